@@ -113,10 +113,12 @@ static const struct arguments defaults = { .epsilon = -1 };
 const struct command gate_command = {
 	.name = "gate",
 	.summary = "decide whether a candidate is slower than a baseline",
-	.about = "Decides whether CANDIDATE is slower than BASELINE, both APP[@VERSION]. Machines that ran both are compared with "
-		 "themselves, each "
-		 "hardware type counts once, and the decision rests on the interval of the ratio of costs: regression, improved, pass, or "
-		 "inconclusive.",
+	.about =
+	    "Decides whether CANDIDATE is slower than BASELINE, both APP[@VERSION]. Machines that ran both are compared with "
+	    "themselves, each "
+	    "hardware type counts once, and the decision rests on the interval of the ratio of costs: regression, improved, pass, or "
+	    "inconclusive. Of wall-clock times, processor time and the time that busy machines withheld have a say as well; where only "
+	    "the machines moved, the decision is environment.",
 	.more = "Methods:\n"
 		"  ratio  (default) the interval of the ratio of costs over hardware types\n"
 		"  walk   as published with quiho (2018), for comparison: walks down the importances of the\n"
@@ -125,7 +127,7 @@ const struct command gate_command = {
 	.examples = "  assay gate myapp@1.0 myapp@1.1 --min-effect 0.05\n"
 		    "  assay gate mysqlslap/innodb_load mysqlslap/memory_load --format json | jq .decision\n"
 		    "  assay gate myapp@1.0 myapp@1.1 --method walk --epsilon 20\n",
-	.exit_status = "0 pass or improved, 3 regression, 4 inconclusive, 6 nothing measured; 1 failure, 2 usage.",
+	.exit_status = "0 pass or improved, 3 regression, 4 inconclusive, 5 environment, 6 nothing measured; 1 failure, 2 usage.",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,

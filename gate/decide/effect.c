@@ -32,9 +32,7 @@ enum doc_tone decision_tone(enum decision decision)
 	return decision_exit(decision) == 0 ? DOC_GOOD : DOC_DOUBTFUL;
 }
 
-/* The decision rule alone, on values rounded by stats_round(): regression when low > 1 and ratio >= 1 + min_effect; improved the
- * mirror (high < 1 and ratio <= 1 / (1 + min_effect)); pass when high < 1 + min_effect; else inconclusive. NaN is inconclusive. */
-static enum decision effect_decide(double ratio, double low, double high, double min_effect)
+enum decision effect_decide(double ratio, double low, double high, double min_effect)
 {
 	double matters = stats_round(1 + min_effect), mirror = stats_round(1 / (1 + min_effect));
 

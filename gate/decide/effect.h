@@ -27,6 +27,10 @@ const char *decision_text(enum decision decision);
 int decision_exit(enum decision decision);
 enum doc_tone decision_tone(enum decision decision);
 
+/* The decision by an interval alone, on values rounded by stats_round(): regression when low > 1 and ratio >= 1 + min_effect; improved the
+ * mirror (high < 1 and ratio <= 1 / (1 + min_effect)); pass when high < 1 + min_effect; else inconclusive. NaN is inconclusive. */
+enum decision effect_decide(double ratio, double low, double high, double min_effect);
+
 /* One machine that ran both versions: log of cost(candidate) / cost(baseline), above 0 is worse. */
 struct effect_pair {
 	size_t type;	  /* index of the machine's hardware type, < n_types */

@@ -594,6 +594,24 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 	*out = pairing;
 }
 
+struct effect pairing_effect(const struct pairing *pairing, double min_effect)
+{
+	struct effect_common common = { pairing->order.direction != 0, pairing->order.error, pairing->order.df };
+	struct effect_pair *pairs = mem_new(pairing->n, sizeof(*pairs));
+	struct effect effect;
+	size_t n = 0;
+
+	for (size_t i = 0; i < pairing->n; i++) {
+		const struct pairing_machine *m = &pairing->machines[i];
+
+		if (m->reason == PAIRING_USED)
+			pairs[n++] = (struct effect_pair){ m->type, m->log_ratio, m->noise, m->noise_df };
+	}
+	effect = effect_of(pairs, n, pairing->n_types, min_effect, &common);
+	free(pairs);
+	return effect;
+}
+
 void pairing_release(struct pairing *pairing)
 {
 	for (size_t i = 0; i < pairing->n_types; i++)

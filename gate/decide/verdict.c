@@ -12,61 +12,6 @@
 
 /* ---- measuring and deciding ---- */
 
-static struct effect verdict_measure(const struct pairing *pairing, double min_effect)
-{
-	struct effect_common common = { pairing->order.direction != 0, pairing->order.error, pairing->order.df };
-	struct effect_pair *pairs = mem_new(pairing->n, sizeof(*pairs));
-	struct effect effect;
-	size_t n = 0;
-
-	for (size_t i = 0; i < pairing->n; i++) {
-		const struct pairing_machine *m = &pairing->machines[i];
-
-		if (m->reason == PAIRING_USED)
-			pairs[n++] = (struct effect_pair){ m->type, m->log_ratio, m->noise, m->noise_df };
-	}
-	effect = effect_of(pairs, n, pairing->n_types, min_effect, &common);
-	free(pairs);
-	return effect;
-}
-
-/* The same runs, those of which it is known, with a time for their metric; it borrows all but its items. */
-static struct run_set verdict_timed(const struct run_set *runs, enum verdict_time time)
-{
-	struct run_set timed = *runs;
-
-	timed.higher_is_better = false;
-	timed.items = mem_new(runs->n, sizeof(*timed.items));
-	timed.n = 0;
-	for (size_t i = 0; i < runs->n; i++) {
-		const struct metric_usage *u = &runs->items[i].usage;
-		double metric = time == VERDICT_TIME_WALL ? (double)u->wall_ns : (double)u->user_us + (double)u->sys_us;
-
-		if (metric > 0 && u->wall_ns > 0) {
-			timed.items[timed.n] = runs->items[i];
-			timed.items[timed.n++].metric = metric;
-		}
-	}
-	return timed;
-}
-
-static void verdict_measure_times(const struct evidence *evidence, const struct lab_config *config, struct verdict *v)
-{
-	for (int time = 0; time < VERDICT_TIMES; time++) {
-		struct run_set a = verdict_timed(v->baseline, (enum verdict_time)time),
-			       b = verdict_timed(v->candidate, (enum verdict_time)time);
-		struct pairing pairing = { .n = 0 };
-
-		if (a.n && b.n) {
-			pairing_of(evidence, config, &a, &b, &pairing);
-			v->times[time] = verdict_measure(&pairing, v->min_effect);
-		}
-		pairing_release(&pairing);
-		free(a.items);
-		free(b.items);
-	}
-}
-
 bool verdict_always_fails(const struct verdict *v)
 {
 	const struct run_set *a = v->baseline, *b = v->candidate;
@@ -74,17 +19,30 @@ bool verdict_always_fails(const struct verdict *v)
 	return b->executed && b->failed == b->executed && !b->n && a->n && !pairing_terms(a, b);
 }
 
-/* A version that fails has no cost, and the runs that are left may be its easy ones: more failures than the baseline's never pass. One
- * that always fails where the other never does is worse by any measure. */
-static enum decision verdict_decide(const struct verdict *v)
+/* Do both have results, of one and the same build? */
+static bool verdict_same_build(const struct verdict *v)
 {
 	const struct run_set *a = v->baseline, *b = v->candidate;
-	bool good = v->by_interval == DECISION_PASS || v->by_interval == DECISION_IMPROVED;
-	bool fails_more = b->failed && (!a->executed || b->failed * a->executed > a->failed * b->executed);
 
+	return a != b && a->n && b->n && *a->items[0].build && strcmp(a->items[0].build, b->items[0].build) == 0 &&
+	       strcmp(a->version, b->version) != 0;
+}
+
+/* A version that fails has no cost, and the runs that are left may be its easy ones: more failures than the baseline's never pass. One
+ * that always fails where the other never does is worse by any measure. */
+static enum decision verdict_decide(struct verdict *v)
+{
+	const struct run_set *a = v->baseline, *b = v->candidate;
+	struct rule_input input = times_input(&v->times, v->by_interval, v->min_effect);
+	bool fails_more = b->failed && (!a->executed || b->failed * a->executed > a->failed * b->executed);
+	enum decision decision;
+
+	input.same_build = verdict_same_build(v);
+	v->rule = rule_of(&input);
+	decision = v->rule < RULES ? rule_decision(v->rule) : v->by_interval;
 	if (v->by_interval == DECISION_NOTHING_MEASURED && fails_more && verdict_always_fails(v))
 		return a->failed ? DECISION_INCONCLUSIVE : DECISION_REGRESSION;
-	return good && fails_more ? DECISION_INCONCLUSIVE : v->by_interval;
+	return decision_exit(decision) == 0 && fails_more ? DECISION_INCONCLUSIVE : decision;
 }
 
 enum decision verdict_of_cost(const struct verdict *v)
@@ -282,6 +240,16 @@ static void reason_add(struct verdict *v, enum reason reason, const char *fmt, .
 	va_end(args);
 }
 
+static void reason_rule(struct verdict *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void reason_rule(struct verdict *v, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	reason_put(v, rule_code(v->rule), true, fmt, args);
+	va_end(args);
+}
+
 static void reason_left_out(struct verdict *v, enum pairing_reason reason, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 static void reason_left_out(struct verdict *v, enum pairing_reason reason, const char *fmt, ...)
 {
@@ -462,7 +430,7 @@ static void explain_runs(struct verdict *v)
 		if (sides[i]->failed)
 			explain_failed(v, sides[i], names[i]);
 	}
-	if (v->effect.decision != v->by_interval && v->effect.types)
+	if (v->effect.types && v->effect.decision != (v->rule < RULES ? rule_decision(v->rule) : v->by_interval))
 		reason_add(v, REASON_FAILS, "the candidate fails more often than the baseline: whatever its cost, this is not a pass");
 	for (int i = 0; i < 2; i++) {
 		if (sides[i]->missing)
@@ -544,27 +512,32 @@ static void explain_machines(struct verdict *v)
 		    untyped, untyped > 1 ? "s have" : " has", untyped > 1 ? "" : "s");
 }
 
-/* Which of them moved: more work shows in the processor's time, whatever the metric can tell; waiting in the wall-clock time alone. */
+/* Which rule decided; else which of the times moved: more work shows in the processor's time, whatever the metric can tell; waiting in the
+ * wall-clock time alone. */
 static void explain_times(struct verdict *v)
 {
-	const struct effect *work = &v->times[VERDICT_TIME_PROCESSOR], *wall = &v->times[VERDICT_TIME_WALL];
+	const struct effect *work = &v->times.of[TIME_PROCESSOR], *wall = &v->times.of[TIME_WALL];
 	struct text_number ratio = text_fixed(work->ratio, 3), low = text_fixed(work->low, 3), high = text_fixed(work->high, 3);
+	bool known = work->types && !isnan(work->low);
 
-	if (!work->types || isnan(work->low))
-		return;
-	if (work->decision == DECISION_REGRESSION)
+	if (v->rule < RULES && known)
+		reason_rule(v, "%s (processor time %s times, 95 %% interval %s to %s)", rule_text(v->rule), ratio.text, low.text,
+			    high.text);
+	else if (v->rule < RULES)
+		reason_rule(v, "%s", rule_text(v->rule));
+	else if (known && work->decision == DECISION_REGRESSION)
 		reason_add(
 		    v, REASON_COMPUTES_MORE,
 		    "it takes %s times the processor time (95 %% interval %s to %s): the candidate itself does more, or does it less "
 		    "efficiently",
 		    ratio.text, low.text, high.text);
-	else if (work->decision == DECISION_PASS && wall->decision == DECISION_REGRESSION)
+	else if (known && work->decision == DECISION_PASS && wall->decision == DECISION_REGRESSION)
 		reason_add(
 		    v, REASON_WAITS_MORE,
 		    "its processor time has not grown (%s to %s times) while its wall-clock time has: it waits more, for input and output, "
 		    "locks, other processes, or because machines were busier",
 		    low.text, high.text);
-	else if (work->decision == DECISION_PASS && v->by_interval == DECISION_INCONCLUSIVE)
+	else if (known && work->decision == DECISION_PASS && v->by_interval == DECISION_INCONCLUSIVE)
 		reason_add(
 		    v, REASON_COMPUTES_ALIKE,
 		    "by processor time alone it would pass (%s times, 95 %% interval %s to %s): what is not settled is how long it waits",
@@ -601,10 +574,10 @@ enum assay_status verdict_of(const struct evidence *evidence, const struct lab_c
 				  baseline->higher_is_better ? baseline->application : candidate->application,
 				  baseline->higher_is_better ? candidate->application : baseline->application);
 	pairing_of(evidence, config, baseline, candidate, &v.pairing);
-	v.effect = verdict_measure(&v.pairing, min_effect);
+	v.effect = pairing_effect(&v.pairing, min_effect);
 	v.by_interval = v.effect.decision;
+	times_of(evidence, config, baseline, candidate, min_effect, &v.times);
 	v.effect.decision = verdict_decide(&v);
-	verdict_measure_times(evidence, config, &v);
 	verdict_find_cause(evidence, &v);
 	verdict_explain(&v);
 	*out = v;
@@ -618,5 +591,6 @@ void verdict_release(struct verdict *verdict)
 	free(verdict->features);
 	free(verdict->resources);
 	pairing_release(&verdict->pairing);
+	times_release(&verdict->times);
 	*verdict = (struct verdict){ 0 };
 }

@@ -4,7 +4,7 @@
 
 #include "gate/decide/cause.h"
 #include "gate/decide/effect.h"
-#include "gate/decide/pairing.h"
+#include "gate/decide/times.h"
 #include "runs/running/evidence.h"
 
 #define VERDICT_REASONS_MAX 20
@@ -16,20 +16,15 @@ struct verdict_reason {
 	char *text;	  /* a sentence, for people, without its full stop */
 };
 
-/* What stands beside the metric: time of the same runs. Constant, code, for people. */
-#define VERDICT_TIME_ROWS(X)                                                                                                               \
-	X(VERDICT_TIME_PROCESSOR, "processor", "processor time")                                                                           \
-	X(VERDICT_TIME_WALL, "wall", "wall-clock time")
-
-enum verdict_time { VERDICT_TIME_ROWS(ROWS_ENUM) VERDICT_TIMES };
-
 struct verdict {
 	const struct run_set *baseline, *candidate; /* borrowed */
 	double min_effect;
 	struct pairing pairing;
-	struct effect effect; /* its decision is the verdict's: that of the interval, unless the candidate fails more often, or always */
-	enum decision by_interval;	    /* what the interval alone says */
-	struct effect times[VERDICT_TIMES]; /* as if each were the metric; 0 types where it is not known. They decide nothing */
+	struct effect effect; /* its decision is the verdict's: by a rule, else by the interval, unless the candidate fails more often, or
+			       * always */
+	enum decision by_interval; /* what the interval alone says */
+	enum rule rule;		   /* that decided; RULES: none, the interval did */
+	struct times times;
 	struct verdict_reason reasons[VERDICT_REASONS_MAX];
 	size_t n_reasons;
 	const char **features;		  /* [n_features], names; borrowed from the evidence */

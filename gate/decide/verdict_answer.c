@@ -76,35 +76,6 @@ static void answer_effect(const struct verdict *v, struct document *d)
 			  text_plural(e->types));
 }
 
-/* A row each that is known. */
-static void answer_times(const struct verdict *v, bool decided, struct document *d)
-{
-	static const char *const codes[] = { VERDICT_TIME_ROWS(ROWS_CODE) }, *const texts[] = { VERDICT_TIME_ROWS(ROWS_TEXT) };
-	bool any = false;
-
-	for (int i = 0; i < VERDICT_TIMES; i++)
-		any = any || v->times[i].types;
-	if (any)
-		doc_line(d, "%s", "");
-	doc_table(d, "times");
-	for (int i = 0; i < VERDICT_TIMES; i++) {
-		const struct effect *e = &v->times[i];
-
-		if (!e->types)
-			continue;
-		doc_row(d);
-		doc_set(d, "time", codes[i]);
-		doc_show(d, NULL, "time", texts[i]);
-		doc_showf(d, "ratio", "ratio", e->ratio, "%s", text_fixed(e->ratio, 4).text);
-		doc_set(d, "low", e->low);
-		doc_set(d, "high", e->high);
-		doc_showf(d, NULL, "95 % interval", e->low, "%s to %s", text_fixed(e->low, 4).text, text_fixed(e->high, 4).text);
-		if (decided)
-			doc_show(d, "decision", "by itself", decision_text(e->decision));
-	}
-	doc_end(d);
-}
-
 /* ---- machines ---- */
 
 static int compare_ratios(const void *a, const void *b)
@@ -327,7 +298,7 @@ void verdict_answer(const struct verdict *v, bool decided, bool all_machines, st
 		answer_detectable(v, d);
 	if (v->effect.types)
 		doc_show(d, NULL, "metric", v->baseline->higher_is_better ? "higher is better" : "lower is better");
-	answer_times(v, decided, d);
+	times_answer(&v->times, decided, d);
 	answer_cause(v, d);
 	answer_machines(v, decided || all_machines, all_machines, d);
 	answer_resources(v, d);

@@ -34,7 +34,8 @@ static void set_of(const struct here *here, struct run_set *out)
 					      .metric = (double)r->wall_ns / 1e9,
 					      .recorded = 1,
 					      .plan = "here",
-					      .usage = { r->wall_ns, r->user_us, r->sys_us } };
+					      .usage = { r->wall_ns, r->user_us, r->sys_us },
+					      .run_delay_ns = r->run_delay_ns };
 	}
 }
 
@@ -51,7 +52,7 @@ static enum assay_status verdict_here(struct here *const sides[SIDES], struct ef
 	set_of(sides[B], &b);
 	st = verdict_of(&evidence, &config, &a, &b, LAB_MIN_EFFECT, &verdict, err);
 	*wall = verdict.effect;
-	*processor = verdict.times[VERDICT_TIME_PROCESSOR];
+	*processor = verdict.times.of[TIME_PROCESSOR];
 	verdict_release(&verdict);
 	free(a.items);
 	free(b.items);

@@ -208,6 +208,8 @@ void manifest_hash_run(const struct manifest *manifest, size_t version, size_t i
 	manifest_add_text(&text, manifest->work);
 	if (with_metric)
 		manifest_add_metric(&text, &manifest->metric);
+	if (strstr(text.bytes, "{version}")) /* the same words are another command then */
+		manifest_add_text(&text, v->name);
 	digest_sha256(text.bytes, text.size, hex);
 	buf_release(&text);
 }

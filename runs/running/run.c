@@ -137,7 +137,8 @@ static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt 
 				      .repetition = repetition,
 				      .pass = sqlite3_column_int64(stmt, 5),
 				      .usage = { sqlite3_column_int64(stmt, 7), sqlite3_column_int64(stmt, 8),
-						 sqlite3_column_int64(stmt, 9) } }; /* null is 0 */
+						 sqlite3_column_int64(stmt, 9) }, /* null is 0 */
+				      .run_delay_ns = sqlite3_column_int64(stmt, 10) };
 		snprintf(last->fingerprint, sizeof(last->fingerprint), "%s", store_text(stmt, 4));
 		snprintf(last->plan, sizeof(last->plan), "%s", store_text(stmt, 6));
 	}
@@ -153,7 +154,8 @@ enum assay_status run_load(struct store *store, const char *application, const c
 	size_t capacity = 0;
 	enum assay_status st =
 	    store_ask(store, &stmt, err,
-		      "SELECT machine, repetition, taken_ms, run.metric, fingerprint, pass, plan, wall_ns, user_us, sys_us "
+		      "SELECT machine, repetition, taken_ms, run.metric, fingerprint, pass, plan, wall_ns, user_us, sys_us, "
+		      "CASE WHEN json_valid(signature) THEN ifnull(json_extract(signature, '$.run_delay_ns'), -1) ELSE -1 END "
 		      "FROM run LEFT JOIN execution USING (plan, machine, version, repetition, application, taken_ms) "
 		      "WHERE application = ? AND version = ? ORDER BY machine, repetition, taken_ms, ordinal",
 		      "tt", application, version);

@@ -24,6 +24,7 @@ struct run {
 	char plan[DIGEST_ID_BYTES];		/* that it was a part of; "" when it was imported */
 	char build[DIGEST_ID_BYTES];		/* of the version; "" when it was imported */
 	struct metric_usage usage;		/* of its execution; 0 or below where it is not known */
+	int64_t run_delay_ns;			/* for which its processes waited for a processor; -1: not known */
 };
 
 /* How often a build was run on a machine in its latest plan there, and how often without a result. */

@@ -209,10 +209,10 @@ static void test_times(void **state)
 			if (has_reason(&v, all[k]) != (rows[i].reason && strcmp(rows[i].reason, all[k]) == 0))
 				fail_msg("row %zu: %s", i, all[k]);
 		if (rows[i].work > 0)
-			assert_true(fabs(v.times[VERDICT_TIME_PROCESSOR].ratio - rows[i].work) < 1e-5);
+			assert_true(fabs(v.times.of[TIME_PROCESSOR].ratio - rows[i].work) < 1e-5);
 		else
-			assert_int_equal(v.times[VERDICT_TIME_PROCESSOR].types, 0);
-		assert_true(fabs(v.times[VERDICT_TIME_WALL].ratio - rows[i].wall) < 1e-5);
+			assert_int_equal(v.times.of[TIME_PROCESSOR].types, 0);
+		assert_true(fabs(v.times.of[TIME_WALL].ratio - rows[i].wall) < 1e-5);
 		assert_int_equal(v.effect.decision, rows[i].noisy ? DECISION_INCONCLUSIVE : DECISION_PASS); /* they decide nothing */
 		verdict_release(&v);
 		world_release(&w);

@@ -1,0 +1,64 @@
+/* How the interval of the metric, the processor's time, waiting and the conditions on the hosts make one decision: a table, looked through
+ * from its top (docs/statistics.md shows it). It decides about the wall-clock time; of another metric it sees the interval alone. */
+#ifndef GATE_DECIDE_RULES_H
+#define GATE_DECIDE_RULES_H
+
+#include "gate/decide/effect.h"
+
+#include <stddef.h>
+
+/* What a rule looks at. A decision that is not known is RULE_UNKNOWN. */
+#define RULE_UNKNOWN DECISIONS
+struct rule_input {
+	enum decision performance; /* by the interval of the metric */
+	unsigned processor;	   /* enum decision or RULE_UNKNOWN: more processor time, as far as it can lengthen the wall-clock time */
+	unsigned own;		   /* likewise: wall-clock time less what the runs waited for a processor */
+	bool same_build;	   /* both versions are the same files, run by the same command: no function can have changed */
+	bool disturbed;		   /* the machines kept even the baseline's runs waiting, now more, now less */
+};
+
+/* Sets of decisions. */
+#define RULE_R	  (1u << DECISION_REGRESSION)
+#define RULE_I	  (1u << DECISION_IMPROVED)
+#define RULE_P	  (1u << DECISION_PASS)
+#define RULE_U	  (1u << DECISION_INCONCLUSIVE)
+#define RULE_NONE (1u << RULE_UNKNOWN)
+#define RULE_ALL  (~0u)
+
+enum rule_condition { RULE_EITHER, RULE_NO, RULE_YES };
+
+/* Constant, code of its reason, decision, performance, processor, own, same build, disturbed; what it says after "the verdict is X since".
+ */
+/* clang-format off */
+#define RULE_ROWS(X)                                                                                                                       \
+	X(RULE_SAME_BUILD, "same_build", DECISION_ENVIRONMENT, RULE_R | RULE_I, RULE_ALL, RULE_ALL, RULE_YES, RULE_EITHER,                 \
+	  "both versions are the same build, run by the same command: what moved is not the code")                                         \
+	X(RULE_COMPUTES_MORE, "computes_more", DECISION_REGRESSION, RULE_R | RULE_U, RULE_R, RULE_ALL, RULE_EITHER, RULE_EITHER,           \
+	  "the candidate takes more processor time, and by enough to matter: that is the code")                                            \
+	X(RULE_WAITS_MORE, "waits_more", DECISION_REGRESSION, RULE_R, RULE_ALL, RULE_R, RULE_EITHER, RULE_EITHER,                          \
+	  "the candidate waits more of its own accord (input and output, locks, sleep): it was not kept from a processor meanwhile")       \
+	X(RULE_WAITS_FOR_ITSELF, "waits_for_itself", DECISION_REGRESSION, RULE_R, RULE_P | RULE_I, RULE_P | RULE_I, RULE_EITHER, RULE_NO,  \
+	  "the candidate waits more for processors on machines that did not keep the baseline waiting: its own processes or threads are in " \
+	  "each other's way")                                                                                                              \
+	X(RULE_MACHINES_BUSY, "machines_busy", DECISION_ENVIRONMENT, RULE_R, RULE_P | RULE_I | RULE_U, RULE_P | RULE_I | RULE_U,           \
+	  RULE_EITHER, RULE_YES,                                                                                                           \
+	  "it is slower on the wall alone, where machines were busy with something else")                                                  \
+	X(RULE_ALIKE_BUT_BUSY, "computes_alike", DECISION_PASS, RULE_U | RULE_I, RULE_P, RULE_P, RULE_EITHER, RULE_YES,                    \
+	  "processor time, and the wall-clock time without what machines withheld, rule out a slowdown that matters; the rest of the "     \
+	  "difference is machines that were busy with something else")                                                                     \
+	X(RULE_BETTER_BUT_BUSY, "computes_less", DECISION_IMPROVED, RULE_U, RULE_I, RULE_I, RULE_EITHER, RULE_YES,                         \
+	  "processor time, and the wall-clock time without what machines withheld, are better, and by enough to matter")                   \
+	X(RULE_DISTURBED, "disturbed", DECISION_ENVIRONMENT, RULE_U, RULE_ALL, RULE_ALL, RULE_EITHER, RULE_YES,                            \
+	  "machines were busy with something else, and nothing is settled: measure again when they are quiet")
+/* clang-format on */
+
+enum rule { RULE_ROWS(ROWS_ENUM) RULES };
+
+/* The first rule that applies; RULES when none does: then the interval of the metric decides. */
+enum rule rule_of(const struct rule_input *input);
+
+const char *rule_code(enum rule rule);
+const char *rule_text(enum rule rule);
+enum decision rule_decision(enum rule rule);
+
+#endif

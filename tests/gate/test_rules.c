@@ -1,0 +1,215 @@
+/* The table of rules, row by row and as a whole; and what it sees of runs. */
+#include "gate/decide/rules.h"
+
+#include "base/mem.h"
+#include "gate/decide/verdict.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define P DECISION_PASS
+#define I DECISION_IMPROVED
+#define R DECISION_REGRESSION
+#define U DECISION_INCONCLUSIVE
+#define E DECISION_ENVIRONMENT
+#define N RULE_UNKNOWN
+
+/* The interval alone decides. */
+#define ALONE RULES
+
+static const struct row {
+	const char *what;
+	struct rule_input in; /* performance, processor, own, same build, disturbed */
+	enum rule rule;
+	enum decision decision;
+} rows[] = {
+	{ "the code computes more", { R, R, R, false, false }, RULE_COMPUTES_MORE, R },
+	{ "the same among others that do", { R, R, U, false, true }, RULE_COMPUTES_MORE, R },
+	{ "the wall is too noisy to tell, processor time is not", { U, R, U, false, true }, RULE_COMPUTES_MORE, R },
+	{ "on quiet machines likewise", { U, R, U, false, false }, RULE_COMPUTES_MORE, R },
+	{ "locks, input and output", { R, P, R, false, false }, RULE_WAITS_MORE, R },
+	{ "the same among others", { R, P, R, false, true }, RULE_WAITS_MORE, R },
+	{ "where processor time cannot tell", { R, U, R, false, true }, RULE_WAITS_MORE, R },
+	{ "its own threads wait for each other", { R, P, P, false, false }, RULE_WAITS_FOR_ITSELF, R },
+	{ "hogs", { R, P, P, false, true }, RULE_MACHINES_BUSY, E },
+	{ "hogs, and a wide interval", { R, P, U, false, true }, RULE_MACHINES_BUSY, E },
+	{ "hogs, and nothing is known well", { R, U, U, false, true }, RULE_MACHINES_BUSY, E },
+	{ "hogs hide that nothing changed", { U, P, P, false, true }, RULE_ALIKE_BUT_BUSY, P },
+	{ "hogs during the baseline", { I, P, P, false, true }, RULE_ALIKE_BUT_BUSY, P },
+	{ "hogs hide that it is better", { U, I, I, false, true }, RULE_BETTER_BUT_BUSY, I },
+	{ "hogs, and waiting of its own is not settled", { U, P, U, false, true }, RULE_DISTURBED, E },
+	{ "hogs, and nothing is known of the times", { U, N, N, false, true }, RULE_DISTURBED, E },
+	{ "one build is slower than itself", { R, R, R, true, false }, RULE_SAME_BUILD, E },
+	{ "one build is faster than itself", { I, P, P, true, true }, RULE_SAME_BUILD, E },
+	{ "one build passes", { P, P, P, true, false }, ALONE, P },
+	{ "more processor time in parallel, and faster", { I, R, I, false, false }, ALONE, I },
+	{ "more processor time in parallel", { P, R, P, false, false }, ALONE, P },
+	{ "quiet, and not settled", { U, P, U, false, false }, ALONE, U },
+	{ "a metric of its own that is worse", { R, N, N, false, false }, ALONE, R },
+	{ "the same among hogs", { R, N, N, false, true }, ALONE, R },
+	{ "nothing measured", { DECISION_NOTHING_MEASURED, N, N, false, true }, ALONE, DECISION_NOTHING_MEASURED },
+};
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static void test_rows(void **state)
+{
+	bool met[RULES + 1] = { false };
+
+	(void)state;
+	for (size_t i = 0; i < ROWS; i++) {
+		enum rule rule = rule_of(&rows[i].in);
+		enum decision decision = rule == RULES ? rows[i].in.performance : rule_decision(rule);
+
+		if (rule != rows[i].rule || decision != rows[i].decision)
+			fail_msg("%s: %s, %s", rows[i].what, rule == RULES ? "no rule" : rule_code(rule), decision_text(decision));
+		met[rule] = true;
+	}
+	for (int rule = 0; rule <= RULES; rule++)
+		assert_true(met[rule]);
+}
+
+/* What must hold of every input, whatever the rows. */
+static void test_whole(void **state)
+{
+	(void)state;
+	for (unsigned code = 0; code < DECISIONS * (DECISIONS + 1) * (DECISIONS + 1) * 4; code++) {
+		const struct rule_input in = { code / 4 % DECISIONS, code / 4 / DECISIONS % (DECISIONS + 1),
+					       code / 4 / DECISIONS / (DECISIONS + 1), code & 1, code & 2 };
+		enum rule rule = rule_of(&in);
+		enum decision d = rule == RULES ? in.performance : rule_decision(rule);
+
+		if (d == R) { /* something is slower, and it is not one build; on busy machines something beside the wall says so */
+			assert_false(in.same_build && in.performance == R);
+			assert_true(in.performance == R || in.processor == R);
+			assert_true(!in.disturbed || in.processor == R || in.own == R || in.processor == N || in.own == N ||
+				    in.processor > U || in.own > U);
+		}
+		if (d == E && in.performance != E)
+			assert_true(in.disturbed || in.same_build);
+		if (in.performance == P)
+			assert_int_equal(d, P);
+	}
+}
+
+/* The page shows the same table: a row a rule, in the same order, with its decision. */
+static void test_page(void **state)
+{
+	char *page = mem_format("%s/docs/statistics.md", getenv("ASSAY_SOURCE"));
+	FILE *file = fopen(page, "r");
+	char line[1000];
+	int at = 0;
+
+	(void)state;
+	free(page);
+	assert_non_null(file);
+	while (at < RULES && fgets(line, sizeof(line), file)) {
+		char *code = mem_format("| `%s` |", rule_code((enum rule)at)),
+		     *decision = mem_format("| `%s` |", decision_text(rule_decision((enum rule)at)));
+
+		if (strncmp(line, code, strlen(code)) == 0) {
+			assert_non_null(strstr(line, decision));
+			at++;
+		}
+		free(code);
+		free(decision);
+	}
+	fclose(file);
+	assert_int_equal(at, RULES);
+}
+
+/* ---- what rules see ---- */
+
+#define HOSTS 6
+#define REPS  8
+
+/* Of a run of 1 s of which it computes .9: what the machine withholds, and what the candidate adds. Returns 0 to 1, different for each. */
+static double odd(int host, int repetition, int side)
+{
+	double x = sin(host * 12.9898 + repetition * 78.233 + side * 37.719) * 43758.5453;
+
+	return x - floor(x);
+}
+
+struct made {
+	double computes, waits, itself; /* factors, of the candidate; `itself`: seconds for which it waits for its own threads */
+	double busy;			/* seconds that a machine withholds at most */
+	bool unlike;			/* builds differ */
+};
+
+static void make(struct run_set *set, const struct made *made, int side)
+{
+	*set = (struct run_set){ .application = mem_string("app"), .version = mem_string(side ? "new" : "old") };
+	set->items = mem_new(HOSTS * REPS, sizeof(*set->items));
+	for (int h = 0; h < HOSTS; h++) {
+		for (int r = 0; r < REPS; r++) {
+			struct run *run = &set->items[set->n++];
+			double cpu = .9 * (side ? made->computes : 1) * (1 + .004 * odd(h, r, side));
+			double own = .1 * (side ? made->waits : 1),
+			       delay = made->busy * pow(odd(h, r, side + 2), 3) + (side ? made->itself : 0);
+
+			*run = (struct run){ .machine = mem_format("m%d", h), .repetition = r + 1, .recorded = 1, .plan = "p" };
+			run->usage = (struct metric_usage){ (int64_t)((cpu + own + delay) * 1e9), (int64_t)(cpu * 1e6), 0 };
+			run->metric = (double)run->usage.wall_ns / 1e9;
+			run->run_delay_ns = (int64_t)(delay * 1e9);
+			snprintf(run->build, sizeof(run->build), "%s", side && made->unlike ? "b" : "a");
+		}
+	}
+}
+
+static void test_runs(void **state)
+{
+	static const struct {
+		const char *what;
+		struct made made;
+		enum decision by_interval, decision;
+		const char *reason;
+	} runs[] = {
+		{ "nothing changed", { 1, 1, 0, 0, true }, P, P, NULL },
+		{ "nothing changed among hogs", { 1, 1, 0, 1, true }, U, P, "computes_alike" },
+		{ "5 % more among hogs", { 1.06, 1, 0, 1, true }, U, R, "computes_more" },
+		{ "more, quiet", { 1.1, 1, 0, 0, true }, R, R, "computes_more" },
+		{ "waits more", { 1, 2, 0, 0, true }, R, R, "waits_more" },
+		{ "waits for itself", { 1, 1, .1, 0, true }, R, R, "waits_for_itself" },
+		{ "one build", { 1, 2, 0, 0, false }, R, E, "same_build" },
+	};
+	const struct evidence evidence = { 0 };
+	const struct lab_config config = { .min_effect = .03 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+		struct run_set sides[2];
+		struct assay_error err;
+		struct verdict v;
+		bool said = !runs[i].reason;
+
+		make(&sides[0], &runs[i].made, 0);
+		make(&sides[1], &runs[i].made, 1);
+		assert_int_equal(verdict_of(&evidence, &config, &sides[0], &sides[1], .03, &v, &err), ASSAY_OK);
+		for (size_t r = 0; r < v.n_reasons; r++)
+			said = said || strcmp(v.reasons[r].code, runs[i].reason) == 0;
+		if (v.by_interval != runs[i].by_interval || v.effect.decision != runs[i].decision || !said)
+			fail_msg("%s: %s by the interval, %s (%.4f, %.4f to %.4f)", runs[i].what, decision_text(v.by_interval),
+				 decision_text(v.effect.decision), v.effect.ratio, v.effect.low, v.effect.high);
+		assert_int_equal(v.times.disturbed, runs[i].made.busy > 0);
+		verdict_release(&v);
+		run_set_release(&sides[0]);
+		run_set_release(&sides[1]);
+	}
+}
+
+int suite_rules(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_page),
+		cmocka_unit_test(test_runs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
