@@ -177,9 +177,10 @@ static double part_of_wall(double ratio, double share)
 
 struct rule_input times_input(const struct times *t, enum decision performance, double min_effect)
 {
-	struct rule_input in = { .performance = performance, .processor = RULE_UNKNOWN, .own = RULE_UNKNOWN, .disturbed = t->disturbed };
+	struct rule_input in = { .performance = performance, .processor = RULE_UNKNOWN, .own = RULE_UNKNOWN };
 	const struct effect *cpu = &t->of[TIME_PROCESSOR], *own = &t->of[TIME_OWN];
 
+	in.disturbed = t->metric_is_wall && t->disturbed && !isnan(t->of[TIME_WALL].low);
 	if (t->metric_is_wall && cpu->types)
 		in.processor = effect_decide(part_of_wall(cpu->ratio, t->share), part_of_wall(cpu->low, t->share),
 					     part_of_wall(cpu->high, t->share), min_effect);
