@@ -91,25 +91,35 @@ static void read_totals(int64_t to[ACCOUNTS_TOTALS])
 	to[4] = last_process();
 }
 
+/* What those that we have waited for have read and written, with what their children did: the kernel adds that to what this process did,
+ * which is that of its only thread. Of a process that has ended the kernel would tell root alone. */
+static void read_io(unsigned long long io[4], bool *unknown)
+{
+	static const char *const names[] = { "rchar: ", "wchar: ", "syscr: ", "syscw: " };
+	char all[TEXT_BYTES], own[TEXT_BYTES];
+
+	read_text("/proc/self/io", all);
+	read_text("/proc/thread-self/io", own);
+	*unknown |= !*all || !*own;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *in_all = strstr(all, names[i]), *in_own = strstr(own, names[i]);
+
+		io[i] =
+		    in_all && in_own ? strtoull(in_all + strlen(names[i]), NULL, 10) - strtoull(in_own + strlen(names[i]), NULL, 10) : 0;
+	}
+}
+
 void accounts_begin(struct accounts *accounts)
 {
 	*accounts = (struct accounts){ .io_unknown = false };
+	read_io(accounts->io, &accounts->io_unknown);
 	read_totals(accounts->totals);
 }
 
 void accounts_add(struct accounts *accounts, pid_t id)
 {
-	static const char *const names[] = { "rchar: ", "wchar: ", "syscr: ", "syscw: " };
 	char path[40], text[TEXT_BYTES], *delay;
 
-	snprintf(path, sizeof(path), "/proc/%d/io", (int)id);
-	read_text(path, text);
-	accounts->io_unknown |= !*text;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *at = strstr(text, names[i]);
-
-		accounts->io[i] += at ? strtoull(at + strlen(names[i]), NULL, 10) : 0;
-	}
 	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)id);
 	read_text(path, text);
 	delay = strchr(text, ' ');
@@ -118,8 +128,12 @@ void accounts_add(struct accounts *accounts, pid_t id)
 
 void accounts_end(struct accounts *accounts)
 {
+	unsigned long long io[4];
 	int64_t now[ACCOUNTS_TOTALS];
 
+	read_io(io, &accounts->io_unknown);
+	for (int i = 0; i < 4; i++)
+		accounts->io[i] = io[i] - accounts->io[i];
 	read_totals(now);
 	for (int i = 0; i < ACCOUNTS_TOTALS; i++)
 		accounts->totals[i] = accounts->totals[i] < 0 || now[i] < accounts->totals[i] ? -1 : now[i] - accounts->totals[i];

@@ -13,18 +13,17 @@
 
 struct accounts {
 	unsigned long long io[4]; /* bytes read and written, system calls that read and wrote */
-	bool io_unknown;	  /* of some process the kernel did not say */
+	bool io_unknown;
 	unsigned long long delay_ns;
 	int64_t totals[ACCOUNTS_TOTALS]; /* at first the host's; when the command has ended, how much more they were; -1: not known */
 };
 
 void accounts_begin(struct accounts *accounts);
 
-/* A process that has ended, and was not waited for yet: later nothing is known of it. What it has read and written includes those of its
- * children that it has waited for. */
+/* A process that has ended, and was not waited for yet: later nothing is known of it. */
 void accounts_add(struct accounts *accounts, pid_t id);
 
-void accounts_end(struct accounts *accounts); /* the command has ended */
+void accounts_end(struct accounts *accounts); /* the command has ended, and was waited for */
 
 /* Lines of the result. */
 void accounts_say(const struct accounts *accounts, const struct rusage *usage, char text[ACCOUNTS_BYTES]);

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -168,8 +169,9 @@ struct command_fault {
 
 struct command {
 	pid_t id;
-	int pipes[2]; /* its standard output and standard error, not blocking */
-	int fault;    /* at its end: the command runs; a struct command_fault: it does not (but STAGE_GROUP) */
+	int64_t *begun_ns; /* when its process began; shared with it */
+	int pipes[2];	   /* its standard output and standard error, not blocking */
+	int fault;	   /* at its end: the command runs; a struct command_fault: it does not (but STAGE_GROUP) */
 };
 
 static int command_own_session(void)
@@ -257,11 +259,12 @@ static void enter_group(const struct group *group, int report)
 		_exit(126);
 }
 
-static _Noreturn void command_become(const struct run_task *task, int out, int error, int report, pid_t parent)
+static _Noreturn void command_become(const struct run_task *task, int out, int error, int report, pid_t parent, int64_t *begun_ns)
 {
 	const struct request *request = task->request;
 	struct command_fault fault = { STAGE_EXEC, 0 };
 
+	*begun_ns = clock_monotonic_ns();
 	/* Before setsid, which does not undo it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -306,7 +309,8 @@ static bool command_start(const struct run_task *task, struct command *out)
 	int o[2] = { -1, -1 }, e[2] = { -1, -1 }, f[2] = { -1, -1 };
 	pid_t parent = getpid();
 
-	if (pipe2(o, O_CLOEXEC) || pipe2(e, O_CLOEXEC) || pipe2(f, O_CLOEXEC) || (out->id = fork()) < 0) {
+	out->begun_ns = mmap(NULL, sizeof(*out->begun_ns), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (out->begun_ns == MAP_FAILED || pipe2(o, O_CLOEXEC) || pipe2(e, O_CLOEXEC) || pipe2(f, O_CLOEXEC) || (out->id = fork()) < 0) {
 		request_refuse(task->request, "cannot start a process: %s", strerror(errno));
 		close_pair(o);
 		close_pair(e);
@@ -314,7 +318,7 @@ static bool command_start(const struct run_task *task, struct command *out)
 		return false;
 	}
 	if (out->id == 0)
-		command_become(task, o[1], e[1], f[1], parent);
+		command_become(task, o[1], e[1], f[1], parent, out->begun_ns);
 	close(o[1]);
 	close(e[1]);
 	close(f[1]);
@@ -581,6 +585,7 @@ static void run_pass_output(struct run *run, int which)
 static void run_say_result(struct run *run)
 {
 	const struct rusage *u = &run->usage;
+	int64_t begun_ns = *run->command.begun_ns; /* that a process is made and comes to a processor is no part of the command's time */
 	bool exited = WIFEXITED(run->wait_status);
 	char text[768 + ACCOUNTS_BYTES], counts[ACCOUNTS_BYTES];
 
@@ -589,7 +594,8 @@ static void run_say_result(struct run *run)
 		 "%s %d\nwall_ns %lld\nuser_us %lld\nsys_us %lld\nmax_rss_bytes %lld\nlock_wait_ns %lld\nstarted_ms %lld\n"
 		 "timed_out %d\ninterrupted %d\nflooded %d\nleftovers %zu\nsurvivors %zu\nswept %zu\n%s%s",
 		 exited ? "exit" : "signal", exited ? WEXITSTATUS(run->wait_status) : WTERMSIG(run->wait_status),
-		 (long long)(run->ended_ns - run->started_ns), (long long)u->ru_utime.tv_sec * 1000000 + u->ru_utime.tv_usec,
+		 (long long)(run->ended_ns - (begun_ns ? begun_ns : run->started_ns)),
+		 (long long)u->ru_utime.tv_sec * 1000000 + u->ru_utime.tv_usec,
 		 (long long)u->ru_stime.tv_sec * 1000000 + u->ru_stime.tv_usec, (long long)u->ru_maxrss * 1024,
 		 (long long)run->task->lock.waited_ns, (long long)run->started_ms, run->timed_out, run->interrupted, run->flooded,
 		 run->leftovers, run->survivors, run->task->lock.ended, counts, run->group_text);
@@ -658,7 +664,7 @@ static bool run_step(struct run *run)
 /* For guard_run(): a struct run_task. Sends BEGUN, the output and RESULT, or REFUSED. 0 when the command was run to its end. */
 static int run_worker(void *argument)
 {
-	struct run run = { .task = argument, .state = RUN_STARTING, .signals = -1, .command = { 0, { -1, -1 }, -1 } };
+	struct run run = { .task = argument, .state = RUN_STARTING, .signals = -1, .command = { .pipes = { -1, -1 }, .fault = -1 } };
 
 	if (!run_start(&run)) {
 		run.state = RUN_REFUSED;

@@ -1,5 +1,6 @@
 #include "fleet/helper/sampler.h"
 
+#include "fleet/counting/refused.h"
 #include "fleet/helper/protocol.h"
 #include "fleet/helper/sampler_maps.h"
 
@@ -62,6 +63,7 @@ struct sampler {
 	uint64_t period_ns;
 	bool places_wanted; /* spots */
 	bool whole;	    /* the rings have what all processes of the host do: those that the map does not know are others' */
+	uint32_t command;
 	struct entry entries[ENTRIES_MAX]; /* ascending */
 	size_t n_entries;
 	uint64_t lost, maps_lost, processes; /* `processes` beside the command's own */
@@ -307,6 +309,8 @@ static void take_process(struct sampler *s, const struct perf_event_header *reco
 	} else if (record->type == PERF_RECORD_FORK && is_ours(s, ids[1])) {
 		s->processes += ids[0] != ids[1];
 		sampler_maps_fork(s->maps, ids[0], ids[1]);
+	} else if (record->type == PERF_RECORD_FORK && ids[0] != s->command) {
+		sampler_maps_forget(s->maps, ids[0]);
 	}
 }
 
@@ -422,8 +426,9 @@ static void rings_take(struct sampler *s, uint64_t end_ns)
 
 void sampler_begin(struct sampler *s, pid_t command)
 {
+	s->command = (uint32_t)command;
 	if (s->whole)
-		sampler_maps_fork(s->maps, (uint32_t)command, 0);
+		sampler_maps_fork(s->maps, s->command, 0);
 }
 
 void sampler_drain(struct sampler *s)
@@ -438,8 +443,10 @@ void sampler_drain(struct sampler *s)
 
 static void sampler_refuse(struct sampler *s, int error)
 {
-	snprintf(s->refused, sizeof(s->refused), "%s perf_event_open: %s", error == EACCES || error == EPERM ? "forbidden" : "refused",
-		 strerror(error));
+	char why[LINE_BYTES - 16];
+
+	refused_here(error, REFUSED_KERNEL, why, sizeof(why));
+	snprintf(s->refused, sizeof(s->refused), "%s %s", error == EACCES || error == EPERM ? "forbidden" : "refused", why);
 }
 
 /* One processor: all that it does, or the command alone, whose processes each inherit an event of their own; those begin with the exec() of

@@ -12,14 +12,16 @@ struct space {
 };
 
 struct process {
-	uint32_t pid, threads;
-	struct space *space; /* NULL: nothing */
+	uint32_t pid, threads; /* 0: it has ended */
+	struct space *space;   /* NULL: nothing */
 	struct process *next;
 };
 
 struct sampler_maps {
 	struct process *buckets[BUCKETS];
 	size_t n;
+	uint32_t ended[SAMPLER_ENDED_MAX]; /* the last n_ended of them */
+	size_t n_ended;
 };
 
 static void *need(void *memory)
@@ -115,9 +117,24 @@ void sampler_maps_exec(struct sampler_maps *maps, uint32_t pid)
 
 void sampler_maps_exit(struct sampler_maps *maps, uint32_t pid)
 {
+	struct process *process = *process_link(maps, pid), **oldest;
+	uint32_t *ended = &maps->ended[maps->n_ended % SAMPLER_ENDED_MAX];
+
+	if (!process || process->threads == 0 || --process->threads > 0)
+		return;
+	space_leave(process->space);
+	process->space = NULL;
+	oldest = process_link(maps, *ended);
+	if (maps->n_ended++ >= SAMPLER_ENDED_MAX && *oldest && (*oldest)->threads == 0)
+		process_remove(maps, oldest);
+	*ended = pid;
+}
+
+void sampler_maps_forget(struct sampler_maps *maps, uint32_t pid)
+{
 	struct process **link = process_link(maps, pid);
 
-	if (*link && --(*link)->threads == 0)
+	if (*link)
 		process_remove(maps, link);
 }
 

@@ -9,6 +9,7 @@
 
 #define SAMPLER_MAPS_MAX      65536 /* of one process, of code */
 #define SAMPLER_PROCESSES_MAX 65536 /* alive at once */
+#define SAMPLER_ENDED_MAX     256   /* that have ended last */
 
 struct sampler_maps;
 
@@ -24,7 +25,10 @@ void sampler_maps_free(struct sampler_maps *maps);
  * pid == parent. */
 void sampler_maps_fork(struct sampler_maps *maps, uint32_t pid, uint32_t parent);
 void sampler_maps_exec(struct sampler_maps *maps, uint32_t pid); /* it has nothing any more */
-void sampler_maps_exit(struct sampler_maps *maps, uint32_t pid); /* one of its threads */
+/* One of its threads. After the last one the process has nothing, but is known still: the kernel says that it ends before it takes its
+ * memory down, which is the process's time. Of those that have ended SAMPLER_ENDED_MAX are kept. */
+void sampler_maps_exit(struct sampler_maps *maps, uint32_t pid);
+void sampler_maps_forget(struct sampler_maps *maps, uint32_t pid); /* its number is another's now */
 
 /* What was there before is there no longer. False: the process has too many, or there are too many processes. */
 bool sampler_maps_add(struct sampler_maps *maps, uint32_t pid, const struct sampler_map *map);

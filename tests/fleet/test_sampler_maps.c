@@ -64,11 +64,39 @@ static void test_history(void **state)
 	sampler_maps_exit(maps, 2);
 	assert_place(maps, 2, 150, 1, 50);
 	sampler_maps_exit(maps, 2);
-	assert_false(sampler_maps_has(maps, 2));
 	assert_null(sampler_maps_at(maps, 2, 150));
+	assert_true(sampler_maps_has(maps, 2)); /* while the kernel takes it down */
+	sampler_maps_forget(maps, 2);
+	sampler_maps_forget(maps, 2);
+	assert_false(sampler_maps_has(maps, 2));
 	sampler_maps_fork(maps, 2, 1);
 	assert_true(sampler_maps_has(maps, 2));
 	assert_null(sampler_maps_at(maps, 2, 150));
+	sampler_maps_free(maps);
+}
+
+/* Processes that come and go take no more room than there is for those that have ended last. */
+static void test_ended(void **state)
+{
+	struct sampler_maps *maps = sampler_maps_new();
+	uint32_t last = 2 * SAMPLER_ENDED_MAX;
+
+	(void)state;
+	sampler_maps_fork(maps, 1, 0);
+	for (uint32_t pid = 2; pid <= last; pid++) {
+		sampler_maps_fork(maps, pid, 1);
+		sampler_maps_exit(maps, pid);
+		sampler_maps_exit(maps, pid); /* it has ended already */
+	}
+	assert_true(sampler_maps_has(maps, 1) && sampler_maps_has(maps, last) && sampler_maps_has(maps, last - SAMPLER_ENDED_MAX + 1));
+	assert_false(sampler_maps_has(maps, last - SAMPLER_ENDED_MAX));
+	assert_int_equal(maps->n, 1 + SAMPLER_ENDED_MAX);
+	sampler_maps_fork(maps, last, 1); /* another one, which lives */
+	for (uint32_t pid = last + 1; pid <= 2 * last; pid++) {
+		sampler_maps_fork(maps, pid, 1);
+		sampler_maps_exit(maps, pid);
+	}
+	assert_true(sampler_maps_has(maps, last));
 	sampler_maps_free(maps);
 }
 
@@ -102,6 +130,7 @@ int suite_sampler_maps(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_overlapping),
 		cmocka_unit_test(test_history),
+		cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_many),
 	};
 
