@@ -128,7 +128,7 @@ void signature_medians(struct document *d, const char *key, const struct helper_
 	for (size_t i = 0; i < ROWS; i++) {
 		double median = account_median(results, n, &rows[i]);
 
-		if (*rows[i].text)
+		if (*rows[i].text && !isnan(median))
 			doc_showf(d, rows[i].name, rows[i].text, median, "%.0f", median);
 		else
 			doc_set(d, rows[i].name, median);

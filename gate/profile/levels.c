@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DOUBT_MAX .05 /* of the time; above it the shares are indicative */
+#define DOUBT_MAX  .05	 /* of the time; above it the shares are indicative */
+#define END_SEEN_S .0002 /* that a command has ended is seen as much later at most: who waits for it must wake up */
 
 ROWS_FUNCTION(level_code, enum level, LEVEL_ROWS, ROWS_CODE)
 ROWS_FUNCTION(level_text, enum level, LEVEL_ROWS, ROWS_TEXT)
@@ -112,6 +113,7 @@ static void level_others(const struct level_run *runs, size_t n, struct levels *
 		out->delay += runs[i].delay / (all + runs[i].delay) / (double)n;
 		out->doubt += fmin(fmax(runs[i].crowded - runs[i].delay, 0.0), all - cpu) / all / (double)n;
 		out->blurred += fmin(runs[i].blurred, cpu) / all / (double)n;
+		out->late += fmin(END_SEEN_S, all - cpu) / all / (double)n;
 	}
 	for (size_t i = 0; i < n; i++)
 		if (isnan(runs[i].crowded))
@@ -123,6 +125,15 @@ static void level_blur(struct levels *levels, enum level level, enum level other
 {
 	levels->of[level].low -= fmin(levels->blurred, levels->of[level].low);
 	levels->of[level].high += fmin(fmin(levels->blurred, levels->of[other].share), 1.0 - levels->of[level].high);
+}
+
+/* Waiting that came after the end, and is missing elsewhere. */
+static void level_late(struct levels *levels, enum level level)
+{
+	if (level == LEVEL_WAITING)
+		levels->of[level].low -= fmin(levels->late, levels->of[level].low);
+	else
+		levels->of[level].high += fmin(levels->late, 1.0 - levels->of[level].high);
 }
 
 void levels_of(const struct level_run *runs, size_t n, struct levels *out)
@@ -140,6 +151,8 @@ void levels_of(const struct level_run *runs, size_t n, struct levels *out)
 		level_intervals(&all, out);
 		level_blur(out, LEVEL_COMPUTE, LEVEL_KERNEL);
 		level_blur(out, LEVEL_KERNEL, LEVEL_COMPUTE);
+		for (int level = 0; level < LEVELS; level++)
+			level_late(out, (enum level)level);
 	}
 	free(all.of);
 }

@@ -14,6 +14,7 @@
 #define TOLD_MAX	 2		    /* so many of each level */
 #define FUNCTIONS_MAX	 5		    /* that people see of a category */
 #define FEW		 100		    /* samples */
+#define FEWEST		 20		    /* that divide better than ticks, where those hardly do */
 #define FAULT_BACK_NS	 100		    /* from a page fault to the program: 95 to 150 here, of virtual machines without a PMU; */
 #define FAULT_BACK_ERROR .4		    /* so much of that it may be off */
 #define UNKNOWN_MAX	 .2		    /* of a level: more of it not known makes it indicative */
@@ -39,14 +40,26 @@ static double samples_back(const struct sampled *s, uint64_t user, int64_t fault
 	return s->kernel_unnamed || faults <= 0 ? 0.0 : fmin((double)faults * FAULT_BACK_NS / (double)s->period_ns, (double)user);
 }
 
+/* Are there enough to divide by, and have they met nearly all? */
+static bool divides(const struct sampled *s, double cpu_s, double blurred_s)
+{
+	uint64_t all = s->user + s->kernel;
+
+	return !s->kernel_hidden && all >= (blurred_s > cpu_s / 2.0 ? FEWEST : FEW) && covered_of(s, all, cpu_s) >= 1.0;
+}
+
 void parts_divide(struct sampled *s, const uint64_t *user, const uint64_t *kernel, const int64_t *faults, struct level_run *runs, size_t n)
 {
-	double cpu_s = 0, all_back = 0;
+	double cpu_s = 0, blurred_s = 0, all_back = 0, few = 0;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		cpu_s += runs[i].user + runs[i].sys;
-	if (s->kernel_hidden || s->user + s->kernel < FEW || covered_of(s, s->user + s->kernel, cpu_s) < 1.0)
+		blurred_s += runs[i].blurred;
+	}
+	if (!divides(s, cpu_s, blurred_s))
 		return;
+	if (s->user + s->kernel < FEW) /* of how few there are, the interval is that of the widest share */
+		few = Z / 2.0 / sqrt((double)(s->user + s->kernel));
 	for (size_t i = 0; i < n; i++)
 		all_back += samples_back(s, user[i], faults[i]);
 	for (size_t i = 0; i < n; i++) {
@@ -57,7 +70,7 @@ void parts_divide(struct sampled *s, const uint64_t *user, const uint64_t *kerne
 
 		runs[i].user = cpu * computing / all;
 		runs[i].sys = cpu * (all - computing) / all;
-		runs[i].blurred = cpu * back / all * FAULT_BACK_ERROR;
+		runs[i].blurred = cpu * (back / all * FAULT_BACK_ERROR + few);
 	}
 	sampled_back(s, all_back);
 }
@@ -127,7 +140,7 @@ static void parts_add(struct parts *p, double covered)
 						  .high = p->levels->of[level].high,
 						  .trusted = level_trusted(p->levels, (enum level)level) };
 	for (size_t i = 0; i < s->n; i++) {
-		if (s->classes[i].kernel && s->kernel_hidden) /* ways back from it alone */
+		if (s->classes[i].count == 0 || (s->classes[i].kernel && s->kernel_hidden)) /* ways back from it alone */
 			continue;
 		part_add(p,
 			 (struct part){ .depth = PART_CATEGORY,
@@ -138,7 +151,7 @@ static void parts_add(struct parts *p, double covered)
 	for (size_t i = 0; i < s->n_functions; i++) {
 		const struct sampled_function *f = &s->functions[i];
 
-		if (*f->name)
+		if (*f->name && f->count > 0)
 			part_add(p,
 				 (struct part){ .depth = PART_FUNCTION,
 						.of = LEVEL_COMPUTE,
@@ -164,7 +177,9 @@ static void reasons_of_time(struct parts *p)
 	const struct levels *levels = p->levels;
 
 	if (!levels->certain && isnan(levels->doubt))
-		reason_add(p, PART_TIME, "busy_unknown", mem_string("how long others kept it waiting for a processor is not known"));
+		reason_add(
+		    p, PART_TIME, "busy_unknown",
+		    mem_string("how long others kept it waiting for a processor is not known; /proc/pressure/cpu tells (Linux 4.20)"));
 	else if (!levels->certain)
 		reason_add(
 		    p, PART_TIME, "machine_busy",
@@ -187,19 +202,20 @@ static void reasons_of_samples(struct parts *p)
 
 	if (s->period_ns <= 0) {
 		reason_add(p, PART_CATEGORY, s->forbidden ? "sampling_forbidden" : "not_sampled",
-			   mem_format("time cannot be sampled here (%s)%s%s", *s->refused ? s->refused : "it was not tried",
-				      s->forbidden ? "; " : "", s->forbidden ? allow : ""));
+			   mem_format("time cannot be sampled here: %s", *s->refused ? s->refused : "it was not tried"));
 		return;
 	}
 	if (s->kernel_hidden)
 		reason_add(p, PART_CATEGORY, "kernel_hidden", mem_format("what the kernel did, which may not be sampled; %s", allow));
 	else if (s->kernel_unnamed && s->kernel > 0)
 		reason_add(p, PART_CATEGORY, "kernel_unnamed",
-			   mem_string("what the kernel did, for it hides the addresses of its functions; 'sysctl "
-				      "kernel.kptr_restrict=0' shows them"));
+			   mem_string("what the kernel did, for it hides the addresses of its functions; /proc/kallsyms and 'sysctl "
+				      "kernel.kptr_restrict=0' show them"));
 	if (all < FEW && cpu > SHOWN_MIN)
-		reason_add(p, PART_CATEGORY, "few_samples", mem_format("there are only %.0f samples; more and longer runs give more", all));
-	if (p->left > UNKNOWN_MAX * cpu)
+		reason_add(p, PART_CATEGORY, "few_samples",
+			   all > 0 ? mem_format("there are only %.0f samples; more and longer runs give more", all)
+				   : mem_string("there are no samples; more and longer runs give some"));
+	if (all > 0 && p->left > UNKNOWN_MAX * cpu)
 		reason_add(
 		    p, PART_CATEGORY, "partly_sampled",
 		    mem_format("%.0f %% of the time was not sampled, in processes that had a processor for less than %.0f ms, or have "

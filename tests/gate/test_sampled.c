@@ -230,7 +230,7 @@ static void test_sentence(void **state)
 /* By the samples of each run, if they are of nearly all of the time; never to less than nothing. */
 static void test_divide(void **state)
 {
-	static const uint64_t user[] = { 300, 0 }, kernel[] = { 100, 0 };
+	static const uint64_t user[] = { 300, 0 }, kernel[] = { 100, 0 }, ten = 10, twenty = 20;
 	static const int64_t none[2] = { 0, -1 }, faults[2] = { 600000, 0 };
 	const struct level_run ticks[] = { { "a", 1, .8, 0, 0, 0, .1 }, { "a", 1, .02, .02, 0, 0, .1 } };
 	struct level_run few = { "a", 1, .02, .02, 0, 0, .1 };
@@ -238,9 +238,17 @@ static void test_divide(void **state)
 	struct assay_error err;
 
 	(void)state;
-	check(sampled_add(&s, "2000000 period ns\n20 user /bin/a\n", "a", NULL, &err), &err);
+	check(sampled_add(&s, "2000000 period ns\n12 user /bin/a\n", "a", NULL, &err), &err);
 	parts_divide(&s, user, kernel, none, &few, 1);
 	assert_true(few.sys == .02 && few.blurred == .1);
+	s = (struct sampled){ .n = 0 }; /* thirty divide short processes better than ticks, which do not */
+	few = (struct level_run){ "a", 1, .06, 0, 0, 0, .06 };
+	check(sampled_add(&s, "2000000 period ns\n10 user /bin/a\n20 kernel read\n", "a", NULL, &err), &err);
+	parts_divide(&s, &ten, &twenty, none, &few, 1);
+	assert_true(fabs(few.user - .02) < 1e-12 && fabs(few.sys - .04) < 1e-12 && few.blurred > .008 && few.blurred < .01);
+	few = (struct level_run){ "a", 1, .04, .02, 0, 0, 0 }; /* but not one that has met ticks */
+	parts_divide(&s, &ten, &twenty, none, &few, 1);
+	assert_true(few.user == .04 && few.blurred == 0);
 	s = (struct sampled){ .n = 0 };
 	for (int i = 0; i < 4; i++) { /* not sampled, half, all, hidden */
 		struct level_run runs[2] = { ticks[0], ticks[1] };
