@@ -1,5 +1,6 @@
 /* Runs a program that may not change its own code ("code": memory-deny-write-execute, Linux 6.3), or may not count ("counters": a filter of
- * system calls, as containers have). Status 77: this system has no such thing. */
+ * system calls, as containers have; "setting": the same, with what the kernel says where its setting forbids it). Status 77: this system
+ * has no such thing. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -11,12 +12,12 @@
 
 #define SET_MDWE 65 /* PR_SET_MDWE */
 
-static int no_counters(void)
+static int no_counters(unsigned error)
 {
 	struct sock_filter rules[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = { sizeof(rules) / sizeof(rules[0]), rules };
@@ -26,7 +27,9 @@ static int no_counters(void)
 
 int main(int argc, char **argv)
 {
-	if (argc < 3 || (strcmp(argv[1], "counters") == 0 ? no_counters() : prctl(SET_MDWE, 1L, 0L, 0L, 0L)))
+	if (argc < 3)
+		return 77;
+	if (strcmp(argv[1], "code") == 0 ? prctl(SET_MDWE, 1L, 0L, 0L, 0L) : no_counters(strcmp(argv[1], "setting") == 0 ? EACCES : EPERM))
 		return 77;
 	execvp(argv[2], argv + 2);
 	return 1;
