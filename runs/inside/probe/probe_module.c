@@ -129,16 +129,20 @@ static void *map_at(uintptr_t at, size_t bytes)
 	return NULL;
 }
 
-/* Writable memory within a jump of all of the module; NULL: none. Below it if possible, for above the program its heap grows. */
+/* Writable memory within a jump of all of the module; NULL: none. Below it if possible, for above the program its heap grows; and side by
+ * side, for what is free may be little: large mappings lie around a module, where chance puts them. */
 static void *map_near(struct range module, size_t bytes)
 {
+	static uintptr_t last;
 	uintptr_t reach = NEAR_LIMIT > module.high - module.low + bytes ? NEAR_LIMIT - (module.high - module.low) - bytes : 0;
-	void *got = NULL;
+	uintptr_t next = last - bytes;
+	void *got = next + reach > module.low && next < module.high + reach ? map_at(next, bytes) : NULL;
 
 	for (uintptr_t away = 0; !got && away < reach && module.low > away + bytes; away += NEAR_STEP)
 		got = map_at(module.low - away - bytes, bytes);
 	for (uintptr_t away = NEAR_STEP; !got && away < reach; away += NEAR_STEP)
 		got = map_at(module.high + away, bytes);
+	last = got ? (uintptr_t)got : last;
 	return got;
 }
 
