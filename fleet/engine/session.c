@@ -10,7 +10,7 @@
 
 #define DEPLOY_MS	   (60 * 1000)
 #define FACTS_MS	   (60 * 1000)
-#define WORK_MS		   (5 * 60 * 1000) /* what others have left may be much */
+#define WORK_MS		   (2 * 60 * 1000) /* what others have left may be much; so long the others of its box wait for one that does it, too */
 #define WAIT_TOLD_MS	   5000
 #define WAIT_TOLD_AGAIN_MS (5 * 60 * 1000)
 #define WRITE_BYTES	   (64u << 10)
