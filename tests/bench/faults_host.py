@@ -474,8 +474,15 @@ class Killed(Controller):
 
 
 class Interrupted(Controller):
-    """Ctrl-C."""
+    """Ctrl-C. While the program is being loaded it would end without a word, as any does: strike() waits until it has begun."""
+    def listens(self):
+        with open("/proc/%d/status" % self.controller.pid) as file:
+            caught = int(re.search(r"^SigCgt:\s*(\w+)", file.read(), re.M)[1], 16)
+        return caught >> (signal.SIGINT - 1) & 1
+
     def strike(self):
+        while self.controller.poll() is None and not self.listens():
+            time.sleep(0.001)
         self.controller.send_signal(signal.SIGINT)
 
 
