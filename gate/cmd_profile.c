@@ -17,7 +17,7 @@ struct arguments {
 	int64_t top, resamples, seed;
 	double budget_s;
 	int model;
-	bool members, by_type, here;
+	bool members, by_type, here, shapes;
 };
 
 /* ---- the first line, and how far it can be trusted ---- */
@@ -599,7 +599,7 @@ static enum assay_status profile_run(struct lab *lab, void *arguments, struct do
 	const struct arguments *a = arguments;
 
 	(void)lab;
-	return a->here ? here_profile((const char *const *)a->words.items, a->words.n, a->budget_s, !cli_quiet(), d, err)
+	return a->here ? here_profile((const char *const *)a->words.items, a->words.n, a->budget_s, a->shapes, !cli_quiet(), d, err)
 		       : profile_stored(a, d, err);
 }
 
@@ -607,6 +607,8 @@ static enum assay_status profile_check(void *arguments, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
 
+	if (!a->here && a->shapes)
+		return assay_fail(err, ASSAY_E_USAGE, "--shapes goes with --here");
 	if (!a->here && a->words.n > 1)
 		return assay_fail(err, ASSAY_E_USAGE, "unexpected argument '%s': a command to profile follows --here --",
 				  a->words.items[1]);
@@ -624,6 +626,8 @@ static const struct cli_option options[] = {
 	CMD_SEED(struct arguments, seed),
 	CLI_FLAG("here", struct arguments, here, "Run the command that follows -- on this machine and measure it; without a laboratory"),
 	HERE_BUDGET(struct arguments, budget_s),
+	CLI_FLAG("shapes", struct arguments, shapes,
+		 "With --here: also run it with one thing dearer at a time, as long again or longer, and count how often it does that"),
 	CLI_END,
 };
 static const struct arguments defaults = { .top = 15, .resamples = SHARES_RESAMPLES, .seed = PROFILE_SEED, .budget_s = HERE_BUDGET_S };

@@ -133,5 +133,4 @@ void signature_medians(struct document *d, const char *key, const struct helper_
 		else
 			doc_set(d, rows[i].name, median);
 	}
-	doc_end(d);
 }

@@ -52,6 +52,8 @@ static void local_run(struct session *session, void *context)
 		helper_request_text(&request, HELPER_DIRECTORY, command->directory);
 	if (command->sample)
 		helper_request_text(&request, HELPER_SAMPLE, "places");
+	for (size_t i = 0; i < command->n_shaped; i++)
+		helper_request_shape(&request, &command->shaped[i]);
 	if (command->lock)
 		helper_request_lock(&request, command->lock, LOCK_WAIT_MS);
 	session_open(session); /* this machine is there */
@@ -90,6 +92,29 @@ enum assay_status local_command_run(const struct local_command *command, struct 
 		st = assay_fail(err, run.st, "%s", run.err.text);
 	if (st)
 		local_said_release(out);
+	return st;
+}
+
+enum assay_status local_command_shaped(void *context, const char *const *words, size_t n, const struct shaped *shaped, size_t n_shaped,
+				       struct helper_result *out, struct assay_error *err)
+{
+	struct local_command command = *(const struct local_command *)context;
+	struct local_said said;
+	enum assay_status st;
+
+	command.words = words;
+	command.n = n;
+	command.shaped = shaped;
+	command.n_shaped = n_shaped;
+	st = local_command_run(&command, &said, err);
+	if (st)
+		return st;
+	*out = said.result;
+	if (command.cancelled && *command.cancelled)
+		st = assay_fail(err, ASSAY_E_IO, FLEET_CANCELLED);
+	else if (!said.ok)
+		st = assay_fail(err, ASSAY_E_NODATA, "%s", said.fault);
+	local_said_release(&said);
 	return st;
 }
 

@@ -4,6 +4,7 @@
 #define FLEET_LOCAL_COMMAND_H
 
 #include "fleet/agent/helper_client.h"
+#include "fleet/shape/shape.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -15,10 +16,12 @@
 struct local_command {
 	const char *const *words; /* [n] */
 	size_t n;
-	bool git;	       /* without the variables that lead git to another repository: our caller may be one of its hooks */
-	const char *directory; /* NULL: ours */
-	const char *lock;      /* a file that is locked until all of it is gone; NULL: none */
-	bool sample;	       /* where its time goes (fleet/helper/sampler.h) */
+	bool git;		     /* without the variables that lead git to another repository: our caller may be one of its hooks */
+	const char *directory;	     /* NULL: ours */
+	const char *lock;	     /* a file that is locked until all of it is gone; NULL: none */
+	bool sample;		     /* where its time goes (fleet/helper/sampler.h) */
+	const struct shaped *shaped; /* [n_shaped]: with these things dearer (fleet/shape/shape.h) */
+	size_t n_shaped;
 	int64_t timeout_ms;
 	const volatile sig_atomic_t *cancelled; /* may be NULL */
 };
@@ -35,6 +38,10 @@ struct local_said {
 /* *out is overwritten; local_said_release() it. A status other than ASSAY_OK is a fault of this machine, not of the command. */
 enum assay_status local_command_run(const struct local_command *command, struct local_said *out, struct assay_error *err);
 void local_said_release(struct local_said *said); /* accepts zeroed */
+
+/* A dose_runner: as `context`, a struct local_command of which words and shapes are replaced, says. */
+enum assay_status local_command_shaped(void *context, const char *const *words, size_t n, const struct shaped *shaped, size_t n_shaped,
+				       struct helper_result *out, struct assay_error *err);
 
 /* The first or last line that is not empty, of what it said on standard error, else of the rest; "" when it said nothing. `out`
  * needs TEXT_SHOWN_BYTES. */

@@ -8,6 +8,7 @@
 #include "fleet/agent/helper_client.h"
 #include "fleet/agent/signature.h"
 #include "fleet/engine/local_command.h"
+#include "gate/shapes/counts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -159,7 +160,7 @@ enum assay_status here_measure(struct here *const *commands, size_t n, double bu
 
 /* ---- the answer ---- */
 
-static void here_answer(const struct here *here, struct document *d)
+static void here_answer(const struct here *here, const struct counts *counts, struct document *d)
 {
 	const struct helper_result *results[HERE_RUNS_MAX];
 	const struct levels *levels = &here->levels;
@@ -193,20 +194,30 @@ static void here_answer(const struct here *here, struct document *d)
 		doc_line(d, "What the command had started was still running when it ended, and was ended then: %lld process%s",
 			 (long long)left, left == 1 ? "" : "es");
 	signature_medians(d, "counts", results, here->n);
+	if (counts)
+		counts_members(counts, d);
+	doc_end(d);
+	if (counts)
+		counts_show(counts, d);
 	if (here->n == 1)
 		doc_line(d, "\nOne run has no interval: --budget gives more time");
 	free(sentence);
 	free(text);
 }
 
-enum assay_status here_profile(const char *const *words, size_t n, double budget_s, bool progress, struct document *d,
+enum assay_status here_profile(const char *const *words, size_t n, double budget_s, bool doses, bool progress, struct document *d,
 			       struct assay_error *err)
 {
 	struct here *here = here_new(words, n);
+	struct local_command doses_in = { .lock = MEASURE_LOCK, .timeout_ms = TIMEOUT_MS, .cancelled = &here_cancelled };
+	struct counts counts = { .n = 0 };
 	enum assay_status st = here_measure(&here, 1, budget_s, progress, err);
 
+	if (!st && doses)
+		st = counts_measure(local_command_shaped, &doses_in, words, n, budget_s, progress, &counts, err);
 	if (!st)
-		here_answer(here, d);
+		here_answer(here, doses ? &counts : NULL, d);
+	counts_release(&counts);
 	here_free(here);
 	return st;
 }

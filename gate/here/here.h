@@ -35,8 +35,8 @@ void here_free(struct here *here); /* accepts NULL */
  * lock, as everything that is measured. ASSAY_E_NODATA when one fails. */
 enum assay_status here_measure(struct here *const *commands, size_t n, double budget_s, bool progress, struct assay_error *err);
 
-/* What the command does with its time, as an answer. */
-enum assay_status here_profile(const char *const *words, size_t n, double budget_s, bool progress, struct document *d,
+/* What the command does with its time, as an answer; with `doses` for as long again also how often it does what (gate/shapes/counts.h). */
+enum assay_status here_profile(const char *const *words, size_t n, double budget_s, bool doses, bool progress, struct document *d,
 			       struct assay_error *err);
 
 /* An option of seconds: "20", "90s", "5m". */

@@ -1,0 +1,61 @@
+#include "fleet/agent/dose.h"
+
+#include "base/stats.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define TIMES	   20000 /* at the usual dose; fewer of a larger one */
+#define SYSTEMATIC .01	 /* of the dose: calls of one class stand at different places of the filter, and caches differ */
+#define MAD_TO_SD  1.4826
+
+double dose_cpu_s(const struct helper_result *result)
+{
+	return (double)(result->user_us + result->sys_us) / 1e6;
+}
+
+enum assay_status dose_pair(dose_runner *run, void *context, const struct shaped *shaped, double *ns, struct assay_error *err)
+{
+	unsigned long times = shaped->level > DOSE_USUAL ? TIMES / 4 : TIMES;
+	const struct shaped sides[2] = { { shaped->shape, 0 }, *shaped };
+	double cpu_s[2];
+	char text[24];
+	const char *const words[] = { "/proc/self/exe", "exercise", shapes[shaped->shape].name, text };
+
+	snprintf(text, sizeof(text), "%lu", times);
+	for (int side = 0; side < 2; side++) {
+		struct helper_result result;
+		enum assay_status st = run(context, words, sizeof(words) / sizeof(*words), &sides[side], 1, &result, err);
+
+		if (st)
+			return st;
+		cpu_s[side] = dose_cpu_s(&result);
+	}
+	*ns = 1e9 * (cpu_s[1] - cpu_s[0]) / (double)times;
+	return ASSAY_OK;
+}
+
+struct dose dose_of(const double *ns, size_t n)
+{
+	struct dose dose = { .ns = stats_median(ns, n) };
+
+	dose.spread = (n > DOSE_PAIRS ? MAD_TO_SD * stats_mad(ns, n) : stats_sd(ns, n)) / dose.ns;
+	dose.error_ns = hypot(dose.spread / sqrt((double)n), SYSTEMATIC) * dose.ns;
+	return dose;
+}
+
+enum assay_status dose_measure(dose_runner *run, void *context, const struct shaped *shaped, struct dose *out, struct assay_error *err)
+{
+	double ns[DOSE_PAIRS];
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < DOSE_PAIRS; i++)
+		st = dose_pair(run, context, shaped, &ns[i], err);
+	if (st)
+		return st;
+	*out = dose_of(ns, DOSE_PAIRS);
+	if (!(out->ns > 3 * out->error_ns))
+		return assay_fail(err, ASSAY_E_NODATA, "its dose cannot be told from nothing here: %.0f ns, standard error %.0f ns",
+				  out->ns, out->error_ns);
+	return ASSAY_OK;
+}

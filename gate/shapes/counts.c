@@ -1,0 +1,426 @@
+#include "gate/shapes/counts.h"
+
+#include "base/mem.h"
+#include "base/progress.h"
+#include "base/stats.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ROUNDS_LEAST 2
+#define ROUNDS_MOST  30
+#define DOSE_LARGE   SHAPE_LEVEL_MAX
+#define PAIR_SHARE   .7	 /* of how a pair of runs that measures a dose varies: so much do longer runs vary, at least */
+#define DEARER_MOST  1.0 /* of the command's own time: so much may a large dose add */
+#define LESS_WORK    .05 /* less than that may be chance */
+
+void counts_release(struct counts *counts)
+{
+	for (size_t i = 0; i < SHAPES; i++)
+		free(counts->of[i].refused);
+	for (size_t i = 0; i < 2; i++)
+		free(counts->doses[i].pairs);
+	free(counts->runs);
+	*counts = (struct counts){ .n = 0 };
+}
+
+/* ---- from runs to numbers ---- */
+
+/* Mean of a member over the runs of a shape; NaN: there is none. */
+#define MEAN_OF(counts, which, member, out)                                                                                                \
+	do {                                                                                                                               \
+		double sum_ = 0;                                                                                                           \
+		size_t n_ = 0;                                                                                                             \
+		for (size_t r_ = 0; r_ < (counts)->n; r_++) {                                                                              \
+			if ((counts)->runs[r_].shape != (which))                                                                           \
+				continue;                                                                                                  \
+			sum_ += (counts)->runs[r_].member;                                                                                 \
+			n_++;                                                                                                              \
+		}                                                                                                                          \
+		out = n_ ? sum_ / (double)n_ : (double)NAN;                                                                                \
+	} while (0)
+
+/* With one thing dearer, a command whose time is limited does less of everything: it computes less, touches less memory, reads and writes
+ * less. By the kernel's ticks user time is known to a few per cent only. */
+static double less_work(const struct counts *c)
+{
+	double user, faults, transfers, most = 0;
+
+	MEAN_OF(c, SHAPES, user_s, user);
+	MEAN_OF(c, SHAPES, faults, faults);
+	MEAN_OF(c, SHAPES, transfers, transfers);
+	for (unsigned shape = 0; shape < SHAPES; shape++) {
+		double its_user, its_faults, its_transfers;
+
+		MEAN_OF(c, shape, user_s, its_user);
+		MEAN_OF(c, shape, faults, its_faults);
+		MEAN_OF(c, shape, transfers, its_transfers);
+		if (transfers > 1000)
+			most = fmax(most, 1 - its_transfers / transfers);
+		if (faults > 2000)
+			most = fmax(most, 1 - its_faults / faults);
+		if (user > .1)
+			most = fmax(most, 1 - its_user / user - .1);
+	}
+	return most > LESS_WORK ? most : 0;
+}
+
+/* How runs vary. Those that a dose has made much longer vary in proportion, mostly less; the others as those without a dose. */
+struct spread {
+	double base, base_runs; /* mean time without a dose, and of how many runs */
+	double s, share;	/* standard deviations: of short runs, in seconds; of longer ones, as a part of their time */
+	double df;
+};
+
+static bool is_longer(const struct count_run *run, double base)
+{
+	return run->cpu_s > 1.5 * base;
+}
+
+static double deviation(const struct spread *spread, const struct count_run *run)
+{
+	return is_longer(run, spread->base) ? spread->share * run->cpu_s : spread->s;
+}
+
+static double dose_s_of(const struct counts *c, const struct count_run *run)
+{
+	return run->shape == SHAPES ? 0 : c->doses[run->large].is.ns / 1e9;
+}
+
+/* The slope through the time without a dose; *runs is how many it rests on. */
+static double slope_of(const struct counts *c, unsigned shape, double base, size_t *runs)
+{
+	double up = 0, down = 0;
+
+	*runs = 0;
+	for (size_t i = 0; i < c->n; i++) {
+		double dose_s = dose_s_of(c, &c->runs[i]);
+
+		if (c->runs[i].shape != shape)
+			continue;
+		up += dose_s * (c->runs[i].cpu_s - base);
+		down += dose_s * dose_s;
+		++*runs;
+	}
+	return down > 0 ? up / down : 0;
+}
+
+/* What runs differ from their slope by; each slope takes one of them. */
+static void spread_of(const struct counts *c, struct spread *out)
+{
+	double squares[2] = { 0, 0 }, df[2] = { 0, 0 };
+	size_t base_runs;
+
+	*out = (struct spread){ .s = (double)NAN, .share = (double)NAN };
+	MEAN_OF(c, SHAPES, cpu_s, out->base);
+	slope_of(c, SHAPES, out->base, &base_runs);
+	out->base_runs = (double)base_runs;
+	for (size_t i = 0; i < c->n; i++) {
+		const struct count_run *run = &c->runs[i];
+		bool longer = is_longer(run, out->base);
+		size_t runs;
+		double slope = slope_of(c, run->shape, out->base, &runs), rest = run->cpu_s - out->base - slope * dose_s_of(c, run);
+
+		squares[longer] += pow(longer ? rest / run->cpu_s : rest, 2);
+		df[longer] += 1 - 1 / (double)runs;
+	}
+	if (df[0] > 0)
+		out->s = sqrt(squares[0] / df[0]);
+	out->share = df[1] > 0 ? sqrt(squares[1] / df[1]) : out->s / out->base;
+	for (size_t i = 0; i < 2; i++)
+		out->share = fmax(out->share, c->doses[i].n ? PAIR_SHARE * c->doses[i].is.spread : 0);
+	out->df = df[0];
+}
+
+static void count_estimate(const struct counts *c, unsigned shape, const struct spread *spread, struct count *out)
+{
+	double down = 0, noise = 0, doses = 0, error = 0, reach;
+
+	out->n = slope_of(c, shape, spread->base, &out->runs);
+	if (!out->runs)
+		return;
+	for (size_t i = 0; i < c->n; i++) {
+		const struct count_run *r = &c->runs[i];
+		const struct dose *dose = &c->doses[r->large].is;
+		double dose_s = dose->ns / 1e9;
+
+		if (r->shape != shape)
+			continue;
+		down += dose_s * dose_s;
+		noise += pow(dose_s * deviation(spread, r), 2);
+		doses += dose_s;
+		error += dose_s * dose_s * dose->error_ns / dose->ns;
+		out->large = r->large;
+	}
+	noise = sqrt(noise + pow(doses * spread->s, 2) / spread->base_runs) / down;
+	reach = spread->df > 0 ? stats_t_quantile(.95, spread->df) * hypot(noise, out->n * error / down) : (double)NAN;
+	out->low = fmax(out->n - reach, 0);
+	out->high = fmax(out->n + reach, 0);
+	out->n = fmax(out->n, 0);
+}
+
+void counts_estimate(struct counts *c)
+{
+	struct spread spread;
+
+	for (size_t i = 0; i < 2; i++)
+		if (c->doses[i].n)
+			c->doses[i].is = dose_of(c->doses[i].pairs, c->doses[i].n);
+	spread_of(c, &spread);
+	c->less = less_work(c);
+	for (unsigned shape = 0; shape < SHAPES; shape++) {
+		struct count *count = &c->of[shape];
+
+		count->n = count->low = count->high = (double)NAN;
+		if (!count->refused && spread.base_runs > 0)
+			count_estimate(c, shape, &spread, count);
+		if (c->less > 0)
+			count->n = count->low = count->high = (double)NAN;
+	}
+}
+
+/* ---- running ---- */
+
+struct measuring {
+	dose_runner *run;
+	void *context;
+	const char *const *words;
+	size_t n;
+	double budget_s, began_s;
+	bool progress;
+	struct progress shown;
+	struct counts *out;
+};
+
+static const unsigned levels[2] = { DOSE_USUAL, DOSE_LARGE };
+
+static double known(int64_t value)
+{
+	return value >= 0 ? (double)value : (double)NAN;
+}
+
+/* shape SHAPES: without a dose, in the same surroundings. */
+static enum assay_status run_once(struct measuring *m, unsigned shape, bool large, struct assay_error *err)
+{
+	const struct shaped shaped = { shape == SHAPES ? 0 : shape, shape == SHAPES ? 0 : levels[large] };
+	struct helper_result result;
+	enum assay_status st;
+
+	if (m->progress)
+		progress_show(&m->shown, progress_now(), false, "doses: run %zu, %.0f of %.0f s", m->out->n + 1,
+			      progress_now() - m->began_s, m->budget_s);
+	st = m->run(m->context, m->words, m->n, &shaped, 1, &result, err);
+	if (st)
+		return st;
+	m->out->runs = mem_grow(m->out->runs, m->out->n, &m->out->capacity, sizeof(*m->out->runs));
+	m->out->runs[m->out->n++] = (struct count_run){ .shape = shape,
+							.large = large,
+							.cpu_s = dose_cpu_s(&result),
+							.user_s = (double)result.user_us / 1e6,
+							.faults = known(result.minor_faults),
+							.transfers = known(result.read_calls) + known(result.write_calls) };
+	return ASSAY_OK;
+}
+
+/* A shape that this machine does not have is left out, with the reason. */
+static enum assay_status run_shape(struct measuring *m, unsigned shape, double base, struct assay_error *err)
+{
+	struct count *count = &m->out->of[shape];
+	double usual_s = m->out->doses[0].is.ns / 1e9;
+	bool large = count->runs > 0 && count->n * usual_s / DOSE_USUAL * DOSE_LARGE < DEARER_MOST * base;
+	struct shaped shaped = { shape, levels[large] };
+	struct count_dose *dose = &m->out->doses[large];
+	enum assay_status st;
+
+	if (count->refused)
+		return ASSAY_OK;
+	dose->pairs = mem_grow(dose->pairs, dose->n, &dose->capacity, sizeof(*dose->pairs));
+	st = dose_pair(m->run, m->context, &shaped, &dose->pairs[dose->n], err);
+	if (st == ASSAY_E_NODATA) {
+		count->refused = mem_string(err->text);
+		return ASSAY_OK;
+	}
+	if (st)
+		return st;
+	dose->n++;
+	st = run_once(m, shape, large, err);
+	if (st == ASSAY_E_NODATA) {
+		count->refused = mem_format("the command fails with it: %s", err->text);
+		st = ASSAY_OK;
+	}
+	return st;
+}
+
+static enum assay_status run_round(struct measuring *m, size_t round, struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+	double base = 0;
+
+	counts_estimate(m->out);
+	for (size_t i = 0; !st && i < SHAPES; i++) {
+		unsigned shape = (unsigned)((i + 4 * round) % SHAPES);
+
+		if (i % ((SHAPES + 1) / 2) == 0)
+			st = run_once(m, SHAPES, false, err);
+		MEAN_OF(m->out, SHAPES, cpu_s, base);
+		if (!st)
+			st = run_shape(m, shape, base, err);
+	}
+	return st;
+}
+
+/* Whoever filters calls without the rights of root gives up the rights that such a program would have: it is another program then. free()
+ * it; NULL: it is none. */
+static char *rights_of(const char *program)
+{
+	const char *path = strchr(program, '/') ? "" : getenv("PATH");
+	char *why = NULL;
+
+	while (path && !why && geteuid() != 0) {
+		size_t n = strcspn(path, ":");
+		char *file = strchr(program, '/') ? mem_string(program) : mem_format("%.*s/%s", (int)n, path, program);
+		struct stat is;
+		bool found = stat(file, &is) == 0 && S_ISREG(is.st_mode) && access(file, X_OK) == 0;
+
+		if (found && ((is.st_mode & S_ISUID && is.st_uid != geteuid()) || is.st_mode & S_ISGID))
+			why = mem_format("'%s' has rights of its own (set-user-ID), which a filter would take from it: root can", program);
+		free(file);
+		path = found || !path[n] ? NULL : path + n + 1;
+	}
+	return why;
+}
+
+static void refuse_all(struct counts *c, const char *why)
+{
+	for (unsigned shape = 0; shape < SHAPES; shape++) {
+		free(c->of[shape].refused);
+		c->of[shape].refused = mem_string(why);
+	}
+}
+
+enum assay_status counts_measure(dose_runner *run, void *context, const char *const *words, size_t n, double budget_s, bool progress,
+				 struct counts *out, struct assay_error *err)
+{
+	double began_s = progress_now(), spent_s = 0;
+	struct measuring m = { .run = run,
+			       .context = context,
+			       .words = words,
+			       .n = n,
+			       .budget_s = budget_s,
+			       .began_s = began_s,
+			       .progress = progress,
+			       .shown = progress_begin(stderr, began_s),
+			       .out = out };
+	char *rights = rights_of(words[0]);
+	enum assay_status st = ASSAY_OK;
+
+	*out = (struct counts){ .n = 0 };
+	if (rights)
+		refuse_all(out, rights);
+	for (size_t round = 0; !st && !rights && round < ROUNDS_MOST; round++) {
+		if (round >= ROUNDS_LEAST && spent_s * (1 + 1 / (double)round) > budget_s)
+			break;
+		st = run_round(&m, round, err);
+		spent_s = progress_now() - began_s;
+	}
+	progress_end(&m.shown);
+	free(rights);
+	if (st == ASSAY_E_NODATA) { /* without a dose */
+		refuse_all(out, err->text);
+		st = ASSAY_OK;
+	}
+	counts_estimate(out);
+	out->wall_s = spent_s;
+	return st;
+}
+
+/* ---- the answer ---- */
+
+void counts_members(const struct counts *c, struct document *d)
+{
+	doc_list(d, "calls");
+	doc_hide(d);
+	for (unsigned shape = 0; shape < SHAPES; shape++) {
+		const struct count *count = &c->of[shape];
+
+		doc_object(d, NULL);
+		doc_set(d, "name", shapes[shape].thing);
+		doc_set(d, "shape", shapes[shape].name);
+		doc_set(d, "count", count->n);
+		doc_set(d, "low", count->low);
+		doc_set(d, "high", count->high);
+		doc_set(d, "how", "doses");
+		doc_set(d, "dose_ns", count->runs ? c->doses[count->large].is.ns : (double)NAN);
+		doc_set(d, "runs", count->runs);
+		doc_set_empty(d, "refused", count->refused);
+		doc_end(d);
+	}
+	doc_end(d);
+	doc_set(d, "less_work", c->less);
+}
+
+/* "393 thousand", "4,210"; of a bound. */
+static void count_text(double n, char out[32])
+{
+	if (n >= 9.995e6)
+		snprintf(out, 32, "%.0f million", n / 1e6);
+	else if (n >= 9.995e5)
+		snprintf(out, 32, "%.2f million", n / 1e6);
+	else if (n >= 9.995e3)
+		snprintf(out, 32, "%.0f thousand", n / 1e3);
+	else
+		snprintf(out, 32, n >= 995 ? "%.1f thousand" : "%.0f", n >= 995 ? n / 1e3 : n);
+}
+
+static void count_row(const struct count *count, const char *thing, struct document *d)
+{
+	char n[32], low[32], high[32];
+
+	count_text(count->n, n);
+	count_text(count->low, low);
+	count_text(count->high, high);
+	doc_row(d);
+	doc_show(d, NULL, "calls", thing);
+	if (count->low > 0)
+		doc_showf(d, NULL, "count", count->n, "%s", n);
+	else
+		doc_showf(d, NULL, "count", count->n, "not seen");
+	doc_showf(d, NULL, "90 % interval", count->low, count->low > 0 ? "%s to %s" : "%.0s%s at most", low, high);
+}
+
+static bool all_refused(const struct counts *c)
+{
+	for (unsigned shape = 0; shape < SHAPES; shape++)
+		if (!c->of[shape].refused || strcmp(c->of[shape].refused, c->of[0].refused) != 0)
+			return false;
+	return true;
+}
+
+void counts_show(const struct counts *c, struct document *d)
+{
+	doc_heading(d, "Counted by doses (%zu runs, %.0f s)", c->n, c->wall_s);
+	if (all_refused(c)) {
+		doc_line(d, "Not counted: %s", c->of[0].refused);
+		return;
+	}
+	if (c->less > 0) {
+		doc_line(d,
+			 "With one thing dearer the command does up to %.0f %% less: its work depends on its time, and counts are of "
+			 "commands that "
+			 "do the same work every time",
+			 100 * c->less);
+		return;
+	}
+	doc_table(d, NULL);
+	for (unsigned shape = 0; shape < SHAPES; shape++)
+		if (!c->of[shape].refused)
+			count_row(&c->of[shape], shapes[shape].thing, d);
+	doc_end(d);
+	for (unsigned shape = 0; shape < SHAPES; shape++)
+		if (c->of[shape].refused)
+			doc_line(d, "%s: not counted: %s", shapes[shape].thing, c->of[shape].refused);
+}

@@ -1,0 +1,42 @@
+# Counts by doses: one thing after the other made dearer.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+mkdir "$tmp/here"
+cd "$tmp/here" || exit 1
+
+# between LOW HIGH VALUE WHAT
+between() {
+	cases=$((cases + 1))
+	awk -v low="$1" -v high="$2" -v value="$3" 'BEGIN { exit !(value + 0 >= low && value + 0 <= high) }' || fail "$4: $3 is not from $1 to $2"
+}
+
+what='calls are counted by class'
+run profile --here --shapes --budget 0.2 --format json -- dd if=/dev/zero of=/dev/null bs=16 count=200000
+expect_status 0
+expect_json_parses
+expect_json '.counts.calls[0].shape' calls-data
+expect_json '.counts.calls[0].how' doses
+if [ "$(json '.counts.calls[0].refused')" = null ]; then
+	between 250000 600000 "$(json '.counts.calls[0].count')" '400,000 reads and writes'
+	between 0 20000 "$(json '.counts.calls[1].low')" 'file metadata, of which there are few'
+	between 200 20000 "$(json '.counts.calls[0].dose_ns')" 'the dose'
+	run profile --here --shapes --budget 0.2 -- dd if=/dev/zero of=/dev/null bs=16 count=200000
+	expect_status 0
+	cases=$((cases + 1))
+	grep -q '^Counted by doses (22 runs' "$tmp/out" || fail "no section of counts: $(cat "$tmp/out")"
+fi
+
+what='rights of its own'
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	cp /bin/true "$tmp/here/owned"
+	chmod 4755 "$tmp/here/owned"
+	chmod 755 "$tmp" "$tmp/here"
+	mkdir -m 777 "$tmp/home"
+	HOME=$tmp/home setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all "${ASSAY:?}" profile --here --shapes --budget 0.1 -- "$tmp/here/owned" >"$tmp/out" 2>"$tmp/err"
+	cases=$((cases + 1))
+	grep -q 'has rights of its own (set-user-ID)' "$tmp/out" || fail "a set-user-ID program is counted: $(cat "$tmp/out" "$tmp/err")"
+fi
+
+what='only here'
+run profile app --shapes
+refused 2 '--here'
+finish
