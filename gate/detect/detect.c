@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define LEAST_OUTWEIGHED .5 /* of what is saved, at most, is what became worse where the version as a whole did not */
+#define NEW_PART_LEAST	 .1 /* of what came on top, at least, is done by a function that is named for it */
 #define UNSURE_PART	 .5 /* of a mean duration, at most: with more, no ratio is known */
 
 #define WHY_ENUM(constant, code, text)	constant,
@@ -22,8 +23,10 @@ static const char *const skip_texts[] = { DETECT_SKIP_ROWS(SKIP_TEXT) };
 
 void detected_release(struct detected *d)
 {
-	for (size_t i = 0; i < d->n; i++)
+	for (size_t i = 0; i < d->n; i++) {
 		free(d->functions[i].name);
+		free(d->functions[i].new_part);
+	}
 	for (size_t i = 0; i < d->n_skipped; i++)
 		free(d->skipped[i].name);
 	for (size_t i = 0; i < d->n_reasons; i++) {
@@ -35,6 +38,7 @@ void detected_release(struct detected *d)
 	free(d->reasons);
 	detection_release(&d->detection);
 	detector_free(d->detector);
+	callers_release(&d->callers);
 	like_inputs_release(&d->like);
 	missing_release(&d->missing);
 	observed_release(&d->normal);
@@ -82,6 +86,9 @@ static void detected_skip_one_sided(struct detected *d)
 {
 	const struct observed *old = &d->normal, *new = &d->seen;
 
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->callers.moved[s].n; i++)
+			detected_skip_why(d, d->callers.moved[s].items[i], DETECT_WITH_CALLERS, (double)NAN);
 	for (size_t f = 0; f < old->observations.functions; f++)
 		if (!observed_has(new, old->functions[f]) && !observed_aside(new, old->functions[f]))
 			detected_skip_why(d, old->functions[f], DETECT_ONLY_OLD, (double)NAN);
@@ -121,6 +128,7 @@ static int compare_skipped(const void *a, const void *b)
 static enum assay_status detected_observe(const struct detect_options *options, struct detected *d, struct assay_error *err)
 {
 	const struct detect_input *in = d->input;
+	const struct side *old = in->old, *new = in->new;
 	struct observe_options o = in->model ? in->model->observe : options->observe;
 	const char **changed = NULL;
 	enum assay_status st;
@@ -130,17 +138,23 @@ static enum assay_status detected_observe(const struct detect_options *options, 
 		o.n_only = places_changed(in->places, &changed);
 		o.only = changed;
 	}
-	o.other = in->old;
+	if (in->old)
+		callers_find(in->old, in->new, &d->callers);
+	if (d->callers.there) {
+		old = &d->callers.sides[0];
+		new = &d->callers.sides[1];
+	}
+	o.other = old;
 	if (in->model) {
 		o.inclusive = (const char *const *)in->model->inclusive;
 		o.n_inclusive = in->model->n_inclusive;
 		o.active_names = (const char *const *)in->model->active_names;
 		o.n_active = in->model->n_active;
 	}
-	st = observe(in->new, &o, &d->seen, err);
-	o.other = in->new;
-	if (!st && in->old)
-		st = observe(in->old, &o, &d->normal, err);
+	st = observe(new, &o, &d->seen, err);
+	o.other = new;
+	if (!st && old)
+		st = observe(old, &o, &d->normal, err);
 	free(changed);
 	return st;
 }
@@ -271,6 +285,16 @@ static const char *detected_cause(const struct detected *d, const struct detecte
 	return NULL;
 }
 
+/* The function that only the new version has, where it does a good part of what came on top. */
+static char *detected_new_part(const struct detected *d, const struct detected_function *f)
+{
+	const struct callers_part *part = callers_part_of(&d->callers, f->symbol);
+
+	if (!part || !f->found->anomalous || f->kind.improved || part->cost_ns < NEW_PART_LEAST * f->kind.more_ns * f->calls)
+		return NULL;
+	return demangle(part->part);
+}
+
 static void detected_find_causes(struct detected *d)
 {
 	for (size_t i = 0; i < d->n; i++)
@@ -384,10 +408,13 @@ static void detected_functions(const struct detect_options *options, struct dete
 		f->calls /= f->kind.calls > 0 ? f->kind.calls : 1; /* as the kind has it: of as many calls as normally */
 		f->kind.small = f->kind.small || (found->anomalous && detected_is_little(d, f));
 		f->anomalous = found->anomalous && !f->kind.small && !f->kind.mixed;
-		if (!detected_put_aside(d, options, f))
+		f->new_part = detected_new_part(d, f);
+		if (!detected_put_aside(d, options, f)) {
 			d->n++;
-		else
+		} else {
 			free(f->name);
+			free(f->new_part);
+		}
 	}
 	detected_find_side_effects(d);
 	detected_count(d);

@@ -5,6 +5,7 @@
 
 #include "base/document.h"
 #include "gate/decide/effect.h"
+#include "gate/detect/callers.h"
 #include "gate/detect/kind.h"
 #include "gate/detect/like_inputs.h"
 #include "gate/detect/missing.h"
@@ -34,6 +35,7 @@ struct detect_input {
 #define DETECT_SKIP_ROWS(X)                                                                                                                \
 	X(DETECT_ONLY_OLD, "only_in_old", "only the old version called it")                                                                \
 	X(DETECT_ONLY_NEW, "only_in_new", "only the new version called it")                                                                \
+	X(DETECT_WITH_CALLERS, "with_callers", "only one version has it: what it does counts as its callers'")                             \
 	X(DETECT_NOT_LEARNED, "not_learned", "there were too few normal runs with it, or it did next to nothing in them")
 
 struct detected_skip {
@@ -55,6 +57,7 @@ struct detected_function {
 	double share;		    /* of what the new version did itself: work, or time */
 	double calls;		    /* in all runs of the new version, as many a run as normally */
 	bool with_nested;
+	char *new_part; /* a function that only the new version has, and that does a good part of what came on top; NULL */
 };
 
 struct detect_reason {
@@ -70,6 +73,7 @@ struct detected {
 	double rate_asked, rate_used; /* the latter is larger where there are too few normal runs */
 	size_t runs_needed;	      /* for the rate that was asked for */
 	struct observed normal, seen; /* `normal` is zeroed with a model; values at the typical input where that is known (like_inputs.h) */
+	struct callers callers;	      /* zeroed with a model */
 	struct like_inputs like;      /* zeroed with a model */
 	struct missing missing;	      /* of `seen`; zeroed with a model */
 	bool all_functions;	      /* nothing was worse in those that changed: what did not change was judged as well */

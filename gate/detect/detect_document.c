@@ -131,6 +131,8 @@ static void add_finding(const struct detected_function *f, struct document *out)
 	text.size = 0;
 	kind_text(&f->kind, "\n  also ", &text);
 	doc_line(out, "  %s%s", f->kind.improved ? "improved, " : "", text.bytes);
+	if (f->new_part)
+		doc_line(out, "  by calling %s, which only the new version has", f->new_part);
 	text.size = 0;
 	if (times > 1 && isfinite(times))
 		buf_format(&text,
@@ -180,6 +182,7 @@ static void add_function(const struct detected *d, const struct detected_functio
 	doc_set(out, "excess", f->found->excess);
 	doc_set(out, "share", f->share);
 	doc_set_bool(out, "with_nested", f->with_nested);
+	doc_set_empty(out, "new_part", f->new_part);
 	doc_set(out, "kind", kind ? trouble_code(f->kind.trouble) : (const char *)NULL);
 	doc_list(out, "further_kinds");
 	for (size_t i = 0; i < f->kind.n_further && kind; i++)
@@ -223,7 +226,7 @@ static void add_functions(const struct detected *d, bool all, struct document *o
 /* Those that do nearly nothing are counted for people, not named. */
 static bool skip_is_small(const struct detected_skip *s)
 {
-	return strcmp(s->code, observe_remark_code(OBSERVE_LITTLE_WORK)) == 0 ||
+	return strcmp(s->code, observe_remark_code(OBSERVE_LITTLE_WORK)) == 0 || strcmp(s->code, "with_callers") == 0 ||
 	       strcmp(s->code, observe_remark_code(OBSERVE_UNASKED)) == 0 || strcmp(s->code, observe_remark_code(OBSERVE_NESTED)) == 0;
 }
 

@@ -3,8 +3,8 @@
 #include "base/mem.h"
 #include "gate/detect/counters.h"
 #include "gate/detect/pool.h"
+#include "gate/detect/stems.h"
 #include "gate/detect/totals.h"
-#include "runs/inside/changes/functions.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,81 +16,6 @@ const struct observe_options observe_defaults = {
 ROWS_FUNCTION(observe_remark_code, enum observe_remark_kind, OBSERVE_REMARK_ROWS, ROWS_CODE)
 ROWS_FUNCTION(observe_remark_text, enum observe_remark_kind, OBSERVE_REMARK_ROWS, ROWS_TEXT)
 
-/* ---- names of functions ---- */
-
-/* Sorted, each once. Without the suffixes of compilers. */
-struct observe_names {
-	char **items; /* [n], owned */
-	size_t n, capacity;
-};
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static void observe_names_add(struct observe_names *names, const char *symbol)
-{
-	names->items = mem_grow(names->items, names->n, &names->capacity, sizeof(names->items[0]));
-	names->items[names->n++] = mem_bytes(symbol, functions_stem(symbol));
-}
-
-static void observe_names_sort(struct observe_names *names)
-{
-	size_t kept = 0;
-
-	if (names->n)
-		qsort(names->items, names->n, sizeof(names->items[0]), by_text);
-	for (size_t i = 0; i < names->n; i++) {
-		if (kept && strcmp(names->items[kept - 1], names->items[i]) == 0)
-			free(names->items[i]);
-		else
-			names->items[kept++] = names->items[i];
-	}
-	names->n = kept;
-}
-
-static void observe_names_add_all(struct observe_names *names, const char *const *symbols, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		observe_names_add(names, symbols[i]);
-	observe_names_sort(names);
-}
-
-/* SIZE_MAX: not there. */
-static size_t observe_names_find(const struct observe_names *names, const char *symbol)
-{
-	char *stem = mem_bytes(symbol, functions_stem(symbol));
-	const char *key = stem;
-	char **found = names->n ? bsearch(&key, names->items, names->n, sizeof(names->items[0]), by_text) : NULL;
-
-	free(stem);
-	return found ? (size_t)(found - names->items) : SIZE_MAX;
-}
-
-static void observe_names_release(struct observe_names *names)
-{
-	for (size_t i = 0; i < names->n; i++)
-		free(names->items[i]);
-	free(names->items);
-	*names = (struct observe_names){ .items = NULL };
-}
-
-/* Functions that a side has samples of. */
-static void observe_names_of(const struct side *side, struct observe_names *out)
-{
-	for (size_t r = 0; r < side->n; r++) {
-		for (size_t f = 0; f < side->runs[r].n_files; f++) {
-			const struct samples *s = &side->runs[r].files[f];
-
-			for (size_t k = 0; k < s->n_functions; k++)
-				if (s->functions[k].n)
-					observe_names_add(out, s->functions[k].name);
-		}
-		observe_names_sort(out); /* of each run, so that the list stays short */
-	}
-}
-
 static bool any_estimated(const struct samples *s, const struct samples_function *function)
 {
 	for (size_t i = function->first; i < function->first + function->n; i++)
@@ -100,7 +25,7 @@ static bool any_estimated(const struct samples *s, const struct samples_function
 }
 
 /* Of which it is not known otherwise what they did themselves. */
-static void observe_names_of_estimated(const struct side *side, struct observe_names *out)
+static void observe_names_of_estimated(const struct side *side, struct stems *out)
 {
 	for (size_t r = 0; r < side->n; r++) {
 		for (size_t f = 0; f < side->runs[r].n_files; f++) {
@@ -108,9 +33,9 @@ static void observe_names_of_estimated(const struct side *side, struct observe_n
 
 			for (size_t k = 0; k < s->n_functions; k++)
 				if (any_estimated(s, &s->functions[k]) && !totals_known(s, k))
-					observe_names_add(out, s->functions[k].name);
+					stems_add(out, s->functions[k].name);
 		}
-		observe_names_sort(out);
+		stems_sort(out);
 	}
 }
 
@@ -185,12 +110,12 @@ static struct observe_share shares_function(const struct samples *s, size_t func
 }
 
 /* Adds a file to share[names->n]; returns what it did. */
-static double shares_add(const struct samples *s, bool by_work, const struct observe_names *names, struct observe_share *share)
+static double shares_add(const struct samples *s, bool by_work, const struct stems *names, struct observe_share *share)
 {
 	double *costs = by_work ? shares_costs(s) : NULL, all = 0;
 
 	for (size_t k = 0; k < s->n_functions; k++) {
-		size_t name = observe_names_find(names, s->functions[k].name);
+		size_t name = stems_find(names, s->functions[k].name);
 		struct observe_share done = shares_function(s, k, costs);
 
 		all += done.alone;
@@ -204,7 +129,7 @@ static double shares_add(const struct samples *s, bool by_work, const struct obs
 }
 
 /* share[names->n] is overwritten. Returns what the side did in all. */
-static double observe_shares(const struct side *side, const struct observe_names *names, struct observe_share *share)
+static double observe_shares(const struct side *side, const struct stems *names, struct observe_share *share)
 {
 	bool by_work = has_work(side);
 	double all = 0;
@@ -225,7 +150,7 @@ static double observe_shares(const struct side *side, const struct observe_names
 struct observing {
 	const struct side *side;
 	const struct observe_options *options;
-	struct observe_names names, inclusive, only, active_names;
+	struct stems names, inclusive, only, active_names;
 	enum observe_remark_kind *small; /* [names.n] why it is not looked at, OBSERVE_REMARKS: it is */
 	struct observed *out;		 /* its columns, remarks and counts are filled in */
 	size_t n_columns;
@@ -274,7 +199,7 @@ static void observing_add_unsure(struct observing *w, const struct samples *s, c
 
 static void observing_add_function(struct observing *w, const struct source *source, size_t function, const size_t *from)
 {
-	size_t name = observe_names_find(&w->names, source_function_name(source, function)), before, left_out;
+	size_t name = stems_find(&w->names, source_function_name(source, function)), before, left_out;
 	struct pool_shape shape = {
 		from, w->out->per_call, w->n_columns, true, w->options->per_thread, w->options->least_work, w->options->least_ns
 	};
@@ -291,7 +216,7 @@ static void observing_add_function(struct observing *w, const struct source *sou
 	}
 	if (apart != SAMPLES_JOINED)
 		observing_remark(w, OBSERVE_APART, name, 1);
-	shape.alone = observe_names_find(&w->inclusive, w->names.items[name]) == SIZE_MAX;
+	shape.alone = stems_find(&w->inclusive, w->names.items[name]) == SIZE_MAX;
 	if (w->use_totals && shape.alone && source->n == 1) {
 		totals_add(&w->totals[name], source->files[0], function, w->out->columns, w->n_columns);
 		w->estimated[name] = w->estimated[name] || any_estimated(source->files[0], &source->files[0]->functions[function]);
@@ -401,14 +326,13 @@ static void observing_find_small(struct observing *w)
 	w->out->done_ns = observe_shares(w->side, &w->names, here);
 	(void)observe_shares(w->options->other ? w->options->other : w->side, &w->names, there);
 	for (size_t i = 0; i < w->names.n; i++) {
-		bool inclusive = observe_names_find(&w->inclusive, w->names.items[i]) != SIZE_MAX;
+		bool inclusive = stems_find(&w->inclusive, w->names.items[i]) != SIZE_MAX;
 
 		w->out->share[i] = here[i].alone;
 		w->small[i] = OBSERVE_REMARKS;
-		if (w->options->only && observe_names_find(&w->only, w->names.items[i]) == SIZE_MAX)
+		if (w->options->only && stems_find(&w->only, w->names.items[i]) == SIZE_MAX)
 			w->small[i] = OBSERVE_UNASKED;
-		else if (here[i].alone < least && there[i].alone < least &&
-			 observe_names_find(&w->active_names, w->names.items[i]) == SIZE_MAX)
+		else if (here[i].alone < least && there[i].alone < least && stems_find(&w->active_names, w->names.items[i]) == SIZE_MAX)
 			w->small[i] = OBSERVE_LITTLE_WORK;
 		else if (least > 0 && inclusive && nested_only(&here[i]) && (there[i].nested <= 0 || nested_only(&there[i])))
 			w->small[i] = OBSERVE_NESTED;
@@ -432,13 +356,13 @@ static void observing_begin(struct observing *w)
 {
 	struct observed *o = w->out;
 
-	observe_names_of(w->side, &w->names);
+	stems_of(w->side, &w->names);
 	observe_names_of_estimated(w->side, &w->inclusive);
 	if (w->options->other)
 		observe_names_of_estimated(w->options->other, &w->inclusive);
-	observe_names_add_all(&w->inclusive, w->options->inclusive, w->options->n_inclusive);
-	observe_names_add_all(&w->only, w->options->only, w->options->n_only);
-	observe_names_add_all(&w->active_names, w->options->active_names, w->options->n_active);
+	stems_add_all(&w->inclusive, w->options->inclusive, w->options->n_inclusive);
+	stems_add_all(&w->only, w->options->only, w->options->n_only);
+	stems_add_all(&w->active_names, w->options->active_names, w->options->n_active);
 	w->cells = mem_new(w->names.n, sizeof(w->cells[0]));
 	w->measured = mem_new(w->names.n, sizeof(w->measured[0]));
 	o->unsure_ns = mem_new(w->names.n, sizeof(o->unsure_ns[0]));
@@ -517,7 +441,7 @@ static void observed_put_aside(struct observed *o, const bool *keep, enum observ
 
 bool observed_has(const struct observed *o, const char *function)
 {
-	return o->observations.functions && bsearch(&function, o->functions, o->observations.functions, sizeof(o->functions[0]), by_text);
+	return stems_find(&(struct stems){ o->functions, o->observations.functions, 0 }, function) != SIZE_MAX;
 }
 
 static void observed_keep_those_of(struct observed *o, const struct observed *other)
@@ -578,7 +502,7 @@ static void observing_end(struct observing *w)
 	o->functions = w->names.items;
 	o->observations.functions = w->names.n;
 	observed_put_empty_aside(o);
-	w->names = (struct observe_names){ .items = NULL };
+	w->names = (struct stems){ .items = NULL };
 	o->observations.function = o->function;
 	o->observations.run = o->run;
 	o->observations.weight = o->weight;
@@ -611,9 +535,9 @@ enum assay_status observe(const struct side *side, const struct observe_options 
 		*out = observed;
 		observed = (struct observed){ .function = NULL };
 	}
-	observe_names_release(&w.inclusive);
-	observe_names_release(&w.only);
-	observe_names_release(&w.active_names);
+	stems_release(&w.inclusive);
+	stems_release(&w.only);
+	stems_release(&w.active_names);
 	free(w.small);
 	free(w.totals);
 	free(w.measured);

@@ -218,8 +218,14 @@ refused 2 "'assay changes --format json' writes"
 
 what='a function that only one version has'
 run detect old s-new
-expect_status 6
-expect_stdout 'only the new version called it'
+expect_status 3
+expect_stdout 'app_thread' '  by calling work, which only the new version has'
+run detect s-new old --format json
+expect_status 4
+expect_json .functions[0].name app_thread
+expect_json .functions[0].new_part null
+run detect s-new old --all
+expect_stdout "only one version has it: what it does counts as its callers'"
 
 what='what cannot be compared'
 cat >measured.c <<'END'

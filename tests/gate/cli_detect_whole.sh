@@ -48,6 +48,21 @@ END
 	done
 done
 
+what='a copy in functions that only the new version has: it is the callers that do more'
+"$ASSAY" emulate build -- g++ -O0 -g -w "$whole/filters.cc" -pthread -o filters.good || exit 1
+"$ASSAY" emulate build -- g++ -O0 -g -w -DBAD "$whole/filters.cc" -pthread -o filters.bad || exit 1
+sample filters.good filters/good 9 150
+sample filters.bad filters/bad 9 150
+for model in autoencoder mann-whitney; do
+	run detect filters/good filters/bad --rate .1 --model $model --format json
+	expect_status 3
+	expect_json .functions[0].kind copying
+	expect_json .functions[0].new_part '(anonymous namespace)::Block<long>::Block((anonymous namespace)::Block<long> const&)'
+	grep -q '"name": *"(anonymous namespace)::Limit<long>::apply' out || fail 'the caller is not named'
+	run detect filters/bad filters/good --rate .1 --model $model --format json
+	expect_status 0
+done
+
 what='an unrelated file in front, functions in another order, a larger environment'
 build shifted -ffunction-sections -Wl,--sort-section=name front.c "$whole/json_reader.c"
 PADDING=$(printf '%3333s' '')

@@ -16,6 +16,7 @@ struct made {
 	double values[MADE_COUNTERS];
 	double nested[MADE_COUNTERS]; /* of it, what selected functions inside took */
 	bool estimated;
+	uint32_t caller; /* from 1 */
 };
 
 static inline void made_copy(char ***out, size_t *n, const char *const *names)
@@ -55,6 +56,7 @@ static inline struct samples made_samples(enum record_back_end back_end, const c
 					      .weight = rows[i].weight ? rows[i].weight : 1,
 					      .threads = rows[i].threads,
 					      .estimated = rows[i].estimated,
+					      .caller = rows[i].caller,
 					      .ns = rows[i].ns,
 					      .alone_ns = rows[i].ns,
 					      .ordinal = first ? 0 : s.items[i - 1].ordinal + 1 };

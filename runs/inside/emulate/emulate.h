@@ -99,6 +99,7 @@ struct invocation {
 	uint32_t depth, flags;
 	uint32_t threads;     /* alive when it ended */
 	uint32_t parent;      /* the invocation that it is part of */
+	uint32_t caller;      /* the selected function that called it; NONE: none did */
 	uint64_t last_window; /* in which it was active */
 	struct counts counts; /* while it runs: at its start; then: what it counted */
 	double hitm[2];	      /* potential HITM, weighed: true, false */

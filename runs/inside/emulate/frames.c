@@ -92,6 +92,7 @@ static void sample_begin(struct thread *t, struct frame *f, uint64_t ordinal, ui
 		.ordinal = ordinal,
 		.depth = t->depth++,
 		.parent = t->invocation,
+		.caller = t->callees[f->owner].function,
 	};
 	f->sampled = true;
 	t->invocation = i;
@@ -410,6 +411,7 @@ static void sample_write(struct thread *t, const struct invocation *invocation)
 		.depth = invocation->depth,
 		.threads = invocation->threads,
 		.flags = invocation->flags,
+		.caller = invocation->caller == NONE ? RECORD_NO_CALLER : invocation->caller + 1,
 	};
 	counts_values(&invocation->counts, invocation->hitm, sample->counters);
 	record_commit(&runtime.writer, &t->record);

@@ -58,6 +58,7 @@ struct record_chunk {
 #define RECORD_TOTAL	 4u  /* not an invocation, but all calls of the function in the thread, see below */
 #define RECORD_ERROR	 8u  /* with RECORD_TOTAL: how far off its estimates may be */
 #define RECORD_NESTED	 32u /* with RECORD_TOTAL: with all that these calls called */
+#define RECORD_NO_CALLER UINT32_MAX
 #define RECORD_LATE	 16u /* with RECORD_UNWOUND: noticed later; what it took and counted is not known */
 
 /* A total: `ordinal` is how often the thread called the function, counters[] are the sums over all of these calls, of what happened in the
@@ -77,7 +78,7 @@ struct record_sample {
 	uint32_t depth;		  /* sampled invocations around it in this thread: 0, 1... */
 	uint32_t threads;	  /* alive in the process when it ended; 0: not known */
 	uint32_t flags;		  /* RECORD_UNWOUND... */
-	uint32_t reserved;	  /* 0 */
+	uint32_t caller;	  /* number of the selected function that called it, from 1; RECORD_NO_CALLER: none did; 0: not known */
 	uint64_t counters[];	  /* [n_counters], of this invocation with what it called; UINT64_MAX: not counted */
 };
 

@@ -232,6 +232,7 @@ static void sample_add(uint64_t start_ticks, uint32_t thread, const struct recor
 		.depth = head->depth,
 		.unwound = head->flags & RECORD_UNWOUND,
 		.estimated = head->flags & RECORD_ESTIMATED,
+		.caller = head->caller > out->n_functions && head->caller != RECORD_NO_CALLER ? 0 : head->caller,
 		.ordinal = head->ordinal,
 		.start_s = ((double)head->start - (double)start_ticks) * out->ns_per_tick / 1e9,
 		.ns = values[0],

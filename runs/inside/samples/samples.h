@@ -21,6 +21,7 @@ struct sample {
 	uint32_t depth;	  /* sampled invocations around it */
 	bool unwound;	  /* left by a long jump, an exception or the thread's end */
 	bool estimated;	  /* what nested calls took is an estimate, from the sampled ones and their weights */
+	uint32_t caller;  /* number of the function that called it, from 1; RECORD_NO_CALLER: none did; 0: not known */
 	uint64_t ordinal; /* of the function's call in this thread */
 	double start_s;	  /* since the process began to record; before that it is negative */
 	/* With and without nested selected functions; without what measuring takes, as far as it is known (`cost_...` in the file). */

@@ -1,0 +1,375 @@
+#include "gate/detect/callers.h"
+
+#include "base/mem.h"
+#include "gate/detect/counters.h"
+#include "gate/detect/totals.h"
+#include "runs/inside/changes/functions.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ROUNDS	   5000 /* of passing on what was done: functions that call each other in a circle pass it on to each other, too */
+#define LEAST_LEFT 1e-9 /* of what was to be passed on */
+
+/* What a function did in a thread is passed on to one that called it there. */
+struct edge {
+	size_t from, to; /* of samples.calls */
+	double part;
+};
+
+/* One file. */
+struct passing {
+	struct samples *s; /* with functions, calls and sums of its own */
+	const struct stems *names[2];
+	bool *alone;	    /* [n_functions] only one version has it */
+	struct edge *edges; /* [n] by from, to */
+	size_t n, capacity;
+	double *costs; /* [n_counters] */
+	size_t work[SAMPLES_WORK_MAX], n_work;
+	struct callers *out; /* takes parts; NULL: of the old version */
+};
+
+static bool is_alone(const struct passing *p, size_t function)
+{
+	const char *name = p->s->functions[function].name;
+
+	return p->s->functions[function].n > 0 && (stems_find(p->names[0], name) == SIZE_MAX || stems_find(p->names[1], name) == SIZE_MAX);
+}
+
+/* ---- who called ---- */
+
+static size_t calls_of(const struct samples *s, size_t function, uint32_t thread)
+{
+	size_t low = 0, high = s->n_calls;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct samples_calls *c = &s->calls[middle];
+
+		if (c->function < function || (c->function == function && c->thread < thread))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < s->n_calls && s->calls[low].function == function && s->calls[low].thread == thread ? low : SIZE_MAX;
+}
+
+/* main() made all threads; SIZE_MAX: there is none, as in a child of fork(). */
+static size_t calls_of_main(const struct samples *s)
+{
+	for (size_t i = 0; i < s->n_calls; i++)
+		if (strcmp(s->functions[s->calls[i].function].name, "main") == 0)
+			return i;
+	return SIZE_MAX;
+}
+
+static double sample_work(const struct passing *p, size_t item)
+{
+	double work = 1; /* so that a call without work counts */
+
+	for (size_t k = 0; k < p->n_work; k++)
+		work += fmax(0, p->s->alone[item * p->s->n_counters + p->work[k]]);
+	return isnan(work) ? 1 : work;
+}
+
+static bool passing_add_function(struct passing *p, size_t function)
+{
+	const struct samples_function *f = &p->s->functions[function];
+
+	if (!totals_known(p->s, function))
+		return false;
+	for (size_t i = f->first; i < f->first + f->n; i++) {
+		const struct sample *item = &p->s->items[i];
+		bool first = item->caller == RECORD_NO_CALLER;
+		struct edge edge = { .from = calls_of(p->s, function, item->thread), .part = item->weight * sample_work(p, i) };
+
+		if (!item->caller)
+			return false;
+		edge.to = first ? calls_of_main(p->s) : calls_of(p->s, item->caller - 1, item->thread);
+		if (edge.to == edge.from || (first && edge.to == SIZE_MAX))
+			continue;
+		if (edge.to == SIZE_MAX || edge.from == SIZE_MAX)
+			return false;
+		p->edges = mem_grow(p->edges, p->n, &p->capacity, sizeof(p->edges[0]));
+		p->edges[p->n++] = edge;
+	}
+	return true;
+}
+
+static int by_ends(const void *a, const void *b)
+{
+	const struct edge *x = a, *y = b;
+
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return (x->to > y->to) - (x->to < y->to);
+}
+
+static size_t edges_end(const struct passing *p, size_t first)
+{
+	size_t end = first;
+
+	while (end < p->n && p->edges[end].from == p->edges[first].from)
+		end++;
+	return end;
+}
+
+/* Each pair once; the parts of a function in a thread come to 1. */
+static void edges_merge(struct passing *p)
+{
+	size_t kept = 0;
+
+	if (p->n)
+		qsort(p->edges, p->n, sizeof(p->edges[0]), by_ends);
+	for (size_t i = 0; i < p->n; i++) {
+		if (kept && by_ends(&p->edges[kept - 1], &p->edges[i]) == 0)
+			p->edges[kept - 1].part += p->edges[i].part;
+		else
+			p->edges[kept++] = p->edges[i];
+	}
+	p->n = kept;
+	for (size_t first = 0, end; first < p->n; first = end) {
+		double all = 0;
+
+		end = edges_end(p, first);
+		for (size_t i = first; i < end; i++)
+			all += p->edges[i].part;
+		for (size_t i = first; i < end; i++)
+			p->edges[i].part /= all;
+	}
+}
+
+/* ---- passing on ---- */
+
+static double sums_cost(const struct passing *p, const double *sums)
+{
+	double cost = 0;
+
+	for (size_t c = 0; c < p->s->n_counters; c++)
+		cost += isnan(sums[c]) ? 0 : p->costs[c] * sums[c];
+	return cost;
+}
+
+static void part_add(struct passing *p, const struct edge *edge, double cost)
+{
+	struct callers *out = p->out;
+	const char *function = p->s->functions[p->s->calls[edge->to].function].name,
+		   *part = p->s->functions[p->s->calls[edge->from].function].name;
+
+	if (!out || p->alone[p->s->calls[edge->to].function])
+		return;
+	out->parts = mem_grow(out->parts, out->n_parts, &out->parts_capacity, sizeof(out->parts[0]));
+	out->parts[out->n_parts++] = (struct callers_part){ mem_bytes(function, functions_stem(function)), mem_string(part), cost };
+}
+
+/* costs[n] of edges: what each has passed on. Returns what is left. */
+static double edges_pass(struct passing *p, double *costs)
+{
+	size_t width = p->s->n_counters;
+	double left = 0, *sums = mem_new(width, sizeof(sums[0]));
+
+	for (size_t first = 0, end; first < p->n; first = end) {
+		double *from = p->s->calls[p->edges[first].from].sums, cost = sums_cost(p, from);
+
+		end = edges_end(p, first);
+		left += cost;
+		if (!(cost > 0))
+			continue;
+		memcpy(sums, from, width * sizeof(sums[0]));
+		memset(from, 0, width * sizeof(from[0]));
+		for (size_t i = first; i < end; i++) {
+			costs[i] += p->edges[i].part * cost;
+			for (size_t c = 0; c < width; c++)
+				p->s->calls[p->edges[i].to].sums[c] += p->edges[i].part * sums[c];
+		}
+	}
+	free(sums);
+	return left;
+}
+
+static void passing_do(struct passing *p)
+{
+	double *costs = mem_new(p->n, sizeof(costs[0])), all = edges_pass(p, costs), left = all;
+
+	for (int round = 0; round < ROUNDS && left > LEAST_LEFT * all; round++)
+		left = edges_pass(p, costs);
+	for (size_t i = 0; i < p->n; i++)
+		part_add(p, &p->edges[i], costs[i]);
+	free(costs);
+}
+
+/* Those that have passed on what they did are not there any more. */
+static void passing_take_away(struct passing *p, struct stems *moved)
+{
+	size_t kept = 0;
+	bool *gone = mem_new(p->s->n_calls + 1, sizeof(gone[0]));
+
+	for (size_t i = 0; i < p->n; i++) {
+		gone[p->edges[i].from] = true;
+		stems_add(moved, p->s->functions[p->s->calls[p->edges[i].from].function].name);
+		p->s->functions[p->s->calls[p->edges[i].from].function].n = 0;
+	}
+	stems_sort(moved);
+	for (size_t i = 0; i < p->s->n_calls; i++)
+		if (!gone[i])
+			p->s->calls[kept++] = p->s->calls[i];
+	p->s->n_calls = kept;
+	free(gone);
+}
+
+/* False: it is not known who called. */
+static bool file_pass(struct samples *s, const struct stems names[2], struct stems *moved, struct callers *out)
+{
+	struct passing p = { .s = s, .names = { &names[0], &names[1] }, .out = out };
+	bool known = true;
+
+	p.alone = mem_new(s->n_functions + 1, sizeof(p.alone[0]));
+	p.costs = mem_new(s->n_counters + 1, sizeof(p.costs[0]));
+	p.n_work = samples_work(s, p.work);
+	for (size_t c = 0; c < s->n_counters; c++) {
+		struct counter_about about = counter_about(s->back_end, s->counters[c]);
+
+		p.costs[c] = about.role == COUNTER_EFFECT ? 0 : about.cost_ns;
+	}
+	for (size_t f = 0; f < s->n_functions; f++)
+		p.alone[f] = is_alone(&p, f);
+	for (size_t f = 0; f < s->n_functions && known; f++)
+		known = !p.alone[f] || passing_add_function(&p, f);
+	if (known) {
+		edges_merge(&p);
+		passing_do(&p);
+		passing_take_away(&p, moved);
+	}
+	free(p.alone);
+	free(p.costs);
+	free(p.edges);
+	return known;
+}
+
+/* ---- sides ---- */
+
+static struct samples samples_view(const struct samples *from)
+{
+	struct samples s = *from;
+	size_t width = s.n_counters;
+
+	s.functions = mem_new(s.n_functions + 1, sizeof(s.functions[0]));
+	s.calls = mem_new(s.n_calls + 1, sizeof(s.calls[0]));
+	s.sums = mem_new(s.n_calls * width + 1, sizeof(s.sums[0]));
+	if (s.n_functions)
+		memcpy(s.functions, from->functions, s.n_functions * sizeof(s.functions[0]));
+	for (size_t i = 0; i < s.n_calls; i++) {
+		s.calls[i] = from->calls[i];
+		s.calls[i].sums = s.sums + i * width;
+		for (size_t c = 0; c < width; c++)
+			s.calls[i].sums[c] = from->calls[i].sums ? from->calls[i].sums[c] : (double)NAN;
+	}
+	return s;
+}
+
+static bool side_pass(const struct side *side, const struct stems names[2], struct side *out, struct stems *moved, struct callers *parts)
+{
+	bool known = true;
+
+	*out = *side;
+	out->runs = mem_new(side->n, sizeof(out->runs[0]));
+	for (size_t r = 0; r < side->n; r++) {
+		out->runs[r] = side->runs[r];
+		out->runs[r].files = mem_new(side->runs[r].n_files + 1, sizeof(out->runs[r].files[0]));
+		for (size_t f = 0; f < side->runs[r].n_files; f++) {
+			out->runs[r].files[f] = samples_view(&side->runs[r].files[f]);
+			known = known && file_pass(&out->runs[r].files[f], names, moved, parts);
+		}
+	}
+	return known;
+}
+
+static int by_function_and_part(const void *a, const void *b)
+{
+	const struct callers_part *x = a, *y = b;
+	int order = strcmp(x->function, y->function);
+
+	return order ? order : strcmp(x->part, y->part);
+}
+
+static int by_function_and_cost(const void *a, const void *b)
+{
+	const struct callers_part *x = a, *y = b;
+	int order = strcmp(x->function, y->function);
+
+	return order ? order : (x->cost_ns < y->cost_ns) - (x->cost_ns > y->cost_ns);
+}
+
+/* Of all runs, each pair once. */
+static void parts_sort(struct callers *callers)
+{
+	size_t kept = 0;
+
+	if (!callers->n_parts)
+		return;
+	qsort(callers->parts, callers->n_parts, sizeof(callers->parts[0]), by_function_and_part);
+	for (size_t i = 0; i < callers->n_parts; i++) {
+		struct callers_part *part = &callers->parts[i], *last = &callers->parts[kept ? kept - 1 : 0];
+
+		if (!kept || by_function_and_part(last, part) != 0) {
+			callers->parts[kept++] = *part;
+			continue;
+		}
+		last->cost_ns += part->cost_ns;
+		free(part->function);
+		free(part->part);
+	}
+	callers->n_parts = kept;
+	qsort(callers->parts, kept, sizeof(callers->parts[0]), by_function_and_cost);
+}
+
+void callers_find(const struct side *old, const struct side *new, struct callers *out)
+{
+	const struct side *sides[2] = { old, new };
+	struct stems names[2] = { { .items = NULL } };
+	bool known = old->back_end == RECORD_EMULATED && new->back_end == RECORD_EMULATED;
+
+	*out = (struct callers){ .there = false };
+	for (int s = 0; s < 2; s++)
+		stems_of(sides[s], &names[s]);
+	for (int s = 0; s < 2 && known; s++)
+		known = side_pass(sides[s], names, &out->sides[s], &out->moved[s], s ? out : NULL);
+	for (int s = 0; s < 2; s++)
+		stems_release(&names[s]);
+	if (known && (out->moved[0].n || out->moved[1].n)) {
+		parts_sort(out);
+		out->there = true;
+	} else {
+		callers_release(out);
+	}
+}
+
+void callers_release(struct callers *callers)
+{
+	for (int s = 0; s < 2; s++) {
+		for (size_t r = 0; callers->sides[s].runs && r < callers->sides[s].n; r++) {
+			for (size_t f = 0; f < callers->sides[s].runs[r].n_files; f++) {
+				free(callers->sides[s].runs[r].files[f].functions);
+				free(callers->sides[s].runs[r].files[f].calls);
+				free(callers->sides[s].runs[r].files[f].sums);
+			}
+			free(callers->sides[s].runs[r].files);
+		}
+		free(callers->sides[s].runs);
+		stems_release(&callers->moved[s]);
+	}
+	for (size_t i = 0; i < callers->n_parts; i++) {
+		free(callers->parts[i].function);
+		free(callers->parts[i].part);
+	}
+	free(callers->parts);
+	*callers = (struct callers){ .there = false };
+}
+
+const struct callers_part *callers_part_of(const struct callers *callers, const char *function)
+{
+	for (size_t i = 0; i < callers->n_parts; i++)
+		if (strcmp(callers->parts[i].function, function) == 0)
+			return &callers->parts[i];
+	return NULL;
+}

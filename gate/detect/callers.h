@@ -1,0 +1,31 @@
+/* What functions do that only one of two versions has. They have nothing to be compared with; but somebody called them, and where a version
+ * has divided, joined or renamed functions, it is their callers that do what they did. So what such a function did is counted as that of
+ * the functions that called it, in proportion to what sampled calls from each of them did (as gprof shares out time: Graham, Kessler and
+ * McKusick, SIGPLAN 1982), up to functions that both versions have; what a thread began with, as that of main(). */
+#ifndef GATE_DETECT_CALLERS_H
+#define GATE_DETECT_CALLERS_H
+
+#include "gate/detect/stems.h"
+
+/* Of a function that both versions have: what one that only the new version has did for it. */
+struct callers_part {
+	char *function, *part; /* symbols */
+	double cost_ns;	       /* in all runs, about (counters.h) */
+};
+
+struct callers {
+	bool there; /* false: callers or totals are not known, or both versions have the same functions: nothing is counted otherwise */
+	struct side sides[2];	    /* old, new: as they were, but for functions and totals; they borrow the rest */
+	struct stems moved[2];	    /* that count as their callers' */
+	struct callers_part *parts; /* [n_parts] by function, then cost, largest first; of the new version */
+	size_t n_parts, parts_capacity;
+};
+
+/* *out is overwritten; callers_release() it, before the sides. O(samples log samples). */
+void callers_find(const struct side *old, const struct side *new, struct callers *out);
+void callers_release(struct callers *callers); /* accepts zeroed */
+
+/* The part of a function that costs most; NULL: there is none. */
+const struct callers_part *callers_part_of(const struct callers *callers, const char *function);
+
+#endif

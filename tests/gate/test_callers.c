@@ -1,0 +1,170 @@
+/* What functions do that only one version has is their callers': nothing is lost, nothing is counted twice. */
+#include "gate/detect/callers.h"
+
+#include "tests/gate/made_samples.h"
+#include "tests/scratch.h"
+
+#include <math.h>
+
+static const char *const counters[] = { "emulated:accesses", "emulated:blocks", "emulated:copied_bytes", NULL };
+enum function { MAIN, F, G, A, B };
+static const char *const functions[] = { "main", "f", "g.isra.0", "a", "b", NULL };
+
+/* With totals: what all calls did. */
+static struct samples made_all(const struct made *rows, size_t n)
+{
+	struct samples s = made_samples(RECORD_EMULATED, counters, functions, rows, n);
+
+	s.sums = mem_new(2 * s.n_calls * s.n_counters, sizeof(double));
+	for (size_t i = 0; i < s.n_calls; i++) {
+		s.calls[i].sums = s.sums + 2 * i * s.n_counters;
+		s.calls[i].errors = s.calls[i].sums + s.n_counters;
+		s.calls[i].calls = 0;
+	}
+	for (size_t k = 0; k < n; k++)
+		for (size_t i = 0; i < s.n_calls; i++)
+			if (s.calls[i].function == rows[k].function && s.calls[i].thread == rows[k].thread) {
+				s.calls[i].calls += s.items[k].weight;
+				for (size_t c = 0; c < s.n_counters; c++)
+					s.calls[i].sums[c] += s.items[k].weight * s.alone[k * s.n_counters + c];
+			}
+	return s;
+}
+
+static double sum_of(const struct callers *callers, int side, const char *function, size_t counter)
+{
+	const struct samples *s = &callers->sides[side].runs[0].files[0];
+	double sum = 0;
+
+	for (size_t i = 0; i < s->n_calls; i++)
+		sum += strcmp(s->functions[s->calls[i].function].name, function) == 0 ? s->calls[i].sums[counter] : 0;
+	return sum;
+}
+
+static void near(const char *what, double got, double expected)
+{
+	if (!(fabs(got - expected) <= 1e-6 * (1 + fabs(expected))))
+		fail_msg("%s: %.12g, not %.12g", what, got, expected);
+}
+
+static const struct made old_rows[] = {
+	{ .function = MAIN, .caller = RECORD_NO_CALLER, .values = { 100, 100, 0 } },
+	{ .function = F, .caller = MAIN + 1, .values = { 500, 500, 0 } },
+	{ .function = G, .caller = MAIN + 1, .values = { 300, 300, 0 } },
+};
+
+static void find(const struct made *rows, size_t n, struct side sides[2], struct callers *out)
+{
+	sides[0] = made_side("old");
+	sides[1] = made_side("new");
+	made_run(&sides[0], "1", made_all(old_rows, COUNT(old_rows)));
+	made_run(&sides[1], "1", made_all(rows, n));
+	sides[0].back_end = sides[1].back_end = RECORD_EMULATED;
+	callers_find(&sides[0], &sides[1], out);
+}
+
+static void release(struct side sides[2], struct callers *callers)
+{
+	callers_release(callers);
+	side_release(&sides[0]);
+	side_release(&sides[1]);
+}
+
+/* f calls a, a and g call b: b's part in each is in proportion to what it did when that called it. */
+static void test_chain(void **state)
+{
+	static const struct made rows[] = {
+		{ .function = MAIN, .caller = RECORD_NO_CALLER, .values = { 100, 100, 0 } },
+		{ .function = F, .caller = MAIN + 1, .values = { 200, 200, 0 } },
+		{ .function = G, .caller = MAIN + 1, .values = { 300, 300, 0 } },
+		{ .function = A, .caller = F + 1, .weight = 2, .values = { 150, 150, 8 } },
+		{ .function = B, .caller = A + 1, .weight = 3, .values = { 10, 10, 0 } },
+		{ .function = B, .caller = G + 1, .values = { 30, 30, 4 } },
+	};
+	double part = 3 * 21. / (3 * 21 + 61);
+	struct side sides[2];
+	struct callers callers;
+
+	(void)state;
+	find(rows, COUNT(rows), sides, &callers);
+	assert_true(callers.there);
+	assert_int_equal(callers.moved[0].n, 0);
+	assert_int_equal(callers.moved[1].n, 2);
+	assert_string_equal(callers.moved[1].items[0], "a");
+	near("f", sum_of(&callers, 1, "f", 0), 200 + 300 + part * 60);
+	near("copied in f", sum_of(&callers, 1, "f", 2), 16 + part * 4);
+	near("g", sum_of(&callers, 1, "g.isra.0", 0), 300 + (1 - part) * 60);
+	near("a is gone", sum_of(&callers, 1, "a", 0), 0);
+	near("main", sum_of(&callers, 1, "main", 0), 100);
+	near("old", sum_of(&callers, 0, "f", 0), 500);
+	assert_int_equal(callers.sides[1].runs[0].files[0].functions[A].n, 0);
+	assert_int_equal(sides[1].runs[0].files[0].functions[A].n, 1); /* as it was */
+	near("as it was", sides[1].runs[0].files[0].calls[1].sums[0], 200);
+	assert_string_equal(callers_part_of(&callers, "f")->part, "a"); /* with what b did for it */
+	assert_string_equal(callers_part_of(&callers, "g")->part, "b");
+	assert_null(callers_part_of(&callers, "main"));
+	release(sides, &callers);
+}
+
+/* a and b call each other, and a itself. */
+static void test_circle(void **state)
+{
+	static const struct made rows[] = {
+		{ .function = MAIN, .caller = RECORD_NO_CALLER, .values = { 100, 100, 0 } },
+		{ .function = F, .caller = MAIN + 1, .values = { 200, 200, 0 } },
+		{ .function = A, .caller = F + 1, .values = { 10, 10, 0 } },
+		{ .function = A, .caller = A + 1, .weight = 50, .values = { 10, 10, 0 } },
+		{ .function = A, .caller = B + 1, .weight = 90, .values = { 10, 10, 0 } },
+		{ .function = B, .caller = A + 1, .weight = 100, .values = { 20, 20, 1 } },
+	};
+	struct side sides[2];
+	struct callers callers;
+
+	(void)state;
+	find(rows, COUNT(rows), sides, &callers);
+	assert_true(callers.there);
+	assert_int_equal(callers.moved[0].n, 1); /* g */
+	near("old main", sum_of(&callers, 0, "main", 0), 400);
+	near("f", sum_of(&callers, 1, "f", 0), 200 + 141 * 10 + 100 * 20);
+	near("copied in f", sum_of(&callers, 1, "f", 2), 100);
+	release(sides, &callers);
+}
+
+/* What a thread begins with is main's, whose thread it was. Who called is not known: all stays as it is. */
+static void test_roots(void **state)
+{
+	struct made rows[] = {
+		{ .function = MAIN, .caller = RECORD_NO_CALLER, .values = { 100, 100, 0 } },
+		{ .function = F, .caller = MAIN + 1, .values = { 500, 500, 0 } },
+		{ .function = G, .caller = MAIN + 1, .values = { 300, 300, 0 } },
+		{ .function = A, .thread = 1, .caller = RECORD_NO_CALLER, .values = { 40, 40, 0 } },
+	};
+	struct side sides[2];
+	struct callers callers;
+
+	(void)state;
+	find(rows, COUNT(rows), sides, &callers);
+	assert_true(callers.there);
+	near("main", sum_of(&callers, 1, "main", 0), 140);
+	release(sides, &callers);
+
+	rows[3].caller = 0;
+	find(rows, COUNT(rows), sides, &callers);
+	assert_false(callers.there);
+	release(sides, &callers);
+
+	find(rows, 3, sides, &callers); /* the same functions */
+	assert_false(callers.there);
+	release(sides, &callers);
+}
+
+int suite_callers(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_chain),
+		cmocka_unit_test(test_circle),
+		cmocka_unit_test(test_roots),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
