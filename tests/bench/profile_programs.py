@@ -1,13 +1,16 @@
 """Profiles of fifteen real programs, held against what other instruments say of the same commands.
 
-    profile_programs.py measure ASSAY COMPOSED WORK     appends to WORK/programs.jsonl (answers) and WORK/programs_truth.jsonl what is not
-                                                        there yet, a line a program
-    profile_programs.py page WORK CSV                   the section of the page; every row of every answer to CSV
+    profile_programs.py measure ASSAY COMPOSED USER_TICKS WORK     appends to WORK/programs.jsonl (answers) and WORK/programs_truth.jsonl what is not
+                                                                   there yet, a line a program
+    profile_programs.py page WORK CSV                              the section of the page; every row of every answer to CSV
 
 System calls: the kernel's own trace of each (raw_syscalls, by the time stamp counter, without what is switched away, less what tracing
 costs, as calls of getppid() show). Page faults: their number, by the cost of one (composed). Waiting: wall-clock time less the
-processor's and the run delay, of runs of their own. The user's side: instructions by callgrind. Needs root, for the trace.
+processor's and the run delay, of runs of their own. Reads and writes: of files, or of pipes and sockets, as the number of such calls
+(strace). The user's side: where the kernel's timer of user time meets the program (user_ticks.c). Between the two answers, so that what
+memory holds of the files is the same for all. Needs root, for the trace.
 """
+import bisect
 import collections
 import csv
 import json
@@ -23,6 +26,7 @@ from profile_composed import COUNTED, TIE, percent, split, trusted
 
 BUDGET_S = 5
 NATIVE_RUNS = 5
+TICKS, TICKS_S = 2500, 12  # of user time; at most so long
 GETPPID_NS = 60  # of a call that does nothing
 PERL = r"""my %n; for my $r (1..3) { open my $f, '<', $ARGV[0] or die; while (<$f>) { $n{lc $1}++ while /([A-Za-z_]+)/g } }
 print scalar(keys %n), "\n";"""
@@ -72,6 +76,8 @@ FUNCTIONS = [
     ("allocation", False, r"_*(int_(malloc|free|realloc|memalign)|malloc(_consolidate)?|c?free|calloc|realloc|unlink_chunk.*|sysmalloc|alloc_perturb|"
                           r"tcache_\w+|Py(Object|Mem)_(Malloc|Free|Calloc|Realloc))"),
     ("sorting", True, r"_*(msort_with_tmp.*|qsort(_r)?|quicksort|bsearch|introsort\w*)"),
+    # behind the last two stand the functions of regexec.c that have no names
+    ("parsing", False, r"(Perl_(re|pregexec|pp_match|pp_subst|pp_split)|S_reg)\w*|Perl_start_glob|Perl_isSCRIPT_RUN"),
     ("parsing", True, r"_*(reg(comp|exec)|re_.*|fnmatch.*|strto[a-z]+.*|ato[il]+|vf?s?scanf.*)"),
     ("formatting", True, r"_*(\w*printf\w*|_?itoa\w*)"),
     ("buffered", True, r"_*(IO_\w+|f(read|write|gets|puts|putc|getc|flush|open|close)\w*|getc\w*|putc\w*|puts|getdelim|getline|underflow|overflow)"),
@@ -223,22 +229,64 @@ def call_names():
     return names
 
 
-def callgrind(command, w):
-    """[file, function, share of the instructions], of all that have a thousandth."""
-    for old in os.listdir(w):
-        if old.startswith("cg."):
-            os.unlink(os.path.join(w, old))
-    subprocess.run(["valgrind", "--tool=callgrind", "--trace-children=yes", f"--callgrind-out-file={w}/cg.%p", *command], stdin=subprocess.DEVNULL,
-                   capture_output=True, check=False)
-    counts = collections.Counter()
-    for name in os.listdir(w):
-        if not name.startswith("cg."):
-            continue
-        said = subprocess.run(["callgrind_annotate", "--threshold=100", os.path.join(w, name)], capture_output=True, text=True, check=False)
-        for count, function, path in re.findall(r"^ *([0-9,]+) \([ 0-9.]+%\) +[^ :]*:(\S+).*?(?: \[(\S+)\])?$", said.stdout, re.M):
-            counts[os.path.basename(path or "?"), function.split("'")[0]] += int(count.replace(",", ""))
-    whole = sum(counts.values())
-    return [[*key, count / whole] for key, count in counts.most_common() if count >= whole / 1000]
+class Names:
+    """Functions of a file by where they are in it: the one that begins there or before."""
+
+    def __init__(self, path):
+        said = self.readelf("-lW", path)
+        self.segments = [[int(n, 16) for n in m] for m in re.findall(r"LOAD +(0x\w+) (0x\w+) 0x\w+ (0x\w+)", said)]
+        build = re.search(r"Build ID: (..)(\w+)", self.readelf("-nW", path))
+        debug = f"/usr/lib/debug/.build-id/{build[1]}/{build[2]}.debug" if build else ""
+        found = {}
+        for file in (path, debug):
+            for at, name in re.findall(r"^ *\d+: (\w+) +\w+ (?:FUNC|IFUNC) +\w+ +\w+ +\d+ (\S+)", self.readelf("-sW", file) if os.path.exists(file) else "", re.M):
+                found[int(at, 16)] = name.split("@")[0]
+        self.begins = sorted(found)
+        self.names = found
+
+    @staticmethod
+    def readelf(what, path):
+        return subprocess.run(["readelf", what, path], capture_output=True, text=True, check=False).stdout
+
+    def at(self, offset):
+        address = next((offset - start + begin for start, begin, size in self.segments if start <= offset < start + size), None)
+        i = bisect.bisect_right(self.begins, address) if address is not None else 0
+        return self.names[self.begins[i - 1]] if i else "?"
+
+
+def user_ticks(command, preload, w):
+    """[file, function, share of the ticks]"""
+    said, ticks, began = os.path.join(w, "ticks"), [], time.monotonic()
+    runs = 0
+    while runs < NATIVE_RUNS or (len(ticks) < TICKS and time.monotonic() - began < TICKS_S):
+        runs += 1
+        open(said, "wb").close()
+        with open(os.path.join(w, "said"), "wb") as out:
+            subprocess.run(command, env={**os.environ, "LD_PRELOAD": preload, "USER_TICKS": said}, stdin=subprocess.DEVNULL, stdout=out,
+                           stderr=subprocess.DEVNULL, check=False)
+        with open(said, encoding="utf-8", errors="replace") as lines:
+            ticks += [line.rsplit(" ", 1) for line in lines]
+    known, counts = {}, collections.Counter()
+    for path, offset in ticks:
+        if os.path.exists(path) and path not in known:
+            known[path] = Names(path)
+        counts[os.path.basename(path), known[path].at(int(offset, 16)) if path in known else "?"] += 1
+    return [[*key, count / len(ticks)] for key, count in counts.most_common()]
+
+
+def ends_of(command, w):
+    """For reads and writes: of how many calls the other end is a socket or a pipe."""
+    said = os.path.join(w, "ends")
+    with open(os.path.join(w, "said"), "wb") as out:
+        subprocess.run(["strace", "-f", "-qq", "-y", "-s", "0", "-e", "signal=none", "-e", "trace=read,write,readv,writev", "-o", said, *command],
+                       stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL, check=False)
+    counts = collections.defaultdict(lambda: [0, 0])
+    with open(said, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            found = re.match(r"\d+ +(\w+)\(\d+<(socket:|pipe:|UNIX|TCP)?", line)
+            if found:
+                counts[found[1]][bool(found[2])] += 1
+    return {name: through / (through + other) for name, (other, through) in counts.items()}
 
 
 def user_class(function, path):
@@ -270,20 +318,22 @@ def calibrate(trace, composed, w):
     return {"ticks_per_s": per_s, "overhead_ticks": getppid[len(getppid) // 2] - GETPPID_NS * per_s / 1e9, "fault_s": fault_s}
 
 
-def truth_of(command, trace, known, w):
+def truth_of(command, trace, known, preload, w):
     wall, user, system, delay, faults = native(command, os.path.join(w, "said"))
-    names = call_names()
+    names, ends = call_names(), ends_of(command, w)
     spent = collections.Counter()
     for number, ticks in trace.run(command, os.path.join(w, "said")).items():
         name = names.get(number, "?")
         which = next((c[0] for c in CALLS if re.match(c[2], name)), "other calls")
-        spent[which] += max(sum(ticks) - len(ticks) * known["overhead_ticks"], 0) / known["ticks_per_s"]
+        own_s = max(sum(ticks) - len(ticks) * known["overhead_ticks"], 0) / known["ticks_per_s"]
+        spent["network and pipes"] += own_s * ends.get(name, 0)
+        spent[which] += own_s * (1 - ends.get(name, 0))
     spent["page faults"] = faults * known["fault_s"]
     cpu = user + system
     kernel = min(sum(spent.values()), cpu)
     whole = max(wall - delay, cpu)
     return {"compute": (cpu - kernel) / whole, "kernel": kernel / whole, "waiting": 1 - cpu / whole, "ticks_kernel": system / whole,
-            "calls": {name: min(s, cpu) / whole for name, s in spent.items()}, "functions": callgrind(command, w)}
+            "calls": {name: min(s, cpu) / whole for name, s in spent.items()}, "functions": user_ticks(command, preload, w)}
 
 
 def lines_of(path):
@@ -299,7 +349,7 @@ def add_line(path, one):
         out.write(json.dumps(one) + "\n")
 
 
-def measure(assay, composed, w):
+def measure(assay, composed, preload, w):
     answers, truths = (os.path.join(w, name) for name in ("programs.jsonl", "programs_truth.jsonl"))
     answered, known = lines_of(answers), lines_of(truths)
     scratch = os.path.join(w, "files")
@@ -310,11 +360,14 @@ def measure(assay, composed, w):
         for program, words in PROGRAMS.items():
             command = [word.replace("{w}", scratch) for word in words]
             print(program, file=sys.stderr)
-            if program not in answered:
-                one = {"program": program, "load": [os.getloadavg()[0]], "answers": [profile(assay, command) for _ in range(2)]}
-                add_line(answers, dict(one, load=one["load"] + [os.getloadavg()[0]]))
-            if program not in known:
-                add_line(truths, {"program": program, "costs": costs, "load": os.getloadavg()[0], **truth_of(command, trace, costs, scratch)})
+            if program in answered and program in known:
+                continue
+            subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # from now on its files are in memory
+            one = {"program": program, "load": [os.getloadavg()[0]], "answers": [profile(assay, command)]}
+            truth = {"program": program, "costs": costs, "load": os.getloadavg()[0], **truth_of(command, trace, costs, preload, scratch)}
+            one["answers"].append(profile(assay, command))
+            add_line(answers, dict(one, load=one["load"] + [os.getloadavg()[0]]))
+            add_line(truths, truth)
 
 
 def profile(assay, command):

@@ -11,7 +11,8 @@ gcc -O2 -pthread -o "$kept/composed" tests/apps/composed.c
 traced=
 if [ "$(id -u)" = 0 ] && grep -qw tracefs /proc/filesystems; then
 	traced=yes
-	/usr/bin/python3 tests/bench/profile_programs.py measure "$assay" "$kept/composed" "$kept"
+	gcc -O2 -shared -fPIC -o "$kept/user_ticks.so" tests/bench/user_ticks.c
+	/usr/bin/python3 tests/bench/profile_programs.py measure "$assay" "$kept/composed" "$kept/user_ticks.so" "$kept"
 fi
 {
 	evidence_head 'Profiles of a command: how right they are'
@@ -27,7 +28,8 @@ fi
 	echo
 	if [ -n "$traced" ]; then
 		echo 'Truth: system calls by the kernel'"'"'s own trace, by the time stamp counter, page faults by number and cost, the user'"'"'s side by'
-		echo 'instructions (callgrind), waiting by other runs. Every row: [profile_programs.csv](profile_programs.csv).'
+		echo 'the kernel'"'"'s timer of user time, waiting by other runs, all between the two answers. Every row:'
+		echo '[profile_programs.csv](profile_programs.csv).'
 		echo
 		/usr/bin/python3 tests/bench/profile_programs.py page "$kept" "${table}_programs.csv"
 	else
