@@ -383,6 +383,7 @@ void explore_of(const struct evidence *evidence, struct explore *out)
 		features_of(&e.rates, e.type, e.n_types, &e.features);
 		explore_correlate(&e);
 		pca_of(&e.features.type_logs, &e.pca);
+		explore_battery_of(&e);
 		omit_unmeasured(&e);
 		omit_state(&e, FEATURE_MISSING, "not measured on every machine: only in the table of variability");
 		omit_state(&e, FEATURE_CONSTANT, "the same on all hardware types: only in the table of variability");
@@ -401,6 +402,8 @@ void explore_release(struct explore *e)
 	free(e->type);
 	free(e->types);
 	free(e->order);
+	free(e->moves);
+	free(e->battery);
 	mat_release(&e->rates);
 	mat_release(&e->correlation);
 	features_release(&e->features);
