@@ -1,8 +1,9 @@
 /* A program of known composition: it does as much of each part as it is told, by turns, and writes how long each has taken.
  *
- *   composed PART=WEIGHT... [seconds=S] [truth=FILE]
+ *   composed PART=WEIGHT... [seconds=S] [truth=FILE] [work=fixed] [order=after]
  *
- * Weights are shares of the time. A line a part is added to FILE, or printed:
+ * Weights are shares of the time; with fixed work, of the time that a machine of 2026 takes for it: machines differ in how long it takes,
+ * and in the shares. Parts take turns, or come one after another. A line a part is added to FILE, or printed:
  *
  *   process,part,wall_s,cpu_s,user_s,system_s,delay_s,calls_s,mapping_s,calls,touching_s
  *
@@ -476,25 +477,27 @@ struct spent {
 static struct part {
 	const char *name;
 	void (*step)(void), (*begin)(void);
+	double step_us; /* that one took: fixed work goes by it */
 	double weight;
 	struct spent spent;
+	double steps; /* of fixed work, that are left */
 } parts[] = {
-	{ .name = "arithmetic", .step = arithmetic },
-	{ .name = "vectors", .step = vectors, .begin = vectors_begin },
-	{ .name = "branches", .step = branches, .begin = branches_begin },
-	{ .name = "caches", .step = caches, .begin = caches_begin },
-	{ .name = "memory", .step = memory_part, .begin = memory_begin },
-	{ .name = "strings", .step = strings, .begin = strings_begin },
-	{ .name = "sorting", .step = sorting, .begin = sorting_begin },
-	{ .name = "allocation", .step = allocation, .begin = allocation_begin },
-	{ .name = "file-data", .step = file_data, .begin = data_begin },
-	{ .name = "file-metadata", .step = file_metadata },
-	{ .name = "mapping", .step = mapping },
-	{ .name = "faults", .step = faults, .begin = faults_begin },
-	{ .name = "processes", .step = processes },
-	{ .name = "locks", .step = locks, .begin = locks_begin },
-	{ .name = "sockets", .step = sockets, .begin = sockets_begin },
-	{ .name = "sleeping", .step = sleeping },
+	{ .name = "arithmetic", .step_us = 100, .step = arithmetic },
+	{ .name = "vectors", .step_us = 10, .step = vectors, .begin = vectors_begin },
+	{ .name = "branches", .step_us = 48, .step = branches, .begin = branches_begin },
+	{ .name = "caches", .step_us = 720, .step = caches, .begin = caches_begin },
+	{ .name = "memory", .step_us = 16, .step = memory_part, .begin = memory_begin },
+	{ .name = "strings", .step_us = 12, .step = strings, .begin = strings_begin },
+	{ .name = "sorting", .step_us = 79, .step = sorting, .begin = sorting_begin },
+	{ .name = "allocation", .step_us = 99, .step = allocation, .begin = allocation_begin },
+	{ .name = "file-data", .step_us = 39, .step = file_data, .begin = data_begin },
+	{ .name = "file-metadata", .step_us = 680, .step = file_metadata },
+	{ .name = "mapping", .step_us = 230, .step = mapping },
+	{ .name = "faults", .step_us = 910, .step = faults, .begin = faults_begin },
+	{ .name = "processes", .step_us = 150, .step = processes },
+	{ .name = "locks", .step_us = 65, .step = locks, .begin = locks_begin },
+	{ .name = "sockets", .step_us = 77, .step = sockets, .begin = sockets_begin },
+	{ .name = "sleeping", .step_us = 1100, .step = sleeping },
 };
 enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
 
@@ -570,21 +573,36 @@ static void turn_of(struct part *part)
 
 	do
 		part->step();
-	while (clock_s(CLOCK_MONOTONIC) - from.wall < TURN_NS / 1e9);
+	while (--part->steps > 0 && clock_s(CLOCK_MONOTONIC) - from.wall < TURN_NS / 1e9);
 	until = spent_now();
 	spent_add(&part->spent, &from, &until);
 }
 
-/* The part that is furthest behind. */
+static struct {
+	double seconds;
+	const char *truth;
+	int fixed, after;
+} asked = { .seconds = 1 };
+
+static double steps_of(const struct part *part)
+{
+	return asked.fixed ? 1 + part->weight * asked.seconds * 1e6 / part->step_us : 1e18;
+}
+
+/* Of those with work left the part that is furthest behind, or the first; NULL: all is done. */
 static struct part *part_next(double all_s)
 {
 	struct part *next = NULL;
 	double most = -1e300;
 
 	for (size_t i = 0; i < PARTS; i++) {
-		double behind = parts[i].weight * all_s - own_s(&parts[i].spent);
+		double share =
+		    asked.fixed ? 1 - parts[i].steps / steps_of(&parts[i]) : own_s(&parts[i].spent) / asked.seconds / parts[i].weight;
+		double behind = asked.fixed ? -share : (all_s / asked.seconds - share) * parts[i].weight;
 
-		if (parts[i].weight > 0 && behind > most) {
+		if (parts[i].weight <= 0 || parts[i].steps < 1 || (!asked.fixed && share >= 1 && asked.after) || (next && asked.after))
+			continue;
+		if (behind > most) {
 			next = &parts[i];
 			most = behind;
 		}
@@ -637,24 +655,35 @@ static void parts_end(void)
 	rmdir(directory);
 }
 
-static double weights_read(int argc, char **argv, double *seconds, const char **truth)
+/* An option of the program, not a part? */
+static int option_read(const char *word)
+{
+	const char *is = strchr(word, '=');
+
+	if (is && strncmp(word, "seconds=", 8) == 0)
+		asked.seconds = atof(is + 1);
+	else if (is && strncmp(word, "truth=", 6) == 0)
+		asked.truth = is + 1;
+	else if (strcmp(word, "work=fixed") == 0)
+		asked.fixed = 1;
+	else if (strcmp(word, "order=after") == 0)
+		asked.after = 1;
+	else
+		return 0;
+	return 1;
+}
+
+/* The sum of the weights; 0: a word is neither part nor option. */
+static double weights_read(int argc, char **argv)
 {
 	double sum = 0;
 
-	*seconds = 1;
-	*truth = NULL;
 	for (int i = 1; i < argc; i++) {
 		char *is = strchr(argv[i], '=');
 		size_t length = is ? (size_t)(is - argv[i]) : 0, p = 0;
 
-		if (is && strncmp(argv[i], "seconds", length) == 0) {
-			*seconds = atof(is + 1);
+		if (option_read(argv[i]))
 			continue;
-		}
-		if (is && strncmp(argv[i], "truth", length) == 0) {
-			*truth = is + 1;
-			continue;
-		}
 		while (p < PARTS && !(is && strlen(parts[p].name) == length && strncmp(parts[p].name, argv[i], length) == 0))
 			p++;
 		if (p == PARTS || !(atof(is + 1) > 0))
@@ -664,17 +693,28 @@ static double weights_read(int argc, char **argv, double *seconds, const char **
 	return sum;
 }
 
+/* Until all is done, or the time is over. */
+static void parts_run(void)
+{
+	struct part *part;
+
+	for (double all = 0, before; (asked.fixed || all < asked.seconds) && (part = part_next(all)); all += own_s(&part->spent) - before) {
+		before = own_s(&part->spent);
+		turn_of(part);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct spent beginning, from, until, beside = { 0 };
 	const struct spent none = { 0 };
-	double seconds, sum, all = 0, began = clock_s(CLOCK_MONOTONIC);
+	double sum, began = clock_s(CLOCK_MONOTONIC);
 	uint64_t ticks = __rdtsc();
-	const char *truth, *place = getenv("TMPDIR");
+	const char *place = getenv("TMPDIR");
 
-	sum = weights_read(argc, argv, &seconds, &truth);
+	sum = weights_read(argc, argv);
 	if (!(sum > 0)) {
-		fprintf(stderr, "usage: %s PART=WEIGHT... [seconds=S] [truth=FILE]; parts:", argv[0]);
+		fprintf(stderr, "usage: %s PART=WEIGHT... [seconds=S] [truth=FILE] [work=fixed] [order=after]; parts:", argv[0]);
 		for (size_t i = 0; i < PARTS; i++)
 			fprintf(stderr, " %s", parts[i].name);
 		fputs("\n", stderr);
@@ -686,23 +726,18 @@ int main(int argc, char **argv)
 	own_delays = delays_open();
 	for (size_t i = 0; i < PARTS; i++) {
 		parts[i].weight /= sum;
+		parts[i].steps = steps_of(&parts[i]);
 		if (parts[i].weight > 0 && parts[i].begin)
 			parts[i].begin();
 	}
 	beginning = from = spent_now();
 	beginning.wall -= began;
-	while (all < seconds) {
-		struct part *part = part_next(all);
-		double before = own_s(&part->spent);
-
-		turn_of(part);
-		all += own_s(&part->spent) - before;
-	}
+	parts_run();
 	parts_end();
 	until = spent_now();
 	spent_add(&beside, &from, &until);
 	for (size_t i = 0; i < PARTS; i++)
 		spent_add(&beside, &parts[i].spent, &none);
-	say_all(truth, &beginning, &beside, (until.wall - began) / (double)(__rdtsc() - ticks));
+	say_all(asked.truth, &beginning, &beside, (until.wall - began) / (double)(__rdtsc() - ticks));
 	return 0;
 }
