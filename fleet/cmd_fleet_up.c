@@ -103,9 +103,11 @@ const struct command fleet_up_command = {
 	    "measure one after another, and /dev/shm, processors and memory are the machine's. lab.yaml and known_hosts of DIR are "
 	    "replaced each time; a DIR with a lab.yaml of yours is "
 	    "refused.\n\n"
-	    "Profiles: base, vm, io, str, sort, bw, vm+str, io+sort, vm+sort, io+vm, malloc+bw, str+io; yours are YAML files of the same "
-	    "kind (machines/emulated/base.yaml explains the keys).",
-	.examples = "  assay fleet up lab --hosts 4 --profiles base,vm,str\n"
+	    "Twelve hosts are the machine as it is and eleven on which three things each are dearer: reading and writing (io), names of "
+	    "files (meta), mapping memory (vm), page faults (fault), page walks (walk), string functions (str), comparators (sort), "
+	    "allocation (malloc), the processor (clock). Profiles with one of them alone have their names, as have bw (memory in use by "
+	    "another), process, sync, net and time; yours are YAML files of the same kind (machines/emulated/base.yaml explains the keys).",
+	.examples = "  assay fleet up lab --hosts 4 --profiles base,vm,str,clock\n"
 		    "  assay -C lab fleet exec -w @all -- hostname\n"
 		    "  assay fleet down lab\n",
 	.words = words,

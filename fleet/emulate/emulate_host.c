@@ -44,7 +44,9 @@ static void add_environment(struct buf *out, const struct emulate_site *site, co
 	const struct {
 		const char *library;
 		unsigned wanted;
-	} libraries[] = { { "string", p->strings }, { "compare", p->compare }, { "malloc", p->malloc_steps }, { "hog", p->hog_mib } };
+	} libraries[] = {
+		{ "string", p->strings }, { "compare", p->compare }, { "malloc", p->malloc_steps }, { "hog", p->hog_mib + p->page_walks }
+	};
 	struct buf preload = BUF_INIT;
 
 	buf_format(out, "SetEnv \"HOME=%s/home\" \"TMPDIR=%s/home/tmp\" ASSAY_FLEET=%s-%s ASSAY_EMULATED=%s", host->directory,
@@ -61,7 +63,7 @@ static void add_environment(struct buf *out, const struct emulate_site *site, co
 		buf_format(out, " ASSAY_KNOB_COMPARE=%u", p->compare);
 	if (p->malloc_steps)
 		buf_format(out, " ASSAY_KNOB_MALLOC=%u", p->malloc_steps);
-	if (p->hog_mib)
+	if (p->hog_mib || p->page_walks)
 		buf_format(out, " ASSAY_KNOB_HOG=assay-%s-%s", site->tag, host->is->name);
 	if (p->mmap_threshold_bytes)
 		buf_format(out, " GLIBC_TUNABLES=glibc.malloc.mmap_threshold=%lld", (long long)p->mmap_threshold_bytes);
@@ -280,8 +282,10 @@ static _Noreturn void run_child(const struct emulate_site *site, const struct em
 	/* sshd inherits this: what its sessions leave behind becomes its child, not init's, and can be found below it. */
 	if (!st && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 		st = assay_fail_errno(&err, errno, "cannot become a subreaper");
-	if (!st && host->profile->hog_mib)
-		st = emulate_hog_start(site, host, &err);
+	if (!st)
+		emulate_events_start(host->profile);
+	if (!st && emulate_hog_wanted(host->profile))
+		st = emulate_hog_start(site, host, channel, &err);
 	if (!st)
 		st = emulate_filter_install(host->profile, &err);
 	if (!st)

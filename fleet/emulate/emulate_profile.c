@@ -8,20 +8,36 @@
 
 /* ---- what is built in ---- */
 
-/* symbol, file; the profiles from simple to mixed, which is the order in which hosts get them. */
+/* symbol, file, in the order in which hosts get them. The first twelve are the fleet that 'assay fleet up' makes: nine things that are
+ * dearer, three on each host, each of them on three or four and any two together on one at most (lines of the affine plane of order three,
+ * one of which makes place for the machine as it is). Then each by itself. */
 #define PROFILE_ROWS(X)                                                                                                                    \
 	X(base, "base.yaml")                                                                                                               \
-	X(vm, "vm.yaml")                                                                                                                   \
-	X(io, "io.yaml")                                                                                                                   \
-	X(str, "str.yaml")                                                                                                                 \
-	X(sort, "sort.yaml")                                                                                                               \
-	X(bw, "bw.yaml")                                                                                                                   \
-	X(vm_str, "vm+str.yaml")                                                                                                           \
-	X(io_sort, "io+sort.yaml")                                                                                                         \
-	X(vm_sort, "vm+sort.yaml")                                                                                                         \
-	X(io_vm, "io+vm.yaml")                                                                                                             \
-	X(malloc_bw, "malloc+bw.yaml")                                                                                                     \
-	X(str_io, "str+io.yaml")
+	X(io_meta_vm, "io+meta+vm.yaml")                                                                                                   \
+	X(fault_walk_str, "fault+walk+str.yaml")                                                                                           \
+	X(io_fault_sort, "io+fault+sort.yaml")                                                                                             \
+	X(meta_walk_malloc, "meta+walk+malloc.yaml")                                                                                       \
+	X(vm_str_clock, "vm+str+clock.yaml")                                                                                               \
+	X(io_walk_clock, "io+walk+clock.yaml")                                                                                             \
+	X(meta_str_sort, "meta+str+sort.yaml")                                                                                             \
+	X(vm_fault_malloc, "vm+fault+malloc.yaml")                                                                                         \
+	X(io_str_malloc, "io+str+malloc.yaml")                                                                                             \
+	X(meta_fault_clock, "meta+fault+clock.yaml")                                                                                       \
+	X(vm_walk_sort, "vm+walk+sort.yaml")                                                                                               \
+	X(one_vm, "vm.yaml")                                                                                                               \
+	X(one_io, "io.yaml")                                                                                                               \
+	X(one_meta, "meta.yaml")                                                                                                           \
+	X(one_fault, "fault.yaml")                                                                                                         \
+	X(one_walk, "walk.yaml")                                                                                                           \
+	X(one_bw, "bw.yaml")                                                                                                               \
+	X(one_clock, "clock.yaml")                                                                                                         \
+	X(one_str, "str.yaml")                                                                                                             \
+	X(one_sort, "sort.yaml")                                                                                                           \
+	X(one_malloc, "malloc.yaml")                                                                                                       \
+	X(one_process, "process.yaml")                                                                                                     \
+	X(one_sync, "sync.yaml")                                                                                                           \
+	X(one_net, "net.yaml")                                                                                                             \
+	X(one_time, "time.yaml")
 #define LIBRARY_ROWS(X)                                                                                                                    \
 	X(knobs_string, "knobs_string.so")                                                                                                 \
 	X(knobs_compare, "knobs_compare.so")                                                                                               \
@@ -39,8 +55,6 @@ const size_t emulate_data_n = sizeof(emulate_data) / sizeof(emulate_data[0]);
 
 /* ---- reading one ---- */
 
-static const char *const class_keys[] = { EMULATE_CLASS_ROWS(ROWS_WORD) };
-
 /* The plain knobs. */
 static const struct {
 	const char *key;
@@ -50,6 +64,9 @@ static const struct {
 	{ "strings", offsetof(struct emulate_profile, strings), 64 },
 	{ "compare", offsetof(struct emulate_profile, compare), 1000 },
 	{ "malloc", offsetof(struct emulate_profile, malloc_steps), 100000 },
+	{ "interrupts", offsetof(struct emulate_profile, interrupts), 30000 },
+	{ "page_faults", offsetof(struct emulate_profile, page_faults), 32 },
+	{ "page_walks", offsetof(struct emulate_profile, page_walks), 2000 },
 };
 #define KNOBS (sizeof(knobs) / sizeof(knobs[0]))
 
@@ -67,16 +84,20 @@ static enum assay_status parse_level(const char *file, const struct yaml_node *m
 static enum assay_status parse_calls(const char *file, const struct yaml_node *map, struct emulate_profile *profile,
 				     struct assay_error *err)
 {
+	const char *keys[EMULATE_CLASSES];
 	unsigned sum = 0;
-	enum assay_status st = yaml_keys(file, map, "system_calls", class_keys, EMULATE_CLASSES, err);
+	enum assay_status st;
 
+	for (int i = 0; i < EMULATE_CLASSES; i++)
+		keys[i] = strchr(shapes[i].name, '-') + 1;
+	st = yaml_keys(file, map, "system_calls", keys, EMULATE_CLASSES, err);
 	for (int i = 0; !st && i < EMULATE_CLASSES; i++) {
-		st = parse_level(file, map, class_keys[i], EMULATE_INSTRUCTIONS_MAX, &profile->instructions[i], err);
-		sum += profile->instructions[i];
+		st = parse_level(file, map, keys[i], SHAPE_LEVEL_MAX, &profile->divisions[i], err);
+		sum += profile->divisions[i];
 	}
-	if (!st && sum > EMULATE_INSTRUCTIONS_MAX)
-		st = assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: system_calls has %u instructions in all, the kernel has room for %d", file,
-				map->line, sum, EMULATE_INSTRUCTIONS_MAX);
+	if (!st && sum > EMULATE_DIVISIONS_MAX)
+		st = assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: system_calls has %u divisions in all, the kernel has room for %d", file,
+				map->line, sum, EMULATE_DIVISIONS_MAX);
 	return st;
 }
 
@@ -108,7 +129,8 @@ static enum assay_status parse_about(const char *file, const struct yaml_node *n
 static enum assay_status parse_root(const char *file, const struct yaml_node *root, struct emulate_profile *profile,
 				    struct assay_error *err)
 {
-	static const char *const keys[] = { "about", "system_calls", "strings", "compare", "malloc", "mmap_threshold", "hog" };
+	static const char *const keys[] = { "about",	  "system_calls", "strings",	"compare",	  "malloc",
+					    "interrupts", "page_faults",  "page_walks", "mmap_threshold", "hog" };
 	const struct yaml_node *node;
 	enum assay_status st = yaml_keys(file, root, "a profile", keys, sizeof(keys) / sizeof(keys[0]), err);
 

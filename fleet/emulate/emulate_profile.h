@@ -4,7 +4,7 @@
 #define FLEET_EMULATE_PROFILE_H
 
 #include "base/error.h"
-#include "base/rows.h"
+#include "fleet/shape/shape.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,27 +12,22 @@
 #define EMULATE_PROFILE_BYTES_MAX 65536
 #define EMULATE_NAME_BYTES_MAX	  32
 
-/* Classes of system calls that a filter makes dearer. Constant, key. */
-#define EMULATE_CLASS_ROWS(X)                                                                                                              \
-	X(EMULATE_CLASS_ALL, "all")                                                                                                        \
-	X(EMULATE_CLASS_VM, "vm")                                                                                                          \
-	X(EMULATE_CLASS_IO, "io")
-
-enum emulate_class { EMULATE_CLASS_ROWS(ROWS_ENUM) EMULATE_CLASSES };
-
-/* The kernel allows 32,768 instructions for all filters of a process, with a few for each filter's entry; some are left to sshd's
- * own sandbox and to what the machine has installed already. */
-#define EMULATE_INSTRUCTIONS_MAX 28000
+/* Classes of system calls: the shapes by filters, named as these without "calls-". */
+#define EMULATE_CLASSES	      (SHAPE_OTHER + 1)
+#define EMULATE_DIVISIONS_MAX 28000 /* in all: the kernel has room for 32,768 instructions of all filters, sshd's own among them */
 
 struct emulate_profile {
-	char *name;				/* of the file, without ".yaml" */
-	char *about;				/* one line; may be NULL */
-	unsigned instructions[EMULATE_CLASSES]; /* BPF instructions that every call of the class runs first */
-	unsigned strings;			/* string functions go byte by byte, reading so many times */
-	unsigned compare;			/* qsort and bsearch call their comparator so many times */
-	unsigned malloc_steps;			/* steps of arithmetic before every allocation and release */
-	int64_t mmap_threshold_bytes;		/* malloc takes larger blocks from the kernel each time */
-	unsigned hog_mib, hog_percent;		/* memory that a second process walks through, and how much of the time */
+	char *name;			     /* of the file, without ".yaml" */
+	char *about;			     /* one line; may be NULL */
+	unsigned divisions[EMULATE_CLASSES]; /* that every call of the class makes first */
+	unsigned strings;		     /* string functions do their work so many times more */
+	unsigned compare;		     /* qsort and bsearch call their comparator so many times */
+	unsigned malloc_steps;		     /* steps of arithmetic before every allocation and release */
+	int64_t mmap_threshold_bytes;	     /* malloc takes larger blocks from the kernel each time */
+	unsigned interrupts;		     /* a second of its processor time */
+	unsigned page_faults;		     /* events that each page fault sets off */
+	unsigned page_walks;		     /* times a second that its pages are marked as not used, and have to be walked to */
+	unsigned hog_mib, hog_percent;	     /* memory that a second process walks through, and how much of the time */
 };
 
 /* Files that are built into the program, so that it works wherever it lies: the profiles, and the libraries that slow programs

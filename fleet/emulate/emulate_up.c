@@ -294,6 +294,21 @@ static enum assay_status choose_groups(struct bringup *b, struct assay_error *er
 	return ASSAY_OK;
 }
 
+/* Not a failure: what else makes the hosts differ stays. */
+static void say_refused(struct bringup *b)
+{
+	bool wanted = false;
+	int errnum;
+
+	for (size_t i = 0; i < b->n_profiles; i++)
+		wanted = wanted || b->profiles[i].interrupts || b->profiles[i].page_faults;
+	errnum = wanted ? emulate_events_refused() : 0;
+	if (errnum)
+		emulate_step(b->listener, "interrupts and page faults of hosts are as this machine's: perf_event_open(2) is refused (%s)%s",
+			     strerror(errnum),
+			     errnum == EACCES || errnum == EPERM ? "; it needs root, or a kernel.perf_event_paranoid of 2 or less" : "");
+}
+
 /* ---- hosts ---- */
 
 /* A free port of loopback, kept by a socket that is bound to it until its sshd listens. A socket that shares the address may be
@@ -457,6 +472,7 @@ static enum assay_status bring_up(struct bringup *b, struct assay_error *err)
 		return st;
 	choose_network(b);
 	st = choose_groups(b, err);
+	say_refused(b);
 	if (!st)
 		st = start_hosts(b, err);
 	if (!st)

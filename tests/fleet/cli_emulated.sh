@@ -73,15 +73,21 @@ milliseconds() {
 	echo $(($(date +%s%N) / 1000000))
 }
 
+# touched LAB N: kB of a sleeping program's pages on the N-th host that count as used, after a while.
+touched() {
+	on "$1" "$2" 'sleep 30 & p=$!; sleep 1; awk "/^Referenced/ { s += \$2 } END { print s }" /proc/$p/smaps; kill $p'
+	cat "$tmp/out"
+}
+
 # ---- as root ----
 
 what='three hosts as root'
 lab=$tmp/lab
 umask 0
-run fleet up "$lab" --profiles base,vm+str,bw
+run fleet up "$lab" --profiles base,meta+str+sort,bw
 umask 022
 expect_status 0
-expect_stdout emu01 emu02 emu03 'vm+str' '3 emulated hosts are up'
+expect_stdout emu01 emu02 emu03 'meta+str+sort' '3 emulated hosts are up'
 for n in 1 2 3; do
 	on "$lab" $n 'hostname; pwd; echo $ASSAY_EMULATED; df "$HOME" | tail -n 1; stat -c %a "$TMPDIR"; grep ^Seccomp /proc/self/status'
 	expect_status 0
@@ -89,7 +95,7 @@ for n in 1 2 3; do
 done
 what='what the hosts say'
 mv "$tmp/host2" "$tmp/out"
-expect_stdout 'vm+str' 'Seccomp_filters:	1'
+expect_stdout 'meta+str+sort' 'Seccomp_filters:	1'
 cp "$tmp/host1" "$tmp/out"
 expect_stdout base 'Seccomp_filters:	0'
 namespaces=no
@@ -116,7 +122,7 @@ what='the inventory is one that assay reads'
 if "$ASSAY" fleet list --help >/dev/null 2>&1; then
 	run -C "$lab" fleet list
 	expect_status 0
-	expect_stdout emu01 emu03 'vm+str'
+	expect_stdout emu01 emu03 'meta+str+sort'
 fi
 
 what='the memory hog works while a program runs, and only then'
@@ -282,7 +288,7 @@ cases=$((cases + 1))
 
 what='wrong usage'
 run fleet up "$lab" --profiles base,vmm
-refused 2 "no profile 'vmm'" 'malloc+bw'
+refused 2 "no profile 'vmm'" 'io+str+malloc'
 run fleet up "$lab" --profiles ''
 refused 2 'is empty'
 run fleet up "$lab" --hosts 0
@@ -301,6 +307,20 @@ run fleet down "$tmp/mine"
 refused 2 'has no emulated fleet'
 run fleet up --help
 expect_stdout 'Examples:' '--profile-dir'
+
+what='pages that are marked as not used, events that each page fault sets off'
+run fleet up "$lab" --profiles base,walk,fault
+expect_status 0
+base=$(touched "$lab" 1)
+walk=$(touched "$lab" 2)
+cases=$((cases + 1))
+[ "${base:-0}" -gt 100 ] && [ "${walk:-$base}" -lt $((base / 2)) ] || fail "kB of pages in use: base '$base', walk '$walk'"
+cases=$((cases + 1))
+grep -q 'page faults of hosts are as' "$tmp/err" || pgrep -x assay-hog | while read -r pid; do
+	ls -l "/proc/$pid/fd" 2>/dev/null | grep -c perf_event
+done | grep -qx 16 || fail 'no process holds the sixteen events of the host'
+run fleet down "$lab"
+expect_status 0
 
 what='profiles of the user'
 mkdir "$tmp/profiles"
@@ -364,7 +384,7 @@ expect_status 0
 grep -q 'Operation not permitted' "$tmp/err" || fail 'it should say what is missing'
 on "$lab" 2 'grep ^Seccomp_filters /proc/self/status'
 expect_status 0
-expect_stdout 'Seccomp_filters:	2'
+expect_stdout 'Seccomp_filters:	1'
 
 what='two fleets on loopback'
 run fleet up "$tmp/second" --no-root -n 2

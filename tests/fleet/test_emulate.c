@@ -1,5 +1,4 @@
 #include "fleet/cgroup/process.h"
-#include "fleet/emulate/emulate_filter.c"
 #include "fleet/emulate/emulate_profile.h"
 #include "fleet/emulate/emulate_site.h"
 #include "fleet/emulate/emulate_tools.h"
@@ -7,18 +6,28 @@
 #include "tests/scratch.h"
 
 #include <dlfcn.h>
-#include <linux/audit.h>
-#include <linux/seccomp.h>
 #include <sys/syscall.h>
 
 /* ---- profiles ---- */
 
 static char *show(const struct emulate_profile *p)
 {
-	return mem_format("%s all=%u vm=%u io=%u strings=%u compare=%u malloc=%u mmap=%lld hog=%u/%u", p->name,
-			  p->instructions[EMULATE_CLASS_ALL], p->instructions[EMULATE_CLASS_VM], p->instructions[EMULATE_CLASS_IO],
-			  p->strings, p->compare, p->malloc_steps, (long long)p->mmap_threshold_bytes, p->hog_mib, p->hog_percent);
+	struct buf text = BUF_INIT;
+
+	buf_text(&text, p->name);
+	for (int i = 0; i < EMULATE_CLASSES; i++) {
+		if (p->divisions[i])
+			buf_format(&text, " %s=%u", shapes[i].name, p->divisions[i]);
+	}
+	buf_format(&text, " strings=%u compare=%u malloc=%u mmap=%lld hog=%u/%u interrupts=%u faults=%u walks=%u", p->strings, p->compare,
+		   p->malloc_steps, (long long)p->mmap_threshold_bytes, p->hog_mib, p->hog_percent, p->interrupts, p->page_faults,
+		   p->page_walks);
+	return buf_take(&text);
 }
+
+#define MANY                                                                                                                               \
+	"{data: 3800, metadata: 3800, mapping: 3800, processes: 3800, synchronisation: 3800, network: 3800, events: 3800, time: 1400, "    \
+	"other: "
 
 static void test_profile(void **state)
 {
@@ -27,14 +36,20 @@ static void test_profile(void **state)
 		enum assay_status status;
 		const char *expected; /* of an error, a part of it */
 	} rows[] = {
-		{ "nothing", "", ASSAY_OK, "p all=0 vm=0 io=0 strings=0 compare=0 malloc=0 mmap=0 hog=0/0" },
+		{ "nothing", "", ASSAY_OK, "p strings=0 compare=0 malloc=0 mmap=0 hog=0/0 interrupts=0 faults=0 walks=0" },
 		{ "everything",
-		  "about: x\nsystem_calls: {all: 1, vm: 2, io: 3}\nstrings: 4\ncompare: 5\nmalloc: 6\nmmap_threshold: 4096\n"
-		  "hog: {mib: 7, percent: 8}\n",
-		  ASSAY_OK, "p all=1 vm=2 io=3 strings=4 compare=5 malloc=6 mmap=4096 hog=7/8" },
-		{ "as many instructions as fit", "system_calls:\n  vm: 20000\n  io: 8000\n", ASSAY_OK,
-		  "p all=0 vm=20000 io=8000 strings=0 compare=0 malloc=0 mmap=0 hog=0/0" },
-		{ "one more", "system_calls:\n  vm: 20000\n  io: 8001\n", ASSAY_E_LIMIT, "f.yaml:1: system_calls has 28001" },
+		  "about: x\nsystem_calls: {data: 1, mapping: 2, other: 3}\nstrings: 4\ncompare: 5\nmalloc: 6\nmmap_threshold: 4096\n"
+		  "hog: {mib: 7, percent: 8}\ninterrupts: 9\npage_faults: 10\npage_walks: 11\n",
+		  ASSAY_OK,
+		  "p calls-data=1 calls-mapping=2 calls-other=3 strings=4 compare=5 malloc=6 mmap=4096 hog=7/8 interrupts=9 faults=10 "
+		  "walks=11" },
+		{ "as many divisions as fit", "system_calls: " MANY "0}\n", ASSAY_OK,
+		  "p calls-data=3800 calls-metadata=3800 calls-mapping=3800 calls-processes=3800 calls-synchronisation=3800 "
+		  "calls-network=3800 "
+		  "calls-events=3800 calls-time=1400 strings=0 compare=0 malloc=0 mmap=0 hog=0/0 interrupts=0 faults=0 walks=0" },
+		{ "one more", "system_calls: " MANY "1}\n", ASSAY_E_LIMIT, "f.yaml:1: system_calls has 28001" },
+		{ "more than one filter holds", "system_calls: {data: 3801}\n", ASSAY_E_FORMAT, "3800" },
+		{ "too many interrupts", "interrupts: 30001\n", ASSAY_E_FORMAT, "30000" },
 		{ "an unknown key", "about: x\nstring: 4\n", ASSAY_E_FORMAT, "'strings'" },
 		{ "an unknown class", "system_calls:\n  mem: 4\n", ASSAY_E_FORMAT, "mem" },
 		{ "not a number", "strings: fast\n", ASSAY_E_FORMAT, "f.yaml:1" },
@@ -71,7 +86,7 @@ static void test_builtin_profiles(void **state)
 
 	(void)state;
 	check(emulate_profile_names(NULL, &names, &n, &err), &err);
-	assert_int_equal(n, 12);
+	assert_int_equal(n, 26);
 	assert_string_equal(names[0], "base");
 	shown = mem_new(n, sizeof(*shown));
 	for (size_t i = 0; i < n; i++) {
@@ -88,7 +103,7 @@ static void test_builtin_profiles(void **state)
 	}
 	free(shown);
 	free(names);
-	check_fails("none of that name", emulate_profile_load(NULL, "vmm", &p, &err), ASSAY_E_NOTFOUND, &err, "base, vm, io");
+	check_fails("none of that name", emulate_profile_load(NULL, "vmm", &p, &err), ASSAY_E_NOTFOUND, &err, "base, io+meta+vm");
 	check_fails("a library is none", emulate_profile_load(NULL, "knobs_hog.so", &p, &err), ASSAY_E_NOTFOUND, &err,
 		    "there is no profile");
 }
@@ -120,105 +135,6 @@ static void test_profile_directory(void **state)
 	for (size_t i = 0; i < n; i++)
 		free(names[i]);
 	free(names);
-}
-
-/* ---- filters ---- */
-
-/* What the kernel does with a program, for the instructions that ours have. Returns the verdict; *steps executed. */
-static unsigned simulate(const struct sock_filter *f, size_t n, const struct seccomp_data *data, size_t *steps)
-{
-	uint32_t a = 0;
-
-	*steps = 0;
-	for (size_t at = 0;; at++) {
-		assert_true(at < n); /* ran over the end */
-		(*steps)++;
-		switch (f[at].code) {
-		case BPF_LD | BPF_W | BPF_ABS:
-			assert_true(f[at].k % 4 == 0 && f[at].k + 4 <= sizeof(*data));
-			memcpy(&a, (const char *)data + f[at].k, 4);
-			break;
-		case BPF_ALU | BPF_ADD | BPF_K:
-			a += f[at].k;
-			break;
-		case BPF_JMP | BPF_JEQ | BPF_K:
-			at += a == f[at].k ? f[at].jt : f[at].jf;
-			break;
-		case BPF_RET | BPF_K:
-			return f[at].k;
-		default:
-			fail_msg("instruction %zu has the code %#x", at, f[at].code);
-		}
-	}
-}
-
-/* As the kernel decides whether it may keep a verdict for a number: no instruction before it looks at anything else. */
-static bool depends_on_arguments(const struct sock_filter *f, size_t n, const struct seccomp_data *data)
-{
-	uint32_t a = 0;
-
-	for (size_t at = 0; at < n && f[at].code != (BPF_RET | BPF_K); at++) {
-		if (f[at].code == (BPF_LD | BPF_W | BPF_ABS)) {
-			if (f[at].k >= offsetof(struct seccomp_data, instruction_pointer))
-				return true;
-			memcpy(&a, (const char *)data + f[at].k, 4);
-		} else if (f[at].code == (BPF_JMP | BPF_JEQ | BPF_K)) {
-			at += a == f[at].k ? f[at].jt : f[at].jf;
-		} else {
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool is_of_class(enum emulate_class which, int call)
-{
-	const int *calls;
-	size_t n = class_calls(which, &calls);
-	bool found = n == 0;
-
-	for (size_t i = 0; i < n; i++)
-		found = found || calls[i] == call;
-	return found;
-}
-
-static void check_filter(enum emulate_class which, unsigned instructions)
-{
-	struct sock_filter *f;
-	size_t n = filter_build(which, instructions, &f), steps, bare;
-	struct seccomp_data data = { .arch = AUDIT_ARCH_I386, .nr = SYS_mmap };
-
-	assert_in_range(n, instructions + 1, BPF_MAXINSNS);
-	assert_int_equal(simulate(f, n, &data, &bare), SECCOMP_RET_ALLOW); /* another architecture goes free */
-	assert_int_equal(bare, 3);
-	data.arch = AUDIT_ARCH_X86_64;
-	for (int call = -1; call < 600; call++) {
-		data.nr = call;
-		for (uint64_t argument = 0; argument < 3; argument++) {
-			data.args[0] = argument * 0x123456789abcdefu;
-			assert_int_equal(simulate(f, n, &data, &steps), SECCOMP_RET_ALLOW);
-		}
-		assert_int_equal(depends_on_arguments(f, n, &data), is_of_class(which, call));
-		if (is_of_class(which, call))
-			assert_in_range(steps, instructions + 3, instructions + 40); /* and the way there */
-		else
-			assert_in_range(steps, 1, 40);
-	}
-	free(f);
-}
-
-static void test_filter(void **state)
-{
-	static const unsigned counts[] = { 1, 2, 1000 };
-
-	(void)state;
-	for (int which = 0; which < EMULATE_CLASSES; which++) {
-		for (size_t i = 0; i < COUNT(counts); i++)
-			check_filter((enum emulate_class)which, counts[i]);
-		check_filter((enum emulate_class)which, filter_room((enum emulate_class)which));
-	}
-	assert_true(is_of_class(EMULATE_CLASS_VM, SYS_mincore) && !is_of_class(EMULATE_CLASS_VM, SYS_read));
-	assert_true(is_of_class(EMULATE_CLASS_IO, SYS_read) && !is_of_class(EMULATE_CLASS_IO, SYS_mmap));
 }
 
 /* ---- the libraries change no result ---- */
@@ -527,17 +443,11 @@ static void test_key(void **state)
 int suite_emulate(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_profile),
-		cmocka_unit_test(test_builtin_profiles),
-		SCRATCH_TEST(test_profile_directory),
-		cmocka_unit_test(test_filter),
-		SCRATCH_TEST(test_string_library),
-		SCRATCH_TEST(test_compare_library),
-		SCRATCH_TEST(test_malloc_library),
-		cmocka_unit_test(test_state),
-		SCRATCH_TEST(test_state_file),
-		cmocka_unit_test(test_process),
-		SCRATCH_TEST(test_key),
+		cmocka_unit_test(test_profile),	      cmocka_unit_test(test_builtin_profiles),
+		SCRATCH_TEST(test_profile_directory), SCRATCH_TEST(test_string_library),
+		SCRATCH_TEST(test_compare_library),   SCRATCH_TEST(test_malloc_library),
+		cmocka_unit_test(test_state),	      SCRATCH_TEST(test_state_file),
+		cmocka_unit_test(test_process),	      SCRATCH_TEST(test_key),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

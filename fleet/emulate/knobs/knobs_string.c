@@ -1,5 +1,7 @@
-/* String functions as a machine without clever ones would run them: byte by byte, and ASSAY_KNOB_STRINGS times over the bytes.
- * Preloaded into every program of an emulated host. Nothing is called from here: a call could end in one of these. */
+/* String functions that do their work ASSAY_KNOB_STRINGS times more. Preloaded into every program of an emulated host. The functions are
+ * those of the C library, so that a long text is slowed as much as a short one; until they are found, which may call some of these, there
+ * are simple ones. */
+#include <dlfcn.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -28,27 +30,58 @@ EXPORT char *strrchr(const char *s, int c);
 EXPORT char *index(const char *s, int c);
 EXPORT char *rindex(const char *s, int c);
 
-static unsigned further; /* passes over the bytes, besides the one that does the work */
+/* name, what is returned, parameters */
+#define REAL(X)                                                                                                                            \
+	X(memcpy, void *, (void *, const void *, size_t))                                                                                  \
+	X(memmove, void *, (void *, const void *, size_t))                                                                                 \
+	X(memset, void *, (void *, int, size_t))                                                                                           \
+	X(memcmp, int, (const void *, const void *, size_t))                                                                               \
+	X(memchr, void *, (const void *, int, size_t))                                                                                     \
+	X(strlen, size_t, (const char *))                                                                                                  \
+	X(strnlen, size_t, (const char *, size_t))                                                                                         \
+	X(strcmp, int, (const char *, const char *))                                                                                       \
+	X(strncmp, int, (const char *, const char *, size_t))                                                                              \
+	X(strchr, char *, (const char *, int))                                                                                             \
+	X(strrchr, char *, (const char *, int))
+
+#define REAL_MEMBER(name, type, parameters) type(*name) parameters;
+#define REAL_FIND(name, type, parameters)   find(&real.name, #name, sizeof(real.name));
+
+static struct {
+	REAL(REAL_MEMBER)
+} real;			 /* NULL: not found yet */
+static unsigned further; /* times, besides the one that counts */
+
+/* ISO C has no cast from an object's address to a function's. */
+static void find(void *pointer, const char *name, size_t n)
+{
+	void *symbol = dlsym(RTLD_NEXT, name);
+	const unsigned char *from = (const unsigned char *)&symbol;
+	unsigned char *to = pointer;
+
+	for (size_t i = 0; i < n; i++)
+		to[i] = from[i];
+}
 
 __attribute__((constructor)) static void start(void)
 {
 	const char *level = getenv("ASSAY_KNOB_STRINGS");
-	unsigned passes = 0;
+	unsigned times = 0;
 
-	for (; level && *level >= '0' && *level <= '9' && passes < 1000; level++)
-		passes = passes * 10 + (unsigned)(*level - '0');
-	further = passes ? passes - 1 : 0;
+	for (; level && *level >= '0' && *level <= '9' && times < 1000; level++)
+		times = times * 10 + (unsigned)(*level - '0');
+	REAL(REAL_FIND)
+	further = times;
 }
 
-static void read_again(const void *bytes, size_t n)
-{
-	const volatile unsigned char *b = bytes;
-
-	for (unsigned pass = 0; pass < further; pass++) {
-		for (size_t i = 0; i < n; i++)
-			(void)b[i];
-	}
-}
+/* What the C library's function gives, after it has done so `further` times; falls through where it is not known yet. */
+#define REALLY(name, ...)                                                                                                                  \
+	do {                                                                                                                               \
+		for (unsigned pass_ = 0; real.name && pass_ < further; pass_++)                                                            \
+			real.name(__VA_ARGS__);                                                                                            \
+		if (real.name)                                                                                                             \
+			return real.name(__VA_ARGS__);                                                                                     \
+	} while (0)
 
 static void copy_up(unsigned char *to, const unsigned char *from, size_t n)
 {
@@ -60,7 +93,8 @@ static void copy_up(unsigned char *to, const unsigned char *from, size_t n)
 
 void *memcpy(void *to, const void *from, size_t n)
 {
-	read_again(from, n);
+	REALLY(memcpy, to, from, n);
+
 	copy_up(to, from, n);
 	return to;
 }
@@ -70,7 +104,11 @@ void *memmove(void *to, const void *from, size_t n)
 	unsigned char *t = to;
 	const unsigned char *f = from;
 
-	read_again(from, n);
+	/* Where it is and where it goes may overlap: it is read again, not moved again. */
+	for (unsigned pass = 0; real.memmove && pass < further; pass++)
+		real.memcmp(from, from, n);
+	if (real.memmove)
+		return real.memmove(to, from, n);
 	if (t <= f || t >= f + n) {
 		copy_up(t, f, n);
 		return to;
@@ -86,11 +124,11 @@ void *memset(void *to, int c, size_t n)
 {
 	unsigned char *t = to;
 
+	REALLY(memset, to, c, n);
 	for (size_t i = 0; i < n; i++) {
 		t[i] = (unsigned char)c;
 		STEP;
 	}
-	read_again(to, n);
 	return to;
 }
 
@@ -99,11 +137,11 @@ int memcmp(const void *a, const void *b, size_t n)
 	const unsigned char *x = a, *y = b;
 	size_t i = 0;
 
+	REALLY(memcmp, a, b, n);
 	while (i < n && x[i] == y[i]) {
 		i++;
 		STEP;
 	}
-	read_again(a, i);
 	return i < n ? x[i] - y[i] : 0;
 }
 
@@ -123,11 +161,11 @@ void *memchr(const void *s, int c, size_t n)
 	const unsigned char *b = s;
 	size_t i = 0;
 
+	REALLY(memchr, s, c, n);
 	while (i < n && b[i] != (unsigned char)c) {
 		i++;
 		STEP;
 	}
-	read_again(s, i);
 	return i < n ? unconst(b + i) : NULL;
 }
 
@@ -135,16 +173,18 @@ size_t strnlen(const char *s, size_t n)
 {
 	size_t i = 0;
 
+	REALLY(strnlen, s, n);
 	while (i < n && s[i]) {
 		i++;
 		STEP;
 	}
-	read_again(s, i);
 	return i;
 }
 
 size_t strlen(const char *s)
 {
+	REALLY(strlen, s);
+
 	return strnlen(s, (size_t)-1);
 }
 
@@ -153,16 +193,18 @@ int strncmp(const char *a, const char *b, size_t n)
 	const unsigned char *x = (const unsigned char *)a, *y = (const unsigned char *)b;
 	size_t i = 0;
 
+	REALLY(strncmp, a, b, n);
 	while (i < n && x[i] && x[i] == y[i]) {
 		i++;
 		STEP;
 	}
-	read_again(a, i);
 	return i < n ? x[i] - y[i] : 0;
 }
 
 int strcmp(const char *a, const char *b)
 {
+	REALLY(strcmp, a, b);
+
 	return strncmp(a, b, (size_t)-1);
 }
 
@@ -199,11 +241,11 @@ char *strchr(const char *s, int c)
 {
 	size_t i = 0;
 
+	REALLY(strchr, s, c);
 	while (s[i] && s[i] != (char)c) {
 		i++;
 		STEP;
 	}
-	read_again(s, i);
 	return s[i] == (char)c ? unconst(s + i) : NULL;
 }
 
@@ -211,6 +253,7 @@ char *strrchr(const char *s, int c)
 {
 	size_t i = strlen(s) + 1;
 
+	REALLY(strrchr, s, c);
 	while (i && s[i - 1] != (char)c) {
 		i--;
 		STEP;
