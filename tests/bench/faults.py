@@ -216,6 +216,8 @@ class Trial:
                     self.wrong("state", "%s: %s: %s" % (host.name, said["outcome"], said["message"] or "no reason"))
             elif struck:
                 self.wrong("state", "%s is not complete: %s: %s" % (host.name, said["outcome"], said["message"]))
+            elif said["message"].startswith("not one stressor") and said["message"].endswith(LATE):
+                self.late += 1
             elif host in self.neighbours() and "busy" in said["message"]:
                 self.said += "; its neighbour: " + said["message"]
             elif host in self.neighbours() and self.kind.__name__ in ("Lock",) and self.fault.harms and re.search(self.fault.says, said["message"]):
