@@ -1,9 +1,14 @@
 /* Calls and accesses in the emulation: exact numbers, sharing between threads, jumps, a child. */
 #include "tests/runs/emulated_here.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <setjmp.h>
+#include <signal.h>
+#include <ucontext.h>
 
 #define CALLS 500
+#define STACK 65536
 
 static _Alignas(64) int cells[64], padded[16 * THREADS], overlapped[16];
 static volatile int shared;
@@ -112,12 +117,115 @@ static void *thread(void *number)
 	return NULL;
 }
 
+/* ---- handlers in the middle of the emulation itself: a signal comes while it looks a function up, which it does with signals blocked ----
+ */
+
+static _Thread_local bool signal_comes;
+static _Thread_local ucontext_t *interrupted, *aside;
+
+int dl_iterate_phdr(int (*look)(struct dl_phdr_info *, size_t, void *), void *data)
+{
+	int (*real)(int (*)(struct dl_phdr_info *, size_t, void *), void *) = NULL;
+
+	*(void **)&real = dlsym(RTLD_NEXT, "dl_iterate_phdr");
+	if (signal_comes)
+		pthread_kill(pthread_self(), SIGUSR1);
+	signal_comes = false;
+	return real(look, data);
+}
+
+#define SMALL(name, n)                                                                                                                     \
+	static __attribute__((noinline)) void name(void)                                                                                   \
+	{                                                                                                                                  \
+		__tsan_func_entry(__builtin_return_address(0));                                                                            \
+		for (int i = 0; i < (n); i++)                                                                                              \
+			__tsan_write4(&cells[i]);                                                                                          \
+		__tsan_func_exit();                                                                                                        \
+		__asm__ volatile("");                                                                                                      \
+	}
+SMALL(interrupted_once, 2)
+SMALL(interrupted_again, 3)
+SMALL(in_handler, 4)
+SMALL(in_coroutine, 5)
+SMALL(after_it, 6)
+
+static void coroutine(void)
+{
+	in_coroutine();
+	setcontext(interrupted);
+}
+
+static void handler(int number)
+{
+	(void)number;
+	in_handler();
+	if (aside)
+		swapcontext(interrupted, aside);
+}
+
+/* Both the handler's stack and the coroutine's lie within the thread's own, above what is interrupted. */
+static void *interrupted_thread(void *unused)
+{
+	char alternate[STACK], other[STACK];
+	stack_t stack = { .ss_sp = alternate, .ss_size = STACK }, none = { .ss_flags = SS_DISABLE };
+	ucontext_t contexts[2];
+
+	sigaltstack(&stack, NULL);
+	signal_comes = true;
+	interrupted_once();
+	for (int i = 0; i < 10; i++) {
+		in_handler();
+		interrupted_once();
+	}
+	getcontext(&contexts[0]);
+	contexts[0].uc_stack = (stack_t){ .ss_sp = other, .ss_size = STACK };
+	makecontext(&contexts[0], coroutine, 0);
+	aside = &contexts[0];
+	interrupted = &contexts[1];
+	signal_comes = true;
+	interrupted_again();
+	aside = NULL;
+	for (int i = 0; i < 10; i++) {
+		after_it();
+		in_coroutine();
+		interrupted_again();
+	}
+	sigaltstack(&none, NULL);
+	return unused;
+}
+
+static void test_handlers(void **state)
+{
+	(void)state;
+	assert_int_equal(calls(&parent, "interrupted_once"), 11);
+	assert_int_equal(calls(&parent, "interrupted_again"), 11);
+	assert_int_equal(calls(&parent, "after_it"), 10);
+	assert_in_range(calls(&parent, "in_handler"), 10, 12); /* that one is in doubt, and may not be counted */
+	assert_in_range(calls(&parent, "in_coroutine"), 10, 11);
+	assert_true(all_calls(&parent, "after_it", "emulated:accesses") == 10 * 6);
+	assert_true(all_calls(&parent, "interrupted_once", "emulated:accesses") >= 11 * 2);
+	assert_true(all_calls(&parent, "in_handler", "emulated:accesses") == 4.0 * (double)calls(&parent, "in_handler"));
+	assert_true(all_calls(&parent, "in_coroutine", "emulated:accesses") == 5.0 * (double)calls(&parent, "in_coroutine"));
+}
+
+static void interrupt(void)
+{
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_ONSTACK };
+	pthread_t one;
+
+	sigaction(SIGUSR1, &action, NULL);
+	if (pthread_create(&one, NULL, interrupted_thread, NULL))
+		abort();
+	pthread_join(one, NULL);
+}
+
 static void emulated(void)
 {
 	pthread_t threads[THREADS];
 	pid_t forked;
 	int status;
 
+	interrupt();
 	for (int i = 0; i < CALLS; i++) {
 		outer(3);
 		jump();
@@ -210,7 +318,7 @@ static int tests(void)
 {
 	const struct CMUnitTest all[] = {
 		cmocka_unit_test(test_exact), cmocka_unit_test(test_sharing), cmocka_unit_test(test_jumps),
-		cmocka_unit_test(test_child), cmocka_unit_test(test_totals),
+		cmocka_unit_test(test_child), cmocka_unit_test(test_totals),  cmocka_unit_test(test_handlers),
 	};
 
 	return cmocka_run_group_tests(all, NULL, NULL);

@@ -69,7 +69,7 @@ static __attribute__((noinline)) uint32_t block_new(uintptr_t pc, uint32_t i)
 	if (blocks && blocks[i].pc == pc)
 		number = blocks[i].number;
 	threads_unlock();
-	hot.busy--;
+	busy_end();
 	return number;
 }
 

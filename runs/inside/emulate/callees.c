@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define CALLEES	       (PLACES / 2) /* functions that one thread calls; more belong to their callers */
+#define CALLEES_SPARE  16	    /* for handlers that interrupt the one who takes the last */
 #define STEP_SIMULATED 512u	    /* samples of calls that begin in simulated windows, after which half as many calls are sampled */
 #define STEP_SKIPPED   128u	    /* of other calls */
 #define STEP_MOST      (1u << 30)
@@ -46,25 +47,29 @@ void callees_fork(struct thread *t)
 
 /* ---- which function ---- */
 
+/* A handler may come here as well, in the middle: each takes a callee of its own, which can be found only once it is whole. */
 uint32_t callee_new(struct thread *t, uintptr_t site)
 {
-	uint32_t i = place_hash(site), n = t->n_callees;
+	uint32_t i = place_hash(site), n;
 
 	while (t->places[i].site != 0 && t->places[i].site != site)
 		i = (i + 1) % PLACES;
 	if (t->places[i].site == site)
 		return t->places[i].callee;
-	if (n >= CALLEES)
+	if (t->n_callees >= CALLEES - CALLEES_SPARE)
 		return NONE;
 	BUSY_HERE();
+	n = __atomic_fetch_add(&t->n_callees, 1, __ATOMIC_RELAXED);
 	t->callees[n] = (struct callee){
 		.function = function_number(site),
 		.salt = site % (1u << PAGE_BITS),
 		.strata = { { .step = 1 }, { .step = 1 } },
 	};
-	t->n_callees = n + 1;
-	t->places[i] = (struct place){ site, n };
-	hot.busy--;
+	while (t->places[i].site != 0)
+		i = (i + 1) % PLACES;
+	t->places[i].callee = n;
+	__atomic_store_n(&t->places[i].site, site, __ATOMIC_RELEASE);
+	busy_end();
 	return n;
 }
 
@@ -192,7 +197,7 @@ static void stratum_next(struct stratum *s, uint32_t salt, uint32_t samples_a_st
 		s->sampled = 0;
 		s->step *= 2;
 	}
-	s->next = s->begin + hash_of(s->begin ^ (uint64_t)salt << 52) % s->step;
+	s->next = s->begin + (hash_of(s->begin ^ (uint64_t)salt << 52) & (s->step - 1));
 }
 
 uint32_t callee_sample(struct callee *c, bool simulating)

@@ -262,6 +262,12 @@ static inline void busy_begin(uintptr_t at)
 	hot.busy++;
 }
 #define BUSY_HERE() busy_begin((uintptr_t)__builtin_frame_address(0)) /* a handler may jump out of it */
+
+/* Of BUSY_HERE(): where a handler has taken it for left, it has ended already. */
+static inline void busy_end(void)
+{
+	hot.busy -= hot.busy != 0;
+}
 extern __thread uint64_t system_calls;
 
 /* What a thread has counted so far; exact for the calling one, whose `hot` it is. */

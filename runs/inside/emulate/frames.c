@@ -2,7 +2,10 @@
  * sampled belongs to the innermost one that is. longjmp() and frames of other stacks are noticed by the stack's address. */
 #include "runs/inside/emulate/callees.h"
 
+#include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define FRAMES	     (1u << 18)
 #define INVOCATIONS  1024u /* of a thread, waiting for their windows to be evaluated */
@@ -82,7 +85,7 @@ static void sample_begin(struct thread *t, struct frame *f, uint64_t ordinal, ui
 
 	BUSY_HERE();
 	i = invocation_new(t);
-	hot.busy--;
+	busy_end();
 	if (i == NONE)
 		return;
 	invocation = &t->invocations[i];
@@ -163,10 +166,18 @@ static __attribute__((noinline, cold)) uint32_t frames_unwind(struct thread *t, 
 	return frames_number(t);
 }
 
+/* A handler's own stack may lie within the thread's, above what it has interrupted. */
+static bool on_alternate_stack(void)
+{
+	stack_t now = { .ss_flags = 0 };
+
+	return syscall(SYS_sigaltstack, NULL, &now) == 0 && (now.ss_flags & SS_ONSTACK);
+}
+
 /* We are at work; not if a handler has jumped out of that: the stack would be below. The window that was at work begins anew. */
 static __attribute__((noinline, cold)) bool is_busy(struct thread *t, uintptr_t stack)
 {
-	if (!on_own_stack(t, stack) || !on_own_stack(t, hot.busy_at) || stack <= hot.busy_at)
+	if (!on_own_stack(t, stack) || !on_own_stack(t, hot.busy_at) || stack <= hot.busy_at || on_alternate_stack())
 		return true;
 	hot.busy = 0;
 	__atomic_store_n(&t->pauses, false, __ATOMIC_RELAXED);

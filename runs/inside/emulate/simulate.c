@@ -341,7 +341,7 @@ static void simulate_next_window(struct thread *t, uint32_t n)
 	BUSY_HERE();
 	window_close(t);
 	window_begin(t, t->window + 1);
-	hot.busy--;
+	busy_end();
 }
 
 /* `n` accesses have been simulated; perhaps the window ends. */
@@ -365,7 +365,7 @@ static __attribute__((noinline)) void simulate_slowly(uintptr_t address, uint32_
 	line_access(t, line, word_mask(address & 63, to > 63 ? 63 : to), 1, access);
 	if (UNLIKELY(to > 63))
 		line_access(t, line + 1, word_mask(0, to - 64), 1, access);
-	hot.busy--;
+	busy_end();
 	simulate_tick(t, 1);
 }
 
@@ -428,7 +428,7 @@ static size_t range_line(uintptr_t address, size_t bytes, enum access access)
 		return 0;
 	BUSY_HERE();
 	line_access(hot.thread, address >> LINE_BITS, word_mask(from, from + (uint32_t)part - 1), n, access);
-	hot.busy--;
+	busy_end();
 	simulate_tick(hot.thread, n);
 	return part;
 }
