@@ -170,11 +170,18 @@ class Host:
                 for name in names:
                     if self.is_left(directory, name):
                         found.append("file: " + os.path.relpath(os.path.join(directory, name), top + "/.."))
-                if not names and directory != top and not os.listdir(directory) and os.path.basename(directory) not in ("tmp", ".cache") and not re.match(r"assay(-\d+)?$", os.path.basename(directory)):
+                if not names and directory != top and self.is_empty(directory) and os.path.basename(directory) not in ("tmp", ".cache") and not re.match(r"assay(-\d+)?$", os.path.basename(directory)):
                     found.append("directory: " + os.path.relpath(directory, top + "/.."))
         for group in self.groups:
             found += ["control group: " + entry.name for entry in os.scandir(group) if entry.is_dir()]
         return found
+
+    @staticmethod
+    def is_empty(directory):
+        try:
+            return not os.listdir(directory)
+        except FileNotFoundError: # just removed
+            return False
 
     @staticmethod
     def is_left(directory, name):
