@@ -73,7 +73,14 @@ static void local_run(struct session *session, void *context)
 enum assay_status local_command_run(const struct local_command *command, struct local_said *out, struct assay_error *err)
 {
 	char name[] = "this machine";
-	const struct host host = { .name = name, .id = name, .address = name, .box = name, .local = true }, *const hosts[] = { &host };
+	const struct host host = { .name = name,
+				   .id = name,
+				   .address = name,
+				   .box = name,
+				   .local = true,
+				   .environment = (char **)(uintptr_t)&command->preload,
+				   .n_environment = command->preload ? 1 : 0 },
+			  *const hosts[] = { &host };
 	const struct fleet_options options = { .output_bytes_max = LOCAL_OUTPUT_BYTES_MAX,
 					       .directory = ".",
 					       .cancelled = command->cancelled };
@@ -92,29 +99,6 @@ enum assay_status local_command_run(const struct local_command *command, struct 
 		st = assay_fail(err, run.st, "%s", run.err.text);
 	if (st)
 		local_said_release(out);
-	return st;
-}
-
-enum assay_status local_command_shaped(void *context, const char *const *words, size_t n, const struct shaped *shaped, size_t n_shaped,
-				       struct helper_result *out, struct assay_error *err)
-{
-	struct local_command command = *(const struct local_command *)context;
-	struct local_said said;
-	enum assay_status st;
-
-	command.words = words;
-	command.n = n;
-	command.shaped = shaped;
-	command.n_shaped = n_shaped;
-	st = local_command_run(&command, &said, err);
-	if (st)
-		return st;
-	*out = said.result;
-	if (command.cancelled && *command.cancelled)
-		st = assay_fail(err, ASSAY_E_IO, FLEET_CANCELLED);
-	else if (!said.ok)
-		st = assay_fail(err, ASSAY_E_NODATA, "%s", said.fault);
-	local_said_release(&said);
 	return st;
 }
 

@@ -22,6 +22,7 @@ struct local_command {
 	bool sample;		     /* where its time goes (fleet/helper/sampler.h) */
 	const struct shaped *shaped; /* [n_shaped]: with these things dearer (fleet/shape/shape.h) */
 	size_t n_shaped;
+	char *preload; /* "LD_PRELOAD=...", or NULL */
 	int64_t timeout_ms;
 	const volatile sig_atomic_t *cancelled; /* may be NULL */
 };
@@ -38,10 +39,6 @@ struct local_said {
 /* *out is overwritten; local_said_release() it. A status other than ASSAY_OK is a fault of this machine, not of the command. */
 enum assay_status local_command_run(const struct local_command *command, struct local_said *out, struct assay_error *err);
 void local_said_release(struct local_said *said); /* accepts zeroed */
-
-/* A dose_runner: as `context`, a struct local_command of which words and shapes are replaced, says. */
-enum assay_status local_command_shaped(void *context, const char *const *words, size_t n, const struct shaped *shaped, size_t n_shaped,
-				       struct helper_result *out, struct assay_error *err);
 
 /* The first or last line that is not empty, of what it said on standard error, else of the rest; "" when it said nothing. `out`
  * needs TEXT_SHOWN_BYTES. */

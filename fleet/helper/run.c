@@ -241,13 +241,21 @@ static void set_environment(const struct request *request)
 		join_variable(request->joined.texts[i]);
 }
 
-/* As many filters as there are doses; 0, or an error number. One with no dose is put in the place of none. */
+/* 0, or an error number. */
 static int command_take_shape(const struct request *request)
 {
 	int failed = 0;
 
-	for (size_t i = 0; !failed && i < request->n_shaped; i++)
-		failed = calls_filter(request->shaped[i].shape, request->shaped[i].level);
+	for (size_t i = 0; !failed && i < request->n_shaped; i++) {
+		const struct shaped *shaped = &request->shaped[i];
+		char steps[24];
+
+		snprintf(steps, sizeof(steps), "%u", 10 * shaped->level);
+		if (shapes[shaped->shape].means == SHAPE_FILTER)
+			failed = calls_filter(shaped->shape, shaped->level);
+		else
+			failed = setenv(shape_variable(shaped->shape, false), steps, 1);
+	}
 	return failed;
 }
 

@@ -35,6 +35,13 @@ void shape_write(const struct shaped *shaped, char out[SHAPE_NAME_BYTES])
 	snprintf(out, SHAPE_NAME_BYTES, "%s=%u", shapes[shaped->shape].name, shaped->level);
 }
 
+const char *shape_variable(unsigned shape, bool exercise)
+{
+	if (shape == SHAPE_ALLOCATIONS)
+		return exercise ? "ASSAY_KNOB_MALLOC_EXERCISE" : "ASSAY_KNOB_MALLOC";
+	return exercise ? "ASSAY_KNOB_COMPARE_EXERCISE" : "ASSAY_KNOB_COMPARE_STEPS";
+}
+
 const char *shape_needs(const struct shape *shape)
 {
 	return all_means[shape->means].needs;

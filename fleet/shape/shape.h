@@ -10,7 +10,8 @@
 
 /* How it is done. Constant, what it needs, what it touches. */
 #define SHAPE_MEANS_ROWS(X)                                                                                                                \
-	X(SHAPE_FILTER, "seccomp filters", "the command alone: a filter of its system calls, which refuses none and ends with it")
+	X(SHAPE_FILTER, "seccomp filters", "the command alone: a filter of its system calls, which refuses none and ends with it")         \
+	X(SHAPE_LIBRARY, "a dynamic program", "the command alone: a library that is preloaded into it and all that it starts")
 
 enum shape_means { SHAPE_MEANS_ROWS(ROWS_ENUM) SHAPE_MEANS };
 
@@ -24,7 +25,9 @@ enum shape_means { SHAPE_MEANS_ROWS(ROWS_ENUM) SHAPE_MEANS };
 	X(SHAPE_SOCKETS, "calls-network", SHAPE_FILTER, "network and pipes")                                                               \
 	X(SHAPE_EVENTS, "calls-events", SHAPE_FILTER, "waiting for events")                                                                \
 	X(SHAPE_TIME, "calls-time", SHAPE_FILTER, "time")                                                                                  \
-	X(SHAPE_OTHER, "calls-other", SHAPE_FILTER, "other calls")
+	X(SHAPE_OTHER, "calls-other", SHAPE_FILTER, "other calls")                                                                         \
+	X(SHAPE_ALLOCATIONS, "allocations", SHAPE_LIBRARY, "allocations and releases")                                                     \
+	X(SHAPE_COMPARISONS, "comparisons", SHAPE_LIBRARY, "comparisons of qsort and bsearch")
 
 #define SHAPE_ENUM(constant, name, means, thing) constant,
 enum { SHAPE_ROWS(SHAPE_ENUM) SHAPES };
@@ -36,7 +39,8 @@ struct shape {
 };
 extern const struct shape shapes[SHAPES];
 
-/* A shape and its dose, in the unit of its means: of filters divisions before each call. 0: all is as with a dose, but for the dose. */
+/* A shape and its dose, in the unit of its means: of filters divisions before each call,
+ * of libraries ten steps of arithmetic. 0: all is as with a dose, but for the dose. */
 struct shaped {
 	unsigned shape, level;
 };
@@ -46,6 +50,9 @@ struct shaped {
 /* NAME=LEVEL, as requests have it. */
 bool shape_read(const char *text, struct shaped *out);
 void shape_write(const struct shaped *shaped, char out[SHAPE_NAME_BYTES]);
+
+/* Libraries are told by the environment: a variable, and one by which they do what is dearer so many times at once. */
+const char *shape_variable(unsigned shape, bool exercise);
 
 const char *shape_needs(const struct shape *shape);
 const char *shape_touches(const struct shape *shape);

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "fleet/agent/helper_client.h"
 #include "fleet/agent/signature.h"
-#include "fleet/engine/local_command.h"
+#include "fleet/engine/local_shape.h"
 #include "gate/shapes/counts.h"
 
 #include <math.h>
@@ -209,12 +209,14 @@ enum assay_status here_profile(const char *const *words, size_t n, double budget
 			       struct assay_error *err)
 {
 	struct here *here = here_new(words, n);
-	struct local_command doses_in = { .lock = MEASURE_LOCK, .timeout_ms = TIMEOUT_MS, .cancelled = &here_cancelled };
+	struct local_shape shape;
 	struct counts counts = { .n = 0 };
 	enum assay_status st = here_measure(&here, 1, budget_s, progress, err);
 
+	local_shape_begin(&shape, &here_cancelled);
 	if (!st && doses)
-		st = counts_measure(local_command_shaped, &doses_in, words, n, budget_s, progress, &counts, err);
+		st = counts_measure(local_shape_run, &shape, words, n, budget_s, progress, &counts, err);
+	local_shape_end(&shape);
 	if (!st)
 		here_answer(here, doses ? &counts : NULL, d);
 	counts_release(&counts);

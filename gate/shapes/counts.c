@@ -6,6 +6,8 @@
 #include "base/text.h"
 
 #include <math.h>
+#include <elf.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,8 +24,8 @@ void counts_release(struct counts *counts)
 {
 	for (size_t i = 0; i < SHAPES; i++)
 		free(counts->of[i].refused);
-	for (size_t i = 0; i < 2; i++)
-		free(counts->doses[i].pairs);
+	for (size_t i = 0; i < 2 * SHAPE_MEANS; i++)
+		free(counts->doses[i / 2][i % 2].pairs);
 	free(counts->runs);
 	*counts = (struct counts){ .n = 0 };
 }
@@ -86,9 +88,14 @@ static double deviation(const struct spread *spread, const struct count_run *run
 	return is_longer(run, spread->base) ? spread->share * run->cpu_s : spread->s;
 }
 
+static const struct dose *dose_at(const struct counts *c, const struct count_run *run)
+{
+	return &c->doses[shapes[run->shape].means][run->large].is;
+}
+
 static double dose_s_of(const struct counts *c, const struct count_run *run)
 {
-	return run->shape == SHAPES ? 0 : c->doses[run->large].is.ns / 1e9;
+	return run->shape == SHAPES ? 0 : dose_at(c, run)->ns / 1e9;
 }
 
 /* The slope through the time without a dose; *runs is how many it rests on. */
@@ -131,8 +138,8 @@ static void spread_of(const struct counts *c, struct spread *out)
 	if (df[0] > 0)
 		out->s = sqrt(squares[0] / df[0]);
 	out->share = df[1] > 0 ? sqrt(squares[1] / df[1]) : out->s / out->base;
-	for (size_t i = 0; i < 2; i++)
-		out->share = fmax(out->share, c->doses[i].n ? PAIR_SHARE * c->doses[i].is.spread : 0);
+	for (size_t i = 0; i < 2 * SHAPE_MEANS; i++)
+		out->share = fmax(out->share, c->doses[i / 2][i % 2].n > DOSE_PAIRS ? PAIR_SHARE * c->doses[i / 2][i % 2].is.spread : 0);
 	out->df = df[0];
 }
 
@@ -145,7 +152,7 @@ static void count_estimate(const struct counts *c, unsigned shape, const struct 
 		return;
 	for (size_t i = 0; i < c->n; i++) {
 		const struct count_run *r = &c->runs[i];
-		const struct dose *dose = &c->doses[r->large].is;
+		const struct dose *dose = dose_at(c, r);
 		double dose_s = dose->ns / 1e9;
 
 		if (r->shape != shape)
@@ -163,13 +170,44 @@ static void count_estimate(const struct counts *c, unsigned shape, const struct 
 	out->n = fmax(out->n, 0);
 }
 
+/* The longest that things commonly take in the kernel, each; page faults and bytes, of which there are many, as long as most. */
+static const double longest_s[SHAPES] = {
+	[SHAPE_DATA] = 1e-5,	[SHAPE_METADATA] = 2e-5, [SHAPE_MAPPING] = 5e-5, [SHAPE_PROCESSES] = 5e-4, [SHAPE_SYNCHRONISATION] = 1e-5,
+	[SHAPE_SOCKETS] = 2e-5, [SHAPE_EVENTS] = 1e-5,	 [SHAPE_TIME] = 1e-5,	 [SHAPE_OTHER] = 2e-5
+};
+#define FAULT_S 4e-6
+#define BYTE_S	2e-9
+#define SMALL_S .02
+
+/* Where a command has nothing but calls to do in a time that is limited, only this tells: no calls were found, but the kernel has worked.
+ */
+static bool is_contradiction(const struct counts *c)
+{
+	double cpu, user, faults, bytes, explained = SMALL_S;
+
+	MEAN_OF(c, SHAPES, cpu_s, cpu);
+	MEAN_OF(c, SHAPES, user_s, user);
+	MEAN_OF(c, SHAPES, faults, faults);
+	MEAN_OF(c, SHAPES, bytes, bytes);
+	explained += (isnan(faults) ? 0 : faults * FAULT_S) + (isnan(bytes) ? 0 : bytes * BYTE_S);
+	for (unsigned shape = 0; shape < SHAPES; shape++) {
+		if (shapes[shape].means == SHAPE_FILTER && !(c->of[shape].high >= 0)) /* one of them is not known */
+			return false;
+		explained += shapes[shape].means == SHAPE_FILTER ? c->of[shape].high * longest_s[shape] : 0;
+	}
+	return cpu - user > explained;
+}
+
 void counts_estimate(struct counts *c)
 {
 	struct spread spread;
 
-	for (size_t i = 0; i < 2; i++)
-		if (c->doses[i].n)
-			c->doses[i].is = dose_of(c->doses[i].pairs, c->doses[i].n);
+	for (size_t i = 0; i < 2 * SHAPE_MEANS; i++) {
+		struct count_dose *dose = &c->doses[i / 2][i % 2];
+
+		if (dose->n)
+			dose->is = dose_of(dose->pairs, dose->n);
+	}
 	spread_of(c, &spread);
 	c->less = less_work(c);
 	for (unsigned shape = 0; shape < SHAPES; shape++) {
@@ -178,9 +216,10 @@ void counts_estimate(struct counts *c)
 		count->n = count->low = count->high = (double)NAN;
 		if (!count->refused && spread.base_runs > 0)
 			count_estimate(c, shape, &spread, count);
-		if (c->less > 0)
-			count->n = count->low = count->high = (double)NAN;
 	}
+	c->contradiction = is_contradiction(c);
+	for (unsigned shape = 0; shape < SHAPES && (c->less > 0 || c->contradiction); shape++)
+		c->of[shape].n = c->of[shape].low = c->of[shape].high = (double)NAN;
 }
 
 /* ---- running ---- */
@@ -206,14 +245,15 @@ static double known(int64_t value)
 /* shape SHAPES: without a dose, in the same surroundings. */
 static enum assay_status run_once(struct measuring *m, unsigned shape, bool large, struct assay_error *err)
 {
-	const struct shaped shaped = { shape == SHAPES ? 0 : shape, shape == SHAPES ? 0 : levels[large] };
+	const struct shaped shaped[] = { { 0, 0 }, { shape == SHAPES ? 0 : shape, shape == SHAPES ? 0 : levels[large] } };
+	bool filtered = shape == SHAPES || shapes[shape].means == SHAPE_FILTER; /* else by a filter that does nothing, as without a dose */
 	struct helper_result result;
 	enum assay_status st;
 
 	if (m->progress)
 		progress_show(&m->shown, progress_now(), false, "doses: run %zu, %.0f of %.0f s", m->out->n + 1,
 			      progress_now() - m->began_s, m->budget_s);
-	st = m->run(m->context, m->words, m->n, &shaped, 1, &result, err);
+	st = m->run(m->context, m->words, m->n, shaped + filtered, filtered ? 1 : 2, &result, err);
 	if (st)
 		return st;
 	m->out->runs = mem_grow(m->out->runs, m->out->n, &m->out->capacity, sizeof(*m->out->runs));
@@ -222,6 +262,7 @@ static enum assay_status run_once(struct measuring *m, unsigned shape, bool larg
 							.cpu_s = dose_cpu_s(&result),
 							.user_s = (double)result.user_us / 1e6,
 							.faults = known(result.minor_faults),
+							.bytes = known(result.read_bytes) + known(result.write_bytes),
 							.transfers = known(result.read_calls) + known(result.write_calls) };
 	return ASSAY_OK;
 }
@@ -230,10 +271,11 @@ static enum assay_status run_once(struct measuring *m, unsigned shape, bool larg
 static enum assay_status run_shape(struct measuring *m, unsigned shape, double base, struct assay_error *err)
 {
 	struct count *count = &m->out->of[shape];
-	double usual_s = m->out->doses[0].is.ns / 1e9;
+	struct count_dose *doses = m->out->doses[shapes[shape].means];
+	double usual_s = doses[0].is.ns / 1e9;
 	bool large = count->runs > 0 && count->n * usual_s / DOSE_USUAL * DOSE_LARGE < DEARER_MOST * base;
 	struct shaped shaped = { shape, levels[large] };
-	struct count_dose *dose = &m->out->doses[large];
+	struct count_dose *dose = &doses[large];
 	enum assay_status st;
 
 	if (count->refused)
@@ -273,33 +315,80 @@ static enum assay_status run_round(struct measuring *m, size_t round, struct ass
 	return st;
 }
 
-/* Whoever filters calls without the rights of root gives up the rights that such a program would have: it is another program then. free()
- * it; NULL: it is none. */
-static char *rights_of(const char *program)
+/* The file that a program's name stands for; free() it. NULL: there is none. */
+static char *program_find(const char *program)
 {
 	const char *path = strchr(program, '/') ? "" : getenv("PATH");
-	char *why = NULL;
 
-	while (path && !why && geteuid() != 0) {
+	while (path) {
 		size_t n = strcspn(path, ":");
 		char *file = strchr(program, '/') ? mem_string(program) : mem_format("%.*s/%s", (int)n, path, program);
 		struct stat is;
-		bool found = stat(file, &is) == 0 && S_ISREG(is.st_mode) && access(file, X_OK) == 0;
 
-		if (found && ((is.st_mode & S_ISUID && is.st_uid != geteuid()) || is.st_mode & S_ISGID))
-			why = mem_format("'%s' has rights of its own (set-user-ID), which a filter would take from it: root can", program);
+		if (stat(file, &is) == 0 && S_ISREG(is.st_mode) && access(file, X_OK) == 0)
+			return file;
 		free(file);
-		path = found || !path[n] ? NULL : path + n + 1;
+		path = path[n] ? path + n + 1 : NULL;
 	}
-	return why;
+	return NULL;
 }
 
-static void refuse_all(struct counts *c, const char *why)
+/* Whoever filters calls without the rights of root gives up the rights that such a program would have: it is another program then. */
+static bool has_rights(const char *file)
+{
+	struct stat is;
+
+	return geteuid() != 0 && stat(file, &is) == 0 && ((is.st_mode & S_ISUID && is.st_uid != geteuid()) || is.st_mode & S_ISGID);
+}
+
+/* A program of machine code without a dynamic linker, into which nothing can be preloaded. */
+static bool is_static(const char *file)
+{
+	Elf64_Ehdr head;
+	bool dynamic = false, known;
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+
+	known = fd >= 0 && read(fd, &head, sizeof(head)) == (ssize_t)sizeof(head) && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
+		head.e_ident[EI_CLASS] == ELFCLASS64 && head.e_phentsize == sizeof(Elf64_Phdr);
+	for (size_t i = 0; known && i < head.e_phnum; i++) {
+		Elf64_Phdr part;
+
+		known = pread(fd, &part, sizeof(part), (off_t)(head.e_phoff + i * sizeof(part))) == (ssize_t)sizeof(part);
+		dynamic |= known && part.p_type == PT_INTERP;
+	}
+	if (fd >= 0)
+		close(fd);
+	return known && !dynamic;
+}
+
+static void refuse_all(struct counts *c, enum shape_means means, const char *why)
 {
 	for (unsigned shape = 0; shape < SHAPES; shape++) {
+		if (shapes[shape].means != means && means != SHAPE_MEANS)
+			continue;
 		free(c->of[shape].refused);
 		c->of[shape].refused = mem_string(why);
 	}
+}
+
+static bool all_refused(const struct counts *c)
+{
+	for (unsigned shape = 0; shape < SHAPES; shape++)
+		if (!c->of[shape].refused || strcmp(c->of[shape].refused, c->of[0].refused) != 0)
+			return false;
+	return true;
+}
+
+static void refuse_what_cannot(struct counts *c, const char *program)
+{
+	char *file = program_find(program);
+
+	if (file && has_rights(file))
+		refuse_all(c, SHAPE_MEANS,
+			   "the program has rights of its own (set-user-ID), which a filter would take from it: root can count");
+	else if (file && is_static(file))
+		refuse_all(c, SHAPE_LIBRARY, "the program is linked statically: nothing can be preloaded into it");
+	free(file);
 }
 
 enum assay_status counts_measure(dose_runner *run, void *context, const char *const *words, size_t n, double budget_s, bool progress,
@@ -315,22 +404,19 @@ enum assay_status counts_measure(dose_runner *run, void *context, const char *co
 			       .progress = progress,
 			       .shown = progress_begin(stderr, began_s),
 			       .out = out };
-	char *rights = rights_of(words[0]);
 	enum assay_status st = ASSAY_OK;
 
 	*out = (struct counts){ .n = 0 };
-	if (rights)
-		refuse_all(out, rights);
-	for (size_t round = 0; !st && !rights && round < ROUNDS_MOST; round++) {
+	refuse_what_cannot(out, words[0]);
+	for (size_t round = 0; !st && round < ROUNDS_MOST && !all_refused(out); round++) {
 		if (round >= ROUNDS_LEAST && spent_s * (1 + 1 / (double)round) > budget_s)
 			break;
 		st = run_round(&m, round, err);
 		spent_s = progress_now() - began_s;
 	}
 	progress_end(&m.shown);
-	free(rights);
 	if (st == ASSAY_E_NODATA) { /* without a dose */
-		refuse_all(out, err->text);
+		refuse_all(out, SHAPE_MEANS, err->text);
 		st = ASSAY_OK;
 	}
 	counts_estimate(out);
@@ -354,13 +440,14 @@ void counts_members(const struct counts *c, struct document *d)
 		doc_set(d, "low", count->low);
 		doc_set(d, "high", count->high);
 		doc_set(d, "how", "doses");
-		doc_set(d, "dose_ns", count->runs ? c->doses[count->large].is.ns : (double)NAN);
+		doc_set(d, "dose_ns", count->runs ? c->doses[shapes[shape].means][count->large].is.ns : (double)NAN);
 		doc_set(d, "runs", count->runs);
 		doc_set_empty(d, "refused", count->refused);
 		doc_end(d);
 	}
 	doc_end(d);
 	doc_set(d, "less_work", c->less);
+	doc_set_bool(d, "contradiction", c->contradiction);
 }
 
 /* "393 thousand", "4,210"; of a bound. */
@@ -392,19 +479,18 @@ static void count_row(const struct count *count, const char *thing, struct docum
 	doc_showf(d, NULL, "90 % interval", count->low, count->low > 0 ? "%s to %s" : "%.0s%s at most", low, high);
 }
 
-static bool all_refused(const struct counts *c)
-{
-	for (unsigned shape = 0; shape < SHAPES; shape++)
-		if (!c->of[shape].refused || strcmp(c->of[shape].refused, c->of[0].refused) != 0)
-			return false;
-	return true;
-}
-
 void counts_show(const struct counts *c, struct document *d)
 {
 	doc_heading(d, "Counted by doses (%zu runs, %.0f s)", c->n, c->wall_s);
 	if (all_refused(c)) {
 		doc_line(d, "Not counted: %s", c->of[0].refused);
+		return;
+	}
+	if (c->contradiction) {
+		doc_line(
+		    d,
+		    "The kernel works for the command, but no dearer call makes it longer: its work depends on its time, and counts are of "
+		    "commands that do the same work every time");
 		return;
 	}
 	if (c->less > 0) {

@@ -15,7 +15,7 @@ struct count_run {
 	unsigned shape; /* SHAPES: without any dose */
 	bool large;	/* its dose */
 	double cpu_s, user_s;
-	double faults, transfers; /* page faults without input; calls that read or wrote; NaN: not known */
+	double faults, transfers, bytes; /* page faults without input; calls that read or wrote, and what; NaN: not known */
 };
 
 /* Of one shape. */
@@ -36,9 +36,10 @@ struct counts {
 		double *pairs; /* [n], ns */
 		size_t n, capacity;
 		struct dose is;
-	} doses[2];
-	double less;   /* so much less work did it do with doses; 0: not to be seen */
-	double wall_s; /* that all of it took */
+	} doses[SHAPE_MEANS][2];
+	double less;	    /* so much less work did it do with doses; 0: not to be seen */
+	bool contradiction; /* the kernel works, for nothing that was found: then there are no counts, either */
+	double wall_s;	    /* that all of it took */
 };
 void counts_release(struct counts *counts); /* accepts zeroed */
 

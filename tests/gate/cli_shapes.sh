@@ -22,7 +22,23 @@ if [ "$(json '.counts.calls[0].refused')" = null ]; then
 	run profile --here --shapes --budget 0.2 -- dd if=/dev/zero of=/dev/null bs=16 count=200000
 	expect_status 0
 	cases=$((cases + 1))
-	grep -q '^Counted by doses (22 runs' "$tmp/out" || fail "no section of counts: $(cat "$tmp/out")"
+	grep -q '^Counted by doses (26 runs' "$tmp/out" || fail "no section of counts: $(cat "$tmp/out")"
+fi
+
+what='what is preloaded is counted, where it can be'
+if command -v gcc >/dev/null; then
+	gcc -O2 -o counted "$ASSAY_SOURCE/tests/bench/counted.c"
+	run profile --here --shapes --budget 0.1 --format json -- ./counted allocations=60000 comparisons=40000
+	expect_status 0
+	between 30000 120000 "$(json '.counts.calls[9].count')" '60,000 allocations and releases'
+	between 20000 80000 "$(json '.counts.calls[10].count')" '40,000 comparisons'
+	if gcc -O2 -static -o counted "$ASSAY_SOURCE/tests/bench/counted.c" 2>/dev/null; then
+		run profile --here --shapes --budget 0.1 --format json -- ./counted metadata=40000
+		expect_status 0
+		expect_json '.counts.calls[9].count' null
+		expect_json '.counts.calls[9].refused' 'the program is linked statically: nothing can be preloaded into it'
+		[ "$(json '.counts.calls[1].refused')" != null ] || between 20000 80000 "$(json '.counts.calls[1].count')" '40,000 calls of a static program'
+	fi
 fi
 
 what='rights of its own'

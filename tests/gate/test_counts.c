@@ -14,9 +14,9 @@
 
 static const double truth[SHAPES] = { [SHAPE_DATA] = 300000, [SHAPE_METADATA] = 20000, [SHAPE_MAPPING] = 900 };
 
-static void add_pair(struct counts *c, bool large, double ns)
+static void add_pair(struct counts *c, enum shape_means means, bool large, double ns)
 {
-	struct count_dose *dose = &c->doses[large];
+	struct count_dose *dose = &c->doses[means][large];
 
 	dose->pairs = mem_grow(dose->pairs, dose->n, &dose->capacity, sizeof(*dose->pairs));
 	dose->pairs[dose->n++] = ns;
@@ -29,11 +29,15 @@ static void add_run(struct counts *c, struct rng *rng, unsigned shape, bool larg
 	double own = BASE_S * work * (1 + NOISE * rng_normal(rng)), dearer = calls * dose_s * (1 + NOISE * rng_normal(rng));
 
 	c->runs = mem_grow(c->runs, c->n, &c->capacity, sizeof(*c->runs));
-	c->runs[c->n++] = (struct count_run){
-		.shape = shape, .large = large, .cpu_s = own + dearer, .user_s = .6 * own, .faults = 5000 * work, .transfers = 300010 * work
-	};
+	c->runs[c->n++] = (struct count_run){ .shape = shape,
+					      .large = large,
+					      .cpu_s = own + dearer,
+					      .user_s = .6 * own,
+					      .faults = 5000 * work,
+					      .bytes = 1e8 * work,
+					      .transfers = 300010 * work };
 	if (shape != SHAPES)
-		add_pair(c, large, 1e9 * dose_s * (1 + NOISE * rng_normal(rng)));
+		add_pair(c, shapes[shape].means, large, 1e9 * dose_s * (1 + NOISE * rng_normal(rng)));
 }
 
 static void draw(struct counts *c, struct rng *rng)
@@ -95,6 +99,27 @@ static void test_time_limited(void **state)
 	counts_release(&c);
 }
 
+/* One that does nothing but calls: neither its memory nor what it reads tells. */
+static void test_contradiction(void **state)
+{
+	struct counts c = { .n = 0 };
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 18);
+	draw(&c, &rng);
+	assert_false(c.contradiction);
+	for (size_t i = 0; i < c.n; i++) {
+		c.runs[i].cpu_s = BASE_S * (1 + .001 * rng_normal(&rng));
+		c.runs[i].user_s = .05;
+		c.runs[i].faults = c.runs[i].transfers = c.runs[i].bytes = 100;
+	}
+	counts_estimate(&c);
+	assert_true(c.contradiction);
+	assert_true(isnan(c.of[SHAPE_METADATA].n));
+	counts_release(&c);
+}
+
 static void test_refused(void **state)
 {
 	struct counts c = { .n = 0 };
@@ -112,6 +137,7 @@ int suite_counts(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_intervals),
 		cmocka_unit_test(test_time_limited),
+		cmocka_unit_test(test_contradiction),
 		cmocka_unit_test(test_refused),
 	};
 
