@@ -39,30 +39,70 @@ static char *because_text(const struct profile *p)
 	return buf_take(&text);
 }
 
+/* "'vm: msync'", "computing" or "arithmetic and string functions": what leads at the deepest level that can be trusted. Its share in
+ * *share. free() it; NULL: at none. */
+static char *deepest_text(const struct profile *p, struct shares_part *share)
+{
+	const struct profile_group *group = p->n_groups ? &p->groups[0] : NULL;
+
+	if (group && p->verdict == PROFILE_TRUSTED) {
+		*share = (struct shares_part){ .share = group->share, .low = group->low, .high = group->high };
+		return mem_format("in '%s'", group->name);
+	}
+	for (size_t depth = INFERRED_LEVELS; depth-- > 0;) {
+		const struct inferred_part *lead = inferred_lead(&p->inferred, depth);
+
+		if (!p->inferred.trusted[depth])
+			continue;
+		*share = lead->share;
+		return depth > 0 ? mem_format("%s (%s)", level_text(lead->of), lead->name) : mem_string(level_text(lead->of));
+	}
+	return NULL;
+}
+
+/* What was measured comes first where the model cannot say which stressors; it says at which level it can. */
 static void answer_sentence(const struct profile *p, const struct parts *parts, const struct run_set *runs, struct document *d)
 {
 	const struct profile_group *lead = p->n_groups ? &p->groups[0] : NULL;
-	char *because = because_text(p), *measured = parts->levels->runs ? parts_text(parts) : NULL;
+	bool trusted = p->verdict == PROFILE_TRUSTED;
+	char *because = because_text(p), *measured = parts->levels->runs && !trusted ? parts_text(parts) : NULL, *deepest;
+	struct shares_part share = { 0 };
 
-	if (p->verdict == PROFILE_NOT_IDENTIFIABLE && measured)
+	deepest = deepest_text(p, &share);
+	if (measured && p->verdict == PROFILE_NOT_IDENTIFIABLE)
 		doc_answer(d, DOC_DOUBTFUL, "", "%s@%s spends %s; more is not identifiable because %s", runs->application, runs->version,
 			   measured, because);
+	else if (measured)
+		doc_answer(d, DOC_DOUBTFUL, "", "%s@%s spends %s; which stressors it is like is %s because %s", runs->application,
+			   runs->version, measured, profile_verdict_text(p->verdict), because);
+	else if (deepest)
+		doc_answer(d, DOC_GOOD, "", "%s@%s spends about %.0f %% of its time %s (90 %% interval %.0f to %.0f %%); %s%s",
+			   runs->application, runs->version, 100 * share.share, deepest, 100 * share.low, 100 * share.high,
+			   trusted ? "trusted" : "trusted, but not which stressors, because ", because);
 	else if (p->verdict == PROFILE_NOT_IDENTIFIABLE)
 		doc_answer(d, DOC_BAD, profile_verdict_text(p->verdict), "what %s@%s spends its time on, because %s", runs->application,
 			   runs->version, because);
 	else
-		doc_answer(d, p->verdict == PROFILE_TRUSTED ? DOC_GOOD : DOC_DOUBTFUL, "",
-			   "%s@%s spends about %.0f %% of its time in '%s' (90 %% interval %.0f to %.0f %%); %s%s%s", runs->application,
-			   runs->version, 100 * lead->share, lead->name, 100 * lead->low, 100 * lead->high,
-			   profile_verdict_text(p->verdict), *because ? " because " : "", because);
+		doc_answer(d, DOC_DOUBTFUL, "",
+			   "%s@%s spends about %.0f %% of its time in '%s' (90 %% interval %.0f to %.0f %%); %s because %s",
+			   runs->application, runs->version, 100 * lead->share, lead->name, 100 * lead->low, 100 * lead->high,
+			   profile_verdict_text(p->verdict), because);
+	free(deepest);
 	free(because);
 	free(measured);
+}
+
+/* The deepest level that can be trusted. */
+static const char *trusted_level(const struct profile *p)
+{
+	return p->verdict == PROFILE_TRUSTED ? "group" : p->inferred.trusted[1] ? "category" : p->inferred.trusted[0] ? "time" : NULL;
 }
 
 static void answer_trust(const struct profile *p, struct document *d)
 {
 	doc_object(d, "trust");
 	doc_set(d, "verdict", profile_verdict_text(p->verdict));
+	doc_set_empty(d, "level", trusted_level(p));
 	doc_list(d, "reasons");
 	for (size_t i = 0; i < p->n_reasons; i++)
 		doc_reason(d, p->reasons[i].code, p->reasons[i].text);
@@ -348,13 +388,15 @@ static void answer_left_out(const struct profile *p, const struct dataset *data,
 
 /* ---- all ---- */
 
-/* What was measured, whatever can be inferred beyond it. */
-static void answer_measured(const struct stored_time *time, struct document *d)
+/* What was measured, whatever can be inferred beyond it; the levels of both. */
+static void answer_measured(const struct stored_time *time, const struct inferred *inferred, struct document *d)
 {
 	if (time->levels.runs) {
-		parts_answer(&time->parts, "measured", d);
+		parts_answer(&time->parts, "measured", inferred, d);
 	} else {
-		doc_list(d, "levels");
+		doc_table(d, "levels");
+		doc_hide(d);
+		inferred_rows(inferred, d);
 		doc_end(d);
 		doc_set(d, "measured", DOC_NOTHING);
 	}
@@ -370,7 +412,7 @@ static void measured_answer(const struct stored_time *time, const struct run_set
 
 	doc_answer(d, DOC_DOUBTFUL, "", "%s@%s spends %s; more is not identifiable because no fingerprint belongs to its results",
 		   runs->application, runs->version, text);
-	answer_measured(time, d);
+	answer_measured(time, NULL, d);
 	doc_set(d, "application", runs->application);
 	doc_set(d, "version", runs->version);
 	doc_set(d, "machines", time->levels.machines);
@@ -387,7 +429,7 @@ static void profile_answer(const struct profile *p, const struct stored_time *ti
 			   const struct arguments *a, struct document *d)
 {
 	answer_sentence(p, &time->parts, runs, d);
-	answer_measured(time, d);
+	answer_measured(time, &p->inferred, d);
 	doc_set(d, "application", runs->application);
 	doc_set(d, "version", runs->version);
 	doc_set(d, "battery", data->battery);
@@ -398,6 +440,8 @@ static void profile_answer(const struct profile *p, const struct stored_time *ti
 	answer_trust(p, d);
 	answer_basis(p, data, d);
 	answer_choice(p, d);
+	if (p->fitted)
+		inferred_shown(&p->inferred, d);
 	answer_groups(p, (size_t)a->top, d);
 	answer_features(p, d);
 	answer_categories(p, d);

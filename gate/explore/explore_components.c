@@ -19,9 +19,9 @@
 #define FLATTEST .1    /* the second axis reaches so far up and down, of the first: what is next to nothing is not blown up */
 #define NEAR	 20.0  /* a number this near to one of its own type says nothing new */
 
-static const char *const shapes[] = { "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0", "M-4.5-4.5h9v9h-9z", "M0-6.5L6.5 0L0 6.5L-6.5 0z",
-				      "M0-6L5.6 4.6H-5.6z" };
-#define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
+static const char *const marks[] = { "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0", "M-4.5-4.5h9v9h-9z", "M0-6.5L6.5 0L0 6.5L-6.5 0z",
+				     "M0-6L5.6 4.6H-5.6z" };
+#define SHAPES (sizeof(marks) / sizeof(marks[0]))
 
 /* Where a number may stand beside its mark, in pixels; the baseline of its middle. */
 static const struct {
@@ -162,7 +162,7 @@ static void plane_mark(const struct plane *plane, size_t i, struct buf *out)
 	size_t k = plane->number[e->type[i]] - 1;
 
 	html_format(out, "<svg class=\"t%zu\" x=\"%.2f%%\" y=\"%.2f%%\"><path class=\"bar\" d=\"%s\"><title>%s: %s</title></path></svg>",
-		    k % COLOURS, p->x, p->y, shapes[k / COLOURS % SHAPES], e->fingerprints[i]->machine, e->types[e->type[i]]);
+		    k % COLOURS, p->x, p->y, marks[k / COLOURS % SHAPES], e->fingerprints[i]->machine, e->types[e->type[i]]);
 }
 
 static void plane_number(const struct plane *plane, size_t i, struct buf *out)
@@ -237,7 +237,7 @@ static void plane_key(const struct plane *plane, size_t type, struct document *d
 	html_format(&svg,
 		    "<svg class=\"key\" width=\"14\" height=\"14\" viewBox=\"-7 -7 14 14\" aria-hidden=\"true\"><path class=\"bar\" "
 		    "d=\"%s\"/></svg>",
-		    shapes[k / COLOURS % SHAPES]);
+		    marks[k / COLOURS % SHAPES]);
 	doc_row(d);
 	doc_show(d, NULL, "No.", k + 1);
 	doc_picture(d, "Hardware type", &svg, DOC_NAME "%s" DOC_END, e->types[type]);

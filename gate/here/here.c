@@ -181,7 +181,7 @@ static void here_answer(const struct here *here, const struct counts *counts, st
 	doc_set(d, "runs", here->n);
 	doc_set(d, "wall_s", here->wall_s);
 	doc_set(d, "cpu_s", here->cpu_s);
-	parts_answer(&here->parts, "trust", d);
+	parts_answer(&here->parts, "trust", NULL, d);
 	if (here->cpu_s > 1.05 * here->wall_s)
 		doc_line(d, "%.1f processors were at work at a time: the shares are of their time, and waiting beside others is not seen",
 			 here->cpu_s / here->wall_s);

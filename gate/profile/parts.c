@@ -406,12 +406,13 @@ void parts_trust(const struct parts *p, const char *key, struct document *d)
 	doc_end(d);
 }
 
-void parts_answer(const struct parts *p, const char *trust, struct document *d)
+void parts_answer(const struct parts *p, const char *trust, const struct inferred *inferred, struct document *d)
 {
 	doc_table(d, "levels");
 	doc_hide(d);
 	for (size_t i = 0; i < p->n; i++)
 		part_members(&p->items[i], d);
+	inferred_rows(inferred, d);
 	doc_end(d);
 	parts_trust(p, trust, d);
 	if (p->levels->runs > 0 && p->sampled->period_ns > 0) {

@@ -4,7 +4,7 @@
 #define GATE_PROFILE_PARTS_H
 
 #include "base/document.h"
-#include "gate/profile/levels.h"
+#include "gate/profile/inferred.h"
 #include "gate/profile/sampled.h"
 
 #define PART_ROWS(X)                                                                                                                       \
@@ -63,7 +63,8 @@ void part_names(const struct part *part, struct document *d);
 /* An object: how far the shares can be trusted, and why not; for programs. */
 void parts_trust(const struct parts *parts, const char *key, struct document *d);
 
-/* Members `levels` and, with the name given, `trust`; for people a chart of them as a tree, and why they may be wrong. */
-void parts_answer(const struct parts *parts, const char *trust, struct document *d);
+/* Members `levels`, those that are inferred behind those that are measured, and, with the name given, `trust`; for people a chart of them
+ * as a tree, and why they may be wrong. */
+void parts_answer(const struct parts *parts, const char *trust, const struct inferred *inferred, struct document *d);
 
 #endif

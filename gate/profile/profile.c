@@ -110,6 +110,7 @@ void profile_rows_release(struct profile_rows *r)
 	mat_release(&r->rates);
 	free(r->cost);
 	free(r->type);
+	free(r->made_of);
 	free(r->type_names);
 	*r = (struct profile_rows){ 0 };
 }
@@ -386,6 +387,7 @@ static void profile_judge(struct profile *p)
 	if (!p->fitted)
 		return;
 	judge_fit(p);
+	inferred_shares(&p->shares, p->verdict == PROFILE_TRUSTED, &p->inferred);
 	judge_groups(p);
 }
 
@@ -409,7 +411,8 @@ static void profile_fit(struct profile *p, const struct profile_options *options
 	struct shares_options shares = { options->resamples, options->seed, options->threads ? options->threads : parallel_threads() };
 
 	profile_fit_blend(&p->data, shares.threads, &p->validation, &p->blend);
-	shares_of(&p->data, &p->blend, fmax(p->rows->noise, NOISE_FLOOR), &shares, &p->shares);
+	inferred_parts_of(&p->data.features, p->rows->features, p->rows->made_of, &p->inferred);
+	shares_of(&p->data, &p->blend, &p->inferred.parts, fmax(p->rows->noise, NOISE_FLOOR), &shares, &p->shares);
 	profile_group(p);
 }
 
@@ -432,6 +435,7 @@ void profile_release(struct profile *p)
 	blend_release(&p->blend);
 	blend_validation_release(&p->validation);
 	shares_release(&p->shares);
+	inferred_release(&p->inferred);
 	for (size_t g = 0; g < p->n_groups; g++) {
 		free(p->groups[g].name);
 		free(p->groups[g].members);

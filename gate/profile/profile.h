@@ -6,7 +6,7 @@
 #include "base/document.h"
 #include "base/rows.h"
 #include "fingerprint/battery/stressor.h"
-#include "model/profile/shares.h"
+#include "gate/profile/inferred.h"
 #include "runs/running/evidence.h"
 
 #define PROFILE_TYPES_MIN   4 /* hardware types: with fewer nothing can be left out, and nothing is fitted */
@@ -25,6 +25,7 @@ struct profile_rows {
 	size_t not_positive;	 /* runs whose metric is not above 0, which are left out */
 	size_t untyped;		 /* runs whose hardware type is not known, which are left out */
 	size_t incomplete;	 /* runs whose fingerprint lacks what others of their type have, which are left out */
+	struct made_of *made_of; /* [rates.cols] where fingerprints say where the time of stressors goes; NULL: by the table */
 	double noise;		 /* typical relative standard deviation of repetitions on one machine; 0 when unknown */
 };
 
@@ -81,6 +82,7 @@ struct profile {
 	struct blend blend;
 	struct blend_validation validation;
 	struct shares shares;
+	struct inferred inferred;	    /* the levels above the groups */
 	struct profile_group *groups;	    /* [n_groups], by share */
 	size_t n_groups, n_ranked;	    /* the first n_ranked are not tied for their small share */
 	double *importance;		    /* [rates.cols] of the stumps, copies share */

@@ -6,13 +6,20 @@
 
 #include "base/rng.h"
 #include "model/profile/blend.h"
+#include "model/profile/range.h"
+#include "model/profile/stand_ins.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define SHARES_RESAMPLES 200
-#define SHARES_DRAWS	 5   /* models drawn from the average of each resample */
-#define SHARES_LEVEL	 .90 /* of low to high, and of least to most */
+#define SHARES_DRAWS	 5 /* models drawn from the average of each resample */
+
+/* What the columns' time is made of, beside the groups: each part belongs to a level of the answer, and those of a level share the time. */
+struct shares_parts {
+	struct mat of; /* [features.n x n] of a column's time, in each part; those of a level sum to at most 1 */
+	size_t *level; /* [n] */
+};
 
 struct shares_options {
 	size_t resamples; /* 0: no error bars (low, high and first are NaN) */
@@ -20,22 +27,27 @@ struct shares_options {
 	size_t threads; /* the result does not depend on them */
 };
 
+struct shares_part {
+	double share, low, high, least, most, first; /* as of a group, `first` among those of its level */
+};
+
 /* Index `groups` is what stays unexplained: the constant time, and what the additive model misses on a type. */
 struct shares {
 	size_t groups, types;
-	struct mat by_type;	/* [types x groups + 1], each row sums to one */
-	double *share;		/* [groups + 1] their means, which sum to one */
-	double *low, *high;	/* [groups + 1] quantiles over single models drawn from the resamples */
-	double *least, *most;	/* [groups] over all fits that are nearly as good */
-	double *first;		/* [groups] part of these models in which the group's share is the largest */
-	double *column;		/* [features.n] shares of the distinct columns; those of a group sum to its share */
-	struct mat drawn;	/* [resamples * SHARES_DRAWS x groups + 1] shares of the models drawn */
-	struct mat drawn_above; /* the same as if they missed nothing */
+	struct mat by_type;	    /* [types x groups + 1], each row sums to one */
+	double *share;		    /* [groups + 1] their means, which sum to one */
+	double *low, *high;	    /* [groups + 1] quantiles over single models drawn from the resamples */
+	double *least, *most;	    /* [groups] over all fits that are nearly as good */
+	double *first;		    /* [groups] part of these models in which the group's share is the largest */
+	double *column;		    /* [features.n] shares of the distinct columns; those of a group sum to its share */
+	struct shares_part *part;   /* [parts->of.cols], as parts */
+	struct stand_ins stand_ins; /* what a column's share may as well be: in all but `share`, `column` and `by_type` */
 };
 
-/* noise: relative error of one measurement, below which a better fit means nothing. At least 3 types. */
-void shares_of(const struct blend_data *data, const struct blend *blend, double noise, const struct shares_options *options,
-	       struct shares *out);
+/* noise: relative error of one measurement, below which a better fit means nothing. At least 3 types. parts: NULL, or others than the
+ * groups. */
+void shares_of(const struct blend_data *data, const struct blend *blend, const struct shares_parts *parts, double noise,
+	       const struct shares_options *options, struct shares *out);
 /* The shares of one fit on every type; out [types x groups + 1], rows sum to one. all_explained: the groups share what it misses, too. */
 void shares_by_group(const struct blend_data *data, const struct additive *fit, bool all_explained, struct mat *out);
 

@@ -71,6 +71,108 @@ static cJSON *summary(const struct profile *p, const char *name)
 	return o;
 }
 
+/* ---- levels ---- */
+
+/* "levels": of time and category, what leads and how far it can be trusted. */
+static cJSON *add_levels(cJSON *o, const struct profile *p)
+{
+	cJSON *levels = cJSON_AddArrayToObject(o, "levels");
+
+	for (size_t depth = 0; depth < INFERRED_LEVELS; depth++) {
+		const struct inferred_part *lead = inferred_lead(&p->inferred, depth);
+		cJSON *level = cJSON_CreateObject();
+
+		cJSON_AddBoolToObject(level, "trusted", p->inferred.trusted[depth]);
+		cJSON_AddStringToObject(level, "lead", lead->name);
+		cJSON_AddNumberToObject(level, "share", lead->share.share);
+		cJSON_AddNumberToObject(level, "low", lead->share.low);
+		cJSON_AddNumberToObject(level, "first", lead->share.first);
+		cJSON_AddNumberToObject(level, "least", lead->share.least);
+		cJSON_AddItemToArray(levels, level);
+	}
+	return levels;
+}
+
+/* What most of a stressor's time is; *of gets whose. NULL: not known. */
+static const char *mostly(const char *stressor, enum level *of)
+{
+	struct made_of m = made_of_stressor(stressor);
+	const char *name = m.kind;
+	double best = m.computing, left = 1.0 - m.computing;
+
+	*of = m.kind ? LEVEL_COMPUTE : LEVELS;
+	for (size_t i = 0; i < m.n; i++) {
+		left -= m.kernel[i].part;
+		if (m.kernel[i].part > best) {
+			best = m.kernel[i].part;
+			name = m.kernel[i].class;
+			*of = LEVEL_KERNEL;
+		}
+	}
+	if (m.kind && left > best) {
+		name = "other work";
+		*of = LEVEL_KERNEL;
+	}
+	return name;
+}
+
+/* Of a stressor that is left out: whether what leads is what it mostly is. Without "right" where that is not known, or no other is that. */
+static void add_levels_left_out(cJSON *o, const struct profile *p, const char *stressor)
+{
+	cJSON *levels = add_levels(o, p);
+	double computing = made_of_stressor(stressor).computing;
+	const struct inferred_part *lead = inferred_lead(&p->inferred, 1);
+	bool there = false, in = false;
+	enum level of, other;
+	const char *name = mostly(stressor, &of);
+
+	if (!name)
+		return;
+	cJSON_AddBoolToObject(cJSON_GetArrayItem(levels, 0), "right",
+			      inferred_lead(&p->inferred, 0)->of == (computing > .5 ? LEVEL_COMPUTE : LEVEL_KERNEL));
+	for (size_t k = 0; k < p->data.features.n; k++) {
+		const char *its = mostly(p->rows->features[p->data.features.first[k]], &other);
+
+		if (!its || of != other || strcmp(its, name) != 0)
+			continue;
+		there = true;
+		in = in || mat_get(&p->inferred.parts.of, k, (size_t)(lead - p->inferred.items)) > .3;
+	}
+	if (there)
+		cJSON_AddBoolToObject(cJSON_GetArrayItem(levels, 1), "right", in && lead->of == of);
+}
+
+/* Of a mixture: whether what leads does so in truth [features], and for each part its true share, the share, its ends and ranges. */
+static void add_levels_planted(cJSON *o, const struct profile *p, const double *truth)
+{
+	cJSON *levels = add_levels(o, p);
+	const struct features *f = &p->data.features;
+	double *share = mem_new(p->inferred.n, sizeof(*share));
+
+	for (size_t j = 0; j < f->p; j++)
+		for (size_t g = 0; f->distinct[j] != FEATURES_NONE && g < p->inferred.n; g++)
+			share[g] += truth[j] * mat_get(&p->inferred.parts.of, f->distinct[j], g);
+	for (size_t depth = 0; depth < INFERRED_LEVELS; depth++) {
+		cJSON *level = cJSON_GetArrayItem(levels, (int)depth), *list = cJSON_AddArrayToObject(level, "shares");
+		const struct inferred_part *lead = inferred_lead(&p->inferred, depth);
+		bool right = true;
+
+		for (size_t g = 0; g < p->inferred.n; g++) {
+			const struct shares_part *part = &p->inferred.items[g].share;
+
+			if (p->inferred.items[g].depth != depth)
+				continue;
+			right &= share[g] <= share[lead - p->inferred.items];
+			if (share[g] > 1e-9)
+				cJSON_AddItemToArray(
+				    list, cJSON_CreateDoubleArray(
+					      (double[]){ share[g], part->share, part->low, part->high, part->least, part->most }, 6));
+		}
+		cJSON_AddBoolToObject(level, "right", right);
+	}
+	free(share);
+}
+
 /* ---- applications ---- */
 
 static void keep_sound(struct run_set *runs)
@@ -139,6 +241,7 @@ static void application(const char *name)
 	if (profile.fitted) {
 		o = summary(&profile, name);
 		add_held_out(o, &profile);
+		add_levels(o, &profile);
 		add_stability(o, &profile);
 		print_line(o);
 	}
@@ -351,6 +454,7 @@ static void left_out_one(const struct profile_rows *all, size_t column, int64_t 
 		cJSON_AddBoolToObject(o, "main", has_category(&profile.groups[0], all->features[column], true));
 		cJSON_AddBoolToObject(o, "any", has_category(&profile.groups[0], all->features[column], false));
 		add_first_groups(o, &profile, all->features[column]);
+		add_levels_left_out(o, &profile, all->features[column]);
 		print_line(o);
 	}
 	profile_release(&profile);
@@ -402,6 +506,7 @@ static void planted_one(struct profile_rows *r, const struct features *f, size_t
 	}
 	cJSON_AddBoolToObject(o, "right", leading == 0);
 	add_truth(o, &profile, shares);
+	add_levels_planted(o, &profile, truth);
 	print_line(o);
 	profile_release(&profile);
 	free(shares);

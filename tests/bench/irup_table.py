@@ -77,6 +77,28 @@ def verdicts(title, rows, keys):
     print()
 
 
+def levels(applications, left_out, planted):
+    print("## Level by level\n")
+    print("A profile descends: what leads at the level of the time (computing, the kernel), then the category, then the group of stressors.")
+    print("Right: of a stressor that is left out (below), what it mostly is, by what this machine's samples say of it; of planted mixtures,")
+    print("the largest true share. Stressors of which that is not known, and categories that no other stressor has, are not judged.\n")
+    print("| level | applications trusted | left out: trusted, right | planted: trusted, right | all | planted: true share within low to high |")
+    print("| --- " * 6 + "|")
+    for depth, name in enumerate(("computing, kernel", "category")):
+        judged = [[x["levels"][depth] for x in rows if x["levels"][depth]["trusted"] and "right" in x["levels"][depth]]
+                  for rows in (left_out, planted)]
+        held = [low - 1e-9 <= true <= high + 1e-9 for x in planted for true, _, low, high, _, _ in x["levels"][depth]["shares"]]
+        print(f"| {name} | {sum(a['levels'][depth]['trusted'] for a in applications)} of {len(applications)} | {share(judged[0], 'right')} | "
+              f"{share(judged[1], 'right')} | {share(judged[0] + judged[1], 'right')} | {wilson(sum(held), len(held))} |")
+    print(f"| group of stressors | {sum(a['verdict'] == 'trusted' for a in applications)} of {len(applications)} | below | below | | |")
+    print("\nApplications trusted at a level:\n")
+    for a in applications:
+        deep = [f"{x['lead']} {100 * x['share']:.0f} %" for x in a["levels"] if x["trusted"]]
+        if deep:
+            print(f"- {a['name']}: {'; '.join(deep)}" + (f"; {a['lead']} {100 * a['share']:.0f} %" if a["verdict"] == "trusted" else ""))
+    print()
+
+
 def right(left_out, planted):
     print("## The right resource\n")
     print("Each stressor in turn left out of the fingerprint and used as the application (cost 1 / rate), on the machines of each of four")
@@ -233,6 +255,7 @@ def time(rows):
 
 applications, left_out, planted = load("applications"), load("left_out"), load("planted")
 errors(applications)
+levels(applications, left_out, planted)
 right(left_out, planted)
 thresholds(left_out, planted)
 moved(applications, left_out, planted)

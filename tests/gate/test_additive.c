@@ -1,7 +1,7 @@
 /* The additive time model, boosted stumps with shared ties, and their blend. */
 #include "model/profile/additive.c" /* how many are grown */
 #include "model/profile/blend.c"    /* the stumps */
-#include "model/profile/shares.c"   /* the range */
+#include "model/profile/shares.h"
 #include "tests/gate/made_up_machines.h"
 
 #include <setjmp.h>
@@ -193,7 +193,7 @@ static void test_finds_the_truth(void **state)
 	assert_true(v.q2 > .98);
 	blend_choose(&d, ones, &choice);
 	blend_fit(&d, ones, &choice, &blend);
-	shares_of(&d, &blend, .01, &options, &s);
+	shares_of(&d, &blend, NULL, .01, &options, &s);
 	assert_true(s.share[0] > s.share[2] && s.share[2] > .15);
 	assert_true(s.share[0] + s.share[2] > .9);
 	assert_true(s.least[0] > .3 && s.most[2] < .6);
@@ -254,10 +254,16 @@ static void test_range(void **state)
 	struct profile_rows r = made_rows(9, two, .05, 9);
 	struct blend_data d = data_of(&r);
 	double least[6], most[6], once[6], twice[6];
+	struct mat groups;
 
 	(void)state;
-	range_of(&d, .01, 2, least, most);
-	range_of(&d, .2, 1, once, twice);
+	assert_int_equal(d.features.groups, 6);
+	groups = mat_new(d.sums.cols, 6);
+	for (size_t k = 0; k < d.features.n; k++)
+		mat_set(&groups, k, d.features.group[k], 1.0);
+	range_of(&d, &groups, &groups, .01, 2, least, most);
+	range_of(&d, &groups, &groups, .2, 1, once, twice);
+	mat_release(&groups);
 	for (size_t g = 0; g < 6; g++) {
 		assert_true(least[g] >= 0.0 && least[g] <= most[g] && most[g] <= 1.0);
 		assert_true(once[g] <= least[g] + 1e-9 && twice[g] >= most[g] - 1e-9); /* more noise allows more */

@@ -195,7 +195,7 @@ static void check_shares(const struct blend_data *d, const struct shares_options
 		count[t] = 1;
 	blend_choose(d, count, &choice);
 	blend_fit(d, count, &choice, &blend);
-	shares_of(d, &blend, 0, options, &s);
+	shares_of(d, &blend, NULL, 0, options, &s);
 	for (size_t k = 0; k <= s.groups; k++) {
 		sum += s.share[k];
 		assert_true(s.share[k] >= -NEAR && within(s.low[k], s.share[k], s.high[k]) && s.low[k] >= -NEAR && s.high[k] <= 1 + NEAR);

@@ -1,7 +1,7 @@
 /* Non-negative least squares: what comes out is a minimum, by the conditions of Karush, Kuhn and Tucker. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/profile/shares.c" /* non-negative least squares */
+#include "model/profile/range.c" /* non-negative least squares */
 
 #include <math.h>
 #include <setjmp.h>
