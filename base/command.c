@@ -140,26 +140,29 @@ static void list_add(struct cli_list *list, const char *text, size_t n)
 	list->items[list->n] = NULL;
 }
 
-static void release_lists(const struct cli_option *options, char *arguments)
+/* Two options may have one value. */
+static void release_values(const struct cli_option *options, char *arguments)
 {
 	for (const struct cli_option *o = options; o && o->name; o++) {
 		struct cli_list *list = (struct cli_list *)(void *)(arguments + o->offset);
 
+		if (o->owned) {
+			free(list->items);
+			list->items = NULL;
+		}
 		if (o->type != CLI_TYPE_LIST && o->type != CLI_TYPE_NAMES)
 			continue;
 		for (size_t i = 0; i < list->n; i++)
 			free(list->items[i]);
 		free(list->items);
-		*list = (struct cli_list){ 0 }; /* two options may add to one list */
+		*list = (struct cli_list){ 0 };
 	}
 }
 
 static void parser_release(struct parser *p)
 {
-	if (p->command->release)
-		p->command->release(p->arguments);
-	release_lists(p->command->options, p->arguments);
-	release_lists(p->command->words, p->arguments);
+	release_values(p->command->options, p->arguments);
+	release_values(p->command->words, p->arguments);
 	free(p->arguments);
 }
 

@@ -56,6 +56,7 @@ struct cli_option {
 	double least, most;	    /* CLI_TYPE_REAL */
 	const char *const *choices; /* CLI_TYPE_CHOICE: ends with NULL */
 	enum assay_status (*parse)(const char *text, void *to, struct assay_error *err); /* the error says what is wrong with the text */
+	bool owned;	     /* what parse() stores begins with a pointer to what it has allocated: the command line frees it */
 	const char *implied; /* the value when the option is given without one; NULL: it needs one */
 	bool required;	     /* of an option: it must be given; of a word: it may not be left out */
 };
@@ -121,8 +122,7 @@ struct command {
 	/* What a row cannot say: options that need or exclude each other. May be NULL. An ASSAY_E_USAGE is wrong usage, like any error
 	 * here. */
 	enum assay_status (*check)(void *arguments, struct assay_error *err);
-	void (*release)(void *arguments); /* what parse() has allocated; lists are released anyway; may be NULL */
-	command_run *run;		  /* NULL: a heading */
+	command_run *run; /* NULL: a heading */
 };
 
 /* ---- for commands at work ---- */

@@ -315,13 +315,6 @@ static enum assay_status fingerprint_run_run(struct lab *lab, void *input, struc
 	return st;
 }
 
-static void fingerprint_run_release(void *input)
-{
-	struct arguments *a = input;
-
-	cmd_fleet_release(&a->choice);
-}
-
 static const struct arguments defaults = { .battery = "quick" };
 
 static const struct cli_option options[] = {
@@ -365,6 +358,5 @@ const struct command fingerprint_run_command = {
 	.arguments_bytes = sizeof(struct arguments),
 	.lab = CLI_LAB_WRITE,
 	.flags = CLI_PROGRESS,
-	.release = fingerprint_run_release,
 	.run = fingerprint_run_run,
 };

@@ -19,13 +19,6 @@ enum assay_status cmd_fleet_parse_hosts(const char *text, void *to, struct assay
 	return ASSAY_OK;
 }
 
-void cmd_fleet_release(struct cmd_fleet_choice *choice)
-{
-	free(choice->hosts);
-	free(choice->exclude);
-	*choice = (struct cmd_fleet_choice){ 0 };
-}
-
 enum assay_status cmd_fleet_hosts(const struct inventory *inventory, const struct cmd_fleet_choice *choice, const struct host ***out,
 				  size_t *n, struct assay_error *err)
 {

@@ -6,13 +6,13 @@
 #include "base/error.h"
 #include "fleet/inventory/inventory.h"
 
-/* Rows for the table of options: the member is a struct cmd_fleet_choice, which the row's release() gives to cmd_fleet_release(). */
+/* Rows for the table of options: the member is a struct cmd_fleet_choice. */
 #define CMD_FLEET_HOSTS(arguments, member)                                                                                                 \
 	CLI_OPTION(PARSED, "hosts", "HOSTS", arguments, member.hosts,                                                                      \
 		   "Only these hosts: names, ranges, @groups, such as \"node[01-03],@big\" (default: all)", .letter = 'w',                 \
-		   .parse = cmd_fleet_parse_hosts),                                                                                        \
+		   .parse = cmd_fleet_parse_hosts, .owned = true),                                                                         \
 	    CLI_OPTION(PARSED, "exclude", "HOSTS", arguments, member.exclude, "Not these hosts", .letter = 'x',                            \
-		       .parse = cmd_fleet_parse_hosts)
+		       .parse = cmd_fleet_parse_hosts, .owned = true)
 
 /* What -w and -x said; NULL when not given. Begins zeroed. */
 struct cmd_fleet_choice {
@@ -21,7 +21,6 @@ struct cmd_fleet_choice {
 
 /* Appends the text of an option to the list at `to` (char **). */
 enum assay_status cmd_fleet_parse_hosts(const char *text, void *to, struct assay_error *err);
-void cmd_fleet_release(struct cmd_fleet_choice *choice);
 
 /* The chosen hosts, in the order of the inventory: (*out)[*n] borrowed from it; free(*out). ASSAY_E_USAGE when none is left or
  * there is none at all. */

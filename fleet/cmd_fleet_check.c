@@ -276,13 +276,6 @@ static enum assay_status fleet_check_run(struct lab *lab, void *input, struct do
 	return st;
 }
 
-static void fleet_check_release(void *input)
-{
-	struct arguments *arguments = input;
-
-	cmd_fleet_release(&arguments->options.choice);
-}
-
 static const struct arguments defaults = { .options.timeout_ms = TIMEOUT_MS };
 static const struct cli_option options[] = { CMD_FLEET_JOB_OPTIONS(struct arguments, options), CLI_END };
 
@@ -304,6 +297,5 @@ const struct command fleet_check_command = {
 	.arguments_bytes = sizeof(struct arguments),
 	.lab = CLI_LAB_READ,
 	.flags = CLI_PROGRESS,
-	.release = fleet_check_release,
 	.run = fleet_check_run,
 };

@@ -413,13 +413,6 @@ static enum assay_status fleet_exec_check(void *input, struct assay_error *err)
 	return *arguments->words.items[0] ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "the command after -- is empty");
 }
 
-static void fleet_exec_release(void *input)
-{
-	struct arguments *arguments = input;
-
-	cmd_fleet_release(&arguments->options.choice);
-}
-
 static const struct cli_option options[] = { CMD_FLEET_JOB_OPTIONS(struct arguments, options), CLI_END };
 static const struct cli_option words[] = { CLI_WORDS("-- COMMAND", struct arguments, words, 1), CLI_END };
 
@@ -441,6 +434,5 @@ const struct command fleet_exec_command = {
 	.lab = CLI_LAB_READ,
 	.flags = CLI_PROGRESS,
 	.check = fleet_exec_check,
-	.release = fleet_exec_release,
 	.run = fleet_exec_run,
 };

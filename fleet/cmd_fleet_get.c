@@ -115,13 +115,6 @@ static enum assay_status fleet_get_run(struct lab *lab, void *input, struct docu
 	return st;
 }
 
-static void fleet_get_release(void *input)
-{
-	struct arguments *arguments = input;
-
-	cmd_fleet_release(&arguments->options.choice);
-}
-
 static const struct cli_option options[] = { CMD_FLEET_JOB_OPTIONS(struct arguments, options), CLI_END };
 static const struct cli_option words[] = { CLI_WORD("REMOTE", struct arguments, words[0]),
 					   CLI_WORD("DIRECTORY", struct arguments, words[1]), CLI_END };
@@ -140,6 +133,5 @@ const struct command fleet_get_command = {
 	.arguments_bytes = sizeof(struct arguments),
 	.lab = CLI_LAB_READ,
 	.flags = CLI_PROGRESS,
-	.release = fleet_get_release,
 	.run = fleet_get_run,
 };

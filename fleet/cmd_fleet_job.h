@@ -17,7 +17,7 @@
 	    CLI_PARSED("connect-timeout", "SECONDS", arguments, member.connect_timeout_ms, cmd_fleet_parse_seconds,                        \
 		       "The longest until a host has let us in (default: 10)")
 
-/* What those options said; 0 where they said nothing. cmd_fleet_release() its choice. */
+/* What those options said; 0 where they said nothing. */
 struct cmd_fleet_options {
 	struct cmd_fleet_choice choice;
 	int64_t fanout, timeout_ms, connect_timeout_ms;

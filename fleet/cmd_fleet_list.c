@@ -98,13 +98,6 @@ static enum assay_status fleet_list_run(struct lab *lab, void *input, struct doc
 	return ASSAY_OK;
 }
 
-static void fleet_list_release(void *input)
-{
-	struct arguments *arguments = input;
-
-	cmd_fleet_release(&arguments->choice);
-}
-
 static const struct cli_option options[] = { CMD_FLEET_HOSTS(struct arguments, choice), CLI_END };
 
 const struct command fleet_list_command = {
@@ -118,6 +111,5 @@ const struct command fleet_list_command = {
 	.options = options,
 	.arguments_bytes = sizeof(struct arguments),
 	.lab = CLI_LAB_READ,
-	.release = fleet_list_release,
 	.run = fleet_list_run,
 };

@@ -141,13 +141,6 @@ static enum assay_status fleet_put_run(struct lab *lab, void *input, struct docu
 	return st;
 }
 
-static void fleet_put_release(void *input)
-{
-	struct arguments *arguments = input;
-
-	cmd_fleet_release(&arguments->options.choice);
-}
-
 static const struct cli_option options[] = { CMD_FLEET_JOB_OPTIONS(struct arguments, options), CLI_END };
 static const struct cli_option words[] = { CLI_WORD("LOCAL", struct arguments, words[0]), CLI_WORD("REMOTE", struct arguments, words[1]),
 					   CLI_END };
@@ -168,6 +161,5 @@ const struct command fleet_put_command = {
 	.arguments_bytes = sizeof(struct arguments),
 	.lab = CLI_LAB_READ,
 	.flags = CLI_PROGRESS,
-	.release = fleet_put_release,
 	.run = fleet_put_run,
 };

@@ -242,19 +242,12 @@ static enum assay_status fleet_trust_run(struct lab *lab, void *input, struct do
 	return st;
 }
 
-static void fleet_trust_release(void *input)
-{
-	struct arguments *arguments = input;
-
-	cmd_fleet_release(&arguments->choice);
-}
-
 static const struct cli_option options[] = {
 	CLI_OPTION(PARSED, "hosts", "HOSTS", struct arguments, choice.hosts,
 		   "These hosts: names, ranges, @groups, such as \"node[01-03],@big\"; @all is every host", .letter = 'w',
-		   .parse = cmd_fleet_parse_hosts, .required = true),
+		   .parse = cmd_fleet_parse_hosts, .owned = true, .required = true),
 	CLI_OPTION(PARSED, "exclude", "HOSTS", struct arguments, choice.exclude, "Not these hosts", .letter = 'x',
-		   .parse = cmd_fleet_parse_hosts),
+		   .parse = cmd_fleet_parse_hosts, .owned = true),
 	CLI_FLAG("replace", struct arguments, replace, "A key that has changed takes the place of the one that was recorded"),
 	CLI_END,
 };
@@ -275,6 +268,5 @@ const struct command fleet_trust_command = {
 	.options = options,
 	.arguments_bytes = sizeof(struct arguments),
 	.lab = CLI_LAB_WRITE, /* one writer of known_hosts */
-	.release = fleet_trust_release,
 	.run = fleet_trust_run,
 };

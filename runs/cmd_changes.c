@@ -44,11 +44,6 @@ static enum assay_status changes_check(void *arguments, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-static void changes_free_arguments(void *arguments)
-{
-	free(((struct arguments *)arguments)->references.old);
-}
-
 /* A file, or what APP@VERSION stands for. */
 static enum assay_status open_side(const struct arguments *a, int side, struct version_object *object, struct build *build,
 				   struct assay_error *err)
@@ -136,8 +131,8 @@ static enum assay_status changes_run(struct lab *lab, void *arguments, struct do
 
 static const struct cli_option options[] = {
 	CLI_TEXT("git", "REPOSITORY", struct arguments, repository, "Use the difference between the sources, too; needs --refs"),
-	CLI_PARSED("refs", "OLD..NEW", struct arguments, references, parse_references,
-		   "The commits, tags or branches that the builds were made from"),
+	CLI_OPTION(PARSED, "refs", "OLD..NEW", struct arguments, references, "The commits, tags or branches that the builds were made from",
+		   .parse = parse_references, .owned = true),
 	CLI_TEXT("object", "PATH", struct arguments, object,
 		 "Of APP@VERSION: the file to compare, as it is deployed (default: the program that the command starts)"),
 	CLI_TEXT("list", "FILE", struct arguments, list, "Write the functions of NEW that are worth measuring, for the probe"),
@@ -170,6 +165,5 @@ const struct command changes_command = {
 	.arguments_bytes = sizeof(struct arguments),
 	.lab = CLI_LAB_LATER,
 	.check = changes_check,
-	.release = changes_free_arguments,
 	.run = changes_run,
 };

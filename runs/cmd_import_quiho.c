@@ -50,11 +50,6 @@ static enum assay_status import_check(void *arguments, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-static void import_release(void *arguments)
-{
-	free(((struct arguments *)arguments)->rules.items);
-}
-
 /* ---- the answer ---- */
 
 /* What was read but counts for less than the rest. */
@@ -146,9 +141,10 @@ static const struct cli_option options[] = {
 	CLI_TEXT("types", "FILE", struct arguments, types_file, "Hardware types: a CSV file with the columns machine, timestamp, type"),
 	CLI_TEXT("version", "NAME", struct arguments, version,
 		 "Version of the applications, where the file has no column 'version' (default: imported)"),
-	CLI_PARSED("higher-is-better", "GLOB", struct arguments, rules, add_higher,
-		   "The metric of these applications is better when it is higher (repeatable)"),
-	CLI_PARSED("lower-is-better", "GLOB", struct arguments, rules, add_lower, "The opposite, to undo an earlier pattern (repeatable)"),
+	CLI_OPTION(PARSED, "higher-is-better", "GLOB", struct arguments, rules,
+		   "The metric of these applications is better when it is higher (repeatable)", .parse = add_higher, .owned = true),
+	CLI_OPTION(PARSED, "lower-is-better", "GLOB", struct arguments, rules, "The opposite, to undo an earlier pattern (repeatable)",
+		   .parse = add_lower, .owned = true),
 	CLI_END
 };
 
@@ -170,6 +166,5 @@ const struct command import_quiho_command = {
 	.arguments_bytes = sizeof(struct arguments),
 	.lab = CLI_LAB_WRITE,
 	.check = import_check,
-	.release = import_release,
 	.run = import_quiho_run,
 };

@@ -632,11 +632,6 @@ static enum assay_status run_check(void *arguments, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-static void run_release(void *arguments)
-{
-	cmd_fleet_release(&((struct arguments *)arguments)->launch.hosts);
-}
-
 static const struct cli_option words[] = { CLI_WORD("APP", struct arguments, application), CLI_END };
 
 static const struct cli_option options[] = {
@@ -675,6 +670,5 @@ const struct command run_command = {
 	.lab = CLI_LAB_LATER,
 	.flags = CLI_PROGRESS,
 	.check = run_check,
-	.release = run_release,
 	.run = run_run,
 };
