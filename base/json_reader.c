@@ -3,7 +3,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <math.h>
 #include <stdarg.h>
+
+#define EXACT_MAX 9007199254740992.0 /* 2^53: up to here every integer is a double */
 
 void json_reader_fail(struct json_reader *r, const char *fmt, ...)
 {
@@ -19,39 +22,110 @@ void json_reader_fail(struct json_reader *r, const char *fmt, ...)
 	free(text);
 }
 
+static const char *type_text(const cJSON *node)
+{
+	if (cJSON_IsString(node))
+		return "a string";
+	if (cJSON_IsNumber(node))
+		return "a number";
+	if (cJSON_IsBool(node))
+		return "a boolean";
+	if (cJSON_IsObject(node))
+		return "an object";
+	return cJSON_IsArray(node) ? "an array" : "null";
+}
+
+static bool is_known(const char *key, const char *const *keys, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(key, keys[i]))
+			return true;
+	return false;
+}
+
 void json_reader_keys(struct json_reader *r, const cJSON *object, const char *what, const char *const *keys, size_t n)
 {
-	if (!r->st)
-		r->st = json_keys(r->name, object, what, keys, n, r->err);
+	const cJSON *member;
+
+	if (!r->st && !cJSON_IsObject(object))
+		json_reader_fail(r, "%s must be an object, not %s", what, type_text(object));
+	for (member = r->st ? NULL : object->child; member && !r->st; member = member->next) {
+		const char *nearest;
+		char shown[TEXT_SHOWN_BYTES];
+
+		if (is_known(member->string, keys, n))
+			continue;
+		nearest = text_nearest(member->string, keys, n);
+		json_reader_fail(r, "unknown key '%s' in %s%s%s%s", text_shown(member->string, shown), what,
+				 nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
+	}
+}
+
+/* NULL when it is absent or null, and after an error. */
+static const cJSON *find(struct json_reader *r, const cJSON *object, const char *key)
+{
+	const cJSON *member;
+
+	if (r->st)
+		return NULL;
+	if (!cJSON_IsObject(object)) {
+		json_reader_fail(r, "expected an object with '%s', found %s", key, type_text(object));
+		return NULL;
+	}
+	member = cJSON_GetObjectItemCaseSensitive(object, key);
+	return member && !cJSON_IsNull(member) ? member : NULL;
+}
+
+bool json_reader_has(struct json_reader *r, const cJSON *object, const char *key)
+{
+	return find(r, object, key) != NULL;
+}
+
+static const cJSON *find_typed(struct json_reader *r, const cJSON *object, const char *key, cJSON_bool (*is)(const cJSON *),
+			       const char *wanted)
+{
+	const cJSON *member = find(r, object, key);
+
+	if (!member)
+		json_reader_fail(r, "'%s' is missing", key);
+	else if (!is(member))
+		json_reader_fail(r, "'%s' must be %s, not %s", key, wanted, type_text(member));
+	return r->st ? NULL : member;
 }
 
 const char *json_reader_text(struct json_reader *r, const cJSON *object, const char *key)
 {
-	const char *text = "";
+	const cJSON *member = find_typed(r, object, key, cJSON_IsString, "a string");
 
-	if (!r->st)
-		r->st = json_string(r->name, object, key, true, &text, r->err);
-	return text;
+	return member ? member->valuestring : "";
 }
 
 double json_reader_number(struct json_reader *r, const cJSON *object, const char *key, double low, double high)
 {
-	double value = low;
+	const cJSON *member = find_typed(r, object, key, cJSON_IsNumber, "a number");
+	double value = member ? member->valuedouble : low;
 
-	if (!r->st)
-		r->st = json_number(r->name, object, key, true, &value, r->err);
 	if (!(value >= low && value <= high))
 		json_reader_fail(r, "'%s' is %g, not between %g and %g", key, value, low, high);
 	return r->st ? low : value;
 }
 
+int64_t json_reader_integer(struct json_reader *r, const cJSON *object, const char *key, int64_t low, int64_t high)
+{
+	const cJSON *member = find_typed(r, object, key, cJSON_IsNumber, "an integer");
+	double value = member ? member->valuedouble : 0;
+	char there[TEXT_DOUBLE_BYTES];
+
+	/* 2^53 itself may have been 2^53 + 1 in the file */
+	if (fabs(value) >= EXACT_MAX || value != trunc(value) || (int64_t)value < low || (int64_t)value > high)
+		json_reader_fail(r, "'%s' must be an integer from %lld to %lld, not %s", key, (long long)low, (long long)high,
+				 text_from_double(value, there));
+	return r->st ? low : (int64_t)value;
+}
+
 size_t json_reader_size(struct json_reader *r, const cJSON *object, const char *key, size_t low, size_t high)
 {
-	int64_t value = (int64_t)low;
-
-	if (!r->st)
-		r->st = json_integer(r->name, object, key, true, (int64_t)low, (int64_t)high, &value, r->err);
-	return (size_t)value;
+	return (size_t)json_reader_integer(r, object, key, (int64_t)low, (int64_t)high);
 }
 
 bool json_reader_bool(struct json_reader *r, const cJSON *object, const char *key)
@@ -65,21 +139,14 @@ bool json_reader_bool(struct json_reader *r, const cJSON *object, const char *ke
 
 const cJSON *json_reader_object(struct json_reader *r, const cJSON *object, const char *key)
 {
-	const cJSON *member = NULL;
-
-	if (!r->st)
-		r->st = json_object(r->name, object, key, true, &member, r->err);
-	return member;
+	return find_typed(r, object, key, cJSON_IsObject, "an object");
 }
 
 const cJSON *json_reader_array(struct json_reader *r, const cJSON *object, const char *key, size_t low, size_t high)
 {
-	const cJSON *array = NULL;
-	size_t n;
+	const cJSON *array = find_typed(r, object, key, cJSON_IsArray, "an array");
+	size_t n = array ? (size_t)cJSON_GetArraySize(array) : low;
 
-	if (!r->st)
-		r->st = json_array(r->name, object, key, true, &array, r->err);
-	n = array ? (size_t)cJSON_GetArraySize(array) : low;
 	if (low == high && n != low)
 		json_reader_fail(r, "'%s' has %zu element%s, not %zu", key, n, text_plural(n), low);
 	else if (n < low || n > high)

@@ -1,9 +1,11 @@
 #include "fingerprint/catalog/machine.h"
 
 #include "base/digest.h"
+#include "base/json_reader.h"
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -409,207 +411,166 @@ char *machine_text(const struct machine *machine)
 	return text;
 }
 
-static enum assay_status parse_text(const char *name, const cJSON *object, const char *key, bool required, char **out,
-				    struct assay_error *err)
+static char *read_text(struct json_reader *r, const cJSON *object, const char *key)
 {
-	const char *text = NULL;
-	enum assay_status st = json_string(name, object, key, required, &text, err);
-
-	if (!st && text)
-		*out = mem_string(text);
-	return st;
+	return mem_string(json_reader_text(r, object, key));
 }
 
-static enum assay_status parse_identity(const char *name, const cJSON *object, struct machine_identity *out, struct assay_error *err)
+static char *read_text_if_there(struct json_reader *r, const cJSON *object, const char *key)
+{
+	return json_reader_has(r, object, key) ? read_text(r, object, key) : NULL;
+}
+
+static void read_identity(struct json_reader *r, const cJSON *object, struct machine_identity *out)
 {
 	static const char *const keys[] = { IDENTITY_TEXTS(NAME_STRING) IDENTITY_NUMBERS(NAME_STRING) };
-	enum assay_status st = json_keys(name, object, "identity", keys, sizeof(keys) / sizeof(keys[0]), err);
 
-#define TAKE(member)                                                                                                                       \
-	if (!st)                                                                                                                           \
-		st = parse_text(name, object, #member, false, &out->member, err);
+	json_reader_keys(r, object, "identity", keys, sizeof(keys) / sizeof(keys[0]));
+#define TAKE(member) out->member = read_text_if_there(r, object, #member);
 	IDENTITY_TEXTS(TAKE)
 #undef TAKE
 #define TAKE(member)                                                                                                                       \
-	if (!st)                                                                                                                           \
-		st = json_integer(name, object, #member, false, 0, INT64_C(1) << 52, &out->member, err);
+	if (json_reader_has(r, object, #member))                                                                                           \
+		out->member = json_reader_integer(r, object, #member, 0, INT64_C(1) << 52);
 	IDENTITY_NUMBERS(TAKE)
 #undef TAKE
-	return st;
 }
 
-static enum assay_status parse_rate(const char *name, const cJSON *object, struct machine_rate *out, struct assay_error *err)
+static double read_number(struct json_reader *r, const cJSON *object, const char *key, bool required)
+{
+	return required || json_reader_has(r, object, key) ? json_reader_number(r, object, key, -DBL_MAX, DBL_MAX) : (double)NAN;
+}
+
+static void read_rate(struct json_reader *r, const cJSON *object, struct machine_rate *out)
 {
 	static const char *const keys[] = { "median", "mad", "real_median", "n", "not_measured" };
-	const char *not_measured = NULL;
-	enum assay_status st = json_keys(name, object, "a rate", keys, sizeof(keys) / sizeof(keys[0]), err);
+	size_t n;
 
-	out->median = out->mad = out->real_median = (double)NAN;
-	if (!st)
-		st = json_string(name, object, "not_measured", false, &not_measured, err);
-	if (!st)
-		st = json_number(name, object, "median", !not_measured, &out->median, err);
-	if (!st)
-		st = json_number(name, object, "mad", !not_measured, &out->mad, err);
-	if (!st)
-		st = json_number(name, object, "real_median", false, &out->real_median, err);
-	if (!st)
-		st = json_integer(name, object, "n", true, 1, COUNT_MAX, &out->n, err);
-	if (!st && not_measured &&
-	    (!*not_measured || strlen(not_measured) > MACHINE_REASON_BYTES_MAX || !isnan(out->median) || !isnan(out->mad) ||
-	     !isnan(out->real_median)))
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: both measured and not measured, or a reason of no or too many bytes", name);
-	if (!st && !not_measured && (!(out->median > 0 && out->mad >= 0) || out->real_median <= 0))
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: a median that is not above 0, or a negative dispersion", name);
-	if (!st && not_measured)
-		out->reason = mem_string(not_measured);
-	return st;
+	json_reader_keys(r, object, "a rate", keys, sizeof(keys) / sizeof(keys[0]));
+	out->reason = read_text_if_there(r, object, "not_measured");
+	out->median = read_number(r, object, "median", !out->reason);
+	out->mad = read_number(r, object, "mad", !out->reason);
+	out->real_median = read_number(r, object, "real_median", false);
+	out->n = json_reader_integer(r, object, "n", 1, COUNT_MAX);
+	n = out->reason ? strlen(out->reason) : 0;
+	if (out->reason && (n == 0 || n > MACHINE_REASON_BYTES_MAX || !isnan(out->median) || !isnan(out->mad) || !isnan(out->real_median)))
+		json_reader_fail(r, "both measured and not measured, or a reason of no or too many bytes");
+	if (!out->reason && (!(out->median > 0 && out->mad >= 0) || out->real_median <= 0))
+		json_reader_fail(r, "a median that is not above 0, or a negative dispersion");
 }
 
-static enum assay_status parse_rates(const char *name, const cJSON *object, struct machine_fingerprint *f, struct assay_error *err)
+static void read_rates(struct json_reader *r, const cJSON *object, struct machine_fingerprint *f)
 {
-	size_t n = (size_t)cJSON_GetArraySize(object);
 	const cJSON *item;
 
-	f->rates = mem_new(n, sizeof(*f->rates));
-	cJSON_ArrayForEach(item, object)
-	{
+	f->rates = mem_new(object ? (size_t)cJSON_GetArraySize(object) : 0, sizeof(*f->rates));
+	for (item = object ? object->child : NULL; item && !r->st; item = item->next) {
 		struct machine_rate *rate = &f->rates[f->n_rates];
 		char shown[TEXT_SHOWN_BYTES], *where;
-		enum assay_status st;
+		struct json_reader of_rate = { .err = r->err };
 
-		if (!*item->string || strlen(item->string) > STRESSOR_BYTES_MAX)
-			return assay_fail(err, ASSAY_E_FORMAT, "%s: a stressor's name must have 1 to %d bytes", name, STRESSOR_BYTES_MAX);
-		if (f->n_rates && strcmp(rate[-1].stressor, item->string) >= 0)
-			return assay_fail(err, ASSAY_E_FORMAT, "%s: stressors are not in the order of their names at '%s'", name,
-					  text_shown(item->string, shown));
+		if (!*item->string || strlen(item->string) > STRESSOR_BYTES_MAX) {
+			json_reader_fail(r, "a stressor's name must have 1 to %d bytes", STRESSOR_BYTES_MAX);
+			return;
+		}
+		if (f->n_rates && strcmp(rate[-1].stressor, item->string) >= 0) {
+			json_reader_fail(r, "stressors are not in the order of their names at '%s'", text_shown(item->string, shown));
+			return;
+		}
 		rate->stressor = mem_string(item->string);
 		f->n_rates++;
-		where = mem_format("%s: rate of '%s'", name, text_shown(item->string, shown));
-		st = parse_rate(where, item, rate, err);
+		of_rate.name = where = mem_format("%s: rate of '%s'", r->name, text_shown(item->string, shown));
+		read_rate(&of_rate, item, rate);
+		r->st = of_rate.st;
 		free(where);
-		if (st)
-			return st;
 	}
-	return ASSAY_OK;
 }
 
 /* "taken" is taken_ms for people, "at" is at_ms; one that was changed by hand would mislead them. */
-static enum assay_status check_date(const char *name, const cJSON *object, const char *key, int64_t ms, struct assay_error *err)
+static void check_date(struct json_reader *r, const cJSON *object, const char *key, int64_t ms)
 {
-	const char *said = NULL;
+	const char *said = json_reader_has(r, object, key) ? json_reader_text(r, object, key) : NULL;
 	char date[TEXT_DATE_BYTES], shown[TEXT_SHOWN_BYTES];
-	enum assay_status st = json_string(name, object, key, false, &said, err);
 
-	if (!st && said && strcmp(said, text_from_ms(ms, date)) != 0)
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: %s is '%s', but %s_ms is %s", name, key, text_shown(said, shown), key, date);
-	return st;
+	if (said && strcmp(said, text_from_ms(ms, date)) != 0)
+		json_reader_fail(r, "%s is '%s', but %s_ms is %s", key, text_shown(said, shown), key, date);
 }
 
-static enum assay_status parse_fingerprint(const char *name, const cJSON *object, struct machine_fingerprint *f, struct assay_error *err)
+static void read_fingerprint(struct json_reader *r, const cJSON *object, struct machine_fingerprint *f)
 {
 	static const char *const keys[] = {
 		FINGERPRINT_TEXTS(NAME_STRING) "taken", "taken_ms", "profile", "conditions", "type", "type_given_by", "passes", "rates"
 	};
-	const cJSON *rates = NULL, *conditions = NULL;
-	enum assay_status st;
 
-	st = json_keys(name, object, "a fingerprint", keys, sizeof(keys) / sizeof(keys[0]), err);
-#define TAKE(member)                                                                                                                       \
-	if (!st)                                                                                                                           \
-		st = parse_text(name, object, #member, true, &f->member, err);
+	json_reader_keys(r, object, "a fingerprint", keys, sizeof(keys) / sizeof(keys[0]));
+#define TAKE(member) f->member = read_text(r, object, #member);
 	FINGERPRINT_TEXTS(TAKE)
 #undef TAKE
-	if (!st)
-		st = parse_text(name, object, "profile", false, &f->profile, err);
-	if (!st)
-		st = json_object(name, object, "conditions", false, &conditions, err);
-	if (!st && conditions)
-		f->conditions = json_text(conditions);
-	if (!st)
-		st = parse_text(name, object, "type", false, &f->type, err);
-	if (!st)
-		st = parse_text(name, object, "type_given_by", false, &f->type_given_by, err);
-	if (!st && !f->type != !f->type_given_by)
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: type and type_given_by go together", name);
-	if (!st)
-		st = json_integer(name, object, "taken_ms", true, 0, MS_MAX, &f->taken_ms, err);
-	if (!st)
-		st = check_date(name, object, "taken", f->taken_ms, err);
-	if (!st)
-		st = json_integer(name, object, "passes", true, 1, COUNT_MAX, &f->passes, err);
-	if (!st)
-		st = json_object(name, object, "rates", true, &rates, err);
-	return st ? st : parse_rates(name, rates, f, err);
+	f->profile = read_text_if_there(r, object, "profile");
+	if (json_reader_has(r, object, "conditions")) {
+		const cJSON *conditions = json_reader_object(r, object, "conditions");
+
+		f->conditions = conditions ? json_text(conditions) : NULL;
+	}
+	f->type = read_text_if_there(r, object, "type");
+	f->type_given_by = read_text_if_there(r, object, "type_given_by");
+	if (!f->type != !f->type_given_by)
+		json_reader_fail(r, "type and type_given_by go together");
+	f->taken_ms = json_reader_integer(r, object, "taken_ms", 0, MS_MAX);
+	check_date(r, object, "taken", f->taken_ms);
+	f->passes = json_reader_integer(r, object, "passes", 1, COUNT_MAX);
+	read_rates(r, json_reader_object(r, object, "rates"), f);
 }
 
-static enum assay_status parse_mark(const char *name, const cJSON *object, bool required, int64_t *at_ms, const char **reason,
-				    struct assay_error *err)
+static int64_t read_mark(struct json_reader *r, const cJSON *object, bool required, const char **reason)
 {
-	enum assay_status st = json_integer(name, object, "at_ms", true, 0, MS_MAX, at_ms, err);
+	int64_t at_ms = json_reader_integer(r, object, "at_ms", 0, MS_MAX);
 
-	if (!st)
-		st = check_date(name, object, "at", *at_ms, err);
-	if (!st)
-		st = json_string(name, object, "reason", required, reason, err);
-	if (!st && *reason && machine_check_reason(*reason, err))
-		st = assay_context(err, "%s", name);
-	return st;
+	check_date(r, object, "at", at_ms);
+	*reason = required || json_reader_has(r, object, "reason") ? json_reader_text(r, object, "reason") : NULL;
+	if (!r->st && *reason && machine_check_reason(*reason, r->err))
+		r->st = assay_context(r->err, "%s", r->name);
+	return at_ms;
 }
 
-static enum assay_status parse_accepted(const char *name, const cJSON *object, struct machine *machine, struct assay_error *err)
+static void read_accepted(struct json_reader *r, const cJSON *object, struct machine *machine)
 {
 	static const char *const keys[] = { "fingerprint", "at", "at_ms", "reason" };
-	const char *fingerprint = NULL, *reason = NULL;
-	int64_t at_ms = 0;
-	enum assay_status st;
+	const char *fingerprint, *reason;
+	int64_t at_ms;
 
 	if (!cJSON_IsObject(object))
-		return assay_fail(err, ASSAY_E_FORMAT, "%s: an item of 'accepted' is not an object", name);
-	st = json_keys(name, object, "an accepted fingerprint", keys, sizeof(keys) / sizeof(keys[0]), err);
-	if (!st)
-		st = json_string(name, object, "fingerprint", true, &fingerprint, err);
-	if (!st)
-		st = parse_mark(name, object, true, &at_ms, &reason, err);
-	if (!st && machine->n_accepted && machine->accepted[machine->n_accepted - 1].accepted_ms > at_ms)
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: accepted fingerprints are not in the order of their time", name);
-	if (!st)
+		json_reader_fail(r, "an item of 'accepted' is not an object");
+	json_reader_keys(r, object, "an accepted fingerprint", keys, sizeof(keys) / sizeof(keys[0]));
+	fingerprint = json_reader_text(r, object, "fingerprint");
+	at_ms = read_mark(r, object, true, &reason);
+	if (machine->n_accepted && machine->accepted[machine->n_accepted - 1].accepted_ms > at_ms)
+		json_reader_fail(r, "accepted fingerprints are not in the order of their time");
+	if (!r->st)
 		machine_accept(machine, fingerprint, at_ms, reason);
-	return st;
 }
 
-static enum assay_status parse_retired(const char *name, const cJSON *object, struct machine *machine, struct assay_error *err)
+static void read_retired(struct json_reader *r, const cJSON *object, struct machine *machine)
 {
 	static const char *const keys[] = { "at", "at_ms", "reason" };
-	const char *reason = NULL;
-	int64_t at_ms = 0;
-	enum assay_status st = json_keys(name, object, "retired", keys, sizeof(keys) / sizeof(keys[0]), err);
+	const char *reason;
+	int64_t at_ms;
 
-	if (!st)
-		st = parse_mark(name, object, false, &at_ms, &reason, err);
-	if (!st)
+	json_reader_keys(r, object, "retired", keys, sizeof(keys) / sizeof(keys[0]));
+	at_ms = read_mark(r, object, false, &reason);
+	if (!r->st)
 		machine_retire(machine, true, at_ms, reason);
-	return st;
 }
 
-static enum assay_status parse_marks(const char *name, const cJSON *root, struct machine *machine, struct assay_error *err)
+static void read_marks(struct json_reader *r, const cJSON *root, struct machine *machine)
 {
-	const cJSON *accepted = NULL, *retired = NULL, *item;
-	enum assay_status st = json_array(name, root, "accepted", false, &accepted, err);
+	const cJSON *accepted = json_reader_has(r, root, "accepted") ? json_reader_array(r, root, "accepted", 0, SIZE_MAX) : NULL;
+	const cJSON *retired = json_reader_has(r, root, "retired") ? json_reader_object(r, root, "retired") : NULL;
 
-	if (!st)
-		st = json_object(name, root, "retired", false, &retired, err);
-	if (!st && retired)
-		st = parse_retired(name, retired, machine, err);
-	if (st || !accepted)
-		return st;
-	cJSON_ArrayForEach(item, accepted)
-	{
-		st = parse_accepted(name, item, machine, err);
-		if (st)
-			break;
-	}
-	return st;
+	if (retired)
+		read_retired(r, retired, machine);
+	for (const cJSON *item = accepted ? accepted->child : NULL; item && !r->st; item = item->next)
+		read_accepted(r, item, machine);
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -617,24 +578,22 @@ static int compare_ids(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static enum assay_status check_ids(const char *name, const struct machine *machine, struct assay_error *err)
+static void check_ids(struct json_reader *r, const struct machine *machine)
 {
 	size_t n = machine->n_fingerprints;
 	char **ids = mem_new(n, sizeof(char *)), shown[TEXT_SHOWN_BYTES];
-	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; i < n; i++)
 		ids[i] = machine->fingerprints[i].id;
 	qsort(ids, n, sizeof(char *), compare_ids);
-	for (size_t i = 1; !st && i < n; i++) {
+	for (size_t i = 1; i < n; i++) {
 		if (strcmp(ids[i - 1], ids[i]) == 0)
-			st = assay_fail(err, ASSAY_E_FORMAT, "%s: fingerprint '%s' stands twice", name, text_shown(ids[i], shown));
+			json_reader_fail(r, "fingerprint '%s' stands twice", text_shown(ids[i], shown));
 	}
 	free(ids);
-	return st;
 }
 
-static enum assay_status check_order(const char *name, const struct machine *machine, struct assay_error *err)
+static void check_order(struct json_reader *r, const struct machine *machine)
 {
 	char shown[TEXT_SHOWN_BYTES];
 
@@ -642,71 +601,66 @@ static enum assay_status check_order(const char *name, const struct machine *mac
 		const struct machine_fingerprint *a = &machine->fingerprints[i - 1], *b = a + 1;
 
 		if (a->taken_ms > b->taken_ms || (a->taken_ms == b->taken_ms && strcmp(a->id, b->id) >= 0))
-			return assay_fail(err, ASSAY_E_FORMAT,
-					  "%s: fingerprints are not in the order of their time (at '%s'), or one stands twice", name,
-					  text_shown(b->id, shown));
+			json_reader_fail(r, "fingerprints are not in the order of their time (at '%s'), or one stands twice",
+					 text_shown(b->id, shown));
 	}
-	return check_ids(name, machine, err);
 }
 
-static enum assay_status parse_root(const char *name, const cJSON *root, struct machine *machine, struct assay_error *err)
+/* Another format, or a later version of this one, is said before its keys are. */
+static void read_head(struct json_reader *r, const cJSON *root)
 {
 	static const char *const keys[] = { "format", "version", "id", "notes", "identity", "accepted", "retired", "fingerprints" };
-	const cJSON *identity = NULL, *list = NULL, *item;
-	const char *format = NULL;
 	char shown[TEXT_SHOWN_BYTES];
-	int64_t version = 0;
-	enum assay_status st;
+	const char *format;
+	int64_t version;
 
 	if (!cJSON_IsObject(root))
-		return assay_fail(err, ASSAY_E_FORMAT, "%s: not a JSON object", name);
-	st = json_string(name, root, "format", true, &format, err);
-	if (!st && strcmp(format, FORMAT_NAME) != 0)
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: format is '%s', not '" FORMAT_NAME "'", name, text_shown(format, shown));
-	if (!st)
-		st = json_integer(name, root, "version", true, 1, INT32_MAX, &version, err);
-	if (!st && version > MACHINE_FORMAT_VERSION)
-		st = assay_fail(err, ASSAY_E_VERSION, "%s: version %" PRId64 " of the format, this assay knows up to %d: use a newer assay",
-				name, version, MACHINE_FORMAT_VERSION);
-	if (!st)
-		st = json_keys(name, root, "a machine", keys, sizeof(keys) / sizeof(keys[0]), err);
-	if (!st)
-		st = parse_text(name, root, "id", true, &machine->id, err);
-	if (!st && machine_check_id(machine->id, err))
-		st = assay_context(err, "%s", name);
-	if (!st)
-		st = parse_text(name, root, "notes", false, &machine->notes, err);
-	if (!st)
-		st = json_object(name, root, "identity", false, &identity, err);
-	if (!st && identity)
-		st = parse_identity(name, identity, &machine->identity, err);
-	if (!st)
-		st = parse_marks(name, root, machine, err);
-	if (!st)
-		st = json_array(name, root, "fingerprints", true, &list, err);
-	if (st)
-		return st;
-	machine->fingerprints = mem_new((size_t)cJSON_GetArraySize(list), sizeof(*machine->fingerprints));
-	cJSON_ArrayForEach(item, list)
-	{
-		st = parse_fingerprint(name, item, &machine->fingerprints[machine->n_fingerprints++], err);
-		if (st)
-			return st;
-	}
-	return check_order(name, machine, err);
+		json_reader_fail(r, "not a JSON object");
+	format = json_reader_text(r, root, "format");
+	if (strcmp(format, FORMAT_NAME) != 0)
+		json_reader_fail(r, "format is '%s', not '" FORMAT_NAME "'", text_shown(format, shown));
+	version = json_reader_integer(r, root, "version", 1, INT32_MAX);
+	if (!r->st && version > MACHINE_FORMAT_VERSION)
+		r->st = assay_fail(r->err, ASSAY_E_VERSION,
+				   "%s: version %" PRId64 " of the format, this assay knows up to %d: use a newer assay", r->name, version,
+				   MACHINE_FORMAT_VERSION);
+	json_reader_keys(r, root, "a machine", keys, sizeof(keys) / sizeof(keys[0]));
+}
+
+static void read_root(struct json_reader *r, const cJSON *root, struct machine *machine)
+{
+	const cJSON *list;
+
+	read_head(r, root);
+	machine->id = read_text(r, root, "id");
+	if (!r->st && machine_check_id(machine->id, r->err))
+		r->st = assay_context(r->err, "%s", r->name);
+	machine->notes = read_text_if_there(r, root, "notes");
+	if (json_reader_has(r, root, "identity"))
+		read_identity(r, json_reader_object(r, root, "identity"), &machine->identity);
+	read_marks(r, root, machine);
+	list = json_reader_array(r, root, "fingerprints", 0, SIZE_MAX);
+	machine->fingerprints = mem_new(list ? (size_t)cJSON_GetArraySize(list) : 0, sizeof(*machine->fingerprints));
+	for (const cJSON *item = list ? list->child : NULL; item && !r->st; item = item->next)
+		read_fingerprint(r, item, &machine->fingerprints[machine->n_fingerprints++]);
+	if (r->st)
+		return;
+	check_order(r, machine);
+	check_ids(r, machine);
 }
 
 enum assay_status machine_parse(const char *name, const char *text, size_t n, struct machine *out, struct assay_error *err)
 {
 	struct machine machine = { 0 };
+	struct json_reader r = { name, err, ASSAY_OK };
 	cJSON *root = NULL;
-	enum assay_status st = json_parse(name, text, n, &root, err);
 
-	if (!st)
-		st = parse_root(name, root, &machine, err);
+	r.st = json_parse(name, text, n, &root, err);
+	if (!r.st)
+		read_root(&r, root, &machine);
 	cJSON_Delete(root);
 	*out = machine;
-	if (st)
+	if (r.st)
 		machine_release(out);
-	return st;
+	return r.st;
 }

@@ -1,6 +1,6 @@
 #include "fleet/agent/signature.h"
 
-#include "base/json.h"
+#include "base/json_reader.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
@@ -68,28 +68,26 @@ char *signature_text(const struct helper_answer *answer)
 enum assay_status signature_parse(const char *text, struct signature *out, struct assay_error *err)
 {
 	struct signature signature = { .samples = NULL };
-	const char *samples = NULL;
+	struct json_reader r = { "signature", err, ASSAY_OK };
 	cJSON *root = NULL;
-	enum assay_status st = *text ? json_parse("signature", text, strlen(text), &root, err) : ASSAY_OK;
 
 	memset(&signature.of, 0xff, sizeof(signature.of)); /* every number is -1 */
-	if (!st && root && !cJSON_IsObject(root))
-		st = assay_fail(err, ASSAY_E_FORMAT, "signature: an object was expected");
-	for (size_t i = 0; !st && root && i < ROWS; i++) {
-		int64_t value = -1;
+	if (*text)
+		r.st = json_parse("signature", text, strlen(text), &root, err);
+	if (root && !cJSON_IsObject(root))
+		json_reader_fail(&r, "an object was expected");
+	for (size_t i = 0; root && i < ROWS; i++) {
+		int64_t value = json_reader_has(&r, root, rows[i].name) ? json_reader_integer(&r, root, rows[i].name, 0, EXACT_MAX) : -1;
 
-		st = json_integer("signature", root, rows[i].name, false, 0, EXACT_MAX, &value, err);
 		memcpy((char *)&signature.of + rows[i].at, &value, sizeof(value));
 	}
-	if (!st && root)
-		st = json_string("signature", root, "samples", false, &samples, err);
-	if (samples)
-		signature.samples = mem_string(samples);
+	if (root && json_reader_has(&r, root, "samples"))
+		signature.samples = mem_string(json_reader_text(&r, root, "samples"));
 	cJSON_Delete(root);
 	*out = signature;
-	if (st)
+	if (r.st)
 		signature_release(out);
-	return st;
+	return r.st;
 }
 
 void signature_set(struct document *d, const char *key, const struct helper_result *result)

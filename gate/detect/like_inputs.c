@@ -532,15 +532,12 @@ static void medians_read(struct json_reader *r, const cJSON *item, size_t inputs
 
 static void column_read(struct json_reader *r, const cJSON *item, const struct like_inputs *like, struct like_column *c)
 {
-	const cJSON *by_input = NULL;
 
 	c->function = mem_string(json_reader_text(r, item, "function"));
 	c->column = mem_string(json_reader_text(r, item, "column"));
 	c->stretch = json_reader_number(r, item, "stretch", 1e-300, 1e300);
 	c->typical = json_reader_number(r, item, "typical", -LARGEST, LARGEST);
-	if (!r->st)
-		r->st = json_array(r->name, item, "by_input", false, &by_input, r->err);
-	if (by_input)
+	if (json_reader_has(r, item, "by_input") && json_reader_array(r, item, "by_input", 0, SIZE_MAX))
 		medians_read(r, item, like->n_inputs, &c->expect);
 	else
 		numbers_read(r, item, like->numbers, &c->expect);

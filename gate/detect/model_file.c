@@ -201,8 +201,8 @@ static void read_all(struct json_reader *r, const cJSON *root, struct model_file
 	m->options.rate = json_reader_number(r, root, "rate", 1e-9, 1);
 	m->options.seed = json_reader_size(r, root, "seed", 0, INTEGER_MAX);
 	read_observe(r, json_reader_object(r, root, "observe"), &m->observe);
-	if (!r->st)
-		r->st = json_object(r->name, root, "like_inputs", version > 1, &like, r->err);
+	if (version > 1 || json_reader_has(r, root, "like_inputs"))
+		like = json_reader_object(r, root, "like_inputs");
 	if (!r->st && like)
 		r->st = like_inputs_read(r->name, like, &m->like, r->err);
 	detector = json_reader_object(r, root, "detector");

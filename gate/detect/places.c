@@ -1,7 +1,7 @@
 #include "gate/detect/places.h"
 
 #include "base/file.h"
-#include "base/json.h"
+#include "base/json_reader.h"
 #include "base/mem.h"
 #include "runs/inside/changes/source.h"
 #include "runs/running/version.h"
@@ -139,48 +139,43 @@ static bool code_is_listed(const char *code)
 	return false;
 }
 
-static enum assay_status places_add_json(const char *name, const cJSON *item, struct places *places, struct assay_error *err)
+static void places_add_json(struct json_reader *r, const cJSON *item, struct places *places)
 {
-	const char *change = NULL, *symbol = NULL, *file = NULL;
-	const cJSON *old = NULL, *new = NULL;
+	const char *change = json_reader_text(r, item, "change"), *symbol, *file = NULL;
+	const cJSON *new;
 	int64_t line = 0;
-	enum assay_status st = json_string(name, item, "change", true, &change, err);
 
-	if (!st)
-		st = json_object(name, item, "old", false, &old, err);
-	if (!st)
-		st = json_object(name, item, "new", false, &new, err);
-	if (st || !old || !new)
-		return st;
-	st = json_string(name, new, "symbol", true, &symbol, err);
-	if (!st)
-		st = json_string(name, new, "file", false, &file, err);
-	if (!st)
-		st = json_integer(name, new, "line", false, 0, INT32_MAX, &line, err);
-	if (!st)
+	if (!json_reader_has(r, item, "old") || !json_reader_has(r, item, "new") || !json_reader_object(r, item, "old"))
+		return;
+	new = json_reader_object(r, item, "new");
+	symbol = json_reader_text(r, new, "symbol");
+	if (json_reader_has(r, new, "file"))
+		file = json_reader_text(r, new, "file");
+	if (json_reader_has(r, new, "line"))
+		line = json_reader_integer(r, new, "line", 0, INT32_MAX);
+	if (!r->st)
 		places_add(places, symbol, file, (unsigned)line, 0, code_is_listed(change));
-	return st;
 }
 
 enum assay_status places_parse(const char *name, const char *text, size_t n, struct places *out, struct assay_error *err)
 {
 	struct places places = { .know_change = true };
-	const cJSON *list = NULL, *item;
+	struct json_reader r = { name, err, ASSAY_OK };
+	const cJSON *list, *item;
 	cJSON *root = NULL;
-	enum assay_status st = json_parse(name, text, n, &root, err);
 
-	if (!st)
-		st = json_array(name, root, "functions", true, &list, err);
-	for (item = st ? NULL : list->child; item && !st; item = item->next)
-		st = places_add_json(name, item, &places, err);
-	if (!st) {
+	r.st = json_parse(name, text, n, &root, err);
+	list = json_reader_array(&r, root, "functions", 0, SIZE_MAX);
+	for (item = list ? list->child : NULL; item && !r.st; item = item->next)
+		places_add_json(&r, item, &places);
+	if (!r.st) {
 		places_sort(&places);
 		*out = places;
 		places = (struct places){ .items = NULL };
 	}
 	places_release(&places);
 	cJSON_Delete(root);
-	return st;
+	return r.st;
 }
 
 enum assay_status places_read(const char *path, struct places *out, struct assay_error *err)

@@ -1,4 +1,4 @@
-#include "base/json.h"
+#include "base/json_reader.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -290,51 +290,73 @@ static void test_add_number(void **state)
 	cJSON_Delete(node);
 }
 
+/* The reader has failed, for this reason; it may read again. */
+static void expect_fault(struct json_reader *r, const char *text)
+{
+	assert_int_equal(r->st, ASSAY_E_FORMAT);
+	assert_string_equal(r->err->text, text);
+	r->st = ASSAY_OK;
+}
+
 static void test_members(void **state)
 {
 	static const char text[] = "{\"name\":\"m1\",\"n\":3,\"x\":1.5,\"none\":null,\"o\":{},\"l\":[1],\"big\":9007199254740992,"
 				   "\"b\":true}";
 	struct assay_error err;
-	const char *string = "old";
-	const cJSON *node = NULL;
-	int64_t i = 7;
-	double d = 7;
+	struct json_reader r = { "f", &err, ASSAY_OK };
+	const cJSON *list;
 	cJSON *root = NULL;
 
 	(void)state;
 	assert_int_equal(json_parse("f", text, sizeof(text) - 1, &root, &err), ASSAY_OK);
-	assert_int_equal(json_string("f", root, "nothing", false, &string, &err), ASSAY_OK);
-	assert_int_equal(json_string("f", root, "none", false, &string, &err), ASSAY_OK);
-	assert_string_equal(string, "old");
-	assert_int_equal(json_string("f", root, "none", true, &string, &err), ASSAY_E_FORMAT);
-	assert_string_equal(err.text, "f: 'none' is missing");
-	assert_int_equal(json_string("f", root, "Name", true, &string, &err), ASSAY_E_FORMAT);
-	assert_int_equal(json_string("f", root, "name", true, &string, &err), ASSAY_OK);
-	assert_string_equal(string, "m1");
-	assert_int_equal(json_string("f", root, "n", true, &string, &err), ASSAY_E_FORMAT);
-	assert_string_equal(err.text, "f: 'n' must be a string, not a number");
-	assert_int_equal(json_number("f", root, "x", true, &d, &err), ASSAY_OK);
-	assert_true(d == 1.5);
-	assert_int_equal(json_number("f", root, "b", true, &d, &err), ASSAY_E_FORMAT);
-	assert_string_equal(err.text, "f: 'b' must be a number, not a boolean");
-	assert_int_equal(json_integer("f", root, "n", true, 0, 3, &i, &err), ASSAY_OK);
-	assert_int_equal(i, 3);
-	assert_int_equal(json_integer("f", root, "n", true, 0, 2, &i, &err), ASSAY_E_FORMAT);
-	assert_string_equal(err.text, "f: 'n' must be an integer from 0 to 2, not 3");
-	assert_int_equal(json_integer("f", root, "x", true, 0, 2, &i, &err), ASSAY_E_FORMAT);
-	assert_int_equal(json_integer("f", root, "big", true, INT64_MIN, INT64_MAX, &i, &err), ASSAY_E_FORMAT);
-	assert_int_equal(json_integer("f", root, "name", true, 0, 2, &i, &err), ASSAY_E_FORMAT);
-	assert_int_equal(json_object("f", root, "o", true, &node, &err), ASSAY_OK);
-	assert_true(cJSON_IsObject(node));
-	assert_int_equal(json_object("f", root, "none", true, &node, &err), ASSAY_E_FORMAT);
-	assert_int_equal(json_object("f", root, "l", true, &node, &err), ASSAY_E_FORMAT);
-	assert_string_equal(err.text, "f: 'l' must be an object, not an array");
-	assert_int_equal(json_array("f", root, "l", true, &node, &err), ASSAY_OK);
-	assert_true(cJSON_IsArray(node));
-	assert_int_equal(json_array("f", root, "none", true, &node, &err), ASSAY_E_FORMAT);
-	assert_int_equal(json_array("f", root, "o", true, &node, &err), ASSAY_E_FORMAT);
-	assert_int_equal(json_array("f", node, "o", true, &node, &err), ASSAY_E_FORMAT);
-	assert_string_equal(err.text, "f: expected an object with 'o', found an array");
+	assert_false(json_reader_has(&r, root, "nothing"));
+	assert_false(json_reader_has(&r, root, "none"));
+	assert_true(json_reader_has(&r, root, "name"));
+	assert_string_equal(json_reader_text(&r, root, "name"), "m1");
+	assert_true(json_reader_number(&r, root, "x", 0, 2) == 1.5);
+	assert_int_equal(json_reader_integer(&r, root, "n", 0, 3), 3);
+	assert_true(cJSON_IsObject(json_reader_object(&r, root, "o")));
+	list = json_reader_array(&r, root, "l", 0, SIZE_MAX);
+	assert_true(cJSON_IsArray(list));
+	assert_int_equal(r.st, ASSAY_OK);
+
+	assert_string_equal(json_reader_text(&r, root, "none"), "");
+	expect_fault(&r, "f: 'none' is missing");
+	json_reader_text(&r, root, "Name");
+	expect_fault(&r, "f: 'Name' is missing");
+	json_reader_text(&r, root, "n");
+	expect_fault(&r, "f: 'n' must be a string, not a number");
+	json_reader_number(&r, root, "b", 0, 1);
+	expect_fault(&r, "f: 'b' must be a number, not a boolean");
+	assert_true(json_reader_number(&r, root, "x", 2, 3) == 2);
+	expect_fault(&r, "f: 'x' is 1.5, not between 2 and 3");
+	assert_int_equal(json_reader_integer(&r, root, "n", 0, 2), 0);
+	expect_fault(&r, "f: 'n' must be an integer from 0 to 2, not 3");
+	json_reader_integer(&r, root, "x", 0, 2);
+	expect_fault(&r, "f: 'x' must be an integer from 0 to 2, not 1.5");
+	json_reader_integer(&r, root, "big", INT64_MIN, INT64_MAX);
+	assert_int_equal(r.st, ASSAY_E_FORMAT);
+	r.st = ASSAY_OK;
+	json_reader_integer(&r, root, "name", 0, 2);
+	expect_fault(&r, "f: 'name' must be an integer, not a string");
+	json_reader_object(&r, root, "none");
+	expect_fault(&r, "f: 'none' is missing");
+	json_reader_object(&r, root, "l");
+	expect_fault(&r, "f: 'l' must be an object, not an array");
+	json_reader_array(&r, root, "none", 0, 1);
+	expect_fault(&r, "f: 'none' is missing");
+	json_reader_array(&r, root, "o", 0, 1);
+	expect_fault(&r, "f: 'o' must be an array, not an object");
+	json_reader_array(&r, list, "o", 0, 1);
+	expect_fault(&r, "f: expected an object with 'o', found an array");
+	json_reader_has(&r, list, "o");
+	assert_int_equal(r.st, ASSAY_E_FORMAT);
+
+	/* The first error stays, and nothing is read any more. */
+	assert_string_equal(json_reader_text(&r, root, "name"), "");
+	assert_false(json_reader_has(&r, root, "name"));
+	json_reader_object(&r, root, "none");
+	expect_fault(&r, "f: expected an object with 'o', found an array");
 	cJSON_Delete(root);
 }
 
@@ -342,17 +364,19 @@ static void test_keys(void **state)
 {
 	static const char *const keys[] = { "machine", "rates" };
 	struct assay_error err;
+	struct json_reader r = { "f", &err, ASSAY_OK };
 	cJSON *good = cJSON_CreateObject(), *bad = cJSON_CreateObject(), *number = cJSON_CreateNumber(1);
 
 	(void)state;
 	cJSON_AddNumberToObject(good, "rates", 1);
 	cJSON_AddNumberToObject(bad, "rates", 1);
 	cJSON_AddNumberToObject(bad, "mahcine", 1);
-	assert_int_equal(json_keys("f", good, "catalog", keys, 2, &err), ASSAY_OK);
-	assert_int_equal(json_keys("f", bad, "catalog", keys, 2, &err), ASSAY_E_FORMAT);
-	assert_string_equal(err.text, "f: unknown key 'mahcine' in catalog (did you mean 'machine'?)");
-	assert_int_equal(json_keys("f", number, "catalog", keys, 2, &err), ASSAY_E_FORMAT);
-	assert_string_equal(err.text, "f: catalog must be an object, not a number");
+	json_reader_keys(&r, good, "catalog", keys, 2);
+	assert_int_equal(r.st, ASSAY_OK);
+	json_reader_keys(&r, bad, "catalog", keys, 2);
+	expect_fault(&r, "f: unknown key 'mahcine' in catalog (did you mean 'machine'?)");
+	json_reader_keys(&r, number, "catalog", keys, 2);
+	expect_fault(&r, "f: catalog must be an object, not a number");
 	cJSON_Delete(good);
 	cJSON_Delete(bad);
 	cJSON_Delete(number);
