@@ -6,7 +6,7 @@
 #include "fingerprint/cmd.h"
 #include "fingerprint/compare/compare.h"
 #include "fingerprint/take/take.h"
-#include "fleet/agent/countable.h"
+#include "fleet/counters/countable.h"
 #include "fleet/cmd_fleet.h"
 #include "fleet/engine/reach.h"
 #include "fleet/inventory/nodeset.h"

@@ -6,7 +6,7 @@
 #include "base/document.h"
 #include "base/error.h"
 #include "fingerprint/battery/battery.h"
-#include "fleet/agent/counting_client.h"
+#include "fleet/counters/counting_client.h"
 #include "fleet/lab/store.h"
 
 #include <stdbool.h>

@@ -340,71 +340,17 @@ static void do_without(struct take_host *h, const char *why)
 		h->result->without_counters = mem_string(why);
 }
 
-/* The first line that a command has written to standard error says why. */
-static void do_without_failed(struct take_host *h, const struct helper_answer *answer, const char *what)
-{
-	char said[512], shown[TEXT_SHOWN_BYTES], *why;
-
-	spool_first_line(&answer->err, said, sizeof(said));
-	why = mem_format("%s: %s", what, answer->refusal ? answer->refusal : *said ? text_shown(said, shown) : "the host did not say why");
-	do_without(h, why);
-	free(why);
-}
-
-static bool deploy_counting(struct take_host *h, bool *deployed)
-{
-	struct helper_request request;
-	struct helper_answer answer;
-	bool going;
-
-	counting_request_deploy(&request, h->session->host);
-	going = session_run(h->session, &request, ANSWER_MS, &answer);
-	*deployed = going && !answer.refusal && answer.result.exit_status == 0;
-	if (going && !*deployed)
-		do_without_failed(h, &answer, "the counting program could not be deployed");
-	helper_request_release(&request);
-	helper_answer_release(&answer);
-	return going;
-}
-
-/* The answer to the question which events can be counted in which runs; the program is brought there when it is missing. *answered: there
- * is one. */
-static bool ask_plan(struct take_host *h, struct helper_answer *answer, bool *answered)
-{
-	struct helper_request request;
-	bool deployed = false, going;
-
-	counting_request_plan(&request, h->session->host, h->take->options->events);
-	going = session_run(h->session, &request, ANSWER_MS, answer);
-	*answered = going && !counting_is_missing(answer);
-	if (going && !*answered && deploy_counting(h, &deployed) && deployed) {
-		helper_answer_release(answer);
-		going = *answered = session_run(h->session, &request, ANSWER_MS, answer);
-	} else if (going && !*answered) {
-		going = h->result->without_counters != NULL; /* else the connection is lost */
-	}
-	helper_request_release(&request);
-	return going;
-}
-
 /* Asks for a plan and keeps it. *found: there is one. */
 static bool make_plan(struct take_host *h, bool *found)
 {
-	struct helper_answer answer;
 	struct assay_error err;
-	char *text = NULL;
-	size_t n = 0;
-	bool answered = false, going = ask_plan(h, &answer, &answered);
+	char *why;
+	bool going = counting_plan_ask(h->session, h->take->options->events, &h->plan, &why);
 
-	if (answered && (answer.refusal || answer.result.exit_status != 0))
-		do_without_failed(h, &answer, "the counting program does not run there");
-	else if (answered &&
-		 (spool_text(&answer.out, COUNTING_PLAN_BYTES_MAX, &text, &n, &err) || counting_plan_parse(text, n, &h->plan, &err)))
-		do_without(h, err.text);
-	else
-		*found = answered;
-	free(text);
-	helper_answer_release(&answer);
+	*found = going && !why;
+	if (why)
+		do_without(h, why);
+	free(why);
 	if (!*found)
 		return going;
 	fleet_lock(h->session);

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "fingerprint/battery/battery.h"
 #include "fingerprint/catalog/catalog.h"
-#include "fleet/agent/counting_client.h"
+#include "fleet/counters/counting_client.h"
 #include "fleet/engine/session.h"
 #include "fleet/lab/lab.h"
 

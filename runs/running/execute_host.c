@@ -342,52 +342,13 @@ static bool host_look_at_stacks(struct execute_host *h)
 
 /* ---- which runs the counters take ---- */
 
-static bool host_read_counters(struct execute_host *h, const struct helper_answer *answer)
-{
-	struct assay_error err;
-	char *text = NULL;
-	size_t n = 0;
-	bool ok = true;
-
-	if (!host_is_well(answer))
-		return host_complain(h, answer, "the counting program does not run there");
-	if (spool_text(&answer->out, COUNTING_PLAN_BYTES_MAX, &text, &n, &err) || counting_plan_parse(text, n, &h->packs, &err))
-		ok = session_fail(h->session, "%s", err.text);
-	free(text);
-	return ok;
-}
-
-static bool host_deploy_counting(struct execute_host *h)
-{
-	struct helper_request request;
-	struct helper_answer answer;
-	bool ok;
-
-	counting_request_deploy(&request, h->host);
-	ok = host_ask(h, &request, COMMAND_MS, &answer) &&
-	     (host_is_well(&answer) || host_complain(h, &answer, "the counting program could not be deployed"));
-	helper_answer_release(&answer);
-	return ok;
-}
-
 static bool host_ask_counters(struct execute_host *h)
 {
-	bool ok = true, missing = true;
+	char *why = NULL;
+	bool ok =
+	    !h->events.n || (counting_plan_ask(h->session, &h->events, &h->packs, &why) && (!why || session_fail(h->session, "%s", why)));
 
-	for (int i = 0; h->events.n && ok && missing && i < 2; i++) {
-		struct helper_request request;
-		struct helper_answer answer;
-
-		ok = i == 0 || host_deploy_counting(h);
-		if (!ok)
-			break;
-		counting_request_plan(&request, h->host, &h->events);
-		ok = host_ask(h, &request, COMMAND_MS, &answer);
-		missing = ok && counting_is_missing(&answer);
-		if (ok && (!missing || i == 1))
-			ok = host_read_counters(h, &answer);
-		helper_answer_release(&answer);
-	}
+	free(why);
 	return ok;
 }
 

@@ -3,7 +3,7 @@
 #define RUNS_RUNNING_EXECUTE_HOST_H
 
 #include "fingerprint/catalog/catalog.h"
-#include "fleet/agent/counting_client.h"
+#include "fleet/counters/counting_client.h"
 #include "fleet/engine/session.h"
 #include "runs/running/execute.h"
 

@@ -4,7 +4,7 @@
 #define RUNS_RUNNING_INSTRUMENT_H
 
 #include "base/error.h"
-#include "fleet/agent/countable.h"
+#include "fleet/counters/countable.h"
 #include "fleet/agent/facts.h"
 #include "runs/running/artefact.h"
 #include "runs/running/manifest.h"

@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/agent/counting_client.h"
+#include "fleet/counters/counting_client.h"
 
 #define BUDGET .03
 

@@ -2,7 +2,7 @@
  * events, which every machine has. Where there are hardware counters, instructions are counted, too. */
 #include "tests/scratch.h"
 #include "tests/fleet/helper_session.h"
-#include "fleet/agent/countable.h"
+#include "fleet/counters/countable.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * every event once, or a reason; messages are one line. */
 #include "base/buf.h"
 #include "base/mem.h"
-#include "fleet/agent/counting_client.h"
+#include "fleet/counters/counting_client.h"
 
 #include <stdint.h>
 

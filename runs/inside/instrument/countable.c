@@ -26,7 +26,7 @@
 #define MOVES_FROM 3.0 /* times as many in the bad program */
 #define GOOD_LEAST 50  /* counts that the good program is granted: small numbers prove nothing */
 
-extern const char counting_program_bytes[], counting_program_bytes_end[]; /* fleet/agent/counting_client.c has them */
+extern const char counting_program_bytes[], counting_program_bytes_end[]; /* fleet/counters/counting_client.c has them */
 
 /* A file in memory with these bytes; -1 on failure. */
 static int file_of_bytes(const char *name, const char *bytes, size_t n)

@@ -3,7 +3,7 @@
 #define RUNS_INSTRUMENT_COUNTABLE_H
 
 #include "base/error.h"
-#include "fleet/agent/countable.h"
+#include "fleet/counters/countable.h"
 
 #include <stdbool.h>
 #include <stddef.h>

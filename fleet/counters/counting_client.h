@@ -26,14 +26,9 @@ bool counting_is_name(const char *text, size_t n); /* of n bytes; it may exist o
 enum assay_status counting_events_parse(const char *text, struct counting_events *out, struct assay_error *err);
 void counting_events_release(struct counting_events *events); /* accepts zeroed */
 
-/* Requests; helper_request_release() them. */
-void counting_request_plan(struct helper_request *out, const struct host *host, const struct counting_events *events);
-void counting_request_deploy(struct helper_request *out, const struct host *host);
 /* The first words of a command that is to be counted; the command follows them, as arguments of the same request. report: path on the
  * host. family: COUNTING_HARDWARE, COUNTING_SOFTWARE. *words[*n]: free() it; what it points to is borrowed. */
 void counting_words(const char *report, const char *family, const struct counting_events *events, const char ***words, size_t *n);
-/* Is the program not there, or damaged (deploy it), by the answer to counting_request_plan()? */
-bool counting_is_missing(const struct helper_answer *answer);
 
 /* One run of a plan. */
 struct counting_run {
@@ -52,6 +47,11 @@ struct counting_plan {
 	char *none; /* why there are no hardware counters at all; NULL: there are, or none was asked for */
 };
 
+/* The runs in which the events can be counted on the host; the program is brought there first where it is missing or damaged. False: the
+ * host has ended. *why (free() it): why there is no plan; NULL: there is one. *plan is overwritten; counting_plan_release() it. */
+struct session;
+bool counting_plan_ask(struct session *session, const struct counting_events *events, struct counting_plan *plan, char **why);
+
 /* What a host says: bytes of another machine. *out is overwritten; counting_plan_release() it. */
 enum assay_status counting_plan_parse(const char *text, size_t n, struct counting_plan *out, struct assay_error *err);
 void counting_plan_release(struct counting_plan *plan); /* accepts zeroed */
@@ -59,5 +59,11 @@ void counting_plan_release(struct counting_plan *plan); /* accepts zeroed */
 /* A report on these events: values[events->n], or *failed (free() it): why nothing was counted. */
 enum assay_status counting_report_parse(const char *text, size_t n, const struct counting_events *events, int64_t *values, char **failed,
 					struct assay_error *err);
+
+/* ---- for tests: what counting_plan_ask() is made of ---- */
+
+void counting_request_plan(struct helper_request *out, const struct host *host, const struct counting_events *events);
+void counting_request_deploy(struct helper_request *out, const struct host *host);
+bool counting_is_missing(const struct helper_answer *answer); /* or damaged, by the answer to the first */
 
 #endif

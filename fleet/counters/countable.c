@@ -1,4 +1,4 @@
-#include "fleet/agent/countable.h"
+#include "fleet/counters/countable.h"
 
 #include "base/mem.h"
 

@@ -1,10 +1,11 @@
-#include "fleet/agent/counting_client.h"
+#include "fleet/counters/counting_client.h"
 
 #include "base/embed.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/agent/helper_client.h"
 #include "fleet/agent/program.h"
+#include "fleet/engine/session.h"
 #include "fleet/helper/whole.h"
 
 #include <pthread.h>
@@ -17,6 +18,7 @@ static const struct program counting = { "counting", counting_program_bytes, cou
 #define SCRIPT_BYTES_MAX  2048
 #define PLAN_TIMEOUT_MS	  (60 * 1000)
 #define DEPLOY_TIMEOUT_MS (120 * 1000)
+#define ANSWER_MS	  (180 * 1000) /* the host ends both earlier */
 
 /* ---- events ---- */
 
@@ -139,14 +141,6 @@ void counting_words(const char *report, const char *family, const struct countin
 	list[count++] = "--";
 	*words = list;
 	*n = count;
-}
-
-bool counting_is_missing(const struct helper_answer *answer)
-{
-	const struct helper_result *said = &answer->result;
-
-	return !answer->refusal &&
-	       (said->exit_status == 127 || said->exit_status == 126 || said->exit_status == WHOLE_DAMAGED || said->signal > 0);
 }
 
 /* ---- answers: bytes of a host, which may send anything ---- */
@@ -346,4 +340,73 @@ enum assay_status counting_report_parse(const char *text, size_t n, const struct
 	free(lines);
 	*failed = why;
 	return st;
+}
+
+/* ---- asking a host ---- */
+
+bool counting_is_missing(const struct helper_answer *answer)
+{
+	const struct helper_result *said = &answer->result;
+
+	return !answer->refusal &&
+	       (said->exit_status == 127 || said->exit_status == 126 || said->exit_status == WHOLE_DAMAGED || said->signal > 0);
+}
+
+/* The request is released. NULL: it went well, or the host has ended (*going). */
+static char *ask_host(struct session *session, struct helper_request *request, const char *what, bool *going, struct helper_answer *answer)
+{
+	char said[512], shown[TEXT_SHOWN_BYTES];
+
+	*going = session_run(session, request, ANSWER_MS, answer);
+	helper_request_release(request);
+	if (!*going || (!answer->refusal && answer->result.exit_status == 0))
+		return NULL;
+	spool_first_line(&answer->err, said, sizeof(said));
+	return mem_format("%s: %s", what, answer->refusal ? answer->refusal : *said ? text_shown(said, shown) : "the host did not say why");
+}
+
+static char *ask_plan(struct session *session, const struct counting_events *events, bool *going, struct helper_answer *answer)
+{
+	struct helper_request request;
+
+	counting_request_plan(&request, session->host, events);
+	return ask_host(session, &request, "the counting program does not run there", going, answer);
+}
+
+static char *deploy_program(struct session *session, bool *going)
+{
+	struct helper_request request;
+	struct helper_answer answer;
+	char *why;
+
+	counting_request_deploy(&request, session->host);
+	why = ask_host(session, &request, "the counting program could not be deployed", going, &answer);
+	helper_answer_release(&answer);
+	return why;
+}
+
+bool counting_plan_ask(struct session *session, const struct counting_events *events, struct counting_plan *plan, char **why)
+{
+	struct helper_answer answer;
+	struct assay_error err;
+	char *text = NULL;
+	size_t n = 0;
+	bool going;
+
+	*plan = (struct counting_plan){ .n = 0 };
+	*why = ask_plan(session, events, &going, &answer);
+	if (going && counting_is_missing(&answer)) {
+		free(*why);
+		*why = deploy_program(session, &going);
+		if (going && !*why) {
+			helper_answer_release(&answer);
+			*why = ask_plan(session, events, &going, &answer);
+		}
+	}
+	if (going && !*why &&
+	    (spool_text(&answer.out, COUNTING_PLAN_BYTES_MAX, &text, &n, &err) || counting_plan_parse(text, n, plan, &err)))
+		*why = mem_string(err.text);
+	free(text);
+	helper_answer_release(&answer);
+	return going;
 }

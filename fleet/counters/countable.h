@@ -3,7 +3,7 @@
 #define FLEET_COUNTABLE_H
 
 #include "base/rows.h"
-#include "fleet/agent/counting_client.h"
+#include "fleet/counters/counting_client.h"
 
 #include <stdbool.h>
 #include <stddef.h>
