@@ -16,6 +16,7 @@
 #define ROUNDS_LEAST 2
 #define ROUNDS_MOST  30
 #define DOSE_LARGE   SHAPE_LEVEL_MAX
+#define BASE_EACH    3	 /* runs with a dose come after one without, for its error is in all counts */
 #define PAIR_SHARE   .7	 /* of how a pair of runs that measures a dose varies: so much do longer runs vary, at least */
 #define DEARER_MOST  1.0 /* of the command's own time: so much may a large dose add */
 #define LESS_WORK    .05 /* less than that may be chance */
@@ -306,7 +307,7 @@ static enum assay_status run_round(struct measuring *m, size_t round, struct ass
 	for (size_t i = 0; !st && i < SHAPES; i++) {
 		unsigned shape = (unsigned)((i + 4 * round) % SHAPES);
 
-		if (i % ((SHAPES + 1) / 2) == 0)
+		if (i % BASE_EACH == 0)
 			st = run_once(m, SHAPES, false, err);
 		MEAN_OF(m->out, SHAPES, cpu_s, base);
 		if (!st)

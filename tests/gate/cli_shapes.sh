@@ -9,6 +9,33 @@ between() {
 	awk -v low="$1" -v high="$2" -v value="$3" 'BEGIN { exit !(value + 0 >= low && value + 0 <= high) }' || fail "$4: $3 is not from $1 to $2"
 }
 
+what='what works here, and by how much'
+run shapes list --here --format json
+expect_status 0
+expect_json_parses
+expect_json '.shapes[0].name' calls-data
+if [ "$(json '.shapes[0].works')" = true ]; then
+	between 200 20000 "$(json '.shapes[0].dose_ns')" 'the dose'
+else
+	cases=$((cases + 1))
+	[ "$(json '.shapes[0].refused')" != null ] || fail 'it does not work, and no reason is given'
+fi
+run shapes list --here -w node01
+refused 2 'this machine'
+
+what='on a host of a laboratory, by way of the helper'
+mkdir "$tmp/lab"
+cat >"$tmp/lab/lab.yaml" <<'END'
+hosts:
+  - name: here
+    transport: local
+END
+run -C "$tmp/lab" shapes list -w here --format json
+expect_status 0
+expect_json '.shapes[0].host' here
+expect_json '.shapes[9].refused' 'nothing is preloaded on hosts: only with --here'
+[ "$(json '.shapes[0].works')" != true ] || between 200 20000 "$(json '.shapes[0].dose_ns')" 'the dose there'
+
 what='calls are counted by class'
 run profile --here --shapes --budget 0.2 --format json -- dd if=/dev/zero of=/dev/null bs=16 count=200000
 expect_status 0
