@@ -209,13 +209,6 @@ static enum assay_status shapes_list_check(void *input, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-static void shapes_list_release(void *input)
-{
-	struct arguments *arguments = input;
-
-	cmd_fleet_release(&arguments->options.choice);
-}
-
 static const struct cli_option options[] = {
 	CLI_FLAG("here", struct arguments, here, "This machine, without a laboratory"),
 	CMD_FLEET_JOB_OPTIONS(struct arguments, options),
@@ -237,6 +230,5 @@ const struct command shapes_list_command = {
 	.lab = CLI_LAB_LATER,
 	.flags = CLI_PROGRESS,
 	.check = shapes_list_check,
-	.release = shapes_list_release,
 	.run = shapes_list_run,
 };
