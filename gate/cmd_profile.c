@@ -6,6 +6,7 @@
 #include "gate/here/here.h"
 #include "gate/profile/profile.h"
 #include "gate/profile/stored.h"
+#include "gate/profile/views.h"
 #include "gate/published/paper_profile.h"
 
 #include <math.h>
@@ -592,9 +593,11 @@ static enum assay_status profile_time(struct lab *lab, const struct cmd_evidence
 		return st;
 	dataset_sparse_of(&e->evidence, runs, &dataset);
 	profile_rows_of(&e->evidence, runs, &dataset, &rows);
-	if (rows.rates.rows == 0)
+	if (rows.rates.rows > 0)
+		st = views_load(&lab->store, time, &dataset, &rows, err);
+	else
 		st = profile_no_rows(runs, &dataset, "results above 0 on machines with a fingerprint", 0, err);
-	if (st && time->levels.runs) {
+	if (rows.rates.rows == 0 && time->levels.runs) {
 		measured_answer(time, runs, err->text, d);
 		st = ASSAY_OK;
 	} else if (!st) {

@@ -3,13 +3,17 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "gate/profile/views.h"
 #include "model/parallel.h"
 
 #include <math.h>
 #include <stdarg.h>
 
-#define NOISE_FLOOR .01 /* relative: what repetitions on one day do not show */
-#define NAMED	    2	/* members in the name of a group */
+#define NOISE_FLOOR  .01    /* relative: what repetitions on one day do not show */
+#define NAMED	     2	    /* members in the name of a group */
+#define MEDIAN_ERROR 1.8582 /* standard error of a median, of normal values, in their median absolute deviation / sqrt(n) */
+#define STILL_NOISE  .02    /* relative: what one machine's rates differ by from day to day */
+#define STILL	     1.7    /* times its noise: how far types may lie apart by chance (.999 of twelve) */
 
 /* Thresholds of trust, derived from recorded machines: docs/evidence/statistics.md. */
 #define TYPES_TRUSTED	    9  /* hardware types */
@@ -49,6 +53,33 @@ static double rows_noise(const struct run_set *runs, const struct dataset *d)
 	free(logs);
 	free(noise);
 	return typical;
+}
+
+/* Typical relative standard error of a stressor's median over the passes of a fingerprint: the median over the rows. */
+static double *rows_wobble(const struct evidence *evidence, const struct run_set *runs, const struct dataset *d)
+{
+	const struct fingerprint_set *set = &evidence->fingerprints;
+	double *wobble = mem_new(d->X.cols, sizeof(*wobble)), *errors = mem_new(d->X.rows, sizeof(*errors));
+
+	for (size_t j = 0, k = 0; j < d->X.cols; j++) {
+		size_t n = 0;
+
+		while (strcmp(set->stressors[k], d->features[j]) != 0) /* both are in name order */
+			k++;
+		for (size_t i = 0; i < d->X.rows; i++) {
+			const struct run *run = &runs->items[d->run[i]];
+			const struct fingerprint *f = run->pass == 0 ? fingerprint_find(set, run->fingerprint) : NULL;
+			struct fingerprint_summary s = { 0 };
+
+			if (f)
+				s = fingerprint_summarise(set, f, k);
+			if (s.measured > 1)
+				errors[n++] = MEDIAN_ERROR * s.mad / s.median / sqrt((double)s.measured);
+		}
+		wobble[j] = n ? stats_median(errors, n) : 0.0;
+	}
+	free(errors);
+	return wobble;
 }
 
 /* Whether a row lacks a stressor that others of its type have: a pass that went wrong. What a whole type lacks is not a reason to leave its
@@ -100,6 +131,7 @@ void profile_rows_of(const struct evidence *evidence, const struct run_set *runs
 	for (size_t i = 0; i < r.rates.rows; i++)
 		r.type[i] = index[r.type[i]];
 	r.noise = rows_noise(runs, d);
+	r.wobble = rows_wobble(evidence, runs, d);
 	free(index);
 	*out = r;
 }
@@ -111,6 +143,7 @@ void profile_rows_release(struct profile_rows *r)
 	free(r->cost);
 	free(r->type);
 	free(r->made_of);
+	free(r->wobble);
 	free(r->type_names);
 	*r = (struct profile_rows){ 0 };
 }
@@ -416,12 +449,61 @@ static void profile_fit(struct profile *p, const struct profile_options *options
 	profile_group(p);
 }
 
+/* Whether the means of the logs of a column over the types lie no further apart than its noise. */
+static bool column_is_still(const struct profile_rows *rows, size_t column)
+{
+	double *mean = mem_new(rows->types, sizeof(*mean)), *n = mem_new(rows->types, sizeof(*n)), spread;
+
+	for (size_t i = 0; i < rows->rates.rows; i++) {
+		mean[rows->type[i]] += log(mat_get(&rows->rates, i, column));
+		n[rows->type[i]] += 1.0;
+	}
+	for (size_t t = 0; t < rows->types; t++)
+		mean[t] /= n[t];
+	spread = stats_round(stats_sd(mean, rows->types));
+	free(mean);
+	free(n);
+	return spread < STILL * fmax(STILL_NOISE, rows->wobble[column]);
+}
+
+/* What the models see: without the columns that are still, and those that the application's signature excludes; why [rates.cols] says so.
+ */
+static struct mat rates_seen(const struct profile_rows *rows, enum feature_state *why)
+{
+	struct mat m = mat_new(rows->rates.rows, rows->rates.cols);
+
+	memcpy(m.at, rows->rates.at, m.rows * m.cols * sizeof(double));
+	for (size_t j = 0; j < m.cols; j++) {
+		if (rows->wobble && rows->wobble[j] > 0.0 && column_is_still(rows, j))
+			why[j] = FEATURE_STILL;
+		else if (views_exclude(rows, j))
+			why[j] = FEATURE_EXCLUDED;
+		for (size_t i = 0; why[j] && i < m.rows; i++)
+			mat_set(&m, i, j, (double)NAN);
+	}
+	return m;
+}
+
+static void profile_data(struct profile *p)
+{
+	const struct profile_rows *rows = p->rows;
+	enum feature_state *why = mem_new(rows->rates.cols, sizeof(*why));
+	struct mat seen = rates_seen(rows, why);
+
+	blend_data_of(&seen, rows->cost, rows->type, rows->types, &p->data);
+	for (size_t j = 0; j < seen.cols; j++)
+		p->data.features.state[j] = why[j] ? why[j] : p->data.features.state[j];
+	views_join(rows, &p->data);
+	mat_release(&seen);
+	free(why);
+}
+
 void profile_of(const struct profile_rows *rows, const struct profile_options *options, struct profile *out)
 {
 	struct profile p = { .rows = rows, .importance = mem_new(rows->rates.cols, sizeof(double)) };
 
 	if (rows->types > 0)
-		blend_data_of(&rows->rates, rows->cost, rows->type, rows->types, &p.data);
+		profile_data(&p);
 	p.fitted = rows->types >= PROFILE_TYPES_MIN && p.data.features.n > 0;
 	if (p.fitted)
 		profile_fit(&p, options);

@@ -26,6 +26,8 @@ struct profile_rows {
 	size_t untyped;		 /* runs whose hardware type is not known, which are left out */
 	size_t incomplete;	 /* runs whose fingerprint lacks what others of their type have, which are left out */
 	struct made_of *made_of; /* [rates.cols] where fingerprints say where the time of stressors goes; NULL: by the table */
+	struct made_of own;	 /* where the processor's time of the application went; without a kind: not known */
+	double *wobble;		 /* [rates.cols] relative noise of a rate; NULL: not known */
 	double noise;		 /* typical relative standard deviation of repetitions on one machine; 0 when unknown */
 };
 

@@ -48,6 +48,14 @@ static const char *class_of_call(const char *name)
 	return "other work";
 }
 
+const char *sampled_kernel_class(const char *name)
+{
+	for (size_t i = 0; i < sizeof(kernel_classes) / sizeof(kernel_classes[0]); i++)
+		if (strcmp(kernel_classes[i].class, name) == 0)
+			return kernel_classes[i].class;
+	return "other work";
+}
+
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -45,6 +45,9 @@ struct sampled {
  * run, files of this machine say what is at a place in them. ASSAY_E_FORMAT: they are none. */
 enum assay_status sampled_add(struct sampled *sampled, const char *text, const char *program, struct code *code, struct assay_error *err);
 
+/* The name of a class of the kernel's work, as the table has it: it lasts. What is none of them is "other work". */
+const char *sampled_kernel_class(const char *name);
+
 /* So many of the program's samples, of all its classes and functions alike, met the way back from page faults: they become those. */
 void sampled_back(struct sampled *sampled, double samples);
 

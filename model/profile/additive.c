@@ -81,8 +81,22 @@ void additive_sums_of(const struct features *f, const double *cost, const size_t
 	*out = s;
 }
 
+void additive_sums_see(struct additive_sums *s, const struct mat *differs)
+{
+	ASSAY_BUG_IF(differs->rows + 1 != s->cols || s->views.rows > 0);
+	s->views = mat_new(s->cols, s->cols);
+	for (size_t a = 0; a + 1 < s->cols; a++)
+		for (size_t b = 0; b + 1 < s->cols; b++)
+			for (size_t c = 0; c < differs->cols; c++)
+				s->views.at[a * s->cols + b] += mat_get(differs, a, c) * mat_get(differs, b, c);
+	for (size_t t = 0; t < s->types; t++) /* what is squared is, in each class, the sum of w_k r_k differs_k */
+		for (size_t i = 0; i < s->cols * s->cols; i++)
+			s->G[t].at[i] *= 1.0 + s->views.at[i];
+}
+
 void additive_sums_release(struct additive_sums *s)
 {
+	mat_release(&s->views);
 	for (size_t t = 0; t < s->types; t++)
 		mat_release(&s->G[t]);
 	free(s->G);
@@ -142,6 +156,18 @@ static bool model_solve(const struct mat *G, const double *h, const size_t *col,
 	return true;
 }
 
+/* What the shares of the model's columns leave unexplained of where the time went. */
+static double model_view_missed(const struct additive_sums *s, size_t t, const struct additive_model *m, const double *w)
+{
+	double squares = 0.0;
+
+	for (size_t i = 0; i < m->size; i++)
+		for (size_t j = 0; j < m->size; j++)
+			squares += w[i] * mat_get(&s->h, t, m->col[i]) * w[j] * mat_get(&s->h, t, m->col[j]) *
+				   mat_get(&s->views, m->col[i], m->col[j]);
+	return sqrt(fmax(squares, 0.0));
+}
+
 /* |log| of the ratio of predicted and measured time, the mean ratio of the rows of a type. */
 static double model_error_on(const struct additive_sums *s, size_t t, const struct additive_model *m, const double *w)
 {
@@ -149,6 +175,8 @@ static double model_error_on(const struct additive_sums *s, size_t t, const stru
 
 	for (size_t i = 0; i < m->size; i++)
 		ratio += w[i] * s->h.at[t * s->cols + m->col[i]];
+	if (s->views.rows > 0)
+		return fmin(hypot(log(ratio), model_view_missed(s, t, m, w)), CLIP);
 	return fmin(fabs(log(ratio)), CLIP);
 }
 

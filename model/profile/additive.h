@@ -22,10 +22,17 @@ struct additive_sums {
 	struct mat h;		    /* [types x cols] mean of r */
 	size_t *group;		    /* [cols] */
 	double y_scale;		    /* geometric mean of the cost over types */
+	struct mat views;	    /* of additive_sums_see(); no rows without */
 };
 
 /* cost [rows] > 0, lower is better; type as given to features_of. */
 void additive_sums_of(const struct features *features, const double *cost, const size_t *type, struct additive_sums *out);
+
+/* A second view of the same weights: where the time went. differs [cols - 1 x classes]: the part of a column's time that is of a class,
+ * less that of the application's own time; 0 where that is not known. Of a type's time, the columns' shares s leave sum of s_k differs_k
+ * unexplained in each class: its square is added to that of the relative error of the cost, and to the error on types left out. The
+ * constant's time is of the application's own classes. */
+void additive_sums_see(struct additive_sums *sums, const struct mat *differs);
 void additive_sums_release(struct additive_sums *sums); /* accepts zeroed */
 
 struct additive_options {

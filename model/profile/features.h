@@ -8,11 +8,14 @@
 
 #define FEATURES_CUT .1 /* 1 - |Spearman|, averaged (linkage.h): columns nearer than this are one group */
 
-/* Why a column is not used; the order is that of the tests. */
+/* Why a column is not used; the order is that of the tests. The last two are said by the caller, who takes such columns out of the rates.
+ */
 #define FEATURE_ROWS(X)                                                                                                                    \
 	X(FEATURE_USED, "used", "")                                                                                                        \
 	X(FEATURE_MISSING, "missing", "not measured on every machine that ran the application")                                            \
-	X(FEATURE_CONSTANT, "constant", "the same on all hardware types")
+	X(FEATURE_CONSTANT, "constant", "the same on all hardware types")                                                                  \
+	X(FEATURE_STILL, "still", "differs between hardware types by no more than by its own noise")                                       \
+	X(FEATURE_EXCLUDED, "excluded", "spends its time where the application was seen to spend none")
 
 enum feature_state { FEATURE_ROWS(ROWS_ENUM) FEATURE_STATES };
 

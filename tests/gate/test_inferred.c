@@ -117,10 +117,100 @@ static void test_never_vm_splice(void **state)
 	assert_true(traps >= 5); /* the trap is there */
 }
 
+/* ---- both views ---- */
+
+static const struct profile_group *group_of(const struct profile *p, const char *name)
+{
+	for (size_t g = 0; g < p->n_groups; g++)
+		for (size_t i = 0; i < p->groups[g].n; i++)
+			if (strcmp(p->rows->features[p->groups[g].members[i]], name) == 0)
+				return &p->groups[g];
+	return NULL;
+}
+
+static enum feature_state state_of(const struct profile *p, const char *name)
+{
+	for (size_t j = 0; j < p->data.features.p; j++)
+		if (strcmp(p->rows->features[j], name) == 0)
+			return p->data.features.state[j];
+	return FEATURE_MISSING;
+}
+
+/* Where the time of `three` went, as samples say: two thirds of it computing, the rest reading files. */
+static const struct made_of seen = { .kind = "", .computing = .66, .kernel = { { "file data", .34 } }, .n = 1 };
+
+/* What vm-splice does is mostly the kernel's: where the time went says that it is not all of it. */
+static void test_signature_decides(void **state)
+{
+	size_t better = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		struct profile_rows r = knobbed_rows(three, seed);
+		struct profile alone, both;
+
+		profile_of(&r, &options, &alone);
+		r.own = seen;
+		profile_of(&r, &options, &both);
+		assert_true(group_of(&both, "vm-splice")->share < .7 * group_of(&alone, "vm-splice")->share);
+		assert_true(group_of(&both, "vm-splice")->share < .4);
+		assert_int_equal(inferred_lead(&both.inferred, 0)->of, LEVEL_COMPUTE);
+		assert_true(inferred_lead(&both.inferred, 0)->share.first > .9);
+		assert_true(!alone.inferred.trusted[0] || alone.inferred.items[0].of == LEVEL_COMPUTE);
+		better += both.inferred.trusted[0] && !alone.inferred.trusted[0];
+		profile_release(&alone);
+		profile_release(&both);
+		profile_rows_release(&r);
+	}
+	assert_true(better >= 2); /* the level of the time can be trusted only with both */
+}
+
+/* A program that never reads or maps: what does little else is out, whatever the cost says; and what the cost excludes stays out. */
+static void test_neither_view_alone(void **state)
+{
+	static const struct made_of computes = { .kind = "", .computing = .99, .kernel = { { "page faults", .01 } }, .n = 1 };
+	struct profile_rows r = knobbed_rows(three, 2);
+	struct profile p;
+
+	(void)state;
+	r.own = computes;
+	profile_of(&r, &options, &p);
+	assert_int_equal(state_of(&p, "vm-splice"), FEATURE_EXCLUDED);
+	assert_int_equal(state_of(&p, "mmap"), FEATURE_EXCLUDED);
+	assert_int_equal(state_of(&p, "str"), FEATURE_USED);
+	assert_null(group_of(&p, "vm-splice"));
+	assert_true(group_of(&p, "qsort")->share < .1); /* sorts, as well it may; the cost does not follow it */
+	profile_release(&p);
+	profile_rows_release(&r);
+}
+
+/* What moves by its noise alone is grouped with nothing and explains nothing. */
+static void test_still(void **state)
+{
+	struct profile_rows r = knobbed_rows(five, 3);
+	struct profile p;
+
+	(void)state;
+	r.wobble = mem_new(STRESSORS, sizeof(*r.wobble));
+	for (size_t j = 0; j < STRESSORS; j++)
+		r.wobble[j] = .01;
+	profile_of(&r, &options, &p);
+	assert_int_equal(state_of(&p, "cpu"), FEATURE_STILL);
+	assert_int_equal(state_of(&p, "vecmath"), FEATURE_STILL);
+	assert_int_equal(state_of(&p, "tsearch"), FEATURE_USED);
+	assert_null(group_of(&p, "cpu"));
+	assert_int_equal(p.data.features.n, STRESSORS - 4);
+	profile_release(&p);
+	profile_rows_release(&r);
+}
+
 int suite_inferred(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_never_vm_splice),
+		cmocka_unit_test(test_signature_decides),
+		cmocka_unit_test(test_neither_view_alone),
+		cmocka_unit_test(test_still),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
