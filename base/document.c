@@ -10,7 +10,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define BAR_CELLS 24
+#define BAR_CELLS 12 /* with a number and an interval, a line has 80 columns */
+#define BAR_PARTS 8  /* of a cell, where there are such characters */
 
 void document_init(struct document *d)
 {
@@ -333,8 +334,12 @@ static char *bar_of(double part, bool utf8)
 {
 	struct buf bar = BUF_INIT;
 
-	for (int i = 0; i < (int)(part * BAR_CELLS + .5); i++)
+	static const char *const parts[BAR_PARTS] = { "", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589" };
+	int n = (int)(part * BAR_CELLS * (utf8 ? BAR_PARTS : 1) + .5);
+
+	for (int i = 0; i < (utf8 ? n / BAR_PARTS : n); i++)
 		buf_text(&bar, utf8 ? "\u2588" : "#");
+	buf_text(&bar, utf8 ? parts[n % BAR_PARTS] : "");
 	return buf_take(&bar);
 }
 

@@ -11,7 +11,7 @@ struct arguments {
 	struct cli_list words; /* two selectors, or two commands with "--" in between */
 	int64_t top;
 	double budget_s;
-	bool machines, here;
+	bool machines, here, any_status;
 };
 
 static enum assay_status compare_stored(struct lab *lab, const struct arguments *a, struct document *d, struct assay_error *err)
@@ -43,7 +43,8 @@ static enum assay_status compare_run(struct lab *none, void *arguments, struct d
 
 	(void)none;
 	if (a->here)
-		return here_compare((const char *const *)a->words.items, a->words.n, a->budget_s, !cli_quiet(), d, err);
+		return here_compare((const char *const *)a->words.items, a->words.n,
+				    &(struct here_how){ a->budget_s, !cli_quiet(), a->any_status }, d, err);
 	st = lab_open(cli_directory(), STORE_READ, &lab, err);
 	if (!st)
 		st = compare_stored(&lab, a, d, err);
@@ -69,6 +70,7 @@ static const struct cli_option options[] = {
 	CLI_FLAG("here", struct arguments, here,
 		 "Run the two commands that follow --, with another -- between them, in turn on this machine; without a laboratory"),
 	HERE_BUDGET(struct arguments, budget_s),
+	HERE_ANY_STATUS(struct arguments, any_status),
 	CLI_END,
 };
 static const struct arguments defaults = { .top = 8, .budget_s = HERE_BUDGET_S };

@@ -18,7 +18,7 @@ struct arguments {
 	int64_t top, resamples, seed;
 	double budget_s;
 	int model;
-	bool members, by_type, here, shapes;
+	bool members, by_type, here, shapes, any_status;
 };
 
 /* ---- the first line, and how far it can be trusted ---- */
@@ -646,7 +646,8 @@ static enum assay_status profile_run(struct lab *lab, void *arguments, struct do
 	const struct arguments *a = arguments;
 
 	(void)lab;
-	return a->here ? here_profile((const char *const *)a->words.items, a->words.n, a->budget_s, a->shapes, !cli_quiet(), d, err)
+	return a->here ? here_profile((const char *const *)a->words.items, a->words.n,
+				      &(struct here_how){ a->budget_s, !cli_quiet(), a->any_status }, a->shapes, d, err)
 		       : profile_stored(a, d, err);
 }
 
@@ -673,6 +674,7 @@ static const struct cli_option options[] = {
 	CMD_SEED(struct arguments, seed),
 	CLI_FLAG("here", struct arguments, here, "Run the command that follows -- on this machine and measure it; without a laboratory"),
 	HERE_BUDGET(struct arguments, budget_s),
+	HERE_ANY_STATUS(struct arguments, any_status),
 	CLI_FLAG("shapes", struct arguments, shapes,
 		 "With --here: also run it with one thing dearer at a time, as long again or longer, and count how often it does that"),
 	CLI_END,

@@ -50,6 +50,8 @@ static void local_run(struct session *session, void *context)
 	local_request_run(command, session->host, &request);
 	if (command->directory)
 		helper_request_text(&request, HELPER_DIRECTORY, command->directory);
+	if (command->kept_bytes)
+		helper_request_limit(&request, "kept", command->kept_bytes);
 	if (command->sample)
 		helper_request_text(&request, HELPER_SAMPLE, "places");
 	for (size_t i = 0; i < command->n_shaped; i++)

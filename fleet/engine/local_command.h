@@ -20,6 +20,7 @@ struct local_command {
 	const char *directory;	     /* NULL: ours */
 	const char *lock;	     /* a file that is locked until all of it is gone; NULL: none */
 	bool sample;		     /* where its time goes (fleet/helper/sampler.h) */
+	uint64_t kept_bytes;	     /* of each stream: what is more is dropped; 0: LOCAL_OUTPUT_BYTES_MAX */
 	const struct shaped *shaped; /* [n_shaped]: with these things dearer (fleet/shape/shape.h) */
 	size_t n_shaped;
 	char *preload; /* "LD_PRELOAD=...", or NULL */

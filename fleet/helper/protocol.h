@@ -36,7 +36,8 @@
 #define HELPER_DETACH	 'k'
 #define HELPER_LOCK_WAIT 'w' /* run: milliseconds to wait for the lock; then HELPER_REFUSED with HELPER_CODE_BUSY */
 #define HELPER_LIMIT	 'r' /* run: "as=BYTES", "fsize=BYTES", "nofile=N", "nproc=N", "core=BYTES", "cpu=SECONDS", repeated */
-/* ... "output=BYTES": so many of each stream are sent; when the command writes more, it ends as at HELPER_TIMEOUT: `flooded`. */
+/* ... "output=BYTES": so many of each stream are sent; when the command writes more, it ends as at HELPER_TIMEOUT: `flooded`;
+ * "kept=BYTES": so many are sent, and the rest is dropped. */
 /* run: in a control group of its own, for a certain end; "" or a limit of all of it together: "memory=BYTES", "pids=N"; repeated. Where
  * there can be none the command runs without: see `cgroup_version` of the result. */
 #define HELPER_CGROUP 'c'

@@ -316,12 +316,17 @@ static bool parse_limit(struct request *request, const struct frame *frame)
 		{ "as=", RLIMIT_AS },	    { "fsize=", RLIMIT_FSIZE }, { "nofile=", RLIMIT_NOFILE },
 		{ "nproc=", RLIMIT_NPROC }, { "core=", RLIMIT_CORE },	{ "cpu=", RLIMIT_CPU },
 	};
-	static const char output[] = "output=";
-	const size_t n_output = sizeof(output) - 1;
+	static const char *const output[] = { "output=", "kept=" };
 
-	if (frame->size > n_output && memcmp(frame->bytes, output, n_output) == 0 &&
-	    whole_number(frame->bytes + n_output, frame->size - n_output, 10, INT64_MAX, &request->output_max))
-		return true;
+	for (int kept = 0; kept < 2; kept++) {
+		size_t n = strlen(output[kept]);
+
+		if (frame->size > n && memcmp(frame->bytes, output[kept], n) == 0 &&
+		    whole_number(frame->bytes + n, frame->size - n, 10, INT64_MAX, &request->output_max)) {
+			request->output_dropped = kept;
+			return true;
+		}
+	}
 	for (size_t i = 0; i < REQUEST_LIMITS; i++) {
 		size_t n = strlen(rows[i].name), j = 0;
 		uint64_t value;

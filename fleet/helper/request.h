@@ -72,6 +72,7 @@ struct request {
 	struct request_limit limits[REQUEST_LIMITS];
 	size_t n_limits;
 	uint64_t output_max; /* bytes of each stream */
+	bool output_dropped; /* what is more, instead of ending the command */
 	bool sample, sample_places;
 	uint64_t sample_ns; /* 0: not said */
 	struct request_group group;

@@ -570,7 +570,7 @@ static void run_send(struct run *run, int which, size_t n)
 	if (left > 0)
 		frames_commit(run->task->out, which == 0 ? HELPER_STDOUT : HELPER_STDERR, n < left ? n : (size_t)left);
 	run->sent[which] += n < left ? n : left;
-	if (n <= left)
+	if (n <= left || run->task->request->output_dropped)
 		return;
 	run->flooded = run->flooded ? run->flooded : which + 1;
 	close_once(&run->command.pipes[which]);

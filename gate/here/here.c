@@ -15,7 +15,8 @@
 #include <string.h>
 
 #define TIMEOUT_MS   (24 * 3600 * 1000)
-#define SHOWN_WORDS  4 /* of the command, in the first line */
+#define KEPT_BYTES   (1 << 20) /* of what it prints, to say why it failed */
+#define SHOWN_WORDS  4	       /* of the command, in the first line */
 #define BUDGET_LEAST .1
 #define BUDGET_MOST  86400.0
 
@@ -70,7 +71,8 @@ static enum assay_status here_failed(const struct here *here, const struct local
 	char line[TEXT_SHOWN_BYTES];
 
 	local_said_line(said, LOCAL_LAST_LINE, line);
-	return assay_fail(err, ASSAY_E_NODATA, "'%s' failed: %s%s%s", here->command, said->fault, *line ? ": " : "", line);
+	return assay_fail(err, ASSAY_E_NODATA, "'%s' failed: %s%s%s%s", here->command, said->fault, *line ? ": " : "", line,
+			  said->result.exit_status > 0 ? "; --ignore-failure measures it all the same" : "");
 }
 
 static enum assay_status here_take(struct here *here, const struct local_said *said, struct code *code, struct assay_error *err)
@@ -88,12 +90,13 @@ static enum assay_status here_take(struct here *here, const struct local_said *s
 	return ASSAY_OK;
 }
 
-static enum assay_status here_run(struct here *here, struct code *code, struct assay_error *err)
+static enum assay_status here_run(struct here *here, bool any_status, struct code *code, struct assay_error *err)
 {
 	const struct local_command command = { .words = here->words,
 					       .n = here->n_words,
 					       .lock = MEASURE_LOCK,
 					       .sample = true,
+					       .kept_bytes = KEPT_BYTES,
 					       .timeout_ms = TIMEOUT_MS,
 					       .cancelled = &here_cancelled };
 	struct local_said said;
@@ -103,10 +106,7 @@ static enum assay_status here_run(struct here *here, struct code *code, struct a
 		return st;
 	if (here_cancelled)
 		st = assay_fail(err, ASSAY_E_IO, "cancelled");
-	else if (!said.ok && (said.out_bytes >= LOCAL_OUTPUT_BYTES_MAX || said.err_bytes >= LOCAL_OUTPUT_BYTES_MAX))
-		st = assay_fail(err, ASSAY_E_NODATA, "'%s' prints more than %d MiB: let it print to /dev/null", here->command,
-				LOCAL_OUTPUT_BYTES_MAX >> 20);
-	else if (!said.ok)
+	else if (!said.ok && !(any_status && said.result.exit_status > 0))
 		st = here_failed(here, &said, err);
 	else
 		st = here_take(here, &said, code, err);
@@ -132,7 +132,7 @@ static void here_end(struct here *here)
 	parts_of(&here->levels, &here->sampled, cpu_s, &here->parts);
 }
 
-enum assay_status here_measure(struct here *const *commands, size_t n, double budget_s, bool progress, struct assay_error *err)
+enum assay_status here_measure(struct here *const *commands, size_t n, const struct here_how *how, struct assay_error *err)
 {
 	double began_s = progress_now(), now_s = began_s;
 	struct progress shown = progress_begin(stderr, began_s);
@@ -143,14 +143,14 @@ enum assay_status here_measure(struct here *const *commands, size_t n, double bu
 	cancel_on_signals(&here_cancelled);
 	do {
 		for (size_t i = 0; !st && i < n; i++) {
-			if (progress)
+			if (how->progress)
 				progress_show(&shown, progress_now(), false, "run %zu, %.0f of %.0f s", turn * n + i + 1,
-					      progress_now() - began_s, budget_s);
-			st = here_run(commands[turn % 2 ? n - 1 - i : i], code, err);
+					      progress_now() - began_s, how->budget_s);
+			st = here_run(commands[turn % 2 ? n - 1 - i : i], how->any_status, code, err);
 		}
 		turn++;
 		now_s = progress_now();
-	} while (!st && turn < HERE_RUNS_MAX && (now_s - began_s) * (1.0 + 1.0 / (double)turn) < budget_s);
+	} while (!st && turn < HERE_RUNS_MAX && (now_s - began_s) * (1.0 + 1.0 / (double)turn) < how->budget_s);
 	progress_end(&shown);
 	for (size_t i = 0; !st && i < n; i++)
 		here_end(commands[i]);
@@ -205,17 +205,17 @@ static void here_answer(const struct here *here, const struct counts *counts, st
 	free(text);
 }
 
-enum assay_status here_profile(const char *const *words, size_t n, double budget_s, bool doses, bool progress, struct document *d,
+enum assay_status here_profile(const char *const *words, size_t n, const struct here_how *how, bool doses, struct document *d,
 			       struct assay_error *err)
 {
 	struct here *here = here_new(words, n);
 	struct local_shape shape;
 	struct counts counts = { .n = 0 };
-	enum assay_status st = here_measure(&here, 1, budget_s, progress, err);
+	enum assay_status st = here_measure(&here, 1, how, err);
 
 	local_shape_begin(&shape, &here_cancelled);
 	if (!st && doses)
-		st = counts_measure(local_shape_run, &shape, words, n, budget_s, progress, &counts, err);
+		st = counts_measure(local_shape_run, &shape, words, n, how->budget_s, how->progress, &counts, err);
 	local_shape_end(&shape);
 	if (!st)
 		here_answer(here, doses ? &counts : NULL, d);

@@ -27,16 +27,22 @@ struct here {
 	struct parts parts;
 };
 
+struct here_how {
+	double budget_s;
+	bool progress;
+	bool any_status; /* other than 0 is no failure; to be ended by a signal is */
+};
+
 /* words[n]: the command, which gets no input, borrowed. here_free() it. */
 struct here *here_new(const char *const *words, size_t n);
 void here_free(struct here *here); /* accepts NULL */
 
 /* Runs commands[n] in turn (A B B A) as often as the budget allows, each at least once and at most HERE_RUNS_MAX times, under the box's
  * lock, as everything that is measured. ASSAY_E_NODATA when one fails. */
-enum assay_status here_measure(struct here *const *commands, size_t n, double budget_s, bool progress, struct assay_error *err);
+enum assay_status here_measure(struct here *const *commands, size_t n, const struct here_how *how, struct assay_error *err);
 
 /* What the command does with its time, as an answer; with `doses` for as long again also how often it does what (gate/shapes/counts.h). */
-enum assay_status here_profile(const char *const *words, size_t n, double budget_s, bool doses, bool progress, struct document *d,
+enum assay_status here_profile(const char *const *words, size_t n, const struct here_how *how, bool doses, struct document *d,
 			       struct assay_error *err);
 
 /* An option of seconds: "20", "90s", "5m". */
@@ -44,5 +50,7 @@ enum assay_status here_budget(const char *text, void *to, struct assay_error *er
 #define HERE_BUDGET_S 20
 #define HERE_BUDGET(arguments, member)                                                                                                     \
 	CLI_PARSED("budget", "TIME", arguments, member, here_budget, "With --here: measure for so long: 90, 90s or 2m (default: 20s)")
+#define HERE_ANY_STATUS(arguments, member)                                                                                                 \
+	CLI_FLAG("ignore-failure", arguments, member, "With --here: measure a command that ends with another status than 0, too")
 
 #endif

@@ -299,8 +299,7 @@ static void compare_answer(struct here *const sides[SIDES], const struct effect 
 	free(changes.items);
 }
 
-enum assay_status here_compare(const char *const *words, size_t n, double budget_s, bool progress, struct document *d,
-			       struct assay_error *err)
+enum assay_status here_compare(const char *const *words, size_t n, const struct here_how *how, struct document *d, struct assay_error *err)
 {
 	struct effect wall, processor;
 	struct here *sides[SIDES];
@@ -313,7 +312,7 @@ enum assay_status here_compare(const char *const *words, size_t n, double budget
 		return assay_fail(err, ASSAY_E_USAGE, "two commands are expected: --here -- A [ARG...] -- B [ARG...]");
 	sides[A] = here_new(words, middle);
 	sides[B] = here_new(words + middle + 1, n - middle - 1);
-	st = here_measure(sides, SIDES, budget_s, progress, err);
+	st = here_measure(sides, SIDES, how, err);
 	if (!st)
 		st = verdict_here(sides, &wall, &processor, err);
 	if (!st)

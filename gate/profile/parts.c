@@ -13,6 +13,7 @@
 #define TOLD_MIN	 .05		    /* of the time: larger ones stand in the sentence, */
 #define TOLD_MAX	 2		    /* so many of each level */
 #define FUNCTIONS_MAX	 5		    /* that people see of a category */
+#define NAME_COLUMNS	 33		    /* that people see */
 #define FEW		 100		    /* samples */
 #define FEWEST		 20		    /* that divide better than ticks, where those hardly do */
 #define FAULT_BACK_NS	 100		    /* from a page fault to the program: 95 to 150 here, of virtual machines without a PMU; */
@@ -339,16 +340,32 @@ static void part_members(const struct part *part, struct document *d)
 	doc_set(d, "verdict", part->trusted ? "trusted" : "indicative");
 }
 
+/* free() it. */
+static char *name_cut(const char *name)
+{
+	size_t columns = 0, n = 0;
+
+	for (; name[n] && columns <= NAME_COLUMNS; n++)
+		columns += ((unsigned char)name[n] & 0xc0) != 0x80; /* a character begins */
+	if (columns <= NAME_COLUMNS)
+		return mem_string(name);
+	for (columns = 0, n = 0; columns + 3 <= NAME_COLUMNS; n++)
+		columns += ((unsigned char)name[n] & 0xc0) != 0x80;
+	return mem_format("%.*s...", (int)(n - 1), name);
+}
+
 /* Its name is set in as deep as its level is. */
 static void part_shown(const struct part *part, struct document *d)
 {
-	char *name = mem_format("%*s%s%s", 2 * (int)part->depth, "", part->depth == PART_TIME ? level_text(part->of) : part->name,
-				part->by_callers ? " (by its callers)" : "");
+	char *whole = mem_format("%*s%s%s", 2 * (int)part->depth, "", part->depth == PART_TIME ? level_text(part->of) : part->name,
+				 part->by_callers ? " (by its callers)" : ""),
+	     *name = name_cut(whole);
 
+	free(whole);
 	doc_row(d);
 	doc_show(d, NULL, "where the time goes", name);
-	doc_showf(d, NULL, "share", part->share, "%.1f %%", 100 * part->share);
-	doc_showf(d, NULL, "90 % interval", part->low, "%.1f to %.1f %%", 100 * part->low, 100 * part->high);
+	doc_showf(d, NULL, "%", part->share, "%.1f", 100 * part->share);
+	doc_showf(d, NULL, "90 % interval", part->low, "%.1f to %.1f", 100 * part->low, 100 * part->high);
 	doc_show(d, NULL, "how", part->trusted ? "measured" : "measured?");
 	doc_bar(d, "", part->share);
 	free(name);

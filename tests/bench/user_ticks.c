@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #define REGIONS_MAX 256
-#define HIGH_FD	    700 /* programs count on low numbers */
-#define SIGNAL	    (SIGRTMIN + 9) /* which nobody handles */
+#define HIGH_FD	    700		    /* programs count on low numbers */
+#define SIGNAL	    (SIGRTMIN + 9)  /* which nobody handles */
 #define USER_TIME   ((clockid_t)-7) /* of the process: CPUCLOCK_VIRT */
 
 static struct region {

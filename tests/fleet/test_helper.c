@@ -356,13 +356,15 @@ static void test_flood(void **state)
 		const char *script;
 		size_t out, err;
 		int64_t flooded;
+		const char *limit;
 	} rows[] = {
-		{ "head -c 100000 /dev/zero", 100000, 0, 0 }, /* as much as may be */
-		{ "head -c 100001 /dev/zero", 100000, 0, 1 },
-		{ "yes; exit 0", 100000, 0, 1 },
-		{ "trap '' PIPE; echo 'on error' >&2; while :; do printf '%5000s' x; done 2>/dev/null", 100000, 9, 1 },
-		{ "echo out; exec yes >&2", 4, 100000, 2 },
-		{ "trap '' TERM PIPE; sleep 1000 & setsid yes 2>/dev/null & exec yes 2>/dev/null", 100000, 0, 1 },
+		{ "head -c 100000 /dev/zero", 100000, 0, 0, NULL }, /* as much as may be */
+		{ "head -c 100001 /dev/zero", 100000, 0, 1, NULL },
+		{ "yes; exit 0", 100000, 0, 1, NULL },
+		{ "trap '' PIPE; echo 'on error' >&2; while :; do printf '%5000s' x; done 2>/dev/null", 100000, 9, 1, NULL },
+		{ "echo out; exec yes >&2", 4, 100000, 2, NULL },
+		{ "trap '' TERM PIPE; sleep 1000 & setsid yes 2>/dev/null & exec yes 2>/dev/null", 100000, 0, 1, NULL },
+		{ "head -c 30000000 /dev/zero; echo end >&2", 100000, 4, 0, "kept" }, /* the rest is dropped */
 	};
 
 	(void)state;
@@ -371,7 +373,7 @@ static void test_flood(void **state)
 		struct session s;
 
 		shell_request(&request, rows[i].script);
-		helper_request_limit(&request, "output", 100000);
+		helper_request_limit(&request, rows[i].limit ? rows[i].limit : "output", 100000);
 		session_run(&s, &request);
 		none_left(0);
 		if (s.answer.out.size != rows[i].out || s.answer.err.size != rows[i].err || s.answer.result.flooded != rows[i].flooded)

@@ -28,6 +28,8 @@ grep -q '^Seconds a run$' "$tmp/out" || fail 'no table'
 what='a command that fails'
 run compare --here --budget 1 -- true -- sh -c 'echo no such table >&2; exit 3'
 refused 6 'exit status 3' 'no such table'
+run compare --here --budget 0.1 --ignore-failure -- true -- sh -c 'exit 3'
+expect_status 0
 run compare --here --budget 1 -- "$tmp/nonesuch" -- true
 refused 6 'No such file'
 

@@ -36,7 +36,7 @@ fi
 
 # at NAME: the share of a row that people see, in per cent
 at() {
-	sed -n "s/^ *$1  *\([0-9.]*\) %.*/\1/p" "$tmp/out" | head -n 1
+	sed -n "s/^ *$1  *\([0-9.]*\)  .*/\1/p" "$tmp/out" | head -n 1
 }
 
 # leads NAME: it has most of the computing
@@ -141,9 +141,13 @@ expect_status 0
 cases=$((cases + 1))
 grep -q 'still running when it ended, and was ended then: 1 process$' "$tmp/out" || fail 'nothing is said of the process that was left'
 
-what='a command that prints without end'
-run profile --here --budget 0.1 -- yes
-refused 6 'more than 64 MiB' '/dev/null'
+what='a command that prints a lot'
+run profile --here --budget 0.1 -- head -c 300000000 /dev/zero
+expect_status 0
+
+what='lines are no longer than a terminal'
+cases=$((cases + 1))
+[ "$(grep -E '^ *[a-z].* +[0-9.]+ +(-|[0-9.]+ to [0-9.]+) ' "$tmp/out" | LC_ALL=C.UTF-8 wc -L)" -le 80 ] || fail "long lines: $(cat "$tmp/out")"
 
 what='words of the command are its own'
 run profile --here --budget 0.1 -- sh -c 'test "$1" = --help' sh --help
@@ -157,7 +161,11 @@ cases=$((cases + 1))
 
 what='a command that fails'
 run profile --here --budget 5 -- sh -c 'echo no such table >&2; exit 3'
-refused 6 'exit status 3' 'no such table'
+refused 6 'exit status 3' 'no such table' '--ignore-failure'
+run profile --here --budget 0.1 --ignore-failure -- sh -c 'exit 3'
+expect_status 0
+run profile --here --budget 0.1 --ignore-failure -- sh -c 'kill -9 $$'
+refused 6 SIGKILL
 run profile --here -- "$tmp/nonesuch"
 refused 6 'No such file'
 
