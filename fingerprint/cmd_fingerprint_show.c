@@ -11,6 +11,9 @@
 #include <inttypes.h>
 #include <math.h>
 
+#define CALLS_MAX   200 /* of the kernel, in one signature: what the helper sends is less */
+#define CALLS_SHOWN 3
+
 struct arguments {
 	const char *which;
 };
@@ -155,11 +158,86 @@ static void add_conditions(const char *conditions, struct document *d)
 	doc_set_json(d, "conditions", root);
 }
 
-/* People get a line for each stressor, with its passes. */
+/* ---- where its time went ---- */
+
+/* Of the samples of one cell, what the kernel did by call, the most first. */
+struct call {
+	char name[40];
+	int64_t count;
+};
+
+static int compare_calls(const void *a, const void *b)
+{
+	const struct call *x = a, *y = b;
+
+	return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
+}
+
+/* The lines `kernel` of fleet/helper/sampler.h; *user gets the samples in the program's own code. Returns how many; calls[CALLS_MAX]. */
+static size_t calls_of(const char *samples, struct call *calls, int64_t *user)
+{
+	char *copy = mem_string(samples), *rest = copy, *line;
+	size_t n = 0;
+
+	*user = 0;
+	while ((line = strsep(&rest, "\n"))) {
+		char *where = strchr(line, ' '), *name = where ? strchr(where + 1, ' ') : NULL;
+		int64_t count;
+
+		if (!name)
+			continue;
+		*where++ = *name++ = '\0';
+		if (!text_int64(line, &count) || count < 0)
+			continue;
+		if (strcmp(where, "user") == 0)
+			*user += count;
+		if (strcmp(where, "kernel") != 0 || n == CALLS_MAX || count == 0)
+			continue;
+		calls[n].count = count;
+		snprintf(calls[n++].name, sizeof(calls[0].name), "%s", name);
+	}
+	free(copy);
+	qsort(calls, n, sizeof(*calls), compare_calls);
+	return n;
+}
+
+/* "98 % computing", "12 % computing, kernel: brk 68 %, page_fault 15 %": behind a stressor's passes. */
+static void add_time(const struct signature *signature, struct document *d, struct buf *line)
+{
+	double cpu = (double)(signature->of.user_us + signature->of.sys_us), all;
+	struct call calls[CALLS_MAX];
+	int64_t user, kernel = 0;
+	size_t n;
+
+	if (!signature->samples)
+		return;
+	n = calls_of(signature->samples, calls, &user);
+	for (size_t i = 0; i < n; i++)
+		kernel += calls[i].count;
+	all = (double)(user + kernel);
+	if (!(all > 0.0) || !(cpu > 0.0))
+		return;
+	buf_format(line, "  %.0f %% computing", 100.0 * (double)user / all);
+	doc_object(d, "samples");
+	doc_set(d, "user", user);
+	doc_object(d, "kernel");
+	for (size_t i = 0; i < n; i++) {
+		char shown[TEXT_SHOWN_BYTES];
+
+		doc_set(d, text_shown(calls[i].name, shown), calls[i].count);
+		if (i < CALLS_SHOWN && (double)calls[i].count >= .05 * all)
+			buf_format(line, "%s%s %.0f %%", i ? ", " : ", kernel: ", text_shown(calls[i].name, shown),
+				   100.0 * (double)calls[i].count / all);
+	}
+	doc_end(d);
+	doc_end(d);
+}
+
+/* People get a line for each stressor, with its passes and where its time went. */
 static enum assay_status add_cells(const struct fingerprint_cell *cells, size_t n, struct document *d, struct assay_error *err)
 {
 	char number[TEXT_DOUBLE_BYTES];
-	struct buf line = BUF_INIT;
+	struct buf line = BUF_INIT, time = BUF_INIT;
 	enum assay_status st = ASSAY_OK;
 
 	doc_list(d, "cells");
@@ -173,10 +251,6 @@ static enum assay_status add_cells(const struct fingerprint_cell *cells, size_t 
 			buf_format(&line, "  %" PRId64 ": not measured (%s)", cell->pass, cell->reason);
 		else
 			buf_format(&line, "  %" PRId64 ": %s", cell->pass, text_from_double(cell->per_s, number));
-		if (i + 1 == n || strcmp(cell->stressor, cells[i + 1].stressor) != 0) {
-			doc_line(d, "%s", line.bytes);
-			buf_clear(&line);
-		}
 		doc_object(d, NULL);
 		doc_set(d, "stressor", cell->stressor);
 		doc_set(d, "pass", cell->pass);
@@ -187,11 +261,19 @@ static enum assay_status add_cells(const struct fingerprint_cell *cells, size_t 
 		st = signature_parse(cell->signature, &signature, err);
 		if (*cell->signature)
 			signature_set(d, "accounts", &signature.of);
+		if (!st)
+			add_time(&signature, d, &time);
 		signature_release(&signature);
 		doc_end(d);
+		if (i + 1 == n || strcmp(cell->stressor, cells[i + 1].stressor) != 0) {
+			doc_line(d, "%s%s", line.bytes, time.size ? time.bytes : "");
+			buf_clear(&line);
+			buf_clear(&time);
+		}
 	}
 	doc_end(d);
 	buf_release(&line);
+	buf_release(&time);
 	return st;
 }
 
