@@ -22,6 +22,9 @@
 #define SETTLED_NS     1000000 /* later than that no processor writes a record of an earlier time */
 #define ENTRIES_MAX    2048
 #define LINE_BYTES     512
+#define SLICES	       SAMPLER_SLICES
+#define SLICE_PERIODS  4   /* at first; twice as many whenever the slices run out */
+#define SLICED_PARTS   100 /* a place that has at least one in so many of all samples is told slice by slice */
 
 /* ---- what is known ---- */
 
@@ -57,6 +60,8 @@ struct sampler {
 	size_t n_rings, page_bytes, ring_bytes;
 	struct place places[PLACES_MAX];
 	size_t n_places;
+	uint32_t slices[PLACES_MAX][SLICES];  /* of a place's count, one after the other */
+	uint64_t slice_ns, first_ns, last_ns; /* times of samples; 0: there was none */
 	struct spot spots[SPOTS_MAX];
 	size_t n_spots;
 	struct sampler_maps *maps;
@@ -314,6 +319,27 @@ static void take_process(struct sampler *s, const struct perf_event_header *reco
 	}
 }
 
+static void slices_join(struct sampler *s)
+{
+	for (size_t i = 0; i < s->n_places; i++) {
+		uint32_t *of = s->slices[i];
+
+		for (size_t k = 0; k < SLICES; k++)
+			of[k] = k < SLICES / 2 ? of[2 * k] + of[2 * k + 1] : 0;
+	}
+	s->slice_ns *= 2;
+}
+
+static void slice_add(struct sampler *s, uint32_t place, uint64_t time_ns)
+{
+	s->first_ns = s->first_ns ? s->first_ns : time_ns;
+	s->last_ns = time_ns > s->last_ns ? time_ns : s->last_ns; /* what two processors say may come a little late */
+	time_ns = time_ns > s->first_ns ? time_ns - s->first_ns : 0;
+	while (time_ns / s->slice_ns >= SLICES)
+		slices_join(s);
+	s->slices[place][time_ns / s->slice_ns]++;
+}
+
 /* IP, PID and TID, time, the callers in the kernel. */
 static void take_sample(struct sampler *s, const struct perf_event_header *record)
 {
@@ -329,6 +355,7 @@ static void take_sample(struct sampler *s, const struct perf_event_header *recor
 	else if ((record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER)
 		place = user_place(s, (uint32_t)words[1], words[0]);
 	s->places[place].count++;
+	slice_add(s, place, words[2]);
 }
 
 static void take_lost(struct sampler *s, const struct perf_event_header *record)
@@ -536,6 +563,7 @@ struct sampler *sampler_open(bool places, uint64_t period_ns)
 	s->maps = sampler_maps_new();
 	s->places_wanted = places;
 	s->period_ns = period_ns ? period_ns : SAMPLER_PERIOD_NS;
+	s->slice_ns = SLICE_PERIODS * s->period_ns;
 	if (place_of(s, "?", 0, false) != PLACE_UNKNOWN || place_of(s, "other", 0, true) != PLACE_OTHER)
 		abort();
 	rings_open(s);
@@ -570,15 +598,42 @@ static void places_shorten(struct sampler *s)
 				least = i;
 		if (least == s->n_places)
 			return;
+		for (size_t k = 0; k < SLICES; k++)
+			s->slices[s->places[least].kernel ? PLACE_OTHER : PLACE_UNKNOWN][k] += s->slices[least][k];
 		s->places[s->places[least].kernel ? PLACE_OTHER : PLACE_UNKNOWN].count += s->places[least].count;
 		s->places[least].count = 0;
 		bytes -= line + strlen(s->places[least].name);
 	}
 }
 
+/* "12,,3": 0 is left out, and so are the last ones. */
+static void say_slices(const struct sampler *s, size_t place, FILE *file)
+{
+	uint64_t left = s->places[place].count;
+
+	fputs("0 slices ", file);
+	for (size_t k = 0; k < SLICES && left > 0; k++) {
+		uint32_t count = s->slices[place][k];
+
+		left -= count < left ? count : left;
+		if (count > 0)
+			fprintf(file, "%u", count);
+		if (left > 0)
+			fputc(',', file);
+	}
+	fputc('\n', file);
+}
+
 static void say_places(struct sampler *s, FILE *file)
 {
 	size_t at = 0;
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < s->n_places; i++)
+		all += s->places[i].count;
+	if (all > 0)
+		fprintf(file, "%llu slice %llu\n", (unsigned long long)s->slice_ns,
+			(unsigned long long)(s->last_ns - s->first_ns + s->period_ns));
 
 	qsort(s->spots, SPOTS_MAX, sizeof(s->spots[0]), compare_spots); /* sampling is over: nothing is added any more */
 	for (size_t i = 0; i < s->n_places; i++) {
@@ -586,6 +641,8 @@ static void say_places(struct sampler *s, FILE *file)
 
 		if (place->count > 0 || (place->kernel && strncmp(place->name, "not_", 4) == 0))
 			fprintf(file, "%llu %s %s\n", (unsigned long long)place->count, place->kernel ? "kernel" : "user", place->name);
+		if (place->count > 0 && place->count >= all / SLICED_PARTS)
+			say_slices(s, i, file);
 		if (place->count > 0 && place->inode && s->places_wanted)
 			fprintf(file, "%llu inode -\n", (unsigned long long)place->inode);
 		for (; at < SPOTS_MAX && s->spots[at].place <= i; at++)

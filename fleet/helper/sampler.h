@@ -13,6 +13,7 @@
 #define SAMPLER_PERIOD_NS   4583592 /* unless another is asked for; in no simple ratio to the 1, 4 and 10 ms at which much begins */
 #define SAMPLER_BRIEF_BYTES 8192    /* of what is said without places in files */
 #define SAMPLER_DRAIN_MS    50
+#define SAMPLER_SLICES	    32
 #define SAMPLER_FILE_NAME   "samples"
 
 struct sampler;
@@ -33,7 +34,9 @@ void sampler_drain(struct sampler *sampler);
  * "boundary" (into a system call and out of it), "other"; or "not_allowed", or "not_named": the kernel hides the addresses of its
  * functions), `lost` (NAME "-": there was no room), `maps_lost` (NAME "-": so many times a process had more than SAMPLER_MAPS_MAX),
  * `processes` (COUNT were seen, NAME "-") and `period` (COUNT is in nanoseconds, NAME "ns"), or one line "0 refused REASON" or, where
- * rights are missing, "0 forbidden REASON". Without places at most SAMPLER_BRIEF_BYTES: what was met least is in "?" and "other" then. */
+ * rights are missing, "0 forbidden REASON". `slice` (COUNT is in nanoseconds, NAME how many there are from the first sample to the last)
+ * and, behind a place that was met often, `slices` (COUNT 0; NAME: how often in each slice, one after the other, such as "12,,3") say when.
+ * Without places at most SAMPLER_BRIEF_BYTES: what was met least is in "?" and "other" then. */
 void sampler_say(struct sampler *sampler, struct frames_out *out);
 
 void sampler_close(struct sampler *sampler); /* accepts NULL */

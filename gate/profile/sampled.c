@@ -129,9 +129,68 @@ struct lines {
 	struct sampled *sampled;
 	const char *program;
 	struct code *code;
-	const char *path;     /* of the last line `user` */
-	uint64_t inode, left; /* of its samples, those that no line has placed */
+	const char *path;	       /* of the last line `user` */
+	uint64_t inode, left;	       /* of its samples, those that no line has placed */
+	struct sampled_sliced *sliced; /* of the last line `user` or `kernel`; NULL: there is no room */
+	double slice_ns, lasted_ns;
 };
+
+/* ---- when ---- */
+
+static struct sampled_sliced *sliced_of(struct sampled *s, const char *name, bool kernel)
+{
+	size_t i = 0;
+
+	while (i < s->n_sliced && (s->sliced[i].kernel != kernel || strcmp(s->sliced[i].name, name) != 0))
+		i++;
+	if (i == SAMPLED_SLICED)
+		return NULL;
+	if (i == s->n_sliced) {
+		s->sliced[s->n_sliced++].kernel = kernel;
+		snprintf(s->sliced[i].name, sizeof(s->sliced[i].name), "%s", name);
+	}
+	return &s->sliced[i];
+}
+
+/* count samples between from and to, both in units of a part, are spread over the parts between. */
+static void slice_spread(double *parts, double from, double to, double count)
+{
+	for (size_t k = (size_t)from; k < SAMPLED_SLICES && (double)k < to; k++)
+		parts[k] += count * (fmin(to, (double)k + 1) - fmax(from, (double)k)) / (to - from);
+}
+
+static enum assay_status line_slices(struct lines *l, const char *name, struct assay_error *err)
+{
+	double scale = l->lasted_ns > 0 ? SAMPLED_SLICES / l->lasted_ns * l->slice_ns : 0;
+	size_t k = 0;
+
+	if (!(scale > 0) || strspn(name, "0123456789,") != strlen(name) || strlen(name) > 16 * SAMPLED_SLICES)
+		return assay_fail(err, ASSAY_E_FORMAT, "slices that make no sense");
+	for (const char *at = name; *at && k < 2 * SAMPLED_SLICES; k++) {
+		char *end;
+		double count = (double)strtoull(at, &end, 10);
+
+		if (count > 0 && l->sliced && (double)k * scale < SAMPLED_SLICES && !l->sampled->slices_over)
+			slice_spread(l->sliced->count, (double)k * scale, fmin((double)(k + 1) * scale, SAMPLED_SLICES), count);
+		at = *end ? end + 1 : end;
+	}
+	return ASSAY_OK;
+}
+
+static enum assay_status line_slice(struct lines *l, const char *name, int64_t count, struct assay_error *err)
+{
+	int64_t lasted;
+
+	if (!text_int64(name, &lasted) || count <= 0 || lasted <= 0 || lasted / count > SAMPLED_SLICES || l->lasted_ns > 0)
+		return assay_fail(err, ASSAY_E_FORMAT, "a time of samples that makes no sense");
+	l->slice_ns = (double)count;
+	l->lasted_ns = (double)lasted;
+	if (!l->sampled->slices_over) {
+		l->sampled->sliced_ns += l->lasted_ns;
+		l->sampled->sliced_runs++;
+	}
+	return ASSAY_OK;
+}
 
 /* In its file, what no line has placed. */
 static void lines_flush(struct lines *l)
@@ -195,8 +254,12 @@ static enum assay_status line_add(struct lines *l, const char *where, const char
 		l->inode = (uint64_t)count;
 		return ASSAY_OK;
 	}
+	if (strcmp(where, "slices") == 0)
+		return line_slices(l, name, err);
 	lines_flush(l);
 	l->path = NULL;
+	if (strcmp(where, "slice") == 0)
+		return line_slice(l, name, count, err);
 	if (strcmp(where, "refused") == 0 || strcmp(where, "forbidden") == 0) {
 		s->forbidden = *where == 'f';
 		snprintf(s->refused, sizeof(s->refused), "%s", name);
@@ -209,15 +272,20 @@ static enum assay_status line_add(struct lines *l, const char *where, const char
 	} else if (strcmp(where, "processes") == 0) {
 		s->processes += (uint64_t)count;
 	} else if (strcmp(where, "user") == 0) {
+		char class[SAMPLED_NAME_BYTES];
+
 		l->path = name;
 		l->left = (uint64_t)count;
 		l->inode = 0;
+		class_of_code(code_class_of_file(base_name(name)), name, l->program, class, sizeof(class));
+		l->sliced = l->lasted_ns > 0 ? sliced_of(s, class, false) : NULL;
 	} else if (strcmp(where, "kernel") == 0 && strcmp(name, "not_allowed") == 0) {
 		s->kernel_hidden = true;
 	} else if (strcmp(where, "kernel") == 0 && strcmp(name, "not_named") == 0) {
 		s->kernel_unnamed = true;
 	} else if (strcmp(where, "kernel") == 0) {
 		class_add(s, class_of_call(name), true, (uint64_t)count);
+		l->sliced = l->lasted_ns > 0 ? sliced_of(s, class_of_call(name), true) : NULL;
 	} else {
 		return assay_fail(err, ASSAY_E_FORMAT, "samples of an unknown place");
 	}

@@ -24,12 +24,26 @@ struct sampled_function {
 	uint64_t count;
 };
 
+/* When: of each run's time from its first sample to its last, in equal parts. */
+#define SAMPLED_SLICES 32
+#define SAMPLED_SLICED 24
+struct sampled_sliced {
+	char name[SAMPLED_NAME_BYTES]; /* of a class; user code by its file alone */
+	bool kernel;
+	double count[SAMPLED_SLICES];
+};
+
 /* Zeroed is empty. */
 struct sampled {
 	struct sampled_class classes[SAMPLED_CLASSES_MAX]; /* [n] */
 	size_t n;
 	struct sampled_function functions[SAMPLED_FUNCTIONS_MAX]; /* [n_functions] */
 	size_t n_functions;
+	struct sampled_sliced sliced[SAMPLED_SLICED]; /* [n_sliced] of those runs that say so; classes that are met often */
+	size_t n_sliced;
+	double sliced_ns; /* that these runs took, together */
+	uint64_t sliced_runs;
+	bool slices_over; /* further runs, on other machines, are not sliced */
 	uint64_t user, kernel, lost, processes;
 	uint64_t unnamed;    /* of user: in no function that is known, where one was looked for */
 	uint64_t nameless;   /* of user: in functions that are told by their address */

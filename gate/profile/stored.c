@@ -95,6 +95,8 @@ static enum assay_status stored_add(struct stored_time *stored, const struct exe
 	struct signature signature;
 	enum assay_status st = signature_parse(row->signature, &signature, err);
 
+	/* How long a phase takes differs between machines. */
+	sampled->slices_over = runs->n_tallies > 0 && strcmp(runs->tallies[0].machine, row->machine) != 0;
 	if (!st && signature.samples && is_alike(sampled, signature.samples))
 		st = sampled_add(sampled, signature.samples, program, NULL, err);
 	else if (!st && signature.samples && !runs->refusal)

@@ -61,6 +61,22 @@ cases=$((cases + 1))
 share=$(json ".levels[$(row time compute)].share")
 awk -v share="$share" 'BEGIN { exit !(share > .25 && share < .75) }' || fail "half computing is $share"
 
+# Parts one after another are phases, in their order, each as long as its part; by turns they are none. Others' load may leave too few samples.
+what='parts one after another'
+rm -f "$tmp/truth"
+run profile --here --budget 1 --format json -- "$tmp/composed" arithmetic=40 file-data=60 seconds=1.6 order=after "truth=$tmp/truth"
+expect_status 0
+if sampled && [ "$(json .samples)" -ge 150 ]; then
+	expect_json '.phases[0].categories[0].name' 'own code of composed'
+	cases=$((cases + 1))
+	[ -z "$(json '.phases[2].from_s' 2>/dev/null)" ] || fail "more than two phases: $(json .phases)"
+	cases=$((cases + 1))
+	awk -v share="$(json '.phases[0].share')" 'BEGIN { exit !(share > .32 && share < .48) }' || fail "the first of two, of .4, is $(json '.phases[0].share')"
+	run profile --here --budget 1 --format json -- "$tmp/composed" arithmetic=40 file-data=60 seconds=1.6 "truth=$tmp/truth"
+	cases=$((cases + 1))
+	[ "$(json .phases)" = 0 ] || fail "phases where parts take turns: $(json .phases)"
+fi
+
 what='what is no part'
 cases=$((cases + 1))
 ! "$tmp/composed" dreaming=1 2>"$tmp/err" >"$tmp/out" && grep -q 'usage: .* PART=WEIGHT' "$tmp/err" || fail 'no usage'

@@ -1,0 +1,128 @@
+#include "gate/profile/phases.h"
+
+#include "base/mem.h"
+#include "model/segments.h"
+
+#include <math.h>
+#include <string.h>
+
+#define DIFFERS	    .15 /* of a phase's time is spent on something else than in the one before, at least */
+#define SAMPLES_MIN 100 /* of all */
+#define SHOWN_MIN   .05 /* of a phase's time */
+
+/* Half the sum of the differences of their shares. */
+static double phase_distance(const struct phase *a, const struct phase *b, size_t n)
+{
+	double sum = 0;
+
+	for (size_t c = 0; c < n; c++)
+		sum += fabs(a->of[c] - b->of[c]) / 2;
+	return sum;
+}
+
+static void phase_fill(const struct sampled *s, struct phase *phase)
+{
+	double all = 0, of[SAMPLED_SLICED] = { 0 };
+
+	for (size_t c = 0; c < s->n_sliced; c++) {
+		for (size_t k = phase->from; k < phase->to; k++)
+			of[c] += s->sliced[c].count[k];
+		all += of[c];
+	}
+	for (size_t c = 0; c < s->n_sliced; c++)
+		phase->of[c] = all > 0 ? of[c] / all : 0;
+	phase->share = all;
+}
+
+/* Neighbours that hardly differ are one, the least different first. */
+static size_t phases_join(const struct sampled *s, struct phase *phases, size_t n)
+{
+	while (n > 1) {
+		size_t least = 0;
+
+		for (size_t i = 1; i + 1 < n; i++) {
+			if (phase_distance(&phases[i], &phases[i + 1], s->n_sliced) <
+			    phase_distance(&phases[least], &phases[least + 1], s->n_sliced))
+				least = i;
+		}
+		if (phase_distance(&phases[least], &phases[least + 1], s->n_sliced) >= DIFFERS)
+			break;
+		phases[least].to = phases[least + 1].to;
+		phase_fill(s, &phases[least]);
+		n--;
+		for (size_t i = least + 1; i < n; i++)
+			phases[i] = phases[i + 1];
+	}
+	return n;
+}
+
+size_t phases_of(const struct sampled *s, struct phase *phases)
+{
+	struct mat counts = mat_new(SAMPLED_SLICES, s->n_sliced);
+	size_t ends[SAMPLED_SLICES], n;
+	double all = 0;
+
+	for (size_t k = 0; k < SAMPLED_SLICES; k++) {
+		for (size_t c = 0; c < s->n_sliced; c++) {
+			mat_set(&counts, k, c, s->sliced[c].count[k]);
+			all += s->sliced[c].count[k];
+		}
+	}
+	n = all >= SAMPLES_MIN ? segments_of(&counts, ends) : 0;
+	for (size_t i = 0; i < n; i++) {
+		phases[i] = (struct phase){ .from = i ? ends[i - 1] : 0, .to = ends[i] };
+		phase_fill(s, &phases[i]);
+	}
+	n = phases_join(s, phases, n);
+	for (size_t i = 0; i < n; i++)
+		phases[i].share /= all;
+	mat_release(&counts);
+	return n;
+}
+
+/* Of its classes those of SHOWN_MIN and more, the largest first. */
+static void phase_row(const struct sampled *s, const struct phase *phase, struct document *d)
+{
+	double part_s = s->sliced_ns / (double)s->sliced_runs / 1e9 / SAMPLED_SLICES;
+	bool done[SAMPLED_SLICED] = { false };
+	struct buf text = BUF_INIT;
+
+	doc_row(d);
+	doc_showf(d, "from_s", "from", (double)phase->from * part_s, "%.2f s", (double)phase->from * part_s);
+	doc_showf(d, "to_s", "to", (double)phase->to * part_s, "%.2f s", (double)phase->to * part_s);
+	doc_showf(d, "share", "of its time", phase->share, "%.0f %%", 100 * phase->share);
+	doc_list(d, "categories");
+	for (;;) {
+		size_t best = s->n_sliced;
+
+		for (size_t c = 0; c < s->n_sliced; c++) {
+			if (!done[c] && phase->of[c] >= SHOWN_MIN && (best == s->n_sliced || phase->of[c] > phase->of[best]))
+				best = c;
+		}
+		if (best == s->n_sliced)
+			break;
+		done[best] = true;
+		doc_object(d, NULL);
+		doc_set(d, "name", s->sliced[best].name);
+		doc_set(d, "of", s->sliced[best].kernel ? "kernel" : "compute");
+		doc_set(d, "share", phase->of[best]);
+		doc_end(d);
+		buf_format(&text, "%s%s %.0f %%", text.size ? ", " : "", s->sliced[best].name, 100 * phase->of[best]);
+	}
+	doc_end(d);
+	doc_show(d, NULL, "spent on", text.size ? text.bytes : "");
+	buf_release(&text);
+}
+
+void phases_answer(const struct sampled *s, struct document *d)
+{
+	struct phase phases[SAMPLED_SLICES];
+	size_t n = s->sliced_runs ? phases_of(s, phases) : 0;
+
+	if (n > 1)
+		doc_line(d, "\nIt goes through %zu phases, each with its own profile:", n);
+	doc_table(d, "phases");
+	for (size_t i = 0; n > 1 && i < n; i++)
+		phase_row(s, &phases[i], d);
+	doc_end(d);
+}

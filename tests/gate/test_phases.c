@@ -1,0 +1,96 @@
+/* Slices of samples, and the phases that they show. */
+#include "base/mem.h"
+#include "gate/profile/phases.h"
+#include "tests/scratch.h"
+
+#include <math.h>
+
+static struct sampled s;
+
+static void take(const char *text)
+{
+	struct assay_error err = { .text = "" };
+
+	check(sampled_add(&s, text, "prog", NULL, &err), &err);
+}
+
+/* Slices of 10 ms, of which the last is half: a run of 75 ms is spread over the parts of it, and nothing is lost. */
+static void slices_are_spread(void **state)
+{
+	double sum = 0;
+
+	(void)state;
+	s = (struct sampled){ .n = 0 };
+	take("4000000 period ns\n10000000 slice 75000000\n40 user /bin/prog\n0 slices 20,,,,,,,20\n3 kernel read\n");
+	assert_int_equal(s.n_sliced, 2); /* the second has no slices, for it was met too seldom */
+	assert_int_equal(s.sliced_runs, 1);
+	for (size_t k = 0; k < SAMPLED_SLICES; k++)
+		sum += s.sliced[0].count[k];
+	assert_true(fabs(sum - 40) < 1e-9);
+	assert_true(s.sliced[0].count[0] > 4 && fabs(s.sliced[0].count[10]) < 1e-12 && s.sliced[0].count[31] > 9);
+	s.slices_over = true;
+	take("4000000 period ns\n10000000 slice 75000000\n40 user /bin/prog\n0 slices 40\n");
+	assert_int_equal(s.sliced_runs, 1);
+	assert_int_equal(s.user, 80);
+}
+
+static void slices_that_make_no_sense(void **state)
+{
+	static const char *const rows[] = { "0 slices 1\n",
+					    "10 slice x\n",
+					    "0 slice 10\n",
+					    "10 slice 0\n",
+					    "1 slice 1000\n",
+					    "10 slice 20\n1 user /a\n0 slices 1;2\n",
+					    "10 slice 20\n10 slice 20\n" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct assay_error err = { .text = "" };
+
+		s = (struct sampled){ .n = 0 };
+		assert_int_equal(sampled_add(&s, rows[i], "prog", NULL, &err), ASSAY_E_FORMAT);
+	}
+}
+
+/* Two runs, the second slower: a quarter computing, then reading, with a little of either in both. */
+static void phases_of_two_runs(void **state)
+{
+	struct phase phases[SAMPLED_SLICES];
+
+	(void)state;
+	s = (struct sampled){ .n = 0 };
+	take("4000000 period ns\n100000000 slice 800000000\n50 user /bin/prog\n0 slices 24,24,,1,,,,1\n140 kernel pread64\n"
+	     "0 slices 1,,23,23,23,23,23,24\n");
+	take("4000000 period ns\n200000000 slice 1600000000\n50 user /bin/prog\n0 slices 24,24,,1,,,,1\n140 kernel pread64\n"
+	     "0 slices 1,,23,23,23,23,23,24\n");
+	assert_int_equal(phases_of(&s, phases), 2);
+	assert_int_equal(phases[0].from, 0);
+	assert_int_equal(phases[0].to, 8);
+	assert_int_equal(phases[1].to, SAMPLED_SLICES);
+	assert_true(fabs(phases[0].share - 98. / 380) < .001 && phases[0].of[0] > .97 && phases[1].of[1] > .97);
+}
+
+/* The same all the time; too few samples to say. */
+static void no_phases(void **state)
+{
+	struct phase phases[SAMPLED_SLICES];
+
+	(void)state;
+	s = (struct sampled){ .n = 0 };
+	assert_int_equal(phases_of(&s, phases), 0);
+	take("4000000 period ns\n100000000 slice 800000000\n80 user /bin/prog\n0 slices 9,11,10,10,10,12,8,10\n85 kernel read\n"
+	     "0 slices 10,11,9,12,11,10,12,10\n");
+	assert_int_equal(phases_of(&s, phases), 1);
+	s = (struct sampled){ .n = 0 };
+	take("4000000 period ns\n100000000 slice 200000000\n20 user /bin/prog\n0 slices 20\n20 kernel read\n0 slices ,20\n");
+	assert_int_equal(phases_of(&s, phases), 0);
+}
+
+int suite_phases(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(slices_are_spread), cmocka_unit_test(slices_that_make_no_sense),
+					    cmocka_unit_test(phases_of_two_runs), cmocka_unit_test(no_phases) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
