@@ -312,6 +312,32 @@ static double changes_cost_of_run(const struct change *changes, size_t p, const 
 	return more;
 }
 
+/* What a call costs more, by its time where that was counted; and whether effects such as time say that it is slower or faster. */
+static void kind_add_costs(const struct change *changes, size_t p, const struct work *work, struct kind *kind, bool *slower, bool *faster)
+{
+	double time_ns = (double)NAN;
+
+	for (size_t c = 0; c < p; c++) {
+		const struct change *change = &changes[c];
+
+		kind->diluted = kind->diluted || change_is_diluted(change, work);
+		if (change->about.role != COUNTER_EFFECT) {
+			bool miss = change->about.role == COUNTER_MISS || change->about.trouble == TROUBLE_REMOTE;
+
+			kind->more_ns += change_cost(change);
+			kind->own_ns += miss ? 0 : change_cost(change);
+		} else {
+			double now = change->now * (change->is_time ? work->calls : 1);
+
+			*slower = *slower || (change_matters(change, work) && now > change->normal);
+			*faster = *faster || (change_matters(change, work) && now < change->normal);
+			time_ns = change->is_time ? now - change->normal : time_ns;
+		}
+	}
+	kind->more_ns = isnan(time_ns) ? kind->more_ns : time_ns;
+	kind->own_ns = isnan(time_ns) ? kind->own_ns : time_ns;
+}
+
 struct kind kind_of(enum record_back_end back_end, const struct observations *seen, const struct detection_function *function,
 		    const double unsure_ns[2])
 {
@@ -319,33 +345,14 @@ struct kind kind_of(enum record_back_end back_end, const struct observations *se
 	struct change *changes = mem_new(p, sizeof(changes[0]));
 	struct kind kind = { .trouble = TROUBLE_UNKNOWN, .column = SIZE_MAX, .small = function->small };
 	bool slower = false, faster = false;
-	double time_ns = (double)NAN;
 	struct work work;
 
 	if (!function->means)
 		goto out;
 	work = changes_find(back_end, seen, function, unsure_ns, changes);
-	for (size_t c = 0; c < p; c++) {
-		const struct change *change = &changes[c];
-
-		kind.diluted = kind.diluted || change_is_diluted(change, &work);
-		if (change->about.role != COUNTER_EFFECT) {
-			bool miss = change->about.role == COUNTER_MISS || change->about.trouble == TROUBLE_REMOTE;
-
-			kind.more_ns += change_cost(change);
-			kind.own_ns += miss ? 0 : change_cost(change);
-		} else {
-			double now = change->now * (change->is_time ? work.calls : 1);
-
-			slower = slower || (change_matters(change, &work) && now > change->normal);
-			faster = faster || (change_matters(change, &work) && now < change->normal);
-			time_ns = change->is_time ? now - change->normal : time_ns;
-		}
-	}
+	kind_add_costs(changes, p, &work, &kind, &slower, &faster);
 	most = changes_most_costly(changes, p);
 	least = changes_least_costly(changes, p);
-	kind.more_ns = isnan(time_ns) ? kind.more_ns : time_ns;
-	kind.own_ns = isnan(time_ns) ? kind.own_ns : time_ns;
 	kind.spread = !kind.small && most == SIZE_MAX && least == SIZE_MAX && !slower && !faster;
 	kind.small = kind.small || kind.spread;
 	kind.calls = work.calls;
