@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/helper/whole.h"
+#include "fleet/counting/whole.h"
 #include "fleet/inventory/inventory.h"
 
 #include <pthread.h>

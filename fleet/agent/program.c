@@ -1,6 +1,6 @@
 #include "fleet/agent/program.h"
 
-#include "fleet/helper/whole.h"
+#include "fleet/counting/whole.h"
 
 /* Removes from $d what attempts to deploy that were killed have left: of this machine when no shell with such an attempt has its number
  * any more (after a start of the machine another program may), of any (a home may be shared) after an hour, which is more than an attempt

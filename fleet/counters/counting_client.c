@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "fleet/agent/helper_client.h"
 #include "fleet/agent/program.h"
+#include "fleet/counting/whole.h"
 #include "fleet/engine/session.h"
-#include "fleet/helper/whole.h"
 
 #include <pthread.h>
 

@@ -2,9 +2,9 @@
  * helper because of PAPI's tables, which are ten times its size; it runs below the helper, which sees to the end of everything.
  *
  *	counting check    does nothing: can this machine execute it? */
-#include "fleet/helper/whole.h"
 #include "fleet/counting/count.h"
 #include "fleet/counting/pack.h"
+#include "fleet/counting/whole.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * the command itself, and when standard input closes nothing of it is left.
  *
  * As arguments it takes those of whole.h. */
-#include "fleet/helper/whole.h"
+#include "fleet/counting/whole.h"
 #include "fleet/helper/files.h"
 #include "fleet/helper/protocol.h"
 #include "fleet/helper/run.h"

@@ -1,8 +1,8 @@
 /* A program of ours on a host looks at itself before it does anything: a file that was cut, emptied or changed after a loss of power is as
  * good as missing. The controller says by its first word, "whole=SUM", what it must be. Plain C, for the programs and for the controller;
  * half a millisecond for a megabyte. */
-#ifndef FLEET_HELPER_WHOLE_H
-#define FLEET_HELPER_WHOLE_H
+#ifndef FLEET_COUNTING_WHOLE_H
+#define FLEET_COUNTING_WHOLE_H
 
 #include <errno.h>
 #include <fcntl.h>
