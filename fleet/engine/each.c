@@ -391,10 +391,13 @@ static enum assay_status fleet_serve(struct fleet *fleet, struct assay_error *er
 	bool cancelled = false;
 	int error = 0;
 
-	pthread_mutex_lock(&fleet->inner);
+	fleet->n_serving = n; /* they do not wait for each other's start */
 	while (started < n && !(error = fleet_thread(&threads[started], serve_hosts, fleet)))
 		started++;
-	fleet->n_serving = started;
+	pthread_mutex_lock(&fleet->inner);
+	fleet->n_serving -= n - started;
+	if (started < n && fleet->n_serving == 0)
+		event_raise(fleet->ended_fd);
 	pthread_mutex_unlock(&fleet->inner);
 	if (n && !started)
 		st = assay_fail_errno(err, error, "cannot start a thread");
