@@ -190,7 +190,7 @@ class Trial:
 
     def neighbours(self):
         to = self.fault.to
-        return [host for host in self.fleet.hosts if host is not to and to and host.box == to.box]
+        return [host for host in self.fleet.hosts if to and host is not to and host.box == to.box]
 
     def check_states(self):
         """Of the disturbed command: the struck host says why, all others are complete."""
@@ -304,9 +304,12 @@ class Trial:
         """On hosts, and here."""
         patience = 150 if self.kind.slow or self.kind.__name__ == "Blip" else 15
         deadline = time.monotonic() + patience
+        leaves = self.kind.leaves
+        if self.kind.__name__ == "Dead" and self.sessions == 1: # nobody was there since: its directory is the next session's to remove
+            leaves += r"|/assay-session-"
         while True:
             left = ["%s: %s" % (host.name, text) for host in self.fleet.hosts for text in host.left()
-                    if not (host is self.fault.to and self.kind.leaves and re.search(self.kind.leaves, text))]
+                    if not (host in [self.fault.to, *self.neighbours()] and leaves and re.search(leaves, text))]
             left += ["here: process: " + command_of(pid) for pid in processes() if command_of(pid).startswith(self.assay)]
             left += ["here: file: " + name for name in os.listdir(self.directory + "/tmp")]
             if not left or time.monotonic() > deadline:
