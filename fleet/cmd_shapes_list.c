@@ -31,7 +31,7 @@ static volatile sig_atomic_t list_cancelled;
 static enum assay_status list_measure(dose_runner *run, void *context, struct listed *out, struct assay_error *err)
 {
 	for (unsigned i = 0; i < SHAPES; i++) {
-		const struct shaped shaped = { i, DOSE_USUAL };
+		const struct shaped shaped = { i, shape_usual(i) };
 		enum assay_status st = dose_measure(run, context, &shaped, &out->doses[i], err);
 
 		if (st == ASSAY_E_NODATA)

@@ -14,8 +14,8 @@
 typedef enum assay_status dose_runner(void *context, const char *const *words, size_t n, const struct shaped *shaped, size_t n_shaped,
 				      struct helper_result *out, struct assay_error *err);
 
-/* Of the processor's time, each time that the thing is done, as n pairs of runs with and without say: their median, its standard error, and
- * how much a single pair varies, as a part of it. */
+/* Of the processor's time, each time that the thing is done (of `processor` for each microsecond of computing), as n pairs of runs with and
+ * without say: their median, its standard error, and how much a single pair varies, as a part of it. */
 struct dose {
 	double ns, error_ns, spread;
 };
@@ -26,9 +26,6 @@ enum assay_status dose_pair(dose_runner *run, void *context, const struct shaped
 struct dose dose_of(const double *ns, size_t n); /* n > 0 */
 /* ASSAY_E_NODATA as well where it cannot be told from nothing. */
 enum assay_status dose_measure(dose_runner *run, void *context, const struct shaped *shaped, struct dose *out, struct assay_error *err);
-
-/* The dose with which a shape is shown and begins. */
-#define DOSE_USUAL 400u
 
 /* User and system time of a run, in seconds. */
 double dose_cpu_s(const struct helper_result *result);

@@ -8,6 +8,7 @@
 #include "fleet/helper/protocol.h"
 #include "fleet/helper/sampler.h"
 #include "fleet/shape/calls.h"
+#include "fleet/shape/events.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -253,6 +254,8 @@ static int command_take_shape(const struct request *request)
 		snprintf(steps, sizeof(steps), "%u", 10 * shaped->level);
 		if (shapes[shaped->shape].means == SHAPE_FILTER)
 			failed = calls_filter(shaped->shape, shaped->level);
+		else if (shapes[shaped->shape].means == SHAPE_INTERRUPTS)
+			failed = events_start(7 * shaped->level, 0);
 		else
 			failed = setenv(shape_variable(shaped->shape, false), steps, 1);
 	}
@@ -353,7 +356,7 @@ static void command_refuse(struct request *request, const struct command_fault *
 	case STAGE_SHAPE:
 		request_refuse(request,
 			       fault->errnum == ENOMEM ? "no room for a filter of system calls: this process runs under others already"
-						       : "cannot filter system calls: %s",
+						       : "cannot make it dearer: %s",
 			       why);
 		break;
 	case STAGE_EXEC:

@@ -35,6 +35,11 @@ void shape_write(const struct shaped *shaped, char out[SHAPE_NAME_BYTES])
 	snprintf(out, SHAPE_NAME_BYTES, "%s=%u", shapes[shaped->shape].name, shaped->level);
 }
 
+unsigned shape_usual(unsigned shape)
+{
+	return shapes[shape].means == SHAPE_INTERRUPTS ? SHAPE_LEVEL_MAX : 400;
+}
+
 const char *shape_variable(unsigned shape, bool exercise)
 {
 	if (shape == SHAPE_ALLOCATIONS)

@@ -11,7 +11,8 @@
 /* How it is done. Constant, what it needs, what it touches. */
 #define SHAPE_MEANS_ROWS(X)                                                                                                                \
 	X(SHAPE_FILTER, "seccomp filters", "the command alone: a filter of its system calls, which refuses none and ends with it")         \
-	X(SHAPE_LIBRARY, "a dynamic program", "the command alone: a library that is preloaded into it and all that it starts")
+	X(SHAPE_LIBRARY, "a dynamic program", "the command alone: a library that is preloaded into it and all that it starts")             \
+	X(SHAPE_INTERRUPTS, "perf_event_open(2)", "the command alone: its processor time is interrupted by samples that nobody reads")
 
 enum shape_means { SHAPE_MEANS_ROWS(ROWS_ENUM) SHAPE_MEANS };
 
@@ -27,7 +28,8 @@ enum shape_means { SHAPE_MEANS_ROWS(ROWS_ENUM) SHAPE_MEANS };
 	X(SHAPE_TIME, "calls-time", SHAPE_FILTER, "time")                                                                                  \
 	X(SHAPE_OTHER, "calls-other", SHAPE_FILTER, "other calls")                                                                         \
 	X(SHAPE_ALLOCATIONS, "allocations", SHAPE_LIBRARY, "allocations and releases")                                                     \
-	X(SHAPE_COMPARISONS, "comparisons", SHAPE_LIBRARY, "comparisons of qsort and bsearch")
+	X(SHAPE_COMPARISONS, "comparisons", SHAPE_LIBRARY, "comparisons of qsort and bsearch")                                             \
+	X(SHAPE_PROCESSOR, "processor", SHAPE_INTERRUPTS, "a microsecond of the processor")
 
 #define SHAPE_ENUM(constant, name, means, thing) constant,
 enum { SHAPE_ROWS(SHAPE_ENUM) SHAPES };
@@ -39,12 +41,15 @@ struct shape {
 };
 extern const struct shape shapes[SHAPES];
 
+/* The dose with which it is shown and begins, and the largest. */
+#define SHAPE_LEVEL_MAX 3800u
+unsigned shape_usual(unsigned shape);
+
 /* A shape and its dose, in the unit of its means: of filters divisions before each call,
- * of libraries ten steps of arithmetic. 0: all is as with a dose, but for the dose. */
+ * of libraries ten steps of arithmetic, of interrupts seven a second. 0: all is as with a dose, but for the dose. */
 struct shaped {
 	unsigned shape, level;
 };
-#define SHAPE_LEVEL_MAX	 3800u
 #define SHAPE_NAME_BYTES 48
 
 /* NAME=LEVEL, as requests have it. */

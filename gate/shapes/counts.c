@@ -15,7 +15,6 @@
 
 #define ROUNDS_LEAST 2
 #define ROUNDS_MOST  30
-#define DOSE_LARGE   SHAPE_LEVEL_MAX
 #define BASE_EACH    3	 /* runs with a dose come after one without, for its error is in all counts */
 #define PAIR_SHARE   .7	 /* of how a pair of runs that measures a dose varies: so much do longer runs vary, at least */
 #define DEARER_MOST  1.0 /* of the command's own time: so much may a large dose add */
@@ -74,19 +73,30 @@ static double less_work(const struct counts *c)
 
 /* How runs vary. Those that a dose has made much longer vary in proportion, mostly less; the others as those without a dose. */
 struct spread {
+	bool wall;		/* of the time by the clock: of runs without a dose, and of those in which the processor is slower */
 	double base, base_runs; /* mean time without a dose, and of how many runs */
 	double s, share;	/* standard deviations: of short runs, in seconds; of longer ones, as a part of their time */
 	double df;
 };
 
-static bool is_longer(const struct count_run *run, double base)
+static bool by_wall(unsigned shape)
 {
-	return run->cpu_s > 1.5 * base;
+	return shape < SHAPES && shapes[shape].means == SHAPE_INTERRUPTS;
+}
+
+static double time_of(const struct count_run *run, bool wall)
+{
+	return wall ? run->wall_s : run->cpu_s;
+}
+
+static bool is_longer(const struct count_run *run, const struct spread *spread)
+{
+	return time_of(run, spread->wall) > 1.5 * spread->base;
 }
 
 static double deviation(const struct spread *spread, const struct count_run *run)
 {
-	return is_longer(run, spread->base) ? spread->share * run->cpu_s : spread->s;
+	return is_longer(run, spread) ? spread->share * time_of(run, spread->wall) : spread->s;
 }
 
 static const struct dose *dose_at(const struct counts *c, const struct count_run *run)
@@ -110,7 +120,7 @@ static double slope_of(const struct counts *c, unsigned shape, double base, size
 
 		if (c->runs[i].shape != shape)
 			continue;
-		up += dose_s * (c->runs[i].cpu_s - base);
+		up += dose_s * (time_of(&c->runs[i], by_wall(shape)) - base);
 		down += dose_s * dose_s;
 		++*runs;
 	}
@@ -118,28 +128,35 @@ static double slope_of(const struct counts *c, unsigned shape, double base, size
 }
 
 /* What runs differ from their slope by; each slope takes one of them. */
-static void spread_of(const struct counts *c, struct spread *out)
+static void spread_of(const struct counts *c, bool wall, struct spread *out)
 {
 	double squares[2] = { 0, 0 }, df[2] = { 0, 0 };
 	size_t base_runs;
 
-	*out = (struct spread){ .s = (double)NAN, .share = (double)NAN };
-	MEAN_OF(c, SHAPES, cpu_s, out->base);
+	*out = (struct spread){ .wall = wall, .s = (double)NAN, .share = (double)NAN };
+	if (wall)
+		MEAN_OF(c, SHAPES, wall_s, out->base);
+	else
+		MEAN_OF(c, SHAPES, cpu_s, out->base);
 	slope_of(c, SHAPES, out->base, &base_runs);
 	out->base_runs = (double)base_runs;
 	for (size_t i = 0; i < c->n; i++) {
 		const struct count_run *run = &c->runs[i];
-		bool longer = is_longer(run, out->base);
+		double time = time_of(run, wall), slope, rest;
+		bool longer = is_longer(run, out);
 		size_t runs;
-		double slope = slope_of(c, run->shape, out->base, &runs), rest = run->cpu_s - out->base - slope * dose_s_of(c, run);
 
-		squares[longer] += pow(longer ? rest / run->cpu_s : rest, 2);
+		if (run->shape != SHAPES && by_wall(run->shape) != wall)
+			continue;
+		slope = slope_of(c, run->shape, out->base, &runs);
+		rest = time - out->base - slope * dose_s_of(c, run);
+		squares[longer] += pow(longer ? rest / time : rest, 2);
 		df[longer] += 1 - 1 / (double)runs;
 	}
 	if (df[0] > 0)
 		out->s = sqrt(squares[0] / df[0]);
 	out->share = df[1] > 0 ? sqrt(squares[1] / df[1]) : out->s / out->base;
-	for (size_t i = 0; i < 2 * SHAPE_MEANS; i++)
+	for (size_t i = 0; i < 2 * SHAPE_INTERRUPTS; i++) /* of what is done so many times */
 		out->share = fmax(out->share, c->doses[i / 2][i % 2].n > DOSE_PAIRS ? PAIR_SHARE * c->doses[i / 2][i % 2].is.spread : 0);
 	out->df = df[0];
 }
@@ -201,7 +218,7 @@ static bool is_contradiction(const struct counts *c)
 
 void counts_estimate(struct counts *c)
 {
-	struct spread spread;
+	struct spread spread, wall;
 
 	for (size_t i = 0; i < 2 * SHAPE_MEANS; i++) {
 		struct count_dose *dose = &c->doses[i / 2][i % 2];
@@ -209,14 +226,16 @@ void counts_estimate(struct counts *c)
 		if (dose->n)
 			dose->is = dose_of(dose->pairs, dose->n);
 	}
-	spread_of(c, &spread);
+	spread_of(c, false, &spread);
+	spread_of(c, true, &wall);
+	c->base_wall_s = wall.base;
 	c->less = less_work(c);
 	for (unsigned shape = 0; shape < SHAPES; shape++) {
 		struct count *count = &c->of[shape];
 
 		count->n = count->low = count->high = (double)NAN;
 		if (!count->refused && spread.base_runs > 0)
-			count_estimate(c, shape, &spread, count);
+			count_estimate(c, shape, by_wall(shape) ? &wall : &spread, count);
 	}
 	c->contradiction = is_contradiction(c);
 	for (unsigned shape = 0; shape < SHAPES && (c->less > 0 || c->contradiction); shape++)
@@ -236,8 +255,6 @@ struct measuring {
 	struct counts *out;
 };
 
-static const unsigned levels[2] = { DOSE_USUAL, DOSE_LARGE };
-
 static double known(int64_t value)
 {
 	return value >= 0 ? (double)value : (double)NAN;
@@ -246,7 +263,10 @@ static double known(int64_t value)
 /* shape SHAPES: without a dose, in the same surroundings. */
 static enum assay_status run_once(struct measuring *m, unsigned shape, bool large, struct assay_error *err)
 {
-	const struct shaped shaped[] = { { 0, 0 }, { shape == SHAPES ? 0 : shape, shape == SHAPES ? 0 : levels[large] } };
+	const struct shaped shaped[] = { { 0, 0 },
+					 { shape == SHAPES ? 0 : shape, shape == SHAPES ? 0
+									: large		? SHAPE_LEVEL_MAX
+											: shape_usual(shape) } };
 	bool filtered = shape == SHAPES || shapes[shape].means == SHAPE_FILTER; /* else by a filter that does nothing, as without a dose */
 	struct helper_result result;
 	enum assay_status st;
@@ -261,6 +281,7 @@ static enum assay_status run_once(struct measuring *m, unsigned shape, bool larg
 	m->out->runs[m->out->n++] = (struct count_run){ .shape = shape,
 							.large = large,
 							.cpu_s = dose_cpu_s(&result),
+							.wall_s = (double)result.wall_ns / 1e9,
 							.user_s = (double)result.user_us / 1e6,
 							.faults = known(result.minor_faults),
 							.bytes = known(result.read_bytes) + known(result.write_bytes),
@@ -274,22 +295,25 @@ static enum assay_status run_shape(struct measuring *m, unsigned shape, double b
 	struct count *count = &m->out->of[shape];
 	struct count_dose *doses = m->out->doses[shapes[shape].means];
 	double usual_s = doses[0].is.ns / 1e9;
-	bool large = count->runs > 0 && count->n * usual_s / DOSE_USUAL * DOSE_LARGE < DEARER_MOST * base;
-	struct shaped shaped = { shape, levels[large] };
+	unsigned usual = shape_usual(shape);
+	bool large = usual < SHAPE_LEVEL_MAX && count->runs > 0 && count->n * usual_s / usual * SHAPE_LEVEL_MAX < DEARER_MOST * base;
+	struct shaped shaped = { shape, large ? SHAPE_LEVEL_MAX : shape_usual(shape) };
 	struct count_dose *dose = &doses[large];
-	enum assay_status st;
+	enum assay_status st = ASSAY_OK;
 
 	if (count->refused)
 		return ASSAY_OK;
-	dose->pairs = mem_grow(dose->pairs, dose->n, &dose->capacity, sizeof(*dose->pairs));
-	st = dose_pair(m->run, m->context, &shaped, &dose->pairs[dose->n], err);
+	for (size_t i = 0; !st && i < (by_wall(shape) ? DOSE_PAIRS : 1); i++) {
+		dose->pairs = mem_grow(dose->pairs, dose->n, &dose->capacity, sizeof(*dose->pairs));
+		st = dose_pair(m->run, m->context, &shaped, &dose->pairs[dose->n], err);
+		dose->n += !st;
+	}
 	if (st == ASSAY_E_NODATA) {
 		count->refused = mem_string(err->text);
 		return ASSAY_OK;
 	}
 	if (st)
 		return st;
-	dose->n++;
 	st = run_once(m, shape, large, err);
 	if (st == ASSAY_E_NODATA) {
 		count->refused = mem_format("the command fails with it: %s", err->text);
@@ -434,6 +458,8 @@ void counts_members(const struct counts *c, struct document *d)
 	for (unsigned shape = 0; shape < SHAPES; shape++) {
 		const struct count *count = &c->of[shape];
 
+		if (by_wall(shape))
+			continue;
 		doc_object(d, NULL);
 		doc_set(d, "name", shapes[shape].thing);
 		doc_set(d, "shape", shapes[shape].name);
@@ -480,6 +506,33 @@ static void count_row(const struct count *count, const char *thing, struct docum
 	doc_showf(d, NULL, "90 % interval", count->low, count->low > 0 ? "%s to %s" : "%.0s%s at most", low, high);
 }
 
+/* Of the wall-clock time: what it becomes longer by when the processor becomes slower, as a part of that. */
+static void sensitivity_show(const struct counts *c, struct document *d)
+{
+	const struct count *count = &c->of[SHAPE_PROCESSOR];
+	double part = 1e-6 / c->base_wall_s;
+
+	doc_list(d, "sensitivities");
+	doc_hide(d);
+	doc_object(d, NULL);
+	doc_set(d, "name", shapes[SHAPE_PROCESSOR].name);
+	doc_set(d, "cost", count->n * part);
+	doc_set(d, "low", count->low * part);
+	doc_set(d, "high", count->high * part);
+	doc_set(d, "dose", count->runs ? c->doses[SHAPE_INTERRUPTS][0].is.ns / 1000 : (double)NAN);
+	doc_set(d, "runs", count->runs);
+	doc_set_empty(d, "refused", count->refused);
+	doc_end(d);
+	doc_end(d);
+	if (count->refused)
+		doc_line(d, "How much a slower processor costs is not known: %s", count->refused);
+	else if (count->low >= 0)
+		doc_line(d,
+			 "A processor that is 10 %% slower costs %.1f %% of the wall-clock time (90 %% interval %.1f to %.1f %%; tried "
+			 "with %.0f %%)",
+			 10 * count->n * part, 10 * count->low * part, 10 * count->high * part, c->doses[SHAPE_INTERRUPTS][0].is.ns / 10);
+}
+
 void counts_show(const struct counts *c, struct document *d)
 {
 	doc_heading(d, "Counted by doses (%zu runs, %.0f s)", c->n, c->wall_s);
@@ -504,10 +557,11 @@ void counts_show(const struct counts *c, struct document *d)
 	}
 	doc_table(d, NULL);
 	for (unsigned shape = 0; shape < SHAPES; shape++)
-		if (!c->of[shape].refused)
+		if (!c->of[shape].refused && !by_wall(shape))
 			count_row(&c->of[shape], shapes[shape].thing, d);
 	doc_end(d);
 	for (unsigned shape = 0; shape < SHAPES; shape++)
-		if (c->of[shape].refused)
+		if (c->of[shape].refused && !by_wall(shape))
 			doc_line(d, "%s: not counted: %s", shapes[shape].thing, c->of[shape].refused);
+	sensitivity_show(c, d);
 }

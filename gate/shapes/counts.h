@@ -14,7 +14,7 @@
 struct count_run {
 	unsigned shape; /* SHAPES: without any dose */
 	bool large;	/* its dose */
-	double cpu_s, user_s;
+	double cpu_s, user_s, wall_s;
 	double faults, transfers, bytes; /* page faults without input; calls that read or wrote, and what; NaN: not known */
 };
 
@@ -39,6 +39,7 @@ struct counts {
 	} doses[SHAPE_MEANS][2];
 	double less;	    /* so much less work did it do with doses; 0: not to be seen */
 	bool contradiction; /* the kernel works, for nothing that was found: then there are no counts, either */
+	double base_wall_s; /* without a dose */
 	double wall_s;	    /* that all of it took */
 };
 void counts_release(struct counts *counts); /* accepts zeroed */

@@ -9,6 +9,7 @@
 #define ROUNDS 3
 #define BASE_S .5
 #define NOISE  .02
+#define WORKS  .6 /* of the time; it waits in the rest */
 #define USUAL  1000.
 #define LARGE  10000.
 
@@ -32,12 +33,14 @@ static void add_run(struct counts *c, struct rng *rng, unsigned shape, bool larg
 	c->runs[c->n++] = (struct count_run){ .shape = shape,
 					      .large = large,
 					      .cpu_s = own + dearer,
+					      .wall_s = BASE_S / WORKS * (1 - WORKS) + (shape == SHAPE_PROCESSOR ? 1.2 : 1) * own,
 					      .user_s = .6 * own,
 					      .faults = 5000 * work,
 					      .bytes = 1e8 * work,
 					      .transfers = 300010 * work };
 	if (shape != SHAPES)
-		add_pair(c, shapes[shape].means, large, 1e9 * dose_s * (1 + NOISE * rng_normal(rng)));
+		add_pair(c, shapes[shape].means, large,
+			 shape == SHAPE_PROCESSOR ? 200 * (1 + NOISE * rng_normal(rng)) : 1e9 * dose_s * (1 + NOISE * rng_normal(rng)));
 }
 
 static void draw(struct counts *c, struct rng *rng)
@@ -46,7 +49,7 @@ static void draw(struct counts *c, struct rng *rng)
 	for (size_t round = 0; round < ROUNDS; round++) {
 		add_run(c, rng, SHAPES, false, 1);
 		for (unsigned shape = 0; shape < SHAPES; shape++)
-			add_run(c, rng, shape, round > 0 && shape != SHAPE_DATA, 1);
+			add_run(c, rng, shape, round > 0 && shape != SHAPE_DATA && shape != SHAPE_PROCESSOR, 1);
 		add_run(c, rng, SHAPES, false, 1);
 	}
 	counts_estimate(c);
@@ -67,12 +70,15 @@ static void test_intervals(void **state)
 		for (unsigned shape = 0; shape < SHAPES; shape++) {
 			const struct count *count = &c.of[shape];
 
+			double true_n = shape == SHAPE_PROCESSOR ? 1e6 * BASE_S : truth[shape];
+
 			assert_true(count->low <= count->n && count->n <= count->high);
-			held += count->low <= truth[shape] && truth[shape] <= count->high;
+			held += count->low <= true_n && true_n <= count->high;
 			all++;
 		}
 		assert_true(fabs(c.of[SHAPE_DATA].n / 3e5 - 1) < .15);
 		assert_true(fabs(c.of[SHAPE_METADATA].n / 2e4 - 1) < .25);
+		assert_true(fabs(c.of[SHAPE_PROCESSOR].n / 1e6 / c.base_wall_s - WORKS) < .2);
 		counts_release(&c);
 	}
 	if (held < .87 * (double)all || held > .99 * (double)all)
@@ -90,7 +96,8 @@ static void test_time_limited(void **state)
 	for (size_t round = 0; round < 2; round++) {
 		add_run(&c, &rng, SHAPES, false, 1);
 		for (unsigned shape = 0; shape < SHAPES; shape++)
-			add_run(&c, &rng, shape, round > 0, BASE_S / (BASE_S + truth[shape] * (round ? LARGE : USUAL) / 1e9));
+			add_run(&c, &rng, shape, round > 0 && shape != SHAPE_PROCESSOR,
+				BASE_S / (BASE_S + truth[shape] * (round ? LARGE : USUAL) / 1e9));
 		add_run(&c, &rng, SHAPES, false, 1);
 	}
 	counts_estimate(&c);
