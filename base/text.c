@@ -59,6 +59,17 @@ bool text_double(const char *text, double *out)
 	return true;
 }
 
+bool text_span(const char *text, double *seconds)
+{
+	size_t length = strlen(text), unit = length > 1 && strchr("smh", text[length - 1]) ? 1 : 0;
+	char *number = mem_bytes(text, length - unit);
+	bool ok = text_double(number, seconds) && *seconds > 0;
+
+	free(number);
+	*seconds *= unit && text[length - 1] == 'm' ? 60 : unit && text[length - 1] == 'h' ? 3600 : 1;
+	return ok;
+}
+
 bool text_int64(const char *text, int64_t *out)
 {
 	const char *digits = skip_sign(text), *end = skip_digits(digits);

@@ -11,6 +11,8 @@ struct buf;
 /* Decimal numbers, whole text, no blanks. NaN, infinities, hexadecimal and what overflows a double are refused; a value that
  * underflows becomes 0 or the nearest denormal. False leaves *out alone. */
 bool text_double(const char *text, double *out);
+/* Seconds from "90", "90s", "2m" or "8h", above 0. False for anything else. */
+bool text_span(const char *text, double *seconds);
 bool text_int64(const char *text, int64_t *out);
 
 /* The word of words[0..n) with the smallest edit distance to `word`, or NULL when none is near enough to be meant

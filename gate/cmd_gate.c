@@ -1,11 +1,16 @@
 /* assay gate */
+#include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "gate/cmd.h"
 #include "gate/cmd_evidence.h"
 #include "gate/decide/contributions.h"
 #include "gate/decide/verdict.h"
 #include "gate/detect/likeness.h"
+#include "gate/nightly/spend.h"
 #include "gate/published/walk.h"
+#include "runs/cmd_run.h"
+
+#include <inttypes.h>
 
 enum { METHOD_RATIO, METHOD_PUBLISHED };
 
@@ -13,8 +18,10 @@ struct arguments {
 	const char *selectors[2];
 	double min_effect; /* 0: not given */
 	double epsilon;	   /* below 0: not given */
+	double budget_s;   /* 0: no limit */
 	int method;
-	bool all;
+	bool all, run;
+	struct cmd_fleet_choice hosts;
 };
 
 static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
@@ -68,9 +75,8 @@ static bool gate_same_version(const struct run_set *a, const struct run_set *b)
 	return strcmp(a->application, b->application) == 0 && strcmp(a->version, b->version) == 0;
 }
 
-static enum assay_status gate_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+static enum assay_status gate_stored(struct lab *lab, const struct arguments *a, struct document *d, struct assay_error *err)
 {
-	const struct arguments *a = arguments;
 	bool walk = a->method == METHOD_PUBLISHED;
 	struct cmd_evidence e;
 	enum assay_status st = cmd_evidence_load(lab, a->selectors, 2, walk, &e, err);
@@ -83,11 +89,83 @@ static enum assay_status gate_run(struct lab *lab, void *arguments, struct docum
 	return st;
 }
 
+static void gate_tell_spent(const struct spend *spent, struct document *d)
+{
+	doc_object(d, "spent");
+	doc_set(d, "plan", spent->plan);
+	doc_set(d, "runs", spent->runs);
+	doc_set(d, "repetitions", spent->repetitions);
+	doc_set(d, "looks", (size_t)spent->looks);
+	doc_set(d, "seconds", spent->seconds);
+	doc_set_bool(d, "budget_ended", spent->budget);
+	doc_end(d);
+	cli_remark("%zu runs, %" PRId64 " repetitions of each version on each host, %d look%s, %.0f s%s", spent->runs, spent->repetitions,
+		   spent->looks, text_plural((size_t)spent->looks), spent->seconds,
+		   spent->decided  ? ""
+		   : spent->budget ? "; the budget ended it"
+				   : "; no more looks are made");
+}
+
+/* Measures until there is a decision. Where one of several inputs is named, only that one. */
+static enum assay_status gate_measure(const struct arguments *a, struct document *d, struct assay_error *err)
+{
+	struct launch_options o = { .directory = cli_directory(), .command = cli_command_name(), .hosts = a->hosts, .resume = true };
+	char *applications[2] = { NULL, NULL }, *versions[2] = { NULL, NULL }, *input;
+	struct spend spent = { .looks = 0 };
+	enum assay_status st = run_selector(a->selectors[0], &applications[0], &versions[0], err);
+
+	if (!st)
+		st = run_selector(a->selectors[1], &applications[1], &versions[1], err);
+	if (!st && (!versions[0] || !versions[1] || strcmp(applications[0], applications[1]) != 0))
+		st = assay_fail(err, ASSAY_E_USAGE, "--run takes two versions of one application, APP@OLD APP@NEW, not '%s' and '%s'",
+				a->selectors[0], a->selectors[1]);
+	if (!st) {
+		input = strchr(applications[0], '/');
+		if (input)
+			*input++ = '\0';
+		o.application = applications[0];
+		o.choice = (struct plan_choice){ .versions = { versions, 2 }, .inputs = { &input, input ? 1 : 0 } };
+		cmd_run_watch(&o);
+		st = spend_until_decided(&o, a->min_effect, a->budget_s, &spent, err);
+	}
+	if (!st)
+		gate_tell_spent(&spent, d);
+	for (int i = 0; i < 2; i++) {
+		free(applications[i]);
+		free(versions[i]);
+	}
+	return st;
+}
+
+static enum assay_status gate_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	struct lab lab = { .lock_fd = -1 };
+	enum assay_status st = a->run ? gate_measure(a, d, err) : ASSAY_OK;
+
+	(void)none;
+	if (!st)
+		st = lab_open(cli_directory(), STORE_READ, &lab, err);
+	if (!st)
+		st = gate_stored(&lab, a, d, err);
+	lab_close(&lab);
+	return st;
+}
+
+static enum assay_status gate_budget(const char *text, void *to, struct assay_error *err)
+{
+	return text_span(text, to) ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "a time such as 90s, 20m or 2h");
+}
+
 /* Options of the other method are a mistake, not a detail. */
 static enum assay_status gate_check(void *arguments, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
 
+	if (!a->run && (a->budget_s > 0 || a->hosts.hosts || a->hosts.exclude))
+		return assay_fail(err, ASSAY_E_USAGE, "--budget, --hosts and --exclude belong to --run");
+	if (a->run && a->method == METHOD_PUBLISHED)
+		return assay_fail(err, ASSAY_E_USAGE, "--run looks at ratios, not at a walk");
 	if (a->method == METHOD_PUBLISHED && (a->min_effect > 0 || a->all))
 		return assay_fail(err, ASSAY_E_USAGE, "--method walk has neither --min-effect nor --all: it does not look at ratios");
 	if (a->method == METHOD_RATIO && a->epsilon >= 0)
@@ -103,6 +181,10 @@ static const struct cli_option words[] = {
 };
 static const struct cli_option options[] = {
 	CMD_MIN_EFFECT(struct arguments, min_effect),
+	CLI_FLAG("run", struct arguments, run,
+		 "First run both versions in turn, until there is a decision: repetitions are doubled at most four times"),
+	CLI_PARSED("budget", "TIME", struct arguments, budget_s, gate_budget, "With --run: measure for so long at most: 90s, 20m or 2h"),
+	CMD_FLEET_HOSTS(struct arguments, hosts),
 	CLI_FLAG("all", struct arguments, all, "List all machines, and those that were left out"),
 	CLI_CHOICE("method", methods, struct arguments, method, "The method: ratio (the default) or walk"),
 	CMD_EPSILON(struct arguments, epsilon),
@@ -125,6 +207,7 @@ const struct command gate_command = {
 		"         baseline's profile and says regression at the first that differs by more than epsilon\n"
 		"         points; most unchanged versions look changed to it\n",
 	.examples = "  assay gate myapp@1.0 myapp@1.1 --min-effect 0.05\n"
+		    "  assay gate myapp@main myapp@branch --run --budget 20m\n"
 		    "  assay gate mysqlslap/innodb_load mysqlslap/memory_load --format json | jq .decision\n"
 		    "  assay gate myapp@1.0 myapp@1.1 --method walk --epsilon 20\n",
 	.exit_status = "0 pass or improved, 3 regression, 4 inconclusive, 5 environment, 6 nothing measured; 1 failure, 2 usage.",
@@ -132,7 +215,8 @@ const struct command gate_command = {
 	.options = options,
 	.defaults = &defaults,
 	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
+	.lab = CLI_LAB_LATER,
+	.flags = CLI_PROGRESS,
 	.check = gate_check,
 	.run = gate_run,
 };

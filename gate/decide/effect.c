@@ -142,15 +142,15 @@ static double effect_with_power(const struct power_design *design, double power)
 
 /* The relative slowdown that effect_decide() calls a regression with probability EFFECT_POWER, for a normal estimate of a log ratio with
  * this standard error at df >= 1 degrees of freedom. */
-static double effect_minimum_detectable(double error, double df, double min_effect)
+static double effect_minimum_detectable(double error, double df, const struct effect_asked *asked)
 {
 	struct power_design design = { .df = df };
 
-	ASSAY_BUG_IF(!(df >= 1) || !(error >= 0) || !(min_effect >= 0));
-	if (error <= 1e-12 * log1p(min_effect)) /* the interval is a point */
-		return min_effect;
-	design.t = stats_t_quantile((1 + EFFECT_LEVEL) / 2, df);
-	design.threshold = log1p(min_effect) / error;
+	ASSAY_BUG_IF(!(df >= 1) || !(error >= 0) || !(asked->min_effect >= 0));
+	if (error <= 1e-12 * log1p(asked->min_effect)) /* the interval is a point */
+		return asked->min_effect;
+	design.t = stats_t_quantile((1 + asked->level) / 2, df);
+	design.threshold = log1p(asked->min_effect) / error;
 	return expm1(effect_with_power(&design, EFFECT_POWER) * error);
 }
 
@@ -229,9 +229,9 @@ static double shape_p(struct type_mean *types, size_t n)
 	return 1 - stats_f_cdf(cochran_q(types, n) / df, df, NOISE_DF_MACHINE * machines);
 }
 
-static void set_interval(struct effect *e, double mean, double error, double df)
+static void set_interval(struct effect *e, double mean, double error, double df, const struct effect_asked *asked)
 {
-	double half = stats_t_quantile((1 + EFFECT_LEVEL) / 2, df) * error;
+	double half = stats_t_quantile((1 + asked->level) / 2, df) * error;
 
 	e->low = exp(mean - half);
 	e->high = exp(mean + half);
@@ -239,19 +239,20 @@ static void set_interval(struct effect *e, double mean, double error, double df)
 
 /* The interval when the types may have an error in common, which does not average out: its variance is added; degrees of freedom by Welch
  * and Satterthwaite. */
-static void common_interval(struct effect *e, double mean, double sd, const struct effect_common *common, double min_effect)
+static void common_interval(struct effect *e, double mean, double sd, const struct effect_common *common, const struct effect_asked *asked)
 {
 	double df = (double)e->types - 1, own = sd * sd / (common->as_one ? 1 : (double)e->types), more = common->error * common->error;
 	double variance = own + more;
 
 	if (more > 0)
 		df = variance * variance / (own * own / df + more * more / common->df);
-	set_interval(e, mean, sqrt(variance), df);
-	e->minimum_detectable = effect_minimum_detectable(sqrt(variance), df, min_effect);
+	set_interval(e, mean, sqrt(variance), df, asked);
+	e->minimum_detectable = effect_minimum_detectable(sqrt(variance), df, asked);
 }
 
 /* Mean and interval of Student's t over the types' log ratios. */
-static void effect_interval(struct effect *e, const struct type_mean *types, double min_effect, const struct effect_common *common)
+static void effect_interval(struct effect *e, const struct type_mean *types, const struct effect_asked *asked,
+			    const struct effect_common *common)
 {
 	double *logs = mem_new(e->types, sizeof(*logs));
 	double mean, sd;
@@ -262,10 +263,10 @@ static void effect_interval(struct effect *e, const struct type_mean *types, dou
 	sd = stats_sd(logs, e->types);
 	e->ratio = exp(mean);
 	if (e->types >= EFFECT_TYPES_MIN && common && (common->as_one || common->error > 0)) {
-		common_interval(e, mean, sd, common, min_effect);
+		common_interval(e, mean, sd, common, asked);
 	} else if (e->types >= 2) {
-		set_interval(e, mean, sd / sqrt((double)e->types), (double)e->types - 1);
-		e->minimum_detectable = effect_minimum_detectable(sd / sqrt((double)e->types), (double)e->types - 1, min_effect);
+		set_interval(e, mean, sd / sqrt((double)e->types), (double)e->types - 1, asked);
+		e->minimum_detectable = effect_minimum_detectable(sd / sqrt((double)e->types), (double)e->types - 1, asked);
 	}
 	free(logs);
 }
@@ -273,7 +274,7 @@ static void effect_interval(struct effect *e, const struct type_mean *types, dou
 /* One or two types tell next to nothing about others (t at one degree of freedom is 12.7), but repetitions on these machines tell something
  * about these machines: the mean keeps its weights, its error comes from the noise within machines and the floor, its degrees of freedom
  * from Welch and Satterthwaite (Biometrika 34, 1947). Does nothing where a machine's noise is unknown. */
-static void within_interval(struct effect *e, const struct effect_pair *pairs, size_t n, size_t n_types, double min_effect)
+static void within_interval(struct effect *e, const struct effect_pair *pairs, size_t n, size_t n_types, const struct effect_asked *asked)
 {
 	double *machines = mem_new(n_types, sizeof(*machines));
 	double variance = 0, uncertain = 0, df = 0;
@@ -292,29 +293,30 @@ static void within_interval(struct effect *e, const struct effect_pair *pairs, s
 	if (known && df >= WITHIN_DF_MIN) {
 		df = fmin(variance * variance / uncertain, 1e6);
 		e->within = true;
-		set_interval(e, log(e->ratio), sqrt(variance), df);
-		e->minimum_detectable = effect_minimum_detectable(sqrt(variance), df, min_effect);
+		set_interval(e, log(e->ratio), sqrt(variance), df, asked);
+		e->minimum_detectable = effect_minimum_detectable(sqrt(variance), df, asked);
 	}
 	free(machines);
 }
 
-struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_types, double min_effect, const struct effect_common *common)
+struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_types, const struct effect_asked *asked,
+			const struct effect_common *common)
 {
 	struct effect e = { .decision = DECISION_NOTHING_MEASURED };
 	struct type_mean *types;
 
-	ASSAY_BUG_IF(!(min_effect > 0));
+	ASSAY_BUG_IF(!(asked->min_effect > 0) || !(asked->level > 0 && asked->level < 1));
 	e.ratio = e.low = e.high = e.minimum_detectable = e.shape_p = nan("");
 	if (n == 0)
 		return e;
 	types = mem_new(n_types, sizeof(*types));
 	e.types = types_of(pairs, n, types, n_types);
-	effect_interval(&e, types, min_effect, common);
+	effect_interval(&e, types, asked, common);
 	if (e.types < EFFECT_TYPES_MIN)
-		within_interval(&e, pairs, n, n_types, min_effect);
+		within_interval(&e, pairs, n, n_types, asked);
 	if (e.types >= 2)
 		e.shape_p = shape_p(types, e.types);
-	e.decision = effect_decide(e.ratio, e.low, e.high, min_effect);
+	e.decision = effect_decide(e.ratio, e.low, e.high, asked->min_effect);
 	free(types);
 	return e;
 }

@@ -57,8 +57,14 @@ struct effect_common {
 	double error, df; /* a further standard error of the mean, with its degrees of freedom (at least 1 unless the error is 0) */
 };
 
-/* pairs[n]; min_effect > 0 is the smallest relative slowdown that matters to the user; common may be NULL, and is looked at when there
+struct effect_asked {
+	double min_effect; /* above 0: the smallest relative slowdown that matters to the user */
+	double level;	   /* of the interval: EFFECT_LEVEL, or more where the results were looked at before (looks.h) */
+};
+
+/* pairs[n]; common may be NULL, and is looked at when there
  * are EFFECT_TYPES_MIN types. n == 0 gives DECISION_NOTHING_MEASURED. */
-struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_types, double min_effect, const struct effect_common *common);
+struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_types, const struct effect_asked *asked,
+			const struct effect_common *common);
 
 #endif

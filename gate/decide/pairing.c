@@ -594,7 +594,7 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 	*out = pairing;
 }
 
-struct effect pairing_effect(const struct pairing *pairing, double min_effect)
+struct effect pairing_effect(const struct pairing *pairing, const struct effect_asked *asked)
 {
 	struct effect_common common = { pairing->order.direction != 0, pairing->order.error, pairing->order.df };
 	struct effect_pair *pairs = mem_new(pairing->n, sizeof(*pairs));
@@ -607,7 +607,7 @@ struct effect pairing_effect(const struct pairing *pairing, double min_effect)
 		if (m->reason == PAIRING_USED)
 			pairs[n++] = (struct effect_pair){ m->type, m->log_ratio, m->noise, m->noise_df };
 	}
-	effect = effect_of(pairs, n, pairing->n_types, min_effect, &common);
+	effect = effect_of(pairs, n, pairing->n_types, asked, &common);
 	free(pairs);
 	return effect;
 }

@@ -74,7 +74,7 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 void pairing_release(struct pairing *pairing);
 
 /* What its machines say together. */
-struct effect pairing_effect(const struct pairing *pairing, double min_effect);
+struct effect pairing_effect(const struct pairing *pairing, const struct effect_asked *asked);
 
 /* The member `key` of an answer: which version the baseline or the candidate is. */
 void pairing_answer_side(const char *key, const struct run_set *set, struct document *d);

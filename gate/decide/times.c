@@ -143,7 +143,7 @@ static void conditions_of(const struct run_set *a, const struct run_set *b, doub
 /* ---- all ---- */
 
 void times_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
-	      const struct run_set *candidate, double min_effect, struct times *out)
+	      const struct run_set *candidate, const struct effect_asked *asked, struct times *out)
 {
 	struct times t = { .metric_is_wall = is_wall(baseline) && is_wall(candidate), .share = share_of(baseline) };
 
@@ -153,13 +153,13 @@ void times_of(const struct evidence *evidence, const struct lab_config *config, 
 
 		if (a.n && b.n) {
 			pairing_of(evidence, config, &a, &b, &pairing);
-			t.of[time] = pairing_effect(&pairing, min_effect);
+			t.of[time] = pairing_effect(&pairing, asked);
 		}
 		pairing_release(&pairing);
 		free(a.items);
 		free(b.items);
 	}
-	conditions_of(baseline, candidate, min_effect, &t);
+	conditions_of(baseline, candidate, asked->min_effect, &t);
 	*out = t;
 }
 

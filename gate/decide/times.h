@@ -33,7 +33,7 @@ struct times {
 
 /* All arguments must outlive *out; times_release() it. */
 void times_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
-	      const struct run_set *candidate, double min_effect, struct times *out);
+	      const struct run_set *candidate, const struct effect_asked *asked, struct times *out);
 void times_release(struct times *times); /* accepts zeroed */
 
 /* What rules look at beside the metric's decision. */

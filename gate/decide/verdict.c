@@ -199,6 +199,8 @@ const char *verdict_no_correlation(const struct verdict *v)
 	X(REASON_SHAPE_NOT_TESTED, "shape_not_tested", false)                                                                              \
 	X(REASON_UNIFORM_CHANGE, "uniform_change", false)                                                                                  \
 	X(REASON_UNIFORM_PART, "uniform_part", false)                                                                                      \
+	X(REASON_WHAT_IT_TAKES, "what_it_takes", true)                                                                                     \
+	X(REASON_LOOKED_AT, "looked_at", false)                                                                                            \
 	X(REASON_RUNS_FAILED, "runs_failed", false)                                                                                        \
 	X(REASON_FAILS, "candidate_fails", true)                                                                                           \
 	X(REASON_ALWAYS_FAILS, "candidate_always_fails", false)                                                                            \
@@ -339,6 +341,43 @@ static void explain_around(struct verdict *v)
 	buf_release(&text);
 }
 
+/* Standard error of the mean over types, as far as repetitions explain it. */
+static double noise_of_mean(const struct pairing *p, size_t types)
+{
+	double *machines = mem_new(p->n_types, sizeof(*machines)), sum = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		machines[p->machines[i].reason == PAIRING_USED ? p->machines[i].type : 0] += p->machines[i].reason == PAIRING_USED;
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->machines[i].reason == PAIRING_USED)
+			sum += pow(p->machines[i].noise / machines[p->machines[i].type], 2);
+	}
+	free(machines);
+	return sqrt(sum) / (double)types;
+}
+
+/* The interval has to end on one side of the threshold, or of 1. Repetitions make the noise within machines smaller, types everything. */
+static void explain_what_it_takes(struct verdict *v)
+{
+	const struct effect *e = &v->effect;
+	double mean = log(e->ratio), matters = log1p(v->min_effect), needed = mean >= matters ? mean : matters - mean;
+	double factor = pow(log(e->high / e->ratio) / needed, 2), q = e->types > 1 ? stats_t_quantile(.975, (double)e->types - 1) : 2;
+	double noise = pow(noise_of_mean(&v->pairing, e->types), 2), all = pow(log(e->high / e->ratio) / q, 2);
+	double between = e->within ? 0 : fmax(all - noise, 0), left = all / factor - between;
+
+	if (!(noise > 0) || !isfinite(factor))
+		return;
+	if (left > .1 * noise)
+		reason_add(v, REASON_WHAT_IT_TAKES, "to settle it takes about %s times as many repetitions ('assay gate --run' makes them)",
+			   text_fixed(fmax(noise / left, 1.1), noise / left < 3 ? 1 : 0).text);
+	else
+		reason_add(
+		    v, REASON_WHAT_IT_TAKES,
+		    "more repetitions will hardly settle it, for hardware types differ by more than their noise: about %s types would, "
+		    "instead of %zu",
+		    text_fixed(ceil(fmax(factor * (double)e->types, (double)e->types + 1)), 0).text, e->types);
+}
+
 static void explain_interval(struct verdict *v)
 {
 	const struct effect *e = &v->effect;
@@ -372,6 +411,7 @@ static void explain_interval(struct verdict *v)
 		    "power .8",
 		    low.text, high.text, 100 * v->min_effect,
 		    text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text);
+		explain_what_it_takes(v);
 	}
 	if (e->within)
 		reason_add(
@@ -544,6 +584,18 @@ static void explain_times(struct verdict *v)
 		    ratio.text, low.text, high.text);
 }
 
+static void explain_looks(struct verdict *v)
+{
+	double level = fmax(v->baseline->level, v->candidate->level);
+
+	if (level > 0 && !isnan(v->effect.low))
+		reason_add(
+		    v, REASON_LOOKED_AT,
+		    "the results were looked at while they grew: this look counts with an interval of %s %%, so that all looks together "
+		    "are wrong in 5 %% at most",
+		    text_fixed(100 * level, 2).text);
+}
+
 static void verdict_explain(struct verdict *v)
 {
 	if (v->by_interval == DECISION_NOTHING_MEASURED)
@@ -555,6 +607,7 @@ static void verdict_explain(struct verdict *v)
 	if (!isnan(v->effect.low) && v->effect.types > 1)
 		explain_shape(v);
 	explain_times(v);
+	explain_looks(v);
 	explain_runs(v);
 	explain_machines(v);
 }
@@ -565,6 +618,7 @@ enum assay_status verdict_of(const struct evidence *evidence, const struct lab_c
 			     const struct run_set *candidate, double min_effect, struct verdict *out, struct assay_error *err)
 {
 	struct verdict v = { .baseline = baseline, .candidate = candidate, .min_effect = min_effect };
+	const struct effect_asked asked = { min_effect, fmax(EFFECT_LEVEL, fmax(baseline->level, candidate->level)) };
 
 	*out = (struct verdict){ 0 };
 	if (baseline->higher_is_better != candidate->higher_is_better && !pairing_terms(baseline, candidate))
@@ -574,9 +628,9 @@ enum assay_status verdict_of(const struct evidence *evidence, const struct lab_c
 				  baseline->higher_is_better ? baseline->application : candidate->application,
 				  baseline->higher_is_better ? candidate->application : baseline->application);
 	pairing_of(evidence, config, baseline, candidate, &v.pairing);
-	v.effect = pairing_effect(&v.pairing, min_effect);
+	v.effect = pairing_effect(&v.pairing, &asked);
 	v.by_interval = v.effect.decision;
-	times_of(evidence, config, baseline, candidate, min_effect, &v.times);
+	times_of(evidence, config, baseline, candidate, &asked, &v.times);
 	v.effect.decision = verdict_decide(&v);
 	verdict_find_cause(evidence, &v);
 	verdict_explain(&v);

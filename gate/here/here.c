@@ -24,13 +24,9 @@ static volatile sig_atomic_t here_cancelled;
 
 enum assay_status here_budget(const char *text, void *to, struct assay_error *err)
 {
-	size_t length = strlen(text), unit = length > 1 && strchr("sm", text[length - 1]) ? 1 : 0;
-	char *number = mem_bytes(text, length - unit);
 	double value, *budget_s = to;
-	bool ok = text_double(number, &value);
+	bool ok = text_span(text, &value);
 
-	free(number);
-	value *= unit && text[length - 1] == 'm' ? 60 : 1;
 	if (!ok || !(value >= BUDGET_LEAST && value <= BUDGET_MOST))
 		return assay_fail(err, ASSAY_E_USAGE, "seconds from %g to %g, such as 90, 90s or 2m", BUDGET_LEAST, BUDGET_MOST);
 	*budget_s = value;

@@ -211,6 +211,7 @@ static void plan_load_row(sqlite3_stmt *stmt, const char *application, struct pl
 	plan->warm_ups = sqlite3_column_int64(stmt, 3);
 	plan->seed = (uint64_t)sqlite3_column_int64(stmt, 4);
 	plan->started_ms = sqlite3_column_int64(stmt, 5);
+	plan->level = store_double(stmt, 7);
 	plan->probe = sqlite3_column_type(stmt, 6) == SQLITE_NULL ? NULL : mem_string(store_text(stmt, 6));
 }
 
@@ -222,7 +223,7 @@ enum assay_status plan_latest_incomplete(struct store *store, const char *applic
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st =
 	    store_ask(store, &stmt, err,
-		      "SELECT id, manifest_hash, repetitions, warm_ups, seed, started_ms, probe FROM plan WHERE application = ? "
+		      "SELECT id, manifest_hash, repetitions, warm_ups, seed, started_ms, probe, level FROM plan WHERE application = ? "
 		      "AND (probe IS NOT NULL) = ? AND complete = 0 ORDER BY started_ms DESC, id LIMIT 1",
 		      "ti", application, (int64_t)probe);
 
@@ -244,6 +245,14 @@ enum assay_status plan_latest_incomplete(struct store *store, const char *applic
 enum assay_status plan_complete(struct store *store, const struct plan *plan, struct assay_error *err)
 {
 	return store_do(store, err, "UPDATE plan SET complete = 1 WHERE id = ?", "t", plan->id);
+}
+
+enum assay_status plan_grow(struct store *store, const char *id, int64_t repetitions, double level, struct assay_error *err)
+{
+	return store_do(
+	    store, err,
+	    "UPDATE plan SET complete = complete AND repetitions >= ?1, repetitions = max(repetitions, ?1), level = ?2 WHERE id = ?3",
+	    "idt", repetitions, level, id);
 }
 
 void plan_release(struct plan *plan)

@@ -28,7 +28,8 @@ struct plan {
 	uint64_t seed;
 	int64_t started_ms; /* since 1970 */
 	bool complete;
-	char *probe; /* how functions are measured in its runs (manifest_probe_text()), which are no results then; NULL: they are */
+	double level; /* of intervals of its results, where they were looked at while it grew (gate/decide/looks.h); NaN: they were not */
+	char *probe;  /* how functions are measured in its runs (manifest_probe_text()), which are no results then; NULL: they are */
 };
 
 /* One run of a plan on a machine. */
@@ -48,6 +49,9 @@ enum assay_status plan_new(struct store *store, const struct manifest *manifest,
 enum assay_status plan_latest_incomplete(struct store *store, const char *application, bool probe, struct plan *out,
 					 struct assay_error *err);
 enum assay_status plan_complete(struct store *store, const struct plan *plan, struct assay_error *err);
+/* Its results are looked at with intervals of this level, and it gets as many repetitions, not fewer than it has: where these are more it
+ * is incomplete again. */
+enum assay_status plan_grow(struct store *store, const char *id, int64_t repetitions, double level, struct assay_error *err);
 void plan_release(struct plan *plan); /* accepts zeroed */
 
 /* May the plan be resumed? `manifest` as it is now; artefacts[plan->n_versions] are the hashes of what would be deployed

@@ -6,6 +6,8 @@
 #include "runs/running/metric_direction.h"
 #include "runs/running/run_build.h"
 
+#include <math.h>
+
 #define MEASURED "(SELECT id FROM plan WHERE probe IS NULL)" /* what is run under a probe gives no results, and fails no version */
 
 bool run_name_ok(const char *name)
@@ -115,6 +117,7 @@ static enum assay_status run_set_find_builds(struct store *store, struct run_set
 	if (run_set_keep_latest_build(set, latest)) {
 		snprintf(set->plan, sizeof(set->plan), "%s", latest->plan);
 		set->terms = latest->terms;
+		set->level = isnan(latest->level) ? 0 : latest->level;
 		if (*latest->terms.metric)
 			set->higher_is_better = latest->terms.higher_is_better;
 		st = run_set_count_executions(store, &builds, latest, set, err);

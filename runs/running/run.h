@@ -44,6 +44,7 @@ struct run_set {
 	size_t n;
 	struct run *others; /* [n_others], in the same order: of other builds; they do not count */
 	size_t n_others;
+	double level;		    /* of intervals of its results, where they were looked at while they grew; 0: they were not */
 	char plan[DIGEST_ID_BYTES]; /* the latest plan of the build that counts; "" when that was imported */
 	struct run_executed *on;    /* [n_on], of the build that counts, by machine; none of an imported one */
 	size_t n_on;

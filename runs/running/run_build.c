@@ -5,11 +5,11 @@
 #include "runs/running/manifest.h"
 #include "runs/running/stack.h"
 
-enum { PLAN, HASH, ARTEFACT, INPUT, STARTED, PLANNED, TEXT };
+enum { PLAN, HASH, ARTEFACT, INPUT, STARTED, PLANNED, TEXT, LEVEL };
 
 static const char select_plans[] =
     "SELECT p.id, p.manifest_hash, v.artefact, i.name, p.started_ms, "
-    "p.repetitions * (SELECT count(*) FROM plan_item AS m WHERE m.plan = p.id AND m.kind = 'machine'), p.manifest "
+    "p.repetitions * (SELECT count(*) FROM plan_item AS m WHERE m.plan = p.id AND m.kind = 'machine'), p.manifest, p.level "
     "FROM plan AS p JOIN plan_item AS v ON v.plan = p.id AND v.kind = 'version' AND v.name = ?2 "
     "JOIN plan_item AS i ON i.plan = p.id AND i.kind = 'input' "
     "WHERE p.probe IS NULL AND p.application || CASE i.name WHEN '' THEN '' ELSE '/' || i.name END = ?1 ORDER BY p.started_ms, "
@@ -74,6 +74,7 @@ enum assay_status run_builds_load(struct store *store, const char *application, 
 		build = &builds.items[builds.n++];
 		*build = (struct run_build){ .last_ms = sqlite3_column_int64(stmt, STARTED),
 					     .planned = (size_t)sqlite3_column_int64(stmt, PLANNED),
+					     .level = store_double(stmt, LEVEL),
 					     .terms = terms };
 		snprintf(build->plan, sizeof(build->plan), "%s", store_text(stmt, PLAN));
 		run_identify(stmt, run_hash, build);

@@ -17,6 +17,7 @@ struct run_build {
 					plans of one build */
 	int64_t last_ms;	     /* when it began; run_load() raises it to the last run of the version */
 	size_t planned;		     /* runs of the version in it */
+	double level;		     /* as in plan.h */
 	struct manifest_terms terms; /* of its manifest */
 };
 

@@ -20,6 +20,8 @@
 #include <stdio.h>
 #include <string.h>
 
+static const struct effect_asked asked = { .03, EFFECT_LEVEL };
+
 #define PERMUTATIONS	999
 #define REPETITIONS_MAX 5
 
@@ -142,7 +144,7 @@ static void one(const char *name, const struct ground *g, int kind, double size,
 		log_ratio[t] = log(ratio[t]) + median_of(rng, noise, repetitions, &variance) - baseline;
 		pairs[t] = (struct effect_pair){ t, log_ratio[t], sqrt(variance), (double)(2 * (repetitions - 1)) };
 	}
-	e = effect_of(pairs, n, n, .03, NULL);
+	e = effect_of(pairs, n, n, &asked, NULL);
 	cause_resources(log_ratio, &g->log_rate, PERMUTATIONS, rng_next(rng), resources);
 	c = cause_of(&e, log_ratio, g->log_cost, &g->log_rate, resources);
 	for (size_t j = 0; j < p; j++) {
@@ -337,7 +339,7 @@ static enum cause_word word_of(const struct ground *g, const double *ratio, cons
 		log_cost[t] = log(cost[t]);
 		pairs[t] = (struct effect_pair){ t, log_ratio[t], sqrt(variance / (double)n), 4 };
 	}
-	e = effect_of(pairs, n, n, .03, NULL);
+	e = effect_of(pairs, n, n, &asked, NULL);
 	cause_resources(log_ratio, &g->log_rate, PERMUTATIONS, rng_next(rng), resources);
 	word = cause_of(&e, log_ratio, log_cost, &g->log_rate, resources).word;
 	free(log_ratio);

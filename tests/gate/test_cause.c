@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+static const struct effect_asked asked = { .03, EFFECT_LEVEL };
+
 #define TYPES	 10
 #define FEATURES 6
 #define ROUNDS	 200
@@ -44,7 +46,7 @@ static struct cause say(struct rng *rng, double all, double extra, double noise,
 		log_ratio[t] = log(1 + all + extra * exp(-log_cost[t] - mat_get(&log_rate, t, 2))) + noise * rng_normal(rng);
 		pairs[t] = (struct effect_pair){ t, log_ratio[t], fmax(noise, 1e-3), 4 };
 	}
-	effect = effect_of(pairs, types, types, .03, NULL);
+	effect = effect_of(pairs, types, types, &asked, NULL);
 	cause_resources(log_ratio, &log_rate, 999, 7, resources);
 	cause = cause_of(&effect, log_ratio, log_cost, &log_rate, resources);
 	/* Both tests, or the first alone where the spread is below what may follow a stressor. */
@@ -100,7 +102,7 @@ static void test_turned_round(void **state)
 		log_ratio[t] = log(1.2 + exp(-log_cost[t] - mat_get(&log_rate, t, 2))) + .01 * rng_normal(&rng);
 		pairs[t] = (struct effect_pair){ t, log_ratio[t], .01, 4 };
 	}
-	effect = effect_of(pairs, TYPES, TYPES, .03, NULL);
+	effect = effect_of(pairs, TYPES, TYPES, &asked, NULL);
 	cause_resources(log_ratio, &log_rate, 999, 7, resources);
 	there = cause_of(&effect, log_ratio, log_cost, &log_rate, resources);
 	for (size_t t = 0; t < TYPES; t++) {
@@ -108,7 +110,7 @@ static void test_turned_round(void **state)
 		log_ratio[t] = -log_ratio[t];
 		back_pairs[t] = (struct effect_pair){ t, log_ratio[t], .01, 4 };
 	}
-	back_effect = effect_of(back_pairs, TYPES, TYPES, .03, NULL);
+	back_effect = effect_of(back_pairs, TYPES, TYPES, &asked, NULL);
 	back = cause_of(&back_effect, log_ratio, back_cost, &log_rate, resources);
 	assert_int_equal(there.word, CAUSE_BOTH);
 	assert_int_equal(back.word, CAUSE_BOTH);
@@ -133,14 +135,14 @@ static void test_not_tested(void **state)
 	log_rate = machines(&rng, log_cost);
 	for (size_t t = 0; t < TYPES; t++)
 		pairs[t] = (struct effect_pair){ t, log_ratio[t], 0, 0 };
-	effect = effect_of(pairs, TYPES, TYPES, .03, NULL);
+	effect = effect_of(pairs, TYPES, TYPES, &asked, NULL);
 	cause_resources(log_ratio, &log_rate, 999, 7, resources);
 	assert_int_equal(cause_of(&effect, log_ratio, log_cost, &log_rate, resources).word, CAUSE_NOT_TESTED);
 	for (size_t t = 0; t < TYPES; t++)
 		log_ratio[t] = log(1 + exp(-log_cost[t] - mat_get(&log_rate, t, 2)));
 	for (size_t t = 0; t < TYPES; t++)
 		pairs[t].log_ratio = log_ratio[t];
-	effect = effect_of(pairs, TYPES, TYPES, .03, NULL);
+	effect = effect_of(pairs, TYPES, TYPES, &asked, NULL);
 	cause_resources(log_ratio, &log_rate, 999, 7, resources);
 	assert_int_equal(cause_of(&effect, log_ratio, log_cost, &log_rate, resources).word, CAUSE_OTHER_RESOURCE);
 	/* Differences that are far below what repetitions on one day do not show follow nothing, however exactly they do so. */
@@ -148,11 +150,11 @@ static void test_not_tested(void **state)
 		log_ratio[t] = .2 + 1e-4 * mat_get(&log_rate, t, 2);
 		pairs[t] = (struct effect_pair){ t, log_ratio[t], .01, 4 };
 	}
-	effect = effect_of(pairs, TYPES, TYPES, .03, NULL);
+	effect = effect_of(pairs, TYPES, TYPES, &asked, NULL);
 	cause_resources(log_ratio, &log_rate, 999, 7, resources);
 	assert_true(resources[0].p < .01);
 	assert_int_equal(cause_of(&effect, log_ratio, log_cost, &log_rate, resources).word, CAUSE_UNIFORM);
-	effect = effect_of(NULL, 0, 0, .03, NULL);
+	effect = effect_of(NULL, 0, 0, &asked, NULL);
 	assert_int_equal(cause_of(&effect, NULL, NULL, &nothing, NULL).word, CAUSE_NOT_TESTED);
 	mat_release(&log_rate);
 }

@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+static const struct effect_asked asked = { .03, EFFECT_LEVEL };
+
 #define SEEDS	  400
 #define TYPES_MAX 9
 #define NEAR	  1e-9
@@ -103,7 +105,7 @@ static void test_changes(void **state)
 
 			pairs[i] = (struct effect_pair){ t, log_ratio[t], known ? .01 : .01 * (double)rng_below(&rng, 2), known ? 4 : 0 };
 		}
-		e = effect_of(pairs, machines, types, .03, NULL);
+		e = effect_of(pairs, machines, types, &asked, NULL);
 		assert_true(!isnan(e.ratio) && (isnan(e.low) ? isnan(e.high) : within(e.low, e.ratio, e.high)));
 		assert_true(isnan(e.shape_p) || (e.shape_p >= 0 && e.shape_p <= 1));
 		cause_resources(log_ratio, &log_rate, 99, seed, resources);
@@ -133,7 +135,7 @@ static void test_far_apart(void **state)
 		log_ratio[t] = log(3 + .5 * exp(-mat_get(&log_rate, t, 1)));
 		pairs[t] = (struct effect_pair){ t, log_ratio[t], .01, 4 };
 	}
-	e = effect_of(pairs, 4, 4, .03, NULL);
+	e = effect_of(pairs, 4, 4, &asked, NULL);
 	cause_resources(log_ratio, &log_rate, 99, 1, resources);
 	c = cause_of(&e, log_ratio, log_cost, &log_rate, resources);
 	check_cause(&c);

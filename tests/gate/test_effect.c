@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+static const struct effect_asked asked = { .03, EFFECT_LEVEL };
+
 #define UNKNOWN	    ((double)NAN)
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 
@@ -83,7 +85,7 @@ static void test_decision_words(void **state)
 static void test_interval(void **state)
 {
 	static const struct effect_pair pairs[] = { { 0, .02, 0, 0 }, { 1, .05, 0, 0 }, { 3, .04, 0, 0 }, { 4, .09, 0, 0 } };
-	struct effect e = effect_of(pairs, 4, 5, .03, NULL);
+	struct effect e = effect_of(pairs, 4, 5, &asked, NULL);
 
 	(void)state;
 	assert_int_equal(e.types, 4);
@@ -101,7 +103,7 @@ static void test_machines_within_types(void **state)
 	static const struct effect_pair pairs[] = {
 		{ 0, .02, .01, 4 }, { 0, .04, .02, 4 }, { 1, .10, .015, 4 }, { 2, .01, .03, 4 }, { 2, .03, 0, 0 }, { 2, .05, .02, 4 },
 	};
-	struct effect e = effect_of(pairs, 6, 3, .03, NULL);
+	struct effect e = effect_of(pairs, 6, 3, &asked, NULL);
 
 	(void)state;
 	assert_int_equal(e.types, 3);
@@ -110,14 +112,15 @@ static void test_machines_within_types(void **state)
 	assert_near("high", e.high, 1.166174301774009, 1e-10);
 	assert_near("shape_p", e.shape_p, 0.0125415041884257, 1e-12);
 	assert_int_equal(e.decision, DECISION_INCONCLUSIVE);
-	assert_near("minimum detectable", e.minimum_detectable, effect_minimum_detectable(sqrt(.0049 / 3) / sqrt(3), 2, .03),
+	assert_near("minimum detectable", e.minimum_detectable,
+		    effect_minimum_detectable(sqrt(.0049 / 3) / sqrt(3), 2, &(struct effect_asked){ .03, EFFECT_LEVEL }),
 		    1e-12); /* logs .03 .10 .03 */
 }
 
 static void test_too_little(void **state)
 {
 	static const struct effect_pair pairs[] = { { 1, .02, .01, 4 }, { 1, .06, 0, 0 } }, few[] = { { 0, .08, .01, 3 } };
-	struct effect none = effect_of(NULL, 0, 3, .03, NULL), one = effect_of(pairs, 2, 3, .03, NULL);
+	struct effect none = effect_of(NULL, 0, 3, &asked, NULL), one = effect_of(pairs, 2, 3, &asked, NULL);
 
 	(void)state;
 	assert_int_equal(none.decision, DECISION_NOTHING_MEASURED);
@@ -126,7 +129,7 @@ static void test_too_little(void **state)
 	assert_near("ratio of one type", one.ratio, exp(.04), 1e-15);
 	assert_true(isnan(one.low) && isnan(one.high) && isnan(one.minimum_detectable) && isnan(one.shape_p));
 	assert_int_equal(one.decision, DECISION_INCONCLUSIVE);
-	assert_true(isnan(effect_of(few, 1, 1, .03, NULL).low)); /* two repetitions and three: too few to know a noise */
+	assert_true(isnan(effect_of(few, 1, 1, &asked, NULL).low)); /* two repetitions and three: too few to know a noise */
 }
 
 /* numpy and scipy from the formulas in docs/evidence/statistics.md. */
@@ -135,7 +138,7 @@ static void test_within_machines(void **state)
 	static const struct effect_pair pairs[] = { { 0, .02, .01, 4 }, { 0, .04, .02, 4 }, { 1, .10, .015, 6 } },
 					three[] = { { 0, .02, .01, 4 }, { 1, .04, .02, 4 }, { 2, .10, .015, 6 } },
 					one[] = { { 0, .08, .01, 4 } };
-	struct effect e = effect_of(pairs, 3, 2, .03, NULL), single = effect_of(one, 1, 1, .03, NULL);
+	struct effect e = effect_of(pairs, 3, 2, &asked, NULL), single = effect_of(one, 1, 1, &asked, NULL);
 
 	(void)state;
 	assert_true(e.within);
@@ -146,20 +149,21 @@ static void test_within_machines(void **state)
 	assert_true(single.within && isnan(single.shape_p));
 	assert_near("low", single.low, 1.0512921343597863, 1e-10);
 	assert_near("high", single.high, 1.1162557320058828, 1e-10);
-	assert_near("minimum detectable", single.minimum_detectable, effect_minimum_detectable(sqrt(2e-4), 16, .03), 1e-12);
-	assert_false(effect_of(three, 3, 3, .03, NULL).within);
+	assert_near("minimum detectable", single.minimum_detectable,
+		    effect_minimum_detectable(sqrt(2e-4), 16, &(struct effect_asked){ .03, EFFECT_LEVEL }), 1e-12);
+	assert_false(effect_of(three, 3, 3, &asked, NULL).within);
 }
 
 /* Exchanging the versions inverts the ratio and its interval, and leaves the shape test alone. */
 static void test_mirror(void **state)
 {
 	struct effect_pair pairs[] = { { 0, .21, .01, 4 }, { 1, .25, .01, 4 }, { 2, .2, .01, 4 }, { 3, .23, .01, 4 } };
-	struct effect e = effect_of(pairs, 4, 4, .03, NULL), back;
+	struct effect e = effect_of(pairs, 4, 4, &asked, NULL), back;
 
 	(void)state;
 	for (size_t i = 0; i < 4; i++)
 		pairs[i].log_ratio = -pairs[i].log_ratio;
-	back = effect_of(pairs, 4, 4, .03, NULL);
+	back = effect_of(pairs, 4, 4, &asked, NULL);
 	assert_near("ratio", back.ratio * e.ratio, 1, 1e-14);
 	assert_near("interval", back.low * e.high, 1, 1e-14);
 	assert_near("shape", back.shape_p, e.shape_p, 1e-12);
@@ -211,7 +215,7 @@ static struct effect simulate(struct rng *rng, const struct world *w)
 			pairs[n++] = (struct effect_pair){ t, truth + candidate - baseline, sqrt(variance), 4 };
 		}
 	}
-	return effect_of(pairs, n, w->types, .03, NULL);
+	return effect_of(pairs, n, w->types, &asked, NULL);
 }
 
 static struct rates rates_of(const struct world *w, size_t runs, uint64_t seed)
@@ -342,10 +346,10 @@ static void test_minimum_detectable(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++)
-		assert_near(
-		    "minimum detectable",
-		    effect_minimum_detectable(rows[i].sd / sqrt((double)rows[i].types), (double)rows[i].types - 1, rows[i].min_effect),
-		    rows[i].expected, 1e-7);
+		assert_near("minimum detectable",
+			    effect_minimum_detectable(rows[i].sd / sqrt((double)rows[i].types), (double)rows[i].types - 1,
+						      &(struct effect_asked){ rows[i].min_effect, EFFECT_LEVEL }),
+			    rows[i].expected, 1e-7);
 }
 
 /* The decision rule itself, on normal log ratios with the minimum detectable effect, finds a regression in 80 % of the cases. */
@@ -361,7 +365,8 @@ static void test_power_by_simulation(void **state)
 	(void)state;
 	rng_seed(&rng, 8);
 	for (size_t r = 0; r < COUNT(rows); r++) {
-		double truth = log1p(effect_minimum_detectable(rows[r].sd / sqrt((double)rows[r].types), (double)rows[r].types - 1, .03)),
+		double truth = log1p(effect_minimum_detectable(rows[r].sd / sqrt((double)rows[r].types), (double)rows[r].types - 1,
+							       &(struct effect_asked){ .03, EFFECT_LEVEL })),
 		       found = 0;
 		double root = sqrt((double)rows[r].types), t = stats_t_quantile(.975, (double)rows[r].types - 1);
 

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+static const struct effect_asked asked = { .03, EFFECT_LEVEL };
+
 #define TYPES 8
 #define MANY  5
 
@@ -134,8 +136,8 @@ static void test_interval(void **state)
 {
 	static const struct effect_pair pairs[] = { { 0, .10, 0, 0 }, { 1, .12, 0, 0 }, { 2, .08, 0, 0 }, { 3, .11, 0, 0 } };
 	const struct effect_common one = { true, 0, 0 }, more = { false, .02, 2 };
-	struct effect plain = effect_of(pairs, 4, 4, .03, NULL), as_one = effect_of(pairs, 4, 4, .03, &one),
-		      wider = effect_of(pairs, 4, 4, .03, &more), few = effect_of(pairs, 2, 4, .03, &one);
+	struct effect plain = effect_of(pairs, 4, 4, &asked, NULL), as_one = effect_of(pairs, 4, 4, &asked, &one),
+		      wider = effect_of(pairs, 4, 4, &asked, &more), few = effect_of(pairs, 2, 4, &asked, &one);
 
 	(void)state;
 	assert_true(as_one.ratio == plain.ratio && wider.ratio == plain.ratio);
@@ -143,7 +145,7 @@ static void test_interval(void **state)
 	assert_true(fabs(wider.low - 1.0297751367505323) < 1e-9 && fabs(wider.high - 1.1920321448395497) < 1e-9);
 	assert_true(as_one.minimum_detectable > plain.minimum_detectable && wider.minimum_detectable > plain.minimum_detectable);
 	assert_true(plain.low > as_one.low);
-	assert_true(few.low == effect_of(pairs, 2, 4, .03, NULL).low); /* two types: no such correction */
+	assert_true(few.low == effect_of(pairs, 2, 4, &asked, NULL).low); /* two types: no such correction */
 }
 
 int suite_order(void)

@@ -1,0 +1,138 @@
+#include "gate/nightly/spend.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "gate/decide/looks.h"
+#include "gate/decide/verdict.h"
+
+#define BLOCK 2 /* repetitions: each other's mirror */
+
+struct spending {
+	struct launch_options options;
+	double min_effect, budget_s;
+	int64_t began_ns, first; /* repetitions at the first look */
+	struct spend *out;
+};
+
+static double spent_s(const struct spending *s)
+{
+	return (double)(clock_monotonic_ns() - s->began_ns) / 1e9;
+}
+
+/* ---- one look ---- */
+
+static enum assay_status look_at_input(const struct spending *s, struct launch *launch, const struct evidence *evidence, size_t input,
+				       bool *decided, struct assay_error *err)
+{
+	char *name = manifest_stored_name(&launch->manifest, manifest_find_input(&launch->manifest, launch->plan.inputs[input]));
+	struct run_set sides[2] = { 0 };
+	struct verdict verdict = { .n_features = 0 };
+	enum assay_status st = ASSAY_OK;
+
+	for (int i = 0; !st && i < 2; i++)
+		st = run_load(&launch->lab.store, name, launch->plan.versions[i], &sides[i], err);
+	if (!st)
+		st = verdict_of(evidence, &launch->lab.config, &sides[0], &sides[1],
+				s->min_effect > 0 ? s->min_effect : launch->lab.config.min_effect, &verdict, err);
+	*decided = *decided && (verdict.effect.decision == DECISION_REGRESSION || decision_exit(verdict.effect.decision) == 0);
+	verdict_release(&verdict);
+	run_set_release(&sides[0]);
+	run_set_release(&sides[1]);
+	free(name);
+	return st;
+}
+
+/* With the plan's level set to that of this look, first of all, so that who decides later uses the same. */
+static enum assay_status look(const struct spending *s, struct launch *launch, bool last, struct assay_error *err)
+{
+	struct evidence evidence = { 0 };
+	enum assay_status st =
+	    plan_grow(&launch->lab.store, launch->plan.id, launch->plan.repetitions, looks_level(s->out->looks, last), err);
+
+	if (!st)
+		st = evidence_load(&launch->lab, &evidence, err);
+	s->out->decided = true;
+	for (size_t i = 0; !st && i < launch->plan.n_inputs; i++)
+		st = look_at_input(s, launch, &evidence, i, &s->out->decided, err);
+	evidence_release(&evidence);
+	return st;
+}
+
+/* ---- block by block ---- */
+
+/* How many repetitions the next look has: not more than the budget allows by what the last ones took; as many as now when none fits. */
+static int64_t next_repetitions(const struct spending *s, const struct launch *launch, double block_s, int64_t block)
+{
+	int64_t now = launch->plan.repetitions, next;
+	double left = s->budget_s - spent_s(s);
+
+	if (s->out->looks >= LOOKS_MAX)
+		return now;
+	next = looks_repetitions(s->first, s->out->looks + 1);
+	next = next > now ? next : now;
+	if (s->budget_s > 0 && block_s > 0 && block_s / (double)block * (double)(next - now) > left)
+		next = now + (left > 0 ? (int64_t)(left / block_s * (double)block) / BLOCK * BLOCK : 0);
+	return next;
+}
+
+/* The look that this plan has come to, of which an earlier session may have made some. */
+static int look_of(int64_t first, int64_t repetitions)
+{
+	int look = 1;
+
+	while (look < LOOKS_MAX && looks_repetitions(first, look) < repetitions)
+		look++;
+	return look;
+}
+
+/* Runs what there is to run, looks, and has the plan grow. *more: there is something to run again. */
+static enum assay_status spend_block(struct spending *s, int64_t *had, bool *more, struct assay_error *err)
+{
+	int64_t began_ns = clock_monotonic_ns(), next;
+	struct launch launch;
+	enum assay_status st = launch_run(&s->options, &launch, err);
+	double block_s = (double)(clock_monotonic_ns() - began_ns) / 1e9;
+
+	*more = false;
+	if ((!st && launch.nothing) || (s->options.resume && *had == 0 && (st == ASSAY_E_USAGE || st == ASSAY_E_CONFLICT))) {
+		st = ASSAY_OK; /* nothing was interrupted, or something else: new ones, then */
+		s->options.resume = false;
+		*more = true;
+	} else if (!st) {
+		s->first = s->first ? s->first : launch.manifest.repetitions;
+		s->out->looks = look_of(s->first, launch.plan.repetitions);
+		s->out->repetitions = launch.plan.repetitions;
+		s->out->outcome = launch_outcome(&launch);
+		s->out->runs = launch_count(&launch, NULL, NULL, NULL).ok;
+		snprintf(s->out->plan, sizeof(s->out->plan), "%s", launch.plan.id);
+		st = look(s, &launch, false, err);
+		next = next_repetitions(s, &launch, block_s, launch.plan.repetitions - *had);
+		*had = launch.plan.repetitions;
+		*more = !st && !s->out->decided && next > *had && s->out->outcome != LAUNCH_ALL_FAILED && launch.plan.complete;
+		if (*more)
+			st = plan_grow(&launch.lab.store, launch.plan.id, next, looks_level(s->out->looks, false), err);
+		else if (!st && !s->out->decided)
+			st = look(s, &launch, true, err);
+		s->out->budget = !s->out->decided && s->out->looks < LOOKS_MAX;
+		s->options.resume = true;
+	}
+	launch_release(&launch);
+	return st;
+}
+
+enum assay_status spend_until_decided(const struct launch_options *launch, double min_effect, double budget_s, struct spend *out,
+				      struct assay_error *err)
+{
+	struct spending s = { *launch, min_effect, budget_s, clock_monotonic_ns(), launch->choice.repetitions, out };
+	int64_t had = 0;
+	bool more = true;
+	enum assay_status st = ASSAY_OK;
+
+	*out = (struct spend){ .looks = 0 };
+	while (!st && more && !(launch->cancelled && *launch->cancelled)) {
+		st = spend_block(&s, &had, &more, err);
+		s.options.choice.repetitions = 0; /* the plan has its own */
+	}
+	out->seconds = spent_s(&s);
+	return st;
+}

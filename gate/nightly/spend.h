@@ -1,0 +1,25 @@
+/* Measurements where they decide something: blocks of repetitions of two versions, in turn on every machine, until the interval decides for
+ * or against the smallest effect that matters, or the budget ends. */
+#ifndef GATE_NIGHTLY_SPEND_H
+#define GATE_NIGHTLY_SPEND_H
+
+#include "runs/running/launch.h"
+
+struct spend {
+	bool decided;		     /* every input is pass, improved or regression */
+	bool budget;		     /* else: the budget ended it, not the number of looks */
+	int looks;		     /* at the results */
+	int64_t repetitions;	     /* of each version on each machine */
+	size_t runs;		     /* that have a result */
+	double seconds;		     /* of this session */
+	char plan[DIGEST_ID_BYTES];  /* "": nothing was run */
+	enum launch_outcome outcome; /* of the last block */
+};
+
+/* launch: as for launch_run(), with two versions; `resume` goes on with what was interrupted, if anything was. It begins with the
+ * manifest's repetitions, and doubles them at each look (gate/decide/looks.h). budget_s: 0 is no limit; a block that would not fit is made
+ * shorter. min_effect 0: the laboratory's. */
+enum assay_status spend_until_decided(const struct launch_options *launch, double min_effect, double budget_s, struct spend *out,
+				      struct assay_error *err);
+
+#endif

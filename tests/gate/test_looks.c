@@ -1,0 +1,109 @@
+/* Looking while results come in: what each look may spend, and how often the whole is wrong, by simulation. */
+#include "gate/decide/looks.h"
+
+#include "base/rng.h"
+#include "base/stats.h"
+#include "gate/decide/effect.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define NIGHTS 800
+#define TYPES  6
+#define NOISE  .08
+
+static void test_spending(void **state)
+{
+	(void)state;
+	/* Wherever the budget ends it, all that was spent is 5 %. */
+	for (int last = 1; last <= LOOKS_MAX; last++) {
+		double spent = 0;
+
+		for (int look = 1; look < last; look++)
+			spent += 1 - looks_level(look, false);
+		assert_true(fabs(spent + 1 - looks_level(last, true) - (1 - EFFECT_LEVEL)) < 1e-12);
+	}
+	assert_true(looks_level(LOOKS_MAX, false) == looks_level(LOOKS_MAX, true));
+	assert_int_equal(looks_repetitions(3, 1), 3);
+	assert_int_equal(looks_repetitions(3, LOOKS_MAX), 48);
+}
+
+struct rates {
+	double regression, pass, missed; /* the interval at the end does not hold the truth */
+	double repetitions;
+};
+
+/* Nights of a change of `effect`, decided at once after all repetitions (looks 1), or at each look; `corrected`: with its level. */
+static struct rates simulate(double effect, int looks, bool corrected, uint64_t seed)
+{
+	struct rates r = { 0 };
+	struct rng rng;
+
+	rng_seed(&rng, seed);
+	for (int night = 0; night < NIGHTS; night++) {
+		double type[TYPES], sum[TYPES] = { 0 };
+		struct effect e = { .decision = DECISION_INCONCLUSIVE };
+		int64_t n = 0;
+
+		for (int t = 0; t < TYPES; t++)
+			type[t] = log1p(effect) + .005 * rng_normal(&rng);
+		for (int look = looks > 1 ? 1 : LOOKS_MAX; look <= LOOKS_MAX && e.decision == DECISION_INCONCLUSIVE; look++) {
+			struct effect_asked asked = { .03, corrected ? looks_level(look, false) : EFFECT_LEVEL };
+			struct effect_pair pairs[TYPES];
+
+			for (; n < looks_repetitions(4, look); n++)
+				for (int t = 0; t < TYPES; t++)
+					sum[t] += NOISE * (rng_normal(&rng) - rng_normal(&rng));
+			for (int t = 0; t < TYPES; t++)
+				pairs[t] = (struct effect_pair){ (size_t)t, type[t] + sum[t] / (double)n, 0, 0 };
+			e = effect_of(pairs, TYPES, TYPES, &asked, NULL);
+		}
+		r.regression += e.decision == DECISION_REGRESSION;
+		r.pass += e.decision == DECISION_PASS;
+		r.missed += e.low > 1 + effect || e.high < 1 + effect;
+		r.repetitions += (double)n;
+	}
+	r.regression /= NIGHTS;
+	r.pass /= NIGHTS;
+	r.missed /= NIGHTS;
+	r.repetitions /= NIGHTS;
+	return r;
+}
+
+static void test_error_rates(void **state)
+{
+	static const double effects[] = { 0, .05 };
+	const double limit = .05 + 3 * sqrt(.05 * .95 / NIGHTS); /* of chance */
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++) {
+		struct rates fixed = simulate(effects[i], 1, false, 1), naive = simulate(effects[i], LOOKS_MAX, false, 1),
+			     r = simulate(effects[i], LOOKS_MAX, true, 1);
+
+		print_message(
+		    "%+.0f %%: regression %.4f (once %.4f, uncorrected %.4f), missed %.4f (%.4f, %.4f), repetitions %.1f of %.0f\n",
+		    100 * effects[i], r.regression, fixed.regression, naive.regression, r.missed, fixed.missed, naive.missed, r.repetitions,
+		    fixed.repetitions);
+		assert_true(r.missed <= limit);
+		if (effects[i] <= 0) {
+			assert_true(r.regression <= .01 && naive.regression > 2 * r.regression);
+			assert_true(naive.missed > r.missed + .01); /* the correction is needed */
+		}
+		if (effects[i] >= .05)
+			assert_true(r.regression > fixed.regression - .02 && r.repetitions <= .5 * fixed.repetitions);
+	}
+}
+
+int suite_looks(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_spending),
+		cmocka_unit_test(test_error_rates),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
