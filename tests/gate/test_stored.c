@@ -1,5 +1,6 @@
 /* What is known of a version's time by the runs in the store. */
 #include "gate/profile/stored.h"
+#include "gate/profile/views.h"
 
 #include "runs/running/execution.h"
 #include "tests/scratch.h"
@@ -185,9 +186,52 @@ static void test_machines_differ(void **state)
 	stored_leave(&s);
 }
 
+/* What the application and the stressors are made of, by samples where there are enough, else by accounts and by the table. */
+static void test_views(void **state)
+{
+	static const char fingerprints[] =
+	    "INSERT INTO fingerprint (id, machine, battery, battery_hash, stress_ng, taken_ms, architecture, origin) VALUES "
+	    "('f', 'm1', 'mine', 'h', '1', 1, 'x', 'measured'), ('g', 'm1', 'another', 'i', '1', 1, 'x', 'measured'); "
+	    "INSERT INTO raw (fingerprint, pass, stressor, text, signature) VALUES "
+	    "('f', 1, 'brk', '', '{\"samples\":\"4583592 period ns\\n10 user /bin/stress-ng\\n30 kernel brk\\n\"}'), "
+	    "('f', 1, 'cpu', '', '{\"samples\":\"4583592 period ns\\n5 user /bin/stress-ng\\n5 kernel brk\\n\"}'), "
+	    "('f', 1, 'str', '', 'no signature'), "
+	    "('g', 1, 'str', '', '{\"samples\":\"4583592 period ns\\n99 kernel brk\\n\"}')";
+	static const char *features[] = { "brk", "cpu", "nobody", "str" };
+	struct profile_rows rows = { .features = features, .rates = { .cols = 4 } };
+	const struct dataset dataset = { .battery = "mine" };
+	struct stored_time *time = NULL;
+	struct assay_error err;
+	struct stored s;
+
+	(void)state;
+	stored_enter(&s);
+	assert_int_equal(sqlite3_exec(s.lab.store.db, fingerprints, NULL, NULL, NULL), SQLITE_OK);
+	stored_time(&s, &time);
+	check(views_load(&s.lab.store, time, &dataset, &rows, &err), &err);
+	assert_null(rows.own.kind); /* it has not run */
+	assert_near(rows.made_of[0].computing, .25);
+	assert_string_equal(rows.made_of[0].kernel[0].class, "mapping memory");
+	assert_near(rows.made_of[0].kernel[0].part, .75);
+	assert_near(rows.made_of[1].computing, .98); /* too few samples: by the table */
+	assert_null(rows.made_of[2].kind);
+	assert_true(rows.made_of[3].computing > .9); /* another battery's is another's */
+	free(rows.made_of);
+	stored_put(&s, "m1", 1, 300000, "{\"crowded_ns\":0,\"processes\":1,\"tick_ns\":4000000}");
+	stored_time(&s, &time);
+	check(views_load(&s.lab.store, time, &dataset, &rows, &err), &err);
+	assert_near(rows.own.computing, .75); /* of .3 and .1 s */
+	assert_int_equal(rows.own.n, 0);
+	assert_true(!views_exclude(&rows, 1) && !views_exclude(&rows, 2));
+	free(rows.made_of);
+	stored_time_free(time);
+	stored_leave(&s);
+}
+
 int suite_stored(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_accounts), SCRATCH_TEST(test_samples), SCRATCH_TEST(test_machines_differ) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_accounts), SCRATCH_TEST(test_samples), SCRATCH_TEST(test_machines_differ),
+					    SCRATCH_TEST(test_views) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
