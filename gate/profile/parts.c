@@ -103,17 +103,35 @@ static double reach(double part, double of_level, double level, double edge)
 	return hypot(level * (of_level - part), isnan(edge) ? 0.0 : part * (edge - level));
 }
 
+/* Of a level. A single run has no interval for it; then it is known as well as samples divide the processor's time. */
+static void level_edges(const struct parts *p, enum level of, double *low, double *high)
+{
+	const struct levels *levels = p->levels;
+	const double cpu = levels->of[LEVEL_COMPUTE].share + levels->of[LEVEL_KERNEL].share,
+		     all = (double)(p->sampled->user + p->sampled->kernel),
+		     count = (double)(of == LEVEL_KERNEL ? p->sampled->kernel : p->sampled->user);
+
+	*low = levels->of[of].low;
+	*high = levels->of[of].high;
+	if (!isnan(*low) || p->sampled->kernel_hidden)
+		return;
+	wilson(count, all, low, high);
+	*low = levels->of[of].share + cpu * (*low - count / all) - levels->blurred;
+	*high = levels->of[of].share + cpu * (*high - count / all) + levels->blurred;
+}
+
 /* A part of what was sampled, of a level. */
 static void part_add(struct parts *p, struct part part, uint64_t count, double covered)
 {
 	const struct levels *levels = p->levels;
 	double all = (double)(part.of == LEVEL_KERNEL ? p->sampled->kernel : p->sampled->user), p_of = (double)count / all, low, high,
-	       level = levels->of[part.of].share;
+	       level = levels->of[part.of].share, least, most;
 
+	level_edges(p, part.of, &least, &most);
 	wilson((double)count, all, &low, &high);
 	part.share = level * covered * p_of;
-	part.low = fmax(part.share - covered * reach(p_of, low, level, levels->of[part.of].low), 0.0);
-	part.high = fmin(part.share + covered * reach(p_of, high, level, levels->of[part.of].high), 1.0);
+	part.low = fmax(part.share - covered * reach(p_of, low, level, least), 0.0);
+	part.high = fmin(part.share + covered * reach(p_of, high, level, most), 1.0);
 	part.trusted = level_trusted(levels, part.of) && !is_doubted(p, &part);
 	p->items[p->n++] = part;
 }

@@ -170,7 +170,7 @@ def row_truth(parts, truth, aside):
         high += truth.get("calling", 0) if len(parts) > 1 else 0
     else:
         low -= aside * low
-    return low, high
+    return low, high + truth.get("beginning", 0) + truth.get("beside", 0)  # of what those are made is not known
 
 
 def split(answer):
