@@ -202,6 +202,7 @@ static void refuse_option(const struct parser *p, const char *word, int letter)
 	bool is_long = strncmp(word, "--", 2) == 0;
 	size_t n = is_long ? strcspn(word + 2, "=") : 0, found = is_long ? find_long(p, word + 2, n) : SIZE_MAX;
 	const char *nearest;
+	bool behind;
 
 	for (size_t i = 0; !is_long && i < p->n; i++)
 		found = p->options[i].letter && p->options[i].letter == letter ? i : found;
@@ -210,9 +211,10 @@ static void refuse_option(const struct parser *p, const char *word, int letter)
 	if (found != SIZE_MAX)
 		refuse("'--%s' takes no value", p->options[found].name);
 	nearest = is_long ? nearest_long(p, word + 2, n) : NULL;
+	behind = p->command->words && p->command->words->name && strstr(p->command->words->name, "-- ");
 	if (nearest)
 		refuse("unknown option '%s' (did you mean '--%s'?)", word, nearest);
-	refuse("unknown option '%s'", word);
+	refuse("unknown option '%s'%s", word, behind ? "; those of the command that is run stand behind --" : "");
 }
 
 /* ---- values ---- */

@@ -170,6 +170,8 @@ run profile --here -- "$tmp/nonesuch"
 refused 6 'No such file'
 
 what='wrong usage'
+run profile --here gzip -c words
+refused 2 "'-c'" 'behind --'
 run profile --here
 refused 2 'COMMAND'
 run profile app@1 app@2
