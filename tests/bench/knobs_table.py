@@ -37,7 +37,7 @@ def main(lab, directory, names):
     stressors = sorted(found["base"])
     ratios = {name: {s: statistics.median(found["base"][s]) / statistics.median(found[name][s]) for s in stressors if found[name].get(s)} for name in names}
     print(f"Cost of an operation of each stressor, in CPU time, as a multiple of that on the host `base`; medians of {max(len(v) for v in found['base'].values())} fingerprints of "
-          f"three passes. Bold: {MOVED} or more. Repetitions differ by {100 * spread:.0f} % (median); load at the end {load[0]:.0f}.\n")
+          f"two passes. Bold: {MOVED} or more. Repetitions differ by {100 * spread:.0f} % (median); load at the end {load[0]:.0f}.\n")
     print("| stressor | " + " | ".join(names[1:]) + " |")
     print("| --- |" + " ---: |" * (len(names) - 1))
     for s in stressors:

@@ -1,0 +1,14 @@
+#!/bin/sh
+# Programs of known composition on the emulated fleet, COMPOSITIONS (30) of them: how right their profiles are. A quarter of an hour on a quiet
+# machine. PROFILE_WORK keeps what was measured.
+needs=nothing
+. tests/lib_evidence.sh
+kept=${PROFILE_WORK:-$work}
+mkdir -p "$kept"
+gcc -O2 -pthread -o "$kept/composed" tests/apps/composed.c
+/usr/bin/python3 tests/bench/profile_fleet.py measure "$assay" "$kept/composed" "$kept" "${COMPOSITIONS:-30}"
+{
+	evidence_head 'Profiles of known programs on the emulated fleet'
+	/usr/bin/python3 tests/bench/profile_fleet.py page "$kept"
+} >"$work/page"
+evidence_done
