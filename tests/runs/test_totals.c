@@ -243,6 +243,28 @@ static void test_nested(void **state)
 		fail_msg("%u of %u means lie in their intervals", held.held, held.n);
 }
 
+/* Threads that meet all the time vary from burst to burst by next to nothing: what is left is where calls begin and end. */
+static void test_meetings(void **state)
+{
+	struct samples s, full;
+	size_t c, f;
+
+	(void)state;
+	build("gcc", "-DBAD", "spin_pool.c", "program");
+	run("", "./program 2", &s, 1);
+	run("--full", "./program 2", &full, 1);
+	c = samples_counter(&s, "emulated:hitm_false_milli");
+	f = function_of(&s, "use_lock");
+	if (strcmp(samples_info(&s, "windows-forced"), "0") == 0 && strcmp(samples_info(&full, "windows-forced"), "0") == 0) {
+		struct samples_mean mean = samples_mean(&s, f, c), truth = samples_mean(&full, function_of(&full, "use_lock"), c);
+
+		if (!(mean.low <= truth.mean && truth.mean <= mean.high && mean.high - mean.low < .001 * truth.mean))
+			fail_msg("%.0f to %.0f, and it is %.0f", mean.low, mean.high, truth.mean);
+	}
+	samples_release(&s);
+	samples_release(&full);
+}
+
 /* ---- however it ended ---- */
 
 static void test_leaving(void **state)
@@ -279,8 +301,8 @@ static void test_leaving(void **state)
 int suite_totals(void)
 {
 	static const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_periodic), SCRATCH_TEST(test_tiny_callee), SCRATCH_TEST(test_unsimulated),
-		SCRATCH_TEST(test_full),     SCRATCH_TEST(test_nested),	     SCRATCH_TEST(test_leaving),
+		SCRATCH_TEST(test_periodic), SCRATCH_TEST(test_tiny_callee), SCRATCH_TEST(test_unsimulated), SCRATCH_TEST(test_full),
+		SCRATCH_TEST(test_nested),   SCRATCH_TEST(test_leaving),     SCRATCH_TEST(test_meetings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -284,9 +284,12 @@ static void errors_of(const struct spread *s, const struct meeting *m, const str
 		values[counter] = error_from(s->square[i] - 2 * ratio * s->product[i] + ratio * ratio * s->base[b],
 					     unknown_of(counts, counter), n, scale[b]);
 	}
-	for (size_t i = 0; i < 2; i++)
-		values[COUNT_HITM_TRUE + i] =
-		    m ? error_from(m->square[i] - (n > 0 ? m->sum[i] * m->sum[i] / n : 0), 0, n, 1000 * scale[0]) : UINT64_MAX;
+	for (size_t i = 0; i < 2; i++) {
+		double mean = m && n > 0 ? m->sum[i] / n : 0,
+		       ends = 2 * mean / GROUP_WINDOWS; /* a window in which it begins, and one more */
+
+		values[COUNT_HITM_TRUE + i] = m ? error_from(m->square[i] - mean * m->sum[i], ends, n, 1000 * scale[0]) : UINT64_MAX;
+	}
 }
 
 /* All of it was simulated: nothing is estimated. */

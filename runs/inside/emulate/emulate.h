@@ -39,6 +39,7 @@
 #define BLOCKS_GRANTED	    (INT64_C(1) << 62) /* basic blocks until the next look, while windows are skipped: never so many */
 #define WINDOW_ACCESSES	    1024u	       /* with more, threads meet that never do */
 #define WINDOWS_A_SIMULATED 16u		       /* in long runs one of so many windows is simulated, and weighs as much */
+#define GROUP_WINDOWS	    128u	       /* a burst of them in so many */
 #define THREADS		    256u	       /* at a time; more are counted, not simulated */
 #define NONE		    UINT32_MAX
 

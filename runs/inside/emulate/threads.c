@@ -21,8 +21,7 @@
 #define MAIN_ABOVE	 (1u << 20) /* of the first thread's stack, above where we begin */
 
 #define ALL_WINDOWS   8192u /* the first ones are all simulated, which costs a quarter of a second: short runs are seen whole */
-#define GROUP_WINDOWS 128u  /* after that, one burst in so many windows... */
-#define BURST_WINDOWS 8u    /* ...long enough for caches, at a place in the group that no loop keeps step with */
+#define BURST_WINDOWS (GROUP_WINDOWS / WINDOWS_A_SIMULATED) /* long enough for caches, at a place that no loop keeps step with */
 
 struct obituary {
 	pthread_t handle;
