@@ -118,13 +118,15 @@ run() {
 rows() {
 	for target in $all; do
 		case $result in
-		"| $target |"*) echo "$result" ;;
-		*)
-			since=', changed since'
-			! same "$(cell "$target" 2)" "$target" || since=''
-			row "$target" | sed "s/^\(| $target | [^|]* | [^|,]*\)[^|]* |/\1$since |/; s/  |/ |/; s/ , changed/, changed/"
+		"| $target |"*)
+			echo "$result"
+			continue
 			;;
 		esac
+		since=', changed since'
+		! same "$(cell "$target" 2)" "$target" || since=''
+		[ -n "$(row "$target")" ] || echo "| $target | not yet | | 0 | 0 | | | |"
+		row "$target" | sed "s/^\(| $target | [^|]* | [^|,]*\)[^|]* |/\1$since |/; s/  |/ |/; s/ , changed/, changed/"
 	done
 }
 
