@@ -18,6 +18,7 @@
 #define BASE_EACH    3	 /* runs with a dose come after one without, for its error is in all counts */
 #define PAIR_SHARE   .7	 /* of how a pair of runs that measures a dose varies: so much do longer runs vary, at least */
 #define DEARER_MOST  1.0 /* of the command's own time: so much may a large dose add */
+#define CHANCE	     3.0 /* standard deviations */
 #define LESS_WORK    .05 /* less than that may be chance */
 
 void counts_release(struct counts *counts)
@@ -46,28 +47,47 @@ void counts_release(struct counts *counts)
 		out = n_ ? sum_ / (double)n_ : (double)NAN;                                                                                \
 	} while (0)
 
+/* The values of a member over the runs of a shape: values[*n]. */
+#define VALUES_OF(counts, which, member, values, n)                                                                                        \
+	do {                                                                                                                               \
+		n = 0;                                                                                                                     \
+		for (size_t r_ = 0; r_ < (counts)->n; r_++)                                                                                \
+			if ((counts)->runs[r_].shape == (which))                                                                           \
+				(values)[n++] = (counts)->runs[r_].member;                                                                 \
+	} while (0)
+
+/* So much less than without a dose, beyond what runs without one differ by. `least`: of fewer it is not told. */
+static double fall(const double *values, size_t n, double with, double least)
+{
+	double base = n ? stats_mean(values, n) : 0;
+
+	return base > least ? 1 - with / base - CHANCE * stats_sd(values, n) / base : 0;
+}
+
 /* With one thing dearer, a command whose time is limited does less of everything: it computes less, touches less memory, reads and writes
  * less. By the kernel's ticks user time is known to a few per cent only. */
 static double less_work(const struct counts *c)
 {
-	double user, faults, transfers, most = 0;
+	double *users = mem_new(c->n + 1, sizeof(double)), *faults = mem_new(c->n + 1, sizeof(double)),
+	       *transfers = mem_new(c->n + 1, sizeof(double)), most = 0;
+	size_t n;
 
-	MEAN_OF(c, SHAPES, user_s, user);
-	MEAN_OF(c, SHAPES, faults, faults);
-	MEAN_OF(c, SHAPES, transfers, transfers);
+	VALUES_OF(c, SHAPES, user_s, users, n);
+	VALUES_OF(c, SHAPES, faults, faults, n);
+	VALUES_OF(c, SHAPES, transfers, transfers, n);
 	for (unsigned shape = 0; shape < SHAPES; shape++) {
 		double its_user, its_faults, its_transfers;
 
 		MEAN_OF(c, shape, user_s, its_user);
 		MEAN_OF(c, shape, faults, its_faults);
 		MEAN_OF(c, shape, transfers, its_transfers);
-		if (transfers > 1000)
-			most = fmax(most, 1 - its_transfers / transfers);
-		if (faults > 2000)
-			most = fmax(most, 1 - its_faults / faults);
-		if (user > .1)
-			most = fmax(most, 1 - its_user / user - .1);
+		most = fmax(most, fall(transfers, n, its_transfers, 1000));
+		most = fmax(most, fall(faults, n, its_faults, 2000));
+		most = fmax(most, fall(users, n, its_user, .1) - .1);
 	}
+	free(users);
+	free(faults);
+	free(transfers);
 	return most > LESS_WORK ? most : 0;
 }
 

@@ -106,6 +106,22 @@ static void test_time_limited(void **state)
 	counts_release(&c);
 }
 
+/* How often pipes are read varies by itself. */
+static void test_pipes(void **state)
+{
+	struct counts c = { .n = 0 };
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 19);
+	draw(&c, &rng);
+	for (size_t i = 0; i < c.n; i++)
+		c.runs[i].transfers = 2000 + (double)rng_below(&rng, 600);
+	counts_estimate(&c);
+	assert_true(c.less <= 0);
+	counts_release(&c);
+}
+
 /* One that does nothing but calls: neither its memory nor what it reads tells. */
 static void test_contradiction(void **state)
 {
@@ -142,10 +158,8 @@ static void test_refused(void **state)
 int suite_counts(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_intervals),
-		cmocka_unit_test(test_time_limited),
-		cmocka_unit_test(test_contradiction),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_intervals),     cmocka_unit_test(test_time_limited), cmocka_unit_test(test_pipes),
+		cmocka_unit_test(test_contradiction), cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
