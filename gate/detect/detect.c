@@ -5,6 +5,7 @@
 #include "gate/detect/side_effect.h"
 #include "model/anomaly/detector_parts.h"
 #include "runs/inside/changes/demangle.h"
+#include "runs/inside/changes/functions.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -12,6 +13,8 @@
 
 #define LEAST_OUTWEIGHED .5 /* of what is saved, at most, is what became worse where the version as a whole did not */
 #define NEW_PART_LEAST	 .1 /* of what came on top, at least, is done by a function that is named for it */
+#define DIVIDED_SAID	 3  /* functions that are named where single calls differ alone; more are counted */
+#define DIVIDED_BYTES	 100
 #define UNSURE_PART	 .5 /* of a mean duration, at most: with more, no ratio is known */
 
 #define WHY_ENUM(constant, code, text)	constant,
@@ -289,10 +292,14 @@ static const char *detected_cause(const struct detected *d, const struct detecte
 static char *detected_new_part(const struct detected *d, const struct detected_function *f)
 {
 	const struct callers_part *part = callers_part_of(&d->callers, f->symbol);
+	char *stem, *name;
 
 	if (!part || !f->found->anomalous || f->kind.improved || part->cost_ns < NEW_PART_LEAST * f->kind.more_ns * f->calls)
 		return NULL;
-	return demangle(part->part);
+	stem = mem_bytes(part->part, functions_stem(part->part));
+	name = demangle(stem);
+	free(stem);
+	return name;
 }
 
 static void detected_find_causes(struct detected *d)
@@ -442,7 +449,8 @@ static const struct detected_function *detected_unsure(const struct detected *d)
 }
 
 /* What became worse costs so much less than what others save that the version does not: costs are orders of magnitude. Misses save nothing
- * here: in short runs most are the first ones, of which fewer are no gain beside work, or lines that threads wait for. */
+ * here: in short runs most are the first ones, of which fewer are no gain beside work, or lines that threads wait for. The same in a
+ * function of which something became more and something else less: code that was divided or joined has other branches, and other blocks. */
 static bool detected_outweighed(const struct detected *d)
 {
 	double worse = 0, saved = 0;
@@ -451,11 +459,11 @@ static bool detected_outweighed(const struct detected *d)
 		const struct detected_function *f = &d->functions[i];
 
 		if (f->anomalous && !f->kind.improved)
-			worse += f->kind.more_ns * f->calls;
+			worse += fmax(f->kind.more_ns, f->kind.own_ns) * f->calls;
 		else if (f->anomalous || (f->found->anomalous && f->kind.mixed && !f->kind.small))
 			saved += fmax(0, -f->kind.own_ns) * f->calls;
 	}
-	return saved > 0 && worse <= LEAST_OUTWEIGHED * saved;
+	return worse < 0 || (saved > 0 && worse <= LEAST_OUTWEIGHED * saved);
 }
 
 static enum decision detected_decide(const struct detected *d)
@@ -481,9 +489,6 @@ static void detected_explain_aside(struct detected *d, const struct detected_fun
 		    d, "called_otherwise",
 		    "%s: called %.3g times as often in a run; what single calls do has changed with that, and not for the worse", f->name,
 		    f->kind.calls);
-	else if (f->found->anomalous && f->kind.spread)
-		detected_add_reason(d, "divided_otherwise",
-				    "%s: single calls differ from normal ones, but all calls together do what they did", f->name);
 	if (f->found->anomalous && f->kind.mixed && !f->kind.small) {
 		*mixed = true;
 		kind_text(&f->kind, "; also ", &text);
@@ -497,6 +502,28 @@ static void detected_explain_aside(struct detected *d, const struct detected_fun
 		detected_add_reason(d, "judged_without", "%s was judged without what was not counted in it often enough: %s", f->name,
 				    text.bytes);
 	buf_release(&text);
+}
+
+/* In one line: they decide nothing. */
+static void detected_explain_divided(struct detected *d)
+{
+	struct buf names = BUF_INIT;
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct detected_function *f = &d->functions[i];
+
+		if (f->found->anomalous && f->kind.spread && !(f->kind.calls < 1 || f->kind.calls > 1) && ++n <= DIVIDED_SAID)
+			buf_format(&names, "%s%s", n > 1 ? ", " : "", f->name);
+	}
+	if (n > DIVIDED_SAID || names.size > DIVIDED_BYTES) {
+		names.size = 0;
+		buf_format(&names, "%zu functions", n);
+	}
+	if (n)
+		detected_add_reason(d, "divided_otherwise",
+				    "%s: single calls differ from normal ones, but all calls together do what they did", names.bytes);
+	buf_release(&names);
 }
 
 static void detected_explain_functions(struct detected *d)
@@ -516,12 +543,15 @@ static void detected_explain_functions(struct detected *d)
 	for (size_t i = d->n_worse + d->n_improved; i < d->n_worse + d->n_improved + d->n_side_effects; i++)
 		detected_add_reason(d, "side_effect", "%s: a side effect of %s", d->functions[i].name, d->functions[i].side_effect_of);
 	if (d->n_worse && detected_outweighed(d))
-		detected_add_reason(d, "outweighed",
-				    "what is worse costs less than half of what other functions save, about: the version does less in all");
+		detected_add_reason(
+		    d, "outweighed",
+		    "what is worse costs less than half of what other functions save, or less than what the same ones do: about, "
+		    "the version does less in all");
 	if (!d->n)
 		detected_add_reason(d, "nothing_to_judge", "none of the functions could be judged");
 	for (size_t i = 0; i < d->n; i++)
 		detected_explain_aside(d, &d->functions[i], &mixed);
+	detected_explain_divided(d);
 	if (!d->n_worse && detected_unsure(d))
 		detected_add_reason(d, "unsure",
 				    "%s takes so little time that what measuring takes is not known exactly enough to compare it",

@@ -81,33 +81,55 @@ static void add_change(double normal, double now, struct document *out)
 		doc_showf(out, NULL, "change", ratio, "%+.0f %%", 100 * (ratio - 1));
 }
 
-/* For people those whose mean moved; others moved in some samples only. */
+static void add_counter(const struct detected *d, const struct detection_column *c, bool for_people, struct document *out)
+{
+	const char *name = d->seen.columns[c->column];
+	struct counter_about about = counter_about(d->back_end, name);
+
+	doc_row(out);
+	if (!for_people)
+		doc_hide(out);
+	doc_showf(out, NULL, "  counter", about.text, "  %s", about.text);
+	doc_set(out, "name", name);
+	doc_set(out, "votes", c->votes);
+	doc_set(out, "direction", c->direction < 0 ? "less" : "more");
+	doc_set(out, "part", c->part);
+	doc_showf(out, "normal", "normal", c->normal * about.scale, "%.4g", c->normal * about.scale);
+	doc_showf(out, "now", "now", c->now * about.scale, "%.4g", c->now * about.scale);
+	add_change(c->normal, c->now, out);
+	doc_show(out, "unit", "unit", about.unit);
+	doc_showf(out, NULL, "part of it", c->part, "%.0f %%", 100 * c->part);
+}
+
+/* For people those whose mean moved; others moved in some samples only. What the kind follows from is always there: its mean may be what
+ * is certain, and no single sample or run far off. */
 static void add_counters(const struct detected *d, const struct detected_function *f, bool for_people, struct document *out)
 {
+	const struct detection_function *found = f->found;
+	bool decides = f->kind.column != SIZE_MAX && found->means;
 	size_t shown = 0;
 
 	doc_table(out, "counters");
 	if (!for_people)
 		doc_hide(out);
-	for (size_t i = 0; i < f->found->n_columns; i++) {
-		const struct detection_column *c = &f->found->columns[i];
-		const char *name = d->seen.columns[c->column];
-		struct counter_about about = counter_about(d->back_end, name);
+	for (size_t i = 0; i < found->n_columns && decides; i++)
+		decides = found->columns[i].column != f->kind.column;
+	if (decides) {
+		const struct detection_mean *mean = &found->means[f->kind.column];
+
+		shown++;
+		add_counter(d,
+			    &(struct detection_column){ .column = f->kind.column,
+							.direction = mean->now < mean->normal ? -1 : 1,
+							.normal = mean->normal,
+							.now = mean->now },
+			    true, out);
+	}
+	for (size_t i = 0; i < found->n_columns; i++) {
+		const struct detection_column *c = &found->columns[i];
 		bool moved = c->normal < c->now || c->normal > c->now;
 
-		doc_row(out);
-		if (!moved || shown++ >= COUNTERS_SHOWN)
-			doc_hide(out);
-		doc_showf(out, NULL, "  counter", about.text, "  %s", about.text);
-		doc_set(out, "name", name);
-		doc_set(out, "votes", c->votes);
-		doc_set(out, "direction", c->direction < 0 ? "less" : "more");
-		doc_set(out, "part", c->part);
-		doc_showf(out, "normal", "normal", c->normal * about.scale, "%.4g", c->normal * about.scale);
-		doc_showf(out, "now", "now", c->now * about.scale, "%.4g", c->now * about.scale);
-		add_change(c->normal, c->now, out);
-		doc_show(out, "unit", "unit", about.unit);
-		doc_showf(out, NULL, "part of it", c->part, "%.0f %%", 100 * c->part);
+		add_counter(d, c, moved && shown++ < COUNTERS_SHOWN, out);
 	}
 	doc_end(out);
 }

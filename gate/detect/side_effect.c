@@ -118,14 +118,16 @@ static size_t row_moved_from(const struct side_effect_row *rows, size_t n, const
 	return from;
 }
 
-/* By new memory, or by further calls. These are causes that have work or events of their own, and so are never side effects. */
+/* By new memory, further calls, or other paths. These are causes that have work or events of their own, and so are never side effects. */
 static bool row_brings(const struct side_effect_row *cause, const struct side_effect_row *effect)
 {
 	double lines = cause->kind.fresh_bytes * cause->calls / LINE_BYTES, calls = (cause->kind.calls - 1) * cause->calls;
 
 	if (effect->kind.only_misses)
 		return kind_has(&cause->kind, TROUBLE_ALLOCATION) && effect->kind.lines * effect->calls <= lines;
-	return effect->kind.only_branches && !cause->kind.only_branches && effect->kind.branches * effect->calls <= calls;
+	if (!effect->kind.only_branches || cause->kind.only_branches)
+		return false;
+	return effect->kind.branches * effect->calls <= fmax(calls, cause->kind.branches * cause->calls);
 }
 
 /* The worse row that explains row i; SIZE_MAX: none. */

@@ -5,7 +5,9 @@
  * - It does not fetch any more: who is first to touch a line or a page misses it. What one function misses more and others of its threads
  *   miss less has moved.
  * - It allocates: memory that was used again is new, and is missed by those that use it, at most once a line.
- * - It is called more often: the branch of its caller that decides so is mispredicted more often, at most once a call. */
+ * - It is called more often: the branch of its caller that decides so is mispredicted more often, at most once a call.
+ * - It takes other paths than before, and mispredicts more for that: branches of others that run after it are foretold by the path that led
+ *   there, and are mispredicted more often, too; at most as often. */
 #ifndef GATE_DETECT_SIDE_EFFECT_H
 #define GATE_DETECT_SIDE_EFFECT_H
 
