@@ -63,6 +63,20 @@ for model in autoencoder mann-whitney; do
 	expect_status 0
 done
 
+what='what compilers add to each file of a program is none of its functions'
+echo 'struct Table { Table(); int values[4]; }; Table::Table() { for (int &v : values) v = 1; } Table table;' >table.cc
+for compiler in 'g++ -O0' 'g++ -O2' 'g++ -O2 -flto' 'clang++ -O0' 'clang++ -O2'; do
+	command -v "${compiler%% *}" >/dev/null || continue
+	rm -rf starts
+	mkdir starts
+	# shellcheck disable=SC2086
+	"$ASSAY" emulate build -- $compiler -g -w "$whole/filters.cc" table.cc -pthread -o starts.program || exit 1
+	ASSAY_EMULATE_DIRECTORY=starts ./starts.program 2 20 1 >/dev/null || exit 1
+	cases=$((cases + 1))
+	grep -a -q 'Smooth' starts/*.samples || fail "$compiler: no names"
+	grep -a -q -E '_sub_[ID]_[0-9]' starts/*.samples && fail "$compiler: a registration is among the functions"
+done
+
 what='an unrelated file in front, functions in another order, a larger environment'
 build shifted -ffunction-sections -Wl,--sort-section=name front.c "$whole/json_reader.c"
 PADDING=$(printf '%3333s' '')
