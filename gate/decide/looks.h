@@ -1,7 +1,7 @@
 /* Looking at results while they are being collected, and going on only where nothing is settled: without a correction the chance of being
  * wrong is counted again with every look (.05 becomes .15 with five). Each look may spend a part of the 5 %, in proportion to what it adds
  * (linear spending: Lan and DeMets, Biometrika 70(3), 1983); by the union bound, so that it holds whatever the looks have in common. That
- * one was chosen among six by measurement (docs/evidence/nightly.md). */
+ * one was chosen among five by measurement (docs/evidence/nightly.md). */
 #ifndef GATE_DECIDE_LOOKS_H
 #define GATE_DECIDE_LOOKS_H
 

@@ -35,6 +35,9 @@ enum rule_condition { RULE_EITHER, RULE_NO, RULE_YES };
 	  "both versions are the same build, run by the same command: what moved is not the code")                                         \
 	X(RULE_COMPUTES_MORE, "computes_more", DECISION_REGRESSION, RULE_R | RULE_U, RULE_R, RULE_ALL, RULE_EITHER, RULE_EITHER,           \
 	  "the candidate takes more processor time, and by enough to matter: that is the code")                                            \
+	X(RULE_HIDDEN, "hidden_by_busy", DECISION_REGRESSION, RULE_P | RULE_I, RULE_R, RULE_R | RULE_U | RULE_NONE, RULE_EITHER, RULE_YES,    \
+	  "the candidate takes more processor time, and by enough to matter; that the wall-clock time does not show it is because machines " \
+	  "were busy with something else for most of it")                                                                                  \
 	X(RULE_WAITS_MORE, "waits_more", DECISION_REGRESSION, RULE_R, RULE_ALL, RULE_R, RULE_EITHER, RULE_EITHER,                          \
 	  "the candidate waits more of its own accord (input and output, locks, sleep): it was not kept from a processor meanwhile")       \
 	X(RULE_WAITS_FOR_ITSELF, "waits_for_itself", DECISION_REGRESSION, RULE_R, RULE_P | RULE_I, RULE_P | RULE_I, RULE_EITHER, RULE_NO,  \

@@ -68,14 +68,18 @@ static bool is_wall(const struct run_set *runs)
 	return runs->n > 0;
 }
 
+/* What a busy machine withholds makes processor time no smaller a part of the program's own. */
 static double share_of(const struct run_set *runs)
 {
 	double *shares = mem_new(runs->n, sizeof(*shares)), share = 1;
 	size_t n = 0;
 
 	for (size_t i = 0; i < runs->n; i++) {
-		if (runs->items[i].usage.wall_ns > 0)
-			shares[n++] = fmin(1, cpu_s(&runs->items[i]) / time_of(&runs->items[i], TIME_WALL));
+		double own = time_of(&runs->items[i], TIME_OWN);
+
+		own = isnan(own) ? time_of(&runs->items[i], TIME_WALL) : own;
+		if (own > 0)
+			shares[n++] = fmin(1, cpu_s(&runs->items[i]) / own);
 	}
 	if (n)
 		share = stats_median(shares, n);

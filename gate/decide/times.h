@@ -28,7 +28,7 @@ struct times {
 	size_t n_machines;
 	bool disturbed;	     /* more than a quarter of the baseline's runs were */
 	bool metric_is_wall; /* then rules look at the times */
-	double share;	     /* of the baseline's wall-clock time that it had a processor, at most 1 */
+	double share;	     /* of the baseline's own wall-clock time that it had a processor, at most 1 */
 };
 
 /* All arguments must outlive *out; times_release() it. */

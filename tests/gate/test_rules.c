@@ -32,6 +32,8 @@ static const struct row {
 	{ "the same among others that do", { R, R, U, false, true }, RULE_COMPUTES_MORE, R },
 	{ "the wall is too noisy to tell, processor time is not", { U, R, U, false, true }, RULE_COMPUTES_MORE, R },
 	{ "on quiet machines likewise", { U, R, U, false, false }, RULE_COMPUTES_MORE, R },
+	{ "hogs take so long that more work is a small part", { P, R, U, false, true }, RULE_HIDDEN, R },
+	{ "the same, and the hogs were at the baseline", { I, R, R, false, true }, RULE_HIDDEN, R },
 	{ "locks, input and output", { R, P, R, false, false }, RULE_WAITS_MORE, R },
 	{ "the same among others", { R, P, R, false, true }, RULE_WAITS_MORE, R },
 	{ "where processor time cannot tell", { R, U, R, false, true }, RULE_WAITS_MORE, R },
@@ -91,8 +93,8 @@ static void test_whole(void **state)
 		}
 		if (d == E && in.performance != E)
 			assert_true(in.disturbed || in.same_build);
-		if (in.performance == P)
-			assert_int_equal(d, P);
+		if (in.performance == P) /* a pass stays, unless machines hide that more is computed */
+			assert_true(d == P || (d == R && in.processor == R && in.disturbed));
 	}
 }
 
