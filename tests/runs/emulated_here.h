@@ -7,6 +7,7 @@
 #include "tests/scratch.h"
 
 #include <dirent.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,16 @@ _Noreturn void __real__exit(int status)
 _Noreturn void __real__Exit(int status)
 {
 	_Exit(status);
+}
+
+/* What functions.c calls for dl_iterate_phdr(). */
+static void (*while_looking_up)(void);
+int emulated_iterate_phdr(int (*look)(struct dl_phdr_info *, size_t, void *), void *data);
+int emulated_iterate_phdr(int (*look)(struct dl_phdr_info *, size_t, void *), void *data)
+{
+	if (while_looking_up)
+		while_looking_up();
+	return dl_iterate_phdr(look, data);
 }
 
 /* ---- what was counted ---- */
