@@ -36,8 +36,8 @@ def main(lab, directory, names):
     load = os.getloadavg()
     stressors = sorted(found["base"])
     ratios = {name: {s: statistics.median(found["base"][s]) / statistics.median(found[name][s]) for s in stressors if found[name].get(s)} for name in names}
-    print(f"Cost of an operation of each stressor, in CPU time, as a multiple of that on the host `base`; medians of {max(len(v) for v in found['base'].values())} fingerprints of "
-          f"two passes. Bold: {MOVED} or more. Repetitions differ by {100 * spread:.0f} % (median); load at the end {load[0]:.0f}.\n")
+    print(f"Cost of an operation of each stressor, in CPU time, as a multiple of that on the host `base`; from {max(len(v) for v in found['base'].values())} times two passes on each. The "
+          f"hosts are measured one after another: what else runs on the machine, and when, is in the numbers of `cache` and `stream` above all. Bold: {MOVED} or more. Repetitions on one host differ by {100 * spread:.0f} % (median); load at the end {load[0]:.0f}.\n")
     print("| stressor | " + " | ".join(names[1:]) + " |")
     print("| --- |" + " ---: |" * (len(names) - 1))
     for s in stressors:
@@ -48,7 +48,7 @@ def main(lab, directory, names):
         moved = sorted(((r, s) for s, r in ratios[name].items() if r >= MOVED), reverse=True)
         print(f"| {name} | `{settings(directory, name)}` | {', '.join(f'{s} {r:.1f}' for r, s in moved) or 'nothing'} |")
     still = [s for s in stressors if all((ratios[name].get(s) or 0) < MOVED for name in names[1:])]
-    print(f"\nMoved by none: {', '.join(still) or 'none of them'}. A share of the processor (a quota) is no knob: it moves no cost in CPU time; `interrupts` stands for "
+    print(f"\nStressors that none moves: {', '.join(still) or 'none'}. A share of the processor (a quota) is no knob: it moves no cost in CPU time; `interrupts` stands for "
           "a slower processor. Home directories are a tmpfs, which no limit of storage reaches, and this kernel has no netem: neither is a knob.")
 
 

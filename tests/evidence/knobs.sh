@@ -1,5 +1,5 @@
 #!/bin/sh
-# What each knob of emulated hosts moves: a host for each single profile, stressors of every kind on it, ROUNDS (1) times. Some ten minutes.
+# What each knob of emulated hosts moves: a host for each single profile, stressors of every kind on it, ROUNDS (1) times. Some five minutes.
 needs=nothing
 . tests/lib_evidence.sh
 trap '"$assay" fleet down "$work/lab" >/dev/null 2>&1; rm -rf "$work"' EXIT
