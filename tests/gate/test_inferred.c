@@ -106,8 +106,8 @@ static void test_never_vm_splice(void **state)
 			leads = strstr(p.groups[0].name, "vm-splice") != NULL;
 			traps += leads;
 			assert_true(stands_in_for(&p, "vm-splice", "hdd", "str"));
-			if (leads)
-				assert_int_not_equal(p.verdict, PROFILE_TRUSTED);
+			if (leads) /* without stand-ins it is indicative: 33 to 93 % */
+				assert_int_equal(p.verdict, PROFILE_NOT_IDENTIFIABLE);
 			if (p.inferred.trusted[0]) /* more than half of both is computing */
 				assert_int_equal(inferred_lead(&p.inferred, 0)->of, LEVEL_COMPUTE);
 			profile_release(&p);
