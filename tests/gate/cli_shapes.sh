@@ -70,10 +70,10 @@ fi
 
 what='after SIGKILL in the middle nothing is left'
 # The third run, under a dose, does not end by itself.
-"$ASSAY" profile --here --shapes --quiet --budget 0.01 -- sh -c 'echo >>runs; [ "$(wc -l <runs)" -lt 3 ] || exec sleep 4242' >/dev/null 2>&1 &
+"$ASSAY" profile --here --shapes --quiet --budget 0.1 -- sh -c 'echo >>runs; sleep 0.2; [ "$(wc -l <runs)" -lt 3 ] || exec sleep 4242' >/dev/null 2>&1 &
 held=$!
 i=0
-while ! pgrep -x -f 'sleep 4242' >/dev/null && [ $i -lt 3000 ]; do
+while ! pgrep -x -f 'sleep 4242' >/dev/null && [ $i -lt 600 ]; do
 	sleep .1
 	i=$((i + 1))
 done
