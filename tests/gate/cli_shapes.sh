@@ -73,7 +73,7 @@ what='after SIGKILL in the middle nothing is left'
 "$ASSAY" profile --here --shapes --quiet --budget 0.1 -- sh -c 'echo >>runs; sleep 0.2; [ "$(wc -l <runs)" -lt 3 ] || exec sleep 4242' >/dev/null 2>&1 &
 held=$!
 i=0
-while ! pgrep -x -f 'sleep 4242' >/dev/null && [ $i -lt 600 ]; do
+while ! pgrep -x -f 'sleep 4242' >/dev/null && [ $i -lt 3000 ]; do # a measurement beside this one goes first
 	sleep .1
 	i=$((i + 1))
 done
