@@ -377,7 +377,7 @@ static void test_same_results(void **state)
 }
 
 #define PLAN                                                                                                                               \
-	"INSERT INTO plan VALUES ('p', 'app', '', '', 1, 0, 0, 5, 0, 'probe', NULL);"                                                            \
+	"INSERT INTO plan VALUES ('p', 'app', '', '', 1, 0, 0, 5, 0, 'probe', NULL);"                                                      \
 	"INSERT INTO plan_item VALUES ('p', 'machine', 0, 'old', NULL);"                                                                   \
 	"INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, out, err)"                      \
 	" VALUES ('p', 'old', '1', '', 1, 'app', 5, 'failed', '', '');"                                                                    \
