@@ -81,7 +81,7 @@ static void test_intervals(void **state)
 		assert_true(fabs(c.of[SHAPE_PROCESSOR].n / 1e6 / c.base_wall_s - WORKS) < .2);
 		counts_release(&c);
 	}
-	if (held < .87 * (double)all || held > .99 * (double)all)
+	if ((double)held < .87 * (double)all || (double)held > .99 * (double)all)
 		fail_msg("%zu of %zu intervals hold the count", held, all);
 }
 
