@@ -190,11 +190,13 @@ static void count_estimate(const struct counts *c, unsigned shape, const struct 
 		return;
 	for (size_t i = 0; i < c->n; i++) {
 		const struct count_run *r = &c->runs[i];
-		const struct dose *dose = dose_at(c, r);
-		double dose_s = dose->ns / 1e9;
+		const struct dose *dose;
+		double dose_s;
 
-		if (r->shape != shape)
+		if (r->shape != shape) /* in particular runs without a dose */
 			continue;
+		dose = dose_at(c, r);
+		dose_s = dose->ns / 1e9;
 		down += dose_s * dose_s;
 		noise += pow(dose_s * deviation(spread, r), 2);
 		doses += dose_s;

@@ -72,12 +72,23 @@ static int gadget_find(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
+/* The function that ours stands before. Without signals: a handler that jumps out of the lookup would leave the loader's lock held for
+ * ever. */
+static void *behind_ours(const char *name)
+{
+	uint64_t signals = record_signals_block();
+	void *found = dlsym(RTLD_NEXT, name);
+
+	record_signals_restore(signals);
+	return found;
+}
+
 static __typeof__(dlopen) *real_dlopen(void)
 {
 	static void *real;
 
 	if (!real)
-		real = dlsym(RTLD_NEXT, "dlopen");
+		real = behind_ours("dlopen");
 	return (__typeof__(dlopen) *)(uintptr_t)real;
 }
 
@@ -119,7 +130,7 @@ void *probe_context_function(bool swap, uintptr_t *slot)
 
 	caller_of(slot);
 	if (!real[swap])
-		real[swap] = dlsym(RTLD_NEXT, swap ? "swapcontext" : "getcontext");
+		real[swap] = behind_ours(swap ? "swapcontext" : "getcontext");
 	return real[swap];
 }
 
@@ -162,7 +173,7 @@ PROBE_EXPORT int dladdr(const void *address, Dl_info *info)
 	static __typeof__(dladdr) *real;
 
 	if (!real)
-		*(void **)&real = dlsym(RTLD_NEXT, "dladdr");
+		*(void **)&real = behind_ours("dladdr");
 	return real(translated(address), info);
 }
 
@@ -171,12 +182,14 @@ PROBE_EXPORT int dladdr(const void *address, Dl_info *info)
 /* The function that the program would have without us; libgcc may be in a plug-in's scope only. */
 static void *next_of(const char *name)
 {
+	uint64_t signals = record_signals_block();
 	void *found = dlsym(RTLD_NEXT, name), *library;
 
 	if (!found && (library = probe_library("libgcc_s.so.1", RTLD_LAZY | RTLD_NOLOAD)))
 		found = dlsym(library, name);
 	if (!found && (library = probe_library("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD)))
 		found = dlsym(library, name);
+	record_signals_restore(signals);
 	if (!found) {
 		probe_say("cannot find ", name, 0);
 		abort();
