@@ -144,6 +144,8 @@ static const struct {
 	{ "entry_SYSCALL_64_after_hwframe", "boundary" },
 	{ "entry_SYSRETQ_unsafe_stack", "boundary" },
 	{ "syscall_exit_to_user_mode", "boundary" },
+	{ "pvm_irq_enable", "boundary" },	 /* of guests whose kernel asks its host for this: interrupts that waited come here */
+	{ "xen_irq_enable_direct", "boundary" }, /* and when it has returned */
 };
 
 /* What a function of the kernel is an entry of; NULL: of nothing. */

@@ -5,6 +5,7 @@
 #include "runs/inside/changes/demangle.h"
 #include "runs/inside/changes/pieces.h"
 
+#include <Zydis/Zydis.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,12 +197,38 @@ static void name_show(const char *symbol, char out[CODE_NAME_BYTES])
 }
 
 /* "syscall", or the older "int 0x80". */
-static bool is_behind_call(const struct image *image, uint64_t address)
+static bool is_call_before(const struct image *image, uint64_t address)
 {
 	uint64_t n;
 	const uint8_t *bytes = address > 2 ? image_at(image, address - 2, &n) : NULL;
 
 	return bytes && n > 2 && (memcmp(bytes, "\x0f\x05", 2) == 0 || memcmp(bytes, "\xcd\x80", 2) == 0);
+}
+
+/* Whether the instruction at `from` is as long as `length`, and goes on behind itself. */
+static bool is_passed(const struct image *image, uint64_t from, uint64_t length)
+{
+	ZydisDecoder decoder;
+	ZydisDecodedInstruction one;
+	uint64_t n;
+	const uint8_t *bytes = image_at(image, from, &n);
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	return bytes && ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes, n, &one)) && one.length == length &&
+	       one.meta.category != ZYDIS_CATEGORY_RET && one.meta.category != ZYDIS_CATEGORY_CALL &&
+	       one.meta.category != ZYDIS_CATEGORY_UNCOND_BR;
+}
+
+/* The clock, which waited while the kernel let nothing interrupt it, meets the first instruction behind the call, or, where the return to
+ * the program finishes that one first, the second. */
+static bool is_behind_call(const struct image *image, uint64_t address)
+{
+	if (is_call_before(image, address))
+		return true;
+	for (uint64_t length = 1; length <= ZYDIS_MAX_INSTRUCTION_LENGTH && length < address; length++)
+		if (is_call_before(image, address - length) && is_passed(image, address - length, length))
+			return true;
+	return false;
 }
 
 void code_at(struct code *code, const char *path, uint64_t inode, uint64_t offset, struct code_place *out)

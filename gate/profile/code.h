@@ -12,7 +12,7 @@ struct code; /* the files that were looked into */
 
 struct code_place {
 	enum code_class class;	    /* of the function, else of the file, else CODE_NONE */
-	bool behind_call;	    /* the instruction before is a system call */
+	bool behind_call;	    /* the instruction before is a system call, or the one before that */
 	bool nameless;		    /* the name is but its address */
 	bool by_callers;	    /* the function has no name; nearly all that call it are of that class */
 	char name[CODE_NAME_BYTES]; /* of the function, as its source has it, or "file+0x1230", where it begins; "": not known at all */

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DOUBT_MAX  .05	 /* of the time; above it the shares are indicative */
+#define DOUBT_MAX .05 /* of the time; above it the shares are indicative */
+#define ACCOUNTS                                                                                                                           \
+	.0015 /* of the time: the clock, the processor's time and the waiting for it are read one after another; so much they differ */
 #define END_SEEN_S .0002 /* that a command has ended is seen as much later at most: who waits for it must wake up */
 
 ROWS_FUNCTION(level_code, enum level, LEVEL_ROWS, ROWS_CODE)
@@ -127,13 +129,16 @@ static void level_blur(struct levels *levels, enum level level, enum level other
 	levels->of[level].high += fmin(fmin(levels->blurred, levels->of[other].share), 1.0 - levels->of[level].high);
 }
 
-/* Waiting that came after the end, and is missing elsewhere. */
+/* Waiting that came after the end, and is missing elsewhere; and what waiting, which is but a difference of accounts, may be off by them.
+ */
 static void level_late(struct levels *levels, enum level level)
 {
-	if (level == LEVEL_WAITING)
-		levels->of[level].low -= fmin(levels->late, levels->of[level].low);
-	else
+	if (level == LEVEL_WAITING) {
+		levels->of[level].low -= fmin(levels->late + ACCOUNTS, levels->of[level].low);
+		levels->of[level].high += fmin(ACCOUNTS, 1.0 - levels->of[level].high);
+	} else {
 		levels->of[level].high += fmin(levels->late, 1.0 - levels->of[level].high);
+	}
 }
 
 void levels_of(const struct level_run *runs, size_t n, struct levels *out)

@@ -205,8 +205,9 @@ static void lines_flush(struct lines *l)
 	l->left = 0;
 }
 
-/* The way back from the kernel is its work: the clock, which waits while the kernel lets nothing interrupt it, meets the first instruction
- * behind the call. Which call, the function's name may tell; what reads and writes may do so with a file, a pipe or a socket. */
+/* The way back from the kernel is its work: the clock, which waits while the kernel lets nothing interrupt it, meets one of the first two
+ * instructions behind the call. Which call, the function's name may tell; what reads and writes may do so with a file, a pipe or a socket.
+ */
 static const char *class_of_way_back(const char *function)
 {
 	const char *class = class_of_call(function + strspn(function, "_"));

@@ -27,7 +27,6 @@ from profile_composed import COUNTED, TIE, percent, split, trusted
 BUDGET_S = 5
 NATIVE_RUNS = 5
 TICKS, TICKS_S = 2500, 12  # of user time; at most so long
-GETPPID_NS = 60  # of a call that does nothing
 PERL = r"""my %n; for my $r (1..3) { open my $f, '<', $ARGV[0] or die; while (<$f>) { $n{lc $1}++ while /([A-Za-z_]+)/g } }
 print scalar(keys %n), "\n";"""
 PYTHON = r"""import json, re, sys
@@ -315,7 +314,8 @@ def calibrate(trace, composed, w):
         rows = [line.split(",") for line in file.read().split()]
     os.unlink(truth)
     fault_s = sum(float(r[7]) * float(r[3]) / (float(r[3]) + float(r[6])) for r in rows if r[1] == "faults") / NATIVE_RUNS / usage[4]
-    return {"ticks_per_s": per_s, "overhead_ticks": getppid[len(getppid) // 2] - GETPPID_NS * per_s / 1e9, "fault_s": fault_s}
+    call_ns = float(subprocess.run([composed, "getppid"], stdout=subprocess.PIPE, check=True, text=True).stdout)
+    return {"ticks_per_s": per_s, "overhead_ticks": getppid[len(getppid) // 2] - call_ns * per_s / 1e9, "fault_s": fault_s}
 
 
 def truth_of(command, trace, known, preload, w):

@@ -71,18 +71,63 @@ static int find_segment(struct dl_phdr_info *info, size_t size, void *wanted)
 	return 0;
 }
 
+static void find_address(struct code *code, const void *address, struct code_place *out)
+{
+	struct wanted wanted = { .address = (uint64_t)(uintptr_t)address };
+	struct stat info;
+
+	dl_iterate_phdr(find_segment, &wanted);
+	assert_non_null(wanted.path);
+	wanted.path = *wanted.path ? wanted.path : "/proc/self/exe";
+	assert_int_equal(stat(wanted.path, &info), 0);
+	code_at(code, wanted.path, info.st_ino, wanted.offset, out);
+}
+
 static void find_of_libc(struct code *code, const char *symbol, struct code_place *out)
 {
 	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
-	struct wanted wanted = { .address = (uint64_t)(uintptr_t)(libc ? dlsym(libc, symbol) : NULL) };
-	struct stat info;
 
 	assert_non_null(libc);
-	dl_iterate_phdr(find_segment, &wanted);
-	assert_non_null(wanted.path);
-	assert_int_equal(stat(wanted.path, &info), 0);
-	code_at(code, wanted.path, info.st_ino, wanted.offset, out);
+	find_address(code, dlsym(libc, symbol), out);
 	dlclose(libc);
+}
+
+/* Two calls: one with instructions of several bytes behind it, one that is jumped away from. Never run. */
+__asm__(".pushsection .text\n"
+	"test_code_called: syscall\n"
+	"test_code_first: mov %rax, 0x1234(%rdi)\n"
+	"test_code_second: nop\n"
+	"test_code_third: syscall\n"
+	"test_code_jump: jmp test_code_called\n"
+	"test_code_other: ret\n"
+	".popsection\n");
+extern const char test_code_called[], test_code_first[], test_code_second[], test_code_third[], test_code_jump[], test_code_other[];
+
+static void test_behind_call(void **state)
+{
+	const struct {
+		const char *at;
+		bool behind;
+	} rows[] = {
+		{ test_code_called, false },
+		{ test_code_first, true },
+		{ test_code_first + 1, false }, /* inside an instruction */
+		{ test_code_second, true },
+		{ test_code_third, false },
+		{ test_code_jump, true },
+		{ test_code_other, false }, /* what stands behind a jump is not what comes after it */
+	};
+	struct code *code = code_new();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct code_place place;
+
+		find_address(code, rows[i].at, &place);
+		if (place.behind_call != rows[i].behind)
+			fail_msg("row %zu: %d", i, place.behind_call);
+	}
+	code_free(code);
 }
 
 /* The functions that this processor's C library has chosen, whether its file has their names or not. */
@@ -134,6 +179,7 @@ int suite_code(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_classes),
 		cmocka_unit_test(test_chosen_functions),
+		cmocka_unit_test(test_behind_call),
 		SCRATCH_TEST(test_not_known),
 	};
 
