@@ -6,6 +6,7 @@
 #include "fleet/lab/lab.h"
 #include "gate/cmd.h"
 #include "gate/page/document_html.h"
+#include "gate/render/render.h"
 #include "runs/cmd.h"
 
 /* clang-format off */
@@ -68,7 +69,9 @@ static const struct command *const commands[] = {
 };
 
 static const char *const formats[] = { "human", "json", "html", NULL };
-static doc_renderer *const renderers[] = { document_human, document_json, document_html };
+static const char *const decision_formats[] = { "human", "json", "html", "markdown", "junit", "github", "openmetrics", "bencher", NULL };
+static doc_renderer *const renderers[] = { document_human, document_json, document_html,      render_markdown,
+					   render_junit,   render_github, render_openmetrics, render_bencher };
 
 static enum assay_status open_lab(const char *directory, bool write, const char *command, struct lab **out, struct assay_error *err)
 {
@@ -95,6 +98,7 @@ int main(int argc, char **argv)
 		.commands = commands,
 		.n = sizeof(commands) / sizeof(commands[0]),
 		.formats = formats,
+		.decision_formats = decision_formats,
 		.renderers = renderers,
 		.lab_open = open_lab,
 		.lab_close = close_lab,

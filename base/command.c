@@ -1,6 +1,7 @@
 /* Parsing the words and options of a command, and running it: one line on standard error says what is wrong. */
 #include "base/command.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/term.h"
 #include "base/text.h"
@@ -15,7 +16,7 @@
 
 /* The command at work, of which a process has one, and what the shared options say. */
 static struct at_work {
-	const char *name, *directory;
+	const char *name, *directory, *output;
 	int format;
 	bool quiet, help;
 } at_work;
@@ -84,8 +85,10 @@ static const struct cli_option shared_options[] = {
 	CLI_OPTION(TEXT, "directory", "DIR", struct at_work, directory,
 		   "The laboratory's directory (default: the current one); other paths stay relative to where you are", .letter = 'C'),
 	CLI_OPTION(CHOICE, "format", "NAME", struct at_work, format, "The format of the answer; the first is the default", .letter = 'f'),
+	CLI_OPTION(TEXT, "output", "FILE", struct at_work, output, "Write the answer to FILE, which is replaced as a whole", .letter = 'o'),
 	CLI_OPTION(FLAG, "quiet", NULL, struct at_work, quiet, "Show no progress", .letter = 'q'),
-	CLI_OPTION(FLAG, "help", NULL, struct at_work, help, "Show this", .letter = 'h'), CLI_END
+	CLI_OPTION(FLAG, "help", NULL, struct at_work, help, "Show this", .letter = 'h'),
+	CLI_END
 };
 
 void command_shared(const struct program *program, const struct command *command, struct cli_option out[CLI_SHARED_MAX])
@@ -94,11 +97,11 @@ void command_shared(const struct program *program, const struct command *command
 
 	for (const struct cli_option *o = shared_options; o->name; o++) {
 		if ((o->letter == 'C' && command->lab == CLI_LAB_NONE) || (o->letter == 'f' && command->flags & CLI_NO_FORMAT) ||
-		    (o->letter == 'q' && !(command->flags & CLI_PROGRESS)))
+		    (o->letter == 'o' && !(command->flags & CLI_DECISIONS)) || (o->letter == 'q' && !(command->flags & CLI_PROGRESS)))
 			continue;
 		out[n] = *o;
 		if (o->letter == 'f')
-			out[n].choices = program->formats;
+			out[n].choices = command->flags & CLI_DECISIONS ? program->decision_formats : program->formats;
 		n++;
 	}
 	out[n] = (struct cli_option)CLI_END;
@@ -391,6 +394,8 @@ static void parse(struct parser *p, int argc, char **argv)
 
 static enum assay_status print(const struct buf *text, struct assay_error *err)
 {
+	if (at_work.output && !at_work.help)
+		return file_replace(at_work.output, text->bytes, text->size, 0644, err);
 	if (text->size && isatty(STDOUT_FILENO))
 		term_put(text->bytes, text->size, term_colours(stdout), stdout);
 	else if (text->size)
@@ -417,7 +422,7 @@ static enum assay_status run(struct parser *p, struct document *d, struct assay_
 
 int command_main(const struct program *program, const struct command *command, int argc, char **argv, const char *directory)
 {
-	struct doc_style style = { term_colours(stdout), term_utf8(), term_columns(stdout) };
+	struct doc_style style;
 	struct parser parser = { .program = program, .command = command };
 	struct buf text = BUF_INIT;
 	struct document d;
@@ -429,6 +434,7 @@ int command_main(const struct program *program, const struct command *command, i
 	at_work.directory = directory;
 	document_init(&d);
 	parse(&parser, argc, argv);
+	style = (struct doc_style){ term_colours(stdout) && !at_work.output, term_utf8(), term_columns(stdout) };
 	if (at_work.help) {
 		command_help(program, command, &text);
 	} else {

@@ -103,6 +103,7 @@ enum cli_lab {
 
 #define CLI_NO_FORMAT 1u /* answers in one format only: --format is refused */
 #define CLI_PROGRESS  2u /* long work that shows its progress: has --quiet */
+#define CLI_DECISIONS 4u /* answers with decisions: has their formats, and --output */
 
 /* Answers into the document; its exit_status is that of the command. A failure prints its error as one line, and no document. */
 typedef enum assay_status command_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err);
@@ -139,8 +140,9 @@ const char *cli_command_name(void);
 struct program {
 	const struct command *const *commands; /* [n], headings before what they are of */
 	size_t n;
-	const char *const *formats;	/* of --format: names, the first is the default; ends with NULL */
-	doc_renderer *const *renderers; /* of each format */
+	const char *const *formats;	     /* of --format: names, the first is the default; ends with NULL */
+	const char *const *decision_formats; /* the same, and after them those of decisions */
+	doc_renderer *const *renderers;	     /* of each of these */
 	/* Opens the laboratory (write: with its lock) in the name of the command. lab_close() is given what it returned. */
 	enum assay_status (*lab_open)(const char *directory, bool write, const char *command, struct lab **out, struct assay_error *err);
 	void (*lab_close)(struct lab *lab);
@@ -159,7 +161,7 @@ int command_main(const struct program *program, const struct command *command, i
 void command_help(const struct program *program, const struct command *command, struct buf *out);
 
 /* Options that every command has, those that this one lacks left out: at most CLI_SHARED_MAX, ended by CLI_END. */
-#define CLI_SHARED_MAX 6
+#define CLI_SHARED_MAX 7
 void command_shared(const struct program *program, const struct command *command, struct cli_option out[CLI_SHARED_MAX]);
 
 #endif

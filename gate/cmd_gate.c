@@ -209,6 +209,7 @@ const struct command gate_command = {
 	.examples = "  assay gate myapp@1.0 myapp@1.1 --min-effect 0.05\n"
 		    "  assay gate myapp@main myapp@branch --run --budget 20m\n"
 		    "  assay gate mysqlslap/innodb_load mysqlslap/memory_load --format json | jq .decision\n"
+		    "  assay gate myapp@1.0 myapp@1.1 --format junit --output assay.xml\n"
 		    "  assay gate myapp@1.0 myapp@1.1 --method walk --epsilon 20\n",
 	.exit_status = "0 pass or improved, 3 regression, 4 inconclusive, 5 environment, 6 nothing measured; 1 failure, 2 usage.",
 	.words = words,
@@ -216,7 +217,7 @@ const struct command gate_command = {
 	.defaults = &defaults,
 	.arguments_bytes = sizeof(struct arguments),
 	.lab = CLI_LAB_LATER,
-	.flags = CLI_PROGRESS,
+	.flags = CLI_PROGRESS | CLI_DECISIONS,
 	.check = gate_check,
 	.run = gate_run,
 };

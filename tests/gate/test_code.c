@@ -109,12 +109,8 @@ static void test_behind_call(void **state)
 		const char *at;
 		bool behind;
 	} rows[] = {
-		{ test_code_called, false },
-		{ test_code_first, true },
-		{ test_code_first + 1, false }, /* inside an instruction */
-		{ test_code_second, true },
-		{ test_code_third, false },
-		{ test_code_jump, true },
+		{ test_code_called, false }, { test_code_first, true },	 { test_code_first + 1, false }, /* inside an instruction */
+		{ test_code_second, true },  { test_code_third, false }, { test_code_jump, true },
 		{ test_code_other, false }, /* what stands behind a jump is not what comes after it */
 	};
 	struct code *code = code_new();

@@ -116,7 +116,7 @@ static void test_ticks(void **state)
 	assert_near(levels.blurred, .5);
 	assert_true(levels.certain && !levels.divided);
 	assert_near(levels.of[LEVEL_COMPUTE].low, 0);
-	assert_near(levels.of[LEVEL_KERNEL].high, .6); /* waiting may have been after the end: of 2 ms .2 */
+	assert_near(levels.of[LEVEL_KERNEL].high, .6);	  /* waiting may have been after the end: of 2 ms .2 */
 	assert_near(levels.of[LEVEL_WAITING].low, .3985); /* and the accounts do not agree to the last */
 	text = levels_text(&levels, NULL);
 	assert_string_equal(text, "50 % of its time computing or in the kernel and 50 % waiting");

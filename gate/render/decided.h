@@ -1,0 +1,34 @@
+/* The decisions of an answer, one or many, as what renders them for other programs needs them. They are read from the answer's members for
+ * programs, so that every rendering says the same as --format json. */
+#ifndef GATE_RENDER_DECIDED_H
+#define GATE_RENDER_DECIDED_H
+
+#include "base/document.h"
+#include "gate/decide/effect.h"
+
+/* All texts are borrowed from the struct decisions, and never NULL. */
+struct decided {
+	const char *application, *baseline, *candidate; /* versions; "" where one is not known */
+	enum decision decision;
+	double ratio, low, high; /* of costs, candidate / baseline; NaN: not known */
+	const cJSON *reasons;	 /* [{code, text}], or NULL */
+};
+
+struct decisions {
+	cJSON *json;	     /* the answer's */
+	const char *command; /* "gate", "nightly show": borrowed */
+	struct decided *items;
+	size_t n; /* 0: the answer decides nothing */
+};
+
+/* *out is overwritten; decisions_release() it. `command` is the answer's ("assay gate"). */
+void decisions_of(const struct document *d, const char *command, struct decisions *out);
+void decisions_release(struct decisions *decisions);
+
+/* "costs 1.031 times as much as 1.0 (95 % interval 1.012 to 1.050)"; free() it. */
+char *decided_text(const struct decided *decided);
+
+/* The reasons' texts in one, each after `before` ("- ") and followed by `after`. */
+void decided_reasons(const struct decided *decided, const char *before, const char *after, struct buf *out);
+
+#endif

@@ -1,0 +1,56 @@
+#include "gate/render/decided.h"
+#include "gate/render/render.h"
+
+#include "base/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A line end would begin another command; in properties, ':' and ',' end them. */
+static void add_text(const char *text, const char *escaped, struct buf *out)
+{
+	for (; *text; text++) {
+		if (strchr(escaped, *text) || (unsigned char)*text < ' ')
+			buf_format(out, "%%%02X", (unsigned)(unsigned char)*text);
+		else
+			buf_char(out, *text);
+	}
+}
+
+static const char *level_of(enum decision decision)
+{
+	if (decision == DECISION_REGRESSION)
+		return "error";
+	return decision == DECISION_PASS || decision == DECISION_IMPROVED ? "notice" : "warning";
+}
+
+static void add_command(const struct decided *d, struct buf *out)
+{
+	char *text = decided_text(d);
+	struct buf reasons = BUF_INIT;
+
+	buf_text(&reasons, "");
+	decided_reasons(d, "\n- ", "", &reasons);
+	buf_format(out, "::%s title=assay%%3A %s of ", level_of(d->decision), decision_text(d->decision));
+	add_text(d->application, "%:,", out);
+	buf_text(out, "::");
+	add_text(d->candidate, "%", out);
+	buf_char(out, ' ');
+	add_text(text, "%", out);
+	add_text(reasons.bytes, "%", out);
+	buf_char(out, '\n');
+	buf_release(&reasons);
+	free(text);
+}
+
+void render_github(const struct document *d, const struct doc_style *style, struct buf *out)
+{
+	struct decisions all;
+
+	(void)style;
+	decisions_of(d, cli_command_name(), &all);
+	for (size_t i = 0; i < all.n; i++)
+		add_command(&all.items[i], out);
+	decisions_release(&all);
+}

@@ -1,0 +1,80 @@
+#include "gate/render/decided.h"
+#include "gate/render/render.h"
+
+#include "base/command.h"
+#include "gate/page/html.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum outcome { PASSED, FAILED, PREVENTED, OPEN, OUTCOMES };
+
+static enum outcome outcome_of(enum decision decision)
+{
+	switch (decision) {
+	case DECISION_PASS:
+	case DECISION_IMPROVED:
+		return PASSED;
+	case DECISION_REGRESSION:
+		return FAILED;
+	case DECISION_ENVIRONMENT:
+	case DECISION_NOTHING_MEASURED:
+		return PREVENTED;
+	default:
+		return OPEN;
+	}
+}
+
+static void add_case(const struct decided *d, struct buf *out)
+{
+	static const char *const elements[OUTCOMES] = { [FAILED] = "failure", [PREVENTED] = "error", [OPEN] = "skipped" };
+	const char *element = elements[outcome_of(d->decision)];
+	char *text = decided_text(d);
+	struct buf reasons = BUF_INIT;
+
+	buf_text(&reasons, "");
+	decided_reasons(d, "- ", "\n", &reasons);
+	html_format(out, "    <testcase classname=\"%s\" name=\"%s against %s\">\n", d->application, d->candidate, d->baseline);
+	if (element) {
+		html_format(out, "      <%s", element);
+		if (strcmp(element, "skipped") != 0)
+			html_format(out, " type=\"%s\"", decision_text(d->decision));
+		html_format(out, " message=\"%s: %s\"/>\n", decision_text(d->decision), text);
+	}
+	html_format(out, "      <system-out>%s: %s %s\n", decision_text(d->decision), d->candidate, text);
+	for (char *rest = reasons.bytes, *line; (line = strsep(&rest, "\n")) && *line;)
+		html_format(out, "%s\n", line);
+	buf_text(out, "</system-out>\n    </testcase>\n");
+	buf_release(&reasons);
+	free(text);
+}
+
+/* A suite an application, whose decisions stand together. */
+static void add_suite(const struct decided *first, size_t n, struct buf *out)
+{
+	unsigned counts[OUTCOMES] = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		counts[outcome_of(first[i].decision)]++;
+	html_format(out, "  <testsuite name=\"%s\" tests=\"%zu\" failures=\"%u\" errors=\"%u\" skipped=\"%u\">\n", first->application, n,
+		    counts[FAILED], counts[PREVENTED], counts[OPEN]);
+	for (size_t i = 0; i < n; i++)
+		add_case(&first[i], out);
+	buf_text(out, "  </testsuite>\n");
+}
+
+void render_junit(const struct document *d, const struct doc_style *style, struct buf *out)
+{
+	struct decisions all;
+
+	(void)style;
+	decisions_of(d, cli_command_name(), &all);
+	html_format(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay %s\">\n", all.command);
+	for (size_t i = 0, end; i < all.n; i = end) {
+		for (end = i + 1; end < all.n && strcmp(all.items[end].application, all.items[i].application) == 0; end++)
+			;
+		add_suite(&all.items[i], end - i, out);
+	}
+	buf_text(out, "</testsuites>\n");
+	decisions_release(&all);
+}

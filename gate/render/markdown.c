@@ -1,0 +1,104 @@
+#include "gate/render/decided.h"
+#include "gate/render/render.h"
+
+#include "base/command.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What means something in Markdown or HTML means itself, and a line stays one. */
+static void add_text(const char *text, struct buf *out)
+{
+	for (size_t control; *text; text += control ? control : 1) {
+		control = text_control(text);
+		if (control)
+			buf_char(out, ' ');
+		else if (strchr("\\`*_{}[]()<>#+!|~&@", *text))
+			buf_format(out, "&#%d;", *text);
+		else
+			buf_char(out, *text);
+	}
+}
+
+static void add_number(double x, struct buf *out)
+{
+	buf_text(out, isnan(x) ? "-" : text_fixed(x, 3).text);
+}
+
+static void add_row(const struct decided *d, struct buf *out)
+{
+	buf_format(out, "| %s%s%s | ", d->decision == DECISION_PASS ? "" : "**", decision_text(d->decision),
+		   d->decision == DECISION_PASS ? "" : "**");
+	add_text(d->application, out);
+	buf_text(out, " | ");
+	add_text(d->candidate, out);
+	buf_text(out, " | ");
+	add_text(d->baseline, out);
+	buf_text(out, " | ");
+	add_number(d->ratio, out);
+	buf_text(out, " | ");
+	add_number(d->low, out);
+	buf_text(out, " to ");
+	add_number(d->high, out);
+	buf_text(out, " |\n");
+}
+
+static void add_reasons(const struct decided *d, struct buf *out)
+{
+	const cJSON *reason;
+
+	buf_text(out, "\n**");
+	add_text(d->application, out);
+	buf_text(out, "**, ");
+	add_text(d->candidate, out);
+	buf_text(out, " against ");
+	add_text(d->baseline, out);
+	buf_format(out, ": %s\n\n", decision_text(d->decision));
+	cJSON_ArrayForEach(reason, d->reasons)
+	{
+		const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "text"));
+
+		buf_text(out, "- ");
+		add_text(text ? text : "", out);
+		buf_char(out, '\n');
+	}
+}
+
+static size_t count_of(const struct decisions *all, enum decision decision)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		n += all->items[i].decision == decision;
+	return n;
+}
+
+void render_markdown(const struct document *d, const struct doc_style *style, struct buf *out)
+{
+	const char *before = "## assay: ";
+	struct decisions all;
+
+	(void)style;
+	decisions_of(d, cli_command_name(), &all);
+	for (int i = 0; i < DECISIONS; i++) {
+		size_t n = count_of(&all, (enum decision)i);
+
+		if (n)
+			buf_format(out, "%s%zu %s", before, n, decision_text((enum decision)i));
+		before = n ? ", " : before;
+	}
+	if (!all.n)
+		buf_text(out, "## assay: nothing was decided");
+	buf_text(out, "\n\n");
+	if (all.n)
+		buf_text(out, "| decision | application | candidate | baseline | ratio of costs | 95 % interval |\n"
+			      "| --- | --- | --- | --- | ---: | ---: |\n");
+	for (size_t i = 0; i < all.n; i++)
+		add_row(&all.items[i], out);
+	for (size_t i = 0; i < all.n; i++)
+		if (cJSON_GetArraySize(all.items[i].reasons) > 0 && (all.n == 1 || all.items[i].decision != DECISION_PASS))
+			add_reasons(&all.items[i], out);
+	decisions_release(&all);
+}

@@ -1,0 +1,23 @@
+/* Decisions in the formats of other programs. Each renders the document of a command that decides (CLI_DECISIONS). */
+#ifndef GATE_RENDER_RENDER_H
+#define GATE_RENDER_RENDER_H
+
+#include "base/document.h"
+
+/* A table, and the reasons below: for a mail, a comment on a change, or a step's summary. GitHub's Markdown. */
+doc_renderer render_markdown;
+
+/* As a test report: a regression is a failure, what the machines or the tool prevented an error, what stayed open is skipped. The schema is
+ * that of Jenkins's xUnit plug-in. */
+doc_renderer render_junit;
+
+/* Workflow commands of GitHub's hosted runners, a line a decision. */
+doc_renderer render_github;
+
+/* OpenMetrics 1.0 text, as the textfile collector of Prometheus's node exporter reads it, too. */
+doc_renderer render_openmetrics;
+
+/* Bencher Metric Format: the ratio of costs with its interval. What has none is left out. */
+doc_renderer render_bencher;
+
+#endif

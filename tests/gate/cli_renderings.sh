@@ -1,0 +1,110 @@
+#!/bin/sh
+# Decisions in the formats of other programs, each read by a program that others wrote for it: Debian's, also where there is another python3.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+
+command -v xmllint >/dev/null && command -v cmark-gfm >/dev/null && /usr/bin/python3 -c 'import junitparser, prometheus_client' 2>/dev/null ||
+	skip 'the readers of the formats are missing: sh tests/install test'
+make_package "$tmp/package" 8 12
+# A name that means something in every one of them.
+sed -i 's/,slow,/,"s<l>o\&w""|`*_%::[x]\\",/' "$tmp/package/results.csv"
+healthy_lab "$tmp/package"
+slow='app/s<l>o&w"|`*_%::[x]\'
+export slow tmp
+
+# rendering FORMAT STATUS BASELINE CANDIDATE: in $tmp/out
+rendering() {
+	what="$1 of $4"
+	run -C "$lab" gate "$3" "$4" --format "$1"
+	expect_status "$2"
+	expect_no_stderr
+}
+
+# reads PROGRAM...: it reads the answer and is content with it.
+reads() {
+	cases=$((cases + 1))
+	"$@" <"$tmp/out" >"$tmp/read" 2>&1 || fail "$1: $(tail -n 3 "$tmp/read")"
+}
+
+rendering junit 3 "$slow@1.0" "$slow@1.1"
+reads xmllint --noout -
+reads /usr/bin/python3 -c '
+import os, sys, junitparser
+suites = junitparser.JUnitXml.fromstring(sys.stdin.read())
+suite, = suites
+case, = suite
+assert suites.name == "assay gate" and suite.name == os.environ["slow"], suite.name
+assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (1, 1, 0, 0)
+assert case.name == "1.1 against 1.0" and case.classname == os.environ["slow"]
+failure, = case.result
+assert isinstance(failure, junitparser.Failure) and failure.type == "regression" and "costs 1.49" in failure.message, failure.message
+assert "95 % interval" in case.system_out and "regression: " in case.system_out, case.system_out'
+rendering junit 0 same@1.0 same@1.1
+reads /usr/bin/python3 -c '
+import sys, junitparser
+suite, = junitparser.JUnitXml.fromstring(sys.stdin.read())
+case, = suite
+assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (1, 0, 0, 0) and not case.result'
+
+rendering openmetrics 3 "$slow@1.0" "$slow@1.1"
+reads /usr/bin/python3 -c '
+import os, sys
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse
+found = {f.name: f for f in parse(sys.stdin.read())}
+ratio, = found["assay_cost_ratio"].samples
+low, = found["assay_cost_ratio_low"].samples
+assert ratio.labels == {"application": os.environ["slow"], "baseline": "1.0", "candidate": "1.1"}, ratio.labels
+assert 1.4 < low.value < ratio.value < 1.6
+states = {s.labels["assay_decision"]: s.value for s in found["assay_decision"].samples}
+assert found["assay_decision"].type == "stateset" and states.pop("regression") == 1 and not any(states.values()), states'
+reads /usr/bin/python3 -c '
+import sys
+from prometheus_client.parser import text_string_to_metric_families as parse # what textfile collectors read
+assert len(list(parse(sys.stdin.read()))) == 4'
+
+rendering bencher 3 "$slow@1.0" "$slow@1.1"
+reads /usr/bin/python3 -c '
+import json, os, sys
+(name, measures), = json.load(sys.stdin).items()
+measure, = measures.values()
+assert name == os.environ["slow"] + " (against 1.0)" and list(measures) == ["cost-ratio"]
+assert 1.4 < measure["lower_value"] < measure["value"] < measure["upper_value"] < 1.6'
+
+rendering github 3 "$slow@1.0" "$slow@1.1"
+# As GitHub's runner reads a line: properties up to "::", where %25 %0D %0A %3A %2C stand for what they may not hold.
+reads /usr/bin/python3 -c '
+import os, re, sys
+line, = sys.stdin.read().splitlines()
+level, title, text = re.fullmatch(r"::(\w+) title=([^:,]*)::(.*)", line).groups()
+back = lambda s: s.replace("%0A", "\n").replace("%3A", ":").replace("%2C", ",").replace("%25", "%")
+assert level == "error" and back(title) == "assay: regression of " + os.environ["slow"], title
+assert back(text).startswith("1.1 costs 1.49") and "\n- " in back(text), text'
+rendering github 0 same@1.0 same@1.1
+holds "$tmp/out" 'a pass' '::notice title=assay%3A pass of same::1.1 costs 0.99'
+
+rendering markdown 3 "$slow@1.0" "$slow@1.1"
+reads cmark-gfm --extension table --to xml
+cp "$tmp/read" "$tmp/markdown.xml"
+reads /usr/bin/python3 -c '
+import os, xml.etree.ElementTree as tree
+ns = "{http://commonmark.org/xml/1.0}"
+root = tree.parse(os.environ["tmp"] + "/markdown.xml").getroot()
+text = lambda node: "".join(t.text or "" for t in node.iter(ns + "text"))
+heading, = root.iter(ns + "heading")
+cells = [text(cell) for cell in root.iter(ns + "table_cell")]
+assert text(heading) == "assay: 1 regression", text(heading)
+assert cells[6:10] == ["regression", os.environ["slow"], "1.1", "1.0"], cells
+assert any("slower" in text(item) or "costs" in text(item) for item in root.iter(ns + "item"))
+assert not list(root.iter(ns + "html_inline")) and not list(root.iter(ns + "link"))'
+
+what='into a file'
+run -C "$lab" gate "$slow@1.0" "$slow@1.1" --format junit --output "$tmp/junit.xml"
+expect_status 3
+expect_no_stdout
+rendering junit 3 "$slow@1.0" "$slow@1.1"
+expect_same_files "$tmp/out" "$tmp/junit.xml"
+run -C "$lab" gate same@1.0 same@1.1 --output "$tmp/no/file"
+refused 1 "$tmp/no"
+what='only of decisions'
+run -C "$lab" runs list --format junit
+refused 2 'human, json or html'
+finish
