@@ -1,0 +1,109 @@
+/* The record of nights in the store: what each compares, how far it has come, and its decisions. All of it is committed as it
+ * happens, so that a night that was killed goes on where it was. The tables are in gate/nightly/schema_8.sql. */
+#ifndef GATE_NIGHTLY_NIGHT_H
+#define GATE_NIGHTLY_NIGHT_H
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "base/rows.h"
+#include "fleet/lab/store.h"
+#include "gate/decide/effect.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- nights ---- */
+
+struct night {
+	char id[DIGEST_ID_BYTES];
+	int64_t started_ms, deadline_ms; /* since 1970; deadline 0: none */
+	int64_t finished_ms;		 /* 0: it goes on, or was interrupted */
+	int exit_status;		 /* once it has finished */
+	char *suite;			 /* the text of suite.yaml at its beginning */
+	char *notes;			 /* JSON list of {code, text} */
+};
+
+/* All, the latest first: (*out)[*n]; night_list_free() it. */
+enum assay_status night_list(struct store *store, struct night **out, size_t *n, struct assay_error *err);
+void night_list_free(struct night *nights, size_t n);
+
+/* The night whose id begins with `id`; NULL: the latest. ASSAY_E_NOTFOUND says what there is. night_release() it. */
+enum assay_status night_find(struct store *store, const char *id, struct night *out, struct assay_error *err);
+void night_release(struct night *night); /* accepts zeroed */
+
+/* ---- what a night compares ---- */
+
+#define NIGHT_STATE_ROWS(X)                                                                                                                \
+	X(NIGHT_WAITING, "waiting", "not begun yet")                                                                                       \
+	X(NIGHT_MEASURING, "measuring", "begun")                                                                                           \
+	X(NIGHT_CONFIRMING, "confirming", "a finding is confirmed by fresh runs")                                                          \
+	X(NIGHT_DECIDED, "decided", "decided")                                                                                             \
+	X(NIGHT_UNREACHED, "unreached", "not reached before the deadline")
+
+enum night_state { NIGHT_STATE_ROWS(ROWS_ENUM) NIGHT_STATES };
+
+/* One candidate and one baseline of one application with one input on some machines. Versions are names that every command takes: those
+ * of the manifest, and NAME-COMMIT (12 digits) for what a git reference named NAME was at the beginning of the night. */
+struct night_comparison {
+	int64_t number;		    /* from 1 */
+	char *manifest;		    /* of apps/, by its name */
+	char *application, *input;  /* as results are stored, NAME or NAME/INPUT; the input's name or "" */
+	char *candidate, *baseline; /* baseline "": there is none */
+	char *against;		    /* why this baseline: accepted, release, previous, version */
+	char *hosts;		    /* a node set; "": all */
+	double min_effect, budget_s;
+	enum night_state state;
+	char plan[DIGEST_ID_BYTES], fresh_plan[DIGEST_ID_BYTES]; /* "": none */
+	char decision[DIGEST_ID_BYTES];				 /* id; "": none yet */
+	char *detail;						 /* "" or one line */
+	double seconds;
+};
+
+struct night_comparisons {
+	struct night_comparison *items; /* [n], by number */
+	size_t n;
+};
+
+enum assay_status night_comparisons_load(struct store *store, const char *night, struct night_comparisons *out, struct assay_error *err);
+void night_comparisons_release(struct night_comparisons *comparisons); /* accepts zeroed */
+
+/* ---- decisions ---- */
+
+struct night_decision {
+	char id[DIGEST_ID_BYTES], night[DIGEST_ID_BYTES];
+	int64_t number, made_ms;
+	char *application, *baseline, *candidate;
+	enum decision decision;
+	double ratio, low, high;  /* NaN where there is none */
+	char *request, *document; /* JSON (gate/nightly/judge.h) */
+};
+
+struct night_decisions {
+	struct night_decision *items; /* [n], the latest first */
+	size_t n;
+};
+
+/* Of an application, or of a night; NULL: of any. */
+enum assay_status night_decisions_load(struct store *store, const char *application, const char *night, struct night_decisions *out,
+				       struct assay_error *err);
+void night_decisions_release(struct night_decisions *decisions); /* accepts zeroed */
+
+/* The decision whose id begins with `id`: one item. ASSAY_E_NOTFOUND, or ASSAY_E_USAGE where several do. */
+enum assay_status night_decision_find(struct store *store, const char *id, struct night_decisions *out, struct assay_error *err);
+
+/* ---- for the night itself ---- */
+
+/* A new night with what it compares, in one transaction: id and number are filled in. */
+enum assay_status night_begin(struct store *store, struct night *night, struct night_comparisons *comparisons, struct assay_error *err);
+/* The one that has no end; ASSAY_E_NOTFOUND when there is none. */
+enum assay_status night_unfinished(struct store *store, struct night *out, struct assay_error *err);
+/* state, plans, detail and seconds are stored. */
+enum assay_status night_update(struct store *store, const struct night *night, const struct night_comparison *comparison,
+			       struct assay_error *err);
+/* Stores the decision (its id is filled in) and that the comparison has it. */
+enum assay_status night_decide(struct store *store, const struct night *night, struct night_comparison *comparison,
+			       struct night_decision *decision, struct assay_error *err);
+enum assay_status night_finish(struct store *store, struct night *night, struct assay_error *err);
+
+#endif
