@@ -51,6 +51,8 @@ static const struct command *const commands[] = {
 	&compare_command,
 	&report_command,
 	&evaluate_command,
+	&baseline_accept_command,
+	&baseline_list_command,
 	HEADING("Why: what happens in functions"),
 	&changes_command,
 	&doctor_command,

@@ -5,6 +5,7 @@
 #include "base/command.h"
 
 extern const struct command profile_command, predict_command, catalog_suggest_command, gate_command, compare_command, evaluate_command,
-    detect_command, model_train_command, model_show_command, report_command, explore_command;
+    detect_command, model_train_command, model_show_command, report_command, explore_command, baseline_accept_command,
+    baseline_list_command;
 
 #endif

@@ -1,0 +1,171 @@
+/* assay baseline accept, list. */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "fingerprint/catalog/machine.h"
+#include "fleet/lab/lab.h"
+#include "gate/cmd.h"
+#include "gate/nightly/baselines.h"
+#include "runs/running/run.h"
+
+#include <string.h>
+
+/* ---- accept ---- */
+
+struct accept_arguments {
+	const char *selector, *reason;
+	int64_t until_ms; /* 0: for ever */
+};
+
+static bool is_of(const char *application, const char *name)
+{
+	size_t n = strlen(name);
+
+	return strncmp(application, name, n) == 0 && (application[n] == '\0' || application[n] == '/');
+}
+
+/* Only what was measured can be accepted: a slip of the pen would be a baseline without results. */
+static enum assay_status check_measured(struct store *store, const char *application, const char *version, struct assay_error *err)
+{
+	struct run_listing *list;
+	size_t n;
+	bool of_application = false, found = false;
+	enum assay_status st = run_list(store, &list, &n, err);
+
+	if (st)
+		return st;
+	for (size_t i = 0; i < n; i++) {
+		of_application |= is_of(list[i].application, application);
+		found |= is_of(list[i].application, application) && strcmp(list[i].version, version) == 0;
+	}
+	run_list_free(list, n);
+	if (found)
+		return ASSAY_OK;
+	return assay_fail(err, ASSAY_E_USAGE, "%s@%s has no results ('assay runs list' shows what has)", application,
+			  of_application ? version : "*");
+}
+
+static enum assay_status accept_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct accept_arguments *a = arguments;
+	struct baseline baseline = { .reason = (char *)(uintptr_t)a->reason, .until_ms = a->until_ms ? a->until_ms : INT64_MAX };
+	char day[TEXT_DATE_BYTES];
+	enum assay_status st = run_selector(a->selector, &baseline.application, &baseline.version, err);
+
+	if (!st && !baseline.version)
+		st = assay_fail(err, ASSAY_E_USAGE, "which version of '%s'? APP@VERSION", baseline.application);
+	if (!st)
+		st = check_measured(&lab->store, baseline.application, baseline.version, err);
+	if (!st)
+		st = baselines_accept(lab->directory, &baseline, err);
+	if (!st) {
+		doc_answer(d, DOC_GOOD, "accepted", "%s@%s is the baseline of %s%s%.10s", baseline.application, baseline.version,
+			   baseline.application, a->until_ms ? " until " : "", a->until_ms ? text_from_ms(a->until_ms - 1, day) : "");
+		doc_set(d, "application", baseline.application);
+		doc_set(d, "version", baseline.version);
+		doc_set(d, "reason", a->reason);
+		doc_set(d, "until", a->until_ms ? text_from_ms(a->until_ms, day) : NULL);
+		doc_line(d, "It stands in " DOC_NAME "%s/" BASELINES_FILE DOC_END ", which belongs into git.", lab->directory);
+	}
+	free(baseline.application);
+	free(baseline.version);
+	return st;
+}
+
+static enum assay_status parse_reason(const char *text, void *to, struct assay_error *err)
+{
+	*(const char **)to = text;
+	return machine_check_reason(text, err);
+}
+
+static enum assay_status parse_until(const char *text, void *to, struct assay_error *err)
+{
+	int64_t *until_ms = to;
+	enum assay_status st = baselines_date(text, until_ms, err);
+
+	*until_ms += 86400000; /* that day counts */
+	if (!st && *until_ms <= clock_real_ms())
+		st = assay_fail(err, ASSAY_E_USAGE, "that day is over");
+	return st;
+}
+
+static const struct cli_option accept_words[] = { CLI_WORD("APP@VERSION", struct accept_arguments, selector), CLI_END };
+static const struct cli_option accept_options[] = {
+	CLI_OPTION(PARSED, "reason", "TEXT", struct accept_arguments, reason, "Why, in one line (required)", .parse = parse_reason,
+		   .required = true),
+	CLI_PARSED("until", "DATE", struct accept_arguments, until_ms, parse_until,
+		   "The last day on which it counts, such as 2026-12-31 (default: no end)"),
+	CLI_END,
+};
+
+const struct command baseline_accept_command = {
+	.name = "baseline accept",
+	.summary = "accept a version as what later ones are compared with",
+	.about =
+	    "Says that APP@VERSION, as it is, is what later versions are compared with: after a release, or when a slowdown is the price "
+	    "of something that was wanted. 'assay nightly' compares with it; every decision that does so says so. It is written into "
+	    "baselines.yaml in the laboratory, where people may edit it; the last entry of an application counts, until it expires. APP "
+	    "is of all its inputs, APP/INPUT of one.",
+	.examples = "  assay baseline accept myapp@2.0 --reason 'release 2.0'\n"
+		    "  assay baseline accept myapp@main-1a2b3c4d5e6f --reason 'checksums cost 4 %, wanted' --until 2027-01-31\n",
+	.words = accept_words,
+	.options = accept_options,
+	.arguments_bytes = sizeof(struct accept_arguments),
+	.lab = CLI_LAB_WRITE,
+	.run = accept_run,
+};
+
+/* ---- list ---- */
+
+static void list_row(const struct baselines *all, const struct baseline *b, int64_t now_ms, struct document *d)
+{
+	const char *state = now_ms >= b->until_ms ? "expired" : baselines_find(all, b->application, now_ms) == b ? "counts" : "replaced";
+	char day[TEXT_DATE_BYTES], *accepted = b->accepted_ms ? mem_bytes(text_from_ms(b->accepted_ms, day), 10) : NULL,
+				   *until = b->until_ms < INT64_MAX ? mem_bytes(text_from_ms(b->until_ms - 1, day), 10) : NULL;
+
+	doc_row(d);
+	doc_show(d, "application", "application", b->application);
+	doc_show(d, "version", "version", b->version);
+	doc_show(d, "state", "state", state);
+	doc_show(d, "accepted", "accepted", accepted);
+	doc_show(d, "until", "until", until);
+	doc_show(d, "reason", "reason", b->reason);
+	doc_set(d, "line", b->line);
+	free(accepted);
+	free(until);
+}
+
+static enum assay_status list_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	struct baselines all;
+	int64_t now_ms = clock_real_ms();
+	size_t count = 0;
+	enum assay_status st = baselines_read(lab->directory, &all, err);
+
+	(void)arguments;
+	if (st)
+		return st;
+	for (size_t i = 0; i < all.n; i++)
+		count += baselines_find(&all, all.items[i].application, now_ms) == &all.items[i];
+	if (all.n)
+		doc_line(d, "%zu baseline%s count%s, of %zu that were accepted", count, text_plural(count), count == 1 ? "s" : "", all.n);
+	else
+		doc_line(d, "no baseline was accepted ('assay baseline accept APP@VERSION --reason TEXT' accepts one)");
+	doc_table(d, "baselines");
+	for (size_t i = 0; i < all.n; i++)
+		list_row(&all, &all.items[i], now_ms, d);
+	doc_end(d);
+	baselines_release(&all);
+	return st;
+}
+
+const struct command baseline_list_command = {
+	.name = "baseline list",
+	.summary = "list the versions that were accepted as baselines",
+	.about =
+	    "Lists what baselines.yaml has: which entry counts for each application, which were replaced by later ones, and which have "
+	    "expired.",
+	.examples = "  assay baseline list\n",
+	.lab = CLI_LAB_READ,
+	.run = list_run,
+};

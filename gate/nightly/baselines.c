@@ -1,0 +1,224 @@
+#include "gate/nightly/baselines.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "base/yaml.h"
+#include "runs/running/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define DAY_MS INT64_C(86400000)
+
+enum assay_status baselines_date(const char *text, int64_t *ms, struct assay_error *err)
+{
+	struct tm day = { 0 }, same;
+	char shown[TEXT_SHOWN_BYTES];
+	time_t s;
+	int end = 0;
+
+	if (sscanf(text, "%4d-%2d-%2d%n", &day.tm_year, &day.tm_mon, &day.tm_mday, &end) == 3 && end == 10 && !text[end]) {
+		day.tm_year -= 1900;
+		day.tm_mon--;
+		same = day;
+		s = timegm(&same);
+		if (same.tm_mday == day.tm_mday && same.tm_mon == day.tm_mon && s >= 0) {
+			*ms = (int64_t)s * 1000;
+			return ASSAY_OK;
+		}
+	}
+	return assay_fail(err, ASSAY_E_USAGE, "'%s' is no day such as 2026-11-23", text_shown(text, shown));
+}
+
+/* ---- reading ---- */
+
+static enum assay_status string_of(const char *name, const struct yaml_node *map, const char *key, char **out, struct assay_error *err)
+{
+	const struct yaml_node *node = yaml_get(map, key);
+	const char *text;
+	enum assay_status st;
+
+	if (!node)
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: a baseline without '%s'", name, map->line, key);
+	st = yaml_string(name, node, &text, err);
+	if (!st)
+		*out = mem_string(text);
+	return st;
+}
+
+static enum assay_status day_of(const char *name, const struct yaml_node *map, const char *key, int64_t *ms, struct assay_error *err)
+{
+	const struct yaml_node *node = yaml_get(map, key);
+	const char *text;
+	struct assay_error why;
+	enum assay_status st = node ? yaml_string(name, node, &text, err) : ASSAY_OK;
+
+	if (!st && node && baselines_date(text, ms, &why))
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s", name, node->line, why.text);
+	return st;
+}
+
+static enum assay_status baseline_read(const char *name, const struct yaml_node *map, struct baseline *out, struct assay_error *err)
+{
+	static const char *const keys[] = { "application", "version", "accepted", "until", "reason" };
+	int64_t until = INT64_MAX;
+	enum assay_status st = yaml_keys(name, map, "baseline", keys, sizeof(keys) / sizeof(keys[0]), err);
+
+	out->line = map->line;
+	if (!st)
+		st = string_of(name, map, "application", &out->application, err);
+	if (!st)
+		st = string_of(name, map, "version", &out->version, err);
+	if (!st)
+		st = string_of(name, map, "reason", &out->reason, err);
+	if (!st && (!run_name_ok(out->application) || !run_name_ok(out->version)))
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: no application or version has such a name", name, map->line);
+	if (!st)
+		st = day_of(name, map, "accepted", &out->accepted_ms, err);
+	if (!st)
+		st = day_of(name, map, "until", &until, err);
+	out->until_ms = until < INT64_MAX ? until + DAY_MS : until;
+	return st;
+}
+
+enum assay_status baselines_parse(const char *name, const char *text, size_t n, struct baselines *out, struct assay_error *err)
+{
+	static const char *const keys[] = { "baselines" };
+	struct yaml_node root = { 0 };
+	const struct yaml_node *list = NULL;
+	enum assay_status st = yaml_parse(name, text, n, &root, err);
+
+	*out = (struct baselines){ 0 };
+	if (!st)
+		st = yaml_keys(name, &root, "file", keys, 1, err);
+	if (!st)
+		list = yaml_get(&root, "baselines");
+	if (list)
+		st = yaml_list(name, list, err);
+	if (!st && list)
+		out->items = mem_new(list->n_items + 1, sizeof(*out->items));
+	for (size_t i = 0; !st && list && i < list->n_items; i++) {
+		out->n++;
+		st = baseline_read(name, &list->items[i], &out->items[i], err);
+	}
+	yaml_release(&root);
+	return st;
+}
+
+enum assay_status baselines_read(const char *laboratory, struct baselines *out, struct assay_error *err)
+{
+	char *path = mem_format("%s/" BASELINES_FILE, laboratory);
+	struct buf text = BUF_INIT;
+	enum assay_status st = file_read(path, YAML_BYTES_MAX, &text, err);
+
+	*out = (struct baselines){ 0 };
+	if (!st)
+		st = baselines_parse(path, text.bytes ? text.bytes : "", text.size, out, err);
+	else if (st == ASSAY_E_NOTFOUND)
+		st = ASSAY_OK;
+	buf_release(&text);
+	free(path);
+	return st;
+}
+
+void baselines_release(struct baselines *baselines)
+{
+	for (size_t i = 0; i < baselines->n; i++) {
+		free(baselines->items[i].application);
+		free(baselines->items[i].version);
+		free(baselines->items[i].reason);
+	}
+	free(baselines->items);
+	*baselines = (struct baselines){ 0 };
+}
+
+/* ---- which one counts ---- */
+
+const struct baseline *baselines_find(const struct baselines *baselines, const char *application, int64_t now_ms)
+{
+	const struct baseline *of_all = NULL;
+	size_t stem = strcspn(application, "/");
+
+	for (size_t i = baselines->n; i > 0; i--) {
+		const struct baseline *b = &baselines->items[i - 1];
+
+		if (now_ms >= b->until_ms)
+			continue;
+		if (strcmp(b->application, application) == 0)
+			return b;
+		if (!of_all && strlen(b->application) == stem && strncmp(b->application, application, stem) == 0)
+			of_all = b;
+	}
+	return of_all;
+}
+
+enum assay_status baselines_accepted(const char *laboratory, const char *application, int64_t now_ms, char **version,
+				     struct assay_error *err)
+{
+	struct baselines all;
+	enum assay_status st = baselines_read(laboratory, &all, err);
+	const struct baseline *found = st ? NULL : baselines_find(&all, application, now_ms);
+
+	*version = found ? mem_string(found->version) : NULL;
+	baselines_release(&all);
+	return st;
+}
+
+/* ---- accepting ---- */
+
+/* A JSON string is one of YAML, too. */
+static void add_string(struct buf *out, const char *key, const char *text)
+{
+	cJSON *string = cJSON_CreateString(text);
+	char *quoted = cJSON_PrintUnformatted(string);
+
+	buf_format(out, "%s: %s\n", key, quoted);
+	cJSON_free(quoted);
+	cJSON_Delete(string);
+}
+
+static bool is_last(const struct baselines *all, const struct baseline *added)
+{
+	const struct baseline *last = all->n ? &all->items[all->n - 1] : NULL;
+
+	return last && strcmp(last->application, added->application) == 0 && strcmp(last->version, added->version) == 0 &&
+	       strcmp(last->reason, added->reason) == 0 && last->until_ms == added->until_ms;
+}
+
+enum assay_status baselines_accept(const char *laboratory, const struct baseline *baseline, struct assay_error *err)
+{
+	char *path = mem_format("%s/" BASELINES_FILE, laboratory), today[TEXT_DATE_BYTES], until[TEXT_DATE_BYTES];
+	struct buf text = BUF_INIT;
+	struct baselines all = { 0 };
+	enum assay_status st = file_read(path, YAML_BYTES_MAX, &text, err);
+
+	if (st == ASSAY_E_NOTFOUND) {
+		buf_text(&text, "# Versions that were accepted as baselines; the last one of an application counts until its day is "
+				"over.\nbaselines:\n");
+		st = ASSAY_OK;
+	}
+	if (!st && text.size && text.bytes[text.size - 1] != '\n')
+		buf_char(&text, '\n');
+	add_string(&text, "  - application", baseline->application);
+	add_string(&text, "    version", baseline->version);
+	buf_format(&text, "    accepted: %.10s\n", text_from_ms(clock_real_ms(), today));
+	if (baseline->until_ms < INT64_MAX)
+		buf_format(&text, "    until: %.10s\n", text_from_ms(baseline->until_ms - DAY_MS, until));
+	add_string(&text, "    reason", baseline->reason);
+	if (!st)
+		st = baselines_parse(path, text.bytes, text.size, &all, err);
+	if (!st && !is_last(&all, baseline)) /* what the file was before may end where none can be added */
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: no entry can be added at its end: write '- application: ...' in block style",
+				path);
+	if (!st)
+		st = file_replace(path, text.bytes, text.size, 0644, err);
+	baselines_release(&all);
+	buf_release(&text);
+	free(path);
+	return st;
+}

@@ -1,0 +1,44 @@
+/* The versions that people have accepted as baselines: baselines.yaml in the laboratory, kept in git with the rest of what people say. The
+ * last entry that names an application counts, unless it has expired; then the one before it. */
+#ifndef GATE_NIGHTLY_BASELINES_H
+#define GATE_NIGHTLY_BASELINES_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define BASELINES_FILE "baselines.yaml"
+
+struct baseline {
+	char *application; /* NAME, or NAME/INPUT; NAME is of all inputs that have no entry of their own */
+	char *version, *reason;
+	int64_t accepted_ms; /* the beginning of that day, UTC */
+	int64_t until_ms;    /* its end, UTC; INT64_MAX: it does not expire */
+	size_t line;
+};
+
+struct baselines {
+	struct baseline *items; /* [n], as the file has them */
+	size_t n;
+};
+
+/* Where there is no file there are none. *out is overwritten; baselines_release() it. */
+enum assay_status baselines_read(const char *laboratory, struct baselines *out, struct assay_error *err);
+enum assay_status baselines_parse(const char *name, const char *text, size_t n, struct baselines *out, struct assay_error *err);
+void baselines_release(struct baselines *baselines); /* accepts zeroed */
+
+/* The entry that counts for an application (NAME or NAME/INPUT) at that time; NULL: none does. */
+const struct baseline *baselines_find(const struct baselines *baselines, const char *application, int64_t now_ms);
+
+/* The version that counts; *version is NULL where none does, else the caller's to free(). */
+enum assay_status baselines_accepted(const char *laboratory, const char *application, int64_t now_ms, char **version,
+				     struct assay_error *err);
+
+/* Adds an entry, of today, at the end of the file, which stays as people wrote it. The caller has the laboratory's lock. */
+enum assay_status baselines_accept(const char *laboratory, const struct baseline *baseline, struct assay_error *err);
+
+/* The beginning of a day, "2026-11-23", in UTC. ASSAY_E_USAGE for what is none. */
+enum assay_status baselines_date(const char *text, int64_t *ms, struct assay_error *err);
+
+#endif

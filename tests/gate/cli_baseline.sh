@@ -1,0 +1,79 @@
+#!/bin/sh
+# Versions that are accepted as baselines: baselines.yaml, which people may edit.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+
+make_package "$tmp/package" 3 4
+healthy_lab "$tmp/package"
+
+what='nothing yet'
+run -C "$lab" baseline list
+expect_status 0
+expect_stdout 'no baseline was accepted' 'baseline accept'
+
+what='accepted'
+run -C "$lab" baseline accept same@1.0 --reason 'release "1.0": good # enough'
+expect_status 0
+expect_stdout 'accepted  same@1.0 is the baseline of same'
+run -C "$lab" baseline accept app/slow@1.1 --reason 'ä ' --until 2999-12-31
+expect_status 0
+expect_stdout 'until 2999-12-31'
+run -C "$lab" baseline list --format json
+expect_json '.baselines[0].version' 1.0
+expect_json '.baselines[0].reason' 'release "1.0": good # enough'
+expect_json '.baselines[0].state' counts
+expect_json '.baselines[0].until' null
+expect_json '.baselines[1].application' app/slow
+expect_json '.baselines[1].until' 2999-12-31
+
+what='the last one counts, until it expires'
+run -C "$lab" baseline accept same@1.1 --reason 'the new one' --until "$(date -u +%F)"
+expect_status 0
+cat >>"$lab/baselines.yaml" <<'END'
+# by hand
+  - application: same
+    version: "1.0"
+    until: 2020-02-29
+    reason: long ago
+END
+run -C "$lab" baseline list --format json
+expect_json '.baselines[0].state' replaced
+expect_json '.baselines[2].state' counts
+expect_json '.baselines[3].state' expired
+run -C "$lab" baseline accept same@1.0 --reason again
+expect_status 0
+cases=$((cases + 1))
+grep -q '^# by hand$' "$lab/baselines.yaml" || fail 'what people wrote is gone'
+run -C "$lab" baseline list
+expect_stdout '2 baselines count, of 5 that were accepted'
+
+what='refused'
+cp "$lab/baselines.yaml" "$tmp/before"
+run -C "$lab" baseline accept same@1.2 --reason x
+refused 2 'same@1.2 has no results' 'runs list'
+run -C "$lab" baseline accept same --reason x
+refused 2 'which version'
+run -C "$lab" baseline accept same@1.0
+refused 2 '--reason TEXT is required'
+run -C "$lab" baseline accept same@1.0 --reason "two
+lines"
+refused 2 --reason
+run -C "$lab" baseline accept same@1.0 --reason x --until 2027-02-29
+refused 2 "'2027-02-29' is no day"
+run -C "$lab" baseline accept same@1.0 --reason x --until 2020-01-01
+refused 2 'that day is over'
+expect_same_files "$lab/baselines.yaml" "$tmp/before"
+
+what='a damaged file'
+for bad in 'baselines: {a: 1}' 'baselines: [{application: same}]' 'baselines: [{application: same, version: 1, reason: x, til: 1}]' \
+	'baselines: [{application: same, version: 1, reason: x, until: soon}]' 'other: 1'; do
+	echo "$bad" >"$lab/baselines.yaml"
+	run -C "$lab" baseline list
+	refused 2 'baselines.yaml:1: '
+	run -C "$lab" baseline accept same@1.0 --reason x
+	refused 2 'baselines.yaml:'
+done
+echo 'baselines: []' >"$lab/baselines.yaml"
+run -C "$lab" baseline accept same@1.0 --reason x
+refused 2 'baselines.yaml'
+rm "$lab/baselines.yaml"
+finish
