@@ -130,6 +130,7 @@ static enum assay_status gate_measure(const struct arguments *a, struct document
 	}
 	if (!st)
 		gate_tell_spent(&spent, d);
+	spend_release(&spent);
 	for (int i = 0; i < 2; i++) {
 		free(applications[i]);
 		free(versions[i]);

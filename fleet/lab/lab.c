@@ -21,6 +21,7 @@
 #define HOLDER_BYTES_MAX 128 /* "PID MILLISECONDS COMMAND\n" */
 #define OTHERS		 ((mode_t)(S_IRWXG | S_IRWXO))
 #define WALK_FDS	 16
+#define LOCK_LOOK_US	 200000
 #define MS_MAX		 INT64_C(253402300799999) /* the end of the year 9999 */
 
 /* ---- lab.yaml ---- */
@@ -236,6 +237,19 @@ enum assay_status lab_open(const char *directory, enum store_access access, stru
 	*out = lab;
 	if (st)
 		lab_close(out);
+	return st;
+}
+
+enum assay_status lab_open_soon(const char *directory, enum store_access access, double wait_s, const volatile sig_atomic_t *cancelled,
+				struct lab *out, struct assay_error *err)
+{
+	int64_t until_ns = clock_monotonic_ns() + (int64_t)(wait_s * 1e9);
+	enum assay_status st = lab_open(directory, access, out, err);
+
+	while (st == ASSAY_E_BUSY && clock_monotonic_ns() < until_ns && !(cancelled && *cancelled)) {
+		usleep(LOCK_LOOK_US);
+		st = lab_open(directory, access, out, err);
+	}
 	return st;
 }
 

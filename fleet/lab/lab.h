@@ -6,6 +6,7 @@
 #include "fleet/inventory/inventory.h"
 #include "fleet/lab/store.h"
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,10 @@ struct lab {
 /* Opens an existing laboratory. STORE_WRITE takes the lock of the laboratory, which dies with the process: ASSAY_E_BUSY, with its
  * holder, when another process has it. ASSAY_E_NOTFOUND, with what to do, where there is none. *out is overwritten; lab_close() it. */
 enum assay_status lab_open(const char *directory, enum store_access access, struct lab *out, struct assay_error *err);
+
+/* The same, but waits for the lock, so long at most, or until *cancelled (may be NULL) is set. */
+enum assay_status lab_open_soon(const char *directory, enum store_access access, double wait_s, const volatile sig_atomic_t *cancelled,
+				struct lab *out, struct assay_error *err);
 
 /* Says, to those who are refused while it has the lock, which command is at work: "assay fingerprint run". */
 void lab_sign(const struct lab *lab, const char *command);

@@ -11,6 +11,7 @@ struct spending {
 	struct launch_options options;
 	double min_effect, budget_s;
 	int64_t began_ns, first; /* repetitions at the first look */
+	bool tried_again;	 /* where hosts were lost in this block */
 	struct spend *out;
 };
 
@@ -70,7 +71,7 @@ static int64_t next_repetitions(const struct spending *s, const struct launch *l
 		return now;
 	next = looks_repetitions(s->first, s->out->looks + 1);
 	next = next > now ? next : now;
-	if (s->budget_s > 0 && block_s > 0 && block_s / (double)block * (double)(next - now) > left)
+	if (s->budget_s > 0 && block_s > 0 && block > 0 && block_s / (double)block * (double)(next - now) > left)
 		next = now + (left > 0 ? (int64_t)(left / block_s * (double)block) / BLOCK * BLOCK : 0);
 	return next;
 }
@@ -85,10 +86,44 @@ static int look_of(int64_t first, int64_t repetitions)
 	return look;
 }
 
+/* Hosts that did not come to their end; *out is replaced. */
+static bool find_lost(const struct launch *launch, char **out)
+{
+	struct buf text = BUF_INIT;
+
+	for (size_t i = 0; i < launch->n; i++) {
+		const struct fleet_result *r = &launch->results[i].fleet;
+
+		if (r->outcome != FLEET_OK)
+			buf_format(&text, "%s%s: %s", text.size ? "; " : "", launch->hosts[i]->name, r->message);
+	}
+	free(*out);
+	*out = text.size ? buf_take(&text) : NULL;
+	return *out;
+}
+
+/* *more: the plan has grown by another block. */
+static enum assay_status look_and_grow(struct spending *s, struct launch *launch, double block_s, int64_t *had, bool *more,
+				       struct assay_error *err)
+{
+	bool cancelled = s->options.cancelled && *s->options.cancelled;
+	enum assay_status st = look(s, launch, false, err);
+	int64_t next = next_repetitions(s, launch, block_s, launch->plan.repetitions - *had);
+
+	*had = launch->plan.repetitions;
+	*more = !st && !s->out->decided && next > *had && s->out->outcome != LAUNCH_ALL_FAILED && !cancelled;
+	if (*more)
+		st = plan_grow(&launch->lab.store, launch->plan.id, next, looks_level(s->out->looks, false), err);
+	else if (!st && !s->out->decided)
+		st = look(s, launch, true, err);
+	s->out->budget = !s->out->decided && s->out->looks < LOOKS_MAX;
+	return st;
+}
+
 /* Runs what there is to run, looks, and has the plan grow. *more: there is something to run again. */
 static enum assay_status spend_block(struct spending *s, int64_t *had, bool *more, struct assay_error *err)
 {
-	int64_t began_ns = clock_monotonic_ns(), next;
+	int64_t began_ns = clock_monotonic_ns();
 	struct launch launch;
 	enum assay_status st = launch_run(&s->options, &launch, err);
 	double block_s = (double)(clock_monotonic_ns() - began_ns) / 1e9;
@@ -99,22 +134,19 @@ static enum assay_status spend_block(struct spending *s, int64_t *had, bool *mor
 		s->options.resume = false;
 		*more = true;
 	} else if (!st) {
+		bool cancelled = s->options.cancelled && *s->options.cancelled, lost = find_lost(&launch, &s->out->lost);
+
 		s->first = s->first ? s->first : launch.manifest.repetitions;
 		s->out->looks = look_of(s->first, launch.plan.repetitions);
 		s->out->repetitions = launch.plan.repetitions;
 		s->out->outcome = launch_outcome(&launch);
 		s->out->runs = launch_count(&launch, NULL, NULL, NULL).ok;
 		snprintf(s->out->plan, sizeof(s->out->plan), "%s", launch.plan.id);
-		st = look(s, &launch, false, err);
-		next = next_repetitions(s, &launch, block_s, launch.plan.repetitions - *had);
-		*had = launch.plan.repetitions;
-		*more = !st && !s->out->decided && next > *had && s->out->outcome != LAUNCH_ALL_FAILED && launch.plan.complete;
-		if (*more)
-			st = plan_grow(&launch.lab.store, launch.plan.id, next, looks_level(s->out->looks, false), err);
-		else if (!st && !s->out->decided)
-			st = look(s, &launch, true, err);
-		s->out->budget = !s->out->decided && s->out->looks < LOOKS_MAX;
 		s->options.resume = true;
+		*more = lost && !cancelled && !s->tried_again;
+		s->tried_again = *more;
+		if (!*more)
+			st = look_and_grow(s, &launch, block_s, had, more, err);
 	}
 	launch_release(&launch);
 	return st;
@@ -123,7 +155,12 @@ static enum assay_status spend_block(struct spending *s, int64_t *had, bool *mor
 enum assay_status spend_until_decided(const struct launch_options *launch, double min_effect, double budget_s, struct spend *out,
 				      struct assay_error *err)
 {
-	struct spending s = { *launch, min_effect, budget_s, clock_monotonic_ns(), launch->choice.repetitions, out };
+	struct spending s = { .options = *launch,
+			      .min_effect = min_effect,
+			      .budget_s = budget_s,
+			      .began_ns = clock_monotonic_ns(),
+			      .first = launch->choice.repetitions,
+			      .out = out };
 	int64_t had = 0;
 	bool more = true;
 	enum assay_status st = ASSAY_OK;
@@ -135,4 +172,10 @@ enum assay_status spend_until_decided(const struct launch_options *launch, doubl
 	}
 	out->seconds = spent_s(&s);
 	return st;
+}
+
+void spend_release(struct spend *spend)
+{
+	free(spend->lost);
+	*spend = (struct spend){ .looks = 0 };
 }

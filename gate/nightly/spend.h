@@ -14,12 +14,14 @@ struct spend {
 	double seconds;		     /* of this session */
 	char plan[DIGEST_ID_BYTES];  /* "": nothing was run */
 	enum launch_outcome outcome; /* of the last block */
+	char *lost;		     /* hosts that did not come to its end, though they were tried twice, and why; NULL: none */
 };
 
-/* launch: as for launch_run(), with two versions; `resume` goes on with what was interrupted, if anything was. It begins with the
- * manifest's repetitions, and doubles them at each look (gate/decide/looks.h). budget_s: 0 is no limit; a block that would not fit is made
- * shorter. min_effect 0: the laboratory's. */
+/* *out is overwritten; spend_release() it. launch: as for launch_run(), with two versions; `resume` goes on with what was interrupted, if
+ * anything was. It begins with the manifest's repetitions, and doubles them at each look (gate/decide/looks.h). budget_s: 0 is no limit; a
+ * block that would not fit is made shorter. min_effect 0: the laboratory's. */
 enum assay_status spend_until_decided(const struct launch_options *launch, double min_effect, double budget_s, struct spend *out,
 				      struct assay_error *err);
+void spend_release(struct spend *spend); /* accepts zeroed */
 
 #endif

@@ -19,9 +19,12 @@ static enum assay_status stored_program(struct store *store, const struct run_se
 	*out = mem_string("");
 	if (store_next(store, stmt, &st, err)) {
 		const char *text = store_text(stmt, 0);
-		size_t version = manifest_parse("manifest", text, strlen(text), &manifest, &unread)
-				     ? SIZE_MAX
-				     : manifest_find_version(&manifest, runs->version);
+		size_t version = SIZE_MAX;
+
+		if (!manifest_parse("manifest", text, strlen(text), &manifest, &unread)) {
+			manifest_derive(&manifest, runs->version);
+			version = manifest_find_version(&manifest, runs->version);
+		}
 
 		if (version != SIZE_MAX) {
 			const struct manifest_words *own = &manifest.versions[version].command, *words = own->n ? own : &manifest.command;

@@ -49,8 +49,8 @@ void artefact_release(struct artefact *artefact); /* accepts zeroed */
 enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version,
 				 const volatile sig_atomic_t *cancelled, char **directory, char commit[ARTEFACT_COMMIT_BYTES],
 				 struct assay_error *err);
-/* Whether the version's git repository has its reference; nothing is built or written. The same errors. */
+/* Whether the version's git repository has its reference, and which commit that is; nothing is built or written. The same errors. */
 enum assay_status artefact_check(const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled,
-				 struct assay_error *err);
+				 char commit[ARTEFACT_COMMIT_BYTES], struct assay_error *err);
 
 #endif

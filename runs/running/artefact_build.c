@@ -435,7 +435,7 @@ static enum assay_status artefact_build_find_or_make(struct artefact_build *b, c
 }
 
 enum assay_status artefact_check(const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled,
-				 struct assay_error *err)
+				 char commit[ARTEFACT_COMMIT_BYTES], struct assay_error *err)
 {
 	const struct manifest_version *v = &manifest->versions[version];
 	struct artefact_build b = { .manifest = manifest, .version = v, .cancelled = cancelled, .err = err };
@@ -445,6 +445,7 @@ enum assay_status artefact_check(const struct manifest *manifest, size_t version
 	ASSAY_BUG_IF(v->kind != MANIFEST_GIT);
 	b.repository = manifest_repository(manifest, v);
 	st = artefact_build_find_commit_of(&b, &repository);
+	memcpy(commit, repository.commit, sizeof(repository.commit));
 	artefact_build_repository_release(&repository);
 	free(b.repository);
 	buf_release(&b.said);

@@ -39,9 +39,14 @@ static enum assay_status launch_resume(const struct launch_options *options, str
 	if (hosts_named)
 		st = cmd_fleet_hosts(inventory, &options->hosts, &launch->hosts, &launch->n, err);
 	if (!st) {
-		st = plan_latest_incomplete(&launch->lab.store, launch->manifest.application, options->choice.probe, &launch->plan, err);
+		st = options->of_seed
+			 ? plan_of_seed(&launch->lab.store, launch->manifest.application, options->choice.seed, &launch->plan, err)
+			 : plan_latest_incomplete(&launch->lab.store, launch->manifest.application, options->choice.probe, &launch->plan,
+						  err);
 		launch->nothing = st == ASSAY_E_NOTFOUND;
 	}
+	for (size_t i = 0; !st && i < launch->plan.n_versions; i++)
+		manifest_derive(&launch->manifest, launch->plan.versions[i]);
 	if (!st)
 		st = plan_check_choice(&launch->plan, &options->choice, launch->hosts, launch->n, err);
 	if (!st)
@@ -100,7 +105,7 @@ static enum assay_status launch_collect_version(const struct launch_options *opt
 	if (version->kind == MANIFEST_SAME)
 		return ASSAY_OK;
 	if (version->kind == MANIFEST_GIT && options->dry_run) {
-		st = artefact_check(manifest, index, options->cancelled, err);
+		st = artefact_check(manifest, index, options->cancelled, launch->commits[i], err);
 		return st ? assay_context(err, "%s:%zu: version '%s'", manifest->file, version->line, version->name) : ASSAY_OK;
 	}
 	if (version->kind == MANIFEST_GIT) {
@@ -276,8 +281,11 @@ enum assay_status launch_run(const struct launch_options *options, struct launch
 
 	*out = (struct launch){ .lab = { .lock_fd = -1 } };
 	st = manifest_open(options->directory, options->application, &out->manifest, err);
+	for (size_t i = 0; !st && i < options->choice.versions.n; i++)
+		manifest_derive(&out->manifest, options->choice.versions.items[i]);
 	if (!st)
-		st = lab_open(options->directory, options->dry_run ? STORE_READ : STORE_WRITE, &out->lab, err);
+		st = lab_open_soon(options->directory, options->dry_run ? STORE_READ : STORE_WRITE, options->wait_s, options->cancelled,
+				   &out->lab, err);
 	if (!st) {
 		lab_sign(&out->lab, options->command);
 		st = launch_choose(options, out, err);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "runs/running/manifest_words.h"
 #include "runs/running/run.h"
 
 #include <inttypes.h>
@@ -13,6 +14,7 @@
 static void manifest_version_release(struct manifest_version *version)
 {
 	free(version->name);
+	free(version->stem);
 	free(version->directory);
 	free(version->repository);
 	free(version->reference);
@@ -49,6 +51,56 @@ void manifest_release(struct manifest *manifest)
 	metric_release(&manifest->metric);
 	manifest_probe_release(&manifest->probe);
 	*manifest = (struct manifest){ .file = NULL };
+}
+
+/* ---- versions that are not written down ---- */
+
+static void manifest_copy_words(const struct manifest_words *from, struct manifest_words *to)
+{
+	*to = (struct manifest_words){ NULL, 0 };
+	for (size_t i = 0; i < from->n; i++)
+		manifest_words_add(to, from->items[i]);
+}
+
+static char *manifest_copy_text(const char *text)
+{
+	return text ? mem_string(text) : NULL;
+}
+
+static void manifest_add_derived(struct manifest *manifest, size_t of, const char *name, const char *reference)
+{
+	struct manifest_version from = manifest->versions[of], *to;
+
+	manifest->versions = mem_resize(manifest->versions, manifest->n_versions + 1, sizeof(*manifest->versions));
+	to = &manifest->versions[manifest->n_versions++];
+	*to = from;
+	to->name = mem_string(name);
+	to->stem = mem_string(from.stem ? from.stem : from.name);
+	to->directory = manifest_copy_text(from.directory);
+	to->repository = manifest_copy_text(from.repository);
+	to->reference = manifest_copy_text(reference ? reference : from.reference);
+	manifest_copy_words(&from.build, &to->build);
+	manifest_copy_words(&from.command, &to->command);
+	manifest_copy_words(&from.environment, &to->environment);
+}
+
+void manifest_derive(struct manifest *manifest, const char *name)
+{
+	size_t n = strlen(name), again = strlen(MANIFEST_AGAIN), of;
+	bool is_again = n > again && strcmp(name + n - again, MANIFEST_AGAIN) == 0;
+	bool is_commit = n > MANIFEST_COMMIT_DIGITS + 1 && name[n - MANIFEST_COMMIT_DIGITS - 1] == '-' &&
+			 strspn(name + n - MANIFEST_COMMIT_DIGITS, "0123456789abcdef") == MANIFEST_COMMIT_DIGITS;
+	char *stem;
+
+	if ((!is_again && !is_commit) || manifest_find_version(manifest, name) != SIZE_MAX)
+		return;
+	stem = mem_bytes(name, is_again ? n - again : n - MANIFEST_COMMIT_DIGITS - 1);
+	if (is_again)
+		manifest_derive(manifest, stem);
+	of = manifest_find_version(manifest, stem);
+	if (of != SIZE_MAX && (is_again || (manifest->versions[of].kind == MANIFEST_GIT && !manifest->versions[of].stem)))
+		manifest_add_derived(manifest, of, name, is_again ? NULL : name + n - MANIFEST_COMMIT_DIGITS);
+	free(stem);
 }
 
 size_t manifest_find_version(const struct manifest *manifest, const char *name)
@@ -209,7 +261,7 @@ void manifest_hash_run(const struct manifest *manifest, size_t version, size_t i
 	if (with_metric)
 		manifest_add_metric(&text, &manifest->metric);
 	if (strstr(text.bytes, "{version}")) /* the same words are another command then */
-		manifest_add_text(&text, v->name);
+		manifest_add_text(&text, v->stem ? v->stem : v->name);
 	digest_sha256(text.bytes, text.size, hex);
 	buf_release(&text);
 }

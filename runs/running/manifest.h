@@ -26,6 +26,8 @@ enum manifest_build {
 
 struct manifest_version {
 	char *name;
+	char *stem; /* of one that manifest_derive() has added: the name of the one that it comes from, which {version} stands for; else
+		       NULL */
 	enum manifest_build kind;
 	char *directory;		   /* MANIFEST_DIR: what is deployed; MANIFEST_GIT: of the work tree, NULL: all of it. Absolute or
 					    * relative to the manifest (the work tree) */
@@ -78,6 +80,11 @@ enum assay_status manifest_parse(const char *file, const char *text, size_t n, s
 void manifest_release(struct manifest *manifest); /* accepts zeroed */
 
 size_t manifest_find_version(const struct manifest *manifest, const char *name); /* SIZE_MAX when not there */
+/* Versions that a manifest has without saying so: NAME-COMMIT, of its git version NAME what COMMIT (12 digits) was, and NAME+again, which
+ * is NAME once more. Adds the version to those of the manifest where `name` is of this kind and not among them yet; its hash stays. */
+void manifest_derive(struct manifest *manifest, const char *name);
+#define MANIFEST_COMMIT_DIGITS 12
+#define MANIFEST_AGAIN	       "+again"
 size_t manifest_find_input(const struct manifest *manifest, const char *name);
 
 /* The hash of what a run of a version with an input does, apart from the files: command, environment, arguments, directory. with_metric:

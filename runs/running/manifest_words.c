@@ -413,7 +413,7 @@ void manifest_command(const struct manifest *manifest, size_t version, size_t in
 {
 	const struct manifest_version *v = &manifest->versions[version];
 	const struct manifest_input *in = &manifest->inputs[input];
-	const struct words_expansion e = { { places->files, places->build, places->work, in->name, v->name, NULL } };
+	const struct words_expansion e = { { places->files, places->build, places->work, in->name, v->stem ? v->stem : v->name, NULL } };
 
 	*command = *environment = (struct manifest_words){ NULL, 0 };
 	words_add_command(&e, words_command_of(manifest, v), in, command);

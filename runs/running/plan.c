@@ -215,23 +215,19 @@ static void plan_load_row(sqlite3_stmt *stmt, const char *application, struct pl
 	plan->probe = sqlite3_column_type(stmt, 6) == SQLITE_NULL ? NULL : mem_string(store_text(stmt, 6));
 }
 
-enum assay_status plan_latest_incomplete(struct store *store, const char *application, bool probe, struct plan *out,
-					 struct assay_error *err)
+#define PLAN_COLUMNS "SELECT id, manifest_hash, repetitions, warm_ups, seed, started_ms, probe, level FROM plan "
+
+/* The first row of a question about plans; ASSAY_E_NOTFOUND with `missing`. */
+static enum assay_status plan_load_first(struct store *store, sqlite3_stmt *stmt, enum assay_status st, const char *application,
+					 const char *missing, struct plan *out, struct assay_error *err)
 {
 	struct plan plan = { .complete = false };
 	struct plan_list lists[LISTS];
-	sqlite3_stmt *stmt = NULL;
-	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "SELECT id, manifest_hash, repetitions, warm_ups, seed, started_ms, probe, level FROM plan WHERE application = ? "
-		      "AND (probe IS NOT NULL) = ? AND complete = 0 ORDER BY started_ms DESC, id LIMIT 1",
-		      "ti", application, (int64_t)probe);
 
 	if (store_next(store, stmt, &st, err))
 		plan_load_row(stmt, application, &plan);
 	else if (!st)
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "no %srun of '%s' was interrupted: there is nothing to resume",
-				probe ? "instrumented " : "", application);
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "%s", missing);
 	sqlite3_finalize(stmt);
 	plan_lists_of(&plan, lists);
 	for (int k = 0; !st && k < LISTS; k++)
@@ -240,6 +236,32 @@ enum assay_status plan_latest_incomplete(struct store *store, const char *applic
 	if (st)
 		plan_release(out);
 	return st;
+}
+
+enum assay_status plan_latest_incomplete(struct store *store, const char *application, bool probe, struct plan *out,
+					 struct assay_error *err)
+{
+	char *missing =
+	    mem_format("no %srun of '%s' was interrupted: there is nothing to resume", probe ? "instrumented " : "", application);
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_ask(
+	    store, &stmt, err,
+	    PLAN_COLUMNS "WHERE application = ? AND (probe IS NOT NULL) = ? AND complete = 0 ORDER BY started_ms DESC, id LIMIT 1", "ti",
+	    application, (int64_t)probe);
+
+	st = plan_load_first(store, stmt, st, application, missing, out, err);
+	free(missing);
+	return st;
+}
+
+enum assay_status plan_of_seed(struct store *store, const char *application, uint64_t seed, struct plan *out, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_ask(
+	    store, &stmt, err, PLAN_COLUMNS "WHERE application = ? AND probe IS NULL AND seed = ? ORDER BY started_ms DESC, id LIMIT 1",
+	    "ti", application, (int64_t)seed);
+
+	return plan_load_first(store, stmt, st, application, "no runs have this seed", out, err);
 }
 
 enum assay_status plan_complete(struct store *store, const struct plan *plan, struct assay_error *err)
@@ -553,8 +575,11 @@ enum assay_status plan_check(struct store *store, const struct plan *plan, const
 	if (strcmp(plan->manifest_hash, manifest->hash) == 0 && plan_same_probe(plan, manifest))
 		return ASSAY_OK;
 	st = plan_load_text(store, plan, &text, err);
-	if (!st && manifest_parse(manifest->file, text, strlen(text), &before, err) == ASSAY_OK)
+	if (!st && manifest_parse(manifest->file, text, strlen(text), &before, err) == ASSAY_OK) {
+		for (size_t i = 0; i < plan->n_versions; i++)
+			manifest_derive(&before, plan->versions[i]);
 		plan_compare_manifests(plan, &before, manifest, &list);
+	}
 	if (!st)
 		st = assay_fail(err, ASSAY_E_CONFLICT,
 				"'%s' has changed since these runs began (%s): restore it, or begin anew without --resume", manifest->file,

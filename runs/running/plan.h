@@ -48,6 +48,8 @@ void plan_order(const struct plan *plan, size_t machine, struct plan_cell **out,
 enum assay_status plan_new(struct store *store, const struct manifest *manifest, struct plan *plan, struct assay_error *err);
 enum assay_status plan_latest_incomplete(struct store *store, const char *application, bool probe, struct plan *out,
 					 struct assay_error *err);
+/* The latest one of results with this seed, complete or not. */
+enum assay_status plan_of_seed(struct store *store, const char *application, uint64_t seed, struct plan *out, struct assay_error *err);
 enum assay_status plan_complete(struct store *store, const struct plan *plan, struct assay_error *err);
 /* Its results are looked at with intervals of this level, and it gets as many repetitions, not fewer than it has: where these are more it
  * is incomplete again. */

@@ -97,7 +97,7 @@ static bool run_set_keep_latest_build(struct run_set *set, const struct run_buil
 }
 
 /* Which build each run is of, and which build counts. */
-static enum assay_status run_set_find_builds(struct store *store, struct run_set *set, struct assay_error *err)
+static enum assay_status run_set_find_builds(struct store *store, const char *plan, struct run_set *set, struct assay_error *err)
 {
 	struct run_builds builds;
 	const struct run_build *latest;
@@ -105,6 +105,10 @@ static enum assay_status run_set_find_builds(struct store *store, struct run_set
 
 	if (st)
 		return st;
+	for (size_t i = plan ? builds.n : 0; i-- > 0;) {
+		if (strcmp(builds.items[i].plan, plan) != 0)
+			builds.items[i] = builds.items[--builds.n]; /* at most one is left: there is no order to keep */
+	}
 	for (size_t i = 0; i < set->n; i++) {
 		struct run *run = &set->items[i];
 		struct run_build *build = run_builds_find(&builds, run->plan);
@@ -151,6 +155,12 @@ static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt 
 
 enum assay_status run_load(struct store *store, const char *application, const char *version, struct run_set *out, struct assay_error *err)
 {
+	return run_load_plan(store, application, version, NULL, out, err);
+}
+
+enum assay_status run_load_plan(struct store *store, const char *application, const char *version, const char *plan, struct run_set *out,
+				struct assay_error *err)
+{
 	struct run_set set = { .application = mem_string(application), .version = mem_string(version) };
 	struct metric_rules rules = { 0 };
 	sqlite3_stmt *stmt = NULL;
@@ -160,8 +170,8 @@ enum assay_status run_load(struct store *store, const char *application, const c
 		      "SELECT machine, repetition, taken_ms, run.metric, fingerprint, pass, plan, wall_ns, user_us, sys_us, "
 		      "CASE WHEN json_valid(signature) THEN ifnull(json_extract(signature, '$.run_delay_ns'), -1) ELSE -1 END "
 		      "FROM run LEFT JOIN execution USING (plan, machine, version, repetition, application, taken_ms) "
-		      "WHERE application = ? AND version = ? ORDER BY machine, repetition, taken_ms, ordinal",
-		      "tt", application, version);
+		      "WHERE application = ? AND version = ? AND (?3 IS NULL OR plan = ?3) ORDER BY machine, repetition, taken_ms, ordinal",
+		      "ttt", application, version, plan);
 
 	while (store_next(store, stmt, &st, err))
 		run_set_add_row(&set, &capacity, stmt);
@@ -172,7 +182,7 @@ enum assay_status run_load(struct store *store, const char *application, const c
 		st = metric_rules_load(store, &rules, err);
 	set.higher_is_better = metric_rules_higher_is_better(&rules, application);
 	if (!st)
-		st = run_set_find_builds(store, &set, err);
+		st = run_set_find_builds(store, plan, &set, err);
 	metric_rules_release(&rules);
 	*out = set;
 	if (st)

@@ -61,6 +61,9 @@ enum assay_status run_resolve(struct store *store, const char *application, cons
 
 /* *out is overwritten; run_set_release() it. The version must exist (run_resolve). */
 enum assay_status run_load(struct store *store, const char *application, const char *version, struct run_set *out, struct assay_error *err);
+/* The same as if it had been run by this plan alone; NULL: by any. */
+enum assay_status run_load_plan(struct store *store, const char *application, const char *version, const char *plan, struct run_set *out,
+				struct assay_error *err);
 void run_set_release(struct run_set *set);
 
 /* Is what failed on the machine in this plan among `failed`? */

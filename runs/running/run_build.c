@@ -25,6 +25,7 @@ static void run_hash_manifest(const char *text, const char *version, const char 
 	struct assay_error ignored;
 
 	if (manifest_parse("plan", text, strlen(text), &manifest, &ignored) == ASSAY_OK) {
+		manifest_derive(&manifest, version);
 		v = manifest_find_version(&manifest, version);
 		i = manifest_find_input(&manifest, input);
 	}

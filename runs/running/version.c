@@ -98,12 +98,13 @@ static enum assay_status find_object(const struct manifest *manifest, size_t ver
 
 /* ---- which version ---- */
 
-static enum assay_status find_version(const struct manifest *manifest, const char *name, size_t *version, struct assay_error *err)
+static enum assay_status find_version(struct manifest *manifest, const char *name, size_t *version, struct assay_error *err)
 {
 	struct buf list = BUF_INIT;
 	enum assay_status st = ASSAY_OK;
 	char shown[TEXT_SHOWN_BYTES];
 
+	manifest_derive(manifest, name);
 	*version = manifest_find_version(manifest, name);
 	if (*version == SIZE_MAX) {
 		for (size_t i = 0; i < manifest->n_versions; i++)

@@ -1,0 +1,53 @@
+/* What a laboratory compares every night: suite.yaml, written by people (docs/nightly.md shows one, docs/formats.md lists its keys). */
+#ifndef GATE_NIGHTLY_SUITE_H
+#define GATE_NIGHTLY_SUITE_H
+
+#include "base/error.h"
+#include "base/rows.h"
+#include "runs/running/manifest_words.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SUITE_FILE	   "suite.yaml"
+#define SUITE_ENTRIES_MAX  10000
+#define SUITE_BATTERY_NONE "none"
+
+/* What a candidate is compared with, beside versions by their names. */
+#define SUITE_ACCEPTED "accepted" /* the version that was accepted as baseline */
+#define SUITE_RELEASE  "release"  /* the latest release before it */
+#define SUITE_PREVIOUS "previous" /* what the candidate was in the last night that measured it */
+
+struct suite_entry {
+	char *application;		  /* a manifest's name, or a pattern of such names with * ? [ ] */
+	struct manifest_words candidates; /* versions; none: the manifest's last one */
+	struct manifest_words against;	  /* at least one */
+	struct manifest_words inputs;	  /* none: all */
+	char *hosts;			  /* a node set; NULL: all */
+	double min_effect;		  /* 0: the laboratory's */
+	double budget_s;		  /* of a comparison; 0: no limit */
+	size_t line;
+};
+
+struct suite {
+	struct suite_entry *entries; /* [n] */
+	size_t n;
+	char *releases;	     /* pattern of versions and git tags that are releases; "v*" */
+	double deadline_s;   /* after its beginning; 0: none */
+	int deadline_minute; /* or at this minute of the day, local time; -1: no */
+	char *battery;	     /* of fingerprints; "quick"; SUITE_BATTERY_NONE: none are taken */
+	double max_age_days; /* of fingerprints; 0: the laboratory's */
+	double wait_s;	     /* for the laboratory's lock */
+	bool confirm;	     /* findings, by fresh runs beside a control */
+	int64_t machines;    /* on how many of them a confirmed finding must be seen */
+};
+
+/* From text[0..n); errors begin with "name:line: ". *out is overwritten; suite_release() it. */
+enum assay_status suite_parse(const char *name, const char *text, size_t n, struct suite *out, struct assay_error *err);
+void suite_release(struct suite *suite); /* accepts zeroed */
+
+/* When a night that begins now must have ended, since 1970; 0: never. */
+int64_t suite_deadline_ms(const struct suite *suite, int64_t now_ms);
+
+#endif
