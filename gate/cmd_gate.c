@@ -126,7 +126,7 @@ static enum assay_status gate_measure(const struct arguments *a, struct document
 		o.application = applications[0];
 		o.choice = (struct plan_choice){ .versions = { versions, 2 }, .inputs = { &input, input ? 1 : 0 } };
 		cmd_run_watch(&o);
-		st = spend_until_decided(&o, a->min_effect, a->budget_s, &spent, err);
+		st = spend_until_decided(&o, &(struct spend_asked){ .min_effect = a->min_effect, .budget_s = a->budget_s }, &spent, err);
 	}
 	if (!st)
 		gate_tell_spent(&spent, d);

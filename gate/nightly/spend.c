@@ -4,12 +4,13 @@
 #include "base/mem.h"
 #include "gate/decide/looks.h"
 #include "gate/decide/verdict.h"
+#include "gate/nightly/disturbed.h"
 
 #define BLOCK 2 /* repetitions: each other's mirror */
 
 struct spending {
 	struct launch_options options;
-	double min_effect, budget_s;
+	struct spend_asked asked;
 	int64_t began_ns, first; /* repetitions at the first look */
 	bool tried_again;	 /* where hosts were lost in this block */
 	struct spend *out;
@@ -28,13 +29,18 @@ static enum assay_status look_at_input(const struct spending *s, struct launch *
 	char *name = manifest_stored_name(&launch->manifest, manifest_find_input(&launch->manifest, launch->plan.inputs[input]));
 	struct run_set sides[2] = { 0 };
 	struct verdict verdict = { .n_features = 0 };
+	struct disturbed disturbed = { .n = 0 };
+	double min_effect = s->asked.min_effect > 0 ? s->asked.min_effect : launch->lab.config.min_effect;
 	enum assay_status st = ASSAY_OK;
 
 	for (int i = 0; !st && i < 2; i++)
-		st = run_load(&launch->lab.store, name, launch->plan.versions[i], &sides[i], err);
+		st = run_load_plan(&launch->lab.store, name, launch->plan.versions[i], s->asked.leave_out ? launch->plan.id : NULL,
+				   &sides[i], err);
+	if (!st && s->asked.leave_out)
+		st = disturbed_take(&launch->lab.store, launch->plan.id, sides, min_effect, &disturbed, err);
 	if (!st)
-		st = verdict_of(evidence, &launch->lab.config, &sides[0], &sides[1],
-				s->min_effect > 0 ? s->min_effect : launch->lab.config.min_effect, &verdict, err);
+		st = verdict_of(evidence, &launch->lab.config, &sides[0], &sides[1], min_effect, &verdict, err);
+	disturbed_release(&disturbed);
 	*decided = *decided && (verdict.effect.decision == DECISION_REGRESSION || decision_exit(verdict.effect.decision) == 0);
 	verdict_release(&verdict);
 	run_set_release(&sides[0]);
@@ -65,13 +71,13 @@ static enum assay_status look(const struct spending *s, struct launch *launch, b
 static int64_t next_repetitions(const struct spending *s, const struct launch *launch, double block_s, int64_t block)
 {
 	int64_t now = launch->plan.repetitions, next;
-	double left = s->budget_s - spent_s(s);
+	double left = s->asked.budget_s - spent_s(s);
 
 	if (s->out->looks >= LOOKS_MAX)
 		return now;
 	next = looks_repetitions(s->first, s->out->looks + 1);
 	next = next > now ? next : now;
-	if (s->budget_s > 0 && block_s > 0 && block > 0 && block_s / (double)block * (double)(next - now) > left)
+	if (s->asked.budget_s > 0 && block_s > 0 && block > 0 && block_s / (double)block * (double)(next - now) > left)
 		next = now + (left > 0 ? (int64_t)(left / block_s * (double)block) / BLOCK * BLOCK : 0);
 	return next;
 }
@@ -152,15 +158,12 @@ static enum assay_status spend_block(struct spending *s, int64_t *had, bool *mor
 	return st;
 }
 
-enum assay_status spend_until_decided(const struct launch_options *launch, double min_effect, double budget_s, struct spend *out,
+enum assay_status spend_until_decided(const struct launch_options *launch, const struct spend_asked *asked, struct spend *out,
 				      struct assay_error *err)
 {
-	struct spending s = { .options = *launch,
-			      .min_effect = min_effect,
-			      .budget_s = budget_s,
-			      .began_ns = clock_monotonic_ns(),
-			      .first = launch->choice.repetitions,
-			      .out = out };
+	struct spending s = {
+		.options = *launch, .asked = *asked, .began_ns = clock_monotonic_ns(), .first = launch->choice.repetitions, .out = out
+	};
 	int64_t had = 0;
 	bool more = true;
 	enum assay_status st = ASSAY_OK;

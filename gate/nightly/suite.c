@@ -80,15 +80,17 @@ static enum assay_status read_deadline(const struct suite_reader *r, const struc
 		return ASSAY_OK;
 	if (colon && colon > text && colon - text <= 2 && strlen(colon) == 3) {
 		char *hours = mem_bytes(text, (size_t)(colon - text));
-		bool ok = text_int64(hours, &hour) && text_int64(colon + 1, &minute) && hour >= 0 && hour < 24 && minute >= 0 && minute < 60;
+		bool ok =
+		    text_int64(hours, &hour) && text_int64(colon + 1, &minute) && hour >= 0 && hour < 24 && minute >= 0 && minute < 60;
 
 		free(hours);
 		out->deadline_minute = ok ? (int)(60 * hour + minute) : -1;
 		if (ok)
 			return ASSAY_OK;
 	}
-	return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: 'deadline' must be a time of the day such as 06:30, or a time such as 8h, not '%s'",
-			  r->name, node->line, text_shown(text, shown));
+	return assay_fail(r->err, ASSAY_E_FORMAT,
+			  "%s:%zu: 'deadline' must be a time of the day such as 06:30, or a time such as 8h, not '%s'", r->name, node->line,
+			  text_shown(text, shown));
 }
 
 /* ---- entries ---- */
@@ -131,8 +133,8 @@ static enum assay_status read_entries(const struct suite_reader *r, const struct
 
 	if (!list || list->kind != YAML_LIST || list->n_items == 0 || list->n_items > SUITE_ENTRIES_MAX)
 		return assay_fail(r->err, ASSAY_E_FORMAT,
-				  "%s:%zu: 'comparisons' must be a list, such as [{application: NAME, against: [accepted, previous]}]", r->name,
-				  list ? list->line : root->line);
+				  "%s:%zu: 'comparisons' must be a list, such as [{application: NAME, against: [accepted, previous]}]",
+				  r->name, list ? list->line : root->line);
 	out->entries = mem_new(list->n_items, sizeof(*out->entries));
 	while (!st && out->n < list->n_items) {
 		st = read_entry(r, &list->items[out->n], budget_s, &out->entries[out->n]);

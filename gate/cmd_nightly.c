@@ -1,0 +1,208 @@
+/* assay nightly, nightly list, nightly show */
+#include "base/cancel.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "fleet/lab/lab.h"
+#include "gate/cmd.h"
+#include "gate/nightly/night_answer.h"
+#include "gate/nightly/nightly.h"
+#include "runs/cmd_run.h"
+
+struct arguments {
+	const char *night;
+	struct cli_list applications, fail_on;
+	double budget_s; /* 0: the suite's */
+};
+
+/* ---- what counts as a failure ---- */
+
+static enum assay_status failures_of(const struct cli_list *words, unsigned *out, struct assay_error *err)
+{
+	*out = words->n ? 0 : ~0u;
+	for (size_t i = 0; i < words->n; i++) {
+		char shown[TEXT_SHOWN_BYTES];
+		int k = 0;
+
+		while (k < NIGHT_FAILURES && strcmp(night_failure_word((enum night_failure)k), words->items[i]) != 0)
+			k++;
+		if (k == NIGHT_FAILURES && strcmp(words->items[i], "nothing") != 0)
+			return assay_fail(
+			    err, ASSAY_E_USAGE,
+			    "--fail-on takes regression, nothing_measured, environment, inconclusive, hosts, or nothing, not '%s'",
+			    text_shown(words->items[i], shown));
+		*out |= k < NIGHT_FAILURES ? 1u << k : 0;
+	}
+	return ASSAY_OK;
+}
+
+static enum assay_status nightly_check(void *arguments, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	unsigned ignored;
+
+	return failures_of(&a->fail_on, &ignored, err);
+}
+
+static enum assay_status answer(struct lab *lab, const struct arguments *a, const char *id, struct document *d, struct assay_error *err)
+{
+	unsigned fail_on = 0;
+	struct night night;
+	enum assay_status st = failures_of(&a->fail_on, &fail_on, err);
+
+	if (!st)
+		st = night_find(&lab->store, id, &night, err);
+	if (st)
+		return st;
+	st = night_answer(&lab->store, &night, fail_on, d, err);
+	night_release(&night);
+	return st;
+}
+
+/* ---- nightly ---- */
+
+static volatile sig_atomic_t night_cancelled;
+
+static void nightly_watch(struct launch_options *options)
+{
+	cmd_run_watch(options);
+	cancel_on_signals(&night_cancelled);
+}
+
+static void note(const char *text)
+{
+	cli_remark("%s", text);
+}
+
+static enum assay_status nightly_command_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	const struct nightly_options options = { .directory = cli_directory(),
+						 .command = cli_command_name(),
+						 .only = { a->applications.items, a->applications.n },
+						 .budget_s = a->budget_s,
+						 .cancelled = &night_cancelled,
+						 .watch = nightly_watch,
+						 .note = note };
+	struct lab lab = { .lock_fd = -1 };
+	char id[DIGEST_ID_BYTES] = "";
+	enum assay_status st;
+
+	(void)none;
+	cancel_on_signals(&night_cancelled);
+	st = nightly_run(&options, id, err);
+	if (!st)
+		st = lab_open(cli_directory(), STORE_READ, &lab, err);
+	if (!st)
+		st = answer(&lab, a, id, d, err);
+	lab_close(&lab);
+	return st;
+}
+
+static enum assay_status nightly_budget(const char *text, void *to, struct assay_error *err)
+{
+	return text_span(text, to) ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "a time such as 90s, 20m or 2h");
+}
+
+/* clang-format off */
+#define FAIL_ON \
+	CLI_NAMES("fail-on", "WORDS", struct arguments, fail_on, \
+		  "End with another status than 0 for these alone: regression, nothing_measured, environment, inconclusive, hosts; or nothing")
+/* clang-format on */
+
+static const struct cli_option nightly_options[] = {
+	CLI_NAMES("applications", "A,B", struct arguments, applications, "Only these applications of the suite: names or patterns"),
+	CLI_PARSED("budget", "TIME", struct arguments, budget_s, nightly_budget,
+		   "Measure each comparison for so long at most: 90s, 20m or 2h (default: that of suite.yaml)"),
+	FAIL_ON,
+	CLI_END,
+};
+
+#define EXIT_STATUS                                                                                                                        \
+	"The worst of 3 regression, 6 nothing measured or not reached, 5 environment, 4 inconclusive, 7 hosts were lost; 0 when there is " \
+	"none; 1 failure, 2 usage."
+
+const struct command nightly_command = {
+	.name = "nightly",
+	.summary = "measure and decide all that suite.yaml compares",
+	.about =
+	    "A night: takes fingerprints that are missing or old, builds versions from git, runs what suite.yaml compares in interleaved "
+	    "blocks until each comparison is decided or its budget ends, confirms findings by fresh runs beside a control, and keeps a "
+	    "decision for each. A night that was killed goes on where it was; there is one at a time; it ends by its deadline with what it "
+	    "has, and says what it did not reach.",
+	.examples = "  assay nightly\n"
+		    "  assay nightly --applications 'sql*' --budget 5m --fail-on regression\n"
+		    "  assay nightly --format junit -o night.xml\n",
+	.exit_status = EXIT_STATUS,
+	.options = nightly_options,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_LATER,
+	.flags = CLI_PROGRESS | CLI_DECISIONS,
+	.check = nightly_check,
+	.run = nightly_command_run,
+};
+
+/* ---- nightly show ---- */
+
+static enum assay_status show_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+
+	return answer(lab, a, a->night, d, err);
+}
+
+static const struct cli_option show_words[] = { CLI_OPTIONAL_WORD("NIGHT", struct arguments, night), CLI_END };
+static const struct cli_option show_options[] = { FAIL_ON, CLI_END };
+
+const struct command nightly_show_command = {
+	.name = "nightly show",
+	.summary = "show a night: what was decided, worst first",
+	.about = "Shows the decisions of a night, by its id or the beginning of it; without one, of the latest.",
+	.examples = "  assay nightly show\n"
+		    "  assay nightly show 1a2b3c --format markdown\n",
+	.exit_status = EXIT_STATUS,
+	.words = show_words,
+	.options = show_options,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_READ,
+	.flags = CLI_DECISIONS,
+	.check = nightly_check,
+	.run = show_run,
+};
+
+/* ---- nightly list ---- */
+
+static enum assay_status list_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	struct night *nights = NULL;
+	size_t n = 0;
+	enum assay_status st = night_list(&lab->store, &nights, &n, err);
+
+	(void)arguments;
+	if (!st && !n)
+		doc_line(d, "There has been no night yet: 'assay nightly' begins one.");
+	doc_table(d, "nights");
+	for (size_t i = 0; i < n; i++) {
+		char date[TEXT_DATE_BYTES];
+
+		doc_row(d);
+		doc_show(d, "night", "night", nights[i].id);
+		doc_set(d, "started_ms", nights[i].started_ms);
+		doc_set(d, "finished_ms", nights[i].finished_ms ? doc_value_integer(nights[i].finished_ms) : DOC_NOTHING);
+		doc_show(d, NULL, "began", text_from_ms(nights[i].started_ms / 1000 * 1000, date));
+		doc_show(d, NULL, "state", nights[i].finished_ms ? "ended" : "goes on, or was interrupted");
+		doc_set(d, "exit_status", nights[i].finished_ms ? doc_value_integer(nights[i].exit_status) : DOC_NOTHING);
+		doc_show(d, NULL, "status", nights[i].finished_ms ? doc_value_integer(nights[i].exit_status) : DOC_NOTHING);
+	}
+	doc_end(d);
+	night_list_free(nights, n);
+	return st;
+}
+
+const struct command nightly_list_command = {
+	.name = "nightly list",
+	.summary = "list the nights",
+	.about = "Lists all nights, the latest first.",
+	.examples = "  assay nightly list\n",
+	.lab = CLI_LAB_READ,
+	.run = list_run,
+};

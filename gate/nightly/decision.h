@@ -1,0 +1,61 @@
+/* How a night makes one decision of what the runs of a comparison say, what fresh runs and the control beside them say, and what the other
+ * comparisons of the night say: a table, looked through from its top (docs/statistics.md shows it). What runs say by themselves
+ * (performance, processor time, waiting, builds, failures) is the verdict's (gate/decide/rules.h). */
+#ifndef GATE_NIGHTLY_DECISION_H
+#define GATE_NIGHTLY_DECISION_H
+
+#include "base/rows.h"
+#include "gate/decide/effect.h"
+
+#include <stdbool.h>
+
+enum decision_fresh { FRESH_NONE, FRESH_DUE, FRESH_SEEN, FRESH_NOT_SEEN }; /* none: not asked for; due: asked for, and not made */
+
+struct decision_input {
+	enum decision verdict;	   /* of the runs that count */
+	bool left_out;		   /* too many of them were disturbed and are left out */
+	enum decision_fresh fresh; /* was a regression seen again in fresh runs, on enough machines? */
+	bool control_moved;	   /* the baseline beside itself moved in the same direction */
+	bool chance;		   /* among as many comparisons as the night has, one such finding may be chance */
+	bool alike;		   /* nearly all findings of the night lean one way, or rest on one machine */
+};
+
+enum decision_condition { DECISION_EITHER, DECISION_NO, DECISION_YES };
+
+#define DECISION_OF(decision) (1u << (decision))
+
+#define FRESH_ANY (~0u)
+
+/* Constant, code of its reason, decision, verdicts, left out, fresh runs, control moved, chance, alike; what it says. */
+/* clang-format off */
+#define DECISION_RULE_ROWS(X)                                                                                                              \
+	X(RULE_LEFT_OUT, "too_many_left_out", DECISION_ENVIRONMENT, DECISION_OF(DECISION_INCONCLUSIVE), DECISION_YES, FRESH_ANY,      \
+	  DECISION_EITHER, DECISION_EITHER, DECISION_EITHER,                                                                               \
+	  "too many runs were disturbed by what else the machines did: measure again when they are quiet")                                \
+	X(RULE_CONTROL, "control_moved", DECISION_ENVIRONMENT, DECISION_OF(DECISION_REGRESSION), DECISION_EITHER, FRESH_ANY, DECISION_YES,  \
+	  DECISION_EITHER, DECISION_EITHER,                                                                                                \
+	  "the baseline, run once more beside itself, became slower as well: the machines moved, not the code")                            \
+	X(RULE_ALIKE, "findings_alike", DECISION_ENVIRONMENT, DECISION_OF(DECISION_REGRESSION), DECISION_EITHER, FRESH_ANY,                \
+	  DECISION_EITHER, DECISION_EITHER, DECISION_YES,                                                                                  \
+	  "nearly everything that was measured this night leans the same way, or rests on the same machine: the night suspects itself")    \
+	X(RULE_NOT_SEEN, "not_seen_again", DECISION_INCONCLUSIVE, DECISION_OF(DECISION_REGRESSION), DECISION_EITHER,                       \
+	  1u << FRESH_NOT_SEEN, DECISION_EITHER, DECISION_EITHER, DECISION_EITHER,                                                         \
+	  "a slowdown was found, and fresh runs did not show it again on enough machines")                                                \
+	X(RULE_NOT_CONFIRMED, "not_confirmed", DECISION_INCONCLUSIVE, DECISION_OF(DECISION_REGRESSION), DECISION_EITHER, 1u << FRESH_DUE,  \
+	  DECISION_EITHER, DECISION_EITHER, DECISION_EITHER,                                                                               \
+	  "a slowdown was found, and there was no time left to confirm it by fresh runs")                                                 \
+	X(RULE_CHANCE, "may_be_chance", DECISION_INCONCLUSIVE, DECISION_OF(DECISION_REGRESSION), DECISION_EITHER, 1u << FRESH_NONE,        \
+	  DECISION_EITHER, DECISION_YES, DECISION_EITHER,                                                                                  \
+	  "among as many comparisons as this night has, a finding as weak as this one may be chance (false discovery rate 5 %)")
+/* clang-format on */
+
+enum decision_rule { DECISION_RULE_ROWS(ROWS_ENUM) DECISION_RULES };
+
+/* The first rule that applies; DECISION_RULES when none does: then the verdict stands. */
+enum decision_rule decision_rule_of(const struct decision_input *input);
+
+const char *decision_rule_code(enum decision_rule rule);
+const char *decision_rule_text(enum decision_rule rule);
+enum decision decision_rule_decision(enum decision_rule rule);
+
+#endif

@@ -1,0 +1,252 @@
+#include "gate/nightly/disturbed.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+#include "base/text.h"
+
+#include <math.h>
+
+#define USUAL_QUANTILE .25
+#define EXCEPTIONS_MAX .25 /* of the runs of a version on a machine: where more are disturbed, that is how the machine was */
+#define OWN_LEVEL      .05
+
+static ROWS_FUNCTION(disturbed_code, enum disturbed_cause, DISTURBED_ROWS,
+		     ROWS_CODE) static ROWS_FUNCTION(disturbed_text, enum disturbed_cause, DISTURBED_ROWS, ROWS_TEXT)
+
+    /* ---- accounts ---- */
+
+    /* Parts of the wall-clock time, of one run; NaN where the host did not say. */
+    struct account {
+	double share[DISTURBED_CAUSES];
+	int worst; /* cause by which it is disturbed; -1: it is not */
+	double usual;
+};
+
+struct accounts {
+	struct account *items; /* [n] of a side's items */
+	size_t n;
+};
+
+static double share_of(sqlite3_stmt *stmt, int column, double wall)
+{
+	double ns = store_double(stmt, column);
+
+	return wall > 0 && ns >= 0 ? ns / wall : (double)NAN;
+}
+
+static size_t find_item(const struct run_set *set, const char *machine, int64_t repetition)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		if (set->items[i].repetition == repetition && strcmp(set->items[i].machine, machine) == 0)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+/* Rows come in the order of the items: by machine, then repetition. */
+static enum assay_status accounts_load(struct store *store, const char *plan, const struct run_set *set, struct accounts *out,
+				       struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	size_t at = 0;
+	enum assay_status st =
+	    store_ask(store, &stmt, err,
+		      "SELECT machine, repetition, wall_ns, json_extract(signature, '$.run_delay_ns'), json_extract(signature, "
+		      "'$.throttled_ns'), json_extract(signature, '$.io_stalled_ns'), json_extract(signature, '$.memory_stalled_ns') "
+		      "FROM execution WHERE plan = ? AND application = ? AND version = ? AND outcome = 'ok' AND json_valid(signature) "
+		      "ORDER BY machine, repetition",
+		      "ttt", plan, set->application, set->version);
+
+	*out = (struct accounts){ mem_new(set->n, sizeof(*out->items)), set->n };
+	for (size_t i = 0; i < set->n; i++) {
+		out->items[i].worst = -1;
+		for (int k = 0; k < DISTURBED_CAUSES; k++)
+			out->items[i].share[k] = (double)NAN;
+	}
+	while (store_next(store, stmt, &st, err)) {
+		const char *machine = store_text(stmt, 0);
+		int64_t repetition = sqlite3_column_int64(stmt, 1);
+		double wall = store_double(stmt, 2);
+		size_t i = at;
+
+		if (i >= set->n || set->items[i].repetition != repetition || strcmp(set->items[i].machine, machine) != 0)
+			i = find_item(set, machine, repetition);
+		if (i == SIZE_MAX)
+			continue;
+		at = i + 1;
+		for (int k = 0; k < DISTURBED_CAUSES; k++)
+			out->items[i].share[k] =
+			    sqlite3_column_type(stmt, 3 + k) == SQLITE_NULL ? (double)NAN : share_of(stmt, 3 + k, wall);
+	}
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+/* ---- what is usual, and what is not ---- */
+
+/* Of the runs [from, to) of one version on one machine. */
+static void judge_cause(struct accounts *a, size_t from, size_t to, int cause, double min_effect)
+{
+	double *known = mem_new(to - from, sizeof(*known)), usual;
+	size_t n = 0;
+
+	for (size_t i = from; i < to; i++) {
+		if (!isnan(a->items[i].share[cause]))
+			known[n++] = a->items[i].share[cause];
+	}
+	usual = n ? stats_quantile(known, n, USUAL_QUANTILE) : (double)NAN;
+	for (size_t i = from; n && i < to; i++) {
+		struct account *r = &a->items[i];
+		double excess = r->share[cause] - usual;
+
+		if (isnan(excess) || stats_round(excess) < stats_round(min_effect))
+			continue;
+		if (r->worst < 0 || excess > r->share[r->worst] - r->usual) {
+			r->worst = cause;
+			r->usual = usual;
+		}
+	}
+	free(known);
+}
+
+static size_t machine_end(const struct run_set *set, size_t from)
+{
+	size_t to = from;
+
+	while (to < set->n && strcmp(set->items[to].machine, set->items[from].machine) == 0)
+		to++;
+	return to;
+}
+
+/* Adds those of one machine to the list. */
+static void list_machine(const struct run_set *set, const struct accounts *a, size_t from, size_t to, struct disturbed *out,
+			 size_t *capacity)
+{
+	size_t n = 0;
+	bool exceptions;
+
+	for (size_t i = from; i < to; i++) {
+		n += a->items[i].worst >= 0;
+		for (int k = 0; k < DISTURBED_CAUSES; k++) {
+			if (!isnan(a->items[i].share[k])) {
+				out->known++;
+				break;
+			}
+		}
+	}
+	exceptions = (double)n <= EXCEPTIONS_MAX * (double)(to - from);
+	for (size_t i = from; i < to; i++) {
+		const struct account *r = &a->items[i];
+
+		if (r->worst < 0)
+			continue;
+		out->items = mem_grow(out->items, out->n, capacity, sizeof(*out->items));
+		out->items[out->n++] = (struct disturbed_run){ .machine = mem_string(set->items[i].machine),
+							       .version = mem_string(set->version),
+							       .repetition = set->items[i].repetition,
+							       .cause = (enum disturbed_cause)r->worst,
+							       .share = r->share[r->worst],
+							       .usual = r->usual,
+							       .left_out = exceptions };
+	}
+}
+
+/* ---- is it the candidate's own making? ---- */
+
+/* How likely it is that of n disturbed runs so many, or more, are of one side, when either is as likely. */
+static double tail(size_t n, size_t of_one)
+{
+	double sum = 0;
+
+	for (size_t k = of_one; k <= n; k++)
+		sum += exp(lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1) - (double)n * M_LN2);
+	return sum;
+}
+
+static void take_out(struct run_set *set, const struct disturbed *disturbed)
+{
+	size_t kept = 0;
+
+	set->others = mem_resize(set->others, set->n_others + set->n, sizeof(*set->others));
+	for (size_t i = 0; i < set->n; i++) {
+		bool out = false;
+
+		for (size_t k = 0; k < disturbed->n && !out; k++) {
+			const struct disturbed_run *r = &disturbed->items[k];
+
+			out = r->left_out && r->repetition == set->items[i].repetition && strcmp(r->version, set->version) == 0 &&
+			      strcmp(r->machine, set->items[i].machine) == 0;
+		}
+		if (out)
+			set->others[set->n_others++] = set->items[i];
+		else
+			set->items[kept++] = set->items[i];
+	}
+	set->n = kept;
+}
+
+enum assay_status disturbed_take(struct store *store, const char *plan, struct run_set sides[2], double min_effect, struct disturbed *out,
+				 struct assay_error *err)
+{
+	size_t capacity = 0, of_candidate = 0;
+	enum assay_status st = ASSAY_OK;
+
+	*out = (struct disturbed){ .n = 0 };
+	for (int side = 0; !st && side < 2; side++) {
+		struct run_set *set = &sides[side];
+		struct accounts a = { NULL, 0 };
+
+		st = accounts_load(store, plan, set, &a, err);
+		for (size_t from = 0, to; !st && from < set->n; from = to) {
+			to = machine_end(set, from);
+			for (int k = 0; k < DISTURBED_CAUSES; k++)
+				judge_cause(&a, from, to, k, min_effect);
+			list_machine(set, &a, from, to, out, &capacity);
+		}
+		free(a.items);
+		of_candidate = side ? out->n - of_candidate : out->n;
+	}
+	out->too_many = 2 * out->n > out->known;
+	out->own_making = out->n && tail(out->n, of_candidate) < OWN_LEVEL;
+	for (size_t i = 0; i < out->n; i++) {
+		out->items[i].left_out = out->items[i].left_out && !out->own_making;
+		out->left_out += out->items[i].left_out;
+	}
+	if (!st && out->left_out) {
+		take_out(&sides[0], out);
+		take_out(&sides[1], out);
+	}
+	if (st)
+		disturbed_release(out);
+	return st;
+}
+
+void disturbed_release(struct disturbed *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		free(d->items[i].machine);
+		free(d->items[i].version);
+	}
+	free(d->items);
+	*d = (struct disturbed){ .n = 0 };
+}
+
+void disturbed_answer(const struct disturbed *disturbed, struct document *d)
+{
+	doc_table(d, "disturbed");
+	for (size_t i = 0; i < disturbed->n; i++) {
+		const struct disturbed_run *r = &disturbed->items[i];
+
+		doc_row(d);
+		doc_show(d, "machine", "machine", r->machine);
+		doc_show(d, "version", "version", r->version);
+		doc_show(d, "repetition", "repetition", r->repetition);
+		doc_set(d, "cause", disturbed_code(r->cause));
+		doc_show(d, "text", "because", disturbed_text(r->cause));
+		doc_showf(d, "share", "of its time", r->share, "%s %%", text_fixed(100 * r->share, 1).text);
+		doc_showf(d, "usual", "usually", r->usual, "%s %%", text_fixed(100 * r->usual, 1).text);
+		doc_set_bool(d, "left_out", r->left_out);
+		doc_showf(d, NULL, "counts", r->share, "%s", r->left_out ? "no" : "yes");
+	}
+	doc_end(d);
+}

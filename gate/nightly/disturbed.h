@@ -1,0 +1,42 @@
+/* Runs during which the machine was not itself, by the kernel's accounts of each: kept waiting for a processor, throttled, stalled for
+ * input and output or for memory, for longer than is usual there. They are named with their cause and do not count. */
+#ifndef GATE_NIGHTLY_DISTURBED_H
+#define GATE_NIGHTLY_DISTURBED_H
+
+#include "base/document.h"
+#include "base/rows.h"
+#include "runs/running/run.h"
+
+/* Constant, code, for people. Each is an account of the run's signature (docs/formats.md). */
+#define DISTURBED_ROWS(X)                                                                                                                  \
+	X(DISTURBED_WAITED, "run_delay", "it was kept waiting for a processor")                                                            \
+	X(DISTURBED_THROTTLED, "throttled", "its group had used up its share of the processors")                                           \
+	X(DISTURBED_IO, "io_stalled", "processes there waited for input or output")                                                        \
+	X(DISTURBED_MEMORY, "memory_stalled", "processes there waited for memory")
+
+enum disturbed_cause { DISTURBED_ROWS(ROWS_ENUM) DISTURBED_CAUSES };
+
+struct disturbed_run {
+	char *machine, *version;
+	int64_t repetition;
+	enum disturbed_cause cause;
+	double share, usual; /* of the wall-clock time; of the quieter runs of that version there */
+	bool left_out;	     /* false: there are too many of them, which medians do not see to */
+};
+
+struct disturbed {
+	struct disturbed_run *items; /* [n], by version, machine, repetition */
+	size_t n, left_out, known;   /* known: runs with accounts */
+	bool too_many;		     /* more than half of them were disturbed */
+	bool own_making;	     /* so many more of the candidate's that it may be its own making: none is left out */
+};
+
+/* Of the runs of one plan: those that are disturbed are moved to the sides' `others`, and do not count any more. *out is overwritten;
+ * disturbed_release() it. */
+enum assay_status disturbed_take(struct store *store, const char *plan, struct run_set sides[2], double min_effect, struct disturbed *out,
+				 struct assay_error *err);
+void disturbed_release(struct disturbed *disturbed); /* accepts zeroed */
+
+void disturbed_answer(const struct disturbed *disturbed, struct document *d);
+
+#endif

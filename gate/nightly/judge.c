@@ -1,0 +1,345 @@
+#include "gate/nightly/judge.h"
+
+#include "base/json.h"
+#include "base/json_reader.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "gate/decide/verdict.h"
+#include "gate/nightly/disturbed.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define MACHINES_MAX 1000000
+
+/* ---- the request ---- */
+
+char *judge_request_text(const struct judge_request *q)
+{
+	cJSON *root = cJSON_CreateObject();
+	char *text, *line;
+
+	cJSON_AddStringToObject(root, "application", q->application);
+	cJSON_AddStringToObject(root, "baseline", q->baseline);
+	cJSON_AddStringToObject(root, "candidate", q->candidate);
+	cJSON_AddStringToObject(root, "plan", q->plan);
+	cJSON_AddStringToObject(root, "fresh_plan", q->fresh_plan);
+	json_add_number(root, "min_effect", q->min_effect);
+	cJSON_AddBoolToObject(root, "confirm", q->confirm);
+	json_add_number(root, "machines", (double)q->machines);
+	cJSON_AddBoolToObject(root, "chance", q->chance);
+	cJSON_AddBoolToObject(root, "alike", q->alike);
+	cJSON_AddStringToObject(root, "why", q->why);
+	line = cJSON_PrintUnformatted(root);
+	ASSAY_BUG_IF(!line);
+	text = mem_string(line);
+	cJSON_free(line);
+	cJSON_Delete(root);
+	return text;
+}
+
+static void read_id(struct json_reader *r, const cJSON *root, const char *key, char id[DIGEST_ID_BYTES])
+{
+	const char *text = json_reader_text(r, root, key);
+
+	if (strlen(text) >= DIGEST_ID_BYTES)
+		json_reader_fail(r, "'%s' is no id", key);
+	else
+		snprintf(id, DIGEST_ID_BYTES, "%s", text);
+}
+
+enum assay_status judge_request_parse(const char *text, struct judge_request *out, struct assay_error *err)
+{
+	static const char *const keys[] = { "application", "baseline", "candidate", "plan",  "fresh_plan", "min_effect",
+					    "confirm",	   "machines", "chance",    "alike", "why" };
+	struct json_reader r = { .name = "decision", .err = err };
+	cJSON *root = NULL;
+
+	*out = (struct judge_request){ .plan = "" };
+	r.st = json_parse(r.name, text, strlen(text), &root, err);
+	if (!r.st) {
+		json_reader_keys(&r, root, "a request", keys, sizeof(keys) / sizeof(keys[0]));
+		out->application = mem_string(json_reader_text(&r, root, "application"));
+		out->baseline = mem_string(json_reader_text(&r, root, "baseline"));
+		out->candidate = mem_string(json_reader_text(&r, root, "candidate"));
+		read_id(&r, root, "plan", out->plan);
+		read_id(&r, root, "fresh_plan", out->fresh_plan);
+		out->min_effect = json_reader_number(&r, root, "min_effect", 1e-6, 1);
+		out->confirm = json_reader_bool(&r, root, "confirm");
+		out->machines = json_reader_integer(&r, root, "machines", 1, MACHINES_MAX);
+		out->chance = json_reader_bool(&r, root, "chance");
+		out->alike = json_reader_bool(&r, root, "alike");
+		out->why = mem_string(json_reader_text(&r, root, "why"));
+	}
+	cJSON_Delete(root);
+	if (r.st)
+		judge_request_release(out);
+	return r.st;
+}
+
+void judge_request_release(struct judge_request *q)
+{
+	free(q->application);
+	free(q->baseline);
+	free(q->candidate);
+	free(q->why);
+	*q = (struct judge_request){ .plan = "" };
+}
+
+/* ---- two versions of one plan ---- */
+
+struct compared {
+	struct run_set sides[2];
+	struct disturbed disturbed;
+	struct verdict verdict;
+};
+
+static void compared_release(struct compared *c)
+{
+	verdict_release(&c->verdict);
+	disturbed_release(&c->disturbed);
+	run_set_release(&c->sides[0]);
+	run_set_release(&c->sides[1]);
+}
+
+static enum assay_status compare(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, const char *plan,
+				 const char *const versions[2], struct compared *out, struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+
+	*out = (struct compared){ .sides = { { 0 } } };
+	for (int i = 0; !st && i < 2; i++)
+		st = run_load_plan(&lab->store, q->application, versions[i], plan, &out->sides[i], err);
+	if (!st)
+		st = disturbed_take(&lab->store, plan, out->sides, q->min_effect, &out->disturbed, err);
+	if (!st)
+		st = verdict_of(evidence, &lab->config, &out->sides[0], &out->sides[1], q->min_effect, &out->verdict, err);
+	return st;
+}
+
+/* ---- how sure ---- */
+
+/* By which times a verdict has come to its finding. */
+static bool by_processor(const struct verdict *v)
+{
+	return v->rule == RULE_COMPUTES_MORE || v->rule == RULE_HIDDEN;
+}
+
+static const struct effect *effect_behind(const struct verdict *v, bool processor)
+{
+	return processor ? &v->times.of[TIME_PROCESSOR] : &v->effect;
+}
+
+/* From the interval back to the statistic; what looks may spend on this one is a part of all. */
+static double p_of(const struct verdict *v)
+{
+	const struct effect *e = effect_behind(v, by_processor(v));
+	double level = fmax(EFFECT_LEVEL, fmax(v->baseline->level, v->candidate->level)), df, statistic;
+	size_t runs = v->baseline->n + v->candidate->n;
+
+	if (!e->types || isnan(e->low) || !(e->high > e->low))
+		return (double)NAN;
+	df = e->within ? (double)(runs > 2 * v->pairing.used + 1 ? runs - 2 * v->pairing.used : 1) : (double)e->types - 1;
+	statistic = fabs(log(e->ratio)) / (log(e->high / e->low) / 2) * stats_t_quantile(1 - (1 - level) / 2, df);
+	return fmin(1, 2 * stats_t_cdf(-statistic, df) * (1 - EFFECT_LEVEL) / (1 - level));
+}
+
+/* The only machine that leans the way of the finding; NULL: several do, or none. */
+static const char *machine_behind(const struct verdict *v)
+{
+	const char *machine = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->pairing.n; i++) {
+		const struct pairing_machine *m = &v->pairing.machines[i];
+
+		if (m->reason == PAIRING_USED && m->log_ratio > log1p(v->min_effect) / 2) {
+			machine = m->machine;
+			n++;
+		}
+	}
+	return n == 1 && v->pairing.used > 1 ? machine : NULL;
+}
+
+/* ---- fresh runs, and the baseline beside itself ---- */
+
+static size_t machines_showing(const struct verdict *v)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->pairing.n; i++)
+		n += v->pairing.machines[i].reason == PAIRING_USED && v->pairing.machines[i].log_ratio > 0;
+	return n;
+}
+
+static enum decision_fresh fresh_of(const struct judge_request *q, const struct verdict *v, bool processor)
+{
+	size_t wanted = (size_t)q->machines < v->pairing.used ? (size_t)q->machines : v->pairing.used;
+	double low = effect_behind(v, processor)->low;
+	bool found = v->effect.decision == DECISION_REGRESSION || (!isnan(low) && stats_round(low) > 1);
+
+	return found && machines_showing(v) >= wanted ? FRESH_SEEN : FRESH_NOT_SEEN;
+}
+
+static void answer_side_effect(const char *key, const struct verdict *v, bool processor, const char *word, struct document *d)
+{
+	const struct effect *e = effect_behind(v, processor);
+
+	doc_object(d, key);
+	doc_set(d, "ratio", e->types ? e->ratio : (double)NAN);
+	doc_set(d, "low", e->low);
+	doc_set(d, "high", e->high);
+	doc_set(d, "machines", v->pairing.used);
+	doc_set(d, "outcome", word);
+	doc_end(d);
+}
+
+/* Of a regression that was found: was it seen again, and did the control stay where it was? */
+static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, bool processor,
+				     struct judgement *out, struct document *d, struct assay_error *err)
+{
+	char *again = mem_format("%s" MANIFEST_AGAIN, q->baseline);
+	struct compared fresh, control;
+	enum assay_status st = compare(lab, evidence, q, q->fresh_plan, (const char *const[]){ q->baseline, q->candidate }, &fresh, err);
+
+	if (!st) {
+		out->input.fresh = fresh_of(q, &fresh.verdict, processor);
+		answer_side_effect("fresh", &fresh.verdict, processor, out->input.fresh == FRESH_SEEN ? "seen" : "not_seen", d);
+	}
+	compared_release(&fresh);
+	if (st) {
+		free(again);
+		return st;
+	}
+	st = compare(lab, evidence, q, q->fresh_plan, (const char *const[]){ q->baseline, again }, &control, err);
+	if (!st) {
+		const struct verdict *v = &control.verdict;
+		enum decision moved = processor ? v->times.of[TIME_PROCESSOR].decision : v->by_interval;
+
+		out->input.control_moved = moved == DECISION_REGRESSION;
+		answer_side_effect("control", v, processor, out->input.control_moved ? "moved" : "still", d);
+	}
+	compared_release(&control);
+	free(again);
+	return st;
+}
+
+/* ---- the document ---- */
+
+static void answer_reasons(const struct judgement *j, const struct verdict *v, struct document *d)
+{
+	doc_list(d, "reasons");
+	if (j->rule < DECISION_RULES)
+		doc_reason(d, decision_rule_code(j->rule), decision_rule_text(j->rule));
+	for (size_t i = 0; i < v->n_reasons; i++)
+		doc_reason(d, v->reasons[i].code, v->reasons[i].text);
+	doc_end(d);
+}
+
+static void answer_head(const struct judge_request *q, const struct judgement *j, struct document *d)
+{
+	doc_set(d, "decision", decision_text(j->decision));
+	doc_set(d, "application", q->application);
+	doc_set(d, "baseline", q->baseline);
+	doc_set(d, "candidate", q->candidate);
+	doc_set(d, "min_effect", q->min_effect);
+	doc_set_empty(d, "plan", q->plan);
+	doc_set_empty(d, "fresh_plan", q->fresh_plan);
+	doc_set(d, "ratio", j->ratio);
+	doc_set(d, "low", j->low);
+	doc_set(d, "high", j->high);
+}
+
+static char *document_text(const struct document *d)
+{
+	cJSON *root = document_cjson(d);
+	char *text = json_text(root);
+
+	cJSON_Delete(root);
+	return text;
+}
+
+static void judge_nothing(const struct judge_request *q, struct judgement *out)
+{
+	struct document d;
+
+	out->decision = out->input.verdict = DECISION_NOTHING_MEASURED;
+	document_init(&d);
+	answer_head(q, out, &d);
+	doc_list(&d, "reasons");
+	doc_reason(&d, *q->baseline ? "not_run" : "no_baseline", *q->why ? q->why : "nothing was run");
+	doc_end(&d);
+	out->document = document_text(&d);
+	document_release(&d);
+}
+
+static enum assay_status judge_runs(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, struct judgement *out,
+				    struct assay_error *err)
+{
+	struct document all, sides;
+	struct compared c;
+	enum assay_status st = compare(lab, evidence, q, q->plan, (const char *const[]){ q->baseline, q->candidate }, &c, err);
+
+	document_init(&all);
+	document_init(&sides);
+	if (!st) {
+		bool regression = c.verdict.effect.decision == DECISION_REGRESSION;
+		const struct effect *e = &c.verdict.effect;
+		struct document verdict;
+
+		out->input.verdict = e->decision;
+		out->input.left_out = c.disturbed.too_many;
+		out->input.fresh = regression && q->confirm ? FRESH_DUE : FRESH_NONE;
+		out->input.chance = q->chance;
+		out->input.alike = q->alike;
+		out->ratio = e->types ? e->ratio : (double)NAN;
+		out->low = e->low;
+		out->high = e->high;
+		out->p = p_of(&c.verdict);
+		if (regression && machine_behind(&c.verdict))
+			out->machine = mem_string(machine_behind(&c.verdict));
+		if (regression && *q->fresh_plan)
+			st = judge_fresh(lab, evidence, q, by_processor(&c.verdict), out, &sides, err);
+		out->rule = decision_rule_of(&out->input);
+		out->decision = out->rule < DECISION_RULES ? decision_rule_decision(out->rule) : out->input.verdict;
+		answer_head(q, out, &all);
+		doc_set(&all, "p", out->p);
+		doc_set(&all, "machines", c.verdict.pairing.used);
+		answer_reasons(out, &c.verdict, &all);
+		disturbed_answer(&c.disturbed, &all);
+		doc_set_json(&all, "confirmed", document_cjson(&sides));
+		document_init(&verdict);
+		verdict_answer(&c.verdict, true, true, &verdict);
+		doc_set_json(&all, "runs", document_cjson(&verdict));
+		document_release(&verdict);
+		out->document = document_text(&all);
+	}
+	document_release(&all);
+	document_release(&sides);
+	compared_release(&c);
+	return st;
+}
+
+enum assay_status judge(struct lab *lab, const struct evidence *evidence, const struct judge_request *request, struct judgement *out,
+			struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+
+	*out =
+	    (struct judgement){ .rule = DECISION_RULES, .ratio = (double)NAN, .low = (double)NAN, .high = (double)NAN, .p = (double)NAN };
+	if (*request->plan)
+		st = judge_runs(lab, evidence, request, out, err);
+	else
+		judge_nothing(request, out);
+	if (st)
+		judgement_release(out);
+	return st;
+}
+
+void judgement_release(struct judgement *j)
+{
+	free(j->machine);
+	free(j->document);
+	*j = (struct judgement){ .rule = DECISION_RULES };
+}

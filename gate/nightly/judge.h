@@ -1,0 +1,42 @@
+/* From the evidence of a comparison to its decision. The request says what the decision rests on, and is kept with it: the same request
+ * over the same raw results gives the same document, byte by byte. */
+#ifndef GATE_NIGHTLY_JUDGE_H
+#define GATE_NIGHTLY_JUDGE_H
+
+#include "fleet/lab/lab.h"
+#include "gate/nightly/decision.h"
+#include "gate/nightly/night.h"
+#include "runs/running/evidence.h"
+
+/* Nothing of it is looked up anew when a decision is recomputed. */
+struct judge_request {
+	char *application, *baseline, *candidate;
+	char plan[DIGEST_ID_BYTES];	  /* "": nothing was run, and `why` says it */
+	char fresh_plan[DIGEST_ID_BYTES]; /* of the runs that confirm a finding, with the baseline once more; "": none */
+	double min_effect;
+	bool confirm;	    /* a finding needs fresh runs */
+	int64_t machines;   /* on so many of which it must be seen, or on all */
+	bool chance, alike; /* what the other comparisons of the night say (gate/nightly/decision.h) */
+	char *why;	    /* "", or why there is nothing to look at */
+};
+/* JSON on one line; free() it. And back; *out is overwritten, judge_request_release() it. Errors begin with "decision". */
+char *judge_request_text(const struct judge_request *request);
+enum assay_status judge_request_parse(const char *text, struct judge_request *out, struct assay_error *err);
+void judge_request_release(struct judge_request *request); /* accepts zeroed */
+
+struct judgement {
+	struct decision_input input;
+	enum decision_rule rule; /* DECISION_RULES: the verdict stands */
+	enum decision decision;
+	double ratio, low, high; /* NaN where there is none */
+	double p;		 /* two-sided, of the finding, with what looks have spent; NaN: there is no interval */
+	char *machine;		 /* without which the finding would not stand; NULL: none */
+	char *document;		 /* JSON text */
+};
+
+/* *out is overwritten; judgement_release() it. */
+enum assay_status judge(struct lab *lab, const struct evidence *evidence, const struct judge_request *request, struct judgement *out,
+			struct assay_error *err);
+void judgement_release(struct judgement *judgement); /* accepts zeroed */
+
+#endif

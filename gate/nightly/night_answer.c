@@ -1,0 +1,274 @@
+#include "gate/nightly/night_answer.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define FAILURE_WORD(constant, word, status)   word,
+#define FAILURE_STATUS(constant, word, status) status,
+
+ROWS_FUNCTION(night_failure_word, enum night_failure, NIGHT_FAILURE_ROWS, FAILURE_WORD)
+static ROWS_FUNCTION(night_state_text, enum night_state, NIGHT_STATE_ROWS, ROWS_TEXT)
+
+    /* A comparison with its decision, where it has one. */
+    struct answered {
+	const struct night_comparison *comparison;
+	const struct night_decision *decision; /* NULL: none */
+	cJSON *document;		       /* NULL: none */
+	int worse;			       /* place in the order, 0 is the worst */
+};
+
+static const struct night_decision *decision_of(const struct night_decisions *all, const struct night_comparison *c)
+{
+	for (size_t i = 0; *c->decision && i < all->n; i++) {
+		if (strcmp(all->items[i].id, c->decision) == 0)
+			return &all->items[i];
+	}
+	return NULL;
+}
+
+/* ---- how it ends ---- */
+
+static bool has_failure(const struct night_comparison *c, const struct night_decision *d, enum night_failure failure)
+{
+	static const enum decision decisions[] = { [NIGHT_FAILS_REGRESSION] = DECISION_REGRESSION,
+						   [NIGHT_FAILS_NOTHING] = DECISION_NOTHING_MEASURED,
+						   [NIGHT_FAILS_ENVIRONMENT] = DECISION_ENVIRONMENT,
+						   [NIGHT_FAILS_INCONCLUSIVE] = DECISION_INCONCLUSIVE };
+
+	if (failure == NIGHT_FAILS_HOSTS)
+		return *c->plan && *c->detail;
+	return d ? d->decision == decisions[failure] : failure == NIGHT_FAILS_NOTHING;
+}
+
+int night_exit(const struct night_comparisons *comparisons, const struct night_decisions *decisions, unsigned fail_on)
+{
+	static const int statuses[] = { NIGHT_FAILURE_ROWS(FAILURE_STATUS) };
+
+	for (int k = 0; k < NIGHT_FAILURES; k++) {
+		for (size_t i = 0; fail_on & 1u << k && i < comparisons->n; i++) {
+			const struct night_comparison *c = &comparisons->items[i];
+
+			if (has_failure(c, decision_of(decisions, c), (enum night_failure)k))
+				return statuses[k];
+		}
+	}
+	return 0;
+}
+
+/* ---- the table ---- */
+
+static int compare_answered(const void *a, const void *b)
+{
+	const struct answered *x = a, *y = b;
+
+	if (x->worse != y->worse)
+		return x->worse < y->worse ? -1 : 1;
+	return (x->comparison->number > y->comparison->number) - (x->comparison->number < y->comparison->number);
+}
+
+static int place_of(enum decision decision)
+{
+	static const int places[DECISIONS] = { [DECISION_REGRESSION] = 0,   [DECISION_NOTHING_MEASURED] = 1, [DECISION_ENVIRONMENT] = 2,
+					       [DECISION_INCONCLUSIVE] = 3, [DECISION_IMPROVED] = 4,	     [DECISION_PASS] = 5 };
+
+	return places[decision];
+}
+
+static void add_reasons(const cJSON *document, struct document *d)
+{
+	const cJSON *reason;
+
+	doc_list(d, "reasons");
+	doc_hide(d);
+	cJSON_ArrayForEach(reason, cJSON_GetObjectItemCaseSensitive(document, "reasons"))
+	{
+		const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "code"));
+		const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "text"));
+
+		doc_reason(d, code ? code : "", text ? text : "");
+	}
+	doc_end(d);
+}
+
+static void add_decision(const struct answered *a, struct document *d)
+{
+	const struct night_comparison *c = a->comparison;
+	const struct night_decision *decision = a->decision;
+	const cJSON *machines = cJSON_GetObjectItemCaseSensitive(a->document, "machines");
+	bool interval = !isnan(decision->low) && !isnan(decision->high);
+
+	doc_row(d);
+	doc_set(d, "number", c->number);
+	doc_show(d, "decision", "decision", decision_text(decision->decision));
+	doc_show(d, "application", "application", c->application);
+	doc_show(d, "candidate", "candidate", c->candidate);
+	doc_show(d, "baseline", "baseline", c->baseline);
+	doc_show(d, "against", "which is", c->against);
+	doc_set(d, "hosts", c->hosts);
+	doc_show(d, "machines", "machines", cJSON_IsNumber(machines) ? machines->valuedouble : (double)NAN);
+	doc_showf(d, "ratio", "ratio", decision->ratio, "%s", text_fixed(decision->ratio, 3).text);
+	doc_set(d, "low", decision->low);
+	doc_set(d, "high", decision->high);
+	doc_showf(d, NULL, "95 % interval", interval ? decision->low : (double)NAN, "%s to %s", text_fixed(decision->low, 3).text,
+		  text_fixed(decision->high, 3).text);
+	doc_set(d, "min_effect", c->min_effect);
+	doc_set(d, "seconds", c->seconds);
+	doc_set_empty(d, "plan", c->plan);
+	doc_set_empty(d, "detail", c->detail);
+	doc_show(d, "id", "id", decision->id);
+	add_reasons(a->document, d);
+}
+
+static void add_decisions(const struct answered *all, size_t n, struct document *d)
+{
+	doc_table(d, "decisions");
+	for (size_t i = 0; i < n; i++) {
+		if (all[i].decision)
+			add_decision(&all[i], d);
+	}
+	doc_end(d);
+}
+
+static void add_rest(const struct answered *all, size_t n, struct document *d)
+{
+	size_t without = 0;
+
+	for (size_t i = 0; i < n; i++)
+		without += !all[i].decision;
+	if (without)
+		doc_line(d, "%s", "");
+	doc_table(d, "undecided");
+	for (size_t i = 0; i < n; i++) {
+		const struct night_comparison *c = all[i].comparison;
+
+		if (all[i].decision)
+			continue;
+		doc_row(d);
+		doc_set(d, "number", c->number);
+		doc_show(d, "application", "application", c->application);
+		doc_show(d, "candidate", "candidate", c->candidate);
+		doc_show(d, "baseline", "baseline", c->baseline);
+		doc_show(d, "state", "state", night_state_text(c->state));
+	}
+	doc_end(d);
+}
+
+/* Why, of what did not pass; what was said of hosts. */
+static void add_lines(const struct answered *all, size_t n, struct document *d)
+{
+	const char *before = "\n";
+
+	for (size_t i = 0; i < n; i++) {
+		const struct answered *a = &all[i];
+		const cJSON *reason = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(a->document, "reasons"), 0);
+		const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "text"));
+
+		if (!a->decision || a->decision->decision == DECISION_PASS)
+			continue;
+		doc_line(d, "%s%s@%s: %s", before, a->comparison->application, a->comparison->candidate, text ? text : "");
+		before = "";
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (!*all[i].comparison->plan || !*all[i].comparison->detail)
+			continue;
+		doc_line(d, "%s%s: %s", before, all[i].comparison->application, all[i].comparison->detail);
+		before = "";
+	}
+}
+
+/* ---- the first line, and notes ---- */
+
+static void add_head(const struct night *night, const struct answered *all, size_t n, struct document *d)
+{
+	size_t counts[DECISIONS] = { 0 }, decided = 0;
+	enum decision worst = DECISION_PASS;
+	struct buf text = BUF_INIT;
+	char date[TEXT_DATE_BYTES];
+
+	for (size_t i = 0; i < n; i++) {
+		if (!all[i].decision)
+			continue;
+		decided++;
+		counts[all[i].decision->decision]++;
+		if (place_of(all[i].decision->decision) < place_of(worst))
+			worst = all[i].decision->decision;
+	}
+	for (int k = 0; k < DECISIONS; k++) {
+		if (counts[k])
+			buf_format(&text, "%s%zu %s", text.size ? ", " : "", counts[k], decision_text((enum decision)k));
+	}
+	if (decided < n)
+		buf_format(&text, "%s%zu undecided", text.size ? ", " : "", n - decided);
+	doc_answer(d, decided ? decision_tone(worst) : DOC_DOUBTFUL, decided ? decision_text(worst) : "undecided", "%s; night of %s%s",
+		   text.size ? text.bytes : "nothing is compared", text_from_ms(night->started_ms, date),
+		   night->finished_ms ? "" : ", which has not ended");
+	buf_release(&text);
+	doc_set(d, "night", night->id);
+	doc_set(d, "started_ms", night->started_ms);
+	doc_set(d, "finished_ms", night->finished_ms ? doc_value_integer(night->finished_ms) : DOC_NOTHING);
+	doc_set(d, "deadline_ms", night->deadline_ms ? doc_value_integer(night->deadline_ms) : DOC_NOTHING);
+	doc_line(d, "%s", "");
+}
+
+static void add_notes(const struct night *night, struct document *d)
+{
+	struct assay_error ignored;
+	cJSON *notes = NULL;
+	const cJSON *note;
+
+	doc_list(d, "notes");
+	if (!json_parse("notes", night->notes, strlen(night->notes), &notes, &ignored)) {
+		cJSON_ArrayForEach(note, notes)
+		{
+			const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(note, "code"));
+			const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(note, "text"));
+
+			doc_reason(d, code ? code : "", text ? text : "");
+		}
+	}
+	doc_end(d);
+	cJSON_Delete(notes);
+}
+
+enum assay_status night_answer(struct store *store, const struct night *night, unsigned fail_on, struct document *d,
+			       struct assay_error *err)
+{
+	struct night_comparisons comparisons = { NULL, 0 };
+	struct night_decisions decisions = { NULL, 0 };
+	struct answered *all = NULL;
+	enum assay_status st = night_comparisons_load(store, night->id, &comparisons, err);
+
+	if (!st)
+		st = night_decisions_load(store, NULL, night->id, &decisions, err);
+	if (!st) {
+		all = mem_new(comparisons.n, sizeof(*all));
+		for (size_t i = 0; i < comparisons.n; i++) {
+			struct assay_error ignored;
+			struct answered *a = &all[i];
+
+			a->comparison = &comparisons.items[i];
+			a->decision = decision_of(&decisions, a->comparison);
+			a->worse = a->decision ? place_of(a->decision->decision) : DECISIONS;
+			if (a->decision)
+				(void)json_parse("decision", a->decision->document, strlen(a->decision->document), &a->document, &ignored);
+		}
+		if (comparisons.n)
+			qsort(all, comparisons.n, sizeof(*all), compare_answered);
+		add_head(night, all, comparisons.n, d);
+		add_decisions(all, comparisons.n, d);
+		add_rest(all, comparisons.n, d);
+		add_lines(all, comparisons.n, d);
+		add_notes(night, d);
+		d->exit_status = night_exit(&comparisons, &decisions, fail_on);
+		for (size_t i = 0; i < comparisons.n; i++)
+			cJSON_Delete(all[i].document);
+	}
+	free(all);
+	night_decisions_release(&decisions);
+	night_comparisons_release(&comparisons);
+	return st;
+}

@@ -1,0 +1,26 @@
+/* A night as an answer: what was decided, the worst first. */
+#ifndef GATE_NIGHTLY_NIGHT_ANSWER_H
+#define GATE_NIGHTLY_NIGHT_ANSWER_H
+
+#include "fleet/lab/lab.h"
+#include "gate/nightly/night.h"
+
+/* What ends a suite with a status other than 0, the worst first: constant, word of --fail-on, exit status. */
+#define NIGHT_FAILURE_ROWS(X)                                                                                                              \
+	X(NIGHT_FAILS_REGRESSION, "regression", 3)                                                                                         \
+	X(NIGHT_FAILS_NOTHING, "nothing_measured", 6)                                                                                      \
+	X(NIGHT_FAILS_ENVIRONMENT, "environment", 5)                                                                                       \
+	X(NIGHT_FAILS_INCONCLUSIVE, "inconclusive", 4)                                                                                     \
+	X(NIGHT_FAILS_HOSTS, "hosts", 7)
+
+enum night_failure { NIGHT_FAILURE_ROWS(ROWS_ENUM) NIGHT_FAILURES };
+const char *night_failure_word(enum night_failure failure);
+
+/* The worst of what is in `fail_on` (bits of enum night_failure). Comparisons that were not reached count as nothing measured. */
+int night_exit(const struct night_comparisons *comparisons, const struct night_decisions *decisions, unsigned fail_on);
+
+/* Fills the document and its exit status. */
+enum assay_status night_answer(struct store *store, const struct night *night, unsigned fail_on, struct document *d,
+			       struct assay_error *err);
+
+#endif

@@ -1,0 +1,223 @@
+#include "gate/nightly/nightly.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "base/yaml.h"
+#include "gate/nightly/nightly_freeze.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/file.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_error *err);
+static enum assay_status night_work(struct nightly *n, struct assay_error *err);
+static enum assay_status night_lock(const char *directory, int *fd, struct assay_error *err);
+
+/* ---- the way of a night ---- */
+
+enum assay_status nightly_run(const struct nightly_options *options, char id[DIGEST_ID_BYTES], struct assay_error *err)
+{
+	struct nightly n = { .options = options };
+	int lock = -1;
+	enum assay_status st = night_lock(options->directory, &lock, err);
+
+	if (!st)
+		st = night_begin_or_go_on(&n, err);
+	if (!st)
+		st = night_work(&n, err);
+	memcpy(id, n.night.id, DIGEST_ID_BYTES);
+	cJSON_Delete(n.notes);
+	night_comparisons_release(&n.comparisons);
+	night_release(&n.night);
+	suite_release(&n.suite);
+	if (lock >= 0)
+		close(lock);
+	return st;
+}
+
+static enum assay_status night_work(struct nightly *n, struct assay_error *err)
+{
+	enum assay_status st = nightly_fingerprints(n, err);
+
+	for (size_t i = 0; !st && i < n->comparisons.n && !nightly_is_over(n); i++) {
+		struct night_comparison *c = &n->comparisons.items[i];
+
+		if (c->state != NIGHT_WAITING && c->state != NIGHT_MEASURING)
+			continue;
+		st = nightly_measure(n, c, err);
+		if (!st)
+			st = nightly_judge(n, c, err);
+	}
+	for (size_t i = 0; !st && i < n->comparisons.n && !nightly_is_over(n); i++) {
+		if (n->comparisons.items[i].state == NIGHT_CONFIRMING)
+			st = nightly_confirm(n, &n->comparisons.items[i], err);
+	}
+	if (!st && *n->options->cancelled && *n->options->cancelled != SIGALRM)
+		return ASSAY_OK; /* it goes on next time */
+	return st ? st : nightly_conclude(n, err);
+}
+
+/* ---- one at a time ---- */
+
+static enum assay_status night_lock(const char *directory, int *fd, struct assay_error *err)
+{
+	char *private = mem_format("%s/.assay", directory), *path = mem_format("%s/night.lock", private);
+	enum assay_status st = file_make_directory(private, 0700, err);
+
+	if (!st) {
+		*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		if (*fd < 0)
+			st = assay_fail_errno(err, errno, "cannot write '%s'", path);
+		else if (flock(*fd, LOCK_EX | LOCK_NB))
+			st = assay_fail(err, ASSAY_E_BUSY,
+					"another night of this laboratory goes on ('assay nightly show' shows how far it is)");
+	}
+	free(path);
+	free(private);
+	return st;
+}
+
+/* ---- its deadline ---- */
+
+static volatile sig_atomic_t *to_cancel;
+
+static void on_deadline(int number)
+{
+	if (!*to_cancel)
+		*to_cancel = number;
+}
+
+static void deadline_set(struct nightly *n)
+{
+	int64_t left_ms = n->night.deadline_ms - clock_real_ms();
+	struct sigaction action = { .sa_handler = on_deadline, .sa_flags = SA_RESTART };
+	struct itimerval timer = { .it_value = { .tv_sec = 0 } };
+
+	if (!n->night.deadline_ms)
+		return;
+	left_ms = left_ms > 1 ? left_ms : 1;
+	timer.it_value.tv_sec = left_ms / 1000;
+	timer.it_value.tv_usec = left_ms % 1000 * 1000;
+	to_cancel = n->options->cancelled;
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+bool nightly_is_over(const struct nightly *n)
+{
+	return *n->options->cancelled || (n->night.deadline_ms && clock_real_ms() >= n->night.deadline_ms);
+}
+
+/* ---- beginning ---- */
+
+enum assay_status nightly_open(const struct nightly *n, struct lab *lab, struct assay_error *err)
+{
+	enum assay_status st = lab_open_soon(n->options->directory, STORE_WRITE, n->suite.wait_s, n->options->cancelled, lab, err);
+
+	if (!st)
+		lab_sign(lab, n->options->command);
+	return st;
+}
+
+void nightly_note(struct nightly *n, const char *code, const char *fmt, ...)
+{
+	char *text = NULL;
+	cJSON *note = cJSON_CreateObject();
+	va_list args;
+
+	va_start(args, fmt);
+	ASSAY_BUG_IF(vasprintf(&text, fmt, args) < 0);
+	va_end(args);
+	cJSON_AddStringToObject(note, "code", code);
+	cJSON_AddStringToObject(note, "text", text);
+	cJSON_AddItemToArray(n->notes, note);
+	n->options->note(text);
+	free(text);
+}
+
+static enum assay_status read_suite(struct nightly *n, char **text, struct assay_error *err)
+{
+	char *path = mem_format("%s/" SUITE_FILE, n->options->directory);
+	struct buf bytes = BUF_INIT;
+	enum assay_status st = file_read(path, YAML_BYTES_MAX, &bytes, err);
+
+	if (st == ASSAY_E_NOTFOUND)
+		st = assay_fail(err, ASSAY_E_NOTFOUND,
+				"'%s' is not there: it says what is compared every night, at least \"comparisons: [{application: '*'}]\"",
+				path);
+	if (!st)
+		st = suite_parse(path, bytes.bytes ? bytes.bytes : "", bytes.size, &n->suite, err);
+	*text = mem_bytes(bytes.bytes ? bytes.bytes : "", bytes.size);
+	buf_release(&bytes);
+	free(path);
+	return st;
+}
+
+static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, struct assay_error *err)
+{
+	enum assay_status st = nightly_freeze(lab, SUITE_FILE, &n->suite, &n->options->only, n->options->cancelled, &n->comparisons, err);
+
+	n->night = (struct night){ .started_ms = clock_real_ms(), .suite = text, .notes = mem_string("[]") };
+	n->night.deadline_ms = suite_deadline_ms(&n->suite, n->night.started_ms);
+	for (size_t i = 0; n->options->budget_s > 0 && i < n->comparisons.n; i++)
+		n->comparisons.items[i].budget_s = n->options->budget_s;
+	return st ? st : night_begin(&lab->store, &n->night, &n->comparisons, err);
+}
+
+/* A night keeps its suite as it was when it began. */
+static enum assay_status go_on(struct nightly *n, struct lab *lab, struct assay_error *err)
+{
+	char date[TEXT_DATE_BYTES], *text = mem_format("going on with the night of %s", text_from_ms(n->night.started_ms, date));
+	enum assay_status st;
+
+	n->options->note(text);
+	free(text);
+	suite_release(&n->suite);
+	st = suite_parse(SUITE_FILE, n->night.suite, strlen(n->night.suite), &n->suite, err);
+	return st ? st : night_comparisons_load(&lab->store, n->night.id, &n->comparisons, err);
+}
+
+/* One whose deadline has passed in the meantime is brought to its end before another begins. */
+static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_error *err)
+{
+	struct lab lab = { .lock_fd = -1 };
+	char *text = NULL;
+	bool again = false;
+	enum assay_status st = read_suite(n, &text, err);
+
+	n->notes = cJSON_CreateArray();
+	if (!st)
+		st = nightly_open(n, &lab, err);
+	if (!st) {
+		struct assay_error none;
+
+		st = night_unfinished(&lab.store, &n->night, &none);
+		if (!st)
+			st = go_on(n, &lab, err);
+		else if (st == ASSAY_E_NOTFOUND) {
+			st = begin(n, &lab, text, err);
+			text = NULL;
+		} else {
+			*err = none;
+		}
+	}
+	lab_close(&lab);
+	free(text);
+	again = !st && n->night.deadline_ms && clock_real_ms() >= n->night.deadline_ms;
+	if (again) {
+		st = nightly_conclude(n, err);
+		night_comparisons_release(&n->comparisons);
+		night_release(&n->night);
+		suite_release(&n->suite);
+		cJSON_Delete(n->notes);
+		return st ? st : night_begin_or_go_on(n, err);
+	}
+	if (!st)
+		deadline_set(n);
+	return st;
+}

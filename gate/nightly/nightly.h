@@ -1,0 +1,52 @@
+/* A night: what suite.yaml asks for, measured, decided and kept. nightly_run() is its way, read downwards. */
+#ifndef GATE_NIGHTLY_NIGHTLY_H
+#define GATE_NIGHTLY_NIGHTLY_H
+
+#include "gate/nightly/night.h"
+#include "gate/nightly/suite.h"
+#include "runs/running/launch.h"
+
+struct nightly_options {
+	const char *directory;			       /* of the laboratory */
+	const char *command;			       /* what others are told while it is locked */
+	struct manifest_words only;		       /* applications; n == 0: all */
+	double budget_s;			       /* of each comparison; 0: the suite's */
+	volatile sig_atomic_t *cancelled;	       /* becomes SIGALRM at the deadline */
+	void (*watch)(struct launch_options *options); /* progress of runs; may be NULL */
+	void (*note)(const char *text);
+};
+
+/* A night at work. */
+struct nightly {
+	const struct nightly_options *options;
+	struct suite suite;
+	struct night night;
+	struct night_comparisons comparisons;
+	cJSON *notes; /* list of {code, text} */
+};
+void nightly_note(struct nightly *n, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Goes on with a night that was interrupted, or begins one; to its end, or until it is cancelled. id: of the night. ASSAY_E_BUSY when
+ * another one goes on. */
+enum assay_status nightly_run(const struct nightly_options *options, char id[DIGEST_ID_BYTES], struct assay_error *err);
+
+/* ---- its parts, each a file ---- */
+
+/* The laboratory, for a moment, and none of its runs. lab_close() it. */
+enum assay_status nightly_open(const struct nightly *n, struct lab *lab, struct assay_error *err);
+bool nightly_is_over(const struct nightly *n); /* by its deadline, or cancelled */
+
+/* Of hosts that have none, or an old one; what cannot be taken is noted. */
+enum assay_status nightly_fingerprints(struct nightly *n, struct assay_error *err);
+
+/* Blocks of runs until the interval decides; and fresh runs with a control, as many of each. What prevents them is noted with the
+ * comparison; only faults of this machine or of the store are errors. */
+enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c, struct assay_error *err);
+enum assay_status nightly_confirm(struct nightly *n, struct night_comparison *c, struct assay_error *err);
+
+/* After measuring: a decision, unless it is a finding that waits for fresh runs and for the rest of the night. */
+enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, struct assay_error *err);
+/* At the end: findings are decided among all, and the night has its end. */
+enum assay_status nightly_conclude(struct nightly *n, struct assay_error *err);
+
+#endif

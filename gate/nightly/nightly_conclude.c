@@ -1,0 +1,278 @@
+/* From the runs of a night's comparisons to their decisions. */
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "gate/nightly/judge.h"
+#include "gate/nightly/night_answer.h"
+#include "gate/nightly/nightly.h"
+
+#include <math.h>
+
+#define FALSE_DISCOVERIES .05
+#define ALIKE_MIN	  4   /* findings, of as many comparisons */
+#define ALIKE_SHARE	  .75 /* of all comparisons with an interval that lean one way for the night to suspect itself */
+
+/* ---- one comparison ---- */
+
+/* Borrows from the comparison. */
+static struct judge_request request_of(const struct nightly *n, const struct night_comparison *c)
+{
+	struct judge_request q = { .application = c->application,
+				   .baseline = c->baseline,
+				   .candidate = c->candidate,
+				   .min_effect = c->min_effect,
+				   .confirm = n->suite.confirm,
+				   .machines = n->suite.machines,
+				   .why = c->detail };
+
+	memcpy(q.plan, c->plan, sizeof(q.plan));
+	memcpy(q.fresh_plan, c->fresh_plan, sizeof(q.fresh_plan));
+	return q;
+}
+
+static enum assay_status keep(struct nightly *n, struct lab *lab, struct night_comparison *c, const struct judge_request *q,
+			      const struct judgement *j, struct assay_error *err)
+{
+	struct night_decision d = { .decision = j->decision,
+				    .ratio = j->ratio,
+				    .low = j->low,
+				    .high = j->high,
+				    .request = judge_request_text(q),
+				    .document = j->document };
+	enum assay_status st = night_decide(&lab->store, &n->night, c, &d, err);
+
+	free(d.request);
+	return st;
+}
+
+enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, struct assay_error *err)
+{
+	struct judge_request q = request_of(n, c);
+	struct judgement j = { .document = NULL };
+	struct evidence evidence = { 0 };
+	struct lab lab = { .lock_fd = -1 };
+	enum assay_status st;
+
+	if (*n->options->cancelled && *n->options->cancelled != SIGALRM)
+		return ASSAY_OK; /* as it is, to be gone on with */
+	st = nightly_open(n, &lab, err);
+	if (!st && *c->plan)
+		st = evidence_load(&lab, &evidence, err);
+	if (!st)
+		st = judge(&lab, &evidence, &q, &j, err);
+	if (!st && j.input.verdict == DECISION_REGRESSION) {
+		c->state = NIGHT_CONFIRMING;
+		st = night_update(&lab.store, &n->night, c, err);
+	} else if (!st) {
+		st = keep(n, &lab, c, &q, &j, err);
+	}
+	judgement_release(&j);
+	evidence_release(&evidence);
+	lab_close(&lab);
+	return st;
+}
+
+/* ---- the findings among all ---- */
+
+struct finding {
+	struct night_comparison *comparison; /* NULL: decided already */
+	struct judge_request request;
+	struct judgement judgement;
+	double p, ratio;
+};
+
+static int compare_p(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Benjamini and Hochberg, Journal of the Royal Statistical Society B 57(1), 1995: findings with a larger p may be chance. */
+static double largest_p(const struct finding *f, size_t n)
+{
+	double *p = mem_new(n, sizeof(*p)), limit = 0;
+	size_t known = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!isnan(f[i].p))
+			p[known++] = f[i].p;
+	}
+	if (known)
+		qsort(p, known, sizeof(*p), compare_p);
+	for (size_t k = 0; k < known; k++) {
+		if (stats_round(p[k]) <= stats_round((double)(k + 1) / (double)known * FALSE_DISCOVERIES))
+			limit = p[k];
+	}
+	free(p);
+	return limit;
+}
+
+/* Does nearly everything that has an interval lean the way of the findings, and are there enough of them? */
+static bool lean_one_way(const struct finding *f, size_t n, double min_effect_of_all)
+{
+	size_t known = 0, slower = 0, findings = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool has_ratio = !isnan(f[i].ratio);
+
+		known += has_ratio;
+		slower += has_ratio && f[i].ratio > 1 + min_effect_of_all / 2;
+		findings += f[i].comparison != NULL;
+	}
+	return findings >= ALIKE_MIN && (double)slower >= ALIKE_SHARE * (double)known;
+}
+
+static bool shares_machine(const struct finding *f, size_t n, size_t i)
+{
+	const char *machine = f[i].judgement.machine;
+
+	for (size_t k = 0; machine && k < n; k++) {
+		if (k != i && f[k].judgement.machine && strcmp(f[k].judgement.machine, machine) == 0 &&
+		    strcmp(f[k].request.application, f[i].request.application) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* p and ratio of what was decided before; NaN where it has none. */
+static void read_decided(const struct night_decision *d, struct finding *f)
+{
+	struct assay_error ignored;
+	cJSON *root = NULL, *p;
+
+	f->ratio = d->ratio;
+	if (json_parse("decision", d->document, strlen(d->document), &root, &ignored))
+		return;
+	p = cJSON_GetObjectItemCaseSensitive(root, "p");
+	f->p = cJSON_IsNumber(p) ? p->valuedouble : (double)NAN;
+	cJSON_Delete(root);
+}
+
+static enum assay_status load_decided(struct nightly *n, struct lab *lab, struct finding *f, size_t *count, struct assay_error *err)
+{
+	struct night_decisions decided;
+	enum assay_status st = night_decisions_load(&lab->store, NULL, n->night.id, &decided, err);
+
+	for (size_t i = 0; !st && i < decided.n && *count < n->comparisons.n; i++)
+		read_decided(&decided.items[i], &f[(*count)++]);
+	night_decisions_release(&decided);
+	return st;
+}
+
+/* ---- the end ---- */
+
+static enum assay_status decide_findings(struct nightly *n, struct lab *lab, const struct evidence *evidence, struct finding *f,
+					 size_t count, struct assay_error *err)
+{
+	double limit = largest_p(f, count);
+	bool lean = lean_one_way(f, count, lab->config.min_effect), any = false;
+	enum assay_status st = ASSAY_OK;
+
+	if (lean)
+		nightly_note(n, "findings_lean",
+			     "nearly everything that was measured leans the same way: look at the machines before the code");
+	for (size_t i = 0; !st && i < count; i++) {
+		bool shares = shares_machine(f, count, i);
+
+		if (!f[i].comparison)
+			continue;
+		if (shares && !any)
+			nightly_note(n, "findings_share_machine", "findings rest on one and the same machine, '%s'",
+				     f[i].judgement.machine);
+		any = any || shares;
+		f[i].request.chance = stats_round(f[i].p) > stats_round(limit);
+		f[i].request.alike = shares || (lean && f[i].judgement.input.fresh != FRESH_SEEN);
+	}
+	for (size_t i = 0; !st && i < count; i++) {
+		if (!f[i].comparison)
+			continue;
+		judgement_release(&f[i].judgement);
+		st = judge(lab, evidence, &f[i].request, &f[i].judgement, err);
+		if (!st)
+			st = keep(n, lab, f[i].comparison, &f[i].request, &f[i].judgement, err);
+	}
+	return st;
+}
+
+static enum assay_status conclude_findings(struct nightly *n, struct lab *lab, struct assay_error *err)
+{
+	struct finding *f = mem_new(n->comparisons.n, sizeof(*f));
+	struct evidence evidence = { 0 };
+	size_t count = 0;
+	enum assay_status st = load_decided(n, lab, f, &count, err);
+
+	if (!st)
+		st = evidence_load(lab, &evidence, err);
+	for (size_t i = 0; !st && i < n->comparisons.n; i++) {
+		struct night_comparison *c = &n->comparisons.items[i];
+
+		if (c->state != NIGHT_CONFIRMING || count == n->comparisons.n)
+			continue;
+		f[count] = (struct finding){ .comparison = c, .request = request_of(n, c) };
+		st = judge(lab, &evidence, &f[count].request, &f[count].judgement, err);
+		f[count].p = f[count].judgement.p;
+		f[count].ratio = f[count].judgement.ratio;
+		count++;
+	}
+	if (!st)
+		st = decide_findings(n, lab, &evidence, f, count, err);
+	for (size_t i = 0; i < count; i++)
+		judgement_release(&f[i].judgement);
+	evidence_release(&evidence);
+	free(f);
+	return st;
+}
+
+/* What was begun is decided with what it has; the rest was not reached. */
+static enum assay_status conclude_rest(struct nightly *n, struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+	size_t unreached = 0;
+
+	for (size_t i = 0; !st && i < n->comparisons.n; i++) {
+		struct night_comparison *c = &n->comparisons.items[i];
+
+		if (c->state == NIGHT_MEASURING && *c->plan) {
+			st = nightly_judge(n, c, err);
+		} else if (c->state == NIGHT_WAITING || c->state == NIGHT_MEASURING) {
+			struct lab lab = { .lock_fd = -1 };
+
+			c->state = NIGHT_UNREACHED;
+			unreached++;
+			st = nightly_open(n, &lab, err);
+			if (!st)
+				st = night_update(&lab.store, &n->night, c, err);
+			lab_close(&lab);
+		}
+	}
+	if (unreached)
+		nightly_note(n, "deadline", "%zu of %zu comparisons %s not reached before the deadline", unreached, n->comparisons.n,
+			     unreached == 1 ? "was" : "were");
+	return st;
+}
+
+enum assay_status nightly_conclude(struct nightly *n, struct assay_error *err)
+{
+	struct lab lab = { .lock_fd = -1 };
+	enum assay_status st = conclude_rest(n, err);
+
+	if (!st)
+		st = nightly_open(n, &lab, err);
+	if (!st)
+		st = conclude_findings(n, &lab, err);
+	if (!st) {
+		struct night_decisions decisions = { NULL, 0 };
+
+		st = night_decisions_load(&lab.store, NULL, n->night.id, &decisions, err);
+		n->night.exit_status = night_exit(&n->comparisons, &decisions, ~0u);
+		night_decisions_release(&decisions);
+	}
+	if (!st) {
+		free(n->night.notes);
+		n->night.notes = json_text(n->notes);
+		st = night_finish(&lab.store, &n->night, err);
+	}
+	lab_close(&lab);
+	return st;
+}

@@ -1,0 +1,144 @@
+/* The runs of one comparison. */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "gate/nightly/nightly.h"
+#include "gate/nightly/spend.h"
+
+#include <inttypes.h>
+
+/* The seed by which the runs are found again, whatever has happened in between. */
+static uint64_t seed_of(const struct nightly *n, const struct night_comparison *c, const char *what)
+{
+	char *text = mem_format("%s\n%" PRId64 "\n%s", n->night.id, c->number, what), hex[DIGEST_HEX_BYTES];
+	uint64_t seed;
+
+	digest_sha256(text, strlen(text), hex);
+	hex[15] = '\0'; /* positive in 64 bits */
+	seed = strtoull(hex, NULL, 16);
+	free(text);
+	return seed;
+}
+
+static struct launch_options launch_of(const struct nightly *n, struct night_comparison *c, const char *what, char **versions,
+				       size_t n_versions)
+{
+	struct launch_options o = { .directory = n->options->directory,
+				    .command = n->options->command,
+				    .application = c->manifest,
+				    .hosts = { .hosts = *c->hosts ? c->hosts : NULL },
+				    .choice = { .versions = { versions, n_versions },
+						.inputs = { &c->input, *c->input ? 1 : 0 },
+						.has_seed = true,
+						.seed = seed_of(n, c, what) },
+				    .resume = true,
+				    .of_seed = true,
+				    .wait_s = n->suite.wait_s,
+				    .note = n->options->note };
+
+	if (n->options->watch)
+		n->options->watch(&o);
+	o.cancelled = n->options->cancelled;
+	return o;
+}
+
+static enum assay_status store_state(struct nightly *n, const struct night_comparison *c, struct assay_error *err)
+{
+	struct lab lab = { .lock_fd = -1 };
+	enum assay_status st = nightly_open(n, &lab, err);
+
+	if (!st)
+		st = night_update(&lab.store, &n->night, c, err);
+	lab_close(&lab);
+	return st;
+}
+
+/* Of one application, and no reason to give up the night? */
+static bool is_its_own(enum assay_status st)
+{
+	return st == ASSAY_E_USAGE || st == ASSAY_E_NOTFOUND || st == ASSAY_E_FORMAT || st == ASSAY_E_LIMIT || st == ASSAY_E_CONFLICT ||
+	       st == ASSAY_E_IO || st == ASSAY_E_NODATA || st == ASSAY_E_BUSY;
+}
+
+static void set_detail(struct night_comparison *c, const char *text)
+{
+	free(c->detail);
+	c->detail = mem_bytes(text, strcspn(text, "\n"));
+}
+
+static double left_s(const struct nightly *n)
+{
+	return (double)(n->night.deadline_ms - clock_real_ms()) / 1000;
+}
+
+enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c, struct assay_error *err)
+{
+	char *versions[] = { c->baseline, c->candidate };
+	struct launch_options o = launch_of(n, c, "measure", versions, 2);
+	double budget_s = c->budget_s;
+	struct spend spend;
+	enum assay_status st;
+
+	c->state = NIGHT_MEASURING;
+	if (!*c->baseline)
+		return ASSAY_OK;
+	if (n->night.deadline_ms && (budget_s <= 0 || left_s(n) < budget_s))
+		budget_s = left_s(n) > 1 ? left_s(n) : 1;
+	st = store_state(n, c, err);
+	if (st)
+		return st;
+	st = spend_until_decided(&o, &(struct spend_asked){ c->min_effect, budget_s, true }, &spend, err);
+	memcpy(c->plan, spend.plan, sizeof(c->plan));
+	c->seconds += spend.seconds;
+	if (spend.lost)
+		set_detail(c, spend.lost);
+	if (st && is_its_own(st)) {
+		set_detail(c, err->text);
+		st = ASSAY_OK;
+	}
+	spend_release(&spend);
+	return st;
+}
+
+static enum assay_status plan_repetitions(struct nightly *n, const char *plan, int64_t *out, struct assay_error *err)
+{
+	struct lab lab = { .lock_fd = -1 };
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = nightly_open(n, &lab, err);
+
+	*out = 0;
+	if (!st)
+		st = store_ask(&lab.store, &stmt, err, "SELECT repetitions FROM plan WHERE id = ?", "t", plan);
+	if (stmt && store_next(&lab.store, stmt, &st, err))
+		*out = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	lab_close(&lab);
+	return st;
+}
+
+enum assay_status nightly_confirm(struct nightly *n, struct night_comparison *c, struct assay_error *err)
+{
+	char *again = mem_format("%s" MANIFEST_AGAIN, c->baseline), *versions[] = { c->baseline, c->candidate, again };
+	struct launch_options o = launch_of(n, c, "confirm", versions, 3);
+	int64_t repetitions, began_ns = clock_monotonic_ns();
+	struct launch launch = { .lab = { .lock_fd = -1 } };
+	enum assay_status st = plan_repetitions(n, c->plan, &repetitions, err);
+
+	if (!st)
+		st = launch_run(&o, &launch, err);
+	if (launch.nothing) {
+		launch_release(&launch);
+		o.resume = false;
+		o.choice.repetitions = repetitions;
+		st = launch_run(&o, &launch, err);
+	}
+	if (!st && (launch.plan.complete || !*n->options->cancelled))
+		memcpy(c->fresh_plan, launch.plan.id, sizeof(c->fresh_plan));
+	launch_release(&launch);
+	free(again);
+	c->seconds += (double)(clock_monotonic_ns() - began_ns) / 1e9;
+	if (st && is_its_own(st)) {
+		set_detail(c, err->text);
+		st = ASSAY_OK;
+	}
+	return st ? st : store_state(n, c, err);
+}

@@ -1,0 +1,150 @@
+#!/bin/sh
+# A night: from suite.yaml to decisions that are kept; what was killed goes on; one at a time.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_run.sh"
+
+tidy() {
+	kill_marked
+}
+
+hosts=hosts:
+for i in 1 2 3; do
+	hosts="$hosts
+  - { name: host$i, transport: local, type: type$i, on: here, env: { ASSAY_TEST_MARK: '$tmp' } }"
+done
+run_lab night "$hosts"
+# cost.sh FACTOR SCRATCH: a cost near FACTOR. While SCRATCH/hold is there, it waits.
+cat >"$lab/apps/tiny/cost.sh" <<'END_OF_SCRIPT'
+#!/bin/sh
+while [ -e "$2/hold" ]; do sleep .05; done
+[ ! -e "$2/moved" ] || set -- "$(($1 * 2))" "$2"
+n=$(cat "$2/$1.count" 2>/dev/null || echo 0)
+echo $((n + 1)) >"$2/$1.count"
+awk -v f="$1" -v n="$n" 'BEGIN { x = sin(n * 78.233 + f) * 43758.5453; x -= int(x); printf "cost %.6f\n", f * (1 + .002 * x) }'
+END_OF_SCRIPT
+chmod 755 "$lab/apps/tiny/cost.sh"
+rm "$lab/apps/tiny.yaml" "$lab"/apps/*.example* 2>/dev/null
+
+# application NAME COST...: versions v1, v2, ... with these costs
+application() {
+	name=$1
+	shift
+	{
+		echo 'files: [tiny/cost.sh]'
+		echo 'versions:'
+		n=0
+		for cost; do
+			n=$((n + 1))
+			echo "  v$n: { command: ['{files}/cost.sh', '$cost', '$tmp/scratch'] }"
+		done
+		printf '%s\n' 'repetitions: 2' 'warm_ups: 0' "metric: { source: regex, pattern: 'cost ([0-9.]+)' }"
+	} >"$lab/apps/$name.yaml"
+}
+application good 100 100.01
+application bad 100 100.02 120
+mkdir -p "$tmp/scratch"
+
+what='no suite'
+run -C "$lab" nightly
+refused 2 'suite.yaml' 'comparisons'
+
+what='no night yet'
+run -C "$lab" nightly list
+expect_status 0
+run -C "$lab" nightly show
+refused 2 'no night yet'
+
+cat >"$lab/suite.yaml" <<'END_OF_SUITE'
+comparisons:
+  - { application: good }
+  - { application: bad, against: [previous, v1], budget: 1m }
+fingerprints: { battery: none }
+END_OF_SUITE
+
+what='a suite that names what is not there'
+for line in "{ application: worse }" "{ application: bad, candidates: [v9] }" "{ application: bad, hosts: host9 }" "{ application: bad, against: [v7] }" \
+	"{ application: bad, inputs: [x] }"; do
+	printf 'comparisons:\n  - %s\nfingerprints: { battery: none }\n' "$line" >"$tmp/suite.yaml"
+	cp "$lab/suite.yaml" "$tmp/good.yaml"
+	cp "$tmp/suite.yaml" "$lab/suite.yaml"
+	run -C "$lab" nightly
+	refused 2 'suite.yaml:2'
+	cp "$tmp/good.yaml" "$lab/suite.yaml"
+done
+
+what='a night'
+run -C "$lab" nightly --format json
+expect_status 3
+expect_json .decisions 3
+expect_json .decisions[0].decision regression
+expect_json .decisions[0].application bad
+expect_json .decisions[0].candidate v3
+expect_json .decisions[2].decision pass
+expect_json .decisions[2].baseline v1
+expect_json .decisions[0].machines 3
+night=$(json .night)
+decision=$(json .decisions[0].id)
+
+what='it is kept'
+run -C "$lab" nightly show --format json
+expect_status 3
+expect_json .night "$night"
+expect_json .decisions[0].id "$decision"
+run -C "$lab" nightly show "$(printf %.6s "$night")" --fail-on environment,hosts
+expect_status 0
+run -C "$lab" nightly list --format json
+expect_json .nights[0].night "$night"
+expect_json .nights[0].exit_status 3
+run -C "$lab" nightly show nothing
+refused 2 "no night 'nothing'"
+
+what='findings are confirmed by fresh runs, beside a control'
+run -C "$lab" runs list --format json
+expect_stdout 'v1+again'
+
+what='other renderings'
+run -C "$lab" nightly show --format junit
+expect_stdout '<failure'
+
+what='only some applications'
+run -C "$lab" nightly --applications 'goo*' --format json
+expect_status 0
+expect_json .decisions 1
+
+what='one that was killed goes on, and there is one at a time'
+touch "$tmp/scratch/hold"
+"$ASSAY" -C "$lab" nightly >/dev/null 2>&1 &
+first=$!
+for _ in $(seq 100); do
+	sleep .1
+	"$ASSAY" -C "$lab" nightly show --format json 2>/dev/null | grep -q '"measuring"\|begun' && break
+done
+run -C "$lab" nightly
+refused 1 'another night'
+kill -9 "$first"
+wait "$first" 2>/dev/null
+rm "$tmp/scratch/hold"
+run -C "$lab" nightly list --format json
+expect_json .nights[0].finished_ms null
+killed=$(json .nights[0].night)
+run -C "$lab" nightly --format json
+expect_status 3
+expect_json .night "$killed"
+expect_json .decisions 3
+expect_json .decisions[0].decision regression
+
+what='a deadline'
+cat >"$lab/suite.yaml" <<'END_OF_SUITE'
+comparisons:
+  - { application: good }
+  - { application: bad, against: [v1, v2] }
+fingerprints: { battery: none }
+deadline: 2s
+END_OF_SUITE
+touch "$tmp/scratch/hold"
+run -C "$lab" nightly --format json
+expect_status 6
+rm "$tmp/scratch/hold"
+expect_json .notes[0].code deadline
+expect_stdout 'not reached'
+finish
