@@ -18,7 +18,7 @@
 char *judge_request_text(const struct judge_request *q)
 {
 	cJSON *root = cJSON_CreateObject();
-	char *text, *line;
+	char *text;
 
 	cJSON_AddStringToObject(root, "application", q->application);
 	cJSON_AddStringToObject(root, "baseline", q->baseline);
@@ -31,10 +31,7 @@ char *judge_request_text(const struct judge_request *q)
 	cJSON_AddBoolToObject(root, "chance", q->chance);
 	cJSON_AddBoolToObject(root, "alike", q->alike);
 	cJSON_AddStringToObject(root, "why", q->why);
-	line = cJSON_PrintUnformatted(root);
-	ASSAY_BUG_IF(!line);
-	text = mem_string(line);
-	cJSON_free(line);
+	text = json_text(root); /* cJSON itself would not keep every digit */
 	cJSON_Delete(root);
 	return text;
 }

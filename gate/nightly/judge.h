@@ -19,7 +19,7 @@ struct judge_request {
 	bool chance, alike; /* what the other comparisons of the night say (gate/nightly/decision.h) */
 	char *why;	    /* "", or why there is nothing to look at */
 };
-/* JSON on one line; free() it. And back; *out is overwritten, judge_request_release() it. Errors begin with "decision". */
+/* JSON; free() it. And back; *out is overwritten, judge_request_release() it. Errors begin with "decision". */
 char *judge_request_text(const struct judge_request *request);
 enum assay_status judge_request_parse(const char *text, struct judge_request *out, struct assay_error *err);
 void judge_request_release(struct judge_request *request); /* accepts zeroed */

@@ -1,0 +1,187 @@
+/* The parts of a night that need no laboratory: the table of its rules row by row, suite.yaml, and what a decision rests on as JSON. */
+#include "gate/nightly/decision.h"
+
+#include "base/mem.h"
+#include "gate/nightly/judge.h"
+#include "gate/nightly/suite.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+/* ---- the table of rules ---- */
+
+static void test_rules(void **state)
+{
+	static const struct {
+		struct decision_input in;
+		enum decision_rule rule;
+		enum decision decision;
+	} rows[] = {
+		{ { .verdict = DECISION_INCONCLUSIVE, .left_out = true }, RULE_LEFT_OUT, DECISION_ENVIRONMENT },
+		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_SEEN, .control_moved = true }, RULE_CONTROL, DECISION_ENVIRONMENT },
+		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_NOT_SEEN, .control_moved = true }, RULE_CONTROL, DECISION_ENVIRONMENT },
+		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_SEEN, .alike = true }, RULE_ALIKE, DECISION_ENVIRONMENT },
+		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_NOT_SEEN }, RULE_NOT_SEEN, DECISION_INCONCLUSIVE },
+		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_DUE }, RULE_NOT_CONFIRMED, DECISION_INCONCLUSIVE },
+		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_NONE, .chance = true }, RULE_CHANCE, DECISION_INCONCLUSIVE },
+		/* Where none applies. */
+		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_SEEN }, DECISION_RULES, DECISION_REGRESSION },
+		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_SEEN, .chance = true }, DECISION_RULES, DECISION_REGRESSION },
+		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_SEEN, .left_out = true }, DECISION_RULES, DECISION_REGRESSION },
+		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_NONE }, DECISION_RULES, DECISION_REGRESSION },
+		{ { .verdict = DECISION_PASS, .left_out = true, .alike = true, .chance = true }, DECISION_RULES, DECISION_PASS },
+		{ { .verdict = DECISION_IMPROVED, .control_moved = true, .chance = true }, DECISION_RULES, DECISION_IMPROVED },
+		{ { .verdict = DECISION_INCONCLUSIVE, .alike = true }, DECISION_RULES, DECISION_INCONCLUSIVE },
+		{ { .verdict = DECISION_NOTHING_MEASURED, .left_out = true }, DECISION_RULES, DECISION_NOTHING_MEASURED },
+	};
+	unsigned seen = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		enum decision_rule rule = decision_rule_of(&rows[i].in);
+
+		assert_int_equal(rule, rows[i].rule);
+		assert_int_equal(rule < DECISION_RULES ? decision_rule_decision(rule) : rows[i].in.verdict, rows[i].decision);
+		seen |= 1u << rule;
+	}
+	assert_int_equal(seen, (1u << (DECISION_RULES + 1)) - 1); /* every row of the table */
+}
+
+/* Whatever a night finds out, it never makes a finding of what the runs do not say. */
+static void test_never_worse(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < DECISIONS * 4 * 16; i++) {
+		struct decision_input in = {
+			(enum decision)(i % DECISIONS), i & 1, (enum decision_fresh)(i / DECISIONS % 4), i & 2, i & 4, i & 8
+		};
+		enum decision_rule rule = decision_rule_of(&in);
+
+		if (rule < DECISION_RULES)
+			assert_true(decision_rule_decision(rule) == DECISION_ENVIRONMENT ||
+				    decision_rule_decision(rule) == DECISION_INCONCLUSIVE);
+	}
+}
+
+/* ---- suite.yaml ---- */
+
+static enum assay_status parse(const char *text, struct suite *out, struct assay_error *err)
+{
+	return suite_parse("suite.yaml", text, strlen(text), out, err);
+}
+
+static void test_suite(void **state)
+{
+	struct assay_error err;
+	struct suite s;
+
+	(void)state;
+	assert_int_equal(
+	    parse("comparisons:\n"
+		  "  - {application: 'sql*', candidates: [main, next], against: release, hosts: '@big', min_effect: .05, budget: 90s}\n"
+		  "  - {application: x}\n"
+		  "budget: 5m\ndeadline: 06:30\nfingerprints: {battery: paper, max_age_days: 7}\n"
+		  "confirm: {fresh_runs: no, machines: 3}\nreleases: 'r-*'\nwait: 1m\n",
+		  &s, &err),
+	    ASSAY_OK);
+	assert_int_equal(s.n, 2);
+	assert_int_equal(s.entries[0].candidates.n, 2);
+	assert_string_equal(s.entries[0].against.items[0], "release");
+	assert_string_equal(s.entries[0].hosts, "@big");
+	assert_true(s.entries[0].budget_s == 90 && s.entries[1].budget_s == 300 && s.entries[0].min_effect == .05);
+	assert_int_equal(s.entries[1].against.n, 2);
+	assert_int_equal(s.deadline_minute, 390);
+	assert_true(!s.confirm && s.machines == 3 && s.max_age_days == 7 && s.wait_s == 60);
+	suite_release(&s);
+}
+
+static void test_suite_refused(void **state)
+{
+	static const struct {
+		const char *text, *part;
+	} rows[] = {
+		{ "", "suite.yaml:1: 'comparisons' must be a list" },
+		{ "comparisons: []", "'comparisons' must be a list" },
+		{ "comparisons: [{}]", "needs 'application'" },
+		{ "comparisons: [{application: }]", "needs 'application'" },
+		{ "comparisons: [{application: \"\"}]", "'application' is empty" },
+		{ "comparisons: [{application: a, budget: soon}]", "'budget' must be a time" },
+		{ "comparisons: [{application: a, against: []}]", "'against' must name" },
+		{ "comparisons: [{application: a, hots: x}]", "'hosts'" },
+		{ "comparisons: [{application: a}]\ndeadline: 25:00", "suite.yaml:2: 'deadline'" },
+		{ "comparisons: [{application: a}]\ndeadline: 6:5", "'deadline'" },
+		{ "comparisons: [{application: a}]\nconfirm: {machines: 0}", "suite.yaml:2" },
+		{ "comparisons: [{application: a}]\nconfirm: {fresh_runs: perhaps}", "suite.yaml:2" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct assay_error err;
+		struct suite s;
+
+		assert_int_not_equal(parse(rows[i].text, &s, &err), ASSAY_OK);
+		if (!strstr(err.text, rows[i].part))
+			fail_msg("'%s' should have '%s'", err.text, rows[i].part);
+		assert_null(s.entries);
+	}
+}
+
+static void test_deadline(void **state)
+{
+	struct tm day = { .tm_year = 126, .tm_mon = 10, .tm_mday = 23, .tm_hour = 22, .tm_isdst = -1 };
+	int64_t ten_at_night = (int64_t)mktime(&day) * 1000;
+	struct suite s = { .deadline_minute = -1 };
+
+	(void)state;
+	assert_int_equal(suite_deadline_ms(&s, ten_at_night), 0);
+	s.deadline_minute = 6 * 60;
+	assert_int_equal(suite_deadline_ms(&s, ten_at_night), ten_at_night + INT64_C(8) * 3600000);
+	s.deadline_minute = 22 * 60; /* now: tomorrow's is meant */
+	assert_int_equal(suite_deadline_ms(&s, ten_at_night), ten_at_night + INT64_C(24) * 3600000);
+	s.deadline_s = 90;
+	assert_int_equal(suite_deadline_ms(&s, ten_at_night), ten_at_night + 90000);
+}
+
+/* ---- what a decision rests on ---- */
+
+static void test_request(void **state)
+{
+	struct judge_request q = { .application = mem_string("a/\"x\""),
+				   .baseline = mem_string("v1"),
+				   .candidate = mem_string("v2"),
+				   .plan = "0123456789abcdef",
+				   .min_effect = .1 + .2,
+				   .confirm = true,
+				   .machines = 2,
+				   .alike = true,
+				   .why = mem_string("") };
+	char *text = judge_request_text(&q), *again;
+	struct judge_request back;
+	struct assay_error err;
+
+	(void)state;
+	assert_int_equal(judge_request_parse(text, &back, &err), ASSAY_OK);
+	assert_true(back.min_effect == .1 + .2 && back.confirm && back.alike && !back.chance && back.machines == 2);
+	again = judge_request_text(&back);
+	assert_string_equal(text, again);
+	free(again);
+	judge_request_release(&back);
+	assert_int_not_equal(judge_request_parse("{}", &back, &err), ASSAY_OK);
+	assert_int_not_equal(judge_request_parse("[", &back, &err), ASSAY_OK);
+	free(text);
+	judge_request_release(&q);
+}
+
+int suite_nightly(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rules),	      cmocka_unit_test(test_never_worse), cmocka_unit_test(test_suite),
+		cmocka_unit_test(test_suite_refused), cmocka_unit_test(test_deadline),	  cmocka_unit_test(test_request),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
