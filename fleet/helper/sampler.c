@@ -52,6 +52,7 @@ struct ring {
 	struct perf_event_mmap_page *page; /* RING_PAGES of data follow */
 	uint64_t at, head;		   /* of what is taken now */
 	uint64_t next_ns;		   /* the time of the record at `at`; UINT64_MAX: there is none */
+	bool ours_ended;		   /* the last process that ended here was one of the command's */
 };
 
 struct sampler {
@@ -304,7 +305,7 @@ static void take_map(struct sampler *s, struct perf_event_header *record)
 }
 
 /* pid, parent's pid, ... */
-static void take_process(struct sampler *s, const struct perf_event_header *record)
+static void take_process(struct sampler *s, struct ring *ring, const struct perf_event_header *record)
 {
 	uint32_t ids[2];
 
@@ -312,6 +313,7 @@ static void take_process(struct sampler *s, const struct perf_event_header *reco
 	if (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC) {
 		sampler_maps_exec(s->maps, ids[0]);
 	} else if (record->type == PERF_RECORD_EXIT) {
+		ring->ours_ended = is_ours(s, ids[0]);
 		sampler_maps_exit(s->maps, ids[0]);
 	} else if (record->type == PERF_RECORD_FORK && is_ours(s, ids[1])) {
 		s->processes += ids[0] != ids[1];
@@ -342,14 +344,15 @@ static void slice_add(struct sampler *s, uint32_t place, uint64_t time_ns)
 	s->slices[place][time_ns / s->slice_ns]++;
 }
 
-/* IP, PID and TID, time, the callers in the kernel. */
-static void take_sample(struct sampler *s, const struct perf_event_header *record)
+/* IP, PID and TID, time, the callers in the kernel. A process that has ended has no number any more, while the kernel still takes it down:
+ * it is the last one of which this processor has told that. */
+static void take_sample(struct sampler *s, const struct ring *ring, const struct perf_event_header *record)
 {
 	const uint64_t *words = (const uint64_t *)(const void *)(record + 1);
 	uint64_t room = (record->size - sizeof(*record)) / sizeof(*words), n;
 	uint32_t place = PLACE_UNKNOWN; /* also a virtual machine's code */
 
-	if (room < 4 || !is_ours(s, (uint32_t)words[1]))
+	if (room < 4 || !((uint32_t)words[1] == UINT32_MAX ? ring->ours_ended : is_ours(s, (uint32_t)words[1])))
 		return;
 	n = words[3] < room - 4 ? words[3] : room - 4;
 	if ((record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL)
@@ -368,11 +371,11 @@ static void take_lost(struct sampler *s, const struct perf_event_header *record)
 	s->lost += lost;
 }
 
-static void take_record(struct sampler *s, struct perf_event_header *record)
+static void take_record(struct sampler *s, struct ring *ring, struct perf_event_header *record)
 {
 	switch (record->type) {
 	case PERF_RECORD_SAMPLE:
-		take_sample(s, record);
+		take_sample(s, ring, record);
 		break;
 	case PERF_RECORD_MMAP2:
 		take_map(s, record);
@@ -381,7 +384,7 @@ static void take_record(struct sampler *s, struct perf_event_header *record)
 		take_lost(s, record);
 		break;
 	default:
-		take_process(s, record);
+		take_process(s, ring, record);
 	}
 }
 
@@ -421,7 +424,7 @@ static void ring_take(struct sampler *s, struct ring *ring)
 
 	ring_bytes(s, ring, ring->at, record, sizeof(*record));
 	ring_bytes(s, ring, ring->at, whole, record->size);
-	take_record(s, record);
+	take_record(s, ring, record);
 	ring->at += record->size;
 	ring_peek(s, ring);
 }

