@@ -124,8 +124,8 @@ static void find_version(struct checkup *out, const struct checkup_host *hosts, 
 
 static bool same_machine(const struct checkup_host *a, const struct checkup_host *b)
 {
-	/* Emulated hosts are on one machine, and so are those without ssh. */
-	if (!answered(a) || !answered(b) || a->host->profile || b->host->profile || (a->host->local && b->host->local))
+	/* Emulated hosts are on one machine, and so are those of one box, as lab.yaml says. */
+	if (!answered(a) || !answered(b) || a->host->profile || b->host->profile || strcmp(a->host->box, b->host->box) == 0)
 		return false;
 	return a->facts.machine_id && b->facts.machine_id && strcmp(a->facts.machine_id, b->facts.machine_id) == 0;
 }

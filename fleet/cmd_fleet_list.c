@@ -15,6 +15,8 @@ static char *address_text(const struct host *host)
 
 	if (host->local)
 		return mem_string("this machine");
+	if (host->launcher.n)
+		return mem_format("%s by %s", host->address, host->launcher.slurm ? "Slurm" : host->launcher.words[0]);
 	if (!host->port)
 		return mem_string(host->address);
 	return mem_format("%s%s%s:%d", brackets ? "[" : "", host->address, brackets ? "]" : "", host->port);
@@ -56,7 +58,7 @@ static void add_host(const struct host *host, struct document *d)
 	doc_row(d);
 	doc_show(d, "name", "name", host->name);
 	doc_show(d, "id", "id", host->id);
-	doc_set(d, "transport", host->local ? "local" : "ssh");
+	doc_set(d, "transport", host->local ? "local" : host->launcher.slurm ? "slurm" : host->launcher.n ? "command" : "ssh");
 	doc_set(d, "address", host->local ? NULL : host->address);
 	doc_show(d, NULL, "address", address);
 	doc_set(d, "port", host->port ? doc_value_integer(host->port) : DOC_NOTHING);

@@ -93,7 +93,7 @@ static enum assay_status trust(struct trusting *t, const struct host *const *hos
 		t->answers[t->n++] = (struct answer){ .name = mem_string(hosts[i]->name),
 						      .jump = jump,
 						      .line = lines[i],
-						      .local = hosts[i]->local,
+						      .local = hosts[i]->local || hosts[i]->launcher.n,
 						      .trouble = mem_string(results[i].message) };
 		fleet_result_release(&results[i]);
 	}
@@ -173,7 +173,7 @@ static enum assay_status trust_ways(struct trusting *t, const struct host *const
 
 static void add_answer(const struct answer *a, struct document *d)
 {
-	const char *message = a->local ? "this machine needs no key" : a->shown ? a->step.message : a->trouble;
+	const char *message = a->local ? "no key is needed" : a->shown ? a->step.message : a->trouble;
 
 	doc_object(d, NULL);
 	doc_set(d, "host", a->name);

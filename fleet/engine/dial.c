@@ -187,7 +187,8 @@ static void add_hop(struct buf *out, const struct jump_hop *hop)
 	text_add_shell_word(out, hop->host);
 }
 
-/* A line for sh that goes through all hops to `target` (NULL: a ProxyCommand); free() it. NULL: the host has failed. */
+/* A line for sh that goes through all hops to `target` (NULL: a ProxyCommand; "": a command on the last one is to follow); free() it. NULL:
+ * the host has failed. */
 static char *jump_line(struct link *link, const char *hops, const char *target)
 {
 	const char *last = strrchr(hops, ','), *settings;
@@ -205,7 +206,7 @@ static char *jump_line(struct link *link, const char *hops, const char *target)
 	if (settings) {
 		/* ssh itself puts "exec" in front of a ProxyCommand. */
 		buf_format(&line, "%sssh -a -x -T -F ", target ? "exec " : "");
-		text_add_shell_word(&line, link->fleet->options.config);
+		text_add_shell_word(&line, link->fleet->options.config ? link->fleet->options.config : "none");
 		buf_text(&line, " -o BatchMode=yes -o StrictHostKeyChecking=yes -o ControlMaster=no -o ControlPath=none");
 		add_known_hosts(&line, link, settings);
 		if (through) {
@@ -217,8 +218,10 @@ static char *jump_line(struct link *link, const char *hops, const char *target)
 			buf_text(&line, " -o ");
 			text_add_shell_word(&line, option.bytes);
 		}
-		buf_text(&line, " -W ");
-		text_add_shell_word(&line, target ? target : "[%h]:%p"); /* which the next one's ssh knows */
+		if (!target || *target) {
+			buf_text(&line, " -W ");
+			text_add_shell_word(&line, target ? target : "[%h]:%p"); /* which the next one's ssh knows */
+		}
 		add_hop(&line, &hop);
 	}
 	jump_hop_release(&hop);
@@ -345,6 +348,14 @@ bool jump_explain(struct link *link, const char *text)
 		  remedy.size ? remedy.bytes : "");
 	buf_release(&remedy);
 	return false;
+}
+
+char *login_line(struct link *link, const char *login)
+{
+	char *line = jump_line(link, login, ""), *at_home = line ? with_home(link->fleet, line) : NULL;
+
+	free(line);
+	return at_home;
 }
 
 void jump_release(struct link *link)

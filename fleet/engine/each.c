@@ -208,12 +208,15 @@ static void fleet_tell_end(struct fleet *fleet, size_t index)
 	pthread_mutex_unlock(&fleet->turn);
 }
 
+static const struct transport *transport_of(const struct host *host)
+{
+	return host->launcher.n ? launch_transport() : host->local ? &local_transport : &ssh_transport;
+}
+
 static void serve_host(struct fleet *fleet, size_t index)
 {
 	const struct host *host = fleet->hosts[index];
-	struct link link = {
-		.fleet = fleet, .host = host, .result = &fleet->results[index], .transport = host->local ? &local_transport : &ssh_transport
-	};
+	struct link link = { .fleet = fleet, .host = host, .result = &fleet->results[index], .transport = transport_of(host) };
 	struct session session = { .host = host, .index = index, .result = link.result, .link = &link };
 
 	link.session = &session;
@@ -456,7 +459,7 @@ static void fleet_init(struct fleet *fleet)
 		fleet->results[i] = (struct fleet_result){ .outcome = FLEET_OK, .exit_status = -1 };
 		spool_init(&fleet->results[i].out, options->output_bytes_max);
 		spool_init(&fleet->results[i].err, options->output_bytes_max);
-		any_ssh = any_ssh || !fleet->hosts[i]->local;
+		any_ssh = any_ssh || (!fleet->hosts[i]->local && !fleet->hosts[i]->launcher.n);
 	}
 	if (any_ssh) {
 		ssh_init();

@@ -4,7 +4,8 @@
  *	session.c   commands and requests to the helper, over any transport
  *	ssh.c       a transport: a session of libssh;  ssh_login.c authentication
  *	dial.c      a connected socket: what is known of a host, its addresses, through other hosts
- *	local.c     a transport: this machine */
+ *	local.c     a transport: this machine
+ *	launch.c    a transport: a command that leads to the host;  slurm.c an allocation for it */
 #ifndef FLEET_ENGINE_LINK_H
 #define FLEET_ENGINE_LINK_H
 
@@ -55,6 +56,7 @@ struct transport {
 };
 
 extern const struct transport ssh_transport, local_transport;
+const struct transport *launch_transport(void);
 
 /* The ssh side of a host. */
 struct ssh_link {
@@ -87,6 +89,17 @@ struct local_link {
 	pid_t parked;  /* 0: none */
 };
 
+/* The rest of a host behind a command; what carries one is its local_link. */
+struct launch_link {
+	bool on;
+	int status;	 /* of the command, as its shell has said; -1: it has not */
+	struct buf line; /* of standard error, as far as it has come */
+	char last[160];	 /* the last line of it */
+	int parked_out, parked_err;
+	struct local_link holder; /* of an allocation */
+	char job[24], name[64];	  /* the allocation; its job's name, which no other has */
+};
+
 struct link {
 	struct fleet *fleet;
 	const struct host *host;
@@ -103,6 +116,7 @@ struct link {
 		struct ssh_link ssh;
 		struct local_link local;
 	};
+	struct launch_link launch;
 };
 
 /* A private key, read once. */
@@ -177,6 +191,9 @@ void link_output(struct link *link, bool is_err, const char *bytes, size_t n);
 /* Waits for more of the command. False: late or cancelled, and the host failed. */
 bool link_command_wait(struct link *link);
 
+/* For people, at once, by options->note. Not between fleet_lock and fleet_unlock. */
+void link_notef(struct link *link, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /* A command of this machine's shell, on the way to the host: false when it failed, or link->broken was set. */
 bool link_run_here(struct link *link, const char *text, struct spool *out, struct spool *err);
 
@@ -189,6 +206,7 @@ int dial(struct link *link); /* a connected, non-blocking socket to it, or -1 */
 void asked_release(struct fleet *fleet);
 bool jump_explain(struct link *link, const char *text); /* fails a host whose session through a jump host failed */
 void jump_release(struct link *link);
+char *login_line(struct link *link, const char *login); /* for sh: ssh to it, the command is to follow; free() it. NULL: the host failed */
 
 /* ---- ssh.c ---- */
 
@@ -213,6 +231,21 @@ void key_files_release(struct fleet *fleet);
 /* Starts a program in a process group of its own, with default signals; fds[0..2] become its standard descriptors. `path` is looked
  * up in PATH unless it has a slash. Returns 0 or an errno. */
 int child_start(const char *path, const char *const *argv, const int *fds, pid_t *pid);
-void child_end(pid_t pid, int signal); /* to the whole group; then waits for it, two seconds at most */
+void child_end(pid_t pid, int signal);				    /* to the whole group; then waits for it, two seconds at most */
+void child_wait(pid_t pid, int ms);				    /* so long at most; child_end() is to follow */
+int local_begin(struct local_link *local, const char *const *argv); /* a program with three pipes. Returns 0 or an errno */
+void local_close_fd(int *fd);
+
+/* ---- launch.c ---- */
+
+void launch_said(struct link *link, const char *bytes, size_t n); /* on standard error */
+char *launch_line(struct link *link, const char *const *words); /* for sh, by the login node where there is one; free() it. NULL: failed */
+bool launch_begin(struct link *link, struct local_link *process, const char *const *words); /* the same, as a process */
+
+/* ---- slurm.c ---- */
+
+bool slurm_open(struct link *link); /* waits in the queue */
+void slurm_close(struct link *link);
+void slurm_explain(struct link *link);
 
 #endif

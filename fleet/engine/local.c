@@ -56,24 +56,30 @@ int child_start(const char *path, const char *const *argv, const int *fds, pid_t
 	return error;
 }
 
-void child_end(pid_t pid, int number)
+void child_wait(pid_t pid, int ms)
 {
 	struct pollfd ended = { .fd = pidfd_open(pid, 0), .events = POLLIN };
+
+	if (ended.fd >= 0) {
+		while (poll(&ended, 1, ms) < 0 && errno == EINTR)
+			;
+		close(ended.fd);
+	}
+}
+
+void child_end(pid_t pid, int number)
+{
 	int status;
 
 	kill(-pid, number);
 	/* A process that the kernel holds in a system call dies only after that: it is not waited for. */
-	if (ended.fd >= 0) {
-		while (poll(&ended, 1, REAP_MS) < 0 && errno == EINTR)
-			;
-		close(ended.fd);
-	}
+	child_wait(pid, REAP_MS);
 	waitpid(pid, &status, WNOHANG);
 }
 
 /* ---- the transport ---- */
 
-static void close_fd(int *fd)
+void local_close_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
@@ -96,28 +102,34 @@ static int make_pipes(int pipes[3][2])
 	return 0;
 }
 
-static bool local_start(struct link *link, const char *text)
+int local_begin(struct local_link *local, const char *const *argv)
 {
-	const char *const argv[] = { "sh", "-c", text, NULL };
 	int pipes[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
-	struct local_link *local = &link->local;
 	int error = make_pipes(pipes);
 
 	local->exited = false;
 	if (!error)
-		error = child_start("/bin/sh", argv, (const int[]){ pipes[0][0], pipes[1][1], pipes[2][1] }, &local->pid);
+		error = child_start(argv[0], argv, (const int[]){ pipes[0][0], pipes[1][1], pipes[2][1] }, &local->pid);
 	local->in = pipes[0][1];
 	local->out = pipes[1][0];
 	local->err = pipes[2][0];
-	close_fd(&pipes[0][0]);
-	close_fd(&pipes[1][1]);
-	close_fd(&pipes[2][1]);
+	local_close_fd(&pipes[0][0]);
+	local_close_fd(&pipes[1][1]);
+	local_close_fd(&pipes[2][1]);
 	if (error) {
 		local->pid = 0;
-		return link_fail(link, FLEET_FAILED, "cannot start a process on this machine: %s", strerror(error));
+		return error;
 	}
 	local->child = pidfd_open(local->pid, 0);
-	return local->child >= 0 || link_fail(link, FLEET_FAILED, "cannot watch a process of this machine: %s", strerror(errno));
+	return local->child >= 0 ? 0 : errno;
+}
+
+static bool local_start(struct link *link, const char *text)
+{
+	const char *const argv[] = { "/bin/sh", "-c", text, NULL };
+	int error = local_begin(&link->local, argv);
+
+	return !error || link_fail(link, FLEET_FAILED, "cannot start a process on this machine: %s", strerror(error));
 }
 
 static size_t local_write(struct link *link, const char *bytes, size_t n)
@@ -125,13 +137,13 @@ static size_t local_write(struct link *link, const char *bytes, size_t n)
 	ssize_t written = link->local.in < 0 ? 0 : write(link->local.in, bytes, n);
 
 	if (written < 0 && errno != EAGAIN && errno != EINTR) /* the command does not read any more */
-		close_fd(&link->local.in);
+		local_close_fd(&link->local.in);
 	return written < 0 ? 0 : (size_t)written;
 }
 
 static void local_end_input(struct link *link)
 {
-	close_fd(&link->local.in);
+	local_close_fd(&link->local.in);
 }
 
 static void drain(struct link *link, int *fd, bool is_err)
@@ -141,10 +153,12 @@ static void drain(struct link *link, int *fd, bool is_err)
 	for (int i = 0; i < READS_A_TURN && *fd >= 0 && !link->broken; i++) {
 		ssize_t n = read(*fd, bytes, sizeof(bytes));
 
-		if (n > 0)
+		if (n > 0 && is_err && link->launch.on)
+			launch_said(link, bytes, (size_t)n);
+		else if (n > 0)
 			link_output(link, is_err, bytes, (size_t)n);
 		else if (n == 0 || (errno != EAGAIN && errno != EINTR))
-			close_fd(fd);
+			local_close_fd(fd);
 		else if (errno == EAGAIN)
 			return;
 	}
@@ -159,7 +173,7 @@ static void look_at_child(struct link *link)
 	if (link->local.exited || waitid(P_PID, (id_t)link->local.pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid == 0)
 		return;
 	link->local.exited = true;
-	close_fd(&link->local.child);
+	local_close_fd(&link->local.child);
 	if (info.si_code == CLD_EXITED)
 		command->exit_status = info.si_status;
 	else
@@ -193,10 +207,10 @@ static void local_finish(struct link *link, bool stop)
 	/* A program that ends with its input gets to end what it has started. */
 	bool gently = stop && link->command->hold_input && !local->exited;
 
-	close_fd(&local->in);
-	close_fd(&local->out);
-	close_fd(&local->err);
-	close_fd(&local->child);
+	local_close_fd(&local->in);
+	local_close_fd(&local->out);
+	local_close_fd(&local->err);
+	local_close_fd(&local->child);
 	if (local->pid > 0)
 		child_end(local->pid, gently ? SIGTERM : SIGKILL);
 	local->pid = 0;
@@ -217,9 +231,9 @@ static void local_park(struct link *link)
 	local->parked_in = local->in;
 	local->pid = 0;
 	local->in = -1;
-	close_fd(&local->out);
-	close_fd(&local->err);
-	close_fd(&local->child);
+	local_close_fd(&local->out);
+	local_close_fd(&local->err);
+	local_close_fd(&local->child);
 }
 
 /* It ends with its input. */
@@ -227,7 +241,7 @@ static void local_close(struct link *link)
 {
 	if (link->local.parked <= 0)
 		return;
-	close_fd(&link->local.parked_in);
+	local_close_fd(&link->local.parked_in);
 	child_end(link->local.parked, 0);
 	link->local.parked = 0;
 }

@@ -90,6 +90,17 @@ static void link_note(struct link *link, const char *text)
 	pthread_mutex_unlock(&fleet->turn);
 }
 
+void link_notef(struct link *link, const char *fmt, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	link_note(link, text);
+}
+
 /* Somebody else measures there: that is said when it lasts, and now and then. */
 static void tell_wait(struct link *link, struct link_command *command)
 {
@@ -270,18 +281,6 @@ bool link_run_here(struct link *link, const char *text, struct spool *out, struc
 
 /* ---- the helper ---- */
 
-/* For people, at once, by options->note. Not between fleet_lock and fleet_unlock. */
-static __attribute__((format(printf, 2, 3))) void session_note(struct session *session, const char *fmt, ...)
-{
-	char text[256];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	link_note(session->link, text);
-}
-
 /* There is no helper on this host and there cannot be one. */
 static bool do_without(struct session *session, const char *reason)
 {
@@ -352,7 +351,7 @@ static bool ask_once(struct session *session, const struct helper_request *reque
 	if (ok && *there == HELPER_THERE && helper_answer_finish(answer, &err))
 		ok = session_fail(session, "%s", err.text);
 	if (ok && answer->result.swept > 0)
-		session_note(session, "%" PRId64 " processes that a killed session had left there were ended", answer->result.swept);
+		link_notef(session->link, "%" PRId64 " processes that a killed session had left there were ended", answer->result.swept);
 	spool_release(&noise);
 	return ok && *there == HELPER_THERE;
 }
@@ -377,7 +376,7 @@ bool session_run(struct session *session, struct helper_request *request, int64_
 		if (!deploy(session))
 			return false;
 		if (again)
-			session_note(session, "the helper there was damaged, and was deployed again");
+			link_notef(session->link, "the helper there was damaged, and was deployed again");
 		helper_answer_release(answer);
 	}
 	if (there == HELPER_THERE)
@@ -489,7 +488,7 @@ bool session_work(struct session *session, const char *where, const char *label,
 	if (session->link->broken || (!session->link->transport->beside(session->link, &beside)))
 		return false;
 	if (!beside)
-		session_note(session, "its sshd allows one channel at a time (MaxSessions 1): a process that watches sshd cleans up");
+		link_notef(session->link, "its sshd allows one channel at a time (MaxSessions 1): a process that watches sshd cleans up");
 	helper_request_work(&request, where, label, !beside);
 	measure_request_lock(&request);
 	ok = ask(session, &request, WORK_MS, &answer) && (answer.made || session_fail(session, "the host made no directory"));
@@ -525,12 +524,14 @@ bool session_host_key(struct session *session, char **line)
 {
 	*line = NULL;
 	link_begin(session->link);
-	return session->host->local || ssh_ask_host_key(session->link, line);
+	return session->host->local || session->host->launcher.n || ssh_ask_host_key(session->link, line);
 }
 
 bool session_jumps(struct session *session, char **jumps)
 {
 	*jumps = NULL;
 	link_begin(session->link);
-	return session->host->local || ssh_ask_jumps(session->link, jumps);
+	if (session->host->launcher.login)
+		*jumps = mem_string(session->host->launcher.login);
+	return session->host->local || session->host->launcher.n || ssh_ask_jumps(session->link, jumps);
 }

@@ -33,6 +33,11 @@
 	X(FLEET_UNREACHABLE, "unreachable")                                                                                                \
 	X(FLEET_AUTH, "auth")                                                                                                              \
 	X(FLEET_HOSTKEY, "hostkey")                                                                                                        \
+	X(FLEET_QUEUED, "queue_limit")                                                                                                     \
+	X(FLEET_TIME_LIMIT, "time_limit")                                                                                                  \
+	X(FLEET_PREEMPTED, "preempted")                                                                                                    \
+	X(FLEET_DRAINED, "drained")                                                                                                        \
+	X(FLEET_DOWN, "down")                                                                                                              \
 	X(FLEET_EXCLUDED, "excluded")
 
 enum fleet_outcome { FLEET_OUTCOME_ROWS(ROWS_ENUM) FLEET_OUTCOMES };

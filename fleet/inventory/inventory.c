@@ -163,28 +163,43 @@ static enum assay_status check_counts(const struct entry *e)
 	return ASSAY_OK;
 }
 
+/* Keys of hosts that ssh leads to. A host behind a command has an address, for the command. */
+static enum assay_status refuse_keys_of_ssh(const struct entry *e, const char *transport)
+{
+	const char *key = e->common.user ? "user" : NULL;
+
+	for (enum ranged which = NAME; which < RANGED; which++) {
+		if (ranged[which].means_ssh && e->values[which].n && (e->common.local || which != ADDRESS))
+			key = ranged[which].key;
+	}
+	if (!key)
+		return ASSAY_OK;
+	return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' means nothing to a host with 'transport: %s'", e->file,
+			  yaml_get(e->node, key)->line, key, transport);
+}
+
 static enum assay_status parse_transport(struct entry *e)
 {
 	const struct yaml_node *node = yaml_get(e->node, "transport");
-	const char *text = "ssh";
+	const char *text = "ssh", *key = launcher_key(e->node);
 	char shown[TEXT_SHOWN_BYTES];
 	enum assay_status st = node ? yaml_string(e->file, node, &text, e->err) : ASSAY_OK;
+	bool ssh = strcmp(text, "ssh") == 0, command = strcmp(text, "command") == 0, slurm = strcmp(text, "slurm") == 0;
 
 	if (st)
 		return st;
 	e->common.local = strcmp(text, "local") == 0;
-	if (!e->common.local && strcmp(text, "ssh") != 0)
-		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: 'transport' must be ssh or local, not '%s'", e->file, node->line,
-				  text_shown(text, shown));
-	for (enum ranged which = NAME; e->common.local && which < RANGED; which++) {
-		if (ranged[which].means_ssh && e->values[which].n)
-			return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' means nothing to a host with 'transport: local'", e->file,
-					  yaml_get(e->node, ranged[which].key)->line, ranged[which].key);
-	}
-	if (e->common.local && e->common.user)
-		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: 'user' means nothing to a host with 'transport: local'", e->file,
-				  yaml_get(e->node, "user")->line);
-	return ASSAY_OK;
+	if (!e->common.local && !ssh && !command && !slurm)
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: 'transport' must be ssh, local, command or slurm, not '%s'", e->file,
+				  node->line, text_shown(text, shown));
+	if (!ssh)
+		st = refuse_keys_of_ssh(e, text);
+	if (!st && (command || slurm))
+		return launcher_parse(e->file, e->node, slurm, &e->common.launcher, e->err);
+	if (!st && key)
+		st = assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' needs 'transport: command' or 'transport: slurm'", e->file,
+				yaml_get(e->node, key)->line, key);
+	return st;
 }
 
 static enum assay_status parse_group(struct entry *e, const struct yaml_node *node)
@@ -262,8 +277,9 @@ static enum assay_status parse_environment(struct entry *e)
 
 static enum assay_status parse_entry(struct entry *e)
 {
-	static const char *const keys[] = { "name", "id",   "address", "port", "identity_file", "on",
-					    "type", "user", "groups",  "env",  "transport",	"profile" };
+	static const char *const keys[] = { "name",	"id",	 "address", "port",	  "identity_file", "on",
+					    "type",	"user",	 "groups",  "env",	  "transport",	   "profile",
+					    "launcher", "login", "options", "time_limit", "queue_limit" };
 	enum assay_status st;
 
 	if (e->node->kind != YAML_MAP)
@@ -330,6 +346,7 @@ static struct host make_host(const struct entry *e, size_t i)
 		.box = mem_string(box ? box : name),
 		.profile = copy_text(e->common.profile),
 		.local = e->common.local,
+		.launcher = launcher_copy(&e->common.launcher),
 		.line = e->node->line,
 	};
 }
@@ -350,6 +367,7 @@ static void host_release(struct host *host)
 	free(host->environment);
 	free(host->box);
 	free(host->profile);
+	launcher_release(&host->launcher);
 }
 
 static void add_hosts(const struct entry *e, struct inventory *inventory, size_t *capacity)

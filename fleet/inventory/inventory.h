@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/yaml.h"
+#include "fleet/inventory/launcher.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,12 +25,13 @@ struct host {
 	char *type;	    /* hardware type given by hand; of an emulated host its profile */
 	char **environment; /* [n_environment], "NAME=value", for commands on this host */
 	size_t n_environment;
-	char *box;	      /* hosts of one box never measure at the same time; the name unless given by `on` */
-	char *profile;	      /* of an emulated host: its profile's name; everything from it is labelled emulated */
-	char *jump;	      /* not of lab.yaml: through these hosts, instead of what ~/.ssh/config says; NULL */
-	const char *leads_to; /* not of lab.yaml: the host of lab.yaml on whose way this one is; NULL */
-	bool local;	      /* `transport: local`: this machine, without ssh */
-	size_t line;	      /* in lab.yaml */
+	char *box;		  /* hosts of one box never measure at the same time; the name unless given by `on` */
+	char *profile;		  /* of an emulated host: its profile's name; everything from it is labelled emulated */
+	char *jump;		  /* not of lab.yaml: through these hosts, instead of what ~/.ssh/config says; NULL */
+	const char *leads_to;	  /* not of lab.yaml: the host of lab.yaml on whose way this one is; NULL */
+	bool local;		  /* `transport: local`: this machine, without ssh */
+	struct launcher launcher; /* `transport: command` and `slurm`; zeroed otherwise */
+	size_t line;		  /* in lab.yaml */
 };
 
 struct inventory {
@@ -39,7 +41,7 @@ struct inventory {
 
 /* The value of `hosts:` in lab.yaml. `file` is for messages. Keys of a host:
  *   name (range), id, address, port, identity_file, on, type (each a text or a range with as many names as `name`),
- *   user, groups (list), env (map), transport (ssh, local), profile.
+ *   user, groups (list), env (map), transport (ssh, local, command, slurm), profile, and those of launcher.h.
  * `name` may be left out where `id` is given. Errors: unknown keys (nearest known one), duplicate names and ids with both lines,
  * ranges of different length, ports outside 1 to 65535, local hosts of different boxes. *out is overwritten;
  * inventory_release() it. */

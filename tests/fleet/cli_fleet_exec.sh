@@ -231,7 +231,7 @@ expect_status 0
 expect_lines 'here: ' "here: it's here"
 fleet exec -w here -- sh -c 'printf "%s" "$WHERE"'
 expect_lines "here: it's here"
-what='this machine needs no key'
+what='no key is needed'
 fleet trust -w here
 expect_status 0
 expect_stdout 'here: local'

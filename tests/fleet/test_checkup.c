@@ -169,17 +169,17 @@ static void test_clock(void **state)
 	}
 }
 
-/* Hosts that do not answer have no say in anything; those that are emulated, or without ssh, share a machine. */
+/* Hosts that do not answer have no say in anything; those that are emulated, or of one box, share a machine. */
 static void test_many_hosts(void **state)
 {
 	struct host hosts[] = {
-		{ .name = (char[]){ "n1" } },
-		{ .name = (char[]){ "n2" } },
-		{ .name = (char[]){ "n3" } },
-		{ .name = (char[]){ "n4" } },
-		{ .name = (char[]){ "e1" }, .profile = (char[]){ "base" } },
-		{ .name = (char[]){ "l1" }, .local = true },
-		{ .name = (char[]){ "l2" }, .local = true },
+		{ .name = (char[]){ "n1" }, .box = (char[]){ "n1" } },
+		{ .name = (char[]){ "n2" }, .box = (char[]){ "n2" } },
+		{ .name = (char[]){ "n3" }, .box = (char[]){ "n3" } },
+		{ .name = (char[]){ "n4" }, .box = (char[]){ "n4" } },
+		{ .name = (char[]){ "e1" }, .box = (char[]){ "e1" }, .profile = (char[]){ "base" } },
+		{ .name = (char[]){ "l1" }, .box = (char[]){ "b" } },
+		{ .name = (char[]){ "l2" }, .box = (char[]){ "b" } },
 	};
 	static const struct {
 		enum fleet_outcome outcome;

@@ -156,7 +156,27 @@ static void test_refused(void **state)
 		{ "an escape in a type without range", " - name: a\n   type: \"\\eM\"\n", ASSAY_E_FORMAT,
 		  "f:3: type has a control character" },
 		{ "an escape in a name", " - name: \"a\\eM\"\n", ASSAY_E_FORMAT, "a control character" },
-		{ "transport", " - name: a\n   transport: rsh\n", ASSAY_E_FORMAT, "f:3: 'transport' must be ssh or local, not 'rsh'" },
+		{ "transport", " - name: a\n   transport: rsh\n", ASSAY_E_FORMAT,
+		  "f:3: 'transport' must be ssh, local, command or slurm, not 'rsh'" },
+		{ "a command without words", " - name: a\n   transport: command\n", ASSAY_E_FORMAT,
+		  "f:2: 'transport: command' needs the words that lead to the host" },
+		{ "no words", " - name: a\n   transport: command\n   launcher: []\n", ASSAY_E_FORMAT, "needs the words" },
+		{ "a launcher for a shell", " - name: a\n   transport: command\n   launcher: rsh a\n", ASSAY_E_FORMAT,
+		  "f:4: 'launcher' must be a list" },
+		{ "a launcher of ssh", " - name: a\n   launcher: [rsh]\n", ASSAY_E_FORMAT,
+		  "f:3: 'launcher' needs 'transport: command' or 'transport: slurm'" },
+		{ "an option as a launcher", " - name: a\n   transport: command\n   launcher: [-x]\n", ASSAY_E_FORMAT, "is a program" },
+		{ "a job of nobody", " - name: a\n   transport: command\n   launcher: [rsh, '{job}']\n", ASSAY_E_FORMAT,
+		  "f:4: {job} is known only" },
+		{ "a launcher of Slurm", " - name: a\n   transport: slurm\n   launcher: [rsh]\n", ASSAY_E_FORMAT,
+		  "f:4: 'launcher' means nothing to a host with 'transport: slurm'" },
+		{ "a queue without Slurm", " - name: a\n   transport: command\n   launcher: [rsh]\n   queue_limit: 4h\n", ASSAY_E_FORMAT,
+		  "f:5: 'queue_limit' means nothing" },
+		{ "a limit of seconds", " - name: a\n   transport: slurm\n   queue_limit: 4\n", ASSAY_E_FORMAT,
+		  "f:4: 'queue_limit' must be a time of at least a minute" },
+		{ "a login that is an option", " - name: a\n   transport: slurm\n   login: -oProxyCommand=x\n", ASSAY_E_FORMAT,
+		  "f:4: 'login' must be [user@]host[:port]" },
+		{ "a port of Slurm", " - name: a\n   transport: slurm\n   port: 22\n", ASSAY_E_FORMAT, "f:4: 'port' means nothing" },
 		{ "a local port", " - name: a\n   transport: local\n   port: 22\n", ASSAY_E_FORMAT, "f:4: 'port' means nothing" },
 		{ "a local user", " - name: a\n   transport: local\n   user: b\n", ASSAY_E_FORMAT, "f:4: 'user' means nothing" },
 		{ "two boxes that are one", " - {name: a, transport: local}\n - name: b\n - {name: c, transport: local}\n", ASSAY_E_FORMAT,
@@ -230,6 +250,37 @@ static void test_largest(void **state)
 	inventory_release(&inventory);
 }
 
+static void test_launchers(void **state)
+{
+	static const char text[] =
+	    "hosts:\n"
+	    " - {name: 'a[1-2]', address: 'n[1-2]', transport: command, launcher: [rsh, '{host}'], login: me@front:2200}\n"
+	    " - {name: b, transport: slurm, options: [--partition=lab], time_limit: 30m}\n";
+	struct inventory inventory;
+	struct assay_error err;
+	const struct launcher *launcher;
+	char *word;
+
+	(void)state;
+	check(parse(text, &inventory, &err), &err);
+	launcher = &inventory.hosts[1].launcher;
+	assert_int_equal(launcher->n, 2);
+	assert_string_equal(launcher->words[1], "{host}");
+	assert_string_equal(launcher->login, "me@front:2200");
+	assert_string_equal(inventory.hosts[1].address, "n2");
+	assert_false(launcher->slurm);
+	launcher = &inventory.hosts[2].launcher;
+	assert_true(launcher->slurm);
+	assert_string_equal(launcher->words[0], "srun");
+	assert_string_equal(launcher->options[0], "--partition=lab");
+	assert_true(launcher->time_limit_s == 1800);
+	assert_true(launcher->queue_limit_s == 4 * 3600);
+	inventory_release(&inventory);
+	word = launcher_word("{host}-x{job}{host}{", "a{job}", "12");
+	assert_string_equal(word, "a{job}-x12a{job}{");
+	free(word);
+}
+
 static void test_select(void **state)
 {
 	static const char text[] = "hosts:\n"
@@ -288,13 +339,10 @@ static void test_select(void **state)
 int suite_inventory(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_keys),
-		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_two_local_on_one_box),
-		cmocka_unit_test(test_large_environment),
-		cmocka_unit_test(test_largest),
-		cmocka_unit_test(test_select),
+		cmocka_unit_test(test_all_keys),	  cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_refused),		  cmocka_unit_test(test_two_local_on_one_box),
+		cmocka_unit_test(test_large_environment), cmocka_unit_test(test_largest),
+		cmocka_unit_test(test_launchers),	  cmocka_unit_test(test_select),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,187 @@
+/* Hosts behind a command, with a launcher that is a script: what counts is the helper's result, whatever the launcher does around it. */
+#include "tests/fleet/engine_fixture.h"
+
+#include "fleet/agent/helper_client.h"
+#include "fleet/engine/launched.h"
+
+static const char stub[] = "#!/bin/sh\n"
+			   "mode=$1; shift 2\n"
+			   "case $mode in\n"
+			   "plain) exec \"$@\" ;;\n"
+			   "noise) echo 'Welcome to the cluster'; echo 'be kind' >&2; exec \"$@\" ;;\n"
+			   "wrong) \"$@\"; exit 9 ;;\n"
+			   "zero) \"$@\"; exit 0 ;;\n"
+			   "loud) \"$@\"; echo 'job step done'; exit 1 ;;\n"
+			   "lingers) \"$@\"; sleep 600 ;;\n"
+			   "dies) echo 'srun: error: no such node' >&2; exit 0 ;;\n"
+			   "killed) timeout -s KILL 1 \"$@\"; echo 'lost contact' >&2; exit 0 ;;\n"
+			   "hangs) sleep 600 ;;\n"
+			   "esac\n";
+
+struct launched {
+	const char *command;
+	int64_t timeout_ms;
+	char out[64], err[64];
+	bool ok, work;
+};
+
+static void launched_run(struct session *session, void *context)
+{
+	struct launched *run = context;
+	const char *const words[] = { "sh", "-c", run->command };
+	struct helper_request request;
+	struct helper_answer answer;
+	struct assay_error err;
+	char *path = NULL;
+	size_t n = 0, m = 0;
+
+	if (!session_open(session) || (run->work && !session_work(session, directory, "test", &path)))
+		return;
+	measure_request(&request, session->host, words, 3, run->timeout_ms);
+	run->ok = session_run(session, &request, run->timeout_ms, &answer) && session_judge(session, &answer);
+	check(spool_read(&answer.out, 0, run->out, sizeof(run->out) - 1, &n, &err), &err);
+	check(spool_read(&answer.err, 0, run->err, sizeof(run->err) - 1, &m, &err), &err);
+	run->out[n] = run->err[m] = '\0';
+	if (path)
+		assert_int_equal(access(path, F_OK), 0);
+	free(path);
+	helper_request_release(&request);
+	helper_answer_release(&answer);
+}
+
+static struct fleet_result launched_by(const char *mode, struct launched *run)
+{
+	static char name[] = "far", script[] = "./stub", at[] = "{host}", word[16];
+	char *words[] = { script, word, at };
+	struct host host = { .name = name, .id = name, .address = name, .box = name, .launcher = { .words = words, .n = 3 } };
+	const struct host *const hosts[] = { &host };
+	struct fleet_options options = fleet_defaults();
+	struct fleet_result result;
+	struct assay_error err;
+
+	snprintf(word, sizeof(word), "%s", mode);
+	setenv("XDG_CACHE_HOME", directory, 1);
+	check(fleet_each(hosts, 1, &options, launched_run, run, &result, &err), &err);
+	return result;
+}
+
+static void test_statuses(void **state)
+{
+	static const char *const modes[] = { "plain", "noise", "wrong", "zero", "loud", "lingers" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		struct launched good = { .command = "echo out; echo err >&2", .timeout_ms = 60000 };
+		struct launched bad = { .command = "exit 3", .timeout_ms = 60000 };
+		struct fleet_result result = launched_by(modes[i], &good);
+
+		assert_string_equal(result.message, "");
+		assert_true(good.ok);
+		assert_string_equal(good.out, "out\n");
+		assert_string_equal(good.err, "err\n");
+		fleet_result_release(&result);
+		result = launched_by(modes[i], &bad);
+		assert_false(bad.ok);
+		assert_int_equal(result.exit_status, 3);
+		assert_int_equal(result.outcome, FLEET_FAILED);
+		fleet_result_release(&result);
+	}
+}
+
+static void test_ends(void **state)
+{
+	static const struct {
+		const char *mode;
+		int64_t timeout_ms;
+		enum fleet_outcome outcome;
+		const char *says;
+	} rows[] = {
+		{ "dies", 60000, FLEET_UNREACHABLE, "'./stub' ended with status 0 before the host answered: srun: error: no such node" },
+		{ "killed", 60000, FLEET_FAILED, "before the host said how the command ended: lost contact" },
+		{ "hangs", 1000, FLEET_TIMEOUT, "did not end within 1 s" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct launched run = { .command = "sleep 100", .timeout_ms = rows[i].timeout_ms };
+		struct fleet_result result = launched_by(rows[i].mode, &run);
+
+		assert_false(run.ok);
+		assert_int_equal(result.outcome, rows[i].outcome);
+		assert_non_null(strstr(result.message, rows[i].says));
+		fleet_result_release(&result);
+	}
+}
+
+/* The one that keeps the directory stays beside the others, and removes it. */
+static void test_beside(void **state)
+{
+	struct launched run = { .command = "echo out", .timeout_ms = 60000, .work = true };
+	struct fleet_result result = launched_by("plain", &run);
+	DIR *left = opendir(directory);
+
+	(void)state;
+	assert_string_equal(result.message, "");
+	assert_true(run.ok);
+	fleet_result_release(&result);
+	for (const struct dirent *entry = readdir(left); entry; entry = readdir(left))
+		assert_null(strstr(entry->d_name, "session"));
+	closedir(left);
+}
+
+static void test_said(void **state)
+{
+	static const struct {
+		const char *line;
+		size_t before;
+		int status; /* -1: none */
+	} rows[] = {
+		{ LAUNCHED_ENDED "0", 0, 0 },	    { LAUNCHED_ENDED "255", 0, 255 }, { "no end of line" LAUNCHED_ENDED "7", 14, 7 },
+		{ LAUNCHED_ENDED "7\r", 0, 7 },	    { LAUNCHED_ENDED "256", 0, -1 },  { LAUNCHED_ENDED, 0, -1 },
+		{ LAUNCHED_ENDED "7 more", 0, -1 }, { "srun: error", 0, -1 },	      { "", 0, -1 },
+	};
+	struct slurm_said said;
+	char job[24];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t before = 0;
+		int status = -1;
+
+		assert_int_equal(launched_end(rows[i].line, strlen(rows[i].line), &before, &status), rows[i].status >= 0);
+		assert_int_equal(status, rows[i].status);
+		assert_int_equal(before, rows[i].before);
+	}
+	assert_true(slurm_held("motd\n" SLURM_HELD "12\n", 5 + sizeof(SLURM_HELD) + 2, job));
+	assert_string_equal(job, "12");
+	assert_false(slurm_held(SLURM_HELD "12", sizeof(SLURM_HELD) + 1, job)); /* more may come */
+	slurm_parse("motd\n11|COMPLETED|None\n12|PENDING|Resources\nnode|drained*|bad | disk\n", &said);
+	assert_string_equal(said.job, "12");
+	assert_string_equal(said.state, "PENDING");
+	assert_string_equal(said.reason, "Resources");
+	assert_string_equal(said.node_state, "drained");
+	assert_string_equal(said.node_reason, "bad | disk");
+	assert_true(said.silent);
+}
+
+static int launch_enter(void **state)
+{
+	FILE *file;
+
+	if (engine_enter(state))
+		return 1;
+	file = fopen("stub", "w");
+	return !file || fputs(stub, file) < 0 || fclose(file) || chmod("stub", 0755);
+}
+
+int suite_launch(void)
+{
+	const struct CMUnitTest tests[] = { ENGINE_TEST(test_statuses), ENGINE_TEST(test_ends), ENGINE_TEST(test_beside),
+					    cmocka_unit_test(test_said) };
+
+	if (!sshd_available()) { /* for the fixture */
+		puts("skipped: no sshd here (package openssh-server)");
+		return 77;
+	}
+	return cmocka_run_group_tests(tests, launch_enter, engine_leave);
+}
