@@ -98,6 +98,30 @@ expect_json .nights[0].exit_status 3
 run -C "$lab" nightly show nothing
 refused 2 "no night 'nothing'"
 
+what='a decision is explained'
+run -C "$lab" explain "$(printf %.8s "$decision")"
+expect_status 0
+expect_stdout 'regression  bad@v3 costs 1.' 'runs of both versions, in turn, on 3 machines' 'seen again' "Next: 'assay report bad@v" "$night"
+run -C "$lab" explain "$decision" --format json
+expect_json .application bad
+expect_json .evidence.decision regression
+run -C "$lab" explain none
+refused 2 "no decision 'none'"
+
+what='a decision is verified'
+run -C "$lab" verify "$decision" --format json
+expect_status 0
+expect_json .verdict same
+sqlite3 "$lab/.assay/runs.db" "CREATE TABLE kept AS SELECT * FROM run WHERE application = 'bad'; UPDATE run SET metric = metric * 1.000001 WHERE application = 'bad' AND version = 'v3'"
+run -C "$lab" verify "$decision" --format json
+expect_status 1
+expect_json .verdict differs
+expect_json .first_difference ratio
+sqlite3 "$lab/.assay/runs.db" "DELETE FROM run WHERE application = 'bad'; INSERT INTO run SELECT * FROM kept; DROP TABLE kept"
+run -C "$lab" verify "$decision"
+expect_status 0
+expect_stdout 'same  ' 'regression'
+
 what='findings are confirmed by fresh runs, beside a control'
 run -C "$lab" runs list --format json
 expect_stdout 'v1+again'

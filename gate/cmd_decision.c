@@ -1,0 +1,271 @@
+/* assay explain, verify: about decisions that were kept. */
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "fleet/lab/lab.h"
+#include "gate/cmd.h"
+#include "gate/nightly/judge.h"
+#include "gate/nightly/night.h"
+#include "gate/render/decided.h"
+
+#include <math.h>
+
+struct arguments {
+	const char *id;
+};
+
+static const struct cli_option words[] = { CLI_WORD("DECISION", struct arguments, id), CLI_END };
+
+/* ---- explain ---- */
+
+static const cJSON *member(const cJSON *object, const char *key)
+{
+	return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static const char *text_member(const cJSON *object, const char *key)
+{
+	const char *text = cJSON_GetStringValue(member(object, key));
+
+	return text ? text : "";
+}
+
+/* On whom the decision rests, and what was left out. */
+static void explain_runs(const cJSON *document, struct document *d)
+{
+	const cJSON *machines = member(document, "machines"), *disturbed = member(document, "disturbed"),
+		    *confirmed = member(document, "confirmed"), *fresh = member(confirmed, "fresh"),
+		    *control = member(confirmed, "control");
+
+	if (cJSON_IsNumber(machines))
+		doc_line(d, "It rests on runs of both versions, in turn, on %.0f machine%s%s.", machines->valuedouble,
+			 text_plural((size_t)machines->valuedouble),
+			 cJSON_GetArraySize(disturbed) > 0 ? "; those that were disturbed by other work were left out" : "");
+	if (fresh)
+		doc_line(d, "Fresh runs were made to confirm it: it was %s%s.",
+			 strcmp(text_member(fresh, "outcome"), "seen") == 0 ? "seen again" : "not seen again",
+			 strcmp(text_member(control, "outcome"), "moved") == 0 ? ", but the baseline beside itself moved as well" : "");
+}
+
+/* What to do next, as a command that can be pasted. */
+static char *next_of(const struct night_decision *decision)
+{
+	char *a = mem_format("%s@%s", decision->application, decision->baseline),
+	     *b = mem_format("%s@%s", decision->application, decision->candidate), *command;
+
+	switch (decision->decision) {
+	case DECISION_REGRESSION:
+		command = text_command((const char *const[]){ "report", a, b, "-o", "report.html", NULL });
+		break;
+	case DECISION_INCONCLUSIVE:
+	case DECISION_ENVIRONMENT:
+		command = text_command((const char *const[]){ "gate", a, b, "--run", "--budget", "20m", NULL });
+		break;
+	case DECISION_NOTHING_MEASURED:
+		command = text_command((const char *const[]){ "runs", "show", b, "--failed", NULL });
+		break;
+	default:
+		command = text_command((const char *const[]){ "history", decision->application, NULL });
+	}
+	free(a);
+	free(b);
+	return command;
+}
+
+static void explain_reasons(const cJSON *document, struct document *d)
+{
+	const cJSON *reason;
+
+	doc_list(d, "reasons");
+	cJSON_ArrayForEach(reason, member(document, "reasons")) doc_reason(d, text_member(reason, "code"), text_member(reason, "text"));
+	doc_end(d);
+}
+
+static void explain(const struct night_decision *decision, const cJSON *document, struct document *d)
+{
+	const struct decided decided = { decision->application, decision->baseline, decision->candidate, decision->decision,
+					 decision->ratio,	decision->low,	    decision->high,	 NULL };
+	char *text = decided_text(&decided), *next = next_of(decision), date[TEXT_DATE_BYTES];
+
+	doc_answer(d, decision_tone(decision->decision), decision_text(decision->decision), "%s@%s %s", decision->application,
+		   decision->candidate, text);
+	doc_set(d, "id", decision->id);
+	doc_set(d, "decision", decision_text(decision->decision));
+	doc_set(d, "application", decision->application);
+	doc_set(d, "baseline", decision->baseline);
+	doc_set(d, "candidate", decision->candidate);
+	doc_set(d, "ratio", decision->ratio);
+	doc_set(d, "low", decision->low);
+	doc_set(d, "high", decision->high);
+	doc_set(d, "made_ms", decision->made_ms);
+	doc_set_empty(d, "night", decision->night);
+	explain_reasons(document, d);
+	doc_line(d, "Decided on %s%s%s.", text_from_ms(decision->made_ms / 1000 * 1000, date), *decision->night ? " in the night " : "",
+		 decision->night);
+	explain_runs(document, d);
+	doc_set_json(d, "evidence", cJSON_Duplicate(document, true));
+	doc_line(d, "Next: %s", next);
+	doc_set(d, "next", next);
+	free(next);
+	free(text);
+}
+
+static enum assay_status explain_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	struct night_decisions found = { 0 };
+	cJSON *document = NULL;
+	enum assay_status st = night_decision_find(&lab->store, a->id, &found, err);
+
+	if (!st)
+		st = json_parse("decision", found.items[0].document, strlen(found.items[0].document), &document, err);
+	if (!st)
+		explain(&found.items[0], document, d);
+	cJSON_Delete(document);
+	night_decisions_release(&found);
+	return st;
+}
+
+const struct command explain_command = {
+	.name = "explain",
+	.summary = "explain a decision that was kept, and what to do next",
+	.about = "Says in a few sentences what was decided, on what it rests, and which command tells more. DECISION is its id, as 'assay "
+		 "nightly "
+		 "show' lists it, or the beginning of it.",
+	.examples = "  assay explain 1a2b3c\n"
+		    "  assay explain 1a2b3c --format json | jq .reasons\n",
+	.words = words,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_READ,
+	.run = explain_run,
+};
+
+/* ---- verify ---- */
+
+/* The path of the first member that is not the same: "runs.effect.ratio"; false: there is none. */
+static bool first_difference(const cJSON *a, const cJSON *b, struct buf *path)
+{
+	const cJSON *x = a->child, *y = b->child;
+
+	if (!cJSON_IsObject(a) && !cJSON_IsArray(a))
+		return !cJSON_Compare(a, b, true);
+	if (a->type != b->type)
+		return true;
+	for (size_t i = 0; x || y; i++, x = x->next, y = y->next) {
+		size_t size = path->size;
+		const cJSON *one = x ? x : y;
+
+		if (one->string)
+			buf_format(path, "%s%s", size ? "." : "", one->string);
+		else
+			buf_format(path, "[%zu]", i);
+		if (!x || !y || (x->string && y->string && strcmp(x->string, y->string) != 0) || first_difference(x, y, path))
+			return true;
+		path->size = size;
+	}
+	return false;
+}
+
+static enum assay_status runs_of(struct store *store, const char *plan, int64_t *runs, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool row = false;
+	enum assay_status st = store_ask(store, &stmt, err, "SELECT count(*) FROM execution WHERE plan = ?", "t", plan);
+
+	if (!st)
+		st = store_step(store, stmt, &row, err);
+	*runs = !st && row ? sqlite3_column_int64(stmt, 0) : 0;
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+static enum assay_status recompute(struct lab *lab, const struct judge_request *request, struct judgement *out, struct assay_error *err)
+{
+	struct evidence evidence = { 0 };
+	enum assay_status st = *request->plan ? evidence_load(lab, &evidence, err) : ASSAY_OK;
+
+	if (!st)
+		st = judge(lab, &evidence, request, out, err);
+	evidence_release(&evidence);
+	return st;
+}
+
+static enum assay_status compare_documents(const char *kept, const char *now, struct document *d, struct assay_error *err)
+{
+	struct buf path = BUF_INIT;
+	cJSON *a = NULL, *b = NULL;
+	enum assay_status st = json_parse("decision", kept, strlen(kept), &a, err);
+
+	if (!st)
+		st = json_parse("decision", now, strlen(now), &b, err);
+	if (!st && first_difference(a, b, &path)) {
+		doc_answer(d, DOC_BAD, "differs", "what follows from the raw results is not what was kept: first at '%s'",
+			   path.bytes ? path.bytes : "");
+		doc_line(d, "Results that were changed, hardware types that lab.yaml has otherwise by now, or another version of assay, "
+			    "are reasons.");
+		doc_set(d, "first_difference", path.bytes);
+		d->exit_status = 1;
+	}
+	cJSON_Delete(a);
+	cJSON_Delete(b);
+	buf_release(&path);
+	return st;
+}
+
+static enum assay_status verify(struct lab *lab, const struct night_decision *decision, struct document *d, struct assay_error *err)
+{
+	struct judge_request request;
+	struct judgement now = { .document = NULL };
+	int64_t runs = 0;
+	bool same = false;
+	enum assay_status st = judge_request_parse(decision->request, &request, err);
+
+	if (!st && *request.plan)
+		st = runs_of(&lab->store, request.plan, &runs, err);
+	doc_set(d, "id", decision->id);
+	doc_set(d, "decision", decision_text(decision->decision));
+	doc_set(d, "runs", runs);
+	if (!st && *request.plan && runs == 0) {
+		doc_answer(d, DOC_DOUBTFUL, "archived", "not verifiable: the raw results of %s were pruned", decision->id);
+		doc_set(d, "verdict", "archived");
+		d->exit_status = 6;
+	} else if (!st) {
+		st = recompute(lab, &request, &now, err);
+		same = !st && strcmp(now.document, decision->document) == 0;
+		doc_set(d, "verdict", same ? "same" : "differs");
+		if (same)
+			doc_answer(d, DOC_GOOD, "same", "%s follows from %lld raw results, byte by byte: %s", decision->id, (long long)runs,
+				   decision_text(decision->decision));
+		else if (!st)
+			st = compare_documents(decision->document, now.document, d, err);
+	}
+	judgement_release(&now);
+	judge_request_release(&request);
+	return st;
+}
+
+static enum assay_status verify_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	struct night_decisions found = { 0 };
+	enum assay_status st = night_decision_find(&lab->store, a->id, &found, err);
+
+	if (!st)
+		st = verify(lab, &found.items[0], d, err);
+	night_decisions_release(&found);
+	return st;
+}
+
+const struct command verify_command = {
+	.name = "verify",
+	.summary = "recompute a decision that was kept from the raw results",
+	.about =
+	    "Recomputes a decision from the raw results that it rests on and compares all that was kept of it, byte by byte. What rests on "
+	    "results that were pruned is archived and cannot be verified.",
+	.examples = "  assay verify 1a2b3c\n",
+	.exit_status = "0 it is the same, 1 it differs (or failure), 2 usage, 6 its results were pruned.",
+	.words = words,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_READ,
+	.run = verify_run,
+};

@@ -1,0 +1,333 @@
+#include "gate/nightly/history.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "fingerprint/stored/fingerprint.h"
+#include "runs/running/manifest.h"
+#include "runs/running/run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DAY_MS	     INT64_C(86400000)
+#define POLISH	     10 /* rounds */
+#define POINTS_MAX   100000
+#define MACHINES_MAX 100000
+#define SEED	     17
+
+/* ---- results, as they are ---- */
+
+struct result {
+	size_t point, machine;
+	double cost;
+};
+
+struct loading {
+	struct history *history;
+	struct result *results; /* [n] */
+	size_t n;
+};
+
+static size_t machine_of(struct history *h, const char *name)
+{
+	size_t i = 0;
+
+	while (i < h->n_machines && strcmp(h->machines[i], name) != 0)
+		i++;
+	if (i == h->n_machines) {
+		h->machines = mem_resize(h->machines, h->n_machines + 1, sizeof(*h->machines));
+		h->machines[h->n_machines++] = mem_string(name);
+	}
+	return i;
+}
+
+/* Rows come by version, plan and day, so that it is the last one or a new one. */
+static size_t point_of(struct history *h, const char *version, const char *plan, int64_t taken_ms)
+{
+	struct history_point *last = h->n ? &h->points[h->n - 1] : NULL;
+
+	if (!last || strcmp(last->version, version) != 0 || strcmp(last->plan, plan) != 0 ||
+	    (!*plan && last->taken_ms / DAY_MS != taken_ms / DAY_MS)) {
+		h->points = mem_resize(h->points, h->n + 1, sizeof(*h->points));
+		h->points[h->n++] =
+		    (struct history_point){ .version = mem_string(version), .plan = mem_string(plan), .taken_ms = taken_ms };
+	}
+	return h->n - 1;
+}
+
+static bool is_control(const char *version)
+{
+	size_t n = strlen(version), suffix = strlen(MANIFEST_AGAIN);
+
+	return n > suffix && strcmp(version + n - suffix, MANIFEST_AGAIN) == 0;
+}
+
+/* Machines come by name, for the statement sorts them; those of later points are put in at the end, and sorted with all in the end. */
+static enum assay_status load_results(struct store *store, struct loading *l, struct assay_error *err)
+{
+	struct history *h = l->history;
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st =
+	    store_ask(store, &stmt, err,
+		      "SELECT version, ifnull(plan, ''), taken_ms, machine, avg(metric) FROM run WHERE application = ? AND metric > 0 "
+		      "GROUP BY version, plan, taken_ms, machine, repetition ORDER BY version, ifnull(plan, ''), taken_ms, machine",
+		      "t", h->application);
+
+	while (store_next(store, stmt, &st, err)) {
+		double cost = log(store_double(stmt, 4));
+		size_t capacity = l->n;
+
+		if (is_control(store_text(stmt, 0)) || !isfinite(cost))
+			continue;
+		if ((capacity & (capacity - 1)) == 0) /* a power of two, or the first */
+			l->results = mem_resize(l->results, capacity ? 2 * capacity : 1, sizeof(*l->results));
+		l->results[l->n++] =
+		    (struct result){ .point = point_of(h, store_text(stmt, 0), store_text(stmt, 1), sqlite3_column_int64(stmt, 2)),
+				     .machine = machine_of(h, store_text(stmt, 3)),
+				     .cost = h->higher_is_better ? -cost : cost };
+	}
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+/* ---- medians on each machine ---- */
+
+static int compare_results(const void *a, const void *b)
+{
+	const struct result *x = a, *y = b;
+
+	if (x->point != y->point)
+		return x->point < y->point ? -1 : 1;
+	if (x->machine != y->machine)
+		return x->machine < y->machine ? -1 : 1;
+	return (x->cost > y->cost) - (x->cost < y->cost);
+}
+
+static void median_of(struct history *h, const struct result *r, size_t n)
+{
+	struct history_point *p = &h->points[r->point];
+
+	p->on[r->machine] = n % 2 ? r[n / 2].cost : (r[n / 2 - 1].cost + r[n / 2].cost) / 2;
+	p->machines++;
+	p->runs += n;
+}
+
+static void medians(struct loading *l)
+{
+	struct history *h = l->history;
+
+	for (size_t i = 0; i < h->n; i++) {
+		h->points[i].on = mem_new(h->n_machines, sizeof(double));
+		h->points[i].rate = mem_new(h->n_machines, sizeof(double));
+		for (size_t m = 0; m < h->n_machines; m++)
+			h->points[i].on[m] = h->points[i].rate[m] = (double)NAN;
+		for (int k = 0; k < 3; k++)
+			h->points[i].level[k] = (double)NAN;
+	}
+	if (l->n)
+		qsort(l->results, l->n, sizeof(*l->results), compare_results);
+	for (size_t i = 0, end; i < l->n; i = end) {
+		for (end = i + 1;
+		     end < l->n && l->results[end].point == l->results[i].point && l->results[end].machine == l->results[i].machine;)
+			end++;
+		median_of(h, &l->results[i], end - i);
+	}
+}
+
+static int compare_points(const void *a, const void *b)
+{
+	const struct history_point *x = a, *y = b;
+	int versions = strcmp(x->version, y->version);
+
+	if (x->taken_ms != y->taken_ms)
+		return x->taken_ms < y->taken_ms ? -1 : 1;
+	return versions ? versions : strcmp(x->plan, y->plan);
+}
+
+/* ---- one series of all machines ---- */
+
+/* Tukey's median polish (Exploratory Data Analysis, 1977): what a machine costs more than others goes, whichever of them a version ran on.
+ */
+static void merge(struct history *h)
+{
+	double *of_machine = mem_new(h->n_machines + 1, sizeof(double)), *x = mem_new(h->n + h->n_machines + 1, sizeof(double));
+
+	for (int round = 0; round < POLISH; round++) {
+		for (size_t m = 0; m < h->n_machines; m++) {
+			size_t n = 0;
+
+			for (size_t i = 0; i < h->n; i++)
+				if (!isnan(h->points[i].on[m]))
+					x[n++] = h->points[i].on[m] - h->points[i].cost;
+			of_machine[m] = n ? stats_median(x, n) : 0;
+		}
+		for (size_t i = 0; i < h->n; i++) {
+			size_t n = 0;
+
+			for (size_t m = 0; m < h->n_machines; m++)
+				if (!isnan(h->points[i].on[m]))
+					x[n++] = h->points[i].on[m] - of_machine[m];
+			h->points[i].cost = stats_median(x, n);
+		}
+	}
+	free(of_machine);
+	free(x);
+}
+
+/* ---- what the kernel's accounts say, and the machines' fingerprints ---- */
+
+static enum assay_status load_levels(struct store *store, const char *application, struct history_point *p, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool row = false;
+	enum assay_status st = store_ask(
+	    store, &stmt, err,
+	    "SELECT sum(user_us * 1e3), sum(sys_us * 1e3), sum(max(wall_ns, (user_us + sys_us) * 1e3)) FROM execution WHERE plan = ? AND "
+	    "application = ? AND version = ? AND outcome = 'ok' AND wall_ns > 0 AND user_us >= 0 AND sys_us >= 0",
+	    "ttt", p->plan, application, p->version);
+
+	if (!st)
+		st = store_step(store, stmt, &row, err);
+	if (!st && row && store_double(stmt, 2) > 0) {
+		for (int k = 0; k < 2; k++)
+			p->level[k] = store_double(stmt, k) / store_double(stmt, 2);
+		p->level[2] = fmax(1 - p->level[0] - p->level[1], 0);
+	}
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+/* The mean log rate of those stressors that all its fingerprints have is comparable over time; NaN for another battery than before. */
+static double rate_of(const struct fingerprint_set *set, const struct fingerprint *f)
+{
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t s = 0; s < set->n_stressors; s++) {
+		struct fingerprint_summary summary = fingerprint_summarise(set, f, s);
+
+		if (summary.measured > 0) {
+			sum += log(summary.median);
+			n++;
+		}
+	}
+	return n ? sum / (double)n : (double)NAN;
+}
+
+static enum assay_status load_rates(struct store *store, struct history *h, struct assay_error *err)
+{
+	struct fingerprint_set set = { 0 };
+	sqlite3_stmt *stmt = NULL;
+	const struct fingerprint **first = mem_new(h->n_machines + 1, sizeof(*first));
+	enum assay_status st = fingerprint_load(store, &set, err);
+
+	for (size_t i = 0; !st && i < h->n; i++) {
+		struct history_point *p = &h->points[i];
+
+		st = store_ask(store, &stmt, err,
+			       "SELECT machine, max(fingerprint) FROM run WHERE application = ? AND version = ? AND ifnull(plan, '') = ? "
+			       "AND taken_ms >= ? "
+			       "GROUP BY machine",
+			       "ttti", h->application, p->version, p->plan, p->taken_ms);
+		while (store_next(store, stmt, &st, err)) {
+			const struct fingerprint *f = fingerprint_find(&set, store_text(stmt, 1));
+			size_t m = machine_of(h, store_text(stmt, 0));
+
+			if (!f || m >= h->n_machines)
+				continue;
+			first[m] = first[m] ? first[m] : f;
+			p->rate[m] = fingerprint_comparable(first[m], f) ? rate_of(&set, f) : (double)NAN;
+		}
+		sqlite3_finalize(stmt);
+		stmt = NULL;
+	}
+	fingerprint_set_release(&set);
+	free(first);
+	return st;
+}
+
+/* ---- all ---- */
+
+static enum assay_status direction_of(struct store *store, const char *application, bool *higher_is_better, struct assay_error *err)
+{
+	struct run_listing *list;
+	const char **names;
+	size_t n, found = 0;
+	enum assay_status st = run_list(store, &list, &n, err);
+
+	if (st)
+		return st;
+	names = mem_new(n + 1, sizeof(*names));
+	for (size_t i = 0; i < n; i++) {
+		names[i] = list[i].application;
+		if (strcmp(list[i].application, application) == 0) {
+			*higher_is_better = list[i].higher_is_better;
+			found++;
+		}
+	}
+	if (!found) {
+		const char *nearest = text_nearest(application, names, n);
+
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "no results of '%s'%s%s%s", application, nearest ? " (did you mean '" : "",
+				nearest ? nearest : " ('assay runs list' shows what there is)", nearest ? "'?)" : "");
+	}
+	free(names);
+	run_list_free(list, n);
+	return st;
+}
+
+static void find_changes(struct history *h, double min_effect)
+{
+	const struct change_points_options options = { .min_effect = log1p(min_effect), .seed = SEED };
+	double *x = mem_new(h->n + 1, sizeof(*x));
+
+	for (size_t i = 0; i < h->n; i++)
+		x[i] = h->points[i].cost;
+	change_points_find(x, h->n, &options, &h->changes);
+	free(x);
+}
+
+enum assay_status history_load(struct lab *lab, const char *application, double min_effect, struct history *out, struct assay_error *err)
+{
+	struct loading l = { .history = out };
+	enum assay_status st;
+
+	*out = (struct history){ .application = mem_string(application) };
+	st = direction_of(&lab->store, application, &out->higher_is_better, err);
+	if (!st)
+		st = load_results(&lab->store, &l, err);
+	if (!st && !out->n)
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "no result of '%s' can be compared: all are 0 or failed", application);
+	if (!st) {
+		medians(&l);
+		qsort(out->points, out->n, sizeof(*out->points), compare_points);
+		merge(out);
+		find_changes(out, min_effect);
+		st = load_rates(&lab->store, out, err);
+	}
+	for (size_t i = 0; !st && i < out->n; i++)
+		st = load_levels(&lab->store, application, &out->points[i], err);
+	free(l.results);
+	if (st)
+		history_release(out);
+	return st;
+}
+
+void history_release(struct history *h)
+{
+	for (size_t i = 0; i < h->n; i++) {
+		free(h->points[i].version);
+		free(h->points[i].plan);
+		free(h->points[i].on);
+		free(h->points[i].rate);
+	}
+	for (size_t m = 0; m < h->n_machines; m++)
+		free(h->machines[m]);
+	free(h->points);
+	free(h->machines);
+	free(h->application);
+	change_points_release(&h->changes);
+	*h = (struct history){ 0 };
+}

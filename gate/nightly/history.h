@@ -1,0 +1,36 @@
+/* What an application has cost over versions and nights, merged over machines, and where that changed for good. */
+#ifndef GATE_NIGHTLY_HISTORY_H
+#define GATE_NIGHTLY_HISTORY_H
+
+#include "base/document.h"
+#include "fleet/lab/lab.h"
+#include "model/change_points.h"
+
+/* The results of one version from one plan; of imported ones, of one day. */
+struct history_point {
+	char *version, *plan; /* plan "": imported */
+	int64_t taken_ms;     /* of its first result */
+	size_t machines, runs;
+	double cost;  /* merged over machines, without what each of them costs more than others: log, of the metric or of its reciprocal */
+	double *on;   /* [n_machines], the same on each, the median; NaN: it did not run there */
+	double *rate; /* [n_machines], of their fingerprints: mean log rate; NaN: none belongs to it */
+	double level[3]; /* computing, in the kernel, waiting: parts of the time, by the kernel's accounts; NaN where there are none */
+};
+
+struct history {
+	char *application;
+	bool higher_is_better;
+	char **machines; /* [n_machines], by name */
+	size_t n_machines;
+	struct history_point *points; /* [n], by time */
+	size_t n;
+	struct change_points changes;
+};
+
+/* application as in results, NAME or NAME/INPUT. *out is overwritten; history_release() it. ASSAY_E_NOTFOUND where there are no results. */
+enum assay_status history_load(struct lab *lab, const char *application, double min_effect, struct history *out, struct assay_error *err);
+void history_release(struct history *history); /* accepts zeroed */
+
+void history_answer(const struct history *history, double min_effect, struct document *d);
+
+#endif

@@ -1,0 +1,218 @@
+/* A history as an answer: what changed first, then every point. */
+#include "base/stats.h"
+#include "base/text.h"
+#include "gate/nightly/history.h"
+#include "gate/page/svg.h"
+
+#include <math.h>
+
+/* Relative to the first level. */
+static double relative(const struct history *h, double cost)
+{
+	return exp(cost - h->changes.segments[0].median);
+}
+
+static size_t segment_of(const struct history *h, size_t point)
+{
+	size_t k = 0;
+
+	while (k < h->changes.n && point >= h->changes.items[k].at)
+		k++;
+	return k;
+}
+
+static bool is_spike(const struct history *h, size_t point)
+{
+	for (size_t i = 0; i < h->changes.n_spikes; i++)
+		if (h->changes.spikes[i] == point)
+			return true;
+	return false;
+}
+
+/* The difference of a machine's medians behind and before a change, of what is at `offset` of the points; NaN: one is missing. */
+static double difference(const struct history *h, size_t change, size_t machine, size_t offset)
+{
+	const struct change_points_segment *s = &h->changes.segments[change];
+	double sums[2] = { 0 };
+	size_t n[2] = { 0 };
+
+	for (size_t i = s[0].begin; i < s[1].end; i++) {
+		const double *of = *(double *const *)(const void *)((const char *)&h->points[i] + offset);
+		size_t behind = i >= s[1].begin;
+
+		if (!isnan(of[machine]) && !is_spike(h, i)) {
+			sums[behind] += of[machine];
+			n[behind]++;
+		}
+	}
+	return n[0] && n[1] ? sums[1] / (double)n[1] - sums[0] / (double)n[0] : (double)NAN;
+}
+
+/* Of the machines that ran before and behind: how many moved the same way by half of it; and how their fingerprints moved in the mean. */
+struct seen {
+	size_t machines, moved;
+	double rate; /* NaN: not known */
+};
+
+static struct seen seen_on(const struct history *h, size_t change)
+{
+	double size = h->changes.items[change].after - h->changes.items[change].before, rates = 0;
+	struct seen seen = { .rate = (double)NAN };
+	size_t known = 0;
+
+	for (size_t m = 0; m < h->n_machines; m++) {
+		double cost = difference(h, change, m, offsetof(struct history_point, on)),
+		       rate = difference(h, change, m, offsetof(struct history_point, rate));
+
+		if (!isnan(cost))
+			seen.machines++;
+		if (cost / size > .5)
+			seen.moved++;
+		if (!isnan(rate)) {
+			rates += rate;
+			known++;
+		}
+	}
+	if (known)
+		seen.rate = exp(rates / (double)known);
+	return seen;
+}
+
+static void answer_change(const struct history *h, size_t i, struct document *d)
+{
+	const struct change_point *c = &h->changes.items[i];
+	const struct history_point *first = &h->points[c->at], *last = &h->points[c->at - 1];
+	struct seen seen = seen_on(h, i);
+	double ratio = exp(c->after - c->before);
+	char date[TEXT_DATE_BYTES];
+
+	doc_row(d);
+	doc_show(d, "version", "first version behind it", first->version);
+	doc_show(d, "after_version", "last before it", last->version);
+	doc_set(d, "taken_ms", first->taken_ms);
+	doc_show(d, NULL, "measured on", text_from_ms(first->taken_ms / 1000 * 1000, date));
+	doc_showf(d, "ratio", "cost", ratio, "× %s", text_fixed(ratio, 3).text);
+	doc_set(d, "p", c->p);
+	doc_set(d, "machines", seen.machines);
+	doc_set(d, "machines_moved", seen.moved);
+	doc_showf(d, NULL, "on machines", seen.moved, "%zu of %zu", seen.moved, seen.machines);
+	doc_showf(d, "fingerprints", "their fingerprints", seen.rate, "× %s", text_fixed(seen.rate, 3).text);
+}
+
+static void answer_changes(const struct history *h, struct document *d)
+{
+	if (h->changes.n)
+		doc_line(d, "%s", "");
+	doc_table(d, "changes");
+	if (!h->changes.n)
+		doc_hide(d);
+	for (size_t i = 0; i < h->changes.n; i++)
+		answer_change(h, i, d);
+	doc_end(d);
+}
+
+/* Levels between which a stretch goes back and forth. */
+static void answer_modes(const struct history *h, struct document *d)
+{
+	doc_list(d, "modes");
+	for (size_t k = 0; k <= h->changes.n; k++) {
+		const struct change_points_segment *s = &h->changes.segments[k];
+
+		if (isnan(s->modes[0]))
+			continue;
+		doc_object(d, NULL);
+		doc_set(d, "from", h->points[s->begin].version);
+		doc_set(d, "to", h->points[s->end - 1].version);
+		doc_set(d, "low", relative(h, s->modes[0]));
+		doc_set(d, "high", relative(h, s->modes[1]));
+		doc_end(d);
+		doc_line(
+		    d,
+		    "From %s to %s it goes back and forth between two levels, %s and %s: something outside of the versions decides which.",
+		    h->points[s->begin].version, h->points[s->end - 1].version, text_fixed(relative(h, s->modes[0]), 3).text,
+		    text_fixed(relative(h, s->modes[1]), 3).text);
+	}
+	doc_end(d);
+}
+
+static struct svg_axis axis_of(const struct history *h)
+{
+	double low = 1, high = 1;
+
+	for (size_t i = 0; i < h->n; i++) {
+		low = fmin(low, relative(h, h->points[i].cost));
+		high = fmax(high, relative(h, h->points[i].cost));
+	}
+	return svg_ratio_axis(low, high);
+}
+
+static void answer_levels(const struct history_point *p, struct document *d)
+{
+	static const char *const keys[] = { "compute", "kernel", "waiting" }, *const labels[] = { "computing", "in the kernel", "waiting" };
+
+	for (int k = 0; k < 3; k++)
+		doc_showf(d, keys[k], labels[k], p->level[k], "%.0f %%", 100 * p->level[k]);
+}
+
+static void answer_point(const struct history *h, size_t i, const struct svg_axis *axis, struct document *d)
+{
+	const struct history_point *p = &h->points[i];
+	double ratio = relative(h, p->cost);
+	struct buf svg = BUF_INIT;
+	char date[TEXT_DATE_BYTES];
+	size_t segment = segment_of(h, i);
+
+	doc_row(d);
+	doc_set(d, "taken_ms", p->taken_ms);
+	doc_show(d, NULL, "measured on", text_from_ms(p->taken_ms / 1000 * 1000, date));
+	doc_show(d, "version", "version", p->version);
+	doc_set_empty(d, "plan", p->plan);
+	doc_showf(d, "cost", "cost", ratio, "%s", text_fixed(ratio, 3).text);
+	svg_open(0, &svg);
+	svg_grid(axis, &svg);
+	svg_interval(axis, ratio, (double)NAN, (double)NAN, is_spike(h, i) ? SVG_RING : SVG_DOT, &svg);
+	svg_close(&svg);
+	doc_picture(d, "cost, first level = 1", &svg, NULL);
+	doc_set(d, "segment", segment);
+	doc_set_bool(d, "spike", is_spike(h, i));
+	doc_show(d, NULL, "", is_spike(h, i) ? "a spike" : segment > 0 && h->changes.items[segment - 1].at == i ? "changed" : "");
+	doc_show(d, "machines", "machines", p->machines);
+	doc_show(d, "runs", "results", p->runs);
+	answer_levels(p, d);
+}
+
+static void answer_points(const struct history *h, struct document *d)
+{
+	struct svg_axis axis = axis_of(h);
+
+	doc_heading(d, "Every point, relative to the first level");
+	doc_table(d, "points");
+	for (size_t i = 0; i < h->n; i++)
+		answer_point(h, i, &axis, d);
+	doc_end(d);
+}
+
+void history_answer(const struct history *h, double min_effect, struct document *d)
+{
+	double now = relative(h, h->changes.segments[h->changes.n].median), worst = 1;
+
+	for (size_t i = 0; i < h->changes.n; i++)
+		worst = fmax(worst, exp(h->changes.items[i].after - h->changes.items[i].before));
+	if (h->n < (size_t)2 * CHANGE_POINTS_SEGMENT_MIN)
+		doc_answer(d, DOC_DOUBTFUL, "too short", "%zu point%s of %s: a change is told from noise from %d on", h->n,
+			   text_plural(h->n), h->application, 2 * CHANGE_POINTS_SEGMENT_MIN);
+	else if (h->changes.n)
+		doc_answer(d, worst > 1 ? DOC_BAD : DOC_GOOD, "changed",
+			   "%s costs %s times as much as at first, after %zu change%s in %zu points", h->application,
+			   text_fixed(now, 3).text, h->changes.n, text_plural(h->changes.n), h->n);
+	else
+		doc_answer(d, DOC_GOOD, "steady", "%s costs what it did: no change of %.1f %% or more in %zu points", h->application,
+			   100 * min_effect, h->n);
+	doc_set(d, "application", h->application);
+	doc_set(d, "outcome", h->n < (size_t)2 * CHANGE_POINTS_SEGMENT_MIN ? "too_short" : h->changes.n ? "changed" : "steady");
+	doc_set(d, "min_effect", min_effect);
+	doc_set(d, "machines", h->n_machines);
+	answer_changes(h, d);
+	answer_modes(h, d);
+	answer_points(h, d);
+}

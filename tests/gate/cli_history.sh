@@ -1,0 +1,82 @@
+#!/bin/sh
+# What an application cost over versions, with changes that are known: their place, their size, the machines, spikes, modes.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+
+# series NAME HIGHER: forty versions on three machines, of which the second is twice as slow as the first; cost(n) in awk gives the cost of the nth.
+series() {
+	mkdir -p "$tmp/$1"
+	awk -v header="$HEADER" -v name="$1" '
+	function noise() { seed = (seed * 16807) % 2147483647; return 1 + .01 * (seed / 2147483647 - .5) }
+	'"$2"'
+	BEGIN {
+		seed = 4711
+		print header ",version"
+		for (n = 0; n < 40; n++)
+			for (m = 1; m <= 3; m++)
+				for (pass = 1; pass <= 3; pass++)
+					printf "url,abc,me,%d,%s,node%d,%d,%s,%.9g,v%d\n", 1500000000 + 86400 * n, name, m, pass, name, m * cost(n, m) * noise(), n
+	}' >"$tmp/$1/results.csv"
+	lab_of "$1"
+	expect_status 0
+	run -C "$tmp/$1.lab" history "$1" --format json
+	expect_status 0
+}
+
+what='two changes'
+series stepped 'function cost(n, m) { return n < 15 ? 10 : n < 30 ? 10.8 : m == 2 ? 10.8 : 9.9 }'
+expect_json .outcome changed
+expect_json .changes 2
+expect_json '.changes[0].version' v15
+expect_json '.changes[0].after_version' v14
+expect_near '.changes[0].ratio' 1.08 .01
+expect_json '.changes[0].machines_moved' 3
+expect_json '.changes[1].version' v30
+expect_json '.changes[1].machines' 3
+expect_json '.changes[1].machines_moved' 2
+expect_json .points 40
+expect_json '.points[20].segment' 1
+expect_near '.points[20].cost' 1.08 .01
+cp "$tmp/out" "$tmp/first"
+run -C "$tmp/stepped.lab" history stepped --format json
+expect_same_files "$tmp/out" "$tmp/first"
+run -C "$tmp/stepped.lab" history stepped
+expect_stdout 'changed  stepped costs' 'after 2 changes in 40 points' v15 '3 of 3' '2 of 3'
+run -C "$tmp/stepped.lab" history stepped --min-effect 0.2
+expect_stdout 'steady  stepped costs what it did: no change of 20.0 % or more'
+
+what='more is better'
+sed 's/stepped/throughput/g' "$tmp/stepped/results.csv" >"$tmp/results.csv"
+mkdir "$tmp/throughput"
+mv "$tmp/results.csv" "$tmp/throughput"
+run init "$tmp/throughput.lab"
+run -C "$tmp/throughput.lab" import quiho "$tmp/throughput" --higher-is-better throughput
+expect_status 0
+run -C "$tmp/throughput.lab" history throughput --format json
+expect_near '.changes[0].ratio' .926 .01
+
+what='a spike is no change'
+series spiky 'function cost(n, m) { return n == 11 || n == 25 ? 14 : 10 }'
+expect_json .outcome steady
+expect_json '.points[11].spike' true
+expect_json '.points[25].spike' true
+expect_json '.points[12].spike' false
+
+what='two modes are no changes'
+series moody 'function cost(n, m) { return n * n % 7 % 3 == 1 ? 10 : 12 }'
+expect_json .outcome steady
+expect_near '.modes[0].low' 1 .01
+expect_near '.modes[0].high' 1.2 .01
+
+what='too short'
+sed '/,v\([5-9]\|[0-9][0-9]\)$/d' "$tmp/moody/results.csv" >"$tmp/results.csv"
+mkdir "$tmp/short"
+mv "$tmp/results.csv" "$tmp/short"
+lab_of short
+run -C "$tmp/short.lab" history moody
+expect_status 0
+expect_stdout 'too short  5 points of moody'
+
+what='refused'
+run -C "$tmp/short.lab" history mody
+refused 2 "no results of 'mody' (did you mean 'moody'?)"
+finish
