@@ -57,6 +57,7 @@ static const struct command *const commands[] = {
 	&explain_command,
 	&verify_command,
 	&history_command,
+	&bisect_command,
 	&baseline_accept_command,
 	&baseline_list_command,
 	HEADING("Why: what happens in functions"),

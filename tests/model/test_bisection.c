@@ -1,0 +1,112 @@
+/* Probabilistic bisection: exact without errors and in as few questions as halving, right in most cases with them. */
+#include "base/rng.h"
+#include "model/bisection.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define N 64
+
+struct outcome {
+	size_t questions, things; /* different ones */
+	size_t from, to;
+};
+
+/* wrong: of the answers, beside what the posterior supposes. skip: of the things cannot be asked. */
+static struct outcome search(size_t truth, double wrong, double skip, struct rng *rng)
+{
+	struct outcome o = { 0 };
+	struct bisection b;
+
+	bisection_init(&b, N, .05);
+	for (size_t i = 0; i + 1 < N; i++)
+		if (rng_double(rng) < skip)
+			bisection_skip(&b, i);
+	while (bisection_found(&b, &o.from, &o.to) < .95 && o.questions < 100) {
+		size_t at = bisection_next(&b);
+
+		if (at == SIZE_MAX)
+			break;
+		o.things += !b.asked[at];
+		o.questions++;
+		bisection_tell(&b, at, (at >= truth) != (rng_double(rng) < wrong));
+	}
+	bisection_release(&b);
+	return o;
+}
+
+static void test_without_errors(void **state)
+{
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 1);
+	for (size_t truth = 0; truth < N; truth++) {
+		struct outcome o = search(truth, 0, 0, &rng);
+
+		assert_true(o.from == truth && o.to == truth);
+		assert_in_range(o.things, 1, 7); /* with both ends, at most nine builds */
+		assert_in_range(o.questions, 1, 14);
+	}
+}
+
+static void test_with_errors(void **state)
+{
+	size_t right = 0, questions = 0;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 2);
+	for (int i = 0; i < 2000; i++) {
+		size_t truth = (size_t)rng_below(&rng, N);
+		struct outcome o = search(truth, .05, 0, &rng);
+
+		right += o.from == truth && o.to == truth;
+		questions += o.questions;
+	}
+	assert_in_range(right, 1880, 2000); /* .95 is asked for: 1,900 less chance */
+	assert_in_range(questions, 2000 * 7, 2000 * 16);
+}
+
+static void test_skipped(void **state)
+{
+	size_t wide = 0;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 3);
+	for (int i = 0; i < 500; i++) {
+		size_t truth = (size_t)rng_below(&rng, N);
+		struct outcome o = search(truth, 0, .3, &rng);
+
+		assert_true(o.from <= truth && truth <= o.to);
+		wide += o.to > o.from;
+	}
+	assert_in_range(wide, 50, 300); /* behind one that could not be asked */
+}
+
+static void test_one(void **state)
+{
+	struct bisection b;
+	size_t from, to;
+
+	(void)state;
+	bisection_init(&b, 1, .05);
+	assert_true(bisection_next(&b) == SIZE_MAX && bisection_found(&b, &from, &to) > .99 && from == 0 && to == 0);
+	bisection_release(&b);
+}
+
+int suite_bisection(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_without_errors),
+		cmocka_unit_test(test_with_errors),
+		cmocka_unit_test(test_skipped),
+		cmocka_unit_test(test_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
