@@ -118,11 +118,9 @@ static uint64_t seed_of(const struct bisect *b, size_t commit, size_t round)
 
 static enum assay_status judge_plan(struct bisect *b, char *const versions[2], const char *plan, double min_effect, struct step *step)
 {
-	struct judge_request q = { .application = b->application,
-				   .baseline = versions[0],
-				   .candidate = versions[1],
-				   .machines = 1,
-				   .why = (char[]){ "" } };
+	struct judge_request q = {
+		.application = b->application, .baseline = versions[0], .candidate = versions[1], .machines = 1, .why = (char[]){ "" }
+	};
 	struct judgement j = { .document = NULL };
 	struct evidence evidence = { 0 };
 	struct lab lab = { .lock_fd = -1 };
