@@ -15,6 +15,7 @@
 static const struct command *const commands[] = {
 	HEADING("The laboratory and its hosts"),
 	&init_command,
+	&backup_command,
 	&fleet_up_command,
 	&fleet_down_command,
 	&fleet_list_command,
@@ -42,6 +43,7 @@ static const struct command *const commands[] = {
 	&runs_list_command,
 	&runs_show_command,
 	&runs_export_command,
+	&prune_command,
 	&import_quiho_command,
 	HEADING("What versions stress, and whether one is slower"),
 	&profile_command,

@@ -1,0 +1,88 @@
+#!/bin/sh
+# Copies of a laboratory while it is written to, and what is removed from it by policy.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_run.sh"
+
+tidy() {
+	kill_marked
+}
+
+run_lab kept
+rm "$lab"/apps/*.example* 2>/dev/null
+run -C "$lab" run tiny --version a --input x
+expect_status 0
+
+what='a copy'
+ln -s ../lab.yaml "$lab/apps/link"
+mkfifo "$lab/apps/pipe"
+run -C "$lab" backup "$tmp/copy" --format json
+expect_status 0
+cases=$((cases + 1))
+[ ! -e "$tmp/copy.partial" ] && [ -L "$tmp/copy/apps/link" ] && [ ! -e "$tmp/copy/apps/pipe" ] && [ -x "$tmp/copy/apps/tiny/run.sh" ] || fail 'the copy is not as it should be'
+cases=$((cases + 1))
+[ "$(stat -c %a "$tmp/copy" "$tmp/copy/.assay")" = '700
+700' ] || fail 'others can read the copy'
+for command in 'runs list' 'runs export' 'nightly list' 'catalog list'; do
+	# shellcheck disable=SC2086 # words
+	run -C "$lab" $command
+	cp "$tmp/out" "$tmp/of_lab"
+	# shellcheck disable=SC2086 # words
+	run -C "$tmp/copy" $command
+	expect_same_files "$tmp/out" "$tmp/of_lab"
+done
+
+what='a copy into itself'
+run -C "$lab" backup "$lab/inside"
+expect_status 0
+cases=$((cases + 1))
+[ -f "$lab/inside/lab.yaml" ] && [ ! -e "$lab/inside/inside" ] && [ ! -e "$lab/inside/inside.partial" ] || fail 'it is in itself'
+rm -r "$lab/inside"
+
+what='refused'
+run -C "$lab" backup "$tmp/copy"
+refused 2 "'$tmp/copy' is there already"
+run -C "$lab" backup "$tmp/no/copy"
+refused 1 "$tmp/no/copy.partial"
+run -C "$tmp" backup "$tmp/other"
+refused 2 'not a laboratory'
+
+what='while others write'
+"$ASSAY" -C "$lab" run tiny --version bb --input yy --repetitions 60 >/dev/null 2>&1 &
+writer=$!
+for i in 1 2 3 4 5; do
+	run -C "$lab" backup "$tmp/copy$i"
+	expect_status 0
+	run -C "$tmp/copy$i" runs list
+	expect_status 0
+	sleep .2
+done
+kill "$writer"
+wait "$writer" 2>/dev/null
+
+what='nothing is old'
+run -C "$lab" runs export
+cp "$tmp/out" "$tmp/exported"
+run -C "$lab" prune --older-than 1 --format json
+expect_status 0
+expect_json .executions 0
+
+what='what programs printed'
+run -C "$lab" prune --older-than 0 --dry-run --format json
+n=$(json .executions)
+cases=$((cases + 1))
+[ "$n" -ge 3 ] || fail "only $n"
+printed() {
+	sqlite3 "$lab/.assay/runs.db" "SELECT CAST(out AS TEXT) FROM execution WHERE version = 'a' LIMIT 1" >"$tmp/out"
+}
+printed
+expect_stdout 'cost 11'
+run -C "$lab" prune --older-than 0
+expect_status 0
+expect_stdout "what $n executions printed was removed" 'can be verified'
+printed
+expect_stdout '[removed by assay prune]'
+run -C "$lab" runs export
+expect_same_files "$tmp/out" "$tmp/exported"
+run -C "$lab" prune --older-than 0 --format json
+expect_json .executions 0
+finish
