@@ -1,0 +1,22 @@
+#!/bin/sh
+# Change points of drawn series whose changes are known.
+needs=nothing
+. tests/lib_evidence.sh
+cmake --preset release >"$work/log" && cmake --build --preset release --target bench_change_points >>"$work/log"
+{
+	evidence_head 'Change points'
+	cat <<'END'
+A thousand drawn series a row, 60 points each, normal noise of 1 % (seed 4711); level .01, smallest effect 1 %. Beside it the rule of
+Apache Otava in its plainest form (Fleming and others, "Hunter", ICPE 2023; default of its page: p at most .001): the same division by energy
+statistics, accepted where Student's t test of both sides says so, without its windows. It is our reading of its description, not a run
+of the program, which Debian does not have. Where nothing changes, what is found is false.
+
+END
+	build/release/tests/bench_change_points
+	cat <<'END'
+
+Noise that remembers is found as changes by both, for a wave of nights that are slow alike is a change for as long as it lasts: `history` shows
+the machines' fingerprints beside each change for this reason.
+END
+} >"$work/page"
+evidence_done
