@@ -47,6 +47,10 @@ keys 'report' app/slow@1.0 app/slow@1.1 -o "$tmp/page.html"
 echo '[{"baseline": "app/slow@1.0", "candidate": "app/slow@1.1", "changed": true, "label": "x"},
  {"baseline": "same@1.0", "candidate": "same@1.1", "changed": false}]' >"$tmp/pairs.json"
 keys 'evaluate' "$tmp/pairs.json" --all --resamples 100
+keys 'baseline accept' same@1.1 --reason test
+keys 'baseline list'
+keys 'history' app/slow
+keys 'backup' "$tmp/backup"
 keys 'catalog retire' node08 --reason 'sold'
 keys 'catalog rename' node07 other
 keys 'catalog show' other
@@ -101,6 +105,15 @@ keys 'samples' p/good@a --show ''
 keys 'detect' p/good@a p/good@b --rate 0.3
 keys 'gate' p/good@a p/good@b
 keys 'samples prune' --older-than 0
+printf 'comparisons: [{ application: p, candidates: [b], against: [a], inputs: [good], budget: 5s }]\nfingerprints: { battery: none }\n' >"$lab/suite.yaml"
+keys 'nightly'
+decision=$(json '.decisions[0].id')
+keys 'nightly list'
+keys 'nightly show'
+keys 'explain' "$decision"
+keys 'verify' "$decision"
+keys 'history' p/good
+keys 'prune' --older-than 0
 keys 'changes' "$tmp/a/p" "$tmp/b/p"
 keys 'changes' "$tmp/a/p" "$tmp/b/p" --all
 keys 'doctor' "$tmp/a/p"

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Decisions in the formats of other programs, each read by a program that others wrote for it: Debian's, also where there is another python3.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_schema.sh"
 
-command -v xmllint >/dev/null && command -v cmark-gfm >/dev/null && /usr/bin/python3 -c 'import junitparser, prometheus_client' 2>/dev/null ||
+command -v xmllint >/dev/null && command -v cmark-gfm >/dev/null && /usr/bin/python3 -c 'import jsonschema, junitparser, prometheus_client' 2>/dev/null ||
 	skip 'the readers of the formats are missing: sh tests/install test'
 make_package "$tmp/package" 8 12
 # A name that means something in every one of them.
@@ -95,6 +96,14 @@ assert text(heading) == "assay: 1 regression", text(heading)
 assert cells[6:10] == ["regression", os.environ["slow"], "1.1", "1.0"], cells
 assert any("slower" in text(item) or "costs" in text(item) for item in root.iter(ns + "item"))
 assert not list(root.iter(ns + "html_inline")) and not list(root.iter(ns + "link"))'
+
+rendering json 3 "$slow@1.0" "$slow@1.1"
+fits
+rendering json 0 same@1.0 same@1.1
+fits
+sed -i 's/"decision": "pass"/"decision": "passed"/' "$tmp/out"
+cases=$((cases + 1))
+(fits) | grep -q '^FAIL' || fail 'the schema takes anything'
 
 what='into a file'
 run -C "$lab" gate "$slow@1.0" "$slow@1.1" --format junit --output "$tmp/junit.xml"
