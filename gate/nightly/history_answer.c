@@ -164,11 +164,11 @@ static void answer_point(const struct history *h, size_t i, const struct svg_axi
 
 	doc_row(d);
 	doc_set(d, "taken_ms", p->taken_ms);
-	doc_show(d, NULL, "measured on", text_from_ms(p->taken_ms / 1000 * 1000, date));
+	doc_showf(d, NULL, "measured on", p->taken_ms, "%.10s", text_from_ms(p->taken_ms, date));
 	doc_show(d, "version", "version", p->version);
 	doc_set_empty(d, "plan", p->plan);
 	doc_showf(d, "cost", "cost", ratio, "%s", text_fixed(ratio, 3).text);
-	svg_open(0, &svg);
+	svg_open(20, &svg);
 	svg_grid(axis, &svg);
 	svg_interval(axis, ratio, (double)NAN, (double)NAN, is_spike(h, i) ? SVG_RING : SVG_DOT, &svg);
 	svg_close(&svg);
@@ -194,15 +194,13 @@ static void answer_points(const struct history *h, struct document *d)
 
 void history_answer(const struct history *h, double min_effect, struct document *d)
 {
-	double now = relative(h, h->changes.segments[h->changes.n].median), worst = 1;
+	double now = relative(h, h->changes.segments[h->changes.n].median);
 
-	for (size_t i = 0; i < h->changes.n; i++)
-		worst = fmax(worst, exp(h->changes.items[i].after - h->changes.items[i].before));
 	if (h->n < (size_t)2 * CHANGE_POINTS_SEGMENT_MIN)
 		doc_answer(d, DOC_DOUBTFUL, "too short", "%zu point%s of %s: a change is told from noise from %d on", h->n,
 			   text_plural(h->n), h->application, 2 * CHANGE_POINTS_SEGMENT_MIN);
 	else if (h->changes.n)
-		doc_answer(d, worst > 1 ? DOC_BAD : DOC_GOOD, "changed",
+		doc_answer(d, now >= 1 + min_effect ? DOC_BAD : DOC_GOOD, "changed",
 			   "%s costs %s times as much as at first, after %zu change%s in %zu points", h->application,
 			   text_fixed(now, 3).text, h->changes.n, text_plural(h->changes.n), h->n);
 	else

@@ -204,7 +204,7 @@ static void add_head(const struct night *night, const struct answered *all, size
 	if (decided < n)
 		buf_format(&text, "%s%zu undecided", text.size ? ", " : "", n - decided);
 	doc_answer(d, decided ? decision_tone(worst) : DOC_DOUBTFUL, decided ? decision_text(worst) : "undecided", "%s; night of %s%s",
-		   text.size ? text.bytes : "nothing is compared", text_from_ms(night->started_ms, date),
+		   text.size ? text.bytes : "nothing is compared", text_from_ms(night->started_ms / 1000 * 1000, date),
 		   night->finished_ms ? "" : ", which has not ended");
 	buf_release(&text);
 	doc_set(d, "night", night->id);

@@ -15,7 +15,7 @@ static void add_text(const char *text, struct buf *out)
 		control = text_control(text);
 		if (control)
 			buf_char(out, ' ');
-		else if (strchr("\\`*_{}[]()<>#+!|~&@", *text))
+		else if (strchr("\\`*_[]<>|~&@", *text))
 			buf_format(out, "&#%d;", *text);
 		else
 			buf_char(out, *text);
