@@ -107,6 +107,8 @@ enum assay_status baselines_parse(const char *name, const char *text, size_t n, 
 		st = baseline_read(name, &list->items[i], &out->items[i], err);
 	}
 	yaml_release(&root);
+	if (st)
+		baselines_release(out);
 	return st;
 }
 

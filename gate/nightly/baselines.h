@@ -23,7 +23,7 @@ struct baselines {
 	size_t n;
 };
 
-/* Where there is no file there are none. *out is overwritten; baselines_release() it. */
+/* Where there is no file there are none. *out is overwritten, empty after a failure; baselines_release() it. */
 enum assay_status baselines_read(const char *laboratory, struct baselines *out, struct assay_error *err);
 enum assay_status baselines_parse(const char *name, const char *text, size_t n, struct baselines *out, struct assay_error *err);
 void baselines_release(struct baselines *baselines); /* accepts zeroed */
