@@ -73,7 +73,7 @@ enum assay_status local_shape_run(void *context, const char *const *words, size_
 	*out = said.result;
 	if (command.cancelled && *command.cancelled)
 		st = assay_fail(err, ASSAY_E_IO, "cancelled");
-	else if (!said.ok)
+	else if (!said.ok && !(shape->any_status && said.result.exit_status > 0))
 		st = assay_fail(err, ASSAY_E_NODATA, "%s", said.fault);
 	local_said_release(&said);
 	return st;

@@ -7,6 +7,7 @@
 
 struct local_shape {
 	struct local_command command; /* but for its words and shapes */
+	bool any_status;	      /* a command that ends with another status than 0 is no failure; one that a signal ends is */
 	int libraries[2];	      /* files without a name, which are preloaded by way of this process, and end with it */
 };
 

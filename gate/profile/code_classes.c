@@ -92,7 +92,9 @@ static const struct file_row {
 	  "libcrypto* libssl* libgcrypt* libgnutls* libnettle* libhogweed* libsodium* libcrypt.so* libb2* openssl sha1sum "
 	  "sha224sum sha256sum sha384sum sha512sum md5sum b2sum" },
 	{ CODE_LINEAR, "libopenblas* libblas* liblapack* libmkl* libcublas* libatlas* libblis*" },
-	{ CODE_ALLOCATION, "libjemalloc* libtcmalloc* libmimalloc*" },
+	{ CODE_ALLOCATION, "libjemalloc* libtcmalloc* libmimalloc* knobs_malloc.so*" },
+	{ CODE_STRINGS, "knobs_string.so*" }, /* of emulated hosts: what they make slower */
+	{ CODE_SORTING, "knobs_compare.so*" },
 	{ CODE_LOCKS, "libpthread* libgomp* libomp* libtbb.*" },
 	{ CODE_PARSING,
 	  "libpcre* libre2* libonig* libxml2* libexpat* libyaml* libcjson* libjson-c* libjansson* libyajl* grep egrep fgrep rg sed" },

@@ -52,6 +52,13 @@ if [ "$(json '.counts.calls[0].refused')" = null ]; then
 	grep -q '^Counted by doses ' "$tmp/out" || fail "no section of counts: $(cat "$tmp/out")"
 fi
 
+what='a command that ends with another status than 0'
+run profile --here --shapes --budget 0.1 -- sh -c 'exit 3'
+refused 6 'exit status 3'
+run profile --here --shapes --ignore-failure --budget 0.1 --format json -- sh -c 'exit 3'
+expect_status 0
+expect_json '.counts.calls[0].shape' calls-data
+
 what='what is preloaded is counted, where it can be'
 if command -v gcc >/dev/null; then
 	gcc -O2 -o counted "$ASSAY_SOURCE/tests/bench/counted.c"
