@@ -1,8 +1,8 @@
 /* Hosts of Slurm: one allocation a host and session, which a step on the node holds while its standard input is open.
  *
- * Whatever ends first, nothing is left: when this program dies, the holder's input ends, and with it the step, the allocation, and a job
- * that still waits in the queue; when srun is killed, the step's input ends, and the step cancels its own job; and Slurm ends what passes
- * the limit of time. */
+ * Whatever ends first, nothing is left. When this program dies, the holder's input ends, and with it the step and the allocation; a job
+ * that waits in the queue still is cancelled. When srun is killed, the step does not learn of it: the shell around srun cancels the job.
+ * When that shell is killed, too, the step hears no more beats, and cancels its own job; and Slurm ends what passes the limit of time. */
 #include "fleet/engine/link.h"
 
 #include "base/mem.h"
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define LOOK_MS	       1000
-#define ASK_FIRST_MS   3000
+#define ASK_FIRST_MS   1500
 #define ASK_AGAIN_MS   (20 * 1000) /* the controller of a cluster has more to do than to answer us */
 #define TELL_AGAIN_MS  (5 * 60 * 1000)
 #define ASK_MS	       (20 * 1000)
@@ -20,9 +20,12 @@
 #define CLOSE_MS       5000
 #define EXPLAIN_TIMES  5
 
-/* NAME WORDS: of a job that waits still, nothing would read the input. */
-static const char hold[] = "n=$1; shift; { cat; scancel -Q -t PENDING -n \"$n\"; } | \"$@\"";
-static const char held[] = "echo \"" SLURM_HELD "$SLURM_JOB_ID\"; read -r end; [ \"$end\" = done ] || scancel -Q \"$SLURM_JOB_ID\"";
+/* NAME WORDS. A sleep must not keep srun's input open. */
+static const char hold[] = "n=$1; shift; { while :; do echo beat; sleep 20 >/dev/null; done & b=$!; cat; kill $b; "
+			   "scancel -Q -t PENDING -n \"$n\"; } 2>/dev/null | { \"$@\" || { scancel -Q -n \"$n\"; exit 1; }; }";
+static const char held[] = "echo \"" SLURM_HELD "$SLURM_JOB_ID\"; "
+			   "while x=$(timeout 90 sh -c \"read -r x && echo \\$x\") && [ \"$x\" = beat ]; do :; done; "
+			   "[ \"$x\" = done ] || scancel -Q \"$SLURM_JOB_ID\"";
 static const char ask[] = "squeue -h -t all -n \"$1\" -o \"%i|%T|%r\"; sinfo -h -n \"$2\" -o \"node|%T|%E\"";
 
 /* ---- what Slurm says of the job and the node ---- */
