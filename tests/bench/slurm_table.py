@@ -1,0 +1,245 @@
+"""Hosts behind Slurm, on a cluster of three nodes on this machine: slurm_table.py ASSAY DIRECTORY. Writes Markdown to standard output.
+
+A laboratory from fleet check to gate, a run that is killed and resumed, every way in which an allocation can end, and what commands cost
+beside ssh and beside this machine without any transport. After each step: jobs of Slurm and processes that are left."""
+import json
+import os
+import resource
+import signal
+import sqlite3
+import statistics
+import subprocess
+import sys
+import time
+
+assay, directory = sys.argv[1:]
+lab, cluster = directory + "/lab", directory + "/slurm"
+os.environ["SLURM_CONF"] = cluster + "/slurm.conf"
+HOSTS = "hosts:\n" + "".join("""  - name: node%d
+    type: %s
+    on: here
+    transport: slurm
+    time_limit: {0}
+    queue_limit: {0}
+    options: [-p, lab]
+""" % row for row in ((1, "rome"), (2, "milan"), (3, "genoa")))
+MARK = "86399.75"  # seconds of a sleep that nobody else has
+
+
+def shell(words):
+    return subprocess.run(words, capture_output=True, text=True, timeout=900)
+
+
+def lab_yaml(where, text):
+    with open(where + "/lab.yaml", "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def jobs():
+    return len(shell(["squeue", "-h"]).stdout.splitlines())
+
+
+def processes():
+    return len(shell(["pgrep", "-f", "sleep " + MARK.replace(".", "[.]")]).stdout.split())
+
+
+def until(condition, seconds):
+    end = time.time() + seconds
+    while not condition() and time.time() < end:
+        time.sleep(.05)
+    return condition()
+
+
+def wait_idle():
+    until(lambda: shell(["sinfo", "-h", "-p", "lab", "-N", "-o", "%t"]).stdout.split().count("idle") == 3, 120)
+
+
+def start(words, where=lab):
+    return subprocess.Popen([assay, "-C", where] + words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def answer(process):
+    out, err = process.communicate(timeout=600)
+    last = [line for line in err.splitlines() if "remark" not in line][-1:]
+    return out, last[0].replace("assay fleet exec: ", "") if last else "", process.returncode
+
+
+def row(*cells):
+    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
+
+
+def sleeping():
+    until(lambda: processes() > 0, 60)
+
+
+def left():
+    until(lambda: jobs() == 0 and processes() == 0, 60)
+    return jobs(), processes()
+
+
+def ends():
+    print("## How allocations end\n\n`fleet exec -- sleep` on one host, and what happens to it; a minute is the smallest limit that "
+          "Slurm knows, and it looks for those that have passed theirs every half minute or so.\n")
+    row("what happens", "status", "what is said", "s from there to the end", "jobs left", "processes left")
+    row("---", "---:", "---", "---:", "---:", "---:")
+
+    def case(what, act, host="node1", words=("sleep", MARK), before=None, after=None):
+        wait_idle()
+        if before:
+            before()
+        process = start(["fleet", "exec", "-w", host, "--"] + list(words))
+        if act:
+            sleeping()
+        began = time.time()
+        kept = act(process) if act else None
+        said, status = answer(process)[1:]
+        took = time.time() - began
+        if after:
+            after(kept)
+        row(what, status, said or "(killed)", "%.1f" % took, *left())
+
+    pid = lambda node: int(open(cluster + "/slurmd-" + node + ".pid").read())
+    case("job cancelled", lambda p: shell(["scancel", "-u", "root"]))
+    case("job preempted", lambda p: subprocess.Popen(["srun", "-Q", "-p", "urgent", "-w", "node1", "--exclusive", "true"]),
+         after=lambda p: p.wait())
+    case("srun killed", lambda p: [os.kill(int(n), 9) for n in shell(["pgrep", "-x", "srun"]).stdout.split()])
+    case("controller killed", lambda p: p.kill())
+
+    def drain():
+        shell(["scontrol", "update", "nodename=node1", "state=drain", "reason=new disk"])
+
+    def resume(_):
+        shell(["scontrol", "update", "nodename=node1", "state=resume"])
+    case("node drained before", None, before=drain, after=resume)
+    case("slurmd killed", lambda p: os.kill(pid("node1"), 9),
+         after=lambda _: (shell(["slurmd", "-N", "node1", "-f", cluster + "/slurm.conf"]), time.sleep(5)))
+    lab_yaml(lab, HOSTS.format("1m"))
+    case("time_limit of a minute", lambda p: None)
+    holder = []
+    case("queue_limit of a minute, while another has the node", None,
+         before=lambda: (holder.append(subprocess.Popen(["srun", "-Q", "-w", "node1", "--exclusive", "sleep", "600"])), time.sleep(2)),
+         after=lambda _: (holder[0].terminate(), holder[0].terminate(), holder[0].wait()))
+    lab_yaml(lab, HOSTS.format("30m"))
+    wait_idle()
+    first = start(["fleet", "exec", "-w", "node1", "--", "sleep", MARK])
+    sleeping()
+    second = start(["fleet", "exec", "-w", "node1", "--", "sleep", MARK])
+    until(lambda: jobs() == 2, 30)
+    second.kill()
+    alone = until(lambda: jobs() == 1, 30)
+    first.kill()
+    row("controller killed while its job waits in the queue", "", "its job left the queue: %s" % ("yes" if alone else "no"), "", *left())
+    print()
+
+
+MANIFEST = """command: [dd, if=/dev/zero, of=/dev/null, bs=1, 'count={version}']
+versions: { '300000': , '400000': }
+repetitions: 6
+"""
+
+
+def results():
+    store = sqlite3.connect("file:%s/.assay/runs.db?mode=ro" % lab, uri=True)
+    n = store.execute("select count(*), count(distinct machine || version || repetition) from execution where status = 'ok'").fetchone()
+    store.close()
+    return n
+
+
+def laboratory():
+    print("## A laboratory\n")
+    for words in (["fleet", "check"], ["fingerprint", "run", "--battery", "quick"]):
+        began = time.time()
+        done = shell([assay, "-C", lab] + words + ["-q"] * (words[0] != "fleet"))
+        print("- `assay %s`: status %d, %.1f s; %s" % (" ".join(words), done.returncode, time.time() - began,
+                                                       (done.stdout.splitlines() or [done.stderr])[0]))
+    kills = 0
+    process = start(["run", "dd", "-q"])
+    while True:
+        time.sleep(4)
+        if process.poll() is not None:
+            break
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kills += 1
+        until(lambda: jobs() == 0, 30)
+        n = jobs()
+        process = start(["run", "dd", "--resume", "-q"])
+        if n:
+            print("- **after a kill %d jobs were left**" % n)
+        if kills == 3:
+            process.wait()
+            break
+    print("- `assay run dd`, killed %d times with SIGKILL and resumed: results %d, different ones %d, of 36" % ((kills,) + results()))
+    done = shell([assay, "-C", lab, "gate", "dd@300000", "dd@400000"])
+    print("- `assay gate dd@300000 dd@400000`: status %d; %s" % (done.returncode, (done.stdout.splitlines() or [done.stderr])[0]))
+    print("- left: %d jobs, %d processes\n" % left())
+
+
+def cost():
+    print("## What it costs\n\nMedians of nine, of one host; the ssh host is an emulated one without anything made dearer.\n")
+    places = {"local": directory + "/here", "ssh": directory + "/ssh", "slurm": lab}
+    os.mkdir(places["local"])
+    shell([assay, "init", places["local"]])
+    lab_yaml(places["local"], "hosts: [{name: here, transport: local}]\n")
+    shell([assay, "fleet", "up", places["ssh"], "--hosts", "1", "--profiles", "base"])
+    wait_idle()
+    row("transport", "`fleet exec -- true`, ms", "one more command in a session, ms", "`fleet put` of 64 MiB, ms", "`fingerprint run --battery quick`, s")
+    row("---", "---:", "---:", "---:", "---:")
+    with open(directory + "/big", "wb") as file:
+        file.write(os.urandom(64 << 20))
+    for name, where in places.items():
+        host = json.loads(shell([assay, "-C", where, "fleet", "list", "--format", "json"]).stdout)["hosts"][0]["name"]
+
+        def timed(words, times=9):
+            taken = []
+            for _ in range(times):
+                began = time.time()
+                done = shell([assay, "-C", where] + words)
+                taken.append(time.time() - began)
+                if done.returncode:
+                    sys.exit(name + ": " + done.stderr)
+            return statistics.median(taken)
+        once = timed(["fleet", "exec", "-w", host, "--", "true"])
+        put = timed(["fleet", "put", "-w", host, directory + "/big", "/tmp/assay-evidence-big"], 5)
+        check = timed(["fleet", "check", "-w", host])
+        battery = timed(["fingerprint", "run", "-w", host, "--battery", "quick", "-q"], 1)
+        row(name, "%.0f" % (1000 * once), "%.0f" % (1000 * (check - once)), "%.0f" % (1000 * put), "%.1f" % battery)
+    os.remove("/tmp/assay-evidence-big")
+    shell([assay, "fleet", "down", places["ssh"]])
+    print()
+
+
+def queue():
+    print("## 64 jobs, eight at a time\n")
+    text = "hosts:\n"
+    for i in range(64):
+        text += "  - {name: q%02d, address: node%d, transport: slurm, time_limit: 5m, queue_limit: 30m}\n" % (i, i % 3 + 1)
+    where = directory + "/queue"
+    os.mkdir(where)
+    shell([assay, "init", where])
+    lab_yaml(where, text)
+    wait_idle()
+    most = [0]
+    began = time.time()
+    process = start(["fleet", "exec", "--fanout", "8", "--", "sleep", ".2"], where)
+    while process.poll() is None:
+        most[0] = max(most[0], jobs())
+        time.sleep(.2)
+    said, status = answer(process)[1:]
+    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    print("`fleet exec --fanout 8 -- sleep .2` on 64 hosts that are three nodes: status %d after %.0f s, `%s`; at most %d jobs at a time in "
+          "Slurm; the largest process of the whole page had %.0f MiB. Left: %d jobs, %d processes." %
+          ((status, time.time() - began, said, most[0], memory / 1024) + left()))
+
+
+def main():
+    shell([assay, "init", lab])
+    lab_yaml(lab, HOSTS.format("30m"))
+    with open(lab + "/apps/dd.yaml", "w", encoding="utf-8") as file:
+        file.write(MANIFEST)
+    wait_idle()
+    for part in (laboratory, ends, cost, queue):
+        part()
+
+
+main()
