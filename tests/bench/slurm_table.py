@@ -140,7 +140,7 @@ repetitions: 6
 
 def results():
     store = sqlite3.connect("file:%s/.assay/runs.db?mode=ro" % lab, uri=True)
-    n = store.execute("select count(*), count(distinct machine || version || repetition) from execution where status = 'ok'").fetchone()
+    n = store.execute("select count(*), count(distinct machine || version || repetition) from execution where outcome = 'ok'").fetchone()
     store.close()
     return n
 
