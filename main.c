@@ -19,6 +19,7 @@ static const struct command *const commands[] = {
 	&fleet_up_command,
 	&fleet_down_command,
 	&fleet_list_command,
+	&fleet_import_command,
 	&fleet_trust_command,
 	&fleet_check_command,
 	&fleet_put_command,

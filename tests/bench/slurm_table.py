@@ -40,7 +40,7 @@ def jobs():
 
 
 def processes():
-    return len(shell(["pgrep", "-f", "sleep " + MARK.replace(".", "[.]")]).stdout.split())
+    return len(shell(["pgrep", "-f", "-x", "sleep " + MARK.replace(".", "[.]")]).stdout.split())
 
 
 def until(condition, seconds):
@@ -59,7 +59,7 @@ def start(words, where=lab):
 
 
 def answer(process):
-    out, err = process.communicate(timeout=600)
+    out, err = process.communicate(timeout=200)
     last = [line for line in err.splitlines() if "remark" not in line][-1:]
     return out, last[0].replace("assay fleet exec: ", "") if last else "", process.returncode
 
@@ -100,7 +100,7 @@ def ends():
 
     pid = lambda node: int(open(cluster + "/slurmd-" + node + ".pid").read())
     case("job cancelled", lambda p: shell(["scancel", "-u", "root"]))
-    case("job preempted", lambda p: subprocess.Popen(["srun", "-Q", "-p", "urgent", "-w", "node1", "--exclusive", "true"]),
+    case("job preempted", lambda p: subprocess.Popen(["srun", "-Q", "-p", "urgent", "-w", "node1", "-N1", "--exclusive", "true"]),
          after=lambda p: p.wait())
     case("srun killed", lambda p: [os.kill(int(n), 9) for n in shell(["pgrep", "-x", "srun"]).stdout.split()])
     case("controller killed", lambda p: p.kill())

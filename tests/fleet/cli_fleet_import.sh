@@ -1,0 +1,53 @@
+# assay fleet import: the nodes of a cluster into lab.yaml, from a sinfo that is a script.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+
+mkdir "$tmp/bin"
+cat >"$tmp/bin/sinfo" <<'END'
+#!/bin/sh
+cat "$SINFO_SAYS"
+END
+chmod 755 "$tmp/bin/sinfo"
+PATH=$tmp/bin:$PATH
+SINFO_SAYS=$tmp/says
+export PATH SINFO_SAYS
+lab=$tmp/lab
+run init "$lab"
+expect_status 0
+
+what='nodes of several partitions, with and without features'
+printf '%s\n' 'n01|rome,nvme|idle|none' 'n01|rome,nvme|idle|none' 'n02|rome,nvme|drained|bad | disk' 'n03|(null)|idle|none' >"$tmp/says"
+cp "$lab/lab.yaml" "$tmp/before"
+run -C "$lab" fleet import slurm --types milan,rome --dry-run --format json
+expect_status 0
+expect_json .added 3
+expect_json .nodes[1].reason 'bad | disk'
+cmp -s "$tmp/before" "$lab/lab.yaml" || fail "--dry-run changed lab.yaml"
+run -C "$lab" fleet import slurm --types milan,rome --partition lab
+expect_status 0
+expect_stdout '3 of 3 nodes added to lab.yaml'
+run -C "$lab" fleet list --format json
+expect_json .n 3
+expect_json .hosts[1].type rome
+expect_json .hosts[0].transport slurm
+run -C "$lab" fleet list -w @nvme --format json
+expect_json .n 2
+
+what='what is there stays; what is gone is said'
+printf '%s\n' 'n01|rome|idle|none' 'n04|rome|idle|none' >"$tmp/says"
+run -C "$lab" fleet import slurm --format json
+expect_status 0
+expect_json .added 1
+expect_json .gone[0] n02
+
+what='nothing is written of a list that makes no sense'
+cp "$lab/lab.yaml" "$tmp/before"
+printf '%s\n' 'n05|rome|idle|none' "n'6: x|rome|idle|none" >"$tmp/says"
+run -C "$lab" fleet import slurm
+refused 2 "cannot be the name of a host"
+cmp -s "$tmp/before" "$lab/lab.yaml" || fail "lab.yaml was changed"
+
+what='another batch system'
+run -C "$lab" fleet import pbs
+refused 2 'no batch system'
+
+finish
