@@ -30,17 +30,29 @@ static const char *text_member(const cJSON *object, const char *key)
 	return text ? text : "";
 }
 
+static size_t left_out_of(const cJSON *document)
+{
+	const cJSON *run;
+	size_t n = 0;
+
+	cJSON_ArrayForEach(run, member(document, "disturbed")) n += cJSON_IsTrue(member(run, "left_out")) ? 1 : 0;
+	return n;
+}
+
 /* On whom the decision rests, and what was left out. */
 static void explain_runs(const cJSON *document, struct document *d)
 {
-	const cJSON *machines = member(document, "machines"), *disturbed = member(document, "disturbed"),
-		    *confirmed = member(document, "confirmed"), *fresh = member(confirmed, "fresh"),
-		    *control = member(confirmed, "control");
+	const cJSON *machines = member(document, "machines"), *confirmed = member(document, "confirmed"),
+		    *fresh = member(confirmed, "fresh"), *control = member(confirmed, "control");
+
+	size_t left_out = left_out_of(document);
 
 	if (cJSON_IsNumber(machines))
-		doc_line(d, "It rests on runs of both versions, in turn, on %.0f machine%s%s.", machines->valuedouble,
-			 text_plural((size_t)machines->valuedouble),
-			 cJSON_GetArraySize(disturbed) > 0 ? "; those that were disturbed by other work were left out" : "");
+		doc_line(d, "It rests on runs of both versions, in turn, on %.0f machine%s.", machines->valuedouble,
+			 text_plural((size_t)machines->valuedouble));
+	if (left_out)
+		doc_line(d, "%zu run%s disturbed by what else the machines did, and left out.", left_out,
+			 left_out == 1 ? " was" : "s were");
 	if (fresh)
 		doc_line(d, "Fresh runs were made to confirm it: it was %s%s.",
 			 strcmp(text_member(fresh, "outcome"), "seen") == 0 ? "seen again" : "not seen again",
