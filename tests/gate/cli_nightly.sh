@@ -17,9 +17,9 @@ run_lab night "$hosts"
 cat >"$lab/apps/tiny/cost.sh" <<'END_OF_SCRIPT'
 #!/bin/sh
 while [ -e "$2/hold" ]; do sleep .05; done
-[ ! -e "$2/moved" ] || set -- "$(($1 * 2))" "$2"
 n=$(cat "$2/$1.count" 2>/dev/null || echo 0)
 echo $((n + 1)) >"$2/$1.count"
+[ "$1" != 130 ] || [ "$n" -lt 6 ] || set -- 100 "$2" # is slower six times, and never again
 awk -v f="$1" -v n="$n" 'BEGIN { x = sin(n * 78.233 + f) * 43758.5453; x -= int(x); printf "cost %.6f\n", f * (1 + .002 * x) }'
 END_OF_SCRIPT
 chmod 755 "$lab/apps/tiny/cost.sh"
@@ -125,6 +125,17 @@ expect_stdout 'same  ' 'regression'
 what='findings are confirmed by fresh runs, beside a control'
 run -C "$lab" runs list --format json
 expect_stdout 'v1+again'
+
+what='what fresh runs do not show is no regression'
+application passing 100 130
+printf '%s\n' 'comparisons: [{ application: passing }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
+run -C "$lab" nightly --format json
+expect_status 4
+expect_json .decisions[0].decision inconclusive
+expect_json .decisions[0].reasons[0].code not_seen_again
+cp "$tmp/good.yaml" "$lab/suite.yaml"
+run -C "$lab" nightly --applications bad,good --fail-on nothing
+expect_status 0
 
 what='other renderings'
 run -C "$lab" nightly show --format junit

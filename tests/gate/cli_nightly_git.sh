@@ -1,0 +1,92 @@
+#!/bin/sh
+# Nights over a branch: what it was at the beginning of each night, the commit before, the last release, what was accepted; a build that fails.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_run.sh"
+command -v git >/dev/null || skip 'there is no git'
+
+tidy() {
+	kill_marked
+}
+export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b GIT_CONFIG_GLOBAL=/dev/null
+
+run_lab branch "hosts:
+  - { name: one, transport: local, type: t1, on: here, env: { ASSAY_TEST_MARK: '$tmp' } }
+  - { name: two, transport: local, type: t2, on: here, env: { ASSAY_TEST_MARK: '$tmp' } }
+  - { name: three, transport: local, type: t3, on: here, env: { ASSAY_TEST_MARK: '$tmp' } }"
+rm "$lab/apps/tiny.yaml"
+git init -q -b main "$tmp/repository"
+
+# commit COST: a program that costs about as much; $commit has 12 digits of it.
+commit() {
+	cat >"$tmp/repository/cost.sh" <<END_OF_SCRIPT
+#!/bin/sh
+n=\$(cat "\$1/$1.count" 2>/dev/null || echo 0)
+echo \$((n + 1)) >"\$1/$1.count"
+awk -v n="\$n" 'BEGIN { x = sin(n * 78.233) * 43758.5453; x -= int(x); printf "cost %.6f\\\\n", $1 * (1 + .002 * x) }'
+END_OF_SCRIPT
+	chmod 755 "$tmp/repository/cost.sh"
+	git -C "$tmp/repository" add cost.sh
+	git -C "$tmp/repository" commit -qm "costs $1"
+	commit=$(git -C "$tmp/repository" rev-parse --short=12 HEAD)
+}
+cat >"$lab/apps/app.yaml" <<END
+command: ['{build}/cost.sh', '$tmp/scratch']
+versions:
+  main: { git: { repository: '$tmp/repository', reference: main, build: [test, -s, cost.sh] } }
+repetitions: 2
+warm_ups: 0
+metric: { source: regex, pattern: 'cost ([0-9.]+)' }
+END
+printf '%s\n' 'comparisons: [{ application: app, against: [accepted, release] }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
+
+commit 100
+first=$commit
+git -C "$tmp/repository" tag v1.0
+commit 100.03
+second=$commit
+
+what='the first night: the commit before, which is the release, too'
+run -C "$lab" nightly --format json
+expect_status 0
+expect_json .decisions 1
+expect_json .decisions[0].candidate "main-$second"
+expect_json .decisions[0].baseline "main-$first"
+expect_json .decisions[0].decision pass
+
+what='a slow commit, and the night before'
+commit 110
+third=$commit
+run -C "$lab" nightly --format json
+expect_status 3
+expect_json .decisions 2
+expect_json .decisions[0].candidate "main-$third"
+expect_json .decisions[0].baseline "main-$second"
+expect_json .decisions[0].against previous
+expect_json .decisions[1].baseline "main-$first"
+expect_json .decisions[1].against release
+expect_json .decisions[1].decision regression
+
+what='other commands take such a version'
+run -C "$lab" gate "app@main-$second" "app@main-$third" --format json
+expect_status 3
+
+what='it is accepted, and creep beyond the release is still seen'
+run -C "$lab" baseline accept "app@main-$third" --reason 'more is computed'
+expect_status 0
+commit 110.02
+run -C "$lab" nightly --format json
+expect_json .decisions[1].baseline "main-$third"
+expect_json .decisions[1].against accepted
+expect_json .decisions[1].decision pass
+expect_json .decisions[0].baseline "main-$first"
+expect_status 3
+
+what='a version that cannot be built'
+: >"$tmp/repository/cost.sh"
+git -C "$tmp/repository" commit -qam broken
+run -C "$lab" nightly --format json
+expect_status 6
+expect_json .decisions[0].decision nothing_measured
+expect_json .decisions[0].reasons[0].code not_run
+expect_stdout 'its build'
+finish
