@@ -10,6 +10,6 @@ export SLURM_CONF="$work/slurm/slurm.conf"
 	evidence_head "Hosts behind Slurm"
 	echo "Slurm $(sinfo --version | sed 's/.* //'), three nodes on this machine (\`machines/slurm-up\`), which share its processors."
 	echo
-	/usr/bin/python3 tests/bench/slurm_table.py "$assay" "$work"
+	/usr/bin/python3 tests/bench/slurm_table.py "$assay" "$work" ${PARTS:-} # all, or some of: laboratory ends cost queue
 } >"$work/page"
 evidence_done
