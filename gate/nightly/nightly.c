@@ -59,7 +59,11 @@ static enum assay_status night_work(struct nightly *n, struct assay_error *err)
 	}
 	if (!st && *n->options->cancelled && *n->options->cancelled != SIGALRM)
 		return ASSAY_OK; /* it goes on next time */
-	return st ? st : nightly_conclude(n, err);
+	if (!st)
+		st = nightly_conclude(n, err);
+	if (!st)
+		nightly_hook(n);
+	return st;
 }
 
 /* ---- one at a time ---- */

@@ -48,5 +48,7 @@ enum assay_status nightly_confirm(struct nightly *n, struct night_comparison *c,
 enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, struct assay_error *err);
 /* At the end: findings are decided among all, and the night has its end. */
 enum assay_status nightly_conclude(struct nightly *n, struct assay_error *err);
+/* Then the suite's hook is run with each decision, one after the other; what it does wrong is noted, and changes nothing. */
+void nightly_hook(struct nightly *n);
 
 #endif

@@ -173,7 +173,7 @@ static enum assay_status read_confirm(const struct suite_reader *r, const struct
 
 static enum assay_status read_suite(const struct suite_reader *r, const struct yaml_node *root, struct suite *out)
 {
-	static const char *const keys[] = { "comparisons", "releases", "budget", "deadline", "fingerprints", "wait", "confirm" };
+	static const char *const keys[] = { "comparisons", "releases", "budget", "deadline", "fingerprints", "wait", "confirm", "hook" };
 	const struct yaml_node *node;
 	double budget_s = BUDGET_S;
 	enum assay_status st = yaml_keys(r->name, root, "a suite", keys, sizeof(keys) / sizeof(keys[0]), r->err);
@@ -190,6 +190,8 @@ static enum assay_status read_suite(const struct suite_reader *r, const struct y
 		st = read_span(r, node, &out->wait_s);
 	if (!st && (node = yaml_get(root, "confirm")))
 		st = read_confirm(r, node, out);
+	if (!st && (node = yaml_get(root, "hook")))
+		st = read_names(r, node, &out->hook);
 	return st ? st : read_entries(r, root, budget_s, out);
 }
 
@@ -226,6 +228,7 @@ void suite_release(struct suite *suite)
 		manifest_words_release(&e->inputs);
 	}
 	free(suite->entries);
+	manifest_words_release(&suite->hook);
 	free(suite->releases);
 	free(suite->battery);
 	*suite = (struct suite){ .entries = NULL };

@@ -33,14 +33,15 @@ struct suite_entry {
 struct suite {
 	struct suite_entry *entries; /* [n] */
 	size_t n;
-	char *releases;	     /* pattern of versions and git tags that are releases; "v*" */
-	double deadline_s;   /* after its beginning; 0: none */
-	int deadline_minute; /* or at this minute of the day, local time; -1: no */
-	char *battery;	     /* of fingerprints; "quick"; SUITE_BATTERY_NONE: none are taken */
-	double max_age_days; /* of fingerprints; 0: the laboratory's */
-	double wait_s;	     /* for the laboratory's lock */
-	bool confirm;	     /* findings, by fresh runs beside a control */
-	int64_t machines;    /* on how many of them a confirmed finding must be seen */
+	char *releases;		    /* pattern of versions and git tags that are releases; "v*" */
+	double deadline_s;	    /* after its beginning; 0: none */
+	int deadline_minute;	    /* or at this minute of the day, local time; -1: no */
+	char *battery;		    /* of fingerprints; "quick"; SUITE_BATTERY_NONE: none are taken */
+	double max_age_days;	    /* of fingerprints; 0: the laboratory's */
+	double wait_s;		    /* for the laboratory's lock */
+	bool confirm;		    /* findings, by fresh runs beside a control */
+	int64_t machines;	    /* on how many of them a confirmed finding must be seen */
+	struct manifest_words hook; /* is run with each decision; n == 0: none */
 };
 
 /* From text[0..n); errors begin with "name:line: ". *out is overwritten; suite_release() it. */

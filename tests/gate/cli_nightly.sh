@@ -98,6 +98,17 @@ expect_json .nights[0].exit_status 3
 run -C "$lab" nightly show nothing
 refused 2 "no night 'nothing'"
 
+what='a hook is run with each decision'
+cp "$lab/suite.yaml" "$tmp/good.yaml"
+echo "hook: [sh, -c, 'pwd >>\"\$0\"; echo \"\$1\" >>\"\$0\"; exit 3', '$tmp/told']" >>"$lab/suite.yaml"
+run -C "$lab" nightly --applications good --format json
+expect_status 0
+cases=$((cases + 1))
+[ "$(cat "$tmp/told")" = "$(cd "$lab" && pwd -P)
+$(json '.decisions[0].id')" ] || fail "the hook was told: $(cat "$tmp/told")"
+holds "$tmp/err" 'a remark' "the hook 'sh' for decision" 'exit status 3'
+cp "$tmp/good.yaml" "$lab/suite.yaml"
+
 what='a decision is explained'
 run -C "$lab" explain "$(printf %.8s "$decision")"
 expect_status 0
