@@ -41,7 +41,9 @@ static const struct image_section *table_of(const struct image *image, uint32_t 
 		    memcmp(section->bytes, table_kind, sizeof(table_kind)) != 0)
 			continue;
 		memcpy(n, section->bytes + 8, sizeof(*n));
-		return *n <= (section->size - TABLE_HEAD) / 8 ? section : NULL;
+		if (*n <= (section->size - TABLE_HEAD) / 8)
+			return section;
+		break; /* damaged: more rows than there is room for */
 	}
 	*n = 0;
 	return NULL;
