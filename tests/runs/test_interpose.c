@@ -1,0 +1,154 @@
+/* The library that records calls into the outside: programs say the same with it as without it, and what it wrote can be read. */
+#include "runs/inside/interpose/interpose.h"
+#include "runs/inside/samples/samples.h"
+#include "tests/scratch.h"
+
+#include <dirent.h>
+#include <string.h>
+
+static void run(const char *command)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	if (child == 0) {
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (status != 0)
+		fail_msg("%s", command);
+}
+
+/* Of this directory, the file whose process wrote more than any other. */
+static size_t files_read(struct samples *most)
+{
+	DIR *all = opendir("records");
+	size_t n = 0;
+
+	assert_non_null(all);
+	for (struct dirent *e; (e = readdir(all));) {
+		struct samples one;
+		struct assay_error err;
+		char *path = mem_format("records/%s", e->d_name);
+
+		if (e->d_name[0] != '.') {
+			if (samples_read(path, &one, &err))
+				fail_msg("%s", err.text);
+			assert_int_equal(one.unreadable, 0);
+			if (!n++ || one.n > most->n) {
+				if (n > 1)
+					samples_release(most);
+				*most = one;
+			} else
+				samples_release(&one);
+		}
+		free(path);
+	}
+	closedir(all);
+	return n;
+}
+
+static const char record[] = "mkdir records && ASSAY_INTERPOSE_DIRECTORY=records LD_PRELOAD=\"$ASSAY_INTERPOSE\" ";
+
+static void recorded(const char *words)
+{
+	char *command = mem_format("%s%s", record, words);
+
+	run(command);
+	free(command);
+}
+
+static double counter(const struct samples *s, size_t item, const char *name)
+{
+	return s->values[item * s->n_counters + samples_counter(s, name)];
+}
+
+static void test_same_output(void **state)
+{
+	struct samples s;
+
+	(void)state;
+	run("\"$ASSAY_INTERPOSED\" >plain; test $? -eq 5");
+	recorded("\"$ASSAY_INTERPOSED\" >under; test $? -eq 5");
+	run("cmp plain under");
+	/* The program, its three children, and what it executed at the end. */
+	assert_int_equal(files_read(&s), 5);
+	samples_release(&s);
+}
+
+static void test_what_is_recorded(void **state)
+{
+	struct samples s;
+	size_t sent = 0, failed = 0, often = 0, waited = 0;
+
+	(void)state;
+	recorded("\"$ASSAY_INTERPOSED\" >under; test $? -eq 5");
+	files_read(&s);
+	for (size_t i = 0; i < s.n; i++) {
+		const struct sample *item = &s.items[i];
+		const char *name = s.functions[item->function].name;
+
+		if (strcmp(name, "send") == 0) {
+			assert_float_equal(counter(&s, i, "size"), 60, 0);
+			assert_float_equal(counter(&s, i, "result"), 60, 0);
+			assert_float_equal(counter(&s, i, "kind"), INTERPOSE_SOCKET, 0);
+			sent++;
+		}
+		failed += strcmp(name, "readv") == 0 && counter(&s, i, "result") != counter(&s, i, "result");
+		often += item->weight > 1;
+		waited += strcmp(name, "usleep") == 0 && item->ns >= 20e6 && counter(&s, i, "size") == 20e6;
+	}
+	assert_int_equal(sent, 1);
+	assert_int_equal(failed, 1);
+	assert_int_equal(waited, 1);
+	assert_true(often > 0);
+	/* 100,000 writes from one place are far fewer samples, which stand for about as many. */
+	for (size_t f = 0; f < s.n_functions; f++) {
+		double stands_for = 0;
+
+		for (size_t i = s.functions[f].first; i < s.functions[f].first + s.functions[f].n; i++)
+			stands_for += s.items[i].weight;
+		if (s.functions[f].n && s.items[s.functions[f].first + s.functions[f].n - 1].ordinal > 90000) {
+			assert_true(s.functions[f].n < 90000);
+			assert_true(stands_for > 30000);
+			often = 0;
+		}
+	}
+	assert_int_equal(often, 0);
+	samples_release(&s);
+}
+
+static void test_killed(void **state)
+{
+	struct samples s;
+
+	(void)state;
+	run("mkdir records; ASSAY_INTERPOSE_DIRECTORY=records LD_PRELOAD=\"$ASSAY_INTERPOSE\" \"$ASSAY_INTERPOSED\" forever >ticks & "
+	    "i=0; until [ \"$(grep -c tick ticks)\" -ge 20 ] || [ $i -ge 3000 ]; do sleep .01; i=$((i + 1)); done; "
+	    "kill -9 $!; wait $!; test $? -eq 137");
+	assert_int_equal(files_read(&s), 1);
+	assert_false(s.finished);
+	assert_true(s.n >= 10); /* five sleeps, and five words about them; one may come a moment after the other */
+	samples_release(&s);
+}
+
+static void test_nothing_without_a_directory(void **state)
+{
+	(void)state;
+	run("LD_PRELOAD=\"$ASSAY_INTERPOSE\" \"$ASSAY_INTERPOSED\" child >said; test $? -eq 5; test \"$(cat said)\" = executed; "
+	    "test \"$(ls)\" = said");
+	run("ASSAY_INTERPOSE_DIRECTORY=/nowhere LD_PRELOAD=\"$ASSAY_INTERPOSE\" \"$ASSAY_INTERPOSED\" child >said; test $? -eq 5");
+}
+
+int suite_interpose(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCRATCH_TEST(test_same_output),
+		SCRATCH_TEST(test_what_is_recorded),
+		SCRATCH_TEST(test_killed),
+		SCRATCH_TEST(test_nothing_without_a_directory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
