@@ -15,6 +15,8 @@
 #define THREAD_SITES_MAX 1024u	/* of a thread; a power of 2 */
 #define GAP_TICKS	 25000u /* about 10 microseconds, a hundred times what a record costs, between two of a site */
 #define WEIGHT_LOG2_MAX	 16u
+#define CHUNK_BYTES	 8192u	 /* a thread that makes few calls has one all the same */
+#define NAMES_BYTES	 131072u /* of each process, however short: about 1,800 sites */
 #define KINDS_MAX	 1024u
 #define KIND_TICKS	 2000000u /* after which a descriptor is looked at again: libc closes and opens some unseen */
 
@@ -253,7 +255,14 @@ __attribute__((constructor)) static void interpose_start(void)
 {
 	static const char *const counters[] = { "size", "kind", "result" };
 	const char *directory = getenv("ASSAY_INTERPOSE_DIRECTORY");
-	const struct record_options options = { .directory = directory, .back_end = RECORD_TIME, .counters = counters, .n_counters = 3 };
+	const struct record_options options = {
+		.directory = directory,
+		.back_end = RECORD_TIME,
+		.counters = counters,
+		.n_counters = 3,
+		.chunk_bytes = CHUNK_BYTES,
+		.names_bytes_max = NAMES_BYTES,
+	};
 	int before = errno;
 
 	if (directory && pthread_key_create(&at_end, thread_end) == 0 && record_open(&writer, &options) == 0) {
