@@ -39,7 +39,7 @@ static size_t divide(const double *x, const size_t *order, size_t n, double *bes
 	struct border b = { { 0, 0 }, 0 };
 	size_t at = 0;
 
-	*best = -INFINITY;
+	*best = -(double)INFINITY;
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = i + 1; j < n; j++)
 			b.within[1] += fabs(x[order[i]] - x[order[j]]);

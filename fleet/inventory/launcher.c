@@ -12,7 +12,7 @@
 
 /* -Q and -u: nothing of srun's own among the bytes, and none of them kept back. A step shares the node with the one that holds it, has all
  * its memory, and of the environment what a login would have. */
-static const char *const slurm_words[] = { "srun",	  "-Q",	 "-u",	"--overlap", "--jobid=" LAUNCHER_JOB, "-w",
+static const char *const slurm_words[] = { "srun",	  "-Q",	 "-u",	"--overlap", ("--jobid=" LAUNCHER_JOB), "-w",
 					   LAUNCHER_HOST, "-N1", "-n1", "--mem=0",   "--export=HOME,PATH" };
 
 static const char *const keys[] = { "launcher", "login", "options", "time_limit", "queue_limit" };

@@ -84,7 +84,7 @@ static double p_of_t(const double *a, size_t n, const double *b, size_t m)
 
 static size_t best(const double *x, size_t n)
 {
-	double most = -INFINITY;
+	double most = -(double)INFINITY;
 	size_t at = 0;
 
 	for (size_t m = 2; m + 2 <= n; m++) {

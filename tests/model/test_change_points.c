@@ -25,7 +25,7 @@ static void draw(double *x, size_t at, double step, struct rng *rng)
 /* The published algorithm in the plainest words: the best border by the divergence of the two samples. */
 static size_t best_border(const double *x, size_t n)
 {
-	double best = -INFINITY;
+	double best = -(double)INFINITY;
 	size_t at = 0;
 
 	for (size_t m = CHANGE_POINTS_SEGMENT_MIN; m + CHANGE_POINTS_SEGMENT_MIN <= n; m++) {
