@@ -669,7 +669,8 @@ void sampler_say(struct sampler *s, struct frames_out *out)
 	if (*s->refused)
 		fprintf(file, "0 %s\n", s->refused);
 	else
-		fprintf(file, "%llu period ns\n%llu processes -\n", (unsigned long long)s->period_ns, 1 + (unsigned long long)s->processes);
+		fprintf(file, "%llu period ns\n%llu processes %s\n", (unsigned long long)s->period_ns, 1 + (unsigned long long)s->processes,
+			s->whole ? "whole" : "-");
 	if (!*s->refused && !s->places_wanted)
 		places_shorten(s);
 	if (!*s->refused)

@@ -17,6 +17,7 @@
 #define NAME_COLUMNS	 33		    /* that people see */
 #define FEW		 100		    /* samples */
 #define FEWEST		 20		    /* that divide better than ticks, where those hardly do */
+#define UNMET_MAX	 .5		    /* of the processor's time: with more of it the clock was not that */
 #define FAULT_BACK_NS	 100		    /* from a page fault to the program: 95 to 150 here, of virtual machines without a PMU; */
 #define FAULT_BACK_ERROR .4		    /* so much of that it may be off */
 #define UNKNOWN_MAX	 .2		    /* of a level: more of it not known makes it indicative */
@@ -42,18 +43,28 @@ static double samples_back(const struct sampled *s, uint64_t user, int64_t fault
 	return s->kernel_unnamed || faults <= 0 ? 0.0 : fmin((double)faults * FAULT_BACK_NS / (double)s->period_ns, (double)user);
 }
 
+/* How much of cpu_s the clocks of all processors have not met, [0, 1): see sampled_unmet(). Of others' time nothing is told apart. */
+static double unmet_of(const struct sampled *s, double cpu_s)
+{
+	double all = (double)(s->user + s->kernel + s->lost), expected = s->period_ns > 0 ? cpu_s * 1e9 / (double)s->period_ns : 0;
+
+	return s->apart || s->kernel_hidden || all <= 0 || all > expected ? 0.0 : 1.0 - all / expected;
+}
+
 /* Are there enough to divide by, and have they met nearly all, or miss less than what ticks cannot tell apart? */
 static bool divides(const struct sampled *s, double cpu_s, double blurred_s)
 {
 	uint64_t all = s->user + s->kernel;
-	double missed = 1.0 - covered_of(s, all, cpu_s);
+	double missed = s->apart ? 1.0 - covered_of(s, all, cpu_s) : 0.0;
 
+	if (unmet_of(s, cpu_s) > UNMET_MAX)
+		return false;
 	return !s->kernel_hidden && all >= (blurred_s > cpu_s / 2.0 ? FEWEST : FEW) && (missed <= 0.0 || missed * cpu_s < blurred_s);
 }
 
 void parts_divide(struct sampled *s, const uint64_t *user, const uint64_t *kernel, const int64_t *faults, struct level_run *runs, size_t n)
 {
-	double cpu_s = 0, blurred_s = 0, all_back = 0, few = 0;
+	double cpu_s = 0, blurred_s = 0, all_back = 0, few = 0, all_samples = (double)(s->user + s->kernel), unmet;
 
 	for (size_t i = 0; i < n; i++) {
 		cpu_s += runs[i].user + runs[i].sys;
@@ -61,9 +72,11 @@ void parts_divide(struct sampled *s, const uint64_t *user, const uint64_t *kerne
 	}
 	if (!divides(s, cpu_s, blurred_s))
 		return;
-	if (s->user + s->kernel < FEW) /* of how few there are, the interval is that of the widest share */
-		few = Z / 2.0 / sqrt((double)(s->user + s->kernel));
-	few += 1.0 - covered_of(s, s->user + s->kernel, cpu_s);
+	unmet = unmet_of(s, cpu_s);
+	if (all_samples < FEW) /* of how few there are, the interval is that of the widest share */
+		few = Z / 2.0 / sqrt(all_samples);
+	/* A program that has a processor for half of the time is met as often as this by chance, in 90 of 100. */
+	few += s->apart ? 1.0 - covered_of(s, s->user + s->kernel, cpu_s) : fmin(unmet, sqrt((1.0 - unmet) / all_samples));
 	for (size_t i = 0; i < n; i++)
 		all_back += samples_back(s, user[i], faults[i]);
 	for (size_t i = 0; i < n; i++) {
@@ -72,11 +85,13 @@ void parts_divide(struct sampled *s, const uint64_t *user, const uint64_t *kerne
 		       back = met ? samples_back(s, user[i], faults[i]) : all_back;
 		double cpu = runs[i].user + runs[i].sys, computing = (double)(met ? user[i] : s->user) - back;
 
+		computing *= 1.0 - unmet;
 		runs[i].user = cpu * computing / all;
 		runs[i].sys = cpu * (all - computing) / all;
 		runs[i].blurred = cpu * (back / all * FAULT_BACK_ERROR + few);
 	}
 	sampled_back(s, all_back);
+	sampled_unmet(s, all_samples * unmet / (1.0 - unmet));
 }
 
 /* Bounds of a share by counts, 90 % (Wilson, Journal of the American Statistical Association 22(158), 1927). */
@@ -122,15 +137,17 @@ static void level_edges(const struct parts *p, enum level of, double *low, doubl
 	*high = levels->of[of].share + cpu * (*high - count / all) + levels->blurred;
 }
 
-/* A part of what was sampled, of a level. */
-static void part_add(struct parts *p, struct part part, uint64_t count, double covered)
+/* A part of what was sampled, of a level. `unmet` of count: all of them, and more, may be another's, or all that there are be this one's.
+ */
+static void part_add(struct parts *p, struct part part, uint64_t count, uint64_t unmet, double covered)
 {
 	const struct levels *levels = p->levels;
 	double all = (double)(part.of == LEVEL_KERNEL ? p->sampled->kernel : p->sampled->user), p_of = (double)count / all, low, high,
-	       level = levels->of[part.of].share, least, most;
+	       unused, level = levels->of[part.of].share, least, most;
 
 	level_edges(p, part.of, &least, &most);
-	wilson((double)count, all, &low, &high);
+	wilson((double)(count - unmet), all, &low, &unused);
+	wilson((double)(count + (unmet > 0 ? p->sampled->unmet - unmet : 0)), all, &unused, &high);
 	part.share = level * covered * p_of;
 	part.low = fmax(part.share - covered * reach(p_of, low, level, least), 0.0);
 	part.high = fmin(part.share + covered * reach(p_of, high, level, most), 1.0);
@@ -168,7 +185,7 @@ static void parts_add(struct parts *p, double covered)
 			 (struct part){ .depth = PART_CATEGORY,
 					.of = s->classes[i].kernel ? LEVEL_KERNEL : LEVEL_COMPUTE,
 					.name = s->classes[i].name },
-			 s->classes[i].count, covered);
+			 s->classes[i].count, s->classes[i].unmet, covered);
 	}
 	for (size_t i = 0; i < s->n_functions; i++) {
 		const struct sampled_function *f = &s->functions[i];
@@ -181,7 +198,7 @@ static void parts_add(struct parts *p, double covered)
 						.file = f->file,
 						.category = s->classes[f->class].name,
 						.by_callers = f->by_callers },
-				 f->count, covered);
+				 f->count, 0, covered);
 	}
 	qsort(p->items, p->n, sizeof(*p->items), compare_parts);
 }
@@ -220,7 +237,8 @@ static void reasons_of_samples(struct parts *p)
 {
 	static const char allow[] = "'sysctl kernel.perf_event_paranoid=1' or the capability CAP_PERFMON allows it";
 	const struct sampled *s = p->sampled;
-	const double all = (double)(s->user + s->kernel), cpu = p->levels->of[LEVEL_COMPUTE].share + p->levels->of[LEVEL_KERNEL].share;
+	const double all = (double)(s->user + s->kernel - s->unmet),
+		     cpu = p->levels->of[LEVEL_COMPUTE].share + p->levels->of[LEVEL_KERNEL].share;
 
 	if (s->period_ns <= 0) {
 		reason_add(p, PART_CATEGORY, s->forbidden ? "sampling_forbidden" : "not_sampled",
@@ -454,7 +472,7 @@ void parts_answer(const struct parts *p, const char *trust, const struct inferre
 	doc_end(d);
 	parts_trust(p, trust, d);
 	if (p->levels->runs > 0 && p->sampled->period_ns > 0) {
-		doc_set(d, "samples", p->sampled->user + p->sampled->kernel);
+		doc_set(d, "samples", p->sampled->user + p->sampled->kernel - p->sampled->unmet);
 		doc_set(d, "not_sampled", p->left);
 	}
 	parts_shown(p, d);

@@ -11,6 +11,7 @@
 
 struct class_row { /* names: as of code_is_named() */
 	const char *class, *names;
+	bool hands_over; /* the processor, to who sleeps or wakes */
 };
 
 /* Of the kernel, by system call, also as the C library names what calls it. */
@@ -29,15 +30,19 @@ static const struct class_row kernel_classes[] = {
 	{ "page faults", "page_fault" },
 	{ "processes and signals",
 	  "clone* fork vfork execve* exit exit_group wait4 waitid kill tkill tgkill rt_sig* sigaltstack prctl arch_prctl "
-	  "set_tid_address set_robust_list rseq getpid gettid getppid getrusage prlimit64 getrlimit setrlimit" },
-	{ "synchronisation", "futex* lll_* pthread_* sem_* sched_* membarrier semop semtimedop semget semctl eventfd* msgsnd msgrcv mq_*" },
-	{ "network and pipes", "socket* bind listen accept* connect send sendto sendmsg sendmmsg recv* shutdown getsockopt setsockopt "
-			       "getsockname getpeername pipe*" },
-	{ "waiting for events", "poll ppoll select pselect6 epoll_* timerfd_* signalfd* pause" },
-	{ "time", "nanosleep clock_* gettimeofday settimeofday time times timer_* getitimer setitimer alarm" },
+	  "set_tid_address set_robust_list rseq getpid gettid getppid getrusage prlimit64 getrlimit setrlimit",
+	  true },
+	{ "synchronisation", "futex* lll_* pthread_* sem_* sched_* membarrier semop semtimedop semget semctl eventfd* msgsnd msgrcv mq_*",
+	  true },
+	{ "network and pipes",
+	  "socket* bind listen accept* connect send sendto sendmsg sendmmsg recv* shutdown getsockopt setsockopt "
+	  "getsockname getpeername pipe*",
+	  true },
+	{ "waiting for events", "poll ppoll select pselect6 epoll_* timerfd_* signalfd* pause", true },
+	{ "time", "nanosleep clock_* gettimeofday settimeofday time times timer_* getitimer setitimer alarm", true },
 	{ "interrupts", "interrupt" },
 	{ "entering and leaving the kernel", "boundary" },
-	{ "switching between processes", "schedule" },
+	{ "switching between processes", "schedule", true },
 };
 
 static const char *class_of_call(const char *name)
@@ -272,6 +277,7 @@ static enum assay_status line_add(struct lines *l, const char *where, const char
 		s->maps_lost += (uint64_t)count;
 	} else if (strcmp(where, "processes") == 0) {
 		s->processes += (uint64_t)count;
+		s->apart = s->apart || strcmp(name, "whole") != 0;
 	} else if (strcmp(where, "user") == 0) {
 		char class[SAMPLED_NAME_BYTES];
 
@@ -336,4 +342,35 @@ void sampled_back(struct sampled *s, double samples)
 		s->functions[i].count = (uint64_t)llround((double)s->functions[i].count * kept);
 	s->unnamed = (uint64_t)llround((double)s->unnamed * kept);
 	class_add(s, "page faults", true, (uint64_t)llround(samples));
+}
+
+static bool hands_over(const struct sampled_class *class)
+{
+	for (size_t i = 0; class->kernel && i < sizeof(kernel_classes) / sizeof(kernel_classes[0]); i++)
+		if (strcmp(kernel_classes[i].class, class->name) == 0)
+			return kernel_classes[i].hands_over;
+	return false;
+}
+
+void sampled_unmet(struct sampled *s, double samples)
+{
+	double met = 0;
+	size_t n = s->n;
+
+	for (size_t i = 0; i < n; i++)
+		met += hands_over(&s->classes[i]) ? (double)s->classes[i].count : 0;
+	for (size_t i = 0; i < n && met > 0; i++) {
+		uint64_t count = hands_over(&s->classes[i]) ? (uint64_t)llround(samples * (double)s->classes[i].count / met) : 0;
+
+		s->classes[i].count += count;
+		s->classes[i].unmet += count;
+		s->kernel += count;
+		s->unmet += count;
+	}
+	if (met <= 0 && llround(samples) > 0) {
+		size_t other = class_add(s, "other work", true, (uint64_t)llround(samples));
+
+		s->classes[other].unmet += (uint64_t)llround(samples);
+		s->unmet += (uint64_t)llround(samples);
+	}
 }

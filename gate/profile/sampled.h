@@ -13,7 +13,7 @@
 struct sampled_class {
 	char name[SAMPLED_NAME_BYTES];
 	bool kernel;
-	uint64_t count;
+	uint64_t count, unmet; /* so many of count were not met: sampled_unmet() */
 };
 
 struct sampled_function {
@@ -45,10 +45,12 @@ struct sampled {
 	uint64_t sliced_runs;
 	bool slices_over; /* further runs, on other machines, are not sliced */
 	uint64_t user, kernel, lost, processes;
+	uint64_t unmet;	     /* of kernel */
 	uint64_t unnamed;    /* of user: in no function that is known, where one was looked for */
 	uint64_t nameless;   /* of user: in functions that are told by their address */
 	uint64_t maps_lost;  /* times that a process had more code mapped than was kept */
 	int64_t period_ns;   /* of the processor's time, between samples */
+	bool apart;	     /* in some runs each process had a clock of its own, which misses short ones */
 	bool kernel_hidden;  /* sampling the kernel is not allowed */
 	bool kernel_unnamed; /* of its functions there are no addresses */
 	bool forbidden;	     /* rights would allow what is refused */
@@ -64,5 +66,10 @@ const char *sampled_kernel_class(const char *name);
 
 /* So many of the program's samples, of all its classes and functions alike, met the way back from page faults: they become those. */
 void sampled_back(struct sampled *sampled, double samples);
+
+/* So many samples are missing of those that the processor's time promises. The clock of a processor meets all of the program's time, but
+ * where the kernel has interrupts off, which a virtual machine may never be told again; that is around the places where one process hands a
+ * processor over to another. So they become the kernel's, of those classes. */
+void sampled_unmet(struct sampled *sampled, double samples);
 
 #endif

@@ -249,7 +249,7 @@ static void test_divide(void **state)
 	assert_true(few.sys == .02 && few.blurred == .1);
 	s = (struct sampled){ .n = 0 }; /* thirty divide short processes better than ticks, which do not */
 	few = (struct level_run){ "a", 1, .06, 0, 0, 0, .06 };
-	check(sampled_add(&s, "2000000 period ns\n10 user /bin/a\n20 kernel read\n", "a", NULL, &err), &err);
+	check(sampled_add(&s, "2000000 period ns\n10 user /bin/a\n20 kernel read\n1 processes -\n", "a", NULL, &err), &err);
 	parts_divide(&s, &ten, &twenty, none, &few, 1);
 	assert_true(fabs(few.user - .02) < 1e-12 && fabs(few.sys - .04) < 1e-12 && few.blurred > .008 && few.blurred < .01);
 	few = (struct level_run){ "a", 1, .04, .02, 0, 0, 0 }; /* but not one that has met ticks */
@@ -257,7 +257,7 @@ static void test_divide(void **state)
 	assert_true(few.user == .04 && few.blurred == 0);
 	s = (struct sampled){ .n = 0 }; /* half of the time was met: better than ticks, which tell nothing, and so much less certain */
 	few = (struct level_run){ "a", 1, .4, .4, 0, 0, .8 };
-	check(sampled_add(&s, "2000000 period ns\n150 user /bin/a\n50 kernel read\n", "a", NULL, &err), &err);
+	check(sampled_add(&s, "2000000 period ns\n150 user /bin/a\n50 kernel read\n1 processes -\n", "a", NULL, &err), &err);
 	parts_divide(&s, user + 1, kernel + 1, none, &few, 1);
 	assert_true(fabs(few.user - .6) < 1e-12 && fabs(few.sys - .2) < 1e-12 && fabs(few.blurred - .4) < 1e-12);
 	s = (struct sampled){ .n = 0 };
@@ -274,7 +274,8 @@ static void test_divide(void **state)
 		}
 		assert_true(runs[0].sys >= 0 && runs[1].sys >= 0);
 		if (i < 2)
-			check(sampled_add(&s, "2000000 period ns\n150 user /bin/a\n50 kernel read\n", "a", NULL, &err), &err);
+			check(sampled_add(&s, "2000000 period ns\n150 user /bin/a\n50 kernel read\n1 processes -\n", "a", NULL, &err),
+			      &err);
 	}
 	s.kernel_hidden = false; /* the way back from 600,000 faults is the kernel's: 30 samples of the 300 */
 	few = ticks[0];
@@ -293,6 +294,51 @@ static void test_divide(void **state)
 	}
 }
 
+/* What the clocks of the processors have not met is the kernel's, of what hands a processor over; what it may be besides is in the
+ * interval. */
+static void test_unmet(void **state)
+{
+	static const char text[] =
+	    "2000000 period ns\n9 processes whole\n100 user /bin/a\n150 kernel futex\n50 kernel clone\n100 kernel read\n";
+	static const uint64_t user = 100, kernel = 300;
+	static const int64_t none = 0;
+	struct level_run run = { "a", 2, .9, .1, 0, 0, 0 };
+	struct sampled s = { .n = 0 };
+	struct levels levels;
+	struct parts parts;
+	struct assay_error err;
+
+	(void)state;
+	check(sampled_add(&s, text, "a", NULL, &err), &err);
+	assert_true(!s.apart);
+	parts_divide(&s, &user, &kernel, &none, &run, 1); /* 100 of 500 are missing */
+	assert_true(fabs(run.user - .2) < 1e-12 && fabs(run.sys - .8) < 1e-12 && run.blurred > .04 && run.blurred < .05);
+	assert_class(&s, "synchronisation", true, 225);
+	assert_class(&s, "processes and signals", true, 75);
+	assert_class(&s, "file data", true, 100);
+	assert_true(s.unmet == 100 && s.kernel == 400);
+	levels_of(&run, 1, &levels);
+	parts_of(&levels, &s, 1.0, &parts);
+	assert_true(parts.left == 0);
+	for (size_t i = 0; i < parts.n; i++) {
+		const struct part *part = &parts.items[i];
+
+		if (strcmp(part->name, "synchronisation") == 0) /* of the whole time: met .15, with all that is missing .25 */
+			assert_true(fabs(part->share - .225) < 1e-9 && part->low < .15 && part->high > .25);
+		if (strcmp(part->name, "file data") == 0)
+			assert_true(fabs(part->share - .1) < 1e-9 && part->low > .07 && part->high < .13);
+	}
+	parts_release(&parts);
+	s = (struct sampled){ .n = 0 }; /* nothing hands over: it is not known what it was */
+	check(sampled_add(&s, "2000000 period ns\n1 processes whole\n300 user /bin/a\n100 kernel read\n", "a", NULL, &err), &err);
+	run = (struct level_run){ "a", 2, .9, .1, 0, 0, 0 };
+	parts_divide(&s, &kernel, &user, &none, &run, 1);
+	assert_true(fabs(run.user - .6) < 1e-12);
+	assert_class(&s, "other work", true, 100);
+	check(sampled_add(&s, "2000000 period ns\n1 processes -\n", "a", NULL, &err), &err);
+	assert_true(s.apart);
+}
+
 int suite_sampled(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +346,7 @@ int suite_sampled(void)
 		cmocka_unit_test(test_many),	      cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_kernel_hidden), cmocka_unit_test(test_sentence),
 		cmocka_unit_test(test_divide),	      cmocka_unit_test(test_intervals),
+		cmocka_unit_test(test_unmet),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
