@@ -61,6 +61,7 @@ static const struct command *const commands[] = {
 	&verify_command,
 	&history_command,
 	&bisect_command,
+	&calibrate_command,
 	&baseline_accept_command,
 	&baseline_list_command,
 	HEADING("Why: what happens in functions"),

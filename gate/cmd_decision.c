@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "gate/cmd.h"
+#include "gate/nightly/calibration.h"
 #include "gate/nightly/judge.h"
 #include "gate/nightly/night.h"
 #include "gate/render/decided.h"
@@ -93,6 +94,16 @@ static void explain_reasons(const cJSON *document, struct document *d)
 	doc_end(d);
 }
 
+static void explain_calibration(const cJSON *document, struct document *d)
+{
+	const cJSON *calibration = member(document, "calibration");
+	char *quote = calibration ? cJSON_PrintUnformatted(calibration) : NULL;
+
+	if (quote)
+		calibration_answer(quote, d);
+	free(quote);
+}
+
 static void explain(const struct night_decision *decision, const cJSON *document, struct document *d)
 {
 	const struct decided decided = { decision->application, decision->baseline, decision->candidate, decision->decision,
@@ -115,6 +126,7 @@ static void explain(const struct night_decision *decision, const cJSON *document
 	doc_line(d, "Decided on %s%s%s.", text_from_ms(decision->made_ms / 1000 * 1000, date), *decision->night ? " in the night " : "",
 		 decision->night);
 	explain_runs(document, d);
+	explain_calibration(document, d);
 	doc_set_json(d, "evidence", cJSON_Duplicate(document, true));
 	doc_line(d, "Next: %s", next);
 	doc_set(d, "next", next);

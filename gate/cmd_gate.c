@@ -1,4 +1,6 @@
 /* assay gate */
+#include "base/clock.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "gate/cmd.h"
@@ -6,6 +8,7 @@
 #include "gate/decide/contributions.h"
 #include "gate/decide/verdict.h"
 #include "gate/detect/likeness.h"
+#include "gate/nightly/calibration.h"
 #include "gate/nightly/spend.h"
 #include "gate/published/walk.h"
 #include "runs/cmd_run.h"
@@ -24,11 +27,30 @@ struct arguments {
 	struct cmd_fleet_choice hosts;
 };
 
+static void gate_quote(const struct calibration *calibration, const struct verdict *v, const struct lab *lab, struct document *d)
+{
+	char **machines = mem_new(v->pairing.n, sizeof(*machines)), *quote;
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->pairing.n; i++) {
+		if (v->pairing.machines[i].reason == PAIRING_USED)
+			machines[n++] = mem_string(v->pairing.machines[i].machine);
+	}
+	quote =
+	    calibration_quote(calibration, v->baseline->application, machines, n, clock_real_ms(), lab->config.fingerprint_max_age_days);
+	calibration_answer(quote, d);
+	free(quote);
+	for (size_t i = 0; i < n; i++)
+		free(machines[i]);
+	free(machines);
+}
+
 static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
 				       struct assay_error *err)
 {
 	double min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect;
 	struct contributions contributions = { 0 };
+	struct calibration calibration;
 	struct function_evidence functions = { 0 };
 	struct likeness likeness = { 0 };
 	struct verdict v;
@@ -36,10 +58,16 @@ static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidenc
 
 	if (st)
 		return st;
+	st = calibration_read(lab->directory, &calibration, err);
+	if (st) {
+		verdict_release(&v);
+		return st;
+	}
 	contributions_of(&e->evidence, &v, 0, &contributions);
 	function_evidence_of(lab, &e->runs[0], &e->runs[1], false, &functions);
 	likeness_of(lab, &e->evidence, &v, &contributions, &functions, &likeness);
 	verdict_answer(&v, true, a->all, d);
+	gate_quote(&calibration, &v, lab, d);
 	contributions_answer(&contributions, CONTRIBUTIONS_SHOWN, d);
 	function_evidence_add(&functions, verdict_of_cost(&v), d);
 	likeness_add(&likeness, d);
@@ -47,6 +75,7 @@ static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidenc
 	likeness_release(&likeness);
 	function_evidence_release(&functions);
 	contributions_release(&contributions);
+	calibration_release(&calibration);
 	verdict_release(&v);
 	return ASSAY_OK;
 }

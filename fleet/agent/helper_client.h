@@ -94,6 +94,8 @@ void measure_request_lock(struct helper_request *request); /* it waits for the b
 	X(io_stalled_ns, "")                                                                                                               \
 	X(memory_stalled_ns, "")                                                                                                           \
 	X(throttled_ns, "")                                                                                                                \
+	X(steal_ns, "")                                                                                                                    \
+	X(frequency_khz, "")                                                                                                               \
 	X(processes, "")                                                                                                                   \
 	X(tick_ns, "")
 

@@ -7,10 +7,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TEXT_BYTES 512
+#define TEXT_BYTES	     512
+#define PROCESSORS_LOOKED_AT 8
 
 /* Totals of the host, of which the difference is the command's and that of whatever else ran meanwhile. */
-static const char *const totals[ACCOUNTS_TOTALS] = { "crowded_ns", "io_stalled_ns", "memory_stalled_ns", "throttled_ns", "processes" };
+static const char *const totals[ACCOUNTS_TOTALS] = { "crowded_ns",   "io_stalled_ns", "memory_stalled_ns",
+						     "throttled_ns", "processes",     "steal_ns" };
 
 /* A small file of /proc; "" when there is none. */
 static void read_text(const char *path, char text[TEXT_BYTES])
@@ -82,6 +84,42 @@ static int64_t last_process(void)
 	return last ? (int64_t)strtoull(last, NULL, 10) : -1;
 }
 
+/* For how long a hypervisor had something else on the processors of this host, on the average of them. */
+static int64_t stolen_ns(void)
+{
+	unsigned long long ticks[8] = { 0 };
+	long hz = sysconf(_SC_CLK_TCK), processors = sysconf(_SC_NPROCESSORS_ONLN);
+	char text[TEXT_BYTES], *at = text;
+
+	read_text("/proc/stat", text);
+	if (hz <= 0 || processors <= 0 || strncmp(at, "cpu ", 4) != 0)
+		return -1;
+	at += 4;
+	for (int i = 0; i < 8; i++)
+		ticks[i] = strtoull(at, &at, 10);
+	return (int64_t)(ticks[7] * 1000000000 / (unsigned long long)hz / (unsigned long long)processors);
+}
+
+/* Of the first processors, on the average; -1: the host does not say. */
+static int64_t frequency_khz(void)
+{
+	int64_t sum = 0, n = 0;
+
+	for (int i = 0; i < PROCESSORS_LOOKED_AT; i++) {
+		char path[80], text[TEXT_BYTES];
+		unsigned long long khz;
+
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", i);
+		read_text(path, text);
+		khz = strtoull(text, NULL, 10);
+		if (!khz)
+			break;
+		sum += (int64_t)khz;
+		n++;
+	}
+	return n ? sum / n : -1;
+}
+
 static void read_totals(int64_t to[ACCOUNTS_TOTALS])
 {
 	to[0] = pressure_ns("/proc/pressure/cpu");
@@ -89,6 +127,7 @@ static void read_totals(int64_t to[ACCOUNTS_TOTALS])
 	to[2] = pressure_ns("/proc/pressure/memory");
 	to[3] = throttled_ns();
 	to[4] = last_process();
+	to[5] = stolen_ns();
 }
 
 /* What those that we have waited for have read and written, with what their children did: the kernel adds that to what this process did,
@@ -132,6 +171,7 @@ void accounts_end(struct accounts *accounts)
 	int64_t now[ACCOUNTS_TOTALS];
 
 	read_io(io, &accounts->io_unknown);
+	accounts->frequency_khz = frequency_khz();
 	for (int i = 0; i < 4; i++)
 		accounts->io[i] = io[i] - accounts->io[i];
 	read_totals(now);
@@ -153,6 +193,8 @@ void accounts_say(const struct accounts *accounts, const struct rusage *usage, c
 	for (int i = 0; i < ACCOUNTS_TOTALS; i++)
 		if (accounts->totals[i] >= 0)
 			n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "%s %lld\n", totals[i], (long long)accounts->totals[i]);
+	if (accounts->frequency_khz >= 0)
+		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "frequency_khz %lld\n", (long long)accounts->frequency_khz);
 	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0)
 		snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "tick_ns %lld\n", (long long)tick.tv_sec * 1000000000 + tick.tv_nsec);
 }

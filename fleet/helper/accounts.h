@@ -9,13 +9,14 @@
 #include <sys/types.h>
 
 #define ACCOUNTS_BYTES	1024
-#define ACCOUNTS_TOTALS 5
+#define ACCOUNTS_TOTALS 6
 
 struct accounts {
 	unsigned long long io[4]; /* bytes read and written, system calls that read and wrote */
 	bool io_unknown;
 	unsigned long long delay_ns;
 	int64_t totals[ACCOUNTS_TOTALS]; /* at first the host's; when the command has ended, how much more they were; -1: not known */
+	int64_t frequency_khz;		 /* when it has ended; -1: not known */
 };
 
 void accounts_begin(struct accounts *accounts);

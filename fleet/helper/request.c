@@ -377,6 +377,15 @@ static bool parse_shape(struct request *request, const struct frame *frame)
 	return true;
 }
 
+static bool parse_plant(struct request *request, const struct frame *frame)
+{
+	char *text = NULL;
+	bool ok = parse_text(request, frame, &text) && plant_read(text, &request->plant);
+
+	free(text);
+	return ok || request_refuse(request, "what is planted is cpu, memory or calls and a percentage up to %d", PLANT_PERCENT_MAX);
+}
+
 static bool parse_operation(struct request *request, const struct frame *frame)
 {
 	static const char *const names[] = { "", "run", "read", "put", "get", "facts", "work" };
@@ -493,6 +502,8 @@ static bool request_take(struct request *request, const struct frame *frame)
 		return parse_sample(request, frame);
 	case HELPER_SHAPE:
 		return parse_shape(request, frame);
+	case HELPER_PLANT:
+		return parse_plant(request, frame);
 	case HELPER_INTERRUPT:
 		return parse_ms(request, frame, &request->interrupt_ms);
 	case HELPER_TIMEOUT:

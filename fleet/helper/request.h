@@ -2,6 +2,7 @@
 #ifndef FLEET_HELPER_REQUEST_H
 #define FLEET_HELPER_REQUEST_H
 
+#include "fleet/shape/plant.h"
 #include "fleet/shape/shape.h"
 
 #include <stdbool.h>
@@ -78,6 +79,7 @@ struct request {
 	struct request_group group;
 	struct shaped shaped[SHAPES]; /* [n_shaped] */
 	size_t n_shaped;
+	struct plantation plant;
 
 	/* Where the input goes, piece by piece; false with request_refuse() done. */
 	bool (*input)(struct request *request, const char *bytes, size_t n);

@@ -9,6 +9,7 @@
 #include "fleet/helper/sampler.h"
 #include "fleet/shape/calls.h"
 #include "fleet/shape/events.h"
+#include "fleet/shape/plant.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -168,11 +169,16 @@ struct command_fault {
 	int errnum;
 };
 
+struct command_shared {
+	int64_t begun_ns;  /* when its process began */
+	uint64_t delay_ns; /* a wrapper's child was kept waiting for a processor */
+};
+
 struct command {
 	pid_t id;
-	int64_t *begun_ns; /* when its process began; shared with it */
-	int pipes[2];	   /* its standard output and standard error, not blocking */
-	int fault;	   /* at its end: the command runs; a struct command_fault: it does not (but STAGE_GROUP) */
+	struct command_shared *shared; /* with its process */
+	int pipes[2];		       /* its standard output and standard error, not blocking */
+	int fault;		       /* at its end: the command runs; a struct command_fault: it does not (but STAGE_GROUP) */
 };
 
 static int command_own_session(void)
@@ -270,12 +276,13 @@ static void enter_group(const struct group *group, int report)
 		_exit(126);
 }
 
-static _Noreturn void command_become(const struct run_task *task, int out, int error, int report, pid_t parent, int64_t *begun_ns)
+static _Noreturn void command_become(const struct run_task *task, int out, int error, int report, pid_t parent,
+				     struct command_shared *shared)
 {
 	const struct request *request = task->request;
 	struct command_fault fault = { STAGE_EXEC, 0 };
 
-	*begun_ns = clock_monotonic_ns();
+	shared->begun_ns = clock_monotonic_ns();
 	/* Before setsid, which does not undo it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -296,6 +303,8 @@ static _Noreturn void command_become(const struct run_task *task, int out, int e
 		fault.stage = STAGE_SHAPE;
 		errno = command_take_shape(request);
 	}
+	if (fault.stage == STAGE_SHAPE && !errno && request->plant.percent && plant_begin(&request->plant, report, &shared->delay_ns))
+		errno = EAGAIN;
 	if (fault.stage == STAGE_SHAPE && !errno) {
 		fault.stage = STAGE_EXEC;
 		execvp(request->arguments.texts[0], request->arguments.texts);
@@ -320,8 +329,8 @@ static bool command_start(const struct run_task *task, struct command *out)
 	int o[2] = { -1, -1 }, e[2] = { -1, -1 }, f[2] = { -1, -1 };
 	pid_t parent = getpid();
 
-	out->begun_ns = mmap(NULL, sizeof(*out->begun_ns), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (out->begun_ns == MAP_FAILED || pipe2(o, O_CLOEXEC) || pipe2(e, O_CLOEXEC) || pipe2(f, O_CLOEXEC) || (out->id = fork()) < 0) {
+	out->shared = mmap(NULL, sizeof(*out->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (out->shared == MAP_FAILED || pipe2(o, O_CLOEXEC) || pipe2(e, O_CLOEXEC) || pipe2(f, O_CLOEXEC) || (out->id = fork()) < 0) {
 		request_refuse(task->request, "cannot start a process: %s", strerror(errno));
 		close_pair(o);
 		close_pair(e);
@@ -329,7 +338,7 @@ static bool command_start(const struct run_task *task, struct command *out)
 		return false;
 	}
 	if (out->id == 0)
-		command_become(task, o[1], e[1], f[1], parent, out->begun_ns);
+		command_become(task, o[1], e[1], f[1], parent, out->shared);
 	close(o[1]);
 	close(e[1]);
 	close(f[1]);
@@ -483,6 +492,7 @@ static void run_reap(struct run *run)
 			continue;
 		run->ended_ns = now;
 		run->wait_status = status;
+		run->accounts.delay_ns += run->command.shared->delay_ns;
 		accounts_end(&run->accounts);
 	}
 }
@@ -596,7 +606,8 @@ static void run_pass_output(struct run *run, int which)
 static void run_say_result(struct run *run)
 {
 	const struct rusage *u = &run->usage;
-	int64_t begun_ns = *run->command.begun_ns; /* that a process is made and comes to a processor is no part of the command's time */
+	int64_t begun_ns =
+	    run->command.shared->begun_ns; /* that a process is made and comes to a processor is no part of the command's time */
 	bool exited = WIFEXITED(run->wait_status);
 	char text[768 + ACCOUNTS_BYTES], counts[ACCOUNTS_BYTES];
 

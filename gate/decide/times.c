@@ -19,10 +19,10 @@ static double cpu_s(const struct run *run)
  * process: where several compute at once it is not longer than their mean. */
 static double waited_s(const struct run *run)
 {
-	double wall = (double)run->usage.wall_ns / 1e9, delay = (double)run->run_delay_ns / 1e9;
+	double wall = (double)run->usage.wall_ns / 1e9, delay = (double)run->withheld_ns[RUN_WAITED] / 1e9;
 	double at_once = fmax(1, (cpu_s(run) + delay) / wall);
 
-	if (run->usage.wall_ns <= 0 || run->run_delay_ns < 0)
+	if (run->usage.wall_ns <= 0 || run->withheld_ns[RUN_WAITED] < 0)
 		return (double)NAN;
 	return delay / at_once;
 }

@@ -35,7 +35,7 @@ static void set_of(const struct here *here, struct run_set *out)
 					      .recorded = 1,
 					      .plan = "here",
 					      .usage = { r->wall_ns, r->user_us, r->sys_us },
-					      .run_delay_ns = r->run_delay_ns };
+					      .withheld_ns = { [RUN_WAITED] = r->run_delay_ns } };
 	}
 }
 

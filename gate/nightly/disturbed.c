@@ -27,59 +27,20 @@ struct accounts {
 	size_t n;
 };
 
-static double share_of(sqlite3_stmt *stmt, int column, double wall)
+static struct accounts accounts_of(const struct run_set *set)
 {
-	double ns = store_double(stmt, column);
+	struct accounts a = { mem_new(set->n, sizeof(*a.items)), set->n };
 
-	return wall > 0 && ns >= 0 ? ns / wall : (double)NAN;
-}
-
-static size_t find_item(const struct run_set *set, const char *machine, int64_t repetition)
-{
 	for (size_t i = 0; i < set->n; i++) {
-		if (set->items[i].repetition == repetition && strcmp(set->items[i].machine, machine) == 0)
-			return i;
-	}
-	return SIZE_MAX;
-}
+		const struct run *run = &set->items[i];
 
-/* Rows come in the order of the items: by machine, then repetition. */
-static enum assay_status accounts_load(struct store *store, const char *plan, const struct run_set *set, struct accounts *out,
-				       struct assay_error *err)
-{
-	sqlite3_stmt *stmt = NULL;
-	size_t at = 0;
-	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "SELECT machine, repetition, wall_ns, json_extract(signature, '$.run_delay_ns'), json_extract(signature, "
-		      "'$.throttled_ns'), json_extract(signature, '$.io_stalled_ns'), json_extract(signature, '$.memory_stalled_ns') "
-		      "FROM execution WHERE plan = ? AND application = ? AND version = ? AND outcome = 'ok' AND json_valid(signature) "
-		      "ORDER BY machine, repetition",
-		      "ttt", plan, set->application, set->version);
-
-	*out = (struct accounts){ mem_new(set->n, sizeof(*out->items)), set->n };
-	for (size_t i = 0; i < set->n; i++) {
-		out->items[i].worst = -1;
+		a.items[i].worst = -1;
 		for (int k = 0; k < DISTURBED_CAUSES; k++)
-			out->items[i].share[k] = (double)NAN;
+			a.items[i].share[k] = run->usage.wall_ns > 0 && run->withheld_ns[k] >= 0
+						  ? (double)run->withheld_ns[k] / (double)run->usage.wall_ns
+						  : (double)NAN;
 	}
-	while (store_next(store, stmt, &st, err)) {
-		const char *machine = store_text(stmt, 0);
-		int64_t repetition = sqlite3_column_int64(stmt, 1);
-		double wall = store_double(stmt, 2);
-		size_t i = at;
-
-		if (i >= set->n || set->items[i].repetition != repetition || strcmp(set->items[i].machine, machine) != 0)
-			i = find_item(set, machine, repetition);
-		if (i == SIZE_MAX)
-			continue;
-		at = i + 1;
-		for (int k = 0; k < DISTURBED_CAUSES; k++)
-			out->items[i].share[k] =
-			    sqlite3_column_type(stmt, 3 + k) == SQLITE_NULL ? (double)NAN : share_of(stmt, 3 + k, wall);
-	}
-	sqlite3_finalize(stmt);
-	return st;
+	return a;
 }
 
 /* ---- what is usual, and what is not ---- */
@@ -185,19 +146,16 @@ static void take_out(struct run_set *set, const struct disturbed *disturbed)
 	set->n = kept;
 }
 
-enum assay_status disturbed_take(struct store *store, const char *plan, struct run_set sides[2], double min_effect, struct disturbed *out,
-				 struct assay_error *err)
+void disturbed_take(struct run_set sides[2], double min_effect, struct disturbed *out)
 {
 	size_t capacity = 0, of_candidate = 0;
-	enum assay_status st = ASSAY_OK;
 
 	*out = (struct disturbed){ .n = 0 };
-	for (int side = 0; !st && side < 2; side++) {
-		struct run_set *set = &sides[side];
-		struct accounts a = { NULL, 0 };
+	for (int side = 0; side < 2; side++) {
+		const struct run_set *set = &sides[side];
+		struct accounts a = accounts_of(set);
 
-		st = accounts_load(store, plan, set, &a, err);
-		for (size_t from = 0, to; !st && from < set->n; from = to) {
+		for (size_t from = 0, to; from < set->n; from = to) {
 			to = machine_end(set, from);
 			for (int k = 0; k < DISTURBED_CAUSES; k++)
 				judge_cause(&a, from, to, k, min_effect);
@@ -212,13 +170,10 @@ enum assay_status disturbed_take(struct store *store, const char *plan, struct r
 		out->items[i].left_out = out->items[i].left_out && !out->own_making;
 		out->left_out += out->items[i].left_out;
 	}
-	if (!st && out->left_out) {
+	if (out->left_out) {
 		take_out(&sides[0], out);
 		take_out(&sides[1], out);
 	}
-	if (st)
-		disturbed_release(out);
-	return st;
 }
 
 void disturbed_release(struct disturbed *d)

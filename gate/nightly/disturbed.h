@@ -7,12 +7,13 @@
 #include "base/rows.h"
 #include "runs/running/run.h"
 
-/* Constant, code, for people. Each is an account of the run's signature (docs/formats.md). */
+/* Constant, code, for people; in the order of what can be withheld (runs/running/run.h). */
 #define DISTURBED_ROWS(X)                                                                                                                  \
 	X(DISTURBED_WAITED, "run_delay", "it was kept waiting for a processor")                                                            \
 	X(DISTURBED_THROTTLED, "throttled", "its group had used up its share of the processors")                                           \
 	X(DISTURBED_IO, "io_stalled", "processes there waited for input or output")                                                        \
-	X(DISTURBED_MEMORY, "memory_stalled", "processes there waited for memory")
+	X(DISTURBED_MEMORY, "memory_stalled", "processes there waited for memory")                                                         \
+	X(DISTURBED_STOLEN, "steal", "a hypervisor had the processors for something else")
 
 enum disturbed_cause { DISTURBED_ROWS(ROWS_ENUM) DISTURBED_CAUSES };
 
@@ -33,8 +34,7 @@ struct disturbed {
 
 /* Of the runs of one plan: those that are disturbed are moved to the sides' `others`, and do not count any more. *out is overwritten;
  * disturbed_release() it. */
-enum assay_status disturbed_take(struct store *store, const char *plan, struct run_set sides[2], double min_effect, struct disturbed *out,
-				 struct assay_error *err);
+void disturbed_take(struct run_set sides[2], double min_effect, struct disturbed *out);
 void disturbed_release(struct disturbed *disturbed); /* accepts zeroed */
 
 void disturbed_answer(const struct disturbed *disturbed, struct document *d);

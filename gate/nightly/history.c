@@ -57,13 +57,6 @@ static size_t point_of(struct history *h, const char *version, const char *plan,
 	return h->n - 1;
 }
 
-static bool is_control(const char *version)
-{
-	size_t n = strlen(version), suffix = strlen(MANIFEST_AGAIN);
-
-	return n > suffix && strcmp(version + n - suffix, MANIFEST_AGAIN) == 0;
-}
-
 /* Machines come by name, for the statement sorts them; those of later points are put in at the end, and sorted with all in the end. */
 static enum assay_status load_results(struct store *store, struct loading *l, struct assay_error *err)
 {
@@ -79,7 +72,7 @@ static enum assay_status load_results(struct store *store, struct loading *l, st
 		double cost = log(store_double(stmt, 4));
 		size_t capacity = l->n;
 
-		if (is_control(store_text(stmt, 0)) || !isfinite(cost))
+		if (manifest_addition(store_text(stmt, 0)) || !isfinite(cost))
 			continue;
 		if ((capacity & (capacity - 1)) == 0) /* a power of two, or the first */
 			l->results = mem_resize(l->results, capacity ? 2 * capacity : 1, sizeof(*l->results));

@@ -6,6 +6,7 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "gate/decide/verdict.h"
+#include "gate/nightly/calibration.h"
 #include "gate/nightly/disturbed.h"
 
 #include <inttypes.h>
@@ -31,6 +32,8 @@ char *judge_request_text(const struct judge_request *q)
 	cJSON_AddBoolToObject(root, "chance", q->chance);
 	cJSON_AddBoolToObject(root, "alike", q->alike);
 	cJSON_AddStringToObject(root, "why", q->why);
+	if (q->calibration && *q->calibration)
+		cJSON_AddStringToObject(root, "calibration", q->calibration);
 	text = json_text(root); /* cJSON itself would not keep every digit */
 	cJSON_Delete(root);
 	return text;
@@ -49,7 +52,7 @@ static void read_id(struct json_reader *r, const cJSON *root, const char *key, c
 enum assay_status judge_request_parse(const char *text, struct judge_request *out, struct assay_error *err)
 {
 	static const char *const keys[] = { "application", "baseline", "candidate", "plan",  "fresh_plan", "min_effect",
-					    "confirm",	   "machines", "chance",    "alike", "why" };
+					    "confirm",	   "machines", "chance",    "alike", "why",	   "calibration" };
 	struct json_reader r = { .name = "decision", .err = err };
 	cJSON *root = NULL;
 
@@ -68,6 +71,7 @@ enum assay_status judge_request_parse(const char *text, struct judge_request *ou
 		out->chance = json_reader_bool(&r, root, "chance");
 		out->alike = json_reader_bool(&r, root, "alike");
 		out->why = mem_string(json_reader_text(&r, root, "why"));
+		out->calibration = mem_string(json_reader_has(&r, root, "calibration") ? json_reader_text(&r, root, "calibration") : "");
 	}
 	cJSON_Delete(root);
 	if (r.st)
@@ -81,6 +85,7 @@ void judge_request_release(struct judge_request *q)
 	free(q->baseline);
 	free(q->candidate);
 	free(q->why);
+	free(q->calibration);
 	*q = (struct judge_request){ .plan = "" };
 }
 
@@ -109,7 +114,7 @@ static enum assay_status compare(struct lab *lab, const struct evidence *evidenc
 	for (int i = 0; !st && i < 2; i++)
 		st = run_load_plan(&lab->store, q->application, versions[i], plan, &out->sides[i], err);
 	if (!st)
-		st = disturbed_take(&lab->store, plan, out->sides, q->min_effect, &out->disturbed, err);
+		disturbed_take(out->sides, q->min_effect, &out->disturbed);
 	if (!st)
 		st = verdict_of(evidence, &lab->config, &out->sides[0], &out->sides[1], q->min_effect, &out->verdict, err);
 	return st;
@@ -117,8 +122,7 @@ static enum assay_status compare(struct lab *lab, const struct evidence *evidenc
 
 /* ---- how sure ---- */
 
-/* By which times a verdict has come to its finding. */
-static bool by_processor(const struct verdict *v)
+bool judge_by_processor(const struct verdict *v)
 {
 	return v->rule == RULE_COMPUTES_MORE || v->rule == RULE_HIDDEN;
 }
@@ -131,7 +135,7 @@ static const struct effect *effect_behind(const struct verdict *v, bool processo
 /* From the interval back to the statistic; what looks may spend on this one is a part of all. */
 static double p_of(const struct verdict *v)
 {
-	const struct effect *e = effect_behind(v, by_processor(v));
+	const struct effect *e = effect_behind(v, judge_by_processor(v));
 	double level = fmax(EFFECT_LEVEL, fmax(v->baseline->level, v->candidate->level)), df, statistic;
 	size_t runs = v->baseline->n + v->candidate->n;
 
@@ -170,13 +174,13 @@ static size_t machines_showing(const struct verdict *v)
 	return n;
 }
 
-static enum decision_fresh fresh_of(const struct judge_request *q, const struct verdict *v, bool processor)
+bool judge_seen_again(const struct verdict *v, bool processor, size_t machines)
 {
-	size_t wanted = (size_t)q->machines < v->pairing.used ? (size_t)q->machines : v->pairing.used;
+	size_t wanted = machines < v->pairing.used ? machines : v->pairing.used;
 	double low = effect_behind(v, processor)->low;
 	bool found = v->effect.decision == DECISION_REGRESSION || (!isnan(low) && stats_round(low) > 1);
 
-	return found && machines_showing(v) >= wanted ? FRESH_SEEN : FRESH_NOT_SEEN;
+	return found && machines_showing(v) >= wanted;
 }
 
 static void answer_side_effect(const char *key, const struct verdict *v, bool processor, const char *word, struct document *d)
@@ -201,7 +205,7 @@ static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evi
 	enum assay_status st = compare(lab, evidence, q, q->fresh_plan, (const char *const[]){ q->baseline, q->candidate }, &fresh, err);
 
 	if (!st) {
-		out->input.fresh = fresh_of(q, &fresh.verdict, processor);
+		out->input.fresh = judge_seen_again(&fresh.verdict, processor, (size_t)q->machines) ? FRESH_SEEN : FRESH_NOT_SEEN;
 		answer_side_effect("fresh", &fresh.verdict, processor, out->input.fresh == FRESH_SEEN ? "seen" : "not_seen", d);
 	}
 	compared_release(&fresh);
@@ -297,13 +301,14 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 		if (regression && machine_behind(&c.verdict))
 			out->machine = mem_string(machine_behind(&c.verdict));
 		if (regression && *q->fresh_plan)
-			st = judge_fresh(lab, evidence, q, by_processor(&c.verdict), out, &sides, err);
+			st = judge_fresh(lab, evidence, q, judge_by_processor(&c.verdict), out, &sides, err);
 		out->rule = decision_rule_of(&out->input);
 		out->decision = out->rule < DECISION_RULES ? decision_rule_decision(out->rule) : out->input.verdict;
 		answer_head(q, out, &all);
 		doc_set(&all, "p", out->p);
 		doc_set(&all, "machines", c.verdict.pairing.used);
 		answer_reasons(out, &c.verdict, &all);
+		calibration_answer(q->calibration ? q->calibration : "", &all);
 		disturbed_answer(&c.disturbed, &all);
 		doc_set_json(&all, "confirmed", document_cjson(&sides));
 		document_init(&verdict);

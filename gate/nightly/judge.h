@@ -18,6 +18,7 @@ struct judge_request {
 	int64_t machines;   /* on so many of which it must be seen, or on all */
 	bool chance, alike; /* what the other comparisons of the night say (gate/nightly/decision.h) */
 	char *why;	    /* "", or why there is nothing to look at */
+	char *calibration;  /* what it quotes (gate/nightly/calibration.h); "": nothing. NULL is "" */
 };
 /* JSON; free() it. And back; *out is overwritten, judge_request_release() it. Errors begin with "decision". */
 char *judge_request_text(const struct judge_request *request);
@@ -38,5 +39,10 @@ struct judgement {
 enum assay_status judge(struct lab *lab, const struct evidence *evidence, const struct judge_request *request, struct judgement *out,
 			struct assay_error *err);
 void judgement_release(struct judgement *judgement); /* accepts zeroed */
+
+/* A finding: was it made by processor time, and do fresh runs show it once more, on so many machines, or on all? */
+struct verdict;
+bool judge_by_processor(const struct verdict *verdict);
+bool judge_seen_again(const struct verdict *fresh, bool by_processor, size_t machines);
 
 #endif

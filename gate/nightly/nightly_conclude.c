@@ -1,7 +1,9 @@
 /* From the runs of a night's comparisons to their decisions. */
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "gate/nightly/calibration.h"
 #include "gate/nightly/judge.h"
 #include "gate/nightly/night_answer.h"
 #include "gate/nightly/nightly.h"
@@ -14,7 +16,7 @@
 
 /* ---- one comparison ---- */
 
-/* Borrows from the comparison. */
+/* Borrows from the comparison all but what quote_calibration() adds. */
 static struct judge_request request_of(const struct nightly *n, const struct night_comparison *c)
 {
 	struct judge_request q = { .application = c->application,
@@ -28,6 +30,33 @@ static struct judge_request request_of(const struct nightly *n, const struct nig
 	memcpy(q.plan, c->plan, sizeof(q.plan));
 	memcpy(q.fresh_plan, c->fresh_plan, sizeof(q.fresh_plan));
 	return q;
+}
+
+/* What the decision quotes, by what is known when it is made; the request owns it. */
+static enum assay_status quote_calibration(struct lab *lab, struct judge_request *q, struct assay_error *err)
+{
+	struct calibration calibration;
+	char **machines = NULL;
+	sqlite3_stmt *stmt = NULL;
+	size_t n = 0;
+	enum assay_status st = calibration_read(lab->directory, &calibration, err);
+
+	if (!st)
+		st = store_ask(&lab->store, &stmt, err, "SELECT DISTINCT machine FROM execution WHERE plan = ? ORDER BY machine", "t",
+			       q->plan);
+	while (store_next(&lab->store, stmt, &st, err)) {
+		machines = mem_resize(machines, n + 1, sizeof(*machines));
+		machines[n++] = mem_string(store_text(stmt, 0));
+	}
+	sqlite3_finalize(stmt);
+	free(q->calibration);
+	q->calibration =
+	    calibration_quote(&calibration, q->application, machines, n, clock_real_ms(), lab->config.fingerprint_max_age_days);
+	for (size_t i = 0; i < n; i++)
+		free(machines[i]);
+	free(machines);
+	calibration_release(&calibration);
+	return st;
 }
 
 static enum assay_status keep(struct nightly *n, struct lab *lab, struct night_comparison *c, const struct judge_request *q,
@@ -59,6 +88,8 @@ enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, s
 	if (!st && *c->plan)
 		st = evidence_load(&lab, &evidence, err);
 	if (!st)
+		st = quote_calibration(&lab, &q, err);
+	if (!st)
 		st = judge(&lab, &evidence, &q, &j, err);
 	if (!st && j.input.verdict == DECISION_REGRESSION) {
 		c->state = NIGHT_CONFIRMING;
@@ -66,6 +97,7 @@ enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, s
 	} else if (!st) {
 		st = keep(n, &lab, c, &q, &j, err);
 	}
+	free(q.calibration);
 	judgement_release(&j);
 	evidence_release(&evidence);
 	lab_close(&lab);
@@ -210,15 +242,19 @@ static enum assay_status conclude_findings(struct nightly *n, struct lab *lab, s
 		if (c->state != NIGHT_CONFIRMING || count == n->comparisons.n)
 			continue;
 		f[count] = (struct finding){ .comparison = c, .request = request_of(n, c) };
-		st = judge(lab, &evidence, &f[count].request, &f[count].judgement, err);
+		st = quote_calibration(lab, &f[count].request, err);
+		if (!st)
+			st = judge(lab, &evidence, &f[count].request, &f[count].judgement, err);
 		f[count].p = f[count].judgement.p;
 		f[count].ratio = f[count].judgement.ratio;
 		count++;
 	}
 	if (!st)
 		st = decide_findings(n, lab, &evidence, f, count, err);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		free(f[i].request.calibration);
 		judgement_release(&f[i].judgement);
+	}
 	evidence_release(&evidence);
 	free(f);
 	return st;

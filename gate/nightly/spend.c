@@ -37,7 +37,7 @@ static enum assay_status look_at_input(const struct spending *s, struct launch *
 		st = run_load_plan(&launch->lab.store, name, launch->plan.versions[i], s->asked.leave_out ? launch->plan.id : NULL,
 				   &sides[i], err);
 	if (!st && s->asked.leave_out)
-		st = disturbed_take(&launch->lab.store, launch->plan.id, sides, min_effect, &disturbed, err);
+		disturbed_take(sides, min_effect, &disturbed);
 	if (!st)
 		st = verdict_of(evidence, &launch->lab.config, &sides[0], &sides[1], min_effect, &verdict, err);
 	disturbed_release(&disturbed);

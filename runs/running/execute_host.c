@@ -376,6 +376,18 @@ static void add_instrument(const struct execute_host *h, const struct plan_cell 
 	free(files);
 }
 
+static void add_plant(const struct execute_host *h, size_t version, struct helper_request *request)
+{
+	const struct manifest *manifest = h->x->options->manifest;
+	const struct plantation *plant = &manifest->versions[manifest_find_version(manifest, h->x->options->plan->versions[version])].plant;
+	char text[PLANT_BYTES];
+
+	if (plant->percent) {
+		plant_write(plant, text);
+		helper_request_text(request, HELPER_PLANT, text);
+	}
+}
+
 static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, size_t pack, struct helper_answer *answer)
 {
 	int64_t limit_ms = h->x->options->manifest->time_limit_ms;
@@ -386,6 +398,7 @@ static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, s
 	measure_request(&request, h->host, (const char *const *)words.items, words.n, limit_ms);
 	measure_request_lock(&request);
 	helper_request_limit(&request, "output", EXECUTION_STREAM_BYTES_MAX);
+	add_plant(h, cell->version, &request);
 	add_environment(&request, &environment);
 	if (h->x->options->instrument)
 		add_instrument(h, cell, pack, &request);

@@ -84,22 +84,31 @@ static void manifest_add_derived(struct manifest *manifest, size_t of, const cha
 	manifest_copy_words(&from.environment, &to->environment);
 }
 
+size_t manifest_addition(const char *name)
+{
+	const char *plus = strrchr(name, '+');
+	struct plantation ignored;
+
+	return plus && plus > name && (strcmp(plus, MANIFEST_AGAIN) == 0 || plant_read(plus + 1, &ignored)) ? strlen(plus) : 0;
+}
+
 void manifest_derive(struct manifest *manifest, const char *name)
 {
-	size_t n = strlen(name), again = strlen(MANIFEST_AGAIN), of;
-	bool is_again = n > again && strcmp(name + n - again, MANIFEST_AGAIN) == 0;
+	size_t n = strlen(name), added = manifest_addition(name), of;
 	bool is_commit = n > MANIFEST_COMMIT_DIGITS + 1 && name[n - MANIFEST_COMMIT_DIGITS - 1] == '-' &&
 			 strspn(name + n - MANIFEST_COMMIT_DIGITS, "0123456789abcdef") == MANIFEST_COMMIT_DIGITS;
 	char *stem;
 
-	if ((!is_again && !is_commit) || manifest_find_version(manifest, name) != SIZE_MAX)
+	if ((!added && !is_commit) || manifest_find_version(manifest, name) != SIZE_MAX)
 		return;
-	stem = mem_bytes(name, is_again ? n - again : n - MANIFEST_COMMIT_DIGITS - 1);
-	if (is_again)
+	stem = mem_bytes(name, added ? n - added : n - MANIFEST_COMMIT_DIGITS - 1);
+	if (added)
 		manifest_derive(manifest, stem);
 	of = manifest_find_version(manifest, stem);
-	if (of != SIZE_MAX && (is_again || (manifest->versions[of].kind == MANIFEST_GIT && !manifest->versions[of].stem)))
-		manifest_add_derived(manifest, of, name, is_again ? NULL : name + n - MANIFEST_COMMIT_DIGITS);
+	if (of != SIZE_MAX && (added || (manifest->versions[of].kind == MANIFEST_GIT && !manifest->versions[of].stem)))
+		manifest_add_derived(manifest, of, name, added ? NULL : name + n - MANIFEST_COMMIT_DIGITS);
+	if (of != SIZE_MAX && added)
+		(void)plant_read(name + n - added + 1, &manifest->versions[manifest->n_versions - 1].plant);
 	free(stem);
 }
 
@@ -262,6 +271,12 @@ void manifest_hash_run(const struct manifest *manifest, size_t version, size_t i
 		manifest_add_metric(&text, &manifest->metric);
 	if (strstr(text.bytes, "{version}")) /* the same words are another command then */
 		manifest_add_text(&text, v->stem ? v->stem : v->name);
+	if (v->plant.percent) {
+		char planted[PLANT_BYTES];
+
+		plant_write(&v->plant, planted);
+		manifest_add_text(&text, planted);
+	}
 	digest_sha256(text.bytes, text.size, hex);
 	buf_release(&text);
 }

@@ -5,6 +5,7 @@
 
 #include "base/digest.h"
 #include "base/error.h"
+#include "fleet/shape/plant.h"
 #include "runs/running/manifest_probe.h"
 #include "runs/running/metric.h"
 
@@ -33,6 +34,7 @@ struct manifest_version {
 					    * relative to the manifest (the work tree) */
 	char *repository, *reference;	   /* MANIFEST_GIT; the repository relative to the manifest */
 	struct manifest_words build;	   /* MANIFEST_GIT: run in the work tree; may be empty */
+	struct plantation plant;	   /* on top of what it is, of one that manifest_derive() has added */
 	struct manifest_words command;	   /* n == 0: the manifest's */
 	struct manifest_words environment; /* on top of the manifest's */
 	size_t line;
@@ -80,11 +82,14 @@ enum assay_status manifest_parse(const char *file, const char *text, size_t n, s
 void manifest_release(struct manifest *manifest); /* accepts zeroed */
 
 size_t manifest_find_version(const struct manifest *manifest, const char *name); /* SIZE_MAX when not there */
-/* Versions that a manifest has without saying so: NAME-COMMIT, of its git version NAME what COMMIT (12 digits) was, and NAME+again, which
- * is NAME once more. Adds the version to those of the manifest where `name` is of this kind and not among them yet; its hash stays. */
+/* Versions that a manifest has without saying so: NAME-COMMIT, of its git version NAME what COMMIT (12 digits) was, NAME+again, which
+ * is NAME once more, and NAME+cpu5, which is NAME with a slowdown planted in it (fleet/shape/plant.h). Adds the version to those of the
+ * manifest where `name` is of this kind and not among them yet; its hash stays. */
 void manifest_derive(struct manifest *manifest, const char *name);
 #define MANIFEST_COMMIT_DIGITS 12
 #define MANIFEST_AGAIN	       "+again"
+/* How many bytes of a version's name are such an addition, with its +; 0: none. */
+size_t manifest_addition(const char *name);
 size_t manifest_find_input(const struct manifest *manifest, const char *name);
 
 /* The hash of what a run of a version with an input does, apart from the files: command, environment, arguments, directory. with_metric:

@@ -144,8 +144,9 @@ static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt 
 				      .repetition = repetition,
 				      .pass = sqlite3_column_int64(stmt, 5),
 				      .usage = { sqlite3_column_int64(stmt, 7), sqlite3_column_int64(stmt, 8),
-						 sqlite3_column_int64(stmt, 9) }, /* null is 0 */
-				      .run_delay_ns = sqlite3_column_int64(stmt, 10) };
+						 sqlite3_column_int64(stmt, 9) } }; /* null is 0 */
+		for (int i = 0; i < RUN_WITHHELD; i++)
+			last->withheld_ns[i] = sqlite3_column_int64(stmt, 10 + i);
 		snprintf(last->fingerprint, sizeof(last->fingerprint), "%s", store_text(stmt, 4));
 		snprintf(last->plan, sizeof(last->plan), "%s", store_text(stmt, 6));
 	}
@@ -158,6 +159,9 @@ enum assay_status run_load(struct store *store, const char *application, const c
 	return run_load_plan(store, application, version, NULL, out, err);
 }
 
+#define RUN_WITHHELD_COLUMN(constant, account)                                                                                             \
+	", CASE WHEN json_valid(signature) THEN ifnull(json_extract(signature, '$." account "'), -1) ELSE -1 END"
+
 enum assay_status run_load_plan(struct store *store, const char *application, const char *version, const char *plan, struct run_set *out,
 				struct assay_error *err)
 {
@@ -165,13 +169,13 @@ enum assay_status run_load_plan(struct store *store, const char *application, co
 	struct metric_rules rules = { 0 };
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "SELECT machine, repetition, taken_ms, run.metric, fingerprint, pass, plan, wall_ns, user_us, sys_us, "
-		      "CASE WHEN json_valid(signature) THEN ifnull(json_extract(signature, '$.run_delay_ns'), -1) ELSE -1 END "
-		      "FROM run LEFT JOIN execution USING (plan, machine, version, repetition, application, taken_ms) "
-		      "WHERE application = ? AND version = ? AND (?3 IS NULL OR plan = ?3) ORDER BY machine, repetition, taken_ms, ordinal",
-		      "ttt", application, version, plan);
+	enum assay_status st = store_ask(
+	    store, &stmt, err,
+	    "SELECT machine, repetition, taken_ms, run.metric, fingerprint, pass, plan, wall_ns, user_us, sys_us" RUN_WITHHELD_ROWS(
+		RUN_WITHHELD_COLUMN) " FROM run LEFT JOIN execution USING (plan, machine, version, repetition, application, taken_ms) "
+				     "WHERE application = ? AND version = ? AND (?3 IS NULL OR plan = ?3) ORDER BY machine, repetition, "
+				     "taken_ms, ordinal",
+	    "ttt", application, version, plan);
 
 	while (store_next(store, stmt, &st, err))
 		run_set_add_row(&set, &capacity, stmt);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/rows.h"
 #include "fingerprint/stored/fingerprint.h"
 #include "fleet/lab/store.h"
 #include "runs/running/manifest.h"
@@ -12,6 +13,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* What was withheld from a run, by the accounts of its host: constant, the account of the signature. */
+#define RUN_WITHHELD_ROWS(X)                                                                                                               \
+	X(RUN_WAITED, "run_delay_ns")	   /* its processes waited for a processor */                                                      \
+	X(RUN_THROTTLED, "throttled_ns")   /* its group had used up its share */                                                           \
+	X(RUN_IO_STALLED, "io_stalled_ns") /* something on the host waited for input or output */                                          \
+	X(RUN_MEMORY_STALLED, "memory_stalled_ns")                                                                                         \
+	X(RUN_STOLEN, "steal_ns") /* a hypervisor had the processors for something else */
+
+enum run_withheld { RUN_WITHHELD_ROWS(ROWS_ENUM) RUN_WITHHELD };
 
 /* One repetition on one machine. */
 struct run {
@@ -24,7 +35,7 @@ struct run {
 	char plan[DIGEST_ID_BYTES];		/* that it was a part of; "" when it was imported */
 	char build[DIGEST_ID_BYTES];		/* of the version; "" when it was imported */
 	struct metric_usage usage;		/* of its execution; 0 or below where it is not known */
-	int64_t run_delay_ns;			/* for which its processes waited for a processor; -1: not known */
+	int64_t withheld_ns[RUN_WITHHELD];	/* -1: not known */
 };
 
 /* How often a build was run on a machine in its latest plan there, and how often without a result. */

@@ -50,7 +50,7 @@ static struct run run_of(const struct recorded *r, size_t host, int64_t repetiti
 
 	run.usage = (struct metric_usage){ r->wall_ns + (int64_t)((factor - 1) * cpu * 1e3), (int64_t)(factor * cpu), 0 };
 	run.metric = (double)run.usage.wall_ns / 1e9;
-	run.run_delay_ns = r->delay_ns;
+	run.withheld_ns[RUN_WAITED] = r->delay_ns;
 	return run;
 }
 

@@ -157,7 +157,7 @@ static void make(struct run_set *set, const struct made *made, int side)
 			*run = (struct run){ .machine = mem_format("m%d", h), .repetition = r + 1, .recorded = 1, .plan = "p" };
 			run->usage = (struct metric_usage){ (int64_t)((cpu + own + delay) * 1e9), (int64_t)(cpu * 1e6), 0 };
 			run->metric = (double)run->usage.wall_ns / 1e9;
-			run->run_delay_ns = (int64_t)(delay * 1e9);
+			run->withheld_ns[RUN_WAITED] = (int64_t)(delay * 1e9);
 			snprintf(run->build, sizeof(run->build), "%s", side && made->unlike ? "b" : "a");
 		}
 	}

@@ -1,0 +1,152 @@
+#include "fleet/shape/plant.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES (16u << 20) /* more than most last levels of cache have for one of many cores */
+#define LINE_BYTES   64u
+#define CALLS	     64u
+#define ROUNDS	     20000u
+
+ROWS_FUNCTION(plant_word, enum plant_kind, PLANT_ROWS, ROWS_CODE)
+ROWS_FUNCTION(plant_text, enum plant_kind, PLANT_ROWS, ROWS_TEXT)
+
+bool plant_read(const char *text, struct plantation *out)
+{
+	for (int kind = 0; kind < PLANT_KINDS; kind++) {
+		const char *word = plant_word((enum plant_kind)kind), *digits = text + strlen(word);
+		unsigned percent = 0;
+
+		if (strncmp(text, word, strlen(word)) != 0 || *digits < '1' || *digits > '9' || strlen(digits) > 3 ||
+		    strspn(digits, "0123456789") != strlen(digits))
+			continue;
+		while (*digits)
+			percent = 10 * percent + (unsigned)(*digits++ - '0');
+		if (percent > PLANT_PERCENT_MAX)
+			return false;
+		*out = (struct plantation){ (enum plant_kind)kind, percent };
+		return true;
+	}
+	return false;
+}
+
+void plant_write(const struct plantation *plant, char text[PLANT_BYTES])
+{
+	snprintf(text, PLANT_BYTES, "%s%u", plant_word(plant->kind), plant->percent % 1000);
+}
+
+/* ---- spending ---- */
+
+static int64_t own_ns(void)
+{
+	struct timespec now;
+
+	return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) ? 0 : (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void compute(void)
+{
+	static volatile unsigned long long sink;
+	unsigned long long x = sink;
+
+	for (unsigned i = 0; i < ROUNDS; i++)
+		x = x * 6364136223846793005u + 1442695040888963407u;
+	sink = x;
+}
+
+/* A stretch of the buffer, one line after the other: written, so that it has to come and to go. */
+static void stream(unsigned char *buffer)
+{
+	static size_t at;
+
+	for (unsigned i = 0; i < 1024; i++, at = (at + LINE_BYTES) % BUFFER_BYTES)
+		((volatile unsigned char *)buffer)[at]++;
+}
+
+static void call(void)
+{
+	for (unsigned i = 0; i < CALLS; i++)
+		syscall(SYS_getppid);
+}
+
+static void spend(enum plant_kind kind, int64_t until_ns)
+{
+	unsigned char *buffer = kind == PLANT_MEMORY ? malloc(BUFFER_BYTES) : NULL;
+
+	while (own_ns() < until_ns) {
+		if (buffer)
+			stream(buffer);
+		else if (kind == PLANT_CALLS)
+			call();
+		else
+			compute();
+	}
+	free(buffer);
+}
+
+/* ---- around the command ---- */
+
+static uint64_t delay_of(pid_t id)
+{
+	char path[40], text[128];
+	ssize_t n;
+	int fd;
+	const char *delay;
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)id);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	delay = strchr(text, ' ');
+	return delay ? strtoull(delay, NULL, 10) : 0;
+}
+
+/* A signal to the whole group is the command's business: this process ends with it. */
+static _Noreturn void watch(pid_t id, const struct plantation *plant, uint64_t *delay_ns)
+{
+	siginfo_t info;
+	struct rusage usage;
+	int status = 0;
+	int64_t ns;
+
+	while (waitid(P_PID, (id_t)id, &info, WEXITED | WNOWAIT) && errno == EINTR)
+		;
+	*delay_ns = delay_of(id);
+	while (waitpid(id, &status, 0) < 0 && errno == EINTR)
+		;
+	getrusage(RUSAGE_CHILDREN, &usage);
+	if (WIFSIGNALED(status)) {
+		signal(WTERMSIG(status), SIG_DFL);
+		raise(WTERMSIG(status));
+		_exit(128 + WTERMSIG(status));
+	}
+	ns = ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
+	     ((int64_t)usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+	spend(plant->kind, own_ns() + ns / 100 * plant->percent);
+	_exit(WEXITSTATUS(status));
+}
+
+int plant_begin(const struct plantation *plant, int close_fd, uint64_t *delay_ns)
+{
+	pid_t id = fork();
+
+	if (id == 0)
+		return 0;
+	if (id < 0)
+		return -1;
+	close(close_fd);
+	/* Readers of what the command prints must see its end. */
+	close(0);
+	watch(id, plant, delay_ns);
+}

@@ -1,0 +1,342 @@
+#include "gate/nightly/calibration.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/json_reader.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <math.h>
+
+#define ENTRIES_MAX  100000
+#define MACHINES_MAX 100000
+#define COUNT_MAX    1000000000
+#define DAY_MS	     86400000.0
+#define TIME_MAX     (INT64_C(1) << 52)
+
+/* ---- text ---- */
+
+static void add_counts(cJSON *object, const struct replay_counts *c)
+{
+	json_add_number(object, "pairs", (double)c->pairs);
+	json_add_number(object, "resampled", (double)(c->pairs - c->distinct));
+	for (int i = 0; i < DECISION_NOTHING_MEASURED; i++)
+		json_add_number(object, decision_text((enum decision)i), (double)c->decision[i]);
+	json_add_number(object, "seen_again", (double)c->seen_again);
+	json_add_number(object, "repetitions", c->looked_at);
+}
+
+static cJSON *entry_json(const struct calibration_entry *e)
+{
+	cJSON *root = cJSON_CreateObject(), *list, *identical;
+
+	cJSON_AddStringToObject(root, "application", e->application);
+	cJSON_AddStringToObject(root, "version", e->version);
+	cJSON_AddStringToObject(root, "plan", e->plan);
+	json_add_number(root, "taken_ms", (double)e->taken_ms);
+	json_add_number(root, "repetitions", (double)e->repetitions);
+	json_add_number(root, "min_effect", e->min_effect);
+	json_add_number(root, "waited", e->waited);
+	list = cJSON_AddArrayToObject(root, "machines");
+	for (size_t i = 0; i < e->n_machines; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(e->machines[i]));
+	identical = cJSON_AddObjectToObject(root, "identical");
+	add_counts(identical, &e->identical);
+	list = cJSON_AddArrayToObject(root, "planted");
+	for (size_t i = 0; i < e->n_planted; i++) {
+		cJSON *planted = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(planted, "kind", plant_word(e->planted[i].plant.kind));
+		json_add_number(planted, "percent", e->planted[i].plant.percent);
+		json_add_number(planted, "measured", e->planted[i].measured);
+		add_counts(planted, &e->planted[i].counts);
+		cJSON_AddItemToArray(list, planted);
+	}
+	return root;
+}
+
+char *calibration_text(const struct calibration *calibration)
+{
+	cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "applications");
+	char *text;
+
+	for (size_t i = 0; i < calibration->n; i++)
+		cJSON_AddItemToArray(list, entry_json(&calibration->items[i]));
+	text = json_text(root);
+	cJSON_Delete(root);
+	return text;
+}
+
+static struct replay_counts read_counts(struct json_reader *r, const cJSON *object)
+{
+	struct replay_counts c = { .pairs = json_reader_size(r, object, "pairs", 0, COUNT_MAX) };
+
+	c.distinct = c.pairs - json_reader_size(r, object, "resampled", 0, c.pairs);
+	for (int i = 0; i < DECISION_NOTHING_MEASURED; i++)
+		c.decision[i] = json_reader_size(r, object, decision_text((enum decision)i), 0, c.pairs);
+	c.seen_again = json_reader_size(r, object, "seen_again", 0, c.pairs);
+	c.looked_at = json_reader_number(r, object, "repetitions", 0, COUNT_MAX);
+	return c;
+}
+
+static double number_or_null(struct json_reader *r, const cJSON *object, const char *key)
+{
+	return json_reader_has(r, object, key) ? json_reader_number(r, object, key, -COUNT_MAX, COUNT_MAX) : (double)NAN;
+}
+
+static void read_planted(struct json_reader *r, const cJSON *object, struct calibration_entry *e)
+{
+	static const char *const keys[] = { "kind",	"percent",    "measured",     "pairs",	     "resampled",  "pass",
+					    "improved", "regression", "inconclusive", "environment", "seen_again", "repetitions" };
+	struct calibration_planted *p = &e->planted[e->n_planted++];
+	const char *word;
+	int kind = 0;
+
+	json_reader_keys(r, object, "a planted slowdown", keys, sizeof(keys) / sizeof(keys[0]));
+	word = json_reader_text(r, object, "kind");
+	while (kind < PLANT_KINDS && strcmp(plant_word((enum plant_kind)kind), word) != 0)
+		kind++;
+	if (kind == PLANT_KINDS)
+		json_reader_fail(r, "'kind' must be cpu, memory or calls");
+	p->plant = (struct plantation){ (enum plant_kind)(kind % PLANT_KINDS),
+					(unsigned)json_reader_size(r, object, "percent", 1, PLANT_PERCENT_MAX) };
+	p->measured = number_or_null(r, object, "measured");
+	p->counts = read_counts(r, object);
+}
+
+static void read_machines(struct json_reader *r, const cJSON *root, struct calibration_entry *e)
+{
+	const cJSON *list = json_reader_array(r, root, "machines", 0, MACHINES_MAX), *item;
+
+	e->machines = mem_new((size_t)cJSON_GetArraySize(list), sizeof(*e->machines));
+	cJSON_ArrayForEach(item, list)
+	{
+		if (cJSON_IsString(item))
+			e->machines[e->n_machines++] = mem_string(item->valuestring);
+		else
+			json_reader_fail(r, "'machines' must be a list of names");
+	}
+}
+
+static void read_entry(struct json_reader *r, const cJSON *root, struct calibration_entry *e)
+{
+	static const char *const keys[] = { "application", "version", "plan",	  "taken_ms",  "repetitions",
+					    "min_effect",  "waited",  "machines", "identical", "planted" };
+	const cJSON *list, *item;
+	const char *plan;
+
+	json_reader_keys(r, root, "an application", keys, sizeof(keys) / sizeof(keys[0]));
+	e->application = mem_string(json_reader_text(r, root, "application"));
+	e->version = mem_string(json_reader_text(r, root, "version"));
+	plan = json_reader_text(r, root, "plan");
+	if (strlen(plan) >= sizeof(e->plan))
+		json_reader_fail(r, "'plan' is no id");
+	snprintf(e->plan, sizeof(e->plan), "%.*s", (int)sizeof(e->plan) - 1, plan);
+	e->taken_ms = json_reader_integer(r, root, "taken_ms", 0, TIME_MAX);
+	e->repetitions = json_reader_integer(r, root, "repetitions", 0, COUNT_MAX);
+	e->min_effect = json_reader_number(r, root, "min_effect", 1e-6, 1);
+	e->waited = number_or_null(r, root, "waited");
+	read_machines(r, root, e);
+	e->identical = read_counts(r, json_reader_object(r, root, "identical"));
+	list = json_reader_array(r, root, "planted", 0, PLANT_KINDS);
+	if (!r->st)
+		cJSON_ArrayForEach(item, list) read_planted(r, item, e);
+}
+
+enum assay_status calibration_parse(const char *name, const char *text, size_t n, struct calibration *out, struct assay_error *err)
+{
+	static const char *const keys[] = { "applications" };
+	struct json_reader r = { .name = name, .err = err };
+	const cJSON *list = NULL, *item;
+	cJSON *root = NULL;
+
+	*out = (struct calibration){ NULL, 0 };
+	r.st = json_parse(name, text, n, &root, err);
+	if (!r.st) {
+		json_reader_keys(&r, root, "a calibration", keys, 1);
+		list = json_reader_array(&r, root, "applications", 0, ENTRIES_MAX);
+	}
+	if (!r.st)
+		out->items = mem_new((size_t)cJSON_GetArraySize(list), sizeof(*out->items));
+	if (!r.st)
+		cJSON_ArrayForEach(item, list) read_entry(&r, item, &out->items[out->n++]);
+	cJSON_Delete(root);
+	if (r.st)
+		calibration_release(out);
+	return r.st;
+}
+
+void calibration_entry_release(struct calibration_entry *e)
+{
+	for (size_t i = 0; i < e->n_machines; i++)
+		free(e->machines[i]);
+	free(e->machines);
+	free(e->application);
+	free(e->version);
+}
+
+void calibration_release(struct calibration *calibration)
+{
+	for (size_t i = 0; i < calibration->n; i++)
+		calibration_entry_release(&calibration->items[i]);
+	free(calibration->items);
+	*calibration = (struct calibration){ NULL, 0 };
+}
+
+/* ---- the file ---- */
+
+enum assay_status calibration_read(const char *directory, struct calibration *out, struct assay_error *err)
+{
+	char *path = mem_format("%s/" CALIBRATION_FILE, directory);
+	struct buf text = BUF_INIT;
+	enum assay_status st = file_read(path, JSON_BYTES_MAX, &text, err);
+
+	*out = (struct calibration){ NULL, 0 };
+	if (!st)
+		st = calibration_parse(path, text.bytes ? text.bytes : "", text.size, out, err);
+	else if (st == ASSAY_E_NOTFOUND)
+		st = ASSAY_OK;
+	buf_release(&text);
+	free(path);
+	return st;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	return strcmp(((const struct calibration_entry *)a)->application, ((const struct calibration_entry *)b)->application);
+}
+
+enum assay_status calibration_put(const char *directory, struct calibration_entry *entry, struct assay_error *err)
+{
+	char *path = mem_format("%s/" CALIBRATION_FILE, directory), *text;
+	struct calibration all;
+	enum assay_status st = calibration_read(directory, &all, err);
+	size_t i = 0;
+
+	if (st) {
+		calibration_entry_release(entry);
+	} else {
+		while (i < all.n && strcmp(all.items[i].application, entry->application) != 0)
+			i++;
+		if (i == all.n)
+			all.items = mem_resize(all.items, ++all.n, sizeof(*all.items));
+		else
+			calibration_entry_release(&all.items[i]);
+		all.items[i] = *entry;
+		qsort(all.items, all.n, sizeof(*all.items), compare_entries);
+		text = calibration_text(&all);
+		st = file_replace(path, text, strlen(text), 0666, err);
+		free(text);
+	}
+	*entry = (struct calibration_entry){ .plan = "" };
+	calibration_release(&all);
+	free(path);
+	return st;
+}
+
+/* ---- quoting ---- */
+
+struct totals {
+	size_t pairs, called, planted, found;
+	unsigned percent;
+	int64_t taken_ms;    /* of the oldest */
+	const char *unknown; /* a machine that was not among those measured; NULL: none */
+};
+
+static bool knows(const struct calibration_entry *e, const char *machine)
+{
+	for (size_t i = 0; i < e->n_machines; i++) {
+		if (strcmp(e->machines[i], machine) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void count(const struct calibration_entry *e, struct totals *t)
+{
+	t->pairs += e->identical.pairs;
+	t->called += e->identical.decision[DECISION_REGRESSION];
+	for (size_t i = 0; i < e->n_planted; i++) {
+		const struct calibration_planted *p = &e->planted[i];
+
+		if (t->percent && t->percent != p->plant.percent)
+			continue;
+		t->percent = p->plant.percent;
+		t->planted += p->counts.pairs;
+		t->found += p->counts.decision[DECISION_REGRESSION];
+	}
+	t->taken_ms = t->taken_ms && t->taken_ms < e->taken_ms ? t->taken_ms : e->taken_ms;
+}
+
+static const char *unknown_machine(const struct calibration *c, const struct calibration_entry *only, char *const *machines, size_t n)
+{
+	for (size_t k = 0; k < n; k++) {
+		bool known = false;
+
+		for (size_t i = 0; i < c->n; i++)
+			known = known || ((!only || only == &c->items[i]) && knows(&c->items[i], machines[k]));
+		if (!known)
+			return machines[k];
+	}
+	return NULL;
+}
+
+char *calibration_quote(const struct calibration *c, const char *application, char *const *machines, size_t n, int64_t now_ms,
+			double max_age_days)
+{
+	const struct calibration_entry *own = NULL;
+	struct totals t = { .pairs = 0 };
+	char date[TEXT_DATE_BYTES], *text;
+	cJSON *root;
+
+	for (size_t i = 0; i < c->n; i++)
+		own = strcmp(c->items[i].application, application) == 0 ? &c->items[i] : own;
+	for (size_t i = 0; i < c->n; i++) {
+		if (!own || own == &c->items[i])
+			count(&c->items[i], &t);
+	}
+	if (!t.pairs)
+		return mem_string("");
+	t.unknown = unknown_machine(c, own, machines, n);
+	root = cJSON_CreateObject();
+	cJSON_AddStringToObject(root, "of", own ? "application" : "laboratory");
+	json_add_number(root, "taken_ms", (double)t.taken_ms);
+	json_add_number(root, "identical", (double)t.pairs);
+	json_add_number(root, "called", (double)t.called);
+	json_add_number(root, "percent", t.percent);
+	json_add_number(root, "planted", (double)t.planted);
+	json_add_number(root, "found", (double)t.found);
+	text = (double)(now_ms - t.taken_ms) > max_age_days * DAY_MS
+		   ? mem_format("it is of %.10s, which is long ago", text_from_ms(t.taken_ms, date))
+	       : t.unknown ? mem_format("'%s' was not among the machines then", t.unknown)
+			   : mem_string("");
+	cJSON_AddStringToObject(root, "stale", text);
+	free(text);
+	text = cJSON_PrintUnformatted(root);
+	cJSON_Delete(root);
+	return text;
+}
+
+static size_t size_of(const cJSON *root, const char *key)
+{
+	const cJSON *number = cJSON_GetObjectItemCaseSensitive(root, key);
+
+	return cJSON_IsNumber(number) && number->valuedouble >= 0 ? (size_t)number->valuedouble : 0;
+}
+
+void calibration_answer(const char *quote, struct document *d)
+{
+	struct assay_error ignored;
+	cJSON *root = NULL;
+	const char *stale, *of;
+
+	if (!*quote || json_parse("calibration", quote, strlen(quote), &root, &ignored))
+		return;
+	of = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "of"));
+	stale = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "stale"));
+	doc_line(d, "%s, %zu of %zu identical pairs were called slower; a planted %zu %% was found in %zu of %zu.%s%s%s",
+		 of && strcmp(of, "application") == 0 ? "With this application" : "On this laboratory", size_of(root, "called"),
+		 size_of(root, "identical"), size_of(root, "percent"), size_of(root, "found"), size_of(root, "planted"),
+		 stale && *stale ? " Calibrate again: " : "", stale ? stale : "", stale && *stale ? "." : "");
+	doc_set_json(d, "calibration", root);
+}

@@ -1,0 +1,58 @@
+/* What decisions are worth on this laboratory: how often versions that are identical were called slower, and how often a slowdown that was
+ * planted was found. Measured by `assay calibrate`, kept in calibration.json for git, quoted by decisions. */
+#ifndef GATE_NIGHTLY_CALIBRATION_H
+#define GATE_NIGHTLY_CALIBRATION_H
+
+#include "base/document.h"
+#include "base/error.h"
+#include "fleet/shape/plant.h"
+#include "gate/nightly/replay.h"
+
+#define CALIBRATION_FILE "calibration.json"
+
+struct calibration_planted {
+	struct plantation plant;
+	double measured; /* over all runs, as a part of the baseline's time; NaN: not known */
+	struct replay_counts counts;
+};
+
+/* Of one application with one input. */
+struct calibration_entry {
+	char *application, *version; /* as stored; the version that stood for all */
+	char plan[DIGEST_ID_BYTES];
+	int64_t taken_ms, repetitions;
+	double min_effect;
+	double waited;	 /* median part of the runs' time that they waited for a processor; NaN: not known */
+	char **machines; /* [n_machines] */
+	size_t n_machines;
+	struct replay_counts identical;
+	struct calibration_planted planted[PLANT_KINDS];
+	size_t n_planted;
+};
+
+struct calibration {
+	struct calibration_entry *items; /* [n], by application */
+	size_t n;
+};
+
+/* From text[0..n); errors begin with `name`. And back; free() it. *out is overwritten; calibration_release() it. */
+enum assay_status calibration_parse(const char *name, const char *text, size_t n, struct calibration *out, struct assay_error *err);
+char *calibration_text(const struct calibration *calibration);
+void calibration_release(struct calibration *calibration); /* accepts zeroed */
+
+void calibration_entry_release(struct calibration_entry *entry); /* accepts zeroed */
+
+/* Of a laboratory's directory; empty where there is none. */
+enum assay_status calibration_read(const char *directory, struct calibration *out, struct assay_error *err);
+/* Puts an entry in the place of the application's earlier one, and replaces the file. Takes the entry over, on failure too. */
+enum assay_status calibration_put(const char *directory, struct calibration_entry *entry, struct assay_error *err);
+
+/* What a decision about `application` on n machines quotes: of the application itself, else of all together. JSON text on one line; free()
+ * it. "": there is none. It is stale, with its reason, when it is older than max_age_days or a machine was not among those that were
+ * measured. */
+char *calibration_quote(const struct calibration *calibration, const char *application, char *const *machines, size_t n, int64_t now_ms,
+			double max_age_days);
+/* That text as a member `calibration`, and a line for people. */
+void calibration_answer(const char *quote, struct document *d);
+
+#endif

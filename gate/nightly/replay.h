@@ -1,0 +1,32 @@
+/* Comparisons that could have been made of runs that were: pairs drawn from two long series, decided as a night decides, look by look. How
+ * often identical ones are called slower, and how often planted slowdowns are found. */
+#ifndef GATE_NIGHTLY_REPLAY_H
+#define GATE_NIGHTLY_REPLAY_H
+
+#include "gate/decide/effect.h"
+#include "runs/running/evidence.h"
+
+struct replay {
+	const struct run_set *sides[2]; /* baseline and candidate; repetitions 1 to `repetitions` of one plan, in turn on every machine */
+	int64_t repetitions, first;	/* first: at the first look (gate/decide/looks.h) */
+	double min_effect;
+	bool identical; /* sides change places at random, and that they are the same build decides nothing */
+	bool at_once;	/* one look at the end instead */
+};
+
+struct replay_counts {
+	size_t pairs;
+	size_t distinct; /* of these, that share no run with another one; the rest are made of the same runs in other combinations */
+	size_t decision[DECISIONS];
+	size_t by_wall[DECISIONS]; /* what the interval of the metric alone says in the end */
+	size_t seen_again;	   /* regressions that fresh runs, drawn likewise, showed once more: a night calls these */
+	double looked_at;	   /* repetitions a pair, on the average */
+};
+
+/* Each machine's runs are a stretch from a place that is drawn. `rng` goes on from call to call. False, with zeros: there are not enough
+ * runs for one pair and another one to confirm it. */
+struct rng;
+bool replay_pairs(const struct evidence *evidence, const struct lab_config *config, const struct replay *replay, size_t pairs,
+		  struct rng *rng, struct replay_counts *out);
+
+#endif

@@ -1,0 +1,30 @@
+/* calibration.json, which comes from git: what is read is written again as it was, and can be quoted. */
+#include "base/mem.h"
+#include "gate/nightly/calibration.h"
+
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct assay_error err = { .text = "" };
+	struct calibration first, second;
+	enum assay_status st = calibration_parse("c", (const char *)data, size, &first, &err);
+	char *text, *again, *quote;
+
+	ASSAY_BUG_IF((st != ASSAY_OK) != (*err.text != '\0'));
+	if (st)
+		return 0;
+	text = calibration_text(&first);
+	ASSAY_BUG_IF(calibration_parse("c", text, strlen(text), &second, &err));
+	again = calibration_text(&second);
+	ASSAY_BUG_IF(strcmp(text, again) != 0);
+	quote = calibration_quote(&first, first.n ? first.items[0].application : "", NULL, 0, 0, 30);
+	free(quote);
+	free(again);
+	free(text);
+	calibration_release(&second);
+	calibration_release(&first);
+	return 0;
+}
