@@ -124,7 +124,8 @@ static enum assay_status parse_budget(const char *text, void *to, struct assay_e
 
 static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
 static const struct cli_option options[] = {
-	CLI_PARSED("budget", "TIME", struct arguments, budget_s, parse_budget, "Measure for so long: 90s, 20m or 2h (default: 10m)"),
+	CLI_PARSED("budget", "TIME", struct arguments, budget_s, parse_budget,
+		   "Measure for so long, and as long as one comparison takes: 90s, 20m or 2h (default: 10m)"),
 	CLI_INTEGER("percent", "N", struct arguments, percent, 1, PLANT_PERCENT_MAX, "Plant slowdowns of N % (default: 5)"),
 	CLI_INTEGER("pairs", "N", struct arguments, pairs, 2, 100000,
 		    "Compare N identical pairs, and half as many of each slowdown (default: 120)"),

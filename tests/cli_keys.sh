@@ -51,6 +51,10 @@ keys 'baseline accept' same@1.1 --reason test
 keys 'baseline list'
 keys 'history' app/slow
 keys 'backup' "$tmp/backup"
+printf '%s' '{"applications": [{"application": "app/slow", "version": "1.0", "plan": "p", "taken_ms": 1, "repetitions": 4, "min_effect": 0.03, "waited": null,
+"machines": [], "identical": {"pairs": 1, "resampled": 0, "pass": 1, "improved": 0, "regression": 0, "inconclusive": 0, "environment": 0, "seen_again": 0,
+"repetitions": 4}, "planted": []}]}' >"$lab/calibration.json"
+keys 'gate' app/slow@1.0 app/slow@1.1
 keys 'catalog retire' node08 --reason 'sold'
 keys 'catalog rename' node07 other
 keys 'catalog show' other
@@ -97,6 +101,7 @@ keys 'fingerprint run' --battery "$tmp/tiny.yaml"
 keys 'fingerprint show' here
 keys 'run' p --dry-run
 keys 'run' p
+keys 'calibrate' p/good@a --budget 1s --pairs 2
 keys 'run' p --probe --inputs good
 keys 'runs show' p/good@a
 keys 'runs show' p/bad@a --failed --output

@@ -58,6 +58,8 @@ static int64_t next_repetitions(const struct calibrating *c, int64_t now, int64_
 	next = next < most ? next : most;
 	if (each_s * (double)(next - now) > left_s(c))
 		next = now + (left_s(c) > 0 ? (int64_t)(left_s(c) / each_s) / 2 * 2 : 0);
+	if (next < 2 * c->first) /* fewer would be for nothing */
+		next = 2 * c->first;
 	return next > now && !(c->o->cancelled && *c->o->cancelled) ? next : 0;
 }
 

@@ -1,0 +1,75 @@
+#!/bin/sh
+# What decisions are worth: measured, kept, quoted by decisions, and stale when it is old or of other machines. No number that time makes is
+# asked for here (docs/evidence/nightly.md has those).
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_run.sh"
+
+tidy() {
+	kill_marked
+}
+
+hosts=hosts:
+for i in 1 2 3; do
+	hosts="$hosts
+  - { name: host$i, transport: local, type: type$i, on: here, env: { ASSAY_TEST_MARK: '$tmp' } }"
+done
+run_lab calibrated "$hosts"
+# The metric is drawn, so that nothing here hangs on how fast this machine is: each version's results are alike.
+cat >"$lab/apps/drawn.yaml" <<'END'
+command: [sh, -c, 'echo cost 1$(($$ % 10))']
+versions: { a: , b: }
+repetitions: 2
+warm_ups: 0
+metric: { source: regex, pattern: 'cost ([0-9]+)' }
+END
+
+what='an application that is not there'
+run -C "$lab" calibrate drawm
+refused 2 drawn
+
+what='no such amount'
+run -C "$lab" calibrate drawn --percent 0
+refused 2 percent
+
+what='a calibration'
+run -C "$lab" calibrate drawn@a --budget 2s --pairs 10 --quiet --format json
+expect_status 0
+expect_json '.comparisons[0].kind' identical
+expect_json '.comparisons[0].pairs' 10
+for i in 1 2 3; do expect_json ".comparisons[$i].pairs" 5; done
+expect_json '.comparisons[1].kind' cpu
+expect_json '.comparisons[3].kind' calls
+plan=$(json .plan)
+run -C "$lab" runs list --format json
+grep -q "\"plan\": *\"$plan\"" "$lab/calibration.json" || fail 'it does not name its runs'
+
+what='its file'
+[ -f "$lab/calibration.json" ] || fail 'calibration.json is not there'
+grep -q "\"plan\": *\"$plan\"" "$lab/calibration.json" || fail 'it does not name its runs'
+
+what='a decision quotes it'
+run -C "$lab" run drawn --quiet
+run -C "$lab" gate drawn@a drawn@b --format json
+expect_json '.calibration.identical' 10
+expect_json '.calibration.of' application
+expect_json '.calibration.stale' ''
+printf '%s\n' 'comparisons: [{ application: drawn, budget: 1s }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
+run -C "$lab" nightly --quiet --format json
+id=$(json '.decisions[0].id')
+run -C "$lab" explain "$id"
+expect_stdout 'of 10 identical pairs were called slower'
+run -C "$lab" verify "$id"
+expect_status 0
+
+what='an old one'
+sed -i 's/"taken_ms": [0-9]*/"taken_ms": 1000000000000/' "$lab/calibration.json"
+run -C "$lab" gate drawn@a drawn@b
+expect_stdout 'Calibrate again: it is of 2001-09-09'
+run -C "$lab" verify "$id"
+expect_status 0
+
+what='a broken one'
+echo '{"applications": 1}' >"$lab/calibration.json"
+run -C "$lab" gate drawn@a drawn@b
+refused 2 calibration.json
+finish
