@@ -24,6 +24,8 @@ make_package "$tmp/some" 12 6
 lab_of some
 lab=$tmp/some.lab
 keys 'import quiho' "$tmp/some"
+printf 'result\n3\n' >"$tmp/results.csv"
+keys 'import results' "$tmp/results.csv" --machine node01 --application results
 keys 'catalog list'
 keys 'catalog types'
 keys 'catalog check'

@@ -556,7 +556,7 @@ static enum assay_status quiho_update_catalog(struct quiho_import *im, const str
 		im->result.incomplete_passes = quiho_count_incomplete(&set);
 		catalog_put(catalog, &set);
 	}
-	if (!st)
+	if (!st && options->directory)
 		st = quiho_machines_read(options->directory, catalog, &im->result.hardware_known, &im->result.hardware_unknown, err);
 	if (!st && options->types_file)
 		st = quiho_read_types(options->types_file, catalog, &im->result, err);
@@ -603,19 +603,21 @@ static void quiho_fill_items(struct quiho_import *im, const struct quiho *quiho,
 enum assay_status quiho_import(struct lab *lab, const struct quiho_import_options *options, struct quiho_import_result *out,
 			       struct assay_error *err)
 {
-	char *path = mem_format("%s/results.csv", options->directory);
+	char *path = options->directory ? mem_format("%s/results.csv", options->directory) : mem_string(options->file);
 	struct quiho_import im = { .store = &lab->store, .file = path };
 	struct catalog catalog = { 0 };
 	struct quiho quiho = { 0 };
 	struct buf text = BUF_INIT;
-	enum assay_status st = file_read(path, QUIHO_FILE_BYTES_MAX, &text, err);
+	enum assay_status st = options->directory ? file_read(path, QUIHO_FILE_BYTES_MAX, &text, err) : ASSAY_OK;
 
 	/* What was run in 2017, with which arguments, is known by name only. */
 	digest_sha256(QUIHO_BATTERY, strlen(QUIHO_BATTERY), im.battery_hash);
 	im.battery_hash[FINGERPRINT_ID_BYTES - 1] = '\0';
-	if (!st) {
+	if (!st && options->directory) {
 		buf_add(&text, "", 0);
 		st = quiho_parse(path, text.bytes, text.size, &quiho, err);
+	} else if (!st) {
+		st = quiho_parse(path, options->text, options->size, &quiho, err);
 	}
 	if (!st && quiho.n == 0)
 		st = quiho_fail_nothing_usable(path, &quiho, err);

@@ -70,7 +70,10 @@ struct quiho_rule {
 };
 
 struct quiho_import_options {
-	const char *directory;
+	const char *directory; /* NULL: text[0..size), which is changed, is the results.csv, `file` its name in messages */
+	const char *file;
+	char *text;
+	size_t size;
 	const char *types_file;		/* or NULL */
 	const char *version;		/* of rows without one */
 	const struct quiho_rule *rules; /* [n_rules] to keep, in this order */
@@ -90,7 +93,7 @@ struct quiho_import_result {
 	size_t catalog_written;
 };
 
-/* Reads DIRECTORY/results.csv (and machines.csv where it is) into the store and the catalog of a laboratory that is open for
+/* Reads DIRECTORY/results.csv (and machines.csv where it is), or a text, into the store and the catalog of a laboratory that is open for
  * writing. One transaction: after any error the laboratory is as before. Importing the same again changes nothing. */
 enum assay_status quiho_import(struct lab *lab, const struct quiho_import_options *options, struct quiho_import_result *out,
 			       struct assay_error *err);
