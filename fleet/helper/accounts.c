@@ -155,14 +155,29 @@ void accounts_begin(struct accounts *accounts)
 	read_totals(accounts->totals);
 }
 
-void accounts_add(struct accounts *accounts, pid_t id)
+struct accounts_schedule accounts_schedule_of(pid_t id)
 {
 	char path[40], text[TEXT_BYTES], *delay;
 
 	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)id);
 	read_text(path, text);
 	delay = strchr(text, ' ');
-	accounts->delay_ns += delay ? strtoull(delay, NULL, 10) : 0;
+	return (struct accounts_schedule){ strtoull(text, NULL, 10), delay ? strtoull(delay, NULL, 10) : 0 };
+}
+
+void accounts_add(struct accounts *accounts, pid_t id)
+{
+	accounts->delay_ns += accounts_schedule_of(id).delay_ns;
+}
+
+int64_t accounts_ended_ns(pid_t id, int64_t started_ns, int64_t now_ns, uint64_t own_delay_ns)
+{
+	struct accounts_schedule of = accounts_schedule_of(id);
+	int64_t late_ns = (int64_t)(accounts_schedule_of(getpid()).delay_ns - own_delay_ns);
+	int64_t first = started_ns + (int64_t)(of.ran_ns + of.delay_ns), seen = now_ns - late_ns;
+
+	first = first < now_ns ? first : now_ns;
+	return seen > first ? seen : first;
 }
 
 void accounts_end(struct accounts *accounts)

@@ -21,6 +21,17 @@ struct accounts {
 
 void accounts_begin(struct accounts *accounts);
 
+/* Of a process's first thread, alive or ended and not waited for yet: for how long it had a processor, and waited for one. Zeros where the
+ * kernel does not say. */
+struct accounts_schedule {
+	unsigned long long ran_ns, delay_ns;
+};
+struct accounts_schedule accounts_schedule_of(pid_t id);
+
+/* When such a process, begun at started_ns or later, has ended: before this process could see it (now_ns), by as long as this one has waited
+ * for a processor since its own delay was own_delay_ns; but not before what the other one's schedule takes. */
+int64_t accounts_ended_ns(pid_t id, int64_t started_ns, int64_t now_ns, uint64_t own_delay_ns);
+
 /* A process that has ended, and was not waited for yet: later nothing is known of it. */
 void accounts_add(struct accounts *accounts, pid_t id);
 

@@ -171,7 +171,8 @@ struct command_fault {
 
 struct command_shared {
 	int64_t begun_ns;  /* when its process began */
-	uint64_t delay_ns; /* a wrapper's child was kept waiting for a processor */
+	uint64_t delay_before_ns; /* it had waited for a processor before */
+	uint64_t delay_ns;	  /* a wrapper's child was kept waiting for one */
 };
 
 struct command {
@@ -282,6 +283,7 @@ static _Noreturn void command_become(const struct run_task *task, int out, int e
 	const struct request *request = task->request;
 	struct command_fault fault = { STAGE_EXEC, 0 };
 
+	shared->delay_before_ns = accounts_schedule_of(getpid()).delay_ns;
 	shared->begun_ns = clock_monotonic_ns();
 	/* Before setsid, which does not undo it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -401,6 +403,7 @@ struct run {
 	size_t leftovers, survivors;
 	struct rusage usage;
 	struct accounts accounts;
+	uint64_t own_delay_ns; /* that this process had waited for a processor before it last slept */
 	struct sampler *sampler; /* NULL: none was asked for */
 	char group_text[128];	 /* of the result */
 };
@@ -465,13 +468,15 @@ static void run_end_rest(struct run *run)
 }
 
 /* The next one that has ended; 0: none. */
-static pid_t run_reap_one(struct run *run, int *status)
+static pid_t run_reap_one(struct run *run, int64_t now, int *status)
 {
 	siginfo_t info = { .si_pid = 0 };
 
 	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid == 0)
 		return 0;
 	accounts_add(&run->accounts, info.si_pid);
+	if (info.si_pid == run->command.id)
+		run->ended_ns = accounts_ended_ns(info.si_pid, run->started_ns, now, run->own_delay_ns);
 	return waitpid(info.si_pid, status, WNOHANG);
 }
 
@@ -487,12 +492,11 @@ static void run_reap(struct run *run)
 		if (info.ssi_signo != SIGCHLD)
 			run->state = RUN_HUNG_UP;
 	}
-	while (run->ended_ns == 0 && (gone = run_reap_one(run, &status)) > 0) {
+	while (run->ended_ns == 0 && (gone = run_reap_one(run, now, &status)) > 0) {
 		if (gone != run->command.id)
 			continue;
-		run->ended_ns = now;
 		run->wait_status = status;
-		run->accounts.delay_ns += run->command.shared->delay_ns;
+		run->accounts.delay_ns += run->command.shared->delay_ns - run->command.shared->delay_before_ns;
 		accounts_end(&run->accounts);
 	}
 }
@@ -645,6 +649,7 @@ static void run_wait(struct run *run)
 	};
 	bool draining = run->state == RUN_DRAINING && room && (run->command.pipes[0] >= 0 || run->command.pipes[1] >= 0);
 
+	run->own_delay_ns = accounts_schedule_of(getpid()).delay_ns;
 	poll(wait, sizeof(wait) / sizeof(wait[0]), draining ? 0 : run_until_timer(run));
 	if (wait[0].revents)
 		run_reap(run);

@@ -1,11 +1,12 @@
-/* Nights replayed from recorded noise: pairs of versions that are one and the same, or of which one computes more, decided as `assay gate
- * --run` decides. Usage: bench_nightly RECORD.csv PAIRS EFFECT...; the record is "wall_ns,user_us,sys_us,run_delay_ns" in the order of
- * time. Each host of a night is a stretch of it from a place that is drawn; versions take turns on it as in a plan (A B B A). */
+/* Nights replayed from recorded noise: pairs of versions that are one and the same, or of which one computes more, decided and confirmed as
+ * a night does (gate/nightly/replay.h). Usage: bench_nightly RECORD.csv PAIRS EFFECT...; the record is
+ * "wall_ns,user_us,sys_us,run_delay_ns" in the order of time. Each host has all of it, from another place on; a pair has a stretch of each;
+ * versions take turns as in a plan (A B B A). */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/text.h"
 #include "gate/decide/looks.h"
-#include "gate/decide/verdict.h"
+#include "gate/nightly/replay.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 
 #define HOSTS 6
-#define FIRST 3 /* repetitions at the first look */
+#define FIRST 4 /* repetitions at the first look */
 
 struct recorded {
 	int64_t wall_ns, user_us, sys_us, delay_ns;
@@ -51,12 +52,16 @@ static struct run run_of(const struct recorded *r, size_t host, int64_t repetiti
 	run.usage = (struct metric_usage){ r->wall_ns + (int64_t)((factor - 1) * cpu * 1e3), (int64_t)(factor * cpu), 0 };
 	run.metric = (double)run.usage.wall_ns / 1e9;
 	run.withheld_ns[RUN_WAITED] = r->delay_ns;
+	for (int i = RUN_THROTTLED; i < RUN_WITHHELD; i++)
+		run.withheld_ns[i] = -1;
 	return run;
 }
 
-/* Both sides with `repetitions` on each host. */
-static void sides_of(const size_t start[HOSTS], int64_t repetitions, double factor, struct run_set sides[2])
+/* Every second run of the record is one side's. */
+static void sides_of(double factor, struct run_set sides[2])
 {
+	int64_t repetitions = (int64_t)n_record / 2;
+
 	for (int side = 0; side < 2; side++)
 		sides[side] = (struct run_set){ .application = mem_string("app"),
 						.version = mem_string(side ? "new" : "old"),
@@ -66,57 +71,36 @@ static void sides_of(const size_t start[HOSTS], int64_t repetitions, double fact
 			for (int place = 0; place < 2; place++) {
 				int side = (r + place) % 2 != 0;
 
-				sides[side].items[sides[side].n++] =
-				    run_of(&record[(start[h] + (size_t)(2 * r + place)) % n_record], h, r + 1, side ? factor : 1);
+				sides[side].items[sides[side].n++] = run_of(
+				    &record[(h * n_record / HOSTS + (size_t)(2 * r + place)) % n_record], h, r + 1, side ? factor : 1);
 			}
 		}
 	}
 }
 
-struct count {
-	size_t decision[DECISIONS], by_wall[DECISIONS];
-	double repetitions;
-};
-
-static bool settled(enum decision d)
-{
-	return d == DECISION_REGRESSION || decision_exit(d) == 0;
-}
-
-/* One pair, from look `first` on. */
-static void night(const size_t start[HOSTS], double factor, int first, struct count *count)
+static void replay_and_print(double effect, size_t pairs, bool at_once, struct rng *rng)
 {
 	static const struct evidence evidence;
 	static const struct lab_config config;
-	enum decision decision = DECISION_INCONCLUSIVE, by_wall = decision;
-	int look = first;
+	struct run_set sides[2];
+	struct replay_counts c;
+	struct replay replay = { .sides = { &sides[0], &sides[1] },
+				 .repetitions = (int64_t)n_record / 2,
+				 .first = FIRST,
+				 .min_effect = .03,
+				 .identical = effect <= 0,
+				 .at_once = at_once };
 
-	for (; look <= LOOKS_MAX && !settled(decision); look++) {
-		struct run_set sides[2];
-		struct assay_error err;
-		struct verdict v;
-
-		sides_of(start, looks_repetitions(FIRST, look), factor, sides);
-		sides[0].level = first == LOOKS_MAX ? EFFECT_LEVEL : looks_level(look, false);
-		if (verdict_of(&evidence, &config, &sides[0], &sides[1], .03, &v, &err))
-			exit(1);
-		decision = v.effect.decision;
-		by_wall = v.by_interval;
-		verdict_release(&v);
-		run_set_release(&sides[0]);
-		run_set_release(&sides[1]);
-	}
-	count->decision[decision]++;
-	count->by_wall[by_wall]++;
-	count->repetitions += (double)looks_repetitions(FIRST, look - 1);
-}
-
-static void print(const char *design, double effect, size_t pairs, const struct count *c)
-{
-	printf("| %s | %+.0f %% | %zu |", design, 100 * effect, pairs);
+	sides_of(1 + effect, sides);
+	if (!replay_pairs(&evidence, &config, &replay, pairs, rng, &c))
+		exit(1);
+	printf("| %s | %+.0f %% | %zu |", at_once ? "all at once" : "looks", 100 * effect, pairs);
 	for (int d = 0; d <= DECISION_ENVIRONMENT; d++)
-		printf(" %zu |", c->decision[d]);
-	printf(" %zu, %zu | %.1f |\n", c->by_wall[DECISION_REGRESSION], c->by_wall[DECISION_INCONCLUSIVE], c->repetitions / (double)pairs);
+		printf(" %zu |", c.decision[d]);
+	printf(" %zu | %zu, %zu | %.1f |\n", c.seen_again, c.by_wall[DECISION_REGRESSION], c.by_wall[DECISION_INCONCLUSIVE], c.looked_at);
+	fflush(stdout);
+	run_set_release(&sides[0]);
+	run_set_release(&sides[1]);
 }
 
 int main(int argc, char **argv)
@@ -129,21 +113,12 @@ int main(int argc, char **argv)
 	load(argv[1]);
 	rng_seed(&rng, 17);
 	for (int i = 3; i < argc; i++) {
-		struct count looked = { .repetitions = 0 }, once = looked;
 		double effect;
 
 		if (!text_double(argv[i], &effect))
 			return 2;
-		for (int64_t p = 0; p < pairs; p++) {
-			size_t start[HOSTS];
-
-			for (size_t h = 0; h < HOSTS; h++)
-				start[h] = rng_below(&rng, n_record);
-			night(start, 1 + effect, 1, &looked);
-			night(start, 1 + effect, LOOKS_MAX, &once);
-		}
-		print("looks", effect, (size_t)pairs, &looked);
-		print("all at once", effect, (size_t)pairs, &once);
+		replay_and_print(effect, (size_t)pairs, false, &rng);
+		replay_and_print(effect, (size_t)pairs, true, &rng);
 	}
 	free(record);
 	return 0;
