@@ -28,8 +28,8 @@ struct accounts_schedule {
 };
 struct accounts_schedule accounts_schedule_of(pid_t id);
 
-/* When such a process, begun at started_ns or later, has ended: before this process could see it (now_ns), by as long as this one has waited
- * for a processor since its own delay was own_delay_ns; but not before what the other one's schedule takes. */
+/* When such a process, begun at started_ns or later, has ended: before this process could see it (now_ns), by as long as this one has
+ * waited for a processor since its own delay was own_delay_ns; but not before what the other one's schedule takes. */
 int64_t accounts_ended_ns(pid_t id, int64_t started_ns, int64_t now_ns, uint64_t own_delay_ns);
 
 /* A process that has ended, and was not waited for yet: later nothing is known of it. */

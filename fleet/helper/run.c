@@ -170,7 +170,7 @@ struct command_fault {
 };
 
 struct command_shared {
-	int64_t begun_ns;  /* when its process began */
+	int64_t begun_ns;	  /* when its process began */
 	uint64_t delay_before_ns; /* it had waited for a processor before */
 	uint64_t delay_ns;	  /* a wrapper's child was kept waiting for one */
 };
@@ -403,7 +403,7 @@ struct run {
 	size_t leftovers, survivors;
 	struct rusage usage;
 	struct accounts accounts;
-	uint64_t own_delay_ns; /* that this process had waited for a processor before it last slept */
+	uint64_t own_delay_ns;	 /* that this process had waited for a processor before it last slept */
 	struct sampler *sampler; /* NULL: none was asked for */
 	char group_text[128];	 /* of the result */
 };

@@ -32,6 +32,8 @@ char *judge_request_text(const struct judge_request *q)
 	cJSON_AddBoolToObject(root, "chance", q->chance);
 	cJSON_AddBoolToObject(root, "alike", q->alike);
 	cJSON_AddStringToObject(root, "why", q->why);
+	if (q->control)
+		cJSON_AddBoolToObject(root, "control", true);
 	if (q->calibration && *q->calibration)
 		cJSON_AddStringToObject(root, "calibration", q->calibration);
 	text = json_text(root); /* cJSON itself would not keep every digit */
@@ -51,8 +53,8 @@ static void read_id(struct json_reader *r, const cJSON *root, const char *key, c
 
 enum assay_status judge_request_parse(const char *text, struct judge_request *out, struct assay_error *err)
 {
-	static const char *const keys[] = { "application", "baseline", "candidate", "plan",  "fresh_plan", "min_effect",
-					    "confirm",	   "machines", "chance",    "alike", "why",	   "calibration" };
+	static const char *const keys[] = { "application", "baseline", "candidate", "plan", "fresh_plan",  "min_effect", "confirm",
+					    "machines",	   "chance",   "alike",	    "why",  "calibration", "control" };
 	struct json_reader r = { .name = "decision", .err = err };
 	cJSON *root = NULL;
 
@@ -71,6 +73,7 @@ enum assay_status judge_request_parse(const char *text, struct judge_request *ou
 		out->chance = json_reader_bool(&r, root, "chance");
 		out->alike = json_reader_bool(&r, root, "alike");
 		out->why = mem_string(json_reader_text(&r, root, "why"));
+		out->control = json_reader_has(&r, root, "control") && json_reader_bool(&r, root, "control");
 		out->calibration = mem_string(json_reader_has(&r, root, "calibration") ? json_reader_text(&r, root, "calibration") : "");
 	}
 	cJSON_Delete(root);
@@ -130,6 +133,15 @@ bool judge_by_processor(const struct verdict *v)
 static const struct effect *effect_behind(const struct verdict *v, bool processor)
 {
 	return processor ? &v->times.of[TIME_PROCESSOR] : &v->effect;
+}
+
+bool judge_settled(const struct verdict *v)
+{
+	double low = effect_behind(v, judge_by_processor(v))->low;
+
+	if (v->effect.decision == DECISION_REGRESSION)
+		return isnan(low) || stats_round(low) >= stats_round(1 + v->min_effect);
+	return decision_exit(v->effect.decision) == 0;
 }
 
 /* From the interval back to the statistic; what looks may spend on this one is a part of all. */
@@ -196,12 +208,32 @@ static void answer_side_effect(const char *key, const struct verdict *v, bool pr
 	doc_end(d);
 }
 
+/* Did the baseline beside itself become slower, too, by the time that decided? */
+static enum assay_status judge_control(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, const char *plan,
+				       bool processor, const char *key, struct judgement *out, struct document *d, struct assay_error *err)
+{
+	char *again = mem_format("%s" MANIFEST_AGAIN, q->baseline);
+	struct compared control;
+	enum assay_status st = compare(lab, evidence, q, plan, (const char *const[]){ q->baseline, again }, &control, err);
+
+	if (!st) {
+		const struct verdict *v = &control.verdict;
+		enum decision by_time = processor ? v->times.of[TIME_PROCESSOR].decision : v->by_interval;
+		bool moved = by_time == DECISION_REGRESSION;
+
+		out->input.control_moved = out->input.control_moved || moved;
+		answer_side_effect(key, v, processor, moved ? "moved" : "still", d);
+	}
+	compared_release(&control);
+	free(again);
+	return st;
+}
+
 /* Of a regression that was found: was it seen again, and did the control stay where it was? */
 static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, bool processor,
 				     struct judgement *out, struct document *d, struct assay_error *err)
 {
-	char *again = mem_format("%s" MANIFEST_AGAIN, q->baseline);
-	struct compared fresh, control;
+	struct compared fresh;
 	enum assay_status st = compare(lab, evidence, q, q->fresh_plan, (const char *const[]){ q->baseline, q->candidate }, &fresh, err);
 
 	if (!st) {
@@ -209,21 +241,7 @@ static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evi
 		answer_side_effect("fresh", &fresh.verdict, processor, out->input.fresh == FRESH_SEEN ? "seen" : "not_seen", d);
 	}
 	compared_release(&fresh);
-	if (st) {
-		free(again);
-		return st;
-	}
-	st = compare(lab, evidence, q, q->fresh_plan, (const char *const[]){ q->baseline, again }, &control, err);
-	if (!st) {
-		const struct verdict *v = &control.verdict;
-		enum decision moved = processor ? v->times.of[TIME_PROCESSOR].decision : v->by_interval;
-
-		out->input.control_moved = moved == DECISION_REGRESSION;
-		answer_side_effect("control", v, processor, out->input.control_moved ? "moved" : "still", d);
-	}
-	compared_release(&control);
-	free(again);
-	return st;
+	return st ? st : judge_control(lab, evidence, q, q->fresh_plan, processor, "control", out, d, err);
 }
 
 /* ---- the document ---- */
@@ -300,7 +318,9 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 		out->p = p_of(&c.verdict);
 		if (regression && machine_behind(&c.verdict))
 			out->machine = mem_string(machine_behind(&c.verdict));
-		if (regression && *q->fresh_plan)
+		if (regression && q->control)
+			st = judge_control(lab, evidence, q, q->plan, judge_by_processor(&c.verdict), "along", out, &sides, err);
+		if (!st && regression && *q->fresh_plan)
 			st = judge_fresh(lab, evidence, q, judge_by_processor(&c.verdict), out, &sides, err);
 		out->rule = decision_rule_of(&out->input);
 		out->decision = out->rule < DECISION_RULES ? decision_rule_decision(out->rule) : out->input.verdict;

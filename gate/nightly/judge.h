@@ -15,6 +15,7 @@ struct judge_request {
 	char fresh_plan[DIGEST_ID_BYTES]; /* of the runs that confirm a finding, with the baseline once more; "": none */
 	double min_effect;
 	bool confirm;	    /* a finding needs fresh runs */
+	bool control;	    /* the baseline was run beside itself in the plan, too */
 	int64_t machines;   /* on so many of which it must be seen, or on all */
 	bool chance, alike; /* what the other comparisons of the night say (gate/nightly/decision.h) */
 	char *why;	    /* "", or why there is nothing to look at */
@@ -40,8 +41,12 @@ enum assay_status judge(struct lab *lab, const struct evidence *evidence, const 
 			struct assay_error *err);
 void judgement_release(struct judgement *judgement); /* accepts zeroed */
 
-/* A finding: was it made by processor time, and do fresh runs show it once more, on so many machines, or on all? */
+/* Is there nothing left to measure? A regression is settled before the last look when its interval lies above the smallest slowdown that
+ * matters: one of less would else be called as often as chance takes an early estimate beyond it. */
 struct verdict;
+bool judge_settled(const struct verdict *verdict);
+
+/* A finding: was it made by processor time, and do fresh runs show it once more, on so many machines, or on all? */
 bool judge_by_processor(const struct verdict *verdict);
 bool judge_seen_again(const struct verdict *fresh, bool by_processor, size_t machines);
 

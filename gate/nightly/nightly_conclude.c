@@ -25,6 +25,7 @@ static struct judge_request request_of(const struct nightly *n, const struct nig
 				   .min_effect = c->min_effect,
 				   .confirm = n->suite.confirm,
 				   .machines = n->suite.machines,
+				   .control = n->suite.control,
 				   .why = c->detail };
 
 	memcpy(q.plan, c->plan, sizeof(q.plan));

@@ -70,25 +70,46 @@ static double left_s(const struct nightly *n)
 	return (double)(n->night.deadline_ms - clock_real_ms()) / 1000;
 }
 
+/* What a comparison has spent is stored as it goes on: after an interruption the rest of its budget is left. */
+struct spending_night {
+	struct nightly *n;
+	struct night_comparison *c;
+	double before_s;
+};
+
+static enum assay_status store_spent(struct spending_night *s, double seconds, struct assay_error *err)
+{
+	s->c->seconds = s->before_s + seconds;
+	return store_state(s->n, s->c, err);
+}
+
 enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
-	char *versions[] = { c->baseline, c->candidate };
-	struct launch_options o = launch_of(n, c, "measure", versions, 2);
+	char *again = mem_format("%s" MANIFEST_AGAIN, c->baseline), *versions[] = { c->baseline, c->candidate, again };
+	struct launch_options o = launch_of(n, c, "measure", versions, n->suite.control ? 3 : 2);
+	struct spending_night spending = { n, c, c->seconds };
 	double budget_s = c->budget_s;
 	struct spend spend;
 	enum assay_status st;
 
 	c->state = NIGHT_MEASURING;
-	if (!*c->baseline)
+	if (!*c->baseline) {
+		free(again);
 		return ASSAY_OK;
+	}
+	if (budget_s > 0)
+		budget_s = budget_s - c->seconds > 1 ? budget_s - c->seconds : 1;
 	if (n->night.deadline_ms && (budget_s <= 0 || left_s(n) < budget_s))
 		budget_s = left_s(n) > 1 ? left_s(n) : 1;
 	st = store_state(n, c, err);
-	if (st)
+	if (st) {
+		free(again);
 		return st;
-	st = spend_until_decided(&o, &(struct spend_asked){ c->min_effect, budget_s, true }, &spend, err);
+	}
+	st = spend_until_decided(&o, &(struct spend_asked){ c->min_effect, budget_s, true, store_spent, &spending }, &spend, err);
+	free(again);
 	memcpy(c->plan, spend.plan, sizeof(c->plan));
-	c->seconds += spend.seconds;
+	c->seconds = spending.before_s + spend.seconds;
 	if (spend.lost)
 		set_detail(c, spend.lost);
 	if (st && is_its_own(st)) {

@@ -95,11 +95,6 @@ static void forget(struct run_set sides[2], struct verdict *v)
 	}
 }
 
-static bool settled(enum decision d)
-{
-	return d == DECISION_REGRESSION || decision_exit(d) == 0;
-}
-
 /* The last look for which there are runs, with as many again. */
 static int last_look(const struct replay *of)
 {
@@ -113,11 +108,11 @@ static int last_look(const struct replay *of)
 static void one_pair(struct replaying *r, int last, struct rng *rng, struct replay_counts *out)
 {
 	enum decision decision = DECISION_INCONCLUSIVE, by_wall = decision;
-	bool by_processor = false;
+	bool by_processor = false, settled = false;
 	int64_t n = 0;
 
 	draw(r, looks_repetitions(r->of->first, last), rng);
-	for (int look = r->of->at_once ? last : 1; look <= last && !settled(decision); look++) {
+	for (int look = r->of->at_once ? last : 1; look <= last && !settled; look++) {
 		double level = r->of->at_once ? EFFECT_LEVEL : looks_level(look, look == last);
 		struct run_set sides[2];
 		struct verdict v = { .n_reasons = 0 };
@@ -126,6 +121,7 @@ static void one_pair(struct replaying *r, int last, struct rng *rng, struct repl
 		if (look_at(r, n, level, sides, &v)) {
 			decision = v.effect.decision;
 			by_wall = v.by_interval;
+			settled = judge_settled(&v);
 			by_processor = judge_by_processor(&v);
 		}
 		forget(sides, &v);

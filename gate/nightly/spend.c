@@ -5,6 +5,7 @@
 #include "gate/decide/looks.h"
 #include "gate/decide/verdict.h"
 #include "gate/nightly/disturbed.h"
+#include "gate/nightly/judge.h"
 
 #define BLOCK 2 /* repetitions: each other's mirror */
 
@@ -41,7 +42,7 @@ static enum assay_status look_at_input(const struct spending *s, struct launch *
 	if (!st)
 		st = verdict_of(evidence, &launch->lab.config, &sides[0], &sides[1], min_effect, &verdict, err);
 	disturbed_release(&disturbed);
-	*decided = *decided && (verdict.effect.decision == DECISION_REGRESSION || decision_exit(verdict.effect.decision) == 0);
+	*decided = *decided && !st && judge_settled(&verdict);
 	verdict_release(&verdict);
 	run_set_release(&sides[0]);
 	run_set_release(&sides[1]);
@@ -172,6 +173,8 @@ enum assay_status spend_until_decided(const struct launch_options *launch, const
 	while (!st && more && !(launch->cancelled && *launch->cancelled)) {
 		st = spend_block(&s, &had, &more, err);
 		s.options.choice.repetitions = 0; /* the plan has its own */
+		if (!st && asked->spent)
+			st = asked->spent(asked->context, spent_s(&s), err);
 	}
 	out->seconds = spent_s(&s);
 	return st;

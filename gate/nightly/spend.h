@@ -17,14 +17,20 @@ struct spend {
 	char *lost;		     /* hosts that did not come to its end, though they were tried twice, and why; NULL: none */
 };
 
+struct spending_night; /* who asks */
+
 struct spend_asked {
 	double min_effect; /* 0: the laboratory's */
 	double budget_s;   /* 0: no limit; a block that would not fit is made shorter */
 	bool leave_out;	   /* runs during which the machine was not itself (gate/nightly/disturbed.h) */
+	/* May be NULL: so many seconds of this session were spent, after each block and while nothing has the laboratory's lock. */
+	enum assay_status (*spent)(struct spending_night *context, double seconds, struct assay_error *err);
+	struct spending_night *context;
 };
 
-/* launch: as for launch_run(), with two versions; `resume` goes on with what was interrupted, if anything was. It begins with the
- * manifest's repetitions, and doubles them at each look (gate/decide/looks.h). *out is overwritten; spend_release() it. */
+/* launch: as for launch_run(), with two versions to compare, and others that run along; `resume` goes on with what was interrupted, if
+ * anything was. It begins with the manifest's repetitions, and doubles them at each look (gate/decide/looks.h). *out is overwritten;
+ * spend_release() it. */
 enum assay_status spend_until_decided(const struct launch_options *launch, const struct spend_asked *asked, struct spend *out,
 				      struct assay_error *err);
 void spend_release(struct spend *spend); /* accepts zeroed */

@@ -160,7 +160,7 @@ static enum assay_status read_fingerprints(const struct suite_reader *r, const s
 
 static enum assay_status read_confirm(const struct suite_reader *r, const struct yaml_node *map, struct suite *out)
 {
-	static const char *const keys[] = { "fresh_runs", "machines" };
+	static const char *const keys[] = { "fresh_runs", "machines", "control" };
 	const struct yaml_node *node;
 	enum assay_status st = yaml_keys(r->name, map, "'confirm'", keys, sizeof(keys) / sizeof(keys[0]), r->err);
 
@@ -168,6 +168,8 @@ static enum assay_status read_confirm(const struct suite_reader *r, const struct
 		st = yaml_bool(r->name, node, &out->confirm, r->err);
 	if (!st && (node = yaml_get(map, "machines")))
 		st = yaml_int(r->name, node, 1, MACHINES_MAX, &out->machines, r->err);
+	if (!st && (node = yaml_get(map, "control")))
+		st = yaml_bool(r->name, node, &out->control, r->err);
 	return st;
 }
 

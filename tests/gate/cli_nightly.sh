@@ -148,6 +148,20 @@ cp "$tmp/good.yaml" "$lab/suite.yaml"
 run -C "$lab" nightly --applications bad,good --fail-on nothing
 expect_status 0
 
+what='a control along the whole comparison'
+printf '%s\n' 'comparisons: [{ application: bad, against: v1 }]' 'fingerprints: { battery: none }' 'confirm: { control: yes }' >"$lab/suite.yaml"
+run -C "$lab" nightly --format json
+expect_status 3
+along=$(json .decisions[0].id)
+run -C "$lab" explain "$along" --format json
+expect_json .evidence.confirmed.along.outcome still
+expect_json .evidence.confirmed.along.machines 3
+run -C "$lab" verify "$along"
+expect_status 0
+cp "$tmp/good.yaml" "$lab/suite.yaml"
+run -C "$lab" nightly --applications bad,good --fail-on nothing
+expect_status 0
+
 what='other renderings'
 run -C "$lab" nightly show --format junit
 expect_stdout '<failure'
