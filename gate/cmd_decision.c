@@ -44,7 +44,7 @@ static size_t left_out_of(const cJSON *document)
 static void explain_runs(const cJSON *document, struct document *d)
 {
 	const cJSON *machines = member(document, "machines"), *confirmed = member(document, "confirmed"),
-		    *fresh = member(confirmed, "fresh"), *control = member(confirmed, "control");
+		    *repeated = member(document, "repeated"), *fresh = member(confirmed, "fresh"), *control = member(confirmed, "control");
 
 	size_t left_out = left_out_of(document);
 
@@ -54,6 +54,9 @@ static void explain_runs(const cJSON *document, struct document *d)
 	if (left_out)
 		doc_line(d, "%zu run%s disturbed by what else the machines did, and left out.", left_out,
 			 left_out == 1 ? " was" : "s were");
+	if (repeated)
+		doc_line(d, "%.0f run%s repeated at once, because the machine was busy with something else.", repeated->valuedouble,
+			 repeated->valuedouble > 1 ? "s were" : " was");
 	if (fresh)
 		doc_line(d, "Fresh runs were made to confirm it: it was %s%s.",
 			 strcmp(text_member(fresh, "outcome"), "seen") == 0 ? "seen again" : "not seen again",

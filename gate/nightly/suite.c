@@ -175,7 +175,8 @@ static enum assay_status read_confirm(const struct suite_reader *r, const struct
 
 static enum assay_status read_suite(const struct suite_reader *r, const struct yaml_node *root, struct suite *out)
 {
-	static const char *const keys[] = { "comparisons", "releases", "budget", "deadline", "fingerprints", "wait", "confirm", "hook" };
+	static const char *const keys[] = { "comparisons", "releases", "budget", "deadline", "fingerprints",
+					    "wait",	   "confirm",  "repeat", "hook" };
 	const struct yaml_node *node;
 	double budget_s = BUDGET_S;
 	enum assay_status st = yaml_keys(r->name, root, "a suite", keys, sizeof(keys) / sizeof(keys[0]), r->err);
@@ -192,6 +193,8 @@ static enum assay_status read_suite(const struct suite_reader *r, const struct y
 		st = read_span(r, node, &out->wait_s);
 	if (!st && (node = yaml_get(root, "confirm")))
 		st = read_confirm(r, node, out);
+	if (!st && (node = yaml_get(root, "repeat")))
+		st = yaml_bool(r->name, node, &out->repeat, r->err);
 	if (!st && (node = yaml_get(root, "hook")))
 		st = read_names(r, node, &out->hook);
 	return st ? st : read_entries(r, root, budget_s, out);
@@ -205,6 +208,7 @@ enum assay_status suite_parse(const char *name, const char *text, size_t n, stru
 			       .deadline_minute = -1,
 			       .wait_s = WAIT_S,
 			       .confirm = true,
+			       .repeat = true,
 			       .machines = 1 };
 	struct yaml_node root = { 0 };
 	enum assay_status st = yaml_parse(name, text, n, &root, err);

@@ -41,6 +41,7 @@ struct suite {
 	double wait_s;		    /* for the laboratory's lock */
 	bool confirm;		    /* findings, by fresh runs beside a control */
 	int64_t machines;	    /* on how many of them a confirmed finding must be seen */
+	bool repeat;		    /* runs during which the machine was not itself, at once */
 	bool control;		    /* the baseline runs beside itself along each comparison, not only beside fresh runs */
 	struct manifest_words hook; /* is run with each decision; n == 0: none */
 };

@@ -20,6 +20,7 @@ struct execute_options {
 	const struct artefact *files;	     /* common to all versions */
 	const struct artefact *versions;     /* [plan->n_versions]; without files where a version has none of its own */
 	const struct instrument *instrument; /* of a plan with a probe; else NULL */
+	bool repeat;			     /* disturbed runs, at once (runs/running/repeat.h) */
 	bool same_stack;		     /* when hosts differ in what the versions load, all of them are failed before anything runs */
 	const struct fleet_options *fleet;
 	/* May be NULL: a run has ended. done and total count runs of all machines, warm-ups too. */

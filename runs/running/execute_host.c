@@ -513,11 +513,29 @@ static bool host_store(struct execute_host *h, size_t i, struct execution *e)
 	return !st || host_store_failed(h, &err);
 }
 
+/* Once more, where something withheld much of it. */
+static enum host_run host_run_undisturbed(struct execute_host *h, const struct plan_cell *cell, struct execution *out)
+{
+	enum host_run how = host_run_once(h, cell, 0, out);
+	struct execution first;
+
+	out->cell = *cell;
+	if (how != HOST_RUN_ENDED || !h->x->options->repeat || cell->repetition < 1 ||
+	    !repeat_asks(&h->repeat, out, h->x->lab->config.min_effect))
+		return how;
+	first = *out;
+	how = host_run_once(h, cell, 0, out);
+	if (how != HOST_RUN_NONE)
+		repeat_join(&first, out);
+	execution_release(&first);
+	return how;
+}
+
 static bool host_run_cell(struct execute_host *h, size_t i)
 {
 	bool samples = h->x->options->instrument && h->cells[i].repetition >= 1;
 	struct execution e;
-	enum host_run how = samples ? host_run_packs(h, &h->cells[i], &e) : host_run_once(h, &h->cells[i], 0, &e);
+	enum host_run how = samples ? host_run_packs(h, &h->cells[i], &e) : host_run_undisturbed(h, &h->cells[i], &e);
 	bool ok = how != HOST_RUN_NONE && host_store(h, i, &e);
 
 	if (ok && how == HOST_RUN_SURVIVED)
@@ -563,4 +581,5 @@ void execute_host_start_over(struct execute_host *h)
 	h->directory = h->work = h->samples = h->hardware_type = h->emulated = NULL;
 	counting_events_release(&h->events);
 	counting_plan_release(&h->packs);
+	repeat_release(&h->repeat);
 }

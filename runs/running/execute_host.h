@@ -6,6 +6,7 @@
 #include "fleet/counters/counting_client.h"
 #include "fleet/engine/session.h"
 #include "runs/running/execute.h"
+#include "runs/running/repeat.h"
 
 struct execute {
 	struct lab *lab;
@@ -35,6 +36,7 @@ struct execute_host {
 	char **stacks;		       /* [n_versions], NULL where it is not known */
 	char *unlike;		       /* how what it loads differs from what another host loads; NULL: it does not */
 	struct counting_events events; /* of an instrumented plan: to be counted; n == 0: none */
+	struct repeat repeat;	       /* of plans without a probe */
 	struct counting_plan packs;    /* the runs that they take, all in each repetition */
 };
 

@@ -217,6 +217,7 @@ static enum assay_status launch_execute(const struct launch_options *options, st
 						 .files = &launch->files,
 						 .versions = launch->versions,
 						 .instrument = launch->plan.probe ? &launch->instrument : NULL,
+						 .repeat = options->repeat,
 						 .same_stack = options->same_stack,
 						 .fleet = &fleet,
 						 .progress = options->progress };

@@ -21,6 +21,7 @@ struct launch_options {
 	struct cmd_fleet_choice hosts;
 	struct plan_choice choice;
 	bool same_stack, dry_run, resume;
+	bool repeat;   /* disturbed runs, at once (runs/running/repeat.h) */
 	bool of_seed;  /* with resume: the latest runs that have the choice's seed, complete or not */
 	double wait_s; /* so long for the laboratory's lock */
 	const volatile sig_atomic_t *cancelled;

@@ -1,19 +1,47 @@
 #!/bin/sh
-# Decisions of nights that are replayed from recorded noise. RECORD=1 records it anew, on this machine: half an hour when it is quiet.
+# What decisions of nights are worth: replayed from recorded noise, measured by calibration on an emulated fleet, under noise by force, and with
+# nights that are killed. Hours of it: done in slices. Each slice goes on where the last one ended, for SECONDS_OF_SLICE (default: 8 hours), with its state
+# in $NIGHTLY_STATE, and the page is made of what is there. RECORD=1 records the noise anew. Needs root for a quota, stress-ng for hogs.
 needs=nothing
 . tests/lib_evidence.sh
+state=${NIGHTLY_STATE:-$PWD/build/evidence-nightly}
+until=$(($(date +%s) + ${SECONDS_OF_SLICE:-28800}))
+mkdir -p "$state"
 [ -x build/release/tests/bench_looks ] || { cmake --preset release >"$work/log" && cmake --build --preset release --target assay bench_nightly bench_looks >>"$work/log"; }
 raw=docs/evidence/nightly.csv
+quota=/sys/fs/cgroup/cpu/assay-evidence-$$
+hogs=
+tidy() {
+	for pid in $hogs; do kill "$pid" 2>/dev/null || true; done
+	hogs=
+	[ ! -d "$state/lab" ] || "$assay" fleet down "$state/lab" >/dev/null 2>&1 || true
+	[ ! -d "$quota" ] || rmdir "$quota" 2>/dev/null || true
+	rm -rf "$work"
+}
+trap tidy EXIT
+time_left() { [ "$(date +%s)" -lt "$until" ]; }
+
+# program DIRECTORY LOOPS: some 60 ms of processor time with 300000
+program() {
+	mkdir -p "$1"
+	printf '#!/bin/sh\nexec awk '\''BEGIN { for (i = 0; i < %d; i++) x += i %% 7; print x }'\''\n' "$2" >"$1/burn"
+	chmod 755 "$1/burn"
+}
+
+# ---- noise, recorded once ----
+
 if [ -n "${RECORD:-}" ] || [ ! -f "$raw" ]; then
 	"$assay" init "$work/lab" >"$work/log"
 	echo 'hosts: [{ name: h1, transport: local, type: t1 }]' >>"$work/lab/lab.yaml"
-	cat >"$work/lab/apps/burn" <<'END'
-#!/bin/sh
-exec awk 'BEGIN { for (i = 0; i < 100000; i++) x += i % 7; print x }'
-END
-	chmod 755 "$work/lab/apps/burn"
+	program "$work/lab/apps" 100000
 	printf '%s\n' 'files: [burn]' "command: ['{files}/burn']" 'versions: { a: , b: }' 'repetitions: 300' 'sampling: off' >"$work/lab/apps/burn.yaml"
+	for i in 1 2 3; do
+		sh -c 'while :; do timeout $(($$ % 3 + 1)) sh -c "while :; do :; done"; sleep 1; done' &
+		hogs="$hogs $!"
+	done
 	"$assay" -C "$work/lab" run burn --quiet >"$work/log"
+	for pid in $hogs; do kill "$pid" || true; done
+	hogs=
 	python3 - "$work/lab/.assay/runs.db" >"$raw" <<'END'
 import json, sqlite3, sys
 rows = sqlite3.connect(sys.argv[1]).execute("SELECT wall_ns, user_us, sys_us, signature FROM execution WHERE outcome = 'ok' ORDER BY taken_ms")
@@ -21,24 +49,196 @@ for wall, user, system, signature in rows:
     print(wall, user, system, json.loads(signature)["run_delay_ns"], sep=",")
 END
 fi
+
+# ---- an emulated fleet, its processes in a group whose quota can be taken away ----
+
+fleet_up() {
+	if mkdir "$quota" 2>/dev/null; then
+		sh -c 'echo $$ >"$0/tasks"; exec "$@"' "$quota" "$assay" fleet up "$state/lab" --hosts 4 >/dev/null 2>&1
+	else
+		"$assay" fleet up "$state/lab" --hosts 4 >/dev/null 2>&1
+	fi
+	lab=$state/lab
+	program "$lab/apps/same1" 300000
+	program "$lab/apps/same2" 300000
+	echo '# another build of the same' >>"$lab/apps/same2/burn"
+	program "$lab/apps/slow" 315000
+	printf '%s\n' "command: ['{build}/burn']" 'versions: { same1: { directory: same1 }, same2: { directory: same2 }, slow: { directory: slow } }' \
+		'repetitions: 4' 'sampling: off' >"$lab/apps/burn.yaml"
+	printf '%s\n' 'comparisons: [{ application: burn, candidates: [same2, slow], against: same1, budget: 30s }]' \
+		'fingerprints: { battery: none }' >"$lab/suite.yaml"
+	for cost in 100 101 120; do
+		printf '#!/bin/sh\necho cost %d\n' "$cost" >"$lab/apps/cost$cost"
+		chmod 755 "$lab/apps/cost$cost"
+	done
+}
+
+# hog KIND: for some time, in the background
+hog() {
+	case $1 in
+	cpu) stress-ng --cpu 3 --timeout 12 >/dev/null 2>&1 & ;;
+	memory) stress-ng --stream 2 --timeout 12 >/dev/null 2>&1 & ;;
+	disk) stress-ng --hdd 2 --hdd-bytes 64M --temp-path "$state" --timeout 12 >/dev/null 2>&1 & ;;
+	quota) sh -c '[ -w "$0/cpu.cfs_quota_us" ] || exit; for i in 1 2 3; do echo 40000 >"$0/cpu.cfs_quota_us"; sleep 3; echo -1 >"$0/cpu.cfs_quota_us"; sleep 2; done' "$quota" & ;;
+	esac
+	hogs=$!
+}
+
+# ---- 1. calibrations ----
+
+calibrations() {
+	for percent in 2 3 5 10; do
+		[ ! -s "$state/calibrate-$percent.json" ] || continue
+		time_left || return 0
+		"$assay" -C "$lab" calibrate burn@same1 --percent $percent --pairs "$([ $percent = 2 ] && echo 300 || echo 118)" --budget "${CALIBRATE:-10m}" --quiet --format json \
+			>"$work/calibrate.json" && mv "$work/calibrate.json" "$state/calibrate-$percent.json"
+	done
+}
+
+# ---- 2. noise by force ----
+
+nights() {
+	kinds='cpu memory quota disk'
+	n=$(cat "$state/nights.csv" 2>/dev/null | grep -c same2 || true)
+	while [ "$n" -lt 100 ] && time_left; do
+		kind=$(echo "$kinds" | cut -d' ' -f$((n % 4 + 1)))
+		rm -rf "$lab/.assay/runs.db"*
+		hog "$kind"
+		"$assay" -C "$lab" nightly --quiet --format json >"$work/night.json" 2>>"$state/log" || true
+		wait "$hogs" 2>/dev/null || true
+		hogs=
+		python3 - "$work/night.json" "$lab/.assay/runs.db" "$kind" >>"$state/nights.csv" <<'END' || true
+import json, sqlite3, sys
+night = json.load(open(sys.argv[1]))
+store = sqlite3.connect(sys.argv[2])
+for d in night["decisions"]:
+    document = json.loads(store.execute("SELECT document FROM decision WHERE id = ?", (d["id"],)).fetchone()[0])
+    causes = {}
+    for run in document.get("disturbed") or []:
+        causes[run["cause"]] = causes.get(run["cause"], 0) + 1
+    first = document["reasons"][0]["code"] if document["reasons"] else ""
+    print(sys.argv[3], d["candidate"], d["decision"], first, d["ratio"], "+".join(f"{k}:{v}" for k, v in sorted(causes.items())) or "none", sep=",")
+END
+		n=$((n + 1))
+	done
+}
+
+# ---- 4. kill -9 ----
+
+# A metric that no clock makes, so that the same decisions are the only right ones.
+kills_lab() {
+	rm -rf "$1"
+	"$assay" init "$1" >/dev/null
+	printf 'hosts:\n' >>"$1/lab.yaml"
+	for i in 1 2 3; do echo "  - { name: h$i, transport: local, type: t$i, on: here }" >>"$1/lab.yaml"; done
+	cp "$lab"/apps/cost* "$1/apps/"
+	printf '%s\n' 'files: [cost100, cost101, cost120]' "versions: { v1: { command: ['{files}/cost100'] }, v2: { command: ['{files}/cost101'] }, v3: { command: ['{files}/cost120'] } }" \
+		'repetitions: 4' "metric: { source: regex, pattern: 'cost ([0-9]+)' }" >"$1/apps/cost.yaml"
+	printf '%s\n' 'comparisons: [{ application: cost, candidates: [v2, v3], against: v1 }]' 'fingerprints: { battery: none }' >"$1/suite.yaml"
+}
+decided() {
+	python3 -c 'import json, sys; print([(d["application"], d["candidate"], d["decision"], d["ratio"], d["low"], d["high"]) for d in json.load(sys.stdin)["decisions"]])'
+}
+kills() {
+	[ -s "$state/undisturbed" ] || {
+		kills_lab "$work/kills"
+		"$assay" -C "$work/kills" nightly --quiet --format json 2>/dev/null | decided >"$state/undisturbed"
+	}
+	n=$(cat "$state/kills.csv" 2>/dev/null | grep -c . || true)
+	while [ "$n" -lt 10 ] && time_left; do
+		kills_lab "$work/kills"
+		killed=0
+		for times in 1 2 3; do # three times each, from before the first run to the fresh ones
+			"$assay" -C "$work/kills" nightly --quiet >/dev/null 2>&1 &
+			pid=$!
+			sleep "$(awk -v s="$n$times" 'BEGIN { srand(s); print .2 + 4 * rand() }')"
+			kill -9 $pid 2>/dev/null && killed=$((killed + 1))
+			wait $pid 2>/dev/null || true
+		done
+		"$assay" -C "$work/kills" nightly --quiet --format json 2>/dev/null | decided >"$work/after"
+		cmp -s "$work/after" "$state/undisturbed" && echo "$killed,same" >>"$state/kills.csv" || echo "$killed,differs" >>"$state/kills.csv"
+		n=$((n + 1))
+	done
+}
+
+fleet_up
+[ -n "${SKIP_CALIBRATION:-}" ] || calibrations
+kills
+nights
+
+# ---- the page ----
+
 {
-	evidence_head 'Decisions on replayed noise'
+	evidence_head 'What decisions of nights are worth'
+	echo "The state of this page: what follows says how much of each part was measured; \`sh tests/run --evidence nightly\` goes on with the rest."
+	echo
+	echo '## Replayed from recorded noise'
+	echo
 	awk -F, '{ wall[NR] = $1 / 1e6; cpu[NR] = ($2 + $3) / 1e3; waited[NR] = $4 / 1e6 }
 		function median(x,   i, k, t) {
 			for (i = 2; i <= NR; i++) for (k = i; k > 1 && x[k] < x[k - 1]; k--) { t = x[k]; x[k] = x[k - 1]; x[k - 1] = t }
 			return x[int((NR + 1) / 2)]
 		}
-		END { printf "**Replayed, not measured on a fleet.** The noise is that of %d runs of one program (a loop over 1 MiB of memory), one after another on one machine that was\nbusy with other work ([raw numbers](nightly.csv)): medians of %.1f ms of wall-clock time, %.1f ms of processor time and %.1f ms of waiting\nfor a processor. ", NR, median(wall), median(cpu), median(waited) }' "$raw"
+		END { printf "**Replayed, not measured on a fleet.** The noise is that of %d runs of one program, one after another on one machine with hogs that come\nand go ([raw numbers](nightly.csv)): medians of %.1f ms of wall-clock time, %.1f ms of processor time and %.1f ms of waiting\nfor a processor. ", NR, median(wall), median(cpu), median(waited) }' "$raw"
 	cat <<'END'
 Each pair has six hosts, each a stretch of that series from a place that is drawn (seed 17), with the versions in turn; the pairs
 share one series, so that they are less different than as many nights. Planted: so much more processor time, and as much longer on
-the wall. `looks`: as `assay gate --run` decides, at 3, 6, 12, 24 and 48 repetitions with corrected intervals; `all at once`: after 48.
-The decision is by all the rules; "by wall alone" is what the interval of the wall-clock time says at the end: regression, inconclusive.
+the wall. `looks`: at 4, 8, 16, 32 and 64 repetitions with corrected intervals, as a night decides; `all at once`: after 64. Confirmed: fresh runs, drawn
+likewise, showed the regression again. "By wall alone" is what the interval of the wall-clock time says at the end: regression, inconclusive.
 
-| design | planted | pairs | pass | improved | regression | inconclusive | environment | by wall alone | repetitions |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| design | planted | pairs | pass | improved | regression | inconclusive | environment | confirmed | by wall alone | repetitions |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 END
 	build/release/tests/bench_nightly "$raw" 300 0 .02 .03 .05 .1
+	cat <<'END'
+
+## Calibrations on an emulated fleet
+
+Four emulated hosts, a program of about 60 ms; `assay calibrate`. Pairs are drawn from the runs: all but the "distinct" ones share runs with others
+(resampled). Measured is by how much the planted version was slower on the whole: the wrapper itself costs some .5 ms.
+
+| planted | measured | repetitions | pairs | distinct | pass | improved | regression | inconclusive | environment | confirmed | repetitions used |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+END
+	for percent in 2 3 5 10; do
+		[ ! -s "$state/calibrate-$percent.json" ] || python3 - "$state/calibrate-$percent.json" <<'END'
+import json, sys
+c = json.load(open(sys.argv[1]))
+for r in c["comparisons"]:
+    planted = "nothing" if r["kind"] == "identical" else f"{r['percent']} % {r['kind']}"
+    measured = "" if r["measured"] is None else f"{100 * r['measured']:+.1f} %"
+    print("|", " | ".join(str(x) for x in (planted, measured, c["runs_each"], r["pairs"], r["pairs"] - r["resampled"], r["pass"], r["improved"],
+          r["regression"], r["inconclusive"], r["environment"], r["seen_again"], round(r["repetitions"], 1))), "|")
+END
+	done
+	cat <<'END'
+
+## Noise by force
+
+Nights on the same fleet, 30 s a comparison at most, with one hog each in the beginning: three processes that compute, two that stream memory, a quota
+of .4 processors for all hosts' processes now and then, two that write to the disk. One version is another build of the same, the other one 5 % slower.
+
+| hog | candidate | nights | pass | improved | regression | inconclusive | environment | causes of disturbed runs |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
+END
+	[ ! -s "$state/nights.csv" ] || python3 - "$state/nights.csv" <<'END'
+import collections, csv, sys
+words = ["pass", "improved", "regression", "inconclusive", "environment"]
+table = {}
+for kind, candidate, decision, _, _, causes in csv.reader(open(sys.argv[1])):
+    row = table.setdefault((kind, candidate), (collections.Counter(), collections.Counter()))
+    row[0][decision] += 1
+    for part in causes.split("+"):
+        if ":" in part:
+            row[1][part.split(":")[0]] += int(part.split(":")[1])
+for (kind, candidate), (decisions, causes) in sorted(table.items()):
+    print("|", " | ".join([kind, candidate, str(sum(decisions.values()))] + [str(decisions[w]) for w in words] +
+          [", ".join(f"{k} {v}" for k, v in causes.most_common()) or "none"]), "|")
+END
+	echo
+	echo '## Nights that are killed'
+	echo
+	[ ! -s "$state/kills.csv" ] || awk -F, '{ n++; kills += $1; same += $2 == "same" } END { printf "%d nights of two comparisons on three hosts, with a metric that no clock makes; %d times kill -9 at moments that were drawn. The same decisions, ratios and\nintervals as the undisturbed night: %d of %d.\n", n, kills, same, n }' "$state/kills.csv"
 	cat <<'END'
 
 ## Which correction
