@@ -113,7 +113,7 @@ static uint64_t delay_of(pid_t id)
 }
 
 /* A signal to the whole group is the command's business: this process ends with it. */
-static _Noreturn void watch(pid_t id, const struct plantation *plant, uint64_t *delay_ns)
+static _Noreturn void watch(pid_t id, const struct plantation *plant, int64_t begun_ns, uint64_t *delay_ns)
 {
 	siginfo_t info;
 	struct rusage usage;
@@ -133,12 +133,13 @@ static _Noreturn void watch(pid_t id, const struct plantation *plant, uint64_t *
 	}
 	ns = ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
 	     ((int64_t)usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
-	spend(plant->kind, own_ns() + ns / 100 * plant->percent);
+	spend(plant->kind, begun_ns + ns / 100 * plant->percent); /* what the wrapper has cost already is a part of it */
 	_exit(WEXITSTATUS(status));
 }
 
 int plant_begin(const struct plantation *plant, int close_fd, uint64_t *delay_ns)
 {
+	int64_t begun_ns = own_ns();
 	pid_t id = fork();
 
 	if (id == 0)
@@ -148,5 +149,5 @@ int plant_begin(const struct plantation *plant, int close_fd, uint64_t *delay_ns
 	close(close_fd);
 	/* Readers of what the command prints must see its end. */
 	close(0);
-	watch(id, plant, delay_ns);
+	watch(id, plant, begun_ns, delay_ns);
 }

@@ -110,7 +110,15 @@ static int64_t fewest_repetitions(const struct run_set *set)
 	return fewest;
 }
 
-/* How much more time the whole takes, by the medians of machines. */
+/* Processor time where it is known, for that is what was planted; else the metric. */
+static double cost_of(const struct run *run)
+{
+	int64_t cpu_us = run->usage.user_us + run->usage.sys_us;
+
+	return cpu_us > 0 ? (double)cpu_us : run->metric;
+}
+
+/* How much more the planted version takes, by the medians of machines. */
 static double slower_by(const struct run_set *a, const struct run_set *b)
 {
 	double *x = mem_new(a->n + 1, sizeof(*x)), *y = mem_new(b->n + 1, sizeof(*y)), sum = 0;
@@ -120,10 +128,10 @@ static double slower_by(const struct run_set *a, const struct run_set *b)
 		size_t n = 0, m = 0;
 
 		for (end = i; end < a->n && strcmp(a->items[end].machine, a->items[i].machine) == 0; end++)
-			x[n++] = a->items[end].metric;
+			x[n++] = cost_of(&a->items[end]);
 		for (size_t k = 0; k < b->n; k++) {
 			if (strcmp(b->items[k].machine, a->items[i].machine) == 0)
-				y[m++] = b->items[k].metric;
+				y[m++] = cost_of(&b->items[k]);
 		}
 		if (!m || !(stats_median(x, n) > 0))
 			continue;
@@ -132,7 +140,7 @@ static double slower_by(const struct run_set *a, const struct run_set *b)
 	}
 	free(x);
 	free(y);
-	return machines ? expm1((a->higher_is_better ? -1 : 1) * sum / (double)machines) : (double)NAN;
+	return machines ? expm1(sum / (double)machines) : (double)NAN;
 }
 
 static double median_waited(const struct run_set *set)
