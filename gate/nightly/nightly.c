@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "gate/nightly/nightly_freeze.h"
+#include "gate/nightly/suspects.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,9 +44,13 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 static enum assay_status night_work(struct nightly *n, struct assay_error *err)
 {
 	enum assay_status st = nightly_fingerprints(n, err);
+	struct suspects suspects = { NULL, NULL, 0 };
 
+	if (!st)
+		suspects_find(n, &suspects);
+	n->suspects = &suspects;
 	for (size_t i = 0; !st && i < n->comparisons.n && !nightly_is_over(n); i++) {
-		struct night_comparison *c = &n->comparisons.items[i];
+		struct night_comparison *c = &n->comparisons.items[suspects.order[i]];
 
 		if (c->state != NIGHT_WAITING && c->state != NIGHT_MEASURING)
 			continue;
@@ -57,12 +62,13 @@ static enum assay_status night_work(struct nightly *n, struct assay_error *err)
 		if (n->comparisons.items[i].state == NIGHT_CONFIRMING)
 			st = nightly_confirm(n, &n->comparisons.items[i], err);
 	}
-	if (!st && *n->options->cancelled && *n->options->cancelled != SIGALRM)
-		return ASSAY_OK; /* it goes on next time */
-	if (!st)
+	if (!st && (!*n->options->cancelled || *n->options->cancelled == SIGALRM)) { /* else it goes on next time */
 		st = nightly_conclude(n, err);
-	if (!st)
-		nightly_hook(n);
+		if (!st)
+			nightly_hook(n);
+	}
+	n->suspects = NULL;
+	suspects_release(&suspects);
 	return st;
 }
 

@@ -22,6 +22,7 @@ struct nightly {
 	struct suite suite;
 	struct night night;
 	struct night_comparisons comparisons;
+	struct suspects *suspects;
 	cJSON *notes; /* list of {code, text} */
 };
 void nightly_note(struct nightly *n, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
