@@ -16,9 +16,9 @@
 ROWS_FUNCTION(foreign_code, enum foreign_tool, FOREIGN_ROWS, ROWS_CODE)
 ROWS_FUNCTION(foreign_text, enum foreign_tool, FOREIGN_ROWS, ROWS_TEXT)
 
-#define LEAST	       (-RUN_METRIC_MAX) /* what is below 0 is counted where the rows are read */
-#define BENCHMARKS_MAX 1000000
-#define DEPTH_MAX      8 /* of elements that are looked at */
+#define LEAST	    (-RUN_METRIC_MAX) /* what is below 0 is counted where the rows are read */
+#define RESULTS_MAX 1000000
+#define DEPTH_MAX   8 /* of elements that are looked at */
 
 /* ---- rows ---- */
 
@@ -34,6 +34,7 @@ struct reader {
 	struct foreign_result *result;
 	struct row *rows; /* [n] */
 	size_t n, capacity;
+	bool over; /* there are more than RESULTS_MAX */
 	struct assay_error *err;
 };
 
@@ -85,6 +86,11 @@ static char *time_of_file(const struct reader *r)
 /* Takes what is owned in `row`. */
 static void row_add(struct reader *r, struct row row)
 {
+	if (r->n == RESULTS_MAX) {
+		r->over = true;
+		row_release(&row);
+		return;
+	}
 	r->rows = mem_grow(r->rows, r->n, &r->capacity, sizeof(*r->rows));
 	row.at = r->n;
 	r->rows[r->n++] = row;
@@ -228,7 +234,7 @@ static enum assay_status gbench_read(struct reader *r, const cJSON *root)
 {
 	struct json_reader json = { .name = r->options->name, .err = r->err };
 	const cJSON *context = json_reader_object(&json, root, "context"),
-		    *benchmarks = json_reader_array(&json, root, "benchmarks", 0, BENCHMARKS_MAX), *benchmark;
+		    *benchmarks = json_reader_array(&json, root, "benchmarks", 0, RESULTS_MAX), *benchmark;
 	const char *host = context && json_reader_has(&json, context, "host_name") ? json_reader_text(&json, context, "host_name") : NULL;
 	const char *date = context ? json_reader_text(&json, context, "date") : "";
 	char *machine = machine_of(r, host);
@@ -251,8 +257,8 @@ static enum assay_status gbench_read(struct reader *r, const cJSON *root)
 static void hyperfine_add(struct reader *r, struct json_reader *json, const cJSON *command, const char *machine)
 {
 	const char *name = json_reader_text(json, command, "command");
-	const cJSON *times = json_reader_array(json, command, "times", 0, BENCHMARKS_MAX), *time,
-		    *ends = json_reader_has(json, command, "exit_codes") ? json_reader_array(json, command, "exit_codes", 0, BENCHMARKS_MAX)
+	const cJSON *times = json_reader_array(json, command, "times", 0, RESULTS_MAX), *time,
+		    *ends = json_reader_has(json, command, "exit_codes") ? json_reader_array(json, command, "exit_codes", 0, RESULTS_MAX)
 									 : NULL,
 		    *end = ends ? ends->child : NULL;
 
@@ -278,7 +284,7 @@ static void hyperfine_add(struct reader *r, struct json_reader *json, const cJSO
 static enum assay_status hyperfine_read(struct reader *r, const cJSON *root)
 {
 	struct json_reader json = { .name = r->options->name, .err = r->err };
-	const cJSON *results = json_reader_array(&json, root, "results", 0, BENCHMARKS_MAX), *command;
+	const cJSON *results = json_reader_array(&json, root, "results", 0, RESULTS_MAX), *command;
 	char *machine = machine_of(r, NULL);
 
 	if (!json.st && !machine)
@@ -590,6 +596,8 @@ enum assay_status foreign_read(char *text, size_t n, const struct foreign_option
 		     : result->tool == FOREIGN_HYPERFINE ? hyperfine_read(&r, root)
 		     : result->tool == FOREIGN_PHORONIX	 ? phoronix_read(&r, text, n)
 							 : csv_read(&r, text, n);
+	if (!st && r.over)
+		st = assay_fail(err, ASSAY_E_LIMIT, "%s has more than %d measurements: divide it", options->name, RESULTS_MAX);
 	if (!st && r.n == 0)
 		st = assay_fail(err, ASSAY_E_NODATA, "%s has no measurement%s", options->name,
 				result->failed ? ": all that stand there have failed" : "");

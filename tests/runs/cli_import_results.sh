@@ -166,6 +166,9 @@ for text in '' '{' '{}' '[]' '<a' '<a/>' '{"results": 3}' '{"results": [{"comman
 	[ "$status" = 2 ] || [ "$status" = 6 ] || fail "status $status for '$text'"
 	expect_error none
 done
+{ echo result && yes 1 | head -n 1000001; } >"$tmp/none" # bounded memory
+import "$tmp/none" --machine n1 --application x
+refused 2 'more than 1000000 measurements'
 still=$(sqlite3 "$lab/.assay/runs.db" 'SELECT count(*) FROM run')
 [ "$still" -gt 0 ] || fail 'the store is empty'
 finish
