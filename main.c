@@ -57,6 +57,7 @@ static const struct command *const commands[] = {
 	&evaluate_command,
 	&nightly_list_command,
 	&nightly_show_command,
+	&nightly_pages_command,
 	&nightly_command,
 	&explain_command,
 	&verify_command,

@@ -316,7 +316,7 @@ size_t doc_mark_bytes(const char *at)
 		return 1;
 	if (*at != '\1')
 		return 0;
-	n = 1 + strspn(at + 1, "#-_ abcdefghijklmnopqrstuvwxyz0123456789");
+	n = 1 + strspn(at + 1, "#./-_ abcdefghijklmnopqrstuvwxyz0123456789");
 	return at[n] == '\2' ? n + 1 : 0;
 }
 

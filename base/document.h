@@ -147,7 +147,8 @@ void doc_styled(struct document *d, const char *style, const char *fmt, ...)
 void doc_item(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void doc_raw(struct document *d, const char *text); /* text with its own lines; what a terminal must not get is taken out later */
 
-/* Marks in texts for people: DOC_MARK("...") with the classes of a style sheet, or "#id" for a link to a section. */
+/* Marks in texts for people: DOC_MARK("...") with the classes of a style sheet, "#id" for a link to a section, or "./FILE"
+ * for one to a file of the same folder. */
 #define DOC_MARK(classes) "\1" classes "\2"
 #define DOC_NAME	  DOC_MARK("name") /* from outside: keeps to itself, and lines may break in it */
 #define DOC_STRONG	  DOC_MARK("b")

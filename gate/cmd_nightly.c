@@ -5,13 +5,17 @@
 #include "fleet/lab/lab.h"
 #include "gate/cmd.h"
 #include "gate/nightly/night_answer.h"
+#include "gate/nightly/night_pages.h"
 #include "gate/nightly/nightly.h"
 #include "runs/cmd_run.h"
+
+#include <string.h>
 
 struct arguments {
 	const char *night;
 	struct cli_list applications, fail_on;
-	double budget_s; /* 0: the suite's */
+	const char *directory; /* of pages */
+	double budget_s;       /* 0: the suite's */
 };
 
 /* ---- what counts as a failure ---- */
@@ -73,6 +77,30 @@ static void note(const char *text)
 	cli_remark("%s", text);
 }
 
+/* Where suite.yaml wants them. A night whose pages cannot be written is decided nevertheless. */
+static void pages_write(struct lab *lab, const char *id)
+{
+	struct assay_error err = { .text = "" };
+	struct suite suite = { .entries = NULL };
+	struct night night;
+	enum assay_status st = night_find(&lab->store, id, &night, &err);
+
+	if (st)
+		return;
+	st = suite_parse(SUITE_FILE, night.suite, strlen(night.suite), &suite, &err);
+	if (!st && suite.pages && night.finished_ms) {
+		char *path = *suite.pages == '/' ? mem_string(suite.pages) : mem_format("%s/%s", cli_directory(), suite.pages);
+		size_t n;
+
+		st = night_pages(lab, &night, path, &n, &err);
+		free(path);
+	}
+	if (st)
+		cli_remark("the night's pages were not written: %s", err.text);
+	suite_release(&suite);
+	night_release(&night);
+}
+
 static enum assay_status nightly_command_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
@@ -92,6 +120,8 @@ static enum assay_status nightly_command_run(struct lab *none, void *arguments, 
 	st = nightly_run(&options, id, err);
 	if (!st)
 		st = lab_open(cli_directory(), STORE_READ, &lab, err);
+	if (!st)
+		pages_write(&lab, id);
 	if (!st)
 		st = answer(&lab, a, id, d, err);
 	lab_close(&lab);
@@ -167,6 +197,49 @@ const struct command nightly_show_command = {
 	.flags = CLI_DECISIONS,
 	.check = nightly_check,
 	.run = show_run,
+};
+
+/* ---- nightly pages ---- */
+
+static enum assay_status pages_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	struct night night;
+	size_t n = 0;
+	enum assay_status st = night_find(&lab->store, a->night, &night, err);
+
+	if (st)
+		return st;
+	st = night_pages(lab, &night, a->directory, &n, err);
+	if (!st) {
+		doc_line(d, "%zu page%s in %s; the first is index.html.", n, text_plural(n), a->directory);
+		doc_set(d, "night", night.id);
+		doc_set(d, "directory", a->directory);
+		doc_set(d, "pages", n);
+	}
+	night_release(&night);
+	return st;
+}
+
+static const struct cli_option pages_options[] = {
+	CLI_OPTION(TEXT, "output", "DIR", struct arguments, directory, "The folder, made where it is missing (required)", .letter = 'o',
+		   .required = true),
+	CLI_END,
+};
+
+const struct command nightly_pages_command = {
+	.name = "nightly pages",
+	.summary = "write the pages of a night: applications, machines, reports, histories",
+	.about =
+	    "Writes a folder of HTML pages about a night (without its id, the latest): applications and machines, the worst first; the "
+	    "report of each decision, with the functions that changed; the history of each application. Nothing else is needed to read "
+	    "them. With 'pages: DIR' in suite.yaml every night writes its own.",
+	.examples = "  assay nightly pages -o pages\n",
+	.words = show_words,
+	.options = pages_options,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_READ,
+	.run = pages_run,
 };
 
 /* ---- nightly list ---- */

@@ -1,13 +1,8 @@
 /* assay report */
-#include "base/file.h"
-#include "base/mem.h"
-#include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "gate/cmd.h"
 #include "gate/cmd_evidence.h"
-#include "gate/published/paper_bars.h"
-#include "gate/report/report.h"
-#include "runs/running/execution.h"
+#include "gate/report/report_file.h"
 
 enum { MODEL_TIME, MODEL_PAPER };
 
@@ -16,87 +11,6 @@ struct arguments {
 	double min_effect; /* 0: not given */
 	int model;
 };
-
-/* ---- what is left out ---- */
-
-/* Runs that failed of the build that counts: those that the decision is about. */
-static enum assay_status omit_failures(struct store *store, const struct run_set *runs, struct omissions *list, struct assay_error *err)
-{
-	struct execution_rows rows = { 0 };
-	enum assay_status st = execution_failures(store, runs->application, runs->version, false, &rows, err);
-	char *rest = mem_format(" of %s@%s", runs->application, runs->version);
-
-	for (int outcome = 0; !st && outcome < EXECUTION_OUTCOMES; outcome++) {
-		for (size_t i = 0; i < rows.n; i++) {
-			const struct execution_row *row = &rows.items[i];
-
-			if (row->outcome == (enum execution_outcome)outcome && run_set_counts(runs, row->machine, row->plan))
-				omissions_one(list, execution_outcome_text(row->outcome), "run", rest, "%s, repetition %lld%s%s",
-					      row->machine, (long long)row->repetition, *row->detail ? ": " : "", row->detail);
-		}
-	}
-	free(rest);
-	execution_rows_release(&rows);
-	return st;
-}
-
-/* Executions that have samples, of a build whose results do not count. */
-static void omit_samples(const struct function_evidence *functions, struct omissions *list)
-{
-	for (int i = 0; i < 2; i++)
-		if (functions->there && functions->sides[i].others)
-			omissions_add(list, "of another build than that of its results", "Samples of %zu run%s of %s",
-				      functions->sides[i].others, text_plural(functions->sides[i].others), functions->sides[i].what);
-}
-
-/* ---- the page ---- */
-
-static enum assay_status report_write(struct lab *lab, const struct cmd_evidence *e, const struct verdict *verdict,
-				      const struct arguments *a, struct assay_error *err)
-{
-	struct omissions omissions = { 0 };
-	struct contributions contributions = { 0 };
-	struct function_evidence functions;
-	struct likeness likeness;
-	struct page_profile profiles[2];
-	struct buf page = BUF_INIT;
-	struct report report = { .evidence = &e->evidence,
-				 .config = &lab->config,
-				 .verdict = verdict,
-				 .omissions = &omissions,
-				 .contributions = &contributions,
-				 .functions = &functions,
-				 .likeness = &likeness,
-				 .profiles = profiles };
-	enum assay_status st = ASSAY_OK;
-
-	contributions_of(&e->evidence, verdict, 0, &contributions);
-	function_evidence_of(lab, &e->runs[0], &e->runs[1], true, &functions);
-	likeness_of(lab, &e->evidence, verdict, &contributions, &functions, &likeness);
-	for (int i = 0; i < 2; i++) {
-		if (a->model == MODEL_PAPER)
-			paper_bars_of(&e->evidence, &e->runs[i], &profiles[i], &omissions);
-		else
-			page_profile_of(&e->evidence, &e->runs[i], ", in its profile only", &profiles[i], &omissions);
-	}
-	for (int i = 0; i < 2; i++)
-		omissions_other_builds(&omissions, &e->runs[i]);
-	omit_samples(&functions, &omissions);
-	for (int i = 0; !st && i < 2; i++)
-		st = omit_failures(&lab->store, &e->runs[i], &omissions, err);
-	if (!st) {
-		report_page(&report, &page);
-		st = file_replace(a->path, page.bytes, page.size, 0644, err);
-	}
-	for (int i = 0; i < 2; i++)
-		page_profile_release(&profiles[i]);
-	likeness_release(&likeness);
-	function_evidence_release(&functions);
-	contributions_release(&contributions);
-	omissions_release(&omissions);
-	buf_release(&page);
-	return st;
-}
 
 static enum assay_status report_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
@@ -109,7 +23,9 @@ static enum assay_status report_run(struct lab *lab, void *arguments, struct doc
 	if (!st)
 		st = verdict_of(&e.evidence, &lab->config, &e.runs[0], &e.runs[1], min_effect, &verdict, err);
 	if (!st)
-		st = report_write(lab, &e, &verdict, a, err);
+		st = report_file(lab, &e.evidence,
+				 &(struct report_file){ .runs = e.runs, .verdict = &verdict, .published = a->model == MODEL_PAPER },
+				 a->path, err);
 	if (!st) {
 		enum decision decision = verdict.effect.decision;
 

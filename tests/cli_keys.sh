@@ -117,6 +117,7 @@ keys 'nightly'
 decision=$(json '.decisions[0].id')
 keys 'nightly list'
 keys 'nightly show'
+keys 'nightly pages' -o "$tmp/pages"
 keys 'explain' "$decision"
 keys 'verify' "$decision"
 keys 'history' p/good

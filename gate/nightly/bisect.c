@@ -170,7 +170,8 @@ static enum assay_status measure(struct bisect *b, size_t commit, double min_eff
 
 	*step = (struct step){ commit, DECISION_NOTHING_MEASURED, (double)NAN, (double)NAN, (double)NAN, NULL };
 	b->o->watch(&o);
-	st = spend_until_decided(&o, &(struct spend_asked){ min_effect, b->o->budget_s, true }, &spend, b->err);
+	st = spend_until_decided(&o, &(struct spend_asked){ .min_effect = min_effect, .budget_s = b->o->budget_s, .leave_out = true },
+				 &spend, b->err);
 	if (st && is_its_own(st) && !(b->o->cancelled && *b->o->cancelled)) {
 		step->why = mem_string(b->err->text);
 		st = ASSAY_OK;

@@ -94,13 +94,7 @@ void judge_request_release(struct judge_request *q)
 
 /* ---- two versions of one plan ---- */
 
-struct compared {
-	struct run_set sides[2];
-	struct disturbed disturbed;
-	struct verdict verdict;
-};
-
-static void compared_release(struct compared *c)
+void judge_compared_release(struct judge_compared *c)
 {
 	verdict_release(&c->verdict);
 	disturbed_release(&c->disturbed);
@@ -108,12 +102,12 @@ static void compared_release(struct compared *c)
 	run_set_release(&c->sides[1]);
 }
 
-static enum assay_status compare(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, const char *plan,
-				 const char *const versions[2], struct compared *out, struct assay_error *err)
+enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, const char *plan,
+				const char *const versions[2], struct judge_compared *out, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
-	*out = (struct compared){ .sides = { { 0 } } };
+	*out = (struct judge_compared){ .sides = { { 0 } } };
 	for (int i = 0; !st && i < 2; i++)
 		st = run_load_plan(&lab->store, q->application, versions[i], plan, &out->sides[i], err);
 	if (!st)
@@ -213,8 +207,8 @@ static enum assay_status judge_control(struct lab *lab, const struct evidence *e
 				       bool processor, const char *key, struct judgement *out, struct document *d, struct assay_error *err)
 {
 	char *again = mem_format("%s" MANIFEST_AGAIN, q->baseline);
-	struct compared control;
-	enum assay_status st = compare(lab, evidence, q, plan, (const char *const[]){ q->baseline, again }, &control, err);
+	struct judge_compared control;
+	enum assay_status st = judge_compare(lab, evidence, q, plan, (const char *const[]){ q->baseline, again }, &control, err);
 
 	if (!st) {
 		const struct verdict *v = &control.verdict;
@@ -224,7 +218,7 @@ static enum assay_status judge_control(struct lab *lab, const struct evidence *e
 		out->input.control_moved = out->input.control_moved || moved;
 		answer_side_effect(key, v, processor, moved ? "moved" : "still", d);
 	}
-	compared_release(&control);
+	judge_compared_release(&control);
 	free(again);
 	return st;
 }
@@ -233,14 +227,15 @@ static enum assay_status judge_control(struct lab *lab, const struct evidence *e
 static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, bool processor,
 				     struct judgement *out, struct document *d, struct assay_error *err)
 {
-	struct compared fresh;
-	enum assay_status st = compare(lab, evidence, q, q->fresh_plan, (const char *const[]){ q->baseline, q->candidate }, &fresh, err);
+	struct judge_compared fresh;
+	enum assay_status st =
+	    judge_compare(lab, evidence, q, q->fresh_plan, (const char *const[]){ q->baseline, q->candidate }, &fresh, err);
 
 	if (!st) {
 		out->input.fresh = judge_seen_again(&fresh.verdict, processor, (size_t)q->machines) ? FRESH_SEEN : FRESH_NOT_SEEN;
 		answer_side_effect("fresh", &fresh.verdict, processor, out->input.fresh == FRESH_SEEN ? "seen" : "not_seen", d);
 	}
-	compared_release(&fresh);
+	judge_compared_release(&fresh);
 	return st ? st : judge_control(lab, evidence, q, q->fresh_plan, processor, "control", out, d, err);
 }
 
@@ -315,8 +310,8 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 				    struct assay_error *err)
 {
 	struct document all, sides;
-	struct compared c;
-	enum assay_status st = compare(lab, evidence, q, q->plan, (const char *const[]){ q->baseline, q->candidate }, &c, err);
+	struct judge_compared c;
+	enum assay_status st = judge_compare(lab, evidence, q, q->plan, (const char *const[]){ q->baseline, q->candidate }, &c, err);
 
 	document_init(&all);
 	document_init(&sides);
@@ -359,7 +354,7 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 	}
 	document_release(&all);
 	document_release(&sides);
-	compared_release(&c);
+	judge_compared_release(&c);
 	return st;
 }
 

@@ -4,7 +4,9 @@
 #define GATE_NIGHTLY_JUDGE_H
 
 #include "fleet/lab/lab.h"
+#include "gate/decide/verdict.h"
 #include "gate/nightly/decision.h"
+#include "gate/nightly/disturbed.h"
 #include "gate/nightly/night.h"
 #include "runs/running/evidence.h"
 
@@ -26,6 +28,18 @@ char *judge_request_text(const struct judge_request *request);
 enum assay_status judge_request_parse(const char *text, struct judge_request *out, struct assay_error *err);
 void judge_request_release(struct judge_request *request); /* accepts zeroed */
 
+/* The results of two versions from one plan, without those of disturbed runs, and what they say alone. */
+struct judge_compared {
+	struct run_set sides[2];
+	struct disturbed disturbed;
+	struct verdict verdict;
+};
+
+/* Baseline and candidate. judge_compared_release() *out, whatever is returned. */
+enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, const char *plan,
+				const char *const versions[2], struct judge_compared *out, struct assay_error *err);
+void judge_compared_release(struct judge_compared *compared); /* accepts zeroed */
+
 struct judgement {
 	struct decision_input input;
 	enum decision_rule rule; /* DECISION_RULES: the verdict stands */
@@ -43,7 +57,6 @@ void judgement_release(struct judgement *judgement); /* accepts zeroed */
 
 /* Is there nothing left to measure? A regression is settled before the last look when its interval lies above the smallest slowdown that
  * matters: one of less would else be called as often as chance takes an early estimate beyond it. */
-struct verdict;
 bool judge_settled(const struct verdict *verdict);
 
 /* A finding: was it made by processor time, and do fresh runs show it once more, on so many machines, or on all? */

@@ -13,15 +13,7 @@
 ROWS_FUNCTION(night_failure_word, enum night_failure, NIGHT_FAILURE_ROWS, FAILURE_WORD)
 static ROWS_FUNCTION(night_state_text, enum night_state, NIGHT_STATE_ROWS, ROWS_TEXT)
 
-    /* A comparison with its decision, where it has one. */
-    struct answered {
-	const struct night_comparison *comparison;
-	const struct night_decision *decision; /* NULL: none */
-	cJSON *document;		       /* NULL: none */
-	int worse;			       /* place in the order, 0 is the worst */
-};
-
-static const struct night_decision *decision_of(const struct night_decisions *all, const struct night_comparison *c)
+    static const struct night_decision *decision_of(const struct night_decisions *all, const struct night_comparison *c)
 {
 	for (size_t i = 0; *c->decision && i < all->n; i++) {
 		if (strcmp(all->items[i].id, c->decision) == 0)
@@ -63,7 +55,7 @@ int night_exit(const struct night_comparisons *comparisons, const struct night_d
 
 static int compare_answered(const void *a, const void *b)
 {
-	const struct answered *x = a, *y = b;
+	const struct night_answered *x = a, *y = b;
 
 	if (x->worse != y->worse)
 		return x->worse < y->worse ? -1 : 1;
@@ -94,7 +86,7 @@ static void add_reasons(const cJSON *document, struct document *d)
 	doc_end(d);
 }
 
-static void add_decision(const struct answered *a, struct document *d)
+static void add_decision(const struct night_answered *a, struct document *d)
 {
 	const struct night_comparison *c = a->comparison;
 	const struct night_decision *decision = a->decision;
@@ -123,7 +115,7 @@ static void add_decision(const struct answered *a, struct document *d)
 	add_reasons(a->document, d);
 }
 
-static void add_decisions(const struct answered *all, size_t n, struct document *d)
+static void add_decisions(const struct night_answered *all, size_t n, struct document *d)
 {
 	doc_table(d, "decisions");
 	for (size_t i = 0; i < n; i++) {
@@ -133,7 +125,7 @@ static void add_decisions(const struct answered *all, size_t n, struct document 
 	doc_end(d);
 }
 
-static void add_rest(const struct answered *all, size_t n, struct document *d)
+static void add_rest(const struct night_answered *all, size_t n, struct document *d)
 {
 	size_t without = 0;
 
@@ -158,12 +150,14 @@ static void add_rest(const struct answered *all, size_t n, struct document *d)
 }
 
 /* Why, of what did not pass; what was said of hosts. */
-static void add_lines(const struct answered *all, size_t n, struct document *d)
+void night_answer_why(const struct night_answers *answers, struct document *d)
 {
+	const struct night_answered *all = answers->items;
+	size_t n = answers->n;
 	const char *before = "\n";
 
 	for (size_t i = 0; i < n; i++) {
-		const struct answered *a = &all[i];
+		const struct night_answered *a = &all[i];
 		const cJSON *reason = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(a->document, "reasons"), 0);
 		const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "text"));
 
@@ -182,8 +176,10 @@ static void add_lines(const struct answered *all, size_t n, struct document *d)
 
 /* ---- the first line, and notes ---- */
 
-static void add_head(const struct night *night, const struct answered *all, size_t n, struct document *d)
+void night_answer_head(const struct night *night, const struct night_answers *answers, struct document *d)
 {
+	const struct night_answered *all = answers->items;
+	size_t n = answers->n;
 	size_t counts[DECISIONS] = { 0 }, decided = 0;
 	enum decision worst = DECISION_PASS;
 	struct buf text = BUF_INIT;
@@ -214,7 +210,7 @@ static void add_head(const struct night *night, const struct answered *all, size
 	doc_line(d, "%s", "");
 }
 
-static void add_notes(const struct night *night, struct document *d)
+void night_answer_notes(const struct night *night, struct document *d)
 {
 	struct assay_error ignored;
 	cJSON *notes = NULL;
@@ -234,41 +230,59 @@ static void add_notes(const struct night *night, struct document *d)
 	cJSON_Delete(notes);
 }
 
+void night_answers_release(struct night_answers *answers)
+{
+	for (size_t i = 0; i < answers->n; i++)
+		cJSON_Delete(answers->items[i].document);
+	free(answers->items);
+	night_decisions_release(&answers->decisions);
+	night_comparisons_release(&answers->comparisons);
+	*answers = (struct night_answers){ .n = 0 };
+}
+
+enum assay_status night_answers_load(struct store *store, const struct night *night, struct night_answers *out, struct assay_error *err)
+{
+	enum assay_status st;
+
+	*out = (struct night_answers){ .n = 0 };
+	st = night_comparisons_load(store, night->id, &out->comparisons, err);
+	if (!st)
+		st = night_decisions_load(store, NULL, night->id, &out->decisions, err);
+	if (st) {
+		night_answers_release(out);
+		return st;
+	}
+	out->items = mem_new(out->comparisons.n, sizeof(*out->items));
+	out->n = out->comparisons.n;
+	for (size_t i = 0; i < out->n; i++) {
+		struct assay_error ignored;
+		struct night_answered *a = &out->items[i];
+
+		a->comparison = &out->comparisons.items[i];
+		a->decision = decision_of(&out->decisions, a->comparison);
+		a->worse = a->decision ? place_of(a->decision->decision) : DECISIONS;
+		if (a->decision)
+			(void)json_parse("decision", a->decision->document, strlen(a->decision->document), &a->document, &ignored);
+	}
+	if (out->n)
+		qsort(out->items, out->n, sizeof(*out->items), compare_answered);
+	return ASSAY_OK;
+}
+
 enum assay_status night_answer(struct store *store, const struct night *night, unsigned fail_on, struct document *d,
 			       struct assay_error *err)
 {
-	struct night_comparisons comparisons = { NULL, 0 };
-	struct night_decisions decisions = { NULL, 0 };
-	struct answered *all = NULL;
-	enum assay_status st = night_comparisons_load(store, night->id, &comparisons, err);
+	struct night_answers answers;
+	enum assay_status st = night_answers_load(store, night, &answers, err);
 
-	if (!st)
-		st = night_decisions_load(store, NULL, night->id, &decisions, err);
-	if (!st) {
-		all = mem_new(comparisons.n, sizeof(*all));
-		for (size_t i = 0; i < comparisons.n; i++) {
-			struct assay_error ignored;
-			struct answered *a = &all[i];
-
-			a->comparison = &comparisons.items[i];
-			a->decision = decision_of(&decisions, a->comparison);
-			a->worse = a->decision ? place_of(a->decision->decision) : DECISIONS;
-			if (a->decision)
-				(void)json_parse("decision", a->decision->document, strlen(a->decision->document), &a->document, &ignored);
-		}
-		if (comparisons.n)
-			qsort(all, comparisons.n, sizeof(*all), compare_answered);
-		add_head(night, all, comparisons.n, d);
-		add_decisions(all, comparisons.n, d);
-		add_rest(all, comparisons.n, d);
-		add_lines(all, comparisons.n, d);
-		add_notes(night, d);
-		d->exit_status = night_exit(&comparisons, &decisions, fail_on);
-		for (size_t i = 0; i < comparisons.n; i++)
-			cJSON_Delete(all[i].document);
-	}
-	free(all);
-	night_decisions_release(&decisions);
-	night_comparisons_release(&comparisons);
-	return st;
+	if (st)
+		return st;
+	night_answer_head(night, &answers, d);
+	add_decisions(answers.items, answers.n, d);
+	add_rest(answers.items, answers.n, d);
+	night_answer_why(&answers, d);
+	night_answer_notes(night, d);
+	d->exit_status = night_exit(&answers.comparisons, &answers.decisions, fail_on);
+	night_answers_release(&answers);
+	return ASSAY_OK;
 }

@@ -19,6 +19,30 @@ const char *night_failure_word(enum night_failure failure);
 /* The worst of what is in `fail_on` (bits of enum night_failure). Comparisons that were not reached count as nothing measured. */
 int night_exit(const struct night_comparisons *comparisons, const struct night_decisions *decisions, unsigned fail_on);
 
+/* What a night compares, each with its decision. */
+struct night_answered {
+	const struct night_comparison *comparison;
+	const struct night_decision *decision; /* NULL: none */
+	cJSON *document;		       /* of the decision; NULL: none */
+	int worse;			       /* place in the order, 0 is the worst */
+};
+
+struct night_answers {
+	struct night_answered *items; /* [n], the worst first */
+	size_t n;
+	struct night_comparisons comparisons;
+	struct night_decisions decisions;
+};
+
+/* *out is overwritten; night_answers_release() it. */
+enum assay_status night_answers_load(struct store *store, const struct night *night, struct night_answers *out, struct assay_error *err);
+void night_answers_release(struct night_answers *answers); /* accepts zeroed */
+
+/* The first line; why, of what did not pass; what was said of the night as a whole. */
+void night_answer_head(const struct night *night, const struct night_answers *answers, struct document *d);
+void night_answer_why(const struct night_answers *answers, struct document *d);
+void night_answer_notes(const struct night *night, struct document *d);
+
 /* Fills the document and its exit status. */
 enum assay_status night_answer(struct store *store, const struct night *night, unsigned fail_on, struct document *d,
 			       struct assay_error *err);

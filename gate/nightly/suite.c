@@ -176,7 +176,7 @@ static enum assay_status read_confirm(const struct suite_reader *r, const struct
 static enum assay_status read_suite(const struct suite_reader *r, const struct yaml_node *root, struct suite *out)
 {
 	static const char *const keys[] = { "comparisons", "releases", "budget", "deadline", "fingerprints",
-					    "wait",	   "confirm",  "repeat", "hook" };
+					    "wait",	   "confirm",  "repeat", "hook",     "pages" };
 	const struct yaml_node *node;
 	double budget_s = BUDGET_S;
 	enum assay_status st = yaml_keys(r->name, root, "a suite", keys, sizeof(keys) / sizeof(keys[0]), r->err);
@@ -197,6 +197,8 @@ static enum assay_status read_suite(const struct suite_reader *r, const struct y
 		st = yaml_bool(r->name, node, &out->repeat, r->err);
 	if (!st && (node = yaml_get(root, "hook")))
 		st = read_names(r, node, &out->hook);
+	if (!st && (node = yaml_get(root, "pages")))
+		st = read_text(r, node, &out->pages);
 	return st ? st : read_entries(r, root, budget_s, out);
 }
 
@@ -235,6 +237,7 @@ void suite_release(struct suite *suite)
 	}
 	free(suite->entries);
 	manifest_words_release(&suite->hook);
+	free(suite->pages);
 	free(suite->releases);
 	free(suite->battery);
 	*suite = (struct suite){ .entries = NULL };

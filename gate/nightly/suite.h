@@ -43,6 +43,7 @@ struct suite {
 	int64_t machines;	    /* on how many of them a confirmed finding must be seen */
 	bool repeat;		    /* runs during which the machine was not itself, at once */
 	bool control;		    /* the baseline runs beside itself along each comparison, not only beside fresh runs */
+	char *pages;		    /* directory, of the laboratory's where it is relative, that gets the night's pages; NULL: none */
 	struct manifest_words hook; /* is run with each decision; n == 0: none */
 };
 

@@ -33,7 +33,7 @@ static const char *write_mark(const char *at, size_t n, bool *name, struct buf *
 	if (strcmp(classes, "b") == 0 || strcmp(classes, "code") == 0) {
 		html_format(out, "<%s>", classes);
 		close = *classes == 'b' ? "</b>" : "</code>";
-	} else if (*classes == '#') {
+	} else if (*classes == '#' || strncmp(classes, "./", 2) == 0) {
 		html_format(out, "<a href=\"%s\">", classes);
 		close = "</a>";
 	} else if (*classes && !*name) {
@@ -565,6 +565,8 @@ static void page_top(const struct html_page *page, const struct document *d, str
 	if (page->lab)
 		html_format(out, " <span class=\"lab\"><bdi>%s</bdi></span>", page->lab);
 	buf_text(out, "</p><nav aria-label=\"Sections\"><ul>");
+	for (const struct html_link *link = page->above; link && link->file; link++)
+		html_format(out, "<li><a href=\"./%s\">%s</a></li>", link->file, link->text);
 	for (const struct doc_node *node = d->root.first; node; node = node->next) {
 		if (node->kind == DOC_HEADING && node->key && node->label)
 			html_format(out, "<li><a href=\"#%s\">%s</a></li>", node->key, node->label);

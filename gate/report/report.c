@@ -443,6 +443,8 @@ static void report_fill(const struct report *report, const struct report_names *
 
 	heatmap_of(&report->evidence->fingerprints, machines.fingerprints, machines.n, &map);
 	add_decision(v, names, d);
+	if (report->note)
+		doc_line(d, "%s", report->note);
 	report_change(d, v, report->contributions, names);
 	report_functions(d, report->functions, report->likeness, verdict_of_cost(v));
 	report_profiles(d, report->profiles, names);
@@ -459,9 +461,13 @@ void report_page(const struct report *report, struct buf *out)
 	const char *decision = decision_text(report->verdict->effect.decision);
 	struct report_names names = names_of(report->verdict->baseline, report->verdict->candidate);
 	char *title = mem_format("%s: %s against %s", decision, names.sentence, names.of[0]), *class = mem_format("d-%s", decision);
-	struct html_page page = {
-		.title = title, .class = class, .kind = "report", .lab = report->config->name, .first = "decision", .about = "Decision"
-	};
+	struct html_page page = { .title = title,
+				  .class = class,
+				  .kind = "report",
+				  .lab = report->config->name,
+				  .first = "decision",
+				  .about = "Decision",
+				  .above = report->above };
 	struct document d;
 
 	document_init(&d);

@@ -6,6 +6,7 @@
 #include "gate/decide/contributions.h"
 #include "gate/decide/verdict.h"
 #include "gate/detect/likeness.h"
+#include "gate/page/document_html.h"
 #include "gate/page/parts.h"
 #include "runs/running/evidence.h"
 
@@ -18,6 +19,8 @@ struct report {
 	const struct function_evidence *functions; /* NULL: the same */
 	const struct likeness *likeness;	   /* NULL: the same */
 	const struct page_profile *profiles;	   /* [2], of the baseline, of the candidate */
+	const struct html_link *above;		   /* as in html_page */
+	const char *note;			   /* below the decision, or NULL */
 	const struct omissions *omissions;	   /* what is left out besides what the report finds itself; shown after that */
 };
 

@@ -99,8 +99,43 @@ expect_json .nights[0].exit_status 3
 run -C "$lab" nightly show nothing
 refused 2 "no night 'nothing'"
 
+what='the pages of a night'
+run -C "$lab" nightly pages "$night" -o "$tmp/pages" --format json
+expect_status 0
+expect_json .night "$night"
+expect_json .pages 6 # three decisions, two applications, and the first page
+page=$tmp/pages/index.html
+says 'Applications and machines' 'regression</span>' 'pass</span>' 'host1' "href=\"./$decision.html\"" 'href="./history-'
+grep -o 'href="\./[^"]*' "$page" | cut -c 9- | sort -u >"$tmp/links"
+while read -r link; do
+	[ -f "$tmp/pages/$link" ] || fail "there is no $link"
+done <"$tmp/links"
+[ "$(wc -l <"$tmp/links")" = 5 ] || fail "$(wc -l <"$tmp/links") links"
+page=$tmp/pages/$decision.html
+says 'href="./index.html"' 'Regression' 'Decided in the night, against the previous version.'
+cp -r "$tmp/pages" "$tmp/again"
+run -C "$lab" nightly pages "$night" -o "$tmp/again"
+expect_status 0
+cmp -s "$tmp/pages/index.html" "$tmp/again/index.html" || fail 'the same night gives another page'
+run -C "$lab" nightly pages
+refused 2 '--output'
+run -C "$lab" nightly pages -o "$tmp/no/where"
+refused 1 'no/where'
+if browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome); then
+	cp "$ASSAY_SOURCE/tests/gate/night_click.html" "$tmp/click.html"
+	HOME=$tmp timeout -k 5 60 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --disable-background-networking \
+		--allow-file-access-from-files --user-data-dir="$tmp/profile" --virtual-time-budget=5000 --dump-dom "file://$tmp/click.html" >"$tmp/dom" 2>/dev/null </dev/null
+	sed -n '/<pre id="facts">/,/<\/pre>/p' "$tmp/dom" | sed 's/<[^>]*>//g' >"$tmp/facts"
+	holds "$tmp/facts" 'what was seen' 'first index.html' 'rows 3' 'regression' 'machines host1,host2,host3' 'wide true' "report $decision.html" 'heading bad v3 costs' \
+		'section #' 'back index.html' 'history history-' 'end reached'
+	cases=$((cases + 1))
+else
+	echo 'no browser to click with: left out'
+fi
+
 what='a hook is run with each decision'
 cp "$lab/suite.yaml" "$tmp/good.yaml"
+echo 'pages: here' >>"$lab/suite.yaml"
 echo "hook: [sh, -c, 'pwd >>\"\$0\"; echo \"\$1\" >>\"\$0\"; exit 3', '$tmp/told']" >>"$lab/suite.yaml"
 run -C "$lab" nightly --applications good --format json
 expect_status 0
@@ -108,6 +143,7 @@ cases=$((cases + 1))
 [ "$(cat "$tmp/told")" = "$(cd "$lab" && pwd -P)
 $(json '.decisions[0].id')" ] || fail "the hook was told: $(cat "$tmp/told")"
 holds "$tmp/err" 'a remark' "the hook 'sh' for decision" 'exit status 3'
+[ -f "$lab/here/index.html" ] || fail 'the night has not written its pages'
 cp "$tmp/good.yaml" "$lab/suite.yaml"
 
 what='a decision is explained'

@@ -1,0 +1,23 @@
+/* The report about two versions as a file: what it shows besides the verdict is computed here. */
+#ifndef GATE_REPORT_REPORT_FILE_H
+#define GATE_REPORT_REPORT_FILE_H
+
+#include "fleet/lab/lab.h"
+#include "gate/decide/verdict.h"
+#include "gate/page/document_html.h"
+#include "runs/running/evidence.h"
+
+/* All borrowed. */
+struct report_file {
+	const struct run_set *runs; /* [2], baseline and candidate, of the verdict */
+	const struct verdict *verdict;
+	bool published;		       /* profiles by the published method */
+	const struct html_link *above; /* pages that lead here, the last with NULL; or NULL */
+	const char *note;	       /* below the decision; or NULL */
+};
+
+/* path is replaced as a whole. */
+enum assay_status report_file(struct lab *lab, const struct evidence *evidence, const struct report_file *file, const char *path,
+			      struct assay_error *err);
+
+#endif
