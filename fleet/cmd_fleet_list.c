@@ -1,5 +1,6 @@
 /* assay fleet list */
 #include "base/mem.h"
+#include "base/secret.h"
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet.h"
 #include "fleet/lab/lab.h"
@@ -45,7 +46,7 @@ static void add_environment(const struct host *host, struct document *d)
 		const char *value = strchr(host->environment[i], '=');
 		char *name = mem_bytes(host->environment[i], (size_t)(value - host->environment[i]));
 
-		doc_set(d, name, value + 1);
+		doc_set(d, name, secret_name(name) ? SECRET_MASK : value + 1);
 		free(name);
 	}
 	doc_end(d);

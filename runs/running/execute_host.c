@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "fingerprint/catalog/identity.h"
 #include "fingerprint/catalog/types.h"
 #include "fleet/agent/helper_client.h"
@@ -409,6 +410,20 @@ static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, s
 	return host_ask(h, &request, limit_ms, answer);
 }
 
+/* What a program was given as a secret is not kept because it printed it. */
+static void host_mask(const struct execute_host *h, const struct plan_cell *cell, struct execution *e)
+{
+	struct manifest_words words, environment;
+
+	host_expand(h, cell->version, cell->input, &words, &environment);
+	secret_mask(&e->out, &e->out_bytes, environment.items, environment.n);
+	secret_mask(&e->err, &e->err_bytes, environment.items, environment.n);
+	secret_mask(&e->out, &e->out_bytes, h->host->environment, h->host->n_environment);
+	secret_mask(&e->err, &e->err_bytes, h->host->environment, h->host->n_environment);
+	manifest_words_release(&words);
+	manifest_words_release(&environment);
+}
+
 /* In a new, empty directory. *out is overwritten; execution_release() it. */
 static enum host_run host_run_once(struct execute_host *h, const struct plan_cell *cell, size_t pack, struct execution *out)
 {
@@ -422,6 +437,8 @@ static enum host_run host_run_once(struct execute_host *h, const struct plan_cel
 	if (host_ask_run(h, cell, pack, &answer)) {
 		if (execution_judge(&h->x->options->manifest->metric, &answer, out, &fault))
 			how = answer.result.survivors > 0 ? HOST_RUN_SURVIVED : HOST_RUN_ENDED;
+		if (how != HOST_RUN_NONE)
+			host_mask(h, cell, out);
 		else
 			session_fail(h->session, "%s", fault);
 	}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# What programs are given as a secret stays out of what they printed, of answers, pages, exports.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+
+lab=$tmp/lab
+run init "$lab"
+cat >"$lab/lab.yaml" <<'E2'
+hosts:
+  - { name: h1, transport: local, type: t1, on: here, env: { HOST_PASSWORD: hostsecret99, MONKEY: banana77 } }
+E2
+mkdir -p "$lab/apps"
+cat >"$lab/apps/a.yaml" <<'E2'
+environment: { API_TOKEN: s3cr3tvalue42, PIN: '1234' }
+versions:
+  v1: { command: [sh, -c, 'echo cost 3; echo "with $API_TOKEN$API_TOKEN, $HOST_PASSWORD, $MONKEY, $PIN"'] }
+  v2: { command: [sh, -c, 'echo "no log in with $API_TOKEN" >&2; exit 3'], environment: { deploy_key: privatekey5 } }
+repetitions: 2
+metric: { source: regex, pattern: 'cost ([0-9.]+)' }
+E2
+secrets='s3cr3tvalue42|hostsecret99|privatekey5'
+run -C "$lab" run a --format json
+what='what programs printed'
+run -C "$lab" runs show a@v2 --failed --output
+expect_stdout 'no log in with (hidden)'
+# The manifest is kept as it was: of the store, only what was printed is looked at.
+sqlite3 "$lab/.assay/runs.db" 'SELECT * FROM execution' >"$tmp/stored"
+holds "$tmp/stored" 'the store' 'with (hidden)(hidden), (hidden), banana77, 1234' # neither of these is called a secret
+grep -aE "$secrets" "$tmp/stored" && fail 'the store has a secret'
+for command in 'fleet list' 'fleet list --format json' 'runs list --format json' 'runs show a@v1 --format json' 'gate a@v1 a@v2 --format json' 'runs export' 'doctor' \
+	"report a@v1 a@v2 -o $tmp/page"; do
+	what=$command
+	# shellcheck disable=SC2086
+	run -C "$lab" $command
+	cases=$((cases + 1))
+	cat "$tmp/out" "$tmp/err" "$tmp/page" 2>/dev/null | grep -E "$secrets" && fail "a secret is shown"
+done
+run -C "$lab" fleet list --format json
+expect_json '.hosts[0].env.HOST_PASSWORD' '(hidden)'
+expect_json '.hosts[0].env.MONKEY' banana77
+finish
