@@ -1,13 +1,14 @@
 /* assay fleet up */
 #include "base/cancel.h"
 #include "base/text.h"
-#include "fleet/cmd.h"
+#include "fingerprint/cmd.h"
+#include "fingerprint/cmd_fleet_like.h"
 #include "fleet/emulate/emulate.h"
 
 #include <stdlib.h>
 
 struct arguments {
-	const char *directory, *profiles, *profile_directory;
+	const char *directory, *profiles, *profile_directory, *like, *battery;
 	int64_t hosts;
 	bool no_root;
 };
@@ -66,17 +67,22 @@ static enum assay_status fleet_up_run(struct lab *lab, void *input, struct docum
 		.profile_directory = arguments->profile_directory,
 		.no_root = arguments->no_root,
 	};
-	struct emulate_fleet fleet;
+	const struct cmd_like like = { arguments->like, arguments->battery, options.directory, arguments->no_root, &listener };
+	struct emulate_fleet fleet = { 0 };
 	enum assay_status st;
 
 	(void)lab;
+	if (arguments->like && (arguments->profiles || arguments->profile_directory || arguments->hosts))
+		return assay_fail(err, ASSAY_E_USAGE, "--like makes one host, of a profile of its own: not with --hosts or profiles");
 	cancel_on_signals(&cancelled); /* then what stands so far is taken away */
-	st = emulate_up(&options, &listener, &fleet, err);
+	st = arguments->like ? cmd_like_up(&like, &fleet, d, err) : emulate_up(&options, &listener, &fleet, err);
 	if (!st)
 		add_fleet(&fleet, options.directory, d);
 	emulate_fleet_release(&fleet);
 	return st;
 }
+
+static const struct arguments defaults = { .battery = "quick" };
 
 static const struct cli_option words[] = { CLI_OPTIONAL_WORD("DIR", struct arguments, directory), CLI_END };
 
@@ -87,7 +93,11 @@ static const struct cli_option options[] = {
 		   "Their profiles, from the first again when there are more hosts (default: all)", .letter = 'p'),
 	CLI_TEXT("profile-dir", "PATH", struct arguments, profile_directory,
 		 "Read profiles from the files NAME.yaml there, not from the program"),
-	CLI_FLAG("no-root", struct arguments, no_root, "No namespaces and limits, even where we may have them"), CLI_END
+	CLI_TEXT("like", "MACHINE", struct arguments, like,
+		 "One host as near to the fingerprint of MACHINE (or MACHINE@DATE, or a fingerprint's id) as knobs make it"),
+	CLI_TEXT("battery", "NAME|FILE", struct arguments, battery, "With --like: what MACHINE was measured with (default: quick)"),
+	CLI_FLAG("no-root", struct arguments, no_root, "No namespaces and limits, even where we may have them"),
+	CLI_END
 };
 
 const struct command fleet_up_command = {
@@ -106,13 +116,20 @@ const struct command fleet_up_command = {
 	    "Twelve hosts are the machine as it is and eleven on which three things each are dearer: reading and writing (io), names of "
 	    "files (meta), mapping memory (vm), page faults (fault), page walks (walk), string functions (str), comparators (sort), "
 	    "allocation (malloc), the processor (clock). Profiles with one of them alone have their names, as have bw (memory in use by "
-	    "another), process, sync, net and time; yours are YAML files of the same kind (machines/emulated/base.yaml explains the keys).",
+	    "another), process, sync, net and time; yours are YAML files of the same kind (machines/emulated/base.yaml explains the "
+	    "keys).\n\n"
+	    "--like measures this machine as it is and with each knob alone (some three minutes with the battery quick), fits the knobs to "
+	    "a "
+	    "fingerprint of the laboratory of -C, brings that host up and says how near it is, stressor by stressor.",
 	.examples = "  assay fleet up lab --hosts 4 --profiles base,vm,str,clock\n"
 		    "  assay -C lab fleet exec -w @all -- hostname\n"
+		    "  assay -C mine fleet up trial --like node07\n"
 		    "  assay fleet down lab\n",
 	.words = words,
 	.options = options,
+	.defaults = &defaults,
 	.arguments_bytes = sizeof(struct arguments),
 	.lab = CLI_LAB_LATER,
+	.flags = CLI_PROGRESS,
 	.run = fleet_up_run,
 };
