@@ -8,6 +8,7 @@
 
 #define DIFFERS	    .15 /* of a phase's time is spent on something else than in the one before, at least */
 #define SAMPLES_MIN 100 /* of all */
+#define BORDER_MAX  3	/* slices in which one phase may turn into another: runs differ in length, and a slice may hold the end of both */
 #define SHOWN_MIN   .05 /* of a phase's time */
 
 /* Half the sum of the differences of their shares. */
@@ -56,6 +57,48 @@ static size_t phases_join(const struct sampled *s, struct phase *phases, size_t 
 	return n;
 }
 
+/* How much of a phase is the one before it, if it is nothing but that and the one behind; -1 where it is something else. Shares are mixed
+ * as nearly as squares tell. */
+static double border_part(const struct phase *at, size_t n)
+{
+	const struct phase *before = at - 1, *behind = at + 1;
+	struct phase mixed = { .from = 0 };
+	double along = 0, length = 0, part;
+
+	for (size_t c = 0; c < n; c++) {
+		double step = before->of[c] - behind->of[c];
+
+		along += (at->of[c] - behind->of[c]) * step;
+		length += step * step;
+	}
+	part = length > 0 ? fmin(fmax(along / length, 0), 1) : 0;
+	for (size_t c = 0; c < n; c++)
+		mixed.of[c] = part * before->of[c] + (1 - part) * behind->of[c];
+	return phase_distance(at, &mixed, n) < DIFFERS ? part : -1;
+}
+
+/* A short phase between two of which it is a mixture is the border of these: its slices are theirs, by as much as it is of each. */
+static size_t phases_join_borders(const struct sampled *s, struct phase *phases, size_t n)
+{
+	for (size_t i = 1; i + 1 < n;) {
+		size_t slices = phases[i].to - phases[i].from;
+		double part = slices <= BORDER_MAX ? border_part(&phases[i], s->n_sliced) : -1;
+
+		if (part < 0) {
+			i++;
+			continue;
+		}
+		phases[i - 1].to += (size_t)lround(part * (double)slices);
+		phases[i + 1].from = phases[i - 1].to;
+		phase_fill(s, &phases[i - 1]);
+		phase_fill(s, &phases[i + 1]);
+		n--;
+		for (size_t k = i; k < n; k++)
+			phases[k] = phases[k + 1];
+	}
+	return n;
+}
+
 size_t phases_of(const struct sampled *s, struct phase *phases)
 {
 	struct mat counts = mat_new(SAMPLED_SLICES, s->n_sliced);
@@ -74,6 +117,7 @@ size_t phases_of(const struct sampled *s, struct phase *phases)
 		phase_fill(s, &phases[i]);
 	}
 	n = phases_join(s, phases, n);
+	n = phases_join(s, phases, phases_join_borders(s, phases, n));
 	for (size_t i = 0; i < n; i++)
 		phases[i].share /= all;
 	mat_release(&counts);

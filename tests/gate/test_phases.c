@@ -71,6 +71,33 @@ static void phases_of_two_runs(void **state)
 	assert_true(fabs(phases[0].share - 98. / 380) < .001 && phases[0].of[0] > .97 && phases[1].of[1] > .97);
 }
 
+/* Slices of both, between the two, are the border; something else, however short, and a mixture that lasts, are phases. */
+static void borders_are_no_phases(void **state)
+{
+	struct phase phases[SAMPLED_SLICES];
+
+	(void)state;
+	s = (struct sampled){ .n = 0 };
+	take("4000000 period ns\n25000000 slice 800000000\n397 user /bin/prog\n"
+	     "0 slices 29,28,29,30,29,28,29,30,29,28,29,30,20,10,1,2,1,,1,2,1,,1,2,1,,1,2,1,,1,2\n563 kernel pread64\n"
+	     "0 slices 1,2,1,,1,2,1,,1,2,1,,10,20,29,28,29,30,29,28,29,30,29,28,29,30,29,28,29,30,29,28\n");
+	assert_int_equal(phases_of(&s, phases), 2);
+	assert_int_equal(phases[0].to, 13);
+	assert_int_equal(phases[1].from, 13);
+	assert_true(fabs(phases[0].share + phases[1].share - 1) < 1e-9);
+	s = (struct sampled){ .n = 0 };
+	take("4000000 period ns\n25000000 slice 800000000\n368 user /bin/prog\n"
+	     "0 slices 29,28,29,30,29,28,29,30,29,28,29,30,1,,1,2,1,,1,2,1,,1,2,1,,1,2,1,,1,2\n534 kernel pread64\n"
+	     "0 slices 1,2,1,,1,2,1,,1,2,1,,,1,29,28,29,30,29,28,29,30,29,28,29,30,29,28,29,30,29,28\n60 kernel futex\n"
+	     "0 slices ,,,,,,,,,,,,30,30,,,,,,,,,,,,,,,,,,\n");
+	assert_int_equal(phases_of(&s, phases), 3);
+	s = (struct sampled){ .n = 0 };
+	take("4000000 period ns\n25000000 slice 800000000\n480 user /bin/prog\n"
+	     "0 slices 29,28,29,30,29,28,29,30,29,28,29,30,15,14,16,15,15,14,16,15,1,2,1,,1,2,1,,1,2,1,\n480 kernel pread64\n"
+	     "0 slices 1,2,1,,1,2,1,,1,2,1,,15,16,14,15,15,16,14,15,29,28,29,30,29,28,29,30,29,28,29,30\n");
+	assert_int_equal(phases_of(&s, phases), 3);
+}
+
 /* The same all the time; too few samples to say. */
 static void no_phases(void **state)
 {
@@ -90,7 +117,8 @@ static void no_phases(void **state)
 int suite_phases(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(slices_are_spread), cmocka_unit_test(slices_that_make_no_sense),
-					    cmocka_unit_test(phases_of_two_runs), cmocka_unit_test(no_phases) };
+					    cmocka_unit_test(phases_of_two_runs), cmocka_unit_test(borders_are_no_phases),
+					    cmocka_unit_test(no_phases) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
