@@ -466,12 +466,40 @@ static enum assay_status run_resolve_in_list(const struct run_listing *list, siz
 	return st;
 }
 
+/* The version, or the only one; NULL where there are several, or none. O(results of the application). */
+static enum assay_status run_resolve_directly(struct store *store, const char *application, const char *version, char **out,
+					      struct assay_error *err)
+{
+	static const char sql[] =
+	    "SELECT version FROM run WHERE application = ?1 AND version = coalesce(?2, version) UNION "
+	    "SELECT version FROM execution WHERE application = ?1 AND version = coalesce(?2, version) AND outcome <> 'ok' "
+	    "AND plan IN " MEASURED " LIMIT 2";
+	sqlite3_stmt *stmt = NULL;
+	size_t n = 0;
+	enum assay_status st = store_ask(store, &stmt, err, sql, "tt", application, version);
+
+	*out = NULL;
+	while (store_next(store, stmt, &st, err)) {
+		if (n++ == 0)
+			*out = mem_string(store_text(stmt, 0));
+	}
+	sqlite3_finalize(stmt);
+	if (st || n > 1) {
+		free(*out);
+		*out = NULL;
+	}
+	return st;
+}
+
 enum assay_status run_resolve(struct store *store, const char *application, const char *version, char **out, struct assay_error *err)
 {
 	struct run_listing *list = NULL;
 	size_t n = 0;
-	enum assay_status st = run_list(store, &list, &n, err);
+	enum assay_status st = run_resolve_directly(store, application, version, out, err);
 
+	if (st || *out)
+		return st;
+	st = run_list(store, &list, &n, err);
 	if (!st)
 		st = run_resolve_in_list(list, n, application, version, out, err);
 	run_list_free(list, n);
