@@ -35,7 +35,8 @@ double segments_cost(const struct mat *counts, size_t from, size_t to)
 }
 
 /* By how much more neighbours differ than counts of one composition would: the median over pairs of the likelihood ratio, which few change
- * points do not move, over that of its distribution; at least 1. */
+ * points do not move, over that of its distribution; at least 1. Pairs of one class alone tell nothing; where nearly all are such, the
+ * others are the change points themselves. */
 static double dispersion(const struct mat *counts)
 {
 	double *ratios = mem_new(counts->rows, sizeof(*ratios)), middle;
@@ -52,7 +53,7 @@ static double dispersion(const struct mat *counts)
 		ratio = 2 * (segments_cost(counts, i, i + 2) - segments_cost(counts, i, i + 1) - segments_cost(counts, i + 1, i + 2));
 		ratios[n++] = ratio / stats_chi2_quantile(.5, (double)(met - 1));
 	}
-	middle = n ? stats_median(ratios, n) : 1;
+	middle = 4 * n >= counts->rows && n ? stats_median(ratios, n) : 1;
 	free(ratios);
 	return fmax(middle, 1);
 }

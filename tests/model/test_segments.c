@@ -120,6 +120,20 @@ static void bursts_are_no_phases(void **state)
 	assert_in_range(quiet, 90, 100);
 }
 
+/* One class alone, then another alone: what is as plain as that must not be taken for great variation. */
+static void pure_phases(void **state)
+{
+	struct mat counts = mat_new(24, 2);
+	size_t ends[24];
+
+	(void)state;
+	for (size_t i = 0; i < 24; i++)
+		mat_set(&counts, i, i >= 10, 30);
+	assert_int_equal(segments_of(&counts, ends), 2);
+	assert_int_equal(ends[0], 10);
+	mat_release(&counts);
+}
+
 static void nothing(void **state)
 {
 	struct mat none = mat_new(0, 3), empty = mat_new(5, 3);
@@ -135,7 +149,8 @@ static void nothing(void **state)
 int suite_segments(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(best_partition), cmocka_unit_test(planted_phases),
-					    cmocka_unit_test(bursts_are_no_phases), cmocka_unit_test(nothing) };
+					    cmocka_unit_test(bursts_are_no_phases), cmocka_unit_test(pure_phases),
+					    cmocka_unit_test(nothing) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
