@@ -1,0 +1,36 @@
+/* The LASSO: least squares with a price on the size of coefficients, which makes most of them zero, for a row of prices. By coordinate
+ * descent: Friedman, Hastie and Tibshirani, Journal of Statistical Software 33(1), 2010. Minimises, over columns z that are standardised
+ * (weighted mean 0, weighted variance 1) and with weights that sum to 1,
+ *
+ *	1/2 sum_i w_i (y_i - b0 - sum_j b_j z_ij)^2 + lambda sum_j |b_j|		(all b_j >= 0, if so asked)
+ *
+ * which is scikit-learn's Lasso on such columns. O(sweeps * rows * columns that are not zero). Deterministic. */
+#ifndef MODEL_SPARSE_LASSO_H
+#define MODEL_SPARSE_LASSO_H
+
+#include "base/mat.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define LASSO_LAMBDAS 100
+
+struct lasso_options {
+	bool any_sign;	 /* coefficients may be negative */
+	double smallest; /* the last lambda, as a part of the first, at which all coefficients are zero; (0, 1) */
+	double exact;	 /* sweeps end when none moves a coefficient by more than this part of the deviation of y; 1e-10 is exact */
+};
+
+struct lasso_path {
+	double lambda[LASSO_LAMBDAS]; /* falling, by a constant factor */
+	struct mat beta;	      /* [LASSO_LAMBDAS x cols], for the columns as they were given; 0 where a column is constant */
+	double intercept[LASSO_LAMBDAS];
+};
+
+/* X [n x p], y [n], weight [n]: finite, weights positive, n > 0. lambdas [LASSO_LAMBDAS], falling, or NULL: chosen from the data.
+ * *out is overwritten; lasso_path_release() it. */
+void lasso_path_of(const struct mat *X, const double *y, const double *weight, const struct lasso_options *how, const double *lambdas,
+		   struct lasso_path *out);
+void lasso_path_release(struct lasso_path *path); /* accepts zeroed */
+
+#endif

@@ -1,0 +1,173 @@
+/* The LASSO: optimality by the conditions of Karush, Kuhn and Tucker, and the coefficients of scikit-learn 1.2.1's Lasso. */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "model/sparse/lasso.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define N 60
+#define P 8
+
+static const struct lasso_options exact[2] = { { .smallest = 1e-3, .exact = 1e-12 },
+					       { .any_sign = true, .smallest = 1e-3, .exact = 1e-12 } };
+
+static double drawn(uint32_t *state)
+{
+	*state = (*state * 1103515245u + 12345u) & 0x7fffffffu;
+	return *state / 2147483648.0;
+}
+
+/* The oracle made the same data. */
+static void make_data(struct mat *X, double *y)
+{
+	static const double unit[] = { 1.0, 10.0, 100.0, 1000.0 };
+	uint32_t state = 12345;
+
+	*X = mat_new(N, P);
+	for (size_t i = 0; i < N; i++) {
+		for (size_t j = 0; j < P; j++)
+			mat_set(X, i, j, drawn(&state) * unit[j % 4] + (j % 3 == 2 ? .5 * mat_get(X, i, j - 1) : 0.0));
+		y[i] = 3.0 + 2.0 * mat_get(X, i, 0) + .03 * mat_get(X, i, 3) - .4 * mat_get(X, i, 5) + .002 * mat_get(X, i, 7);
+		y[i] += drawn(&state);
+	}
+}
+
+/* Lasso(positive=..., tol=1e-14) on columns of weighted mean 0 and variance 1, with weights 1 or 1 / y^2; coefficients and intercept for
+ * the columns as they are. */
+static const struct {
+	bool any_sign, relative;
+	size_t lambda;
+	double intercept, beta[P];
+} oracle[] = {
+	{ false, false, 20, 7.1575201771, { 0, 0, 0, 0.0224984835579, 0, 0, 0, 0 } },
+	{ false,
+	  false,
+	  60,
+	  2.18206303042,
+	  { 1.18166660706, 0.00848311274214, 0.000725073105166, 0.0292151434531, 0.00738581314951, 0, 0.00191530460334,
+	    0.00158220002895 } },
+	{ false,
+	  false,
+	  99,
+	  1.03300113113,
+	  { 1.62397289004, 0.0438610701791, 0.00513244434675, 0.0294172265559, 0.31966459242, 0, 0.00339088482456, 0.00204469929519 } },
+	{ false, true, 20, 2.62154094965, { 0, 0, 0, 0.0248413832319, 0, 0, 0, 0 } },
+	{ false, true, 60, -0.0801359746155, { 1.69325555587, 0.141075026578, 0, 0.0297946293021, 0, 0, 0, 0.00346342789124 } },
+	{ false, true, 99, -0.37717180843, { 1.94719077841, 0.170428030647, 0, 0.0300158042092, 0, 0, 0, 0.00367619538014 } },
+	{ true, false, 20, 7.1575201771, { 0, 0, 0, 0.0224984835579, 0, -0, 0, 0 } },
+	{ true, false, 60, 4.05028136202, { 1.4249724729, 0, 0, 0.0295916011507, 0, -0.355974039025, 0, 0.0014461168147 } },
+	{ true,
+	  false,
+	  99,
+	  3.69274575064,
+	  { 1.95678313439, -0, 0.000396536703512, 0.0300347000442, 0, -0.403062823856, -0.00144883908998, 0.00180318156011 } },
+	{ true, true, 20, 2.86667320042, { 0, 0, -0, 0.0246996587906, -0, -0.0309333745917, -0, 0 } },
+	{ true, true, 60, 3.51668769822, { 1.71563538555, 0, 0, 0.0295159690292, -0, -0.350803466735, -0, 0.00173842619598 } },
+	{ true,
+	  true,
+	  99,
+	  3.37914449736,
+	  { 1.95664169878, -0, 0.00227769667976, 0.0297873988353, 0.179970792778, -0.377484758933, -0.00200712839872, 0.00200240588918 } },
+};
+
+static void test_oracle(void **state)
+{
+	double y[N], weight[N];
+	struct mat X;
+
+	(void)state;
+	make_data(&X, y);
+	for (size_t c = 0; c < sizeof(oracle) / sizeof(oracle[0]); c++) {
+		size_t k = oracle[c].lambda;
+		struct lasso_path path;
+
+		for (size_t i = 0; i < N; i++)
+			weight[i] = oracle[c].relative ? 1.0 / (y[i] * y[i]) : 5.0;
+		lasso_path_of(&X, y, weight, &exact[oracle[c].any_sign], NULL, &path);
+		assert_true(fabs(path.intercept[k] - oracle[c].intercept) <= 1e-6);
+		for (size_t j = 0; j < P; j++)
+			assert_true(fabs(mat_get(&path.beta, k, j) - oracle[c].beta[j]) <= 1e-6 * fmax(1e-3, fabs(oracle[c].beta[j])));
+		lasso_path_release(&path);
+	}
+	mat_release(&X);
+}
+
+/* The weighted product of a standardised column with what is left of y is lambda where the coefficient is above 0, -lambda where it is
+ * below, and between them where it is 0 (not above lambda, when coefficients may not be negative). */
+static void assert_minimum(const struct mat *X, const double *y, const double *weight, bool any_sign, const struct lasso_path *path,
+			   size_t k)
+{
+	double sum = 0.0;
+
+	for (size_t i = 0; i < X->rows; i++)
+		sum += weight[i];
+	for (size_t j = 0; j < X->cols; j++) {
+		double mean = 0.0, variance = 0.0, pull = 0.0, beta = mat_get(&path->beta, k, j), lambda = path->lambda[k];
+
+		for (size_t i = 0; i < X->rows; i++)
+			mean += weight[i] / sum * mat_get(X, i, j);
+		for (size_t i = 0; i < X->rows; i++) {
+			double rest = y[i] - path->intercept[k], x = mat_get(X, i, j) - mean;
+
+			for (size_t l = 0; l < X->cols; l++)
+				rest -= mat_get(&path->beta, k, l) * mat_get(X, i, l);
+			pull += weight[i] / sum * x * rest;
+			variance += weight[i] / sum * x * x;
+		}
+		if (variance <= 0.0) {
+			assert_true(beta == 0.0);
+			continue;
+		}
+		pull /= sqrt(variance);
+		if (beta != 0.0)
+			assert_true(fabs(pull - copysign(lambda, beta)) <= 1e-8 * path->lambda[0]);
+		else
+			assert_true(pull <= lambda + 1e-8 * path->lambda[0] && (!any_sign || pull >= -lambda - 1e-8 * path->lambda[0]));
+		assert_true(any_sign || beta >= 0.0);
+	}
+}
+
+static void test_minimum(void **state)
+{
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 1);
+	for (size_t c = 0; c < 40; c++) {
+		size_t n = 5 + rng_below(&rng, 60), p = 1 + rng_below(&rng, 12); /* also more columns than rows */
+		struct mat X = mat_new(n, p);
+		double *y = mem_new(n, sizeof(*y)), *weight = mem_new(n, sizeof(*weight));
+		struct lasso_path path;
+
+		for (size_t i = 0; i < n; i++) {
+			y[i] = 1.0;
+			weight[i] = .1 + rng_double(&rng);
+			for (size_t j = 0; j < p; j++) {
+				mat_set(&X, i, j, j == 3 ? 7.0 : rng_double(&rng) * (double)(j + 1));
+				y[i] += (double)(j % 3) * mat_get(&X, i, j);
+			}
+			y[i] += rng_double(&rng);
+		}
+		lasso_path_of(&X, y, weight, &exact[c % 2], NULL, &path);
+		for (size_t k = 0; k < LASSO_LAMBDAS; k += 11)
+			assert_minimum(&X, y, weight, exact[c % 2].any_sign, &path, k);
+		lasso_path_release(&path);
+		mat_release(&X);
+		free(y);
+		free(weight);
+	}
+}
+
+int suite_lasso(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_oracle), cmocka_unit_test(test_minimum) };
+
+	return cmocka_run_group_tests_name("lasso", tests, NULL, NULL);
+}

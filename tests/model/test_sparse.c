@@ -1,0 +1,160 @@
+/* Costs that are known: the terms that made them are found, with their coefficients and an error that is that of the noise. */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "model/sparse/sparse.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define INPUTS 60
+#define N      (2 * INPUTS)
+#define P      8
+
+enum column { NEVER, BLOCKS, BYTES, DEPTH, FROM_BLOCKS, UNRELATED }; /* and two more that are not related */
+
+/* Each input runs twice. 1 ms + 2 us * blocks + 3 ns * bytes, and `product` * bytes * depth; noise as a part of it. */
+static void make_runs(uint64_t seed, double product, double noise, struct mat *X, double *y, size_t *group)
+{
+	struct rng rng;
+
+	rng_seed(&rng, seed);
+	*X = mat_new(N, P);
+	for (size_t i = 0; i < N; i++) {
+		double *row = X->at + i * P;
+
+		group[i] = i / 2;
+		if (i % 2) {
+			for (size_t j = 0; j < P; j++)
+				row[j] = row[j - P];
+		} else {
+			row[NEVER] = 4.0;
+			row[BLOCKS] = 100.0 + (double)rng_below(&rng, 10000);
+			row[BYTES] = 2e6 + (double)rng_below(&rng, 8000000);
+			row[DEPTH] = 1.0 + (double)rng_below(&rng, 20);
+			row[FROM_BLOCKS] = 3.0 * row[BLOCKS] + 7.0;
+			for (size_t j = UNRELATED; j < P; j++)
+				row[j] = (double)rng_below(&rng, 1000);
+		}
+		y[i] = 1e-3 + 2e-6 * row[BLOCKS] + 3e-9 * row[BYTES] + product * row[BYTES] * row[DEPTH];
+		y[i] *= exp(noise * rng_normal(&rng));
+	}
+}
+
+static double coefficient(const struct sparse *model, size_t degree, size_t a, size_t b)
+{
+	for (size_t t = 0; t < model->terms; t++) {
+		const struct sparse_term *term = &model->term[t];
+
+		if (term->degree == degree && term->column[0] == a && (degree == 1 || term->column[1] == b))
+			return term->coefficient;
+	}
+	return 0.0;
+}
+
+static void test_linear(void **state)
+{
+	double y[N];
+	size_t group[N];
+	struct sparse model;
+	struct mat X;
+
+	(void)state;
+	make_runs(1, 0.0, .02, &X, y, group);
+	sparse_fit(&X, y, group, INPUTS, 2, &model);
+	assert_int_equal(model.column[NEVER].same_as, NEVER);
+	assert_int_equal(model.column[FROM_BLOCKS].same_as, BLOCKS);
+	assert_true(fabs(model.column[FROM_BLOCKS].slope - 3.0) < 1e-9 && fabs(model.column[FROM_BLOCKS].offset - 7.0) < 1e-6);
+	assert_true(model.column[UNRELATED].same_as == SIZE_MAX);
+	assert_true(fabs(coefficient(&model, 1, BLOCKS, 0) / 2e-6 - 1.0) < .05);
+	assert_true(fabs(coefficient(&model, 1, BYTES, 0) / 3e-9 - 1.0) < .05);
+	assert_int_equal(model.term[0].column[0], BYTES); /* most of the cost */
+	assert_true(model.error_mean < .03 && model.error_median < .025);
+	assert_true(model.interval > 1.02 && model.interval < 1.06);
+	sparse_release(&model);
+	mat_release(&X);
+}
+
+static void test_product(void **state)
+{
+	double y[N], linear;
+	size_t group[N];
+	struct sparse model;
+	struct mat X;
+
+	(void)state;
+	make_runs(2, 2e-9, .01, &X, y, group);
+	sparse_fit(&X, y, group, INPUTS, 1, &model);
+	linear = model.error_mean;
+	sparse_release(&model);
+	sparse_fit(&X, y, group, INPUTS, 3, &model);
+	assert_true(fabs(coefficient(&model, 2, BYTES, DEPTH) / 2e-9 - 1.0) < .1);
+	assert_true(model.error_mean < .03 && model.error_mean < linear / 2.0);
+	sparse_release(&model);
+	mat_release(&X);
+}
+
+static void test_unlike(void **state)
+{
+	double y[N], row[P];
+	size_t group[N];
+	struct sparse model;
+	struct mat X;
+
+	(void)state;
+	make_runs(3, 0.0, .01, &X, y, group);
+	sparse_fit(&X, y, group, INPUTS, 1, &model);
+	for (size_t i = 0; i < N; i++)
+		assert_true(sparse_unlike(&model, X.at + i * P) == SIZE_MAX);
+#define UNLIKE(at_, value)                                                                                                                 \
+	do {                                                                                                                               \
+		for (size_t j = 0; j < P; j++)                                                                                             \
+			row[j] = X.at[j];                                                                                                  \
+		row[at_] = (value);                                                                                                        \
+		assert_int_equal(sparse_unlike(&model, row), at_);                                                                         \
+	} while (0)
+	UNLIKE(NEVER, 5.0);
+	UNLIKE(BYTES, 2e7);
+	UNLIKE(FROM_BLOCKS, X.at[FROM_BLOCKS] + 100.0);
+	sparse_release(&model);
+	mat_release(&X);
+}
+
+/* Nine of ten intervals have the cost of a run that was not learned. */
+static void test_coverage(void **state)
+{
+	size_t group[N], inside = 0, all = 0;
+	double y[N];
+	struct mat X;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 10; seed++) {
+		struct sparse model;
+
+		make_runs(100 + seed, 0.0, .05, &X, y, group);
+		sparse_fit(&X, y, group, INPUTS, 1, &model);
+		mat_release(&X);
+		make_runs(200 + seed, 0.0, .05, &X, y, group);
+		for (size_t i = 0; i < N; i++) {
+			double ratio = y[i] / sparse_predict(&model, X.at + i * P);
+
+			inside += ratio < model.interval && ratio > 1.0 / model.interval;
+			all++;
+		}
+		mat_release(&X);
+		sparse_release(&model);
+	}
+	assert_in_range(inside, all * 86 / 100, all * 95 / 100);
+}
+
+int suite_sparse(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_linear), cmocka_unit_test(test_product), cmocka_unit_test(test_unlike),
+					    cmocka_unit_test(test_coverage) };
+
+	return cmocka_run_group_tests_name("sparse", tests, NULL, NULL);
+}
