@@ -188,7 +188,7 @@ static enum assay_status write_profile(const struct work *w, const double *doses
  * should have been. The doses of the nearer one are kept. */
 static enum assay_status fit(struct work *w, struct emulate_fleet *fleet, struct assay_error *err)
 {
-	double *aim = mem_new(w->n, sizeof(*aim)), best = INFINITY, doses[LIKE_KNOBS], kept[LIKE_KNOBS] = { 0 };
+	double *aim = mem_new(w->n, sizeof(*aim)), best = (double)INFINITY, doses[LIKE_KNOBS], kept[LIKE_KNOBS] = { 0 };
 	struct like_costs costs = { .target = aim, .n = w->n };
 	enum assay_status st = ASSAY_OK;
 

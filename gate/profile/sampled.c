@@ -11,7 +11,6 @@
 
 struct class_row { /* names: as of code_is_named() */
 	const char *class, *names;
-	bool hands_over; /* the processor, to who sleeps or wakes */
 };
 
 /* Of the kernel, by system call, also as the C library names what calls it. */
@@ -30,19 +29,15 @@ static const struct class_row kernel_classes[] = {
 	{ "page faults", "page_fault" },
 	{ "processes and signals",
 	  "clone* fork vfork execve* exit exit_group wait4 waitid kill tkill tgkill rt_sig* sigaltstack prctl arch_prctl "
-	  "set_tid_address set_robust_list rseq getpid gettid getppid getrusage prlimit64 getrlimit setrlimit",
-	  true },
-	{ "synchronisation", "futex* lll_* pthread_* sem_* sched_* membarrier semop semtimedop semget semctl eventfd* msgsnd msgrcv mq_*",
-	  true },
-	{ "network and pipes",
-	  "socket* bind listen accept* connect send sendto sendmsg sendmmsg recv* shutdown getsockopt setsockopt "
-	  "getsockname getpeername pipe*",
-	  true },
-	{ "waiting for events", "poll ppoll select pselect6 epoll_* timerfd_* signalfd* pause", true },
-	{ "time", "nanosleep clock_* gettimeofday settimeofday time times timer_* getitimer setitimer alarm", true },
+	  "set_tid_address set_robust_list rseq getpid gettid getppid getrusage prlimit64 getrlimit setrlimit" },
+	{ "synchronisation", "futex* lll_* pthread_* sem_* sched_* membarrier semop semtimedop semget semctl eventfd* msgsnd msgrcv mq_*" },
+	{ "network and pipes", "socket* bind listen accept* connect send sendto sendmsg sendmmsg recv* shutdown getsockopt setsockopt "
+			       "getsockname getpeername pipe*" },
+	{ "waiting for events", "poll ppoll select pselect6 epoll_* timerfd_* signalfd* pause" },
+	{ "time", "nanosleep clock_* gettimeofday settimeofday time times timer_* getitimer setitimer alarm" },
 	{ "interrupts", "interrupt" },
 	{ "entering and leaving the kernel", "boundary" },
-	{ "switching between processes", "schedule", true },
+	{ "switching between processes", "schedule" },
 };
 
 static const char *class_of_call(const char *name)
@@ -344,11 +339,16 @@ void sampled_back(struct sampled *s, double samples)
 	class_add(s, "page faults", true, (uint64_t)llround(samples));
 }
 
+/* Of the processor, to who sleeps or wakes. */
 static bool hands_over(const struct sampled_class *class)
 {
-	for (size_t i = 0; class->kernel && i < sizeof(kernel_classes) / sizeof(kernel_classes[0]); i++)
-		if (strcmp(kernel_classes[i].class, class->name) == 0)
-			return kernel_classes[i].hands_over;
+	static const char *const names[] = {
+		"processes and signals", "synchronisation", "network and pipes", "waiting for events", "time", "switching between processes"
+	};
+
+	for (size_t i = 0; class->kernel && i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i], class->name) == 0)
+			return true;
 	return false;
 }
 

@@ -117,10 +117,10 @@ static double step(struct descent *d, size_t j, double lambda)
 /* Sweeps over all columns, and between them over those that are not zero until these rest. */
 static void descend(struct descent *d, double lambda, double enough)
 {
-	double most = INFINITY;
+	double most = (double)INFINITY;
 
 	for (size_t sweep = 0; sweep < SWEEPS_MAX && most > enough; sweep++) {
-		double inner = INFINITY;
+		double inner = (double)INFINITY;
 
 		most = 0.0;
 		for (size_t j = 0; j < d->p; j++)

@@ -124,7 +124,7 @@ static bool follows(const struct mat *X, size_t a, size_t b, struct sparse_colum
 static void look_at_columns(const struct mat *X, struct sparse_column *column)
 {
 	for (size_t j = 0; j < X->cols; j++) {
-		column[j] = (struct sparse_column){ INFINITY, -INFINITY, SIZE_MAX, 0.0, 0.0 };
+		column[j] = (struct sparse_column){ (double)INFINITY, -(double)INFINITY, SIZE_MAX, 0.0, 0.0 };
 		for (size_t i = 0; i < X->rows; i++) {
 			column[j].low = fmin(column[j].low, mat_get(X, i, j));
 			column[j].high = fmax(column[j].high, mat_get(X, i, j));
@@ -330,7 +330,7 @@ static int by_value(const void *a, const void *b)
 static void errors_of(const struct runs *all, size_t degree, const size_t *inner, const size_t *outer, struct sparse *out)
 {
 	size_t n = all->X.rows, at = 0, rank = (size_t)ceil(SPARSE_COVERAGE * (double)(n + 1));
-	double *apart = mem_new(n, sizeof(*apart)), *off = mem_new(n, sizeof(*off)), least = INFINITY;
+	double *apart = mem_new(n, sizeof(*apart)), *off = mem_new(n, sizeof(*off)), least = (double)INFINITY;
 	struct runs outside = *all;
 
 	for (size_t i = 0; i < n; i++)
