@@ -118,7 +118,7 @@ const struct command fleet_up_command = {
 	    "allocation (malloc), the processor (clock). Profiles with one of them alone have their names, as have bw (memory in use by "
 	    "another), process, sync, net and time; yours are YAML files of the same kind (machines/emulated/base.yaml explains the "
 	    "keys).\n\n"
-	    "--like measures this machine as it is and with each knob alone (some three minutes with the battery quick), fits the knobs to "
+	    "--like measures this machine as it is and with each knob alone (some five minutes with the battery quick), fits the knobs to "
 	    "a "
 	    "fingerprint of the laboratory of -C, brings that host up and says how near it is, stressor by stressor.",
 	.examples = "  assay fleet up lab --hosts 4 --profiles base,vm,str,clock\n"
