@@ -15,6 +15,7 @@
 #define NEW_PART_LEAST	 .1 /* of what came on top, at least, is done by a function that is named for it */
 #define DIVIDED_SAID	 3  /* functions that are named where single calls differ alone; more are counted */
 #define DIVIDED_BYTES	 100
+#define MOST_NESTED	 .5 /* of what came on top in a function and what it calls, at most, is its own where they are the cause */
 #define UNSURE_PART	 .5 /* of a mean duration, at most: with more, no ratio is known */
 
 #define WHY_ENUM(constant, code, text)	constant,
@@ -249,10 +250,10 @@ static enum assay_status detected_learn_and_judge(const struct detect_options *o
 
 /* ---- functions, in order of what they cost ---- */
 
-/* What came on top, by its cost, in all calls; where that is not known, by how far off it is. */
+/* Where that is not known, by how far off it is. */
 static double function_cost(const struct detected_function *f)
 {
-	return fabs(f->kind.more_ns) * f->calls + 1e-9 * f->found->excess * f->share;
+	return fabs(f->more_ns) + 1e-9 * f->found->excess * f->share;
 }
 
 static int function_rank(const struct detected_function *f)
@@ -276,10 +277,13 @@ static int compare_functions(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* The worst function with the same trouble that is known without what it calls, for one that is not. */
+/* The worst function with the same trouble that is known without what it calls, for one that is not, and that has most of what came on top
+ * from what it calls, as far as that is known. */
 static const char *detected_cause(const struct detected *d, const struct detected_function *f)
 {
-	for (size_t i = 0; i < d->n && f->with_nested; i++) {
+	bool itself = !d->input->model && f->more_ns > MOST_NESTED * f->kind.more_ns * f->calls;
+
+	for (size_t i = 0; i < d->n && f->with_nested && !itself; i++) {
 		const struct detected_function *callee = &d->functions[i];
 
 		if (callee->anomalous && !callee->kind.improved && !callee->with_nested && kind_has(&callee->kind, f->kind.trouble))
@@ -385,6 +389,19 @@ static bool detected_put_aside(struct detected *d, const struct detect_options *
 	return true;
 }
 
+/* Of a function that is judged with what it calls all of that came on top, too, and any caller would stand before the function that has the
+ * fault. That it is an estimate is no reason to rank by something else. */
+static double detected_more_ns(const struct detected *d, const struct detected_function *f)
+{
+	double more = f->kind.more_ns * f->calls, own;
+	size_t function = f->found->function;
+
+	if (!f->with_nested || d->input->model)
+		return more;
+	own = (d->seen.own_ns[function] - d->normal.own_ns[function]) * (double)d->seen.observations.runs;
+	return more > 0 ? fmax(0, fmin(own, more)) : fmin(0, fmax(own, more));
+}
+
 /* Fills in `functions` and their numbers from what was observed and found. */
 static void detected_functions(const struct detect_options *options, struct detected *d)
 {
@@ -415,6 +432,7 @@ static void detected_functions(const struct detect_options *options, struct dete
 		f->calls /= f->kind.calls > 0 ? f->kind.calls : 1; /* as the kind has it: of as many calls as normally */
 		f->kind.small = f->kind.small || (found->anomalous && detected_is_little(d, f));
 		f->anomalous = found->anomalous && !f->kind.small && !f->kind.mixed;
+		f->more_ns = detected_more_ns(d, f);
 		f->new_part = detected_new_part(d, f);
 		if (!detected_put_aside(d, options, f)) {
 			d->n++;

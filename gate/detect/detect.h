@@ -57,6 +57,8 @@ struct detected_function {
 	double share;		    /* of what the new version did itself: work, or time */
 	double calls;		    /* in all runs of the new version, as many a run as normally */
 	bool with_nested;
+	double
+	    more_ns; /* what came on top in all runs, about: with_nested, of itself alone as far as that can be estimated; below 0: less */
 	char *new_part; /* a function that only the new version has, and that does a good part of what came on top; NULL */
 };
 

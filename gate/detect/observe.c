@@ -16,10 +16,21 @@ const struct observe_options observe_defaults = {
 ROWS_FUNCTION(observe_remark_code, enum observe_remark_kind, OBSERVE_REMARK_ROWS, ROWS_CODE)
 ROWS_FUNCTION(observe_remark_text, enum observe_remark_kind, OBSERVE_REMARK_ROWS, ROWS_TEXT)
 
+/* What was taken off for nested calls. A function that no sample was ever seen in did all of it itself, however rarely others were sampled.
+ */
+static bool has_nested(const struct samples *s, size_t item)
+{
+	bool nested = s->items[item].alone_ns < s->items[item].ns;
+
+	for (size_t c = 0; c < s->n_counters; c++)
+		nested = nested || s->alone[item * s->n_counters + c] < s->values[item * s->n_counters + c];
+	return nested;
+}
+
 static bool any_estimated(const struct samples *s, const struct samples_function *function)
 {
 	for (size_t i = function->first; i < function->first + function->n; i++)
-		if (s->items[i].estimated)
+		if (s->items[i].estimated && has_nested(s, i))
 			return true;
 	return false;
 }
@@ -44,6 +55,7 @@ static void observe_names_of_estimated(const struct side *side, struct stems *ou
 struct observe_share {
 	double alone, nested; /* without and with nested calls, of all that the side did: work and contention by what they cost, or time
 				 where there is no work */
+	double own_ns;	      /* without nested calls, with all else that costs; not divided by anything */
 };
 /* About how long work takes, and waiting for lines that other threads have changed (counters.h), so that little work with much contention
  * is not little; 0 for all else: what a thread misses, allocates and asks the system for once, at its beginning, would count in short runs.
@@ -66,14 +78,19 @@ static double *shares_costs(const struct samples *s)
 static struct observe_share shares_done(const struct samples *s, size_t item, const double *costs)
 {
 	const double *alone = s->alone + item * s->n_counters, *nested = s->values + item * s->n_counters;
-	struct observe_share done = { costs ? 0 : s->items[item].alone_ns, costs ? 0 : s->items[item].ns };
+	double time_ns = s->items[item].alone_ns, weight = s->items[item].weight;
+	struct observe_share done = { costs ? 0 : time_ns, costs ? 0 : s->items[item].ns, costs ? 0 : time_ns };
 
 	for (size_t c = 0; costs && c < s->n_counters; c++) {
+		struct counter_about about = counter_about(s->back_end, s->counters[c]);
+
 		done.alone += isnan(alone[c]) ? 0 : costs[c] * fmax(alone[c], 0);
 		done.nested += isnan(nested[c]) ? 0 : costs[c] * fmax(nested[c], 0);
+		done.own_ns += about.role == COUNTER_EFFECT || isnan(alone[c]) ? 0 : about.cost_ns * fmax(alone[c], 0);
 	}
-	done.alone = isnan(done.alone) ? 0 : done.alone * s->items[item].weight;
-	done.nested = isnan(done.nested) ? 0 : done.nested * s->items[item].weight;
+	done.alone = isnan(done.alone) ? 0 : done.alone * weight;
+	done.nested = isnan(done.nested) ? 0 : done.nested * weight;
+	done.own_ns = isnan(done.own_ns) ? 0 : done.own_ns * weight;
 	return done;
 }
 
@@ -90,7 +107,7 @@ static bool has_work(const struct side *side)
 static struct observe_share shares_function(const struct samples *s, size_t function, const double *costs)
 {
 	const struct samples_function *f = &s->functions[function];
-	struct observe_share done = { 0, 0 };
+	struct observe_share done = { 0, 0, 0 };
 	struct samples_total total;
 	double alone = 0;
 
@@ -99,6 +116,7 @@ static struct observe_share shares_function(const struct samples *s, size_t func
 
 		done.alone += one.alone;
 		done.nested += one.nested;
+		done.own_ns += one.own_ns;
 	}
 	if (!costs || !totals_known(s, function))
 		return done;
@@ -106,7 +124,7 @@ static struct observe_share shares_function(const struct samples *s, size_t func
 	for (size_t c = 0; c < s->n_counters; c++)
 		alone += isnan(total.sums[c]) ? 0 : costs[c] * total.sums[c];
 	samples_total_release(&total);
-	return (struct observe_share){ alone, fmax(alone, done.nested) };
+	return (struct observe_share){ alone, fmax(alone, done.nested), done.own_ns };
 }
 
 /* Adds a file to share[names->n]; returns what it did. */
@@ -123,6 +141,7 @@ static double shares_add(const struct samples *s, bool by_work, const struct ste
 			continue;
 		share[name].alone += done.alone;
 		share[name].nested += done.nested;
+		share[name].own_ns += done.own_ns;
 	}
 	free(costs);
 	return all;
@@ -197,6 +216,26 @@ static void observing_add_unsure(struct observing *w, const struct samples *s, c
 	}
 }
 
+/* By what the weights of a function's samples are to be multiplied, so that they stand for as many calls as there were: which were sampled
+ * is chance, how many there were is known. 1: it is not. */
+static double source_weight_factor(const struct source *source, size_t function)
+{
+	size_t at = source->n > 1 ? source->join.functions[function].functions[0] : function;
+	const struct samples *s = source->files[0];
+	struct samples_total total;
+	double weight = 0, factor = 1;
+
+	if (at == SIZE_MAX)
+		return 1;
+	for (size_t i = s->functions[at].first; i < s->functions[at].first + s->functions[at].n; i++)
+		weight += s->items[i].weight;
+	samples_total_find(s, at, &total);
+	if (total.known && total.calls && weight > 0)
+		factor = (double)total.calls / weight;
+	samples_total_release(&total);
+	return factor;
+}
+
 static void observing_add_function(struct observing *w, const struct source *source, size_t function, const size_t *from)
 {
 	size_t name = stems_find(&w->names, source_function_name(source, function)), before, left_out;
@@ -232,6 +271,8 @@ static void observing_add_function(struct observing *w, const struct source *sou
 	before = cell->n;
 	left_out = cell->left_out;
 	pool_add(&rows, &shape, cell, &overflow);
+	for (size_t i = before; i < cell->n; i++)
+		cell->items[i].weight *= source_weight_factor(source, function);
 	if (overflow)
 		observing_remark(w, OBSERVE_OVERFLOW, name, 1);
 	if (cell->left_out > left_out && cell->n == before)
@@ -323,12 +364,14 @@ static void observing_find_small(struct observing *w)
 
 	w->small = mem_new(w->names.n, sizeof(w->small[0]));
 	w->out->share = mem_new(w->names.n, sizeof(double));
+	w->out->own_ns = mem_new(w->names.n, sizeof(double));
 	w->out->done_ns = observe_shares(w->side, &w->names, here);
 	(void)observe_shares(w->options->other ? w->options->other : w->side, &w->names, there);
 	for (size_t i = 0; i < w->names.n; i++) {
 		bool inclusive = stems_find(&w->inclusive, w->names.items[i]) != SIZE_MAX;
 
 		w->out->share[i] = here[i].alone;
+		w->out->own_ns[i] = here[i].own_ns / (double)w->side->n;
 		w->small[i] = OBSERVE_REMARKS;
 		if (w->options->only && stems_find(&w->only, w->names.items[i]) == SIZE_MAX)
 			w->small[i] = OBSERVE_UNASKED;
@@ -429,6 +472,7 @@ static void observed_put_aside(struct observed *o, const bool *keep, enum observ
 		}
 		o->functions[kept] = o->functions[f];
 		o->share[kept] = o->share[f];
+		o->own_ns[kept] = o->own_ns[f];
 		o->unsure_ns[kept] = o->unsure_ns[f];
 		for (size_t k = 0; k < OBSERVE_REMARKS; k++)
 			o->remarks[k][kept] = o->remarks[k][f];
@@ -559,6 +603,7 @@ void observed_release(struct observed *observed)
 		free(observed->aside[i].function);
 	free(observed->aside);
 	free(observed->share);
+	free(observed->own_ns);
 	free(observed->unsure_ns);
 	free(observed->functions);
 	free(observed->columns);

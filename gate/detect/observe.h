@@ -60,6 +60,8 @@ struct observed {
 	size_t n_aside;
 	double *share;	   /* [functions] of all that this side did, without nested calls: work and contention by what they cost, or time */
 	double done_ns;	   /* all that it did, so */
+	double *own_ns;	   /* [functions] what each did in a run without nested calls, by all that costs (counters.h), or its time; where
+			    * what nested calls took is an estimate, so is this */
 	double *unsure_ns; /* [functions] by how much a mean duration may be wrong, whatever the number of samples: what measuring takes; 0
 			      where no duration is looked at */
 };

@@ -13,8 +13,9 @@
 struct made {
 	uint32_t function, thread, weight, threads;
 	double ns;
+	double nested_ns; /* of it, what selected functions inside took */
 	double values[MADE_COUNTERS];
-	double nested[MADE_COUNTERS]; /* of it, what selected functions inside took */
+	double nested[MADE_COUNTERS]; /* the same */
 	bool estimated;
 	uint32_t caller; /* from 1 */
 };
@@ -58,7 +59,7 @@ static inline struct samples made_samples(enum record_back_end back_end, const c
 					      .estimated = rows[i].estimated,
 					      .caller = rows[i].caller,
 					      .ns = rows[i].ns,
-					      .alone_ns = rows[i].ns,
+					      .alone_ns = rows[i].ns - rows[i].nested_ns,
 					      .ordinal = first ? 0 : s.items[i - 1].ordinal + 1 };
 		for (size_t c = 0; c < s.n_counters; c++) {
 			s.values[i * s.n_counters + c] = rows[i].values[c];
@@ -66,7 +67,7 @@ static inline struct samples made_samples(enum record_back_end back_end, const c
 		}
 		if (first)
 			s.calls[s.n_calls++] = (struct samples_calls){ .function = rows[i].function, .thread = rows[i].thread };
-		s.calls[s.n_calls - 1].calls++;
+		s.calls[s.n_calls - 1].calls += s.items[i].weight;
 	}
 	free(names);
 	return s;

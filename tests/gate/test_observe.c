@@ -355,7 +355,7 @@ static void test_totals(void **state)
 	static const struct made rows[] = {
 		{ .function = 0, .values = { 300, 100, (double)NAN, 0, 300 } },
 		{ .function = 0, .values = { 100, 100, 4000, 0, 100 } },
-		{ .function = 1, .values = { 600, 600, 12000, 0, 600 }, .estimated = true },
+		{ .function = 1, .values = { 600, 600, 12000, 0, 600 }, .nested = { 10, 10, 0, 0, 10 }, .estimated = true },
 	};
 	double of_f[] = { 4000, 2000, 90000, 0, 3000 }, of_g[] = { 500, 500, 1000, 0, 500 }, errors[COUNT(of_f)] = { 0 };
 	struct observe_options options = plain();

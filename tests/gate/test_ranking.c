@@ -1,0 +1,107 @@
+/* Which function stands first where each is measured with what it calls: the one that has the fault, and not whoever called it. */
+#include "gate/detect/detect.h"
+
+#include "base/rng.h"
+#include "model/published/published.h"
+#include "tests/gate/made_samples.h"
+#include "tests/scratch.h"
+
+#include <math.h>
+
+#define RUNS   12
+#define MIDDLE 100 /* calls by outer */
+#define LEAF   500 /* calls by middle */
+
+enum { OUTER, INNER, LEAVES };
+static const char *const functions[] = { "outer", "middle", "leaf", NULL };
+static const char *const counters[] = { NULL };
+
+/* outer calls middle, which calls leaf; what each takes itself. A tenth of the calls of leaf are samples, and what these took, which is all
+ * that is known of it, is a twentieth off. */
+static void add_run(struct side *side, const double own[3], uint32_t leaf_weight, struct rng *rng)
+{
+	struct made rows[1 + MIDDLE + LEAF / 10];
+	double leaf = own[LEAVES] * exp(.01 * rng_normal(rng)), off = exp(.05 * rng_normal(rng)), inside;
+	struct samples samples;
+	char *name = mem_format("%03zu", side->n);
+	size_t n = 0;
+
+	memset(rows, 0, sizeof(rows));
+	inside = MIDDLE * (own[INNER] + LEAF / MIDDLE * leaf);
+	rows[n++] = (struct made){ .function = OUTER, .ns = own[OUTER] + inside, .nested_ns = inside * off, .estimated = true };
+	for (size_t i = 0; i < MIDDLE; i++) {
+		inside = LEAF / MIDDLE * leaf;
+		rows[n++] = (struct made){ .function = INNER, .ns = own[INNER] + inside, .nested_ns = inside * off, .estimated = true };
+	}
+	for (size_t i = 0; i < LEAF / 10; i++)
+		rows[n++] = (struct made){ .function = LEAVES, .ns = leaf, .estimated = true, .weight = leaf_weight };
+	samples = made_samples(RECORD_TIME, counters, functions, rows, n);
+	samples.calls[LEAVES].calls = LEAF;
+	side_add_run(side, name, "", "");
+	side_add_samples(side, name, &samples);
+	free(name);
+}
+
+static struct side runs(const char *what, const double own[3], uint32_t leaf_weight, struct rng *rng)
+{
+	struct side side = made_side(what);
+	struct assay_error err;
+
+	for (size_t r = 0; r < RUNS; r++)
+		add_run(&side, own, leaf_weight, rng);
+	check(side_check(&side, &err), &err);
+	return side;
+}
+
+static const char *cause_of(const struct detected *d, const char *name)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (strcmp(d->functions[i].name, name) == 0)
+			return d->functions[i].because_of ? d->functions[i].because_of : "";
+	return "not judged";
+}
+
+static void test_places(void **state)
+{
+	static const struct {
+		double now[3];
+		const char *first, *cause_of_outer;
+	} cases[] = {
+		{ { 50000, 1000, 300 }, "leaf", "leaf" },
+		{ { 50000, 2000, 100 }, "middle", "" },
+		{ { 150000, 1000, 100 }, "outer", "" },
+		{ { 150000, 1000, 120 }, "outer", "" }, /* two faults: outer's own is most of what came on top */
+	};
+	static const double normal[3] = { 50000, 1000, 100 };
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 1);
+	for (size_t c = 0; c < COUNT(cases); c++) {
+		struct side old = runs("old", normal, 9, &rng), new = runs("new", cases[c].now, 11, &rng);
+		struct detect_input input = { .old = &old, .new = &new };
+		struct detect_options options = { .detector = detector_defaults,
+						  .comparison = &comparison_mannwhitney,
+						  .observe = observe_defaults };
+		struct assay_error err;
+		struct detected d;
+
+		check(detect(&input, &options, &d, &err), &err);
+		assert_int_equal(d.decision, DECISION_REGRESSION);
+		assert_string_equal(d.functions[0].name, cases[c].first);
+		assert_string_equal(cause_of(&d, "outer"), cases[c].cause_of_outer);
+		/* How many calls there were is known, whichever were samples. */
+		for (size_t i = 0; i < d.n_worse; i++)
+			assert_int_equal(d.functions[i].kind.trouble, TROUBLE_SLOWER);
+		detected_release(&d);
+		side_release(&old);
+		side_release(&new);
+	}
+}
+
+int suite_ranking(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_places) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
