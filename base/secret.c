@@ -50,14 +50,37 @@ static void mask(char **text, size_t *n, const char *value, size_t length)
 	*text = buf_take(&masked);
 }
 
-void secret_mask(char **text, size_t *n, char *const *variables, size_t n_variables)
+static int compare_lengths(const void *a, const void *b)
 {
-	for (size_t i = 0; *text && i < n_variables; i++) {
+	size_t x = strlen(*(const char *const *)a), y = strlen(*(const char *const *)b);
+
+	return (x < y) - (x > y);
+}
+
+void secrets_add(struct secrets *s, char *const *variables, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
 		const char *equals = strchr(variables[i], '=');
 		char *name = equals ? mem_bytes(variables[i], (size_t)(equals - variables[i])) : NULL;
 
-		if (name && secret_name(name) && strlen(equals + 1) >= VALUE_BYTES_MIN)
-			mask(text, n, equals + 1, strlen(equals + 1));
+		if (name && secret_name(name) && strlen(equals + 1) >= VALUE_BYTES_MIN) {
+			s->values = mem_grow(s->values, s->n, &s->capacity, sizeof(*s->values));
+			s->values[s->n++] = equals + 1;
+		}
 		free(name);
 	}
+	if (s->n)
+		qsort(s->values, s->n, sizeof(*s->values), compare_lengths);
+}
+
+void secrets_release(struct secrets *s)
+{
+	free(s->values);
+	*s = (struct secrets){ .values = NULL };
+}
+
+void secrets_mask(const struct secrets *s, char **text, size_t *n)
+{
+	for (size_t i = 0; *text && i < s->n; i++)
+		mask(text, n, s->values[i], strlen(s->values[i]));
 }

@@ -10,8 +10,18 @@
 /* Has the name of a variable TOKEN, SECRET, PASSWORD, PASSWD, PASSPHRASE, CREDENTIAL, or a word KEY or AUTH in it? Upper or lower case. */
 bool secret_name(const char *name);
 
-/* Puts SECRET_MASK wherever the bytes (*text)[0..*n), which may be NULL, have a value of at least four bytes of such a variable among
- * variables[n_variables], "NAME=value". Replaces *text where it changes. O(bytes) for each secret. */
-void secret_mask(char **text, size_t *n, char *const *variables, size_t n_variables);
+/* Values of at least four bytes of such variables. Zeroed is none. */
+struct secrets {
+	const char **values; /* [n], borrowed, the longest first: one may begin with another */
+	size_t n, capacity;
+};
+
+/* Of variables[n], "NAME=value", which must outlive it. */
+void secrets_add(struct secrets *secrets, char *const *variables, size_t n);
+void secrets_release(struct secrets *secrets);
+
+/* Puts SECRET_MASK wherever the bytes (*text)[0..*n), which may be NULL, have one of the values. Replaces *text where it changes. O(bytes)
+ * for each value. */
+void secrets_mask(const struct secrets *secrets, char **text, size_t *n);
 
 #endif

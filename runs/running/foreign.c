@@ -71,7 +71,8 @@ static char *time_text(const char *text)
 		return mem_string(text);
 	rest += *rest == '.' ? 1 + strspn(rest + 1, "0123456789") : 0;
 	seconds = (int64_t)timegm(&tm);
-	if (sscanf(rest, "%c%2d:%2d", &sign, &hours, &minutes) == 3 || sscanf(rest, "%c%2d%2d", &sign, &hours, &minutes) == 3)
+	if ((*rest == '+' || *rest == '-') &&
+	    (sscanf(rest, "%c%2d:%2d", &sign, &hours, &minutes) == 3 || sscanf(rest, "%c%2d%2d", &sign, &hours, &minutes) == 3))
 		seconds -= (sign == '-' ? -60 : 60) * (hours * 60 + minutes);
 	else if (*rest && strcmp(rest, "Z") != 0)
 		return mem_string(text);

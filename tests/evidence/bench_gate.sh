@@ -36,7 +36,7 @@ all report -o "$work/page"
 {
 	evidence_head 'Deciding about a million results'
 	echo '200 applications on 50 machines without fingerprints, two versions, 50 repetitions each; every tenth is 5 % slower. A command for each'
-	echo 'application, one after the other, as a script would; wanted: 5 s and 256 MiB.'
+	echo 'application, one after the other, as a script would. Wanted: 5 s and 256 MiB to decide and render all.'
 	echo
 	echo "| command | applications | wall-clock s | processor s | MiB, the most | ended with 0, 3, another status |"
 	echo '| --- | ---: | ---: | ---: | ---: | --- |'

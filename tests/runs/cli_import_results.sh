@@ -102,7 +102,7 @@ else
 fi
 
 what='CSV'
-printf 'bench,commit,host,date,secs\nx,a,n1,2026-01-01T01:00:00+01:00,1.5\nx,a,n1,2026-01-01T00:00:00Z,1.75\nx,b,n1,2026-01-02 01:00:00,bad\n' >"$tmp/c.csv"
+printf 'bench,commit,host,date,secs\nx,a,n1,2026-01-01T01:00:00+01:00,1.5\nx,a,n1,2026-01-01T00:00:00Z,1.75\nx,b,n1,2026-01-02 01:00:00,bad\nx,b,n1,2026-01-02T01:00:00x01:00,3\n' >"$tmp/c.csv"
 columns=application=bench,version=commit,machine=host,time=date,result=secs
 import "$tmp/c.csv"
 refused 2 "c.csv:1: no column 'result'" 'bench, commit'
@@ -110,7 +110,7 @@ import "$tmp/c.csv" --columns what=bench
 refused 2 "'what=bench' names no column"
 import "$tmp/c.csv" --columns "$columns"
 expect_status 0
-expect_stdout '2 results of x@a' '1: the result is not a finite number (the first is measurement 3 of the file)'
+expect_stdout '2 results of x@a' 'the time stamp is not seconds' '1: the result is not a finite number (the first is measurement 3 of the file)'
 run -C "$lab" runs show x@a --format json
 expect_json '.results[0].taken_ms' 1767225600000
 expect_json '.results[1].taken_ms' 1767225600000

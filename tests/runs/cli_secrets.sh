@@ -10,7 +10,7 @@ hosts:
 E2
 mkdir -p "$lab/apps"
 cat >"$lab/apps/a.yaml" <<'E2'
-environment: { API_TOKEN: s3cr3tvalue42, PIN: '1234' }
+environment: { API_TOKEN: s3cr3tvalue42, A_TOKEN: s3cr, PIN: '1234' } # one secret begins with another
 versions:
   v1: { command: [sh, -c, 'echo cost 3; echo "with $API_TOKEN$API_TOKEN, $HOST_PASSWORD, $MONKEY, $PIN"'] }
   v2: { command: [sh, -c, 'echo "no log in with $API_TOKEN" >&2; exit 3'], environment: { deploy_key: privatekey5 } }
