@@ -73,6 +73,7 @@ static const struct command *const commands[] = {
 	&probe_command,
 	&emulate_build_command,
 	&emulate_run_command,
+	&features_show_command,
 	&samples_prune_command,
 	&samples_command,
 	&detect_command,

@@ -17,7 +17,7 @@ found=$(find base fleet fingerprint runs model gate -name '*.[ch]' -exec awk '
 		folder = directory = FILENAME
 		sub(/\/.*/, "", folder)
 		sub(/\/[^\/]*$/, "", directory)
-		in_others = FILENAME ~ /^runs\/inside\/(probe|emulate|interpose)\// # goes into the processes of others
+		in_others = FILENAME ~ /^runs\/inside\/(probe|emulate|interpose|features\/counting)\// # goes into the processes of others
 		# Programs and libraries of their own run on other hosts; of the rest only commands print or exit; error.c and mem.c end a program
 		# that cannot go on.
 		quiet = !in_others && FILENAME !~ /^fleet\/(helper|cgroup|counting|emulate\/knobs)\// &&

@@ -1,0 +1,41 @@
+/* The file of features, as a counting build writes it (runs/inside/features/counting/) and runs/inside/features/run_features.h reads it:
+ * how often loops, branches, calls and exceptions of one module of one process happened, and first values of variables.
+ *
+ * The file is mapped and written in place: what was there when the process was killed is whole. One file a process and module (a program,
+ * or a library that was built so): DIRECTORY/PID-N.features. A child of fork() begins its own. Little-endian.
+ *
+ *   counting_header, padded to header_bytes; the names (text), padded to whole pages; blocks of block_bytes each
+ *
+ * Each thread counts in a block of its own; a block of a thread that has ended goes to a later one, which goes on counting. Names are
+ * lines, one for each counter of a block in the order of its slots, which are words of 8 bytes:
+ *
+ *   "c NAME\n"  one slot: how often
+ *   "v NAME\n"  1 + COUNTING_VALUES slots: how many values there were, and the first of them, as signed integers
+ *   "d NAME\n"  the same, as doubles */
+#ifndef RUNS_FEATURES_COUNTING_FORMAT_H
+#define RUNS_FEATURES_COUNTING_FORMAT_H
+
+#include <stdint.h>
+
+#define COUNTING_MAGIC	    "assayftr" /* 8 bytes, without the NUL */
+#define COUNTING_VERSION    1u
+#define COUNTING_PAGE	    4096u
+#define COUNTING_VALUES	    5u
+#define COUNTING_SLOTS_MAX  (16u << 20)
+#define COUNTING_NAMES_MAX  (256u << 20) /* bytes */
+#define COUNTING_BLOCKS_MAX 65536u
+#define COUNTING_SUFFIX	    ".features"
+
+struct counting_header {
+	char magic[8];
+	uint32_t version, header_bytes; /* a multiple of the page */
+	uint64_t pid;
+	uint64_t slots;	      /* of a block */
+	uint64_t names_bytes; /* without padding */
+	uint64_t block_bytes; /* a multiple of the page */
+	uint64_t blocks;      /* in use; grows, stored after the block is there */
+	uint64_t lost;	      /* threads for which there was no block: what they counted is not here */
+	uint64_t finished;    /* 1 when the process ended in order */
+};
+
+#endif

@@ -1,0 +1,352 @@
+/* From the bytes of feature files to one sorted list. Every size in a file is checked before it is used. */
+#include "runs/inside/features/run_features.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "runs/inside/features/counting/format.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_BYTES_MAX (1u << 30)
+#define ROOM_MIN       4096u
+
+/* A list in the making: an item is a part of a feature. */
+struct part {
+	char *name;
+	double sum;
+	uint64_t of; /* of a value: how many the sum is of */
+	enum feature_kind kind;
+};
+
+struct parts {
+	struct part *items; /* [n] */
+	size_t n, capacity;
+	size_t unique; /* when they were last joined */
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct part *)a)->name, ((const struct part *)b)->name);
+}
+
+/* Parts of one name become one. */
+static void parts_join(struct parts *p)
+{
+	size_t kept = 0;
+
+	if (p->n)
+		qsort(p->items, p->n, sizeof(*p->items), by_name);
+	for (size_t i = 0; i < p->n; i++) {
+		if (kept && strcmp(p->items[kept - 1].name, p->items[i].name) == 0) {
+			p->items[kept - 1].sum += p->items[i].sum;
+			p->items[kept - 1].of += p->items[i].of;
+			free(p->items[i].name);
+		} else {
+			p->items[kept++] = p->items[i];
+		}
+	}
+	p->n = p->unique = kept;
+}
+
+static void parts_release(struct parts *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		free(p->items[i].name);
+	free(p->items);
+}
+
+static void parts_add(struct parts *p, char *name, double sum, uint64_t of, enum feature_kind kind)
+{
+	p->items = mem_grow(p->items, p->n, &p->capacity, sizeof(*p->items));
+	p->items[p->n++] = (struct part){ name, sum, of, kind };
+}
+
+/* Moves what is known into *out; values that were never assigned are not. */
+static void parts_take(struct parts *p, struct run_features *out)
+{
+	parts_join(p);
+	out->items = mem_new(p->n, sizeof(*out->items));
+	out->capacity = p->n;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct part *part = &p->items[i];
+
+		if (part->kind == FEATURE_COUNT)
+			out->items[out->n++] = (struct run_feature){ part->name, part->sum, FEATURE_COUNT };
+		else if (part->of)
+			out->items[out->n++] = (struct run_feature){ part->name, part->sum / (double)part->of, FEATURE_VALUE };
+		else
+			free(part->name);
+	}
+	free(p->items);
+	*p = (struct parts){ 0 };
+}
+
+/* ---- a file ---- */
+
+struct source {
+	const char *name;
+	const unsigned char *bytes, *blocks;
+	struct counting_header header;
+};
+
+static size_t to_page(uint64_t bytes)
+{
+	return (size_t)((bytes + COUNTING_PAGE - 1) / COUNTING_PAGE * COUNTING_PAGE);
+}
+
+static enum assay_status source_check(struct source *s, size_t size, struct assay_error *err)
+{
+	struct counting_header *h = &s->header;
+
+	if (size < sizeof(*h) || memcmp(s->bytes, COUNTING_MAGIC, 8) != 0)
+		return assay_fail(err, ASSAY_E_FORMAT, "%s: not a file of features", s->name);
+	memcpy(h, s->bytes, sizeof(*h));
+	if (h->version != COUNTING_VERSION)
+		return assay_fail(err, ASSAY_E_VERSION, "%s: features of version %u, this program reads %u", s->name, h->version,
+				  COUNTING_VERSION);
+	if (h->header_bytes % COUNTING_PAGE || h->header_bytes < sizeof(*h) || h->header_bytes > COUNTING_NAMES_MAX ||
+	    h->names_bytes > COUNTING_NAMES_MAX || h->slots > COUNTING_SLOTS_MAX || h->block_bytes % COUNTING_PAGE ||
+	    h->block_bytes < h->slots * 8 || h->block_bytes > FILE_BYTES_MAX || h->blocks > COUNTING_BLOCKS_MAX)
+		return assay_fail(err, ASSAY_E_FORMAT, "%s: the header is damaged", s->name);
+	if (size < h->header_bytes + to_page(h->names_bytes) + h->blocks * h->block_bytes)
+		return assay_fail(err, ASSAY_E_FORMAT, "%s: the file is cut short", s->name);
+	s->blocks = s->bytes + h->header_bytes + to_page(h->names_bytes);
+	return ASSAY_OK;
+}
+
+static uint64_t slot_of(const struct source *s, size_t block, size_t slot)
+{
+	uint64_t word;
+
+	memcpy(&word, s->blocks + block * s->header.block_bytes + slot * 8, sizeof(word));
+	return word;
+}
+
+static void add_count(const struct source *s, char *name, size_t slot, struct parts *out)
+{
+	uint64_t sum = 0;
+
+	for (size_t b = 0; b < s->header.blocks; b++)
+		sum += slot_of(s, b, slot);
+	parts_add(out, name, (double)sum, 0, FEATURE_COUNT);
+}
+
+/* The K-th values of all blocks, for each K. */
+static void add_values(const struct source *s, const char *name, size_t n, char kind, size_t slot, struct parts *out)
+{
+	for (unsigned k = 1; k <= COUNTING_VALUES; k++) {
+		double sum = 0;
+		uint64_t of = 0;
+
+		for (size_t b = 0; b < s->header.blocks; b++) {
+			uint64_t word = slot_of(s, b, slot + k);
+			double real;
+
+			if (slot_of(s, b, slot) < k)
+				continue;
+			memcpy(&real, &word, sizeof(real));
+			if (kind == 'v')
+				real = (double)(int64_t)word;
+			if (real - real != 0) /* what is not finite is no feature */
+				continue;
+			sum += real;
+			of++;
+		}
+		parts_add(out, mem_format("%.*s %u", (int)n, name, k), sum, of, FEATURE_VALUE);
+	}
+}
+
+static bool is_name(const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			return false;
+	return n > 0 && n <= RUN_FEATURES_NAME_MAX;
+}
+
+/* All lines of the names, with their slots. */
+static enum assay_status source_add(const struct source *s, struct parts *out, struct assay_error *err)
+{
+	const char *at = (const char *)s->bytes + s->header.header_bytes, *end = at + s->header.names_bytes;
+	size_t slot = 0, line = 1;
+
+	for (const char *stop; at < end; at = stop + 1, line++) {
+		size_t slots = at[0] == 'c' ? 1 : 1 + COUNTING_VALUES, n;
+
+		stop = memchr(at, '\n', (size_t)(end - at));
+		n = stop ? (size_t)(stop - at) : 0;
+		if (n < 3 || (at[0] != 'c' && at[0] != 'v' && at[0] != 'd') || at[1] != ' ' || !is_name(at + 2, n - 2))
+			return assay_fail(err, ASSAY_E_FORMAT, "%s: name %zu is damaged", s->name, line);
+		if (slot + slots > s->header.slots || out->n >= RUN_FEATURES_MAX)
+			return assay_fail(err, ASSAY_E_FORMAT, "%s: more names than counters", s->name);
+		if (at[0] == 'c')
+			add_count(s, mem_bytes(at + 2, n - 2), slot, out);
+		else
+			add_values(s, at + 2, n - 2, at[0], slot, out);
+		slot += slots;
+	}
+	return ASSAY_OK;
+}
+
+static enum assay_status file_add(const char *name, const unsigned char *bytes, size_t size, struct parts *parts, struct run_features *out,
+				  struct assay_error *err)
+{
+	struct source s = { .name = name, .bytes = bytes };
+	enum assay_status st = source_check(&s, size, err);
+
+	if (!st)
+		st = source_add(&s, parts, err);
+	out->files++;
+	out->incomplete |= s.header.lost > 0;
+	if (parts->n > ROOM_MIN && parts->n > 2 * parts->unique)
+		parts_join(parts);
+	return st;
+}
+
+/* ---- interface ---- */
+
+enum assay_status run_features_parse(const char *name, const unsigned char *bytes, size_t size, struct run_features *out,
+				     struct assay_error *err)
+{
+	struct run_features f = { .n = 0 };
+	struct parts parts = { .n = 0 };
+	enum assay_status st = file_add(name, bytes, size, &parts, &f, err);
+
+	if (!st)
+		parts_take(&parts, &f);
+	parts_release(&parts);
+	*out = f;
+	return st;
+}
+
+enum assay_status run_features_read(const char *directory, struct run_features *out, struct assay_error *err)
+{
+	struct run_features f = { .n = 0 };
+	struct parts parts = { .n = 0 };
+	char **names = NULL;
+	size_t n = 0;
+	enum assay_status st = file_names(directory, COUNTING_SUFFIX, &names, &n, err);
+
+	if (!st && !n)
+		st = assay_fail(err, ASSAY_E_NODATA, "'%s' has no features: was the program built by 'assay features build'?", directory);
+	for (size_t i = 0; i < n && !st; i++) {
+		char *path = mem_format("%s/%s", directory, names[i]);
+		struct buf bytes = BUF_INIT;
+
+		st = file_read(path, FILE_BYTES_MAX, &bytes, err);
+		if (!st)
+			st = file_add(path, (const unsigned char *)bytes.bytes, bytes.size, &parts, &f, err);
+		buf_release(&bytes);
+		free(path);
+	}
+	if (!st)
+		parts_take(&parts, &f);
+	parts_release(&parts);
+	file_names_free(names, n);
+	*out = f;
+	return st;
+}
+
+const struct run_feature *run_features_find(const struct run_features *f, const char *name)
+{
+	size_t low = 0, high = f->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(f->items[middle].name, name);
+
+		if (order == 0)
+			return &f->items[middle];
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+void run_features_release(struct run_features *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		free(f->items[i].name);
+	free(f->items);
+	*f = (struct run_features){ 0 };
+}
+
+/* ---- text ---- */
+
+static enum feature_kind kind_of(const char *name)
+{
+	static const char *const counts[] = { "loop ", "branch ", "call ", "exception " };
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		if (strncmp(name, counts[i], strlen(counts[i])) == 0)
+			return FEATURE_COUNT;
+	return FEATURE_VALUE;
+}
+
+static enum assay_status line_add(const char *text, size_t n, size_t line, struct parts *out, struct assay_error *err)
+{
+	const char *blank = memchr(text, ' ', n);
+	size_t digits = blank ? (size_t)(blank - text) : n;
+	char *number = mem_bytes(text, digits), *name = blank ? mem_bytes(blank + 1, n - digits - 1) : mem_string("");
+	char shown[TEXT_SHOWN_BYTES];
+	double value = 0;
+	enum assay_status st = ASSAY_OK;
+
+	if (memchr(text, '\0', n) || !text_double(number, &value))
+		st = assay_fail(err, ASSAY_E_FORMAT, "line %zu: '%s' is not a number; a line is NUMBER NAME", line,
+				text_shown(number, shown));
+	else if (!is_name(name, strlen(name)))
+		st = assay_fail(err, ASSAY_E_FORMAT, "line %zu: there is no name behind the number, or one that cannot be", line);
+	else if (out->n >= RUN_FEATURES_MAX)
+		st = assay_fail(err, ASSAY_E_LIMIT, "line %zu: more than %u features", line, RUN_FEATURES_MAX);
+	else
+		parts_add(out, mem_string(name), value, 1, kind_of(name));
+	free(number);
+	free(name);
+	return st;
+}
+
+enum assay_status run_features_text_parse(const char *text, size_t n, struct run_features *out, struct assay_error *err)
+{
+	struct run_features f = { .n = 0 };
+	struct parts parts = { .n = 0 };
+	const char *end = text + n;
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t line = 1; text < end && !st; line++) {
+		const char *stop = memchr(text, '\n', (size_t)(end - text));
+		size_t bytes = (size_t)((stop ? stop : end) - text);
+
+		if (bytes && text[bytes - 1] == '\r')
+			bytes--;
+		if (bytes)
+			st = line_add(text, bytes, line, &parts, err);
+		text = stop ? stop + 1 : end;
+	}
+	parts_join(&parts);
+	for (size_t i = 0; i < parts.n && !st; i++)
+		if (parts.items[i].kind == FEATURE_VALUE && parts.items[i].of > 1) {
+			char shown[TEXT_SHOWN_BYTES];
+
+			st = assay_fail(err, ASSAY_E_FORMAT, "'%s' is there twice", text_shown(parts.items[i].name, shown));
+		}
+	if (!st)
+		parts_take(&parts, &f);
+	parts_release(&parts);
+	*out = f;
+	return st;
+}
+
+void run_features_text(const struct run_features *f, struct buf *out)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		char number[TEXT_DOUBLE_BYTES];
+
+		buf_format(out, "%s %s\n", text_from_double(f->items[i].value, number), f->items[i].name);
+	}
+}
