@@ -16,15 +16,18 @@
 
 #define HELPER_FILES_BYTES_MAX (64u << 20) /* all files of one answer to "read" */
 
-/* The helper's executable, built into this program. */
-void helper_program(const char **bytes, size_t *n);
+/* The helper's executable for hosts of that architecture (uname -m), built into this program. False: this one has none, and
+ * helper_reason() says why, with the remedy (free() it). */
+bool helper_program(const char *architecture, const char **bytes, size_t *n);
+char *helper_reason(const char *architecture);
 
-/* Command lines for any login shell; in them only the hash and the size vary. "run" becomes the helper, whose standard streams
- * speak the protocol; where it is missing the exit status is 127 (see helper_there). "deploy" reads the program on standard
- * input and stores it as a whole, in the user's cache or, where nothing can be kept or executed there, in a directory of the
- * user's own below /tmp or /dev/shm. It ends with 0, or says why not on standard error. Borrowed, for ever. */
+/* Command lines for any login shell; in them only hashes and sizes vary. "run" becomes the helper for the host's architecture, whose
+ * standard streams speak the protocol; where it is missing the exit status is 127 (see helper_there). "deploy" reads the program on
+ * standard input and stores it as a whole, in the user's cache or, where nothing can be kept or executed there, in a directory of the
+ * user's own below /tmp or /dev/shm. It ends with 0, or says why not on standard error; NULL where there is no program. Borrowed, for
+ * ever. */
 const char *helper_command_run(void);
-const char *helper_command_deploy(void);
+const char *helper_command_deploy(const char *architecture);
 
 /* A request. Faults (too long, too many) are kept and told by helper_request_go(). */
 struct helper_request {

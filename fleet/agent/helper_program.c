@@ -6,43 +6,70 @@
 
 #include <pthread.h>
 
-/* ASSAY_HELPER_PROGRAM is the path of the executable that the build has made (CMakeLists.txt). */
-EMBED_FILE(helper_program_bytes, ASSAY_HELPER_PROGRAM);
+/* HELPER_PROGRAM_...: paths of the executables that the build has made (fleet/other_architecture.cmake). */
+#ifdef HELPER_PROGRAM_X86_64
+EMBED_FILE(helper_x86_64, HELPER_PROGRAM_X86_64);
+#endif
+#ifdef HELPER_PROGRAM_AARCH64
+EMBED_FILE(helper_aarch64, HELPER_PROGRAM_AARCH64);
+#endif
 
-static const struct program helper = { "helper", helper_program_bytes, helper_program_bytes_end };
+static const struct program helper = { "helper",
+				       {
+#ifdef HELPER_PROGRAM_X86_64
+					   { "x86_64", helper_x86_64, helper_x86_64_end },
+#endif
+#ifdef HELPER_PROGRAM_AARCH64
+					   { "aarch64", helper_aarch64, helper_aarch64_end },
+#endif
+				       } };
 
 #define COMMAND_BYTES_MAX 4096
 
-void helper_program(const char **bytes, size_t *n)
+bool helper_program(const char *architecture, const char **bytes, size_t *n)
 {
-	*bytes = helper.bytes;
-	*n = (size_t)(helper.end - helper.bytes);
+	const struct program_build *build = program_find(&helper, architecture);
+
+	*bytes = build ? build->bytes : NULL;
+	*n = build ? (size_t)(build->end - build->bytes) : 0;
+	return build != NULL;
+}
+
+char *helper_reason(const char *architecture)
+{
+	return program_reason(&helper, architecture);
 }
 
 /* Through /bin/sh, whatever the login shell is. */
-static void make_command(void (*script)(const struct program *, struct buf *), char command[COMMAND_BYTES_MAX])
+static void make_command(const struct buf *script, char command[COMMAND_BYTES_MAX])
 {
-	struct buf text = BUF_INIT;
-
-	script(&helper, &text);
-	ASSAY_BUG_IF(text.size + 32 > COMMAND_BYTES_MAX);
-	snprintf(command, COMMAND_BYTES_MAX, "exec /bin/sh -c '%s'", text.bytes);
-	buf_release(&text);
+	ASSAY_BUG_IF(script->size + 32 > COMMAND_BYTES_MAX);
+	snprintf(command, COMMAND_BYTES_MAX, "exec /bin/sh -c '%s'", script->bytes);
 }
 
-static char run_command[COMMAND_BYTES_MAX], deploy_command[COMMAND_BYTES_MAX];
+static char run_command[COMMAND_BYTES_MAX], deploy_commands[PROGRAM_ARCHITECTURES][COMMAND_BYTES_MAX];
 
 static void make_run(void)
 {
-	make_command(program_script_run, run_command);
+	struct buf script = BUF_INIT;
+
+	program_script_run(&helper, &script);
+	make_command(&script, run_command);
+	buf_release(&script);
 }
 
 static void make_deploy(void)
 {
-	make_command(program_script_deploy, deploy_command);
+	for (size_t i = 0; helper.builds[i].architecture; i++) {
+		struct buf script = BUF_INIT;
+
+		program_script_deploy(&helper, &helper.builds[i], &script);
+		make_command(&script, deploy_commands[i]);
+		buf_release(&script);
+	}
 }
 
-/* Each made once, when it is needed: hashing the program takes milliseconds. */
+/* Each made once, when it is needed: hashing the programs takes milliseconds. */
 const char *helper_command_run(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -51,10 +78,11 @@ const char *helper_command_run(void)
 	return run_command;
 }
 
-const char *helper_command_deploy(void)
+const char *helper_command_deploy(const char *architecture)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	const struct program_build *build = program_find(&helper, architecture);
 
 	pthread_once(&once, make_deploy);
-	return deploy_command;
+	return build ? deploy_commands[build - helper.builds] : NULL;
 }

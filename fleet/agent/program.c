@@ -1,6 +1,9 @@
 #include "fleet/agent/program.h"
 
+#include "base/mem.h"
 #include "fleet/counting/whole.h"
+
+#include <string.h>
 
 /* Removes from $d what attempts to deploy that were killed have left: of this machine when no shell with such an attempt has its number
  * any more (after a start of the machine another program may), of any (a home may be shared) after an hour, which is more than an attempt
@@ -13,14 +16,17 @@
 	"done; "
 
 /* Any user could have made the directories below /tmp and /dev/shm: a link, or another user's, is not touched. A file that is no program
- * (after a loss of power it may be empty, or zeros) is not run: a shell would take it for a script. */
-static const char run_format[] =
-    "k=127; u=$(id -u); "
+ * (after a loss of power it may be empty, or zeros) is not run: a shell would take it for a script. Which one is run is the machine's word,
+ * not a matter of what is there: homes are shared, and kernels run programs of other architectures by emulators. */
+static const char run_begins[] = "k=127; u=$(id -u); n=; case $(uname -m) in ";
+static const char run_build[] = "%s) n=%s-%s s=%016llx;; ";
+static const char run_ends[] =
+    "esac; [ \"$n\" ] || exit 127; "
     "for d in \"${XDG_CACHE_HOME:-$HOME/.cache}/assay\" /tmp/assay-$u /dev/shm/assay-$u; do "
-    "h=\"$d/%s-%s\"; [ -x \"$h\" ] || continue; "
+    "h=\"$d/$n\"; [ -x \"$h\" ] || continue; "
     "case $d in /tmp/assay-$u|/dev/shm/assay-$u) [ ! -h \"$d\" ] && [ -O \"$d\" ] && [ -O \"$h\" ] || continue;; esac; " SWEEP
     "m=; IFS= read -r m <\"$h\"; "
-    "case $m in ?ELF*|\"#\"?/*) exec \"$h\" " WHOLE_WORD "%016llx \"$@\";; *) k=%d;; esac; "
+    "case $m in ?ELF*|\"#\"?/*) exec \"$h\" " WHOLE_WORD "$s \"$@\";; *) k=%d;; esac; "
     "done; "
     "exit $k";
 
@@ -50,31 +56,59 @@ static const char deploy_format[] =
     "tried ${XDG_CACHE_HOME:-$HOME/.cache}/assay, /tmp/assay-$u, /dev/shm/assay-$u\" >&2; "
     "exit 1";
 
-/* SHA-256, 64 hexadecimal digits. */
-static void program_hash(const struct program *program, char hex[DIGEST_HEX_BYTES])
+/* ---- builds ---- */
+
+const struct program_build *program_find(const struct program *program, const char *architecture)
 {
-	digest_sha256(program->bytes, (size_t)(program->end - program->bytes), hex);
+	for (const struct program_build *build = program->builds; build->architecture; build++) {
+		if (strcmp(build->architecture, architecture) == 0)
+			return build;
+	}
+	return NULL;
 }
 
-static unsigned long long sum_of(const struct program *program)
+char *program_reason(const struct program *program, const char *architecture)
 {
-	return whole_sum(0, program->bytes, (size_t)(program->end - program->bytes));
+	static const char *const supported[PROGRAM_ARCHITECTURES] = { "x86_64", "aarch64" };
+
+	for (size_t i = 0; i < PROGRAM_ARCHITECTURES; i++) {
+		if (strcmp(supported[i], architecture) == 0)
+			return mem_format("this assay was built without its %s program for hosts of %s: docs/architectures.md says how to "
+					  "build it with that",
+					  program->name, architecture);
+	}
+	return mem_format("hosts of the architecture '%.40s' are not supported, only x86_64 and aarch64", architecture);
+}
+
+/* SHA-256, 64 hexadecimal digits. */
+static void program_hash(const struct program_build *build, char hex[DIGEST_HEX_BYTES])
+{
+	digest_sha256(build->bytes, (size_t)(build->end - build->bytes), hex);
+}
+
+static unsigned long long sum_of(const struct program_build *build)
+{
+	return whole_sum(0, build->bytes, (size_t)(build->end - build->bytes));
 }
 
 void program_script_run(const struct program *program, struct buf *out)
 {
 	char hex[DIGEST_HEX_BYTES];
 
-	program_hash(program, hex);
-	buf_format(out, run_format, program->name, hex, sum_of(program), WHOLE_DAMAGED);
+	buf_format(out, "%s", run_begins);
+	for (const struct program_build *build = program->builds; build->architecture; build++) {
+		program_hash(build, hex);
+		buf_format(out, run_build, build->architecture, program->name, hex, sum_of(build));
+	}
+	buf_format(out, run_ends, WHOLE_DAMAGED);
 }
 
-void program_script_deploy(const struct program *program, struct buf *out)
+void program_script_deploy(const struct program *program, const struct program_build *build, struct buf *out)
 {
-	size_t n = (size_t)(program->end - program->bytes);
+	size_t n = (size_t)(build->end - build->bytes);
 	const char *name = program->name;
 	char hex[DIGEST_HEX_BYTES];
 
-	program_hash(program, hex);
-	buf_format(out, deploy_format, n, name, n, n, name, sum_of(program), WHOLE_DAMAGED, name, name, name, hex, name);
+	program_hash(build, hex);
+	buf_format(out, deploy_format, n, name, n, n, name, sum_of(build), WHOLE_DAMAGED, name, name, name, hex, name);
 }

@@ -10,10 +10,23 @@
 
 #include <pthread.h>
 
-/* ASSAY_COUNTING_PROGRAM is the path of the executable that the build has made (CMakeLists.txt). */
-EMBED_FILE(counting_program_bytes, ASSAY_COUNTING_PROGRAM);
+/* COUNTING_PROGRAM_...: paths of the executables that the build has made (fleet/other_architecture.cmake). */
+#ifdef COUNTING_PROGRAM_X86_64
+EMBED_FILE(counting_x86_64, COUNTING_PROGRAM_X86_64);
+#endif
+#ifdef COUNTING_PROGRAM_AARCH64
+EMBED_FILE(counting_aarch64, COUNTING_PROGRAM_AARCH64);
+#endif
 
-static const struct program counting = { "counting", counting_program_bytes, counting_program_bytes_end };
+static const struct program counting = { "counting",
+					 {
+#ifdef COUNTING_PROGRAM_X86_64
+					     { "x86_64", counting_x86_64, counting_x86_64_end },
+#endif
+#ifdef COUNTING_PROGRAM_AARCH64
+					     { "aarch64", counting_aarch64, counting_aarch64_end },
+#endif
+					 } };
 
 #define SCRIPT_BYTES_MAX  2048
 #define PLAN_TIMEOUT_MS	  (60 * 1000)
@@ -80,6 +93,15 @@ enum assay_status counting_events_parse(const char *text, struct counting_events
 
 /* ---- requests ---- */
 
+bool counting_program(const char *architecture, const char **bytes, size_t *n)
+{
+	const struct program_build *build = program_find(&counting, architecture);
+
+	*bytes = build ? build->bytes : NULL;
+	*n = build ? (size_t)(build->end - build->bytes) : 0;
+	return build != NULL;
+}
+
 static char run_script[SCRIPT_BYTES_MAX];
 
 static void make_run_script(void)
@@ -116,16 +138,20 @@ void counting_request_plan(struct helper_request *out, const struct host *host, 
 }
 
 /* With the host's environment, so that it is looked for where it was put. */
-void counting_request_deploy(struct helper_request *out, const struct host *host)
+char *counting_request_deploy(struct helper_request *out, const struct host *host, const char *architecture)
 {
+	const struct program_build *build = program_find(&counting, architecture);
 	struct buf script = BUF_INIT;
 	const char *words[3] = { "/bin/sh", "-c" };
 
-	program_script_deploy(&counting, &script);
+	if (!build)
+		return program_reason(&counting, architecture);
+	program_script_deploy(&counting, build, &script);
 	words[2] = script.bytes;
 	measure_request(out, host, words, 3, DEPLOY_TIMEOUT_MS);
-	helper_request_input(out, counting.bytes, (size_t)(counting.end - counting.bytes));
+	helper_request_input(out, build->bytes, (size_t)(build->end - build->bytes));
 	buf_release(&script);
+	return NULL;
 }
 
 void counting_words(const char *report, const char *family, const struct counting_events *events, const char ***words, size_t *n)
@@ -377,9 +403,15 @@ static char *deploy_program(struct session *session, bool *going)
 {
 	struct helper_request request;
 	struct helper_answer answer;
-	char *why;
+	const char *architecture = session_architecture(session);
+	char *why = NULL;
 
-	counting_request_deploy(&request, session->host);
+	*going = architecture != NULL;
+	if (!architecture)
+		return NULL;
+	why = counting_request_deploy(&request, session->host, architecture);
+	if (why)
+		return why;
 	why = ask_host(session, &request, "the counting program could not be deployed", going, &answer);
 	helper_answer_release(&answer);
 	return why;

@@ -26,6 +26,9 @@ bool counting_is_name(const char *text, size_t n); /* of n bytes; it may exist o
 enum assay_status counting_events_parse(const char *text, struct counting_events *out, struct assay_error *err);
 void counting_events_release(struct counting_events *events); /* accepts zeroed */
 
+/* The program for hosts of that architecture, built into this one; false: there is none. */
+bool counting_program(const char *architecture, const char **bytes, size_t *n);
+
 /* The first words of a command that is to be counted; the command follows them, as arguments of the same request. report: path on the
  * host. family: COUNTING_HARDWARE, COUNTING_SOFTWARE. *words[*n]: free() it; what it points to is borrowed. */
 void counting_words(const char *report, const char *family, const struct counting_events *events, const char ***words, size_t *n);
@@ -63,7 +66,8 @@ enum assay_status counting_report_parse(const char *text, size_t n, const struct
 /* ---- for tests: what counting_plan_ask() is made of ---- */
 
 void counting_request_plan(struct helper_request *out, const struct host *host, const struct counting_events *events);
-void counting_request_deploy(struct helper_request *out, const struct host *host);
+char *counting_request_deploy(struct helper_request *out, const struct host *host,
+			      const char *architecture);      /* why not; NULL: there it is */
 bool counting_is_missing(const struct helper_answer *answer); /* or damaged, by the answer to the first */
 
 #endif

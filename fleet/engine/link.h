@@ -20,7 +20,8 @@
 #include <pthread.h>
 #include <sys/types.h>
 
-#define LINK_FDS_MAX 6
+#define LINK_FDS_MAX	   6
+#define ARCHITECTURE_BYTES 40
 
 /* A command at work. */
 struct link_command {
@@ -112,6 +113,7 @@ struct link {
 	struct session *session; /* NULL, too */
 	struct link_command *command;
 	char *without_helper;
+	char architecture[ARCHITECTURE_BYTES]; /* uname -m; "": not asked */
 	union {
 		struct ssh_link ssh;
 		struct local_link local;

@@ -8,13 +8,14 @@
 #include <inttypes.h>
 #include <signal.h>
 
-#define DEPLOY_MS	   (60 * 1000)
-#define FACTS_MS	   (60 * 1000)
-#define WORK_MS		   (2 * 60 * 1000) /* what others have left may be much; so long the others of its box wait for one that does it, too */
-#define WAIT_TOLD_MS	   5000
-#define WAIT_TOLD_AGAIN_MS (5 * 60 * 1000)
-#define WRITE_BYTES	   (64u << 10)
-#define WRITES_A_TURN	   8 /* then what comes back */
+#define DEPLOY_MS	      (60 * 1000)
+#define FACTS_MS	      (60 * 1000)
+#define WORK_MS		      (2 * 60 * 1000) /* what others have left may be much; so long the others of its box wait for one that does it, too */
+#define WAIT_TOLD_MS	      5000
+#define WAIT_TOLD_AGAIN_MS    (5 * 60 * 1000)
+#define WRITE_BYTES	      (64u << 10)
+#define ARCHITECTURE_TEXT_MAX 65536
+#define WRITES_A_TURN	      8 /* then what comes back */
 
 /* ---- a command ---- */
 
@@ -305,14 +306,67 @@ static bool deploying_failed(struct session *session, const struct spool *said)
 	return false;
 }
 
+/* The last line: a login shell's files may say more. */
+static bool architecture_read(const struct spool *out, char architecture[ARCHITECTURE_BYTES])
+{
+	struct assay_error err;
+	char *text, *line;
+	size_t n;
+
+	if (spool_text(out, ARCHITECTURE_TEXT_MAX, &text, &n, &err))
+		return false;
+	while (n && (text[n - 1] == '\n' || text[n - 1] == '\r'))
+		text[--n] = '\0';
+	line = strrchr(text, '\n');
+	line = line ? line + 1 : text;
+	link_make_printable(line);
+	snprintf(architecture, ARCHITECTURE_BYTES, "%.*s", ARCHITECTURE_BYTES - 1, line);
+	free(text);
+	return *architecture != '\0';
+}
+
+const char *session_architecture(struct session *session)
+{
+	struct link *link = session->link;
+	const struct fleet_command command = { .command = "exec /bin/sh -c 'uname -m'", .timeout_ms = FACTS_MS };
+	struct spool out, err;
+
+	if (*link->architecture)
+		return link->architecture;
+	spool_init(&out, link->fleet->options.output_bytes_max);
+	spool_init(&err, link->fleet->options.output_bytes_max);
+	if (!session_shell(session, &command, &out, &err))
+		(void)(link->broken || deploying_failed(session, &err));
+	else if (!architecture_read(&out, link->architecture))
+		session_fail(session, "the host does not say its architecture (uname -m)");
+	session->result->exit_status = -1; /* that was not the caller's command */
+	spool_release(&out);
+	spool_release(&err);
+	return *link->architecture ? link->architecture : NULL;
+}
+
+static bool deploy_none(struct session *session, const char *architecture)
+{
+	char *reason = helper_reason(architecture);
+
+	do_without(session, reason);
+	free(reason);
+	return false;
+}
+
 static bool deploy(struct session *session)
 {
 	uint64_t limit = session->link->fleet->options.output_bytes_max;
-	struct fleet_command command = { .command = helper_command_deploy(), .timeout_ms = DEPLOY_MS };
+	const char *architecture = session_architecture(session);
+	struct fleet_command command = { .timeout_ms = DEPLOY_MS };
 	struct spool out, err;
 	bool ok;
 
-	helper_program(&command.input, &command.input_bytes);
+	if (!architecture)
+		return false;
+	if (!helper_program(architecture, &command.input, &command.input_bytes))
+		return deploy_none(session, architecture);
+	command.command = helper_command_deploy(architecture);
 	spool_init(&out, limit);
 	spool_init(&err, limit);
 	ok = session_shell(session, &command, &out, &err) || (!session->link->broken && deploying_failed(session, &err));

@@ -136,6 +136,10 @@ bool session_judge(struct session *session, const struct helper_answer *answer);
 /* Facts of the host; facts_release() them, after a failure too. */
 bool session_facts(struct session *session, struct facts *facts);
 
+/* What `uname -m` says there, asked once, without the helper: which of our programs run there. Borrowed, while the session lasts; NULL: the
+ * host has failed. */
+const char *session_architecture(struct session *session);
+
 /* A new directory in `where` for this session alone, with the label in its name: *path, free() it. A helper stays there with it, on a
  * channel of its own, and removes it when the session is closed, however that happens; what dead sessions have left in `where` is removed
  * before. Waits for the box's lock. At most once a session. */

@@ -1,6 +1,8 @@
 #include "fleet/helper/survey.h"
 
 #include "base/clock.h"
+#include "fleet/helper/arm.h"
+#include "fleet/helper/hypervisor.h"
 #include "fleet/helper/protocol.h"
 
 #include <dirent.h>
@@ -16,8 +18,9 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#if defined(__x86_64__) || defined(__i386__)
-#include <cpuid.h>
+#if defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 #define VALUE_BYTES_MAX 200
@@ -175,6 +178,32 @@ static void survey_topology(struct survey *survey)
 	survey_number(survey, "threads_per_core", (long long)(cpus / cores));
 }
 
+#if defined(__aarch64__)
+/* The kernel reads the register for us; an emulator of single programs has its own, whose /proc/cpuinfo is that of another machine. */
+static bool survey_arm(struct survey *survey, const char *info)
+{
+	char vendor[ARM_NAME_BYTES], model[ARM_NAME_BYTES];
+	unsigned long midr;
+
+	if (!arm_processors(info, vendor, model)) {
+		if (!(getauxval(AT_HWCAP) & HWCAP_CPUID))
+			return false;
+		__asm__("mrs %0, midr_el1" : "=r"(midr));
+		arm_processor((uint32_t)midr, vendor, model);
+	}
+	survey_add(survey, "cpu_vendor", vendor);
+	survey_add(survey, "cpu_model", model);
+	return true;
+}
+#else
+static bool survey_arm(struct survey *survey, const char *info)
+{
+	(void)survey;
+	(void)info;
+	return false;
+}
+#endif
+
 static void survey_identity(struct survey *survey)
 {
 	static char info[16384]; /* the first processor stands there whole */
@@ -192,6 +221,8 @@ static void survey_identity(struct survey *survey)
 	char value[256];
 
 	if (!survey_file("/proc/cpuinfo", info, sizeof(info)))
+		info[0] = 0;
+	if (survey_arm(survey, info))
 		return;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		for (size_t j = 0; j < 3 && rows[i].keys[j]; j++) {
@@ -271,48 +302,6 @@ static void survey_temperature(struct survey *survey)
 	}
 }
 
-/* The hypervisor says its name in leaf 0x40000000, when the processor says that there is one. */
-static bool hypervisor_name(char name[13])
-{
-#if defined(__x86_64__) || defined(__i386__)
-	unsigned a, b, c, d;
-
-	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 31 & 1))
-		return false;
-	__cpuid(0x40000000, a, b, c, d);
-	memcpy(name, &b, 4);
-	memcpy(name + 4, &c, 4);
-	memcpy(name + 8, &d, 4);
-	name[12] = 0;
-	return true;
-#else
-	return survey_file("/sys/hypervisor/type", name, 13);
-#endif
-}
-
-static void survey_virtual_machine(struct survey *survey)
-{
-	static const struct {
-		const char *signature, *name;
-	} rows[] = {
-		{ "KVMKVMKVM", "kvm" },	    { "Linux KVM Hv", "kvm" },	{ "Microsoft Hv", "hyper-v" }, { "VMwareVMware", "vmware" },
-		{ "XenVMMXenVMM", "xen" },  { "xen", "xen" },		{ "TCGTCGTCGTCG", "qemu" },    { "VBoxVBoxVBox", "virtualbox" },
-		{ "bhyve bhyve", "bhyve" }, { "ACRNACRNACRN", "acrn" },
-	};
-	const char *name = "unknown";
-	char signature[13];
-
-	if (!hypervisor_name(signature)) {
-		survey_add(survey, "virtual", "none");
-		return;
-	}
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (strncmp(signature, rows[i].signature, strlen(rows[i].signature)) == 0)
-			name = rows[i].name;
-	}
-	survey_add(survey, "virtual", name);
-}
-
 /* Do hardware counters count? Virtual machines may offer the event and never move it. */
 static bool pmu_counts(void)
 {
@@ -344,7 +333,7 @@ static void survey_processor(struct survey *survey)
 	survey_number(survey, "cpus_online", sysconf(_SC_NPROCESSORS_ONLN));
 	survey_settings(survey);
 	survey_temperature(survey);
-	survey_virtual_machine(survey);
+	survey_add(survey, "virtual", hypervisor_here());
 	if (survey_file("/proc/sys/kernel/perf_event_paranoid", text, sizeof(text)))
 		survey_add(survey, "perf_event_paranoid", text);
 	survey_number(survey, "has_pmu", pmu_counts());
@@ -512,19 +501,23 @@ static void survey_disks(struct survey *survey)
 static void survey_board(struct survey *survey)
 {
 	static const struct {
-		const char *fact, *paths[2];
+		const char *fact, *paths[3];
 	} rows[] = {
-		{ "machine_id", { "/etc/machine-id", "/var/lib/dbus/machine-id" } },
-		{ "board_name", { "/sys/class/dmi/id/board_name", "/sys/class/dmi/id/product_name" } },
-		{ "board_serial", { "/sys/class/dmi/id/board_serial", "/sys/class/dmi/id/product_serial" } },
-		{ "board_uuid", { "/sys/class/dmi/id/product_uuid", NULL } },
+		{ "machine_id", { "/etc/machine-id", "/var/lib/dbus/machine-id", NULL } },
+		{ "board_name", { "/sys/class/dmi/id/board_name", "/sys/class/dmi/id/product_name", "/proc/device-tree/model" } },
+		{ "board_serial",
+		  { "/sys/class/dmi/id/board_serial", "/sys/class/dmi/id/product_serial", "/proc/device-tree/serial-number" } },
+		{ "board_uuid", { "/sys/class/dmi/id/product_uuid", NULL, NULL } },
 	};
 	char text[256];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (survey_file(rows[i].paths[0], text, sizeof(text)) ||
-		    (rows[i].paths[1] && survey_file(rows[i].paths[1], text, sizeof(text))))
+		for (size_t j = 0; j < 3 && rows[i].paths[j]; j++) {
+			if (!survey_file(rows[i].paths[j], text, sizeof(text)))
+				continue;
 			survey_add(survey, rows[i].fact, text);
+			break;
+		}
 	}
 }
 

@@ -9,8 +9,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if !defined(__x86_64__)
-#error "system-call filters are written for x86-64"
+/* Calls that only x86-64 still has, where the others have one that does the same and more. */
+#if defined(__x86_64__)
+#define ARCHITECTURE   AUDIT_ARCH_X86_64
+#define OLD_CALLS(...) , __VA_ARGS__
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#define OLD_CALLS(...)
+#else
+#error "the numbers of system calls are known for x86-64 and aarch64"
 #endif
 
 /* ---- classes, as in the profile's table of the kernel's work (gate/profile/sampled.c); here a read is a read, of whatever ---- */
@@ -48,53 +55,32 @@ static const short data[] = { SYS_read,
 			      SYS_io_uring_register,
 			      SYS_copy_file_range };
 static const short metadata[] = { SYS_close,
-				  SYS_open,
 				  SYS_openat,
 				  SYS_openat2,
-				  SYS_creat,
 				  SYS_close_range,
-				  SYS_stat,
 				  SYS_fstat,
-				  SYS_lstat,
 				  SYS_newfstatat,
 				  SYS_statx,
-				  SYS_access,
 				  SYS_faccessat,
 				  SYS_faccessat2,
-				  SYS_getdents,
 				  SYS_getdents64,
-				  SYS_rename,
 				  SYS_renameat,
 				  SYS_renameat2,
-				  SYS_link,
 				  SYS_linkat,
-				  SYS_unlink,
 				  SYS_unlinkat,
-				  SYS_symlink,
 				  SYS_symlinkat,
-				  SYS_readlink,
 				  SYS_readlinkat,
-				  SYS_mkdir,
 				  SYS_mkdirat,
-				  SYS_rmdir,
-				  SYS_mknod,
 				  SYS_mknodat,
-				  SYS_chmod,
 				  SYS_fchmod,
 				  SYS_fchmodat,
-				  SYS_chown,
 				  SYS_fchown,
 				  SYS_fchownat,
-				  SYS_lchown,
-				  SYS_utime,
-				  SYS_utimes,
 				  SYS_utimensat,
-				  SYS_futimesat,
 				  SYS_statfs,
 				  SYS_fstatfs,
 				  SYS_fcntl,
 				  SYS_dup,
-				  SYS_dup2,
 				  SYS_dup3,
 				  SYS_flock,
 				  SYS_ioctl,
@@ -111,63 +97,81 @@ static const short metadata[] = { SYS_close,
 				  SYS_listxattr,
 				  SYS_llistxattr,
 				  SYS_flistxattr,
-				  SYS_inotify_init,
 				  SYS_inotify_init1,
 				  SYS_inotify_add_watch,
-				  SYS_inotify_rm_watch };
+				  SYS_inotify_rm_watch OLD_CALLS(SYS_open, SYS_creat, SYS_stat, SYS_lstat, SYS_access, SYS_getdents,
+								 SYS_rename, SYS_link, SYS_unlink, SYS_symlink, SYS_readlink, SYS_mkdir,
+								 SYS_rmdir, SYS_mknod, SYS_chmod, SYS_chown, SYS_lchown, SYS_utime,
+								 SYS_utimes, SYS_futimesat, SYS_dup2, SYS_inotify_init) };
 static const short mapping[] = { SYS_munmap,  SYS_mmap,	  SYS_mprotect, SYS_mremap,	  SYS_madvise,	       SYS_brk,	       SYS_msync,
 				 SYS_mincore, SYS_mlock,  SYS_mlock2,	SYS_mlockall,	  SYS_munlock,	       SYS_munlockall, SYS_mbind,
 				 SYS_shmat,   SYS_shmget, SYS_shmdt,	SYS_memfd_create, SYS_remap_file_pages };
-static const short processes[] = { SYS_getppid,
-				   SYS_clone,
-				   SYS_clone3,
-				   SYS_fork,
-				   SYS_vfork,
-				   SYS_execve,
-				   SYS_execveat,
-				   SYS_exit,
-				   SYS_exit_group,
-				   SYS_wait4,
-				   SYS_waitid,
-				   SYS_kill,
-				   SYS_tkill,
-				   SYS_tgkill,
-				   SYS_rt_sigaction,
-				   SYS_rt_sigprocmask,
-				   SYS_rt_sigreturn,
-				   SYS_rt_sigpending,
-				   SYS_rt_sigtimedwait,
-				   SYS_rt_sigqueueinfo,
-				   SYS_rt_sigsuspend,
-				   SYS_sigaltstack,
-				   SYS_prctl,
-				   SYS_arch_prctl,
-				   SYS_set_tid_address,
-				   SYS_set_robust_list,
-				   SYS_rseq,
-				   SYS_getpid,
-				   SYS_gettid,
-				   SYS_getrusage,
-				   SYS_prlimit64,
-				   SYS_getrlimit,
-				   SYS_setrlimit };
-static const short synchronisation[] = { SYS_futex,	      SYS_sched_yield, SYS_sched_getaffinity, SYS_sched_setaffinity,
-					 SYS_membarrier,      SYS_semop,       SYS_semtimedop,	      SYS_semget,
-					 SYS_semctl,	      SYS_eventfd,     SYS_eventfd2,	      SYS_msgsnd,
-					 SYS_msgrcv,	      SYS_mq_open,     SYS_mq_unlink,	      SYS_mq_timedsend,
-					 SYS_mq_timedreceive, SYS_mq_notify,   SYS_mq_getsetattr };
-static const short sockets[] = { SYS_shutdown,	 SYS_socket,	 SYS_socketpair,  SYS_bind,	   SYS_listen,	 SYS_accept,  SYS_accept4,
-				 SYS_connect,	 SYS_sendto,	 SYS_sendmsg,	  SYS_sendmmsg,	   SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg,
-				 SYS_getsockopt, SYS_setsockopt, SYS_getsockname, SYS_getpeername, SYS_pipe,	 SYS_pipe2 };
-static const short events[] = {
-	SYS_epoll_wait,	   SYS_poll,	  SYS_ppoll,	   SYS_select,	       SYS_pselect6,	    SYS_epoll_create,
-	SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_timerfd_create, SYS_timerfd_settime, SYS_timerfd_gettime,
-	SYS_signalfd,	   SYS_signalfd4, SYS_pause
-};
-static const short time_calls[] = { SYS_timer_getoverrun, SYS_nanosleep,     SYS_clock_nanosleep, SYS_clock_gettime, SYS_clock_settime,
-				    SYS_clock_getres,	  SYS_gettimeofday,  SYS_settimeofday,	  SYS_time,	     SYS_times,
-				    SYS_timer_create,	  SYS_timer_settime, SYS_timer_gettime,	  SYS_timer_delete,  SYS_getitimer,
-				    SYS_setitimer,	  SYS_alarm };
+static const short processes[] = { SYS_getppid,		SYS_clone,
+				   SYS_clone3,		SYS_execve,
+				   SYS_execveat,	SYS_exit,
+				   SYS_exit_group,	SYS_wait4,
+				   SYS_waitid,		SYS_kill,
+				   SYS_tkill,		SYS_tgkill,
+				   SYS_rt_sigaction,	SYS_rt_sigprocmask,
+				   SYS_rt_sigreturn,	SYS_rt_sigpending,
+				   SYS_rt_sigtimedwait, SYS_rt_sigqueueinfo,
+				   SYS_rt_sigsuspend,	SYS_sigaltstack,
+				   SYS_prctl,		SYS_set_tid_address,
+				   SYS_set_robust_list, SYS_rseq,
+				   SYS_getpid,		SYS_gettid,
+				   SYS_getrusage,	SYS_prlimit64,
+				   SYS_getrlimit,	SYS_setrlimit OLD_CALLS(SYS_fork, SYS_vfork, SYS_arch_prctl) };
+static const short synchronisation[] = { SYS_futex,
+					 SYS_sched_yield,
+					 SYS_sched_getaffinity,
+					 SYS_sched_setaffinity,
+					 SYS_membarrier,
+					 SYS_semop,
+					 SYS_semtimedop,
+					 SYS_semget,
+					 SYS_semctl,
+					 SYS_eventfd2,
+					 SYS_msgsnd,
+					 SYS_msgrcv,
+					 SYS_mq_open,
+					 SYS_mq_unlink,
+					 SYS_mq_timedsend,
+					 SYS_mq_timedreceive,
+					 SYS_mq_notify,
+					 SYS_mq_getsetattr OLD_CALLS(SYS_eventfd) };
+static const short sockets[] = { SYS_shutdown,
+				 SYS_socket,
+				 SYS_socketpair,
+				 SYS_bind,
+				 SYS_listen,
+				 SYS_accept,
+				 SYS_accept4,
+				 SYS_connect,
+				 SYS_sendto,
+				 SYS_sendmsg,
+				 SYS_sendmmsg,
+				 SYS_recvfrom,
+				 SYS_recvmsg,
+				 SYS_recvmmsg,
+				 SYS_getsockopt,
+				 SYS_setsockopt,
+				 SYS_getsockname,
+				 SYS_getpeername,
+				 SYS_pipe2 OLD_CALLS(SYS_pipe) };
+static const short events[] = { SYS_epoll_pwait,
+				SYS_ppoll,
+				SYS_pselect6,
+				SYS_epoll_create1,
+				SYS_epoll_ctl,
+				SYS_timerfd_create,
+				SYS_timerfd_settime,
+				SYS_timerfd_gettime,
+				SYS_signalfd4 OLD_CALLS(SYS_epoll_wait, SYS_poll, SYS_select, SYS_epoll_create, SYS_signalfd, SYS_pause) };
+static const short time_calls[] = { SYS_timer_getoverrun, SYS_nanosleep,     SYS_clock_nanosleep,
+				    SYS_clock_gettime,	  SYS_clock_settime, SYS_clock_getres,
+				    SYS_gettimeofday,	  SYS_settimeofday,  SYS_times,
+				    SYS_timer_create,	  SYS_timer_settime, SYS_timer_gettime,
+				    SYS_timer_delete,	  SYS_getitimer,     SYS_setitimer OLD_CALLS(SYS_time, SYS_alarm) };
 #define OTHER_EXERCISED SYS_getuid
 
 #define LIST(calls)                                                                                                                        \
@@ -240,7 +244,7 @@ static size_t filter_build(unsigned which, unsigned divisions, struct sock_filte
 		return filter_allow(f);
 	/* Calls of another architecture have other numbers: they go free. */
 	at += filter_put(f + at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
-	at += filter_jump_if(f + at, AUDIT_ARCH_X86_64, 1, 0);
+	at += filter_jump_if(f + at, ARCHITECTURE, 1, 0);
 	at += filter_allow(f + at);
 	at += filter_put(f + at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
 	at += which == SHAPE_OTHER ? filter_others(f + at) : filter_only(f + at, classes[which].calls, classes[which].n);

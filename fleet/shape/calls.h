@@ -1,6 +1,6 @@
 /* System calls made dearer, class by class: a filter (seccomp(2), classic BPF as in McCanne and Jacobson, USENIX Winter 1993) that refuses
  * nothing divides a number by three as often as it is told before each call of the class, and lets all others pass by a verdict that the
- * kernel keeps. Plain C with the C library only; x86-64. */
+ * kernel keeps. Plain C with the C library only; x86-64 and aarch64. */
 #ifndef FLEET_SHAPE_CALLS_H
 #define FLEET_SHAPE_CALLS_H
 

@@ -10,30 +10,6 @@ loop=10000000
 
 # ---- what the guest is made of ----
 
-# Debian's packages of the other architecture, by a state of apt's own: those of the machine stay as they are.
-fetch() {
-	state=$PWD/$directory/apt
-	mkdir -p "$state/lists/partial" "$state/cache/archives/partial"
-	: >"$state/status"
-	set -- -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State="$state" -o Dir::State::lists="$state/lists" \
-		-o Dir::State::status="$state/status" -o Dir::Cache="$state/cache" -o APT::Sandbox::User= -qq
-	apt-get "$@" update
-	# shellcheck disable=SC2086 # a list of words
-	apt-get "$@" -y --no-install-recommends --download-only install $kernel $others
-	version_of_kernel=$(apt-cache "$@" depends $kernel | sed -n 's/^ *Depends: \(linux-image-.*\)/\1/p' | head -n 1)
-	for package in "$version_of_kernel" $others; do
-		dpkg -x "$state/cache/archives/$package"_*.deb "$directory/root"
-	done
-}
-
-# cross OUTPUT WORD...: a static program.
-cross() {
-	output=$1
-	shift
-	aarch64-linux-gnu-gcc -std=c11 -D_GNU_SOURCE "-DASSAY_VERSION=\"$version\"" -I. -include base/banned.h -fno-strict-aliasing -O2 -Wall -Wextra \
-		-Wpedantic -Wconversion -Wshadow -Werror -static -s -o "$directory/guest/$output" "$@"
-}
-
 # frame KIND TEXT: of the helper's protocol; shorter than 256 bytes.
 frame() {
 	# shellcheck disable=SC2059
@@ -42,10 +18,12 @@ frame() {
 
 make_guest() {
 	mkdir -p "$directory/guest/proc" "$directory/guest/sys" "$directory/guest/dev" "$directory/guest/tmp" "$directory/guest/etc" "$directory/guest/bin"
-	cross helper fleet/helper/*.c fleet/cgroup/*.c
-	cross counting fleet/counting/*.c -isystem "$directory/root/usr/include" -isystem "$directory/root/usr/include/aarch64-linux-gnu" \
-		-Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dlerror "$directory"/root/usr/lib/aarch64-linux-gnu/libpapi.a \
-		"$directory"/root/usr/lib/aarch64-linux-gnu/libpfm.a
+	# The very programs that a build deploys.
+	cmake -S . -B "$directory/build" -G Ninja -DCMAKE_C_FLAGS='-O2 -g' -DASSAY_OTHER_ARCHITECTURE=ON \
+		-DASSAY_OTHER_ROOT="$PWD/$directory/root" >/dev/null
+	cmake --build "$directory/build" --target other_programs >/dev/null
+	cp "$directory/build/fleet/helper/helper-aarch64" "$directory/guest/helper"
+	cp "$directory/build/fleet/counting/counting-aarch64" "$directory/guest/counting"
 	# Two instructions a turn; three around them.
 	cat >"$directory/loop.s" <<-END_S
 		.globl _start
@@ -180,11 +158,10 @@ processor_s() {
 
 rm -rf "$directory"
 mkdir -p "$directory"
-version=$(sed -n 's/^project(assay VERSION \([^ ]*\).*/\1/p' CMakeLists.txt)
 began=$(date +%s)
 sh tests/install pmu
 installed=$(date +%s)
-fetch
+version_of_kernel=$(sh tests/other_packages "$directory/root" $kernel $others | sed -n '1s/ .*//p')
 fetched=$(date +%s)
 times >"$work/before"
 make_guest

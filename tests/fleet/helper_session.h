@@ -4,6 +4,7 @@
 #define TESTS_HELPER_SESSION_H
 
 #include "fleet/agent/helper_client.h"
+#include "fleet/agent/program.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -315,7 +316,7 @@ static inline int session_enter(void **state)
 	size_t n;
 
 	signal(SIGPIPE, SIG_IGN);
-	helper_program(&bytes, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &bytes, &n);
 	return scratch_enter(state) || file_replace(SESSION_PROGRAM, bytes, n, 0755, &err);
 }
 

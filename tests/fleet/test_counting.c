@@ -183,7 +183,7 @@ static void deploy(void)
 	struct helper_request request;
 	struct session s;
 
-	counting_request_deploy(&request, &here);
+	assert_null(counting_request_deploy(&request, &here, PROGRAM_ARCHITECTURE));
 	session_run(&s, &request);
 	assert_int_equal(s.answer.result.exit_status, 0);
 	session_release(&s);

@@ -342,7 +342,7 @@ static void test_deploy(void **state)
 	const char *program;
 	size_t n, tried = 0;
 
-	helper_program(&program, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
 	setenv("HOME", *state, 1); /* with no start-up files */
 	for (size_t i = 0; i < COUNT(shells); i++) {
 		char *cache = mem_format("%s/cache of %zu", (char *)*state, i), *place = mem_format("%s/assay", cache);
@@ -355,11 +355,11 @@ static void test_deploy(void **state)
 			helper_answer_release(&answer);
 			buf_clear(&out);
 			/* Half of it: is refused, and leaves nothing. */
-			assert_int_equal(shell_run(shells[i], helper_command_deploy(), program, n / 2, false, &out), 1);
+			assert_int_equal(shell_run(shells[i], helper_command_deploy(PROGRAM_ARCHITECTURE), program, n / 2, false, &out), 1);
 			assert_non_null(memmem(out.bytes, out.size, "bytes of the helper arrived", 27));
 			assert_int_equal(entries(place), 2);
 			buf_clear(&out);
-			if (shell_run(shells[i], helper_command_deploy(), program, n, i % 2 == 0, &out) != 0)
+			if (shell_run(shells[i], helper_command_deploy(PROGRAM_ARCHITECTURE), program, n, i % 2 == 0, &out) != 0)
 				fail_msg("%s: %.*s", shells[i], (int)out.size, out.bytes);
 			assert_int_equal(entries(place), 3);
 			assert_int_equal(ask(shells[i], &answer, &err), 0);
@@ -367,7 +367,7 @@ static void test_deploy(void **state)
 			assert_non_null(strstr(answer.result_text, "kernel "));
 			helper_answer_release(&answer);
 			/* Again, over itself. */
-			assert_int_equal(shell_run(shells[i], helper_command_deploy(), program, n, false, &out), 0);
+			assert_int_equal(shell_run(shells[i], helper_command_deploy(PROGRAM_ARCHITECTURE), program, n, false, &out), 0);
 			assert_int_equal(entries(place), 3);
 		} else {
 			print_message("%s is not installed\n", shells[i]);
@@ -392,7 +392,7 @@ static void test_damaged(void **state)
 	char hex[DIGEST_HEX_BYTES], *path, *bytes;
 
 	(void)state;
-	helper_program(&program, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
 	digest_sha256(program, n, hex);
 	path = mem_format("%s/cache/assay/helper-%s", (char *)*state, hex);
 	assert_int_equal(mkdir("cache", 0700) | mkdir("cache/assay", 0700), 0);
@@ -417,7 +417,7 @@ static void test_damaged(void **state)
 			fail_msg("damage %zu is not seen", i);
 		helper_answer_release(&answer);
 		assert_int_equal(access("pwned", F_OK), -1);
-		assert_int_equal(shell_run(shell, helper_command_deploy(), program, n, false, &out), 0);
+		assert_int_equal(shell_run(shell, helper_command_deploy(PROGRAM_ARCHITECTURE), program, n, false, &out), 0);
 		assert_int_equal(ask(shell, &answer, &err), 0);
 		check(helper_answer_finish(&answer, &err), &err);
 		helper_answer_release(&answer);
@@ -437,17 +437,17 @@ static void test_deploy_changed(void **state)
 	size_t n;
 
 	(void)state;
-	helper_program(&program, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
 	bytes = mem_bytes(program, n);
 	bytes[n / 2] ^= 1;
 	setenv("XDG_CACHE_HOME", *state, 1);
-	assert_int_equal(shell_run("sh", helper_command_deploy(), bytes, n, false, &out), 1);
+	assert_int_equal(shell_run("sh", helper_command_deploy(PROGRAM_ARCHITECTURE), bytes, n, false, &out), 1);
 	assert_non_null(memmem(out.bytes, out.size, "is not what was sent", 20));
 	assert_int_equal(entries("assay"), 2);
 	scratch_put("assay/new-abcdef", "left");
 	scratch_put("assay/new-ghijkl", "of now");
 	assert_int_equal(utimensat(AT_FDCWD, "assay/new-abcdef", long_ago, 0), 0);
-	assert_int_equal(shell_run("sh", helper_command_deploy(), program, n, false, &out), 0);
+	assert_int_equal(shell_run("sh", helper_command_deploy(PROGRAM_ARCHITECTURE), program, n, false, &out), 0);
 	assert_int_equal(entries("assay"), 4);
 	assert_int_equal(access("assay/new-abcdef", F_OK), -1);
 	unsetenv("XDG_CACHE_HOME");
@@ -463,7 +463,7 @@ static void test_deploy_cut_off(void **state)
 	pid_t child;
 	size_t n;
 
-	helper_program(&program, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
 	setenv("XDG_CACHE_HOME", *state, 1);
 	assert_int_equal(pipe2(in, O_CLOEXEC) | pipe2(said, O_CLOEXEC), 0);
 	child = fork();
@@ -472,7 +472,7 @@ static void test_deploy_cut_off(void **state)
 		signal(SIGPIPE, SIG_DFL);
 		if (dup2(in[0], 0) < 0 || dup2(said[1], 1) < 0 || dup2(said[1], 2) < 0)
 			_exit(99);
-		execlp("sh", "sh", "-c", helper_command_deploy(), (char *)NULL);
+		execlp("sh", "sh", "-c", helper_command_deploy(PROGRAM_ARCHITECTURE), (char *)NULL);
 		_exit(77);
 	}
 	close(in[0]);
@@ -522,7 +522,7 @@ static void test_deploy_sweeps(void **state)
 		_exit(0);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	assert_int_equal(uname(&name), 0);
-	helper_program(&program, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
 	setenv("XDG_CACHE_HOME", *state, 1);
 	assert_int_equal(mkdir("assay", 0700), 0);
 	shell = deploying_shell();
@@ -535,7 +535,7 @@ static void test_deploy_sweeps(void **state)
 			assert_int_equal(ask("sh", &answer, &err), 0);
 			helper_answer_release(&answer);
 		} else {
-			assert_int_equal(shell_run("sh", helper_command_deploy(), program, n, false, &out), 0);
+			assert_int_equal(shell_run("sh", helper_command_deploy(PROGRAM_ARCHITECTURE), program, n, false, &out), 0);
 		}
 		assert_int_equal(access(gone, F_OK), -1);
 		assert_int_equal(access(reused, F_OK), -1);
@@ -560,12 +560,12 @@ static void test_deploy_directory(void **state)
 	const char *program;
 	size_t n;
 
-	helper_program(&program, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
 	digest_sha256(program, n, hex);
 	path = mem_format("assay/helper-%s", hex);
 	setenv("XDG_CACHE_HOME", *state, 1);
 	assert_int_equal(mkdir("assay", 0700) | mkdir(path, 0700), 0);
-	assert_int_equal(shell_run("sh", helper_command_deploy(), program, n, false, &out), 1);
+	assert_int_equal(shell_run("sh", helper_command_deploy(PROGRAM_ARCHITECTURE), program, n, false, &out), 1);
 	assert_non_null(memmem(out.bytes, out.size, "assay: Is a directory: ", 23));
 	assert_non_null(memmem(out.bytes, out.size, path, strlen(path)));
 	assert_int_equal(entries("assay"), 3);
@@ -584,12 +584,12 @@ static void test_deploy_cannot_write(void **state)
 	int status;
 
 	(void)state;
-	helper_program(&program, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
 	setenv("XDG_CACHE_HOME", *state, 1);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
 	small = (struct rlimit){ n / 2, old.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-	status = shell_run("sh", helper_command_deploy(), program, n, false, &out);
+	status = shell_run("sh", helper_command_deploy(PROGRAM_ARCHITECTURE), program, n, false, &out);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 	unsetenv("XDG_CACHE_HOME");
 	assert_int_equal(status, 1);
@@ -616,12 +616,12 @@ static int deploy_elsewhere(void)
 	size_t n;
 	int status;
 
-	helper_program(&program, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
 	setenv("HOME", "/nonexistent", 1);
 	unsetenv("XDG_CACHE_HOME");
 	if (setuid(nobody))
 		return 10;
-	status = shell_run("sh", helper_command_deploy(), program, n, false, &out);
+	status = shell_run("sh", helper_command_deploy(PROGRAM_ARCHITECTURE), program, n, false, &out);
 	if (status)
 		return 11;
 	/* The one below /tmp is another's (see below). */
@@ -668,14 +668,14 @@ static void test_program(void **state)
 	size_t n;
 
 	(void)state;
-	helper_program(&bytes, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &bytes, &n);
 	assert_in_range(n, 10000, 2 << 20);
 	assert_memory_equal(bytes, "\177ELF", 4);
 	digest_sha256(bytes, n, hex);
 	assert_non_null(strstr(helper_command_run(), hex));
-	assert_non_null(strstr(helper_command_deploy(), hex));
-	assert_null(strchr(helper_command_deploy(), '\n'));
-	assert_string_equal(strrchr(helper_command_deploy(), ';'), "; exit 1'");
+	assert_non_null(strstr(helper_command_deploy(PROGRAM_ARCHITECTURE), hex));
+	assert_null(strchr(helper_command_deploy(PROGRAM_ARCHITECTURE), '\n'));
+	assert_string_equal(strrchr(helper_command_deploy(PROGRAM_ARCHITECTURE), ';'), "; exit 1'");
 }
 
 int suite_helper_client(void)

@@ -8,6 +8,8 @@
 #define frames_put(out, ...) ((void)(out))
 #define frames_send(out, in) ((void)(out), (void)(in), true)
 #include "fleet/helper/survey.c"
+#include "fleet/helper/arm.c"
+#include "fleet/helper/hypervisor.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -25,12 +27,28 @@ static void check_lines(const struct survey *survey)
 	}
 }
 
+/* /proc/cpuinfo of aarch64, and firmware's texts. */
+static void check_processors(const char *data, size_t size)
+{
+	struct hypervisor_signs signs;
+	char *text = strndup(data, size), vendor[ARM_NAME_BYTES], model[ARM_NAME_BYTES];
+
+	ASSAY_BUG_IF(!text);
+	if (arm_processors(text, vendor, model))
+		ASSAY_BUG_IF(!*vendor || strlen(model) >= ARM_NAME_BYTES);
+	memset(&signs, 0, sizeof(signs));
+	snprintf(signs.product, sizeof(signs.product), "%s", text);
+	ASSAY_BUG_IF(!hypervisor_by_signs(&signs));
+	free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct survey survey = { NULL, 0, 0 };
 	struct assay_error err = { .text = "" };
 	struct facts facts;
 
+	check_processors((const char *)data, size);
 	small_files_set((const char *)data, size);
 	survey_board(&survey);
 	survey_memory(&survey);

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "fleet/agent/program.h"
 #include "runs/inside/instrument/launch.h"
 
 #include <errno.h>
@@ -25,8 +26,6 @@
 #define PAUSES	   200u
 #define MOVES_FROM 3.0 /* times as many in the bad program */
 #define GOOD_LEAST 50  /* counts that the good program is granted: small numbers prove nothing */
-
-extern const char counting_program_bytes[], counting_program_bytes_end[]; /* fleet/counters/counting_client.c has them */
 
 /* A file in memory with these bytes; -1 on failure. */
 static int file_of_bytes(const char *name, const char *bytes, size_t n)
@@ -51,11 +50,14 @@ static int file_of_bytes(const char *name, const char *bytes, size_t n)
 /* Sets words[0]. The program writes to `out`. *status as of waitpid(). */
 static enum assay_status run_counting(const char **words, int out, int *status, struct assay_error *err)
 {
-	size_t n = (size_t)(counting_program_bytes_end - counting_program_bytes);
-	int program = file_of_bytes("counting", counting_program_bytes, n);
+	const char *bytes;
+	size_t n;
+	int program;
 	enum assay_status st;
 	char path[64];
 
+	counting_program(PROGRAM_ARCHITECTURE, &bytes, &n);
+	program = file_of_bytes("counting", bytes, n);
 	if (program < 0)
 		return assay_fail_errno(err, errno, "cannot put the counting program into memory");
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), program);

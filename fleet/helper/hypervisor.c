@@ -1,0 +1,109 @@
+#include "fleet/helper/hypervisor.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+/* Source: systemd, src/basic/virt.c; a machine of bare metal that a cloud lends has the cloud's vendor, and "metal" in its name. */
+const char *hypervisor_by_signs(const struct hypervisor_signs *signs)
+{
+	static const struct {
+		const char *begins, *name;
+	} firmware[] = {
+		{ "KVM", "kvm" },
+		{ "OpenStack", "kvm" },
+		{ "KubeVirt", "kvm" },
+		{ "Amazon EC2", "amazon" },
+		{ "Google Compute Engine", "google" },
+		{ "QEMU", "qemu" },
+		{ "VMware", "vmware" },
+		{ "VMW", "vmware" },
+		{ "innotek GmbH", "virtualbox" },
+		{ "VirtualBox", "virtualbox" },
+		{ "Xen", "xen" },
+		{ "Bochs", "bochs" },
+		{ "Parallels", "parallels" },
+		{ "BHYVE", "bhyve" },
+		{ "Hyper-V", "hyper-v" },
+		{ "Apple Virtualization", "apple" },
+		{ "Alibaba Cloud ECS", "kvm" },
+		{ "Virtual Machine", "hyper-v" },
+	}, tree[] = { { "linux,kvm", "kvm" }, { "xen", "xen" }, { "vmware", "vmware" } };
+	const char *const texts[] = { signs->product, signs->vendor, signs->board, signs->firmware };
+
+	for (size_t i = 0; *signs->node && i < sizeof(tree) / sizeof(tree[0]); i++) {
+		if (strncmp(signs->node, tree[i].begins, strlen(tree[i].begins)) == 0)
+			return tree[i].name;
+	}
+	for (size_t t = 0; t < sizeof(texts) / sizeof(texts[0]); t++) {
+		for (size_t i = 0; i < sizeof(firmware) / sizeof(firmware[0]); i++) {
+			if (strncmp(texts[t], firmware[i].begins, strlen(firmware[i].begins)) == 0)
+				return strstr(signs->product, "metal") ? "none" : firmware[i].name;
+		}
+	}
+	if (strncmp(signs->compatible, "linux,dummy-virt", 16) == 0)
+		return "qemu";
+	if (*signs->node)
+		return "unknown";
+	return *signs->vendor || *signs->product || *signs->compatible ? "none" : "unknown";
+}
+
+#if defined(__x86_64__) || defined(__i386__)
+/* The hypervisor says its name in leaf 0x40000000, when the processor says that there is one. */
+const char *hypervisor_here(void)
+{
+	static const struct {
+		const char *signature, *name;
+	} rows[] = {
+		{ "KVMKVMKVM", "kvm" },		  { "Linux KVM Hv", "kvm" },  { "Microsoft Hv", "hyper-v" },
+		{ "VMwareVMware", "vmware" },	  { "XenVMMXenVMM", "xen" },  { "TCGTCGTCGTCG", "qemu" },
+		{ "VBoxVBoxVBox", "virtualbox" }, { "bhyve bhyve", "bhyve" }, { "ACRNACRNACRN", "acrn" },
+	};
+	char signature[13] = "";
+	unsigned a, b, c, d;
+
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 31 & 1))
+		return "none";
+	__cpuid(0x40000000, a, b, c, d);
+	memcpy(signature, &b, 4);
+	memcpy(signature + 4, &c, 4);
+	memcpy(signature + 8, &d, 4);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (strncmp(signature, rows[i].signature, strlen(rows[i].signature)) == 0)
+			return rows[i].name;
+	}
+	return "unknown";
+}
+#else
+static void read_sign(const char *path, char text[128])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, 127);
+
+	text[n > 0 ? n : 0] = '\0';
+	if (fd >= 0)
+		close(fd);
+}
+
+const char *hypervisor_here(void)
+{
+	struct hypervisor_signs signs;
+	char type[128];
+
+	read_sign("/sys/hypervisor/type", type);
+	if (strncmp(type, "xen", 3) == 0)
+		return "xen";
+	read_sign("/sys/class/dmi/id/sys_vendor", signs.vendor);
+	read_sign("/sys/class/dmi/id/product_name", signs.product);
+	read_sign("/sys/class/dmi/id/board_vendor", signs.board);
+	read_sign("/sys/class/dmi/id/bios_vendor", signs.firmware);
+	read_sign("/proc/device-tree/hypervisor/compatible", signs.node);
+	read_sign("/proc/device-tree/compatible", signs.compatible);
+	return hypervisor_by_signs(&signs);
+}
+#endif
