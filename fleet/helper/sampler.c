@@ -24,7 +24,9 @@
 #define LINE_BYTES     512
 #define SLICES	       SAMPLER_SLICES
 #define SLICE_PERIODS  4   /* at first; twice as many whenever the slices run out */
-#define SLICED_PARTS   100 /* a place that has at least one in so many of all samples is told slice by slice */
+#define SLICED_PARTS   100 /* a place that has at least one in so many of all samples is told slice by slice, and program by program */
+#define PROGRAMS_MAX   SAMPLER_PROGRAMS
+#define PROGRAM_BYTES  16 /* of what the kernel calls it */
 
 /* ---- what is known ---- */
 
@@ -53,6 +55,13 @@ struct ring {
 	uint64_t at, head;		   /* of what is taken now */
 	uint64_t next_ns;		   /* the time of the record at `at`; UINT64_MAX: there is none */
 	bool ours_ended;		   /* the last process that ended here was one of the command's */
+	uint32_t last_ended;		   /* its number */
+};
+
+/* What exec() has made of a process. */
+struct program {
+	char name[PROGRAM_BYTES];
+	uint64_t count;
 };
 
 struct sampler {
@@ -61,8 +70,11 @@ struct sampler {
 	size_t n_rings, page_bytes, ring_bytes;
 	struct place places[PLACES_MAX];
 	size_t n_places;
-	uint32_t slices[PLACES_MAX][SLICES];  /* of a place's count, one after the other */
-	uint64_t slice_ns, first_ns, last_ns; /* times of samples; 0: there was none */
+	uint32_t slices[PLACES_MAX][SLICES];   /* of a place's count, one after the other */
+	struct program programs[PROGRAMS_MAX]; /* [n_programs]; the first is what was no program yet, and what has no room */
+	size_t n_programs;
+	uint32_t by_program[PLACES_MAX][PROGRAMS_MAX]; /* of a place's count */
+	uint64_t slice_ns, first_ns, last_ns;	       /* times of samples; 0: there was none */
 	struct spot spots[SPOTS_MAX];
 	size_t n_spots;
 	struct sampler_maps *maps;
@@ -304,6 +316,35 @@ static void take_map(struct sampler *s, struct perf_event_header *record)
 	s->maps_lost += !sampler_maps_add(s->maps, pid, &map);
 }
 
+/* Its number; 0: there is no room. */
+static uint32_t program_of(struct sampler *s, const char *name)
+{
+	for (size_t i = 1; i < s->n_programs; i++)
+		if (strcmp(s->programs[i].name, name) == 0)
+			return (uint32_t)i;
+	if (s->n_programs == PROGRAMS_MAX)
+		return 0;
+	snprintf(s->programs[s->n_programs].name, PROGRAM_BYTES, "%s", name);
+	return (uint32_t)s->n_programs++;
+}
+
+/* A process has become a program: pid, tid, its name, which is without what would end a line of sampler_say(). */
+static void take_program(struct sampler *s, const struct perf_event_header *record)
+{
+	char name[PROGRAM_BYTES] = "";
+	uint32_t pid;
+
+	memcpy(&pid, record + 1, sizeof(pid));
+	sampler_maps_exec(s->maps, pid);
+	if (record->size < sizeof(*record) + 2 * sizeof(pid) + 1 || !is_ours(s, pid))
+		return;
+	snprintf(name, sizeof(name), "%.*s", (int)(record->size - sizeof(*record) - 2 * sizeof(pid)),
+		 (const char *)(record + 1) + 2 * sizeof(pid));
+	for (char *c = name; *c; c++)
+		*c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
+	sampler_maps_name(s->maps, pid, program_of(s, *name ? name : "?"));
+}
+
 /* pid, parent's pid, ... */
 static void take_process(struct sampler *s, struct ring *ring, const struct perf_event_header *record)
 {
@@ -311,9 +352,10 @@ static void take_process(struct sampler *s, struct ring *ring, const struct perf
 
 	memcpy(ids, record + 1, sizeof(ids));
 	if (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC) {
-		sampler_maps_exec(s->maps, ids[0]);
+		take_program(s, record);
 	} else if (record->type == PERF_RECORD_EXIT) {
 		ring->ours_ended = is_ours(s, ids[0]);
+		ring->last_ended = ids[0];
 		sampler_maps_exit(s->maps, ids[0]);
 	} else if (record->type == PERF_RECORD_FORK && is_ours(s, ids[1])) {
 		s->processes += ids[0] != ids[1];
@@ -350,7 +392,7 @@ static void take_sample(struct sampler *s, const struct ring *ring, const struct
 {
 	const uint64_t *words = (const uint64_t *)(const void *)(record + 1);
 	uint64_t room = (record->size - sizeof(*record)) / sizeof(*words), n;
-	uint32_t place = PLACE_UNKNOWN; /* also a virtual machine's code */
+	uint32_t place = PLACE_UNKNOWN /* also a virtual machine's code */, program;
 
 	if (room < 4 || !((uint32_t)words[1] == UINT32_MAX ? ring->ours_ended : is_ours(s, (uint32_t)words[1])))
 		return;
@@ -360,6 +402,9 @@ static void take_sample(struct sampler *s, const struct ring *ring, const struct
 	else if ((record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER)
 		place = user_place(s, (uint32_t)words[1], words[0]);
 	s->places[place].count++;
+	program = sampler_maps_program(s->maps, (uint32_t)words[1] == UINT32_MAX ? ring->last_ended : (uint32_t)words[1]);
+	s->programs[program].count++;
+	s->by_program[place][program]++;
 	slice_add(s, place, words[2]);
 }
 
@@ -569,6 +614,8 @@ struct sampler *sampler_open(bool places, uint64_t period_ns)
 	s->places_wanted = places;
 	s->period_ns = period_ns ? period_ns : SAMPLER_PERIOD_NS;
 	s->slice_ns = SLICE_PERIODS * s->period_ns;
+	s->programs[0] = (struct program){ "?", 0 };
+	s->n_programs = 1;
 	if (place_of(s, "?", 0, false) != PLACE_UNKNOWN || place_of(s, "other", 0, true) != PLACE_OTHER)
 		abort();
 	rings_open(s);
@@ -605,6 +652,8 @@ static void places_shorten(struct sampler *s)
 			return;
 		for (size_t k = 0; k < SLICES; k++)
 			s->slices[s->places[least].kernel ? PLACE_OTHER : PLACE_UNKNOWN][k] += s->slices[least][k];
+		for (size_t k = 0; k < PROGRAMS_MAX; k++)
+			s->by_program[s->places[least].kernel ? PLACE_OTHER : PLACE_UNKNOWN][k] += s->by_program[least][k];
 		s->places[s->places[least].kernel ? PLACE_OTHER : PLACE_UNKNOWN].count += s->places[least].count;
 		s->places[least].count = 0;
 		bytes -= line + strlen(s->places[least].name);
@@ -612,13 +661,11 @@ static void places_shorten(struct sampler *s)
 }
 
 /* "12,,3": 0 is left out, and so are the last ones. */
-static void say_slices(const struct sampler *s, size_t place, FILE *file)
+static void say_counts(const char *what, const uint32_t *counts, size_t n, uint64_t left, FILE *file)
 {
-	uint64_t left = s->places[place].count;
-
-	fputs("0 slices ", file);
-	for (size_t k = 0; k < SLICES && left > 0; k++) {
-		uint32_t count = s->slices[place][k];
+	fprintf(file, "0 %s ", what);
+	for (size_t k = 0; k < n && left > 0; k++) {
+		uint32_t count = counts[k];
 
 		left -= count < left ? count : left;
 		if (count > 0)
@@ -627,6 +674,21 @@ static void say_slices(const struct sampler *s, size_t place, FILE *file)
 			fputc(',', file);
 	}
 	fputc('\n', file);
+}
+
+/* Those that were met, in the order of their numbers. */
+static void say_programs(const struct sampler *s, FILE *file)
+{
+	for (size_t i = 0; i < s->n_programs; i++)
+		fprintf(file, "%llu program %s\n", (unsigned long long)s->programs[i].count, s->programs[i].name);
+}
+
+/* When a place was met, and in which programs, where those are several. */
+static void say_often(const struct sampler *s, size_t place, FILE *file)
+{
+	say_counts("slices", s->slices[place], SLICES, s->places[place].count, file);
+	if (s->n_programs > 2)
+		say_counts("programs", s->by_program[place], s->n_programs, s->places[place].count, file);
 }
 
 static void say_places(struct sampler *s, FILE *file)
@@ -640,6 +702,8 @@ static void say_places(struct sampler *s, FILE *file)
 		fprintf(file, "%llu slice %llu\n", (unsigned long long)s->slice_ns,
 			(unsigned long long)(s->last_ns - s->first_ns + s->period_ns));
 
+	if (all > 0)
+		say_programs(s, file);
 	qsort(s->spots, SPOTS_MAX, sizeof(s->spots[0]), compare_spots); /* sampling is over: nothing is added any more */
 	for (size_t i = 0; i < s->n_places; i++) {
 		const struct place *place = &s->places[i];
@@ -647,7 +711,7 @@ static void say_places(struct sampler *s, FILE *file)
 		if (place->count > 0 || (place->kernel && strncmp(place->name, "not_", 4) == 0))
 			fprintf(file, "%llu %s %s\n", (unsigned long long)place->count, place->kernel ? "kernel" : "user", place->name);
 		if (place->count > 0 && place->count >= all / SLICED_PARTS)
-			say_slices(s, i, file);
+			say_often(s, i, file);
 		if (place->count > 0 && place->inode && s->places_wanted)
 			fprintf(file, "%llu inode -\n", (unsigned long long)place->inode);
 		for (; at < SPOTS_MAX && s->spots[at].place <= i; at++)

@@ -14,6 +14,7 @@
 #define SAMPLER_BRIEF_BYTES 8192    /* of what is said without places in files */
 #define SAMPLER_DRAIN_MS    50
 #define SAMPLER_SLICES	    32
+#define SAMPLER_PROGRAMS    16 /* that are told apart */
 #define SAMPLER_FILE_NAME   "samples"
 
 struct sampler;
@@ -36,7 +37,9 @@ void sampler_drain(struct sampler *sampler);
  * `processes` (COUNT were seen, NAME "-", or "whole" where the clock is that of each processor) and `period` (COUNT is in nanoseconds, NAME
  * "ns"), or one line "0 refused REASON" or, where rights are missing, "0 forbidden REASON". `slice` (COUNT is in nanoseconds, NAME how many
  * there are from the first sample to the last) and, behind a place that was met often, `slices` (COUNT 0; NAME: how often in each slice,
- * one after the other, such as "12,,3") say when. Without places at most SAMPLER_BRIEF_BYTES: what was met least is in "?" and "other"
+ * one after the other, such as "12,,3") say when. `program` (COUNT samples, NAME as the kernel calls it, 15 bytes at most; the first, "?",
+ * is what was no program yet, and what had no room) and, behind such a place, `programs` (COUNT 0; NAME: how often in each, in their order)
+ * say in which program. Without places at most SAMPLER_BRIEF_BYTES: what was met least is in "?" and "other"
  * then. */
 void sampler_say(struct sampler *sampler, struct frames_out *out);
 

@@ -13,7 +13,8 @@ struct space {
 
 struct process {
 	uint32_t pid, threads; /* 0: it has ended */
-	struct space *space;   /* NULL: nothing */
+	uint32_t program;
+	struct space *space; /* NULL: nothing */
 	struct process *next;
 };
 
@@ -100,6 +101,7 @@ void sampler_maps_fork(struct sampler_maps *maps, uint32_t pid, uint32_t parent)
 	}
 	space_leave(process->space);
 	process->threads = 1;
+	process->program = of ? of->program : 0;
 	process->space = of ? of->space : NULL;
 	if (process->space)
 		process->space->users++;
@@ -136,6 +138,21 @@ void sampler_maps_forget(struct sampler_maps *maps, uint32_t pid)
 
 	if (*link)
 		process_remove(maps, link);
+}
+
+void sampler_maps_name(struct sampler_maps *maps, uint32_t pid, uint32_t program)
+{
+	struct process *process = process_of(maps, pid);
+
+	if (process)
+		process->program = program;
+}
+
+uint32_t sampler_maps_program(const struct sampler_maps *maps, uint32_t pid)
+{
+	const struct process *process = *process_link(maps, pid);
+
+	return process ? process->program : 0;
 }
 
 bool sampler_maps_has(const struct sampler_maps *maps, uint32_t pid)

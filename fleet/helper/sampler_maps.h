@@ -33,6 +33,11 @@ void sampler_maps_forget(struct sampler_maps *maps, uint32_t pid); /* its number
 /* What was there before is there no longer. False: the process has too many, or there are too many processes. */
 bool sampler_maps_add(struct sampler_maps *maps, uint32_t pid, const struct sampler_map *map);
 
+/* The caller's number of the program that the process is, 0 at first: those that it forks are it, too, until they are told to be another.
+ */
+void sampler_maps_name(struct sampler_maps *maps, uint32_t pid, uint32_t program);
+uint32_t sampler_maps_program(const struct sampler_maps *maps, uint32_t pid);
+
 bool sampler_maps_has(const struct sampler_maps *maps, uint32_t pid); /* is the process known? */
 
 /* NULL: nothing that is known. Until the next change. */

@@ -1,5 +1,6 @@
 #include "gate/profile/parts.h"
 #include "gate/profile/phases.h"
+#include "gate/profile/programs.h"
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -488,5 +489,6 @@ void parts_answer(const struct parts *p, const char *trust, const struct inferre
 			 100 * (double)p->sampled->nameless / (double)p->sampled->user);
 	if (p->left >= SHOWN_MIN && p->left <= UNKNOWN_MAX)
 		doc_line(d, "%.1f %% of the time was not sampled", 100 * p->left);
+	programs_answer(p->sampled, d);
 	phases_answer(p->sampled, d);
 }

@@ -1,4 +1,5 @@
 #include "gate/profile/phases.h"
+#include "gate/profile/programs.h"
 
 #include "base/mem.h"
 #include "model/segments.h"
@@ -9,7 +10,6 @@
 #define DIFFERS	    .15 /* of a phase's time is spent on something else than in the one before, at least */
 #define SAMPLES_MIN 100 /* of all */
 #define BORDER_MAX  3	/* slices in which one phase may turn into another: runs differ in length, and a slice may hold the end of both */
-#define SHOWN_MIN   .05 /* of a phase's time */
 
 /* Half the sum of the differences of their shares. */
 static double phase_distance(const struct phase *a, const struct phase *b, size_t n)
@@ -124,38 +124,15 @@ size_t phases_of(const struct sampled *s, struct phase *phases)
 	return n;
 }
 
-/* Of its classes those of SHOWN_MIN and more, the largest first. */
 static void phase_row(const struct sampled *s, const struct phase *phase, struct document *d)
 {
 	double part_s = s->sliced_ns / (double)s->sliced_runs / 1e9 / SAMPLED_SLICES;
-	bool done[SAMPLED_SLICED] = { false };
-	struct buf text = BUF_INIT;
 
 	doc_row(d);
 	doc_showf(d, "from_s", "from", (double)phase->from * part_s, "%.2f s", (double)phase->from * part_s);
 	doc_showf(d, "to_s", "to", (double)phase->to * part_s, "%.2f s", (double)phase->to * part_s);
 	doc_showf(d, "share", "of its time", phase->share, "%.0f %%", 100 * phase->share);
-	doc_list(d, "categories");
-	for (;;) {
-		size_t best = s->n_sliced;
-
-		for (size_t c = 0; c < s->n_sliced; c++) {
-			if (!done[c] && phase->of[c] >= SHOWN_MIN && (best == s->n_sliced || phase->of[c] > phase->of[best]))
-				best = c;
-		}
-		if (best == s->n_sliced)
-			break;
-		done[best] = true;
-		doc_object(d, NULL);
-		doc_set(d, "name", s->sliced[best].name);
-		doc_set(d, "of", s->sliced[best].kernel ? "kernel" : "compute");
-		doc_set(d, "share", phase->of[best]);
-		doc_end(d);
-		buf_format(&text, "%s%s %.0f %%", text.size ? ", " : "", s->sliced[best].name, 100 * phase->of[best]);
-	}
-	doc_end(d);
-	doc_show(d, NULL, "spent on", text.size ? text.bytes : "");
-	buf_release(&text);
+	programs_spent(s, phase->of, d);
 }
 
 void phases_answer(const struct sampled *s, struct document *d)

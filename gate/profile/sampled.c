@@ -133,6 +133,7 @@ struct lines {
 	uint64_t inode, left;	       /* of its samples, those that no line has placed */
 	struct sampled_sliced *sliced; /* of the last line `user` or `kernel`; NULL: there is no room */
 	double slice_ns, lasted_ns;
+	size_t programs[SAMPLED_PROGRAMS], n_programs; /* their numbers in sampled->programs */
 };
 
 /* ---- when ---- */
@@ -188,6 +189,43 @@ static enum assay_status line_slice(struct lines *l, const char *name, int64_t c
 	if (!l->sampled->slices_over) {
 		l->sampled->sliced_ns += l->lasted_ns;
 		l->sampled->sliced_runs++;
+	}
+	return ASSAY_OK;
+}
+
+/* ---- in which program ---- */
+
+static enum assay_status line_program(struct lines *l, const char *name, uint64_t count, struct assay_error *err)
+{
+	struct sampled *s = l->sampled;
+	char shown[TEXT_SHOWN_BYTES];
+	size_t i = 0;
+
+	if (l->n_programs == SAMPLED_PROGRAMS)
+		return assay_fail(err, ASSAY_E_FORMAT, "too many programs in samples");
+	text_shown(name, shown);
+	while (i < s->n_programs && strcmp(s->programs[i].name, shown) != 0)
+		i++;
+	if (i == SAMPLED_PROGRAMS)
+		i = 0;
+	if (i == s->n_programs)
+		snprintf(s->programs[s->n_programs++].name, sizeof(s->programs[i].name), "%s", shown);
+	s->programs[i].count += count;
+	l->programs[l->n_programs++] = i;
+	return ASSAY_OK;
+}
+
+static enum assay_status line_programs(struct lines *l, const char *name, struct assay_error *err)
+{
+	if (strspn(name, "0123456789,") != strlen(name) || strlen(name) > 16 * SAMPLED_PROGRAMS)
+		return assay_fail(err, ASSAY_E_FORMAT, "programs of samples that make no sense");
+	for (size_t k = 0; *name && k < l->n_programs; k++) {
+		char *end;
+		double count = (double)strtoull(name, &end, 10);
+
+		if (l->sliced)
+			l->sliced->in_program[l->programs[k]] += count;
+		name = *end ? end + 1 : end;
 	}
 	return ASSAY_OK;
 }
@@ -257,10 +295,14 @@ static enum assay_status line_add(struct lines *l, const char *where, const char
 	}
 	if (strcmp(where, "slices") == 0)
 		return line_slices(l, name, err);
+	if (strcmp(where, "programs") == 0)
+		return line_programs(l, name, err);
 	lines_flush(l);
 	l->path = NULL;
 	if (strcmp(where, "slice") == 0)
 		return line_slice(l, name, count, err);
+	if (strcmp(where, "program") == 0)
+		return line_program(l, name, (uint64_t)count, err);
 	if (strcmp(where, "refused") == 0 || strcmp(where, "forbidden") == 0) {
 		s->forbidden = *where == 'f';
 		snprintf(s->refused, sizeof(s->refused), "%s", name);

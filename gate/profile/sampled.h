@@ -25,12 +25,20 @@ struct sampled_function {
 };
 
 /* When: of each run's time from its first sample to its last, in equal parts. */
-#define SAMPLED_SLICES 32
-#define SAMPLED_SLICED 24
+#define SAMPLED_SLICES	 32
+#define SAMPLED_SLICED	 24
+#define SAMPLED_PROGRAMS 24
 struct sampled_sliced {
 	char name[SAMPLED_NAME_BYTES]; /* of a class; user code by its file alone */
 	bool kernel;
 	double count[SAMPLED_SLICES];
+	double in_program[SAMPLED_PROGRAMS];
+};
+
+/* Of the processes that a command is, those of one name. */
+struct sampled_program {
+	char name[SAMPLED_NAME_BYTES]; /* as the kernel has it; "?": none yet, or there is no room for it */
+	uint64_t count;
 };
 
 /* Zeroed is empty. */
@@ -41,6 +49,8 @@ struct sampled {
 	size_t n_functions;
 	struct sampled_sliced sliced[SAMPLED_SLICED]; /* [n_sliced] of those runs that say so; classes that are met often */
 	size_t n_sliced;
+	struct sampled_program programs[SAMPLED_PROGRAMS]; /* [n_programs] */
+	size_t n_programs;
 	double sliced_ns; /* that these runs took, together */
 	uint64_t sliced_runs;
 	bool slices_over; /* further runs, on other machines, are not sliced */

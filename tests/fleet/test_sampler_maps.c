@@ -125,13 +125,32 @@ static void test_many(void **state)
 	sampler_maps_free(maps);
 }
 
+/* What a process forks is the same program, until it becomes another. */
+static void test_programs(void **state)
+{
+	struct sampler_maps *maps = sampler_maps_new();
+
+	(void)state;
+	sampler_maps_fork(maps, 10, 0);
+	assert_int_equal(sampler_maps_program(maps, 10), 0);
+	sampler_maps_name(maps, 10, 3);
+	sampler_maps_fork(maps, 11, 10);
+	sampler_maps_fork(maps, 11, 11); /* a thread */
+	assert_int_equal(sampler_maps_program(maps, 11), 3);
+	sampler_maps_name(maps, 11, 4);
+	assert_true(sampler_maps_program(maps, 10) == 3 && sampler_maps_program(maps, 11) == 4);
+	sampler_maps_exit(maps, 10);
+	assert_int_equal(sampler_maps_program(maps, 10), 3); /* while the kernel takes it down */
+	sampler_maps_fork(maps, 10, 11);
+	assert_true(sampler_maps_program(maps, 10) == 4 && sampler_maps_program(maps, 12) == 0);
+	sampler_maps_free(maps);
+}
+
 int suite_sampler_maps(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_overlapping),
-		cmocka_unit_test(test_history),
-		cmocka_unit_test(test_ended),
-		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_overlapping), cmocka_unit_test(test_history),  cmocka_unit_test(test_ended),
+		cmocka_unit_test(test_many),	    cmocka_unit_test(test_programs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

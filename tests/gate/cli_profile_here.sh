@@ -113,6 +113,22 @@ if sampled && command -v gcc >/dev/null && command -v strip >/dev/null; then
 	fi
 fi
 
+what='a command of several programs'
+run profile --here --budget 1 --format json -- sh -c 'dd if=/dev/zero bs=64k count=20000 | cat >/dev/null; i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done'
+expect_status 0
+if sampled; then
+	cases=$((cases + 1))
+	names=" $(json '.programs[0].name') $(json '.programs[1].name') $(json '.programs[2].name') "
+	for program in dd cat sh; do case $names in *" $program "*) ;; *) fail "the programs are$names, without $program" ;; esac done
+	cases=$((cases + 1))
+	for i in 0 1 2; do
+		[ "$(json ".programs[$i].name")" != sh ] || [ "$(json ".programs[$i].categories[0].of")" = compute ] ||
+			fail "sh is at work in $(json ".programs[$i].categories")"
+	done
+fi
+run profile --here --budget 0.5 --format json -- dd if=/dev/zero of=/dev/null bs=1M count=2000
+expect_json .programs 0
+
 what='a budget with a unit'
 run profile --here --budget 0.2s -- true
 expect_status 0

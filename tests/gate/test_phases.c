@@ -114,11 +114,52 @@ static void no_phases(void **state)
 	assert_int_equal(phases_of(&s, phases), 0);
 }
 
+/* Numbers of programs are those of a run: two runs of a pipeline that met its programs in another order. */
+static void programs_of_two_runs(void **state)
+{
+	(void)state;
+	s = (struct sampled){ .n = 0 };
+	take("4000000 period ns\n100000000 slice 800000000\n2 program ?\n30 program sh\n68 program gzip\n70 user /bin/gzip\n0 slices 70\n"
+	     "0 programs ,2,68\n30 kernel read\n0 slices 30\n0 programs 2,28\n");
+	take("4000000 period ns\n100000000 slice 800000000\n0 program ?\n60 program gzip\n40 program sh\n60 user /bin/gzip\n0 slices 60\n"
+	     "0 programs ,60\n40 kernel read\n0 slices 40\n0 programs ,,40\n");
+	assert_int_equal(s.n_programs, 3);
+	assert_string_equal(s.programs[1].name, "sh");
+	assert_int_equal(s.programs[1].count, 70);
+	assert_int_equal(s.programs[2].count, 128);
+	assert_true(fabs(s.sliced[0].in_program[2] - 128) < 1e-9 && fabs(s.sliced[0].in_program[1] - 2) < 1e-9);
+	assert_true(fabs(s.sliced[1].in_program[1] - 68) < 1e-9 && fabs(s.sliced[1].in_program[0] - 2) < 1e-9);
+}
+
+static void programs_that_make_no_sense(void **state)
+{
+	struct assay_error err = { .text = "" };
+	struct buf many = BUF_INIT;
+
+	(void)state;
+	s = (struct sampled){ .n = 0 };
+	assert_int_equal(sampled_add(&s, "1 program a\n1 user /a\n0 programs 1;2\n", "prog", NULL, &err), ASSAY_E_FORMAT);
+	for (int i = 0; i < SAMPLED_PROGRAMS; i++)
+		buf_format(&many, "1 program p%d\n", i);
+	s = (struct sampled){ .n = 0 };
+	take(many.bytes);
+	assert_int_equal(s.n_programs, SAMPLED_PROGRAMS);
+	take("5 program late\n"); /* there is no room: with those that are nothing */
+	assert_int_equal(s.programs[0].count, 6);
+	buf_text(&many, "1 program more\n");
+	assert_int_equal(sampled_add(&s, many.bytes, "prog", NULL, &err), ASSAY_E_FORMAT);
+	buf_release(&many);
+}
+
 int suite_phases(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(slices_are_spread), cmocka_unit_test(slices_that_make_no_sense),
-					    cmocka_unit_test(phases_of_two_runs), cmocka_unit_test(borders_are_no_phases),
-					    cmocka_unit_test(no_phases) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(slices_are_spread),
+					    cmocka_unit_test(slices_that_make_no_sense),
+					    cmocka_unit_test(phases_of_two_runs),
+					    cmocka_unit_test(borders_are_no_phases),
+					    cmocka_unit_test(no_phases),
+					    cmocka_unit_test(programs_of_two_runs),
+					    cmocka_unit_test(programs_that_make_no_sense) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
