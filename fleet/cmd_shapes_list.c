@@ -5,11 +5,11 @@
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet_job.h"
 #include "fleet/engine/local_shape.h"
+#include "fleet/engine/session_shape.h"
 
 #include <math.h>
 
 #define RUN_MS 60000
-#define END_MS 15000
 
 struct arguments {
 	struct cmd_fleet_options options;
@@ -43,40 +43,14 @@ static enum assay_status list_measure(dose_runner *run, void *context, struct li
 	return ASSAY_OK;
 }
 
-/* A dose_runner; context: a session. */
-static enum assay_status session_shaped(void *context, const char *const *words, size_t n, const struct shaped *shaped, size_t n_shaped,
-					struct helper_result *out, struct assay_error *err)
-{
-	struct session *session = context;
-	struct helper_request request;
-	struct helper_answer answer;
-	enum assay_status st = ASSAY_OK;
-
-	if (shapes[shaped->shape].means == SHAPE_LIBRARY)
-		return assay_fail(err, ASSAY_E_NODATA, "nothing is preloaded on hosts: only with --here");
-	measure_request(&request, session->host, words, n, RUN_MS);
-	measure_request_lock(&request);
-	for (size_t i = 0; i < n_shaped; i++)
-		helper_request_shape(&request, &shaped[i]);
-	if (!session_run(session, &request, RUN_MS + END_MS, &answer))
-		st = assay_fail(err, ASSAY_E_IO, "%s", session->result->message);
-	else if (answer.refusal)
-		st = assay_fail(err, ASSAY_E_NODATA, "%s", answer.refusal);
-	else if (answer.result.exit_status != 0)
-		st = assay_fail(err, ASSAY_E_NODATA, "what is made dearer fails there");
-	*out = answer.result;
-	helper_request_release(&request);
-	helper_answer_release(&answer);
-	return st;
-}
-
 static void list_host(struct session *session, void *context)
 {
+	struct session_shape shape = { session, RUN_MS };
 	struct listed *listed = context;
 	struct assay_error err;
 
 	if (session_open(session))
-		list_measure(session_shaped, session, &listed[session->index], &err);
+		list_measure(session_shape_run, &shape, &listed[session->index], &err);
 }
 
 /* ---- the answer ---- */

@@ -212,7 +212,7 @@ enum assay_status here_profile(const char *const *words, size_t n, const struct 
 	local_shape_begin(&shape, &here_cancelled);
 	shape.any_status = how->any_status;
 	if (!st && doses)
-		st = counts_measure(local_shape_run, &shape, words, n, how->budget_s, how->progress, &counts, err);
+		st = counts_measure(local_shape_run, &shape, words, n, how->budget_s, true, how->progress, &counts, err);
 	local_shape_end(&shape);
 	if (!st)
 		here_answer(here, doses ? &counts : NULL, d);

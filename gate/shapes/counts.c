@@ -438,8 +438,8 @@ static void refuse_what_cannot(struct counts *c, const char *program)
 	free(file);
 }
 
-enum assay_status counts_measure(dose_runner *run, void *context, const char *const *words, size_t n, double budget_s, bool progress,
-				 struct counts *out, struct assay_error *err)
+enum assay_status counts_measure(dose_runner *run, void *context, const char *const *words, size_t n, double budget_s, bool here,
+				 bool progress, struct counts *out, struct assay_error *err)
 {
 	double began_s = progress_now(), spent_s = 0;
 	struct measuring m = { .run = run,
@@ -454,7 +454,8 @@ enum assay_status counts_measure(dose_runner *run, void *context, const char *co
 	enum assay_status st = ASSAY_OK;
 
 	*out = (struct counts){ .n = 0 };
-	refuse_what_cannot(out, words[0]);
+	if (here)
+		refuse_what_cannot(out, words[0]);
 	for (size_t round = 0; !st && round < ROUNDS_MOST && !all_refused(out); round++) {
 		if (round >= ROUNDS_LEAST && spent_s * (1 + 1 / (double)round) > budget_s)
 			break;

@@ -36,6 +36,20 @@ expect_json '.shapes[0].host' here
 expect_json '.shapes[9].refused' 'nothing is preloaded on hosts: only with --here'
 [ "$(json '.shapes[0].works')" != true ] || between 200 20000 "$(json '.shapes[0].dose_ns')" 'the dose there'
 
+what='calls are counted on a host of a laboratory'
+run -C "$tmp/lab" shapes count -w here --budget 0.2 --format json -- dd if=/dev/zero of=/dev/null bs=16 count=200000
+expect_status 0
+expect_json_parses
+expect_json '.hosts[0].host' here
+expect_json '.hosts[0].calls[9].refused' 'nothing is preloaded on hosts: only with --here'
+[ "$(json '.hosts[0].calls[0].refused')" != null ] || between 250000 600000 "$(json '.hosts[0].calls[0].count')" '400,000 reads and writes there'
+run -C "$tmp/lab" shapes count -w here --budget 0.1 -- sh -c 'exit 3'
+expect_status 0
+cases=$((cases + 1))
+grep -q 'exit status 3' "$tmp/out" || fail "why nothing was counted is not said: $(cat "$tmp/out")"
+run -C "$tmp/lab" shapes count -w here
+refused 2
+
 what='calls are counted by class'
 run profile --here --shapes --budget 0.2 --format json -- dd if=/dev/zero of=/dev/null bs=16 count=200000
 expect_status 0

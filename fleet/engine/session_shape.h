@@ -1,0 +1,17 @@
+/* Commands on a host with something made dearer, by way of its helper. */
+#ifndef FLEET_SESSION_SHAPE_H
+#define FLEET_SESSION_SHAPE_H
+
+#include "fleet/agent/dose.h"
+#include "fleet/engine/session.h"
+
+struct session_shape {
+	struct session *session; /* open */
+	int64_t timeout_ms;	 /* of a run */
+};
+
+/* A dose_runner; context: a struct session_shape. What fails on the way to the host is in the session's result, too. */
+enum assay_status session_shape_run(void *context, const char *const *words, size_t n, const struct shaped *shaped, size_t n_shaped,
+				    struct helper_result *out, struct assay_error *err);
+
+#endif
