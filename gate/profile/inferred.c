@@ -8,10 +8,10 @@
 #include <string.h>
 
 /* Calibrated with stressors left out and planted mixtures: docs/evidence/irup.md. */
-#define FIRST_TRUSTED .8 /* probability that the leading part leads */
-#define LEAST_TRUSTED .2 /* of the time, that it has in every fit that is nearly as good */
-#define SHOWN_MIN     .02
-#define NAMED	      3
+#define FIRST_TRUSTED .8					  /* probability that the leading part leads */
+static const double least_trusted[INFERRED_LEVELS] = { .2, .45 }; /* of the time, that it has in every fit that is nearly as good */
+#define SHOWN_MIN .02
+#define NAMED	  3
 
 static const char *const depths[INFERRED_LEVELS] = { "time", "category" };
 
@@ -253,13 +253,14 @@ static bool lead_is_certain(const struct inferred *r, const struct inferred_part
 	for (size_t i = 0; alone && i < r->n; i++)
 		alone = r->items[i].depth != lead->depth || r->items[i].of != lead->of || &r->items[i] == lead;
 	return lead && lead->of != LEVELS && !alone && stats_round(lead->share.first) >= FIRST_TRUSTED &&
-	       stats_round(lead->share.least) >= LEAST_TRUSTED;
+	       stats_round(lead->share.least) >= least_trusted[lead->depth];
 }
 
 void inferred_shares(const struct shares *shares, bool sound, struct inferred *r)
 {
 	bool above = sound;
 
+	r->sound = sound;
 	for (size_t i = 0; i < r->n; i++)
 		r->items[i].share = shares->part[i];
 	for (size_t depth = 0; depth < INFERRED_LEVELS; depth++)

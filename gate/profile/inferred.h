@@ -23,6 +23,7 @@ struct inferred {
 	struct shares_parts parts;
 	struct inferred_part *items; /* [n], in the order of the parts */
 	size_t n;
+	bool sound; /* nothing speaks against the fit as a whole */
 	bool trusted[INFERRED_LEVELS];
 };
 

@@ -52,6 +52,7 @@ static cJSON *summary(const struct profile *p, const char *name)
 	cJSON_AddNumberToObject(o, "groups", (double)p->n_groups);
 	cJSON_AddNumberToObject(o, "effective_rank", p->data.features.effective_rank);
 	cJSON_AddStringToObject(o, "verdict", profile_verdict_text(p->verdict));
+	cJSON_AddBoolToObject(o, "sound", p->inferred.sound);
 	list = cJSON_AddArrayToObject(o, "reasons");
 	for (size_t i = 0; i < p->n_reasons; i++)
 		cJSON_AddItemToArray(list, cJSON_CreateString(p->reasons[i].code));

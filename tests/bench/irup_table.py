@@ -77,6 +77,22 @@ def verdicts(title, rows, keys):
     print()
 
 
+def folds(left_out):
+    """The least share of what leads (inferred.c) chosen anew without each stressor, and tried on it."""
+    grid = [.2, .25, .3, .35, .4, .45, .5]
+    for depth, name in enumerate(("computing, kernel", "category")):
+        known = [(x["name"], x["levels"][depth]) for x in left_out
+                 if x["levels"][depth]["first"] >= .8 and x["levels"][depth]["least"] >= .2 and x["sound"] and "right" in x["levels"][depth]
+                 and all(above["trusted"] for above in x["levels"][:depth])]
+        tried = []
+        for stressor in sorted({n for n, _ in known}):
+            others = [level for n, level in known if n != stressor]
+            least = next((g for g in grid if sum(x["right"] for x in others if x["least"] >= g) >= .95 * sum(x["least"] >= g for x in others)), 1)
+            tried += [level for n, level in known if n == stressor and level["least"] >= least]
+        print(f"\n{name.capitalize()}: the least share that every fit which is nearly as good gives to what leads, chosen as the smallest of",
+              f"{', '.join(map(str, grid))} that is right in .95 of all other stressors, is right in {share(tried, 'right')} of the one left out.")
+
+
 def levels(applications, left_out, planted):
     print("## Level by level\n")
     print("A profile descends: what leads at the level of the time (computing, the kernel), then the category, then the group of stressors.")
@@ -91,6 +107,7 @@ def levels(applications, left_out, planted):
         print(f"| {name} | {sum(a['levels'][depth]['trusted'] for a in applications)} of {len(applications)} | {share(judged[0], 'right')} | "
               f"{share(judged[1], 'right')} | {share(judged[0] + judged[1], 'right')} | {wilson(sum(held), len(held))} |")
     print(f"| group of stressors | {sum(a['verdict'] == 'trusted' for a in applications)} of {len(applications)} | below | below | | |")
+    folds(left_out)
     print("\nApplications trusted at a level:\n")
     for a in applications:
         deep = [f"{x['lead']} {100 * x['share']:.0f} %" for x in a["levels"] if x["trusted"]]
