@@ -3,7 +3,8 @@
     profile_composed.py measure ASSAY COMPOSED WORK     appends to WORK/composed.jsonl what is not there yet, a line an answer
     profile_composed.py page WORK CSV                   the section of the page; every row of every answer to CSV
 
-Thirty compositions, some picked, some drawn, get BUDGET_S each; further ones are drawn for the intervals alone, and get less.
+Thirty compositions, some picked, some drawn (PROFILE_SEED), get BUDGET_S each; further ones are drawn for the intervals alone, and get less.
+With PROFILE_SLICE, seconds, `measure` ends after about so long, with status 75, when there is more to do: a further call goes on.
 """
 import collections
 import csv
@@ -14,10 +15,12 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 BUDGET_S, MORE_BUDGET_S = 8, 3
 RUN_S = .5
-SEED, MORE = 17, 60
+SEED, MORE = int(os.environ.get("PROFILE_SEED", "17")), 60
+MORE_TO_DO = 75
 PICKED = [{part: 100} for part in ("arithmetic", "strings", "allocation", "file-data", "file-metadata", "faults", "locks", "sockets")] + [
     {"arithmetic": 30, "file-data": 20, "strings": 20, "sorting": 15, "mapping": 15},  # was trusted and wrong by machines alone
     {"caches": 50, "memory": 50},
@@ -74,12 +77,25 @@ def words(weights):
 
 # ---- measuring ----
 
+def slice_ends():
+    """The time at which this call has to end."""
+    return time.monotonic() + float(os.environ.get("PROFILE_SLICE", "inf"))
+
+
+def slice_check(ends):
+    if time.monotonic() > ends:
+        print("the slice is over; the same call goes on", file=sys.stderr)
+        sys.exit(MORE_TO_DO)
+
+
 def measure(assay, composed, work):
     path = os.path.join(work, "composed.jsonl")
     done = {tuple(a["words"]) + (a["budget"],) for a in answers(work)}
+    ends = slice_ends()
     for n, (weights, budget) in enumerate(compositions(), 1):
         if tuple(words(weights)) + (budget,) in done:
             continue
+        slice_check(ends)
         print(f"{n} of {30 + MORE}: {' '.join(words(weights))}", file=sys.stderr)
         with tempfile.TemporaryDirectory() as scratch:
             truth = os.path.join(scratch, "truth")

@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 
-from profile_composed import COUNTED, TIE, percent, split, trusted
+from profile_composed import COUNTED, TIE, percent, slice_check, slice_ends, split, trusted
 
 BUDGET_S = 5
 NATIVE_RUNS = 5
@@ -355,13 +355,15 @@ def measure(assay, composed, preload, w):
     scratch = os.path.join(w, "files")
     os.makedirs(scratch, exist_ok=True)
     prepare(scratch)
+    ends = slice_ends()
     with Trace() as trace:
         costs = calibrate(trace, composed, scratch)
         for program, words in PROGRAMS.items():
             command = [word.replace("{w}", scratch) for word in words]
-            print(program, file=sys.stderr)
             if program in answered and program in known:
                 continue
+            slice_check(ends)
+            print(program, file=sys.stderr)
             subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # from now on its files are in memory
             one = {"program": program, "load": [os.getloadavg()[0]], "answers": [profile(assay, command)]}
             truth = {"program": program, "costs": costs, "load": os.getloadavg()[0], **truth_of(command, trace, costs, preload, scratch)}

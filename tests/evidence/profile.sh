@@ -1,7 +1,8 @@
 #!/bin/sh
 # Profiles of commands on this machine, held against what is known of them: programs of known composition (tests/apps/composed.c), and
-# fifteen real ones. Some 15 minutes. PROFILE_WORK keeps what was measured: a second call goes on where the first one ended; without it all
-# is measured anew. Root, where the kernel's tracing is to be had: else the real programs are left out.
+# fifteen real ones. Some 20 minutes. PROFILE_WORK keeps what was measured: a second call goes on where the first one ended; without it all
+# is measured anew. PROFILE_SLICE, seconds: each call ends by itself after about so long (status 75) until all is measured. PROFILE_SEED
+# (17) draws other compositions. Root, where the kernel's tracing is to be had: else the real programs are left out.
 . tests/lib_evidence.sh
 kept=${PROFILE_WORK:-$work}
 table=docs/evidence/profile
@@ -20,7 +21,7 @@ fi
 	echo
 	echo 'Sixteen parts, one to five at a time, by turns; each times itself, the kernel by the time stamp counter around its calls, so that the truth'
 	echo 'owes nothing to ticks or samples. Thirty compositions get 8 s each, sixty more 3 s, for the intervals. Every row of every answer:'
-	echo "[profile.csv](profile.csv). A row is judged where the answer or the truth gives it 2 % of the time or more."
+	echo "[profile.csv](profile.csv). Drawn with seed ${PROFILE_SEED:-17}. A row is judged where the answer or the truth gives it 2 % of the time or more."
 	echo
 	/usr/bin/python3 tests/bench/profile_composed.py page "$kept" "$table.csv"
 	echo
