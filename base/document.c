@@ -284,6 +284,16 @@ void doc_style(struct document *d, const char *fmt, ...)
 	va_end(args);
 }
 
+void doc_id(struct document *d, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	free(d->newest->key);
+	d->newest->key = format_text(fmt, args);
+	va_end(args);
+}
+
 void doc_styled(struct document *d, const char *style, const char *fmt, ...)
 {
 	struct doc_node *node = append(d, DOC_LINE, NULL);

@@ -162,6 +162,8 @@ size_t doc_mark_bytes(const char *at);
  * NULL; not to people at a terminal). */
 void doc_section(struct document *d, const char *id, const char *link, const char *heading, const char *lead);
 void doc_subheading(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* What links lead to: the id, unique on its page, of the subheading that was added last. */
+void doc_id(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Each is closed by doc_end(); what is in it is for people only. */
 void doc_fold(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void doc_entry(struct document *d, const char *label);

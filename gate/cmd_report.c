@@ -25,7 +25,7 @@ static enum assay_status report_run(struct lab *lab, void *arguments, struct doc
 	if (!st)
 		st = report_file(lab, &e.evidence,
 				 &(struct report_file){ .runs = e.runs, .verdict = &verdict, .published = a->model == MODEL_PAPER },
-				 a->path, err);
+				 a->path, NULL, err);
 	if (!st) {
 		enum decision decision = verdict.effect.decision;
 

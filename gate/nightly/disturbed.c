@@ -10,8 +10,8 @@
 #define EXCEPTIONS_MAX .25 /* of the runs of a version on a machine: where more are disturbed, that is how the machine was */
 #define OWN_LEVEL      .05
 
-static ROWS_FUNCTION(disturbed_code, enum disturbed_cause, DISTURBED_ROWS,
-		     ROWS_CODE) static ROWS_FUNCTION(disturbed_text, enum disturbed_cause, DISTURBED_ROWS, ROWS_TEXT)
+ROWS_FUNCTION(disturbed_code, enum disturbed_cause, DISTURBED_ROWS, ROWS_CODE)
+static ROWS_FUNCTION(disturbed_text, enum disturbed_cause, DISTURBED_ROWS, ROWS_TEXT)
 
     /* ---- accounts ---- */
 

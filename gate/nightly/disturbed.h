@@ -16,6 +16,7 @@
 	X(DISTURBED_STOLEN, "steal", "a hypervisor had the processors for something else")
 
 enum disturbed_cause { DISTURBED_ROWS(ROWS_ENUM) DISTURBED_CAUSES };
+const char *disturbed_code(enum disturbed_cause cause);
 
 struct disturbed_run {
 	char *machine, *version;

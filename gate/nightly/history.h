@@ -4,6 +4,7 @@
 
 #include "base/document.h"
 #include "fleet/lab/lab.h"
+#include "gate/page/svg.h"
 #include "model/change_points.h"
 
 /* The results of one version from one plan; of imported ones, of one day. */
@@ -31,6 +32,14 @@ struct history {
 enum assay_status history_load(struct lab *lab, const char *application, double min_effect, struct history *out, struct assay_error *err);
 void history_release(struct history *history); /* accepts zeroed */
 
+/* Relative to the first level, from a log cost. */
+double history_relative(const struct history *history, double cost);
+bool history_is_spike(const struct history *history, size_t point);
+/* Of all costs, relative to the first level. */
+struct svg_axis history_axis(const struct history *history);
+
 void history_answer(const struct history *history, double min_effect, struct document *d);
+/* The pictures of it, for pages; n > 0. */
+void history_plot(const struct history *history, struct document *d);
 
 #endif

@@ -6,8 +6,7 @@
 
 #include <math.h>
 
-/* Relative to the first level. */
-static double relative(const struct history *h, double cost)
+double history_relative(const struct history *h, double cost)
 {
 	return exp(cost - h->changes.segments[0].median);
 }
@@ -21,7 +20,7 @@ static size_t segment_of(const struct history *h, size_t point)
 	return k;
 }
 
-static bool is_spike(const struct history *h, size_t point)
+bool history_is_spike(const struct history *h, size_t point)
 {
 	for (size_t i = 0; i < h->changes.n_spikes; i++)
 		if (h->changes.spikes[i] == point)
@@ -40,7 +39,7 @@ static double difference(const struct history *h, size_t change, size_t machine,
 		const double *of = *(double *const *)(const void *)((const char *)&h->points[i] + offset);
 		size_t behind = i >= s[1].begin;
 
-		if (!isnan(of[machine]) && !is_spike(h, i)) {
+		if (!isnan(of[machine]) && !history_is_spike(h, i)) {
 			sums[behind] += of[machine];
 			n[behind]++;
 		}
@@ -87,10 +86,11 @@ static void answer_change(const struct history *h, size_t i, struct document *d)
 	char date[TEXT_DATE_BYTES];
 
 	doc_row(d);
+	doc_show(d, NULL, "change", i + 1);
 	doc_show(d, "version", "first version behind it", first->version);
 	doc_show(d, "after_version", "last before it", last->version);
 	doc_set(d, "taken_ms", first->taken_ms);
-	doc_show(d, NULL, "measured on", text_from_ms(first->taken_ms / 1000 * 1000, date));
+	doc_showf(d, NULL, "measured on", "", "%.10s", text_from_ms(first->taken_ms, date));
 	doc_showf(d, "ratio", "cost", ratio, "× %s", text_fixed(ratio, 3).text);
 	doc_set(d, "p", c->p);
 	doc_set(d, "machines", seen.machines);
@@ -123,25 +123,25 @@ static void answer_modes(const struct history *h, struct document *d)
 		doc_object(d, NULL);
 		doc_set(d, "from", h->points[s->begin].version);
 		doc_set(d, "to", h->points[s->end - 1].version);
-		doc_set(d, "low", relative(h, s->modes[0]));
-		doc_set(d, "high", relative(h, s->modes[1]));
+		doc_set(d, "low", history_relative(h, s->modes[0]));
+		doc_set(d, "high", history_relative(h, s->modes[1]));
 		doc_end(d);
 		doc_line(
 		    d,
 		    "From %s to %s it goes back and forth between two levels, %s and %s: something outside of the versions decides which.",
-		    h->points[s->begin].version, h->points[s->end - 1].version, text_fixed(relative(h, s->modes[0]), 3).text,
-		    text_fixed(relative(h, s->modes[1]), 3).text);
+		    h->points[s->begin].version, h->points[s->end - 1].version, text_fixed(history_relative(h, s->modes[0]), 3).text,
+		    text_fixed(history_relative(h, s->modes[1]), 3).text);
 	}
 	doc_end(d);
 }
 
-static struct svg_axis axis_of(const struct history *h)
+struct svg_axis history_axis(const struct history *h)
 {
 	double low = 1, high = 1;
 
 	for (size_t i = 0; i < h->n; i++) {
-		low = fmin(low, relative(h, h->points[i].cost));
-		high = fmax(high, relative(h, h->points[i].cost));
+		low = fmin(low, history_relative(h, h->points[i].cost));
+		high = fmax(high, history_relative(h, h->points[i].cost));
 	}
 	return svg_ratio_axis(low, high);
 }
@@ -157,7 +157,7 @@ static void answer_levels(const struct history_point *p, struct document *d)
 static void answer_point(const struct history *h, size_t i, const struct svg_axis *axis, struct document *d)
 {
 	const struct history_point *p = &h->points[i];
-	double ratio = relative(h, p->cost);
+	double ratio = history_relative(h, p->cost);
 	struct buf svg = BUF_INIT;
 	char date[TEXT_DATE_BYTES];
 	size_t segment = segment_of(h, i);
@@ -170,12 +170,12 @@ static void answer_point(const struct history *h, size_t i, const struct svg_axi
 	doc_showf(d, "cost", "cost", ratio, "%s", text_fixed(ratio, 3).text);
 	svg_open(20, &svg);
 	svg_grid(axis, &svg);
-	svg_interval(axis, ratio, (double)NAN, (double)NAN, is_spike(h, i) ? SVG_RING : SVG_DOT, &svg);
+	svg_interval(axis, ratio, (double)NAN, (double)NAN, history_is_spike(h, i) ? SVG_RING : SVG_DOT, &svg);
 	svg_close(&svg);
 	doc_picture(d, "cost, first level = 1", &svg, NULL);
 	doc_set(d, "segment", segment);
-	doc_set_bool(d, "spike", is_spike(h, i));
-	doc_show(d, NULL, "", is_spike(h, i) ? "a spike" : segment > 0 && h->changes.items[segment - 1].at == i ? "changed" : "");
+	doc_set_bool(d, "spike", history_is_spike(h, i));
+	doc_show(d, NULL, "", history_is_spike(h, i) ? "a spike" : segment > 0 && h->changes.items[segment - 1].at == i ? "changed" : "");
 	doc_show(d, "machines", "machines", p->machines);
 	doc_show(d, "runs", "results", p->runs);
 	answer_levels(p, d);
@@ -183,7 +183,7 @@ static void answer_point(const struct history *h, size_t i, const struct svg_axi
 
 static void answer_points(const struct history *h, struct document *d)
 {
-	struct svg_axis axis = axis_of(h);
+	struct svg_axis axis = history_axis(h);
 
 	doc_heading(d, "Every point, relative to the first level");
 	doc_table(d, "points");
@@ -194,7 +194,7 @@ static void answer_points(const struct history *h, struct document *d)
 
 void history_answer(const struct history *h, double min_effect, struct document *d)
 {
-	double now = relative(h, h->changes.segments[h->changes.n].median);
+	double now = history_relative(h, h->changes.segments[h->changes.n].median);
 
 	if (h->n < (size_t)2 * CHANGE_POINTS_SEGMENT_MIN)
 		doc_answer(d, DOC_DOUBTFUL, "too short", "%zu point%s of %s: a change is told from noise from %d on", h->n,
@@ -210,6 +210,7 @@ void history_answer(const struct history *h, double min_effect, struct document 
 	doc_set(d, "outcome", h->n < (size_t)2 * CHANGE_POINTS_SEGMENT_MIN ? "too_short" : h->changes.n ? "changed" : "steady");
 	doc_set(d, "min_effect", min_effect);
 	doc_set(d, "machines", h->n_machines);
+	history_plot(h, d);
 	answer_changes(h, d);
 	answer_modes(h, d);
 	answer_points(h, d);

@@ -150,7 +150,7 @@ static void add_rest(const struct night_answered *all, size_t n, struct document
 }
 
 /* Why, of what did not pass; what was said of hosts. */
-void night_answer_why(const struct night_answers *answers, struct document *d)
+static void add_why(const struct night_answers *answers, struct document *d)
 {
 	const struct night_answered *all = answers->items;
 	size_t n = answers->n;
@@ -193,14 +193,18 @@ void night_answer_head(const struct night *night, const struct night_answers *an
 		if (place_of(all[i].decision->decision) < place_of(worst))
 			worst = all[i].decision->decision;
 	}
-	for (int k = 0; k < DECISIONS; k++) {
-		if (counts[k])
-			buf_format(&text, "%s%zu %s", text.size ? ", " : "", counts[k], decision_text((enum decision)k));
+	for (int place = 0; place < DECISIONS; place++) {
+		for (int k = 0; k < DECISIONS; k++) {
+			if (counts[k] && place_of((enum decision)k) == place)
+				buf_format(&text, "%s%zu %s%s", text.size ? ", " : "", counts[k], decision_text((enum decision)k),
+					   k == DECISION_REGRESSION ? text_plural(counts[k]) : "");
+		}
 	}
 	if (decided < n)
 		buf_format(&text, "%s%zu undecided", text.size ? ", " : "", n - decided);
-	doc_answer(d, decided ? decision_tone(worst) : DOC_DOUBTFUL, decided ? decision_text(worst) : "undecided", "%s; night of %s%s",
-		   text.size ? text.bytes : "nothing is compared", text_from_ms(night->started_ms / 1000 * 1000, date),
+	text_from_ms(night->started_ms / 1000 * 1000, date);
+	doc_answer(d, decided ? decision_tone(worst) : DOC_DOUBTFUL, decided ? decision_text(worst) : "undecided",
+		   "%s; night of %.10s, %.5s UTC%s", text.size ? text.bytes : "nothing is compared", date, date + 11,
 		   night->finished_ms ? "" : ", which has not ended");
 	buf_release(&text);
 	doc_set(d, "night", night->id);
@@ -280,7 +284,7 @@ enum assay_status night_answer(struct store *store, const struct night *night, u
 	night_answer_head(night, &answers, d);
 	add_decisions(answers.items, answers.n, d);
 	add_rest(answers.items, answers.n, d);
-	night_answer_why(&answers, d);
+	add_why(&answers, d);
 	night_answer_notes(night, d);
 	d->exit_status = night_exit(&answers.comparisons, &answers.decisions, fail_on);
 	night_answers_release(&answers);

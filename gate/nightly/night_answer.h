@@ -38,9 +38,8 @@ struct night_answers {
 enum assay_status night_answers_load(struct store *store, const struct night *night, struct night_answers *out, struct assay_error *err);
 void night_answers_release(struct night_answers *answers); /* accepts zeroed */
 
-/* The first line; why, of what did not pass; what was said of the night as a whole. */
+/* The first line; what was said of the night as a whole. */
 void night_answer_head(const struct night *night, const struct night_answers *answers, struct document *d);
-void night_answer_why(const struct night_answers *answers, struct document *d);
 void night_answer_notes(const struct night *night, struct document *d);
 
 /* Fills the document and its exit status. */

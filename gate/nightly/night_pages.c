@@ -6,6 +6,7 @@
 #include "gate/nightly/history.h"
 #include "gate/nightly/judge.h"
 #include "gate/nightly/night_answer.h"
+#include "gate/nightly/night_machines.h"
 #include "gate/page/parts.h"
 #include "gate/report/report_file.h"
 
@@ -13,31 +14,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_MIN .05 /* of the colours' scale, log */
-#define MOST_MAX .5
+#define MOST_MIN       .05 /* of the colours' scale, log */
+#define MOST_MAX       .5
+#define FINDINGS_SHOWN 20
 
 /* What has been found out on the way to the first page. */
-struct night_machine {
-	const char *name; /* borrowed from a decision */
-	size_t comparisons, runs, disturbed, left_out;
-	const char *cause; /* of the last disturbed run; or NULL */
-	int64_t taken_ms;  /* of its latest fingerprint; 0: none */
-};
-
 struct pages {
 	struct lab *lab;
 	const struct night *night;
 	const char *directory;
 	struct night_answers answers;
 	struct evidence evidence;
-	char **histories;		/* [answers.n], what the application's history says; NULL: it has no page */
-	bool *reports;			/* [answers.n], there is a page */
-	struct night_machine *machines; /* [n_machines], by name */
-	size_t n_machines, capacity, written;
+	char **histories;	    /* [answers.n], what the application's history says; NULL: it has no page */
+	bool *reports;		    /* [answers.n], there is a page */
+	bool any_functions;	    /* some report names one */
+	struct report_found *found; /* [answers.n], which functions it names */
+	struct night_machines machines;
+	size_t written;
 	struct assay_error *err;
 };
-
-static const struct html_link above[] = { { "index.html", "Night" }, { NULL, NULL } };
 
 static enum assay_status page_write(struct pages *p, const char *name, const struct html_page *page, const struct document *d)
 {
@@ -75,46 +70,6 @@ static double number_of(const cJSON *object, const char *key)
 
 /* ---- a report for each decision ---- */
 
-/* The report has what the runs say; what the night has made of that stands below its decision. */
-static char *note_of(const struct night_answered *a, enum decision alone)
-{
-	const cJSON *reason = cJSON_GetArrayItem(member(a->document, "reasons"), 0);
-
-	if (a->decision->decision == alone)
-		return mem_format("Decided in the night, against the %s version.", a->comparison->against);
-	return mem_format("The runs alone say %s; the night decided otherwise: %s.", decision_text(alone), text_of(reason, "text"));
-}
-
-static enum assay_status report_one(struct pages *p, size_t i)
-{
-	const struct night_answered *a = &p->answers.items[i];
-	struct judge_request request;
-	struct judge_compared compared = { .sides = { { 0 } } };
-	enum assay_status st = judge_request_parse(a->decision->request, &request, p->err);
-
-	if (!st && *request.plan)
-		st = judge_compare(p->lab, &p->evidence, &request, request.plan,
-				   (const char *const[]){ request.baseline, request.candidate }, &compared, p->err);
-	if (!st && *request.plan) {
-		char *path = mem_format("%s/%s.html", p->directory, a->decision->id), *note = note_of(a, compared.verdict.effect.decision);
-
-		compared.verdict.effect.decision = a->decision->decision;
-		st =
-		    report_file(p->lab, &p->evidence,
-				&(struct report_file){ .runs = compared.sides, .verdict = &compared.verdict, .above = above, .note = note },
-				path, p->err);
-		p->reports[i] = !st;
-		p->written += !st;
-		free(path);
-		free(note);
-	}
-	judge_compared_release(&compared);
-	judge_request_release(&request);
-	return st;
-}
-
-/* ---- a history for each application ---- */
-
 /* The first comparison of the same application. */
 static size_t first_of(const struct night_answers *answers, size_t i)
 {
@@ -125,11 +80,153 @@ static size_t first_of(const struct night_answers *answers, size_t i)
 	return k;
 }
 
+/* The report has what the runs say; what the night has made of that stands below its decision. */
+static char *note_of(const struct night_answered *a, enum decision alone)
+{
+	const cJSON *reason = cJSON_GetArrayItem(member(a->document, "reasons"), 0);
+
+	if (a->decision->decision == alone)
+		return mem_format("Decided in the night, against the %s version.", a->comparison->against);
+	return mem_format("The runs alone say %s; the night decided otherwise: %s.", decision_text(alone), text_of(reason, "text"));
+}
+
+#define LINKS_MAX 5
+
+/* Where one goes from a page. */
+struct page_links {
+	char *files[LINKS_MAX], *texts[LINKS_MAX];
+	struct html_link links[LINKS_MAX + 1];
+	size_t n;
+};
+
+/* Takes both over. */
+static void link_add(struct page_links *l, char *file, char *text)
+{
+	l->files[l->n] = file;
+	l->texts[l->n] = text;
+	l->links[l->n++] = (struct html_link){ file, text };
+}
+
+/* From a report: to the night, to the application's history, to what is worse and what is less so. */
+static void links_of(const struct pages *p, size_t i, struct page_links *out)
+{
+	const struct night_answered *all = p->answers.items;
+	size_t first = first_of(&p->answers, i);
+
+	*out = (struct page_links){ .n = 0 };
+	link_add(out, mem_string("index.html"), mem_string("Night"));
+	if (p->histories[first])
+		link_add(out, mem_format("history-%zu.html", first), mem_string("History"));
+	if (i > 0 && all[i - 1].decision)
+		link_add(out, mem_format("%s.html", all[i - 1].decision->id), mem_string("Previous"));
+	if (i + 1 < p->answers.n && all[i + 1].decision)
+		link_add(out, mem_format("%s.html", all[i + 1].decision->id), mem_string("Next"));
+}
+
+static void links_release(struct page_links *links)
+{
+	for (size_t i = 0; i < links->n; i++) {
+		free(links->files[i]);
+		free(links->texts[i]);
+	}
+}
+
+static enum assay_status report_write(struct pages *p, size_t i, const struct judge_compared *compared, enum decision alone)
+{
+	const struct night_answered *a = &p->answers.items[i];
+	char *path = mem_format("%s/%s.html", p->directory, a->decision->id), *note = note_of(a, alone);
+	struct page_links links;
+	enum assay_status st;
+
+	links_of(p, i, &links);
+	st =
+	    report_file(p->lab, &p->evidence,
+			&(struct report_file){ .runs = compared->sides, .verdict = &compared->verdict, .above = links.links, .note = note },
+			path, &p->found[i], p->err);
+	p->reports[i] = !st;
+	p->written += !st;
+	links_release(&links);
+	free(path);
+	free(note);
+	return st;
+}
+
+/* A decision without runs has a page, too, so that what leads to it is not broken: it says why there are none. */
+static enum assay_status report_nothing(struct pages *p, size_t i)
+{
+	const struct night_answered *a = &p->answers.items[i];
+	char *name = mem_format("%s.html", a->decision->id);
+	const cJSON *reason;
+	struct page_links links;
+	struct document d;
+	enum assay_status st;
+
+	links_of(p, i, &links);
+	document_init(&d);
+	doc_answer(&d, decision_tone(a->decision->decision), decision_text(a->decision->decision), "%s %s: nothing was run",
+		   a->comparison->application, a->comparison->candidate);
+	cJSON_ArrayForEach(reason, member(a->document, "reasons")) doc_line(&d, "%s", text_of(reason, "text"));
+	st = page_write(p, name,
+			&(struct html_page){ .title = a->comparison->application,
+					     .kind = "report",
+					     .lab = p->lab->config.name,
+					     .class = "d-nothing_measured",
+					     .first = "decision",
+					     .about = "Decision",
+					     .above = links.links },
+			&d);
+	p->reports[i] = !st;
+	document_release(&d);
+	links_release(&links);
+	free(name);
+	return st;
+}
+
+static enum assay_status report_one(struct pages *p, size_t i)
+{
+	const struct night_answered *a = &p->answers.items[i];
+	struct judge_request request;
+	struct judge_compared compared = { .sides = { { 0 } } };
+	enum assay_status st = judge_request_parse(a->decision->request, &request, p->err);
+
+	if (!st && !*request.plan)
+		st = report_nothing(p, i);
+	else if (!st)
+		st = judge_compare(p->lab, &p->evidence, &request, request.plan,
+				   (const char *const[]){ request.baseline, request.candidate }, &compared, p->err);
+	if (!st && *request.plan) {
+		enum decision alone = compared.verdict.effect.decision;
+
+		compared.verdict.effect.decision = a->decision->decision;
+		st = report_write(p, i, &compared, alone);
+	}
+	judge_compared_release(&compared);
+	judge_request_release(&request);
+	return st;
+}
+
+/* ---- a history for each application ---- */
+
 static char *history_text(const struct history *h)
 {
 	if (h->changes.n)
 		return mem_format("changed at %s", h->points[h->changes.items[h->changes.n - 1].at].version);
 	return mem_string(h->n < (size_t)2 * CHANGE_POINTS_SEGMENT_MIN ? "too short" : "steady");
+}
+
+/* To the night, and to the reports of the same application. */
+static void history_links_of(const struct pages *p, size_t i, struct page_links *out)
+{
+	const struct night_answers *answers = &p->answers;
+
+	*out = (struct page_links){ .n = 0 };
+	link_add(out, mem_string("index.html"), mem_string("Night"));
+	for (size_t k = i; k < answers->n && out->n < LINKS_MAX; k++) {
+		const struct night_answered *a = &answers->items[k];
+
+		if (a->decision && first_of(answers, k) == i)
+			link_add(out, mem_format("%s.html", a->decision->id), mem_format("Against %s", a->comparison->baseline));
+	}
 }
 
 static enum assay_status history_one(struct pages *p, size_t i)
@@ -143,8 +240,10 @@ static enum assay_status history_one(struct pages *p, size_t i)
 		return ASSAY_OK;
 	if (!history_load(p->lab, c->application, c->min_effect, &history, &ignored)) { /* without results there is none */
 		char *name = mem_format("history-%zu.html", i);
+		struct page_links links;
 		struct document d;
 
+		history_links_of(p, i, &links);
 		document_init(&d);
 		history_answer(&history, c->min_effect, &d);
 		st = page_write(p, name,
@@ -154,86 +253,15 @@ static enum assay_status history_one(struct pages *p, size_t i)
 						     .class = "d-explore",
 						     .first = "history",
 						     .about = "History",
-						     .above = above },
+						     .above = links.links },
 				&d);
 		p->histories[i] = st ? NULL : history_text(&history);
+		links_release(&links);
 		document_release(&d);
 		free(name);
 	}
 	history_release(&history);
 	return st;
-}
-
-/* ---- machines ---- */
-
-static struct night_machine *machine_of(struct pages *p, const char *name)
-{
-	for (size_t i = 0; i < p->n_machines; i++)
-		if (strcmp(p->machines[i].name, name) == 0)
-			return &p->machines[i];
-	p->machines = mem_grow(p->machines, p->n_machines, &p->capacity, sizeof(*p->machines));
-	p->machines[p->n_machines] = (struct night_machine){ .name = name };
-	return &p->machines[p->n_machines++];
-}
-
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(((const struct night_machine *)a)->name, ((const struct night_machine *)b)->name);
-}
-
-static void machines_count(struct pages *p)
-{
-	const struct fingerprint_set *set = &p->evidence.fingerprints;
-	const cJSON *item;
-
-	for (size_t i = 0; i < p->answers.n; i++) {
-		const cJSON *document = p->answers.items[i].document;
-
-		cJSON_ArrayForEach(item, member(member(document, "runs"), "machines"))
-		{
-			struct night_machine *m = machine_of(p, text_of(item, "machine"));
-
-			m->comparisons++;
-			m->runs += (size_t)fmax(number_of(item, "baseline_runs"), 0) + (size_t)fmax(number_of(item, "candidate_runs"), 0);
-		}
-		cJSON_ArrayForEach(item, member(document, "disturbed"))
-		{
-			struct night_machine *m = machine_of(p, text_of(item, "machine"));
-
-			m->disturbed++;
-			m->left_out += cJSON_IsTrue(member(item, "left_out")) ? 1 : 0;
-			m->cause = text_of(item, "text");
-		}
-	}
-	if (p->n_machines)
-		qsort(p->machines, p->n_machines, sizeof(*p->machines), compare_names);
-	for (size_t i = 0; i < p->n_machines; i++)
-		for (size_t k = 0; k < set->n; k++)
-			if (strcmp(set->items[k].machine, p->machines[i].name) == 0 && set->items[k].taken_ms > p->machines[i].taken_ms)
-				p->machines[i].taken_ms = set->items[k].taken_ms;
-}
-
-static void machines_show(const struct pages *p, struct document *d)
-{
-	doc_section(d, "machines", "Machines", "The machines",
-		    "What each of them did this night. 'assay catalog drift' says whether one has become slower or faster.");
-	doc_table(d, NULL);
-	doc_caption(d, "The machines of this night");
-	for (size_t i = 0; i < p->n_machines; i++) {
-		const struct night_machine *m = &p->machines[i];
-		char date[TEXT_DATE_BYTES];
-
-		doc_row(d);
-		doc_show(d, NULL, "machine", m->name);
-		doc_show(d, NULL, "comparisons", m->comparisons);
-		doc_show(d, NULL, "results", m->runs);
-		doc_show(d, NULL, "disturbed runs", m->disturbed);
-		doc_show(d, NULL, "left out", m->left_out);
-		doc_showf(d, NULL, "because", m->cause, "%s", m->cause ? m->cause : "");
-		doc_showf(d, NULL, "latest fingerprint", m->taken_ms ? doc_value_integer(m->taken_ms) : DOC_NOTHING, "%.10s",
-			  text_from_ms(m->taken_ms, date));
-	}
-	doc_end(d);
 }
 
 /* ---- the first page ---- */
@@ -254,8 +282,8 @@ static double most_of(const struct pages *p)
 	double most = MOST_MIN;
 
 	for (size_t i = 0; i < p->answers.n; i++)
-		for (size_t k = 0; k < p->n_machines; k++)
-			most = fmax(most, fabs(log_ratio_on(&p->answers.items[i], p->machines[k].name)));
+		for (size_t k = 0; k < p->machines.n; k++)
+			most = fmax(most, fabs(log_ratio_on(&p->answers.items[i], p->machines.items[k].name)));
 	return fmin(most, MOST_MAX);
 }
 
@@ -268,25 +296,54 @@ static struct text_number change_text(double log_ratio)
 	return text;
 }
 
-static void matrix_decision(const struct night_answered *a, struct document *d)
+/* Told apart without colours, too. */
+static void decision_show(const struct night_answered *a, struct buf *out)
 {
-	/* Told apart without colours, too. */
 	static const char *const signs[DECISIONS] = {
 		[DECISION_REGRESSION] = "\u25b2", [DECISION_IMPROVED] = "\u25bc",    [DECISION_PASS] = "\u2713",
 		[DECISION_INCONCLUSIVE] = "?",	  [DECISION_ENVIRONMENT] = "\u2248", [DECISION_NOTHING_MEASURED] = "\u2205"
 	};
+	enum decision decision = a->decision ? a->decision->decision : DECISION_NOTHING_MEASURED;
+	const char *word = a->decision ? decision_text(decision) : "not reached";
 
-	if (a->decision)
-		doc_showf(d, NULL, "decision", "", "\1word d-%s\2%s %s\3", decision_text(a->decision->decision),
-			  signs[a->decision->decision], decision_text(a->decision->decision));
-	else
-		doc_show(d, NULL, "decision", "not reached");
+	buf_format(out, "\1word d-%s\2%s ", decision_text(decision), signs[decision]);
+	for (; *word; word++)
+		buf_char(out, *word == '_' ? ' ' : *word);
+	buf_text(out, DOC_END);
+}
+
+/* Links to what the report says of them. */
+static void functions_show(const struct pages *p, size_t i, struct buf *out)
+{
+	const struct report_found *found = &p->found[i];
+
+	buf_text(out, "");
+	for (size_t k = 0; k < found->n; k++)
+		buf_format(out, "%s\1./%s.html#" REPORT_FUNCTION_ID "\2%s\3", k ? ", " : "", p->answers.items[i].decision->id, k + 1,
+			   found->functions[k]);
+	if (found->changed > found->n)
+		buf_format(out, " and %zu more", found->changed - found->n);
 }
 
 /* How a machine's column is headed, which is no other column's heading, whatever it is called. free() it. */
 static char *column_of(const struct night_machine *machine)
 {
 	return mem_format(DOC_NAME "%s" DOC_END, machine->name);
+}
+
+static void matrix_machines(const struct pages *p, const struct night_answered *a, double most, struct document *d)
+{
+	for (size_t k = 0; k < p->machines.n; k++) {
+		double change = log_ratio_on(a, p->machines.items[k].name);
+		char *column = column_of(&p->machines.items[k]);
+
+		doc_showf(d, NULL, column, change, "%s", change_text(isnan(change) ? 0 : change).text);
+		free(column);
+		if (isnan(change))
+			doc_style(d, "hx");
+		else
+			page_colour(d, change, most, "");
+	}
 }
 
 static void matrix_row(const struct pages *p, size_t i, double most, struct document *d)
@@ -296,6 +353,7 @@ static void matrix_row(const struct pages *p, size_t i, double most, struct docu
 	const struct night_decision *decision = a->decision;
 	size_t first = first_of(&p->answers, i);
 	bool interval = decision && !isnan(decision->low) && !isnan(decision->high);
+	struct buf word = BUF_INIT, functions = BUF_INIT;
 
 	doc_row(d);
 	doc_data(d, "application", "%s", c->application);
@@ -303,28 +361,23 @@ static void matrix_row(const struct pages *p, size_t i, double most, struct docu
 		doc_showf(d, NULL, "application", "", "\1./%s.html\2%s\3", decision->id, c->application);
 	else
 		doc_show(d, NULL, "application", c->application);
-	matrix_decision(a, d);
+	decision_show(a, &word);
+	doc_showf(d, NULL, "decision", "", "%s", word.bytes);
 	doc_showf(d, NULL, "change", decision ? decision->ratio : (double)NAN, "%s", change_text(decision ? log(decision->ratio) : 0).text);
-	for (size_t k = 0; k < p->n_machines; k++) {
-		double change = log_ratio_on(a, p->machines[k].name);
-
-		char *column = column_of(&p->machines[k]);
-
-		doc_showf(d, NULL, column, change, "%s", change_text(isnan(change) ? 0 : change).text);
-		free(column);
-		if (isnan(change))
-			doc_style(d, "hx");
-		else
-			page_colour(d, change, most, "");
-	}
+	functions_show(p, i, &functions);
+	if (p->any_functions)
+		doc_showf(d, NULL, "changed functions", "", "%s", functions.bytes);
 	if (p->histories[first])
 		doc_showf(d, NULL, "history", "", "\1./history-%zu.html\2%s\3", first, p->histories[first]);
 	else
 		doc_show(d, NULL, "history", "none");
-	doc_show(d, NULL, "version", c->candidate);
-	doc_showf(d, NULL, "against", "", "%s (%s)", *c->baseline ? c->baseline : "nothing", c->against);
+	doc_showf(d, NULL, "versions", "", DOC_NAME "%s" DOC_END " \u2192 " DOC_NAME "%s" DOC_END " (%s)",
+		  *c->baseline ? c->baseline : "nothing", c->candidate, c->against);
+	matrix_machines(p, a, most, d);
 	doc_showf(d, NULL, "95 % interval", interval ? decision->low : (double)NAN, "%s to %s",
 		  change_text(interval ? log(decision->low) : 0).text, change_text(interval ? log(decision->high) : 0).text);
+	buf_release(&functions);
+	buf_release(&word);
 }
 
 static void matrix_show(const struct pages *p, struct document *d)
@@ -334,12 +387,12 @@ static void matrix_show(const struct pages *p, struct document *d)
 	doc_section(
 	    d, "applications", "Applications", "Applications and machines",
 	    "A row for each comparison, the worst first: how much more it costs than the version that it is compared with, as a whole "
-	    "and on each machine. An application leads to its report, with the functions that changed.");
+	    "and on each machine. An application leads to its report, a function to what it does differently.");
 	doc_table(d, NULL);
 	doc_style(d, "night wide");
 	doc_caption(d, "Applications and machines of this night");
-	for (size_t k = 0; k < p->n_machines; k++) {
-		char *column = column_of(&p->machines[k]);
+	for (size_t k = 0; k < p->machines.n; k++) {
+		char *column = column_of(&p->machines.items[k]);
 
 		doc_column(d, column, "machine");
 		free(column);
@@ -350,6 +403,97 @@ static void matrix_show(const struct pages *p, struct document *d)
 	page_colours(d, "costs less", "costs more", 100 * expm1(most), "in per cent, on one machine", true);
 }
 
+/* ---- what needs a look ---- */
+
+static void finding_show(const struct pages *p, size_t i, struct document *d)
+{
+	const struct night_answered *a = &p->answers.items[i];
+	const struct night_comparison *c = a->comparison;
+	const cJSON *reason = cJSON_GetArrayItem(member(a->document, "reasons"), 0);
+	struct buf text = BUF_INIT, functions = BUF_INIT;
+
+	decision_show(a, &text);
+	buf_char(&text, ' ');
+	if (p->reports[i])
+		buf_format(&text, "\1./%s.html\2%s %s\3", a->decision->id, c->application, c->candidate);
+	else
+		buf_format(&text, DOC_NAME "%s %s" DOC_END, c->application, c->candidate);
+	if (*c->baseline)
+		buf_format(&text, " against " DOC_NAME "%s" DOC_END, c->baseline);
+	if (*text_of(reason, "text"))
+		buf_format(&text, ": %s", text_of(reason, "text"));
+	functions_show(p, i, &functions);
+	if (functions.size)
+		buf_format(&text, ". Changed functions: %s", functions.bytes);
+	doc_item(d, "%s", text.bytes);
+	doc_data(d, "decision", "%s", a->decision ? decision_text(a->decision->decision) : "undecided");
+	buf_release(&functions);
+	buf_release(&text);
+}
+
+static void findings_show(const struct pages *p, struct document *d)
+{
+	size_t shown = 0, n = 0;
+
+	doc_list(d, NULL);
+	doc_style(d, "findings");
+	for (size_t i = 0; i < p->answers.n; i++) {
+		const struct night_decision *decision = p->answers.items[i].decision;
+
+		if (decision && (decision->decision == DECISION_PASS || decision->decision == DECISION_IMPROVED))
+			continue;
+		n++;
+		if (shown < FINDINGS_SHOWN) {
+			finding_show(p, i, d);
+			shown++;
+		}
+	}
+	doc_end(d);
+	if (n > shown)
+		doc_styled(d, "muted", "And %zu more: see the table.", n - shown);
+	for (size_t i = 0; i < p->answers.n; i++) {
+		const struct night_comparison *c = p->answers.items[i].comparison;
+
+		if (*c->plan && *c->detail)
+			doc_styled(d, "note", "%s: %s", c->application, c->detail);
+	}
+}
+
+static void fact(struct document *d, const char *what, size_t n, const char *more)
+{
+	char *value = mem_format("%zu", n);
+
+	page_fact(d, what, value, more);
+	free(value);
+}
+
+static void facts_show(const struct pages *p, struct document *d)
+{
+	size_t decided = 0, runs = 0, disturbed = 0, left_out = 0, well = 0;
+	char *more;
+
+	for (size_t i = 0; i < p->answers.n; i++)
+		decided += p->answers.items[i].decision != NULL;
+	for (size_t k = 0; k < p->machines.n; k++) {
+		const struct night_machine *m = &p->machines.items[k];
+
+		runs += m->runs;
+		disturbed += m->disturbed;
+		left_out += m->left_out;
+		well += m->health == NIGHT_WELL || m->health == NIGHT_UNKNOWN || m->health == NIGHT_OLD;
+	}
+	more = mem_format("of %zu comparisons", p->answers.n);
+	fact(d, "Decided", decided, more);
+	free(more);
+	more = well == p->machines.n ? mem_string("all as usual") : mem_format("%zu not as usual", p->machines.n - well);
+	fact(d, "Machines", p->machines.n, more);
+	free(more);
+	fact(d, "Results", runs, "that count");
+	more = mem_format("%zu left out", left_out);
+	fact(d, "Disturbed runs", disturbed, more);
+	free(more);
+}
+
 static enum assay_status index_write(struct pages *p)
 {
 	struct document d;
@@ -357,10 +501,11 @@ static enum assay_status index_write(struct pages *p)
 
 	document_init(&d);
 	night_answer_head(p->night, &p->answers, &d);
-	night_answer_why(&p->answers, &d);
+	facts_show(p, &d);
+	findings_show(p, &d);
 	night_answer_notes(p->night, &d);
 	matrix_show(p, &d);
-	machines_show(p, &d);
+	night_machines_show(&p->machines, &d);
 	st = page_write(p, "index.html",
 			&(struct html_page){ .title = "Night",
 					     .kind = "night",
@@ -387,21 +532,28 @@ enum assay_status night_pages(struct lab *lab, const struct night *night, const 
 		st = evidence_load(lab, &p.evidence, err);
 	p.histories = mem_new(p.answers.n, sizeof(char *));
 	p.reports = mem_new(p.answers.n, sizeof(bool));
+	p.found = mem_new(p.answers.n, sizeof(*p.found));
+	for (size_t i = 0; !st && i < p.answers.n; i++)
+		st = history_one(&p, i);
 	for (size_t i = 0; !st && i < p.answers.n; i++) {
 		st = p.answers.items[i].decision ? report_one(&p, i) : ASSAY_OK;
-		if (!st)
-			st = history_one(&p, i);
+		p.any_functions = p.any_functions || p.found[i].n;
 	}
 	if (!st) {
-		machines_count(&p);
+		double days = p.lab->config.fingerprint_max_age_days;
+
+		night_machines_of(night, &p.answers, &p.evidence, days, &p.machines);
 		st = index_write(&p);
 	}
 	*n = p.written;
-	for (size_t i = 0; i < p.answers.n; i++)
+	for (size_t i = 0; i < p.answers.n; i++) {
 		free(p.histories[i]);
+		report_found_release(&p.found[i]);
+	}
 	free(p.histories);
 	free(p.reports);
-	free(p.machines);
+	free(p.found);
+	night_machines_release(&p.machines);
 	evidence_release(&p.evidence);
 	night_answers_release(&p.answers);
 	return st;

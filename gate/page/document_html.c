@@ -378,6 +378,8 @@ static void write_answer(const struct doc_node *node, const struct doc_node *sub
 static void write_element(const char *element, const char *style, const struct doc_node *node, struct buf *out)
 {
 	html_format(out, "<%s", element);
+	if (node->kind == DOC_SUBHEADING && node->key)
+		html_format(out, " id=\"%s\"", node->key);
 	write_attributes(style ? style : node->style, NULL, node, out);
 	write_text(node->shown, false, out);
 	html_format(out, "</%s>\n", element);

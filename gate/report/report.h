@@ -10,6 +10,9 @@
 #include "gate/page/parts.h"
 #include "runs/running/evidence.h"
 
+#define REPORT_FUNCTIONS   3		  /* of those that changed, shown in full */
+#define REPORT_FUNCTION_ID "function-%zu" /* what links to them lead to, from 1 on */
+
 /* All borrowed. */
 struct report {
 	const struct evidence *evidence;

@@ -39,8 +39,25 @@ static void omit_samples(const struct function_evidence *functions, struct omiss
 
 /* ---- the page ---- */
 
+static void found_of(const struct function_evidence *e, struct report_found *out)
+{
+	*out = (struct report_found){ .n = 0 };
+	if (!e->there)
+		return;
+	out->changed = e->detected.n_worse + e->detected.n_improved;
+	for (; out->n < out->changed && out->n < REPORT_FUNCTIONS; out->n++)
+		out->functions[out->n] = mem_string(e->detected.functions[out->n].name);
+}
+
+void report_found_release(struct report_found *found)
+{
+	for (size_t i = 0; i < found->n; i++)
+		free(found->functions[i]);
+	*found = (struct report_found){ .n = 0 };
+}
+
 enum assay_status report_file(struct lab *lab, const struct evidence *evidence, const struct report_file *file, const char *path,
-			      struct assay_error *err)
+			      struct report_found *found, struct assay_error *err)
 {
 	struct omissions omissions = { 0 };
 	struct contributions contributions = { 0 };
@@ -62,6 +79,8 @@ enum assay_status report_file(struct lab *lab, const struct evidence *evidence, 
 
 	contributions_of(evidence, file->verdict, 0, &contributions);
 	function_evidence_of(lab, &file->runs[0], &file->runs[1], true, &functions);
+	if (found)
+		found_of(&functions, found);
 	likeness_of(lab, evidence, file->verdict, &contributions, &functions, &likeness);
 	for (int i = 0; i < 2; i++) {
 		if (file->published)

@@ -5,6 +5,7 @@
 #include "fleet/lab/lab.h"
 #include "gate/decide/verdict.h"
 #include "gate/page/document_html.h"
+#include "gate/report/report.h"
 #include "runs/running/evidence.h"
 
 /* All borrowed. */
@@ -16,8 +17,15 @@ struct report_file {
 	const char *note;	       /* below the decision; or NULL */
 };
 
-/* path is replaced as a whole. */
+/* What pages that lead to the report say of it. */
+struct report_found {
+	char *functions[REPORT_FUNCTIONS]; /* [n], the leading ones of those whose behaviour changed */
+	size_t n, changed;		   /* changed: all of them */
+};
+void report_found_release(struct report_found *found); /* accepts zeroed */
+
+/* path is replaced as a whole. found (or NULL) is overwritten; report_found_release() it, whatever is returned. */
 enum assay_status report_file(struct lab *lab, const struct evidence *evidence, const struct report_file *file, const char *path,
-			      struct assay_error *err);
+			      struct report_found *found, struct assay_error *err);
 
 #endif

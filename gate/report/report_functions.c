@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#define SHOWN	       3
 #define COUNTERS_SHOWN 6
 #define BINS	       40
 #define ERROR_LEAST    1e-4 /* of the threshold: what is below stands at the end */
@@ -166,12 +165,13 @@ static void add_source(const struct place *place, struct document *d)
 
 /* ---- the functions ---- */
 
-static void add_function(const struct detected *detected, const struct detected_function *f, struct document *d)
+static void add_function(const struct detected *detected, const struct detected_function *f, size_t i, struct document *d)
 {
 	struct buf kind = BUF_INIT;
 
 	kind_text(&f->kind, "; also ", &kind);
 	doc_subheading(d, DOC_NAME "%s" DOC_END, f->name);
+	doc_id(d, REPORT_FUNCTION_ID, i + 1);
 	doc_data(d, "function", "%s", f->name);
 	doc_data(d, "kind", "%s", trouble_code(f->kind.trouble));
 	doc_line(d, "Kind of trouble: %s%s. In %zu of %zu run%s; it does %.3g\u00a0%% of what the measured functions do%s%s.",
@@ -184,6 +184,16 @@ static void add_function(const struct detected *detected, const struct detected_
 		return;
 	doc_styled(d, "muted", "%s:%u", f->place->file, f->place->line);
 	add_source(f->place, d);
+}
+
+/* Each leads to what is said of it. */
+static void add_links(const struct detected *detected, size_t n, struct document *d)
+{
+	doc_list(d, NULL);
+	doc_style(d, "names");
+	for (size_t i = 0; i < n && i < REPORT_FUNCTIONS; i++)
+		doc_item(d, "\1#" REPORT_FUNCTION_ID "\2%s\3", i + 1, detected->functions[i].name);
+	doc_end(d);
 }
 
 static void add_side_effects(const struct detected *detected, struct document *d)
@@ -239,12 +249,14 @@ static void add_functions(const struct function_evidence *e, enum decision decis
 		doc_styled(d, "empty", "Nothing can be said of them: %s.", e->missing);
 	if (e->there)
 		add_finding(e, decision, d);
-	for (size_t i = 0; e->there && i < anomalous && i < SHOWN; i++)
-		add_function(&e->detected, &e->detected.functions[i], d);
+	if (e->there && anomalous > 1)
+		add_links(&e->detected, anomalous, d);
+	for (size_t i = 0; e->there && i < anomalous && i < REPORT_FUNCTIONS; i++)
+		add_function(&e->detected, &e->detected.functions[i], i, d);
 	if (e->there)
 		add_side_effects(&e->detected, d);
-	if (anomalous > SHOWN)
-		doc_styled(d, "muted", "And %zu more: 'assay detect' lists them.", anomalous - SHOWN);
+	if (anomalous > REPORT_FUNCTIONS)
+		doc_styled(d, "muted", "And %zu more: 'assay detect' lists them.", anomalous - REPORT_FUNCTIONS);
 }
 
 void report_functions(struct document *d, const struct function_evidence *functions, const struct likeness *likeness,

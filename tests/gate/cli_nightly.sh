@@ -121,17 +121,6 @@ run -C "$lab" nightly pages
 refused 2 '--output'
 run -C "$lab" nightly pages -o "$tmp/no/where"
 refused 1 'no/where'
-if browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome); then
-	cp "$ASSAY_SOURCE/tests/gate/night_click.html" "$tmp/click.html"
-	HOME=$tmp timeout -k 5 60 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --disable-background-networking \
-		--allow-file-access-from-files --user-data-dir="$tmp/profile" --virtual-time-budget=5000 --dump-dom "file://$tmp/click.html" >"$tmp/dom" 2>/dev/null </dev/null
-	sed -n '/<pre id="facts">/,/<\/pre>/p' "$tmp/dom" | sed 's/<[^>]*>//g' >"$tmp/facts"
-	holds "$tmp/facts" 'what was seen' 'first index.html' 'rows 3' 'regression' 'machines host1,host2,host3' 'wide true' "report $decision.html" 'heading bad v3 costs' \
-		'section #' 'back index.html' 'history history-' 'end reached'
-	cases=$((cases + 1))
-else
-	echo 'no browser to click with: left out'
-fi
 
 what='a hook is run with each decision'
 cp "$lab/suite.yaml" "$tmp/good.yaml"
