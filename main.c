@@ -74,6 +74,8 @@ static const struct command *const commands[] = {
 	&probe_command,
 	&emulate_build_command,
 	&emulate_run_command,
+	&features_build_command,
+	&features_run_command,
 	&features_show_command,
 	&samples_prune_command,
 	&samples_command,

@@ -1,14 +1,177 @@
-/* assay features show */
+/* assay features build, assay features run, assay features show */
 #include "base/command.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "runs/cmd.h"
+#include "runs/inside/features/features_build.h"
 #include "runs/inside/features/run_features.h"
+#include "runs/inside/instrument/launch.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* ---- assay features build ---- */
+
+struct build_arguments {
+	struct cli_list words;
+	const char *only, *until;
+	bool values;
+};
+
+/* This command again, for what calls compilers: in words with blanks between them. */
+static enum assay_status self_words(const struct build_arguments *a, const char *only, char **out, struct assay_error *err)
+{
+	char *program = realpath("/proc/self/exe", NULL);
+	enum assay_status st = ASSAY_OK;
+
+	if (!program)
+		return assay_fail_errno(err, errno, "cannot find this program");
+	*out = mem_format("%s features build%s%s%s%s%s --", program, only ? " --only " : "", only ? only : "", a->values ? " --values" : "",
+			  a->until ? " --until " : "", a->until ? a->until : "");
+	if (strpbrk(program, " ;'\"$\\") || (only && strpbrk(only, " ;'\"$\\")) || (a->until && strpbrk(a->until, " ;'\"$\\")))
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' is a command for build systems, which take its words apart at blanks and marks",
+				*out);
+	free(program);
+	return st;
+}
+
+static enum assay_status build_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct build_arguments *a = arguments;
+	char *only = a->only ? realpath(a->only, NULL) : NULL, *self = NULL;
+	struct features_build how = { .only = only, .until = a->until, .values = a->values };
+	enum assay_status st = ASSAY_OK;
+
+	(void)lab;
+	(void)d;
+	if (a->only && !only)
+		st = assay_fail_errno(err, errno, "cannot read '%s'", a->only);
+	if (!st)
+		st = self_words(a, only, &self, err);
+	if (!st)
+		st = features_build((const char *const *)a->words.items, a->words.n, &how, self, err);
+	free(only);
+	free(self);
+	return st;
+}
+
+static const struct cli_option build_options[] = {
+	CLI_TEXT("only", "FILE", struct build_arguments, only,
+		 "Count only the features that FILE names, one a line, as 'features show --text' prints them: what a model needs"),
+	CLI_FLAG("values", struct build_arguments, values, "Keep the first five values of variables, too: slower"),
+	CLI_TEXT("until", "FUNCTION", struct build_arguments, until,
+		 "Let runs end where FUNCTION is entered, if ASSAY_FEATURES_UNTIL is set: for features that are known by then"),
+	CLI_END
+};
+
+static const struct cli_option build_words[] = { CLI_WORDS("-- COMMAND [ARG]", struct build_arguments, words, 1), CLI_END };
+
+const struct command features_build_command = {
+	.name = "features build",
+	.summary = "compile a program so that its runs are counted",
+	.about =
+	    "Compiles or links with the command that follows --, so that a run of the program counts how often its loops go round, its "
+	    "branches are taken, its functions are called and its exceptions thrown. The command is gcc or g++, or what calls them: make "
+	    "gets this as its CC and CXX, cmake as its launchers, any other program as CC and CXX in its environment. Functions of system "
+	    "libraries are not counted.\n\n"
+	    "Without 'assay features run' such a program runs as any other, a little slower.",
+	.examples = "  assay features build -- gcc -O2 sort.c -o sort\n"
+		    "  assay features build -- make -j4\n"
+		    "  assay features build -- cmake -B build && cmake --build build\n"
+		    "  assay features run -o features -- ./sort input\n"
+		    "  assay features show features\n",
+	.words = build_words,
+	.options = build_options,
+	.arguments_bytes = sizeof(struct build_arguments),
+	.lab = CLI_LAB_NONE,
+	.flags = CLI_NO_FORMAT,
+	.run = build_run,
+};
+
+/* ---- assay features run ---- */
+
+struct run_arguments {
+	struct cli_list words;
+	const char *directory;
+};
+
+static size_t files_in(const char *directory)
+{
+	struct assay_error ignored;
+	char **names = NULL;
+	size_t n = 0;
+
+	if (file_names(directory, ".features", &names, &n, &ignored))
+		return 0;
+	file_names_free(names, n);
+	return n;
+}
+
+/* A run that fails has features, too: they are kept, and the failure said. */
+static enum assay_status features_run_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct run_arguments *a = arguments;
+	enum assay_status st = file_make_directory(a->directory, 0700, err);
+	char *absolute = st ? NULL : realpath(a->directory, NULL);
+
+	(void)lab;
+	(void)d;
+	if (!st && !absolute)
+		st = assay_fail_errno(err, errno, "cannot find '%s'", a->directory);
+	if (!st && files_in(absolute))
+		st = assay_fail(err, ASSAY_E_CONFLICT,
+				"'%s' has the features of a run already, and one directory is one run: name another one with -o",
+				a->directory);
+	if (!st) {
+		launch_variable("ASSAY_FEATURES_DIRECTORY", absolute);
+		st = launch_checked(a->words.items, err);
+		if (!st && !files_in(absolute))
+			st = assay_fail(err, ASSAY_E_NODATA, "the program counted nothing: was it built by 'assay features build'?");
+	}
+	if (!st) {
+		char *command = text_command((const char *const[]){ "features", "show", a->directory, NULL });
+
+		cli_remark("%s shows what it counted", command);
+		free(command);
+	}
+	free(absolute);
+	return st;
+}
+
+static const struct run_arguments run_defaults = { .directory = "features" };
+
+static const struct cli_option run_options[] = {
+	CLI_OPTION(TEXT, "output", "DIRECTORY", struct run_arguments, directory,
+		   "Directory for the files of this run (default: features); it is made if need be, its parents are not", .letter = 'o'),
+	CLI_END
+};
+
+static const struct cli_option run_words[] = { CLI_WORDS("-- PROGRAM [ARG]", struct run_arguments, words, 1), CLI_END };
+
+const struct command features_run_command = {
+	.name = "features run",
+	.summary = "run a program that was built to be counted",
+	.about =
+	    "Runs a program that 'assay features build' has built, and keeps what it counts in a directory: a file for each process, and "
+	    "for each library that was built so. What was counted is there however the program ends, if it is killed, too.",
+	.examples = "  assay features run -o features -- ./sort input\n"
+		    "  assay features run -o again -- ./sort input\n"
+		    "  assay features show --same-input features again\n",
+	.words = run_words,
+	.options = run_options,
+	.defaults = &run_defaults,
+	.arguments_bytes = sizeof(struct run_arguments),
+	.lab = CLI_LAB_NONE,
+	.flags = CLI_NO_FORMAT,
+	.run = features_run_run,
+};
+
+/* ---- assay features show ---- */
 
 struct show_arguments {
 	struct cli_list directories;

@@ -42,7 +42,8 @@ static double value_of(const struct run_features *f, const char *name)
 
 static void test_sums_and_means(void **state)
 {
-	struct file *file = file_new("c loop a.c:8 f\nv value n a.c:2 f\nc loop a.c:8 f\nd value x a.c:3 f\nc call g a.c:1\n", 15);
+	struct file *file =
+	    file_new("c loop a.c:8 f\nv value n a.c:2 f\nc loop a.c:8 f\n= call f a.c:1\nd value x a.c:3 f\nc call g a.c:1\n", 17);
 	const double real[] = { 1.5, 2.5 };
 	struct run_features f;
 	struct assay_error err;
@@ -50,18 +51,19 @@ static void test_sums_and_means(void **state)
 	(void)state;
 	file->blocks[0][0] = (UINT64_C(1) << 40) + 1;
 	file->blocks[1][0] = 2;
-	file->blocks[0][7] = 40;
+	file->blocks[0][8] = 40;
 	file->blocks[0][1] = 2; /* values in one thread, one in the other */
 	file->blocks[0][2] = (uint64_t)-10;
 	file->blocks[0][3] = 7;
 	file->blocks[1][1] = 1;
 	file->blocks[1][2] = 30;
 	for (size_t b = 0; b < BLOCKS; b++) {
-		file->blocks[b][8] = 1000;
-		memcpy(&file->blocks[b][9], &real[b], 8);
+		file->blocks[b][9] = 1000;
+		memcpy(&file->blocks[b][10], &real[b], 8);
 	}
 	check(run_features_parse("x", (const unsigned char *)file, sizeof(*file), &f, &err), &err);
 	assert_true(value_of(&f, "loop a.c:8 f") == 1099511627776.0 + 43);
+	assert_true(value_of(&f, "call f a.c:1") == 40);
 	assert_true(value_of(&f, "call g a.c:1") == 0); /* never reached, and there */
 	assert_true(value_of(&f, "value n a.c:2 f 1") == 10);
 	assert_true(value_of(&f, "value n a.c:2 f 2") == 7);
@@ -70,7 +72,7 @@ static void test_sums_and_means(void **state)
 	assert_true(value_of(&f, "value x a.c:3 f 5") == 0);
 	assert_int_equal(run_features_find(&f, "loop a.c:8 f")->kind, FEATURE_COUNT);
 	assert_int_equal(run_features_find(&f, "value n a.c:2 f 1")->kind, FEATURE_VALUE);
-	assert_int_equal(f.n, 2 + 2 + 5);
+	assert_int_equal(f.n, 3 + 2 + 5);
 	assert_false(f.incomplete);
 	run_features_release(&f);
 	file->header.lost = 1;
@@ -105,6 +107,9 @@ static void test_damaged(void **state)
 	refused(file, sizeof(*file), ASSAY_E_FORMAT, "name 1 is damaged");
 	file->names[14] = '\n';
 	file->names[5] = '\t';
+	refused(file, sizeof(*file), ASSAY_E_FORMAT, "name 1 is damaged");
+	file->names[5] = 'o';
+	file->names[0] = '=';
 	refused(file, sizeof(*file), ASSAY_E_FORMAT, "name 1 is damaged");
 	file->header.version = 9;
 	refused(file, sizeof(*file), ASSAY_E_VERSION, "features of version 9, this program reads 1");

@@ -167,26 +167,31 @@ static bool is_name(const char *text, size_t n)
 	return n > 0 && n <= RUN_FEATURES_NAME_MAX;
 }
 
+/* The slots of a line; 0: of another name. False: it is no line. */
+static bool line_slots(const char *at, size_t n, size_t *slots)
+{
+	*slots = at[0] == 'c' ? 1 : at[0] == '=' ? 0 : COUNTING_VALUE_SLOTS;
+	return n >= 3 && memchr("c=vd", at[0], 4) && at[1] == ' ' && is_name(at + 2, n - 2);
+}
+
 /* All lines of the names, with their slots. */
 static enum assay_status source_add(const struct source *s, struct parts *out, struct assay_error *err)
 {
 	const char *at = (const char *)s->bytes + s->header.header_bytes, *end = at + s->header.names_bytes;
-	size_t slot = 0, line = 1;
+	size_t slot = 0, counter = SIZE_MAX, line = 1, slots;
 
-	for (const char *stop; at < end; at = stop + 1, line++) {
-		size_t slots = at[0] == 'c' ? 1 : 1 + COUNTING_VALUES, n;
-
+	for (const char *stop; at < end; at = stop + 1, line++, slot += slots) {
 		stop = memchr(at, '\n', (size_t)(end - at));
-		n = stop ? (size_t)(stop - at) : 0;
-		if (n < 3 || (at[0] != 'c' && at[0] != 'v' && at[0] != 'd') || at[1] != ' ' || !is_name(at + 2, n - 2))
+		if (!stop || !line_slots(at, (size_t)(stop - at), &slots) || (at[0] == '=' && counter == SIZE_MAX))
 			return assay_fail(err, ASSAY_E_FORMAT, "%s: name %zu is damaged", s->name, line);
 		if (slot + slots > s->header.slots || out->n >= RUN_FEATURES_MAX)
 			return assay_fail(err, ASSAY_E_FORMAT, "%s: more names than counters", s->name);
-		if (at[0] == 'c')
-			add_count(s, mem_bytes(at + 2, n - 2), slot, out);
+		if (at[0] != '=')
+			counter = at[0] == 'c' ? slot : SIZE_MAX;
+		if (slots > 1)
+			add_values(s, at + 2, (size_t)(stop - at) - 2, at[0], slot, out);
 		else
-			add_values(s, at + 2, n - 2, at[0], slot, out);
-		slot += slots;
+			add_count(s, mem_bytes(at + 2, (size_t)(stop - at) - 2), counter, out);
 	}
 	return ASSAY_OK;
 }

@@ -10,21 +10,23 @@
  * lines, one for each counter of a block in the order of its slots, which are words of 8 bytes:
  *
  *   "c NAME\n"  one slot: how often
- *   "v NAME\n"  1 + COUNTING_VALUES slots: how many values there were, and the first of them, as signed integers
+ *   "= NAME\n"  no slot: another name of the counter before it
+ *   "v NAME\n"  COUNTING_VALUE_SLOTS: how many values there were, the first of them as signed integers, and one that is of no use
  *   "d NAME\n"  the same, as doubles */
 #ifndef RUNS_FEATURES_COUNTING_FORMAT_H
 #define RUNS_FEATURES_COUNTING_FORMAT_H
 
 #include <stdint.h>
 
-#define COUNTING_MAGIC	    "assayftr" /* 8 bytes, without the NUL */
-#define COUNTING_VERSION    1u
-#define COUNTING_PAGE	    4096u
-#define COUNTING_VALUES	    5u
-#define COUNTING_SLOTS_MAX  (16u << 20)
-#define COUNTING_NAMES_MAX  (256u << 20) /* bytes */
-#define COUNTING_BLOCKS_MAX 65536u
-#define COUNTING_SUFFIX	    ".features"
+#define COUNTING_MAGIC	     "assayftr" /* 8 bytes, without the NUL */
+#define COUNTING_VERSION     1u
+#define COUNTING_PAGE	     4096u
+#define COUNTING_VALUES	     5u
+#define COUNTING_VALUE_SLOTS (1u + COUNTING_VALUES + 1u)
+#define COUNTING_SLOTS_MAX   (16u << 20)
+#define COUNTING_NAMES_MAX   (256u << 20) /* bytes */
+#define COUNTING_BLOCKS_MAX  65536u
+#define COUNTING_SUFFIX	     ".features"
 
 struct counting_header {
 	char magic[8];

@@ -1,0 +1,383 @@
+/* What is linked into programs and libraries that count (plugin.cc): it gives each thread its block of counters, in a file that is mapped
+ * and so outlives the process whatever ends it (format.h). Each module, a program or a library, has its own copy of all this, and its own
+ * file.
+ *
+ * A thread asks for its block in the first counted function that it enters, wherever it came from: no function that starts threads must be
+ * known. There the program's registers are live, a signal handler may be at work, and locks may be held: only system calls of our own, no
+ * vector registers (-mgeneral-regs-only), no lock. A block whose thread has ended goes to the next new thread.
+ *
+ * ASSAY_FEATURES_DIRECTORY says where files go; without it nothing is kept. ASSAY_FEATURES_UNTIL ends the process where it was built to. */
+#include "runs/inside/features/counting/format.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#define BLOCKS	     4096u /* threads at a time */
+#define PATH_BYTES   4096u
+#define NUMBERS	     10000u /* files of one process */
+#define ENVIRONMENT  "ASSAY_FEATURES_DIRECTORY="
+#define ENVIRONMENT2 "ASSAY_FEATURES_UNTIL="
+#define HIDDEN	     __attribute__((visibility("hidden")))
+
+extern char **environ;
+
+/* Of the linker: all counters of the module, whose addresses count and not their bytes, and their names. */
+extern unsigned char counters_begin[] __asm__("__start_assay_features") __attribute__((weak)) HIDDEN;
+extern unsigned char counters_end[] __asm__("__stop_assay_features") __attribute__((weak)) HIDDEN;
+extern const char names_begin[] __asm__("__start_assay_features_names") __attribute__((weak)) HIDDEN;
+extern const char names_end[] __asm__("__stop_assay_features_names") __attribute__((weak)) HIDDEN;
+
+/* What plugin.cc makes programs use. */
+extern HIDDEN __thread uintptr_t assay_features_delta;
+HIDDEN void assay_features_enter(void);
+HIDDEN void assay_features_take(void);
+HIDDEN void assay_features_until(void);
+
+HIDDEN __thread uintptr_t assay_features_delta __attribute__((tls_model("initial-exec")));
+
+static enum { NEW, STARTING, READY } state;
+static struct counting_header *header; /* mapped; NULL: nothing is kept */
+static char path[PATH_BYTES];
+static uint32_t blocks;		     /* in use */
+static unsigned char *block[BLOCKS]; /* mapped; NULL while it is being made */
+static int owner[BLOCKS];	     /* thread, 0: none */
+static bool forks_known;
+
+/* ---- the kernel ---- */
+
+static long ask(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long answer;
+
+	__asm__ volatile("syscall"
+			 : "=a"(answer)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return answer;
+}
+
+static void *map(void *at, size_t bytes, int fd, size_t offset)
+{
+	int flags = (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED) | (at ? MAP_FIXED : 0);
+	long answer = ask(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE, flags, fd, (long)offset);
+
+	return answer < 0 && answer > -4096 ? NULL : (void *)answer;
+}
+
+/* Room in the file: its later writing cannot fail for want of it. */
+static bool allocate(int fd, size_t offset, size_t bytes)
+{
+	long failed = ask(SYS_fallocate, fd, 0, (long)offset, (long)bytes, 0, 0);
+
+	if (failed == -EOPNOTSUPP || failed == -ENOSYS)
+		failed = ask(SYS_pwrite64, fd, (long)"", 1, (long)(offset + bytes - 1), 0, 0) == 1 ? 0 : -EIO;
+	return failed == 0;
+}
+
+/* ---- sizes ---- */
+
+static size_t to_page(size_t bytes)
+{
+	return (bytes + COUNTING_PAGE - 1) / COUNTING_PAGE * COUNTING_PAGE;
+}
+
+static size_t counters_bytes(void)
+{
+	return (size_t)(counters_end - counters_begin);
+}
+
+static size_t block_bytes(void)
+{
+	return to_page(counters_bytes() + !counters_bytes());
+}
+
+static size_t blocks_offset(void)
+{
+	return COUNTING_PAGE + to_page((size_t)(names_end - names_begin));
+}
+
+/* ---- the file ---- */
+
+static const char *variable(const char *name)
+{
+	for (char **at = environ; at && *at; at++) {
+		size_t n = 0;
+
+		while (name[n] && (*at)[n] == name[n])
+			n++;
+		if (!name[n])
+			return (*at)[n] ? *at + n : NULL;
+	}
+	return NULL;
+}
+
+static size_t add_text(size_t n, const char *text)
+{
+	for (; *text && n + 1 < PATH_BYTES; text++)
+		path[n++] = *text;
+	path[n] = '\0';
+	return n;
+}
+
+static size_t add_number(size_t n, unsigned long number)
+{
+	char digits[24];
+	size_t at = sizeof(digits) - 1;
+
+	digits[at] = '\0';
+	do
+		digits[--at] = (char)('0' + number % 10);
+	while (number /= 10);
+	return add_text(n, digits + at);
+}
+
+/* The first free DIRECTORY/PID-N.features, as a descriptor; negative: there is none. */
+static int file_new(const char *directory, unsigned long pid)
+{
+	size_t n = 0;
+	long fd = -EEXIST;
+
+	if (*directory != '/' && ask(SYS_getcwd, (long)path, PATH_BYTES, 0, 0, 0, 0) > 0) {
+		while (path[n])
+			n++;
+		n = add_text(n, "/");
+	}
+	n = add_text(n, directory);
+	n = add_text(n, "/");
+	n = add_number(n, pid);
+	n = add_text(n, "-");
+	for (unsigned long i = 0; i < NUMBERS && fd == -EEXIST; i++) {
+		add_text(add_number(n, i), COUNTING_SUFFIX);
+		fd = ask(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, 0, 0);
+	}
+	return (int)fd;
+}
+
+static bool is_privileged(void)
+{
+	return ask(SYS_getuid, 0, 0, 0, 0, 0, 0) != ask(SYS_geteuid, 0, 0, 0, 0, 0, 0) ||
+	       ask(SYS_getgid, 0, 0, 0, 0, 0, 0) != ask(SYS_getegid, 0, 0, 0, 0, 0, 0);
+}
+
+static bool names_write(int fd)
+{
+	size_t bytes = (size_t)(names_end - names_begin), done = 0;
+
+	while (done < bytes) {
+		long n = ask(SYS_pwrite64, fd, (long)(names_begin + done), (long)(bytes - done), (long)(COUNTING_PAGE + done), 0, 0);
+
+		if (n <= 0)
+			return false;
+		done += (size_t)n;
+	}
+	return true;
+}
+
+/* Header and names; blocks follow. The magic is stored last. */
+static void file_begin(int fd, unsigned long pid)
+{
+	struct counting_header *h = NULL;
+
+	if (allocate(fd, 0, blocks_offset()) && names_write(fd))
+		h = map(header, COUNTING_PAGE, fd, 0);
+	if (h) {
+		h->version = COUNTING_VERSION;
+		h->header_bytes = COUNTING_PAGE;
+		h->pid = pid;
+		h->slots = counters_bytes() / 8;
+		h->names_bytes = (uint64_t)(names_end - names_begin);
+		h->block_bytes = block_bytes();
+		for (size_t i = 0; i < sizeof(h->magic); i++)
+			h->magic[i] = COUNTING_MAGIC[i];
+	}
+	header = h;
+}
+
+/* A file, if one is wanted, as a descriptor for its first blocks; negative: none. */
+static int file_open(void)
+{
+	const char *directory = is_privileged() ? NULL : variable(ENVIRONMENT);
+	unsigned long pid = (unsigned long)ask(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	int fd = directory ? file_new(directory, pid) : -1;
+
+	if (fd < 0) {
+		header = NULL;
+		return -1;
+	}
+	file_begin(fd, pid);
+	if (header)
+		return fd;
+	ask(SYS_unlink, (long)path, 0, 0, 0, 0, 0); /* no room */
+	ask(SYS_close, fd, 0, 0, 0, 0, 0);
+	return -1;
+}
+
+static void count_blocks(uint64_t n)
+{
+	uint64_t before = __atomic_load_n(&header->blocks, __ATOMIC_RELAXED);
+
+	while (before < n && !__atomic_compare_exchange_n(&header->blocks, &before, n, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+}
+
+/* ---- blocks ---- */
+
+/* Maps block i, `at` a place or anywhere; fd negative: memory that nobody reads. */
+static bool block_map(uint32_t i, void *at, int fd)
+{
+	size_t offset = blocks_offset() + i * block_bytes();
+	unsigned char *mapped = fd < 0 || allocate(fd, offset, block_bytes()) ? map(at, block_bytes(), fd, offset) : NULL;
+
+	if (!mapped)
+		return false;
+	if (fd >= 0)
+		count_blocks(i + 1);
+	__atomic_store_n(&block[i], mapped, __ATOMIC_RELEASE);
+	return true;
+}
+
+static bool is_over(int thread)
+{
+	return thread == 0 || ask(SYS_tgkill, ask(SYS_getpid, 0, 0, 0, 0, 0, 0), thread, 0, 0, 0, 0) == -ESRCH;
+}
+
+/* That of a thread that has ended, for this one; BLOCKS: there is none. */
+static uint32_t block_reuse(int self)
+{
+	uint32_t n = __atomic_load_n(&blocks, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < n && i < BLOCKS; i++) {
+		int before = __atomic_load_n(&owner[i], __ATOMIC_ACQUIRE);
+
+		if (__atomic_load_n(&block[i], __ATOMIC_ACQUIRE) && before != self && is_over(before) &&
+		    __atomic_compare_exchange_n(&owner[i], &before, self, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return i;
+	}
+	return BLOCKS;
+}
+
+static uint32_t block_new(int self, int fd)
+{
+	uint32_t i = __atomic_load_n(&blocks, __ATOMIC_RELAXED);
+	bool opened = false, made;
+
+	do
+		if (i >= BLOCKS)
+			return BLOCKS;
+	while (!__atomic_compare_exchange_n(&blocks, &i, i + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	__atomic_store_n(&owner[i], self, __ATOMIC_RELEASE);
+	if (fd < 0 && header) {
+		fd = (int)ask(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC, 0, 0, 0);
+		opened = fd >= 0;
+		if (!opened)
+			return BLOCKS;
+	}
+	made = block_map(i, NULL, fd);
+	if (opened)
+		ask(SYS_close, fd, 0, 0, 0, 0, 0);
+	return made ? i : BLOCKS;
+}
+
+static void start(int self)
+{
+	int fd = file_open();
+
+	block_new(self, fd);
+	if (fd >= 0)
+		ask(SYS_close, fd, 0, 0, 0, 0, 0);
+	__atomic_store_n(&state, READY, __ATOMIC_RELEASE);
+}
+
+/* Gives the thread a block. One for which there is none counts in the first one, with its thread: that is noted. */
+void assay_features_take(void)
+{
+	int self = (int)ask(SYS_gettid, 0, 0, 0, 0, 0, 0), before = NEW;
+	uint32_t i = BLOCKS;
+
+	if (__atomic_compare_exchange_n((int *)&state, &before, STARTING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		start(self);
+		i = 0;
+	} else if (before == READY) {
+		i = block_reuse(self);
+		if (i == BLOCKS)
+			i = block_new(self, -1);
+	}
+	if ((i == BLOCKS || !block[i]) && header)
+		__atomic_add_fetch(&header->lost, 1, __ATOMIC_RELAXED);
+	if (i == BLOCKS || !block[i])
+		i = 0;
+	if (block[i])
+		assay_features_delta = (uintptr_t)block[i] - (uintptr_t)counters_begin;
+}
+
+/* Called where no register may change. */
+__asm__(".pushsection .text\n"
+	".hidden assay_features_enter\n"
+	".globl assay_features_enter\n"
+	".type assay_features_enter, @function\n"
+	"assay_features_enter:\n"
+	"	pushq %rbp\n	movq %rsp, %rbp\n"
+	"	pushq %rax\n	pushq %rcx\n	pushq %rdx\n	pushq %rsi\n	pushq %rdi\n"
+	"	pushq %r8\n	pushq %r9\n	pushq %r10\n	pushq %r11\n	pushfq\n"
+	"	andq $-16, %rsp\n"
+	"	cld\n"
+	"	call assay_features_take\n"
+	"	leaq -80(%rbp), %rsp\n"
+	"	popfq\n	popq %r11\n	popq %r10\n	popq %r9\n	popq %r8\n"
+	"	popq %rdi\n	popq %rsi\n	popq %rdx\n	popq %rcx\n	popq %rax\n"
+	"	popq %rbp\n"
+	"	ret\n"
+	".size assay_features_enter, .-assay_features_enter\n"
+	".popsection\n");
+
+/* ---- the process ---- */
+
+/* A child counts in a file of its own, and in the same places of memory: functions at work know where theirs are. */
+static void in_child(void)
+{
+	uint32_t n = blocks < BLOCKS ? blocks : BLOCKS;
+	int self = (int)ask(SYS_gettid, 0, 0, 0, 0, 0, 0), fd;
+	uintptr_t mine = assay_features_delta + (uintptr_t)counters_begin;
+
+	if (!header)
+		return;
+	fd = file_open();
+	for (uint32_t i = 0; i < n; i++) {
+		if (block[i] && !block_map(i, block[i], fd))
+			map(block[i], block_bytes(), -1, 0);
+		owner[i] = assay_features_delta && (uintptr_t)block[i] == mine ? self : 0;
+	}
+	if (fd >= 0)
+		ask(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+__attribute__((constructor(101))) static void begin(void)
+{
+	if (!assay_features_delta)
+		assay_features_take();
+	if (!forks_known)
+		forks_known = pthread_atfork(NULL, NULL, in_child) == 0;
+}
+
+__attribute__((destructor(101))) static void end(void)
+{
+	if (header)
+		header->finished = 1;
+}
+
+void assay_features_until(void)
+{
+	if (!variable(ENVIRONMENT2))
+		return;
+	end();
+	ask(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+}

@@ -1,0 +1,724 @@
+/* A plugin of gcc that makes programs count: loops, branches, calls and exceptions by name (../run_features.h), and first values of
+ * variables if it is asked for them. It works on each function after early optimisation and before functions are inlined into others, where
+ * gcc's own profiling works too: small functions of the source have become parts of larger ones, and loops are still as written.
+ *
+ * A translation unit gets an array of counters in the section assay_features, and its names in assay_features_names, in the same order
+ * (format.h). The array only gives the counters their addresses: a thread counts in a block of its own, which is so many bytes away from the
+ * section as assay_features_delta says, a variable of the thread (counting.c). What counts the same has one counter with several names.
+ *
+ * Arguments: only=FILE (names that are wanted, a line each), values, until=FUNCTION (where a run may stop). */
+#include <gcc-plugin.h>
+#include <plugin-version.h>
+
+#include <tree.h>
+#include <gimple.h>
+#include <tree-pass.h>
+#include <context.h>
+#include <basic-block.h>
+#include <gimple-iterator.h>
+#include <cfgloop.h>
+#include <cgraph.h>
+#include <ssa.h>
+#include <tree-cfg.h>
+#include <tree-eh.h>
+#include <tree-into-ssa.h>
+#include <tree-ssanames.h>
+#include <langhooks.h>
+#include <diagnostic-core.h>
+#include <stringpool.h>
+#include <attribs.h>
+#include <calls.h>
+#include <alias.h>
+#include <output.h>
+#include <varasm.h>
+#include <stor-layout.h>
+#include <tree-dfa.h>
+#include <fold-const.h>
+#include <gimple-fold.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runs/inside/features/counting/format.h"
+
+int plugin_is_GPL_compatible;
+
+namespace
+{
+
+/* ---- what is asked for ---- */
+
+struct wishes {
+	bool some; /* only those of `only` */
+	std::set<std::string> only;
+	bool values;
+	std::string until;
+};
+wishes wished;
+
+bool read_only(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+
+	if (!file)
+		return false;
+	while ((n = getline(&line, &room, file)) >= 0) {
+		size_t digits = strspn(line, "0123456789.+-e");
+
+		if (n && line[n - 1] == '\n')
+			line[n - 1] = '\0';
+		wished.only.insert(line[digits] == ' ' ? line + digits + 1 : line); /* "NUMBER NAME" will do */
+	}
+	free(line);
+	fclose(file);
+	wished.some = true;
+	return true;
+}
+
+/* ---- the counters of this translation unit ---- */
+
+struct unit {
+	tree array;   /* the counters; its size is known at the end */
+	tree counter; /* their type: no object of the program has it */
+	tree delta;   /* a function's asm has it */
+	std::string names;
+	unsigned HOST_WIDE_INT slots;
+};
+unit made;
+
+/* Takes slots for a name; false: it is not wanted. */
+bool is_wanted(const std::string &name)
+{
+	return !wished.some || wished.only.count(name);
+}
+
+unsigned HOST_WIDE_INT slot_new(char kind, const std::string &name)
+{
+	unsigned HOST_WIDE_INT slot = made.slots;
+
+	made.slots += kind == 'c' ? 1 : COUNTING_VALUE_SLOTS;
+	made.names += std::string(1, kind) + ' ' + name + '\n';
+	return slot;
+}
+
+void unit_begin()
+{
+	if (made.array)
+		return;
+	made.counter = build_distinct_type_copy(long_long_unsigned_type_node);
+	TYPE_ALIAS_SET(made.counter) = new_alias_set();
+	made.array = build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier("assay_features_counters"),
+				build_array_type(made.counter, build_index_type(size_int(COUNTING_SLOTS_MAX))));
+	TREE_STATIC(made.array) = 1;
+	TREE_ADDRESSABLE(made.array) = 1;
+	TREE_USED(made.array) = 1;
+	DECL_ARTIFICIAL(made.array) = 1;
+	DECL_IGNORED_P(made.array) = 1;
+	DECL_PRESERVE_P(made.array) = 1;
+	SET_DECL_ALIGN(made.array, 64);
+	DECL_USER_ALIGN(made.array) = 1;
+	set_decl_section_name(made.array, "assay_features");
+}
+
+tree names_decl()
+{
+	size_t n = made.names.size();
+	tree type = build_array_type(char_type_node, build_index_type(size_int(n - 1)));
+	tree text = build_string(n, made.names.data()), decl;
+
+	TREE_TYPE(text) = type;
+	decl = build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier("assay_features_text"), type);
+	TREE_STATIC(decl) = 1;
+	TREE_READONLY(decl) = 1;
+	TREE_USED(decl) = 1;
+	DECL_ARTIFICIAL(decl) = 1;
+	DECL_IGNORED_P(decl) = 1;
+	DECL_PRESERVE_P(decl) = 1;
+	DECL_INITIAL(decl) = text;
+	SET_DECL_ALIGN(decl, 8); /* those of several units are one text */
+	DECL_USER_ALIGN(decl) = 1;
+	set_decl_section_name(decl, "assay_features_names");
+	return decl;
+}
+
+void unit_end()
+{
+	tree type;
+
+	if (!made.slots)
+		return;
+	type = build_array_type(made.counter, build_index_type(size_int(made.slots - 1)));
+	TREE_TYPE(made.array) = type;
+	DECL_SIZE(made.array) = NULL_TREE;
+	DECL_SIZE_UNIT(made.array) = NULL_TREE;
+	layout_decl(made.array, 0);
+	varpool_node::finalize_decl(made.array);
+	varpool_node::finalize_decl(names_decl());
+}
+
+/* ---- names ---- */
+
+std::string printable(const char *text)
+{
+	std::string out(text ? text : "?");
+
+	for (char &c : out)
+		if ((unsigned char)c < ' ' || c == 0x7f)
+			c = '?';
+	return out;
+}
+
+std::string function_name(tree function)
+{
+	return printable(lang_hooks.decl_printable_name(function, 1));
+}
+
+bool is_known(location_t where)
+{
+	return LOCATION_LOCUS(where) > BUILTINS_LOCATION && !in_system_header_at(where) && expand_location(where).file;
+}
+
+std::string place(location_t where, bool column)
+{
+	expanded_location at = expand_location(where);
+	std::string out = printable(lbasename(at.file)) + ':' + std::to_string(at.line);
+
+	return column ? out + ':' + std::to_string(at.column) : out;
+}
+
+/* The function of the source that a statement stands in: one that was inlined here, or this one. */
+tree function_of(gimple *statement)
+{
+	for (tree block = gimple_block(statement); block && TREE_CODE(block) == BLOCK; block = BLOCK_SUPERCONTEXT(block)) {
+		tree origin = inlined_function_outer_scope_p(block) ? block_ultimate_origin(block) : NULL_TREE;
+
+		if (origin && TREE_CODE(origin) == FUNCTION_DECL)
+			return origin;
+	}
+	return current_function_decl;
+}
+
+/* ---- what a function counts ---- */
+
+/* Where a counter is: at the beginning of a block, or on an edge. */
+struct anchor {
+	basic_block block;
+	edge way;
+	std::vector<std::string> names;
+	unsigned HOST_WIDE_INT slot;
+};
+
+struct value {
+	gimple *behind; /* the statement; NULL: at the entry */
+	tree what;
+	unsigned HOST_WIDE_INT slot;
+	bool real;
+};
+
+struct plan {
+	std::vector<anchor> anchors;
+	std::vector<value> values;
+};
+
+/* Nothing can be put before what returns twice. */
+bool begins_well(basic_block block)
+{
+	gimple_stmt_iterator at = gsi_start_nondebug_after_labels_bb(block);
+	gcall *call = gsi_end_p(at) ? NULL : dyn_cast<gcall *>(gsi_stmt(at));
+
+	return !call || !(gimple_call_flags(call) & ECF_RETURNS_TWICE);
+}
+
+void count(plan *p, basic_block block, edge way, const std::string &name)
+{
+	if (!is_wanted(name))
+		return;
+	if (way && single_pred_p(way->dest) && way->dest != EXIT_BLOCK_PTR_FOR_FN(cfun) && begins_well(way->dest)) {
+		block = way->dest;
+		way = NULL;
+	} else if (way && single_succ_p(way->src) && way->src != ENTRY_BLOCK_PTR_FOR_FN(cfun)) {
+		block = way->src;
+		way = NULL;
+	}
+	if (way ? way->flags & (EDGE_ABNORMAL | EDGE_EH) : !begins_well(block))
+		return;
+	for (anchor &a : p->anchors)
+		if (way ? a.way == way : !a.way && a.block == block) {
+			a.names.push_back(name);
+			return;
+		}
+	p->anchors.push_back({ block, way, { name }, 0 });
+}
+
+location_t first_location(basic_block block)
+{
+	for (gimple_stmt_iterator at = gsi_start_nondebug_after_labels_bb(block); !gsi_end_p(at); gsi_next_nondebug(&at))
+		if (is_known(gimple_location(gsi_stmt(at))))
+			return gimple_location(gsi_stmt(at));
+	return UNKNOWN_LOCATION;
+}
+
+gcond *condition_of(basic_block block)
+{
+	gimple *last = last_stmt(block);
+
+	return last ? dyn_cast<gcond *>(last) : NULL;
+}
+
+/* The way from a loop's head into its body, where the loop ends by a test at its head; else NULL. Where nothing follows the test, what is
+ * before it is the body. */
+edge way_in(const class loop *loop)
+{
+	edge way, inside = NULL;
+	edge_iterator i;
+	bool leaves = false;
+
+	if (!condition_of(loop->header))
+		return NULL;
+	FOR_EACH_EDGE (way, i, loop->header->succs)
+		if (!flow_bb_inside_loop_p(loop, way->dest))
+			leaves = true;
+		else if (way->dest != loop->header && !(way->dest == loop->latch && empty_block_p(way->dest)))
+			inside = way;
+	return leaves ? inside : NULL;
+}
+
+void count_loops(plan *p)
+{
+	for (auto loop : loops_list(cfun, 0)) {
+		edge in = way_in(loop);
+		gimple *at = in ? last_stmt(loop->header) : NULL;
+		location_t where = at ? gimple_location(at) : UNKNOWN_LOCATION;
+
+		if (!is_known(where))
+			where = first_location(loop->header);
+		if (!is_known(where) && in)
+			where = first_location(in->dest);
+		if (!at)
+			at = last_stmt(loop->header);
+		if (is_known(where))
+			count(p, in ? NULL : loop->header, in,
+			      "loop " + place(where, false) + ' ' + function_name(at ? function_of(at) : current_function_decl));
+	}
+}
+
+bool is_loop_test(basic_block block)
+{
+	const class loop *loop = block->loop_father;
+
+	return loop && loop_depth(loop) > 0 && loop->header == block && way_in(loop);
+}
+
+void count_condition(plan *p, gcond *condition, basic_block block)
+{
+	edge taken, other;
+	bool rather_other;
+
+	if (is_loop_test(block) || !is_known(gimple_location(condition)))
+		return;
+	extract_true_false_edges_from_block(block, &taken, &other);
+	rather_other = other->probability.initialized_p() && taken->probability.initialized_p() && other->probability < taken->probability;
+	count(p, NULL, rather_other ? other : taken,
+	      "branch " + place(gimple_location(condition), true) + ' ' + function_name(function_of(condition)) +
+		  (rather_other ? " not taken" : " taken"));
+}
+
+std::string case_name(tree label)
+{
+	if (!CASE_LOW(label))
+		return "default";
+	return tree_fits_shwi_p(CASE_LOW(label)) ? "case " + std::to_string(tree_to_shwi(CASE_LOW(label))) : "case ?";
+}
+
+void count_switch(plan *p, gswitch *choice)
+{
+	std::set<edge> done;
+
+	if (!is_known(gimple_location(choice)))
+		return;
+	for (unsigned i = 0; i < gimple_switch_num_labels(choice); i++) {
+		edge way = gimple_switch_edge(cfun, choice, i);
+
+		if (done.insert(way).second)
+			count(p, NULL, way,
+			      "branch " + place(gimple_location(choice), true) + ' ' + function_name(function_of(choice)) + ' ' +
+				  case_name(gimple_switch_label(choice, i)));
+	}
+}
+
+void count_exception(plan *p, gcall *call, basic_block block)
+{
+	static const struct {
+		const char *symbol, *what;
+	} rows[] = { { "__cxa_throw", "thrown" },  { "__cxa_rethrow", "thrown" }, { "__cxa_begin_catch", "caught" },
+		     { "longjmp", "longjmp" },	   { "_longjmp", "longjmp" },	  { "siglongjmp", "longjmp" } };
+	tree callee = gimple_call_fndecl(call);
+	location_t where = gimple_location(call);
+
+	if (!callee || !DECL_NAME(callee))
+		return;
+	for (const auto &row : rows)
+		if (strcmp(IDENTIFIER_POINTER(DECL_NAME(callee)), row.symbol) == 0) {
+			if (!is_known(where))
+				where = first_location(block);
+			if (is_known(where))
+				count(p, block, NULL,
+				      "exception " + place(where, false) + ' ' + function_name(function_of(call)) + ' ' + row.what);
+		}
+}
+
+/* ---- values ---- */
+
+std::string expression_name(tree what)
+{
+	switch (TREE_CODE(what)) {
+	case SSA_NAME:
+		return SSA_NAME_VAR(what) ? expression_name(SSA_NAME_VAR(what)) : "";
+	case VAR_DECL:
+	case PARM_DECL:
+	case FIELD_DECL:
+		return DECL_NAME(what) && !DECL_ARTIFICIAL(what) ? printable(IDENTIFIER_POINTER(DECL_NAME(what))) : "";
+	case COMPONENT_REF: {
+		std::string of = expression_name(TREE_OPERAND(what, 0)), field = expression_name(TREE_OPERAND(what, 1));
+
+		return of.empty() ? field : field.empty() ? of : of + '.' + field;
+	}
+	case MEM_REF:
+		return expression_name(TREE_OPERAND(what, 0));
+	default:
+		return "";
+	}
+}
+
+bool is_scalar(tree type)
+{
+	return (INTEGRAL_TYPE_P(type) && TYPE_PRECISION(type) <= 64) ||
+	       (SCALAR_FLOAT_TYPE_P(type) && TYPE_PRECISION(type) <= 64);
+}
+
+void keep_value(plan *p, gimple *behind, tree what, const std::string &of, location_t where, tree function)
+{
+	bool real = SCALAR_FLOAT_TYPE_P(TREE_TYPE(what));
+	std::string name = "value " + of + ' ' + place(where, false) + ' ' + function_name(function);
+
+	if (!wished.some || wished.only.count(name + " 1") || wished.only.count(name + " 2") || wished.only.count(name + " 3") ||
+	    wished.only.count(name + " 4") || wished.only.count(name + " 5"))
+		p->values.push_back({ behind, what, slot_new(real ? 'd' : 'v', name), real });
+}
+
+void keep_parameters(plan *p)
+{
+	if (!is_known(DECL_SOURCE_LOCATION(current_function_decl)))
+		return;
+	for (tree parameter = DECL_ARGUMENTS(current_function_decl); parameter; parameter = DECL_CHAIN(parameter)) {
+		tree name = is_gimple_reg(parameter) ? ssa_default_def(cfun, parameter) : NULL_TREE;
+		std::string of = expression_name(parameter);
+
+		if (name && is_scalar(TREE_TYPE(name)) && !has_zero_uses(name) && !of.empty())
+			keep_value(p, NULL, name, of, DECL_SOURCE_LOCATION(current_function_decl), current_function_decl);
+	}
+}
+
+void keep_assigned(plan *p, gimple *statement)
+{
+	tree to = gimple_get_lhs(statement), what = to;
+	std::string of = to ? expression_name(to) : "";
+
+	if (of.empty() || stmt_ends_bb_p(statement) || !is_known(gimple_location(statement)))
+		return;
+	if (TREE_CODE(to) != SSA_NAME) /* a store: what is stored */
+		what = gimple_assign_single_p(statement) ? gimple_assign_rhs1(statement) : NULL_TREE;
+	if (what && is_gimple_val(what) && is_scalar(TREE_TYPE(what)) &&
+	    !(TREE_CODE(what) == SSA_NAME && SSA_NAME_OCCURS_IN_ABNORMAL_PHI(what)))
+		keep_value(p, statement, what, of, gimple_location(statement), function_of(statement));
+}
+
+/* ---- the whole plan ---- */
+
+void plan_block(plan *p, basic_block block)
+{
+	for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
+		gimple *statement = gsi_stmt(at);
+
+		if (gcall *call = dyn_cast<gcall *>(statement))
+			count_exception(p, call, block);
+		if (gcond *condition = dyn_cast<gcond *>(statement))
+			count_condition(p, condition, block);
+		if (gswitch *choice = dyn_cast<gswitch *>(statement))
+			count_switch(p, choice);
+		if (wished.values && (is_gimple_assign(statement) || is_gimple_call(statement)))
+			keep_assigned(p, statement);
+	}
+}
+
+void plan_function(plan *p)
+{
+	location_t where = DECL_SOURCE_LOCATION(current_function_decl);
+	basic_block block;
+
+	if (is_known(where))
+		count(p, NULL, single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(cfun)),
+		      "call " + function_name(current_function_decl) + ' ' + place(where, false));
+	if (wished.values)
+		keep_parameters(p);
+	count_loops(p);
+	FOR_EACH_BB_FN (block, cfun)
+		plan_block(p, block);
+	for (anchor &a : p->anchors) {
+		a.slot = slot_new('c', a.names[0]);
+		for (size_t i = 1; i < a.names.size(); i++)
+			made.names += "= " + a.names[i] + '\n';
+	}
+}
+
+/* ---- the changes ---- */
+
+/* The thread's own counters: it gets them in its first function. The asm has no effect that the compiler must know of: it may move or go. */
+const char *const delta_text =
+    "movq\tassay_features_delta@gottpoff(%%rip), %0\n\t"
+    "movq\t%%fs:(%0), %0\n\t"
+    "testq\t%0, %0\n\t"
+    "je\t771f\n"
+    "772:\n\t"
+    ".subsection\t1\n"
+    "771:\n\t"
+    "leaq\t-128(%%rsp), %%rsp\n\t"
+    "call\tassay_features_enter\n\t"
+    "leaq\t128(%%rsp), %%rsp\n\t"
+    "movq\tassay_features_delta@gottpoff(%%rip), %0\n\t"
+    "movq\t%%fs:(%0), %0\n\t"
+    "jmp\t772b\n\t"
+    ".previous";
+
+/* Where the thread's counters of this unit begin, as a pointer. */
+tree insert_base(gimple_seq *code)
+{
+	tree delta = make_ssa_name(sizetype), base = make_ssa_name(build_pointer_type(made.counter));
+	vec<tree, va_gc> *outputs = NULL;
+	gasm *text;
+
+	vec_safe_push(outputs, build_tree_list(build_tree_list(NULL_TREE, build_string(3, "=r")), delta));
+	text = gimple_build_asm_vec(delta_text, NULL, outputs, NULL, NULL);
+	gimple_asm_set_volatile(text, false);
+	gimple_asm_set_inline(text, true);
+	SSA_NAME_DEF_STMT(delta) = text;
+	gimple_seq_add_stmt(code, text);
+	gimple_seq_add_stmt(code, gimple_build_assign(base, POINTER_PLUS_EXPR, build_fold_addr_expr_with_type(made.array, TREE_TYPE(base)), delta));
+	return base;
+}
+
+tree counter_at(tree base, unsigned HOST_WIDE_INT slot)
+{
+	return build2(MEM_REF, made.counter, base, build_int_cst(build_pointer_type(made.counter), (HOST_WIDE_INT)slot * 8));
+}
+
+gimple_seq increment(tree base, unsigned HOST_WIDE_INT slot)
+{
+	gimple_seq code = NULL;
+	tree before = make_ssa_name(made.counter), after = make_ssa_name(made.counter);
+
+	gimple_seq_add_stmt(&code, gimple_build_assign(before, counter_at(base, slot)));
+	gimple_seq_add_stmt(&code, gimple_build_assign(after, PLUS_EXPR, before, build_int_cst(made.counter, 1)));
+	gimple_seq_add_stmt(&code, gimple_build_assign(counter_at(base, slot), after));
+	return code;
+}
+
+/* The value as a word, converted. */
+tree word_of(gimple_seq *code, const value &v)
+{
+	tree type = v.real ? double_type_node : long_long_integer_type_node;
+	tree wide = gimple_convert(code, type, v.what), word = make_ssa_name(made.counter);
+
+	gimple_seq_add_stmt(code, v.real ? gimple_build_assign(word, VIEW_CONVERT_EXPR, build1(VIEW_CONVERT_EXPR, made.counter, wide))
+					 : gimple_build_assign(word, NOP_EXPR, wide));
+	return word;
+}
+
+/* slots[1 + min(n, 5)] = value; n = slots[0]++; the last slot is that of all later ones. */
+gimple_seq store_value(tree base, const value &v)
+{
+	gimple_seq code = NULL;
+	tree n = make_ssa_name(made.counter), least = make_ssa_name(made.counter), more = make_ssa_name(made.counter);
+	tree word = word_of(&code, v), bytes = make_ssa_name(made.counter), offset, at = make_ssa_name(TREE_TYPE(base));
+
+	gimple_seq_add_stmt(&code, gimple_build_assign(n, counter_at(base, v.slot)));
+	gimple_seq_add_stmt(&code, gimple_build_assign(least, MIN_EXPR, n, build_int_cst(made.counter, COUNTING_VALUES)));
+	gimple_seq_add_stmt(&code, gimple_build_assign(bytes, MULT_EXPR, least, build_int_cst(made.counter, 8)));
+	offset = gimple_convert(&code, sizetype, bytes);
+	gimple_seq_add_stmt(&code, gimple_build_assign(at, POINTER_PLUS_EXPR, base, offset));
+	gimple_seq_add_stmt(&code, gimple_build_assign(counter_at(at, v.slot + 1), word));
+	gimple_seq_add_stmt(&code, gimple_build_assign(more, PLUS_EXPR, n, build_int_cst(made.counter, 1)));
+	gimple_seq_add_stmt(&code, gimple_build_assign(counter_at(base, v.slot), more));
+	return code;
+}
+
+gimple_seq stop_here()
+{
+	tree type = build_function_type_list(void_type_node, NULL_TREE);
+	tree stop = build_fn_decl("assay_features_until", type);
+	gimple_seq code = NULL;
+
+	gimple_seq_add_stmt(&code, gimple_build_call(stop, 0));
+	return code;
+}
+
+void insert_before(basic_block block, gimple_seq code)
+{
+	gimple_stmt_iterator at = gsi_after_labels(block);
+
+	gsi_insert_seq_before(&at, code, GSI_NEW_STMT);
+}
+
+/* Statements go behind others first, then to the beginnings of blocks, then on edges; what is at the entry comes last, to be first. */
+void change_function(const plan &p, bool stops)
+{
+	edge entry = single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(cfun));
+	gimple_seq first = NULL;
+	tree base = insert_base(&first);
+
+	for (const value &v : p.values)
+		if (v.behind) {
+			gimple_stmt_iterator at = gsi_for_stmt(v.behind);
+
+			gsi_insert_seq_after(&at, store_value(base, v), GSI_NEW_STMT);
+		} else {
+			gimple_seq_add_seq(&first, store_value(base, v));
+		}
+	for (const anchor &a : p.anchors)
+		if (a.way == entry)
+			gimple_seq_add_seq(&first, increment(base, a.slot));
+		else if (a.way)
+			gsi_insert_seq_on_edge(a.way, increment(base, a.slot));
+		else if (entry->dest != a.block || !single_pred_p(a.block))
+			insert_before(a.block, increment(base, a.slot));
+		else
+			gimple_seq_add_seq(&first, increment(base, a.slot));
+	if (stops)
+		gimple_seq_add_seq(&first, stop_here());
+	gsi_insert_seq_on_edge(entry, first);
+	gsi_commit_edge_inserts();
+}
+
+bool is_stop()
+{
+	return !wished.until.empty() && wished.until == function_name(current_function_decl);
+}
+
+void count_function(cgraph_node *node)
+{
+	plan p;
+	bool stops;
+
+	push_cfun(DECL_STRUCT_FUNCTION(node->decl));
+	loop_optimizer_init(AVOID_CFG_MODIFICATIONS);
+	plan_function(&p);
+	loop_optimizer_finalize();
+	free_dominance_info(CDI_DOMINATORS);
+	stops = is_stop();
+	if (!p.anchors.empty() || !p.values.empty() || stops) {
+		change_function(p, stops);
+		update_ssa(TODO_update_ssa);
+		node->set_const_flag(false, false);
+		node->set_pure_flag(false, false);
+		cgraph_edge::rebuild_edges();
+	}
+	pop_cfun();
+}
+
+/* ---- which functions ---- */
+
+/* Those that choose another one run before a program has its variables of threads. */
+std::set<std::string> resolvers()
+{
+	std::set<std::string> out;
+	cgraph_node *node;
+
+	FOR_EACH_FUNCTION (node) {
+		tree attribute = lookup_attribute("ifunc", DECL_ATTRIBUTES(node->decl));
+
+		if (attribute && TREE_VALUE(attribute))
+			out.insert(TREE_STRING_POINTER(TREE_VALUE(TREE_VALUE(attribute))));
+	}
+	return out;
+}
+
+bool is_counted(cgraph_node *node, const std::set<std::string> &chosen_by)
+{
+	tree function = node->decl, attributes = DECL_ATTRIBUTES(function);
+
+	return gimple_has_body_p(function) && !node->thunk && !node->clone_of && DECL_SOURCE_LOCATION(function) > BUILTINS_LOCATION &&
+	       !in_system_header_at(DECL_SOURCE_LOCATION(function)) && !lookup_attribute("naked", attributes) &&
+	       !lookup_attribute("no_profile_instrument_function", attributes) && !lookup_attribute("no_instrument_function", attributes) &&
+	       !chosen_by.count(IDENTIFIER_POINTER(DECL_ASSEMBLER_NAME(function)));
+}
+
+/* A call of what is no longer free of effects must be seen to have one. */
+void update_calls(cgraph_node *node)
+{
+	basic_block block;
+
+	push_cfun(DECL_STRUCT_FUNCTION(node->decl));
+	FOR_EACH_BB_FN (block, cfun)
+		for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at))
+			if (is_gimple_call(gsi_stmt(at)))
+				update_stmt(gsi_stmt(at));
+	update_ssa(TODO_update_ssa);
+	cgraph_edge::rebuild_edges();
+	pop_cfun();
+}
+
+const pass_data counting_data = { SIMPLE_IPA_PASS, "assay_features", OPTGROUP_NONE, TV_NONE, PROP_gimple_any, 0, 0, 0, 0 };
+
+class counting : public simple_ipa_opt_pass
+{
+public:
+	counting() : simple_ipa_opt_pass(counting_data, g) {}
+
+	unsigned execute(function *) final override
+	{
+		std::set<std::string> chosen_by = resolvers();
+		cgraph_node *node;
+
+		if (seen_error())
+			return 0;
+		unit_begin();
+		FOR_EACH_DEFINED_FUNCTION (node)
+			if (is_counted(node, chosen_by))
+				count_function(node);
+		FOR_EACH_DEFINED_FUNCTION (node)
+			if (gimple_has_body_p(node->decl) && !node->thunk && !node->clone_of)
+				update_calls(node);
+		unit_end();
+		return 0;
+	}
+};
+
+} // namespace
+
+int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *version)
+{
+	struct register_pass_info place = { new counting(), "profile", 1, PASS_POS_INSERT_AFTER };
+
+	if (!plugin_default_version_check(version, &gcc_version)) {
+		error("the plugin that counts features was built for gcc %s, and this is %s", gcc_version.basever, version->basever);
+		return 1;
+	}
+	for (int i = 0; i < info->argc; i++) {
+		const char *key = info->argv[i].key, *text = info->argv[i].value;
+
+		if (strcmp(key, "values") == 0)
+			wished.values = true;
+		else if (strcmp(key, "until") == 0 && text)
+			wished.until = text;
+		else if (strcmp(key, "only") == 0 && text && !read_only(text)) {
+			error("cannot read the list of features %qs", text);
+			return 1;
+		}
+	}
+	register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &place);
+	return 0;
+}

@@ -1,0 +1,271 @@
+#include "runs/inside/features/features_build.h"
+
+#include "base/buf.h"
+#include "base/embed.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "runs/inside/instrument/compiler_command.h"
+#include "runs/inside/instrument/launch.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+EMBED_FILE(features_plugin_bytes, ASSAY_FEATURES_PLUGIN); /* empty if there was no gcc to build it for */
+EMBED_FILE(features_archive_bytes, ASSAY_FEATURES_ARCHIVE);
+
+#define PLUGIN_ARGUMENT "-fplugin-arg-assay_features-"
+#define VERSION_BYTES	64
+
+/* ---- one command of a compiler ---- */
+
+static void add(struct features_command *c, const char *word)
+{
+	c->words = mem_grow(c->words, c->n + 1, &c->capacity, sizeof(*c->words));
+	c->words[c->n++] = mem_string(word);
+	c->words[c->n] = NULL;
+}
+
+static void add_format(struct features_command *c, const char *before, const char *directory, const char *name)
+{
+	char *word = mem_format("%s%s/%s", before, directory, name);
+
+	add(c, word);
+	free(word);
+}
+
+static void add_argument(struct features_command *c, const char *key, const char *value)
+{
+	char *word = mem_format(PLUGIN_ARGUMENT "%s%s%s", key, value ? "=" : "", value ? value : "");
+
+	add(c, word);
+	free(word);
+}
+
+static enum assay_status check_compiler(const struct compiler_command *c, struct assay_error *err)
+{
+	const char *name = c->compiler[c->n_compiler - 1];
+
+	if (c->kind == COMPILER_CLANG)
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' is clang, whose programs cannot count yet: build with gcc", name);
+	if (c->kind == COMPILER_OTHER)
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' is not gcc: counting is done by a plugin of gcc", name);
+	return ASSAY_OK;
+}
+
+enum assay_status features_command_make(const char *const *words, size_t n, const struct features_build *how, const char *directory,
+					struct features_command *out, struct assay_error *err)
+{
+	struct features_command command = { .n = 0 };
+	struct compiler_command c;
+	enum assay_status st;
+
+	ASSAY_BUG_IF(n == 0);
+	compiler_command_parse(words, n, &c);
+	st = check_compiler(&c, err);
+	for (size_t i = 0; i < n; i++)
+		add(&command, words[i]);
+	command.compiles = c.sources > 0;
+	command.links = !c.compiles_only && !c.is_relocatable && c.sources + c.objects > 0;
+	if (command.compiles) {
+		add_format(&command, "-fplugin=", directory, FEATURES_PLUGIN);
+		add(&command, "-fno-lto");
+		if (how->only)
+			add_argument(&command, "only", how->only);
+		if (how->values)
+			add_argument(&command, "values", NULL);
+		if (how->until)
+			add_argument(&command, "until", how->until);
+	}
+	if (command.links) {
+		add(&command, "-fno-lto");
+		add(&command, "-xnone");
+		add_format(&command, "", directory, FEATURES_ARCHIVE);
+	}
+	compiler_command_release(&c);
+	*out = command;
+	return st;
+}
+
+void features_command_release(struct features_command *command)
+{
+	for (size_t i = 0; i < command->n; i++)
+		free(command->words[i]);
+	free(command->words);
+	*command = (struct features_command){ 0 };
+}
+
+/* ---- the compiler's version ---- */
+
+/* The first line that a command prints; "" if it fails. */
+static void first_line(char *const *words, char out[VERSION_BYTES])
+{
+	int fd = memfd_create("assay", MFD_CLOEXEC), status = 0;
+	struct assay_error ignored;
+	ssize_t n = -1;
+
+	if (fd >= 0 && !launch_program(words, fd, &status, &ignored) && status == 0)
+		n = pread(fd, out, VERSION_BYTES - 1, 0);
+	if (fd >= 0)
+		close(fd);
+	out[n > 0 ? n : 0] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+}
+
+static enum assay_status check_version(const char *compiler, struct assay_error *err)
+{
+	char *words[] = { mem_string(compiler), mem_string("-dumpfullversion"), NULL };
+	char version[VERSION_BYTES], shown[TEXT_SHOWN_BYTES];
+	enum assay_status st = ASSAY_OK;
+
+	first_line(words, version);
+	if ((uintptr_t)features_plugin_bytes_end == (uintptr_t)features_plugin_bytes)
+		st = assay_fail(
+		    err, ASSAY_E_VERSION,
+		    "this program was built without the plugin of gcc that counts: install gcc-12-plugin-dev, and build it again");
+	else if (*version && strcmp(version, ASSAY_FEATURES_GCC) != 0)
+		st = assay_fail(err, ASSAY_E_VERSION,
+				"'%s' is gcc %s, and the plugin that counts is for gcc %s: use that one, or build assay with this one",
+				compiler, text_shown(version, shown), ASSAY_FEATURES_GCC);
+	free(words[0]);
+	free(words[1]);
+	return st;
+}
+
+/* ---- building ---- */
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
+{
+	(void)info;
+	(void)kind;
+	(void)walk;
+	return remove(path);
+}
+
+static enum assay_status write_to(const char *directory, const char *name, const char *bytes, const char *end, struct assay_error *err)
+{
+	char *path = mem_format("%s/%s", directory, name);
+	enum assay_status st = file_replace(path, bytes, (size_t)(end - bytes), 0644, err);
+
+	free(path);
+	return st;
+}
+
+static enum assay_status compile(const char *const *words, size_t n, const struct features_build *how, const char *directory,
+				 struct assay_error *err)
+{
+	struct features_command command;
+	enum assay_status st = features_command_make(words, n, how, directory, &command, err);
+
+	if (!st && command.compiles) {
+		struct compiler_command c;
+
+		compiler_command_parse(words, n, &c);
+		st = check_version(c.compiler[c.n_compiler - 1], err);
+		compiler_command_release(&c);
+		if (!st)
+			st = write_to(directory, FEATURES_PLUGIN, features_plugin_bytes, features_plugin_bytes_end, err);
+	}
+	if (!st && command.links)
+		st = write_to(directory, FEATURES_ARCHIVE, features_archive_bytes, features_archive_bytes_end, err);
+	if (!st)
+		st = launch_checked(command.words, err);
+	features_command_release(&command);
+	return st;
+}
+
+/* ---- commands that call compilers ---- */
+
+/* The words of `self` with blanks between them become a list of CMake. */
+static void set_launchers(const char *self)
+{
+	static const char *const names[] = { "CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER", "CMAKE_C_LINKER_LAUNCHER",
+					     "CMAKE_CXX_LINKER_LAUNCHER" };
+	char *list = mem_string(self);
+
+	for (char *at = list; *at; at++)
+		if (*at == ' ')
+			*at = ';';
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		launch_variable(names[i], list);
+	free(list);
+}
+
+/* A variable of make: the compiler that its command line names, or the environment, or the usual one, behind `self`. */
+static char *compiler_variable(const char *name, const char *usual, const char *const *words, size_t n, const char *self)
+{
+	const char *now = getenv(name);
+	size_t bytes = strlen(name);
+
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(words[i], name, bytes) == 0 && words[i][bytes] == '=')
+			now = words[i] + bytes + 1;
+	return mem_format("%s=%s %s", name, self, now && *now ? now : usual);
+}
+
+static enum assay_status call_builder(const char *const *words, size_t n, const char *self, struct assay_error *err)
+{
+	const char *slash = strrchr(words[0], '/'), *name = slash ? slash + 1 : words[0];
+	bool is_make = strcmp(name, "make") == 0 || strcmp(name, "gmake") == 0, is_cmake = strcmp(name, "cmake") == 0;
+	char *variables[] = { compiler_variable("CC", "gcc", words, n, self), compiler_variable("CXX", "g++", words, n, self) };
+	char **all = mem_new(n + 3, sizeof(*all));
+	size_t used = 0;
+	enum assay_status st;
+
+	for (size_t i = 0; i < n; i++)
+		if (!is_make || (strncmp(words[i], "CC=", 3) != 0 && strncmp(words[i], "CXX=", 4) != 0))
+			all[used++] = mem_string(words[i]);
+	if (is_make) {
+		all[used++] = mem_string(variables[0]);
+		all[used++] = mem_string(variables[1]);
+	} else if (is_cmake) {
+		set_launchers(self);
+	} else {
+		launch_variable("CC", strchr(variables[0], '=') + 1);
+		launch_variable("CXX", strchr(variables[1], '=') + 1);
+	}
+	st = launch_checked(all, err);
+	for (size_t i = 0; i < used; i++)
+		free(all[i]);
+	free(all);
+	free(variables[0]);
+	free(variables[1]);
+	return st;
+}
+
+/* Not a compiler by name: a script such as configure, or another program. */
+static bool is_builder(const char *const *words, size_t n)
+{
+	struct compiler_command c;
+	bool is;
+
+	compiler_command_parse(words, n, &c);
+	is = compiler_command_builds(words, n) || (c.kind == COMPILER_OTHER && !c.sources && !c.objects);
+	compiler_command_release(&c);
+	return is;
+}
+
+enum assay_status features_build(const char *const *words, size_t n, const struct features_build *how, const char *self,
+				 struct assay_error *err)
+{
+	const char *parent = getenv("TMPDIR");
+	char *directory;
+	enum assay_status st;
+
+	if (is_builder(words, n))
+		return call_builder(words, n, self, err);
+	directory = mem_format("%s/assay-features-XXXXXX", parent && *parent ? parent : "/tmp");
+	if (mkdtemp(directory)) {
+		st = compile(words, n, how, directory, err);
+		nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	} else {
+		st = assay_fail_errno(err, errno, "cannot make a directory '%s'", directory);
+	}
+	free(directory);
+	return st;
+}

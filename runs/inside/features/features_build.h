@@ -1,0 +1,37 @@
+/* Turns a compiler's command line into one that makes a program count (counting/), for `assay features build`. */
+#ifndef RUNS_FEATURES_BUILD_H
+#define RUNS_FEATURES_BUILD_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct features_build {
+	const char *only;  /* a file of names, a feature a line: nothing else is counted; or NULL */
+	const char *until; /* a function where a run may stop (ASSAY_FEATURES_UNTIL); or NULL */
+	bool values;	   /* first values of variables, too */
+};
+
+struct features_command {
+	char **words; /* [n], then NULL */
+	size_t n, capacity;
+	bool compiles, links; /* the plugin, the archive must be there */
+};
+
+#define FEATURES_PLUGIN	 "assay_features.so"
+#define FEATURES_ARCHIVE "libassay-features.a"
+
+/* words[n]: the compiler and its arguments. `directory`: of FEATURES_PLUGIN and FEATURES_ARCHIVE. *out is overwritten;
+ * features_command_release() it. ASSAY_E_USAGE if it is no compiler that can count. */
+enum assay_status features_command_make(const char *const *words, size_t n, const struct features_build *how, const char *directory,
+					struct features_command *out, struct assay_error *err);
+void features_command_release(struct features_command *command);
+
+/* Executes a compiler's command so that what it makes counts; or a command that calls compilers, such as make, with `self` as its compiler:
+ * the words of this program that do the former. ASSAY_E_IO if the command fails; else as features_command_make(); ASSAY_E_VERSION if the
+ * compiler is another version than the plugin's. */
+enum assay_status features_build(const char *const *words, size_t n, const struct features_build *how, const char *self,
+				 struct assay_error *err);
+
+#endif

@@ -1,0 +1,126 @@
+#include "runs/inside/instrument/compiler_command.h"
+
+#include "base/mem.h"
+#include "runs/inside/instrument/launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- words ---- */
+
+bool compiler_word_starts(const char *word, const char *prefix)
+{
+	return strncmp(word, prefix, strlen(prefix)) == 0;
+}
+
+/* Is the word in the list, whose words are separated by blanks? */
+static bool is_one_of(const char *word, const char *list)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = list; n && (at = strstr(at, word)); at += n)
+		if ((at == list || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
+			return true;
+	return false;
+}
+
+static bool takes_another(const char *word)
+{
+	return is_one_of(word,
+			 "-o -x -I -L -l -D -U -include -imacros -isystem -iquote -idirafter -iprefix -isysroot --sysroot -MF -MT -MQ "
+			 "-Xlinker -Xclang -Xpreprocessor -Xassembler -T -u -z -e --param -arch -target -aux-info -mllvm -B");
+}
+
+static bool is_of_linking(const char *word)
+{
+	return is_one_of(word, "-shared -rdynamic -pie -no-pie -s -static-libgcc -static-libstdc++ -nostartfiles -nodefaultlibs -Xlinker "
+			       "-T -u -z -e") ||
+	       compiler_word_starts(word, "-l") || compiler_word_starts(word, "-L") || compiler_word_starts(word, "-Wl,") ||
+	       compiler_word_starts(word, "-fuse-ld=");
+}
+
+static bool is_source_name(const char *word)
+{
+	const char *dot = strrchr(word, '.');
+
+	return dot && is_one_of(dot + 1, "c i cc cpp cxx c++ C cp CPP ii s S sx m mm");
+}
+
+/* `language`: of the last -x; "none" if there is none. */
+static enum compiler_word_kind kind_of(const char *word, const char *language)
+{
+	if (compiler_word_starts(word, "-o"))
+		return COMPILER_WORD_OUTPUT;
+	if (compiler_word_starts(word, "-x"))
+		return COMPILER_WORD_LANGUAGE;
+	if (is_of_linking(word))
+		return COMPILER_WORD_LINK;
+	if (*word == '-' && word[1])
+		return COMPILER_WORD_PLAIN;
+	if (*word == '@')
+		return COMPILER_WORD_PLAIN;
+	return strcmp(language, "none") != 0 || is_source_name(word) ? COMPILER_WORD_SOURCE : COMPILER_WORD_OBJECT;
+}
+
+/* ---- what the command is ---- */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Judged by the file that a name such as cc leads to. */
+static enum compiler_kind kind_of_compiler(const char *compiler)
+{
+	struct assay_error ignored;
+	char *path = NULL, *program = launch_find(compiler, &path, &ignored) ? NULL : realpath(path, NULL);
+	const char *name = base_name(program ? program : compiler);
+	enum compiler_kind kind = strstr(name, "clang")			       ? COMPILER_CLANG
+				  : strstr(name, "gcc") || strstr(name, "g++") ? COMPILER_GCC
+									       : COMPILER_OTHER;
+
+	free(path);
+	free(program);
+	return kind;
+}
+
+static size_t launcher_words(const char *const *words, size_t n)
+{
+	return n > 1 && is_one_of(base_name(words[0]), "ccache sccache distcc icecc") ? 1 : 0;
+}
+
+bool compiler_command_builds(const char *const *words, size_t n)
+{
+	return is_one_of(base_name(words[launcher_words(words, n)]), "make gmake cmake ninja meson sh bash");
+}
+
+void compiler_command_parse(const char *const *words, size_t n, struct compiler_command *out)
+{
+	size_t first = launcher_words(words, n) + 1;
+	struct compiler_command c = { .compiler = words, .n_compiler = first, .kind = kind_of_compiler(words[first - 1]) };
+	const char *language = "none";
+
+	c.words = mem_new(n, sizeof(*c.words));
+	for (size_t i = first; i < n; i += c.words[c.n++].n) {
+		bool another = takes_another(words[i]) && i + 1 < n;
+		enum compiler_word_kind kind = kind_of(words[i], language);
+
+		c.words[c.n] = (struct compiler_word){ words + i, another ? 2 : 1, kind };
+		c.compiles_only |= is_one_of(words[i], "-c -S -E -M -MM -fsyntax-only");
+		c.is_library |= strcmp(words[i], "-shared") == 0;
+		c.is_relocatable |= strcmp(words[i], "-r") == 0;
+		c.sources += kind == COMPILER_WORD_SOURCE;
+		c.objects += kind == COMPILER_WORD_OBJECT;
+		if (kind == COMPILER_WORD_LANGUAGE)
+			language = words[i][2] ? words[i] + 2 : another ? words[i + 1] : "none";
+	}
+	*out = c;
+}
+
+void compiler_command_release(struct compiler_command *c)
+{
+	free(c->words);
+	c->words = NULL;
+}

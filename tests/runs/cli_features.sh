@@ -1,0 +1,156 @@
+# Programs that count: whether the numbers are those that the program counts itself, whatever it does and however it ends; and the commands
+# as users type them.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+cd "$tmp" || exit 1
+probed=$ASSAY_SOURCE/tests/probed
+"$ASSAY" features build -- gcc -c -x c /dev/null -o none.o 2>err || { grep -q 'without the plugin' err && skip "$(cat err)"; }
+
+# Compares what a program said (tests/probed/features.c) with its features as text; prints what differs, and how much was compared.
+cat >same.awk <<'END'
+FNR == NR { if ($1 == "branch") { taken[$2] += $3; tested[$2] += $4 } else truth[$1 " " $2] += $3; next }
+$2 == "loop" { split($3, at, ":"); got["loop " at[2]] += $1 }
+$2 == "call" { split($4, at, ":"); got["call " at[2]] += $1 }
+$2 == "branch" && / taken$/ && !/ not taken$/ { split($3, at, ":"); yes[at[2]] = yes[at[2]] " " $1 }
+$2 == "branch" && / not taken$/ { split($3, at, ":"); no[at[2]] = no[at[2]] " " $1 }
+END {
+	for (k in truth) { n++; if (truth[k] != got[k]) print k ": " truth[k] " expected, counted: " got[k] }
+	for (k in tested) {
+		n++
+		if (!index(yes[k] " ", " " taken[k] " ") && !index(no[k] " ", " " tested[k] - taken[k] " "))
+			print "branch " k ": " taken[k] " of " tested[k] " expected, taken:" yes[k] ", not:" no[k]
+	}
+	print n
+}
+END
+
+# counts N PROGRAM...: the features are what the program says, N of them.
+counts() {
+	expected=$1
+	shift
+	rm -rf counts
+	"$ASSAY" features run -o counts -- "$@" >truth 2>"$tmp/err"
+	"$ASSAY" features show --text counts >text 2>>"$tmp/err"
+	cases=$((cases + 1))
+	[ "$(awk -f same.awk truth text)" = "$expected" ] || fail "$(awk -f same.awk truth text)"
+}
+
+for level in -O0 -O2; do
+	what="loops, calls and branches, built with $level"
+	run features build -- gcc $level -w -pthread "$probed/features.c" -o counted
+	expect_status 0
+	expect_no_stdout
+	expect_no_stderr
+	counts 12 ./counted one
+done
+what='children count in files of their own'
+counts 15 ./counted fork
+what='threads, each in counters of its own'
+counts 18 ./counted threads
+what='a program that becomes another one'
+counts 12 ./counted exec
+what='what was counted is there when a program is killed'
+counts 12 ./counted kill
+what='when it crashes'
+counts 12 ./counted crash
+what='when it gives up'
+counts 12 ./counted abort
+what='jumps out of functions'
+counts 13 ./counted jump
+what='a program that closes all descriptors before it starts threads'
+counts 19 ./counted closed
+what='a library that is loaded and removed'
+run features build -- gcc -O2 -w -fPIC -shared "$probed/features_library.c" -o library.so
+expect_status 0
+counts 16 ./counted library ./library.so
+
+what='it runs as any other without a directory'
+rm -rf counts
+./counted one >said
+cases=$((cases + 1))
+[ -z "$(find . -name '*.features')" ] || fail 'files although nobody asked for them'
+
+what='the same again, and what changes'
+printf '#include <stdlib.h>\nint main(int n, char **a) { int x = 0; for (int i = atoi(a[1]); i; i--) x += i & n; return x == 1; }\n' >some.c
+run features build -- gcc -O2 some.c -o some
+for i in 1 2; do
+	"$ASSAY" features run -o "same$i" -- ./some 10 2>err
+done
+"$ASSAY" features run -o more -- ./some 11 2>err
+run features show same1
+expect_status 0
+expect_stdout '10  loop some.c:2 main' '1  call main some.c:2'
+run features show --same-input same1 same2 --format json
+expect_json ".features[0].nondeterministic" false
+run features show --same-input same1 same2 more
+expect_stdout '1 differ between the runs' 'differs   loop some.c:2 main' 'same      call main some.c:2'
+run features show --same-input --text same1 more
+expect_stdout '1 call main some.c:2'
+cases=$((cases + 1))
+grep -q loop "$tmp/out" && fail 'what differs should not be there'
+
+what='only what is wanted'
+printf '10 loop some.c:2 main\ncall other some.c:9\n' >wanted
+run features build --only wanted -- gcc -O2 some.c -o some
+expect_status 0
+"$ASSAY" features run -o few -- ./some 12 2>err
+run features show --text few
+cases=$((cases + 1))
+[ "$(cat "$tmp/out")" = '12 loop some.c:2 main' ] || fail 'one feature expected'
+run features build --only missing -- gcc -O2 some.c -o some
+refused 1 "cannot read 'missing'"
+
+what='make, and cmake'
+mkdir made
+printf 'CC = gcc\nmade: some.o\n\t$(CC) some.o -o made\nsome.o: ../some.c\n\t$(CC) -c ../some.c\n' >made/Makefile
+run features build -- make -s -C made
+expect_status 0
+"$ASSAY" features run -o of-make -- made/made 5 2>err
+run features show of-make
+expect_stdout '5  loop some.c:2 main'
+if command -v cmake >/dev/null; then
+	printf 'cmake_minimum_required(VERSION 3.21)\nproject(p C)\nadd_executable(by-cmake some.c)\n' >CMakeLists.txt
+	run features build -- cmake -B built .
+	expect_status 0
+	cmake --build built >out.log 2>&1
+	"$ASSAY" features run -o of-cmake -- built/by-cmake 7 2>err
+	run features show of-cmake
+	expect_stdout '7  loop some.c:2 main'
+fi
+
+what='what is wrong'
+run features run -o same1 -- ./some 1
+refused 2 "'same1' has the features of a run already" 'name another one with -o'
+run features run -o plain -- true
+refused 6 'the program counted nothing' "'assay features build'"
+run features run -o failed -- ./counted kill
+expect_status 1
+expect_error 'killed by signal 9'
+run features show none
+refused 2 "none"
+mkdir empty
+run features show empty
+refused 6 "'empty' has no features"
+printf 'rubbish' >empty/1-0.features
+run features show empty
+refused 2 'empty/1-0.features: not a file of features'
+run features show --same-input same1
+refused 2 '--same-input compares'
+run features show --text same1 same2
+refused 2 '--text is of one directory'
+run features build
+refused 2 'missing argument'
+ln -s "$(command -v true)" tcc
+run features build -- ./tcc -c some.c
+refused 2 "'./tcc' is not gcc"
+printf 'int main(void) { return y; }\n' >wrong.c
+run features build -- gcc wrong.c -o wrong
+expect_status 1
+cases=$((cases + 1))
+grep -q "^assay features build: 'gcc' ended with status 1" err || grep -q "^assay features build: 'gcc' ended with status 1" "$tmp/err" ||
+	fail 'the last line should say who failed'
+printf '#!/bin/sh\n[ "$1" = -dumpfullversion ] && echo 11.9.1\n' >old-gcc
+chmod +x old-gcc
+run features build -- ./old-gcc -c some.c
+refused 1 "'./old-gcc' is gcc 11.9.1, and the plugin that counts is for gcc"
+
+finish
