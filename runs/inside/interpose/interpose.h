@@ -1,13 +1,22 @@
-/* Records a program's calls into the outside: which call, from where, with how much to do, how long it took. A library to be preloaded; it
- * records when ASSAY_INTERPOSE_DIRECTORY names a directory, one file a process (runs/inside/record/record.h). A "function" of the file is
- * a call site: the address that the call returns to in the module with that build-id, and the name of what was called. The counters:
+/* Records a program's calls into the outside: which call, from where, with how much to do, how long it took, and how long the thread
+ * computed since the call before it. A library to be preloaded; it records when ASSAY_INTERPOSE_DIRECTORY names a directory, one file a
+ * process (runs/inside/record/record.h). A "function" of the file is a call site, a vertex of the state transition graph: the address that
+ * the call returns to in the module with that build-id, and the name of what was called. The counters, UINT64_MAX where not known:
  *
- *   size    what was asked for: bytes, descriptors of a poll, nanoseconds of a sleep; UINT64_MAX: the call has no size
- *   kind    of the descriptor, one of enum interpose_kind
- *   result  what the call returned; UINT64_MAX: it failed
+ *   size         what was asked for: bytes, descriptors of a poll, nanoseconds of a sleep
+ *   kind         of the descriptor, one of enum interpose_kind
+ *   result       what the call returned; UINT64_MAX: it failed
+ *   args         a hash of the other arguments that determine the work; 0: there are none
+ *   from         number of the call site of the thread's call just before this one: from -> this site is an edge of the graph
+ *   since        ticks from the end of that call to the start of this one, which the edge took
+ *   work         instructions in between, "i work" says of which kind
+ *   cpu_ns, run_delay_ns, minor_faults, major_faults, voluntary, involuntary
+ *                of the thread since it began, when the call began; at most once in PERIOD_TICKS
+ *   from_weight  how many passages of the edge this record stands for; 0: none, or from is not known
  *
- * A site that is called too often is recorded once in 2, 4, 8... calls, which is the weight of its samples. Nothing here changes errno,
- * results or signals. Linux, x86-64, glibc 2.35. */
+ * What is recorded is chosen in two steps, so that sums stay unbiased (interpose_record.c). A record's weight is how many calls of the site
+ * it stands for; 0: it is there for its edge, or for the thread's values. Nothing here changes errno, results or signals. Linux, x86-64,
+ * glibc 2.35. Source of the graph: VAPRO (Zheng and others, PPoPP 2022). */
 #ifndef RUNS_INTERPOSE_H
 #define RUNS_INTERPOSE_H
 
@@ -24,20 +33,83 @@ enum interpose_kind {
 	INTERPOSE_BLOCK
 };
 
-#define INTERPOSE_NO_SIZE UINT64_MAX
-#define INTERPOSE_NO_FILE (-1)
+#define INTERPOSE_NO_SIZE      UINT64_MAX
+#define INTERPOSE_NO_FILE      (-1)
+#define INTERPOSE_NO_SITE      UINT32_MAX
+#define INTERPOSE_SITES_LOG2   10 /* places of a thread's table */
+#define INTERPOSE_ADDRESS_BITS 48
 
-struct interpose_site;
+/* A call site in a thread: one line of the processor's cache. */
+struct interpose_site {
+	uint64_t key;	     /* 0: the place is free */
+	uint32_t left;	     /* calls before the next one whose turn it is to be timed */
+	uint32_t after;	     /* calls of its block behind that one */
+	uint64_t next;	     /* ordinal of that one */
+	uint64_t last;	     /* ticks of the last one */
+	uint32_t number;     /* of the file's function */
+	uint32_t block_log2; /* one call of so many is timed: of that block */
+} __attribute__((aligned(64)));
 
-/* A call that is being recorded. */
+/* What a wrapper needs of its thread. */
+struct interpose_hot {
+	struct interpose_site *sites; /* [1 << INTERPOSE_SITES_LOG2], never NULL */
+	uint32_t from;		      /* site of the call just before, if that was timed: this one is timed as well */
+};
+extern _Thread_local struct interpose_hot interpose_hot __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* A call that is being timed. */
 struct interpose_call {
 	struct interpose_site *site;
-	uint64_t start; /* ticks */
+	uint64_t key, ordinal, start, since, work, accounts;
+	uint32_t from;
+	uint8_t turn, block_log2, from_log2;
 };
 
-/* True: this call is to be recorded, and the caller ends it by interpose_leave(). `address`: where it returns to; `name`: static. In
- * between the thread may end, fork or jump away: nothing is held. About 3 ns when the answer is no. */
-bool interpose_enter(struct interpose_call *call, const void *address, const char *name);
-void interpose_leave(const struct interpose_call *call, int file, uint64_t size, int64_t result);
+/* `function`: a number of the function that is called. */
+static inline uint64_t interpose_key(const void *address, uint64_t function)
+{
+	return (uint64_t)(uintptr_t)address | function << INTERPOSE_ADDRESS_BITS;
+}
+
+static inline uint32_t interpose_place(uint64_t key)
+{
+	return (uint32_t)((key * 0x9e3779b97f4a7c15u) >> (64 - INTERPOSE_SITES_LOG2));
+}
+
+/* True: this call is surely not timed. */
+static inline bool interpose_skips(uint64_t key)
+{
+	struct interpose_site *s = &interpose_hot.sites[interpose_place(key)];
+
+	if (s->key != key || !s->left || interpose_hot.from != INTERPOSE_NO_SITE)
+		return false;
+	s->left--;
+	return true;
+}
+
+/* After that. True: this call is timed, and the caller ends it by interpose_leave(). `name`: static. In between the thread may end, fork
+ * or jump away: nothing is held. */
+bool interpose_enter(struct interpose_call *call, uint64_t key, const char *name);
+void interpose_leave(const struct interpose_call *call, int file, uint64_t size, uint64_t args, int64_t result);
+
+/* Of several arguments, one after the other, from 0. */
+static inline uint64_t interpose_mix(uint64_t args, uint64_t one)
+{
+	return (args ^ one ^ args >> 29) * 0x9e3779b97f4a7c15u;
+}
+
+/* ---- private to the library ---- */
+
+struct interpose_accounts {
+	uint64_t cpu_ns, run_delay_ns, minor_faults, major_faults, voluntary, involuntary;
+};
+
+/* Of the calling thread, by system calls: about 2.5 microseconds. */
+void interpose_accounts_read(struct interpose_accounts *out);
+/* Of a descriptor; it is looked at again after a while. */
+enum interpose_kind interpose_kind_of(int file, uint64_t now);
+/* Number of a call site for the file's function; INTERPOSE_NO_SITE: there is no room, or another thread is just giving it one. */
+struct record_writer;
+uint32_t interpose_site_number(struct record_writer *writer, uint64_t key, const char *name);
 
 #endif

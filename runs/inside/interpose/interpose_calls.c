@@ -20,43 +20,44 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /* Looked up at the first call, which may come before any constructor of ours. */
-static void *next_of(void **kept, const char *name, const char *version)
+__attribute__((noinline, cold)) static void next_find(void **kept, const char *name, const char *version)
 {
-	void *found = __atomic_load_n(kept, __ATOMIC_RELAXED);
+	int before = errno;
+	void *found = version ? dlvsym(RTLD_NEXT, name, version) : NULL;
 
-	if (__builtin_expect(!found, 0)) {
-		int before = errno;
-
-		found = version ? dlvsym(RTLD_NEXT, name, version) : NULL;
-		if (!found)
-			found = dlsym(RTLD_NEXT, name);
-		if (!found)
-			abort(); /* the program could not have been linked */
-		errno = before;
-		__atomic_store_n(kept, found, __ATOMIC_RELAXED);
-	}
-	return found;
+	if (!found)
+		found = dlsym(RTLD_NEXT, name);
+	if (!found)
+		abort(); /* the program could not have been linked */
+	errno = before;
+	__atomic_store_n(kept, found, __ATOMIC_RELAXED);
 }
 
-/* RESULT NAME PARAMETERS, called with ARGUMENTS; FILE and SIZE are worked out after the call, `r` is its result. */
-#define CALL_OF(version, result, name, parameters, arguments, file, size)                                                                  \
-	EXPORT result name parameters                                                                                                      \
+/* RESULT NAME PARAMETERS, called with ARGUMENTS; FILE, SIZE and ARGS are worked out after the call, `r` is its result. A call that is
+ * skipped is a jump: its site is known, and so is the function. */
+#define CALL_OF(version, result, name, parameters, arguments, file, size, args)                                                            \
+	static result(*next_##name) parameters;                                                                                            \
+	__attribute__((noinline)) static result slow_##name(uint64_t key, WORDS parameters)                                                \
 	{                                                                                                                                  \
-		static void *kept;                                                                                                         \
-		result(*next) parameters;                                                                                                  \
 		struct interpose_call call;                                                                                                \
 		result r;                                                                                                                  \
                                                                                                                                            \
-		*(void **)(&next) = next_of(&kept, #name, version);                                                                        \
-		if (!interpose_enter(&call, __builtin_return_address(0), name_of_##name))                                                  \
-			return next arguments;                                                                                             \
-		r = next arguments;                                                                                                        \
-		interpose_leave(&call, file, size, (int64_t)r);                                                                            \
+		if (!next_##name)                                                                                                          \
+			next_find((void **)(void *)&next_##name, #name, version);                                                          \
+		if (!interpose_enter(&call, key, #name))                                                                                   \
+			return next_##name arguments;                                                                                      \
+		r = next_##name arguments;                                                                                                 \
+		interpose_leave(&call, file, size, args, (int64_t)r);                                                                      \
 		return r;                                                                                                                  \
+	}                                                                                                                                  \
+	EXPORT result name parameters                                                                                                      \
+	{                                                                                                                                  \
+		const uint64_t key = interpose_key(__builtin_return_address(0), __COUNTER__ + 1);                                          \
+                                                                                                                                           \
+		return interpose_skips(key) ? next_##name arguments : slow_##name(key, WORDS arguments);                                   \
 	}
-#define CALL(result, name, parameters, arguments, file, size)                                                                              \
-	static const char name_of_##name[] = #name;                                                                                        \
-	CALL_OF(NULL, result, name, parameters, arguments, file, size)
+#define WORDS(...)						    __VA_ARGS__
+#define CALL(result, name, parameters, arguments, file, size, args) CALL_OF(NULL, result, name, parameters, arguments, file, size, args)
 
 static uint64_t ns_of(const struct timespec *t)
 {
@@ -75,59 +76,62 @@ static uint64_t vector_bytes(const struct iovec *parts, int n, ssize_t result)
 
 #define NO_SIZE INTERPOSE_NO_SIZE
 #define NO_FILE INTERPOSE_NO_FILE
+#define NO_ARGS 0
+#define ARG(a)	interpose_mix(0, (uint64_t)(a))
 
-CALL(ssize_t, read, (int fd, void *to, size_t n), (fd, to, n), fd, n)
+CALL(ssize_t, read, (int fd, void *to, size_t n), (fd, to, n), fd, n, NO_ARGS)
 ssize_t __read_chk(int fd, void *to, size_t n, size_t room); /* what _FORTIFY_SOURCE makes of read() */
-CALL(ssize_t, __read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room), fd, n)
-CALL(ssize_t, write, (int fd, const void *from, size_t n), (fd, from, n), fd, n)
-CALL(ssize_t, pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at), fd, n)
-CALL(ssize_t, pread64, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at), fd, n)
-CALL(ssize_t, pwrite, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at), fd, n)
-CALL(ssize_t, pwrite64, (int fd, const void *from, size_t n, off64_t at), (fd, from, n, at), fd, n)
-CALL(ssize_t, readv, (int fd, const struct iovec *v, int n), (fd, v, n), fd, vector_bytes(v, n, r))
-CALL(ssize_t, writev, (int fd, const struct iovec *v, int n), (fd, v, n), fd, vector_bytes(v, n, r))
-CALL(ssize_t, preadv, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at), fd, vector_bytes(v, n, r))
-CALL(ssize_t, preadv64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at), fd, vector_bytes(v, n, r))
-CALL(ssize_t, pwritev, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at), fd, vector_bytes(v, n, r))
-CALL(ssize_t, pwritev64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at), fd, vector_bytes(v, n, r))
-CALL(ssize_t, sendfile, (int to, int from, off_t *at, size_t n), (to, from, at, n), to, n)
-CALL(ssize_t, sendfile64, (int to, int from, off64_t *at, size_t n), (to, from, at, n), to, n)
-CALL(int, fsync, (int fd), (fd), fd, NO_SIZE)
-CALL(int, fdatasync, (int fd), (fd), fd, NO_SIZE)
-CALL(int, msync, (void *at, size_t n, int flags), (at, n, flags), NO_FILE, n)
+CALL(ssize_t, __read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room), fd, n, NO_ARGS)
+CALL(ssize_t, write, (int fd, const void *from, size_t n), (fd, from, n), fd, n, NO_ARGS)
+CALL(ssize_t, pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at), fd, n, NO_ARGS)
+CALL(ssize_t, pread64, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at), fd, n, NO_ARGS)
+CALL(ssize_t, pwrite, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at), fd, n, NO_ARGS)
+CALL(ssize_t, pwrite64, (int fd, const void *from, size_t n, off64_t at), (fd, from, n, at), fd, n, NO_ARGS)
+CALL(ssize_t, readv, (int fd, const struct iovec *v, int n), (fd, v, n), fd, vector_bytes(v, n, r), NO_ARGS)
+CALL(ssize_t, writev, (int fd, const struct iovec *v, int n), (fd, v, n), fd, vector_bytes(v, n, r), NO_ARGS)
+CALL(ssize_t, preadv, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at), fd, vector_bytes(v, n, r), NO_ARGS)
+CALL(ssize_t, preadv64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at), fd, vector_bytes(v, n, r), NO_ARGS)
+CALL(ssize_t, pwritev, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at), fd, vector_bytes(v, n, r), NO_ARGS)
+CALL(ssize_t, pwritev64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at), fd, vector_bytes(v, n, r), NO_ARGS)
+CALL(ssize_t, sendfile, (int to, int from, off_t *at, size_t n), (to, from, at, n), to, n, NO_ARGS)
+CALL(ssize_t, sendfile64, (int to, int from, off64_t *at, size_t n), (to, from, at, n), to, n, NO_ARGS)
+CALL(int, fsync, (int fd), (fd), fd, NO_SIZE, NO_ARGS)
+CALL(int, fdatasync, (int fd), (fd), fd, NO_SIZE, NO_ARGS)
+CALL(int, msync, (void *at, size_t n, int flags), (at, n, flags), NO_FILE, n, ARG(flags))
 
-CALL(ssize_t, send, (int fd, const void *from, size_t n, int flags), (fd, from, n, flags), fd, n)
-CALL(ssize_t, recv, (int fd, void *to, size_t n, int flags), (fd, to, n, flags), fd, n)
+CALL(ssize_t, send, (int fd, const void *from, size_t n, int flags), (fd, from, n, flags), fd, n, ARG(flags))
+CALL(ssize_t, recv, (int fd, void *to, size_t n, int flags), (fd, to, n, flags), fd, n, ARG(flags))
 CALL(ssize_t, sendto, (int fd, const void *from, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t size),
-     (fd, from, n, flags, to, size), fd, n)
+     (fd, from, n, flags, to, size), fd, n, ARG(flags))
 CALL(ssize_t, recvfrom, (int fd, void *to, size_t n, int flags, __SOCKADDR_ARG from, socklen_t *size), (fd, to, n, flags, from, size), fd,
-     n)
-CALL(ssize_t, sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags), fd, r < 0 ? NO_SIZE : (uint64_t)r)
-CALL(ssize_t, recvmsg, (int fd, struct msghdr *m, int flags), (fd, m, flags), fd, r < 0 ? NO_SIZE : (uint64_t)r)
-CALL(int, connect, (int fd, __CONST_SOCKADDR_ARG to, socklen_t size), (fd, to, size), fd, NO_SIZE)
-CALL(int, accept, (int fd, __SOCKADDR_ARG from, socklen_t *size), (fd, from, size), fd, NO_SIZE)
-CALL(int, accept4, (int fd, __SOCKADDR_ARG from, socklen_t *size, int flags), (fd, from, size, flags), fd, NO_SIZE)
+     n, ARG(flags))
+CALL(ssize_t, sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags), fd, r < 0 ? NO_SIZE : (uint64_t)r, ARG(flags))
+CALL(ssize_t, recvmsg, (int fd, struct msghdr *m, int flags), (fd, m, flags), fd, r < 0 ? NO_SIZE : (uint64_t)r, ARG(flags))
+CALL(int, connect, (int fd, __CONST_SOCKADDR_ARG to, socklen_t size), (fd, to, size), fd, NO_SIZE, NO_ARGS)
+CALL(int, accept, (int fd, __SOCKADDR_ARG from, socklen_t *size), (fd, from, size), fd, NO_SIZE, NO_ARGS)
+CALL(int, accept4, (int fd, __SOCKADDR_ARG from, socklen_t *size, int flags), (fd, from, size, flags), fd, NO_SIZE, ARG(flags))
 
-CALL(int, poll, (struct pollfd * files, nfds_t n, int ms), (files, n, ms), NO_FILE, n)
-CALL(int, ppoll, (struct pollfd * files, nfds_t n, const struct timespec *t, const sigset_t *mask), (files, n, t, mask), NO_FILE, n)
-CALL(int, select, (int n, fd_set *in, fd_set *out, fd_set *other, struct timeval *t), (n, in, out, other, t), NO_FILE, (uint64_t)n)
-CALL(int, epoll_wait, (int fd, struct epoll_event *events, int n, int ms), (fd, events, n, ms), fd, (uint64_t)n)
+CALL(int, poll, (struct pollfd * files, nfds_t n, int ms), (files, n, ms), NO_FILE, n, ARG(ms))
+CALL(int, ppoll, (struct pollfd * files, nfds_t n, const struct timespec *t, const sigset_t *mask), (files, n, t, mask), NO_FILE, n,
+     NO_ARGS)
+CALL(int, select, (int n, fd_set *in, fd_set *out, fd_set *other, struct timeval *t), (n, in, out, other, t), NO_FILE, (uint64_t)n, NO_ARGS)
+CALL(int, epoll_wait, (int fd, struct epoll_event *events, int n, int ms), (fd, events, n, ms), fd, (uint64_t)n, ARG(ms))
 CALL(int, epoll_pwait, (int fd, struct epoll_event *events, int n, int ms, const sigset_t *mask), (fd, events, n, ms, mask), fd,
-     (uint64_t)n)
+     (uint64_t)n, ARG(ms))
 
 /* An interrupted sleep has read its argument, too. */
-CALL(int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left), NO_FILE, r ? NO_SIZE : ns_of(t))
+CALL(int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left), NO_FILE, r ? NO_SIZE : ns_of(t), NO_ARGS)
 CALL(int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec *t, struct timespec *left), (clock, flags, t, left), NO_FILE,
-     r || flags ? NO_SIZE : ns_of(t))
-CALL(int, usleep, (useconds_t us), (us), NO_FILE, (uint64_t)us * 1000u)
-CALL(unsigned, sleep, (unsigned s), (s), NO_FILE, (uint64_t)s * 1000000000u)
+     r || flags ? NO_SIZE : ns_of(t), interpose_mix(ARG(clock), (uint64_t)flags))
+CALL(int, usleep, (useconds_t us), (us), NO_FILE, (uint64_t)us * 1000u, NO_ARGS)
+CALL(unsigned, sleep, (unsigned s), (s), NO_FILE, (uint64_t)s * 1000000000u, NO_ARGS)
 
-CALL(int, pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex), NO_FILE, NO_SIZE)
-CALL(int, pthread_barrier_wait, (pthread_barrier_t * barrier), (barrier), NO_FILE, NO_SIZE)
-CALL(int, pthread_join, (pthread_t thread, void **result), (thread, result), NO_FILE, NO_SIZE)
+CALL(int, pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex), NO_FILE, NO_SIZE, NO_ARGS)
+CALL(int, pthread_barrier_wait, (pthread_barrier_t * barrier), (barrier), NO_FILE, NO_SIZE, NO_ARGS)
+CALL(int, pthread_join, (pthread_t thread, void **result), (thread, result), NO_FILE, NO_SIZE, NO_ARGS)
 
 /* The oldest version is another kind of condition. */
-static const char name_of_pthread_cond_wait[] = "pthread_cond_wait", name_of_pthread_cond_timedwait[] = "pthread_cond_timedwait";
-CALL_OF("GLIBC_2.3.2", int, pthread_cond_wait, (pthread_cond_t * condition, pthread_mutex_t *mutex), (condition, mutex), NO_FILE, NO_SIZE)
+CALL_OF("GLIBC_2.3.2", int, pthread_cond_wait, (pthread_cond_t * condition, pthread_mutex_t *mutex), (condition, mutex), NO_FILE, NO_SIZE,
+	NO_ARGS)
 CALL_OF("GLIBC_2.3.2", int, pthread_cond_timedwait, (pthread_cond_t * condition, pthread_mutex_t *mutex, const struct timespec *t),
-	(condition, mutex, t), NO_FILE, NO_SIZE)
+	(condition, mutex, t), NO_FILE, NO_SIZE, NO_ARGS)

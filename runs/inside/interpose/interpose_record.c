@@ -1,273 +1,425 @@
-/* Call sites, which of their calls are recorded, and what is written about one. */
+/* Which calls are timed, which of those are recorded, and what is written about one.
+ *
+ * Timing (at each site): calls come in blocks of a power of 2; of each block one is timed, whichever chance says. The size is chosen before
+ * the block begins, from how often the site was called before. After a timed call the thread's next one is timed, too, so that the edge in
+ * between is whole.
+ * Recording: what took theta ticks or more is recorded, of what took less a part: one of 2, 4, 8... so that each record stands for about as
+ * much time. Theta follows from how much has been written before.
+ * Both probabilities are known when chance decides, and do not depend on what it says: so sums of weight x value are unbiased. */
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/record/record_writer.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
+#include <sys/utsname.h>
 
-#define SITES_MAX	 4096u	/* of a process; a power of 2 */
-#define THREAD_SITES_MAX 1024u	/* of a thread; a power of 2 */
-#define GAP_TICKS	 25000u /* about 10 microseconds, a hundred times what a record costs, between two of a site */
-#define WEIGHT_LOG2_MAX	 16u
+#define THREAD_SITES	 (1u << INTERPOSE_SITES_LOG2)
+#define BLOCK_LOG2_MAX	 12u
+#define PART_LOG2_MAX	 18u	/* a weight has 31 bits */
+#define GAP_TICKS	 25000u /* about 10 microseconds between two timed calls of a site, to begin with */
+#define GAP_TICKS_LEAST	 2500u
+#define GAP_TICKS_MOST	 (1u << 30)
+#define PACE_CALLS	 256u	  /* timed ones, after which a thread looks how much time they took */
+#define TIMED_NS	 60u	  /* what timing a call takes, with the one after it */
+#define PERIOD_TICKS	 2500000u /* about a millisecond between two looks at the kernel's accounts of a thread */
+#define THETA_LOG2_LEAST 10u	  /* .4 microseconds */
+#define THETA_LOG2_MOST	 32u
+#define THETA_RECORDS	 64u
+#define BURST_BYTES	 262144u /* beyond the rate: short programs are recorded in detail */
+#define BYTES_PER_S	 50000u
+#define OVERHEAD_PPM	 10000u
 #define CHUNK_BYTES	 8192u	 /* a thread that makes few calls has one all the same */
 #define NAMES_BYTES	 131072u /* of each process, however short: about 1,800 sites */
-#define KINDS_MAX	 1024u
-#define KIND_TICKS	 2000000u /* after which a descriptor is looked at again: libc closes and opens some unseen */
-
-struct interpose_site {
-	uintptr_t address;
-	const char *name; /* NULL: the place is free */
-	uint64_t calls;
-	uint64_t last;	 /* ticks of the last record */
-	uint32_t number; /* of the file's function */
-	uint32_t skip;	 /* calls not to record */
-	uint32_t weight_log2;
-};
+#define NOT_CHOSEN	 255u
+#define COUNTERS	 14u
 
 struct thread_state {
 	struct record_thread record;
-	struct interpose_site *sites; /* [THREAD_SITES_MAX]; NULL: none yet */
+	struct interpose_site *sites; /* NULL: none yet */
 	uint32_t n_sites;
 	bool busy;  /* within this file: what a signal's handler calls meanwhile is not recorded */
 	bool ended; /* the thread's destructors have run */
+	uint8_t from_log2;
+	uint64_t end; /* of the call `from` */
+	uint64_t work;
+	uint64_t random;
+	uint64_t looked; /* at the kernel's accounts */
+	struct interpose_accounts accounts;
+	uint64_t gap, paced; /* ticks */
+	uint32_t timed;
 };
 
-/* Of all threads: numbers by site. A place is taken by its address, and of use once its number is there. */
-struct shared_site {
-	uintptr_t address;
-	const char *name;
-	uint32_t number_and_1;
-};
+static struct interpose_site nowhere[THREAD_SITES]; /* always empty */
+_Thread_local struct interpose_hot interpose_hot = { nowhere, INTERPOSE_NO_SITE };
+static _Thread_local struct thread_state mine __attribute__((tls_model("initial-exec")));
 
 static struct record_writer writer;
-static struct shared_site shared_sites[SITES_MAX];
 static pthread_key_t at_end;
-static _Thread_local struct thread_state mine __attribute__((tls_model("initial-exec")));
-static uint64_t kinds[KINDS_MAX]; /* ticks << 3 | kind */
+static bool forked; /* and the child has not begun a file of its own */
 
-static uint32_t place_in(uintptr_t address, uint32_t size)
+/* Of all threads. */
+static struct {
+	uint64_t records_per_s, burst; /* what may be written; 0: all */
+	uint64_t overhead_ppm;	       /* of the time, for timing; 0: all calls are timed */
+	uint64_t began, checked;       /* ticks */
+	uint64_t records, records_then;
+	uint32_t theta_log2;
+} volume = { .theta_log2 = THETA_LOG2_LEAST };
+
+/* Xorshift64* (Vigna, 2016): the high bits are the good ones. */
+static uint32_t chance(void)
 {
-	return (uint32_t)((address * 0x9e3779b97f4a7c15u) >> 40) & (size - 1);
+	uint64_t x = mine.random;
+
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	mine.random = x;
+	return (uint32_t)((x * 0x2545f4914f6cdd1du) >> 32);
 }
 
-/* The site's address in the module's file, and the module's build-id. UINT32_MAX: there is no room. */
-static uint32_t site_name(uintptr_t address, const char *name)
-{
-	char id[RECORD_BUILD_ID_BYTES] = "";
-	struct dl_find_object found;
-	uintptr_t base = 0;
-
-	if (_dl_find_object((void *)address, &found) == 0) {
-		const Elf64_Ehdr *elf = found.dlfo_map_start;
-
-		base = found.dlfo_link_map->l_addr;
-		if (memcmp(elf->e_ident, ELFMAG, SELFMAG) == 0)
-			record_module_id(base, (const Elf64_Phdr *)(const void *)((const char *)elf + elf->e_phoff), elf->e_phnum, id);
-	}
-	return record_function(&writer, address - base, *id ? id : "-", name);
-}
-
-/* The number of a site that this thread has not seen yet; UINT32_MAX: there is no room, or another thread is just giving it one. */
-static uint32_t shared_find(uintptr_t address, const char *name)
-{
-	uint32_t at = place_in(address, SITES_MAX);
-
-	for (uint32_t i = 0; i < SITES_MAX; i++, at = (at + 1) & (SITES_MAX - 1)) {
-		struct shared_site *s = &shared_sites[at];
-		uintptr_t there = 0;
-
-		if (__atomic_compare_exchange_n(&s->address, &there, address, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-			s->name = name;
-			__atomic_store_n(&s->number_and_1, site_name(address, name) + 1, __ATOMIC_RELEASE);
-			return s->number_and_1 - 1;
-		}
-		if (there != address)
-			continue;
-		if (!__atomic_load_n(&s->number_and_1, __ATOMIC_ACQUIRE))
-			return UINT32_MAX;
-		if (s->name == name) /* else two calls at the ends of functions that return to the same place */
-			return s->number_and_1 - 1;
-	}
-	return UINT32_MAX;
-}
+/* ---- sites ---- */
 
 static bool sites_begin(void)
 {
 	int before = errno;
+	size_t bytes = THREAD_SITES * sizeof(*mine.sites);
 	void *at;
 
-	if (mine.ended || !writer.header)
+	if (mine.ended)
 		return false;
-	at = mmap(NULL, THREAD_SITES_MAX * sizeof(*mine.sites), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED) {
+		errno = before;
+		return false;
+	}
+	madvise(at, bytes, MADV_WIPEONFORK);
 	errno = before;
-	if (at == MAP_FAILED)
-		return false;
 	mine.sites = at;
+	mine.random = (record_ticks() ^ (uintptr_t)at << 20) | 1;
+	mine.gap = volume.overhead_ppm ? GAP_TICKS : 0;
+	mine.paced = record_ticks();
 	pthread_setspecific(at_end, at);
+	interpose_hot.sites = at;
 	return true;
 }
 
-static struct interpose_site *site_begin(struct interpose_site *s, uintptr_t address, const char *name)
+static struct interpose_site *site_begin(struct interpose_site *s, uint64_t key, const char *name)
 {
-	uint32_t number = mine.n_sites < THREAD_SITES_MAX * 3 / 4 ? shared_find(address, name) : UINT32_MAX;
+	uint32_t number = mine.n_sites < THREAD_SITES * 3 / 4 ? interpose_site_number(&writer, key, name) : INTERPOSE_NO_SITE;
 
-	if (number == UINT32_MAX) {
+	if (number == INTERPOSE_NO_SITE) {
 		record_drop(&writer, &mine.record);
 		return NULL;
 	}
 	mine.n_sites++;
-	*s = (struct interpose_site){ .address = address, .name = name, .number = number };
+	*s = (struct interpose_site){ .key = key, .number = number };
 	return s;
 }
 
-static struct interpose_site *site_find(uintptr_t address, const char *name)
+static struct interpose_site *site_find(uint64_t key, const char *name)
 {
-	uint32_t at = place_in(address, THREAD_SITES_MAX);
+	uint32_t at = interpose_place(key);
 
-	while (mine.sites[at].name && (mine.sites[at].address != address || mine.sites[at].name != name))
-		at = (at + 1) & (THREAD_SITES_MAX - 1);
-	return mine.sites[at].name ? &mine.sites[at] : site_begin(&mine.sites[at], address, name);
+	if (!mine.sites && !sites_begin())
+		return NULL;
+	while (mine.sites[at].key && mine.sites[at].key != key)
+		at = (at + 1) & (THREAD_SITES - 1);
+	return mine.sites[at].key ? &mine.sites[at] : site_begin(&mine.sites[at], key, name);
 }
 
-bool interpose_enter(struct interpose_call *call, const void *address, const char *name)
-{
-	struct interpose_site *s;
+/* ---- which calls are timed ---- */
 
-	if (!writer.header || !*writer.alive || mine.busy)
-		return false;
-	mine.busy = true;
-	s = mine.sites || sites_begin() ? site_find((uintptr_t)address, name) : NULL;
-	mine.busy = false;
-	if (!s)
-		return false;
-	s->calls++;
-	if (s->skip) {
-		s->skip--;
-		return false;
-	}
-	call->site = s;
-	call->start = record_ticks();
-	return true;
-}
-
-static enum interpose_kind kind_look(int file)
-{
-	struct stat now;
-	int before = errno, failed = fstat(file, &now);
-
-	errno = before;
-	if (failed)
-		return INTERPOSE_OTHER;
-	switch (now.st_mode & S_IFMT) {
-	case S_IFREG:
-		return INTERPOSE_FILE;
-	case S_IFIFO:
-		return INTERPOSE_PIPE;
-	case S_IFSOCK:
-		return INTERPOSE_SOCKET;
-	case S_IFCHR:
-		return INTERPOSE_CHARACTER;
-	case S_IFBLK:
-		return INTERPOSE_BLOCK;
-	default:
-		return INTERPOSE_OTHER;
-	}
-}
-
-static enum interpose_kind kind_of(int file, uint64_t now)
-{
-	uint64_t known;
-
-	if (file < 0)
-		return INTERPOSE_NONE;
-	if ((uint32_t)file >= KINDS_MAX)
-		return kind_look(file);
-	known = __atomic_load_n(&kinds[file], __ATOMIC_RELAXED);
-	if (!known || now - (known >> 3) > KIND_TICKS) {
-		known = now << 3 | kind_look(file);
-		__atomic_store_n(&kinds[file], known, __ATOMIC_RELAXED);
-	}
-	return known & 7;
-}
-
-/* Binary exponential back-off, and the way back. */
-static void site_pace(struct interpose_site *s, uint64_t now)
+/* Binary exponential back-off, and the way back; the next block begins behind the present one. */
+static void site_turn(struct interpose_site *s, uint64_t now)
 {
 	uint64_t gap = now - s->last;
+	uint32_t at;
 
-	if (gap < GAP_TICKS && s->weight_log2 < WEIGHT_LOG2_MAX)
-		s->weight_log2++;
-	else if (gap > 4 * GAP_TICKS && s->weight_log2)
-		s->weight_log2--;
+	if (gap < mine.gap && s->block_log2 < BLOCK_LOG2_MAX)
+		s->block_log2++;
+	else if (gap > 4 * mine.gap && s->block_log2)
+		s->block_log2--;
 	s->last = now;
-	s->skip = (1u << s->weight_log2) - 1;
+	at = chance() & ((1u << s->block_log2) - 1);
+	s->left = s->after + at;
+	s->after = (1u << s->block_log2) - 1 - at;
+	s->next += s->left + 1;
 }
 
-void interpose_leave(const struct interpose_call *call, int file, uint64_t size, int64_t result)
+/* How much of the thread's time goes into timing calls; sites are to be timed as often as that allows. */
+static void pace(uint64_t now)
+{
+	uint64_t spent = (uint64_t)PACE_CALLS * TIMED_NS * (writer.options.ticks_per_s / 1000000u) / 1000u;
+	uint64_t allowed = (now - mine.paced) / 1000u * volume.overhead_ppm / 1000u;
+
+	if (spent > allowed && mine.gap < GAP_TICKS_MOST)
+		mine.gap *= 2;
+	else if (spent < allowed / 4 && mine.gap > GAP_TICKS_LEAST)
+		mine.gap /= 2;
+	mine.timed = 0;
+	mine.paced = now;
+}
+
+static void call_begin(struct interpose_call *call, struct interpose_site *s, uint64_t now)
+{
+	bool chained = interpose_hot.from != INTERPOSE_NO_SITE;
+
+	*call = (struct interpose_call){ .site = s,
+					 .key = s->key,
+					 .ordinal = s->next - s->left,
+					 .start = now,
+					 .since = chained ? now - mine.end : UINT64_MAX,
+					 .work = UINT64_MAX,
+					 .from = interpose_hot.from,
+					 .from_log2 = mine.from_log2,
+					 .turn = !s->left,
+					 .block_log2 = (uint8_t)s->block_log2 };
+	interpose_hot.from = INTERPOSE_NO_SITE;
+	if (call->turn)
+		site_turn(s, now);
+	else
+		s->left--;
+	if (now - mine.looked > PERIOD_TICKS && now - mine.looked > 1ull << volume.theta_log2) {
+		interpose_accounts_read(&mine.accounts);
+		call->accounts = mine.looked = call->start = record_ticks();
+	}
+	if (++mine.timed == PACE_CALLS && volume.overhead_ppm)
+		pace(now);
+}
+
+static bool is_recording(void)
+{
+	if (writer.header && *writer.alive)
+		return true;
+	if (!forked)
+		return false;
+	forked = false;
+	return record_fork(&writer, &mine.record) == 0;
+}
+
+bool interpose_enter(struct interpose_call *call, uint64_t key, const char *name)
+{
+	struct interpose_site *s;
+	bool timed = false;
+
+	if (mine.busy)
+		return false;
+	mine.busy = true;
+	s = is_recording() ? site_find(key, name) : NULL;
+	timed = s && (!s->left || interpose_hot.from != INTERPOSE_NO_SITE);
+	if (timed)
+		call_begin(call, s, record_ticks());
+	else if (s)
+		s->left--;
+	else
+		interpose_hot.from = INTERPOSE_NO_SITE;
+	mine.busy = false;
+	return timed;
+}
+
+/* ---- which of them are recorded, and how ---- */
+
+static void volume_begin(void)
+{
+	volume.records = volume.records_then = 0;
+	volume.began = volume.checked = record_ticks();
+	volume.theta_log2 = volume.records_per_s ? THETA_LOG2_LEAST : 0;
+}
+
+/* After each record: theta is twice as much when twice as many were written as should be. */
+static void theta_follow(uint64_t now)
+{
+	uint64_t n = __atomic_add_fetch(&volume.records, 1, __ATOMIC_RELAXED), checked = __atomic_load_n(&volume.checked, __ATOMIC_RELAXED);
+	uint64_t then = __atomic_load_n(&volume.records_then, __ATOMIC_RELAXED), tps = writer.options.ticks_per_s;
+	uint32_t theta = volume.theta_log2;
+	double rate, credit, wanted;
+
+	if ((n - then < THETA_RECORDS && now - checked < tps / 10) || now <= checked ||
+	    !__atomic_compare_exchange_n(&volume.checked, &checked, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return; /* not yet, or another thread does */
+	__atomic_store_n(&volume.records_then, n, __ATOMIC_RELAXED);
+	rate = (double)(n - then) * (double)tps / (double)(now - checked);
+	credit = (double)volume.burst + (double)volume.records_per_s * (double)(now - volume.began) / (double)tps - (double)n;
+	wanted = credit > 0 ? (double)volume.records_per_s + credit / 2 : (double)volume.records_per_s / 2;
+	for (; rate > 2 * wanted && theta < THETA_LOG2_MOST; rate /= 2)
+		theta++;
+	for (; rate * 2 < wanted && theta > THETA_LOG2_LEAST; rate *= 2)
+		theta--;
+	__atomic_store_n(&volume.theta_log2, theta, __ATOMIC_RELAXED);
+}
+
+/* What took so long is recorded in one of 1 << n cases; n, or NOT_CHOSEN. */
+static uint32_t part_log2(uint64_t ticks, uint32_t theta_log2, uint32_t by_chance)
+{
+	uint32_t log2 = 63u - (uint32_t)__builtin_clzll(ticks | 1), part = log2 < theta_log2 ? theta_log2 - log2 : 0;
+
+	part = part < PART_LOG2_MAX ? part : PART_LOG2_MAX;
+	return by_chance & ((1u << part) - 1) ? NOT_CHOSEN : part;
+}
+
+struct choice {
+	uint32_t vertex, edge; /* weights; 0: it is not chosen */
+};
+
+__attribute__((noinline)) static void record_write(const struct interpose_call *call, struct choice weights, uint64_t now, int file,
+						   uint64_t size, uint64_t args, int64_t result)
+{
+	struct record_sample *sample = record_begin(&writer, &mine.record);
+	uint64_t *counters;
+
+	if (!sample)
+		return;
+	*sample = (struct record_sample){ .function = call->site->number,
+					  .weight = weights.vertex,
+					  .ordinal = call->ordinal,
+					  .start = call->start,
+					  .duration = now - call->start };
+	counters = sample->counters;
+	counters[0] = size;
+	counters[1] = interpose_kind_of(file, now);
+	counters[2] = result < 0 ? UINT64_MAX : (uint64_t)result;
+	counters[3] = args;
+	counters[4] = call->from == INTERPOSE_NO_SITE ? UINT64_MAX : call->from;
+	counters[5] = call->since;
+	counters[6] = call->work;
+	memset(counters + 7, 0xff, sizeof(mine.accounts));
+	if (call->accounts && call->accounts == mine.looked)
+		memcpy(counters + 7, &mine.accounts, sizeof(mine.accounts));
+	counters[13] = weights.edge;
+	record_commit(&writer, &mine.record);
+	if (volume.records_per_s)
+		theta_follow(now);
+}
+
+void interpose_leave(const struct interpose_call *call, int file, uint64_t size, uint64_t args, int64_t result)
 {
 	uint64_t now = record_ticks();
-	struct interpose_site *s = call->site;
-	struct record_sample *sample;
+	uint32_t theta = __atomic_load_n(&volume.theta_log2, __ATOMIC_RELAXED), by_chance;
+	uint32_t vertex = NOT_CHOSEN, edge = NOT_CHOSEN;
 
-	if (!mine.sites || !s->name || mine.busy) /* the thread has ended, or this is another process than the one that began the call */
+	/* The thread has ended, or this is another process than the one that began the call. */
+	if (mine.busy || !mine.sites || call->site->key != call->key)
 		return;
 	mine.busy = true;
-	sample = record_begin(&writer, &mine.record);
-	if (sample) {
-		*sample = (struct record_sample){ .function = s->number,
-						  .weight = 1u << s->weight_log2,
-						  .ordinal = s->calls - 1,
-						  .start = call->start,
-						  .duration = now - call->start };
-		sample->counters[0] = size;
-		sample->counters[1] = kind_of(file, now);
-		sample->counters[2] = result < 0 ? UINT64_MAX : (uint64_t)result;
-		record_commit(&writer, &mine.record);
+	by_chance = chance();
+	if (call->turn)
+		vertex = part_log2(now - call->start, theta, by_chance);
+	if (call->from != INTERPOSE_NO_SITE)
+		edge = part_log2(call->since, theta, by_chance);
+	if (vertex != NOT_CHOSEN || edge != NOT_CHOSEN || call->accounts) {
+		struct choice weights = { vertex == NOT_CHOSEN ? 0 : 1u << (call->block_log2 + vertex),
+					  edge == NOT_CHOSEN ? 0 : 1u << (call->from_log2 + edge) };
+
+		record_write(call, weights, now, file, size, args, result);
+		now = record_ticks(); /* what that took is not the program's */
 	}
-	site_pace(s, now);
+	if (call->turn) {
+		interpose_hot.from = call->site->number;
+		mine.from_log2 = call->block_log2;
+		mine.end = now;
+	}
 	mine.busy = false;
 }
+
+/* ---- threads and processes ---- */
 
 static void thread_end(void *sites)
 {
 	mine.ended = true;
 	mine.sites = NULL;
-	munmap(sites, THREAD_SITES_MAX * sizeof(*mine.sites));
+	interpose_hot = (struct interpose_hot){ nowhere, INTERPOSE_NO_SITE };
+	munmap(sites, THREAD_SITES * sizeof(*mine.sites));
 }
 
+/* The child's file begins with its first call: most children execute another program. */
 static void process_forked(void)
 {
 	mine.busy = true;
 	if (mine.sites) /* kept, for a handler may have forked while its thread was in a call that is being recorded */
-		memset(mine.sites, 0, THREAD_SITES_MAX * sizeof(*mine.sites));
+		memset(mine.sites, 0, THREAD_SITES * sizeof(*mine.sites));
 	mine.n_sites = 0;
-	record_fork(&writer, &mine.record);
+	mine.random ^= record_ticks();
+	interpose_hot.from = INTERPOSE_NO_SITE;
+	forked = writer.header != NULL;
+	volume_begin();
 	mine.busy = false;
+}
+
+/* Of a parallel program: who this is, as those that start such programs say. */
+static void say_rank(void)
+{
+	static const char *const names[][2] = { { "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" },
+						{ "PMIX_RANK", "PMIX_SIZE" },
+						{ "PMI_RANK", "PMI_SIZE" },
+						{ "SLURM_PROCID", "SLURM_NTASKS" } };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *rank = getenv(names[i][0]), *ranks = getenv(names[i][1]);
+
+		if (rank) {
+			record_info(&writer, "rank", rank);
+			if (ranks)
+				record_info(&writer, "ranks", ranks);
+			return;
+		}
+	}
+}
+
+static void say_who(void)
+{
+	struct utsname host;
+
+	record_program(&writer);
+	record_info(&writer, "calls", "outside");
+	record_info(&writer, "work", "none");
+	if (uname(&host) == 0)
+		record_info(&writer, "host", host.nodename);
+	say_rank();
+}
+
+/* Of a variable; the default if it is not a number. */
+static uint64_t number_of(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+	uint64_t value = 0;
+
+	if (!text || !*text)
+		return otherwise;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9' || value > 1000000000000u)
+			return otherwise;
+		value = value * 10 + (uint64_t)(*text - '0');
+	}
+	return value;
 }
 
 __attribute__((constructor)) static void interpose_start(void)
 {
-	static const char *const counters[] = { "size", "kind", "result" };
+	static const char *const counters[COUNTERS] = { "size",		"kind",	     "result",	    "args",	    "from",
+							"since",	"work",	     "cpu_ns",	    "run_delay_ns", "minor_faults",
+							"major_faults", "voluntary", "involuntary", "from_weight" };
 	const char *directory = getenv("ASSAY_INTERPOSE_DIRECTORY");
 	const struct record_options options = {
 		.directory = directory,
 		.back_end = RECORD_TIME,
 		.counters = counters,
-		.n_counters = 3,
+		.n_counters = COUNTERS,
 		.chunk_bytes = CHUNK_BYTES,
 		.names_bytes_max = NAMES_BYTES,
 	};
 	int before = errno;
 
+	volume.overhead_ppm = number_of("ASSAY_INTERPOSE_OVERHEAD_PPM", OVERHEAD_PPM);
 	if (directory && pthread_key_create(&at_end, thread_end) == 0 && record_open(&writer, &options) == 0) {
-		record_program(&writer);
-		record_info(&writer, "calls", "outside");
+		volume.records_per_s =
+		    (number_of("ASSAY_INTERPOSE_BYTES_PER_S", BYTES_PER_S) + writer.sample_bytes - 1) / writer.sample_bytes;
+		volume.burst = BURST_BYTES / writer.sample_bytes;
+		volume_begin();
+		say_who();
 		pthread_atfork(NULL, NULL, process_forked);
 	}
 	errno = before;

@@ -1,0 +1,216 @@
+/* Totals that are estimated from what the recording library chose: on the average those of the program, for calls and for edges, however
+ * often a site is called and wherever in its rows of calls the long ones are. The clock is this test's. */
+#include "runs/inside/record/record_writer.h"
+
+static uint64_t clock_now = 1000000;
+#define record_ticks() (clock_now)
+#include "runs/inside/interpose/interpose_record.c"
+#undef record_ticks
+
+#include "tests/scratch.h"
+
+#include <math.h>
+
+#define RUNS   300u
+#define CALLED 4u /* sites */
+#define RARE   3u
+
+/* What happened, or what is estimated of it. */
+struct sums {
+	double calls[CALLED], ticks[CALLED];
+	double passages[CALLED][CALLED], between[CALLED][CALLED];
+};
+
+static struct sums truth, estimate;
+static uint32_t before;
+
+static void edge_add(struct sums *s, uint32_t from, uint32_t to, double weight, double ticks)
+{
+	s->passages[from][to] += weight;
+	s->between[from][to] += weight * ticks;
+}
+
+/* The thread computes for so long, then calls from the site. */
+static void happens(uint32_t site, uint64_t between, uint64_t takes)
+{
+	uint64_t key = interpose_key((const void *)(uintptr_t)(0x1000 + 16 * site), 1);
+	struct interpose_call call;
+	bool timed;
+
+	clock_now += between;
+	timed = !interpose_skips(key) && interpose_enter(&call, key, "f");
+	clock_now += takes;
+	if (timed)
+		interpose_leave(&call, -1, 0, 0, 0);
+	truth.calls[site]++;
+	truth.ticks[site] += (double)takes;
+	if (before < CALLED)
+		edge_add(&truth, before, site, 1, (double)between);
+	before = site;
+}
+
+/* A program: a row of short calls from one site, whose every eighth takes longer (a period that blocks have, too), in between another
+ * one, and at the end a long computation before a rare call. */
+static void program(void)
+{
+	before = CALLED;
+	for (unsigned round = 0; round < 20; round++) {
+		for (unsigned i = 0; i < 400; i++) {
+			happens(0, 300 + i % 7, i % 8 ? 200 : 5000);
+			if (i % 5 == 0)
+				happens(1, 100, 40000);
+			if (i % 50 == 3)
+				happens(2, 30000, 100);
+		}
+		happens(RARE, 1000000, 70000);
+	}
+}
+
+static uint32_t site_of(uint64_t number)
+{
+	for (uint32_t i = 0; i < CALLED; i++) {
+		uint64_t key = interpose_key((const void *)(uintptr_t)(0x1000 + 16 * i), 1);
+
+		if (interpose_site_number(&writer, key, "f") == number)
+			return i;
+	}
+	fail();
+	return 0;
+}
+
+/* All records; the file is as if there had been none afterwards. */
+static size_t records_take(void)
+{
+	unsigned char *chunk = (unsigned char *)writer.header + writer.header->header_bytes + writer.header->names_bytes_max;
+	size_t n = 0;
+
+	for (uint64_t c = 0; c < writer.header->chunks; c++, chunk += CHUNK_BYTES) {
+		struct record_chunk *head = (void *)chunk;
+
+		for (uint64_t i = 0; i < head->samples; i++, n++) {
+			const struct record_sample *s = (const void *)(chunk + sizeof(*head) + i * writer.sample_bytes);
+			uint32_t site = site_of(s->function);
+
+			estimate.calls[site] += s->weight;
+			estimate.ticks[site] += (double)s->weight * (double)s->duration;
+			if (s->counters[13]) {
+				assert_true(s->counters[4] != UINT64_MAX && s->counters[5] != UINT64_MAX);
+				edge_add(&estimate, site_of(s->counters[4]), site, (double)s->counters[13], (double)s->counters[5]);
+			}
+		}
+		memset(head, 0, sizeof(*head));
+	}
+	writer.header->chunks = writer.chunks_in_use = 0;
+	memset(&mine.record, 0, sizeof(mine.record));
+	return n;
+}
+
+static void sites_forget(void)
+{
+	if (mine.sites)
+		memset(mine.sites, 0, THREAD_SITES * sizeof(*mine.sites));
+	mine.n_sites = 0;
+	interpose_hot.from = INTERPOSE_NO_SITE;
+	volume_begin();
+}
+
+/* The mean of so many estimates is within four of its standard errors of the truth. */
+struct mean {
+	double sum, squares;
+};
+
+static void mean_add(struct mean *m, double value)
+{
+	m->sum += value;
+	m->squares += value * value;
+}
+
+static void mean_check(size_t i, const struct mean *m, double expected, double least)
+{
+	double mean = m->sum / RUNS, error = sqrt(fmax(0, m->squares / RUNS - mean * mean) / (RUNS - 1));
+
+	if (expected <= least)
+		return; /* too rare or too short to be seen often in so few runs */
+	if (fabs(mean - expected) > 4 * error + 1e-9 * expected)
+		fail_msg("value %zu: %.6g +- %.3g instead of %.6g", i, mean, error, expected);
+}
+
+static void sums_are_right(uint64_t overhead_ppm, uint64_t records_per_s, size_t records_most)
+{
+	enum { VALUES = sizeof(struct sums) / sizeof(double) };
+	struct mean means[VALUES] = { { 0, 0 } };
+	size_t records = 0;
+
+	volume.overhead_ppm = overhead_ppm;
+	volume.records_per_s = records_per_s;
+	volume.burst = 100;
+	for (unsigned run = 0; run < RUNS; run++) {
+		const double *value = (const double *)&estimate;
+
+		sites_forget();
+		mine.random = 1 + run * 0x9e3779b97f4a7c15u;
+		mine.gap = overhead_ppm ? GAP_TICKS : 0;
+		memset(&truth, 0, sizeof(truth));
+		memset(&estimate, 0, sizeof(estimate));
+		program();
+		records += records_take();
+		for (size_t i = 0; i < VALUES; i++)
+			mean_add(&means[i], value[i]);
+	}
+	for (size_t i = 0; i < VALUES; i++) {
+		bool is_time = (i >= CALLED && i < 2 * CALLED) || i >= 2 * CALLED + CALLED * CALLED;
+
+		mean_check(i, &means[i], ((const double *)&truth)[i], is_time ? 10000 : 20);
+	}
+	assert_in_range(records / RUNS, records_most / 4, records_most);
+}
+
+static void test_everything(void **state)
+{
+	(void)state;
+	sums_are_right(0, 0, 10000);
+}
+
+static void test_some_are_timed(void **state)
+{
+	(void)state;
+	sums_are_right(OVERHEAD_PPM, 0, 8000);
+}
+
+static void test_some_are_recorded(void **state)
+{
+	(void)state;
+	sums_are_right(0, 2000, 250);
+}
+
+static void test_both(void **state)
+{
+	(void)state;
+	sums_are_right(OVERHEAD_PPM, 2000, 250);
+}
+
+static int open_records(void **state)
+{
+	const struct record_options options = {
+		.directory = ".",
+		.counters = (const char *const[]){ "size", "kind", "result", "args", "from", "since", "work", "cpu_ns", "run_delay_ns",
+						   "minor_faults", "major_faults", "voluntary", "involuntary", "from_weight" },
+		.n_counters = COUNTERS,
+		.chunk_bytes = CHUNK_BYTES,
+		.ticks_per_s = 2500000000u
+	};
+
+	return scratch_enter(state) || record_open(&writer, &options);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_everything),
+		cmocka_unit_test(test_some_are_timed),
+		cmocka_unit_test(test_some_are_recorded),
+		cmocka_unit_test(test_both),
+	};
+
+	return cmocka_run_group_tests(tests, open_records, scratch_leave);
+}
