@@ -4,7 +4,9 @@
  *
  *	1/2 sum_i w_i (y_i - b0 - sum_j b_j z_ij)^2 + lambda sum_j |b_j|		(all b_j >= 0, if so asked)
  *
- * which is scikit-learn's Lasso on such columns. O(sweeps * rows * columns that are not zero). Deterministic. */
+ * which is scikit-learn's Lasso on such columns. At each lambda columns that cannot matter by the sequential strong rule (Tibshirani et
+ *al., JRSS B 74(2), 2012) are left out, and looked at once in the end. O(lambdas * rows * columns + sweeps * rows * columns that matter).
+ * Deterministic. */
 #ifndef MODEL_SPARSE_LASSO_H
 #define MODEL_SPARSE_LASSO_H
 
@@ -17,6 +19,7 @@
 
 struct lasso_options {
 	bool any_sign;	 /* coefficients may be negative */
+	bool refit;	 /* also without the price, with the columns that the price has chosen */
 	double smallest; /* the last lambda, as a part of the first, at which all coefficients are zero; (0, 1) */
 	double exact;	 /* sweeps end when none moves a coefficient by more than this part of the deviation of y; 1e-10 is exact */
 };
@@ -25,6 +28,8 @@ struct lasso_path {
 	double lambda[LASSO_LAMBDAS]; /* falling, by a constant factor */
 	struct mat beta;	      /* [LASSO_LAMBDAS x cols], for the columns as they were given; 0 where a column is constant */
 	double intercept[LASSO_LAMBDAS];
+	struct mat refitted; /* with refit, the same without the price; else empty */
+	double refitted_intercept[LASSO_LAMBDAS];
 };
 
 /* X [n x p], y [n], weight [n]: finite, weights positive, n > 0. lambdas [LASSO_LAMBDAS], falling, or NULL: chosen from the data.

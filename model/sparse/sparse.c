@@ -20,7 +20,12 @@
 #define OUTSIDE	    .1	 /* of the range */
 #define LEAST	    1e-3 /* predictions are at least this part of the smallest cost learned */
 
-static const struct lasso_options fitting = { .smallest = 1e-3, .exact = 1e-6 };
+#define PAIRS	 24   /* of columns, by what the sum leaves, whose products are tried */
+#define PAIRS_OF 300  /* columns, those that follow the cost most, are looked at for pairs */
+#define SIMPLER	 1.02 /* the largest lambda with at most so many times the least error */
+
+static const struct lasso_options fitting = { .refit = true, .smallest = 1e-3, .exact = 1e-4 },
+				  as_published = { .any_sign = true, .smallest = 1e-3, .exact = 1e-4 };
 
 /* Runs to learn from, or a part of them. */
 struct runs {
@@ -120,9 +125,67 @@ static bool follows(const struct mat *X, size_t a, size_t b, struct sparse_colum
 	return true;
 }
 
+/* Columns that follow each other have the same key but for rounding, whatever their units: a product of what they are, standardised, with
+ * drawn numbers. */
+struct column_key {
+	double key;
+	size_t column;
+};
+
+static double key_of(const struct mat *X, size_t j, const double *drawn)
+{
+	double mean = 0.0, variance = 0.0, key = 0.0;
+
+	for (size_t i = 0; i < X->rows; i++)
+		mean += mat_get(X, i, j) / (double)X->rows;
+	for (size_t i = 0; i < X->rows; i++) {
+		double x = mat_get(X, i, j) - mean;
+
+		variance += x * x;
+		key += x * drawn[i];
+	}
+	return fabs(key) / sqrt(variance);
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct column_key *x = a, *y = b;
+
+	return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : (x->column > y->column) - (x->column < y->column);
+}
+
+static int by_column(const void *a, const void *b)
+{
+	const struct column_key *x = a, *y = b;
+
+	return (x->column > y->column) - (x->column < y->column);
+}
+
+/* Among keys[n] of columns that may follow each other: each follows the first that it does. */
+static void look_for_same(const struct mat *X, struct column_key *keys, size_t n, struct sparse_column *column)
+{
+	if (n > 1)
+		qsort(keys, n, sizeof(*keys), by_column);
+	for (size_t b = 1; b < n; b++) {
+		for (size_t a = 0; a < b && column[keys[b].column].same_as == SIZE_MAX; a++) {
+			if (column[keys[a].column].same_as == SIZE_MAX &&
+			    follows(X, keys[a].column, keys[b].column, &column[keys[b].column]))
+				column[keys[b].column].same_as = keys[a].column;
+		}
+	}
+}
+
 /* Fills column[cols]. */
 static void look_at_columns(const struct mat *X, struct sparse_column *column)
 {
+	struct column_key *keys = mem_new(X->cols, sizeof(*keys));
+	double *drawn = mem_new(X->rows, sizeof(*drawn));
+	struct rng rng;
+	size_t n = 0;
+
+	rng_seed(&rng, SEED);
+	for (size_t i = 0; i < X->rows; i++)
+		drawn[i] = rng_normal(&rng);
 	for (size_t j = 0; j < X->cols; j++) {
 		column[j] = (struct sparse_column){ (double)INFINITY, -(double)INFINITY, SIZE_MAX, 0.0, 0.0 };
 		for (size_t i = 0; i < X->rows; i++) {
@@ -131,26 +194,57 @@ static void look_at_columns(const struct mat *X, struct sparse_column *column)
 		}
 		if (column[j].high - column[j].low <= 1e-12 * fmax(fabs(column[j].high), fabs(column[j].low)))
 			column[j].same_as = j;
-		for (size_t k = 0; k < j && column[j].same_as == SIZE_MAX; k++) {
-			if (column[k].same_as == SIZE_MAX && follows(X, k, j, &column[j]))
-				column[j].same_as = k;
-		}
+		else
+			keys[n++] = (struct column_key){ key_of(X, j, drawn), j };
 	}
+	if (n)
+		qsort(keys, n, sizeof(*keys), by_key);
+	for (size_t first = 0, alike; first < n; first += alike) {
+		for (alike = 1; first + alike < n && keys[first + alike].key - keys[first + alike - 1].key <= 1e-6;)
+			alike++;
+		look_for_same(X, &keys[first], alike, column);
+	}
+	free(drawn);
+	free(keys);
+}
+
+/* used[columns]: those of terms. */
+static void mark_used(const struct sparse *model, bool *used)
+{
+	for (size_t t = 0; t < model->terms; t++) {
+		for (size_t k = 0; k < model->term[t].degree; k++)
+			used[model->term[t].column[k]] = true;
+	}
+}
+
+static bool is_unlike(const struct sparse *model, const bool *used, const double *row, size_t j)
+{
+	const struct sparse_column *c = &model->column[j];
+	double range = c->high - c->low, scale = fmax(fabs(c->high), fabs(c->low)), spare = OUTSIDE * range + 1e-12 * scale;
+
+	if (isnan(row[j])) /* not known: only what terms need has to be */
+		return false;
+	if (c->same_as == SIZE_MAX || c->same_as == j)
+		return (used[j] || c->same_as == j) && (row[j] < c->low - spare || row[j] > c->high + spare);
+	return used[c->same_as] && fabs(row[j] - c->slope * row[c->same_as] - c->offset) > 1e-6 * fmax(range, scale);
 }
 
 size_t sparse_unlike(const struct sparse *model, const double *row)
 {
-	for (size_t j = 0; j < model->columns; j++) {
-		const struct sparse_column *c = &model->column[j];
-		double range = c->high - c->low, scale = fmax(fabs(c->high), fabs(c->low));
+	bool *used = mem_new(model->columns, sizeof(*used));
+	size_t found = SIZE_MAX;
 
-		if (row[j] < c->low - OUTSIDE * range - 1e-12 * scale || row[j] > c->high + OUTSIDE * range + 1e-12 * scale)
-			return j;
-		if (c->same_as != SIZE_MAX && c->same_as != j &&
-		    fabs(row[j] - c->slope * row[c->same_as] - c->offset) > 1e-6 * fmax(range, scale))
-			return j;
+	mark_used(model, used);
+	for (size_t j = 0; j < model->columns && found == SIZE_MAX; j++) {
+		if (used[j] && is_unlike(model, used, row, j))
+			found = j;
 	}
-	return SIZE_MAX;
+	for (size_t j = 0; j < model->columns && found == SIZE_MAX; j++) {
+		if (is_unlike(model, used, row, j))
+			found = j;
+	}
+	free(used);
+	return found;
 }
 
 /* ---- fitting ---- */
@@ -166,58 +260,84 @@ static struct mat values_of(const struct mat *X, const struct sparse_term *term,
 	return Z;
 }
 
-/* Adds the squared relative errors of each lambda on the runs of one fold. */
-static void add_errors(const struct runs *out, const struct lasso_path *path, double *error)
+/* How well each lambda does on runs left out, as it is and fitted again. */
+struct trial {
+	double error[2][LASSO_LAMBDAS];
+};
+
+/* Adds the errors on the runs of one fold: relative, or squared. */
+static void add_errors(const struct runs *out, const struct mat *beta, const double *intercept, bool squared, double *error)
 {
 	for (size_t k = 0; k < LASSO_LAMBDAS; k++) {
 		for (size_t i = 0; i < out->X.rows; i++) {
-			double cost = path->intercept[k];
+			double cost = intercept[k], off;
 
-			for (size_t j = 0; j < out->X.cols; j++)
-				cost += mat_get(&path->beta, k, j) * mat_get(&out->X, i, j);
-			error[k] += out->weight[i] * (cost - out->y[i]) * (cost - out->y[i]);
+			for (size_t j = 0; j < out->X.cols; j++) {
+				if (mat_get(beta, k, j) != 0.0)
+					cost += mat_get(beta, k, j) * mat_get(&out->X, i, j);
+			}
+			off = out->weight[i] * (cost - out->y[i]) * (cost - out->y[i]);
+			error[k] += squared ? off : sqrt(off);
 		}
 	}
 }
 
-/* Coefficients of these terms by the lambda with the least error on folds left out; those that are 0 leave. Returns that error. */
-static double choose(const struct runs *r, struct sparse_term *term, size_t *terms, double *intercept)
+static void try_folds(const struct runs *all, const struct lasso_options *how, const double *lambda, struct trial *t)
 {
-	struct runs all = { .X = values_of(&r->X, term, *terms), .y = r->y, .weight = r->weight, .fold = r->fold };
-	double error[LASSO_LAMBDAS] = { 0.0 };
-	struct lasso_path path;
-	size_t best = 0, kept = 0;
-
-	lasso_path_of(&all.X, all.y, all.weight, &fitting, NULL, &path);
 	for (size_t fold = 0; fold < INNER_FOLDS; fold++) {
-		struct runs in = runs_part(&all, fold, false), out = runs_part(&all, fold, true);
+		struct runs in = runs_part(all, fold, false), out = runs_part(all, fold, true);
 		struct lasso_path part = { 0 };
 
 		if (in.X.rows && out.X.rows) {
-			lasso_path_of(&in.X, in.y, in.weight, &fitting, path.lambda, &part);
-			add_errors(&out, &part, error);
+			lasso_path_of(&in.X, in.y, in.weight, how, lambda, &part);
+			add_errors(&out, &part.beta, part.intercept, how->any_sign, t->error[0]);
+			if (how->refit)
+				add_errors(&out, &part.refitted, part.refitted_intercept, how->any_sign, t->error[1]);
 		}
 		lasso_path_release(&part);
 		runs_release(&in);
 		runs_release(&out);
 	}
-	for (size_t k = 1; k < LASSO_LAMBDAS; k++) {
-		if (error[k] < error[best])
-			best = k;
-	}
-	*intercept = path.intercept[best];
-	for (size_t t = 0; t < *terms; t++) {
-		double coefficient = mat_get(&path.beta, best, t);
+}
 
-		if (coefficient > 0.0) {
-			term[kept] = term[t];
+/* Coefficients of these terms by the lambda with the least error on folds left out, or a larger one that is hardly worse; those that are 0
+ * leave. Returns that error. */
+static double choose(const struct runs *r, const struct lasso_options *how, struct sparse_term *term, size_t *terms, double *intercept)
+{
+	struct runs all = { .X = values_of(&r->X, term, *terms), .y = r->y, .weight = r->weight, .fold = r->fold };
+	struct trial t = { 0 };
+	struct lasso_path path;
+	size_t best = 0, kept = 0;
+	int refit = 0;
+	double least = (double)INFINITY;
+
+	lasso_path_of(&all.X, all.y, all.weight, how, NULL, &path);
+	try_folds(&all, how, path.lambda, &t);
+	for (int f = 0; f <= how->refit; f++) {
+		for (size_t k = 0; k < LASSO_LAMBDAS; k++)
+			least = fmin(least, t.error[f][k]);
+	}
+	for (size_t k = LASSO_LAMBDAS; k-- > 0;) {
+		for (int f = 0; f <= how->refit; f++) {
+			if (t.error[f][k] <= (how->any_sign ? 1.0 : SIMPLER) * least) {
+				best = k;
+				refit = f;
+			}
+		}
+	}
+	*intercept = refit ? path.refitted_intercept[best] : path.intercept[best];
+	for (size_t j = 0; j < *terms; j++) {
+		double coefficient = mat_get(refit ? &path.refitted : &path.beta, best, j);
+
+		if (coefficient != 0.0) {
+			term[kept] = term[j];
 			term[kept++].coefficient = coefficient;
 		}
 	}
 	*terms = kept;
 	lasso_path_release(&path);
 	mat_release(&all.X);
-	return error[best];
+	return t.error[refit][best];
 }
 
 struct weighed {
@@ -241,7 +361,7 @@ static void sort_terms(const struct mat *X, struct sparse_term *term, size_t ter
 	for (size_t t = 0; t < terms; t++) {
 		w[t].term = term[t];
 		for (size_t i = 0; i < X->rows; i++)
-			w[t].cost += sparse_term_cost(&term[t], X->at + i * X->cols);
+			w[t].cost += fabs(sparse_term_cost(&term[t], X->at + i * X->cols));
 	}
 	if (terms)
 		qsort(w, terms, sizeof(*w), by_cost);
@@ -280,43 +400,160 @@ static struct sparse_term *expand(const struct sparse_term *linear, size_t terms
 	return out;
 }
 
-/* The model of these runs, without its errors. */
-static void fit(const struct runs *r, size_t degree, struct sparse *out)
+/* ---- pairs ---- */
+
+struct pair {
+	size_t a, b;
+	double follows; /* how far the product follows what is left */
+};
+
+static int by_following(const void *x, const void *y)
 {
-	struct sparse_term *linear = mem_new(r->X.cols, sizeof(*linear));
-	size_t survivors = 0;
-	double error;
+	const struct pair *p = x, *q = y;
 
-	*out = (struct sparse){ .columns = r->X.cols, .runs = r->X.rows, .column = mem_new(r->X.cols, sizeof(*out->column)) };
-	look_at_columns(&r->X, out->column);
-	for (size_t j = 0; j < r->X.cols; j++) {
-		if (out->column[j].same_as == SIZE_MAX)
-			linear[survivors++] = (struct sparse_term){ .column = { j }, .degree = 1, .coefficient = 1.0 };
+	if (p->follows != q->follows)
+		return (p->follows < q->follows) - (p->follows > q->follows);
+	return p->a != q->a ? (p->a > q->a) - (p->a < q->a) : (p->b > q->b) - (p->b < q->b);
+}
+
+/* The weighted correlation of a column, or of a product of two, with what is left; 0 where it does not vary. */
+static double following(const struct runs *r, const double *left, size_t a, size_t b)
+{
+	double sum = 0.0, mean = 0.0, left_mean = 0.0, xx = 0.0, xy = 0.0, yy = 0.0;
+
+	for (size_t i = 0; i < r->X.rows; i++) {
+		double x = mat_get(&r->X, i, a) * (b == SIZE_MAX ? 1.0 : mat_get(&r->X, i, b));
+
+		sum += r->weight[i];
+		mean += r->weight[i] * x;
+		left_mean += r->weight[i] * left[i];
 	}
-	error = choose(r, linear, &survivors, &out->intercept);
-	sort_terms(&r->X, linear, survivors);
-	out->term = linear;
-	out->terms = survivors;
-	for (size_t d = 2; d <= degree && survivors; d++) {
-		size_t n;
-		double intercept, now;
-		struct sparse_term *term = expand(linear, survivors, d, &n);
+	for (size_t i = 0; i < r->X.rows; i++) {
+		double x = mat_get(&r->X, i, a) * (b == SIZE_MAX ? 1.0 : mat_get(&r->X, i, b)) - mean / sum, y = left[i] - left_mean / sum;
 
-		now = choose(r, term, &n, &intercept);
-		if (now < BETTER * error) {
-			error = now;
-			out->intercept = intercept;
-			out->terms = n;
-			if (out->term != linear)
-				free(out->term);
-			out->term = term;
-			sort_terms(&r->X, term, n);
-		} else {
-			free(term);
+		xx += r->weight[i] * x * x;
+		xy += r->weight[i] * x * y;
+		yy += r->weight[i] * y * y;
+	}
+	return xx > 0.0 && yy > 0.0 && xy > 0.0 ? xy / sqrt(xx * yy) : 0.0;
+}
+
+/* Columns that follow the cost most, and pairs of them whose product follows what the terms leave: pair[*n], n <= PAIRS, free() it. */
+static struct pair *find_pairs(const struct runs *r, const struct sparse_column *column, const struct sparse *linear, size_t *n)
+{
+	struct pair *single = mem_new(r->X.cols, sizeof(*single)), *pairs = NULL;
+	double *left = mem_new(r->X.rows, sizeof(*left));
+	size_t singles = 0, capacity = 0;
+
+	*n = 0;
+	for (size_t j = 0; j < r->X.cols; j++) {
+		if (column[j].same_as == SIZE_MAX)
+			single[singles++] = (struct pair){ j, SIZE_MAX, following(r, r->y, j, SIZE_MAX) };
+	}
+	if (singles)
+		qsort(single, singles, sizeof(*single), by_following);
+	singles = singles < PAIRS_OF ? singles : PAIRS_OF;
+	for (size_t i = 0; i < r->X.rows; i++)
+		left[i] = r->y[i] - sparse_predict(linear, r->X.at + i * r->X.cols);
+	for (size_t a = 0; a < singles; a++) {
+		for (size_t b = a; b < singles; b++) {
+			size_t low = single[a].a < single[b].a ? single[a].a : single[b].a, high = single[a].a + single[b].a - low;
+			double how = following(r, left, low, high);
+
+			if (how <= 0.0)
+				continue;
+			pairs = mem_grow(pairs, *n, &capacity, sizeof(*pairs));
+			pairs[(*n)++] = (struct pair){ low, high, how };
 		}
 	}
-	if (out->term != linear)
-		free(linear);
+	if (*n)
+		qsort(pairs, *n, sizeof(*pairs), by_following);
+	*n = *n < PAIRS ? *n : PAIRS;
+	free(left);
+	free(single);
+	return pairs;
+}
+
+static bool has_term(const struct sparse_term *term, size_t n, const struct sparse_term *one)
+{
+	for (size_t t = 0; t < n; t++) {
+		if (term[t].degree == one->degree && memcmp(term[t].column, one->column, sizeof(one->column)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Adds the pairs to term[*n], which was allocated for exactly so many. */
+static struct sparse_term *add_pairs(const struct pair *pairs, size_t n_pairs, struct sparse_term *term, size_t *n)
+{
+	term = mem_resize(term, *n + n_pairs, sizeof(*term));
+	for (size_t i = 0; i < n_pairs; i++) {
+		struct sparse_term one = { .column = { pairs[i].a, pairs[i].b }, .degree = 2, .coefficient = 1.0 };
+
+		if (!has_term(term, *n, &one))
+			term[(*n)++] = one;
+	}
+	return term;
+}
+
+/* ---- the model ---- */
+
+/* All linear terms. */
+static struct sparse_term *linear_terms(const struct sparse *model, size_t *n)
+{
+	struct sparse_term *linear = mem_new(model->columns, sizeof(*linear));
+
+	*n = 0;
+	for (size_t j = 0; j < model->columns; j++) {
+		if (model->column[j].same_as == SIZE_MAX)
+			linear[(*n)++] = (struct sparse_term){ .column = { j }, .degree = 1, .coefficient = 1.0 };
+	}
+	return linear;
+}
+
+/* Products of the linear model's terms up to `degree`, and pairs: the model becomes theirs where they err less, or if it must. */
+static void fit_products(const struct runs *r, const struct sparse_options *how, const struct sparse *linear, const struct pair *pairs,
+			 size_t n_pairs, size_t degree, double *error, struct sparse *out)
+{
+	size_t n;
+	double intercept, now;
+	struct sparse_term *term = expand(linear->term, linear->terms, degree, &n);
+
+	term = add_pairs(pairs, n_pairs, term, &n);
+	now = choose(r, how->paper ? &as_published : &fitting, term, &n, &intercept);
+	if (now < BETTER * *error || (how->paper && degree == how->degree)) {
+		*error = now;
+		out->intercept = intercept;
+		out->terms = n;
+		if (out->term != linear->term)
+			free(out->term);
+		out->term = term;
+		sort_terms(&r->X, term, n);
+	} else {
+		free(term);
+	}
+}
+
+/* The model of these runs, without its errors. */
+static void fit(const struct runs *r, const struct sparse_options *how, struct sparse *out)
+{
+	struct sparse linear = { .columns = r->X.cols, .runs = r->X.rows, .column = mem_new(r->X.cols, sizeof(*out->column)) };
+	struct pair *pairs = NULL;
+	size_t n_pairs = 0;
+	double error;
+
+	look_at_columns(&r->X, linear.column);
+	linear.term = linear_terms(&linear, &linear.terms);
+	error = choose(r, how->paper ? &as_published : &fitting, linear.term, &linear.terms, &linear.intercept);
+	sort_terms(&r->X, linear.term, linear.terms);
+	*out = linear;
+	if (how->degree > 1 && !how->paper)
+		pairs = find_pairs(r, linear.column, &linear, &n_pairs);
+	for (size_t d = how->paper ? how->degree : 2; d <= how->degree && d > 1 && (linear.terms || n_pairs); d++)
+		fit_products(r, how, &linear, pairs, n_pairs, d, &error, out);
+	if (out->term != linear.term)
+		free(linear.term);
+	free(pairs);
 }
 
 static int by_value(const void *a, const void *b)
@@ -327,12 +564,14 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The errors of models of the other folds on each fold. */
-static void errors_of(const struct runs *all, size_t degree, const size_t *inner, const size_t *outer, struct sparse *out)
+static void errors_of(const struct runs *all, const struct sparse_options *how, const size_t *inner, const size_t *outer,
+		      struct sparse *out)
 {
 	size_t n = all->X.rows, at = 0, rank = (size_t)ceil(SPARSE_COVERAGE * (double)(n + 1));
 	double *apart = mem_new(n, sizeof(*apart)), *off = mem_new(n, sizeof(*off)), least = (double)INFINITY;
 	struct runs outside = *all;
 
+	out->apart = mem_new(n, sizeof(*out->apart));
 	for (size_t i = 0; i < n; i++)
 		least = fmin(least, LEAST * all->y[i]);
 	for (size_t fold = 0; fold < OUTER_FOLDS; fold++) {
@@ -343,12 +582,13 @@ static void errors_of(const struct runs *all, size_t degree, const size_t *inner
 			all->fold[i] = outer[i] == fold ? SIZE_MAX : inner[i];
 		in = runs_part(&outside, SIZE_MAX, false);
 		if (in.X.rows && in.X.rows < n)
-			fit(&in, degree, &model);
+			fit(&in, how, &model);
 		for (size_t i = 0; i < n && model.columns; i++) {
 			double ratio = all->y[i] / fmax(least, sparse_predict(&model, all->X.at + i * all->X.cols));
 
 			if (outer[i] != fold)
 				continue;
+			out->apart[i] = log(ratio);
 			apart[at] = fabs(log(ratio));
 			off[at++] = fabs(ratio - 1.0);
 		}
@@ -363,26 +603,27 @@ static void errors_of(const struct runs *all, size_t degree, const size_t *inner
 	free(off);
 }
 
-void sparse_fit(const struct mat *X, const double *y, const size_t *group, size_t inputs, size_t degree, struct sparse *out)
+void sparse_fit(const struct mat *X, const double *y, const size_t *group, size_t inputs, const struct sparse_options *how,
+		struct sparse *out)
 {
 	size_t n = X->rows, *inner = mem_new(n, sizeof(*inner)), *outer = mem_new(n, sizeof(*outer));
 	struct runs all = { .fold = mem_new(n, sizeof(size_t)) };
 
-	ASSAY_BUG_IF(inputs < SPARSE_INPUTS_MIN || X->cols == 0 || X->cols > SPARSE_COLUMNS_MAX || degree < 1 ||
-		     degree > SPARSE_DEGREE_MAX);
+	ASSAY_BUG_IF(inputs < SPARSE_INPUTS_MIN || X->cols == 0 || X->cols > SPARSE_COLUMNS_MAX || how->degree < 1 ||
+		     how->degree > SPARSE_DEGREE_MAX);
 	all.X = *X;
 	all.y = mem_new(n, sizeof(double));
 	all.weight = mem_new(n, sizeof(double));
 	for (size_t i = 0; i < n; i++) {
 		all.y[i] = y[i];
-		all.weight[i] = 1.0 / (y[i] * y[i]);
+		all.weight[i] = how->paper ? 1.0 : 1.0 / (y[i] * y[i]);
 	}
 	deal(group, n, inputs, INNER_FOLDS, SEED, inner);
 	deal(group, n, inputs, OUTER_FOLDS, SEED + 1, outer);
 	memcpy(all.fold, inner, n * sizeof(*inner));
-	fit(&all, degree, out);
+	fit(&all, how, out);
 	out->inputs = inputs;
-	errors_of(&all, degree, inner, outer, out);
+	errors_of(&all, how, inner, outer, out);
 	all.X = (struct mat){ 0 }; /* the caller's */
 	runs_release(&all);
 	free(inner);
@@ -393,4 +634,5 @@ void sparse_release(struct sparse *model)
 {
 	free(model->column);
 	free(model->term);
+	free(model->apart);
 }

@@ -1,9 +1,10 @@
 /* What runs cost, as a sum of few terms: a sparse polynomial of what is known about each run. After Chun et al., "Mantis: Predicting System
  * Performance through Program Analysis and Modeling" (USENIX ATC 2013): columns that never vary or repeat another one leave; LASSO;
- * products of what survives; LASSO again. (A column that explains nothing by itself has no products, then.) Unlike there, coefficients are
- * not negative, since more work is never faster, and errors are relative. Lambda and degree are chosen by cross-validation; the errors
- * reported are of a cross-validation around all of that. Runs of one input are never on both sides. Deterministic for one order of rows and
- * columns. */
+ * products of what survives; LASSO again. Unlike there, coefficients are not negative, since more work is never faster; errors are
+ * relative; pairs of columns that follow what the sum leaves have products, too, though neither may explain anything by itself; and what
+ * the LASSO has chosen is fitted again without its price where that errs less. Lambda, that, and the degree are chosen by cross-validation;
+ * the errors reported are of a cross-validation around all of it. Runs of one input are never on both sides. Deterministic for one order of
+ * rows and columns. */
 #ifndef MODEL_SPARSE_SPARSE_H
 #define MODEL_SPARSE_SPARSE_H
 
@@ -12,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SPARSE_COLUMNS_MAX 1000
+#define SPARSE_COLUMNS_MAX 20000
 #define SPARSE_DEGREE_MAX  3
 #define SPARSE_COVERAGE	   .9
 #define SPARSE_INPUTS_MIN  4 /* cross-validation within cross-validation needs so many */
@@ -20,7 +21,7 @@
 struct sparse_term {
 	size_t column[SPARSE_DEGREE_MAX]; /* [degree], rising; their product */
 	size_t degree;
-	double coefficient; /* above 0 */
+	double coefficient; /* above 0; of the published procedure of any sign */
 };
 
 /* What is known of a column from the runs learned. */
@@ -30,6 +31,11 @@ struct sparse_column {
 	double slope, offset;
 };
 
+struct sparse_options {
+	size_t degree; /* 1 to SPARSE_DEGREE_MAX */
+	bool paper;    /* as published: any sign, absolute errors, products of what survives, the degree as it is */
+};
+
 struct sparse {
 	size_t columns, runs, inputs;
 	struct sparse_column *column; /* [columns] */
@@ -37,20 +43,22 @@ struct sparse {
 	size_t terms;
 	double intercept;
 	double error_median, error_mean; /* of |cost / prediction - 1| over runs of inputs left out */
+	double *apart; /* [runs], in the order of the rows: log(cost / prediction) by models that did not see their inputs */
 	double
 	    interval; /* a new run costs between prediction / interval and prediction * interval, with SPARSE_COVERAGE; may be infinite */
 };
 
 /* X [n x columns], columns <= SPARSE_COLUMNS_MAX, finite; y [n], above 0; group[n], the input of each run, below `inputs`, which is at
- * least SPARSE_INPUTS_MIN; degree from 1 to SPARSE_DEGREE_MAX. *out is overwritten; sparse_release() it. */
-void sparse_fit(const struct mat *X, const double *y, const size_t *group, size_t inputs, size_t degree, struct sparse *out);
+ * least SPARSE_INPUTS_MIN. *out is overwritten; sparse_release() it. */
+void sparse_fit(const struct mat *X, const double *y, const size_t *group, size_t inputs, const struct sparse_options *how,
+		struct sparse *out);
 void sparse_release(struct sparse *model); /* accepts zeroed */
 
 /* What a term costs where the columns have these values: [columns]. */
 double sparse_term_cost(const struct sparse_term *term, const double *row);
 double sparse_predict(const struct sparse *model, const double *row);
-/* A column for which the row is unlike all that were learned: more than a tenth of the range outside of it, changed where it never did, or
- * no longer what it was equal to. SIZE_MAX: none. */
+/* A column for which the row is unlike all that were learned: one of a term that is more than a tenth of its range outside of it, or one
+ * that is no longer equal to it; or one that never varied and now has another value. SIZE_MAX: none. */
 size_t sparse_unlike(const struct sparse *model, const double *row);
 
 #endif

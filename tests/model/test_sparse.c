@@ -65,7 +65,7 @@ static void test_linear(void **state)
 
 	(void)state;
 	make_runs(1, 0.0, .02, &X, y, group);
-	sparse_fit(&X, y, group, INPUTS, 2, &model);
+	sparse_fit(&X, y, group, INPUTS, &(struct sparse_options){ .degree = 2 }, &model);
 	assert_int_equal(model.column[NEVER].same_as, NEVER);
 	assert_int_equal(model.column[FROM_BLOCKS].same_as, BLOCKS);
 	assert_true(fabs(model.column[FROM_BLOCKS].slope - 3.0) < 1e-9 && fabs(model.column[FROM_BLOCKS].offset - 7.0) < 1e-6);
@@ -88,10 +88,10 @@ static void test_product(void **state)
 
 	(void)state;
 	make_runs(2, 2e-9, .01, &X, y, group);
-	sparse_fit(&X, y, group, INPUTS, 1, &model);
+	sparse_fit(&X, y, group, INPUTS, &(struct sparse_options){ .degree = 1 }, &model);
 	linear = model.error_mean;
 	sparse_release(&model);
-	sparse_fit(&X, y, group, INPUTS, 3, &model);
+	sparse_fit(&X, y, group, INPUTS, &(struct sparse_options){ .degree = 3 }, &model);
 	assert_true(fabs(coefficient(&model, 2, BYTES, DEPTH) / 2e-9 - 1.0) < .1);
 	assert_true(model.error_mean < .03 && model.error_mean < linear / 2.0);
 	sparse_release(&model);
@@ -107,7 +107,7 @@ static void test_unlike(void **state)
 
 	(void)state;
 	make_runs(3, 0.0, .01, &X, y, group);
-	sparse_fit(&X, y, group, INPUTS, 1, &model);
+	sparse_fit(&X, y, group, INPUTS, &(struct sparse_options){ .degree = 1 }, &model);
 	for (size_t i = 0; i < N; i++)
 		assert_true(sparse_unlike(&model, X.at + i * P) == SIZE_MAX);
 #define UNLIKE(at_, value)                                                                                                                 \
@@ -136,7 +136,7 @@ static void test_coverage(void **state)
 		struct sparse model;
 
 		make_runs(100 + seed, 0.0, .05, &X, y, group);
-		sparse_fit(&X, y, group, INPUTS, 1, &model);
+		sparse_fit(&X, y, group, INPUTS, &(struct sparse_options){ .degree = 1 }, &model);
 		mat_release(&X);
 		make_runs(200 + seed, 0.0, .05, &X, y, group);
 		for (size_t i = 0; i < N; i++) {
