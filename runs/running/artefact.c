@@ -312,3 +312,65 @@ enum assay_status artefact_files(const struct manifest *manifest, struct artefac
 
 	return st && files->n ? assay_context(err, "%s:%zu", manifest->file, manifest->files_lines[at]) : st;
 }
+
+/* Below "DIRECTORY/", one of the names, whole or followed by a '/'. */
+static bool is_of_input(const char *path, char *const *names, size_t n)
+{
+	const char *below = strchr(path, '/');
+
+	for (size_t i = 0; below && i < n; i++) {
+		size_t length = strlen(names[i]);
+
+		if (strncmp(below + 1, names[i], length) == 0 && (!below[1 + length] || below[1 + length] == '/'))
+			return true;
+	}
+	return false;
+}
+
+static enum assay_status inputs_check(const struct artefact *files, const char *directory, struct assay_error *err)
+{
+	size_t n = strlen(directory);
+
+	for (size_t i = 0; i < files->n; i++) {
+		if (strncmp(files->files[i].path, directory, n) == 0 && (!files->files[i].path[n] || files->files[i].path[n] == '/'))
+			return assay_fail(
+			    err, ASSAY_E_FORMAT,
+			    "'files' and 'inputs_of' would both be '%s' on the hosts: what 'inputs_of' names is deployed by itself",
+			    directory);
+	}
+	return ASSAY_OK;
+}
+
+static void *moved(void *array, size_t at, const void *item, size_t size)
+{
+	char *all = mem_resize(array, at + 1, size);
+
+	memcpy(all + at * size, item, size);
+	return all;
+}
+
+enum assay_status artefact_add_inputs(const struct manifest *manifest, char *const *names, size_t n, struct artefact *files,
+				      struct assay_error *err)
+{
+	struct artefact inputs = { .files = NULL };
+	const char *path = manifest->inputs_of;
+	enum assay_status st = path ? artefact_collect(manifest->directory, &path, 1, false, &inputs, err) : ASSAY_OK;
+
+	if (!st && path)
+		st = inputs_check(files, inputs.directories[0], err);
+	for (size_t i = 0; !st && i < inputs.n_directories; i++) {
+		if (i && !is_of_input(inputs.directories[i], names, n))
+			continue;
+		files->directories = moved(files->directories, files->n_directories++, &inputs.directories[i], sizeof(char *));
+		inputs.directories[i] = NULL;
+	}
+	for (size_t i = 0; !st && i < inputs.n; i++) {
+		if (!is_of_input(inputs.files[i].path, names, n))
+			continue;
+		files->bytes += inputs.files[i].bytes;
+		files->files = moved(files->files, files->n++, &inputs.files[i], sizeof(inputs.files[i]));
+		inputs.files[i] = (struct artefact_file){ .path = NULL };
+	}
+	artefact_release(&inputs);
+	return st ? assay_context(err, "%s:%zu", manifest->file, manifest->inputs[0].line) : ASSAY_OK;
+}

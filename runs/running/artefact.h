@@ -40,6 +40,10 @@ enum assay_status artefact_collect(const char *base, const char *const *paths, s
 				   struct assay_error *err);
 /* The manifest's `files`, which need not be any; the error begins with their line. */
 enum assay_status artefact_files(const struct manifest *manifest, struct artefact *out, struct assay_error *err);
+/* Adds to `files` the inputs of `inputs_of` that are among names[n], as DIRECTORY/NAME. Their hash is not files': an input is not what a
+ * version is. ASSAY_E_FORMAT where `files` has a DIRECTORY of its own. */
+enum assay_status artefact_add_inputs(const struct manifest *manifest, char *const *names, size_t n, struct artefact *files,
+				      struct assay_error *err);
 void artefact_release(struct artefact *artefact); /* accepts zeroed */
 
 /* The files of a version with a git reference: LABORATORY/.assay/builds/HASH, HASH of commit, build command and directory. Built

@@ -16,12 +16,13 @@
 
 struct execute_options {
 	const struct manifest *manifest;
-	const struct plan *plan;	     /* in the store already; machines are hosts[] in the same order */
-	const struct artefact *files;	     /* common to all versions */
-	const struct artefact *versions;     /* [plan->n_versions]; without files where a version has none of its own */
-	const struct instrument *instrument; /* of a plan with a probe; else NULL */
-	bool repeat;			     /* disturbed runs, at once (runs/running/repeat.h) */
-	bool same_stack;		     /* when hosts differ in what the versions load, all of them are failed before anything runs */
+	const struct plan *plan;		 /* in the store already; machines are hosts[] in the same order */
+	const struct artefact *files;		 /* common to all versions */
+	const struct artefact *versions;	 /* [plan->n_versions]; without files where a version has none of its own */
+	const struct execution_features *inputs; /* [plan->n_inputs], what is known of them */
+	const struct instrument *instrument;	 /* of a plan with a probe; else NULL */
+	bool repeat;				 /* disturbed runs, at once (runs/running/repeat.h) */
+	bool same_stack; /* when hosts differ in what the versions load, all of them are failed before anything runs */
 	const struct fleet_options *fleet;
 	/* May be NULL: a run has ended. done and total count runs of all machines, warm-ups too. */
 	void (*progress)(const struct host *host, const struct execution *execution, size_t done, size_t total);

@@ -10,6 +10,7 @@
 #include "fingerprint/catalog/identity.h"
 #include "fingerprint/catalog/types.h"
 #include "fleet/agent/helper_client.h"
+#include "runs/running/own_features.h"
 #include "runs/running/samples_fetch.h"
 #include "runs/running/stack.h"
 
@@ -236,7 +237,10 @@ static bool host_put_files(struct execute_host *h)
 
 /* ---- what the versions load ---- */
 
-static void host_expand(const struct execute_host *h, size_t version, size_t input, struct manifest_words *words,
+typedef void expand_words(const struct manifest *manifest, size_t version, size_t input, const struct manifest_places *places,
+			  struct manifest_words *command, struct manifest_words *environment);
+
+static void host_expand(const struct execute_host *h, expand_words *expand, size_t version, size_t input, struct manifest_words *words,
 			struct manifest_words *environment)
 {
 	const struct manifest *manifest = h->x->options->manifest;
@@ -246,8 +250,8 @@ static void host_expand(const struct execute_host *h, size_t version, size_t inp
 						.build = is_empty(files_of(h->x, version + 1)) ? NULL : build,
 						.work = h->work };
 
-	manifest_command(manifest, manifest_find_version(manifest, plan->versions[version]),
-			 manifest_find_input(manifest, plan->inputs[input]), &places, words, environment);
+	expand(manifest, manifest_find_version(manifest, plan->versions[version]), manifest_find_input(manifest, plan->inputs[input]),
+	       &places, words, environment);
 	free(files);
 	free(build);
 }
@@ -277,7 +281,7 @@ static bool host_ask_stack(struct execute_host *h, size_t version, struct helper
 	struct manifest_words words = { NULL, 0 }, command, environment;
 	struct helper_request request;
 
-	host_expand(h, version, 0, &command, &environment);
+	host_expand(h, manifest_command, version, 0, &command, &environment);
 	for (size_t i = 0; i < STACK_WORDS; i++)
 		manifest_words_add(&words, stack_words[i]);
 	manifest_words_add(&words, command.items[0]);
@@ -353,6 +357,29 @@ static bool host_ask_counters(struct execute_host *h)
 	return ok;
 }
 
+/* ---- features ---- */
+
+/* All that is known of the run's input before it is run. */
+static bool host_look_at_input(struct execute_host *h, const struct plan_cell *cell, struct execution_features *out)
+{
+	const struct execution_features *known = &h->x->options->inputs[cell->input];
+	struct own_features_asked asked = { .input = h->x->options->plan->inputs[cell->input], .work = h->work };
+	bool ok;
+
+	*out = (struct execution_features){ .input = "" };
+	if (cell->repetition < 1)
+		return true;
+	memcpy(out->input, known->input, sizeof(out->input));
+	run_features_copy(&known->known, &out->known);
+	if (!h->x->options->manifest->features.n)
+		return true;
+	host_expand(h, manifest_features_command, cell->version, cell->input, &asked.words, &asked.environment);
+	ok = own_features_of(h->session, &asked, &h->own, out);
+	manifest_words_release(&asked.words);
+	manifest_words_release(&asked.environment);
+	return ok;
+}
+
 /* ---- one run ---- */
 
 enum host_run {
@@ -395,7 +422,7 @@ static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, s
 	struct manifest_words words, environment;
 	struct helper_request request;
 
-	host_expand(h, cell->version, cell->input, &words, &environment);
+	host_expand(h, manifest_command, cell->version, cell->input, &words, &environment);
 	measure_request(&request, h->host, (const char *const *)words.items, words.n, limit_ms);
 	measure_request_lock(&request);
 	helper_request_limit(&request, "output", EXECUTION_STREAM_BYTES_MAX);
@@ -416,7 +443,7 @@ static void host_mask(const struct execute_host *h, const struct plan_cell *cell
 	struct secrets secrets = { .values = NULL };
 	struct manifest_words words, environment;
 
-	host_expand(h, cell->version, cell->input, &words, &environment);
+	host_expand(h, manifest_command, cell->version, cell->input, &words, &environment);
 	secrets_add(&secrets, environment.items, environment.n);
 	secrets_add(&secrets, h->host->environment, h->host->n_environment);
 	secrets_mask(&secrets, &e->out, &e->out_bytes);
@@ -553,9 +580,19 @@ static enum host_run host_run_undisturbed(struct execute_host *h, const struct p
 static bool host_run_cell(struct execute_host *h, size_t i)
 {
 	bool samples = h->x->options->instrument && h->cells[i].repetition >= 1;
+	struct execution_features known;
 	struct execution e;
-	enum host_run how = samples ? host_run_packs(h, &h->cells[i], &e) : host_run_undisturbed(h, &h->cells[i], &e);
-	bool ok = how != HOST_RUN_NONE && host_store(h, i, &e);
+	enum host_run how;
+	bool ok = host_look_at_input(h, &h->cells[i], &known);
+
+	if (!ok) {
+		execution_features_release(&known);
+		return false;
+	}
+	how = samples ? host_run_packs(h, &h->cells[i], &e) : host_run_undisturbed(h, &h->cells[i], &e);
+	known.counted = e.features.counted;
+	e.features = known;
+	ok = how != HOST_RUN_NONE && host_store(h, i, &e);
 
 	if (ok && how == HOST_RUN_SURVIVED)
 		ok = session_fail(h->session, "processes of a run could not be ended: what runs after them would measure them, too");
@@ -601,4 +638,5 @@ void execute_host_start_over(struct execute_host *h)
 	counting_events_release(&h->events);
 	counting_plan_release(&h->packs);
 	repeat_release(&h->repeat);
+	own_features_release(&h->own);
 }

@@ -6,6 +6,7 @@
 #include "fleet/counters/counting_client.h"
 #include "fleet/engine/session.h"
 #include "runs/running/execute.h"
+#include "runs/running/own_features.h"
 #include "runs/running/repeat.h"
 
 struct execute {
@@ -38,6 +39,7 @@ struct execute_host {
 	struct counting_events events; /* of an instrumented plan: to be counted; n == 0: none */
 	struct repeat repeat;	       /* of plans without a probe */
 	struct counting_plan packs;    /* the runs that they take, all in each repetition */
+	struct own_features own;       /* what the manifest's `features` has printed here */
 };
 
 /* All that is done on one host, from the way there to cleaning up; for fleet_each(), whose context is the struct execute. */

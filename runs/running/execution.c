@@ -1,5 +1,6 @@
 #include "runs/running/execution.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 
 #include <inttypes.h>
@@ -15,6 +16,7 @@ void execution_release(struct execution *execution)
 	free(execution->err);
 	free(execution->samples);
 	free(execution->signature);
+	execution_features_release(&execution->features);
 	*execution = (struct execution){ .detail = NULL };
 }
 
@@ -151,15 +153,23 @@ static enum assay_status execution_insert_execution(struct store *store, const s
 						    struct assay_error *err)
 {
 	const struct plan *plan = place->plan;
+	struct buf features = BUF_INIT;
+	enum assay_status st;
 
-	return store_do(store, err,
-			"INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, detail, metric, "
-			"out, err, signature, wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal) VALUES (?, ?, ?, ?, ?, ?, ?, "
-			"?, ?, ?, ?, ?, ?, " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ")",
-			"ttttitittdbbtiiiiii", plan->id, place->machine, plan->versions[e->cell.version], plan->inputs[e->cell.input],
-			e->cell.repetition, place->stored_name, e->taken_ms, execution_outcome_code(e->outcome), e->detail, e->metric,
-			e->out, e->out_bytes, e->err, e->err_bytes, e->signature, e->usage.wall_ns, e->usage.user_us, e->usage.sys_us,
-			e->max_rss_bytes, e->exit_status, e->signal);
+	st = execution_features_pack(&e->features, &features, err);
+	if (!st)
+		st = store_do(
+		    store, err,
+		    "INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, detail, metric, "
+		    "out, err, signature, features, wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal) VALUES (?, ?, ?, ?, ?, "
+		    "?, ?, "
+		    "?, ?, ?, ?, ?, ?, ?, " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ")",
+		    "ttttitittdbbtbiiiiii", plan->id, place->machine, plan->versions[e->cell.version], plan->inputs[e->cell.input],
+		    e->cell.repetition, place->stored_name, e->taken_ms, execution_outcome_code(e->outcome), e->detail, e->metric, e->out,
+		    e->out_bytes, e->err, e->err_bytes, e->signature, features.bytes, features.size, e->usage.wall_ns, e->usage.user_us,
+		    e->usage.sys_us, e->max_rss_bytes, e->exit_status, e->signal);
+	buf_release(&features);
+	return st;
 }
 
 /* What models see. */

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/rows.h"
 #include "fleet/agent/signature.h"
+#include "runs/running/execution_features.h"
 #include "runs/running/metric.h"
 #include "runs/running/plan.h"
 #include "runs/running/run.h"
@@ -49,6 +50,7 @@ struct execution {
 	char *out, *err;			    /* what it printed; bytes, may hold NUL */
 	size_t out_bytes, err_bytes;
 	char *signature; /* signature_text(); NULL when it was not started */
+	struct execution_features features;
 	struct sample_kept
 	    *samples; /* [n_samples], of a plan with a probe: files that are kept already, of all runs that the counters take */
 	size_t n_samples, samples_capacity;

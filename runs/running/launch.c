@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/engine/reach.h"
+#include "runs/running/input_features.h"
 #include "runs/running/samples_fetch.h"
 
 #define FETCHED_BYTES_MAX (SAMPLES_FETCH_BYTES_MAX + (SAMPLES_FETCH_BYTES_MAX >> 8)) /* with samples; and the heads of the frames */
@@ -14,6 +15,9 @@ void launch_release(struct launch *launch)
 	free(launch->versions);
 	free(launch->commits);
 	artefact_release(&launch->files);
+	for (size_t i = 0; launch->inputs && i < launch->plan.n_inputs; i++)
+		execution_features_release(&launch->inputs[i]);
+	free(launch->inputs);
 	instrument_release(&launch->instrument);
 	sample_files_free(launch->samples, launch->n_samples);
 	if (launch->results)
@@ -180,7 +184,17 @@ static enum assay_status launch_collect(const struct launch_options *options, st
 		st = launch_make_instrument(launch, err);
 	for (size_t i = 0; !st && i < launch->plan.n_versions; i++)
 		hashes[i] = launch_hash_version(launch, i);
+	if (!st)
+		st = artefact_add_inputs(&launch->manifest, launch->plan.inputs, launch->plan.n_inputs, &launch->files, err);
 	return st;
+}
+
+static void launch_look_at_inputs(struct launch *launch)
+{
+	launch->inputs = mem_new(launch->plan.n_inputs, sizeof(*launch->inputs));
+	for (size_t i = 0; i < launch->plan.n_inputs; i++)
+		input_features_of(&launch->manifest, manifest_find_input(&launch->manifest, launch->plan.inputs[i]), &launch->files,
+				  &launch->inputs[i]);
 }
 
 /* The plan is stored, or the stored one is found unchanged. */
@@ -216,6 +230,7 @@ static enum assay_status launch_execute(const struct launch_options *options, st
 						 .plan = &launch->plan,
 						 .files = &launch->files,
 						 .versions = launch->versions,
+						 .inputs = launch->inputs,
 						 .instrument = launch->plan.probe ? &launch->instrument : NULL,
 						 .repeat = options->repeat,
 						 .same_stack = options->same_stack,
@@ -303,6 +318,7 @@ enum assay_status launch_run(const struct launch_options *options, struct launch
 		out->estimates = mem_new(out->n, sizeof(*out->estimates));
 		st = estimate_plan(&out->lab.store, &out->manifest, &out->plan, out->estimates, err);
 	} else if (!st) {
+		launch_look_at_inputs(out);
 		st = launch_execute(options, out, err);
 		if (!st)
 			st = launch_conclude(out, err);

@@ -44,6 +44,8 @@ void manifest_release(struct manifest *manifest)
 	free(manifest->application);
 	free(manifest->description);
 	free(manifest->work);
+	free(manifest->inputs_of);
+	manifest_words_release(&manifest->features);
 	manifest_words_release(&manifest->files);
 	free(manifest->files_lines);
 	manifest_words_release(&manifest->command);
@@ -127,7 +129,7 @@ size_t manifest_find_input(const struct manifest *manifest, const char *name)
 		if (strcmp(manifest->inputs[i].name, name) == 0)
 			return i;
 	}
-	return SIZE_MAX;
+	return manifest->inputs_of && !*manifest->inputs[0].name ? 0 : SIZE_MAX;
 }
 
 char *manifest_repository(const struct manifest *manifest, const struct manifest_version *version)
@@ -142,215 +144,6 @@ char *manifest_stored_name(const struct manifest *manifest, size_t input)
 	const char *name = manifest->inputs[input].name;
 
 	return *name ? mem_format("%s/%s", manifest->application, name) : mem_string(manifest->application);
-}
-
-/* ---- hashes ---- */
-
-/* The hash of what a manifest measures. Comments, blanks and the order of versions, inputs and variables do not change it; nor do
- * `description`, a metric's `unit` (both are for people), repetitions and warm_ups (how often, not what), `sampling`. */
-
-/* Length before text: no two lists of words give the same bytes. NULL is not "". */
-static void manifest_add_text(struct buf *out, const char *text)
-{
-	if (text)
-		buf_format(out, "%zu:%s\n", strlen(text), text);
-	else
-		buf_text(out, "-\n");
-}
-
-static void manifest_add_words(struct buf *out, const struct manifest_words *words)
-{
-	buf_format(out, "%zu words\n", words->n);
-	for (size_t i = 0; i < words->n; i++)
-		manifest_add_text(out, words->items[i]);
-}
-
-static int manifest_compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void manifest_add_set(struct buf *out, const struct manifest_words *words)
-{
-	struct manifest_words sorted = { mem_new(words->n, sizeof(char *)), words->n };
-
-	for (size_t i = 0; i < words->n; i++)
-		sorted.items[i] = words->items[i];
-	qsort(sorted.items, sorted.n, sizeof(char *), manifest_compare_texts);
-	manifest_add_words(out, &sorted);
-	free(sorted.items);
-}
-
-static int manifest_compare_versions(const void *a, const void *b)
-{
-	return strcmp((*(const struct manifest_version *const *)a)->name, (*(const struct manifest_version *const *)b)->name);
-}
-
-static void manifest_add_versions(struct buf *out, const struct manifest *manifest)
-{
-	const struct manifest_version **sorted = mem_new(manifest->n_versions, sizeof(*sorted));
-
-	for (size_t i = 0; i < manifest->n_versions; i++)
-		sorted[i] = &manifest->versions[i];
-	qsort(sorted, manifest->n_versions, sizeof(*sorted), manifest_compare_versions);
-	for (size_t i = 0; i < manifest->n_versions; i++) {
-		manifest_add_text(out, sorted[i]->name);
-		buf_format(out, "kind %d\n", (int)sorted[i]->kind);
-		manifest_add_text(out, sorted[i]->directory);
-		manifest_add_text(out, sorted[i]->repository);
-		manifest_add_text(out, sorted[i]->reference);
-		manifest_add_words(out, &sorted[i]->build);
-		manifest_add_words(out, &sorted[i]->command);
-		manifest_add_set(out, &sorted[i]->environment);
-	}
-	free(sorted);
-}
-
-static int manifest_compare_inputs(const void *a, const void *b)
-{
-	return strcmp((*(const struct manifest_input *const *)a)->name, (*(const struct manifest_input *const *)b)->name);
-}
-
-static void manifest_add_inputs(struct buf *out, const struct manifest *manifest)
-{
-	const struct manifest_input **sorted = mem_new(manifest->n_inputs, sizeof(*sorted));
-
-	for (size_t i = 0; i < manifest->n_inputs; i++)
-		sorted[i] = &manifest->inputs[i];
-	qsort(sorted, manifest->n_inputs, sizeof(*sorted), manifest_compare_inputs);
-	for (size_t i = 0; i < manifest->n_inputs; i++) {
-		manifest_add_text(out, sorted[i]->name);
-		manifest_add_words(out, &sorted[i]->arguments);
-		manifest_add_set(out, &sorted[i]->environment);
-	}
-	free(sorted);
-}
-
-static void manifest_add_metric(struct buf *out, const struct metric *metric)
-{
-	manifest_add_text(out, metric_source_word(metric->source));
-	manifest_add_text(out, metric->pattern);
-	manifest_add_text(out, metric->name);
-	buf_format(out, "%s %s\n", metric->cpu_time ? "cpu" : "real", metric->higher_is_better ? "higher" : "lower");
-}
-
-static void manifest_update_hash(struct manifest *manifest)
-{
-	struct buf text = BUF_INIT;
-
-	buf_text(&text, "manifest 1\n");
-	manifest_add_text(&text, manifest->application);
-	manifest_add_set(&text, &manifest->files);
-	manifest_add_words(&text, &manifest->command);
-	manifest_add_set(&text, &manifest->environment);
-	buf_format(&text, "%zu versions\n", manifest->n_versions);
-	manifest_add_versions(&text, manifest);
-	buf_format(&text, "%zu inputs\n", manifest->n_inputs);
-	manifest_add_inputs(&text, manifest);
-	manifest_add_text(&text, manifest->work);
-	buf_format(&text, "%" PRId64 " ms\n", manifest->time_limit_ms);
-	manifest_add_metric(&text, &manifest->metric);
-	digest_sha256(text.bytes, text.size, manifest->hash);
-	buf_release(&text);
-}
-
-void manifest_hash_run(const struct manifest *manifest, size_t version, size_t input, bool with_metric, char hex[DIGEST_HEX_BYTES])
-{
-	const struct manifest_version *v = &manifest->versions[version];
-	const struct manifest_input *i = &manifest->inputs[input];
-	struct buf text = BUF_INIT;
-
-	buf_text(&text, "run 1\n");
-	manifest_add_words(&text, v->command.n ? &v->command : &manifest->command);
-	manifest_add_set(&text, &manifest->environment);
-	manifest_add_set(&text, &v->environment);
-	manifest_add_words(&text, &i->arguments);
-	manifest_add_set(&text, &i->environment);
-	manifest_add_text(&text, manifest->work);
-	if (with_metric)
-		manifest_add_metric(&text, &manifest->metric);
-	if (strstr(text.bytes, "{version}")) /* the same words are another command then */
-		manifest_add_text(&text, v->stem ? v->stem : v->name);
-	if (v->plant.percent) {
-		char planted[PLANT_BYTES];
-
-		plant_write(&v->plant, planted);
-		manifest_add_text(&text, planted);
-	}
-	digest_sha256(text.bytes, text.size, hex);
-	buf_release(&text);
-}
-
-static void manifest_hash_end(struct buf *text, char hex[DIGEST_HEX_BYTES])
-{
-	digest_sha256(text->bytes, text->size, hex);
-	buf_release(text);
-}
-
-void manifest_terms_of(const struct manifest *manifest, size_t version, size_t input, struct manifest_terms *out)
-{
-	const struct manifest_input *i = &manifest->inputs[input];
-	struct buf metric = BUF_INIT, shared = BUF_INIT, command = BUF_INIT;
-
-	*out = (struct manifest_terms){ .higher_is_better = manifest->metric.higher_is_better };
-	manifest_add_metric(&metric, &manifest->metric);
-	manifest_hash_end(&metric, out->metric);
-	manifest_add_set(&shared, &manifest->files);
-	manifest_add_set(&shared, &manifest->environment);
-	manifest_add_words(&shared, &i->arguments);
-	manifest_add_set(&shared, &i->environment);
-	manifest_add_text(&shared, manifest->work);
-	manifest_hash_end(&shared, out->shared);
-	if (manifest->versions[version].command.n)
-		return;
-	manifest_add_words(&command, &manifest->command);
-	manifest_hash_end(&command, out->command);
-}
-
-/* ---- reading ---- */
-
-static bool manifest_ends_with_yaml(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n > 5 && strcmp(name + n - 5, ".yaml") == 0;
-}
-
-/* What could have been meant. */
-static enum assay_status manifest_fail_unknown(const char *laboratory, const char *name, struct assay_error *err)
-{
-	char *directory = mem_format("%s/apps", laboratory), shown[TEXT_SHOWN_BYTES];
-	struct buf list = BUF_INIT;
-	char **names;
-	enum assay_status st;
-	size_t n;
-
-	(void)file_names(directory, ".yaml", &names, &n, err); /* or none */
-	for (size_t i = 0; i < n; i++)
-		buf_format(&list, "%s%.*s", i ? ", " : "", (int)strlen(names[i]) - 5, names[i]);
-	file_names_free(names, n);
-	st = assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s': '%s' has %s%s", text_shown(name, shown), directory,
-			n > 0 ? "" : "no manifest; write one as NAME.yaml", n > 0 ? list.bytes : "");
-	buf_release(&list);
-	free(directory);
-	return st;
-}
-
-enum assay_status manifest_open(const char *laboratory, const char *what, struct manifest *out, struct assay_error *err)
-{
-	bool is_path = strchr(what, '/') || manifest_ends_with_yaml(what);
-	char *path = is_path ? mem_string(what) : mem_format("%s/apps/%s.yaml", laboratory, what);
-	struct buf text = BUF_INIT;
-	enum assay_status st = file_read(path, YAML_BYTES_MAX, &text, err);
-
-	*out = (struct manifest){ .file = NULL };
-	if (st == ASSAY_E_NOTFOUND && !is_path)
-		st = manifest_fail_unknown(laboratory, what, err);
-	if (!st)
-		st = manifest_parse(path, text.bytes, text.size, out, err);
-	buf_release(&text);
-	free(path);
-	return st;
 }
 
 /* Manifests from YAML. */
@@ -621,8 +414,9 @@ static enum assay_status manifest_parse_texts(const struct manifest_reader *r, c
 
 static enum assay_status manifest_parse_root(const struct manifest_reader *r, const struct yaml_node *root, struct manifest *m)
 {
-	static const char *const keys[] = { "application", "description", "files",	 "command",  "environment", "inputs", "versions",
-					    "time_limit",  "metric",	  "repetitions", "warm_ups", "work",	    "probe",  "sampling" };
+	static const char *const keys[] = { "application", "description", "files",     "command",     "environment", "inputs",
+					    "versions",	   "time_limit",  "metric",    "repetitions", "warm_ups",    "work",
+					    "probe",	   "sampling",	  "inputs_of", "features" };
 	enum assay_status st = yaml_keys(r->file, root, "a manifest", keys, sizeof(keys) / sizeof(keys[0]), r->err);
 	const struct yaml_node *node;
 
@@ -636,10 +430,18 @@ static enum assay_status manifest_parse_root(const struct manifest_reader *r, co
 		st = manifest_fail(r, ASSAY_E_FORMAT, root->line, "the manifest has no 'versions'");
 	if (!st)
 		st = manifest_parse_versions(r, yaml_get(root, "versions"), m);
+	if (!st && yaml_get(root, "inputs") && (node = yaml_get(root, "inputs_of")))
+		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "either 'inputs' or 'inputs_of'");
+	if (!st)
+		st = manifest_parse_line(r, root, "inputs_of", &m->inputs_of);
 	if (!st && (node = yaml_get(root, "inputs")))
 		st = manifest_parse_inputs(r, node, m);
 	else if (!st)
 		manifest_add_default_input(m);
+	if (!st && (node = yaml_get(root, "inputs_of")))
+		m->inputs[0].line = node->line;
+	if (!st && (node = yaml_get(root, "features")))
+		st = manifest_command_parse(r, node, MANIFEST_ARGUMENTS, &m->features);
 	if (!st)
 		st = manifest_parse_numbers(r, root, m);
 	if (!st && (node = yaml_get(root, "metric")))
@@ -682,10 +484,87 @@ enum assay_status manifest_parse(const char *file, const char *text, size_t n, s
 	else
 		st = manifest_parse_root(&r, &root, &m);
 	if (!st)
-		manifest_update_hash(&m);
+		manifest_hash_all(&m);
 	yaml_release(&root);
 	*out = m;
 	if (st)
 		manifest_release(out);
+	return st;
+}
+
+/* ---- files ---- */
+
+/* The directory's names, in the place of the one that stands for all of them. */
+static enum assay_status manifest_list_inputs(struct manifest *m, struct assay_error *err)
+{
+	const struct manifest_reader r = { m->file, err };
+	char *directory = *m->inputs_of == '/' ? mem_string(m->inputs_of) : mem_format("%s/%s", m->directory, m->inputs_of), **names;
+	size_t n, line = m->inputs[0].line;
+	enum assay_status st = file_names(directory, "", &names, &n, err);
+
+	if (!st && (n == 0 || n > MANIFEST_INPUTS_MAX))
+		st = manifest_fail(&r, n ? ASSAY_E_LIMIT : ASSAY_E_NODATA, line, "'inputs_of': there are %zu inputs in '%s', of 1 to %d", n,
+				   directory, MANIFEST_INPUTS_MAX);
+	manifest_input_release(&m->inputs[0]);
+	m->inputs = mem_resize(m->inputs, n + 1, sizeof(*m->inputs));
+	m->n_inputs = 0;
+	for (size_t i = 0; !st && i < n; i++) {
+		m->inputs[m->n_inputs++] = (struct manifest_input){ .name = mem_string(names[i]), .line = line };
+		st = manifest_check_name(&r, line, "an input", names[i]);
+		if (!st && strlen(m->application) + 1 + strlen(names[i]) > RUN_NAME_BYTES_MAX)
+			st = manifest_fail(&r, ASSAY_E_FORMAT, line,
+					   "the names of application and input '%s' are together longer than %d bytes", names[i],
+					   RUN_NAME_BYTES_MAX - 1);
+	}
+	if (!st)
+		manifest_hash_all(m);
+	file_names_free(names, n);
+	free(directory);
+	return st;
+}
+
+static bool manifest_ends_with_yaml(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 5 && strcmp(name + n - 5, ".yaml") == 0;
+}
+
+/* What could have been meant. */
+static enum assay_status manifest_fail_unknown(const char *laboratory, const char *name, struct assay_error *err)
+{
+	char *directory = mem_format("%s/apps", laboratory), shown[TEXT_SHOWN_BYTES];
+	struct buf list = BUF_INIT;
+	char **names;
+	enum assay_status st;
+	size_t n;
+
+	(void)file_names(directory, ".yaml", &names, &n, err); /* or none */
+	for (size_t i = 0; i < n; i++)
+		buf_format(&list, "%s%.*s", i ? ", " : "", (int)strlen(names[i]) - 5, names[i]);
+	file_names_free(names, n);
+	st = assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s': '%s' has %s%s", text_shown(name, shown), directory,
+			n > 0 ? "" : "no manifest; write one as NAME.yaml", n > 0 ? list.bytes : "");
+	buf_release(&list);
+	free(directory);
+	return st;
+}
+
+enum assay_status manifest_open(const char *laboratory, const char *what, struct manifest *out, struct assay_error *err)
+{
+	bool is_path = strchr(what, '/') || manifest_ends_with_yaml(what);
+	char *path = is_path ? mem_string(what) : mem_format("%s/apps/%s.yaml", laboratory, what);
+	struct buf text = BUF_INIT;
+	enum assay_status st = file_read(path, YAML_BYTES_MAX, &text, err);
+
+	*out = (struct manifest){ .file = NULL };
+	if (st == ASSAY_E_NOTFOUND && !is_path)
+		st = manifest_fail_unknown(laboratory, what, err);
+	if (!st)
+		st = manifest_parse(path, text.bytes, text.size, out, err);
+	if (!st && out->inputs_of)
+		st = manifest_list_inputs(out, err);
+	buf_release(&text);
+	free(path);
 	return st;
 }

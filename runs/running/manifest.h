@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define MANIFEST_VERSIONS_MAX	 100
-#define MANIFEST_INPUTS_MAX	 100
+#define MANIFEST_INPUTS_MAX	 5000
 #define MANIFEST_REPETITIONS_MAX 10000
 #define MANIFEST_DIRECTORY	 "/dev/shm" /* where runs take place unless the manifest says otherwise */
 
@@ -52,7 +52,7 @@ struct manifest {
 	char *text;	 /* of the whole file: kept with each plan */
 	size_t text_bytes;
 	char hash[DIGEST_HEX_BYTES]; /* of all that is measured: not of comments and blanks, `description`, repetitions, warm_ups;
-					not of `probe` and `sampling`, which change no result */
+					not of `probe`, `sampling` and `features`, which change no result */
 
 	char *application;	       /* default: the file's stem */
 	char *description;	       /* may be NULL */
@@ -64,12 +64,16 @@ struct manifest {
 	size_t n_versions;
 	struct manifest_input *inputs; /* [n_inputs], at least one */
 	size_t n_inputs;
-	char *work;	       /* directory on the hosts under which everything happens; absolute */
-	int64_t time_limit_ms; /* of one run; default 10 minutes */
-	int64_t repetitions;   /* default 5 */
-	int64_t warm_ups;      /* runs a version and input before they count; default 1 */
-	bool sampling;	       /* of where the time of results goes, where the host's kernel allows it; default: yes */
-	struct metric metric;  /* default: wall */
+	char *inputs_of;		/* a directory, absolute or relative to the manifest: each name in it is an input, deployed as
+					 * {files}/DIRECTORY/NAME; NULL: none. Then manifest_open() lists them, and manifest_parse(), which looks at no
+					 * files, has one input without a name, which stands for any */
+	struct manifest_words features; /* a command that prints features of an input; n == 0: none */
+	char *work;			/* directory on the hosts under which everything happens; absolute */
+	int64_t time_limit_ms;		/* of one run; default 10 minutes */
+	int64_t repetitions;		/* default 5 */
+	int64_t warm_ups;		/* runs a version and input before they count; default 1 */
+	bool sampling;			/* of where the time of results goes, where the host's kernel allows it; default: yes */
+	struct metric metric;		/* default: wall */
 	struct manifest_probe probe;
 };
 
@@ -122,5 +126,11 @@ struct manifest_places {
 };
 void manifest_command(const struct manifest *manifest, size_t version, size_t input, const struct manifest_places *places,
 		      struct manifest_words *command, struct manifest_words *environment);
+/* The same of the manifest's `features`. */
+void manifest_features_command(const struct manifest *manifest, size_t version, size_t input, const struct manifest_places *places,
+			       struct manifest_words *command, struct manifest_words *environment);
+/* What an input itself says: its arguments and environment, with {files} and the like as they stand. */
+void manifest_input_words(const struct manifest *manifest, size_t input, struct manifest_words *arguments,
+			  struct manifest_words *environment);
 
 #endif

@@ -298,7 +298,7 @@ static const struct manifest_words *words_command_of(const struct manifest *mani
 
 enum assay_status manifest_check_places(const struct manifest_reader *r, const struct manifest *manifest)
 {
-	unsigned common = words_places_of(&manifest->environment);
+	unsigned common = words_places_of(&manifest->environment) | words_places_of(&manifest->features);
 
 	for (size_t i = 0; i < manifest->n_inputs; i++)
 		common |= words_places_of(&manifest->inputs[i].arguments) | words_places_of(&manifest->inputs[i].environment);
@@ -311,12 +311,12 @@ enum assay_status manifest_check_places(const struct manifest_reader *r, const s
 					     "'{build}' stands for nothing in the version '%s': it has neither "
 					     "'directory' nor 'git'",
 					     version->name);
-		if (mask & 1u << PLACE_FILES && manifest->files.n == 0)
+		if (mask & 1u << PLACE_FILES && manifest->files.n == 0 && !manifest->inputs_of)
 			return manifest_fail(r, ASSAY_E_FORMAT, version->line,
 					     "'{files}' stands for nothing in the version '%s': the manifest has no "
 					     "'files'",
 					     version->name);
-		if (mask & 1u << PLACE_INPUT && !*manifest->inputs[0].name)
+		if (mask & 1u << PLACE_INPUT && !*manifest->inputs[0].name && !manifest->inputs_of)
 			return manifest_fail(r, ASSAY_E_FORMAT, version->line,
 					     "'{input}' stands for nothing in the version '%s': the manifest has no "
 					     "'inputs'",
@@ -408,16 +408,39 @@ static void words_add_command(const struct words_expansion *e, const struct mani
 		words_add_expanded(e, &input->arguments, out);
 }
 
-void manifest_command(const struct manifest *manifest, size_t version, size_t input, const struct manifest_places *places,
-		      struct manifest_words *command, struct manifest_words *environment)
+static void words_expand_all(const struct manifest *manifest, const struct manifest_words *words, size_t version, size_t input,
+			     const struct manifest_places *places, struct manifest_words *command, struct manifest_words *environment)
 {
 	const struct manifest_version *v = &manifest->versions[version];
 	const struct manifest_input *in = &manifest->inputs[input];
 	const struct words_expansion e = { { places->files, places->build, places->work, in->name, v->stem ? v->stem : v->name, NULL } };
 
 	*command = *environment = (struct manifest_words){ NULL, 0 };
-	words_add_command(&e, words_command_of(manifest, v), in, command);
+	words_add_command(&e, words, in, command);
 	words_add_variables(&e, &manifest->environment, environment);
 	words_add_variables(&e, &v->environment, environment);
+	words_add_variables(&e, &in->environment, environment);
+}
+
+void manifest_command(const struct manifest *manifest, size_t version, size_t input, const struct manifest_places *places,
+		      struct manifest_words *command, struct manifest_words *environment)
+{
+	words_expand_all(manifest, words_command_of(manifest, &manifest->versions[version]), version, input, places, command, environment);
+}
+
+void manifest_features_command(const struct manifest *manifest, size_t version, size_t input, const struct manifest_places *places,
+			       struct manifest_words *command, struct manifest_words *environment)
+{
+	words_expand_all(manifest, &manifest->features, version, input, places, command, environment);
+}
+
+void manifest_input_words(const struct manifest *manifest, size_t input, struct manifest_words *arguments,
+			  struct manifest_words *environment)
+{
+	const struct manifest_input *in = &manifest->inputs[input];
+	const struct words_expansion e = { { "{files}", "{build}", "{work}", in->name, "{version}", NULL } };
+
+	*arguments = *environment = (struct manifest_words){ NULL, 0 };
+	words_add_expanded(&e, &in->arguments, arguments);
 	words_add_variables(&e, &in->environment, environment);
 }

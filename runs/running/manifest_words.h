@@ -47,6 +47,8 @@ enum assay_status manifest_check_places(const struct manifest_reader *r, const s
 /* Does the line have a placeholder without a quote before it? To YAML that is a map. */
 bool manifest_has_bare_placeholder(const char *line, size_t n);
 
+void manifest_hash_all(struct manifest *manifest); /* sets its hash */
+
 bool manifest_is_line(const char *text);  /* not empty, no control characters */
 bool manifest_leads_up(const char *path); /* has a component ".." */
 

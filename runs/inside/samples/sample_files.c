@@ -3,89 +3,15 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "runs/inside/samples/sample_pack.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
-#include <zstd.h>
 
-#define SUFFIX	       ".samples.zst"
-#define HEX_DIGITS     "0123456789abcdef"
-#define LEVEL	       3
-#define WINDOW_LOG_MAX 23 /* for reading: files of that level need 21; a frame cannot ask for more memory than 8 MiB */
-#define PIECE_BYTES    ((size_t)1 << 20)
-
-/* ---- as bytes: one frame of Zstandard (RFC 8878) with a checksum ---- */
-
-/* bytes[n], n <= SAMPLES_FILE_BYTES_MAX. Appends to *out. 2.4 ms of CPU time a MiB (measured on 21 MiB, which became 2.5). */
-static enum assay_status sample_pack(const void *bytes, size_t n, struct buf *out, struct assay_error *err)
-{
-	size_t bound = ZSTD_compressBound(n), size;
-	ZSTD_CCtx *context = ZSTD_createCCtx();
-	enum assay_status st = ASSAY_OK;
-	char *packed;
-
-	ASSAY_BUG_IF(n > SAMPLES_FILE_BYTES_MAX);
-	if (!context)
-		return assay_fail(err, ASSAY_E_IO, "cannot compress samples: out of memory");
-	packed = mem_new(bound, 1);
-	ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, LEVEL);
-	ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
-	size = ZSTD_compress2(context, packed, bound, bytes, n);
-	if (ZSTD_isError(size))
-		st = assay_fail(err, ASSAY_E_IO, "cannot compress samples: %s", ZSTD_getErrorName(size));
-	else
-		buf_add(out, packed, size);
-	free(packed);
-	ZSTD_freeCCtx(context);
-	return st;
-}
-
-/* One frame; what follows it is not ours. */
-static enum assay_status unpack_frame(ZSTD_DCtx *context, const char *name, ZSTD_inBuffer *in, size_t limit, struct buf *out,
-				      struct assay_error *err)
-{
-	char *piece = mem_new(PIECE_BYTES, 1);
-	enum assay_status st = ASSAY_OK;
-	size_t left = 1, begin = out->size;
-
-	while (!st && left) {
-		ZSTD_outBuffer to = { piece, PIECE_BYTES, 0 };
-		size_t before = in->pos;
-
-		left = ZSTD_decompressStream(context, &to, in);
-		if (ZSTD_isError(left))
-			st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: %s", name, ZSTD_getErrorName(left));
-		else if (to.pos > limit - (out->size - begin))
-			st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: more than %zu bytes are in it", name, limit);
-		else if (left && in->pos == before && to.pos == 0)
-			st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is cut off", name);
-		else
-			buf_add(out, piece, to.pos);
-	}
-	free(piece);
-	return st;
-}
-
-/* The other way, of outside bytes: at most `limit` bytes are appended to *out, whatever the frame says. ASSAY_E_CORRUPT, with `name`, if it
- * is damaged, cut off, larger, or followed by something. */
-static enum assay_status sample_unpack(const char *name, const void *packed, size_t n, size_t limit, struct buf *out,
-				       struct assay_error *err)
-{
-	ZSTD_DCtx *context = ZSTD_createDCtx();
-	ZSTD_inBuffer in = { packed, n, 0 };
-	enum assay_status st;
-
-	if (!context)
-		return assay_fail(err, ASSAY_E_IO, "cannot read '%s': out of memory", name);
-	ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
-	st = unpack_frame(context, name, &in, limit, out, err);
-	if (!st && in.pos < in.size)
-		st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: something follows its end", name);
-	ZSTD_freeDCtx(context);
-	return st;
-}
+#define SUFFIX	   ".samples.zst"
+#define HEX_DIGITS "0123456789abcdef"
 
 /* ---- keeping a file ---- */
 

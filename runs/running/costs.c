@@ -1,0 +1,565 @@
+#include "runs/running/costs.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "runs/running/input_features.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SAME 1e-9 /* numbers of a feature that are the same, relatively */
+
+#define COST_TEXT(constant, word, unit, text) text,
+ROWS_FUNCTION(cost_of_text, enum cost_of, COST_ROWS, COST_TEXT)
+ROWS_FUNCTION(cost_origin_code, enum cost_origin, COST_ORIGIN_ROWS, ROWS_CODE)
+
+/* A run as it was stored. */
+struct costs_run {
+	char *machine, *input, *hash;
+	double cost;
+	const struct run_features *counted; /* its own, or those of another version's run of the input; borrowed */
+	struct execution_features features;
+};
+
+struct costs_runs {
+	struct costs_run *items;
+	size_t n, capacity;
+};
+
+static void names_free(char **names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
+}
+
+void costs_release(struct costs *costs)
+{
+	for (size_t i = 0; i < costs->n; i++) {
+		free(costs->inputs[i].name);
+		free(costs->inputs[i].hash);
+		free(costs->inputs[i].cost);
+	}
+	free(costs->inputs);
+	free(costs->application);
+	free(costs->version);
+	free(costs->machine);
+	mat_release(&costs->X);
+	names_free(costs->names, costs->p);
+	free(costs->origin);
+	names_free(costs->unsteady, costs->n_unsteady);
+	names_free(costs->unknown, costs->n_unknown);
+	names_free(costs->machines, costs->n_machines);
+	*costs = (struct costs){ .application = NULL };
+}
+
+static void run_release(struct costs_run *run)
+{
+	free(run->machine);
+	free(run->input);
+	free(run->hash);
+	execution_features_release(&run->features);
+}
+
+static void runs_release(struct costs_runs *runs)
+{
+	for (size_t i = 0; i < runs->n; i++)
+		run_release(&runs->items[i]);
+	free(runs->items);
+}
+
+/* ---- the store ---- */
+
+static enum assay_status fail_nothing(struct store *store, const char *application, const char *version, struct assay_error *err)
+{
+	struct buf there = BUF_INIT;
+	sqlite3_stmt *stmt = NULL;
+	char shown[TEXT_SHOWN_BYTES];
+	enum assay_status st =
+	    store_ask(store, &stmt, err,
+		      "SELECT DISTINCT v.name FROM plan AS p JOIN plan_item AS v ON v.plan = p.id AND v.kind = 'version' "
+		      "WHERE p.application = ? AND p.probe IS NULL ORDER BY v.name LIMIT 20",
+		      "t", application);
+
+	while (store_next(store, stmt, &st, err))
+		buf_format(&there, "%s%s@%s", there.size ? ", " : "", application, store_text(stmt, 0));
+	sqlite3_finalize(stmt);
+	text_shown(application, shown);
+	if (!st && there.size)
+		st = assay_fail(err, version ? ASSAY_E_NOTFOUND : ASSAY_E_USAGE,
+				version ? "nothing was run of version '%s': there are %s" : "say which version%s: %s",
+				version ? version : "", there.bytes);
+	else if (!st)
+		st = assay_fail(err, ASSAY_E_NOTFOUND,
+				"nothing was run of an application '%s' ('assay run %s' does; without the name of an input)", shown, shown);
+	buf_release(&there);
+	return st;
+}
+
+/* The version meant, and what its latest plan deployed. */
+static enum assay_status find_build(struct store *store, const char *application, const char *version, char **name_out, char **artefact,
+				    struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	size_t versions = 0;
+	enum assay_status st = store_ask(store, &stmt, err,
+					 "SELECT v.name, v.artefact FROM plan AS p JOIN plan_item AS v ON v.plan = p.id AND v.kind = "
+					 "'version' WHERE p.application = ? AND p.probe IS NULL ORDER BY p.started_ms, p.id",
+					 "t", application);
+
+	while (store_next(store, stmt, &st, err)) {
+		const char *name = store_text(stmt, 0);
+
+		if (version && strcmp(name, version) != 0)
+			continue;
+		versions += !*name_out || strcmp(*name_out, name) != 0;
+		free(*name_out);
+		free(*artefact);
+		*name_out = mem_string(name);
+		*artefact = mem_string(store_text(stmt, 1));
+	}
+	sqlite3_finalize(stmt);
+	return st || versions == 1 ? st : fail_nothing(store, application, version, err);
+}
+
+enum { MACHINE, INPUT, METRIC, WALL, USER, SYS, FEATURES, ARTEFACT };
+
+static double cost_of_row(sqlite3_stmt *stmt, enum cost_of of)
+{
+	switch (of) {
+	case COST_CPU:
+		return sqlite3_column_type(stmt, USER) == SQLITE_NULL ? -1.0 : 1e-6 * (store_double(stmt, USER) + store_double(stmt, SYS));
+	case COST_WALL:
+		return sqlite3_column_type(stmt, WALL) == SQLITE_NULL ? -1.0 : 1e-9 * store_double(stmt, WALL);
+	case COST_METRIC:
+	case COSTS:
+		break;
+	}
+	return store_double(stmt, METRIC);
+}
+
+static enum assay_status load_runs(struct store *store, struct costs *costs, const char *version, const char *artefact,
+				   struct costs_runs *out, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_ask(
+	    store, &stmt, err,
+	    "SELECT e.machine, e.input, e.metric, e.wall_ns, e.user_us, e.sys_us, e.features, v.artefact FROM plan AS p JOIN plan_item "
+	    "AS v ON v.plan = p.id AND v.kind = 'version' AND v.name = ?2 JOIN execution AS e ON e.plan = p.id AND e.version = ?2 "
+	    "WHERE p.application = ?1 AND p.probe IS NULL AND e.outcome = 'ok' ORDER BY e.machine, e.input, p.started_ms, p.id, "
+	    "e.repetition",
+	    "tt", costs->application, version);
+
+	while (store_next(store, stmt, &st, err)) {
+		size_t n = (size_t)sqlite3_column_bytes(stmt, FEATURES);
+		bool other = strcmp(store_text(stmt, ARTEFACT), artefact) != 0;
+		double cost = cost_of_row(stmt, costs->of);
+		struct costs_run *run;
+
+		costs->other_builds += other;
+		costs->without += !other && !n;
+		if (other || !n || !(cost > 0.0))
+			continue;
+		out->items = mem_grow(out->items, out->n, &out->capacity, sizeof(*out->items));
+		run = &out->items[out->n++];
+		*run = (struct costs_run){ .machine = mem_string(store_text(stmt, MACHINE)),
+					   .input = mem_string(store_text(stmt, INPUT)),
+					   .cost = cost };
+		st = execution_features_unpack(sqlite3_column_blob(stmt, FEATURES), n, &run->features, err);
+		run->hash = mem_string(*run->features.input ? run->features.input : run->input);
+		if (st)
+			break;
+	}
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+/* ---- one machine, one row an input ---- */
+
+static int compare_runs(const void *a, const void *b)
+{
+	const struct costs_run *x = a, *y = b;
+	int order = strcmp(x->machine, y->machine);
+
+	if (!order)
+		order = strcmp(x->hash, y->hash);
+	return order ? order : (x->cost > y->cost) - (x->cost < y->cost);
+}
+
+static bool same_input(const struct costs_run *a, const struct costs_run *b)
+{
+	return strcmp(a->machine, b->machine) == 0 && strcmp(a->hash, b->hash) == 0;
+}
+
+struct machine_inputs {
+	char *machine;
+	size_t inputs;
+};
+
+static int compare_machines(const void *a, const void *b)
+{
+	const struct machine_inputs *x = a, *y = b;
+
+	return x->inputs != y->inputs ? (x->inputs < y->inputs) - (x->inputs > y->inputs) : strcmp(x->machine, y->machine);
+}
+
+/* Machines by inputs, most first. The runs are sorted. */
+static void list_machines(const struct costs_runs *runs, struct costs *costs)
+{
+	struct machine_inputs *list = NULL;
+	size_t n = 0, capacity = 0;
+
+	for (size_t i = 0; i < runs->n; i++) {
+		if (!i || strcmp(runs->items[i - 1].machine, runs->items[i].machine) != 0) {
+			list = mem_grow(list, n, &capacity, sizeof(*list));
+			list[n++] = (struct machine_inputs){ mem_string(runs->items[i].machine), 0 };
+		}
+		list[n - 1].inputs += !i || !same_input(&runs->items[i - 1], &runs->items[i]);
+	}
+	if (n)
+		qsort(list, n, sizeof(*list), compare_machines);
+	costs->machines = mem_new(n, sizeof(char *));
+	for (size_t i = 0; i < n; i++)
+		costs->machines[costs->n_machines++] = list[i].machine;
+	free(list);
+}
+
+static enum assay_status choose_machine(struct costs *costs, const char *machine, struct assay_error *err)
+{
+	size_t i = 0;
+
+	if (!costs->n_machines && costs->without)
+		return assay_fail(err, ASSAY_E_NODATA,
+				  "the %zu runs of %s@%s have no features, since they are older than features: run it again",
+				  costs->without, costs->application, costs->version);
+	if (!costs->n_machines)
+		return assay_fail(err, ASSAY_E_NODATA, "no run of %s@%s has given a result yet", costs->application, costs->version);
+	while (machine && i < costs->n_machines && strcmp(costs->machines[i], machine) != 0)
+		i++;
+	if (i == costs->n_machines)
+		return assay_fail(err, ASSAY_E_NOTFOUND, "%s@%s was not run on '%s' (most of its inputs were on '%s')", costs->application,
+				  costs->version, machine, costs->machines[0]);
+	costs->machine = mem_string(costs->machines[i]);
+	return ASSAY_OK;
+}
+
+/* An input of so many runs, which are sorted by cost. */
+static void add_input(const struct costs_run *runs, size_t n, struct costs *costs)
+{
+	struct cost_input *in = &costs->inputs[costs->n++];
+
+	*in = (struct cost_input){
+		.name = mem_string(runs[0].input), .hash = mem_string(runs[0].hash), .runs = n, .own_seconds = runs[0].features.own_seconds
+	};
+	in->cost = mem_new(n, sizeof(*in->cost));
+	for (size_t i = 0; i < n; i++)
+		in->cost[i] = runs[i].cost;
+	in->median = stats_median(in->cost, n);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Sorted, each once. */
+static void sort_names(char **names, size_t *n)
+{
+	size_t kept = 0;
+
+	if (*n)
+		qsort(names, *n, sizeof(*names), compare_texts);
+	for (size_t i = 0; i < *n; i++) {
+		if (kept && strcmp(names[kept - 1], names[i]) == 0)
+			free(names[i]);
+		else
+			names[kept++] = names[i];
+	}
+	*n = kept;
+}
+
+struct names {
+	char **items;
+	size_t n, capacity;
+};
+
+static void names_add(struct names *names, const char *name)
+{
+	names->items = mem_grow(names->items, names->n, &names->capacity, sizeof(char *));
+	names->items[names->n++] = mem_string(name);
+}
+
+static bool names_have(const struct names *names, const char *name)
+{
+	return names->n && bsearch(&name, names->items, names->n, sizeof(char *), compare_texts);
+}
+
+/* Both sorted: what is in both and differs, and what only one of them has. */
+static void add_unsteady(const struct run_features *a, const struct run_features *b, struct names *out)
+{
+	for (size_t i = 0, k = 0; i < a->n || k < b->n;) {
+		int order = i == a->n ? 1 : k == b->n ? -1 : strcmp(a->items[i].name, b->items[k].name);
+		double x = order <= 0 ? a->items[i].value : 0.0, y = order >= 0 ? b->items[k].value : 0.0;
+
+		if (fabs(x - y) > SAME * fmax(fabs(x), fabs(y)))
+			names_add(out, order <= 0 ? a->items[i].name : b->items[k].name);
+		i += order <= 0;
+		k += order >= 0;
+	}
+}
+
+static void add_names(const struct run_features *before, const struct run_features *f, struct names *out)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		if (!before || !run_features_find(before, f->items[i].name))
+			names_add(out, f->items[i].name);
+	}
+}
+
+/* NULL: the run does not have it. */
+static const struct run_feature *feature_of(const struct execution_features *f, const struct run_features *counted, const char *name,
+					    enum cost_origin *origin)
+{
+	const struct run_features *lists[] = { [COST_KNOWN] = &f->known, [COST_OWN] = &f->own, [COST_COUNTED] = counted };
+
+	for (int i = 0; i < COST_ORIGINS; i++) {
+		const struct run_feature *found = run_features_find(lists[i], name);
+
+		if (found) {
+			*origin = (enum cost_origin)i;
+			return found;
+		}
+	}
+	return NULL;
+}
+
+/* May it be left out where it is 0? */
+static bool is_zero_when_absent(const struct run_feature *feature, enum cost_origin origin)
+{
+	return (origin == COST_COUNTED && feature->kind == FEATURE_COUNT) || (origin == COST_KNOWN && input_feature_is_word(feature->name));
+}
+
+/* Of runs[n] of one machine: all names, and which of them differ where an input is run again. */
+static void look_at_features(const struct costs_run *runs, size_t n, struct names *names, struct names *unsteady)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct costs_run *run = &runs[i], *before = i ? &runs[i - 1] : NULL;
+
+		add_names(before ? &before->features.known : NULL, &run->features.known, names);
+		add_names(before ? &before->features.own : NULL, &run->features.own, names);
+		add_names(before ? before->counted : NULL, run->counted, names);
+		if (before && strcmp(before->hash, run->hash) == 0) {
+			add_unsteady(&before->features.known, &run->features.known, unsteady);
+			add_unsteady(&before->features.own, &run->features.own, unsteady);
+			add_unsteady(before->counted, run->counted, unsteady);
+		}
+	}
+	sort_names(names->items, &names->n);
+	sort_names(unsteady->items, &unsteady->n);
+}
+
+/* Whether all of runs[n] have it, or may do without. */
+static bool is_known(const struct costs_run *runs, size_t n, const char *name, enum cost_origin *origin)
+{
+	size_t have = 0;
+	bool zero = false;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct run_feature *f = feature_of(&runs[i].features, runs[i].counted, name, origin);
+
+		have += f != NULL;
+		zero = zero || (f && is_zero_when_absent(f, *origin));
+	}
+	return zero || have == n;
+}
+
+static void make_columns(const struct costs_run *runs, size_t n, struct names *unsteady, struct costs *costs)
+{
+	struct names names = { 0 }, unknown = { 0 };
+
+	look_at_features(runs, n, &names, unsteady);
+	costs->names = mem_new(names.n, sizeof(char *));
+	costs->origin = mem_new(names.n, sizeof(*costs->origin));
+	for (size_t i = 0; i < names.n; i++) {
+		enum cost_origin origin = COST_KNOWN;
+
+		if (names_have(unsteady, names.items[i]))
+			continue;
+		if (!is_known(runs, n, names.items[i], &origin)) {
+			names_add(&unknown, names.items[i]);
+			continue;
+		}
+		costs->origin[costs->p] = origin;
+		costs->names[costs->p++] = mem_string(names.items[i]);
+	}
+	names_free(names.items, names.n);
+	costs->unsteady = unsteady->items;
+	costs->n_unsteady = unsteady->n;
+	costs->unknown = unknown.items;
+	costs->n_unknown = unknown.n;
+}
+
+/* Overwrites row[p]. */
+static void fill_row(const struct costs *costs, const struct execution_features *f, const struct run_features *counted, double *row)
+{
+	for (size_t j = 0; j < costs->p; j++) {
+		enum cost_origin origin;
+		const struct run_feature *found = feature_of(f, counted, costs->names[j], &origin);
+		bool zero = costs->origin[j] == COST_COUNTED ? counted->n > 0 : input_feature_is_word(costs->names[j]);
+
+		row[j] = found ? found->value : zero ? 0.0 : (double)NAN;
+	}
+}
+
+void costs_row(const struct costs *costs, const struct execution_features *features, double *row)
+{
+	fill_row(costs, features, &features->counted, row);
+}
+
+static void make_rows(const struct costs_run *runs, size_t n, struct names *unsteady, struct costs *costs)
+{
+	size_t row = 0;
+
+	make_columns(runs, n, unsteady, costs);
+	costs->X = mat_new(costs->n, costs->p);
+	for (size_t i = 0; i < n; i++) {
+		if (!i || strcmp(runs[i - 1].hash, runs[i].hash) != 0)
+			fill_row(costs, &runs[i].features, runs[i].counted, costs->X.at + row++ * costs->p);
+	}
+}
+
+static void make_costs(const struct costs_runs *runs, struct names *unsteady, struct costs *costs)
+{
+	size_t first = 0, n = 0;
+
+	while (strcmp(runs->items[first].machine, costs->machine) != 0)
+		first++;
+	while (first + n < runs->n && strcmp(runs->items[first + n].machine, costs->machine) == 0)
+		n++;
+	costs->inputs = mem_new(n, sizeof(*costs->inputs));
+	for (size_t i = first, same; i < first + n; i += same) {
+		for (same = 1; i + same < first + n && same_input(&runs->items[i], &runs->items[i + same]);)
+			same++;
+		add_input(&runs->items[i], same, costs);
+	}
+	make_rows(&runs->items[first], n, unsteady, costs);
+}
+
+/* ---- counts of another version ---- */
+
+static int compare_hash(const void *key, const void *item)
+{
+	return strcmp(key, ((const struct costs_run *)item)->hash);
+}
+
+static int compare_hashes(const void *a, const void *b)
+{
+	return strcmp(((const struct costs_run *)a)->hash, ((const struct costs_run *)b)->hash);
+}
+
+/* Every run gets the counts of its input; runs of inputs that were not counted leave. */
+static void join_counts(struct costs_runs *runs, struct costs_runs *counts, struct names *unsteady, struct costs *costs)
+{
+	size_t kept = 0;
+
+	if (counts->n)
+		qsort(counts->items, counts->n, sizeof(*counts->items), compare_hashes);
+	for (size_t i = 1; i < counts->n; i++) {
+		if (strcmp(counts->items[i - 1].hash, counts->items[i].hash) == 0)
+			add_unsteady(&counts->items[i - 1].features.counted, &counts->items[i].features.counted, unsteady);
+	}
+	for (size_t i = 0; i < runs->n; i++) {
+		struct costs_run run = runs->items[i];
+		const struct costs_run *counted =
+		    counts->n ? bsearch(run.hash, counts->items, counts->n, sizeof(*counts->items), compare_hash) : NULL;
+
+		while (counted && counted > counts->items && strcmp(counted[-1].hash, run.hash) == 0)
+			counted--;
+		costs->uncounted += !counted;
+		runs->items[i] = runs->items[kept];
+		runs->items[kept] = run;
+		if (counted)
+			runs->items[kept++].counted = &counted->features.counted;
+	}
+	for (size_t i = kept; i < runs->n; i++)
+		run_release(&runs->items[i]);
+	runs->n = kept;
+}
+
+static enum assay_status load_counts(struct store *store, const char *version, struct costs *costs, struct costs_runs *out,
+				     struct assay_error *err)
+{
+	char *artefact = NULL, *name = NULL;
+	struct costs ignored = { .application = costs->application, .of = COST_CPU };
+	enum assay_status st = find_build(store, costs->application, version, &name, &artefact, err);
+
+	if (!st)
+		st = load_runs(store, &ignored, version, artefact, out, err);
+	free(name);
+	free(artefact);
+	return st;
+}
+
+static enum assay_status load_all(struct store *store, const struct costs_asked *asked, struct costs *costs, struct costs_runs *runs,
+				  struct costs_runs *counts, struct names *unsteady, struct assay_error *err)
+{
+	char *artefact = NULL;
+	enum assay_status st = find_build(store, asked->application, asked->version, &costs->version, &artefact, err);
+
+	if (!st)
+		st = load_runs(store, costs, costs->version, artefact, runs, err);
+	if (!st && asked->counts)
+		st = load_counts(store, asked->counts, costs, counts, err);
+	for (size_t i = 0; i < runs->n; i++)
+		runs->items[i].counted = &runs->items[i].features.counted;
+	if (!st && asked->counts)
+		join_counts(runs, counts, unsteady, costs);
+	if (!st && runs->n)
+		qsort(runs->items, runs->n, sizeof(*runs->items), compare_runs);
+	for (size_t i = 0; i < runs->n && !asked->counts; i++) /* they have moved */
+		runs->items[i].counted = &runs->items[i].features.counted;
+	free(artefact);
+	return st;
+}
+
+enum assay_status costs_load(struct store *store, const struct costs_asked *asked, struct costs *out, struct assay_error *err)
+{
+	struct costs costs = { .application = mem_string(asked->application), .of = asked->of };
+	struct costs_runs runs = { NULL, 0, 0 }, counts = { NULL, 0, 0 };
+	struct names unsteady = { 0 };
+	enum assay_status st = load_all(store, asked, &costs, &runs, &counts, &unsteady, err);
+
+	if (!st) {
+		list_machines(&runs, &costs);
+		st = choose_machine(&costs, asked->machine, err);
+	}
+	if (!st)
+		make_costs(&runs, &unsteady, &costs);
+	else
+		names_free(unsteady.items, unsteady.n);
+	runs_release(&runs);
+	runs_release(&counts);
+	*out = costs;
+	if (st)
+		costs_release(out);
+	return st;
+}
+
+size_t costs_column(const struct costs *costs, const char *name)
+{
+	char **found = costs->p ? bsearch(&name, costs->names, costs->p, sizeof(char *), compare_texts) : NULL;
+
+	return found ? (size_t)(found - costs->names) : SIZE_MAX;
+}
+
+size_t costs_input(const struct costs *costs, const char *name)
+{
+	for (size_t i = 0; i < costs->n; i++) {
+		if (strcmp(costs->inputs[i].name, name) == 0)
+			return i;
+	}
+	return SIZE_MAX;
+}

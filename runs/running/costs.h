@@ -1,0 +1,80 @@
+/* What the inputs of an application cost a version on one machine, with the features of each: what a model of the cost learns from. A row
+ * is an input; runs of it that were repeated are one. */
+#ifndef RUNS_RUNNING_COSTS_H
+#define RUNS_RUNNING_COSTS_H
+
+#include "base/mat.h"
+#include "base/rows.h"
+#include "fleet/lab/store.h"
+#include "runs/running/execution_features.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Constant, word, unit, what it is. */
+#define COST_ROWS(X)                                                                                                                       \
+	X(COST_CPU, "cpu", "s", "processor time")                                                                                          \
+	X(COST_WALL, "wall", "s", "wall-clock time")                                                                                       \
+	X(COST_METRIC, "metric", "", "the metric")
+
+enum cost_of { COST_ROWS(ROWS_ENUM) COSTS };
+const char *cost_of_text(enum cost_of of); /* "processor time" */
+
+/* How a feature is known: constant, code, what that is. */
+#define COST_ORIGIN_ROWS(X)                                                                                                                \
+	X(COST_KNOWN, "known", "known before the run, for nothing")                                                                        \
+	X(COST_OWN, "own", "printed by the manifest's 'features'")                                                                         \
+	X(COST_COUNTED, "counted", "counted in the run")
+
+enum cost_origin { COST_ORIGIN_ROWS(ROWS_ENUM) COST_ORIGINS };
+const char *cost_origin_code(enum cost_origin origin);
+
+/* Which costs, of what. */
+struct costs_asked {
+	const char *application; /* of a manifest, without an input */
+	const char *version;	 /* NULL: the only one */
+	const char *counts;	 /* the version whose runs have counted the features; NULL: its own */
+	const char *machine;	 /* NULL: the one with the most inputs */
+	enum cost_of of;
+};
+
+struct cost_input {
+	char *name;   /* of the input, without the application's; "" where inputs have none */
+	char *hash;   /* of what it is; its name where that is not known */
+	double *cost; /* [runs], above 0, rising */
+	size_t runs;
+	double median;
+	double own_seconds; /* that the manifest's `features` took */
+};
+
+struct costs {
+	char *application, *version, *machine;
+	enum cost_of of;
+	struct cost_input *inputs; /* [n], by hash */
+	size_t n;
+	struct mat X;		  /* [n x p], features; a count that a run does not have is 0 */
+	char **names;		  /* [p], rising */
+	enum cost_origin *origin; /* [p] */
+	size_t p;
+	char **unsteady; /* [n_unsteady] features that differ where an input is run again: not in X */
+	size_t n_unsteady;
+	char **unknown; /* [n_unknown] values that some inputs lack: not in X */
+	size_t n_unknown;
+	size_t other_builds; /* runs of other builds of the version, which do not count */
+	size_t without;	     /* runs whose features were not recorded */
+	size_t uncounted;    /* inputs that the version which counts has not run: left out */
+	char **machines;     /* [n_machines] that have runs of it, the one with most inputs first */
+	size_t n_machines;
+};
+
+/* Of the build of the version that its latest plan deployed. ASSAY_E_NOTFOUND: nothing of that application and version (or machine) was
+ * run, with what there is; ASSAY_E_NODATA: no features were recorded. *out is overwritten; costs_release() it. */
+enum assay_status costs_load(struct store *store, const struct costs_asked *asked, struct costs *out, struct assay_error *err);
+void costs_release(struct costs *costs); /* accepts zeroed */
+
+size_t costs_column(const struct costs *costs, const char *name); /* SIZE_MAX: not there */
+size_t costs_input(const struct costs *costs, const char *name);
+/* The features of a run as a row: [p]. What is missing is 0 where that may be, else NaN. */
+void costs_row(const struct costs *costs, const struct execution_features *features, double *row);
+
+#endif

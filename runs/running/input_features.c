@@ -1,0 +1,184 @@
+#include "runs/running/input_features.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/secret.h"
+#include "base/text.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BETWEEN	       " \t,=:"
+#define WORD_BYTES_MAX 40 /* of a word that is a feature by itself */
+#define NAME_BYTES_MAX 200
+#define FILES	       "{files}/"
+#define ARGUMENT       "argument "
+#define IS	       " is "
+
+bool input_feature_is_word(const char *name)
+{
+	size_t head = strlen(ARGUMENT), digits = strspn(name + (strncmp(name, ARGUMENT, head) == 0 ? head : 0), "0123456789");
+
+	return strncmp(name, ARGUMENT, head) == 0 && digits && strncmp(name + head + digits, IS, strlen(IS)) == 0;
+}
+
+/* Text of one line, without a blank at either end. */
+static bool is_name(const char *name)
+{
+	size_t n = strlen(name);
+
+	if (n == 0 || *name == ' ' || name[n - 1] == ' ' || !text_is_utf8(name, n))
+		return false;
+	while (*name && !text_control(name))
+		name++;
+	return !*name;
+}
+
+/* Adds a line, unless the name is not one. */
+__attribute__((format(printf, 3, 4))) static void add(struct buf *list, double value, const char *fmt, ...)
+{
+	char name[NAME_BYTES_MAX], number[TEXT_DOUBLE_BYTES];
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vsnprintf(name, sizeof(name), fmt, args);
+	va_end(args);
+	if (n > 0 && (size_t)n < sizeof(name) && is_name(name))
+		buf_format(list, "%s %s\n", text_from_double(value, number), name);
+}
+
+/* ---- files ---- */
+
+static size_t lines_of(const struct artefact_file *file)
+{
+	int fd = file->source ? open(file->source, O_RDONLY | O_CLOEXEC) : -1;
+	char bytes[65536];
+	size_t lines = 0;
+	ssize_t n;
+
+	while (fd >= 0 && (n = read(fd, bytes, sizeof(bytes))) > 0) {
+		for (const char *at = bytes; (at = memchr(at, '\n', (size_t)(bytes + n - at))); at++)
+			lines++;
+	}
+	if (fd >= 0)
+		close(fd);
+	return lines;
+}
+
+/* The file, or all files of the directory; false: there is neither. `hashed` gets what is in them. */
+static bool add_files(const struct artefact *files, const char *path, const char *of, struct buf *list, struct buf *hashed)
+{
+	size_t n = strlen(path), found = 0, bytes = 0, lines = 0;
+	bool whole = false;
+
+	while (n && path[n - 1] == '/')
+		n--;
+	for (size_t i = 0; n && i < files->n; i++) {
+		const struct artefact_file *file = &files->files[i];
+
+		if (strncmp(file->path, path, n) != 0 || (file->path[n] && file->path[n] != '/'))
+			continue;
+		whole = !file->path[n];
+		found++;
+		bytes += file->bytes;
+		lines += lines_of(file);
+		buf_format(hashed, "%s %s\n", file->path + n, file->hash);
+	}
+	if (!found)
+		return false;
+	add(list, (double)bytes, "bytes of %s", of);
+	add(list, (double)lines, "lines of %s", of);
+	if (!whole)
+		add(list, (double)found, "files of %s", of);
+	return true;
+}
+
+/* ---- words ---- */
+
+/* Numbers of a word: all of it, or what stands between separators; -9 is 9. Returns how many. */
+static size_t add_numbers(const char *word, const char *of, struct buf *list)
+{
+	bool option = word[0] == '-' && word[1] >= '0' && word[1] <= '9' && !strpbrk(word, ".eE");
+	char *parts = mem_string(option ? word + 1 : word), *rest = parts, *part;
+	size_t n = 0, all = 0;
+	double number;
+
+	for (const char *at = parts; *at; at++)
+		all += strchr(BETWEEN, *at) != NULL;
+	while ((part = strsep(&rest, BETWEEN))) {
+		if (!text_double(part, &number))
+			continue;
+		if (++n == 1 && all == 0)
+			add(list, number, "%s", of);
+		else
+			add(list, number, "%s, number %zu", of, n);
+	}
+	free(parts);
+	return n;
+}
+
+/* `words`: where it is one of few, the word itself may say something. */
+static void add_word(const struct artefact *files, const char *word, const char *of, bool words, struct buf *list, struct buf *hashed)
+{
+	if (strncmp(word, FILES, strlen(FILES)) == 0 && add_files(files, word + strlen(FILES), of, list, hashed))
+		return;
+	if (add_numbers(word, of, list) == 0 && words && *word && strlen(word) <= WORD_BYTES_MAX && !strchr(word, '{'))
+		add(list, 1.0, "%s" IS "%s", of, word);
+}
+
+static const char *last_component(const char *path, size_t *n)
+{
+	size_t end = strlen(path), begin;
+
+	while (end && path[end - 1] == '/')
+		end--;
+	for (begin = end; begin && path[begin - 1] != '/';)
+		begin--;
+	*n = end - begin;
+	return path + begin;
+}
+
+void input_features_of(const struct manifest *manifest, size_t input, const struct artefact *files, struct execution_features *out)
+{
+	struct manifest_words arguments, environment;
+	struct buf hashed = BUF_INIT, list = BUF_INIT;
+	struct assay_error ignored;
+
+	*out = (struct execution_features){ .input = "" };
+	manifest_input_words(manifest, input, &arguments, &environment);
+	for (size_t i = 0; i < arguments.n; i++) {
+		char *of = mem_format(ARGUMENT "%zu", i + 1);
+
+		buf_format(&hashed, "%zu:%s\n", strlen(arguments.items[i]), arguments.items[i]);
+		add_word(files, arguments.items[i], of, true, &list, &hashed);
+		free(of);
+	}
+	for (size_t i = 0; i < environment.n; i++) {
+		char *name = mem_bytes(environment.items[i], strcspn(environment.items[i], "=")), *of = mem_format("variable %s", name);
+
+		buf_format(&hashed, "%zu:%s\n", strlen(environment.items[i]), environment.items[i]);
+		if (!secret_name(name))
+			add_word(files, environment.items[i] + strlen(name) + 1, of, false, &list, &hashed);
+		free(of);
+		free(name);
+	}
+	if (manifest->inputs_of) {
+		size_t n;
+		const char *directory = last_component(manifest->inputs_of, &n);
+		char *path = mem_format("%.*s/%s", (int)n, directory, manifest->inputs[input].name);
+
+		(void)add_files(files, path, "the input", &list, &hashed);
+		free(path);
+	} else if (!arguments.n && !environment.n) {
+		buf_format(&hashed, "%s\n", manifest->inputs[input].name); /* nothing is known but its name */
+	}
+	(void)run_features_text_parse(list.bytes ? list.bytes : "", list.size, &out->known, &ignored); /* names differ, and are names */
+	digest_sha256(hashed.bytes ? hashed.bytes : "", hashed.size, out->input);
+	buf_release(&list);
+	buf_release(&hashed);
+	manifest_words_release(&arguments);
+	manifest_words_release(&environment);
+}

@@ -1,0 +1,18 @@
+/* What is known of an input before a program has seen it, for nothing: numbers among its arguments and in its environment, words among
+ * them, sizes and lines of the files that it names. */
+#ifndef RUNS_RUNNING_INPUT_FEATURES_H
+#define RUNS_RUNNING_INPUT_FEATURES_H
+
+#include "runs/running/artefact.h"
+#include "runs/running/execution_features.h"
+
+/* files: what is deployed for all versions, with the input's own. Of argument 2 that is 10 the value "argument 2"; of "a=10,20" the values
+ * "argument 2, number 1" and "... number 2"; of -9 as well 9; of the word "sort" the count "argument 2 is sort"; of {files}/x the values
+ * "bytes of argument 2" and "lines of argument 2", of a directory those of all files in it, and "files of argument 2"; of the variable
+ * LEVEL "variable LEVEL"; of the files of `inputs_of` "bytes of the input" and so on. The input's hash is of
+ * arguments, environment and content of files. *out is overwritten; execution_features_release() it. Cost: reads the files once. */
+void input_features_of(const struct manifest *manifest, size_t input, const struct artefact *files, struct execution_features *out);
+/* Is it there or not, with 0 where it is not listed ("argument 2 is sort")? */
+bool input_feature_is_word(const char *name);
+
+#endif

@@ -1,0 +1,169 @@
+#include "base/buf.h"
+#include "base/mem.h"
+#include "runs/running/manifest.h"
+#include "runs/running/manifest_words.h"
+
+#include <inttypes.h>
+
+/* The hash of what a manifest measures. Comments, blanks and the order of versions, inputs and variables do not change it; nor do
+ * `description`, a metric's `unit` (both are for people), repetitions and warm_ups (how often, not what), `sampling`. */
+
+/* Length before text: no two lists of words give the same bytes. NULL is not "". */
+static void manifest_add_text(struct buf *out, const char *text)
+{
+	if (text)
+		buf_format(out, "%zu:%s\n", strlen(text), text);
+	else
+		buf_text(out, "-\n");
+}
+
+static void manifest_add_words(struct buf *out, const struct manifest_words *words)
+{
+	buf_format(out, "%zu words\n", words->n);
+	for (size_t i = 0; i < words->n; i++)
+		manifest_add_text(out, words->items[i]);
+}
+
+static int manifest_compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void manifest_add_set(struct buf *out, const struct manifest_words *words)
+{
+	struct manifest_words sorted = { mem_new(words->n, sizeof(char *)), words->n };
+
+	for (size_t i = 0; i < words->n; i++)
+		sorted.items[i] = words->items[i];
+	qsort(sorted.items, sorted.n, sizeof(char *), manifest_compare_texts);
+	manifest_add_words(out, &sorted);
+	free(sorted.items);
+}
+
+static int manifest_compare_versions(const void *a, const void *b)
+{
+	return strcmp((*(const struct manifest_version *const *)a)->name, (*(const struct manifest_version *const *)b)->name);
+}
+
+static void manifest_add_versions(struct buf *out, const struct manifest *manifest)
+{
+	const struct manifest_version **sorted = mem_new(manifest->n_versions, sizeof(*sorted));
+
+	for (size_t i = 0; i < manifest->n_versions; i++)
+		sorted[i] = &manifest->versions[i];
+	qsort(sorted, manifest->n_versions, sizeof(*sorted), manifest_compare_versions);
+	for (size_t i = 0; i < manifest->n_versions; i++) {
+		manifest_add_text(out, sorted[i]->name);
+		buf_format(out, "kind %d\n", (int)sorted[i]->kind);
+		manifest_add_text(out, sorted[i]->directory);
+		manifest_add_text(out, sorted[i]->repository);
+		manifest_add_text(out, sorted[i]->reference);
+		manifest_add_words(out, &sorted[i]->build);
+		manifest_add_words(out, &sorted[i]->command);
+		manifest_add_set(out, &sorted[i]->environment);
+	}
+	free(sorted);
+}
+
+static int manifest_compare_inputs(const void *a, const void *b)
+{
+	return strcmp((*(const struct manifest_input *const *)a)->name, (*(const struct manifest_input *const *)b)->name);
+}
+
+static void manifest_add_inputs(struct buf *out, const struct manifest *manifest)
+{
+	const struct manifest_input **sorted = mem_new(manifest->n_inputs, sizeof(*sorted));
+
+	for (size_t i = 0; i < manifest->n_inputs; i++)
+		sorted[i] = &manifest->inputs[i];
+	qsort(sorted, manifest->n_inputs, sizeof(*sorted), manifest_compare_inputs);
+	for (size_t i = 0; i < manifest->n_inputs; i++) {
+		manifest_add_text(out, sorted[i]->name);
+		manifest_add_words(out, &sorted[i]->arguments);
+		manifest_add_set(out, &sorted[i]->environment);
+	}
+	free(sorted);
+}
+
+static void manifest_add_metric(struct buf *out, const struct metric *metric)
+{
+	manifest_add_text(out, metric_source_word(metric->source));
+	manifest_add_text(out, metric->pattern);
+	manifest_add_text(out, metric->name);
+	buf_format(out, "%s %s\n", metric->cpu_time ? "cpu" : "real", metric->higher_is_better ? "higher" : "lower");
+}
+
+void manifest_hash_all(struct manifest *manifest)
+{
+	struct buf text = BUF_INIT;
+
+	buf_text(&text, "manifest 1\n");
+	manifest_add_text(&text, manifest->application);
+	manifest_add_set(&text, &manifest->files);
+	manifest_add_words(&text, &manifest->command);
+	manifest_add_set(&text, &manifest->environment);
+	buf_format(&text, "%zu versions\n", manifest->n_versions);
+	manifest_add_versions(&text, manifest);
+	buf_format(&text, "%zu inputs\n", manifest->n_inputs);
+	manifest_add_inputs(&text, manifest);
+	if (manifest->inputs_of)
+		manifest_add_text(&text, manifest->inputs_of);
+	manifest_add_text(&text, manifest->work);
+	buf_format(&text, "%" PRId64 " ms\n", manifest->time_limit_ms);
+	manifest_add_metric(&text, &manifest->metric);
+	digest_sha256(text.bytes, text.size, manifest->hash);
+	buf_release(&text);
+}
+
+void manifest_hash_run(const struct manifest *manifest, size_t version, size_t input, bool with_metric, char hex[DIGEST_HEX_BYTES])
+{
+	const struct manifest_version *v = &manifest->versions[version];
+	const struct manifest_input *i = &manifest->inputs[input];
+	struct buf text = BUF_INIT;
+
+	buf_text(&text, "run 1\n");
+	manifest_add_words(&text, v->command.n ? &v->command : &manifest->command);
+	manifest_add_set(&text, &manifest->environment);
+	manifest_add_set(&text, &v->environment);
+	manifest_add_words(&text, &i->arguments);
+	manifest_add_set(&text, &i->environment);
+	manifest_add_text(&text, manifest->work);
+	if (with_metric)
+		manifest_add_metric(&text, &manifest->metric);
+	if (strstr(text.bytes, "{version}")) /* the same words are another command then */
+		manifest_add_text(&text, v->stem ? v->stem : v->name);
+	if (v->plant.percent) {
+		char planted[PLANT_BYTES];
+
+		plant_write(&v->plant, planted);
+		manifest_add_text(&text, planted);
+	}
+	digest_sha256(text.bytes, text.size, hex);
+	buf_release(&text);
+}
+
+static void manifest_hash_end(struct buf *text, char hex[DIGEST_HEX_BYTES])
+{
+	digest_sha256(text->bytes, text->size, hex);
+	buf_release(text);
+}
+
+void manifest_terms_of(const struct manifest *manifest, size_t version, size_t input, struct manifest_terms *out)
+{
+	const struct manifest_input *i = &manifest->inputs[input];
+	struct buf metric = BUF_INIT, shared = BUF_INIT, command = BUF_INIT;
+
+	*out = (struct manifest_terms){ .higher_is_better = manifest->metric.higher_is_better };
+	manifest_add_metric(&metric, &manifest->metric);
+	manifest_hash_end(&metric, out->metric);
+	manifest_add_set(&shared, &manifest->files);
+	manifest_add_set(&shared, &manifest->environment);
+	manifest_add_words(&shared, &i->arguments);
+	manifest_add_set(&shared, &i->environment);
+	manifest_add_text(&shared, manifest->work);
+	manifest_hash_end(&shared, out->shared);
+	if (manifest->versions[version].command.n)
+		return;
+	manifest_add_words(&command, &manifest->command);
+	manifest_hash_end(&command, out->command);
+}
