@@ -1,0 +1,296 @@
+/* assay cost train, predict, explain */
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "fleet/lab/lab.h"
+#include "gate/cmd.h"
+#include "gate/cost/cost_answer.h"
+#include "gate/cost/cost_model.h"
+#include "runs/running/artefact.h"
+#include "runs/running/input_features.h"
+#include "runs/running/run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arguments {
+	const char *selector, *machine, *counts, *input, *features;
+	struct cli_list given; /* NAME=VALUE */
+	int64_t min_runs, degree;
+	double max_error;
+	int of;
+	bool paper, terms;
+};
+
+static enum assay_status load_model(struct lab *lab, const struct arguments *a, bool paper, struct cost_model *out, struct assay_error *err)
+{
+	char *application = NULL, *version = NULL;
+	enum assay_status st = run_selector(a->selector, &application, &version, err);
+	struct cost_asked asked = { .costs = { .application = application,
+					       .version = version,
+					       .counts = a->counts,
+					       .machine = a->machine,
+					       .of = (enum cost_of)a->of },
+				    .min_runs = (size_t)a->min_runs,
+				    .degree = (size_t)a->degree,
+				    .paper = paper };
+
+	if (!st)
+		st = cost_model_of(&lab->store, &asked, out, err);
+	free(application);
+	free(version);
+	return st;
+}
+
+static enum assay_status train_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	struct cost_model model = { 0 }, paper = { 0 };
+	enum assay_status st = load_model(lab, a, false, &model, err);
+
+	if (!st && a->paper)
+		st = load_model(lab, a, true, &paper, err);
+	if (!st)
+		cost_model_answer(&model, a->max_error, a->paper ? &paper : NULL, d);
+	cost_model_release(&paper);
+	cost_model_release(&model);
+	return st;
+}
+
+/* ---- what is asked about ---- */
+
+static enum assay_status set_feature(const struct cost_model *model, const char *name, double value, double *row, struct assay_error *err)
+{
+	size_t column = costs_column(&model->costs, name);
+	char shown[TEXT_SHOWN_BYTES];
+	const char *nearest = text_nearest(name, (const char *const *)model->costs.names, model->costs.p);
+
+	if (column == SIZE_MAX)
+		return assay_fail(err, ASSAY_E_USAGE, "the runs have no feature '%s'%s%s%s", text_shown(name, shown),
+				  nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
+	row[column] = value;
+	return ASSAY_OK;
+}
+
+static enum assay_status set_given(const struct cost_model *model, const struct cli_list *given, double *row, struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < given->n; i++) {
+		char *equals = strrchr(given->items[i], '='), *name;
+		double value;
+
+		if (!equals || !text_double(equals + 1, &value))
+			return assay_fail(err, ASSAY_E_USAGE, "'%s' is not NAME=NUMBER", given->items[i]);
+		name = mem_bytes(given->items[i], (size_t)(equals - given->items[i]));
+		st = set_feature(model, name, value, row, err);
+		free(name);
+	}
+	return st;
+}
+
+/* Counts that a whole list of features does not have are 0. */
+static enum assay_status set_from_file(const struct cost_model *model, const char *path, double *row, struct assay_error *err)
+{
+	struct buf text = BUF_INIT;
+	struct run_features list = { NULL };
+	enum assay_status st = file_read(path, (size_t)64 << 20, &text, err);
+	bool counted = false;
+
+	if (!st)
+		st = run_features_text_parse(text.bytes ? text.bytes : "", text.size, &list, err);
+	for (size_t i = 0; !st && i < list.n; i++) {
+		size_t column = costs_column(&model->costs, list.items[i].name);
+
+		counted = counted || list.items[i].kind == FEATURE_COUNT;
+		if (column != SIZE_MAX)
+			row[column] = list.items[i].value;
+	}
+	for (size_t j = 0; !st && counted && j < model->costs.p; j++) {
+		if (isnan(row[j]) && model->costs.origin[j] == COST_COUNTED)
+			row[j] = 0.0;
+	}
+	run_features_release(&list);
+	buf_release(&text);
+	return st;
+}
+
+/* An input that was not run: what its manifest says of it. */
+static enum assay_status set_from_manifest(const struct arguments *a, const struct cost_model *model, double *row, struct assay_error *err)
+{
+	struct manifest manifest = { .file = NULL };
+	struct artefact files = { .files = NULL };
+	struct execution_features features = { .input = "" };
+	char *input = mem_string(a->input), shown[TEXT_SHOWN_BYTES];
+	enum assay_status st = manifest_open(cli_directory(), model->costs.application, &manifest, err);
+	size_t index = st ? SIZE_MAX : manifest_find_input(&manifest, input);
+
+	if (!st && index == SIZE_MAX)
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "no input '%s': neither was it run, nor does the manifest have it",
+				text_shown(input, shown));
+	if (!st)
+		st = artefact_files(&manifest, &files, err);
+	if (!st)
+		st = artefact_add_inputs(&manifest, &input, 1, &files, err);
+	if (!st) {
+		input_features_of(&manifest, index, &files, &features);
+		costs_row(&model->costs, &features, row);
+	}
+	execution_features_release(&features);
+	artefact_release(&files);
+	manifest_release(&manifest);
+	free(input);
+	return st;
+}
+
+static enum assay_status ask(const struct arguments *a, const struct cost_model *model, struct cost_question *q, struct assay_error *err)
+{
+	const struct costs *c = &model->costs;
+	size_t input = a->input ? costs_input(c, a->input) : SIZE_MAX;
+	enum assay_status st = ASSAY_OK;
+
+	*q = (struct cost_question){ .input = a->input, .row = mem_new(c->p, sizeof(double)), .measured = (double)NAN };
+	for (size_t j = 0; j < c->p; j++)
+		q->row[j] = c->origin[j] == COST_KNOWN && input_feature_is_word(c->names[j]) ? 0.0 : (double)NAN;
+	if (input != SIZE_MAX) {
+		memcpy(q->row, c->X.at + input * c->p, c->p * sizeof(double));
+		q->measured = c->inputs[input].median;
+	} else if (a->input) {
+		st = set_from_manifest(a, model, q->row, err);
+	}
+	if (!st && a->features)
+		st = set_from_file(model, a->features, q->row, err);
+	if (!st)
+		st = set_given(model, &a->given, q->row, err);
+	return st;
+}
+
+static enum assay_status predict_or_explain(struct lab *lab, const struct arguments *a, bool terms, struct document *d,
+					    struct assay_error *err)
+{
+	struct cost_model model = { 0 };
+	struct cost_question question = { .row = NULL };
+	enum assay_status st = load_model(lab, a, false, &model, err);
+
+	if (!st && model.all.model.error_mean > a->max_error)
+		st = assay_fail(
+		    err, ASSAY_E_NODATA,
+		    "the model errs by %.1f %% on inputs left out, which is more than %.3g %% (--max-error): more inputs, or features that "
+		    "say more, are needed ('assay cost train' shows it)",
+		    100 * model.all.model.error_mean, 100 * a->max_error);
+	if (!st)
+		st = ask(a, &model, &question, err);
+	if (!st)
+		st = cost_prediction_answer(&model, &question, terms, d, err);
+	free(question.row);
+	cost_model_release(&model);
+	return st;
+}
+
+static enum assay_status predict_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	return predict_or_explain(lab, arguments, false, d, err);
+}
+
+static enum assay_status explain_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	return predict_or_explain(lab, arguments, true, d, err);
+}
+
+static enum assay_status question_check(void *arguments, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+
+	if (!a->input && !a->features && !a->given.n)
+		return assay_fail(err, ASSAY_E_USAGE, "which input: --input NAME, --features FILE, or NAME=NUMBER");
+	return ASSAY_OK;
+}
+
+/* clang-format off */
+#define COST_CHOICE(constant, word, unit, text) [constant] = word,
+static const char *const choices[] = { COST_ROWS(COST_CHOICE) [COSTS] = NULL };
+#define MODEL_OPTIONS                                                                                                                      \
+	CLI_TEXT("machine", "MACHINE", struct arguments, machine, "The machine that the model is of (default: the one that ran most inputs)"),  \
+	CLI_CHOICE("of", choices, struct arguments, of, "Of what: cpu, processor time (the default), wall, or metric"),                    \
+	CLI_TEXT("counts", "VERSION", struct arguments, counts,                                                                            \
+		 "The version whose runs have counted the features, a counting build (default: the version itself)"),                      \
+	CLI_INTEGER("min-runs", "N", struct arguments, min_runs, SPARSE_INPUTS_MIN, 1000000,                                               \
+		    "Refuse to learn from fewer inputs (default: 40; an input that was run again is one)"),                                \
+	CLI_REAL("max-error", "PART", struct arguments, max_error, 0.0, 1000.0,                                                            \
+		 "The mean error on inputs left out above which the model is of no use (default: 0.15)"),                                  \
+	CLI_INTEGER("degree", "N", struct arguments, degree, 1, SPARSE_DEGREE_MAX, "Products of up to N features (default: 2)")
+/* clang-format on */
+
+static const struct cli_option train_words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
+static const struct cli_option train_options[] = {
+	MODEL_OPTIONS,
+	CLI_FLAG("paper", struct arguments, paper, "Show the published procedure beside it: coefficients of any sign, absolute errors"),
+	CLI_END,
+};
+static const struct cli_option question_words[] = {
+	CLI_WORD("APP[@VERSION]", struct arguments, selector),
+	CLI_WORDS("NAME=NUMBER", struct arguments, given, 0),
+	CLI_END,
+};
+static const struct cli_option question_options[] = {
+	CLI_TEXT("input", "NAME", struct arguments, input, "An input that was run, or that the manifest has"),
+	CLI_TEXT("features", "FILE", struct arguments, features, "Features of an input, a line NUMBER NAME each; - is standard input"),
+	MODEL_OPTIONS,
+	CLI_END,
+};
+static const struct arguments defaults = { .min_runs = COST_RUNS_MIN, .degree = 2, .max_error = COST_ERROR_MAX };
+
+const struct command cost_train_command = {
+	.name = "cost train",
+	.summary = "learn what inputs cost a version, as a sum of few terms",
+	.about =
+	    "Learns from the runs of a version with many inputs what an input costs it: a sparse polynomial of what is known of the inputs "
+	    "(arguments, sizes of files, what the manifest's 'features' prints) and of what was counted in the runs. The first line is the "
+	    "model; then its errors on inputs left out, what each term takes, and what left. APP is the name of a manifest, without an "
+	    "input. Nothing is kept: the store says what the model is.",
+	.examples = "  assay cost train sorter@1.0\n"
+		    "  assay cost train sorter@1.0 --counts counted --paper\n"
+		    "  assay cost train sorter@1.0 --format json | jq .terms\n",
+	.exit_status = "0, or 4 when the error is above --max-error; 1 failure (such as too few inputs), 2 usage.",
+	.words = train_words,
+	.options = train_options,
+	.defaults = &defaults,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_READ,
+	.run = train_run,
+};
+
+const struct command cost_predict_command = {
+	.name = "cost predict",
+	.summary = "predict what an input should cost a version",
+	.about = "Says what an input should cost a version, with a 90 % interval, by the model of 'assay cost train'. An input that is "
+		 "unlike all "
+		 "that were learned is an answer of its own.",
+	.examples = "  assay cost predict sorter@1.0 --input large\n"
+		    "  assay cost predict sorter@1.0 'bytes of the input=250000'\n"
+		    "  ./features new.txt | assay cost predict sorter@1.0 --features -\n",
+	.exit_status = "0, or 4 when the input is unlike all that were learned; 1 failure, 2 usage.",
+	.words = question_words,
+	.options = question_options,
+	.defaults = &defaults,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_READ,
+	.check = question_check,
+	.run = predict_run,
+};
+
+const struct command cost_explain_command = {
+	.name = "cost explain",
+	.summary = "what each term of the model costs on an input",
+	.about = "As 'assay cost predict', and what each term of the model costs on this input.",
+	.examples = "  assay cost explain sorter@1.0 --input large\n",
+	.exit_status = "0, or 4 when the input is unlike all that were learned; 1 failure, 2 usage.",
+	.words = question_words,
+	.options = question_options,
+	.defaults = &defaults,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_READ,
+	.check = question_check,
+	.run = explain_run,
+};

@@ -1,0 +1,345 @@
+#include "gate/cost/cost_answer.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "gate/cost/cost_words.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEFT_SHOWN 12 /* features that left, of each reason, to people */
+
+/* ---- a model ---- */
+
+static void add_head(const struct cost_model *model, struct document *d)
+{
+	const struct costs *c = &model->costs;
+	size_t runs = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		runs += c->inputs[i].runs;
+	doc_set(d, "application", c->application);
+	doc_set(d, "version", c->version);
+	doc_set(d, "machine", c->machine);
+	doc_set(d, "cost", cost_of_text(c->of));
+	doc_set(d, "inputs", c->n);
+	doc_set(d, "runs", runs);
+	doc_set(d, "features", c->p);
+	doc_line(d, "%s of %s@%s on %s; learned from %zu inputs (%zu runs) with %zu feature%s", cost_of_text(c->of), c->application,
+		 c->version, c->machine, c->n, runs, c->p, text_plural(c->p));
+	if (c->n_machines > 1)
+		doc_line(d, "(of %zu machines that ran it; --machine chooses another)", c->n_machines);
+	if (c->other_builds)
+		doc_line(d, "(%zu run%s of other builds of it do not count)", c->other_builds, text_plural(c->other_builds));
+	if (c->uncounted)
+		doc_line(d, "(%zu run%s of inputs that were not counted do not count)", c->uncounted, text_plural(c->uncounted));
+}
+
+/* The part of the cost that the term is, over all inputs learned. */
+static double share_of(const struct cost_model *model, const struct cost_fit *fit, const struct sparse_term *term)
+{
+	double *part = mem_new(fit->n, sizeof(*part)), sum = 0.0;
+
+	for (size_t i = 0; i < model->costs.n; i++) {
+		cost_fit_row(fit, model->costs.X.at + i * model->costs.p, part);
+		sum += sparse_term_cost(term, part) / sparse_predict(&fit->model, part) / (double)model->costs.n;
+	}
+	free(part);
+	return sum;
+}
+
+static void add_term(const struct cost_model *model, const struct cost_fit *fit, const struct sparse_term *term, struct document *d)
+{
+	struct buf words = BUF_INIT;
+	double share = share_of(model, fit, term);
+
+	cost_term_words(model, fit, term, &words);
+	doc_row(d);
+	doc_show(d, NULL, "term", words.bytes);
+	doc_list(d, "features");
+	for (size_t k = 0; k < term->degree; k++)
+		doc_set(d, NULL, cost_fit_column(model, fit, term->column[k]));
+	doc_end(d);
+	doc_showf(d, "coefficient", "each", term->coefficient, "%s", cost_quantity(model->costs.of, term->coefficient).text);
+	doc_showf(d, "share", "share", share, "%.1f %%", 100.0 * share);
+	if (term->degree == 1) {
+		const struct sparse_column *c = &fit->model.column[term->column[0]];
+
+		doc_set(d, "low", c->low);
+		doc_set(d, "high", c->high);
+		doc_showf(d, NULL, "learned", c->low, "%.4g to %.4g", c->low, c->high);
+		doc_show(d, "known", "known", cost_origin_code(model->costs.origin[fit->column[term->column[0]]]));
+	}
+	buf_release(&words);
+}
+
+static void add_fit(const struct cost_model *model, const struct cost_fit *fit, struct document *d)
+{
+	const struct sparse *m = &fit->model;
+	struct buf sentence = BUF_INIT;
+
+	cost_sentence(model, fit, &sentence);
+	doc_set(d, "sentence", sentence.bytes);
+	doc_set(d, "intercept", m->intercept);
+	doc_set(d, "error", m->error_mean);
+	doc_set(d, "error_median", m->error_median);
+	doc_set(d, "interval", m->interval);
+	doc_set(d, "level", SPARSE_COVERAGE);
+	doc_table(d, "terms");
+	for (size_t t = 0; t < m->terms; t++)
+		add_term(model, fit, &m->term[t], d);
+	doc_end(d);
+	buf_release(&sentence);
+}
+
+/* Features that are not in the model, and why: for programs all of them. */
+static void add_left(const struct cost_model *model, struct document *d)
+{
+	const struct cost_fit *fit = &model->all;
+	const struct costs *c = &model->costs;
+	size_t never = 0, same = 0;
+
+	doc_list(d, "left");
+	doc_hide(d);
+	for (size_t k = 0; k < fit->n; k++) {
+		const struct sparse_column *column = &fit->model.column[k];
+
+		if (column->same_as == SIZE_MAX)
+			continue;
+		doc_object(d, NULL);
+		doc_set(d, "feature", cost_fit_column(model, fit, k));
+		doc_set(d, "why", column->same_as == k ? "never_varies" : "same");
+		if (column->same_as != k) {
+			doc_set(d, "as", cost_fit_column(model, fit, column->same_as));
+			doc_set(d, "slope", column->slope);
+			doc_set(d, "offset", column->offset);
+		}
+		doc_end(d);
+		never += column->same_as == k;
+		same += column->same_as != k;
+	}
+	for (size_t i = 0; i < c->n_unsteady + c->n_unknown; i++) {
+		doc_object(d, NULL);
+		doc_set(d, "feature", i < c->n_unsteady ? c->unsteady[i] : c->unknown[i - c->n_unsteady]);
+		doc_set(d, "why", i < c->n_unsteady ? "nondeterministic" : "not_in_all");
+		doc_end(d);
+	}
+	doc_end(d);
+	if (never + same + c->n_unsteady + c->n_unknown)
+		doc_heading(d, "Left out");
+	if (never)
+		doc_line(d, "%zu never var%s", never, never == 1 ? "ies" : "y");
+	if (c->n_unsteady)
+		doc_line(d, "%zu differ%s when an input is run again: nondeterministic (%s%s)", c->n_unsteady,
+			 c->n_unsteady == 1 ? "s" : "", c->unsteady[0], c->n_unsteady > 1 ? ", ..." : "");
+	if (c->n_unknown)
+		doc_line(d, "%zu %s not known of all inputs (%s%s)", c->n_unknown, c->n_unknown == 1 ? "is" : "are", c->unknown[0],
+			 c->n_unknown > 1 ? ", ..." : "");
+	for (size_t k = 0, shown = 0; k < fit->n && same; k++) {
+		const struct sparse_column *column = &fit->model.column[k];
+
+		if (column->same_as == SIZE_MAX || column->same_as == k)
+			continue;
+		if (shown++ < LEFT_SHOWN)
+			doc_item(d, "%s is %.6g * (%s)%s%.6g", cost_fit_column(model, fit, k), column->slope,
+				 cost_fit_column(model, fit, column->same_as), column->offset < 0 ? " - " : " + ", fabs(column->offset));
+	}
+	if (same > LEFT_SHOWN)
+		doc_line(d, "and %zu more that are another one in other units (--format json has them)", same - LEFT_SHOWN);
+}
+
+static void add_errors(const struct cost_model *model, struct document *d)
+{
+	const struct sparse *all = &model->all.model, *before = &model->before.model;
+
+	doc_line(d, "error on inputs left out: %.1f %% on average, %.1f %% in the median", 100 * all->error_mean, 100 * all->error_median);
+	if (isfinite(all->interval))
+		doc_line(d, "nine of ten new inputs cost between %.3g and %.3g times what it says", 1.0 / all->interval, all->interval);
+	else
+		doc_line(d, "inputs are too few for an interval");
+	if (model->before.n && model->before.n < model->all.n)
+		doc_line(d, "with what is known before a run alone: %.1f %%", 100 * before->error_mean);
+	else if (!model->before.n)
+		doc_line(d, "nothing that is known before a run tells the inputs apart");
+}
+
+static void add_before(const struct cost_model *model, struct document *d)
+{
+	struct buf sentence = BUF_INIT;
+
+	if (!model->before.n) {
+		doc_set(d, "before", DOC_NOTHING);
+		return;
+	}
+	cost_sentence(model, &model->before, &sentence);
+	if (model->before.n < model->all.n) {
+		doc_heading(d, "Known before a run");
+		doc_line(d, "%s", sentence.bytes);
+	}
+	doc_object(d, "before");
+	if (model->before.n == model->all.n)
+		doc_hide(d);
+	add_fit(model, &model->before, d);
+	doc_end(d);
+	buf_release(&sentence);
+}
+
+static void add_paper(const struct cost_model *paper, struct document *d)
+{
+	struct buf sentence = BUF_INIT;
+
+	cost_sentence(paper, &paper->all, &sentence);
+	doc_heading(d, "The published procedure");
+	doc_line(d, "%s", sentence.bytes);
+	doc_line(d, "error on inputs left out: %.1f %% on average, %.1f %% in the median", 100 * paper->all.model.error_mean,
+		 100 * paper->all.model.error_median);
+	doc_object(d, "paper");
+	doc_hide(d);
+	add_fit(paper, &paper->all, d);
+	doc_end(d);
+	buf_release(&sentence);
+}
+
+void cost_model_answer(const struct cost_model *model, double max_error, const struct cost_model *paper, struct document *d)
+{
+	bool usable = model->all.model.error_mean <= max_error;
+	struct buf sentence = BUF_INIT;
+
+	cost_sentence(model, &model->all, &sentence);
+	if (usable)
+		doc_answer(d, DOC_PLAIN, "", "%s", sentence.bytes);
+	else
+		doc_answer(d, DOC_DOUBTFUL, "unreliable", "%.1f %% error on inputs left out is more than %.3g %% (--max-error): %s",
+			   100 * model->all.model.error_mean, 100 * max_error, sentence.bytes);
+	doc_set_bool(d, "usable", usable);
+	doc_set(d, "max_error", max_error);
+	add_head(model, d);
+	add_errors(model, d);
+	doc_line(d, "%s", "");
+	add_fit(model, &model->all, d);
+	add_before(model, d);
+	add_left(model, d);
+	if (paper)
+		add_paper(paper, d);
+	d->exit_status = usable ? 0 : 4;
+	buf_release(&sentence);
+}
+
+/* ---- a prediction ---- */
+
+static enum assay_status fail_unknown(const struct cost_model *model, const double *row, struct assay_error *err)
+{
+	const struct cost_fit *fit = model->before.n ? &model->before : &model->all;
+	struct buf list = BUF_INIT;
+	enum assay_status st;
+
+	for (size_t t = 0; t < fit->model.terms; t++) {
+		for (size_t k = 0; k < fit->model.term[t].degree; k++) {
+			const char *name = cost_fit_column(model, fit, fit->model.term[t].column[k]);
+
+			if (isnan(row[fit->column[fit->model.term[t].column[k]]]) && (!list.size || !strstr(list.bytes, name)))
+				buf_format(&list, "%s'%s'", list.size ? ", " : "", name);
+		}
+	}
+	st = assay_fail(err, ASSAY_E_NODATA, "what the model needs is not known of this input: %s", list.size ? list.bytes : "any feature");
+	buf_release(&list);
+	return st;
+}
+
+static void add_unlike(const struct cost_model *model, const struct cost_fit *fit, const double *part, size_t column, struct document *d)
+{
+	const struct sparse_column *c = &fit->model.column[column];
+	const char *name = cost_fit_column(model, fit, column);
+	bool same = c->same_as != SIZE_MAX && c->same_as != column;
+
+	doc_answer(d, DOC_DOUBTFUL, "unlike", "this input is unlike all that were learned: '%s' is %.6g", name, part[column]);
+	doc_object(d, "unlike");
+	doc_set(d, "feature", name);
+	doc_set(d, "value", part[column]);
+	doc_set(d, "low", c->low);
+	doc_set(d, "high", c->high);
+	doc_end(d);
+	if (same)
+		doc_line(d, "it was always %.6g * '%s' %+.6g, which would be %.6g here", c->slope, cost_fit_column(model, fit, c->same_as),
+			 c->offset, c->slope * part[c->same_as] + c->offset);
+	else if (c->low == c->high)
+		doc_line(d, "it was always %.6g", c->low);
+	else
+		doc_line(d, "it was between %.6g and %.6g in what was learned", c->low, c->high);
+}
+
+static void add_costs(const struct cost_model *model, const struct cost_fit *fit, const double *part, double value, struct document *d)
+{
+	doc_table(d, "terms");
+	for (size_t t = 0; t < fit->model.terms; t++) {
+		const struct sparse_term *term = &fit->model.term[t];
+		double cost = sparse_term_cost(term, part);
+		struct buf words = BUF_INIT;
+
+		cost_term_words(model, fit, term, &words);
+		doc_row(d);
+		doc_showf(d, "cost", "costs", cost, "%s", cost_quantity(model->costs.of, cost).text);
+		doc_showf(d, "share", "share", cost / value, "%.1f %%", 100 * cost / value);
+		doc_show(d, "term", "for", words.bytes);
+		doc_showf(d, "times", "times", cost / term->coefficient, "%.6g", cost / term->coefficient);
+		buf_release(&words);
+	}
+	doc_row(d);
+	doc_showf(d, "cost", "costs", fit->model.intercept, "%s", cost_quantity(model->costs.of, fit->model.intercept).text);
+	doc_showf(d, "share", "share", fit->model.intercept / value, "%.1f %%", 100 * fit->model.intercept / value);
+	doc_show(d, "term", "for", "every run");
+	doc_end(d);
+}
+
+enum assay_status cost_prediction_answer(const struct cost_model *model, const struct cost_question *q, bool terms, struct document *d,
+					 struct assay_error *err)
+{
+	const struct cost_fit *fit = cost_fit_for(model, q->row);
+	const struct costs *c = &model->costs;
+	double *part, value, low, high;
+	size_t unlike;
+
+	if (!fit)
+		return fail_unknown(model, q->row, err);
+	part = mem_new(fit->n, sizeof(*part));
+	cost_fit_row(fit, q->row, part);
+	value = sparse_predict(&fit->model, part);
+	low = value / fit->model.interval;
+	high = value * fit->model.interval;
+	unlike = sparse_unlike(&fit->model, part);
+	if (unlike != SIZE_MAX)
+		add_unlike(model, fit, part, unlike, d);
+	else if (isfinite(high))
+		doc_answer(d, DOC_PLAIN, "", "%s, 90 %% interval %s to %s", cost_quantity(c->of, value).text,
+			   cost_quantity(c->of, low).text, cost_quantity(c->of, high).text);
+	else
+		doc_answer(d, DOC_PLAIN, "", "%s, without an interval: too few inputs were learned", cost_quantity(c->of, value).text);
+	if (unlike == SIZE_MAX)
+		doc_set(d, "unlike", DOC_NOTHING);
+	else
+		doc_line(d, "continued beyond what was learned, the model says %s", cost_quantity(c->of, value).text);
+	doc_set(d, "input", q->input);
+	doc_set(d, "value", value);
+	doc_set(d, "low", low);
+	doc_set(d, "high", high);
+	doc_set(d, "level", SPARSE_COVERAGE);
+	doc_set_bool(d, "before", fit == &model->before && model->before.n < model->all.n);
+	doc_set(d, "measured", q->measured);
+	if (!isnan(q->measured))
+		doc_line(d, "it was run, and cost %s: %.1f %% %s", cost_quantity(c->of, q->measured).text,
+			 100 * fabs(q->measured / value - 1.0), q->measured >= value ? "more" : "less");
+	add_head(model, d);
+	if (fit == &model->before && model->before.n < model->all.n)
+		doc_line(d, "from what is known before a run (error on inputs left out %.1f %%; with what is counted in it %.1f %%)",
+			 100 * fit->model.error_mean, 100 * model->all.model.error_mean);
+	else
+		doc_line(d, "error on inputs left out: %.1f %%", 100 * fit->model.error_mean);
+	if (terms) {
+		doc_line(d, "%s", "");
+		add_costs(model, fit, part, value, d);
+	}
+	d->exit_status = unlike == SIZE_MAX ? 0 : 4;
+	free(part);
+	return ASSAY_OK;
+}

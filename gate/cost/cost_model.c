@@ -1,0 +1,128 @@
+#include "gate/cost/cost_model.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void fit_release(struct cost_fit *fit)
+{
+	sparse_release(&fit->model);
+	free(fit->column);
+}
+
+void cost_model_release(struct cost_model *model)
+{
+	fit_release(&model->all);
+	fit_release(&model->before);
+	costs_release(&model->costs);
+	*model = (struct cost_model){ 0 };
+}
+
+void cost_fit_row(const struct cost_fit *fit, const double *row, double *part)
+{
+	for (size_t k = 0; k < fit->n; k++)
+		part[k] = row[fit->column[k]];
+}
+
+const char *cost_fit_column(const struct cost_model *model, const struct cost_fit *fit, size_t column)
+{
+	return model->costs.names[fit->column[column]];
+}
+
+static bool fit_can_use(const struct cost_fit *fit, const double *row)
+{
+	for (size_t t = 0; t < fit->model.terms; t++) {
+		for (size_t k = 0; k < fit->model.term[t].degree; k++) {
+			if (isnan(row[fit->column[fit->model.term[t].column[k]]]))
+				return false;
+		}
+	}
+	return fit->n > 0;
+}
+
+const struct cost_fit *cost_fit_for(const struct cost_model *model, const double *row)
+{
+	if (fit_can_use(&model->all, row))
+		return &model->all;
+	return fit_can_use(&model->before, row) ? &model->before : NULL;
+}
+
+static bool varies(const struct mat *X, size_t column)
+{
+	for (size_t i = 1; i < X->rows; i++) {
+		if (mat_get(X, i, column) != mat_get(X, 0, column))
+			return true;
+	}
+	return false;
+}
+
+/* Nothing is fitted where no column varies. */
+static void fit_of(const struct costs *costs, bool before, const struct sparse_options *how, struct cost_fit *out)
+{
+	size_t *group = mem_new(costs->n, sizeof(*group)), varying = 0;
+	double *y = mem_new(costs->n, sizeof(*y));
+	struct mat X;
+
+	out->column = mem_new(costs->p, sizeof(*out->column));
+	for (size_t j = 0; j < costs->p; j++) {
+		if (before && costs->origin[j] == COST_COUNTED)
+			continue;
+		varying += varies(&costs->X, j);
+		out->column[out->n++] = j;
+	}
+	if (!varying)
+		out->n = 0;
+	X = mat_new(costs->n, out->n);
+	for (size_t i = 0; i < costs->n; i++) {
+		group[i] = i;
+		y[i] = costs->inputs[i].median;
+		cost_fit_row(out, costs->X.at + i * costs->p, X.at + i * X.cols);
+	}
+	if (out->n)
+		sparse_fit(&X, y, group, costs->n, how, &out->model);
+	mat_release(&X);
+	free(y);
+	free(group);
+}
+
+static enum assay_status check(const struct cost_asked *asked, const struct cost_model *model, struct assay_error *err)
+{
+	const struct costs *c = &model->costs;
+	size_t least = asked->min_runs > SPARSE_INPUTS_MIN ? asked->min_runs : SPARSE_INPUTS_MIN;
+
+	if (c->n < least)
+		return assay_fail(
+		    err, ASSAY_E_NODATA,
+		    "%s@%s ran %zu input%s on '%s': at least %zu are needed for a model that can be relied on (--min-runs, which is "
+		    "%d by default; 'inputs_of' in a manifest makes every file of a directory an input)",
+		    c->application, c->version, c->n, text_plural(c->n), c->machine, least, COST_RUNS_MIN);
+	if (c->p > SPARSE_COLUMNS_MAX)
+		return assay_fail(err, ASSAY_E_LIMIT, "%zu features are more than a model takes (%d)", c->p, SPARSE_COLUMNS_MAX);
+	return ASSAY_OK;
+}
+
+enum assay_status cost_model_of(struct store *store, const struct cost_asked *asked, struct cost_model *out, struct assay_error *err)
+{
+	const struct sparse_options how = { .degree = asked->degree, .paper = asked->paper };
+	struct cost_model model = { 0 };
+	enum assay_status st = costs_load(store, &asked->costs, &model.costs, err);
+
+	if (!st)
+		st = check(asked, &model, err);
+	if (!st)
+		fit_of(&model.costs, false, &how, &model.all);
+	if (!st && !model.all.n)
+		st = assay_fail(
+		    err, ASSAY_E_NODATA,
+		    "nothing is known by which the inputs of %s@%s differ: give the manifest a command 'features' that prints numbers "
+		    "of an input, or count in a build (docs/cost.md)",
+		    model.costs.application, model.costs.version);
+	if (!st)
+		fit_of(&model.costs, true, &how, &model.before);
+	*out = model;
+	if (st)
+		cost_model_release(out);
+	return st;
+}

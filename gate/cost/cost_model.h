@@ -1,0 +1,42 @@
+/* What an input should cost a version: a sparse polynomial (model/sparse/sparse.h), learned from the runs of the version each time that it
+ * is asked for, so that the store alone says what it is. Two of them: with all features, and with those that are known before a run. */
+#ifndef GATE_COST_COST_MODEL_H
+#define GATE_COST_COST_MODEL_H
+
+#include "base/error.h"
+#include "model/sparse/sparse.h"
+#include "runs/running/costs.h"
+
+#define COST_RUNS_MIN  40  /* inputs; --min-runs */
+#define COST_ERROR_MAX .15 /* --max-error: of inputs left out, on average */
+
+struct cost_asked {
+	struct costs_asked costs;
+	size_t min_runs, degree;
+	bool paper; /* the published procedure */
+};
+
+/* A model with some of the columns of costs.X. */
+struct cost_fit {
+	struct sparse model;
+	size_t *column; /* [n] of costs.X, rising: what the model's columns are */
+	size_t n;
+};
+
+struct cost_model {
+	struct costs costs;
+	struct cost_fit all, before; /* before.n == 0: nothing is known before a run that tells inputs apart */
+};
+
+/* ASSAY_E_NODATA: fewer inputs than min_runs, or no feature tells them apart; else as costs_load(). *out is overwritten;
+ * cost_model_release() it. */
+enum assay_status cost_model_of(struct store *store, const struct cost_asked *asked, struct cost_model *out, struct assay_error *err);
+void cost_model_release(struct cost_model *model); /* accepts zeroed */
+
+/* The fit's part of a row of costs.X: [fit->n]. */
+void cost_fit_row(const struct cost_fit *fit, const double *row, double *part);
+/* The fit that can be used with this row of costs.X, in which NaN is what is not known: all, before, or NULL. */
+const struct cost_fit *cost_fit_for(const struct cost_model *model, const double *row);
+const char *cost_fit_column(const struct cost_model *model, const struct cost_fit *fit, size_t column); /* its name */
+
+#endif

@@ -1,0 +1,113 @@
+#!/bin/sh
+# What inputs cost: features that are recorded with runs, the model that is learned from them, predictions, and what is refused.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_run.sh"
+
+run_lab lab
+mkdir "$lab/apps/work" "$lab/apps/data"
+# work.sh FILE PERCENT: costs 1000 + 20 * outer + 3 * bytes of the file; what outer takes, PERCENT of it.
+cat >"$lab/apps/work/work.sh" <<'END'
+#!/bin/sh
+read -r n m <"$1"
+echo "cost $((1000 + n * $2 / 5 + 3 * $(wc -c <"$1")))"
+END
+cat >"$lab/apps/work/features.sh" <<'END'
+#!/bin/sh
+[ ! -e "$2/broken" ] || { echo "many outer"; exit 0; }
+read -r n m <"$1"
+printf '%s\n' "$n outer" "$((2 * n + 5)) twice" "$m unrelated" '3 always'
+END
+chmod 755 "$lab/apps/work/"*.sh
+awk -v to="$lab/apps/data" 'BEGIN {
+	srand(5)
+	for (i = 1; i <= 64; i++) {
+		file = sprintf("%s/%s%02d", to, i <= 44 ? "a" : "b", i)
+		printf "%d %d\n", 100 + int(rand() * 2000), int(rand() * 1000) >file
+		for (k = int(rand() * 900); k > 0; k--)
+			printf "x%s", k % 60 ? "" : "\n" >file
+		close(file)
+	}
+}'
+cat >"$lab/apps/work.yaml" <<END
+files: [work]
+inputs_of: data
+features: ['{files}/work/features.sh', '{files}/data/{input}', "$tmp"]
+versions:
+  old: { command: ['{files}/work/work.sh', '{files}/data/{input}', '100'] }
+  new: { command: ['{files}/work/work.sh', '{files}/data/{input}', '110'] }
+repetitions: 1
+warm_ups: 0
+sampling: off
+metric: { source: regex, pattern: 'cost ([0-9]+)' }
+END
+names() {
+	ls "$lab/apps/data" | grep "^$1" | tr '\n' ',' | sed 's/,$//'
+}
+
+what='nothing was run'
+run -C "$lab" cost train work@old
+refused 2 "nothing was run of an application 'work'"
+
+what='features that are none'
+: >"$tmp/broken"
+run -C "$lab" run work --versions old --inputs a01
+expect_status 1
+cases=$((cases + 1))
+cat "$tmp/err" "$tmp/out" | grep -q "what the command 'features' printed of input 'a01'" || fail 'it should say what was printed'
+rm "$tmp/broken"
+
+what='runs'
+run -C "$lab" run work --versions old --inputs "$(names a)" --quiet
+expect_status 0
+
+what='too few inputs'
+run -C "$lab" cost train work@old --of metric --min-runs 60
+refused 6 'ran 44 inputs' '60 are needed' --min-runs
+what='a model'
+run -C "$lab" cost train work@old --of metric --paper
+expect_status 0
+expect_stdout 'T = ' ' * ' '(bytes of the input)' 'learned from 44 inputs (44 runs)' '1 never varies' 'The published procedure' \
+	'nine of ten new inputs'
+cp "$tmp/out" "$tmp/once"
+run -C "$lab" cost train work@old --of metric --paper
+cases=$((cases + 1))
+cmp -s "$tmp/out" "$tmp/once" || fail 'the same runs gave another model'
+run -C "$lab" cost train work@old --of metric --format json
+expect_json_parses
+expect_json .inputs 44
+expect_json .usable true
+cases=$((cases + 1))
+awk -v error="$(json .error)" -v each="$(json '.terms[0].coefficient')" 'BEGIN { exit !(error < .01 && each > 19.5 && each < 20.5) }' ||
+	fail "an exact sum has an error of $(json .error), a coefficient of $(json '.terms[0].coefficient')"
+run -C "$lab" cost train work@old --of metric --max-error 0
+expect_status 4
+expect_stdout unreliable --max-error
+
+what='predictions'
+run -C "$lab" cost predict work@old --of metric outer=1000 'bytes of the input=500' --format json
+expect_status 0
+cases=$((cases + 1))
+awk -v value="$(json .value)" 'BEGIN { exit !(value > 22250 && value < 22750) }' || fail "22500 expected, not $(json .value)"
+run -C "$lab" cost explain work@old --of metric --input a07
+expect_status 0
+expect_stdout 'it was run, and cost' 'every run' outer
+run -C "$lab" cost predict work@old --of metric outer=90000 'bytes of the input=500'
+expect_status 4
+expect_stdout 'unlike all that were learned' "'outer' is 90000" 'in what was learned'
+printf '1000 outer\n500 bytes of the input\n' >"$tmp/features"
+run -C "$lab" cost predict work@old --of metric --features "$tmp/features"
+expect_status 0
+run -C "$lab" cost predict work@old --of metric outer=1000
+refused 6 "not known of this input: 'bytes of the input'"
+run -C "$lab" cost predict work@old --of metric outter=1000
+refused 2 "no feature 'outter'" "'outer'"
+run -C "$lab" cost predict work@old --of metric --input zz
+refused 2 "no input 'zz'"
+run -C "$lab" cost predict work@old --of metric --input b50
+refused 6 "not known of this input: 'outer'"
+run -C "$lab" cost predict work@old
+refused 2 'which input'
+run -C "$lab" cost train work@older
+refused 2 "nothing was run of version 'older'" work@old
+
+finish
