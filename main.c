@@ -91,9 +91,10 @@ static const struct command *const commands[] = {
 };
 
 static const char *const formats[] = { "human", "json", "html", NULL };
-static const char *const decision_formats[] = { "human", "json", "html", "markdown", "junit", "github", "openmetrics", "bencher", NULL };
-static doc_renderer *const renderers[] = { document_human, document_json, document_html,      render_markdown,
-					   render_junit,   render_github, render_openmetrics, render_bencher };
+static const char *const decision_formats[] = { "human",  "json",	 "html",    "markdown",		"junit",
+						"github", "openmetrics", "bencher", "google-benchmark", NULL };
+static doc_renderer *const renderers[] = { document_human, document_json,      document_html,  render_markdown,	       render_junit,
+					   render_github,  render_openmetrics, render_bencher, render_google_benchmark };
 
 static enum assay_status open_lab(const char *directory, bool write, const char *command, struct lab **out, struct assay_error *err)
 {

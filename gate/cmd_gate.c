@@ -1,5 +1,6 @@
 /* assay gate */
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/lab/lab.h"
@@ -10,6 +11,7 @@
 #include "gate/detect/likeness.h"
 #include "gate/nightly/calibration.h"
 #include "gate/nightly/spend.h"
+#include "gate/profile/folded.h"
 #include "gate/published/walk.h"
 #include "runs/cmd_run.h"
 
@@ -24,6 +26,7 @@ struct arguments {
 	double budget_s;   /* 0: no limit */
 	int method;
 	bool all, run;
+	const char *stacks; /* file; NULL: none */
 	struct cmd_fleet_choice hosts;
 };
 
@@ -80,6 +83,26 @@ static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidenc
 	return ASSAY_OK;
 }
 
+/* Where the time of both went, for programs that draw flame graphs. */
+static enum assay_status gate_stacks(struct lab *lab, const struct cmd_evidence *e, const char *path, struct assay_error *err)
+{
+	struct stored_time *stored[2] = { NULL, NULL };
+	struct buf text = BUF_INIT;
+	enum assay_status st = ASSAY_OK;
+
+	for (int i = 0; !st && i < 2; i++)
+		st = stored_time_load(&lab->store, &e->runs[i], &stored[i], err);
+	if (!st && !folded_difference(e->runs, stored, &text))
+		st = assay_fail(err, ASSAY_E_NODATA,
+				"--stacks: there are no runs of either version whose time is known (imported results have none)");
+	if (!st)
+		st = file_replace(path, text.bytes, text.size, 0644, err);
+	buf_release(&text);
+	stored_time_free(stored[0]);
+	stored_time_free(stored[1]);
+	return st;
+}
+
 static enum assay_status gate_by_walk(const struct cmd_evidence *e, const struct arguments *a, struct document *d, struct assay_error *err)
 {
 	struct walk_profile profiles[2] = { 0 };
@@ -114,6 +137,8 @@ static enum assay_status gate_stored(struct lab *lab, const struct arguments *a,
 		cli_remark("%s@%s is compared with itself: that tells nothing about a change", e.runs[0].application, e.runs[0].version);
 	if (!st)
 		st = walk ? gate_by_walk(&e, a, d, err) : gate_by_ratio(lab, &e, a, d, err);
+	if (!st && a->stacks)
+		st = gate_stacks(lab, &e, a->stacks, err);
 	cmd_evidence_release(&e);
 	return st;
 }
@@ -215,6 +240,8 @@ static const struct cli_option options[] = {
 		 "First run both versions in turn, until there is a decision: repetitions are doubled at most four times"),
 	CLI_PARSED("budget", "TIME", struct arguments, budget_s, gate_budget, "With --run: measure for so long at most: 90s, 20m or 2h"),
 	CMD_FLEET_HOSTS(struct arguments, hosts),
+	CLI_OPTION(TEXT, "stacks", "FILE", struct arguments, stacks,
+		   "Write to FILE where the time of both went, as folded stacks with two columns, for flame graphs", .required = false),
 	CLI_FLAG("all", struct arguments, all, "List all machines, and those that were left out"),
 	CLI_CHOICE("method", methods, struct arguments, method, "The method: ratio (the default) or walk"),
 	CMD_EPSILON(struct arguments, epsilon),
@@ -240,6 +267,7 @@ const struct command gate_command = {
 		    "  assay gate myapp@main myapp@branch --run --budget 20m\n"
 		    "  assay gate mysqlslap/innodb_load mysqlslap/memory_load --format json | jq .decision\n"
 		    "  assay gate myapp@1.0 myapp@1.1 --format junit --output assay.xml\n"
+		    "  assay gate myapp@1.0 myapp@1.1 --stacks difference.folded && flamegraph.pl difference.folded > difference.svg\n"
 		    "  assay gate myapp@1.0 myapp@1.1 --method walk --epsilon 20\n",
 	.exit_status = "0 pass or improved, 3 regression, 4 inconclusive, 5 environment, 6 nothing measured; 1 failure, 2 usage.",
 	.words = words,

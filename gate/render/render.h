@@ -20,4 +20,8 @@ doc_renderer render_openmetrics;
 /* Bencher Metric Format: the ratio of costs with its interval. What has none is left out. */
 doc_renderer render_bencher;
 
+/* Google Benchmark's JSON: two benchmarks a decision, "baseline/APPLICATION" and "candidate/APPLICATION", as its compare.py pairs them by
+ * `filters`. Their times are costs relative to the baseline's. What has no ratio is left out. */
+doc_renderer render_google_benchmark;
+
 #endif

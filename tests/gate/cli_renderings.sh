@@ -70,6 +70,19 @@ measure, = measures.values()
 assert name == os.environ["slow"] + " (against 1.0)" and list(measures) == ["cost-ratio"]
 assert 1.4 < measure["lower_value"] < measure["value"] < measure["upper_value"] < 1.6'
 
+# Google Benchmark's own program for two results.
+rendering google-benchmark 3 "$slow@1.0" "$slow@1.1"
+if [ -f /usr/share/benchmark/compare.py ]; then
+	cp "$tmp/out" "$tmp/google.json"
+	reads /usr/bin/python3 /usr/share/benchmark/compare.py --no-color --no-utest filters "$tmp/google.json" baseline candidate
+	holds "$tmp/read" "Google Benchmark's compare" '[baseline vs. candidate]/app/' '+0.4'
+fi
+reads /usr/bin/python3 -c '
+import json, os, sys
+baseline, candidate = json.load(sys.stdin)["benchmarks"]
+assert baseline["name"] == "baseline/" + os.environ["slow"] + " (against 1.0)" and baseline["real_time"] == 1
+assert 1.4 < candidate["low"] < candidate["real_time"] < candidate["high"] < 1.6 and candidate["run_type"] == "iteration"'
+
 rendering github 3 "$slow@1.0" "$slow@1.1"
 # As GitHub's runner reads a line: properties up to "::", where %25 %0D %0A %3A %2C stand for what they may not hold.
 reads /usr/bin/python3 -c '
@@ -113,6 +126,25 @@ rendering junit 3 "$slow@1.0" "$slow@1.1"
 expect_same_files "$tmp/out" "$tmp/junit.xml"
 run -C "$lab" gate same@1.0 same@1.1 --output "$tmp/no/file"
 refused 1 "$tmp/no"
+what='stacks of the difference'
+run -C "$lab" gate same@1.0 same@1.1 --stacks "$tmp/imported.folded"
+refused 6 'whose time is known'
+. "$ASSAY_SOURCE/tests/lib_run.sh"
+run_lab stacks
+run -C "$lab" run tiny --quiet
+expect_status 0
+run -C "$lab" gate tiny/x@a tiny/x@bb --stacks "$tmp/stacks.folded"
+cases=$((cases + 1))
+grep -Eqv '^tiny/x;[^;]+(;[^;]+)? [0-9]+ [0-9]+$' "$tmp/stacks.folded" && fail "no stack: $(head -n 2 "$tmp/stacks.folded")"
+grep -Eq '^tiny/x;waiting [0-9]+ [0-9]+$' "$tmp/stacks.folded" || fail 'no waiting'
+flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
+if [ -f $flamegraph ]; then
+	cp "$tmp/stacks.folded" "$tmp/out"
+	reads perl $flamegraph
+	cp "$tmp/read" "$tmp/out"
+	reads xmllint --nonet --noout -
+fi
+
 what='only of decisions'
 run -C "$lab" runs list --format junit
 refused 2 'human, json or html'

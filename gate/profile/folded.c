@@ -1,0 +1,121 @@
+#include "gate/profile/folded.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The mean time of a run, in microseconds, of which levels are parts; 0: not known. */
+static double time_us(const struct run_set *runs, const struct levels *levels)
+{
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < runs->n; i++) {
+		const struct metric_usage *u = &runs->items[i].usage;
+
+		if (u->wall_ns <= 0)
+			continue;
+		sum += fmax((double)u->wall_ns / 1e3, (double)u->user_us + (double)u->sys_us);
+		n++;
+	}
+	return n && levels->runs ? sum / (double)n * (1 - fmin(fmax(levels->delay, 0), 1)) : 0;
+}
+
+struct line {
+	enum level of;
+	const char *name; /* borrowed; NULL: what of the level is in no part */
+	double us[2];
+};
+
+struct lines {
+	struct line *items;
+	size_t n, capacity;
+};
+
+static struct line *line_of(struct lines *lines, enum level of, const char *name)
+{
+	for (size_t i = 0; i < lines->n; i++) {
+		const struct line *line = &lines->items[i];
+
+		if (line->of == of && (!name || !line->name ? name == line->name : strcmp(name, line->name) == 0))
+			return &lines->items[i];
+	}
+	lines->items = mem_grow(lines->items, lines->n, &lines->capacity, sizeof(*lines->items));
+	lines->items[lines->n] = (struct line){ .of = of, .name = name };
+	return &lines->items[lines->n++];
+}
+
+static void add_side(const struct stored_time *stored, double us, int side, struct lines *lines)
+{
+	double rest[LEVELS];
+
+	for (int level = 0; level < LEVELS; level++)
+		rest[level] = us * stored->levels.of[level].share;
+	for (size_t i = 0; i < stored->parts.n; i++) {
+		const struct part *part = &stored->parts.items[i];
+		double of_part = us * part->share;
+
+		if (part->depth != PART_CATEGORY)
+			continue;
+		line_of(lines, part->of, part->name)->us[side] += of_part;
+		rest[part->of] -= of_part;
+	}
+	for (int level = 0; level < LEVELS; level++)
+		line_of(lines, (enum level)level, NULL)->us[side] += fmax(rest[level], 0);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+
+	if (x->of != y->of)
+		return x->of < y->of ? -1 : 1;
+	if (!x->name || !y->name)
+		return (x->name != NULL) - (y->name != NULL);
+	return strcmp(x->name, y->name);
+}
+
+/* ';' divides frames, and the numbers stand behind the last blank. */
+static void add_frame(const char *text, struct buf *out)
+{
+	for (size_t control; *text; text += control ? control : 1) {
+		control = text_control(text);
+		buf_char(out, control || *text == ';' ? '_' : *text);
+	}
+}
+
+size_t folded_difference(const struct run_set runs[2], struct stored_time *const stored[2], struct buf *out)
+{
+	struct lines lines = { .n = 0 };
+	size_t written = 0;
+
+	for (int side = 0; side < 2; side++) {
+		double us = time_us(&runs[side], &stored[side]->levels);
+
+		if (us > 0)
+			add_side(stored[side], us, side, &lines);
+	}
+	if (lines.n)
+		qsort(lines.items, lines.n, sizeof(*lines.items), compare_lines);
+	for (size_t i = 0; i < lines.n; i++) {
+		const struct line *line = &lines.items[i];
+		int64_t us[2] = { llround(line->us[0]), llround(line->us[1]) };
+
+		if (!us[0] && !us[1])
+			continue;
+		add_frame(runs[1].application, out);
+		buf_format(out, ";%s", level_text(line->of));
+		if (line->name) {
+			buf_char(out, ';');
+			add_frame(line->name, out);
+		}
+		buf_format(out, " %" PRId64 " %" PRId64 "\n", us[0], us[1]);
+		written++;
+	}
+	free(lines.items);
+	return written;
+}
