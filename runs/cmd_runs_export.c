@@ -314,9 +314,90 @@ static enum assay_status quiho_export(struct store *store, struct buf *out, stru
 	return st;
 }
 
+/* ---- tables for R and Python ---- */
+
+#define ACCOUNT(name) ", json_extract(x.signature, '$." #name "') AS " #name
+
+/* Columns keep their names and order; new ones come at the end. Nothing that a program printed, no manifest and no environment is in them.
+ * In the column `better` the statement has the application's name. */
+static const struct {
+	const char *file, *sql;
+} tables[] = {
+	{ "fingerprints.csv",
+	  "SELECT f.id AS fingerprint, f.machine, f.taken_ms, f.battery, f.battery_hash, f.stress_ng, f.architecture, f.origin, f.profile, "
+	  "f.complete, r.pass, r.stressor, r.ordinal, r.per_s, r.real_per_s FROM fingerprint f JOIN rate r ON r.fingerprint = f.id "
+	  "ORDER BY f.machine, f.taken_ms, f.id, r.pass, r.stressor, r.ordinal" },
+	{ "results.csv",
+	  "SELECT application, version, machine, taken_ms, repetition, ordinal, metric, application AS better, fingerprint, plan FROM run "
+	  "ORDER BY application, version, machine, taken_ms, repetition, ordinal" },
+	{ "executions.csv",
+	  "SELECT x.application, x.version, x.input, x.machine, x.taken_ms, x.repetition, x.outcome, x.metric, x.wall_ns, x.user_us, "
+	  "x.sys_us, x.max_rss_bytes, x.exit_status, x.signal, x.plan" ACCOUNT(minor_faults) ACCOUNT(major_faults)
+	      ACCOUNT(voluntary_switches) ACCOUNT(involuntary_switches) ACCOUNT(read_calls) ACCOUNT(read_bytes) ACCOUNT(write_calls)
+		  ACCOUNT(write_bytes) ACCOUNT(run_delay_ns) ACCOUNT(crowded_ns) ACCOUNT(io_stalled_ns) ACCOUNT(memory_stalled_ns)
+		      ACCOUNT(throttled_ns) ACCOUNT(steal_ns)
+			  ACCOUNT(processes) " FROM execution x "
+					     "ORDER BY x.application, x.version, x.input, x.machine, x.taken_ms, x.plan, x.repetition" },
+};
+
+static void table_add_value(sqlite3_stmt *stmt, int column, const struct export_metrics *metrics, struct buf *out)
+{
+	char number[TEXT_DOUBLE_BYTES];
+
+	if (strcmp(sqlite3_column_name(stmt, column), "better") == 0)
+		csv_add(out, export_metrics_higher(metrics, store_text(stmt, column)) ? "higher" : "lower", column == 0);
+	else if (sqlite3_column_type(stmt, column) == SQLITE_FLOAT)
+		csv_add(out, text_from_double(store_double(stmt, column), number), column == 0);
+	else
+		csv_add(out, store_text(stmt, column), column == 0);
+}
+
+static enum assay_status table_write(struct store *store, size_t table, const struct export_metrics *metrics, const char *directory,
+				     size_t *rows, struct assay_error *err)
+{
+	char *path = mem_format("%s/%s", directory, tables[table].file);
+	struct buf text = BUF_INIT;
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_prepare(store, tables[table].sql, &stmt, err);
+
+	for (int i = 0; !st && i < sqlite3_column_count(stmt); i++)
+		csv_add(&text, sqlite3_column_name(stmt, i), i == 0);
+	buf_char(&text, '\n');
+	while (store_next(store, stmt, &st, err)) {
+		for (int i = 0; i < sqlite3_column_count(stmt); i++)
+			table_add_value(stmt, i, metrics, &text);
+		buf_char(&text, '\n');
+		++*rows;
+	}
+	sqlite3_finalize(stmt);
+	if (!st)
+		st = file_replace(path, text.bytes, text.size, 0644, err);
+	buf_release(&text);
+	free(path);
+	return st;
+}
+
+static enum assay_status tables_write(struct store *store, const char *directory, struct document *d, struct assay_error *err)
+{
+	struct export_metrics metrics;
+	enum assay_status st = file_make_directory(directory, 0755, err);
+
+	if (st)
+		return st;
+	st = export_metrics_load(store, &metrics, err);
+	for (size_t i = 0; !st && i < sizeof(tables) / sizeof(tables[0]); i++) {
+		size_t rows = 0;
+
+		st = table_write(store, i, &metrics, directory, &rows, err);
+		doc_line(d, "%s/%s: %zu row%s", directory, tables[i].file, rows, text_plural(rows));
+	}
+	export_metrics_release(&metrics);
+	return st;
+}
+
 struct arguments {
 	bool csv;
-	const char *output;
+	const char *output, *tables;
 };
 
 /* What is not in the table, on standard error, which is not a part of it. */
@@ -338,13 +419,25 @@ static void remark_left_out(const struct quiho_export_result *r)
 	}
 }
 
+static enum assay_status runs_export_check(void *arguments, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+
+	return a->tables && (a->csv || a->output)
+		   ? assay_fail(err, ASSAY_E_USAGE, "--tables writes files of its own: without --csv and --output")
+		   : ASSAY_OK;
+}
+
 static enum assay_status runs_export_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
 	struct quiho_export_result result = { 0 };
 	struct buf out = BUF_INIT;
-	enum assay_status st = quiho_export(&lab->store, &out, &result, err);
+	enum assay_status st;
 
+	if (a->tables)
+		return tables_write(&lab->store, a->tables, d, err);
+	st = quiho_export(&lab->store, &out, &result, err);
 	if (!st && a->output)
 		st = file_replace(a->output, out.bytes, out.size, 0644, err);
 	else if (!st)
@@ -355,11 +448,16 @@ static enum assay_status runs_export_run(struct lab *lab, void *arguments, struc
 	return st;
 }
 
-static const struct cli_option options[] = { CLI_FLAG("csv", struct arguments, csv,
-						      "As comma-separated values, the only format so far and the default"),
-					     CLI_OPTION(TEXT, "output", "FILE", struct arguments, output,
-							"Write to FILE (replaced as a whole) instead of standard output", .letter = 'o'),
-					     CLI_END };
+static const struct cli_option options[] = {
+	CLI_FLAG("csv", struct arguments, csv, "As comma-separated values, the only format so far and the default"),
+	CLI_OPTION(TEXT, "output", "FILE", struct arguments, output, "Write to FILE (replaced as a whole) instead of standard output",
+		   .letter = 'o'),
+	CLI_OPTION(TEXT, "tables", "DIR", struct arguments, tables,
+		   "Write everything to DIR, as tables for R and Python: fingerprints.csv, results.csv, "
+		   "executions.csv",
+		   .required = false),
+	CLI_END
+};
 
 const struct command runs_export_command = {
 	.name = "runs export",
@@ -368,12 +466,17 @@ const struct command runs_export_command = {
 	    "Writes recorded rates and results as one CSV table in the layout of the quiho data package (results.csv). Importing what was "
 	    "imported into an empty laboratory gives the same store. Of what was measured here, the table has the results with their "
 	    "versions and directions; fingerprints that were interrupted, runs that failed, and what tells builds and "
-	    "metrics apart are not in it: how many there are is said on standard error.",
+	    "metrics apart are not in it: how many there are is said on standard error. With --tables nothing is left out: every rate of "
+	    "every battery, every result, and "
+	    "every execution with the kernel's accounts; what programs printed and their environments are in no table.",
 	.examples = "  mkdir copy && assay runs export --csv -o copy/results.csv\n"
-		    "  assay init other && assay -C other import quiho copy\n",
+		    "  assay init other && assay -C other import quiho copy\n"
+		    "  assay runs export --tables tables && python3 -c 'import csv; "
+		    "print(len(list(csv.DictReader(open(\"tables/results.csv\")))))'\n",
 	.options = options,
 	.arguments_bytes = sizeof(struct arguments),
 	.lab = CLI_LAB_READ,
 	.flags = CLI_NO_FORMAT,
+	.check = runs_export_check,
 	.run = runs_export_run,
 };
