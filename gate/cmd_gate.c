@@ -6,6 +6,7 @@
 #include "fleet/lab/lab.h"
 #include "gate/cmd.h"
 #include "gate/cmd_evidence.h"
+#include "gate/cost/cost_gate.h"
 #include "gate/decide/contributions.h"
 #include "gate/decide/verdict.h"
 #include "gate/detect/likeness.h"
@@ -17,14 +18,15 @@
 
 #include <inttypes.h>
 
-enum { METHOD_RATIO, METHOD_PUBLISHED };
+enum { METHOD_RATIO, METHOD_PUBLISHED, METHOD_COST };
 
 struct arguments {
 	const char *selectors[2];
 	double min_effect; /* 0: not given */
 	double epsilon;	   /* below 0: not given */
 	double budget_s;   /* 0: no limit */
-	int method;
+	int method, of;
+	const char *counts;
 	bool all, run;
 	const char *stacks; /* file; NULL: none */
 	struct cmd_fleet_choice hosts;
@@ -192,6 +194,33 @@ static enum assay_status gate_measure(const struct arguments *a, struct document
 	return st;
 }
 
+/* By what the baseline's inputs have cost, whatever the candidate's are. */
+static enum assay_status gate_by_cost(struct lab *lab, const struct arguments *a, struct document *d, struct assay_error *err)
+{
+	char *applications[2] = { NULL, NULL }, *versions[2] = { NULL, NULL };
+	enum assay_status st = run_selector(a->selectors[0], &applications[0], &versions[0], err);
+
+	if (!st)
+		st = run_selector(a->selectors[1], &applications[1], &versions[1], err);
+	if (!st && (!versions[0] || !versions[1] || strcmp(applications[0], applications[1]) != 0))
+		st = assay_fail(err, ASSAY_E_USAGE,
+				"--method cost takes two versions of one application, APP@OLD APP@NEW, without an input");
+	if (!st) {
+		const struct cost_asked asked = {
+			.costs = { .application = applications[0], .version = versions[0], .counts = a->counts, .of = (enum cost_of)a->of },
+			.min_runs = COST_RUNS_MIN,
+			.degree = 2
+		};
+
+		st = cost_gate(lab, &asked, versions[1], a->min_effect > 0 ? a->min_effect : lab->config.min_effect, d, err);
+	}
+	for (int i = 0; i < 2; i++) {
+		free(applications[i]);
+		free(versions[i]);
+	}
+	return st;
+}
+
 static enum assay_status gate_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
@@ -202,7 +231,7 @@ static enum assay_status gate_run(struct lab *none, void *arguments, struct docu
 	if (!st)
 		st = lab_open(cli_directory(), STORE_READ, &lab, err);
 	if (!st)
-		st = gate_stored(&lab, a, d, err);
+		st = a->method == METHOD_COST ? gate_by_cost(&lab, a, d, err) : gate_stored(&lab, a, d, err);
 	lab_close(&lab);
 	return st;
 }
@@ -219,16 +248,24 @@ static enum assay_status gate_check(void *arguments, struct assay_error *err)
 
 	if (!a->run && (a->budget_s > 0 || a->hosts.hosts || a->hosts.exclude))
 		return assay_fail(err, ASSAY_E_USAGE, "--budget, --hosts and --exclude belong to --run");
-	if (a->run && a->method == METHOD_PUBLISHED)
-		return assay_fail(err, ASSAY_E_USAGE, "--run looks at ratios, not at a walk");
+	if (a->run && a->method != METHOD_RATIO)
+		return assay_fail(err, ASSAY_E_USAGE, "--run looks at ratios: it has no other --method");
+	if (a->method != METHOD_COST && (a->counts || a->of))
+		return assay_fail(err, ASSAY_E_USAGE, "--counts and --of belong to --method cost");
+	if (a->method == METHOD_COST && a->all)
+		return assay_fail(err, ASSAY_E_USAGE, "--method cost lists all machines");
 	if (a->method == METHOD_PUBLISHED && (a->min_effect > 0 || a->all))
 		return assay_fail(err, ASSAY_E_USAGE, "--method walk has neither --min-effect nor --all: it does not look at ratios");
-	if (a->method == METHOD_RATIO && a->epsilon >= 0)
+	if (a->method != METHOD_PUBLISHED && a->epsilon >= 0)
 		return assay_fail(err, ASSAY_E_USAGE, "--epsilon belongs to --method walk");
 	return ASSAY_OK;
 }
 
-static const char *const methods[] = { [METHOD_RATIO] = "ratio", [METHOD_PUBLISHED] = "walk", NULL };
+static const char *const methods[] = { [METHOD_RATIO] = "ratio", [METHOD_PUBLISHED] = "walk", [METHOD_COST] = "cost", NULL };
+/* clang-format off */
+#define GATE_COST(constant, word, unit, text) [constant] = word,
+static const char *const costs[] = { COST_ROWS(GATE_COST) [COSTS] = NULL };
+/* clang-format on */
 static const struct cli_option words[] = {
 	CLI_WORD("BASELINE", struct arguments, selectors[0]),
 	CLI_WORD("CANDIDATE", struct arguments, selectors[1]),
@@ -243,7 +280,9 @@ static const struct cli_option options[] = {
 	CLI_OPTION(TEXT, "stacks", "FILE", struct arguments, stacks,
 		   "Write to FILE where the time of both went, as folded stacks with two columns, for flame graphs", .required = false),
 	CLI_FLAG("all", struct arguments, all, "List all machines, and those that were left out"),
-	CLI_CHOICE("method", methods, struct arguments, method, "The method: ratio (the default) or walk"),
+	CLI_CHOICE("method", methods, struct arguments, method, "The method: ratio (the default), walk or cost"),
+	CLI_CHOICE("of", costs, struct arguments, of, "With --method cost: cpu, processor time (the default), wall, or metric"),
+	CLI_TEXT("counts", "VERSION", struct arguments, counts, "With --method cost: the version whose runs have counted the features"),
 	CMD_EPSILON(struct arguments, epsilon),
 	CLI_END,
 };
@@ -262,13 +301,16 @@ const struct command gate_command = {
 		"  ratio  (default) the interval of the ratio of costs over hardware types\n"
 		"  walk   as published with quiho (2018), for comparison: walks down the importances of the\n"
 		"         baseline's profile and says regression at the first that differs by more than epsilon\n"
-		"         points; most unchanged versions look changed to it\n",
+		"         points; most unchanged versions look changed to it\n"
+		"  cost   for versions that ran many inputs, not all of them the same: by what the inputs should\n"
+		"         have cost the baseline ('assay cost train'); more work is told from slower code\n",
 	.examples = "  assay gate myapp@1.0 myapp@1.1 --min-effect 0.05\n"
 		    "  assay gate myapp@main myapp@branch --run --budget 20m\n"
 		    "  assay gate mysqlslap/innodb_load mysqlslap/memory_load --format json | jq .decision\n"
 		    "  assay gate myapp@1.0 myapp@1.1 --format junit --output assay.xml\n"
 		    "  assay gate myapp@1.0 myapp@1.1 --stacks difference.folded && flamegraph.pl difference.folded > difference.svg\n"
-		    "  assay gate myapp@1.0 myapp@1.1 --method walk --epsilon 20\n",
+		    "  assay gate myapp@1.0 myapp@1.1 --method walk --epsilon 20\n"
+		    "  assay gate sorter@1.0 sorter@1.1 --method cost --counts counted\n",
 	.exit_status = "0 pass or improved, 3 regression, 4 inconclusive, 5 environment, 6 nothing measured; 1 failure, 2 usage.",
 	.words = words,
 	.options = options,

@@ -5,11 +5,11 @@
 
 run_lab lab
 mkdir "$lab/apps/work" "$lab/apps/data"
-# work.sh FILE PERCENT: costs 1000 + 20 * outer + 3 * bytes of the file; what outer takes, PERCENT of it.
+# work.sh FILE PERCENT: costs 1000 + 20 * outer + 3 * bytes of the file, and some noise; of what outer takes, PERCENT.
 cat >"$lab/apps/work/work.sh" <<'END'
 #!/bin/sh
 read -r n m <"$1"
-echo "cost $((1000 + n * $2 / 5 + 3 * $(wc -c <"$1")))"
+echo "cost $((1000 + n * $2 / 5 + 3 * $(wc -c <"$1") + m * 7 % 41))"
 END
 cat >"$lab/apps/work/features.sh" <<'END'
 #!/bin/sh
@@ -35,6 +35,7 @@ features: ['{files}/work/features.sh', '{files}/data/{input}', "$tmp"]
 versions:
   old: { command: ['{files}/work/work.sh', '{files}/data/{input}', '100'] }
   new: { command: ['{files}/work/work.sh', '{files}/data/{input}', '110'] }
+  same: { command: ['{files}/work/work.sh', '{files}/data/{input}', '100'] }
 repetitions: 1
 warm_ups: 0
 sampling: off
@@ -109,5 +110,40 @@ run -C "$lab" cost predict work@old
 refused 2 'which input'
 run -C "$lab" cost train work@older
 refused 2 "nothing was run of version 'older'" work@old
+
+what='the gate with other inputs'
+run -C "$lab" gate work@old work@new --method cost
+refused 2 "nothing was run of version 'new'" work@old
+run -C "$lab" run work --versions same,new --inputs "$(names b)" --quiet
+expect_status 0
+run -C "$lab" gate work@old work@same --method cost --of metric --min-effect 0.03
+expect_status 0
+expect_stdout pass 'the same work costs work@same' 'what matters is 1.03' 'the inputs differ' ' work: the candidate'
+run -C "$lab" gate work@old work@new --method cost --of metric --min-effect 0.03 --format json
+expect_status 3
+expect_json .decision regression
+expect_json .reasons[1].code other_inputs
+expect_json .slower[0].term outer
+cases=$((cases + 1))
+awk -v slower="$(json '.slower[0].slower')" 'BEGIN { exit !(slower > .09 && slower < .11) }' || fail "10 % expected, not $(json '.slower[0].slower')"
+run -C "$lab" gate work@same work@new --method cost --of metric
+refused 6 'ran 20 inputs'
+run -C "$lab" gate work@old work@new --of metric
+refused 2 'belong to --method cost'
+
+what='the gate with the same inputs'
+run -C "$lab" run work --versions new --inputs "$(names a)" --quiet
+run -C "$lab" gate work@old work@new --method cost --of metric --min-effect 0.03
+expect_status 3
+expect_stdout 'each is compared with itself' outer
+
+what='the gate with inputs unlike those before'
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	echo "$((i * 20000)) 3" >"$lab/apps/data/c$i"
+done
+run -C "$lab" run work --versions same --inputs "$(names c)" --quiet
+run -C "$lab" gate work@old work@same --method cost --of metric
+expect_status 4
+expect_stdout inconclusive 'are unlike all that the baseline has run'
 
 finish

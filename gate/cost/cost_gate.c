@@ -1,0 +1,470 @@
+#include "gate/cost/cost_gate.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "gate/cost/cost_words.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NEARLY 1.1 /* terms that leave at most so many times as much as the best one cannot be told from it */
+
+/* One machine. */
+struct side {
+	struct cost_model model; /* of the baseline */
+	struct costs candidate;
+	double *expected,
+	    *ratio;    /* [n] of the candidate's inputs that count: by the model, and the log of what they cost over what they should */
+	size_t *input; /* [n] of candidate.inputs */
+	size_t n, unlike, unlike_column;
+	bool paired; /* ratio is over what the same inputs cost the baseline */
+	double log_ratio, noise, df;
+};
+
+static void side_release(struct side *s)
+{
+	cost_model_release(&s->model);
+	costs_release(&s->candidate);
+	free(s->expected);
+	free(s->ratio);
+	free(s->input);
+}
+
+/* The candidate's input as a row of the baseline's features. */
+static void row_of(const struct side *s, size_t input, double *row)
+{
+	const struct costs *old = &s->model.costs, *new = &s->candidate;
+
+	for (size_t j = 0; j < old->p; j++) {
+		size_t column = costs_column(new, old->names[j]);
+		bool zero = old->origin[j] == COST_COUNTED || strstr(old->names[j], " is ");
+
+		row[j] = column != SIZE_MAX ? mat_get(&new->X, input, column) : zero ? 0.0 : (double)NAN;
+	}
+}
+
+static size_t same_input(const struct costs *costs, const char *hash)
+{
+	for (size_t i = 0; i < costs->n; i++) {
+		if (strcmp(costs->inputs[i].hash, hash) == 0)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+/* Which of the candidate's inputs count, and what the model expects of them. */
+static enum assay_status look_at_inputs(struct side *s, struct assay_error *err)
+{
+	const struct cost_fit *fit = &s->model.all;
+	double *row = mem_new(s->model.costs.p, sizeof(*row)), *part = mem_new(fit->n, sizeof(*part));
+	size_t common = 0;
+	enum assay_status st = ASSAY_OK;
+
+	s->expected = mem_new(s->candidate.n, sizeof(double));
+	s->ratio = mem_new(s->candidate.n, sizeof(double));
+	s->input = mem_new(s->candidate.n, sizeof(size_t));
+	for (size_t i = 0; i < s->candidate.n && !st; i++) {
+		size_t unlike;
+
+		row_of(s, i, row);
+		if (cost_fit_for(&s->model, row) != fit)
+			st = assay_fail(err, ASSAY_E_NODATA,
+					"of the candidate's input '%s' features are not known that the model needs: count both with "
+					"one version (--counts)",
+					s->candidate.inputs[i].name);
+		cost_fit_row(fit, row, part);
+		unlike = st ? SIZE_MAX : sparse_unlike(&fit->model, part);
+		if (unlike != SIZE_MAX) {
+			s->unlike++;
+			s->unlike_column = unlike;
+			continue;
+		}
+		s->expected[s->n] = sparse_predict(&fit->model, part);
+		s->input[s->n++] = i;
+		common += same_input(&s->model.costs, s->candidate.inputs[i].hash) != SIZE_MAX;
+	}
+	s->paired = common >= COST_GATE_INPUTS_MIN && 2 * common >= s->n;
+	free(row);
+	free(part);
+	return st;
+}
+
+/* Mean and its standard error. */
+static double mean_of(const double *x, size_t n, double *error)
+{
+	*error = stats_sd(x, n) / sqrt((double)n);
+	return stats_mean(x, n);
+}
+
+/* The inputs that both ran: what the model says of them does not matter. */
+static void compare_paired(struct side *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct cost_input *new = &s->candidate.inputs[s->input[i]];
+		size_t old = same_input(&s->model.costs, new->hash);
+
+		if (old == SIZE_MAX)
+			continue;
+		s->expected[n] = s->expected[i];
+		s->input[n] = s->input[i];
+		s->ratio[n++] = log(new->median / s->model.costs.inputs[old].median);
+	}
+	s->n = n;
+	s->log_ratio = mean_of(s->ratio, n, &s->noise);
+	s->df = (double)n - 1.0;
+}
+
+/* Against what the model errs on inputs that it had not seen (Welch). That it was fitted counts as an input less for each term. */
+static void compare_apart(struct side *s)
+{
+	const struct sparse *m = &s->model.all.model;
+	double new_error, old_error, least = (double)INFINITY;
+
+	for (size_t i = 0; i < s->model.costs.n; i++)
+		least = fmin(least, s->model.costs.inputs[i].median);
+	for (size_t i = 0; i < s->n; i++)
+		s->ratio[i] = log(s->candidate.inputs[s->input[i]].median / fmax(s->expected[i], 1e-3 * least));
+	s->log_ratio = mean_of(s->ratio, s->n, &new_error) - mean_of(m->apart, m->runs, &old_error);
+	old_error *= sqrt(1.0 + (double)m->terms);
+	s->noise = sqrt(new_error * new_error + old_error * old_error);
+	s->df = pow(s->noise, 4.0) /
+		(pow(new_error, 4.0) / ((double)s->n - 1.0) + pow(old_error, 4.0) / fmax(1.0, (double)m->runs - 1.0 - (double)m->terms));
+	if (!(s->df >= 1.0))
+		s->df = 1.0;
+}
+
+static enum assay_status side_of(struct lab *lab, const struct cost_asked *asked, const char *candidate, const char *machine,
+				 struct side *s, struct assay_error *err)
+{
+	struct cost_asked old = *asked;
+	struct costs_asked new = asked->costs;
+	enum assay_status st;
+
+	old.costs.machine = new.machine = machine;
+	new.version = candidate;
+	st = cost_model_of(&lab->store, &old, &s->model, err);
+	if (!st)
+		st = costs_load(&lab->store, &new, &s->candidate, err);
+	if (!st)
+		st = look_at_inputs(s, err);
+	if (!st && s->n >= COST_GATE_INPUTS_MIN && s->paired)
+		compare_paired(s);
+	else if (!st && s->n >= COST_GATE_INPUTS_MIN)
+		compare_apart(s);
+	return st;
+}
+
+/* ---- all machines ---- */
+
+struct sides {
+	struct side *items; /* [n], the machine with most of the baseline's inputs first */
+	size_t n;
+	struct effect effect;
+};
+
+static bool has(char *const *names, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(names[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Machines that have runs of both. */
+static enum assay_status sides_of(struct lab *lab, const struct cost_asked *asked, const char *candidate, struct sides *out,
+				  struct assay_error *err)
+{
+	struct costs old = { .application = NULL }, new = { .application = NULL };
+	struct costs_asked of_new = asked->costs;
+	enum assay_status st = costs_load(&lab->store, &asked->costs, &old, err);
+
+	of_new.version = candidate;
+	if (!st)
+		st = costs_load(&lab->store, &of_new, &new, err);
+	out->items = mem_new(old.n_machines, sizeof(*out->items));
+	for (size_t i = 0; !st && i < old.n_machines; i++) {
+		if (has(new.machines, new.n_machines, old.machines[i]))
+			st = side_of(lab, asked, candidate, old.machines[i], &out->items[out->n++], err);
+	}
+	if (!st && !out->n)
+		st = assay_fail(err, ASSAY_E_NODATA, "no machine ran both %s@%s and %s@%s", old.application, old.version, new.application,
+				new.version);
+	costs_release(&old);
+	costs_release(&new);
+	return st;
+}
+
+static void decide(const struct lab *lab, struct sides *sides, double min_effect)
+{
+	struct effect_pair *pairs = mem_new(sides->n, sizeof(*pairs));
+	const char **types = mem_new(sides->n, sizeof(*types));
+	size_t n = 0, n_types = 0;
+
+	for (size_t i = 0; i < sides->n; i++) {
+		const struct side *s = &sides->items[i];
+		const struct host *host = inventory_find(&lab->config.inventory, s->model.costs.machine);
+		const char *type = host && host->type ? host->type : s->model.costs.machine;
+		size_t t = 0;
+
+		if (s->n < COST_GATE_INPUTS_MIN)
+			continue;
+		while (t < n_types && strcmp(types[t], type) != 0)
+			t++;
+		if (t == n_types)
+			types[n_types++] = type;
+		pairs[n++] = (struct effect_pair){ t, s->log_ratio, s->noise, s->df };
+	}
+	sides->effect = effect_of(pairs, n, n_types, &(struct effect_asked){ min_effect, EFFECT_LEVEL }, NULL);
+	free(types);
+	free(pairs);
+}
+
+/* ---- which term ---- */
+
+/* The slowdown of one term, or of all alike (SIZE_MAX), that explains best by how much inputs cost more; and what it leaves. */
+struct suspect {
+	size_t term;
+	double slower, error, left;
+};
+
+static struct suspect suspect_of(const struct side *s, size_t term)
+{
+	const struct cost_fit *fit = &s->model.all;
+	double *row = mem_new(s->model.costs.p, sizeof(*row)), *part = mem_new(fit->n, sizeof(*part)), xx = 0.0, xy = 0.0, yy = 0.0,
+	       mean = 0.0;
+	struct suspect out = { .term = term };
+
+	if (!s->paired)
+		mean = stats_mean(fit->model.apart, fit->model.runs);
+	for (size_t i = 0; i < s->n; i++) {
+		double y = exp(s->ratio[i] - mean) - 1.0, x;
+
+		row_of(s, s->input[i], row);
+		cost_fit_row(fit, row, part);
+		x = term == SIZE_MAX ? 1.0 : sparse_term_cost(&fit->model.term[term], part) / s->expected[i];
+		xx += x * x;
+		xy += x * y;
+		yy += y * y;
+	}
+	out.slower = xx > 0.0 ? xy / xx : 0.0;
+	out.left = xx > 0.0 ? yy - xy * xy / xx : yy;
+	out.error = xx > 0.0 ? sqrt(fmax(0.0, out.left) / ((double)s->n - 1.0) / xx) : (double)INFINITY;
+	free(row);
+	free(part);
+	return out;
+}
+
+static int by_left(const void *a, const void *b)
+{
+	const struct suspect *x = a, *y = b;
+
+	return x->left != y->left ? (x->left > y->left) - (x->left < y->left) : (x->term > y->term) - (x->term < y->term);
+}
+
+static void suspect_words(const struct side *s, const struct suspect *one, struct buf *out)
+{
+	if (one->term == SIZE_MAX)
+		buf_text(out, "all of the work alike");
+	else
+		cost_term_words(&s->model, &s->model.all, &s->model.all.model.term[one->term], out);
+}
+
+static void add_suspects(const struct side *s, struct document *d)
+{
+	size_t terms = s->model.all.model.terms, n = 0;
+	struct suspect *all = mem_new(terms + 1, sizeof(*all));
+	double t = stats_t_quantile(.975, (double)s->n - 1.0);
+
+	for (size_t i = 0; i <= terms; i++)
+		all[n++] = suspect_of(s, i < terms ? i : SIZE_MAX);
+	qsort(all, n, sizeof(*all), by_left);
+	doc_heading(d, "What became slower, if it is one term");
+	doc_table(d, "slower");
+	for (size_t i = 0; i < n && (i == 0 || all[i].left <= NEARLY * all[0].left); i++) {
+		struct buf words = BUF_INIT;
+		double part = all[i].slower;
+
+		suspect_words(s, &all[i], &words);
+		doc_row(d);
+		doc_show(d, "term", "term", words.bytes);
+		doc_showf(d, "slower", "slower by", part, "%.1f %%", 100 * part);
+		doc_showf(d, "low", "from", part - t * all[i].error, "%.1f %%", 100 * (part - t * all[i].error));
+		doc_showf(d, "high", "to", part + t * all[i].error, "%.1f %%", 100 * (part + t * all[i].error));
+		buf_release(&words);
+	}
+	doc_end(d);
+	free(all);
+}
+
+/* ---- more work ---- */
+
+/* The ratio of what the model expects of the candidate's inputs to what it expects of the baseline's, by term and in all. */
+static void add_work(const struct side *s, struct document *d)
+{
+	const struct cost_fit *fit = &s->model.all;
+	const struct costs *old = &s->model.costs;
+	double *row = mem_new(old->p, sizeof(*row)), *part = mem_new(fit->n, sizeof(*part)), *was = mem_new(old->n, sizeof(*was)),
+	       *is = mem_new(s->n, sizeof(*is)), was_error, is_error, by, t;
+
+	for (size_t i = 0; i < old->n; i++) {
+		cost_fit_row(fit, old->X.at + i * old->p, part);
+		was[i] = log(sparse_predict(&fit->model, part));
+	}
+	for (size_t i = 0; i < s->n; i++)
+		is[i] = log(s->expected[i]);
+	by = -mean_of(was, old->n, &was_error);
+	by += mean_of(is, s->n, &is_error);
+	t = stats_t_quantile(.975, (double)(s->n < old->n ? s->n : old->n) - 1.0) * hypot(was_error, is_error);
+	doc_object(d, "work");
+	doc_set(d, "ratio", exp(by));
+	doc_set(d, "low", exp(by - t));
+	doc_set(d, "high", exp(by + t));
+	doc_end(d);
+	doc_line(d, "%s work: the candidate's inputs should cost %.3f times as much as the baseline's (%.3f to %.3f)",
+		 by >= 0.0 ? "more" : "less", exp(by), exp(by - t), exp(by + t));
+	doc_table(d, "work_by_term");
+	for (size_t k = 0; k < fit->model.terms; k++) {
+		struct buf words = BUF_INIT;
+		double before = 0.0, now = 0.0;
+
+		for (size_t i = 0; i < old->n; i++) {
+			cost_fit_row(fit, old->X.at + i * old->p, part);
+			before += sparse_term_cost(&fit->model.term[k], part) / (double)old->n;
+		}
+		for (size_t i = 0; i < s->n; i++) {
+			row_of(s, s->input[i], row);
+			cost_fit_row(fit, row, part);
+			now += sparse_term_cost(&fit->model.term[k], part) / (double)s->n;
+		}
+		cost_term_words(&s->model, fit, &fit->model.term[k], &words);
+		doc_row(d);
+		doc_show(d, "term", "term", words.bytes);
+		doc_showf(d, "baseline", "baseline", before, "%s", cost_quantity(old->of, before).text);
+		doc_showf(d, "candidate", "candidate", now, "%s", cost_quantity(old->of, now).text);
+		doc_showf(d, "more", "more work", now - before, "%s", cost_quantity(old->of, now - before).text);
+		buf_release(&words);
+	}
+	doc_end(d);
+	free(row);
+	free(part);
+	free(was);
+	free(is);
+}
+
+/* ---- the answer ---- */
+
+static bool mostly_unlike(const struct sides *sides)
+{
+	const struct side *s = &sides->items[0];
+
+	return s->n < COST_GATE_INPUTS_MIN || (double)s->unlike > COST_GATE_UNLIKE_MAX * (double)(s->n + s->unlike);
+}
+
+static void add_reasons(const struct sides *sides, double min_effect, struct document *d)
+{
+	const struct side *s = &sides->items[0];
+	const struct effect *e = &sides->effect;
+	char *text;
+
+	doc_list(d, "reasons");
+	if (s->unlike) {
+		text = mem_format(
+		    "%zu of %zu inputs of the candidate are unlike all that the baseline has run ('%s' is outside of what was learned), "
+		    "and do not count",
+		    s->unlike, s->unlike + s->n, cost_fit_column(&s->model, &s->model.all, s->unlike_column));
+		doc_reason(d, "unlike_inputs", text);
+		free(text);
+	}
+	text = mem_format("the same work costs %.4f times as much (95 %% interval %.4f to %.4f); what matters is %g", e->ratio, e->low,
+			  e->high, 1.0 + min_effect);
+	doc_reason(d, "same_work", text);
+	free(text);
+	doc_reason(d, s->paired ? "same_inputs" : "other_inputs",
+		   s->paired ? "most inputs were run by both, and each is compared with itself"
+			     : "the inputs differ, and each is compared with what the baseline's model expects of it");
+	doc_end(d);
+}
+
+static void add_side(const char *key, const struct costs *costs, struct document *d)
+{
+	doc_object(d, key);
+	doc_set(d, "application", costs->application);
+	doc_set(d, "version", costs->version);
+	doc_set(d, "inputs", costs->n);
+	doc_end(d);
+}
+
+static void add_machines(const struct sides *sides, struct document *d)
+{
+	doc_table(d, "machines");
+	for (size_t i = 0; i < sides->n; i++) {
+		const struct side *s = &sides->items[i];
+		bool used = s->n >= COST_GATE_INPUTS_MIN;
+
+		doc_row(d);
+		doc_show(d, "machine", "machine", s->model.costs.machine);
+		doc_showf(d, "ratio", "same work", used ? exp(s->log_ratio) : (double)NAN, "%.4f", exp(s->log_ratio));
+		doc_set(d, "noise", used ? s->noise : (double)NAN);
+		doc_show(d, "baseline_inputs", "learned", s->model.costs.n);
+		doc_show(d, "candidate_inputs", "compared", s->n);
+		doc_show(d, "unlike", "unlike", s->unlike);
+		doc_showf(d, "error", "model's error", s->model.all.model.error_mean, "%.1f %%", 100 * s->model.all.model.error_mean);
+	}
+	doc_end(d);
+}
+
+static void answer(const struct sides *sides, double min_effect, struct document *d)
+{
+	const struct side *s = &sides->items[0];
+	const struct effect *e = &sides->effect;
+	enum decision decision = mostly_unlike(sides) ? DECISION_INCONCLUSIVE : e->decision;
+	struct buf sentence = BUF_INIT;
+
+	cost_sentence(&s->model, &s->model.all, &sentence);
+	doc_answer(d, decision_tone(decision), decision_text(decision),
+		   "the same work costs %s@%s %.3f times as much as %s@%s (%.3f to %.3f)", s->candidate.application, s->candidate.version,
+		   e->ratio, s->model.costs.application, s->model.costs.version, e->low, e->high);
+	doc_set(d, "method", "cost");
+	doc_set(d, "decision", decision_text(decision));
+	add_reasons(sides, min_effect, d);
+	add_side("baseline", &s->model.costs, d);
+	add_side("candidate", &s->candidate, d);
+	doc_set(d, "min_effect", min_effect);
+	doc_object(d, "effect");
+	doc_set(d, "ratio", e->ratio);
+	doc_set(d, "low", e->low);
+	doc_set(d, "high", e->high);
+	doc_set(d, "hardware_types", e->types);
+	doc_set_bool(d, "these_machines_only", e->within);
+	doc_end(d);
+	doc_set(d, "sentence", sentence.bytes);
+	doc_line(d, "the baseline's model: %s", sentence.bytes);
+	if (s->n >= COST_GATE_INPUTS_MIN) {
+		add_work(s, d);
+		add_suspects(s, d);
+	}
+	add_machines(sides, d);
+	d->exit_status = decision_exit(decision);
+	buf_release(&sentence);
+}
+
+enum assay_status cost_gate(struct lab *lab, const struct cost_asked *baseline, const char *candidate, double min_effect,
+			    struct document *d, struct assay_error *err)
+{
+	struct sides sides = { .items = NULL };
+	enum assay_status st = sides_of(lab, baseline, candidate, &sides, err);
+
+	if (!st) {
+		decide(lab, &sides, min_effect);
+		answer(&sides, min_effect, d);
+	}
+	for (size_t i = 0; i < sides.n; i++)
+		side_release(&sides.items[i]);
+	free(sides.items);
+	return st;
+}

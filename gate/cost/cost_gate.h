@@ -1,0 +1,21 @@
+/* Whether a candidate is slower than what its inputs should have cost the baseline: the inputs of the two may differ. More work is what the
+ * baseline's model expects of other inputs; the rest is the same work, slower. */
+#ifndef GATE_COST_COST_GATE_H
+#define GATE_COST_COST_GATE_H
+
+#include "base/document.h"
+#include "fleet/lab/lab.h"
+#include "gate/cost/cost_model.h"
+#include "gate/decide/effect.h"
+
+#define COST_GATE_INPUTS_MIN 5	/* of the candidate, on a machine */
+#define COST_GATE_UNLIKE_MAX .1 /* of the candidate's inputs, that are unlike all that were learned */
+
+/* baseline: of which the model is; candidate: a version of the same application. The candidate's median of each input over what the model
+ * expects, on each machine that ran both; where most of its inputs were run by the baseline, too, over what they cost that. The units are
+ * inputs within a machine, and hardware types between (effect.h); a machine without `type` in lab.yaml is one of its own. Answers into the
+ * document, with its exit status. */
+enum assay_status cost_gate(struct lab *lab, const struct cost_asked *baseline, const char *candidate, double min_effect,
+			    struct document *d, struct assay_error *err);
+
+#endif
