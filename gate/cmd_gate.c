@@ -252,8 +252,9 @@ static enum assay_status gate_check(void *arguments, struct assay_error *err)
 		return assay_fail(err, ASSAY_E_USAGE, "--run looks at ratios: it has no other --method");
 	if (a->method != METHOD_COST && (a->counts || a->of))
 		return assay_fail(err, ASSAY_E_USAGE, "--counts and --of belong to --method cost");
-	if (a->method == METHOD_COST && a->all)
-		return assay_fail(err, ASSAY_E_USAGE, "--method cost lists all machines");
+	if (a->method == METHOD_COST && (a->all || a->stacks))
+		return assay_fail(err, ASSAY_E_USAGE,
+				  "--method cost has neither --all nor --stacks: it lists all machines, and compares no stacks");
 	if (a->method == METHOD_PUBLISHED && (a->min_effect > 0 || a->all))
 		return assay_fail(err, ASSAY_E_USAGE, "--method walk has neither --min-effect nor --all: it does not look at ratios");
 	if (a->method != METHOD_PUBLISHED && a->epsilon >= 0)
