@@ -24,6 +24,9 @@ expect_stdout 'Inst assay'
 what='what it installs'
 cases=$((cases + 1))
 [ "$("$tmp/root/usr/bin/assay" --version)" = "$("$ASSAY" --version)" ] || fail 'the program does not run'
+for example in pre-push github-workflow.yml; do
+	[ -s "$tmp/root/usr/share/doc/assay/examples/$example" ] || fail "$example is not in it"
+done
 cat >"$tmp/probed.c" <<'END'
 __attribute__((noinline)) int twice(int x) { return 2 * x; }
 int main(int argc, char **argv) { (void)argv; return twice(argc) - 2; }
