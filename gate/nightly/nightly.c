@@ -29,8 +29,16 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 
 	if (!st)
 		st = night_begin_or_go_on(&n, err);
-	if (!st)
+	if (!st) {
+		nightly_log(&n, "%zu comparison%s", n.comparisons.n, text_plural(n.comparisons.n));
 		st = night_work(&n, err);
+	}
+	if (st)
+		nightly_log(&n, "stopped: %s", err->text);
+	else if (n.night.finished_ms)
+		nightly_log(&n, "ended with status %d", n.night.exit_status);
+	else
+		nightly_log(&n, "interrupted by signal %d; the next 'assay nightly' goes on", (int)*options->cancelled);
 	memcpy(id, n.night.id, DIGEST_ID_BYTES);
 	cJSON_Delete(n.notes);
 	night_comparisons_release(&n.comparisons);
@@ -147,6 +155,7 @@ void nightly_note(struct nightly *n, const char *code, const char *fmt, ...)
 	cJSON_AddStringToObject(note, "text", text);
 	cJSON_AddItemToArray(n->notes, note);
 	n->options->note(text);
+	nightly_log(n, "%s: %s", code, text);
 	free(text);
 }
 
@@ -186,6 +195,7 @@ static enum assay_status go_on(struct nightly *n, struct lab *lab, struct assay_
 	enum assay_status st;
 
 	n->options->note(text);
+	nightly_log(n, "%s", text);
 	free(text);
 	suite_release(&n->suite);
 	st = suite_parse(SUITE_FILE, n->night.suite, strlen(n->night.suite), &n->suite, err);

@@ -27,6 +27,9 @@ struct nightly {
 };
 void nightly_note(struct nightly *n, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+/* A line of .assay/night.log: control characters are blanks. */
+void nightly_log(const struct nightly *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /* Goes on with a night that was interrupted, or begins one; to its end, or until it is cancelled. id: of the night. ASSAY_E_BUSY when
  * another one goes on. */
 enum assay_status nightly_run(const struct nightly_options *options, char id[DIGEST_ID_BYTES], struct assay_error *err);

@@ -72,6 +72,8 @@ static enum assay_status keep(struct nightly *n, struct lab *lab, struct night_c
 				    .document = j->document };
 	enum assay_status st = night_decide(&lab->store, &n->night, c, &d, err);
 
+	if (!st)
+		nightly_log(n, "decided %s %s: %s (%s)", c->application, c->candidate, decision_text(d.decision), d.id);
 	free(d.request);
 	return st;
 }

@@ -25,8 +25,10 @@ static void tell(struct nightly *n, const struct night_comparison *c)
 		text = mem_format("the hook '%s' for decision %s: %s", words[0], c->decision, err.text);
 	else if (!said.ok)
 		text = mem_format("the hook '%s' for decision %s: %s", words[0], c->decision, said.fault);
-	if (text)
+	if (text) {
 		n->options->note(text);
+		nightly_log(n, "%s", text);
+	}
 	local_said_release(&said);
 	free(text);
 	free(words);

@@ -107,6 +107,7 @@ enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c,
 		free(again);
 		return st;
 	}
+	nightly_log(n, "measuring %s %s against %s, for %.0f s at most", c->application, c->candidate, c->baseline, budget_s);
 	st = spend_until_decided(&o, &(struct spend_asked){ c->min_effect, budget_s, true, store_spent, &spending }, &spend, err);
 	free(again);
 	memcpy(c->plan, spend.plan, sizeof(c->plan));
@@ -118,6 +119,7 @@ enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c,
 		st = ASSAY_OK;
 	}
 	spend_release(&spend);
+	nightly_log(n, "measured %s %s in %.1f s%s%s", c->application, c->candidate, c->seconds, *c->detail ? ": " : "", c->detail);
 	return st;
 }
 
@@ -143,7 +145,10 @@ enum assay_status nightly_confirm(struct nightly *n, struct night_comparison *c,
 	struct launch_options o = launch_of(n, c, "confirm", versions, 3);
 	int64_t repetitions, began_ns = clock_monotonic_ns();
 	struct launch launch = { .lab = { .lock_fd = -1 } };
-	enum assay_status st = plan_repetitions(n, c->plan, &repetitions, err);
+	enum assay_status st;
+
+	nightly_log(n, "confirming %s %s by fresh runs", c->application, c->candidate);
+	st = plan_repetitions(n, c->plan, &repetitions, err);
 
 	if (!st)
 		st = launch_run(&o, &launch, err);

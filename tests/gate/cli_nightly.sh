@@ -86,6 +86,16 @@ expect_json .decisions[0].machines 3
 night=$(json .night)
 decision=$(json .decisions[0].id)
 
+what='its log'
+log=$lab/.assay/night.log
+cases=$((cases + 1))
+[ "$(stat -c %a "$log")" = 600 ] || fail "the log's mode is $(stat -c %a "$log")"
+holds "$log" 'the log' "$(printf %.8s "$night") 3 comparisons" 'measuring bad v3 against v1' 'confirming bad v3' "decided bad v3: regression ($decision)" \
+	'ended with status 3'
+cases=$((cases + 1))
+grep -Evq '^20[0-9-]*T[0-9:]*Z ([0-9a-f]{8}|-) ' "$log" && fail "a line without its time: $(grep -Ev '^20[0-9-]*T' "$log" | head -n 1)"
+dd if=/dev/zero bs=1024 count=1100 2>/dev/null | tr '\0' x >>"$log" # long ago
+
 what='it is kept'
 run -C "$lab" nightly show --format json
 expect_status 3
@@ -134,6 +144,11 @@ $(json '.decisions[0].id')" ] || fail "the hook was told: $(cat "$tmp/told")"
 holds "$tmp/err" 'a remark' "the hook 'sh' for decision" 'exit status 3'
 [ -f "$lab/here/index.html" ] || fail 'the night has not written its pages'
 cp "$tmp/good.yaml" "$lab/suite.yaml"
+
+what='a long log becomes the one before'
+cases=$((cases + 1))
+[ "$(stat -c %s "$log")" -lt 100000 ] && [ "$(stat -c %s "$log.1")" -gt 1000000 ] || fail "$(ls -l "$lab/.assay")"
+holds "$log" 'the log' "the hook 'sh' for decision"
 
 what='a decision is explained'
 run -C "$lab" explain "$(printf %.8s "$decision")"
