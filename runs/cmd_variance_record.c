@@ -1,0 +1,176 @@
+/* assay variance record */
+#include "base/command.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "runs/cmd.h"
+#include "runs/cmd_made.h"
+#include "runs/inside/instrument/launch.h"
+#include "runs/inside/samples/samples.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIBRARY "libassay-interpose.so"
+
+struct arguments {
+	struct cli_list words;
+	const char *output;
+	double overhead;
+};
+
+/* Beside this program, or in lib beside its bin. free() it. */
+static enum assay_status library_find(char **path, struct assay_error *err)
+{
+	static const char *const places[] = { LIBRARY, "../lib/" LIBRARY };
+	char self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	*path = NULL;
+	while (n > 0 && self[n - 1] != '/')
+		n--;
+	for (size_t i = 0; !*path && i < sizeof(places) / sizeof(places[0]); i++) {
+		char *at = mem_format("%.*s%s", n > 0 ? (int)n : 0, self, places[i]);
+
+		*path = realpath(at, NULL);
+		free(at);
+	}
+	return *path ? ASSAY_OK : assay_fail(err, ASSAY_E_NOTFOUND, LIBRARY " is not beside this program, with which it came");
+}
+
+/* The library comes before what LD_PRELOAD has already, for interposition. */
+static void set_environment(const struct arguments *a, const char *library, const char *directory)
+{
+	const char *old = getenv("LD_PRELOAD");
+	char *preload = mem_format("%s%s%s", library, old && *old ? ":" : "", old && *old ? old : "");
+	char *ppm = mem_format("%.0f", a->overhead * 1e6);
+
+	launch_variable("LD_PRELOAD", preload);
+	launch_variable("ASSAY_INTERPOSE_DIRECTORY", directory);
+	launch_variable("ASSAY_INTERPOSE_OVERHEAD_PPM", ppm);
+	free(preload);
+	free(ppm);
+}
+
+/* ---- what was recorded ---- */
+
+struct recorded {
+	size_t processes, killed, records, sites;
+	double calls; /* estimated from the records' weights */
+	uint64_t dropped;
+};
+
+static void file_add(const char *path, struct recorded *sum)
+{
+	struct samples file;
+	struct assay_error err;
+
+	if (samples_read(path, &file, &err)) {
+		cli_remark("%s", err.text);
+		return;
+	}
+	sum->processes++;
+	sum->killed += !file.finished;
+	sum->records += file.n;
+	sum->dropped += file.dropped;
+	for (size_t i = 0; i < file.n; i++)
+		sum->calls += file.items[i].weight;
+	for (size_t i = 0; i < file.n_functions; i++)
+		sum->sites += file.functions[i].n > 0;
+	samples_release(&file);
+}
+
+static enum assay_status tell(const char *directory, const struct cmd_made *before, struct assay_error *err)
+{
+	struct recorded sum = { 0 };
+	struct cmd_made now;
+
+	cmd_made_before(directory, &now);
+	for (size_t i = 0, k = 0; i < now.n; i++) {
+		char *path = mem_format("%s/%s", directory, now.names[i]);
+
+		while (k < before->n && strcmp(before->names[k], now.names[i]) < 0)
+			k++;
+		if (k == before->n || strcmp(before->names[k], now.names[i]) != 0)
+			file_add(path, &sum);
+		free(path);
+	}
+	cmd_made_release(&now);
+	if (sum.dropped)
+		cli_remark("%llu records were dropped: there was no room for them", (unsigned long long)sum.dropped);
+	if (!sum.records)
+		return assay_fail(
+		    err, ASSAY_E_NODATA,
+		    "no call into the outside was recorded: the program calls none of these functions, or is linked statically");
+	cli_remark("%zu record%s of about %.0f calls at %zu call site%s in '%s', from %zu process%s", sum.records, text_plural(sum.records),
+		   sum.calls, sum.sites, text_plural(sum.sites), directory, sum.processes, sum.processes == 1 ? "" : "es");
+	if (sum.killed)
+		cli_remark("of these processes %zu did not end in order: they were killed, or executed another program", sum.killed);
+	return ASSAY_OK;
+}
+
+/* ---- the command ---- */
+
+static enum assay_status variance_record_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	struct cmd_made before = { .n = 0 };
+	char *library = NULL, *directory = NULL;
+	enum assay_status st = library_find(&library, err), ended;
+	struct assay_error program;
+
+	(void)lab;
+	(void)d;
+	if (!st)
+		st = file_make_directory(a->output, 0755, err);
+	directory = st ? NULL : realpath(a->output, NULL);
+	if (!st && !directory)
+		st = assay_fail_errno(err, errno, "cannot find '%s'", a->output);
+	if (!st) {
+		cmd_made_before(a->output, &before);
+		set_environment(a, library, directory);
+		ended = launch_checked(a->words.items, &program);
+		st = tell(a->output, &before, err);
+		if (ended) { /* records until then are kept */
+			st = ended;
+			*err = program;
+		}
+	}
+	cmd_made_release(&before);
+	free(library);
+	free(directory);
+	return st;
+}
+
+static const struct arguments defaults = { .output = "records", .overhead = .01 };
+
+static const struct cli_option options[] = {
+	CLI_OPTION(TEXT, "output", "DIRECTORY", struct arguments, output,
+		   "Directory for the records (default: records); it is made if need be, its parents are not", .letter = 'o'),
+	CLI_REAL("overhead", "F", struct arguments, overhead, 0, 1,
+		 "How much of a thread's time may go into timing calls, a fraction (default: 0.01; 0: time every call)"),
+	CLI_END
+};
+
+static const struct cli_option words[] = { CLI_WORDS("-- PROGRAM [ARG]", struct arguments, words, 1), CLI_END };
+
+const struct command variance_record_command = {
+	.name = "variance record",
+	.summary = "run a program and record its calls into the outside",
+	.about = "Runs a program and records its calls into the outside (input and output, waiting, synchronisation): from where, with how "
+		 "much to do, how long they took, and how long the program computed between them. The program is not built for it, and its "
+		 "threads and the processes that it starts are recorded too: a file for each process, in a directory.\n\n"
+		 "Calls that come too often are recorded in part, each record with how many it stands for.",
+	.examples = "  assay variance record -- ./myapp 1000\n"
+		    "  assay variance record -o records --overhead 0.005 -- ./server --port 8080\n",
+	.exit_status = "0 recorded; 6 there was nothing to record; 1 the program or something else failed; 2 usage.",
+	.words = words,
+	.options = options,
+	.defaults = &defaults,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_NONE,
+	.flags = CLI_NO_FORMAT,
+	.run = variance_record_run,
+};

@@ -1,0 +1,26 @@
+# assay variance record: calls of a program and of those that it starts, its output and how it ended.
+set -eu
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+cd "$directory"
+
+fail()
+{
+	echo "$*" >&2
+	exit 1
+}
+
+"${ASSAY:?}" variance record -o records -- sh -c 'sleep .05; echo said' >out 2>told || fail "$(cat told)"
+[ "$(cat out)" = said ] || fail 'the output of the program expected'
+[ "$(ls records/*.samples | wc -l)" -ge 1 ] || fail 'records expected'
+grep -q "records\? of about [1-9][0-9]* calls at [1-9][0-9]* call sites\? in 'records'" told || fail "$(cat told)"
+
+status=0
+"$ASSAY" variance record -o records -- sh -c 'sleep .01; exit 3' 2>told || status=$?
+[ "$status" -eq 1 ] || fail "status $status of a program that failed"
+grep -q 'ended with status 3' told || fail "$(cat told)"
+grep -q 'records\? of about' told || fail 'what it did until then is kept'
+
+status=0
+"$ASSAY" variance record -o missing/records -- true 2>told || status=$?
+[ "$status" -eq 1 ] || fail "status $status without the directory's parent"
