@@ -11,6 +11,7 @@
 #include "fingerprint/catalog/types.h"
 #include "fleet/agent/helper_client.h"
 #include "runs/running/own_features.h"
+#include "runs/inside/features/counting/format.h"
 #include "runs/running/samples_fetch.h"
 #include "runs/running/stack.h"
 
@@ -198,7 +199,7 @@ static bool host_make_tree(struct execute_host *h)
 }
 
 /* What is deployed is what was hashed, or nothing. */
-static bool host_put_file(struct execute_host *h, const char *top, const struct artefact_file *file)
+static bool host_put_file(struct execute_host *h, const char *top, const struct artefact_file *file, bool *counts)
 {
 	char *path = mem_format("%s/%s", top, file->path), hash[DIGEST_HEX_BYTES];
 	struct buf bytes = BUF_INIT;
@@ -209,6 +210,7 @@ static bool host_put_file(struct execute_host *h, const char *top, const struct 
 		buf_add(&bytes, file->content, file->bytes);
 	else if (file_read(file->source, HELPER_INPUT_BYTES_MAX, &bytes, &err))
 		ok = session_fail(h->session, "%s", err.text);
+	*counts |= bytes.size && memmem(bytes.bytes, bytes.size, FEATURES_SECTION, strlen(FEATURES_SECTION));
 	digest_sha256(bytes.bytes ? bytes.bytes : "", bytes.size, hash);
 	if (ok && strcmp(hash, file->hash) != 0)
 		ok = session_fail(h->session, "'%s' was changed while it was deployed", file->source);
@@ -227,9 +229,12 @@ static bool host_put_files(struct execute_host *h)
 	for (size_t set = 0; ok && set < sets_of(h->x); set++) {
 		const struct artefact *files = files_of(h->x, set);
 		char *top = set_directory(h, set);
+		bool counts = false;
 
 		for (size_t i = 0; ok && i < files->n; i++)
-			ok = host_put_file(h, top, &files->files[i]);
+			ok = host_put_file(h, top, &files->files[i], &counts);
+		for (size_t version = 0; version < h->x->options->plan->n_versions; version++)
+			h->counts[version] |= counts && (set == 0 || set == version + 1);
 		free(top);
 	}
 	return ok;
@@ -404,6 +409,14 @@ static void add_instrument(const struct execute_host *h, const struct plan_cell 
 	free(files);
 }
 
+static void add_counting(const struct execute_host *h, struct helper_request *request)
+{
+	char *variable = mem_format("ASSAY_FEATURES_DIRECTORY=%s", h->samples);
+
+	helper_request_variable(request, variable);
+	free(variable);
+}
+
 static void add_plant(const struct execute_host *h, size_t version, struct helper_request *request)
 {
 	const struct manifest *manifest = h->x->options->manifest;
@@ -428,6 +441,8 @@ static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, s
 	helper_request_limit(&request, "output", EXECUTION_STREAM_BYTES_MAX);
 	add_plant(h, cell->version, &request);
 	add_environment(&request, &environment);
+	if (h->counts[cell->version] && !h->x->options->instrument)
+		add_counting(h, &request);
 	if (h->x->options->instrument)
 		add_instrument(h, cell, pack, &request);
 	else if (h->x->options->manifest->sampling && cell->repetition >= 1)
@@ -457,11 +472,12 @@ static void host_mask(const struct execute_host *h, const struct plan_cell *cell
 static enum host_run host_run_once(struct execute_host *h, const struct plan_cell *cell, size_t pack, struct execution *out)
 {
 	enum host_run how = HOST_RUN_NONE;
+	bool counts = h->counts[cell->version] && !h->x->options->instrument;
 	struct helper_answer answer;
 	char *fault = NULL;
 
 	*out = (struct execution){ .detail = NULL };
-	if (!host_renew(h, h->work, h->x->options->instrument ? h->samples : NULL, "no new directory can be made for a run"))
+	if (!host_renew(h, h->work, counts || h->x->options->instrument ? h->samples : NULL, "no new directory can be made for a run"))
 		return HOST_RUN_NONE;
 	if (host_ask_run(h, cell, pack, &answer)) {
 		if (execution_judge(&h->x->options->manifest->metric, &answer, out, &fault))
@@ -473,6 +489,8 @@ static enum host_run host_run_once(struct execute_host *h, const struct plan_cel
 	}
 	helper_answer_release(&answer);
 	free(fault);
+	if (counts && how == HOST_RUN_ENDED && !samples_fetch_features(h->session, h->samples, out))
+		how = HOST_RUN_NONE;
 	return how;
 }
 

@@ -34,6 +34,7 @@ struct execute_host {
 	int64_t clock_ahead_ms;
 	char *hardware_type;	       /* NULL: not known */
 	char *emulated;		       /* of an emulated host its profile, whichever laboratory it is of; else NULL */
+	bool *counts;		       /* [n_versions], counting builds: their runs leave files of features */
 	char **stacks;		       /* [n_versions], NULL where it is not known */
 	char *unlike;		       /* how what it loads differs from what another host loads; NULL: it does not */
 	struct counting_events events; /* of an instrumented plan: to be counted; n == 0: none */

@@ -3,6 +3,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/agent/helper_client.h"
+#include "runs/inside/features/counting/format.h"
+#include "runs/inside/features/run_features.h"
 
 #include <math.h>
 
@@ -19,16 +21,16 @@ void samples_found_release(struct samples_found *samples)
 	*samples = (struct samples_found){ NULL, 0, 0 };
 }
 
-/* PID-N.samples, as the writer calls them; all else is the program's own. */
-static bool is_samples_name(const char *name)
+/* PID-N.samples or PID-N.features, as the writer calls them; all else is the program's own. */
+static bool is_written_name(const char *name, const char *suffix)
 {
 	static const char digits[] = "0123456789";
 	size_t pid = strspn(name, digits), n = name[pid] == '-' ? strspn(name + pid + 1, digits) : 0;
 
-	return pid && n && pid + n < 64 && strcmp(name + pid + 1 + n, ".samples") == 0;
+	return pid && n && pid + n < 64 && strcmp(name + pid + 1 + n, suffix) == 0;
 }
 
-bool samples_found_parse(char *text, struct samples_found *out, char **why)
+bool samples_found_parse(char *text, const char *suffix, struct samples_found *out, char **why)
 {
 	uint64_t all = 0;
 
@@ -40,7 +42,7 @@ bool samples_found_parse(char *text, struct samples_found *out, char **why)
 		if (next)
 			*next++ = '\0';
 		bytes = strtoull(line, &end, 10);
-		if (end == line || *end != ' ' || !is_samples_name(end + 1))
+		if (end == line || *end != ' ' || !is_written_name(end + 1, suffix))
 			continue;
 		all += bytes;
 		if (out->n == SAMPLES_FETCH_FILES_MAX || bytes > SAMPLES_FETCH_BYTES_MAX || all > SAMPLES_FETCH_BYTES_MAX) {
@@ -64,34 +66,47 @@ void samples_spoil(struct execution *e, const char *why)
 	e->detail = mem_string(why);
 }
 
-/* *out stays empty when the execution is spoilt. */
-static bool samples_list(struct session *session, const char *directory, struct execution *e, struct samples_found *out)
+/* Where the list cannot be used *out stays empty, and *why says it; free() it. */
+static bool files_list(struct session *session, const char *directory, const char *suffix, struct samples_found *out, char **why)
 {
 	/* "BYTES NAME" a line; where there is none, the pattern is not a file. */
-	static const char script[] = "cd -- \"$1\" && for f in *.samples; do [ -f \"$f\" ] && echo \"$(wc -c <\"$f\") $f\"; done; :";
-	const char *const words[] = { "sh", "-c", script, "sh", directory };
+	static const char script[] = "cd -- \"$1\" && for f in *\"$2\"; do [ -f \"$f\" ] && echo \"$(wc -c <\"$f\") $f\"; done; :";
+	const char *const words[] = { "sh", "-c", script, "sh", directory, suffix };
 	struct helper_request request;
 	struct helper_answer answer;
 	struct assay_error err;
-	char *text = NULL, *why = NULL;
+	char *text = NULL;
 	size_t n = 0;
 	bool ok;
 
-	measure_request(&request, session->host, words, 5, LIST_MS);
+	measure_request(&request, session->host, words, 6, LIST_MS);
 	measure_request_lock(&request);
 	ok = session_run(session, &request, LIST_MS + SPARE_MS, &answer) && session_judge(session, &answer);
 	if (!ok)
-		session_explain(session, "the sample files cannot be listed");
+		session_explain(session, "the files that runs left cannot be listed");
 	else if (spool_text(&answer.out, LIST_BYTES_MAX, &text, &n, &err))
-		samples_spoil(e, err.text);
-	else if (!samples_found_parse(text, out, &why)) {
-		samples_spoil(e, why);
+		*why = mem_string(err.text);
+	else if (!samples_found_parse(text, suffix, out, why))
 		samples_found_release(out);
-	}
 	helper_request_release(&request);
 	helper_answer_release(&answer);
 	free(text);
-	free(why);
+	return ok;
+}
+
+/* free() *bytes. */
+static bool file_get(struct session *session, const char *directory, const char *name, char **bytes, size_t *n)
+{
+	char *path = mem_format("%s/%s", directory, name);
+	struct assay_error err;
+	struct spool spool;
+	bool ok =
+	    session_get(session, path, FETCH_MS + SPARE_MS, &spool) || session_explain(session, "a file that a run left cannot be fetched");
+
+	if (ok && spool_text(&spool, SAMPLES_FETCH_BYTES_MAX, bytes, n, &err))
+		ok = session_fail(session, "%s", err.text);
+	spool_release(&spool);
+	free(path);
 	return ok;
 }
 
@@ -141,19 +156,12 @@ static enum assay_status samples_keep(const struct samples_source *source, const
 static bool samples_get(struct session *session, const struct samples_source *source, const char *name, size_t pack, struct execution *e,
 			struct assay_error *fault)
 {
-	char *path = mem_format("%s/%s", source->directory, name), *bytes = NULL;
-	struct assay_error err;
-	struct spool spool;
+	char *bytes = NULL;
 	size_t n = 0;
-	bool ok = session_get(session, path, FETCH_MS + SPARE_MS, &spool) || session_explain(session, "a sample file cannot be fetched");
+	bool ok =
+	    file_get(session, source->directory, name, &bytes, &n) && samples_keep(source, name, pack, bytes, n, e, fault) == ASSAY_OK;
 
-	if (ok && spool_text(&spool, SAMPLES_FETCH_BYTES_MAX, &bytes, &n, &err))
-		ok = session_fail(session, "%s", err.text);
-	if (ok)
-		ok = samples_keep(source, name, pack, bytes, n, e, fault) == ASSAY_OK;
-	spool_release(&spool);
 	free(bytes);
-	free(path);
 	return ok;
 }
 
@@ -162,12 +170,47 @@ bool samples_fetch(struct session *session, const struct samples_source *source,
 {
 	struct samples_found files = { NULL, 0, 0 };
 	size_t before = e->n_samples;
-	bool ok = samples_list(session, source->directory, e, &files);
+	char *why = NULL;
+	bool ok = files_list(session, source->directory, ".samples", &files, &why);
 
+	if (why)
+		samples_spoil(e, why);
 	for (size_t i = 0; ok && i < files.n; i++)
 		ok = samples_get(session, source, files.items[i].name, pack, e, fault);
 	if (ok && e->n_samples == before)
 		samples_spoil(e, "no selected function was called, or its process wrote no sample file");
 	samples_found_release(&files);
+	free(why);
+	return ok;
+}
+
+bool samples_fetch_features(struct session *session, const char *directory, struct execution *e)
+{
+	struct samples_found found = { NULL, 0, 0 };
+	struct run_features_file *files = NULL;
+	struct assay_error err;
+	char *why = NULL;
+	bool ok = files_list(session, directory, FEATURES_SUFFIX, &found, &why);
+
+	files = mem_new(found.n, sizeof(*files));
+	for (size_t i = 0; ok && i < found.n; i++) {
+		files[i].name = found.items[i].name;
+		ok = file_get(session, directory, files[i].name, &files[i].bytes, &files[i].size);
+	}
+	if (ok && !why && run_features_parse_all(files, found.n, &e->features.counted, &err))
+		why = mem_string(err.text);
+	if (ok && !why && e->features.counted.incomplete) {
+		run_features_release(&e->features.counted);
+		why = mem_string("some of its threads could not count: its features are not kept");
+	}
+	if (why && !e->detail) {
+		e->detail = why;
+		why = NULL;
+	}
+	for (size_t i = 0; i < found.n; i++)
+		free(files[i].bytes);
+	free(files);
+	samples_found_release(&found);
+	free(why);
 	return ok;
 }

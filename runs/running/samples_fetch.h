@@ -25,6 +25,10 @@ struct samples_source {
 bool samples_fetch(struct session *session, const struct samples_source *source, size_t pack, struct execution *e,
 		   struct assay_error *fault);
 
+/* Files of features of a counting build become the execution's counted features. What is wrong with them is its `detail`; its result stays.
+ * False when the host has failed. */
+bool samples_fetch_features(struct session *session, const char *directory, struct execution *e);
+
 /* The execution has no samples, or not all: that is its outcome, unless there is a worse one. */
 void samples_spoil(struct execution *e, const char *why);
 
@@ -37,9 +41,9 @@ struct samples_found {
 	size_t n, capacity;
 };
 
-/* From "BYTES NAME" lines (changed) to the files that are fetched; names that the writer does not give are left out. False when they are
- * more than is fetched of a run: *why says it, free() it. samples_found_release() *out, which begins empty. */
-bool samples_found_parse(char *text, struct samples_found *out, char **why);
+/* From "BYTES NAME" lines (changed) to the files PID-N and suffix that are fetched; names that the writer does not give are left out. False
+ * when they are more than is fetched of a run: *why says it, free() it. samples_found_release() *out, which begins empty. */
+bool samples_found_parse(char *text, const char *suffix, struct samples_found *out, char **why);
 void samples_found_release(struct samples_found *samples); /* accepts zeroed */
 
 #endif

@@ -34,7 +34,7 @@ static void read_again(const struct samples_found *found)
 	for (size_t i = 0; i < found->n; i++)
 		buf_format(&text, "%" PRIu64 " %s\n", found->items[i].bytes, found->items[i].name);
 	buf_char(&text, '\0');
-	ASSAY_BUG_IF(!samples_found_parse(text.bytes, &again, &why) || again.n != found->n);
+	ASSAY_BUG_IF(!samples_found_parse(text.bytes, ".samples", &again, &why) || again.n != found->n);
 	for (size_t i = 0; i < found->n; i++) {
 		ASSAY_BUG_IF(again.items[i].bytes != found->items[i].bytes);
 		ASSAY_BUG_IF(strcmp(again.items[i].name, found->items[i].name) != 0);
@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct samples_found found = { .items = NULL };
 	char *text = mem_bytes((const char *)data, size), *why = NULL;
-	bool whole = samples_found_parse(text, &found, &why);
+	bool whole = samples_found_parse(text, ".samples", &found, &why);
 
 	ASSAY_BUG_IF(whole != !why || (why && !*why));
 	check_files(&found);

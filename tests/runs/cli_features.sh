@@ -1,6 +1,7 @@
 # Programs that count: whether the numbers are those that the program counts itself, whatever it does and however it ends; and the commands
 # as users type them.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_run.sh"
 cd "$tmp" || exit 1
 probed=$ASSAY_SOURCE/tests/probed
 "$ASSAY" features build -- gcc -c -x c /dev/null -o none.o 2>err || { grep -q 'without the plugin' err && skip "$(cat err)"; }
@@ -116,6 +117,42 @@ if command -v cmake >/dev/null; then
 	run features show of-cmake
 	expect_stdout '7  loop some.c:2 main'
 fi
+
+what='runs on a fleet bring their counts home, and a model learns from them'
+run_lab lab
+mkdir "$lab/apps/counted" "$lab/apps/plain"
+cat >work.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	unsigned long steps = 0;
+
+	for (unsigned long n = strtoul(argv[argc - 1], NULL, 10); n > 1; n = n % 2 ? 3 * n + 1 : n / 2)
+		steps++;
+	printf("cost %lu\n", 5000 + 100 * steps + steps * 7919 % 97);
+	return 0;
+}
+END
+run features build -- gcc -O2 work.c -o "$lab/apps/counted/work"
+gcc -O2 work.c -o "$lab/apps/plain/work"
+{
+	printf "metric: { source: regex, pattern: 'cost ([0-9]+)' }\nrepetitions: 1\nwarm_ups: 0\nsampling: off\n"
+	printf "versions:\n  counted: { directory: counted, command: ['{build}/work', '{arguments}'] }\n"
+	printf "  plain: { directory: plain, command: ['{build}/work', '{arguments}'] }\ninputs:\n"
+	i=0
+	while [ $i -lt 48 ]; do
+		printf '  i%02d: { arguments: [%d] }\n' $i $((1000 + i * 7919 % 5003))
+		i=$((i + 1))
+	done
+} >"$lab/apps/work.yaml"
+run -C "$lab" run work --versions counted
+expect_status 0
+run -C "$lab" cost train work@counted --of metric
+expect_status 0
+expect_stdout '(iterations of the loop at work.c:7)'
+run -C "$lab" run work --versions plain --inputs i00
+expect_status 0
 
 what='what is wrong'
 run features run -o same1 -- ./some 1

@@ -11,9 +11,9 @@
 
 struct file {
 	struct counting_header header;
-	unsigned char header_rest[COUNTING_PAGE - sizeof(struct counting_header)];
-	char names[COUNTING_PAGE];
-	uint64_t blocks[BLOCKS][COUNTING_PAGE / 8];
+	unsigned char header_rest[FEATURES_PAGE - sizeof(struct counting_header)];
+	char names[FEATURES_PAGE];
+	uint64_t blocks[BLOCKS][FEATURES_PAGE / 8];
 };
 
 /* Two threads. */
@@ -21,13 +21,13 @@ static struct file *file_new(const char *names, uint64_t slots)
 {
 	struct file *f = mem_new(1, sizeof(*f));
 
-	f->header = (struct counting_header){ .version = COUNTING_VERSION,
-					      .header_bytes = COUNTING_PAGE,
+	f->header = (struct counting_header){ .version = FEATURES_VERSION,
+					      .header_bytes = FEATURES_PAGE,
 					      .slots = slots,
 					      .names_bytes = strlen(names),
-					      .block_bytes = COUNTING_PAGE,
+					      .block_bytes = FEATURES_PAGE,
 					      .blocks = BLOCKS };
-	memcpy(f->header.magic, COUNTING_MAGIC, 8);
+	memcpy(f->header.magic, FEATURES_MAGIC, 8);
 	memcpy(f->names, names, strlen(names));
 	return f;
 }

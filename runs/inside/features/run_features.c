@@ -94,22 +94,22 @@ struct source {
 
 static size_t to_page(uint64_t bytes)
 {
-	return (size_t)((bytes + COUNTING_PAGE - 1) / COUNTING_PAGE * COUNTING_PAGE);
+	return (size_t)((bytes + FEATURES_PAGE - 1) / FEATURES_PAGE * FEATURES_PAGE);
 }
 
 static enum assay_status source_check(struct source *s, size_t size, struct assay_error *err)
 {
 	struct counting_header *h = &s->header;
 
-	if (size < sizeof(*h) || memcmp(s->bytes, COUNTING_MAGIC, 8) != 0)
+	if (size < sizeof(*h) || memcmp(s->bytes, FEATURES_MAGIC, 8) != 0)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: not a file of features", s->name);
 	memcpy(h, s->bytes, sizeof(*h));
-	if (h->version != COUNTING_VERSION)
+	if (h->version != FEATURES_VERSION)
 		return assay_fail(err, ASSAY_E_VERSION, "%s: features of version %u, this program reads %u", s->name, h->version,
-				  COUNTING_VERSION);
-	if (h->header_bytes % COUNTING_PAGE || h->header_bytes < sizeof(*h) || h->header_bytes > COUNTING_NAMES_MAX ||
-	    h->names_bytes > COUNTING_NAMES_MAX || h->slots > COUNTING_SLOTS_MAX || h->block_bytes % COUNTING_PAGE ||
-	    h->block_bytes < h->slots * 8 || h->block_bytes > FILE_BYTES_MAX || h->blocks > COUNTING_BLOCKS_MAX)
+				  FEATURES_VERSION);
+	if (h->header_bytes % FEATURES_PAGE || h->header_bytes < sizeof(*h) || h->header_bytes > FEATURES_NAMES_MAX ||
+	    h->names_bytes > FEATURES_NAMES_MAX || h->slots > FEATURES_SLOTS_MAX || h->block_bytes % FEATURES_PAGE ||
+	    h->block_bytes < h->slots * 8 || h->block_bytes > FILE_BYTES_MAX || h->blocks > FEATURES_BLOCKS_MAX)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: the header is damaged", s->name);
 	if (size < h->header_bytes + to_page(h->names_bytes) + h->blocks * h->block_bytes)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: the file is cut short", s->name);
@@ -137,7 +137,7 @@ static void add_count(const struct source *s, char *name, size_t slot, struct pa
 /* The K-th values of all blocks, for each K. */
 static void add_values(const struct source *s, const char *name, size_t n, char kind, size_t slot, struct parts *out)
 {
-	for (unsigned k = 1; k <= COUNTING_VALUES; k++) {
+	for (unsigned k = 1; k <= FEATURES_VALUES; k++) {
 		double sum = 0;
 		uint64_t of = 0;
 
@@ -170,7 +170,7 @@ static bool is_name(const char *text, size_t n)
 /* The slots of a line; 0: of another name. False: it is no line. */
 static bool line_slots(const char *at, size_t n, size_t *slots)
 {
-	*slots = at[0] == 'c' ? 1 : at[0] == '=' ? 0 : COUNTING_VALUE_SLOTS;
+	*slots = at[0] == 'c' ? 1 : at[0] == '=' ? 0 : FEATURES_VALUE_SLOTS;
 	return n >= 3 && memchr("c=vd", at[0], 4) && at[1] == ' ' && is_name(at + 2, n - 2);
 }
 
@@ -213,18 +213,27 @@ static enum assay_status file_add(const char *name, const unsigned char *bytes, 
 
 /* ---- interface ---- */
 
-enum assay_status run_features_parse(const char *name, const unsigned char *bytes, size_t size, struct run_features *out,
-				     struct assay_error *err)
+enum assay_status run_features_parse_all(const struct run_features_file *files, size_t n, struct run_features *out, struct assay_error *err)
 {
 	struct run_features f = { .n = 0 };
 	struct parts parts = { .n = 0 };
-	enum assay_status st = file_add(name, bytes, size, &parts, &f, err);
+	enum assay_status st = ASSAY_OK;
 
+	for (size_t i = 0; i < n && !st; i++)
+		st = file_add(files[i].name, (const unsigned char *)files[i].bytes, files[i].size, &parts, &f, err);
 	if (!st)
 		parts_take(&parts, &f);
 	parts_release(&parts);
 	*out = f;
 	return st;
+}
+
+enum assay_status run_features_parse(const char *name, const unsigned char *bytes, size_t size, struct run_features *out,
+				     struct assay_error *err)
+{
+	const struct run_features_file file = { (char *)(uintptr_t)name, (char *)(uintptr_t)bytes, size };
+
+	return run_features_parse_all(&file, 1, out, err);
 }
 
 enum assay_status run_features_read(const char *directory, struct run_features *out, struct assay_error *err)
@@ -233,7 +242,7 @@ enum assay_status run_features_read(const char *directory, struct run_features *
 	struct parts parts = { .n = 0 };
 	char **names = NULL;
 	size_t n = 0;
-	enum assay_status st = file_names(directory, COUNTING_SUFFIX, &names, &n, err);
+	enum assay_status st = file_names(directory, FEATURES_SUFFIX, &names, &n, err);
 
 	if (!st && !n)
 		st = assay_fail(err, ASSAY_E_NODATA, "'%s' has no features: was the program built by 'assay features build'?", directory);

@@ -43,6 +43,16 @@ enum assay_status run_features_read(const char *directory, struct run_features *
 enum assay_status run_features_parse(const char *name, const unsigned char *bytes, size_t size, struct run_features *out,
 				     struct assay_error *err);
 
+/* Bytes of a file. */
+struct run_features_file {
+	char *name; /* for errors */
+	char *bytes;
+	size_t size;
+};
+/* The same of files that are all of one run, as run_features_read(). ASSAY_OK and nothing in *out when n is 0. */
+enum assay_status run_features_parse_all(const struct run_features_file *files, size_t n, struct run_features *out,
+					 struct assay_error *err);
+
 /* Reads the text form. The first word of a name tells its kind: loop, branch, call and exception are counts, which add up where a name
  * stands twice; any other is a value, and an error when it stands twice. Empty lines are left out. ASSAY_E_FORMAT names the line. */
 enum assay_status run_features_text_parse(const char *text, size_t n, struct run_features *out, struct assay_error *err);

@@ -87,7 +87,7 @@ static bool allocate(int fd, size_t offset, size_t bytes)
 
 static size_t to_page(size_t bytes)
 {
-	return (bytes + COUNTING_PAGE - 1) / COUNTING_PAGE * COUNTING_PAGE;
+	return (bytes + FEATURES_PAGE - 1) / FEATURES_PAGE * FEATURES_PAGE;
 }
 
 static size_t counters_bytes(void)
@@ -102,7 +102,7 @@ static size_t block_bytes(void)
 
 static size_t blocks_offset(void)
 {
-	return COUNTING_PAGE + to_page((size_t)(names_end - names_begin));
+	return FEATURES_PAGE + to_page((size_t)(names_end - names_begin));
 }
 
 /* ---- the file ---- */
@@ -156,7 +156,7 @@ static int file_new(const char *directory, unsigned long pid)
 	n = add_number(n, pid);
 	n = add_text(n, "-");
 	for (unsigned long i = 0; i < NUMBERS && fd == -EEXIST; i++) {
-		add_text(add_number(n, i), COUNTING_SUFFIX);
+		add_text(add_number(n, i), FEATURES_SUFFIX);
 		fd = ask(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, 0, 0);
 	}
 	return (int)fd;
@@ -173,7 +173,7 @@ static bool names_write(int fd)
 	size_t bytes = (size_t)(names_end - names_begin), done = 0;
 
 	while (done < bytes) {
-		long n = ask(SYS_pwrite64, fd, (long)(names_begin + done), (long)(bytes - done), (long)(COUNTING_PAGE + done), 0, 0);
+		long n = ask(SYS_pwrite64, fd, (long)(names_begin + done), (long)(bytes - done), (long)(FEATURES_PAGE + done), 0, 0);
 
 		if (n <= 0)
 			return false;
@@ -188,16 +188,16 @@ static void file_begin(int fd, unsigned long pid)
 	struct counting_header *h = NULL;
 
 	if (allocate(fd, 0, blocks_offset()) && names_write(fd))
-		h = map(header, COUNTING_PAGE, fd, 0);
+		h = map(header, FEATURES_PAGE, fd, 0);
 	if (h) {
-		h->version = COUNTING_VERSION;
-		h->header_bytes = COUNTING_PAGE;
+		h->version = FEATURES_VERSION;
+		h->header_bytes = FEATURES_PAGE;
 		h->pid = pid;
 		h->slots = counters_bytes() / 8;
 		h->names_bytes = (uint64_t)(names_end - names_begin);
 		h->block_bytes = block_bytes();
 		for (size_t i = 0; i < sizeof(h->magic); i++)
-			h->magic[i] = COUNTING_MAGIC[i];
+			h->magic[i] = FEATURES_MAGIC[i];
 	}
 	header = h;
 }

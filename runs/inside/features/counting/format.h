@@ -11,22 +11,23 @@
  *
  *   "c NAME\n"  one slot: how often
  *   "= NAME\n"  no slot: another name of the counter before it
- *   "v NAME\n"  COUNTING_VALUE_SLOTS: how many values there were, the first of them as signed integers, and one that is of no use
+ *   "v NAME\n"  FEATURES_VALUE_SLOTS: how many values there were, the first of them as signed integers, and one that is of no use
  *   "d NAME\n"  the same, as doubles */
 #ifndef RUNS_FEATURES_COUNTING_FORMAT_H
 #define RUNS_FEATURES_COUNTING_FORMAT_H
 
 #include <stdint.h>
 
-#define COUNTING_MAGIC	     "assayftr" /* 8 bytes, without the NUL */
-#define COUNTING_VERSION     1u
-#define COUNTING_PAGE	     4096u
-#define COUNTING_VALUES	     5u
-#define COUNTING_VALUE_SLOTS (1u + COUNTING_VALUES + 1u)
-#define COUNTING_SLOTS_MAX   (16u << 20)
-#define COUNTING_NAMES_MAX   (256u << 20) /* bytes */
-#define COUNTING_BLOCKS_MAX  65536u
-#define COUNTING_SUFFIX	     ".features"
+#define FEATURES_MAGIC	     "assayftr" /* 8 bytes, without the NUL */
+#define FEATURES_VERSION     1u
+#define FEATURES_PAGE	     4096u
+#define FEATURES_VALUES	     5u
+#define FEATURES_VALUE_SLOTS (1u + FEATURES_VALUES + 1u)
+#define FEATURES_SLOTS_MAX   (16u << 20)
+#define FEATURES_NAMES_MAX   (256u << 20) /* bytes */
+#define FEATURES_BLOCKS_MAX  65536u
+#define FEATURES_SUFFIX	     ".features"
+#define FEATURES_SECTION     "assay_features_names" /* of a module that counts, and so in its bytes */
 
 struct counting_header {
 	char magic[8];

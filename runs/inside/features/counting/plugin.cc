@@ -100,7 +100,7 @@ unsigned HOST_WIDE_INT slot_new(char kind, const std::string &name)
 {
 	unsigned HOST_WIDE_INT slot = made.slots;
 
-	made.slots += kind == 'c' ? 1 : COUNTING_VALUE_SLOTS;
+	made.slots += kind == 'c' ? 1 : FEATURES_VALUE_SLOTS;
 	made.names += std::string(1, kind) + ' ' + name + '\n';
 	return slot;
 }
@@ -112,7 +112,7 @@ void unit_begin()
 	made.counter = build_distinct_type_copy(long_long_unsigned_type_node);
 	TYPE_ALIAS_SET(made.counter) = new_alias_set();
 	made.array = build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier("assay_features_counters"),
-				build_array_type(made.counter, build_index_type(size_int(COUNTING_SLOTS_MAX))));
+				build_array_type(made.counter, build_index_type(size_int(FEATURES_SLOTS_MAX))));
 	TREE_STATIC(made.array) = 1;
 	TREE_ADDRESSABLE(made.array) = 1;
 	TREE_USED(made.array) = 1;
@@ -546,7 +546,7 @@ gimple_seq store_value(tree base, const value &v)
 	tree word = word_of(&code, v), bytes = make_ssa_name(made.counter), offset, at = make_ssa_name(TREE_TYPE(base));
 
 	gimple_seq_add_stmt(&code, gimple_build_assign(n, counter_at(base, v.slot)));
-	gimple_seq_add_stmt(&code, gimple_build_assign(least, MIN_EXPR, n, build_int_cst(made.counter, COUNTING_VALUES)));
+	gimple_seq_add_stmt(&code, gimple_build_assign(least, MIN_EXPR, n, build_int_cst(made.counter, FEATURES_VALUES)));
 	gimple_seq_add_stmt(&code, gimple_build_assign(bytes, MULT_EXPR, least, build_int_cst(made.counter, 8)));
 	offset = gimple_convert(&code, sizetype, bytes);
 	gimple_seq_add_stmt(&code, gimple_build_assign(at, POINTER_PLUS_EXPR, base, offset));
