@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,6 +141,30 @@ static void sockets(void)
 	SAY("received %ld\n", n);
 }
 
+static void locks(void)
+{
+	struct timespec past = { 1, 0 };
+	pthread_rwlock_t both = PTHREAD_RWLOCK_INITIALIZER;
+	pthread_spinlock_t spin;
+	sem_t semaphore;
+	int n;
+
+	sem_init(&semaphore, 0, 1);
+	pthread_spin_init(&spin, 0);
+	errno = 0;
+	n = sem_wait(&semaphore);
+	SAY("semaphore %d errno %d\n", n, errno);
+	n = sem_timedwait(&semaphore, &past);
+	SAY("semaphore %d errno %d\n", n, errno);
+	n = pthread_rwlock_rdlock(&both);
+	SAY("locks %d", n);
+	pthread_rwlock_unlock(&both);
+	n = pthread_rwlock_wrlock(&both);
+	SAY(" %d", n);
+	n = pthread_spin_lock(&spin);
+	SAY(" %d\n", n);
+}
+
 static void forks(void)
 {
 	int status;
@@ -170,6 +195,7 @@ int main(int argc, char **argv)
 	interrupted();
 	threads();
 	sockets();
+	locks();
 	forks();
 	for (int fd = 3; fd < 2000; fd++)
 		close(fd);

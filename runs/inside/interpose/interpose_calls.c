@@ -4,8 +4,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -14,6 +16,7 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -135,3 +138,21 @@ CALL_OF("GLIBC_2.3.2", int, pthread_cond_wait, (pthread_cond_t * condition, pthr
 	NO_ARGS)
 CALL_OF("GLIBC_2.3.2", int, pthread_cond_timedwait, (pthread_cond_t * condition, pthread_mutex_t *mutex, const struct timespec *t),
 	(condition, mutex, t), NO_FILE, NO_SIZE, NO_ARGS)
+
+CALL(int, pthread_mutex_timedlock, (pthread_mutex_t * mutex, const struct timespec *t), (mutex, t), NO_FILE, NO_SIZE, NO_ARGS)
+CALL(int, pthread_rwlock_rdlock, (pthread_rwlock_t * lock), (lock), NO_FILE, NO_SIZE, NO_ARGS)
+CALL(int, pthread_rwlock_wrlock, (pthread_rwlock_t * lock), (lock), NO_FILE, NO_SIZE, NO_ARGS)
+CALL(int, pthread_spin_lock, (pthread_spinlock_t * lock), (lock), NO_FILE, NO_SIZE, NO_ARGS)
+CALL(int, sem_wait, (sem_t * semaphore), (semaphore), NO_FILE, NO_SIZE, NO_ARGS)
+CALL(int, sem_timedwait, (sem_t * semaphore, const struct timespec *t), (semaphore, t), NO_FILE, NO_SIZE, NO_ARGS)
+
+CALL(pid_t, wait, (int *status), (status), NO_FILE, NO_SIZE, NO_ARGS)
+CALL(pid_t, waitpid, (pid_t child, int *status, int options), (child, status, options), NO_FILE, NO_SIZE, ARG(options))
+CALL(pid_t, wait4, (pid_t child, int *status, int options, struct rusage *usage), (child, status, options, usage), NO_FILE, NO_SIZE,
+     ARG(options))
+
+CALL(int, syncfs, (int fd), (fd), fd, NO_SIZE, NO_ARGS)
+CALL(ssize_t, splice, (int in, off64_t *in_at, int out, off64_t *out_at, size_t n, unsigned flags), (in, in_at, out, out_at, n, flags), out,
+     n, ARG(flags))
+CALL(ssize_t, copy_file_range, (int in, off64_t *in_at, int out, off64_t *out_at, size_t n, unsigned flags),
+     (in, in_at, out, out_at, n, flags), out, n, ARG(flags))
