@@ -161,9 +161,39 @@ kills() {
 	done
 }
 
+# In a shell of its own: everything but the store is lost when that is killed, all processes at once, /dev/shm and /run; the next one has another boot id.
+after_boot() {
+	exec unshare --mount --pid --fork --kill-child=KILL --propagation private sh -c '
+		mount -t proc proc /proc
+		mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+		mount -t tmpfs tmpfs /run
+		cat /proc/sys/kernel/random/uuid >/run/boot-id
+		mount --bind /run/boot-id /proc/sys/kernel/random/boot_id
+		exec "$@"' sh "$@"
+}
+reboots() {
+	[ -s "$state/undisturbed" ] || return 0
+	n=$(cat "$state/reboots.csv" 2>/dev/null | grep -c . || true)
+	while [ "$n" -lt 10 ] && time_left; do
+		kills_lab "$work/reboots"
+		lost=0
+		for times in 1 2 3; do
+			after_boot "$assay" -C "$work/reboots" nightly --quiet >/dev/null 2>&1 &
+			pid=$!
+			sleep "$(awk -v s="4$n$times" 'BEGIN { srand(s); print .2 + 4 * rand() }')"
+			kill -9 $pid 2>/dev/null && lost=$((lost + 1))
+			wait $pid 2>/dev/null || true
+		done
+		after_boot "$assay" -C "$work/reboots" nightly --quiet --format json 2>/dev/null | decided >"$work/after"
+		cmp -s "$work/after" "$state/undisturbed" && echo "$lost,same" >>"$state/reboots.csv" || echo "$lost,differs" >>"$state/reboots.csv"
+		n=$((n + 1))
+	done
+}
+
 fleet_up
 [ -n "${SKIP_CALIBRATION:-}" ] || calibrations
 kills
+reboots
 nights
 
 # ---- the page ----
@@ -239,6 +269,7 @@ END
 	echo '## Nights that are killed'
 	echo
 	[ ! -s "$state/kills.csv" ] || awk -F, '{ n++; kills += $1; same += $2 == "same" } END { printf "%d nights of two comparisons on three hosts, with a metric that no clock makes; %d times kill -9 at moments that were drawn. The same decisions, ratios and\nintervals as the undisturbed night: %d of %d.\n", n, kills, same, n }' "$state/kills.csv"
+	[ ! -s "$state/reboots.csv" ] || awk -F, '{ n++; lost += $1; same += $2 == "same" } END { printf "\n%d more nights lost everything but the store %d times: all processes at once, /dev/shm and /run; another boot id. The same decisions: %d of %d.\n", n, lost, same, n }' "$state/reboots.csv"
 	cat <<'END'
 
 ## Which correction
