@@ -100,6 +100,47 @@ cases=$((cases + 1))
 run features build --only missing -- gcc -O2 some.c -o some
 refused 1 "cannot read 'missing'"
 
+what='exceptions and threads of C++, and values'
+cat >throws.cc <<'END'
+#include <map>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+static int f(int i) { if (i % 7 == 0) throw std::runtime_error("x"); return i; }
+int main()
+{
+	std::map<int, int> m;
+	std::vector<std::thread> all;
+	for (int i = 0; i < 1000; i++) {
+		try { m[f(i) % 50]++; } catch (const std::exception &) { m[-1]++; }
+	}
+	for (int k = 0; k < 4; k++)
+		all.emplace_back([k] { for (volatile int i = 0; i < 100000 + k; i = i + 1); });
+	for (auto &t : all) t.join();
+	return m.size() == 51 ? 0 : 1;
+}
+END
+run features build --values -- g++ -O2 throws.cc -o throws -pthread
+expect_status 0
+run features run -o thrown -- ./throws
+expect_status 0
+run features show --text thrown
+expect_stdout '143 exception throws.cc:5 f thrown' '143 exception throws.cc:11 main caught' '1000 call f throws.cc:5' \
+	'1000 loop throws.cc:10 main' '400006 loop throws.cc:14 ' '0 value i throws.cc:5 f 1' '4 value i throws.cc:5 f 5'
+
+what='a run that ends where its features are known'
+printf '#include <stdio.h>\nint n;\n__attribute__((noinline)) void rest(void) { puts("rest"); }\n' >until.c
+printf 'int main(int c, char **v) { for (int i = 0; i < 10; i++) n += c; rest(); (void)v; return 0; }\n' >>until.c
+run features build --until rest -- gcc -O2 until.c -o until
+run features run -o whole -- ./until
+expect_stdout rest
+ASSAY_FEATURES_UNTIL=1 "$ASSAY" features run -o early -- ./until >said 2>err
+cases=$((cases + 1))
+[ ! -s said ] || fail 'it should have ended'
+run features show --same-input whole early --format json
+cases=$((cases + 1))
+grep -q '"nondeterministic": true' "$tmp/out" && fail 'what is known by then should be the same'
+
 what='make, and cmake'
 mkdir made
 printf 'CC = gcc\nmade: some.o\n\t$(CC) some.o -o made\nsome.o: ../some.c\n\t$(CC) -c ../some.c\n' >made/Makefile
