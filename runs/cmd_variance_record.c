@@ -57,7 +57,9 @@ static void set_environment(const struct arguments *a, const char *library, cons
 /* ---- what was recorded ---- */
 
 struct recorded {
-	size_t processes, killed, records, sites;
+	size_t processes, killed, records;
+	char **sites; /* [n_sites], of each file its own; sorted and counted at the end */
+	size_t n_sites, capacity;
 	double calls; /* estimated from the records' weights */
 	uint64_t dropped;
 };
@@ -77,15 +79,42 @@ static void file_add(const char *path, struct recorded *sum)
 	sum->dropped += file.dropped;
 	for (size_t i = 0; i < file.n; i++)
 		sum->calls += file.items[i].weight;
-	for (size_t i = 0; i < file.n_functions; i++)
-		sum->sites += file.functions[i].n > 0;
+	for (size_t i = 0; i < file.n_functions; i++) {
+		const struct samples_function *f = &file.functions[i];
+
+		if (!f->n)
+			continue;
+		sum->sites = mem_grow(sum->sites, sum->n_sites, &sum->capacity, sizeof(*sum->sites));
+		sum->sites[sum->n_sites++] = mem_format("%s %llx %s", f->module, (unsigned long long)f->address, f->name);
+	}
 	samples_release(&file);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* How many different ones there are; they are released. */
+static size_t sites_count(struct recorded *sum)
+{
+	size_t n = 0;
+
+	if (sum->n_sites)
+		qsort(sum->sites, sum->n_sites, sizeof(*sum->sites), by_text);
+	for (size_t i = 0; i < sum->n_sites; i++)
+		n += i == 0 || strcmp(sum->sites[i - 1], sum->sites[i]) != 0;
+	for (size_t i = 0; i < sum->n_sites; i++)
+		free(sum->sites[i]);
+	free(sum->sites);
+	return n;
 }
 
 static enum assay_status tell(const char *directory, const struct cmd_made *before, struct assay_error *err)
 {
 	struct recorded sum = { 0 };
 	struct cmd_made now;
+	size_t sites;
 
 	cmd_made_before(directory, &now);
 	for (size_t i = 0, k = 0; i < now.n; i++) {
@@ -98,6 +127,7 @@ static enum assay_status tell(const char *directory, const struct cmd_made *befo
 		free(path);
 	}
 	cmd_made_release(&now);
+	sites = sites_count(&sum);
 	if (sum.dropped)
 		cli_remark("%llu records were dropped: there was no room for them", (unsigned long long)sum.dropped);
 	if (!sum.records)
@@ -105,9 +135,11 @@ static enum assay_status tell(const char *directory, const struct cmd_made *befo
 		    err, ASSAY_E_NODATA,
 		    "no call into the outside was recorded: the program calls none of these functions, or is linked statically");
 	cli_remark("%zu record%s of about %.0f calls at %zu call site%s in '%s', from %zu process%s", sum.records, text_plural(sum.records),
-		   sum.calls, sum.sites, text_plural(sum.sites), directory, sum.processes, sum.processes == 1 ? "" : "es");
+		   sum.calls, sites, text_plural(sites), directory, sum.processes, sum.processes == 1 ? "" : "es");
 	if (sum.killed)
-		cli_remark("of these processes %zu did not end in order: they were killed, or executed another program", sum.killed);
+		cli_remark(
+		    "of these processes %zu did not end in order: they were killed, ended at once by _exit(), or executed another program",
+		    sum.killed);
 	return ASSAY_OK;
 }
 

@@ -21,6 +21,12 @@ status=0
 grep -q 'ended with status 3' told || fail "$(cat told)"
 grep -q 'records\? of about' told || fail 'what it did until then is kept'
 
+# The same place in many processes is one call site.
+"$ASSAY" variance record -o same -- sh -c 'sleep .01; sleep .01; sleep .01' 2>told || fail "$(cat told)"
+once=$(sed -n "s/.* calls at \([0-9]*\) call site.*/\1/p" told)
+"$ASSAY" variance record -o same -- sh -c 'sleep .01; sleep .01; sleep .01; sleep .01; sleep .01; sleep .01' 2>told || fail "$(cat told)"
+[ "$(sed -n "s/.* calls at \([0-9]*\) call site.*/\1/p" told)" -le $((once + 1)) ] || fail "$once sites, then: $(cat told)"
+
 status=0
 "$ASSAY" variance record -o missing/records -- true 2>told || status=$?
 [ "$status" -eq 1 ] || fail "status $status without the directory's parent"
