@@ -149,6 +149,12 @@ static const struct {
 	{ "fifo_pipe_write", "pipe" },
 	{ "sock_read_iter", "socket" },
 	{ "sock_write_iter", "socket" },
+	{ "vfs_read", "transfer" }, /* what is common to files, pipes and sockets: before it is known which */
+	{ "vfs_write", "transfer" },
+	{ "fdget_pos", "permission" },
+	{ "__fdget_pos", "permission" },
+	{ "rw_verify_area", "permission" },
+	{ "security_file_permission", "permission" },
 	{ "__schedule", "schedule" },
 	{ "schedule_tail", "schedule" },
 	{ "do_syscall_64", "boundary" },
@@ -235,23 +241,38 @@ static bool is_one_of(const char *name, const char *a, const char *b, const char
 	return strcmp(name, a) == 0 || strcmp(name, b) == 0 || strcmp(name, c) == 0 || strcmp(name, d) == 0;
 }
 
+/* The sample met what comes before it is known what is read or written: `first` is the innermost caller that is known, the n-th. */
+static bool is_before_transfer(const char *first, uint64_t n, const char *call)
+{
+	return is_one_of(call, "read", "write", "readv", "writev") &&
+	       (strcmp(first, "permission") == 0 || (n == 1 && (strcmp(first, "transfer") == 0 || strcmp(first, call) == 0)));
+}
+
 /* By whom the kernel was entered, among the callers from the innermost on: the outermost system call, for those do work for each other; but
  * a page fault or an interrupt in one is what it is, and pipes and sockets are read and written by the calls that do so with files. Every
  * system call passes the boundary; its time is that of no function called there. */
 static uint32_t entry_of(struct sampler *s, const uint64_t *chain, uint64_t n)
 {
 	uint32_t place = PLACE_OTHER;
+	const char *first = NULL, *name;
+	uint64_t at = 0;
 
 	for (uint64_t i = 0; i < n && chain[i] != (uint64_t)PERF_CONTEXT_USER; i++) {
 		const struct entry *entry = entry_at(s, chain[i]);
 
-		if (!entry || (i > 1 && strcmp(s->places[entry->place].name, "boundary") == 0)) /* [0]: PERF_CONTEXT_KERNEL */
+		if (!entry)
+			continue;
+		name = s->places[entry->place].name;
+		at = first ? at : i;
+		first = first ? first : name;
+		if (is_one_of(name, "transfer", "permission", "", "") ||
+		    (i > 1 && strcmp(name, "boundary") == 0)) /* [0]: PERF_CONTEXT_KERNEL */
 			continue;
 		place = entry->place;
-		if (is_one_of(s->places[place].name, "page_fault", "interrupt", "pipe", "socket"))
+		if (is_one_of(name, "page_fault", "interrupt", "pipe", "socket"))
 			return place;
 	}
-	return place;
+	return first && is_before_transfer(first, at, s->places[place].name) ? place_of(s, "transfer", 0, true) : place;
 }
 
 /* ---- user space ---- */

@@ -15,10 +15,11 @@ struct class_row { /* names: as of code_is_named() */
 
 /* Of the kernel, by system call, also as the C library names what calls it. */
 static const struct class_row kernel_classes[] = {
-	{ "file data", "read write pread64 pwrite64 readv writev preadv* pwritev* sendfile* copy_file_range splice tee vmsplice fsync "
-		       "fdatasync sync syncfs sync_file_range truncate ftruncate fallocate readahead fadvise64 lseek lseek64 pread pwrite "
-		       "posix_fadvise* posix_fallocate* ftruncate64 truncate64 io_submit "
-		       "io_getevents io_uring_*" },
+	{ "file data",
+	  "transfer read write pread64 pwrite64 readv writev preadv* pwritev* sendfile* copy_file_range splice tee vmsplice fsync "
+	  "fdatasync sync syncfs sync_file_range truncate ftruncate fallocate readahead fadvise64 lseek lseek64 pread pwrite "
+	  "posix_fadvise* posix_fallocate* ftruncate64 truncate64 io_submit "
+	  "io_getevents io_uring_*" },
 	{ "file metadata",
 	  "open open64 openat* creat close close_range stat stat64 fstat fstat64 lstat lstat64 fstatat* newstat newfstat newlstat "
 	  "newfstatat statx access faccessat* getdents* "
@@ -134,6 +135,7 @@ struct lines {
 	struct sampled_sliced *sliced; /* of the last line `user` or `kernel`; NULL: there is no room */
 	double slice_ns, lasted_ns;
 	size_t programs[SAMPLED_PROGRAMS], n_programs; /* their numbers in sampled->programs */
+	uint64_t transfers, of_files, of_ends;	       /* met in reads and writes: before it was known of what; files; pipes and sockets */
 };
 
 /* ---- when ---- */
@@ -283,6 +285,16 @@ static enum assay_status line_place(struct lines *l, const char *name, uint64_t 
 	return ASSAY_OK;
 }
 
+/* The kernel's, by the call that led there. */
+static void line_kernel(struct lines *l, const char *name, uint64_t count)
+{
+	class_add(l->sampled, class_of_call(name), true, count);
+	l->sliced = l->lasted_ns > 0 ? sliced_of(l->sampled, class_of_call(name), true) : NULL;
+	l->transfers += strcmp(name, "transfer") == 0 ? count : 0;
+	l->of_ends += strcmp(name, "pipe") == 0 || strcmp(name, "socket") == 0 ? count : 0;
+	l->of_files += code_is_named("read write readv writev", name) ? count : 0;
+}
+
 static enum assay_status line_add(struct lines *l, const char *where, const char *name, int64_t count, struct assay_error *err)
 {
 	struct sampled *s = l->sampled;
@@ -328,12 +340,29 @@ static enum assay_status line_add(struct lines *l, const char *where, const char
 	} else if (strcmp(where, "kernel") == 0 && strcmp(name, "not_named") == 0) {
 		s->kernel_unnamed = true;
 	} else if (strcmp(where, "kernel") == 0) {
-		class_add(s, class_of_call(name), true, (uint64_t)count);
-		l->sliced = l->lasted_ns > 0 ? sliced_of(s, class_of_call(name), true) : NULL;
+		line_kernel(l, name, (uint64_t)count);
 	} else {
 		return assay_fail(err, ASSAY_E_FORMAT, "samples of an unknown place");
 	}
 	return ASSAY_OK;
+}
+
+/* What reads and writes do before it is known of what they are is of files and of pipes and sockets by the time of either. It stands with
+ * files' data. */
+static void lines_divide(struct lines *l)
+{
+	struct sampled *s = l->sampled;
+	double of_ends = l->of_ends ? (double)l->transfers * (double)l->of_ends / (double)(l->of_ends + l->of_files) : 0;
+	uint64_t moved;
+
+	s->undivided += of_ends;
+	moved = (uint64_t)fmin(floor(s->undivided), (double)l->transfers);
+	s->undivided -= (double)moved;
+	if (moved == 0)
+		return;
+	s->classes[class_add(s, class_of_call("read"), true, 0)].count -= moved;
+	s->kernel -= moved;
+	class_add(s, class_of_call("pipe"), true, moved);
 }
 
 static enum assay_status line_read(struct lines *l, char *line, struct assay_error *err)
@@ -358,6 +387,7 @@ enum assay_status sampled_add(struct sampled *sampled, const char *text, const c
 	while (!st && (line = strsep(&rest, "\n")))
 		st = *line ? line_read(&lines, line, err) : ASSAY_OK;
 	lines_flush(&lines);
+	lines_divide(&lines);
 	free(copy);
 	return st;
 }

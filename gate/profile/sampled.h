@@ -55,6 +55,7 @@ struct sampled {
 	uint64_t sliced_runs;
 	bool slices_over; /* further runs, on other machines, are not sliced */
 	uint64_t user, kernel, lost, processes;
+	double undivided;    /* less than a sample: what was not divided of "transfer" */
 	uint64_t unmet;	     /* of kernel */
 	uint64_t unnamed;    /* of user: in no function that is known, where one was looked for */
 	uint64_t nameless;   /* of user: in functions that are told by their address */

@@ -63,6 +63,29 @@ static void test_classes(void **state)
 	assert_true(s.kernel_hidden);
 }
 
+/* What is common to reads and writes goes to what is read and written, by their time; parts of samples are not lost over many runs. */
+static void test_transfers(void **state)
+{
+	struct sampled s = { .n = 0 };
+	struct assay_error err;
+
+	(void)state;
+	check(sampled_add(&s, "12 kernel transfer\n10 kernel read\n20 kernel socket\n10 kernel pipe\n5 kernel pread64\n7 kernel sendto\n",
+			  "p", NULL, &err),
+	      &err);
+	assert_class(&s, "file data", true, 10 + 5 + 3);
+	assert_class(&s, "network and pipes", true, 37 + 9);
+	assert_int_equal(s.kernel, 64);
+	s = (struct sampled){ .n = 0 };
+	for (int i = 0; i < 8; i++)
+		check(sampled_add(&s, "1 kernel transfer\n3 kernel write\n1 kernel socket\n", "p", NULL, &err), &err);
+	assert_class(&s, "file data", true, 24 + 6);
+	assert_class(&s, "network and pipes", true, 8 + 2);
+	s = (struct sampled){ .n = 0 };
+	check(sampled_add(&s, "3 kernel transfer\n", "p", NULL, &err), &err);
+	assert_class(&s, "file data", true, 3);
+}
+
 static void test_refused_and_malformed(void **state)
 {
 	static const char *const rows[] = { "x",
@@ -342,10 +365,9 @@ static void test_unmet(void **state)
 int suite_sampled(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_classes),	      cmocka_unit_test(test_refused_and_malformed),
-		cmocka_unit_test(test_many),	      cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_kernel_hidden), cmocka_unit_test(test_sentence),
-		cmocka_unit_test(test_divide),	      cmocka_unit_test(test_intervals),
+		cmocka_unit_test(test_classes),	 cmocka_unit_test(test_transfers), cmocka_unit_test(test_refused_and_malformed),
+		cmocka_unit_test(test_many),	 cmocka_unit_test(test_shares),	   cmocka_unit_test(test_kernel_hidden),
+		cmocka_unit_test(test_sentence), cmocka_unit_test(test_divide),	   cmocka_unit_test(test_intervals),
 		cmocka_unit_test(test_unmet),
 	};
 
