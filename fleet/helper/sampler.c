@@ -2,6 +2,7 @@
 
 #include "fleet/counting/refused.h"
 #include "fleet/helper/protocol.h"
+#include "fleet/helper/sampler_entries.h"
 #include "fleet/helper/sampler_maps.h"
 
 #include <errno.h>
@@ -20,7 +21,6 @@
 #define PLACES_MAX     2048
 #define SPOTS_MAX      32768   /* addresses, a power of two; each is a line of at most 28 bytes */
 #define SETTLED_NS     1000000 /* later than that no processor writes a record of an earlier time */
-#define ENTRIES_MAX    2048
 #define LINE_BYTES     512
 #define SLICES	       SAMPLER_SLICES
 #define SLICE_PERIODS  4   /* at first; twice as many whenever the slices run out */
@@ -40,12 +40,6 @@ struct place {
 /* Of the code in a file, where it was met. */
 struct spot {
 	uint64_t offset, count; /* 0: free */
-	uint32_t place;
-};
-
-/* A function of the kernel by which it is entered. */
-struct entry {
-	uint64_t begin, end;
 	uint32_t place;
 };
 
@@ -82,8 +76,7 @@ struct sampler {
 	bool places_wanted; /* spots */
 	bool whole;	    /* the rings have what all processes of the host do: those that the map does not know are others' */
 	uint32_t command;
-	struct entry entries[ENTRIES_MAX]; /* ascending */
-	size_t n_entries;
+	struct sampler_entries *entries;
 	uint64_t lost, maps_lost, processes; /* `processes` beside the command's own */
 };
 
@@ -99,180 +92,6 @@ static uint32_t place_of(struct sampler *s, const char *name, uint64_t inode, bo
 	s->places[s->n_places].kernel = kernel;
 	s->places[s->n_places].inode = inode;
 	return (uint32_t)s->n_places++;
-}
-
-/* ---- the kernel's entries ---- */
-
-static const char *const entry_prefixes[] = { "__x64_sys_", "__do_sys_", "__se_sys_", "ksys_", "do_sys_", "__sys_" };
-
-/* Beside them: an entry that ends by jumping to the function which does its work has left no trace among the callers, then that one's name
- * tells. */
-static const struct {
-	const char *symbol, *entry;
-} entry_rows[] = {
-	{ "asm_exc_page_fault", "page_fault" },
-	{ "exc_page_fault", "page_fault" },
-	{ "asm_common_interrupt", "interrupt" },
-	{ "common_interrupt", "interrupt" },
-	{ "vm_mmap_pgoff", "mmap" },
-	{ "__vm_munmap", "munmap" },
-	{ "do_mprotect_pkey", "mprotect" },
-	{ "do_madvise", "madvise" },
-	{ "vfs_fstatat", "newfstatat" },
-	{ "do_statx", "statx" },
-	{ "do_faccessat", "faccessat" },
-	{ "do_readlinkat", "readlinkat" },
-	{ "do_unlinkat", "unlinkat" },
-	{ "do_mkdirat", "mkdirat" },
-	{ "do_renameat2", "renameat2" },
-	{ "do_linkat", "linkat" },
-	{ "do_symlinkat", "symlinkat" },
-	{ "iterate_dir", "getdents64" },
-	{ "kernel_clone", "clone" },
-	{ "do_execveat_common", "execve" },
-	{ "do_group_exit", "exit_group" },
-	{ "do_wait", "wait4" },
-	{ "kernel_wait4", "wait4" },
-	{ "do_futex", "futex" },
-	{ "do_epoll_wait", "epoll_wait" },
-	{ "do_epoll_ctl", "epoll_ctl" },
-	{ "do_select", "select" },
-	{ "do_writev", "writev" },
-	{ "do_readv", "readv" },
-	{ "do_sendfile", "sendfile" },
-	{ "hrtimer_nanosleep", "nanosleep" },
-	{ "pipe_read", "pipe" },
-	{ "pipe_write", "pipe" },
-	{ "anon_pipe_read", "pipe" },
-	{ "anon_pipe_write", "pipe" },
-	{ "fifo_pipe_read", "pipe" },
-	{ "fifo_pipe_write", "pipe" },
-	{ "sock_read_iter", "socket" },
-	{ "sock_write_iter", "socket" },
-	{ "vfs_read", "transfer" }, /* what is common to files, pipes and sockets: before it is known which */
-	{ "vfs_write", "transfer" },
-	{ "fdget_pos", "permission" },
-	{ "__fdget_pos", "permission" },
-	{ "rw_verify_area", "permission" },
-	{ "security_file_permission", "permission" },
-	{ "__schedule", "schedule" },
-	{ "schedule_tail", "schedule" },
-	{ "do_syscall_64", "boundary" },
-	{ "x64_sys_call", "boundary" },
-	{ "entry_SYSCALL_64", "boundary" },
-	{ "entry_SYSCALL_64_after_hwframe", "boundary" },
-	{ "entry_SYSRETQ_unsafe_stack", "boundary" },
-	{ "syscall_exit_to_user_mode", "boundary" },
-	{ "pvm_irq_enable", "boundary" },	 /* of guests whose kernel asks its host for this: interrupts that waited come here */
-	{ "xen_irq_enable_direct", "boundary" }, /* and when it has returned */
-};
-
-/* What a function of the kernel is an entry of; NULL: of nothing. */
-static const char *entry_name(char *symbol)
-{
-	/* What the compiler has made of it, such as ".isra.0", is no part of the name. */
-	symbol[strcspn(symbol, ".")] = '\0';
-	for (size_t i = 0; i < sizeof(entry_prefixes) / sizeof(entry_prefixes[0]); i++)
-		if (strncmp(symbol, entry_prefixes[i], strlen(entry_prefixes[i])) == 0)
-			return symbol + strlen(entry_prefixes[i]);
-	if (strncmp(symbol, "asm_sysvec_", 11) == 0 || strncmp(symbol, "sysvec_", 7) == 0)
-		return "interrupt";
-	for (size_t i = 0; i < sizeof(entry_rows) / sizeof(entry_rows[0]); i++)
-		if (strcmp(symbol, entry_rows[i].symbol) == 0)
-			return entry_rows[i].entry;
-	return NULL;
-}
-
-static int compare_entries(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
-
-/* From /proc/kallsyms, whose lines ascend; an entry ends where the next symbol begins. */
-static void entries_read(struct sampler *s)
-{
-	FILE *file = fopen("/proc/kallsyms", "re");
-	struct entry *open = NULL;
-	char line[LINE_BYTES];
-
-	while (file && fgets(line, sizeof(line), file)) {
-		char *kind, *name; /* "ffffffff81000000 T _stext" or "... t name\t[module]"; there are hundreds of thousands */
-		unsigned long long at = strtoull(line, &kind, 16);
-		const char *entry;
-
-		if (*kind != ' ' || (kind[1] != 't' && kind[1] != 'T') || kind[2] != ' ')
-			continue;
-		name = kind + 3;
-		name[strcspn(name, "\t\n")] = '\0';
-		if (open && at > open->begin) {
-			open->end = at;
-			open = NULL;
-		}
-		entry = at && !open && s->n_entries < ENTRIES_MAX ? entry_name(name) : NULL;
-		if (!entry)
-			continue;
-		open = &s->entries[s->n_entries++];
-		*open = (struct entry){ at, at + 1, place_of(s, entry, 0, true) };
-	}
-	if (file)
-		fclose(file);
-	qsort(s->entries, s->n_entries, sizeof(s->entries[0]), compare_entries);
-}
-
-static const struct entry *entry_at(const struct sampler *s, uint64_t at)
-{
-	size_t low = 0, high = s->n_entries;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (s->entries[middle].begin <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 && at < s->entries[low - 1].end ? &s->entries[low - 1] : NULL;
-}
-
-static bool is_one_of(const char *name, const char *a, const char *b, const char *c, const char *d)
-{
-	return strcmp(name, a) == 0 || strcmp(name, b) == 0 || strcmp(name, c) == 0 || strcmp(name, d) == 0;
-}
-
-/* The sample met what comes before it is known what is read or written: `first` is the innermost caller that is known, the n-th. */
-static bool is_before_transfer(const char *first, uint64_t n, const char *call)
-{
-	return is_one_of(call, "read", "write", "readv", "writev") &&
-	       (strcmp(first, "permission") == 0 || (n == 1 && (strcmp(first, "transfer") == 0 || strcmp(first, call) == 0)));
-}
-
-/* By whom the kernel was entered, among the callers from the innermost on: the outermost system call, for those do work for each other; but
- * a page fault or an interrupt in one is what it is, and pipes and sockets are read and written by the calls that do so with files. Every
- * system call passes the boundary; its time is that of no function called there. */
-static uint32_t entry_of(struct sampler *s, const uint64_t *chain, uint64_t n)
-{
-	uint32_t place = PLACE_OTHER;
-	const char *first = NULL, *name;
-	uint64_t at = 0;
-
-	for (uint64_t i = 0; i < n && chain[i] != (uint64_t)PERF_CONTEXT_USER; i++) {
-		const struct entry *entry = entry_at(s, chain[i]);
-
-		if (!entry)
-			continue;
-		name = s->places[entry->place].name;
-		at = first ? at : i;
-		first = first ? first : name;
-		if (is_one_of(name, "transfer", "permission", "", "") ||
-		    (i > 1 && strcmp(name, "boundary") == 0)) /* [0]: PERF_CONTEXT_KERNEL */
-			continue;
-		place = entry->place;
-		if (is_one_of(name, "page_fault", "interrupt", "pipe", "socket"))
-			return place;
-	}
-	return first && is_before_transfer(first, at, s->places[place].name) ? place_of(s, "transfer", 0, true) : place;
 }
 
 /* ---- user space ---- */
@@ -419,7 +238,7 @@ static void take_sample(struct sampler *s, const struct ring *ring, const struct
 		return;
 	n = words[3] < room - 4 ? words[3] : room - 4;
 	if ((record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL)
-		place = entry_of(s, words + 4, n);
+		place = place_of(s, sampler_entries_of(s->entries, words + 4, n), 0, true);
 	else if ((record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER)
 		place = user_place(s, (uint32_t)words[1], words[0]);
 	s->places[place].count++;
@@ -640,9 +459,8 @@ struct sampler *sampler_open(bool places, uint64_t period_ns)
 	if (place_of(s, "?", 0, false) != PLACE_UNKNOWN || place_of(s, "other", 0, true) != PLACE_OTHER)
 		abort();
 	rings_open(s);
-	if (!*s->refused)
-		entries_read(s);
-	if (s->n_entries == 0)
+	s->entries = *s->refused ? NULL : sampler_entries_read();
+	if (!s->entries)
 		place_of(s, "not_named", 0, true);
 	return s;
 }
@@ -781,5 +599,6 @@ void sampler_close(struct sampler *s)
 	for (size_t i = 0; i < s->n_places; i++)
 		free(s->places[i].name);
 	sampler_maps_free(s->maps);
+	sampler_entries_free(s->entries);
 	free(s);
 }

@@ -1,0 +1,201 @@
+#include "fleet/helper/sampler_entries.h"
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENTRIES_MAX 2048
+#define LINE_BYTES  512
+#define NAME_BYTES  48
+
+/* A function of the kernel by which it is entered. */
+struct entry {
+	uint64_t begin, end;
+	char name[NAME_BYTES];
+};
+
+struct sampler_entries {
+	struct entry items[ENTRIES_MAX]; /* [n], ascending */
+	size_t n;
+};
+
+static const char *const entry_prefixes[] = { "__x64_sys_", "__do_sys_", "__se_sys_", "ksys_", "do_sys_", "__sys_" };
+
+/* Beside them: an entry that ends by jumping to the function which does its work has left no trace among the callers, then that one's name
+ * tells. */
+static const struct {
+	const char *symbol, *entry;
+} entry_rows[] = {
+	{ "asm_exc_page_fault", "page_fault" },
+	{ "exc_page_fault", "page_fault" },
+	{ "asm_common_interrupt", "interrupt" },
+	{ "common_interrupt", "interrupt" },
+	{ "vm_mmap_pgoff", "mmap" },
+	{ "__vm_munmap", "munmap" },
+	{ "do_mprotect_pkey", "mprotect" },
+	{ "do_madvise", "madvise" },
+	{ "vfs_fstatat", "newfstatat" },
+	{ "do_statx", "statx" },
+	{ "do_faccessat", "faccessat" },
+	{ "do_readlinkat", "readlinkat" },
+	{ "do_unlinkat", "unlinkat" },
+	{ "do_mkdirat", "mkdirat" },
+	{ "do_renameat2", "renameat2" },
+	{ "do_linkat", "linkat" },
+	{ "do_symlinkat", "symlinkat" },
+	{ "iterate_dir", "getdents64" },
+	{ "kernel_clone", "clone" },
+	{ "do_execveat_common", "execve" },
+	{ "do_group_exit", "exit_group" },
+	{ "do_wait", "wait4" },
+	{ "kernel_wait4", "wait4" },
+	{ "do_futex", "futex" },
+	{ "do_epoll_wait", "epoll_wait" },
+	{ "do_epoll_ctl", "epoll_ctl" },
+	{ "do_select", "select" },
+	{ "do_writev", "writev" },
+	{ "do_readv", "readv" },
+	{ "do_sendfile", "sendfile" },
+	{ "hrtimer_nanosleep", "nanosleep" },
+	{ "pipe_read", "pipe" },
+	{ "pipe_write", "pipe" },
+	{ "anon_pipe_read", "pipe" },
+	{ "anon_pipe_write", "pipe" },
+	{ "fifo_pipe_read", "pipe" },
+	{ "fifo_pipe_write", "pipe" },
+	{ "sock_read_iter", "socket" },
+	{ "sock_write_iter", "socket" },
+	{ "vfs_read", "transfer" }, /* what is common to files, pipes and sockets: before it is known which */
+	{ "vfs_write", "transfer" },
+	{ "fdget_pos", "permission" },
+	{ "__fdget_pos", "permission" },
+	{ "rw_verify_area", "permission" },
+	{ "security_file_permission", "permission" },
+	{ "__schedule", "schedule" },
+	{ "schedule_tail", "schedule" },
+	{ "do_syscall_64", "boundary" },
+	{ "x64_sys_call", "boundary" },
+	{ "entry_SYSCALL_64", "boundary" },
+	{ "entry_SYSCALL_64_after_hwframe", "boundary" },
+	{ "entry_SYSRETQ_unsafe_stack", "boundary" },
+	{ "syscall_exit_to_user_mode", "boundary" },
+	{ "pvm_irq_enable", "boundary" },	 /* of guests whose kernel asks its host for this: interrupts that waited come here */
+	{ "xen_irq_enable_direct", "boundary" }, /* and when it has returned */
+};
+
+/* What a function of the kernel is an entry of; NULL: of nothing. */
+static const char *entry_name(char *symbol)
+{
+	/* What the compiler has made of it, such as ".isra.0", is no part of the name. */
+	symbol[strcspn(symbol, ".")] = '\0';
+	for (size_t i = 0; i < sizeof(entry_prefixes) / sizeof(entry_prefixes[0]); i++)
+		if (strncmp(symbol, entry_prefixes[i], strlen(entry_prefixes[i])) == 0)
+			return symbol + strlen(entry_prefixes[i]);
+	if (strncmp(symbol, "asm_sysvec_", 11) == 0 || strncmp(symbol, "sysvec_", 7) == 0)
+		return "interrupt";
+	for (size_t i = 0; i < sizeof(entry_rows) / sizeof(entry_rows[0]); i++)
+		if (strcmp(symbol, entry_rows[i].symbol) == 0)
+			return entry_rows[i].entry;
+	return NULL;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+struct sampler_entries *sampler_entries_read(void)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	struct sampler_entries *e = calloc(1, sizeof(*e));
+	struct entry *open = NULL;
+	char line[LINE_BYTES];
+
+	if (!e)
+		abort();
+	while (file && fgets(line, sizeof(line), file)) { /* lines ascend; an entry ends where the next symbol begins */
+		char *kind, *name; /* "ffffffff81000000 T _stext" or "... t name\t[module]"; there are hundreds of thousands */
+		unsigned long long at = strtoull(line, &kind, 16);
+		const char *entry;
+
+		if (*kind != ' ' || (kind[1] != 't' && kind[1] != 'T') || kind[2] != ' ')
+			continue;
+		name = kind + 3;
+		name[strcspn(name, "\t\n")] = '\0';
+		if (open && at > open->begin) {
+			open->end = at;
+			open = NULL;
+		}
+		entry = at && !open && e->n < ENTRIES_MAX ? entry_name(name) : NULL;
+		if (!entry)
+			continue;
+		open = &e->items[e->n++];
+		*open = (struct entry){ .begin = at, .end = at + 1 };
+		snprintf(open->name, sizeof(open->name), "%s", entry);
+	}
+	if (file)
+		fclose(file);
+	qsort(e->items, e->n, sizeof(e->items[0]), compare_entries);
+	if (e->n > 0)
+		return e;
+	free(e);
+	return NULL;
+}
+
+void sampler_entries_free(struct sampler_entries *entries)
+{
+	free(entries);
+}
+
+static const struct entry *entry_at(const struct sampler_entries *e, uint64_t at)
+{
+	size_t low = 0, high = e->n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (e->items[middle].begin <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 && at < e->items[low - 1].end ? &e->items[low - 1] : NULL;
+}
+
+static bool is_one_of(const char *name, const char *a, const char *b, const char *c, const char *d)
+{
+	return strcmp(name, a) == 0 || strcmp(name, b) == 0 || strcmp(name, c) == 0 || strcmp(name, d) == 0;
+}
+
+/* The sample met what comes before it is known what is read or written: `first` is the innermost caller that is known, the n-th. */
+static bool is_before_transfer(const char *first, uint64_t n, const char *call)
+{
+	return is_one_of(call, "read", "write", "readv", "writev") &&
+	       (strcmp(first, "permission") == 0 || (n == 1 && (strcmp(first, "transfer") == 0 || strcmp(first, call) == 0)));
+}
+
+const char *sampler_entries_of(const struct sampler_entries *e, const uint64_t *chain, uint64_t n)
+{
+	const char *place = "other", *first = NULL;
+	uint64_t at = 0;
+
+	for (uint64_t i = 0; e && i < n && chain[i] != (uint64_t)PERF_CONTEXT_USER; i++) {
+		const struct entry *entry = entry_at(e, chain[i]);
+
+		if (!entry)
+			continue;
+		at = first ? at : i;
+		first = first ? first : entry->name;
+		if (is_one_of(entry->name, "transfer", "permission", "", "") ||
+		    (i > 1 && strcmp(entry->name, "boundary") == 0)) /* [0]: PERF_CONTEXT_KERNEL */
+			continue;
+		place = entry->name;
+		if (is_one_of(place, "page_fault", "interrupt", "pipe", "socket"))
+			return place;
+	}
+	return first && is_before_transfer(first, at, place) ? "transfer" : place;
+}
