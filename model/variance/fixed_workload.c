@@ -1,0 +1,131 @@
+#include "model/variance/fixed_workload.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+struct vector {
+	double norm;
+	const double *at; /* [p] */
+	size_t row, p;
+};
+
+/* By norm, then by components: equal vectors are equal wherever they stand. */
+static int vectors_by_norm(const void *a, const void *b)
+{
+	const struct vector *x = a, *y = b;
+
+	if (x->norm != y->norm)
+		return x->norm < y->norm ? -1 : 1;
+	for (size_t j = 0; j < x->p; j++)
+		if (x->at[j] != y->at[j])
+			return x->at[j] < y->at[j] ? -1 : 1;
+	return (x->row > y->row) - (x->row < y->row);
+}
+
+static double vectors_distance(const struct vector *a, const struct vector *b)
+{
+	double sum = 0;
+
+	for (size_t j = 0; j < a->p; j++)
+		sum += (a->at[j] - b->at[j]) * (a->at[j] - b->at[j]);
+	return sqrt(sum);
+}
+
+size_t fixed_workload_clusters(const struct mat *X, double distance, size_t *cluster)
+{
+	size_t n = X->rows, p = X->cols, clusters = 0;
+	struct vector *v = mem_new(n, sizeof(*v));
+
+	for (size_t i = 0; i < n; i++) {
+		double sum = 0;
+
+		for (size_t j = 0; j < p; j++)
+			sum += mat_get(X, i, j) * mat_get(X, i, j);
+		v[i] = (struct vector){ .norm = sqrt(sum), .at = X->at + i * p, .row = i, .p = p };
+		cluster[i] = SIZE_MAX;
+	}
+	if (n)
+		qsort(v, n, sizeof(*v), vectors_by_norm);
+	for (size_t first = 0; first < n; first++) {
+		double limit = distance * v[first].norm;
+
+		if (cluster[v[first].row] != SIZE_MAX)
+			continue;
+		/* A vector whose norm is further away is further away itself. */
+		for (size_t i = first; i < n && v[i].norm - v[first].norm <= limit; i++)
+			if (cluster[v[i].row] == SIZE_MAX && vectors_distance(&v[first], &v[i]) <= limit)
+				cluster[v[i].row] = clusters;
+		clusters++;
+	}
+	free(v);
+	return clusters;
+}
+
+/* ---- V-measure ---- */
+
+struct label {
+	size_t a, b;
+};
+
+static int labels_order(const void *x, const void *y)
+{
+	const struct label *p = x, *q = y;
+
+	if (p->a != q->a)
+		return p->a < q->a ? -1 : 1;
+	return (p->b > q->b) - (p->b < q->b);
+}
+
+static double plogp(size_t count, size_t n)
+{
+	double p = (double)count / (double)n;
+
+	return -p * log(p);
+}
+
+/* Entropy of the first labels, and of both together. */
+static void entropies(struct label *labels, size_t n, double *first, double *joint)
+{
+	size_t a = 0, both = 0;
+
+	*first = *joint = 0;
+	qsort(labels, n, sizeof(*labels), labels_order);
+	for (size_t i = 0; i < n; i++) {
+		bool last = i + 1 == n || labels[i + 1].a != labels[i].a;
+
+		a++;
+		both++;
+		if (last || labels[i + 1].b != labels[i].b) {
+			*joint += plogp(both, n);
+			both = 0;
+		}
+		if (last) {
+			*first += plogp(a, n);
+			a = 0;
+		}
+	}
+}
+
+double fixed_workload_v_measure(const size_t *truth, const size_t *found, size_t n)
+{
+	struct label *labels = mem_new(n, sizeof(*labels));
+	double of_truth = 0, of_found = 0, joint = 0, homogeneity, completeness;
+
+	for (size_t i = 0; i < n; i++)
+		labels[i] = (struct label){ truth[i], found[i] };
+	if (n)
+		entropies(labels, n, &of_truth, &joint);
+	for (size_t i = 0; i < n; i++)
+		labels[i] = (struct label){ found[i], truth[i] };
+	if (n)
+		entropies(labels, n, &of_found, &joint);
+	free(labels);
+	homogeneity = of_truth > 0 ? 1 - (joint - of_found) / of_truth : 1;
+	completeness = of_found > 0 ? 1 - (joint - of_truth) / of_found : 1;
+	return homogeneity + completeness > 0 ? 2 * homogeneity * completeness / (homogeneity + completeness) : 0;
+}

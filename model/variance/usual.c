@@ -1,0 +1,50 @@
+#include "model/variance/usual.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* From the quantiles at 1/8 and 1/4 of a normal distribution: sigma = (q25 - q12.5) / .4759, its mean = q25 + .6745 sigma, the fence
+ * 2.698 sigma above that. */
+#define FENCE ((.67449 + 2.69796) / .47586)
+
+static int numbers_order(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Type 7 of Hyndman and Fan, of numbers in order. */
+static double quantile_of(const double *sorted, size_t n, double p)
+{
+	double at = p * (double)(n - 1), below = floor(at);
+	size_t i = (size_t)below;
+
+	return i + 1 < n ? sorted[i] + (at - below) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
+}
+
+struct usual usual_of(const double *mean, size_t n, double threshold, bool naturally)
+{
+	double *sorted = mem_new(n, sizeof(*sorted));
+	double octile, quartile, upper;
+	struct usual out;
+	size_t usual = 0;
+
+	memcpy(sorted, mean, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), numbers_order);
+	octile = quantile_of(sorted, n, .125);
+	quartile = quantile_of(sorted, n, .25);
+	upper = quantile_of(sorted, n, .75);
+	out = (struct usual){ .fastest = quartile, .slow = fmax(quartile / threshold, quartile + FENCE * (quartile - octile)) };
+	if (naturally)
+		out.slow = fmax(out.slow, upper + 1.5 * (upper - quartile));
+	while (usual < n && sorted[usual] <= out.slow)
+		usual++;
+	out.usual = quantile_of(sorted, usual ? usual : 1, .5);
+	free(sorted);
+	return out;
+}

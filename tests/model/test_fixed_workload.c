@@ -1,0 +1,95 @@
+/* Clusters of fixed work: planted ones, the order of rows, published values of the V-measure. */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "model/variance/fixed_workload.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* scikit-learn's documentation of v_measure_score has the first four. */
+static void published(void **state)
+{
+	static const struct {
+		size_t truth[4], found[4];
+		double v;
+	} rows[] = {
+		{ { 0, 0, 1, 1 }, { 0, 0, 1, 1 }, 1 },	    { { 0, 0, 1, 1 }, { 1, 1, 0, 0 }, 1 }, { { 0, 0, 1, 1 }, { 0, 0, 1, 2 }, .8 },
+		{ { 0, 0, 1, 1 }, { 0, 1, 2, 3 }, 2. / 3 }, { { 0, 0, 1, 1 }, { 0, 0, 0, 0 }, 0 }, { { 0, 0, 0, 0 }, { 0, 1, 2, 3 }, 0 },
+		{ { 0, 0, 1, 1 }, { 0, 1, 0, 1 }, 0 },	    { { 5, 5, 5, 5 }, { 7, 7, 7, 7 }, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_float_equal(fixed_workload_v_measure(rows[i].truth, rows[i].found, 4), rows[i].v, 1e-12);
+	assert_float_equal(fixed_workload_v_measure(NULL, NULL, 0), 1, 0);
+}
+
+#define N 3000
+
+/* Works 12 % apart, with .3 % noise, in two counters that vary independently: found as they are, whatever the order of the rows. */
+static void planted(void **state)
+{
+	struct mat X = mat_new(N, 2), turned = mat_new(N, 2);
+	size_t truth[N], found[N], again[N];
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 5);
+	for (size_t i = 0; i < N; i++) {
+		double work = 1000;
+
+		truth[i] = (size_t)rng_below(&rng, 10);
+		for (size_t k = 0; k < truth[i]; k++)
+			work *= 1.12;
+		mat_set(&X, i, 0, work * (1 + .003 * rng_normal(&rng)));
+		mat_set(&X, i, 1, (truth[i] % 2 ? .5 : 1) * work * (1 + .003 * rng_normal(&rng)));
+		mat_set(&turned, N - 1 - i, 0, mat_get(&X, i, 0));
+		mat_set(&turned, N - 1 - i, 1, mat_get(&X, i, 1));
+	}
+	assert_int_equal(fixed_workload_clusters(&X, FIXED_WORKLOAD_DISTANCE, found), 10);
+	assert_true(fixed_workload_v_measure(truth, found, N) >= .95);
+	assert_int_equal(fixed_workload_clusters(&turned, FIXED_WORKLOAD_DISTANCE, again), 10);
+	for (size_t i = 0; i < N; i++)
+		assert_int_equal(found[i], again[N - 1 - i]);
+	mat_release(&X);
+	mat_release(&turned);
+}
+
+/* No member is further from the one that began its cluster than the distance, and none that was near enough to an earlier one is later. */
+static void rule(void **state)
+{
+	struct mat X = mat_new(500, 1);
+	size_t found[500], n;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 9);
+	for (size_t i = 0; i < 500; i++)
+		X.at[i] = i < 20 ? 0 : 1 + 3 * rng_double(&rng);
+	n = fixed_workload_clusters(&X, .05, found);
+	for (size_t c = 0, begins = 0; c < n; c++) {
+		double least = 1e9, most = 0;
+
+		for (size_t i = 0; i < 500; i++)
+			if (found[i] == c) {
+				least = X.at[i] < least ? X.at[i] : least;
+				most = X.at[i] > most ? X.at[i] : most;
+				begins++;
+			}
+		assert_true(most <= least * 1.05 + 1e-12);
+		for (size_t i = 0; i < 500; i++)
+			assert_true(found[i] <= c || X.at[i] > least * 1.05 - 1e-12);
+		assert_true(begins > 0);
+	}
+	mat_release(&X);
+}
+
+int suite_fixed_workload(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(published), cmocka_unit_test(planted), cmocka_unit_test(rule) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
