@@ -86,6 +86,8 @@ static const struct command *const commands[] = {
 	&detect_command,
 	&model_train_command,
 	&model_show_command,
+	HEADING("Where and when a run was slow"),
+	&variance_show_command,
 	HEADING("assay itself"),
 	&completion_command,
 	&manual_command,

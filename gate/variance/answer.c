@@ -1,0 +1,428 @@
+#include "gate/variance/answer.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define REGIONS_TOLD  20 /* with their parts; all are in the table of JSON */
+#define CLUSTERS_TOLD 30
+#define RARE_TOLD     10
+#define NAMES_TOLD    3
+#define FEW	      .7 /* coverage below which the answer says so; as published */
+
+/* ---- pieces ---- */
+
+char *variance_processes(const struct variance *v, const struct region *r)
+{
+	struct buf text = BUF_INIT;
+	size_t told = r->n <= NAMES_TOLD + 1 ? r->n : NAMES_TOLD;
+
+	for (size_t i = 0; i < told; i++)
+		buf_format(&text, "%s%s", !i ? "" : i + 1 == r->n ? " and " : ", ", v->fragments.processes[r->members[i].process].name);
+	if (told < r->n)
+		buf_format(&text, " and %zu more", r->n - told);
+	return buf_take(&text);
+}
+
+char *variance_why(const struct region *r)
+{
+	struct buf text = BUF_INIT;
+
+	for (size_t i = 0; i < r->why.n && i < 3; i++) {
+		double share = r->why.loss_s > 0 ? r->why.parts[i].impact_s / r->why.loss_s : 0;
+
+		if (share < .05)
+			break;
+		buf_format(&text, "%s%.0f %% %s", i ? ", " : "", 100 * share, loss_cause_text(r->why.parts[i].cause));
+	}
+	return buf_take(&text);
+}
+
+/* Its largest part is what nothing times or counts, and the work is not known either: it may be more work. */
+static bool may_be_work(const struct region *r)
+{
+	return r->verified < .5 && r->activity == ACTIVITY_COMPUTATION && r->why.n &&
+	       (r->why.parts[0].cause == LOSS_PROCESSOR || r->why.parts[0].cause == LOSS_UNKNOWN);
+}
+
+static double times_of(const struct region *r)
+{
+	return r->expected_s > 0 ? r->time_s / r->expected_s : (double)NAN;
+}
+
+static double coverage_of(const struct variance *v)
+{
+	return v->total_s > 0 ? fmin(v->covered_s / v->total_s, 1) : 0;
+}
+
+static bool throughout(const struct region *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (!r->members[i].throughout)
+			return false;
+	return true;
+}
+
+/* ---- the first line ---- */
+
+static void answer_nothing(const struct variance *v, struct document *d)
+{
+	char *least = variance_seconds(v->least_s);
+
+	doc_answer(d, coverage_of(v) < FEW ? DOC_DOUBTFUL : DOC_GOOD, "no variance",
+		   "above %.0f %% that cost %s or more was found; %.0f %% of the time was in fixed work that repeats (coverage)",
+		   100 * (1 - v->threshold), least, 100 * coverage_of(v));
+	free(least);
+}
+
+static void answer_region(const struct variance *v, const struct region *r, struct document *d)
+{
+	char *who = variance_processes(v, r), *why = variance_why(r), *lost = variance_seconds(fmax(r->estimated_s, 0));
+	char *from = variance_seconds(r->from_s), *to = variance_seconds(r->to_s);
+	char *when = throughout(r) ? mem_string("as long as it ran") : mem_format("from %s to %s", from, to);
+
+	doc_answer(d, DOC_BAD, "", "%s lost %s in %s %s, in which it took %.2f times as long as usual%s%s", who, lost,
+		   activity_text(r->activity), when, times_of(r), *why ? ": " : "", why);
+	if (may_be_work(r))
+		doc_line(
+		    d, "nothing counted the work of this computation: it may have been more of it; record with a software counter to know "
+		       "(docs/variance.md)");
+	free(who);
+	free(why);
+	free(lost);
+	free(from);
+	free(to);
+	free(when);
+}
+
+/* ---- regions ---- */
+
+static void region_members(const struct variance *v, const struct region *r, struct document *d)
+{
+	doc_list(d, "processes");
+	doc_hide(d);
+	for (size_t i = 0; i < r->n; i++) {
+		const struct region_member *m = &r->members[i];
+		const struct fragment_process *p = &v->fragments.processes[m->process];
+
+		doc_object(d, NULL);
+		doc_set(d, "process", p->name);
+		doc_set(d, "rank", p->rank >= 0 ? doc_value_integer(p->rank) : DOC_NOTHING);
+		doc_set(d, "pid", (int64_t)p->pid);
+		doc_set(d, "host", p->host);
+		doc_set(d, "from_s", m->from_s);
+		doc_set(d, "to_s", m->to_s);
+		doc_set(d, "loss_s", m->estimated_s);
+		doc_set(d, "loss_seen_s", m->loss_s);
+		doc_set(d, "fragments", m->fragments);
+		doc_set_bool(d, "throughout", m->throughout);
+		doc_end(d);
+	}
+	doc_end(d);
+}
+
+static void region_parts(const struct region *r, struct document *d)
+{
+	doc_list(d, "parts");
+	doc_hide(d);
+	for (size_t i = 0; i < r->why.n; i++) {
+		const struct breakdown_part *p = &r->why.parts[i];
+
+		doc_object(d, NULL);
+		doc_set(d, "cause", loss_cause_name(p->cause));
+		doc_set(d, "impact_s", p->impact_s);
+		doc_set(d, "low_s", p->low_s);
+		doc_set(d, "high_s", p->high_s);
+		doc_set(d, "share", r->why.loss_s > 0 ? p->impact_s / r->why.loss_s : 0);
+		doc_set_bool(d, "timed", p->timed);
+		doc_set(d, "count", p->count);
+		doc_end(d);
+	}
+	doc_end(d);
+}
+
+static void region_row(const struct variance *v, size_t at, struct document *d)
+{
+	const struct region *r = &v->regions[at];
+	char *who = variance_processes(v, r), *why = variance_why(r), *lost = variance_seconds(r->estimated_s);
+
+	doc_row(d);
+	doc_show(d, "region", "region", at + 1);
+	doc_show(d, NULL, "where", who);
+	doc_set(d, "activity", activity_name(r->activity));
+	doc_show(d, NULL, "in", activity_text(r->activity));
+	doc_showf(d, "from_s", "from s", r->from_s, "%.2f", r->from_s);
+	doc_showf(d, "to_s", "to s", r->to_s, "%.2f", r->to_s);
+	doc_showf(d, "loss_s", "lost", r->estimated_s, "%s", lost);
+	doc_set(d, "loss_seen_s", r->loss_s);
+	doc_showf(d, "times_usual", "times usual", times_of(r), "%.2f", times_of(r));
+	doc_show(d, "fragments", "fragments", r->fragments);
+	doc_set(d, "verified", r->verified);
+	doc_set_bool(d, "throughout", throughout(r));
+	doc_set_bool(d, "marked", r->marked);
+	doc_set(d, "caused_by", r->caused_by == VARIANCE_NONE ? DOC_NOTHING : doc_value_size(r->caused_by + 1));
+	if (r->caused_by != VARIANCE_NONE)
+		doc_showf(d, NULL, "why", why, "waited for region %zu", r->caused_by + 1);
+	else
+		doc_show(d, NULL, "why", *why ? why : "-");
+	region_members(v, r, d);
+	region_parts(r, d);
+	free(who);
+	free(why);
+	free(lost);
+}
+
+static void regions_section(const struct variance *v, struct document *d)
+{
+	if (!v->n_regions)
+		doc_list(d, "regions");
+	else {
+		doc_section(
+		    d, "regions", "Regions", "Where and when work was slow",
+		    "Each is a stretch of time in which one or more processes did work that repeats slower than usual. A loss is what that "
+		    "cost, with the time between that does not repeat taken as slow alike.");
+		doc_table(d, "regions");
+	}
+	for (size_t r = 0; r < v->n_regions; r++)
+		region_row(v, r, d);
+	doc_end(d);
+}
+
+static void parts_table(const struct variance *v, size_t at, struct document *d)
+{
+	const struct region *r = &v->regions[at];
+	char *who = variance_processes(v, r);
+
+	doc_subheading(d, "Region %zu: %s, %.2f s to %.2f s", at + 1, who, r->from_s, r->to_s);
+	doc_table(d, NULL);
+	for (size_t i = 0; i < r->why.n; i++) {
+		const struct breakdown_part *p = &r->why.parts[i];
+		double share = r->why.loss_s > 0 ? p->impact_s / r->why.loss_s : 0;
+		char *impact = variance_seconds(p->impact_s), *low = variance_seconds(p->low_s), *high = variance_seconds(p->high_s);
+
+		doc_row(d);
+		doc_show(d, NULL, "the time was lost", loss_cause_text(p->cause));
+		doc_showf(d, NULL, "share", share, "%.0f %%", 100 * share);
+		doc_bar(d, "", fmin(share, 1));
+		doc_show(d, NULL, "lost", impact);
+		if (p->low_s < p->high_s)
+			doc_showf(d, NULL, "how it is known", "", "estimated, 95 %% interval %s to %s", low, high);
+		else
+			doc_show(d, NULL, "how it is known", p->timed ? "timed by the kernel" : "what remains");
+		free(impact);
+		free(low);
+		free(high);
+	}
+	doc_end(d);
+	free(who);
+}
+
+static void parts_section(const struct variance *v, struct document *d)
+{
+	size_t told = 0;
+
+	for (size_t r = 0; r < v->n_regions && told < REGIONS_TOLD; r++) {
+		if (v->regions[r].caused_by != VARIANCE_NONE || !v->regions[r].why.n)
+			continue;
+		if (!told++)
+			doc_section(
+			    d, "why", "Why", "What took the time",
+			    "What the kernel timed is subtracted first; what was only counted is estimated by least squares; the rest "
+			    "remains.");
+		parts_table(v, r, d);
+	}
+}
+
+/* ---- coverage, graph ---- */
+
+static void coverage_section(const struct variance *v, struct document *d)
+{
+	doc_section(d, "coverage", "Coverage", "What the run's time was for",
+		    "Only work that repeats can be compared with itself: coverage is its share of the time of all threads.");
+	doc_set(d, "coverage", coverage_of(v));
+	doc_set(d, "verified_coverage", v->total_s > 0 ? fmin(v->verified_s / v->total_s, 1) : 0);
+	doc_set(d, "total_s", v->total_s);
+	doc_set(d, "span_s", v->fragments.span_s);
+	doc_set(d, "threshold", v->threshold);
+	doc_set(d, "least_s", v->least_s);
+	doc_table(d, "activities");
+	for (size_t a = 0; a < ACTIVITIES; a++) {
+		double share = v->total_s > 0 ? v->activity_s[a] / v->total_s : 0;
+		double repeated = a < ACTIVITY_MAPS && v->maps[a].time_s > 0 ? v->maps[a].repeated_s / v->maps[a].time_s : (double)NAN;
+
+		doc_row(d);
+		doc_set(d, "activity", activity_name((enum activity)a));
+		doc_show(d, NULL, "what", activity_text((enum activity)a));
+		doc_showf(d, "time_s", "seconds", v->activity_s[a], "%.3f", v->activity_s[a]);
+		doc_showf(d, "share", "of all", share, "%.1f %%", 100 * share);
+		doc_showf(d, "repeated", "repeats", repeated, "%.1f %%", 100 * repeated);
+	}
+	doc_end(d);
+}
+
+static const char *file_end(const char *module)
+{
+	const char *slash = strrchr(module, '/');
+
+	return slash ? slash + 1 : *module == '=' ? module + 1 : module;
+}
+
+/* "read 4f2a (9c1e77)": the call, its place, the beginning of its module's build-id. free() it. */
+static char *site_text(const struct variance *v, uint32_t site)
+{
+	const struct fragment_site *s = &v->fragments.sites[site];
+	const char *module = file_end(s->module);
+
+	return mem_format("%s at %llx in %.6s", s->name, (unsigned long long)s->address, module);
+}
+
+static char *place_text(const struct variance *v, const struct cluster *c)
+{
+	char *to = site_text(v, c->to), *from, *text;
+
+	if (c->from == FRAGMENT_NO_SITE)
+		return to;
+	from = site_text(v, c->from);
+	text = mem_format("%s -> %s", from, to);
+	free(from);
+	free(to);
+	return text;
+}
+
+static int clusters_by_time(const void *a, const void *b)
+{
+	const struct cluster *const *x = a, *const *y = b;
+
+	if ((*x)->time_s != (*y)->time_s)
+		return (*x)->time_s > (*y)->time_s ? -1 : 1;
+	return (*x > *y) - (*x < *y);
+}
+
+static void cluster_row(const struct variance *v, const struct cluster *c, struct document *d)
+{
+	char *place = place_text(v, c), *time = variance_seconds(c->time_s), *usual = variance_seconds(c->usual_s);
+
+	doc_row(d);
+	doc_set(d, "activity", activity_name(c->activity));
+	doc_show(d, "place", "call, or from one to the next", place);
+	doc_showf(d, "fragments", "fragments", c->n, "%zu", c->n);
+	doc_set(d, "stand_for", c->weight);
+	doc_showf(d, "time_s", "time", c->time_s, "%s", time);
+	if (c->repeated)
+		doc_showf(d, "usual_s", "usual", c->usual_s, "%s", usual);
+	else
+		doc_show(d, "usual_s", "usual", DOC_NOTHING);
+	doc_showf(d, "work", "work", c->work, "%.4g", c->work);
+	doc_show(d, "basis", "known by", basis_name(c->basis));
+	free(place);
+	free(time);
+	free(usual);
+}
+
+static void graph_section(const struct variance *v, struct document *d)
+{
+	const struct cluster **sorted = mem_new(v->n_clusters, sizeof(*sorted));
+	size_t told = 0, rare = 0;
+
+	for (size_t i = 0; i < v->n_clusters; i++)
+		sorted[i] = &v->clusters[i];
+	if (v->n_clusters)
+		qsort(sorted, v->n_clusters, sizeof(*sorted), clusters_by_time);
+	doc_section(
+	    d, "graph", "Graph", "What repeats: calls, and the computation between them",
+	    "Call sites are the vertices of a graph, computation from one call to the next its edges. Fragments of one edge or vertex that "
+	    "did the same work, within 5 %, are a cluster.");
+	doc_set(d, "clusters", v->n_clusters);
+	doc_table(d, "graph");
+	for (size_t i = 0; i < v->n_clusters && told < CLUSTERS_TOLD; i++) {
+		if (!sorted[i]->repeated)
+			continue;
+		cluster_row(v, sorted[i], d);
+		told++;
+	}
+	doc_end(d);
+	for (size_t i = 0; i < v->n_clusters && rare < RARE_TOLD; i++) {
+		if (sorted[i]->repeated || sorted[i]->time_s < VARIANCE_RARE * v->fragments.span_s)
+			continue;
+		if (!rare++) {
+			doc_subheading(d, "Long work that does not repeat");
+			doc_table(d, "rare");
+		}
+		cluster_row(v, sorted[i], d);
+	}
+	if (rare)
+		doc_end(d);
+	free(sorted);
+}
+
+/* ---- maps, processes, notes ---- */
+
+static void maps_section(const struct variance *v, struct document *d)
+{
+	bool begun = false;
+
+	for (size_t m = 0; m < ACTIVITY_MAPS; m++) {
+		struct buf svg = BUF_INIT;
+		size_t rows, processes;
+		char *text;
+
+		if (!variance_map_svg(v, (enum activity)m, &svg, &rows, &processes))
+			continue;
+		if (!begun)
+			doc_section(d, "maps", "Maps", "Processes and time",
+				    "Each row is a process, time goes from left to right. Pale cells are as usual, dark ones slower: the "
+				    "work there "
+				    "took so much longer. Wheel or + and - zoom, arrows move, 0 shows all.");
+		begun = true;
+		text = variance_map_text(v, (enum activity)m);
+		doc_subheading(d, "%c%s", activity_text((enum activity)m)[0] - 'a' + 'A', activity_text((enum activity)m) + 1);
+		doc_picture(d, "", &svg, "%s", text);
+		if (processes > 1)
+			doc_line(d, "A row is the slowest of %zu processes.", processes);
+		free(text);
+	}
+}
+
+static void notes_section(const struct variance *v, struct document *d)
+{
+	const struct fragments *f = &v->fragments;
+	size_t truncated = 0, unfinished = 0, counted = 0;
+	uint64_t dropped = 0;
+
+	for (size_t p = 0; p < f->n_processes; p++) {
+		dropped += f->processes[p].dropped;
+		truncated += f->processes[p].truncated;
+		unfinished += !f->processes[p].finished;
+		counted += f->processes[p].n_snapshots > 1;
+	}
+	doc_section(d, "notes", NULL, "What this rests on", NULL);
+	doc_show(d, "processes", "processes", f->n_processes);
+	doc_show(d, "fragments", "fragments", f->n);
+	doc_show(d, "basis", "work of computation is known by", f->n_processes ? basis_name(f->processes[0].basis) : "");
+	doc_showf(d, "column_s", "a column of the maps", v->column_s, "%.3g s", v->column_s);
+	doc_show(d, "dropped", "calls that were lost", (size_t)dropped);
+	doc_show(d, "unfinished", "processes that did not end in order", unfinished);
+	doc_set(d, "truncated", truncated);
+	doc_showf(d, "with_counters", "processes with counters of the operating system", counted, "%zu", counted);
+	if (!f->one_host)
+		doc_line(d, "the processes ran on several hosts: when something happened is as exact as their clocks agree");
+	if (coverage_of(v) < FEW)
+		doc_line(d, "little of the time is in work that repeats (below %.0f %%): what happened in the rest is not seen", 100 * FEW);
+}
+
+void variance_answer(const struct variance *v, struct document *d)
+{
+	if (v->n_regions)
+		answer_region(v, &v->regions[0], d);
+	else
+		answer_nothing(v, d);
+	doc_set_bool(d, "variance", v->n_regions > 0);
+	regions_section(v, d);
+	parts_section(v, d);
+	maps_section(v, d);
+	coverage_section(v, d);
+	graph_section(v, d);
+	notes_section(v, d);
+}

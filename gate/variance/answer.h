@@ -1,0 +1,24 @@
+/* What is said about a run whose variance was looked for. */
+#ifndef GATE_VARIANCE_ANSWER_H
+#define GATE_VARIANCE_ANSWER_H
+
+#include "base/buf.h"
+#include "base/document.h"
+#include "gate/variance/variance.h"
+
+/* Fills the document: the answer in one sentence, regions, what took their time, maps, coverage, the graph, what is missing. */
+void variance_answer(const struct variance *v, struct document *d);
+
+/* "rank 1", "rank 1 and rank 2", "rank 1, rank 2 and 30 more". free() it. */
+char *variance_processes(const struct variance *v, const struct region *r);
+/* "91 % waiting for a processor that others used, 9 % on the processor". free() it. */
+char *variance_why(const struct region *r);
+
+/* The map of an activity as SVG, at most VARIANCE_MAP_ROWS rows high; *processes: how many a row stands for, of which it shows the slowest.
+ * *rows: how many there are. False: nothing of it was repeated. */
+#define VARIANCE_MAP_ROWS 128
+bool variance_map_svg(const struct variance *v, enum activity activity, struct buf *svg, size_t *rows, size_t *processes);
+/* The same as text: a line for each process, or for each so many; free() it. */
+char *variance_map_text(const struct variance *v, enum activity activity);
+
+#endif

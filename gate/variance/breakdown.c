@@ -1,0 +1,380 @@
+#include "gate/variance/breakdown.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "gate/variance/variance.h"
+#include "model/variance/factors.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define USUAL_LEAST .1	 /* of a process's time outside of regions, below which what is usual is told from all processes */
+#define NOTHING_S   1e-6 /* what is less is not told */
+
+/* What a thread did between two moments at which the kernel's counters were read. */
+struct segment {
+	uint32_t process, thread;
+	double from_s, to_s;
+	double account[ACCOUNTS];  /* more of each; NaN: not known */
+	double calls_s;		   /* in recorded calls, with those that they stand for */
+	double time_s, expected_s; /* repeated computation */
+	double stopped_s;	   /* neither on a processor, nor waiting for one, nor in a call */
+};
+
+struct segments {
+	struct segment *items; /* [n], by process, thread, time */
+	size_t n, capacity;
+	size_t *first; /* [processes + 1] */
+};
+
+/* Sums over some time of a process. */
+struct sums {
+	double wall_s, time_s, expected_s, calls_s, stopped_s;
+	double account[ACCOUNTS];
+};
+
+/* ---- segments ---- */
+
+/* Between two snapshots, of seg[n] of one thread in order of time, the first that ends behind this moment. */
+static size_t segment_at(const struct segment *seg, size_t n, double at_s)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (seg[middle].to_s <= at_s)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void segments_fill(const struct variance *v, const struct fragment *f, struct segment *seg, size_t n)
+{
+	const struct cluster *c = &v->clusters[f->cluster];
+	double end = f->start_s + f->time_s;
+
+	for (size_t k = segment_at(seg, n, f->start_s); k < n && seg[k].from_s < end; k++) {
+		double part = f->time_s > 0 ? fmax(fmin(end, seg[k].to_s) - fmax(f->start_s, seg[k].from_s), 0) / f->time_s : 0;
+
+		if (f->activity != ACTIVITY_COMPUTATION) {
+			seg[k].calls_s += part * f->weight * f->time_s;
+		} else if (c->repeated) {
+			seg[k].time_s += part * f->weight * f->time_s;
+			seg[k].expected_s += part * f->weight * c->usual_s;
+		}
+	}
+}
+
+/* They only grow; NaN where either is not known. */
+static double more_of(double before, double after)
+{
+	double more = after - before;
+
+	return more < 0 ? 0 : more;
+}
+
+static void thread_segments(const struct variance *v, size_t first, size_t n, struct segments *out)
+{
+	const struct snapshot *s = v->fragments.snapshots + first;
+
+	for (size_t i = 0; i + 1 < n; i++) {
+		struct segment seg = { .process = s[i].process, .thread = s[i].thread, .from_s = s[i].at_s, .to_s = s[i + 1].at_s };
+
+		if (!(seg.to_s > seg.from_s))
+			continue;
+		for (size_t a = 0; a < ACCOUNTS; a++)
+			seg.account[a] = more_of(s[i].value[a], s[i + 1].value[a]);
+		out->items = mem_grow(out->items, out->n, &out->capacity, sizeof(seg));
+		out->items[out->n++] = seg;
+	}
+}
+
+static double known(double x)
+{
+	return isnan(x) ? 0 : x;
+}
+
+static void process_segments(const struct variance *v, size_t process, struct segments *out)
+{
+	const struct fragment_process *p = &v->fragments.processes[process];
+	size_t begin = out->n;
+
+	for (size_t i = p->first_snapshot, n; i < p->first_snapshot + p->n_snapshots; i += n) {
+		for (n = 1; i + n < p->first_snapshot + p->n_snapshots &&
+			    v->fragments.snapshots[i + n].thread == v->fragments.snapshots[i].thread;)
+			n++;
+		thread_segments(v, i, n, out);
+	}
+	for (size_t i = p->first, seg = begin, n = 0; i < p->first + p->n; i++) {
+		const struct fragment *f = &v->fragments.items[i];
+
+		if (i == p->first || f->thread != f[-1].thread) { /* both are in the order of threads */
+			for (seg += n; seg < out->n && out->items[seg].thread < f->thread;)
+				seg++;
+			for (n = 0; seg + n < out->n && out->items[seg + n].thread == f->thread;)
+				n++;
+		}
+		if (n)
+			segments_fill(v, f, out->items + seg, n);
+	}
+	for (size_t k = begin; k < out->n; k++) {
+		struct segment *s = &out->items[k];
+
+		s->stopped_s =
+		    fmax(s->to_s - s->from_s - known(s->account[ACCOUNT_CPU]) - known(s->account[ACCOUNT_QUEUE]) - s->calls_s, 0);
+		if (isnan(s->account[ACCOUNT_CPU]))
+			s->stopped_s = 0;
+	}
+}
+
+static void segments_of(const struct variance *v, struct segments *out)
+{
+	size_t n = v->fragments.n_processes;
+
+	*out = (struct segments){ .first = mem_new(n + 1, sizeof(size_t)) };
+	for (size_t p = 0; p < n; p++) {
+		out->first[p] = out->n;
+		process_segments(v, p, out);
+	}
+	out->first[n] = out->n;
+}
+
+/* ---- sums ---- */
+
+static void sums_add(struct sums *to, const struct segment *s, double part)
+{
+	to->wall_s += part * (s->to_s - s->from_s);
+	to->time_s += part * s->time_s;
+	to->expected_s += part * s->expected_s;
+	to->calls_s += part * s->calls_s;
+	to->stopped_s += part * s->stopped_s;
+	for (size_t a = 0; a < ACCOUNTS; a++)
+		to->account[a] += part * known(s->account[a]);
+}
+
+static double part_of(const struct segment *s, double from_s, double to_s)
+{
+	return fmax(fmin(s->to_s, to_s) - fmax(s->from_s, from_s), 0) / (s->to_s - s->from_s);
+}
+
+/* Part of a segment that is in no region of its process. */
+static double part_usual(const struct variance *v, const struct segment *s)
+{
+	double part = 1;
+
+	for (size_t r = 0; r < v->n_regions; r++)
+		for (size_t i = 0; i < v->regions[r].n; i++)
+			if (v->regions[r].members[i].process == s->process)
+				part = fmin(part, 1 - part_of(s, v->regions[r].members[i].from_s, v->regions[r].members[i].to_s));
+	return part;
+}
+
+/* What is usual in each process: [processes], and in all of them at the end. */
+static struct sums *usual_sums(const struct variance *v, const struct segments *all)
+{
+	size_t n = v->fragments.n_processes;
+	struct sums *out = mem_new(n + 1, sizeof(*out));
+
+	for (size_t p = 0; p < n; p++)
+		for (size_t k = all->first[p]; k < all->first[p + 1]; k++) {
+			double part = part_usual(v, &all->items[k]);
+
+			sums_add(&out[p], &all->items[k], part);
+			sums_add(&out[n], &all->items[k], part);
+		}
+	return out;
+}
+
+/* ---- parts ---- */
+
+static struct breakdown_part *part_add(struct breakdown *b, enum loss_cause cause, double impact, bool timed)
+{
+	struct breakdown_part *part = b->parts;
+
+	while (part < b->parts + b->n && part->cause != cause)
+		part++;
+	if (part == b->parts + b->n) {
+		b->parts = mem_resize(b->parts, b->n + 1, sizeof(*b->parts));
+		part = &b->parts[b->n++];
+		*part = (struct breakdown_part){ .cause = cause, .timed = timed, .count = (double)NAN };
+	}
+	part->impact_s += impact;
+	part->low_s += impact;
+	part->high_s += impact;
+	return part;
+}
+
+/* As much as there is, up to most; the rest of *left stays. */
+static double take(double *left, double much)
+{
+	double taken = fmin(fmax(much, 0), fmax(*left, 0));
+
+	*left -= taken;
+	return taken;
+}
+
+/* More of something in a window than is usual in so much expected time. */
+static double excess(double in, double usual, const struct sums *window, const struct sums *normal, double loss)
+{
+	double expected = fmax(window->wall_s - loss, 0);
+
+	return in - (normal->wall_s > 0 ? usual / normal->wall_s * expected : 0);
+}
+
+/* Least squares over all segments of a process that are mostly repeated computation: what a fault or a switch costs. */
+static void counted_costs(const struct segment *s, size_t n, const enum account *accounts, size_t p, struct factors *out)
+{
+	struct mat X = mat_new(n, p);
+	double *y = mem_new(n, sizeof(*y));
+	size_t rows = 0;
+
+	for (size_t k = 0; k < n; k++) {
+		double wall = s[k].to_s - s[k].from_s, other = wall - s[k].calls_s - s[k].time_s;
+		bool whole = s[k].time_s > 0 && other < .2 * wall;
+
+		for (size_t j = 0; j < p; j++)
+			whole &= !isnan(s[k].account[accounts[j]]);
+		if (!whole)
+			continue;
+		for (size_t j = 0; j < p; j++)
+			X.at[rows * p + j] = s[k].account[accounts[j]];
+		y[rows++] = s[k].time_s - s[k].expected_s - known(s[k].account[ACCOUNT_QUEUE]) - s[k].stopped_s;
+	}
+	X.rows = rows;
+	factors_fit(&X, y, out);
+	X.rows = n;
+	mat_release(&X);
+	free(y);
+}
+
+/* Refines what is on the processor by what is counted there; returns what is left. */
+static double refine_counted(const struct segments *all, size_t process, const struct sums *window, const struct sums *normal, double loss,
+			     double left, struct breakdown *b)
+{
+	static const enum account accounts[] = { ACCOUNT_MINOR, ACCOUNT_INVOLUNTARY };
+	static const enum loss_cause causes[] = { LOSS_MINOR, LOSS_SWITCHES };
+	struct factors fit;
+
+	counted_costs(all->items + all->first[process], all->first[process + 1] - all->first[process], accounts, 2, &fit);
+	for (size_t j = 0; fit.fitted && j < 2; j++) {
+		double more = excess(window->account[accounts[j]], normal->account[accounts[j]], window, normal, loss);
+		const struct factor *f = &fit.of[j];
+		struct breakdown_part *part;
+		double impact;
+
+		if (!f->kept || stats_round(f->p) >= FACTORS_LEVEL || f->coefficient <= 0 || more <= 0)
+			continue;
+		impact = take(&left, f->coefficient * more);
+		part = part_add(b, causes[j], impact, false);
+		part->low_s += fmax(f->low * more, 0) - impact;
+		part->high_s += f->high * more - impact;
+		part->count = known(part->count) + more;
+	}
+	return left;
+}
+
+/* What the kernel times directly is subtracted first. */
+static void member_explain(const struct variance *v, const struct segments *all, const struct region *r, const struct region_member *m,
+			   const struct sums *usual, struct breakdown *b)
+{
+	const struct sums *normal = &usual[m->process];
+	struct sums window = { .wall_s = 0 };
+	double loss = fmax(m->estimated_s, 0), left = loss, queue, stopped, throttled, steal;
+
+	for (size_t k = all->first[m->process]; k < all->first[m->process + 1]; k++)
+		sums_add(&window, &all->items[k], part_of(&all->items[k], m->from_s, m->to_s));
+	if (normal->wall_s < USUAL_LEAST * window.wall_s)
+		normal = &usual[v->fragments.n_processes];
+	if (!(window.wall_s > 0)) {
+		part_add(b, LOSS_UNKNOWN, loss, false);
+		return;
+	}
+	b->counters = true;
+	queue = take(&left, excess(window.account[ACCOUNT_QUEUE], normal->account[ACCOUNT_QUEUE], &window, normal, loss));
+	stopped = r->activity == ACTIVITY_COMPUTATION ? take(&left, excess(window.stopped_s, normal->stopped_s, &window, normal, loss)) : 0;
+	throttled = excess(window.account[ACCOUNT_THROTTLED], normal->account[ACCOUNT_THROTTLED], &window, normal, loss);
+	if (throttled > 0) {
+		double from_queue = take(&queue, throttled);
+
+		part_add(b, LOSS_THROTTLED, from_queue + take(&stopped, throttled - from_queue), true);
+	}
+	steal = excess(window.account[ACCOUNT_STEAL], normal->account[ACCOUNT_STEAL], &window, normal, loss);
+	if (steal > 0) {
+		double from_stopped = take(&stopped, steal);
+
+		part_add(b, LOSS_STEAL, from_stopped + take(&left, steal - from_stopped), true);
+	}
+	part_add(b, LOSS_QUEUE, queue, true);
+	part_add(
+	    b, excess(window.account[ACCOUNT_MAJOR], normal->account[ACCOUNT_MAJOR], &window, normal, loss) > 0 ? LOSS_PAGES : LOSS_STOPPED,
+	    stopped, true);
+	if (r->activity == ACTIVITY_COMPUTATION && left > BREAKDOWN_MAJOR * loss)
+		left = refine_counted(all, m->process, &window, normal, loss, left, b);
+	part_add(b, r->activity == ACTIVITY_COMPUTATION ? LOSS_PROCESSOR : LOSS_CALLS, left, false);
+}
+
+static int parts_order(const void *a, const void *b)
+{
+	const struct breakdown_part *x = a, *y = b;
+	double p = stats_round(x->impact_s), q = stats_round(y->impact_s);
+
+	return p != q ? (p > q ? -1 : 1) : (x->cause > y->cause) - (x->cause < y->cause);
+}
+
+static void region_explain(const struct variance *v, const struct segments *all, const struct sums *usual, struct region *r)
+{
+	struct breakdown b = { .n = 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		b.loss_s += fmax(r->members[i].estimated_s, 0);
+		member_explain(v, all, r, &r->members[i], usual, &b);
+	}
+	if (b.n)
+		qsort(b.parts, b.n, sizeof(*b.parts), parts_order);
+	while (n < b.n && b.parts[n].impact_s > NOTHING_S)
+		n++;
+	b.n = n;
+	r->why = b;
+}
+
+void breakdowns_find(struct variance *v)
+{
+	struct segments all;
+	struct sums *usual;
+
+	segments_of(v, &all);
+	usual = usual_sums(v, &all);
+	for (size_t r = 0; r < v->n_regions; r++)
+		region_explain(v, &all, usual, &v->regions[r]);
+	free(usual);
+	free(all.items);
+	free(all.first);
+}
+
+void breakdown_release(struct breakdown *b)
+{
+	free(b->parts);
+	*b = (struct breakdown){ .n = 0 };
+}
+
+#define LOSS_NAME(id, name, text) name,
+#define LOSS_TEXT(id, name, text) text,
+const char *loss_cause_name(enum loss_cause cause)
+{
+	static const char *const names[] = { LOSS_ROWS(LOSS_NAME) };
+
+	return names[cause];
+}
+
+const char *loss_cause_text(enum loss_cause cause)
+{
+	static const char *const texts[] = { LOSS_ROWS(LOSS_TEXT) };
+
+	return texts[cause];
+}

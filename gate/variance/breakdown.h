@@ -1,0 +1,54 @@
+/* What took the time that a region lost, step by step: first what the kernel times directly (waiting for a processor, stopped or blocked
+ * outside of recorded calls), which is subtracted; what remains is on the processor, or inside the calls. Where a step's share is large it
+ * is refined: throttling and steal, which are timed too, and by least squares page faults and switches, which are only counted
+ * (model/variance/factors.h). Shares add up to the whole; what nothing explains is a factor of its own. */
+#ifndef GATE_VARIANCE_BREAKDOWN_H
+#define GATE_VARIANCE_BREAKDOWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define BREAKDOWN_MAJOR .25 /* of the loss: from there on a factor is refined; as published */
+
+/* name for programs, text for people: "87 % ...". */
+#define LOSS_ROWS(X)                                                                                                                       \
+	X(LOSS_QUEUE, "run_queue", "waiting for a processor that others used")                                                             \
+	X(LOSS_THROTTLED, "throttled", "throttled by the quota of its control group")                                                      \
+	X(LOSS_STEAL, "steal", "processor time that the machine's host took away")                                                         \
+	X(LOSS_PAGES, "page_reads", "waiting for pages from the disk")                                                                     \
+	X(LOSS_STOPPED, "stopped", "stopped or blocked outside of the recorded calls")                                                     \
+	X(LOSS_MINOR, "minor_faults", "page faults without input or output")                                                               \
+	X(LOSS_SWITCHES, "involuntary_switches", "being switched out, and what that left in the caches")                                   \
+	X(LOSS_CALLS, "calls", "inside the calls")                                                                                         \
+	X(LOSS_PROCESSOR, "on_processor", "on the processor")                                                                              \
+	X(LOSS_UNKNOWN, "unknown", "not known: there are no counters of the operating system for it")
+
+#define LOSS_ENUM(id, name, text) id,
+enum loss_cause { LOSS_ROWS(LOSS_ENUM) CAUSES };
+#undef LOSS_ENUM
+const char *loss_cause_name(enum loss_cause cause);
+const char *loss_cause_text(enum loss_cause cause);
+
+struct breakdown_part {
+	enum loss_cause cause;
+	double impact_s;      /* of the loss */
+	double low_s, high_s; /* the 95 % interval where it is estimated; else both are impact_s */
+	bool timed;	      /* by the kernel; else estimated, or what remains */
+	double count;	      /* events more than usual, of what is counted; NaN: it is not */
+};
+
+struct breakdown {
+	struct breakdown_part *parts; /* [n], the largest first; they add up to loss_s */
+	size_t n;
+	double loss_s;
+	bool counters; /* the operating system's are there */
+};
+
+struct variance;
+struct region;
+
+/* For all regions: fills region.why. O(fragments + snapshots) and the regressions. */
+void breakdowns_find(struct variance *v);
+void breakdown_release(struct breakdown *breakdown); /* accepts zeroed */
+
+#endif

@@ -1,0 +1,99 @@
+#include "gate/variance/calls.h"
+
+#include "runs/inside/interpose/interpose.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define BY_FILE ACTIVITIES /* by the kind of the descriptor */
+
+struct call_row {
+	const char *name; /* with a star at its end: all that begin so */
+	int activity;
+	bool moves;
+};
+
+/* The first row that fits. */
+static const struct call_row rows[] = {
+	{ "MPI_File_*", ACTIVITY_IO, false },
+	{ "MPI_Init*", ACTIVITY_OTHER, false },
+	{ "MPI_Finalize", ACTIVITY_OTHER, false },
+	{ "MPI_*", ACTIVITY_COMMUNICATION, false },
+	{ "read*", BY_FILE, true },
+	{ "write*", BY_FILE, true },
+	{ "pread*", ACTIVITY_IO, true },
+	{ "pwrite*", ACTIVITY_IO, true },
+	{ "fread*", ACTIVITY_IO, false },
+	{ "fwrite*", ACTIVITY_IO, false },
+	{ "sendfile*", ACTIVITY_IO, true },
+	{ "splice", ACTIVITY_IO, true },
+	{ "copy_file_range", ACTIVITY_IO, true },
+	{ "fsync", ACTIVITY_IO, false },
+	{ "fdatasync", ACTIVITY_IO, false },
+	{ "sync*", ACTIVITY_IO, false },
+	{ "msync", ACTIVITY_IO, false },
+	{ "open*", ACTIVITY_IO, false },
+	{ "close", ACTIVITY_IO, false },
+	{ "fopen*", ACTIVITY_IO, false },
+	{ "fclose", ACTIVITY_IO, false },
+	{ "fflush", ACTIVITY_IO, false },
+	{ "ftruncate*", ACTIVITY_IO, false },
+	{ "fallocate*", ACTIVITY_IO, false },
+	{ "posix_f*", ACTIVITY_IO, false },
+	{ "send*", ACTIVITY_COMMUNICATION, true },
+	{ "recvmmsg", ACTIVITY_COMMUNICATION, false },
+	{ "recv*", ACTIVITY_COMMUNICATION, true },
+	{ "connect", ACTIVITY_COMMUNICATION, false },
+	{ "accept*", ACTIVITY_WAITING, false },
+	{ "poll", ACTIVITY_WAITING, false },
+	{ "ppoll", ACTIVITY_WAITING, false },
+	{ "select", ACTIVITY_WAITING, false },
+	{ "pselect", ACTIVITY_WAITING, false },
+	{ "epoll_*", ACTIVITY_WAITING, false },
+	{ "pthread_*", ACTIVITY_WAITING, false },
+	{ "sem_*", ACTIVITY_WAITING, false },
+	{ "sleep", ACTIVITY_WAITING, false },
+	{ "usleep", ACTIVITY_WAITING, false },
+	{ "nanosleep", ACTIVITY_WAITING, false },
+	{ "clock_nanosleep", ACTIVITY_WAITING, false },
+	{ "wait*", ACTIVITY_WAITING, false },
+	{ "sigwait*", ACTIVITY_WAITING, false },
+	{ "pause", ACTIVITY_WAITING, false },
+};
+
+static bool row_fits(const char *pattern, const char *name)
+{
+	size_t n = strcspn(pattern, "*");
+
+	return strncmp(pattern, name, n) == 0 && (pattern[n] || !name[n]);
+}
+
+enum activity call_activity(const char *name, uint64_t kind, bool *moves)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!row_fits(rows[i].name, name))
+			continue;
+		*moves = rows[i].moves;
+		if (rows[i].activity != BY_FILE)
+			return (enum activity)rows[i].activity;
+		return kind == INTERPOSE_PIPE || kind == INTERPOSE_SOCKET ? ACTIVITY_COMMUNICATION : ACTIVITY_IO;
+	}
+	*moves = false;
+	return ACTIVITY_OTHER;
+}
+
+#define ACTIVITY_NAME(id, name, text) name,
+#define ACTIVITY_TEXT(id, name, text) text,
+const char *activity_name(enum activity activity)
+{
+	static const char *const names[] = { ACTIVITY_ROWS(ACTIVITY_NAME) };
+
+	return names[activity];
+}
+
+const char *activity_text(enum activity activity)
+{
+	static const char *const texts[] = { ACTIVITY_ROWS(ACTIVITY_TEXT) };
+
+	return texts[activity];
+}

@@ -1,0 +1,463 @@
+#include "gate/variance/fragments.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "runs/inside/samples/samples.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The columns of a file by what they mean; SIZE_MAX: it has none. */
+struct columns {
+	size_t size, kind, result, args, from, since, work, from_weight, account[ACCOUNTS];
+};
+
+/* What is being put together: fragments and snapshots of all files so far, with the sites of their own files. */
+struct loading {
+	struct fragments out;
+	size_t items_capacity, snapshots_capacity, processes_capacity, sites_capacity;
+};
+
+/* ---- one file ---- */
+
+static void columns_find(const struct samples *s, struct columns *c)
+{
+#define ACCOUNT_NAME(id, name) name,
+	static const char *const accounts[] = { ACCOUNT_ROWS(ACCOUNT_NAME) };
+
+	c->size = samples_counter(s, "size");
+	c->kind = samples_counter(s, "kind");
+	c->result = samples_counter(s, "result");
+	c->args = samples_counter(s, "args");
+	c->from = samples_counter(s, "from");
+	c->since = samples_counter(s, "since");
+	c->work = samples_counter(s, "work");
+	c->from_weight = samples_counter(s, "from_weight");
+	for (size_t a = 0; a < ACCOUNTS; a++)
+		c->account[a] = samples_counter(s, accounts[a]);
+}
+
+/* NaN: not known. */
+static double value_at(const struct samples *s, size_t i, size_t column)
+{
+	return column == SIZE_MAX ? (double)NAN : s->values[i * s->n_counters + column];
+}
+
+static uint64_t mixed(uint64_t hash, double value)
+{
+	uint64_t bits = UINT64_MAX;
+
+	if (!isnan(value))
+		memcpy(&bits, &value, sizeof(bits));
+	hash = (hash ^ bits) * 0x9e3779b97f4a7c15u;
+	return hash ^ hash >> 29;
+}
+
+static enum basis basis_of(const struct samples *s, const struct columns *c)
+{
+	const char *work = samples_info(s, "work");
+
+	if (c->work == SIZE_MAX || !work)
+		return BASIS_UNVERIFIED;
+	return strcmp(work, "instructions") == 0 ? BASIS_INSTRUCTIONS
+	       : strcmp(work, "statements") == 0 ? BASIS_STATEMENTS
+						 : BASIS_UNVERIFIED;
+}
+
+static void fragment_add(struct loading *l, const struct fragment *f)
+{
+	l->out.items = mem_grow(l->out.items, l->out.n, &l->items_capacity, sizeof(*f));
+	l->out.items[l->out.n++] = *f;
+}
+
+/* The call itself. */
+static void call_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i, uint32_t site)
+{
+	double size = value_at(s, i, c->size), kind = value_at(s, i, c->kind), result = value_at(s, i, c->result);
+	uint64_t descriptor = kind >= 0 && kind < UINT32_MAX ? (uint64_t)kind : 0;
+	struct fragment f = { .start_s = s->items[i].start_s,
+			      .time_s = s->items[i].ns / 1e9,
+			      .process = (uint32_t)l->out.n_processes,
+			      .thread = s->items[i].thread,
+			      .from = FRAGMENT_NO_SITE,
+			      .to = site,
+			      .weight = s->items[i].weight,
+			      .basis = BASIS_ARGUMENTS };
+	bool moves;
+
+	f.activity = call_activity(s->functions[s->items[i].function].name, descriptor, &moves);
+	f.work = moves && !isnan(result) ? result : isnan(size) ? 0 : size;
+	f.arguments =
+	    mixed(mixed(mixed(0, kind), value_at(s, i, c->args)), isnan(result) ? 0 : 1); /* a call that fails does something else */
+	if (f.weight)
+		fragment_add(l, &f);
+}
+
+/* The computation that led to the call. */
+static void edge_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i, uint32_t first_site, enum basis basis)
+{
+	double from = value_at(s, i, c->from), since = value_at(s, i, c->since), work = value_at(s, i, c->work);
+	double weight = c->from_weight == SIZE_MAX ? s->items[i].weight : value_at(s, i, c->from_weight);
+	struct fragment f = { .process = (uint32_t)l->out.n_processes, .thread = s->items[i].thread, .activity = ACTIVITY_COMPUTATION };
+
+	if (!(from >= 0) || from >= (double)s->n_functions || !(since >= 0) || !(weight >= 1) || weight > (double)UINT32_MAX)
+		return;
+	f.time_s = since * s->ns_per_tick / 1e9;
+	if (!(f.time_s < 1e9))
+		return;
+	f.start_s = s->items[i].start_s - f.time_s;
+	f.from = first_site + (uint32_t)from;
+	f.to = first_site + s->items[i].function;
+	f.weight = (uint32_t)weight;
+	f.basis = (uint16_t)(isnan(work) ? BASIS_UNVERIFIED : basis);
+	f.work = f.basis == BASIS_UNVERIFIED ? 0 : work;
+	if (f.basis == BASIS_UNVERIFIED)
+		f.arguments = mixed(0, value_at(s, i, c->args));
+	fragment_add(l, &f);
+}
+
+static void snapshot_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i)
+{
+	static const double unit[ACCOUNTS] = {
+		[ACCOUNT_CPU] = 1e-9, [ACCOUNT_QUEUE] = 1e-9, [ACCOUNT_THROTTLED] = 1e-9, [ACCOUNT_STEAL] = 1e-9,
+		[ACCOUNT_MINOR] = 1,  [ACCOUNT_MAJOR] = 1,    [ACCOUNT_VOLUNTARY] = 1,	  [ACCOUNT_INVOLUNTARY] = 1
+	};
+	struct snapshot *at;
+
+	if (isnan(value_at(s, i, c->account[ACCOUNT_CPU])) && isnan(value_at(s, i, c->account[ACCOUNT_QUEUE])))
+		return;
+	l->out.snapshots = mem_grow(l->out.snapshots, l->out.n_snapshots, &l->snapshots_capacity, sizeof(*at));
+	at = &l->out.snapshots[l->out.n_snapshots++];
+	*at = (struct snapshot){ .at_s = s->items[i].start_s, .process = (uint32_t)l->out.n_processes, .thread = s->items[i].thread };
+	for (size_t a = 0; a < ACCOUNTS; a++)
+		at->value[a] = value_at(s, i, c->account[a]) * unit[a];
+}
+
+static int64_t rank_of(const struct samples *s)
+{
+	const char *text = samples_info(s, "rank");
+	int64_t rank;
+
+	return text && text_int64(text, &rank) && rank >= 0 ? rank : -1;
+}
+
+static void process_describe(const struct samples *s, struct fragment_process *p)
+{
+	const char *program = samples_info(s, "program"), *host = samples_info(s, "host"), *slash = program ? strrchr(program, '/') : NULL;
+
+	p->program = mem_string(program ? slash ? slash + 1 : program : "");
+	p->host = mem_string(host ? host : "");
+	p->rank = rank_of(s);
+	p->pid = s->pid;
+	p->started_ns = s->started_ns;
+	p->dropped = s->dropped;
+	p->finished = s->finished;
+	p->truncated = s->truncated;
+	p->name = p->rank >= 0 ? mem_format("rank %lld", (long long)p->rank)
+			       : mem_format("process %llu%s%s%s", (unsigned long long)p->pid, *p->program ? " (" : "", p->program,
+					    *p->program ? ")" : "");
+}
+
+static void sites_add(struct loading *l, const struct samples *s)
+{
+	for (size_t f = 0; f < s->n_functions; f++) {
+		l->out.sites = mem_grow(l->out.sites, l->out.n_sites, &l->sites_capacity, sizeof(*l->out.sites));
+		l->out.sites[l->out.n_sites++] = (struct fragment_site){ .module = mem_string(s->functions[f].module),
+									 .name = mem_string(s->functions[f].name),
+									 .address = s->functions[f].address };
+	}
+}
+
+static enum assay_status file_add(struct loading *l, const char *name, const struct samples *s, struct assay_error *err)
+{
+	uint32_t first_site = (uint32_t)l->out.n_sites;
+	struct columns c;
+	struct fragment_process p = { .first = l->out.n, .first_snapshot = l->out.n_snapshots };
+
+	columns_find(s, &c);
+	if (c.size == SIZE_MAX || c.kind == SIZE_MAX)
+		return assay_fail(
+		    err, ASSAY_E_FORMAT,
+		    "%s: has no calls into the outside ('assay variance record' writes such files; of others, 'assay samples' "
+		    "says what is in them)",
+		    name);
+	if (l->out.n + 2 * s->n > FRAGMENTS_MAX || l->out.n_sites + s->n_functions >= UINT32_MAX)
+		return assay_fail(
+		    err, ASSAY_E_LIMIT,
+		    "%s: with this file there would be more than %u fragments: analyse the processes in groups, by naming their files",
+		    name, FRAGMENTS_MAX);
+	process_describe(s, &p);
+	p.basis = basis_of(s, &c);
+	sites_add(l, s);
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->items[i].thread >= FRAGMENTS_THREADS_MAX || !(s->items[i].ns >= 0 && s->items[i].ns < 1e18) ||
+		    !(fabs(s->items[i].start_s) < 1e9))
+			continue;
+		call_add(l, s, &c, i, first_site + s->items[i].function);
+		edge_add(l, s, &c, i, first_site, p.basis);
+		snapshot_add(l, s, &c, i);
+	}
+	p.n = l->out.n - p.first;
+	p.n_snapshots = l->out.n_snapshots - p.first_snapshot;
+	l->out.processes = mem_grow(l->out.processes, l->out.n_processes, &l->processes_capacity, sizeof(p));
+	l->out.processes[l->out.n_processes++] = p;
+	return ASSAY_OK;
+}
+
+/* ---- all of them ---- */
+
+static int processes_order(const void *a, const void *b)
+{
+	const struct fragment_process *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	if (x->started_ns != y->started_ns)
+		return x->started_ns < y->started_ns ? -1 : 1;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return strcmp(x->host, y->host);
+}
+
+struct site_place {
+	const struct fragment_site *site;
+	uint32_t at;
+};
+
+static int sites_order(const struct fragment_site *x, const struct fragment_site *y)
+{
+	int order = strcmp(x->module, y->module);
+
+	if (order)
+		return order;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static int site_places_order(const void *a, const void *b)
+{
+	const struct site_place *x = a, *y = b;
+	int order = sites_order(x->site, y->site);
+
+	return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+/* The sites of all files as one list in order, each once; map[] from those of the files. */
+static void sites_join(struct fragments *f, uint32_t *map)
+{
+	struct site_place *places = mem_new(f->n_sites, sizeof(*places));
+	struct fragment_site *joined = mem_new(f->n_sites, sizeof(*joined));
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->n_sites; i++)
+		places[i] = (struct site_place){ &f->sites[i], (uint32_t)i };
+	if (f->n_sites)
+		qsort(places, f->n_sites, sizeof(*places), site_places_order);
+	for (size_t i = 0; i < f->n_sites; i++) {
+		struct fragment_site *site = &f->sites[places[i].at];
+
+		if (n && sites_order(&joined[n - 1], site) == 0) {
+			free(site->module);
+			free(site->name);
+		} else {
+			joined[n++] = *site;
+		}
+		map[places[i].at] = (uint32_t)n - 1;
+		places[i].site = NULL;
+	}
+	free(places);
+	free(f->sites);
+	f->sites = joined;
+	f->n_sites = n;
+}
+
+static int items_order(const void *a, const void *b)
+{
+	const struct fragment *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->start_s != y->start_s)
+		return x->start_s < y->start_s ? -1 : 1;
+	if (x->time_s != y->time_s)
+		return x->time_s < y->time_s ? -1 : 1;
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+static int snapshots_order(const void *a, const void *b)
+{
+	const struct snapshot *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return (x->at_s > y->at_s) - (x->at_s < y->at_s);
+}
+
+/* Times of all processes since the run's beginning, and new numbers for sites and processes. */
+static void number_all(struct fragments *f, const uint32_t *map)
+{
+	uint32_t *process_now = mem_new(f->n_processes, sizeof(*process_now));
+	uint64_t began = UINT64_MAX;
+
+	for (size_t p = 0; p < f->n_processes; p++)
+		if (f->processes[p].started_ns < began)
+			began = f->processes[p].started_ns;
+	for (size_t p = 0; p < f->n_processes; p++)
+		f->processes[p].was = (uint32_t)p;
+	qsort(f->processes, f->n_processes, sizeof(*f->processes), processes_order);
+	for (size_t p = 0; p < f->n_processes; p++) {
+		process_now[f->processes[p].was] = (uint32_t)p;
+		f->processes[p].start_s = (double)(f->processes[p].started_ns - began) / 1e9;
+	}
+	for (size_t i = 0; i < f->n; i++) {
+		struct fragment *item = &f->items[i];
+
+		item->process = process_now[item->process];
+		item->start_s = fmax(item->start_s + f->processes[item->process].start_s, 0);
+		item->to = map[item->to];
+		if (item->from != FRAGMENT_NO_SITE)
+			item->from = map[item->from];
+	}
+	for (size_t i = 0; i < f->n_snapshots; i++) {
+		f->snapshots[i].process = process_now[f->snapshots[i].process];
+		f->snapshots[i].at_s += f->processes[f->snapshots[i].process].start_s;
+	}
+	free(process_now);
+}
+
+/* What is known of processes from their fragments, which are in order. */
+static void processes_complete(struct fragments *f)
+{
+	size_t at = 0, snapshot = 0;
+
+	f->one_host = true;
+	for (size_t k = 0; k < f->n_processes; k++) {
+		struct fragment_process *p = &f->processes[k];
+		double from = 0, to = 0;
+
+		p->first = at;
+		p->end_s = p->start_s;
+		for (; at < f->n && f->items[at].process == k; at++) {
+			const struct fragment *item = &f->items[at];
+			bool begins = at == p->first || item->thread != item[-1].thread;
+
+			if (begins) {
+				p->thread_s += to - from;
+				p->threads++;
+				from = item->start_s;
+				to = from;
+			}
+			to = fmax(to, item->start_s + item->time_s);
+			p->end_s = fmax(p->end_s, to);
+		}
+		p->thread_s += to - from;
+		p->n = at - p->first;
+		p->first_snapshot = snapshot;
+		while (snapshot < f->n_snapshots && f->snapshots[snapshot].process == k)
+			snapshot++;
+		p->n_snapshots = snapshot - p->first_snapshot;
+		f->span_s = fmax(f->span_s, p->end_s);
+		f->one_host &= strcmp(p->host, f->processes[0].host) == 0;
+	}
+}
+
+static enum assay_status loading_finish(struct loading *l, struct fragments *out, struct assay_error *err)
+{
+	uint32_t *map;
+
+	if (!l->out.n)
+		return assay_fail(err, ASSAY_E_NODATA,
+				  "no calls were recorded: the program makes none, or the library that records them was not loaded");
+	map = mem_new(l->out.n_sites, sizeof(*map));
+	sites_join(&l->out, map);
+	number_all(&l->out, map);
+	free(map);
+	qsort(l->out.items, l->out.n, sizeof(*l->out.items), items_order);
+	if (l->out.n_snapshots)
+		qsort(l->out.snapshots, l->out.n_snapshots, sizeof(*l->out.snapshots), snapshots_order);
+	processes_complete(&l->out);
+	*out = l->out;
+	l->out = (struct fragments){ .n = 0 };
+	return ASSAY_OK;
+}
+
+enum assay_status fragments_parse(const struct fragments_file *files, size_t n, struct fragments *out, struct assay_error *err)
+{
+	struct loading l = { .items_capacity = 0 };
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < n; i++) {
+		struct samples s = { .items = NULL };
+
+		st = samples_parse(files[i].name, files[i].bytes, files[i].n, &s, err);
+		if (!st)
+			st = file_add(&l, files[i].name, &s, err);
+		samples_release(&s);
+	}
+	if (!st)
+		st = loading_finish(&l, out, err);
+	fragments_release(&l.out);
+	return st;
+}
+
+enum assay_status fragments_read(const char *const *paths, size_t n, struct fragments *out, struct assay_error *err)
+{
+	struct loading l = { .items_capacity = 0 };
+	enum assay_status st = ASSAY_OK;
+
+	if (n > FRAGMENTS_FILES_MAX)
+		return assay_fail(err, ASSAY_E_LIMIT, "%zu files: at most %u at once", n, FRAGMENTS_FILES_MAX);
+	for (size_t i = 0; !st && i < n; i++) {
+		struct samples s = { .items = NULL };
+
+		st = samples_read(paths[i], &s, err);
+		if (!st)
+			st = file_add(&l, paths[i], &s, err);
+		samples_release(&s);
+	}
+	if (!st)
+		st = loading_finish(&l, out, err);
+	fragments_release(&l.out);
+	return st;
+}
+
+void fragments_release(struct fragments *f)
+{
+	for (size_t p = 0; p < f->n_processes; p++) {
+		free(f->processes[p].name);
+		free(f->processes[p].program);
+		free(f->processes[p].host);
+	}
+	for (size_t s = 0; s < f->n_sites; s++) {
+		free(f->sites[s].module);
+		free(f->sites[s].name);
+	}
+	free(f->processes);
+	free(f->sites);
+	free(f->items);
+	free(f->snapshots);
+	*f = (struct fragments){ .n = 0 };
+}
+
+#define BASIS_NAME(id, name, text) name,
+#define BASIS_TEXT(id, name, text) text,
+const char *basis_name(enum basis basis)
+{
+	static const char *const names[] = { BASIS_ROWS(BASIS_NAME) };
+
+	return names[basis];
+}
+
+const char *basis_text(enum basis basis)
+{
+	static const char *const texts[] = { BASIS_ROWS(BASIS_TEXT) };
+
+	return texts[basis];
+}

@@ -1,0 +1,109 @@
+/* Records of calls into the outside (runs/inside/interpose) as fragments of a run: the calls, and the computation between two calls of a
+ * thread. Call sites are the vertices of a state transition graph, and computation from one to the next its edges (VAPRO; Zheng and
+ * others, PPoPP 2022). */
+#ifndef GATE_VARIANCE_FRAGMENTS_H
+#define GATE_VARIANCE_FRAGMENTS_H
+
+#include "base/error.h"
+#include "gate/variance/calls.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FRAGMENTS_MAX	      (8u << 20) /* of a run: what is analysed at once needs about 100 bytes each */
+#define FRAGMENTS_FILES_MAX   8192u
+#define FRAGMENTS_THREADS_MAX 65536u
+#define FRAGMENT_NO_SITE      UINT32_MAX
+
+/* A call site. */
+struct fragment_site {
+	char *module, *name; /* build-id, "=FILE" or "-"; what is called */
+	uint64_t address;    /* in the module's file, behind the call */
+};
+
+/* How well it is known that the fragments of a cluster did the same work. name for programs, text for people. */
+#define BASIS_ROWS(X)                                                                                                                      \
+	X(BASIS_INSTRUCTIONS, "instructions", "instructions counted by the processor")                                                     \
+	X(BASIS_STATEMENTS, "statements", "statements counted by the program")                                                             \
+	X(BASIS_ARGUMENTS, "arguments", "the arguments of the calls")                                                                      \
+	X(BASIS_UNVERIFIED, "unverified", "nothing that counts work, only the place in the program")
+#define BASIS_ENUM(id, name, text) id,
+enum basis { BASIS_ROWS(BASIS_ENUM) BASES };
+#undef BASIS_ENUM
+const char *basis_name(enum basis basis);
+const char *basis_text(enum basis basis);
+
+struct fragment {
+	double start_s, time_s;	  /* since the run's beginning; start_s >= 0 */
+	double work;		  /* instructions, statements or bytes; 0 where none are known */
+	uint64_t arguments;	  /* hash of what else determines the work */
+	uint32_t process, thread; /* thread: as in the process's file */
+	uint32_t from, to;	  /* sites; from is FRAGMENT_NO_SITE for the call at `to` itself */
+	uint32_t weight;	  /* fragments that it stands for, at least 1 */
+	uint16_t activity, basis;
+	uint32_t cluster; /* filled by clusters_find() */
+};
+
+/* What the kernel has counted for a thread until a moment. name in the file. */
+#define ACCOUNT_ROWS(X)                                                                                                                    \
+	X(ACCOUNT_CPU, "cpu_ns")                                                                                                           \
+	X(ACCOUNT_QUEUE, "run_delay_ns")                                                                                                   \
+	X(ACCOUNT_MINOR, "minor_faults")                                                                                                   \
+	X(ACCOUNT_MAJOR, "major_faults")                                                                                                   \
+	X(ACCOUNT_VOLUNTARY, "voluntary")                                                                                                  \
+	X(ACCOUNT_INVOLUNTARY, "involuntary")                                                                                              \
+	X(ACCOUNT_THROTTLED, "throttled_ns")                                                                                               \
+	X(ACCOUNT_STEAL, "steal_ns")
+#define ACCOUNT_ENUM(id, name) id,
+enum account { ACCOUNT_ROWS(ACCOUNT_ENUM) ACCOUNTS };
+#undef ACCOUNT_ENUM
+
+struct snapshot {
+	double at_s;
+	double value[ACCOUNTS]; /* times in seconds; NaN: not in the file */
+	uint32_t process, thread;
+};
+
+struct fragment_process {
+	char *name; /* "rank 3", or "process 4711 (sort)" */
+	char *program, *host;
+	int64_t rank; /* -1: none */
+	uint64_t pid, started_ns;
+	double start_s, end_s; /* since the run's beginning; end: of its last fragment */
+	double thread_s;       /* sum over its threads of the time from the first fragment to the end of the last */
+	size_t first, n;       /* its fragments: items[first], ... */
+	size_t first_snapshot, n_snapshots;
+	uint32_t threads;
+	uint32_t was; /* its place among the files that were read */
+	uint64_t dropped;
+	bool finished, truncated;
+	enum basis basis; /* of its computation */
+};
+
+struct fragments {
+	struct fragment_process *processes; /* [n_processes], by rank, then by start and process id */
+	size_t n_processes;
+	struct fragment_site *sites; /* [n_sites], by module, address, name */
+	size_t n_sites;
+	struct fragment *items; /* [n], by process, thread, start */
+	size_t n;
+	struct snapshot *snapshots; /* [n_snapshots], by process, thread, time */
+	size_t n_snapshots;
+	double span_s; /* from the first process's beginning to the last one's end */
+	bool one_host; /* else clocks may differ */
+};
+
+/* Reads record files, in whatever order they are given. ASSAY_E_FORMAT: not such a file, or one without calls; ASSAY_E_LIMIT: too many
+ * fragments; ASSAY_E_NODATA: no file has a fragment. *out is overwritten; fragments_release() it. */
+enum assay_status fragments_read(const char *const *paths, size_t n, struct fragments *out, struct assay_error *err);
+/* The same of files in memory, for tests. */
+struct fragments_file {
+	const char *name;
+	const void *bytes;
+	size_t n;
+};
+enum assay_status fragments_parse(const struct fragments_file *files, size_t n, struct fragments *out, struct assay_error *err);
+void fragments_release(struct fragments *fragments); /* accepts zeroed */
+
+#endif

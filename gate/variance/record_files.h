@@ -1,0 +1,10 @@
+/* The record files of a run: named one by one, or all *.samples of directories. */
+#ifndef GATE_VARIANCE_RECORD_FILES_H
+#define GATE_VARIANCE_RECORD_FILES_H
+
+#include "gate/variance/fragments.h"
+
+/* As fragments_read(), which reads what the names stand for. ASSAY_E_NODATA: a directory has no such file. */
+enum assay_status record_files_read(const char *const *names, size_t n, struct fragments *out, struct assay_error *err);
+
+#endif

@@ -1,0 +1,305 @@
+/* Regions of the maps in which work was slow: stretches of one process, joined with those of others at the same time. */
+#include "gate/variance/variance.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+#include "model/variance/slow_spans.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define THROUGHOUT .9 /* of the time of a process's repeated work: it is slow as long as it ran */
+#define TOGETHER   .5 /* of the time in which either was slow, in which both were: one region */
+#define FOLLOWED   .5 /* of a region's time, in which another process was slow: they waited for it */
+
+struct stretch {
+	enum activity activity;
+	struct region_member member;
+};
+
+struct stretches {
+	struct stretch *items; /* [n] */
+	size_t n, capacity;
+};
+
+/* ---- within a process ---- */
+
+/* How much of a fragment's recorded time lies in [from, to). */
+static double part_within(const struct fragment *f, double from_s, double to_s)
+{
+	double begin = fmax(f->start_s, from_s), end = fmin(f->start_s + f->time_s, to_s);
+
+	if (f->time_s <= 0)
+		return f->start_s >= from_s && f->start_s < to_s;
+	return fmax(end - begin, 0) / f->time_s;
+}
+
+/* Sums of a process's fragments of that activity; and the time of what is not repeated computation, with what was not recorded, as long as
+ * threads were there. */
+static void member_measure(const struct variance *v, enum activity activity, struct region_member *m)
+{
+	const struct fragment_process *p = &v->fragments.processes[m->process];
+	double calls = 0, threads = 0, repeated = 0, first = 0, last = 0;
+
+	m->time_s = m->expected_s = 0;
+	m->fragments = 0;
+	for (size_t i = p->first; i < p->first + p->n; i++) {
+		const struct fragment *f = &v->fragments.items[i];
+		double part = part_within(f, m->from_s, m->to_s), time = f->weight * f->time_s * part;
+		const struct cluster *c = &v->clusters[f->cluster];
+
+		if (i == p->first || f->thread != f[-1].thread) {
+			threads += fmax(fmin(last, m->to_s) - fmax(first, m->from_s), 0);
+			first = last = f->start_s;
+		}
+		last = fmax(last, f->start_s + f->time_s);
+		if (part <= 0)
+			continue;
+		if (f->activity != ACTIVITY_COMPUTATION)
+			calls += time;
+		else if (c->repeated)
+			repeated += time;
+		if (f->activity != activity || !c->repeated)
+			continue;
+		m->time_s += time;
+		m->expected_s += f->weight * c->usual_s * part;
+		m->fragments++;
+	}
+	threads += fmax(fmin(last, m->to_s) - fmax(first, m->from_s), 0);
+	m->loss_s = m->time_s - m->expected_s;
+	m->estimated_s = m->loss_s;
+	if (activity == ACTIVITY_COMPUTATION && repeated > 0)
+		m->estimated_s *= fmax(threads - calls, repeated) / repeated;
+}
+
+/* In seconds: how much slower than allowed, and neither side beyond what a place that is just slow would have, so that one long stop does
+ * not outweigh the time around it. */
+static double score_of(double time, double allowed, double threshold)
+{
+	double most = (1 - threshold) * time;
+
+	return fmin(fmax(time - allowed, -most), most);
+}
+
+static void process_scan(const struct variance *v, size_t m, size_t process, double *score, struct slow_span *spans, struct stretches *out)
+{
+	const struct map *map = &v->maps[m];
+	double whole = 0;
+	size_t n;
+
+	for (size_t c = 0; c < v->columns; c++) {
+		double time = mat_get(&map->time, process, c);
+
+		whole += time;
+		score[c] = score_of(time, mat_get(&map->allowed, process, c), v->threshold);
+	}
+	n = slow_spans(score, v->columns, spans);
+	for (size_t k = 0; k < n; k++) {
+		struct stretch s = { .activity = (enum activity)m,
+				     .member = { .process = process,
+						 .from_s = (double)spans[k].from * v->column_s,
+						 .to_s = (double)spans[k].to * v->column_s } };
+
+		member_measure(v, s.activity, &s.member);
+		if (stats_round(s.member.loss_s) < stats_round(v->least_s) ||
+		    stats_round(s.member.expected_s) >= stats_round(v->threshold * s.member.time_s))
+			continue;
+		s.member.throughout = s.member.time_s >= THROUGHOUT * whole;
+		out->items = mem_grow(out->items, out->n, &out->capacity, sizeof(s));
+		out->items[out->n++] = s;
+	}
+}
+
+/* ---- between processes ---- */
+
+static double overlap(double a_from, double a_to, double b_from, double b_to)
+{
+	return fmax(fmin(a_to, b_to) - fmax(a_from, b_from), 0);
+}
+
+static bool together(const struct region *r, const struct region_member *m)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const struct region_member *o = &r->members[i];
+		double both = overlap(o->from_s, o->to_s, m->from_s, m->to_s);
+		double either = fmax(o->to_s, m->to_s) - fmin(o->from_s, m->from_s);
+
+		if (o->process != m->process && both >= TOGETHER * either)
+			return true;
+	}
+	return false;
+}
+
+static bool has_process(const struct region *r, size_t process)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->members[i].process == process)
+			return true;
+	return false;
+}
+
+static void region_sum(const struct variance *v, struct region *r)
+{
+	double verified = 0, all = 0;
+
+	r->from_s = (double)INFINITY;
+	r->to_s = r->time_s = r->expected_s = r->loss_s = r->estimated_s = 0;
+	r->fragments = 0;
+	for (size_t i = 0; i < r->n; i++) {
+		const struct region_member *m = &r->members[i];
+		const struct fragment_process *p = &v->fragments.processes[m->process];
+
+		r->from_s = fmin(r->from_s, m->from_s);
+		r->to_s = fmax(r->to_s, m->to_s);
+		r->time_s += m->time_s;
+		r->expected_s += m->expected_s;
+		r->loss_s += m->loss_s;
+		r->estimated_s += m->estimated_s;
+		r->fragments += m->fragments;
+		for (size_t k = p->first; k < p->first + p->n; k++) {
+			const struct fragment *f = &v->fragments.items[k];
+			double time = f->weight * f->time_s * part_within(f, m->from_s, m->to_s);
+
+			if (f->activity != r->activity || !v->clusters[f->cluster].repeated)
+				continue;
+			all += time;
+			verified += f->basis != BASIS_UNVERIFIED ? time : 0;
+		}
+	}
+	r->verified = all > 0 ? verified / all : 0;
+}
+
+static struct region *region_new(struct variance *v, enum activity activity, size_t *capacity)
+{
+	struct region *r;
+
+	v->regions = mem_grow(v->regions, v->n_regions, capacity, sizeof(*v->regions));
+	r = &v->regions[v->n_regions++];
+	*r = (struct region){ .activity = activity, .caused_by = VARIANCE_NONE };
+	return r;
+}
+
+static void region_take(struct region *r, const struct region_member *m)
+{
+	r->members = mem_resize(r->members, r->n + 1, sizeof(*m));
+	r->members[r->n++] = *m;
+}
+
+/* Each stretch to the first region with which it is together. */
+static void stretches_join(struct variance *v, const struct stretches *all, size_t *capacity)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		const struct stretch *s = &all->items[i];
+		struct region *to = NULL;
+
+		for (size_t r = 0; r < v->n_regions && !to; r++)
+			if (v->regions[r].activity == s->activity && !v->regions[r].marked &&
+			    !has_process(&v->regions[r], s->member.process) && together(&v->regions[r], &s->member))
+				to = &v->regions[r];
+		region_take(to ? to : region_new(v, s->activity, capacity), &s->member);
+	}
+}
+
+static int regions_order(const void *a, const void *b)
+{
+	const struct region *x = a, *y = b;
+	double p = stats_round(x->estimated_s), q = stats_round(y->estimated_s);
+
+	if (x->marked != y->marked)
+		return x->marked ? -1 : 1;
+	if (p != q)
+		return p > q ? -1 : 1;
+	if (x->from_s != y->from_s)
+		return x->from_s < y->from_s ? -1 : 1;
+	if (x->activity != y->activity)
+		return x->activity < y->activity ? -1 : 1;
+	return (x->members[0].process > y->members[0].process) - (x->members[0].process < y->members[0].process);
+}
+
+/* A region of calls is followed to that of other processes that computed slowly at the same time: the one with the longest common time. */
+static void causes_follow(struct variance *v)
+{
+	for (size_t r = 0; r < v->n_regions; r++) {
+		struct region *waits = &v->regions[r];
+		double most = 0;
+
+		for (size_t c = 0; c < v->n_regions; c++) {
+			const struct region *slow = &v->regions[c];
+			double both = overlap(waits->from_s, waits->to_s, slow->from_s, slow->to_s);
+			bool others = slow->n > 0;
+
+			for (size_t i = 0; i < slow->n; i++)
+				others &= !has_process(waits, slow->members[i].process);
+			if (waits->activity != ACTIVITY_COMMUNICATION || slow->activity != ACTIVITY_COMPUTATION || !others ||
+			    both <= most || both < FOLLOWED * (waits->to_s - waits->from_s))
+				continue;
+			most = both;
+			waits->caused_by = c;
+		}
+	}
+}
+
+/* What is the consequence of another region stands behind those that are not. */
+static void causes_first(struct variance *v)
+{
+	struct region *sorted = mem_new(v->n_regions, sizeof(*sorted));
+	size_t *now = mem_new(v->n_regions, sizeof(*now)), n = 0;
+
+	for (int consequences = 0; consequences < 2; consequences++)
+		for (size_t r = 0; r < v->n_regions; r++)
+			if ((v->regions[r].caused_by != VARIANCE_NONE) == consequences) {
+				now[r] = n;
+				sorted[n++] = v->regions[r];
+			}
+	for (size_t r = 0; r < n; r++)
+		if (sorted[r].caused_by != VARIANCE_NONE)
+			sorted[r].caused_by = now[sorted[r].caused_by];
+	free(now);
+	free(v->regions);
+	v->regions = sorted;
+}
+
+static enum assay_status marked_add(struct variance *v, const struct variance_options *o, size_t *capacity, struct assay_error *err)
+{
+	const struct fragments *f = &v->fragments;
+	struct region_member m = { .process = SIZE_MAX, .from_s = o->marked_from_s, .to_s = o->marked_to_s };
+	struct region *r;
+
+	for (size_t p = 0; p < f->n_processes; p++)
+		if (f->processes[p].rank == o->marked_rank || (f->processes[p].rank < 0 && (int64_t)p == o->marked_rank))
+			m.process = p;
+	if (m.process == SIZE_MAX)
+		return assay_fail(err, ASSAY_E_NOTFOUND, "there is no process %lld: they are counted from 0, and there are %zu",
+				  (long long)o->marked_rank, f->n_processes);
+	member_measure(v, ACTIVITY_COMPUTATION, &m);
+	r = region_new(v, ACTIVITY_COMPUTATION, capacity);
+	r->marked = true;
+	region_take(r, &m);
+	return ASSAY_OK;
+}
+
+enum assay_status regions_find(struct variance *v, const struct variance_options *options, struct assay_error *err)
+{
+	double *score = mem_new(v->columns, sizeof(*score));
+	struct slow_span *spans = mem_new(v->columns / 2 + 1, sizeof(*spans));
+	struct stretches all = { .n = 0 };
+	enum assay_status st = ASSAY_OK;
+	size_t capacity = 0;
+
+	if (options->marked_from_s < options->marked_to_s)
+		st = marked_add(v, options, &capacity, err);
+	for (size_t m = 0; m < ACTIVITY_MAPS; m++)
+		for (size_t p = 0; p < v->fragments.n_processes; p++)
+			process_scan(v, m, p, score, spans, &all);
+	stretches_join(v, &all, &capacity);
+	for (size_t r = 0; r < v->n_regions; r++)
+		region_sum(v, &v->regions[r]);
+	if (v->n_regions)
+		qsort(v->regions, v->n_regions, sizeof(*v->regions), regions_order);
+	causes_follow(v);
+	causes_first(v);
+	free(all.items);
+	free(spans);
+	free(score);
+	return st;
+}

@@ -1,0 +1,120 @@
+#include "gate/variance/variance.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+size_t variance_column(const struct variance *v, double at_s)
+{
+	size_t column = at_s > 0 ? (size_t)(at_s / v->column_s) : 0;
+
+	return column < v->columns ? column : v->columns - 1;
+}
+
+static void columns_choose(struct variance *v)
+{
+	double span = fmax(v->fragments.span_s, 1e-6);
+
+	v->columns = (size_t)fmin(fmax(floor(span / VARIANCE_COLUMN_S), 1), VARIANCE_COLUMNS);
+	v->column_s = span / (double)v->columns;
+}
+
+/* Puts a fragment on the columns in which it happened. */
+static void map_add(struct variance *v, struct map *map, const struct fragment *f)
+{
+	const struct cluster *c = &v->clusters[f->cluster];
+	size_t from = variance_column(v, f->start_s), to = variance_column(v, f->start_s + f->time_s);
+
+	for (size_t column = from; column <= to; column++) {
+		double begin = fmax(f->start_s, (double)column * v->column_s);
+		double end = fmin(f->start_s + f->time_s, (double)(column + 1) * v->column_s);
+		double part = from == to ? 1 : fmax(end - begin, 0) / f->time_s;
+		size_t at = f->process * v->columns + column;
+
+		map->time.at[at] += f->weight * f->time_s * part;
+		map->expected.at[at] += f->weight * c->usual_s * part;
+		map->allowed.at[at] += f->weight * c->slow_s * part;
+	}
+}
+
+static void maps_fill(struct variance *v)
+{
+	size_t rows = v->fragments.n_processes;
+
+	for (size_t m = 0; m < ACTIVITY_MAPS; m++) {
+		v->maps[m].time = mat_new(rows, v->columns);
+		v->maps[m].expected = mat_new(rows, v->columns);
+		v->maps[m].allowed = mat_new(rows, v->columns);
+	}
+	for (size_t i = 0; i < v->fragments.n; i++) {
+		const struct fragment *f = &v->fragments.items[i];
+		const struct cluster *c = &v->clusters[f->cluster];
+		double time = f->weight * f->time_s;
+
+		v->activity_s[f->activity] += time;
+		if (c->repeated) {
+			v->covered_s += time;
+			if (c->basis != BASIS_UNVERIFIED)
+				v->verified_s += time;
+		}
+		if (f->activity >= ACTIVITY_MAPS)
+			continue;
+		v->maps[f->activity].time_s += time;
+		if (c->repeated) {
+			v->maps[f->activity].repeated_s += time;
+			map_add(v, &v->maps[f->activity], f);
+		}
+	}
+	for (size_t p = 0; p < rows; p++)
+		v->total_s += v->fragments.processes[p].thread_s;
+}
+
+enum assay_status variance_of(struct fragments *fragments, const struct variance_options *options, struct variance *out,
+			      struct assay_error *err)
+{
+	struct variance v = { .fragments = *fragments, .threshold = options->threshold };
+	enum assay_status st;
+
+	*fragments = (struct fragments){ .n = 0 };
+	v.least_s = isnan(options->least_s) ? VARIANCE_LEAST * v.fragments.span_s : options->least_s;
+	columns_choose(&v);
+	clusters_find(&v);
+	maps_fill(&v);
+	st = regions_find(&v, options, err);
+	if (!st) {
+		breakdowns_find(&v);
+		*out = v;
+		v = (struct variance){ .n_clusters = 0 };
+	}
+	variance_release(&v);
+	return st;
+}
+
+void variance_release(struct variance *v)
+{
+	for (size_t m = 0; m < ACTIVITY_MAPS; m++) {
+		mat_release(&v->maps[m].time);
+		mat_release(&v->maps[m].expected);
+		mat_release(&v->maps[m].allowed);
+	}
+	for (size_t r = 0; r < v->n_regions; r++) {
+		free(v->regions[r].members);
+		breakdown_release(&v->regions[r].why);
+	}
+	free(v->regions);
+	free(v->clusters);
+	fragments_release(&v->fragments);
+	*v = (struct variance){ .n_clusters = 0 };
+}
+
+char *variance_seconds(double s)
+{
+	if (fabs(s) >= 9.995)
+		return mem_format("%.1f s", s);
+	if (fabs(s) >= .9995)
+		return mem_format("%.2f s", s);
+	return fabs(s) >= .0095	   ? mem_format("%.0f ms", 1e3 * s)
+	       : fabs(s) >= 9.5e-6 ? mem_format("%.2f ms", 1e3 * s)
+				   : mem_format("%.1f us", 1e6 * s);
+}

@@ -1,0 +1,104 @@
+/* Where and when a run was slow: clusters of fragments that did the same work, how fast each was, maps of processes and time, regions in
+ * which work was slow, and what took the time there. After VAPRO (Zheng and others, PPoPP 2022); differences: what is usual is told from
+ * blocks of fragments, not from the fastest one (model/variance/usual.h), and regions in time are maximal scoring stretches
+ * (model/variance/slow_spans.h), which in one process after another are joined where they happened at the same time. */
+#ifndef GATE_VARIANCE_VARIANCE_H
+#define GATE_VARIANCE_VARIANCE_H
+
+#include "base/mat.h"
+#include "gate/variance/breakdown.h"
+#include "gate/variance/fragments.h"
+
+#define VARIANCE_THRESHOLD .85	/* performance below which work is slow; as published */
+#define VARIANCE_LEAST	   .01	/* of the run's time that a region must have cost, unless told otherwise */
+#define VARIANCE_REPEATED  5	/* fragments, with which work is repeated; as published */
+#define VARIANCE_COLUMNS   200	/* of a map, at most */
+#define VARIANCE_COLUMN_S  .005 /* and at least so long */
+#define VARIANCE_RARE	   .01	/* of the run's time, from which a cluster of fewer fragments is told */
+#define VARIANCE_NONE	   SIZE_MAX
+
+struct variance_options {
+	double threshold;
+	double least_s; /* a region that cost less is not told; NaN: VARIANCE_LEAST of the run */
+	/* A region that the user names; from_s >= to_s: none. */
+	int64_t marked_rank; /* or, of processes without ranks, their place from 0 */
+	double marked_from_s, marked_to_s;
+};
+
+/* Fragments of one edge or vertex that did the same work. */
+struct cluster {
+	uint32_t from, to; /* sites */
+	enum activity activity;
+	enum basis basis;
+	size_t n;      /* fragments that were recorded */
+	double weight; /* that they stand for */
+	double time_s; /* of all that they stand for */
+	double work;   /* mean */
+	double usual_s, slow_s;
+	double loss_s; /* beyond the usual time, where that was slow */
+	bool repeated;
+};
+
+struct map {
+	struct mat time;     /* [processes x columns] seconds of repeated work that happened there */
+	struct mat expected; /* what it usually takes */
+	struct mat allowed;  /* from when on it is slow */
+	double time_s;	     /* of all fragments, repeated or not */
+	double repeated_s;
+};
+
+struct region_member {
+	size_t process;
+	double from_s, to_s;
+	double time_s, expected_s; /* of the repeated work there */
+	double loss_s;		   /* time - expected */
+	double estimated_s;	   /* the same, if what was not repeated there was slow alike */
+	size_t fragments;
+	bool throughout; /* as long as the process ran */
+};
+
+struct region {
+	enum activity activity;
+	struct region_member *members; /* [n], by process */
+	size_t n;
+	double from_s, to_s;
+	double time_s, expected_s, loss_s, estimated_s; /* sums over the members */
+	size_t fragments;
+	double verified;  /* part of its time that is in clusters whose work is known */
+	size_t caused_by; /* region of other processes that they waited for; VARIANCE_NONE: none is known */
+	bool marked;
+	struct breakdown why;
+};
+
+struct variance {
+	struct fragments fragments;
+	struct cluster *clusters; /* [n_clusters] */
+	size_t n_clusters;
+	double column_s;
+	size_t columns;
+	struct map maps[ACTIVITY_MAPS];
+	double activity_s[ACTIVITIES]; /* all threads, what fragments stand for */
+	double total_s;		       /* all threads, from first to last fragment */
+	double covered_s;	       /* in repeated fixed work */
+	double verified_s;	       /* of that, where the work is known */
+	double least_s, threshold;
+	struct region *regions; /* [n_regions], a marked one, then the most expensive first, then consequences of others */
+	size_t n_regions;
+};
+
+/* Takes the fragments over. O(n log n). *out is overwritten; variance_release() it. ASSAY_E_NOTFOUND: there is no process for the marked
+ * region. */
+enum assay_status variance_of(struct fragments *fragments, const struct variance_options *options, struct variance *out,
+			      struct assay_error *err);
+void variance_release(struct variance *variance); /* accepts zeroed */
+
+/* For variance_of(): clusters of all fragments, whose numbers they get; and what is usual in each. */
+void clusters_find(struct variance *v);
+/* And the regions of the maps. */
+enum assay_status regions_find(struct variance *v, const struct variance_options *options, struct assay_error *err);
+/* Column of a moment. */
+size_t variance_column(const struct variance *v, double at_s);
+/* "12.3 s", "45 ms". free() it. */
+char *variance_seconds(double s);
+
+#endif

@@ -1,0 +1,194 @@
+/* Record files of runs whose truth is known: processes that compute and communicate in virtual time, disturbed where the test says. */
+#ifndef TESTS_MADE_RUN_H
+#define TESTS_MADE_RUN_H
+
+#include "base/rng.h"
+#include "runs/inside/record/record_writer.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum made_kind {
+	MADE_QUEUE,  /* others use the processor */
+	MADE_STOP,   /* one stop for so many seconds (factor) at `from` */
+	MADE_SLOW,   /* the processor itself is slower */
+	MADE_FAULTS, /* page faults, of 2 microseconds each */
+	MADE_WORK,   /* more work */
+	MADE_KINDS
+};
+
+struct made_disturbance {
+	int rank;		     /* -1: all */
+	double from_s, to_s, factor; /* times as long */
+	enum made_kind kind;
+};
+
+struct made_options {
+	int ranks;
+	double seconds; /* of the run, undisturbed */
+	double noise;	/* relative standard deviation of each computation */
+	uint64_t seed;
+	bool counted;				     /* work is counted */
+	bool uncounted_system;			     /* no counters of the operating system */
+	bool several_works;			     /* three sizes of work on one edge, by turns */
+	bool coupled;				     /* all wait for the slowest at each step */
+	const struct made_disturbance *disturbances; /* [n] */
+	size_t n;
+};
+
+#define MADE_STEP_S   .002  /* computation of a step */
+#define MADE_CALL_S   .0001 /* communication */
+#define MADE_COUNTERS 14
+#define MADE_FAULT_S  2e-6
+
+struct made_process {
+	struct record_writer w;
+	struct record_thread t;
+	struct rng rng;
+	double now, cpu, queue, minor, major, voluntary, involuntary, read_at;
+	uint64_t ordinal;
+	uint32_t sites[3];
+};
+
+static const char *const made_counters[MADE_COUNTERS] = { "size",	  "kind",      "result",      "args",	      "from",
+							  "since",	  "work",      "cpu_ns",      "run_delay_ns", "minor_faults",
+							  "major_faults", "voluntary", "involuntary", "from_weight" };
+
+static inline int made_begin(struct made_process *p, const char *directory, int rank, const struct made_options *o)
+{
+	const struct record_options options = { .directory = directory,
+						.counters = made_counters,
+						.n_counters = MADE_COUNTERS,
+						.back_end = RECORD_TIME,
+						.chunk_bytes = 65536,
+						.names_bytes_max = 65536,
+						.ticks_per_s = 1000000000 };
+	int failed;
+
+	memset(p, 0, sizeof(*p));
+	failed = record_open(&p->w, &options);
+	if (failed)
+		return failed;
+	p->w.header->started_ns = 1700000000000000000u;
+	p->w.header->started_ticks = 0;
+	p->w.header->pid = 1000 + (uint64_t)rank;
+	record_info(&p->w, "program", "/usr/bin/solver");
+	record_info(&p->w, "calls", "outside");
+	record_info(&p->w, "work", o->counted ? "instructions" : "none");
+	record_info(&p->w, "host", "node1");
+	record_info_number(&p->w, "rank", (uint64_t)rank);
+	p->sites[0] = record_function(&p->w, 0x1000, "c0ffee", "MPI_Send");
+	p->sites[1] = record_function(&p->w, 0x1080, "c0ffee", "MPI_Recv");
+	p->sites[2] = record_function(&p->w, 0x1100, "c0ffee", "write");
+	rng_seed(&p->rng, o->seed + (uint64_t)rank);
+	p->read_at = -1;
+	return 0;
+}
+
+/* A call of `seconds` at site, after `since` seconds of computation with so much work (below 0: not known). */
+static inline void made_call(struct made_process *p, const struct made_options *o, int site, double size, int from, double since,
+			     double work, double seconds)
+{
+	struct record_sample *s = record_begin(&p->w, &p->t);
+	bool read = !o->uncounted_system && p->now - p->read_at >= .001;
+	const double accounts[] = { p->cpu * 1e9, p->queue * 1e9, p->minor, p->major, p->voluntary, p->involuntary };
+
+	if (!s)
+		return;
+	*s = (struct record_sample){ .function = p->sites[site],
+				     .weight = 1,
+				     .ordinal = p->ordinal++,
+				     .start = (uint64_t)(p->now * 1e9),
+				     .duration = (uint64_t)(seconds * 1e9) };
+	s->counters[0] = (uint64_t)size;
+	s->counters[1] = site == 2 ? 2 : 4;
+	s->counters[2] = (uint64_t)size;
+	s->counters[3] = 77;
+	s->counters[4] = from < 0 ? UINT64_MAX : p->sites[from];
+	s->counters[5] = from < 0 ? UINT64_MAX : (uint64_t)(since * 1e9);
+	s->counters[6] = work < 0 || !o->counted ? UINT64_MAX : (uint64_t)work;
+	for (int a = 0; a < 6; a++)
+		s->counters[7 + a] = read ? (uint64_t)accounts[a] : UINT64_MAX;
+	s->counters[13] = from < 0 ? 0 : 1;
+	if (read)
+		p->read_at = p->now;
+	record_commit(&p->w, &p->t);
+	p->now += seconds;
+	p->cpu += seconds;
+}
+
+/* Computes for so long when undisturbed; returns how long it took. *work grows where it does. */
+static inline double made_compute(struct made_process *p, const struct made_options *o, int rank, double seconds, double *work)
+{
+	double usual = seconds * (1 + o->noise * rng_normal(&p->rng)), taken = usual;
+
+	p->cpu += usual;
+	for (size_t i = 0; i < o->n; i++) {
+		const struct made_disturbance *d = &o->disturbances[i];
+		double more = usual * (d->factor - 1);
+
+		if ((d->rank >= 0 && d->rank != rank) || p->now < d->from_s || p->now >= d->to_s)
+			continue;
+		switch (d->kind) {
+		case MADE_QUEUE:
+			p->queue += more;
+			p->involuntary++;
+			break;
+		case MADE_STOP:
+			if (p->now >= d->from_s + MADE_STEP_S + MADE_CALL_S)
+				continue;
+			more = d->factor;
+			p->voluntary++;
+			break;
+		case MADE_SLOW:
+			p->cpu += more;
+			break;
+		case MADE_FAULTS:
+			p->cpu += more;
+			p->minor += more / MADE_FAULT_S;
+			break;
+		default:
+			p->cpu += more;
+			*work *= d->factor;
+		}
+		taken += more;
+	}
+	p->now += taken;
+	return taken;
+}
+
+/* One step: compute, send, receive. */
+static inline void made_step(struct made_process *p, const struct made_options *o, int rank, size_t step)
+{
+	double part = o->several_works ? 1 + (double)(step % 3) : 1, work = 1e6 * part;
+	double taken = made_compute(p, o, rank, MADE_STEP_S * part, &work);
+
+	work *= 1 + .002 * rng_normal(&p->rng);
+	made_call(p, o, 0, 4096, step ? 1 : -1, taken, work, MADE_CALL_S * (1 + .1 * rng_double(&p->rng)));
+}
+
+/* Returns 0, or an errno. */
+static inline int made_run(const char *directory, const struct made_options *o)
+{
+	struct made_process p[16];
+	double slowest = 0;
+	int failed = 0;
+
+	for (int r = 0; r < o->ranks && !failed; r++)
+		failed = made_begin(&p[r], directory, r, o);
+	for (size_t step = 0; !failed && slowest < o->seconds; step++) {
+		for (int r = 0; r < o->ranks; r++) {
+			made_step(&p[r], o, r, step);
+			slowest = fmax(slowest, p[r].now);
+		}
+		for (int r = 0; r < o->ranks; r++) /* who is early waits, spinning */
+			made_call(&p[r], o, 1, 4096, 0, 1e-6, 500,
+				  (o->coupled ? slowest - p[r].now : 0) + MADE_CALL_S * (1 + .1 * rng_double(&p[r].rng)));
+	}
+	for (int r = 0; r < o->ranks; r++)
+		record_close(&p[r].w);
+	return failed;
+}
+
+#endif

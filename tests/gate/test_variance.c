@@ -1,0 +1,289 @@
+/* Runs whose truth is known: who was slow, when, why, and what it cost. */
+#include "gate/variance/answer.h"
+#include "gate/variance/record_files.h"
+#include "model/variance/fixed_workload.h"
+#include "tests/gate/made_run.h"
+#include "tests/scratch.h"
+
+static const struct variance_options usual_options = { .threshold = VARIANCE_THRESHOLD, .least_s = (double)NAN };
+
+static void analyse(const struct made_options *o, const struct variance_options *options, struct variance *v)
+{
+	static int runs;
+	char *directory = mem_format("run%d", runs++);
+	const char *name = directory;
+	struct fragments f;
+	struct assay_error err;
+
+	assert_int_equal(mkdir(directory, 0755), 0);
+	assert_int_equal(made_run(directory, o), 0);
+	check(record_files_read(&name, 1, &f, &err), &err);
+	check(variance_of(&f, options, v, &err), &err);
+	free(directory);
+}
+
+static void analyse_one(int ranks, bool counted, struct made_disturbance d, struct variance *v)
+{
+	const struct made_options o = {
+		.ranks = ranks, .seconds = 4, .noise = .01, .seed = 3, .counted = counted, .disturbances = &d, .n = 1
+	};
+
+	analyse(&o, &usual_options, v);
+}
+
+static double share_of(const struct region *r, enum loss_cause cause)
+{
+	for (size_t i = 0; i < r->why.n; i++)
+		if (r->why.parts[i].cause == cause)
+			return r->why.parts[i].impact_s / r->why.loss_s;
+	return 0;
+}
+
+/* Each kind on one of four ranks for a third of the run: one region, there and then, its loss within 10 % of the truth, its kind right, and
+ * the parts add up. */
+static void disturbed(void **state)
+{
+	static const struct {
+		struct made_disturbance d;
+		enum loss_cause cause;
+		double loss_s;
+	} rows[] = {
+		{ { 1, 1, 2.5, 2, MADE_QUEUE }, LOSS_QUEUE, .715 },
+		{ { 2, 1, 2.5, 1.5, MADE_SLOW }, LOSS_PROCESSOR, .475 },
+		{ { 0, 1, 2.5, 2, MADE_FAULTS }, LOSS_MINOR, .715 },
+		{ { 3, 1, 1, .8, MADE_STOP }, LOSS_STOPPED, .8 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct made_disturbance d = rows[i].d;
+		const struct region *r;
+		struct variance v;
+		double sum = 0;
+
+		d.to_s = d.kind == MADE_STOP ? d.from_s + .8 : d.to_s;
+		analyse_one(4, true, d, &v);
+		assert_int_equal(v.n_regions, 1);
+		r = &v.regions[0];
+		assert_int_equal(r->n, 1);
+		assert_int_equal(v.fragments.processes[r->members[0].process].rank, d.rank);
+		assert_int_equal(r->activity, ACTIVITY_COMPUTATION);
+		assert_true(fabs(r->from_s - d.from_s) < .05 && fabs(r->to_s - d.to_s) < .05);
+		assert_true(fabs(r->estimated_s / rows[i].loss_s - 1) < .1);
+		assert_true(share_of(r, rows[i].cause) > .8);
+		for (size_t k = 0; k < r->why.n; k++)
+			sum += r->why.parts[k].impact_s;
+		assert_float_equal(sum, r->why.loss_s, 1e-4);
+		assert_float_equal(r->verified, 1, 1e-9);
+		variance_release(&v);
+	}
+}
+
+/* Nothing is found in undisturbed runs, steady or not, with several works by turns; coverage is nearly all. */
+static void undisturbed(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		const struct made_options o = { .ranks = 2,
+						.seconds = 3,
+						.noise = seed % 2 ? .02 : .25,
+						.seed = 100 * seed,
+						.counted = seed % 3,
+						.coupled = seed % 4 == 0,
+						.several_works = seed % 3 == 1 };
+		struct variance v;
+
+		analyse(&o, &usual_options, &v);
+		assert_int_equal(v.n_regions, 0);
+		assert_true(v.covered_s > .95 * v.total_s);
+		variance_release(&v);
+	}
+}
+
+/* One of two ranks slow throughout; all of them at the same time; who waits is followed to whom it waited for. */
+static void places(void **state)
+{
+	struct made_disturbance d = { 1, 0, 99, 1.5, MADE_QUEUE };
+	const struct made_options coupled = {
+		.ranks = 4, .seconds = 4, .noise = .01, .seed = 3, .counted = true, .coupled = true, .disturbances = &d, .n = 1
+	};
+	struct variance v;
+
+	(void)state;
+	analyse_one(2, true, d, &v);
+	assert_int_equal(v.n_regions, 1);
+	assert_int_equal(v.regions[0].members[0].process, 1);
+	assert_true(v.regions[0].members[0].throughout);
+	variance_release(&v);
+
+	d = (struct made_disturbance){ -1, 1, 2, 2, MADE_QUEUE };
+	analyse_one(3, true, d, &v);
+	assert_int_equal(v.n_regions, 1);
+	assert_int_equal(v.regions[0].n, 3);
+	variance_release(&v);
+
+	d = (struct made_disturbance){ 2, 1, 2, 2, MADE_QUEUE };
+	analyse(&coupled, &usual_options, &v);
+	assert_int_equal(v.n_regions, 2);
+	assert_int_equal(v.regions[1].activity, ACTIVITY_COMMUNICATION);
+	assert_int_equal(v.regions[1].n, 3);
+	assert_int_equal(v.regions[1].caused_by, 0);
+	assert_int_equal(v.regions[0].members[0].process, 2);
+	variance_release(&v);
+}
+
+/* More work is no variance where work is counted; where it is not, the region says that it is not verified. */
+static void more_work(void **state)
+{
+	struct made_disturbance d = { 1, 1, 2.5, 1.6, MADE_WORK };
+	struct variance v;
+
+	(void)state;
+	analyse_one(4, true, d, &v);
+	assert_int_equal(v.n_regions, 0);
+	variance_release(&v);
+	analyse_one(4, false, d, &v);
+	assert_int_equal(v.n_regions, 1);
+	assert_float_equal(v.regions[0].verified, 0, 1e-9);
+	assert_true(share_of(&v.regions[0], LOSS_PROCESSOR) > .8);
+	variance_release(&v);
+}
+
+/* Clusters are the works that there were. */
+static void clusters(void **state)
+{
+	const struct made_options o = { .ranks = 2, .seconds = 3, .noise = .1, .seed = 3, .counted = true, .several_works = true };
+	struct variance v;
+	size_t n = 0, *truth, *found;
+
+	(void)state;
+	analyse(&o, &usual_options, &v);
+	truth = mem_new(v.fragments.n, sizeof(*truth));
+	found = mem_new(v.fragments.n, sizeof(*found));
+	for (size_t i = 0; i < v.fragments.n; i++) {
+		const struct fragment *f = &v.fragments.items[i];
+
+		if (f->activity != ACTIVITY_COMPUTATION || f->work < 1000)
+			continue;
+		truth[n] = (size_t)lround(f->work / 1e6);
+		found[n++] = f->cluster;
+	}
+	assert_true(n > 1000);
+	assert_true(fixed_workload_v_measure(truth, found, n) >= .95);
+	free(truth);
+	free(found);
+	variance_release(&v);
+}
+
+/* A marked region is explained though it is not slow; without counters of the operating system the cause is not known. */
+static void marked(void **state)
+{
+	struct made_disturbance d = { 1, 1, 2.5, 2, MADE_QUEUE };
+	const struct made_options silent = {
+		.ranks = 2, .seconds = 4, .seed = 1, .uncounted_system = true, .counted = true, .disturbances = &d, .n = 1
+	};
+	struct variance_options options = usual_options;
+	struct fragments f;
+	struct assay_error err;
+	struct variance v;
+	const char *name = "marked";
+
+	(void)state;
+	options.marked_rank = 0;
+	options.marked_from_s = 1;
+	options.marked_to_s = 2;
+	analyse(&silent, &options, &v);
+	assert_int_equal(v.n_regions, 2);
+	assert_true(v.regions[0].marked && v.regions[0].members[0].process == 0);
+	assert_float_equal(v.regions[0].loss_s, 0, .02);
+	assert_int_equal(v.regions[1].why.parts[0].cause, LOSS_UNKNOWN);
+	variance_release(&v);
+
+	options.marked_rank = 7;
+	assert_int_equal(mkdir(name, 0755), 0);
+	assert_int_equal(made_run(name, &silent), 0);
+	check(record_files_read(&name, 1, &f, &err), &err);
+	check_fails("no such rank", variance_of(&f, &options, &v, &err), ASSAY_E_NOTFOUND, &err, "no process 7");
+}
+
+static char *answer_text(const char *const *paths, size_t n)
+{
+	const struct doc_style style = { .columns = 120 };
+	struct buf out = BUF_INIT;
+	struct assay_error err;
+	struct variance v;
+	struct fragments f;
+	struct document d;
+
+	check(fragments_read(paths, n, &f, &err), &err);
+	check(variance_of(&f, &usual_options, &v, &err), &err);
+	document_init(&d);
+	variance_answer(&v, &d);
+	document_json(&d, &style, &out);
+	document_human(&d, &style, &out);
+	document_release(&d);
+	variance_release(&v);
+	return buf_take(&out);
+}
+
+/* The order of the files changes nothing. */
+static void order(void **state)
+{
+	struct made_disturbance d = { 1, 1, 2, 2, MADE_QUEUE };
+	const struct made_options o = { .ranks = 3, .seconds = 3, .noise = .02, .seed = 3, .coupled = true, .disturbances = &d, .n = 1 };
+	struct assay_error err;
+	const char *paths[3], *turned[3];
+	char **names, *one, *other;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(made_run(".", &o), 0);
+	check(file_names(".", ".samples", &names, &n, &err), &err);
+	assert_int_equal(n, 3);
+	for (size_t i = 0; i < n; i++)
+		paths[i] = turned[n - 1 - i] = names[i];
+	one = answer_text(paths, n);
+	other = answer_text(turned, n);
+	assert_string_equal(one, other);
+	free(one);
+	free(other);
+	file_names_free(names, n);
+}
+
+static void activities(void **state)
+{
+	static const struct {
+		const char *name;
+		uint64_t kind;
+		enum activity activity;
+		bool moves;
+	} rows[] = {
+		{ "MPI_Send", 0, ACTIVITY_COMMUNICATION, false },
+		{ "MPI_File_read", 0, ACTIVITY_IO, false },
+		{ "MPI_Init", 0, ACTIVITY_OTHER, false },
+		{ "read", 2, ACTIVITY_IO, true },
+		{ "read", 4, ACTIVITY_COMMUNICATION, true },
+		{ "write", 3, ACTIVITY_COMMUNICATION, true },
+		{ "pthread_mutex_lock", 0, ACTIVITY_WAITING, false },
+		{ "fsync", 2, ACTIVITY_IO, false },
+		{ "poll", 0, ACTIVITY_WAITING, false },
+		{ "polled", 0, ACTIVITY_OTHER, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		bool moves;
+
+		assert_int_equal(call_activity(rows[i].name, rows[i].kind, &moves), rows[i].activity);
+		assert_int_equal(moves, rows[i].moves);
+	}
+}
+
+int suite_variance(void)
+{
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed), SCRATCH_TEST(undisturbed),	  SCRATCH_TEST(places),
+					    SCRATCH_TEST(more_work), SCRATCH_TEST(clusters),	  SCRATCH_TEST(marked),
+					    SCRATCH_TEST(order),     cmocka_unit_test(activities) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

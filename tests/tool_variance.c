@@ -1,0 +1,41 @@
+/* Record files with a known truth: tool_variance DIRECTORY RANKS SECONDS [counted] [coupled] [RANK:FROM:TO:KIND:FACTOR]...
+ * KIND: queue, stop, slow, faults, work. */
+#include "tests/gate/made_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool disturbance_parse(const char *text, struct made_disturbance *d)
+{
+	static const char *const kinds[MADE_KINDS] = { "queue", "stop", "slow", "faults", "work" };
+	char kind[16];
+
+	if (sscanf(text, "%d:%lf:%lf:%15[a-z]:%lf", &d->rank, &d->from_s, &d->to_s, kind, &d->factor) != 5)
+		return false;
+	for (int k = 0; k < MADE_KINDS; k++)
+		if (strcmp(kind, kinds[k]) == 0) {
+			d->kind = (enum made_kind)k;
+			return true;
+		}
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	struct made_disturbance disturbances[16];
+	struct made_options o = { .noise = .01, .seed = 1, .disturbances = disturbances };
+
+	if (argc < 4)
+		return 2;
+	o.ranks = (int)strtol(argv[2], NULL, 10);
+	o.seconds = strtod(argv[3], NULL);
+	for (int i = 4; i < argc; i++) {
+		if (strcmp(argv[i], "counted") == 0)
+			o.counted = true;
+		else if (strcmp(argv[i], "coupled") == 0)
+			o.coupled = true;
+		else if (o.n >= 16 || !disturbance_parse(argv[i], &disturbances[o.n++]))
+			return 2;
+	}
+	return o.ranks < 1 || o.ranks > 16 ? 2 : made_run(argv[1], &o) != 0;
+}
