@@ -24,17 +24,17 @@ listed=$(grep -c '^  [a-z][a-z -]*  ' "$tmp/out")
 # What works on no laboratory, and what has one format only.
 without_directory() {
 	case $1 in
-	probe | 'emulate build' | 'emulate run' | doctor | counters | 'model show' | completion | manual) echo yes ;;
+	probe | 'emulate build' | 'emulate run' | 'features build' | 'features run' | 'features show' | 'variance record' | 'variance show' | doctor | counters | 'model show' | completion | manual) echo yes ;;
 	esac
 }
 without_format() {
 	case $1 in
-	probe | 'emulate build' | 'emulate run' | 'runs export' | completion | manual) echo yes ;;
+	probe | 'emulate build' | 'emulate run' | 'features build' | 'features run' | 'variance record' | 'runs export' | completion | manual) echo yes ;;
 	esac
 }
 without_progress() {
 	case $1 in
-	run | detect | gate | nightly | bisect | calibrate | profile | compare | 'shapes list' | 'fingerprint run' | 'fleet up' | 'fleet check' | 'fleet exec' | 'fleet get' | 'fleet put') ;;
+	run | detect | gate | nightly | bisect | calibrate | profile | compare | 'shapes list' | 'shapes count' | 'fingerprint run' | 'fleet up' | 'fleet check' | 'fleet exec' | 'fleet get' | 'fleet put') ;;
 	*) echo yes ;;
 	esac
 }
