@@ -115,6 +115,7 @@ static enum assay_status tell(const char *directory, const struct cmd_made *befo
 	struct recorded sum = { 0 };
 	struct cmd_made now;
 	size_t sites;
+	char *next;
 
 	cmd_made_before(directory, &now);
 	for (size_t i = 0, k = 0; i < now.n; i++) {
@@ -140,6 +141,9 @@ static enum assay_status tell(const char *directory, const struct cmd_made *befo
 		cli_remark(
 		    "of these processes %zu did not end in order: they were killed, ended at once by _exit(), or executed another program",
 		    sum.killed);
+	next = text_command((const char *const[]){ "variance", "show", directory, NULL });
+	cli_remark("next: %s", next);
+	free(next);
 	return ASSAY_OK;
 }
 

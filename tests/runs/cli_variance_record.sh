@@ -14,6 +14,8 @@ fail()
 [ "$(cat out)" = said ] || fail 'the output of the program expected'
 [ "$(ls records/*.samples | wc -l)" -ge 1 ] || fail 'records expected'
 grep -q "records\? of about [1-9][0-9]* calls at [1-9][0-9]* call sites\? in 'records'" told || fail "$(cat told)"
+cases=$((cases + 1))
+grep -q "next: 'assay variance show records'" told || fail "$(cat told)"
 
 status=0
 "$ASSAY" variance record -o records -- sh -c 'sleep .01; exit 3' 2>told || status=$?
