@@ -4,48 +4,15 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/cmd.h"
-#include "fleet/engine/local_command.h"
+#include "fleet/cmd_fleet.h"
 #include "fleet/inventory/nodeset.h"
-#include "fleet/inventory/slurm_nodes.h"
 #include "fleet/lab/lab.h"
-
-#define SINFO_MS (60 * 1000)
 
 struct arguments {
 	const char *from;
 	const char *partition, *login, *types;
 	bool dry_run;
 };
-
-/* ---- what sinfo says ---- */
-
-static enum assay_status ask_sinfo(const struct arguments *arguments, struct slurm_nodes *out, struct assay_error *err)
-{
-	const char *words[9] = { "sinfo", "-h", "-N", "-o", SLURM_NODES_FORMAT, arguments->partition ? "-p" : NULL, arguments->partition };
-	char *line = text_shell_line(words),
-	     *known = mem_format("UserKnownHostsFile=\"%s/known_hosts\" ~/.ssh/known_hosts", cli_directory());
-	const char *by_ssh[] = {
-		"ssh", "-a", "-x", "-T", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", known, "--", arguments->login, line
-	};
-	const struct local_command here = { .words = words, .n = arguments->partition ? 7 : 5, .timeout_ms = SINFO_MS };
-	const struct local_command there = { .words = by_ssh, .n = sizeof(by_ssh) / sizeof(by_ssh[0]), .timeout_ms = SINFO_MS };
-	struct local_said said;
-	char shown[TEXT_SHOWN_BYTES];
-	enum assay_status st = local_command_run(arguments->login ? &there : &here, &said, err);
-
-	free(line);
-	free(known);
-	if (st)
-		return st;
-	if (!said.ok)
-		st = assay_fail(err, ASSAY_E_IO, "sinfo: %s: %s", said.fault, local_said_line(&said, LOCAL_LAST_LINE, shown));
-	if (!st)
-		st = slurm_nodes_parse(said.out, out, err);
-	if (!st && out->n == 0)
-		st = assay_fail(err, ASSAY_E_NODATA, "sinfo lists no node");
-	local_said_release(&said);
-	return st;
-}
 
 /* ---- what lab.yaml gets ---- */
 
@@ -221,7 +188,7 @@ static enum assay_status fleet_import_run(struct lab *lab, void *input, struct d
 	size_t n = 0;
 
 	if (!st)
-		st = ask_sinfo(arguments, &nodes, err);
+		st = cmd_fleet_sinfo(arguments->partition, arguments->login, &nodes, err);
 	if (!st)
 		n = make_entries(arguments, inventory, &nodes, &entries);
 	if (!st && n && !arguments->dry_run)

@@ -21,7 +21,7 @@ static enum assay_status find_old(struct nightly *n, struct lab *lab, const stru
 		const char *set = n->comparisons.items[i].hosts;
 		bool *selected = mem_new(inventory->n, sizeof(*selected));
 
-		st = inventory_select(inventory, *set ? set : NULL, NULL, selected, err);
+		st = inventory_select(inventory, *set ? set : NULL, NULL, NULL, selected, err);
 		for (size_t k = 0; k < inventory->n; k++)
 			wanted[k] = wanted[k] || (!st && selected[k]);
 		free(selected);

@@ -20,6 +20,7 @@ struct freezing {
 	const struct suite *suite;
 	const volatile sig_atomic_t *cancelled;
 	const struct suite_entry *entry;
+	char *chosen;		  /* the entry's hosts, each by its name where it says "any N of"; NULL: all */
 	struct manifest manifest; /* of the application at hand */
 	const char *name;	  /* of the manifest, as commands take it */
 	struct night_comparisons *out;
@@ -249,7 +250,7 @@ static enum assay_status add_comparison(struct freezing *f, const char *candidat
 					       .candidate = mem_string(candidate),
 					       .baseline = mem_string(baseline),
 					       .against = mem_string(against),
-					       .hosts = mem_string(e->hosts ? e->hosts : ""),
+					       .hosts = mem_string(f->chosen ? f->chosen : ""),
 					       .min_effect = e->min_effect > 0 ? e->min_effect : f->lab->config.min_effect,
 					       .budget_s = e->budget_s,
 					       .detail = mem_string(detail) };
@@ -338,13 +339,18 @@ static bool is_asked(const struct manifest_words *only, const char *name)
 	return asked;
 }
 
-static enum assay_status check_hosts(const struct freezing *f)
+/* A night stays on the machines with which it began. */
+static enum assay_status choose_hosts(struct freezing *f)
 {
 	const struct cmd_fleet_choice choice = { .hosts = f->entry->hosts };
 	const struct host **hosts = NULL;
 	size_t n = 0;
 	enum assay_status st = cmd_fleet_hosts(&f->lab->config.inventory, &choice, &hosts, &n, f->err);
 
+	free(f->chosen);
+	f->chosen = st || !f->entry->hosts		 ? NULL
+		    : inventory_has_any(f->entry->hosts) ? cmd_fleet_fold(hosts, n)
+							 : mem_string(f->entry->hosts);
 	free(hosts);
 	return st ? assay_context(f->err, "%s:%zu", f->file, f->entry->line) : ASSAY_OK;
 }
@@ -352,7 +358,7 @@ static enum assay_status check_hosts(const struct freezing *f)
 static enum assay_status freeze_entry(struct freezing *f, char **names, size_t n, const struct manifest_words *only)
 {
 	bool pattern = strpbrk(f->entry->application, "*?[") != NULL;
-	enum assay_status st = check_hosts(f);
+	enum assay_status st = choose_hosts(f);
 
 	if (!st && !pattern && is_asked(only, f->entry->application))
 		return freeze_application(f, f->entry->application); /* which says what there is, if it is not there */
@@ -383,6 +389,7 @@ enum assay_status nightly_freeze(struct lab *lab, const char *file, const struct
 		st = assay_fail(err, ASSAY_E_USAGE, "'%s' names nothing to compare%s", file, only->n ? " among these applications" : "");
 	file_names_free(names, n);
 	free(directory);
+	free(f.chosen);
 	if (st)
 		night_comparisons_release(out);
 	return st;

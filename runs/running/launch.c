@@ -37,7 +37,8 @@ void launch_release(struct launch *launch)
 static enum assay_status launch_resume(const struct launch_options *options, struct launch *launch, struct assay_error *err)
 {
 	const struct inventory *inventory = &launch->lab.config.inventory;
-	bool hosts_named = options->hosts.hosts || options->hosts.exclude;
+	/* "any N of" goes on with those that were chosen. */
+	bool hosts_named = (options->hosts.hosts || options->hosts.exclude) && !inventory_has_any(options->hosts.hosts);
 	enum assay_status st = ASSAY_OK;
 
 	if (hosts_named)

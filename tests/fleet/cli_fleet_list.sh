@@ -52,6 +52,37 @@ run -C "$tmp/lab" fleet list --format json
 expect_json '.hosts[0].emulated' true
 expect_json '.hosts[0].type' io
 
+what='any of a type, by what Slurm says of its nodes'
+mkdir "$tmp/slurm"
+cat >"$tmp/slurm/sinfo" <<-'END'
+	#!/bin/sh
+	echo "$*" >>"$0.calls"
+	printf '%s\n' 'n1|rome|allocated|none' 'n2|rome|drained|disk' 'n3|rome|idle|none' 'n4|rome|idle*|none' 'n5|rome|mixed|none'
+END
+chmod +x "$tmp/slurm/sinfo"
+printf 'hosts:\n  - {name: "n[1-5]", transport: slurm, type: rome}\n  - {name: m1, type: milan}\n' >"$tmp/lab/lab.yaml"
+any() {
+	PATH="$tmp/slurm:$PATH" run -C "$tmp/lab" fleet list "$@"
+}
+any -w 'any 1 of type:rome'
+expect_stdout '1 of 6 hosts: n3'
+any -w 'any 3 of type:rome' -w m1
+expect_stdout '4 of 6 hosts: n[1,3,5],m1'
+any -w 'any 2 of type:rome' -x n3
+expect_stdout '2 of 6 hosts: n[1,5]'
+any -w 'any 6 of type:rome'
+refused 2 "any 6 of 'type:rome' are wanted, and lab.yaml has 5 of them"
+cases=$((cases + 1))
+[ "$(wc -l <"$tmp/slurm/sinfo.calls")" = 4 ] || fail 'sinfo should have been asked once a command'
+any -w type:rome
+expect_stdout '5 of 6 hosts: n[1-5]'
+cases=$((cases + 1))
+[ "$(wc -l <"$tmp/slurm/sinfo.calls")" = 4 ] || fail 'without "any" sinfo should not have been asked'
+what='without sinfo the order is that of lab.yaml'
+run -C "$tmp/lab" fleet list -w 'any 1 of type:rome'
+expect_stdout '1 of 6 hosts: n1'
+printf 'hosts:\n  - {name: emu1, profile: io, address: "::1", port: 22001}\n' >"$tmp/lab/lab.yaml"
+
 while IFS='|' read -r words wanted also; do
 	what="wrong usage: $words"
 	# shellcheck disable=SC2086

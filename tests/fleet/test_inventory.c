@@ -242,7 +242,7 @@ static void test_largest(void **state)
 	check(parse("hosts:\n - name: n[00001-10000]\n   id: machine-[10000-19999]\n   groups: [g]\n", &inventory, &err), &err);
 	assert_int_equal(inventory.n, INVENTORY_HOSTS_MAX);
 	selected = mem_new(inventory.n, sizeof(bool));
-	check(inventory_select(&inventory, "n[00001-10000]", "n[00002-10000]", selected, &err), &err);
+	check(inventory_select(&inventory, "n[00001-10000]", "n[00002-10000]", NULL, selected, &err), &err);
 	assert_true(selected[0]);
 	for (size_t i = 1; i < inventory.n; i++)
 		assert_false(selected[i]);
@@ -284,36 +284,61 @@ static void test_launchers(void **state)
 static void test_select(void **state)
 {
 	static const char text[] = "hosts:\n"
-				   " - name: node[01-04]\n   groups: [big, rack1]\n"
-				   " - name: guest[1-2]\n   groups: [rack2]\n"
+				   " - name: node[01-04]\n   groups: [big, rack1]\n   type: rome\n"
+				   " - name: guest[1-2]\n   groups: [rack2]\n   type: milan\n"
 				   " - name: here\n";
 	static const struct {
 		const char *which, *excluded, *selected; /* one character a host, '#' for selected */
 		const char *error;
+		bool ranked; /* by `rank` */
 	} rows[] = {
-		{ NULL, NULL, "#######", NULL },
-		{ "node01", NULL, "#......", NULL },
-		{ "node[01-02],here", NULL, "##....#", NULL },
-		{ "here,node02", NULL, ".#....#", NULL },
-		{ "@big", NULL, "####...", NULL },
-		{ "@rack[1-2]", NULL, "######.", NULL },
-		{ "@all", NULL, "#######", NULL },
-		{ "@all", "@all", ".......", NULL },
-		{ NULL, "@big", "....###", NULL },
-		{ "@big", "node[02-03]", "#..#...", NULL },
-		{ "@rack2,node04", "guest1,here", "...#.#.", NULL },
-		{ "node01,node01", NULL, "#......", NULL },
-		{ "nod01", NULL, NULL, "no host 'nod01' in lab.yaml (did you mean 'node01'?)" },
-		{ "node[04-05]", NULL, NULL, "no host 'node05' in lab.yaml (did you mean 'node01'?)" },
-		{ "somethingelse", NULL, NULL, "no host 'somethingelse' in lab.yaml ('assay fleet list'" },
-		{ "@bgi", NULL, NULL, "no group '@bgi' in lab.yaml (did you mean '@big'?)" },
-		{ "@somethingelse", NULL, NULL, "no group '@somethingelse' in lab.yaml ('assay fleet list'" },
-		{ "@", NULL, NULL, "no group '@'" },
-		{ "all", NULL, NULL, "no host 'all'" },
-		{ NULL, "node5", NULL, "no host 'node5'" },
-		{ "node[1-", NULL, NULL, "'node[1-', character 8" },
-		{ "", NULL, NULL, "a name is missing" },
+		{ NULL, NULL, "#######", NULL, false },
+		{ "node01", NULL, "#......", NULL, false },
+		{ "node[01-02],here", NULL, "##....#", NULL, false },
+		{ "here,node02", NULL, ".#....#", NULL, false },
+		{ "@big", NULL, "####...", NULL, false },
+		{ "@rack[1-2]", NULL, "######.", NULL, false },
+		{ "@all", NULL, "#######", NULL, false },
+		{ "@all", "@all", ".......", NULL, false },
+		{ NULL, "@big", "....###", NULL, false },
+		{ "@big", "node[02-03]", "#..#...", NULL, false },
+		{ "@rack2,node04", "guest1,here", "...#.#.", NULL, false },
+		{ "node01,node01", NULL, "#......", NULL, false },
+		{ "nod01", NULL, NULL, "no host 'nod01' in lab.yaml (did you mean 'node01'?)", false },
+		{ "node[04-05]", NULL, NULL, "no host 'node05' in lab.yaml (did you mean 'node01'?)", false },
+		{ "somethingelse", NULL, NULL, "no host 'somethingelse' in lab.yaml ('assay fleet list'", false },
+		{ "@bgi", NULL, NULL, "no group '@bgi' in lab.yaml (did you mean '@big'?)", false },
+		{ "@somethingelse", NULL, NULL, "no group '@somethingelse' in lab.yaml ('assay fleet list'", false },
+		{ "@", NULL, NULL, "no group '@'", false },
+		{ "all", NULL, NULL, "no host 'all'", false },
+		{ NULL, "node5", NULL, "no host 'node5'", false },
+		{ "node[1-", NULL, NULL, "'node[1-', character 8", false },
+		{ "", NULL, NULL, "a name is missing", false },
+		{ "type:rome", NULL, "####...", NULL, false },
+		{ "type:milan,here", "guest1", ".....##", NULL, false },
+		{ NULL, "type:rome", "....###", NULL, false },
+		{ "type:roma", NULL, NULL, "no hardware type 'type:roma' in lab.yaml (did you mean 'type:rome'?)", false },
+		{ "any 3 of type:rome", NULL, "###....", NULL, false },
+		{ " any  2  of @big , any 1 of type:milan", NULL, "##..#..", NULL, false },
+		{ "any 3 of type:rome", "node02", "#.##...", NULL, false },
+		{ "any 2 of node[02,04,03],here", NULL, ".##...#", NULL, false },
+		{ "node04,any 2 of @big", NULL, "##.#...", NULL, false },
+		{ "any 1 of @all", "@big", "....#..", NULL, false },
+		{ "any 3 of type:rome", NULL, "##.#...", NULL, true },
+		{ "any 1 of type:rome", NULL, ".#.....", NULL, true },
+		{ "any 4 of type:rome", NULL, "####...", NULL, true },
+		{ "any 4 of type:rome", "node02", NULL, "any 4 of 'type:rome' are wanted, and lab.yaml has 3 of them that are not excluded",
+		  false },
+		{ "any 0 of @big", NULL, NULL, "'any 0 of @big' is not a choice such as 'any 3 of type:rome'", false },
+		{ "any of @big", NULL, NULL, "is not a choice", false },
+		{ "any 3 @big", NULL, NULL, "is not a choice", false },
+		{ "any 99999999999999999999 of @big", NULL, NULL, "is not a choice", false },
+		{ "any 1 of @bgi", NULL, NULL, "no group '@bgi'", false },
+		{ "any 1 of ", NULL, NULL, "is not a choice", false },
+		{ "any 1 of any 1 of @big", NULL, NULL, "no host 'any 1 of @big'", false },
+		{ "@big", "any 1 of @big", NULL, "'any' chooses hosts, and cannot exclude them", false },
 	};
+	static const int rank[] = { 1, 0, 2, 1, 0, 0, 0 }; /* what Slurm says: busy, idle, down, busy */
 	struct inventory inventory;
 	struct assay_error err;
 
@@ -323,7 +348,8 @@ static void test_select(void **state)
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		bool selected[7];
 		char shown[8] = "";
-		enum assay_status st = inventory_select(&inventory, rows[i].which, rows[i].excluded, selected, &err);
+		enum assay_status st =
+		    inventory_select(&inventory, rows[i].which, rows[i].excluded, rows[i].ranked ? rank : NULL, selected, &err);
 
 		check_fails(rows[i].which ? rows[i].which : "(all)", st, rows[i].error ? ASSAY_E_USAGE : ASSAY_OK, &err, rows[i].error);
 		if (st)

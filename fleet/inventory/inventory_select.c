@@ -1,0 +1,244 @@
+/* What a command is to act on: lists of names, ranges, groups, types, and "any N of" them. */
+#include "fleet/inventory/inventory.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "fleet/inventory/nodeset.h"
+
+#include <inttypes.h>
+
+#define ANY  "any "
+#define TYPE "type:"
+
+struct choosing {
+	const struct inventory *inventory;
+	const struct host **sorted; /* [n] by name */
+	const bool *excluded;	    /* [n]; NULL while those are looked for */
+	const int *rank;	    /* [n]; NULL: all the same */
+	struct assay_error *err;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp((*(const struct host *const *)a)->name, (*(const struct host *const *)b)->name);
+}
+
+static int compare_key(const void *key, const void *host)
+{
+	return strcmp(key, (*(const struct host *const *)host)->name);
+}
+
+/* ---- names, groups, types ---- */
+
+/* Words of the kind that `at` begins: groups "@", types "type:", else names. */
+static void add_words(const struct host *host, const char *at, const char ***words, size_t *n, size_t *capacity)
+{
+	bool groups = *at == '@', types = *at && !groups;
+	size_t count = groups ? host->n_groups : types ? host->type != NULL : 1;
+
+	for (size_t k = 0; k < count; k++) {
+		*words = mem_grow(*words, *n, capacity, sizeof(**words));
+		(*words)[(*n)++] = groups ? host->groups[k] : types ? host->type : host->name;
+	}
+}
+
+/* A name, or a group or type after what it begins with, that lab.yaml does not have. */
+static enum assay_status fail_unknown(const struct choosing *c, const char *what, const char *at, const char *name)
+{
+	const char **words = NULL, *nearest;
+	size_t n = 0, capacity = 0;
+	char shown[TEXT_SHOWN_BYTES];
+	enum assay_status st;
+
+	for (size_t i = 0; i < c->inventory->n; i++)
+		add_words(&c->inventory->hosts[i], at, &words, &n, &capacity);
+	nearest = text_nearest(name, words, n);
+	text_shown(name, shown);
+	if (nearest)
+		st = assay_fail(c->err, ASSAY_E_USAGE, "no %s '%s%s' in lab.yaml (did you mean '%s%s'?)", what, at, shown, at, nearest);
+	else
+		st = assay_fail(c->err, ASSAY_E_USAGE, "no %s '%s%s' in lab.yaml ('assay fleet list' shows all)", what, at, shown);
+	free(words);
+	return st;
+}
+
+static bool is_in_group(const struct host *host, const char *group)
+{
+	if (strcmp(group, "all") == 0)
+		return true;
+	for (size_t i = 0; i < host->n_groups; i++) {
+		if (strcmp(host->groups[i], group) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_of_type(const struct host *host, const char *type)
+{
+	return host->type && strcmp(host->type, type) == 0;
+}
+
+static enum assay_status mark_alike(const struct choosing *c, bool (*is)(const struct host *, const char *), const char *what,
+				    const char *at, const char *name, bool *marks)
+{
+	bool found = *at == '@' && strcmp(name, "all") == 0;
+
+	for (size_t i = 0; i < c->inventory->n; i++) {
+		if (is(&c->inventory->hosts[i], name))
+			marks[i] = found = true;
+	}
+	return found ? ASSAY_OK : fail_unknown(c, what, at, name);
+}
+
+static enum assay_status mark_name(const struct choosing *c, const char *name, bool *marks)
+{
+	const struct host *const *host;
+
+	if (name[0] == '@')
+		return mark_alike(c, is_in_group, "group", "@", name + 1, marks);
+	if (strncmp(name, TYPE, strlen(TYPE)) == 0)
+		return mark_alike(c, is_of_type, "hardware type", TYPE, name + strlen(TYPE), marks);
+	host = bsearch(name, c->sorted, c->inventory->n, sizeof(*c->sorted), compare_key);
+	if (!host)
+		return fail_unknown(c, "host", "", name);
+	marks[*host - c->inventory->hosts] = true;
+	return ASSAY_OK;
+}
+
+static enum assay_status mark_set(const struct choosing *c, const char *text, bool *marks)
+{
+	struct nodeset set;
+	enum assay_status st = nodeset_expand(text, &set, c->err);
+
+	if (st) { /* wrong usage, not a malformed file */
+		c->err->status = ASSAY_E_USAGE;
+		return ASSAY_E_USAGE;
+	}
+	for (size_t i = 0; !st && i < set.n; i++)
+		st = mark_name(c, set.names[i], marks);
+	nodeset_release(&set);
+	return st;
+}
+
+/* ---- any N of them ---- */
+
+/* Marks the best of the candidates that are left; false: there is none. */
+static bool take_best(const struct choosing *c, bool *candidates, bool *marks)
+{
+	size_t best = c->inventory->n;
+
+	for (size_t i = 0; i < c->inventory->n; i++) {
+		if (candidates[i] && (best == c->inventory->n || (c->rank && c->rank[i] < c->rank[best])))
+			best = i;
+	}
+	if (best == c->inventory->n)
+		return false;
+	candidates[best] = false;
+	marks[best] = true;
+	return true;
+}
+
+/* `text` is what follows "any ". */
+static enum assay_status mark_any(const struct choosing *c, const char *text, bool *marks)
+{
+	static const char of[] = "of ";
+	size_t digits = strspn(text, "0123456789"), there = 0;
+	const char *set = text + digits + strspn(text + digits, " ");
+	int64_t wanted = 0;
+	char *number = mem_bytes(text, digits), shown[TEXT_SHOWN_BYTES];
+	bool good = digits && text[digits] == ' ' && strncmp(set, of, sizeof(of) - 1) == 0 && text_int64(number, &wanted) && wanted > 0;
+	bool *candidates = mem_new(c->inventory->n, sizeof(*candidates));
+	enum assay_status st = ASSAY_OK;
+
+	set += sizeof(of) - 1;
+	if (!good)
+		st = assay_fail(c->err, ASSAY_E_USAGE, "'any %s' is not a choice such as 'any 3 of type:rome'", text_shown(text, shown));
+	else if (!c->excluded)
+		st = assay_fail(c->err, ASSAY_E_USAGE, "'any' chooses hosts, and cannot exclude them");
+	if (!st)
+		st = mark_set(c, set, candidates);
+	for (size_t i = 0; !st && i < c->inventory->n; i++) {
+		candidates[i] = candidates[i] && !c->excluded[i];
+		there += candidates[i];
+	}
+	if (!st && (int64_t)there < wanted)
+		st = assay_fail(c->err, ASSAY_E_USAGE,
+				"any %" PRId64 " of '%s' are wanted, and lab.yaml has %zu of them that are not excluded", wanted,
+				text_shown(set, shown), there);
+	for (int64_t i = 0; !st && i < wanted; i++)
+		take_best(c, candidates, marks);
+	free(candidates);
+	free(number);
+	return st;
+}
+
+/* ---- lists ---- */
+
+/* Up to the next comma that is not in brackets. */
+static size_t item_length(const char *text)
+{
+	size_t n = 0;
+
+	for (bool within = false; text[n] && (within || text[n] != ','); n++)
+		within = text[n] == '[' || (within && text[n] != ']');
+	return n;
+}
+
+/* Everything else than "any" goes to nodeset_expand() as it stands, for what it says of the place of an error. */
+static enum assay_status mark_list(const struct choosing *c, const char *text, bool *marks)
+{
+	enum assay_status st = ASSAY_OK;
+	bool done = false;
+
+	if (!inventory_has_any(text))
+		return mark_set(c, text, marks);
+	for (const char *at = text; !st && !done; at++) {
+		size_t n = item_length(at), skip = strspn(at, " ");
+		char *item = mem_bytes(at + (skip < n ? skip : n), n - (skip < n ? skip : n));
+
+		for (size_t end = strlen(item); end && item[end - 1] == ' '; end--)
+			item[end - 1] = '\0';
+		st = strncmp(item, ANY, strlen(ANY)) == 0 ? mark_any(c, item + strlen(ANY) + strspn(item + strlen(ANY), " "), marks)
+							  : mark_set(c, item, marks);
+		free(item);
+		at += n;
+		done = *at == '\0';
+	}
+	return st;
+}
+
+bool inventory_has_any(const char *which)
+{
+	for (const char *at = which; at && *at; at += at[0] == ',') {
+		at += strspn(at, " ");
+		if (strncmp(at, ANY, strlen(ANY)) == 0)
+			return true;
+		at += item_length(at);
+	}
+	return false;
+}
+
+enum assay_status inventory_select(const struct inventory *inventory, const char *which, const char *excluded, const int *rank,
+				   bool *selected, struct assay_error *err)
+{
+	struct choosing c = { .inventory = inventory, .sorted = mem_new(inventory->n, sizeof(*c.sorted)), .rank = rank, .err = err };
+	bool *without = mem_new(inventory->n, sizeof(*without));
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; i < inventory->n; i++) {
+		c.sorted[i] = &inventory->hosts[i];
+		selected[i] = !which;
+		without[i] = false;
+	}
+	qsort(c.sorted, inventory->n, sizeof(*c.sorted), compare_names);
+	if (excluded)
+		st = mark_list(&c, excluded, without);
+	c.excluded = without;
+	if (!st && which)
+		st = mark_list(&c, which, selected);
+	for (size_t i = 0; i < inventory->n; i++)
+		selected[i] = selected[i] && !without[i];
+	free(without);
+	free(c.sorted);
+	return st;
+}
