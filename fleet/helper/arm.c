@@ -171,8 +171,11 @@ bool arm_processors(const char *cpuinfo, char vendor[ARM_NAME_BYTES], char model
 		if (!*vendor)
 			name_implementer(implementer, vendor);
 		name_part(implementer, part, name);
-		if (!has_kind(model, name) && have + strlen(name) + 4 < ARM_NAME_BYTES)
-			snprintf(model + have, ARM_NAME_BYTES - have, "%s%s", have ? " + " : "", name);
+		if (has_kind(model, name) || have + strlen(name) + 4 >= ARM_NAME_BYTES)
+			continue;
+		if (have)
+			memcpy(model + have, " + ", 4);
+		memcpy(model + strlen(model), name, strlen(name) + 1);
 	}
 	return *model != '\0';
 }
