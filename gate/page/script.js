@@ -78,4 +78,48 @@
 			readout.textContent = row.cells[0].textContent + ", " + headings[cell.cellIndex].textContent + ": " + what;
 		});
 	}
+
+	/* Maps of processes and time: a part of the time, as wide as the whole. */
+	document.querySelectorAll("svg.zoom").forEach(function (map) {
+		var whole = map.viewBox.baseVal.width, height = map.viewBox.baseVal.height, from = 0, width = whole;
+
+		function show(left, wanted) {
+			width = Math.min(whole, Math.max(4, wanted));
+			from = Math.min(whole - width, Math.max(0, left));
+			map.setAttribute("viewBox", from + " 0 " + width + " " + height);
+			map.setAttribute("aria-label", "Map of processes and time, " + (from * map.dataset.column).toFixed(2) + " s to " +
+				((from + width) * map.dataset.column).toFixed(2) + " s");
+		}
+
+		function zoom(factor, at) {
+			show(from + at * width * (1 - factor), width * factor);
+		}
+
+		map.addEventListener("wheel", function (event) {
+			var box = map.getBoundingClientRect();
+
+			if (event.ctrlKey || (event.deltaY > 0 && width === whole))
+				return;
+			event.preventDefault();
+			zoom(event.deltaY < 0 ? 0.8 : 1.25, (event.clientX - box.left) / box.width);
+		}, { passive: false });
+		map.addEventListener("keydown", function (event) {
+			var done = true;
+
+			if (event.key === "+" || event.key === "=")
+				zoom(0.8, 0.5);
+			else if (event.key === "-")
+				zoom(1.25, 0.5);
+			else if (event.key === "ArrowLeft")
+				show(from - width / 4, width);
+			else if (event.key === "ArrowRight")
+				show(from + width / 4, width);
+			else if (event.key === "0")
+				show(0, whole);
+			else
+				done = false;
+			if (done)
+				event.preventDefault();
+		});
+	});
 })();

@@ -373,12 +373,11 @@ static void maps_section(const struct variance *v, struct document *d)
 		if (!begun)
 			doc_section(d, "maps", "Maps", "Processes and time",
 				    "Each row is a process, time goes from left to right. Pale cells are as usual, dark ones slower: the "
-				    "work there "
-				    "took so much longer. Wheel or + and - zoom, arrows move, 0 shows all.");
+				    "work there took so much longer. On a page the wheel or + and - zoom, arrows move, 0 shows all.");
 		begun = true;
 		text = variance_map_text(v, (enum activity)m);
 		doc_subheading(d, "%c%s", activity_text((enum activity)m)[0] - 'a' + 'A', activity_text((enum activity)m) + 1);
-		doc_picture(d, "", &svg, "%s", text);
+		doc_picture(d, "", &svg, DOC_MARK("vh") "%s" DOC_END, text);
 		if (processes > 1)
 			doc_line(d, "A row is the slowest of %zu processes.", processes);
 		free(text);

@@ -2,6 +2,7 @@
 #include "gate/variance/answer.h"
 
 #include "base/mem.h"
+#include "gate/page/html.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #define CLASSES	     6 /* of colours, h5 to h10 of the style sheet: as usual to more than so many times as long */
 #define TEXT_COLUMNS 60
 #define TEXT_ROWS    16
+#define NAMED_ROWS   20 /* of a picture: with more there is no room for names beside them */
 
 /* Times as long as usual, from where the classes after the first begin. */
 static const double borders[CLASSES - 1] = { 1.1, 1.1765, 1.4, 2, 4 };
@@ -72,6 +74,13 @@ bool variance_map_svg(const struct variance *v, enum activity activity, struct b
 	if (!(map->repeated_s > 0))
 		return false;
 	height = (unsigned)fmin(fmax(24.0 * (double)*rows, 48), 480);
+	buf_text(svg, "<div class=\"map\">");
+	if (*processes == 1 && *rows <= NAMED_ROWS) {
+		buf_text(svg, "<ol aria-hidden=\"true\">");
+		for (size_t p = 0; p < *rows; p++)
+			html_format(svg, "<li>%s</li>", v->fragments.processes[p].name);
+		buf_text(svg, "</ol>");
+	}
 	buf_format(svg,
 		   "<svg class=\"zoom\" tabindex=\"0\" role=\"img\" aria-label=\"Map of processes and time\" width=\"100%%\" height=\"%u\" "
 		   "viewBox=\"0 0 %zu %zu\" preserveAspectRatio=\"none\" data-column=\"%.9g\" data-each=\"%zu\">",
@@ -84,7 +93,7 @@ bool variance_map_svg(const struct variance *v, enum activity activity, struct b
 			buf_format(svg, "<path class=\"m%zu\" d=\"%s\"/>", k, path.bytes);
 		buf_release(&path);
 	}
-	buf_text(svg, "</svg>");
+	buf_text(svg, "</svg></div>");
 	return true;
 }
 
