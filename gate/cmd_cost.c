@@ -94,7 +94,7 @@ static enum assay_status set_given(const struct cost_model *model, const struct 
 static enum assay_status set_from_file(const struct cost_model *model, const char *path, double *row, struct assay_error *err)
 {
 	struct buf text = BUF_INIT;
-	struct run_features list = { NULL };
+	struct run_features list = { .items = NULL };
 	enum assay_status st = file_read(path, (size_t)64 << 20, &text, err);
 	bool counted = false;
 

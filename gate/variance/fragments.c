@@ -87,7 +87,7 @@ static void call_add(struct loading *l, const struct samples *s, const struct co
 			      .basis = BASIS_ARGUMENTS };
 	bool moves;
 
-	f.activity = call_activity(s->functions[s->items[i].function].name, descriptor, &moves);
+	f.activity = (uint16_t)call_activity(s->functions[s->items[i].function].name, descriptor, &moves);
 	f.work = moves && !isnan(result) ? result : isnan(size) ? 0 : size;
 	f.arguments =
 	    mixed(mixed(mixed(0, kind), value_at(s, i, c->args)), isnan(result) ? 0 : 1); /* a call that fails does something else */

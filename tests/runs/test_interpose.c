@@ -135,7 +135,7 @@ static void test_what_is_recorded(void **state)
 		for (size_t i = s.functions[f].first; i < s.functions[f].first + s.functions[f].n; i++) {
 			double from = counter(&s, i, "from"), weight = counter(&s, i, "from_weight");
 
-			ordinal = s.items[i].ordinal > ordinal ? (double)s.items[i].ordinal : ordinal;
+			ordinal = (double)s.items[i].ordinal > ordinal ? (double)s.items[i].ordinal : ordinal;
 			if (weight > 0 && from == from && strcmp(s.functions[(size_t)from].name, "write") == 0) {
 				assert_true(counter(&s, i, "since") >= 0);
 				passages += weight;
