@@ -124,7 +124,7 @@ refused 2 '--method walk'
 run -C "$lab" gate app/slow@1.0 app/slow@1.1 --method walk --min-effect .1
 refused 2 --min-effect
 run -C "$lab" gate app/slow@1.0 app/slow@1.1 --method wlak
-refused 2 wlak 'ratio or walk'
+refused 2 wlak 'ratio, walk or cost'
 run -C "$lab" gate app/slow@1.0 app/slow@1.1 --method ratio
 expect_status 3
 
