@@ -1,0 +1,12 @@
+#!/bin/sh
+# Detection on twelve programs as people write them, without an attribute on any function. Some ten minutes of runs and judging. CORPUS=DIRECTORY
+# keeps builds and runs for the next time.
+. tests/lib_evidence.sh
+{
+	evidence_head 'Detection on plain programs'
+	echo 'Twelve programs of `tests/apps/plain` (10 C, 2 C++), gcc -O2, 20 runs of each build with seeds of their own. Two faults each; `again` is the same'
+	echo 'build with other seeds, `shifted` the code in another place, `tidy` a refactoring that is meant to be harmless (not timed natively).'
+	echo
+	/usr/bin/python3 tests/bench/detect_plain.py "$assay" "${CORPUS:-$work/corpus}"
+} >"$work/page"
+evidence_done
