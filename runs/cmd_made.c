@@ -49,23 +49,32 @@ void cmd_made_release(struct cmd_made *made)
 	file_names_free(made->names, made->n);
 }
 
-enum assay_status cmd_made(const char *directory, const struct cmd_made *before, const char *nothing, struct assay_error *err)
+void cmd_made_since(const char *directory, const struct cmd_made *before, struct cmd_made *out)
 {
-	struct outcome outcome = { 0 };
 	struct cmd_made now;
-	char *command;
+	size_t k = 0;
 
 	cmd_made_before(directory, &now);
-	for (size_t i = 0, k = 0; i < now.n; i++) {
-		char *path = mem_format("%s/%s", directory, now.names[i]);
-
+	*out = (struct cmd_made){ .names = mem_new(now.n, sizeof(*out->names)) };
+	for (size_t i = 0; i < now.n; i++) {
 		while (k < before->n && strcmp(before->names[k], now.names[i]) < 0)
 			k++;
 		if (k == before->n || strcmp(before->names[k], now.names[i]) != 0)
-			count_file(path, &outcome);
-		free(path);
+			out->names[out->n++] = mem_format("%s/%s", directory, now.names[i]);
 	}
 	cmd_made_release(&now);
+}
+
+enum assay_status cmd_made(const char *directory, const struct cmd_made *before, const char *nothing, struct assay_error *err)
+{
+	struct outcome outcome = { 0 };
+	struct cmd_made made;
+	char *command;
+
+	cmd_made_since(directory, before, &made);
+	for (size_t i = 0; i < made.n; i++)
+		count_file(made.names[i], &outcome);
+	cmd_made_release(&made);
 	if (outcome.dropped)
 		cli_remark("%llu samples were dropped: %s (docs/probe.md)", (unsigned long long)outcome.dropped,
 			   outcome.why ? outcome.why : "the file does not say why");

@@ -1,4 +1,4 @@
-/* Sample files that a program has left in a directory: `assay probe` and `assay emulate run`. */
+/* Sample files that a program has left in a directory: `assay probe`, `assay emulate run` and `assay variance record`. */
 #ifndef RUNS_CMD_MADE_H
 #define RUNS_CMD_MADE_H
 
@@ -13,6 +13,9 @@ struct cmd_made {
 };
 void cmd_made_before(const char *directory, struct cmd_made *out); /* *out is overwritten; cmd_made_release() it */
 void cmd_made_release(struct cmd_made *made);			   /* accepts zeroed */
+
+/* The paths of those that came since. *out is overwritten; cmd_made_release() it. */
+void cmd_made_since(const char *directory, const struct cmd_made *before, struct cmd_made *out);
 
 /* Says on standard error how many samples came since, and what to do with them. ASSAY_E_NODATA if there are none: because samples were
  * dropped, or for the reason `nothing`. */

@@ -113,21 +113,14 @@ static size_t sites_count(struct recorded *sum)
 static enum assay_status tell(const char *directory, const struct cmd_made *before, struct assay_error *err)
 {
 	struct recorded sum = { 0 };
-	struct cmd_made now;
+	struct cmd_made made;
 	size_t sites;
 	char *next;
 
-	cmd_made_before(directory, &now);
-	for (size_t i = 0, k = 0; i < now.n; i++) {
-		char *path = mem_format("%s/%s", directory, now.names[i]);
-
-		while (k < before->n && strcmp(before->names[k], now.names[i]) < 0)
-			k++;
-		if (k == before->n || strcmp(before->names[k], now.names[i]) != 0)
-			file_add(path, &sum);
-		free(path);
-	}
-	cmd_made_release(&now);
+	cmd_made_since(directory, before, &made);
+	for (size_t i = 0; i < made.n; i++)
+		file_add(made.names[i], &sum);
+	cmd_made_release(&made);
 	sites = sites_count(&sum);
 	if (sum.dropped)
 		cli_remark("%llu records were dropped: there was no room for them", (unsigned long long)sum.dropped);
