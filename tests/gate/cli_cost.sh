@@ -4,20 +4,20 @@
 . "${ASSAY_SOURCE:?}/tests/lib_run.sh"
 
 run_lab lab
-mkdir "$lab/apps/work" "$lab/apps/data"
+mkdir "$lab/apps/bin" "$lab/apps/data"
 # work.sh FILE PERCENT: costs 1000 + 20 * outer + 3 * bytes of the file, and some noise; of what outer takes, PERCENT.
-cat >"$lab/apps/work/work.sh" <<'END'
+cat >"$lab/apps/bin/work.sh" <<'END'
 #!/bin/sh
 read -r n m <"$1"
 echo "cost $((1000 + n * $2 / 5 + 3 * $(wc -c <"$1") + m * 7 % 41))"
 END
-cat >"$lab/apps/work/features.sh" <<'END'
+cat >"$lab/apps/bin/features.sh" <<'END'
 #!/bin/sh
 [ ! -e "$2/broken" ] || { echo "many outer"; exit 0; }
 read -r n m <"$1"
 printf '%s\n' "$n outer" "$((2 * n + 5)) twice" "$m unrelated" '3 always'
 END
-chmod 755 "$lab/apps/work/"*.sh
+chmod 755 "$lab/apps/bin/"*.sh
 awk -v to="$lab/apps/data" 'BEGIN {
 	srand(5)
 	for (i = 1; i <= 64; i++) {
@@ -29,13 +29,13 @@ awk -v to="$lab/apps/data" 'BEGIN {
 	}
 }'
 cat >"$lab/apps/work.yaml" <<END
-files: [work]
+files: [bin]
 inputs_of: data
-features: ['{files}/work/features.sh', '{files}/data/{input}', "$tmp"]
+features: ['{files}/bin/features.sh', '{files}/data/{input}', "$tmp"]
 versions:
-  old: { command: ['{files}/work/work.sh', '{files}/data/{input}', '100'] }
-  new: { command: ['{files}/work/work.sh', '{files}/data/{input}', '110'] }
-  same: { command: ['{files}/work/work.sh', '{files}/data/{input}', '100'] }
+  old: { command: ['{files}/bin/work.sh', '{files}/data/{input}', '100'] }
+  new: { command: ['{files}/bin/work.sh', '{files}/data/{input}', '110'] }
+  same: { command: ['{files}/bin/work.sh', '{files}/data/{input}', '100'] }
 repetitions: 1
 warm_ups: 0
 sampling: off
