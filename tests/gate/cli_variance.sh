@@ -24,6 +24,10 @@ expect_stdout 'rank 1 lost' 'in computation from 1.01 s to 2.01 s' '1.98 times a
 	'waited for region 1' 'rank 0, rank 2 and rank 3'
 expect_no_stderr
 
+what='the same as a page: maps have colours, names and zoom'
+run variance show "$tmp/queue" --format html
+expect_status 0
+expect_stdout 'svg class="zoom"' '<li>' 'class="m5"' '.m5 { fill' 'querySelectorAll("svg.zoom")'
 what='the same for programs'
 run variance show "$tmp/queue" --format json
 expect_status 0
