@@ -61,6 +61,9 @@ struct cli_option {
 	bool required;	     /* of an option: it must be given; of a word: it may not be left out */
 };
 
+/* For CLI_SPAN. */
+enum assay_status cli_span(const char *text, void *seconds, struct assay_error *err);
+
 /* clang-format off */
 #define CLI_AT(arguments, member) .offset = offsetof(arguments, member)
 /* A letter for one of these, or a must: CLI_OPTION(INTEGER, "jobs", "N", struct arguments, jobs, "How many", .letter = 'j', .low = 1). */
@@ -82,6 +85,9 @@ struct cli_option {
 	CLI_OPTION(NAMES, name_, value_, arguments, member, help_, .letter = 0)
 #define CLI_PARSED(name_, value_, arguments, member, parse_, help_) \
 	CLI_OPTION(PARSED, name_, value_, arguments, member, help_, .parse = parse_)
+/* A time, of which the member, a double, has the seconds. */
+#define CLI_SPAN(name_, arguments, member, help_) \
+	CLI_PARSED(name_, "TIME", arguments, member, cli_span, help_)
 
 #define CLI_WORD(name_, arguments, member) { .name = name_, .type = CLI_TYPE_TEXT, CLI_AT(arguments, member), .required = true }
 #define CLI_OPTIONAL_WORD(name_, arguments, member) { .name = name_, .type = CLI_TYPE_TEXT, CLI_AT(arguments, member) }

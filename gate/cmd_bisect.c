@@ -1,7 +1,6 @@
 /* assay bisect */
 #include "base/cancel.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "gate/cmd.h"
 #include "gate/cmd_evidence.h"
 #include "gate/nightly/bisect.h"
@@ -58,18 +57,12 @@ static enum assay_status run(struct lab *none, void *arguments, struct document 
 	return st;
 }
 
-static enum assay_status parse_budget(const char *text, void *to, struct assay_error *err)
-{
-	return text_span(text, to) ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "a time such as 90s, 20m or 2h");
-}
-
 static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
 static const struct cli_option options[] = {
 	CLI_OPTION(TEXT, "good", "REV", struct arguments, good, "A revision that was as fast as it should be (required)", .required = true),
 	CLI_OPTION(TEXT, "bad", "REV", struct arguments, bad, "A later one that is slower (required)", .required = true),
 	CMD_MIN_EFFECT(struct arguments, min_effect),
-	CLI_PARSED("budget", "TIME", struct arguments, budget_s, parse_budget,
-		   "Measure each comparison for so long at most: 90s, 20m or 2h"),
+	CLI_SPAN("budget", struct arguments, budget_s, "Measure each comparison for so long at most: 90s, 20m or 2h"),
 	CMD_FLEET_HOSTS(struct arguments, hosts),
 	CLI_END,
 };

@@ -1,7 +1,6 @@
 /* assay calibrate */
 #include "base/cancel.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "gate/cmd.h"
 #include "gate/cmd_evidence.h"
@@ -117,15 +116,10 @@ static enum assay_status run(struct lab *none, void *arguments, struct document 
 	return st;
 }
 
-static enum assay_status parse_budget(const char *text, void *to, struct assay_error *err)
-{
-	return text_span(text, to) ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "a time such as 90s, 20m or 2h");
-}
-
 static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
 static const struct cli_option options[] = {
-	CLI_PARSED("budget", "TIME", struct arguments, budget_s, parse_budget,
-		   "Measure for so long, and as long as one comparison takes: 90s, 20m or 2h (default: 10m)"),
+	CLI_SPAN("budget", struct arguments, budget_s,
+		 "Measure for so long, and as long as one comparison takes: 90s, 20m or 2h (default: 10m)"),
 	CLI_INTEGER("percent", "N", struct arguments, percent, 1, PLANT_PERCENT_MAX, "Plant slowdowns of N % (default: 5)"),
 	CLI_INTEGER("pairs", "N", struct arguments, pairs, 2, 100000,
 		    "Compare N identical pairs, and half as many of each slowdown (default: 120)"),

@@ -236,11 +236,6 @@ static enum assay_status gate_run(struct lab *none, void *arguments, struct docu
 	return st;
 }
 
-static enum assay_status gate_budget(const char *text, void *to, struct assay_error *err)
-{
-	return text_span(text, to) ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "a time such as 90s, 20m or 2h");
-}
-
 /* Options of the other method are a mistake, not a detail. */
 static enum assay_status gate_check(void *arguments, struct assay_error *err)
 {
@@ -276,7 +271,7 @@ static const struct cli_option options[] = {
 	CMD_MIN_EFFECT(struct arguments, min_effect),
 	CLI_FLAG("run", struct arguments, run,
 		 "First run both versions in turn, until there is a decision: repetitions are doubled at most four times"),
-	CLI_PARSED("budget", "TIME", struct arguments, budget_s, gate_budget, "With --run: measure for so long at most: 90s, 20m or 2h"),
+	CLI_SPAN("budget", struct arguments, budget_s, "With --run: measure for so long at most: 90s, 20m or 2h"),
 	CMD_FLEET_HOSTS(struct arguments, hosts),
 	CLI_OPTION(TEXT, "stacks", "FILE", struct arguments, stacks,
 		   "Write to FILE where the time of both went, as folded stacks with two columns, for flame graphs", .required = false),

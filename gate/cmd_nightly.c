@@ -128,11 +128,6 @@ static enum assay_status nightly_command_run(struct lab *none, void *arguments, 
 	return st;
 }
 
-static enum assay_status nightly_budget(const char *text, void *to, struct assay_error *err)
-{
-	return text_span(text, to) ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "a time such as 90s, 20m or 2h");
-}
-
 /* clang-format off */
 #define FAIL_ON \
 	CLI_NAMES("fail-on", "WORDS", struct arguments, fail_on, \
@@ -141,8 +136,8 @@ static enum assay_status nightly_budget(const char *text, void *to, struct assay
 
 static const struct cli_option nightly_options[] = {
 	CLI_NAMES("applications", "A,B", struct arguments, applications, "Only these applications of the suite: names or patterns"),
-	CLI_PARSED("budget", "TIME", struct arguments, budget_s, nightly_budget,
-		   "Measure each comparison for so long at most: 90s, 20m or 2h (default: that of suite.yaml)"),
+	CLI_SPAN("budget", struct arguments, budget_s,
+		 "Measure each comparison for so long at most: 90s, 20m or 2h (default: that of suite.yaml)"),
 	FAIL_ON,
 	CLI_END,
 };
