@@ -1,13 +1,11 @@
 /* assay emulate build, assay emulate run */
 #include "base/command.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "runs/cmd.h"
 #include "runs/cmd_made.h"
 #include "runs/inside/instrument/emulate_build.h"
 #include "runs/inside/instrument/launch.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 /* ---- build ---- */
@@ -74,17 +72,13 @@ struct run_arguments {
 static enum assay_status emulate_run_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct run_arguments *a = arguments;
-	enum assay_status st = file_make_directory(a->samples, 0755, err);
-	char *absolute = st ? NULL : realpath(a->samples, NULL);
+	enum assay_status st = launch_directory(a->samples, 0755, "ASSAY_EMULATE_DIRECTORY", err);
 	char *nodes = mem_format("%lld", (long long)a->nodes);
 	struct cmd_made before = { .n = 0 };
 
 	(void)lab;
 	(void)d;
-	if (!st && !absolute)
-		st = assay_fail_errno(err, errno, "cannot find '%s'", a->samples);
 	if (!st) {
-		launch_variable("ASSAY_EMULATE_DIRECTORY", absolute);
 		launch_variable("ASSAY_EMULATE_FULL", a->full ? "1" : NULL);
 		launch_variable("ASSAY_EMULATE_FUNCTIONS", a->functions);
 		launch_variable("ASSAY_EMULATE_NODES", a->nodes ? nodes : NULL);
@@ -96,7 +90,6 @@ static enum assay_status emulate_run_run(struct lab *lab, void *arguments, struc
 		    cmd_made(a->samples, &before,
 			     "the program wrote no samples: was it built by 'assay emulate build', and does it call these functions?", err);
 	cmd_made_release(&before);
-	free(absolute);
 	free(nodes);
 	return st;
 }

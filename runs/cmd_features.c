@@ -116,21 +116,17 @@ static size_t files_in(const char *directory)
 static enum assay_status features_run_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct run_arguments *a = arguments;
-	enum assay_status st = file_make_directory(a->directory, 0700, err);
-	char *absolute = st ? NULL : realpath(a->directory, NULL);
+	enum assay_status st = launch_directory(a->directory, 0700, "ASSAY_FEATURES_DIRECTORY", err);
 
 	(void)lab;
 	(void)d;
-	if (!st && !absolute)
-		st = assay_fail_errno(err, errno, "cannot find '%s'", a->directory);
-	if (!st && files_in(absolute))
+	if (!st && files_in(a->directory))
 		st = assay_fail(err, ASSAY_E_CONFLICT,
 				"'%s' has the features of a run already, and one directory is one run: name another one with -o",
 				a->directory);
 	if (!st) {
-		launch_variable("ASSAY_FEATURES_DIRECTORY", absolute);
 		st = launch_checked(a->words.items, err);
-		if (!st && !files_in(absolute))
+		if (!st && !files_in(a->directory))
 			st = assay_fail(err, ASSAY_E_NODATA, "the program counted nothing: was it built by 'assay features build'?");
 	}
 	if (!st) {
@@ -139,7 +135,6 @@ static enum assay_status features_run_run(struct lab *lab, void *arguments, stru
 		cli_remark("%s shows what it counted", command);
 		free(command);
 	}
-	free(absolute);
 	return st;
 }
 

@@ -1,6 +1,5 @@
 /* assay variance record */
 #include "base/command.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "runs/cmd.h"
@@ -8,7 +7,6 @@
 #include "runs/inside/instrument/launch.h"
 #include "runs/inside/samples/samples.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,14 +39,13 @@ static enum assay_status library_find(char **path, struct assay_error *err)
 }
 
 /* The library comes before what LD_PRELOAD has already, for interposition. */
-static void set_environment(const struct arguments *a, const char *library, const char *directory)
+static void set_environment(const struct arguments *a, const char *library)
 {
 	const char *old = getenv("LD_PRELOAD");
 	char *preload = mem_format("%s%s%s", library, old && *old ? ":" : "", old && *old ? old : "");
 	char *ppm = mem_format("%.0f", a->overhead * 1e6);
 
 	launch_variable("LD_PRELOAD", preload);
-	launch_variable("ASSAY_INTERPOSE_DIRECTORY", directory);
 	launch_variable("ASSAY_INTERPOSE_OVERHEAD_PPM", ppm);
 	free(preload);
 	free(ppm);
@@ -146,20 +143,17 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 {
 	const struct arguments *a = arguments;
 	struct cmd_made before = { .n = 0 };
-	char *library = NULL, *directory = NULL;
+	char *library = NULL;
 	enum assay_status st = library_find(&library, err), ended;
 	struct assay_error program;
 
 	(void)lab;
 	(void)d;
 	if (!st)
-		st = file_make_directory(a->output, 0755, err);
-	directory = st ? NULL : realpath(a->output, NULL);
-	if (!st && !directory)
-		st = assay_fail_errno(err, errno, "cannot find '%s'", a->output);
+		st = launch_directory(a->output, 0755, "ASSAY_INTERPOSE_DIRECTORY", err);
 	if (!st) {
 		cmd_made_before(a->output, &before);
-		set_environment(a, library, directory);
+		set_environment(a, library);
 		ended = launch_checked(a->words.items, &program);
 		st = tell(a->output, &before, err);
 		if (ended) { /* records until then are kept */
@@ -169,7 +163,6 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 	}
 	cmd_made_release(&before);
 	free(library);
-	free(directory);
 	return st;
 }
 

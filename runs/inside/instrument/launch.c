@@ -1,10 +1,12 @@
 #include "runs/inside/instrument/launch.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,6 +64,19 @@ void launch_variable(const char *name, const char *value)
 		setenv(name, value, 1);
 	else
 		unsetenv(name);
+}
+
+enum assay_status launch_directory(const char *path, unsigned mode, const char *variable, struct assay_error *err)
+{
+	enum assay_status st = file_make_directory(path, mode, err);
+	char *absolute = st ? NULL : realpath(path, NULL);
+
+	if (!st && !absolute)
+		st = assay_fail_errno(err, errno, "cannot find '%s'", path);
+	if (!st)
+		launch_variable(variable, absolute);
+	free(absolute);
+	return st;
 }
 
 enum assay_status launch_find(const char *program, char **path, struct assay_error *err)

@@ -13,6 +13,10 @@ enum assay_status launch_checked(char *const *words, struct assay_error *err);
 /* Sets a variable of our environment, or removes it (NULL). */
 void launch_variable(const char *name, const char *value);
 
+/* Makes the directory for what a program writes, whose parents are there, and sets the variable to its absolute path, which the program
+ * finds wherever it goes. */
+enum assay_status launch_directory(const char *path, unsigned mode, const char *variable, struct assay_error *err);
+
 /* The file of a program: itself if it has a '/', else the first in PATH. free() it. ASSAY_E_NOTFOUND. */
 enum assay_status launch_find(const char *program, char **path, struct assay_error *err);
 
