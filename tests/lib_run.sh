@@ -7,6 +7,14 @@ here="hosts:
     transport: local
     env: { ASSAY_TEST_MARK: '$tmp' }"
 
+# hosts_here N: so many hosts that are this machine, each of a type of its own, as YAML.
+hosts_here() {
+	echo hosts:
+	for i in $(seq "$1"); do
+		echo "  - { name: host$i, transport: local, type: type$i, on: here, env: { ASSAY_TEST_MARK: '$tmp' } }"
+	done
+}
+
 # run_lab NAME [HOSTS]: $lab with this machine as `here`, or with the hosts given (YAML); its commands carry a mark by which they are found.
 run_lab() {
 	lab=$tmp/$1

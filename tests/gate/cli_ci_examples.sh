@@ -8,12 +8,7 @@ tidy() {
 	kill_marked
 }
 
-hosts=hosts:
-for i in 1 2 3; do
-	hosts="$hosts
-  - { name: host$i, transport: local, type: type$i, on: here, env: { ASSAY_TEST_MARK: '$tmp' } }"
-done
-run_lab lab "$hosts"
+run_lab lab "$(hosts_here 3)"
 rm -f "$lab"/apps/*.yaml
 export HOME="$tmp" GIT_CONFIG_NOSYSTEM=1
 git config --global user.name me

@@ -7,12 +7,7 @@ tidy() {
 	kill_marked
 }
 
-hosts=hosts:
-for i in 1 2 3; do
-	hosts="$hosts
-  - { name: host$i, transport: local, type: type$i, on: here, env: { ASSAY_TEST_MARK: '$tmp' } }"
-done
-run_lab spent "$hosts"
+run_lab spent "$(hosts_here 3)"
 # cost.sh FACTOR NOISE: a cost around FACTOR, off by NOISE parts of it at most; the same at the same place in the order.
 cat >"$lab/apps/tiny/cost.sh" <<'END'
 #!/bin/sh

@@ -7,12 +7,7 @@ tidy() {
 	kill_marked
 }
 
-hosts=hosts:
-for i in 1 2 3; do
-	hosts="$hosts
-  - { name: host$i, transport: local, type: type$i, on: here, env: { ASSAY_TEST_MARK: '$tmp' } }"
-done
-run_lab night "$hosts"
+run_lab night "$(hosts_here 3)"
 # cost.sh FACTOR SCRATCH: a cost near FACTOR. While SCRATCH/hold is there, it waits.
 cat >"$lab/apps/tiny/cost.sh" <<'END_OF_SCRIPT'
 #!/bin/sh

@@ -7,12 +7,7 @@ tidy() {
 	kill_marked
 }
 
-hosts=hosts:
-for i in 1 2 3; do
-	hosts="$hosts
-  - { name: host$i, transport: local, type: type$i, on: here, env: { ASSAY_TEST_MARK: '$tmp' } }"
-done
-run_lab suspects "$hosts"
+run_lab suspects "$(hosts_here 3)"
 cat >"$tmp/p.c" <<'END'
 #include <stdio.h>
 #include <stdlib.h>

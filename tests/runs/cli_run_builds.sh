@@ -8,12 +8,7 @@ tidy() {
 	kill_marked
 }
 
-hosts=hosts:
-for i in 1 2 3 4; do
-	hosts="$hosts
-  - { name: host$i, transport: local, type: type$i, on: here, env: { ASSAY_TEST_MARK: '$tmp' } }"
-done
-run_lab nights "$hosts"
+run_lab nights "$(hosts_here 4)"
 mkdir "$lab/apps/main" "$lab/apps/branch"
 
 # cost VERSION NUMBER: the version is built anew, as a program that costs so much.
