@@ -194,15 +194,16 @@ static struct sums *usual_sums(const struct variance *v, const struct segments *
 
 static struct breakdown_part *part_add(struct breakdown *b, enum loss_cause cause, double impact, bool timed)
 {
-	struct breakdown_part *part = b->parts;
+	struct breakdown_part *part;
+	size_t i = 0;
 
-	while (part < b->parts + b->n && part->cause != cause)
-		part++;
-	if (part == b->parts + b->n) {
-		b->parts = mem_resize(b->parts, b->n + 1, sizeof(*b->parts));
-		part = &b->parts[b->n++];
-		*part = (struct breakdown_part){ .cause = cause, .timed = timed, .count = (double)NAN };
+	while (i < b->n && b->parts[i].cause != cause)
+		i++;
+	if (i == b->n) {
+		b->parts = mem_resize(b->parts, ++b->n, sizeof(*b->parts));
+		b->parts[i] = (struct breakdown_part){ .cause = cause, .timed = timed, .count = (double)NAN };
 	}
+	part = &b->parts[i];
 	part->impact_s += impact;
 	part->low_s += impact;
 	part->high_s += impact;
