@@ -33,6 +33,7 @@
 #define LINE_BITS	    6
 #define PAGE_BITS	    12
 #define ADDRESS_BITS	    47
+#define BESIDE_BITS	    3
 #define WAYS		    8u /* of caches and TLBs */
 #define PATH_BLOCKS	    8u /* that a prediction of the next one rests on */
 #define RECENT		    32u
@@ -126,6 +127,11 @@ struct touch {
 };
 _Static_assert(sizeof(struct touch) == 64, "logs have the size that they are said to have");
 
+/* A number of a touch, of the window with that stamp. */
+struct touch_at {
+	uint32_t stamp, touch;
+};
+
 /* Granules in which these words lie. */
 static inline uint32_t granules_of(uint32_t words)
 {
@@ -139,6 +145,14 @@ static inline uint32_t words_number(uint32_t words)
 	words -= words >> 1 & 0x5555;
 	words = (words & 0x3333) + (words >> 2 & 0x3333);
 	return ((words + (words >> 4)) & 0x0f0f) * 0x0101 >> 8 & 31;
+}
+
+/* Where a table by lines begins to look for one: a few lines that follow each other are beside each other. */
+static inline uint32_t line_hash(uint64_t line, uint64_t salt)
+{
+	uint64_t x = ((line >> BESIDE_BITS) * 0x9e3779b97f4a7c15u ^ salt) * 0xff51afd7ed558ccdu;
+
+	return (uint32_t)(x >> 40) << BESIDE_BITS | ((uint32_t)line + (uint32_t)(x >> 32)) % (1u << BESIDE_BITS);
 }
 
 /* A line in the window: its last touch. */
@@ -231,10 +245,10 @@ struct thread {
 	uint32_t (*sets)[WAYS]; /* of caches and TLBs */
 	uint8_t *fresh;		/* of each set: entries used since the burst began */
 	struct prediction *predictions;
-	struct touch *touches; /* of this window, by hash */
-	struct latest *latest; /* the last one of each line, by hash */
-	uint32_t births;       /* of blocks of memory, by this thread */
-	uint32_t *touched;     /* [n_touches] places in touches, in the order of the first touch */
+	struct touch *touches;	    /* [n_touches] of this window, in the order in which they began */
+	struct latest *latest;	    /* the last one of each line, by hash */
+	uint32_t births;	    /* of blocks of memory, by this thread */
+	struct touch_at *touch_ats; /* where a touch is, by hash */
 
 	/* Windows to evaluate (windows.c). */
 	struct touch *log;

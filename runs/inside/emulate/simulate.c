@@ -34,9 +34,10 @@ static uint8_t gap_kinds[2 * WINDOW_ACCESSES]; /* by the gap; a handler may have
 
 /* What followed the last time on a path. */
 struct prediction {
-	uint32_t path;			/* 0: free */
-	uint32_t block : 30, trust : 2; /* of a block's number as much as there is room for */
+	uint32_t path;	   /* 0: free */
+	uint32_t followed; /* the block's number as far as there is room for it, and in the last two bits how much that is trusted */
 };
+#define TRUST 3u
 
 bool simulate_init(struct thread *t)
 {
@@ -45,15 +46,15 @@ bool simulate_init(struct thread *t)
 	if (!t->predictions)
 		t->predictions = pages_map(PREDICTIONS * sizeof(*t->predictions));
 	if (!t->touches)
-		t->touches = pages_map(TOUCHES * (sizeof(*t->touches) + sizeof(*t->touched)) + TOUCHES * sizeof(*t->latest));
+		t->touches = pages_map(TOUCHES * (sizeof(*t->touches) + sizeof(*t->latest) + sizeof(*t->touch_ats)));
 	if (!t->sets || !t->predictions || !t->touches)
 		return false;
 	t->fresh = (uint8_t *)(t->sets + SETS);
 	t->latest = (struct latest *)(void *)(t->touches + TOUCHES);
-	t->touched = (uint32_t *)(void *)(t->latest + TOUCHES);
+	t->touch_ats = (struct touch_at *)(void *)(t->latest + TOUCHES);
 	memset(t->sets, 0, SETS * (sizeof(*t->sets) + sizeof(*t->fresh)));
 	memset(t->predictions, 0, PREDICTIONS * sizeof(*t->predictions));
-	memset(t->touches, 0, TOUCHES * sizeof(*t->touches));
+	memset(t->touch_ats, 0, TOUCHES * sizeof(*t->touch_ats));
 	memset(t->latest, 0, TOUCHES * sizeof(*t->latest));
 	for (uint32_t gap = 0, kind = 0; gap < 2 * WINDOW_ACCESSES; gap_kinds[gap++] = (uint8_t)kind)
 		kind += kind < GAPS - 1 && gap > gap_ends[kind];
@@ -182,25 +183,25 @@ void directory_forget(uint64_t line, uint32_t granules)
 /* The place of what this invocation does to the line, new or not. */
 static struct touch *touch_of(struct thread *t, uint64_t line, uint64_t lives)
 {
-	uint64_t hash = (line * 0x9e3779b97f4a7c15u) ^ (((uint64_t)t->owner << 32 | t->invocation) * 0xff51afd7ed558ccdu);
-	uint32_t i = (uint32_t)(hash >> 52) % TOUCHES;
+	uint32_t i = line_hash(line, (uint64_t)t->owner << 32 | t->invocation) % TOUCHES;
+	struct touch *touch;
 
-	for (; t->touches[i].stamp == t->stamp; i = (i + 1) % TOUCHES) {
-		struct touch *touch = &t->touches[i];
-
+	for (; t->touch_ats[i].stamp == t->stamp; i = (i + 1) % TOUCHES) {
+		touch = &t->touches[t->touch_ats[i].touch];
 		if (touch->line == line && touch->invocation == t->invocation && touch->owner == t->owner && touch->lives == lives)
 			return touch;
 	}
 	if (t->n_touches >= TOUCHES - 1)
 		return &t->ignored;
-	t->touched[t->n_touches++] = i;
-	t->touches[i] = (struct touch){ .line = line,
-					.invocation = t->invocation,
-					.owner = t->owner,
-					.stamp = t->stamp,
-					.lives = lives,
-					.first = (uint16_t)t->window_left };
-	return &t->touches[i];
+	touch = &t->touches[t->n_touches];
+	*touch = (struct touch){ .line = line,
+				 .invocation = t->invocation,
+				 .owner = t->owner,
+				 .stamp = t->stamp,
+				 .lives = lives,
+				 .first = (uint16_t)t->window_left };
+	t->touch_ats[i] = (struct touch_at){ t->stamp, t->n_touches++ };
+	return touch;
 }
 
 /* Another invocation or function, or another block of memory, than the last time. */
@@ -216,7 +217,7 @@ static __attribute__((noinline)) void touch_anew(struct thread *t, struct latest
 
 static inline struct latest *touch_begin(struct thread *t, uint64_t line)
 {
-	uint32_t i = (uint32_t)(line * 0x9e3779b97f4a7c15u >> 52) % TOUCHES;
+	uint32_t i = line_hash(line, 0) % TOUCHES;
 	struct latest *latest = &t->latest[i];
 
 	if (!t->records) {
@@ -479,14 +480,15 @@ static struct prediction *prediction_of(struct thread *t, uint32_t path)
  * have. A function's entry or a first visit is never a miss; a path that has been forgotten for others is. */
 static bool prediction_is_right(struct prediction *p, uint32_t path, uint32_t block)
 {
-	bool first = p->path == 0, right = p->path == path && p->block == block % (1u << 30);
+	bool first = p->path == 0, right = p->path == path && (p->followed & ~TRUST) == block << 2;
 
+	/* As whole words, and only where they change: the next block on this path reads them at once. */
 	if (right)
-		p->trust = p->trust < 3 ? p->trust + 1u : 3u;
-	else if (p->path == path && p->trust > 0)
-		p->trust--;
+		p->followed += (p->followed & TRUST) < TRUST;
+	else if (p->path == path && (p->followed & TRUST) > 0)
+		p->followed--;
 	else
-		*p = (struct prediction){ .path = path, .block = block % (1u << 30) };
+		*p = (struct prediction){ .path = path, .followed = block << 2 };
 	return right || first;
 }
 

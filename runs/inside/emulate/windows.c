@@ -45,7 +45,7 @@ static const double gaps[GAPS] = { 1, 2, 3.5, 8, 45, 350, WINDOW_ACCESSES };
 
 static struct line *lines;     /* [SHARERS], by hash */
 static struct sharer *sharers; /* [SHARERS / 2] */
-static uint32_t n_sharers, stamp;
+static uint32_t n_sharers, stamp, lines_mask;
 static struct spin lock;
 
 /* ---- logs ---- */
@@ -79,10 +79,10 @@ static uint64_t log_window(const struct thread *t)
 /* The line's place in the table; its stamp is another one as long as it is not there. */
 static struct line *line_at(uint64_t number)
 {
-	uint32_t i = (uint32_t)((number * 0x9e3779b97f4a7c15u) >> 40) % SHARERS;
+	uint32_t i = line_hash(number, 0) & lines_mask;
 
 	while (lines[i].stamp == stamp && lines[i].line != number)
-		i = (i + 1) % SHARERS;
+		i = (i + 1) & lines_mask;
 	return &lines[i];
 }
 
@@ -199,28 +199,58 @@ static void touch_evaluate(struct thread *t, uint32_t thread, const struct touch
 	}
 }
 
-/* Every thread's touches of this window: sums first, then what follows. */
-static void window_evaluate(uint64_t window, bool alone)
+/* The earliest window that waits, and who was in it. */
+struct next {
+	uint64_t window, touches;
+	uint32_t n, threads[THREADS];
+};
+
+static void next_find(struct next *next)
 {
+	struct thread *t;
+
+	next->window = UINT64_MAX;
+	for (uint32_t i = 0; i < THREADS && (t = thread_at(i)); i++) { /* places are used from the first one on */
+		uint64_t window = log_window(t);
+
+		if (window > next->window || window == UINT64_MAX)
+			continue;
+		if (window < next->window) {
+			next->window = window;
+			next->touches = next->n = 0;
+		}
+		next->threads[next->n++] = i;
+		next->touches += t->log[t->log_queue.head & t->log_mask].n_touches;
+	}
+}
+
+/* As much of the table as these lines fill by half at most: what is used of it stays in the caches. */
+static void lines_clear(uint64_t touches)
+{
+	lines_mask = 1023;
+	while (lines_mask < 2 * touches && lines_mask < SHARERS - 1)
+		lines_mask = 2 * lines_mask + 1;
 	stamp++;
 	n_sharers = 0;
-	for (int pass = 0; pass < 2; pass++) {
-		for (uint32_t k = 0; k < THREADS; k++) {
-			struct thread *t = thread_at(k);
-			uint64_t head;
-			struct touch w;
+}
 
-			if (!t || log_window(t) != window)
-				continue;
-			head = t->log_queue.head;
-			w = t->log[head & t->log_mask];
-			for (uint32_t i = 1; i <= w.n_touches && !alone; i++) {
+/* Every thread's touches of this window: sums first, then what follows. Of a thread that was alone nothing does. */
+static void window_evaluate(const struct next *next)
+{
+	lines_clear(next->touches);
+	for (int pass = 0; pass < 2; pass++) {
+		for (uint32_t k = 0; k < next->n; k++) {
+			struct thread *t = thread_at(next->threads[k]);
+			uint64_t head = t->log_queue.head;
+			struct touch w = t->log[head & t->log_mask];
+
+			for (uint32_t i = 1; i <= w.n_touches && next->n > 1; i++) {
 				const struct touch *touch = &t->log[(head + i) & t->log_mask];
 
 				if (pass == 0)
-					line_add(k, touch);
+					line_add(next->threads[k], touch);
 				else
-					touch_evaluate(t, k, touch, w.stamp, window_burst(window));
+					touch_evaluate(t, next->threads[k], touch, w.stamp, window_burst(next->window));
 			}
 			if (pass == 1)
 				__atomic_store_n(&t->log_queue.head, head + 1 + w.n_touches, __ATOMIC_RELEASE);
@@ -232,27 +262,13 @@ static void window_evaluate(uint64_t window, bool alone)
 
 static void evaluate_to(uint64_t horizon)
 {
-	for (;;) {
-		uint64_t first = UINT64_MAX;
-		unsigned n = 0;
+	struct next next;
+	struct thread *t;
 
-		for (size_t i = 0; i < THREADS; i++) {
-			struct thread *t = thread_at(i);
-			uint64_t window = t ? log_window(t) : UINT64_MAX;
-
-			n = window < first ? 1 : n + (window == first);
-			first = window < first ? window : first;
-		}
-		if (first >= horizon)
-			break;
-		window_evaluate(first, n == 1);
-	}
-	for (size_t i = 0; i < THREADS; i++) {
-		struct thread *t = thread_at(i);
-
-		if (t)
-			frames_write_samples(t, horizon);
-	}
+	for (next_find(&next); next.window < horizon; next_find(&next))
+		window_evaluate(&next);
+	for (size_t i = 0; i < THREADS && (t = thread_at(i)); i++)
+		frames_write_samples(t, horizon);
 }
 
 static bool tables_ready(void)
@@ -336,10 +352,8 @@ static void log_window_end(struct thread *t)
 	}
 	t->log[t->log_queue.tail & t->log_mask] = head;
 	for (uint64_t i = 0; i < n; i++) {
-		struct touch *touch = &t->touches[t->touched[i]];
-
-		touch_visited(touch);
-		t->log[(t->log_queue.tail + 1 + i) & t->log_mask] = *touch;
+		touch_visited(&t->touches[i]);
+		t->log[(t->log_queue.tail + 1 + i) & t->log_mask] = t->touches[i];
 	}
 	__atomic_store_n(&t->log_queue.tail, t->log_queue.tail + 1 + n, __ATOMIC_RELEASE);
 }
