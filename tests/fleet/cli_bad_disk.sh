@@ -2,6 +2,10 @@
 # status, and nothing that was stored is lost.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 
+tidy() {
+	umount "$tmp/mounted" 2>/dev/null
+}
+
 make_package "$tmp/package" 6 8
 make_package "$tmp/large" 100 60 1400000000
 healthy_lab "$tmp/package"
@@ -176,6 +180,21 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 	fi
 else
 	echo 'not root: read-only laboratories were not looked at'
+fi
+
+# ---- file systems of other machines ----
+
+if [ "$(id -u)" = 0 ] && command -v bindfs >/dev/null && mkdir "$tmp/mounted" && bindfs "$lab" "$tmp/mounted" 2>/dev/null; then
+	what='a laboratory on FUSE'
+	for command in 'runs list' 'catalog check' "import quiho $tmp/package"; do
+		# shellcheck disable=SC2086
+		run -C "$tmp/mounted" $command
+		refused 1 .assay/runs.db 'not on a file system that is known as a local one' 'local disk'
+	done
+	umount "$tmp/mounted"
+	still_there "$lab"
+else
+	echo 'no FUSE here (root, /dev/fuse, bindfs): a laboratory on it was not looked at'
 fi
 
 # ---- full disks ----

@@ -4,9 +4,12 @@
 #include "tests/scratch.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
 
 #define NOBODY	65534
 #define SKIPPED 77
@@ -496,12 +499,46 @@ static void test_modes(void **state)
 	store_close(&store);
 }
 
-/* Not only those that are known to be shared between machines: FUSE, 9P, GFS2 and what comes later, too. */
+static uint32_t file_system; /* what statfs() says all are; 0: what they are */
+
+int statfs(const char *path, struct statfs *out)
+{
+	int failed = (int)syscall(SYS_statfs, path, out);
+
+	if (!failed && file_system)
+		out->f_type = file_system;
+	return failed;
+}
+
+/* Not only those that are known to be shared between machines: what comes later, too. */
 static void test_other_file_systems(void **state)
 {
+	static const struct {
+		const char *name;
+		uint32_t type; /* of the kernel's sources, where linux/magic.h has none */
+	} others[] = {
+		{ "NFS", NFS_SUPER_MAGIC },   { "SMB 2", SMB2_SUPER_MAGIC }, { "CIFS", CIFS_SUPER_MAGIC },
+		{ "9P", V9FS_MAGIC },	      { "FUSE", FUSE_SUPER_MAGIC },  { "AFS", AFS_SUPER_MAGIC },
+		{ "Ceph", CEPH_SUPER_MAGIC }, { "Coda", CODA_SUPER_MAGIC },  { "OCFS2", OCFS2_SUPER_MAGIC },
+		{ "GFS2", 0x01161970 },	      { "Lustre", 0x0bd00bd0 },	     { "GPFS", 0x47504653 },
+		{ "BeeGFS", 0x19830326 },     { "OrangeFS", 0x20030528 },    { "virtiofs' own", 0x6a656a63 },
+		{ "of later", 0x7e57f11e },
+	};
+	static const char refused[] = "is not on a file system that is known as a local one";
+
 	(void)state;
-	refuse("to write", "/proc/self/s.db", STORE_WRITE, ASSAY_E_IO, "not on a file system that is known as a local one");
-	refuse("to read", "/sys/kernel/profiling", STORE_READ, ASSAY_E_IO, "not on a file system that is known as a local one");
+	commit_rules("s.db", "a", 3, 5);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		file_system = others[i].type;
+		refuse_both(others[i].name, "s.db", ASSAY_E_IO, refused);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		file_system = i ? XFS_SUPER_MAGIC : 0x2fc12fc1; /* ZFS */
+		expect_rules("s.db", STORE_READ, "3\n");
+	}
+	file_system = 0;
+	refuse("to write", "/proc/self/s.db", STORE_WRITE, ASSAY_E_IO, refused);
+	refuse("to read", "/sys/kernel/profiling", STORE_READ, ASSAY_E_IO, refused);
 }
 
 /* Fills up until an error comes; it must be the disk's, and nothing that was committed is lost. */
