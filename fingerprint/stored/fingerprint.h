@@ -10,14 +10,15 @@
 #include <stdint.h>
 
 #define FINGERPRINT_ID_BYTES 17 /* 16 hexadecimal digits and a NUL */
+#define FINGERPRINT_UNKNOWN  "unknown"
 
 /* What identifies a session; all texts are borrowed. */
 struct fingerprint_key {
 	const char *machine;
 	const char *battery;
 	const char *battery_hash;
-	const char *stress_ng;	  /* version, "unknown" when it was not recorded */
-	const char *architecture; /* "unknown" when it was not recorded */
+	const char *stress_ng;	  /* version; FINGERPRINT_UNKNOWN when it was not recorded */
+	const char *architecture; /* as `uname -m` says it; the same */
 	int64_t taken_ms;
 };
 

@@ -145,10 +145,12 @@ static bool begin_taking(struct take_host *h)
 {
 	const struct host *host = h->session->host;
 	const struct battery *battery = h->take->options->battery;
-	const struct fingerprint_key key = {
-		host->id,	battery->name, battery->hash, h->version, h->before.architecture ? h->before.architecture : "unknown",
-		clock_real_ms()
-	};
+	const struct fingerprint_key key = { host->id,
+					     battery->name,
+					     battery->hash,
+					     h->version,
+					     h->before.architecture ? h->before.architecture : FINGERPRINT_UNKNOWN,
+					     clock_real_ms() };
 	enum taking_mode mode = !h->take->options->resume ? TAKING_NEW : h->take->options->events ? TAKING_RESUME_COUNTED : TAKING_RESUME;
 	char *conditions = conditions_text(&h->before, NULL, -1);
 	struct assay_error err;

@@ -32,6 +32,14 @@ enum doc_tone decision_tone(enum decision decision)
 	return decision_exit(decision) == 0 ? DOC_GOOD : DOC_DOUBTFUL;
 }
 
+int decision_place(enum decision decision)
+{
+	static const int places[DECISIONS] = { [DECISION_REGRESSION] = 0,   [DECISION_NOTHING_MEASURED] = 1, [DECISION_ENVIRONMENT] = 2,
+					       [DECISION_INCONCLUSIVE] = 3, [DECISION_IMPROVED] = 4,	     [DECISION_PASS] = 5 };
+
+	return places[decision];
+}
+
 enum decision effect_decide(double ratio, double low, double high, double min_effect)
 {
 	double matters = stats_round(1 + min_effect), mirror = stats_round(1 / (1 + min_effect));

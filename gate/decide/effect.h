@@ -26,6 +26,8 @@ enum decision { DECISION_ROWS(ROWS_ENUM) DECISIONS };
 const char *decision_text(enum decision decision);
 int decision_exit(enum decision decision);
 enum doc_tone decision_tone(enum decision decision);
+/* Its place among several that all count: 0 is the worst. */
+int decision_place(enum decision decision);
 
 /* The decision by an interval alone, on values rounded by stats_round(): regression when low > 1 and ratio >= 1 + min_effect; improved the
  * mirror (high < 1 and ratio <= 1 / (1 + min_effect)); pass when high < 1 + min_effect; else inconclusive. NaN is inconclusive. */

@@ -209,6 +209,7 @@ const char *verdict_no_correlation(const struct verdict *v)
 	X(REASON_ORDER, "order_confounded", false)                                                                                         \
 	X(REASON_DRIFT, "repetitions_drift", false)                                                                                        \
 	X(REASON_EMULATED, VERDICT_EMULATED, false)                                                                                        \
+	X(REASON_ARCHITECTURES, "architectures_apart", true)                                                                               \
 	X(REASON_UNTYPED, "hardware_type_unknown", false)                                                                                  \
 	X(REASON_COMPUTES_MORE, "computes_more", false)                                                                                    \
 	X(REASON_WAITS_MORE, "waits_more", false)                                                                                          \
@@ -596,8 +597,27 @@ static void explain_looks(struct verdict *v)
 		    text_fixed(100 * level, 2).text);
 }
 
+static void explain_architectures(struct verdict *v)
+{
+	struct buf text = BUF_INIT;
+
+	for (size_t i = 0; i < v->n_within; i++) {
+		const struct verdict_within *w = &v->within[i];
+
+		buf_format(&text, "%s%s %s", i ? ", " : "", w->architecture, decision_text(w->effect.decision));
+		if (w->effect.types)
+			buf_format(&text, " (ratio %s on %zu machine%s)", text_fixed(w->effect.ratio, 3).text, w->machines,
+				   text_plural(w->machines));
+	}
+	if (v->n_within)
+		reason_add(v, REASON_ARCHITECTURES, "machines of different architectures are decided apart, and the worst decides: %s",
+			   text.bytes);
+	buf_release(&text);
+}
+
 static void verdict_explain(struct verdict *v)
 {
+	explain_architectures(v);
 	if (v->by_interval == DECISION_NOTHING_MEASURED)
 		explain_nothing(v);
 	else if (isnan(v->effect.low))
@@ -614,12 +634,73 @@ static void verdict_explain(struct verdict *v)
 
 /* ---- all ---- */
 
-enum assay_status verdict_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
-			     const struct run_set *candidate, double min_effect, struct verdict *out, struct assay_error *err)
+static struct verdict verdict_in(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
+				 const struct run_set *candidate, double min_effect, const char *architecture)
 {
 	struct verdict v = { .baseline = baseline, .candidate = candidate, .min_effect = min_effect };
 	const struct effect_asked asked = { min_effect, fmax(EFFECT_LEVEL, fmax(baseline->level, candidate->level)) };
 
+	pairing_of(evidence, config, baseline, candidate, architecture, &v.pairing);
+	v.effect = pairing_effect(&v.pairing, &asked);
+	v.by_interval = v.effect.decision;
+	times_of(evidence, config, baseline, candidate, architecture, &asked, &v.times);
+	v.effect.decision = verdict_decide(&v);
+	verdict_find_cause(evidence, &v);
+	return v;
+}
+
+/* Those of machines in use: [*n], free() them. */
+static const char **architectures_of(const struct evidence *evidence, const struct pairing *p, size_t *n)
+{
+	const char **names = mem_new(p->n, sizeof(*names));
+
+	*n = 0;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct pairing_machine *m = &p->machines[i];
+		const char *name = m->reason == PAIRING_USED ? pairing_architecture(evidence, m->machine, m->fingerprint) : NULL;
+		size_t k = 0;
+
+		while (name && k < *n && strcmp(names[k], name) != 0)
+			k++;
+		if (name && k == *n)
+			names[(*n)++] = name;
+	}
+	return names;
+}
+
+static bool decides_before(const struct verdict *v, const struct verdict *other)
+{
+	int a = decision_place(v->effect.decision), b = decision_place(other->effect.decision);
+
+	return a < b || (a == b && v->pairing.used > other->pairing.used);
+}
+
+/* Of several architectures each is decided by itself; *v, over all of them, becomes that of the one that decides. */
+static void verdict_apart(const struct evidence *evidence, const struct lab_config *config, struct verdict *v)
+{
+	size_t n;
+	const char **names = architectures_of(evidence, &v->pairing, &n);
+	struct verdict_within *within = mem_new(n, sizeof(*within));
+
+	for (size_t i = 0; i < n && n > 1; i++) {
+		struct verdict one = verdict_in(evidence, config, v->baseline, v->candidate, v->min_effect, names[i]);
+
+		within[i] = (struct verdict_within){ names[i], one.effect, one.pairing.used };
+		if (i && !decides_before(&one, v)) {
+			verdict_release(&one);
+			continue;
+		}
+		verdict_release(v);
+		*v = one;
+	}
+	v->n_within = n > 1 ? n : 0;
+	v->within = within;
+	free(names);
+}
+
+enum assay_status verdict_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
+			     const struct run_set *candidate, double min_effect, struct verdict *out, struct assay_error *err)
+{
 	*out = (struct verdict){ 0 };
 	if (baseline->higher_is_better != candidate->higher_is_better && !pairing_terms(baseline, candidate))
 		return assay_fail(err, ASSAY_E_USAGE,
@@ -627,14 +708,9 @@ enum assay_status verdict_of(const struct evidence *evidence, const struct lab_c
 				  "--higher-is-better and --lower-is-better)",
 				  baseline->higher_is_better ? baseline->application : candidate->application,
 				  baseline->higher_is_better ? candidate->application : baseline->application);
-	pairing_of(evidence, config, baseline, candidate, &v.pairing);
-	v.effect = pairing_effect(&v.pairing, &asked);
-	v.by_interval = v.effect.decision;
-	times_of(evidence, config, baseline, candidate, &asked, &v.times);
-	v.effect.decision = verdict_decide(&v);
-	verdict_find_cause(evidence, &v);
-	verdict_explain(&v);
-	*out = v;
+	*out = verdict_in(evidence, config, baseline, candidate, min_effect, NULL);
+	verdict_apart(evidence, config, out);
+	verdict_explain(out);
 	return ASSAY_OK;
 }
 
@@ -644,6 +720,7 @@ void verdict_release(struct verdict *verdict)
 		free(verdict->reasons[i].text);
 	free(verdict->features);
 	free(verdict->resources);
+	free(verdict->within);
 	pairing_release(&verdict->pairing);
 	times_release(&verdict->times);
 	*verdict = (struct verdict){ 0 };

@@ -7,13 +7,20 @@
 #include "gate/decide/times.h"
 #include "runs/running/evidence.h"
 
-#define VERDICT_REASONS_MAX 20
+#define VERDICT_REASONS_MAX 22
 #define VERDICT_EMULATED    "emulated_hosts" /* code of the reason that the page shows apart */
 
 struct verdict_reason {
 	const char *code; /* stable, for programs (docs/formats.md) */
 	bool of_decision; /* false: it says what the numbers rest on */
 	char *text;	  /* a sentence, for people, without its full stop */
+};
+
+/* What is decided on machines of one architecture. */
+struct verdict_within {
+	const char *architecture; /* borrowed from the evidence */
+	struct effect effect;
+	size_t machines;
 };
 
 struct verdict {
@@ -32,6 +39,10 @@ struct verdict {
 	size_t n_features;
 	struct cause cause;
 	size_t resource_types; /* hardware types with fingerprints, over which they were correlated */
+	/* [n_within], where machines of several architectures ran both versions: these are never compared with each other. All else here is
+	 * of the one that decides: the worst one, as decision_place() has it, at equal decisions the one with more machines. */
+	struct verdict_within *within;
+	size_t n_within;
 };
 
 /* Both run sets must have the same direction, else ASSAY_E_USAGE. The arguments must outlive *out; verdict_release() it. */

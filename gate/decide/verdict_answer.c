@@ -76,6 +76,29 @@ static void answer_effect(const struct verdict *v, struct document *d)
 			  text_plural(e->types));
 }
 
+/* Only where there are several. */
+static void answer_architectures(const struct verdict *v, struct document *d)
+{
+	if (!v->n_within)
+		return;
+	doc_line(d, "%s", "");
+	doc_table(d, "architectures");
+	for (size_t i = 0; i < v->n_within; i++) {
+		const struct verdict_within *w = &v->within[i];
+		const struct effect *e = &w->effect;
+
+		doc_row(d);
+		doc_show(d, "architecture", "architecture", w->architecture);
+		doc_show(d, "decision", "decision", decision_text(e->decision));
+		doc_showf(d, "ratio", "ratio", e->types ? e->ratio : (double)NAN, "%s", text_fixed(e->ratio, 4).text);
+		doc_set(d, "low", e->low);
+		doc_set(d, "high", e->high);
+		doc_showf(d, NULL, "95 % interval", e->low, "%s to %s", text_fixed(e->low, 4).text, text_fixed(e->high, 4).text);
+		doc_show(d, "machines", "machines", w->machines);
+	}
+	doc_end(d);
+}
+
 /* ---- machines ---- */
 
 static int compare_ratios(const void *a, const void *b)
@@ -294,6 +317,8 @@ void verdict_answer(const struct verdict *v, bool decided, bool all_machines, st
 		answer_reasons(v, false, d);
 	}
 	answer_effect(v, d);
+	if (decided)
+		answer_architectures(v, d);
 	if (decided)
 		answer_detectable(v, d);
 	if (v->effect.types)

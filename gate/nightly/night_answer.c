@@ -62,14 +62,6 @@ static int compare_answered(const void *a, const void *b)
 	return (x->comparison->number > y->comparison->number) - (x->comparison->number < y->comparison->number);
 }
 
-static int place_of(enum decision decision)
-{
-	static const int places[DECISIONS] = { [DECISION_REGRESSION] = 0,   [DECISION_NOTHING_MEASURED] = 1, [DECISION_ENVIRONMENT] = 2,
-					       [DECISION_INCONCLUSIVE] = 3, [DECISION_IMPROVED] = 4,	     [DECISION_PASS] = 5 };
-
-	return places[decision];
-}
-
 static void add_reasons(const cJSON *document, struct document *d)
 {
 	const cJSON *reason;
@@ -190,12 +182,12 @@ void night_answer_head(const struct night *night, const struct night_answers *an
 			continue;
 		decided++;
 		counts[all[i].decision->decision]++;
-		if (place_of(all[i].decision->decision) < place_of(worst))
+		if (decision_place(all[i].decision->decision) < decision_place(worst))
 			worst = all[i].decision->decision;
 	}
 	for (int place = 0; place < DECISIONS; place++) {
 		for (int k = 0; k < DECISIONS; k++) {
-			if (counts[k] && place_of((enum decision)k) == place)
+			if (counts[k] && decision_place((enum decision)k) == place)
 				buf_format(&text, "%s%zu %s%s", text.size ? ", " : "", counts[k], decision_text((enum decision)k),
 					   k == DECISION_REGRESSION ? text_plural(counts[k]) : "");
 		}
@@ -264,7 +256,7 @@ enum assay_status night_answers_load(struct store *store, const struct night *ni
 
 		a->comparison = &out->comparisons.items[i];
 		a->decision = decision_of(&out->decisions, a->comparison);
-		a->worse = a->decision ? place_of(a->decision->decision) : DECISIONS;
+		a->worse = a->decision ? decision_place(a->decision->decision) : DECISIONS;
 		if (a->decision)
 			(void)json_parse("decision", a->decision->document, strlen(a->decision->document), &a->document, &ignored);
 	}

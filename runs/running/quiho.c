@@ -252,8 +252,6 @@ static enum assay_status quiho_join_runs(struct store *store, struct assay_error
 
 /* ---- import ---- */
 
-#define UNKNOWN "unknown"
-
 /* A row with the name of what it measures, in the order in which it is stored. */
 struct quiho_item {
 	const struct quiho_row *row;
@@ -365,8 +363,8 @@ static enum assay_status quiho_write_rate(struct quiho_import *im, const struct 
 	struct fingerprint_key key = { .machine = row->machine,
 				       .battery = *row->battery ? row->battery : QUIHO_BATTERY,
 				       .battery_hash = *row->battery ? row->battery_hash : im->battery_hash,
-				       .stress_ng = *row->battery ? row->stress_ng : UNKNOWN,
-				       .architecture = *row->battery ? row->architecture : UNKNOWN,
+				       .stress_ng = *row->battery ? row->stress_ng : FINGERPRINT_UNKNOWN,
+				       .architecture = *row->battery ? row->architecture : FINGERPRINT_UNKNOWN,
 				       .taken_ms = row->taken_ms };
 	char id[FINGERPRINT_ID_BYTES];
 	enum assay_status st = ASSAY_OK;

@@ -131,6 +131,75 @@ static bool has_reason(const struct verdict *v, const char *code)
 	return false;
 }
 
+/* Machines from `first` on are of another architecture. */
+static void other_architecture(struct world *w, int first, const char *name)
+{
+	for (int i = first; i < MACHINES; i++) {
+		struct fingerprint *f = &w->evidence.fingerprints.items[i];
+
+		free(f->architecture);
+		f->architecture = mem_string(name);
+	}
+}
+
+/* Two architectures are two decisions, of which the worst counts: together they would be inconclusive, or hide in the mean. */
+static void test_architectures(void **state)
+{
+	struct world w;
+	struct verdict v;
+
+	(void)state;
+	world_init(&w, MACHINES);
+	run_all(&w, MACHINES, same);
+	other_architecture(&w, 8, "y");
+	v = decide(&w);
+	assert_int_equal(v.effect.decision, DECISION_PASS);
+	assert_int_equal(v.n_within, 2);
+	assert_int_equal(v.pairing.used, 8); /* the more machines decide at equal decisions */
+	assert_int_equal(v.pairing.n, MACHINES);
+	assert_int_equal(v.pairing.machines[8].reason, PAIRING_OTHER_ARCHITECTURE);
+	verdict_release(&v);
+	for (size_t i = 0; i < w.sides[1].n; i++)
+		w.sides[1].items[i].metric *= i >= 24 ? 1.2 : 1; /* three repetitions on each of eight machines */
+	v = decide(&w);
+	assert_int_equal(v.effect.decision, DECISION_REGRESSION);
+	assert_float_equal(v.effect.ratio, 1.2, 1e-9);
+	assert_float_equal(v.within[0].effect.ratio, 1, 1e-9);
+	assert_int_equal(v.within[0].effect.decision, DECISION_PASS);
+	assert_string_equal(v.within[1].architecture, "y");
+	assert_int_equal(v.within[1].effect.decision, DECISION_REGRESSION);
+	assert_int_equal(v.within[1].machines, 4);
+	assert_int_equal(v.pairing.used, 4);
+	assert_true(has_reason(&v, "architectures_apart"));
+	assert_true(has_reason(&v, "other_architecture"));
+	for (size_t i = 0; i < v.n_reasons; i++) {
+		if (strcmp(v.reasons[i].code, "architectures_apart") == 0)
+			assert_string_equal(v.reasons[i].text,
+					    "machines of different architectures are decided apart, and the worst decides: x pass (ratio "
+					    "1.000 on 8 machines), y regression (ratio 1.200 on 4 machines)");
+	}
+	verdict_release(&v);
+	world_release(&w);
+}
+
+/* What is not known is never another one. */
+static void test_architecture_unknown(void **state)
+{
+	struct world w;
+	struct verdict v;
+
+	(void)state;
+	world_init(&w, 4);
+	run_all(&w, 4, slower);
+	other_architecture(&w, 6, FINGERPRINT_UNKNOWN);
+	v = decide(&w);
+	assert_int_equal(v.n_within, 0);
+	assert_int_equal(v.pairing.used, MACHINES);
+	assert_false(has_reason(&v, "architectures_apart"));
+	verdict_release(&v);
+	world_release(&w);
+}
+
 static void test_decisions(void **state)
 {
 	const struct {
@@ -657,6 +726,8 @@ static void test_directions_must_agree(void **state)
 int suite_verdict(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_architectures),
+		cmocka_unit_test(test_architecture_unknown),
 		cmocka_unit_test(test_decisions),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_resource_is_named),
