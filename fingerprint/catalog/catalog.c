@@ -100,10 +100,9 @@ void catalog_release(struct catalog *catalog)
 
 const struct machine *catalog_find(const struct catalog *catalog, const char *id)
 {
-	struct machine key = { 0 };
+	struct machine key = { .id = mem_string(id) };
+	const struct machine *found = catalog->n ? bsearch(&key, catalog->machines, catalog->n, sizeof(key), compare_id) : NULL;
 
-	key.id = mem_string(id);
-	const struct machine *found = bsearch(&key, catalog->machines, catalog->n, sizeof(key), compare_id);
 	free(key.id);
 	return found;
 }
