@@ -11,6 +11,14 @@
 #define ROUNDS	   5000 /* of passing on what was done: functions that call each other in a circle pass it on to each other, too */
 #define LEAST_LEFT 1e-9 /* of what was to be passed on */
 
+/* What calling takes where the same could stand in the caller, at most: the block that is entered, the one that is returned to, and what a
+ * caller keeps in memory meanwhile. */
+static const struct {
+	const char *counter;
+	double each;
+} of_calling[] = { { "emulated:blocks", 2 }, { "emulated:accesses", 3 } };
+#define OF_CALLING (sizeof(of_calling) / sizeof(of_calling[0]))
+
 /* What a function did in a thread is passed on to one that called it there. */
 struct edge {
 	size_t from, to; /* of samples.calls */
@@ -141,6 +149,17 @@ static void edges_merge(struct passing *p)
 
 /* ---- passing on ---- */
 
+/* The places behind a function's sums are for what calling took of them, at most. */
+static void calls_find_calling(const struct samples *s, struct samples_calls *calls)
+{
+	for (size_t k = 0; k < OF_CALLING; k++) {
+		size_t c = samples_counter(s, of_calling[k].counter);
+
+		if (c != SIZE_MAX)
+			calls->sums[s->n_counters + k] = fmin(calls->sums[c], of_calling[k].each * (double)calls->calls);
+	}
+}
+
 static double sums_cost(const struct passing *p, const double *sums)
 {
 	double cost = 0;
@@ -165,7 +184,7 @@ static void part_add(struct passing *p, const struct edge *edge, double cost)
 /* costs[n] of edges: what each has passed on. Returns what is left. */
 static double edges_pass(struct passing *p, double *costs)
 {
-	size_t width = p->s->n_counters;
+	size_t width = p->s->n_counters + OF_CALLING;
 	double left = 0, *sums = mem_new(width, sizeof(sums[0]));
 
 	for (size_t first = 0, end; first < p->n; first = end) {
@@ -237,6 +256,9 @@ static bool file_pass(struct samples *s, const struct stems names[2], struct ste
 		known = !p.alone[f] || passing_add_function(&p, f);
 	if (known) {
 		edges_merge(&p);
+		for (size_t i = 0; i < s->n_calls; i++)
+			if (p.alone[s->calls[i].function])
+				calls_find_calling(s, &s->calls[i]);
 		passing_do(&p);
 		passing_take_away(&p, moved);
 	}
@@ -251,7 +273,7 @@ static bool file_pass(struct samples *s, const struct stems names[2], struct ste
 static struct samples samples_view(const struct samples *from)
 {
 	struct samples s = *from;
-	size_t width = s.n_counters;
+	size_t width = s.n_counters + OF_CALLING;
 
 	s.functions = mem_new(s.n_functions + 1, sizeof(s.functions[0]));
 	s.calls = mem_new(s.n_calls + 1, sizeof(s.calls[0]));
@@ -261,7 +283,7 @@ static struct samples samples_view(const struct samples *from)
 	for (size_t i = 0; i < s.n_calls; i++) {
 		s.calls[i] = from->calls[i];
 		s.calls[i].sums = s.sums + i * width;
-		for (size_t c = 0; c < width; c++)
+		for (size_t c = 0; c < s.n_counters; c++)
 			s.calls[i].sums[c] = from->calls[i].sums ? from->calls[i].sums[c] : (double)NAN;
 	}
 	return s;
@@ -282,6 +304,62 @@ static bool side_pass(const struct side *side, const struct stems names[2], stru
 		}
 	}
 	return known;
+}
+
+/* ---- what calling takes ---- */
+
+/* What a side did in a function. */
+struct called {
+	double calls, sums[OF_CALLING], of_calling[OF_CALLING];
+};
+
+/* The part of what calling took at most that explains what a call of the function does more than one of the other side. */
+static double called_part(const struct called *here, const struct called *there, size_t k)
+{
+	double more = there->calls > 0 ? here->sums[k] - there->sums[k] / there->calls * here->calls : 0;
+
+	return more > 0 && here->of_calling[k] > 0 ? fmin(1, more / here->of_calling[k]) : 0;
+}
+
+/* Adds a file to here[names->n]; with `there`, the other side's: takes off instead. */
+static void called_file(struct samples *s, const struct stems *names, struct called *here, const struct called *there)
+{
+	for (size_t i = 0; i < s->n_calls; i++) {
+		double *sums = s->calls[i].sums, *of = sums + s->n_counters;
+		size_t name = stems_find(names, s->functions[s->calls[i].function].name);
+
+		if (name != SIZE_MAX && !there)
+			here[name].calls += (double)s->calls[i].calls;
+		for (size_t k = 0; k < OF_CALLING && name != SIZE_MAX; k++) {
+			size_t c = samples_counter(s, of_calling[k].counter);
+
+			if (c != SIZE_MAX && there) {
+				sums[c] -= called_part(&here[name], &there[name], k) * of[k];
+			} else if (c != SIZE_MAX) {
+				here[name].sums[k] += sums[c];
+				here[name].of_calling[k] += of[k];
+			}
+		}
+	}
+}
+
+static void called_side(const struct side *side, const struct stems *names, struct called *here, const struct called *there)
+{
+	for (size_t r = 0; r < side->n; r++)
+		for (size_t f = 0; f < side->runs[r].n_files; f++)
+			called_file(&side->runs[r].files[f], names, here, there);
+}
+
+static void sides_take_off_calling(const struct side sides[2], const struct stems *names)
+{
+	struct called *called[2] = { mem_new(names->n + 1, sizeof(*called[0])), mem_new(names->n + 1, sizeof(*called[1])) };
+
+	for (int s = 0; s < 2; s++)
+		called_side(&sides[s], names, called[s], NULL);
+	for (int s = 0; s < 2; s++)
+		called_side(&sides[s], names, called[s], called[!s]);
+	free(called[0]);
+	free(called[1]);
 }
 
 static int by_function_and_part(const void *a, const void *b)
@@ -334,6 +412,8 @@ void callers_find(const struct side *old, const struct side *new, struct callers
 		stems_of(sides[s], &names[s]);
 	for (int s = 0; s < 2 && known; s++)
 		known = side_pass(sides[s], names, &out->sides[s], &out->moved[s], s ? out : NULL);
+	if (known)
+		sides_take_off_calling(out->sides, &names[0]);
 	for (int s = 0; s < 2; s++)
 		stems_release(&names[s]);
 	if (known && (out->moved[0].n || out->moved[1].n)) {

@@ -1,7 +1,8 @@
 /* What functions do that only one of two versions has. They have nothing to be compared with; but somebody called them, and where a version
  * has divided, joined or renamed functions, it is their callers that do what they did. So what such a function did is counted as that of
  * the functions that called it, in proportion to what sampled calls from each of them did (as gprof shares out time: Graham, Kessler and
- * McKusick, SIGPLAN 1982), up to functions that both versions have; what a thread began with, as that of main(). */
+ * McKusick, SIGPLAN 1982), up to functions that both versions have; what a thread began with, as that of main(). Calling them may
+ * have taken two blocks and three accesses each: so much of what a caller does more than in the other version is not counted. */
 #ifndef GATE_DETECT_CALLERS_H
 #define GATE_DETECT_CALLERS_H
 
