@@ -44,6 +44,18 @@ gcc plain.c -o plain
 run emulate run -o nothing -- ./plain
 refused 6 "the program wrote no samples: was it built by 'assay emulate build'"
 
+what='memory lies where it lies natively, however long the path of the program'
+printf '#include <stdio.h>\n#include <stdlib.h>\nint main(void) { printf("%%zx\\n", (size_t)malloc(40) %% 4096); return 0; }\n' >heap.c
+gcc heap.c -o heap
+./heap >expected-heap
+for name in h hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh; do
+	run emulate build -- gcc heap.c -o "$name"
+	expect_status 0
+	run emulate run -o heap-samples -- ./"$name"
+	expect_status 0
+	expect_same_files expected-heap out
+done
+
 what='in an own build system'
 run emulate build --archive libassay-emulate.a
 expect_status 0

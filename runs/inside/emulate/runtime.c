@@ -3,6 +3,7 @@
 #include "runs/inside/emulate/emulate.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -128,10 +129,19 @@ static long long events_value(void *counter)
 	return (long long)now.exact[(uintptr_t)counter];
 }
 
-/* A program that links PAPI alone gets the library that PAPI looks for; other programs are left as they are. */
+static int is_papi(struct dl_phdr_info *module, size_t size, void *unused)
+{
+	(void)size;
+	(void)unused;
+	return strstr(module->dlpi_name, "libpapi") || strstr(module->dlpi_name, "libsde");
+}
+
+/* dlsym() that finds nothing keeps a text on the heap with the program's path in it: all that the program allocates after would lie
+ * elsewhere in cache lines by how long its path is. A program that links PAPI alone gets the library that PAPI looks for; other programs
+ * are left as they are. */
 static bool events_find(struct events *events)
 {
-	if (!dlsym || !dlopen)
+	if (!dlsym || !dlopen || !dl_iterate_phdr(is_papi, NULL))
 		return false;
 	*(void **)&events->init = dlsym(RTLD_DEFAULT, "papi_sde_init");
 	if (!events->init && (!dlsym(RTLD_DEFAULT, "PAPI_library_init") || !dlopen(SDE_LIBRARY, RTLD_LAZY | RTLD_GLOBAL)))
