@@ -5,7 +5,8 @@
 
 /* clang-format off */
 
-/* In wrap_calls.c: functions of the C library that are one system call, only counted, whatever their arguments and results are. */
+/* In wrap_calls.c: functions of the C library that are one system call, only counted, whatever their arguments and results are. Not
+ * sched_yield(): how often what waits gives way is chance. */
 #define WRAPPED_CALLS(X) \
 	X("read") X("write") X("pread") X("pwrite") X("pread64") X("pwrite64") X("readv") X("writev") X("preadv") X("pwritev") \
 	X("open") X("open64") X("openat") X("openat64") X("creat") X("creat64") X("close") X("lseek") X("lseek64") X("fsync") \
@@ -22,7 +23,7 @@
 	X("madvise") X("msync") X("mremap") X("mlock") X("munlock") X("mincore") X("brk") X("sbrk") X("shmget") \
 	X("shmdt") X("getpid") X("getppid") X("gettid") X("getuid") X("geteuid") X("getgid") X("getegid") X("getpgid") \
 	X("setpgid") X("setsid") X("kill") X("tgkill") X("fork") X("vfork") X("execve") X("waitpid") X("wait") X("wait4") \
-	X("nanosleep") X("clock_nanosleep") X("usleep") X("sleep") X("pause") X("sched_yield") X("sched_setaffinity") \
+	X("nanosleep") X("clock_nanosleep") X("usleep") X("sleep") X("pause") X("sched_setaffinity") \
 	X("sched_getaffinity") X("getrusage") X("times") X("getrlimit") X("setrlimit") X("prlimit") X("uname") X("sysinfo") \
 	X("getrandom") X("sigaction") X("sigprocmask") X("pthread_sigmask") X("sigsuspend") X("sigaltstack") X("setitimer") \
 	X("getitimer") X("alarm") X("syscall") X("__read_chk") X("__pread_chk") X("__recv_chk") X("__open_2") X("__open64_2") \
