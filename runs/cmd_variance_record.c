@@ -183,10 +183,13 @@ const struct command variance_record_command = {
 	.summary = "run a program and record its calls into the outside",
 	.about = "Runs a program and records its calls into the outside (input and output, waiting, synchronisation): from where, with how "
 		 "much to do, how long they took, and how long the program computed between them. The program is not built for it, and its "
-		 "threads and the processes that it starts are recorded too: a file for each process, in a directory.\n\n"
+		 "threads and the processes that it starts are recorded too: a file for each process, in a directory. Of programs of "
+		 "several ranks, "
+		 "which mpirun starts, these are the ranks, and calls of MPI are recorded with their partners.\n\n"
 		 "Calls that come too often are recorded in part, each record with how many it stands for.",
 	.examples = "  assay variance record -- ./myapp 1000\n"
-		    "  assay variance record -o records --overhead 0.005 -- ./server --port 8080\n",
+		    "  assay variance record -o records --overhead 0.005 -- ./server --port 8080\n"
+		    "  assay variance record -- mpirun -np 4 ./myapp 1000\n",
 	.exit_status = "0 recorded; 6 there was nothing to record; 1 the program or something else failed; 2 usage.",
 	.words = words,
 	.options = options,

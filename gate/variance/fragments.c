@@ -3,11 +3,15 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "runs/inside/interpose/interpose.h"
 #include "runs/inside/samples/samples.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define TAG_MASK (((UINT64_C(1) << INTERPOSE_TAG_BITS) - 1) << INTERPOSE_PEER_BITS)
+#define PARTNERS 0x1p50 /* all bits of a partner */
 
 /* The columns of a file by what they mean; SIZE_MAX: it has none. */
 struct columns {
@@ -72,10 +76,17 @@ static void fragment_add(struct loading *l, const struct fragment *f)
 	l->out.items[l->out.n++] = *f;
 }
 
+/* `args` are partners then, and its tag is no part of the work. */
+static bool is_mpi(uint64_t kind, double args)
+{
+	return (kind == INTERPOSE_MESSAGE || kind == INTERPOSE_COLLECTIVE) && args >= 0 && args < PARTNERS;
+}
+
 /* The call itself. */
 static void call_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i, uint32_t site)
 {
 	double size = value_at(s, i, c->size), kind = value_at(s, i, c->kind), result = value_at(s, i, c->result);
+	double args = value_at(s, i, c->args);
 	uint64_t descriptor = kind >= 0 && kind < UINT32_MAX ? (uint64_t)kind : 0;
 	struct fragment f = { .start_s = s->items[i].start_s,
 			      .time_s = s->items[i].ns / 1e9,
@@ -89,8 +100,9 @@ static void call_add(struct loading *l, const struct samples *s, const struct co
 
 	f.activity = (uint16_t)call_activity(s->functions[s->items[i].function].name, descriptor, &moves);
 	f.work = moves && !isnan(result) ? result : isnan(size) ? 0 : size;
-	f.arguments =
-	    mixed(mixed(mixed(0, kind), value_at(s, i, c->args)), isnan(result) ? 0 : 1); /* a call that fails does something else */
+	if (is_mpi(descriptor, args))
+		args -= (double)((uint64_t)args & TAG_MASK);
+	f.arguments = mixed(mixed(mixed(0, kind), args), isnan(result) ? 0 : 1); /* a call that fails does something else */
 	if (f.weight)
 		fragment_add(l, &f);
 }

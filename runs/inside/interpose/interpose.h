@@ -30,11 +30,19 @@ enum interpose_kind {
 	INTERPOSE_PIPE,
 	INTERPOSE_SOCKET,
 	INTERPOSE_CHARACTER,
-	INTERPOSE_BLOCK
+	INTERPOSE_BLOCK,
+	INTERPOSE_MESSAGE,   /* of MPI, of two ranks */
+	INTERPOSE_COLLECTIVE /* of MPI, of all ranks of a communicator */
 };
 
+/* `args` of calls of MPI, from the low bits on: the partner's rank in the whole program (of a collective call, the root's) and 1, the tag,
+ * and a hash of the communicator's ranks, which is the same in all of them. 0: not known, or there is none. */
+#define INTERPOSE_PEER_BITS 20
+#define INTERPOSE_TAG_BITS  15
+#define INTERPOSE_COMM_BITS 15
+
 #define INTERPOSE_NO_SIZE      UINT64_MAX
-#define INTERPOSE_NO_FILE      (-1)
+#define INTERPOSE_NO_FILE      (-1) /* below that: an enum interpose_kind with the sign changed */
 #define INTERPOSE_NO_SITE      UINT32_MAX
 #define INTERPOSE_SITES_LOG2   10 /* places of a thread's table */
 #define INTERPOSE_ADDRESS_BITS 48
@@ -91,6 +99,10 @@ static inline bool interpose_skips(uint64_t key)
  * or jump away: nothing is held. */
 bool interpose_enter(struct interpose_call *call, uint64_t key, const char *name);
 void interpose_leave(const struct interpose_call *call, int file, uint64_t size, uint64_t args, int64_t result);
+/* What the thread calls from now on is not recorded, or is again; what was so before. Not to be left by a jump. */
+bool interpose_hide(bool hidden);
+/* Nor are threads that make their first call meanwhile, ever. */
+void interpose_hide_threads(bool hidden);
 
 /* Of several arguments, one after the other, from 0. */
 static inline uint64_t interpose_mix(uint64_t args, uint64_t one)

@@ -104,7 +104,7 @@ enum interpose_kind interpose_kind_of(int file, uint64_t now)
 	uint64_t known;
 
 	if (file < 0)
-		return INTERPOSE_NONE;
+		return file == INTERPOSE_NO_FILE ? INTERPOSE_NONE : (enum interpose_kind) - file;
 	if ((uint32_t)file >= KINDS_MAX)
 		return kind_look(file);
 	known = __atomic_load_n(&kinds[file], __ATOMIC_RELAXED);

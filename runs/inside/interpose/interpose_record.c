@@ -59,6 +59,7 @@ static _Thread_local struct thread_state mine __attribute__((tls_model("initial-
 static struct record_writer writer;
 static pthread_key_t at_end;
 static bool forked; /* and the child has not begun a file of its own */
+static bool threads_hidden;
 
 /* Of all threads. */
 static struct {
@@ -89,6 +90,7 @@ static bool sites_begin(void)
 	size_t bytes = THREAD_SITES * sizeof(*mine.sites);
 	void *at;
 
+	mine.ended |= __atomic_load_n(&threads_hidden, __ATOMIC_RELAXED);
 	if (mine.ended)
 		return false;
 	at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -327,6 +329,19 @@ void interpose_leave(const struct interpose_call *call, int file, uint64_t size,
 
 /* ---- threads and processes ---- */
 
+bool interpose_hide(bool hidden)
+{
+	bool before = mine.busy;
+
+	mine.busy = hidden;
+	return before;
+}
+
+void interpose_hide_threads(bool hidden)
+{
+	__atomic_store_n(&threads_hidden, hidden, __ATOMIC_RELAXED);
+}
+
 static void thread_end(void *sites)
 {
 	mine.ended = true;
@@ -347,6 +362,17 @@ static void process_forked(void)
 	forked = writer.header != NULL;
 	volume_begin();
 	mine.busy = false;
+}
+
+/* What starts ranks only waits for them. */
+static bool is_launcher(void)
+{
+	static const char *const beginnings[] = { "mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "hydra_", "srun" };
+
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
+		if (strncmp(program_invocation_short_name, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	return false;
 }
 
 /* Of a parallel program: who this is, as those that start such programs say. */
@@ -402,7 +428,7 @@ __attribute__((constructor)) static void interpose_start(void)
 	static const char *const counters[COUNTERS] = { "size",		"kind",	     "result",	    "args",	    "from",
 							"since",	"work",	     "cpu_ns",	    "run_delay_ns", "minor_faults",
 							"major_faults", "voluntary", "involuntary", "from_weight" };
-	const char *directory = getenv("ASSAY_INTERPOSE_DIRECTORY");
+	const char *directory = is_launcher() ? NULL : getenv("ASSAY_INTERPOSE_DIRECTORY");
 	const struct record_options options = {
 		.directory = directory,
 		.back_end = RECORD_TIME,

@@ -1,0 +1,546 @@
+/* Calls of MPI, by its profiling interface: a row each, for C and Fortran. No MPI is needed to build this, and none is linked: what is
+ * called is looked up in the library that the program has.
+ *
+ * All arguments of MPI are whole numbers, handles or addresses, each in a register or a place on the stack of its own (System V ABI): they
+ * are passed on as words, whichever library they are for. A handle is an address in Open MPI and an int in MPICH and those that follow its
+ * ABI; in Fortran all arguments are addresses, and handles are ints. */
+#include "runs/inside/interpose/interpose.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#define WORDS_MAX     13 /* twelve of MPI_Sendrecv(), and Fortran's error */
+#define REQUESTS_LOG2 10
+#define LISTED_MAX    64 /* requests that are looked at in one call */
+#define COMMS_MAX     32
+#define COMM_WORLD    0x44000000u /* MPICH */
+#define MPI_NUMBERS   0x100u	  /* of functions, behind those of interpose_calls.c */
+#define CLASS_BITS    58	  /* of a key, from here on: how large the message is */
+
+typedef uintptr_t word;
+typedef int function(word, word, word, word, word, word, word, word, word, word, word, word, word);
+
+/* Places of arguments, counted from 1; 0: there is none. */
+struct row {
+	const char *name, *fortran;
+	function *next[2]; /* in C, in Fortran */
+	uint8_t count, type, in_place, peer, tag, comm, status;
+	uint8_t makes;		  /* a request */
+	uint8_t requests, listed; /* that are waited for; how many, 0: one */
+	bool frees, starts;	  /* a communicator; the library itself */
+	enum interpose_kind kind;
+};
+
+/* ---- what is called ---- */
+
+static struct {
+	bool known, open_mpi;
+	word world;
+	function *type_size, *comm_size, *comm_group, *comm_test_inter, *group_translate_ranks, *group_free;
+	word (*comm_f2c)(int), (*type_f2c)(int);
+} mpi;
+
+/* Behind this library, or, where the program has loaded MPI for a part of itself only, where that part looks. */
+static void *look(const char *name, uintptr_t caller)
+{
+	struct dl_find_object found;
+	void *at = dlsym(RTLD_NEXT, name);
+
+	if (!at && _dl_find_object((void *)caller, &found) == 0)
+		at = dlsym(found.dlfo_link_map, name);
+	return at;
+}
+
+static function *look_function(const char *name, uintptr_t caller)
+{
+	void *at = look(name, caller);
+	function *f;
+
+	__builtin_memcpy(&f, &at, sizeof(f));
+	return f;
+}
+
+static void mpi_find(uintptr_t caller)
+{
+	void *world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world"); /* the program itself may have it */
+
+	if (!world)
+		world = look("ompi_mpi_comm_world", caller);
+	mpi.open_mpi = world != NULL;
+	mpi.world = world ? (word)world : COMM_WORLD;
+	mpi.type_size = look_function("PMPI_Type_size", caller);
+	mpi.comm_size = look_function("PMPI_Comm_size", caller);
+	mpi.comm_group = look_function("PMPI_Comm_group", caller);
+	mpi.comm_test_inter = look_function("PMPI_Comm_test_inter", caller);
+	mpi.group_translate_ranks = look_function("PMPI_Group_translate_ranks", caller);
+	mpi.group_free = look_function("PMPI_Group_free", caller);
+	if (world) {
+		*(void **)&mpi.comm_f2c = look("PMPI_Comm_f2c", caller);
+		*(void **)&mpi.type_f2c = look("PMPI_Type_f2c", caller);
+	}
+	mpi.known = mpi.type_size && mpi.comm_size && mpi.comm_group && mpi.comm_test_inter && mpi.group_translate_ranks && mpi.group_free;
+}
+
+__attribute__((noinline, cold)) static function *next_find(struct row *row, bool fortran, uintptr_t caller)
+{
+	int before = errno;
+	function *next = look_function(fortran ? row->fortran : row->name, caller);
+
+	if (!next)
+		abort(); /* the program could not have been linked */
+	if (!mpi.known)
+		mpi_find(caller);
+	errno = before;
+	return row->next[fortran] = next;
+}
+
+static int call_2(function *f, word a, word b)
+{
+	return f(a, b, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+}
+
+/* ---- arguments ---- */
+
+struct arguments {
+	const word *at;
+	bool fortran;
+};
+
+static int number(const struct arguments *a, uint8_t place)
+{
+	return a->fortran ? *(const int *)a->at[place - 1] : (int)a->at[place - 1];
+}
+
+static word handle(const struct arguments *a, uint8_t place, word (*of_fortran)(int))
+{
+	word at = a->at[place - 1];
+
+	if (!a->fortran)
+		return mpi.open_mpi ? at : (uint32_t)at;
+	return of_fortran ? of_fortran(*(const int *)at) : (uint32_t) * (const int *)at;
+}
+
+/* The one with that number of those in memory. */
+static word handle_at(const struct arguments *a, uint8_t place, int i)
+{
+	word at = a->at[place - 1];
+
+	return mpi.open_mpi && !a->fortran ? ((const word *)at)[i] : ((const uint32_t *)at)[i];
+}
+
+/* Where a buffer is MPI_IN_PLACE its type may be anything; in Fortran that is a place that each library calls otherwise. */
+static uint64_t bytes_of(const struct row *row, const struct arguments *a)
+{
+	int size = 0, count = row->count ? number(a, row->count) : 0;
+	word buffer = row->in_place ? a->at[row->in_place - 1] : 0;
+
+	if (!row->count)
+		return INTERPOSE_NO_SIZE;
+	if (count <= 0)
+		return 0;
+	if (row->in_place && (a->fortran || buffer == 1 || buffer == (word)-1))
+		return INTERPOSE_NO_SIZE;
+	if (call_2(mpi.type_size, handle(a, row->type, mpi.type_f2c), (word)&size) || size < 0)
+		return INTERPOSE_NO_SIZE;
+	return (uint64_t)count * (uint64_t)size;
+}
+
+/* ---- communicators: which ranks of the whole program they have ---- */
+
+struct comm {
+	word handle; /* 0: none */
+	uint32_t id; /* a hash of its ranks: the same one in all of them */
+	int n;
+	int *world; /* [n]; NULL: not known */
+};
+
+static struct comm comms[COMMS_MAX];
+static unsigned comms_next;
+static bool comms_taken;
+
+static void comm_look(struct comm *c)
+{
+	int inter = 0, n = 0, *ranks;
+	word group = 0, world = 0;
+
+	c->n = 0;
+	c->world = NULL;
+	c->id = 0;
+	if (call_2(mpi.comm_test_inter, c->handle, (word)&inter) || inter || call_2(mpi.comm_size, c->handle, (word)&n) || n <= 0)
+		return;
+	ranks = malloc(2 * (size_t)n * sizeof(*ranks));
+	if (!ranks)
+		return;
+	for (int i = 0; i < n; i++)
+		ranks[n + i] = i;
+	if (call_2(mpi.comm_group, c->handle, (word)&group) == 0 && call_2(mpi.comm_group, mpi.world, (word)&world) == 0 &&
+	    mpi.group_translate_ranks(group, (word)n, (word)(ranks + n), world, (word)ranks, 0, 0, 0, 0, 0, 0, 0, 0) == 0) {
+		uint64_t hash = 0;
+
+		for (int i = 0; i < n; i++)
+			hash = interpose_mix(hash, (uint64_t)ranks[i] + 1);
+		c->id = (uint32_t)(hash >> (64 - INTERPOSE_COMM_BITS));
+		c->n = n;
+		c->world = ranks;
+	} else {
+		free(ranks);
+	}
+	call_2(mpi.group_free, (word)&group, 0);
+	call_2(mpi.group_free, (word)&world, 0);
+}
+
+static void comms_take(void)
+{
+	while (__atomic_test_and_set(&comms_taken, __ATOMIC_ACQUIRE))
+		__builtin_ia32_pause();
+}
+
+static void comms_leave(void)
+{
+	__atomic_clear(&comms_taken, __ATOMIC_RELEASE);
+}
+
+static struct comm *comm_find(word h)
+{
+	for (unsigned i = 0; i < COMMS_MAX; i++)
+		if (comms[i].handle == h)
+			return &comms[i];
+	return NULL;
+}
+
+static void comm_forget(word h)
+{
+	struct comm *c;
+
+	comms_take();
+	c = comm_find(h);
+	if (c) {
+		free(c->world);
+		*c = (struct comm){ .handle = 0 };
+	}
+	comms_leave();
+}
+
+/* Who the partner is and in which communicator, as `args` of the record; tag < 0: none. */
+static uint64_t partner(word h, int peer, int tag)
+{
+	uint64_t args;
+	struct comm *c;
+
+	comms_take();
+	c = comm_find(h);
+	if (!c) {
+		c = &comms[comms_next++ % COMMS_MAX];
+		free(c->world);
+		c->handle = h;
+		comm_look(c);
+	}
+	args = (uint64_t)c->id << (INTERPOSE_PEER_BITS + INTERPOSE_TAG_BITS);
+	if (peer >= 0 && peer < c->n && c->world[peer] >= 0 && c->world[peer] < (1 << INTERPOSE_PEER_BITS) - 1)
+		args |= (uint64_t)c->world[peer] + 1;
+	comms_leave();
+	return args | ((uint64_t)(tag < 0 ? 0 : tag) & ((1u << INTERPOSE_TAG_BITS) - 1)) << INTERPOSE_PEER_BITS;
+}
+
+/* ---- requests: whose message is waited for ---- */
+
+static struct {
+	word handle;
+	uint64_t args;
+} requests[1u << REQUESTS_LOG2]; /* the latest at each place; what it says of another one meanwhile is not used */
+
+static unsigned request_place(word h)
+{
+	return (unsigned)((h * 0x9e3779b97f4a7c15u) >> (64 - REQUESTS_LOG2));
+}
+
+static void request_remember(word h, uint64_t args)
+{
+	unsigned at = request_place(h);
+
+	__atomic_store_n(&requests[at].args, args, __ATOMIC_RELAXED);
+	__atomic_store_n(&requests[at].handle, h, __ATOMIC_RELEASE);
+}
+
+/* What all of the requests have in common; 0: nothing. */
+static uint64_t requests_args(const struct row *row, const struct arguments *a)
+{
+	int n = row->listed ? number(a, row->listed) : 1;
+	uint64_t args = 0;
+
+	for (int i = 0; i < n && i < LISTED_MAX; i++) {
+		word h = handle_at(a, row->requests, i);
+		unsigned at = request_place(h);
+
+		if (__atomic_load_n(&requests[at].handle, __ATOMIC_ACQUIRE) != h)
+			continue;
+		if (!args)
+			args = requests[at].args;
+		else if ((args ^ requests[at].args) & ((1u << INTERPOSE_PEER_BITS) - 1))
+			return 0;
+	}
+	return args;
+}
+
+/* ---- a call ---- */
+
+static uint64_t args_of(const struct row *row, const struct arguments *a)
+{
+	if (row->requests)
+		return requests_args(row, a);
+	if (!row->comm)
+		return 0;
+	return partner(handle(a, row->comm, mpi.comm_f2c), row->peer ? number(a, row->peer) : -1, row->tag ? number(a, row->tag) : -1);
+}
+
+/* Who sent what any one might have sent. Of MPI_STATUS_IGNORE, which is 0 or 1, and in Fortran it stays unknown. */
+static uint64_t args_after(const struct row *row, const struct arguments *a, uint64_t args)
+{
+	const int *status = row->status && !a->fortran ? (const int *)a->at[row->status - 1] : NULL;
+
+	if (!row->comm || number(a, row->peer) >= 0 || (word)status <= 1)
+		return args;
+	return partner(handle(a, row->comm, NULL), status[mpi.open_mpi ? 0 : 2], row->tag ? number(a, row->tag) : -1);
+}
+
+/* Messages of another size take another time: they are a site of their own where it is chosen which are timed. */
+static uint64_t class_of(const struct row *row, const struct arguments *a)
+{
+	int count = row->count ? number(a, row->count) : 0;
+
+	return count > 0 ? (uint64_t)(32 - __builtin_clz((unsigned)count)) / 2 << CLASS_BITS : 0;
+}
+
+/* What a library does within a call is its own affair: it is not recorded, nor are the threads that it starts to begin with. */
+static int call_of(struct row *row, uint64_t key, const word *words, bool fortran)
+{
+	struct arguments a = { words, fortran };
+	function *next = row->next[fortran];
+	struct interpose_call call;
+	uint64_t size = 0, args = 0;
+	bool timed, hidden;
+	int r;
+
+	if (!next)
+		next = next_find(row, fortran, key & ((1ull << INTERPOSE_ADDRESS_BITS) - 1));
+	key |= class_of(row, &a);
+	timed = !interpose_skips(key) && interpose_enter(&call, key, row->name + 1) && mpi.known;
+	hidden = interpose_hide(true);
+	if (row->starts)
+		interpose_hide_threads(true);
+	if (timed || row->makes)
+		args = args_of(row, &a);
+	if (timed)
+		size = bytes_of(row, &a);
+	if (row->frees)
+		comm_forget(fortran ? (mpi.comm_f2c ? mpi.comm_f2c(*(const int *)words[0]) : (uint32_t) * (const int *)words[0])
+				    : handle_at(&a, 1, 0));
+	r = next(words[0], words[1], words[2], words[3], words[4], words[5], words[6], words[7], words[8], words[9], words[10], words[11],
+		 words[12]);
+	if (row->starts)
+		interpose_hide_threads(false);
+	if (row->makes)
+		request_remember(handle_at(&a, row->makes, 0), args);
+	if (timed && row->status)
+		args = args_after(row, &a, args);
+	interpose_hide(hidden);
+	if (timed)
+		interpose_leave(&call, row->kind ? -(int)row->kind : INTERPOSE_NO_FILE, size, args, fortran || r == 0 ? 0 : -1);
+	return r;
+}
+
+/* ---- the calls ---- */
+
+#define P1     word a
+#define P2     P1, word b
+#define P3     P2, word c
+#define P4     P3, word d
+#define P5     P4, word e
+#define P6     P5, word f
+#define P7     P6, word g
+#define P8     P7, word h
+#define P9     P8, word i
+#define P10    P9, word j
+#define P11    P10, word k
+#define P12    P11, word l
+#define A1     a
+#define A2     A1, b
+#define A3     A2, c
+#define A4     A3, d
+#define A5     A4, e
+#define A6     A5, f
+#define A7     A6, g
+#define A8     A7, h
+#define A9     A8, i
+#define A10    A9, j
+#define A11    A10, k
+#define A12    A11, l
+#define EXPORT __attribute__((visibility("default")))
+#define KEY    interpose_key(__builtin_return_address(0), MPI_NUMBERS + __COUNTER__)
+
+#define ROW(NAME, name, KIND, ...)                                                                                                         \
+	static struct row row_##NAME = { "PMPI_" #NAME, "pmpi_" #name "_", .kind = INTERPOSE_##KIND, __VA_ARGS__ };
+#define IN_C(NAME, parameters, ...)                                                                                                        \
+	EXPORT int MPI_##NAME parameters;                                                                                                  \
+	EXPORT int MPI_##NAME parameters                                                                                                   \
+	{                                                                                                                                  \
+		return call_of(&row_##NAME, KEY, (const word[WORDS_MAX]){ __VA_ARGS__ }, false);                                           \
+	}
+#define IN_FORTRAN(NAME, name, parameters, ...)                                                                                            \
+	EXPORT void mpi_##name##_ parameters;                                                                                              \
+	EXPORT void mpi_##name##_ parameters                                                                                               \
+	{                                                                                                                                  \
+		call_of(&row_##NAME, KEY, (const word[WORDS_MAX]){ __VA_ARGS__ }, true);                                                   \
+	}
+/* With N arguments, and in Fortran the error behind them. */
+#define CALL(NAME, name, N, KIND, ...)                                                                                                     \
+	ROW(NAME, name, KIND, __VA_ARGS__) IN_C(NAME, (P##N), A##N) IN_FORTRAN(NAME, name, (P##N, word error), A##N, error)
+
+ROW(Init, init, NONE, .starts = true)
+IN_C(Init, (P2), A2)
+IN_FORTRAN(Init, init, (word error), error)
+ROW(Init_thread, init_thread, NONE, .starts = true)
+IN_C(Init_thread, (P4), A4)
+IN_FORTRAN(Init_thread, init_thread, (P2, word error), A2, error)
+ROW(Finalize, finalize, NONE, .starts = true)
+IN_C(Finalize, (void), 0)
+IN_FORTRAN(Finalize, finalize, (word error), error)
+
+#define SENDS	 .count = 2, .type = 3, .peer = 4, .tag = 5, .comm = 6
+#define REDUCES	 .count = 3, .type = 4
+#define GATHERS	 .in_place = 1, .count = 2, .type = 3
+#define SCATTERS .in_place = 4, .count = 5, .type = 6
+
+/* Messages of two */
+CALL(Send, send, 6, MESSAGE, SENDS)
+CALL(Bsend, bsend, 6, MESSAGE, SENDS)
+CALL(Ssend, ssend, 6, MESSAGE, SENDS)
+CALL(Rsend, rsend, 6, MESSAGE, SENDS)
+CALL(Recv, recv, 7, MESSAGE, SENDS, .status = 7)
+CALL(Isend, isend, 7, MESSAGE, SENDS, .makes = 7)
+CALL(Ibsend, ibsend, 7, MESSAGE, SENDS, .makes = 7)
+CALL(Issend, issend, 7, MESSAGE, SENDS, .makes = 7)
+CALL(Irsend, irsend, 7, MESSAGE, SENDS, .makes = 7)
+CALL(Irecv, irecv, 7, MESSAGE, SENDS, .makes = 7)
+CALL(Send_init, send_init, 7, MESSAGE, SENDS, .makes = 7)
+CALL(Bsend_init, bsend_init, 7, MESSAGE, SENDS, .makes = 7)
+CALL(Ssend_init, ssend_init, 7, MESSAGE, SENDS, .makes = 7)
+CALL(Rsend_init, rsend_init, 7, MESSAGE, SENDS, .makes = 7)
+CALL(Recv_init, recv_init, 7, MESSAGE, SENDS, .makes = 7)
+CALL(Sendrecv, sendrecv, 12, MESSAGE, .count = 2, .type = 3, .peer = 9, .tag = 10, .comm = 11, .status = 12)
+CALL(Sendrecv_replace, sendrecv_replace, 9, MESSAGE, .count = 2, .type = 3, .peer = 6, .tag = 7, .comm = 8, .status = 9)
+CALL(Probe, probe, 4, MESSAGE, .peer = 1, .tag = 2, .comm = 3, .status = 4)
+CALL(Iprobe, iprobe, 5, MESSAGE, .peer = 1, .tag = 2, .comm = 3)
+CALL(Mprobe, mprobe, 5, MESSAGE, .peer = 1, .tag = 2, .comm = 3, .status = 5)
+CALL(Improbe, improbe, 6, MESSAGE, .peer = 1, .tag = 2, .comm = 3)
+CALL(Mrecv, mrecv, 5, MESSAGE, .count = 2, .type = 3)
+CALL(Imrecv, imrecv, 5, MESSAGE, .count = 2, .type = 3)
+CALL(Start, start, 1, MESSAGE, .requests = 1)
+CALL(Startall, startall, 2, MESSAGE, .requests = 2, .listed = 1)
+
+/* Completion */
+CALL(Wait, wait, 2, MESSAGE, .requests = 1)
+CALL(Test, test, 3, MESSAGE, .requests = 1)
+CALL(Waitall, waitall, 3, MESSAGE, .requests = 2, .listed = 1)
+CALL(Waitany, waitany, 4, MESSAGE, .requests = 2, .listed = 1)
+CALL(Waitsome, waitsome, 5, MESSAGE, .requests = 2, .listed = 1)
+CALL(Testall, testall, 4, MESSAGE, .requests = 2, .listed = 1)
+CALL(Testany, testany, 5, MESSAGE, .requests = 2, .listed = 1)
+CALL(Testsome, testsome, 5, MESSAGE, .requests = 2, .listed = 1)
+
+/* Collective ones; each also without waiting */
+CALL(Barrier, barrier, 1, COLLECTIVE, .comm = 1)
+CALL(Ibarrier, ibarrier, 2, COLLECTIVE, .comm = 1, .makes = 2)
+CALL(Bcast, bcast, 5, COLLECTIVE, .count = 2, .type = 3, .peer = 4, .comm = 5)
+CALL(Ibcast, ibcast, 6, COLLECTIVE, .count = 2, .type = 3, .peer = 4, .comm = 5, .makes = 6)
+CALL(Gather, gather, 8, COLLECTIVE, GATHERS, .peer = 7, .comm = 8)
+CALL(Igather, igather, 9, COLLECTIVE, GATHERS, .peer = 7, .comm = 8, .makes = 9)
+CALL(Gatherv, gatherv, 9, COLLECTIVE, GATHERS, .peer = 8, .comm = 9)
+CALL(Igatherv, igatherv, 10, COLLECTIVE, GATHERS, .peer = 8, .comm = 9, .makes = 10)
+CALL(Scatter, scatter, 8, COLLECTIVE, SCATTERS, .peer = 7, .comm = 8)
+CALL(Iscatter, iscatter, 9, COLLECTIVE, SCATTERS, .peer = 7, .comm = 8, .makes = 9)
+CALL(Scatterv, scatterv, 9, COLLECTIVE, .in_place = 5, .count = 6, .type = 7, .peer = 8, .comm = 9)
+CALL(Iscatterv, iscatterv, 10, COLLECTIVE, .in_place = 5, .count = 6, .type = 7, .peer = 8, .comm = 9, .makes = 10)
+CALL(Allgather, allgather, 7, COLLECTIVE, GATHERS, .comm = 7)
+CALL(Iallgather, iallgather, 8, COLLECTIVE, GATHERS, .comm = 7, .makes = 8)
+CALL(Allgatherv, allgatherv, 8, COLLECTIVE, GATHERS, .comm = 8)
+CALL(Iallgatherv, iallgatherv, 9, COLLECTIVE, GATHERS, .comm = 8, .makes = 9)
+CALL(Alltoall, alltoall, 7, COLLECTIVE, GATHERS, .comm = 7)
+CALL(Ialltoall, ialltoall, 8, COLLECTIVE, GATHERS, .comm = 7, .makes = 8)
+CALL(Alltoallv, alltoallv, 9, COLLECTIVE, .comm = 9)
+CALL(Ialltoallv, ialltoallv, 10, COLLECTIVE, .comm = 9, .makes = 10)
+CALL(Alltoallw, alltoallw, 9, COLLECTIVE, .comm = 9)
+CALL(Ialltoallw, ialltoallw, 10, COLLECTIVE, .comm = 9, .makes = 10)
+CALL(Reduce, reduce, 7, COLLECTIVE, REDUCES, .peer = 6, .comm = 7)
+CALL(Ireduce, ireduce, 8, COLLECTIVE, REDUCES, .peer = 6, .comm = 7, .makes = 8)
+CALL(Allreduce, allreduce, 6, COLLECTIVE, REDUCES, .comm = 6)
+CALL(Iallreduce, iallreduce, 7, COLLECTIVE, REDUCES, .comm = 6, .makes = 7)
+CALL(Reduce_scatter, reduce_scatter, 6, COLLECTIVE, .comm = 6)
+CALL(Ireduce_scatter, ireduce_scatter, 7, COLLECTIVE, .comm = 6, .makes = 7)
+CALL(Reduce_scatter_block, reduce_scatter_block, 6, COLLECTIVE, REDUCES, .comm = 6)
+CALL(Ireduce_scatter_block, ireduce_scatter_block, 7, COLLECTIVE, REDUCES, .comm = 6, .makes = 7)
+CALL(Scan, scan, 6, COLLECTIVE, REDUCES, .comm = 6)
+CALL(Iscan, iscan, 7, COLLECTIVE, REDUCES, .comm = 6, .makes = 7)
+CALL(Exscan, exscan, 6, COLLECTIVE, REDUCES, .comm = 6)
+CALL(Iexscan, iexscan, 7, COLLECTIVE, REDUCES, .comm = 6, .makes = 7)
+CALL(Neighbor_allgather, neighbor_allgather, 7, COLLECTIVE, .count = 2, .type = 3, .comm = 7)
+CALL(Ineighbor_allgather, ineighbor_allgather, 8, COLLECTIVE, .count = 2, .type = 3, .comm = 7, .makes = 8)
+CALL(Neighbor_allgatherv, neighbor_allgatherv, 8, COLLECTIVE, .count = 2, .type = 3, .comm = 8)
+CALL(Ineighbor_allgatherv, ineighbor_allgatherv, 9, COLLECTIVE, .count = 2, .type = 3, .comm = 8, .makes = 9)
+CALL(Neighbor_alltoall, neighbor_alltoall, 7, COLLECTIVE, .count = 2, .type = 3, .comm = 7)
+CALL(Ineighbor_alltoall, ineighbor_alltoall, 8, COLLECTIVE, .count = 2, .type = 3, .comm = 7, .makes = 8)
+CALL(Neighbor_alltoallv, neighbor_alltoallv, 9, COLLECTIVE, .comm = 9)
+CALL(Ineighbor_alltoallv, ineighbor_alltoallv, 10, COLLECTIVE, .comm = 9, .makes = 10)
+CALL(Neighbor_alltoallw, neighbor_alltoallw, 9, COLLECTIVE, .comm = 9)
+CALL(Ineighbor_alltoallw, ineighbor_alltoallw, 10, COLLECTIVE, .comm = 9, .makes = 10)
+
+/* Communicators */
+CALL(Comm_dup, comm_dup, 2, COLLECTIVE, .comm = 1)
+CALL(Comm_create, comm_create, 3, COLLECTIVE, .comm = 1)
+CALL(Comm_split, comm_split, 4, COLLECTIVE, .comm = 1)
+CALL(Comm_split_type, comm_split_type, 5, COLLECTIVE, .comm = 1)
+CALL(Comm_free, comm_free, 1, COLLECTIVE, .frees = true)
+CALL(Comm_disconnect, comm_disconnect, 1, COLLECTIVE, .frees = true)
+
+/* Files */
+CALL(File_open, file_open, 5, FILE, .comm = 1)
+CALL(File_close, file_close, 1, FILE, .count = 0)
+CALL(File_sync, file_sync, 1, FILE, .count = 0)
+CALL(File_set_size, file_set_size, 2, FILE, .count = 0)
+CALL(File_preallocate, file_preallocate, 2, FILE, .count = 0)
+CALL(File_set_view, file_set_view, 6, FILE, .count = 0)
+CALL(File_read, file_read, 5, FILE, .count = 3, .type = 4)
+CALL(File_read_all, file_read_all, 5, FILE, .count = 3, .type = 4)
+CALL(File_read_shared, file_read_shared, 5, FILE, .count = 3, .type = 4)
+CALL(File_read_ordered, file_read_ordered, 5, FILE, .count = 3, .type = 4)
+CALL(File_read_at, file_read_at, 6, FILE, .count = 4, .type = 5)
+CALL(File_read_at_all, file_read_at_all, 6, FILE, .count = 4, .type = 5)
+CALL(File_iread, file_iread, 5, FILE, .count = 3, .type = 4)
+CALL(File_iread_all, file_iread_all, 5, FILE, .count = 3, .type = 4)
+CALL(File_iread_shared, file_iread_shared, 5, FILE, .count = 3, .type = 4)
+CALL(File_iread_at, file_iread_at, 6, FILE, .count = 4, .type = 5)
+CALL(File_iread_at_all, file_iread_at_all, 6, FILE, .count = 4, .type = 5)
+CALL(File_read_all_begin, file_read_all_begin, 4, FILE, .count = 3, .type = 4)
+CALL(File_read_all_end, file_read_all_end, 3, FILE, .count = 0)
+CALL(File_read_ordered_begin, file_read_ordered_begin, 4, FILE, .count = 3, .type = 4)
+CALL(File_read_ordered_end, file_read_ordered_end, 3, FILE, .count = 0)
+CALL(File_read_at_all_begin, file_read_at_all_begin, 5, FILE, .count = 4, .type = 5)
+CALL(File_read_at_all_end, file_read_at_all_end, 3, FILE, .count = 0)
+CALL(File_write, file_write, 5, FILE, .count = 3, .type = 4)
+CALL(File_write_all, file_write_all, 5, FILE, .count = 3, .type = 4)
+CALL(File_write_shared, file_write_shared, 5, FILE, .count = 3, .type = 4)
+CALL(File_write_ordered, file_write_ordered, 5, FILE, .count = 3, .type = 4)
+CALL(File_write_at, file_write_at, 6, FILE, .count = 4, .type = 5)
+CALL(File_write_at_all, file_write_at_all, 6, FILE, .count = 4, .type = 5)
+CALL(File_iwrite, file_iwrite, 5, FILE, .count = 3, .type = 4)
+CALL(File_iwrite_all, file_iwrite_all, 5, FILE, .count = 3, .type = 4)
+CALL(File_iwrite_shared, file_iwrite_shared, 5, FILE, .count = 3, .type = 4)
+CALL(File_iwrite_at, file_iwrite_at, 6, FILE, .count = 4, .type = 5)
+CALL(File_iwrite_at_all, file_iwrite_at_all, 6, FILE, .count = 4, .type = 5)
+CALL(File_write_all_begin, file_write_all_begin, 4, FILE, .count = 3, .type = 4)
+CALL(File_write_all_end, file_write_all_end, 3, FILE, .count = 0)
+CALL(File_write_ordered_begin, file_write_ordered_begin, 4, FILE, .count = 3, .type = 4)
+CALL(File_write_ordered_end, file_write_ordered_end, 3, FILE, .count = 0)
+CALL(File_write_at_all_begin, file_write_at_all_begin, 5, FILE, .count = 4, .type = 5)
+CALL(File_write_at_all_end, file_write_at_all_end, 3, FILE, .count = 0)

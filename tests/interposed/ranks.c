@@ -1,0 +1,85 @@
+/* A program of two ranks for the tests of `assay variance record`: rank 1 is late at some calls, and rank 0 waits for it. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define TAG 77
+
+static int rank, late_us;
+
+static void late(void)
+{
+	if (rank == 1)
+		usleep((useconds_t)late_us);
+}
+
+static void messages(void)
+{
+	static int data[250];
+	MPI_Status status;
+	MPI_Request request;
+
+	late();
+	if (rank == 1)
+		MPI_Send(data, 250, MPI_INT, 0, TAG, MPI_COMM_WORLD);
+	else
+		MPI_Recv(data, 250, MPI_INT, MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &status);
+	late();
+	if (rank == 1) {
+		MPI_Ssend(data, 100, MPI_INT, 0, TAG, MPI_COMM_WORLD);
+	} else {
+		MPI_Irecv(data, 100, MPI_INT, 1, TAG, MPI_COMM_WORLD, &request);
+		MPI_Wait(&request, MPI_STATUS_IGNORE);
+		if (request != MPI_REQUEST_NULL)
+			abort();
+	}
+}
+
+/* Ranks in the communicator are not those of the program. */
+static void collective(MPI_Comm backwards)
+{
+	double in[8] = { rank }, out[8];
+	int root = rank;
+
+	late();
+	MPI_Allreduce(in, out, 8, MPI_DOUBLE, MPI_SUM, backwards);
+	if (out[0] != 1)
+		abort();
+	MPI_Bcast(&root, 1, MPI_INT, 0, backwards);
+	if (root != 1)
+		abort();
+	MPI_Gather(rank == 1 ? MPI_IN_PLACE : in, 4, rank == 1 ? MPI_DATATYPE_NULL : MPI_DOUBLE, out, 4, MPI_DOUBLE, 0, backwards);
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void file(void)
+{
+	MPI_File f;
+
+	MPI_File_open(MPI_COMM_WORLD, "ranks.data", MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &f);
+	MPI_File_write_at_all(f, 16 * rank, "0123456789abcdef", 16, MPI_CHAR, MPI_STATUS_IGNORE);
+	MPI_File_close(&f);
+}
+
+int main(int argc, char **argv)
+{
+	int n = argc > 1 ? atoi(argv[1]) : 1;
+	MPI_Comm backwards;
+
+	late_us = argc > 2 ? atoi(argv[2]) : 0;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &backwards);
+	for (int i = 0; i < n; i++) {
+		messages();
+		collective(backwards);
+	}
+	file();
+	MPI_Comm_free(&backwards);
+	if (argc > 3) /* how it ends before its end */
+		rank == 1 ? abort() : MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Finalize();
+	printf("rank %d ended\n", rank);
+	return 0;
+}
