@@ -23,27 +23,10 @@ struct build_arguments {
 	bool values;
 };
 
-/* This command again, for what calls compilers: in words with blanks between them. */
-static enum assay_status self_words(const struct build_arguments *a, const char *only, char **out, struct assay_error *err)
-{
-	char *program = realpath("/proc/self/exe", NULL);
-	enum assay_status st = ASSAY_OK;
-
-	if (!program)
-		return assay_fail_errno(err, errno, "cannot find this program");
-	*out = mem_format("%s features build%s%s%s%s%s --", program, only ? " --only " : "", only ? only : "", a->values ? " --values" : "",
-			  a->until ? " --until " : "", a->until ? a->until : "");
-	if (strpbrk(program, " ;'\"$\\") || (only && strpbrk(only, " ;'\"$\\")) || (a->until && strpbrk(a->until, " ;'\"$\\")))
-		st = assay_fail(err, ASSAY_E_USAGE, "'%s' is a command for build systems, which take its words apart at blanks and marks",
-				*out);
-	free(program);
-	return st;
-}
-
 static enum assay_status build_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct build_arguments *a = arguments;
-	char *only = a->only ? realpath(a->only, NULL) : NULL, *self = NULL;
+	char *only = a->only ? realpath(a->only, NULL) : NULL;
 	struct features_build how = { .only = only, .until = a->until, .values = a->values };
 	enum assay_status st = ASSAY_OK;
 
@@ -52,11 +35,8 @@ static enum assay_status build_run(struct lab *lab, void *arguments, struct docu
 	if (a->only && !only)
 		st = assay_fail_errno(err, errno, "cannot read '%s'", a->only);
 	if (!st)
-		st = self_words(a, only, &self, err);
-	if (!st)
-		st = features_build((const char *const *)a->words.items, a->words.n, &how, self, err);
+		st = features_build((const char *const *)a->words.items, a->words.n, &how, err);
 	free(only);
-	free(self);
 	return st;
 }
 

@@ -81,11 +81,15 @@ enum assay_status features_command_make(const char *const *words, size_t n, cons
 			add_argument(&command, "values", NULL);
 		if (how->until)
 			add_argument(&command, "until", how->until);
+		if (how->statements)
+			add_argument(&command, "statements", NULL);
 	}
 	if (command.links) {
 		add(&command, "-fno-lto");
 		add(&command, "-xnone");
 		add_format(&command, "", directory, FEATURES_ARCHIVE);
+		if (how->statements) /* of the program, for its libraries and the one that records */
+			add(&command, "-Wl,--export-dynamic-symbol=assay_statements");
 	}
 	compiler_command_release(&c);
 	*out = command;
@@ -181,6 +185,26 @@ static enum assay_status compile(const char *const *words, size_t n, const struc
 
 /* ---- commands that call compilers ---- */
 
+/* This command again, for what calls compilers: in words with blanks between them. */
+static enum assay_status self_words(const struct features_build *how, char **out, struct assay_error *err)
+{
+	char *program = realpath("/proc/self/exe", NULL);
+	enum assay_status st = ASSAY_OK;
+
+	if (!program)
+		return assay_fail_errno(err, errno, "cannot find this program");
+	*out = how->statements
+		   ? mem_format("%s variance build --", program)
+		   : mem_format("%s features build%s%s%s%s%s --", program, how->only ? " --only " : "", how->only ? how->only : "",
+				how->values ? " --values" : "", how->until ? " --until " : "", how->until ? how->until : "");
+	if (strpbrk(program, " ;'\"$\\") || (how->only && strpbrk(how->only, " ;'\"$\\")) ||
+	    (how->until && strpbrk(how->until, " ;'\"$\\")))
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' is a command for build systems, which take its words apart at blanks and marks",
+				*out);
+	free(program);
+	return st;
+}
+
 /* The words of `self` with blanks between them become a list of CMake. */
 static void set_launchers(const char *self)
 {
@@ -250,15 +274,19 @@ static bool is_builder(const char *const *words, size_t n)
 	return is;
 }
 
-enum assay_status features_build(const char *const *words, size_t n, const struct features_build *how, const char *self,
-				 struct assay_error *err)
+enum assay_status features_build(const char *const *words, size_t n, const struct features_build *how, struct assay_error *err)
 {
 	const char *parent = getenv("TMPDIR");
-	char *directory;
+	char *directory, *self = NULL;
 	enum assay_status st;
 
-	if (is_builder(words, n))
-		return call_builder(words, n, self, err);
+	if (is_builder(words, n)) {
+		st = self_words(how, &self, err);
+		if (!st)
+			st = call_builder(words, n, self, err);
+		free(self);
+		return st;
+	}
 	directory = mem_format("%s/assay-features-XXXXXX", parent && *parent ? parent : "/tmp");
 	if (mkdtemp(directory)) {
 		st = compile(words, n, how, directory, err);

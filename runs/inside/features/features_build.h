@@ -1,4 +1,5 @@
-/* Turns a compiler's command line into one that makes a program count (counting/), for `assay features build`. */
+/* Turns a compiler's command line into one that makes a program count (counting/), for `assay features build` and `assay variance build`.
+ */
 #ifndef RUNS_FEATURES_BUILD_H
 #define RUNS_FEATURES_BUILD_H
 
@@ -11,6 +12,7 @@ struct features_build {
 	const char *only;  /* a file of names, a feature a line: nothing else is counted; or NULL */
 	const char *until; /* a function where a run may stop (ASSAY_FEATURES_UNTIL); or NULL */
 	bool values;	   /* first values of variables, too */
+	bool statements;   /* that a thread executes, and nothing else */
 };
 
 struct features_command {
@@ -28,10 +30,9 @@ enum assay_status features_command_make(const char *const *words, size_t n, cons
 					struct features_command *out, struct assay_error *err);
 void features_command_release(struct features_command *command);
 
-/* Executes a compiler's command so that what it makes counts; or a command that calls compilers, such as make, with `self` as its compiler:
- * the words of this program that do the former. ASSAY_E_IO if the command fails; else as features_command_make(); ASSAY_E_VERSION if the
- * compiler is another version than the plugin's. */
-enum assay_status features_build(const char *const *words, size_t n, const struct features_build *how, const char *self,
-				 struct assay_error *err);
+/* Executes a compiler's command so that what it makes counts; or a command that calls compilers, such as make, with this program as its
+ * compiler. ASSAY_E_IO if the command fails; else as features_command_make(); ASSAY_E_VERSION if the compiler is another version than the
+ * plugin's. */
+enum assay_status features_build(const char *const *words, size_t n, const struct features_build *how, struct assay_error *err);
 
 #endif

@@ -9,7 +9,7 @@
  *   args         a hash of the other arguments that determine the work; 0: there are none
  *   from         number of the call site of the thread's call just before this one: from -> this site is an edge of the graph
  *   since        ticks from the end of that call to the start of this one, which the edge took
- *   work         instructions in between, "i work" says of which kind
+ *   work         statements in between, if they are counted: then "i work statements" is there (assay variance build)
  *   cpu_ns, run_delay_ns, minor_faults, major_faults, voluntary, involuntary
  *                of the thread since it began, when the call began; at most once in PERIOD_TICKS
  *   from_weight  how many passages of the edge this record stands for; 0: none, or from is not known

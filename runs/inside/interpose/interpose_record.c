@@ -60,6 +60,11 @@ static struct record_writer writer;
 static pthread_key_t at_end;
 static bool forked; /* and the child has not begun a file of its own */
 static bool threads_hidden;
+static bool statements; /* are counted, and the file says so */
+
+/* Modules that count (runs/inside/features/counting/) count in this one, or this library reads that of the program. */
+extern _Thread_local uint64_t assay_statements;
+__attribute__((visibility("default"), tls_model("initial-exec"))) _Thread_local uint64_t assay_statements;
 
 /* Of all threads. */
 static struct {
@@ -166,6 +171,14 @@ static void pace(uint64_t now)
 	mine.paced = now;
 }
 
+/* Statements since the call before; UINT64_MAX: none of what executed them counts. */
+static uint64_t work_since(void)
+{
+	uint64_t work = assay_statements - mine.work;
+
+	return work ? work : UINT64_MAX;
+}
+
 static void call_begin(struct interpose_call *call, struct interpose_site *s, uint64_t now)
 {
 	bool chained = interpose_hot.from != INTERPOSE_NO_SITE;
@@ -175,7 +188,7 @@ static void call_begin(struct interpose_call *call, struct interpose_site *s, ui
 					 .ordinal = s->next - s->left,
 					 .start = now,
 					 .since = chained ? now - mine.end : UINT64_MAX,
-					 .work = UINT64_MAX,
+					 .work = chained ? work_since() : UINT64_MAX,
 					 .from = interpose_hot.from,
 					 .from_log2 = mine.from_log2,
 					 .turn = !s->left,
@@ -280,6 +293,8 @@ __attribute__((noinline)) static void record_write(const struct interpose_call *
 					  .ordinal = call->ordinal,
 					  .start = call->start,
 					  .duration = now - call->start };
+	if (call->work != UINT64_MAX && !__atomic_exchange_n(&statements, true, __ATOMIC_RELAXED))
+		record_info(&writer, "work", "statements");
 	counters = sample->counters;
 	counters[0] = size;
 	counters[1] = interpose_kind_of(file, now);
@@ -322,6 +337,7 @@ void interpose_leave(const struct interpose_call *call, int file, uint64_t size,
 	if (call->turn) {
 		interpose_hot.from = call->site->number;
 		mine.from_log2 = call->block_log2;
+		mine.work = assay_statements;
 		mine.end = now;
 	}
 	mine.busy = false;
@@ -401,7 +417,6 @@ static void say_who(void)
 
 	record_program(&writer);
 	record_info(&writer, "calls", "outside");
-	record_info(&writer, "work", "none");
 	if (uname(&host) == 0)
 		record_info(&writer, "host", host.nodename);
 	say_rank();

@@ -6,7 +6,8 @@
  * (format.h). The array only gives the counters their addresses: a thread counts in a block of its own, which is so many bytes away from the
  * section as assay_features_delta says, a variable of the thread (counting.c). What counts the same has one counter with several names.
  *
- * Arguments: only=FILE (names that are wanted, a line each), values, until=FUNCTION (where a run may stop). */
+ * Arguments: only=FILE (names that are wanted, a line each), values, until=FUNCTION (where a run may stop); or statements, alone: another
+ * way to count (statements.cc). */
 #include <gcc-plugin.h>
 #include <plugin-version.h>
 
@@ -41,6 +42,7 @@
 #include <vector>
 
 #include "runs/inside/features/counting/format.h"
+#include "runs/inside/features/counting/statements.h"
 
 int plugin_is_GPL_compatible;
 
@@ -701,7 +703,7 @@ public:
 
 int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *version)
 {
-	struct register_pass_info place = { new counting(), "profile", 1, PASS_POS_INSERT_AFTER };
+	struct register_pass_info place = { NULL, "profile", 1, PASS_POS_INSERT_AFTER };
 
 	if (!plugin_default_version_check(version, &gcc_version)) {
 		error("the plugin that counts features was built for gcc %s, and this is %s", gcc_version.basever, version->basever);
@@ -710,6 +712,10 @@ int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *versio
 	for (int i = 0; i < info->argc; i++) {
 		const char *key = info->argv[i].key, *text = info->argv[i].value;
 
+		if (strcmp(key, "statements") == 0) {
+			statements_register(info->base_name);
+			return 0;
+		}
 		if (strcmp(key, "values") == 0)
 			wished.values = true;
 		else if (strcmp(key, "until") == 0 && text)
@@ -719,6 +725,7 @@ int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *versio
 			return 1;
 		}
 	}
+	place.pass = new counting();
 	register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &place);
 	return 0;
 }

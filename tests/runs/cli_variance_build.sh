@@ -1,0 +1,102 @@
+# assay variance build: whether the statements that a program counts tell its work, in threads, children and libraries.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+cd "$tmp" || exit 1
+program=$ASSAY_SOURCE/tests/interposed/counted.c
+"$ASSAY" variance build -- gcc -c -x c /dev/null -o none.o 2>err || { grep -q 'without the plugin' err && skip "$(cat err)"; }
+
+# clusters ./PROGRAM: of each cluster of computation in between two writes how its work is known, and how much it is of the least; sorted.
+clusters() {
+	rm -rf records
+	"$ASSAY" variance record --overhead 0 -o records -- "$@" 2>"$tmp/err" || fail 'not recorded'
+	"$ASSAY" variance show --format json records >shown
+	/usr/bin/python3 - shown <<'END' >got || fail 'no answer'
+import json, sys
+rows = [c for c in json.load(open(sys.argv[1]))["graph"] if c["place"].startswith("write") and "-> write" in c["place"]]
+least = min(c["work"] for c in rows)
+for c in sorted(rows, key=lambda c: c["work"]):
+    print(c["basis"], "%.2f" % (c["work"] / least if least else 0))
+END
+}
+# divided ./PROGRAM: by its work, exactly.
+divided() {
+	clusters "$@"
+	cases=$((cases + 1))
+	printf 'statements %s\n' 1.00 1.20 1.50 2.00 | cmp -s - got || fail "$(cat got)"
+}
+
+for level in -O0 -O1 -O2 -O3; do
+	what="built with $level"
+	run variance build -- gcc "$level" "$program" -o counted -pthread
+	expect_status 0
+	expect_no_stdout
+	expect_no_stderr
+	divided ./counted
+done
+
+what='functions at work become jumps as before'
+./counted 10000001 || fail "status $?"
+
+what='a program that does not count'
+gcc -O2 "$program" -o plain -pthread
+clusters ./plain
+cases=$((cases + 1))
+[ "$(cat got)" = 'unverified 0.00' ] || fail "$(cat got)"
+
+what='a library counts, and the program does not'
+"$ASSAY" variance build -- gcc -O2 -DIN_LIBRARY -fPIC -shared "$program" -o libwork.so
+gcc -O2 -DIN_PROGRAM "$program" -o outside -L. -lwork -Wl,-rpath,"$tmp" -pthread
+divided ./outside
+what='both count'
+"$ASSAY" variance build -- gcc -O2 -DIN_PROGRAM "$program" -o outside -L. -lwork -Wl,-rpath,"$tmp" -pthread
+divided ./outside
+
+what='a function that is entered twice, exceptions, and as jumps to computed places'
+cat >jumps.cc <<'END'
+#include <csetjmp>
+#include <cstdio>
+static std::jmp_buf back;
+__attribute__((noinline)) static int thrower(int i) { if (i % 3 == 0) throw i; return i; }
+static int by_table(int i)
+{
+	static void *const places[] = { &&one, &&two };
+	goto *places[i % 2];
+one:
+	return 1;
+two:
+	return i;
+}
+int main()
+{
+	volatile int rounds = 0, sum = 0;
+	if (setjmp(back))
+		sum = sum + 1000;
+	for (int i = 0; i < 100; i++)
+		try { sum = sum + thrower(i) + by_table(i); } catch (int n) { sum = sum - n; }
+	if (rounds++ < 3)
+		std::longjmp(back, 1);
+	std::printf("%d\n", sum);
+}
+END
+for level in -O0 -O2 -O3; do
+	g++ "$level" jumps.cc -o plain
+	"$ASSAY" variance build -- g++ "$level" jumps.cc -o counted
+	cases=$((cases + 1))
+	[ "$(./counted)" = "$(./plain)" ] || fail "$level: $(./counted) instead of $(./plain)"
+done
+
+what='make calls it as its compiler'
+printf 'counted: counted.c\n\t$(CC) -O2 -pthread $^ -o $@\n' >Makefile
+cp "$program" counted.c
+rm counted
+run variance build -- make
+expect_status 0
+divided ./counted
+
+what='another compiler is refused'
+if command -v clang >/dev/null; then
+	run variance build -- clang -O2 "$program" -o other
+	expect_status 2
+	expect_error 'is clang'
+fi
+
+finish
