@@ -1,5 +1,5 @@
-/* Record files with a known truth: tool_variance DIRECTORY RANKS SECONDS [counted] [coupled] [RANK:FROM:TO:KIND:FACTOR]...
- * KIND: queue, stop, slow, faults, work. */
+/* Record files with a known truth: tool_variance DIRECTORY RANKS SECONDS [counted] [coupled] [whole] [RANK:FROM:TO:KIND:FACTOR]...
+ * KIND: queue, stop, slow, faults, work. whole: the work of so many undisturbed seconds, however long it takes. */
 #include "tests/gate/made_run.h"
 
 #include <stdio.h>
@@ -34,6 +34,8 @@ int main(int argc, char **argv)
 			o.counted = true;
 		else if (strcmp(argv[i], "coupled") == 0)
 			o.coupled = true;
+		else if (strcmp(argv[i], "whole") == 0)
+			o.steps = (size_t)(o.seconds / (MADE_STEP_S + 2 * MADE_CALL_S));
 		else if (o.n >= 16 || !disturbance_parse(argv[i], &disturbances[o.n++]))
 			return 2;
 	}

@@ -270,24 +270,21 @@ static const char *file_end(const char *module)
 }
 
 /* "read 4f2a (9c1e77)": the call, its place, the beginning of its module's build-id. free() it. */
-static char *site_text(const struct variance *v, uint32_t site)
+static char *site_text(const struct fragment_site *s)
 {
-	const struct fragment_site *s = &v->fragments.sites[site];
-	const char *module = file_end(s->module);
-
-	return mem_format("%s at %llx in %.6s", s->name, (unsigned long long)s->address, module);
+	return mem_format("%s at %llx in %.6s", s->name, (unsigned long long)s->address, file_end(s->module));
 }
 
-static char *place_text(const struct variance *v, const struct cluster *c)
+char *variance_place(const struct fragments *f, uint32_t from, uint32_t to)
 {
-	char *to = site_text(v, c->to), *from, *text;
+	char *end = site_text(&f->sites[to]), *begin, *text;
 
-	if (c->from == FRAGMENT_NO_SITE)
-		return to;
-	from = site_text(v, c->from);
-	text = mem_format("%s -> %s", from, to);
-	free(from);
-	free(to);
+	if (from == FRAGMENT_NO_SITE)
+		return end;
+	begin = site_text(&f->sites[from]);
+	text = mem_format("%s -> %s", begin, end);
+	free(begin);
+	free(end);
 	return text;
 }
 
@@ -302,7 +299,8 @@ static int clusters_by_time(const void *a, const void *b)
 
 static void cluster_row(const struct variance *v, const struct cluster *c, struct document *d)
 {
-	char *place = place_text(v, c), *time = variance_seconds(c->time_s), *usual = variance_seconds(c->usual_s);
+	char *place = variance_place(&v->fragments, c->from, c->to), *time = variance_seconds(c->time_s),
+	     *usual = variance_seconds(c->usual_s);
 
 	doc_row(d);
 	doc_set(d, "activity", activity_name(c->activity));

@@ -29,6 +29,7 @@ struct made_options {
 	double seconds; /* of the run, undisturbed */
 	double noise;	/* relative standard deviation of each computation */
 	uint64_t seed;
+	size_t steps;				     /* so many, however long they take; 0: until the run's seconds are over */
 	bool counted;				     /* work is counted */
 	bool uncounted_system;			     /* no counters of the operating system */
 	bool several_works;			     /* three sizes of work on one edge, by turns */
@@ -177,7 +178,7 @@ static inline int made_run(const char *directory, const struct made_options *o)
 
 	for (int r = 0; r < o->ranks && !failed; r++)
 		failed = made_begin(&p[r], directory, r, o);
-	for (size_t step = 0; !failed && slowest < o->seconds; step++) {
+	for (size_t step = 0; !failed && (o->steps ? step < o->steps : slowest < o->seconds); step++) {
 		for (int r = 0; r < o->ranks; r++) {
 			made_step(&p[r], o, r, step);
 			slowest = fmax(slowest, p[r].now);

@@ -1,0 +1,75 @@
+/* assay variance compare */
+#include "gate/cmd.h"
+#include "gate/variance/record_files.h"
+#include "gate/variance/versus.h"
+
+#include <math.h>
+
+struct arguments {
+	const char *baseline, *candidate, *beside;
+};
+
+static enum assay_status run_read(const char *name, struct variance *out, struct assay_error *err)
+{
+	const struct variance_options options = { .threshold = VARIANCE_THRESHOLD, .least_s = (double)NAN };
+	struct fragments fragments = { .n = 0 };
+	enum assay_status st = record_files_read(&name, 1, &fragments, err);
+
+	if (!st)
+		st = variance_of(&fragments, &options, out, err);
+	fragments_release(&fragments);
+	return st;
+}
+
+static enum assay_status compare_runs(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	struct variance baseline = { .n_clusters = 0 }, candidate = { .n_clusters = 0 }, beside = { .n_clusters = 0 };
+	enum assay_status st = run_read(a->baseline, &baseline, err);
+
+	(void)lab;
+	if (!st)
+		st = run_read(a->candidate, &candidate, err);
+	if (!st && a->beside)
+		st = run_read(a->beside, &beside, err);
+	if (!st) {
+		struct versus versus;
+
+		versus_of(&baseline, &candidate, a->beside ? &beside : NULL, &versus);
+		versus_answer(&versus, &baseline, &candidate, d);
+		versus_release(&versus);
+	}
+	variance_release(&beside);
+	variance_release(&candidate);
+	variance_release(&baseline);
+	return st;
+}
+
+static const struct cli_option words[] = { CLI_WORD("BASELINE", struct arguments, baseline),
+					   CLI_WORD("CANDIDATE", struct arguments, candidate), CLI_END };
+static const struct cli_option options[] = {
+	CLI_TEXT("beside", "DIRECTORY", struct arguments, beside,
+		 "Records of the baseline's version, run again beside the candidate: what is as slow there is the environment"),
+	CLI_END,
+};
+
+const struct command variance_compare_command = {
+	.name = "variance compare",
+	.summary = "say whether a version is slower by its code or by its environment",
+	.about =
+	    "Compares what 'assay variance record' has written of a run of each version, place by place: each is a directory of records, "
+	    "or a "
+	    "file. More work is the code. As much work in more time is the environment where waiting for processors explains it; where it "
+	    "took more processor time, only the old version, run again beside the new one, can tell (--beside).\n\n"
+	    "Work is what instructions or statements count; where nothing counts it, how often each place was passed and how many bytes "
+	    "were "
+	    "moved. Both versions must have had the same to do.",
+	.examples = "  assay variance compare records-of-1.4 records-of-1.5\n"
+		    "  assay variance compare records-of-1.4 records-of-1.5 --beside records-of-1.4-again\n",
+	.exit_status = "0 answered, whatever the decision; 1 failure, 2 usage, 6 no calls were recorded.",
+	.words = words,
+	.options = options,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_NONE,
+	.run = compare_runs,
+};

@@ -1,0 +1,76 @@
+/* Whether a version of a program is slower than another by its code or by its environment, from records of a run of each (and, if there is
+ * one, of the old version run again beside the new one). Calls into the outside and the computation between them are compared by their
+ * place in the program: the same build's by address, another build's by the order of its calls.
+ *
+ *   more work in the same places, or work in new places      code
+ *   as much work, more time, and it waited for processors    environment
+ *   as much work, more processor time                        what the old version does beside it decides: as slow, environment; else code
+ *
+ * Input and output count beside computation; messages and waiting do not, as their time is others'. */
+#ifndef GATE_VARIANCE_VERSUS_H
+#define GATE_VARIANCE_VERSUS_H
+
+#include "base/document.h"
+#include "gate/variance/variance.h"
+
+#define VERSUS_CHANGED	 .05 /* of work or of time, from which it is a change */
+#define VERSUS_EXPLAINED .75 /* of the time lost, which waits must explain */
+#define VERSUS_COVERED	 .30 /* of the time, which must be in places that both have and repeat */
+#define VERSUS_CALLS	 .10 /* more time neither on a processor nor waiting for one, which a single pair of runs can show */
+
+/* name for programs; decision; text for people. */
+#define VERSUS_ROWS(X)                                                                                                                     \
+	X(VERSUS_SAME, "same", "same", "as much work in as much time")                                                                     \
+	X(VERSUS_MORE_WORK, "more_work", "code", "it does more work")                                                                      \
+	X(VERSUS_LESS_WORK, "less_work", "code", "it does less work")                                                                      \
+	X(VERSUS_SLOWER, "slower_per_operation", "code",                                                                                   \
+	  "the same places take more processor time, and those of the old version beside it do not")                                       \
+	X(VERSUS_FASTER, "faster_per_operation", "code", "the same places take less processor time")                                       \
+	X(VERSUS_WAITED, "waits", "environment", "as much work, and it waited for a processor")                                            \
+	X(VERSUS_BOTH, "both_slower", "environment", "the old version is as slow beside it")                                               \
+	X(VERSUS_UNTOLD, "needs_interleaved_runs", "inconclusive",                                                                         \
+	  "as much work took longer, and not because it waited for a processor: code or environment")                                      \
+	X(VERSUS_IN_CALLS, "calls", "inconclusive",                                                                                        \
+	  "calls took longer than in the old version beside it: one run of each does not tell why")                                        \
+	X(VERSUS_UNCOVERED, "coverage", "inconclusive", "too little of the time is in work that repeats and that both versions have")
+#define VERSUS_ENUM(id, name, decision, text) id,
+enum versus_reason { VERSUS_ROWS(VERSUS_ENUM) VERSUS_REASONS };
+#undef VERSUS_ENUM
+const char *versus_reason_name(enum versus_reason reason);
+const char *versus_decision(enum versus_reason reason);
+
+/* One run against the baseline's; parts are of 1, more than 0 where it is more than there. */
+struct versus_run {
+	double time_s;	       /* computation, input and output, of all threads */
+	double expected_s;     /* what the baseline takes for as much work */
+	double work_more;      /* expected / the baseline's time - 1 */
+	double slower;	       /* time / expected - 1 */
+	double waits_s;	       /* of time - expected: the processor was not free, or taken away */
+	double processor_more; /* processor time for as much work; NaN: it was not recorded */
+	double coverage;       /* of its time and of the baseline's, the smaller: in places that both have, and that repeat */
+	double counted;	       /* of the time of its computation: work is counted in both */
+};
+
+struct versus_place {
+	uint32_t from, to; /* sites of the candidate, or of the baseline where only that has it */
+	bool only_old, only_new;
+	double old_s, expected_s, new_s, work_more;
+	const struct fragments *named_by;
+};
+
+struct versus {
+	struct versus_run candidate, beside;
+	bool has_beside;
+	enum versus_reason reason;
+	struct versus_place *places; /* [n_places], what changed the time most first */
+	size_t n_places;
+};
+
+/* beside: NULL, there is none. *out is overwritten; versus_release() it before those that it is about. O(n log n), and the product of the
+ * numbers of call sites of two builds. */
+void versus_of(const struct variance *baseline, const struct variance *candidate, const struct variance *beside, struct versus *out);
+void versus_release(struct versus *versus);
+/* What is said of it. */
+void versus_answer(const struct versus *versus, const struct variance *baseline, const struct variance *candidate, struct document *d);
+
+#endif

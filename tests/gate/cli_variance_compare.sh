@@ -1,0 +1,67 @@
+# Two versions: slower by their code or by their environment; the records are made, and what happened in them is known.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+
+# made NAME ARGUMENTS...: $tmp/NAME.
+made() {
+	made_name=$1
+	shift
+	mkdir "$tmp/$made_name"
+	"${ASSAY_VARIANCE:?}" "$tmp/$made_name" 2 3 counted whole "$@" || fail "cannot make $made_name"
+}
+
+# compared DECISION REASON ARGUMENTS...
+compared() {
+	decision=$1 reason=$2
+	shift 2
+	run variance compare "$@" --format json
+	expect_status 0
+	expect_json .decision "$decision"
+	expect_json .reason "$reason"
+}
+
+made old
+made again
+made more -1:0:99:work:1.2
+made queue -1:0:99:queue:1.5
+made slow -1:0:99:slow:1.15
+
+what='nothing changed'
+compared same same "$tmp/old" "$tmp/again"
+run variance compare "$tmp/old" "$tmp/again"
+expect_stdout 'same ' 'as much work in as much time' 'work +0.0 %'
+expect_no_stderr
+
+what='more work'
+compared code more_work "$tmp/old" "$tmp/more"
+compared code less_work "$tmp/more" "$tmp/old"
+compared code more_work "$tmp/old" "$tmp/more" --beside "$tmp/queue"
+run variance compare "$tmp/old" "$tmp/more"
+expect_stdout 'code ' 'it does more work: work +20.'
+
+what='others used the processor'
+compared environment waits "$tmp/old" "$tmp/queue"
+run variance compare "$tmp/old" "$tmp/queue"
+expect_stdout 'environment ' 'it waited for a processor' '--beside'
+
+what='slower on the processor: what the old version does beside it decides'
+compared inconclusive needs_interleaved_runs "$tmp/old" "$tmp/slow"
+run variance compare "$tmp/old" "$tmp/slow"
+expect_stdout 'inconclusive ' 'record the old version again now'
+compared environment both_slower "$tmp/old" "$tmp/slow" --beside "$tmp/slow"
+compared code slower_per_operation "$tmp/old" "$tmp/slow" --beside "$tmp/again"
+compared code slower_per_operation "$tmp/old" "$tmp/slow" --beside "$tmp/queue"
+compared code faster_per_operation "$tmp/old" "$tmp/again" --beside "$tmp/slow"
+
+what='the same as a page'
+run variance compare "$tmp/old" "$tmp/more" --format html
+expect_status 0
+expect_stdout 'Where the time changed'
+
+what='wrong words'
+run variance compare "$tmp/old"
+refused 2 CANDIDATE
+run variance compare "$tmp/old" "$tmp/nowhere"
+refused 2 nowhere
+run variance compare "$tmp/old" "$tmp/more" --beside "$tmp"
+refused 6 '*.samples'
+finish
