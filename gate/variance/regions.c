@@ -15,6 +15,7 @@
 struct stretch {
 	enum activity activity;
 	struct region_member member;
+	bool blocked; /* most of its loss was inside of calls: whoever it waited for may be the cause */
 };
 
 struct stretches {
@@ -185,19 +186,44 @@ static void region_take(struct region *r, const struct region_member *m)
 	r->members[r->n++] = *m;
 }
 
-/* Each stretch to the first region with which it is together. */
+static bool blocked(const struct region *r)
+{
+	return !r->why.n || r->why.parts[0].cause == LOSS_CALLS || r->why.parts[0].cause == LOSS_UNKNOWN;
+}
+
+/* What took the time of each by itself: one that waited is not joined with the one that it waited for. */
+static void stretches_explain(struct variance *v, struct stretches *all)
+{
+	size_t capacity = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		region_take(region_new(v, all->items[i].activity, &capacity), &all->items[i].member);
+	breakdowns_find(v);
+	for (size_t i = 0; i < all->n; i++)
+		all->items[i].blocked = blocked(&v->regions[i]);
+	regions_release(v);
+}
+
+/* Each stretch to the first region with which it is together; which[]: a stretch of each region. */
 static void stretches_join(struct variance *v, const struct stretches *all, size_t *capacity)
 {
+	const struct stretch **which = mem_new(v->n_regions + all->n, sizeof(*which));
+
 	for (size_t i = 0; i < all->n; i++) {
 		const struct stretch *s = &all->items[i];
 		struct region *to = NULL;
 
 		for (size_t r = 0; r < v->n_regions && !to; r++)
-			if (v->regions[r].activity == s->activity && !v->regions[r].marked &&
+			if (which[r] && which[r]->activity == s->activity && which[r]->blocked == s->blocked &&
 			    !has_process(&v->regions[r], s->member.process) && together(&v->regions[r], &s->member))
 				to = &v->regions[r];
-		region_take(to ? to : region_new(v, s->activity, capacity), &s->member);
+		if (!to) {
+			to = region_new(v, s->activity, capacity);
+			which[v->n_regions - 1] = s;
+		}
+		region_take(to, &s->member);
 	}
+	free(which);
 }
 
 static int regions_order(const void *a, const void *b)
@@ -216,7 +242,14 @@ static int regions_order(const void *a, const void *b)
 	return (x->members[0].process > y->members[0].process) - (x->members[0].process < y->members[0].process);
 }
 
-/* A region of calls is followed to that of other processes that computed slowly at the same time: the one with the longest common time. */
+/* It may be what others waited for. */
+static bool slow_itself(const struct region *r)
+{
+	return r->activity != ACTIVITY_COMMUNICATION || !blocked(r);
+}
+
+/* A region of messages that were waited for is followed to that of other processes that were slow themselves at the same time: the one with
+ * the longest common time. */
 static void causes_follow(struct variance *v)
 {
 	for (size_t r = 0; r < v->n_regions; r++) {
@@ -230,8 +263,8 @@ static void causes_follow(struct variance *v)
 
 			for (size_t i = 0; i < slow->n; i++)
 				others &= !has_process(waits, slow->members[i].process);
-			if (waits->activity != ACTIVITY_COMMUNICATION || slow->activity != ACTIVITY_COMPUTATION || !others ||
-			    both <= most || both < FOLLOWED * (waits->to_s - waits->from_s))
+			if (slow_itself(waits) || !slow_itself(slow) || slow->marked || !others || both <= most ||
+			    both < FOLLOWED * (waits->to_s - waits->from_s))
 				continue;
 			most = both;
 			waits->caused_by = c;
@@ -286,20 +319,36 @@ enum assay_status regions_find(struct variance *v, const struct variance_options
 	enum assay_status st = ASSAY_OK;
 	size_t capacity = 0;
 
-	if (options->marked_from_s < options->marked_to_s)
-		st = marked_add(v, options, &capacity, err);
 	for (size_t m = 0; m < ACTIVITY_MAPS; m++)
 		for (size_t p = 0; p < v->fragments.n_processes; p++)
 			process_scan(v, m, p, score, spans, &all);
+	stretches_explain(v, &all);
+	if (options->marked_from_s < options->marked_to_s)
+		st = marked_add(v, options, &capacity, err);
 	stretches_join(v, &all, &capacity);
 	for (size_t r = 0; r < v->n_regions; r++)
 		region_sum(v, &v->regions[r]);
 	if (v->n_regions)
 		qsort(v->regions, v->n_regions, sizeof(*v->regions), regions_order);
-	causes_follow(v);
-	causes_first(v);
 	free(all.items);
 	free(spans);
 	free(score);
 	return st;
+}
+
+void regions_follow(struct variance *v)
+{
+	causes_follow(v);
+	causes_first(v);
+}
+
+void regions_release(struct variance *v)
+{
+	for (size_t r = 0; r < v->n_regions; r++) {
+		free(v->regions[r].members);
+		breakdown_release(&v->regions[r].why);
+	}
+	free(v->regions);
+	v->regions = NULL;
+	v->n_regions = 0;
 }

@@ -84,6 +84,7 @@ enum assay_status variance_of(struct fragments *fragments, const struct variance
 	st = regions_find(&v, options, err);
 	if (!st) {
 		breakdowns_find(&v);
+		regions_follow(&v);
 		*out = v;
 		v = (struct variance){ .n_clusters = 0 };
 	}
@@ -98,11 +99,7 @@ void variance_release(struct variance *v)
 		mat_release(&v->maps[m].expected);
 		mat_release(&v->maps[m].allowed);
 	}
-	for (size_t r = 0; r < v->n_regions; r++) {
-		free(v->regions[r].members);
-		breakdown_release(&v->regions[r].why);
-	}
-	free(v->regions);
+	regions_release(v);
 	free(v->clusters);
 	fragments_release(&v->fragments);
 	*v = (struct variance){ .n_clusters = 0 };

@@ -96,6 +96,9 @@ void variance_release(struct variance *variance); /* accepts zeroed */
 void clusters_find(struct variance *v);
 /* And the regions of the maps. */
 enum assay_status regions_find(struct variance *v, const struct variance_options *options, struct assay_error *err);
+/* Once their breakdowns are known: which of them are the consequence of which. */
+void regions_follow(struct variance *v);
+void regions_release(struct variance *v);
 /* Column of a moment. */
 size_t variance_column(const struct variance *v, double at_s);
 /* "12.3 s", "45 ms". free() it. */
