@@ -8,7 +8,8 @@
  *   result       what the call returned; UINT64_MAX: it failed
  *   args         a hash of the other arguments that determine the work; 0: there are none
  *   from         number of the call site of the thread's call just before this one: from -> this site is an edge of the graph
- *   since        ticks from the end of that call to the start of this one, which the edge took
+ *   since        ticks from the end of that call to the start of this one, which the edge took; with looking at the
+ *                kernel's accounts where that took so long that the thread cannot have been running
  *   work         statements in between, if they are counted: then "i work statements" is there (assay variance build)
  *   cpu_ns, run_delay_ns, minor_faults, major_faults, voluntary, involuntary
  *                of the thread since it began, when the call began; at most once in PERIOD_TICKS

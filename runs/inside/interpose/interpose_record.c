@@ -24,6 +24,7 @@
 #define GAP_TICKS_MOST	 (1u << 30)
 #define PACE_CALLS	 256u	  /* timed ones, after which a thread looks how much time they took */
 #define TIMED_NS	 60u	  /* what timing a call takes, with the one after it */
+#define LOOK_TICKS_MOST	 125000u  /* what looking takes longer, the thread did not run: a quota ends threads' turns in system calls */
 #define PERIOD_TICKS	 2500000u /* about a millisecond between two looks at the kernel's accounts of a thread */
 #define THETA_LOG2_LEAST 10u	  /* .4 microseconds */
 #define THETA_LOG2_MOST	 32u
@@ -201,6 +202,8 @@ static void call_begin(struct interpose_call *call, struct interpose_site *s, ui
 	if (now - mine.looked > PERIOD_TICKS && now - mine.looked > 1ull << volume.theta_log2) {
 		interpose_accounts_read(&mine.accounts);
 		call->accounts = mine.looked = call->start = record_ticks();
+		if (chained && call->start - now > LOOK_TICKS_MOST)
+			call->since += call->start - now;
 	}
 	if (++mine.timed == PACE_CALLS && volume.overhead_ppm)
 		pace(now);
