@@ -1,0 +1,188 @@
+/* Four processes, of which two and two share a processor and take turns: each computes, writes and reads a file past the page cache, and
+ * passes a token by a pipe. What slows one of them can be told from the others. They log how long each piece took by their own clock: the
+ * truth for what `assay variance` says. four DIRECTORY TURNS   leaves pid.I at once, begins when a line arrives on its input, leaves log.I:
+ * kind, start and nanoseconds of each piece four spin | four walk  computes for ever in registers, or over 64 MB of memory */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PROCESSES 4
+#define BLOCK	  4096
+#ifndef ROUNDS /* of a piece: with more there is more work */
+#define ROUNDS 500000
+#endif
+#define NEAR 4096
+#ifndef FAR /* what every sixteenth read reaches over: with more the same work misses the caches */
+#define FAR NEAR
+#endif
+
+struct piece {
+	char kind;
+	int64_t start, ns;
+};
+
+static uint32_t table[FAR];
+static volatile uint32_t kept, masks[2] = { NEAR - 1, FAR - 1 }; /* volatile: the same instructions whatever they are */
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void fail(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static void pinned(int processor)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(processor, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		fail("sched_setaffinity");
+}
+
+static void compute(int rounds)
+{
+	uint32_t x = 1, near = masks[0], far = masks[1];
+
+	for (int i = 0; i < rounds; i++)
+		x = x * 1664525u + table[(x >> 8) & (i % 16 ? near : far)] + 1013904223u;
+	kept = x;
+}
+
+static void piece_end(struct piece *p, char kind, int64_t start)
+{
+	*p = (struct piece){ .kind = kind, .start = start, .ns = now_ns() - start };
+}
+
+/* How long this process has waited for a processor, by the kernel. */
+static int64_t run_delay(void)
+{
+	FILE *in = fopen("/proc/self/schedstat", "r");
+	long long delay = 0;
+
+	if (!in || fscanf(in, "%*d %lld", &delay) != 1)
+		fail("/proc/self/schedstat");
+	fclose(in);
+	return delay;
+}
+
+static void token(int file, int gives)
+{
+	char c = 't';
+
+	if ((gives ? write(file, &c, 1) : read(file, &c, 1)) != 1)
+		fail("token");
+}
+
+/* One process: half of a turn with each of two kinds of work; the log is written at the end. */
+static void process_run(const char *directory, int number, int turns, int from, int to, int go)
+{
+	struct piece *log = calloc((size_t)turns * 3, sizeof(*log));
+	char path[512], *block = aligned_alloc(BLOCK, BLOCK);
+	int file, pieces = 0;
+	FILE *out;
+
+	snprintf(path, sizeof(path), "%s/data.%d", directory, number);
+	file = open(path, O_RDWR | O_CREAT | O_DIRECT, 0600);
+	if (file < 0 || !log || !block)
+		fail(path);
+	memset(block, number, BLOCK);
+	for (int i = 0; i < FAR; i++)
+		table[i] = (uint32_t)i * 2654435761u;
+	token(go, 0);
+	for (int t = 0; t < turns; t++) {
+		int64_t start;
+
+		start = now_ns();
+		if (number % 2 || t)
+			token(from, 0);
+		piece_end(&log[pieces++], 't', start);
+		start = now_ns();
+		compute(t % 2 ? ROUNDS : ROUNDS / 2);
+		piece_end(&log[pieces++], t % 2 ? 'a' : 'b', start);
+		start = now_ns();
+		if (t % 2 ? pread(file, block, BLOCK, 0) != BLOCK : pwrite(file, block, BLOCK, 0) != BLOCK)
+			fail(path);
+		piece_end(&log[pieces++], t % 2 ? 'r' : 'w', start);
+		if (!(number % 2 == 1 && t == turns - 1))
+			token(to, 1);
+	}
+	snprintf(path, sizeof(path), "%s/log.%d", directory, number);
+	out = fopen(path, "w");
+	for (int i = 0; i < pieces; i++)
+		fprintf(out, "%c %lld %lld\n", log[i].kind, (long long)log[i].start, (long long)log[i].ns);
+	fprintf(out, "d %lld %lld\n", (long long)now_ns(), (long long)run_delay());
+	if (fclose(out))
+		fail(path);
+	exit(0);
+}
+
+static void run(const char *directory, int turns)
+{
+	int pipes[PROCESSES][2], go[2], status, failed = 0;
+	char line[8], path[512];
+
+	if (pipe(go))
+		fail("pipe");
+	for (int i = 0; i < PROCESSES; i++)
+		if (pipe(pipes[i]))
+			fail("pipe");
+	for (int i = 0; i < PROCESSES; i++) {
+		pid_t child = fork();
+		FILE *out;
+
+		if (child < 0)
+			fail("fork");
+		if (!child) {
+			pinned(i / 2);
+			process_run(directory, i, turns, pipes[i][0], pipes[i ^ 1][1], go[0]);
+		}
+		snprintf(path, sizeof(path), "%s/pid.%d", directory, i);
+		out = fopen(path, "w");
+		if (!out || fprintf(out, "%d\n", (int)child) < 0 || fclose(out))
+			fail(path);
+	}
+	if (read(0, line, sizeof(line)) < 1)
+		fail("standard input");
+	for (int i = 0; i < PROCESSES; i++)
+		token(go[1], 1);
+	for (int i = 0; i < PROCESSES; i++)
+		failed |= wait(&status) < 0 || status;
+	exit(failed);
+}
+
+static void walk(void)
+{
+	size_t n = 64u << 20;
+	volatile char *memory = malloc(n);
+
+	for (;;)
+		for (size_t i = 0; i < n; i += 64)
+			memory[i]++;
+}
+
+int main(int argc, char **argv)
+{
+	while (argc == 2 && strcmp(argv[1], "spin") == 0)
+		compute(ROUNDS);
+	if (argc == 2 && strcmp(argv[1], "walk") == 0)
+		walk();
+	if (argc != 3)
+		return 2;
+	run(argv[1], atoi(argv[2]));
+}

@@ -1,0 +1,87 @@
+"""Versions of tests/apps/special/four.c, with and without others on their processor: code or environment?
+usage: variance_versions.py ASSAY DIRECTORY [RUNS [SECONDS]]: records what DIRECTORY does not have yet, for so long, and prints the tables.
+Exits with 3 when runs are still missing."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+from variance_four import SOURCE
+
+TURNS = 600
+VERSIONS = {"old": [], "same": ["-Wl,--defsym=another=1"], "more": ["-DROUNDS=550000"], "slower": ["-DFAR=65536"]}
+TRUTH = {("same", False): "same", ("same", True): "environment", ("more", False): "code", ("more", True): "code", ("slower", False): "code",
+         ("slower", True): "code"}
+
+
+def record(assay, binary, to, hog):
+    if os.path.exists(to):
+        return
+    shutil.rmtree(to + ".new", ignore_errors=True)
+    os.makedirs(to + ".new/work")
+    other = subprocess.Popen(["taskset", "-c", "0", binary, "spin"]) if hog else None
+    try:
+        subprocess.run([assay, "variance", "record", "-o", to + ".new/records", "--", binary, to + ".new/work", str(TURNS)], input=b"\n", check=True,
+                       stderr=subprocess.DEVNULL)
+    finally:
+        if other:
+            other.kill()
+            other.wait()
+    shutil.rmtree(to + ".new/work")
+    os.rename(to + ".new", to)
+
+
+def judge(assay, directory, name, beside):
+    words = ["--beside", f"{directory}/{name}.beside/records"] if beside else []
+    done = subprocess.run([assay, "variance", "compare", f"{directory}/baseline/records", f"{directory}/{name}/records", *words, "--format", "json"],
+                          stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
+
+
+def percent(x):
+    return "-" if x is None else f"{100 * x:+.1f} %"
+
+
+def print_tables(assay, directory, names):
+    rows = [(version, hog, i, judge(assay, directory, name, False), judge(assay, directory, name, True)) for name, version, hog, i in names]
+    print("| version | others | runs | asked | right with the old version beside | right without | wrong without, but not inconclusive |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for (version, hog), truth in TRUTH.items():
+        of = [r for r in rows if r[0] == version and r[1] == hog]
+        print(f"| {version} | {'yes' if hog else 'no'} | {len(of)} | {truth} | {sum(r[4]['decision'] == truth for r in of)} | "
+              f"{sum(r[3]['decision'] == truth for r in of)} | {sum(r[3]['decision'] not in (truth, 'inconclusive') for r in of)} |")
+    wrong = sum(r[4]["decision"] != TRUTH[r[0], r[1]] for r in rows)
+    print(f"\nWith the old version beside, {wrong} of {len(rows)} are not as asked.\n")
+    print("| version | others | run | work | time for it | processor time | of the old version beside | waits s | coverage | decision | reason | without it |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for version, hog, i, alone, both in rows:
+        run, old = both["runs"]
+        print(f"| {version} | {'yes' if hog else 'no'} | {i} | {percent(run['work_more'])} | {percent(run['slower'])} | {percent(run['processor_more'])} | "
+              f"{percent(old['processor_more'])} | {run['waits_s']:.3f} | {run['coverage']:.2f} | {both['decision']} | {both['reason']} | {alone['decision']} |")
+
+
+def main():
+    assay, directory = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    runs, seconds = (int(sys.argv[i]) if len(sys.argv) > i else d for i, d in ((3, 10), (4, 540)))
+    os.makedirs(directory, exist_ok=True)
+    for version, words in VERSIONS.items():
+        if not os.path.exists(f"{directory}/{version}.bin"):
+            subprocess.run(["gcc", "-O2", *words, SOURCE, "-o", f"{directory}/{version}.bin"], check=True)
+    names = [(f"{version}.{'others' if hog else 'alone'}.{i}", version, hog, i) for i in range(runs) for version, hog in TRUTH]
+    until, missing = time.time() + seconds, 0
+    record(assay, f"{directory}/old.bin", f"{directory}/baseline", False)
+    for name, version, hog, i in names:
+        if time.time() >= until:
+            missing += not os.path.exists(f"{directory}/{name}.beside")
+            continue
+        record(assay, f"{directory}/{version}.bin", f"{directory}/{name}", hog)
+        record(assay, f"{directory}/old.bin", f"{directory}/{name}.beside", hog)
+    if missing:
+        print(f"{missing} runs are missing: once more", file=sys.stderr)
+        sys.exit(3)
+    print_tables(assay, directory, names)
+
+
+main()
