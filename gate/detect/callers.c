@@ -29,7 +29,7 @@ struct edge {
 struct passing {
 	struct samples *s; /* with functions, calls and sums of its own */
 	const struct stems *names[2];
-	bool *alone;	    /* [n_functions] only one version has it */
+	bool *moves;	    /* [n_functions] what it does counts as its callers' */
 	struct edge *edges; /* [n] by from, to */
 	size_t n, capacity;
 	double *costs; /* [n_counters] */
@@ -42,6 +42,17 @@ static bool is_alone(const struct passing *p, size_t function)
 	const char *name = p->s->functions[function].name;
 
 	return p->s->functions[function].n > 0 && (stems_find(p->names[0], name) == SIZE_MAX || stems_find(p->names[1], name) == SIZE_MAX);
+}
+
+/* What the compiler made of a function of the user's in a template of the library is the user's. */
+bool callers_is_library(const char *symbol)
+{
+	const char *name = symbol + 2;
+
+	if (strncmp(symbol, "_Z", 2) != 0 || strstr(symbol, "Ul"))
+		return false;
+	name += strspn(name, "NKVRO");
+	return (name[0] == 'S' && name[1] >= 'a' && name[1] <= 'z') || strncmp(name, "9__gnu_cxx", 10) == 0;
 }
 
 /* ---- who called ---- */
@@ -175,7 +186,7 @@ static void part_add(struct passing *p, const struct edge *edge, double cost)
 	const char *function = p->s->functions[p->s->calls[edge->to].function].name,
 		   *part = p->s->functions[p->s->calls[edge->from].function].name;
 
-	if (!out || p->alone[p->s->calls[edge->to].function])
+	if (!out || p->moves[p->s->calls[edge->to].function] || !is_alone(p, p->s->calls[edge->from].function))
 		return;
 	out->parts = mem_grow(out->parts, out->n_parts, &out->parts_capacity, sizeof(out->parts[0]));
 	out->parts[out->n_parts++] = (struct callers_part){ mem_bytes(function, functions_stem(function)), mem_string(part), cost };
@@ -242,7 +253,7 @@ static bool file_pass(struct samples *s, const struct stems names[2], struct ste
 	struct passing p = { .s = s, .names = { &names[0], &names[1] }, .out = out };
 	bool known = true;
 
-	p.alone = mem_new(s->n_functions + 1, sizeof(p.alone[0]));
+	p.moves = mem_new(s->n_functions + 1, sizeof(p.moves[0]));
 	p.costs = mem_new(s->n_counters + 1, sizeof(p.costs[0]));
 	p.n_work = samples_work(s, p.work);
 	for (size_t c = 0; c < s->n_counters; c++) {
@@ -251,18 +262,18 @@ static bool file_pass(struct samples *s, const struct stems names[2], struct ste
 		p.costs[c] = about.role == COUNTER_EFFECT ? 0 : about.cost_ns;
 	}
 	for (size_t f = 0; f < s->n_functions; f++)
-		p.alone[f] = is_alone(&p, f);
+		p.moves[f] = is_alone(&p, f) || (s->functions[f].n && callers_is_library(s->functions[f].name));
 	for (size_t f = 0; f < s->n_functions && known; f++)
-		known = !p.alone[f] || passing_add_function(&p, f);
+		known = !p.moves[f] || passing_add_function(&p, f);
 	if (known) {
 		edges_merge(&p);
 		for (size_t i = 0; i < s->n_calls; i++)
-			if (p.alone[s->calls[i].function])
+			if (is_alone(&p, s->calls[i].function))
 				calls_find_calling(s, &s->calls[i]);
 		passing_do(&p);
 		passing_take_away(&p, moved);
 	}
-	free(p.alone);
+	free(p.moves);
 	free(p.costs);
 	free(p.edges);
 	return known;

@@ -2,7 +2,8 @@
  * has divided, joined or renamed functions, it is their callers that do what they did. So what such a function did is counted as that of
  * the functions that called it, in proportion to what sampled calls from each of them did (as gprof shares out time: Graham, Kessler and
  * McKusick, SIGPLAN 1982), up to functions that both versions have; what a thread began with, as that of main(). Calling them may
- * have taken two blocks and three accesses each: so much of what a caller does more than in the other version is not counted. */
+ * have taken two blocks and three accesses each: so much of what a caller does more than in the other version is not counted. The
+ * same with functions of the C++ library, whichever version has them: what a user can look at is who called them. */
 #ifndef GATE_DETECT_CALLERS_H
 #define GATE_DETECT_CALLERS_H
 
@@ -25,6 +26,8 @@ struct callers {
 /* *out is overwritten; callers_release() it, before the sides. O(samples log samples). */
 void callers_find(const struct side *old, const struct side *new, struct callers *out);
 void callers_release(struct callers *callers); /* accepts zeroed */
+
+bool callers_is_library(const char *symbol);
 
 /* The part of a function that costs most; NULL: there is none. */
 const struct callers_part *callers_part_of(const struct callers *callers, const char *function);

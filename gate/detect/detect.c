@@ -91,8 +91,12 @@ static void detected_skip_one_sided(struct detected *d)
 	const struct observed *old = &d->normal, *new = &d->seen;
 
 	for (int s = 0; s < 2; s++)
-		for (size_t i = 0; i < d->callers.moved[s].n; i++)
-			detected_skip_why(d, d->callers.moved[s].items[i], DETECT_WITH_CALLERS, (double)NAN);
+		for (size_t i = 0; i < d->callers.moved[s].n; i++) {
+			const char *name = d->callers.moved[s].items[i];
+
+			if (!s || stems_find(&d->callers.moved[0], name) == SIZE_MAX)
+				detected_skip_why(d, name, callers_is_library(name) ? DETECT_LIBRARY : DETECT_WITH_CALLERS, (double)NAN);
+		}
 	for (size_t f = 0; f < old->observations.functions; f++)
 		if (!observed_has(new, old->functions[f]) && !observed_aside(new, old->functions[f]))
 			detected_skip_why(d, old->functions[f], DETECT_ONLY_OLD, (double)NAN);

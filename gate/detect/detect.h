@@ -36,6 +36,7 @@ struct detect_input {
 	X(DETECT_ONLY_OLD, "only_in_old", "only the old version called it")                                                                \
 	X(DETECT_ONLY_NEW, "only_in_new", "only the new version called it")                                                                \
 	X(DETECT_WITH_CALLERS, "with_callers", "only one version has it: what it does counts as its callers'")                             \
+	X(DETECT_LIBRARY, "library", "the C++ library has it: what it does counts as its callers'")                                        \
 	X(DETECT_NOT_LEARNED, "not_learned", "there were too few normal runs with it, or it did next to nothing in them")
 
 struct detected_skip {

@@ -249,7 +249,8 @@ static void add_functions(const struct detected *d, bool all, struct document *o
 static bool skip_is_small(const struct detected_skip *s)
 {
 	return strcmp(s->code, observe_remark_code(OBSERVE_LITTLE_WORK)) == 0 || strcmp(s->code, "with_callers") == 0 ||
-	       strcmp(s->code, observe_remark_code(OBSERVE_UNASKED)) == 0 || strcmp(s->code, observe_remark_code(OBSERVE_NESTED)) == 0;
+	       strcmp(s->code, "library") == 0 || strcmp(s->code, observe_remark_code(OBSERVE_UNASKED)) == 0 ||
+	       strcmp(s->code, observe_remark_code(OBSERVE_NESTED)) == 0;
 }
 
 static void add_skipped(const struct detected *d, bool all, struct document *out)

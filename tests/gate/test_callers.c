@@ -11,9 +11,9 @@ enum function { MAIN, F, G, A, B };
 static const char *const functions[] = { "main", "f", "g.isra.0", "a", "b", NULL };
 
 /* With totals: what all calls did. */
-static struct samples made_all(const struct made *rows, size_t n)
+static struct samples made_all(const char *const *names, const struct made *rows, size_t n)
 {
-	struct samples s = made_samples(RECORD_EMULATED, counters, functions, rows, n);
+	struct samples s = made_samples(RECORD_EMULATED, counters, names, rows, n);
 
 	s.sums = mem_new(2 * s.n_calls * s.n_counters, sizeof(double));
 	for (size_t i = 0; i < s.n_calls; i++) {
@@ -57,8 +57,8 @@ static void find(const struct made *rows, size_t n, struct side sides[2], struct
 {
 	sides[0] = made_side("old");
 	sides[1] = made_side("new");
-	made_run(&sides[0], "1", made_all(old_rows, COUNT(old_rows)));
-	made_run(&sides[1], "1", made_all(rows, n));
+	made_run(&sides[0], "1", made_all(functions, old_rows, COUNT(old_rows)));
+	made_run(&sides[1], "1", made_all(functions, rows, n));
 	sides[0].back_end = sides[1].back_end = RECORD_EMULATED;
 	callers_find(&sides[0], &sides[1], out);
 }
@@ -181,13 +181,43 @@ static void test_roots(void **state)
 	release(sides, &callers);
 }
 
+/* std::operator+ is in both versions, and its caller has the fault. */
+static void test_library(void **state)
+{
+	static const char *const names[] = { "_Z4joinv", "_ZStplIcEPKc", NULL };
+	static const struct made rows[][2] = {
+		{ { .caller = RECORD_NO_CALLER, .values = { 100, 100, 0 } },
+		  { .function = 1, .caller = 1, .weight = 10, .values = { 50, 50, 8 } } },
+		{ { .caller = RECORD_NO_CALLER, .values = { 100, 100, 0 } },
+		  { .function = 1, .caller = 1, .weight = 20, .values = { 50, 50, 80 } } },
+	};
+	struct side sides[2] = { made_side("old"), made_side("new") };
+	struct callers callers;
+
+	(void)state;
+	for (int s = 0; s < 2; s++) {
+		made_run(&sides[s], "1", made_all(names, rows[s], 2));
+		sides[s].back_end = RECORD_EMULATED;
+	}
+	callers_find(&sides[0], &sides[1], &callers);
+	assert_true(callers.there);
+	near("old join", sum_of(&callers, 0, "_Z4joinv", 0), 100 + 10 * 50);
+	near("join", sum_of(&callers, 1, "_Z4joinv", 0), 100 + 20 * 50); /* of calls that both make nothing is taken off */
+	near("copied in join", sum_of(&callers, 1, "_Z4joinv", 2), 20 * 80);
+	assert_null(callers_part_of(&callers, "_Z4joinv"));
+	release(sides, &callers);
+	assert_true(callers_is_library("_ZNKSt7__cxx1112basic_stringIcE4sizeEv"));
+	assert_true(callers_is_library("_ZN9__gnu_cxx13new_allocatorIcE8allocateEm"));
+	assert_false(callers_is_library("_ZN3Set3addEi"));
+	assert_false(callers_is_library("Stop"));
+	assert_false(callers_is_library("_ZNSt17_Function_handlerIFvvEZ4mainEUlvE_E9_M_invokeERKSt9_Any_data")); /* main's lambda */
+}
+
 int suite_callers(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_circle),
-		cmocka_unit_test(test_divided),
-		cmocka_unit_test(test_roots),
+		cmocka_unit_test(test_chain), cmocka_unit_test(test_circle),  cmocka_unit_test(test_divided),
+		cmocka_unit_test(test_roots), cmocka_unit_test(test_library),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
