@@ -4,18 +4,24 @@ usage: detect_plain.py ASSAY DIRECTORY [RUNS [MODEL...]]: prints tables. DIRECTO
 import csv
 import json
 import os
+import statistics
 import subprocess
 import sys
 
 APPS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "apps", "plain")
 VARIANTS = {"old": [], "again": [], "shifted": [], "tidy": ["-DTIDY=1"], "fault1": ["-DFAULT=1"], "fault2": ["-DFAULT=2"]}
+ROUNDS, FACTOR, MATRIX = 21, 20, 4
 FRONT = "static volatile int kept;\n" + "".join(
     f"__attribute__((used, noinline)) void front_{i}(int x) {{ for (int k = 0; k < x; k++) kept += k * {i}; }}\n" for i in range(41))
 
 
-def build(assay, directory, program):
+def compiler_of(program):
     source = next(p for p in (f"{APPS}/{program}.c", f"{APPS}/{program}.cc") if os.path.exists(p))
-    compiler = ["g++"] if source.endswith("cc") else ["gcc", "-std=gnu11"]
+    return [*(["g++"] if source.endswith("cc") else ["gcc", "-std=gnu11"]), "-O2", "-g"], source
+
+
+def build(assay, directory, program):
+    compiler, source = compiler_of(program)
     front = f"{directory}/front{os.path.splitext(source)[1]}"
     with open(front, "w") as out:
         out.write(FRONT)
@@ -23,7 +29,7 @@ def build(assay, directory, program):
         binary = f"{directory}/{program}.{variant}"
         before = ["-ffunction-sections", "-Wl,--sort-section=name", front] if variant == "shifted" else []
         if not os.path.exists(binary):
-            subprocess.run([assay, "emulate", "build", "--", *compiler, "-O2", "-g", *words, *before, source, "-o", binary, "-pthread", "-lm"], check=True)
+            subprocess.run([assay, "emulate", "build", "--", *compiler, *words, *before, source, "-o", binary, "-pthread", "-lm"], check=True)
 
 
 def record(directory, program, arguments, runs):
@@ -60,7 +66,7 @@ def table(assay, directory, truth, model):
         decision, worse = judge(assay, directory, row["program"], "fault" + row["fault"], model)
         hit = decision == "regression"
         right = bool(worse) and named(worse[0], row["functions"])
-        kinds = right and {worse[0].get("kind"), *worse[0].get("also", [])} & set(row["kinds"].split())
+        kinds = right and {worse[0].get("kind"), *worse[0].get("further_kinds", [])} & set(row["kinds"].split())
         found, first, kind = found + hit, first + right, kind + bool(kinds)
         says = "; ".join(f"{f['name'].split('(')[0][:40]}: {f.get('kind')}" for f in worse[:3])
         rows.append(f"| {row['program']} | {row['about']} | {row['functions']} | {decision} | {says} | {'yes' if right else '**no**'} | {'yes' if kinds else '**no**'} |")
@@ -72,6 +78,25 @@ def table(assay, directory, truth, model):
         print(f"| {variant}: not `pass` | {len(bad)} of {len(programs)}{': ' + ', '.join(bad) if bad else ''} |")
     print("\n| program | fault | in | decision | what leads | right | kind |\n| --- | --- | --- | --- | --- | --- | --- |")
     print("\n".join(rows) + "\n")
+
+
+def native(directory, truth):
+    """Is the refactoring slower without the emulation? In turns, with more to do; the same build once more says what chance does."""
+    print(f"## Natively\n\nProcessor time, median of {ROUNDS} runs in turns, first argument {FACTOR} times as large (of `matrix` {MATRIX} times); `again` and `tidy` "
+          "beside the first build.\n\n| program | ms | again | tidy |\n| --- | --- | --- | --- |")
+    for program, arguments in {row["program"]: row["arguments"].split() for row in truth}.items():
+        compiler, source = compiler_of(program)
+        arguments = [str(int(arguments[0]) * (MATRIX if program == "matrix" else FACTOR)), *arguments[1:], "1"]
+        took = {"old": [], "again": [], "tidy": []}
+        for variant in took:
+            subprocess.run([*compiler, *VARIANTS[variant], source, "-o", f"{directory}/{program}.{variant}.native", "-pthread", "-lm"], check=True)
+        for _ in range(ROUNDS):
+            for variant, times in took.items():
+                process = subprocess.Popen([f"{directory}/{program}.{variant}.native", *arguments], stdout=subprocess.DEVNULL)
+                usage = os.wait4(process.pid, 0)[2]
+                times.append(1000 * (usage.ru_utime + usage.ru_stime))
+        old, again, tidy = (statistics.median(times) for times in took.values())
+        print(f"| {program} | {old:.3g} | {again / old:.3f} | {tidy / old:.3f} |")
 
 
 def main():
@@ -86,6 +111,7 @@ def main():
         record(directory, program, arguments, runs)
     for model in sys.argv[4:] or ["autoencoder", "mann-whitney"]:
         table(assay, directory, truth, model)
+    native(directory, truth)
 
 
 main()
