@@ -187,6 +187,13 @@ static double unexplained(const struct versus_run *r)
 	return r->expected_s > 0 ? (r->time_s - r->expected_s - r->waits_s) / r->expected_s : 0;
 }
 
+static bool waits_explain(const struct versus_run *r)
+{
+	double longer = r->time_s - r->expected_s;
+
+	return r->waits_s >= longer * VERSUS_EXPLAINED;
+}
+
 static enum versus_reason decide_beside(const struct versus_run *new, const struct versus_run *old)
 {
 	double processor = (1 + new->processor_more) / (1 + old->processor_more) - 1;
@@ -199,9 +206,7 @@ static enum versus_reason decide_beside(const struct versus_run *new, const stru
 		return VERSUS_IN_CALLS;
 	if (!more_than(new->slower, VERSUS_CHANGED))
 		return VERSUS_SAME;
-	if (new->waits_s >= VERSUS_EXPLAINED *(new->time_s - new->expected_s))
-		return VERSUS_WAITED;
-	return VERSUS_BOTH;
+	return waits_explain(new) ? VERSUS_WAITED : VERSUS_BOTH;
 }
 
 static enum versus_reason decide(const struct versus *v)
@@ -214,10 +219,10 @@ static enum versus_reason decide(const struct versus *v)
 		return new->work_more > 0 ? VERSUS_MORE_WORK : VERSUS_LESS_WORK;
 	if (v->has_beside && !more_than(VERSUS_COVERED, v->beside.coverage))
 		return decide_beside(new, &v->beside);
-	if (more_than(new->slower, VERSUS_CHANGED) && new->waits_s >= VERSUS_EXPLAINED *(new->time_s - new->expected_s))
-		return VERSUS_WAITED;
-	if (more_than(new->slower, VERSUS_CHANGED) || more_than(new->processor_more, VERSUS_CHANGED))
+	if (more_than(new->processor_more, VERSUS_CHANGED))
 		return VERSUS_UNTOLD;
+	if (more_than(new->slower, VERSUS_CHANGED))
+		return waits_explain(new) ? VERSUS_WAITED : VERSUS_UNTOLD;
 	if (more_than(-new->slower, VERSUS_CHANGED) && more_than(-new->processor_more, VERSUS_CHANGED))
 		return VERSUS_FASTER;
 	return VERSUS_SAME;

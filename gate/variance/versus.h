@@ -29,7 +29,7 @@
 	X(VERSUS_WAITED, "waits", "environment", "as much work, and it waited for a processor")                                            \
 	X(VERSUS_BOTH, "both_slower", "environment", "the old version is as slow beside it")                                               \
 	X(VERSUS_UNTOLD, "needs_interleaved_runs", "inconclusive",                                                                         \
-	  "as much work took longer, and not because it waited for a processor: code or environment")                                      \
+	  "as much work took more processor time, or longer than waiting for one explains: code or environment")                           \
 	X(VERSUS_IN_CALLS, "calls", "inconclusive",                                                                                        \
 	  "calls took longer than in the old version beside it: one run of each does not tell why")                                        \
 	X(VERSUS_UNCOVERED, "coverage", "inconclusive", "too little of the time is in work that repeats and that both versions have")

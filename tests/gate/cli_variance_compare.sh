@@ -23,6 +23,7 @@ made old
 made again
 made more -1:0:99:work:1.2
 made queue -1:0:99:queue:1.5
+made both -1:0:99:queue:1.5 -1:0:99:slow:1.15
 made slow -1:0:99:slow:1.15
 
 what='nothing changed'
@@ -42,6 +43,10 @@ what='others used the processor'
 compared environment waits "$tmp/old" "$tmp/queue"
 run variance compare "$tmp/old" "$tmp/queue"
 expect_stdout 'environment ' 'it waited for a processor' '--beside'
+
+what='others used the processor, and the work itself took longer'
+compared inconclusive needs_interleaved_runs "$tmp/old" "$tmp/both"
+compared code slower_per_operation "$tmp/old" "$tmp/both" --beside "$tmp/queue"
 
 what='slower on the processor: what the old version does beside it decides'
 compared inconclusive needs_interleaved_runs "$tmp/old" "$tmp/slow"
