@@ -15,7 +15,7 @@
 #include <string.h>
 
 struct arguments {
-	const char *selector, *machine, *counts, *input, *features;
+	const char *selector, *machine, *counts, *input, *features, *selected;
 	struct cli_list given; /* NAME=VALUE */
 	int64_t min_runs, degree;
 	double max_error;
@@ -43,6 +43,20 @@ static enum assay_status load_model(struct lab *lab, const struct arguments *a, 
 	return st;
 }
 
+static enum assay_status write_selected(const struct cost_model *model, const char *path, struct assay_error *err)
+{
+	struct buf names = BUF_INIT;
+	enum assay_status st = ASSAY_OK;
+
+	cost_model_counted(model, &names);
+	if (!names.size)
+		st = assay_fail(err, ASSAY_E_NODATA, "--selected: the model needs nothing that was counted in the runs");
+	else
+		st = file_replace(path, names.bytes, names.size, 0644, err);
+	buf_release(&names);
+	return st;
+}
+
 static enum assay_status train_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
@@ -51,6 +65,8 @@ static enum assay_status train_run(struct lab *lab, void *arguments, struct docu
 
 	if (!st && a->paper)
 		st = load_model(lab, a, true, &paper, err);
+	if (!st && a->selected)
+		st = write_selected(&model, a->selected, err);
 	if (!st)
 		cost_model_answer(&model, a->max_error, a->paper ? &paper : NULL, d);
 	cost_model_release(&paper);
@@ -226,6 +242,8 @@ static const struct cli_option train_words[] = { CLI_WORD("APP[@VERSION]", struc
 static const struct cli_option train_options[] = {
 	MODEL_OPTIONS,
 	CLI_FLAG("paper", struct arguments, paper, "Show the published procedure beside it: coefficients of any sign, absolute errors"),
+	CLI_TEXT("selected", "FILE", struct arguments, selected,
+		 "Write the counted features that the model needs to FILE, for 'assay features build --only'"),
 	CLI_END,
 };
 static const struct cli_option question_words[] = {
@@ -251,7 +269,8 @@ const struct command cost_train_command = {
 	    "input. Nothing is kept: the store says what the model is.",
 	.examples = "  assay cost train sorter@1.0\n"
 		    "  assay cost train sorter@1.0 --counts counted --paper\n"
-		    "  assay cost train sorter@1.0 --format json | jq .terms\n",
+		    "  assay cost train sorter@1.0 --format json | jq .terms\n"
+		    "  assay cost train sorter@1.0 --counts counted --selected names && assay features build --only names -- make\n",
 	.exit_status = "0, or 4 when the error is above --max-error; 1 failure (such as too few inputs), 2 usage.",
 	.words = train_words,
 	.options = train_options,

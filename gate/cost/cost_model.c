@@ -31,6 +31,16 @@ const char *cost_fit_column(const struct cost_model *model, const struct cost_fi
 	return model->costs.names[fit->column[column]];
 }
 
+void cost_model_counted(const struct cost_model *model, struct buf *out)
+{
+	const struct cost_fit *fit = &model->all;
+
+	for (size_t k = 0; k < fit->n; k++) {
+		if (model->costs.origin[fit->column[k]] == COST_COUNTED && sparse_uses(&fit->model, k))
+			buf_format(out, "%s\n", cost_fit_column(model, fit, k));
+	}
+}
+
 static bool fit_can_use(const struct cost_fit *fit, const double *row)
 {
 	for (size_t t = 0; t < fit->model.terms; t++) {

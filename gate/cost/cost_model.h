@@ -3,6 +3,7 @@
 #ifndef GATE_COST_COST_MODEL_H
 #define GATE_COST_COST_MODEL_H
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "model/sparse/sparse.h"
 #include "runs/running/costs.h"
@@ -37,6 +38,8 @@ void cost_model_release(struct cost_model *model); /* accepts zeroed */
 void cost_fit_row(const struct cost_fit *fit, const double *row, double *part);
 /* The fit that can be used with this row of costs.X, in which NaN is what is not known: all, before, or NULL. */
 const struct cost_fit *cost_fit_for(const struct cost_model *model, const double *row);
+/* Names of what was counted that the terms of `all` need, a line each: for a build that counts nothing else. */
+void cost_model_counted(const struct cost_model *model, struct buf *out);
 const char *cost_fit_column(const struct cost_model *model, const struct cost_fit *fit, size_t column); /* its name */
 
 #endif

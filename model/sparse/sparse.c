@@ -24,8 +24,8 @@
 #define PAIRS_OF 300  /* columns, those that follow the cost most, are looked at for pairs */
 #define SIMPLER	 1.02 /* the largest lambda with at most so many times the least error */
 
-static const struct lasso_options fitting = { .refit = true, .smallest = 1e-3, .exact = 1e-4 },
-				  as_published = { .any_sign = true, .smallest = 1e-3, .exact = 1e-4 };
+static const struct lasso_options fitting = { .refit = true, .smallest = 1e-3, .exact = 1e-3 },
+				  as_published = { .any_sign = true, .smallest = 1e-3, .exact = 1e-3 };
 
 /* Runs to learn from, or a part of them. */
 struct runs {
@@ -208,13 +208,15 @@ static void look_at_columns(const struct mat *X, struct sparse_column *column)
 	free(keys);
 }
 
-/* used[columns]: those of terms. */
-static void mark_used(const struct sparse *model, bool *used)
+bool sparse_uses(const struct sparse *model, size_t column)
 {
 	for (size_t t = 0; t < model->terms; t++) {
-		for (size_t k = 0; k < model->term[t].degree; k++)
-			used[model->term[t].column[k]] = true;
+		for (size_t k = 0; k < model->term[t].degree; k++) {
+			if (model->term[t].column[k] == column)
+				return true;
+		}
 	}
+	return false;
 }
 
 static bool is_unlike(const struct sparse *model, const bool *used, const double *row, size_t j)
@@ -234,7 +236,8 @@ size_t sparse_unlike(const struct sparse *model, const double *row)
 	bool *used = mem_new(model->columns, sizeof(*used));
 	size_t found = SIZE_MAX;
 
-	mark_used(model, used);
+	for (size_t j = 0; j < model->columns; j++)
+		used[j] = sparse_uses(model, j);
 	for (size_t j = 0; j < model->columns && found == SIZE_MAX; j++) {
 		if (used[j] && is_unlike(model, used, row, j))
 			found = j;

@@ -56,6 +56,7 @@ void sparse_release(struct sparse *model); /* accepts zeroed */
 
 /* What a term costs where the columns have these values: [columns]. */
 double sparse_term_cost(const struct sparse_term *term, const double *row);
+bool sparse_uses(const struct sparse *model, size_t column); /* whether a term has it */
 double sparse_predict(const struct sparse *model, const double *row);
 /* A column for which the row is unlike all that were learned: one of a term that is more than a tenth of its range outside of it, or one
  * that is no longer equal to it; or one that never varied and now has another value. SIZE_MAX: none. */

@@ -146,4 +146,46 @@ run -C "$lab" gate work@old work@same --method cost --of metric
 expect_status 4
 expect_stdout inconclusive 'are unlike all that the baseline has run'
 
+what='nothing was counted'
+run -C "$lab" cost train work@old --of metric --selected "$tmp/selected"
+refused 6 'needs nothing that was counted'
+
+what='counts of another build'
+cat >"$tmp/counted.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	FILE *file = fopen(argv[argc - 1], "r");
+	int n = 0, k = 0;
+	if (!file || fscanf(file, "%d", &n) != 1)
+		return 1;
+	for (volatile int i = 0; i < n; i++)
+		k++;
+	return printf("cost %d\n", 1000 + 20 * k) < 0;
+}
+END
+gcc -O1 "$tmp/counted.c" -o "$lab/apps/bin/plain"
+if "$ASSAY" features build -- gcc -O1 "$tmp/counted.c" -o "$lab/apps/bin/counting" 2>"$tmp/err"; then
+	cat >"$lab/apps/counted.yaml" <<'END'
+files: [bin]
+inputs_of: data
+command: ['{files}/bin/{version}', '{files}/data/{input}']
+versions: { plain: , counting: }
+repetitions: 1
+warm_ups: 0
+sampling: off
+metric: { source: regex, pattern: 'cost ([0-9]+)' }
+END
+	run -C "$lab" run counted --inputs "$(names a)" --quiet
+	expect_status 0
+	run -C "$lab" cost train counted@plain --counts counting --of metric --selected "$tmp/selected"
+	expect_status 0
+	expect_stdout 'T = 20 * (iterations of the loop at counted.c:9)'
+	cases=$((cases + 1))
+	[ "$(cat "$tmp/selected")" = 'loop counted.c:9 main' ] || fail "selected: $(cat "$tmp/selected")"
+else
+	grep -q gcc-12-plugin-dev "$tmp/err" || fail "$(cat "$tmp/err")"
+fi
+
 finish
