@@ -1,32 +1,52 @@
-"""cost_programs.py PROGRAM DIRECTORY INPUTS: runs PROGRAM with drawn inputs, each three times, and prints a row of CSV for each: the median of its
-processor time, the size of its input, and other numbers that are known of the input before it is run."""
+"""cost_programs.py [PROGRAM]: prints the packages that the programs, or this one, are of.
+cost_programs.py PROGRAM ASSAY SOURCES WORK SAMPLES INPUTS: what inputs cost PROGRAM, and what it counts in them.
+
+PROGRAM is built twice from Debian's sources in SOURCES/PACKAGE, as it is and to count. The drawn inputs that SAMPLES (CSV) does not have yet are
+run three times by the first, and added: their processor times and what is known of them before a run. Then the second counts all of them.
+Printed is a line of TAB-separated values an input, after one of names: the least of its times, what is known of it, and all counts that vary and repeat no
+other's."""
+import csv
 import json
 import os
 import random
+import re
+import shutil
+import string
 import subprocess
 import sys
 
+TIMES = 3
 
-def run(words, stdin):
-    with open(stdin, "rb") as source:
-        child = subprocess.Popen(words, stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = status
-    if status:
-        sys.exit(f"{words[0]} did not end well")
-    return usage.ru_utime + usage.ru_stime
+
+class Program:
+    def __init__(self, package, build, binary, draw):
+        self.package, self.build, self.binary, self.draw = package, build, binary, draw
+
+
+def words_of(draw, n):
+    """So many words of a drawn vocabulary, the earlier ones more often."""
+    words = ["".join(draw.choices(string.ascii_lowercase, k=draw.randint(2, 9))) for _ in range(draw.choice((50, 500, 5000)))]
+    return draw.choices(words, weights=[1 / (k + 1) for k in range(len(words))], k=n)
+
+
+def mixture(draw, path, unit):
+    """Text, random bytes, and repeated lines, in drawn parts."""
+    text, noise, repeated = (int(draw.uniform(.03, 1) * unit) for _ in range(3))
+    with open(path, "wb") as out:
+        out.write(" ".join(words_of(draw, text // 6)).encode())
+        out.write(draw.randbytes(noise))
+        out.write(b"the same line again\n" * (repeated // 20))
+    return {"text": text, "random": noise, "repeated": repeated}
 
 
 def bzip2(draw, path):
-    """Text, random bytes, and repeated lines, in drawn parts."""
-    text, noise, repeated = (int(draw.uniform(2e4, 6e5)) for _ in range(3))
-    words = [b"%x" % draw.getrandbits(draw.choice((8, 16, 32))) for _ in range(2000)]
     level = draw.randint(1, 9)
-    with open(path, "wb") as out:
-        out.write(b" ".join(draw.choice(words) for _ in range(text // 6)))
-        out.write(draw.randbytes(noise))
-        out.write(b"the same line again\n" * (repeated // 20))
-    return ["bzip2", f"-{level}", "-c"], {"text": text, "random": noise, "repeated": repeated, "level": level}
+    return [f"-{level}", "-c", path], mixture(draw, path, 6e5) | {"level": level}
+
+
+def lz4(draw, path):
+    level = draw.randint(1, 12)
+    return [f"-{level}", "-c", path], mixture(draw, path, 2e6) | {"level": level}
 
 
 def sqlite3(draw, path):
@@ -48,7 +68,8 @@ def sqlite3(draw, path):
             out.write(f"UPDATE a SET y = y + 1 WHERE x % 5 = {i};\n")
         for i in range(likes):
             out.write(f"SELECT count(*) FROM a WHERE z LIKE '%{i}f%';\n")
-    return ["sqlite3", ":memory:"], {"a": a, "b": b, "groups": groups, "indexed": indexed, "updates": updates, "likes": likes}
+    known = {"a": a, "b": b, "groups": groups, "indexed": indexed, "updates": updates, "likes": likes}
+    return [":memory:", f".read {path}"], known
 
 
 def jq(draw, path):
@@ -56,21 +77,120 @@ def jq(draw, path):
     objects, members, text, times = draw.randint(200, 6000), draw.randint(1, 10), draw.randint(4, 120), draw.randint(0, 3)
     with open(path, "w", encoding="ascii") as out:
         json.dump([{f"k{m}": draw.randrange(1000) for m in range(members)} | {"t": "x" * text} for _ in range(objects)], out)
-    words = "[.[] | .k0] | " + "sort | reverse | " * times + "map(. * 3) | add"
-    return ["jq", words], {"objects": objects, "members": members, "text": text, "times": times}
+    query = "[.[] | .k0] | " + "sort | reverse | " * times + "map(. * 3) | add"
+    return [query, path], {"objects": objects, "members": members, "text": text, "times": times}
+
+
+def mawk(draw, path):
+    """Lines that are split, and in which what matches one of several regular expressions is replaced."""
+    lines, words, classes, choices = draw.randint(6000, 60000), draw.randint(3, 30), draw.randint(0, 4), draw.randint(1, 8)
+    text = words_of(draw, lines * words)
+    with open(path, "w", encoding="ascii") as out:
+        for i in range(lines):
+            out.write(" ".join(text[i * words:(i + 1) * words]) + "\n")
+    parts = ["".join(draw.choices(string.ascii_lowercase, k=2)) + "[a-m]+" * classes + draw.choice("aeiou") for _ in range(choices)]
+    script = f"{{ n += gsub(/{'|'.join(parts)}/, \"-\"); m += split($0, part, /[aeiou]+/) }} END {{ print n, m }}"
+    return [script, path], {"lines": lines, "words": words, "classes": classes, "choices": choices}
+
+
+def jsoncpp(draw, path):
+    """A tree of objects (std::map), arrays, numbers and strings."""
+    members, depth, entries, text = draw.randint(3, 30), draw.randint(1, 3), draw.randint(30, 300), draw.randint(2, 60)
+
+    def value(level):
+        if level:
+            return {f"k{draw.randrange(10000)}": value(level - 1) for _ in range(draw.randint(1, 3))}
+        return draw.choice((draw.randrange(10**6), "y" * text, [True, None, draw.random()]))
+
+    with open(path, "w", encoding="ascii") as out:
+        json.dump([{f"m{draw.randrange(10000)}": value(depth) for _ in range(members)} for _ in range(entries)], out)
+    return [path], {"members": members, "depth": depth, "entries": entries, "text": text}
+
+
+JQ = ("sed -e 's/\\\\/\\\\\\\\/g' -e 's/\"/\\\\\"/g' -e 's/^/\"/' -e 's/$/\\\\n\"/' src/builtin.jq >src/builtin.inc && echo '#define JQ_VERSION \"1.6\"' >src/version.h && "
+      "$COUNT gcc -O2 -w -I. -D_GNU_SOURCE -DIEEE_8087 -DHAVE_MEMMEM -DHAVE_MKSTEMP -o jq $(ls src/*.c | grep -v inject_errors) -lm -lpthread")
+PROGRAMS = {
+    "bzip2": Program("bzip2", "$COUNT make -s CFLAGS=-O2 bzip2", "bzip2", bzip2),
+    "lz4": Program("lz4", "$COUNT make -s -C programs CFLAGS=-O3 lz4", "programs/lz4", lz4),
+    "sqlite3": Program("sqlite3", "./configure --disable-tcl --disable-readline && make -s sqlite3.c shell.c && "
+                       "$COUNT gcc -O2 -w -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION -o sqlite3 sqlite3.c shell.c -lm", "sqlite3", sqlite3),
+    "jq": Program("jq", JQ, "jq", jq),
+    "mawk": Program("mawk", "touch parse.c && ./configure CFLAGS=-O2 && $COUNT make -s mawk", "mawk", mawk),
+    "jsoncpp": Program("libjsoncpp", "$COUNT g++ -O2 -w -Iinclude -o jsontestrunner src/lib_json/*.cpp src/jsontestrunner/main.cpp", "jsontestrunner", jsoncpp),
+}
+
+
+def built(program, sources, directory, count):
+    """The binary; what was built before is there still."""
+    binary = os.path.join(directory, program.binary)
+    if not os.path.exists(binary):
+        shutil.copytree(os.path.join(sources, program.package), directory, symlinks=True)
+        with open(directory + ".log", "wb") as log:
+            if subprocess.run(["sh", "-c", program.build], cwd=directory, env=os.environ | {"COUNT": count}, stdout=log, stderr=log, check=False).returncode:
+                sys.exit(f"{directory} was not built: {directory}.log")
+    return binary
+
+
+def seconds(words):
+    """Processor time of a run."""
+    child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = status
+    if status:
+        sys.exit(f"{words} did not end well")
+    return usage.ru_utime + usage.ru_stime
+
+
+def counts(assay, words, directory):
+    shutil.rmtree(directory, ignore_errors=True)
+    run = subprocess.run([assay, "features", "run", "-o", directory, "--", *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    if run.returncode:
+        sys.exit(run.stderr)
+    shown = subprocess.run([assay, "features", "show", "--text", directory], capture_output=True, text=True, check=True).stdout
+    return {name: number for number, name in (line.split(" ", 1) for line in shown.splitlines())}
+
+
+def read(path):
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="ascii", newline="") as source:
+        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(source)]
+
+
+def independent(rows):
+    """Names of counts that vary, without those that have the same values as one before."""
+    seen = set()
+    for name in sorted({name for row in rows for name in row}):
+        column = tuple(row.get(name, "0") for row in rows)
+        if len(set(column)) > 1 and column not in seen:
+            seen.add(column)
+            yield name
 
 
 def main():
-    program, directory, inputs = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    draw = random.Random(19)
-    path = os.path.join(directory, "input")
+    if len(sys.argv) < 3:
+        print(*(program.package for name, program in PROGRAMS.items() if name in sys.argv[1:] or len(sys.argv) == 1))
+        return
+    name, assay, sources, work, samples, inputs = *sys.argv[1:6], int(sys.argv[6])
+    program = PROGRAMS[name]
+    plain = built(program, sources, os.path.join(work, name + ".plain"), "")
+    counting = built(program, sources, os.path.join(work, name + ".counting"), f"{assay} features build --")
+    path, rows, known = os.path.join(work, name + ".json"), read(samples), []
     for i in range(inputs):
-        words, features = globals()[program](draw, path)
-        seconds = sorted(run(words, path) for _ in range(3))[1]
-        size = os.path.getsize(path)
-        if i == 0:
-            print(",".join(["cost", "bytes", *features]))
-        print(",".join(str(x) for x in [seconds, size, *features.values()]), flush=True)
+        words, features = program.draw(random.Random(f"{name} {i}"), path)
+        if i == len(rows):
+            row = {f"seconds {k + 1}": seconds([plain, *words]) for k in range(TIMES)} | {"bytes": os.path.getsize(path)} | features
+            with open(samples, "a", encoding="ascii") as out:
+                if i == 0:
+                    print(",".join(row), file=out)
+                print(",".join(str(x) for x in row.values()), file=out)
+            rows.append(row)
+        known.append(counts(assay, [counting, *words], os.path.join(work, name + ".features")))
+    names = list(independent(known))
+    free = [word for word in rows[0] if not re.match("seconds ", word)]
+    print("cost", *free, *names, sep="\t")
+    for row, counted in zip(rows, known):
+        print(min(row[f"seconds {k + 1}"] for k in range(TIMES)), *(row[word] for word in free), *(counted.get(word, 0) for word in names), sep="\t")
 
 
 main()

@@ -1,26 +1,47 @@
 #!/bin/sh
-# What inputs cost three programs: how far the models err on inputs left out, by the number of inputs learned; the published procedure and a
-# random forest beside them. What was measured is kept in docs/evidence/cost_PROGRAM.csv: where that is there, it is not measured again.
+# What inputs cost programs of Debian, which are built twice, as they are and to count: how far models err on inputs left out, by the number of
+# inputs learned, the published procedure and scikit-learn's peers beside them. What was measured is kept in docs/evidence/cost_PROGRAM.csv, and
+# not measured again; with a directory KEPT, sources, builds and counts are kept, too. PROGRAMS chooses some, and the page then has those that have
+# been measured before; INPUTS (200) are drawn.
 . tests/lib_evidence.sh
+. tests/lib_debian.sh
+kept=${KEPT:-$work/kept}
+mkdir -p "$kept"
+for package in $(/usr/bin/python3 tests/bench/cost_programs.py); do
+	[ -f "$kept/$package.version" ] && continue
+	rm -rf "${kept:?}/$package"
+	version=$(unpack "$package" bookworm "$kept/$package")
+	echo "$version" >"$kept/$package.version"
+done
+for program in ${PROGRAMS:-bzip2 lz4 sqlite3 jq mawk jsoncpp}; do
+	rows=$kept/$program.rows table=$kept/$program.table
+	[ ! -s "$table" ] || continue
+	if [ ! -s "$rows" ]; then
+		/usr/bin/python3 tests/bench/cost_programs.py "$program" "$assay" "$kept" "$kept" "docs/evidence/cost_$program.csv" "${INPUTS:-200}" >"$rows.new"
+		mv "$rows.new" "$rows"
+	fi
+	{
+		printf '\n## %s\n\n' "$program"
+		echo "$(cat "$kept/$(/usr/bin/python3 tests/bench/cost_programs.py "$program").version"), $(($(wc -l <"$rows") - 1)) inputs," \
+			"$(head -n 1 "$rows" | tr '\t' '\n' | grep -c ' ') counts. The dearest of an input's three runs was on average" \
+			"$(awk -F, 'NR > 1 { low = high = $1; for (k = 2; k <= 3; k++) { if ($k < low) low = $k; if ($k > high) high = $k }
+				sum += high / low - 1 } END { printf "%.1f %%", 100 * sum / (NR - 1) }' "docs/evidence/cost_$program.csv") dearer than the cheapest."
+		echo
+		build/release/tests/bench_cost "$rows"
+		printf '\n| inputs learned | random forest | of what is known before | polynomial of that |\n| --- | --- | --- | --- |\n'
+		/usr/bin/python3 tests/bench/cost_peer.py "$rows"
+	} >"$table.new"
+	mv "$table.new" "$table"
+done
 {
 	evidence_head "What an input should cost"
-	echo "Each program ran drawn inputs, each three times; the median of its processor time counts. Features are what is known of an input"
-	echo "before a run: its size, and the numbers that it was drawn by (tests/bench/cost_programs.py). Of each number of inputs learned, ten models of"
-	echo "drawn inputs; the error is the mean of |cost / prediction - 1| over all that were not drawn. Intervals should have .9 of these."
-	echo "Of pairs of versions, the baseline's model is learned from 140 drawn inputs, and the candidate ran all others; it is as dear as it was, or all its"
-	echo "costs are multiplied. What matters is 3 %."
-	for program in bzip2 sqlite3 jq; do
-		csv=docs/evidence/cost_$program.csv
-		if [ ! -s "$csv" ]; then
-			python3 tests/bench/cost_programs.py "$program" "$work" 240 >"$work/csv"
-			mv "$work/csv" "$csv"
-		fi
-		printf '\n## %s, %s inputs\n\n' "$program" $(($(wc -l <"$csv") - 1))
-		build/release/tests/bench_cost "$csv"
-		if /usr/bin/python3 -c 'import sklearn' 2>/dev/null; then
-			printf '\nA random forest of scikit-learn (100 trees):\n\n| inputs learned | error |\n| --- | --- |\n'
-			/usr/bin/python3 tests/bench/cost_peer.py "$csv"
-		fi
-	done
+	cat <<'END_TEXT'
+Each program was built twice from Debian's sources, as it is and by `assay features build`. The first ran each drawn input three times, and the least of its
+processor times counts (cost_PROGRAM.csv has all); the second counted in each once. Of each number of inputs learned, models of drawn inputs, five draws
+(scikit-learn's peers: ten); the error is the mean of |cost / prediction - 1| over all that were not drawn. *Known before*: size and what the input was drawn by.
+Intervals should have .9. Pairs of versions: the baseline's model is learned from 140 drawn inputs, the candidate ran all others, as dear as they were, or
+all multiplied; what matters is 3 %. The forest has 100 trees; the polynomial, of degree 2 and fitted by least squares, has what is known before.
+END_TEXT
+	cat "$kept"/*.table
 } >"$work/page"
 evidence_done
