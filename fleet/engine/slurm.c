@@ -171,8 +171,8 @@ static bool queue_look(struct link *link, struct queue *queue)
 
 	__atomic_store_n(link->heard_ms, now_ms, __ATOMIC_RELAXED); /* a queue is not silence */
 	if (now_ms - queue->began_ms >= (int64_t)(1000 * link->host->launcher.queue_limit_s))
-		return link_fail(link, FLEET_QUEUED, "waited in Slurm's queue for %.4g minutes, its queue_limit (%s)",
-				 link->host->launcher.queue_limit_s / 60, reason);
+		return link_fail(link, FLEET_QUEUED, "waited in Slurm's queue for %.4g minute%s, its queue_limit (%s)",
+				 link->host->launcher.queue_limit_s / 60, link->host->launcher.queue_limit_s == 60 ? "" : "s", reason);
 	if (now_ms < queue->ask_ms)
 		return true;
 	queue->ask_ms = now_ms + ASK_AGAIN_MS;
@@ -255,8 +255,8 @@ void slurm_explain(struct link *link)
 	if (strcmp(said.state, "PREEMPTED") == 0)
 		link_fail(link, FLEET_PREEMPTED, "Slurm has taken the node for another job (job %s was preempted)", job);
 	else if (strcmp(said.state, "TIMEOUT") == 0)
-		link_fail(link, FLEET_TIME_LIMIT, "the allocation's time_limit of %.4g minutes was reached (job %s)",
-			  link->host->launcher.time_limit_s / 60, job);
+		link_fail(link, FLEET_TIME_LIMIT, "the allocation's time_limit of %.4g minute%s was reached (job %s)",
+			  link->host->launcher.time_limit_s / 60, link->host->launcher.time_limit_s == 60 ? "" : "s", job);
 	else if (strcmp(said.state, "NODE_FAIL") == 0 || node_is_down(&said))
 		node_fail(link, &(struct slurm_said){ .silent = true, .node_state = "down", .node_reason = "" });
 	else if (strcmp(said.state, "CANCELLED") == 0)
