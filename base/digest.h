@@ -3,12 +3,16 @@
 #define BASE_DIGEST_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define DIGEST_HEX_BYTES 65
 #define DIGEST_ID_BYTES	 17 /* an id: the first 16 digits and a NUL */
 
 /* 64 lower-case hexadecimal digits and a NUL into hex. */
 void digest_sha256(const char *bytes, size_t n, char hex[DIGEST_HEX_BYTES]);
+
+/* A number of 60 bits that a text always gives: a seed by which something is found again. */
+uint64_t digest_seed(const char *text);
 
 #define DIGEST_BASE64_BYTES 45
 

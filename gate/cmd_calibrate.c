@@ -139,7 +139,7 @@ const struct command calibrate_command = {
 	    "compares, as a night does, pairs that are drawn from these runs: how often identical ones are called slower, and how often "
 	    "a "
 	    "slowdown is found. Kept in " CALIBRATION_FILE " with its date and conditions; every decision quotes it, and says when it "
-	    "is old.",
+	    "is old. One that was killed goes on when the same is asked again; its budget is less by what its programs ran for.",
 	.examples = "  assay calibrate myapp --budget 30m\n"
 		    "  assay calibrate myapp/large@v2 --percent 3\n",
 	.exit_status = "0 calibrated; 1 failure, 2 usage.",

@@ -1,5 +1,6 @@
 #include "gate/nightly/calibrate.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -15,7 +16,8 @@ struct calibrating {
 	const struct calibrate_options *o;
 	char *versions[VERSIONS]; /* itself, again, and with each planted slowdown */
 	struct launch_options launch;
-	int64_t began_ns, first;
+	int64_t began_ns, began_ms, first;
+	double before_s; /* what sessions that were killed have measured */
 	struct calibration_entry *out;
 	char *application; /* as stored */
 	char *input;	   /* borrowed; NULL: the only one */
@@ -46,15 +48,65 @@ static enum assay_status name_versions(struct calibrating *c, struct assay_error
 
 static double left_s(const struct calibrating *c)
 {
-	return c->o->budget_s - (double)(clock_monotonic_ns() - c->began_ns) / 1e9;
+	return c->o->budget_s - c->before_s - (double)(clock_monotonic_ns() - c->began_ns) / 1e9;
+}
+
+/* The same for the same question until it is answered: by it the runs of a session that was killed are found. */
+static enum assay_status find_seed(struct calibrating *c, struct assay_error *err)
+{
+	const struct calibrate_options *o = c->o;
+	struct calibration kept;
+	enum assay_status st = calibration_read(o->directory, &kept, err);
+	struct buf text = BUF_INIT;
+
+	if (st)
+		return st;
+	buf_format(&text, "%s\n%s\n%s\n%u\n%s\n%s", o->application, o->input ? o->input : "", c->versions[0], o->percent,
+		   o->hosts.hosts ? o->hosts.hosts : "", o->hosts.exclude ? o->hosts.exclude : "");
+	for (size_t i = 0; i < kept.n; i++)
+		buf_format(&text, "\n%s", kept.items[i].plan);
+	c->launch.choice.has_seed = true;
+	c->launch.choice.seed = digest_seed(text.bytes);
+	buf_release(&text);
+	calibration_release(&kept);
+	return ASSAY_OK;
+}
+
+/* Of the machine that ran the longest. */
+static double measured_before_s(const struct calibrating *c, const struct launch *launch)
+{
+	double most = 0, sum = 0;
+
+	for (size_t i = 0; i < launch->rows.n; i++) {
+		const struct execution_row *row = &launch->rows.items[i];
+
+		if (i && strcmp(row->machine, row[-1].machine) != 0)
+			sum = 0;
+		if (row->taken_ms < c->began_ms && row->wall_ns > 0)
+			sum += (double)row->wall_ns / 1e9;
+		most = fmax(most, sum);
+	}
+	return most;
+}
+
+/* Repetitions of all versions that a machine has made since. */
+static double repetitions_since(const struct launch *launch, int64_t since_ms)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < launch->rows.n; i++)
+		n += launch->rows.items[i].taken_ms >= since_ms;
+	return (double)n / (VERSIONS * (double)launch->n);
 }
 
 /* As many as the time allows by what the last ones took, up to what two pairs of all looks take. 0: no more. */
-static int64_t next_repetitions(const struct calibrating *c, int64_t now, int64_t block, double block_s)
+static int64_t next_repetitions(const struct calibrating *c, int64_t now, double block, double block_s)
 {
 	int64_t most = 2 * looks_repetitions(c->first, LOOKS_MAX), next = now + (now < c->first * 2 ? now : c->first * 2);
-	double each_s = block_s / (double)(block > 0 ? block : 1);
+	double each_s = block_s / fmax(block, 1);
 
+	if (block <= 0) /* all was there: two show what they take */
+		next = now + 2;
 	next = next < most ? next : most;
 	if (each_s * (double)(next - now) > left_s(c))
 		next = now + (left_s(c) > 0 ? (int64_t)(left_s(c) / each_s) / 2 * 2 : 0);
@@ -63,33 +115,47 @@ static int64_t next_repetitions(const struct calibrating *c, int64_t now, int64_
 	return next > now && !(c->o->cancelled && *c->o->cancelled) ? next : 0;
 }
 
+/* Can these runs not go on? Then there are new ones. */
+static bool is_to_begin(const struct calibrating *c, const struct launch *launch, enum assay_status st)
+{
+	bool other = st == ASSAY_E_USAGE || st == ASSAY_E_CONFLICT || st == ASSAY_E_NOTFOUND;
+
+	return c->launch.resume && !c->first && (other || (!st && launch->nothing));
+}
+
+static enum assay_status grow(struct calibrating *c, struct launch *launch, int64_t block_ms, double block_s, bool *more,
+			      struct assay_error *err)
+{
+	int64_t now = launch->plan.repetitions, next;
+
+	if (!c->first) {
+		c->first = launch->manifest.repetitions;
+		c->before_s = measured_before_s(c, launch);
+		c->application = manifest_stored_name(&launch->manifest, manifest_find_input(&launch->manifest, launch->plan.inputs[0]));
+		memcpy(c->out->plan, launch->plan.id, sizeof(c->out->plan));
+	}
+	c->launch.resume = true;
+	next = next_repetitions(c, now, repetitions_since(launch, block_ms), block_s);
+	*more = next && launch_outcome(launch) != LAUNCH_ALL_FAILED;
+	return *more ? plan_grow(&launch->lab.store, launch->plan.id, next, EFFECT_LEVEL, err) : ASSAY_OK;
+}
+
 static enum assay_status measure(struct calibrating *c, struct assay_error *err)
 {
-	enum assay_status st = ASSAY_OK;
-	int64_t had = 0;
+	enum assay_status st = find_seed(c, err);
 	bool more = true;
 
+	c->launch.resume = c->launch.of_seed = true;
 	while (!st && more) {
-		int64_t block_ns = clock_monotonic_ns(), next;
+		int64_t block_ns = clock_monotonic_ns(), block_ms = clock_real_ms();
 		struct launch launch;
 
 		st = launch_run(&c->launch, &launch, err);
-		if (!st) {
-			c->first = c->first ? c->first : launch.manifest.repetitions;
-			memcpy(c->out->plan, launch.plan.id, sizeof(c->out->plan));
-			if (!c->application)
-				c->application =
-				    manifest_stored_name(&launch.manifest, manifest_find_input(&launch.manifest, launch.plan.inputs[0]));
-			next = next_repetitions(c, launch.plan.repetitions, launch.plan.repetitions - had,
-						(double)(clock_monotonic_ns() - block_ns) / 1e9);
-			had = launch.plan.repetitions;
-			more = next && launch_outcome(&launch) != LAUNCH_ALL_FAILED;
-			if (more)
-				st = plan_grow(&launch.lab.store, launch.plan.id, next, EFFECT_LEVEL, err);
-			c->launch.resume = c->launch.of_seed = true;
-			c->launch.choice.has_seed = true;
-			c->launch.choice.seed = launch.plan.seed;
-			c->launch.choice.repetitions = 0;
+		if (is_to_begin(c, &launch, st)) {
+			c->launch.resume = false;
+			st = ASSAY_OK;
+		} else if (!st) {
+			st = grow(c, &launch, block_ms, (double)(clock_monotonic_ns() - block_ns) / 1e9, &more, err);
 		}
 		launch_release(&launch);
 	}
@@ -230,7 +296,9 @@ static enum assay_status conclude(struct calibrating *c, struct assay_error *err
 
 enum assay_status calibrate_run(const struct calibrate_options *options, struct calibration_entry *out, struct assay_error *err)
 {
-	struct calibrating c = { .o = options, .began_ns = clock_monotonic_ns(), .out = out, .input = options->input };
+	struct calibrating c = {
+		.o = options, .began_ns = clock_monotonic_ns(), .began_ms = clock_real_ms(), .out = out, .input = options->input
+	};
 	enum assay_status st;
 
 	*out = (struct calibration_entry){ .waited = (double)NAN };

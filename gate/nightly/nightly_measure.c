@@ -1,5 +1,6 @@
 /* The runs of one comparison. */
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/mem.h"
 #include "gate/nightly/nightly.h"
 #include "gate/nightly/spend.h"
@@ -9,12 +10,9 @@
 /* The seed by which the runs are found again, whatever has happened in between. */
 static uint64_t seed_of(const struct nightly *n, const struct night_comparison *c, const char *what)
 {
-	char *text = mem_format("%s\n%" PRId64 "\n%s", n->night.id, c->number, what), hex[DIGEST_HEX_BYTES];
-	uint64_t seed;
+	char *text = mem_format("%s\n%" PRId64 "\n%s", n->night.id, c->number, what);
+	uint64_t seed = digest_seed(text);
 
-	digest_sha256(text, strlen(text), hex);
-	hex[15] = '\0'; /* positive in 64 bits */
-	seed = strtoull(hex, NULL, 16);
 	free(text);
 	return seed;
 }

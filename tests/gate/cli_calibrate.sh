@@ -38,6 +38,31 @@ plan=$(json .plan)
 run -C "$lab" runs list --format json
 grep -q 'a+memory5' "$tmp/out" || fail 'the planted runs are not in the store'
 
+what='one that was killed goes on with its runs'
+cat >"$lab/apps/slow.yaml" <<END
+command: [sh, -c, 'echo >>$tmp/made; sleep .02; echo cost 1\$((\$\$ % 10))']
+versions: { a: }
+repetitions: 2
+warm_ups: 0
+metric: { source: regex, pattern: 'cost ([0-9]+)' }
+END
+plans_of_slow() {
+	sqlite3 "$lab/.assay/runs.db" "SELECT count(*) FROM plan WHERE application = 'slow'"
+}
+"$ASSAY" -C "$lab" calibrate slow -w host1 --budget 2m --quiet >"$tmp/killed" 2>&1 &
+killed=$!
+until [ "$(wc -l 2>/dev/null <"$tmp/made" || echo 0)" -ge 14 ]; do sleep .05; done
+kill -9 $killed
+wait $killed
+run -C "$lab" calibrate slow -w host1 --budget 1s --quiet --format json
+expect_status 0
+[ "$(plans_of_slow)" = 1 ] || fail 'it began anew'
+kept=$(sqlite3 "$lab/.assay/runs.db" "SELECT count(*) FROM execution WHERE plan = '$(json .plan)'")
+[ "$kept" -ge 14 ] && [ "$(wc -l <"$tmp/made")" -le $((kept + 3)) ] || fail "of $(wc -l <"$tmp/made") runs $kept are kept"
+run -C "$lab" calibrate slow -w host1 --budget 1s --quiet
+expect_status 0
+[ "$(plans_of_slow)" = 2 ] || fail 'what has ended does not begin anew'
+
 what='its file'
 [ -f "$lab/calibration.json" ] || fail 'calibration.json is not there'
 grep -q "\"plan\": *\"$plan\"" "$lab/calibration.json" || fail 'it does not name its runs'
