@@ -187,6 +187,7 @@ def cost():
     row("---", "---:", "---:", "---:", "---:")
     with open(directory + "/big", "wb") as file:
         file.write(os.urandom(64 << 20))
+    said = []
     for name, where in places.items():
         host = json.loads(shell([assay, "-C", where, "fleet", "list", "--format", "json"]).stdout)["hosts"][0]["name"]
 
@@ -197,7 +198,7 @@ def cost():
                 done = shell([assay, "-C", where] + words)
                 taken.append(time.time() - began)
                 if done.returncode and words[1] != "check":  # which finds that the machine is busy
-                    sys.exit(name + ": " + done.stderr)
+                    said.append("%s: `%s` ended with %d: %s" % (name, words[1], done.returncode, (done.stderr or done.stdout).splitlines()[0]))
             return statistics.median(taken)
         once = timed(["fleet", "exec", "-w", host, "--", "true"])
         put = timed(["fleet", "put", "-w", host, directory + "/big", "/tmp/assay-evidence-big"], 5)
@@ -206,7 +207,7 @@ def cost():
         row(name, "%.0f" % (1000 * once), "%.0f" % (1000 * (check - once)), "%.0f" % (1000 * put), "%.1f" % battery)
     os.remove("/tmp/assay-evidence-big")
     shell([assay, "fleet", "down", places["ssh"]])
-    print()
+    print("".join("\n- " + line for line in said) + "\n" * bool(said))
 
 
 def queue():
