@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/term.h"
 #include "base/text.h"
 
@@ -60,6 +61,7 @@ void cli_remark(const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
+	secrets_hide(text, sizeof(text));
 	if (isatty(STDERR_FILENO)) /* a line on which progress is shown is taken back: it comes again */
 		fputs("\r\033[K", stderr);
 	print_line(at_work.name, text, "");

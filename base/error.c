@@ -1,5 +1,7 @@
 #include "base/error.h"
 
+#include "base/secret.h"
+
 #include <stdarg.h>
 
 static const struct {
@@ -31,6 +33,7 @@ enum assay_status assay_fail(struct assay_error *err, enum assay_status status, 
 		va_start(args, fmt);
 		vsnprintf(err->text, sizeof(err->text), fmt, args);
 		va_end(args);
+		secrets_hide(err->text, sizeof(err->text));
 		err->status = status;
 	}
 	return status;
@@ -47,6 +50,7 @@ enum assay_status assay_fail_errno(struct assay_error *err, int errnum, const ch
 		va_end(args);
 		used = strlen(err->text);
 		snprintf(err->text + used, sizeof(err->text) - used, ": %s", strerror(errnum));
+		secrets_hide(err->text, sizeof(err->text));
 		err->status = ASSAY_E_IO;
 	}
 	return ASSAY_E_IO;
@@ -64,6 +68,7 @@ enum assay_status assay_context(struct assay_error *err, const char *fmt, ...)
 	va_end(args);
 	used = strlen(err->text);
 	snprintf(err->text + used, sizeof(err->text) - used, ": %s", inner);
+	secrets_hide(err->text, sizeof(err->text));
 	return err->status;
 }
 

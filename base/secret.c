@@ -4,11 +4,37 @@
 #include "base/mem.h"
 
 #include <ctype.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #define VALUE_BYTES_MIN 4 /* a shorter one may stand anywhere by chance */
+
+/* Only ever longer, so that whoever reads it needs no lock. */
+struct known {
+	const struct known *next;
+	char *text;
+};
+static const struct known *patterns, *variables_known;
+
+static const struct known *first_of(const struct known *const *list)
+{
+	return __atomic_load_n(list, __ATOMIC_ACQUIRE);
+}
+
+static void know(const struct known **list, const char *text)
+{
+	struct known *added;
+
+	for (const struct known *k = *list; k; k = k->next) {
+		if (strcmp(k->text, text) == 0)
+			return;
+	}
+	added = mem_new(1, sizeof(*added));
+	*added = (struct known){ *list, mem_string(text) };
+	__atomic_store_n(list, added, __ATOMIC_RELEASE);
+}
 
 /* Between the ends of the name and underscores. */
 static bool is_word_at(const char *name, const char *at, size_t n)
@@ -29,7 +55,27 @@ bool secret_name(const char *name)
 		for (const char *at = name; (at = strcasestr(at, words[i])); at++)
 			if (is_word_at(name, at, strlen(words[i])))
 				return true;
+	for (const struct known *k = first_of(&patterns); k; k = k->next)
+		if (fnmatch(k->text, name, FNM_CASEFOLD) == 0)
+			return true;
 	return false;
+}
+
+void secret_names_add(char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		know(&patterns, names[i]);
+}
+
+/* The value of NAME=value where it is to be hidden; else NULL. */
+static const char *secret_value(const char *variable)
+{
+	const char *equals = strchr(variable, '=');
+	char *name = equals ? mem_bytes(variable, (size_t)(equals - variable)) : NULL;
+	bool secret = name && strlen(equals + 1) >= VALUE_BYTES_MIN && secret_name(name);
+
+	free(name);
+	return secret ? equals + 1 : NULL;
 }
 
 static void mask(char **text, size_t *n, const char *value, size_t length)
@@ -60,14 +106,12 @@ static int compare_lengths(const void *a, const void *b)
 void secrets_add(struct secrets *s, char *const *variables, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		const char *equals = strchr(variables[i], '=');
-		char *name = equals ? mem_bytes(variables[i], (size_t)(equals - variables[i])) : NULL;
+		const char *value = secret_value(variables[i]);
 
-		if (name && secret_name(name) && strlen(equals + 1) >= VALUE_BYTES_MIN) {
+		if (value) {
 			s->values = mem_grow(s->values, s->n, &s->capacity, sizeof(*s->values));
-			s->values[s->n++] = equals + 1;
+			s->values[s->n++] = value;
 		}
-		free(name);
 	}
 	if (s->n)
 		qsort(s->values, s->n, sizeof(*s->values), compare_lengths);
@@ -83,4 +127,46 @@ void secrets_mask(const struct secrets *s, char **text, size_t *n)
 {
 	for (size_t i = 0; *text && i < s->n; i++)
 		mask(text, n, s->values[i], strlen(s->values[i]));
+}
+
+void secrets_know(char *const *variables, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		know(&variables_known, variables[i]);
+}
+
+/* Bytes of the longest value that stands here, or, where the text was cut, begins here. */
+static size_t secret_at(const char *at, bool cut)
+{
+	size_t longest = 0, left = strlen(at);
+
+	for (const struct known *k = first_of(&variables_known); k; k = k->next) {
+		const char *value = secret_value(k->text);
+		size_t n = value ? strlen(value) : 0;
+
+		if (cut && n > left && left >= VALUE_BYTES_MIN)
+			n = left;
+		if (n > longest && strncmp(at, value, n) == 0)
+			longest = n;
+	}
+	return longest;
+}
+
+void secrets_hide(char *text, size_t size)
+{
+	bool cut = strlen(text) + 1 == size;
+
+	for (char *at = text; *at && first_of(&variables_known); at++) {
+		size_t n = secret_at(at, cut), rest, room = size - 1 - (size_t)(at - text), shown = strlen(SECRET_MASK);
+
+		if (!n)
+			continue;
+		rest = strlen(at + n);
+		shown = shown < room ? shown : room;
+		rest = rest < room - shown ? rest : room - shown;
+		memmove(at + shown, at + n, rest);
+		memcpy(at, SECRET_MASK, shown);
+		at[shown + rest] = '\0';
+		at += shown - 1;
+	}
 }

@@ -4,10 +4,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stddef.h>
 
 #define SECRET_MASK "(hidden)"
 
-/* Has the name of a variable TOKEN, SECRET, PASSWORD, PASSWD, PASSPHRASE, CREDENTIAL, or a word KEY or AUTH in it? Upper or lower case. */
+/* Patterns of names, with * ? [ ], that count as well: for the rest of the process. From one thread; copied. */
+void secret_names_add(char *const *patterns, size_t n);
+
+/* Has the name of a variable TOKEN, SECRET, PASSWORD, PASSWD, PASSPHRASE, CREDENTIAL, or a word KEY or AUTH in it, or is it of those
+ * patterns? Upper or lower case. */
 bool secret_name(const char *name);
 
 /* Values of at least four bytes of such variables. Zeroed is none. */
@@ -23,5 +28,11 @@ void secrets_release(struct secrets *secrets);
 /* Puts SECRET_MASK wherever the bytes (*text)[0..*n), which may be NULL, have one of the values. Replaces *text where it changes. O(bytes)
  * for each value. */
 void secrets_mask(const struct secrets *secrets, char **text, size_t *n);
+
+/* Environments that were read: errors, remarks and the night's log hide their secrets from now on, in whatever thread. From one thread;
+ * copied. */
+void secrets_know(char *const *variables, size_t n);
+/* Hides them in a text of at most size - 1 bytes; a longer one is cut. */
+void secrets_hide(char *text, size_t size);
 
 #endif

@@ -2,6 +2,7 @@
 #include "fleet/engine/link.h"
 
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -115,6 +116,7 @@ result_fail(struct fleet_result *result, enum fleet_outcome outcome, const char 
 {
 	result->outcome = outcome;
 	vsnprintf(result->message, sizeof(result->message), fmt, args);
+	secrets_hide(result->message, sizeof(result->message));
 	link_make_printable(result->message);
 }
 

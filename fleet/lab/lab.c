@@ -4,6 +4,7 @@
 #include "base/embed.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "base/yaml.h"
 
@@ -40,9 +41,21 @@ static enum assay_status parse_name(const char *file, const struct yaml_node *no
 	return ASSAY_OK;
 }
 
+static enum assay_status parse_secrets(const char *file, const struct yaml_node *list, struct lab_config *config, struct assay_error *err)
+{
+	enum assay_status st = yaml_list(file, list, err);
+
+	config->secrets = mem_new(st ? 1 : list->n_items + 1, sizeof(char *));
+	for (size_t i = 0; !st && i < list->n_items; i++) {
+		st = parse_name(file, &list->items[i], "a pattern of secret variables", &config->secrets[i], err);
+		config->n_secrets += !st;
+	}
+	return st;
+}
+
 enum assay_status lab_config_parse(const char *name, const char *text, size_t n, struct lab_config *out, struct assay_error *err)
 {
-	static const char *const keys[] = { "name", "min_effect", "fingerprint_max_age_days", "hosts" };
+	static const char *const keys[] = { "name", "min_effect", "fingerprint_max_age_days", "quota_gib", "secrets", "hosts" };
 	struct lab_config config = { .min_effect = LAB_MIN_EFFECT, .fingerprint_max_age_days = LAB_FINGERPRINT_MAX_AGE_DAYS };
 	struct yaml_node root = { 0 };
 	const struct yaml_node *node;
@@ -56,6 +69,10 @@ enum assay_status lab_config_parse(const char *name, const char *text, size_t n,
 		st = yaml_double(name, node, 1e-6, 1, &config.min_effect, err);
 	if (!st && (node = yaml_get(&root, "fingerprint_max_age_days")))
 		st = yaml_double(name, node, 0, 36500, &config.fingerprint_max_age_days, err);
+	if (!st && (node = yaml_get(&root, "quota_gib")))
+		st = yaml_double(name, node, 1e-3, 1e6, &config.quota_gib, err);
+	if (!st && (node = yaml_get(&root, "secrets")))
+		st = parse_secrets(name, node, &config, err);
 	if (!st && (node = yaml_get(&root, "hosts")))
 		st = inventory_parse(name, node, &config.inventory, err);
 	yaml_release(&root);
@@ -68,6 +85,9 @@ enum assay_status lab_config_parse(const char *name, const char *text, size_t n,
 void lab_config_release(struct lab_config *config)
 {
 	inventory_release(&config->inventory);
+	for (size_t i = 0; i < config->n_secrets; i++)
+		free(config->secrets[i]);
+	free(config->secrets);
 	free(config->name);
 	*config = (struct lab_config){ 0 };
 }
@@ -163,6 +183,9 @@ static enum assay_status read_config(const char *directory, struct lab_config *c
 	}
 	if (!st)
 		st = lab_config_parse(path, text.bytes ? text.bytes : "", text.size, config, err);
+	secret_names_add(config->secrets, config->n_secrets);
+	for (size_t i = 0; i < config->inventory.n; i++)
+		secrets_know(config->inventory.hosts[i].environment, config->inventory.hosts[i].n_environment);
 	buf_release(&text);
 	free(path);
 	return st;

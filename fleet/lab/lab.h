@@ -15,7 +15,10 @@ struct lab_config {
 	char *name;			 /* NULL when not given */
 	double min_effect;		 /* smallest relative slowdown that matters; default LAB_MIN_EFFECT */
 	double fingerprint_max_age_days; /* an older fingerprint does not belong to a run; default LAB_FINGERPRINT_MAX_AGE_DAYS */
-	struct inventory inventory;	 /* of `hosts` */
+	double quota_gib;		 /* of .assay; 0: none */
+	char **secrets;			 /* [n_secrets], patterns of variables' names, beside those that say so themselves */
+	size_t n_secrets;
+	struct inventory inventory; /* of `hosts` */
 };
 
 #define LAB_MIN_EFFECT		     .03

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "gate/nightly/nightly.h"
 
@@ -42,6 +43,7 @@ void nightly_log(const struct nightly *n, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
+	secrets_hide(text, sizeof(text));
 	buf_format(&line, "%s %.8s ", text_from_ms(clock_real_ms() / 1000 * 1000, date), *n->night.id ? n->night.id : "-");
 	for (const char *at = text; *at;) {
 		size_t control = text_control(at);

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "runs/running/manifest_words.h"
 #include "runs/running/run.h"
@@ -550,6 +551,15 @@ static enum assay_status manifest_fail_unknown(const char *laboratory, const cha
 	return st;
 }
 
+static void manifest_know_secrets(const struct manifest *m)
+{
+	secrets_know(m->environment.items, m->environment.n);
+	for (size_t i = 0; i < m->n_versions; i++)
+		secrets_know(m->versions[i].environment.items, m->versions[i].environment.n);
+	for (size_t i = 0; i < m->n_inputs; i++)
+		secrets_know(m->inputs[i].environment.items, m->inputs[i].environment.n);
+}
+
 enum assay_status manifest_open(const char *laboratory, const char *what, struct manifest *out, struct assay_error *err)
 {
 	bool is_path = strchr(what, '/') || manifest_ends_with_yaml(what);
@@ -562,6 +572,7 @@ enum assay_status manifest_open(const char *laboratory, const char *what, struct
 		st = manifest_fail_unknown(laboratory, what, err);
 	if (!st)
 		st = manifest_parse(path, text.bytes, text.size, out, err);
+	manifest_know_secrets(out);
 	if (!st && out->inputs_of)
 		st = manifest_list_inputs(out, err);
 	buf_release(&text);

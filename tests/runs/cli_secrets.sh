@@ -37,4 +37,26 @@ done
 run -C "$lab" fleet list --format json
 expect_json '.hosts[0].env.HOST_PASSWORD' '(hidden)'
 expect_json '.hosts[0].env.MONKEY' banana77
+
+what='names by patterns'
+printf '%s\n' "secrets: [pin, 'MONK*']" >>"$lab/lab.yaml"
+run -C "$lab" run a --versions v1 --quiet
+sqlite3 "$lab/.assay/runs.db" "SELECT out FROM execution ORDER BY taken_ms DESC LIMIT 1" >"$tmp/stored"
+holds "$tmp/stored" 'the store' 'with (hidden)(hidden), (hidden), (hidden), (hidden)'
+run -C "$lab" fleet list --format json
+expect_json '.hosts[0].env.MONKEY' '(hidden)'
+
+what='errors and the log'
+cat >"$lab/apps/b.yaml" <<'E2'
+environment: { API_TOKEN: s3cr3tvalue42, PIN: '1234' }
+command: ['{build}/s']
+versions: { v1: { directory: ../of-s3cr3tvalue42 }, v2: { directory: ../of-1234 } }
+E2
+run -C "$lab" run b
+refused 2 'of-(hidden)'
+cat "$tmp/out" "$tmp/err" | grep -E "$secrets" && fail 'an error has a secret'
+printf '%s\n' 'comparisons: [{ application: b, against: v1, candidates: v2 }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
+run -C "$lab" nightly --quiet
+holds "$lab/.assay/night.log" 'the log' 'of-(hidden)'
+cat "$tmp/out" "$tmp/err" "$lab/.assay/night.log" | grep -E "$secrets|of-1234" && fail 'the night tells a secret'
 finish
