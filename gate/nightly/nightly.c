@@ -7,6 +7,7 @@
 #include "base/yaml.h"
 #include "gate/nightly/nightly_freeze.h"
 #include "gate/nightly/suspects.h"
+#include "runs/prune.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,10 @@
 #include <sys/file.h>
 #include <sys/time.h>
 #include <unistd.h>
+
+#define GIB		(1024. * 1024 * 1024)
+#define QUOTA_NEARLY	.9
+#define FREE_LITTLE_GIB .25
 
 static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_error *err);
 static enum assay_status night_work(struct nightly *n, struct assay_error *err);
@@ -188,6 +193,28 @@ static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, s
 	return st ? st : night_begin(&lab->store, &n->night, &n->comparisons, err);
 }
 
+/* Said before the disk is full, and before anything is measured for nothing. */
+static enum assay_status keep_quota(struct nightly *n, struct lab *lab, struct assay_error *err)
+{
+	struct pruned pruned;
+	struct store_space space;
+	enum assay_status st = prune_to_quota(lab, &pruned, &space, err);
+	char before[TEXT_DATE_BYTES];
+
+	if (pruned.executions || pruned.samples.files)
+		nightly_note(
+		    n, "quota",
+		    "the store was larger than its quota of %.4g GiB: what %lld execution%s printed before %s was removed, and %zu "
+		    "sample file%s",
+		    lab->config.quota_gib, (long long)pruned.executions, text_plural((size_t)pruned.executions),
+		    text_from_ms(pruned.before_ms / 1000 * 1000, before), pruned.samples.files, text_plural(pruned.samples.files));
+	if (!st && lab->config.quota_gib > 0 && (double)space.bytes > QUOTA_NEARLY * lab->config.quota_gib * GIB)
+		nightly_note(n, "quota", "the store has %.4g GiB of its quota of %.4g", (double)space.bytes / GIB, lab->config.quota_gib);
+	if (!st && (double)space.free_bytes < FREE_LITTLE_GIB * GIB)
+		nightly_note(n, "disk", "only %.3g GiB are free where the store is", (double)space.free_bytes / GIB);
+	return st;
+}
+
 /* A night keeps its suite as it was when it began. */
 static enum assay_status go_on(struct nightly *n, struct lab *lab, struct assay_error *err)
 {
@@ -225,6 +252,8 @@ static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_er
 		} else {
 			*err = none;
 		}
+		if (!st)
+			st = keep_quota(n, &lab, err);
 	}
 	lab_close(&lab);
 	free(text);

@@ -85,4 +85,52 @@ run -C "$lab" runs export
 expect_same_files "$tmp/out" "$tmp/exported"
 run -C "$lab" prune --older-than 0 --format json
 expect_json .executions 0
+
+# ---- a quota ----
+
+what='neither an age nor a quota'
+run -C "$lab" prune
+refused 2 '--older-than' 'quota_gib'
+
+what='a quota that what is new exceeds'
+echo 'quota_gib: 0.002' >>"$lab/lab.yaml"
+cat >"$lab/apps/wordy.yaml" <<'END'
+command: [sh, -c, 'head -c 3000000 /dev/zero | tr "\0" x; exit 3'] # of failures more is kept: 1 MiB
+versions: { a: , b: , c: }
+repetitions: 1
+warm_ups: 0
+END
+run -C "$lab" run wordy --quiet
+run -C "$lab" prune
+refused 2 'quota_gib in lab.yaml is 0.002'
+
+what='and a night, which measures nothing then'
+printf '%s\n' 'comparisons: [{ application: wordy, candidates: b, against: a, budget: 1s }]' 'fingerprints: { battery: none }' 'confirm: { fresh_runs: no }' >"$lab/suite.yaml"
+run -C "$lab" nightly --quiet
+refused 2 'quota_gib in lab.yaml is 0.002'
+cases=$((cases + 1))
+[ "$(sqlite3 "$lab/.assay/runs.db" "SELECT count(*) FROM execution WHERE application = 'wordy'")" = 3 ] || fail 'it has measured'
+
+what='what is old, the oldest first'
+age() {
+	sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET taken_ms = taken_ms - $1 * 86400000 WHERE application = 'wordy' AND version = '$2'"
+}
+age 400 a
+age 2 b
+age 2 c
+run -C "$lab" prune --format json
+expect_status 0
+expect_json .executions 3
+cases=$((cases + 1))
+[ "$(json .store_bytes)" -le 2147483 ] || fail "it has $(json .store_bytes) bytes still"
+run -C "$lab" prune --format json
+expect_json .executions 0
+
+what='a night removes, says so, and goes on'
+run -C "$lab" run wordy --quiet
+age 100 a
+age 100 b
+run -C "$lab" nightly --quiet --format json
+expect_json '.notes[0].code' quota
+holds "$lab/.assay/night.log" 'the log' 'quota: the store was larger than its quota of 0.002 GiB: what 2 executions printed before'
 finish

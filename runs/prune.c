@@ -1,0 +1,101 @@
+#include "runs/prune.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#define PRUNED	 "[removed by assay prune]\n"
+#define DAY_MS	 86400000
+#define WALK_FDS 16
+#define GIB	 (1024. * 1024 * 1024)
+
+static enum assay_status prune_outputs(struct store *store, int64_t before_ms, bool dry_run, struct pruned *out, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st =
+	    store_ask(store, &stmt, err,
+		      "SELECT count(*), ifnull(sum(length(out) + length(err)), 0) FROM execution WHERE taken_ms < ? AND (out <> x'' OR err "
+		      "<> x'') AND out <> ?",
+		      "ib", before_ms, PRUNED, sizeof(PRUNED) - 1);
+
+	if (!st && store_next(store, stmt, &st, err)) {
+		out->executions = sqlite3_column_int64(stmt, 0);
+		out->output_bytes = sqlite3_column_int64(stmt, 1);
+	}
+	sqlite3_finalize(stmt);
+	if (!st && !dry_run)
+		st = store_do(store, err,
+			      "UPDATE execution SET out = ?, err = x'' WHERE taken_ms < ? AND (out <> x'' OR err <> x'') AND out <> ?",
+			      "bib", PRUNED, sizeof(PRUNED) - 1, before_ms, PRUNED, sizeof(PRUNED) - 1);
+	if (!st && !dry_run)
+		st = store_do(store, err, "VACUUM", "");
+	if (!st && !dry_run)
+		st = store_do(store, err, "PRAGMA wal_checkpoint(TRUNCATE)", "");
+	return st;
+}
+
+enum assay_status prune_before(struct lab *lab, int64_t before_ms, bool dry_run, struct pruned *out, struct assay_error *err)
+{
+	enum assay_status st;
+
+	*out = (struct pruned){ .before_ms = before_ms };
+	st = prune_outputs(&lab->store, before_ms, dry_run, out, err);
+	return st || dry_run ? st : sample_keep_prune(lab, before_ms, &out->samples, err);
+}
+
+/* ---- quota ---- */
+
+static int64_t walked; /* nftw() passes nothing on */
+
+static int add_size(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+	(void)path;
+	(void)place;
+	walked += kind == FTW_NS ? 0 : 512 * (int64_t)info->st_blocks;
+	return 0;
+}
+
+enum assay_status prune_space(const struct lab *lab, struct store_space *out, struct assay_error *err)
+{
+	char *path = mem_format("%s/.assay", lab->directory);
+	struct statvfs fs;
+	enum assay_status st = ASSAY_OK;
+
+	walked = 0;
+	if (statvfs(path, &fs) || nftw(path, add_size, WALK_FDS, FTW_PHYS | FTW_MOUNT))
+		st = assay_fail_errno(err, errno, "cannot see how large '%s' is", path);
+	else
+		*out = (struct store_space){ walked, (int64_t)fs.f_bavail * (int64_t)fs.f_frsize };
+	free(path);
+	return st;
+}
+
+enum assay_status prune_to_quota(struct lab *lab, struct pruned *out, struct store_space *space, struct assay_error *err)
+{
+	static const int days[] = { 365, 180, 90, 60, 30, 14, 7, 3, 1 };
+	const double quota = lab->config.quota_gib * GIB;
+	struct pruned sum = { 0 }, one;
+	enum assay_status st = prune_space(lab, space, err);
+
+	for (size_t i = 0; !st && quota > 0 && (double)space->bytes > quota && i < sizeof(days) / sizeof(days[0]); i++) {
+		st = prune_before(lab, clock_real_ms() - (int64_t)days[i] * DAY_MS, false, &one, err);
+		sum.executions += one.executions;
+		sum.output_bytes += one.output_bytes;
+		sum.samples.files += one.samples.files;
+		sum.samples.bytes += one.samples.bytes;
+		sum.before_ms = one.before_ms;
+		if (!st)
+			st = prune_space(lab, space, err);
+	}
+	*out = sum;
+	if (!st && quota > 0 && (double)space->bytes > quota)
+		st = assay_fail(err, ASSAY_E_LIMIT,
+				"the store of '%s' has %.4g GiB, its quota_gib in lab.yaml is %.4g, and nothing is left in it that may be "
+				"removed: raise the quota, or remove builds that are not needed any more (.assay/builds)",
+				lab->directory, (double)space->bytes / GIB, lab->config.quota_gib);
+	return st;
+}
