@@ -141,6 +141,23 @@ static void add_rest(const struct night_answered *all, size_t n, struct document
 	doc_end(d);
 }
 
+/* The first reason, which is about the wall; where processor time decided, that one. */
+static const char *why(const struct night_answered *a)
+{
+	const cJSON *reasons = cJSON_GetObjectItemCaseSensitive(a->document, "reasons"), *chosen = cJSON_GetArrayItem(reasons, 0), *reason;
+	const char *text;
+
+	cJSON_ArrayForEach(reason, reasons)
+	{
+		const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "code"));
+
+		if (a->decision->decision == DECISION_REGRESSION && code && strcmp(code, "computes_more") == 0)
+			chosen = reason;
+	}
+	text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(chosen, "text"));
+	return text ? text : "";
+}
+
 /* Why, of what did not pass; what was said of hosts. */
 static void add_why(const struct night_answers *answers, struct document *d)
 {
@@ -150,12 +167,10 @@ static void add_why(const struct night_answers *answers, struct document *d)
 
 	for (size_t i = 0; i < n; i++) {
 		const struct night_answered *a = &all[i];
-		const cJSON *reason = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(a->document, "reasons"), 0);
-		const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "text"));
 
 		if (!a->decision || a->decision->decision == DECISION_PASS)
 			continue;
-		doc_line(d, "%s%s@%s: %s", before, a->comparison->application, a->comparison->candidate, text ? text : "");
+		doc_line(d, "%s%s@%s: %s", before, a->comparison->application, a->comparison->candidate, why(a));
 		before = "";
 	}
 	for (size_t i = 0; i < n; i++) {

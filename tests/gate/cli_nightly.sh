@@ -169,6 +169,12 @@ run -C "$lab" verify "$decision"
 expect_status 0
 expect_stdout 'same  ' 'regression'
 
+what='where processor time decided, a night says so'
+"$ASSAY" -C "$lab" backup "$tmp/decided" >/dev/null
+sqlite3 "$tmp/decided/.assay/runs.db" "UPDATE decision SET document = json_insert(document, '$.reasons[#]', json('{\"code\":\"computes_more\",\"text\":\"by the processor\"}')) WHERE id = '$decision'"
+run -C "$tmp/decided" nightly show "$night"
+expect_stdout 'bad@v3: by the processor'
+
 what='findings are confirmed by fresh runs, beside a control'
 run -C "$lab" runs list --format json
 expect_stdout 'v1+again'
