@@ -32,3 +32,39 @@ once=$(sed -n "s/.* calls at \([0-9]*\) call site.*/\1/p" told)
 status=0
 "$ASSAY" variance record -o missing/records -- true 2>told || status=$?
 [ "$status" -eq 1 ] || fail "status $status without the directory's parent"
+
+# Programs of many kinds print the same as without it, on both streams, and end with the same status; and something of each is recorded.
+# same STATUS PROGRAM...: with ./numbers as its input.
+same()
+{
+	expected=$1
+	shift
+	command -v "$1" >/dev/null || return 0
+	plain=0
+	"$@" <numbers >plain.out 2>plain.err || plain=$?
+	[ "$plain" -eq "$expected" ] || fail "status $plain of $* alone"
+	rm -rf family
+	# shellcheck disable=SC2016 # the inner shell's words
+	"$ASSAY" variance record -o family -- sh -c '"$@" 2>family.err; echo $? >family.status' sh "$@" <numbers >family.out 2>told || fail "$(cat told)"
+	[ "$(cat family.status)" -eq "$expected" ] || fail "status $(cat family.status) of $*"
+	cmp plain.out family.out && cmp plain.err family.err || fail "another output of $*"
+	grep -q 'records\? of about [1-9][0-9]* calls' told || fail "$*: $(cat told)"
+}
+seq 20000 >numbers
+same 0 ls -l "$ASSAY_SOURCE/docs"
+same 0 sort -rn numbers
+same 0 wc numbers
+same 0 md5sum numbers
+same 0 cut -c1-3
+same 1 grep -c nothing
+same 0 awk '{ s += $1; print s >"/dev/stderr" } END { fflush(); print "x" | "cat" }'
+same 3 perl -e 'while (<STDIN>) { $s += $_ } print "$s\n"; print `echo said`; exit 3'
+same 4 python3 -c 'import subprocess, sys
+print(sum(int(x) for x in sys.stdin), subprocess.check_output(["echo", "said"]))
+sys.stderr.write("told"); sys.exit(4)'
+same 0 python3 -c 'import multiprocessing
+with multiprocessing.Pool(2) as p: print(sum(p.map(abs, range(1000))))'
+same 0 sqlite3 :memory: 'CREATE TABLE t(a); INSERT INTO t VALUES (1), (2); SELECT sum(a) FROM t;'
+same 5 sh -c 'for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done; echo said | cat; exec sh -c "exit 5"'
+same 7 bash -c 'trap "echo trapped" EXIT; cat <(echo one) <(echo two); exit 7'
+same 0 xz -c

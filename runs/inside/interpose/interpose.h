@@ -100,6 +100,13 @@ static inline bool interpose_skips(uint64_t key)
  * or jump away: nothing is held. */
 bool interpose_enter(struct interpose_call *call, uint64_t key, const char *name);
 void interpose_leave(const struct interpose_call *call, int file, uint64_t size, uint64_t args, int64_t result);
+/* Not in a child that has not begun its file. */
+bool interpose_has_file(void);
+/* The process ends here, in order. */
+void interpose_finish(void);
+/* Looks a function up at its first call, which may come before any constructor of ours. `version`: NULL, or one that it has in some
+ * libraries. */
+__attribute__((cold)) void interpose_next(void **kept, const char *name, const char *version);
 /* What the thread calls from now on is not recorded, or is again; what was so before. Not to be left by a jump. */
 bool interpose_hide(bool hidden);
 /* Nor are threads that make their first call meanwhile, ever. */

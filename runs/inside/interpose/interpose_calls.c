@@ -1,14 +1,11 @@
 /* The calls that are recorded: a row each. */
 #define _FORTIFY_SOURCE 0 /* the functions themselves, not their inline forms */
-#include "runs/inside/interpose/interpose.h"
-
-#include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -20,47 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
-/* Looked up at the first call, which may come before any constructor of ours. */
-__attribute__((noinline, cold)) static void next_find(void **kept, const char *name, const char *version)
-{
-	int before = errno;
-	void *found = version ? dlvsym(RTLD_NEXT, name, version) : NULL;
-
-	if (!found)
-		found = dlsym(RTLD_NEXT, name);
-	if (!found)
-		abort(); /* the program could not have been linked */
-	errno = before;
-	__atomic_store_n(kept, found, __ATOMIC_RELAXED);
-}
-
-/* RESULT NAME PARAMETERS, called with ARGUMENTS; FILE, SIZE and ARGS are worked out after the call, `r` is its result. A call that is
- * skipped is a jump: its site is known, and so is the function. */
-#define CALL_OF(version, result, name, parameters, arguments, file, size, args)                                                            \
-	static result(*next_##name) parameters;                                                                                            \
-	__attribute__((noinline)) static result slow_##name(uint64_t key, WORDS parameters)                                                \
-	{                                                                                                                                  \
-		struct interpose_call call;                                                                                                \
-		result r;                                                                                                                  \
-                                                                                                                                           \
-		if (!next_##name)                                                                                                          \
-			next_find((void **)(void *)&next_##name, #name, version);                                                          \
-		if (!interpose_enter(&call, key, #name))                                                                                   \
-			return next_##name arguments;                                                                                      \
-		r = next_##name arguments;                                                                                                 \
-		interpose_leave(&call, file, size, args, (int64_t)r);                                                                      \
-		return r;                                                                                                                  \
-	}                                                                                                                                  \
-	EXPORT result name parameters                                                                                                      \
-	{                                                                                                                                  \
-		const uint64_t key = interpose_key(__builtin_return_address(0), __COUNTER__ + 1);                                          \
-                                                                                                                                           \
-		return interpose_skips(key) ? next_##name arguments : slow_##name(key, WORDS arguments);                                   \
-	}
-#define WORDS(...)						    __VA_ARGS__
-#define CALL(result, name, parameters, arguments, file, size, args) CALL_OF(NULL, result, name, parameters, arguments, file, size, args)
+#define FUNCTIONS 1
+#include "runs/inside/interpose/interpose_wrap.h"
 
 static uint64_t ns_of(const struct timespec *t)
 {
@@ -77,14 +35,9 @@ static uint64_t vector_bytes(const struct iovec *parts, int n, ssize_t result)
 	return result >= 0 ? sum : INTERPOSE_NO_SIZE;
 }
 
-#define NO_SIZE INTERPOSE_NO_SIZE
-#define NO_FILE INTERPOSE_NO_FILE
-#define NO_ARGS 0
-#define ARG(a)	interpose_mix(0, (uint64_t)(a))
-
 CALL(ssize_t, read, (int fd, void *to, size_t n), (fd, to, n), fd, n, NO_ARGS)
 ssize_t __read_chk(int fd, void *to, size_t n, size_t room); /* what _FORTIFY_SOURCE makes of read() */
-CALL(ssize_t, __read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room), fd, n, NO_ARGS)
+CALL_OF(NULL, ssize_t, __read_chk, "read", (int fd, void *to, size_t n, size_t room), (fd, to, n, room), fd, n, NO_ARGS)
 CALL(ssize_t, write, (int fd, const void *from, size_t n), (fd, from, n), fd, n, NO_ARGS)
 CALL(ssize_t, pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at), fd, n, NO_ARGS)
 CALL(ssize_t, pread64, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at), fd, n, NO_ARGS)
@@ -134,10 +87,10 @@ CALL(int, pthread_barrier_wait, (pthread_barrier_t * barrier), (barrier), NO_FIL
 CALL(int, pthread_join, (pthread_t thread, void **result), (thread, result), NO_FILE, NO_SIZE, NO_ARGS)
 
 /* The oldest version is another kind of condition. */
-CALL_OF("GLIBC_2.3.2", int, pthread_cond_wait, (pthread_cond_t * condition, pthread_mutex_t *mutex), (condition, mutex), NO_FILE, NO_SIZE,
-	NO_ARGS)
-CALL_OF("GLIBC_2.3.2", int, pthread_cond_timedwait, (pthread_cond_t * condition, pthread_mutex_t *mutex, const struct timespec *t),
-	(condition, mutex, t), NO_FILE, NO_SIZE, NO_ARGS)
+CALL_OF("GLIBC_2.3.2", int, pthread_cond_wait, "pthread_cond_wait", (pthread_cond_t * condition, pthread_mutex_t *mutex),
+	(condition, mutex), NO_FILE, NO_SIZE, NO_ARGS)
+CALL_OF("GLIBC_2.3.2", int, pthread_cond_timedwait, "pthread_cond_timedwait",
+	(pthread_cond_t * condition, pthread_mutex_t *mutex, const struct timespec *t), (condition, mutex, t), NO_FILE, NO_SIZE, NO_ARGS)
 
 CALL(int, pthread_mutex_timedlock, (pthread_mutex_t * mutex, const struct timespec *t), (mutex, t), NO_FILE, NO_SIZE, NO_ARGS)
 CALL(int, pthread_rwlock_rdlock, (pthread_rwlock_t * lock), (lock), NO_FILE, NO_SIZE, NO_ARGS)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -26,6 +27,19 @@ static inline long ask(long number, long a, long b, long c, long d)
 
 	__asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
 	return result;
+}
+
+void interpose_next(void **kept, const char *name, const char *version)
+{
+	int before = errno;
+	void *found = version ? dlvsym(RTLD_NEXT, name, version) : NULL;
+
+	if (!found)
+		found = dlsym(RTLD_NEXT, name);
+	if (!found)
+		abort(); /* the program could not have been linked */
+	errno = before;
+	__atomic_store_n(kept, found, __ATOMIC_RELAXED);
 }
 
 /* ---- numbers of sites, the same ones for all threads ---- */

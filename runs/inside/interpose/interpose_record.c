@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #define THREAD_SITES	 (1u << INTERPOSE_SITES_LOG2)
 #define BLOCK_LOG2_MAX	 12u
@@ -209,9 +210,14 @@ static void call_begin(struct interpose_call *call, struct interpose_site *s, ui
 		pace(now);
 }
 
+bool interpose_has_file(void)
+{
+	return writer.header && *writer.alive;
+}
+
 static bool is_recording(void)
 {
-	if (writer.header && *writer.alive)
+	if (interpose_has_file())
 		return true;
 	if (!forked)
 		return false;
@@ -467,6 +473,13 @@ __attribute__((constructor)) static void interpose_start(void)
 		pthread_atfork(NULL, NULL, process_forked);
 	}
 	errno = before;
+}
+
+/* A child of vfork() ends in its parent's memory. */
+void interpose_finish(void)
+{
+	if (interpose_has_file() && writer.header->pid == (uint64_t)getpid())
+		record_close(&writer);
 }
 
 __attribute__((destructor)) static void interpose_end(void)

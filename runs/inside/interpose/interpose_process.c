@@ -1,0 +1,123 @@
+/* Calls that open and map files, and that begin and end processes. */
+#define _FORTIFY_SOURCE 0 /* the functions themselves, not their inline forms */
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* None of this begins the file of a child process: most children close and open files, and then execute another program. */
+#define FUNCTIONS	       192
+#define ENTER(call, key, name) (interpose_has_file() && interpose_enter(call, key, name))
+#include "runs/inside/interpose/interpose_wrap.h"
+
+#define MAPPING interpose_mix(ARG(protection), (uint64_t)flags)
+
+CALL(int, close, (int fd), (fd), NO_FILE, NO_SIZE, NO_ARGS)
+CALL(int, creat, (const char *path, mode_t mode), (path, mode), r, NO_SIZE, NO_ARGS)
+CALL(int, creat64, (const char *path, mode_t mode), (path, mode), r, NO_SIZE, NO_ARGS)
+CALL(void *, mmap, (void *at, size_t n, int protection, int flags, int fd, off_t from), (at, n, protection, flags, fd, from), fd, n,
+     MAPPING)
+CALL(void *, mmap64, (void *at, size_t n, int protection, int flags, int fd, off64_t from), (at, n, protection, flags, fd, from), fd, n,
+     MAPPING)
+CALL(int, munmap, (void *at, size_t n), (at, n), NO_FILE, n, NO_ARGS)
+
+/* The mode is there only if it is needed. */
+#define OPEN(name, parameters, before, ...)                                                                                                \
+	SLOW(NULL, int, name, #name, "open", (WORDS before, mode_t mode), (__VA_ARGS__, mode), r, NO_SIZE, ARG(flags))                     \
+	EXPORT int name parameters                                                                                                         \
+	{                                                                                                                                  \
+		const uint64_t key = KEY();                                                                                                \
+		mode_t mode = 0;                                                                                                           \
+		va_list list;                                                                                                              \
+                                                                                                                                           \
+		if (__OPEN_NEEDS_MODE(flags)) {                                                                                            \
+			va_start(list, flags);                                                                                             \
+			mode = va_arg(list, mode_t);                                                                                       \
+			va_end(list);                                                                                                      \
+		}                                                                                                                          \
+		return interpose_skips(key) ? next_##name(__VA_ARGS__, mode) : slow_##name(key, __VA_ARGS__, mode);                        \
+	}
+OPEN(open, (const char *path, int flags, ...), (const char *path, int flags), path, flags)
+OPEN(open64, (const char *path, int flags, ...), (const char *path, int flags), path, flags)
+OPEN(openat, (int at, const char *path, int flags, ...), (int at, const char *path, int flags), at, path, flags)
+OPEN(openat64, (int at, const char *path, int flags, ...), (int at, const char *path, int flags), at, path, flags)
+/* What _FORTIFY_SOURCE makes of these. */
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+int __openat_2(int at, const char *path, int flags);
+int __openat64_2(int at, const char *path, int flags);
+CALL_OF(NULL, int, __open_2, "open", (const char *path, int flags), (path, flags), r, NO_SIZE, ARG(flags))
+CALL_OF(NULL, int, __open64_2, "open", (const char *path, int flags), (path, flags), r, NO_SIZE, ARG(flags))
+CALL_OF(NULL, int, __openat_2, "open", (int at, const char *path, int flags), (at, path, flags), r, NO_SIZE, ARG(flags))
+CALL_OF(NULL, int, __openat64_2, "open", (int at, const char *path, int flags), (at, path, flags), r, NO_SIZE, ARG(flags))
+
+/* ---- processes ---- */
+
+/* In the child the call is not ended: interpose_leave() sees that this is another process. vfork() would return into this function twice.
+ */
+static pid_t (*next_fork)(void);
+EXPORT pid_t fork(void)
+{
+	const uint64_t key = KEY();
+	struct interpose_call call;
+	bool timed = !interpose_skips(key) && ENTER(&call, key, "fork");
+	pid_t child;
+
+	if (!next_fork)
+		interpose_next((void **)(void *)&next_fork, "fork", NULL);
+	child = next_fork();
+	if (timed)
+		interpose_leave(&call, NO_FILE, NO_SIZE, NO_ARGS, child);
+	return child;
+}
+
+#define SPAWN_PARAMETERS                                                                                                                   \
+	(pid_t *restrict child, const char *restrict path, const posix_spawn_file_actions_t *restrict actions,                             \
+	 const posix_spawnattr_t *restrict attributes, char *const words[restrict], char *const variables[restrict])
+CALL(int, posix_spawn, SPAWN_PARAMETERS, (child, path, actions, attributes, words, variables), NO_FILE, NO_SIZE, NO_ARGS)
+CALL(int, posix_spawnp, SPAWN_PARAMETERS, (child, path, actions, attributes, words, variables), NO_FILE, NO_SIZE, NO_ARGS)
+
+/* What does not return is recorded before it, as if it took no time. */
+#define RECORD_LAST(name)                                                                                                                  \
+	do {                                                                                                                               \
+		const uint64_t key = KEY();                                                                                                \
+		struct interpose_call call;                                                                                                \
+                                                                                                                                           \
+		if (!next_##name)                                                                                                          \
+			interpose_next((void **)(void *)&next_##name, #name, NULL);                                                        \
+		if (!interpose_skips(key) && ENTER(&call, key, #name))                                                                     \
+			interpose_leave(&call, NO_FILE, NO_SIZE, NO_ARGS, 0);                                                              \
+	} while (0)
+#define EXECUTE(name, parameters, arguments)                                                                                               \
+	static int(*next_##name) parameters;                                                                                               \
+	EXPORT int name parameters                                                                                                         \
+	{                                                                                                                                  \
+		RECORD_LAST(name);                                                                                                         \
+		return next_##name arguments;                                                                                              \
+	}
+EXECUTE(execve, (const char *path, char *const words[], char *const variables[]), (path, words, variables))
+EXECUTE(execv, (const char *path, char *const words[]), (path, words))
+EXECUTE(execvp, (const char *file, char *const words[]), (file, words))
+EXECUTE(execvpe, (const char *file, char *const words[], char *const variables[]), (file, words, variables))
+
+static __attribute__((noreturn)) void (*next_exit)(int);
+EXPORT void exit(int status)
+{
+	RECORD_LAST(exit);
+	next_exit(status);
+}
+
+/* Without what a process does at its end. */
+#define END(name)                                                                                                                          \
+	static __attribute__((noreturn)) void (*next_##name)(int);                                                                         \
+	EXPORT void name(int status)                                                                                                       \
+	{                                                                                                                                  \
+		RECORD_LAST(name);                                                                                                         \
+		interpose_finish();                                                                                                        \
+		next_##name(status);                                                                                                       \
+	}
+END(_exit)
+END(_Exit)
