@@ -68,3 +68,14 @@ same 0 sqlite3 :memory: 'CREATE TABLE t(a); INSERT INTO t VALUES (1), (2); SELEC
 same 5 sh -c 'for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done; echo said | cat; exec sh -c "exit 5"'
 same 7 bash -c 'trap "echo trapped" EXIT; cat <(echo one) <(echo two); exit 7'
 same 0 xz -c
+
+# A program that would be killed for any other system call than its own.
+if command -v gcc >/dev/null; then
+	gcc -O2 "$ASSAY_SOURCE/tests/interposed/restricted.c" -o restricted
+	same 4 ./restricted
+fi
+
+# Many children do not take much of the disk.
+"$ASSAY" variance record -o many -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do (sleep .01; exit 0); done' 2>told || fail "$(cat told)"
+files=$(ls many/*.samples | wc -l)
+[ "$(du -sk many | cut -f1)" -le $((32 * files)) ] || fail "$(du -sk many) for $files files"

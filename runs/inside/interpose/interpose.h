@@ -104,6 +104,8 @@ void interpose_leave(const struct interpose_call *call, int file, uint64_t size,
 bool interpose_has_file(void);
 /* The process ends here, in order. */
 void interpose_finish(void);
+/* From now on nothing is recorded: the process may not make the system calls that recording needs. */
+void interpose_stop(void);
 /* Looks a function up at its first call, which may come before any constructor of ours. `version`: NULL, or one that it has in some
  * libraries. */
 __attribute__((cold)) void interpose_next(void **kept, const char *name, const char *version);

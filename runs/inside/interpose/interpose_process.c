@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 /* None of this begins the file of a child process: most children close and open files, and then execute another program. */
@@ -121,3 +122,22 @@ EXPORT void exit(int status)
 	}
 END(_exit)
 END(_Exit)
+
+/* A filter of system calls follows: it kills programs for calls that it does not know. Unprivileged programs say first that they will never
+ * have more rights. */
+static int (*next_prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
+EXPORT int prctl(int option, ...)
+{
+	unsigned long word[4];
+	va_list list;
+
+	if (!next_prctl)
+		interpose_next((void **)(void *)&next_prctl, "prctl", NULL);
+	va_start(list, option);
+	for (size_t i = 0; i < 4; i++)
+		word[i] = va_arg(list, unsigned long);
+	va_end(list);
+	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
+		interpose_stop();
+	return next_prctl(option, word[0], word[1], word[2], word[3]);
+}

@@ -62,6 +62,7 @@ static struct record_writer writer;
 static pthread_key_t at_end;
 static bool forked; /* and the child has not begun a file of its own */
 static bool threads_hidden;
+static bool stopped;	/* for good */
 static bool statements; /* are counted, and the file says so */
 
 /* Modules that count (runs/inside/features/counting/) count in this one, or this library reads that of the program. */
@@ -230,7 +231,7 @@ bool interpose_enter(struct interpose_call *call, uint64_t key, const char *name
 	struct interpose_site *s;
 	bool timed = false;
 
-	if (mine.busy)
+	if (mine.busy || stopped)
 		return false;
 	mine.busy = true;
 	s = is_recording() ? site_find(key, name) : NULL;
@@ -328,7 +329,7 @@ void interpose_leave(const struct interpose_call *call, int file, uint64_t size,
 	uint32_t vertex = NOT_CHOSEN, edge = NOT_CHOSEN;
 
 	/* The thread has ended, or this is another process than the one that began the call. */
-	if (mine.busy || !mine.sites || call->site->key != call->key)
+	if (mine.busy || stopped || !mine.sites || call->site->key != call->key)
 		return;
 	mine.busy = true;
 	by_chance = chance();
@@ -473,6 +474,14 @@ __attribute__((constructor)) static void interpose_start(void)
 		pthread_atfork(NULL, NULL, process_forked);
 	}
 	errno = before;
+}
+
+void interpose_stop(void)
+{
+	if (interpose_has_file())
+		record_info(&writer, "stopped", "the program restricts its system calls");
+	interpose_finish();
+	stopped = true;
 }
 
 /* A child of vfork() ends in its parent's memory. */

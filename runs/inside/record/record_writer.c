@@ -16,19 +16,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAGE_BYTES	 4096u
-#define PAGES_AT_ONCE	 64u
-#define FILES_MAX	 100000u /* of one process id in one directory */
-#define POPULATE_WRITE	 23	 /* MADV_POPULATE_WRITE, Linux 5.14; older kernels refuse it, and nothing is lost */
-#define NAMES_BYTES_BITS 40
-#define NAMES_WAIT	 10000u /* times that a child yields while its parent's name is not written to its end */
-#define CALIBRATION_NS	 50000u /* of the clock, at the start */
-#define MOMENT_LOOKS	 3u
-#define CLOCK_STEP_NS	 10000000u /* after which a longer look at the clock is better than the first one */
-#define FIRST_PIECE	 16384u	   /* reserved of a thread's first chunk when it begins */
-#define CHUNKS_AT_ONCE	 8u	   /* for a thread that measures much: reserving them one by one costs more */
-#define FINAL_CHUNKS	 64u	   /* beyond the limit, for what threads say at their end */
-#define ARGUMENTS_BYTES	 1024u
+#define PAGE_BYTES	  4096u
+#define PAGES_AT_ONCE	  64u
+#define FILES_MAX	  100000u /* of one process id in one directory */
+#define POPULATE_WRITE	  23	  /* MADV_POPULATE_WRITE, Linux 5.14; older kernels refuse it, and nothing is lost */
+#define NAMES_BYTES_BITS  40
+#define NAMES_PIECE_BYTES 8192u
+#define NAMES_WAIT	  10000u /* times that a child yields while its parent's name is not written to its end */
+#define CALIBRATION_NS	  50000u /* of the clock, at the start */
+#define MOMENT_LOOKS	  3u
+#define CLOCK_STEP_NS	  10000000u /* after which a longer look at the clock is better than the first one */
+#define FIRST_PIECE	  16384u    /* reserved of a thread's first chunk when it begins */
+#define CHUNKS_AT_ONCE	  8u	    /* for a thread that measures much: reserving them one by one costs more */
+#define FINAL_CHUNKS	  64u	    /* beyond the limit, for what threads say at their end */
+#define ARGUMENTS_BYTES	  1024u
 
 /* The result, or -errno. libc's functions may be replaced by the program, or are cancellation points. */
 static inline long system_call(long number, long a, long b, long c, long d, long e, long f)
@@ -186,6 +187,14 @@ static int disk_reserve(int file, uint64_t offset, uint64_t bytes)
 	return 0;
 }
 
+/* The same without writing, where something may stand already. A file system that knows no such thing (ramfs) is memory. */
+static int disk_keep(int file, uint64_t offset, uint64_t bytes)
+{
+	long failed = is_beyond_limit(offset + bytes) ? -EFBIG : system_call(SYS_fallocate, file, 0, (long)offset, (long)bytes, 0, 0);
+
+	return failed == -EOPNOTSUPP ? 0 : (int)-failed;
+}
+
 static uint64_t record_file_bytes(const struct record_writer *w)
 {
 	return PAGE_BYTES + w->options.names_bytes_max + (w->chunks_max + FINAL_CHUNKS) * w->options.chunk_bytes;
@@ -244,6 +253,14 @@ static bool is_written_in_place(int file)
 	       (of.f_type == EXT4_SUPER_MAGIC || of.f_type == XFS_SUPER_MAGIC || of.f_type == TMPFS_MAGIC || of.f_type == RAMFS_MAGIC);
 }
 
+/* Names get their room on the disk piece by piece: most processes have few. */
+static uint64_t names_pieces(const struct record_writer *w, uint64_t bytes)
+{
+	uint64_t pieces = (bytes / NAMES_PIECE_BYTES + 1) * NAMES_PIECE_BYTES;
+
+	return pieces < w->options.names_bytes_max ? pieces : w->options.names_bytes_max;
+}
+
 /* Creates and maps a file and writes its header; options and directory are there. 0 or an errno. */
 static int record_file_begin(struct record_writer *w)
 {
@@ -254,7 +271,13 @@ static int record_file_begin(struct record_writer *w)
 
 	if (file < 0)
 		return -file;
-	failed = disk_reserve(file, 0, PAGE_BYTES + w->options.names_bytes_max);
+	w->names_reserved = names_pieces(w, w->names_in_use & ((1ull << NAMES_BYTES_BITS) - 1));
+	/* Reading names that have no room yet must not end the program: they are a hole. */
+	failed = is_beyond_limit(PAGE_BYTES + w->options.names_bytes_max) ? EFBIG : 0;
+	if (!failed)
+		failed = (int)-system_call(SYS_ftruncate, file, (long)(PAGE_BYTES + w->options.names_bytes_max), 0, 0, 0, 0);
+	if (!failed)
+		failed = disk_reserve(file, 0, PAGE_BYTES + w->names_reserved);
 	w->in_memory = !is_written_in_place(file);
 	header = failed ? NULL
 			: pages_map(record_file_bytes(w), PROT_READ | PROT_WRITE,
@@ -284,7 +307,7 @@ static int record_file_begin(struct record_writer *w)
 
 /* Some of the disk and of the memory, at an offset of the file: 0 or an errno. The file is opened by its name if that is possible: the kept
  * descriptor is checked, but a thread of the program might put a file of its own there the moment after. */
-static int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes)
+static int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes, int (*reserve)(int, uint64_t, uint64_t))
 {
 	long opened = w->in_memory ? 0 : system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
 	int failed;
@@ -293,7 +316,7 @@ static int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_
 		return 0;
 	if (opened < 0 && !file_is_kept(w))
 		return (int)-opened;
-	failed = disk_reserve(opened < 0 ? w->kept : (int)opened, offset, bytes);
+	failed = reserve(opened < 0 ? w->kept : (int)opened, offset, bytes);
 	if (opened >= 0)
 		system_call(SYS_close, opened, 0, 0, 0, 0, 0);
 	/* All its pages at once: one by one they cost more, and each in the middle of what is measured. */
@@ -341,6 +364,21 @@ static char *names_reserve(struct record_writer *w, size_t n, bool is_function, 
 	return names_of(w->header) + bytes;
 }
 
+/* Of the disk, up to that end of the names. No harm if several threads do it. */
+static bool names_extend(struct record_writer *w, uint64_t end)
+{
+	uint64_t from = __atomic_load_n(&w->names_reserved, __ATOMIC_ACQUIRE), to = names_pieces(w, end);
+
+	if (end <= from)
+		return true;
+	if (record_file_reserve(w, PAGE_BYTES + from, (uint32_t)(to - from), disk_keep)) {
+		__atomic_store_n(&w->full, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	grow_to(&w->names_reserved, to);
+	return true;
+}
+
 /* Appends a word (or, when `blanks` may stand in it, the rest of the line) without what would end it. */
 static char *word_put(char *to, const char *text, size_t n, bool blanks)
 {
@@ -369,7 +407,7 @@ static uint32_t line_add(struct record_writer *w, char kind, const struct word *
 	for (size_t i = 0; i < n_words; i++)
 		n += 1 + (length[i] = strlen(words[i].text));
 	line = names_reserve(w, n, kind == 'f', &before);
-	if (!line)
+	if (!line || !names_extend(w, (uint64_t)(line + n - names_of(w->header))))
 		return UINT32_MAX;
 	at = line + 1;
 	for (size_t i = 0; i < n_words; i++) {
@@ -525,7 +563,7 @@ static void record_say_why(struct record_writer *w, const char *why)
 /* A program that has all the descriptors that it may have may have one to spare later; any other failure is for good. */
 static bool record_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes)
 {
-	int failed = record_file_reserve(w, offset, bytes);
+	int failed = record_file_reserve(w, offset, bytes, disk_reserve);
 
 	if (failed)
 		record_say_why(w, strerrordesc_np(failed));

@@ -46,6 +46,7 @@ struct record_writer {
 	struct record_header *header;	/* the whole file, mapped; NULL: closed */
 	const volatile uint32_t *alive; /* 1; on a page that every child process finds empty. NULL: never opened */
 	uint64_t names_in_use;		/* functions << 40 | bytes of names */
+	uint64_t names_reserved;	/* bytes of the disk */
 	uint64_t chunks_in_use, chunks_max;
 	uint32_t sample_bytes;
 	uint32_t threads; /* that have had a chunk */
