@@ -93,6 +93,7 @@ void measure_request_lock(struct helper_request *request); /* it waits for the b
 	X(write_calls, "system calls that wrote")                                                                                          \
 	X(write_bytes, "bytes that they wrote")                                                                                            \
 	X(run_delay_ns, "")                                                                                                                \
+	X(others_delay_ns, "")                                                                                                             \
 	X(crowded_ns, "")                                                                                                                  \
 	X(io_stalled_ns, "")                                                                                                               \
 	X(memory_stalled_ns, "")                                                                                                           \

@@ -202,6 +202,8 @@ void accounts_say(const struct accounts *accounts, const struct rusage *usage, c
 			 "minor_faults %ld\nmajor_faults %ld\nvoluntary_switches %ld\ninvoluntary_switches %ld\nrun_delay_ns %llu\n",
 			 usage->ru_minflt, usage->ru_majflt, usage->ru_nvcsw, usage->ru_nivcsw, accounts->delay_ns);
 
+	if (accounts->others_delay_ns >= 0)
+		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "others_delay_ns %lld\n", (long long)accounts->others_delay_ns);
 	if (!accounts->io_unknown)
 		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n,
 			      "read_bytes %llu\nwrite_bytes %llu\nread_calls %llu\nwrite_calls %llu\n", io[0], io[1], io[2], io[3]);

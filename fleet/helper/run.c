@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "fleet/cgroup/cgroup.h"
 #include "fleet/helper/accounts.h"
+#include "fleet/helper/delays.h"
 #include "fleet/helper/descendants.h"
 #include "fleet/helper/lock.h"
 #include "fleet/helper/protocol.h"
@@ -405,6 +406,7 @@ struct run {
 	struct accounts accounts;
 	uint64_t own_delay_ns;	 /* that this process had waited for a processor before it last slept */
 	struct sampler *sampler; /* NULL: none was asked for */
+	struct delays delays;	 /* with a sampler */
 	char group_text[128];	 /* of the result */
 };
 
@@ -438,8 +440,10 @@ static bool run_start(struct run *run)
 	run->kill_ns = run->give_up_ns = NEVER;
 	if (!command_start(run->task, &run->command))
 		return false;
-	if (run->sampler)
+	if (run->sampler) {
 		sampler_begin(run->sampler, run->command.id);
+		delays_begin(&run->delays, run->command.id, run->started_ns);
+	}
 	return true;
 }
 
@@ -615,6 +619,7 @@ static void run_say_result(struct run *run)
 	bool exited = WIFEXITED(run->wait_status);
 	char text[768 + ACCOUNTS_BYTES], counts[ACCOUNTS_BYTES];
 
+	run->accounts.others_delay_ns = run->sampler ? delays_of(&run->delays, run->ended_ns) : -1;
 	accounts_say(&run->accounts, u, counts);
 	snprintf(text, sizeof(text),
 		 "%s %d\nwall_ns %lld\nuser_us %lld\nsys_us %lld\nmax_rss_bytes %lld\nlock_wait_ns %lld\nstarted_ms %lld\n"
@@ -671,6 +676,8 @@ static bool run_step(struct run *run)
 	run_wait(run);
 	if (run->sampler)
 		sampler_drain(run->sampler);
+	if (run->sampler && run->state == RUN_RUNNING && run->ended_ns == 0)
+		delays_look(&run->delays, clock_monotonic_ns());
 	run_timers(run);
 	if (run->state == RUN_RUNNING && run->ended_ns != 0)
 		run_end_rest(run);

@@ -162,17 +162,32 @@ void levels_of(const struct level_run *runs, size_t n, struct levels *out)
 	free(all.of);
 }
 
+/* Other threads and children that were kept waiting have cost the run time as far as none of it was at work meanwhile, or waited for a
+ * processor itself. Where more was waited for than the time that is left, it is not known how much of that. */
+static void level_delays(struct level_run *run, double others)
+{
+	double left = fmax(run->wall - run->user - run->sys - run->delay, 0.0);
+
+	if (!(others > 0.0))
+		return;
+	run->crowded = fmax(run->crowded, run->delay + fmin(others, left));
+	if (others <= left)
+		run->delay += others * (1.0 - run->delay / run->wall);
+}
+
 struct level_run level_run_of(const char *machine, const struct helper_result *r, double processes)
 {
 	double cpu_s = (double)(r->user_us + r->sys_us) / 1e6, tick_s = r->tick_ns > 0 ? (double)r->tick_ns / 1e9 : LEVEL_TICK_S;
+	struct level_run run = { machine,
+				 (double)r->wall_ns / 1e9,
+				 (double)r->user_us / 1e6,
+				 (double)r->sys_us / 1e6,
+				 fmax((double)r->run_delay_ns / 1e9, 0.0),
+				 r->crowded_ns >= 0 ? (double)r->crowded_ns / 1e9 : (double)NAN,
+				 level_blurred(cpu_s, processes, tick_s) };
 
-	return (struct level_run){ machine,
-				   (double)r->wall_ns / 1e9,
-				   (double)r->user_us / 1e6,
-				   (double)r->sys_us / 1e6,
-				   fmax((double)r->run_delay_ns / 1e9, 0.0),
-				   r->crowded_ns >= 0 ? (double)r->crowded_ns / 1e9 : (double)NAN,
-				   level_blurred(cpu_s, processes, tick_s) };
+	level_delays(&run, (double)r->others_delay_ns / 1e9);
+	return run;
 }
 
 /* ---- answers ---- */

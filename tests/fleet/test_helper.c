@@ -3,6 +3,7 @@
 #include "tests/fleet/helper_session.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static void test_streams(void **state)
 {
@@ -250,6 +251,55 @@ static void test_sampled(void **state)
 		assert_true(strstr(text, " kernel read\n") || strstr(text, "0 kernel not_allowed\n"));
 		assert_null(strstr(text, "__x64_sys"));
 	}
+	session_release(&s);
+}
+
+/* What spins beside the first thread on the same processor knows for how long it was kept waiting: another thread, or a child. */
+static void check_others(const char *beside)
+{
+	char *script = mem_format("import os, threading, hashlib, time\n"
+				  "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+				  "data = bytes(1 << 20)\n"
+				  "def spin():\n"
+				  "    end = time.monotonic() + 1\n"
+				  "    while time.monotonic() < end:\n"
+				  "        hashlib.sha1(data)\n"
+				  "def second():\n"
+				  "    spin()\n"
+				  "    print(open(\"/proc/thread-self/schedstat\").read().split()[1], flush=True)\n"
+				  "%s\n",
+				  beside),
+	     *waited, *quoted = mem_format("exec python3 -c '%s'", script);
+	struct helper_request request;
+	struct assay_error err;
+	struct session s;
+	size_t n;
+
+	shell_request(&request, quoted);
+	helper_request_text(&request, HELPER_SAMPLE, "");
+	session_run(&s, &request);
+	check(spool_text(&s.answer.out, 100, &waited, &n, &err), &err);
+	assert_true(strtod(waited, NULL) > 2e8);
+	assert_true(fabs((double)s.answer.result.others_delay_ns / strtod(waited, NULL) - 1) < .25);
+	session_release(&s);
+	free(waited);
+	free(quoted);
+	free(script);
+}
+
+static void test_others_wait(void **state)
+{
+	struct helper_request request;
+	struct session s;
+
+	(void)state;
+	if (access("/usr/bin/python3", X_OK) != 0)
+		skip();
+	check_others("t = threading.Thread(target=second); t.start(); spin(); t.join()");
+	check_others("p = os.fork() or (second(), os._exit(0)); spin(); os.waitpid(p, 0)");
+	shell_request(&request, "true"); /* nobody looked */
+	session_run(&s, &request);
+	assert_int_equal(s.answer.result.others_delay_ns, -1);
 	session_release(&s);
 }
 
@@ -564,29 +614,14 @@ static void test_put_whole_or_not(void **state)
 int suite_helper(void)
 {
 	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_streams),
-		SESSION_TEST(test_much_output),
-		SESSION_TEST(test_signal),
-		SESSION_TEST(test_arguments),
-		SESSION_TEST(test_surroundings),
-		SESSION_TEST(test_joined),
-		SESSION_TEST(test_nothing_inherited),
-		SESSION_TEST(test_input),
-		SESSION_TEST(test_limits),
-		SESSION_TEST(test_cannot_start),
-		SESSION_TEST(test_measures),
-		SESSION_TEST(test_accounts),
-		SESSION_TEST(test_sampled),
-		SESSION_TEST(test_sampled_briefly),
-		SESSION_TEST(test_planned_end),
-		SESSION_TEST(test_flood),
-		SESSION_TEST(test_timeout),
-		SESSION_TEST(test_timeout_obeyed),
-		SESSION_TEST(test_leftovers),
-		SESSION_TEST(test_runaway),
-		SESSION_TEST(test_output_held),
-		SESSION_TEST(test_files),
-		SESSION_TEST(test_put_whole_or_not),
+		SESSION_TEST(test_streams),	      SESSION_TEST(test_much_output),  SESSION_TEST(test_signal),
+		SESSION_TEST(test_arguments),	      SESSION_TEST(test_surroundings), SESSION_TEST(test_joined),
+		SESSION_TEST(test_nothing_inherited), SESSION_TEST(test_input),	       SESSION_TEST(test_limits),
+		SESSION_TEST(test_cannot_start),      SESSION_TEST(test_measures),     SESSION_TEST(test_accounts),
+		SESSION_TEST(test_sampled),	      SESSION_TEST(test_others_wait),  SESSION_TEST(test_sampled_briefly),
+		SESSION_TEST(test_planned_end),	      SESSION_TEST(test_flood),	       SESSION_TEST(test_timeout),
+		SESSION_TEST(test_timeout_obeyed),    SESSION_TEST(test_leftovers),    SESSION_TEST(test_runaway),
+		SESSION_TEST(test_output_held),	      SESSION_TEST(test_files),	       SESSION_TEST(test_put_whole_or_not),
 	};
 
 	if (getenv(HOP))

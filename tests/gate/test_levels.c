@@ -73,6 +73,24 @@ static void test_machines(void **state)
 	}
 }
 
+/* What other threads have waited for is no waiting of the program's, as far as none of it was at work meanwhile. */
+static void test_others_delay(void **state)
+{
+	struct helper_result serial = { .wall_ns = 1000000000, .user_us = 500000, .run_delay_ns = 100000000, .others_delay_ns = 150000000 },
+			     parallel = serial, unknown = serial;
+
+	(void)state;
+	assert_near(level_run_of("a", &serial, 1).delay, .1 + .15 * .9); /* for a tenth of it the first one waited, too */
+	assert_near(level_run_of("a", &serial, 1).crowded, .25);
+	parallel.user_us = 850000;
+	assert_near(level_run_of("a", &parallel, 1).delay, .1);
+	assert_near(level_run_of("a", &parallel, 1).crowded, .15);
+	parallel.user_us = 1900000;
+	assert_near(level_run_of("a", &parallel, 1).delay, .1);
+	unknown.others_delay_ns = -1;
+	assert_near(level_run_of("a", &unknown, 1).delay, .1);
+}
+
 /* The interval covers the mean that runs are drawn around, of many runs and of three. */
 static void test_interval(void **state)
 {
@@ -143,8 +161,8 @@ static void test_text(void **state)
 int suite_levels(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_run), cmocka_unit_test(test_machines), cmocka_unit_test(test_interval),
-		cmocka_unit_test(test_ticks),	cmocka_unit_test(test_text),
+		cmocka_unit_test(test_one_run),	 cmocka_unit_test(test_machines), cmocka_unit_test(test_others_delay),
+		cmocka_unit_test(test_interval), cmocka_unit_test(test_ticks),	  cmocka_unit_test(test_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
