@@ -108,11 +108,15 @@ static bool host_look(struct execute_host *h)
 	const struct execute *x = h->x;
 	struct facts facts;
 	struct assay_error err;
+	char *refusal = NULL;
 	bool ok = session_facts(h->session, &facts);
 
 	/* Emulated hosts all have the identity of the one machine that they are on. */
 	if (ok && !h->host->profile && identity_check(&x->catalog, h->host->id, &facts, &err))
 		ok = session_fail(h->session, "%s", err.text);
+	if (ok && x->options->instrument && (refusal = instrument_refusal(facts.architecture)))
+		ok = session_fail(h->session, "%s", refusal);
+	free(refusal);
 	if (ok) {
 		h->clock_ahead_ms = facts.clock_ms > 0 ? (int64_t)facts.clock_ms - clock_real_ms() : 0;
 		h->hardware_type = types_of_host(h->host, &facts);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "fleet/agent/program.h"
 #include "fleet/helper/protocol.h"
 #include "runs/inside/changes/changes.h"
 #include "runs/running/version.h"
@@ -254,6 +255,17 @@ void instrument_hash(const struct instrument *instrument, size_t version, char h
 }
 
 /* ---- one run ---- */
+
+char *instrument_refusal(const char *architecture)
+{
+	if (!architecture || strcmp(architecture, PROGRAM_ARCHITECTURE) == 0)
+		return NULL;
+	return mem_format(
+	    "functions are measured on hosts of " PROGRAM_ARCHITECTURE
+	    " alone, which the library that is sent into the program is for, and this one is of %.40s: leave it out (--exclude), or "
+	    "run without --probe to time versions there",
+	    architecture);
+}
 
 bool instrument_events(const struct manifest_probe *probe, const struct facts *facts, struct counting_events *out)
 {

@@ -43,6 +43,9 @@ void instrument_hash(const struct instrument *instrument, size_t version, char h
 /* Which events a host is to be asked for; false: none, runs are timed only. counting_events_release() it. */
 bool instrument_events(const struct manifest_probe *probe, const struct facts *facts, struct counting_events *out);
 
+/* Why functions cannot be measured on hosts of that architecture (NULL: not known), with the remedy; NULL: they can. free() it. */
+char *instrument_refusal(const char *architecture);
+
 /* One run of a version on a host. */
 struct instrument_run {
 	size_t version;			 /* of the plan */
