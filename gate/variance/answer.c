@@ -163,8 +163,11 @@ static void region_row(const struct variance *v, size_t at, struct document *d)
 	doc_set_bool(d, "throughout", throughout(r));
 	doc_set_bool(d, "marked", r->marked);
 	doc_set(d, "caused_by", r->caused_by == VARIANCE_NONE ? DOC_NOTHING : doc_value_size(r->caused_by + 1));
+	doc_set(d, "waited_for", r->waited_for == VARIANCE_NONE ? DOC_NOTHING : doc_value_size(r->waited_for));
 	if (r->caused_by != VARIANCE_NONE)
 		doc_showf(d, NULL, "why", why, "waited for region %zu", r->caused_by + 1);
+	else if (r->waited_for != VARIANCE_NONE)
+		doc_showf(d, NULL, "why", why, "waited for %s", v->fragments.processes[r->waited_for].name);
 	else
 		doc_show(d, NULL, "why", *why ? why : "-");
 	region_members(v, r, d);

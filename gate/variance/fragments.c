@@ -82,6 +82,13 @@ static bool is_mpi(uint64_t kind, double args)
 	return (kind == INTERPOSE_MESSAGE || kind == INTERPOSE_COLLECTIVE) && args >= 0 && args < PARTNERS;
 }
 
+static void partner_read(struct fragment *f, uint64_t args, uint64_t kind)
+{
+	f->peer = (int32_t)(args & ((1u << INTERPOSE_PEER_BITS) - 1)) - 1;
+	f->comm = (uint32_t)(args >> (INTERPOSE_PEER_BITS + INTERPOSE_TAG_BITS)) & ((1u << INTERPOSE_COMM_BITS) - 1);
+	f->collective = kind == INTERPOSE_COLLECTIVE;
+}
+
 /* The call itself. */
 static void call_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i, uint32_t site)
 {
@@ -95,13 +102,16 @@ static void call_add(struct loading *l, const struct samples *s, const struct co
 			      .from = FRAGMENT_NO_SITE,
 			      .to = site,
 			      .weight = s->items[i].weight,
-			      .basis = BASIS_ARGUMENTS };
+			      .basis = BASIS_ARGUMENTS,
+			      .peer = -1 };
 	bool moves;
 
 	f.activity = (uint16_t)call_activity(s->functions[s->items[i].function].name, descriptor, &moves);
 	f.work = moves && !isnan(result) ? result : isnan(size) ? 0 : size;
-	if (is_mpi(descriptor, args))
+	if (is_mpi(descriptor, args)) {
+		partner_read(&f, (uint64_t)args, descriptor);
 		args -= (double)((uint64_t)args & TAG_MASK);
+	}
 	f.arguments = mixed(mixed(mixed(0, kind), args), isnan(result) ? 0 : 1); /* a call that fails does something else */
 	if (f.weight)
 		fragment_add(l, &f);
@@ -112,7 +122,9 @@ static void edge_add(struct loading *l, const struct samples *s, const struct co
 {
 	double from = value_at(s, i, c->from), since = value_at(s, i, c->since), work = value_at(s, i, c->work);
 	double weight = c->from_weight == SIZE_MAX ? s->items[i].weight : value_at(s, i, c->from_weight);
-	struct fragment f = { .process = (uint32_t)l->out.n_processes, .thread = s->items[i].thread, .activity = ACTIVITY_COMPUTATION };
+	struct fragment f = {
+		.process = (uint32_t)l->out.n_processes, .thread = s->items[i].thread, .activity = ACTIVITY_COMPUTATION, .peer = -1
+	};
 
 	if (!(from >= 0) || from >= (double)s->n_functions || !(since >= 0) || !(weight >= 1) || weight > (double)UINT32_MAX)
 		return;
@@ -380,6 +392,48 @@ static void processes_complete(struct fragments *f)
 	}
 }
 
+static int places_order(const void *a, const void *b)
+{
+	const struct fragment *x = *(struct fragment *const *)a, *y = *(struct fragment *const *)b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	if (x->to != y->to)
+		return x->to < y->to ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+static bool same_place(const struct fragment *x, const struct fragment *y)
+{
+	return x->process == y->process && x->thread == y->thread && x->from == y->from && x->to == y->to;
+}
+
+/* A fragment stands for others of its place halfway to its neighbours there, and they can have taken no more time than there was: where one
+ * of thousands is recorded, one that had to wait for a processor would weigh as if all had. */
+static void weights_bound(struct fragments *f)
+{
+	struct fragment **at = mem_new(f->n, sizeof(struct fragment *));
+
+	for (size_t i = 0; i < f->n; i++)
+		at[i] = &f->items[i];
+	qsort(at, f->n, sizeof(struct fragment *), places_order);
+	for (size_t i = 0; i < f->n; i++) {
+		struct fragment *item = at[i];
+		const struct fragment_process *p = &f->processes[item->process];
+		double from = i > 0 && same_place(at[i - 1], item) ? at[i - 1]->start_s : p->start_s;
+		double to = i + 1 < f->n && same_place(at[i + 1], item) ? at[i + 1]->start_s : p->end_s;
+		double most = fmax(to - from, 0) / 2;
+
+		if (item->weight * item->time_s > most)
+			item->weight = (uint32_t)fmax(most / item->time_s, 1);
+	}
+	free(at);
+}
+
 static enum assay_status loading_finish(struct loading *l, struct fragments *out, struct assay_error *err)
 {
 	uint32_t *map;
@@ -395,6 +449,7 @@ static enum assay_status loading_finish(struct loading *l, struct fragments *out
 	if (l->out.n_snapshots)
 		qsort(l->out.snapshots, l->out.n_snapshots, sizeof(*l->out.snapshots), snapshots_order);
 	processes_complete(&l->out);
+	weights_bound(&l->out);
 	*out = l->out;
 	l->out = (struct fragments){ .n = 0 };
 	return ASSAY_OK;

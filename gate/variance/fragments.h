@@ -42,7 +42,10 @@ struct fragment {
 	uint32_t from, to;	  /* sites; from is FRAGMENT_NO_SITE for the call at `to` itself */
 	uint32_t weight;	  /* fragments that it stands for, at least 1 */
 	uint16_t activity, basis;
-	uint32_t cluster; /* filled by clusters_find() */
+	uint32_t cluster;   /* filled by clusters_find() */
+	int32_t peer;	    /* rank of the partner or root of a call of MPI; -1: none, or not known */
+	uint32_t comm : 31; /* a hash of the ranks that such a call is of; 0: none */
+	uint32_t collective : 1;
 };
 
 /* What the kernel has counted for a thread until a moment. name in the file. */

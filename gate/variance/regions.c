@@ -1,5 +1,5 @@
 /* Regions of the maps in which work was slow: stretches of one process, joined with those of others at the same time. */
-#include "gate/variance/variance.h"
+#include "gate/variance/waits.h"
 
 #include "base/mem.h"
 #include "base/stats.h"
@@ -176,7 +176,7 @@ static struct region *region_new(struct variance *v, enum activity activity, siz
 
 	v->regions = mem_grow(v->regions, v->n_regions, capacity, sizeof(*v->regions));
 	r = &v->regions[v->n_regions++];
-	*r = (struct region){ .activity = activity, .caused_by = VARIANCE_NONE };
+	*r = (struct region){ .activity = activity, .caused_by = VARIANCE_NONE, .waited_for = VARIANCE_NONE };
 	return r;
 }
 
@@ -248,27 +248,48 @@ static bool slow_itself(const struct region *r)
 	return r->activity != ACTIVITY_COMMUNICATION || !blocked(r);
 }
 
-/* A region of messages that were waited for is followed to that of other processes that were slow themselves at the same time: the one with
- * the longest common time. */
+/* The region of others that were slow themselves for most of the time of this one: of `process`, or (VARIANCE_NONE) of any that are not in
+ * it, the one with the longest common time. */
+static size_t slow_meanwhile(const struct variance *v, const struct region *waits, size_t process)
+{
+	double most = 0;
+	size_t found = VARIANCE_NONE;
+
+	for (size_t c = 0; c < v->n_regions; c++) {
+		const struct region *slow = &v->regions[c];
+		double both = overlap(waits->from_s, waits->to_s, slow->from_s, slow->to_s);
+		bool others = slow->n > 0;
+
+		for (size_t i = 0; i < slow->n; i++)
+			others &= !has_process(waits, slow->members[i].process);
+		if (!slow_itself(slow) || slow->marked || !(process == VARIANCE_NONE ? others : has_process(slow, process)) ||
+		    both <= most || both < FOLLOWED * (waits->to_s - waits->from_s))
+			continue;
+		most = both;
+		found = c;
+	}
+	return found;
+}
+
+/* A region of messages that were waited for is followed to that of the process for which they waited, from one that waits itself to the
+ * next; where the calls do not say for whom, to those who were slow themselves at the same time. */
 static void causes_follow(struct variance *v)
 {
 	for (size_t r = 0; r < v->n_regions; r++) {
 		struct region *waits = &v->regions[r];
-		double most = 0;
+		size_t process = waits->members[0].process;
 
-		for (size_t c = 0; c < v->n_regions; c++) {
-			const struct region *slow = &v->regions[c];
-			double both = overlap(waits->from_s, waits->to_s, slow->from_s, slow->to_s);
-			bool others = slow->n > 0;
-
-			for (size_t i = 0; i < slow->n; i++)
-				others &= !has_process(waits, slow->members[i].process);
-			if (slow_itself(waits) || !slow_itself(slow) || slow->marked || !others || both <= most ||
-			    both < FOLLOWED * (waits->to_s - waits->from_s))
-				continue;
-			most = both;
-			waits->caused_by = c;
+		if (slow_itself(waits))
+			continue;
+		for (size_t steps = 0; steps < v->fragments.n_processes && waits->caused_by == VARIANCE_NONE; steps++) {
+			process = waited_for(v, process, waits->from_s, waits->to_s);
+			if (process == VARIANCE_NONE || process == waits->members[0].process)
+				break;
+			waits->waited_for = process;
+			waits->caused_by = slow_meanwhile(v, waits, process);
 		}
+		if (waits->waited_for == VARIANCE_NONE)
+			waits->caused_by = slow_meanwhile(v, waits, VARIANCE_NONE);
 	}
 }
 

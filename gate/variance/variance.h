@@ -64,8 +64,9 @@ struct region {
 	double from_s, to_s;
 	double time_s, expected_s, loss_s, estimated_s; /* sums over the members */
 	size_t fragments;
-	double verified;  /* part of its time that is in clusters whose work is known */
-	size_t caused_by; /* region of other processes that they waited for; VARIANCE_NONE: none is known */
+	double verified;   /* part of its time that is in clusters whose work is known */
+	size_t caused_by;  /* region of other processes that they waited for; VARIANCE_NONE: none is known */
+	size_t waited_for; /* process that the first one waited for, by the calls' partners; VARIANCE_NONE: they do not say */
 	bool marked;
 	struct breakdown why;
 };

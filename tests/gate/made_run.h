@@ -3,6 +3,7 @@
 #define TESTS_MADE_RUN_H
 
 #include "base/rng.h"
+#include "runs/inside/interpose/interpose.h"
 #include "runs/inside/record/record_writer.h"
 
 #include <math.h>
@@ -34,6 +35,8 @@ struct made_options {
 	bool uncounted_system;			     /* no counters of the operating system */
 	bool several_works;			     /* three sizes of work on one edge, by turns */
 	bool coupled;				     /* all wait for the slowest at each step */
+	bool pair;				     /* rank 0 waits for the last one, whose calls have partners; the others for none */
+	bool heavy;				     /* one call says that it stands for thousands */
 	const struct made_disturbance *disturbances; /* [n] */
 	size_t n;
 };
@@ -98,7 +101,7 @@ static inline void made_call(struct made_process *p, const struct made_options *
 	if (!s)
 		return;
 	*s = (struct record_sample){ .function = p->sites[site],
-				     .weight = 1,
+				     .weight = o->heavy && p->ordinal == 200 ? 1u << 16 : 1,
 				     .ordinal = p->ordinal++,
 				     .start = (uint64_t)(p->now * 1e9),
 				     .duration = (uint64_t)(seconds * 1e9) };
@@ -106,6 +109,10 @@ static inline void made_call(struct made_process *p, const struct made_options *
 	s->counters[1] = site == 2 ? 2 : 4;
 	s->counters[2] = (uint64_t)size;
 	s->counters[3] = 77;
+	if (o->pair && p->w.header->pid == 1000) {
+		s->counters[1] = INTERPOSE_MESSAGE;
+		s->counters[3] = (uint64_t)o->ranks; /* and 1 */
+	}
 	s->counters[4] = from < 0 ? UINT64_MAX : p->sites[from];
 	s->counters[5] = from < 0 ? UINT64_MAX : (uint64_t)(since * 1e9);
 	s->counters[6] = work < 0 || !o->counted ? UINT64_MAX : (uint64_t)work;
@@ -185,7 +192,10 @@ static inline int made_run(const char *directory, const struct made_options *o)
 		}
 		for (int r = 0; r < o->ranks; r++) /* who is early waits, spinning */
 			made_call(&p[r], o, 1, 4096, 0, 1e-6, 500,
-				  (o->coupled ? slowest - p[r].now : 0) + MADE_CALL_S * (1 + .1 * rng_double(&p[r].rng)));
+				  (o->coupled	       ? slowest - p[r].now
+				   : o->pair && r == 0 ? fmax(p[o->ranks - 1].now - p[0].now, 0)
+						       : 0) +
+				      MADE_CALL_S * (1 + .1 * rng_double(&p[r].rng)));
 	}
 	for (int r = 0; r < o->ranks; r++)
 		record_close(&p[r].w);

@@ -132,6 +132,41 @@ static void places(void **state)
 	variance_release(&v);
 }
 
+/* Two are slow at the same time; the calls say for which of them a third one waited. */
+static void partners(void **state)
+{
+	const struct made_disturbance d[] = { { 1, .5, 3, 2, MADE_QUEUE }, { 2, 1.2, 1.8, 2, MADE_QUEUE } };
+	const struct made_options o = {
+		.ranks = 3, .seconds = 4, .noise = .01, .seed = 3, .counted = true, .pair = true, .disturbances = d, .n = 2
+	};
+	struct variance v;
+	size_t followed = 0;
+
+	(void)state;
+	analyse(&o, &usual_options, &v);
+	for (size_t r = 0; r < v.n_regions; r++)
+		if (v.regions[r].activity == ACTIVITY_COMMUNICATION && v.regions[r].members[0].process == 0) {
+			assert_int_equal(v.regions[r].waited_for, 2);
+			assert_true(v.regions[r].caused_by != VARIANCE_NONE);
+			assert_int_equal(v.regions[v.regions[r].caused_by].members[0].process, 2);
+			followed++;
+		}
+	assert_int_equal(followed, 1);
+	variance_release(&v);
+}
+
+/* A long call that stands for thousands of short ones: they took no more time than there was. */
+static void heavy(void **state)
+{
+	const struct made_options o = { .ranks = 2, .seconds = 3, .noise = .01, .seed = 3, .counted = true, .heavy = true };
+	struct variance v;
+
+	(void)state;
+	analyse(&o, &usual_options, &v);
+	assert_true(v.activity_s[ACTIVITY_COMMUNICATION] + v.activity_s[ACTIVITY_COMPUTATION] < 1.1 * v.total_s);
+	variance_release(&v);
+}
+
 /* More work is no variance where work is counted; where it is not, the region says that it is not verified. */
 static void more_work(void **state)
 {
@@ -281,9 +316,10 @@ static void activities(void **state)
 
 int suite_variance(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed), SCRATCH_TEST(undisturbed),	  SCRATCH_TEST(places),
-					    SCRATCH_TEST(more_work), SCRATCH_TEST(clusters),	  SCRATCH_TEST(marked),
-					    SCRATCH_TEST(order),     cmocka_unit_test(activities) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed),	 SCRATCH_TEST(undisturbed), SCRATCH_TEST(places),
+					    SCRATCH_TEST(partners),	 SCRATCH_TEST(heavy),	    SCRATCH_TEST(more_work),
+					    SCRATCH_TEST(clusters),	 SCRATCH_TEST(marked),	    SCRATCH_TEST(order),
+					    cmocka_unit_test(activities) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

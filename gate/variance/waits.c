@@ -1,0 +1,105 @@
+/* Whom calls of MPI waited for: the partner of a message; in a collective call the rank that came last, which is the one that spent the
+ * least time in communication meanwhile. */
+#include "gate/variance/waits.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MOST .5 /* of the time of calls with a known partner, for one of them */
+
+struct window {
+	double from_s, to_s;
+};
+
+static double within(const struct fragment *f, struct window w)
+{
+	return fmax(fmin(f->start_s + f->time_s, w.to_s) - fmax(f->start_s, w.from_s), 0);
+}
+
+/* They are in order of their ranks. */
+static size_t process_of_rank(const struct variance *v, int64_t rank)
+{
+	size_t from = 0, to = v->fragments.n_processes;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (v->fragments.processes[middle].rank < rank)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < v->fragments.n_processes && v->fragments.processes[from].rank == rank ? from : SIZE_MAX;
+}
+
+/* Of those that ever call with these ranks, but not `process`. */
+static size_t last_of(const struct variance *v, uint32_t comm, size_t process, struct window w)
+{
+	size_t last = SIZE_MAX;
+	double least = (double)INFINITY;
+
+	for (size_t p = 0; p < v->fragments.n_processes; p++) {
+		const struct fragment_process *other = &v->fragments.processes[p];
+		double calls = 0;
+		bool member = false;
+
+		for (size_t i = other->first; p != process && i < other->first + other->n; i++) {
+			const struct fragment *f = &v->fragments.items[i];
+
+			member |= f->comm == comm;
+			calls += f->activity == ACTIVITY_COMMUNICATION ? within(f, w) : 0;
+		}
+		if (member && calls < least) {
+			least = calls;
+			last = p;
+		}
+	}
+	return last;
+}
+
+/* One that is asked for again and again. */
+struct last {
+	uint32_t comm;
+	size_t process;
+};
+
+static size_t last_cached(const struct variance *v, struct last *known, uint32_t comm, size_t process, struct window w)
+{
+	if (known->comm != comm)
+		*known = (struct last){ comm, last_of(v, comm, process, w) };
+	return known->process;
+}
+
+size_t waited_for(const struct variance *v, size_t process, double from_s, double to_s)
+{
+	const struct fragment_process *p = &v->fragments.processes[process];
+	double *votes = mem_new(v->fragments.n_processes, sizeof(*votes)), all = 0;
+	const struct window w = { from_s, to_s };
+	struct last known = { 0, SIZE_MAX };
+	size_t most = SIZE_MAX;
+
+	for (size_t i = p->first; i < p->first + p->n; i++) {
+		const struct fragment *f = &v->fragments.items[i];
+		double time = f->weight * within(f, w);
+		size_t other = SIZE_MAX;
+
+		if (time <= 0 || f->activity == ACTIVITY_COMPUTATION)
+			continue;
+		if (f->peer >= 0 && f->peer != p->rank)
+			other = process_of_rank(v, f->peer);
+		else if (f->comm && f->collective)
+			other = last_cached(v, &known, f->comm, process, w);
+		if (other == SIZE_MAX || other == process)
+			continue;
+		all += time;
+		votes[other] += time;
+		if (most == SIZE_MAX || votes[other] > votes[most])
+			most = other;
+	}
+	if (most != SIZE_MAX && votes[most] < MOST * all)
+		most = SIZE_MAX;
+	free(votes);
+	return most;
+}
