@@ -224,7 +224,7 @@ static enum versus_reason decide(const struct versus *v)
 	if (more_than(new->slower, VERSUS_CHANGED))
 		return waits_explain(new) ? VERSUS_WAITED : VERSUS_UNTOLD;
 	if (more_than(-new->slower, VERSUS_CHANGED) && more_than(-new->processor_more, VERSUS_CHANGED))
-		return VERSUS_FASTER;
+		return VERSUS_UNTOLD; /* as well as the code's doing, the baseline may have been slow */
 	return VERSUS_SAME;
 }
 

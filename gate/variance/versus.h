@@ -4,7 +4,7 @@
  *
  *   more work in the same places, or work in new places      code
  *   as much work, more time, and it waited for processors    environment
- *   as much work, more processor time                        what the old version does beside it decides: as slow, environment; else code
+ *   as much work, another processor time                     what the old version does beside it decides: the same, environment; else code
  *
  * Input and output count beside computation; messages and waiting do not, as their time is others'. */
 #ifndef GATE_VARIANCE_VERSUS_H
@@ -29,7 +29,7 @@
 	X(VERSUS_WAITED, "waits", "environment", "as much work, and it waited for a processor")                                            \
 	X(VERSUS_BOTH, "both_slower", "environment", "the old version is as slow beside it")                                               \
 	X(VERSUS_UNTOLD, "needs_interleaved_runs", "inconclusive",                                                                         \
-	  "as much work took more processor time, or longer than waiting for one explains: code or environment")                           \
+	  "as much work took another processor time, or longer than waiting for one explains: code or environment")                        \
 	X(VERSUS_IN_CALLS, "calls", "inconclusive",                                                                                        \
 	  "calls took longer than in the old version beside it: one run of each does not tell why")                                        \
 	X(VERSUS_UNCOVERED, "coverage", "inconclusive", "too little of the time is in work that repeats and that both versions have")

@@ -95,7 +95,7 @@ static void remedies(const struct versus *v, struct document *d)
 		doc_line(
 		    d,
 		    "to know, record the old version again now, beside the new one, and add it: 'assay variance compare BASELINE CANDIDATE "
-		    "--beside DIRECTORY'; is it as slow, it is the environment, else the code");
+		    "--beside DIRECTORY'; does it take as long, it is the environment, else the code");
 	if (v->reason == VERSUS_WAITED && !v->has_beside)
 		doc_line(
 		    d,

@@ -48,6 +48,10 @@ what='others used the processor, and the work itself took longer'
 compared inconclusive needs_interleaved_runs "$tmp/old" "$tmp/both"
 compared code slower_per_operation "$tmp/old" "$tmp/both" --beside "$tmp/queue"
 
+what='a baseline that was slow does not make a version faster'
+compared inconclusive needs_interleaved_runs "$tmp/slow" "$tmp/old"
+compared same same "$tmp/slow" "$tmp/old" --beside "$tmp/again"
+
 what='slower on the processor: what the old version does beside it decides'
 compared inconclusive needs_interleaved_runs "$tmp/old" "$tmp/slow"
 run variance compare "$tmp/old" "$tmp/slow"
