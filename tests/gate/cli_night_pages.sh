@@ -22,8 +22,8 @@ __attribute__((noinline)) void count_words(long n) { for (long i = 0; i < n; i++
 int main(void)
 {
 	for (int i = 0; i < 40; i++) {
-		parse_words(300);
-		count_words(300);
+		parse_words(20000);
+		count_words(20000);
 	}
 	printf("cost %s\n", getenv("COST"));
 	return 0;
@@ -41,7 +41,7 @@ command: ['{build}/p']
 versions:
   v1: { directory: $tmp/old, environment: { COST: 100 } }
   v2: { directory: $tmp/new, environment: { COST: $2 } }
-repetitions: 4
+repetitions: 8
 warm_ups: 0
 metric: { source: regex, pattern: 'cost ([0-9.]+)' }
 probe: { functions: changed, budget: 0 }
