@@ -16,7 +16,7 @@ struct known {
 	const struct known *next;
 	char *text;
 };
-static const struct known *patterns, *variables_known;
+static const struct known *patterns, *values_known;
 
 static const struct known *first_of(const struct known *const *list)
 {
@@ -131,8 +131,12 @@ void secrets_mask(const struct secrets *s, char **text, size_t *n)
 
 void secrets_know(char *const *variables, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		know(&variables_known, variables[i]);
+	for (size_t i = 0; i < n; i++) {
+		const char *value = secret_value(variables[i]);
+
+		if (value)
+			know(&values_known, value);
+	}
 }
 
 /* Bytes of the longest value that stands here, or, where the text was cut, begins here. */
@@ -140,13 +144,12 @@ static size_t secret_at(const char *at, bool cut)
 {
 	size_t longest = 0, left = strlen(at);
 
-	for (const struct known *k = first_of(&variables_known); k; k = k->next) {
-		const char *value = secret_value(k->text);
-		size_t n = value ? strlen(value) : 0;
+	for (const struct known *k = first_of(&values_known); k; k = k->next) {
+		size_t n = strlen(k->text);
 
 		if (cut && n > left && left >= VALUE_BYTES_MIN)
 			n = left;
-		if (n > longest && strncmp(at, value, n) == 0)
+		if (n > longest && strncmp(at, k->text, n) == 0)
 			longest = n;
 	}
 	return longest;
@@ -156,7 +159,7 @@ void secrets_hide(char *text, size_t size)
 {
 	bool cut = strlen(text) + 1 == size;
 
-	for (char *at = text; *at && first_of(&variables_known); at++) {
+	for (char *at = text; *at && first_of(&values_known); at++) {
 		size_t n = secret_at(at, cut), rest, room = size - 1 - (size_t)(at - text), shown = strlen(SECRET_MASK);
 
 		if (!n)
