@@ -474,31 +474,6 @@ static int compare_spots(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* So that all of them are told in SAMPLER_BRIEF_BYTES: what was met least goes to the unknown and the other. */
-static void places_shorten(struct sampler *s)
-{
-	const size_t line = sizeof("18446744073709551615 kernel \n");
-	size_t bytes = 8 * line, least;
-
-	for (size_t i = 0; i < s->n_places; i++)
-		bytes += s->places[i].count ? line + strlen(s->places[i].name) : 0;
-	while (bytes > SAMPLER_BRIEF_BYTES) {
-		least = s->n_places;
-		for (size_t i = PLACE_OTHER + 1; i < s->n_places; i++)
-			if (s->places[i].count && (least == s->n_places || s->places[i].count < s->places[least].count))
-				least = i;
-		if (least == s->n_places)
-			return;
-		for (size_t k = 0; k < SLICES; k++)
-			s->slices[s->places[least].kernel ? PLACE_OTHER : PLACE_UNKNOWN][k] += s->slices[least][k];
-		for (size_t k = 0; k < PROGRAMS_MAX; k++)
-			s->by_program[s->places[least].kernel ? PLACE_OTHER : PLACE_UNKNOWN][k] += s->by_program[least][k];
-		s->places[s->places[least].kernel ? PLACE_OTHER : PLACE_UNKNOWN].count += s->places[least].count;
-		s->places[least].count = 0;
-		bytes -= line + strlen(s->places[least].name);
-	}
-}
-
 /* "12,,3": 0 is left out, and so are the last ones. */
 static void say_counts(const char *what, const uint32_t *counts, size_t n, uint64_t left, FILE *file)
 {
@@ -543,7 +518,6 @@ static void say_places(struct sampler *s, FILE *file)
 
 	if (all > 0)
 		say_programs(s, file);
-	qsort(s->spots, SPOTS_MAX, sizeof(s->spots[0]), compare_spots); /* sampling is over: nothing is added any more */
 	for (size_t i = 0; i < s->n_places; i++) {
 		const struct place *place = &s->places[i];
 
@@ -560,22 +534,19 @@ static void say_places(struct sampler *s, FILE *file)
 	}
 }
 
-void sampler_say(struct sampler *s, struct frames_out *out)
+/* [*size], to free(). */
+static char *say(struct sampler *s, size_t *size)
 {
 	char *text = NULL;
-	size_t size = 0;
-	FILE *file = open_memstream(&text, &size);
+	FILE *file = open_memstream(&text, size);
 
 	if (!file)
 		abort();
-	rings_take(s, UINT64_MAX);
 	if (*s->refused)
 		fprintf(file, "0 %s\n", s->refused);
 	else
 		fprintf(file, "%llu period ns\n%llu processes %s\n", (unsigned long long)s->period_ns, 1 + (unsigned long long)s->processes,
 			s->whole ? "whole" : "-");
-	if (!*s->refused && !s->places_wanted)
-		places_shorten(s);
 	if (!*s->refused)
 		say_places(s, file);
 	if (s->lost > 0)
@@ -584,6 +555,41 @@ void sampler_say(struct sampler *s, struct frames_out *out)
 		fprintf(file, "%llu maps_lost -\n", (unsigned long long)s->maps_lost);
 	if (fclose(file))
 		abort();
+	return text;
+}
+
+/* Gives the place that was met least to the unknown and the other, until the lines of those given have `bytes`. False: there is none left. */
+static bool shorten(struct sampler *s, size_t bytes)
+{
+	for (size_t gone = 0; gone < bytes;) {
+		size_t least = s->n_places, to;
+
+		for (size_t i = PLACE_OTHER + 1; i < s->n_places; i++)
+			if (s->places[i].count && (least == s->n_places || s->places[i].count < s->places[least].count))
+				least = i;
+		if (least == s->n_places)
+			return gone > 0;
+		to = s->places[least].kernel ? PLACE_OTHER : PLACE_UNKNOWN;
+		for (size_t k = 0; k < SLICES; k++)
+			s->slices[to][k] += s->slices[least][k];
+		for (size_t k = 0; k < PROGRAMS_MAX; k++)
+			s->by_program[to][k] += s->by_program[least][k];
+		s->places[to].count += s->places[least].count;
+		s->places[least].count = 0;
+		gone += sizeof("1 user \n") - 1 + strlen(s->places[least].name);
+	}
+	return true;
+}
+
+void sampler_say(struct sampler *s, struct frames_out *out)
+{
+	size_t size;
+	char *text;
+
+	rings_take(s, UINT64_MAX);
+	qsort(s->spots, SPOTS_MAX, sizeof(s->spots[0]), compare_spots); /* sampling is over: nothing is added any more */
+	while (text = say(s, &size), !s->places_wanted && size > SAMPLER_BRIEF_BYTES && shorten(s, size - SAMPLER_BRIEF_BYTES))
+		free(text);
 	frames_put(out, HELPER_FILE, SAMPLER_FILE_NAME, sizeof(SAMPLER_FILE_NAME), text, size);
 	free(text);
 }

@@ -36,6 +36,12 @@ void programs_spent(const struct sampled *s, const double *of, struct document *
 	buf_release(&text);
 }
 
+/* What had become no program yet when it was met, and what there was no room for: of any command, a moment before it begins. */
+static bool is_others(const struct sampled_program *p)
+{
+	return strcmp(p->name, "?") == 0;
+}
+
 static void program_row(const struct sampled *s, size_t program, double all, struct document *d)
 {
 	const struct sampled_program *p = &s->programs[program];
@@ -44,14 +50,14 @@ static void program_row(const struct sampled *s, size_t program, double all, str
 	for (size_t c = 0; c < s->n_sliced; c++)
 		of[c] = s->sliced[c].in_program[program] / (double)p->count;
 	doc_row(d);
-	doc_show(d, "name", "program", strcmp(p->name, "?") == 0 ? "others" : p->name);
+	doc_show(d, "name", "program", is_others(p) ? "others" : p->name);
 	doc_showf(d, "share", "of the processor's time", (double)p->count / all, "%.1f %%", 100 * (double)p->count / all);
 	programs_spent(s, of, d);
 }
 
 void programs_answer(const struct sampled *s, struct document *d)
 {
-	size_t order[SAMPLED_PROGRAMS], n = 0, several = 0;
+	size_t order[SAMPLED_PROGRAMS], n = 0, shown = 0, named = 0;
 	double all = 0;
 
 	for (size_t i = 0; i < s->n_programs; i++) {
@@ -65,12 +71,12 @@ void programs_answer(const struct sampled *s, struct document *d)
 		order[k] = i;
 		n++;
 	}
-	for (size_t i = 0; i < n; i++)
-		several += (double)s->programs[order[i]].count >= PROGRAM_MIN * all;
-	if (several > 1)
-		doc_line(d, "\nIt is %zu programs, each with its own profile:", several);
+	for (; shown < n && (double)s->programs[order[shown]].count >= PROGRAM_MIN * all; shown++)
+		named += !is_others(&s->programs[order[shown]]);
+	if (named > 1)
+		doc_line(d, "\nIt is %zu programs, each with its own profile:", named);
 	doc_table(d, "programs");
-	for (size_t i = 0; several > 1 && i < several; i++)
+	for (size_t i = 0; named > 1 && i < shown; i++)
 		program_row(s, order[i], all, d);
 	doc_end(d);
 }
