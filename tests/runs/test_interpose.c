@@ -4,6 +4,7 @@
 #include "tests/scratch.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <string.h>
 
 static void run(const char *command)
@@ -93,6 +94,9 @@ static void accounts_grow(const struct samples *s)
 			if (a->thread == b->thread && a->start_s < b->start_s) {
 				assert_true(counter(s, known[i], "cpu_ns") <= counter(s, known[k], "cpu_ns"));
 				assert_true(counter(s, known[i], "voluntary") <= counter(s, known[k], "voluntary"));
+				assert_false(counter(s, known[i], "throttled_ns") > counter(s, known[k], "throttled_ns"));
+				assert_false(counter(s, known[i], "steal_ns") > counter(s, known[k], "steal_ns"));
+				assert_false(isnan(counter(s, known[k], "steal_ns")) && !isnan(counter(s, known[i], "steal_ns")));
 			}
 		}
 }

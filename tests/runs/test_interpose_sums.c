@@ -93,9 +93,9 @@ static size_t records_take(void)
 
 			estimate.calls[site] += s->weight;
 			estimate.ticks[site] += (double)s->weight * (double)s->duration;
-			if (s->counters[13]) {
+			if (s->counters[7]) {
 				assert_true(s->counters[4] != UINT64_MAX && s->counters[5] != UINT64_MAX);
-				edge_add(&estimate, site_of(s->counters[4]), site, (double)s->counters[13], (double)s->counters[5]);
+				edge_add(&estimate, site_of(s->counters[4]), site, (double)s->counters[7], (double)s->counters[5]);
 			}
 		}
 		memset(head, 0, sizeof(*head));
@@ -191,14 +191,14 @@ static void test_both(void **state)
 
 static int open_records(void **state)
 {
-	const struct record_options options = {
-		.directory = ".",
-		.counters = (const char *const[]){ "size", "kind", "result", "args", "from", "since", "work", "cpu_ns", "run_delay_ns",
-						   "minor_faults", "major_faults", "voluntary", "involuntary", "from_weight" },
-		.n_counters = COUNTERS,
-		.chunk_bytes = CHUNK_BYTES,
-		.ticks_per_s = 2500000000u
-	};
+	const struct record_options options = { .directory = ".",
+						.counters = (const char *const[]){ "size", "kind", "result", "args", "from", "since",
+										   "work", "from_weight", "cpu_ns", "run_delay_ns",
+										   "minor_faults", "major_faults", "voluntary",
+										   "involuntary", "throttled_ns", "steal_ns" },
+						.n_counters = COUNTERS,
+						.chunk_bytes = CHUNK_BYTES,
+						.ticks_per_s = 2500000000u };
 
 	return scratch_enter(state) || record_open(&writer, &options);
 }

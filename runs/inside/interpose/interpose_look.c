@@ -17,7 +17,8 @@
 #define SITES_LOG2 12 /* of a process */
 #define SITES_MAX  (1u << SITES_LOG2)
 #define KINDS_MAX  1024u
-#define KIND_TICKS 2000000u /* after which a descriptor is looked at again: libc closes and opens some unseen */
+#define TICK_NS	   10000000u /* of /proc/stat; its unit is the same on all x86-64 */
+#define KIND_TICKS 2000000u  /* after which a descriptor is looked at again: libc closes and opens some unseen */
 
 /* The result, or -errno. */
 static inline long ask(long number, long a, long b, long c, long d)
@@ -131,25 +132,39 @@ enum interpose_kind interpose_kind_of(int file, uint64_t now)
 
 /* ---- the kernel's accounts ---- */
 
-/* The second of the numbers: the first one is that of the last tick of the kernel's clock. UINT64_MAX: the kernel does not tell. */
-static uint64_t run_delay(void)
+/* From a file of lines of words: in the first line that begins with the word `line` (NULL: in the first one), word `wanted`, counted from
+ * 0. UINT64_MAX: the kernel does not tell. */
+static uint64_t number_in(const char *path, const char *line, unsigned wanted)
 {
-	char text[96];
-	long file = ask(SYS_openat, AT_FDCWD, (long)"/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC, 0), n = -1;
+	long file = ask(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0), n;
+	unsigned word = 0, at = 0;
+	bool here = true, found = false;
 	uint64_t value = 0;
-	long i = 0;
+	char text[128];
 
-	if (file >= 0) {
-		n = ask(SYS_read, file, (long)text, sizeof(text), 0);
+	while (file >= 0 && !found && (n = ask(SYS_read, file, (long)text, sizeof(text), 0)) > 0)
+		for (long i = 0; i < n && !found; i++) {
+			char c = text[i];
+
+			if (c != ' ' && c != '\n') {
+				here = here && (word || !line || line[at++] == c);
+				value = c >= '0' && c <= '9' ? value * 10 + (uint64_t)(c - '0') : 0;
+				continue;
+			}
+			here = here && (word || !line || !line[at]);
+			found = here && word == wanted;
+			if (found)
+				break;
+			value = 0;
+			word = c == ' ' ? word + 1 : 0;
+			if (!word) {
+				here = true;
+				at = 0;
+			}
+		}
+	if (file >= 0)
 		ask(SYS_close, file, 0, 0, 0);
-	}
-	while (i < n && text[i] != ' ')
-		i++;
-	if (i + 1 >= n)
-		return UINT64_MAX;
-	while (++i < n && text[i] >= '0' && text[i] <= '9')
-		value = value * 10 + (uint64_t)(text[i] - '0');
-	return value;
+	return found ? value : UINT64_MAX;
 }
 
 void interpose_accounts_read(struct interpose_accounts *out)
@@ -157,14 +172,145 @@ void interpose_accounts_read(struct interpose_accounts *out)
 	struct timespec cpu = { 0, 0 };
 	struct rusage usage;
 
-	*out = (struct interpose_accounts){ UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX };
+	*out = (struct interpose_accounts){ UINT64_MAX, UINT64_MAX, UINT64_MAX,	       UINT64_MAX,
+					    UINT64_MAX, UINT64_MAX, out->throttled_ns, out->steal_ns };
 	if (ask(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&cpu, 0, 0) == 0)
 		out->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
-	out->run_delay_ns = run_delay();
+	out->run_delay_ns =
+	    number_in("/proc/thread-self/schedstat", NULL, 1); /* the first number is that of the last tick of the kernel's clock */
 	if (ask(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0) != 0)
 		return;
 	out->minor_faults = (uint64_t)usage.ru_minflt;
 	out->major_faults = (uint64_t)usage.ru_majflt;
 	out->voluntary = (uint64_t)usage.ru_nvcsw;
 	out->involuntary = (uint64_t)usage.ru_nivcsw;
+}
+
+/* ---- what was withheld from the thread ---- */
+
+#define GROUPS_BYTES 4096
+#define PATH_BYTES   1024
+
+/* Of all threads of the process: they are in the same control groups. */
+static struct {
+	bool busy; /* a thread is reading */
+	uint64_t ns;
+	char groups[GROUPS_BYTES], path[PATH_BYTES];
+} throttled = { .ns = UINT64_MAX };
+
+/* In "2:cpu,cpuacct:/a/b\n0::/c\n" the path of the first hierarchy that is of that controller (""); 0: none. *bytes: its length. */
+static const char *group_of(const char *groups, const char *controller, size_t *bytes)
+{
+	size_t n = strlen(controller);
+
+	for (const char *line = groups; *line;) {
+		const char *end = strchrnul(line, '\n'), *at = memchr(line, ':', (size_t)(end - line));
+		const char *path = at ? memchr(at + 1, ':', (size_t)(end - at - 1)) : NULL;
+
+		for (const char *name = at ? at + 1 : NULL, *next; path && name <= path; name = next + 1) {
+			next = memchr(name, ',', (size_t)(path - name));
+			next = next ? next : path;
+			if ((size_t)(next - name) == n && memcmp(name, controller, n) == 0) {
+				*bytes = (size_t)(end - path - 1);
+				return path + 1;
+			}
+		}
+		line = *end ? end + 1 : end;
+	}
+	return NULL;
+}
+
+/* Of the group and all above it. */
+static uint64_t throttled_below(const char *root, const char *group, size_t bytes, const char *name, uint64_t unit_ns)
+{
+	uint64_t sum = UINT64_MAX;
+	size_t start = strlen(root), n = start + bytes;
+
+	if (n + sizeof("/cpu.stat") > PATH_BYTES)
+		return UINT64_MAX;
+	memcpy(throttled.path, root, start);
+	memcpy(throttled.path + start, group, bytes);
+	for (;; n--) {
+		uint64_t one;
+
+		while (n > start && throttled.path[n - 1] == '/')
+			n--;
+		memcpy(throttled.path + n, "/cpu.stat", sizeof("/cpu.stat"));
+		one = number_in(throttled.path, name, 1);
+		if (one != UINT64_MAX)
+			sum = (sum == UINT64_MAX ? 0 : sum) + one * unit_ns;
+		while (n > start && throttled.path[n - 1] != '/')
+			n--;
+		if (n <= start)
+			return sum;
+	}
+}
+
+static void throttled_read(void)
+{
+	long file = ask(SYS_openat, AT_FDCWD, (long)"/proc/thread-self/cgroup", O_RDONLY | O_CLOEXEC, 0), n = 0;
+	const char *group;
+	size_t bytes;
+
+	if (file < 0)
+		return;
+	n = ask(SYS_read, file, (long)throttled.groups, GROUPS_BYTES - 1, 0);
+	ask(SYS_close, file, 0, 0, 0);
+	throttled.groups[n > 0 ? n : 0] = '\0';
+	group = group_of(throttled.groups, "cpu", &bytes);
+	if (group)
+		throttled.ns = throttled_below("/sys/fs/cgroup/cpu", group, bytes, "throttled_time", 1);
+	else if ((group = group_of(throttled.groups, "", &bytes)))
+		throttled.ns = throttled_below("/sys/fs/cgroup", group, bytes, "throttled_usec", 1000);
+}
+
+/* "cpu12" */
+static void processor_name(uint32_t processor, char name[16])
+{
+	char digits[12];
+	int n = 0, at = 3;
+
+	do
+		digits[n++] = (char)('0' + processor % 10);
+	while (processor /= 10);
+	memcpy(name, "cpu", 3);
+	while (n)
+		name[at++] = digits[--n];
+	name[at] = '\0';
+}
+
+/* Of the processor on which the thread is, as far as it has been there since the last time. */
+static void steal_read(struct interpose_accounts *out, struct interpose_withheld *w)
+{
+	uint32_t processor = 0;
+	uint64_t ticks;
+	char name[16];
+
+	if (ask(SYS_getcpu, (long)&processor, 0, 0, 0) != 0)
+		return;
+	processor_name(processor, name);
+	ticks = number_in("/proc/stat", name, 8);
+	if (ticks == UINT64_MAX)
+		return;
+	if (out->steal_ns == UINT64_MAX)
+		out->steal_ns = 0;
+	else if (processor == w->processor && ticks > w->ticks)
+		out->steal_ns += (ticks - w->ticks) * TICK_NS;
+	w->processor = processor;
+	w->ticks = ticks;
+}
+
+void interpose_withheld_read(struct interpose_accounts *out, struct interpose_withheld *w)
+{
+	steal_read(out, w);
+	if (!__atomic_exchange_n(&throttled.busy, true, __ATOMIC_ACQUIRE)) {
+		throttled_read();
+		__atomic_store_n(&throttled.busy, false, __ATOMIC_RELEASE);
+	}
+	out->throttled_ns = __atomic_load_n(&throttled.ns, __ATOMIC_RELAXED);
+}
+
+void interpose_withheld_forked(void)
+{
+	throttled.busy = false;
 }

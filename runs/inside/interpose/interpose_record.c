@@ -23,11 +23,14 @@
 #define GAP_TICKS	 25000u /* about 10 microseconds between two timed calls of a site, to begin with */
 #define GAP_TICKS_LEAST	 2500u
 #define GAP_TICKS_MOST	 (1u << 30)
-#define PACE_CALLS	 256u	  /* timed ones, after which a thread looks how much time they took */
-#define TIMED_NS	 60u	  /* what timing a call takes, with the one after it */
-#define LOOK_TICKS_MOST	 125000u  /* what looking takes longer, the thread did not run: a quota ends threads' turns in system calls */
-#define PERIOD_TICKS	 2500000u /* about a millisecond between two looks at the kernel's accounts of a thread */
-#define THETA_LOG2_LEAST 10u	  /* .4 microseconds */
+#define PACE_CALLS	 256u	   /* timed ones, after which a thread looks how much time they took */
+#define TIMED_NS	 60u	   /* what timing a call takes, with the one after it */
+#define LOOK_TICKS_MOST	 125000u   /* what looking takes longer, the thread did not run: a quota ends threads' turns in system calls */
+#define LOOK_TICKS_LONG	 1250000u  /* the same where it looks at all */
+#define PERIOD_TICKS	 2500000u  /* about a millisecond between two looks at the kernel's accounts of a thread */
+#define WITHHELD_TICKS	 50000000u /* about 20 milliseconds between two looks at what was withheld from it, which take much longer */
+#define WITHHELD_PART	 500u	   /* of the time, at most: one in so many */
+#define THETA_LOG2_LEAST 10u	   /* .4 microseconds */
 #define THETA_LOG2_MOST	 32u
 #define THETA_RECORDS	 64u
 #define BURST_BYTES	 262144u /* beyond the rate: short programs are recorded in detail */
@@ -36,7 +39,8 @@
 #define CHUNK_BYTES	 8192u	 /* a thread that makes few calls has one all the same */
 #define NAMES_BYTES	 131072u /* of each process, however short: about 1,800 sites */
 #define NOT_CHOSEN	 255u
-#define COUNTERS	 14u
+#define COUNTERS	 16u
+#define ACCOUNTS_AT	 8u
 
 struct thread_state {
 	struct record_thread record;
@@ -50,6 +54,7 @@ struct thread_state {
 	uint64_t random;
 	uint64_t looked; /* at the kernel's accounts */
 	struct interpose_accounts accounts;
+	struct interpose_withheld withheld;
 	uint64_t gap, paced; /* ticks */
 	uint32_t timed;
 };
@@ -109,6 +114,7 @@ static bool sites_begin(void)
 	madvise(at, bytes, MADV_WIPEONFORK);
 	errno = before;
 	mine.sites = at;
+	mine.accounts.throttled_ns = mine.accounts.steal_ns = UINT64_MAX;
 	mine.random = (record_ticks() ^ (uintptr_t)at << 20) | 1;
 	mine.gap = volume.overhead_ppm ? GAP_TICKS : 0;
 	mine.paced = record_ticks();
@@ -182,6 +188,24 @@ static uint64_t work_since(void)
 	return work ? work : UINT64_MAX;
 }
 
+/* How long looking takes at most, unless the thread does not run meanwhile. */
+static uint64_t accounts_look(uint64_t now)
+{
+	uint64_t took;
+
+	if (!mine.withheld.due) /* threads that end soon never do */
+		mine.withheld.due = now + WITHHELD_TICKS;
+	if (now < mine.withheld.due) {
+		interpose_accounts_read(&mine.accounts);
+		return LOOK_TICKS_MOST;
+	}
+	interpose_withheld_read(&mine.accounts, &mine.withheld);
+	took = record_ticks() - now;
+	mine.withheld.due = now + (took > WITHHELD_TICKS / WITHHELD_PART ? took * WITHHELD_PART : WITHHELD_TICKS);
+	interpose_accounts_read(&mine.accounts);
+	return LOOK_TICKS_LONG;
+}
+
 static void call_begin(struct interpose_call *call, struct interpose_site *s, uint64_t now)
 {
 	bool chained = interpose_hot.from != INTERPOSE_NO_SITE;
@@ -202,9 +226,10 @@ static void call_begin(struct interpose_call *call, struct interpose_site *s, ui
 	else
 		s->left--;
 	if (now - mine.looked > PERIOD_TICKS && now - mine.looked > 1ull << volume.theta_log2) {
-		interpose_accounts_read(&mine.accounts);
+		uint64_t most = accounts_look(now);
+
 		call->accounts = mine.looked = call->start = record_ticks();
-		if (chained && call->start - now > LOOK_TICKS_MOST)
+		if (chained && call->start - now > most)
 			call->since += call->start - now;
 	}
 	if (++mine.timed == PACE_CALLS && volume.overhead_ppm)
@@ -313,10 +338,10 @@ __attribute__((noinline)) static void record_write(const struct interpose_call *
 	counters[4] = call->from == INTERPOSE_NO_SITE ? UINT64_MAX : call->from;
 	counters[5] = call->since;
 	counters[6] = call->work;
-	memset(counters + 7, 0xff, sizeof(mine.accounts));
+	counters[7] = weights.edge;
+	memset(counters + ACCOUNTS_AT, 0xff, sizeof(mine.accounts));
 	if (call->accounts && call->accounts == mine.looked)
-		memcpy(counters + 7, &mine.accounts, sizeof(mine.accounts));
-	counters[13] = weights.edge;
+		memcpy(counters + ACCOUNTS_AT, &mine.accounts, sizeof(mine.accounts));
 	record_commit(&writer, &mine.record);
 	if (volume.records_per_s)
 		theta_follow(now);
@@ -385,6 +410,7 @@ static void process_forked(void)
 	mine.n_sites = 0;
 	mine.random ^= record_ticks();
 	interpose_hot.from = INTERPOSE_NO_SITE;
+	interpose_withheld_forked();
 	forked = writer.header != NULL;
 	volume_begin();
 	mine.busy = false;
@@ -450,9 +476,10 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
 
 __attribute__((constructor)) static void interpose_start(void)
 {
-	static const char *const counters[COUNTERS] = { "size",		"kind",	     "result",	    "args",	    "from",
-							"since",	"work",	     "cpu_ns",	    "run_delay_ns", "minor_faults",
-							"major_faults", "voluntary", "involuntary", "from_weight" };
+	static const char *const counters[COUNTERS] = { "size",	     "kind",	     "result",	     "args",
+							"from",	     "since",	     "work",	     "from_weight",
+							"cpu_ns",    "run_delay_ns", "minor_faults", "major_faults",
+							"voluntary", "involuntary",  "throttled_ns", "steal_ns" };
 	const char *directory = is_launcher() ? NULL : getenv("ASSAY_INTERPOSE_DIRECTORY");
 	const struct record_options options = {
 		.directory = directory,

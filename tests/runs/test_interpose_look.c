@@ -1,0 +1,85 @@
+/* What the kernel says of a thread: numbers in its files, and how long its control groups were throttled. */
+#include "runs/inside/interpose/interpose_look.c"
+
+#include "tests/scratch.h"
+
+static void numbers(void **state)
+{
+	static const struct {
+		const char *line;
+		unsigned word;
+		uint64_t expected;
+	} rows[] = { { NULL, 1, 7 },	       { "cpu1", 8, 1259 },	   { "cpu10", 8, 42 }, { "cpu11", 8, UINT64_MAX },
+		     { "cp", 1, UINT64_MAX },  { "cpu1", 11, UINT64_MAX }, { "intr", 1, 88 },  { "last", 1, 18446744073709551614u },
+		     { "open", 1, UINT64_MAX } };
+
+	(void)state;
+	scratch_put("numbers", "cpu 7 9\ncpu1 933044 742520 400030 540550 5998 0 4627 1259 0 0\ncpu10 1 2 3 4 5 6 7 42 0 0\nintr 88\n"
+			       "last 18446744073709551614\nopen 5");
+	for (size_t i = 0; i < COUNT(rows); i++)
+		assert_int_equal(number_in("numbers", rows[i].line, rows[i].word), rows[i].expected);
+	assert_int_equal(number_in("nowhere", NULL, 0), UINT64_MAX);
+}
+
+static void groups(void **state)
+{
+	static const struct {
+		const char *groups, *controller, *expected;
+	} rows[] = {
+		{ "4:memory:/m\n2:cpu,cpuacct:/a/b\n0::/c\n", "cpu", "/a/b" },
+		{ "4:memory:/m\n2:cpuacct,cpu:/a/b\n0::/c\n", "cpu", "/a/b" },
+		{ "3:cpuset:/s\n2:cpuacct:/a\n0::/c:d", "cpu", NULL },
+		{ "3:cpuset:/s\n0::/c:d\n", "", "/c:d" },
+		{ "broken\n1:cpu\n\n:", "cpu", NULL },
+		{ "", "", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		size_t bytes = 0;
+		const char *group = group_of(rows[i].groups, rows[i].controller, &bytes);
+
+		assert_int_equal(!group, !rows[i].expected);
+		if (group) {
+			assert_int_equal(bytes, strlen(rows[i].expected));
+			assert_memory_equal(group, rows[i].expected, bytes);
+		}
+	}
+}
+
+/* Of a group and all above it, as far as they are there. */
+static void quotas(void **state)
+{
+	static const struct {
+		const char *group;
+		uint64_t expected;
+	} rows[] = { { "/a/b", 35000 }, { "/a", 30000 }, { "/", 10000 }, { "/elsewhere/deep", 10000 }, { "/a/b/", 35000 } };
+
+	(void)state;
+	assert_int_equal(throttled_below("root", "/a", 2, "throttled_usec", 1000), UINT64_MAX);
+	assert_int_equal(mkdir("root", 0755) | mkdir("root/a", 0755) | mkdir("root/a/b", 0755), 0);
+	scratch_put("root/cpu.stat", "nr_throttled 3\nthrottled_usec 10\n");
+	scratch_put("root/a/cpu.stat", "throttled_usec 20\n");
+	scratch_put("root/a/b/cpu.stat", "usage_usec 77\nthrottled_usec 5\n");
+	for (size_t i = 0; i < COUNT(rows); i++)
+		assert_int_equal(throttled_below("root", rows[i].group, strlen(rows[i].group), "throttled_usec", 1000), rows[i].expected);
+}
+
+static void processors(void **state)
+{
+	char name[16];
+
+	(void)state;
+	processor_name(0, name);
+	assert_string_equal(name, "cpu0");
+	processor_name(4096, name);
+	assert_string_equal(name, "cpu4096");
+}
+
+int suite_interpose_look(void)
+{
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(numbers), cmocka_unit_test(groups), SCRATCH_TEST(quotas),
+					    cmocka_unit_test(processors) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
