@@ -558,7 +558,8 @@ static char *say(struct sampler *s, size_t *size)
 	return text;
 }
 
-/* Gives the place that was met least to the unknown and the other, until the lines of those given have `bytes`. False: there is none left. */
+/* Gives the place that was met least to the unknown and the other, until the lines of those given have `bytes`. False: there is none left.
+ */
 static bool shorten(struct sampler *s, size_t bytes)
 {
 	for (size_t gone = 0; gone < bytes;) {
