@@ -260,6 +260,7 @@ static void answer_head(const struct judge_request *q, const struct judgement *j
 	doc_set(d, "min_effect", q->min_effect);
 	doc_set_empty(d, "plan", q->plan);
 	doc_set_empty(d, "fresh_plan", q->fresh_plan);
+	doc_set(d, "time", j->by_processor ? "processor" : "metric");
 	doc_set(d, "ratio", j->ratio);
 	doc_set(d, "low", j->low);
 	doc_set(d, "high", j->high);
@@ -317,10 +318,11 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 	document_init(&sides);
 	if (!st) {
 		bool regression = c.verdict.effect.decision == DECISION_REGRESSION;
-		const struct effect *e = &c.verdict.effect;
+		const struct effect *e = effect_behind(&c.verdict, judge_by_processor(&c.verdict));
 		struct document verdict;
 
-		out->input.verdict = e->decision;
+		out->by_processor = judge_by_processor(&c.verdict);
+		out->input.verdict = c.verdict.effect.decision;
 		out->input.left_out = c.disturbed.too_many;
 		out->input.fresh = regression && q->confirm ? FRESH_DUE : FRESH_NONE;
 		out->input.chance = q->chance;

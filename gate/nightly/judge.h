@@ -44,6 +44,7 @@ struct judgement {
 	struct decision_input input;
 	enum decision_rule rule; /* DECISION_RULES: the verdict stands */
 	enum decision decision;
+	bool by_processor;	 /* the ratio is that of processor time, which decided */
 	double ratio, low, high; /* NaN where there is none */
 	double p;		 /* two-sided, of the finding, with what looks have spent; NaN: there is no interval */
 	char *machine;		 /* without which the finding would not stand; NULL: none */

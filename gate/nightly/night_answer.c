@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "gate/decide/rules.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -78,6 +79,13 @@ static void add_reasons(const cJSON *document, struct document *d)
 	doc_end(d);
 }
 
+bool night_by_processor(const struct night_answered *a)
+{
+	const char *time = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(a->document, "time")); /* older ones have none */
+
+	return time && strcmp(time, "processor") == 0;
+}
+
 static void add_decision(const struct night_answered *a, struct document *d)
 {
 	const struct night_comparison *c = a->comparison;
@@ -94,6 +102,7 @@ static void add_decision(const struct night_answered *a, struct document *d)
 	doc_show(d, "against", "which is", c->against);
 	doc_set(d, "hosts", c->hosts);
 	doc_show(d, "machines", "machines", cJSON_IsNumber(machines) ? machines->valuedouble : (double)NAN);
+	doc_show(d, "time", "of", night_by_processor(a) ? "processor" : "metric");
 	doc_showf(d, "ratio", "ratio", decision->ratio, "%s", text_fixed(decision->ratio, 3).text);
 	doc_set(d, "low", decision->low);
 	doc_set(d, "high", decision->high);
@@ -141,7 +150,7 @@ static void add_rest(const struct night_answered *all, size_t n, struct document
 	doc_end(d);
 }
 
-/* The first reason, which is about the wall; where processor time decided, that one. */
+/* The first reason, which is about the metric; where processor time decided, that one. */
 static const char *why(const struct night_answered *a)
 {
 	const cJSON *reasons = cJSON_GetObjectItemCaseSensitive(a->document, "reasons"), *chosen = cJSON_GetArrayItem(reasons, 0), *reason;
@@ -151,7 +160,8 @@ static const char *why(const struct night_answered *a)
 	{
 		const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "code"));
 
-		if (a->decision->decision == DECISION_REGRESSION && code && strcmp(code, "computes_more") == 0)
+		if (night_by_processor(a) && code &&
+		    (strcmp(code, rule_code(RULE_COMPUTES_MORE)) == 0 || strcmp(code, rule_code(RULE_HIDDEN)) == 0))
 			chosen = reason;
 	}
 	text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(chosen, "text"));

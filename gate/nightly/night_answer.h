@@ -27,6 +27,9 @@ struct night_answered {
 	int worse;			       /* place in the order, 0 is the worst */
 };
 
+/* Is its ratio that of processor time, by which a rule decided, and not that of the metric? */
+bool night_by_processor(const struct night_answered *answered);
+
 struct night_answers {
 	struct night_answered *items; /* [n], the worst first */
 	size_t n;

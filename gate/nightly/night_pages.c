@@ -363,7 +363,8 @@ static void matrix_row(const struct pages *p, size_t i, double most, struct docu
 		doc_show(d, NULL, "application", c->application);
 	decision_show(a, &word);
 	doc_showf(d, NULL, "decision", "", "%s", word.bytes);
-	doc_showf(d, NULL, "change", decision ? decision->ratio : (double)NAN, "%s", change_text(decision ? log(decision->ratio) : 0).text);
+	doc_showf(d, NULL, "change", decision ? decision->ratio : (double)NAN, "%s%s",
+		  change_text(decision ? log(decision->ratio) : 0).text, night_by_processor(a) ? " processor time" : "");
 	functions_show(p, i, &functions);
 	if (p->any_functions)
 		doc_showf(d, NULL, "changed functions", "", "%s", functions.bytes);

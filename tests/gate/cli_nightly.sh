@@ -169,11 +169,27 @@ run -C "$lab" verify "$decision"
 expect_status 0
 expect_stdout 'same  ' 'regression'
 
-what='where processor time decided, a night says so'
-"$ASSAY" -C "$lab" backup "$tmp/decided" >/dev/null
-sqlite3 "$tmp/decided/.assay/runs.db" "UPDATE decision SET document = json_insert(document, '$.reasons[#]', json('{\"code\":\"computes_more\",\"text\":\"by the processor\"}')) WHERE id = '$decision'"
-run -C "$tmp/decided" nightly show "$night"
-expect_stdout 'bad@v3: by the processor'
+what='where processor time decided, a night says so, and its ratio is that one'
+run_lab computing "$(hosts_here 3)"
+rm "$lab/apps/tiny.yaml" "$lab"/apps/*.example* 2>/dev/null
+{
+	echo 'versions:'
+	for version in v1:300000 v2:900000; do
+		echo "  ${version%:*}: { command: [awk, 'BEGIN {{ while (i < ${version#*:}) i++ }'] }"
+	done
+	printf '%s\n' 'repetitions: 3' 'warm_ups: 0'
+} >"$lab/apps/counting.yaml"
+printf '%s\n' 'comparisons: [{ application: counting, against: v1 }]' 'fingerprints: { battery: none }' 'confirm: { fresh_runs: no }' >"$lab/suite.yaml"
+run -C "$lab" nightly --quiet
+expect_status 3
+run -C "$lab" nightly show
+expect_stdout 'processor  ' 'counting@v2: the candidate takes more processor time'
+sqlite3 "$lab/.assay/runs.db" 'SELECT document FROM decision' >"$tmp/out"
+processor=$(json '.runs.times[0].ratio')
+run -C "$lab" nightly show --format json
+expect_json .decisions[0].time processor
+expect_json .decisions[0].ratio "$processor"
+lab=$tmp/night
 
 what='findings are confirmed by fresh runs, beside a control'
 run -C "$lab" runs list --format json
