@@ -3,8 +3,8 @@
 # cross-compiled. Instructions are counted by the clock of the guest (-icount), so what a program executes is known to the instruction.
 needs=nothing
 . tests/lib_evidence.sh
+. tests/lib_guest.sh
 directory=build/pmu
-kernel=linux-image-cloud-arm64
 others='busybox-static libpapi-dev libpfm4-dev'
 loop=10000000
 
@@ -17,7 +17,7 @@ frame() {
 }
 
 make_guest() {
-	mkdir -p "$directory/guest/proc" "$directory/guest/sys" "$directory/guest/dev" "$directory/guest/tmp" "$directory/guest/etc" "$directory/guest/bin"
+	guest_directories "$directory"
 	# The very programs that a build deploys.
 	cmake -S . -B "$directory/build" -G Ninja -DCMAKE_C_FLAGS='-O2 -g' -DASSAY_OTHER_ARCHITECTURE=ON \
 		-DASSAY_OTHER_ROOT="$PWD/$directory/root" >/dev/null
@@ -35,23 +35,15 @@ make_guest() {
 			svc #0
 	END_S
 	aarch64-linux-gnu-gcc -nostdlib -static -s -o "$directory/guest/loop" "$directory/loop.s"
-	cp "$directory/root/bin/busybox" "$directory/guest/bin/busybox"
 	{ frame H 1; frame o facts; frame G ''; } >"$directory/guest/facts"
 	{
 		frame H 1
 		frame o run
 		for word in /counting run /tmp/by-helper hardware INST_RETIRED -- /loop; do frame a "$word"; done
 		frame G ''
-	} >"$directory/guest/run"
+	} >"$directory/guest/asked"
 	echo 'user:x:1000:1000::/:/bin/sh' >"$directory/guest/etc/passwd"
-	cat >"$directory/guest/init" <<'END_SH'
-#!/bin/busybox sh
-export PATH=/bin
-/bin/busybox --install -s /bin
-mount -t proc proc /proc
-mount -t sysfs sysfs /sys
-mount -t devtmpfs dev /dev
-chmod 1777 /tmp
+	guest_init "$directory" <<'END_SH'
 presets='PAPI_TOT_INS PAPI_TOT_CYC PAPI_L1_DCM PAPI_L1_ICM PAPI_BR_MSP'
 native='INST_RETIRED CPU_CYCLES'
 
@@ -79,20 +71,18 @@ say 'natives' counted /counting run /tmp/counted hardware $native -- /loop
 say 'by user' su user -c '/counting run /tmp/user hardware INST_RETIRED -- /loop; cat /tmp/user'
 say 'threefold' counted /counting run /tmp/counted hardware INST_RETIRED -- sh -c '/loop; /loop; /loop'
 { cat /facts; sleep 2; } | /helper | tr '\000' '\n' | tr -dc '\n -~' | sed -n '/^architecture\|^has_pmu\|^perf_event_paranoid/s/^/@ facts: /p'
-{ cat /run; sleep 5; } | /helper >/tmp/answer
+{ cat /asked; sleep 5; } | /helper >/tmp/answer
 say 'by helper' cat /tmp/by-helper
 echo '@ end'
 poweroff -f
 END_SH
-	chmod 755 "$directory/guest/init"
-	(cd "$directory/guest" && find . | sort | cpio --quiet -o -H newc) | gzip -1 >"$directory/initrd.gz"
+	guest_pack "$directory"
 }
 
 # boot NAME PROCESSOR: what it says, in $directory/NAME.
 boot() {
-	timeout 120 qemu-system-aarch64 -M virt -cpu "$2" -m 256 -icount shift=2,sleep=off -seed 1 -rtc base=2024-01-01T00:00:00,clock=vm \
-		-kernel "$directory"/root/boot/vmlinuz-* -initrd "$directory/initrd.gz" -nographic -nodefaults -nic none -no-reboot -serial stdio \
-		-append 'console=ttyAMA0 quiet panic=-1 nokaslr' </dev/null >"$directory/$1.console" 2>&1 || true
+	guest_run "$directory" "$2" 120 -m 256 -icount shift=2,sleep=off -seed 1 -rtc base=2024-01-01T00:00:00,clock=vm -nic none \
+		>"$directory/$1.console" 2>&1 || true
 	tr -d '\r' <"$directory/$1.console" | sed -n 's/^@ //p' >"$directory/$1"
 }
 
@@ -161,7 +151,7 @@ mkdir -p "$directory"
 began=$(date +%s)
 sh tests/install pmu
 installed=$(date +%s)
-version_of_kernel=$(sh tests/other_packages "$directory/root" $kernel $others | sed -n '1s/ .*//p')
+version_of_kernel=$(sh tests/other_packages "$directory/root" $guest_kernel $others | sed -n '1s/ .*//p')
 fetched=$(date +%s)
 times >"$work/before"
 make_guest
