@@ -17,7 +17,16 @@ enum assay_status cmd_evidence_load(struct lab *lab, const char *const *selector
 			cli_remark("%s", others);
 		free(others);
 	}
-	return st ? st : evidence_load(lab, &out->evidence, err);
+	if (!st)
+		st = evidence_load(lab, &out->evidence, err);
+	if (!st && remark) {
+		char *text = evidence_one_architecture(&out->evidence, out->runs, n);
+
+		if (text)
+			cli_remark("%s", text);
+		free(text);
+	}
+	return st;
 }
 
 void cmd_evidence_release(struct cmd_evidence *e)

@@ -10,8 +10,9 @@ struct cmd_evidence {
 	struct evidence evidence;
 };
 
-/* Loads the runs of selectors[n], APP[@VERSION], n <= 2, and the evidence; with `remark` a line on standard error says which results do not
- * count. cmd_evidence_release() *out, whatever is returned. */
+/* Loads the runs of selectors[n], APP[@VERSION], n <= 2, and the evidence; with `remark` only results of one
+ * architecture are kept (a verdict, which is told none, decides within each), and lines on standard error say which results do not count.
+ * cmd_evidence_release() *out, whatever is returned. */
 enum assay_status cmd_evidence_load(struct lab *lab, const char *const *selectors, size_t n, bool remark, struct cmd_evidence *out,
 				    struct assay_error *err);
 void cmd_evidence_release(struct cmd_evidence *evidence);

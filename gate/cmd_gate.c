@@ -50,6 +50,26 @@ static void gate_quote(const struct calibration *calibration, const struct verdi
 	free(machines);
 }
 
+/* Where the time of both went, for programs that draw flame graphs. */
+static enum assay_status gate_stacks(struct lab *lab, const struct run_set sides[2], const char *path, struct assay_error *err)
+{
+	struct stored_time *stored[2] = { NULL, NULL };
+	struct buf text = BUF_INIT;
+	enum assay_status st = ASSAY_OK;
+
+	for (int i = 0; !st && i < 2; i++)
+		st = stored_time_load(&lab->store, &sides[i], &stored[i], err);
+	if (!st && !folded_difference(sides, stored, &text))
+		st = assay_fail(err, ASSAY_E_NODATA,
+				"--stacks: there are no runs of either version whose time is known (imported results have none)");
+	if (!st)
+		st = file_replace(path, text.bytes, text.size, 0644, err);
+	buf_release(&text);
+	stored_time_free(stored[0]);
+	stored_time_free(stored[1]);
+	return st;
+}
+
 static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
 				       struct assay_error *err)
 {
@@ -69,7 +89,7 @@ static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidenc
 		return st;
 	}
 	contributions_of(&e->evidence, &v, 0, &contributions);
-	function_evidence_of(lab, &e->runs[0], &e->runs[1], false, &functions);
+	function_evidence_of(lab, v.baseline, v.candidate, false, &functions);
 	likeness_of(lab, &e->evidence, &v, &contributions, &functions, &likeness);
 	verdict_answer(&v, true, a->all, d);
 	gate_quote(&calibration, &v, lab, d);
@@ -81,31 +101,14 @@ static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidenc
 	function_evidence_release(&functions);
 	contributions_release(&contributions);
 	calibration_release(&calibration);
+	if (a->stacks)
+		st = gate_stacks(lab, v.own ? v.own : e->runs, a->stacks, err);
 	verdict_release(&v);
-	return ASSAY_OK;
-}
-
-/* Where the time of both went, for programs that draw flame graphs. */
-static enum assay_status gate_stacks(struct lab *lab, const struct cmd_evidence *e, const char *path, struct assay_error *err)
-{
-	struct stored_time *stored[2] = { NULL, NULL };
-	struct buf text = BUF_INIT;
-	enum assay_status st = ASSAY_OK;
-
-	for (int i = 0; !st && i < 2; i++)
-		st = stored_time_load(&lab->store, &e->runs[i], &stored[i], err);
-	if (!st && !folded_difference(e->runs, stored, &text))
-		st = assay_fail(err, ASSAY_E_NODATA,
-				"--stacks: there are no runs of either version whose time is known (imported results have none)");
-	if (!st)
-		st = file_replace(path, text.bytes, text.size, 0644, err);
-	buf_release(&text);
-	stored_time_free(stored[0]);
-	stored_time_free(stored[1]);
 	return st;
 }
 
-static enum assay_status gate_by_walk(const struct cmd_evidence *e, const struct arguments *a, struct document *d, struct assay_error *err)
+static enum assay_status gate_by_walk(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
+				      struct assay_error *err)
 {
 	struct walk_profile profiles[2] = { 0 };
 	struct walk walk = { 0 };
@@ -121,6 +124,8 @@ static enum assay_status gate_by_walk(const struct cmd_evidence *e, const struct
 	walk_release(&walk);
 	walk_profile_release(&profiles[0]);
 	walk_profile_release(&profiles[1]);
+	if (!st && a->stacks)
+		st = gate_stacks(lab, e->runs, a->stacks, err);
 	return st;
 }
 
@@ -138,9 +143,7 @@ static enum assay_status gate_stored(struct lab *lab, const struct arguments *a,
 	if (!st && gate_same_version(&e.runs[0], &e.runs[1]))
 		cli_remark("%s@%s is compared with itself: that tells nothing about a change", e.runs[0].application, e.runs[0].version);
 	if (!st)
-		st = walk ? gate_by_walk(&e, a, d, err) : gate_by_ratio(lab, &e, a, d, err);
-	if (!st && a->stacks)
-		st = gate_stacks(lab, &e, a->stacks, err);
+		st = (walk ? gate_by_walk : gate_by_ratio)(lab, &e, a, d, err);
 	cmd_evidence_release(&e);
 	return st;
 }

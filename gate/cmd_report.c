@@ -23,8 +23,7 @@ static enum assay_status report_run(struct lab *lab, void *arguments, struct doc
 	if (!st)
 		st = verdict_of(&e.evidence, &lab->config, &e.runs[0], &e.runs[1], min_effect, &verdict, err);
 	if (!st)
-		st = report_file(lab, &e.evidence,
-				 &(struct report_file){ .runs = e.runs, .verdict = &verdict, .published = a->model == MODEL_PAPER },
+		st = report_file(lab, &e.evidence, &(struct report_file){ .verdict = &verdict, .published = a->model == MODEL_PAPER },
 				 a->path, NULL, err);
 	if (!st) {
 		enum decision decision = verdict.effect.decision;

@@ -332,7 +332,7 @@ static const struct {
 	  "ORDER BY application, version, machine, taken_ms, repetition, ordinal" },
 	{ "executions.csv",
 	  "SELECT x.application, x.version, x.input, x.machine, x.taken_ms, x.repetition, x.outcome, x.metric, x.wall_ns, x.user_us, "
-	  "x.sys_us, x.max_rss_bytes, x.exit_status, x.signal, x.plan" ACCOUNT(minor_faults) ACCOUNT(major_faults)
+	  "x.sys_us, x.max_rss_bytes, x.exit_status, x.signal, x.plan, x.architecture" ACCOUNT(minor_faults) ACCOUNT(major_faults)
 	      ACCOUNT(voluntary_switches) ACCOUNT(involuntary_switches) ACCOUNT(read_calls) ACCOUNT(read_bytes) ACCOUNT(write_calls)
 		  ACCOUNT(write_bytes) ACCOUNT(run_delay_ns) ACCOUNT(crowded_ns) ACCOUNT(io_stalled_ns) ACCOUNT(memory_stalled_ns)
 		      ACCOUNT(throttled_ns) ACCOUNT(steal_ns)

@@ -545,27 +545,8 @@ enum pairing_reason pairing_terms(const struct run_set *baseline, const struct r
 	return PAIRING_USED;
 }
 
-const char *pairing_architecture(const struct evidence *evidence, const char *machine, const struct fingerprint *fingerprint)
-{
-	const struct machine *m = fingerprint ? NULL : catalog_find(&evidence->catalog, machine);
-	const char *name = fingerprint		    ? fingerprint->architecture
-			   : m && m->n_fingerprints ? m->fingerprints[m->n_fingerprints - 1].architecture
-						    : FINGERPRINT_UNKNOWN;
-
-	return strcmp(name, FINGERPRINT_UNKNOWN) == 0 ? NULL : name;
-}
-
-/* Nothing known is never another one. */
-static bool is_other_architecture(const struct pairing_input *in, const struct run *run, const char *architecture)
-{
-	const struct fingerprint *fingerprint = fingerprint_find(&in->evidence->fingerprints, run->fingerprint);
-	const char *name = architecture ? pairing_architecture(in->evidence, run->machine, fingerprint) : NULL;
-
-	return name && strcmp(name, architecture) != 0;
-}
-
 void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
-		const struct run_set *candidate, const char *architecture, struct pairing *out)
+		const struct run_set *candidate, struct pairing *out)
 {
 	struct pairing pairing = { 0 };
 	struct pairing_input in = { evidence,
@@ -595,9 +576,7 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 			here[i] = stretch_at(all[i].runs + at[i], all[i].n - at[i], machine);
 			at[i] += here[i].n;
 		}
-		if (here[CANDIDATE].n && is_other_architecture(&in, here[CANDIDATE].runs, architecture))
-			leave_out(&pairing, machine, PAIRING_OTHER_ARCHITECTURE);
-		else if (here[BASELINE].n && here[CANDIDATE].n && terms)
+		if (here[BASELINE].n && here[CANDIDATE].n && terms)
 			leave_out(&pairing, machine, terms);
 		else if (here[BASELINE].n && here[CANDIDATE].n)
 			pair_machine(&in, &here[BASELINE], &here[CANDIDATE]);

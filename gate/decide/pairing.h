@@ -26,7 +26,6 @@ struct order {
 	X(PAIRING_OTHER_METRIC, "other_metric", "the manifest had another metric when the one was run than when the other was")            \
 	X(PAIRING_OTHER_TERMS, "other_terms",                                                                                              \
 	  "the command, the environment, the input or the directory that all versions share changed between the runs of the two")          \
-	X(PAIRING_OTHER_ARCHITECTURE, "other_architecture", "of another architecture, within which it is decided apart")                   \
 	X(PAIRING_HARDWARE_CHANGED, "hardware_changed", "it was of another hardware type when the candidate ran")                          \
 	X(PAIRING_NOT_POSITIVE, "metric_not_positive", "the median of its results is 0: there is no ratio")
 
@@ -66,15 +65,12 @@ struct pairing {
  * all machines that have results of both. Imported results have no terms, and two applications have none in common. */
 enum pairing_reason pairing_terms(const struct run_set *baseline, const struct run_set *candidate);
 
-/* Of the machine under the fingerprint of its runs (NULL: none), as `uname -m` says it there; NULL: it is not known. Borrowed. */
-const char *pairing_architecture(const struct evidence *evidence, const char *machine, const struct fingerprint *fingerprint);
-
 /* All arguments must outlive *out; pairing_release() it. Both run sets must have the same direction. Repetitions under one
  * fingerprint are compared with each other where both versions have some; otherwise all of the machine and type. Where both have runs of
  * one plan (runs/running/plan.h), only those of the latest such plan count. A machine on which one of them has only results of another
- * build is left out, and so are those that are known to be of another architecture than this one; NULL: of any. */
+ * build is left out. */
 void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
-		const struct run_set *candidate, const char *architecture, struct pairing *out);
+		const struct run_set *candidate, struct pairing *out);
 void pairing_release(struct pairing *pairing);
 
 /* What its machines say together. */

@@ -147,7 +147,7 @@ static void conditions_of(const struct run_set *a, const struct run_set *b, doub
 /* ---- all ---- */
 
 void times_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
-	      const struct run_set *candidate, const char *architecture, const struct effect_asked *asked, struct times *out)
+	      const struct run_set *candidate, const struct effect_asked *asked, struct times *out)
 {
 	struct times t = { .metric_is_wall = is_wall(baseline) && is_wall(candidate), .share = share_of(baseline) };
 
@@ -156,7 +156,7 @@ void times_of(const struct evidence *evidence, const struct lab_config *config, 
 		struct pairing pairing = { .n = 0 };
 
 		if (a.n && b.n) {
-			pairing_of(evidence, config, &a, &b, architecture, &pairing);
+			pairing_of(evidence, config, &a, &b, &pairing);
 			t.of[time] = pairing_effect(&pairing, asked);
 		}
 		pairing_release(&pairing);

@@ -31,9 +31,9 @@ struct times {
 	double share;	     /* of the baseline's own wall-clock time that it had a processor, at most 1 */
 };
 
-/* On machines of the architecture, as pairing_of() has it. All arguments must outlive *out; times_release() it. */
+/* All arguments must outlive *out; times_release() it. */
 void times_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
-	      const struct run_set *candidate, const char *architecture, const struct effect_asked *asked, struct times *out);
+	      const struct run_set *candidate, const struct effect_asked *asked, struct times *out);
 void times_release(struct times *times); /* accepts zeroed */
 
 /* What rules look at beside the metric's decision. */

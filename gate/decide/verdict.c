@@ -635,72 +635,78 @@ static void verdict_explain(struct verdict *v)
 /* ---- all ---- */
 
 static struct verdict verdict_in(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
-				 const struct run_set *candidate, double min_effect, const char *architecture)
+				 const struct run_set *candidate, double min_effect)
 {
 	struct verdict v = { .baseline = baseline, .candidate = candidate, .min_effect = min_effect };
 	const struct effect_asked asked = { min_effect, fmax(EFFECT_LEVEL, fmax(baseline->level, candidate->level)) };
 
-	pairing_of(evidence, config, baseline, candidate, architecture, &v.pairing);
+	pairing_of(evidence, config, baseline, candidate, &v.pairing);
 	v.effect = pairing_effect(&v.pairing, &asked);
 	v.by_interval = v.effect.decision;
-	times_of(evidence, config, baseline, candidate, architecture, &asked, &v.times);
+	times_of(evidence, config, baseline, candidate, &asked, &v.times);
 	v.effect.decision = verdict_decide(&v);
 	verdict_find_cause(evidence, &v);
 	return v;
 }
 
-/* Those of machines in use: [*n], free() them. */
-static const char **architectures_of(const struct evidence *evidence, const struct pairing *p, size_t *n)
-{
-	const char **names = mem_new(p->n, sizeof(*names));
-
-	*n = 0;
-	for (size_t i = 0; i < p->n; i++) {
-		const struct pairing_machine *m = &p->machines[i];
-		const char *name = m->reason == PAIRING_USED ? pairing_architecture(evidence, m->machine, m->fingerprint) : NULL;
-		size_t k = 0;
-
-		while (name && k < *n && strcmp(names[k], name) != 0)
-			k++;
-		if (name && k == *n)
-			names[(*n)++] = name;
-	}
-	return names;
-}
-
+/* The worst one, but that others were measured where one was not. */
 static bool decides_before(const struct verdict *v, const struct verdict *other)
 {
-	int a = decision_place(v->effect.decision), b = decision_place(other->effect.decision);
+	enum decision a = v->effect.decision, b = other->effect.decision;
 
-	return a < b || (a == b && v->pairing.used > other->pairing.used);
+	if (a == b)
+		return v->pairing.used > other->pairing.used;
+	if (a == DECISION_NOTHING_MEASURED || b == DECISION_NOTHING_MEASURED)
+		return b == DECISION_NOTHING_MEASURED;
+	return decision_place(a) < decision_place(b);
 }
 
-/* Of several architectures each is decided by itself; *v, over all of them, becomes that of the one that decides. */
-static void verdict_apart(const struct evidence *evidence, const struct lab_config *config, struct verdict *v)
+static struct verdict verdict_within(const struct evidence *evidence, const struct lab_config *config, const struct run_set *const sides[2],
+				     double min_effect, const char *architecture)
 {
-	size_t n;
-	const char **names = architectures_of(evidence, &v->pairing, &n);
-	struct verdict_within *within = mem_new(n, sizeof(*within));
+	struct run_set *own = mem_new(2, sizeof(*own));
+	struct verdict v;
 
-	for (size_t i = 0; i < n && n > 1; i++) {
-		struct verdict one = verdict_in(evidence, config, v->baseline, v->candidate, v->min_effect, names[i]);
+	for (int i = 0; i < 2; i++) {
+		run_set_copy(sides[i], &own[i]);
+		evidence_keep(evidence, architecture, &own[i]);
+	}
+	v = verdict_in(evidence, config, &own[0], &own[1], min_effect);
+	v.own = own;
+	return v;
+}
+
+/* Each of names[n] is decided by itself, and the verdict is that of the one that decides. */
+static struct verdict verdict_apart(const struct evidence *evidence, const struct lab_config *config, const struct run_set *const sides[2],
+				    double min_effect, const char *const *names, size_t n)
+{
+	struct verdict_within *within = mem_new(n, sizeof(*within));
+	struct verdict v = { .own = NULL };
+
+	for (size_t i = 0; i < n; i++) {
+		struct verdict one = verdict_within(evidence, config, sides, min_effect, names[i]);
 
 		within[i] = (struct verdict_within){ names[i], one.effect, one.pairing.used };
-		if (i && !decides_before(&one, v)) {
+		if (i && !decides_before(&one, &v)) {
 			verdict_release(&one);
 			continue;
 		}
-		verdict_release(v);
-		*v = one;
+		verdict_release(&v);
+		v = one;
+		v.architecture = names[i];
 	}
-	v->n_within = n > 1 ? n : 0;
-	v->within = within;
-	free(names);
+	v.within = within;
+	v.n_within = n;
+	return v;
 }
 
 enum assay_status verdict_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 			     const struct run_set *candidate, double min_effect, struct verdict *out, struct assay_error *err)
 {
+	const struct run_set *const sides[] = { baseline, candidate };
+	const char **names;
+	size_t n;
+
 	*out = (struct verdict){ 0 };
 	if (baseline->higher_is_better != candidate->higher_is_better && !pairing_terms(baseline, candidate))
 		return assay_fail(err, ASSAY_E_USAGE,
@@ -708,8 +714,10 @@ enum assay_status verdict_of(const struct evidence *evidence, const struct lab_c
 				  "--higher-is-better and --lower-is-better)",
 				  baseline->higher_is_better ? baseline->application : candidate->application,
 				  baseline->higher_is_better ? candidate->application : baseline->application);
-	*out = verdict_in(evidence, config, baseline, candidate, min_effect, NULL);
-	verdict_apart(evidence, config, out);
+	n = evidence_architectures(evidence, sides, 2, &names);
+	*out = n > 1 ? verdict_apart(evidence, config, sides, min_effect, names, n)
+		     : verdict_in(evidence, config, baseline, candidate, min_effect);
+	free(names);
 	verdict_explain(out);
 	return ASSAY_OK;
 }
@@ -721,6 +729,9 @@ void verdict_release(struct verdict *verdict)
 	free(verdict->features);
 	free(verdict->resources);
 	free(verdict->within);
+	for (int i = 0; verdict->own && i < 2; i++)
+		run_set_release(&verdict->own[i]);
+	free(verdict->own);
 	pairing_release(&verdict->pairing);
 	times_release(&verdict->times);
 	*verdict = (struct verdict){ 0 };

@@ -24,7 +24,7 @@ struct verdict_within {
 };
 
 struct verdict {
-	const struct run_set *baseline, *candidate; /* borrowed */
+	const struct run_set *baseline, *candidate; /* borrowed; of one architecture its own */
 	double min_effect;
 	struct pairing pairing;
 	struct effect effect; /* its decision is the verdict's: by a rule, else by the interval, unless the candidate fails more often, or
@@ -39,10 +39,13 @@ struct verdict {
 	size_t n_features;
 	struct cause cause;
 	size_t resource_types; /* hardware types with fingerprints, over which they were correlated */
-	/* [n_within], where machines of several architectures ran both versions: these are never compared with each other. All else here is
-	 * of the one that decides: the worst one, as decision_place() has it, at equal decisions the one with more machines. */
+	/* [n_within], where results are of several architectures: these are never compared with each other. All else here is of the one
+	 * that decides: the worst one, as decision_place() has it, but where nothing was measured; at equal decisions the one with more
+	 * machines. */
 	struct verdict_within *within;
 	size_t n_within;
+	const char *architecture; /* that decides; NULL: there is one, or it is not known */
+	struct run_set *own;	  /* [2], its runs; NULL as above */
 };
 
 /* Both run sets must have the same direction, else ASSAY_E_USAGE. The arguments must outlive *out; verdict_release() it. */

@@ -103,13 +103,16 @@ void judge_compared_release(struct judge_compared *c)
 }
 
 enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, const char *plan,
-				const char *const versions[2], struct judge_compared *out, struct assay_error *err)
+				const char *const versions[2], const char *architecture, struct judge_compared *out,
+				struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
 	*out = (struct judge_compared){ .sides = { { 0 } } };
 	for (int i = 0; !st && i < 2; i++)
 		st = run_load_plan(&lab->store, q->application, versions[i], plan, &out->sides[i], err);
+	for (int i = 0; !st && architecture && i < 2; i++)
+		evidence_keep(evidence, architecture, &out->sides[i]);
 	if (!st)
 		disturbed_take(out->sides, q->min_effect, &out->disturbed);
 	if (!st)
@@ -204,11 +207,13 @@ static void answer_side_effect(const char *key, const struct verdict *v, bool pr
 
 /* Did the baseline beside itself become slower, too, by the time that decided? */
 static enum assay_status judge_control(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, const char *plan,
-				       bool processor, const char *key, struct judgement *out, struct document *d, struct assay_error *err)
+				       const char *architecture, bool processor, const char *key, struct judgement *out, struct document *d,
+				       struct assay_error *err)
 {
 	char *again = mem_format("%s" MANIFEST_AGAIN, q->baseline);
 	struct judge_compared control;
-	enum assay_status st = judge_compare(lab, evidence, q, plan, (const char *const[]){ q->baseline, again }, &control, err);
+	enum assay_status st =
+	    judge_compare(lab, evidence, q, plan, (const char *const[]){ q->baseline, again }, architecture, &control, err);
 
 	if (!st) {
 		const struct verdict *v = &control.verdict;
@@ -224,19 +229,20 @@ static enum assay_status judge_control(struct lab *lab, const struct evidence *e
 }
 
 /* Of a regression that was found: was it seen again, and did the control stay where it was? */
-static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, bool processor,
-				     struct judgement *out, struct document *d, struct assay_error *err)
+static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evidence, const struct judge_request *q,
+				     const char *architecture, bool processor, struct judgement *out, struct document *d,
+				     struct assay_error *err)
 {
 	struct judge_compared fresh;
 	enum assay_status st =
-	    judge_compare(lab, evidence, q, q->fresh_plan, (const char *const[]){ q->baseline, q->candidate }, &fresh, err);
+	    judge_compare(lab, evidence, q, q->fresh_plan, (const char *const[]){ q->baseline, q->candidate }, architecture, &fresh, err);
 
 	if (!st) {
 		out->input.fresh = judge_seen_again(&fresh.verdict, processor, (size_t)q->machines) ? FRESH_SEEN : FRESH_NOT_SEEN;
 		answer_side_effect("fresh", &fresh.verdict, processor, out->input.fresh == FRESH_SEEN ? "seen" : "not_seen", d);
 	}
 	judge_compared_release(&fresh);
-	return st ? st : judge_control(lab, evidence, q, q->fresh_plan, processor, "control", out, d, err);
+	return st ? st : judge_control(lab, evidence, q, q->fresh_plan, architecture, processor, "control", out, d, err);
 }
 
 /* ---- the document ---- */
@@ -312,13 +318,14 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 {
 	struct document all, sides;
 	struct judge_compared c;
-	enum assay_status st = judge_compare(lab, evidence, q, q->plan, (const char *const[]){ q->baseline, q->candidate }, &c, err);
+	enum assay_status st = judge_compare(lab, evidence, q, q->plan, (const char *const[]){ q->baseline, q->candidate }, NULL, &c, err);
 
 	document_init(&all);
 	document_init(&sides);
 	if (!st) {
 		bool regression = c.verdict.effect.decision == DECISION_REGRESSION;
 		const struct effect *e = effect_behind(&c.verdict, judge_by_processor(&c.verdict));
+		const char *architecture = c.verdict.architecture;
 		struct document verdict;
 
 		out->by_processor = judge_by_processor(&c.verdict);
@@ -334,9 +341,10 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 		if (regression && machine_behind(&c.verdict))
 			out->machine = mem_string(machine_behind(&c.verdict));
 		if (regression && q->control)
-			st = judge_control(lab, evidence, q, q->plan, judge_by_processor(&c.verdict), "along", out, &sides, err);
+			st = judge_control(lab, evidence, q, q->plan, architecture, judge_by_processor(&c.verdict), "along", out, &sides,
+					   err);
 		if (!st && regression && *q->fresh_plan)
-			st = judge_fresh(lab, evidence, q, judge_by_processor(&c.verdict), out, &sides, err);
+			st = judge_fresh(lab, evidence, q, architecture, judge_by_processor(&c.verdict), out, &sides, err);
 		out->rule = decision_rule_of(&out->input);
 		out->decision = out->rule < DECISION_RULES ? decision_rule_decision(out->rule) : out->input.verdict;
 		answer_head(q, out, &all);

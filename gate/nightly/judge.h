@@ -35,9 +35,10 @@ struct judge_compared {
 	struct verdict verdict;
 };
 
-/* Baseline and candidate. judge_compared_release() *out, whatever is returned. */
+/* Baseline and candidate, on machines of one architecture (NULL: of all). judge_compared_release() *out, whatever is returned. */
 enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, const char *plan,
-				const char *const versions[2], struct judge_compared *out, struct assay_error *err);
+				const char *const versions[2], const char *architecture, struct judge_compared *out,
+				struct assay_error *err);
 void judge_compared_release(struct judge_compared *compared); /* accepts zeroed */
 
 struct judgement {

@@ -139,10 +139,8 @@ static enum assay_status report_write(struct pages *p, size_t i, const struct ju
 	enum assay_status st;
 
 	links_of(p, i, &links);
-	st =
-	    report_file(p->lab, &p->evidence,
-			&(struct report_file){ .runs = compared->sides, .verdict = &compared->verdict, .above = links.links, .note = note },
-			path, &p->found[i], p->err);
+	st = report_file(p->lab, &p->evidence, &(struct report_file){ .verdict = &compared->verdict, .above = links.links, .note = note },
+			 path, &p->found[i], p->err);
 	p->reports[i] = !st;
 	p->written += !st;
 	links_release(&links);
@@ -193,7 +191,7 @@ static enum assay_status report_one(struct pages *p, size_t i)
 		st = report_nothing(p, i);
 	else if (!st)
 		st = judge_compare(p->lab, &p->evidence, &request, request.plan,
-				   (const char *const[]){ request.baseline, request.candidate }, &compared, p->err);
+				   (const char *const[]){ request.baseline, request.candidate }, NULL, &compared, p->err);
 	if (!st && *request.plan) {
 		enum decision alone = compared.verdict.effect.decision;
 

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
+#include "gate/nightly/judge.h"
 #include "gate/nightly/nightly.h"
 #include "gate/nightly/spend.h"
 
@@ -137,17 +138,45 @@ static enum assay_status plan_repetitions(struct nightly *n, const char *plan, i
 	return st;
 }
 
+/* Where machines of several architectures ran, a finding is one of them, and is confirmed there: those machines, with commas between. NULL:
+ * there is but one. free() it. */
+static enum assay_status hosts_of_finding(struct nightly *n, const struct night_comparison *c, char **out, struct assay_error *err)
+{
+	const struct judge_request q = { .application = c->application, .min_effect = c->min_effect };
+	struct judge_compared found = { .sides = { { 0 } } };
+	struct evidence evidence = { 0 };
+	struct lab lab = { .lock_fd = -1 };
+	struct buf text = BUF_INIT;
+	enum assay_status st = nightly_open(n, &lab, err);
+
+	if (!st)
+		st = evidence_load(&lab, &evidence, err);
+	if (!st)
+		st = judge_compare(&lab, &evidence, &q, c->plan, (const char *const[]){ c->baseline, c->candidate }, NULL, &found, err);
+	for (size_t i = 0; !st && found.verdict.architecture && i < found.verdict.baseline->n_on; i++)
+		buf_format(&text, "%s%s", i ? "," : "", found.verdict.baseline->on[i].machine);
+	*out = text.size ? buf_take(&text) : NULL;
+	judge_compared_release(&found);
+	evidence_release(&evidence);
+	lab_close(&lab);
+	return st;
+}
+
 enum assay_status nightly_confirm(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
 	char *again = mem_format("%s" MANIFEST_AGAIN, c->baseline), *versions[] = { c->baseline, c->candidate, again };
 	struct launch_options o = launch_of(n, c, "confirm", versions, 3);
 	int64_t repetitions, began_ns = clock_monotonic_ns();
 	struct launch launch = { .lab = { .lock_fd = -1 } };
+	char *hosts = NULL;
 	enum assay_status st;
 
 	nightly_log(n, "confirming %s %s by fresh runs", c->application, c->candidate);
 	st = plan_repetitions(n, c->plan, &repetitions, err);
-
+	if (!st)
+		st = hosts_of_finding(n, c, &hosts, err);
+	if (hosts)
+		o.hosts.hosts = hosts;
 	if (!st)
 		st = launch_run(&o, &launch, err);
 	if (launch.nothing) {
@@ -159,6 +188,7 @@ enum assay_status nightly_confirm(struct nightly *n, struct night_comparison *c,
 	if (!st && (launch.plan.complete || !*n->options->cancelled))
 		memcpy(c->fresh_plan, launch.plan.id, sizeof(c->fresh_plan));
 	launch_release(&launch);
+	free(hosts);
 	free(again);
 	c->seconds += (double)(clock_monotonic_ns() - began_ns) / 1e9;
 	if (st && is_its_own(st)) {

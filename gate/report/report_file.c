@@ -59,6 +59,7 @@ void report_found_release(struct report_found *found)
 enum assay_status report_file(struct lab *lab, const struct evidence *evidence, const struct report_file *file, const char *path,
 			      struct report_found *found, struct assay_error *err)
 {
+	const struct run_set *const sides[] = { file->verdict->baseline, file->verdict->candidate };
 	struct omissions omissions = { 0 };
 	struct contributions contributions = { 0 };
 	struct function_evidence functions;
@@ -78,21 +79,21 @@ enum assay_status report_file(struct lab *lab, const struct evidence *evidence, 
 	enum assay_status st = ASSAY_OK;
 
 	contributions_of(evidence, file->verdict, 0, &contributions);
-	function_evidence_of(lab, &file->runs[0], &file->runs[1], true, &functions);
+	function_evidence_of(lab, sides[0], sides[1], true, &functions);
 	if (found)
 		found_of(&functions, found);
 	likeness_of(lab, evidence, file->verdict, &contributions, &functions, &likeness);
 	for (int i = 0; i < 2; i++) {
 		if (file->published)
-			paper_bars_of(evidence, &file->runs[i], &profiles[i], &omissions);
+			paper_bars_of(evidence, sides[i], &profiles[i], &omissions);
 		else
-			page_profile_of(evidence, &file->runs[i], ", in its profile only", &profiles[i], &omissions);
+			page_profile_of(evidence, sides[i], ", in its profile only", &profiles[i], &omissions);
 	}
 	for (int i = 0; i < 2; i++)
-		omissions_other_builds(&omissions, &file->runs[i]);
+		omissions_other_builds(&omissions, sides[i]);
 	omit_samples(&functions, &omissions);
 	for (int i = 0; !st && i < 2; i++)
-		st = omit_failures(&lab->store, &file->runs[i], &omissions, err);
+		st = omit_failures(&lab->store, sides[i], &omissions, err);
 	if (!st) {
 		report_page(&report, &page);
 		st = file_replace(path, page.bytes, page.size, 0644, err);

@@ -10,7 +10,6 @@
 
 /* All borrowed. */
 struct report_file {
-	const struct run_set *runs; /* [2], baseline and candidate, of the verdict */
 	const struct verdict *verdict;
 	bool published;		       /* profiles by the published method */
 	const struct html_link *above; /* pages that lead here, the last with NULL; or NULL */

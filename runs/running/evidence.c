@@ -41,6 +41,137 @@ enum assay_status evidence_runs(struct lab *lab, const char *selector, struct ru
 	return st;
 }
 
+/* ---- architectures ---- */
+
+const char *evidence_architecture(const struct evidence *evidence, const char *machine, const char *recorded, const char *fingerprint)
+{
+	const struct fingerprint *f = fingerprint_find(&evidence->fingerprints, fingerprint);
+	const struct machine *m = f ? NULL : catalog_find(&evidence->catalog, machine);
+	const char *name = *recorded		    ? recorded
+			   : f			    ? f->architecture
+			   : m && m->n_fingerprints ? m->fingerprints[m->n_fingerprints - 1].architecture
+						    : FINGERPRINT_UNKNOWN;
+
+	return strcmp(name, FINGERPRINT_UNKNOWN) == 0 ? NULL : name;
+}
+
+static const char *architecture_of(const struct evidence *evidence, const struct run *run)
+{
+	return evidence_architecture(evidence, run->machine, run->architecture, run->fingerprint);
+}
+
+static const char *architecture_on(const struct evidence *evidence, const struct run_executed *on)
+{
+	return evidence_architecture(evidence, on->machine, on->architecture, "");
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void add_name(const char *name, const char ***names, size_t *n)
+{
+	for (size_t i = 0; name && i < *n; i++) {
+		if (strcmp((*names)[i], name) == 0)
+			return;
+	}
+	if (!name)
+		return;
+	*names = mem_resize(*names, *n + 1, sizeof(**names));
+	(*names)[(*n)++] = name;
+}
+
+size_t evidence_architectures(const struct evidence *evidence, const struct run_set *const *sets, size_t n, const char ***out)
+{
+	size_t found = 0;
+
+	*out = NULL;
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < sets[i]->n; k++)
+			add_name(architecture_of(evidence, &sets[i]->items[k]), out, &found);
+		for (size_t k = 0; k < sets[i]->n_on; k++)
+			add_name(architecture_on(evidence, &sets[i]->on[k]), out, &found);
+	}
+	if (found)
+		qsort(*out, found, sizeof(**out), compare_names);
+	return found;
+}
+
+static bool is_within(const char *name, const char *architecture)
+{
+	return !name || strcmp(name, architecture) == 0;
+}
+
+/* Keeps those of one architecture; the names of the others' machines are freed. */
+static size_t keep_runs(const struct evidence *evidence, struct run *runs, size_t n, const char *architecture)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (is_within(architecture_of(evidence, &runs[i]), architecture))
+			runs[kept++] = runs[i];
+		else
+			free(runs[i].machine);
+	}
+	return kept;
+}
+
+void evidence_keep(const struct evidence *evidence, const char *architecture, struct run_set *set)
+{
+	size_t kept = 0;
+
+	set->n = keep_runs(evidence, set->items, set->n, architecture);
+	set->n_others = keep_runs(evidence, set->others, set->n_others, architecture);
+	set->executed = set->failed = 0;
+	for (size_t i = 0; i < set->n_on; i++) {
+		if (!is_within(architecture_on(evidence, &set->on[i]), architecture)) {
+			free(set->on[i].machine);
+			continue;
+		}
+		set->executed += set->on[i].executed;
+		set->failed += set->on[i].failed;
+		set->on[kept++] = set->on[i];
+	}
+	set->n_on = kept;
+}
+
+char *evidence_one_architecture(const struct evidence *evidence, struct run_set *sets, size_t n)
+{
+	const struct run_set *all[] = { &sets[0], &sets[n - 1] };
+	const char **names;
+	size_t architectures = evidence_architectures(evidence, all, n, &names), total = 0, most = 0, best = 0;
+	char *architecture, *text = NULL;
+
+	for (size_t i = 0; i < architectures; i++) {
+		size_t of = 0;
+
+		for (size_t k = 0; k < n; k++) {
+			for (size_t r = 0; r < sets[k].n; r++) {
+				const char *name = architecture_of(evidence, &sets[k].items[r]);
+
+				of += name && strcmp(name, names[i]) == 0;
+			}
+		}
+		total += of;
+		best = of > most ? i : best;
+		most = of > most ? of : most;
+	}
+	if (architectures > 1) {
+		architecture = mem_string(names[best]); /* names go with their runs */
+		for (size_t k = 0; k < n; k++)
+			evidence_keep(evidence, architecture, &sets[k]);
+		text =
+		    mem_format("results of %zu architectures are never put together: the %zu of %s are looked at, the %zu others left out",
+			       architectures, most, architecture, total - most);
+		free(architecture);
+	}
+	free(names);
+	return text;
+}
+
+/* ---- matrices ---- */
+
 ROWS_FUNCTION(left_out_code, enum left_out, LEFT_OUT_ROWS, ROWS_CODE)
 ROWS_FUNCTION(left_out_text, enum left_out, LEFT_OUT_ROWS, ROWS_TEXT)
 

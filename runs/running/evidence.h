@@ -26,6 +26,21 @@ void evidence_release(struct evidence *evidence);
 /* Runs of the selector APP[@VERSION]. run_set_release() them. */
 enum assay_status evidence_runs(struct lab *lab, const char *selector, struct run_set *out, struct assay_error *err);
 
+/* Results of different architectures are never compared, added up or fitted together. What is known of a run's, or of executions' without a
+ * result (fingerprint ""): as recorded with it, else as its fingerprint has it, else as the machine's latest has it. NULL: nothing.
+ * Borrowed. */
+const char *evidence_architecture(const struct evidence *evidence, const char *machine, const char *recorded, const char *fingerprint);
+
+/* Those that are known of what is in sets[n], by name; *out is the caller's to free(), its names are borrowed. */
+size_t evidence_architectures(const struct evidence *evidence, const struct run_set *const *sets, size_t n, const char ***out);
+
+/* Removes what is known to be of another architecture; `planned` and `missing` stay. */
+void evidence_keep(const struct evidence *evidence, const char *architecture, struct run_set *set);
+
+/* Keeps in sets[n], n <= 2, the architecture that most of their results are of. A sentence about what was left out, NULL: nothing. free()
+ * it. */
+char *evidence_one_architecture(const struct evidence *evidence, struct run_set *sets, size_t n);
+
 /* Why runs are not among the rows of a matrix. */
 #define LEFT_OUT_ROWS(X)                                                                                                                   \
 	X(LEFT_OUT_NO_FINGERPRINT, "no_fingerprint", "no fingerprint of the machine belongs to the run")                                   \

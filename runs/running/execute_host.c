@@ -119,6 +119,7 @@ static bool host_look(struct execute_host *h)
 	free(refusal);
 	if (ok) {
 		h->clock_ahead_ms = facts.clock_ms > 0 ? (int64_t)facts.clock_ms - clock_real_ms() : 0;
+		h->architecture = facts.architecture ? mem_string(facts.architecture) : NULL;
 		h->hardware_type = types_of_host(h->host, &facts);
 		h->emulated = h->host->profile || facts.emulated ? mem_string(h->host->profile ? h->host->profile : facts.emulated) : NULL;
 		if (x->options->instrument)
@@ -560,7 +561,8 @@ static bool host_store(struct execute_host *h, size_t i, struct execution *e)
 					       .profile = h->emulated,
 					       .stored_name = stored_name,
 					       .max_age_ms = (int64_t)(x->lab->config.fingerprint_max_age_days * DAY_MS),
-					       .hardware_type = h->hardware_type };
+					       .hardware_type = h->hardware_type,
+					       .architecture = h->architecture };
 	enum assay_status st = ASSAY_OK;
 	struct assay_error err;
 
@@ -655,8 +657,9 @@ void execute_host_start_over(struct execute_host *h)
 	free(h->work);
 	free(h->samples);
 	free(h->hardware_type);
+	free(h->architecture);
 	free(h->emulated);
-	h->directory = h->work = h->samples = h->hardware_type = h->emulated = NULL;
+	h->directory = h->work = h->samples = h->hardware_type = h->architecture = h->emulated = NULL;
 	counting_events_release(&h->events);
 	counting_plan_release(&h->packs);
 	repeat_release(&h->repeat);

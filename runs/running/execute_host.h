@@ -32,6 +32,7 @@ struct execute_host {
 	size_t n_cells;
 	char *directory, *work, *samples; /* absolute, on the host; NULL while they are not there */
 	int64_t clock_ahead_ms;
+	char *architecture;	       /* as `uname -m` says it there; NULL: not known */
 	char *hardware_type;	       /* NULL: not known */
 	char *emulated;		       /* of an emulated host its profile, whichever laboratory it is of; else NULL */
 	bool *counts;		       /* [n_versions], counting builds: their runs leave files of features */

@@ -161,13 +161,12 @@ static enum assay_status execution_insert_execution(struct store *store, const s
 		st = store_do(
 		    store, err,
 		    "INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, detail, metric, "
-		    "out, err, signature, features, wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal) VALUES (?, ?, ?, ?, ?, "
-		    "?, ?, "
-		    "?, ?, ?, ?, ?, ?, ?, " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ")",
-		    "ttttitittdbbtbiiiiii", plan->id, place->machine, plan->versions[e->cell.version], plan->inputs[e->cell.input],
+		    "out, err, signature, features, architecture, wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal) VALUES (?, "
+		    "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ")",
+		    "ttttitittdbbtbtiiiiii", plan->id, place->machine, plan->versions[e->cell.version], plan->inputs[e->cell.input],
 		    e->cell.repetition, place->stored_name, e->taken_ms, execution_outcome_code(e->outcome), e->detail, e->metric, e->out,
-		    e->out_bytes, e->err, e->err_bytes, e->signature, features.bytes, features.size, e->usage.wall_ns, e->usage.user_us,
-		    e->usage.sys_us, e->max_rss_bytes, e->exit_status, e->signal);
+		    e->out_bytes, e->err, e->err_bytes, e->signature, features.bytes, features.size, place->architecture, e->usage.wall_ns,
+		    e->usage.user_us, e->usage.sys_us, e->max_rss_bytes, e->exit_status, e->signal);
 	buf_release(&features);
 	return st;
 }

@@ -69,6 +69,7 @@ struct execution_place {
 	const char *stored_name;   /* manifest_stored_name() */
 	int64_t max_age_ms;	   /* of a fingerprint */
 	const char *hardware_type; /* with samples; NULL: not known */
+	const char *architecture;  /* NULL: not known */
 };
 
 /* Commits one. The fingerprint that belongs to it (the latest complete one of the machine before it, not older than max_age_ms)

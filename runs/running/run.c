@@ -31,10 +31,11 @@ static enum assay_status run_set_count_executions(struct store *store, const str
 	struct run_executed *at = NULL;
 	size_t of_latest = 0, capacity = 0;
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(store, &stmt, err,
-					 "SELECT machine, plan, count(*), sum(outcome <> 'ok') FROM execution WHERE application = ? AND "
-					 "version = ? GROUP BY machine, plan ORDER BY machine",
-					 "tt", set->application, set->version);
+	enum assay_status st =
+	    store_ask(store, &stmt, err,
+		      "SELECT machine, plan, count(*), sum(outcome <> 'ok'), max(architecture) FROM execution WHERE application = ? AND "
+		      "version = ? GROUP BY machine, plan ORDER BY machine",
+		      "tt", set->application, set->version);
 
 	while (store_next(store, stmt, &st, err)) {
 		const struct run_build *build = run_builds_find(builds, store_text(stmt, 1));
@@ -52,6 +53,7 @@ static enum assay_status run_set_count_executions(struct store *store, const str
 		snprintf(at->plan, sizeof(at->plan), "%s", build->plan);
 		at->executed = (size_t)sqlite3_column_int64(stmt, 2);
 		at->failed = (size_t)sqlite3_column_int64(stmt, 3);
+		snprintf(at->architecture, sizeof(at->architecture), "%s", store_text(stmt, 4));
 		of_latest += build == latest ? at->executed : 0;
 	}
 	for (size_t i = 0; i < set->n_on; i++) {
@@ -149,6 +151,7 @@ static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt 
 			last->withheld_ns[i] = sqlite3_column_int64(stmt, 10 + i);
 		snprintf(last->fingerprint, sizeof(last->fingerprint), "%s", store_text(stmt, 4));
 		snprintf(last->plan, sizeof(last->plan), "%s", store_text(stmt, 6));
+		snprintf(last->architecture, sizeof(last->architecture), "%s", store_text(stmt, 10 + RUN_WITHHELD));
 	}
 	last->metric += store_double(stmt, 3); /* the sum for now */
 	last->recorded++;
@@ -172,7 +175,8 @@ enum assay_status run_load_plan(struct store *store, const char *application, co
 	enum assay_status st = store_ask(
 	    store, &stmt, err,
 	    "SELECT machine, repetition, taken_ms, run.metric, fingerprint, pass, plan, wall_ns, user_us, sys_us" RUN_WITHHELD_ROWS(
-		RUN_WITHHELD_COLUMN) " FROM run LEFT JOIN execution USING (plan, machine, version, repetition, application, taken_ms) "
+		RUN_WITHHELD_COLUMN) ", architecture FROM run LEFT JOIN execution USING (plan, machine, version, repetition, application, "
+				     "taken_ms) "
 				     "WHERE application = ? AND version = ? AND (?3 IS NULL OR plan = ?3) ORDER BY machine, repetition, "
 				     "taken_ms, ordinal",
 	    "ttt", application, version, plan);
@@ -192,6 +196,31 @@ enum assay_status run_load_plan(struct store *store, const char *application, co
 	if (st)
 		run_set_release(out);
 	return st;
+}
+
+static struct run *copy_runs(const struct run *runs, size_t n)
+{
+	struct run *copy = mem_new(n, sizeof(*copy));
+
+	for (size_t i = 0; i < n; i++) {
+		copy[i] = runs[i];
+		copy[i].machine = mem_string(runs[i].machine);
+	}
+	return copy;
+}
+
+void run_set_copy(const struct run_set *set, struct run_set *out)
+{
+	*out = *set;
+	out->application = mem_string(set->application);
+	out->version = mem_string(set->version);
+	out->items = copy_runs(set->items, set->n);
+	out->others = copy_runs(set->others, set->n_others);
+	out->on = mem_new(set->n_on, sizeof(*out->on));
+	for (size_t i = 0; i < set->n_on; i++) {
+		out->on[i] = set->on[i];
+		out->on[i].machine = mem_string(set->on[i].machine);
+	}
 }
 
 void run_set_release(struct run_set *set)

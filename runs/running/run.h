@@ -24,23 +24,27 @@
 
 enum run_withheld { RUN_WITHHELD_ROWS(ROWS_ENUM) RUN_WITHHELD };
 
+#define RUN_ARCHITECTURE_BYTES 32
+
 /* One repetition on one machine. */
 struct run {
 	char *machine;
 	int64_t taken_ms, repetition;
-	double metric;				/* in the unit of the application; mean of what was recorded several times */
-	size_t recorded;			/* how many values that mean has */
-	char fingerprint[FINGERPRINT_ID_BYTES]; /* "" when none is known */
-	int64_t pass;				/* of that fingerprint, 0 when the run belongs to no single pass */
-	char plan[DIGEST_ID_BYTES];		/* that it was a part of; "" when it was imported */
-	char build[DIGEST_ID_BYTES];		/* of the version; "" when it was imported */
-	struct metric_usage usage;		/* of its execution; 0 or below where it is not known */
-	int64_t withheld_ns[RUN_WITHHELD];	/* -1: not known */
+	double metric;				   /* in the unit of the application; mean of what was recorded several times */
+	size_t recorded;			   /* how many values that mean has */
+	char fingerprint[FINGERPRINT_ID_BYTES];	   /* "" when none is known */
+	int64_t pass;				   /* of that fingerprint, 0 when the run belongs to no single pass */
+	char plan[DIGEST_ID_BYTES];		   /* that it was a part of; "" when it was imported */
+	char build[DIGEST_ID_BYTES];		   /* of the version; "" when it was imported */
+	struct metric_usage usage;		   /* of its execution; 0 or below where it is not known */
+	int64_t withheld_ns[RUN_WITHHELD];	   /* -1: not known */
+	char architecture[RUN_ARCHITECTURE_BYTES]; /* of the machine, recorded with its execution; "" when it is not known */
 };
 
 /* How often a build was run on a machine in its latest plan there, and how often without a result. */
 struct run_executed {
 	char *machine, plan[DIGEST_ID_BYTES];
+	char architecture[RUN_ARCHITECTURE_BYTES]; /* "" when it is not known */
 	size_t executed, failed;
 };
 
@@ -75,6 +79,7 @@ enum assay_status run_load(struct store *store, const char *application, const c
 /* The same as if it had been run by this plan alone; NULL: by any. */
 enum assay_status run_load_plan(struct store *store, const char *application, const char *version, const char *plan, struct run_set *out,
 				struct assay_error *err);
+void run_set_copy(const struct run_set *set, struct run_set *out); /* *out is overwritten */
 void run_set_release(struct run_set *set);
 
 /* Is what failed on the machine in this plan among `failed`? */

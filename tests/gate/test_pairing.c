@@ -70,7 +70,7 @@ static void expect(struct world *w, size_t machine, double ratio, size_t runs, e
 	struct pairing pairing;
 	const struct pairing_machine *m;
 
-	pairing_of(&w->evidence, &w->config, &w->sides[0], &w->sides[1], NULL, &pairing);
+	pairing_of(&w->evidence, &w->config, &w->sides[0], &w->sides[1], &pairing);
 	assert_true(machine < pairing.n);
 	m = &pairing.machines[machine];
 	assert_int_equal(m->reason, PAIRING_USED);
@@ -185,7 +185,7 @@ static void test_session_of_one(void **state)
 	}
 	add_one(&w, 0, "m", "s2", 4, 1);
 	add_one(&w, 1, "m", "s2", 4, exp(.1));
-	pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], NULL, &pairing);
+	pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
 	assert_int_equal(pairing.n, 1);
 	assert_true(fabs(pairing.machines[0].log_ratio - .1) < 1e-12);
 	assert_true(fabs(pairing.machines[0].noise - s * sqrt(both + one) / 2) < 1e-12);
@@ -225,7 +225,7 @@ static void test_left_out(void **state)
 	enter(&w, "app", "app");
 	add(&w, 0, "m1", "p1", 1000, 1);
 	add(&w, 1, "m2", "p1", 1000, 1);
-	pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], NULL, &pairing);
+	pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
 	assert_int_equal(pairing.n, 2);
 	assert_int_equal(pairing.machines[0].reason, PAIRING_ONLY_BASELINE);
 	assert_int_equal(pairing.machines[1].reason, PAIRING_ONLY_CANDIDATE);
@@ -279,7 +279,7 @@ static void test_other_build(void **state)
 				make_others(&w, side, rows[i].machine);
 		}
 	}
-	pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], NULL, &pairing);
+	pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
 	assert_int_equal(pairing.n, 6);
 	for (size_t i = 0; i < 6; i++) {
 		assert_string_equal(pairing.machines[i].machine, rows[i].machine);
@@ -325,7 +325,7 @@ static void test_terms(void **state)
 			snprintf(terms->command, sizeof(terms->command), "%s", rows[i].command[side]);
 		}
 		w.sides[1].higher_is_better = higher;
-		pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], NULL, &pairing);
+		pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
 		assert_int_equal(pairing.n, 1);
 		if (pairing.machines[0].reason != rows[i].reason)
 			fail_msg("row %zu: %s", i, pairing_code(pairing.machines[0].reason));

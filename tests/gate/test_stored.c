@@ -56,7 +56,7 @@ static void stored_leave(struct stored *s)
 /* One second, of which user_us were its own code. */
 static void stored_put(struct stored *s, const char *machine, int64_t repetition, int64_t user_us, const char *signature)
 {
-	const struct execution_place place = { &s->plan, machine, NULL, "app", 1, NULL };
+	const struct execution_place place = { &s->plan, machine, NULL, "app", 1, NULL, NULL };
 	struct execution e = { .cell = { 0, 0, repetition },
 			       .metric = 1,
 			       .taken_ms = 1000 * repetition,

@@ -41,7 +41,7 @@ static void enter(struct fixture *f)
 				 .repetitions = 3,
 				 .warm_ups = 1 };
 	check(plan_new(&f->lab.store, &f->manifest, &f->plan, &err), &err);
-	f->place = (struct execution_place){ &f->plan, "m1", NULL, "app", 30 * DAY, NULL };
+	f->place = (struct execution_place){ &f->plan, "m1", NULL, "app", 30 * DAY, NULL, "x86_64" };
 }
 
 static void leave(struct fixture *f)
@@ -148,6 +148,34 @@ static void test_signature(void **state)
 	*runs.items[0].plan = 'x';
 	assert_null(execution_of_run(&rows, &runs.items[0]));
 	execution_rows_release(&rows);
+	run_set_release(&runs);
+	leave(&f);
+}
+
+/* Recorded with every execution, also of those without a result; what older programs stored has none. */
+static void test_architecture(void **state)
+{
+	struct fixture f;
+	struct run_set runs;
+	struct assay_error err;
+
+	(void)state;
+	enter(&f);
+	put(&f, 0, 1, EXECUTION_OK, 1000);
+	f.place.machine = "m2";
+	f.place.architecture = "aarch64";
+	put(&f, 0, 1, EXECUTION_FAILED, 1100);
+	f.place.architecture = NULL;
+	put(&f, 0, 2, EXECUTION_OK, 1200);
+	check_select(&f.lab.store, "SELECT machine, architecture IS NULL, architecture FROM execution ORDER BY taken_ms",
+		     "m1|0|x86_64\nm2|0|aarch64\nm2|1|\n");
+	check(run_load(&f.lab.store, "app", "a", &runs, &err), &err);
+	assert_int_equal(runs.n, 2);
+	assert_string_equal(runs.items[0].architecture, "x86_64");
+	assert_string_equal(runs.items[1].architecture, "");
+	assert_int_equal(runs.n_on, 2);
+	assert_string_equal(runs.on[0].architecture, "x86_64");
+	assert_string_equal(runs.on[1].architecture, "aarch64");
 	run_set_release(&runs);
 	leave(&f);
 }
@@ -407,9 +435,16 @@ static void test_stack_store(void **state)
 int suite_execution(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_put),		SCRATCH_TEST(test_signature),	    SCRATCH_TEST(test_never_a_number),
-		SCRATCH_TEST(test_done),	SCRATCH_TEST(test_fingerprint),	    SCRATCH_TEST(test_listing),
-		SCRATCH_TEST(test_estimate),	cmocka_unit_test(test_stack_parse), cmocka_unit_test(test_stack_difference),
+		SCRATCH_TEST(test_put),
+		SCRATCH_TEST(test_signature),
+		SCRATCH_TEST(test_architecture),
+		SCRATCH_TEST(test_never_a_number),
+		SCRATCH_TEST(test_done),
+		SCRATCH_TEST(test_fingerprint),
+		SCRATCH_TEST(test_listing),
+		SCRATCH_TEST(test_estimate),
+		cmocka_unit_test(test_stack_parse),
+		cmocka_unit_test(test_stack_difference),
 		SCRATCH_TEST(test_stack_store),
 	};
 

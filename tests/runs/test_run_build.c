@@ -76,7 +76,7 @@ static void plan(struct fixture *f, char *main_hash, char *branch_hash, char *pr
 
 static void put(struct fixture *f, size_t version, const char *machine, enum execution_outcome outcome)
 {
-	const struct execution_place place = { &f->plan, machine, NULL, "app/x", HOUR, "" };
+	const struct execution_place place = { &f->plan, machine, NULL, "app/x", HOUR, "", NULL };
 	struct assay_error err;
 
 	for (int64_t repetition = 1; repetition <= 2; repetition++) {

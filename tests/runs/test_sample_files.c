@@ -44,7 +44,7 @@ static void enter(struct fixture *f)
 				 .repetitions = 9,
 				 .probe = texts[5] };
 	check(plan_new(&f->lab.store, &f->manifest, &f->plan, &err), &err);
-	f->place = (struct execution_place){ &f->plan, "m1", NULL, "app/x", 0, "type" };
+	f->place = (struct execution_place){ &f->plan, "m1", NULL, "app/x", 0, "type", NULL };
 }
 
 static void leave(struct fixture *f)

@@ -1,0 +1,95 @@
+#!/bin/sh
+# A laboratory with hosts of two architectures: what runs record, and what is made of both together.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_other.sh"
+export XDG_CACHE_HOME="$tmp/cache"
+
+case ${ASSAY_OTHER_PROGRAMS:-} in
+*helper*) ;;
+*) skip 'this build has no helper for aarch64' ;;
+esac
+other_hosts "$tmp/other" || skip 'aarch64 programs cannot be run here (qemu-user, unshare; Linux 6.7)'
+
+lab=$tmp/lab
+run init "$lab"
+rm -f "$lab"/apps/*.example*
+cat >"$lab/lab.yaml" <<END
+hosts:
+  - { name: arm1, transport: command, launcher: [$tmp/other/aarch64, '{host}'] }
+  - { name: arm2, transport: command, launcher: [$tmp/other/aarch64, '{host}'] }
+  - { name: here, transport: local }
+END
+# A cost that is higher on aarch64 alone, and its noise.
+cat >"$lab/apps/cost.sh" <<'END'
+#!/bin/sh
+n=$(cat "$2/count" 2>/dev/null || echo 0)
+echo $((n + 1)) >"$2/count"
+cost=100
+[ "$(uname -m)" != aarch64 ] || cost=$1
+[ "$cost" != fails ] || exit 1
+echo "cost $cost.$((n * 7 % 10))"
+END
+chmod 755 "$lab/apps/cost.sh"
+mkdir "$tmp/scratch"
+cat >"$lab/apps/app.yaml" <<END
+files: [cost.sh]
+versions:
+  old: { command: ['{files}/cost.sh', '100', '$tmp/scratch'] }
+  new: { command: ['{files}/cost.sh', '130', '$tmp/scratch'] }
+  broken: { command: ['{files}/cost.sh', fails, '$tmp/scratch'] }
+repetitions: 3
+warm_ups: 0
+metric: { source: regex, pattern: 'cost ([0-9.]+)' }
+END
+lab() {
+	run -C "$lab" "$@"
+}
+
+what='the architecture is recorded, without any fingerprint'
+lab run app
+lab runs export --tables "$tmp/tables"
+expect_status 0
+column=$(head -n 1 "$tmp/tables/executions.csv" | tr , '\n' | grep -nx architecture | cut -d : -f 1)
+cases=$((cases + 1))
+[ "$(cut -d , -f 4,"$column" "$tmp/tables/executions.csv" | sort -u | grep -v machine, | tr '\n' ' ')" = 'arm1,aarch64 arm2,aarch64 here,x86_64 ' ] ||
+	fail "not as expected: $(cut -d , -f 4,"$column" "$tmp/tables/executions.csv" | sort -u | tr '\n' ' ')"
+
+what='each is decided by itself'
+lab gate app@old app@new --format json
+expect_status 3
+expect_json .decision regression
+expect_json .architectures[0].architecture aarch64
+expect_json .architectures[0].decision regression
+expect_json .architectures[0].machines 2
+expect_json .architectures[1].architecture x86_64
+expect_json .architectures[1].machines 1
+expect_json .machines[1].machine arm2
+what='failures, too'
+lab gate app@old app@broken --format json
+expect_status 3
+expect_json '.reasons[0].code' architectures_apart
+expect_json '.reasons[1].code' candidate_always_fails
+expect_json .architectures[0].decision regression
+expect_json .architectures[0].machines 0
+what='a profile is of one'
+lab profile app@new
+holds "$tmp/err" 'a remark' 'results of 2 architectures are never put together: the 6 of aarch64 are looked at, the 3 others left out'
+
+what='a night confirms where it has found'
+cat >"$lab/suite.yaml" <<'END'
+comparisons:
+  - { application: app, candidates: [new], against: [old] }
+fingerprints: { battery: none }
+repeat: no # costs hang on how often a version has run
+END
+lab nightly --format json
+expect_status 3
+expect_json .decisions[0].decision regression
+lab explain "$(json .decisions[0].id)" --format json
+fresh=$(json .evidence.fresh_plan)
+cases=$((cases + 1))
+lab runs export --tables "$tmp/again"
+expect_status 0
+machines=$(grep ",${fresh:?}," "$tmp/again/executions.csv" | cut -d , -f 4 | sort -u | tr '\n' ' ')
+[ "$machines" = 'arm1 arm2 ' ] || fail "fresh runs on '$machines'"
+finish
