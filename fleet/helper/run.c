@@ -171,9 +171,9 @@ struct command_fault {
 };
 
 struct command_shared {
-	int64_t begun_ns;	  /* when its process began */
-	uint64_t delay_before_ns; /* it had waited for a processor before */
-	uint64_t delay_ns;	  /* a wrapper's child was kept waiting for one */
+	int64_t begun_ns;		 /* when its process began */
+	struct accounts_schedule before; /* what its schedule was then */
+	uint64_t delay_ns;		 /* a wrapper's child was kept waiting for one */
 };
 
 struct command {
@@ -284,7 +284,7 @@ static _Noreturn void command_become(const struct run_task *task, int out, int e
 	const struct request *request = task->request;
 	struct command_fault fault = { STAGE_EXEC, 0 };
 
-	shared->delay_before_ns = accounts_schedule_of(getpid()).delay_ns;
+	shared->before = accounts_schedule_of(getpid());
 	shared->begun_ns = clock_monotonic_ns();
 	/* Before setsid, which does not undo it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -472,15 +472,23 @@ static void run_end_rest(struct run *run)
 }
 
 /* The next one that has ended; 0: none. */
-static pid_t run_reap_one(struct run *run, int64_t now, int *status)
+static pid_t run_reap_one(struct run *run, int *status)
 {
+	const struct command_shared *shared = run->command.shared;
 	siginfo_t info = { .si_pid = 0 };
+	int64_t now;
 
 	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid == 0)
 		return 0;
+	now = clock_monotonic_ns();
 	accounts_add(&run->accounts, info.si_pid);
-	if (info.si_pid == run->command.id)
-		run->ended_ns = accounts_ended_ns(info.si_pid, run->started_ns, now, run->own_delay_ns);
+	if (info.si_pid == run->command.id) {
+		int64_t made_ns = shared->begun_ns - (int64_t)(shared->before.ran_ns + shared->before.delay_ns);
+
+		run->ended_ns = accounts_ended_ns(info.si_pid, shared->begun_ns ? made_ns : run->started_ns, now, run->own_delay_ns);
+		if (run->ended_ns < shared->begun_ns)
+			run->ended_ns = shared->begun_ns;
+	}
 	return waitpid(info.si_pid, status, WNOHANG);
 }
 
@@ -488,7 +496,6 @@ static pid_t run_reap_one(struct run *run, int64_t now, int *status)
 static void run_reap(struct run *run)
 {
 	struct signalfd_siginfo info;
-	int64_t now = clock_monotonic_ns();
 	int status;
 	pid_t gone;
 
@@ -496,11 +503,11 @@ static void run_reap(struct run *run)
 		if (info.ssi_signo != SIGCHLD)
 			run->state = RUN_HUNG_UP;
 	}
-	while (run->ended_ns == 0 && (gone = run_reap_one(run, now, &status)) > 0) {
+	while (run->ended_ns == 0 && (gone = run_reap_one(run, &status)) > 0) {
 		if (gone != run->command.id)
 			continue;
 		run->wait_status = status;
-		run->accounts.delay_ns += run->command.shared->delay_ns - run->command.shared->delay_before_ns;
+		run->accounts.delay_ns += run->command.shared->delay_ns - run->command.shared->before.delay_ns;
 		accounts_end(&run->accounts);
 	}
 }
