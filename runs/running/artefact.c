@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/helper/protocol.h"
+#include "runs/inside/changes/image.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -66,6 +67,7 @@ static enum assay_status artefact_add_file(struct walk *w, const char *path, con
 		.path = mem_string(path), .source = mem_string(source), .mode = info->st_mode & S_IXUSR ? 0755 : 0644, .bytes = bytes.size
 	};
 	digest_sha256(bytes.bytes, bytes.size, file->hash);
+	file->architecture = image_architecture(bytes.bytes, bytes.size);
 	a->bytes += bytes.size;
 	buf_release(&bytes);
 	return ASSAY_OK;
@@ -368,6 +370,7 @@ enum assay_status artefact_add_inputs(const struct manifest *manifest, char *con
 		if (!is_of_input(inputs.files[i].path, names, n))
 			continue;
 		files->bytes += inputs.files[i].bytes;
+		inputs.files[i].architecture = NULL; /* it is read, not run */
 		files->files = moved(files->files, files->n++, &inputs.files[i], sizeof(inputs.files[i]));
 		inputs.files[i] = (struct artefact_file){ .path = NULL };
 	}

@@ -21,6 +21,7 @@ struct artefact_file {
 	mode_t mode;   /* 0755 or 0644: executable by its owner or not */
 	size_t bytes;
 	char hash[DIGEST_HEX_BYTES];
+	const char *architecture; /* that it is a program or shared library for, as `uname -m` names it; NULL: for any */
 };
 
 struct artefact {

@@ -185,6 +185,35 @@ static char *set_directory(const struct execute_host *h, size_t set)
 	return set == 0 ? mem_format("%s/files", h->directory) : mem_format("%s/b%03zu", h->directory, set - 1);
 }
 
+/* Processors of 64 bits run programs of 32 bits, where their kernel lets them. */
+static bool runs_on(const char *architecture, const char *host)
+{
+	return strcmp(architecture, host) == 0 || (strcmp(architecture, "i686") == 0 && strcmp(host, "x86_64") == 0) ||
+	       (strcmp(architecture, "arm") == 0 && strcmp(host, "aarch64") == 0);
+}
+
+/* Before anything is deployed. What is neither executable nor a library by its name is data. */
+static bool host_check_files(struct execute_host *h)
+{
+	const struct plan *plan = h->x->options->plan;
+
+	for (size_t set = 0; h->architecture && set <= plan->n_versions; set++) {
+		const struct artefact *files = files_of(h->x, set);
+
+		for (size_t i = 0; i < files->n; i++) {
+			const struct artefact_file *file = &files->files[i];
+
+			if (file->architecture && stack_is_candidate(file) && !runs_on(file->architecture, h->architecture))
+				return session_fail(h->session,
+						    "'%s' of %s%s%s is for %s, and this host is of %s: in %s give each version a "
+						    "directory, or a build, for each architecture (docs/architectures.md)",
+						    file->path, set ? "version '" : "'files'", set ? plan->versions[set - 1] : "",
+						    set ? "'" : "", file->architecture, h->architecture, h->x->options->manifest->file);
+		}
+	}
+	return true;
+}
+
 static bool host_make_tree(struct execute_host *h)
 {
 	struct manifest_words words = { NULL, 0 };
@@ -643,7 +672,7 @@ void execute_host(struct session *session, void *context)
 	if (!session_open(session))
 		return;
 	started_ns = clock_monotonic_ns();
-	if (host_look(h) && host_make_directory(h)) {
+	if (host_look(h) && host_check_files(h) && host_make_directory(h)) {
 		if (host_make_tree(h) && host_put_files(h) && host_look_at_stacks(h) && !x->look_only && host_ask_counters(h))
 			host_run_cells(h);
 		host_clean_up(h);

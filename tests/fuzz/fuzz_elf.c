@@ -80,11 +80,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		close(file);
 		return 0;
 	}
+	(void)image_architecture(data, size); /* of any bytes */
 	check_pieces(path);
 	if (build_open(path, IMAGE_EXPORTED, &old, &err)) {
 		ASSAY_BUG_IF(!strstr(err.text, path));
 	} else {
 		ASSAY_BUG_IF(build_open(path, IMAGE_EXPORTED, &new, &err));
+		ASSAY_BUG_IF(strcmp(image_architecture(data, size), "x86_64") != 0);
 		check_bodies(&old);
 		functions_extents(&old.image, &old.functions);
 		for (size_t i = 0; i < old.functions.n; i++)

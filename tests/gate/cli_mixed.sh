@@ -47,6 +47,7 @@ lab() {
 
 what='the architecture is recorded, without any fingerprint'
 lab run app
+expect_status 7 # one version fails on aarch64
 lab runs export --tables "$tmp/tables"
 expect_status 0
 column=$(head -n 1 "$tmp/tables/executions.csv" | tr , '\n' | grep -nx architecture | cut -d : -f 1)
@@ -74,6 +75,28 @@ expect_json .architectures[0].machines 0
 what='a profile is of one'
 lab profile app@new
 holds "$tmp/err" 'a remark' 'results of 2 architectures are never put together: the 6 of aarch64 are looked at, the 3 others left out'
+
+what='a program for another architecture is refused before anything is run, on hosts of which it is not'
+cp "$ASSAY_JSON" "$lab/apps/tool"
+cat >"$lab/apps/native.yaml" <<'END'
+files: [tool]
+command: [sh, -c, 'echo cost 1']
+versions: { old: , new: }
+repetitions: 1
+warm_ups: 0
+metric: { source: regex, pattern: 'cost ([0-9]+)' }
+END
+lab run native
+expect_status 7
+holds "$tmp/err" 'the reason' "arm1: 'tool' of 'files' is for $(uname -m), and this host is of aarch64: in " \
+	'native.yaml give each version a directory, or a build, for each architecture'
+lab runs show native@new --format json
+expect_json .results[0].machine here
+expect_json '.results[1]' '(nothing)'
+what='data pass, whatever they are'
+chmod -x "$lab/apps/tool"
+lab run native
+expect_status 0
 
 what='a night confirms where it has found'
 cat >"$lab/suite.yaml" <<'END'

@@ -529,7 +529,7 @@ archive.a an archive
 stripped is stripped
 truncated is truncated
 split -gsplit-dwarf
-arm is for AArch64
+arm is for aarch64
 small only x86-64
 nowhere no such file
 END_ROWS

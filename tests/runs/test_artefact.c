@@ -1,5 +1,7 @@
 /* What is deployed: which files with which hash, and what git builds. */
 #include "runs/running/artefact.h"
+
+#include "runs/inside/changes/image.h"
 #include "tests/scratch.h"
 
 #include <dirent.h>
@@ -86,6 +88,39 @@ static void test_collect(void **state)
 	check_list(&a, "empty/ ");
 	assert_string_equal(a.hash, "");
 	artefact_release(&a);
+}
+
+/* Which processor a file is for, by the first 20 bytes. */
+static void test_architectures(void **state)
+{
+	const struct {
+		const char *what, *expected;
+		unsigned char class, order, type, machine;
+		size_t n;
+	} rows[] = {
+		{ "program", "x86_64", 2, 1, 2, 62, 64 },
+		{ "library, or a program that can lie anywhere", "aarch64", 2, 1, 3, 183, 64 },
+		{ "32 bits", "i686", 1, 1, 2, 3, 52 },
+		{ "its head alone", "aarch64", 2, 1, 2, 183, 20 },
+		{ "the other order of bytes", "s390x", 2, 2, 2, 22, 64 },
+		{ "an object file", NULL, 2, 1, 1, 183, 64 },
+		{ "no host's processor", NULL, 2, 1, 3, 224, 64 },
+		{ "cut off", NULL, 2, 1, 2, 62, 19 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		unsigned char bytes[64] = { 0x7f, 'E', 'L', 'F', rows[i].class, rows[i].order, 1 };
+		bool big = rows[i].order == 2;
+		const char *name;
+
+		bytes[big ? 17 : 16] = rows[i].type;
+		bytes[big ? 19 : 18] = rows[i].machine;
+		name = image_architecture(bytes, rows[i].n);
+		if ((name == NULL) != (rows[i].expected == NULL) || (name && strcmp(name, rows[i].expected) != 0))
+			fail_msg("%s: %s", rows[i].what, name ? name : "none");
+	}
+	assert_null(image_architecture("#!/bin/sh\necho it is long enough\n", 32));
 }
 
 static void test_hash(void **state)
@@ -220,8 +255,8 @@ static void test_limits(void **state)
 int suite_artefact(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_collect), SCRATCH_TEST(test_hash),   SCRATCH_TEST(test_links),
-		SCRATCH_TEST(test_refused), SCRATCH_TEST(test_limits),
+		SCRATCH_TEST(test_collect), cmocka_unit_test(test_architectures), SCRATCH_TEST(test_hash),
+		SCRATCH_TEST(test_links),   SCRATCH_TEST(test_refused),		  SCRATCH_TEST(test_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

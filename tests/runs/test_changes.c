@@ -506,7 +506,7 @@ static void test_headers(void **state)
 		{ "byte order", 5, 2, "machine 15872" },
 		{ "object file", 16, 1, "object file" },
 		{ "core dump", 16, 4, "neither a program" },
-		{ "machine", 18, 183, "AArch64" },
+		{ "machine", 18, 183, "aarch64" },
 		{ "section headers past the end", 40, 200, "truncated" },
 	};
 

@@ -53,20 +53,46 @@ static enum assay_status not_elf(const struct image *image, const char *bytes, s
 	return assay_fail(err, ASSAY_E_FORMAT, "'%s' is %s", image->path, what);
 }
 
-static enum assay_status other_machine(const struct image *image, unsigned machine, struct assay_error *err)
+/* What hosts may be. */
+static const char *machine_name(unsigned machine)
 {
 	static const struct {
 		unsigned machine;
 		const char *name;
 	} rows[] = {
-		{ EM_386, "32-bit x86" }, { EM_AARCH64, "AArch64" },	{ EM_ARM, "ARM" }, { EM_RISCV, "RISC-V" }, { EM_PPC64, "POWER" },
-		{ EM_S390, "S/390" },	  { EM_X86_64, "the x32 ABI" },
+		{ EM_X86_64, "x86_64" }, { EM_AARCH64, "aarch64" }, { EM_386, "i686" },	  { EM_ARM, "arm" },
+		{ EM_RISCV, "riscv64" }, { EM_PPC64, "ppc64le" },   { EM_S390, "s390x" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].machine == machine)
-			return assay_fail(err, ASSAY_E_FORMAT, "'%s' is for %s; only x86-64 is supported", image->path, rows[i].name);
-	return assay_fail(err, ASSAY_E_FORMAT, "'%s' is for ELF machine %u; only x86-64 is supported", image->path, machine);
+			return rows[i].name;
+	return NULL;
+}
+
+static unsigned half_of(const Elf64_Ehdr *header, Elf64_Half half)
+{
+	return header->e_ident[EI_DATA] == ELFDATA2MSB ? be16toh(half) : le16toh(half);
+}
+
+const char *image_architecture(const void *bytes, size_t n)
+{
+	Elf64_Ehdr header = { .e_type = 0 };
+	unsigned type;
+
+	if (n < EI_NIDENT + 4 || memcmp(bytes, ELFMAG, SELFMAG) != 0)
+		return NULL;
+	memcpy(&header, bytes, n < sizeof(header) ? n : sizeof(header));
+	type = half_of(&header, header.e_type);
+	return type == ET_EXEC || type == ET_DYN ? machine_name(half_of(&header, header.e_machine)) : NULL;
+}
+
+static enum assay_status other_machine(const struct image *image, unsigned machine, struct assay_error *err)
+{
+	const char *name = machine == EM_X86_64 ? "the x32 ABI" : machine_name(machine);
+
+	return name ? assay_fail(err, ASSAY_E_FORMAT, "'%s' is for %s; only x86-64 is supported", image->path, name)
+		    : assay_fail(err, ASSAY_E_FORMAT, "'%s' is for ELF machine %u; only x86-64 is supported", image->path, machine);
 }
 
 static enum assay_status check_kind(struct image *image, int fd, struct assay_error *err)
@@ -78,7 +104,7 @@ static enum assay_status check_kind(struct image *image, int fd, struct assay_er
 		return assay_fail_errno(err, errno, "cannot read '%s'", image->path);
 	if (image->size < EI_NIDENT + 4 || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
 		return not_elf(image, (const char *)header.e_ident, err);
-	machine = header.e_ident[EI_DATA] == ELFDATA2MSB ? be16toh(header.e_machine) : header.e_machine;
+	machine = half_of(&header, header.e_machine);
 	if (machine != EM_X86_64 || header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
 		return other_machine(image, machine, err);
 	if (image->size < sizeof(header))

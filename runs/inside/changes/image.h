@@ -69,6 +69,9 @@ struct image {
 	struct image *debug; /* the file that has the debug information; NULL: this one */
 };
 
+/* Of a program or shared library, as `uname -m` names it there; NULL: it is neither, or not for the processor of a host. */
+const char *image_architecture(const void *bytes, size_t n);
+
 /* Opens a program or shared library with its debug information; where `least` allows, with its symbols alone, as long as there are
  * functions among them, or (IMAGE_NAMELESS) without. *out is overwritten; image_release() it. ASSAY_E_FORMAT names what is wrong and what
  * to do: not ELF, another machine, an object file, damaged, stripped, built without -g. */
