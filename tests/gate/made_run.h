@@ -4,6 +4,7 @@
 
 #include "base/rng.h"
 #include "runs/inside/interpose/interpose.h"
+#include "runs/inside/record/record_pack.h"
 #include "runs/inside/record/record_writer.h"
 
 #include <math.h>
@@ -49,6 +50,7 @@ struct made_options {
 struct made_process {
 	struct record_writer w;
 	struct record_thread t;
+	uint64_t packing[RECORD_PACK_WORDS(MADE_COUNTERS)];
 	struct rng rng;
 	double now, cpu, queue, minor, major, voluntary, involuntary, read_at;
 	uint64_t ordinal;
@@ -65,6 +67,7 @@ static inline int made_begin(struct made_process *p, const char *directory, int 
 						.counters = made_counters,
 						.n_counters = MADE_COUNTERS,
 						.back_end = RECORD_TIME,
+						.packed = true,
 						.chunk_bytes = 65536,
 						.names_bytes_max = 65536,
 						.ticks_per_s = 1000000000 };
@@ -94,7 +97,7 @@ static inline int made_begin(struct made_process *p, const char *directory, int 
 static inline void made_call(struct made_process *p, const struct made_options *o, int site, double size, int from, double since,
 			     double work, double seconds)
 {
-	struct record_sample *s = record_begin(&p->w, &p->t);
+	struct record_sample *s = record_pack_begin(&p->w, &p->t, p->packing);
 	bool read = !o->uncounted_system && p->now - p->read_at >= .001;
 	const double accounts[] = { p->cpu * 1e9, p->queue * 1e9, p->minor, p->major, p->voluntary, p->involuntary };
 
@@ -121,7 +124,7 @@ static inline void made_call(struct made_process *p, const struct made_options *
 	s->counters[13] = from < 0 ? 0 : 1;
 	if (read)
 		p->read_at = p->now;
-	record_commit(&p->w, &p->t);
+	record_pack_commit(&p->w, &p->t, p->packing);
 	p->now += seconds;
 	p->cpu += seconds;
 }

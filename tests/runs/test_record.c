@@ -1,6 +1,8 @@
 /* The writer, from inside a process, against the reader. */
 #include "tests/runs/recording.h"
 
+#include "runs/inside/record/record_pack.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -241,6 +243,83 @@ static void test_brief(void **state)
 	samples_release(&s);
 }
 
+/* Values of all sizes, known and not by turns, in more than one chunk: as they were. */
+static void test_packed(void **state)
+{
+	struct record_options packed = { .directory = ".", .packed = true, .counters = counters, .n_counters = 2, .ticks_per_s = TICKS };
+	uint64_t memory[RECORD_PACK_WORDS(2)], bytes = 0;
+	struct record_writer w;
+	struct record_thread t = { 0 };
+	struct samples s;
+
+	(void)state;
+	packed.chunk_bytes = 4096;
+	assert_int_equal(record_open(&w, &packed), 0);
+	record_function(&w, 1, "m", "f");
+	for (uint64_t i = 0; i < 20000; i++) {
+		struct record_sample *sample = record_pack_begin(&w, &t, memory);
+
+		assert_non_null(sample);
+		*sample = (struct record_sample){
+			.weight = i % 5 ? 1 : UINT32_MAX, .ordinal = i, .start = 1000 * i, .duration = 7 * i, .threads = (uint32_t)(i % 3)
+		};
+		sample->counters[0] = i % 4 ? UINT64_C(1) << i % 53 : UINT64_MAX;
+		sample->counters[1] = 17;
+		bytes += record_pack_commit(&w, &t, memory);
+	}
+	record_close(&w);
+	assert_true(bytes < 20000 * 20);
+	read_file(w.path, &s);
+	assert_int_equal(s.n, 20000);
+	assert_int_equal(s.unreadable, 0);
+	for (size_t i = 0; i < s.n; i++) {
+		assert_int_equal(s.items[i].ordinal, i);
+		assert_int_equal(s.items[i].weight, i % 5 ? 1 : UINT32_MAX);
+		assert_int_equal(s.items[i].threads, i % 3);
+		assert_true(s.items[i].ns == (double)(7 * i));
+		assert_true(i % 4 ? s.values[2 * i] == (double)(UINT64_C(1) << i % 53) : s.values[2 * i] != s.values[2 * i]);
+		assert_true(s.values[2 * i + 1] == 17);
+	}
+	samples_release(&s);
+}
+
+/* Whatever 64 bits are, in any order. */
+static void test_packed_extremes(void **state)
+{
+	static const uint64_t values[] = { 0, 1, UINT64_MAX, UINT64_MAX - 1, UINT64_C(1) << 63, (UINT64_C(1) << 63) - 1, 42 };
+	uint64_t memory[RECORD_PACK_WORDS(1)], back[RECORD_PACK_WORDS(1)], there[RECORD_PACK_FIELDS(1)] = { 0 };
+	uint64_t here[RECORD_PACK_FIELDS(1)] = { 0 };
+	unsigned char bytes[RECORD_PACKED_BYTES(1)];
+	struct record_sample *in = (void *)memory, *out = (void *)back;
+
+	(void)state;
+	for (size_t i = 0; i < 49; i++) {
+		uint64_t a = values[i % 7], b = values[i / 7];
+		size_t n;
+
+		*in = (struct record_sample){ .function = (uint32_t)a,
+					      .weight = (uint32_t)b,
+					      .ordinal = a,
+					      .start = b,
+					      .duration = a,
+					      .depth = (uint32_t)a,
+					      .threads = (uint32_t)b,
+					      .flags = (uint32_t)a,
+					      .caller = (uint32_t)b };
+		in->counters[0] = b;
+		n = record_pack(in, 1, here, bytes);
+		assert_in_range(n, RECORD_PACKED_LEAST(1), RECORD_PACKED_BYTES(1));
+		for (size_t cut = 0; cut < n; cut++) {
+			uint64_t tried[RECORD_PACK_FIELDS(1)];
+
+			memcpy(tried, there, sizeof(tried));
+			assert_int_equal(record_unpack(bytes, cut, 1, tried, out), 0);
+		}
+		assert_int_equal(record_unpack(bytes, n, 1, there, out), n);
+		assert_memory_equal(in, out, sizeof(*in) + sizeof(uint64_t));
+	}
+}
+
 static void test_refused(void **state)
 {
 	struct record_options bad = options;
@@ -304,6 +383,8 @@ int suite_record(void)
 		SCRATCH_TEST(test_fork),
 		SCRATCH_TEST(test_refused),
 		SCRATCH_TEST(test_brief),
+		SCRATCH_TEST(test_packed),
+		SCRATCH_TEST(test_packed_extremes),
 		SCRATCH_TEST(test_clock_goes_backwards),
 		SCRATCH_TEST(test_build_id),
 		SCRATCH_TEST(test_module_id),

@@ -291,7 +291,7 @@ static void test_damaged(void **state)
 		enum assay_status status;
 	} rows[] = {
 		{ "magic", 0, 1, ASSAY_E_FORMAT },
-		{ "a newer version", 8, RECORD_VERSION_BRIEF + 1, ASSAY_E_VERSION },
+		{ "a newer version", 8, RECORD_VERSION_NEWEST + 1, ASSAY_E_VERSION },
 		{ "version 0", 8, 0, ASSAY_E_FORMAT },
 		{ "counters in brief samples", 8, RECORD_VERSION_BRIEF, ASSAY_E_FORMAT },
 		{ "back end", 12, 77, ASSAY_E_FORMAT },

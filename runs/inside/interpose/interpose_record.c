@@ -4,9 +4,10 @@
  * the block begins, from how often the site was called before. After a timed call the thread's next one is timed, too, so that the edge in
  * between is whole.
  * Recording: what took theta ticks or more is recorded, of what took less a part: one of 2, 4, 8... so that each record stands for about as
- * much time. Theta follows from how much has been written before.
+ * much time. Theta follows from how many bytes have been written before.
  * Both probabilities are known when chance decides, and do not depend on what it says: so sums of weight x value are unbiased. */
 #include "runs/inside/interpose/interpose.h"
+#include "runs/inside/record/record_pack.h"
 #include "runs/inside/record/record_writer.h"
 
 #include <errno.h>
@@ -32,19 +33,22 @@
 #define WITHHELD_PART	 500u	   /* of the time, at most: one in so many */
 #define THETA_LOG2_LEAST 10u	   /* .4 microseconds */
 #define THETA_LOG2_MOST	 32u
-#define THETA_RECORDS	 64u
-#define BURST_BYTES	 262144u /* beyond the rate: short programs are recorded in detail */
-#define BYTES_PER_S	 50000u
+#define THETA_BYTES	 1024u
+#define BURST_BYTES	 32768u /* beyond the rate, with names: short programs are recorded in detail */
+#define BYTES_PER_S	 40000u
 #define OVERHEAD_PPM	 10000u
-#define CHUNK_BYTES	 8192u	 /* a thread that makes few calls has one all the same */
+#define CHUNK_BYTES	 4096u	 /* a thread that makes few calls has one all the same */
 #define NAMES_BYTES	 131072u /* of each process, however short: about 1,800 sites */
 #define NOT_CHOSEN	 255u
 #define COUNTERS	 16u
 #define ACCOUNTS_AT	 8u
+#define PACK_WORDS	 RECORD_PACK_WORDS(COUNTERS)
+#define THREAD_BYTES	 (THREAD_SITES * sizeof(struct interpose_site) + PACK_WORDS * sizeof(uint64_t))
 
 struct thread_state {
 	struct record_thread record;
-	struct interpose_site *sites; /* NULL: none yet */
+	struct interpose_site *sites; /* NULL: none yet. Then, in the same mapping, `packing` */
+	uint64_t *packing;	      /* [PACK_WORDS] */
 	uint32_t n_sites;
 	bool busy;  /* within this file: what a signal's handler calls meanwhile is not recorded */
 	bool ended; /* the thread's destructors have run */
@@ -76,10 +80,10 @@ __attribute__((visibility("default"), tls_model("initial-exec"))) _Thread_local 
 
 /* Of all threads. */
 static struct {
-	uint64_t records_per_s, burst; /* what may be written; 0: all */
-	uint64_t overhead_ppm;	       /* of the time, for timing; 0: all calls are timed */
-	uint64_t began, checked;       /* ticks */
-	uint64_t records, records_then;
+	uint64_t bytes_per_s, burst; /* what may be written; 0: all */
+	uint64_t overhead_ppm;	     /* of the time, for timing; 0: all calls are timed */
+	uint64_t began, checked;     /* ticks */
+	uint64_t bytes, bytes_then;
 	uint32_t theta_log2;
 } volume = { .theta_log2 = THETA_LOG2_LEAST };
 
@@ -100,20 +104,20 @@ static uint32_t chance(void)
 static bool sites_begin(void)
 {
 	int before = errno;
-	size_t bytes = THREAD_SITES * sizeof(*mine.sites);
 	void *at;
 
 	mine.ended |= __atomic_load_n(&threads_hidden, __ATOMIC_RELAXED);
 	if (mine.ended)
 		return false;
-	at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	at = mmap(NULL, THREAD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at == MAP_FAILED) {
 		errno = before;
 		return false;
 	}
-	madvise(at, bytes, MADV_WIPEONFORK);
+	madvise(at, THREAD_BYTES, MADV_WIPEONFORK);
 	errno = before;
 	mine.sites = at;
+	mine.packing = (uint64_t *)(void *)(mine.sites + THREAD_SITES);
 	mine.accounts.throttled_ns = mine.accounts.steal_ns = UINT64_MAX;
 	mine.random = (record_ticks() ^ (uintptr_t)at << 20) | 1;
 	mine.gap = volume.overhead_ppm ? GAP_TICKS : 0;
@@ -275,26 +279,28 @@ bool interpose_enter(struct interpose_call *call, uint64_t key, const char *name
 
 static void volume_begin(void)
 {
-	volume.records = volume.records_then = 0;
+	volume.bytes = volume.bytes_then = 0;
 	volume.began = volume.checked = record_ticks();
-	volume.theta_log2 = volume.records_per_s ? THETA_LOG2_LEAST : 0;
+	volume.theta_log2 = volume.bytes_per_s ? THETA_LOG2_LEAST : 0;
 }
 
-/* After each record: theta is twice as much when twice as many were written as should be. */
-static void theta_follow(uint64_t now)
+/* After each record: theta is twice as much when twice as much was written as should be. */
+static void theta_follow(uint64_t now, uint32_t bytes)
 {
-	uint64_t n = __atomic_add_fetch(&volume.records, 1, __ATOMIC_RELAXED), checked = __atomic_load_n(&volume.checked, __ATOMIC_RELAXED);
-	uint64_t then = __atomic_load_n(&volume.records_then, __ATOMIC_RELAXED), tps = writer.options.ticks_per_s;
+	uint64_t n = __atomic_add_fetch(&volume.bytes, bytes, __ATOMIC_RELAXED),
+		 checked = __atomic_load_n(&volume.checked, __ATOMIC_RELAXED);
+	uint64_t then = __atomic_load_n(&volume.bytes_then, __ATOMIC_RELAXED), tps = writer.options.ticks_per_s;
 	uint32_t theta = volume.theta_log2;
 	double rate, credit, wanted;
 
-	if ((n - then < THETA_RECORDS && now - checked < tps / 10) || now <= checked ||
+	if ((n - then < THETA_BYTES && now - checked < tps / 10) || now <= checked ||
 	    !__atomic_compare_exchange_n(&volume.checked, &checked, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return; /* not yet, or another thread does */
-	__atomic_store_n(&volume.records_then, n, __ATOMIC_RELAXED);
+	__atomic_store_n(&volume.bytes_then, n, __ATOMIC_RELAXED);
 	rate = (double)(n - then) * (double)tps / (double)(now - checked);
-	credit = (double)volume.burst + (double)volume.records_per_s * (double)(now - volume.began) / (double)tps - (double)n;
-	wanted = credit > 0 ? (double)volume.records_per_s + credit / 2 : (double)volume.records_per_s / 2;
+	credit = (double)volume.burst + (double)volume.bytes_per_s * (double)(now - volume.began) / (double)tps - (double)n -
+		 (double)writer.header->names_bytes;
+	wanted = credit > 0 ? (double)volume.bytes_per_s + credit / 2 : (double)volume.bytes_per_s / 2;
 	for (; rate > 2 * wanted && theta < THETA_LOG2_MOST; rate /= 2)
 		theta++;
 	for (; rate * 2 < wanted && theta > THETA_LOG2_LEAST; rate *= 2)
@@ -318,8 +324,9 @@ struct choice {
 __attribute__((noinline)) static void record_write(const struct interpose_call *call, struct choice weights, uint64_t now, int file,
 						   uint64_t size, uint64_t args, int64_t result)
 {
-	struct record_sample *sample = record_begin(&writer, &mine.record);
+	struct record_sample *sample = record_pack_begin(&writer, &mine.record, mine.packing);
 	uint64_t *counters;
+	uint32_t bytes;
 
 	if (!sample)
 		return;
@@ -342,9 +349,9 @@ __attribute__((noinline)) static void record_write(const struct interpose_call *
 	memset(counters + ACCOUNTS_AT, 0xff, sizeof(mine.accounts));
 	if (call->accounts && call->accounts == mine.looked)
 		memcpy(counters + ACCOUNTS_AT, &mine.accounts, sizeof(mine.accounts));
-	record_commit(&writer, &mine.record);
-	if (volume.records_per_s)
-		theta_follow(now);
+	bytes = record_pack_commit(&writer, &mine.record, mine.packing);
+	if (volume.bytes_per_s)
+		theta_follow(now, bytes);
 }
 
 void interpose_leave(const struct interpose_call *call, int file, uint64_t size, uint64_t args, int64_t result)
@@ -398,7 +405,7 @@ static void thread_end(void *sites)
 	mine.ended = true;
 	mine.sites = NULL;
 	interpose_hot = (struct interpose_hot){ nowhere, INTERPOSE_NO_SITE };
-	munmap(sites, THREAD_SITES * sizeof(*mine.sites));
+	munmap(sites, THREAD_BYTES);
 }
 
 /* The child's file begins with its first call: most children execute another program. */
@@ -486,6 +493,7 @@ __attribute__((constructor)) static void interpose_start(void)
 		.back_end = RECORD_TIME,
 		.counters = counters,
 		.n_counters = COUNTERS,
+		.packed = true,
 		.chunk_bytes = CHUNK_BYTES,
 		.names_bytes_max = NAMES_BYTES,
 	};
@@ -493,9 +501,8 @@ __attribute__((constructor)) static void interpose_start(void)
 
 	volume.overhead_ppm = number_of("ASSAY_INTERPOSE_OVERHEAD_PPM", OVERHEAD_PPM);
 	if (directory && pthread_key_create(&at_end, thread_end) == 0 && record_open(&writer, &options) == 0) {
-		volume.records_per_s =
-		    (number_of("ASSAY_INTERPOSE_BYTES_PER_S", BYTES_PER_S) + writer.sample_bytes - 1) / writer.sample_bytes;
-		volume.burst = BURST_BYTES / writer.sample_bytes;
+		volume.bytes_per_s = number_of("ASSAY_INTERPOSE_BYTES_PER_S", BYTES_PER_S);
+		volume.burst = BURST_BYTES;
 		volume_begin();
 		say_who();
 		pthread_atfork(NULL, NULL, process_forked);

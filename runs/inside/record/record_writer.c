@@ -1,6 +1,7 @@
 /* The writer of a sample file: the file and its place on the disk, names in it, the clock, chunks and samples, and all of it from the
  * beginning to the end. */
 #include "runs/inside/record/record_writer.h"
+#include "runs/inside/record/record_pack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,13 +22,14 @@
 #define FILES_MAX	  100000u /* of one process id in one directory */
 #define POPULATE_WRITE	  23	  /* MADV_POPULATE_WRITE, Linux 5.14; older kernels refuse it, and nothing is lost */
 #define NAMES_BYTES_BITS  40
-#define NAMES_PIECE_BYTES 8192u
+#define NAMES_PIECE_BYTES 4096u
 #define NAMES_WAIT	  10000u /* times that a child yields while its parent's name is not written to its end */
 #define CALIBRATION_NS	  50000u /* of the clock, at the start */
 #define MOMENT_LOOKS	  3u
 #define CLOCK_STEP_NS	  10000000u /* after which a longer look at the clock is better than the first one */
 #define FIRST_PIECE	  16384u    /* reserved of a thread's first chunk when it begins */
 #define CHUNKS_AT_ONCE	  8u	    /* for a thread that measures much: reserving them one by one costs more */
+#define CHUNKS_PACKED	  2u	    /* the same where the file is to be small */
 #define FINAL_CHUNKS	  64u	    /* beyond the limit, for what threads say at their end */
 #define ARGUMENTS_BYTES	  1024u
 
@@ -232,7 +234,7 @@ static void record_file_let_go(struct record_writer *w)
 static void header_write(const struct record_writer *w, struct record_header *header, uint64_t pid)
 {
 	memcpy(header->magic, RECORD_MAGIC, sizeof(header->magic));
-	header->version = w->options.brief ? RECORD_VERSION_BRIEF : RECORD_VERSION;
+	header->version = w->options.packed ? RECORD_VERSION_PACKED : w->options.brief ? RECORD_VERSION_BRIEF : RECORD_VERSION;
 	header->back_end = w->options.back_end;
 	header->header_bytes = PAGE_BYTES;
 	header->names_bytes_max = w->options.names_bytes_max;
@@ -593,7 +595,9 @@ static bool chunk_extend(struct record_writer *w, struct record_thread *t)
 /* A place in the file; for a thread that has filled its first chunk, several in a row. False: the file has its full size. */
 static bool places_claim(struct record_writer *w, struct record_thread *t)
 {
-	uint64_t limit = w->chunks_max + (t->final ? FINAL_CHUNKS : 0), wanted = t->chunk ? CHUNKS_AT_ONCE : 1;
+	uint64_t limit = w->chunks_max + (t->final ? FINAL_CHUNKS : 0), wanted = !t->chunk	     ? 1
+										 : w->options.packed ? CHUNKS_PACKED
+												     : CHUNKS_AT_ONCE;
 	uint64_t n = __atomic_load_n(&w->chunks_in_use, __ATOMIC_RELAXED), taken;
 
 	do {
@@ -629,7 +633,7 @@ static bool places_reserve(struct record_writer *w, struct record_thread *t, uin
 /* Of a file that is kept in memory: a chunk, and the header, which tells of it. */
 static void chunk_write(struct record_writer *w, struct record_chunk *chunk)
 {
-	uint64_t bytes = sizeof(*chunk) + chunk->samples * w->sample_bytes;
+	uint64_t bytes = w->options.packed ? w->options.chunk_bytes : sizeof(*chunk) + chunk->samples * w->sample_bytes;
 	int failed = record_file_write(w, (uint64_t)((unsigned char *)chunk - (unsigned char *)w->header), bytes);
 
 	if (failed) {
@@ -683,7 +687,7 @@ static bool chunk_begin(struct record_writer *w, struct record_thread *t)
 
 void record_settle(const struct record_writer *w, struct record_thread *t)
 {
-	if (t->chunk)
+	if (t->chunk && !w->options.packed)
 		__atomic_store_n(&t->chunk->samples, (uint64_t)(t->next - (unsigned char *)(t->chunk + 1)) / w->sample_bytes,
 				 __ATOMIC_RELEASE);
 }
@@ -711,16 +715,35 @@ bool record_chunk_take(struct record_writer *w, struct record_thread *t)
 	return false;
 }
 
+struct record_sample *record_pack_begin(struct record_writer *w, struct record_thread *t, uint64_t *memory)
+{
+	if (!record_begin(w, t))
+		return NULL;
+	if (t->next == (unsigned char *)(t->chunk + 1)) /* what a chunk holds can be read without those before it */
+		memset(record_pack_last(memory, w->options.n_counters), 0, RECORD_PACK_FIELDS(w->options.n_counters) * sizeof(*memory));
+	return (struct record_sample *)(void *)memory;
+}
+
+uint32_t record_pack_commit(struct record_writer *w, struct record_thread *t, uint64_t *memory)
+{
+	uint32_t n = w->options.n_counters;
+	size_t bytes = record_pack((const struct record_sample *)(const void *)memory, n, record_pack_last(memory, n), t->next);
+
+	t->next += bytes;
+	__atomic_store_n(&t->chunk->samples, t->chunk->samples + 1, __ATOMIC_RELEASE);
+	return (uint32_t)bytes;
+}
+
 /* ---- from the beginning to the end ---- */
 
 static int options_check(const struct record_options *o)
 {
 	uint64_t whole = PAGE_BYTES + (uint64_t)o->names_bytes_max + o->chunk_bytes;
-	uint64_t sample = sizeof(struct record_sample) + o->n_counters * sizeof(uint64_t);
+	uint64_t sample = o->packed ? RECORD_PACKED_BYTES(o->n_counters) : sizeof(struct record_sample) + o->n_counters * sizeof(uint64_t);
 
 	if (o->n_counters > RECORD_COUNTERS_MAX)
 		return E2BIG;
-	if (o->brief && o->n_counters)
+	if (o->brief && (o->n_counters || o->packed))
 		return EINVAL;
 	if (o->chunk_bytes % PAGE_BYTES || o->names_bytes_max % PAGE_BYTES || o->chunk_bytes > RECORD_CHUNK_BYTES_MAX ||
 	    o->names_bytes_max > RECORD_NAMES_BYTES_MAX || o->chunk_bytes < sizeof(struct record_chunk) + sample)
@@ -750,6 +773,8 @@ int record_open(struct record_writer *w, const struct record_options *options)
 	w->sample_bytes = (uint32_t)(sizeof(struct record_sample) + options->n_counters * sizeof(uint64_t));
 	if (options->brief)
 		w->sample_bytes = sizeof(struct record_brief);
+	else if (options->packed)
+		w->sample_bytes = RECORD_PACKED_BYTES(options->n_counters);
 	w->chunks_max = (w->options.file_bytes_max - PAGE_BYTES - w->options.names_bytes_max) / w->options.chunk_bytes;
 	w->own_clock = !options->ticks_per_s;
 	clock_start(w);

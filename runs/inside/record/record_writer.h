@@ -34,6 +34,7 @@ struct record_options {
 	uint32_t names_bytes_max;    /* multiple of 4096, 0: the default */
 	uint64_t file_bytes_max;     /* 0: the default */
 	bool brief;		     /* no counters, weights that are powers of 2, depths below 65536: struct record_brief */
+	bool packed;		     /* samples are written by record_pack_begin() and record_pack_commit() */
 	uint64_t ticks_per_s;	     /* of the caller's clock; 0: record_ticks() is the clock, and the writer measures it */
 };
 
@@ -48,9 +49,9 @@ struct record_writer {
 	uint64_t names_in_use;		/* functions << 40 | bytes of names */
 	uint64_t names_reserved;	/* bytes of the disk */
 	uint64_t chunks_in_use, chunks_max;
-	uint32_t sample_bytes;
-	uint32_t threads; /* that have had a chunk */
-	uint32_t full;	  /* no more chunks: the limit, or the disk */
+	uint32_t sample_bytes; /* of packed ones, the most */
+	uint32_t threads;      /* that have had a chunk */
+	uint32_t full;	       /* no more chunks: the limit, or the disk */
 	bool own_clock;
 	bool said;		/* why samples were dropped */
 	bool in_memory;		/* the file is not mapped, but written */
@@ -153,6 +154,11 @@ static inline struct record_sample *record_begin(struct record_writer *w, struct
 		return NULL;
 	return (struct record_sample *)(void *)t->next;
 }
+
+/* The same for files with options.packed. `memory`: the thread's own, [RECORD_PACK_WORDS(n_counters)]. */
+struct record_sample *record_pack_begin(struct record_writer *w, struct record_thread *t, uint64_t *memory);
+/* Returns its size in the file. */
+uint32_t record_pack_commit(struct record_writer *w, struct record_thread *t, uint64_t *memory);
 
 /* A sample as it is written with options.brief. */
 static inline void record_shorten(const struct record_sample *from, struct record_brief *to)

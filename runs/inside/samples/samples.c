@@ -1,6 +1,7 @@
 /* From the bytes of a sample file to arrays by function: header and names, chunks, what was spent in each function itself, the order.
  * Every size in the file is checked before it is used. */
 #include "runs/inside/samples/samples.h"
+#include "runs/inside/record/record_pack.h"
 #include "runs/inside/samples/samples_alone.h"
 
 #include "base/file.h"
@@ -24,6 +25,8 @@ struct chunk {
 	uint32_t thread;
 	const unsigned char *samples; /* [n] of struct record_sample with its counters, or of struct record_brief; not aligned */
 	size_t n;
+	size_t offset;		 /* in the file */
+	unsigned char *unpacked; /* of packed ones: these are the samples; free() it */
 };
 
 /* All calls of a function in a thread, or the errors of that (record.h). */
@@ -39,7 +42,8 @@ struct source {
 	const unsigned char *bytes;
 	size_t size;
 	struct record_header header;
-	size_t sample_bytes;
+	size_t sample_bytes;  /* once they are unpacked */
+	size_t unpacked;      /* samples, of which there are no more than a file without packing can have */
 	struct chunk *chunks; /* [n_chunks] */
 	size_t n_chunks, capacity;
 	struct total *totals; /* [n_totals] */
@@ -55,9 +59,9 @@ static enum assay_status header_check(const char *name, struct source *s, struct
 	if (s->size < sizeof(*h) || memcmp(s->bytes, RECORD_MAGIC, 8) != 0)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: not a sample file", name);
 	memcpy(&s->header, s->bytes, sizeof(*h));
-	if (h->version > RECORD_VERSION_BRIEF)
+	if (h->version > RECORD_VERSION_NEWEST)
 		return assay_fail(err, ASSAY_E_VERSION, "%s: samples of version %u, this program reads %u", name, h->version,
-				  RECORD_VERSION_BRIEF);
+				  RECORD_VERSION_NEWEST);
 	if (h->version < RECORD_VERSION || h->back_end > RECORD_EMULATED || h->header_bytes % PAGE_BYTES || h->header_bytes < sizeof(*h) ||
 	    h->header_bytes > RECORD_NAMES_BYTES_MAX || h->names_bytes_max % PAGE_BYTES || h->names_bytes_max > RECORD_NAMES_BYTES_MAX ||
 	    h->names_bytes > h->names_bytes_max || h->n_counters > RECORD_COUNTERS_MAX || h->ticks_per_s == 0)
@@ -67,7 +71,8 @@ static enum assay_status header_check(const char *name, struct source *s, struct
 	s->sample_bytes = h->version == RECORD_VERSION_BRIEF ? sizeof(struct record_brief)
 							     : sizeof(struct record_sample) + h->n_counters * sizeof(uint64_t);
 	if (h->chunk_bytes % PAGE_BYTES || h->chunk_bytes > RECORD_CHUNK_BYTES_MAX ||
-	    h->chunk_bytes < sizeof(struct record_chunk) + s->sample_bytes)
+	    h->chunk_bytes <
+		sizeof(struct record_chunk) + (h->version == RECORD_VERSION_PACKED ? RECORD_PACKED_BYTES(h->n_counters) : s->sample_bytes))
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: the header is damaged", name);
 	return ASSAY_OK;
 }
@@ -168,10 +173,36 @@ static bool sample_head(const struct source *s, const unsigned char *bytes, cons
 	return brief.weight_log2 < 32 && head->function < out->n_functions;
 }
 
+/* The n samples of a chunk, of which `there` bytes are in the file; what comes after a damaged one cannot be read. */
+static void chunk_unpack(struct source *s, struct chunk *chunk, size_t there, size_t n)
+{
+	uint64_t last[RECORD_PACK_FIELDS(RECORD_COUNTERS_MAX)] = { 0 };
+	union {
+		struct record_sample sample;
+		uint64_t words[sizeof(struct record_sample) / sizeof(uint64_t) + RECORD_COUNTERS_MAX];
+	} one;
+	size_t bytes, room = SAMPLES_FILE_BYTES_MAX / s->sample_bytes - s->unpacked;
+
+	n = n < room ? n : room;
+	chunk->unpacked = mem_new(n, s->sample_bytes);
+	for (; chunk->n < n; chunk->n++, chunk->samples += bytes, there -= bytes) {
+		bytes = record_unpack(chunk->samples, there, s->header.n_counters, last, &one.sample);
+		if (!bytes)
+			break;
+		memcpy(chunk->unpacked + chunk->n * s->sample_bytes, &one, s->sample_bytes);
+	}
+	chunk->unpacked = mem_resize(chunk->unpacked, chunk->n, s->sample_bytes);
+	chunk->samples = chunk->unpacked;
+	s->unpacked += chunk->n;
+}
+
 static void chunk_read(struct source *s, size_t offset, struct samples *out)
 {
+	bool packed = s->header.version == RECORD_VERSION_PACKED;
+	size_t least = packed ? RECORD_PACKED_LEAST(s->header.n_counters) : s->sample_bytes;
 	struct record_chunk chunk;
 	size_t there = s->size - offset, whole;
+	struct chunk found;
 
 	if (there < sizeof(chunk)) {
 		out->truncated = true;
@@ -180,19 +211,24 @@ static void chunk_read(struct source *s, size_t offset, struct samples *out)
 	memcpy(&chunk, s->bytes + offset, sizeof(chunk));
 	if (chunk.magic == 0) /* never begun */
 		return;
-	whole = ((there < s->header.chunk_bytes ? there : s->header.chunk_bytes) - sizeof(chunk)) / s->sample_bytes;
-	if (chunk.magic != RECORD_CHUNK_MAGIC || chunk.samples > s->header.chunk_bytes / s->sample_bytes) {
+	there = (there < s->header.chunk_bytes ? there : s->header.chunk_bytes) - sizeof(chunk);
+	whole = there / least;
+	if (chunk.magic != RECORD_CHUNK_MAGIC || chunk.samples > s->header.chunk_bytes / least) {
 		out->unreadable += whole;
 		return;
 	}
 	out->dropped += chunk.dropped;
-	if (chunk.samples > whole) {
-		out->unreadable += chunk.samples - whole;
+	found = (struct chunk){ .thread = chunk.thread, .samples = s->bytes + offset + sizeof(chunk), .offset = offset };
+	if (packed)
+		chunk_unpack(s, &found, there, chunk.samples < whole ? (size_t)chunk.samples : whole);
+	else
+		found.n = chunk.samples < whole ? (size_t)chunk.samples : whole;
+	if (chunk.samples > found.n) {
+		out->unreadable += chunk.samples - found.n;
 		out->truncated = true;
 	}
 	s->chunks = mem_grow(s->chunks, s->n_chunks, &s->capacity, sizeof(s->chunks[0]));
-	s->chunks[s->n_chunks++] =
-	    (struct chunk){ chunk.thread, s->bytes + offset + sizeof(chunk), chunk.samples < whole ? (size_t)chunk.samples : whole };
+	s->chunks[s->n_chunks++] = found;
 }
 
 static void chunks_read(struct source *s, struct samples *out)
@@ -265,7 +301,7 @@ static int chunks_by_thread(const void *a, const void *b)
 
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
-	return (x->samples > y->samples) - (x->samples < y->samples);
+	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
 static void samples_add(struct source *s, struct samples *out)
@@ -544,6 +580,8 @@ enum assay_status samples_parse(const char *name, const void *bytes, size_t n, s
 	*out = made;
 	made = (struct samples){ .items = NULL }; /* now the caller's */
 out:
+	for (size_t i = 0; i < s.n_chunks; i++)
+		free(s.chunks[i].unpacked);
 	free(s.chunks);
 	free(s.totals);
 	samples_release(&made);
