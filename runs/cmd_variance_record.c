@@ -7,7 +7,6 @@
 #include "runs/inside/instrument/launch.h"
 #include "runs/inside/samples/samples.h"
 
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,44 +60,7 @@ struct recorded {
 	size_t n_sites, capacity;
 	double calls; /* estimated from the records' weights */
 	uint64_t dropped;
-	double seen_s, threads_s; /* in what the records stand for; of the threads, from each one's first record to its last */
-	size_t threads;
 };
-
-static double value_of(const struct samples *file, size_t i, size_t counter)
-{
-	double value = counter == SIZE_MAX ? 0 : file->values[i * file->n_counters + counter];
-
-	return value > 0 ? value : 0; /* not known: none */
-}
-
-static void time_add(const struct samples *file, struct recorded *sum)
-{
-	size_t since = samples_counter(file, "since"), weight = samples_counter(file, "from_weight"), threads = 0;
-	double *first, *last;
-
-	for (size_t i = 0; i < file->n; i++)
-		threads = file->items[i].thread >= threads ? file->items[i].thread + (size_t)1 : threads;
-	first = mem_new(threads, sizeof(*first));
-	last = mem_new(threads, sizeof(*last));
-	for (size_t t = 0; t < threads; t++)
-		first[t] = (double)INFINITY;
-	for (size_t i = 0; i < file->n; i++) {
-		const struct sample *item = &file->items[i];
-		double call_s = item->ns / 1e9, edge_s = value_of(file, i, since) * file->ns_per_tick / 1e9;
-
-		sum->seen_s += item->weight * call_s + value_of(file, i, weight) * edge_s;
-		first[item->thread] = fmin(first[item->thread], item->start_s - edge_s);
-		last[item->thread] = fmax(last[item->thread], item->start_s + call_s);
-	}
-	for (size_t t = 0; t < threads; t++)
-		if (last[t] > first[t]) {
-			sum->threads_s += last[t] - first[t];
-			sum->threads++;
-		}
-	free(first);
-	free(last);
-}
 
 static void file_add(const char *path, struct recorded *sum)
 {
@@ -113,7 +75,6 @@ static void file_add(const char *path, struct recorded *sum)
 	sum->killed += !file.finished;
 	sum->records += file.n;
 	sum->dropped += file.dropped;
-	time_add(&file, sum);
 	for (size_t i = 0; i < file.n; i++)
 		sum->calls += file.items[i].weight;
 	for (size_t i = 0; i < file.n_functions; i++) {
@@ -167,9 +128,6 @@ static enum assay_status tell(const char *directory, const struct cmd_made *befo
 		    "no call into the outside was recorded: the program calls none of these functions, or is linked statically");
 	cli_remark("%zu record%s of about %.0f calls at %zu call site%s in '%s', from %zu process%s", sum.records, text_plural(sum.records),
 		   sum.calls, sites, text_plural(sites), directory, sum.processes, sum.processes == 1 ? "" : "es");
-	if (sum.threads_s > 0)
-		cli_remark("what they stand for is about %.0f %% of the time of %zu thread%s (coverage)",
-			   fmin(100, 100 * sum.seen_s / sum.threads_s), sum.threads, text_plural(sum.threads));
 	if (sum.killed)
 		cli_remark(
 		    "of these processes %zu did not end in order: they were killed, ended at once by _exit(), or executed another program",
