@@ -107,7 +107,7 @@ static enum assay_status set_given(const struct cost_model *model, const struct 
 }
 
 /* Counts that a whole list of features does not have are 0. */
-static enum assay_status set_from_file(const struct cost_model *model, const char *path, double *row, struct assay_error *err)
+static enum assay_status set_from_file(const struct cost_model *model, const char *path, struct cost_question *q, struct assay_error *err)
 {
 	struct buf text = BUF_INIT;
 	struct run_features list = { .items = NULL };
@@ -121,11 +121,13 @@ static enum assay_status set_from_file(const struct cost_model *model, const cha
 
 		counted = counted || list.items[i].kind == FEATURE_COUNT;
 		if (column != SIZE_MAX)
-			row[column] = list.items[i].value;
+			q->row[column] = list.items[i].value;
+		else if (list.items[i].kind == FEATURE_COUNT && costs_is_new(&model->costs, list.items[i].name))
+			q->elsewhere += list.items[i].value;
 	}
 	for (size_t j = 0; !st && counted && j < model->costs.p; j++) {
-		if (isnan(row[j]) && model->costs.origin[j] == COST_COUNTED)
-			row[j] = 0.0;
+		if (isnan(q->row[j]) && costs_is_count(&model->costs, j))
+			q->row[j] = 0.0;
 	}
 	run_features_release(&list);
 	buf_release(&text);
@@ -176,7 +178,7 @@ static enum assay_status ask(const struct arguments *a, const struct cost_model 
 		st = set_from_manifest(a, model, q->row, err);
 	}
 	if (!st && a->features)
-		st = set_from_file(model, a->features, q->row, err);
+		st = set_from_file(model, a->features, q, err);
 	if (!st)
 		st = set_given(model, &a->given, q->row, err);
 	return st;

@@ -247,16 +247,19 @@ static enum assay_status fail_unknown(const struct cost_model *model, const doub
 	return st;
 }
 
-static void add_unlike(const struct cost_model *model, const struct cost_fit *fit, const double *part, size_t column, struct document *d)
+static void add_unlike(const struct cost_model *model, const struct cost_fit *fit, const double *part, double elsewhere, size_t column,
+		       struct document *d)
 {
-	const struct sparse_column *c = &fit->model.column[column];
+	const struct sparse_column nowhere = { .same_as = SIZE_MAX, .counted = true },
+				   *c = column < fit->n ? &fit->model.column[column] : &nowhere;
 	const char *name = cost_fit_column(model, fit, column);
+	double value = column < fit->n ? part[column] : elsewhere;
 	bool same = c->same_as != SIZE_MAX && c->same_as != column;
 
-	doc_answer(d, DOC_DOUBTFUL, "unlike", "this input is unlike all that were learned: '%s' is %.6g", name, part[column]);
+	doc_answer(d, DOC_DOUBTFUL, "unlike", "this input is unlike all that were learned: '%s' is %.6g", name, value);
 	doc_object(d, "unlike");
 	doc_set(d, "feature", name);
-	doc_set(d, "value", part[column]);
+	doc_set(d, "value", value);
 	doc_set(d, "low", c->low);
 	doc_set(d, "high", c->high);
 	doc_end(d);
@@ -267,6 +270,9 @@ static void add_unlike(const struct cost_model *model, const struct cost_fit *fi
 		doc_line(d, "it was always %.6g", c->low);
 	else
 		doc_line(d, "it was between %.6g and %.6g in what was learned", c->low, c->high);
+	if (c->counted && !(column < fit->n && sparse_uses(&fit->model, column)))
+		doc_line(d, "with others that no term has, it makes more than %g %% of all that was counted unlike what was learned",
+			 100 * SPARSE_ELSEWHERE_MAX);
 }
 
 static void add_costs(const struct cost_model *model, const struct cost_fit *fit, const double *part, double value, struct document *d)
@@ -307,9 +313,9 @@ enum assay_status cost_prediction_answer(const struct cost_model *model, const s
 	value = sparse_predict(&fit->model, part);
 	low = value / fit->model.interval;
 	high = value * fit->model.interval;
-	unlike = sparse_unlike(&fit->model, part);
+	unlike = sparse_unlike(&fit->model, part, q->elsewhere);
 	if (unlike != SIZE_MAX)
-		add_unlike(model, fit, part, unlike, d);
+		add_unlike(model, fit, part, q->elsewhere, unlike, d);
 	else if (isfinite(high))
 		doc_answer(d, DOC_PLAIN, "", "%s, 90 %% interval %s to %s", cost_quantity(c->of, value).text,
 			   cost_quantity(c->of, low).text, cost_quantity(c->of, high).text);

@@ -13,6 +13,7 @@ void cost_model_answer(const struct cost_model *model, double max_error, const s
 struct cost_question {
 	const char *input; /* its name; NULL: features were given */
 	double *row;	   /* [costs.p]; NaN: not known */
+	double elsewhere;  /* counts in places that no input learned has reached */
 	double measured;   /* what it did cost; NaN: it was not run */
 };
 /* ASSAY_E_NODATA: features that the model needs are not known; the error names them. terms: what each costs here. */

@@ -4,6 +4,8 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "gate/cost/cost_words.h"
+#include "model/sparse/excess.h"
+#include "runs/running/input_features.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +21,8 @@ struct side {
 	    *ratio;    /* [n] of the candidate's inputs that count: by the model, and the log of what they cost over what they should */
 	size_t *input; /* [n] of candidate.inputs */
 	size_t n, unlike, unlike_column;
-	bool paired; /* ratio is over what the same inputs cost the baseline */
+	bool paired;  /* ratio is over what the same inputs cost the baseline */
+	double usual; /* mean of ratio where nothing has changed */
 	double log_ratio, noise, df;
 };
 
@@ -39,10 +42,23 @@ static void row_of(const struct side *s, size_t input, double *row)
 
 	for (size_t j = 0; j < old->p; j++) {
 		size_t column = costs_column(new, old->names[j]);
-		bool zero = old->origin[j] == COST_COUNTED || strstr(old->names[j], " is ");
+		bool zero = costs_is_count(old, j) || input_feature_is_word(old->names[j]);
 
 		row[j] = column != SIZE_MAX ? mat_get(&new->X, input, column) : zero ? 0.0 : (double)NAN;
 	}
+}
+
+/* What was counted in places that no input of the baseline has reached. */
+static double elsewhere_of(const struct side *s, size_t input)
+{
+	const struct costs *new = &s->candidate;
+	double sum = 0.0;
+
+	for (size_t j = 0; j < new->p; j++) {
+		if (costs_is_count(new, j) && costs_is_new(&s->model.costs, new->names[j]))
+			sum += mat_get(&new->X, input, j);
+	}
+	return sum;
 }
 
 static size_t same_input(const struct costs *costs, const char *hash)
@@ -75,7 +91,7 @@ static enum assay_status look_at_inputs(struct side *s, struct assay_error *err)
 					"one version (--counts)",
 					s->candidate.inputs[i].name);
 		cost_fit_row(fit, row, part);
-		unlike = st ? SIZE_MAX : sparse_unlike(&fit->model, part);
+		unlike = st ? SIZE_MAX : sparse_unlike(&fit->model, part, elsewhere_of(s, i));
 		if (unlike != SIZE_MAX) {
 			s->unlike++;
 			s->unlike_column = unlike;
@@ -118,23 +134,27 @@ static void compare_paired(struct side *s)
 	s->df = (double)n - 1.0;
 }
 
-/* Against what the model errs on inputs that it had not seen (Welch). That it was fitted counts as an input less for each term. */
+/* Against what the model expects of each. */
 static void compare_apart(struct side *s)
 {
-	const struct sparse *m = &s->model.all.model;
-	double new_error, old_error, least = (double)INFINITY;
+	const struct cost_fit *fit = &s->model.all;
+	struct mat X = mat_new(s->n, fit->n);
+	double *y = mem_new(s->n, sizeof(*y)), *row = mem_new(s->model.costs.p, sizeof(*row));
+	struct sparse_excess excess;
 
-	for (size_t i = 0; i < s->model.costs.n; i++)
-		least = fmin(least, s->model.costs.inputs[i].median);
-	for (size_t i = 0; i < s->n; i++)
-		s->ratio[i] = log(s->candidate.inputs[s->input[i]].median / fmax(s->expected[i], 1e-3 * least));
-	s->log_ratio = mean_of(s->ratio, s->n, &new_error) - mean_of(m->apart, m->runs, &old_error);
-	old_error *= sqrt(1.0 + (double)m->terms);
-	s->noise = sqrt(new_error * new_error + old_error * old_error);
-	s->df = pow(s->noise, 4.0) /
-		(pow(new_error, 4.0) / ((double)s->n - 1.0) + pow(old_error, 4.0) / fmax(1.0, (double)m->runs - 1.0 - (double)m->terms));
-	if (!(s->df >= 1.0))
-		s->df = 1.0;
+	for (size_t i = 0; i < s->n; i++) {
+		y[i] = s->candidate.inputs[s->input[i]].median;
+		row_of(s, s->input[i], row);
+		cost_fit_row(fit, row, X.at + i * X.cols);
+	}
+	excess = sparse_excess_of(&fit->model, &X, y, s->ratio);
+	s->usual = excess.usual;
+	s->log_ratio = excess.log_ratio;
+	s->noise = excess.noise;
+	s->df = excess.df;
+	mat_release(&X);
+	free(row);
+	free(y);
 }
 
 static enum assay_status side_of(struct lab *lab, const struct cost_asked *asked, const char *candidate, const char *machine,
@@ -235,14 +255,11 @@ struct suspect {
 static struct suspect suspect_of(const struct side *s, size_t term)
 {
 	const struct cost_fit *fit = &s->model.all;
-	double *row = mem_new(s->model.costs.p, sizeof(*row)), *part = mem_new(fit->n, sizeof(*part)), xx = 0.0, xy = 0.0, yy = 0.0,
-	       mean = 0.0;
+	double *row = mem_new(s->model.costs.p, sizeof(*row)), *part = mem_new(fit->n, sizeof(*part)), xx = 0.0, xy = 0.0, yy = 0.0;
 	struct suspect out = { .term = term };
 
-	if (!s->paired)
-		mean = stats_mean(fit->model.apart, fit->model.runs);
 	for (size_t i = 0; i < s->n; i++) {
-		double y = exp(s->ratio[i] - mean) - 1.0, x;
+		double y = exp(s->ratio[i] - s->usual) - 1.0, x;
 
 		row_of(s, s->input[i], row);
 		cost_fit_row(fit, row, part);

@@ -26,9 +26,18 @@ void cost_fit_row(const struct cost_fit *fit, const double *row, double *part)
 		part[k] = row[fit->column[k]];
 }
 
+static struct mat rows_of(const struct cost_model *model, const struct cost_fit *fit)
+{
+	struct mat X = mat_new(model->costs.n, fit->n);
+
+	for (size_t i = 0; i < X.rows; i++)
+		cost_fit_row(fit, model->costs.X.at + i * model->costs.p, X.at + i * X.cols);
+	return X;
+}
+
 const char *cost_fit_column(const struct cost_model *model, const struct cost_fit *fit, size_t column)
 {
-	return model->costs.names[fit->column[column]];
+	return column == fit->n ? "places that no input reached" : model->costs.names[fit->column[column]];
 }
 
 void cost_model_counted(const struct cost_model *model, struct buf *out)
@@ -69,10 +78,13 @@ static bool varies(const struct mat *X, size_t column)
 }
 
 /* Nothing is fitted where no column varies. */
-static void fit_of(const struct costs *costs, bool before, const struct sparse_options *how, struct cost_fit *out)
+static void fit_of(const struct cost_model *model, bool before, const struct cost_asked *asked, struct cost_fit *out)
 {
+	const struct costs *costs = &model->costs;
 	size_t *group = mem_new(costs->n, sizeof(*group)), varying = 0;
 	double *y = mem_new(costs->n, sizeof(*y));
+	bool *counted = mem_new(costs->p, sizeof(*counted));
+	const struct sparse_options how = { .degree = asked->degree, .paper = asked->paper, .counted = counted };
 	struct mat X;
 
 	out->column = mem_new(costs->p, sizeof(*out->column));
@@ -80,19 +92,20 @@ static void fit_of(const struct costs *costs, bool before, const struct sparse_o
 		if (before && costs->origin[j] == COST_COUNTED)
 			continue;
 		varying += varies(&costs->X, j);
+		counted[out->n] = costs_is_count(costs, j);
 		out->column[out->n++] = j;
 	}
 	if (!varying)
 		out->n = 0;
-	X = mat_new(costs->n, out->n);
+	X = rows_of(model, out);
 	for (size_t i = 0; i < costs->n; i++) {
 		group[i] = i;
 		y[i] = costs->inputs[i].median;
-		cost_fit_row(out, costs->X.at + i * costs->p, X.at + i * X.cols);
 	}
 	if (out->n)
-		sparse_fit(&X, y, group, costs->n, how, &out->model);
+		sparse_fit(&X, y, group, costs->n, &how, &out->model);
 	mat_release(&X);
+	free(counted);
 	free(y);
 	free(group);
 }
@@ -115,14 +128,13 @@ static enum assay_status check(const struct cost_asked *asked, const struct cost
 
 enum assay_status cost_model_of(struct store *store, const struct cost_asked *asked, struct cost_model *out, struct assay_error *err)
 {
-	const struct sparse_options how = { .degree = asked->degree, .paper = asked->paper };
 	struct cost_model model = { 0 };
 	enum assay_status st = costs_load(store, &asked->costs, &model.costs, err);
 
 	if (!st)
 		st = check(asked, &model, err);
 	if (!st)
-		fit_of(&model.costs, false, &how, &model.all);
+		fit_of(&model, false, asked, &model.all);
 	if (!st && !model.all.n)
 		st = assay_fail(
 		    err, ASSAY_E_NODATA,
@@ -130,7 +142,7 @@ enum assay_status cost_model_of(struct store *store, const struct cost_asked *as
 		    "of an input, or count in a build (docs/cost.md)",
 		    model.costs.application, model.costs.version);
 	if (!st)
-		fit_of(&model.costs, true, &how, &model.before);
+		fit_of(&model, true, asked, &model.before);
 	*out = model;
 	if (st)
 		cost_model_release(out);

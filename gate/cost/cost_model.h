@@ -40,6 +40,7 @@ void cost_fit_row(const struct cost_fit *fit, const double *row, double *part);
 const struct cost_fit *cost_fit_for(const struct cost_model *model, const double *row);
 /* Names of what was counted that the terms of `all` need, a line each: for a build that counts nothing else. */
 void cost_model_counted(const struct cost_model *model, struct buf *out);
-const char *cost_fit_column(const struct cost_model *model, const struct cost_fit *fit, size_t column); /* its name */
+const char *cost_fit_column(const struct cost_model *model, const struct cost_fit *fit,
+			    size_t column); /* its name; of fit->n, what stands for counts elsewhere */
 
 #endif

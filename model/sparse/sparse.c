@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "base/stats.h"
 #include "model/sparse/lasso.h"
+#include "model/sparse/leverage.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -18,6 +19,7 @@
 #define BETTER	    .95	 /* a higher degree must have at most this part of the error of a lower one */
 #define SAME	    1e-9 /* columns that differ by less, as a part of their deviation, are the same */
 #define OUTSIDE	    .1	 /* of the range */
+#define LEVERAGE    9.0	 /* at which a prediction is three times less known than an input differs from it */
 #define LEAST	    1e-3 /* predictions are at least this part of the smallest cost learned */
 
 #define PAIRS	 24   /* of columns, by what the sum leaves, whose products are tried */
@@ -91,7 +93,7 @@ double sparse_predict(const struct sparse *model, const double *row)
 
 	for (size_t t = 0; t < model->terms; t++)
 		cost += sparse_term_cost(&model->term[t], row);
-	return cost;
+	return fmax(model->least, cost);
 }
 
 /* ---- columns ---- */
@@ -187,7 +189,7 @@ static void look_at_columns(const struct mat *X, struct sparse_column *column)
 	for (size_t i = 0; i < X->rows; i++)
 		drawn[i] = rng_normal(&rng);
 	for (size_t j = 0; j < X->cols; j++) {
-		column[j] = (struct sparse_column){ (double)INFINITY, -(double)INFINITY, SIZE_MAX, 0.0, 0.0 };
+		column[j] = (struct sparse_column){ .low = (double)INFINITY, .high = -(double)INFINITY, .same_as = SIZE_MAX };
 		for (size_t i = 0; i < X->rows; i++) {
 			column[j].low = fmin(column[j].low, mat_get(X, i, j));
 			column[j].high = fmax(column[j].high, mat_get(X, i, j));
@@ -219,19 +221,75 @@ bool sparse_uses(const struct sparse *model, size_t column)
 	return false;
 }
 
-static bool is_unlike(const struct sparse *model, const bool *used, const double *row, size_t j)
+/* How far a value lies outside of what was learned; a tenth of the range is spared. */
+static double outside(const struct sparse_column *c, double value)
 {
-	const struct sparse_column *c = &model->column[j];
-	double range = c->high - c->low, scale = fmax(fabs(c->high), fabs(c->low)), spare = OUTSIDE * range + 1e-12 * scale;
+	double spare = OUTSIDE * (c->high - c->low) + 1e-12 * fmax(fabs(c->high), fabs(c->low));
 
-	if (isnan(row[j])) /* not known: only what terms need has to be */
-		return false;
-	if (c->same_as == SIZE_MAX || c->same_as == j)
-		return (used[j] || c->same_as == j) && (row[j] < c->low - spare || row[j] > c->high + spare);
-	return used[c->same_as] && fabs(row[j] - c->slope * row[c->same_as] - c->offset) > 1e-6 * fmax(range, scale);
+	return fmax(0.0, fmax(c->low - spare - value, value - c->high - spare));
 }
 
-size_t sparse_unlike(const struct sparse *model, const double *row)
+/* How far a value lies off what it was equal to, or outside of what was learned. */
+static double strange(const struct sparse *model, const bool *used, const double *row, size_t j)
+{
+	const struct sparse_column *c = &model->column[j];
+	double scale = fmax(c->high - c->low, fmax(fabs(c->high), fabs(c->low))), off;
+
+	if (isnan(row[j])) /* not known: only what terms need has to be */
+		return 0.0;
+	if (c->same_as == SIZE_MAX || c->same_as == j || !used[c->same_as])
+		return outside(c, row[j]);
+	off = fabs(row[j] - c->slope * row[c->same_as] - c->offset);
+	return off > 1e-6 * scale ? off : 0.0;
+}
+
+/* A count says how often something was done, and a program counts thousands of things, some of them seldom: that one of those which no term
+ * has is once other than ever before is usual, and costs little. So they are weighed together: how often something was done that was not
+ * learned, as a part of all that was done. Returns the one with most of it. */
+static size_t unlike_count(const struct sparse *model, const bool *used, const double *row, double elsewhere)
+{
+	double all = elsewhere, other = elsewhere, most = 0.0;
+	size_t found = elsewhere > 0.0 ? model->columns : SIZE_MAX;
+
+	most = elsewhere;
+	for (size_t j = 0; j < model->columns; j++) {
+		double off = model->column[j].counted && !used[j] ? strange(model, used, row, j) : 0.0;
+
+		if (!model->column[j].counted || isnan(row[j]))
+			continue;
+		all += row[j];
+		other += off;
+		if (off > most) {
+			most = off;
+			found = j;
+		}
+	}
+	return other > SPARSE_ELSEWHERE_MAX * all ? found : SIZE_MAX;
+}
+
+/* Columns of terms may each be in their range, and together be what no run was: a row of a leverage that none learned has. Returns a column
+ * of the term that has most of it. */
+static size_t unlike_together(const struct sparse *model, const double *row)
+{
+	size_t n = model->terms + 1, found = SIZE_MAX;
+	double *z = mem_new(n, sizeof(*z)), most = 0.0;
+
+	leverage_shares(model, row, z);
+	for (size_t t = 1; t < n && leverage_of(&model->factor, z) > LEVERAGE; t++) {
+		double learned = 0.0;
+
+		for (size_t k = 0; k <= t; k++)
+			learned += mat_get(&model->factor, t, k) * mat_get(&model->factor, t, k);
+		if (z[t] * z[t] > most * learned) {
+			most = z[t] * z[t] / learned;
+			found = model->term[t - 1].column[0];
+		}
+	}
+	free(z);
+	return found;
+}
+
+size_t sparse_unlike(const struct sparse *model, const double *row, double elsewhere)
 {
 	bool *used = mem_new(model->columns, sizeof(*used));
 	size_t found = SIZE_MAX;
@@ -239,13 +297,19 @@ size_t sparse_unlike(const struct sparse *model, const double *row)
 	for (size_t j = 0; j < model->columns; j++)
 		used[j] = sparse_uses(model, j);
 	for (size_t j = 0; j < model->columns && found == SIZE_MAX; j++) {
-		if (used[j] && is_unlike(model, used, row, j))
+		if (used[j] && strange(model, used, row, j) > 0.0)
 			found = j;
 	}
 	for (size_t j = 0; j < model->columns && found == SIZE_MAX; j++) {
-		if (is_unlike(model, used, row, j))
+		size_t same = model->column[j].same_as;
+
+		if (!model->column[j].counted && same != SIZE_MAX && (same == j || used[same]) && strange(model, used, row, j) > 0.0)
 			found = j;
 	}
+	if (found == SIZE_MAX)
+		found = unlike_together(model, row);
+	if (found == SIZE_MAX)
+		found = unlike_count(model, used, row, elsewhere);
 	free(used);
 	return found;
 }
@@ -545,7 +609,12 @@ static void fit(const struct runs *r, const struct sparse_options *how, struct s
 	size_t n_pairs = 0;
 	double error;
 
+	linear.least = (double)INFINITY;
+	for (size_t i = 0; i < r->X.rows; i++)
+		linear.least = fmin(linear.least, LEAST * r->y[i]);
 	look_at_columns(&r->X, linear.column);
+	for (size_t j = 0; j < r->X.cols; j++)
+		linear.column[j].counted = how->counted && how->counted[j];
 	linear.term = linear_terms(&linear, &linear.terms);
 	error = choose(r, how->paper ? &as_published : &fitting, linear.term, &linear.terms, &linear.intercept);
 	sort_terms(&r->X, linear.term, linear.terms);
@@ -556,6 +625,7 @@ static void fit(const struct runs *r, const struct sparse_options *how, struct s
 		fit_products(r, how, &linear, pairs, n_pairs, d, &error, out);
 	if (out->term != linear.term)
 		free(linear.term);
+	out->factor = leverage_factor(out, &r->X);
 	free(pairs);
 }
 
@@ -571,12 +641,10 @@ static void errors_of(const struct runs *all, const struct sparse_options *how, 
 		      struct sparse *out)
 {
 	size_t n = all->X.rows, at = 0, rank = (size_t)ceil(SPARSE_COVERAGE * (double)(n + 1));
-	double *apart = mem_new(n, sizeof(*apart)), *off = mem_new(n, sizeof(*off)), least = (double)INFINITY;
+	double *apart = mem_new(n, sizeof(*apart)), *off = mem_new(n, sizeof(*off));
 	struct runs outside = *all;
 
 	out->apart = mem_new(n, sizeof(*out->apart));
-	for (size_t i = 0; i < n; i++)
-		least = fmin(least, LEAST * all->y[i]);
 	for (size_t fold = 0; fold < OUTER_FOLDS; fold++) {
 		struct runs in;
 		struct sparse model = { 0 };
@@ -587,11 +655,12 @@ static void errors_of(const struct runs *all, const struct sparse_options *how, 
 		if (in.X.rows && in.X.rows < n)
 			fit(&in, how, &model);
 		for (size_t i = 0; i < n && model.columns; i++) {
-			double ratio = all->y[i] / fmax(least, sparse_predict(&model, all->X.at + i * all->X.cols));
+			const double *row = all->X.at + i * all->X.cols;
+			double ratio = all->y[i] / sparse_predict(&model, row);
 
 			if (outer[i] != fold)
 				continue;
-			out->apart[i] = log(ratio);
+			out->apart[i] = sparse_unlike(&model, row, 0.0) == SIZE_MAX ? log(ratio) : (double)NAN;
 			apart[at] = fabs(log(ratio));
 			off[at++] = fabs(ratio - 1.0);
 		}
@@ -638,4 +707,5 @@ void sparse_release(struct sparse *model)
 	free(model->column);
 	free(model->term);
 	free(model->apart);
+	mat_release(&model->factor);
 }

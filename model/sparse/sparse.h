@@ -13,10 +13,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SPARSE_COLUMNS_MAX 20000
-#define SPARSE_DEGREE_MAX  3
-#define SPARSE_COVERAGE	   .9
-#define SPARSE_INPUTS_MIN  4 /* cross-validation within cross-validation needs so many */
+#define SPARSE_COLUMNS_MAX   20000
+#define SPARSE_DEGREE_MAX    3
+#define SPARSE_COVERAGE	     .9
+#define SPARSE_ELSEWHERE_MAX .01
+#define SPARSE_INPUTS_MIN    4 /* cross-validation within cross-validation needs so many */
 
 struct sparse_term {
 	size_t column[SPARSE_DEGREE_MAX]; /* [degree], rising; their product */
@@ -29,11 +30,13 @@ struct sparse_column {
 	double low, high;
 	size_t same_as; /* SIZE_MAX: nothing; else it is slope * that column + offset in all of them; itself: it never varies */
 	double slope, offset;
+	bool counted; /* as it was said in the options */
 };
 
 struct sparse_options {
-	size_t degree; /* 1 to SPARSE_DEGREE_MAX */
-	bool paper;    /* as published: any sign, absolute errors, products of what survives, the degree as it is */
+	size_t degree;	     /* 1 to SPARSE_DEGREE_MAX */
+	const bool *counted; /* [columns]: how often a run did something; NULL: none of them */
+	bool paper;	     /* as published: any sign, absolute errors, products of what survives, the degree as it is */
 };
 
 struct sparse {
@@ -42,8 +45,10 @@ struct sparse {
 	struct sparse_term *term;     /* [terms], those with most of the cost first */
 	size_t terms;
 	double intercept;
+	double least;			 /* predictions are at least this, a part of the smallest cost learned: above 0 */
 	double error_median, error_mean; /* of |cost / prediction - 1| over runs of inputs left out */
-	double *apart; /* [runs], in the order of the rows: log(cost / prediction) by models that did not see their inputs */
+	double *apart; /* [runs], in the order of the rows: log(cost / prediction) by models that did not see their inputs; NaN: unlike */
+	struct mat factor; /* leverage.h */
 	double
 	    interval; /* a new run costs between prediction / interval and prediction * interval, with SPARSE_COVERAGE; may be infinite */
 };
@@ -58,8 +63,11 @@ void sparse_release(struct sparse *model); /* accepts zeroed */
 double sparse_term_cost(const struct sparse_term *term, const double *row);
 bool sparse_uses(const struct sparse *model, size_t column); /* whether a term has it */
 double sparse_predict(const struct sparse *model, const double *row);
-/* A column for which the row is unlike all that were learned: one of a term that is more than a tenth of its range outside of it, or one
- * that is no longer equal to it; or one that never varied and now has another value. SIZE_MAX: none. */
-size_t sparse_unlike(const struct sparse *model, const double *row);
+/* Why a row, which has what terms need, is unlike all that were learned; SIZE_MAX: it is not. A column of a term that is more than a tenth
+ * of its range outside of it; one that is no longer equal to one of a term, or that never varied and now has another value; one of a term,
+ * where terms are together what they never were; or of the counts that no term has the one furthest outside of what was learned, where all
+ * that are so make more than SPARSE_ELSEWHERE_MAX of all counts. `elsewhere`: counts that the columns lack since they were 0 in all runs
+ * learned; where most is theirs, the answer is the number of columns. */
+size_t sparse_unlike(const struct sparse *model, const double *row, double elsewhere);
 
 #endif

@@ -292,9 +292,14 @@ static void names_add(struct names *names, const char *name)
 	names->items[names->n++] = mem_string(name);
 }
 
+static bool are_among(char *const *names, size_t n, const char *name)
+{
+	return n && bsearch(&name, names, n, sizeof(char *), compare_texts);
+}
+
 static bool names_have(const struct names *names, const char *name)
 {
-	return names->n && bsearch(&name, names->items, names->n, sizeof(char *), compare_texts);
+	return are_among(names->items, names->n, name);
 }
 
 /* Both sorted: what is in both and differs, and what only one of them has. */
@@ -553,6 +558,17 @@ size_t costs_column(const struct costs *costs, const char *name)
 	char **found = costs->p ? bsearch(&name, costs->names, costs->p, sizeof(char *), compare_texts) : NULL;
 
 	return found ? (size_t)(found - costs->names) : SIZE_MAX;
+}
+
+bool costs_is_count(const struct costs *costs, size_t column)
+{
+	return costs->origin[column] == COST_COUNTED && feature_kind_of(costs->names[column]) == FEATURE_COUNT;
+}
+
+bool costs_is_new(const struct costs *costs, const char *name)
+{
+	return costs_column(costs, name) == SIZE_MAX && !are_among(costs->unsteady, costs->n_unsteady, name) &&
+	       !are_among(costs->unknown, costs->n_unknown, name);
 }
 
 size_t costs_input(const struct costs *costs, const char *name)

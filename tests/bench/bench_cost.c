@@ -6,9 +6,12 @@
 #include "base/rng.h"
 #include "base/stats.h"
 #include "gate/decide/effect.h"
+#include "model/sparse/excess.h"
 #include "model/sparse/sparse.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +68,7 @@ static void try(const size_t *order, size_t n, size_t features, const struct spa
 	out->seconds += (double)(clock() - began) / CLOCKS_PER_SEC / DRAWS;
 	out->terms += (double)model.terms / DRAWS;
 	for (size_t i = n; i < rows; i++) {
-		double value = sparse_predict(&model, &data[order[i]][1]), ratio = data[order[i]][0] / fmax(value, 1e-9);
+		double value = sparse_predict(&model, &data[order[i]][1]), ratio = data[order[i]][0] / value;
 
 		off += fabs(ratio - 1.0);
 		inside += ratio < model.interval && ratio > 1.0 / model.interval;
@@ -81,60 +84,104 @@ static void try(const size_t *order, size_t n, size_t features, const struct spa
 /* ---- pairs of versions with different inputs on both sides ---- */
 
 #define PAIRS	   100
-#define BASELINE   140
+#define BASELINE   (rows >= 180 ? 140 : 100)
 #define MIN_EFFECT .03
 
-/* As gate/cost/cost_gate.c compares them. */
-static enum decision decide(const struct sparse *m, const double *apart, size_t n)
+/* Rows order[from..to), with all features. */
+static struct mat rows_of(const size_t *order, size_t from, size_t to, double *y)
 {
-	double was = stats_sd(m->apart, m->runs) / sqrt((double)m->runs) * sqrt(1.0 + (double)m->terms),
-	       is = stats_sd(apart, n) / sqrt((double)n);
-	struct effect_pair pair = { .log_ratio = stats_mean(apart, n) - stats_mean(m->apart, m->runs), .noise = hypot(was, is) };
+	struct mat X = mat_new(to - from, columns - 1);
 
-	pair.noise_df =
-	    pow(pair.noise, 4.0) / (pow(is, 4.0) / ((double)n - 1.0) + pow(was, 4.0) / fmax(1.0, (double)m->runs - 1.0 - (double)m->terms));
-	return effect_of(&pair, 1, 1, &(struct effect_asked){ MIN_EFFECT, EFFECT_LEVEL }, NULL).decision;
+	for (size_t k = from; k < to; k++) {
+		y[k - from] = data[order[k]][0];
+		memcpy(X.at + (k - from) * X.cols, &data[order[k]][1], X.cols * sizeof(double));
+	}
+	return X;
 }
 
-/* The baseline learns from some inputs, the candidate ran all others; `slower` times as dear. */
+static int by_size(const void *a, const void *b)
+{
+	double x = data[*(const size_t *)a][1], y = data[*(const size_t *)b][1];
+
+	return (x > y) - (x < y);
+}
+
+#define SHIFTS 3
+static const double slower[] = { 1.0, 1.05, 1.1 };
+#define SLOWER (sizeof(slower) / sizeof(slower[0]))
+
+struct calls {
+	size_t decided[SLOWER][DECISIONS], holds, unlike, inputs;
+};
+
+/* A candidate that ran order[from..to), `slower` times as dear. */
+static void call(const struct sparse *model, const size_t *order, size_t from, size_t to, struct calls *out)
+{
+	double y[ROWS_MAX], ratio[ROWS_MAX];
+	struct mat X = rows_of(order, from, to, y);
+	struct sparse_excess excess;
+	size_t n = 0;
+
+	for (size_t i = 0; i < X.rows; i++) {
+		if (sparse_unlike(model, X.at + i * X.cols, 0.0) != SIZE_MAX)
+			continue;
+		memmove(X.at + n * X.cols, X.at + i * X.cols, X.cols * sizeof(double));
+		y[n++] = y[i];
+	}
+	out->unlike += X.rows - n;
+	out->inputs += X.rows;
+	X.rows = n;
+	excess = sparse_excess_of(model, &X, y, ratio);
+	out->holds += fabs(excess.log_ratio) < stats_t_quantile(.975, excess.df) * excess.noise;
+	for (size_t s = 0; s < SLOWER; s++) {
+		struct effect_pair pair = { .log_ratio = excess.log_ratio + log(slower[s]), .noise = excess.noise, .noise_df = excess.df };
+
+		out->decided[s][effect_of(&pair, 1, 1, &(struct effect_asked){ MIN_EFFECT, EFFECT_LEVEL }, NULL).decision]++;
+	}
+	mat_release(&X);
+}
+
+/* The baseline learns from some inputs; the candidate ran all others, or the smaller or larger half of them. */
 static void pairs(void)
 {
-	static const double slower[] = { 1.0, 1.05, 1.1 };
-	size_t called[3][DECISIONS] = { { 0 } };
+	static const char *const what[SHIFTS] = { "all others", "the smaller half", "the larger half" };
+	static struct calls calls[SHIFTS];
+	bool *counted = mem_new(columns - 1, sizeof(*counted));
 	struct rng rng;
 
+	for (size_t j = known - 1; j < columns - 1; j++)
+		counted[j] = true;
 	rng_seed(&rng, 19);
 	for (int i = 0; i < PAIRS; i++) {
-		size_t order[ROWS_MAX], group[BASELINE];
-		struct mat X = mat_new(BASELINE, columns - 1);
-		double y[BASELINE], apart[ROWS_MAX];
+		size_t order[ROWS_MAX], group[ROWS_MAX], middle = BASELINE + (rows - BASELINE) / 2;
+		struct mat learned;
+		double y[ROWS_MAX];
 		struct sparse model;
 
 		for (size_t k = 0; k < rows; k++)
 			order[k] = k;
 		rng_shuffle(&rng, order, rows);
-		for (size_t k = 0; k < BASELINE; k++) {
+		for (size_t k = 0; k < BASELINE; k++)
 			group[k] = k;
-			y[k] = data[order[k]][0];
-			memcpy(X.at + k * X.cols, &data[order[k]][1], X.cols * sizeof(double));
-		}
-		sparse_fit(&X, y, group, BASELINE, &(struct sparse_options){ .degree = 2 }, &model);
-		for (int s = 0; s < 3; s++) {
-			size_t n = 0;
-
-			for (size_t k = BASELINE; k < rows; k++) {
-				if (sparse_unlike(&model, &data[order[k]][1]) == SIZE_MAX)
-					apart[n++] = log(slower[s] * data[order[k]][0] / sparse_predict(&model, &data[order[k]][1]));
-			}
-			called[s][decide(&model, apart, n)]++;
-		}
+		qsort(order + BASELINE, rows - BASELINE, sizeof(*order), by_size);
+		learned = rows_of(order, 0, BASELINE, y);
+		sparse_fit(&learned, y, group, BASELINE, &(struct sparse_options){ .degree = 2, .counted = counted }, &model);
+		call(&model, order, BASELINE, rows, &calls[0]);
+		call(&model, order, BASELINE, middle, &calls[1]);
+		call(&model, order, middle, rows, &calls[2]);
 		sparse_release(&model);
-		mat_release(&X);
+		mat_release(&learned);
 	}
-	printf("\n| the candidate, %d pairs | pass | improved | regression | inconclusive |\n| --- | --- | --- | --- | --- |\n", PAIRS);
-	for (int s = 0; s < 3; s++)
-		printf("| %.2f times as dear | %zu | %zu | %zu | %zu |\n", slower[s], called[s][DECISION_PASS],
-		       called[s][DECISION_IMPROVED], called[s][DECISION_REGRESSION], called[s][DECISION_INCONCLUSIVE]);
+	printf("\n| the candidate's inputs | unlike | interval holds | times as dear | pass | improved | regression | inconclusive |\n"
+	       "| --- | --- | --- | --- | --- | --- | --- | --- |\n");
+	for (int k = 0; k < SHIFTS; k++) {
+		for (size_t s = 0; s < SLOWER; s++)
+			printf("| %s | %.1f %% | %.2f | %.2f | %zu | %zu | %zu | %zu |\n", what[k],
+			       100.0 * (double)calls[k].unlike / (double)calls[k].inputs, (double)calls[k].holds / PAIRS, slower[s],
+			       calls[k].decided[s][DECISION_PASS], calls[k].decided[s][DECISION_IMPROVED],
+			       calls[k].decided[s][DECISION_REGRESSION], calls[k].decided[s][DECISION_INCONCLUSIVE]);
+	}
+	free(counted);
 }
 
 static void errors(void)

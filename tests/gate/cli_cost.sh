@@ -184,6 +184,14 @@ END
 	expect_stdout 'T = 20 * (iterations of the loop at counted.c:9)'
 	cases=$((cases + 1))
 	[ "$(cat "$tmp/selected")" = 'loop counted.c:9 main' ] || fail "selected: $(cat "$tmp/selected")"
+	what='counts that were never seen'
+	printf '1000 loop counted.c:9 main\n1 call never.c:1 never\n' >"$tmp/features"
+	run -C "$lab" cost predict counted@plain --counts counting --of metric --features "$tmp/features"
+	expect_status 0
+	echo '500 loop never.c:3 never' >>"$tmp/features"
+	run -C "$lab" cost predict counted@plain --counts counting --of metric --features "$tmp/features"
+	expect_status 4
+	expect_stdout "'places that no input reached' is 501" 'more than 1 % of all that was counted'
 else
 	grep -q gcc-12-plugin-dev "$tmp/err" || fail "$(cat "$tmp/err")"
 fi

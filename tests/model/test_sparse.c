@@ -1,6 +1,8 @@
 /* Costs that are known: the terms that made them are found, with their coefficients and an error that is that of the noise. */
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/stats.h"
+#include "model/sparse/excess.h"
 #include "model/sparse/sparse.h"
 
 #include <math.h>
@@ -8,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -109,19 +112,116 @@ static void test_unlike(void **state)
 	make_runs(3, 0.0, .01, &X, y, group);
 	sparse_fit(&X, y, group, INPUTS, &(struct sparse_options){ .degree = 1 }, &model);
 	for (size_t i = 0; i < N; i++)
-		assert_true(sparse_unlike(&model, X.at + i * P) == SIZE_MAX);
+		assert_true(sparse_unlike(&model, X.at + i * P, 0.0) == SIZE_MAX);
 #define UNLIKE(at_, value)                                                                                                                 \
 	do {                                                                                                                               \
 		for (size_t j = 0; j < P; j++)                                                                                             \
 			row[j] = X.at[j];                                                                                                  \
 		row[at_] = (value);                                                                                                        \
-		assert_int_equal(sparse_unlike(&model, row), at_);                                                                         \
+		assert_int_equal(sparse_unlike(&model, row, 0.0), at_);                                                                    \
 	} while (0)
 	UNLIKE(NEVER, 5.0);
 	UNLIKE(BYTES, 2e7);
 	UNLIKE(FROM_BLOCKS, X.at[FROM_BLOCKS] + 100.0);
 	sparse_release(&model);
 	mat_release(&X);
+}
+
+/* Counts that no term has are weighed together: what was done once more than ever is none of a hundredth of all that was done. */
+static void test_unlike_counts(void **state)
+{
+	const bool counted[P] = { [NEVER] = true, [BLOCKS] = true, [FROM_BLOCKS] = true };
+	double y[N], row[P], all;
+	size_t group[N];
+	struct sparse model;
+	struct mat X;
+
+	(void)state;
+	make_runs(3, 0.0, .01, &X, y, group);
+	sparse_fit(&X, y, group, INPUTS, &(struct sparse_options){ .degree = 1, .counted = counted }, &model);
+	memcpy(row, X.at, sizeof(row));
+	all = row[NEVER] + row[BLOCKS] + row[FROM_BLOCKS];
+	assert_true(all > 1000.0);
+	row[NEVER] += 1.0;
+	assert_true(sparse_unlike(&model, row, 0.0) == SIZE_MAX);
+	row[FROM_BLOCKS] += 1.0;
+	assert_true(sparse_unlike(&model, row, 0.0) == SIZE_MAX);
+	row[NEVER] = X.at[NEVER] + .009 * all;
+	assert_true(sparse_unlike(&model, row, 0.0) == SIZE_MAX);
+	assert_int_equal(sparse_unlike(&model, row, .005 * all), NEVER);
+	assert_int_equal(sparse_unlike(&model, row, .02 * all), P);
+	row[FROM_BLOCKS] += .009 * all;
+	assert_true(sparse_unlike(&model, row, 0.0) < P);
+	sparse_release(&model);
+	mat_release(&X);
+}
+
+/* Two columns that nearly go together, and then do not, each as large as it was before. */
+static void test_unlike_together(void **state)
+{
+	double y[N], row[2];
+	size_t group[N];
+	struct sparse model;
+	struct mat X = mat_new(N, 2);
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 4);
+	for (size_t i = 0; i < N; i++) {
+		double a = 100.0 + (double)rng_below(&rng, 10000), b = a + (double)rng_below(&rng, 200);
+
+		mat_set(&X, i, 0, a);
+		mat_set(&X, i, 1, b);
+		y[i] = (1000.0 + a + 3.0 * b) * exp(.01 * rng_normal(&rng));
+		group[i] = i / 2;
+	}
+	sparse_fit(&X, y, group, INPUTS, &(struct sparse_options){ .degree = 1 }, &model);
+	assert_int_equal(model.terms, 2);
+	row[0] = 4000.0;
+	row[1] = 4100.0;
+	assert_true(sparse_unlike(&model, row, 0.0) == SIZE_MAX);
+	row[1] = 9000.0;
+	assert_true(sparse_unlike(&model, row, 0.0) < 2);
+	sparse_release(&model);
+	mat_release(&X);
+}
+
+/* Rows of make_runs() of which `large` have more blocks than most: by how much they cost more is known as well as the interval says. */
+static size_t excesses_that_hold(uint64_t seeds, double large)
+{
+	size_t group[N], holds = 0;
+	double y[N], ratio[N];
+	struct mat learned, X;
+
+	for (uint64_t seed = 0; seed < seeds; seed++) {
+		struct sparse_excess excess;
+		struct sparse model;
+		size_t n = 0;
+
+		make_runs(300 + seed, 0.0, .05, &learned, y, group);
+		sparse_fit(&learned, y, group, INPUTS, &(struct sparse_options){ .degree = 1 }, &model);
+		make_runs(900 + seed, 0.0, .05, &X, y, group);
+		for (size_t i = 0; i < N; i++) {
+			if (mat_get(&X, i, BLOCKS) < large)
+				continue;
+			memmove(X.at + n * P, X.at + i * P, P * sizeof(double));
+			y[n++] = 1.1 * y[i];
+		}
+		X.rows = n;
+		excess = sparse_excess_of(&model, &X, y, ratio);
+		holds += fabs(excess.log_ratio - log(1.1)) < stats_t_quantile(.975, excess.df) * excess.noise;
+		sparse_release(&model);
+		mat_release(&learned);
+		mat_release(&X);
+	}
+	return holds;
+}
+
+static void test_excess(void **state)
+{
+	(void)state;
+	assert_in_range(excesses_that_hold(60, 0.0), 54, 60);
+	assert_in_range(excesses_that_hold(60, 8000.0), 54, 60);
 }
 
 /* Nine of ten intervals have the cost of a run that was not learned. */
@@ -153,7 +253,9 @@ static void test_coverage(void **state)
 
 int suite_sparse(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_linear), cmocka_unit_test(test_product), cmocka_unit_test(test_unlike),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_linear),	    cmocka_unit_test(test_product),
+					    cmocka_unit_test(test_unlike),	    cmocka_unit_test(test_unlike_counts),
+					    cmocka_unit_test(test_unlike_together), cmocka_unit_test(test_excess),
 					    cmocka_unit_test(test_coverage) };
 
 	return cmocka_run_group_tests_name("sparse", tests, NULL, NULL);

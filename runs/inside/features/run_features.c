@@ -292,7 +292,7 @@ void run_features_release(struct run_features *f)
 
 /* ---- text ---- */
 
-static enum feature_kind kind_of(const char *name)
+enum feature_kind feature_kind_of(const char *name)
 {
 	static const char *const counts[] = { "loop ", "branch ", "call ", "exception " };
 
@@ -319,7 +319,7 @@ static enum assay_status line_add(const char *text, size_t n, size_t line, struc
 	else if (out->n >= RUN_FEATURES_MAX)
 		st = assay_fail(err, ASSAY_E_LIMIT, "line %zu: more than %u features", line, RUN_FEATURES_MAX);
 	else
-		parts_add(out, mem_string(name), value, 1, kind_of(name));
+		parts_add(out, mem_string(name), value, 1, feature_kind_of(name));
 	free(number);
 	free(name);
 	return st;

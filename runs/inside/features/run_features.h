@@ -53,8 +53,11 @@ struct run_features_file {
 enum assay_status run_features_parse_all(const struct run_features_file *files, size_t n, struct run_features *out,
 					 struct assay_error *err);
 
-/* Reads the text form. The first word of a name tells its kind: loop, branch, call and exception are counts, which add up where a name
- * stands twice; any other is a value, and an error when it stands twice. Empty lines are left out. ASSAY_E_FORMAT names the line. */
+/* The first word of a name tells: loop, branch, call and exception are counts. */
+enum feature_kind feature_kind_of(const char *name);
+
+/* Reads the text form. Counts add up where a name stands twice; a value is an error when it stands twice. Empty lines are left out.
+ * ASSAY_E_FORMAT names the line. */
 enum assay_status run_features_text_parse(const char *text, size_t n, struct run_features *out, struct assay_error *err);
 void run_features_text(const struct run_features *f, struct buf *out);
 
