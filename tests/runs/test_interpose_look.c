@@ -7,18 +7,26 @@ static void numbers(void **state)
 {
 	static const struct {
 		const char *line;
-		unsigned word;
+		uint64_t words;
 		uint64_t expected;
-	} rows[] = { { NULL, 1, 7 },	       { "cpu1", 8, 1259 },	   { "cpu10", 8, 42 }, { "cpu11", 8, UINT64_MAX },
-		     { "cp", 1, UINT64_MAX },  { "cpu1", 11, UINT64_MAX }, { "intr", 1, 88 },  { "last", 1, 18446744073709551614u },
-		     { "open", 1, UINT64_MAX } };
+	} rows[] = { { NULL, 1u << 1, 7 },
+		     { "cpu1", 1u << 8, 1259 },
+		     { "cpu10", 1u << 8, 42 },
+		     { "cpu11", 1u << 8, UINT64_MAX },
+		     { "cp", 1u << 1, UINT64_MAX },
+		     { "cpu1", 1u << 11, UINT64_MAX },
+		     { "intr", 1u << 1, 88 },
+		     { "last", 1u << 1, 18446744073709551614u },
+		     { "open", 1u << 1, UINT64_MAX },
+		     { "cpu", 1u << 1 | 1u << 3, 18 },
+		     { "cpu1", 1u << 7 | 1u << 8, 5886 } };
 
 	(void)state;
-	scratch_put("numbers", "cpu 7 9\ncpu1 933044 742520 400030 540550 5998 0 4627 1259 0 0\ncpu10 1 2 3 4 5 6 7 42 0 0\nintr 88\n"
+	scratch_put("numbers", "cpu  7 9 11\ncpu1 933044 742520 400030 540550 5998 0 4627 1259 0 0\ncpu10 1 2 3 4 5 6 7 42 0 0\nintr 88\n"
 			       "last 18446744073709551614\nopen 5");
 	for (size_t i = 0; i < COUNT(rows); i++)
-		assert_int_equal(number_in("numbers", rows[i].line, rows[i].word), rows[i].expected);
-	assert_int_equal(number_in("nowhere", NULL, 0), UINT64_MAX);
+		assert_int_equal(number_in("numbers", rows[i].line, rows[i].words), rows[i].expected);
+	assert_int_equal(number_in("nowhere", NULL, 1), UINT64_MAX);
 }
 
 static void groups(void **state)

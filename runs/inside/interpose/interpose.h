@@ -13,8 +13,9 @@
  *   work         statements in between, if they are counted: then "i work statements" is there (assay variance build)
  *   cpu_ns, run_delay_ns, minor_faults, major_faults, voluntary, involuntary
  *                of the thread since it began, when the call began; at most once in PERIOD_TICKS
- *   throttled_ns, steal_ns
- *                with these: of its control groups since they began, of the processors that it was on; looked at more rarely
+ *   throttled_ns, steal_ns, busy_ns
+ *                with these: of its control groups since they began; of the processors that it was on; time of all processors of the
+ *                machine that anybody used. Looked at more rarely
  *   from_weight  how many passages of the edge this record stands for; 0: none, or from is not known
  *
  * What is recorded is chosen in two steps, so that sums stay unbiased (interpose_record.c). A record's weight is how many calls of the site
@@ -126,7 +127,7 @@ static inline uint64_t interpose_mix(uint64_t args, uint64_t one)
 
 struct interpose_accounts {
 	uint64_t cpu_ns, run_delay_ns, minor_faults, major_faults, voluntary, involuntary;
-	uint64_t throttled_ns, steal_ns;
+	uint64_t throttled_ns, steal_ns, busy_ns;
 };
 
 /* What a thread keeps between two looks. */
@@ -136,9 +137,9 @@ struct interpose_withheld {
 	uint64_t ticks; /* stolen from that, of /proc/stat */
 };
 
-/* Of the calling thread, by system calls: about 2.5 microseconds. The last two are left as they are. */
+/* Of the calling thread, by system calls: about 2.5 microseconds. The last three are left as they are. */
 void interpose_accounts_read(struct interpose_accounts *out);
-/* Those: some 40 microseconds, more on large machines. */
+/* Those: some 60 microseconds, more on large machines. */
 void interpose_withheld_read(struct interpose_accounts *out, struct interpose_withheld *withheld);
 /* In a child. */
 void interpose_withheld_forked(void);

@@ -17,8 +17,9 @@
 #define SITES_LOG2 12 /* of a process */
 #define SITES_MAX  (1u << SITES_LOG2)
 #define KINDS_MAX  1024u
-#define TICK_NS	   10000000u /* of /proc/stat; its unit is the same on all x86-64 */
-#define KIND_TICKS 2000000u  /* after which a descriptor is looked at again: libc closes and opens some unseen */
+#define TICK_NS	   10000000u					     /* of /proc/stat; its unit is the same on all x86-64 */
+#define BUSY_WORDS (1u << 1 | 1u << 2 | 1u << 3 | 1u << 6 | 1u << 7) /* user, nice, system, of both kinds of interrupts */
+#define KIND_TICKS 2000000u /* after which a descriptor is looked at again: libc closes and opens some unseen */
 
 /* The result, or -errno. */
 static inline long ask(long number, long a, long b, long c, long d)
@@ -132,39 +133,43 @@ enum interpose_kind interpose_kind_of(int file, uint64_t now)
 
 /* ---- the kernel's accounts ---- */
 
-/* From a file of lines of words: in the first line that begins with the word `line` (NULL: in the first one), word `wanted`, counted from
- * 0. UINT64_MAX: the kernel does not tell. */
-static uint64_t number_in(const char *path, const char *line, unsigned wanted)
+/* From a file of lines of words: in the first line that begins with the word `line` (NULL: in the first one), the sum of the words whose
+ * bits are set in `wanted`, counted from 0. UINT64_MAX: the kernel does not tell. */
+static uint64_t number_in(const char *path, const char *line, uint64_t wanted)
 {
 	long file = ask(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0), n;
 	unsigned word = 0, at = 0;
 	bool here = true, found = false;
-	uint64_t value = 0;
-	char text[128];
+	uint64_t value = 0, sum = 0;
+	char text[128], before = '\n';
 
 	while (file >= 0 && !found && (n = ask(SYS_read, file, (long)text, sizeof(text), 0)) > 0)
 		for (long i = 0; i < n && !found; i++) {
-			char c = text[i];
+			char c = text[i], last = before;
 
+			before = c;
+			if (c == ' ' && last == ' ')
+				continue;
 			if (c != ' ' && c != '\n') {
 				here = here && (word || !line || line[at++] == c);
 				value = c >= '0' && c <= '9' ? value * 10 + (uint64_t)(c - '0') : 0;
 				continue;
 			}
 			here = here && (word || !line || !line[at]);
-			found = here && word == wanted;
-			if (found)
-				break;
+			if (here && wanted >> word & 1)
+				sum += value;
+			found = here && wanted >> word == 1;
 			value = 0;
-			word = c == ' ' ? word + 1 : 0;
-			if (!word) {
+			word = c == '\n' ? 0 : word < 63 ? word + 1 : 63;
+			if (!word && !found) {
 				here = true;
 				at = 0;
+				sum = 0;
 			}
 		}
 	if (file >= 0)
 		ask(SYS_close, file, 0, 0, 0);
-	return found ? value : UINT64_MAX;
+	return found ? sum : UINT64_MAX;
 }
 
 void interpose_accounts_read(struct interpose_accounts *out)
@@ -172,12 +177,12 @@ void interpose_accounts_read(struct interpose_accounts *out)
 	struct timespec cpu = { 0, 0 };
 	struct rusage usage;
 
-	*out = (struct interpose_accounts){ UINT64_MAX, UINT64_MAX, UINT64_MAX,	       UINT64_MAX,
-					    UINT64_MAX, UINT64_MAX, out->throttled_ns, out->steal_ns };
+	*out = (struct interpose_accounts){ UINT64_MAX, UINT64_MAX,	   UINT64_MAX,	  UINT64_MAX,  UINT64_MAX,
+					    UINT64_MAX, out->throttled_ns, out->steal_ns, out->busy_ns };
 	if (ask(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&cpu, 0, 0) == 0)
 		out->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
 	out->run_delay_ns =
-	    number_in("/proc/thread-self/schedstat", NULL, 1); /* the first number is that of the last tick of the kernel's clock */
+	    number_in("/proc/thread-self/schedstat", NULL, 1 << 1); /* the first number is that of the last tick of the kernel's clock */
 	if (ask(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0) != 0)
 		return;
 	out->minor_faults = (uint64_t)usage.ru_minflt;
@@ -236,7 +241,7 @@ static uint64_t throttled_below(const char *root, const char *group, size_t byte
 		while (n > start && throttled.path[n - 1] == '/')
 			n--;
 		memcpy(throttled.path + n, "/cpu.stat", sizeof("/cpu.stat"));
-		one = number_in(throttled.path, name, 1);
+		one = number_in(throttled.path, name, 1 << 1);
 		if (one != UINT64_MAX)
 			sum = (sum == UINT64_MAX ? 0 : sum) + one * unit_ns;
 		while (n > start && throttled.path[n - 1] != '/')
@@ -289,7 +294,7 @@ static void steal_read(struct interpose_accounts *out, struct interpose_withheld
 	if (ask(SYS_getcpu, (long)&processor, 0, 0, 0) != 0)
 		return;
 	processor_name(processor, name);
-	ticks = number_in("/proc/stat", name, 8);
+	ticks = number_in("/proc/stat", name, 1 << 8);
 	if (ticks == UINT64_MAX)
 		return;
 	if (out->steal_ns == UINT64_MAX)
@@ -302,6 +307,10 @@ static void steal_read(struct interpose_accounts *out, struct interpose_withheld
 
 void interpose_withheld_read(struct interpose_accounts *out, struct interpose_withheld *w)
 {
+	uint64_t busy = number_in("/proc/stat", "cpu", BUSY_WORDS);
+
+	if (busy != UINT64_MAX)
+		out->busy_ns = busy * TICK_NS;
 	steal_read(out, w);
 	if (!__atomic_exchange_n(&throttled.busy, true, __ATOMIC_ACQUIRE)) {
 		throttled_read();

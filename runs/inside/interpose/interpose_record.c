@@ -30,7 +30,7 @@
 #define LOOK_TICKS_LONG	 1250000u  /* the same where it looks at all */
 #define PERIOD_TICKS	 2500000u  /* about a millisecond between two looks at the kernel's accounts of a thread */
 #define WITHHELD_TICKS	 50000000u /* about 20 milliseconds between two looks at what was withheld from it, which take much longer */
-#define WITHHELD_PART	 500u	   /* of the time, at most: one in so many */
+#define WITHHELD_PART	 1000u	   /* of the time, at most: one in so many */
 #define THETA_LOG2_LEAST 10u	   /* .4 microseconds */
 #define THETA_LOG2_MOST	 32u
 #define THETA_BYTES	 1024u
@@ -40,7 +40,7 @@
 #define CHUNK_BYTES	 4096u	 /* a thread that makes few calls has one all the same */
 #define NAMES_BYTES	 131072u /* of each process, however short: about 1,800 sites */
 #define NOT_CHOSEN	 255u
-#define COUNTERS	 16u
+#define COUNTERS	 17u
 #define ACCOUNTS_AT	 8u
 #define PACK_WORDS	 RECORD_PACK_WORDS(COUNTERS)
 #define THREAD_BYTES	 (THREAD_SITES * sizeof(struct interpose_site) + PACK_WORDS * sizeof(uint64_t))
@@ -118,7 +118,7 @@ static bool sites_begin(void)
 	errno = before;
 	mine.sites = at;
 	mine.packing = (uint64_t *)(void *)(mine.sites + THREAD_SITES);
-	mine.accounts.throttled_ns = mine.accounts.steal_ns = UINT64_MAX;
+	mine.accounts.throttled_ns = mine.accounts.steal_ns = mine.accounts.busy_ns = UINT64_MAX;
 	mine.random = (record_ticks() ^ (uintptr_t)at << 20) | 1;
 	mine.gap = volume.overhead_ppm ? GAP_TICKS : 0;
 	mine.paced = record_ticks();
@@ -483,10 +483,10 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
 
 __attribute__((constructor)) static void interpose_start(void)
 {
-	static const char *const counters[COUNTERS] = { "size",	     "kind",	     "result",	     "args",
-							"from",	     "since",	     "work",	     "from_weight",
-							"cpu_ns",    "run_delay_ns", "minor_faults", "major_faults",
-							"voluntary", "involuntary",  "throttled_ns", "steal_ns" };
+	static const char *const counters[COUNTERS] = { "size",		"kind",		"result",      "args",	      "from",
+							"since",	"work",		"from_weight", "cpu_ns",      "run_delay_ns",
+							"minor_faults", "major_faults", "voluntary",   "involuntary", "throttled_ns",
+							"steal_ns",	"busy_ns" };
 	const char *directory = is_launcher() ? NULL : getenv("ASSAY_INTERPOSE_DIRECTORY");
 	const struct record_options options = {
 		.directory = directory,
