@@ -87,9 +87,102 @@ static void rule(void **state)
 	mat_release(&X);
 }
 
+/* ---- a program that counts its own statements, as `assay variance build` has it: each block adds what is in it ---- */
+
+static uint64_t statements;
+
+static uint32_t mixed(uint32_t rounds)
+{
+	uint32_t x = rounds;
+
+	for (uint32_t i = 0; i < rounds; i++) {
+		statements += 2;
+		if (x & 1) {
+			statements += 2;
+			x = x * 3 + 1;
+		} else {
+			statements += 3;
+			x = x / 2 + i;
+		}
+	}
+	return x;
+}
+
+/* Euclid's algorithm: how many steps it takes is up to the numbers. */
+static uint32_t divided(struct rng *rng, size_t n)
+{
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t x = (uint32_t)rng_next(rng), y = (uint32_t)rng_next(rng);
+
+		statements += 4;
+		while (y) {
+			uint32_t rest = x % y;
+
+			statements += 3;
+			x = y;
+			y = rest;
+		}
+		sum += x;
+	}
+	return sum;
+}
+
+static uint32_t matched(struct rng *rng, size_t n)
+{
+	uint32_t found = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		statements += 3;
+		if (rng_below(rng, 8) == 0) {
+			statements += 4;
+			found++;
+		}
+	}
+	return found;
+}
+
+static uint32_t worked(struct rng *rng, size_t kind)
+{
+	static const size_t rounds[] = { 2000, 2600, 3400, 8000 }, pairs[] = { 400, 600, 900 }, texts[] = { 13000, 26000 };
+
+	return kind < 4 ? mixed((uint32_t)rounds[kind]) : kind < 7 ? divided(rng, pairs[kind - 4]) : matched(rng, texts[kind - 7]);
+}
+
+/* Nine works, of which the data decide a part: found as they are by what they count, and one where nothing counts. */
+static void counted(void **state)
+{
+	enum { FRAGMENTS = 1800, WORKS = 9 };
+	struct mat work = mat_new(FRAGMENTS, 1), same = mat_new(FRAGMENTS, 1);
+	size_t truth[FRAGMENTS], found[FRAGMENTS];
+	uint32_t kept = 0;
+	struct rng rng;
+	double v;
+
+	(void)state;
+	rng_seed(&rng, 11);
+	for (size_t i = 0; i < FRAGMENTS; i++) {
+		statements = 0;
+		truth[i] = (size_t)rng_below(&rng, WORKS);
+		kept ^= worked(&rng, truth[i]);
+		work.at[i] = (double)statements;
+	}
+	assert_true(kept != 0);
+	fixed_workload_clusters(&work, FIXED_WORKLOAD_DISTANCE, found);
+	v = fixed_workload_v_measure(truth, found, FRAGMENTS);
+	print_message("V-measure %.3f\n", v);
+	assert_true(v >= .95);
+	fixed_workload_clusters(&same, FIXED_WORKLOAD_DISTANCE, found); /* nothing counts */
+	assert_true(fixed_workload_v_measure(truth, found, FRAGMENTS) < .05);
+	mat_release(&work);
+	mat_release(&same);
+}
+
 int suite_fixed_workload(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(published), cmocka_unit_test(planted), cmocka_unit_test(rule) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(published), cmocka_unit_test(planted), cmocka_unit_test(rule),
+					    cmocka_unit_test(counted) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
