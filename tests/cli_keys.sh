@@ -125,6 +125,11 @@ keys 'prune' --older-than 0
 keys 'changes' "$tmp/a/p" "$tmp/b/p"
 keys 'changes' "$tmp/a/p" "$tmp/b/p" --all
 keys 'doctor' "$tmp/a/p"
+mkdir "$tmp/slow" "$tmp/still"
+"${ASSAY_VARIANCE:?}" "$tmp/slow" 3 2 coupled 1:.5:1:queue:2
+"$ASSAY_VARIANCE" "$tmp/still" 3 2 coupled
+keys 'variance show' "$tmp/slow"
+keys 'variance compare' "$tmp/still" "$tmp/slow" --beside "$tmp/still"
 
 what='the paths of tests/keys'
 sort -u "$tmp/keys" >"$tmp/all"
