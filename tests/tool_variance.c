@@ -1,5 +1,6 @@
-/* Record files with a known truth: tool_variance DIRECTORY RANKS SECONDS [counted] [coupled] [whole] [RANK:FROM:TO:KIND:FACTOR]...
- * KIND: queue, stop, slow, faults, work. whole: the work of so many undisturbed seconds, however long it takes. */
+/* Record files with a known truth: tool_variance DIRECTORY RANKS SECONDS [counted] [coupled] [halves] [whole] [RANK:FROM:TO:KIND:FACTOR]...
+ * KIND: queue, stop, slow, faults, work, crowded, throttled, steal. whole: the work of so many undisturbed seconds, however long it takes.
+ */
 #include "tests/gate/made_run.h"
 
 #include <stdio.h>
@@ -7,7 +8,7 @@
 
 static bool disturbance_parse(const char *text, struct made_disturbance *d)
 {
-	static const char *const kinds[MADE_KINDS] = { "queue", "stop", "slow", "faults", "work" };
+	static const char *const kinds[MADE_KINDS] = { "queue", "stop", "slow", "faults", "work", "crowded", "throttled", "steal" };
 	char kind[16];
 
 	if (sscanf(text, "%d:%lf:%lf:%15[a-z]:%lf", &d->rank, &d->from_s, &d->to_s, kind, &d->factor) != 5)
@@ -34,6 +35,8 @@ int main(int argc, char **argv)
 			o.counted = true;
 		else if (strcmp(argv[i], "coupled") == 0)
 			o.coupled = true;
+		else if (strcmp(argv[i], "halves") == 0)
+			o.halves = true;
 		else if (strcmp(argv[i], "whole") == 0)
 			o.steps = (size_t)(o.seconds / (MADE_STEP_S + 2 * MADE_CALL_S));
 		else if (o.n >= 16 || !disturbance_parse(argv[i], &disturbances[o.n++]))

@@ -40,6 +40,25 @@ char *variance_why(const struct region *r)
 	return buf_take(&text);
 }
 
+double variance_environment(const struct region *r)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < r->why.n; i++)
+		sum += loss_cause_is_environment(r->why.parts[i].cause) ? r->why.parts[i].impact_s : 0;
+	return r->why.loss_s > 0 ? sum / r->why.loss_s : 0;
+}
+
+/* Regions that are nobody else's consequence, and of which others did most. */
+static size_t regions_by_environment(const struct variance *v)
+{
+	size_t n = 0;
+
+	for (size_t r = 0; r < v->n_regions; r++)
+		n += v->regions[r].caused_by == VARIANCE_NONE && variance_environment(&v->regions[r]) >= .5;
+	return n;
+}
+
 /* Its largest part is what nothing times or counts, and the work is not known either: it may be more work. */
 static bool may_be_work(const struct region *r)
 {
@@ -116,6 +135,7 @@ static void region_members(const struct variance *v, const struct region *r, str
 		doc_set(d, "to_s", m->to_s);
 		doc_set(d, "loss_s", m->estimated_s);
 		doc_set(d, "loss_seen_s", m->loss_s);
+		doc_set(d, "error_s", m->error_s);
 		doc_set(d, "fragments", m->fragments);
 		doc_set_bool(d, "throughout", m->throughout);
 		doc_end(d);
@@ -159,6 +179,7 @@ static void region_row(const struct variance *v, size_t at, struct document *d)
 	doc_set(d, "loss_seen_s", r->loss_s);
 	doc_showf(d, "times_usual", "times usual", times_of(r), "%.2f", times_of(r));
 	doc_show(d, "fragments", "fragments", r->fragments);
+	doc_set(d, "environment", variance_environment(r));
 	doc_set(d, "verified", r->verified);
 	doc_set_bool(d, "throughout", throughout(r));
 	doc_set_bool(d, "marked", r->marked);
@@ -419,6 +440,7 @@ void variance_answer(const struct variance *v, struct document *d)
 	else
 		answer_nothing(v, d);
 	doc_set_bool(d, "variance", v->n_regions > 0);
+	doc_set(d, "by_environment", regions_by_environment(v));
 	regions_section(v, d);
 	parts_section(v, d);
 	maps_section(v, d);

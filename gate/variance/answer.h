@@ -13,6 +13,8 @@ void variance_answer(const struct variance *v, struct document *d);
 char *variance_processes(const struct variance *v, const struct region *r);
 /* "91 % waiting for a processor that others used, 9 % on the processor". free() it. */
 char *variance_why(const struct region *r);
+/* The part of its loss that others did to it: programs outside of the run, quotas, the machine's host. */
+double variance_environment(const struct region *r);
 /* "read at 1720 in 89e383 -> write at 184a in 89e383": a call, or from one to the next. free() it. */
 char *variance_place(const struct fragments *f, uint32_t from, uint32_t to);
 

@@ -12,6 +12,7 @@
 
 #define USUAL_LEAST .1	 /* of a process's time outside of regions, below which what is usual is told from all processes */
 #define NOTHING_S   1e-6 /* what is less is not told */
+#define OUTSIDE	    .5	 /* of the time that a process waited for a processor, for which others used one at least */
 
 /* What a thread did between two moments at which the kernel's counters were read. */
 struct segment {
@@ -279,6 +280,28 @@ static double refine_counted(const struct segments *all, size_t process, const s
 	return left;
 }
 
+/* Seconds for which recorded threads of the host of `process` were on a processor. */
+static double own_cpu(const struct variance *v, const struct segments *all, size_t process, double from_s, double to_s)
+{
+	const struct fragment_process *p = v->fragments.processes;
+	double cpu = 0;
+
+	for (size_t other = 0; other < v->fragments.n_processes; other++)
+		for (size_t k = all->first[other]; strcmp(p[other].host, p[process].host) == 0 && k < all->first[other + 1]; k++)
+			cpu += part_of(&all->items[k], from_s, to_s) * known(all->items[k].account[ACCOUNT_CPU]);
+	return cpu;
+}
+
+/* Did programs outside of the run use its host's processors for so long that they may be what a member waited for? Yes, where that is not
+ * known. */
+static bool outside_used(const struct variance *v, const struct segments *all, const struct region_member *m, const struct sums *window,
+			 double queue)
+{
+	double busy = window->account[ACCOUNT_BUSY] / window->wall_s * (m->to_s - m->from_s); /* all its threads saw the same host */
+
+	return !(busy > 0) || busy - own_cpu(v, all, m->process, m->from_s, m->to_s) >= OUTSIDE * queue;
+}
+
 /* What the kernel times directly is subtracted first. */
 static void member_explain(const struct variance *v, const struct segments *all, const struct region *r, const struct region_member *m,
 			   const struct sums *usual, struct breakdown *b)
@@ -310,7 +333,7 @@ static void member_explain(const struct variance *v, const struct segments *all,
 
 		part_add(b, LOSS_STEAL, from_stopped + take(&left, steal - from_stopped), true);
 	}
-	part_add(b, LOSS_QUEUE, queue, true);
+	part_add(b, outside_used(v, all, m, &window, queue) ? LOSS_QUEUE : LOSS_CROWDED, queue, true);
 	part_add(
 	    b, excess(window.account[ACCOUNT_MAJOR], normal->account[ACCOUNT_MAJOR], &window, normal, loss) > 0 ? LOSS_PAGES : LOSS_STOPPED,
 	    stopped, true);
@@ -371,6 +394,11 @@ const char *loss_cause_name(enum loss_cause cause)
 	static const char *const names[] = { LOSS_ROWS(LOSS_NAME) };
 
 	return names[cause];
+}
+
+bool loss_cause_is_environment(enum loss_cause cause)
+{
+	return cause == LOSS_QUEUE || cause == LOSS_THROTTLED || cause == LOSS_STEAL;
 }
 
 const char *loss_cause_text(enum loss_cause cause)

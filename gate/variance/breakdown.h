@@ -13,6 +13,7 @@
 /* name for programs, text for people: "87 % ...". */
 #define LOSS_ROWS(X)                                                                                                                       \
 	X(LOSS_QUEUE, "run_queue", "waiting for a processor that others used")                                                             \
+	X(LOSS_CROWDED, "own_queue", "waiting for a processor that the run itself used")                                                   \
 	X(LOSS_THROTTLED, "throttled", "throttled by the quota of its control group")                                                      \
 	X(LOSS_STEAL, "steal", "processor time that the machine's host took away")                                                         \
 	X(LOSS_PAGES, "page_reads", "waiting for pages from the disk")                                                                     \
@@ -28,6 +29,8 @@ enum loss_cause { LOSS_ROWS(LOSS_ENUM) CAUSES };
 #undef LOSS_ENUM
 const char *loss_cause_name(enum loss_cause cause);
 const char *loss_cause_text(enum loss_cause cause);
+/* Done to the run by what is not part of it. */
+bool loss_cause_is_environment(enum loss_cause cause);
 
 struct breakdown_part {
 	enum loss_cause cause;

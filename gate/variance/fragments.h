@@ -48,7 +48,7 @@ struct fragment {
 	uint32_t collective : 1;
 };
 
-/* What the kernel has counted for a thread until a moment. name in the file. */
+/* What the kernel has counted for a thread, or on its host, until a moment. name in the file. */
 #define ACCOUNT_ROWS(X)                                                                                                                    \
 	X(ACCOUNT_CPU, "cpu_ns")                                                                                                           \
 	X(ACCOUNT_QUEUE, "run_delay_ns")                                                                                                   \
@@ -57,7 +57,8 @@ struct fragment {
 	X(ACCOUNT_VOLUNTARY, "voluntary")                                                                                                  \
 	X(ACCOUNT_INVOLUNTARY, "involuntary")                                                                                              \
 	X(ACCOUNT_THROTTLED, "throttled_ns")                                                                                               \
-	X(ACCOUNT_STEAL, "steal_ns")
+	X(ACCOUNT_STEAL, "steal_ns")                                                                                                       \
+	X(ACCOUNT_BUSY, "busy_ns") /* of all processors of its host, by anybody */
 #define ACCOUNT_ENUM(id, name) id,
 enum account { ACCOUNT_ROWS(ACCOUNT_ENUM) ACCOUNTS };
 #undef ACCOUNT_ENUM

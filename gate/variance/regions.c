@@ -9,13 +9,15 @@
 #include <stdlib.h>
 
 #define THROUGHOUT .9 /* of the time of a process's repeated work: it is slow as long as it ran */
+#define SURE	   3  /* standard errors by which a loss must be more than the least that is told: there are many places to look at */
 #define TOGETHER   .5 /* of the time in which either was slow, in which both were: one region */
 #define FOLLOWED   .5 /* of a region's time, in which another process was slow: they waited for it */
 
 struct stretch {
 	enum activity activity;
 	struct region_member member;
-	bool blocked; /* most of its loss was inside of calls: whoever it waited for may be the cause */
+	bool blocked;	   /* most of its loss was inside of calls: whoever it waited for may be the cause */
+	size_t waited_for; /* process, by its calls of MPI; VARIANCE_NONE: it did not wait, or they do not say */
 };
 
 struct stretches {
@@ -42,7 +44,7 @@ static void member_measure(const struct variance *v, enum activity activity, str
 	const struct fragment_process *p = &v->fragments.processes[m->process];
 	double calls = 0, threads = 0, repeated = 0, first = 0, last = 0;
 
-	m->time_s = m->expected_s = 0;
+	m->time_s = m->expected_s = m->error_s = 0;
 	m->fragments = 0;
 	for (size_t i = p->first; i < p->first + p->n; i++) {
 		const struct fragment *f = &v->fragments.items[i];
@@ -64,10 +66,12 @@ static void member_measure(const struct variance *v, enum activity activity, str
 			continue;
 		m->time_s += time;
 		m->expected_s += f->weight * c->usual_s * part;
+		m->error_s += (double)f->weight * (f->weight - 1.0) * pow((f->time_s - c->usual_s) * part, 2);
 		m->fragments++;
 	}
 	threads += fmax(fmin(last, m->to_s) - fmax(first, m->from_s), 0);
 	m->loss_s = m->time_s - m->expected_s;
+	m->error_s = sqrt(m->error_s); /* Horvitz and Thompson's, of records that were chosen independently */
 	m->estimated_s = m->loss_s;
 	if (activity == ACTIVITY_COMPUTATION && repeated > 0)
 		m->estimated_s *= fmax(threads - calls, repeated) / repeated;
@@ -102,7 +106,7 @@ static void process_scan(const struct variance *v, size_t m, size_t process, dou
 						 .to_s = (double)spans[k].to * v->column_s } };
 
 		member_measure(v, s.activity, &s.member);
-		if (stats_round(s.member.loss_s) < stats_round(v->least_s) ||
+		if (stats_round(s.member.loss_s - SURE * s.member.error_s) < stats_round(v->least_s) ||
 		    stats_round(s.member.expected_s) >= stats_round(v->threshold * s.member.time_s))
 			continue;
 		s.member.throughout = s.member.time_s >= THROUGHOUT * whole;
@@ -129,6 +133,12 @@ static bool together(const struct region *r, const struct region_member *m)
 			return true;
 	}
 	return false;
+}
+
+/* It is a consequence of what others did. */
+static bool stretch_waits(const struct stretch *s)
+{
+	return s->activity == ACTIVITY_COMMUNICATION && s->blocked;
 }
 
 static bool has_process(const struct region *r, size_t process)
@@ -191,9 +201,41 @@ static bool blocked(const struct region *r)
 	return !r->why.n || r->why.parts[0].cause == LOSS_CALLS || r->why.parts[0].cause == LOSS_UNKNOWN;
 }
 
-/* What took the time of each by itself: one that waited is not joined with the one that it waited for. */
+static bool slow_then(const struct stretches *all, size_t process, const struct stretch *waits)
+{
+	double from = waits->member.from_s, to = waits->member.to_s;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct stretch *s = &all->items[i];
+
+		if (s->member.process == process && !stretch_waits(s) &&
+		    overlap(from, to, s->member.from_s, s->member.to_s) >= FOLLOWED * (to - from))
+			return true;
+	}
+	return false;
+}
+
+/* From one that waits itself to the next, until one was slow itself; else the first. */
+static size_t stretch_follow(const struct variance *v, const struct stretches *all, const struct stretch *s, struct waits *known)
+{
+	size_t process = s->member.process, first = VARIANCE_NONE;
+
+	for (size_t steps = 0; steps < v->fragments.n_processes; steps++) {
+		process = waited_for(v, known, process, s->member.from_s, s->member.to_s);
+		if (process == VARIANCE_NONE || process == s->member.process)
+			break;
+		if (slow_then(all, process, s))
+			return process;
+		first = first == VARIANCE_NONE ? process : first;
+	}
+	return first;
+}
+
+/* What took the time of each by itself: one that waited is not joined with the one that it waited for, nor with one that waited for
+ * another. */
 static void stretches_explain(struct variance *v, struct stretches *all)
 {
+	struct waits known = { .n = 0 };
 	size_t capacity = 0;
 
 	for (size_t i = 0; i < all->n; i++)
@@ -202,6 +244,14 @@ static void stretches_explain(struct variance *v, struct stretches *all)
 	for (size_t i = 0; i < all->n; i++)
 		all->items[i].blocked = blocked(&v->regions[i]);
 	regions_release(v);
+	for (size_t i = 0; i < all->n; i++)
+		all->items[i].waited_for = stretch_waits(&all->items[i]) ? stretch_follow(v, all, &all->items[i], &known) : VARIANCE_NONE;
+	free(known.items);
+}
+
+static bool same_reason(const struct stretch *a, const struct stretch *b)
+{
+	return a->activity == b->activity && a->blocked == b->blocked && a->waited_for == b->waited_for;
 }
 
 /* Each stretch to the first region with which it is together; which[]: a stretch of each region. */
@@ -214,11 +264,12 @@ static void stretches_join(struct variance *v, const struct stretches *all, size
 		struct region *to = NULL;
 
 		for (size_t r = 0; r < v->n_regions && !to; r++)
-			if (which[r] && which[r]->activity == s->activity && which[r]->blocked == s->blocked &&
-			    !has_process(&v->regions[r], s->member.process) && together(&v->regions[r], &s->member))
+			if (which[r] && same_reason(which[r], s) && !has_process(&v->regions[r], s->member.process) &&
+			    together(&v->regions[r], &s->member))
 				to = &v->regions[r];
 		if (!to) {
 			to = region_new(v, s->activity, capacity);
+			to->waited_for = s->waited_for;
 			which[v->n_regions - 1] = s;
 		}
 		region_take(to, &s->member);
@@ -271,26 +322,13 @@ static size_t slow_meanwhile(const struct variance *v, const struct region *wait
 	return found;
 }
 
-/* A region of messages that were waited for is followed to that of the process for which they waited, from one that waits itself to the
- * next; where the calls do not say for whom, to those who were slow themselves at the same time. */
+/* A region of messages that were waited for belongs to that of the process for which they waited; where the calls do not say for whom, to
+ * those who were slow themselves at the same time. */
 static void causes_follow(struct variance *v)
 {
-	for (size_t r = 0; r < v->n_regions; r++) {
-		struct region *waits = &v->regions[r];
-		size_t process = waits->members[0].process;
-
-		if (slow_itself(waits))
-			continue;
-		for (size_t steps = 0; steps < v->fragments.n_processes && waits->caused_by == VARIANCE_NONE; steps++) {
-			process = waited_for(v, process, waits->from_s, waits->to_s);
-			if (process == VARIANCE_NONE || process == waits->members[0].process)
-				break;
-			waits->waited_for = process;
-			waits->caused_by = slow_meanwhile(v, waits, process);
-		}
-		if (waits->waited_for == VARIANCE_NONE)
-			waits->caused_by = slow_meanwhile(v, waits, VARIANCE_NONE);
-	}
+	for (size_t r = 0; r < v->n_regions; r++)
+		if (!slow_itself(&v->regions[r]))
+			v->regions[r].caused_by = slow_meanwhile(v, &v->regions[r], v->regions[r].waited_for);
 }
 
 /* What is the consequence of another region stands behind those that are not. */

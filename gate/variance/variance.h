@@ -52,6 +52,7 @@ struct region_member {
 	double from_s, to_s;
 	double time_s, expected_s; /* of the repeated work there */
 	double loss_s;		   /* time - expected */
+	double error_s;		   /* its standard error: a record stands for calls that were not looked at */
 	double estimated_s;	   /* the same, if what was not repeated there was slow alike */
 	size_t fragments;
 	bool throughout; /* as long as the process ran */

@@ -7,7 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MOST .5 /* of the time of calls with a known partner, for one of them */
+#define ALIKE .8 /* of the time in either of two windows, in both: the same rank came last */
+#define MOST  .5 /* of the time of calls with a known partner, for one of them */
 
 struct window {
 	double from_s, to_s;
@@ -59,25 +60,29 @@ static size_t last_of(const struct variance *v, uint32_t comm, size_t process, s
 	return last;
 }
 
-/* One that is asked for again and again. */
-struct last {
-	uint32_t comm;
-	size_t process;
-};
-
-static size_t last_cached(const struct variance *v, struct last *known, uint32_t comm, size_t process, struct window w)
+static bool alike(struct window w, const struct waits_last *last)
 {
-	if (known->comm != comm)
-		*known = (struct last){ comm, last_of(v, comm, process, w) };
-	return known->process;
+	double both = fmin(w.to_s, last->to_s) - fmax(w.from_s, last->from_s),
+	       either = fmax(w.to_s, last->to_s) - fmin(w.from_s, last->from_s);
+
+	return both >= ALIKE * either;
 }
 
-size_t waited_for(const struct variance *v, size_t process, double from_s, double to_s)
+static size_t last_known(const struct variance *v, struct waits *known, uint32_t comm, size_t process, struct window w)
+{
+	for (size_t i = 0; i < known->n; i++)
+		if (known->items[i].comm == comm && known->items[i].process != process && alike(w, &known->items[i]))
+			return known->items[i].process;
+	known->items = mem_grow(known->items, known->n, &known->capacity, sizeof(*known->items));
+	known->items[known->n] = (struct waits_last){ comm, w.from_s, w.to_s, last_of(v, comm, process, w) };
+	return known->items[known->n++].process;
+}
+
+size_t waited_for(const struct variance *v, struct waits *known, size_t process, double from_s, double to_s)
 {
 	const struct fragment_process *p = &v->fragments.processes[process];
 	double *votes = mem_new(v->fragments.n_processes, sizeof(*votes)), all = 0;
 	const struct window w = { from_s, to_s };
-	struct last known = { 0, SIZE_MAX };
 	size_t most = SIZE_MAX;
 
 	for (size_t i = p->first; i < p->first + p->n; i++) {
@@ -90,7 +95,7 @@ size_t waited_for(const struct variance *v, size_t process, double from_s, doubl
 		if (f->peer >= 0 && f->peer != p->rank)
 			other = process_of_rank(v, f->peer);
 		else if (f->comm && f->collective)
-			other = last_cached(v, &known, f->comm, process, w);
+			other = last_known(v, known, f->comm, process, w);
 		if (other == SIZE_MAX || other == process)
 			continue;
 		all += time;

@@ -12,11 +12,14 @@
 #include <string.h>
 
 enum made_kind {
-	MADE_QUEUE,  /* others use the processor */
-	MADE_STOP,   /* one stop for so many seconds (factor) at `from` */
-	MADE_SLOW,   /* the processor itself is slower */
-	MADE_FAULTS, /* page faults, of 2 microseconds each */
-	MADE_WORK,   /* more work */
+	MADE_QUEUE,	/* others use the processor */
+	MADE_STOP,	/* one stop for so many seconds (factor) at `from` */
+	MADE_SLOW,	/* the processor itself is slower */
+	MADE_FAULTS,	/* page faults, of 2 microseconds each */
+	MADE_WORK,	/* more work */
+	MADE_CROWDED,	/* it waits for a processor that nobody else uses: for the run itself */
+	MADE_THROTTLED, /* its group's quota is used up: it waits for a processor */
+	MADE_STEAL,	/* the machine's host takes the processor away */
 	MADE_KINDS
 };
 
@@ -31,20 +34,23 @@ struct made_options {
 	double seconds; /* of the run, undisturbed */
 	double noise;	/* relative standard deviation of each computation */
 	uint64_t seed;
-	size_t steps;				     /* so many, however long they take; 0: until the run's seconds are over */
-	bool counted;				     /* work is counted */
-	bool uncounted_system;			     /* no counters of the operating system */
-	bool several_works;			     /* three sizes of work on one edge, by turns */
-	bool coupled;				     /* all wait for the slowest at each step */
-	bool pair;				     /* rank 0 waits for the last one, whose calls have partners; the others for none */
-	bool heavy;				     /* one call says that it stands for thousands */
+	size_t steps;	       /* so many, however long they take; 0: until the run's seconds are over */
+	bool counted;	       /* work is counted */
+	bool uncounted_system; /* no counters of the operating system */
+	bool several_works;    /* three sizes of work on one edge, by turns */
+	bool coupled;	       /* all wait for the slowest at each step */
+	bool pair;	       /* rank 0 waits for the last one, whose calls have partners; the others for none */
+	bool halves;	       /* the lower half of the ranks and the upper one make collective calls, each among themselves */
+	bool rare;	       /* one step of eight is recorded, for all; */
+	double rare_until_s;   /* its calls take 1.4 ms longer from 1 s until then */
+	bool heavy;	       /* one call says that it stands for thousands */
 	const struct made_disturbance *disturbances; /* [n] */
 	size_t n;
 };
 
 #define MADE_STEP_S   .002  /* computation of a step */
 #define MADE_CALL_S   .0001 /* communication */
-#define MADE_COUNTERS 14
+#define MADE_COUNTERS 17
 #define MADE_FAULT_S  2e-6
 
 struct made_process {
@@ -52,14 +58,16 @@ struct made_process {
 	struct record_thread t;
 	uint64_t packing[RECORD_PACK_WORDS(MADE_COUNTERS)];
 	struct rng rng;
-	double now, cpu, queue, minor, major, voluntary, involuntary, read_at;
-	uint64_t ordinal;
+	double now, cpu, queue, minor, major, voluntary, involuntary, throttled, steal, read_at;
+	double idle; /* its host's one processor was */
+	uint64_t ordinal, calls;
 	uint32_t sites[3];
 };
 
 static const char *const made_counters[MADE_COUNTERS] = { "size",	  "kind",      "result",      "args",	      "from",
 							  "since",	  "work",      "cpu_ns",      "run_delay_ns", "minor_faults",
-							  "major_faults", "voluntary", "involuntary", "from_weight" };
+							  "major_faults", "voluntary", "involuntary", "from_weight",  "throttled_ns",
+							  "steal_ns",	  "busy_ns" };
 
 static inline int made_begin(struct made_process *p, const char *directory, int rank, const struct made_options *o)
 {
@@ -71,6 +79,7 @@ static inline int made_begin(struct made_process *p, const char *directory, int 
 						.chunk_bytes = 65536,
 						.names_bytes_max = 65536,
 						.ticks_per_s = 1000000000 };
+	char host[16];
 	int failed;
 
 	memset(p, 0, sizeof(*p));
@@ -83,28 +92,54 @@ static inline int made_begin(struct made_process *p, const char *directory, int 
 	record_info(&p->w, "program", "/usr/bin/solver");
 	record_info(&p->w, "calls", "outside");
 	record_info(&p->w, "work", o->counted ? "instructions" : "none");
-	record_info(&p->w, "host", "node1");
+	snprintf(host, sizeof(host), "node%d", rank);
+	record_info(&p->w, "host", host);
 	record_info_number(&p->w, "rank", (uint64_t)rank);
 	p->sites[0] = record_function(&p->w, 0x1000, "c0ffee", "MPI_Send");
-	p->sites[1] = record_function(&p->w, 0x1080, "c0ffee", "MPI_Recv");
+	p->sites[1] = record_function(&p->w, 0x1080, "c0ffee", o->halves ? "MPI_Allreduce" : "MPI_Recv");
 	p->sites[2] = record_function(&p->w, 0x1100, "c0ffee", "write");
 	rng_seed(&p->rng, o->seed + (uint64_t)rank);
 	p->read_at = -1;
 	return 0;
 }
 
+static inline int made_half(const struct made_options *o, int rank)
+{
+	return 2 * rank >= o->ranks;
+}
+
+/* For how long a rank that has nothing more to do waits for others. */
+static inline double made_wait(const struct made_process *p, const struct made_options *o, int rank)
+{
+	double last = p[rank].now;
+
+	for (int r = 0; r < o->ranks; r++)
+		if (o->coupled || (o->halves && made_half(o, r) == made_half(o, rank)) || (o->pair && rank == 0 && r == o->ranks - 1))
+			last = fmax(last, p[r].now);
+	return last - p[rank].now;
+}
+
 /* A call of `seconds` at site, after `since` seconds of computation with so much work (below 0: not known). */
 static inline void made_call(struct made_process *p, const struct made_options *o, int site, double size, int from, double since,
 			     double work, double seconds)
 {
-	struct record_sample *s = record_pack_begin(&p->w, &p->t, p->packing);
+	bool recorded = !o->rare || p->calls++ / 2 % 8 == 0;
+	struct record_sample *s = recorded ? record_pack_begin(&p->w, &p->t, p->packing) : NULL;
 	bool read = !o->uncounted_system && p->now - p->read_at >= .001;
 	const double accounts[] = { p->cpu * 1e9, p->queue * 1e9, p->minor, p->major, p->voluntary, p->involuntary };
+	const double withheld[] = { p->throttled, p->steal, p->now - p->idle };
 
-	if (!s)
+	if (o->rare && recorded && p->now >= 1 && p->now < o->rare_until_s)
+		seconds += .0014;
+	if (!s) {
+		p->now += seconds;
+		p->cpu += seconds;
 		return;
+	}
 	*s = (struct record_sample){ .function = p->sites[site],
-				     .weight = o->heavy && p->ordinal == 200 ? 1u << 16 : 1,
+				     .weight = o->heavy && p->ordinal == 200 ? 1u << 16
+					       : o->rare		     ? 8
+									     : 1,
 				     .ordinal = p->ordinal++,
 				     .start = (uint64_t)(p->now * 1e9),
 				     .duration = (uint64_t)(seconds * 1e9) };
@@ -116,12 +151,18 @@ static inline void made_call(struct made_process *p, const struct made_options *
 		s->counters[1] = INTERPOSE_MESSAGE;
 		s->counters[3] = (uint64_t)o->ranks; /* and 1 */
 	}
+	if (o->halves && site == 1) {
+		s->counters[1] = INTERPOSE_COLLECTIVE;
+		s->counters[3] = (uint64_t)(1 + made_half(o, (int)p->w.header->pid - 1000)) << (INTERPOSE_PEER_BITS + INTERPOSE_TAG_BITS);
+	}
 	s->counters[4] = from < 0 ? UINT64_MAX : p->sites[from];
 	s->counters[5] = from < 0 ? UINT64_MAX : (uint64_t)(since * 1e9);
 	s->counters[6] = work < 0 || !o->counted ? UINT64_MAX : (uint64_t)work;
 	for (int a = 0; a < 6; a++)
 		s->counters[7 + a] = read ? (uint64_t)accounts[a] : UINT64_MAX;
-	s->counters[13] = from < 0 ? 0 : 1;
+	s->counters[13] = from < 0 ? 0 : s->weight;
+	for (int a = 0; a < 3; a++)
+		s->counters[14 + a] = read ? (uint64_t)(withheld[a] * 1e9) : UINT64_MAX;
 	if (read)
 		p->read_at = p->now;
 	record_pack_commit(&p->w, &p->t, p->packing);
@@ -150,7 +191,21 @@ static inline double made_compute(struct made_process *p, const struct made_opti
 			if (p->now >= d->from_s + MADE_STEP_S + MADE_CALL_S)
 				continue;
 			more = d->factor;
+			p->idle += more;
 			p->voluntary++;
+			break;
+		case MADE_CROWDED:
+			p->queue += more;
+			p->idle += more;
+			break;
+		case MADE_THROTTLED:
+			p->queue += more;
+			p->throttled += more;
+			p->idle += more;
+			break;
+		case MADE_STEAL:
+			p->steal += more;
+			p->idle += more;
 			break;
 		case MADE_SLOW:
 			p->cpu += more;
@@ -183,7 +238,7 @@ static inline void made_step(struct made_process *p, const struct made_options *
 static inline int made_run(const char *directory, const struct made_options *o)
 {
 	struct made_process p[16];
-	double slowest = 0;
+	double slowest = 0, waits[16];
 	int failed = 0;
 
 	for (int r = 0; r < o->ranks && !failed; r++)
@@ -193,12 +248,10 @@ static inline int made_run(const char *directory, const struct made_options *o)
 			made_step(&p[r], o, r, step);
 			slowest = fmax(slowest, p[r].now);
 		}
+		for (int r = 0; r < o->ranks; r++)
+			waits[r] = made_wait(p, o, r);
 		for (int r = 0; r < o->ranks; r++) /* who is early waits, spinning */
-			made_call(&p[r], o, 1, 4096, 0, 1e-6, 500,
-				  (o->coupled	       ? slowest - p[r].now
-				   : o->pair && r == 0 ? fmax(p[o->ranks - 1].now - p[0].now, 0)
-						       : 0) +
-				      MADE_CALL_S * (1 + .1 * rng_double(&p[r].rng)));
+			made_call(&p[r], o, 1, 4096, 0, 1e-6, 500, waits[r] + MADE_CALL_S * (1 + .1 * rng_double(&p[r].rng)));
 	}
 	for (int r = 0; r < o->ranks; r++)
 		record_close(&p[r].w);

@@ -48,10 +48,10 @@ static void disturbed(void **state)
 		enum loss_cause cause;
 		double loss_s;
 	} rows[] = {
-		{ { 1, 1, 2.5, 2, MADE_QUEUE }, LOSS_QUEUE, .715 },
-		{ { 2, 1, 2.5, 1.5, MADE_SLOW }, LOSS_PROCESSOR, .475 },
-		{ { 0, 1, 2.5, 2, MADE_FAULTS }, LOSS_MINOR, .715 },
-		{ { 3, 1, 1, .8, MADE_STOP }, LOSS_STOPPED, .8 },
+		{ { 1, 1, 2.5, 2, MADE_QUEUE }, LOSS_QUEUE, .715 },	{ { 2, 1, 2.5, 1.5, MADE_SLOW }, LOSS_PROCESSOR, .475 },
+		{ { 0, 1, 2.5, 2, MADE_FAULTS }, LOSS_MINOR, .715 },	{ { 3, 1, 1, .8, MADE_STOP }, LOSS_STOPPED, .8 },
+		{ { 2, 1, 2.5, 2, MADE_CROWDED }, LOSS_CROWDED, .715 }, { { 1, 1, 2.5, 2, MADE_THROTTLED }, LOSS_THROTTLED, .715 },
+		{ { 0, 1, 2.5, 2, MADE_STEAL }, LOSS_STEAL, .715 },
 	};
 
 	(void)state;
@@ -152,6 +152,52 @@ static void partners(void **state)
 			followed++;
 		}
 	assert_int_equal(followed, 1);
+	variance_release(&v);
+}
+
+/* Records that stand for others: four slow ones of 32 calls may be chance, a row of thirty is not. */
+static void chosen(void **state)
+{
+	struct made_options o = { .ranks = 2, .seconds = 4, .noise = .01, .seed = 3, .counted = true, .rare = true, .rare_until_s = 1.07 };
+	struct variance v;
+
+	(void)state;
+	analyse(&o, &usual_options, &v);
+	assert_int_equal(v.n_regions, 0);
+	variance_release(&v);
+	o.rare_until_s = 1.6;
+	analyse(&o, &usual_options, &v);
+	assert_int_equal(v.n_regions, 1);
+	assert_int_equal(v.regions[0].activity, ACTIVITY_COMMUNICATION);
+	assert_true(fabs(v.regions[0].from_s - 1) < .1 && fabs(v.regions[0].to_s - 1.6) < .1);
+	assert_true(v.regions[0].members[0].error_s > .02 * v.regions[0].members[0].loss_s);
+	variance_release(&v);
+}
+
+/* Two halves, each with its collective calls, and a slow rank in each at the same time: who waits is followed to that of its own half, not
+ * to the one that was slow for longer. */
+static void collectives(void **state)
+{
+	const struct made_disturbance d[] = { { 2, .8, 2, 2, MADE_QUEUE }, { 4, .7, 2.1, 2, MADE_SLOW } };
+	const struct made_options o = {
+		.ranks = 6, .seconds = 4, .noise = .01, .seed = 3, .counted = true, .halves = true, .disturbances = d, .n = 2
+	};
+	static const size_t slow[] = { 2, 2, SIZE_MAX, 4, SIZE_MAX, 4 };
+	struct variance v;
+	size_t followed = 0;
+
+	(void)state;
+	analyse(&o, &usual_options, &v);
+	for (size_t r = 0; r < v.n_regions; r++)
+		for (size_t i = 0; v.regions[r].activity == ACTIVITY_COMMUNICATION && i < v.regions[r].n; i++) {
+			const struct region *waits = &v.regions[r];
+
+			assert_int_equal(waits->waited_for, slow[waits->members[i].process]);
+			assert_true(waits->caused_by != VARIANCE_NONE);
+			for (size_t k = 0; k < v.regions[waits->caused_by].n; k++)
+				followed += v.regions[waits->caused_by].members[k].process == waits->waited_for;
+		}
+	assert_int_equal(followed, 4);
 	variance_release(&v);
 }
 
@@ -316,10 +362,10 @@ static void activities(void **state)
 
 int suite_variance(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed),	 SCRATCH_TEST(undisturbed), SCRATCH_TEST(places),
-					    SCRATCH_TEST(partners),	 SCRATCH_TEST(heavy),	    SCRATCH_TEST(more_work),
-					    SCRATCH_TEST(clusters),	 SCRATCH_TEST(marked),	    SCRATCH_TEST(order),
-					    cmocka_unit_test(activities) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed), SCRATCH_TEST(undisturbed), SCRATCH_TEST(places),
+					    SCRATCH_TEST(partners),  SCRATCH_TEST(chosen),	SCRATCH_TEST(collectives),
+					    SCRATCH_TEST(heavy),     SCRATCH_TEST(more_work),	SCRATCH_TEST(clusters),
+					    SCRATCH_TEST(marked),    SCRATCH_TEST(order),	cmocka_unit_test(activities) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
