@@ -129,7 +129,8 @@ static const char rows_sql[] =
     "SELECT s.url, s.revision, s.user, u.taken_ms, u.application, u.machine, u.repetition, NULL, u.metric, u.version, 1, "
     "u.ordinal, u.plan, '', '', '', '', x.signature "
     "FROM run u LEFT JOIN source s ON s.id = u.source LEFT JOIN execution x ON x.plan = u.plan AND x.machine = u.machine AND "
-    "x.version = u.version AND x.repetition = u.repetition AND x.application = u.application "
+    "x.version = u.version AND x.input = substr(u.application, instr(u.application || '/', '/') + 1) AND x.repetition = u.repetition AND "
+    "x.application = u.application "
     "ORDER BY kind, 6, 4, 7, 5, 8, version, 12, 15, 16, 17";
 
 enum {

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "fingerprint/stored/fingerprint.h"
 #include "runs/running/manifest.h"
+#include "runs/running/metric_direction.h"
 #include "runs/running/run.h"
 
 #include <math.h>
@@ -243,7 +244,8 @@ static enum assay_status load_rates(struct store *store, struct history *h, stru
 
 /* ---- all ---- */
 
-static enum assay_status direction_of(struct store *store, const char *application, bool *higher_is_better, struct assay_error *err)
+/* Why there is no result. The list is of all that the store has, so it is made only then. */
+static enum assay_status no_results(struct store *store, const char *application, struct assay_error *err)
 {
 	struct run_listing *list;
 	const char **names;
@@ -255,12 +257,11 @@ static enum assay_status direction_of(struct store *store, const char *applicati
 	names = mem_new(n + 1, sizeof(*names));
 	for (size_t i = 0; i < n; i++) {
 		names[i] = list[i].application;
-		if (strcmp(list[i].application, application) == 0) {
-			*higher_is_better = list[i].higher_is_better;
-			found++;
-		}
+		found += strcmp(list[i].application, application) == 0;
 	}
-	if (!found) {
+	if (found) {
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "no result of '%s' can be compared: all are 0 or failed", application);
+	} else {
 		const char *nearest = text_nearest(application, names, n);
 
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "no results of '%s'%s%s%s", application, nearest ? " (did you mean '" : "",
@@ -268,6 +269,16 @@ static enum assay_status direction_of(struct store *store, const char *applicati
 	}
 	free(names);
 	run_list_free(list, n);
+	return st;
+}
+
+static enum assay_status direction_of(struct store *store, const char *application, bool *higher_is_better, struct assay_error *err)
+{
+	struct metric_rules rules;
+	enum assay_status st = metric_rules_load(store, &rules, err);
+
+	*higher_is_better = metric_rules_higher_is_better(&rules, application);
+	metric_rules_release(&rules);
 	return st;
 }
 
@@ -292,7 +303,7 @@ enum assay_status history_load(struct lab *lab, const char *application, double 
 	if (!st)
 		st = load_results(&lab->store, &l, err);
 	if (!st && !out->n)
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "no result of '%s' can be compared: all are 0 or failed", application);
+		st = no_results(&lab->store, application, err);
 	if (!st) {
 		medians(&l);
 		qsort(out->points, out->n, sizeof(*out->points), compare_points);

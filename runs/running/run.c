@@ -165,6 +165,9 @@ enum assay_status run_load(struct store *store, const char *application, const c
 #define RUN_WITHHELD_COLUMN(constant, account)                                                                                             \
 	", CASE WHEN json_valid(signature) THEN ifnull(json_extract(signature, '$." account "'), -1) ELSE -1 END"
 
+/* Of the application's name: without it, executions are found by their key's beginning alone, many for each result. */
+#define RUN_INPUT "substr(?1, instr(?1 || '/', '/') + 1)"
+
 enum assay_status run_load_plan(struct store *store, const char *application, const char *version, const char *plan, struct run_set *out,
 				struct assay_error *err)
 {
@@ -175,9 +178,9 @@ enum assay_status run_load_plan(struct store *store, const char *application, co
 	enum assay_status st = store_ask(
 	    store, &stmt, err,
 	    "SELECT machine, repetition, taken_ms, run.metric, fingerprint, pass, plan, wall_ns, user_us, sys_us" RUN_WITHHELD_ROWS(
-		RUN_WITHHELD_COLUMN) ", architecture FROM run LEFT JOIN execution USING (plan, machine, version, repetition, application, "
-				     "taken_ms) "
-				     "WHERE application = ? AND version = ? AND (?3 IS NULL OR plan = ?3) ORDER BY machine, repetition, "
+		RUN_WITHHELD_COLUMN) ", architecture FROM run LEFT JOIN (SELECT * FROM execution WHERE input = " RUN_INPUT
+				     ") USING (plan, machine, version, repetition, application, taken_ms) WHERE application = ?1 AND "
+				     "version = ?2 AND (?3 IS NULL OR plan = ?3) ORDER BY machine, repetition, "
 				     "taken_ms, ordinal",
 	    "ttt", application, version, plan);
 

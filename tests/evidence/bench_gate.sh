@@ -1,6 +1,6 @@
 #!/bin/sh
 # A million results, 200 applications on 50 machines: how long it takes to decide about all of them, one command after the other, and to write
-# their reports. Some two minutes; GATE_WORK keeps the laboratory.
+# their reports; and to show a night that decided the same, and to write its pages. Some five minutes; GATE_WORK keeps the laboratory.
 . tests/lib_evidence.sh
 kept=${GATE_WORK:-$work}
 mkdir -p "$kept"
@@ -26,6 +26,43 @@ all() {
 	done
 	grep -v '^Command' "$work/samples" >"$work/$1.samples"
 }
+# The night: every result was run, and every decision is that of 'gate'.
+night() {
+	cp -r "$kept/lab" "$kept/night"
+	mkdir "$work/documents"
+	i=0
+	while [ "$i" -lt 200 ]; do
+		"$assay" -C "$kept/lab" gate --format json "app$i@0" "app$i@1" >"$work/documents/$i" 2>/dev/null || :
+		i=$((i + 1))
+	done
+	sqlite3 -batch "$kept/night/.assay/runs.db" <<-END
+		PRAGMA foreign_keys = OFF;
+		CREATE TEMP TABLE app AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 199)
+			SELECT i, 'app' || i AS name, printf('%016x', i + 1) AS id, CAST(readfile('$work/documents/' || i) AS TEXT) AS document FROM n;
+		INSERT INTO plan (id, application, manifest, manifest_hash, repetitions, warm_ups, seed, started_ms, complete)
+			SELECT id, name, '', '', 50, 0, 1, 1500000000000, 1 FROM app;
+		UPDATE run SET plan = printf('%016x', substr(application, 4) + 1);
+		INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, metric, wall_ns, user_us, sys_us, out, err)
+			SELECT plan, machine, version, '', repetition, application, taken_ms, 'ok', metric, CAST(metric * 1e9 AS INTEGER),
+				CAST(metric * 1e6 AS INTEGER), 0, x'', x'' FROM run;
+		INSERT INTO night VALUES ('0123456789abcdef', 1500000000000, 0, 1500090000000, 3, '', '[]');
+		INSERT INTO night_comparison SELECT '0123456789abcdef', i + 1, name, name, '', '1', '0', 'version', '', .03, 0, 'decided', id, '', id, '', 60 FROM app;
+		INSERT INTO decision SELECT id, '0123456789abcdef', i + 1, 1500090000000, name, '0', '1', document ->> '\$.decision',
+			document ->> '\$.effect.ratio', document ->> '\$.effect.low', document ->> '\$.effect.high',
+			json_object('application', name, 'baseline', '0', 'candidate', '1', 'plan', id, 'fresh_plan', '', 'min_effect', .03,
+				'confirm', json('false'), 'machines', 1, 'chance', json('false'), 'alike', json('false'), 'why', ''),
+			json_object('decision', document ->> '\$.decision', 'reasons', document -> '\$.reasons', 'machines', document -> '\$.machines',
+				'runs', json(document))
+			FROM app;
+	END
+}
+# of_night NAME COMMAND...
+of_night() {
+	name=$1
+	shift
+	/usr/bin/time -o "$work/$name.samples" -f '%e %U %S %M %x' "$assay" -C "$kept/night" nightly "$@" >"$work/$name.out" 2>&1 || :
+	sed -i '/^Command/d' "$work/$name.samples"
+}
 # row NAME COMMAND
 row() {
 	awk -v name="$1" '{ wall += $1; cpu += $2 + $3; most = $4 > most ? $4 : most; n[$5]++ }
@@ -33,6 +70,10 @@ row() {
 }
 all gate --format json
 all report -o "$work/page"
+[ -d "$kept/night" ] || night
+of_night show show
+of_night junit show --format junit
+of_night pages pages -o "$work/pages"
 {
 	evidence_head 'Deciding about a million results'
 	echo '200 applications on 50 machines without fingerprints, two versions, 50 repetitions each; every tenth is 5 % slower. A command for each'
@@ -42,6 +83,9 @@ all report -o "$work/page"
 	echo '| --- | ---: | ---: | ---: | ---: | --- |'
 	row '`assay gate --format json`' gate
 	row '`assay report -o`' report
+	row '`assay nightly show` (the whole night)' show
+	row '`assay nightly show --format junit` (the whole night)' junit
+	row "\`assay nightly pages\` (the whole night: $(find "$work/pages" -type f | wc -l) files, $(du -sm "$work/pages" | cut -f 1) MiB)" pages
 	echo
 	echo 'Every command of `gate`, wall-clock seconds:'
 	echo
