@@ -212,7 +212,7 @@ static size_t made_up_errors(enum kind kind, size_t runs, struct rng *rng, struc
 
 struct verdict {
 	bool anomalous, matters;
-	double p;
+	double p, strange[3];
 };
 
 /* What the other runs say of the last. p is a count, and the strangest function is above the limit exactly when p <= rate. */
@@ -223,7 +223,7 @@ static struct verdict verdict_on_last(const struct row_group *groups, size_t run
 	struct calibrate_summary seen[3] = { 0 };
 	struct row_group normal[120] = { { .n = 0 } };
 	struct verdict verdict = { 0 };
-	double strange[3], limit, most;
+	double *strange = verdict.strange, limit, most;
 	struct calibration c;
 	size_t n = 0;
 
@@ -304,6 +304,45 @@ static void strange_runs_are_found(void **state)
 			error[n - 1 - k] *= 1e4;
 		assert_true(verdict_on_last(groups, 20, error, weight, .05, false).anomalous);
 		assert_true(verdict_on_last(groups, 20, error, weight, .05, true).anomalous);
+	}
+}
+
+/* However far off one sample is, its function is no stranger than the root of the runs, or twice that where no run has more than one. So a
+ * normal run like that does not hide a fault, and of two such functions the one whose only sample is far off is the stranger one. */
+static void one_sample_is_bounded(void **state)
+{
+	static const double factors[] = { 1, 1e3, 1e9, 1e30, 1e100 };
+	static struct row_group groups[120];
+	static double error[ERRORS_MAX], weight[ERRORS_MAX];
+	const size_t runs = 20;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 11);
+	for (size_t i = 0; i < 50; i++) {
+		size_t n = made_up_errors(NOISE, runs, &rng, groups, error, weight);
+		double *one = &error[groups[runs - 1].first]; /* of the new run; the others are of the one before */
+		double *hidden = &error[groups[runs - 2].first], *of_five = &error[groups[2 * runs - 2].first];
+		double before = NOTHING, root = sqrt((double)runs);
+		struct verdict v;
+
+		for (size_t k = 0; k < n; k++)
+			weight[k] = 1;
+		for (size_t k = 0; k < sizeof(factors) / sizeof(factors[0]); k++) {
+			*one = factors[k];
+			v = verdict_on_last(groups, runs, error, weight, .05, false);
+			assert_true(v.strange[0] <= 2 * root && v.strange[0] >= before);
+			before = v.strange[0];
+		}
+		assert_true(before > 1.8 * root);
+		*of_five = 1e200;
+		assert_true(verdict_on_last(groups, runs, error, weight, .05, false).anomalous);
+		*one = 1;
+		*hidden = 1e200;
+		assert_false(verdict_on_last(groups, runs, error, weight, .05, false).anomalous);
+		for (size_t k = groups[3 * runs - 1].first; k < n; k++)
+			error[k] *= 1e4;
+		assert_true(verdict_on_last(groups, runs, error, weight, .05, false).anomalous);
 	}
 }
 
@@ -391,11 +430,12 @@ static void causes_are_voted_for(void **state)
 int suite_calibrate(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_unit_is_what_matters),  cmocka_unit_test(the_unit_is_the_spread_within_runs),
-		cmocka_unit_test(one_sample_a_run),	     cmocka_unit_test(rates_and_runs),
-		cmocka_unit_test(chance_is_counted),	     cmocka_unit_test(normal_runs_keep_the_rate),
-		cmocka_unit_test(strange_runs_are_found),    cmocka_unit_test(what_matters_comes_first),
-		cmocka_unit_test(the_new_run_is_one_of_all), cmocka_unit_test(causes_are_voted_for),
+		cmocka_unit_test(one_unit_is_what_matters), cmocka_unit_test(the_unit_is_the_spread_within_runs),
+		cmocka_unit_test(one_sample_a_run),	    cmocka_unit_test(rates_and_runs),
+		cmocka_unit_test(chance_is_counted),	    cmocka_unit_test(normal_runs_keep_the_rate),
+		cmocka_unit_test(strange_runs_are_found),   cmocka_unit_test(one_sample_is_bounded),
+		cmocka_unit_test(what_matters_comes_first), cmocka_unit_test(the_new_run_is_one_of_all),
+		cmocka_unit_test(causes_are_voted_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
