@@ -25,6 +25,7 @@ static const struct {
 	{ "emulated:allocations", { COUNTER_EVENT, TROUBLE_ALLOCATION, .0005, 50, 1000, STEPS, "allocations" } },
 	{ "emulated:allocated_bytes", { COUNTER_EVENT, TROUBLE_ALLOCATION, .05, .05, 1000, STEPS, "bytes allocated" } },
 	{ "emulated:copied_bytes", { COUNTER_EVENT, TROUBLE_COPYING, .05, .1, 1000, STEPS, "bytes copied" } },
+	{ "emulated:waited", { COUNTER_BASIS, TROUBLE_UNKNOWN, 1, 0, 1, CALL, "accesses and blocks while it waited" } },
 	{ "emulated:simulated", { COUNTER_BASIS, TROUBLE_UNKNOWN, 1, 0, 1000, STEPS, "accesses in simulated windows" } },
 	{ "emulated:hitm_true_milli", { COUNTER_EVENT, TROUBLE_TRUE_SHARING, .5, .07, 1, STEPS, "potential HITM by true sharing" } },
 	{ "emulated:hitm_false_milli", { COUNTER_EVENT, TROUBLE_FALSE_SHARING, .5, .07, 1, STEPS, "potential HITM by false sharing" } },

@@ -240,6 +240,46 @@ static void check_calls(const struct samples *s, const char *function, size_t sa
 		fail_msg("%s: %llu calls, %zu samples", function, (unsigned long long)got, s->functions[f].n);
 }
 
+/* In all of its calls. */
+static double all_of(const struct samples *s, const char *function, const char *counter)
+{
+	size_t f = function_of(s, function), c = samples_counter(s, counter);
+	double sum = 0;
+
+	for (size_t i = 0; i < s->n_calls; i++)
+		sum += s->calls[i].function == f ? s->calls[i].sums[c] : 0;
+	return sum;
+}
+
+/* How often a thread looks for what another one does is no work; what it does between two calls of sched_yield() is. */
+static void test_waits(void **state)
+{
+	static const char *const ways[] = { "./program", ONE_PROCESSOR "./program",
+					    "sh -c 'yes >/dev/null & a=$!; yes >/dev/null & b=$!; ./program; s=$?; kill $a $b; exit $s'" };
+	const double boxes = 500, at_first = 10; /* until a look has failed twice */
+
+	(void)state;
+	build("gcc", "", "special/waits.c", "program");
+	for (size_t i = 0; i < COUNT(ways); i++) {
+		struct samples s;
+
+		run("", ways[i], &s, 1);
+		for (size_t k = 0; k < s.n_calls; k++) {
+			if (s.calls[k].function == function_of(&s, "put") || s.calls[k].function == function_of(&s, "get"))
+				check_near("calls", (double)s.calls[k].calls, boxes, at_first);
+		}
+		check_near("put", all_of(&s, "put", "emulated:accesses"), 3 * boxes, at_first);
+		check_near("put", all_of(&s, "put", "emulated:blocks"), 2.5 * boxes, .5 * boxes + at_first); /* one may be the caller's */
+		check_near("get", all_of(&s, "get", "emulated:accesses"), 5 * boxes, at_first);
+		check_near("get", all_of(&s, "get", "emulated:atomics"), 2 * boxes, at_first);
+		check_near("reads", all_of(&s, "reads", "emulated:accesses"), 1000, 0);
+		check_near("computes", all_of(&s, "computes", "emulated:blocks"), 2e5, 200);
+		check_calls(&s, "computes", 1, 1);
+		assert_true(total(&s, "waited") > 0);
+		samples_release(&s);
+	}
+}
+
 static void test_jumps(void **state)
 {
 	static const char *const compilers[] = { "gcc", "clang-14" };
@@ -391,6 +431,7 @@ int suite_emulation(void)
 		SCRATCH_TEST(test_potential), SCRATCH_TEST(test_determinism), SCRATCH_TEST(test_reused),  SCRATCH_TEST(test_padding),
 		SCRATCH_TEST(test_places),    SCRATCH_TEST(test_others),      SCRATCH_TEST(test_jumps),	  SCRATCH_TEST(test_forks),
 		SCRATCH_TEST(test_languages), SCRATCH_TEST(test_openmp),      SCRATCH_TEST(test_library), SCRATCH_TEST(test_shares),
+		SCRATCH_TEST(test_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

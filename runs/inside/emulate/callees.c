@@ -121,15 +121,19 @@ void callees_account_simulated(struct thread *t, struct callee *c)
 
 void callees_account_rare(struct thread *t, struct callee *c)
 {
-	const uint64_t now[] = { hot.atomics, system_calls, hot.allocations, hot.allocated_bytes, hot.copied_bytes };
+	const uint64_t now[] = { hot.atomics, system_calls, hot.allocations, hot.allocated_bytes, hot.copied_bytes, hot.waited };
 
+	if (hot.waits) {
+		waiting_hold(t);
+		return;
+	}
 	for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++)
 		account_one(now[i], &t->accounted.exact[COUNT_ATOMICS + i], &c->own.exact[COUNT_ATOMICS + i]);
 	t->accounted_rare = rare_number();
 	t->changes++;
 }
 
-_Static_assert(COUNT_ATOMICS + 5 == COUNT_SIMULATED, "all of them");
+_Static_assert(COUNT_ATOMICS + 6 == COUNT_SIMULATED, "all of them");
 
 /* ---- with what it called ---- */
 

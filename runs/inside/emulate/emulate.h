@@ -6,6 +6,7 @@
  *   hooks.c                     what the compiler calls
  *   wrap*.c, wrapped.h          what the program calls in the C library
  *   threads.c                   threads from creation to end, logical time, which windows are simulated
+ *   waiting.c                   loops around sched_yield(), which are no work
  *   meetings.c                  barriers and OpenMP: where clocks pass between threads
  *   simulate.c                  what happens in a simulated window
  *   blocks.c                    numbers of basic blocks
@@ -61,13 +62,14 @@
 /* What is counted, in the order of the samples' values. Exact counters count always; simulated ones in simulated windows, scaled
  * to all. */
 #define COUNTER_ROWS(X)                                                                                                                    \
-	X(ACCESSES, "emulated:accesses")	 /* reads and writes of memory, exact as all up to COPIED_BYTES */                         \
+	X(ACCESSES, "emulated:accesses")	 /* reads and writes of memory, exact as all up to WAITED */                               \
 	X(BLOCKS, "emulated:blocks")		 /* basic blocks */                                                                        \
 	X(ATOMICS, "emulated:atomics")		 /* atomic accesses, which are among the accesses */                                       \
 	X(SYSTEM_CALLS, "emulated:system_calls") /* calls of the C library's functions that are one system call */                         \
 	X(ALLOCATIONS, "emulated:allocations")                                                                                             \
 	X(ALLOCATED_BYTES, "emulated:allocated_bytes")                                                                                     \
 	X(COPIED_BYTES, "emulated:copied_bytes")   /* written by mem* and str* functions */                                                \
+	X(WAITED, "emulated:waited")		   /* accesses and blocks of loops around sched_yield(), which are in no other counter */  \
 	X(SIMULATED, "emulated:simulated")	   /* accesses in simulated windows: what the following rest on */                         \
 	X(HITM_TRUE, "emulated:hitm_true_milli")   /* potential HITM by true sharing, thousandths */                                       \
 	X(HITM_FALSE, "emulated:hitm_false_milli") /* by false sharing */                                                                  \
@@ -181,6 +183,32 @@ static inline bool queue_is_empty(const struct queue *q)
 	return __atomic_load_n(&q->head, __ATOMIC_ACQUIRE) == __atomic_load_n(&q->tail, __ATOMIC_ACQUIRE);
 }
 
+#define WAITING_PLACES	64u
+#define WAITING_LOOPS	4u
+#define WAITING_CALLEES 8u
+
+/* By where it calls sched_yield(): what the last look that failed came to; the functions that looks call, and how often that one did. */
+struct waiting_loop {
+	uintptr_t site;
+	uint64_t usual[COUNT_SIMULATED];
+	uint32_t callees[WAITING_CALLEES], usual_calls[WAITING_CALLEES], n;
+};
+
+/* A thread that waits (waiting.c): what hot has without that, and what the look that it takes now has come to. */
+struct waiting {
+	int64_t left, blocks_left;
+	uint64_t held[COUNT_SIMULATED - COUNT_ATOMICS];
+	uint64_t look[COUNT_SIMULATED], waited;
+	uint32_t calls[WAITING_CALLEES];
+	struct waiting_loop loops[WAITING_LOOPS], *loop;
+	uint32_t n_loops, went_on_in;	  /* the callee, 0: none, with which it has gone on... */
+	uint64_t went_on_at;		  /* ...after so many blocks */
+	uintptr_t places[WAITING_PLACES]; /* that it has looked at */
+	uint32_t n_places, bytes;	  /* bytes: of the last write, 0: there was none */
+	uintptr_t written;		  /* where, and what was there before */
+	uint64_t value;
+};
+
 enum thread_state {
 	THREAD_FREE,
 	THREAD_LIVE,
@@ -202,6 +230,7 @@ struct thread {
 	uint32_t rounds;       /* of destructors at its end */
 	uint32_t id;	       /* the kernel's; 0: not begun */
 	bool pauses;	       /* until others have caught up */
+	bool waits;	       /* for what another one does: by others */
 	const struct hot *hot; /* its thread-local storage, while it lives */
 	const uint64_t *system_calls;
 
@@ -250,6 +279,8 @@ struct thread {
 	uint32_t births;	    /* of blocks of memory, by this thread */
 	struct touch_at *touch_ats; /* where a touch is, by hash */
 
+	struct waiting waiting;
+
 	/* Windows to evaluate (windows.c). */
 	struct touch *log;
 	uint64_t log_mask; /* its length - 1 */
@@ -262,9 +293,10 @@ struct hot {
 	int64_t left; /* accesses until the thread has to look up; 0 while it simulates */
 	uint64_t written_page;
 	int64_t blocks_left; /* the same for basic blocks, from BLOCKS_GRANTED down while it skips */
-	uint64_t allocations, allocated_bytes, copied_bytes, atomics;
+	uint64_t allocations, allocated_bytes, copied_bytes, atomics, waited;
 	struct thread *thread; /* NULL: not known (yet), or not simulated */
 	uint32_t simulating;
+	uint32_t waits;	   /* nothing counts (waiting.c): then there is a thread */
 	uint32_t busy;	   /* we are at work: hooks in signal handlers and in what we call do nothing */
 	uintptr_t busy_at; /* where on the stack that began; UINTPTR_MAX: it ends in any case */
 };
@@ -405,6 +437,13 @@ uint64_t window_after(const struct thread *t); /* the first window that is wholl
 void window_begin(struct thread *t, uint64_t window);
 void window_close(struct thread *t);			     /* ends what is simulated now; window_begin() follows */
 void counts_now(const struct thread *t, struct counts *out); /* of another thread: about so many */
+
+/* waiting.c; waiting_goes_on(): false, the thread has gone on, and what it comes to counts. */
+bool waiting_goes_on(uintptr_t address, size_t bytes, enum access access);
+bool waiting_goes_on_in_block(void);
+bool waiting_goes_on_in_call(struct thread *t, uint32_t callee);
+void waiting_hold(struct thread *t); /* while it waits: what has been counted since does not count */
+void waiting_stop(void);	     /* the calling thread goes on, if it has waited */
 
 /* meetings.c */
 uint64_t meetings_horizon(void); /* under the lock of threads.c: earliest window of a team that not all have entered */

@@ -135,6 +135,8 @@ static inline void frame_drop(struct thread *t, uint32_t flags)
 		return;
 	f = &t->frames[n - 1];
 	t->n_frames = n - 1;
+	if (UNLIKELY(hot.waits))
+		waiting_hold(t);
 	if (f->sampled) {
 		t->depth--;
 		sample_end(t, flags);
@@ -189,6 +191,7 @@ static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t s
 	uint32_t n, callee, weight;
 	struct frame *f;
 	uint64_t ordinal;
+	bool waits;
 
 	if (UNLIKELY(hot.busy) && is_busy(t, stack))
 		return;
@@ -207,10 +210,11 @@ static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t s
 	t->block = 0;
 	if (!f->selected)
 		return;
+	waits = UNLIKELY(hot.waits) && waiting_goes_on_in_call(t, callee);
 	callees_account(t);
 	t->owner = callee;
 	callee_begin(&t->callees[callee], t);
-	weight = callee_call(&t->callees[callee], &ordinal);
+	weight = waits ? 0 : callee_call(&t->callees[callee], &ordinal);
 	if (UNLIKELY(weight))
 		sample_begin(t, f, ordinal, weight);
 	if (!f->sampled)
@@ -220,7 +224,7 @@ static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t s
 /* Nothing is simulated, and nothing else is at work. */
 static inline bool is_plain(const struct thread *t)
 {
-	return t && !(hot.busy | hot.simulating) && rare_number() == t->accounted_rare;
+	return t && !(hot.busy | hot.simulating | hot.waits) && rare_number() == t->accounted_rare;
 }
 
 /* The argument, the caller's return address, does not tell the function; the place of the call does. The usual way, of a call that is not a

@@ -359,6 +359,10 @@ static __attribute__((noinline)) void simulate_slowly(uintptr_t address, uint32_
 	uint64_t line = address >> LINE_BITS;
 	struct thread *t;
 
+	if (UNLIKELY(hot.waits)) {
+		if (waiting_goes_on(address, to - (address & 63) + 1, access) || --hot.left >= 0)
+			return;
+	}
 	if (!simulate_wake() || address >> ADDRESS_BITS != 0)
 		return;
 	t = hot.thread;
@@ -374,7 +378,7 @@ void simulate_access(uintptr_t address, size_t bytes, enum access access)
 {
 	uint32_t from = address & 63, to = from + (uint32_t)bytes - 1;
 
-	if (LIKELY(hot.simulating && !hot.busy && to <= 63)) { /* then there is a thread */
+	if (LIKELY(hot.simulating && !(hot.busy | hot.waits) && to <= 63)) { /* then there is a thread */
 		struct thread *t = hot.thread;
 		uint64_t key = recent_key(t, address >> LINE_BITS, access);
 		const struct recent *recent = &t->recent[key % RECENT];
@@ -438,7 +442,8 @@ void simulate_range(uintptr_t address, size_t bytes, enum access access)
 {
 	uintptr_t end = address + bytes;
 
-	if (bytes == 0 || address >> ADDRESS_BITS != 0 || end >> ADDRESS_BITS != 0)
+	if (bytes == 0 || address >> ADDRESS_BITS != 0 || end >> ADDRESS_BITS != 0 ||
+	    (UNLIKELY(hot.waits) && waiting_goes_on(address, bytes, access)))
 		return;
 	for (uintptr_t page = address >> PAGE_BITS; access == ACCESS_WRITE && page <= (end - 1) >> PAGE_BITS; page++)
 		page_written(page);
@@ -506,6 +511,8 @@ void simulate_block(uintptr_t pc)
 	struct thread *t = hot.thread;
 	uint32_t block, path;
 
+	if (UNLIKELY(hot.waits) && (waiting_goes_on_in_block() || --hot.blocks_left >= 0))
+		return;
 	if (!t || !hot.simulating) {
 		hot.blocks_left = t ? 0 : BLOCKS_GRANTED; /* not begun, or not simulated: no more questions */
 		return;

@@ -144,7 +144,9 @@ bool threads_behind(const struct thread *self, bool at_work)
 			continue;
 		at = __atomic_load_n(&t->at, __ATOMIC_ACQUIRE);
 		if (at < self->at && t->stalled_at != at + 1)
-			any = !at_work || t->id == 0 || __atomic_load_n(&t->pauses, __ATOMIC_RELAXED) || thread_kernel_state(t->id) == 'R';
+			any = !at_work ||
+			      (!__atomic_load_n(&t->waits, __ATOMIC_RELAXED) &&
+			       (t->id == 0 || __atomic_load_n(&t->pauses, __ATOMIC_RELAXED) || thread_kernel_state(t->id) == 'R'));
 	}
 	return any;
 }
@@ -218,6 +220,7 @@ void counts_now(const struct thread *t, struct counts *out)
 	out->exact[COUNT_ALLOCATIONS] = t->hot->allocations;
 	out->exact[COUNT_ALLOCATED_BYTES] = t->hot->allocated_bytes;
 	out->exact[COUNT_COPIED_BYTES] = t->hot->copied_bytes;
+	out->exact[COUNT_WAITED] = t->hot->waited;
 }
 
 /* Accesses of the stretch that is being skipped that are still to come. */
@@ -416,6 +419,7 @@ static void thread_leave(struct thread *t)
 {
 	uint64_t window;
 
+	waiting_stop();
 	busy_begin(UINTPTR_MAX);
 	window = window_after(t);
 	window_close(t);
@@ -471,8 +475,11 @@ struct thread *thread_attach(void)
 
 uint64_t thread_advance(struct thread *t, uint64_t window)
 {
-	uint64_t own = window_after(t), next = own > window ? own : window;
+	uint64_t own, next;
 
+	waiting_stop();
+	own = window_after(t);
+	next = own > window ? own : window;
 	busy_begin(UINTPTR_MAX);
 	window_close(t);
 	window_begin(t, next);
@@ -482,6 +489,7 @@ uint64_t thread_advance(struct thread *t, uint64_t window)
 
 void thread_wait_begin(struct thread *t)
 {
+	waiting_stop();
 	busy_begin(UINTPTR_MAX);
 	t->resume = window_after(t);
 	window_close(t);
@@ -506,6 +514,7 @@ static struct thread *thread_create_begin(size_t stack_bytes)
 
 	if (!self || hot.busy)
 		return NULL;
+	waiting_stop();
 	busy_begin(UINTPTR_MAX);
 	window = window_now(self, &used);
 	stays = used <= ALIGNED_ACCESSES && threads_meet_in(window);

@@ -135,6 +135,7 @@ EXPORT void *__tsan_memset(void *to, int c, size_t n)
 
 static void counts(size_t bytes)
 {
+	waiting_stop();
 	hot.allocations++;
 	hot.allocated_bytes += bytes;
 }
@@ -148,6 +149,7 @@ static void *begins(void *at, size_t bytes)
 
 static void ends(void *at)
 {
+	waiting_stop();
 	if (at && runtime.several)
 		memory_begins((uintptr_t)at, malloc_usable_size(at));
 }
@@ -250,7 +252,7 @@ EXPORT void *__wrap_shmat(int segment, const void *at, int flags)
 	}
 WRAP_MAP(mmap)
 WRAP_MAP(mmap64)
-WRAP(int, __wrap_munmap, __real_munmap, (void *at, size_t n), (at, n), (system_calls++, begins(at, n)))
+WRAP(int, __wrap_munmap, __real_munmap, (void *at, size_t n), (at, n), (waiting_stop(), system_calls++, begins(at, n)))
 
 /* operator new and, where it knows the size, delete: only programs in C++ have them, and they may be the program's own. */
 #define WRAP_NEW(name, parameters, arguments)                                                                                              \
@@ -285,6 +287,8 @@ WRAP_DELETE(_ZdaPvmSt11align_val_t, (void *at, size_t n, size_t alignment), (at,
 static void touches(const volatile void *lock)
 {
 	hot.atomics++;
+	if (UNLIKELY(hot.waits) && waiting_goes_on((uintptr_t)lock, sizeof(int), ACCESS_READ)) /* it will give it back */
+		return;
 	simulate_range((uintptr_t)lock, sizeof(int), ACCESS_WRITE);
 }
 

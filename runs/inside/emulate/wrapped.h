@@ -5,8 +5,7 @@
 
 /* clang-format off */
 
-/* In wrap_calls.c: functions of the C library that are one system call, only counted, whatever their arguments and results are. Not
- * sched_yield(): how often what waits gives way is chance. */
+/* In wrap_calls.c: functions of the C library that are one system call, only counted, whatever their arguments and results are. */
 #define WRAPPED_CALLS(X) \
 	X("read") X("write") X("pread") X("pwrite") X("pread64") X("pwrite64") X("readv") X("writev") X("preadv") X("pwritev") \
 	X("open") X("open64") X("openat") X("openat64") X("creat") X("creat64") X("close") X("lseek") X("lseek64") X("fsync") \
@@ -49,6 +48,10 @@
 	X("pthread_spin_trylock") X("pthread_spin_unlock") X("pthread_rwlock_rdlock") X("pthread_rwlock_wrlock") \
 	X("pthread_rwlock_unlock")
 
+/* In waiting.c: what is called again and again until another thread has done something. */
+#define WRAPPED_WAITS(X) \
+	X("sched_yield") X("thrd_yield")
+
 /* In meetings.c: regions and barriers of gcc's OpenMP. */
 #define WRAPPED_OPENMP(X) \
 	X("GOMP_parallel") X("GOMP_parallel_loop_static") X("GOMP_parallel_loop_dynamic") X("GOMP_parallel_loop_guided") \
@@ -61,7 +64,7 @@
 #define WRAPPED_ENDS(X) \
 	X("_exit") X("_Exit")
 
-#define WRAPPED(X) WRAPPED_CALLS(X) WRAPPED_MEMORY(X) WRAPPED_HEAP(X) WRAPPED_LOCKS(X) WRAPPED_OPENMP(X) WRAPPED_ENDS(X)
+#define WRAPPED(X) WRAPPED_CALLS(X) WRAPPED_MEMORY(X) WRAPPED_HEAP(X) WRAPPED_LOCKS(X) WRAPPED_WAITS(X) WRAPPED_OPENMP(X) WRAPPED_ENDS(X)
 
 /* Defined by us for the program and its libraries alike, also those that are loaded later, and so to be seen by the dynamic linker. */
 #define REPLACED(X) \

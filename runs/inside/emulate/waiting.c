@@ -1,0 +1,236 @@
+/* Waiting for another thread in a loop around sched_yield(): how often a thread looks before it can go on is chance, and no work. So from
+ * sched_yield() on nothing counts, and no logical time passes, until the thread goes on: until it comes to a place in memory where it has
+ * not looked before while it waited, changes what is there, calls a function that no look in this loop has called, or takes more steps than
+ * a look has. The first look is counted, in place of the one that succeeds; what that one takes more than one that fails is added. So each
+ * look that succeeds counts, and no other. As long as no look has failed after sched_yield() in a loop, all that happens there counts. */
+#include "runs/inside/emulate/callees.h"
+
+#include <sched.h>
+#include <string.h>
+#include <threads.h>
+
+#define BLOCKS_MOST 256u /* of a look: more is work */
+
+/* What is counted where it happens, also while the thread waits. */
+#define RARE (COUNT_SIMULATED - COUNT_ATOMICS)
+static void rare_find(uint64_t *at[RARE])
+{
+	at[0] = &hot.atomics;
+	at[1] = &system_calls;
+	at[2] = &hot.allocations;
+	at[3] = &hot.allocated_bytes;
+	at[4] = &hot.copied_bytes;
+	at[5] = &hot.waited;
+}
+_Static_assert(RARE == 6, "all of them");
+
+void waiting_hold(struct thread *t)
+{
+	struct waiting *w = &t->waiting;
+	uint64_t *at[RARE];
+
+	rare_find(at);
+	for (size_t i = 0; i < RARE; i++) {
+		w->look[COUNT_ATOMICS + i] += *at[i] - w->held[i];
+		*at[i] = w->held[i];
+	}
+}
+
+/* Of several that a thread waits in, the one that it has found longest ago makes room. */
+static struct waiting_loop *loop_at(struct waiting *w, uintptr_t site)
+{
+	struct waiting_loop *loop;
+
+	for (size_t i = 0; i < WAITING_LOOPS; i++)
+		if (w->loops[i].site == site)
+			return &w->loops[i];
+	loop = &w->loops[w->n_loops++ % WAITING_LOOPS];
+	*loop = (struct waiting_loop){ .site = site };
+	return loop;
+}
+
+/* The last time the thread went on with the call of a function; it was part of a look if another sched_yield() followed soon. */
+static void callee_learn(struct thread *t, struct waiting_loop *loop)
+{
+	struct waiting *w = &t->waiting;
+
+	if (w->went_on_in && loop == w->loop && loop->n < WAITING_CALLEES && counts_blocks(t, &hot) - w->went_on_at < BLOCKS_MOST)
+		loop->callees[loop->n++] = w->went_on_in;
+	w->went_on_in = 0;
+}
+
+static void waiting_begin(struct thread *t, uintptr_t site)
+{
+	struct waiting *w = &t->waiting;
+	struct waiting_loop *loop = loop_at(w, site);
+	uint64_t *at[RARE];
+
+	callees_account(t);
+	callee_learn(t, loop);
+	w->loop = loop;
+	rare_find(at);
+	for (size_t i = 0; i < RARE; i++)
+		w->held[i] = *at[i];
+	memset(w->look, 0, sizeof(w->look));
+	memset(w->calls, 0, sizeof(w->calls));
+	w->bytes = 0;
+	w->left = hot.left;
+	w->blocks_left = hot.blocks_left;
+	t->granted -= (uint64_t)hot.left;
+	t->blocks_granted -= hot.blocks_left;
+	hot.left = hot.blocks_left = 0;
+	__atomic_store_n(&t->waits, true, __ATOMIC_RELAXED);
+	hot.waits = 1;
+}
+
+/* These much more, or less, has happened. */
+static void counts_more(struct thread *t, const uint64_t *more)
+{
+	uint64_t *at[RARE];
+
+	rare_find(at);
+	for (size_t i = 0; i < RARE; i++)
+		*at[i] += more[COUNT_ATOMICS + i];
+	t->counts.exact[COUNT_ACCESSES] += more[COUNT_ACCESSES];
+	t->counts.exact[COUNT_BLOCKS] += more[COUNT_BLOCKS];
+	if (hot.simulating && t->weight) {
+		t->counts.exact[COUNT_SIMULATED] += more[COUNT_ACCESSES];
+		t->counts.weighed[COUNT_ACCESSES] += more[COUNT_ACCESSES] * t->weight;
+	}
+}
+
+/* What a look that failed took has been counted in place of this one, if it was a look. */
+static void waiting_end(struct thread *t, bool looked)
+{
+	struct waiting *w = &t->waiting;
+	const struct waiting_loop *loop = w->loop;
+
+	hot.waits = 0;
+	__atomic_store_n(&t->waits, false, __ATOMIC_RELAXED);
+	hot.left = w->left;
+	hot.blocks_left = w->blocks_left;
+	t->granted += (uint64_t)w->left;
+	t->blocks_granted += w->blocks_left;
+	waiting_hold(t);
+	for (size_t i = 0; i < COUNT_SIMULATED && looked; i++)
+		w->look[i] -= loop->usual[i];
+	for (size_t i = 0; i < loop->n; i++)
+		t->callees[loop->callees[i]].calls += (uint64_t)w->calls[i] - (looked ? loop->usual_calls[i] : 0);
+	w->look[COUNT_WAITED] = w->waited;
+	w->waited = 0;
+	counts_more(t, w->look);
+	t->accounted_rare = UINT64_MAX;
+}
+
+/* The last write has changed what was there. */
+static bool has_changed(const struct waiting *w)
+{
+	return w->bytes && memcmp((const void *)w->written, &w->value, w->bytes) != 0;
+}
+
+/* It has looked there before; then it has now. The place that it looked at longest ago is forgotten. */
+static bool place_is_known(struct waiting *w, uintptr_t place)
+{
+	for (size_t i = 0; i < WAITING_PLACES; i++)
+		if (w->places[i] == place)
+			return true;
+	w->places[w->n_places++ % WAITING_PLACES] = place;
+	return false;
+}
+
+void waiting_stop(void)
+{
+	if (UNLIKELY(hot.waits))
+		waiting_end(hot.thread, true);
+}
+
+bool waiting_goes_on(uintptr_t address, size_t bytes, enum access access)
+{
+	struct waiting *w = &hot.thread->waiting;
+
+	hot.left = 0;
+	if (hot.busy)
+		return true;
+	if (has_changed(w) || !place_is_known(w, address) || (access == ACCESS_WRITE && bytes > sizeof(w->value))) {
+		waiting_stop();
+		return false;
+	}
+	w->look[COUNT_ACCESSES]++;
+	w->bytes = access == ACCESS_WRITE ? (uint32_t)bytes : 0;
+	memcpy(&w->value, (const void *)address, w->bytes);
+	w->written = address;
+	return true;
+}
+
+bool waiting_goes_on_in_call(struct thread *t, uint32_t callee)
+{
+	struct waiting *w = &t->waiting;
+
+	for (size_t i = 0; i < w->loop->n; i++) {
+		if (w->loop->callees[i] == callee) {
+			w->calls[i]++;
+			return true;
+		}
+	}
+	waiting_stop();
+	w->went_on_in = callee;
+	w->went_on_at = counts_blocks(t, &hot);
+	return false;
+}
+
+bool waiting_goes_on_in_block(void)
+{
+	struct waiting *w = &hot.thread->waiting;
+
+	hot.blocks_left = 0;
+	if (hot.busy)
+		return true;
+	if (has_changed(w)) {
+		waiting_stop();
+		return false;
+	}
+	if (++w->look[COUNT_BLOCKS] < BLOCKS_MOST)
+		return true;
+	waiting_end(hot.thread, false);
+	return true;
+}
+
+/* The thread has looked in vain. With one thread alone there is nothing to wait for here. */
+static void looked_in_vain(uintptr_t site)
+{
+	struct thread *t = hot.thread;
+	struct waiting *w;
+
+	if (!t || hot.busy || !runtime.several)
+		return;
+	w = &t->waiting;
+	if (hot.waits && (has_changed(w) || w->loop->site != site))
+		waiting_stop();
+	if (!hot.waits) {
+		waiting_begin(t, site);
+		return;
+	}
+	waiting_hold(t);
+	memcpy(w->loop->usual, w->look, sizeof(w->look));
+	memcpy(w->loop->usual_calls, w->calls, sizeof(w->calls));
+	memset(w->look, 0, sizeof(w->look));
+	memset(w->calls, 0, sizeof(w->calls));
+	w->waited += w->loop->usual[COUNT_ACCESSES] + w->loop->usual[COUNT_BLOCKS];
+	w->bytes = 0;
+}
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes" /* the linker calls what follows by its --wrap */
+
+int __real_sched_yield(void);
+EXPORT int __wrap_sched_yield(void)
+{
+	looked_in_vain((uintptr_t)__builtin_return_address(0));
+	return __real_sched_yield();
+}
+
+void __real_thrd_yield(void);
+EXPORT void __wrap_thrd_yield(void)
+{
+	looked_in_vain((uintptr_t)__builtin_return_address(0));
+	__real_thrd_yield();
+}

@@ -1,0 +1,110 @@
+/* A thread hands boxes to another, each waits for the other in a loop around sched_yield(); then it works, and calls that as well.
+ * Each has to wait at first. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define BOXES  500
+#define YIELDS 100
+#define STEPS  1000 /* between two of them */
+
+/* Not seen by what counts: looks in vain, and waiting for ten by the other thread. */
+#define UNSEEN __attribute__((no_sanitize("thread"), no_sanitize_coverage, noinline))
+
+static volatile int looks;
+
+UNSEEN static void in_vain(void)
+{
+	looks = looks + 1;
+}
+
+UNSEEN static void let_it_look(void)
+{
+	for (int before = looks; looks < before + 10;)
+		usleep(1000);
+}
+
+static atomic_int full;
+static long box, numbers[YIELDS * 10];
+
+#define FUNCTION static __attribute__((noinline, noclone))
+
+FUNCTION int put(long item)
+{
+	if (atomic_load(&full))
+		return 0;
+	box = item;
+	atomic_store(&full, 1);
+	return 1;
+}
+
+FUNCTION int get(long *sum)
+{
+	if (!atomic_load(&full))
+		return 0;
+	*sum += box;
+	atomic_store(&full, 0);
+	return 1;
+}
+
+/* Looks at other places each time. */
+FUNCTION long reads(void)
+{
+	long sum = 0;
+
+	for (int i = 0; i < YIELDS * 10; i++) {
+		sum += numbers[i];
+		if (i % 10 == 9)
+			sched_yield();
+	}
+	return sum;
+}
+
+/* Looks at nothing. */
+FUNCTION uint64_t computes(uint64_t x)
+{
+	for (int i = 0; i < YIELDS * STEPS; i++) {
+		if (i % STEPS == 0)
+			sched_yield();
+		x = x * 6364136223846793005u + 1442695040888963407u;
+	}
+	return x;
+}
+
+static void *gets(void *sum)
+{
+	for (int i = 0; i < BOXES; i++) {
+		while (!get(sum)) {
+			in_vain();
+			sched_yield();
+		}
+		if (i == 0)
+			let_it_look();
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	long sum = 0;
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, gets, &sum) != 0)
+		return 1;
+	let_it_look();
+	for (int i = 0; i < BOXES; i++) {
+		while (!put(i)) {
+			in_vain();
+			sched_yield();
+		}
+	}
+	for (int i = 0; i < YIELDS * 10; i++)
+		numbers[i] = i;
+	sum += reads() + (computes(1) == 0);
+	pthread_join(t, NULL);
+	printf("%ld\n", sum);
+	return 0;
+}
