@@ -198,7 +198,7 @@ struct waiting_loop {
 struct waiting {
 	int64_t left, blocks_left;
 	uint64_t held[COUNT_SIMULATED - COUNT_ATOMICS];
-	uint64_t look[COUNT_SIMULATED], waited;
+	uint64_t look[COUNT_SIMULATED], less[COUNT_SIMULATED], waited; /* less: to be taken off */
 	uint32_t calls[WAITING_CALLEES];
 	struct waiting_loop loops[WAITING_LOOPS], *loop;
 	uint32_t n_loops, went_on_in;	  /* the callee, 0: none, with which it has gone on... */

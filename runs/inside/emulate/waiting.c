@@ -36,6 +36,40 @@ void waiting_hold(struct thread *t)
 	}
 }
 
+/* These much more, or less, has happened. */
+static void counts_more(struct thread *t, const uint64_t *more)
+{
+	uint64_t *at[RARE];
+
+	rare_find(at);
+	for (size_t i = 0; i < RARE; i++)
+		*at[i] += more[COUNT_ATOMICS + i];
+	t->counts.exact[COUNT_ACCESSES] += more[COUNT_ACCESSES];
+	t->counts.exact[COUNT_BLOCKS] += more[COUNT_BLOCKS];
+	if (hot.simulating && t->weight) {
+		t->counts.exact[COUNT_SIMULATED] += more[COUNT_ACCESSES];
+		t->counts.weighed[COUNT_ACCESSES] += more[COUNT_ACCESSES] * t->weight;
+	}
+}
+
+/* What looks that succeeded took less than one that failed is taken off where that has waited: what it does once a callee has returned. */
+static void counts_less(struct thread *t)
+{
+	const struct counts *own = &t->callees[t->owner].own;
+	uint64_t more[COUNT_SIMULATED], weight = hot.simulating ? t->weight : 0;
+
+	for (size_t i = 0; i < COUNT_SIMULATED; i++) {
+		uint64_t most =
+		    weight && i <= COUNT_BLOCKS && own->weighed[i] / weight < own->exact[i] ? own->weighed[i] / weight : own->exact[i];
+
+		more[i] = -(t->waiting.less[i] < most ? t->waiting.less[i] : most);
+		t->waiting.less[i] = 0;
+	}
+	counts_more(t, more);
+	t->accounted_rare = UINT64_MAX;
+	callees_account(t);
+}
+
 /* Of several that a thread waits in, the one that it has found longest ago makes room. */
 static struct waiting_loop *loop_at(struct waiting *w, uintptr_t site)
 {
@@ -66,6 +100,7 @@ static void waiting_begin(struct thread *t, uintptr_t site)
 	uint64_t *at[RARE];
 
 	callees_account(t);
+	counts_less(t);
 	callee_learn(t, loop);
 	w->loop = loop;
 	rare_find(at);
@@ -83,22 +118,6 @@ static void waiting_begin(struct thread *t, uintptr_t site)
 	hot.waits = 1;
 }
 
-/* These much more, or less, has happened. */
-static void counts_more(struct thread *t, const uint64_t *more)
-{
-	uint64_t *at[RARE];
-
-	rare_find(at);
-	for (size_t i = 0; i < RARE; i++)
-		*at[i] += more[COUNT_ATOMICS + i];
-	t->counts.exact[COUNT_ACCESSES] += more[COUNT_ACCESSES];
-	t->counts.exact[COUNT_BLOCKS] += more[COUNT_BLOCKS];
-	if (hot.simulating && t->weight) {
-		t->counts.exact[COUNT_SIMULATED] += more[COUNT_ACCESSES];
-		t->counts.weighed[COUNT_ACCESSES] += more[COUNT_ACCESSES] * t->weight;
-	}
-}
-
 /* What a look that failed took has been counted in place of this one, if it was a look. */
 static void waiting_end(struct thread *t, bool looked)
 {
@@ -112,10 +131,16 @@ static void waiting_end(struct thread *t, bool looked)
 	t->granted += (uint64_t)w->left;
 	t->blocks_granted += w->blocks_left;
 	waiting_hold(t);
-	for (size_t i = 0; i < COUNT_SIMULATED && looked; i++)
-		w->look[i] -= loop->usual[i];
-	for (size_t i = 0; i < loop->n; i++)
-		t->callees[loop->callees[i]].calls += (uint64_t)w->calls[i] - (looked ? loop->usual_calls[i] : 0);
+	for (size_t i = 0; i < COUNT_SIMULATED && looked; i++) {
+		w->less[i] += w->look[i] < loop->usual[i] ? loop->usual[i] - w->look[i] : 0;
+		w->look[i] -= w->look[i] < loop->usual[i] ? w->look[i] : loop->usual[i];
+	}
+	for (size_t i = 0; i < loop->n; i++) {
+		struct callee *c = &t->callees[loop->callees[i]];
+		uint64_t calls = c->calls + w->calls[i], usual = looked ? loop->usual_calls[i] : 0;
+
+		c->calls = calls - (usual < calls ? usual : calls);
+	}
 	w->look[COUNT_WAITED] = w->waited;
 	w->waited = 0;
 	counts_more(t, w->look);
