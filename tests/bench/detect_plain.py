@@ -1,16 +1,18 @@
 """Programs as people write them, without an attribute on any function (tests/apps/plain): two faults, a refactoring, the same again, and the code in
 another place; built, run and judged as docs/detect.md says.
-usage: detect_plain.py ASSAY DIRECTORY [RUNS [MODEL...]]: prints tables. DIRECTORY keeps builds and runs for the next time."""
+usage: detect_plain.py ASSAY DIRECTORY [RUNS [MODEL|native...]]: prints tables. DIRECTORY keeps builds, runs and native times for the next time;
+`native` alone, on a quiet machine, measures those."""
 import csv
 import json
 import os
+import random
 import statistics
 import subprocess
 import sys
 
 APPS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "apps", "plain")
 VARIANTS = {"old": [], "again": [], "shifted": [], "tidy": ["-DTIDY=1"], "fault1": ["-DFAULT=1"], "fault2": ["-DFAULT=2"]}
-ROUNDS, FACTOR, MATRIX = 21, 20, 4
+ROUNDS, FACTOR, MATRIX = 101, 20, 4
 FRONT = "static volatile int kept;\n" + "".join(
     f"__attribute__((used, noinline)) void front_{i}(int x) {{ for (int k = 0; k < x; k++) kept += k * {i}; }}\n" for i in range(41))
 
@@ -80,21 +82,33 @@ def table(assay, directory, truth, model):
     print("\n".join(rows) + "\n")
 
 
+def native_times(directory, program, arguments):
+    """Of each variant, in turns, each round in another order."""
+    kept = f"{directory}/{program}.times"
+    if os.path.exists(kept):
+        with open(kept) as file:
+            return json.load(file)
+    compiler, source = compiler_of(program)
+    took = {"old": [], "again": [], "tidy": []}
+    for variant in took:
+        subprocess.run([*compiler, *VARIANTS[variant], source, "-o", f"{directory}/{program}.{variant}.native", "-pthread", "-lm"], check=True)
+    rng = random.Random(program)
+    for _ in range(ROUNDS):
+        for variant in rng.sample(list(took), len(took)):
+            process = subprocess.Popen([f"{directory}/{program}.{variant}.native", *arguments], stdout=subprocess.DEVNULL)
+            usage = os.wait4(process.pid, 0)[2]
+            took[variant].append(1000 * (usage.ru_utime + usage.ru_stime))
+    with open(kept, "w") as file:
+        json.dump(took, file)
+    return took
+
+
 def native(directory, truth):
-    """Is the refactoring slower without the emulation? In turns, with more to do; the same build once more says what chance does."""
+    """Is the refactoring slower without the emulation? With more to do; the same build once more says what chance does."""
     print(f"## Natively\n\nProcessor time, median of {ROUNDS} runs in turns, first argument {FACTOR} times as large (of `matrix` {MATRIX} times); `again` and `tidy` "
           "beside the first build.\n\n| program | ms | again | tidy |\n| --- | --- | --- | --- |")
     for program, arguments in {row["program"]: row["arguments"].split() for row in truth}.items():
-        compiler, source = compiler_of(program)
-        arguments = [str(int(arguments[0]) * (MATRIX if program == "matrix" else FACTOR)), *arguments[1:], "1"]
-        took = {"old": [], "again": [], "tidy": []}
-        for variant in took:
-            subprocess.run([*compiler, *VARIANTS[variant], source, "-o", f"{directory}/{program}.{variant}.native", "-pthread", "-lm"], check=True)
-        for _ in range(ROUNDS):
-            for variant, times in took.items():
-                process = subprocess.Popen([f"{directory}/{program}.{variant}.native", *arguments], stdout=subprocess.DEVNULL)
-                usage = os.wait4(process.pid, 0)[2]
-                times.append(1000 * (usage.ru_utime + usage.ru_stime))
+        took = native_times(directory, program, [str(int(arguments[0]) * (MATRIX if program == "matrix" else FACTOR)), *arguments[1:], "1"])
         old, again, tidy = (statistics.median(times) for times in took.values())
         print(f"| {program} | {old:.3g} | {again / old:.3f} | {tidy / old:.3f} |")
 
@@ -105,13 +119,18 @@ def main():
     with open(f"{APPS}/truth.csv", newline="") as file:
         truth = list(csv.DictReader(file))
     os.makedirs(directory, exist_ok=True)
+    what = sys.argv[4:] or ["autoencoder", "mann-whitney", "native"]
     for program, arguments in {row["program"]: row["arguments"].split() for row in truth}.items():
+        if what == ["native"]:
+            break
         print(f"evidence: {program}", file=sys.stderr)
         build(assay, directory, program)
         record(directory, program, arguments, runs)
-    for model in sys.argv[4:] or ["autoencoder", "mann-whitney"]:
-        table(assay, directory, truth, model)
-    native(directory, truth)
+    for model in what:
+        if model == "native":
+            native(directory, truth)
+        else:
+            table(assay, directory, truth, model)
 
 
 main()
