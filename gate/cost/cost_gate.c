@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEARLY 1.1 /* terms that leave at most so many times as much as the best one cannot be told from it */
+#define SUSPECTS_MAX 12 /* that are listed */
 
 /* One machine. */
 struct side {
@@ -134,26 +134,36 @@ static void compare_paired(struct side *s)
 	s->df = (double)n - 1.0;
 }
 
-/* Against what the model expects of each. */
-static void compare_apart(struct side *s)
+/* What the fit knows of the candidate's inputs that count. */
+static struct mat rows_of_candidate(const struct side *s)
 {
 	const struct cost_fit *fit = &s->model.all;
 	struct mat X = mat_new(s->n, fit->n);
-	double *y = mem_new(s->n, sizeof(*y)), *row = mem_new(s->model.costs.p, sizeof(*row));
-	struct sparse_excess excess;
+	double *row = mem_new(s->model.costs.p, sizeof(*row));
 
 	for (size_t i = 0; i < s->n; i++) {
-		y[i] = s->candidate.inputs[s->input[i]].median;
 		row_of(s, s->input[i], row);
 		cost_fit_row(fit, row, X.at + i * X.cols);
 	}
-	excess = sparse_excess_of(&fit->model, &X, y, s->ratio);
+	free(row);
+	return X;
+}
+
+/* Against what the model expects of each. */
+static void compare_apart(struct side *s)
+{
+	struct mat X = rows_of_candidate(s);
+	double *y = mem_new(s->n, sizeof(*y));
+	struct sparse_excess excess;
+
+	for (size_t i = 0; i < s->n; i++)
+		y[i] = s->candidate.inputs[s->input[i]].median;
+	excess = sparse_excess_of(&s->model.all.model, &X, y, s->ratio);
 	s->usual = excess.usual;
 	s->log_ratio = excess.log_ratio;
 	s->noise = excess.noise;
 	s->df = excess.df;
 	mat_release(&X);
-	free(row);
 	free(y);
 }
 
@@ -246,75 +256,51 @@ static void decide(const struct lab *lab, struct sides *sides, double min_effect
 
 /* ---- which term ---- */
 
-/* The slowdown of one term, or of all alike (SIZE_MAX), that explains best by how much inputs cost more; and what it leaves. */
-struct suspect {
-	size_t term;
-	double slower, error, left;
-};
-
-static struct suspect suspect_of(const struct side *s, size_t term)
+static void suspect_words(const struct side *s, const struct sparse_suspect *one, struct buf *out)
 {
-	const struct cost_fit *fit = &s->model.all;
-	double *row = mem_new(s->model.costs.p, sizeof(*row)), *part = mem_new(fit->n, sizeof(*part)), xx = 0.0, xy = 0.0, yy = 0.0;
-	struct suspect out = { .term = term };
-
-	for (size_t i = 0; i < s->n; i++) {
-		double y = exp(s->ratio[i] - s->usual) - 1.0, x;
-
-		row_of(s, s->input[i], row);
-		cost_fit_row(fit, row, part);
-		x = term == SIZE_MAX ? 1.0 : sparse_term_cost(&fit->model.term[term], part) / s->expected[i];
-		xx += x * x;
-		xy += x * y;
-		yy += y * y;
-	}
-	out.slower = xx > 0.0 ? xy / xx : 0.0;
-	out.left = xx > 0.0 ? yy - xy * xy / xx : yy;
-	out.error = xx > 0.0 ? sqrt(fmax(0.0, out.left) / ((double)s->n - 1.0) / xx) : (double)INFINITY;
-	free(row);
-	free(part);
-	return out;
-}
-
-static int by_left(const void *a, const void *b)
-{
-	const struct suspect *x = a, *y = b;
-
-	return x->left != y->left ? (x->left > y->left) - (x->left < y->left) : (x->term > y->term) - (x->term < y->term);
-}
-
-static void suspect_words(const struct side *s, const struct suspect *one, struct buf *out)
-{
-	if (one->term == SIZE_MAX)
+	if (!one->term.degree)
 		buf_text(out, "all of the work alike");
 	else
-		cost_term_words(&s->model, &s->model.all, &s->model.all.model.term[one->term], out);
+		cost_term_words(&s->model, &s->model.all, &one->term, out);
+}
+
+static void add_suspect(const struct side *s, const struct sparse_suspect *one, struct document *d)
+{
+	double t = stats_t_quantile(.975, (double)s->n - 1.0) * one->error;
+	struct buf words = BUF_INIT;
+
+	suspect_words(s, one, &words);
+	doc_row(d);
+	doc_show(d, "term", "term", words.bytes);
+	doc_showf(d, "adds", "adds", one->adds, "%.1f %%", 100 * one->adds);
+	if (one->of_model) {
+		doc_showf(d, "slower", "slower by", one->slower, "%.1f %%", 100 * one->slower);
+		doc_showf(d, "low", "from", one->slower - t, "%.1f %%", 100 * (one->slower - t));
+		doc_showf(d, "high", "to", one->slower + t, "%.1f %%", 100 * (one->slower + t));
+		doc_set(d, "each", DOC_NOTHING);
+	} else {
+		doc_set(d, "slower", DOC_NOTHING);
+		doc_set(d, "low", DOC_NOTHING);
+		doc_set(d, "high", DOC_NOTHING);
+		doc_showf(d, "each", "each", one->slower, "%s", cost_quantity(s->model.costs.of, one->slower).text);
+	}
+	buf_release(&words);
 }
 
 static void add_suspects(const struct side *s, struct document *d)
 {
-	size_t terms = s->model.all.model.terms, n = 0;
-	struct suspect *all = mem_new(terms + 1, sizeof(*all));
-	double t = stats_t_quantile(.975, (double)s->n - 1.0);
+	struct mat X = rows_of_candidate(s);
+	size_t n;
+	struct sparse_suspect *all = sparse_suspects(&s->model.all.model, &X, s->ratio, s->usual, &n);
 
-	for (size_t i = 0; i <= terms; i++)
-		all[n++] = suspect_of(s, i < terms ? i : SIZE_MAX);
-	qsort(all, n, sizeof(*all), by_left);
-	doc_heading(d, "What became slower, if it is one term");
+	doc_heading(d, "What became slower, if it is one thing");
 	doc_table(d, "slower");
-	for (size_t i = 0; i < n && (i == 0 || all[i].left <= NEARLY * all[0].left); i++) {
-		struct buf words = BUF_INIT;
-		double part = all[i].slower;
-
-		suspect_words(s, &all[i], &words);
-		doc_row(d);
-		doc_show(d, "term", "term", words.bytes);
-		doc_showf(d, "slower", "slower by", part, "%.1f %%", 100 * part);
-		doc_showf(d, "low", "from", part - t * all[i].error, "%.1f %%", 100 * (part - t * all[i].error));
-		doc_showf(d, "high", "to", part + t * all[i].error, "%.1f %%", 100 * (part + t * all[i].error));
-		buf_release(&words);
-	}
+	for (size_t i = 0; i < n && i < SUSPECTS_MAX; i++)
+		add_suspect(s, &all[i], d);
 	doc_end(d);
+	if (n > SUSPECTS_MAX)
+		doc_line(d, "and %zu more that explain it nearly as well", n - SUSPECTS_MAX);
+	mat_release(&X);
 	free(all);
 }
 

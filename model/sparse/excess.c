@@ -5,7 +5,9 @@
 #include "model/sparse/leverage.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Mean and standard deviation of the errors on runs left out, except those that were unlike all others. Returns how many that are. */
 static size_t apart_of(const struct sparse *model, double *mean, double *sd)
@@ -49,4 +51,72 @@ struct sparse_excess sparse_excess_of(const struct sparse *model, const struct m
 	free(mean);
 	free(z);
 	return out;
+}
+
+/* ---- which of it ---- */
+
+/* What it takes of the prediction for each run, regressed on by how much that is exceeded. */
+static struct sparse_suspect suspect_of(const struct sparse *model, const struct mat *X, const double *ratio, double usual,
+					const struct sparse_term *term, bool of_model)
+{
+	struct sparse_suspect out = { .term = *term, .of_model = of_model };
+	double xx = 0.0, xy = 0.0, yy = 0.0, n = (double)X->rows, sum = 0.0;
+
+	for (size_t i = 0; i < X->rows; i++) {
+		const double *row = X->at + i * X->cols;
+		double y = exp(ratio[i] - usual) - 1.0, x = term->degree ? sparse_term_cost(term, row) / sparse_predict(model, row) : 1.0;
+
+		xx += x * x;
+		xy += x * y;
+		yy += y * y;
+		sum += x;
+	}
+	out.slower = xx > 0.0 ? xy / xx : 0.0;
+	out.left = xx > 0.0 ? fmax(0.0, yy - xy * xy / xx) : yy;
+	out.error = xx > 0.0 ? sqrt(out.left / (n - 1.0) / xx) : (double)INFINITY;
+	out.adds = out.slower * sum / n;
+	return out;
+}
+
+static int by_left(const void *a, const void *b)
+{
+	const struct sparse_suspect *x = a, *y = b;
+
+	if (x->left != y->left)
+		return (x->left > y->left) - (x->left < y->left);
+	if (x->of_model != y->of_model)
+		return y->of_model - x->of_model;
+	return memcmp(x->term.column, y->term.column, sizeof(x->term.column));
+}
+
+static bool is_term(const struct sparse *model, size_t column)
+{
+	for (size_t t = 0; t < model->terms; t++) {
+		if (model->term[t].degree == 1 && model->term[t].column[0] == column)
+			return true;
+	}
+	return false;
+}
+
+struct sparse_suspect *sparse_suspects(const struct sparse *model, const struct mat *X, const double *ratio, double usual, size_t *n)
+{
+	struct sparse_suspect *all = mem_new(model->terms + model->columns + 1, sizeof(*all));
+	size_t m = 0, kept = 1;
+	double most;
+
+	all[m++] = suspect_of(model, X, ratio, usual, &(struct sparse_term){ .degree = 0, .coefficient = 1.0 }, true);
+	for (size_t t = 0; t < model->terms; t++)
+		all[m++] = suspect_of(model, X, ratio, usual, &model->term[t], true);
+	for (size_t j = 0; j < model->columns; j++) {
+		const struct sparse_term one = { .column = { j }, .degree = 1, .coefficient = 1.0 };
+
+		if (model->column[j].counted && model->column[j].same_as == SIZE_MAX && !is_term(model, j))
+			all[m++] = suspect_of(model, X, ratio, usual, &one, false);
+	}
+	qsort(all, m, sizeof(*all), by_left);
+	most = all[0].left * exp(stats_chi2_quantile(.95, 1.0) / (double)X->rows);
+	while (kept < m && all[kept].left <= most)
+		kept++;
+	*n = kept;
+	return all;
 }

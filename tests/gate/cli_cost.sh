@@ -157,41 +157,52 @@ cat >"$tmp/counted.c" <<'END'
 int main(int argc, char **argv)
 {
 	FILE *file = fopen(argv[argc - 1], "r");
-	int n = 0, k = 0;
-	if (!file || fscanf(file, "%d", &n) != 1)
+	int n = 0, m = 0, k = 0, l = 0;
+	if (!file || fscanf(file, "%d %d", &n, &m) != 2)
 		return 1;
 	for (volatile int i = 0; i < n; i++)
 		k++;
-	return printf("cost %d\n", 1000 + 20 * k) < 0;
+	for (volatile int i = 0; i < m; i++)
+		l++;
+	return printf("cost %d\n", 10 * (1000 + 20 * k) + EACH * l) < 0;
 }
 END
-gcc -O1 "$tmp/counted.c" -o "$lab/apps/bin/plain"
-if "$ASSAY" features build -- gcc -O1 "$tmp/counted.c" -o "$lab/apps/bin/counting" 2>"$tmp/err"; then
+gcc -O1 -DEACH=200 "$tmp/counted.c" -o "$lab/apps/bin/plain"
+gcc -O1 -DEACH=240 "$tmp/counted.c" -o "$lab/apps/bin/changed"
+if "$ASSAY" features build -- gcc -O1 -DEACH=0 "$tmp/counted.c" -o "$lab/apps/bin/counting" 2>"$tmp/err"; then
 	cat >"$lab/apps/counted.yaml" <<'END'
 files: [bin]
 inputs_of: data
 command: ['{files}/bin/{version}', '{files}/data/{input}']
-versions: { plain: , counting: }
+versions: { plain: , counting: , changed: }
 repetitions: 1
 warm_ups: 0
 sampling: off
 metric: { source: regex, pattern: 'cost ([0-9]+)' }
 END
-	run -C "$lab" run counted --inputs "$(names a)" --quiet
+	run -C "$lab" run counted --versions plain,counting --inputs "$(names a)" --quiet
 	expect_status 0
 	run -C "$lab" cost train counted@plain --counts counting --of metric --selected "$tmp/selected"
 	expect_status 0
-	expect_stdout 'T = 20 * (iterations of the loop at counted.c:9)'
+	expect_stdout ' 200 * (iterations of the loop at counted.c:9)' ' 200 * (iterations of the loop at counted.c:11)'
 	cases=$((cases + 1))
-	[ "$(cat "$tmp/selected")" = 'loop counted.c:9 main' ] || fail "selected: $(cat "$tmp/selected")"
+	[ "$(sort "$tmp/selected")" = "$(printf 'loop counted.c:11 main\nloop counted.c:9 main')" ] || fail "selected: $(cat "$tmp/selected")"
 	what='counts that were never seen'
-	printf '1000 loop counted.c:9 main\n1 call never.c:1 never\n' >"$tmp/features"
+	printf '1000 loop counted.c:9 main\n500 loop counted.c:11 main\n1 call never.c:1 never\n' >"$tmp/features"
 	run -C "$lab" cost predict counted@plain --counts counting --of metric --features "$tmp/features"
 	expect_status 0
 	echo '500 loop never.c:3 never' >>"$tmp/features"
 	run -C "$lab" cost predict counted@plain --counts counting --of metric --features "$tmp/features"
 	expect_status 4
 	expect_stdout "'places that no input reached' is 501" 'more than 1 % of all that was counted'
+	what='one loop became dearer, and inputs are other ones'
+	run -C "$lab" run counted --versions counting,changed --inputs "$(names b)" --quiet
+	expect_status 0
+	run -C "$lab" gate counted@plain counted@changed --method cost --counts counting --of metric --format json
+	expect_status 3
+	expect_json .slower[0].term '(iterations of the loop at counted.c:11)'
+	cases=$((cases + 1))
+	awk -v slower="$(json '.slower[0].slower')" 'BEGIN { exit !(slower > .19 && slower < .21) }' || fail "20 % expected, not $(json '.slower[0].slower')"
 else
 	grep -q gcc-12-plugin-dev "$tmp/err" || fail "$(cat "$tmp/err")"
 fi

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -224,6 +225,42 @@ static void test_excess(void **state)
 	assert_in_range(excesses_that_hold(60, 8000.0), 54, 60);
 }
 
+/* A count that was no part of the cost becomes one: it is named, though no term has it. */
+static void test_suspects(void **state)
+{
+	const bool counted[P] = { [BLOCKS] = true, [UNRELATED] = true };
+	double y[N], ratio[N];
+	size_t group[N], n;
+	struct sparse model;
+	struct sparse_excess excess;
+	struct sparse_suspect *suspects;
+	struct mat X;
+
+	(void)state;
+	make_runs(7, 0.0, .01, &X, y, group);
+	sparse_fit(&X, y, group, INPUTS, &(struct sparse_options){ .degree = 1, .counted = counted }, &model);
+	mat_release(&X);
+	make_runs(8, 0.0, .01, &X, y, group);
+	for (size_t i = 0; i < N; i++)
+		y[i] += 5e-6 * mat_get(&X, i, UNRELATED);
+	excess = sparse_excess_of(&model, &X, y, ratio);
+	suspects = sparse_suspects(&model, &X, ratio, excess.usual, &n);
+	assert_int_equal(suspects[0].term.degree, 1);
+	assert_int_equal(suspects[0].term.column[0], UNRELATED);
+	assert_true(fabs(suspects[0].slower / (suspects[0].of_model ? suspects[0].term.coefficient : 5e-6) - 1.0) < .2);
+	assert_true(n < P);
+	free(suspects);
+	for (size_t i = 0; i < N; i++)
+		y[i] += (.2 * 2e-6) * mat_get(&X, i, BLOCKS) - 5e-6 * mat_get(&X, i, UNRELATED);
+	excess = sparse_excess_of(&model, &X, y, ratio);
+	suspects = sparse_suspects(&model, &X, ratio, excess.usual, &n);
+	assert_int_equal(suspects[0].term.column[0], BLOCKS);
+	assert_true(suspects[0].of_model && fabs(suspects[0].slower - .2) < .04);
+	free(suspects);
+	sparse_release(&model);
+	mat_release(&X);
+}
+
 /* Nine of ten intervals have the cost of a run that was not learned. */
 static void test_coverage(void **state)
 {
@@ -256,7 +293,7 @@ int suite_sparse(void)
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_linear),	    cmocka_unit_test(test_product),
 					    cmocka_unit_test(test_unlike),	    cmocka_unit_test(test_unlike_counts),
 					    cmocka_unit_test(test_unlike_together), cmocka_unit_test(test_excess),
-					    cmocka_unit_test(test_coverage) };
+					    cmocka_unit_test(test_suspects),	    cmocka_unit_test(test_coverage) };
 
 	return cmocka_run_group_tests_name("sparse", tests, NULL, NULL);
 }
