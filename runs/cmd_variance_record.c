@@ -6,38 +6,18 @@
 #include "runs/cmd_made.h"
 #include "runs/inside/instrument/launch.h"
 #include "runs/inside/samples/samples.h"
+#include "runs/running/instrument.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define LIBRARY "libassay-interpose.so"
-
 struct arguments {
 	struct cli_list words;
 	const char *output;
 	double overhead;
 };
-
-/* Beside this program, or in lib beside its bin. free() it. */
-static enum assay_status library_find(char **path, struct assay_error *err)
-{
-	static const char *const places[] = { LIBRARY, "../lib/" LIBRARY };
-	char self[4096];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	*path = NULL;
-	while (n > 0 && self[n - 1] != '/')
-		n--;
-	for (size_t i = 0; !*path && i < sizeof(places) / sizeof(places[0]); i++) {
-		char *at = mem_format("%.*s%s", n > 0 ? (int)n : 0, self, places[i]);
-
-		*path = realpath(at, NULL);
-		free(at);
-	}
-	return *path ? ASSAY_OK : assay_fail(err, ASSAY_E_NOTFOUND, LIBRARY " is not beside this program, with which it came");
-}
 
 /* The library comes before what LD_PRELOAD has already, for interposition. */
 static void set_environment(const struct arguments *a, const char *library)
@@ -145,7 +125,7 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 	const struct arguments *a = arguments;
 	struct cmd_made before = { .n = 0 };
 	char *library = NULL;
-	enum assay_status st = library_find(&library, err), ended;
+	enum assay_status st = instrument_own_library(INSTRUMENT_RECORDER, &library, err), ended;
 	struct assay_error program;
 
 	(void)lab;

@@ -443,6 +443,24 @@ static void add_instrument(const struct execute_host *h, const struct plan_cell 
 	free(files);
 }
 
+/* Are calls into the outside recorded? Functions are measured without. */
+static bool host_records(const struct execute_host *h)
+{
+	return h->x->options->manifest->variance && !h->x->options->instrument;
+}
+
+static void add_recording(const struct execute_host *h, struct helper_request *request)
+{
+	char *files = set_directory(h, 0), *library = mem_format("LD_PRELOAD=%s/" INSTRUMENT_RECORDER, files);
+	char *directory = mem_format("ASSAY_INTERPOSE_DIRECTORY=%s", h->samples);
+
+	helper_request_variable(request, library);
+	helper_request_variable(request, directory);
+	free(directory);
+	free(library);
+	free(files);
+}
+
 static void add_counting(const struct execute_host *h, struct helper_request *request)
 {
 	char *variable = mem_format("ASSAY_FEATURES_DIRECTORY=%s", h->samples);
@@ -477,6 +495,8 @@ static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, s
 	add_environment(&request, &environment);
 	if (h->counts[cell->version] && !h->x->options->instrument)
 		add_counting(h, &request);
+	if (host_records(h))
+		add_recording(h, &request);
 	if (h->x->options->instrument)
 		add_instrument(h, cell, pack, &request);
 	else if (h->x->options->manifest->sampling && cell->repetition >= 1)
@@ -502,6 +522,16 @@ static void host_mask(const struct execute_host *h, const struct plan_cell *cell
 	manifest_words_release(&environment);
 }
 
+static bool host_fetch_calls(struct execute_host *h, struct execution *e)
+{
+	const struct samples_source source = { .lab = h->x->lab, .directory = h->samples };
+	struct assay_error fault = { .status = ASSAY_OK };
+
+	if (samples_fetch_calls(h->session, &source, e, &fault))
+		return true;
+	return fault.status ? host_store_failed(h, &fault) : false;
+}
+
 /* In a new, empty directory. *out is overwritten; execution_release() it. */
 static enum host_run host_run_once(struct execute_host *h, const struct plan_cell *cell, size_t pack, struct execution *out)
 {
@@ -511,7 +541,8 @@ static enum host_run host_run_once(struct execute_host *h, const struct plan_cel
 	char *fault = NULL;
 
 	*out = (struct execution){ .detail = NULL };
-	if (!host_renew(h, h->work, counts || h->x->options->instrument ? h->samples : NULL, "no new directory can be made for a run"))
+	if (!host_renew(h, h->work, counts || h->x->options->instrument || host_records(h) ? h->samples : NULL,
+			"no new directory can be made for a run"))
 		return HOST_RUN_NONE;
 	if (host_ask_run(h, cell, pack, &answer)) {
 		if (execution_judge(&h->x->options->manifest->metric, &answer, out, &fault))
@@ -524,6 +555,8 @@ static enum host_run host_run_once(struct execute_host *h, const struct plan_cel
 	helper_answer_release(&answer);
 	free(fault);
 	if (counts && how == HOST_RUN_ENDED && !samples_fetch_features(h->session, h->samples, out))
+		how = HOST_RUN_NONE;
+	if (host_records(h) && how == HOST_RUN_ENDED && cell->repetition >= 1 && !host_fetch_calls(h, out))
 		how = HOST_RUN_NONE;
 	return how;
 }

@@ -207,15 +207,15 @@ enum assay_status execution_put(struct store *store, const struct execution_plac
 	bool ok = execution->outcome == EXECUTION_OK;
 	enum assay_status st;
 
-	ASSAY_BUG_IF(execution->cell.repetition < 1 || ok != isfinite(execution->metric) || (execution->n_samples && !place->plan->probe));
+	ASSAY_BUG_IF(execution->cell.repetition < 1 || ok != isfinite(execution->metric));
 	st = store_begin(store, err);
 	if (!st)
 		st = execution_check_new(store, place, execution, err);
 	if (!st)
 		st = execution_insert_execution(store, place, execution, err);
-	if (!st && place->plan->probe)
+	if (!st)
 		st = execution_insert_samples(store, place, execution, err);
-	else if (!st && ok)
+	if (!st && !place->plan->probe && ok)
 		st = execution_insert_result(store, place, execution, err);
 	if (!st)
 		st = store_commit(store, err);

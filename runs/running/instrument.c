@@ -189,6 +189,17 @@ static enum assay_status make_list(const struct maker *m, size_t i, struct instr
 	return st ? assay_context(m->err, "version '%s'", name_of(m, i)) : ASSAY_OK;
 }
 
+enum assay_status instrument_add_recorder(struct artefact *files, struct assay_error *err)
+{
+	char *path = NULL;
+	enum assay_status st = instrument_own_library(INSTRUMENT_RECORDER, &path, err);
+
+	if (!st)
+		st = instrument_add_copy(files, INSTRUMENT_RECORDER, path, err);
+	free(path);
+	return st;
+}
+
 static enum assay_status add_library(struct instrument *out, struct assay_error *err)
 {
 	char *path = NULL;
@@ -329,26 +340,32 @@ void instrument_environment(const struct instrument *instrument, const struct in
 
 /* ---- on this machine ---- */
 
-enum assay_status instrument_library(const char *given, char **path, struct assay_error *err)
+enum assay_status instrument_own_library(const char *name, char **path, struct assay_error *err)
 {
-	static const char *const places[] = { INSTRUMENT_LIBRARY, "../lib/" INSTRUMENT_LIBRARY };
+	static const char *const places[] = { "", "../lib/" };
 	char self[4096];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	*path = NULL;
+	while (n > 0 && self[n - 1] != '/')
+		n--;
+	for (size_t i = 0; !*path && i < sizeof(places) / sizeof(places[0]); i++) {
+		char *at = mem_format("%.*s%s%s", n > 0 ? (int)n : 0, self, places[i], name);
+
+		*path = realpath(at, NULL);
+		free(at);
+	}
+	return *path ? ASSAY_OK : assay_fail(err, ASSAY_E_NOTFOUND, "%s is not beside this program, with which it came", name);
+}
+
+enum assay_status instrument_library(const char *given, char **path, struct assay_error *err)
+{
+	enum assay_status st;
 
 	if (given) {
 		*path = realpath(given, NULL);
 		return *path ? ASSAY_OK : assay_fail_errno(err, errno, "cannot find the probe's library '%s'", given);
 	}
-	while (n > 0 && self[n - 1] != '/')
-		n--;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		char *at = mem_format("%.*s%s", n > 0 ? (int)n : 0, self, places[i]);
-
-		*path = realpath(at, NULL);
-		free(at);
-		if (*path)
-			return ASSAY_OK;
-	}
-	return assay_fail(err, ASSAY_E_NOTFOUND,
-			  INSTRUMENT_LIBRARY " is not beside this program, with which it came ('assay probe' takes another by --library)");
+	st = instrument_own_library(INSTRUMENT_LIBRARY, path, err);
+	return st ? assay_context(err, "'assay probe' takes another by --library") : ASSAY_OK;
 }

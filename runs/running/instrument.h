@@ -12,8 +12,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define INSTRUMENT_LIBRARY "libassay-probe.so"
-#define INSTRUMENT_VERSION "1" /* of the library: runs/inside/probe/probe.h */
+#define INSTRUMENT_LIBRARY  "libassay-probe.so"
+#define INSTRUMENT_RECORDER "libassay-interpose.so"
+#define INSTRUMENT_VERSION  "1" /* of the library: runs/inside/probe/probe.h */
 
 /* A version of a plan; all is borrowed. */
 struct instrument_version {
@@ -56,8 +57,12 @@ struct instrument_run {
 /* "NAME=value" of its environment, for helper_request_variable(); manifest_words_release() it. */
 void instrument_environment(const struct instrument *instrument, const struct instrument_run *run, struct manifest_words *out);
 
-/* The probe's library on this machine: `given`, or (NULL) the one beside this program, or in ../lib as an installation has it.
+/* Adds the library that records calls into the outside to files that are deployed. */
+enum assay_status instrument_add_recorder(struct artefact *files, struct assay_error *err);
+
+/* A library of ours on this machine, beside this program, or in ../lib as an installation has it; and the probe's: `given`, or (NULL) that.
  * free() *path. */
+enum assay_status instrument_own_library(const char *name, char **path, struct assay_error *err);
 enum assay_status instrument_library(const char *given, char **path, struct assay_error *err);
 /* The value of ASSAY_PROBE_COUNTERS; free() it. */
 char *instrument_counters(const struct counting_run *pack);

@@ -187,6 +187,8 @@ static enum assay_status launch_collect(const struct launch_options *options, st
 		hashes[i] = launch_hash_version(launch, i);
 	if (!st)
 		st = artefact_add_inputs(&launch->manifest, launch->plan.inputs, launch->plan.n_inputs, &launch->files, err);
+	if (!st && launch->manifest.variance && !launch->plan.probe)
+		st = instrument_add_recorder(&launch->files, err);
 	return st;
 }
 

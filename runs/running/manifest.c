@@ -376,6 +376,8 @@ static enum assay_status manifest_parse_numbers(const struct manifest_reader *r,
 	m->sampling = true;
 	if (!st && (node = yaml_get(root, "sampling")))
 		st = yaml_bool(r->file, node, &m->sampling, r->err);
+	if (!st && (node = yaml_get(root, "variance")))
+		st = yaml_bool(r->file, node, &m->variance, r->err);
 	if (!st && (node = yaml_get(root, "warm_ups")))
 		st = yaml_int(r->file, node, 0, MANIFEST_REPETITIONS_MAX, &m->warm_ups, r->err);
 	return st;
@@ -417,7 +419,7 @@ static enum assay_status manifest_parse_root(const struct manifest_reader *r, co
 {
 	static const char *const keys[] = { "application", "description", "files",     "command",     "environment", "inputs",
 					    "versions",	   "time_limit",  "metric",    "repetitions", "warm_ups",    "work",
-					    "probe",	   "sampling",	  "inputs_of", "features" };
+					    "probe",	   "sampling",	  "inputs_of", "features",    "variance" };
 	enum assay_status st = yaml_keys(r->file, root, "a manifest", keys, sizeof(keys) / sizeof(keys[0]), r->err);
 	const struct yaml_node *node;
 

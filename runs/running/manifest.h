@@ -75,6 +75,7 @@ struct manifest {
 	bool sampling;			/* of where the time of results goes, where the host's kernel allows it; default: yes */
 	struct metric metric;		/* default: wall */
 	struct manifest_probe probe;
+	bool variance; /* calls of runs into the outside are recorded, for `assay variance`; default: no */
 };
 
 /* `what` is a path (has a '/' or ends in .yaml) or a name: LABORATORY/apps/NAME.yaml; ASSAY_E_NOTFOUND lists what there is.

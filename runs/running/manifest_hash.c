@@ -128,6 +128,8 @@ void manifest_hash_run(const struct manifest *manifest, size_t version, size_t i
 	manifest_add_words(&text, &i->arguments);
 	manifest_add_set(&text, &i->environment);
 	manifest_add_text(&text, manifest->work);
+	if (manifest->variance)
+		buf_text(&text, "calls are recorded\n");
 	if (with_metric)
 		manifest_add_metric(&text, &manifest->metric);
 	if (strstr(text.bytes, "{version}")) /* the same words are another command then */
@@ -161,6 +163,8 @@ void manifest_terms_of(const struct manifest *manifest, size_t version, size_t i
 	manifest_add_words(&shared, &i->arguments);
 	manifest_add_set(&shared, &i->environment);
 	manifest_add_text(&shared, manifest->work);
+	if (manifest->variance)
+		buf_text(&shared, "calls are recorded\n");
 	manifest_hash_end(&shared, out->shared);
 	if (manifest->versions[version].command.n)
 		return;

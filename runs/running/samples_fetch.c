@@ -184,6 +184,52 @@ bool samples_fetch(struct session *session, const struct samples_source *source,
 	return ok;
 }
 
+/* One of a process that called nothing is not kept. */
+static enum assay_status calls_keep(const struct samples_source *source, const char *name, const char *bytes, size_t n, struct execution *e,
+				    char **why, struct assay_error *fault)
+{
+	struct samples samples;
+	struct sample_kept kept;
+	struct assay_error err;
+	enum assay_status st = samples_parse(name, bytes, n, &samples, &err);
+	bool empty = !st && !samples.n;
+
+	if (st) {
+		*why = mem_string(err.text);
+		return ASSAY_OK;
+	}
+	samples_release(&samples);
+	st = empty ? ASSAY_OK : sample_keep_file(source->lab, bytes, n, RECORD_CALLS, &kept, fault);
+	if (!st && !empty) {
+		e->samples = mem_grow(e->samples, e->n_samples, &e->samples_capacity, sizeof(kept));
+		e->samples[e->n_samples++] = kept;
+	}
+	return st;
+}
+
+bool samples_fetch_calls(struct session *session, const struct samples_source *source, struct execution *e, struct assay_error *fault)
+{
+	struct samples_found files = { NULL, 0, 0 };
+	char *why = NULL;
+	bool ok = files_list(session, source->directory, ".samples", &files, &why);
+
+	for (size_t i = 0; ok && !why && i < files.n; i++) {
+		char *bytes = NULL;
+		size_t n = 0;
+
+		ok = file_get(session, source->directory, files.items[i].name, &bytes, &n) &&
+		     calls_keep(source, files.items[i].name, bytes, n, e, &why, fault) == ASSAY_OK;
+		free(bytes);
+	}
+	if (why && !e->detail) {
+		e->detail = why;
+		why = NULL;
+	}
+	samples_found_release(&files);
+	free(why);
+	return ok;
+}
+
 bool samples_fetch_features(struct session *session, const char *directory, struct execution *e)
 {
 	struct samples_found found = { NULL, 0, 0 };

@@ -29,6 +29,10 @@ bool samples_fetch(struct session *session, const struct samples_source *source,
  * False when the host has failed. */
 bool samples_fetch_features(struct session *session, const char *directory, struct execution *e);
 
+/* Records of its calls into the outside are kept with the execution. What is wrong with them is its `detail`; its result stays. As
+ * samples_fetch(). */
+bool samples_fetch_calls(struct session *session, const struct samples_source *source, struct execution *e, struct assay_error *fault);
+
 /* The execution has no samples, or not all: that is its outcome, unless there is a worse one. */
 void samples_spoil(struct execution *e, const char *why);
 

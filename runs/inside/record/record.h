@@ -30,6 +30,7 @@ enum record_back_end {
 	RECORD_PAPI,	 /* counters of the processor, through PAPI */
 	RECORD_SOFTWARE, /* counters of the kernel and of software, through PAPI */
 	RECORD_EMULATED, /* runs/inside/emulate/: never comparable with any other */
+	RECORD_CALLS,	 /* runs/inside/interpose/; no file says so itself, for it is one of RECORD_TIME */
 };
 
 struct record_header {

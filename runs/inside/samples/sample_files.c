@@ -214,7 +214,7 @@ enum { HASH, PLAN, MACHINE, VERSION, INPUT, APPLICATION, REPETITION, PACK, BYTES
 
 static bool back_end_of(const char *name, enum record_back_end *out)
 {
-	for (int i = RECORD_TIME; i <= RECORD_EMULATED; i++) {
+	for (int i = RECORD_TIME; i <= RECORD_CALLS; i++) {
 		*out = (enum record_back_end)i;
 		if (strcmp(samples_back_end_name(*out), name) == 0)
 			return true;
@@ -259,16 +259,16 @@ static const char select_rows[] =
     "SELECT hash, s.plan, s.machine, s.version, s.input, e.application, s.repetition, pack, bytes, hardware_type, back_end, taken_ms, "
     "outcome, pruned "
     "FROM sample_file AS s JOIN execution AS e USING (plan, machine, version, input, repetition) JOIN plan AS p ON p.id = s.plan "
-    "WHERE (e.application = ?1 OR p.application = ?1) AND (?2 IS NULL OR s.version = ?2) "
+    "WHERE (e.application = ?1 OR p.application = ?1) AND (?2 IS NULL OR s.version = ?2) AND (back_end = 'calls') = ?3 "
     "ORDER BY s.machine, s.input, p.started_ms, s.plan, s.version, s.repetition, pack, hash";
 
-enum assay_status sample_files_list(struct store *store, const char *application, const char *version, struct sample_file **out, size_t *n,
-				    struct assay_error *err)
+static enum assay_status files_list(struct store *store, const char *application, const char *version, bool calls, struct sample_file **out,
+				    size_t *n, struct assay_error *err)
 {
 	struct sample_file *files = NULL;
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0, count = 0;
-	enum assay_status st = store_ask(store, &stmt, err, select_rows, "tt", application, version);
+	enum assay_status st = store_ask(store, &stmt, err, select_rows, "tti", application, version, (int64_t)calls);
 
 	while (store_next(store, stmt, &st, err)) {
 		st = row_check(store, stmt, err);
@@ -286,6 +286,18 @@ enum assay_status sample_files_list(struct store *store, const char *application
 	*out = files;
 	*n = count;
 	return st;
+}
+
+enum assay_status sample_files_list(struct store *store, const char *application, const char *version, struct sample_file **out, size_t *n,
+				    struct assay_error *err)
+{
+	return files_list(store, application, version, false, out, n, err);
+}
+
+enum assay_status sample_files_list_calls(struct store *store, const char *application, const char *version, struct sample_file **out,
+					  size_t *n, struct assay_error *err)
+{
+	return files_list(store, application, version, true, out, n, err);
 }
 
 void sample_files_free(struct sample_file *files, size_t n)
@@ -310,13 +322,12 @@ static enum assay_status hash_check(const char *path, const struct buf *bytes, c
 	return ASSAY_OK;
 }
 
-enum assay_status sample_files_read(const struct lab *lab, const struct sample_file *file, struct samples *out, struct assay_error *err)
+enum assay_status sample_files_bytes(const struct lab *lab, const struct sample_file *file, struct buf *out, struct assay_error *err)
 {
 	char *path = sample_keep_path(lab, file->hash);
-	struct buf packed = BUF_INIT, bytes = BUF_INIT;
+	struct buf packed = BUF_INIT;
 	enum assay_status st;
 
-	*out = (struct samples){ .items = NULL };
 	if (file->pruned)
 		st = assay_fail(err, ASSAY_E_NODATA, "'%s' was removed by 'assay samples prune': measure again", path);
 	else
@@ -324,10 +335,21 @@ enum assay_status sample_files_read(const struct lab *lab, const struct sample_f
 	if (st == ASSAY_E_NOTFOUND)
 		st = assay_fail(err, ASSAY_E_CORRUPT, "the sample file '%s' is missing: restore it from a copy, or measure again", path);
 	if (!st)
-		st = sample_unpack(path, packed.bytes, packed.size, (size_t)file->bytes, &bytes, err);
+		st = sample_unpack(path, packed.bytes, packed.size, (size_t)file->bytes, out, err);
 	buf_release(&packed);
 	if (!st)
-		st = hash_check(path, &bytes, file, err);
+		st = hash_check(path, out, file, err);
+	free(path);
+	return st;
+}
+
+enum assay_status sample_files_read(const struct lab *lab, const struct sample_file *file, struct samples *out, struct assay_error *err)
+{
+	struct buf bytes = BUF_INIT;
+	enum assay_status st = sample_files_bytes(lab, file, &bytes, err);
+	char *path = sample_keep_path(lab, file->hash);
+
+	*out = (struct samples){ .items = NULL };
 	if (!st)
 		st = samples_parse(path, bytes.bytes ? bytes.bytes : "", bytes.size, out, err);
 	buf_release(&bytes);

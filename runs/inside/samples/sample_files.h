@@ -4,6 +4,7 @@
 #ifndef RUNS_SAMPLES_SAMPLE_FILES_H
 #define RUNS_SAMPLES_SAMPLE_FILES_H
 
+#include "base/buf.h"
 #include "base/digest.h"
 #include "fleet/lab/lab.h"
 #include "fleet/lab/store.h"
@@ -66,9 +67,13 @@ struct sample_file {
  * machine, input, time of the plan, plan, version, repetition, pack, hash. (*out)[*n]; sample_files_free() it. */
 enum assay_status sample_files_list(struct store *store, const char *application, const char *version, struct sample_file **out, size_t *n,
 				    struct assay_error *err);
+/* The same, of files of calls into the outside, which the others are not (RECORD_CALLS). */
+enum assay_status sample_files_list_calls(struct store *store, const char *application, const char *version, struct sample_file **out,
+					  size_t *n, struct assay_error *err);
 void sample_files_free(struct sample_file *files, size_t n);
 
 /* Reads one; its content must have the hash (ASSAY_E_CORRUPT, also when the file is not there). ASSAY_E_NODATA when it was pruned. */
+enum assay_status sample_files_bytes(const struct lab *lab, const struct sample_file *file, struct buf *out, struct assay_error *err);
 enum assay_status sample_files_read(const struct lab *lab, const struct sample_file *file, struct samples *out, struct assay_error *err);
 
 #endif

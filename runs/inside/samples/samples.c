@@ -590,7 +590,7 @@ out:
 
 const char *samples_back_end_name(enum record_back_end back_end)
 {
-	static const char *const names[] = { "time", "papi", "software", "emulated" };
+	static const char *const names[] = { "time", "papi", "software", "emulated", "calls" };
 
 	ASSAY_BUG_IF((size_t)back_end >= sizeof(names) / sizeof(names[0]));
 	return names[back_end];

@@ -1,0 +1,33 @@
+/* Recorded runs in the laboratory (`variance: yes` in a manifest). */
+#ifndef GATE_VARIANCE_STORED_RUNS_H
+#define GATE_VARIANCE_STORED_RUNS_H
+
+#include "fleet/lab/lab.h"
+#include "gate/variance/variance.h"
+#include "runs/inside/samples/sample_files.h"
+
+struct stored_runs {
+	struct sample_file *files; /* [n_files] */
+	size_t n_files;
+	struct stored_run {
+		size_t first, n; /* of files: one a process */
+	} * items;		 /* [n], by machine, input, repetition */
+	size_t n;
+	const char *plan; /* of all of them; borrowed from files */
+};
+
+/* Those of a plan, or (NULL) of the latest one that recorded any, which gave results and whose records are still there. ASSAY_E_NODATA
+ * where there are none. *out is overwritten; stored_runs_release() it. */
+enum assay_status stored_runs_list(struct lab *lab, const char *application, const char *version, const char *plan, struct stored_runs *out,
+				   struct assay_error *err);
+void stored_runs_release(struct stored_runs *runs); /* accepts zeroed */
+
+/* Looks for the variance of one; variance_release() *out. */
+enum assay_status stored_run_variance(const struct lab *lab, const struct stored_runs *runs, size_t run,
+				      const struct variance_options *options, struct variance *out, struct assay_error *err);
+
+/* Of all, the one in which most was lost; *at: which. */
+enum assay_status stored_runs_worst(const struct lab *lab, const struct stored_runs *runs, const struct variance_options *options,
+				    struct variance *out, size_t *at, struct assay_error *err);
+
+#endif
