@@ -14,6 +14,7 @@
 #include "gate/nightly/spend.h"
 #include "gate/profile/folded.h"
 #include "gate/published/walk.h"
+#include "gate/variance/weigh.h"
 #include "runs/cmd_run.h"
 
 #include <inttypes.h>
@@ -78,6 +79,7 @@ static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidenc
 	struct calibration calibration;
 	struct function_evidence functions = { 0 };
 	struct likeness likeness = { 0 };
+	struct variance_weighed weighed;
 	struct verdict v;
 	enum assay_status st = verdict_of(&e->evidence, &lab->config, &e->runs[0], &e->runs[1], min_effect, &v, err);
 
@@ -88,6 +90,8 @@ static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidenc
 		verdict_release(&v);
 		return st;
 	}
+	variance_weigh(lab, v.baseline, v.candidate, min_effect, &weighed);
+	variance_excuse(&weighed, &v);
 	contributions_of(&e->evidence, &v, 0, &contributions);
 	function_evidence_of(lab, v.baseline, v.candidate, false, &functions);
 	likeness_of(lab, &e->evidence, &v, &contributions, &functions, &likeness);
@@ -96,11 +100,13 @@ static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidenc
 	contributions_answer(&contributions, CONTRIBUTIONS_SHOWN, d);
 	function_evidence_add(&functions, verdict_of_cost(&v), d);
 	likeness_add(&likeness, d);
+	variance_weighed_answer(&weighed, d);
 	d->exit_status = decision_exit(v.effect.decision);
 	likeness_release(&likeness);
 	function_evidence_release(&functions);
 	contributions_release(&contributions);
 	calibration_release(&calibration);
+	variance_weighed_release(&weighed);
 	if (a->stacks)
 		st = gate_stacks(lab, v.own ? v.own : e->runs, a->stacks, err);
 	verdict_release(&v);

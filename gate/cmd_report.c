@@ -17,13 +17,19 @@ static enum assay_status report_run(struct lab *lab, void *arguments, struct doc
 	const struct arguments *a = arguments;
 	double min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect;
 	struct verdict verdict = { 0 };
+	struct variance_weighed weighed = { .explains = false };
 	struct cmd_evidence e;
 	enum assay_status st = cmd_evidence_load(lab, a->selectors, 2, false, &e, err);
 
 	if (!st)
 		st = verdict_of(&e.evidence, &lab->config, &e.runs[0], &e.runs[1], min_effect, &verdict, err);
+	if (!st) {
+		variance_weigh(lab, verdict.baseline, verdict.candidate, min_effect, &weighed);
+		variance_excuse(&weighed, &verdict);
+	}
 	if (!st)
-		st = report_file(lab, &e.evidence, &(struct report_file){ .verdict = &verdict, .published = a->model == MODEL_PAPER },
+		st = report_file(lab, &e.evidence,
+				 &(struct report_file){ .verdict = &verdict, .weighed = &weighed, .published = a->model == MODEL_PAPER },
 				 a->path, NULL, err);
 	if (!st) {
 		enum decision decision = verdict.effect.decision;
@@ -33,6 +39,7 @@ static enum assay_status report_run(struct lab *lab, void *arguments, struct doc
 		doc_answer(d, decision_tone(decision), decision_text(decision), "%s@%s -> %s@%s: the page is %s", e.runs[0].application,
 			   e.runs[0].version, e.runs[1].application, e.runs[1].version, a->path);
 	}
+	variance_weighed_release(&weighed);
 	verdict_release(&verdict);
 	cmd_evidence_release(&e);
 	return st;

@@ -722,6 +722,21 @@ enum assay_status verdict_of(const struct evidence *evidence, const struct lab_c
 	return ASSAY_OK;
 }
 
+void verdict_excuse(struct verdict *v, const char *code, char *text)
+{
+	bool own =
+	    v->rule == RULE_COMPUTES_MORE || v->rule == RULE_HIDDEN || v->rule == RULE_WAITS_MORE || v->rule == RULE_WAITS_FOR_ITSELF;
+
+	if (v->effect.decision != DECISION_REGRESSION || own || !v->effect.types) {
+		free(text);
+		return;
+	}
+	ASSAY_BUG_IF(v->n_reasons == VERDICT_REASONS_MAX);
+	v->effect.decision = DECISION_ENVIRONMENT;
+	memmove(v->reasons + 1, v->reasons, v->n_reasons++ * sizeof(*v->reasons));
+	v->reasons[0] = (struct verdict_reason){ code, true, text };
+}
+
 void verdict_release(struct verdict *verdict)
 {
 	for (size_t i = 0; i < verdict->n_reasons; i++)

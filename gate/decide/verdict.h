@@ -7,7 +7,7 @@
 #include "gate/decide/times.h"
 #include "runs/running/evidence.h"
 
-#define VERDICT_REASONS_MAX 22
+#define VERDICT_REASONS_MAX 23
 #define VERDICT_EMULATED    "emulated_hosts" /* code of the reason that the page shows apart */
 
 struct verdict_reason {
@@ -52,6 +52,10 @@ struct verdict {
 enum assay_status verdict_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 			     const struct run_set *candidate, double min_effect, struct verdict *out, struct assay_error *err);
 void verdict_release(struct verdict *verdict);
+
+/* A regression that what is known besides puts down to the environment becomes that, with `text` (taken over) as a reason of this code; not
+ * where processor time, or waiting of the candidate's own, has shown that it is the code's. */
+void verdict_excuse(struct verdict *verdict, const char *code, char *text);
 
 /* Has the candidate no result because all of its runs failed, while the baseline has some that could be compared? */
 bool verdict_always_fails(const struct verdict *verdict);

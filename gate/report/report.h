@@ -8,6 +8,7 @@
 #include "gate/detect/likeness.h"
 #include "gate/page/document_html.h"
 #include "gate/page/parts.h"
+#include "gate/variance/weigh.h"
 #include "runs/running/evidence.h"
 
 #define REPORT_FUNCTIONS   3		  /* of those that changed, shown in full */
@@ -18,6 +19,7 @@ struct report {
 	const struct evidence *evidence;
 	const struct lab_config *config;
 	const struct verdict *verdict;		   /* with both run sets */
+	const struct variance_weighed *weighed;	   /* NULL: the page does not mention it */
 	const struct contributions *contributions; /* NULL: the page does not mention them */
 	const struct function_evidence *functions; /* NULL: the same */
 	const struct likeness *likeness;	   /* NULL: the same */

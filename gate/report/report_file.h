@@ -6,14 +6,16 @@
 #include "gate/decide/verdict.h"
 #include "gate/page/document_html.h"
 #include "gate/report/report.h"
+#include "gate/variance/weigh.h"
 #include "runs/running/evidence.h"
 
 /* All borrowed. */
 struct report_file {
 	const struct verdict *verdict;
-	bool published;		       /* profiles by the published method */
-	const struct html_link *above; /* pages that lead here, the last with NULL; or NULL */
-	const char *note;	       /* below the decision; or NULL */
+	const struct variance_weighed *weighed; /* or NULL */
+	bool published;				/* profiles by the published method */
+	const struct html_link *above;		/* pages that lead here, the last with NULL; or NULL */
+	const char *note;			/* below the decision; or NULL */
 };
 
 /* What pages that lead to the report say of it. */

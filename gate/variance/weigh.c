@@ -1,0 +1,188 @@
+#include "gate/variance/weigh.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+#include "gate/variance/answer.h"
+#include "gate/variance/stored_runs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct weighed_run {
+	const char *machine; /* borrowed */
+	double seconds, lost_s;
+};
+
+struct weighed_runs {
+	struct stored_runs stored;
+	struct weighed_run *items; /* [stored.n] */
+};
+
+static bool by_environment(const struct region *r)
+{
+	return r->caused_by == VARIANCE_NONE && variance_environment(r) >= .5;
+}
+
+/* Processes run beside each other: of the one that lost most. */
+static double lost_to_environment(const struct variance *v)
+{
+	double *lost = mem_new(v->fragments.n_processes, sizeof(*lost)), most = 0;
+
+	for (size_t r = 0; r < v->n_regions; r++)
+		for (size_t i = 0; by_environment(&v->regions[r]) && i < v->regions[r].n; i++) {
+			const struct region_member *m = &v->regions[r].members[i];
+
+			lost[m->process] += fmax(m->estimated_s, 0) * variance_environment(&v->regions[r]);
+			most = fmax(most, lost[m->process]);
+		}
+	free(lost);
+	return most;
+}
+
+static void worst_keep(const struct variance *v, const struct sample_file *file, struct weighed_side *side)
+{
+	for (size_t r = 0; r < v->n_regions; r++) {
+		const struct region *g = &v->regions[r];
+		char *who, *lost, *why;
+
+		if (!by_environment(g) || g->estimated_s <= side->worst_s)
+			continue;
+		who = variance_processes(v, g);
+		lost = variance_seconds(g->estimated_s);
+		why = variance_why(g);
+		free(side->worst);
+		side->worst_s = g->estimated_s;
+		side->worst = mem_format("%s lost %s from %.2f s to %.2f s of repetition %lld on %s: %s", who, lost, g->from_s, g->to_s,
+					 (long long)file->repetition, file->machine, why);
+		free(who);
+		free(lost);
+		free(why);
+	}
+}
+
+static void side_weigh(struct lab *lab, const struct run_set *set, struct weighed_runs *runs, struct weighed_side *side)
+{
+	static const struct variance_options options = { .threshold = VARIANCE_THRESHOLD, .least_s = (double)NAN };
+	struct assay_error ignored;
+
+	*runs = (struct weighed_runs){ .items = NULL };
+	if (!*set->plan || stored_runs_list(lab, set->application, set->version, set->plan, &runs->stored, &ignored))
+		return;
+	runs->items = mem_new(runs->stored.n, sizeof(*runs->items));
+	for (size_t i = 0; i < runs->stored.n; i++) {
+		const struct sample_file *file = &runs->stored.files[runs->stored.items[i].first];
+		struct variance v;
+
+		if (stored_run_variance(lab, &runs->stored, i, &options, &v, &ignored))
+			continue;
+		runs->items[side->runs] = (struct weighed_run){ file->machine, v.fragments.span_s, lost_to_environment(&v) };
+		side->seconds += runs->items[side->runs].seconds;
+		side->lost_s += runs->items[side->runs++].lost_s;
+		worst_keep(&v, file, side);
+		variance_release(&v);
+	}
+	if (side->runs) {
+		side->seconds /= (double)side->runs;
+		side->lost_s /= (double)side->runs;
+	}
+}
+
+/* Mean seconds on a machine, with what was lost or without; NaN: it has no runs. */
+static double machine_mean(const struct weighed_runs *runs, size_t n, const char *machine, bool without)
+{
+	double sum = 0;
+	size_t found = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(runs->items[i].machine, machine) == 0) {
+			sum += runs->items[i].seconds - (without ? fmin(runs->items[i].lost_s, runs->items[i].seconds) : 0);
+			found++;
+		}
+	return found ? sum / (double)found : (double)NAN;
+}
+
+/* The geometric mean over machines that recorded both. */
+static double ratio_of(const struct weighed_runs runs[2], const struct variance_weighed *w, bool without)
+{
+	double sum = 0;
+	size_t machines = 0;
+
+	for (size_t i = 0; i < w->sides[0].runs; i++) {
+		const char *machine = runs[0].items[i].machine;
+		double ratio;
+
+		if (i && strcmp(machine, runs[0].items[i - 1].machine) == 0)
+			continue; /* they are in the order of machines */
+		ratio = log(machine_mean(&runs[1], w->sides[1].runs, machine, without) /
+			    machine_mean(&runs[0], w->sides[0].runs, machine, without));
+		if (isfinite(ratio)) {
+			sum += ratio;
+			machines++;
+		}
+	}
+	return machines ? exp(sum / (double)machines) : (double)NAN;
+}
+
+void variance_weigh(struct lab *lab, const struct run_set *baseline, const struct run_set *candidate, double min_effect,
+		    struct variance_weighed *out)
+{
+	struct weighed_runs runs[2];
+
+	*out = (struct variance_weighed){ .explains = false };
+	side_weigh(lab, baseline, &runs[0], &out->sides[0]);
+	side_weigh(lab, candidate, &runs[1], &out->sides[1]);
+	out->ratio = ratio_of(runs, out, false);
+	out->without = ratio_of(runs, out, true);
+	out->explains = out->sides[1].worst && stats_round(out->ratio) >= stats_round(1 + min_effect) &&
+			stats_round(out->without) < stats_round(1 + min_effect);
+	for (int s = 0; s < 2; s++) {
+		stored_runs_release(&runs[s].stored);
+		free(runs[s].items);
+	}
+}
+
+void variance_weighed_release(struct variance_weighed *w)
+{
+	free(w->sides[0].worst);
+	free(w->sides[1].worst);
+	*w = (struct variance_weighed){ .explains = false };
+}
+
+void variance_excuse(const struct variance_weighed *w, struct verdict *v)
+{
+	if (w->explains)
+		verdict_excuse(
+		    v, "variance",
+		    mem_format(
+			"recorded runs of the candidate took %.3f times as long as the baseline's, and %.3f times without what others "
+			"took from them: %s",
+			w->ratio, w->without, w->sides[1].worst));
+}
+
+void variance_weighed_answer(const struct variance_weighed *w, struct document *d)
+{
+	static const char *const names[] = { "baseline", "candidate" };
+
+	if (!w->sides[0].runs && !w->sides[1].runs)
+		return;
+	doc_section(d, "variance", "Variance", "What others took from the runs",
+		    "Calls of these runs were recorded: where work that repeats was slow, and by whose doing ('assay variance show').");
+	doc_object(d, "variance");
+	doc_set(d, "ratio", w->ratio);
+	doc_set(d, "without", w->without);
+	doc_set_bool(d, "explains", w->explains);
+	doc_table(d, "sides");
+	for (int s = 0; s < 2; s++) {
+		const struct weighed_side *side = &w->sides[s];
+
+		doc_row(d);
+		doc_show(d, "side", "recorded runs of", names[s]);
+		doc_show(d, "runs", "runs", side->runs);
+		doc_showf(d, "seconds", "seconds", side->seconds, "%.3f", side->seconds);
+		doc_showf(d, "lost_s", "lost to others", side->lost_s, "%.3f", side->lost_s);
+		doc_show(d, "worst", "most expensive region", side->worst ? side->worst : "-");
+	}
+	doc_end(d);
+	doc_end(d);
+}

@@ -1,0 +1,90 @@
+# `variance: yes`: records of runs come home, `variance show APP@VERSION` finds the run that lost most, and a slowdown that others made is no regression.
+# What happened in the records is known: the program has them made, and is linked statically, so that nothing else is recorded.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_here.sh"
+command -v gcc >/dev/null || skip 'there is no gcc'
+tidy() { kill_marked; }
+
+cat >"$tmp/made.c" <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+/* made COST PROGRAM ARGUMENT...: PROGRAM DIRECTORY ARGUMENT..., in the directory for records; says the cost, and a little noise */
+int main(int argc, char **argv)
+{
+	struct timespec now;
+	int status;
+
+	(void)argc;
+	if (fork() == 0) {
+		const char *program = argv[2];
+
+		argv[1] = (char *)program;
+		argv[2] = getenv("ASSAY_INTERPOSE_DIRECTORY");
+		unsetenv("LD_PRELOAD");
+		execv(program, argv + 1);
+		_exit(127);
+	}
+	wait(&status);
+	clock_gettime(CLOCK_REALTIME, &now);
+	printf("cost %.9f\n", atof(argv[1]) * (1 + (double)(now.tv_nsec / 1000 % 1000) * 1e-6));
+	return status != 0;
+}
+C
+make_lab lab
+mkdir "$tmp/build"
+gcc -static -O1 "$tmp/made.c" -o "$tmp/build/made" 2>"$tmp/err" || skip 'nothing can be linked statically'
+# version NAME COST ARGUMENTS: of tool_variance
+version() { echo "  $1: { directory: $tmp/build, command: ['{build}/made', '$2', '${ASSAY_VARIANCE:?}', '2', '2', 'counted', 'whole'$3] }"; }
+{
+	echo 'repetitions: 4'
+	echo 'warm_ups: 0'
+	echo 'variance: yes'
+	echo "metric: { pattern: 'cost (.*)' }"
+	echo 'versions:'
+	version old 2 ''
+	version queue 3 ", '1:0:99:queue:1.5'"
+	version slow 3 ", '1:0:99:slow:1.5'"
+} >"$lab/apps/p.yaml"
+
+what='records come home with the runs'
+run -C "$lab" run p
+expect_status 0
+run -C "$lab" variance show p@queue --format json
+expect_status 0
+expect_json .run.recorded 4
+expect_json .run.machine here
+expect_json '.regions[0].processes[0].rank' 1
+expect_json '.regions[0].parts[0].cause' run_queue
+expect_json .by_environment 1
+run -C "$lab" variance show p@old
+expect_stdout 'no variance' 'of 4 recorded runs'
+
+what='a slowdown that others made'
+run -C "$lab" gate p@old p@queue --format json
+expect_status 5
+expect_json .decision environment
+expect_json '.reasons[0].code' variance
+expect_json .variance.explains true
+expect_json '.variance.sides[1].runs' 4
+run -C "$lab" gate p@old p@queue
+expect_stdout 'environment ' 'times without what others took from them: rank 1 lost' 'waiting for a processor that others used'
+run -C "$lab" report p@old p@queue -o "$tmp/page.html"
+expect_status 0
+expect_stdout 'environment'
+grep -q 'What others took from the runs' "$tmp/page.html" || fail 'the page has no section on variance'
+
+what='a slowdown of the code'
+run -C "$lab" gate p@old p@slow --format json
+expect_status 3
+expect_json .decision regression
+expect_json .variance.explains false
+
+what='nothing was recorded'
+run -C "$lab" variance show p@none
+refused 6 'variance: yes'
+run -C "$lab" samples p@old
+refused 2 'no samples'
+finish
