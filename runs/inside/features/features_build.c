@@ -55,7 +55,7 @@ static enum assay_status check_compiler(const struct compiler_command *c, struct
 		return assay_fail(err, ASSAY_E_USAGE, "'%s' is clang, whose programs cannot count yet: build with gcc", name);
 	if (c->kind == COMPILER_OTHER)
 		return assay_fail(err, ASSAY_E_USAGE, "'%s' is not gcc: counting is done by a plugin of gcc", name);
-	return ASSAY_OK;
+	return compiler_command_check(c, err);
 }
 
 enum assay_status features_command_make(const char *const *words, size_t n, const struct features_build *how, const char *directory,

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "runs/inside/instrument/launch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,19 +72,32 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Judged by the file that a name such as cc leads to. */
-static enum compiler_kind kind_of_compiler(const char *compiler)
+static void target_set(struct compiler_command *c, const char *triplet)
 {
+	snprintf(c->target, sizeof(c->target), "%.*s", (int)strcspn(triplet, "-"), triplet);
+}
+
+/* Judged by the file that a name such as cc leads to. Compilers for other machines have those in their names: aarch64-linux-gnu-gcc-12. */
+static void judge_compiler(struct compiler_command *c)
+{
+	const char *compiler = c->compiler[c->n_compiler - 1];
 	struct assay_error ignored;
 	char *path = NULL, *program = launch_find(compiler, &path, &ignored) ? NULL : realpath(path, NULL);
 	const char *name = base_name(program ? program : compiler);
-	enum compiler_kind kind = strstr(name, "clang")			       ? COMPILER_CLANG
-				  : strstr(name, "gcc") || strstr(name, "g++") ? COMPILER_GCC
-									       : COMPILER_OTHER;
 
+	c->kind = strstr(name, "clang") ? COMPILER_CLANG : strstr(name, "gcc") || strstr(name, "g++") ? COMPILER_GCC : COMPILER_OTHER;
+	if (strstr(name, "-linux-"))
+		target_set(c, name);
 	free(path);
 	free(program);
-	return kind;
+}
+
+static void judge_target(struct compiler_command *c, const char *word, const char *next)
+{
+	if (compiler_word_starts(word, "--target="))
+		target_set(c, strchr(word, '=') + 1);
+	else if (strcmp(word, "-target") == 0 && next)
+		target_set(c, next);
 }
 
 static size_t launcher_words(const char *const *words, size_t n)
@@ -99,9 +113,10 @@ bool compiler_command_builds(const char *const *words, size_t n)
 void compiler_command_parse(const char *const *words, size_t n, struct compiler_command *out)
 {
 	size_t first = launcher_words(words, n) + 1;
-	struct compiler_command c = { .compiler = words, .n_compiler = first, .kind = kind_of_compiler(words[first - 1]) };
+	struct compiler_command c = { .compiler = words, .n_compiler = first };
 	const char *language = "none";
 
+	judge_compiler(&c);
 	c.words = mem_new(n, sizeof(*c.words));
 	for (size_t i = first; i < n; i += c.words[c.n++].n) {
 		bool another = takes_another(words[i]) && i + 1 < n;
@@ -109,6 +124,7 @@ void compiler_command_parse(const char *const *words, size_t n, struct compiler_
 
 		c.words[c.n] = (struct compiler_word){ words + i, another ? 2 : 1, kind };
 		c.compiles_only |= is_one_of(words[i], "-c -S -E -M -MM -fsyntax-only");
+		judge_target(&c, words[i], another ? words[i + 1] : NULL);
 		c.is_library |= strcmp(words[i], "-shared") == 0;
 		c.is_relocatable |= strcmp(words[i], "-r") == 0;
 		c.sources += kind == COMPILER_WORD_SOURCE;
@@ -123,4 +139,12 @@ void compiler_command_release(struct compiler_command *c)
 {
 	free(c->words);
 	c->words = NULL;
+}
+
+enum assay_status compiler_command_check(const struct compiler_command *c, struct assay_error *err)
+{
+	if (!*c->target || strcmp(c->target, "x86_64") == 0)
+		return ASSAY_OK;
+	return assay_fail(err, ASSAY_E_USAGE, "'%s' compiles for %s: what is added to programs is of x86_64 alone",
+			  c->compiler[c->n_compiler - 1], c->target);
 }

@@ -2,8 +2,12 @@
 #ifndef RUNS_INSTRUMENT_COMPILER_COMMAND_H
 #define RUNS_INSTRUMENT_COMPILER_COMMAND_H
 
+#include "base/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
+
+#define COMPILER_TARGET_BYTES 32
 
 enum compiler_kind { COMPILER_GCC, COMPILER_CLANG, COMPILER_OTHER };
 
@@ -29,11 +33,15 @@ struct compiler_command {
 	size_t n, sources, objects;
 	bool compiles_only, is_library, is_relocatable;
 	enum compiler_kind kind;
+	char target[COMPILER_TARGET_BYTES]; /* the architecture that it names, by its own name or an option; "": none */
 };
 
 /* words[n], n > 0: the compiler and its arguments. *out is overwritten; compiler_command_release() it. */
 void compiler_command_parse(const char *const *words, size_t n, struct compiler_command *out);
 void compiler_command_release(struct compiler_command *command);
+
+/* ASSAY_E_USAGE for one that compiles for another architecture than what we add to programs is of. */
+enum assay_status compiler_command_check(const struct compiler_command *command, struct assay_error *err);
 
 /* The command is a known program that calls compilers: make, cmake... */
 bool compiler_command_builds(const char *const *words, size_t n);

@@ -155,6 +155,8 @@ enum assay_status emulate_plan_make(const char *const *words, size_t n, const ch
 	ASSAY_BUG_IF(n == 0);
 	compiler_command_parse(words, n, &c);
 	st = check_words(words, n, err);
+	if (!st)
+		st = compiler_command_check(&c, err);
 	if (!st && (c.compiles_only || c.sources + c.objects == 0)) {
 		struct emulate_step *step = step_new(&plan);
 
