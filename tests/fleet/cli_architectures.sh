@@ -67,7 +67,7 @@ expect_json '.hosts[0].facts.architecture' aarch64
 
 command -v stress-ng >/dev/null || finish
 what='a fingerprint, and the counting program'
-battery "$tmp/tiny.yaml" 1 .2 cpu
+battery "$tmp/tiny.yaml" 1 1 memcpy
 lab fingerprint run -w arm --battery "$tmp/tiny.yaml" --counters --format json
 expect_status 0
 expect_json .hosts[0].complete true
