@@ -5,7 +5,7 @@
 #include "gate/nightly/history.h"
 
 struct arguments {
-	const char *application;
+	const char *application, *architecture;
 	double min_effect; /* 0: the laboratory's */
 };
 
@@ -14,7 +14,7 @@ static enum assay_status history_run(struct lab *lab, void *arguments, struct do
 	const struct arguments *a = arguments;
 	double min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect;
 	struct history history;
-	enum assay_status st = history_load(lab, a->application, min_effect, &history, err);
+	enum assay_status st = history_load(lab, a->application, a->architecture, min_effect, &history, err);
 
 	if (!st)
 		history_answer(&history, min_effect, d);
@@ -23,7 +23,10 @@ static enum assay_status history_run(struct lab *lab, void *arguments, struct do
 }
 
 static const struct cli_option words[] = { CLI_WORD("APP", struct arguments, application), CLI_END };
-static const struct cli_option options[] = { CMD_MIN_EFFECT(struct arguments, min_effect), CLI_END };
+static const struct cli_option options[] = { CLI_TEXT("architecture", "NAME", struct arguments, architecture,
+						      "Of machines of this architecture, where there are several (default: that of "
+						      "most results)"),
+					     CMD_MIN_EFFECT(struct arguments, min_effect), CLI_END };
 
 const struct command history_command = {
 	.name = "history",

@@ -4,6 +4,7 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "fingerprint/stored/fingerprint.h"
+#include "runs/running/evidence.h"
 #include "runs/running/manifest.h"
 #include "runs/running/metric_direction.h"
 #include "runs/running/run.h"
@@ -31,17 +32,14 @@ struct loading {
 	size_t n;
 };
 
-static size_t machine_of(struct history *h, const char *name)
+/* SIZE_MAX: it is of another architecture. */
+static size_t machine_of(const struct history *h, const char *name)
 {
-	size_t i = 0;
-
-	while (i < h->n_machines && strcmp(h->machines[i], name) != 0)
-		i++;
-	if (i == h->n_machines) {
-		h->machines = mem_resize(h->machines, h->n_machines + 1, sizeof(*h->machines));
-		h->machines[h->n_machines++] = mem_string(name);
+	for (size_t i = 0; i < h->n_machines; i++) {
+		if (strcmp(h->machines[i], name) == 0)
+			return i;
 	}
-	return i;
+	return SIZE_MAX;
 }
 
 /* Rows come by version, plan and day, so that it is the last one or a new one. */
@@ -58,7 +56,6 @@ static size_t point_of(struct history *h, const char *version, const char *plan,
 	return h->n - 1;
 }
 
-/* Machines come by name, for the statement sorts them; those of later points are put in at the end, and sorted with all in the end. */
 static enum assay_status load_results(struct store *store, struct loading *l, struct assay_error *err)
 {
 	struct history *h = l->history;
@@ -71,21 +68,108 @@ static enum assay_status load_results(struct store *store, struct loading *l, st
 
 	while (store_next(store, stmt, &st, err)) {
 		double cost = log(store_double(stmt, 4));
-		size_t capacity = l->n;
+		size_t capacity = l->n, machine = machine_of(h, store_text(stmt, 3));
 
-		if (manifest_addition(store_text(stmt, 0)) || !isfinite(cost))
+		if (machine == SIZE_MAX || manifest_addition(store_text(stmt, 0)) || !isfinite(cost))
 			continue;
 		if ((capacity & (capacity - 1)) == 0) /* a power of two, or the first */
 			l->results = mem_resize(l->results, capacity ? 2 * capacity : 1, sizeof(*l->results));
 		l->results[l->n++] =
 		    (struct result){ .point = point_of(h, store_text(stmt, 0), store_text(stmt, 1), sqlite3_column_int64(stmt, 2)),
-				     .machine = machine_of(h, store_text(stmt, 3)),
+				     .machine = machine,
 				     .cost = h->higher_is_better ? -cost : cost };
 	}
 	sqlite3_finalize(stmt);
 	return st;
 }
 
+/* ---- machines of one architecture ---- */
+
+/* A machine with results: of which architecture it is (NULL: not known), and how many there are. */
+struct candidate {
+	char *machine, *architecture;
+	size_t results;
+};
+
+static enum assay_status load_candidates(struct store *store, const struct evidence *evidence, const char *application,
+					 struct candidate **out, size_t *n, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st =
+	    store_ask(store, &stmt, err,
+		      "SELECT machine, ifnull(max(architecture), ''), ifnull(max(fingerprint), ''), count(*) FROM run LEFT JOIN "
+		      "execution USING (plan, machine, version, repetition, application, taken_ms) WHERE application = ? "
+		      "AND run.metric > 0 GROUP BY machine ORDER BY machine",
+		      "t", application);
+
+	while (store_next(store, stmt, &st, err)) {
+		const char *name = evidence_architecture(evidence, store_text(stmt, 0), store_text(stmt, 1), store_text(stmt, 2));
+
+		*out = mem_resize(*out, *n + 1, sizeof(**out));
+		(*out)[(*n)++] = (struct candidate){ mem_string(store_text(stmt, 0)), name ? mem_string(name) : NULL,
+						     (size_t)sqlite3_column_int64(stmt, 3) };
+	}
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+/* All architectures go into `others` for now. */
+static void count_architecture(struct history *h, const struct candidate *c)
+{
+	size_t i = 0;
+
+	while (i < h->n_others && strcmp(h->others[i].name, c->architecture) != 0)
+		i++;
+	if (i == h->n_others) {
+		h->others = mem_resize(h->others, h->n_others + 1, sizeof(*h->others));
+		h->others[h->n_others++] = (struct history_architecture){ .name = mem_string(c->architecture) };
+	}
+	h->others[i].results += c->results;
+}
+
+static enum assay_status choose_architecture(struct history *h, const char *asked, struct assay_error *err)
+{
+	size_t best = 0;
+
+	for (size_t i = 0; i < h->n_others; i++) {
+		const struct history_architecture *a = &h->others[i];
+
+		if (asked ? strcmp(a->name, asked) == 0 : a->results > h->others[best].results)
+			best = i;
+	}
+	if (asked && (!h->n_others || strcmp(h->others[best].name, asked) != 0))
+		return assay_fail(err, ASSAY_E_NOTFOUND, "no results of '%s' are known to be of the architecture '%s'%s%s", h->application,
+				  asked, h->n_others ? ", but there are some of " : "", h->n_others ? h->others[0].name : "");
+	if (h->n_others) {
+		h->architecture = h->others[best].name;
+		h->others[best] = h->others[--h->n_others];
+	}
+	return ASSAY_OK;
+}
+
+static enum assay_status choose_machines(struct store *store, const struct evidence *evidence, const char *asked, struct history *h,
+					 struct assay_error *err)
+{
+	struct candidate *all = NULL;
+	size_t n = 0;
+	enum assay_status st = load_candidates(store, evidence, h->application, &all, &n, err);
+
+	for (size_t i = 0; i < n; i++) {
+		if (all[i].architecture)
+			count_architecture(h, &all[i]);
+	}
+	if (!st)
+		st = choose_architecture(h, asked, err);
+	h->machines = mem_new(n, sizeof(*h->machines));
+	for (size_t i = 0; i < n; i++) {
+		if (!st && (!all[i].architecture || strcmp(all[i].architecture, h->architecture) == 0))
+			h->machines[h->n_machines++] = mem_string(all[i].machine);
+		free(all[i].machine);
+		free(all[i].architecture);
+	}
+	free(all);
+	return st;
+}
 /* ---- medians on each machine ---- */
 
 static int compare_results(const void *a, const void *b)
@@ -172,24 +256,27 @@ static void merge(struct history *h)
 
 /* ---- what the kernel's accounts say, and the machines' fingerprints ---- */
 
-static enum assay_status load_levels(struct store *store, const char *application, struct history_point *p, struct assay_error *err)
+static enum assay_status load_levels(struct store *store, const struct history *h, struct history_point *p, struct assay_error *err)
 {
+	double sums[3] = { 0 };
 	sqlite3_stmt *stmt = NULL;
-	bool row = false;
 	enum assay_status st = store_ask(
 	    store, &stmt, err,
-	    "SELECT sum(user_us * 1e3), sum(sys_us * 1e3), sum(max(wall_ns, (user_us + sys_us) * 1e3)) FROM execution WHERE plan = ? AND "
-	    "application = ? AND version = ? AND outcome = 'ok' AND wall_ns > 0 AND user_us >= 0 AND sys_us >= 0",
-	    "ttt", p->plan, application, p->version);
+	    "SELECT machine, sum(user_us * 1e3), sum(sys_us * 1e3), sum(max(wall_ns, (user_us + sys_us) * 1e3)) FROM execution WHERE "
+	    "plan = ? AND application = ? AND version = ? AND outcome = 'ok' AND wall_ns > 0 AND user_us >= 0 AND sys_us >= 0 GROUP BY "
+	    "machine",
+	    "ttt", p->plan, h->application, p->version);
 
-	if (!st)
-		st = store_step(store, stmt, &row, err);
-	if (!st && row && store_double(stmt, 2) > 0) {
-		for (int k = 0; k < 2; k++)
-			p->level[k] = store_double(stmt, k) / store_double(stmt, 2);
-		p->level[2] = fmax(1 - p->level[0] - p->level[1], 0);
+	while (store_next(store, stmt, &st, err)) {
+		for (int k = 0; k < 3 && machine_of(h, store_text(stmt, 0)) != SIZE_MAX; k++)
+			sums[k] += store_double(stmt, k + 1);
 	}
 	sqlite3_finalize(stmt);
+	if (!st && sums[2] > 0) {
+		for (int k = 0; k < 2; k++)
+			p->level[k] = sums[k] / sums[2];
+		p->level[2] = fmax(1 - p->level[0] - p->level[1], 0);
+	}
 	return st;
 }
 
@@ -210,12 +297,11 @@ static double rate_of(const struct fingerprint_set *set, const struct fingerprin
 	return n ? sum / (double)n : (double)NAN;
 }
 
-static enum assay_status load_rates(struct store *store, struct history *h, struct assay_error *err)
+static enum assay_status load_rates(struct store *store, const struct fingerprint_set *set, struct history *h, struct assay_error *err)
 {
-	struct fingerprint_set set = { 0 };
 	sqlite3_stmt *stmt = NULL;
 	const struct fingerprint **first = mem_new(h->n_machines + 1, sizeof(*first));
-	enum assay_status st = fingerprint_load(store, &set, err);
+	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; !st && i < h->n; i++) {
 		struct history_point *p = &h->points[i];
@@ -226,18 +312,17 @@ static enum assay_status load_rates(struct store *store, struct history *h, stru
 			       "GROUP BY machine",
 			       "ttti", h->application, p->version, p->plan, p->taken_ms);
 		while (store_next(store, stmt, &st, err)) {
-			const struct fingerprint *f = fingerprint_find(&set, store_text(stmt, 1));
+			const struct fingerprint *f = fingerprint_find(set, store_text(stmt, 1));
 			size_t m = machine_of(h, store_text(stmt, 0));
 
-			if (!f || m >= h->n_machines)
+			if (!f || m == SIZE_MAX)
 				continue;
 			first[m] = first[m] ? first[m] : f;
-			p->rate[m] = fingerprint_comparable(first[m], f) ? rate_of(&set, f) : (double)NAN;
+			p->rate[m] = fingerprint_comparable(first[m], f) ? rate_of(set, f) : (double)NAN;
 		}
 		sqlite3_finalize(stmt);
 		stmt = NULL;
 	}
-	fingerprint_set_release(&set);
 	free(first);
 	return st;
 }
@@ -293,13 +378,19 @@ static void find_changes(struct history *h, double min_effect)
 	free(x);
 }
 
-enum assay_status history_load(struct lab *lab, const char *application, double min_effect, struct history *out, struct assay_error *err)
+enum assay_status history_load(struct lab *lab, const char *application, const char *architecture, double min_effect, struct history *out,
+			       struct assay_error *err)
 {
 	struct loading l = { .history = out };
+	struct evidence evidence = { 0 };
 	enum assay_status st;
 
 	*out = (struct history){ .application = mem_string(application) };
 	st = direction_of(&lab->store, application, &out->higher_is_better, err);
+	if (!st)
+		st = evidence_load(lab, &evidence, err);
+	if (!st)
+		st = choose_machines(&lab->store, &evidence, architecture, out, err);
 	if (!st)
 		st = load_results(&lab->store, &l, err);
 	if (!st && !out->n)
@@ -309,11 +400,12 @@ enum assay_status history_load(struct lab *lab, const char *application, double 
 		qsort(out->points, out->n, sizeof(*out->points), compare_points);
 		merge(out);
 		find_changes(out, min_effect);
-		st = load_rates(&lab->store, out, err);
+		st = load_rates(&lab->store, &evidence.fingerprints, out, err);
 	}
 	for (size_t i = 0; !st && i < out->n; i++)
-		st = load_levels(&lab->store, application, &out->points[i], err);
+		st = load_levels(&lab->store, out, &out->points[i], err);
 	free(l.results);
+	evidence_release(&evidence);
 	if (st)
 		history_release(out);
 	return st;
@@ -329,8 +421,12 @@ void history_release(struct history *h)
 	}
 	for (size_t m = 0; m < h->n_machines; m++)
 		free(h->machines[m]);
+	for (size_t i = 0; i < h->n_others; i++)
+		free(h->others[i].name);
 	free(h->points);
 	free(h->machines);
+	free(h->others);
+	free(h->architecture);
 	free(h->application);
 	change_points_release(&h->changes);
 	*h = (struct history){ 0 };

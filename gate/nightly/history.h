@@ -1,4 +1,4 @@
-/* What an application has cost over versions and nights, merged over machines, and where that changed for good. */
+/* What an application has cost over versions and nights, merged over machines of one architecture, and where that changed for good. */
 #ifndef GATE_NIGHTLY_HISTORY_H
 #define GATE_NIGHTLY_HISTORY_H
 
@@ -18,8 +18,16 @@ struct history_point {
 	double level[3]; /* computing, in the kernel, waiting: parts of the time, by the kernel's accounts; NaN where there are none */
 };
 
+struct history_architecture {
+	char *name;
+	size_t results;
+};
+
 struct history {
 	char *application;
+	char *architecture;		     /* NULL where none is known */
+	struct history_architecture *others; /* [n_others], which are left out */
+	size_t n_others;
 	bool higher_is_better;
 	char **machines; /* [n_machines], by name */
 	size_t n_machines;
@@ -28,8 +36,10 @@ struct history {
 	struct change_points changes;
 };
 
-/* application as in results, NAME or NAME/INPUT. *out is overwritten; history_release() it. ASSAY_E_NOTFOUND where there are no results. */
-enum assay_status history_load(struct lab *lab, const char *application, double min_effect, struct history *out, struct assay_error *err);
+/* application as in results, NAME or NAME/INPUT. architecture: NULL is that of most results; those of which it is not known count with any.
+ * *out is overwritten; history_release() it. ASSAY_E_NOTFOUND where there are no results. */
+enum assay_status history_load(struct lab *lab, const char *application, const char *architecture, double min_effect, struct history *out,
+			       struct assay_error *err);
 void history_release(struct history *history); /* accepts zeroed */
 
 /* Relative to the first level, from a log cost. */

@@ -192,6 +192,24 @@ static void answer_points(const struct history *h, struct document *d)
 	doc_end(d);
 }
 
+static void answer_architectures(const struct history *h, struct document *d)
+{
+	doc_set_empty(d, "architecture", h->architecture);
+	if (h->n_others)
+		doc_line(d, "Results of different architectures are never put together: these are of %s.", h->architecture);
+	doc_list(d, "other_architectures");
+	for (size_t i = 0; i < h->n_others; i++) {
+		const struct history_architecture *a = &h->others[i];
+
+		doc_object(d, NULL);
+		doc_set(d, "architecture", a->name);
+		doc_set(d, "results", a->results);
+		doc_end(d);
+		doc_line(d, "%zu of %s are a history of their own: --architecture %s", a->results, a->name, a->name);
+	}
+	doc_end(d);
+}
+
 void history_answer(const struct history *h, double min_effect, struct document *d)
 {
 	double now = history_relative(h, h->changes.segments[h->changes.n].median);
@@ -210,6 +228,7 @@ void history_answer(const struct history *h, double min_effect, struct document 
 	doc_set(d, "outcome", h->n < (size_t)2 * CHANGE_POINTS_SEGMENT_MIN ? "too_short" : h->changes.n ? "changed" : "steady");
 	doc_set(d, "min_effect", min_effect);
 	doc_set(d, "machines", h->n_machines);
+	answer_architectures(h, d);
 	history_plot(h, d);
 	answer_changes(h, d);
 	answer_modes(h, d);

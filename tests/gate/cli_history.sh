@@ -76,7 +76,40 @@ run -C "$tmp/short.lab" history moody
 expect_status 0
 expect_stdout 'too short  5 points of moody'
 
+what='architectures are never merged'
+mkdir "$tmp/mixed"
+awk -v header="$HEADER" 'BEGIN {
+	print header ",version,battery,battery_hash,stress_ng,architecture"
+	for (m = 1; m <= 3; m++)
+		printf "url,abc,me,1500000000,stressng,node%d,1,cpu,%d,,b,h,1,%s\n", m, m, m < 3 ? "x86_64" : "aarch64"
+	for (n = 0; n < 40; n++)
+		for (m = 1; m <= 3; m++)
+			for (pass = 1; pass <= 3; pass++)
+				printf "url,abc,me,%d,mixed,node%d,%d,mixed,%.9g,v%02d,,,,\n", 1500000000 + 86400 * n, m, pass,
+					(m < 3 ? 10 : n < 15 ? 3 : 4) * (1 + .001 * (n * 7 % 10 + pass)), n
+}' >"$tmp/mixed/results.csv"
+lab_of mixed
+run -C "$tmp/mixed.lab" history mixed --format json
+expect_json .architecture x86_64
+expect_json .other_architectures 1
+expect_json .other_architectures[0].architecture aarch64
+expect_json .other_architectures[0].results 120
+expect_json .machines 2
+expect_json .outcome steady
+expect_json .points[0].runs 6
+run -C "$tmp/mixed.lab" history mixed --architecture aarch64 --format json
+expect_json .architecture aarch64
+expect_json .machines 1
+expect_json .changes 1
+expect_json '.changes[0].version' v15
+expect_near '.changes[0].ratio' 1.333 .01
+expect_json .points 40
+run -C "$tmp/mixed.lab" history mixed
+expect_stdout 'never put together: these are of x86_64' '120 of aarch64 are a history of their own: --architecture aarch64'
+
 what='refused'
+run -C "$tmp/mixed.lab" history mixed --architecture riscv64
+refused 2 "no results of 'mixed' are known to be of the architecture 'riscv64'"
 run -C "$tmp/short.lab" history mody
 refused 2 "no results of 'mody' (did you mean 'moody'?)"
 finish
