@@ -31,15 +31,19 @@ stressors:
   - { stressor: getdent }
   - { stressor: pipe }
 """
-MANIFEST = """files: [%(at)s/work-x86_64, %(at)s/work-aarch64]
-command: [sh, -c, 'exec {files}/work-$(uname -m) {version}']
+# Programs that are not executable are data, which may be for any architecture.
+MANIFEST = """files: [%(at)s/programs]
+command: [sh, -c, 'cp {files}/programs/{version}-$(uname -m) run && chmod +x run && exec ./run']
 versions: { one: , same: , slow: }
 metric: cpu
 repetitions: 6
 """
-PROBED = """files: [%(at)s/work-x86_64, %(at)s/work-emulated, %(at)s/work-aarch64]
-command: ['{files}/%(program)s', one]
-versions: { one: }
+WRONG = """command: ['{build}/work']
+versions: { one: { directory: %(at)s/x86_64 } }
+repetitions: 1
+"""
+PROBED = """command: ['{build}/work']
+versions: { one: { directory: %(at)s/%(program)s } }
 repetitions: 1
 probe: { back_end: %(back_end)s, functions: [main]%(more)s }
 """
@@ -135,12 +139,12 @@ there = "sum(machine = '%s')" % ARM
 def left():
     """Programs and directories of sessions: on the guest, and of the emulated hosts, whose processes are this machine's."""
     found = [line for line in guest.ssh("ps -o user,args; ls /dev/shm").splitlines()
-             if re.match(r"bench .*(work-|stress-ng|helper-|counting-)|assay-session", line)]
+             if re.match(r"bench .*(/run\b|stress-ng|helper-|counting-)|assay-session", line)]
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
             environment = open("/proc/%s/environ" % pid, "rb").read()
             words = open("/proc/%s/cmdline" % pid, "rb").read().decode(errors="replace").split("\0")
-            if b"ASSAY_EMULATED=" in environment and lab.encode() in environment and re.search("work-|stress-ng|helper-", words[0]):
+            if b"ASSAY_EMULATED=" in environment and lab.encode() in environment and re.search("/run$|/work$|stress-ng|helper-", words[0]):
                 found.append(" ".join(words))
     done = shell("find", lab + "/.assay/emulated", "-name", "assay-session*")
     return found + done.stdout.splitlines()
@@ -226,6 +230,7 @@ def runs():
         process = subprocess.Popen([assay, "-C", lab, "run", "work", "-q"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
         holds("it was at work on the guest", until(lambda: stored(there) >= 2, 120), stored())
+        holds("its session's files are seen there", any("assay-session" in line for line in left()))
         process.kill()
         process.wait()
         nothing_left(holds)
@@ -267,11 +272,18 @@ def decisions():
     with step("`profile work@one`") as holds:
         done = answer("profile", "work@one")
         holds("the %d results of x86_64 alone, which are most" % done["rows"], (done["rows"], done["machines"]) == (12, 2), done)
-        holds("the 6 of aarch64 are left out", sum(done["left_out"].values()) == 6, done)
+        holds("the 6 of aarch64 are left out, and that is said", "the 12 of x86_64 are looked at, the 6 others left out" in done["said"], done)
+    with step("`history work`") as holds:
+        for asked, of, machines in ((), "x86_64", 2), (("--architecture", "aarch64"), "aarch64", 1):
+            done = answer("history", "work", *asked)
+            points = {point["version"]: point["cost"] for point in done["points"]}
+            holds("of %s: `slow` is %.2f of `one`" % (of, points["slow"] / points["one"]),
+                  (done["architecture"], done["machines"]) == (of, machines) and len(done["other_architectures"]) == 1 and
+                  (points["slow"] / points["one"] > 1.3) == (of == "aarch64"), done)
 
 
 def refusals():
-    for back_end, program, more in (("probe", "work-x86_64", ", counters: []"), ("emulated", "work-emulated", "")):
+    for back_end, program, more in (("probe", "x86_64", ", counters: []"), ("emulated", "emulated", "")):
         manifest("probed", PROBED, back_end=back_end, program=program, more=more)
         with step("`run probed --probe`, back end `%s`" % back_end) as holds:
             done = answer("run", "probed", "--probe", "-q")
@@ -280,12 +292,19 @@ def refusals():
                   hosts[ARM]["outcome"] == "failed" and "aarch64" in hosts[ARM]["message"], done)
             holds("the other two give samples, status 7", done["status"] == 7 and all(hosts[name]["outcome"] == "ok" for name in EMULATED), done)
             nothing_left(holds)
-    program = directory + "/work-aarch64"
+    manifest("wrong", WRONG)
+    with step("`run wrong`, whose only program is for x86_64") as holds:
+        done = answer("run", "wrong", "-q")
+        hosts = by_host(done)
+        holds("%s: `%s`, %s" % (ARM, hosts[ARM]["outcome"], hosts[ARM]["message"].replace(directory, "")),
+              hosts[ARM]["outcome"] == "failed" and "work" in hosts[ARM]["message"] and "x86" in hosts[ARM]["message"], done)
+        holds("the other two go on, status 7", done["status"] == 7 and all(hosts[name]["outcome"] == "ok" for name in EMULATED), done)
+    program = directory + "/aarch64/work"
     for words in (["changes", program, program], ["doctor", program], ["probe", "--functions", "main", "--", program]):
         with step("`%s` of the program for aarch64" % words[0]) as holds:
             done = call(*words)
-            holds("status 2: for AArch64; only x86-64 is supported",
-                  done.returncode == 2 and "is for AArch64; only x86-64 is supported" in done.stderr, done.stderr)
+            holds("status 2: for aarch64; only x86-64 is supported",
+                  done.returncode == 2 and "is for aarch64; only x86-64 is supported" in done.stderr, done.stderr)
 
 
 def death():
