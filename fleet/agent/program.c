@@ -58,6 +58,8 @@ static const char deploy_format[] =
 
 /* ---- builds ---- */
 
+const char *const program_architectures[PROGRAM_ARCHITECTURES] = { "aarch64", "x86_64" };
+
 const struct program_build *program_find(const struct program *program, const char *architecture)
 {
 	for (const struct program_build *build = program->builds; build->architecture; build++) {
@@ -69,10 +71,8 @@ const struct program_build *program_find(const struct program *program, const ch
 
 char *program_reason(const struct program *program, const char *architecture)
 {
-	static const char *const supported[PROGRAM_ARCHITECTURES] = { "x86_64", "aarch64" };
-
 	for (size_t i = 0; i < PROGRAM_ARCHITECTURES; i++) {
-		if (strcmp(supported[i], architecture) == 0)
+		if (strcmp(program_architectures[i], architecture) == 0)
 			return mem_format("this assay was built without its %s program for hosts of %s: docs/architectures.md says how to "
 					  "build it with that",
 					  program->name, architecture);

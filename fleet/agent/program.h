@@ -13,6 +13,8 @@
 #define PROGRAM_ARCHITECTURE "x86_64"
 #endif
 
+extern const char *const program_architectures[PROGRAM_ARCHITECTURES]; /* by name */
+
 struct program {
 	const char *name; /* "helper", "counting"; on the host NAME-HASH */
 	struct program_build {

@@ -47,11 +47,11 @@ enum assay_status artefact_add_inputs(const struct manifest *manifest, char *con
 				      struct assay_error *err);
 void artefact_release(struct artefact *artefact); /* accepts zeroed */
 
-/* The files of a version with a git reference: LABORATORY/.assay/builds/HASH, HASH of commit, build command and directory. Built
- * once: a build that is complete is used again. git and the build run without a shell, their output goes to LOG beside it, which
- * the error names (with its last line) when they fail. `cancelled`: ends them. *directory (free() it) is what to deploy; *commit
- * 40 digits. Leftovers of killed builds are removed first. */
-enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version,
+/* The files of a version with a git reference, `own` of its:  LABORATORY/.assay/builds/HASH, HASH of commit, build command and directory.
+ * Built once: a build that is complete is used again. git and the build run without a shell, their output goes to LOG beside it, which the
+ * error names (with its last line) when they fail. `cancelled`: ends them. *directory (free() it) is what to deploy; *commit 40 digits.
+ * Leftovers of killed builds are removed first. */
+enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version, const struct manifest_own *own,
 				 const volatile sig_atomic_t *cancelled, char **directory, char commit[ARTEFACT_COMMIT_BYTES],
 				 struct assay_error *err);
 /* Whether the version's git repository has its reference, and which commit that is; nothing is built or written. The same errors. */

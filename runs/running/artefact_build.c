@@ -27,6 +27,7 @@
 struct artefact_build {
 	const struct manifest *manifest;
 	const struct manifest_version *version;
+	const struct manifest_own *own;
 	const volatile sig_atomic_t *cancelled;
 	char *repository; /* as git is told */
 	char *folder;	  /* LABORATORY/.assay/builds, absolute */
@@ -251,13 +252,13 @@ static enum assay_status artefact_build_check_out(struct artefact_build *b, cons
 /* Length before text: no two builds give the same bytes. */
 static void artefact_build_name_places(struct artefact_build *b, const char *commit)
 {
-	const char *directory = b->version->directory ? b->version->directory : "";
+	const char *directory = b->own->directory ? b->own->directory : "";
 	struct buf text = BUF_INIT;
 	char hex[DIGEST_HEX_BYTES];
 
 	buf_format(&text, "build 1\n%s\n%zu:%s\n", commit, strlen(directory), directory);
-	for (size_t i = 0; i < b->version->build.n; i++)
-		buf_format(&text, "%zu:%s\n", strlen(b->version->build.items[i]), b->version->build.items[i]);
+	for (size_t i = 0; i < b->own->build.n; i++)
+		buf_format(&text, "%zu:%s\n", strlen(b->own->build.items[i]), b->own->build.items[i]);
 	digest_sha256(text.bytes, text.size, hex);
 	buf_release(&text);
 	b->whole = mem_format("%s/%.*s", b->folder, HASH_DIGITS, hex);
@@ -346,7 +347,7 @@ static enum assay_status artefact_build_make_whole(struct artefact_build *b)
 /* Also for a build that exists already. A link that leads elsewhere is refused. */
 static enum assay_status artefact_build_find_output(struct artefact_build *b, const char *tree, char **out)
 {
-	const char *directory = b->version->directory;
+	const char *directory = b->own->directory;
 	char *path = directory ? mem_format("%s/%s", tree, directory) : mem_string(tree), *real = realpath(path, NULL);
 	enum assay_status st = ASSAY_OK;
 
@@ -364,7 +365,7 @@ static enum assay_status artefact_build_find_output(struct artefact_build *b, co
 
 static enum assay_status artefact_build_command(struct artefact_build *b)
 {
-	const struct manifest_words *build = &b->version->build;
+	const struct manifest_words *build = &b->own->build;
 	const char **words = mem_new(build->n, sizeof(*words));
 	struct buf what = BUF_INIT;
 	char shown[TEXT_SHOWN_BYTES];
@@ -452,12 +453,12 @@ enum assay_status artefact_check(const struct manifest *manifest, size_t version
 	return st;
 }
 
-enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version,
+enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version, const struct manifest_own *own,
 				 const volatile sig_atomic_t *cancelled, char **directory, char commit[ARTEFACT_COMMIT_BYTES],
 				 struct assay_error *err)
 {
 	const struct manifest_version *v = &manifest->versions[version];
-	struct artefact_build b = { .manifest = manifest, .version = v, .cancelled = cancelled, .err = err };
+	struct artefact_build b = { .manifest = manifest, .version = v, .own = own, .cancelled = cancelled, .err = err };
 	struct artefact_build_repository repository = { .objects = NULL };
 	enum assay_status st;
 

@@ -132,6 +132,7 @@ static void execute_host_release(struct execute_host *h, size_t n_versions)
 	for (size_t i = 0; i < n_versions; i++)
 		free(h->stacks[i]);
 	free(h->stacks);
+	free(h->builds);
 	free(h->counts);
 	free(h->cells);
 	free(h->done);
@@ -150,6 +151,7 @@ static enum assay_status execute_prepare_host(struct execute *x, const struct ho
 	plan_order(plan, index, &h->cells, &h->n_cells);
 	h->done = mem_new(h->n_cells, sizeof(bool));
 	h->stacks = mem_new(plan->n_versions, sizeof(char *));
+	h->builds = mem_new(plan->n_versions, sizeof(*h->builds));
 	h->counts = mem_new(plan->n_versions, sizeof(*h->counts));
 	st = execution_done(&x->lab->store, plan, host->id, h->cells, h->n_cells, h->done, err);
 	for (size_t i = 0; i < h->n_cells; i++) {

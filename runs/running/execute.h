@@ -16,9 +16,9 @@
 
 struct execute_options {
 	const struct manifest *manifest;
-	const struct plan *plan;		 /* in the store already; machines are hosts[] in the same order */
-	const struct artefact *files;		 /* common to all versions */
-	const struct artefact *versions;	 /* [plan->n_versions]; without files where a version has none of its own */
+	const struct plan *plan;	  /* in the store already; machines are hosts[] in the same order */
+	const struct artefact *files;	  /* common to all versions */
+	struct artefact *const *versions; /* [plan->n_versions], of each as the manifest has it: [n_own]; an empty one where it has none */
 	const struct execution_features *inputs; /* [plan->n_inputs], what is known of them */
 	const struct instrument *instrument;	 /* of a plan with a probe; else NULL */
 	bool repeat;				 /* disturbed runs, at once (runs/running/repeat.h) */

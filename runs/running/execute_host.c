@@ -160,11 +160,13 @@ static bool host_clean_up(struct execute_host *h)
 /* ---- the files ---- */
 
 /* 0 the common files, then those of each version, then what measures them. */
-static const struct artefact *files_of(const struct execute *x, size_t set)
+static const struct artefact *files_of(const struct execute_host *h, size_t set)
 {
-	if (set > x->options->plan->n_versions)
-		return &x->options->instrument->files;
-	return set == 0 ? x->options->files : &x->options->versions[set - 1];
+	const struct execute_options *o = h->x->options;
+
+	if (set > o->plan->n_versions)
+		return &o->instrument->files;
+	return set == 0 ? o->files : h->builds[set - 1];
 }
 
 static size_t sets_of(const struct execute *x)
@@ -185,6 +187,27 @@ static char *set_directory(const struct execute_host *h, size_t set)
 	return set == 0 ? mem_format("%s/files", h->directory) : mem_format("%s/b%03zu", h->directory, set - 1);
 }
 
+/* What each version has for itself on hosts of this one's architecture. */
+static bool host_choose_builds(struct execute_host *h)
+{
+	const struct execute_options *o = h->x->options;
+
+	for (size_t i = 0; i < o->plan->n_versions; i++) {
+		const struct manifest_version *v = &o->manifest->versions[manifest_find_version(o->manifest, o->plan->versions[i])];
+		const struct manifest_own *own = manifest_own_of(v, h->architecture ? h->architecture : "unknown");
+
+		if (!own && v->n_own) {
+			char *reason = manifest_own_reason(o->manifest, v, h->architecture ? h->architecture : "an unknown one");
+
+			session_fail(h->session, "%s", reason);
+			free(reason);
+			return false;
+		}
+		h->builds[i] = &o->versions[i][own ? own - v->own : 0];
+	}
+	return true;
+}
+
 /* Processors of 64 bits run programs of 32 bits, where their kernel lets them. */
 static bool runs_on(const char *architecture, const char *host)
 {
@@ -198,7 +221,7 @@ static bool host_check_files(struct execute_host *h)
 	const struct plan *plan = h->x->options->plan;
 
 	for (size_t set = 0; h->architecture && set <= plan->n_versions; set++) {
-		const struct artefact *files = files_of(h->x, set);
+		const struct artefact *files = files_of(h, set);
 
 		for (size_t i = 0; i < files->n; i++) {
 			const struct artefact_file *file = &files->files[i];
@@ -220,7 +243,7 @@ static bool host_make_tree(struct execute_host *h)
 
 	add_words(&words, (const char *const[]){ "mkdir", "-p", "--", h->work, NULL });
 	for (size_t set = 0; set < sets_of(h->x); set++) {
-		const struct artefact *files = files_of(h->x, set);
+		const struct artefact *files = files_of(h, set);
 		char *top = set_directory(h, set);
 
 		if (set == 0 || !is_empty(files))
@@ -261,7 +284,7 @@ static bool host_put_files(struct execute_host *h)
 	bool ok = true;
 
 	for (size_t set = 0; ok && set < sets_of(h->x); set++) {
-		const struct artefact *files = files_of(h->x, set);
+		const struct artefact *files = files_of(h, set);
 		char *top = set_directory(h, set);
 		bool counts = false;
 
@@ -286,7 +309,7 @@ static void host_expand(const struct execute_host *h, expand_words *expand, size
 	const struct plan *plan = h->x->options->plan;
 	char *files = set_directory(h, 0), *build = set_directory(h, version + 1);
 	const struct manifest_places places = { .files = files,
-						.build = is_empty(files_of(h->x, version + 1)) ? NULL : build,
+						.build = is_empty(files_of(h, version + 1)) ? NULL : build,
 						.work = h->work };
 
 	expand(manifest, manifest_find_version(manifest, plan->versions[version]), manifest_find_input(manifest, plan->inputs[input]),
@@ -297,7 +320,7 @@ static void host_expand(const struct execute_host *h, expand_words *expand, size
 
 static void add_candidates(const struct execute_host *h, size_t set, struct manifest_words *words)
 {
-	const struct artefact *files = files_of(h->x, set);
+	const struct artefact *files = files_of(h, set);
 	char *top = set_directory(h, set);
 
 	for (size_t i = 0; i < files->n; i++) {
@@ -705,7 +728,7 @@ void execute_host(struct session *session, void *context)
 	if (!session_open(session))
 		return;
 	started_ns = clock_monotonic_ns();
-	if (host_look(h) && host_check_files(h) && host_make_directory(h)) {
+	if (host_look(h) && host_choose_builds(h) && host_check_files(h) && host_make_directory(h)) {
 		if (host_make_tree(h) && host_put_files(h) && host_look_at_stacks(h) && !x->look_only && host_ask_counters(h))
 			host_run_cells(h);
 		host_clean_up(h);

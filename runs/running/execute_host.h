@@ -32,16 +32,17 @@ struct execute_host {
 	size_t n_cells;
 	char *directory, *work, *samples; /* absolute, on the host; NULL while they are not there */
 	int64_t clock_ahead_ms;
-	char *architecture;	       /* as `uname -m` says it there; NULL: not known */
-	char *hardware_type;	       /* NULL: not known */
-	char *emulated;		       /* of an emulated host its profile, whichever laboratory it is of; else NULL */
-	bool *counts;		       /* [n_versions], counting builds: their runs leave files of features */
-	char **stacks;		       /* [n_versions], NULL where it is not known */
-	char *unlike;		       /* how what it loads differs from what another host loads; NULL: it does not */
-	struct counting_events events; /* of an instrumented plan: to be counted; n == 0: none */
-	struct repeat repeat;	       /* of plans without a probe */
-	struct counting_plan packs;    /* the runs that they take, all in each repetition */
-	struct own_features own;       /* what the manifest's `features` has printed here */
+	char *architecture;		/* as `uname -m` says it there; NULL: not known */
+	char *hardware_type;		/* NULL: not known */
+	char *emulated;			/* of an emulated host its profile, whichever laboratory it is of; else NULL */
+	const struct artefact **builds; /* [n_versions], what they have for themselves here */
+	bool *counts;			/* [n_versions], counting builds: their runs leave files of features */
+	char **stacks;			/* [n_versions], NULL where it is not known */
+	char *unlike;			/* how what it loads differs from what another host loads; NULL: it does not */
+	struct counting_events events;	/* of an instrumented plan: to be counted; n == 0: none */
+	struct repeat repeat;		/* of plans without a probe */
+	struct counting_plan packs;	/* the runs that they take, all in each repetition */
+	struct own_features own;	/* what the manifest's `features` has printed here */
 };
 
 /* All that is done on one host, from the way there to cleaning up; for fleet_each(), whose context is the struct execute. */

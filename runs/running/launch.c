@@ -5,13 +5,29 @@
 #include "fleet/engine/reach.h"
 #include "runs/running/input_features.h"
 #include "runs/running/samples_fetch.h"
+#include "runs/running/version.h"
 
 #define FETCHED_BYTES_MAX (SAMPLES_FETCH_BYTES_MAX + (SAMPLES_FETCH_BYTES_MAX >> 8)) /* with samples; and the heads of the frames */
 
+static const struct manifest_version *launch_version(const struct launch *launch, size_t i)
+{
+	return &launch->manifest.versions[manifest_find_version(&launch->manifest, launch->plan.versions[i])];
+}
+
+static size_t launch_n_own(const struct launch *launch, size_t i)
+{
+	size_t n = launch_version(launch, i)->n_own;
+
+	return n ? n : 1;
+}
+
 void launch_release(struct launch *launch)
 {
-	for (size_t i = 0; launch->versions && i < launch->plan.n_versions; i++)
-		artefact_release(&launch->versions[i]);
+	for (size_t i = 0; launch->versions && i < launch->plan.n_versions; i++) {
+		for (size_t k = 0; k < launch_n_own(launch, i); k++)
+			artefact_release(&launch->versions[i][k]);
+		free(launch->versions[i]);
+	}
 	free(launch->versions);
 	free(launch->commits);
 	artefact_release(&launch->files);
@@ -92,34 +108,38 @@ static enum assay_status launch_mention_interrupted(const struct launch_options 
 
 /* ---- what is deployed ---- */
 
-static const struct manifest_version *launch_version(const struct launch *launch, size_t i)
+static enum assay_status launch_collect_own(const struct launch_options *options, struct launch *launch, size_t i, size_t k,
+					    struct assay_error *err)
 {
-	return &launch->manifest.versions[manifest_find_version(&launch->manifest, launch->plan.versions[i])];
+	const struct manifest *manifest = &launch->manifest;
+	const struct manifest_version *version = launch_version(launch, i);
+	const char *path = version->own[k].directory;
+	char *built = NULL;
+	enum assay_status st = ASSAY_OK;
+
+	if (version->kind == MANIFEST_GIT) {
+		st = artefact_build(launch->lab.directory, manifest, (size_t)(version - manifest->versions), &version->own[k],
+				    options->cancelled, &built, launch->commits[i], err);
+		path = built;
+	}
+	if (!st)
+		st = artefact_collect(manifest->directory, &path, 1, true, &launch->versions[i][k], err);
+	free(built);
+	return st;
 }
 
+/* For all architectures: which ones there are among the hosts is not known yet. */
 static enum assay_status launch_collect_version(const struct launch_options *options, struct launch *launch, size_t i,
 						struct assay_error *err)
 {
 	const struct manifest *manifest = &launch->manifest;
 	const struct manifest_version *version = launch_version(launch, i);
-	size_t index = (size_t)(version - manifest->versions);
-	const char *path = version->directory;
-	char *built = NULL;
 	enum assay_status st = ASSAY_OK;
 
-	if (version->kind == MANIFEST_SAME)
-		return ASSAY_OK;
-	if (version->kind == MANIFEST_GIT && options->dry_run) {
-		st = artefact_check(manifest, index, options->cancelled, launch->commits[i], err);
-		return st ? assay_context(err, "%s:%zu: version '%s'", manifest->file, version->line, version->name) : ASSAY_OK;
-	}
-	if (version->kind == MANIFEST_GIT) {
-		st = artefact_build(launch->lab.directory, manifest, index, options->cancelled, &built, launch->commits[i], err);
-		path = built;
-	}
-	if (!st)
-		st = artefact_collect(manifest->directory, &path, 1, true, &launch->versions[i], err);
-	free(built);
+	if (version->kind == MANIFEST_GIT && options->dry_run)
+		st = artefact_check(manifest, (size_t)(version - manifest->versions), options->cancelled, launch->commits[i], err);
+	for (size_t k = 0; !st && k < version->n_own && !(version->kind == MANIFEST_GIT && options->dry_run); k++)
+		st = launch_collect_own(options, launch, i, k, err);
 	return st ? assay_context(err, "%s:%zu: version '%s'", manifest->file, version->line, version->name) : ASSAY_OK;
 }
 
@@ -139,19 +159,22 @@ static enum assay_status launch_make_instrument(struct launch *launch, struct as
 	size_t n = launch->plan.n_versions;
 	struct instrument_version *versions = mem_new(n, sizeof(*versions));
 	char **repositories = mem_new(n, sizeof(char *));
-	enum assay_status st;
+	enum assay_status st = ASSAY_OK;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; !st && i < n; i++) {
 		const struct manifest_version *version = launch_version(launch, i);
+		const struct manifest_own *own;
 
+		st = version_own_here(manifest, (size_t)(version - manifest->versions), &own, err);
 		if (version->kind == MANIFEST_GIT)
 			repositories[i] = manifest_repository(manifest, version);
 		versions[i] = (struct instrument_version){ .version = (size_t)(version - manifest->versions),
-							   .build = &launch->versions[i],
+							   .build = &launch->versions[i][own ? own - version->own : 0],
 							   .repository = repositories[i],
 							   .commit = launch->commits[i] };
 	}
-	st = instrument_make(manifest, versions, n, &launch->files, &launch->instrument, err);
+	if (!st)
+		st = instrument_make(manifest, versions, n, &launch->files, &launch->instrument, err);
 	for (size_t i = 0; i < n; i++)
 		free(repositories[i]);
 	free(repositories);
@@ -159,16 +182,24 @@ static enum assay_status launch_make_instrument(struct launch *launch, struct as
 	return st;
 }
 
-/* The hash of all that is deployed for a version; free() it. */
+/* The hash of all that is deployed for a version, on hosts of any architecture; free() it. */
 static char *launch_hash_version(const struct launch *launch, size_t i)
 {
-	char hex[DIGEST_HEX_BYTES] = "", *all;
+	const struct manifest_version *version = launch_version(launch, i);
+	char hex[DIGEST_HEX_BYTES] = "";
+	struct buf all = BUF_INIT;
 
-	if (launch->instrument.n)
+	buf_format(&all, "%s\n%s\n", launch->files.hash, launch->versions[i][0].hash);
+	for (size_t k = 1; k < version->n_own; k++)
+		buf_format(&all, "%s\n", launch->versions[i][k].hash);
+	for (size_t k = 0; k < version->n_own && version->own[k].architecture; k++)
+		buf_format(&all, "%s\n", version->own[k].architecture);
+	if (launch->instrument.n) {
 		instrument_hash(&launch->instrument, i, hex);
-	all = mem_format("%s\n%s\n%s%s", launch->files.hash, launch->versions[i].hash, hex, *hex ? "\n" : "");
-	digest_sha256(all, strlen(all), hex);
-	free(all);
+		buf_format(&all, "%s\n", hex);
+	}
+	digest_sha256(all.bytes, all.size, hex);
+	buf_release(&all);
 	return mem_string(hex);
 }
 
@@ -178,6 +209,8 @@ static enum assay_status launch_collect(const struct launch_options *options, st
 	enum assay_status st = artefact_files(&launch->manifest, &launch->files, err);
 
 	launch->versions = mem_new(launch->plan.n_versions, sizeof(*launch->versions));
+	for (size_t i = 0; i < launch->plan.n_versions; i++)
+		launch->versions[i] = mem_new(launch_n_own(launch, i), sizeof(**launch->versions));
 	launch->commits = mem_new(launch->plan.n_versions, sizeof(*launch->commits));
 	for (size_t i = 0; !st && i < launch->plan.n_versions; i++)
 		st = launch_collect_version(options, launch, i, err);

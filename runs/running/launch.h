@@ -38,7 +38,7 @@ struct launch {
 	struct plan plan;
 	const struct host **hosts; /* [n], of the plan's machines */
 	size_t n;
-	struct artefact files, *versions;	/* what is deployed: common, and [plan.n_versions] */
+	struct artefact files, **versions;	/* what is deployed: common, and of [plan.n_versions] as execute_options has it */
 	struct execution_features *inputs;	/* [plan.n_inputs], what is known of them for nothing */
 	char (*commits)[ARTEFACT_COMMIT_BYTES]; /* [plan.n_versions], "" unless git built it */
 	struct instrument instrument;	/* of a plan with a probe; instrument.n == 0 where it is not known (a dry run builds nothing) */

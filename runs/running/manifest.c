@@ -1,3 +1,4 @@
+#include "fleet/agent/program.h"
 #include "runs/running/manifest.h"
 
 #include "base/buf.h"
@@ -16,10 +17,14 @@ static void manifest_version_release(struct manifest_version *version)
 {
 	free(version->name);
 	free(version->stem);
-	free(version->directory);
+	for (size_t i = 0; i < version->n_own; i++) {
+		free(version->own[i].architecture);
+		free(version->own[i].directory);
+		manifest_words_release(&version->own[i].build);
+	}
+	free(version->own);
 	free(version->repository);
 	free(version->reference);
-	manifest_words_release(&version->build);
 	manifest_words_release(&version->command);
 	manifest_words_release(&version->environment);
 }
@@ -79,10 +84,14 @@ static void manifest_add_derived(struct manifest *manifest, size_t of, const cha
 	*to = from;
 	to->name = mem_string(name);
 	to->stem = mem_string(from.stem ? from.stem : from.name);
-	to->directory = manifest_copy_text(from.directory);
+	to->own = mem_new(from.n_own, sizeof(*to->own));
+	for (size_t i = 0; i < from.n_own; i++) {
+		to->own[i].architecture = manifest_copy_text(from.own[i].architecture);
+		to->own[i].directory = manifest_copy_text(from.own[i].directory);
+		manifest_copy_words(&from.own[i].build, &to->own[i].build);
+	}
 	to->repository = manifest_copy_text(from.repository);
 	to->reference = manifest_copy_text(reference ? reference : from.reference);
-	manifest_copy_words(&from.build, &to->build);
 	manifest_copy_words(&from.command, &to->command);
 	manifest_copy_words(&from.environment, &to->environment);
 }
@@ -122,6 +131,29 @@ size_t manifest_find_version(const struct manifest *manifest, const char *name)
 			return i;
 	}
 	return SIZE_MAX;
+}
+
+const struct manifest_own *manifest_own_of(const struct manifest_version *version, const char *architecture)
+{
+	for (size_t i = 0; i < version->n_own; i++) {
+		const char *of = version->own[i].architecture;
+
+		if (!of || strcmp(of, architecture) == 0)
+			return &version->own[i];
+	}
+	return NULL;
+}
+
+char *manifest_own_reason(const struct manifest *manifest, const struct manifest_version *version, const char *architecture)
+{
+	struct buf text = BUF_INIT;
+
+	buf_format(&text, "version '%s' is for ", version->name);
+	for (size_t i = 0; i < version->n_own; i++)
+		buf_format(&text, "%s%s", i ? ", " : "", version->own[i].architecture);
+	buf_format(&text, " alone, not for %s: add that to its '%s' (%s, line %zu)", architecture,
+		   version->kind == MANIFEST_GIT ? "build" : "directory", manifest->file, version->line);
+	return buf_take(&text);
 }
 
 size_t manifest_find_input(const struct manifest *manifest, const char *name)
@@ -166,14 +198,13 @@ static enum assay_status manifest_check_name(const struct manifest_reader *r, si
 			     text_shown(name, shown), what, RUN_NAME_BYTES_MAX);
 }
 
-/* A text of one line that is not empty; absent: *out stays. */
-static enum assay_status manifest_parse_line(const struct manifest_reader *r, const struct yaml_node *map, const char *key, char **out)
+/* A text of one line that is not empty. */
+static enum assay_status manifest_parse_text(const struct manifest_reader *r, const struct yaml_node *node, const char *key, char **out)
 {
-	const struct yaml_node *node = yaml_get(map, key);
 	const char *text = NULL;
-	enum assay_status st = node ? yaml_string(r->file, node, &text, r->err) : ASSAY_OK;
+	enum assay_status st = yaml_string(r->file, node, &text, r->err);
 
-	if (st || !node)
+	if (st)
 		return st;
 	if (!manifest_is_line(text))
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' must be a text of one line", key);
@@ -182,7 +213,73 @@ static enum assay_status manifest_parse_line(const struct manifest_reader *r, co
 	return ASSAY_OK;
 }
 
+/* Absent: *out stays. */
+static enum assay_status manifest_parse_line(const struct manifest_reader *r, const struct yaml_node *map, const char *key, char **out)
+{
+	const struct yaml_node *node = yaml_get(map, key);
+
+	return node ? manifest_parse_text(r, node, key, out) : ASSAY_OK;
+}
+
 /* ---- versions ---- */
+
+/* The architectures that a map of them has, in their order, each with nothing yet. */
+static enum assay_status manifest_parse_architectures(const struct manifest_reader *r, const struct yaml_node *map, const char *key,
+						      struct manifest_version *v)
+{
+	if (map->n_items == 0 || map->n_items > PROGRAM_ARCHITECTURES)
+		return manifest_fail(r, ASSAY_E_FORMAT, map->line, "'%s' as a map has an item for each architecture, such as x86_64", key);
+	for (size_t i = 0; i < PROGRAM_ARCHITECTURES; i++) {
+		for (size_t k = 0; k < map->n_items; k++) {
+			if (strcmp(map->items[k].key, program_architectures[i]) == 0)
+				v->own[v->n_own++].architecture = mem_string(program_architectures[i]);
+		}
+	}
+	return v->n_own == map->n_items
+		   ? ASSAY_OK
+		   : manifest_fail(r, ASSAY_E_FORMAT, map->line, "'%s' is a map of architectures as 'uname -m' names them: %s, %s", key,
+				   program_architectures[0], program_architectures[1]);
+}
+
+/* `directory` or `build` of one architecture: the item of a map, or what holds for all; NULL: nothing. */
+static enum assay_status manifest_item_of(const struct manifest_reader *r, const struct yaml_node *node, const char *key,
+					  const char *architecture, const struct yaml_node **out)
+{
+	*out = node;
+	if (!node || node->kind != YAML_MAP)
+		return ASSAY_OK;
+	*out = yaml_get(node, architecture);
+	return *out ? ASSAY_OK : manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' has nothing for %s", key, architecture);
+}
+
+/* What the version has for itself: `directory` and, of git, `build`. Each may be a map of architectures; where both are, of the same. */
+static enum assay_status manifest_parse_own(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_version *v)
+{
+	const struct yaml_node *directory = yaml_get(node, "directory"), *build = yaml_get(node, "build"), *item;
+	const struct yaml_node *map = build && build->kind == YAML_MAP ? build : directory;
+	bool apart = map && map->kind == YAML_MAP;
+	enum assay_status st = ASSAY_OK;
+
+	v->own = mem_new(PROGRAM_ARCHITECTURES, sizeof(*v->own));
+	if (apart)
+		st = manifest_parse_architectures(r, map, map == build ? "build" : "directory", v);
+	else
+		v->n_own = 1;
+	if (!st && apart && directory && directory != map && directory->kind == YAML_MAP && directory->n_items != v->n_own)
+		st = manifest_fail(r, ASSAY_E_FORMAT, directory->line, "'directory' and 'build' are of different architectures");
+	for (size_t i = 0; !st && i < v->n_own; i++) {
+		struct manifest_own *own = &v->own[i];
+
+		st = manifest_item_of(r, directory, "directory", own->architecture, &item);
+		if (!st && item)
+			st = manifest_parse_text(r, item, "directory", &own->directory);
+		if (!st)
+			st = manifest_item_of(r, build, "build", own->architecture, &item);
+		if (!st && item)
+			st = manifest_command_parse(r, item, MANIFEST_LITERAL, &own->build);
+	}
+	return st;
+}
 
 static enum assay_status manifest_check_git(const struct manifest_reader *r, const struct yaml_node *node, const struct manifest_version *v)
 {
@@ -195,9 +292,13 @@ static enum assay_status manifest_check_git(const struct manifest_reader *r, con
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "'git' has no 'reference': a tag, branch or commit");
 	if (*v->reference == '-')
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "a reference does not begin with '-'");
-	if (v->directory && (*v->directory == '/' || manifest_leads_up(v->directory)))
-		return manifest_fail(r, ASSAY_E_FORMAT, node->line,
-				     "the directory of 'git' is below the work tree: no '/' in front, no '..'");
+	for (size_t i = 0; i < v->n_own; i++) {
+		const char *directory = v->own[i].directory;
+
+		if (directory && (*directory == '/' || manifest_leads_up(directory)))
+			return manifest_fail(r, ASSAY_E_FORMAT, node->line,
+					     "the directory of 'git' is below the work tree: no '/' in front, no '..'");
+	}
 	return ASSAY_OK;
 }
 
@@ -205,7 +306,6 @@ static enum assay_status manifest_parse_git(const struct manifest_reader *r, con
 {
 	static const char *const keys[] = { "repository", "reference", "build", "directory" };
 	enum assay_status st = yaml_keys(r->file, node, "git", keys, sizeof(keys) / sizeof(keys[0]), r->err);
-	const struct yaml_node *build;
 
 	v->kind = MANIFEST_GIT;
 	if (st)
@@ -215,9 +315,7 @@ static enum assay_status manifest_parse_git(const struct manifest_reader *r, con
 	if (!st)
 		st = manifest_parse_line(r, node, "reference", &v->reference);
 	if (!st)
-		st = manifest_parse_line(r, node, "directory", &v->directory);
-	if (!st && (build = yaml_get(node, "build")))
-		st = manifest_command_parse(r, build, MANIFEST_LITERAL, &v->build);
+		st = manifest_parse_own(r, node, v);
 	return st ? st : manifest_check_git(r, node, v);
 }
 
@@ -235,10 +333,10 @@ static enum assay_status manifest_parse_version(const struct manifest_reader *r,
 	st = yaml_keys(r->file, node, "a version", keys, sizeof(keys) / sizeof(keys[0]), r->err);
 	if (!st && yaml_get(node, "directory") && yaml_get(node, "git"))
 		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "the version '%s' has both 'directory' and 'git': one of them", v->name);
-	if (!st)
-		st = manifest_parse_line(r, node, "directory", &v->directory);
-	if (!st && v->directory)
+	if (!st && yaml_get(node, "directory")) {
 		v->kind = MANIFEST_DIR;
+		st = manifest_parse_own(r, node, v);
+	}
 	if (!st && (value = yaml_get(node, "git")))
 		st = manifest_parse_git(r, value, v);
 	if (!st && (value = yaml_get(node, "command")))

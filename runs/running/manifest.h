@@ -25,15 +25,22 @@ enum manifest_build {
 	MANIFEST_GIT,  /* a reference of a git repository, and how to build it */
 };
 
+/* What a version has for itself on hosts of an architecture. */
+struct manifest_own {
+	char *architecture;	     /* NULL: of any */
+	char *directory;	     /* MANIFEST_DIR: what is deployed; MANIFEST_GIT: of the work tree, NULL: all of it. Absolute or
+				      * relative to the manifest (the work tree) */
+	struct manifest_words build; /* MANIFEST_GIT: run in the work tree; may be empty */
+};
+
 struct manifest_version {
 	char *name;
 	char *stem; /* of one that manifest_derive() has added: the name of the one that it comes from, which {version} stands for; else
 		       NULL */
 	enum manifest_build kind;
-	char *directory;		   /* MANIFEST_DIR: what is deployed; MANIFEST_GIT: of the work tree, NULL: all of it. Absolute or
-					    * relative to the manifest (the work tree) */
+	struct manifest_own *own; /* [n_own], one of any architecture, or one for each, by name; none of MANIFEST_SAME */
+	size_t n_own;
 	char *repository, *reference;	   /* MANIFEST_GIT; the repository relative to the manifest */
-	struct manifest_words build;	   /* MANIFEST_GIT: run in the work tree; may be empty */
 	struct plantation plant;	   /* on top of what it is, of one that manifest_derive() has added */
 	struct manifest_words command;	   /* n == 0: the manifest's */
 	struct manifest_words environment; /* on top of the manifest's */
@@ -87,6 +94,10 @@ enum assay_status manifest_parse(const char *file, const char *text, size_t n, s
 void manifest_release(struct manifest *manifest); /* accepts zeroed */
 
 size_t manifest_find_version(const struct manifest *manifest, const char *name); /* SIZE_MAX when not there */
+/* What the version has for itself on hosts of that architecture; NULL: nothing. Why, where it has something for others, in one line with
+ * the remedy: free() it. */
+const struct manifest_own *manifest_own_of(const struct manifest_version *version, const char *architecture);
+char *manifest_own_reason(const struct manifest *manifest, const struct manifest_version *version, const char *architecture);
 /* Versions that a manifest has without saying so: NAME-COMMIT, of its git version NAME what COMMIT (12 digits) was, NAME+again, which
  * is NAME once more, and NAME+cpu5, which is NAME with a slowdown planted in it (fleet/shape/plant.h). Adds the version to those of the
  * manifest where `name` is of this kind and not among them yet; its hash stays. */

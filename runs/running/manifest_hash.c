@@ -45,6 +45,23 @@ static int manifest_compare_versions(const void *a, const void *b)
 	return strcmp((*(const struct manifest_version *const *)a)->name, (*(const struct manifest_version *const *)b)->name);
 }
 
+/* Where it is the same for all architectures, what it was before there were any. */
+static void manifest_add_own(struct buf *out, const struct manifest_version *v)
+{
+	static const struct manifest_own nothing;
+	const struct manifest_own *all = v->n_own && !v->own[0].architecture ? &v->own[0] : &nothing;
+
+	manifest_add_text(out, all->directory);
+	manifest_add_text(out, v->repository);
+	manifest_add_text(out, v->reference);
+	manifest_add_words(out, &all->build);
+	for (size_t i = 0; i < v->n_own && v->own[i].architecture; i++) {
+		manifest_add_text(out, v->own[i].architecture);
+		manifest_add_text(out, v->own[i].directory);
+		manifest_add_words(out, &v->own[i].build);
+	}
+}
+
 static void manifest_add_versions(struct buf *out, const struct manifest *manifest)
 {
 	const struct manifest_version **sorted = mem_new(manifest->n_versions, sizeof(*sorted));
@@ -55,10 +72,7 @@ static void manifest_add_versions(struct buf *out, const struct manifest *manife
 	for (size_t i = 0; i < manifest->n_versions; i++) {
 		manifest_add_text(out, sorted[i]->name);
 		buf_format(out, "kind %d\n", (int)sorted[i]->kind);
-		manifest_add_text(out, sorted[i]->directory);
-		manifest_add_text(out, sorted[i]->repository);
-		manifest_add_text(out, sorted[i]->reference);
-		manifest_add_words(out, &sorted[i]->build);
+		manifest_add_own(out, sorted[i]);
 		manifest_add_words(out, &sorted[i]->command);
 		manifest_add_set(out, &sorted[i]->environment);
 	}

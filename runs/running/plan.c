@@ -499,11 +499,23 @@ static bool plan_same_text(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+static bool plan_same_own(const struct manifest_version *a, const struct manifest_version *b)
+{
+	for (size_t i = 0; a->n_own == b->n_own && i < a->n_own; i++) {
+		const struct manifest_own *x = &a->own[i], *y = &b->own[i];
+
+		if (!plan_same_text(x->architecture, y->architecture) || !plan_same_text(x->directory, y->directory) ||
+		    !plan_same_words(&x->build, &y->build))
+			return false;
+	}
+	return a->n_own == b->n_own;
+}
+
 static bool plan_same_version(const struct manifest_version *a, const struct manifest_version *b)
 {
-	return a->kind == b->kind && plan_same_text(a->directory, b->directory) && plan_same_text(a->repository, b->repository) &&
-	       plan_same_text(a->reference, b->reference) && plan_same_words(&a->build, &b->build) &&
-	       plan_same_words(&a->command, &b->command) && plan_same_words(&a->environment, &b->environment);
+	return a->kind == b->kind && plan_same_own(a, b) && plan_same_text(a->repository, b->repository) &&
+	       plan_same_text(a->reference, b->reference) && plan_same_words(&a->command, &b->command) &&
+	       plan_same_words(&a->environment, &b->environment);
 }
 
 static bool plan_same_metric(const struct metric *a, const struct metric *b)

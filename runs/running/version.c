@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "fleet/agent/program.h"
 
 #include <unistd.h>
 
@@ -116,6 +117,22 @@ static enum assay_status find_version(struct manifest *manifest, const char *nam
 	return st;
 }
 
+enum assay_status version_own_here(const struct manifest *manifest, size_t version, const struct manifest_own **own,
+				   struct assay_error *err)
+{
+	const struct manifest_version *v = &manifest->versions[version];
+	enum assay_status st = ASSAY_OK;
+	char *reason;
+
+	*own = manifest_own_of(v, PROGRAM_ARCHITECTURE);
+	if (*own || !v->n_own)
+		return ASSAY_OK;
+	reason = manifest_own_reason(manifest, v, PROGRAM_ARCHITECTURE);
+	st = assay_fail(err, ASSAY_E_NOTFOUND, "%s", reason);
+	free(reason);
+	return st;
+}
+
 enum assay_status version_find(const char *laboratory, const char *selector, const char *object, const volatile sig_atomic_t *cancelled,
 			       struct version_object *out, struct assay_error *err)
 {
@@ -123,16 +140,19 @@ enum assay_status version_find(const char *laboratory, const char *selector, con
 	const char *at = strrchr(selector, '@');
 	char *application = mem_bytes(selector, (size_t)(at - selector)), *directory = NULL;
 	struct manifest manifest = { .file = NULL };
+	const struct manifest_own *own = NULL;
 	enum assay_status st = manifest_open(laboratory, application, &manifest, err);
 	size_t version = SIZE_MAX;
 
 	if (!st)
 		st = find_version(&manifest, at + 1, &version, err);
+	if (!st)
+		st = version_own_here(&manifest, version, &own, err);
 	if (!st && manifest.versions[version].kind == MANIFEST_GIT) {
 		found.repository = manifest_repository(&manifest, &manifest.versions[version]);
-		st = artefact_build(laboratory, &manifest, version, cancelled, &directory, found.commit, err);
+		st = artefact_build(laboratory, &manifest, version, own, cancelled, &directory, found.commit, err);
 	} else if (!st && manifest.versions[version].kind == MANIFEST_DIR) {
-		directory = mem_string(manifest.versions[version].directory);
+		directory = mem_string(own->directory);
 	}
 	if (!st)
 		st = find_object(&manifest, version, directory, selector, object, &found.path, err);

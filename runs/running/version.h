@@ -23,6 +23,11 @@ enum assay_status version_find(const char *laboratory, const char *selector, con
 			       struct version_object *out, struct assay_error *err);
 void version_object_release(struct version_object *object); /* accepts zeroed */
 
+/* What a version has for itself on this machine, NULL where it has nothing for itself anywhere. ASSAY_E_NOTFOUND where it has something for
+ * other architectures alone. */
+enum assay_status version_own_here(const struct manifest *manifest, size_t version, const struct manifest_own **own,
+				   struct assay_error *err);
+
 /* A version whose files are collected already; all is borrowed. */
 struct version_files {
 	const struct manifest *manifest;

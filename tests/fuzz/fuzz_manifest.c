@@ -60,6 +60,35 @@ static void add_pair(struct buf *out, const char *key, const char *value, bool *
 	buf_text(out, ", ");
 }
 
+/* Of all architectures, or of each: always a map. */
+static void add_own(struct buf *out, const struct manifest_version *v, bool *plain)
+{
+	bool apart = v->n_own && v->own[0].architecture, builds = false, directories = false;
+
+	for (size_t i = 0; i < v->n_own; i++) {
+		ASSAY_BUG_IF(!v->own[i].architecture == apart || manifest_own_of(v, apart ? v->own[i].architecture : "any") != &v->own[i]);
+		ASSAY_BUG_IF(v->kind == MANIFEST_DIR && !v->own[i].directory);
+		builds = builds || v->own[i].build.n;
+		directories = directories || v->own[i].directory;
+	}
+	for (size_t i = 0; !apart && i < v->n_own; i++) {
+		add_words(out, "build", &v->own[i].build, plain);
+		add_pair(out, "directory", v->own[i].directory, plain);
+	}
+	if (apart && builds) {
+		buf_text(out, "build: {");
+		for (size_t i = 0; i < v->n_own; i++)
+			add_words(out, v->own[i].architecture, &v->own[i].build, plain);
+		buf_text(out, "}, ");
+	}
+	if (apart && directories) {
+		buf_text(out, "directory: {");
+		for (size_t i = 0; i < v->n_own; i++)
+			add_pair(out, v->own[i].architecture, v->own[i].directory, plain);
+		buf_text(out, "}, ");
+	}
+}
+
 static void add_version(struct buf *out, const struct manifest_version *v, bool *plain)
 {
 	ASSAY_BUG_IF(!run_name_ok(v->name) || strpbrk(v->name, "/,"));
@@ -70,9 +99,8 @@ static void add_version(struct buf *out, const struct manifest_version *v, bool 
 		buf_text(out, "git: {");
 		add_pair(out, "repository", v->repository, plain);
 		add_pair(out, "reference", v->reference, plain);
-		add_words(out, "build", &v->build, plain);
 	}
-	add_pair(out, "directory", v->directory, plain);
+	add_own(out, v, plain);
 	buf_text(out, v->kind == MANIFEST_GIT ? "}, " : "");
 	add_words(out, "command", &v->command, plain);
 	add_environment(out, &v->environment, plain);

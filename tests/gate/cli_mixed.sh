@@ -98,6 +98,45 @@ chmod -x "$lab/apps/tool"
 lab run native
 expect_status 0
 
+what='each host gets what a version has for its architecture'
+for of in x86_64 aarch64; do
+	mkdir -p "$lab/apps/$of"
+	printf '#!/bin/sh\n[ "$(uname -m)" = %s ] && echo cost 1\n' "$of" >"$lab/apps/$of/program"
+	chmod 755 "$lab/apps/$of/program"
+done
+(
+	git init -q "$tmp/source" && cd "$tmp/source" || exit
+	printf 'mkdir out && cp "$1/program" out\n' >build.sh
+	git add build.sh
+	git -c user.name=a -c user.email=a@b commit -qm one
+	git tag v1
+) >/dev/null 2>&1
+cat >"$lab/apps/own.yaml" <<END
+command: ['{build}/program']
+versions:
+  dirs: { directory: { aarch64: aarch64, x86_64: x86_64 } }
+  built: { git: { repository: '$tmp/source', reference: v1, directory: out,
+      build: { x86_64: [sh, build.sh, '$lab/apps/x86_64'], aarch64: [sh, build.sh, '$lab/apps/aarch64'] } } }
+repetitions: 1
+warm_ups: 0
+metric: { source: regex, pattern: 'cost ([0-9]+)' }
+END
+lab run own
+expect_status 0
+lab runs show own@built --format json
+expect_json '.results[2].machine' here
+build=$(json '.results[0].build')
+expect_json '.results[2].build' "$build"
+
+what='a host of an architecture that a version has nothing for'
+sed 's/aarch64: aarch64, //' "$lab/apps/own.yaml" >"$lab/apps/less.yaml"
+lab run less --versions dirs
+expect_status 7
+holds "$tmp/err" 'the reason' "arm2: version 'dirs' is for x86_64 alone, not for aarch64: add that to its 'directory' ("
+lab runs show less@dirs --format json
+expect_json '.results[0].machine' here
+expect_json '.results[1]' '(nothing)'
+
 what='a night confirms where it has found'
 cat >"$lab/suite.yaml" <<'END'
 comparisons:

@@ -70,6 +70,15 @@ static void test_refused(void **state)
 		{ "command: [a]\nversions:\n  b:\n  b:\n", "first on line 3", 4 },
 		{ "command: [a]\nversions: {b: {directory: d, git: {reference: r}}}\n", "both 'directory' and 'git'", 2 },
 		{ "command: [a]\nversions: {b: {directory: [d]}}\n", "must be a text", 2 },
+		{ "command: [a]\nversions: {b: {directory: {}}}\n", "an item for each architecture", 2 },
+		{ "command: [a]\nversions: {b: {directory: {amd64: d}}}\n", "as 'uname -m' names them: aarch64, x86_64", 2 },
+		{ "command: [a]\nversions: {b: {directory: {x86_64: }}}\n", "'directory' has nothing for x86_64", 2 },
+		{ "command: [a]\nversions: {b: {directory: {x86_64: [d]}}}\n", "must be a text", 2 },
+		{ "command: [a]\nversions: {b: {git: {reference: r, directory: {x86_64: /d}}}}\n", "below the work tree", 2 },
+		{ "command: [a]\nversions: {b: {git: {reference: r, build: {x86_64: [b], aarch64: [c]}, directory: {x86_64: d}}}}\n",
+		  "of different architectures", 2 },
+		{ "command: [a]\nversions: {b: {git: {reference: r, build: {aarch64: [c]}, directory: {x86_64: d}}}}\n",
+		  "'directory' has nothing for aarch64", 2 },
 		{ "command: [a]\nversions: {b: {directroy: d}}\n", "did you mean 'directory'", 2 },
 		{ "command: [a]\nversions: {b: {git: {repository: .}}}\n", "no 'reference'", 2 },
 		{ "command: [a]\nversions: {b: {git: {reference: --upload-pack=x}}}\n", "does not begin with '-'", 2 },
@@ -261,13 +270,13 @@ static void test_all_keys(void **state)
 	check_words(&m.files, "w.sql|data/");
 	assert_int_equal(m.n_versions, 3);
 	assert_int_equal(m.versions[0].kind, MANIFEST_DIR);
-	assert_string_equal(m.versions[0].directory, "out/old");
+	assert_string_equal(m.versions[0].own[0].directory, "out/old");
 	assert_int_equal(m.versions[0].line, 12);
 	assert_int_equal(m.versions[1].kind, MANIFEST_GIT);
 	assert_string_equal(m.versions[1].repository, "..");
 	assert_string_equal(m.versions[1].reference, "v1.2");
-	assert_string_equal(m.versions[1].directory, "bin");
-	check_words(&m.versions[1].build, "make|{x"); /* braces mean nothing there */
+	assert_string_equal(m.versions[1].own[0].directory, "bin");
+	check_words(&m.versions[1].own[0].build, "make|{x"); /* braces mean nothing there */
 	check_words(&m.versions[2].command, "run|--fast");
 	assert_int_equal(m.n_inputs, 2);
 	check_words(&m.inputs[0].arguments, "1|2");
@@ -287,6 +296,48 @@ static void test_all_keys(void **state)
 	assert_string_equal(name, "bench/large");
 	free(name);
 	manifest_release(&m);
+}
+
+/* What hosts of one architecture get; names in any order. */
+static void test_architectures(void **state)
+{
+	struct manifest m = parsed("command: ['{build}/x']\n"
+				   "versions:\n"
+				   "  dirs: {directory: {x86_64: x, aarch64: a}}\n"
+				   "  build: {git: {reference: v1, build: {x86_64: [make], aarch64: [make, arm]}, directory: out}}\n"
+				   "  both: {git: {reference: v1, build: {aarch64: [b]}, directory: {aarch64: c}}}\n"
+				   "  all: {directory: d}\n"
+				   "  none: {command: [y]}\n"),
+			same = parsed("command: ['{build}/x']\n"
+				      "versions:\n"
+				      "  dirs: {directory: {aarch64: a, x86_64: x}}\n"
+				      "  build: {git: {reference: v1, build: {aarch64: [make, arm], x86_64: [make]}, directory: out}}\n"
+				      "  both: {git: {reference: v1, build: {aarch64: [b]}, directory: {aarch64: c}}}\n"
+				      "  all: {directory: d}\n"
+				      "  none: {command: [y]}\n");
+	const struct manifest_own *own;
+	char *reason;
+
+	(void)state;
+	assert_string_equal(m.hash, same.hash);
+	assert_string_equal(manifest_own_of(&m.versions[0], "x86_64")->directory, "x");
+	assert_string_equal(manifest_own_of(&m.versions[0], "aarch64")->directory, "a");
+	own = manifest_own_of(&m.versions[1], "aarch64");
+	check_words(&own->build, "make|arm");
+	assert_string_equal(own->directory, "out");
+	assert_null(manifest_own_of(&m.versions[2], "x86_64"));
+	reason = manifest_own_reason(&m, &m.versions[2], "x86_64");
+	assert_non_null(strstr(reason, "version 'both' is for aarch64 alone, not for x86_64: add that to its 'build' ("));
+	free(reason);
+	assert_string_equal(manifest_own_of(&m.versions[3], "riscv64")->directory, "d");
+	assert_null(manifest_own_of(&m.versions[4], "x86_64"));
+	assert_int_equal(m.versions[4].n_own, 0);
+	manifest_derive(&m, "build-0123456789ab");
+	assert_int_equal(m.versions[5].n_own, 2);
+	own = manifest_own_of(&m.versions[5], "x86_64");
+	check_words(&own->build, "make");
+	manifest_release(&m);
+	manifest_release(&same);
 }
 
 static void test_words_on_a_host(void **state)
@@ -532,6 +583,7 @@ int suite_manifest(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_all_keys),
 		cmocka_unit_test(test_patterns),
+		cmocka_unit_test(test_architectures),
 		cmocka_unit_test(test_words_on_a_host),
 		cmocka_unit_test(test_probe),
 		cmocka_unit_test(test_hash),
