@@ -133,4 +133,13 @@ age 100 b
 run -C "$lab" nightly --quiet --format json
 expect_json '.notes[0].code' quota
 holds "$lab/.assay/night.log" 'the log' 'quota: the store was larger than its quota of 0.002 GiB: what 2 executions printed before'
+
+what='a night says that the quota is nearly used up'
+for version in a b c; do age 2 $version; done
+run -C "$lab" prune --format json
+head -c $((2147483 * 95 / 100 - $(json .store_bytes))) /dev/zero >"$lab/.assay/padding"
+run -C "$lab" nightly --quiet --format json
+expect_json '.notes[0].code' quota
+holds "$lab/.assay/night.log" 'the log' 'quota: the store has 0.0019' 'GiB of its quota of 0.002'
+rm "$lab/.assay/padding"
 finish
