@@ -446,7 +446,7 @@ int command_main(const struct program *program, const struct command *command, i
 		command_help(program, command, &text);
 	} else {
 		st = run(&parser, &d, &err);
-		if (!st)
+		if (!st && !d.answered)
 			program->renderers[at_work.format](&d, &style, &text);
 	}
 	if (!st)

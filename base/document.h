@@ -86,6 +86,7 @@ struct document {
 	struct doc_node *at;  /* the open object, list, table, row, fold or entry */
 	struct doc_node *newest;
 	int exit_status; /* of the command that answers; 0 at first */
+	bool answered;	 /* the command has written its answer itself, bit by bit */
 };
 
 void document_init(struct document *d);

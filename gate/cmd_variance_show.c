@@ -4,12 +4,16 @@
 #include "base/text.h"
 #include "gate/cmd.h"
 #include "gate/variance/answer.h"
+#include "gate/variance/follow.h"
 #include "gate/variance/record_files.h"
 #include "gate/variance/stored_runs.h"
 #include "runs/running/run.h"
 #include "runs/running/version.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 struct marked {
 	int64_t rank;
@@ -20,6 +24,8 @@ struct arguments {
 	struct cli_list files;
 	double threshold, least_s;
 	struct marked marked;
+	bool follow;
+	double window_s;
 };
 
 static void show_which(const struct stored_runs *runs, size_t at, struct document *d)
@@ -72,6 +78,107 @@ static enum assay_status show_stored(const char *selector, const struct variance
 	return st;
 }
 
+/* ---- a run that goes on ---- */
+
+/* Times since the run began, which the window's regions have from the window's beginning on. */
+static void times_shift(struct variance *v)
+{
+	for (size_t r = 0; r < v->n_regions; r++) {
+		struct region *region = &v->regions[r];
+
+		region->from_s += v->fragments.from_s;
+		region->to_s += v->fragments.from_s;
+		for (size_t i = 0; i < region->n; i++) {
+			region->members[i].from_s += v->fragments.from_s;
+			region->members[i].to_s += v->fragments.from_s;
+			region->members[i].throughout = false; /* of a window, that says nothing */
+		}
+	}
+}
+
+static void window_json(const struct follow_window *w, const struct variance *v, double lag_s)
+{
+	struct document d;
+	cJSON *json;
+	char *text;
+
+	document_init(&d);
+	doc_set(&d, "from_s", w->from_s);
+	doc_set(&d, "to_s", w->to_s);
+	doc_set(&d, "lag_s", lag_s);
+	doc_set(&d, "running", w->running);
+	doc_set(&d, "processes", v->fragments.n_processes);
+	doc_set(&d, "fragments", v->fragments.n);
+	doc_set(&d, "coverage", variance_coverage(v));
+	doc_set_bool(&d, "variance", v->n_regions > 0);
+	variance_regions(v, &d);
+	json = document_cjson(&d);
+	text = cJSON_PrintUnformatted(json);
+	puts(text);
+	cJSON_free(text);
+	cJSON_Delete(json);
+	document_release(&d);
+}
+
+static void window_text(const struct follow_window *w, const struct variance *v)
+{
+	printf("%8.1f s to %.1f s  ", w->from_s, w->to_s);
+	if (!v->fragments.n)
+		puts("no recorded call ended");
+	else if (!v->n_regions)
+		printf("no variance; coverage %.0f %%\n", 100 * variance_coverage(v));
+	for (size_t r = 0; r < v->n_regions; r++) {
+		char *sentence = variance_sentence(v, &v->regions[r]);
+
+		printf("%s%s\n", r ? "          " : "", sentence);
+		free(sentence);
+	}
+}
+
+static enum assay_status window_tell(const struct arguments *a, const struct follow *follow, struct variance_known *known,
+				     struct follow_window *w, struct assay_error *err)
+{
+	const struct variance_options options = { .threshold = a->threshold,
+						  .least_s = a->least_s < 0 ? (double)NAN : a->least_s,
+						  .known = known };
+	struct variance v = { .n_clusters = 0 };
+	enum assay_status st = w->fragments.n ? variance_of(&w->fragments, &options, &v, err) : ASSAY_OK;
+
+	if (!st) {
+		times_shift(&v);
+		if (cli_for_people())
+			window_text(w, &v);
+		else
+			window_json(w, &v, follow_lag(follow, w));
+		if (fflush(stdout) != 0)
+			st = assay_fail_errno(err, errno, "cannot write to standard output");
+	}
+	variance_release(&v);
+	return st;
+}
+
+static enum assay_status follow_run(const struct arguments *a, struct assay_error *err)
+{
+	struct follow *follow = follow_new((const char *const *)a->files.items, a->files.n, a->window_s);
+	struct variance_known *known = variance_known_new();
+	enum assay_status st = ASSAY_OK;
+	bool more = true;
+
+	while (!st && more) {
+		struct follow_window window;
+
+		st = follow_next(follow, cli_remark, &window, &more, err);
+		if (!st && more)
+			st = window_tell(a, follow, known, &window, err);
+		fragments_release(&window.fragments);
+	}
+	free(known);
+	follow_free(follow);
+	return st;
+}
+
+/* ---- a run ---- */
+
 static enum assay_status show_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
@@ -85,6 +192,11 @@ static enum assay_status show_run(struct lab *lab, void *arguments, struct docum
 	enum assay_status st;
 
 	(void)lab;
+	if (a->follow && a->marked.to_s > 0)
+		return assay_fail(err, ASSAY_E_USAGE, "--follow goes without --region");
+	d->answered = a->follow;
+	if (a->follow)
+		return follow_run(a, err);
 	if (a->files.n == 1 && version_is_selector(a->files.items[0]))
 		return show_stored(a->files.items[0], &options, d, err);
 	st = record_files_read((const char *const *)a->files.items, a->files.n, &fragments, err);
@@ -124,9 +236,14 @@ static const struct cli_option options[] = {
 	    "region", "RANK:FROM-TO", struct arguments, marked, parse_region,
 	    "Say what took the time there, slow or not: seconds since the run began, of a rank or, where there are none, of a process by "
 	    "its place from 0"),
+	CLI_FLAG("follow", struct arguments, follow,
+		 "Analyse a run while it goes on, in windows of time that overlap by half: a line as each is over, until all processes "
+		 "have ended. "
+		 "With --format json each line is a JSON object"),
+	CLI_REAL("window", "SECONDS", struct arguments, window_s, .5, 3600, "With --follow: how long a window is (default: 15)"),
 	CLI_END,
 };
-static const struct arguments defaults = { .threshold = VARIANCE_THRESHOLD, .least_s = -1 };
+static const struct arguments defaults = { .threshold = VARIANCE_THRESHOLD, .least_s = -1, .window_s = FOLLOW_WINDOW_S };
 
 const struct command variance_show_command = {
 	.name = "variance show",
@@ -144,7 +261,8 @@ const struct command variance_show_command = {
 	.examples = "  assay variance show variance\n"
 		    "  assay variance show myapp@1.1\n"
 		    "  assay variance show variance --region 1:10-20\n"
-		    "  assay variance show variance --format html > variance.html\n",
+		    "  assay variance show variance --format html > variance.html\n"
+		    "  assay variance show variance --follow\n",
 	.exit_status = "0 answered, whether there is variance or not; 1 failure, 2 usage, 6 no calls were recorded.",
 	.words = words,
 	.options = options,

@@ -71,7 +71,7 @@ static double times_of(const struct region *r)
 	return r->expected_s > 0 ? r->time_s / r->expected_s : (double)NAN;
 }
 
-static double coverage_of(const struct variance *v)
+double variance_coverage(const struct variance *v)
 {
 	return v->total_s > 0 ? fmin(v->covered_s / v->total_s, 1) : 0;
 }
@@ -90,30 +90,39 @@ static void answer_nothing(const struct variance *v, struct document *d)
 {
 	char *least = variance_seconds(v->least_s);
 
-	doc_answer(d, coverage_of(v) < FEW ? DOC_DOUBTFUL : DOC_GOOD, "no variance",
+	doc_answer(d, variance_coverage(v) < FEW ? DOC_DOUBTFUL : DOC_GOOD, "no variance",
 		   "above %.0f %% that cost %s or more was found; %.0f %% of the time was in fixed work that repeats (coverage)",
-		   100 * (1 - v->threshold), least, 100 * coverage_of(v));
+		   100 * (1 - v->threshold), least, 100 * variance_coverage(v));
 	free(least);
 }
 
-static void answer_region(const struct variance *v, const struct region *r, struct document *d)
+char *variance_sentence(const struct variance *v, const struct region *r)
 {
 	char *who = variance_processes(v, r), *why = variance_why(r), *lost = variance_seconds(fmax(r->estimated_s, 0));
 	char *from = variance_seconds(r->from_s), *to = variance_seconds(r->to_s);
 	char *when = throughout(r) ? mem_string("as long as it ran") : mem_format("from %s to %s", from, to);
+	char *text = mem_format("%s lost %s in %s %s, in which it took %.2f times as long as usual%s%s", who, lost,
+				activity_text(r->activity), when, times_of(r), *why ? ": " : "", why);
 
-	doc_answer(d, DOC_BAD, "", "%s lost %s in %s %s, in which it took %.2f times as long as usual%s%s", who, lost,
-		   activity_text(r->activity), when, times_of(r), *why ? ": " : "", why);
-	if (may_be_work(r))
-		doc_line(
-		    d, "nothing counted the work of this computation: it may have been more of it; record with a software counter to know "
-		       "(docs/variance.md)");
 	free(who);
 	free(why);
 	free(lost);
 	free(from);
 	free(to);
 	free(when);
+	return text;
+}
+
+static void answer_region(const struct variance *v, const struct region *r, struct document *d)
+{
+	char *text = variance_sentence(v, r);
+
+	doc_answer(d, DOC_BAD, "", "%s", text);
+	if (may_be_work(r))
+		doc_line(
+		    d, "nothing counted the work of this computation: it may have been more of it; record with a software counter to know "
+		       "(docs/variance.md)");
+	free(text);
 }
 
 /* ---- regions ---- */
@@ -198,7 +207,7 @@ static void region_row(const struct variance *v, size_t at, struct document *d)
 	free(lost);
 }
 
-static void regions_section(const struct variance *v, struct document *d)
+void variance_regions(const struct variance *v, struct document *d)
 {
 	if (!v->n_regions)
 		doc_list(d, "regions");
@@ -265,7 +274,7 @@ static void coverage_section(const struct variance *v, struct document *d)
 {
 	doc_section(d, "coverage", "Coverage", "What the run's time was for",
 		    "Only work that repeats can be compared with itself: coverage is its share of the time of all threads.");
-	doc_set(d, "coverage", coverage_of(v));
+	doc_set(d, "coverage", variance_coverage(v));
 	doc_set(d, "verified_coverage", v->total_s > 0 ? fmin(v->verified_s / v->total_s, 1) : 0);
 	doc_set(d, "total_s", v->total_s);
 	doc_set(d, "span_s", v->fragments.span_s);
@@ -429,7 +438,7 @@ static void notes_section(const struct variance *v, struct document *d)
 	doc_showf(d, "with_counters", "processes with counters of the operating system", counted, "%zu", counted);
 	if (!f->one_host)
 		doc_line(d, "the processes ran on several hosts: when something happened is as exact as their clocks agree");
-	if (coverage_of(v) < FEW)
+	if (variance_coverage(v) < FEW)
 		doc_line(d, "little of the time is in work that repeats (below %.0f %%): what happened in the rest is not seen", 100 * FEW);
 }
 
@@ -441,7 +450,7 @@ void variance_answer(const struct variance *v, struct document *d)
 		answer_nothing(v, d);
 	doc_set_bool(d, "variance", v->n_regions > 0);
 	doc_set(d, "by_environment", regions_by_environment(v));
-	regions_section(v, d);
+	variance_regions(v, d);
 	parts_section(v, d);
 	maps_section(v, d);
 	coverage_section(v, d);

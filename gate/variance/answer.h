@@ -9,6 +9,12 @@
 /* Fills the document: the answer in one sentence, regions, what took their time, maps, coverage, the graph, what is missing. */
 void variance_answer(const struct variance *v, struct document *d);
 
+/* Its regions alone. */
+void variance_regions(const struct variance *v, struct document *d);
+/* Time in clusters of repeated fixed work / time of all threads. */
+double variance_coverage(const struct variance *v);
+/* "rank 1 lost 3.2 s in computation from 20.1 s to 26.0 s, in which ...". free() it. */
+char *variance_sentence(const struct variance *v, const struct region *r);
 /* "rank 1", "rank 1 and rank 2", "rank 1, rank 2 and 30 more". free() it. */
 char *variance_processes(const struct variance *v, const struct region *r);
 /* "91 % waiting for a processor that others used, 9 % on the processor". free() it. */

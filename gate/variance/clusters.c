@@ -74,6 +74,7 @@ static void cluster_add(struct variance *v, const struct place *places, size_t n
 	const struct fragment *first = places[0].item;
 	struct cluster c = { .from = first->from,
 			     .to = first->to,
+			     .arguments = first->arguments,
 			     .activity = (enum activity)first->activity,
 			     .basis = (enum basis)first->basis,
 			     .n = n,

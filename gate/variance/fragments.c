@@ -22,6 +22,7 @@ struct columns {
 struct loading {
 	struct fragments out;
 	size_t items_capacity, snapshots_capacity, processes_capacity, sites_capacity;
+	const struct fragments_window *window; /* NULL: all */
 };
 
 /* ---- one file ---- */
@@ -70,10 +71,21 @@ static enum basis basis_of(const struct samples *s, const struct columns *c)
 						 : BASIS_UNVERIFIED;
 }
 
-static void fragment_add(struct loading *l, const struct fragment *f)
+static void fragment_add(struct loading *l, const struct fragment *f, double weight)
 {
+	unsigned thin = l->window ? l->window->thin_log2 : 0;
+
 	l->out.items = mem_grow(l->out.items, l->out.n, &l->items_capacity, sizeof(*f));
-	l->out.items[l->out.n++] = *f;
+	l->out.items[l->out.n] = *f;
+	l->out.items[l->out.n++].weight = (uint32_t)fmin(ldexp(weight, (int)thin), UINT32_MAX);
+}
+
+/* One of so many, by a hash of when it was. */
+static bool is_taken(const struct loading *l, const struct sample *item)
+{
+	unsigned thin = l->window ? l->window->thin_log2 : 0;
+
+	return !(mixed(item->thread, item->start_s) >> 16 & ((UINT64_C(1) << thin) - 1));
 }
 
 /* `args` are partners then, and its tag is no part of the work. */
@@ -101,7 +113,6 @@ static void call_add(struct loading *l, const struct samples *s, const struct co
 			      .thread = s->items[i].thread,
 			      .from = FRAGMENT_NO_SITE,
 			      .to = site,
-			      .weight = s->items[i].weight,
 			      .basis = BASIS_ARGUMENTS,
 			      .peer = -1 };
 	bool moves;
@@ -113,8 +124,8 @@ static void call_add(struct loading *l, const struct samples *s, const struct co
 		args -= (double)((uint64_t)args & TAG_MASK);
 	}
 	f.arguments = mixed(mixed(mixed(0, kind), args), isnan(result) ? 0 : 1); /* a call that fails does something else */
-	if (f.weight)
-		fragment_add(l, &f);
+	if (s->items[i].weight)
+		fragment_add(l, &f, s->items[i].weight);
 }
 
 /* The computation that led to the call. */
@@ -134,12 +145,11 @@ static void edge_add(struct loading *l, const struct samples *s, const struct co
 	f.start_s = s->items[i].start_s - f.time_s;
 	f.from = first_site + (uint32_t)from;
 	f.to = first_site + s->items[i].function;
-	f.weight = (uint32_t)weight;
 	f.basis = (uint16_t)(isnan(work) ? BASIS_UNVERIFIED : basis);
 	f.work = f.basis == BASIS_UNVERIFIED ? 0 : work;
 	if (f.basis == BASIS_UNVERIFIED)
 		f.arguments = mixed(0, value_at(s, i, c->args));
-	fragment_add(l, &f);
+	fragment_add(l, &f, weight);
 }
 
 static void snapshot_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i)
@@ -217,7 +227,7 @@ static enum assay_status file_add(struct loading *l, const char *name, const str
 	sites_add(l, s);
 	for (size_t i = 0; i < s->n; i++) {
 		if (s->items[i].thread >= FRAGMENTS_THREADS_MAX || !(s->items[i].ns >= 0 && s->items[i].ns < 1e18) ||
-		    !(fabs(s->items[i].start_s) < 1e9))
+		    !(fabs(s->items[i].start_s) < 1e9) || !is_taken(l, &s->items[i]))
 			continue;
 		call_add(l, s, &c, i, first_site + s->items[i].function);
 		edge_add(l, s, &c, i, first_site, p.basis);
@@ -325,12 +335,12 @@ static int snapshots_order(const void *a, const void *b)
 }
 
 /* Times of all processes since the run's beginning, and new numbers for sites and processes. */
-static void number_all(struct fragments *f, const uint32_t *map)
+static void number_all(struct fragments *f, const struct fragments_window *window, const uint32_t *map)
 {
 	uint32_t *process_now = mem_new(f->n_processes, sizeof(*process_now));
-	uint64_t began = UINT64_MAX;
+	uint64_t began = window ? window->began_ns : UINT64_MAX;
 
-	for (size_t p = 0; p < f->n_processes; p++)
+	for (size_t p = 0; p < f->n_processes && !window; p++)
 		if (f->processes[p].started_ns < began)
 			began = f->processes[p].started_ns;
 	for (size_t p = 0; p < f->n_processes; p++)
@@ -338,7 +348,7 @@ static void number_all(struct fragments *f, const uint32_t *map)
 	qsort(f->processes, f->n_processes, sizeof(*f->processes), processes_order);
 	for (size_t p = 0; p < f->n_processes; p++) {
 		process_now[f->processes[p].was] = (uint32_t)p;
-		f->processes[p].start_s = (double)(f->processes[p].started_ns - began) / 1e9;
+		f->processes[p].start_s = f->processes[p].started_ns > began ? (double)(f->processes[p].started_ns - began) / 1e9 : 0;
 	}
 	for (size_t i = 0; i < f->n; i++) {
 		struct fragment *item = &f->items[i];
@@ -348,12 +358,49 @@ static void number_all(struct fragments *f, const uint32_t *map)
 		item->to = map[item->to];
 		if (item->from != FRAGMENT_NO_SITE)
 			item->from = map[item->from];
+		f->last_s = fmax(f->last_s, item->start_s + item->time_s);
 	}
 	for (size_t i = 0; i < f->n_snapshots; i++) {
 		f->snapshots[i].process = process_now[f->snapshots[i].process];
 		f->snapshots[i].at_s += f->processes[f->snapshots[i].process].start_s;
 	}
 	free(process_now);
+}
+
+/* What ended outside of the window goes, and times begin with what is left. */
+static void window_cut(struct fragments *f, const struct fragments_window *w)
+{
+	double first = w->from_s;
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->n; i++) {
+		const struct fragment *item = &f->items[i];
+		double end = item->start_s + item->time_s;
+
+		if (!(end > w->from_s && end <= w->to_s))
+			continue;
+		first = fmin(first, item->start_s);
+		f->items[n++] = *item;
+	}
+	f->n = n;
+	f->from_s = fmax(first, fmax(2 * w->from_s - w->to_s, 0));
+	for (size_t i = 0; i < f->n; i++) {
+		struct fragment *item = &f->items[i];
+		double before = fmax(f->from_s - item->start_s, 0);
+
+		item->start_s += before - f->from_s;
+		item->time_s -= before;
+	}
+	for (size_t p = 0; p < f->n_processes; p++)
+		f->processes[p].start_s = fmax(f->processes[p].start_s - f->from_s, 0);
+	n = 0;
+	for (size_t i = 0; i < f->n_snapshots; i++) {
+		if (f->snapshots[i].at_s < f->from_s || f->snapshots[i].at_s > w->to_s)
+			continue;
+		f->snapshots[n] = f->snapshots[i];
+		f->snapshots[n++].at_s -= f->from_s;
+	}
+	f->n_snapshots = n;
 }
 
 /* What is known of processes from their fragments, which are in order. */
@@ -438,14 +485,17 @@ static enum assay_status loading_finish(struct loading *l, struct fragments *out
 {
 	uint32_t *map;
 
-	if (!l->out.n)
+	if (!l->out.n && !l->window)
 		return assay_fail(err, ASSAY_E_NODATA,
 				  "no calls were recorded: the program makes none, or the library that records them was not loaded");
 	map = mem_new(l->out.n_sites, sizeof(*map));
 	sites_join(&l->out, map);
-	number_all(&l->out, map);
+	number_all(&l->out, l->window, map);
 	free(map);
-	qsort(l->out.items, l->out.n, sizeof(*l->out.items), items_order);
+	if (l->window)
+		window_cut(&l->out, l->window);
+	if (l->out.n)
+		qsort(l->out.items, l->out.n, sizeof(*l->out.items), items_order);
 	if (l->out.n_snapshots)
 		qsort(l->out.snapshots, l->out.n_snapshots, sizeof(*l->out.snapshots), snapshots_order);
 	processes_complete(&l->out);
@@ -455,9 +505,10 @@ static enum assay_status loading_finish(struct loading *l, struct fragments *out
 	return ASSAY_OK;
 }
 
-enum assay_status fragments_parse(const struct fragments_file *files, size_t n, struct fragments *out, struct assay_error *err)
+enum assay_status fragments_parse(const struct fragments_file *files, size_t n, const struct fragments_window *window,
+				  struct fragments *out, struct assay_error *err)
 {
-	struct loading l = { .items_capacity = 0 };
+	struct loading l = { .window = window };
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; !st && i < n; i++) {

@@ -95,19 +95,31 @@ struct fragments {
 	struct snapshot *snapshots; /* [n_snapshots], by process, thread, time */
 	size_t n_snapshots;
 	double span_s; /* from the first process's beginning to the last one's end */
+	double from_s; /* in a window: how long after the run's beginning its times begin */
+	double last_s; /* end of the last fragment that was read, in the window or not; since the run's beginning */
 	bool one_host; /* else clocks may differ */
+};
+
+/* A part of a run: what ended in (from_s, to_s]. Its times begin at from_s, or earlier, where the first fragment begins, but no more than
+ * the window's length earlier. */
+struct fragments_window {
+	uint64_t began_ns; /* the run; real time since 1970 */
+	double from_s, to_s;
+	unsigned thin_log2; /* of so many records one is taken, and stands for all */
 };
 
 /* Reads record files, in whatever order they are given. ASSAY_E_FORMAT: not such a file, or one without calls; ASSAY_E_LIMIT: too many
  * fragments; ASSAY_E_NODATA: no file has a fragment. *out is overwritten; fragments_release() it. */
 enum assay_status fragments_read(const char *const *paths, size_t n, struct fragments *out, struct assay_error *err);
-/* The same of files in memory, for tests. */
+/* The same of files in memory. */
 struct fragments_file {
 	const char *name;
 	const void *bytes;
 	size_t n;
 };
-enum assay_status fragments_parse(const struct fragments_file *files, size_t n, struct fragments *out, struct assay_error *err);
+/* `window`: NULL for all of it; of a window there may be no fragment. */
+enum assay_status fragments_parse(const struct fragments_file *files, size_t n, const struct fragments_window *window,
+				  struct fragments *out, struct assay_error *err);
 void fragments_release(struct fragments *fragments); /* accepts zeroed */
 
 #endif

@@ -3,7 +3,9 @@
 #include "base/file.h"
 #include "base/mem.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #define SUFFIX ".samples"
@@ -27,29 +29,40 @@ static enum assay_status directory_add(struct paths *paths, const char *director
 
 	for (size_t i = 0; !st && i < n; i++)
 		paths_add(paths, mem_format("%s/%s", directory, names[i]));
-	if (!st && !n)
-		st = assay_fail(err, ASSAY_E_NODATA, "%s: no *%s in it ('assay variance record' writes them)", directory, SUFFIX);
 	file_names_free(names, n);
+	return st;
+}
+
+enum assay_status record_files_list(const char *const *names, size_t n_names, char ***out, size_t *n, struct assay_error *err)
+{
+	struct paths paths = { .n = 0 };
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < n_names; i++) {
+		struct stat info;
+
+		if (stat(names[i], &info) != 0)
+			st = assay_fail(err, ASSAY_E_NOTFOUND, "cannot read '%s': %s", names[i], strerror(errno));
+		else if (S_ISDIR(info.st_mode))
+			st = directory_add(&paths, names[i], err);
+		else
+			paths_add(&paths, mem_string(names[i]));
+	}
+	*out = paths.items;
+	*n = paths.n;
 	return st;
 }
 
 enum assay_status record_files_read(const char *const *names, size_t n, struct fragments *out, struct assay_error *err)
 {
-	struct paths paths = { .n = 0 };
-	enum assay_status st = ASSAY_OK;
+	char **paths;
+	size_t n_paths;
+	enum assay_status st = record_files_list(names, n, &paths, &n_paths, err);
 
-	for (size_t i = 0; !st && i < n; i++) {
-		struct stat info;
-
-		if (stat(names[i], &info) == 0 && S_ISDIR(info.st_mode))
-			st = directory_add(&paths, names[i], err);
-		else
-			paths_add(&paths, mem_string(names[i]));
-	}
+	if (!st && !n_paths)
+		st = assay_fail(err, ASSAY_E_NODATA, "%s: no *%s in it ('assay variance record' writes them)", names[0], SUFFIX);
 	if (!st)
-		st = fragments_read((const char *const *)paths.items, paths.n, out, err);
-	for (size_t i = 0; i < paths.n; i++)
-		free(paths.items[i]);
-	free(paths.items);
+		st = fragments_read((const char *const *)paths, n_paths, out, err);
+	file_names_free(paths, n_paths);
 	return st;
 }

@@ -83,7 +83,7 @@ enum assay_status stored_run_variance(const struct lab *lab, const struct stored
 		files[i] = (struct fragments_file){ .name = f->hash, .bytes = bytes[i].bytes ? bytes[i].bytes : "", .n = bytes[i].size };
 	}
 	if (!st)
-		st = fragments_parse(files, r->n, &fragments, err);
+		st = fragments_parse(files, r->n, NULL, &fragments, err);
 	if (!st)
 		st = variance_of(&fragments, options, out, err);
 	fragments_release(&fragments);

@@ -80,6 +80,8 @@ enum assay_status variance_of(struct fragments *fragments, const struct variance
 	v.least_s = isnan(options->least_s) ? VARIANCE_LEAST * v.fragments.span_s : options->least_s;
 	columns_choose(&v);
 	clusters_find(&v);
+	if (options->known)
+		known_apply(&v, options->known);
 	maps_fill(&v);
 	st = regions_find(&v, options, err);
 	if (!st) {

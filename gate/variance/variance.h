@@ -23,11 +23,16 @@ struct variance_options {
 	/* A region that the user names; from_s >= to_s: none. */
 	int64_t marked_rank; /* or, of processes without ranks, their place from 0 */
 	double marked_from_s, marked_to_s;
+	struct variance_known *known; /* of the windows before this one; NULL: there are none */
 };
+
+/* What was usual in windows before: so work that was slow during all of a window is known to be. It is forgotten little by little. */
+struct variance_known *variance_known_new(void); /* free() it */
 
 /* Fragments of one edge or vertex that did the same work. */
 struct cluster {
 	uint32_t from, to; /* sites */
+	uint64_t arguments;
 	enum activity activity;
 	enum basis basis;
 	size_t n;      /* fragments that were recorded */
@@ -96,6 +101,8 @@ void variance_release(struct variance *variance); /* accepts zeroed */
 
 /* For variance_of(): clusters of all fragments, whose numbers they get; and what is usual in each. */
 void clusters_find(struct variance *v);
+/* Brings what is usual in computation up to date, on both sides. */
+void known_apply(struct variance *v, struct variance_known *known);
 /* And the regions of the maps. */
 enum assay_status regions_find(struct variance *v, const struct variance_options *options, struct assay_error *err);
 /* Once their breakdowns are known: which of them are the consequence of which. */

@@ -1,4 +1,5 @@
-/* Records of calls, as of one process and of two: whatever is read lies within the run, and the parts of a loss are no more than it. */
+/* Records of calls, as of one process, of two, and of a window of one: whatever is read lies within the run, and the parts of a loss are no
+ * more than it. */
 #include "gate/variance/answer.h"
 
 #include "base/mem.h"
@@ -28,7 +29,7 @@ static void check(const struct variance *v)
 }
 
 /* What is said, or NULL. */
-static char *answer_of(const struct fragments_file *files, size_t n)
+static char *answer_of(const struct fragments_file *files, size_t n, const struct fragments_window *window)
 {
 	const struct variance_options options = { .threshold = VARIANCE_THRESHOLD, .least_s = 0 };
 	const struct doc_style style = { .columns = 80 };
@@ -38,8 +39,12 @@ static char *answer_of(const struct fragments_file *files, size_t n)
 	struct variance v;
 	struct document d;
 
-	if (fragments_parse(files, n, &f, &err)) {
+	if (fragments_parse(files, n, window, &f, &err)) {
 		ASSAY_BUG_IF(!err.text[0]);
+		return NULL;
+	}
+	if (window && !f.n) {
+		fragments_release(&f);
 		return NULL;
 	}
 	ASSAY_BUG_IF(variance_of(&f, &options, &v, &err));
@@ -57,10 +62,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	size_t half = size / 2;
 	const struct fragments_file files[] = { { "one", data, size }, { "half", data, half } };
-	char *one = answer_of(files, 1), *again = answer_of(files, 1);
+	const struct fragments_window window = { .began_ns = 1700000000000000000u, .from_s = .1, .to_s = .3, .thin_log2 = 1 };
+	char *one = answer_of(files, 1, NULL), *again = answer_of(files, 1, NULL);
 
 	ASSAY_BUG_IF((one != NULL) != (again != NULL) || (one && strcmp(one, again) != 0));
-	free(answer_of(files, 2));
+	free(answer_of(files, 2, NULL));
+	free(answer_of(files, 1, &window));
 	free(one);
 	free(again);
 	return 0;

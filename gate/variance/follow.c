@@ -1,0 +1,392 @@
+#include "gate/variance/follow.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "gate/variance/record_files.h"
+#include "runs/inside/record/record_pack.h"
+#include "runs/inside/samples/samples.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGE_BYTES 4096u
+#define LOOK_S	   .5 /* between two looks at files that grow */
+#define ELSEWHERE  4  /* windows without a call, after which a process of another host is taken to have ended */
+
+/* A chunk of which the present window, or one after it, needs something. */
+struct place {
+	uint64_t index;
+	uint32_t thread;
+	double begun_s; /* when its first call had ended, since the file began; NaN: it has none yet */
+};
+
+struct followed {
+	char *path;
+	struct record_header header; /* as last read */
+	bool known;		     /* it is a record file: the header has been checked */
+	bool refused;		     /* and that was said */
+	bool here;		     /* its process runs on this host */
+	bool ended;
+	double quiet_s;	      /* since it grew */
+	struct place *places; /* [n] */
+	size_t n, capacity;
+	uint64_t seen; /* chunks */
+};
+
+struct follow {
+	const char *const *names; /* [n_names] */
+	size_t n_names;
+	double window_s;
+	struct followed *files; /* [n], by path */
+	size_t n, capacity;
+	uint64_t began_ns;   /* of the first process */
+	uint64_t windows;    /* so far */
+	double first_late_s; /* when what the last window did not need began; INFINITY: there is none, and no process was running */
+	char host[65];
+};
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void sleep_s(double s)
+{
+	struct timespec t = { (time_t)s, (long)(fmod(s, 1) * 1e9) };
+
+	nanosleep(&t, NULL);
+}
+
+struct follow *follow_new(const char *const *names, size_t n, double window_s)
+{
+	struct follow *f = mem_new(1, sizeof(*f));
+	struct utsname host;
+
+	f->names = names;
+	f->n_names = n;
+	f->window_s = window_s;
+	if (uname(&host) == 0)
+		memcpy(f->host, host.nodename, sizeof(f->host) - 1);
+	return f;
+}
+
+void follow_free(struct follow *f)
+{
+	for (size_t i = 0; f && i < f->n; i++) {
+		free(f->files[i].path);
+		free(f->files[i].places);
+	}
+	if (f)
+		free(f->files);
+	free(f);
+}
+
+double follow_lag(const struct follow *f, const struct follow_window *w)
+{
+	return now_s() - (double)f->began_ns / 1e9 - w->to_s;
+}
+
+/* ---- a file ---- */
+
+/* Appends bytes of the file; what is not there is zero. */
+static void part_add(int file, uint64_t offset, size_t n, struct buf *out)
+{
+	char *bytes = mem_new(n + 1, 1);
+	size_t at = 0;
+	ssize_t got = 1;
+
+	for (; at < n && got > 0; at += got > 0 ? (size_t)got : 0)
+		got = pread(file, bytes + at, n - at, (off_t)(offset + at));
+	buf_add(out, bytes, n);
+	free(bytes);
+}
+
+static uint64_t place_of(const struct followed *f, uint64_t chunk)
+{
+	return (uint64_t)f->header.header_bytes + f->header.names_bytes_max + chunk * f->header.chunk_bytes;
+}
+
+/* The file as if it had these chunks alone. Names are read last: what the chunks name is there then. */
+static void bytes_make(const struct followed *f, int file, const struct buf *chunks, size_t n, struct buf *out)
+{
+	struct record_header h = f->header;
+	uint64_t names;
+
+	if (pread(file, &h, sizeof(h), 0) != sizeof(h))
+		h = f->header;
+	names = h.names_bytes < f->header.names_bytes_max ? h.names_bytes : f->header.names_bytes_max;
+	h.names_bytes = names;
+	h.names_bytes_max = (uint32_t)(names / PAGE_BYTES + 1) * PAGE_BYTES;
+	h.header_bytes = PAGE_BYTES;
+	h.chunk_bytes = f->header.chunk_bytes;
+	h.n_counters = f->header.n_counters;
+	h.chunks = n;
+	buf_add(out, (const char *)&h, sizeof(h));
+	part_add(file, UINT64_C(1) << 62, PAGE_BYTES - sizeof(h), out); /* zeros */
+	part_add(file, f->header.header_bytes, (size_t)names, out);
+	part_add(file, UINT64_C(1) << 62, h.names_bytes_max - (size_t)names, out);
+	buf_add(out, chunks->bytes ? chunks->bytes : "", chunks->size);
+}
+
+/* Checks header and names as readers of whole files do. */
+static bool is_known(struct follow *all, struct followed *f, int file, struct assay_error *err)
+{
+	struct buf none = BUF_INIT, bytes = BUF_INIT;
+	struct samples s;
+	const char *host;
+
+	if (pread(file, &f->header, sizeof(f->header), 0) != sizeof(f->header) || f->header.header_bytes > RECORD_NAMES_BYTES_MAX ||
+	    f->header.names_bytes_max > RECORD_NAMES_BYTES_MAX) {
+		assay_fail(err, ASSAY_E_FORMAT, "%s: not a record file", f->path);
+		return false;
+	}
+	bytes_make(f, file, &none, 0, &bytes);
+	if (f->header.version != RECORD_VERSION_PACKED) {
+		assay_fail(err, ASSAY_E_FORMAT, "%s: only files that this version of assay records can be followed", f->path);
+	} else if (samples_parse(f->path, bytes.bytes, bytes.size, &s, err) == ASSAY_OK) {
+		host = samples_info(&s, "host");
+		f->here = !host || strcmp(host, all->host) == 0;
+		f->known = true;
+		samples_release(&s);
+	}
+	buf_release(&bytes);
+	return f->known;
+}
+
+static void place_look(const struct followed *f, int file, struct place *p)
+{
+	unsigned char bytes[sizeof(struct record_chunk) + RECORD_PACKED_BYTES(RECORD_COUNTERS_MAX)] = { 0 };
+	uint64_t last[RECORD_PACK_FIELDS(RECORD_COUNTERS_MAX)] = { 0 };
+	union {
+		struct record_sample sample;
+		uint64_t words[sizeof(struct record_sample) / sizeof(uint64_t) + RECORD_COUNTERS_MAX];
+	} first;
+	struct record_chunk chunk;
+	ssize_t n = pread(file, bytes, sizeof(bytes), (off_t)place_of(f, p->index));
+
+	memcpy(&chunk, bytes, sizeof(chunk));
+	if (n < (ssize_t)sizeof(chunk) || chunk.magic != RECORD_CHUNK_MAGIC || !chunk.samples)
+		return;
+	if (!record_unpack(bytes + sizeof(chunk), (size_t)n - sizeof(chunk), f->header.n_counters, last, &first.sample))
+		return;
+	p->thread = chunk.thread;
+	p->begun_s =
+	    ((double)first.sample.start + (double)first.sample.duration - (double)f->header.started_ticks) / (double)f->header.ticks_per_s;
+}
+
+/* Chunks that have begun since; whether the process has ended. */
+static void file_look(struct follow *all, struct followed *f, int file)
+{
+	struct record_header h;
+	struct stat info;
+
+	if (pread(file, &h, sizeof(h), 0) != sizeof(h) || fstat(file, &info) != 0 || !h.ticks_per_s)
+		return;
+	f->header.chunks = h.chunks;
+	f->header.ticks_per_s = h.ticks_per_s;
+	for (; f->seen < h.chunks && place_of(f, f->seen) < (uint64_t)info.st_size; f->seen++) {
+		f->places = mem_grow(f->places, f->n, &f->capacity, sizeof(*f->places));
+		f->places[f->n++] = (struct place){ .index = f->seen, .begun_s = (double)NAN };
+	}
+	for (size_t i = 0; i < f->n; i++)
+		if (isnan(f->places[i].begun_s))
+			place_look(f, file, &f->places[i]);
+	f->quiet_s = now_s() - (double)info.st_mtim.tv_sec;
+	f->ended = h.finished == 1;
+	if (!f->here)
+		f->ended |= f->quiet_s > ELSEWHERE * all->window_s;
+	else if (kill((pid_t)f->header.pid, 0) != 0 && errno == ESRCH) /* unless it is in another namespace */
+		f->ended |= f->quiet_s > all->window_s;
+}
+
+/* ---- all of them ---- */
+
+static int files_order(const void *a, const void *b)
+{
+	return strcmp(((const struct followed *)a)->path, ((const struct followed *)b)->path);
+}
+
+static enum assay_status files_find(struct follow *f, struct assay_error *err)
+{
+	char **paths;
+	size_t n, before = f->n;
+	enum assay_status st = record_files_list(f->names, f->n_names, &paths, &n, err);
+
+	for (size_t i = 0; !st && i < n; i++) {
+		const struct followed key = { .path = paths[i] };
+
+		if (before && bsearch(&key, f->files, before, sizeof(key), files_order))
+			continue;
+		f->files = mem_grow(f->files, f->n, &f->capacity, sizeof(key));
+		f->files[f->n++] = (struct followed){ .path = mem_string(paths[i]) };
+	}
+	if (f->n > before)
+		qsort(f->files, f->n, sizeof(*f->files), files_order);
+	file_names_free(paths, n);
+	return st;
+}
+
+/* Returns how many processes have not ended. */
+static size_t files_look(struct follow *f, void (*remark)(const char *fmt, ...) __attribute__((format(printf, 1, 2))))
+{
+	size_t running = 0;
+
+	for (size_t i = 0; i < f->n; i++) {
+		struct followed *one = &f->files[i];
+		int file = one->ended ? -1 : open(one->path, O_RDONLY | O_CLOEXEC);
+		struct assay_error err = { .text = "" };
+
+		if (file < 0)
+			continue;
+		if (!one->known && !is_known(f, one, file, &err) && !one->refused) {
+			struct stat info;
+
+			/* One that has just begun is not whole yet. */
+			one->refused = fstat(file, &info) == 0 && now_s() - (double)info.st_mtim.tv_sec > f->window_s;
+			if (one->refused)
+				remark("%s", err.text);
+		}
+		if (one->known) {
+			file_look(f, one, file);
+			running += !one->ended;
+			if (!f->windows && (!f->began_ns || one->header.started_ns < f->began_ns))
+				f->began_ns = one->header.started_ns;
+		}
+		close(file);
+	}
+	return running;
+}
+
+/* ---- a window ---- */
+
+static int places_order(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+/* What ended before is not needed any more; chunks of a thread follow each other. Those that have no calls yet have thread 0. */
+static void places_forget(struct followed *f, double from_s)
+{
+	size_t n = 0;
+
+	if (f->n)
+		qsort(f->places, f->n, sizeof(*f->places), places_order);
+	for (size_t i = 0; i < f->n; i++) {
+		size_t next = i + 1;
+
+		while (next < f->n && isnan(f->places[next].begun_s))
+			next++;
+		if (isnan(f->places[i].begun_s)
+			? f->ended
+			: next < f->n && f->places[next].thread == f->places[i].thread && f->places[next].begun_s <= from_s)
+			continue;
+		f->places[n++] = f->places[i];
+	}
+	f->n = n;
+}
+
+/* The chunks that have what ended until to_s. Returns how many records they have. */
+static size_t file_take(struct follow *all, struct followed *f, const struct follow_window *w, struct buf *out)
+{
+	double began_s = ((double)f->header.started_ns - (double)all->began_ns) / 1e9;
+	int file = open(f->path, O_RDONLY | O_CLOEXEC);
+	struct buf chunks = BUF_INIT;
+	size_t n = 0, records = 0;
+
+	places_forget(f, w->from_s - began_s);
+	for (size_t i = 0; file >= 0 && i < f->n; i++) {
+		struct record_chunk chunk;
+
+		if (isnan(f->places[i].begun_s))
+			continue;
+		if (f->places[i].begun_s + began_s > w->to_s) {
+			all->first_late_s = fmin(all->first_late_s, f->places[i].begun_s + began_s);
+			continue;
+		}
+		part_add(file, place_of(f, f->places[i].index), f->header.chunk_bytes, &chunks);
+		memcpy(&chunk, chunks.bytes + chunks.size - f->header.chunk_bytes, sizeof(chunk));
+		records += chunk.samples < f->header.chunk_bytes ? (size_t)chunk.samples : 0;
+		n++;
+	}
+	if (n)
+		bytes_make(f, file, &chunks, n, out);
+	if (file >= 0)
+		close(file);
+	buf_release(&chunks);
+	return records;
+}
+
+static enum assay_status window_take(struct follow *f, struct follow_window *w, struct assay_error *err)
+{
+	struct fragments_file *files = mem_new(f->n, sizeof(*files));
+	struct fragments_window window = { .began_ns = f->began_ns, .from_s = w->from_s, .to_s = w->to_s };
+	enum assay_status st = ASSAY_OK;
+	size_t n = 0, records = 0;
+
+	f->first_late_s = w->running ? 0 : (double)INFINITY;
+	for (size_t i = 0; i < f->n; i++) {
+		struct buf bytes = BUF_INIT;
+
+		if (f->files[i].known)
+			records += file_take(f, &f->files[i], w, &bytes);
+		if (!bytes.size)
+			continue;
+		files[n].name = f->files[i].path;
+		files[n].n = bytes.size;
+		files[n++].bytes = buf_take(&bytes);
+	}
+	while (records >> window.thin_log2 > FOLLOW_RECORDS_MAX)
+		window.thin_log2++;
+	if (n)
+		st = fragments_parse(files, n, &window, &w->fragments, err);
+	for (size_t i = 0; i < n; i++)
+		free((void *)(uintptr_t)files[i].bytes);
+	free(files);
+	if (!st && w->fragments.last_s > w->to_s)
+		f->first_late_s = fmin(f->first_late_s, w->fragments.last_s);
+	return st;
+}
+
+enum assay_status follow_next(struct follow *f, void (*remark)(const char *fmt, ...) __attribute__((format(printf, 1, 2))),
+			      struct follow_window *out, bool *more, struct assay_error *err)
+{
+	double from_s = (double)f->windows * f->window_s / 2;
+	enum assay_status st;
+
+	*out = (struct follow_window){ .from_s = from_s, .to_s = from_s + f->window_s };
+	*more = false;
+	for (;;) {
+		double late;
+
+		st = files_find(f, err);
+		if (st)
+			return st;
+		out->running = files_look(f, remark);
+		late = f->began_ns ? follow_lag(f, out) : -1;
+		if (late >= 0 || (f->began_ns && !out->running))
+			break;
+		sleep_s(fmin(LOOK_S, fmax(-late, .01)));
+	}
+	if (f->windows && isinf(f->first_late_s)) {
+		*out = (struct follow_window){ .running = 0 };
+		return ASSAY_OK;
+	}
+	*more = true;
+	f->windows++;
+	return window_take(f, out, err);
+}

@@ -1,0 +1,31 @@
+/* A run that goes on: its record files, read again and again as they grow, in windows that overlap by half. Only what the present window
+ * needs is read, and nothing is kept but where that is: memory does not grow with the run. The processes are not touched, and whoever
+ * begins anew reads all windows again. */
+#ifndef GATE_VARIANCE_FOLLOW_H
+#define GATE_VARIANCE_FOLLOW_H
+
+#include "gate/variance/fragments.h"
+
+#define FOLLOW_WINDOW_S	   15	      /* as published */
+#define FOLLOW_RECORDS_MAX (1u << 20) /* of a window; where there are more, some stand for all */
+
+struct follow;
+
+struct follow_window {
+	double from_s, to_s;	    /* since the run began */
+	struct fragments fragments; /* n == 0: no call ended in it */
+	size_t running;		    /* processes that had not ended */
+};
+
+/* `names`: files, or directories in which files may still appear; borrowed. */
+struct follow *follow_new(const char *const *names, size_t n, double window_s);
+/* Waits until the next window is over, or all processes have ended; *out is overwritten, fragments_release() what is in it. *more is false
+ * when there is no further window, and *out is zeroed. A file that cannot be read is left out, and said by `remark` once. ASSAY_E_NOTFOUND:
+ * a directory is not there. */
+enum assay_status follow_next(struct follow *follow, void (*remark)(const char *fmt, ...) __attribute__((format(printf, 1, 2))),
+			      struct follow_window *out, bool *more, struct assay_error *err);
+/* Seconds since the end of that window, by the clock. */
+double follow_lag(const struct follow *follow, const struct follow_window *window);
+void follow_free(struct follow *follow); /* accepts NULL */
+
+#endif

@@ -1,0 +1,96 @@
+# assay variance show --follow: a run is analysed while it goes on, by an analysis that is killed and begun again; and its end is noticed. The
+# program runs until it is told to stop, so that nothing depends on how fast this machine is.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+command -v gcc >/dev/null || skip 'there is no gcc'
+gcc -O2 -o "$tmp/paced" "$ASSAY_SOURCE/tests/interposed/paced.c" || fail 'cannot compile'
+cd "$tmp"
+
+# slow FILE: of regions of what was planted, which is neither on a processor nor waiting for one: "FROM TO" of the window, and of the region.
+slow() {
+	awk -F '[{]"region":' '
+	function value(text, name) { sub(".*" name "\":", "", text); return text + 0 }
+	function first(text, name) { return value(substr(text, 1, index(text, name) + length(name) + 20), name) }
+	{ for (i = 2; i <= NF; i++)
+		if ($i ~ /"parts":\[[{]"cause":"stopped"/ && first($i, "\"loss_s") >= .3)
+			print first($1, "{\"from_s"), first($1, "\"to_s"), first($i, "\"from_s"), first($i, "\"to_s") }' "$1"
+}
+
+# until_slow FILE: waits for one, as long as it takes.
+until_slow() {
+	until_tries=0
+	until [ -n "$(slow "$1")" ]; do
+		until_tries=$((until_tries + 1))
+		[ "$until_tries" -lt 1200 ] || fail "nothing was found: $(cat "$1")"
+		sleep .1
+	done
+}
+
+what='a slow stretch is found while the program runs'
+mkdir records
+: >first.jsonl >second.jsonl >killed.jsonl
+"$ASSAY" variance record -o records -- ./paced 4 7 2>/dev/null &
+program=$!
+"$ASSAY" variance show records --follow --window 3 --format json >first.jsonl 2>first.err &
+analysis=$!
+until_slow first.jsonl
+cases=$((cases + 1))
+kill -0 "$program" || fail 'the program runs until it is told to stop'
+cases=$((cases + 1))
+slow first.jsonl | head -n 1 | awk '{ exit !($1 < 7 && $2 > 4 && $3 > 3.5 && $3 < 7.5 && $4 > $3 && $4 < 8) }' || fail "another place: $(slow first.jsonl)"
+
+what='the analysis is killed, and begun again'
+kill -9 "$analysis"
+wait "$analysis" 2>/dev/null || :
+"$ASSAY" variance show records --follow --window 3 --format json >second.jsonl 2>second.err &
+analysis=$!
+until_slow second.jsonl
+cases=$((cases + 1))
+head -n 1 second.jsonl | grep -q '^{"from_s":0,' || fail 'it begins at the beginning of the run'
+: >stop
+wait "$program" || fail 'the program ends in order'
+
+what='the end of the run is the end of the analysis'
+wait "$analysis" || fail "it failed: $(cat second.err)"
+cases=$((cases + 1))
+sed 's/^{"from_s":\([0-9.]*\).*/\1/' second.jsonl | awk '$1 != (NR - 1) * 1.5 { exit 1 }' || fail 'a window is missing'
+cases=$((cases + 1))
+[ "$(tail -n 1 second.jsonl | sed 's/.*"running":\([0-9]*\).*/\1/')" = 0 ] || fail 'no process runs any more'
+cases=$((cases + 1))
+[ "$(slow first.jsonl | head -n 1 | cut -d' ' -f1,2)" = "$(slow second.jsonl | head -n 1 | cut -d' ' -f1,2)" ] || fail 'both found it in the same window'
+
+what='for people, of a run that has ended'
+run variance show records --follow --window 3
+expect_status 0
+expect_stdout '0.0 s to 3.0 s' '1.5 s to 4.5 s' 'times as long as usual' 'stopped or blocked'
+expect_no_stderr
+
+what='a program that was killed ends, too'
+rm stop
+mkdir killed
+"$ASSAY" variance record -o killed -- sh -c 'echo $$ >pid; exec ./paced 0 0' 2>/dev/null &
+program=$!
+"$ASSAY" variance show killed --follow --window 1 --format json >killed.jsonl 2>killed.err &
+analysis=$!
+until [ "$(grep -c '"fragments":[1-9]' killed.jsonl)" -ge 2 ]; do
+	sleep .1
+done
+kill -9 "$(cat pid)"
+wait "$program" 2>/dev/null || :
+cases=$((cases + 1))
+wait "$analysis" || fail "it failed: $(cat killed.err)"
+
+what='what is slow during whole windows is known by those before'
+mkdir long
+"${ASSAY_VARIANCE:?}" long 1 24 counted 0:8:24:slow:1.5 || fail 'cannot make it'
+"$ASSAY" variance show long --follow --window 4 --format json >long.jsonl || fail 'it failed'
+cases=$((cases + 1))
+[ "$(grep -c '"variance":true' long.jsonl)" -ge 9 ] || fail "slow in windows: $(grep '"variance":true' long.jsonl | cut -c1-30)"
+cases=$((cases + 1))
+[ "$(head -n 2 long.jsonl | grep -c '"variance":false')" = 2 ] || fail 'nothing was slow until 8 s'
+
+what='wrong words'
+run variance show records --follow --region 0:1-2
+refused 2 region
+run variance show nowhere --follow
+refused 2 nowhere
+finish

@@ -1,0 +1,30 @@
+/* For as long as there is no file "stop": pieces of 4 ms, each ended by a call; from FROM to TO seconds after the beginning, of 16 ms. They
+ * are slept, past what is recorded: so they take as long on a busy machine. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+int main(int argc, char **argv)
+{
+	double began = now_s(), from = argc > 2 ? atof(argv[1]) : 0, to = argc > 2 ? atof(argv[2]) : 0;
+	int out = open("/dev/null", O_WRONLY);
+
+	while (access("stop", F_OK) != 0) {
+		double since = now_s() - began;
+		struct timespec piece = { 0, since >= from && since < to ? 16000000 : 4000000 };
+
+		syscall(SYS_nanosleep, &piece, NULL);
+		(void)!write(out, "x", 1);
+	}
+	return 0;
+}
