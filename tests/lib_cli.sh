@@ -119,10 +119,15 @@ json() {
 	"$ASSAY_JSON" "$1" <"$tmp/out" 2>/dev/null
 }
 
+# PATH VALUE, as often as wanted.
 expect_json() {
-	cases=$((cases + 1))
-	value=$(json "$1") || value='(nothing)'
-	[ "$value" = "$2" ] || fail "JSON at $1 is $value, expected $2"
+	while [ $# -ge 2 ]; do
+		cases=$((cases + 1))
+		value=$(json "$1") || value='(nothing)'
+		[ "$value" = "$2" ] || fail "JSON at $1 is $value, expected $2"
+		shift 2
+	done
+	[ $# = 0 ] || fail "nothing is expected of $1"
 }
 
 expect_json_parses() {

@@ -26,7 +26,7 @@ expect_status 3
 expect_stdout 'regression  every run of broken@crashes failed (3 of 3); of broken@good 0' 'worse by any measure' '--failed'
 run -C "$lab" gate broken@good broken@crashes --format json
 expect_status 3
-expect_json .decision regression '.reasons.0.code' candidate_always_fails .effect.ratio null .change.kind not_tested
+expect_json .decision regression '.reasons[0].code' candidate_always_fails .effect.ratio null .change.kind not_tested
 run -C "$lab" report broken@good broken@crashes -o "$tmp/page.html"
 expect_status 0
 grep -q 'data-decision="regression"' "$tmp/page.html" || fail 'the page does not say regression'
