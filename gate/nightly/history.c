@@ -95,12 +95,13 @@ static enum assay_status load_candidates(struct store *store, const struct evide
 					 struct candidate **out, size_t *n, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "SELECT machine, ifnull(max(architecture), ''), ifnull(max(fingerprint), ''), count(*) FROM run LEFT JOIN "
-		      "execution USING (plan, machine, version, repetition, application, taken_ms) WHERE application = ? "
-		      "AND run.metric > 0 GROUP BY machine ORDER BY machine",
-		      "t", application);
+	enum assay_status st = store_ask(
+	    store, &stmt, err,
+	    "SELECT machine, ifnull(max(architecture), ''), ifnull(max(fingerprint), ''), count(*) FROM run LEFT JOIN "
+	    "(SELECT * FROM execution WHERE input = " RUN_INPUT ") USING (plan, machine, version, repetition, application, taken_ms) "
+	    "WHERE application = ?1 "
+	    "AND run.metric > 0 GROUP BY machine ORDER BY machine",
+	    "t", application);
 
 	while (store_next(store, stmt, &st, err)) {
 		const char *name = evidence_architecture(evidence, store_text(stmt, 0), store_text(stmt, 1), store_text(stmt, 2));

@@ -165,9 +165,6 @@ enum assay_status run_load(struct store *store, const char *application, const c
 #define RUN_WITHHELD_COLUMN(constant, account)                                                                                             \
 	", CASE WHEN json_valid(signature) THEN ifnull(json_extract(signature, '$." account "'), -1) ELSE -1 END"
 
-/* Of the application's name: without it, executions are found by their key's beginning alone, many for each result. */
-#define RUN_INPUT "substr(?1, instr(?1 || '/', '/') + 1)"
-
 enum assay_status run_load_plan(struct store *store, const char *application, const char *version, const char *plan, struct run_set *out,
 				struct assay_error *err)
 {

@@ -112,4 +112,8 @@ char *run_others_text(const struct run_set *set);
 /* {`results`, `machines`}. */
 cJSON *run_others_json(const struct run_set *set);
 
+/* SQL: the input in the name of the application that is ?1. Without it executions are found by their key's beginning alone, many for each
+ * result. */
+#define RUN_INPUT "substr(?1, instr(?1 || '/', '/') + 1)"
+
 #endif
