@@ -13,12 +13,16 @@ static enum assay_status history_run(struct lab *lab, void *arguments, struct do
 {
 	const struct arguments *a = arguments;
 	double min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect;
-	struct history history;
-	enum assay_status st = history_load(lab, a->application, a->architecture, min_effect, &history, err);
+	struct evidence evidence;
+	struct history history = { 0 };
+	enum assay_status st = evidence_load(lab, &evidence, err);
 
+	if (!st)
+		st = history_load(lab, &evidence, a->application, a->architecture, min_effect, &history, err);
 	if (!st)
 		history_answer(&history, min_effect, d);
 	history_release(&history);
+	evidence_release(&evidence);
 	return st;
 }
 

@@ -23,13 +23,15 @@
 
 struct result {
 	size_t point, machine;
+	int64_t taken_ms, repetition;
 	double cost;
+	size_t recorded; /* how many values that is the mean of */
 };
 
 struct loading {
 	struct history *history;
 	struct result *results; /* [n] */
-	size_t n;
+	size_t n, capacity, points_capacity;
 };
 
 /* SIZE_MAX: it is of another architecture. */
@@ -42,44 +44,69 @@ static size_t machine_of(const struct history *h, const char *name)
 	return SIZE_MAX;
 }
 
-/* Rows come by version, plan and day, so that it is the last one or a new one. */
-static size_t point_of(struct history *h, const char *version, const char *plan, int64_t taken_ms)
+static bool is_point(const struct history_point *p, const char *version, const char *plan, int64_t taken_ms)
 {
-	struct history_point *last = h->n ? &h->points[h->n - 1] : NULL;
+	return strcmp(p->version, version) == 0 && strcmp(p->plan, plan) == 0 && (*plan || p->taken_ms / DAY_MS == taken_ms / DAY_MS);
+}
 
-	if (!last || strcmp(last->version, version) != 0 || strcmp(last->plan, plan) != 0 ||
-	    (!*plan && last->taken_ms / DAY_MS != taken_ms / DAY_MS)) {
-		h->points = mem_resize(h->points, h->n + 1, sizeof(*h->points));
-		h->points[h->n++] =
-		    (struct history_point){ .version = mem_string(version), .plan = mem_string(plan), .taken_ms = taken_ms };
+/* Rows come by version, machine and time: it is mostly the point of the row before or the one after that, for another machine was there at
+ * the same times; else one of the last, which are those of the same version. */
+static size_t point_of(struct loading *l, const char *version, const char *plan, int64_t taken_ms)
+{
+	struct history *h = l->history;
+	size_t last = l->n ? l->results[l->n - 1].point : 0;
+
+	for (size_t i = last; i < h->n && i < last + 2; i++) {
+		if (is_point(&h->points[i], version, plan, taken_ms))
+			return i;
 	}
+	for (size_t i = h->n; i-- > 0 && strcmp(h->points[i].version, version) == 0;) {
+		if (is_point(&h->points[i], version, plan, taken_ms))
+			return i;
+	}
+	h->points = mem_grow(h->points, h->n, &l->points_capacity, sizeof(*h->points));
+	h->points[h->n++] = (struct history_point){ .version = mem_string(version), .plan = mem_string(plan), .taken_ms = taken_ms };
 	return h->n - 1;
+}
+
+/* A row of the store: another value of the last result (ordinals of one key stand together), or the next result. */
+static void add_row(struct loading *l, sqlite3_stmt *stmt)
+{
+	const char *version = store_text(stmt, 0);
+	int64_t taken_ms = sqlite3_column_int64(stmt, 2), repetition = sqlite3_column_int64(stmt, 3);
+	struct result *last = l->n ? &l->results[l->n - 1] : NULL;
+	size_t machine = machine_of(l->history, store_text(stmt, 4)), point;
+
+	if (machine == SIZE_MAX || manifest_addition(version) || !isfinite(store_double(stmt, 5)))
+		return;
+	point = point_of(l, version, store_text(stmt, 1), taken_ms);
+	if (taken_ms < l->history->points[point].taken_ms)
+		l->history->points[point].taken_ms = taken_ms;
+	if (!last || last->point != point || last->machine != machine || last->taken_ms != taken_ms || last->repetition != repetition) {
+		l->results = mem_grow(l->results, l->n, &l->capacity, sizeof(*l->results));
+		last = &l->results[l->n++];
+		*last = (struct result){ .point = point, .machine = machine, .taken_ms = taken_ms, .repetition = repetition };
+	}
+	last->cost += store_double(stmt, 5); /* the sum for now */
+	last->recorded++;
 }
 
 static enum assay_status load_results(struct store *store, struct loading *l, struct assay_error *err)
 {
-	struct history *h = l->history;
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "SELECT version, ifnull(plan, ''), taken_ms, machine, avg(metric) FROM run WHERE application = ? AND metric > 0 "
-		      "GROUP BY version, plan, taken_ms, machine, repetition ORDER BY version, ifnull(plan, ''), taken_ms, machine",
-		      "t", h->application);
+	enum assay_status st = store_ask(store, &stmt, err,
+					 "SELECT version, ifnull(plan, ''), taken_ms, repetition, machine, metric FROM run WHERE "
+					 "application = ? AND metric > 0 ORDER BY version, machine, taken_ms, repetition, ordinal",
+					 "t", l->history->application);
 
-	while (store_next(store, stmt, &st, err)) {
-		double cost = log(store_double(stmt, 4));
-		size_t capacity = l->n, machine = machine_of(h, store_text(stmt, 3));
-
-		if (machine == SIZE_MAX || manifest_addition(store_text(stmt, 0)) || !isfinite(cost))
-			continue;
-		if ((capacity & (capacity - 1)) == 0) /* a power of two, or the first */
-			l->results = mem_resize(l->results, capacity ? 2 * capacity : 1, sizeof(*l->results));
-		l->results[l->n++] =
-		    (struct result){ .point = point_of(h, store_text(stmt, 0), store_text(stmt, 1), sqlite3_column_int64(stmt, 2)),
-				     .machine = machine,
-				     .cost = h->higher_is_better ? -cost : cost };
-	}
+	while (store_next(store, stmt, &st, err))
+		add_row(l, stmt);
 	sqlite3_finalize(stmt);
+	for (size_t i = 0; i < l->n; i++) {
+		double cost = log(l->results[i].cost / (double)l->results[i].recorded);
+
+		l->results[i].cost = l->history->higher_is_better ? -cost : cost;
+	}
 	return st;
 }
 
@@ -97,10 +124,11 @@ static enum assay_status load_candidates(struct store *store, const struct evide
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st = store_ask(
 	    store, &stmt, err,
-	    "SELECT machine, ifnull(max(architecture), ''), ifnull(max(fingerprint), ''), count(*) FROM run LEFT JOIN "
-	    "(SELECT * FROM execution WHERE input = " RUN_INPUT ") USING (plan, machine, version, repetition, application, taken_ms) "
-	    "WHERE application = ?1 "
-	    "AND run.metric > 0 GROUP BY machine ORDER BY machine",
+	    "SELECT machine, ifnull(architecture, ''), fingerprint, results FROM "
+	    "(SELECT machine, ifnull(max(latest), '') AS fingerprint, sum(n) AS results FROM (SELECT machine, max(fingerprint) AS latest, "
+	    "count(*) AS n FROM run WHERE application = ?1 AND metric > 0 GROUP BY version, machine) GROUP BY machine) LEFT JOIN "
+	    "(SELECT machine, max(architecture) AS architecture FROM execution WHERE application = ?1 GROUP BY machine) USING (machine) "
+	    "ORDER BY machine",
 	    "t", application);
 
 	while (store_next(store, stmt, &st, err)) {
@@ -171,6 +199,7 @@ static enum assay_status choose_machines(struct store *store, const struct evide
 	free(all);
 	return st;
 }
+
 /* ---- medians on each machine ---- */
 
 static int compare_results(const void *a, const void *b)
@@ -379,19 +408,16 @@ static void find_changes(struct history *h, double min_effect)
 	free(x);
 }
 
-enum assay_status history_load(struct lab *lab, const char *application, const char *architecture, double min_effect, struct history *out,
-			       struct assay_error *err)
+enum assay_status history_load(struct lab *lab, const struct evidence *evidence, const char *application, const char *architecture,
+			       double min_effect, struct history *out, struct assay_error *err)
 {
 	struct loading l = { .history = out };
-	struct evidence evidence = { 0 };
 	enum assay_status st;
 
 	*out = (struct history){ .application = mem_string(application) };
 	st = direction_of(&lab->store, application, &out->higher_is_better, err);
 	if (!st)
-		st = evidence_load(lab, &evidence, err);
-	if (!st)
-		st = choose_machines(&lab->store, &evidence, architecture, out, err);
+		st = choose_machines(&lab->store, evidence, architecture, out, err);
 	if (!st)
 		st = load_results(&lab->store, &l, err);
 	if (!st && !out->n)
@@ -401,12 +427,11 @@ enum assay_status history_load(struct lab *lab, const char *application, const c
 		qsort(out->points, out->n, sizeof(*out->points), compare_points);
 		merge(out);
 		find_changes(out, min_effect);
-		st = load_rates(&lab->store, &evidence.fingerprints, out, err);
+		st = load_rates(&lab->store, &evidence->fingerprints, out, err);
 	}
 	for (size_t i = 0; !st && i < out->n; i++)
 		st = load_levels(&lab->store, out, &out->points[i], err);
 	free(l.results);
-	evidence_release(&evidence);
 	if (st)
 		history_release(out);
 	return st;

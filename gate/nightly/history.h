@@ -6,6 +6,7 @@
 #include "fleet/lab/lab.h"
 #include "gate/page/svg.h"
 #include "model/change_points.h"
+#include "runs/running/evidence.h"
 
 /* The results of one version from one plan; of imported ones, of one day. */
 struct history_point {
@@ -38,8 +39,8 @@ struct history {
 
 /* application as in results, NAME or NAME/INPUT. architecture: NULL is that of most results; those of which it is not known count with any.
  * *out is overwritten; history_release() it. ASSAY_E_NOTFOUND where there are no results. */
-enum assay_status history_load(struct lab *lab, const char *application, const char *architecture, double min_effect, struct history *out,
-			       struct assay_error *err);
+enum assay_status history_load(struct lab *lab, const struct evidence *evidence, const char *application, const char *architecture,
+			       double min_effect, struct history *out, struct assay_error *err);
 void history_release(struct history *history); /* accepts zeroed */
 
 /* Relative to the first level, from a log cost. */

@@ -236,7 +236,8 @@ static enum assay_status history_one(struct pages *p, size_t i)
 
 	if (first_of(&p->answers, i) != i)
 		return ASSAY_OK;
-	if (!history_load(p->lab, c->application, NULL, c->min_effect, &history, &ignored)) { /* without results there is none */
+	if (!history_load(p->lab, &p->evidence, c->application, NULL, c->min_effect, &history,
+			  &ignored)) { /* without results there is none */
 		char *name = mem_format("history-%zu.html", i);
 		struct page_links links;
 		struct document d;
