@@ -13,7 +13,8 @@
 struct descent {
 	size_t n, p;
 	double *z;	   /* [p x n] standardised columns, one after the other; a constant one is 0 */
-	double *mean, *sd; /* [p] */
+	double *mean, *sd; /* [p]; through the origin nothing is centred, and means are 0 */
+	double *square;	   /* [p], of a column of z: 1 where it is centred */
 	double *root;	   /* [n], of the weights, whose sum is 1 */
 	double *rest;	   /* [n] what is left of y */
 	double *b;	   /* [p] */
@@ -22,6 +23,7 @@ struct descent {
 	size_t n_some;
 	bool *in_some; /* [p] */
 	double y_mean, y_sd;
+	double before; /* the last lambda */
 	bool any_sign;
 };
 
@@ -53,7 +55,8 @@ static double centre(double *x, const double *root, size_t n, double *mean)
 	return sqrt(product(x, x, n));
 }
 
-static struct descent descent_of(const struct mat *X, const double *y, const double *weight, bool any_sign)
+/* Columns divided by their deviation; `origin`: not centred, so that there is no intercept. */
+static struct descent descent_of(const struct mat *X, const double *y, const double *weight, bool any_sign, bool origin)
 {
 	size_t n = X->rows, p = X->cols;
 	struct descent d = { .n = n,
@@ -61,6 +64,7 @@ static struct descent descent_of(const struct mat *X, const double *y, const dou
 			     .z = mem_new(n * p, sizeof(double)),
 			     .mean = mem_new(p, sizeof(double)),
 			     .sd = mem_new(p, sizeof(double)),
+			     .square = mem_new(p, sizeof(double)),
 			     .root = mem_new(n, sizeof(double)),
 			     .rest = mem_new(n, sizeof(double)),
 			     .b = mem_new(p, sizeof(double)),
@@ -76,6 +80,9 @@ static struct descent descent_of(const struct mat *X, const double *y, const dou
 		d.root[i] = sqrt(weight[i] / sum);
 	memcpy(d.rest, y, n * sizeof(*y));
 	d.y_sd = centre(d.rest, d.root, n, &d.y_mean);
+	for (size_t i = 0; i < n && origin; i++)
+		d.rest[i] = d.root[i] * y[i];
+	d.y_mean = origin ? 0.0 : d.y_mean;
 	for (size_t j = 0; j < p; j++) {
 		double *z = d.z + j * n, largest = 0.0;
 
@@ -87,8 +94,11 @@ static struct descent descent_of(const struct mat *X, const double *y, const dou
 		if (d.sd[j] <= 1e-12 * largest)
 			d.sd[j] = 0.0;
 		for (size_t i = 0; i < n; i++)
-			z[i] = d.sd[j] > 0.0 ? z[i] / d.sd[j] : 0.0;
+			z[i] = d.sd[j] > 0.0 ? (z[i] + (origin ? d.root[i] * d.mean[j] : 0.0)) / d.sd[j] : 0.0;
+		d.square[j] = origin ? product(z, z, n) : 1.0;
+		d.mean[j] = origin ? 0.0 : d.mean[j];
 	}
+	d.before = (double)INFINITY; /* all columns are looked at once */
 	return d;
 }
 
@@ -97,6 +107,7 @@ static void descent_release(struct descent *d)
 	free(d->z);
 	free(d->mean);
 	free(d->sd);
+	free(d->square);
 	free(d->root);
 	free(d->rest);
 	free(d->b);
@@ -109,9 +120,9 @@ static void descent_release(struct descent *d)
 static double step(struct descent *d, size_t j, double lambda)
 {
 	const double *z = d->z + j * d->n;
-	double pull = product(z, d->rest, d->n) + d->b[j], b, moved;
+	double pull = product(z, d->rest, d->n) + d->square[j] * d->b[j], b, moved;
 
-	b = fabs(pull) <= lambda || (pull < 0.0 && !d->any_sign) ? 0.0 : pull - copysign(lambda, pull);
+	b = fabs(pull) <= lambda || (pull < 0.0 && !d->any_sign) ? 0.0 : (pull - copysign(lambda, pull)) / d->square[j];
 	moved = b - d->b[j];
 	if (moved != 0.0) {
 		for (size_t i = 0; i < d->n; i++)
@@ -175,11 +186,12 @@ static bool look_at_more(struct descent *d, double least)
 }
 
 /* From where the lambda before it has ended. */
-static void descend(struct descent *d, double lambda, double before, double enough)
+static void descend(struct descent *d, double lambda, double enough)
 {
 	for (size_t j = 0; j < d->p; j++)
 		d->in_some[j] = d->b[j] != 0.0;
-	(void)look_at_more(d, 2.0 * lambda - before);
+	(void)look_at_more(d, 2.0 * lambda - fmax(lambda, d->before));
+	d->before = lambda;
 	do {
 		descend_some(d, lambda, enough, SWEEPS_MAX);
 		pulls(d);
@@ -207,24 +219,24 @@ static bool same_columns(const struct mat *beta, size_t k)
 	return k > 0;
 }
 
-/* Without the price, with the columns that are not zero; what it works on is as it was in the end. */
+/* Without the price, with the columns that row k of beta has; what it works on is as it was in the end. */
 static void refit(struct descent *d, size_t k, double enough, struct lasso_path *out)
 {
-	double *b, *rest;
+	double *b = mem_new(d->p, sizeof(*b)), *rest = mem_new(d->n, sizeof(*rest));
 
-	if (same_columns(&out->beta, k)) {
-		memcpy(out->refitted.at + k * d->p, out->refitted.at + (k - 1) * d->p, d->p * sizeof(double));
-		out->refitted_intercept[k] = out->refitted_intercept[k - 1];
-		return;
-	}
-	b = mem_new(d->p, sizeof(*b));
-	rest = mem_new(d->n, sizeof(*rest));
 	memcpy(b, d->b, d->p * sizeof(*b));
 	memcpy(rest, d->rest, d->n * sizeof(*rest));
 	d->n_some = 0;
 	for (size_t j = 0; j < d->p; j++) {
-		if (b[j] != 0.0)
+		const double *z = d->z + j * d->n;
+
+		if (mat_get(&out->beta, k, j) != 0.0) {
 			d->some[d->n_some++] = j;
+			continue;
+		}
+		for (size_t i = 0; i < d->n && d->b[j] != 0.0; i++)
+			d->rest[i] += d->b[j] * z[i];
+		d->b[j] = 0.0;
 	}
 	descend_some(d, 0.0, enough, REFIT_SWEEPS);
 	keep(d, k, &out->refitted, out->refitted_intercept);
@@ -234,26 +246,46 @@ static void refit(struct descent *d, size_t k, double enough, struct lasso_path 
 	free(rest);
 }
 
+/* Where the best intercept would be negative, that of those which are not is 0: the problem is convex. */
+static void refit_bounded(struct descent *d, struct descent *origin, size_t k, double enough, struct lasso_path *out)
+{
+	if (same_columns(&out->beta, k)) {
+		memcpy(out->refitted.at + k * d->p, out->refitted.at + (k - 1) * d->p, d->p * sizeof(double));
+		out->refitted_intercept[k] = out->refitted_intercept[k - 1];
+		return;
+	}
+	refit(d, k, enough, out);
+	if (origin->p && out->refitted_intercept[k] < 0.0)
+		refit(origin, k, enough, out);
+}
+
 void lasso_path_of(const struct mat *X, const double *y, const double *weight, const struct lasso_options *how, const double *lambdas,
 		   struct lasso_path *out)
 {
-	struct descent d = descent_of(X, y, weight, how->any_sign);
-	double first = pulls(&d), before = first, enough = how->exact * d.y_sd;
+	struct descent d = descent_of(X, y, weight, how->any_sign, false), origin = { .p = 0 };
+	double first = pulls(&d), enough = how->exact * d.y_sd;
 
+	d.before = first;
+	if (how->bounded)
+		origin = descent_of(X, y, weight, how->any_sign, true);
 	*out = (struct lasso_path){ .beta = mat_new(LASSO_LAMBDAS, X->cols) };
 	if (how->refit)
 		out->refitted = mat_new(LASSO_LAMBDAS, X->cols);
 	for (size_t k = 0; k < LASSO_LAMBDAS; k++) {
 		double lambda = lambdas ? lambdas[k] : first * pow(how->smallest, (double)k / (LASSO_LAMBDAS - 1));
 
-		descend(&d, lambda, fmax(before, lambda), enough);
-		before = lambda;
 		out->lambda[k] = lambda;
+		descend(&d, lambda, enough);
 		keep(&d, k, &out->beta, out->intercept);
+		if (origin.p && out->intercept[k] < 0.0) {
+			descend(&origin, lambda, enough);
+			keep(&origin, k, &out->beta, out->intercept);
+		}
 		if (how->refit)
-			refit(&d, k, enough, out);
+			refit_bounded(&d, &origin, k, enough, out);
 	}
 	descent_release(&d);
+	descent_release(&origin);
 }
 
 void lasso_path_release(struct lasso_path *path)

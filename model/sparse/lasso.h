@@ -2,7 +2,7 @@
  * descent: Friedman, Hastie and Tibshirani, Journal of Statistical Software 33(1), 2010. Minimises, over columns z that are standardised
  * (weighted mean 0, weighted variance 1) and with weights that sum to 1,
  *
- *	1/2 sum_i w_i (y_i - b0 - sum_j b_j z_ij)^2 + lambda sum_j |b_j|		(all b_j >= 0, if so asked)
+ *	1/2 sum_i w_i (y_i - b0 - sum_j b_j z_ij)^2 + lambda sum_j |b_j|		(all b_j >= 0, b0 >= 0, if so asked)
  *
  * which is scikit-learn's Lasso on such columns. At each lambda columns that cannot matter by the sequential strong rule (Tibshirani et
  *al., JRSS B 74(2), 2012) are left out, and looked at once in the end. O(lambdas * rows * columns + sweeps * rows * columns that matter).
@@ -19,6 +19,7 @@
 
 struct lasso_options {
 	bool any_sign;	 /* coefficients may be negative */
+	bool bounded;	 /* the intercept may not */
 	bool refit;	 /* also without the price, with the columns that the price has chosen */
 	double smallest; /* the last lambda, as a part of the first, at which all coefficients are zero; (0, 1) */
 	double exact;	 /* sweeps end when none moves a coefficient by more than this part of the deviation of y; 1e-10 is exact */

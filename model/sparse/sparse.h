@@ -44,7 +44,7 @@ struct sparse {
 	struct sparse_column *column; /* [columns] */
 	struct sparse_term *term;     /* [terms], those with most of the cost first */
 	size_t terms;
-	double intercept;
+	double intercept;		 /* not below 0; of the published procedure of any sign */
 	double least;			 /* predictions are at least this, a part of the smallest cost learned: above 0 */
 	double error_median, error_mean; /* of |cost / prediction - 1| over runs of inputs left out */
 	double *apart; /* [runs], in the order of the rows: log(cost / prediction) by models that did not see their inputs; NaN: unlike */

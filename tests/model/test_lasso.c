@@ -15,8 +15,9 @@
 #define N 60
 #define P 8
 
-static const struct lasso_options exact[2] = { { .smallest = 1e-3, .exact = 1e-12 },
-					       { .any_sign = true, .smallest = 1e-3, .exact = 1e-12 } };
+static const struct lasso_options exact[3] = { { .smallest = 1e-3, .exact = 1e-12 },
+					       { .any_sign = true, .smallest = 1e-3, .exact = 1e-12 },
+					       { .bounded = true, .smallest = 1e-3, .exact = 1e-12 } };
 
 static double drawn(uint32_t *state)
 {
@@ -100,14 +101,23 @@ static void test_oracle(void **state)
 }
 
 /* The weighted product of a standardised column with what is left of y is lambda where the coefficient is above 0, -lambda where it is
- * below, and between them where it is 0 (not above lambda, when coefficients may not be negative). */
-static void assert_minimum(const struct mat *X, const double *y, const double *weight, bool any_sign, const struct lasso_path *path,
-			   size_t k)
+ * below, and between them where it is 0 (not above lambda, when coefficients may not be negative). Where the intercept is 0 as it may not
+ * be negative, columns are not centred, and no more of it would help. Returns whether it is. */
+static bool assert_minimum(const struct mat *X, const double *y, const double *weight, const struct lasso_options *how,
+			   const struct lasso_path *path, size_t k)
 {
-	double sum = 0.0;
+	double sum = 0.0, left = 0.0;
+	bool any_sign = how->any_sign, origin = how->bounded && path->intercept[k] == 0.0;
 
 	for (size_t i = 0; i < X->rows; i++)
 		sum += weight[i];
+	for (size_t i = 0; i < X->rows; i++) {
+		left += weight[i] / sum * (y[i] - path->intercept[k]);
+		for (size_t l = 0; l < X->cols; l++)
+			left -= weight[i] / sum * mat_get(&path->beta, k, l) * mat_get(X, i, l);
+	}
+	assert_true(left <= 1e-8 * path->lambda[0] + 1e-12 && (origin || left >= -1e-8 * path->lambda[0] - 1e-12));
+	assert_true(!how->bounded || path->intercept[k] >= 0.0);
 	for (size_t j = 0; j < X->cols; j++) {
 		double mean = 0.0, variance = 0.0, pull = 0.0, beta = mat_get(&path->beta, k, j), lambda = path->lambda[k];
 
@@ -118,7 +128,7 @@ static void assert_minimum(const struct mat *X, const double *y, const double *w
 
 			for (size_t l = 0; l < X->cols; l++)
 				rest -= mat_get(&path->beta, k, l) * mat_get(X, i, l);
-			pull += weight[i] / sum * x * rest;
+			pull += weight[i] / sum * (origin ? mat_get(X, i, j) : x) * rest;
 			variance += weight[i] / sum * x * x;
 		}
 		if (variance <= 0.0) {
@@ -132,22 +142,24 @@ static void assert_minimum(const struct mat *X, const double *y, const double *w
 			assert_true(pull <= lambda + 1e-8 * path->lambda[0] && (!any_sign || pull >= -lambda - 1e-8 * path->lambda[0]));
 		assert_true(any_sign || beta >= 0.0);
 	}
+	return origin;
 }
 
 static void test_minimum(void **state)
 {
 	struct rng rng;
+	size_t at_origin = 0, paths = 0;
 
 	(void)state;
 	rng_seed(&rng, 1);
-	for (size_t c = 0; c < 40; c++) {
+	for (size_t c = 0; c < 60; c++) {
 		size_t n = 5 + rng_below(&rng, 60), p = 1 + rng_below(&rng, 12); /* also more columns than rows */
 		struct mat X = mat_new(n, p);
 		double *y = mem_new(n, sizeof(*y)), *weight = mem_new(n, sizeof(*weight));
 		struct lasso_path path;
 
 		for (size_t i = 0; i < n; i++) {
-			y[i] = 1.0;
+			y[i] = c % 2 ? 1.0 : -3.0;
 			weight[i] = .1 + rng_double(&rng);
 			for (size_t j = 0; j < p; j++) {
 				mat_set(&X, i, j, j == 3 ? 7.0 : rng_double(&rng) * (double)(j + 1));
@@ -155,14 +167,17 @@ static void test_minimum(void **state)
 			}
 			y[i] += rng_double(&rng);
 		}
-		lasso_path_of(&X, y, weight, &exact[c % 2], NULL, &path);
-		for (size_t k = 0; k < LASSO_LAMBDAS; k += 11)
-			assert_minimum(&X, y, weight, exact[c % 2].any_sign, &path, k);
+		lasso_path_of(&X, y, weight, &exact[c % 3], NULL, &path);
+		for (size_t k = 0; k < LASSO_LAMBDAS; k += 11) {
+			paths += exact[c % 3].bounded;
+			at_origin += assert_minimum(&X, y, weight, &exact[c % 3], &path, k);
+		}
 		lasso_path_release(&path);
 		mat_release(&X);
 		free(y);
 		free(weight);
 	}
+	assert_true(at_origin > 0 && at_origin < paths); /* both were looked at */
 }
 
 int suite_lasso(void)

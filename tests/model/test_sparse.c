@@ -83,6 +83,30 @@ static void test_linear(void **state)
 	mat_release(&X);
 }
 
+/* A cost that grows faster than what is known, from nothing: a straight line would begin below 0, and what it says of small inputs would be
+ * hundreds of times too little. */
+static void test_intercept(void **state)
+{
+	double y[N];
+	size_t group[N];
+	struct mat X = mat_new(N, 1);
+	struct sparse model;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 3);
+	for (size_t i = 0; i < N; i++) {
+		X.at[i] = 1e4 * exp(4.0 * rng_double(&rng));
+		y[i] = 1e-9 * pow(X.at[i], 1.5) * exp(.02 * rng_normal(&rng));
+		group[i] = i / 2;
+	}
+	sparse_fit(&X, y, group, INPUTS, &(struct sparse_options){ .degree = 1 }, &model);
+	assert_true(model.intercept == 0.0);
+	assert_true(model.error_mean < 1.0 && model.interval < 5.0);
+	sparse_release(&model);
+	mat_release(&X);
+}
+
 static void test_product(void **state)
 {
 	double y[N], linear;
@@ -290,10 +314,11 @@ static void test_coverage(void **state)
 
 int suite_sparse(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_linear),	    cmocka_unit_test(test_product),
-					    cmocka_unit_test(test_unlike),	    cmocka_unit_test(test_unlike_counts),
-					    cmocka_unit_test(test_unlike_together), cmocka_unit_test(test_excess),
-					    cmocka_unit_test(test_suspects),	    cmocka_unit_test(test_coverage) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_linear),	  cmocka_unit_test(test_intercept),
+					    cmocka_unit_test(test_product),	  cmocka_unit_test(test_unlike),
+					    cmocka_unit_test(test_unlike_counts), cmocka_unit_test(test_unlike_together),
+					    cmocka_unit_test(test_excess),	  cmocka_unit_test(test_suspects),
+					    cmocka_unit_test(test_coverage) };
 
 	return cmocka_run_group_tests_name("sparse", tests, NULL, NULL);
 }
