@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "gate/cost/cost_words.h"
 #include "model/sparse/excess.h"
+#include "runs/running/evidence.h"
 #include "runs/running/input_features.h"
 
 #include <math.h>
@@ -21,8 +22,9 @@ struct side {
 	    *ratio;    /* [n] of the candidate's inputs that count: by the model, and the log of what they cost over what they should */
 	size_t *input; /* [n] of candidate.inputs */
 	size_t n, unlike, unlike_column;
-	bool paired;  /* ratio is over what the same inputs cost the baseline */
-	double usual; /* mean of ratio where nothing has changed */
+	const char *architecture; /* NULL: not known; borrowed */
+	bool paired;		  /* ratio is over what the same inputs cost the baseline */
+	double usual;		  /* mean of ratio where nothing has changed */
 	double log_ratio, noise, df;
 };
 
@@ -190,11 +192,34 @@ static enum assay_status side_of(struct lab *lab, const struct cost_asked *asked
 
 /* ---- all machines ---- */
 
+/* What is decided on the machines of one architecture, and on those of which none is known. */
+struct within {
+	const char *architecture;
+	struct effect effect; /* with the decision */
+	size_t machines;
+};
+
 struct sides {
 	struct side *items; /* [n], the machine with most of the baseline's inputs first */
 	size_t n;
-	struct effect effect;
+	struct within *within; /* [n_within], one, or one for each architecture; the first is the one that decides */
+	size_t n_within;
 };
+
+static bool is_within(const struct side *s, const char *architecture)
+{
+	return !s->architecture || !architecture || strcmp(s->architecture, architecture) == 0;
+}
+
+/* The machine of that architecture with most of the baseline's inputs. */
+static const struct side *first_within(const struct sides *sides, const char *architecture)
+{
+	const struct side *s = sides->items;
+
+	while (!is_within(s, architecture))
+		s++;
+	return s;
+}
 
 static bool has(char *const *names, size_t n, const char *name)
 {
@@ -206,8 +231,8 @@ static bool has(char *const *names, size_t n, const char *name)
 }
 
 /* Machines that have runs of both. */
-static enum assay_status sides_of(struct lab *lab, const struct cost_asked *asked, const char *candidate, struct sides *out,
-				  struct assay_error *err)
+static enum assay_status sides_of(struct lab *lab, const struct evidence *evidence, const struct cost_asked *asked, const char *candidate,
+				  struct sides *out, struct assay_error *err)
 {
 	struct costs old = { .application = NULL }, new = { .application = NULL };
 	struct costs_asked of_new = asked->costs;
@@ -218,8 +243,14 @@ static enum assay_status sides_of(struct lab *lab, const struct cost_asked *aske
 		st = costs_load(&lab->store, &of_new, &new, err);
 	out->items = mem_new(old.n_machines, sizeof(*out->items));
 	for (size_t i = 0; !st && i < old.n_machines; i++) {
-		if (has(new.machines, new.n_machines, old.machines[i]))
-			st = side_of(lab, asked, candidate, old.machines[i], &out->items[out->n++], err);
+		struct side *s = &out->items[out->n];
+
+		if (!has(new.machines, new.n_machines, old.machines[i]))
+			continue;
+		out->n++;
+		st = side_of(lab, asked, candidate, old.machines[i], s, err);
+		if (!st)
+			s->architecture = evidence_architecture(evidence, old.machines[i], s->model.costs.architecture, "");
 	}
 	if (!st && !out->n)
 		st = assay_fail(err, ASSAY_E_NODATA, "no machine ran both %s@%s and %s@%s", old.application, old.version, new.application,
@@ -229,11 +260,17 @@ static enum assay_status sides_of(struct lab *lab, const struct cost_asked *aske
 	return st;
 }
 
-static void decide(const struct lab *lab, struct sides *sides, double min_effect)
+static bool mostly_unlike(const struct side *s)
+{
+	return s->n < COST_GATE_INPUTS_MIN || (double)s->unlike > COST_GATE_UNLIKE_MAX * (double)(s->n + s->unlike);
+}
+
+static struct within decide_within(const struct lab *lab, const struct sides *sides, const char *architecture, double min_effect)
 {
 	struct effect_pair *pairs = mem_new(sides->n, sizeof(*pairs));
 	const char **types = mem_new(sides->n, sizeof(*types));
-	size_t n = 0, n_types = 0;
+	struct within out = { .architecture = architecture };
+	size_t n_types = 0;
 
 	for (size_t i = 0; i < sides->n; i++) {
 		const struct side *s = &sides->items[i];
@@ -241,17 +278,52 @@ static void decide(const struct lab *lab, struct sides *sides, double min_effect
 		const char *type = host && host->type ? host->type : s->model.costs.machine;
 		size_t t = 0;
 
-		if (s->n < COST_GATE_INPUTS_MIN)
+		if (s->n < COST_GATE_INPUTS_MIN || !is_within(s, architecture))
 			continue;
 		while (t < n_types && strcmp(types[t], type) != 0)
 			t++;
 		if (t == n_types)
 			types[n_types++] = type;
-		pairs[n++] = (struct effect_pair){ t, s->log_ratio, s->noise, s->df };
+		pairs[out.machines++] = (struct effect_pair){ t, s->log_ratio, s->noise, s->df };
 	}
-	sides->effect = effect_of(pairs, n, n_types, &(struct effect_asked){ min_effect, EFFECT_LEVEL }, NULL);
+	out.effect = effect_of(pairs, out.machines, n_types, &(struct effect_asked){ min_effect, EFFECT_LEVEL }, NULL);
+	if (mostly_unlike(first_within(sides, architecture)))
+		out.effect.decision = DECISION_INCONCLUSIVE;
 	free(types);
 	free(pairs);
+	return out;
+}
+
+/* The worst decision first, as in verdict.h; at equal ones, that of more machines. */
+static int by_decision(const void *a, const void *b)
+{
+	const struct within *x = a, *y = b;
+	int order = decision_place(x->effect.decision) - decision_place(y->effect.decision);
+
+	if (!order && x->machines != y->machines)
+		return x->machines < y->machines ? 1 : -1;
+	return order ? order : strcmp(x->architecture, y->architecture);
+}
+
+static void decide(const struct lab *lab, struct sides *sides, double min_effect)
+{
+	size_t n = 0;
+
+	sides->within = mem_new(sides->n, sizeof(*sides->within));
+	for (size_t i = 0; i < sides->n; i++) {
+		const char *name = sides->items[i].architecture;
+		bool there = !name;
+
+		for (size_t k = 0; k < n && !there; k++)
+			there = strcmp(sides->within[k].architecture, name) == 0;
+		if (!there)
+			sides->within[n++] = decide_within(lab, sides, name, min_effect);
+	}
+	if (n == 0)
+		sides->within[n++] = decide_within(lab, sides, NULL, min_effect);
+	if (n > 1)
+		qsort(sides->within, n, sizeof(*sides->within), by_decision);
+	sides->n_within = n;
 }
 
 /* ---- which term ---- */
@@ -361,20 +433,47 @@ static void add_work(const struct side *s, struct document *d)
 
 /* ---- the answer ---- */
 
-static bool mostly_unlike(const struct sides *sides)
+static void add_apart(const struct sides *sides, struct document *d)
 {
-	const struct side *s = &sides->items[0];
+	struct buf text = BUF_INIT;
 
-	return s->n < COST_GATE_INPUTS_MIN || (double)s->unlike > COST_GATE_UNLIKE_MAX * (double)(s->n + s->unlike);
+	buf_text(&text, "machines of different architectures are decided apart, and the worst decides: ");
+	for (size_t i = 0; i < sides->n_within; i++) {
+		const struct within *w = &sides->within[i];
+
+		buf_format(&text, "%s%s %s (ratio %.3f on %zu machine%s)", i ? ", " : "", w->architecture,
+			   decision_text(w->effect.decision), w->effect.ratio, w->machines, text_plural(w->machines));
+	}
+	doc_reason(d, "architectures_apart", text.bytes);
+	buf_release(&text);
+}
+
+static void add_architectures(const struct sides *sides, struct document *d)
+{
+	doc_table(d, "architectures");
+	for (size_t i = 0; i < sides->n_within; i++) {
+		const struct within *w = &sides->within[i];
+
+		doc_row(d);
+		doc_show(d, "architecture", "architecture", w->architecture);
+		doc_show(d, "decision", "decision", decision_text(w->effect.decision));
+		doc_showf(d, "ratio", "same work", w->effect.ratio, "%.4f", w->effect.ratio);
+		doc_showf(d, "low", "from", w->effect.low, "%.4f", w->effect.low);
+		doc_showf(d, "high", "to", w->effect.high, "%.4f", w->effect.high);
+		doc_show(d, "machines", "machines", w->machines);
+	}
+	doc_end(d);
 }
 
 static void add_reasons(const struct sides *sides, double min_effect, struct document *d)
 {
-	const struct side *s = &sides->items[0];
-	const struct effect *e = &sides->effect;
+	const struct side *s = first_within(sides, sides->within->architecture);
+	const struct effect *e = &sides->within->effect;
 	char *text;
 
 	doc_list(d, "reasons");
+	if (sides->n_within > 1)
+		add_apart(sides, d);
 	if (s->unlike) {
 		text = mem_format(
 		    "%zu of %zu inputs of the candidate are unlike all that the baseline has run ('%s' is outside of what was learned), "
@@ -409,6 +508,8 @@ static void add_machines(const struct sides *sides, struct document *d)
 		const struct side *s = &sides->items[i];
 		bool used = s->n >= COST_GATE_INPUTS_MIN;
 
+		if (!is_within(s, sides->within->architecture))
+			continue;
 		doc_row(d);
 		doc_show(d, "machine", "machine", s->model.costs.machine);
 		doc_showf(d, "ratio", "same work", used ? exp(s->log_ratio) : (double)NAN, "%.4f", exp(s->log_ratio));
@@ -423,9 +524,9 @@ static void add_machines(const struct sides *sides, struct document *d)
 
 static void answer(const struct sides *sides, double min_effect, struct document *d)
 {
-	const struct side *s = &sides->items[0];
-	const struct effect *e = &sides->effect;
-	enum decision decision = mostly_unlike(sides) ? DECISION_INCONCLUSIVE : e->decision;
+	const struct side *s = first_within(sides, sides->within->architecture);
+	const struct effect *e = &sides->within->effect;
+	enum decision decision = e->decision;
 	struct buf sentence = BUF_INIT;
 
 	cost_sentence(&s->model, &s->model.all, &sentence);
@@ -452,6 +553,8 @@ static void answer(const struct sides *sides, double min_effect, struct document
 		add_suspects(s, d);
 	}
 	add_machines(sides, d);
+	if (sides->n_within > 1)
+		add_architectures(sides, d);
 	d->exit_status = decision_exit(decision);
 	buf_release(&sentence);
 }
@@ -460,8 +563,12 @@ enum assay_status cost_gate(struct lab *lab, const struct cost_asked *baseline, 
 			    struct document *d, struct assay_error *err)
 {
 	struct sides sides = { .items = NULL };
-	enum assay_status st = sides_of(lab, baseline, candidate, &sides, err);
+	struct evidence evidence;
+	enum assay_status st = evidence_load(lab, &evidence, err);
 
+	if (st)
+		return st;
+	st = sides_of(lab, &evidence, baseline, candidate, &sides, err);
 	if (!st) {
 		decide(lab, &sides, min_effect);
 		answer(&sides, min_effect, d);
@@ -469,5 +576,7 @@ enum assay_status cost_gate(struct lab *lab, const struct cost_asked *baseline, 
 	for (size_t i = 0; i < sides.n; i++)
 		side_release(&sides.items[i]);
 	free(sides.items);
+	free(sides.within);
+	evidence_release(&evidence);
 	return st;
 }

@@ -13,8 +13,8 @@
 
 /* baseline: of which the model is; candidate: a version of the same application. The candidate's median of each input over what the model
  * expects, on each machine that ran both; where most of its inputs were run by the baseline, too, over what they cost that. The units are
- * inputs within a machine, and hardware types between (effect.h); a machine without `type` in lab.yaml is one of its own. Answers into the
- * document, with its exit status. */
+ * inputs within a machine, and hardware types between (effect.h); a machine without `type` in lab.yaml is one of its own. Machines of
+ * different architectures are decided apart, and the worst decides, as in verdict.h. Answers into the document, with its exit status. */
 enum assay_status cost_gate(struct lab *lab, const struct cost_asked *baseline, const char *candidate, double min_effect,
 			    struct document *d, struct assay_error *err);
 

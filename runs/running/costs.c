@@ -18,7 +18,7 @@ ROWS_FUNCTION(cost_origin_code, enum cost_origin, COST_ORIGIN_ROWS, ROWS_CODE)
 
 /* A run as it was stored. */
 struct costs_run {
-	char *machine, *input, *hash;
+	char *machine, *architecture, *input, *hash;
 	double cost;
 	const struct run_features *counted; /* its own, or those of another version's run of the input; borrowed */
 	struct execution_features features;
@@ -47,6 +47,7 @@ void costs_release(struct costs *costs)
 	free(costs->application);
 	free(costs->version);
 	free(costs->machine);
+	free(costs->architecture);
 	mat_release(&costs->X);
 	names_free(costs->names, costs->p);
 	free(costs->origin);
@@ -59,6 +60,7 @@ void costs_release(struct costs *costs)
 static void run_release(struct costs_run *run)
 {
 	free(run->machine);
+	free(run->architecture);
 	free(run->input);
 	free(run->hash);
 	execution_features_release(&run->features);
@@ -125,7 +127,7 @@ static enum assay_status find_build(struct store *store, const char *application
 	return st || versions == 1 ? st : fail_nothing(store, application, version, err);
 }
 
-enum { MACHINE, INPUT, METRIC, WALL, USER, SYS, FEATURES, ARTEFACT };
+enum { MACHINE, INPUT, METRIC, WALL, USER, SYS, FEATURES, ARTEFACT, ARCHITECTURE };
 
 static double cost_of_row(sqlite3_stmt *stmt, enum cost_of of)
 {
@@ -147,7 +149,8 @@ static enum assay_status load_runs(struct store *store, struct costs *costs, con
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st = store_ask(
 	    store, &stmt, err,
-	    "SELECT e.machine, e.input, e.metric, e.wall_ns, e.user_us, e.sys_us, e.features, v.artefact FROM plan AS p JOIN plan_item "
+	    "SELECT e.machine, e.input, e.metric, e.wall_ns, e.user_us, e.sys_us, e.features, v.artefact, e.architecture FROM plan AS p "
+	    "JOIN plan_item "
 	    "AS v ON v.plan = p.id AND v.kind = 'version' AND v.name = ?2 JOIN execution AS e ON e.plan = p.id AND e.version = ?2 "
 	    "WHERE p.application = ?1 AND p.probe IS NULL AND e.outcome = 'ok' ORDER BY e.machine, e.input, p.started_ms, p.id, "
 	    "e.repetition",
@@ -166,6 +169,7 @@ static enum assay_status load_runs(struct store *store, struct costs *costs, con
 		out->items = mem_grow(out->items, out->n, &out->capacity, sizeof(*out->items));
 		run = &out->items[out->n++];
 		*run = (struct costs_run){ .machine = mem_string(store_text(stmt, MACHINE)),
+					   .architecture = mem_string(store_text(stmt, ARCHITECTURE)),
 					   .input = mem_string(store_text(stmt, INPUT)),
 					   .cost = cost };
 		st = execution_features_unpack(sqlite3_column_blob(stmt, FEATURES), n, &run->features, err);
@@ -444,6 +448,7 @@ static void make_costs(const struct costs_runs *runs, struct names *unsteady, st
 		first++;
 	while (first + n < runs->n && strcmp(runs->items[first + n].machine, costs->machine) == 0)
 		n++;
+	costs->architecture = mem_string(runs->items[first].architecture);
 	costs->inputs = mem_new(n, sizeof(*costs->inputs));
 	for (size_t i = first, same; i < first + n; i += same) {
 		for (same = 1; i + same < first + n && same_input(&runs->items[i], &runs->items[i + same]);)

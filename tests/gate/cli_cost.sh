@@ -131,6 +131,23 @@ refused 6 'ran 20 inputs'
 run -C "$lab" gate work@old work@new --of metric
 refused 2 'belong to --method cost'
 
+what='architectures are decided apart'
+# The same runs on a machine of another architecture, where the candidate costs 8 % more: 4 % on average of both.
+sqlite3 "$lab/.assay/runs.db" "CREATE TABLE other AS SELECT * FROM execution WHERE application LIKE 'work/%' AND outcome = 'ok';
+UPDATE other SET machine = 'arm', architecture = 'aarch64', metric = metric * CASE version WHEN 'old' THEN 5 ELSE 5.4 END;
+INSERT INTO execution SELECT * FROM other; DROP TABLE other"
+run -C "$lab" gate work@old work@same --method cost --of metric --min-effect 0.05 --format json
+expect_status 3
+expect_json .decision regression
+expect_json .architectures[0].architecture aarch64
+expect_json .architectures[0].decision regression
+expect_json .architectures[0].machines 1
+expect_json .architectures[1].architecture x86_64
+expect_json .architectures[1].decision pass
+expect_json .machines[0].machine arm
+expect_json .reasons[0].code architectures_apart
+sqlite3 "$lab/.assay/runs.db" "DELETE FROM execution WHERE machine = 'arm'"
+
 what='the gate with the same inputs'
 run -C "$lab" run work --versions new --inputs "$(names a)" --quiet
 run -C "$lab" gate work@old work@new --method cost --of metric --min-effect 0.03
