@@ -5,6 +5,7 @@
 #include "runs/cmd.h"
 #include "runs/cmd_made.h"
 #include "runs/inside/instrument/launch.h"
+#include "runs/inside/instrument/stops.h"
 #include "runs/inside/samples/samples.h"
 #include "runs/running/instrument.h"
 
@@ -127,6 +128,7 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 	char *library = NULL;
 	enum assay_status st = instrument_own_library(INSTRUMENT_RECORDER, &library, err), ended;
 	struct assay_error program;
+	struct stops *stops;
 
 	(void)lab;
 	(void)d;
@@ -135,7 +137,9 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 	if (!st) {
 		cmd_made_before(a->output, &before);
 		set_environment(a, library);
+		stops = stops_watch(a->output);
 		ended = launch_checked(a->words.items, &program);
+		stops_end(stops);
 		st = tell(a->output, &before, err);
 		if (ended) { /* records until then are kept */
 			st = ended;

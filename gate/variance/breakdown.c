@@ -308,7 +308,7 @@ static void member_explain(const struct variance *v, const struct segments *all,
 {
 	const struct sums *normal = &usual[m->process];
 	struct sums window = { .wall_s = 0 };
-	double loss = fmax(m->estimated_s, 0), left = loss, queue, stopped, throttled, steal;
+	double loss = fmax(m->estimated_s, 0), left = loss, seen, queue, stopped, throttled, steal;
 
 	for (size_t k = all->first[m->process]; k < all->first[m->process + 1]; k++)
 		sums_add(&window, &all->items[k], part_of(&all->items[k], m->from_s, m->to_s));
@@ -319,8 +319,13 @@ static void member_explain(const struct variance *v, const struct segments *all,
 		return;
 	}
 	b->counters = true;
+	/* Seen from outside, in a call or not; what remains of the clock is told from that without it. */
+	seen = take(&left, excess(window.account[ACCOUNT_STOPPED], normal->account[ACCOUNT_STOPPED], &window, normal, loss));
+	part_add(b, LOSS_STOPPED, seen, true);
 	queue = take(&left, excess(window.account[ACCOUNT_QUEUE], normal->account[ACCOUNT_QUEUE], &window, normal, loss));
-	stopped = r->activity == ACTIVITY_COMPUTATION ? take(&left, excess(window.stopped_s, normal->stopped_s, &window, normal, loss)) : 0;
+	stopped = r->activity == ACTIVITY_COMPUTATION
+		      ? take(&left, excess(window.stopped_s, normal->stopped_s, &window, normal, loss) - seen)
+		      : 0;
 	throttled = excess(window.account[ACCOUNT_THROTTLED], normal->account[ACCOUNT_THROTTLED], &window, normal, loss);
 	if (throttled > 0) {
 		double from_queue = take(&queue, throttled);

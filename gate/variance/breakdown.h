@@ -17,7 +17,7 @@
 	X(LOSS_THROTTLED, "throttled", "throttled by the quota of its control group")                                                      \
 	X(LOSS_STEAL, "steal", "processor time that the machine's host took away")                                                         \
 	X(LOSS_PAGES, "page_reads", "waiting for pages from the disk")                                                                     \
-	X(LOSS_STOPPED, "stopped", "stopped or blocked outside of the recorded calls")                                                     \
+	X(LOSS_STOPPED, "stopped", "stopped, or blocked outside of the recorded calls")                                                    \
 	X(LOSS_MINOR, "minor_faults", "page faults without input or output")                                                               \
 	X(LOSS_SWITCHES, "involuntary_switches", "being switched out, and what that left in the caches")                                   \
 	X(LOSS_CALLS, "calls", "inside the calls")                                                                                         \

@@ -155,8 +155,9 @@ static void edge_add(struct loading *l, const struct samples *s, const struct co
 static void snapshot_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i)
 {
 	static const double unit[ACCOUNTS] = {
-		[ACCOUNT_CPU] = 1e-9, [ACCOUNT_QUEUE] = 1e-9, [ACCOUNT_THROTTLED] = 1e-9, [ACCOUNT_STEAL] = 1e-9,   [ACCOUNT_BUSY] = 1e-9,
-		[ACCOUNT_MINOR] = 1,  [ACCOUNT_MAJOR] = 1,    [ACCOUNT_VOLUNTARY] = 1,	  [ACCOUNT_INVOLUNTARY] = 1
+		[ACCOUNT_CPU] = 1e-9,	 [ACCOUNT_QUEUE] = 1e-9,   [ACCOUNT_THROTTLED] = 1e-9, [ACCOUNT_STEAL] = 1e-9,
+		[ACCOUNT_BUSY] = 1e-9,	 [ACCOUNT_STOPPED] = 1e-9, [ACCOUNT_MINOR] = 1,	       [ACCOUNT_MAJOR] = 1,
+		[ACCOUNT_VOLUNTARY] = 1, [ACCOUNT_INVOLUNTARY] = 1
 	};
 	struct snapshot *at;
 

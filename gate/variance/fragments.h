@@ -58,7 +58,8 @@ struct fragment {
 	X(ACCOUNT_INVOLUNTARY, "involuntary")                                                                                              \
 	X(ACCOUNT_THROTTLED, "throttled_ns")                                                                                               \
 	X(ACCOUNT_STEAL, "steal_ns")                                                                                                       \
-	X(ACCOUNT_BUSY, "busy_ns") /* of all processors of its host, by anybody */
+	X(ACCOUNT_BUSY, "busy_ns") /* of all processors of its host, by anybody */                                                         \
+	X(ACCOUNT_STOPPED, "stopped_ns")
 #define ACCOUNT_ENUM(id, name) id,
 enum account { ACCOUNT_ROWS(ACCOUNT_ENUM) ACCOUNTS };
 #undef ACCOUNT_ENUM

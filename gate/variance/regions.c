@@ -16,7 +16,8 @@
 struct stretch {
 	enum activity activity;
 	struct region_member member;
-	bool blocked;	   /* most of its loss was inside of calls: whoever it waited for may be the cause */
+	bool waits;	   /* messages, whose loss is a consequence of what others did */
+	bool spins;	   /* messages, for which it may have waited by using a processor, or asking for one, again and again */
 	size_t waited_for; /* process, by its calls of MPI; VARIANCE_NONE: it did not wait, or they do not say */
 };
 
@@ -135,12 +136,6 @@ static bool together(const struct region *r, const struct region_member *m)
 	return false;
 }
 
-/* It is a consequence of what others did. */
-static bool stretch_waits(const struct stretch *s)
-{
-	return s->activity == ACTIVITY_COMMUNICATION && s->blocked;
-}
-
 static bool has_process(const struct region *r, size_t process)
 {
 	for (size_t i = 0; i < r->n; i++)
@@ -196,11 +191,19 @@ static void region_take(struct region *r, const struct region_member *m)
 	r->members[r->n++] = *m;
 }
 
+/* Most of its loss was inside of calls: whoever it waited for may be the cause. */
 static bool blocked(const struct region *r)
 {
 	return !r->why.n || r->why.parts[0].cause == LOSS_CALLS || r->why.parts[0].cause == LOSS_UNKNOWN;
 }
 
+/* Or so it may be: who yields the processor until a message is there waits for that processor most of the time. */
+static bool spun(const struct region *r)
+{
+	return r->why.n && (r->why.parts[0].cause == LOSS_QUEUE || r->why.parts[0].cause == LOSS_CROWDED);
+}
+
+/* Of one that waits: was that process slow itself? Two that may both only have waited are not each other's cause. */
 static bool slow_then(const struct stretches *all, size_t process, const struct stretch *waits)
 {
 	double from = waits->member.from_s, to = waits->member.to_s;
@@ -208,7 +211,7 @@ static bool slow_then(const struct stretches *all, size_t process, const struct 
 	for (size_t i = 0; i < all->n; i++) {
 		const struct stretch *s = &all->items[i];
 
-		if (s->member.process == process && !stretch_waits(s) &&
+		if (s->member.process == process && !s->waits && !s->spins &&
 		    overlap(from, to, s->member.from_s, s->member.to_s) >= FOLLOWED * (to - from))
 			return true;
 	}
@@ -241,17 +244,29 @@ static void stretches_explain(struct variance *v, struct stretches *all)
 	for (size_t i = 0; i < all->n; i++)
 		region_take(region_new(v, all->items[i].activity, &capacity), &all->items[i].member);
 	breakdowns_find(v);
-	for (size_t i = 0; i < all->n; i++)
-		all->items[i].blocked = blocked(&v->regions[i]);
+	for (size_t i = 0; i < all->n; i++) {
+		bool messages = all->items[i].activity == ACTIVITY_COMMUNICATION;
+
+		all->items[i].waits = messages && blocked(&v->regions[i]);
+		all->items[i].spins = messages && spun(&v->regions[i]);
+	}
 	regions_release(v);
-	for (size_t i = 0; i < all->n; i++)
-		all->items[i].waited_for = stretch_waits(&all->items[i]) ? stretch_follow(v, all, &all->items[i], &known) : VARIANCE_NONE;
+	for (size_t i = 0; i < all->n; i++) {
+		struct stretch *s = &all->items[i];
+
+		s->waited_for = s->waits || s->spins ? stretch_follow(v, all, s, &known) : VARIANCE_NONE;
+		if (s->spins && (s->waited_for == VARIANCE_NONE || !slow_then(all, s->waited_for, s))) {
+			s->waited_for = VARIANCE_NONE; /* it was the processor that it waited for */
+			continue;
+		}
+		s->waits |= s->spins;
+	}
 	free(known.items);
 }
 
 static bool same_reason(const struct stretch *a, const struct stretch *b)
 {
-	return a->activity == b->activity && a->blocked == b->blocked && a->waited_for == b->waited_for;
+	return a->activity == b->activity && a->waits == b->waits && a->waited_for == b->waited_for;
 }
 
 /* Each stretch to the first region with which it is together; which[]: a stretch of each region. */
@@ -270,6 +285,7 @@ static void stretches_join(struct variance *v, const struct stretches *all, size
 		if (!to) {
 			to = region_new(v, s->activity, capacity);
 			to->waited_for = s->waited_for;
+			to->waits = s->waits;
 			which[v->n_regions - 1] = s;
 		}
 		region_take(to, &s->member);
@@ -293,12 +309,6 @@ static int regions_order(const void *a, const void *b)
 	return (x->members[0].process > y->members[0].process) - (x->members[0].process < y->members[0].process);
 }
 
-/* It may be what others waited for. */
-static bool slow_itself(const struct region *r)
-{
-	return r->activity != ACTIVITY_COMMUNICATION || !blocked(r);
-}
-
 /* The region of others that were slow themselves for most of the time of this one: of `process`, or (VARIANCE_NONE) of any that are not in
  * it, the one with the longest common time. */
 static size_t slow_meanwhile(const struct variance *v, const struct region *waits, size_t process)
@@ -313,8 +323,8 @@ static size_t slow_meanwhile(const struct variance *v, const struct region *wait
 
 		for (size_t i = 0; i < slow->n; i++)
 			others &= !has_process(waits, slow->members[i].process);
-		if (!slow_itself(slow) || slow->marked || !(process == VARIANCE_NONE ? others : has_process(slow, process)) ||
-		    both <= most || both < FOLLOWED * (waits->to_s - waits->from_s))
+		if (slow->waits || slow->marked || !(process == VARIANCE_NONE ? others : has_process(slow, process)) || both <= most ||
+		    both < FOLLOWED * (waits->to_s - waits->from_s))
 			continue;
 		most = both;
 		found = c;
@@ -327,7 +337,7 @@ static size_t slow_meanwhile(const struct variance *v, const struct region *wait
 static void causes_follow(struct variance *v)
 {
 	for (size_t r = 0; r < v->n_regions; r++)
-		if (!slow_itself(&v->regions[r]))
+		if (v->regions[r].waits)
 			v->regions[r].caused_by = slow_meanwhile(v, &v->regions[r], v->regions[r].waited_for);
 }
 

@@ -73,6 +73,7 @@ struct region {
 	double verified;   /* part of its time that is in clusters whose work is known */
 	size_t caused_by;  /* region of other processes that they waited for; VARIANCE_NONE: none is known */
 	size_t waited_for; /* process that the first one waited for, by the calls' partners; VARIANCE_NONE: they do not say */
+	bool waits;	   /* messages, whose loss is a consequence of what others did */
 	bool marked;
 	struct breakdown why;
 };

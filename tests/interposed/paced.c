@@ -1,5 +1,6 @@
 /* For as long as there is no file "stop": pieces of 4 ms, each ended by a call; from FROM to TO seconds after the beginning, of 16 ms. They
- * are slept, past what is recorded: so they take as long on a busy machine. */
+ * are slept, past what is recorded: so they take as long on a busy machine. With a third word the pieces are another process's, for whose
+ * messages this one waits. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -14,11 +15,32 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* Past what is recorded: this process has no calls. */
+static void messages(int to)
+{
+	static const struct timespec piece = { 0, 4000000 };
+
+	while (syscall(SYS_write, to, "x", 1) == 1)
+		syscall(SYS_nanosleep, &piece, NULL);
+	syscall(SYS_exit_group, 0);
+}
+
 int main(int argc, char **argv)
 {
 	double began = now_s(), from = argc > 2 ? atof(argv[1]) : 0, to = argc > 2 ? atof(argv[2]) : 0;
-	int out = open("/dev/null", O_WRONLY);
+	int out = open("/dev/null", O_WRONLY), ends[2];
+	char c;
 
+	if (argc > 3) {
+		if (pipe(ends))
+			return 1;
+		if (fork() == 0)
+			messages(ends[1]);
+		while (access("stop", F_OK) != 0 && read(ends[0], &c, 1) == 1)
+			;
+		close(ends[0]);
+		return 0;
+	}
 	while (access("stop", F_OK) != 0) {
 		double since = now_s() - began;
 		struct timespec piece = { 0, since >= from && since < to ? 16000000 : 4000000 };

@@ -197,15 +197,16 @@ static void test_both(void **state)
 
 static int open_records(void **state)
 {
-	const struct record_options options = { .directory = ".",
-						.counters = (const char *const[]){ "size", "kind", "result", "args", "from", "since",
-										   "work", "from_weight", "cpu_ns", "run_delay_ns",
-										   "minor_faults", "major_faults", "voluntary",
-										   "involuntary", "throttled_ns", "steal_ns", "busy_ns" },
-						.n_counters = COUNTERS,
-						.packed = true,
-						.chunk_bytes = CHUNK_BYTES,
-						.ticks_per_s = 2500000000u };
+	const struct record_options options = {
+		.directory = ".",
+		.counters = (const char *const[]){ "size", "kind", "result", "args", "from", "since", "work", "from_weight", "cpu_ns",
+						   "run_delay_ns", "minor_faults", "major_faults", "voluntary", "involuntary",
+						   "throttled_ns", "steal_ns", "busy_ns", "stopped_ns" },
+		.n_counters = COUNTERS,
+		.packed = true,
+		.chunk_bytes = CHUNK_BYTES,
+		.ticks_per_s = 2500000000u
+	};
 
 	return scratch_enter(state) || record_open(&writer, &options);
 }

@@ -16,6 +16,7 @@
  *   throttled_ns, steal_ns, busy_ns
  *                with these: of its control groups since they began; of the processors that it was on; time of all processors of the
  *                machine that anybody used. Looked at more rarely
+ *   stopped_ns   with these: for how long the process was stopped, as it is told from outside (runs/inside/instrument/stops.h)
  *   from_weight  how many passages of the edge this record stands for; 0: none, or from is not known
  *
  * What is recorded is chosen in two steps, so that sums stay unbiased (interpose_record.c). A record's weight is how many calls of the site
@@ -127,7 +128,7 @@ static inline uint64_t interpose_mix(uint64_t args, uint64_t one)
 
 struct interpose_accounts {
 	uint64_t cpu_ns, run_delay_ns, minor_faults, major_faults, voluntary, involuntary;
-	uint64_t throttled_ns, steal_ns, busy_ns;
+	uint64_t throttled_ns, steal_ns, busy_ns, stopped_ns;
 };
 
 /* What a thread keeps between two looks. */
@@ -137,7 +138,7 @@ struct interpose_withheld {
 	uint64_t ticks; /* stolen from that, of /proc/stat */
 };
 
-/* Of the calling thread, by system calls: about 2.5 microseconds. The last three are left as they are. */
+/* Of the calling thread, by system calls: about 2.5 microseconds. The last four are left as they are. */
 void interpose_accounts_read(struct interpose_accounts *out);
 /* Those: some 60 microseconds, more on large machines. */
 void interpose_withheld_read(struct interpose_accounts *out, struct interpose_withheld *withheld);

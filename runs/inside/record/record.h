@@ -46,6 +46,8 @@ struct record_header {
 	uint64_t chunks;	  /* in use; grows */
 	uint64_t dropped;	  /* samples for which there was not even a chunk */
 	uint64_t finished;	  /* 1 when the process ended in order */
+	uint64_t
+	    stopped_ns; /* written from outside: for how long it was stopped, and 1; 0: nobody looks (runs/inside/instrument/stops.h) */
 };
 
 /* A chunk belongs to one thread; a thread takes a new one when it is full. One whose magic is 0 was never begun. */
@@ -94,7 +96,7 @@ struct record_brief {
 	uint64_t ordinal, start, duration;
 };
 
-_Static_assert(sizeof(struct record_header) == 96, "the file's layout");
+_Static_assert(sizeof(struct record_header) == 104, "the file's layout");
 _Static_assert(sizeof(struct record_chunk) == 24, "the file's layout");
 _Static_assert(sizeof(struct record_sample) == 48, "the file's layout");
 _Static_assert(sizeof(struct record_brief) == 32, "the file's layout");
