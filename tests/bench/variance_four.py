@@ -1,11 +1,14 @@
 """Real disturbances of a real program (tests/apps/special/four.c), recorded and judged.
-usage: variance_four.py ASSAY DIRECTORY [RUNS [UNDISTURBED [SECONDS]]]: records what DIRECTORY does not have yet, for so long, and prints the tables.
-Exits with 3 when runs are still missing. Needs root, two processors and control groups of version 1."""
+usage: variance_four.py ASSAY DIRECTORY SEED [RUNS [UNDISTURBED [SECONDS]]]: records what DIRECTORY does not have yet, for so long, and prints the tables.
+Who is disturbed and when, and the order of the runs, follow from the seed. Exits with 3 when runs are still missing. Needs root, two processors, control
+groups of version 1, mpicc and mpirun."""
 import json
 import os
+import random
 import shutil
 import signal
 import statistics
+import struct
 import subprocess
 import sys
 import time
@@ -13,16 +16,28 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.join(HERE, "..", "apps", "special", "four.c")
 GROUPS = "/sys/fs/cgroup"
-TURNS = 1200
-# Which cause must be named first.
-KINDS = {"hog": "run_queue", "quota": "throttled", "walk": "run_queue", "disk": "calls", "stop": "stopped"}
-TEXTS = {
-    "hog": "another program that computes, on its processor",
-    "quota": "a quota of 40 % of what it uses (20 % of a processor)",
-    "walk": "another program that walks over 64 MB of memory, on its processor",
-    "disk": "200 writes and 200 reads a second for its disk",
-    "stop": "stopped by SIGSTOP, continued by SIGCONT",
+TURNS = {"pipes": 1200, "net": 1200, "ranks2": 600, "ranks4": 800}
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-np"]
+HOG, QUOTA, DISK = ("run_queue", "computation"), ("throttled", "computation"), ("calls", "io")
+# Of each: the program, what is done, of whom (one process, two of different processors, those of a processor, all), for how long (half of the run's
+# undisturbed time, a second, or all of it), and the causes that must be named first, with what was slow.
+KINDS = {
+    "hog": ("pipes", "another program that computes, on its processor", "one", "half", [HOG]),
+    "quota": ("pipes", "a quota of 40 % of what it uses (20 % of a processor)", "one", "half", [QUOTA]),
+    "walk": ("pipes", "another program that walks over 64 MB of memory, on its processor", "one", "half", [HOG]),
+    "disk": ("pipes", "200 writes and 200 reads a second for its disk", "one", "half", [DISK]),
+    "net": ("net", "1 Mbit/s for its connection, which leads into a network namespace", "one", "half", [("calls", "communication")]),
+    "stop": ("pipes", "stopped by SIGSTOP, continued by SIGCONT", "one", "half", [("stopped", None)]),
+    "second": ("pipes", "one second of `hog`", "one", "second", [HOG]),
+    "two": ("pipes", "`hog` of one, and meanwhile `quota` of one of the other processor", "two", "half", [HOG, QUOTA]),
+    "slow": ("pipes", "`hog` from beginning to end", "one", "whole", [HOG]),
+    "whole": ("pipes", "a quota of 20 % of a processor for each of the four, from beginning to end: one slow run of ten", "all", "whole", []),
+    "ranks-hog": ("ranks4", "another program that computes, on the processor of two ranks", "pair", "half", [HOG]),
+    "ranks-quota": ("ranks4", "a quota of 20 % of a processor for a rank", "one", "half", [QUOTA]),
+    "ranks-disk": ("ranks4", "200 writes and 200 reads a second for a rank", "one", "half", [DISK]),
+    "ranks-stop": ("ranks4", "a rank is stopped", "one", "half", [("stopped", None)]),
 }
+STILL = {"none": ("pipes", "four processes"), "ranks2-none": ("ranks2", "two ranks"), "ranks4-none": ("ranks4", "four ranks, `mpi_yield_when_idle`")}
 
 
 def put(path, text):
@@ -31,17 +46,26 @@ def put(path, text):
 
 
 class Groups:
-    """A control group for each process, for its processor and for its disk."""
+    """A control group for each process, for its processor and for its disk. Ranks that wait do not sleep, but yield to others of their own group only: they
+    come into that for the processor for as long as it is wanted."""
 
-    def __init__(self, pids):
-        self.names = [f"assay-four-{os.getpid()}-{i}" for i in range(len(pids))]
-        for name, pid in zip(self.names, pids):
+    def __init__(self, pids, together):
+        self.names, self.pids, self.together = [f"assay-four-{os.getpid()}-{i}" for i in range(len(pids))], pids, together
+        for i, name in enumerate(self.names):
             for controller in ("cpu", "blkio"):
                 os.mkdir(f"{GROUPS}/{controller}/{name}")
-                put(f"{GROUPS}/{controller}/{name}/cgroup.procs", pid)
+            put(f"{GROUPS}/blkio/{name}/cgroup.procs", pids[i])
+            if not together:
+                put(f"{GROUPS}/cpu/{name}/cgroup.procs", pids[i])
 
     def cpu(self, i, file, text):
         put(f"{GROUPS}/cpu/{self.names[i]}/{file}", text)
+
+    def quota(self, i, us):
+        self.cpu(i, "cpu.cfs_period_us", 20000)
+        self.cpu(i, "cpu.cfs_quota_us", us)
+        if self.together:
+            put(f"{GROUPS}/cpu/{self.names[i] if us > 0 else ''}/cgroup.procs", self.pids[i])
 
     def disk(self, i, text):
         for file in ("read_iops_device", "write_iops_device"):
@@ -58,46 +82,90 @@ class Groups:
                         time.sleep(.02)
 
 
+class Networks:
+    """A network namespace for each process, with one that answers in it."""
+
+    def __init__(self, binary):
+        self.others, self.names = [], [f"assay-four-{i}" for i in range(4)]
+        for i, name in enumerate(self.names):
+            link = f"assay{i}"
+            for words in (f"netns add {name}", f"link add {link} type veth peer name {link}b", f"link set {link}b netns {name}", f"addr add 10.77.{i}.1/24 dev {link}",
+                          f"link set {link} up", f"-n {name} addr add 10.77.{i}.2/24 dev {link}b", f"-n {name} link set {link}b up"):
+                subprocess.run(["ip", *words.split()], check=True)
+            self.others.append(subprocess.Popen(["ip", "netns", "exec", name, binary, "echo"]))
+
+    def slow(self, i):
+        subprocess.run(f"tc qdisc add dev assay{i} root tbf rate 10mbit burst 4400 latency 100ms".split(), check=True)
+
+    def usual(self, i):
+        subprocess.run(f"tc qdisc del dev assay{i} root".split(), check=True)
+
+    def remove(self):
+        for other in self.others:
+            other.kill()
+            other.wait()
+        for i, name in enumerate(self.names):
+            subprocess.run(["ip", "link", "del", f"assay{i}"], check=True)
+            subprocess.run(["ip", "netns", "del", name], check=True)
+
+
 def device(path):
     number = os.stat(path).st_dev
     return f"{os.major(number)}:{os.minor(number)}"
 
 
-def running(pid):
-    """Stopped inside of a call that waits, a process looks as if it waited for the call."""
-    with open(f"/proc/{pid}/stat") as line:
-        return line.read().rsplit(")", 1)[1].split()[0] == "R"
+class Disturbance:
+    """What is done to one process; __init__ begins it, end() ends it."""
+
+    def __init__(self, what, run, victim):
+        self.what, self.run, self.victim, self.hog = what, run, victim, None
+        groups = run.groups
+        if what in ("hog", "walk"):
+            self.hog = subprocess.Popen(["taskset", "-c", str(victim // 2), run.binaries["pipes"], "spin" if what == "hog" else "walk"])
+            if not groups.together:  # the one that shares its processor keeps it
+                groups.cpu(victim ^ 1, "cpu.shares", 65536)
+                groups.cpu(victim, "cgroup.procs", self.hog.pid)
+        elif what == "quota":
+            groups.quota(victim, 4000)
+        elif what == "disk":
+            groups.disk(victim, f"{device(run.directory)} 200")
+        elif what == "net":
+            run.networks.slow(victim)
+        elif what == "stop":
+            os.kill(run.pids[victim], signal.SIGSTOP)
+
+    def end(self):
+        groups, victim = self.run.groups, self.victim
+        if self.hog:
+            self.hog.kill()
+            self.hog.wait()
+            if not groups.together:
+                groups.cpu(victim ^ 1, "cpu.shares", 1024)
+        elif self.what == "quota":
+            groups.quota(victim, -1)
+        elif self.what == "disk":
+            groups.disk(victim, f"{device(self.run.directory)} 0")
+        elif self.what == "net":
+            self.run.networks.usual(victim)
+        elif self.what == "stop":
+            os.kill(self.run.pids[victim], signal.SIGCONT)
 
 
-def disturb(kind, binary, directory, groups, pids, victim, seconds):
-    """Begins, lasts, ends: returns when."""
-    other, hog = victim ^ 1, None
-    began = time.time()
-    if kind in ("hog", "walk"):
-        groups.cpu(other, "cpu.shares", 65536)
-        hog = subprocess.Popen(["taskset", "-c", str(victim // 2), binary, "spin" if kind == "hog" else "walk"])
-        groups.cpu(victim, "cgroup.procs", hog.pid)
-    elif kind == "quota":
-        groups.cpu(victim, "cpu.cfs_period_us", 20000)
-        groups.cpu(victim, "cpu.cfs_quota_us", 4000)
-    elif kind == "disk":
-        groups.disk(victim, f"{device(directory)} 200")
-    elif kind == "stop":
-        while not running(pids[victim]):
-            pass
-        os.kill(pids[victim], signal.SIGSTOP)
-    time.sleep(seconds)
-    if hog:
-        hog.kill()
-        hog.wait()
-        groups.cpu(other, "cpu.shares", 1024)
-    elif kind == "quota":
-        groups.cpu(victim, "cpu.cfs_quota_us", -1)
-    elif kind == "disk":
-        groups.disk(victim, f"{device(directory)} 0")
-    elif kind == "stop":
-        os.kill(pids[victim], signal.SIGCONT)
-    return began, time.time()
+def plan_of(kind, dice):
+    """Who is disturbed by what, how long."""
+    if kind in STILL:
+        return {"kind": kind, "program": STILL[kind][0], "done": [], "lasts": None, "at": None}
+    program, _, whom, lasts, _ = KINDS[kind]
+    first = dice.randrange(4)
+    what = {"second": "hog", "slow": "hog", "whole": "quota"}.get(kind, kind.split("-")[-1])
+    done = [(what, [first])]
+    if whom == "pair":
+        done = [(what, [first, first ^ 1])]
+    elif whom == "two":
+        done = [("hog", [first]), ("quota", [(first ^ 2) ^ dice.randrange(2)])]
+    elif whom == "all":
+        done = [(what, [i]) for i in range(4)]
+    return {"kind": kind, "program": program, "done": done, "lasts": lasts, "at": dice.uniform(.2, .4)}
 
 
 def processor_times():
@@ -112,37 +180,77 @@ def own_time():
     return t.user + t.system + t.children_user + t.children_system
 
 
-def record(assay, binary, to, kind, victim, usual_s):
-    shutil.rmtree(to + ".new", ignore_errors=True)
-    os.makedirs(to + ".new")
+class Run:
+    def __init__(self, assay, binaries, to, plan, usual_s):
+        self.binaries, self.directory, self.plan, self.usual_s = binaries, to + ".new", plan, usual_s
+        shutil.rmtree(self.directory, ignore_errors=True)
+        os.makedirs(self.directory)
+        self.program = plan["program"]
+        ranks = int(self.program[-1]) if self.program.startswith("ranks") else 0
+        self.networks = Networks(binaries["pipes"]) if self.program == "net" else None
+        self.command = [assay, "variance", "record", "-o", self.directory + "/records", "--", *(MPIRUN + [str(ranks)] if ranks else []),
+                        binaries["ranks" if ranks else "pipes"], self.directory, str(TURNS[self.program]), *(["net"] if self.networks else [])]
+        self.processes, self.groups, self.pids = ranks or 4, None, []
+
+    def begin(self):
+        """Returns the running program, which waits for a line."""
+        run = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        paths = [f"{self.directory}/pid.{i}" for i in range(self.processes)]
+        while not all(os.path.exists(p) and os.path.getsize(p) for p in paths):
+            if run.poll() is not None:
+                sys.exit(f"{self.command} ended before it began")
+            time.sleep(.005)
+        self.pids = [int(open(p).read()) for p in paths]
+        self.groups = Groups(self.pids, self.program.startswith("ranks"))
+        return run
+
+    def go(self, run):
+        """Until it has ended; when it was disturbed."""
+        whole, began, disturbances = self.plan["lasts"] == "whole", None, []
+        if whole:
+            began, disturbances = time.time(), self.disturb()
+        run.stdin.write(b"\n")
+        run.stdin.close()
+        if self.plan["done"] and not whole:
+            time.sleep(self.usual_s * self.plan["at"])
+            began, disturbances = time.time(), self.disturb()
+            time.sleep(1 if self.plan["lasts"] == "second" else self.usual_s / 2)
+        if whole:
+            run.wait()
+        for d in disturbances:
+            d.end()
+        ended = time.time()
+        if run.wait() != 0:
+            sys.exit(f"a run failed: {self.directory}")
+        return (began, ended) if began else None
+
+    def disturb(self):
+        return [Disturbance(what, self, victims[0]) for what, victims in self.plan["done"]]
+
+    def end(self):
+        if self.groups:
+            self.groups.remove()
+        if self.networks:
+            self.networks.remove()
+
+
+def record(assay, binaries, to, plan, usual_s):
+    run = Run(assay, binaries, to, plan, usual_s)
     busy, stolen = processor_times()
     own = own_time()
     began = time.time()
-    run = subprocess.Popen([assay, "variance", "record", "-o", to + ".new/records", "--", binary, to + ".new", str(TURNS)],
-                           stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
-    paths = [f"{to}.new/pid.{i}" for i in range(4)]
-    while not all(os.path.exists(p) and os.path.getsize(p) for p in paths):
-        if run.poll() is not None:
-            sys.exit(f"{binary} ended before it began")
-        time.sleep(.005)
-    pids = [int(open(p).read()) for p in paths]
-    groups = Groups(pids)
-    when = None
     try:
-        run.stdin.write(b"\n")
-        run.stdin.close()
-        if kind != "none":
-            time.sleep(usual_s / 3)
-            when = disturb(kind, binary, to + ".new", groups, pids, victim, usual_s / 2)
-        if run.wait() != 0:
-            sys.exit(f"the run of '{kind}' failed: {to}.new")
+        when = run.go(run.begin())
     finally:
-        groups.remove()
+        run.end()
     seconds = time.time() - began
     busy, stolen = processor_times()[0] - busy, processor_times()[1] - stolen
-    put(to + ".new/run.json", json.dumps({"kind": kind, "victim": victim, "pids": pids, "began": began, "when": when, "seconds": seconds,
-                                          "others": (busy - (own_time() - own)) / seconds, "steal": stolen / seconds}))
-    os.rename(to + ".new", to)
+    put(run.directory + "/run.json", json.dumps(dict(plan, pids=run.pids, began=began, when=when, seconds=seconds,
+                                                     others=(busy - (own_time() - own)) / seconds, steal=stolen / seconds)))
+    for i in range(run.processes):  # what was written by the program is not looked at
+        if os.path.exists(f"{run.directory}/data.{i}"):
+            os.remove(f"{run.directory}/data.{i}")
+    os.rename(run.directory, to)
 
 
 def pieces(directory, process):
@@ -150,15 +258,22 @@ def pieces(directory, process):
         return [(k, int(start) / 1e9, int(ns) / 1e9) for k, start, ns in (line.split() for line in lines)]
 
 
-def lost(directory, run):
-    """By the process's own clock: what its pieces took beyond the median of those outside of the disturbance. The token is the other one's time."""
+def lost(directory, run, victims):
+    """By the processes' own clocks: what their pieces took beyond the median of those outside of the disturbance, or, where that lasted as long as the run, of
+    the other processes'. The token is the other one's time."""
     from_s, to_s = run["when"]
+    if run["kind"].endswith("stop"):
+        return to_s - from_s  # one that is stopped in a message has no piece that says so
+    whole = run["lasts"] == "whole"
     total = 0
-    for kind in "abrw":
-        mine = [(start, s) for k, start, s in pieces(directory, run["victim"]) if k == kind]
-        within = [s for start, s in mine if start + s > from_s and start < to_s]
-        usual = statistics.median(s for start, s in mine if start + s <= from_s or start >= to_s)
-        total += sum(within) - usual * len(within)
+    for kind in "abrwn":
+        for victim in victims:
+            mine = [(start, s) for k, start, s in pieces(directory, victim) if k == kind]
+            within = [s for start, s in mine if whole or (start + s > from_s and start < to_s)]
+            usual = [s for p in range(len(run["pids"])) if p not in victims for k, start, s in pieces(directory, p) if k == kind] if whole else [
+                s for start, s in mine if start + s <= from_s or start >= to_s]
+            if mine and usual:
+                total += sum(within) - statistics.median(usual) * len(within)
     return total
 
 
@@ -170,42 +285,74 @@ def confirmed(directory, run, region):
         if region["activity"] == "communication":
             log = [("t", start, s) for k, start, s in log if k == "t"] + [("g", a[1] + a[2], b[1] - a[1] - a[2]) for a, b in zip(log, log[1:])]
         else:
-            log = [piece for piece in log if piece[0] in ("ab" if region["activity"] == "computation" else "rw")]
+            log = [piece for piece in log if piece[0] in ("ab" if region["activity"] == "computation" else "rwn")]
         for kind in {k for k, _, _ in log}:
             usual = statistics.median(s for k, _, s in log if k == kind)
             total += sum(s - usual for k, start, s in log if k == kind and region["from_s"] <= start - run["began"] < region["to_s"])
     return total >= region["loss_s"] / 2
 
 
-def delayed(directory):
+def delayed(directory, run):
     """The part of the run that one of the processes waited for a processor, at most."""
-    ends = [pieces(directory, i) for i in range(4)]
+    ends = [pieces(directory, i) for i in range(len(run["pids"]))]
     return max(log[-1][2] / (log[-1][1] - log[0][1]) for log in ends)
+
+
+def in_messages(directory, run):
+    """What accounting by communication alone blames: the process that spent the most of its time in messages."""
+    def share(i):
+        log = pieces(directory, i)
+        return sum(s for k, _, s in log if k == "t") / (log[-1][1] - log[0][1])
+    return max(range(len(run["pids"])), key=share)
+
+
+def found(run, regions, victims, cause, whole_s):
+    """How the first region of only these processes is as asked."""
+    began, ended = (0, whole_s) if run["lasts"] == "whole" else (run["when"][0] - run["began"], run["when"][1] - run["began"])
+    wanted = [r for r in regions if {p["pid"] for p in r["processes"]} <= {run["pids"][v] for v in victims}]
+    if not wanted:
+        return {"overlap": 0, "kind": False, "at": None}
+    r = wanted[0]
+    both = min(ended, r["to_s"]) - max(began, r["from_s"])
+    first = r["parts"][0]["cause"] if r["parts"] else None
+    return {"overlap": max(both, 0) / (max(ended, r["to_s"]) - min(began, r["from_s"])), "kind": first == cause[0] and cause[1] in (None, r["activity"]),
+            "at": regions.index(r)}
+
+
+def began_of(records):
+    """When the first process began, which times are told from: mpirun takes a while."""
+    def one(path):
+        with open(path, "rb") as file:
+            return struct.unpack_from("<Q", file.read(64), 40)[0] / 1e9
+    return min(one(f"{records}/{name}") for name in os.listdir(records))
 
 
 def judge(assay, directory):
     run = json.load(open(directory + "/run.json"))
+    run["began"] = began_of(directory + "/records")
     shown = subprocess.run([assay, "variance", "show", directory + "/records", "--format", "json"], stdout=subprocess.PIPE, check=True)
     answer = json.loads(shown.stdout)
     regions = [r for r in answer["regions"] if r["caused_by"] is None]
-    out = dict(run, delayed=delayed(directory), regions=len(regions), coverage=answer["coverage"], place=False, right_kind=False, overlap=0, loss=None, truth=None, first="-", told="-")
+    out = dict(run, delayed=delayed(directory, run), regions=len(regions), coverage=answer["coverage"], loss=None, truth=None, first="-", told="-", overlap=0,
+               place=False, right_kind=False, messages=in_messages(directory, run))
     if regions:
         r = regions[0]
         out["first"] = "+".join(str(run["pids"].index(p["pid"])) if p["pid"] in run["pids"] else "parent" for p in r["processes"])
         out["told"] = f"{r['activity']} {r['from_s']:.2f}-{r['to_s']:.2f} s: " + (
             f"{100 * r['parts'][0]['share']:.0f} % {r['parts'][0]['cause']}" if r["parts"] else "-")
-        out["loss"] = sum(r["loss_s"] for r in regions if [p["pid"] for p in r["processes"]] == [run["pids"][run["victim"]]])
     out["unconfirmed"] = sum(not confirmed(directory, run, r) for r in regions)
     out["environment"] = answer["by_environment"]
-    if run["when"]:
-        out["truth"] = lost(directory, run)
-        from_s, to_s = run["when"][0] - run["began"], run["when"][1] - run["began"]
-        out["from"], out["to"] = from_s, to_s
-        if regions:
-            both = min(to_s, r["to_s"]) - max(from_s, r["from_s"])
-            out["overlap"] = max(both, 0) / (max(to_s, r["to_s"]) - min(from_s, r["from_s"]))
-            out["right_kind"] = bool(r["parts"]) and r["parts"][0]["cause"] == KINDS[run["kind"]]
-            out["place"] = out["first"] == str(run["victim"]) and out["overlap"] >= .7
+    if run["when"] and run["kind"] != "whole":
+        causes = KINDS[run["kind"]][4]
+        each = [found(run, regions, victims, cause, answer["span_s"]) for (_, victims), cause in zip(run["done"], causes)]
+        out["overlap"] = min(e["overlap"] for e in each)
+        # The regions that cost most are those asked for.
+        out["place"] = all(e["overlap"] >= .7 and e["at"] < len(each) for e in each)
+        out["right_kind"] = all(e["kind"] for e in each)
+        victims = [v for _, some in run["done"] for v in some]
+        out["truth"] = lost(directory, run, victims)
+        out["loss"] = sum(r["loss_s"] for r in regions if {p["pid"] for p in r["processes"]} <= {run["pids"][v] for v in victims})
+        out["from"], out["to"] = run["when"][0] - run["began"], run["when"][1] - run["began"]
     return out
 
 
@@ -222,57 +369,85 @@ def near(row):
     return row["loss"] is not None and row["truth"] > 0 and abs(row["loss"] / row["truth"] - 1) <= .1
 
 
+RATES = (lambda r: r["place"], lambda r: r["right_kind"], near, lambda r: any(r["messages"] in victims for _, victims in r["done"]))
+
+
+def disturbed_row(name, what, of):
+    quiet = [r for r in of if not by_host(r)]
+    print(f"| {name} | {what} | {len(of)} | {' | '.join(share(of, key) for key in RATES)} | {', '.join(share(quiet, key) for key in RATES[:3])} |")
+
+
 def print_tables(rows):
-    print("| disturbance | what | runs | right process and time | right kind | loss within 10 % | the same, of runs without others |")
+    print("| disturbance | what | runs | right process and time | right kind | loss within 10 % | most of its time in messages | the first three, of runs without others |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for kind, (_, what, _, _, causes) in KINDS.items():
+        if causes:
+            disturbed_row(kind, what, [r for r in rows if r["kind"] == kind])
+    disturbed_row("all", "", [r for r in rows if r["kind"] not in STILL and KINDS[r["kind"]][4]])
+    print("\n| undisturbed | runs | nothing found | runs without others | nothing found | nothing that the program's own clock does not have as well | coverage, median |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    for kind in KINDS:
+    for kind, (_, what) in STILL.items():
         of = [r for r in rows if r["kind"] == kind]
         quiet = [r for r in of if not by_host(r)]
-        print(f"| {kind} | {TEXTS[kind]} | {len(of)} | {share(of, lambda r: r['place'])} | {share(of, lambda r: r['right_kind'])} | {share(of, near)} |"
-              f" {share(quiet, lambda r: r['place'])}, {share(quiet, lambda r: r['right_kind'])}, {share(quiet, near)} |")
-    of = [r for r in rows if r["kind"] != "none"]
-    quiet = [r for r in of if not by_host(r)]
-    print(f"| all | | {len(of)} | {share(of, lambda r: r['place'])} | {share(of, lambda r: r['right_kind'])} | {share(of, near)} |"
-          f" {share(quiet, lambda r: r['place'])}, {share(quiet, lambda r: r['right_kind'])}, {share(quiet, near)} |")
-    still = [r for r in rows if r["kind"] == "none"]
-    quiet = [r for r in still if not by_host(r)]
-    print(f"\nUndisturbed: nothing was found in {share(still, lambda r: not r['regions'])}; of those without others in "
-          f"{share(quiet, lambda r: not r['regions'])}, nothing that the program's own clock does not have as well in "
-          f"{share(quiet, lambda r: not r['unconfirmed'])}. Coverage: median {statistics.median([r['coverage'] for r in rows] or [0]):.2f}.\n")
-    print("Every run. Others: processors that other programs used, on the average; steal: that the host took; waited: the part of the run that the process that waited most for a processor did.\n")
-    print("| run | process | from to s | others | steal | waited | told of process | what was told | overlap | lost, by its own clock | told | place | kind |")
+        print(f"| {what} | {len(of)} | {share(of, lambda r: not r['regions'])} | {len(quiet)} | {share(quiet, lambda r: not r['regions'])} | "
+              f"{share(quiet, lambda r: not r['unconfirmed'])} | {statistics.median([r['coverage'] for r in of] or [0]):.2f} |")
+    print("\nEvery run. Others: processors that other programs used, on the average (of disturbed runs less what disturbs); steal: that the host took; waited: the part"
+          "\nof the run that the process that waited most for a processor did.\n")
+    print("| run | processes | from to s | others | steal | waited | told of process | what was told first | overlap | lost, by its own clock | told | place | kind |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for r in rows:
-        made = r["kind"] != "none"
-        print(f"| {r['kind']} | {r['victim'] if made else ''} | " + (f"{r['from']:.2f} {r['to']:.2f}" if made else "") +
+        made = r["truth"] is not None
+        who = " ".join(f"{what} {'+'.join(map(str, victims))}" for what, victims in r["done"])
+        print(f"| {r['kind']} | {who} | " + (f"{r['from']:.2f} {r['to']:.2f}" if made else "") +
               f" | {r['others']:.2f} | {r['steal']:.3f} | {r['delayed']:.3f} | {r['first']} | {r['told']} | " + (f"{r['overlap']:.2f}" if made else "") + " | " +
-              (f"{r['truth']:.3f}" if made else "") + " | " + (f"{r['loss']:.3f}" if r["loss"] is not None else "") + " | " +
+              (f"{r['truth']:.3f}" if made else "") + " | " + (f"{r['loss']:.3f}" if made else "") + " | " +
               (("yes" if r["place"] else "no") if made else "") + " | " + (("yes" if r["right_kind"] else "no") if made else "") + " |")
 
 
-def main():
-    assay, directory = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-    runs, undisturbed, seconds = (int(sys.argv[i]) if len(sys.argv) > i else d for i, d in ((3, 8), (4, 40), (5, 540)))
-    binary = directory + "/four"
+def built(directory):
+    """The program by pipes and by MPI."""
     os.makedirs(directory, exist_ok=True)
-    if not os.path.exists(binary):
-        subprocess.run(["gcc", "-O2", SOURCE, "-o", binary], check=True)
-    plan = [(kind, i) for i in range(runs) for kind in KINDS]
-    plan = [x for i in range(max(undisturbed, len(plan))) for x in ([("none", i)] if i < undisturbed else []) + plan[i:i + 1]]
-    until, usual, missing = time.time() + seconds, 3.0, 0
-    for kind, i in plan:
-        to = f"{directory}/{kind}.{i}"
+    binaries = {name: f"{directory}/{name}" for name in ("pipes", "ranks")}
+    for name, words in (("pipes", ["gcc"]), ("ranks", ["mpicc", "-DRANKS"])):
+        if not os.path.exists(binaries[name]):
+            subprocess.run([*words, "-O2", SOURCE, "-o", binaries[name]], check=True)
+    return binaries
+
+
+def planned(seed, runs, undisturbed):
+    """[(name, plan)] in the order of recording; what exists of it stays the same when there are to be more."""
+    rounds = []
+    for i in range(max(runs, undisturbed)):
+        of = [(f"{kind}.{i}", plan_of(kind, random.Random(f"{seed} {kind} {i}"))) for kind in [*(STILL if i < undisturbed else ()), *(KINDS if i < runs else ())]]
+        random.Random(f"{seed} {i}").shuffle(of)
+        rounds += of
+    return rounds
+
+
+def usual_of(assay, binaries, directory, program):
+    """Seconds that a run takes by itself: of one that is not judged."""
+    to = f"{directory}/usual.{program}"
+    if not os.path.exists(to):
+        record(assay, binaries, to, {"kind": "usual", "program": program, "done": [], "lasts": None, "at": None}, None)
+    return json.load(open(to + "/run.json"))["seconds"]
+
+
+def main():
+    assay, directory, seed = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), int(sys.argv[3])
+    runs, undisturbed, seconds = (int(sys.argv[i]) if len(sys.argv) > i else d for i, d in ((4, 20), (5, 40), (6, 540)))
+    binaries = built(directory)
+    until, missing, plans = time.time() + seconds, 0, planned(seed, runs, undisturbed)
+    for name, plan in plans:
+        to = f"{directory}/{name}"
         if not os.path.exists(to):
             if time.time() >= until:
                 missing += 1
                 continue
-            record(assay, binary, to, kind, i % 4, usual)
-        if kind == "none":
-            usual = json.load(open(to + "/run.json"))["seconds"]
+            record(assay, binaries, to, plan, usual_of(assay, binaries, directory, plan["program"]))
     if missing:
         print(f"{missing} runs are missing: once more", file=sys.stderr)
         sys.exit(3)
-    print_tables([judge(assay, f"{directory}/{kind}.{i}") for kind, i in plan])
+    print_tables([judge(assay, f"{directory}/{name}") for name, _ in plans])
 
 
 if __name__ == "__main__":

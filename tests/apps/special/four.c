@@ -1,20 +1,33 @@
 /* Four processes, of which two and two share a processor and take turns: each computes, writes and reads a file past the page cache, and
  * passes a token by a pipe. What slows one of them can be told from the others. They log how long each piece took by their own clock: the
- * truth for what `assay variance` says. four DIRECTORY TURNS   leaves pid.I at once, begins when a line arrives on its input, leaves log.I:
- * kind, start and nanoseconds of each piece four spin | four walk  computes for ever in registers, or over 64 MB of memory */
+ * truth for what `assay variance` says.
+ *
+ *   four DIRECTORY TURNS       leaves pid.I at once, begins when a line arrives on its input, leaves log.I: kind, start and nanoseconds of
+ *                              each piece
+ *   four DIRECTORY TURNS net   instead of a file, a block goes to `four echo` at 10.77.I.2, which answers with a byte
+ *   four spin | four walk      computes for ever in registers, or over 64 MB of memory
+ *
+ * With RANKS defined the processes are the ranks of MPI, as many as mpirun starts, and the token is a message. */
 #define _GNU_SOURCE
+#ifdef RANKS
+#include <mpi.h>
+#endif
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define PROCESSES 4
 #define BLOCK	  4096
+#define PORT	  7777
 #ifndef ROUNDS /* of a piece: with more there is more work */
 #define ROUNDS 500000
 #endif
@@ -81,6 +94,17 @@ static int64_t run_delay(void)
 	return delay;
 }
 
+#ifdef RANKS
+static void pass(int to, int gives)
+{
+	char c = 't';
+
+	if (gives)
+		MPI_Send(&c, 1, MPI_CHAR, to, 0, MPI_COMM_WORLD);
+	else
+		MPI_Recv(&c, 1, MPI_CHAR, to, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+#else
 static void token(int file, int gives)
 {
 	char c = 't';
@@ -88,9 +112,71 @@ static void token(int file, int gives)
 	if ((gives ? write(file, &c, 1) : read(file, &c, 1)) != 1)
 		fail("token");
 }
+#define pass token
+#endif
+
+static struct sockaddr_in address_of(const char *host)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(PORT) };
+
+	inet_pton(AF_INET, host, &address.sin_addr);
+	return address;
+}
+
+/* The one that answers may not listen yet. */
+static int connected(int number)
+{
+	struct sockaddr_in address;
+	int file = -1, one = 1;
+	char host[32];
+
+	snprintf(host, sizeof(host), "10.77.%d.2", number);
+	address = address_of(host);
+	for (int i = 0; i < 100; i++) {
+		file = socket(AF_INET, SOCK_STREAM, 0);
+		if (file >= 0 && connect(file, (struct sockaddr *)&address, sizeof(address)) == 0)
+			break;
+		close(file);
+		file = -1;
+		usleep(20000);
+	}
+	if (file < 0 || setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
+		fail(host);
+	return file;
+}
+
+static void echo(void)
+{
+	struct sockaddr_in address = address_of("0.0.0.0");
+	int listening = socket(AF_INET, SOCK_STREAM, 0), one = 1, file;
+	char block[BLOCK];
+
+	if (listening < 0 || setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
+	    bind(listening, (struct sockaddr *)&address, sizeof(address)) || listen(listening, 1))
+		fail("echo");
+	while ((file = accept(listening, NULL, NULL)) >= 0) {
+		setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+		while (recv(file, block, BLOCK, MSG_WAITALL) == BLOCK && send(file, block, 1, 0) == 1)
+			;
+		close(file);
+	}
+}
+
+/* A block leaves, or comes, and takes how long it takes. */
+static char transfer(int file, int net, char *block, int t)
+{
+	if (net) {
+		if (send(file, block, BLOCK, 0) != BLOCK || recv(file, block, 1, 0) != 1)
+			fail("echo");
+		return 'n';
+	}
+	if (t % 2 ? pread(file, block, BLOCK, 0) != BLOCK : pwrite(file, block, BLOCK, 0) != BLOCK)
+		fail("data");
+	return t % 2 ? 'r' : 'w';
+}
 
 /* One process: half of a turn with each of two kinds of work; the log is written at the end. */
-static void process_run(const char *directory, int number, int turns, int from, int to, int go)
+static void process_run(const char *directory, int number, int turns, int net, int from, int to)
 {
 	struct piece *log = calloc((size_t)turns * 3, sizeof(*log));
 	char path[512], *block = aligned_alloc(BLOCK, BLOCK);
@@ -98,29 +184,28 @@ static void process_run(const char *directory, int number, int turns, int from, 
 	FILE *out;
 
 	snprintf(path, sizeof(path), "%s/data.%d", directory, number);
-	file = open(path, O_RDWR | O_CREAT | O_DIRECT, 0600);
+	file = net ? connected(number) : open(path, O_RDWR | O_CREAT | O_DIRECT, 0600);
 	if (file < 0 || !log || !block)
 		fail(path);
 	memset(block, number, BLOCK);
 	for (int i = 0; i < FAR; i++)
 		table[i] = (uint32_t)i * 2654435761u;
-	token(go, 0);
 	for (int t = 0; t < turns; t++) {
 		int64_t start;
 
 		start = now_ns();
 		if (number % 2 || t)
-			token(from, 0);
+			pass(from, 0);
 		piece_end(&log[pieces++], 't', start);
 		start = now_ns();
 		compute(t % 2 ? ROUNDS : ROUNDS / 2);
 		piece_end(&log[pieces++], t % 2 ? 'a' : 'b', start);
 		start = now_ns();
-		if (t % 2 ? pread(file, block, BLOCK, 0) != BLOCK : pwrite(file, block, BLOCK, 0) != BLOCK)
-			fail(path);
-		piece_end(&log[pieces++], t % 2 ? 'r' : 'w', start);
+		log[pieces].kind = transfer(file, net, block, t);
+		piece_end(&log[pieces], log[pieces].kind, start);
+		pieces++;
 		if (!(number % 2 == 1 && t == turns - 1))
-			token(to, 1);
+			pass(to, 1);
 	}
 	snprintf(path, sizeof(path), "%s/log.%d", directory, number);
 	out = fopen(path, "w");
@@ -129,13 +214,41 @@ static void process_run(const char *directory, int number, int turns, int from, 
 	fprintf(out, "d %lld %lld\n", (long long)now_ns(), (long long)run_delay());
 	if (fclose(out))
 		fail(path);
-	exit(0);
 }
 
-static void run(const char *directory, int turns)
+static void say_pid(const char *directory, int number)
+{
+	char path[512];
+	FILE *out;
+
+	snprintf(path, sizeof(path), "%s/pid.%d", directory, number);
+	out = fopen(path, "w");
+	if (!out || fprintf(out, "%d\n", (int)getpid()) < 0 || fclose(out))
+		fail(path);
+}
+
+#ifdef RANKS
+static void run(const char *directory, int turns, int net)
+{
+	char line[8];
+	int rank, ranks;
+
+	MPI_Init(NULL, NULL);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	pinned(ranks > 2 ? rank / 2 : rank);
+	say_pid(directory, rank);
+	if (rank == 0 && read(0, line, sizeof(line)) < 1)
+		fail("standard input");
+	MPI_Barrier(MPI_COMM_WORLD);
+	process_run(directory, rank, turns, net, rank ^ 1, rank ^ 1);
+	MPI_Finalize();
+}
+#else
+static void run(const char *directory, int turns, int net)
 {
 	int pipes[PROCESSES][2], go[2], status, failed = 0;
-	char line[8], path[512];
+	char line[8];
 
 	if (pipe(go))
 		fail("pipe");
@@ -144,18 +257,16 @@ static void run(const char *directory, int turns)
 			fail("pipe");
 	for (int i = 0; i < PROCESSES; i++) {
 		pid_t child = fork();
-		FILE *out;
 
 		if (child < 0)
 			fail("fork");
 		if (!child) {
 			pinned(i / 2);
-			process_run(directory, i, turns, pipes[i][0], pipes[i ^ 1][1], go[0]);
+			say_pid(directory, i);
+			token(go[0], 0);
+			process_run(directory, i, turns, net, pipes[i][0], pipes[i ^ 1][1]);
+			exit(0);
 		}
-		snprintf(path, sizeof(path), "%s/pid.%d", directory, i);
-		out = fopen(path, "w");
-		if (!out || fprintf(out, "%d\n", (int)child) < 0 || fclose(out))
-			fail(path);
 	}
 	if (read(0, line, sizeof(line)) < 1)
 		fail("standard input");
@@ -165,6 +276,7 @@ static void run(const char *directory, int turns)
 		failed |= wait(&status) < 0 || status;
 	exit(failed);
 }
+#endif
 
 static void walk(void)
 {
@@ -182,7 +294,9 @@ int main(int argc, char **argv)
 		compute(ROUNDS);
 	if (argc == 2 && strcmp(argv[1], "walk") == 0)
 		walk();
-	if (argc != 3)
+	if (argc == 2 && strcmp(argv[1], "echo") == 0)
+		echo();
+	if (argc != 3 && argc != 4)
 		return 2;
-	run(argv[1], atoi(argv[2]));
+	run(argv[1], atoi(argv[2]), argc == 4);
 }
