@@ -5,6 +5,8 @@
  *	PERF_EVENT_COUNTERS N   at most so many events at the same time (default 4), as processors have it
  *	PERF_EVENT_STILL X,X    these events (the last eight bits of their code, hexadecimal) open and stay 0
  *	PERF_EVENT_ERRNO N      none can be opened */
+#include "runs/inside/record/record_system.h"
+
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdarg.h>
@@ -18,13 +20,8 @@ static unsigned char members[FILES_MAX]; /* of the group that this file leads */
 
 static long call(long number, const long a[6])
 {
-	register long r10 __asm__("r10") = a[3], r8 __asm__("r8") = a[4], r9 __asm__("r9") = a[5];
-	long result;
+	long result = record_system_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
 	if (result < 0 && result > -4096) {
 		errno = (int)-result;
 		return -1;

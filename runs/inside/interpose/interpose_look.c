@@ -17,18 +17,14 @@
 #define SITES_LOG2 12 /* of a process */
 #define SITES_MAX  (1u << SITES_LOG2)
 #define KINDS_MAX  1024u
-#define TICK_NS	   10000000u					     /* of /proc/stat; its unit is the same on all x86-64 */
+#define TICK_NS	   10000000u					     /* of /proc/stat; its unit is the same on all x86-64 and aarch64 */
 #define BUSY_WORDS (1u << 1 | 1u << 2 | 1u << 3 | 1u << 6 | 1u << 7) /* user, nice, system, of both kinds of interrupts */
 #define KIND_TICKS 2000000u /* after which a descriptor is looked at again: libc closes and opens some unseen */
 
 /* The result, or -errno. */
 static inline long ask(long number, long a, long b, long c, long d)
 {
-	long result;
-	register long r10 __asm__("r10") = d;
-
-	__asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
-	return result;
+	return record_system_call(number, a, b, c, d, 0, 0);
 }
 
 void interpose_next(void **kept, const char *name, const char *version)

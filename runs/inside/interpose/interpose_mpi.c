@@ -5,6 +5,7 @@
  * are passed on as words, whichever library they are for. A handle is an address in Open MPI and an int in MPICH and those that follow its
  * ABI; in Fortran all arguments are addresses, and handles are ints. */
 #include "runs/inside/interpose/interpose.h"
+#include "runs/inside/record/record_system.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -193,7 +194,7 @@ static void comm_look(struct comm *c)
 static void comms_take(void)
 {
 	while (__atomic_test_and_set(&comms_taken, __ATOMIC_ACQUIRE))
-		__builtin_ia32_pause();
+		record_pause();
 }
 
 static void comms_leave(void)

@@ -33,33 +33,18 @@
 #define FINAL_CHUNKS	  64u	    /* beyond the limit, for what threads say at their end */
 #define ARGUMENTS_BYTES	  1024u
 
-/* The result, or -errno. libc's functions may be replaced by the program, or are cancellation points. */
-static inline long system_call(long number, long a, long b, long c, long d, long e, long f)
-{
-	long result;
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return result;
-}
-
 uint64_t record_signals_block(void)
 {
 	const uint64_t all = UINT64_MAX;
 	uint64_t before = 0;
 
-	system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof(all), 0, 0);
+	record_system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof(all), 0, 0);
 	return before;
 }
 
 void record_signals_restore(uint64_t before)
 {
-	system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before), 0, 0);
+	record_system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before), 0, 0);
 }
 
 static inline uint64_t clock_ns(int which)
@@ -98,7 +83,7 @@ const char *record_number(uint64_t value, unsigned base, char out[24])
 
 static void *pages_map(size_t bytes, int protection, int flags, int file)
 {
-	long at = system_call(SYS_mmap, 0, (long)bytes, protection, flags, file, 0);
+	long at = record_system_call(SYS_mmap, 0, (long)bytes, protection, flags, file, 0);
 
 	return at < 0 && at > -(long)PAGE_BYTES ? NULL : (void *)at;
 }
@@ -121,7 +106,7 @@ static bool record_directory_set(struct record_writer *w, const char *directory)
 	size_t at = 0;
 
 	if (*directory != '/') {
-		if (system_call(SYS_getcwd, (long)w->directory, sizeof(w->directory), 0, 0, 0, 0) < 0)
+		if (record_system_call(SYS_getcwd, (long)w->directory, sizeof(w->directory), 0, 0, 0, 0) < 0)
 			return false;
 		at = strlen(w->directory);
 		if (!text_append(w->directory, sizeof(w->directory), &at, "/"))
@@ -149,8 +134,8 @@ static int file_create(struct record_writer *w, uint64_t pid)
 
 		if (!path_of(w, pid, n))
 			return -ENAMETOOLONG;
-		file = system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, 0,
-				   0); /* it has the arguments */
+		file = record_system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, 0,
+					  0); /* it has the arguments */
 		if (file != -EEXIST)
 			return (int)file;
 	}
@@ -162,7 +147,7 @@ static bool is_beyond_limit(uint64_t end)
 {
 	struct rlimit limit;
 
-	return system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) == 0 && end > limit.rlim_cur;
+	return record_system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) == 0 && end > limit.rlim_cur;
 }
 
 /* Bytes of the disk for a part of the file (multiples of 4096), which grows if need be. 0 or an errno. By writing zeros: a write to
@@ -179,7 +164,7 @@ static int disk_reserve(int file, uint64_t offset, uint64_t bytes)
 		parts[i] = (struct iovec){ (void *)(uintptr_t)zeros, PAGE_BYTES };
 	while (bytes) {
 		uint64_t pages = bytes / PAGE_BYTES < PAGES_AT_ONCE ? bytes / PAGE_BYTES : PAGES_AT_ONCE;
-		long result = system_call(SYS_pwritev, file, (long)parts, (long)pages, (long)offset, 0, 0);
+		long result = record_system_call(SYS_pwritev, file, (long)parts, (long)pages, (long)offset, 0, 0);
 
 		if (result <= 0 || result % PAGE_BYTES)
 			return result < 0 ? (int)-result : ENOSPC;
@@ -192,7 +177,8 @@ static int disk_reserve(int file, uint64_t offset, uint64_t bytes)
 /* The same without writing, where something may stand already. A file system that knows no such thing (ramfs) is memory. */
 static int disk_keep(int file, uint64_t offset, uint64_t bytes)
 {
-	long failed = is_beyond_limit(offset + bytes) ? -EFBIG : system_call(SYS_fallocate, file, 0, (long)offset, (long)bytes, 0, 0);
+	long failed =
+	    is_beyond_limit(offset + bytes) ? -EFBIG : record_system_call(SYS_fallocate, file, 0, (long)offset, (long)bytes, 0, 0);
 
 	return failed == -EOPNOTSUPP ? 0 : (int)-failed;
 }
@@ -208,7 +194,7 @@ static bool file_is_kept(const struct record_writer *w)
 {
 	struct stat now;
 
-	return w->kept >= 0 && system_call(SYS_fstat, w->kept, (long)&now, 0, 0, 0, 0) == 0 && now.st_dev == w->device &&
+	return w->kept >= 0 && record_system_call(SYS_fstat, w->kept, (long)&now, 0, 0, 0, 0) == 0 && now.st_dev == w->device &&
 	       now.st_ino == w->inode;
 }
 
@@ -218,8 +204,8 @@ static void file_keep(struct record_writer *w, int file)
 	struct stat now = { 0 };
 
 	w->kept = -1;
-	if (system_call(SYS_fstat, file, (long)&now, 0, 0, 0, 0) == 0)
-		w->kept = (int)system_call(SYS_fcntl, file, F_DUPFD_CLOEXEC, RECORD_DESCRIPTOR_LEAST, 0, 0, 0);
+	if (record_system_call(SYS_fstat, file, (long)&now, 0, 0, 0, 0) == 0)
+		w->kept = (int)record_system_call(SYS_fcntl, file, F_DUPFD_CLOEXEC, RECORD_DESCRIPTOR_LEAST, 0, 0, 0);
 	w->device = now.st_dev;
 	w->inode = now.st_ino;
 }
@@ -227,7 +213,7 @@ static void file_keep(struct record_writer *w, int file)
 static void record_file_let_go(struct record_writer *w)
 {
 	if (file_is_kept(w))
-		system_call(SYS_close, w->kept, 0, 0, 0, 0, 0);
+		record_system_call(SYS_close, w->kept, 0, 0, 0, 0, 0);
 	w->kept = -1;
 }
 
@@ -251,7 +237,7 @@ static bool is_written_in_place(int file)
 {
 	struct statfs of;
 
-	return system_call(SYS_fstatfs, file, (long)&of, 0, 0, 0, 0) == 0 &&
+	return record_system_call(SYS_fstatfs, file, (long)&of, 0, 0, 0, 0) == 0 &&
 	       (of.f_type == EXT4_SUPER_MAGIC || of.f_type == XFS_SUPER_MAGIC || of.f_type == TMPFS_MAGIC || of.f_type == RAMFS_MAGIC);
 }
 
@@ -266,7 +252,7 @@ static uint64_t names_pieces(const struct record_writer *w, uint64_t bytes)
 /* Creates and maps a file and writes its header; options and directory are there. 0 or an errno. */
 static int record_file_begin(struct record_writer *w)
 {
-	uint64_t pid = (uint64_t)system_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	uint64_t pid = (uint64_t)record_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	struct record_header *header;
 	uint32_t *alive;
 	int failed, file = file_create(w, pid);
@@ -277,7 +263,7 @@ static int record_file_begin(struct record_writer *w)
 	/* Reading names that have no room yet must not end the program: they are a hole. */
 	failed = is_beyond_limit(PAGE_BYTES + w->options.names_bytes_max) ? EFBIG : 0;
 	if (!failed)
-		failed = (int)-system_call(SYS_ftruncate, file, (long)(PAGE_BYTES + w->options.names_bytes_max), 0, 0, 0, 0);
+		failed = (int)-record_system_call(SYS_ftruncate, file, (long)(PAGE_BYTES + w->options.names_bytes_max), 0, 0, 0, 0);
 	if (!failed)
 		failed = disk_reserve(file, 0, PAGE_BYTES + w->names_reserved);
 	w->in_memory = !is_written_in_place(file);
@@ -287,14 +273,14 @@ static int record_file_begin(struct record_writer *w)
 	alive = header ? pages_map(PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1) : NULL;
 	if (alive)
 		file_keep(w, file);
-	system_call(SYS_close, file, 0, 0, 0, 0, 0);
+	record_system_call(SYS_close, file, 0, 0, 0, 0, 0);
 	if (!alive) {
-		system_call(SYS_unlinkat, AT_FDCWD, (long)w->path, 0, 0, 0, 0);
+		record_system_call(SYS_unlinkat, AT_FDCWD, (long)w->path, 0, 0, 0, 0);
 		if (header)
-			system_call(SYS_munmap, (long)header, (long)record_file_bytes(w), 0, 0, 0, 0);
+			record_system_call(SYS_munmap, (long)header, (long)record_file_bytes(w), 0, 0, 0, 0);
 		return failed ? failed : ENOMEM;
 	}
-	system_call(SYS_madvise, (long)alive, PAGE_BYTES, MADV_WIPEONFORK, 0, 0, 0);
+	record_system_call(SYS_madvise, (long)alive, PAGE_BYTES, MADV_WIPEONFORK, 0, 0, 0);
 	*alive = 1;
 	header_write(w, header, pid);
 	w->alive = alive;
@@ -311,7 +297,7 @@ static int record_file_begin(struct record_writer *w)
  * descriptor is checked, but a thread of the program might put a file of its own there the moment after. */
 static int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes, int (*reserve)(int, uint64_t, uint64_t))
 {
-	long opened = w->in_memory ? 0 : system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
+	long opened = w->in_memory ? 0 : record_system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
 	int failed;
 
 	if (w->in_memory)
@@ -320,17 +306,17 @@ static int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_
 		return (int)-opened;
 	failed = reserve(opened < 0 ? w->kept : (int)opened, offset, bytes);
 	if (opened >= 0)
-		system_call(SYS_close, opened, 0, 0, 0, 0, 0);
+		record_system_call(SYS_close, opened, 0, 0, 0, 0, 0);
 	/* All its pages at once: one by one they cost more, and each in the middle of what is measured. */
 	if (!failed)
-		system_call(SYS_madvise, (long)w->header + (long)offset, bytes, POPULATE_WRITE, 0, 0, 0);
+		record_system_call(SYS_madvise, (long)w->header + (long)offset, bytes, POPULATE_WRITE, 0, 0, 0);
 	return failed;
 }
 
 /* A part of a file that is kept in memory. 0 or an errno. */
 static int record_file_write(const struct record_writer *w, uint64_t offset, uint64_t bytes)
 {
-	long opened = system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0), n = 0;
+	long opened = record_system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0), n = 0;
 	uint64_t end = offset + bytes;
 
 	if (is_beyond_limit(end))
@@ -338,13 +324,13 @@ static int record_file_write(const struct record_writer *w, uint64_t offset, uin
 	else if (opened < 0 && !file_is_kept(w))
 		n = opened;
 	while (n >= 0 && offset < end) {
-		n = system_call(SYS_pwrite64, opened < 0 ? w->kept : opened, (long)w->header + (long)offset, (long)(end - offset),
-				(long)offset, 0, 0);
+		n = record_system_call(SYS_pwrite64, opened < 0 ? w->kept : opened, (long)w->header + (long)offset, (long)(end - offset),
+				       (long)offset, 0, 0);
 		offset += n > 0 ? (uint64_t)n : 0;
 		n = n == 0 ? -ENOSPC : n;
 	}
 	if (opened >= 0)
-		system_call(SYS_close, opened, 0, 0, 0, 0, 0);
+		record_system_call(SYS_close, opened, 0, 0, 0, 0, 0);
 	return n < 0 ? (int)-n : 0;
 }
 
@@ -452,11 +438,11 @@ void record_info_number(struct record_writer *w, const char *key, uint64_t numbe
 static void record_arguments(struct record_writer *w)
 {
 	char words[ARGUMENTS_BYTES] = "";
-	long file = system_call(SYS_openat, AT_FDCWD, (long)"/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0, 0, 0), n = 0, name;
+	long file = record_system_call(SYS_openat, AT_FDCWD, (long)"/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0, 0, 0), n = 0, name;
 
 	if (file >= 0) {
-		n = system_call(SYS_read, file, (long)words, sizeof(words) - 1, 0, 0, 0);
-		system_call(SYS_close, file, 0, 0, 0, 0, 0);
+		n = record_system_call(SYS_read, file, (long)words, sizeof(words) - 1, 0, 0, 0);
+		record_system_call(SYS_close, file, 0, 0, 0, 0, 0);
 	}
 	name = (long)strlen(words);
 	if (n == (long)sizeof(words) - 1) {
@@ -473,7 +459,7 @@ static void record_arguments(struct record_writer *w)
 void record_program(struct record_writer *w)
 {
 	char path[RECORD_PATH_BYTES];
-	long n = system_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)path, sizeof(path) - 1, 0, 0);
+	long n = record_system_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)path, sizeof(path) - 1, 0, 0);
 
 	path[n > 0 ? n : 0] = '\0';
 	record_info(w, "program", path);
@@ -493,7 +479,7 @@ static bool record_names_whole(const struct record_header *old, uint64_t bytes)
 	for (unsigned tries = 0; tries < NAMES_WAIT; tries++) {
 		if (!bytes || (names_of(old)[bytes - 1] == '\n' && !memchr(names_of(old), '\0', bytes)))
 			return true;
-		system_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+		record_system_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 	}
 	return false;
 }
@@ -667,7 +653,8 @@ static bool chunk_begin(struct record_writer *w, struct record_thread *t)
 		return false;
 	if (w->in_memory && t->chunk) {
 		chunk_write(w, t->chunk);
-		system_call(SYS_madvise, (long)t->chunk, w->options.chunk_bytes, MADV_DONTNEED, 0, 0, 0); /* all zeros: it is written */
+		record_system_call(SYS_madvise, (long)t->chunk, w->options.chunk_bytes, MADV_DONTNEED, 0, 0,
+				   0); /* all zeros: it is written */
 	}
 	if (!t->numbered) {
 		t->number = __atomic_fetch_add(&w->threads, 1, __ATOMIC_RELAXED);
@@ -813,7 +800,7 @@ int record_fork(struct record_writer *w, struct record_thread *t)
 		return 0;
 	w->header = NULL;
 	w->alive = &closed;
-	system_call(SYS_munmap, (long)alive, PAGE_BYTES, 0, 0, 0, 0);
+	record_system_call(SYS_munmap, (long)alive, PAGE_BYTES, 0, 0, 0, 0);
 	record_file_let_go(w);
 	failed = record_names_whole(old, bytes) ? record_file_begin(w) : EAGAIN;
 	if (!failed) {
@@ -821,6 +808,6 @@ int record_fork(struct record_writer *w, struct record_thread *t)
 		w->names_in_use = in_use;
 		__atomic_store_n(&w->header->names_bytes, bytes, __ATOMIC_RELEASE);
 	}
-	system_call(SYS_munmap, (long)old, (long)old_bytes, 0, 0, 0, 0);
+	record_system_call(SYS_munmap, (long)old, (long)old_bytes, 0, 0, 0, 0);
 	return failed;
 }

@@ -11,6 +11,7 @@
 #define RUNS_RECORD_WRITER_H
 
 #include "runs/inside/record/record.h"
+#include "runs/inside/record/record_system.h"
 
 #include <elf.h>
 #include <stdbool.h>
@@ -107,15 +108,6 @@ const char *record_number(uint64_t value, unsigned base, char out[24]);
 /* All signals of the calling thread, while it does what a handler must not jump out of: opened files, half of a change, a lock. */
 uint64_t record_signals_block(void); /* returns those that were blocked before */
 void record_signals_restore(uint64_t before);
-
-/* The time stamp counter. */
-static inline uint64_t record_ticks(void)
-{
-	uint32_t low, high;
-
-	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-	return (uint64_t)high << 32 | low;
-}
 
 /* Private: counts a dropped sample. */
 static inline void record_drop(struct record_writer *w, struct record_thread *t)

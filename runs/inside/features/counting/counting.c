@@ -8,6 +8,7 @@
  *
  * ASSAY_FEATURES_DIRECTORY says where files go; without it nothing is kept. ASSAY_FEATURES_UNTIL ends the process where it was built to. */
 #include "runs/inside/features/counting/format.h"
+#include "runs/inside/record/record_system.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,24 +52,10 @@ static bool forks_known;
 
 /* ---- the kernel ---- */
 
-static long ask(long number, long a, long b, long c, long d, long e, long f)
-{
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-	long answer;
-
-	__asm__ volatile("syscall"
-			 : "=a"(answer)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return answer;
-}
-
 static void *map(void *at, size_t bytes, int fd, size_t offset)
 {
 	int flags = (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED) | (at ? MAP_FIXED : 0);
-	long answer = ask(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE, flags, fd, (long)offset);
+	long answer = record_system_call(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE, flags, fd, (long)offset);
 
 	return answer < 0 && answer > -4096 ? NULL : (void *)answer;
 }
@@ -76,10 +63,10 @@ static void *map(void *at, size_t bytes, int fd, size_t offset)
 /* Room in the file: its later writing cannot fail for want of it. */
 static bool allocate(int fd, size_t offset, size_t bytes)
 {
-	long failed = ask(SYS_fallocate, fd, 0, (long)offset, (long)bytes, 0, 0);
+	long failed = record_system_call(SYS_fallocate, fd, 0, (long)offset, (long)bytes, 0, 0);
 
 	if (failed == -EOPNOTSUPP || failed == -ENOSYS)
-		failed = ask(SYS_pwrite64, fd, (long)"", 1, (long)(offset + bytes - 1), 0, 0) == 1 ? 0 : -EIO;
+		failed = record_system_call(SYS_pwrite64, fd, (long)"", 1, (long)(offset + bytes - 1), 0, 0) == 1 ? 0 : -EIO;
 	return failed == 0;
 }
 
@@ -146,7 +133,7 @@ static int file_new(const char *directory, unsigned long pid)
 	size_t n = 0;
 	long fd = -EEXIST;
 
-	if (*directory != '/' && ask(SYS_getcwd, (long)path, PATH_BYTES, 0, 0, 0, 0) > 0) {
+	if (*directory != '/' && record_system_call(SYS_getcwd, (long)path, PATH_BYTES, 0, 0, 0, 0) > 0) {
 		while (path[n])
 			n++;
 		n = add_text(n, "/");
@@ -157,15 +144,15 @@ static int file_new(const char *directory, unsigned long pid)
 	n = add_text(n, "-");
 	for (unsigned long i = 0; i < NUMBERS && fd == -EEXIST; i++) {
 		add_text(add_number(n, i), FEATURES_SUFFIX);
-		fd = ask(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, 0, 0);
+		fd = record_system_call(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, 0, 0);
 	}
 	return (int)fd;
 }
 
 static bool is_privileged(void)
 {
-	return ask(SYS_getuid, 0, 0, 0, 0, 0, 0) != ask(SYS_geteuid, 0, 0, 0, 0, 0, 0) ||
-	       ask(SYS_getgid, 0, 0, 0, 0, 0, 0) != ask(SYS_getegid, 0, 0, 0, 0, 0, 0);
+	return record_system_call(SYS_getuid, 0, 0, 0, 0, 0, 0) != record_system_call(SYS_geteuid, 0, 0, 0, 0, 0, 0) ||
+	       record_system_call(SYS_getgid, 0, 0, 0, 0, 0, 0) != record_system_call(SYS_getegid, 0, 0, 0, 0, 0, 0);
 }
 
 static bool names_write(int fd)
@@ -173,7 +160,8 @@ static bool names_write(int fd)
 	size_t bytes = (size_t)(names_end - names_begin), done = 0;
 
 	while (done < bytes) {
-		long n = ask(SYS_pwrite64, fd, (long)(names_begin + done), (long)(bytes - done), (long)(FEATURES_PAGE + done), 0, 0);
+		long n = record_system_call(SYS_pwrite64, fd, (long)(names_begin + done), (long)(bytes - done),
+					    (long)(FEATURES_PAGE + done), 0, 0);
 
 		if (n <= 0)
 			return false;
@@ -206,7 +194,7 @@ static void file_begin(int fd, unsigned long pid)
 static int file_open(void)
 {
 	const char *directory = is_privileged() ? NULL : variable(ENVIRONMENT);
-	unsigned long pid = (unsigned long)ask(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	unsigned long pid = (unsigned long)record_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	int fd = directory ? file_new(directory, pid) : -1;
 
 	if (fd < 0) {
@@ -216,8 +204,8 @@ static int file_open(void)
 	file_begin(fd, pid);
 	if (header)
 		return fd;
-	ask(SYS_unlink, (long)path, 0, 0, 0, 0, 0); /* no room */
-	ask(SYS_close, fd, 0, 0, 0, 0, 0);
+	record_system_call(SYS_unlink, (long)path, 0, 0, 0, 0, 0); /* no room */
+	record_system_call(SYS_close, fd, 0, 0, 0, 0, 0);
 	return -1;
 }
 
@@ -247,7 +235,8 @@ static bool block_map(uint32_t i, void *at, int fd)
 
 static bool is_over(int thread)
 {
-	return thread == 0 || ask(SYS_tgkill, ask(SYS_getpid, 0, 0, 0, 0, 0, 0), thread, 0, 0, 0, 0) == -ESRCH;
+	return thread == 0 ||
+	       record_system_call(SYS_tgkill, record_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0), thread, 0, 0, 0, 0) == -ESRCH;
 }
 
 /* That of a thread that has ended, for this one; BLOCKS: there is none. */
@@ -276,14 +265,14 @@ static uint32_t block_new(int self, int fd)
 	while (!__atomic_compare_exchange_n(&blocks, &i, i + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
 	__atomic_store_n(&owner[i], self, __ATOMIC_RELEASE);
 	if (fd < 0 && header) {
-		fd = (int)ask(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC, 0, 0, 0);
+		fd = (int)record_system_call(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC, 0, 0, 0);
 		opened = fd >= 0;
 		if (!opened)
 			return BLOCKS;
 	}
 	made = block_map(i, NULL, fd);
 	if (opened)
-		ask(SYS_close, fd, 0, 0, 0, 0, 0);
+		record_system_call(SYS_close, fd, 0, 0, 0, 0, 0);
 	return made ? i : BLOCKS;
 }
 
@@ -293,14 +282,14 @@ static void start(int self)
 
 	block_new(self, fd);
 	if (fd >= 0)
-		ask(SYS_close, fd, 0, 0, 0, 0, 0);
+		record_system_call(SYS_close, fd, 0, 0, 0, 0, 0);
 	__atomic_store_n(&state, READY, __ATOMIC_RELEASE);
 }
 
 /* Gives the thread a block. One for which there is none counts in the first one, with its thread: that is noted. */
 void assay_features_take(void)
 {
-	int self = (int)ask(SYS_gettid, 0, 0, 0, 0, 0, 0), before = NEW;
+	int self = (int)record_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0), before = NEW;
 	uint32_t i = BLOCKS;
 
 	if (__atomic_compare_exchange_n((int *)&state, &before, STARTING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
@@ -345,7 +334,7 @@ __asm__(".pushsection .text\n"
 static void in_child(void)
 {
 	uint32_t n = blocks < BLOCKS ? blocks : BLOCKS;
-	int self = (int)ask(SYS_gettid, 0, 0, 0, 0, 0, 0), fd;
+	int self = (int)record_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0), fd;
 	uintptr_t mine = assay_features_delta + (uintptr_t)counters_begin;
 
 	if (!header)
@@ -357,7 +346,7 @@ static void in_child(void)
 		owner[i] = assay_features_delta && (uintptr_t)block[i] == mine ? self : 0;
 	}
 	if (fd >= 0)
-		ask(SYS_close, fd, 0, 0, 0, 0, 0);
+		record_system_call(SYS_close, fd, 0, 0, 0, 0, 0);
 }
 
 __attribute__((constructor(101))) static void begin(void)
@@ -379,5 +368,5 @@ void assay_features_until(void)
 	if (!variable(ENVIRONMENT2))
 		return;
 	end();
-	ask(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+	record_system_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
 }
