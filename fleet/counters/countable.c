@@ -2,7 +2,9 @@
 
 #include "base/mem.h"
 
+#if defined(__x86_64__)
 #include <cpuid.h>
+#endif
 #include <string.h>
 
 /* HITM and remote memory have no presets. What Intel calls XSNP_HITM (a load that found the line modified in another core of the socket)
@@ -107,6 +109,7 @@ const char *countable_pmu(bool amd, unsigned family, unsigned model, unsigned st
 	return NULL;
 }
 
+#if defined(__x86_64__)
 const char *countable_pmu_here(void)
 {
 	unsigned a, b, c, d, family, model;
@@ -125,6 +128,12 @@ const char *countable_pmu_here(void)
 		family += a >> 20 & 0xff;
 	return countable_pmu(memcmp(vendor, "AuthenticAMD", 12) == 0, family, model, a & 0xf);
 }
+#else
+const char *countable_pmu_here(void)
+{
+	return NULL; /* the rows are of processors of x86-64 */
+}
+#endif
 
 enum countable_kind countable_kind_of(const char *event)
 {

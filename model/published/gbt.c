@@ -4,7 +4,9 @@
 
 #include "base/mem.h"
 
+#if defined(__x86_64__)
 #include <emmintrin.h> /* SSE2, which every x86-64 has */
+#endif
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
@@ -350,18 +352,43 @@ static void gbt_nodes_free(struct gbt_nodes *nodes)
 
 /* Along two features at once: the sum of the residuals so far, and the two largest gains. c is centred, so the gain of a cut is
  * sum^2 n / (n_left n_right); the cuts of `weight` 0 are none. */
+typedef double gbt_pair __attribute__((vector_size(16)));
+typedef double gbt_stored __attribute__((vector_size(16), aligned(8), may_alias));
+
 struct gbt_run {
-	__m128d sum, best, second;
+	gbt_pair sum, best, second;
 };
+
+/* a > b ? a : b of each of the two, and a < b ? a : b: one instruction where the compiler does not find it by itself. */
+#if defined(__x86_64__)
+#define gbt_larger(a, b)  ((gbt_pair)_mm_max_pd(a, b))
+#define gbt_smaller(a, b) ((gbt_pair)_mm_min_pd(a, b))
+#else
+typedef int64_t gbt_bits __attribute__((vector_size(16)));
+
+static inline gbt_pair gbt_larger(gbt_pair a, gbt_pair b)
+{
+	gbt_bits first = a > b;
+
+	return (gbt_pair)(((gbt_bits)a & first) | ((gbt_bits)b & ~first));
+}
+
+static inline gbt_pair gbt_smaller(gbt_pair a, gbt_pair b)
+{
+	gbt_bits first = a < b;
+
+	return (gbt_pair)(((gbt_bits)a & first) | ((gbt_bits)b & ~first));
+}
+#endif
 
 static inline void gbt_run_step(struct gbt_run *run, const uint16_t *row, const double *weight, const double *c)
 {
-	__m128d gain;
+	gbt_pair gain;
 
-	run->sum = _mm_add_pd(run->sum, _mm_set_pd(c[row[1]], c[row[0]]));
-	gain = _mm_mul_pd(_mm_mul_pd(run->sum, run->sum), _mm_loadu_pd(weight));
-	run->second = _mm_max_pd(run->second, _mm_min_pd(gain, run->best));
-	run->best = _mm_max_pd(run->best, gain);
+	run->sum += (gbt_pair){ c[row[0]], c[row[1]] };
+	gain = run->sum * run->sum * *(const gbt_stored *)weight;
+	run->second = gbt_larger(run->second, gbt_smaller(gain, run->best));
+	run->best = gbt_larger(run->best, gain);
 }
 
 /* The GBT_LANES features from f on. */
@@ -375,10 +402,10 @@ static void gbt_scan(struct gbt_order *order, size_t n, size_t f, const double *
 		gbt_run_step(&a, row, weight, c);
 		gbt_run_step(&b, row + 2, weight + 2, c);
 	}
-	_mm_storeu_pd(order->best + f, a.best);
-	_mm_storeu_pd(order->best + f + 2, b.best);
-	_mm_storeu_pd(order->second + f, a.second);
-	_mm_storeu_pd(order->second + f + 2, b.second);
+	*(gbt_stored *)(order->best + f) = a.best;
+	*(gbt_stored *)(order->best + f + 2) = b.best;
+	*(gbt_stored *)(order->second + f) = a.second;
+	*(gbt_stored *)(order->second + f + 2) = b.second;
 }
 
 /* Rows before the first cut along the feature that is as good as its best one. */
