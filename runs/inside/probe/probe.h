@@ -6,6 +6,9 @@
  *         stack; probe_return is where the function's return address was
  *   probe_return --> probe_leave: pops it, writes the sample, goes where the function would have gone
  *
+ * Code is patched on x86-64 alone: elsewhere probe_unpatched.c and probe_dlopen.c take the place of probe_sites.c, probe_trampoline.c,
+ * probe_hook.c and probe_interpose.c, and functions are found that were compiled with -finstrument-functions.
+ *
  * Private to runs/inside/probe/. */
 #ifndef RUNS_PROBE_PROBE_H
 #define RUNS_PROBE_PROBE_H
@@ -23,9 +26,6 @@
 #define PROBE_NEAR	   256u /* functions whose calls are counted in thread-local storage itself: one instruction */
 #define PROBE_EXPORT	   __attribute__((visibility("default")))
 #define PROBE_TLS	   __attribute__((tls_model("initial-exec")))
-#define PROBE_KEEPS                                                                                                                        \
-	__attribute__((no_caller_saved_registers)) /* for functions that call nothing: they save what they use, all but %rax               \
-						    */
 
 /* An invocation that is being measured. */
 struct probe_frame {
@@ -133,14 +133,6 @@ static inline void probe_barrier(void)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* The clock, when all that was begun is done: without waiting, what the program did before the call would end in the sample (some 200
- * instructions: 50 ns of a chain of slow ones, which hid what a short function takes), and what the function did after it. */
-static inline uint64_t probe_ticks_done(void)
-{
-	__asm__ volatile("lfence" ::: "memory");
-	return record_ticks();
-}
-
 /* probe_trampoline.c */
 void probe_entry(void);
 void probe_return(void);
@@ -156,6 +148,12 @@ static inline void probe_slot_check(uintptr_t *slot, uintptr_t back)
 		*slot = back;
 }
 
+/* For functions that call nothing: they save what they use, all but %rax. */
+#if defined(__x86_64__)
+#define PROBE_KEEPS __attribute__((no_caller_saved_registers))
+#else
+#define PROBE_KEEPS
+#endif
 /* probe_hook.c, general registers only. False, or the time at which the function returned: nothing was done, the slow ones are to do it. */
 PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot, uintptr_t back); /* probe_return is in the slot, `back` was */
 PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot);				  /* 0: done, the return address is back */
@@ -235,6 +233,20 @@ bool probe_list_read(const char *path, struct probe_list *out); /* false: it has
 
 /* probe_module.c: looks for functions of the list in what is loaded, and patches them. */
 void probe_modules_scan(const struct probe_list *list);
+
+/* probe_sites.c: what is at a function's beginning, of which 9 bytes are read; *site is where the jump goes. */
+enum probe_site { PROBE_SITE_NONE, PROBE_SITE_FREE, PROBE_SITE_JUMP };
+struct probe_patch {
+	uintptr_t site;
+	uint32_t number;
+};
+struct probe_range {
+	uintptr_t low, high;
+	int protection; /* as for mmap() */
+};
+enum probe_site probe_site_at(uintptr_t function, uintptr_t *site);
+/* Puts a jump at each site; all lie in `code`, and the stubs go near `module`. 0 or an errno. */
+int probe_sites_patch(const struct probe_patch *patches, size_t n, struct probe_range module, struct probe_range code);
 /* Stubs of functions 0, 1... that go on at these places of this library; munmap(memory, bytes). False: no room, or not allowed. */
 #define PROBE_STUBS 2u
 struct probe_stubs {

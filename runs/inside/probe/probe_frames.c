@@ -349,7 +349,7 @@ static void frame_push(struct probe_thread *t, uint32_t function, uintptr_t *slo
 	if (probe.n_counters)
 		counters_read(t, frame->counters);
 	frame->paused = t->paused;
-	frame->start = probe_ticks_done();
+	frame->start = record_ticks_done();
 	probe_barrier(); /* a signal handler may jump away at any place: the frame is whole before it counts, and counts before it is needed
 			  */
 	t->depth++;
@@ -532,7 +532,7 @@ static void instrumented_enter(uint32_t function, uintptr_t *slot)
 
 static void instrumented_leave(uint32_t function, uintptr_t *slot)
 {
-	uint64_t now = probe_ticks_done();
+	uint64_t now = record_ticks_done();
 	struct probe_thread *t = probe_self;
 	struct probe_frame *frame;
 	struct probe_work work;

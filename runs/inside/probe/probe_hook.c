@@ -46,7 +46,7 @@ PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot, uintptr_t back)
 	*probe_countdown(t, function) = 0;
 	probe_barrier(); /* a call that is left by a jump here does not count */
 	s->next = frame->ordinal + 1;
-	frame->start = probe_ticks_done();
+	frame->start = record_ticks_done();
 	probe_barrier(); /* a signal handler may jump away at any place: the frame is whole before it counts */
 	t->depth++;
 	probe_barrier();
@@ -75,7 +75,7 @@ static inline void hook_store(struct probe_thread *t, const struct probe_frame *
 
 PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot)
 {
-	uint64_t now = probe_ticks_done(), lost, duration, alone, mean;
+	uint64_t now = record_ticks_done(), lost, duration, alone, mean;
 	struct probe_thread *t = probe_self;
 	struct probe_frame *frame;
 	struct probe_state *s;

@@ -101,7 +101,7 @@ void *probe_library(const char *file, int mode)
 static uintptr_t caller_of(uintptr_t *slot)
 {
 	while (*(volatile uintptr_t *)slot == (uintptr_t)probe_return)
-		probe_leave_slowly(slot, probe_ticks_done());
+		probe_leave_slowly(slot, record_ticks_done());
 	return *(volatile uintptr_t *)slot;
 }
 

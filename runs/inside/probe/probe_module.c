@@ -1,238 +1,23 @@
-/* What is loaded into this process, which functions of the list are in it, and their code: five bytes that do nothing, which the compiler
- * left at a function's beginning, become a jump to a stub. */
+/* What is loaded into this process, and which functions of the list are in it. */
 #include "runs/inside/probe/probe.h"
 
-#include <errno.h>
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SITE_BYTES	5u
-#define STUB_BYTES	64u
-#define PAGE_BYTES	4096u
-#define JUMP		0xe9u
-#define NEAR_STEP	(1u << 20)
-#define NEAR_LIMIT	(2000u << 20) /* what a relative jump reaches, with room to spare */
 #define SEGMENTS_MAX	16
 #define MODULE_BYTES	256
 #define PATCHES_AT_ONCE 512
-
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
-
-enum site { SITE_NONE, SITE_FREE, SITE_JUMP };
-
-struct patch {
-	uintptr_t site;
-	uint32_t number;
-};
-
-struct range {
-	uintptr_t low, high;
-	int protection; /* as for mmap() */
-};
 
 struct module {
 	uintptr_t base;
 	char id[RECORD_BUILD_ID_BYTES]; /* or "" */
 	char name[MODULE_BYTES];	/* "=" and the last component of its path */
-	struct range whole;
-	struct range code[SEGMENTS_MAX];
+	struct probe_range whole;
+	struct probe_range code[SEGMENTS_MAX];
 	size_t n_code;
 };
-
-/* ---- sites ---- */
-
-/* What is at the function's beginning, of which 9 bytes are read; *site is where the jump goes. */
-static enum site site_at(uintptr_t function, uintptr_t *site)
-{
-	static const unsigned char endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	static const unsigned char by_gcc[] = { 0x90, 0x90, 0x90, 0x90, 0x90 }, by_clang[] = { 0x0f, 0x1f, 0x44, 0x00, 0x08 };
-	const unsigned char *at = (const unsigned char *)function;
-
-	if (memcmp(at, endbr, sizeof(endbr)) == 0)
-		at += sizeof(endbr);
-	*site = (uintptr_t)at;
-	if (memcmp(at, by_gcc, SITE_BYTES) == 0 || memcmp(at, by_clang, SITE_BYTES) == 0)
-		return SITE_FREE;
-	return *at == JUMP ? SITE_JUMP : SITE_NONE;
-}
-
-/* ---- stubs ---- */
-
-static unsigned char *stub_put(unsigned char *to, const void *bytes, size_t n)
-{
-	memcpy(to, bytes, n);
-	return to + n;
-}
-
-static unsigned char *stub_put_value(unsigned char *to, int32_t value)
-{
-	return stub_put(to, &value, sizeof(value));
-}
-
-/* What a 32-bit displacement that is the last of its instruction has to be. */
-static unsigned char *stub_put_distance(unsigned char *to, uintptr_t target)
-{
-	return stub_put_value(to, (int32_t)(target - ((uintptr_t)to + sizeof(int32_t))));
-}
-
-static int32_t thread_offset(const void *variable)
-{
-	uintptr_t here;
-
-	__asm__("mov %%fs:0, %0" : "=r"(here));
-	return (int32_t)((uintptr_t)variable - here);
-}
-
-static unsigned char *stub_put_countdown(unsigned char *at, uint32_t number)
-{
-	if (number < PROBE_NEAR) {
-		at = stub_put(at, "\x64\xff\x0c\x25", 4); /* decl %fs:OFFSET */
-		return stub_put_value(at, thread_offset(&probe_near[number]));
-	}
-	at = stub_put(at, "\x41\x53", 2);	      /* push %r11 */
-	at = stub_put(at, "\x64\x4c\x8b\x1c\x25", 5); /* mov %fs:OFFSET, %r11 */
-	at = stub_put_value(at, thread_offset(&probe_far));
-	at = stub_put(at, "\x41\xff\x8b", 3); /* decl OFFSET(%r11) */
-	at = stub_put_value(at, (int32_t)(number * sizeof(int32_t)));
-	return stub_put(at, "\x41\x5b", 2); /* pop %r11 */
-}
-
-/* Counts down and goes back to the function, after the jump; only the sampled call goes on to probe_entry. A stub keeps all registers, but
- * not the flags. `target` holds the address of probe_entry. */
-static void stub_write(unsigned char *stub, const struct patch *patch, const unsigned char *target)
-{
-	uintptr_t place = patch->site + SITE_BYTES;
-	unsigned char *at = stub_put_countdown(stub, patch->number);
-
-	at = stub_put(at, "\x78\x05", 2);				      /* js over the jmp */
-	at = stub_put_distance(stub_put(at, "\xe9", 1), place);		      /* jmp PLACE */
-	at = stub_put(at, "\x48\x8d\x64\x24\xf8", 5);			      /* lea -8(%rsp), %rsp */
-	at = stub_put(at, "\x57\x56", 2);				      /* push %rdi; push %rsi */
-	at = stub_put_distance(stub_put(at, "\x48\x8d\x3d", 3), place);	      /* lea PLACE(%rip), %rdi */
-	at = stub_put(at, "\x48\x89\x7c\x24\x10", 5);			      /* mov %rdi, 16(%rsp) */
-	at = stub_put_value(stub_put(at, "\xbf", 1), (int32_t)patch->number); /* mov $NUMBER, %edi */
-	stub_put_distance(stub_put(at, "\xff\x25", 2), (uintptr_t)target);    /* jmp *TARGET(%rip) */
-}
-
-static void *map_at(uintptr_t at, size_t bytes)
-{
-	void *got = mmap((void *)at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-
-	if (got == (void *)at)
-		return got;
-	if (got != MAP_FAILED) /* the kernel treats the address as a hint */
-		munmap(got, bytes);
-	return NULL;
-}
-
-/* Writable memory within a jump of all of the module; NULL: none. Below it if possible, for above the program its heap grows; and side by
- * side, for what is free may be little: large mappings lie around a module, where chance puts them. */
-static void *map_near(struct range module, size_t bytes)
-{
-	static uintptr_t last;
-	uintptr_t reach = NEAR_LIMIT > module.high - module.low + bytes ? NEAR_LIMIT - (module.high - module.low) - bytes : 0;
-	uintptr_t next = last - bytes;
-	void *got = next + reach > module.low && next < module.high + reach ? map_at(next, bytes) : NULL;
-
-	for (uintptr_t away = 0; !got && away < reach && module.low > away + bytes; away += NEAR_STEP)
-		got = map_at(module.low - away - bytes, bytes);
-	for (uintptr_t away = NEAR_STEP; !got && away < reach; away += NEAR_STEP)
-		got = map_at(module.high + away, bytes);
-	last = got ? (uintptr_t)got : last;
-	return got;
-}
-
-/* ---- the jumps ---- */
-
-/* In one store if it lies in one word, for another thread may be about to run it. */
-static void jump_write(uintptr_t site, uintptr_t to)
-{
-	int32_t offset = (int32_t)(to - site - SITE_BYTES);
-	uintptr_t word = site & ~(uintptr_t)7;
-	unsigned char bytes[8];
-	uint64_t value;
-
-	if (site - word <= 8 - SITE_BYTES) {
-		memcpy(bytes, (const void *)word, 8);
-		bytes[site - word] = JUMP;
-		memcpy(bytes + (site - word) + 1, &offset, 4);
-		memcpy(&value, bytes, 8);
-		__atomic_store_n((uint64_t *)word, value, __ATOMIC_RELEASE);
-		return;
-	}
-	memcpy((void *)(site + 1), &offset, 4);
-	__atomic_store_n((unsigned char *)site, JUMP, __ATOMIC_RELEASE);
-}
-
-/* Other threads may run what is on the same pages, so they stay executable if the system allows it. */
-static int make_writable(struct range code)
-{
-	if (mprotect((void *)code.low, code.high - code.low, PROT_READ | PROT_WRITE | PROT_EXEC) == 0)
-		return 0;
-	return mprotect((void *)code.low, code.high - code.low, PROT_READ | PROT_WRITE) == 0 ? 0 : errno;
-}
-
-static unsigned char *stub_at(unsigned char *memory, size_t i)
-{
-	return memory + STUB_BYTES * (i + 1);
-}
-
-/* Stubs near `module`, executable: *memory of *bytes. 0 or an errno. */
-static int stubs_make(const struct patch *patches, size_t n, struct range module, unsigned char **memory, size_t *bytes)
-{
-	const uintptr_t entry = (uintptr_t)probe_entry;
-	int failed;
-
-	*bytes = (STUB_BYTES * (n + 1) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-	*memory = map_near(module, *bytes);
-	if (!*memory)
-		return ENOMEM;
-	memcpy(*memory, &entry, sizeof(entry));
-	for (size_t i = 0; i < n; i++)
-		stub_write(stub_at(*memory, i), &patches[i], *memory);
-	failed = mprotect(*memory, *bytes, PROT_READ | PROT_EXEC) ? errno : 0;
-	if (failed)
-		munmap(*memory, *bytes);
-	return failed;
-}
-
-bool probe_stubs_make(const uintptr_t places[PROBE_STUBS], struct probe_stubs *out)
-{
-	struct range module = { places[0] & ~(uintptr_t)(PAGE_BYTES - 1), (places[0] | (PAGE_BYTES - 1)) + 1, 0 };
-	struct patch patches[PROBE_STUBS];
-
-	for (uint32_t i = 0; i < PROBE_STUBS; i++)
-		patches[i] = (struct patch){ places[i] - SITE_BYTES, i };
-	if (stubs_make(patches, PROBE_STUBS, module, &out->memory, &out->bytes))
-		return false;
-	for (uint32_t i = 0; i < PROBE_STUBS; i++)
-		out->at[i] = (void (*)(void))(uintptr_t)stub_at(out->memory, i);
-	return true;
-}
-
-/* Puts a jump at each site; all lie in `code`, and the stubs go near `module`. 0 or an errno. */
-static int sites_patch(const struct patch *patches, size_t n, struct range module, struct range code)
-{
-	unsigned char *memory;
-	size_t bytes;
-	int failed = stubs_make(patches, n, module, &memory, &bytes);
-
-	if (failed)
-		return failed;
-	failed = make_writable(code);
-	if (failed) {
-		munmap(memory, bytes);
-		return failed;
-	}
-	for (size_t i = 0; i < n; i++)
-		jump_write(patches[i].site, (uintptr_t)stub_at(memory, i));
-	mprotect((void *)code.low, code.high - code.low, code.protection);
-	return 0;
-}
 
 /* ---- modules ---- */
 
@@ -257,7 +42,8 @@ static void segment_look(struct module *m, const ElfW(Phdr) * p)
 		m->whole.high = high;
 	if (p->p_flags & PF_X && m->n_code < SEGMENTS_MAX)
 		m->code[m->n_code++] =
-		    (struct range){ low, high, (p->p_flags & PF_R ? PROT_READ : 0) | (p->p_flags & PF_W ? PROT_WRITE : 0) | PROT_EXEC };
+		    (struct probe_range){ low, high,
+					  (p->p_flags & PF_R ? PROT_READ : 0) | (p->p_flags & PF_W ? PROT_WRITE : 0) | PROT_EXEC };
 }
 
 static void module_look(const struct dl_phdr_info *info, struct module *m)
@@ -293,7 +79,7 @@ static bool belongs(const struct module *m, const struct probe_entry *e)
 	return (m->id[0] && strcmp(e->module, m->id) == 0) || (m->name[0] && strcmp(e->module, m->name) == 0);
 }
 
-static const struct range *code_of(const struct module *m, uintptr_t address)
+static const struct probe_range *code_of(const struct module *m, uintptr_t address)
 {
 	for (size_t i = 0; i < m->n_code; i++)
 		if (address >= m->code[i].low && address < m->code[i].high && m->code[i].high - address >= 16)
@@ -330,9 +116,9 @@ static void no_room_say(const struct probe_entry *e)
 	said = true;
 }
 
-static void module_patch(const struct module *m, const struct range *code, const struct patch *patches, size_t n)
+static void module_patch(const struct module *m, const struct probe_range *code, const struct probe_patch *patches, size_t n)
 {
-	int failed = n ? sites_patch(patches, n, m->whole, *code) : 0;
+	int failed = n ? probe_sites_patch(patches, n, m->whole, *code) : 0;
 
 	any_patched = any_patched || (n && !failed);
 	if (failed && !probe.patching_refused) {
@@ -344,25 +130,25 @@ static void module_patch(const struct module *m, const struct range *code, const
 }
 
 /* Functions of the list whose code lies in one segment. */
-static void segment_scan(const struct module *m, const struct range *code, const struct probe_list *list)
+static void segment_scan(const struct module *m, const struct probe_range *code, const struct probe_list *list)
 {
-	struct patch patches[PATCHES_AT_ONCE];
+	struct probe_patch patches[PATCHES_AT_ONCE];
 	size_t n = 0;
 
 	for (size_t i = 0; i < list->n; i++) {
 		struct probe_entry *e = &list->items[i];
 		uintptr_t address = m->base + e->address, site;
-		enum site found;
+		enum probe_site found;
 
 		if (!belongs(m, e) || code_of(m, address) != code)
 			continue;
-		found = site_at(address, &site);
-		if (found == SITE_JUMP && e->number != UINT32_MAX)
+		found = probe_site_at(address, &site);
+		if (found == PROBE_SITE_JUMP && e->number != UINT32_MAX)
 			continue; /* our jump, from an earlier scan */
 		if (number_of(e, address) == UINT32_MAX)
 			no_room_say(e);
-		else if (found == SITE_FREE)
-			patches[n++] = (struct patch){ site, e->number };
+		else if (found == PROBE_SITE_FREE)
+			patches[n++] = (struct probe_patch){ site, e->number };
 		else if (probe_instrumented_add(address, e->number))
 			any_instrumented = true;
 		else

@@ -1,0 +1,38 @@
+/* Libraries that come later, where no code is patched (probe_interpose.c has more to do). */
+#include "runs/inside/probe/probe.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+static __typeof__(dlopen) *real_dlopen(void)
+{
+	static void *real;
+
+	if (!real) {
+		uint64_t signals = record_signals_block(); /* a handler that jumps out of the lookup would leave the loader's lock held */
+
+		real = dlsym(RTLD_NEXT, "dlopen");
+		record_signals_restore(signals);
+	}
+	return (__typeof__(dlopen) *)(uintptr_t)real;
+}
+
+void *probe_library(const char *file, int mode)
+{
+	return real_dlopen()(file, mode);
+}
+
+/* The dynamic linker looks for a name without a directory where its caller may, and knows its caller by the return address: it is jumped
+ * to, and what comes then is looked at with the next library that is opened by a path. */
+PROBE_EXPORT void *dlopen(const char *file, int mode)
+{
+	__typeof__(dlopen) *real = real_dlopen();
+	void *library;
+
+	if (file && !strchr(file, '/'))
+		return real(file, mode);
+	library = real(file, mode);
+	if (library)
+		probe_loaded();
+	return library;
+}

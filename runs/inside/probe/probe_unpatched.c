@@ -1,0 +1,45 @@
+/* Where no code is patched, functions call the hooks themselves (-finstrument-functions), as any function calls another: no return address
+ * is changed, no register is to be kept that a call may change, and unwinders find what they expect. */
+#include "runs/inside/probe/probe.h"
+
+#include <errno.h>
+
+#if defined(__x86_64__)
+#error "x86-64 has probe_sites.c, probe_trampoline.c, probe_hook.c and probe_interpose.c"
+#endif
+
+#define HIDDEN __attribute__((visibility("hidden")))
+
+/* Addresses that are nowhere on a stack but where probe_work_begin() puts them. */
+HIDDEN const char probe_in_enter[1] = { 1 }, probe_in_enter_slowly[1] = { 2 }, probe_in_leave[1] = { 3 }, probe_in_leave_slowly[1] = { 4 };
+
+HIDDEN void probe_return(void)
+{
+}
+
+void probe_saved_init(void)
+{
+}
+
+uint64_t probe_saved(uint64_t (*function)(void *, void *), void *a, void *b)
+{
+	return function(a, b);
+}
+
+enum probe_site probe_site_at(uintptr_t function, uintptr_t *site)
+{
+	*site = function;
+	return PROBE_SITE_NONE;
+}
+
+int probe_sites_patch(const struct probe_patch *patches, size_t n, struct probe_range module, struct probe_range code)
+{
+	(void)patches, (void)n, (void)module, (void)code;
+	return ENOTSUP;
+}
+
+bool probe_stubs_make(const uintptr_t places[PROBE_STUBS], struct probe_stubs *out)
+{
+	(void)places, (void)out;
+	return false;
+}
