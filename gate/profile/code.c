@@ -196,13 +196,23 @@ static void name_show(const char *symbol, char out[CODE_NAME_BYTES])
 	free(stem);
 }
 
-/* "syscall", or the older "int 0x80". */
+/* "syscall", or the older "int 0x80"; "svc". */
 static bool is_call_before(const struct image *image, uint64_t address)
 {
-	uint64_t n;
-	const uint8_t *bytes = address > 2 ? image_at(image, address - 2, &n) : NULL;
+	uint64_t n, size = image->machine == EM_X86_64 ? 2 : 4;
+	const uint8_t *bytes = address > size ? image_at(image, address - size, &n) : NULL;
 
+	if (image->machine != EM_X86_64)
+		return bytes && n > size && memcmp(bytes, "\x01\x00\x00\xd4", 4) == 0;
 	return bytes && n > 2 && (memcmp(bytes, "\x0f\x05", 2) == 0 || memcmp(bytes, "\xcd\x80", 2) == 0);
+}
+
+/* Of A64: not b, bl, br, blr, ret or eret. */
+static bool goes_on(const uint8_t *bytes)
+{
+	uint32_t word = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+
+	return (word & 0x7c000000) != 0x14000000 && (word & 0xfe000000) != 0xd6000000;
 }
 
 /* Whether the instruction at `from` is as long as `length`, and goes on behind itself. */
@@ -213,6 +223,8 @@ static bool is_passed(const struct image *image, uint64_t from, uint64_t length)
 	uint64_t n;
 	const uint8_t *bytes = image_at(image, from, &n);
 
+	if (image->machine != EM_X86_64)
+		return bytes && n >= 4 && length == 4 && goes_on(bytes);
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	return bytes && ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes, n, &one)) && one.length == length &&
 	       one.meta.category != ZYDIS_CATEGORY_RET && one.meta.category != ZYDIS_CATEGORY_CALL &&

@@ -93,12 +93,18 @@ static void find_of_libc(struct code *code, const char *symbol, struct code_plac
 }
 
 /* Two calls: one with instructions of several bytes behind it, one that is jumped away from. Never run. */
+#if defined(__aarch64__)
+#define CALL  "svc #0\n"
+#define STORE "str x0, [x1, #8]\n"
+#define JUMP  "b"
+#else
+#define CALL  "syscall\n"
+#define STORE "mov %rax, 0x1234(%rdi)\n"
+#define JUMP  "jmp"
+#endif
 __asm__(".pushsection .text\n"
-	"test_code_called: syscall\n"
-	"test_code_first: mov %rax, 0x1234(%rdi)\n"
-	"test_code_second: nop\n"
-	"test_code_third: syscall\n"
-	"test_code_jump: jmp test_code_called\n"
+	"test_code_called: " CALL "test_code_first: " STORE "test_code_second: nop\n"
+	"test_code_third: " CALL "test_code_jump: " JUMP " test_code_called\n"
 	"test_code_other: ret\n"
 	".popsection\n");
 extern const char test_code_called[], test_code_first[], test_code_second[], test_code_third[], test_code_jump[], test_code_other[];

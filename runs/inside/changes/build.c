@@ -83,6 +83,8 @@ enum assay_status build_open(const char *path, enum image_detail least, struct b
 	enum assay_status st = image_open(path, least, &build.image, err);
 
 	if (!st)
+		st = image_check_decoded(&build.image, err);
+	if (!st)
 		st = functions_read(&build.image, &build.functions, err);
 	if (!st)
 		read_references(&build);

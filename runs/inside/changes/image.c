@@ -95,6 +95,11 @@ static enum assay_status other_machine(const struct image *image, unsigned machi
 		    : assay_fail(err, ASSAY_E_FORMAT, "'%s' is for ELF machine %u; only x86-64 is supported", image->path, machine);
 }
 
+enum assay_status image_check_decoded(const struct image *image, struct assay_error *err)
+{
+	return image->machine == EM_X86_64 ? ASSAY_OK : other_machine(image, image->machine, err);
+}
+
 static enum assay_status check_kind(struct image *image, int fd, struct assay_error *err)
 {
 	Elf64_Ehdr header = { .e_type = 0 };
@@ -105,8 +110,10 @@ static enum assay_status check_kind(struct image *image, int fd, struct assay_er
 	if (image->size < EI_NIDENT + 4 || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
 		return not_elf(image, (const char *)header.e_ident, err);
 	machine = half_of(&header, header.e_machine);
-	if (machine != EM_X86_64 || header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
+	if ((machine != EM_X86_64 && machine != IMAGE_MACHINE_HERE) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header.e_ident[EI_DATA] != ELFDATA2LSB)
 		return other_machine(image, machine, err);
+	image->machine = machine;
 	if (image->size < sizeof(header))
 		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is truncated: its header is incomplete", image->path);
 	if (header.e_type == ET_REL)

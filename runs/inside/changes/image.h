@@ -1,5 +1,6 @@
-/* An x86-64 ELF file as it would be in memory: sections, symbols, relocations, and its debug information (its own, or in a separate
- * file). libelf checks the sizes and offsets in the file; what they may cost is limited here. */
+/* An ELF file, of x86-64 or of this machine's architecture, as it would be in memory: sections, symbols, relocations, and its debug
+ * information (its own, or in a separate file). Instructions are decoded of x86-64 alone. libelf checks the sizes and offsets in the file;
+ * what they may cost is limited here. */
 #ifndef RUNS_CHANGES_IMAGE_H
 #define RUNS_CHANGES_IMAGE_H
 
@@ -13,6 +14,11 @@
 #define IMAGE_BYTES_MAX	     ((uint64_t)8 << 30) /* of a file */
 #define IMAGE_UNPACKED_MAX   ((uint64_t)4 << 30) /* of its compressed sections together */
 #define IMAGE_BUILD_ID_BYTES 130		 /* as hexadecimal digits */
+#if defined(__aarch64__)
+#define IMAGE_MACHINE_HERE EM_AARCH64
+#else
+#define IMAGE_MACHINE_HERE EM_X86_64
+#endif
 
 struct image_section {
 	const char *name;
@@ -50,6 +56,7 @@ struct image_place {
 struct image {
 	char *path;			/* for messages */
 	uint64_t size;			/* of the file */
+	unsigned machine;		/* EM_X86_64 or IMAGE_MACHINE_HERE */
 	bool fixed;			/* linked to fixed addresses: neither position-independent nor a library */
 	struct image_section *sections; /* [n_sections], by index in the file */
 	size_t n_sections;
@@ -77,6 +84,9 @@ const char *image_architecture(const void *bytes, size_t n);
  * to do: not ELF, another machine, an object file, damaged, stripped, built without -g. */
 enum assay_status image_open(const char *path, enum image_detail least, struct image *out, struct assay_error *err);
 void image_release(struct image *image); /* accepts zeroed */
+
+/* Whether its instructions can be looked at; else ASSAY_E_FORMAT. */
+enum assay_status image_check_decoded(const struct image *image, struct assay_error *err);
 
 /* The address in memory of a byte of the file that is code; false: there is none. */
 bool image_address_of(const struct image *image, uint64_t offset, uint64_t *address);

@@ -106,8 +106,10 @@ size_t pieces_at(const struct pieces *pieces, uint64_t address)
 
 /* The target of an instruction that begins at bytes[n] and names one relative to itself: a call, a jump, the address of something; 0: it is
  * none. */
-static uint64_t target_of(const uint8_t *bytes, uint64_t n, uint64_t address)
+static uint64_t target_of(const struct image *image, const uint8_t *bytes, uint64_t n, uint64_t address)
 {
+	if (image->machine != EM_X86_64)
+		return 0;
 	if (n >= 5 && (bytes[0] == 0xe8 || bytes[0] == 0xe9))
 		return behind(address + 5, bytes + 1);
 	if (n >= 6 && bytes[0] == 0x0f && (bytes[1] & 0xf0) == 0x80)
@@ -135,7 +137,8 @@ static void find_variants(const struct image *image, struct pieces *pieces)
 
 		n = n < symbol->size ? n : symbol->size;
 		for (uint64_t k = 0; bytes && k < n; k++) {
-			uint64_t target = bytes[k] == 0xe8 || bytes[k] == 0xe9 ? 0 : target_of(bytes + k, n - k, symbol->address + k);
+			uint64_t target =
+			    bytes[k] == 0xe8 || bytes[k] == 0xe9 ? 0 : target_of(image, bytes + k, n - k, symbol->address + k);
 			size_t piece = piece_begun(pieces, target);
 
 			if (piece != SIZE_MAX && !pieces->items[piece].variant_of)
@@ -184,7 +187,7 @@ size_t pieces_uses(const struct image *image, const struct pieces *pieces, struc
 
 		left = left < piece->end - piece->begin ? left : piece->end - piece->begin;
 		for (uint64_t k = 0; bytes && k < left; k++) {
-			size_t to = piece_begun(pieces, target_of(bytes + k, left - k, piece->begin + k));
+			size_t to = piece_begun(pieces, target_of(image, bytes + k, left - k, piece->begin + k));
 
 			if (to == SIZE_MAX || to == from || pieces->items[to].n_symbols || pieces->items[to].variant_of)
 				continue;

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "fleet/agent/program.h"
 #include "runs/inside/changes/demangle.h"
 
 #include <errno.h>
@@ -12,11 +13,17 @@
 
 #define SITE_BYTES 5u
 #define LIBRARY	   "libassay-probe.so"
-#define FLAGS	   "-g -fpatchable-function-entry=5"
 #define BUILD_ID   "# build-id "
 #define SHOWN_MAX  4 /* places named when several functions have one name */
 
 /* ---- functions ---- */
+
+/* Code is patched on x86-64 alone. */
+#if defined(__x86_64__)
+#define FLAGS "-g -fpatchable-function-entry=5"
+#else
+#define FLAGS "-g -finstrument-functions"
+#endif
 
 /* Does it begin with the room that gcc or clang leaves? With -fcf-protection an endbr64 comes first. */
 static bool is_patchable(const struct image *image, uint64_t address)
@@ -24,7 +31,7 @@ static bool is_patchable(const struct image *image, uint64_t address)
 	static const unsigned char endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	static const unsigned char by_gcc[] = { 0x90, 0x90, 0x90, 0x90, 0x90 }, by_clang[] = { 0x0f, 0x1f, 0x44, 0x00, 0x08 };
 	uint64_t n = 0;
-	const unsigned char *at = image_at(image, address, &n);
+	const unsigned char *at = image->machine == EM_X86_64 ? image_at(image, address, &n) : NULL;
 
 	if (at && n >= sizeof(endbr) && memcmp(at, endbr, sizeof(endbr)) == 0) {
 		at += sizeof(endbr);
@@ -131,6 +138,11 @@ enum assay_status site_module_open(const char *path, struct site_module *out, st
 
 enum assay_status site_module_check(const struct site_module *module, struct assay_error *err)
 {
+	if (module->image.machine != IMAGE_MACHINE_HERE)
+		return assay_fail(err, ASSAY_E_USAGE,
+				  "'%s' is for x86_64, and this machine is of " PROGRAM_ARCHITECTURE
+				  ": it can be probed by an assay of its own architecture",
+				  module->image.path);
 	if (module->patchable == 0 && !module->instrumented)
 		return assay_fail(err, ASSAY_E_USAGE, "no function of '%s' can be probed: build it with " FLAGS, module->image.path);
 	if (!module->dynamic && !module->linked)
@@ -396,8 +408,7 @@ enum assay_status site_list(const struct site_module *modules, size_t n, const s
 
 		places_search(&p, modules, n, selection, wanted);
 		if (!p.n && p.unpatchable)
-			st = assay_fail(err, ASSAY_E_USAGE,
-					"'%s' of '%s' cannot be probed: build all of it with -g -fpatchable-function-entry=5", wanted->name,
+			st = assay_fail(err, ASSAY_E_USAGE, "'%s' of '%s' cannot be probed: build all of it with " FLAGS, wanted->name,
 					p.module->image.path);
 		else if (!p.n)
 			st = not_found(modules, n, wanted, err);
