@@ -384,6 +384,21 @@ static void parse_words(struct parser *p, int argc, char **argv)
 	}
 }
 
+#if defined(__x86_64__)
+static void check_here(const struct command *command)
+{
+	(void)command;
+}
+#else
+/* What the build has left out. */
+static void check_here(const struct command *command)
+{
+	if (command->only_x86_64)
+		refuse("not in an assay for this architecture: %s; take one for x86-64, on such a machine (docs/architectures.md)",
+		       command->only_x86_64);
+}
+#endif
+
 static void parse(struct parser *p, int argc, char **argv)
 {
 	struct assay_error err;
@@ -392,6 +407,7 @@ static void parse(struct parser *p, int argc, char **argv)
 	parse_options(p, argc, argv);
 	if (at_work.help)
 		return;
+	check_here(p->command);
 	parse_words(p, argc, argv);
 	if (p->command->check && p->command->check(p->arguments, &err))
 		refuse("%s", err.text);

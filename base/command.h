@@ -126,6 +126,9 @@ struct command {
 	size_t arguments_bytes;
 	enum cli_lab lab;
 	unsigned flags;
+	/* Where the program is not built for x86-64 the command is refused for this reason, which ends a sentence; NULL: it works
+	 * everywhere. */
+	const char *only_x86_64;
 	/* What a row cannot say: options that need or exclude each other. May be NULL. An ASSAY_E_USAGE is wrong usage, like any error
 	 * here. */
 	enum assay_status (*check)(void *arguments, struct assay_error *err);

@@ -56,6 +56,7 @@ const struct command emulate_build_command = {
 	.arguments_bytes = sizeof(struct build_arguments),
 	.lab = CLI_LAB_NONE,
 	.flags = CLI_NO_FORMAT,
+	.only_x86_64 = "what is linked into programs for the emulation is written for x86-64",
 	.check = build_check,
 	.run = emulate_build_run,
 };
@@ -120,5 +121,6 @@ const struct command emulate_run_command = {
 	.arguments_bytes = sizeof(struct run_arguments),
 	.lab = CLI_LAB_NONE,
 	.flags = CLI_NO_FORMAT,
+	.only_x86_64 = "what is linked into programs for the emulation is written for x86-64",
 	.run = emulate_run_run,
 };

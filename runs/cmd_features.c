@@ -70,6 +70,7 @@ const struct command features_build_command = {
 	.arguments_bytes = sizeof(struct build_arguments),
 	.lab = CLI_LAB_NONE,
 	.flags = CLI_NO_FORMAT,
+	.only_x86_64 = "what is added to programs that count is written for x86-64",
 	.run = build_run,
 };
 
@@ -143,6 +144,7 @@ const struct command features_run_command = {
 	.arguments_bytes = sizeof(struct run_arguments),
 	.lab = CLI_LAB_NONE,
 	.flags = CLI_NO_FORMAT,
+	.only_x86_64 = "what is added to programs that count is written for x86-64",
 	.run = features_run_run,
 };
 

@@ -38,5 +38,6 @@ const struct command variance_build_command = {
 	.arguments_bytes = sizeof(struct arguments),
 	.lab = CLI_LAB_NONE,
 	.flags = CLI_NO_FORMAT,
+	.only_x86_64 = "what is added to programs whose loops count is written for x86-64",
 	.run = variance_build_run,
 };
