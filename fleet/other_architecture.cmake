@@ -13,7 +13,7 @@ set(ASSAY_OTHER_ROOT ${PROJECT_SOURCE_DIR}/build/${other_architecture} CACHE PAT
 find_program(OTHER_COMPILER ${other_architecture}-linux-gnu-gcc)
 foreach(name papi pfm)
   find_library(OTHER_${name} lib${name}.a PATHS ${ASSAY_OTHER_ROOT}/usr/lib/${other_architecture}-linux-gnu
-    /usr/lib/${other_architecture}-linux-gnu NO_DEFAULT_PATH)
+    /usr/lib/${other_architecture}-linux-gnu NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)
 endforeach()
 if(ASSAY_OTHER_ARCHITECTURE AND NOT OTHER_COMPILER AND NOT ASSAY_OTHER_ARCHITECTURE STREQUAL AUTO)
   message(FATAL_ERROR "Programs for hosts of ${other_architecture} need ${other_architecture}-linux-gnu-gcc (sh tests/install ${other_architecture})")
