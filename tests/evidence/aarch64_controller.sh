@@ -1,0 +1,151 @@
+#!/bin/sh
+# The controller itself on aarch64: cross-compiled by gcc and by clang, the programs of its tests by QEMU's emulation of single programs,
+# and in a guest with Debian's kernel, where it measures and decides as well. Needs the packages of the sections aarch64 and pmu.
+needs=nothing
+. tests/lib_evidence.sh
+. tests/lib_guest.sh
+. tests/lib_build.sh
+directory=build/guest_controller
+tests=build/aarch64-release/tests
+sh tests/install build test aarch64 pmu >&2
+sh tests/other_packages --libraries build/aarch64 >/dev/null
+build aarch64 'by gcc' -DASSAY_WERROR=ON >&2
+build aarch64-clang 'by clang' -DASSAY_WERROR=ON >&2
+
+# ---- the programs of tests by the emulation of single programs ----
+
+ctest --preset aarch64 --parallel 2 >"$work/ctest" || true
+sed -n 's/^[ 0-9]*\/[0-9]* Test *#[0-9]*: \([a-z_0-9]*\) .*\(\*\*\*Failed\|Passed\|\*\*\*Skipped\|\*\*\*Exception\|\*\*\*Timeout\).*/\1 \2/p' "$work/ctest" |
+	tr -d '*' | sort >"$work/alone"
+
+# ---- the same in a guest, and the program ----
+
+rm -rf "$directory"
+mkdir -p "$directory"
+root=$directory/root
+version_of_kernel=$(sh tests/other_packages --needed "$root" $guest_kernel busybox-static stress-ng libopenblas0-pthread libgfortran5 |
+	sed -n '1s/ .*//p')
+guest_directories "$directory"
+cp -R build/aarch64/usr build/aarch64/lib "$root/" 2>/dev/null
+mkdir -p "$root/opt"
+cp build/aarch64-release/assay build/aarch64-release/libassay-probe.so build/aarch64-release/libassay-interpose.so "$root/opt/"
+for program in "$tests"/runner_* "$tests"/test_* "$tests/replay"; do [ ! -f "$program" ] || [ ! -x "$program" ] || cp "$program" "$root/opt/"; done
+aarch64-linux-gnu-gcc -O1 -g -finstrument-functions -o "$root/opt/work" -x c - <<'END_C'
+#include <stdlib.h>
+__attribute__((noinline)) static int work(int n)
+{
+	volatile int sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += i;
+	return sum;
+}
+int main(int argc, char **argv)
+{
+	int turns = argc > 1 ? atoi(argv[1]) : 1;
+
+	for (int i = 0; i < 200; i++)
+		work(turns);
+	return 0;
+}
+END_C
+# shellcheck disable=SC2046 # a list of paths
+guest_programs "$directory" $(cd "$root" && find opt -type f) usr/bin/stress-ng
+for name in libopenblas.so.0 libc.so.6 libm.so.6 ld-linux-aarch64.so.1 libpapi.so.7.0 libpfm.so.4; do
+	[ -e "$directory/guest/lib/$name" ] || cp -L "$(find "$root/usr/lib" "$root/lib" -name "$name" | head -n 1)" "$directory/guest/lib/$name"
+done
+guest_libraries "$root/usr/lib/aarch64-linux-gnu/libopenblas.so.0"
+mkdir -p "$directory/guest/source" "$directory/guest/dev/shm" "$directory/guest/usr/bin" "$directory/guest/etc"
+git archive HEAD tests fingerprint machines docs fleet | tar -x -C "$directory/guest/source"
+cp -R "$root/etc/." "$directory/guest/etc/" 2>/dev/null || true
+echo 'root:x:0:0::/root:/bin/sh' >"$directory/guest/etc/passwd"
+printf 'root:x:0:\n' >"$directory/guest/etc/group"
+# Names of tests as they are called: a program, and a suite.
+sed -n 's/ .*//p' "$work/alone" | while read -r name; do
+	case $name in
+	fuzz_*) echo "$name /opt/replay $name /source/tests/fuzz/corpus/${name#fuzz_}" ;;
+	*)
+		found=$(ls tests/*/"$name.c" | sed 's/tests\/\(.*\)\/.*/\1/')
+		if [ -x "$tests/$name" ]; then echo "$name /opt/$name"; else echo "$name /opt/runner_$found $name"; fi
+		;;
+	esac
+done >"$directory/guest/suites"
+cat >"$directory/guest/battery.yaml" <<'END_YAML'
+name: small
+passes: 3
+seconds: .2
+stressors:
+  - { stressor: cpu, arguments: [--cpu-method, int64] }
+  - { stressor: qsort, arguments: [--qsort-size, 1024] }
+  - { stressor: getdent }
+  - { stressor: pipe }
+END_YAML
+mkdir "$directory/guest/one" "$directory/guest/slow"
+printf '#!/bin/sh\nexec /opt/work 20000\n' >"$directory/guest/one/work"
+printf '#!/bin/sh\nexec /opt/work 30000\n' >"$directory/guest/slow/work"
+chmod +x "$directory/guest/one/work" "$directory/guest/slow/work"
+cat >"$directory/guest/work.yaml" <<'END_YAML'
+command: ['{build}/work']
+versions: { one: { directory: /one }, slow: { directory: /slow } }
+metric: cpu
+repetitions: 6
+END_YAML
+guest_init "$directory" <<'END_SH'
+mount -t tmpfs shm /dev/shm
+chmod 1777 /dev/shm
+ifconfig lo 127.0.0.1 up
+hostname guest
+echo 1 >/proc/sys/kernel/perf_event_paranoid
+export PATH=/opt:/usr/bin:/bin HOME=/root ASSAY_SOURCE=/source ASSAY=/opt/assay ASSAY_QUIHO=/nowhere
+# step STATUSES WHAT COMMAND...
+step() {
+	statuses=$1 what=$2
+	shift 2
+	"$@" >/tmp/said 2>&1
+	status=$?
+	case " $statuses " in *" $status "*) right=yes ;; *) right=no ;; esac
+	echo "@ step|$what|$right|status $status|$(cut -c1-160 /tmp/said | head -n ${lines:-1} | tr '\n' ' ')"
+	[ $right = yes ] || sed 's/^/! /' /tmp/said | head -n 20
+}
+cd /tmp
+step 0 'uname -m' uname -m
+step 0 'init' assay init /lab
+printf 'hosts:\n  - { name: here, transport: local }\n' >>/lab/lab.yaml
+cp /work.yaml /lab/work.yaml
+step '0 7' 'fleet check' assay -C /lab fleet check
+lines=3
+step 0 'fingerprint run' assay -C /lab fingerprint run --battery /battery.yaml
+step 0 'run work' assay -C /lab run /lab/work.yaml
+step '3' 'gate work@one work@slow' assay -C /lab gate work@one work@slow --min-effect .1
+step '0' 'gate work@one work@one' assay -C /lab gate work@one work@one --min-effect .1
+step '0 6' 'profile work@one' assay -C /lab profile work@one
+step 0 'probe --functions work' assay probe --functions work -o /tmp/probed -- /opt/work 20000
+step 0 'samples' assay samples /tmp/probed
+step 0 'variance record' assay variance record -o /tmp/recorded -- /opt/work 20000
+step 2 'emulate build' assay emulate build -- gcc -o x x.c
+step 2 'features build' assay features build -- gcc -o x x.c
+mkdir /tests && cd /tests
+while read -r name words; do
+	rm -rf /tests/* 
+	timeout 600 $words >/tmp/said 2>&1
+	status=$?
+	echo "@ test|$name|$status"
+	[ $status = 0 ] || [ $status = 77 ] || grep -a 'Failed\|FAILED\|rror' /tmp/said | cut -c1-200 | head -n 6 | sed 's/^/! /'
+done </suites
+poweroff -f
+END_SH
+guest_pack "$directory"
+guest_run "$directory" cortex-a57 3000 -m 1536 -smp 2 -nic none | tr -d '\r' >"$work/console" || true
+cp "$work/console" "$work/alone" "$work/ctest" "$directory/"
+grep -q '^@ step' "$work/console" || { tail -n 40 "$work/console" >&2; exit 1; }
+/usr/bin/python3 tests/bench/aarch64_controller_table.py "$work/alone" "$work/console" >"$work/table"
+{
+	evidence_head 'The controller on aarch64'
+	cat <<-END_TEXT
+	Cross-compiled without a warning by aarch64-linux-gnu-gcc $(aarch64-linux-gnu-gcc -dumpfullversion) and clang $(clang-14 -dumpversion) (\`-Werror\`), against Debian's libraries of aarch64.
+	Programs of tests ran by $(qemu-aarch64 --version | sed -n '1s/.*version \([^ ]*\).*/QEMU \1/p')'s emulation of single programs on this machine, and in a guest: cortex-a57, two processors, Debian's $version_of_kernel, busybox, stress-ng.
+
+	END_TEXT
+	cat "$work/table"
+} >"$work/page"
+evidence_done
