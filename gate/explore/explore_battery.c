@@ -1,6 +1,7 @@
 /* What of the machines the stressors see: which of them move, in which categories nothing does, and how few would say as much. */
 #include "base/mem.h"
 #include "base/text.h"
+#include "fleet/shape/shape.h"
 #include "gate/explore/explore.h"
 #include "model/pivot.h"
 
@@ -9,6 +10,24 @@
 /* Of the log rate of a type, as repetitions show it; a fingerprint of one pass shows none. */
 #define NOISE_UNKNOWN .05
 #define NOISE_LEAST   .005
+
+/* What makes work of a category dearer on a single machine: for it a stressor of that category was slower by 1.2 times or more on emulated
+ * hosts (docs/evidence/knobs.md). */
+static const struct {
+	unsigned shape;
+	enum category category;
+} shown[] = {
+	{ SHAPE_DATA, CATEGORY_IO },		       /* seek */
+	{ SHAPE_METADATA, CATEGORY_FILESYSTEM },       /* utime */
+	{ SHAPE_MAPPING, CATEGORY_VM },		       /* malloc */
+	{ SHAPE_PROCESSES, CATEGORY_SCHEDULER },       /* vfork */
+	{ SHAPE_SYNCHRONISATION, CATEGORY_SCHEDULER }, /* futex */
+	{ SHAPE_SOCKETS, CATEGORY_NETWORK },	       /* udp */
+	{ SHAPE_TIME, CATEGORY_OS },		       /* clock */
+	{ SHAPE_ALLOCATIONS, CATEGORY_MEMORY },	       /* malloc */
+	{ SHAPE_COMPARISONS, CATEGORY_CPU },	       /* qsort */
+	{ SHAPE_PROCESSOR, CATEGORY_CPU },	       /* cpu */
+};
 
 static double noise_of(const struct explore_stressor *s)
 {
@@ -50,6 +69,17 @@ static bool is_in(const struct explore_stressor *stressor, enum category categor
 	return !known && category == CATEGORY_UNKNOWN;
 }
 
+static size_t explore_shapes_of(enum category category, const char *names[SHAPES])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+		if (shown[i].category == category)
+			names[n++] = shapes[shown[i].shape].name;
+	}
+	return n;
+}
+
 enum explore_category explore_category_of(const struct explore *e, enum category category)
 {
 	enum explore_category is = EXPLORE_ABSENT;
@@ -73,6 +103,24 @@ static char *categories_text(const struct explore *e, enum explore_category whic
 	return text.size ? buf_take(&text) : NULL;
 }
 
+/* Of the categories in which nothing moves, "cpu (comparisons, processor)"; or those that no shape moves, either. NULL: none; free() it. */
+static char *shapes_text(const struct explore *e, bool any)
+{
+	struct buf text = BUF_INIT;
+
+	for (int c = 0; c < CATEGORY_UNKNOWN; c++) {
+		const char *names[SHAPES];
+		size_t n = explore_shapes_of((enum category)c, names);
+
+		if (explore_category_of(e, (enum category)c) == EXPLORE_MOVES || (n > 0) != any)
+			continue;
+		buf_format(&text, "%s%s", text.size ? "; " : "", category_name((enum category)c));
+		for (size_t i = 0; i < n; i++)
+			buf_format(&text, "%s%s%s", i ? ", " : " (", names[i], i + 1 == n ? ")" : "");
+	}
+	return text.size ? buf_take(&text) : NULL;
+}
+
 static char *battery_text(const struct explore *e)
 {
 	struct buf text = BUF_INIT;
@@ -85,6 +133,7 @@ static char *battery_text(const struct explore *e)
 void explore_battery_text(const struct explore *e, struct document *d)
 {
 	char *still = categories_text(e, EXPLORE_STILL), *absent = categories_text(e, EXPLORE_ABSENT), *battery = battery_text(e);
+	char *shaped = shapes_text(e, true), *unshaped = shapes_text(e, false);
 
 	if (e->n_types < 3) {
 		doc_line(d, "Which stressors move, and how few would do, needs three hardware types.");
@@ -94,6 +143,14 @@ void explore_battery_text(const struct explore *e, struct document *d)
 				 still);
 		if (absent)
 			doc_line(d, "This battery has no stressor in: %s.", absent);
+		if (shaped)
+			doc_line(
+			    d,
+			    "Where no stressor moves, shapes make work dearer on one machine, so that it can be counted ('assay shapes "
+			    "count'): %s.",
+			    shaped);
+		if (unshaped)
+			doc_line(d, "No stressor and no shape moves: %s.", unshaped);
 		if (e->n_battery && e->left <= PIVOT_NOISE)
 			doc_line(d,
 				 "%zu of the %zu stressors tell these machines apart as well as all: %s. The others follow from them "
@@ -107,6 +164,8 @@ void explore_battery_text(const struct explore *e, struct document *d)
 		else
 			doc_line(d, "No stressor moves beyond twice its noise: to this battery these machines are one.");
 	}
+	free(shaped);
+	free(unshaped);
 	free(still);
 	free(absent);
 	free(battery);
@@ -118,9 +177,15 @@ void explore_battery_members(const struct explore *e, struct document *d)
 
 	doc_list(d, "categories");
 	for (int c = 0; c < CATEGORY_UNKNOWN && e->n_types > 2; c++) {
+		const char *names[SHAPES];
+
 		doc_object(d, NULL);
 		doc_set(d, "category", category_name((enum category)c));
 		doc_set(d, "state", codes[explore_category_of(e, (enum category)c)]);
+		doc_list(d, "shapes");
+		for (size_t i = 0, n = explore_shapes_of((enum category)c, names); i < n; i++)
+			doc_set(d, NULL, names[i]);
+		doc_end(d);
 		doc_end(d);
 	}
 	doc_end(d);

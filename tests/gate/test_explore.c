@@ -355,7 +355,9 @@ static void test_battery(void **state)
 	world_release(&w);
 }
 
-static const char *const still_parts[] = { "No stressor moves beyond twice its noise in: cpu", "This battery has no stressor in: ", NULL };
+static const char *const still_parts[] = { "No stressor moves beyond twice its noise in: cpu",
+					   "This battery has no stressor in: ", "cpu (comparisons, processor); ",
+					   "No stressor and no shape moves: cpu-cache; ", NULL };
 
 /* Where only `cpu` is left, nothing moves. */
 static void test_still(void **state)
