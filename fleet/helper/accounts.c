@@ -1,9 +1,13 @@
 #include "fleet/helper/accounts.h"
 
+#include "base/clock.h"
+
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -84,20 +88,35 @@ static int64_t last_process(void)
 	return last ? (int64_t)strtoull(last, NULL, 10) : -1;
 }
 
-/* For how long a hypervisor had something else on the processors of this host, on the average of them. */
-static int64_t stolen_ns(void)
+/* The line of all processors in /proc/stat, in ticks; false: the host does not say. */
+static bool read_ticks(unsigned long long ticks[8])
 {
-	unsigned long long ticks[8] = { 0 };
-	long hz = sysconf(_SC_CLK_TCK), processors = sysconf(_SC_NPROCESSORS_ONLN);
 	char text[TEXT_BYTES], *at = text;
 
 	read_text("/proc/stat", text);
-	if (hz <= 0 || processors <= 0 || strncmp(at, "cpu ", 4) != 0)
-		return -1;
+	if (strncmp(at, "cpu ", 4) != 0)
+		return false;
 	at += 4;
 	for (int i = 0; i < 8; i++)
 		ticks[i] = strtoull(at, &at, 10);
-	return (int64_t)(ticks[7] * 1000000000 / (unsigned long long)hz / (unsigned long long)processors);
+	return true;
+}
+
+/* For how long a hypervisor had something else on the processors of this host, on the average of them; and for how long they were not
+ * idle, all together: the kernel takes that by its clock, but says it by ticks. A container's file system that stands in for /proc would
+ * show its own work alone. */
+static void read_processors(int64_t *stolen_ns, int64_t *busy_ns)
+{
+	unsigned long long ticks[8] = { 0 };
+	long hz = sysconf(_SC_CLK_TCK), processors = sysconf(_SC_NPROCESSORS_ONLN);
+	bool known = hz > 0 && processors > 0 && read_ticks(ticks);
+	int64_t tick_ns = known ? 1000000000 / hz : 0;
+	struct statfs on;
+
+	*stolen_ns = known ? (int64_t)ticks[7] * tick_ns / processors : -1;
+	*busy_ns = -1;
+	if (known && statfs("/proc/stat", &on) == 0 && on.f_type == PROC_SUPER_MAGIC)
+		*busy_ns = processors * clock_monotonic_ns() - (int64_t)(ticks[3] + ticks[4]) * tick_ns;
 }
 
 /* Of the first processors, on the average; -1: the host does not say. */
@@ -120,14 +139,14 @@ static int64_t frequency_khz(void)
 	return n ? sum / n : -1;
 }
 
-static void read_totals(int64_t to[ACCOUNTS_TOTALS])
+static void read_totals(int64_t to[ACCOUNTS_TOTALS], int64_t *busy_ns)
 {
 	to[0] = pressure_ns("/proc/pressure/cpu");
 	to[1] = pressure_ns("/proc/pressure/io");
 	to[2] = pressure_ns("/proc/pressure/memory");
 	to[3] = throttled_ns();
 	to[4] = last_process();
-	to[5] = stolen_ns();
+	read_processors(&to[5], busy_ns);
 }
 
 /* What those that we have waited for have read and written, with what their children did: the kernel adds that to what this process did,
@@ -152,7 +171,7 @@ void accounts_begin(struct accounts *accounts)
 {
 	*accounts = (struct accounts){ .io_unknown = false };
 	read_io(accounts->io, &accounts->io_unknown);
-	read_totals(accounts->totals);
+	read_totals(accounts->totals, &accounts->busy_ns);
 }
 
 struct accounts_schedule accounts_schedule_of(pid_t id)
@@ -183,13 +202,14 @@ int64_t accounts_ended_ns(pid_t id, int64_t started_ns, int64_t now_ns, uint64_t
 void accounts_end(struct accounts *accounts)
 {
 	unsigned long long io[4];
-	int64_t now[ACCOUNTS_TOTALS];
+	int64_t now[ACCOUNTS_TOTALS], busy_ns;
 
 	read_io(io, &accounts->io_unknown);
 	accounts->frequency_khz = frequency_khz();
 	for (int i = 0; i < 4; i++)
 		accounts->io[i] = io[i] - accounts->io[i];
-	read_totals(now);
+	read_totals(now, &busy_ns);
+	accounts->busy_ns = accounts->busy_ns < 0 || busy_ns < 0 ? -1 : busy_ns > accounts->busy_ns ? busy_ns - accounts->busy_ns : 0;
 	for (int i = 0; i < ACCOUNTS_TOTALS; i++)
 		accounts->totals[i] = accounts->totals[i] < 0 || now[i] < accounts->totals[i] ? -1 : now[i] - accounts->totals[i];
 }
@@ -197,11 +217,16 @@ void accounts_end(struct accounts *accounts)
 void accounts_say(const struct accounts *accounts, const struct rusage *usage, char text[ACCOUNTS_BYTES])
 {
 	const unsigned long long *io = accounts->io;
+	int64_t own_ns = 1000000000 * (int64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+			 1000 * (int64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
 	struct timespec tick;
 	int n = snprintf(text, ACCOUNTS_BYTES,
 			 "minor_faults %ld\nmajor_faults %ld\nvoluntary_switches %ld\ninvoluntary_switches %ld\nrun_delay_ns %llu\n",
 			 usage->ru_minflt, usage->ru_majflt, usage->ru_nvcsw, usage->ru_nivcsw, accounts->delay_ns);
 
+	if (accounts->busy_ns >= 0)
+		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "foreign_ns %lld\n",
+			      (long long)(accounts->busy_ns > own_ns ? accounts->busy_ns - own_ns : 0));
 	if (accounts->others_delay_ns >= 0)
 		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "others_delay_ns %lld\n", (long long)accounts->others_delay_ns);
 	if (!accounts->io_unknown)

@@ -83,7 +83,8 @@
  * read_bytes, write_bytes, read_calls, write_calls (system calls, with the descendants that were waited for; missing where the kernel
  * does not say); run_delay_ns (for which first threads of the processes that we have waited for were kept waiting for a processor),
  * others_delay_ns (for which their other threads were, and processes that one of them has waited for: with a sampler, as far as they lived
- * longer than 50 ms; of what waited at once the longest only); crowded_ns, io_stalled_ns, memory_stalled_ns (for which anything on the host
+ * longer than 50 ms; of what waited at once the longest only); foreign_ns (for which the host's processors, all together, were at work for
+ * something else; within 10 ms); crowded_ns, io_stalled_ns, memory_stalled_ns (for which anything on the host
  * was kept waiting for a processor, for input or output, for memory, while the command ran), throttled_ns (for which the helper's control
  * group had used up its share of the processors), processes (that were begun on the host, threads too), each missing where the kernel does
  * not say; tick_ns (of the kernel's clock); swept N (processes that a killed helper had left, and that were ended before). With

@@ -124,6 +124,7 @@ static void here_end(struct here *here)
 	here->wall_s = stats_median(wall, here->n);
 	here->cpu_s = stats_median(cpu, here->n);
 	parts_divide(&here->sampled, here->user, here->kernel, faults, here->runs, here->n);
+	levels_bound(here->runs, here->n);
 	levels_of(here->runs, here->n, &here->levels);
 	parts_of(&here->levels, &here->sampled, cpu_s, &here->parts);
 }

@@ -11,6 +11,7 @@
 #define DOUBT_MAX .05 /* of the time; above it the shares are indicative */
 #define ACCOUNTS                                                                                                                           \
 	.0015 /* of the time: the clock, the processor's time and the waiting for it are read one after another; so much they differ */
+#define FOREIGN_S  .01	 /* to which it is known for how long others had the processors */
 #define END_SEEN_S .0002 /* that a command has ended is seen as much later at most: who waits for it must wake up */
 
 ROWS_FUNCTION(level_code, enum level, LEVEL_ROWS, ROWS_CODE)
@@ -162,6 +163,50 @@ void levels_of(const struct level_run *runs, size_t n, struct levels *out)
 	free(all.of);
 }
 
+/* ---- who else had the processors ---- */
+
+/* From its first run on. */
+static void level_bound(struct level_run *runs, size_t n)
+{
+	double delay = 0.0, doubt = 0.0, foreign = 0.0, left;
+	size_t known = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(runs[i].machine, runs[0].machine) != 0)
+			continue;
+		if (runs[i].foreign <= 0.0)
+			return;
+		known++;
+		foreign += runs[i].foreign;
+		delay += runs[i].delay;
+		doubt += fmax(runs[i].crowded - runs[i].delay, 0.0); /* 0 where that is not known */
+	}
+	foreign += FOREIGN_S * sqrt((double)known);
+	left = fmax(foreign - delay, 0.0);
+	for (size_t i = 0; i < n; i++) {
+		double more = fmax(runs[i].crowded - runs[i].delay, 0.0) * (doubt > left ? left / doubt : 1.0);
+
+		if (strcmp(runs[i].machine, runs[0].machine) != 0)
+			continue;
+		if (isnan(runs[i].crowded))
+			more = left / (double)known;
+		runs[i].delay *= delay > foreign ? foreign / delay : 1.0;
+		runs[i].crowded = runs[i].delay + more;
+	}
+}
+
+void levels_bound(struct level_run *runs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t first = 0;
+
+		while (strcmp(runs[first].machine, runs[i].machine) != 0)
+			first++;
+		if (first == i)
+			level_bound(runs + i, n - i);
+	}
+}
+
 /* Other threads and children that were kept waiting have cost the run time as far as none of it was at work meanwhile, or waited for a
  * processor itself. Where more was waited for than the time that is left, it is not known how much of that. */
 static void level_delays(struct level_run *run, double others)
@@ -184,7 +229,8 @@ struct level_run level_run_of(const char *machine, const struct helper_result *r
 				 (double)r->sys_us / 1e6,
 				 fmax((double)r->run_delay_ns / 1e9, 0.0),
 				 r->crowded_ns >= 0 ? (double)r->crowded_ns / 1e9 : (double)NAN,
-				 level_blurred(cpu_s, processes, tick_s) };
+				 level_blurred(cpu_s, processes, tick_s),
+				 fmax((double)r->foreign_ns / 1e9, 0.0) };
 
 	level_delays(&run, (double)r->others_delay_ns / 1e9);
 	return run;

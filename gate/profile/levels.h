@@ -23,6 +23,7 @@ struct level_run {
 	double delay;	/* of the wall-clock time: kept waiting for a processor by others */
 	double crowded; /* so much of it may have been that; NaN: not known */
 	double blurred; /* of user and sys: it may as well be the other's (level_blurred()) */
+	double foreign; /* others have had the processors for so long, all together: it was no more; 0: not known */
 };
 
 /* Mostly the kernel divides a process's time into its own and the program's by who is at work at each tick of its clock: that of a process
@@ -33,6 +34,11 @@ double level_blurred(double cpu_s, double processes, double tick_s);
 
 /* From the kernel's accounts of a run; `processes`: that it has had, at most. */
 struct level_run level_run_of(const char *machine, const struct helper_result *result, double processes);
+
+/* In place, before the levels: nobody is kept waiting by others for longer than these have the processors, by the host's clock of idleness.
+ * What threads and children of a command have waited for is also each other: a thread that wakes another one goes on for a while, on the
+ * same processor. So is what a host says of its crowding. By machine, for a single run the clock is too coarse. */
+void levels_bound(struct level_run *runs, size_t n);
 
 struct levels {
 	size_t runs, machines; /* 0 runs: there is nothing to say */

@@ -164,6 +164,7 @@ static void stored_end(struct stored_time *stored, struct stored_runs *runs)
 	for (size_t i = 0; i < stored->sampled_runs; i++)
 		cpu_s += runs->items[i].user + runs->items[i].sys;
 	parts_divide(&stored->sampled, runs->user, runs->kernel, runs->faults, runs->items, stored->sampled_runs);
+	levels_bound(runs->items, runs->n);
 	levels_of(runs->items, runs->n, &stored->levels);
 	parts_of(&stored->levels, &stored->sampled, cpu_s, &stored->parts);
 	stored_widen(stored, runs);

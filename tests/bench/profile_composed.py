@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 
+import traced
+
 BUDGET_S, MORE_BUDGET_S = 8, 3
 RUN_S = .5
 SEED, MORE = int(os.environ.get("PROFILE_SEED", "17")), 60
@@ -31,6 +33,7 @@ PICKED = [{part: 100} for part in ("arithmetic", "strings", "allocation", "file-
 ]
 USER = ("arithmetic", "vectors", "branches", "caches", "memory", "strings", "sorting", "allocation")
 KERNEL = ("file-data", "file-metadata", "mapping", "faults", "processes", "locks", "sockets", "sleeping")
+SEVERAL = {"processes", "locks"}  # of which more than one process or thread is at work
 OWN = ("arithmetic", "vectors", "branches", "caches", "memory")
 LOOPS = {"strings": (0, .03), "allocation": (0, .1), "sorting": (.2, .5)}  # in the program's own code: instructions say .01, .05, .24
 COUNTED = .02  # rows of categories that are judged: the answer or the truth gives them as much of the time
@@ -88,6 +91,22 @@ def slice_check(ends):
         sys.exit(MORE_TO_DO)
 
 
+def ask(command, scratch):
+    said = subprocess.run(command, env={**os.environ, "TMPDIR": scratch}, capture_output=True, text=True, check=False)
+    if said.returncode:
+        sys.exit(f"{' '.join(command)}: {said.stderr}")
+    return said.stdout
+
+
+def truth_lines(path):
+    with open(path, encoding="utf-8") as lines:
+        return lines.read()
+
+
+def roots_of(truth):
+    return {int(line.split(",")[0]) for line in truth.splitlines()}
+
+
 def measure(assay, composed, work):
     path = os.path.join(work, "composed.jsonl")
     done = {tuple(a["words"]) + (a["budget"],) for a in answers(work)}
@@ -100,14 +119,21 @@ def measure(assay, composed, work):
         with tempfile.TemporaryDirectory() as scratch:
             truth = os.path.join(scratch, "truth")
             load = [os.getloadavg()[0]]
-            said = subprocess.run([assay, "profile", "--here", "--budget", str(budget), "--format", "json", "--", composed, *words(weights),
-                                   f"seconds={RUN_S}", f"truth={truth}"], env={**os.environ, "TMPDIR": scratch}, capture_output=True, text=True,
-                                  check=False)
+            command = [assay, "profile", "--here", "--budget", str(budget), "--format", "json", "--", composed, *words(weights), f"seconds={RUN_S}",
+                       f"truth={truth}"]
+            answer = {"words": words(weights), "budget": budget, "load": load}
+            if SEVERAL & weights.keys() and traced.possible():
+                with traced.scheduling(os.path.basename(composed)) as trace:
+                    trace.put("tracing_on", "1")
+                    said = ask(command, scratch)
+                    trace.put("tracing_on", "0")
+                    answer["truth"] = truth_lines(truth)
+                    answer["withheld"] = traced.withheld(trace.lines(), os.path.basename(composed), roots_of(answer["truth"]))
+            else:
+                said = ask(command, scratch)
+                answer["truth"] = truth_lines(truth)
             load.append(os.getloadavg()[0])
-            if said.returncode:
-                sys.exit(f"{' '.join(words(weights))}: {said.stderr}")
-            with open(truth, encoding="utf-8") as lines:
-                answer = {"words": words(weights), "budget": budget, "load": load, "answer": json.loads(said.stdout), "truth": lines.read()}
+            answer["answer"] = json.loads(said)
         with open(path, "a", encoding="utf-8") as out:
             out.write(json.dumps(answer) + "\n")
 
@@ -122,9 +148,11 @@ def answers(work):
 
 # ---- the truth ----
 
-def run_truth(rows):
+def run_truth(rows, withheld=None):
     """Of one run: shares of its time by level and by part; rows: part -> seconds of each kind. `small`: of what is before and beside
-    the turns it is not known whether it was the kernel's."""
+    the turns it is not known whether it was the kernel's. `withheld`: seconds for which, by the kernel's trace, none of its threads and
+    processes had a processor and one was ready for it. Without, it is the sum of what they have waited for, though a thread that wakes
+    another one is still at work then, and of children nothing is known."""
     levels = collections.Counter()
     parts = collections.Counter()
     for part, (wall, cpu, _, _, delay, calls, mapping, n, touching) in rows.items():
@@ -148,16 +176,18 @@ def run_truth(rows):
         parts["mapping"] += freed
         parts[part] += computed if part in USER else cpu - computed - freed
         parts["calling"] += computed if part in KERNEL else 0
+    if withheld is not None:
+        levels["waiting"] = sum(row[0] - row[1] for row in rows.values()) - withheld
     levels["waiting"] = max(levels["waiting"], 0)
     whole = levels["compute"] + levels["kernel"] + levels["waiting"]
     return {k: v / whole for k, v in levels.items()}, {k: v / whole for k, v in parts.items()}
 
 
-def truth_of(text):
+def truth_of(text, withheld=None):
     runs = collections.defaultdict(dict)
     for process, part, *values in csv.reader(text.splitlines()):
         runs[process][part] = [float(v) for v in values]
-    both = [run_truth(rows) for rows in runs.values()]
+    both = [run_truth(rows, withheld and withheld[process][0]) for process, rows in runs.items()]
     return tuple({k: sum(b[i].get(k, 0) for b in both) / len(both) for k in set().union(*(b[i] for b in both))} for i in (0, 1))
 
 
@@ -196,7 +226,7 @@ def split(answer):
 
 def judge(answer):
     """Rows: level, name, answer, truth from and to, judged or not."""
-    levels, parts = truth_of(answer["truth"])
+    levels, parts = truth_of(answer["truth"], answer.get("withheld"))
     said = answer["answer"]
     rows = []
     time_rows, categories = split(said)

@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 
+import traced
 from profile_composed import COUNTED, TIE, percent, slice_check, slice_ends, split, trusted
 
 BUDGET_S = 5
@@ -132,28 +133,11 @@ def native(command, said):
     return [sum(column) / len(rows) for column in zip(*rows)]
 
 
-class Trace:
+class Trace(traced.Instance):
     """An instance of the kernel's tracing of its own, for one command and what it starts."""
 
-    def __enter__(self):
-        self.mounted = tempfile.mkdtemp()
-        subprocess.run(["mount", "-t", "tracefs", "none", self.mounted], check=True)
-        self.at = tempfile.mkdtemp(prefix="assay-", dir=os.path.join(self.mounted, "instances"))
-        for name, value in (("trace_clock", "x86-tsc"), ("buffer_size_kb", str(256 << 10)), ("events/raw_syscalls/enable", "1"),
-                            ("events/sched/sched_switch/enable", "1"), ("events/sched/sched_wakeup/enable", "1"),
-                            ("events/sched/sched_process_fork/enable", "1"), ("tracing_on", "0")):
-            self.put(name, value)
-        return self
-
-    def put(self, name, value):
-        with open(os.path.join(self.at, name), "w", encoding="ascii") as file:
-            file.write(value)
-
-    def __exit__(self, *_):
-        self.put("tracing_on", "0")
-        os.rmdir(self.at)
-        subprocess.run(["umount", self.mounted], check=True)
-        os.rmdir(self.mounted)
+    def __init__(self):
+        super().__init__({"raw_syscalls": None, "sched/sched_switch": None, "sched/sched_wakeup": None, "sched/sched_process_fork": None})
 
     def run(self, command, said):
         """Of all processes, for who is traced alone has no record of how an idle processor goes to it."""
@@ -177,8 +161,7 @@ class Trace:
         self.put("trace_marker", "now")
         ended = time.monotonic()
         self.put("tracing_on", "0")
-        with open(os.path.join(self.at, "trace"), encoding="latin1") as lines:
-            return int(re.search(r" (\d+): tracing_mark_write", lines.read())[1]), (began + ended) / 2, ended - began
+        return int(re.search(r" (\d+): tracing_mark_write", "".join(self.lines()))[1]), (began + ended) / 2, ended - began
 
     def calls(self, root):
         """number of a call -> [ticks on a processor, ...], of a process and what it starts"""
@@ -190,31 +173,30 @@ class Trace:
             if thread in open_calls:
                 open_calls[thread][1] += max(at - max(since, open_calls[thread][1]), 0)
 
-        with open(os.path.join(self.at, "trace"), encoding="latin1") as lines:
-            for line in lines:
-                found = line_of.search(line)
-                if not found:
-                    continue
-                thread, at, event, rest = int(found[1]), int(found[2]), found[3], found[4]
-                if thread in off:  # it runs: how an idle processor went to it is not always told, but when it was woken
-                    came(thread, woken[thread] if woken.get(thread, 0) > off[thread] else at)
-                if event == "sched_process_fork" and thread in tree:
-                    tree.add(int(re.search(r"child_pid=(\d+)", rest)[1]))
-                elif event == "sched_wakeup":
-                    woken[int(re.search(r" pid=(\d+)", rest)[1])] = at
-                elif event == "sys_enter" and thread in tree:
-                    open_calls[thread] = [int(rest.split()[1]), at]
-                elif event == "sys_exit" and thread in open_calls:
-                    number, began = open_calls.pop(thread)
+        for line in self.lines():
+            found = line_of.search(line)
+            if not found:
+                continue
+            thread, at, event, rest = int(found[1]), int(found[2]), found[3], found[4]
+            if thread in off:  # it runs: how an idle processor went to it is not always told, but when it was woken
+                came(thread, woken[thread] if woken.get(thread, 0) > off[thread] else at)
+            if event == "sched_process_fork" and thread in tree:
+                tree.add(int(re.search(r"child_pid=(\d+)", rest)[1]))
+            elif event == "sched_wakeup":
+                woken[int(re.search(r" pid=(\d+)", rest)[1])] = at
+            elif event == "sys_enter" and thread in tree:
+                open_calls[thread] = [int(rest.split()[1]), at]
+            elif event == "sys_exit" and thread in open_calls:
+                number, began = open_calls.pop(thread)
+                spent[number].append(at - began)
+            elif event == "sched_switch":
+                gone, come = (int(n) for n in re.findall(r"(?:prev|next)_pid=(\d+)", rest))
+                if gone in open_calls and re.search(r"prev_state=[XZ]", rest):  # exit() does not return
+                    number, began = open_calls.pop(gone)
                     spent[number].append(at - began)
-                elif event == "sched_switch":
-                    gone, come = (int(n) for n in re.findall(r"(?:prev|next)_pid=(\d+)", rest))
-                    if gone in open_calls and re.search(r"prev_state=[XZ]", rest):  # exit() does not return
-                        number, began = open_calls.pop(gone)
-                        spent[number].append(at - began)
-                    if gone in tree:
-                        off[gone] = at
-                    came(come, at)
+                if gone in tree:
+                    off[gone] = at
+                came(come, at)
         return spent
 
 

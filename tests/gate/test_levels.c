@@ -21,9 +21,9 @@ static void assert_shares(const struct levels *levels, double compute, double ke
 
 static void test_one_run(void **state)
 {
-	static const struct level_run waits = { "a", 10, 2, 3, 0, 0, 0 }, parallel = { "a", 10, 30, 10, 0, 0, 0 },
-				      delayed = { "a", 10, 2, 2, 5, 5, 0 }, crowded = { "a", 10, 2, 3, 0, 4, 0 },
-				      unknown = { "a", 10, 2, 3, 0, (double)NAN, 0 }, nothing = { "a", 0, 0, 0, 0, 0, 0 };
+	static const struct level_run waits = { "a", 10, 2, 3, 0, 0, 0, 0 }, parallel = { "a", 10, 30, 10, 0, 0, 0, 0 },
+				      delayed = { "a", 10, 2, 2, 5, 5, 0, 0 }, crowded = { "a", 10, 2, 3, 0, 4, 0, 0 },
+				      unknown = { "a", 10, 2, 3, 0, (double)NAN, 0, 0 }, nothing = { "a", 0, 0, 0, 0, 0, 0, 0 };
 	struct levels levels;
 
 	(void)state;
@@ -51,11 +51,11 @@ static void test_one_run(void **state)
 /* Every machine counts once, however often the version ran there, and in whatever order. */
 static void test_machines(void **state)
 {
-	static const struct level_run runs[] = { { "b", 10, 10, 0, 0, 0, 0 },
-						 { "a", 10, 0, 10, 0, 0, 0 },
-						 { "b", 10, 10, 0, 0, 0, 0 },
-						 { "b", 10, 5, 0, 0, 0, 0 },
-						 { "c", 0, 0, 0, 0, 0, 0 } };
+	static const struct level_run runs[] = { { "b", 10, 10, 0, 0, 0, 0, 0 },
+						 { "a", 10, 0, 10, 0, 0, 0, 0 },
+						 { "b", 10, 10, 0, 0, 0, 0, 0 },
+						 { "b", 10, 5, 0, 0, 0, 0, 0 },
+						 { "c", 0, 0, 0, 0, 0, 0, 0 } };
 	struct level_run other[COUNT(runs)];
 	struct levels levels, again;
 
@@ -91,6 +91,30 @@ static void test_others_delay(void **state)
 	assert_near(level_run_of("a", &unknown, 1).delay, .1);
 }
 
+/* What threads have waited for each other is not others' doing: these had the processors for less. By machine, and only where it is known.
+ */
+static void test_foreign(void **state)
+{
+	struct level_run runs[] = {
+		{ "a", 1, .5, 0, .2, .4, 0, .01 }, { "b", 1, .5, 0, .2, .4, 0, .5 },  { "a", 1, .5, 0, .3, .3, 0, .07 },
+		{ "c", 1, .5, 0, .2, .4, 0, 0 },   { "d", 1, .5, 0, .1, NAN, 0, .2 }, { "e", 1, .5, 0, .1, .3, 0, .19 },
+	};
+	double slack = .01 * sqrt(2), a = (.08 + slack) / .5;
+
+	(void)state;
+	levels_bound(runs, COUNT(runs));
+	assert_near(runs[0].delay, .2 * a);
+	assert_near(runs[2].delay, .3 * a);
+	assert_near(runs[0].crowded, runs[0].delay);
+	assert_near(runs[1].delay, .2);
+	assert_near(runs[1].crowded, .4);
+	assert_near(runs[3].delay, .2);
+	assert_near(runs[3].crowded, .4);
+	assert_near(runs[4].crowded, .21);
+	assert_near(runs[5].delay, .1);
+	assert_near(runs[5].crowded, .2);
+}
+
 /* The interval covers the mean that runs are drawn around, of many runs and of three. */
 static void test_interval(void **state)
 {
@@ -107,7 +131,7 @@ static void test_interval(void **state)
 			struct levels levels;
 
 			for (size_t i = 0; i < sizes[size]; i++)
-				runs[i] = (struct level_run){ "a", 1, .6 + .05 * rng_normal(&rng), .2, 0, 0, 0 };
+				runs[i] = (struct level_run){ "a", 1, .6 + .05 * rng_normal(&rng), .2, 0, 0, 0, 0 };
 			levels_of(runs, sizes[size], &levels);
 			covered += levels.of[LEVEL_COMPUTE].low <= .6 && .6 <= levels.of[LEVEL_COMPUTE].high;
 			assert_near(levels.of[0].share + levels.of[1].share + levels.of[2].share, 1);
@@ -119,8 +143,8 @@ static void test_interval(void **state)
 /* What short processes are said to compute may be the kernel's work: the interval says so, and the text does not divide it. */
 static void test_ticks(void **state)
 {
-	static const struct level_run short_runs[] = { { "a", .002, .001, 0, 0, 0, .001 }, { "a", .002, .001, 0, 0, 0, .001 } },
-				      waits = { "a", 10, .001, 0, 0, 0, .001 }, one_tick = { "a", .002, 0, .001, 0, 0, .001 };
+	static const struct level_run short_runs[] = { { "a", .002, .001, 0, 0, 0, .001, 0 }, { "a", .002, .001, 0, 0, 0, .001, 0 } },
+				      waits = { "a", 10, .001, 0, 0, 0, .001, 0 }, one_tick = { "a", .002, 0, .001, 0, 0, .001, 0 };
 	struct levels levels;
 	char *text;
 
@@ -147,7 +171,7 @@ static void test_ticks(void **state)
 
 static void test_text(void **state)
 {
-	static const struct level_run run = { "a", 10, 2, 3, 0, 0, 0 };
+	static const struct level_run run = { "a", 10, 2, 3, 0, 0, 0, 0 };
 	struct levels levels;
 	char *text;
 
@@ -161,8 +185,9 @@ static void test_text(void **state)
 int suite_levels(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_run),	 cmocka_unit_test(test_machines), cmocka_unit_test(test_others_delay),
-		cmocka_unit_test(test_interval), cmocka_unit_test(test_ticks),	  cmocka_unit_test(test_text),
+		cmocka_unit_test(test_one_run), cmocka_unit_test(test_machines), cmocka_unit_test(test_others_delay),
+		cmocka_unit_test(test_foreign), cmocka_unit_test(test_interval), cmocka_unit_test(test_ticks),
+		cmocka_unit_test(test_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

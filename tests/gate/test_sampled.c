@@ -138,7 +138,7 @@ static void test_many(void **state)
 /* Shares divide their level, and what is not sampled is said. */
 static void test_shares(void **state)
 {
-	static const struct level_run run = { "a", 10, 6, 2, 0, 0, 0 };
+	static const struct level_run run = { "a", 10, 6, 2, 0, 0, 0, 0 };
 	struct sampled s = { .n = 0 };
 	struct levels levels;
 	struct assay_error err;
@@ -181,7 +181,7 @@ static size_t intervals_right(size_t n)
 				s.classes[rng_below(&rng, 2)].count += computing;
 			}
 			s.user += user;
-			runs[r] = (struct level_run){ "a", .4, (double)user * .002, .4 - (double)user * .002, 0, 0, 0 };
+			runs[r] = (struct level_run){ "a", .4, (double)user * .002, .4 - (double)user * .002, 0, 0, 0, 0 };
 		}
 		s.kernel = n * 200 - s.user;
 		levels_of(runs, n, &levels);
@@ -202,7 +202,7 @@ static void test_intervals(void **state)
 /* Where the kernel may not be sampled, samples are of computing alone. */
 static void test_kernel_hidden(void **state)
 {
-	static const struct level_run run = { "a", 10, 6, 2, 0, 0, 0 };
+	static const struct level_run run = { "a", 10, 6, 2, 0, 0, 0, 0 };
 	struct sampled s = { .n = 0 };
 	struct levels levels;
 	struct assay_error err;
@@ -235,7 +235,7 @@ static void assert_text(const struct levels *levels, const struct sampled *s, co
 /* What doubts a level doubts those below it, and the sentence says so. */
 static void test_sentence(void **state)
 {
-	static const struct level_run run = { "a", 10, 6, 2, 0, 0, 0 }, busy = { "a", 10, 6, 2, 0, 2, 0 };
+	static const struct level_run run = { "a", 10, 6, 2, 0, 0, 0, 0 }, busy = { "a", 10, 6, 2, 0, 2, 0, 0 };
 	static struct sampled s, none;
 	struct levels levels;
 	struct assay_error err;
@@ -261,8 +261,8 @@ static void test_divide(void **state)
 {
 	static const uint64_t user[] = { 300, 0 }, kernel[] = { 100, 0 }, ten = 10, twenty = 20;
 	static const int64_t none[2] = { 0, -1 }, faults[2] = { 600000, 0 };
-	const struct level_run ticks[] = { { "a", 1, .8, 0, 0, 0, .1 }, { "a", 1, .02, .02, 0, 0, .1 } };
-	struct level_run few = { "a", 1, .02, .02, 0, 0, .1 };
+	const struct level_run ticks[] = { { "a", 1, .8, 0, 0, 0, .1, 0 }, { "a", 1, .02, .02, 0, 0, .1, 0 } };
+	struct level_run few = { "a", 1, .02, .02, 0, 0, .1, 0 };
 	struct sampled s = { .n = 0 };
 	struct assay_error err;
 
@@ -271,15 +271,15 @@ static void test_divide(void **state)
 	parts_divide(&s, user, kernel, none, &few, 1);
 	assert_true(few.sys == .02 && few.blurred == .1);
 	s = (struct sampled){ .n = 0 }; /* thirty divide short processes better than ticks, which do not */
-	few = (struct level_run){ "a", 1, .06, 0, 0, 0, .06 };
+	few = (struct level_run){ "a", 1, .06, 0, 0, 0, .06, 0 };
 	check(sampled_add(&s, "2000000 period ns\n10 user /bin/a\n20 kernel read\n1 processes -\n", "a", NULL, &err), &err);
 	parts_divide(&s, &ten, &twenty, none, &few, 1);
 	assert_true(fabs(few.user - .02) < 1e-12 && fabs(few.sys - .04) < 1e-12 && few.blurred > .008 && few.blurred < .01);
-	few = (struct level_run){ "a", 1, .04, .02, 0, 0, 0 }; /* but not one that has met ticks */
+	few = (struct level_run){ "a", 1, .04, .02, 0, 0, 0, 0 }; /* but not one that has met ticks */
 	parts_divide(&s, &ten, &twenty, none, &few, 1);
 	assert_true(few.user == .04 && few.blurred == 0);
 	s = (struct sampled){ .n = 0 }; /* half of the time was met: better than ticks, which tell nothing, and so much less certain */
-	few = (struct level_run){ "a", 1, .4, .4, 0, 0, .8 };
+	few = (struct level_run){ "a", 1, .4, .4, 0, 0, .8, 0 };
 	check(sampled_add(&s, "2000000 period ns\n150 user /bin/a\n50 kernel read\n1 processes -\n", "a", NULL, &err), &err);
 	parts_divide(&s, user + 1, kernel + 1, none, &few, 1);
 	assert_true(fabs(few.user - .6) < 1e-12 && fabs(few.sys - .2) < 1e-12 && fabs(few.blurred - .4) < 1e-12);
@@ -309,7 +309,7 @@ static void test_divide(void **state)
 	assert_true(s.user == 270 && s.kernel == 130);
 	s = (struct sampled){ .user = 1000000, .period_ns = 2000000 };
 	for (int i = 1; i < 1000; i++) { /* rounding included */
-		struct level_run run = { "a", 1, i / 7.0, 0, 0, 0, 0 };
+		struct level_run run = { "a", 1, i / 7.0, 0, 0, 0, 0, 0 };
 		const uint64_t computing = (uint64_t)i, nothing = 0;
 
 		parts_divide(&s, &computing, &nothing, none, &run, 1);
@@ -325,7 +325,7 @@ static void test_unmet(void **state)
 	    "2000000 period ns\n9 processes whole\n100 user /bin/a\n150 kernel futex\n50 kernel clone\n100 kernel read\n";
 	static const uint64_t user = 100, kernel = 300;
 	static const int64_t none = 0;
-	struct level_run run = { "a", 2, .9, .1, 0, 0, 0 };
+	struct level_run run = { "a", 2, .9, .1, 0, 0, 0, 0 };
 	struct sampled s = { .n = 0 };
 	struct levels levels;
 	struct parts parts;
@@ -354,7 +354,7 @@ static void test_unmet(void **state)
 	parts_release(&parts);
 	s = (struct sampled){ .n = 0 }; /* nothing hands over: it is not known what it was */
 	check(sampled_add(&s, "2000000 period ns\n1 processes whole\n300 user /bin/a\n100 kernel read\n", "a", NULL, &err), &err);
-	run = (struct level_run){ "a", 2, .9, .1, 0, 0, 0 };
+	run = (struct level_run){ "a", 2, .9, .1, 0, 0, 0, 0 };
 	parts_divide(&s, &kernel, &user, &none, &run, 1);
 	assert_true(fabs(run.user - .6) < 1e-12);
 	assert_class(&s, "other work", true, 100);

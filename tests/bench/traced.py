@@ -1,0 +1,95 @@
+"""The kernel's own trace, in an instance of its own; root alone may have one. And from it, exactly, for how long a command could not go on
+for want of a processor: none of its threads and processes had one, and at least one was ready for it."""
+import os
+import re
+import subprocess
+import tempfile
+
+SCHEDULING = ("sched_switch", "sched_wakeup", "sched_wakeup_new")
+
+
+class Instance:
+    """events: {name below events/: filter or None}"""
+
+    def __init__(self, events, clock="x86-tsc", kib=256 << 10):
+        self.settings = [("trace_clock", clock), ("buffer_size_kb", str(kib)), ("tracing_on", "0")]
+        for event, filtered in events.items():
+            self.settings += ([(f"events/{event}/filter", filtered)] if filtered else []) + [(f"events/{event}/enable", "1")]
+
+    def __enter__(self):
+        self.mounted = tempfile.mkdtemp()
+        subprocess.run(["mount", "-t", "tracefs", "none", self.mounted], check=True)
+        self.at = tempfile.mkdtemp(prefix="assay-", dir=os.path.join(self.mounted, "instances"))
+        for name, value in self.settings:
+            self.put(name, value)
+        return self
+
+    def put(self, name, value):
+        with open(os.path.join(self.at, name), "w", encoding="ascii") as file:
+            file.write(value)
+
+    def lines(self):
+        with open(os.path.join(self.at, "trace"), encoding="latin1") as lines:
+            yield from lines
+
+    def __exit__(self, *_):
+        self.put("tracing_on", "0")
+        os.rmdir(self.at)
+        subprocess.run(["umount", self.mounted], check=True)
+        os.rmdir(self.mounted)
+
+
+def possible():
+    with open("/proc/filesystems", encoding="ascii") as systems:
+        return os.geteuid() == 0 and "\ttracefs\n" in systems.read()
+
+
+def scheduling(comm):
+    """An instance for every task of that name."""
+    filters = (f'prev_comm == "{comm}" || next_comm == "{comm}"', f'comm == "{comm}"', f'comm == "{comm}"')
+    return Instance({f"sched/{event}": filtered for event, filtered in zip(SCHEDULING, filters)}, "mono")
+
+
+def events_of(lines, comm):
+    """(time in s, task, what becomes of it: "run", "ready", "off", "gone", "woken")"""
+    line_of = re.compile(r"\S+ +([\d.]+): (sched_\w+): (.*)")
+    switch_of = re.compile(r"prev_comm=(.*) prev_pid=(\d+) prev_prio=-?\d+ prev_state=(\S+) ==> next_comm=(.*) next_pid=(\d+)")
+    for line in lines:
+        found = line_of.search(line)
+        if "LOST" in line:
+            raise RuntimeError("the trace has lost events")
+        if not found:
+            continue
+        at = float(found[1])
+        switch = switch_of.match(found[3])
+        if not switch:
+            woken = re.search(r" pid=(\d+)", " " + found[3])
+            yield at, int(woken[1]), "woken"
+            continue
+        if switch[1] == comm:
+            yield at, int(switch[2]), "ready" if switch[3].startswith("R") else "gone" if switch[3][0] in "XZ" else "off"
+        if switch[4] == comm:
+            yield at, int(switch[5]), "run"
+
+
+def withheld(lines, comm, roots):
+    """root -> (seconds in which none ran and one was ready, seconds in which none ran or was ready). Roots come one after another: what
+    happens from the first time that one of them is met until it is gone is its own."""
+    states, root, spent, before = {}, None, {r: [0.0, 0.0] for r in roots}, None
+    for at, task, state in sorted(events_of(lines, comm), key=lambda event: event[0]):
+        if root is None and task in spent:
+            root, states = task, {}
+        elif root is not None and "run" not in states.values():
+            spent[root]["ready" not in states.values()] += at - before
+        before = at
+        if root is None:
+            continue
+        if state == "gone":
+            states.pop(task, None)
+        elif state != "woken":
+            states[task] = state
+        elif states.get(task) != "run":  # else it had not gone to sleep yet
+            states[task] = "ready"
+        if task == root and state == "gone":
+            root = None
+    return {r: tuple(s) for r, s in spent.items()}
