@@ -18,21 +18,20 @@ SOURCE = os.path.join(HERE, "..", "apps", "special", "four.c")
 GROUPS = "/sys/fs/cgroup"
 TURNS = {"pipes": 1200, "net": 1200, "ranks2": 600, "ranks4": 800}
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-np"]
-HOG, QUOTA, DISK = ("run_queue", "computation"), ("throttled", "computation"), ("calls", "io")
-# Of each: the program, what is done, of whom (one process, two of different processors, those of a processor, all), for how long (half of the run's
-# undisturbed time, a second, or all of it), and the causes that must be named first, with what was slow.
+HOG, QUOTA, DISK = ("run_queue", None), ("throttled", None), ("calls", "io")
+# Of each: the program, what is done, of whom (one process, two of different processors, all), for how long (half or a third of
+# the run's undisturbed time, a second, or all of it), and the causes that must be named first, with what was slow.
 KINDS = {
     "hog": ("pipes", "another program that computes, on its processor", "one", "half", [HOG]),
     "quota": ("pipes", "a quota of 40 % of what it uses (20 % of a processor)", "one", "half", [QUOTA]),
     "walk": ("pipes", "another program that walks over 64 MB of memory, on its processor", "one", "half", [HOG]),
     "disk": ("pipes", "200 writes and 200 reads a second for its disk", "one", "half", [DISK]),
-    "net": ("net", "1 Mbit/s for its connection, which leads into a network namespace", "one", "half", [("calls", "communication")]),
+    "net": ("net", "1 Mbit/s for its connection, which leads into a network namespace", "one", "third", [("calls", "communication")]),
     "stop": ("pipes", "stopped by SIGSTOP, continued by SIGCONT", "one", "half", [("stopped", None)]),
     "second": ("pipes", "one second of `hog`", "one", "second", [HOG]),
     "two": ("pipes", "`hog` of one, and meanwhile `quota` of one of the other processor", "two", "half", [HOG, QUOTA]),
     "slow": ("pipes", "`hog` from beginning to end", "one", "whole", [HOG]),
     "whole": ("pipes", "a quota of 20 % of a processor for each of the four, from beginning to end: one slow run of ten", "all", "whole", []),
-    "ranks-hog": ("ranks4", "another program that computes, on the processor of two ranks", "pair", "half", [HOG]),
     "ranks-quota": ("ranks4", "a quota of 20 % of a processor for a rank", "one", "half", [QUOTA]),
     "ranks-disk": ("ranks4", "200 writes and 200 reads a second for a rank", "one", "half", [DISK]),
     "ranks-stop": ("ranks4", "a rank is stopped", "one", "half", [("stopped", None)]),
@@ -159,9 +158,7 @@ def plan_of(kind, dice):
     first = dice.randrange(4)
     what = {"second": "hog", "slow": "hog", "whole": "quota"}.get(kind, kind.split("-")[-1])
     done = [(what, [first])]
-    if whom == "pair":
-        done = [(what, [first, first ^ 1])]
-    elif whom == "two":
+    if whom == "two":
         done = [("hog", [first]), ("quota", [(first ^ 2) ^ dice.randrange(2)])]
     elif whom == "all":
         done = [(what, [i]) for i in range(4)]
@@ -214,7 +211,7 @@ class Run:
         if self.plan["done"] and not whole:
             time.sleep(self.usual_s * self.plan["at"])
             began, disturbances = time.time(), self.disturb()
-            time.sleep(1 if self.plan["lasts"] == "second" else self.usual_s / 2)
+            time.sleep({"second": 1, "half": self.usual_s / 2, "third": self.usual_s / 3}[self.plan["lasts"]])
         if whole:
             run.wait()
         for d in disturbances:

@@ -1,0 +1,203 @@
+"""What recording calls costs: single calls, and whole programs at the policy's 1 %, plain and recorded by turns.
+usage: variance_costs.py LIBRARY DIRECTORY [PAIRS [SECONDS]]: measures what DIRECTORY does not have yet, for so long, and prints the tables. Exits with 3 when
+pairs are still missing. Programs that are not installed are named."""
+import json
+import math
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CALLS = {"lock": 2000000, "write": 500000, "read": 500000, "pipe": 200000, "poll": 500000}
+T95 = {n: t for n, t in zip(range(1, 31), (6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83, 1.81, 1.80, 1.78, 1.77, 1.76, 1.75, 1.75, 1.74, 1.73, 1.73, 1.72, 1.72,
+                                           1.72, 1.71, 1.71, 1.71, 1.71, 1.70, 1.70, 1.70, 1.70))}  # one-sided, by degrees of freedom
+SQL = """CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400000)
+INSERT INTO t SELECT i, hex(i * 7919) FROM n; CREATE INDEX x ON t(b); SELECT count(*), sum(length(b)) FROM t WHERE b > '3'; UPDATE t SET b = b || 'x' WHERE a % 3 = 0;"""
+HPCC = """HPLinpack benchmark input file
+assay
+HPL.out      output file name (if any)
+8            device out (6=stdout,7=stderr,file)
+1            # of problems sizes (N)
+1000         Ns
+1            # of NBs
+80           NBs
+0            PMAP process mapping (0=Row-,1=Column-major)
+1            # of process grids (P x Q)
+1            Ps
+2            Qs
+16.0         threshold
+1            # of panel fact
+2            PFACTs (0=left, 1=Crout, 2=Right)
+1            # of recursive stopping criterium
+4            NBMINs (>= 1)
+1            # of panels in recursion
+2            NDIVs
+1            # of recursive panel fact.
+1            RFACTs (0=left, 1=Crout, 2=Right)
+1            # of broadcast
+1            BCASTs (0=1rg,1=1rM,2=2rg,3=2rM,4=Lng,5=LnM)
+1            # of lookahead depth
+1            DEPTHs (>=0)
+2            SWAP (0=bin-exch,1=long,2=mix)
+64           swapping threshold
+0            L1 in (0=transposed,1=no-transposed) form
+0            U  in (0=transposed,1=no-transposed) form
+1            Equilibration (0=no,1=yes)
+8            memory alignment in double (> 0)
+"""
+
+
+def inputs(directory):
+    if os.path.exists(directory + "/video.y4m"):
+        return
+    dice = random.Random(1)
+    with open(directory + "/text", "w") as out:
+        for _ in range(900000):
+            out.write(f"{dice.randrange(10 ** 12)} {dice.randrange(1000)}\n")
+    with open(directory + "/hpccinf.txt", "w") as out:
+        out.write(HPCC)
+    with open(directory + "/sql", "w") as out:
+        out.write(SQL)
+    with open(directory + "/video.new", "wb") as out:
+        out.write(b"YUV4MPEG2 W640 H360 F25:1 Ip A1:1 C420jpeg\n")
+        line = bytes(dice.randrange(256) for _ in range(2048))
+        for frame in range(80):
+            out.write(b"FRAME\n" + b"".join(line[(7 * y + 3 * frame) % 1000:][:640] for y in range(360)) + bytes([128]) * (640 * 360 // 2))
+    os.rename(directory + "/video.new", directory + "/video.y4m")
+
+
+# Each in DIRECTORY; what it prints is thrown away.
+PROGRAMS = {
+    "hpcc, 2 ranks": ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2", "hpcc"],
+    "pigz -p 2": ["pigz", "-p", "2", "-c", "text"],
+    "sqlite3": ["sh", "-c", "rm -f base; sqlite3 base <sql"],
+    "sort --parallel=2": ["sort", "--parallel=2", "-S", "64M", "text"],
+    "x264, 2 threads": ["x264", "--quiet", "--threads", "2", "-o", "video.264", "video.y4m"],
+    "xz -1 -T 2": ["xz", "-1", "-T", "2", "-c", "text"],
+    "redis-server, under load": None,
+}
+
+
+def environment(library, records, overhead):
+    if not records:
+        return dict(os.environ)
+    return dict(os.environ, LD_PRELOAD=library, ASSAY_INTERPOSE_DIRECTORY=records, ASSAY_INTERPOSE_OVERHEAD_PPM=str(overhead))
+
+
+def cpu_of(pid):
+    """Waits for it; processor time of it and of those that it waited for."""
+    _, status, used = os.wait4(pid, 0)
+    if status:
+        sys.exit(f"a program failed: {status}")
+    return used.ru_utime + used.ru_stime
+
+
+def redis(directory, env):
+    """The server's processor time for a fixed number of requests."""
+    server = subprocess.Popen(["redis-server", "--port", "7999", "--save", "", "--appendonly", "no"], cwd=directory, env=env, stdout=subprocess.DEVNULL)
+    while subprocess.run(["redis-cli", "-p", "7999", "ping"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+        time.sleep(.02)
+    subprocess.run(["redis-benchmark", "-p", "7999", "-t", "set,get", "-n", "60000", "-c", "20", "-q"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["redis-cli", "-p", "7999", "shutdown", "nosave"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return cpu_of(server.pid)
+
+
+def once(library, directory, name, recorded):
+    """Processor time, time, and bytes of records."""
+    records = directory + "/records" if recorded else None
+    shutil.rmtree(directory + "/records", ignore_errors=True)
+    os.makedirs(directory + "/records")
+    env = environment(library, records, 10000)
+    began = time.monotonic()
+    if PROGRAMS[name]:
+        cpu = cpu_of(subprocess.Popen(PROGRAMS[name], cwd=directory, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).pid)
+    else:
+        cpu = redis(directory, env)
+    seconds = time.monotonic() - began
+    files = [os.stat(f"{directory}/records/{f}").st_blocks * 512 for f in os.listdir(directory + "/records")]
+    return {"cpu": cpu, "seconds": seconds, "bytes": sum(files), "files": len(files)}
+
+
+def call_ns(library, directory, call, overhead):
+    """Of a call, nanoseconds of processor time; overhead: None, plain."""
+    records = directory + "/call-records"
+    shutil.rmtree(records, ignore_errors=True)
+    os.makedirs(records)
+    env = environment(library, records if overhead is not None else None, overhead)
+    done = subprocess.run([directory + "/calls", call, str(CALLS[call])], env=env, stdout=subprocess.PIPE, check=True)
+    return float(done.stdout)
+
+
+def keep(path, what):
+    """What there is, or what is measured now."""
+    if not os.path.exists(path):
+        value = what()
+        with open(path + ".new", "w") as out:
+            json.dump(value, out)
+        os.rename(path + ".new", path)
+    return json.load(open(path))
+
+
+def print_calls(rows):
+    print("| call | plain ns | recorded at 1 % | every call timed | beside the call |")
+    print("| --- | --- | --- | --- | --- |")
+    for call in CALLS:
+        plain, usual, every = (statistics.median(r[i] for r in rows[call]) for i in range(3))
+        print(f"| {call} | {plain:.1f} | {usual:.1f} | {every:.1f} | {usual - plain:+.1f}, {every - plain:+.1f} |")
+
+
+def print_programs(pairs):
+    print("| program | pairs | processor time s | recorded / plain, mean | upper 95 % limit | records KB/s of a process |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    means = []
+    for name, rows in pairs.items():
+        logs = [math.log(b["cpu"] / a["cpu"]) for a, b in rows]
+        upper = math.exp(statistics.mean(logs) + T95[min(len(logs) - 1, 30)] * statistics.stdev(logs) / math.sqrt(len(logs)))
+        means.append(math.exp(statistics.mean(logs)))
+        rate = statistics.median(b["bytes"] / 1024 / max(b["files"], 1) / b["seconds"] for _, b in rows)
+        print(f"| {name} | {len(rows)} | {statistics.median(a['cpu'] for a, _ in rows):.3f} | {means[-1]:.4f} | {upper:.4f} | {rate:.1f} |")
+    if means:
+        print(f"\nArithmetic mean of {len(means)} programs: {statistics.mean(means):.4f}; the worst: {max(means):.4f}.")
+
+
+def main():
+    library, directory = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    pairs, seconds = (int(sys.argv[i]) if len(sys.argv) > i else d for i, d in ((3, 12), (4, 540)))
+    os.makedirs(directory, exist_ok=True)
+    inputs(directory)
+    if not os.path.exists(directory + "/calls"):
+        subprocess.run(["gcc", "-O2", "-pthread", HERE + "/variance_calls.c", "-o", directory + "/calls"], check=True)
+    until, missing = time.monotonic() + seconds, 0
+    there = [name for name, words in PROGRAMS.items() if shutil.which((words[-1] if "hpcc" in name else "sqlite3" if name == "sqlite3" else words[0]) if words else "redis-server")]
+    calls, programs = {call: [] for call in CALLS}, {name: [] for name in there}
+    for i in range(pairs):
+        for call in CALLS if i < 7 else ():
+            path = f"{directory}/call.{call}.{i}"
+            if os.path.exists(path) or time.monotonic() < until:
+                calls[call].append(keep(path, lambda: [call_ns(library, directory, call, o) for o in (None, 10000, 0)]))
+            else:
+                missing += 1
+        for name in there:
+            path = f"{directory}/pair.{name.replace('/', '-')}.{i}"
+            if os.path.exists(path) or time.monotonic() < until:
+                order = (False, True) if i % 2 else (True, False)
+                programs[name].append(keep(path, lambda: [r for _, r in sorted((recorded, once(library, directory, name, recorded)) for recorded in order)]))
+            else:
+                missing += 1
+    if missing:
+        print(f"{missing} measurements are missing: once more", file=sys.stderr)
+        if not os.environ.get("ASSAY_SHORT"):
+            sys.exit(3)
+    print_calls(calls)
+    print()
+    print_programs({name: rows for name, rows in programs.items() if len(rows) > 1})
+    for name in PROGRAMS:
+        if name not in there:
+            print(f"\n`{name}` is not installed here.")
+
+
+main()
