@@ -129,6 +129,7 @@ mkdir "$tmp/slow" "$tmp/still"
 "${ASSAY_VARIANCE:?}" "$tmp/slow" 3 2 coupled 1:.5:1:queue:2
 "$ASSAY_VARIANCE" "$tmp/still" 3 2 coupled
 keys 'variance show' "$tmp/slow"
+keys 'variance show --follow' "$tmp/slow" --window 100
 keys 'variance compare' "$tmp/still" "$tmp/slow" --beside "$tmp/still"
 
 what='the paths of tests/keys'

@@ -42,5 +42,5 @@ int main(int argc, char **argv)
 		else if (o.n >= 16 || !disturbance_parse(argv[i], &disturbances[o.n++]))
 			return 2;
 	}
-	return o.ranks < 1 || o.ranks > 16 ? 2 : made_run(argv[1], &o) != 0;
+	return o.ranks < 1 || o.ranks > 4096 ? 2 : made_run(argv[1], &o) != 0;
 }

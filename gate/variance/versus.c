@@ -166,7 +166,7 @@ static struct versus_run run_measure(const struct variance *old_run, const struc
 	r.slower = r.expected_s > 0 ? r.time_s / r.expected_s - 1 : 0;
 	r.waits_s = fmin(fmax(less_unknown(after.waits_s - before.waits_s * (1 + r.work_more)), 0), fmax(r.time_s - r.expected_s, 0));
 	r.processor_more = before.cpu_s > 0 && 1 + r.work_more > 0 ? after.cpu_s / (before.cpu_s * (1 + r.work_more)) - 1 : (double)NAN;
-	r.coverage = old_s > 0 && r.time_s > 0 ? fmin(old_both / old_s, new_both / r.time_s) : 0;
+	r.shared = old_s > 0 && r.time_s > 0 ? fmin(old_both / old_s, new_both / r.time_s) : 0;
 	r.counted = computed > 0 ? counted / computed : 0;
 	free(old.items);
 	free(new.items);
@@ -213,11 +213,11 @@ static enum versus_reason decide(const struct versus *v)
 {
 	const struct versus_run *new = &v->candidate;
 
-	if (more_than(VERSUS_COVERED, new->coverage) || isnan(new->work_more))
-		return VERSUS_UNCOVERED;
+	if (more_than(VERSUS_SHARED, new->shared) || isnan(new->work_more))
+		return VERSUS_NOT_SHARED;
 	if (more_than(fabs(new->work_more), VERSUS_CHANGED))
 		return new->work_more > 0 ? VERSUS_MORE_WORK : VERSUS_LESS_WORK;
-	if (v->has_beside && !more_than(VERSUS_COVERED, v->beside.coverage))
+	if (v->has_beside && !more_than(VERSUS_SHARED, v->beside.shared))
 		return decide_beside(new, &v->beside);
 	if (more_than(new->processor_more, VERSUS_CHANGED))
 		return VERSUS_UNTOLD;

@@ -15,7 +15,7 @@
 
 #define VERSUS_CHANGED	 .05 /* of work or of time, from which it is a change */
 #define VERSUS_EXPLAINED .75 /* of the time lost, which waits must explain */
-#define VERSUS_COVERED	 .30 /* of the time, which must be in places that both have and repeat */
+#define VERSUS_SHARED	 .30 /* of the time, which must be in places that both have and repeat */
 #define VERSUS_CALLS	 .10 /* more time neither on a processor nor waiting for one, which a single pair of runs can show */
 
 /* name for programs; decision; text for people. */
@@ -32,7 +32,7 @@
 	  "as much work took another processor time, or longer than waiting for one explains: code or environment")                        \
 	X(VERSUS_IN_CALLS, "calls", "inconclusive",                                                                                        \
 	  "calls took longer than in the old version beside it: one run of each does not tell why")                                        \
-	X(VERSUS_UNCOVERED, "coverage", "inconclusive", "too little of the time is in work that repeats and that both versions have")
+	X(VERSUS_NOT_SHARED, "little_shared", "inconclusive", "too little of the time is in work that repeats and that both versions have")
 #define VERSUS_ENUM(id, name, decision, text) id,
 enum versus_reason { VERSUS_ROWS(VERSUS_ENUM) VERSUS_REASONS };
 #undef VERSUS_ENUM
@@ -47,7 +47,7 @@ struct versus_run {
 	double slower;	       /* time / expected - 1 */
 	double waits_s;	       /* of time - expected: the processor was not free, or taken away */
 	double processor_more; /* processor time for as much work; NaN: it was not recorded */
-	double coverage;       /* of its time and of the baseline's, the smaller: in places that both have, and that repeat */
+	double shared;	       /* of its time and of the baseline's, the smaller: in places that both have, and that repeat */
 	double counted;	       /* of the time of its computation: work is counted in both */
 };
 

@@ -52,7 +52,7 @@ static void run_row(const char *name, const struct versus_run *r, struct documen
 	doc_showf(d, "slower", "time for as much work", r->slower, "%+.1f %%", 100 * r->slower);
 	doc_showf(d, "waits_s", "of that, waiting for a processor", r->waits_s, "%+.1f %%", 100 * waited);
 	doc_showf(d, "processor_more", "processor time", r->processor_more, "%+.1f %%", 100 * r->processor_more);
-	doc_showf(d, "coverage", "coverage", r->coverage, "%.0f %%", 100 * r->coverage);
+	doc_showf(d, "shared", "in work of both", r->shared, "%.0f %%", 100 * r->shared);
 	doc_showf(d, "counted", "work counted", r->counted, "%.0f %%", 100 * r->counted);
 }
 

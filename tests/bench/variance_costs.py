@@ -143,6 +143,9 @@ def keep(path, what):
 
 
 def print_calls(rows):
+    if not all(rows.values()):
+        print("Not measured.")
+        return
     print("| call | plain ns | recorded at 1 % | every call timed | beside the call |")
     print("| --- | --- | --- | --- | --- |")
     for call in CALLS:
@@ -151,6 +154,9 @@ def print_calls(rows):
 
 
 def print_programs(pairs):
+    if not pairs:
+        print("Not measured.")
+        return
     print("| program | pairs | processor time s | recorded / plain, mean | upper 95 % limit | records KB/s of a process |")
     print("| --- | --- | --- | --- | --- | --- |")
     means = []
@@ -190,7 +196,7 @@ def main():
                 missing += 1
     if missing:
         print(f"{missing} measurements are missing: once more", file=sys.stderr)
-        if not os.environ.get("ASSAY_SHORT"):
+        if seconds > 0:
             sys.exit(3)
     print_calls(calls)
     print()

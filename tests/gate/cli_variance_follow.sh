@@ -117,3 +117,28 @@ cases=$((cases + 1))
 grep -q '"activity":"communication"' stopped.json || fail "no region of messages: $(cut -c1-400 stopped.json)"
 cases=$((cases + 1))
 grep -q '"parts":\[{"cause":"stopped"' stopped.json || fail "another cause: $(cut -c1-2000 stopped.json)"
+
+what='the last window is said when the program has ended, not before, and has all of it'
+rm -f stop
+mkdir last
+"$ASSAY" variance record -o last -- ./paced 0 0 2>/dev/null &
+program=$!
+"$ASSAY" variance show last --follow --window 1000 --format json >last.jsonl 2>last.err &
+analysis=$!
+until "$ASSAY" variance show last --format json >now.json 2>/dev/null && [ "$(sed -n 's/.*"fragments": *\([0-9]*\),*/\1/p' now.json | head -n 1)" -gt 200 ]; do
+	sleep .1
+done
+sleep 1 # it looks twice a second
+cases=$((cases + 1))
+kill -0 "$analysis" || fail "it has ended: $(cat last.err)"
+cases=$((cases + 1))
+[ ! -s last.jsonl ] || fail "a window was said while the program ran: $(cut -c1-200 last.jsonl)"
+: >stop
+wait "$program" || fail 'the program ends in order'
+wait "$analysis" || fail "it failed: $(cat last.err)"
+"$ASSAY" variance show last --format json >now.json || fail 'it can be shown'
+cases=$((cases + 1))
+[ "$(grep -c '"running":0,' last.jsonl)" = 1 ] || fail "one window: $(cut -c1-200 last.jsonl)"
+cases=$((cases + 1))
+[ "$(sed 's/.*"fragments":\([0-9]*\),.*/\1/' last.jsonl)" = "$(sed -n 's/^\t"fragments":[[:space:]]*\([0-9]*\),/\1/p' now.json)" ] ||
+	fail "not all of the run: $(cut -c1-200 last.jsonl), $(grep fragments now.json)"

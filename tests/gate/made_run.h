@@ -7,8 +7,10 @@
 #include "runs/inside/record/record_pack.h"
 #include "runs/inside/record/record_writer.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum made_kind {
@@ -237,9 +239,9 @@ static inline void made_step(struct made_process *p, const struct made_options *
 /* Returns 0, or an errno. */
 static inline int made_run(const char *directory, const struct made_options *o)
 {
-	struct made_process p[16];
-	double slowest = 0, waits[16];
-	int failed = 0;
+	struct made_process *p = calloc((size_t)o->ranks, sizeof(*p));
+	double slowest = 0, *waits = calloc((size_t)o->ranks, sizeof(*waits));
+	int failed = p && waits ? 0 : ENOMEM;
 
 	for (int r = 0; r < o->ranks && !failed; r++)
 		failed = made_begin(&p[r], directory, r, o);
@@ -253,8 +255,10 @@ static inline int made_run(const char *directory, const struct made_options *o)
 		for (int r = 0; r < o->ranks; r++) /* who is early waits, spinning */
 			made_call(&p[r], o, 1, 4096, 0, 1e-6, 500, waits[r] + MADE_CALL_S * (1 + .1 * rng_double(&p[r].rng)));
 	}
-	for (int r = 0; r < o->ranks; r++)
+	for (int r = 0; p && r < o->ranks; r++)
 		record_close(&p[r].w);
+	free(waits);
+	free(p);
 	return failed;
 }
 

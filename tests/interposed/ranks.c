@@ -77,8 +77,6 @@ int main(int argc, char **argv)
 	}
 	file();
 	MPI_Comm_free(&backwards);
-	if (argc > 3) /* how it ends before its end */
-		rank == 1 ? abort() : MPI_Barrier(MPI_COMM_WORLD);
 	MPI_Finalize();
 	printf("rank %d ended\n", rank);
 	return 0;
