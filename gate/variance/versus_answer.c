@@ -100,7 +100,7 @@ static void remedies(const struct versus *v, struct document *d)
 		doc_line(
 		    d,
 		    "what the code itself may have lost is hidden behind that: compare again when processors are free, or with --beside");
-	if (v->reason == VERSUS_UNCOVERED)
+	if (v->reason == VERSUS_NOT_SHARED)
 		doc_line(d, "longer runs, or the same input for both, have more work that repeats in both");
 	if (!(v->candidate.counted > .5) && strcmp(versus_decision(v->reason), "code") == 0 && v->reason != VERSUS_MORE_WORK &&
 	    v->reason != VERSUS_LESS_WORK)

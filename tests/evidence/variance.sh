@@ -27,6 +27,7 @@ mkdir -p "$corpus"
 	echo
 	cat "$work/found"
 	echo
+	[ ! -f "$corpus/notes.md" ] || { cat "$corpus/notes.md"; echo; } # what is to be said of these runs
 	echo '## Code or environment'
 	echo
 	echo 'The same program as three versions: `same` has another build-id, `more` does 10 % more rounds, `slower` does the same rounds and misses caches (the table'

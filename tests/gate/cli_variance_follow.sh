@@ -118,6 +118,9 @@ grep -q '"activity":"communication"' stopped.json || fail "no region of messages
 cases=$((cases + 1))
 grep -q '"parts":\[{"cause":"stopped"' stopped.json || fail "another cause: $(cut -c1-2000 stopped.json)"
 
+# fragments FILE: of the whole run.
+fragments() { sed -n 's/^  "fragments": \([0-9]*\),/\1/p' "$1"; }
+
 what='the last window is said when the program has ended, not before, and has all of it'
 rm -f stop
 mkdir last
@@ -125,7 +128,7 @@ mkdir last
 program=$!
 "$ASSAY" variance show last --follow --window 1000 --format json >last.jsonl 2>last.err &
 analysis=$!
-until "$ASSAY" variance show last --format json >now.json 2>/dev/null && [ "$(sed -n 's/.*"fragments": *\([0-9]*\),*/\1/p' now.json | head -n 1)" -gt 200 ]; do
+until "$ASSAY" variance show last --format json >now.json 2>/dev/null && [ "$(fragments now.json)" -gt 200 ]; do
 	sleep .1
 done
 sleep 1 # it looks twice a second
@@ -140,5 +143,5 @@ wait "$analysis" || fail "it failed: $(cat last.err)"
 cases=$((cases + 1))
 [ "$(grep -c '"running":0,' last.jsonl)" = 1 ] || fail "one window: $(cut -c1-200 last.jsonl)"
 cases=$((cases + 1))
-[ "$(sed 's/.*"fragments":\([0-9]*\),.*/\1/' last.jsonl)" = "$(sed -n 's/^\t"fragments":[[:space:]]*\([0-9]*\),/\1/p' now.json)" ] ||
+[ "$(sed 's/.*"processes":[0-9]*,"fragments":\([0-9]*\),.*/\1/' last.jsonl)" = "$(fragments now.json)" ] ||
 	fail "not all of the run: $(cut -c1-200 last.jsonl), $(grep fragments now.json)"
