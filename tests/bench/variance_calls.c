@@ -1,5 +1,5 @@
-/* What a call costs: variance_calls CALL ROUNDS prints nanoseconds of each. CALL: lock (a mutex, locked and unlocked), write (a byte to /dev/null),
- * read (a byte of /dev/zero), pipe (a byte there and back), poll (of nothing). */
+/* What a call costs: variance_calls CALL ROUNDS prints nanoseconds of each. CALL: lock (a mutex, locked and unlocked), write (a byte to
+ * /dev/null), read (a byte of /dev/zero), pipe (a byte there and back), poll (of nothing). */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
@@ -49,7 +49,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*call)(void);
-	} calls[] = { { "lock", lock }, { "write", write_byte }, { "read", read_byte }, { "pipe", through_pipe }, { "poll", poll_nothing } };
+	} calls[] = {
+		{ "lock", lock }, { "write", write_byte }, { "read", read_byte }, { "pipe", through_pipe }, { "poll", poll_nothing }
+	};
 	struct timespec from, to;
 	long rounds = argc > 2 ? atol(argv[2]) : 0;
 
