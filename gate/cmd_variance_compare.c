@@ -1,5 +1,6 @@
 /* assay variance compare */
 #include "gate/cmd.h"
+#include "gate/variance/site_places.h"
 #include "gate/variance/record_files.h"
 #include "gate/variance/versus.h"
 
@@ -17,6 +18,8 @@ static enum assay_status run_read(const char *name, struct variance *out, struct
 
 	if (!st)
 		st = variance_of(&fragments, &options, out, err);
+	if (!st)
+		site_places_find(&out->fragments);
 	fragments_release(&fragments);
 	return st;
 }

@@ -5,6 +5,7 @@
 #include "gate/cmd.h"
 #include "gate/variance/answer.h"
 #include "gate/variance/follow.h"
+#include "gate/variance/site_places.h"
 #include "gate/variance/record_files.h"
 #include "gate/variance/stored_runs.h"
 #include "runs/running/run.h"
@@ -202,8 +203,10 @@ static enum assay_status show_run(struct lab *lab, void *arguments, struct docum
 	st = record_files_read((const char *const *)a->files.items, a->files.n, &fragments, err);
 	if (!st)
 		st = variance_of(&fragments, &options, &variance, err);
-	if (!st)
+	if (!st) {
+		site_places_find(&variance.fragments);
 		variance_answer(&variance, d);
+	}
 	variance_release(&variance);
 	fragments_release(&fragments);
 	return st;
@@ -258,11 +261,11 @@ const struct command variance_show_command = {
 	    "the "
 	    "time that is in work that repeats.\n\n"
 	    "Of an application in the laboratory, whose manifest says 'variance: yes', it shows the run of the latest plan that lost most.",
-	.examples = "  assay variance show variance\n"
+	.examples = "  assay variance show records\n"
 		    "  assay variance show myapp@1.1\n"
-		    "  assay variance show variance --region 1:10-20\n"
-		    "  assay variance show variance --format html > variance.html\n"
-		    "  assay variance show variance --follow\n",
+		    "  assay variance show records --region 1:10-20\n"
+		    "  assay variance show records --format html > records.html\n"
+		    "  assay variance show records --follow\n",
 	.exit_status = "0 answered, whether there is variance or not; 1 failure, 2 usage, 6 no calls were recorded.",
 	.words = words,
 	.options = options,

@@ -302,9 +302,11 @@ static const char *file_end(const char *module)
 	return slash ? slash + 1 : *module == '=' ? module + 1 : module;
 }
 
-/* "read 4f2a (9c1e77)": the call, its place, the beginning of its module's build-id. free() it. */
+/* "read in main, sort.c:88", else "read at 4f2a in 9c1e77": the call, its place, the beginning of its module's build-id. free() it. */
 static char *site_text(const struct fragment_site *s)
 {
+	if (s->place)
+		return mem_format("%s in %s", s->name, s->place);
 	return mem_format("%s at %llx in %.6s", s->name, (unsigned long long)s->address, file_end(s->module));
 }
 

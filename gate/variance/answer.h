@@ -21,7 +21,7 @@ char *variance_processes(const struct variance *v, const struct region *r);
 char *variance_why(const struct region *r);
 /* The part of its loss that others did to it: programs outside of the run, quotas, the machine's host. */
 double variance_environment(const struct region *r);
-/* "read at 1720 in 89e383 -> write at 184a in 89e383": a call, or from one to the next. free() it. */
+/* "read in main, sort.c:80 -> write at 184a in 89e383": a call, or from one to the next. free() it. */
 char *variance_place(const struct fragments *f, uint32_t from, uint32_t to);
 
 /* The map of an activity as SVG, at most VARIANCE_MAP_ROWS rows high; *processes: how many a row stands for, of which it shows the slowest.

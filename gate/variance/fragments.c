@@ -195,13 +195,24 @@ static void process_describe(const struct samples *s, struct fragment_process *p
 					    *p->program ? ")" : "");
 }
 
+static void site_release(struct fragment_site *site)
+{
+	free(site->module);
+	free(site->name);
+	free(site->program);
+	free(site->place);
+}
+
 static void sites_add(struct loading *l, const struct samples *s)
 {
+	const char *program = samples_info(s, "program");
+
 	for (size_t f = 0; f < s->n_functions; f++) {
 		l->out.sites = mem_grow(l->out.sites, l->out.n_sites, &l->sites_capacity, sizeof(*l->out.sites));
 		l->out.sites[l->out.n_sites++] = (struct fragment_site){ .module = mem_string(s->functions[f].module),
 									 .name = mem_string(s->functions[f].name),
-									 .address = s->functions[f].address };
+									 .address = s->functions[f].address,
+									 .program = mem_string(program ? program : "") };
 	}
 }
 
@@ -294,12 +305,10 @@ static void sites_join(struct fragments *f, uint32_t *map)
 	for (size_t i = 0; i < f->n_sites; i++) {
 		struct fragment_site *site = &f->sites[places[i].at];
 
-		if (n && sites_order(&joined[n - 1], site) == 0) {
-			free(site->module);
-			free(site->name);
-		} else {
+		if (n && sites_order(&joined[n - 1], site) == 0)
+			site_release(site);
+		else
 			joined[n++] = *site;
-		}
 		map[places[i].at] = (uint32_t)n - 1;
 		places[i].site = NULL;
 	}
@@ -554,10 +563,8 @@ void fragments_release(struct fragments *f)
 		free(f->processes[p].program);
 		free(f->processes[p].host);
 	}
-	for (size_t s = 0; s < f->n_sites; s++) {
-		free(f->sites[s].module);
-		free(f->sites[s].name);
-	}
+	for (size_t s = 0; s < f->n_sites; s++)
+		site_release(&f->sites[s]);
 	free(f->processes);
 	free(f->sites);
 	free(f->items);

@@ -42,6 +42,16 @@ clusters ./plain
 cases=$((cases + 1))
 [ "$(cat got)" = 'unverified 0.00' ] || fail "$(cat got)"
 
+what='places are functions and lines as far as the program, as it was, tells them'
+cases=$((cases + 3))
+grep -q '"write in [a-z_]*+[0-9a-f]* of plain' shown || fail "no function: $(grep -m 1 '"place"' shown)"
+gcc -O2 -g "$program" -o lines -pthread
+clusters ./lines
+grep -q '"write in [a-z_]*, counted.c:[0-9]' shown || fail "no line: $(grep -m 1 '"place"' shown)"
+cp plain lines
+run variance show --format json records
+grep -q '"write at [0-9a-f]* in [0-9a-f]* ->' "$tmp/out" || fail "of another program: $(grep -m 1 '"place"' "$tmp/out")"
+
 what='a library counts, and the program does not'
 "$ASSAY" variance build -- gcc -O2 -DIN_LIBRARY -fPIC -shared "$program" -o libwork.so
 gcc -O2 -DIN_PROGRAM "$program" -o outside -L. -lwork -Wl,-rpath,"$tmp" -pthread

@@ -1,0 +1,60 @@
+#include "gate/variance/site_places.h"
+
+#include "base/mem.h"
+#include "runs/inside/changes/demangle.h"
+#include "runs/inside/changes/image.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "main, sort.c:88", "main+2f of sort" where no line is known; NULL: there is no function. free() it. */
+static char *place_of(const struct image *image, const char *program, uint64_t behind_call)
+{
+	uint64_t address = behind_call - 1;
+	size_t s = image_symbol_before(image, address);
+	const struct image_symbol *symbol = s == SIZE_MAX ? NULL : &image->symbols[s];
+	Dwarf_Line *line;
+	Dwarf_Die unit;
+	char *function, *place;
+	int number = 0;
+
+	while (symbol && symbol->kind != IMAGE_CODE)
+		symbol = s-- > 0 ? &image->symbols[s] : NULL;
+	if (!symbol || address >= symbol->address + symbol->size)
+		return NULL;
+	function = demangle(symbol->name);
+	line = image->dwarf && dwarf_addrdie(image->dwarf, address, &unit) ? dwarf_getsrc_die(&unit, address) : NULL;
+	if (line && !dwarf_lineno(line, &number) && number > 0 && dwarf_linesrc(line, NULL, NULL))
+		place = mem_format("%s, %s:%d", function, file_name(dwarf_linesrc(line, NULL, NULL)), number);
+	else
+		place = mem_format("%s+%llx of %s", function, (unsigned long long)(behind_call - symbol->address), file_name(program));
+	free(function);
+	return place;
+}
+
+void site_places_find(struct fragments *f)
+{
+	const char *opened = "";
+	struct image image = { .path = NULL };
+	struct assay_error ignored;
+
+	for (size_t s = 0; s < f->n_sites; s++) {
+		struct fragment_site *site = &f->sites[s];
+
+		if (strcmp(opened, site->program) != 0) {
+			image_release(&image);
+			opened = site->program;
+			(void)image_open(opened, IMAGE_SYMBOLS, &image, &ignored);
+		}
+		if (image.build_id[0] && strcmp(image.build_id, site->module) == 0)
+			site->place = place_of(&image, opened, site->address);
+	}
+	image_release(&image);
+}
