@@ -108,7 +108,7 @@ static enum assay_status features_run_run(struct lab *lab, void *arguments, stru
 	if (!st) {
 		st = launch_checked(a->words.items, err);
 		if (!st && !files_in(a->directory))
-			st = assay_fail(err, ASSAY_E_NODATA, "the program counted nothing: was it built by 'assay features build'?");
+			st = launch_left_nothing(a->directory, "the program counted nothing: was it built by 'assay features build'?", err);
 	}
 	if (!st) {
 		char *command = text_command((const char *const[]){ "features", "show", a->directory, NULL });

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "runs/inside/instrument/launch.h"
 #include "runs/inside/samples/samples.h"
 
 #include <string.h>
@@ -86,7 +87,7 @@ enum assay_status cmd_made(const char *directory, const struct cmd_made *before,
 				  "%llu call%s of selected functions, of which none could be measured (docs/probe.md says which cannot be)",
 				  (unsigned long long)outcome.calls, text_plural(outcome.calls));
 	if (!outcome.samples)
-		return assay_fail(err, ASSAY_E_NODATA, outcome.dropped ? "no sample could be kept" : "%s", nothing);
+		return launch_left_nothing(directory, outcome.dropped ? "no sample could be kept" : nothing, err);
 	command = text_command((const char *const[]){ "samples", directory, NULL });
 	cli_remark("%zu sample%s in %zu file%s of '%s': %s shows them, 'assay detect OLD NEW' compares those of two builds",
 		   outcome.samples, text_plural(outcome.samples), outcome.files, text_plural(outcome.files), directory, command);

@@ -104,9 +104,9 @@ static enum assay_status tell(const char *directory, const struct cmd_made *befo
 	if (sum.dropped)
 		cli_remark("%llu records were dropped: there was no room for them", (unsigned long long)sum.dropped);
 	if (!sum.records)
-		return assay_fail(
-		    err, ASSAY_E_NODATA,
-		    "no call into the outside was recorded: the program calls none of these functions, or is linked statically");
+		return launch_left_nothing(
+		    directory, "no call into the outside was recorded: the program calls none of these functions, or is linked statically",
+		    err);
 	cli_remark("%zu record%s of about %.0f calls at %zu call site%s in '%s', from %zu process%s", sum.records, text_plural(sum.records),
 		   sum.calls, sites, text_plural(sites), directory, sum.processes, sum.processes == 1 ? "" : "es");
 	if (sum.killed)

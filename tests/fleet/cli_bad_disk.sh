@@ -274,6 +274,9 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=1m none "$tmp/disk" 2>/dev/nul
 	run init "$tmp/disk/another"
 	expect_status 1
 	expect_error "$tmp/disk/another" 'No space left'
+	what='disk full: a program is recorded'
+	run variance record -o "$tmp/disk/records" -- sleep .01
+	refused 1 'its disk is full' "$tmp/disk/records"
 	rm "$tmp/disk/fill"
 	umount "$tmp/disk"
 	tidy() { :; }

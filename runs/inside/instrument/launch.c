@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,6 +79,19 @@ enum assay_status launch_directory(const char *path, unsigned mode, const char *
 		launch_variable(variable, absolute);
 	free(absolute);
 	return st;
+}
+
+/* The libraries in the program reserve up to 160 KiB before they write anything, and stay silent where they cannot. */
+#define ROOM_BYTES ((int64_t)256 << 10)
+
+enum assay_status launch_left_nothing(const char *directory, const char *why, struct assay_error *err)
+{
+	struct statvfs fs;
+
+	if (statvfs(directory, &fs) || (int64_t)fs.f_bavail * (int64_t)fs.f_frsize >= ROOM_BYTES)
+		return assay_fail(err, ASSAY_E_NODATA, "%s", why);
+	return assay_fail(err, ASSAY_E_IO, "nothing could be written in '%s': its disk is full (%lld KiB are free)", directory,
+			  (long long)fs.f_bavail * (long long)fs.f_frsize / 1024);
 }
 
 enum assay_status launch_find(const char *program, char **path, struct assay_error *err)

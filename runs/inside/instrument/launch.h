@@ -17,6 +17,9 @@ void launch_variable(const char *name, const char *value);
  * finds wherever it goes. */
 enum assay_status launch_directory(const char *path, unsigned mode, const char *variable, struct assay_error *err);
 
+/* Nothing was left in the directory by a program that ended: ASSAY_E_NODATA for the reason `why`, or ASSAY_E_IO where there was no room. */
+enum assay_status launch_left_nothing(const char *directory, const char *why, struct assay_error *err);
+
 /* The file of a program: itself if it has a '/', else the first in PATH. free() it. ASSAY_E_NOTFOUND. */
 enum assay_status launch_find(const char *program, char **path, struct assay_error *err);
 
