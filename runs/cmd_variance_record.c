@@ -136,6 +136,12 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 		st = launch_directory(a->output, 0755, "ASSAY_INTERPOSE_DIRECTORY", err);
 	if (!st) {
 		cmd_made_before(a->output, &before);
+		if (before.n)
+			st = assay_fail(err, ASSAY_E_CONFLICT,
+					"'%s' has the records of a run already, and one directory is one run: name another one with -o",
+					a->output);
+	}
+	if (!st) {
 		set_environment(a, library);
 		stops = stops_watch(a->output);
 		ended = launch_checked(a->words.items, &program);

@@ -18,7 +18,7 @@ cases=$((cases + 1))
 grep -q "next: 'assay variance show records'" told || fail "$(cat told)"
 
 status=0
-"$ASSAY" variance record -o records -- sh -c 'sleep .01; exit 3' 2>told || status=$?
+"$ASSAY" variance record -o failed -- sh -c 'sleep .01; exit 3' 2>told || status=$?
 [ "$status" -eq 1 ] || fail "status $status of a program that failed"
 grep -q 'ended with status 3' told || fail "$(cat told)"
 grep -q 'records\? of about' told || fail 'what it did until then is kept'
@@ -26,8 +26,16 @@ grep -q 'records\? of about' told || fail 'what it did until then is kept'
 # The same place in many processes is one call site.
 "$ASSAY" variance record -o same -- sh -c 'sleep .01; sleep .01; sleep .01' 2>told || fail "$(cat told)"
 once=$(sed -n "s/.* calls at \([0-9]*\) call site.*/\1/p" told)
-"$ASSAY" variance record -o same -- sh -c 'sleep .01; sleep .01; sleep .01; sleep .01; sleep .01; sleep .01' 2>told || fail "$(cat told)"
+"$ASSAY" variance record -o again -- sh -c 'sleep .01; sleep .01; sleep .01; sleep .01; sleep .01; sleep .01' 2>told || fail "$(cat told)"
 [ "$(sed -n "s/.* calls at \([0-9]*\) call site.*/\1/p" told)" -le $((once + 1)) ] || fail "$once sites, then: $(cat told)"
+
+# One directory is one run: a second one would be taken for other processes of it.
+status=0
+ls records >before
+"$ASSAY" variance record -o records -- sleep .01 2>told || status=$?
+[ "$status" -eq 2 ] || fail "status $status with the records of another run"
+grep -q "'records' has the records of a run already" told || fail "$(cat told)"
+ls records | cmp - before || fail 'the program was run'
 
 status=0
 "$ASSAY" variance record -o missing/records -- true 2>told || status=$?
