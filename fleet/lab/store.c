@@ -14,6 +14,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+/* What is true of a file that we cannot have written. */
+#define FOREIGN_REMEDY "put a copy of 'assay backup' in its place, or move it away to begin a new one"
+
 /* ---- the schema of runs.db ---- */
 
 /* The tables stand with those who use them, in files schema_VERSION.sql. */
@@ -98,7 +101,7 @@ static enum assay_status file_check(const char *path, struct assay_error *err)
 	if (recovers)
 		return ASSAY_OK; /* new, or SQLite does */
 	if (n < (ssize_t)sizeof(header) || memcmp(header, "SQLite format 3", 16) != 0)
-		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is not a database of assay", path);
+		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is not a database of assay: " FOREIGN_REMEDY, path);
 	page_bytes = (uint64_t)header[16] << 8 | header[17];
 	if (page_bytes == 1)
 		page_bytes = 65536;
@@ -235,7 +238,7 @@ static enum assay_status check_version(struct store *store, int version, struct 
 	if (!st)
 		st = pragma_int(store, "SELECT count(*) FROM sqlite_master", &objects, err);
 	if (!st && (version < 0 || (id != STORE_APPLICATION_ID && (objects || version))))
-		st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is not a database of assay", store->path);
+		st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is not a database of assay: " FOREIGN_REMEDY, store->path);
 	return st;
 }
 

@@ -40,7 +40,7 @@ truncate -s 50 "$db"
 readers 'not a database of assay'
 what='database: garbage'
 head -c 50000 "$ASSAY" >"$db"
-readers 'not a database of assay'
+readers "not a database of assay: put a copy of 'assay backup' in its place"
 what='database: of something else'
 if command -v sqlite3 >/dev/null 2>&1; then
 	rm -f "$db"
