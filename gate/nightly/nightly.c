@@ -216,9 +216,13 @@ static enum assay_status keep_quota(struct nightly *n, struct lab *lab, struct a
 }
 
 /* A night keeps its suite as it was when it began. */
-static enum assay_status go_on(struct nightly *n, struct lab *lab, struct assay_error *err)
+static enum assay_status go_on(struct nightly *n, struct lab *lab, const char *suite_now, struct assay_error *err)
 {
-	char date[TEXT_DATE_BYTES], *text = mem_format("going on with the night of %s", text_from_ms(n->night.started_ms, date));
+	char date[TEXT_DATE_BYTES];
+	char *text = mem_format("going on with the night of %s%s", text_from_ms(n->night.started_ms, date),
+				strcmp(suite_now, n->night.suite) == 0
+				    ? ""
+				    : ": suite.yaml was changed since, and this night keeps the one with which it began");
 	enum assay_status st;
 
 	n->options->note(text);
@@ -245,7 +249,7 @@ static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_er
 
 		st = night_unfinished(&lab.store, &n->night, &none);
 		if (!st)
-			st = go_on(n, &lab, err);
+			st = go_on(n, &lab, text, err);
 		else if (st == ASSAY_E_NOTFOUND) {
 			st = begin(n, &lab, text, err);
 			text = NULL;

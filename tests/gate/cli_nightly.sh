@@ -245,8 +245,13 @@ rm "$tmp/scratch/hold"
 run -C "$lab" nightly list --format json
 expect_json .nights[0].finished_ms null
 killed=$(json .nights[0].night)
+cp "$lab/suite.yaml" "$tmp/suite.yaml"
+echo '# changed' >>"$lab/suite.yaml"
 run -C "$lab" nightly --format json
 expect_status 3
+cases=$((cases + 1))
+grep -q 'suite.yaml was changed since, and this night keeps the one with which it began' "$tmp/err" || fail "$(cat "$tmp/err")"
+cp "$tmp/suite.yaml" "$lab/suite.yaml"
 expect_json .night "$killed"
 expect_json .decisions 3
 expect_json .decisions[0].decision regression
