@@ -49,6 +49,7 @@ struct follow {
 	size_t n, capacity;
 	uint64_t began_ns;   /* of the first process */
 	uint64_t windows;    /* so far */
+	bool waits;	     /* for the first, and has said so */
 	double first_late_s; /* when what the last window did not need began; INFINITY: there is none, and no process was running */
 	char host[65];
 };
@@ -377,6 +378,9 @@ enum assay_status follow_next(struct follow *f, void (*remark)(const char *fmt, 
 		if (st)
 			return st;
 		out->running = files_look(f, remark);
+		if (!f->began_ns && !f->waits)
+			remark("waiting for records in '%s'", f->names[0]);
+		f->waits = true;
 		late = f->began_ns ? follow_lag(f, out) : -1;
 		if (late >= 0 || (f->began_ns && !out->running))
 			break;

@@ -31,10 +31,14 @@ until_slow() {
 what='a slow stretch is found while the program runs'
 mkdir records
 : >first.jsonl >second.jsonl >killed.jsonl
-"$ASSAY" variance record -o records -- ./paced 4 7 2>/dev/null &
-program=$!
 "$ASSAY" variance show records --follow --window 3 --format json >first.jsonl 2>first.err &
 analysis=$!
+until grep -q "waiting for records in 'records'" first.err; do
+	kill -0 "$analysis" || fail "it does not wait: $(cat first.err)"
+	sleep .1
+done
+"$ASSAY" variance record -o records -- ./paced 4 7 2>/dev/null &
+program=$!
 until_slow first.jsonl
 cases=$((cases + 1))
 kill -0 "$program" || fail 'the program runs until it is told to stop'
