@@ -546,11 +546,10 @@ static void explain_machines(struct verdict *v)
 			explain_left_out(v, (enum pairing_reason)i, count[i]);
 	}
 	if (untyped)
-		reason_add(
-		    v, REASON_UNTYPED,
-		    "%zu machine%s no known hardware type and count%s as one each: without fingerprints, machines that are alike may "
-		    "be counted several times",
-		    untyped, untyped > 1 ? "s have" : " has", untyped > 1 ? "" : "s");
+		reason_add(v, REASON_UNTYPED,
+			   "%zu machine%s no known hardware type and count%s as one%s: without fingerprints, machines that are alike may "
+			   "be counted several times",
+			   untyped, untyped > 1 ? "s have" : " has", untyped > 1 ? "" : "s", untyped > 1 ? " each" : "");
 }
 
 /* Which rule decided; else which of the times moved: more work shows in the processor's time, whatever the metric can tell; waiting in the
