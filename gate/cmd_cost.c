@@ -114,8 +114,11 @@ static enum assay_status set_from_file(const struct cost_model *model, const cha
 	enum assay_status st = file_read(path, (size_t)64 << 20, &text, err);
 	bool counted = false;
 
-	if (!st)
+	if (!st) {
 		st = run_features_text_parse(text.bytes ? text.bytes : "", text.size, &list, err);
+		if (st)
+			assay_context(err, "%s", strcmp(path, "-") ? path : "standard input");
+	}
 	for (size_t i = 0; !st && i < list.n; i++) {
 		size_t column = costs_column(&model->costs, list.items[i].name);
 

@@ -93,6 +93,23 @@ static void add_fit(const struct cost_model *model, const struct cost_fit *fit, 
 	buf_release(&sentence);
 }
 
+/* "b is 2 * (a) + 5", without what changes nothing. */
+static void add_same(const struct cost_model *model, const struct cost_fit *fit, size_t k, struct document *d)
+{
+	const struct sparse_column *column = &fit->model.column[k];
+	char *slope = mem_format("%.6g", column->slope), *offset = mem_string("");
+	bool is_one = strcmp(slope, "1") == 0;
+
+	if (column->offset != 0.0) {
+		free(offset);
+		offset = mem_format(" %c %.6g", column->offset < 0 ? '-' : '+', fabs(column->offset));
+	}
+	doc_item(d, "%s is %s%s(%s)%s", cost_fit_column(model, fit, k), is_one ? "" : slope, is_one ? "" : " * ",
+		 cost_fit_column(model, fit, column->same_as), offset);
+	free(slope);
+	free(offset);
+}
+
 /* Features that are not in the model, and why: for programs all of them. */
 static void add_left(const struct cost_model *model, struct document *d)
 {
@@ -142,8 +159,7 @@ static void add_left(const struct cost_model *model, struct document *d)
 		if (column->same_as == SIZE_MAX || column->same_as == k)
 			continue;
 		if (shown++ < LEFT_SHOWN)
-			doc_item(d, "%s is %.6g * (%s)%s%.6g", cost_fit_column(model, fit, k), column->slope,
-				 cost_fit_column(model, fit, column->same_as), column->offset < 0 ? " - " : " + ", fabs(column->offset));
+			add_same(model, fit, k, d);
 	}
 	if (same > LEFT_SHOWN)
 		doc_line(d, "and %zu more that are another one in other units (--format json has them)", same - LEFT_SHOWN);

@@ -124,6 +124,8 @@ static bool follows(const struct mat *X, size_t a, size_t b, struct sparse_colum
 		return false;
 	column->slope = slope;
 	column->offset = mean_b - slope * mean_a;
+	if (fabs(column->offset) <= SAME * fmax(fabs(mean_b), fabs(slope * mean_a)))
+		column->offset = 0.0;
 	return true;
 }
 

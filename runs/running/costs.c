@@ -79,7 +79,8 @@ static enum assay_status fail_nothing(struct store *store, const char *applicati
 {
 	struct buf there = BUF_INIT;
 	sqlite3_stmt *stmt = NULL;
-	char shown[TEXT_SHOWN_BYTES];
+	char shown[TEXT_SHOWN_BYTES], name_shown[TEXT_SHOWN_BYTES];
+	char *name = mem_bytes(application, strcspn(application, "/")), *command = NULL;
 	enum assay_status st =
 	    store_ask(store, &stmt, err,
 		      "SELECT DISTINCT v.name FROM plan AS p JOIN plan_item AS v ON v.plan = p.id AND v.kind = 'version' "
@@ -89,14 +90,20 @@ static enum assay_status fail_nothing(struct store *store, const char *applicati
 	while (store_next(store, stmt, &st, err))
 		buf_format(&there, "%s%s@%s", there.size ? ", " : "", application, store_text(stmt, 0));
 	sqlite3_finalize(stmt);
-	text_shown(application, shown);
 	if (!st && there.size)
 		st = assay_fail(err, version ? ASSAY_E_NOTFOUND : ASSAY_E_USAGE,
 				version ? "nothing was run of version '%s': there are %s" : "say which version%s: %s",
 				version ? version : "", there.bytes);
-	else if (!st)
-		st = assay_fail(err, ASSAY_E_NOTFOUND,
-				"nothing was run of an application '%s' ('assay run %s' does; without the name of an input)", shown, shown);
+	else if (!st && strchr(application, '/'))
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "nothing was run of an application '%s': name it without an input, as '%s'",
+				text_shown(application, shown), text_shown(name, name_shown));
+	else if (!st) {
+		command = text_command((const char *const[]){ "run", application, NULL });
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "nothing was run of an application '%s' (%s does)", text_shown(application, shown),
+				command);
+	}
+	free(command);
+	free(name);
 	buf_release(&there);
 	return st;
 }

@@ -603,6 +603,8 @@ static enum assay_status manifest_list_inputs(struct manifest *m, struct assay_e
 	size_t n, line = m->inputs[0].line;
 	enum assay_status st = file_names(directory, "", &names, &n, err);
 
+	if (st)
+		assay_context(err, "%s:%zu: 'inputs_of'", m->file, line);
 	if (!st && (n == 0 || n > MANIFEST_INPUTS_MAX))
 		st = manifest_fail(&r, n ? ASSAY_E_LIMIT : ASSAY_E_NODATA, line, "'inputs_of': there are %zu inputs in '%s', of 1 to %d", n,
 				   directory, MANIFEST_INPUTS_MAX);

@@ -15,7 +15,7 @@ cat >"$lab/apps/bin/features.sh" <<'END'
 #!/bin/sh
 [ ! -e "$2/broken" ] || { echo "many outer"; exit 0; }
 read -r n m <"$1"
-printf '%s\n' "$n outer" "$((2 * n + 5)) twice" "$m unrelated" '3 always'
+printf '%s\n' "$n outer" "$((2 * n + 5)) twice" "$n same" "${n}e-1 tenth" "$m unrelated" '3 always'
 END
 chmod 755 "$lab/apps/bin/"*.sh
 awk -v to="$lab/apps/data" 'BEGIN {
@@ -48,6 +48,15 @@ names() {
 what='nothing was run'
 run -C "$lab" cost train work@old
 refused 2 "nothing was run of an application 'work'"
+run -C "$lab" cost train 'w$(id)@old'
+refused 2 "run 'w\$(id)'"
+run -C "$lab" cost train work/a01@old
+refused 2 "without an input, as 'work'"
+what='no inputs'
+mv "$lab/apps/data" "$lab/apps/elsewhere"
+run -C "$lab" run work
+refused 2 "work.yaml:2: 'inputs_of': there is no directory"
+mv "$lab/apps/elsewhere" "$lab/apps/data"
 
 what='features that are none'
 : >"$tmp/broken"
@@ -84,6 +93,12 @@ run -C "$lab" cost train work@old --of metric --max-error 0
 expect_status 4
 expect_stdout unreliable --max-error
 
+what='what is another feature in other units'
+run -C "$lab" cost train work@old --of metric
+expect_stdout '- same is (outer)' '- tenth is 0.1 * (outer)' '- twice is 2 * (outer) + 5'
+cases=$((cases + 1))
+! grep -q 'e-1[0-9]' "$tmp/out" || fail "what rounding left: $(grep e-1 "$tmp/out")"
+
 what='predictions'
 run -C "$lab" cost predict work@old --of metric outer=1000 'bytes of the input=500' --format json
 expect_status 0
@@ -98,6 +113,9 @@ expect_stdout 'unlike all that were learned' "'outer' is 90000" 'in what was lea
 printf '1000 outer\n500 bytes of the input\n' >"$tmp/features"
 run -C "$lab" cost predict work@old --of metric --features "$tmp/features"
 expect_status 0
+printf '1000 outer\nmany bytes of the input\n' >"$tmp/features"
+run -C "$lab" cost predict work@old --of metric --features "$tmp/features"
+refused 2 "$tmp/features: line 2: 'many' is not a number"
 run -C "$lab" cost predict work@old --of metric outer=1000
 refused 6 "not known of this input: 'bytes of the input'"
 run -C "$lab" cost predict work@old --of metric outter=1000
