@@ -408,11 +408,12 @@ static void explain_interval(struct verdict *v)
 		}
 		reason_add(
 		    v, REASON_WIDE,
-		    "the 95 %% interval, %s to %s, neither shows nor rules out a slowdown of %.1f %%; one of %s %% would be found with "
+		    "the 95 %% interval, %s to %s, %sneither shows nor rules out a slowdown of %.1f %%; one of %s %% would be found with "
 		    "power .8",
-		    low.text, high.text, 100 * v->min_effect,
+		    low.text, high.text, v->rule < RULES ? "by itself " : "", 100 * v->min_effect,
 		    text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text);
-		explain_what_it_takes(v);
+		if (v->rule == RULES) /* else something else has settled it, or spoilt it */
+			explain_what_it_takes(v);
 	}
 	if (e->within)
 		reason_add(
@@ -552,6 +553,18 @@ static void explain_machines(struct verdict *v)
 			   untyped, untyped > 1 ? "s have" : " has", untyped > 1 ? "" : "s", untyped > 1 ? " each" : "");
 }
 
+/* Processor time has the decision of the part of the wall-clock time that it is: where its own interval would have another, the part is
+ * told. */
+static void explain_rule(struct verdict *v, const struct effect *work)
+{
+	bool in_part = times_input(&v->times, v->by_interval, v->min_effect).processor != (unsigned)work->decision;
+	double percent = 100 * v->times.share;
+
+	reason_rule(v, "%s (processor time %s times, 95 %% interval %s to %s%s%s%s)", rule_text(v->rule), text_fixed(work->ratio, 3).text,
+		    text_fixed(work->low, 3).text, text_fixed(work->high, 3).text, in_part ? ", of what is " : "",
+		    in_part ? text_fixed(percent, percent < 10 ? 1 : 0).text : "", in_part ? " % of the wall-clock time" : "");
+}
+
 /* Which rule decided; else which of the times moved: more work shows in the processor's time, whatever the metric can tell; waiting in the
  * wall-clock time alone. */
 static void explain_times(struct verdict *v)
@@ -561,8 +574,7 @@ static void explain_times(struct verdict *v)
 	bool known = work->types && !isnan(work->low);
 
 	if (v->rule < RULES && known)
-		reason_rule(v, "%s (processor time %s times, 95 %% interval %s to %s)", rule_text(v->rule), ratio.text, low.text,
-			    high.text);
+		explain_rule(v, work);
 	else if (v->rule < RULES)
 		reason_rule(v, "%s", rule_text(v->rule));
 	else if (known && work->decision == DECISION_REGRESSION)

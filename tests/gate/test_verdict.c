@@ -382,6 +382,44 @@ static void test_times(void **state)
 	}
 }
 
+/* Every other run waits for a processor, and what is left is alike: a pass that says why it is none of the interval. */
+static void test_busy_machines(void **state)
+{
+	const double cpu_share = .1;
+	const char *rule = NULL, *wide = NULL;
+	struct verdict v;
+	struct world w;
+
+	(void)state;
+	world_init(&w, 6);
+	run_all(&w, 6, same);
+	for (int side = 0; side < 2; side++) {
+		for (size_t r = 0; r < w.sides[side].n; r++) {
+			struct run *run = &w.sides[side].items[r];
+			double waits = (r + (size_t)side) % 2 ? .2 * (1 + cos(17. * (double)r)) : 0;
+
+			run->usage.user_us = (int64_t)(run->metric * 1e6 * cpu_share * (side ? 1 + .2 * sin((double)r) : 1));
+			run->withheld_ns[RUN_WAITED] = (int64_t)(run->metric * 1e9 * waits);
+			run->usage.wall_ns = (int64_t)(run->metric * 1e9 * (1 + waits));
+			run->metric = (double)run->usage.wall_ns / 1e9;
+		}
+	}
+	v = decide(&w);
+	assert_int_equal(v.by_interval, DECISION_INCONCLUSIVE);
+	assert_int_equal(v.effect.decision, DECISION_PASS);
+	for (size_t i = 0; i < v.n_reasons; i++) {
+		rule = strcmp(v.reasons[i].code, "computes_alike") ? rule : v.reasons[i].text;
+		wide = strcmp(v.reasons[i].code, "interval_too_wide") ? wide : v.reasons[i].text;
+	}
+	assert_non_null(rule);
+	assert_non_null(strstr(rule, ", of what is 10 % of the wall-clock time)"));
+	assert_non_null(wide);
+	assert_non_null(strstr(wide, "by itself neither shows nor rules out"));
+	assert_false(has_reason(&v, "what_it_takes"));
+	verdict_release(&v);
+	world_release(&w);
+}
+
 static void test_resource_is_named(void **state)
 {
 	struct verdict v;
@@ -827,6 +865,7 @@ int suite_verdict(void)
 		cmocka_unit_test(test_architecture_of_one_version),
 		cmocka_unit_test(test_decisions),
 		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_busy_machines),
 		cmocka_unit_test(test_resource_is_named),
 		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_hardware_changed),
