@@ -23,6 +23,37 @@ struct build_arguments {
 	bool values;
 };
 
+#define ONLY_BYTES_MAX ((size_t)64 << 20)
+
+/* The compiler would take any line for a name that this file of the program does not have. */
+static enum assay_status only_check(const char *path, struct assay_error *err)
+{
+	struct buf text = BUF_INIT;
+	enum assay_status st = file_read(path, ONLY_BYTES_MAX, &text, err);
+	const char *begin = text.bytes ? text.bytes : "", *end = begin + text.size;
+	char shown[TEXT_SHOWN_BYTES];
+	size_t line = 0;
+
+	for (const char *at = begin; !st && at < end; line++) {
+		const char *stop = memchr(at, '\n', (size_t)(end - at));
+		char *whole = mem_bytes(at, (size_t)((stop ? stop : end) - at)), *name = whole + strspn(whole, "0123456789.+-e");
+
+		name = *name == ' ' ? name + 1 : whole;
+		if (*whole && feature_kind_of(name) != FEATURE_COUNT && strncmp(name, "value ", strlen("value ")) != 0)
+			st = assay_fail(
+			    err, ASSAY_E_FORMAT,
+			    "%s:%zu: '%s' is not a feature, such as 'loop sort.c:88 sort_range' ('assay features show --text' prints "
+			    "them)",
+			    path, line + 1, text_shown(whole, shown));
+		free(whole);
+		at = stop ? stop + 1 : end;
+	}
+	if (!st && !line)
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: no feature is in it ('assay features show --text' prints them)", path);
+	buf_release(&text);
+	return st;
+}
+
 static enum assay_status build_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct build_arguments *a = arguments;
@@ -34,6 +65,8 @@ static enum assay_status build_run(struct lab *lab, void *arguments, struct docu
 	(void)d;
 	if (a->only && !only)
 		st = assay_fail_errno(err, errno, "cannot read '%s'", a->only);
+	if (!st && only)
+		st = only_check(a->only, err);
 	if (!st)
 		st = features_build((const char *const *)a->words.items, a->words.n, &how, err);
 	free(only);

@@ -99,6 +99,12 @@ cases=$((cases + 1))
 [ "$(cat "$tmp/out")" = '12 loop some.c:2 main' ] || fail 'one feature expected'
 run features build --only missing -- gcc -O2 some.c -o some
 refused 1 "cannot read 'missing'"
+printf 'loop some.c:2 main\nsome.c\n' >wrong
+run features build --only wrong -- gcc -O2 some.c -o some
+refused 2 "wrong:2: 'some.c' is not a feature"
+: >nothing
+run features build --only nothing -- gcc -O2 some.c -o some
+refused 2 'nothing: no feature is in it'
 
 what='exceptions and threads of C++, and values'
 cat >throws.cc <<'END'
