@@ -61,6 +61,15 @@ bool secret_name(const char *name)
 	return false;
 }
 
+char *secret_assignment(const char *text)
+{
+	char *name = mem_bytes(text, strcspn(text, "="));
+	char *shown = text[strlen(name)] && secret_name(name) ? mem_format("%s=" SECRET_MASK, name) : mem_string(text);
+
+	free(name);
+	return shown;
+}
+
 void secret_names_add(char *const *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

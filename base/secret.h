@@ -15,6 +15,10 @@ void secret_names_add(char *const *patterns, size_t n);
  * patterns? Upper or lower case. */
 bool secret_name(const char *name);
 
+/* Of what somebody wrote in the place of a name, for messages: "NAME=(hidden)" where it is "NAME=value" with such a name, else as it is.
+ * free() it. */
+char *secret_assignment(const char *text);
+
 /* Values of at least four bytes of such variables. Zeroed is none. */
 struct secrets {
 	const char **values; /* [n], borrowed, the longest first: one may begin with another */

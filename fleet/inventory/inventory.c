@@ -1,6 +1,7 @@
 #include "fleet/inventory/inventory.h"
 
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "fleet/inventory/nodeset.h"
 
@@ -260,9 +261,14 @@ static enum assay_status parse_environment(struct entry *e)
 		const char *value;
 		enum assay_status st;
 
-		if (!is_variable(item->key))
-			return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' cannot be the name of an environment variable", e->file,
-					  item->line, text_shown(item->key, shown));
+		if (!is_variable(item->key)) {
+			char *name = secret_assignment(item->key);
+
+			st = assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' cannot be the name of an environment variable", e->file,
+					item->line, text_shown(name, shown));
+			free(name);
+			return st;
+		}
 		st = yaml_string(e->file, item, &value, e->err);
 		if (st)
 			return st;

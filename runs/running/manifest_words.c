@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "runs/running/manifest.h"
 
@@ -255,9 +256,14 @@ enum assay_status manifest_environment_parse(const struct manifest_reader *r, co
 		const char *value = NULL;
 		enum assay_status st;
 
-		if (!words_is_variable(item->key))
-			return manifest_fail(r, ASSAY_E_FORMAT, item->line, "'%s' cannot be the name of an environment variable",
-					     text_shown(item->key, shown));
+		if (!words_is_variable(item->key)) {
+			char *name = secret_assignment(item->key);
+
+			st = manifest_fail(r, ASSAY_E_FORMAT, item->line, "'%s' cannot be the name of an environment variable",
+					   text_shown(name, shown));
+			free(name);
+			return st;
+		}
 		st = item->kind == YAML_MAP ? words_fail_map(r, item) : yaml_string(r->file, item, &value, r->err);
 		if (!st)
 			st = words_check_length(r, item, value);

@@ -189,6 +189,8 @@ static void test_refused(void **state)
 		{ "env that is a list", " - name: a\n   env: [A=1]\n", ASSAY_E_FORMAT, "f:3: 'env' must be a map" },
 		{ "a variable with a sign", " - name: a\n   env: {A=B: 1}\n", ASSAY_E_FORMAT,
 		  "f:3: 'A=B' cannot be the name of an environment variable" },
+		{ "a secret in the place of its name", " - name: a\n   env: {A_TOKEN=value: 1}\n", ASSAY_E_FORMAT,
+		  "f:3: 'A_TOKEN=(hidden)' cannot be the name of an environment variable" },
 		{ "a variable with a digit", " - name: a\n   env: {1A: 1}\n", ASSAY_E_FORMAT, "f:3: '1A' cannot be" },
 		{ "a variable without value", " - name: a\n   env:\n     A:\n", ASSAY_E_FORMAT, "f:4: 'A' must be a text" },
 		{ "a profile with a slash", " - name: a\n   profile: a/b\n", ASSAY_E_FORMAT, "f:3: 'a/b' cannot be the name of a profile" },

@@ -55,6 +55,7 @@ static void test_refused(void **state)
 		{ "command: [a, '{input}']\nversions: {a: }\n", "the manifest has no 'inputs'", 2 },
 		{ SMALLEST "environment: [A=b]\n", "a map of names and values", 3 },
 		{ SMALLEST "environment:\n  1A: b\n", "cannot be the name of an environment variable", 4 },
+		{ SMALLEST "environment:\n  A_TOKEN=value: b\n", "'A_TOKEN=(hidden)' cannot be the name", 4 },
 		{ SMALLEST "environment:\n  A: {b: c}\n", "a word is expected", 4 },
 		{ SMALLEST "environment:\n  A: '{build}'\n", "'{build}' stands for nothing", 2 },
 		{ "command: [a]\nversions:\n", "no 'versions'", 1 },
