@@ -196,11 +196,11 @@ static char *compare_text(struct here *const sides[SIDES], const struct effect *
 				       : mem_format("%s to %s", text_fixed(e->low, decimals).text, text_fixed(e->high, decimals).text);
 	bool differs = e->low > 1 || e->high < 1;
 
-	text = mem_format("B %s: it takes %s times as long as A (%s; %zu runs each, in turn)%s",
+	text = mem_format("B %s: it takes %s times as long as A (%s; %zu run%s each, in turn)%s",
 			  e->low > 1	? "is slower"
 			  : e->high < 1 ? "is faster"
 					: "is not seen to differ from A",
-			  text_fixed(e->ratio, decimals).text, interval, sides[A]->n, differs ? causes : "");
+			  text_fixed(e->ratio, decimals).text, interval, sides[A]->n, text_plural(sides[A]->n), differs ? causes : "");
 	free(causes);
 	free(interval);
 	return text;
