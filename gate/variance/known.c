@@ -44,8 +44,8 @@ static uint64_t cluster_key(const struct variance *v, const struct cluster *c)
 {
 	uint64_t key = site_key(&v->fragments.sites[c->to]);
 
-	if (c->from != FRAGMENT_NO_SITE)
-		key = mixed(key, site_key(&v->fragments.sites[c->from]));
+	if (c->from != FRAGMENT_NO_SITE) /* the way there is another one than the way back */
+		key = mixed(mixed(key, 1), site_key(&v->fragments.sites[c->from]));
 	return mixed(mixed(key, c->basis), c->arguments) | 1;
 }
 

@@ -34,8 +34,10 @@ int main(int argc, char **argv)
 	if (argc > 3) {
 		if (pipe(ends))
 			return 1;
-		if (fork() == 0)
+		if (fork() == 0) {
+			close(ends[0]); /* or it would not notice that nobody reads any more */
 			messages(ends[1]);
+		}
 		while (access("stop", F_OK) != 0 && read(ends[0], &c, 1) == 1)
 			;
 		close(ends[0]);
