@@ -226,6 +226,9 @@ refused 2 'missing argument'
 ln -s "$(command -v true)" tcc
 run features build -- ./tcc -c some.c
 refused 2 "'./tcc' is not gcc"
+cp "$(command -v true)" clang-15 # a link is judged by where it leads
+run features build -- ./clang-15 -c some.c
+refused 2 "'./clang-15' is clang, whose programs cannot count yet: build with gcc"
 printf 'int main(void) { return y; }\n' >wrong.c
 run features build -- gcc wrong.c -o wrong
 expect_status 1
