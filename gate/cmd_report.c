@@ -7,7 +7,7 @@
 enum { MODEL_TIME, MODEL_PAPER };
 
 struct arguments {
-	const char *selectors[2], *path;
+	const char *selectors[2], *path, *counts;
 	double min_effect; /* 0: not given */
 	int model;
 };
@@ -18,6 +18,7 @@ static enum assay_status report_run(struct lab *lab, void *arguments, struct doc
 	double min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect;
 	struct verdict verdict = { 0 };
 	struct variance_weighed weighed = { .explains = false };
+	struct cost_expected expected = { .candidate = NULL };
 	struct cmd_evidence e;
 	enum assay_status st = cmd_evidence_load(lab, a->selectors, 2, false, &e, err);
 
@@ -26,11 +27,13 @@ static enum assay_status report_run(struct lab *lab, void *arguments, struct doc
 	if (!st) {
 		variance_weigh(lab, verdict.baseline, verdict.candidate, min_effect, &weighed);
 		variance_excuse(&weighed, &verdict);
+		cost_expected_of(&lab->store, verdict.baseline, verdict.candidate, a->counts, &expected);
+		st =
+		    report_file(lab, &e.evidence,
+				&(struct report_file){
+				    .verdict = &verdict, .weighed = &weighed, .expected = &expected, .published = a->model == MODEL_PAPER },
+				a->path, NULL, err);
 	}
-	if (!st)
-		st = report_file(lab, &e.evidence,
-				 &(struct report_file){ .verdict = &verdict, .weighed = &weighed, .published = a->model == MODEL_PAPER },
-				 a->path, NULL, err);
 	if (!st) {
 		enum decision decision = verdict.effect.decision;
 
@@ -39,6 +42,7 @@ static enum assay_status report_run(struct lab *lab, void *arguments, struct doc
 		doc_answer(d, decision_tone(decision), decision_text(decision), "%s@%s -> %s@%s: the page is %s", e.runs[0].application,
 			   e.runs[0].version, e.runs[1].application, e.runs[1].version, a->path);
 	}
+	cost_expected_release(&expected);
 	variance_weighed_release(&weighed);
 	verdict_release(&verdict);
 	cmd_evidence_release(&e);
@@ -55,6 +59,8 @@ static const struct cli_option options[] = {
 	CLI_OPTION(TEXT, "output", "FILE", struct arguments, path, "The page, replaced as a whole (required)", .letter = 'o',
 		   .required = true),
 	CMD_MIN_EFFECT(struct arguments, min_effect),
+	CLI_TEXT("counts", "VERSION", struct arguments, counts,
+		 "Of one input of many: the version whose runs have counted the features, for what the input should cost"),
 	CLI_CHOICE("model", models, struct arguments, model, "Of the profiles: time (the default) or paper ('assay profile --help')"),
 	CLI_END,
 };

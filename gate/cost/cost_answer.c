@@ -291,7 +291,7 @@ static void add_unlike(const struct cost_model *model, const struct cost_fit *fi
 			 100 * SPARSE_ELSEWHERE_MAX);
 }
 
-static void add_costs(const struct cost_model *model, const struct cost_fit *fit, const double *part, double value, struct document *d)
+void cost_terms_table(const struct cost_model *model, const struct cost_fit *fit, const double *part, double value, struct document *d)
 {
 	doc_table(d, "terms");
 	for (size_t t = 0; t < fit->model.terms; t++) {
@@ -359,7 +359,7 @@ enum assay_status cost_prediction_answer(const struct cost_model *model, const s
 		doc_line(d, "error on inputs left out: %.1f %%", 100 * fit->model.error_mean);
 	if (terms) {
 		doc_line(d, "%s", "");
-		add_costs(model, fit, part, value, d);
+		cost_terms_table(model, fit, part, value, d);
 	}
 	d->exit_status = unlike == SIZE_MAX ? 0 : 4;
 	free(part);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define SUSPECTS_MAX 12 /* that are listed */
+#define INPUTS_MAX   12
 
 /* One machine. */
 struct side {
@@ -522,6 +523,40 @@ static void add_machines(const struct sides *sides, struct document *d)
 	doc_end(d);
 }
 
+static int by_ratio(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x < *y) - (*x > *y);
+}
+
+/* What each input cost the candidate, against what it should have cost the baseline: by how much most first. */
+static void add_inputs(const struct side *s, struct document *d)
+{
+	double(*order)[2] = mem_new(s->n, sizeof(*order));
+	enum cost_of of = s->model.costs.of;
+
+	for (size_t i = 0; i < s->n; i++) {
+		order[i][0] = s->candidate.inputs[s->input[i]].median / s->expected[i];
+		order[i][1] = (double)i;
+	}
+	qsort(order, s->n, sizeof(*order), by_ratio);
+	doc_heading(d, "Inputs that lie furthest above what is expected of them");
+	doc_table(d, "inputs");
+	for (size_t k = 0; k < s->n && k < INPUTS_MAX; k++) {
+		size_t i = (size_t)order[k][1];
+		double measured = s->candidate.inputs[s->input[i]].median;
+
+		doc_row(d);
+		doc_show(d, "input", "input", s->candidate.inputs[s->input[i]].name);
+		doc_showf(d, "measured", "measured", measured, "%s", cost_quantity(of, measured).text);
+		doc_showf(d, "expected", "expected", s->expected[i], "%s", cost_quantity(of, s->expected[i]).text);
+		doc_showf(d, "ratio", "times", order[k][0], "%.3f", order[k][0]);
+	}
+	doc_end(d);
+	free(order);
+}
+
 static void answer(const struct sides *sides, double min_effect, struct document *d)
 {
 	const struct side *s = first_within(sides, sides->within->architecture);
@@ -551,6 +586,7 @@ static void answer(const struct sides *sides, double min_effect, struct document
 	if (s->n >= COST_GATE_INPUTS_MIN) {
 		add_work(s, d);
 		add_suspects(s, d);
+		add_inputs(s, d);
 	}
 	add_machines(sides, d);
 	if (sides->n_within > 1)
