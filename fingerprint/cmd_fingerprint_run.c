@@ -266,7 +266,7 @@ static enum assay_status take_all(struct lab *lab, const struct arguments *a, st
 	const struct outcome outcome = { a, options->battery, catalog, hosts, results, n };
 	struct fleet_options fleet;
 	struct reach reach = { 0 };
-	enum assay_status st = reach_init(lab->directory, &reach, err);
+	enum assay_status st = reach_init(lab, &reach, err);
 
 	if (!st) {
 		fleet = reach_options(&reach);

@@ -97,7 +97,7 @@ static enum assay_status take_one(struct work *w, struct lab *lab, double *rates
 	struct catalog catalog = { 0 };
 	struct fleet_options fleet;
 	struct reach reach = { 0 };
-	enum assay_status st = reach_init(lab->directory, &reach, err);
+	enum assay_status st = reach_init(lab, &reach, err);
 
 	if (!st)
 		st = catalog_load(lab->machines, NULL, &catalog, err);

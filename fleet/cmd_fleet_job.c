@@ -30,11 +30,12 @@ enum assay_status cmd_fleet_job_open(struct cmd_fleet_job *job, const struct lab
 	*job = (struct cmd_fleet_job){ .progress = progress_on_terminal(stderr) };
 	st = cmd_fleet_hosts(&lab->config.inventory, &options->choice, &job->hosts, &job->n, err);
 	if (!st)
-		st = reach_init(cli_directory(), &job->reach, err);
+		st = reach_init(lab, &job->reach, err);
 	if (st)
 		return st;
 	job->options = reach_options(&job->reach);
-	job->options.fanout = (size_t)options->fanout;
+	if (options->fanout)
+		job->options.fanout = (size_t)options->fanout;
 	job->options.connect_timeout_ms = options->connect_timeout_ms;
 	job->options.cancelled = &cancelled;
 	return ASSAY_OK;

@@ -11,7 +11,7 @@
 /* Rows for the table of options; the member is a struct cmd_fleet_options. */
 #define CMD_FLEET_JOB_OPTIONS(arguments, member)                                                                                           \
 	CMD_FLEET_HOSTS(arguments, member.choice),                                                                                         \
-	    CLI_INTEGER("fanout", "N", arguments, member.fanout, 1, 1000, "Connections at a time (default: 32)"),                          \
+	    CLI_INTEGER("fanout", "N", arguments, member.fanout, 1, LAB_FANOUT_MAX, "Hosts at a time (default: that of lab.yaml, or 32)"), \
 	    CLI_PARSED("timeout", "SECONDS", arguments, member.timeout_ms, cmd_fleet_parse_seconds,                                        \
 		       "The longest that a host may take once it has let us in"),                                                          \
 	    CLI_PARSED("connect-timeout", "SECONDS", arguments, member.connect_timeout_ms, cmd_fleet_parse_seconds,                        \

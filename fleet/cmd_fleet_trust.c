@@ -223,7 +223,7 @@ static enum assay_status fleet_trust_run(struct lab *lab, void *input, struct do
 	enum assay_status st = cmd_fleet_hosts(&lab->config.inventory, &arguments->choice, &hosts, &n, err);
 
 	if (!st)
-		st = reach_init(cli_directory(), &reach, err);
+		st = reach_init(lab, &reach, err);
 	if (!st)
 		st = trust_ways(&t, hosts, n, err);
 	if (!st)

@@ -15,12 +15,13 @@ static char *home_file(const char *name)
 	return mem_format("%s/.ssh/%s", me ? me->pw_dir : "", name);
 }
 
-enum assay_status reach_init(const char *directory, struct reach *out, struct assay_error *err)
+enum assay_status reach_init(const struct lab *lab, struct reach *out, struct assay_error *err)
 {
-	struct reach reach = { .directory = mem_string(directory),
-			       .own = mem_format("%s/known_hosts", directory),
+	struct reach reach = { .directory = mem_string(lab->directory),
+			       .own = mem_format("%s/known_hosts", lab->directory),
 			       .config = home_file("config"),
-			       .known = known_hosts_new() };
+			       .known = known_hosts_new(),
+			       .fanout = (size_t)lab->config.fanout };
 	char *files[] = { mem_string(reach.own), home_file("known_hosts"), home_file("known_hosts2"),
 			  mem_string("/etc/ssh/ssh_known_hosts"), mem_string("/etc/ssh/ssh_known_hosts2") };
 	bool there = false;
@@ -52,5 +53,7 @@ void reach_release(struct reach *reach)
 
 struct fleet_options reach_options(const struct reach *reach)
 {
-	return (struct fleet_options){ .directory = reach->directory, .config = reach->config, .known = reach->known, .note = cli_remark };
+	return (struct fleet_options){
+		.fanout = reach->fanout, .directory = reach->directory, .config = reach->config, .known = reach->known, .note = cli_remark
+	};
 }

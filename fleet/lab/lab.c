@@ -55,7 +55,7 @@ static enum assay_status parse_secrets(const char *file, const struct yaml_node 
 
 enum assay_status lab_config_parse(const char *name, const char *text, size_t n, struct lab_config *out, struct assay_error *err)
 {
-	static const char *const keys[] = { "name", "min_effect", "fingerprint_max_age_days", "quota_gib", "secrets", "hosts" };
+	static const char *const keys[] = { "name", "min_effect", "fingerprint_max_age_days", "quota_gib", "fanout", "secrets", "hosts" };
 	struct lab_config config = { .min_effect = LAB_MIN_EFFECT, .fingerprint_max_age_days = LAB_FINGERPRINT_MAX_AGE_DAYS };
 	struct yaml_node root = { 0 };
 	const struct yaml_node *node;
@@ -71,6 +71,8 @@ enum assay_status lab_config_parse(const char *name, const char *text, size_t n,
 		st = yaml_double(name, node, 0, 36500, &config.fingerprint_max_age_days, err);
 	if (!st && (node = yaml_get(&root, "quota_gib")))
 		st = yaml_double(name, node, 1e-3, 1e6, &config.quota_gib, err);
+	if (!st && (node = yaml_get(&root, "fanout")))
+		st = yaml_int(name, node, 1, LAB_FANOUT_MAX, &config.fanout, err);
 	if (!st && (node = yaml_get(&root, "secrets")))
 		st = parse_secrets(name, node, &config, err);
 	if (!st && (node = yaml_get(&root, "hosts")))

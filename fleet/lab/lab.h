@@ -16,11 +16,13 @@ struct lab_config {
 	double min_effect;		 /* smallest relative slowdown that matters; default LAB_MIN_EFFECT */
 	double fingerprint_max_age_days; /* an older fingerprint does not belong to a run; default LAB_FINGERPRINT_MAX_AGE_DAYS */
 	double quota_gib;		 /* of .assay; 0: none */
+	int64_t fanout;			 /* hosts at a time; 0: the engine's */
 	char **secrets;			 /* [n_secrets], patterns of variables' names, beside those that say so themselves */
 	size_t n_secrets;
 	struct inventory inventory; /* of `hosts` */
 };
 
+#define LAB_FANOUT_MAX		     1000
 #define LAB_MIN_EFFECT		     .03
 #define LAB_FINGERPRINT_MAX_AGE_DAYS 30
 

@@ -55,7 +55,7 @@ static enum assay_status take(struct nightly *n, struct lab *lab, const struct h
 	if (!st)
 		st = catalog_load(lab->machines, NULL, &catalog, err);
 	if (!st)
-		st = reach_init(lab->directory, &reach, err);
+		st = reach_init(lab, &reach, err);
 	if (!st) {
 		const struct take_options options = { .battery = &battery, .resume = true, .fleet = &fleet };
 

@@ -272,7 +272,7 @@ static enum assay_status launch_execute(const struct launch_options *options, st
 						 .same_stack = options->same_stack,
 						 .fleet = &fleet,
 						 .progress = options->progress };
-	enum assay_status st = reach_init(launch->lab.directory, &reach, err);
+	enum assay_status st = reach_init(&launch->lab, &reach, err);
 
 	if (!st) {
 		fleet = reach_options(&reach);

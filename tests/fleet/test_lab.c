@@ -36,6 +36,7 @@ static void test_config(void **state)
 		{ "per cent as a number", "min_effect: 3\n", ASSAY_E_FORMAT, "f.yaml:1: 'min_effect' must be" },
 		{ "percent", "min_effect: 3%\n", ASSAY_E_FORMAT, "f.yaml:1: 'min_effect' must be" },
 		{ "a quota of nothing", "quota_gib: 0\n", ASSAY_E_FORMAT, "f.yaml:1: 'quota_gib' must be" },
+		{ "nobody at a time", "fanout: 0\n", ASSAY_E_FORMAT, "f.yaml:1: 'fanout' must be" },
 		{ "a quota with a unit", "quota_gib: 20G\n", ASSAY_E_FORMAT, "f.yaml:1: 'quota_gib' must be" },
 		{ "secrets that are a word", "secrets: PIN\n", ASSAY_E_FORMAT, "f.yaml:1: 'secrets' must be a list" },
 		{ "an empty secret", "secrets: [PIN, '']\n", ASSAY_E_FORMAT, "f.yaml:1: a pattern of secret variables must have 1 to 200" },
@@ -62,7 +63,8 @@ static void test_config(void **state)
 
 static void test_config_values(void **state)
 {
-	static const char text[] = "name: a b\nmin_effect: 0.05\nfingerprint_max_age_days: 7\nhosts:\n - id: m1\n   type: t\n - id: m2\n";
+	static const char text[] =
+	    "name: a b\nmin_effect: 0.05\nfingerprint_max_age_days: 7\nfanout: 250\nhosts:\n - id: m1\n   type: t\n - id: m2\n";
 	struct lab_config config;
 	struct assay_error err;
 
@@ -71,6 +73,7 @@ static void test_config_values(void **state)
 	assert_string_equal(config.name, "a b");
 	assert_true(config.min_effect == .05);
 	assert_true(config.fingerprint_max_age_days == 7);
+	assert_int_equal(config.fanout, 250);
 	assert_int_equal(config.inventory.n, 2);
 	assert_string_equal(config.inventory.hosts[0].id, "m1");
 	assert_string_equal(config.inventory.hosts[0].type, "t");
