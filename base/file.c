@@ -123,19 +123,19 @@ static int sync_directory(int fd)
 	return fsync(fd) && errno != EINVAL ? errno : 0;
 }
 
-static int write_temporary(int fd, const char *bytes, size_t n, mode_t mode)
+static int write_temporary(int fd, const char *bytes, size_t n, mode_t mode, bool synced)
 {
 	int error = fchmod(fd, mode) ? errno : 0;
 
 	if (!error)
 		error = write_all(fd, bytes, n);
-	if (!error && fsync(fd))
+	if (!error && synced && fsync(fd))
 		error = errno;
 	return error;
 }
 
 /* 0, or an errno; then nothing is left behind. Network file systems may tell of a full disk only at close(). */
-static int replace(const char *target, const char *directory, const char *bytes, size_t n, mode_t mode)
+static int replace(const char *target, const char *directory, const char *bytes, size_t n, mode_t mode, bool synced)
 {
 	int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1, error = dir < 0 ? errno : 0;
 	char *temporary = mem_format("%s/" TEMPORARY_PREFIX "XXXXXX", directory);
@@ -147,14 +147,14 @@ static int replace(const char *target, const char *directory, const char *bytes,
 		error = errno;
 		goto out;
 	}
-	error = write_temporary(fd, bytes, n, mode);
+	error = write_temporary(fd, bytes, n, mode, synced);
 	if (close(fd) && !error)
 		error = errno;
 	if (!error && rename(temporary, target))
 		error = errno;
 	if (error)
 		unlink(temporary);
-	else
+	else if (synced)
 		error = sync_directory(dir);
 out:
 	if (dir >= 0)
@@ -200,7 +200,7 @@ static enum assay_status fail_to_make(struct assay_error *err, int error, const 
 	return assay_fail_errno(err, error, "%s '%s'", what, path);
 }
 
-enum assay_status file_replace(const char *path, const char *bytes, size_t n, mode_t mode, struct assay_error *err)
+static enum assay_status replace_path(const char *path, const char *bytes, size_t n, mode_t mode, bool synced, struct assay_error *err)
 {
 	char *target = resolve_target(path, err), *directory, *slash;
 	int error;
@@ -213,10 +213,32 @@ enum assay_status file_replace(const char *path, const char *bytes, size_t n, mo
 		directory[0] = '\0';
 	else
 		slash[slash == directory] = '\0'; /* the root keeps its slash */
-	error = replace(target, *directory ? directory : ".", bytes, n, allowed(target, mode));
+	error = replace(target, *directory ? directory : ".", bytes, n, allowed(target, mode), synced);
 	free(directory);
 	free(target);
 	return error ? fail_to_make(err, error, "cannot write", path) : ASSAY_OK;
+}
+
+enum assay_status file_replace(const char *path, const char *bytes, size_t n, mode_t mode, struct assay_error *err)
+{
+	return replace_path(path, bytes, n, mode, true, err);
+}
+
+enum assay_status file_replace_unsynced(const char *path, const char *bytes, size_t n, mode_t mode, struct assay_error *err)
+{
+	return replace_path(path, bytes, n, mode, false, err);
+}
+
+enum assay_status file_sync_all(const char *directory, struct assay_error *err)
+{
+	int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	enum assay_status st = ASSAY_OK;
+
+	if (dir < 0 || syncfs(dir))
+		st = assay_fail_errno(err, errno, "cannot write what is in '%s' to the disk", directory);
+	if (dir >= 0)
+		close(dir);
+	return st;
 }
 
 void file_sweep(const char *directory)

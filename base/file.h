@@ -16,6 +16,13 @@ enum assay_status file_read(const char *path, size_t limit, struct buf *out, str
  * gets none of the bits that it lacked. */
 enum assay_status file_replace(const char *path, const char *bytes, size_t n, mode_t mode, struct assay_error *err);
 
+/* The same, but not on the disk before file_sync_all() of its directory: for many files that can be made anew. A machine that fails before
+ * may leave them empty. */
+enum assay_status file_replace_unsynced(const char *path, const char *bytes, size_t n, mode_t mode, struct assay_error *err);
+
+/* All that is in the directory's file system is on the disk afterwards. */
+enum assay_status file_sync_all(const char *directory, struct assay_error *err);
+
 /* Removes the temporary files that file_replace() leaves in a directory when its process is killed. The caller must be
  * the only one that writes there. What cannot be removed stays. */
 void file_sweep(const char *directory);

@@ -34,6 +34,7 @@ struct pages {
 	struct assay_error *err;
 };
 
+/* On the disk with all others, before the first page leads to them. */
 static enum assay_status page_write(struct pages *p, const char *name, const struct html_page *page, const struct document *d)
 {
 	char *path = mem_format("%s/%s", p->directory, name);
@@ -41,7 +42,7 @@ static enum assay_status page_write(struct pages *p, const char *name, const str
 	enum assay_status st;
 
 	html_page(page, d, &text);
-	st = file_replace(path, text.bytes, text.size, 0644, p->err);
+	st = file_replace_unsynced(path, text.bytes, text.size, 0644, p->err);
 	p->written += !st;
 	buf_release(&text);
 	free(path);
@@ -139,8 +140,9 @@ static enum assay_status report_write(struct pages *p, size_t i, const struct ju
 	enum assay_status st;
 
 	links_of(p, i, &links);
-	st = report_file(p->lab, &p->evidence, &(struct report_file){ .verdict = &compared->verdict, .above = links.links, .note = note },
-			 path, &p->found[i], p->err);
+	st = report_file(p->lab, &p->evidence,
+			 &(struct report_file){ .verdict = &compared->verdict, .above = links.links, .note = note, .unsynced = true }, path,
+			 &p->found[i], p->err);
 	p->reports[i] = !st;
 	p->written += !st;
 	links_release(&links);
@@ -543,7 +545,11 @@ enum assay_status night_pages(struct lab *lab, const struct night *night, const 
 		double days = p.lab->config.fingerprint_max_age_days;
 
 		night_machines_of(night, &p.answers, &p.evidence, days, &p.machines);
-		st = index_write(&p);
+		st = file_sync_all(directory, err);
+		if (!st)
+			st = index_write(&p);
+		if (!st)
+			st = file_sync_all(directory, err);
 	}
 	*n = p.written;
 	for (size_t i = 0; i < p.answers.n; i++) {

@@ -98,7 +98,7 @@ enum assay_status report_file(struct lab *lab, const struct evidence *evidence, 
 		st = omit_failures(&lab->store, sides[i], &omissions, err);
 	if (!st) {
 		report_page(&report, &page);
-		st = file_replace(path, page.bytes, page.size, 0644, err);
+		st = (file->unsynced ? file_replace_unsynced : file_replace)(path, page.bytes, page.size, 0644, err);
 	}
 	for (int i = 0; i < 2; i++)
 		page_profile_release(&profiles[i]);

@@ -18,6 +18,7 @@ struct report_file {
 	bool published;				/* profiles by the published method */
 	const struct html_link *above;		/* pages that lead here, the last with NULL; or NULL */
 	const char *note;			/* below the decision; or NULL */
+	bool unsynced;				/* of many: the caller syncs all at the end */
 };
 
 /* What pages that lead to the report say of it. */

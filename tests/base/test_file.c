@@ -151,6 +151,11 @@ static void test_replace(void **state)
 	expect_content("a", "new");
 	assert_int_equal(file_replace("./b", NULL, 0, 0600, &err), ASSAY_OK);
 	expect_content("b", "");
+	assert_int_equal(file_replace_unsynced("a", "later", 5, 0644, &err), ASSAY_OK);
+	expect_content("a", "later");
+	assert_int_equal(file_sync_all(".", &err), ASSAY_OK);
+	assert_int_equal(file_sync_all("none", &err), ASSAY_E_IO);
+	assert_string_equal(err.text, "cannot write what is in 'none' to the disk: No such file or directory");
 	assert_int_equal(count_files(), 2);
 }
 
