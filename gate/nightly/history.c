@@ -25,23 +25,58 @@ struct result {
 	size_t point, machine;
 	int64_t taken_ms, repetition;
 	double cost;
-	size_t recorded; /* how many values that is the mean of */
+	size_t recorded;		       /* how many values that is the mean of */
+	const struct fingerprint *fingerprint; /* NULL: none belongs to it */
 };
 
+/* What the kernel's accounts say of all executions of one point on one machine: user's, the kernel's and all ns. */
+struct account {
+	size_t point, machine;
+	double ns[3];
+};
+
+/* A machine with results. */
+struct machine_seen {
+	char *name, *architecture; /* NULL: it is not known */
+	size_t results;
+	const struct fingerprint *fingerprint; /* the latest of its results; NULL: none */
+};
+
+/* Results and executions of all machines are read, each once; then those of other architectures go. */
 struct loading {
 	struct history *history;
+	const struct evidence *evidence;
+	struct machine_seen *machines; /* [n_machines], in the order in which they come */
+	size_t n_machines, machines_capacity;
 	struct result *results; /* [n] */
 	size_t n, capacity, points_capacity;
+	struct account *accounts; /* [n_accounts] */
+	size_t n_accounts, accounts_capacity;
 };
 
-/* SIZE_MAX: it is of another architecture. */
-static size_t machine_of(const struct history *h, const char *name)
+/* Mostly it is that of the row before or the one after that. SIZE_MAX: it has no results. */
+static size_t machine_with(const struct loading *l, size_t before, const char *name)
 {
-	for (size_t i = 0; i < h->n_machines; i++) {
-		if (strcmp(h->machines[i], name) == 0)
+	for (size_t i = before; i < l->n_machines && i < before + 2; i++) {
+		if (strcmp(l->machines[i].name, name) == 0)
+			return i;
+	}
+	for (size_t i = 0; i < l->n_machines; i++) {
+		if (strcmp(l->machines[i].name, name) == 0)
 			return i;
 	}
 	return SIZE_MAX;
+}
+
+static size_t machine_of(struct loading *l, size_t before, const char *name)
+{
+	size_t i = machine_with(l, before, name);
+
+	if (i < SIZE_MAX)
+		return i;
+	l->machines = mem_grow(l->machines, l->n_machines, &l->machines_capacity, sizeof(*l->machines));
+	l->machines[l->n_machines++] = (struct machine_seen){ .name = mem_string(name) };
+	return l->n_machines - 1;
 }
 
 static bool is_point(const struct history_point *p, const char *version, const char *plan, int64_t taken_ms)
@@ -69,23 +104,33 @@ static size_t point_of(struct loading *l, const char *version, const char *plan,
 	return h->n - 1;
 }
 
+static const struct fingerprint *later_of(const struct fingerprint *a, const struct fingerprint *b)
+{
+	return !a || (b && b->taken_ms > a->taken_ms) ? b : a;
+}
+
 /* A row of the store: another value of the last result (ordinals of one key stand together), or the next result. */
 static void add_row(struct loading *l, sqlite3_stmt *stmt)
 {
-	const char *version = store_text(stmt, 0);
+	const char *version = store_text(stmt, 0), *fingerprint = store_text(stmt, 6);
 	int64_t taken_ms = sqlite3_column_int64(stmt, 2), repetition = sqlite3_column_int64(stmt, 3);
 	struct result *last = l->n ? &l->results[l->n - 1] : NULL;
-	size_t machine = machine_of(l->history, store_text(stmt, 4)), point;
+	const struct fingerprint *f = last ? last->fingerprint : NULL;
+	size_t machine, point;
 
-	if (machine == SIZE_MAX || manifest_addition(version) || !isfinite(store_double(stmt, 5)))
+	if (manifest_addition(version) || !isfinite(store_double(stmt, 5)))
 		return;
+	machine = machine_of(l, last ? last->machine : 0, store_text(stmt, 4));
 	point = point_of(l, version, store_text(stmt, 1), taken_ms);
-	if (taken_ms < l->history->points[point].taken_ms)
-		l->history->points[point].taken_ms = taken_ms;
 	if (!last || last->point != point || last->machine != machine || last->taken_ms != taken_ms || last->repetition != repetition) {
+		if (!f || strcmp(f->id, fingerprint) != 0)
+			f = *fingerprint ? fingerprint_find(&l->evidence->fingerprints, fingerprint) : NULL;
 		l->results = mem_grow(l->results, l->n, &l->capacity, sizeof(*l->results));
 		last = &l->results[l->n++];
-		*last = (struct result){ .point = point, .machine = machine, .taken_ms = taken_ms, .repetition = repetition };
+		*last =
+		    (struct result){ .point = point, .machine = machine, .taken_ms = taken_ms, .repetition = repetition, .fingerprint = f };
+		l->machines[machine].results++;
+		l->machines[machine].fingerprint = later_of(l->machines[machine].fingerprint, f);
 	}
 	last->cost += store_double(stmt, 5); /* the sum for now */
 	last->recorded++;
@@ -94,10 +139,11 @@ static void add_row(struct loading *l, sqlite3_stmt *stmt)
 static enum assay_status load_results(struct store *store, struct loading *l, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(store, &stmt, err,
-					 "SELECT version, ifnull(plan, ''), taken_ms, repetition, machine, metric FROM run WHERE "
-					 "application = ? AND metric > 0 ORDER BY version, machine, taken_ms, repetition, ordinal",
-					 "t", l->history->application);
+	enum assay_status st =
+	    store_ask(store, &stmt, err,
+		      "SELECT version, ifnull(plan, ''), taken_ms, repetition, machine, metric, ifnull(fingerprint, '') FROM run WHERE "
+		      "application = ? AND metric > 0 ORDER BY version, machine, taken_ms, repetition, ordinal",
+		      "t", l->history->application);
 
 	while (store_next(store, stmt, &st, err))
 		add_row(l, stmt);
@@ -110,50 +156,66 @@ static enum assay_status load_results(struct store *store, struct loading *l, st
 	return st;
 }
 
-/* ---- machines of one architecture ---- */
+/* ---- executions: what their machines were, and where their time went ---- */
 
-/* A machine with results: of which architecture it is (NULL: not known), and how many there are. */
-struct candidate {
-	char *machine, *architecture;
-	size_t results;
-};
-
-static enum assay_status load_candidates(struct store *store, const struct evidence *evidence, const char *application,
-					 struct candidate **out, size_t *n, struct assay_error *err)
+/* Of one point: its machines' architectures, where they are not known yet, and its accounts. */
+static enum assay_status load_accounts(struct store *store, struct loading *l, size_t point, struct assay_error *err)
 {
+	static const char sql[] =
+	    "SELECT machine, ifnull(max(architecture), ''), total(user_us * 1e3) FILTER (WHERE accounted), "
+	    "total(sys_us * 1e3) FILTER (WHERE accounted), total(max(wall_ns, (user_us + sys_us) * 1e3)) FILTER (WHERE accounted) FROM "
+	    "(SELECT machine, architecture, user_us, sys_us, wall_ns, outcome = 'ok' AND wall_ns > 0 AND user_us >= 0 AND sys_us >= 0 AS "
+	    "accounted FROM execution WHERE plan = ? AND application = ? AND version = ?) GROUP BY machine";
+	const struct history_point *p = &l->history->points[point];
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(
-	    store, &stmt, err,
-	    "SELECT machine, ifnull(architecture, ''), fingerprint, results FROM "
-	    "(SELECT machine, ifnull(max(latest), '') AS fingerprint, sum(n) AS results FROM (SELECT machine, max(fingerprint) AS latest, "
-	    "count(*) AS n FROM run WHERE application = ?1 AND metric > 0 GROUP BY version, machine) GROUP BY machine) LEFT JOIN "
-	    "(SELECT machine, max(architecture) AS architecture FROM execution WHERE application = ?1 GROUP BY machine) USING (machine) "
-	    "ORDER BY machine",
-	    "t", application);
+	size_t machine = 0;
+	enum assay_status st = store_ask(store, &stmt, err, sql, "ttt", p->plan, l->history->application, p->version);
 
 	while (store_next(store, stmt, &st, err)) {
-		const char *name = evidence_architecture(evidence, store_text(stmt, 0), store_text(stmt, 1), store_text(stmt, 2));
-
-		*out = mem_resize(*out, *n + 1, sizeof(**out));
-		(*out)[(*n)++] = (struct candidate){ mem_string(store_text(stmt, 0)), name ? mem_string(name) : NULL,
-						     (size_t)sqlite3_column_int64(stmt, 3) };
+		machine = machine_with(l, machine, store_text(stmt, 0));
+		if (machine == SIZE_MAX)
+			continue;
+		if (!l->machines[machine].architecture && *store_text(stmt, 1))
+			l->machines[machine].architecture = mem_string(store_text(stmt, 1));
+		l->accounts = mem_grow(l->accounts, l->n_accounts, &l->accounts_capacity, sizeof(*l->accounts));
+		l->accounts[l->n_accounts++] =
+		    (struct account){ point, machine, { store_double(stmt, 2), store_double(stmt, 3), store_double(stmt, 4) } };
 	}
 	sqlite3_finalize(stmt);
 	return st;
 }
 
+static void levels(struct loading *l)
+{
+	for (size_t i = 0; i < l->n_accounts; i++) {
+		double *sums = l->history->points[l->accounts[i].point].level;
+
+		for (int k = 0; k < 3; k++)
+			sums[k] += l->accounts[i].ns[k];
+	}
+	for (size_t i = 0; i < l->history->n; i++) {
+		double *level = l->history->points[i].level, all = level[2];
+
+		for (int k = 0; k < 2; k++)
+			level[k] = all > 0 ? level[k] / all : (double)NAN;
+		level[2] = all > 0 ? fmax(1 - level[0] - level[1], 0) : (double)NAN;
+	}
+}
+
+/* ---- machines of one architecture ---- */
+
 /* All architectures go into `others` for now. */
-static void count_architecture(struct history *h, const struct candidate *c)
+static void count_architecture(struct history *h, const struct machine_seen *m)
 {
 	size_t i = 0;
 
-	while (i < h->n_others && strcmp(h->others[i].name, c->architecture) != 0)
+	while (i < h->n_others && strcmp(h->others[i].name, m->architecture) != 0)
 		i++;
 	if (i == h->n_others) {
 		h->others = mem_resize(h->others, h->n_others + 1, sizeof(*h->others));
-		h->others[h->n_others++] = (struct history_architecture){ .name = mem_string(c->architecture) };
+		h->others[h->n_others++] = (struct history_architecture){ .name = mem_string(m->architecture) };
 	}
-	h->others[i].results += c->results;
+	h->others[i].results += m->results;
 }
 
 static enum assay_status choose_architecture(struct history *h, const char *asked, struct assay_error *err)
@@ -176,31 +238,124 @@ static enum assay_status choose_architecture(struct history *h, const char *aske
 	return ASSAY_OK;
 }
 
-static enum assay_status choose_machines(struct store *store, const struct evidence *evidence, const char *asked, struct history *h,
-					 struct assay_error *err)
+/* The point or the machine at [SIZE_MAX] has gone, and so has what was there. */
+static void renumber(struct loading *l, const size_t *points, const size_t *machines)
 {
-	struct candidate *all = NULL;
-	size_t n = 0;
-	enum assay_status st = load_candidates(store, evidence, h->application, &all, &n, err);
+	size_t results = 0, accounts = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		if (all[i].architecture)
-			count_architecture(h, &all[i]);
+	for (size_t i = 0; i < l->n; i++) {
+		struct result r = l->results[i];
+
+		r.point = points ? points[r.point] : r.point;
+		r.machine = machines ? machines[r.machine] : r.machine;
+		if (r.point != SIZE_MAX && r.machine != SIZE_MAX)
+			l->results[results++] = r;
+	}
+	for (size_t i = 0; i < l->n_accounts; i++) {
+		struct account a = l->accounts[i];
+
+		a.point = points ? points[a.point] : a.point;
+		a.machine = machines ? machines[a.machine] : a.machine;
+		if (a.point != SIZE_MAX && a.machine != SIZE_MAX)
+			l->accounts[accounts++] = a;
+	}
+	l->n = results;
+	l->n_accounts = accounts;
+}
+
+static int compare_machines(const void *a, const void *b)
+{
+	return strcmp((*(const struct machine_seen *const *)a)->name, (*(const struct machine_seen *const *)b)->name);
+}
+
+static enum assay_status choose_machines(struct loading *l, const char *asked, struct assay_error *err)
+{
+	struct history *h = l->history;
+	const struct machine_seen **order = mem_new(l->n_machines + 1, sizeof(struct machine_seen *));
+	size_t *at = mem_new(l->n_machines + 1, sizeof(*at));
+	enum assay_status st;
+
+	for (size_t i = 0; i < l->n_machines; i++) {
+		struct machine_seen *m = &l->machines[i];
+		const char *known = evidence_architecture(l->evidence, m->name, m->architecture ? m->architecture : "",
+							  m->fingerprint ? m->fingerprint->id : "");
+
+		char *architecture = known ? mem_string(known) : NULL;
+
+		free(m->architecture);
+		m->architecture = architecture;
+		if (architecture)
+			count_architecture(h, m);
+		order[i] = m;
+	}
+	st = choose_architecture(h, asked, err);
+	qsort(order, l->n_machines, sizeof(struct machine_seen *), compare_machines);
+	h->machines = mem_new(l->n_machines, sizeof(*h->machines));
+	for (size_t i = 0; !st && i < l->n_machines; i++) {
+		bool kept = !order[i]->architecture || strcmp(order[i]->architecture, h->architecture) == 0;
+
+		at[order[i] - l->machines] = kept ? h->n_machines : SIZE_MAX;
+		if (kept)
+			h->machines[h->n_machines++] = mem_string(order[i]->name);
 	}
 	if (!st)
-		st = choose_architecture(h, asked, err);
-	h->machines = mem_new(n, sizeof(*h->machines));
-	for (size_t i = 0; i < n; i++) {
-		if (!st && (!all[i].architecture || strcmp(all[i].architecture, h->architecture) == 0))
-			h->machines[h->n_machines++] = mem_string(all[i].machine);
-		free(all[i].machine);
-		free(all[i].architecture);
-	}
-	free(all);
+		renumber(l, NULL, at);
+	free(order);
+	free(at);
 	return st;
 }
 
-/* ---- medians on each machine ---- */
+/* ---- points by time ---- */
+
+static void point_release(struct history_point *p)
+{
+	free(p->version);
+	free(p->plan);
+	free(p->on);
+	free(p->rate);
+}
+
+static int compare_points(const void *a, const void *b)
+{
+	const struct history_point *x = a, *y = b;
+	int versions = strcmp(x->version, y->version);
+
+	if (x->taken_ms != y->taken_ms)
+		return x->taken_ms < y->taken_ms ? -1 : 1;
+	return versions ? versions : strcmp(x->plan, y->plan);
+}
+
+/* Those without results on these machines go. */
+static void order_points(struct loading *l)
+{
+	struct history *h = l->history;
+	size_t *at = mem_new(h->n + 1, sizeof(*at)), n = 0;
+
+	for (size_t i = 0; i < h->n; i++)
+		h->points[i].taken_ms = INT64_MAX;
+	for (size_t i = 0; i < l->n; i++) {
+		struct history_point *p = &h->points[l->results[i].point];
+
+		p->taken_ms = l->results[i].taken_ms < p->taken_ms ? l->results[i].taken_ms : p->taken_ms;
+	}
+	for (size_t i = 0; i < h->n; i++)
+		h->points[i].runs = i; /* until they are counted: which it was */
+	if (h->n)
+		qsort(h->points, h->n, sizeof(*h->points), compare_points);
+	while (n < h->n && h->points[n].taken_ms < INT64_MAX)
+		n++;
+	for (size_t i = 0; i < h->n; i++) {
+		at[h->points[i].runs] = i < n ? i : SIZE_MAX;
+		h->points[i].runs = 0;
+		if (i >= n)
+			point_release(&h->points[i]);
+	}
+	h->n = n;
+	renumber(l, at, NULL);
+	free(at);
+}
+
+/* ---- medians on each machine, and how fast it was ---- */
 
 static int compare_results(const void *a, const void *b)
 {
@@ -213,26 +368,51 @@ static int compare_results(const void *a, const void *b)
 	return (x->cost > y->cost) - (x->cost < y->cost);
 }
 
-static void median_of(struct history *h, const struct result *r, size_t n)
+/* The mean log rate of those stressors that all its fingerprints have is comparable over time; NaN for another battery than before. */
+static double rate_of(const struct fingerprint_set *set, const struct fingerprint *f)
 {
-	struct history_point *p = &h->points[r->point];
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t s = 0; s < set->n_stressors; s++) {
+		struct fingerprint_summary summary = fingerprint_summarise(set, f, s);
+
+		if (summary.measured > 0) {
+			sum += log(summary.median);
+			n++;
+		}
+	}
+	return n ? sum / (double)n : (double)NAN;
+}
+
+static void median_of(struct loading *l, const struct result *r, size_t n, const struct fingerprint **first)
+{
+	struct history_point *p = &l->history->points[r->point];
+	const struct fingerprint *f = NULL;
 
 	p->on[r->machine] = n % 2 ? r[n / 2].cost : (r[n / 2 - 1].cost + r[n / 2].cost) / 2;
 	p->machines++;
 	p->runs += n;
+	for (size_t i = 0; i < n; i++)
+		f = later_of(f, r[i].fingerprint);
+	if (!f)
+		return;
+	if (!first[r->machine])
+		first[r->machine] = f;
+	if (fingerprint_comparable(first[r->machine], f))
+		p->rate[r->machine] = rate_of(&l->evidence->fingerprints, f);
 }
 
 static void medians(struct loading *l)
 {
 	struct history *h = l->history;
+	const struct fingerprint **first = mem_new(h->n_machines + 1, sizeof(struct fingerprint *));
 
 	for (size_t i = 0; i < h->n; i++) {
 		h->points[i].on = mem_new(h->n_machines, sizeof(double));
 		h->points[i].rate = mem_new(h->n_machines, sizeof(double));
 		for (size_t m = 0; m < h->n_machines; m++)
 			h->points[i].on[m] = h->points[i].rate[m] = (double)NAN;
-		for (int k = 0; k < 3; k++)
-			h->points[i].level[k] = (double)NAN;
 	}
 	if (l->n)
 		qsort(l->results, l->n, sizeof(*l->results), compare_results);
@@ -240,18 +420,9 @@ static void medians(struct loading *l)
 		for (end = i + 1;
 		     end < l->n && l->results[end].point == l->results[i].point && l->results[end].machine == l->results[i].machine;)
 			end++;
-		median_of(h, &l->results[i], end - i);
+		median_of(l, &l->results[i], end - i, first);
 	}
-}
-
-static int compare_points(const void *a, const void *b)
-{
-	const struct history_point *x = a, *y = b;
-	int versions = strcmp(x->version, y->version);
-
-	if (x->taken_ms != y->taken_ms)
-		return x->taken_ms < y->taken_ms ? -1 : 1;
-	return versions ? versions : strcmp(x->plan, y->plan);
+	free(first);
 }
 
 /* ---- one series of all machines ---- */
@@ -282,79 +453,6 @@ static void merge(struct history *h)
 	}
 	free(of_machine);
 	free(x);
-}
-
-/* ---- what the kernel's accounts say, and the machines' fingerprints ---- */
-
-static enum assay_status load_levels(struct store *store, const struct history *h, struct history_point *p, struct assay_error *err)
-{
-	double sums[3] = { 0 };
-	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(
-	    store, &stmt, err,
-	    "SELECT machine, sum(user_us * 1e3), sum(sys_us * 1e3), sum(max(wall_ns, (user_us + sys_us) * 1e3)) FROM execution WHERE "
-	    "plan = ? AND application = ? AND version = ? AND outcome = 'ok' AND wall_ns > 0 AND user_us >= 0 AND sys_us >= 0 GROUP BY "
-	    "machine",
-	    "ttt", p->plan, h->application, p->version);
-
-	while (store_next(store, stmt, &st, err)) {
-		for (int k = 0; k < 3 && machine_of(h, store_text(stmt, 0)) != SIZE_MAX; k++)
-			sums[k] += store_double(stmt, k + 1);
-	}
-	sqlite3_finalize(stmt);
-	if (!st && sums[2] > 0) {
-		for (int k = 0; k < 2; k++)
-			p->level[k] = sums[k] / sums[2];
-		p->level[2] = fmax(1 - p->level[0] - p->level[1], 0);
-	}
-	return st;
-}
-
-/* The mean log rate of those stressors that all its fingerprints have is comparable over time; NaN for another battery than before. */
-static double rate_of(const struct fingerprint_set *set, const struct fingerprint *f)
-{
-	double sum = 0;
-	size_t n = 0;
-
-	for (size_t s = 0; s < set->n_stressors; s++) {
-		struct fingerprint_summary summary = fingerprint_summarise(set, f, s);
-
-		if (summary.measured > 0) {
-			sum += log(summary.median);
-			n++;
-		}
-	}
-	return n ? sum / (double)n : (double)NAN;
-}
-
-static enum assay_status load_rates(struct store *store, const struct fingerprint_set *set, struct history *h, struct assay_error *err)
-{
-	sqlite3_stmt *stmt = NULL;
-	const struct fingerprint **first = mem_new(h->n_machines + 1, sizeof(*first));
-	enum assay_status st = ASSAY_OK;
-
-	for (size_t i = 0; !st && i < h->n; i++) {
-		struct history_point *p = &h->points[i];
-
-		st = store_ask(store, &stmt, err,
-			       "SELECT machine, max(fingerprint) FROM run WHERE application = ? AND version = ? AND ifnull(plan, '') = ? "
-			       "AND taken_ms >= ? "
-			       "GROUP BY machine",
-			       "ttti", h->application, p->version, p->plan, p->taken_ms);
-		while (store_next(store, stmt, &st, err)) {
-			const struct fingerprint *f = fingerprint_find(set, store_text(stmt, 1));
-			size_t m = machine_of(h, store_text(stmt, 0));
-
-			if (!f || m == SIZE_MAX)
-				continue;
-			first[m] = first[m] ? first[m] : f;
-			p->rate[m] = fingerprint_comparable(first[m], f) ? rate_of(set, f) : (double)NAN;
-		}
-		sqlite3_finalize(stmt);
-		stmt = NULL;
-	}
-	free(first);
-	return st;
 }
 
 /* ---- all ---- */
@@ -408,30 +506,41 @@ static void find_changes(struct history *h, double min_effect)
 	free(x);
 }
 
+static void loading_release(struct loading *l)
+{
+	for (size_t i = 0; i < l->n_machines; i++) {
+		free(l->machines[i].name);
+		free(l->machines[i].architecture);
+	}
+	free(l->machines);
+	free(l->results);
+	free(l->accounts);
+}
+
 enum assay_status history_load(struct lab *lab, const struct evidence *evidence, const char *application, const char *architecture,
 			       double min_effect, struct history *out, struct assay_error *err)
 {
-	struct loading l = { .history = out };
+	struct loading l = { .history = out, .evidence = evidence };
 	enum assay_status st;
 
 	*out = (struct history){ .application = mem_string(application) };
 	st = direction_of(&lab->store, application, &out->higher_is_better, err);
 	if (!st)
-		st = choose_machines(&lab->store, evidence, architecture, out, err);
-	if (!st)
 		st = load_results(&lab->store, &l, err);
-	if (!st && !out->n)
+	for (size_t i = 0; !st && i < out->n; i++)
+		st = *out->points[i].plan ? load_accounts(&lab->store, &l, i, err) : ASSAY_OK;
+	if (!st)
+		st = choose_machines(&l, architecture, err);
+	if (!st && !l.n)
 		st = no_results(&lab->store, application, err);
 	if (!st) {
+		order_points(&l);
 		medians(&l);
-		qsort(out->points, out->n, sizeof(*out->points), compare_points);
+		levels(&l);
 		merge(out);
 		find_changes(out, min_effect);
-		st = load_rates(&lab->store, &evidence->fingerprints, out, err);
 	}
-	for (size_t i = 0; !st && i < out->n; i++)
-		st = load_levels(&lab->store, out, &out->points[i], err);
-	free(l.results);
+	loading_release(&l);
 	if (st)
 		history_release(out);
 	return st;
@@ -439,12 +548,8 @@ enum assay_status history_load(struct lab *lab, const struct evidence *evidence,
 
 void history_release(struct history *h)
 {
-	for (size_t i = 0; i < h->n; i++) {
-		free(h->points[i].version);
-		free(h->points[i].plan);
-		free(h->points[i].on);
-		free(h->points[i].rate);
-	}
+	for (size_t i = 0; i < h->n; i++)
+		point_release(&h->points[i]);
 	for (size_t m = 0; m < h->n_machines; m++)
 		free(h->machines[m]);
 	for (size_t i = 0; i < h->n_others; i++)
