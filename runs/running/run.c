@@ -102,6 +102,7 @@ static bool run_set_keep_latest_build(struct run_set *set, const struct run_buil
 static enum assay_status run_set_find_builds(struct store *store, const char *plan, struct run_set *set, struct assay_error *err)
 {
 	struct run_builds builds;
+	struct run_build *build = NULL;
 	const struct run_build *latest;
 	enum assay_status st = run_builds_load(store, set->application, set->version, &builds, err);
 
@@ -113,8 +114,9 @@ static enum assay_status run_set_find_builds(struct store *store, const char *pl
 	}
 	for (size_t i = 0; i < set->n; i++) {
 		struct run *run = &set->items[i];
-		struct run_build *build = run_builds_find(&builds, run->plan);
 
+		if (i == 0 || strcmp(run->plan, run[-1].plan) != 0)
+			build = run_builds_find(&builds, run->plan);
 		snprintf(run->build, sizeof(run->build), "%s", build ? build->id : "");
 		if (build && run->taken_ms > build->last_ms)
 			build->last_ms = run->taken_ms;
@@ -157,13 +159,36 @@ static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt 
 	last->recorded++;
 }
 
+static int compare_repetitions(const void *a, const void *b)
+{
+	const struct run *x = a, *y = b;
+	int machines = strcmp(x->machine, y->machine);
+
+	if (machines || x->repetition != y->repetition)
+		return machines ? machines : x->repetition < y->repetition ? -1 : 1;
+	return (x->taken_ms > y->taken_ms) - (x->taken_ms < y->taken_ms);
+}
+
+/* By machine, repetition and time. They come by machine and time, in the order of the store's key, which mostly is the same: sorted there,
+ * all of them would be copied. */
+static void run_set_order(struct run_set *set)
+{
+	for (size_t i = 1; i < set->n; i++) {
+		if (compare_repetitions(&set->items[i - 1], &set->items[i]) > 0) {
+			qsort(set->items, set->n, sizeof(*set->items), compare_repetitions);
+			return;
+		}
+	}
+}
+
 enum assay_status run_load(struct store *store, const char *application, const char *version, struct run_set *out, struct assay_error *err)
 {
 	return run_load_plan(store, application, version, NULL, out, err);
 }
 
 #define RUN_WITHHELD_COLUMN(constant, account)                                                                                             \
-	", CASE WHEN json_valid(signature) THEN ifnull(json_extract(signature, '$." account "'), -1) ELSE -1 END"
+	", CASE WHEN signature IS NULL THEN -1 WHEN json_valid(signature) THEN ifnull(json_extract(signature, '$." account "'), -1) "      \
+	"ELSE -1 END"
 
 enum assay_status run_load_plan(struct store *store, const char *application, const char *version, const char *plan, struct run_set *out,
 				struct assay_error *err)
@@ -177,8 +202,8 @@ enum assay_status run_load_plan(struct store *store, const char *application, co
 	    "SELECT machine, repetition, taken_ms, run.metric, fingerprint, pass, plan, wall_ns, user_us, sys_us" RUN_WITHHELD_ROWS(
 		RUN_WITHHELD_COLUMN) ", architecture FROM run LEFT JOIN (SELECT * FROM execution WHERE input = " RUN_INPUT
 				     ") USING (plan, machine, version, repetition, application, taken_ms) WHERE application = ?1 AND "
-				     "version = ?2 AND (?3 IS NULL OR plan = ?3) ORDER BY machine, repetition, "
-				     "taken_ms, ordinal",
+				     "version = ?2 AND (?3 IS NULL OR plan = ?3) ORDER BY machine, taken_ms, "
+				     "repetition, ordinal",
 	    "ttt", application, version, plan);
 
 	while (store_next(store, stmt, &st, err))
@@ -186,6 +211,7 @@ enum assay_status run_load_plan(struct store *store, const char *application, co
 	sqlite3_finalize(stmt);
 	for (size_t i = 0; i < set.n; i++)
 		set.items[i].metric /= (double)set.items[i].recorded;
+	run_set_order(&set);
 	if (!st)
 		st = metric_rules_load(store, &rules, err);
 	set.higher_is_better = metric_rules_higher_is_better(&rules, application);
