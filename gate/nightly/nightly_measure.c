@@ -122,40 +122,33 @@ enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c,
 	return st;
 }
 
-static enum assay_status plan_repetitions(struct nightly *n, const char *plan, int64_t *out, struct assay_error *err)
-{
-	struct lab lab = { .lock_fd = -1 };
-	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = nightly_open(n, &lab, err);
-
-	*out = 0;
-	if (!st)
-		st = store_ask(&lab.store, &stmt, err, "SELECT repetitions FROM plan WHERE id = ?", "t", plan);
-	if (stmt && store_next(&lab.store, stmt, &st, err))
-		*out = sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	lab_close(&lab);
-	return st;
-}
-
-/* Where machines of several architectures ran, a finding is one of them, and is confirmed there: those machines, with commas between. NULL:
- * there is but one. free() it. */
-static enum assay_status hosts_of_finding(struct nightly *n, const struct night_comparison *c, char **out, struct assay_error *err)
+/* What a finding is confirmed with: as many repetitions as its plan had, and, where machines of several architectures ran, the machines of
+ * the one that it is a finding of, with commas between, else NULL. The decision is made anew for that: a night that was interrupted has
+ * nothing else of it. free() *hosts. */
+static enum assay_status confirm_with(struct nightly *n, const struct night_comparison *c, int64_t *repetitions, char **hosts,
+				      struct assay_error *err)
 {
 	const struct judge_request q = { .application = c->application, .min_effect = c->min_effect };
 	struct judge_compared found = { .sides = { { 0 } } };
 	struct evidence evidence = { 0 };
 	struct lab lab = { .lock_fd = -1 };
 	struct buf text = BUF_INIT;
+	sqlite3_stmt *stmt = NULL;
 	enum assay_status st = nightly_open(n, &lab, err);
 
+	*repetitions = 0;
+	if (!st)
+		st = store_ask(&lab.store, &stmt, err, "SELECT repetitions FROM plan WHERE id = ?", "t", c->plan);
+	if (stmt && store_next(&lab.store, stmt, &st, err))
+		*repetitions = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
 	if (!st)
 		st = evidence_load(&lab, &evidence, err);
 	if (!st)
 		st = judge_compare(&lab, &evidence, &q, c->plan, (const char *const[]){ c->baseline, c->candidate }, NULL, &found, err);
 	for (size_t i = 0; !st && found.verdict.architecture && i < found.verdict.baseline->n_on; i++)
 		buf_format(&text, "%s%s", i ? "," : "", found.verdict.baseline->on[i].machine);
-	*out = text.size ? buf_take(&text) : NULL;
+	*hosts = text.size ? buf_take(&text) : NULL;
 	judge_compared_release(&found);
 	evidence_release(&evidence);
 	lab_close(&lab);
@@ -172,9 +165,7 @@ enum assay_status nightly_confirm(struct nightly *n, struct night_comparison *c,
 	enum assay_status st;
 
 	nightly_log(n, "confirming %s %s by fresh runs", c->application, c->candidate);
-	st = plan_repetitions(n, c->plan, &repetitions, err);
-	if (!st)
-		st = hosts_of_finding(n, c, &hosts, err);
+	st = confirm_with(n, c, &repetitions, &hosts, err);
 	if (hosts)
 		o.hosts.hosts = hosts;
 	if (!st)
