@@ -6,10 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/growth.h"
+#include "tests/scratch.h"
 
 #define DAY	   86400000
-#define FEW	   8 /* applications */
 #define TEXT_OF(x) #x
 #define TEXT(x)	   TEXT_OF(x)
 
@@ -67,48 +66,9 @@ static void test_points(void **state)
 	lab_close(&lab);
 }
 
-/* ---- a store of many applications ---- */
-
-static struct lab *growing;
-
-static void load_all(void *nothing, size_t n)
-{
-	(void)nothing;
-	for (size_t i = 1; i <= n; i++) {
-		char *name = mem_format("app%zu", i);
-		struct history h = load(&growing[n > FEW], name);
-
-		assert_int_equal(h.n, 2);
-		history_release(&h);
-		free(name);
-	}
-}
-
-/* The histories of all applications: what one costs does not depend on how many others the store has. */
-static void test_work(void **state)
-{
-	struct lab labs[] = { scratch_lab("few"), scratch_lab("many") };
-
-	(void)state;
-	for (int i = 0; i < 2; i++) {
-		char *sql = mem_format("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d), "
-				       "r(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM r WHERE k < 100) "
-				       "INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric) "
-				       "SELECT 'app' || i, k %% 2, 'm' || (k %% 10), 1000, k, 1, 1 FROM n, r",
-				       i ? 16 * FEW : FEW);
-
-		put(&labs[i].store, sql);
-		free(sql);
-	}
-	growing = labs;
-	growth_check("histories", load_all, NULL, FEW);
-	lab_close(&labs[0]);
-	lab_close(&labs[1]);
-}
-
 int suite_history(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_points), SCRATCH_TEST(test_work) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_points) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
