@@ -50,6 +50,9 @@ static void test_events_exist(void **state)
 	size_t n, natives = 0;
 
 	(void)state;
+#if !defined(__x86_64__)
+	skip(); /* libpfm4 has only the tables of its own architecture */
+#endif
 	assert_int_equal(pfm_initialize(), PFM_SUCCESS);
 	assert_true(pmu_has("skx", "MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM"));
 	assert_false(pmu_has("skx", "MEM_LOAD_L3_HIT_RETIRED:NO_SUCH")); /* the test can fail */
