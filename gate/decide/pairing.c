@@ -20,7 +20,7 @@ ROWS_FUNCTION(pairing_text, enum pairing_reason, PAIRING_ROWS, ROWS_TEXT)
 struct order_series {
 	size_t type;		/* hardware type */
 	size_t n[2];		/* repetitions of the baseline, of the candidate; at least one each */
-	int64_t *repetition[2]; /* [n] their numbers, ascending */
+	int64_t *repetition[2]; /* [n] their numbers */
 	double *log_cost[2];	/* [n] */
 	bool turns;		/* they took turns: the order cancels out */
 };
@@ -30,7 +30,7 @@ struct order_list {
 	size_t n, capacity;
 };
 
-/* Copies the numbers, which ascend, and the values; all of them above 0. */
+/* Copies the numbers and the values; all of them above 0. */
 static void order_add(struct order_list *list, size_t type, bool turns, const size_t n[2], const int64_t *const repetition[2],
 		      const double *const cost[2], bool higher_is_better)
 {
@@ -66,20 +66,11 @@ static void order_release(struct order_list *list)
 
 static size_t count_of(const struct order_series *s, int side, int64_t repetition)
 {
-	const int64_t *numbers = s->repetition[side];
-	size_t at = 0, end = s->n[side];
+	size_t count = 0;
 
-	while (at < end) {
-		size_t middle = at + (end - at) / 2;
-
-		if (numbers[middle] < repetition)
-			at = middle + 1;
-		else
-			end = middle;
-	}
-	while (end < s->n[side] && numbers[end] == repetition)
-		end++;
-	return end - at;
+	for (size_t i = 0; i < s->n[side]; i++)
+		count += s->repetition[side][i] == repetition;
+	return count;
 }
 
 /* Sum over the repetitions of the squared difference of their parts in both sides: 0 when both have the same ones, 1/n + 1/m when none
