@@ -144,6 +144,15 @@ for _ in 1 2 3; do
 	[ "$(sort -u out)" = 757 ] || fail "natively it prints 757 only, now: $(cat out err)"
 done
 
+what='storms of signals for threads that wait for each other in loops around sched_yield()'
+run emulate build -- gcc -g -O2 "$ASSAY_SOURCE/tests/probed/storms.c" -o storms -pthread
+for i in 1 2 3 4 5 6; do
+	timeout 60 "$ASSAY" emulate run -o storms-$i -- ./storms >out 2>err
+	status=$?
+	expect_status 0
+	expect_stdout 199990000
+done
+
 what='names of C++ as people write them, and the symbol'
 printf 'struct pile { __attribute__((noinline)) int add(int x) { return y += x; } int y = 0; };\nint main() { pile p; return p.add(0); }\n' >names.cc
 run emulate build -- g++ names.cc -o names

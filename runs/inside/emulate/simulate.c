@@ -250,9 +250,11 @@ static __attribute__((noinline)) void touch_visit(struct touch *touch)
 		touch_visited(touch);
 }
 
+/* Nothing but the keys: a handler's accesses may come in between, and what they leave is whole, or has no key. */
 void simulate_anew(struct thread *t)
 {
-	memset(t->recent, 0, sizeof(t->recent));
+	for (size_t i = 0; i < RECENT; i++)
+		__atomic_store_n(&t->recent[i].key, 0, __ATOMIC_RELAXED);
 }
 
 /* Of each function its own, where touches matter. */
@@ -323,25 +325,33 @@ static bool simulate_wake(void)
 			return false;
 		}
 	}
+	BUSY_HERE();
 	if (!hot.simulating) {
 		window_close(t);
 		window_begin(t, t->window);
 	}
+	busy_end();
 	return hot.simulating;
 }
 
-/* `n` accesses, more than the window has left: those beyond count for this window, and advance no clock. */
+/* `n` accesses, more than the window has left, if no handler has begun another one: those beyond count for this window, and advance no
+ * clock. */
 static void simulate_next_window(struct thread *t, uint32_t n)
 {
-	uint32_t beyond = n - t->window_left;
+	uint32_t beyond;
 
-	t->counts.exact[COUNT_ACCESSES] += beyond;
-	t->counts.exact[COUNT_SIMULATED] += t->weight ? beyond : 0;
-	t->counts.weighed[COUNT_ACCESSES] += (uint64_t)beyond * t->weight;
-	t->window_left = 0;
 	BUSY_HERE();
-	window_close(t);
-	window_begin(t, t->window + 1);
+	if (t->window_left > n) {
+		t->window_left -= n;
+	} else {
+		beyond = n - t->window_left;
+		t->counts.exact[COUNT_ACCESSES] += beyond;
+		t->counts.exact[COUNT_SIMULATED] += t->weight ? beyond : 0;
+		t->counts.weighed[COUNT_ACCESSES] += (uint64_t)beyond * t->weight;
+		t->window_left = 0;
+		window_close(t);
+		window_begin(t, t->window + 1);
+	}
 	busy_end();
 }
 

@@ -2,7 +2,9 @@
  * sched_yield() on nothing counts, and no logical time passes, until the thread goes on: until it comes to a place in memory where it has
  * not looked before while it waited, changes what is there, calls a function that no look in this loop has called, or takes more steps than
  * a look has. The first look is counted, in place of the one that succeeds; what that one takes more than one that fails is added. So each
- * look that succeeds counts, and no other. As long as no look has failed after sched_yield() in a loop, all that happens there counts. */
+ * look that succeeds counts, and no other. As long as no look has failed after sched_yield() in a loop, all that happens there counts.
+ *
+ * A signal's handler may come between any two instructions here; it finds that we are at work, and what it does counts nowhere. */
 #include "runs/inside/emulate/callees.h"
 
 #include <sched.h>
@@ -24,9 +26,8 @@ static void rare_find(uint64_t *at[RARE])
 }
 _Static_assert(RARE == 6, "all of them");
 
-void waiting_hold(struct thread *t)
+static void hold(struct waiting *w)
 {
-	struct waiting *w = &t->waiting;
 	uint64_t *at[RARE];
 
 	rare_find(at);
@@ -34,6 +35,14 @@ void waiting_hold(struct thread *t)
 		w->look[COUNT_ATOMICS + i] += *at[i] - w->held[i];
 		*at[i] = w->held[i];
 	}
+}
+
+void waiting_hold(struct thread *t)
+{
+	BUSY_HERE();
+	if (hot.waits)
+		hold(&t->waiting);
+	busy_end();
 }
 
 /* These much more, or less, has happened. */
@@ -111,8 +120,8 @@ static void waiting_begin(struct thread *t, uintptr_t site)
 	w->bytes = 0;
 	w->left = hot.left;
 	w->blocks_left = hot.blocks_left;
-	t->granted -= (uint64_t)hot.left;
-	t->blocks_granted -= hot.blocks_left;
+	t->granted -= (uint64_t)w->left;
+	t->blocks_granted -= w->blocks_left;
 	hot.left = hot.blocks_left = 0;
 	__atomic_store_n(&t->waits, true, __ATOMIC_RELAXED);
 	hot.waits = 1;
@@ -130,7 +139,7 @@ static void waiting_end(struct thread *t, bool looked)
 	hot.blocks_left = w->blocks_left;
 	t->granted += (uint64_t)w->left;
 	t->blocks_granted += w->blocks_left;
-	waiting_hold(t);
+	hold(w);
 	for (size_t i = 0; i < COUNT_SIMULATED && looked; i++) {
 		w->less[i] += w->look[i] < loop->usual[i] ? loop->usual[i] - w->look[i] : 0;
 		w->look[i] -= w->look[i] < loop->usual[i] ? w->look[i] : loop->usual[i];
@@ -165,19 +174,20 @@ static bool place_is_known(struct waiting *w, uintptr_t place)
 
 void waiting_stop(void)
 {
-	if (UNLIKELY(hot.waits))
+	if (LIKELY(!hot.waits || hot.busy))
+		return; /* a handler in the midst of our work stops nothing */
+	BUSY_HERE();
+	if (hot.waits)
 		waiting_end(hot.thread, true);
+	busy_end();
 }
 
-bool waiting_goes_on(uintptr_t address, size_t bytes, enum access access)
+static bool goes_on(uintptr_t address, size_t bytes, enum access access)
 {
 	struct waiting *w = &hot.thread->waiting;
 
-	hot.left = 0;
-	if (hot.busy)
-		return true;
 	if (has_changed(w) || !place_is_known(w, address) || (access == ACCESS_WRITE && bytes > sizeof(w->value))) {
-		waiting_stop();
+		waiting_end(hot.thread, true);
 		return false;
 	}
 	w->look[COUNT_ACCESSES]++;
@@ -187,7 +197,22 @@ bool waiting_goes_on(uintptr_t address, size_t bytes, enum access access)
 	return true;
 }
 
-bool waiting_goes_on_in_call(struct thread *t, uint32_t callee)
+bool waiting_goes_on(uintptr_t address, size_t bytes, enum access access)
+{
+	bool waits;
+
+	if (hot.busy) {
+		hot.left = 0;
+		return true;
+	}
+	BUSY_HERE();
+	hot.left = hot.waits ? 0 : hot.left;
+	waits = hot.waits && goes_on(address, bytes, access);
+	busy_end();
+	return waits;
+}
+
+static bool goes_on_in_call(struct thread *t, uint32_t callee)
 {
 	struct waiting *w = &t->waiting;
 
@@ -197,45 +222,62 @@ bool waiting_goes_on_in_call(struct thread *t, uint32_t callee)
 			return true;
 		}
 	}
-	waiting_stop();
+	waiting_end(t, true);
 	w->went_on_in = callee;
 	w->went_on_at = counts_blocks(t, &hot);
 	return false;
 }
 
-bool waiting_goes_on_in_block(void)
+bool waiting_goes_on_in_call(struct thread *t, uint32_t callee)
+{
+	bool waits;
+
+	BUSY_HERE();
+	waits = hot.waits && goes_on_in_call(t, callee);
+	busy_end();
+	return waits;
+}
+
+static bool goes_on_in_block(void)
 {
 	struct waiting *w = &hot.thread->waiting;
 
-	hot.blocks_left = 0;
-	if (hot.busy)
-		return true;
 	if (has_changed(w)) {
-		waiting_stop();
+		waiting_end(hot.thread, true);
 		return false;
 	}
-	if (++w->look[COUNT_BLOCKS] < BLOCKS_MOST)
-		return true;
-	waiting_end(hot.thread, false);
+	if (++w->look[COUNT_BLOCKS] >= BLOCKS_MOST)
+		waiting_end(hot.thread, false);
 	return true;
 }
 
-/* The thread has looked in vain. With one thread alone there is nothing to wait for here. */
-static void looked_in_vain(uintptr_t site)
+bool waiting_goes_on_in_block(void)
 {
-	struct thread *t = hot.thread;
-	struct waiting *w;
+	bool waits;
 
-	if (!t || hot.busy || !runtime.several)
-		return;
-	w = &t->waiting;
+	if (hot.busy) {
+		hot.blocks_left = 0;
+		return true;
+	}
+	BUSY_HERE();
+	hot.blocks_left = hot.waits ? 0 : hot.blocks_left;
+	waits = hot.waits && goes_on_in_block();
+	busy_end();
+	return waits;
+}
+
+/* The thread has looked in vain. With one thread alone there is nothing to wait for here. */
+static void looked_in_vain(struct thread *t, uintptr_t site)
+{
+	struct waiting *w = &t->waiting;
+
 	if (hot.waits && (has_changed(w) || w->loop->site != site))
-		waiting_stop();
+		waiting_end(t, true);
 	if (!hot.waits) {
 		waiting_begin(t, site);
 		return;
 	}
-	waiting_hold(t);
+	hold(w);
 	memcpy(w->loop->usual, w->look, sizeof(w->look));
 	memcpy(w->loop->usual_calls, w->calls, sizeof(w->calls));
 	memset(w->look, 0, sizeof(w->look));
@@ -244,18 +286,29 @@ static void looked_in_vain(uintptr_t site)
 	w->bytes = 0;
 }
 
+static void yields(uintptr_t site)
+{
+	struct thread *t = hot.thread;
+
+	if (!t || hot.busy || !runtime.several)
+		return;
+	BUSY_HERE();
+	looked_in_vain(t, site);
+	busy_end();
+}
+
 #pragma GCC diagnostic ignored "-Wmissing-prototypes" /* the linker calls what follows by its --wrap */
 
 int __real_sched_yield(void);
 EXPORT int __wrap_sched_yield(void)
 {
-	looked_in_vain((uintptr_t)__builtin_return_address(0));
+	yields((uintptr_t)__builtin_return_address(0));
 	return __real_sched_yield();
 }
 
 void __real_thrd_yield(void);
 EXPORT void __wrap_thrd_yield(void)
 {
-	looked_in_vain((uintptr_t)__builtin_return_address(0));
+	yields((uintptr_t)__builtin_return_address(0));
 	__real_thrd_yield();
 }

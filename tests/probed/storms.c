@@ -1,0 +1,86 @@
+/* Two threads hand boxes to each other and wait in loops around sched_yield(), while signals come to both of them all the time, whose
+ * handler works, too. */
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BOXES	 20000
+#define EVERY_NS 20000
+
+static atomic_int full;
+static long box;
+static _Thread_local long handled[4];
+
+#define FUNCTION static __attribute__((noinline, noclone))
+
+FUNCTION void on_signal(int number)
+{
+	for (int i = 0; i < 4; i++)
+		handled[i] += number;
+}
+
+FUNCTION int put(long item)
+{
+	if (atomic_load(&full))
+		return 0;
+	box = item;
+	atomic_store(&full, 1);
+	return 1;
+}
+
+FUNCTION int get(long *sum)
+{
+	if (!atomic_load(&full))
+		return 0;
+	*sum += box;
+	atomic_store(&full, 0);
+	return 1;
+}
+
+static void storm_begin(timer_t *timer)
+{
+	struct sigevent to = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1 };
+	struct itimerspec every = { { 0, EVERY_NS }, { 0, EVERY_NS } };
+
+	to._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+	if (timer_create(CLOCK_MONOTONIC, &to, timer) != 0 || timer_settime(*timer, 0, &every, NULL) != 0)
+		_exit(1);
+}
+
+static void *gets(void *sum)
+{
+	timer_t timer;
+
+	storm_begin(&timer);
+	for (int i = 0; i < BOXES; i++) {
+		while (!get(sum))
+			sched_yield();
+	}
+	timer_delete(timer);
+	return NULL;
+}
+
+int main(void)
+{
+	long sum = 0;
+	pthread_t t;
+	timer_t timer;
+
+	signal(SIGUSR1, on_signal);
+	if (pthread_create(&t, NULL, gets, &sum) != 0)
+		return 1;
+	storm_begin(&timer);
+	for (int i = 0; i < BOXES; i++) {
+		while (!put(i))
+			sched_yield();
+	}
+	timer_delete(timer);
+	pthread_join(t, NULL);
+	printf("%ld\n", sum);
+	return 0;
+}
