@@ -42,9 +42,10 @@ int main(int argc, char **argv)
 	memset(&action, 0, sizeof(action));
 	action.sa_handler = handler;
 	sigaction(SIGALRM, &action, NULL);
-	setitimer(ITIMER_REAL, &often, NULL);
-	if (sigsetjmp(out, 1))
+	if (sigsetjmp(out, 1)) /* before the first signal: it would jump to nowhere */
 		depth = depth * 7 % 61 + 1;
+	else
+		setitimer(ITIMER_REAL, &often, NULL);
 	while (jumps < wanted)
 		if (deep(depth) == 12345)
 			puts("wrong");
