@@ -54,5 +54,8 @@ for file in $(ls); do
 		;;
 	esac
 done
+# Two functions of one name in two archives link without a word, and the one is called for the other.
+twice=$(nm -A --defined-only "$(dirname "${ASSAY:?}")"/libassay_*.a 2>/dev/null | awk '$2 ~ /[TDBR]/ && seen[$3]++ { print $3 }')
+[ -z "$twice" ] || { echo "defined twice: $twice"; status=1; }
 [ "$files" -gt 50 ] || { echo "too few files: is this the source directory?"; status=1; }
 exit $status
