@@ -373,6 +373,20 @@ expect_stderr 'assay fleet exec: remark: node1: nothing was heard since 20' 'Z: 
 cases=$((cases + 1))
 [ "$(grep -c 'nothing was heard' "$tmp/err")" = 1 ] || fail 'once is enough'
 
+what='as many hosts at a time as lab.yaml says, unless the command says otherwise'
+sed -i '1i fanout: 1' "$tmp/lab/lab.yaml"
+turns() {
+	# shellcheck disable=SC2016 # the hosts' words
+	fleet exec -w 'node[1-3]' "$@" -- sh -c 'mkdir "$0" || echo together; sleep .5; rmdir "$0" || true' "$tmp/turn"
+	expect_status 0
+}
+turns
+cases=$((cases + 1))
+grep -q together "$tmp/out" && fail 'one at a time'
+turns --fanout 3
+expect_stdout together
+sed -i 1d "$tmp/lab/lab.yaml"
+
 what='wrong usage'
 fleet exec
 refused 2 'missing argument: -- COMMAND'
