@@ -159,14 +159,14 @@ static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt 
 	last->recorded++;
 }
 
-static int compare_repetitions(const void *a, const void *b)
+static int run_compare_runs(const void *a, const void *b)
 {
 	const struct run *x = a, *y = b;
-	int machines = strcmp(x->machine, y->machine);
+	int order = strcmp(x->machine, y->machine);
 
-	if (machines || x->repetition != y->repetition)
-		return machines ? machines : x->repetition < y->repetition ? -1 : 1;
-	return (x->taken_ms > y->taken_ms) - (x->taken_ms < y->taken_ms);
+	if (!order)
+		order = (x->repetition > y->repetition) - (x->repetition < y->repetition);
+	return order ? order : (x->taken_ms > y->taken_ms) - (x->taken_ms < y->taken_ms);
 }
 
 /* By machine, repetition and time. They come by machine and time, in the order of the store's key, which mostly is the same: sorted there,
@@ -174,8 +174,8 @@ static int compare_repetitions(const void *a, const void *b)
 static void run_set_order(struct run_set *set)
 {
 	for (size_t i = 1; i < set->n; i++) {
-		if (compare_repetitions(&set->items[i - 1], &set->items[i]) > 0) {
-			qsort(set->items, set->n, sizeof(*set->items), compare_repetitions);
+		if (run_compare_runs(&set->items[i - 1], &set->items[i]) > 0) {
+			qsort(set->items, set->n, sizeof(*set->items), run_compare_runs);
 			return;
 		}
 	}
@@ -263,16 +263,6 @@ void run_set_release(struct run_set *set)
 	free(set->application);
 	free(set->version);
 	*set = (struct run_set){ 0 };
-}
-
-static int run_compare_runs(const void *a, const void *b)
-{
-	const struct run *x = a, *y = b;
-	int order = strcmp(x->machine, y->machine);
-
-	if (!order)
-		order = (x->repetition > y->repetition) - (x->repetition < y->repetition);
-	return order ? order : (x->taken_ms > y->taken_ms) - (x->taken_ms < y->taken_ms);
 }
 
 void run_set_join(struct run_set *set)
