@@ -8,10 +8,6 @@
 
 #include "tests/scratch.h"
 
-#define DAY	   86400000
-#define TEXT_OF(x) #x
-#define TEXT(x)	   TEXT_OF(x)
-
 static void put(struct store *store, const char *sql)
 {
 	struct assay_error err;
@@ -51,15 +47,14 @@ static void test_points(void **state)
 	put(&lab.store, "INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric) VALUES"
 			" ('sort', '1', 'a', 5000, 1, 1, 2), ('sort', '1', 'a', 5000, 1, 2, 3), ('sort', '1', 'a', 5000, 1, 3, 7),"
 			" ('sort', '1', 'a', 5000, 2, 1, 4), ('sort', '1', 'b', 4000, 1, 1, 8), ('sort', '1', 'b', 4000, 2, 1, 0),"
-			" ('sort', '2', 'a', 5000 + " TEXT(DAY) ", 1, 1, 8), ('sort', '2', 'b', 5000 + 2 * " TEXT(
-			    DAY) ", 1, 1, 16),"
-				 " ('sort', '1', 'c', 5000, 1, 1, 8), ('other', '1', 'a', 1, 1, 1, 1)");
+			" ('sort', '2', 'a', 86405000, 1, 1, 8), ('sort', '2', 'b', 172805000, 1, 1, 16),"
+			" ('sort', '1', 'c', 5000, 1, 1, 8), ('other', '1', 'a', 1, 1, 1, 1)");
 	h = load(&lab, "sort");
 	assert_int_equal(h.n_machines, 3);
 	assert_int_equal(h.n, 3);
 	check_point(&h, 0, "1", 4000, 3, 4);
-	check_point(&h, 1, "2", 5000 + DAY, 1, 1);
-	check_point(&h, 2, "2", 5000 + 2 * (int64_t)DAY, 1, 1);
+	check_point(&h, 1, "2", 86405000, 1, 1);
+	check_point(&h, 2, "2", 172805000, 1, 1);
 	assert_true(fabs(h.points[0].on[0] - log(4)) < 1e-12 && fabs(h.points[0].on[1] - log(8)) < 1e-12 && isnan(h.points[1].on[1]));
 	assert_true(fabs(h.points[2].cost - h.points[0].cost - log(2)) < 1e-9);
 	history_release(&h);
