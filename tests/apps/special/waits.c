@@ -2,10 +2,11 @@
  * Each has to wait at first. */
 #include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
+
+#include "boxes.h"
 
 #define BOXES  500
 #define YIELDS 100
@@ -27,28 +28,7 @@ UNSEEN static void let_it_look(void)
 		usleep(1000);
 }
 
-static atomic_int full;
-static long box, numbers[YIELDS * 10];
-
-#define FUNCTION static __attribute__((noinline, noclone))
-
-FUNCTION int put(long item)
-{
-	if (atomic_load(&full))
-		return 0;
-	box = item;
-	atomic_store(&full, 1);
-	return 1;
-}
-
-FUNCTION int get(long *sum)
-{
-	if (!atomic_load(&full))
-		return 0;
-	*sum += box;
-	atomic_store(&full, 0);
-	return 1;
-}
+static long numbers[YIELDS * 10];
 
 /* Looks at other places each time. */
 FUNCTION long reads(void)

@@ -3,43 +3,22 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "boxes.h"
+
 #define BOXES	 20000
 #define EVERY_NS 20000
 
-static atomic_int full;
-static long box;
 static _Thread_local long handled[4];
-
-#define FUNCTION static __attribute__((noinline, noclone))
 
 FUNCTION void on_signal(int number)
 {
 	for (int i = 0; i < 4; i++)
 		handled[i] += number;
-}
-
-FUNCTION int put(long item)
-{
-	if (atomic_load(&full))
-		return 0;
-	box = item;
-	atomic_store(&full, 1);
-	return 1;
-}
-
-FUNCTION int get(long *sum)
-{
-	if (!atomic_load(&full))
-		return 0;
-	*sum += box;
-	atomic_store(&full, 0);
-	return 1;
 }
 
 static void storm_begin(timer_t *timer)
