@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -164,21 +165,32 @@ static size_t secret_at(const char *at, bool cut)
 	return longest;
 }
 
+static char *hidden(const char *text, bool cut)
+{
+	struct buf shown = BUF_INIT;
+
+	for (size_t n; *text; text += n ? n : 1) {
+		n = secret_at(text, cut);
+		if (n)
+			buf_text(&shown, SECRET_MASK);
+		else
+			buf_char(&shown, *text);
+	}
+	return buf_take(&shown);
+}
+
+char *secrets_hidden(const char *text)
+{
+	return first_of(&values_known) ? hidden(text, false) : mem_string(text);
+}
+
 void secrets_hide(char *text, size_t size)
 {
-	bool cut = strlen(text) + 1 == size;
+	char *shown;
 
-	for (char *at = text; *at && first_of(&values_known); at++) {
-		size_t n = secret_at(at, cut), rest, room = size - 1 - (size_t)(at - text), shown = strlen(SECRET_MASK);
-
-		if (!n)
-			continue;
-		rest = strlen(at + n);
-		shown = shown < room ? shown : room;
-		rest = rest < room - shown ? rest : room - shown;
-		memmove(at + shown, at + n, rest);
-		memcpy(at, SECRET_MASK, shown);
-		at[shown + rest] = '\0';
-		at += shown - 1;
-	}
+	if (!first_of(&values_known))
+		return;
+	shown = hidden(text, strlen(text) + 1 == size);
+	snprintf(text, size, "%s", shown);
+	free(shown);
 }

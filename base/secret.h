@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stddef.h>
 
 #define SECRET_MASK "(hidden)"
 
@@ -33,10 +32,12 @@ void secrets_release(struct secrets *secrets);
  * for each value. */
 void secrets_mask(const struct secrets *secrets, char **text, size_t *n);
 
-/* Environments that were read: errors, remarks and the night's log hide what is secret of them by the names known until then, from now on,
- * in whatever thread. From one thread; copied. */
+/* Environments that were read: errors, remarks, what hosts say of themselves, and the night's log hide what is secret of them by the names
+ * known until then, from now on, in whatever thread. From one thread; copied. */
 void secrets_know(char *const *variables, size_t n);
 /* Hides them in a text of at most size - 1 bytes; a longer one is cut. */
 void secrets_hide(char *text, size_t size);
+/* The same of a text of any length. free() it. */
+char *secrets_hidden(const char *text);
 
 #endif

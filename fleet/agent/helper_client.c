@@ -1,6 +1,7 @@
 #include "fleet/agent/helper_client.h"
 
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "fleet/counting/whole.h"
 #include "fleet/inventory/inventory.h"
@@ -263,14 +264,19 @@ enum helper_there helper_there(const struct helper_answer *answer, int exit_stat
 	return exit_status <= 0 || exit_status >= WHOLE_DAMAGED ? HELPER_DAMAGED : HELPER_THERE;
 }
 
-/* Bytes on one line that do no harm to a terminal. */
+/* What a host says, on one line of at most so many bytes that do no harm to a terminal and tell no secrets: before anybody keeps it. */
 static char *harmless(const char *bytes, size_t n, size_t most)
 {
-	char *text = mem_bytes(bytes, n < most ? n : most);
+	char *said = mem_bytes(bytes, n), *text;
 
-	for (size_t i = 0; i < n && i < most; i++) {
-		if (text[i] < ' ' || text[i] > '~')
-			text[i] = '?';
+	for (char *at = said; at < said + n; at++)
+		*at = *at ? *at : '?';
+	text = secrets_hidden(said);
+	free(said);
+	text[strnlen(text, most)] = '\0';
+	for (char *at = text; *at; at++) {
+		if (*at < ' ' || *at > '~')
+			*at = '?';
 	}
 	return text;
 }

@@ -38,6 +38,33 @@ run -C "$lab" fleet list --format json
 expect_json '.hosts[0].env.HOST_PASSWORD' '(hidden)'
 expect_json '.hosts[0].env.MONKEY' banana77
 
+what='what a host says of a run'
+cat >"$lab/apps/c.yaml" <<'E2'
+environment: { API_TOKEN: s3cr3tvalue42 }
+versions:
+  v1: { command: [sh, -c, 'echo 3'] }
+  v2: { command: [s3cr3tvalue42-is-no-command] }
+  v3: { command: [sh, -c, 'echo "$API_TOKEN"'] }
+repetitions: 1
+warm_ups: 0
+metric: { source: regex, pattern: '^(.+)$' }
+E2
+for command in 'run c' 'run c --format json' 'runs show c@v2 --failed --output' 'runs show c@v3 --failed --format json' 'runs list' 'gate c@v1 c@v2' \
+	'gate c@v1 c@v2 --format json' 'gate c@v1 c@v2 --format markdown' 'gate c@v1 c@v2 --format junit' 'gate c@v1 c@v2 --format github' \
+	"report c@v1 c@v2 -o $tmp/page" 'gate c@v1 c@v3' 'profile c@v3' 'runs export' 'doctor'; do
+	what="what a host says of a run: $command"
+	# shellcheck disable=SC2086
+	run -C "$lab" $command
+	cases=$((cases + 1))
+	cat "$tmp/out" "$tmp/err" "$tmp/page" | grep -E "$secrets" && fail 'a secret is shown'
+done
+run -C "$lab" runs show c@v2 --failed
+expect_stdout "cannot execute '(hidden)-is-no-command'"
+run -C "$lab" runs show c@v3 --failed
+expect_stdout '(hidden)'
+sqlite3 "$lab/.assay/runs.db" 'SELECT * FROM execution' >"$tmp/stored"
+grep -aE "$secrets" "$tmp/stored" && fail 'the store has a secret'
+
 what='names by patterns'
 printf '%s\n' "secrets: [pin, 'MONK*']" >>"$lab/lab.yaml"
 run -C "$lab" run a --versions v1 --quiet
