@@ -272,7 +272,7 @@ static void store_number(const struct cli_option *o, const char *text, void *to)
 
 enum assay_status cli_span(const char *text, void *seconds, struct assay_error *err)
 {
-	return text_span(text, seconds) ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "a time such as 90s, 20m or 2h");
+	return text_span(text, seconds) ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "a time such as 90s, 20m or 2h, at most a year");
 }
 
 /* Stores what `text` says (NULL for a flag) where the option wants it. `shown` is how messages call it: "--top", "BASELINE". */

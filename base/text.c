@@ -63,10 +63,11 @@ bool text_span(const char *text, double *seconds)
 {
 	size_t length = strlen(text), unit = length > 1 && strchr("smh", text[length - 1]) ? 1 : 0;
 	char *number = mem_bytes(text, length - unit);
-	bool ok = text_double(number, seconds) && *seconds > 0;
+	double units = 0, each = unit && text[length - 1] == 'm' ? 60 : unit && text[length - 1] == 'h' ? 3600 : 1;
+	bool ok = text_double(number, &units) && units > 0 && units <= TEXT_SPAN_SECONDS_MAX / each;
 
 	free(number);
-	*seconds *= unit && text[length - 1] == 'm' ? 60 : unit && text[length - 1] == 'h' ? 3600 : 1;
+	*seconds = units * each;
 	return ok;
 }
 

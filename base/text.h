@@ -11,7 +11,8 @@ struct buf;
 /* Decimal numbers, whole text, no blanks. NaN, infinities, hexadecimal and what overflows a double are refused; a value that
  * underflows becomes 0 or the nearest denormal. False leaves *out alone. */
 bool text_double(const char *text, double *out);
-/* Seconds from "90", "90s", "2m" or "8h", above 0. False for anything else. */
+/* Seconds from "90", "90s", "2m" or "8h", above 0 and at most a year. False for anything else. */
+#define TEXT_SPAN_SECONDS_MAX (366 * 86400.0)
 bool text_span(const char *text, double *seconds);
 bool text_int64(const char *text, int64_t *out);
 

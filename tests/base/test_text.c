@@ -51,6 +51,38 @@ static void test_double(void **state)
 	}
 }
 
+/* A year at most: more is a slip, and would overflow where it is counted in nanoseconds. */
+static void test_span(void **state)
+{
+	static const struct {
+		const char *text;
+		double seconds; /* 0: refused */
+	} rows[] = { { "90", 90 },
+		     { "90s", 90 },
+		     { "1.5m", 90 },
+		     { "8h", 28800 },
+		     { "8784h", TEXT_SPAN_SECONDS_MAX },
+		     { "31622400", 31622400 },
+		     { "8785h", 0 },
+		     { "0s", 0 },
+		     { "-1h", 0 },
+		     { "9999999999999h", 0 },
+		     { "1e308h", 0 },
+		     { "1d", 0 },
+		     { "h", 0 },
+		     { "", 0 },
+		     { "3 h", 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		double seconds = 0;
+
+		if (text_span(rows[i].text, &seconds) != (rows[i].seconds > 0))
+			fail_msg("'%s' is %staken", rows[i].text, rows[i].seconds > 0 ? "not " : "");
+		assert_true(rows[i].seconds <= 0 || seconds == rows[i].seconds);
+	}
+}
+
 static void test_int64(void **state)
 {
 	static const struct {
@@ -373,10 +405,10 @@ static void test_path_end(void **state)
 int suite_text(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_double),	    cmocka_unit_test(test_int64),      cmocka_unit_test(test_nearest),
-		cmocka_unit_test(test_from_double), cmocka_unit_test(test_measured),   cmocka_unit_test(test_bounded),
-		cmocka_unit_test(test_dates),	    cmocka_unit_test(test_timestamps), cmocka_unit_test(test_utf8),
-		cmocka_unit_test(test_shown),	    cmocka_unit_test(test_path_end),
+		cmocka_unit_test(test_double),	cmocka_unit_test(test_span),	    cmocka_unit_test(test_int64),
+		cmocka_unit_test(test_nearest), cmocka_unit_test(test_from_double), cmocka_unit_test(test_measured),
+		cmocka_unit_test(test_bounded), cmocka_unit_test(test_dates),	    cmocka_unit_test(test_timestamps),
+		cmocka_unit_test(test_utf8),	cmocka_unit_test(test_shown),	    cmocka_unit_test(test_path_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
