@@ -1,4 +1,5 @@
 /* assay baseline accept, list. */
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -24,25 +25,50 @@ static bool is_of(const char *application, const char *name)
 	return strncmp(application, name, n) == 0 && (application[n] == '\0' || application[n] == '/');
 }
 
-/* Only what was measured can be accepted: a slip of the pen would be a baseline without results. */
+#define VERSIONS_SHOWN 20
+
+/* "v1, v2" of an application or all its inputs; is `version` (or NULL) among them? free() it. */
+static char *versions_of(const struct run_listing *list, size_t n, const char *application, const char *version, bool *found)
+{
+	struct buf text = BUF_INIT;
+	size_t versions = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool again = !is_of(list[i].application, application);
+
+		*found = *found || (!again && version && strcmp(list[i].version, version) == 0);
+		for (size_t k = 0; k < i && !again; k++)
+			again = is_of(list[k].application, application) && strcmp(list[k].version, list[i].version) == 0;
+		if (!again && versions++ < VERSIONS_SHOWN)
+			buf_format(&text, "%s%s", versions > 1 ? ", " : "", list[i].version);
+	}
+	if (versions > VERSIONS_SHOWN)
+		buf_format(&text, " and %zu more", versions - VERSIONS_SHOWN);
+	return buf_take(&text);
+}
+
+/* Only what was measured can be accepted: a slip of the pen would be a baseline without results. `version` may be NULL: which one? */
 static enum assay_status check_measured(struct store *store, const char *application, const char *version, struct assay_error *err)
 {
 	struct run_listing *list;
+	bool found = false;
 	size_t n;
-	bool of_application = false, found = false;
 	enum assay_status st = run_list(store, &list, &n, err);
+	char *versions;
 
 	if (st)
 		return st;
-	for (size_t i = 0; i < n; i++) {
-		of_application |= is_of(list[i].application, application);
-		found |= is_of(list[i].application, application) && strcmp(list[i].version, version) == 0;
-	}
+	versions = versions_of(list, n, application, version, &found);
 	run_list_free(list, n);
-	if (found)
-		return ASSAY_OK;
-	return assay_fail(err, ASSAY_E_USAGE, "%s@%s has no results ('assay runs list' shows what has)", application,
-			  of_application ? version : "*");
+	if (!*versions)
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has no results ('assay runs list' shows what has)", application);
+	else if (!version)
+		st = assay_fail(err, ASSAY_E_USAGE, "which version of '%s'? Say it as %s@VERSION: it has results of %s", application,
+				application, versions);
+	else if (!found)
+		st = assay_fail(err, ASSAY_E_USAGE, "%s@%s has no results: there are those of %s", application, version, versions);
+	free(versions);
+	return st;
 }
 
 static enum assay_status accept_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
@@ -52,8 +78,6 @@ static enum assay_status accept_run(struct lab *lab, void *arguments, struct doc
 	char day[TEXT_DATE_BYTES];
 	enum assay_status st = run_selector(a->selector, &baseline.application, &baseline.version, err);
 
-	if (!st && !baseline.version)
-		st = assay_fail(err, ASSAY_E_USAGE, "which version of '%s'? APP@VERSION", baseline.application);
 	if (!st)
 		st = check_measured(&lab->store, baseline.application, baseline.version, err);
 	if (!st)

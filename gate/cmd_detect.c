@@ -62,7 +62,9 @@ static enum assay_status detect_side(const char *word, const char *type, struct 
 			st = side_of_store(&lab, word, NULL, type, out, err);
 		lab_close(&lab);
 	} else {
-		st = side_read(word, out, err);
+		st = version_is_said(cli_directory(), word, err);
+		if (!st)
+			st = side_read(word, out, err);
 	}
 	if (!st)
 		remark_left_out(out);

@@ -200,7 +200,9 @@ static enum assay_status show_run(struct lab *lab, void *arguments, struct docum
 		return follow_run(a, err);
 	if (a->files.n == 1 && version_is_selector(a->files.items[0]))
 		return show_stored(a->files.items[0], &options, d, err);
-	st = record_files_read((const char *const *)a->files.items, a->files.n, &fragments, err);
+	st = a->files.n == 1 ? version_is_said(cli_directory(), a->files.items[0], err) : ASSAY_OK;
+	if (!st)
+		st = record_files_read((const char *const *)a->files.items, a->files.n, &fragments, err);
 	if (!st)
 		st = variance_of(&fragments, &options, &variance, err);
 	if (!st) {

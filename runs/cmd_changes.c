@@ -53,6 +53,8 @@ static enum assay_status open_side(const struct arguments *a, int side, struct v
 
 	if (version_is_selector(path))
 		st = version_find(cli_directory(), path, a->object, NULL, object, err);
+	else
+		st = version_is_said(cli_directory(), path, err);
 	return st ? st : build_open(object->path ? object->path : path, IMAGE_EXPORTED, build, err);
 }
 

@@ -366,8 +366,10 @@ static void add_stacks(const struct launch *launch, struct document *d)
 		free(difference);
 	}
 	doc_end(d);
-	if (launch->rows.n && stacks->n < expected)
-		doc_line(d, "%sWhat the versions load is known in %zu of %zu cases (versions times hosts).", empty_line, stacks->n,
+	if (launch->rows.n && !stacks->n && expected)
+		doc_line(d, "%sWhat the version%s not known.", empty_line, launch->plan.n_versions == 1 ? " loads is" : "s load is");
+	else if (launch->rows.n && stacks->n < expected)
+		doc_line(d, "%sWhat the versions load is known for %zu of %zu pairs of a version and a host.", empty_line, stacks->n,
 			 expected);
 }
 
@@ -388,32 +390,74 @@ static void add_next(struct document *d, const char *remark, const char *const *
 	free(line);
 }
 
-/* To look at the first two versions that have results of the first input, or at the only one. */
-static void add_look(const struct launch *launch, const char *name, struct document *d)
+/* Which input answers are about that name one: the first of those that have the most versions with results, or with failures. */
+static size_t input_to_look_at(const struct launch *launch, bool failed, size_t *others)
 {
 	const struct plan *plan = &launch->plan;
-	char *found[2] = { NULL, NULL };
-	size_t n = 0;
+	size_t best = 0, most = 0;
+
+	*others = 0;
+	for (size_t i = 0; i < plan->n_inputs; i++) {
+		size_t versions = 0;
+
+		for (size_t v = 0; v < plan->n_versions; v++) {
+			struct launch_tally t = launch_count(launch, NULL, plan->versions[v], plan->inputs[i]);
+
+			versions += (failed ? t.failed : t.ok) > 0;
+		}
+		*others += versions > 0;
+		if (versions > most) {
+			most = versions;
+			best = i;
+		}
+	}
+	*others -= *others > 0;
+	return best;
+}
+
+static char *remark_of_others(size_t others)
+{
+	return others ? mem_format("     # and so on, for %zu more input%s", others, text_plural(others)) : mem_string("");
+}
+
+/* To look at the first two versions that have results of one input, or at the only one. */
+static void add_look(const struct launch *launch, struct document *d)
+{
+	const struct plan *plan = &launch->plan;
+	size_t others, input = input_to_look_at(launch, false, &others), n = 0;
+	char *found[2] = { NULL, NULL }, *name = stored_name(launch, input), *remark = remark_of_others(plan->probe ? 0 : others);
 
 	for (size_t v = 0; v < plan->n_versions && n < 2; v++) {
-		if (launch_count(launch, NULL, plan->versions[v], plan->inputs[0]).ok)
+		if (launch_count(launch, NULL, plan->versions[v], plan->inputs[input]).ok)
 			found[n++] = mem_format("%s@%s", plan->probe ? plan->application : name, plan->versions[v]);
 	}
 	for (size_t i = 0; plan->probe && i < n; i++)
 		add_next(d, "", (const char *const[]){ "samples", found[i], NULL });
 	if (n == 2)
-		add_next(d, "", (const char *const[]){ plan->probe ? "detect" : "gate", found[0], found[1], NULL });
+		add_next(d, remark, (const char *const[]){ plan->probe ? "detect" : "gate", found[0], found[1], NULL });
 	else if (n == 1 && !plan->probe)
-		add_next(d, "", (const char *const[]){ "runs", "show", found[0], NULL });
+		add_next(d, remark, (const char *const[]){ "runs", "show", found[0], NULL });
 	free(found[0]);
 	free(found[1]);
+	free(remark);
+	free(name);
+}
+
+static void add_failures_next(const struct launch *launch, struct document *d)
+{
+	size_t others, input = input_to_look_at(launch, true, &others);
+	char *name = stored_name(launch, input), *remark = remark_of_others(others);
+
+	add_next(d, remark, (const char *const[]){ "runs", "show", name, "--failed", "--output", NULL });
+	free(remark);
+	free(name);
 }
 
 static void add_what_next(const struct launch *launch, const char *selector, struct document *d)
 {
 	const struct plan *plan = &launch->plan;
-	char *name = stored_name(launch, 0), *remark;
 	size_t without = launch->without_fingerprint;
+	char *remark;
 
 	doc_line(d, "\nNext:");
 	if (!plan->complete)
@@ -421,15 +465,14 @@ static void add_what_next(const struct launch *launch, const char *selector, str
 			 plan->probe ? (const char *const[]){ "run", selector, "--probe", "--resume", NULL }
 				     : (const char *const[]){ "run", selector, "--resume", NULL });
 	if (launch_count(launch, NULL, NULL, NULL).failed)
-		add_next(d, "", (const char *const[]){ "runs", "show", name, "--failed", "--output", NULL });
+		add_failures_next(launch, d);
 	if (without) {
 		remark = mem_format("     # %zu result%s no fingerprint of the machine: profiles need one, taken before the runs", without,
 				    without == 1 ? " has" : "s have");
 		add_next(d, remark, (const char *const[]){ "fingerprint", "run", NULL });
 		free(remark);
 	}
-	add_look(launch, name, d);
-	free(name);
+	add_look(launch, d);
 }
 
 static void show_runs(const struct launch *launch, const char *selector, struct document *d)

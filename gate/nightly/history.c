@@ -457,31 +457,15 @@ static void merge(struct history *h)
 
 /* ---- all ---- */
 
-/* Why there is no result. The list is of all that the store has, so it is made only then. */
+/* Why there is no result. */
 static enum assay_status no_results(struct store *store, const char *application, struct assay_error *err)
 {
-	struct run_listing *list;
-	const char **names;
-	size_t n, found = 0;
-	enum assay_status st = run_list(store, &list, &n, err);
+	char *version = NULL;
+	enum assay_status st = run_resolve(store, application, NULL, &version, err);
 
-	if (st)
-		return st;
-	names = mem_new(n + 1, sizeof(*names));
-	for (size_t i = 0; i < n; i++) {
-		names[i] = list[i].application;
-		found += strcmp(list[i].application, application) == 0;
-	}
-	if (found) {
+	if (!st || st == ASSAY_E_USAGE) /* of one or of several versions */
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "no result of '%s' can be compared: all are 0 or failed", application);
-	} else {
-		const char *nearest = text_nearest(application, names, n);
-
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "no results of '%s'%s%s%s", application, nearest ? " (did you mean '" : "",
-				nearest ? nearest : " ('assay runs list' shows what there is)", nearest ? "'?)" : "");
-	}
-	free(names);
-	run_list_free(list, n);
+	free(version);
 	return st;
 }
 

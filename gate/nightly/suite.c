@@ -39,8 +39,8 @@ static enum assay_status read_span(const struct suite_reader *r, const struct ya
 	char shown[TEXT_SHOWN_BYTES];
 
 	if (!st && !text_span(text, out))
-		st = assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: '%s' must be a time such as 90s, 20m or 8h, not '%s'", r->name, node->line,
-				node->key, text_shown(text, shown));
+		st = assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: '%s' must be a time such as 90s, 20m or 8h, at most a year, not '%s'",
+				r->name, node->line, node->key, text_shown(text, shown));
 	return st;
 }
 
@@ -60,6 +60,22 @@ static enum assay_status read_names(const struct suite_reader *r, const struct y
 		if (!st)
 			manifest_words_add(out, text);
 		free(text);
+	}
+	return st;
+}
+
+/* Names that stand there once each. */
+static enum assay_status read_different(const struct suite_reader *r, const struct yaml_node *node, struct manifest_words *out)
+{
+	enum assay_status st = read_names(r, node, out);
+	char shown[TEXT_SHOWN_BYTES];
+
+	for (size_t i = 1; !st && i < out->n; i++) {
+		for (size_t k = 0; !st && k < i; k++) {
+			if (strcmp(out->items[k], out->items[i]) == 0)
+				st = assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: '%s' stands twice in '%s'", r->name, node->items[i].line,
+						text_shown(out->items[i], shown), node->key);
+		}
 	}
 	return st;
 }
@@ -89,8 +105,8 @@ static enum assay_status read_deadline(const struct suite_reader *r, const struc
 			return ASSAY_OK;
 	}
 	return assay_fail(r->err, ASSAY_E_FORMAT,
-			  "%s:%zu: 'deadline' must be a time of the day such as 06:30, or a time such as 8h, not '%s'", r->name, node->line,
-			  text_shown(text, shown));
+			  "%s:%zu: 'deadline' must be a time of the day such as 06:30, or a time such as 8h, at most a year, not '%s'",
+			  r->name, node->line, text_shown(text, shown));
 }
 
 /* ---- entries ---- */
@@ -108,15 +124,15 @@ static enum assay_status read_entry(const struct suite_reader *r, const struct y
 	else if (!st)
 		st = read_text(r, node, &e->application);
 	if (!st && (node = yaml_get(map, "candidates")))
-		st = read_names(r, node, &e->candidates);
+		st = read_different(r, node, &e->candidates);
 	if (!st && (node = yaml_get(map, "against")))
-		st = read_names(r, node, &e->against);
+		st = read_different(r, node, &e->against);
 	else if (!st) {
 		manifest_words_add(&e->against, SUITE_ACCEPTED);
 		manifest_words_add(&e->against, SUITE_PREVIOUS);
 	}
 	if (!st && (node = yaml_get(map, "inputs")))
-		st = read_names(r, node, &e->inputs);
+		st = read_different(r, node, &e->inputs);
 	if (!st && (node = yaml_get(map, "hosts")))
 		st = read_text(r, node, &e->hosts);
 	if (!st && (node = yaml_get(map, "min_effect")))

@@ -637,17 +637,27 @@ static bool manifest_ends_with_yaml(const char *name)
 static enum assay_status manifest_fail_unknown(const char *laboratory, const char *name, struct assay_error *err)
 {
 	char *directory = mem_format("%s/apps", laboratory), shown[TEXT_SHOWN_BYTES];
+	const char *at = strchr(name, '@');
 	struct buf list = BUF_INIT;
+	bool has_version = false;
 	char **names;
 	enum assay_status st;
 	size_t n;
 
 	(void)file_names(directory, ".yaml", &names, &n, err); /* or none */
-	for (size_t i = 0; i < n; i++)
-		buf_format(&list, "%s%.*s", i ? ", " : "", (int)strlen(names[i]) - 5, names[i]);
+	for (size_t i = 0; i < n; i++) {
+		int length = (int)strlen(names[i]) - 5;
+
+		buf_format(&list, "%s%.*s", i ? ", " : "", length, names[i]);
+		has_version = has_version || (at && at - name == length && strncmp(name, names[i], (size_t)length) == 0);
+	}
 	file_names_free(names, n);
-	st = assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s': '%s' has %s%s", text_shown(name, shown), directory,
-			n > 0 ? "" : "no manifest; write one as NAME.yaml", n > 0 ? list.bytes : "");
+	if (has_version)
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s': it is called '%.*s', and --versions %s chooses its version",
+				text_shown(name, shown), (int)(at - name), name, at + 1);
+	else
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s': '%s' has %s%s", text_shown(name, shown), directory,
+				n > 0 ? "" : "no manifest; write one as NAME.yaml", n > 0 ? list.bytes : "");
 	buf_release(&list);
 	free(directory);
 	return st;

@@ -99,21 +99,45 @@ static enum assay_status find_object(const struct manifest *manifest, size_t ver
 
 /* ---- which version ---- */
 
-static enum assay_status find_version(struct manifest *manifest, const char *name, size_t *version, struct assay_error *err)
+static char *versions_of(const struct manifest *manifest)
 {
 	struct buf list = BUF_INIT;
+
+	for (size_t i = 0; i < manifest->n_versions; i++)
+		buf_format(&list, "%s%s", i ? ", " : "", manifest->versions[i].name);
+	return buf_take(&list);
+}
+
+enum assay_status version_is_said(const char *laboratory, const char *what, struct assay_error *err)
+{
+	struct manifest manifest = { .file = NULL };
+	struct assay_error ignored;
+	enum assay_status st = ASSAY_OK;
+
+	if (access(what, F_OK) != 0 && !strpbrk(what, "/@") && manifest_open(laboratory, what, &manifest, &ignored) == ASSAY_OK) {
+		char *versions = versions_of(&manifest);
+
+		st = assay_fail(err, ASSAY_E_USAGE, "which version of '%s'? Say it as %s@VERSION: it has %s", what, what, versions);
+		free(versions);
+	}
+	manifest_release(&manifest);
+	return st;
+}
+
+static enum assay_status find_version(struct manifest *manifest, const char *name, size_t *version, struct assay_error *err)
+{
 	enum assay_status st = ASSAY_OK;
 	char shown[TEXT_SHOWN_BYTES];
 
 	manifest_derive(manifest, name);
 	*version = manifest_find_version(manifest, name);
 	if (*version == SIZE_MAX) {
-		for (size_t i = 0; i < manifest->n_versions; i++)
-			buf_format(&list, "%s%s", i ? ", " : "", manifest->versions[i].name);
+		char *versions = versions_of(manifest);
+
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "%s has no version '%s': it has %s", manifest->file, text_shown(name, shown),
-				list.bytes);
+				versions);
+		free(versions);
 	}
-	buf_release(&list);
 	return st;
 }
 

@@ -15,6 +15,8 @@ struct version_object {
 
 /* Has it an '@', and is it not a file? */
 bool version_is_selector(const char *what);
+/* ASSAY_E_USAGE, with its versions, where `what` is no file, but an application of the laboratory: which version of it? */
+enum assay_status version_is_said(const char *laboratory, const char *what, struct assay_error *err);
 
 /* Builds the version if it comes from git and was not built yet. `object`: the file of the version, as deployed (relative to its
  * directory, or one of the manifest's files); NULL: what its command starts. *out is overwritten; version_object_release() it.

@@ -49,9 +49,11 @@ expect_stdout '2 baselines count, of 5 that were accepted'
 what='refused'
 cp "$lab/baselines.yaml" "$tmp/before"
 run -C "$lab" baseline accept same@1.2 --reason x
-refused 2 'same@1.2 has no results' 'runs list'
+refused 2 'same@1.2 has no results: there are those of 1.0, '
+run -C "$lab" baseline accept none@1 --reason x
+refused 2 "'none' has no results" 'runs list'
 run -C "$lab" baseline accept same --reason x
-refused 2 'which version'
+refused 2 "which version of 'same'? Say it as same@VERSION: it has results of 1.0, "
 run -C "$lab" baseline accept same@1.0
 refused 2 '--reason TEXT is required'
 run -C "$lab" baseline accept same@1.0 --reason "two

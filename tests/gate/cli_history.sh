@@ -111,5 +111,11 @@ what='refused'
 run -C "$tmp/mixed.lab" history mixed --architecture riscv64
 refused 2 "no results of 'mixed' are known to be of the architecture 'riscv64'"
 run -C "$tmp/short.lab" history mody
-refused 2 "no results of 'mody' (did you mean 'moody'?)"
+refused 2 "no application 'mody' (did you mean 'moody'?"
+run init "$tmp/inputs.lab"
+printf '%s\n' 'hosts: [{ name: h1, transport: local, type: t1, on: here }]' >"$tmp/inputs.lab/lab.yaml"
+printf '%s\n' 'versions: { v1: { command: [true] } }' 'inputs: { small: , large: }' 'repetitions: 1' >"$tmp/inputs.lab/apps/parts.yaml"
+run -C "$tmp/inputs.lab" run parts --quiet
+run -C "$tmp/inputs.lab" history parts
+refused 2 "'parts' has results by input, say which: parts/large, parts/small"
 finish

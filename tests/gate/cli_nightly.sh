@@ -59,7 +59,8 @@ END_OF_SUITE
 
 what='a suite that names what is not there'
 for line in "{ application: worse }" "{ application: bad, candidates: [v9] }" "{ application: bad, hosts: host9 }" "{ application: bad, against: [v7] }" \
-	"{ application: bad, inputs: [x] }"; do
+	"{ application: bad, inputs: [x] }" "{ application: bad, candidates: [v2, v3, v2] }" "{ application: bad, against: [v1, v1] }" \
+	"{ application: bad, budget: 9999999999999h }"; do
 	printf 'comparisons:\n  - %s\nfingerprints: { battery: none }\n' "$line" >"$tmp/suite.yaml"
 	cp "$lab/suite.yaml" "$tmp/good.yaml"
 	cp "$tmp/suite.yaml" "$lab/suite.yaml"

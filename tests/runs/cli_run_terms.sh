@@ -95,7 +95,27 @@ run_lab half "$here
 printf '%s\n' 'command: [true]' 'versions: { a: , b: }' 'repetitions: 1' 'warm_ups: 0' >"$lab/apps/m.yaml"
 run -C "$lab" run m
 expect_status 7
-expect_stdout 'What the versions load is known in 2 of 4 cases (versions times hosts).'
+expect_stdout 'What the versions load is known for 2 of 4 pairs of a version and a host.'
+
+what='what the only version loads'
+printf '%s\n' 'command: [no-such-command]' 'versions: { a: }' 'repetitions: 1' 'warm_ups: 0' >"$lab/apps/n.yaml"
+run -C "$lab" run n -w here
+expect_stdout 'What the version loads is not known.'
+
+what='what comes next is about an input that has it'
+printf '%s\n' 'command: [env, "{arguments}"]' 'versions: { a: , b: }' 'inputs:' '  x: { arguments: ["false"] }' \
+	'  y: { arguments: ["true"] }' '  z: { arguments: ["true"] }' 'repetitions: 1' 'warm_ups: 0' >"$lab/apps/i.yaml"
+run -C "$lab" run i -w here
+expect_stdout 'runs show i/x --failed --output' 'gate i/y@a i/y@b     # and so on, for 1 more input'
+
+what='a version that is not said, or in the wrong place'
+run -C "$lab" run m@a
+refused 2 "no application 'm@a': it is called 'm', and --versions a chooses its version"
+for command in 'changes m m' 'detect m m' 'variance show m'; do
+	# shellcheck disable=SC2086
+	run -C "$lab" $command
+	refused 2 "which version of 'm'? Say it as m@VERSION: it has a, b"
+done
 
 what='of what successful runs print, the store keeps little'
 run_lab much
