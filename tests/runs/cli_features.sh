@@ -138,6 +138,11 @@ what='a run that ends where its features are known'
 printf '#include <stdio.h>\nint n;\n__attribute__((noinline)) void rest(void) { puts("rest"); }\n' >until.c
 printf 'int main(int c, char **v) { for (int i = 0; i < 10; i++) n += c; rest(); (void)v; return 0; }\n' >>until.c
 run features build --until rest -- gcc -O2 until.c -o until
+expect_status 0
+grep -q 'ends there' "$tmp/err" && fail 'the function is there'
+run features build --until reset -- gcc -O2 -s until.c -o until-not
+expect_status 0
+expect_error "no function 'reset' was compiled into 'until-not': no run of it ends there"
 run features run -o whole -- ./until
 expect_stdout rest
 ASSAY_FEATURES_UNTIL=1 "$ASSAY" features run -o early -- ./until >said 2>err

@@ -1,10 +1,12 @@
 #include "runs/inside/features/features_build.h"
 
 #include "base/buf.h"
+#include "base/command.h"
 #include "base/embed.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "runs/inside/features/counting/until.h"
 #include "runs/inside/instrument/compiler_command.h"
 #include "runs/inside/instrument/launch.h"
 
@@ -19,8 +21,9 @@
 EMBED_FILE(features_plugin_bytes, ASSAY_FEATURES_PLUGIN); /* empty if there was no gcc to build it for */
 EMBED_FILE(features_archive_bytes, ASSAY_FEATURES_ARCHIVE);
 
-#define PLUGIN_ARGUMENT "-fplugin-arg-assay_features-"
-#define VERSION_BYTES	64
+#define PLUGIN_ARGUMENT	 "-fplugin-arg-assay_features-"
+#define VERSION_BYTES	 64
+#define LINKED_BYTES_MAX (1u << 30)
 
 /* ---- one command of a compiler ---- */
 
@@ -160,6 +163,40 @@ static enum assay_status write_to(const char *directory, const char *name, const
 	return st;
 }
 
+/* Before the command; free() it. */
+static char *output_of(const char *const *words, size_t n)
+{
+	char *output = NULL;
+	struct compiler_command c;
+
+	compiler_command_parse(words, n, &c);
+	for (size_t i = 0; i < c.n; i++) {
+		const struct compiler_word *word = &c.words[i];
+
+		if (word->kind != COMPILER_WORD_OUTPUT)
+			continue;
+		free(output);
+		output = mem_string(word->n > 1 ? word->words[1] : word->words[0] + strlen("-o"));
+	}
+	compiler_command_release(&c);
+	return output ? output : mem_string("a.out");
+}
+
+/* A name that is misspelt, or in another file than one thinks, would be found out by waiting for runs to end. */
+static void remark_if_without_stop(const char *const *words, size_t n, const char *until)
+{
+	char *output = output_of(words, n), shown[TEXT_SHOWN_BYTES], shown_output[TEXT_SHOWN_BYTES];
+	struct assay_error ignored;
+	struct buf bytes = BUF_INIT;
+
+	if (file_read(output, LINKED_BYTES_MAX, &bytes, &ignored) == ASSAY_OK &&
+	    !memmem(bytes.bytes, bytes.size, FEATURES_UNTIL_ENVIRONMENT, strlen(FEATURES_UNTIL_ENVIRONMENT)))
+		cli_remark("no function '%s' was compiled into '%s': no run of it ends there", text_shown(until, shown),
+			   text_shown(output, shown_output));
+	buf_release(&bytes);
+	free(output);
+}
+
 static enum assay_status compile(const char *const *words, size_t n, const struct features_build *how, const char *directory,
 				 struct assay_error *err)
 {
@@ -179,6 +216,8 @@ static enum assay_status compile(const char *const *words, size_t n, const struc
 		st = write_to(directory, FEATURES_ARCHIVE, features_archive_bytes, features_archive_bytes_end, err);
 	if (!st)
 		st = launch_checked(command.words, err);
+	if (!st && command.links && how->until)
+		remark_if_without_stop(words, n, how->until);
 	features_command_release(&command);
 	return st;
 }

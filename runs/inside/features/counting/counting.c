@@ -6,8 +6,9 @@
  * known. There the program's registers are live, a signal handler may be at work, and locks may be held: only system calls of our own, no
  * vector registers (-mgeneral-regs-only), no lock. A block whose thread has ended goes to the next new thread.
  *
- * ASSAY_FEATURES_DIRECTORY says where files go; without it nothing is kept. ASSAY_FEATURES_UNTIL ends the process where it was built to. */
+ * ASSAY_FEATURES_DIRECTORY says where files go; without it nothing is kept. */
 #include "runs/inside/features/counting/format.h"
+#include "runs/inside/features/counting/until.h"
 #include "runs/inside/record/record_system.h"
 
 #include <errno.h>
@@ -19,12 +20,11 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#define BLOCKS	     4096u /* threads at a time */
-#define PATH_BYTES   4096u
-#define NUMBERS	     10000u /* files of one process */
-#define ENVIRONMENT  "ASSAY_FEATURES_DIRECTORY="
-#define ENVIRONMENT2 "ASSAY_FEATURES_UNTIL="
-#define HIDDEN	     __attribute__((visibility("hidden")))
+#define BLOCKS	    4096u /* threads at a time */
+#define PATH_BYTES  4096u
+#define NUMBERS	    10000u /* files of one process */
+#define ENVIRONMENT "ASSAY_FEATURES_DIRECTORY="
+#define HIDDEN	    __attribute__((visibility("hidden")))
 
 extern char **environ;
 
@@ -38,7 +38,6 @@ extern const char names_end[] __asm__("__stop_assay_features_names") __attribute
 extern HIDDEN __thread uintptr_t assay_features_delta;
 HIDDEN void assay_features_enter(void);
 HIDDEN void assay_features_take(void);
-HIDDEN void assay_features_until(void);
 
 HIDDEN __thread uintptr_t assay_features_delta __attribute__((tls_model("initial-exec")));
 
@@ -94,7 +93,7 @@ static size_t blocks_offset(void)
 
 /* ---- the file ---- */
 
-static const char *variable(const char *name)
+const char *assay_features_variable(const char *name)
 {
 	for (char **at = environ; at && *at; at++) {
 		size_t n = 0;
@@ -193,7 +192,7 @@ static void file_begin(int fd, unsigned long pid)
 /* A file, if one is wanted, as a descriptor for its first blocks; negative: none. */
 static int file_open(void)
 {
-	const char *directory = is_privileged() ? NULL : variable(ENVIRONMENT);
+	const char *directory = is_privileged() ? NULL : assay_features_variable(ENVIRONMENT);
 	unsigned long pid = (unsigned long)record_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	int fd = directory ? file_new(directory, pid) : -1;
 
@@ -357,16 +356,8 @@ __attribute__((constructor(101))) static void begin(void)
 		forks_known = pthread_atfork(NULL, NULL, in_child) == 0;
 }
 
-__attribute__((destructor(101))) static void end(void)
+__attribute__((destructor(101))) void assay_features_end(void)
 {
 	if (header)
 		header->finished = 1;
-}
-
-void assay_features_until(void)
-{
-	if (!variable(ENVIRONMENT2))
-		return;
-	end();
-	record_system_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
 }
