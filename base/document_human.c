@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/term.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -24,16 +25,14 @@ static size_t width_of(const char *text)
 	return n;
 }
 
-/* Without its marks. */
+/* Without its marks. Names and commands may hold what a terminal obeys: colours are ours alone. */
 static void print_text(const char *text, struct buf *out)
 {
-	for (; *text; text++) {
-		size_t mark = doc_mark_bytes(text);
-
-		if (mark)
-			text += mark - 1;
-		else
-			buf_char(out, *text);
+	for (size_t mark, control; *text; text += mark ? mark : control ? control : 1) {
+		mark = doc_mark_bytes(text);
+		control = *text == '\n' || *text == '\t' ? 0 : text_control(text);
+		if (!mark)
+			buf_char(out, control ? '?' : *text);
 	}
 }
 

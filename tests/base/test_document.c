@@ -133,6 +133,18 @@ static void test_for_people_alone(void **state)
 	expect(&d, document_json, "{}\n");
 }
 
+/* What a terminal obeys, in names and commands, does not get there; lines and columns do, and our own colours. */
+static void test_control_characters(void **state)
+{
+	struct document d;
+
+	(void)state;
+	document_init(&d);
+	doc_line(&d, "a\033[8mb\302\233 ä\r\a\n\tc");
+	doc_show(&d, "key", "label", "\033]0;x\007");
+	expect(&d, document_human, "a?[8mb? ä??\n\tc\nlabel  ?]0;x?\n");
+}
+
 int suite_document(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +152,7 @@ int suite_document(void)
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_long_cell),
 		cmocka_unit_test(test_for_people_alone),
+		cmocka_unit_test(test_control_characters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
