@@ -160,15 +160,11 @@ static void edges_merge(struct passing *p)
 
 /* ---- passing on ---- */
 
-/* The places behind a function's sums are for what calling took of them, at most. */
+/* The places behind a function's sums are for what calling took, at most: there, and where it was called. */
 static void calls_find_calling(const struct samples *s, struct samples_calls *calls)
 {
-	for (size_t k = 0; k < OF_CALLING; k++) {
-		size_t c = samples_counter(s, of_calling[k].counter);
-
-		if (c != SIZE_MAX)
-			calls->sums[s->n_counters + k] = fmin(calls->sums[c], of_calling[k].each * (double)calls->calls);
-	}
+	for (size_t k = 0; k < OF_CALLING; k++)
+		calls->sums[s->n_counters + k] = of_calling[k].each * (double)calls->calls;
 }
 
 static double sums_cost(const struct passing *p, const double *sums)

@@ -153,6 +153,26 @@ static void test_divided(void **state)
 	release(sides, &callers);
 }
 
+/* A function of one block is called in a loop: the block that is returned to is its caller's. */
+static void test_returned_to(void **state)
+{
+	static const struct made rows[] = {
+		{ .function = MAIN, .caller = RECORD_NO_CALLER, .values = { 100, 100, 0 } },
+		{ .function = F, .caller = MAIN + 1, .values = { 510, 650, 0 } },
+		{ .function = G, .caller = MAIN + 1, .values = { 300, 300, 0 } },
+		{ .function = A, .caller = F + 1, .weight = 100, .values = { 0, 1, 0 } },
+	};
+	struct side sides[2];
+	struct callers callers;
+
+	(void)state;
+	find(rows, COUNT(rows), sides, &callers);
+	assert_true(callers.there);
+	near("blocks", sum_of(&callers, 1, "f", 1), 650 + 100 - 200);
+	near("accesses", sum_of(&callers, 1, "f", 0), 500);
+	release(sides, &callers);
+}
+
 /* What a thread begins with is main's, whose thread it was. Who called is not known: all stays as it is. */
 static void test_roots(void **state)
 {
@@ -216,8 +236,8 @@ static void test_library(void **state)
 int suite_callers(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chain), cmocka_unit_test(test_circle),  cmocka_unit_test(test_divided),
-		cmocka_unit_test(test_roots), cmocka_unit_test(test_library),
+		cmocka_unit_test(test_chain),	    cmocka_unit_test(test_circle), cmocka_unit_test(test_divided),
+		cmocka_unit_test(test_returned_to), cmocka_unit_test(test_roots),  cmocka_unit_test(test_library),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
