@@ -151,6 +151,14 @@ for i in 1 2 3 4 5 6; do
 	status=$?
 	expect_status 0
 	expect_stdout 199990000
+	cases=$((cases + 1))
+	"$ASSAY" samples storms-$i --format json >said || fail 'its samples cannot be read'
+	jq -e '.files[0] | (.about["total:emulated:accesses"] | tonumber) as $all | .functions | all((.counters["emulated:accesses"] - 1) * .calls <= $all
+		and .total["emulated:accesses"] <= (.counters["emulated:accesses"] + 1) * .calls)' said >out ||
+		fail "a function's own count is above its sum, or that above all that was counted"
+	jq -e '[.files[0].functions[] | select(.name == "main" or .name == "gets").calls] == [1, 1]' said >out || fail 'each is called once'
+	jq -e '[.files[0].functions[] | select(.name == "put" or .name == "get") | .total["emulated:accesses"] / .calls] | all(. > 2.5 and . < 9)' said >out ||
+		fail 'an access or two beyond the 3 and 5 are looks that a handler has interrupted'
 done
 
 what='names of C++ as people write them, and the symbol'

@@ -1,9 +1,7 @@
 /* The functions that a thread calls: how often, what happened in each of them itself, which calls are samples. What happens belongs to the
  * function that is active (the owner), and is added up where that changes, not at each access.
  *
- * A signal's handler may run between any two instructions here, switch functions itself, and come back or jump away: each addition is one
- * instruction, and what is added to a function is first added to what is accounted for. So nothing is ever added twice, and the sum over
- * all functions is what the thread counted. */
+ * Where a signal's handler may come in between, see callees.h. */
 #include "runs/inside/emulate/callees.h"
 
 #include <string.h>
@@ -23,7 +21,7 @@ static void callees_forget(struct thread *t)
 
 		*c = (struct callee){ .function = c->function, .salt = c->salt, .strata = { { .step = 1 }, { .step = 1 } } };
 	}
-	t->owner = 0;
+	t->owner = t->changing = 0;
 }
 
 bool callees_init(struct thread *t)
@@ -98,37 +96,51 @@ static void spread_end(struct spread *s, const struct counts *counts, uint32_t b
 	s->burst = burst;
 }
 
+static void own_burst(struct thread *t, struct callee *c)
+{
+	BUSY_HERE();
+	if (c->spread.burst != t->burst)
+		spread_end(&c->spread, &c->own, t->burst);
+	busy_end();
+}
+
+static uint64_t used_now(const struct thread *t)
+{
+	return hot.simulating ? (uint64_t)(int64_t)((int32_t)WINDOW_ACCESSES - t->window_left)
+			      : 0; /* a handler may have ended the window */
+}
+
 /* The thread simulates. */
 void callees_account_simulated(struct thread *t, struct callee *c)
 {
 	struct counts *own = &c->own, *accounted = &t->accounted;
-	uint64_t used = WINDOW_ACCESSES - t->window_left, weight = t->weight;
 
 	if (UNLIKELY(c->spread.burst != t->burst))
-		spread_end(&c->spread, &c->own, t->burst);
-	account_one(t->counts.exact[COUNT_SIMULATED] + (weight ? used : 0), &accounted->exact[COUNT_SIMULATED],
-		    &own->exact[COUNT_SIMULATED]);
-	account_one(t->counts.weighed[COUNT_ACCESSES] + used * weight, &accounted->weighed[COUNT_ACCESSES], &own->weighed[COUNT_ACCESSES]);
-	used = accounted->exact[COUNT_BLOCKS] - t->window_blocks;
-	account_one(t->counts.weighed[COUNT_BLOCKS] + used * weight, &accounted->weighed[COUNT_BLOCKS], &own->weighed[COUNT_BLOCKS]);
+		own_burst(t, c);
+	ACCOUNT(t, t->counts.exact[COUNT_SIMULATED] + (t->weight ? used_now(t) : 0), &accounted->exact[COUNT_SIMULATED],
+		&own->exact[COUNT_SIMULATED]);
+	ACCOUNT(t, t->counts.weighed[COUNT_ACCESSES] + used_now(t) * t->weight, &accounted->weighed[COUNT_ACCESSES],
+		&own->weighed[COUNT_ACCESSES]);
+	ACCOUNT(t, t->counts.weighed[COUNT_BLOCKS] + (hot.simulating ? accounted->exact[COUNT_BLOCKS] - t->window_blocks : 0) * t->weight,
+		&accounted->weighed[COUNT_BLOCKS], &own->weighed[COUNT_BLOCKS]);
 	if (LIKELY(t->accounted_events == t->events))
 		return;
 	t->accounted_events = t->events;
 	t->changes++;
 	for (size_t i = UNKNOWN_L1; i < COUNTERS; i++)
-		account_one(t->counts.weighed[i], &accounted->weighed[i], &own->weighed[i]);
+		ACCOUNT(t, t->counts.weighed[i], &accounted->weighed[i], &own->weighed[i]);
 }
 
 void callees_account_rare(struct thread *t, struct callee *c)
 {
-	const uint64_t now[] = { hot.atomics, system_calls, hot.allocations, hot.allocated_bytes, hot.copied_bytes, hot.waited };
+	const uint64_t *now[] = { &hot.atomics, &system_calls, &hot.allocations, &hot.allocated_bytes, &hot.copied_bytes, &hot.waited };
 
 	if (hot.waits) {
 		waiting_hold(t);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++)
-		account_one(now[i], &t->accounted.exact[COUNT_ATOMICS + i], &c->own.exact[COUNT_ATOMICS + i]);
+		ACCOUNT(t, *now[i], &t->accounted.exact[COUNT_ATOMICS + i], &c->own.exact[COUNT_ATOMICS + i]);
 	t->accounted_rare = rare_number();
 	t->changes++;
 }
@@ -141,12 +153,21 @@ void callee_nested_changed(struct callee *c, const struct thread *t, const struc
 {
 	struct nested *n = &c->nested;
 
+	BUSY_HERE();
 	for (size_t i = COUNT_ATOMICS; i < COUNT_SIMULATED; i++)
 		n->sum.exact[i] += n->active * (now->exact[i] - n->seen.exact[i]);
 	for (size_t i = UNKNOWN_L1; i < COUNTERS; i++)
 		n->sum.weighed[i] += n->active * (now->weighed[i] - n->seen.weighed[i]);
 	n->seen = *now;
 	n->changes = t->changes;
+	busy_end();
+}
+
+/* Nobody knows how far the change has come. */
+void callees_left(struct thread *t)
+{
+	t->callees[t->changing].nested.lost = true;
+	t->changing = 0;
 }
 
 /* As if the calls that are active ended now. */
@@ -172,7 +193,7 @@ void callees_burst_end(struct thread *t)
 		struct nested *n = &c->nested;
 		struct counts now;
 
-		if (!n->active && n->calls == c->calls)
+		if ((!n->active && n->calls == c->calls) || i == t->changing)
 			continue;
 		now = nested_now(c, t, &t->accounted);
 		n->calls = c->calls;
@@ -355,7 +376,7 @@ static bool callee_write(struct thread *t, uint32_t i, const struct counts *now)
 
 	spread_end(&c->spread, &own, 0);
 	meeting_end(&c->meeting, 0);
-	return (memcmp(&own, &nested, sizeof(own)) == 0 || total_write(t, c, &nested, &c->nested.spread, NULL)) &&
+	return (c->nested.lost || memcmp(&own, &nested, sizeof(own)) == 0 || total_write(t, c, &nested, &c->nested.spread, NULL)) &&
 	       total_write(t, c, &own, &c->spread, &c->meeting);
 }
 
@@ -370,6 +391,8 @@ void callees_write(struct thread *t)
 	for (size_t i = 0; i < 2; i++)
 		runtime.rest_hitm[i] += t->callees[0].meeting.all[i];
 	t->record.final = true;
+	if (t->changing)
+		callees_left(t);
 	callees_burst_end(t);
 	for (uint32_t i = 1; i < t->n_callees; i++)
 		if (t->callees[i].function != NONE && t->callees[i].calls && !callee_write(t, i, &now))

@@ -1,8 +1,8 @@
 /* What frames.c does at each call and end of a function: which function it is, whose what happened was. callees.c has the rest.
  *
- * A signal's handler may run between any two instructions here, switch functions itself, and come back or jump away: each addition is one
- * instruction, and what is added to a function is first added to what is accounted for. So nothing is ever added twice, and the sum over
- * all functions is what the thread counted. Private to runs/inside/emulate/. */
+ * A signal's handler may run between any two instructions here, switch functions itself, and come back or jump away: what is added to a
+ * function is first added to what is accounted for, each in one instruction. So nothing is ever added twice, and the sum over all functions
+ * is what the thread counted; and a call that begins also ends, or its function has no nested sums. Private to runs/inside/emulate/. */
 #ifndef RUNS_EMULATE_CALLEES_H
 #define RUNS_EMULATE_CALLEES_H
 
@@ -36,6 +36,7 @@ struct spread {
  * beginning, so that of calls that are active the end is missing. Of the rest: what it has grown by, times the calls that were active. */
 struct nested {
 	uint32_t active, changes; /* calls; the thread's when the rest was last added up */
+	bool lost;		  /* a handler jumped away while a call began or ended: nothing is known */
 	uint64_t calls;		  /* when a burst last ended */
 	struct counts sum, seen;  /* seen: the thread's counts when the rest was last added up */
 	struct spread spread;
@@ -64,6 +65,7 @@ void callees_account_simulated(struct thread *t, struct callee *c);
 void callees_account_rare(struct thread *t, struct callee *c);
 void callee_nested_changed(struct callee *c, const struct thread *t, const struct counts *now);
 void callees_burst_end(struct thread *t);
+void callees_left(struct thread *t);			   /* a handler may have jumped out of a change */
 uint32_t callee_sample(struct callee *c, bool simulating); /* it is a sample: how many calls that stands for; then chooses the next */
 
 static inline uint32_t place_hash(uintptr_t site)
@@ -78,19 +80,34 @@ static inline uint32_t callee_at(struct thread *t, uintptr_t site)
 	return LIKELY(place->site == site) ? place->callee : callee_new(t, site);
 }
 
-/* One instruction: no handler comes between its reading and its writing. */
+/* One instruction each: no handler comes between its reading and its writing. */
 static inline void add_once(uint64_t *to, uint64_t n)
 {
 	__asm__ volatile("addq %1, %0" : "+m"(*to) : "er"(n) : "cc");
 }
 
-static inline void account_one(uint64_t now, uint64_t *accounted, uint64_t *own)
+static inline bool replace_once(uint64_t *at, uint64_t before, uint64_t now)
 {
-	uint64_t n = now - *accounted;
+	bool same;
 
-	add_once(accounted, n);
-	add_once(own, n);
+	__asm__ volatile("cmpxchgq %3, %1" : "=@ccz"(same), "+m"(*at), "+a"(before) : "r"(now) : "memory");
+	return same;
 }
+
+/* What `now`, an expression, has grown by since it was last accounted for becomes the owner's. A handler that has come in between has
+ * accounted for that, and may have begun another window, whose numbers do not go together with those read before: then once more. */
+#define ACCOUNT(t, now, accounted, own)                                                                                                    \
+	do {                                                                                                                               \
+		uint64_t window_, before_, now_;                                                                                           \
+                                                                                                                                           \
+		do {                                                                                                                       \
+			window_ = __atomic_load_n(&(t)->window, __ATOMIC_ACQUIRE);                                                         \
+			before_ = __atomic_load_n(accounted, __ATOMIC_ACQUIRE);                                                            \
+			now_ = (now);                                                                                                      \
+			__asm__ volatile("" ::: "memory");                                                                                 \
+		} while (UNLIKELY((t)->window != window_) || UNLIKELY(!replace_once(accounted, before_, now_)));                           \
+		add_once(own, now_ - before_);                                                                                             \
+	} while (0)
 
 /* It changes when one of what rarely happens does. */
 static inline uint64_t rare_number(void)
@@ -103,8 +120,8 @@ static inline void callees_account_plain(struct thread *t)
 {
 	struct callee *c = &t->callees[t->owner];
 
-	account_one(counts_accesses(t, &hot), &t->accounted.exact[COUNT_ACCESSES], &c->own.exact[COUNT_ACCESSES]);
-	account_one(counts_blocks(t, &hot), &t->accounted.exact[COUNT_BLOCKS], &c->own.exact[COUNT_BLOCKS]);
+	ACCOUNT(t, counts_accesses(t, &hot), &t->accounted.exact[COUNT_ACCESSES], &c->own.exact[COUNT_ACCESSES]);
+	ACCOUNT(t, counts_blocks(t, &hot), &t->accounted.exact[COUNT_BLOCKS], &c->own.exact[COUNT_BLOCKS]);
 }
 
 /* The same at any time: wherever the owner changes, and where a window ends. */
@@ -137,6 +154,7 @@ static inline void callee_begin(struct callee *c, const struct thread *t)
 	if (UNLIKELY(c->nested.changes != t->changes))
 		callee_nested_changed(c, t, &t->accounted);
 	nested_add(c, t, -1);
+	__asm__ volatile("" ::: "memory");
 	c->nested.active++;
 }
 
@@ -144,8 +162,24 @@ static inline void callee_end(struct callee *c, const struct thread *t)
 {
 	if (UNLIKELY(c->nested.changes != t->changes))
 		callee_nested_changed(c, t, &t->accounted);
-	nested_add(c, t, 1);
 	c->nested.active--;
+	__asm__ volatile("" ::: "memory");
+	nested_add(c, t, 1);
+}
+
+/* What a handler does while a call of the function begins or ends, and the sums are half made, does not look at them. *before: for
+ * callee_changed(). */
+static inline void callee_changes(struct thread *t, uint32_t callee, uint32_t *before)
+{
+	*before = t->changing;
+	t->changing = callee;
+	__asm__ volatile("" ::: "memory");
+}
+
+static inline void callee_changed(struct thread *t, uint32_t before)
+{
+	__asm__ volatile("" ::: "memory");
+	t->changing = before;
 }
 
 /* It is called: *ordinal is the call's number. Returns how many calls a sample of it stands for; 0: it is not sampled. */

@@ -240,9 +240,10 @@ struct thread {
 	uint64_t stalled_at; /* value of `at` with which others no longer wait for it, + 1 */
 	uint64_t granted;    /* accesses of the window, or of the stretch that is skipped: hot.left + window_left are still to come */
 	int64_t blocks_granted;
-	uint32_t window_left, weight, stamp; /* window_left: 0 while windows are skipped */
-	uint64_t window_blocks;		     /* basic blocks when the window began */
-	bool records;			     /* touches of this window: there are other threads */
+	int32_t window_left; /* 0 while windows are skipped; below where a handler has ended one while an access was counted */
+	uint32_t weight, stamp;
+	uint64_t window_blocks; /* basic blocks when the window began */
+	bool records;		/* touches of this window: there are other threads */
 
 	/* Functions (frames.c). */
 	uintptr_t stack_low, stack_high;
@@ -256,6 +257,7 @@ struct thread {
 	struct place *places;
 	struct callee *callees;
 	uint32_t n_callees, owner; /* owner: what happens now is this one's; 0: no selected function's */
+	uint32_t changing;	   /* a call of it begins or ends; 0: of none */
 	struct counts accounted;   /* what has been added to callees */
 	uint64_t accounted_rare;   /* atomics and so on, together */
 	uint32_t accounted_events; /* of the simulation */
@@ -325,7 +327,7 @@ static inline uint64_t counts_blocks(const struct thread *t, const struct hot *o
 
 static inline uint64_t counts_accesses(const struct thread *t, const struct hot *of)
 {
-	return t->counts.exact[COUNT_ACCESSES] + t->granted - (uint64_t)of->left - t->window_left;
+	return t->counts.exact[COUNT_ACCESSES] + t->granted - (uint64_t)of->left - (uint64_t)(int64_t)t->window_left;
 }
 
 struct runtime {

@@ -18,6 +18,7 @@ struct frame {
 	uint32_t invocation; /* that accesses belonged to before it */
 	uint32_t block;	     /* that called it */
 	uint32_t owner;	     /* before it: whose what happened was (callees.c) */
+	uint32_t callee;     /* its own number there, if it is selected */
 	bool selected, sampled;
 };
 
@@ -74,8 +75,10 @@ static void invocation_give(struct thread *t, uint32_t i)
 {
 	struct queue *q = &t->ended_queue;
 
+	BUSY_HERE(); /* two would take the same place */
 	t->ended_ones[q->tail % INVOCATIONS] = i;
 	__atomic_store_n(&q->tail, q->tail + 1, __ATOMIC_RELEASE); /* there are never more than places */
+	busy_end();
 }
 
 static void sample_begin(struct thread *t, struct frame *f, uint64_t ordinal, uint32_t weight)
@@ -126,29 +129,46 @@ static inline uint32_t frames_number(const struct thread *t)
 	return __atomic_load_n(&t->n_frames, __ATOMIC_RELAXED);
 }
 
+/* Whole before it counts: a handler may jump away. One that comes back may have had its own frame there before this one counted. */
+static inline void frame_add(struct thread *t, uint32_t n, struct frame frame)
+{
+	struct frame *f = &t->frames[n];
+
+	*f = frame;
+	__asm__ volatile("" ::: "memory");
+	t->n_frames = n + 1;
+	__asm__ volatile("" ::: "memory");
+	if (UNLIKELY(f->stack != frame.stack))
+		*f = frame;
+	t->block = 0;
+}
+
 static inline void frame_drop(struct thread *t, uint32_t flags)
 {
-	uint32_t n = frames_number(t);
-	struct frame *f;
+	uint32_t n = frames_number(t), before = 0;
+	struct frame f;
 
 	if (n == 0)
 		return;
-	f = &t->frames[n - 1];
-	t->n_frames = n - 1;
+	f = t->frames[n - 1];
+	if (f.selected)
+		callee_changes(t, f.callee, &before);
+	t->n_frames = n - 1; /* from here on a handler's frames take its place */
 	if (UNLIKELY(hot.waits))
 		waiting_hold(t);
-	if (f->sampled) {
+	if (f.sampled) {
 		t->depth--;
 		sample_end(t, flags);
 		simulate_anew(t);
 	}
-	if (f->selected) {
+	if (f.selected) {
 		callees_account(t);
-		callee_end(&t->callees[t->owner], t);
-		t->owner = f->owner;
+		callee_end(&t->callees[f.callee], t);
+		t->owner = f.owner;
+		callee_changed(t, before);
 	}
-	t->invocation = f->invocation;
-	t->block = f->block;
+	t->invocation = f.invocation;
+	t->block = f.block;
 }
 
 /* longjmp() left the top frame: a function's frame lies below its caller's. */
@@ -163,6 +183,8 @@ static inline bool top_is_below(const struct thread *t, uintptr_t stack)
 /* Functions that longjmp() left for a caller, or for one that it calls now. Returns how many are active. */
 static __attribute__((noinline, cold)) uint32_t frames_unwind(struct thread *t, uintptr_t stack)
 {
+	if (t->changing && top_is_below(t, stack + 1))
+		callees_left(t);
 	while (top_is_below(t, stack + 1))
 		frame_drop(t, RECORD_UNWOUND);
 	return frames_number(t);
@@ -188,10 +210,10 @@ static __attribute__((noinline, cold)) bool is_busy(struct thread *t, uintptr_t 
 
 static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t site, uintptr_t stack)
 {
-	uint32_t n, callee, weight;
+	uint32_t n, callee, weight, before = 0;
 	struct frame *f;
 	uint64_t ordinal;
-	bool waits;
+	bool waits, selected;
 
 	if (UNLIKELY(hot.busy) && is_busy(t, stack))
 		return;
@@ -204,16 +226,17 @@ static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t s
 	}
 	callee = callee_at(t, site);
 	f = &t->frames[n];
-	*f = (struct frame){ stack, t->invocation, t->block, t->owner, callee != NONE && t->callees[callee].function != NONE, false };
-	__asm__ volatile("" ::: "memory"); /* whole before it counts: a handler may jump away */
-	t->n_frames = n + 1;
-	t->block = 0;
-	if (!f->selected)
+	selected = callee != NONE && t->callees[callee].function != NONE;
+	if (selected)
+		callee_changes(t, callee, &before);
+	frame_add(t, n, (struct frame){ stack, t->invocation, t->block, t->owner, callee, selected, false });
+	if (!selected)
 		return;
 	waits = UNLIKELY(hot.waits) && waiting_goes_on_in_call(t, callee);
 	callees_account(t);
 	t->owner = callee;
 	callee_begin(&t->callees[callee], t);
+	callee_changed(t, before);
 	weight = waits ? 0 : callee_call(&t->callees[callee], &ordinal);
 	if (UNLIKELY(weight))
 		sample_begin(t, f, ordinal, weight);
@@ -234,7 +257,7 @@ void __tsan_func_entry(void *caller)
 {
 	uintptr_t site = (uintptr_t)__builtin_return_address(0), stack = (uintptr_t)__builtin_frame_address(0);
 	struct thread *t = hot.thread;
-	uint32_t n;
+	uint32_t n, before;
 
 	(void)caller;
 	if (LIKELY(is_plain(t) && (n = frames_number(t)) - 1 < FRAMES - 1 && t->frames[n - 1].stack > stack)) {
@@ -242,13 +265,12 @@ void __tsan_func_entry(void *caller)
 		struct callee *c = &t->callees[place->callee];
 
 		if (LIKELY(place->site == site && c->function != NONE && c->strata[0].seen < c->strata[0].next)) {
-			t->frames[n] = (struct frame){ stack, t->invocation, t->block, t->owner, true, false };
-			__asm__ volatile("" ::: "memory"); /* whole before it counts: a handler may jump away */
-			t->n_frames = n + 1;
-			t->block = 0;
+			callee_changes(t, place->callee, &before);
+			frame_add(t, n, (struct frame){ stack, t->invocation, t->block, t->owner, place->callee, true, false });
 			callees_account_plain(t);
 			t->owner = place->callee;
 			callee_begin(c, t);
+			callee_changed(t, before);
 			c->calls++;
 			c->strata[0].seen++;
 			t->invocations[t->invocation].flags |= RECORD_ESTIMATED;
@@ -282,6 +304,8 @@ static __attribute__((noinline, cold)) void frames_leave_several(struct thread *
 {
 	bool called = top_is_below(t, stack) && is_called(back, hook), ended = false;
 
+	if (t->changing)
+		callees_left(t);
 	while (top_is_below(t, stack)) {
 		uint32_t n = frames_number(t);
 		ended = (n < 2 || t->frames[n - 2].stack >= stack) && !called;
@@ -310,18 +334,20 @@ void __tsan_func_exit(void)
 {
 	uintptr_t stack = (uintptr_t)__builtin_frame_address(0), back = (uintptr_t)__builtin_return_address(0);
 	struct thread *t = hot.thread;
-	uint32_t n;
+	uint32_t n, before;
 
 	if (LIKELY(is_plain(t) && t->lost_frames == 0 && is_last(t, n = frames_number(t), stack, back, (uintptr_t)__tsan_func_exit))) {
-		const struct frame *f = &t->frames[n - 1];
+		const struct frame f = t->frames[n - 1];
 
-		if (LIKELY(f->selected && !f->sampled)) {
-			t->n_frames = n - 1;
+		if (LIKELY(f.selected && !f.sampled)) {
+			callee_changes(t, f.callee, &before);
+			t->n_frames = n - 1; /* from here on a handler's frames take its place */
 			callees_account_plain(t);
-			callee_end(&t->callees[t->owner], t);
-			t->owner = f->owner;
-			t->invocation = f->invocation;
-			t->block = f->block;
+			callee_end(&t->callees[f.callee], t);
+			t->owner = f.owner;
+			callee_changed(t, before);
+			t->invocation = f.invocation;
+			t->block = f.block;
 			return;
 		}
 	}

@@ -207,7 +207,7 @@ static struct touch *touch_of(struct thread *t, uint64_t line, uint64_t lives)
 /* Another invocation or function, or another block of memory, than the last time. */
 static __attribute__((noinline)) void touch_anew(struct thread *t, struct latest *latest, uint64_t line)
 {
-	uint32_t last = latest->stamp == t->stamp ? latest->last : t->window_left + GAP_FIRST;
+	uint32_t last = latest->stamp == t->stamp ? latest->last : (uint32_t)t->window_left + GAP_FIRST;
 	struct touch *touch = touch_of(t, line, memory_lives(line));
 
 	latest->touch = touch;
@@ -272,7 +272,7 @@ void simulate_line_anew(struct thread *t, uint64_t line)
 static inline void touch_add(const struct thread *t, struct touch *touch, struct latest *latest, uint32_t words, uint32_t n,
 			     enum access access)
 {
-	uint32_t left = t->window_left, kind = gap_kinds[(latest->last - left) % (2 * WINDOW_ACCESSES)];
+	uint32_t left = (uint32_t)t->window_left, kind = gap_kinds[(latest->last - left) % (2 * WINDOW_ACCESSES)];
 
 	if (UNLIKELY(kind >= GAP_VISIT))
 		touch_visit(touch);
@@ -295,7 +295,7 @@ static void line_access(struct thread *t, uint64_t line, uint32_t words, uint32_
 	touch_add(t, touch, latest, words, n, access);
 	if (n > 1) {
 		touch->gaps[0] = (uint16_t)(touch->gaps[0] + n - 1);
-		latest->last = n - 1 < t->window_left ? t->window_left - (n - 1) : 0;
+		latest->last = (int32_t)n - 1 < t->window_left ? (uint32_t)t->window_left - (n - 1) : 0;
 	}
 	recent = &t->recent[key % RECENT];
 	recent->touch = touch;
@@ -310,41 +310,54 @@ static inline uint32_t word_mask(uint32_t from, uint32_t to)
 	return (2u << (to >> 2)) - (1u << (from >> 2));
 }
 
-/* Begins what comes next. False: the thread is not simulated at all. */
-static bool simulate_wake(void)
+/* A hook has counted an access in hot.left that counts elsewhere. One instruction: a handler may have begun to skip windows. */
+static inline void left_again(void)
+{
+	__asm__ volatile("incq %0" : "+m"(hot.left) : : "cc");
+}
+
+/* Begins what comes next, and work on it, which busy_end() ends. False: the thread is not simulated, or (a handler may have seen to that)
+ * not now. counted: in hot.left. */
+static inline bool simulate_begin(uintptr_t at, bool counted)
 {
 	struct thread *t = hot.thread;
 
-	hot.left = 0;
-	if (hot.busy)
-		return false;
-	if (UNLIKELY(!t)) {
+	if (UNLIKELY(!t) && !hot.busy) {
+		hot.left = 0;
 		t = thread_attach();
 		if (!t) {
 			hot.left = INT64_MAX; /* no more questions */
 			return false;
 		}
+		counted = false;
 	}
-	BUSY_HERE();
-	if (!hot.simulating) {
-		window_close(t);
-		window_begin(t, t->window);
+	if (hot.busy) {
+		if (counted)
+			left_again();
+		return false;
 	}
-	busy_end();
+	busy_begin(at);
+	if (hot.simulating || hot.left <= 0) {
+		if (counted)
+			left_again();
+		if (!hot.simulating) {
+			window_close(t);
+			window_begin(t, t->window);
+		}
+	}
+	if (!hot.simulating)
+		busy_end();
 	return hot.simulating;
 }
 
-/* `n` accesses, more than the window has left, if no handler has begun another one: those beyond count for this window, and advance no
- * clock. */
-static void simulate_next_window(struct thread *t, uint32_t n)
+/* The window has no accesses left: those beyond count for it, and advance no clock. */
+static void simulate_next_window(struct thread *t)
 {
 	uint32_t beyond;
 
 	BUSY_HERE();
-	if (t->window_left > n) {
-		t->window_left -= n;
-	} else {
-		beyond = n - t->window_left;
+	if (hot.simulating && t->window_left <= 0) { /* no handler has seen to it */
+		beyond = (uint32_t)-t->window_left;
 		t->counts.exact[COUNT_ACCESSES] += beyond;
 		t->counts.exact[COUNT_SIMULATED] += t->weight ? beyond : 0;
 		t->counts.weighed[COUNT_ACCESSES] += (uint64_t)beyond * t->weight;
@@ -355,13 +368,14 @@ static void simulate_next_window(struct thread *t, uint32_t n)
 	busy_end();
 }
 
-/* `n` accesses have been simulated; perhaps the window ends. */
+/* `n` accesses have been simulated; perhaps the window ends. One instruction, since a handler's may end it as well. */
 static inline void simulate_tick(struct thread *t, uint32_t n)
 {
-	if (LIKELY(t->window_left > n))
-		t->window_left -= n;
-	else
-		simulate_next_window(t, n);
+	bool over;
+
+	__asm__ volatile("subl %2, %1" : "=@ccle"(over), "+m"(t->window_left) : "er"(n) : "memory");
+	if (UNLIKELY(over))
+		simulate_next_window(t);
 }
 
 static __attribute__((noinline)) void simulate_slowly(uintptr_t address, uint32_t to, enum access access)
@@ -373,15 +387,18 @@ static __attribute__((noinline)) void simulate_slowly(uintptr_t address, uint32_
 		if (waiting_goes_on(address, to - (address & 63) + 1, access) || --hot.left >= 0)
 			return;
 	}
-	if (!simulate_wake() || address >> ADDRESS_BITS != 0)
+	if (address >> ADDRESS_BITS != 0) {
+		left_again();
+		return;
+	}
+	if (!simulate_begin((uintptr_t)__builtin_frame_address(0), true))
 		return;
 	t = hot.thread;
-	BUSY_HERE();
 	line_access(t, line, word_mask(address & 63, to > 63 ? 63 : to), 1, access);
 	if (UNLIKELY(to > 63))
 		line_access(t, line + 1, word_mask(0, to - 64), 1, access);
-	busy_end();
 	simulate_tick(t, 1);
+	busy_end();
 }
 
 void simulate_access(uintptr_t address, size_t bytes, enum access access)
@@ -397,8 +414,8 @@ void simulate_access(uintptr_t address, size_t bytes, enum access access)
 
 		__asm__ volatile("" ::: "memory"); /* a handler may begin another window: then the key is 0 */
 		if (LIKELY(recent->key == key)) {
-			hot.left = 0;
 			touch_add(t, touch, latest, word_mask(from, to), 1, access);
+			left_again();
 			simulate_tick(t, 1);
 			return;
 		}
@@ -439,12 +456,11 @@ static size_t range_line(uintptr_t address, size_t bytes, enum access access)
 	size_t room = 64 - (address & 63), part = bytes < room ? bytes : room;
 	uint32_t n = line_steps(part), from = address & 63;
 
-	if (!simulate_wake())
+	if (!simulate_begin((uintptr_t)__builtin_frame_address(0), false))
 		return 0;
-	BUSY_HERE();
 	line_access(hot.thread, address >> LINE_BITS, word_mask(from, from + (uint32_t)part - 1), n, access);
-	busy_end();
 	simulate_tick(hot.thread, n);
+	busy_end();
 	return part;
 }
 
@@ -523,13 +539,14 @@ void simulate_block(uintptr_t pc)
 
 	if (UNLIKELY(hot.waits) && (waiting_goes_on_in_block() || --hot.blocks_left >= 0))
 		return;
-	if (!t || !hot.simulating) {
-		hot.blocks_left = t ? 0 : BLOCKS_GRANTED; /* not begun, or not simulated: no more questions */
+	if (!t) {
+		hot.blocks_left = BLOCKS_GRANTED; /* not begun, or not simulated: no more questions */
 		return;
 	}
-	hot.blocks_left = 0;
-	t->counts.exact[COUNT_BLOCKS]++;
-	if (hot.busy)
+	if (!hot.busy)
+		t->counts.exact[COUNT_BLOCKS]++;
+	__asm__ volatile("incq %0" : "+m"(hot.blocks_left) : : "cc"); /* a handler may have begun to skip windows */
+	if (hot.busy || !hot.simulating)
 		return;
 	block = block_number(pc);
 	if (t->block) {

@@ -202,10 +202,10 @@ uint32_t window_burst(uint64_t window)
 
 static uint32_t window_used(const struct thread *t)
 {
-	return t->hot->simulating ? WINDOW_ACCESSES - t->window_left : 0;
+	return t->hot->simulating ? WINDOW_ACCESSES - (uint32_t)t->window_left : 0;
 }
 
-void counts_now(const struct thread *t, struct counts *out)
+static void counts_read(const struct thread *t, struct counts *out)
 {
 	uint64_t blocks = counts_blocks(t, t->hot);
 
@@ -221,6 +221,17 @@ void counts_now(const struct thread *t, struct counts *out)
 	out->exact[COUNT_ALLOCATED_BYTES] = t->hot->allocated_bytes;
 	out->exact[COUNT_COPIED_BYTES] = t->hot->copied_bytes;
 	out->exact[COUNT_WAITED] = t->hot->waited;
+	__asm__ volatile("" ::: "memory");
+}
+
+void counts_now(const struct thread *t, struct counts *out)
+{
+	uint64_t window;
+
+	do {
+		window = __atomic_load_n(&t->window, __ATOMIC_ACQUIRE);
+		counts_read(t, out);
+	} while (t == hot.thread && t->window != window); /* a handler has begun another one */
 }
 
 /* Accesses of the stretch that is being skipped that are still to come. */
