@@ -280,6 +280,28 @@ static void test_waits(void **state)
 	}
 }
 
+/* The same of loops around atomic operations alone; what only looks whether it is to stop is work. */
+static void test_polls(void **state)
+{
+	static const char *const compilers[] = { "gcc", "clang-14" };
+	const double boxes = 500;
+
+	(void)state;
+	for (size_t i = 0; i < 2 * COUNT(compilers); i++) {
+		struct samples s;
+
+		build(compilers[i / 2], "", "special/polls.c", "program");
+		run("", i % 2 ? ONE_PROCESSOR "./program" : "./program", &s, 1);
+		check_near("get", all_of(&s, "get", "emulated:accesses"), 4 * boxes, boxes);
+		check_near("put", all_of(&s, "put", "emulated:accesses"), 4.5 * boxes, 1.5 * boxes);
+		check_near("locks", all_of(&s, "locks", "emulated:atomics"), 2 * 2.5 * boxes, boxes);
+		check_near("computes", all_of(&s, "computes", "emulated:accesses"), 2e4, 2); /* a look that another wait took more */
+		check_near("adds", all_of(&s, "adds", "emulated:atomics"), 2e4, 0);
+		assert_true(total(&s, "waited") > 0);
+		samples_release(&s);
+	}
+}
+
 static void test_jumps(void **state)
 {
 	static const char *const compilers[] = { "gcc", "clang-14" };
@@ -431,7 +453,7 @@ int suite_emulation(void)
 		SCRATCH_TEST(test_potential), SCRATCH_TEST(test_determinism), SCRATCH_TEST(test_reused),  SCRATCH_TEST(test_padding),
 		SCRATCH_TEST(test_places),    SCRATCH_TEST(test_others),      SCRATCH_TEST(test_jumps),	  SCRATCH_TEST(test_forks),
 		SCRATCH_TEST(test_languages), SCRATCH_TEST(test_openmp),      SCRATCH_TEST(test_library), SCRATCH_TEST(test_shares),
-		SCRATCH_TEST(test_waits),
+		SCRATCH_TEST(test_waits),     SCRATCH_TEST(test_polls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

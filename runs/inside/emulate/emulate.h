@@ -6,7 +6,7 @@
  *   hooks.c                     what the compiler calls
  *   wrap*.c, wrapped.h          what the program calls in the C library
  *   threads.c                   threads from creation to end, logical time, which windows are simulated
- *   waiting.c                   loops around sched_yield(), which are no work
+ *   waiting.c                   loops around sched_yield() and atomic operations, which are no work
  *   meetings.c                  barriers and OpenMP: where clocks pass between threads
  *   simulate.c                  what happens in a simulated window
  *   blocks.c                    numbers of basic blocks
@@ -69,7 +69,7 @@
 	X(ALLOCATIONS, "emulated:allocations")                                                                                             \
 	X(ALLOCATED_BYTES, "emulated:allocated_bytes")                                                                                     \
 	X(COPIED_BYTES, "emulated:copied_bytes")   /* written by mem* and str* functions */                                                \
-	X(WAITED, "emulated:waited")		   /* accesses and blocks of loops around sched_yield(), which are in no other counter */  \
+	X(WAITED, "emulated:waited")		   /* accesses and blocks of loops that wait, which are in no other counter */             \
 	X(SIMULATED, "emulated:simulated")	   /* accesses in simulated windows: what the following rest on */                         \
 	X(HITM_TRUE, "emulated:hitm_true_milli")   /* potential HITM by true sharing, thousandths */                                       \
 	X(HITM_FALSE, "emulated:hitm_false_milli") /* by false sharing */                                                                  \
@@ -186,12 +186,22 @@ static inline bool queue_is_empty(const struct queue *q)
 #define WAITING_PLACES	64u
 #define WAITING_LOOPS	4u
 #define WAITING_CALLEES 8u
+#define WAITING_LOOKS	8u
 
-/* By where it calls sched_yield(): what the last look that failed came to; the functions that looks call, and how often that one did. */
+/* By where it calls sched_yield(), or has its atomic operation: what the last look that failed came to; the functions that looks call, and
+ * how often that one did. */
 struct waiting_loop {
 	uintptr_t site;
+	bool polls;		   /* it has no sched_yield() */
+	uint32_t in_vain, skipped; /* polls: so often in a row that was no waiting; looks that were not tried since */
 	uint64_t usual[COUNT_SIMULATED];
 	uint32_t callees[WAITING_CALLEES], usual_calls[WAITING_CALLEES], n;
+};
+
+/* What an atomic operation at this site has found there; the thread had then changed something by so many others. */
+struct look {
+	uintptr_t site, at;
+	uint64_t value, changes;
 };
 
 /* A thread that waits (waiting.c): what hot has without that, and what the look that it takes now has come to. */
@@ -199,7 +209,11 @@ struct waiting {
 	int64_t left, blocks_left;
 	uint64_t held[COUNT_SIMULATED - COUNT_ATOMICS];
 	uint64_t look[COUNT_SIMULATED], less[COUNT_SIMULATED], waited; /* less: to be taken off */
-	uint32_t calls[WAITING_CALLEES];
+	uint64_t failed[COUNT_SIMULATED];			       /* all looks that failed */
+	uint32_t calls[WAITING_CALLEES], failed_calls[WAITING_CALLEES];
+	struct look looks[WAITING_LOOKS]; /* by hash of the site */
+	bool seen;			  /* another thread has changed what the loop polls */
+	uint32_t lowest, n_failed;	  /* frames that were active at the least in the first look; looks that failed */
 	struct waiting_loop loops[WAITING_LOOPS], *loop;
 	uint32_t n_loops, went_on_in;	  /* the callee, 0: none, with which it has gone on... */
 	uint64_t went_on_at;		  /* ...after so many blocks */
@@ -295,7 +309,7 @@ struct hot {
 	int64_t left; /* accesses until the thread has to look up; 0 while it simulates */
 	uint64_t written_page;
 	int64_t blocks_left; /* the same for basic blocks, from BLOCKS_GRANTED down while it skips */
-	uint64_t allocations, allocated_bytes, copied_bytes, atomics, waited;
+	uint64_t allocations, allocated_bytes, copied_bytes, atomics, waited, changes;
 	struct thread *thread; /* NULL: not known (yet), or not simulated */
 	uint32_t simulating;
 	uint32_t waits;	   /* nothing counts (waiting.c): then there is a thread */
@@ -444,8 +458,10 @@ void counts_now(const struct thread *t, struct counts *out); /* of another threa
 bool waiting_goes_on(uintptr_t address, size_t bytes, enum access access);
 bool waiting_goes_on_in_block(void);
 bool waiting_goes_on_in_call(struct thread *t, uint32_t callee);
-void waiting_hold(struct thread *t); /* while it waits: what has been counted since does not count */
-void waiting_stop(void);	     /* the calling thread goes on, if it has waited */
+void waiting_hold(struct thread *t);				       /* while it waits: what has been counted since does not count */
+void waiting_leaves(struct thread *t);				       /* it waits, or has, and has left a function's frame */
+void waiting_looks(uintptr_t site, uintptr_t address, uint64_t value); /* an atomic operation has found that */
+void waiting_stop(void);					       /* the calling thread goes on, if it has waited */
 
 /* meetings.c */
 uint64_t meetings_horizon(void); /* under the lock of threads.c: earliest window of a team that not all have entered */

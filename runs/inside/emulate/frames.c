@@ -155,7 +155,7 @@ static inline void frame_drop(struct thread *t, uint32_t flags)
 		callee_changes(t, f.callee, &before);
 	t->n_frames = n - 1; /* from here on a handler's frames take its place */
 	if (UNLIKELY(hot.waits))
-		waiting_hold(t);
+		waiting_leaves(t);
 	if (f.sampled) {
 		t->depth--;
 		sample_end(t, flags);

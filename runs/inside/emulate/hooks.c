@@ -129,6 +129,14 @@ static inline void on_atomic(const volatile void *at, size_t bytes, enum access 
 		simulate_access(address, bytes, access);
 }
 
+/* What an atomic operation has found: perhaps the thread waits for it to change. */
+static inline void on_look(const volatile void *at, size_t bytes, uint64_t found, uintptr_t site)
+{
+	if (bytes <= sizeof(found) && runtime.several)
+		waiting_looks(site, (uintptr_t)at, found);
+}
+#define LOOK(at, found) on_look(at, sizeof(*(at)), (uint64_t)(found), (uintptr_t)__builtin_return_address(0))
+
 /* 16 bytes: by cmpxchg16b, except that a load must not write where the page cannot be written; with AVX, loads of 16 are atomic.
  */
 static a128 wide_load(const volatile a128 *at)
@@ -207,6 +215,7 @@ static void do_store_128(volatile a128 *at, a128 value, int order)
 	EXPORT a##bits __tsan_atomic##bits##_fetch_##name(volatile a##bits *at, a##bits value, int order)                                  \
 	{                                                                                                                                  \
 		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                                  \
+		hot.changes++;                                                                                                             \
 		return change(name, at, value);                                                                                            \
 	}
 
@@ -214,31 +223,48 @@ static void do_store_128(volatile a128 *at, a128 value, int order)
 	EXPORT int __tsan_atomic##bits##_compare_exchange_##strength(volatile a##bits *at, a##bits *expected, a##bits value, int order,    \
 								     int failed)                                                           \
 	{                                                                                                                                  \
+		a##bits wanted = *expected;                                                                                                \
+		bool same;                                                                                                                 \
+                                                                                                                                           \
 		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                                  \
-		return compare(at, expected, value);                                                                                       \
+		same = compare(at, expected, value);                                                                                       \
+		LOOK(at, same ? wanted : *expected);                                                                                       \
+		hot.changes += same;                                                                                                       \
+		return same;                                                                                                               \
 	}
 
 #define ATOMICS(bits, load, exchange, change, compare)                                                                                     \
 	EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *at, int order)                                                   \
 	{                                                                                                                                  \
+		a##bits found;                                                                                                             \
+                                                                                                                                           \
 		on_atomic(at, sizeof(*at), ACCESS_READ);                                                                                   \
-		return load(bits, at);                                                                                                     \
+		found = load(bits, at);                                                                                                    \
+		LOOK(at, found);                                                                                                           \
+		return found;                                                                                                              \
 	}                                                                                                                                  \
 	EXPORT void __tsan_atomic##bits##_store(volatile a##bits *at, a##bits value, int order)                                            \
 	{                                                                                                                                  \
 		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                                  \
+		hot.changes++;                                                                                                             \
 		do_store_##bits(at, value, order);                                                                                         \
 	}                                                                                                                                  \
 	EXPORT a##bits __tsan_atomic##bits##_exchange(volatile a##bits *at, a##bits value, int order)                                      \
 	{                                                                                                                                  \
+		a##bits found;                                                                                                             \
+                                                                                                                                           \
 		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                                  \
-		return exchange(bits, at, value);                                                                                          \
+		found = exchange(bits, at, value);                                                                                         \
+		LOOK(at, found);                                                                                                           \
+		hot.changes += found != value;                                                                                             \
+		return found;                                                                                                              \
 	}                                                                                                                                  \
 	EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *at, a##bits expected, a##bits value, int order,        \
 								  int failed)                                                              \
 	{                                                                                                                                  \
 		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                                  \
-		compare(at, &expected, value);                                                                                             \
+		hot.changes += compare(at, &expected, value);                                                                              \
+		LOOK(at, expected);                                                                                                        \
 		return expected;                                                                                                           \
 	}                                                                                                                                  \
 	ATOMIC_COMPARE(bits, strong, compare)                                                                                              \

@@ -1,8 +1,14 @@
-/* Waiting for another thread in a loop around sched_yield(): how often a thread looks before it can go on is chance, and no work. So from
- * sched_yield() on nothing counts, and no logical time passes, until the thread goes on: until it comes to a place in memory where it has
- * not looked before while it waited, changes what is there, calls a function that no look in this loop has called, or takes more steps than
- * a look has. The first look is counted, in place of the one that succeeds; what that one takes more than one that fails is added. So each
- * look that succeeds counts, and no other. As long as no look has failed after sched_yield() in a loop, all that happens there counts.
+/* Waiting for another thread in a loop around sched_yield(), or around atomic operations alone: how often a thread looks before it can go
+ * on is chance, and no work. So from sched_yield() on nothing counts, and no logical time passes, until the thread goes on: until it comes
+ * to a place in memory where it has not looked before while it waited, changes what is there, calls a function that no look in this loop
+ * has called, or takes more steps than a look has. The first look is counted, in place of the one that succeeds; what that one takes more
+ * than one that fails is added. So each look that succeeds counts, and no other. As long as no look has failed after sched_yield() in a
+ * loop, all that happens there counts.
+ *
+ * Without sched_yield() a loop is known by an atomic operation that finds at the same place what it found there the last time, while the
+ * thread has changed nothing by another one. That may be work all the same, which looks whether it is to stop. So what was put aside is
+ * counted after all unless the loop ends, having changed nothing, when another thread has changed what it looks at, or the thread goes on
+ * with sched_yield() or with waiting in the library. A wait that ends with the second look cannot be told from work, and counts.
  *
  * A signal's handler may come between any two instructions here; it finds that we are at work, and what it does counts nowhere. */
 #include "runs/inside/emulate/callees.h"
@@ -11,7 +17,9 @@
 #include <string.h>
 #include <threads.h>
 
-#define BLOCKS_MOST 256u /* of a look: more is work */
+#define BLOCKS_MOST  256u /* of a look: more is work */
+#define VAIN_MOST    8u	  /* where so many loops in a row have been work, one... */
+#define VAIN_SKIPPED 64u  /* ...of so many looks is tried */
 
 /* What is counted where it happens, also while the thread waits. */
 #define RARE (COUNT_SIMULATED - COUNT_ATOMICS)
@@ -80,7 +88,7 @@ static void counts_less(struct thread *t)
 }
 
 /* Of several that a thread waits in, the one that it has found longest ago makes room. */
-static struct waiting_loop *loop_at(struct waiting *w, uintptr_t site)
+static struct waiting_loop *loop_at(struct waiting *w, uintptr_t site, bool polls)
 {
 	struct waiting_loop *loop;
 
@@ -88,7 +96,7 @@ static struct waiting_loop *loop_at(struct waiting *w, uintptr_t site)
 		if (w->loops[i].site == site)
 			return &w->loops[i];
 	loop = &w->loops[w->n_loops++ % WAITING_LOOPS];
-	*loop = (struct waiting_loop){ .site = site };
+	*loop = (struct waiting_loop){ .site = site, .polls = polls };
 	return loop;
 }
 
@@ -102,10 +110,9 @@ static void callee_learn(struct thread *t, struct waiting_loop *loop)
 	w->went_on_in = 0;
 }
 
-static void waiting_begin(struct thread *t, uintptr_t site)
+static void waiting_begin(struct thread *t, struct waiting_loop *loop)
 {
 	struct waiting *w = &t->waiting;
-	struct waiting_loop *loop = loop_at(w, site);
 	uint64_t *at[RARE];
 
 	callees_account(t);
@@ -117,6 +124,11 @@ static void waiting_begin(struct thread *t, uintptr_t site)
 		w->held[i] = *at[i];
 	memset(w->look, 0, sizeof(w->look));
 	memset(w->calls, 0, sizeof(w->calls));
+	memset(w->failed, 0, sizeof(w->failed));
+	memset(w->failed_calls, 0, sizeof(w->failed_calls));
+	w->seen = false;
+	w->lowest = t->n_frames;
+	w->n_failed = 0;
 	w->bytes = 0;
 	w->left = hot.left;
 	w->blocks_left = hot.blocks_left;
@@ -127,11 +139,23 @@ static void waiting_begin(struct thread *t, uintptr_t site)
 	hot.waits = 1;
 }
 
-/* What a look that failed took has been counted in place of this one, if it was a look. */
+/* The loop has been work. */
+static void was_work(struct waiting *w)
+{
+	for (size_t i = 0; i < COUNT_SIMULATED; i++)
+		w->look[i] += w->failed[i];
+	for (size_t i = 0; i < w->loop->n; i++)
+		w->calls[i] += w->failed_calls[i];
+	w->waited = 0;
+}
+
+/* What a look that failed took has been counted in place of this one, if it was a look; and another one, before the second operation of a
+ * loop that polls has told that it is one. */
 static void waiting_end(struct thread *t, bool looked)
 {
 	struct waiting *w = &t->waiting;
-	const struct waiting_loop *loop = w->loop;
+	struct waiting_loop *loop = w->loop;
+	uint64_t times = loop->polls ? 2 : 1;
 
 	hot.waits = 0;
 	__atomic_store_n(&t->waits, false, __ATOMIC_RELAXED);
@@ -140,13 +164,19 @@ static void waiting_end(struct thread *t, bool looked)
 	t->granted += (uint64_t)w->left;
 	t->blocks_granted += w->blocks_left;
 	hold(w);
+	looked = looked && (!loop->polls || w->seen);
+	loop->in_vain = looked ? 0 : loop->in_vain + 1;
+	if (loop->polls && !looked)
+		was_work(w);
 	for (size_t i = 0; i < COUNT_SIMULATED && looked; i++) {
-		w->less[i] += w->look[i] < loop->usual[i] ? loop->usual[i] - w->look[i] : 0;
-		w->look[i] -= w->look[i] < loop->usual[i] ? w->look[i] : loop->usual[i];
+		uint64_t usual = times * loop->usual[i];
+
+		w->less[i] += w->look[i] < usual ? usual - w->look[i] : 0;
+		w->look[i] -= w->look[i] < usual ? w->look[i] : usual;
 	}
 	for (size_t i = 0; i < loop->n; i++) {
 		struct callee *c = &t->callees[loop->callees[i]];
-		uint64_t calls = c->calls + w->calls[i], usual = looked ? loop->usual_calls[i] : 0;
+		uint64_t calls = c->calls + w->calls[i], usual = looked ? times * loop->usual_calls[i] : 0;
 
 		c->calls = calls - (usual < calls ? usual : calls);
 	}
@@ -154,6 +184,21 @@ static void waiting_end(struct thread *t, bool looked)
 	w->waited = 0;
 	counts_more(t, w->look);
 	t->accounted_rare = UINT64_MAX;
+}
+
+/* Where all of a look was in a function that ends now, the loop has ended, too. */
+void waiting_leaves(struct thread *t)
+{
+	struct waiting *w = &t->waiting;
+
+	BUSY_HERE();
+	if (hot.waits && w->loop->polls && w->n_failed && t->n_frames < w->lowest)
+		waiting_end(t, true);
+	else if (hot.waits)
+		hold(w);
+	if (!w->n_failed && t->n_frames < w->lowest)
+		w->lowest = t->n_frames;
+	busy_end();
 }
 
 /* The last write has changed what was there. */
@@ -177,8 +222,10 @@ void waiting_stop(void)
 	if (LIKELY(!hot.waits || hot.busy))
 		return; /* a handler in the midst of our work stops nothing */
 	BUSY_HERE();
-	if (hot.waits)
+	if (hot.waits) {
+		hot.thread->waiting.seen = true;
 		waiting_end(hot.thread, true);
+	}
 	busy_end();
 }
 
@@ -266,24 +313,36 @@ bool waiting_goes_on_in_block(void)
 	return waits;
 }
 
-/* The thread has looked in vain. With one thread alone there is nothing to wait for here. */
-static void looked_in_vain(struct thread *t, uintptr_t site)
+static void look_failed(struct waiting *w)
 {
-	struct waiting *w = &t->waiting;
-
-	if (hot.waits && (has_changed(w) || w->loop->site != site))
-		waiting_end(t, true);
-	if (!hot.waits) {
-		waiting_begin(t, site);
-		return;
-	}
 	hold(w);
+	w->n_failed++;
+	for (size_t i = 0; i < COUNT_SIMULATED; i++)
+		w->failed[i] += w->look[i];
+	for (size_t i = 0; i < WAITING_CALLEES; i++)
+		w->failed_calls[i] += w->calls[i];
 	memcpy(w->loop->usual, w->look, sizeof(w->look));
 	memcpy(w->loop->usual_calls, w->calls, sizeof(w->calls));
 	memset(w->look, 0, sizeof(w->look));
 	memset(w->calls, 0, sizeof(w->calls));
 	w->waited += w->loop->usual[COUNT_ACCESSES] + w->loop->usual[COUNT_BLOCKS];
 	w->bytes = 0;
+}
+
+/* The thread has looked in vain. With one thread alone there is nothing to wait for here. */
+static void looked_in_vain(struct thread *t, uintptr_t site)
+{
+	struct waiting *w = &t->waiting;
+
+	if (hot.waits && (has_changed(w) || w->loop->site != site)) {
+		w->seen = !has_changed(w);
+		waiting_end(t, true);
+	}
+	if (!hot.waits) {
+		waiting_begin(t, loop_at(w, site, false));
+		return;
+	}
+	look_failed(w);
 }
 
 static void yields(uintptr_t site)
@@ -293,9 +352,61 @@ static void yields(uintptr_t site)
 	if (!t || hot.busy || !runtime.several)
 		return;
 	BUSY_HERE();
+	hot.changes++; /* looks on both sides of this are not those of a loop without it */
 	looked_in_vain(t, site);
 	busy_end();
 }
+
+/* ---- without sched_yield() ---- */
+
+static void polls_again(struct thread *t, uintptr_t site)
+{
+	struct waiting *w = &t->waiting;
+	struct waiting_loop *loop;
+
+	if (hot.waits) {
+		if (w->loop->site == site)
+			look_failed(w);
+		return;
+	}
+	loop = loop_at(w, site, true);
+	if (loop->in_vain < VAIN_MOST || ++loop->skipped % VAIN_SKIPPED == 0)
+		waiting_begin(t, loop);
+}
+
+static void polls(struct thread *t, uintptr_t site, uintptr_t address, uint64_t value)
+{
+	struct waiting *w = &t->waiting;
+	struct look *look = &w->looks[(site * 0x9e3779b97f4a7c15u) >> 61];
+	bool known = look->site == site && look->at == address && look->changes == hot.changes, same = known && look->value == value;
+
+	*look = (struct look){ site, address, value, hot.changes };
+	if (hot.waits && !w->loop->polls)
+		return;
+	if (hot.waits && w->written == address)
+		w->bytes = 0; /* what it has found is what it leaves there, or has changed before */
+	if (same) {
+		polls_again(t, site);
+	} else if (hot.waits && known) {
+		w->seen = !has_changed(w);
+		waiting_end(t, true);
+	}
+}
+
+_Static_assert(WAITING_LOOKS == 1 << (64 - 61), "a look's place is as many bits");
+
+void waiting_looks(uintptr_t site, uintptr_t address, uint64_t value)
+{
+	struct thread *t = hot.thread;
+
+	if (!t || hot.busy)
+		return;
+	BUSY_HERE();
+	polls(t, site, address, value);
+	busy_end();
+}
+
+/* ---- sched_yield() ---- */
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes" /* the linker calls what follows by its --wrap */
 
