@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "fleet/cgroup/cgroup.h"
+#include "fleet/counting/refused.h"
 #include "fleet/helper/accounts.h"
 #include "fleet/helper/delays.h"
 #include "fleet/helper/descendants.h"
@@ -353,6 +354,25 @@ static bool command_start(const struct run_task *task, struct command *out)
 	return true;
 }
 
+/* Why it does not take the shape, and where that can be changed how. */
+static void shape_refuse(struct request *request, int errnum)
+{
+	enum shape_means means = shapes[request->shaped[0].shape].means;
+	char why[REQUEST_REFUSAL_BYTES];
+
+	if (errnum == ENOMEM)
+		snprintf(why, sizeof(why), "no room for a filter of system calls: this process runs under others already");
+	else if (means == SHAPE_INTERRUPTS)
+		refused_here(errnum, REFUSED_USER, why, sizeof(why));
+	else if (means == SHAPE_FILTER && errnum == EPERM)
+		snprintf(why, sizeof(why),
+			 "filters of system calls are forbidden here: a container or a service has to allow seccomp(2) ('docker run "
+			 "--security-opt seccomp=PROFILE', SystemCallFilter=)");
+	else
+		snprintf(why, sizeof(why), "%s", strerror(errnum));
+	request_refuse(request, "cannot make it dearer: %s", why);
+}
+
 /* request->refusal from what the child said. */
 static void command_refuse(struct request *request, const struct command_fault *fault)
 {
@@ -366,10 +386,7 @@ static void command_refuse(struct request *request, const struct command_fault *
 		request_refuse(request, "cannot set the limits: %s", why);
 		break;
 	case STAGE_SHAPE:
-		request_refuse(request,
-			       fault->errnum == ENOMEM ? "no room for a filter of system calls: this process runs under others already"
-						       : "cannot make it dearer: %s",
-			       why);
+		shape_refuse(request, fault->errnum);
 		break;
 	case STAGE_EXEC:
 		request->refusal_code = fault->errnum == EACCES ? HELPER_CODE_PERMISSION : HELPER_CODE_EXECUTE;

@@ -1,6 +1,6 @@
 /* Runs a program that may not change its own code ("code": memory-deny-write-execute, Linux 6.3), or may not count ("counters": a filter of
- * system calls, as containers have; "setting": the same, with what the kernel says where its setting forbids it). Status 77: this system
- * has no such thing. */
+ * system calls, as containers have; "setting": the same, with what the kernel says where its setting forbids it), or may not filter its
+ * calls ("filters": both ways to do that are refused). Status 77: this system has no such thing. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -12,6 +12,13 @@
 
 #define SET_MDWE 65 /* PR_SET_MDWE */
 
+static int install(struct sock_filter *rules, unsigned short n)
+{
+	struct sock_fprog program = { n, rules };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L) || prctl(PR_SET_SECCOMP, (long)SECCOMP_MODE_FILTER, &program, 0L, 0L);
+}
+
 static int no_counters(unsigned error)
 {
 	struct sock_filter rules[] = {
@@ -20,16 +27,39 @@ static int no_counters(unsigned error)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = { sizeof(rules) / sizeof(rules[0]), rules };
 
-	return prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L) || prctl(PR_SET_SECCOMP, (long)SECCOMP_MODE_FILTER, &program, 0L, 0L);
+	return install(rules, sizeof(rules) / sizeof(rules[0]));
+}
+
+static int no_filters(void)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)), /* the low half of the first */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_SECCOMP, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	return install(rules, sizeof(rules) / sizeof(rules[0]));
+}
+
+static int refuse(const char *what)
+{
+	if (strcmp(what, "code") == 0)
+		return prctl(SET_MDWE, 1L, 0L, 0L, 0L);
+	if (strcmp(what, "filters") == 0)
+		return no_filters();
+	return no_counters(strcmp(what, "setting") == 0 ? EACCES : EPERM);
 }
 
 int main(int argc, char **argv)
 {
 	if (argc < 3)
 		return 77;
-	if (strcmp(argv[1], "code") == 0 ? prctl(SET_MDWE, 1L, 0L, 0L, 0L) : no_counters(strcmp(argv[1], "setting") == 0 ? EACCES : EPERM))
+	if (refuse(argv[1]))
 		return 77;
 	execvp(argv[2], argv + 2);
 	return 1;
