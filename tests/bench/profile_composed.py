@@ -148,11 +148,11 @@ def answers(work):
 
 # ---- the truth ----
 
-def run_truth(rows, withheld=None):
+def run_truth(rows, idle=None):
     """Of one run: shares of its time by level and by part; rows: part -> seconds of each kind. `small`: of what is before and beside
-    the turns it is not known whether it was the kernel's. `withheld`: seconds for which, by the kernel's trace, none of its threads and
-    processes had a processor and one was ready for it. Without, it is the sum of what they have waited for, though a thread that wakes
-    another one is still at work then, and of children nothing is known."""
+    the turns it is not known whether it was the kernel's. `idle`: seconds for which, by the kernel's trace, none of its threads and
+    processes had a processor or was ready for one. Without, waiting is what is left of each turn's time; of several at work that would be
+    too little, for what two of them compute at once is counted twice, and hides as much of the waiting."""
     levels = collections.Counter()
     parts = collections.Counter()
     for part, (wall, cpu, _, _, delay, calls, mapping, n, touching) in rows.items():
@@ -176,8 +176,8 @@ def run_truth(rows, withheld=None):
         parts["mapping"] += freed
         parts[part] += computed if part in USER else cpu - computed - freed
         parts["calling"] += computed if part in KERNEL else 0
-    if withheld is not None:
-        levels["waiting"] = sum(row[0] - row[1] for row in rows.values()) - withheld
+    if idle is not None:
+        levels["waiting"] = idle
     levels["waiting"] = max(levels["waiting"], 0)
     whole = levels["compute"] + levels["kernel"] + levels["waiting"]
     return {k: v / whole for k, v in levels.items()}, {k: v / whole for k, v in parts.items()}
@@ -187,7 +187,7 @@ def truth_of(text, withheld=None):
     runs = collections.defaultdict(dict)
     for process, part, *values in csv.reader(text.splitlines()):
         runs[process][part] = [float(v) for v in values]
-    both = [run_truth(rows, withheld and withheld[process][0]) for process, rows in runs.items()]
+    both = [run_truth(rows, withheld and withheld[process][1]) for process, rows in runs.items()]
     return tuple({k: sum(b[i].get(k, 0) for b in both) / len(both) for k in set().union(*(b[i] for b in both))} for i in (0, 1))
 
 
