@@ -18,47 +18,53 @@ assay, directory = sys.argv[1:3]
 sizes = [int(n) for n in sys.argv[3].split(",")]
 seed = int(sys.argv[4]) if len(sys.argv) > 4 else 1
 FANOUT = 64
+# A host that dies takes all with it that is there, whichever launcher it came by; a launcher that is lost leaves the stream to the helper.
 STUB = """#!/bin/sh
 # FATE SECONDS HOST WORDS
 fate=$1 seconds=$2 host=@DIR@/hosts/$3; shift 3
 export HOME=@DIR@/home PATH=@DIR@/bin:$PATH
-enter() {
-	exec unshare -m --propagation private sh -c '
+enter() { # OPTIONS-OF-UNSHARE WORDS
+	options=$1; shift
+	exec unshare -m $options --propagation private sh -c '
 		mount --bind "$1/shm" /dev/shm && mount --bind "$1/id" /etc/machine-id && shift && exec "$@"' sh "$host" "$@"
 }
+begun() { work=; [ ! -e "$host/shm/begun" ] || read -r work <"$host/shm/begun"; }
 case $fate in
-wrong_status) sleep "$seconds"; (enter "$@"); exit 9 ;;
+wrong_status) sleep "$seconds"; (enter '' "$@"); exit 9 ;;
 dies_before) sleep "$seconds"; echo "lost contact" >&2; exit 0 ;;
-dies_once | dies_within)
-	[ "$fate" = dies_within ] || [ ! -e "$host/shm/died" ] || enter "$@"
+dies_once | dies_within | loses_launcher)
+	[ "$fate" != dies_once ] || [ ! -e "$host/shm/died" ] || enter '' "$@"
+	options='-p --fork --kill-child=KILL --mount-proc'
+	[ "$fate" != loses_launcher ] || options=
+	begun; before=$work
 	exec 3<&0 # what the shell starts beside itself would have no input
-	(enter "$@") <&3 & pid=$!
-	while [ ! -e "$host/shm/begun" ] && kill -0 $pid; do sleep .05; done 2>/dev/null
-	[ ! -e "$host/shm/begun" ] || { kill -9 $pid; rm -f "$host/shm/begun"; touch "$host/shm/died"; }
+	(enter "$options" "$@") <&3 & pid=$!
+	while begun; [ "$work" = "$before" ] && kill -0 $pid; do sleep .05; done 2>/dev/null
+	[ "$work" = "$before" ] || { kill -9 $pid; touch "$host/shm/died"; }
 	exit 0 ;;
 hangs) sleep 600 ;;
 noise) echo "Welcome" ;;
 esac
 sleep "$seconds"
-enter "$@"
+enter '' "$@"
 """
-# A host's own number; on its way, where it dies there, the sign that it is at work.
+# A host's own number; on its way, where something dies there, the sign that it is at work.
 WORK = """#!/bin/sh
 read -r number mortal </dev/shm/number
-[ -z "$mortal" ] || { touch /dev/shm/begun; sleep 5; }
+[ -z "$mortal" ] || { echo $$.$(date +%s%N) >/dev/shm/begun; sleep 1; }
 """
 STRESS = WORK.replace("read", """case $1 in --version) echo 'stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux)'; exit 0 ;; esac
-read""", 1) + """trap : INT
-sleep 10 >/dev/null & wait
-kill $!
+trap stop=1 INT
+read""", 1) + """[ -n "$stop" ] || { sleep 10 >/dev/null & wait; kill $!; }
 printf -- '---\\nsystem-info:\\n      stress-ng-version: 0.15.06\\n\\nmetrics:\\n    - stressor: cpu\\n      bogo-ops: %s\\n' "$number"
 printf '      bogo-ops-per-second-usr-sys-time: %s.0\\n      bogo-ops-per-second-real-time: %s.0\\n' "$number" "$number"
 printf '      wall-clock-time: 1.0\\n      user-time: 1.0\\n      system-time: 0.0\\n\\n...\\n'
 """
 # Share, seconds at least and at most, as what the host must end in the end.
-FATES = {"answers": (.72, 0, .3, "complete"), "noise": (.06, 0, .3, "complete"), "wrong_status": (.05, 0, .3, "complete"),
-         "queues": (.06, 2, 6, "complete"), "dies_once": (.04, 0, .1, "complete"), "dies_before": (.03, 0, 1, "unreachable"),
-         "dies_within": (.03, 0, .1, "failed"), "hangs": (.01, 0, 0, "timeout")}
+FATES = {"answers": (.70, 0, .3, "complete"), "loses_launcher": (.02, 0, .1, "complete"), "noise": (.06, 0, .3, "complete"),
+         "wrong_status": (.05, 0, .3, "complete"), "queues": (.06, 2, 6, "complete"), "dies_once": (.04, 0, .1, "complete"),
+         "dies_before": (.03, 0, 1, "unreachable"), "dies_within": (.03, 0, .1, "failed"), "hangs": (.01, 0, 0, "timeout")}
+MORTAL = ("dies_once", "dies_within", "loses_launcher")
 
 
 def write(path, text, mode=0o644):
@@ -85,7 +91,7 @@ def make(n):
         for part in ("", "/shm"):
             os.mkdir(host + part)
         write(host + "/id", f"{i + 1:032x}\n")
-        write(host + "/shm/number", f"{found[name][1]}{' mortal' if fate in ('dies_once', 'dies_within') else ''}\n")
+        write(host + "/shm/number", f"{found[name][1]}{' mortal' if fate in MORTAL else ''}\n")
         lines.append("  - {name: %s, transport: command, launcher: [%s/stub, %s, '%.3f', '{host}']}\n" %
                      (name, directory, fate, draw.uniform(*FATES[fate][1:3])))
     write(directory + "/lab/lab.yaml", "".join(lines))
@@ -94,12 +100,6 @@ def make(n):
     write(directory + "/lab/apps/work.yaml", f"command: [{directory}/bin/work]\nversions: {{ old: , new: }}\nrepetitions: 1\n"
           "metric: { pattern: 'value ([0-9]+)', direction: lower }\n")
     return found
-
-
-def mortal_no_more(found):
-    for name, (fate, number) in found.items():
-        if fate == "dies_once":
-            write(f"{directory}/hosts/{name}/shm/number", f"{number}\n")
 
 
 class Command:
@@ -147,10 +147,8 @@ def half(sql, n):
 
 
 def all_of(words, sql, n, found, measured):
-    """The command killed in the middle, resumed, and resumed once more when hosts that died once are well."""
-    runs = [Command(words, half(sql, n)), Command(words + ["--resume"])]
-    mortal_no_more(found)
-    runs.append(Command(words + ["--resume"]))
+    """The command killed in the middle, resumed, and resumed once more: hosts that died once are well then."""
+    runs = [Command(words, half(sql, n)), Command(words + ["--resume"]), Command(words + ["--resume"])]
     measured.append((len(found), " ".join(words[:2]) if words[0] == "fingerprint" else "run", runs))
     return runs
 
@@ -197,10 +195,9 @@ def measure(n, measured):
         able = sum(FATES[fate][3] == "complete" for fate, _ in found.values())
         fingerprints = all_of(["fingerprint", "run", "--battery", directory + "/battery.yaml"], "SELECT count(*) FROM fingerprint WHERE complete", able,
                               found, measured)
-        for name, (fate, number) in found.items():
+        for name, (fate, _) in found.items():
             if fate == "dies_once":
                 subprocess.run(["rm", "-f", f"{directory}/hosts/{name}/shm/died"], check=True)
-                write(f"{directory}/hosts/{name}/shm/number", f"{number} mortal\n")
         runs = all_of(["run", "work"], "SELECT count(*) FROM run", 2 * able, found, measured)
         states = [outcomes(command.answer, found) for command in (fingerprints[1], fingerprints[2], runs[1], runs[2])]
         return found, states, check_values(found), left()
