@@ -15,6 +15,7 @@ static const char stub[] = "#!/bin/sh\n"
 			   "lingers) \"$@\"; sleep 600 ;;\n"
 			   "dies) echo 'srun: error: no such node' >&2; exit 0 ;;\n"
 			   "killed) timeout -s KILL 1 \"$@\"; echo 'lost contact' >&2; exit 0 ;;\n"
+			   "lost) exec 3<&0; \"$@\" <&3 & sleep .3; kill -9 $!; exit 0 ;;\n"
 			   "hangs) sleep 600 ;;\n"
 			   "esac\n";
 
@@ -113,6 +114,19 @@ static void test_ends(void **state)
 	}
 }
 
+/* The launcher and the shell there are gone, the stream is not: the helper's result counts. */
+static void test_lost(void **state)
+{
+	struct launched run = { .command = "sleep 1; echo out", .timeout_ms = 60000 };
+	struct fleet_result result = launched_by("lost", &run);
+
+	(void)state;
+	assert_string_equal(result.message, "");
+	assert_true(run.ok);
+	assert_string_equal(run.out, "out\n");
+	fleet_result_release(&result);
+}
+
 /* The one that keeps the directory stays beside the others, and removes it. */
 static void test_beside(void **state)
 {
@@ -177,7 +191,7 @@ static int launch_enter(void **state)
 int suite_launch(void)
 {
 	const struct CMUnitTest tests[] = { ENGINE_TEST(test_statuses), ENGINE_TEST(test_ends), ENGINE_TEST(test_beside),
-					    cmocka_unit_test(test_said) };
+					    cmocka_unit_test(test_said), ENGINE_TEST(test_lost) };
 
 	if (!sshd_available()) { /* for the fixture */
 		puts("skipped: no sshd here (package openssh-server)");
