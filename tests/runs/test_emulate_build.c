@@ -28,7 +28,7 @@ static char *show(const struct emulate_plan *plan)
 			} else if (strncmp(word, "-fsanitize-cov", 14) != 0 && strcmp(word, "-fno-lto") != 0 && word[1] != 'U' &&
 				   strncmp(word, "-mmem", 5) != 0 && strncmp(word, "-fno-inline-s", 13) != 0 &&
 				   strncmp(word, "--param=", 8) != 0 && strcmp(word, "-ldl") != 0 &&
-				   !(exported && strcmp(word, "-pthread") == 0)) {
+				   !(exported && (strcmp(word, "-pthread") == 0 || strcmp(word, "-lm") == 0))) {
 				buf_format(&out, "%s%s", k ? " " : i ? " ; " : "", word);
 			}
 		}

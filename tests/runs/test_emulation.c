@@ -229,6 +229,36 @@ static void test_places(void **state)
 
 /* ---- whose it is ---- */
 
+/* What the C library does is work of those who call it: about so many blocks a call, whether windows are simulated or not. */
+static void test_library_work(void **state)
+{
+	static const char *const options[] = { "", "--full" };
+	static const struct {
+		const char *function;
+		double least, most;
+	} rows[] = { { "powers", 16 * 1000, 20 * 1000 }, { "texts", 64 * 1000, 68 * 1000 }, { "sorted", 2 * 9 * 1000, 30 * 1000 } };
+	double sums[COUNT(rows)];
+
+	(void)state;
+	build("gcc", "-lm", "special/mathematics.c", "program");
+	must("gcc -O2 -w '%s/tests/apps/special/mathematics.c' -lm -o native && ./native >expected", environment("ASSAY_SOURCE"));
+	for (size_t o = 0; o < COUNT(options); o++) {
+		struct samples s;
+
+		assert_int_equal(run(options[o], "./program", &s, 1), 1);
+		must("cmp expected emulated");
+		for (size_t i = 0; i < COUNT(rows); i++) {
+			double sum = sum_of(&s, rows[i].function, "emulated:blocks");
+
+			if (!(sum >= rows[i].least && sum <= rows[i].most))
+				fail_msg("%s: %g blocks", rows[i].function, sum);
+			assert_true(!o || sum == sums[i]);
+			sums[i] = sum;
+		}
+		samples_release(&s);
+	}
+}
+
 static void check_calls(const struct samples *s, const char *function, size_t samples, uint64_t calls)
 {
 	size_t f = function_of(s, function);
@@ -450,10 +480,10 @@ static void test_library(void **state)
 int suite_emulation(void)
 {
 	static const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_potential), SCRATCH_TEST(test_determinism), SCRATCH_TEST(test_reused),  SCRATCH_TEST(test_padding),
-		SCRATCH_TEST(test_places),    SCRATCH_TEST(test_others),      SCRATCH_TEST(test_jumps),	  SCRATCH_TEST(test_forks),
-		SCRATCH_TEST(test_languages), SCRATCH_TEST(test_openmp),      SCRATCH_TEST(test_library), SCRATCH_TEST(test_shares),
-		SCRATCH_TEST(test_waits),     SCRATCH_TEST(test_polls),
+		SCRATCH_TEST(test_potential), SCRATCH_TEST(test_determinism), SCRATCH_TEST(test_reused),       SCRATCH_TEST(test_padding),
+		SCRATCH_TEST(test_places),    SCRATCH_TEST(test_others),      SCRATCH_TEST(test_jumps),	       SCRATCH_TEST(test_forks),
+		SCRATCH_TEST(test_languages), SCRATCH_TEST(test_openmp),      SCRATCH_TEST(test_library),      SCRATCH_TEST(test_shares),
+		SCRATCH_TEST(test_waits),     SCRATCH_TEST(test_polls),	      SCRATCH_TEST(test_library_work),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -207,6 +207,7 @@ struct look {
 /* A thread that waits (waiting.c): what hot has without that, and what the look that it takes now has come to. */
 struct waiting {
 	int64_t left, blocks_left;
+	uint64_t library;
 	uint64_t held[COUNT_SIMULATED - COUNT_ATOMICS];
 	uint64_t look[COUNT_SIMULATED], less[COUNT_SIMULATED], waited; /* less: to be taken off */
 	uint64_t failed[COUNT_SIMULATED];			       /* all looks that failed */
@@ -306,7 +307,8 @@ struct thread {
 
 /* What the hooks need first, in initial-exec thread-local storage. */
 struct hot {
-	int64_t left; /* accesses until the thread has to look up; 0 while it simulates */
+	uint64_t library; /* blocks that work of the C library counts as (wrap_calls.c), not yet among the others */
+	int64_t left;	  /* accesses until the thread has to look up; 0 while it simulates */
 	uint64_t written_page;
 	int64_t blocks_left; /* the same for basic blocks, from BLOCKS_GRANTED down while it skips */
 	uint64_t allocations, allocated_bytes, copied_bytes, atomics, waited, changes;
@@ -336,7 +338,7 @@ extern __thread uint64_t system_calls;
 /* What a thread has counted so far; exact for the calling one, whose `hot` it is. */
 static inline uint64_t counts_blocks(const struct thread *t, const struct hot *of)
 {
-	return t->counts.exact[COUNT_BLOCKS] + (uint64_t)(t->blocks_granted - of->blocks_left);
+	return t->counts.exact[COUNT_BLOCKS] + (uint64_t)(t->blocks_granted - of->blocks_left) + of->library;
 }
 
 static inline uint64_t counts_accesses(const struct thread *t, const struct hot *of)

@@ -311,6 +311,7 @@ void window_close(struct thread *t)
 	}
 	t->counts.exact[COUNT_ACCESSES] = counts_accesses(t, &hot);
 	t->counts.exact[COUNT_BLOCKS] = counts_blocks(t, &hot);
+	hot.library = 0;
 	hot.simulating = 0;
 	t->granted = 0;
 	t->window_left = 0;

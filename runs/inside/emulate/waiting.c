@@ -132,6 +132,7 @@ static void waiting_begin(struct thread *t, struct waiting_loop *loop)
 	w->bytes = 0;
 	w->left = hot.left;
 	w->blocks_left = hot.blocks_left;
+	w->library = hot.library;
 	t->granted -= (uint64_t)w->left;
 	t->blocks_granted -= w->blocks_left;
 	hot.left = hot.blocks_left = 0;
@@ -161,6 +162,7 @@ static void waiting_end(struct thread *t, bool looked)
 	__atomic_store_n(&t->waits, false, __ATOMIC_RELAXED);
 	hot.left = w->left;
 	hot.blocks_left = w->blocks_left;
+	hot.library = w->library;
 	t->granted += (uint64_t)w->left;
 	t->blocks_granted += w->blocks_left;
 	hold(w);

@@ -28,6 +28,34 @@
 	X("getitimer") X("alarm") X("syscall") X("__read_chk") X("__pread_chk") X("__recv_chk") X("__open_2") X("__open64_2") \
 	X("__openat_2") X("__poll_chk")
 
+/* In wrap_calls.c: work of the C library that no compiler instruments, by about how many nanoseconds a call takes (tests/bench/library_calls.py):
+ * a call counts as so many basic blocks. */
+#define WRAPPED_WORK_4(X) \
+	X("floor") X("floorf") X("ceil") X("ceilf") X("round") X("roundf") X("trunc") X("truncf") X("rint") X("rintf") X("nearbyint") \
+	X("nearbyintf") X("lround") X("lroundf") X("llround") X("lrint") X("lrintf") X("llrint") X("ldexp") X("frexp") X("modf") \
+	X("expf") X("exp2f") X("logf") X("log2f") X("sinf") X("cosf") X("hypotf") X("fputc") X("putc") X("putchar") X("fgetc") X("getc") \
+	X("getchar") X("ungetc") X("time") X("strcasecmp") X("strncasecmp") X("strspn") X("strcspn") X("strpbrk") X("bsearch")
+#define WRAPPED_WORK_8(X) \
+	X("exp") X("exp2") X("log") X("log2") X("log10") X("log10f") X("sin") X("cos") X("tan") X("tanf") X("sincos") X("asin") X("asinf") \
+	X("acos") X("acosf") X("atan") X("atanf") X("coshf") X("cosh") X("expm1") X("expm1f") X("log1p") X("log1pf") X("erf") X("erff") \
+	X("erfc") X("erfcf") X("powf") X("hypot") X("strtol") X("strtoul") X("strtoll") X("strtoull") X("atoi") X("atol") X("atoll") \
+	X("fputs") X("puts") X("fwrite") X("rand") X("random") X("rand_r") X("drand48") X("lrand48") X("getenv")
+#define WRAPPED_WORK_16(X) \
+	X("pow") X("atan2") X("atan2f") X("fmod") X("fmodf") X("remainder") X("sinh") X("sinhf") X("tanh") X("tanhf") X("cbrt") X("cbrtf") \
+	X("lgamma") X("lgammaf") X("fgets") X("fread") X("getline") X("strtok") X("strtok_r") X("gettimeofday") X("clock_gettime")
+#define WRAPPED_WORK_32(X) \
+	X("tgamma") X("tgammaf") X("strtod") X("strtof") X("atof") X("localtime_r") X("gmtime_r") X("strftime") X("memmem") X("strcasestr")
+#define WRAPPED_WORK_64(X) \
+	X("printf") X("fprintf") X("sprintf") X("snprintf") X("vprintf") X("vfprintf") X("vsprintf") X("vsnprintf") X("dprintf") \
+	X("asprintf") X("__printf_chk") X("__fprintf_chk") X("__sprintf_chk") X("__snprintf_chk") X("__vfprintf_chk") X("__vsnprintf_chk") \
+	X("sscanf") X("fscanf") X("scanf") X("__isoc99_sscanf") X("__isoc99_fscanf") X("__isoc99_scanf")
+#define WRAPPED_WORK_128(X) X("regexec")
+#define WRAPPED_WORK(X) \
+	WRAPPED_WORK_4(X) WRAPPED_WORK_8(X) WRAPPED_WORK_16(X) WRAPPED_WORK_32(X) WRAPPED_WORK_64(X) WRAPPED_WORK_128(X)
+
+/* In wrap.c: what sorts. */
+#define WRAPPED_SORTS(X) X("qsort") X("qsort_r")
+
 /* In wrap.c: memory and strings. */
 #define WRAPPED_MEMORY(X) \
 	X("memcpy") X("memmove") X("memset") X("mempcpy") X("memcmp") X("memchr") X("strlen") X("strnlen") X("strcpy") \
@@ -64,7 +92,7 @@
 #define WRAPPED_ENDS(X) \
 	X("_exit") X("_Exit")
 
-#define WRAPPED(X) WRAPPED_CALLS(X) WRAPPED_MEMORY(X) WRAPPED_HEAP(X) WRAPPED_LOCKS(X) WRAPPED_WAITS(X) WRAPPED_OPENMP(X) WRAPPED_ENDS(X)
+#define WRAPPED(X) WRAPPED_CALLS(X) WRAPPED_WORK(X) WRAPPED_SORTS(X) WRAPPED_MEMORY(X) WRAPPED_HEAP(X) WRAPPED_LOCKS(X) WRAPPED_WAITS(X) WRAPPED_OPENMP(X) WRAPPED_ENDS(X)
 
 /* Defined by us for the program and its libraries alike, also those that are loaded later, and so to be seen by the dynamic linker. */
 #define REPLACED(X) \

@@ -29,7 +29,7 @@ static const char *const clang_first_flags[] = { "-finline-hint-functions" };
 #define WRAP_FLAG(name)	  "-Wl,--wrap=" name,
 #define EXPORT_FLAG(name) "-Wl,--export-dynamic-symbol=" name,
 static const char *const wrap_flags[] = { WRAPPED(WRAP_FLAG) };
-static const char *const program_flags[] = { REPLACED(EXPORT_FLAG) "-pthread", "-ldl", "-fno-lto" };
+static const char *const program_flags[] = { REPLACED(EXPORT_FLAG) "-pthread", "-ldl", "-lm", "-fno-lto" };
 
 /* ---- what cannot be ---- */
 
