@@ -43,6 +43,8 @@ static void hold(struct waiting *w)
 		w->look[COUNT_ATOMICS + i] += *at[i] - w->held[i];
 		*at[i] = w->held[i];
 	}
+	w->look[COUNT_BLOCKS] += hot.library - w->library;
+	hot.library = w->library;
 }
 
 void waiting_hold(struct thread *t)
@@ -162,7 +164,6 @@ static void waiting_end(struct thread *t, bool looked)
 	__atomic_store_n(&t->waits, false, __ATOMIC_RELAXED);
 	hot.left = w->left;
 	hot.blocks_left = w->blocks_left;
-	hot.library = w->library;
 	t->granted += (uint64_t)w->left;
 	t->blocks_granted += w->blocks_left;
 	hold(w);
