@@ -96,6 +96,11 @@ double sparse_predict(const struct sparse *model, const double *row)
 	return fmax(model->least, cost);
 }
 
+double sparse_error(double cost, double prediction)
+{
+	return fabs(prediction / cost - 1.0);
+}
+
 /* ---- columns ---- */
 
 /* Whether column b is slope * column a + offset. */
@@ -339,14 +344,13 @@ static void add_errors(const struct runs *out, const struct mat *beta, const dou
 {
 	for (size_t k = 0; k < LASSO_LAMBDAS; k++) {
 		for (size_t i = 0; i < out->X.rows; i++) {
-			double cost = intercept[k], off;
+			double cost = intercept[k];
 
 			for (size_t j = 0; j < out->X.cols; j++) {
 				if (mat_get(beta, k, j) != 0.0)
 					cost += mat_get(beta, k, j) * mat_get(&out->X, i, j);
 			}
-			off = out->weight[i] * (cost - out->y[i]) * (cost - out->y[i]);
-			error[k] += squared ? off : sqrt(off);
+			error[k] += squared ? (cost - out->y[i]) * (cost - out->y[i]) : sparse_error(out->y[i], cost);
 		}
 	}
 }
@@ -658,13 +662,13 @@ static void errors_of(const struct runs *all, const struct sparse_options *how, 
 			fit(&in, how, &model);
 		for (size_t i = 0; i < n && model.columns; i++) {
 			const double *row = all->X.at + i * all->X.cols;
-			double ratio = all->y[i] / sparse_predict(&model, row);
+			double prediction = sparse_predict(&model, row), ratio = all->y[i] / prediction;
 
 			if (outer[i] != fold)
 				continue;
 			out->apart[i] = sparse_unlike(&model, row, 0.0) == SIZE_MAX ? log(ratio) : (double)NAN;
 			apart[at] = fabs(log(ratio));
-			off[at++] = fabs(ratio - 1.0);
+			off[at++] = sparse_error(all->y[i], prediction);
 		}
 		sparse_release(&model);
 		runs_release(&in);

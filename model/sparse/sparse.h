@@ -46,7 +46,7 @@ struct sparse {
 	size_t terms;
 	double intercept;		 /* not below 0; of the published procedure of any sign */
 	double least;			 /* predictions are at least this, a part of the smallest cost learned: above 0 */
-	double error_median, error_mean; /* of |cost / prediction - 1| over runs of inputs left out */
+	double error_median, error_mean; /* sparse_error() over runs of inputs left out */
 	double *apart; /* [runs], in the order of the rows: log(cost / prediction) by models that did not see their inputs; NaN: unlike */
 	struct mat factor; /* leverage.h */
 	double
@@ -63,6 +63,8 @@ void sparse_release(struct sparse *model); /* accepts zeroed */
 double sparse_term_cost(const struct sparse_term *term, const double *row);
 bool sparse_uses(const struct sparse *model, size_t column); /* whether a term has it */
 double sparse_predict(const struct sparse *model, const double *row);
+/* |prediction / cost - 1|: what the fit minimises, and what all errors are that are shown. */
+double sparse_error(double cost, double prediction);
 /* Why a row, which has what terms need, is unlike all that were learned; SIZE_MAX: it is not. A column of a term that is more than a tenth
  * of its range outside of it; one that is no longer equal to one of a term, or that never varied and now has another value; one of a term,
  * where terms are together what they never were; or of the counts that no term has the one furthest outside of what was learned, where all

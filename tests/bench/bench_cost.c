@@ -1,6 +1,6 @@
 /* bench_cost FILE: how far models of the cost err on inputs that were left out, by the number of inputs learned. FILE has TAB-separated
  * values, as tests/bench/cost_programs.py prints them: names, then a row an input: its cost, its size, what else is known of it, and what
- * was counted in it. Of each number of inputs, models of ten draws of so many; the error is the mean of |cost / prediction - 1| over all
+ * was counted in it. Of each number of inputs, models of ten draws of so many; the error is the mean of |prediction / cost - 1| over all
  * that were not drawn. */
 #include "base/mem.h"
 #include "base/rng.h"
@@ -75,7 +75,7 @@ static void try(const size_t *order, size_t n, size_t features, const struct spa
 	for (size_t i = n; i < rows; i++) {
 		double value = sparse_predict(&model, &data[order[i]][1]), ratio = data[order[i]][0] / value;
 
-		off += fabs(ratio - 1.0);
+		off += sparse_error(data[order[i]][0], value);
 		inside += ratio < model.interval && ratio > 1.0 / model.interval;
 	}
 	out->error += off / (double)(rows - n) / DRAWS;

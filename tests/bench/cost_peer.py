@@ -22,6 +22,6 @@ for learned in (n for n in (14, 28, 40, 60, 140) if n < len(table)):
         peers = ((RandomForestRegressor(n_estimators=100, random_state=draw), len(names)), (RandomForestRegressor(n_estimators=100, random_state=draw), known),
                  (make_pipeline(StandardScaler(), PolynomialFeatures(2), LinearRegression()), known))
         least = 1e-3 * train[:, 0].min()
-        errors.append([numpy.mean(numpy.abs(test[:, 0] / numpy.maximum(least, peer.fit(train[:, 1:columns], train[:, 0]).predict(test[:, 1:columns])) - 1))
+        errors.append([numpy.mean(numpy.abs(numpy.maximum(least, peer.fit(train[:, 1:columns], train[:, 0]).predict(test[:, 1:columns])) / test[:, 0] - 1))
                        for peer, columns in peers])
     print(f"| {learned} |" + "|".join(f" {100 * error:.1f} % " for error in numpy.mean(errors, axis=0)) + "|")

@@ -38,7 +38,7 @@ done
 	cat <<'END_TEXT'
 Each program was built twice from Debian's sources, as it is and by `assay features build`. The first ran each drawn input three times, and the least of its
 processor times counts (cost_PROGRAM.csv has all); the second counted in each once. Of each number of inputs learned, models of drawn inputs, five draws
-(scikit-learn's peers: ten); the error is the mean of |cost / prediction - 1| over all that were not drawn. *Known before*: size and what the input was drawn by.
+(scikit-learn's peers: ten); the error is the mean of |prediction / cost - 1| over all that were not drawn. *Known before*: size and what the input was drawn by.
 Intervals should have .9. Pairs of versions, 100: the baseline's model is learned from 140 drawn inputs (of fewer than 180: 100), the candidate ran all others, or the
 smaller or larger half of them, as dear as they were, or all multiplied; what matters is 3 %. *Unlike* inputs do not count; *interval holds*: that of the same work's ratio, of 95 %.
 In the third table a drawn loop, of at least 2 % of all that is counted, takes more for each round, so much that all inputs cost 5 or 10 % more on average: that is added to what was
