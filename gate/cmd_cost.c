@@ -165,6 +165,19 @@ static enum assay_status set_from_manifest(const struct arguments *a, const stru
 	return st;
 }
 
+/* Nothing is counted less than never, and no file has less than no bytes. */
+static enum assay_status check_row(const struct costs *c, const double *row, struct assay_error *err)
+{
+	for (size_t j = 0; j < c->p; j++) {
+		bool size = costs_is_count(c, j) || (c->origin[j] == COST_KNOWN && input_feature_is_size(c->names[j]));
+
+		if (size && row[j] < 0.0)
+			return assay_fail(err, ASSAY_E_USAGE, "'%s' cannot be %.17g: it is a number of things, at least 0", c->names[j],
+					  row[j]);
+	}
+	return ASSAY_OK;
+}
+
 static enum assay_status ask(const struct arguments *a, const struct cost_model *model, struct cost_question *q, struct assay_error *err)
 {
 	const struct costs *c = &model->costs;
@@ -184,7 +197,7 @@ static enum assay_status ask(const struct arguments *a, const struct cost_model 
 		st = set_from_file(model, a->features, q, err);
 	if (!st)
 		st = set_given(model, &a->given, q->row, err);
-	return st;
+	return st ? st : check_row(c, q->row, err);
 }
 
 static enum assay_status predict_or_explain(struct lab *lab, const struct arguments *a, bool terms, struct document *d,

@@ -116,6 +116,15 @@ expect_status 0
 printf '1000 outer\nmany bytes of the input\n' >"$tmp/features"
 run -C "$lab" cost predict work@old --of metric --features "$tmp/features"
 refused 2 "$tmp/features: line 2: 'many' is not a number"
+for size in outer=nan outer=inf outer=1e999; do
+	run -C "$lab" cost predict work@old --of metric "$size" 'bytes of the input=500'
+	refused 2 "'$size' is not NAME=NUMBER"
+done
+run -C "$lab" cost predict work@old --of metric outer=1000 'bytes of the input=-500'
+refused 2 "'bytes of the input' cannot be -500"
+printf '1000 outer\n-500 bytes of the input\n' >"$tmp/features"
+run -C "$lab" cost explain work@old --of metric --features "$tmp/features"
+refused 2 "'bytes of the input' cannot be -500"
 run -C "$lab" cost predict work@old --of metric outer=1000
 refused 6 "not known of this input: 'bytes of the input'"
 run -C "$lab" cost predict work@old --of metric outter=1000
