@@ -204,6 +204,22 @@ static void print_line(const char *before, const char *text, struct buf *out)
 	buf_char(out, '\n');
 }
 
+/* A heading of pictures alone, which are for pages. */
+static bool is_over_pictures(const struct doc_node *heading)
+{
+	bool any = false;
+
+	for (const struct doc_node *node = heading->next; node && node->kind != DOC_HEADING && node->kind != DOC_SUBHEADING;
+	     node = node->next) {
+		if (node->hidden)
+			continue;
+		if (node->kind != DOC_VALUE || node->value.type != DOC_PICTURE || is_cell(node))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
 static void print_children(const struct doc_node *node, const struct doc_style *style, struct buf *out)
 {
 	size_t width = 0;
@@ -226,7 +242,8 @@ static void print_children(const struct doc_node *node, const struct doc_style *
 			break;
 		case DOC_HEADING:
 		case DOC_SUBHEADING:
-			print_line(out->size ? "\n" : "", child->shown, out);
+			if (!is_over_pictures(child))
+				print_line(out->size ? "\n" : "", child->shown, out);
 			break;
 		case DOC_LINE:
 			if (!child->style || strcmp(child->style, "lead") != 0)

@@ -145,6 +145,26 @@ static void test_control_characters(void **state)
 	expect(&d, document_human, "a?[8mb? ä??\n\tc\nlabel  ?]0;x?\n");
 }
 
+/* Pictures are for pages, and so are headings that stand over nothing else. */
+static void test_headings_of_pictures(void **state)
+{
+	struct document d;
+
+	(void)state;
+	document_init(&d);
+	for (int i = 0; i < 2; i++) {
+		struct buf svg = BUF_INIT;
+
+		buf_text(&svg, "<svg/>");
+		doc_subheading(&d, i ? "words" : "pictures");
+		doc_picture(&d, NULL, &svg, "seen");
+		buf_release(&svg);
+	}
+	doc_line(&d, "and a line");
+	doc_heading(&d, "the end");
+	expect(&d, document_human, "words\nand a line\n\nthe end\n");
+}
+
 int suite_document(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +173,7 @@ int suite_document(void)
 		cmocka_unit_test(test_long_cell),
 		cmocka_unit_test(test_for_people_alone),
 		cmocka_unit_test(test_control_characters),
+		cmocka_unit_test(test_headings_of_pictures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
