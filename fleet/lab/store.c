@@ -33,6 +33,7 @@ EMBED_FILE(schema_running_7, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_7.sql"
 EMBED_FILE(schema_running_9, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_9.sql");
 EMBED_FILE(schema_running_10, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_10.sql");
 EMBED_FILE(schema_nightly_8, ASSAY_SOURCE_DIRECTORY "/gate/nightly/schema_8.sql");
+EMBED_FILE(schema_nightly_11, ASSAY_SOURCE_DIRECTORY "/gate/nightly/schema_11.sql");
 EMBED_FILE(schema_samples_5, ASSAY_SOURCE_DIRECTORY "/runs/inside/samples/schema_5.sql");
 
 /* Never changed once released: add a row. */
@@ -47,6 +48,7 @@ const struct store_migration store_migrations[] = {
 	{ { schema_nightly_8, NULL } },
 	{ { schema_running_9, NULL } },
 	{ { schema_running_10, NULL } },
+	{ { schema_nightly_11, NULL } },
 };
 
 const int store_migrations_n = (int)(sizeof(store_migrations) / sizeof(store_migrations[0]));

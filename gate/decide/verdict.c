@@ -191,6 +191,7 @@ const char *verdict_no_correlation(const struct verdict *v)
 	X(REASON_SLOWER, "slower", true)                                                                                                   \
 	X(REASON_FASTER, "faster", true)                                                                                                   \
 	X(REASON_BELOW_MIN_EFFECT, "below_min_effect", true)                                                                               \
+	X(REASON_MIN_GAIN, "min_gain", true)                                                                                               \
 	X(REASON_SMALL, "detected_but_small", true)                                                                                        \
 	X(REASON_AROUND, "around_min_effect", true)                                                                                        \
 	X(REASON_WIDE, "interval_too_wide", true)                                                                                          \
@@ -746,6 +747,18 @@ void verdict_excuse(struct verdict *v, const char *code, char *text)
 	v->effect.decision = DECISION_ENVIRONMENT;
 	memmove(v->reasons + 1, v->reasons, v->n_reasons++ * sizeof(*v->reasons));
 	v->reasons[0] = (struct verdict_reason){ code, true, text };
+}
+
+void verdict_gain(struct verdict *v, double min_gain)
+{
+	const struct effect *e = &v->effect;
+	bool faster = stats_round(e->high) < 1 && stats_round(e->ratio) <= stats_round(1 / (1 + min_gain));
+	enum decision decision = faster ? DECISION_IMPROVED : DECISION_PASS;
+
+	if (v->rule < RULES || (e->decision != DECISION_IMPROVED && e->decision != DECISION_PASS) || e->decision == decision)
+		return;
+	v->effect.decision = decision;
+	reason_add(v, REASON_MIN_GAIN, "improvements are called so from %.1f %% on here", 100 * min_gain);
 }
 
 void verdict_release(struct verdict *verdict)

@@ -7,7 +7,7 @@
 #include "gate/decide/times.h"
 #include "runs/running/evidence.h"
 
-#define VERDICT_REASONS_MAX 23
+#define VERDICT_REASONS_MAX 24
 #define VERDICT_EMULATED    "emulated_hosts" /* code of the reason that the page shows apart */
 
 struct verdict_reason {
@@ -56,6 +56,10 @@ void verdict_release(struct verdict *verdict);
 /* A regression that what is known besides puts down to the environment becomes that, with `text` (taken over) as a reason of this code; not
  * where processor time, or waiting of the candidate's own, has shown that it is the code's. */
 void verdict_excuse(struct verdict *verdict, const char *code, char *text);
+
+/* Improvements count from another size on than slowdowns: decides anew between improved and pass, with a reason, where the interval alone
+ * has decided. min_gain > 0. */
+void verdict_gain(struct verdict *verdict, double min_gain);
 
 /* Has the candidate no result because all of its runs failed, while the baseline has some that could be compared? */
 bool verdict_always_fails(const struct verdict *verdict);

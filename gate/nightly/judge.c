@@ -27,6 +27,8 @@ char *judge_request_text(const struct judge_request *q)
 	cJSON_AddStringToObject(root, "plan", q->plan);
 	cJSON_AddStringToObject(root, "fresh_plan", q->fresh_plan);
 	json_add_number(root, "min_effect", q->min_effect);
+	if (q->min_gain > 0)
+		json_add_number(root, "min_gain", q->min_gain);
 	cJSON_AddBoolToObject(root, "confirm", q->confirm);
 	json_add_number(root, "machines", (double)q->machines);
 	cJSON_AddBoolToObject(root, "chance", q->chance);
@@ -54,7 +56,7 @@ static void read_id(struct json_reader *r, const cJSON *root, const char *key, c
 enum assay_status judge_request_parse(const char *text, struct judge_request *out, struct assay_error *err)
 {
 	static const char *const keys[] = { "application", "baseline", "candidate", "plan", "fresh_plan",  "min_effect", "confirm",
-					    "machines",	   "chance",   "alike",	    "why",  "calibration", "control" };
+					    "machines",	   "chance",   "alike",	    "why",  "calibration", "control",	 "min_gain" };
 	struct json_reader r = { .name = "decision", .err = err };
 	cJSON *root = NULL;
 
@@ -68,6 +70,8 @@ enum assay_status judge_request_parse(const char *text, struct judge_request *ou
 		read_id(&r, root, "plan", out->plan);
 		read_id(&r, root, "fresh_plan", out->fresh_plan);
 		out->min_effect = json_reader_number(&r, root, "min_effect", 1e-6, 1);
+		if (cJSON_HasObjectItem(root, "min_gain"))
+			out->min_gain = json_reader_number(&r, root, "min_gain", 1e-6, 1);
 		out->confirm = json_reader_bool(&r, root, "confirm");
 		out->machines = json_reader_integer(&r, root, "machines", 1, MACHINES_MAX);
 		out->chance = json_reader_bool(&r, root, "chance");
@@ -117,6 +121,8 @@ enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence
 		disturbed_take(out->sides, q->min_effect, &out->disturbed);
 	if (!st)
 		st = verdict_of(evidence, &lab->config, &out->sides[0], &out->sides[1], q->min_effect, &out->verdict, err);
+	if (!st && q->min_gain > 0)
+		verdict_gain(&out->verdict, q->min_gain);
 	return st;
 }
 
@@ -264,6 +270,8 @@ static void answer_head(const struct judge_request *q, const struct judgement *j
 	doc_set(d, "baseline", q->baseline);
 	doc_set(d, "candidate", q->candidate);
 	doc_set(d, "min_effect", q->min_effect);
+	if (q->min_gain > 0) /* documents of before stay as they were, byte by byte */
+		doc_set(d, "min_gain", q->min_gain);
 	doc_set_empty(d, "plan", q->plan);
 	doc_set_empty(d, "fresh_plan", q->fresh_plan);
 	doc_set(d, "time", j->by_processor ? "processor" : "metric");

@@ -15,13 +15,13 @@ struct judge_request {
 	char *application, *baseline, *candidate;
 	char plan[DIGEST_ID_BYTES];	  /* "": nothing was run, and `why` says it */
 	char fresh_plan[DIGEST_ID_BYTES]; /* of the runs that confirm a finding, with the baseline once more; "": none */
-	double min_effect;
-	bool confirm;	    /* a finding needs fresh runs */
-	bool control;	    /* the baseline was run beside itself in the plan, too */
-	int64_t machines;   /* on so many of which it must be seen, or on all */
-	bool chance, alike; /* what the other comparisons of the night say (gate/nightly/decision.h) */
-	char *why;	    /* "", or why there is nothing to look at */
-	char *calibration;  /* what it quotes (gate/nightly/calibration.h); "": nothing. NULL is "" */
+	double min_effect, min_gain;	  /* min_gain 0: the same */
+	bool confirm;			  /* a finding needs fresh runs */
+	bool control;			  /* the baseline was run beside itself in the plan, too */
+	int64_t machines;		  /* on so many of which it must be seen, or on all */
+	bool chance, alike;		  /* what the other comparisons of the night say (gate/nightly/decision.h) */
+	char *why;			  /* "", or why there is nothing to look at */
+	char *calibration;		  /* what it quotes (gate/nightly/calibration.h); "": nothing. NULL is "" */
 };
 /* JSON; free() it. And back; *out is overwritten, judge_request_release() it. Errors begin with "decision". */
 char *judge_request_text(const struct judge_request *request);

@@ -133,7 +133,8 @@ static enum assay_status night_read_comparison(const struct store *store, sqlite
 					.min_effect = store_double(stmt, 8),
 					.budget_s = store_double(stmt, 9),
 					.detail = mem_string(store_text(stmt, 14)),
-					.seconds = store_double(stmt, 15) };
+					.seconds = store_double(stmt, 15),
+					.min_gain = store_double(stmt, 16) };
 	snprintf(c->plan, sizeof(c->plan), "%s", store_text(stmt, 11));
 	snprintf(c->fresh_plan, sizeof(c->fresh_plan), "%s", store_text(stmt, 12));
 	snprintf(c->decision, sizeof(c->decision), "%s", store_text(stmt, 13));
@@ -148,7 +149,7 @@ enum assay_status night_comparisons_load(struct store *store, const char *night,
 	enum assay_status st = store_ask(
 	    store, &stmt, err,
 	    "SELECT number, manifest, application, input, candidate, baseline, against, hosts, min_effect, budget_s, state, plan, "
-	    "fresh_plan, decision, detail, seconds FROM night_comparison WHERE night = ? ORDER BY number",
+	    "fresh_plan, decision, detail, seconds, min_gain FROM night_comparison WHERE night = ? ORDER BY number",
 	    "t", night);
 
 	while (store_next(store, stmt, &st, err)) {
@@ -272,10 +273,10 @@ static enum assay_status night_insert_comparison(struct store *store, const stru
 	return store_do(
 	    store, err,
 	    "INSERT INTO night_comparison (night, number, manifest, application, input, candidate, baseline, against, hosts, "
-	    "min_effect, budget_s, state, plan, fresh_plan, decision, detail, seconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-	    "?, '', '', '', ?, 0)",
-	    "titttttttddtt", night->id, c->number, c->manifest, c->application, c->input, c->candidate, c->baseline, c->against, c->hosts,
-	    c->min_effect, c->budget_s, night_state_code(c->state), c->detail);
+	    "min_effect, budget_s, state, plan, fresh_plan, decision, detail, seconds, min_gain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+	    "?, '', '', '', ?, 0, ?)",
+	    "titttttttddttd", night->id, c->number, c->manifest, c->application, c->input, c->candidate, c->baseline, c->against, c->hosts,
+	    c->min_effect, c->budget_s, night_state_code(c->state), c->detail, c->min_gain);
 }
 
 enum assay_status night_begin(struct store *store, struct night *night, struct night_comparisons *comparisons, struct assay_error *err)

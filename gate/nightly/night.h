@@ -1,5 +1,5 @@
 /* The record of nights in the store: what each compares, how far it has come, and its decisions. All of it is committed as it
- * happens, so that a night that was killed goes on where it was. The tables are in gate/nightly/schema_8.sql. */
+ * happens, so that a night that was killed goes on where it was. The tables are in gate/nightly/schema_*.sql. */
 #ifndef GATE_NIGHTLY_NIGHT_H
 #define GATE_NIGHTLY_NIGHT_H
 
@@ -53,6 +53,7 @@ struct night_comparison {
 	char *against;		    /* why this baseline: accepted, release, previous, version */
 	char *hosts;		    /* a node set; "": all */
 	double min_effect, budget_s;
+	double min_gain; /* the smallest improvement that is called one; 0: min_effect */
 	enum night_state state;
 	char plan[DIGEST_ID_BYTES], fresh_plan[DIGEST_ID_BYTES]; /* "": none */
 	char decision[DIGEST_ID_BYTES];				 /* id; "": none yet */

@@ -109,6 +109,7 @@ static void add_decision(const struct night_answered *a, struct document *d)
 	doc_showf(d, NULL, "95 % interval", interval ? decision->low : (double)NAN, "%s to %s", text_fixed(decision->low, 3).text,
 		  text_fixed(decision->high, 3).text);
 	doc_set(d, "min_effect", c->min_effect);
+	doc_set(d, "min_gain", c->min_gain > 0 ? c->min_gain : c->min_effect);
 	doc_set(d, "seconds", c->seconds);
 	doc_set_empty(d, "plan", c->plan);
 	doc_set_empty(d, "detail", c->detail);

@@ -24,6 +24,7 @@ static struct judge_request request_of(const struct nightly *n, const struct nig
 				   .baseline = c->baseline,
 				   .candidate = c->candidate,
 				   .min_effect = c->min_effect,
+				   .min_gain = c->min_gain,
 				   .confirm = n->suite.confirm,
 				   .machines = n->suite.machines,
 				   .control = n->suite.control,

@@ -252,6 +252,7 @@ static enum assay_status add_comparison(struct freezing *f, const char *candidat
 					       .against = mem_string(against),
 					       .hosts = mem_string(f->chosen ? f->chosen : ""),
 					       .min_effect = e->min_effect > 0 ? e->min_effect : f->lab->config.min_effect,
+					       .min_gain = e->min_gain,
 					       .budget_s = e->budget_s,
 					       .detail = mem_string(detail) };
 	}

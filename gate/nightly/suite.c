@@ -9,6 +9,7 @@
 #define BUDGET_S     1200. /* of a comparison */
 #define WAIT_S	     600.
 #define MACHINES_MAX 10000
+#define EFFECT_LEAST 1e-6
 #define DAYS_MAX     36500
 
 struct suite_reader {
@@ -111,6 +112,25 @@ static enum assay_status read_deadline(const struct suite_reader *r, const struc
 
 /* ---- entries ---- */
 
+/* A number, or one for each direction. */
+static enum assay_status read_min_effect(const struct suite_reader *r, const struct yaml_node *node, struct suite_entry *e)
+{
+	static const char *const keys[] = { "slower", "faster" };
+	double *const to[] = { &e->min_effect, &e->min_gain };
+	enum assay_status st = ASSAY_OK;
+
+	if (node->kind != YAML_MAP)
+		return yaml_double(r->name, node, EFFECT_LEAST, 1, &e->min_effect, r->err);
+	st = yaml_keys(r->name, node, "'min_effect'", keys, 2, r->err);
+	for (int i = 0; !st && i < 2; i++) {
+		const struct yaml_node *given = yaml_get(node, keys[i]);
+
+		if (given)
+			st = yaml_double(r->name, given, EFFECT_LEAST, 1, to[i], r->err);
+	}
+	return st;
+}
+
 static enum assay_status read_entry(const struct suite_reader *r, const struct yaml_node *map, double budget_s, struct suite_entry *e)
 {
 	static const char *const keys[] = { "application", "candidates", "against", "inputs", "hosts", "min_effect", "budget" };
@@ -136,7 +156,7 @@ static enum assay_status read_entry(const struct suite_reader *r, const struct y
 	if (!st && (node = yaml_get(map, "hosts")))
 		st = read_text(r, node, &e->hosts);
 	if (!st && (node = yaml_get(map, "min_effect")))
-		st = yaml_double(r->name, node, 1e-6, 1, &e->min_effect, r->err);
+		st = read_min_effect(r, node, e);
 	if (!st && (node = yaml_get(map, "budget")))
 		st = read_span(r, node, &e->budget_s);
 	return st;

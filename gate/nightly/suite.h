@@ -26,6 +26,7 @@ struct suite_entry {
 	struct manifest_words inputs;	  /* none: all */
 	char *hosts;			  /* a node set; NULL: all */
 	double min_effect;		  /* 0: the laboratory's */
+	double min_gain;		  /* the smallest improvement that is called one; 0: as min_effect */
 	double budget_s;		  /* of a comparison; 0: no limit */
 	size_t line;
 };

@@ -257,6 +257,30 @@ expect_json .night "$killed"
 expect_json .decisions 3
 expect_json .decisions[0].decision regression
 
+what='another threshold for improvements'
+application gain 100 98 90
+for row in '.03 v2 pass v3 improved' '{faster:.01} v2 improved v3 improved' '{faster:.2} v2 pass v3 pass'; do
+	# shellcheck disable=SC2086
+	set -- $row
+	printf 'comparisons:\n  - { application: gain, candidates: [%s, %s], against: v1, min_effect: %s }\nfingerprints: { battery: none }\nrepeat: no\n' \
+		"$2" "$4" "$(echo "$1" | sed 's/:/: /')" >"$lab/suite.yaml"
+	run -C "$lab" nightly --format json
+	expect_status 0
+	for at in 0 1; do
+		if [ "$(json ".decisions[$at].candidate")" = "$2" ]; then
+			expect_json ".decisions[$at].decision" "$3"
+		else
+			expect_json ".decisions[$at].decision" "$5"
+			id=$(json ".decisions[$at].id")
+		fi
+	done
+	run -C "$lab" verify "$id"
+	expect_status 0
+done
+expect_stdout 'byte by byte: pass'
+run -C "$lab" explain "$id"
+expect_stdout 'improvements are called so from 20.0 % on here'
+
 what='a deadline'
 cat >"$lab/suite.yaml" <<'END_OF_SUITE'
 comparisons:

@@ -83,7 +83,7 @@ static void test_suite(void **state)
 	assert_int_equal(
 	    parse("comparisons:\n"
 		  "  - {application: 'sql*', candidates: [main, next], against: release, hosts: '@big', min_effect: .05, budget: 90s}\n"
-		  "  - {application: x}\n"
+		  "  - {application: x, min_effect: {faster: .2}}\n"
 		  "budget: 5m\ndeadline: 06:30\nfingerprints: {battery: paper, max_age_days: 7}\n"
 		  "confirm: {fresh_runs: no, machines: 3}\nreleases: 'r-*'\nwait: 1m\n",
 		  &s, &err),
@@ -93,6 +93,7 @@ static void test_suite(void **state)
 	assert_string_equal(s.entries[0].against.items[0], "release");
 	assert_string_equal(s.entries[0].hosts, "@big");
 	assert_true(s.entries[0].budget_s == 90 && s.entries[1].budget_s == 300 && s.entries[0].min_effect == .05);
+	assert_true(s.entries[0].min_gain == 0 && s.entries[1].min_effect == 0 && s.entries[1].min_gain == .2);
 	assert_int_equal(s.entries[1].against.n, 2);
 	assert_int_equal(s.deadline_minute, 390);
 	assert_true(!s.confirm && s.machines == 3 && s.max_age_days == 7 && s.wait_s == 60);
@@ -107,6 +108,8 @@ static void test_suite_refused(void **state)
 		{ "", "suite.yaml:1: 'comparisons' must be a list" },
 		{ "comparisons: []", "'comparisons' must be a list" },
 		{ "comparisons: [{}]", "needs 'application'" },
+		{ "comparisons: [{application: x, min_effect: {up: .1}}]", "unknown key 'up' in 'min_effect'" },
+		{ "comparisons: [{application: x, min_effect: {faster: 0}}]", "'faster'" },
 		{ "comparisons: [{application: }]", "needs 'application'" },
 		{ "comparisons: [{application: \"\"}]", "'application' is empty" },
 		{ "comparisons: [{application: a, budget: soon}]", "'budget' must be a time" },
@@ -168,6 +171,13 @@ static void test_request(void **state)
 	assert_true(back.min_effect == .1 + .2 && back.confirm && back.alike && !back.chance && back.machines == 2);
 	again = judge_request_text(&back);
 	assert_string_equal(text, again);
+	assert_null(strstr(text, "min_gain")); /* decisions of before it are verified by the same bytes */
+	free(again);
+	judge_request_release(&back);
+	q.min_gain = .2;
+	again = judge_request_text(&q);
+	assert_int_equal(judge_request_parse(again, &back, &err), ASSAY_OK);
+	assert_true(back.min_gain == .2);
 	free(again);
 	judge_request_release(&back);
 	assert_int_not_equal(judge_request_parse("{}", &back, &err), ASSAY_OK);
