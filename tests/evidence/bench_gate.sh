@@ -46,7 +46,8 @@ night() {
 			SELECT plan, machine, version, '', repetition, application, taken_ms, 'ok', metric, CAST(metric * 1e9 AS INTEGER),
 				CAST(metric * 1e6 AS INTEGER), 0, x'', x'' FROM run;
 		INSERT INTO night VALUES ('0123456789abcdef', 1500000000000, 0, 1500090000000, 3, '', '[]');
-		INSERT INTO night_comparison SELECT '0123456789abcdef', i + 1, name, name, '', '1', '0', 'version', '', .03, 0, 'decided', id, '', id, '', 60 FROM app;
+		INSERT INTO night_comparison (night, number, manifest, application, input, candidate, baseline, against, hosts, min_effect,
+			budget_s, state, plan, fresh_plan, decision, detail, seconds) SELECT '0123456789abcdef', i + 1, name, name, '', '1', '0', 'version', '', .03, 0, 'decided', id, '', id, '', 60 FROM app;
 		INSERT INTO decision SELECT id, '0123456789abcdef', i + 1, 1500090000000, name, '0', '1', document ->> '\$.decision',
 			document ->> '\$.effect.ratio', document ->> '\$.effect.low', document ->> '\$.effect.high',
 			json_object('application', name, 'baseline', '0', 'candidate', '1', 'plan', id, 'fresh_plan', '', 'min_effect', .03,
