@@ -485,6 +485,15 @@ static void fleet_release(struct fleet *fleet)
 	free(fleet->home);
 }
 
+static enum assay_status fleet_keep_launchers(struct fleet *fleet, struct assay_error *err)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < fleet->n; i++)
+		any = any || fleet->hosts[i]->launcher.n;
+	return any ? keeper_start(&fleet->keeper, fleet->options.fanout, err) : ASSAY_OK;
+}
+
 enum assay_status fleet_each(const struct host *const *hosts, size_t n, const struct fleet_options *options, fleet_function function,
 			     void *context, struct fleet_result *results, struct assay_error *err)
 {
@@ -498,7 +507,10 @@ enum assay_status fleet_each(const struct host *const *hosts, size_t n, const st
 	if (fleet.cancel_fd < 0 || fleet.ended_fd < 0)
 		st = assay_fail_errno(err, errno, "cannot make an event descriptor");
 	else
+		st = fleet_keep_launchers(&fleet, err);
+	if (!st)
 		st = fleet_serve(&fleet, err);
+	keeper_stop(&fleet.keeper);
 	if (fleet.cancel_fd >= 0)
 		close(fleet.cancel_fd);
 	if (fleet.ended_fd >= 0)

@@ -58,6 +58,8 @@ static bool launch_start(struct link *link, const char *text)
 	link->launch.last[0] = '\0';
 	buf_clear(&link->launch.line);
 	ok = launch_begin(link, &link->local, (const char *const *)words);
+	if (ok)
+		keeper_add(&link->fleet->keeper, link->local.child, link->local.pid);
 	for (size_t i = 0; words[i]; i++)
 		free(words[i]);
 	return ok;

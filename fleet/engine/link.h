@@ -5,7 +5,8 @@
  *	ssh.c       a transport: a session of libssh;  ssh_login.c authentication
  *	dial.c      a connected socket: what is known of a host, its addresses, through other hosts
  *	local.c     a transport: this machine
- *	launch.c    a transport: a command that leads to the host;  slurm.c an allocation for it */
+ *	launch.c    a transport: a command that leads to the host;  slurm.c an allocation for it
+ *	keeper.c    the process that ends launchers when this program was killed */
 #ifndef FLEET_ENGINE_LINK_H
 #define FLEET_ENGINE_LINK_H
 
@@ -136,6 +137,12 @@ struct asked {
 	char *why;
 };
 
+/* Ends launchers that are still there a while after this program. */
+struct keeper {
+	int fd;
+	pid_t pid; /* 0: there is none */
+};
+
 enum host_state { HOST_PENDING, HOST_STARTED, HOST_ENDED };
 
 struct fleet {
@@ -159,6 +166,7 @@ struct fleet {
 	pthread_mutex_t asking; /* of what follows */
 	struct asked **asked;	/* [n_asked] */
 	size_t n_asked, asked_capacity;
+	struct keeper keeper;
 	size_t n_agent_keys; /* of the authentication agent; 0: it is not used, and agent_reason says why, "" when there is none */
 	char agent_reason[128];
 	int cancel_fd;	   /* readable once everything is to end */
@@ -243,6 +251,12 @@ void local_close_fd(int *fd);
 void launch_said(struct link *link, const char *bytes, size_t n); /* on standard error */
 char *launch_line(struct link *link, const char *const *words); /* for sh, by the login node where there is one; free() it. NULL: failed */
 bool launch_begin(struct link *link, struct local_link *process, const char *const *words); /* the same, as a process */
+
+/* ---- keeper.c ---- */
+
+enum assay_status keeper_start(struct keeper *keeper, size_t hosts, struct assay_error *err); /* of so many at once */
+void keeper_add(const struct keeper *keeper, int process, pid_t pid);			      /* a pidfd; the process leads its group */
+void keeper_stop(struct keeper *keeper);
 
 /* ---- slurm.c ---- */
 

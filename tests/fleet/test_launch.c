@@ -4,6 +4,8 @@
 #include "fleet/agent/helper_client.h"
 #include "fleet/engine/launched.h"
 
+#include <sys/prctl.h>
+
 static const char stub[] = "#!/bin/sh\n"
 			   "mode=$1; shift 2\n"
 			   "case $mode in\n"
@@ -17,6 +19,7 @@ static const char stub[] = "#!/bin/sh\n"
 			   "killed) timeout -s KILL 1 \"$@\"; echo 'lost contact' >&2; exit 0 ;;\n"
 			   "lost) exec 3<&0; \"$@\" <&3 & sleep .3; kill -9 $!; exit 0 ;;\n"
 			   "hangs) sleep 600 ;;\n"
+			   "deaf) trap '' HUP INT TERM; echo $$ >deaf.new; mv deaf.new deaf; while :; do sleep 60; done ;;\n"
 			   "esac\n";
 
 struct launched {
@@ -127,6 +130,36 @@ static void test_lost(void **state)
 	fleet_result_release(&result);
 }
 
+/* A launcher that neither reads nor heeds signals does not outlive a controller that was killed. It comes to us then. */
+static void test_killed(void **state)
+{
+	struct launched run = { .command = "true", .timeout_ms = 600000 };
+	pid_t controller, launcher;
+	int status = 0;
+	char *text;
+
+	(void)state;
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	controller = fork();
+	if (controller == 0) {
+		launched_by("deaf", &run);
+		_exit(0);
+	}
+	for (int i = 0; i < 600 && access("deaf", F_OK); i++)
+		usleep(100000);
+	text = scratch_text("deaf");
+	launcher = (pid_t)strtol(text, NULL, 10);
+	free(text);
+	kill(controller, SIGKILL);
+	assert_int_equal(waitpid(controller, NULL, 0), controller);
+	alarm(120);
+	assert_int_equal(waitpid(launcher, &status, 0), launcher);
+	alarm(0);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGKILL);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
+}
+
 /* The one that keeps the directory stays beside the others, and removes it. */
 static void test_beside(void **state)
 {
@@ -190,8 +223,8 @@ static int launch_enter(void **state)
 
 int suite_launch(void)
 {
-	const struct CMUnitTest tests[] = { ENGINE_TEST(test_statuses), ENGINE_TEST(test_ends), ENGINE_TEST(test_beside),
-					    cmocka_unit_test(test_said), ENGINE_TEST(test_lost) };
+	const struct CMUnitTest tests[] = { ENGINE_TEST(test_statuses),	 ENGINE_TEST(test_ends), ENGINE_TEST(test_beside),
+					    cmocka_unit_test(test_said), ENGINE_TEST(test_lost), ENGINE_TEST(test_killed) };
 
 	if (!sshd_available()) { /* for the fixture */
 		puts("skipped: no sshd here (package openssh-server)");
