@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/engine/local_command.h"
+#include "fleet/engine/session.h"
 #include "fleet/inventory/nodeset.h"
 
 #define SINFO_MS (60 * 1000)
@@ -28,14 +29,31 @@ enum assay_status cmd_fleet_sinfo(const char *partition, const char *login, stru
 	const char *words[9] = { "sinfo", "-h", "-N", "-o", SLURM_NODES_FORMAT, partition ? "-p" : NULL, partition };
 	char *line = text_shell_line(words),
 	     *known = mem_format("UserKnownHostsFile=\"%s/known_hosts\" ~/.ssh/known_hosts", cli_directory());
-	const char *by_ssh[] = { "ssh", "-a",  "-x", "-T",  "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes",
-				 "-o",	known, "--", login, line };
+	const char *by_ssh[18] = { "ssh", "-a", "-x", "-T", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", known };
 	const struct local_command here = { .words = words, .n = partition ? 7 : 5, .timeout_ms = SINFO_MS };
-	const struct local_command there = { .words = by_ssh, .n = sizeof(by_ssh) / sizeof(by_ssh[0]), .timeout_ms = SINFO_MS };
+	struct local_command there = { .words = by_ssh, .n = 10, .timeout_ms = SINFO_MS };
+	struct jump_hop hop = { .port = 0 };
+	char port[16];
 	struct local_said said;
 	char shown[TEXT_SHOWN_BYTES];
-	enum assay_status st = local_command_run(login ? &there : &here, &said, err);
+	enum assay_status st;
 
+	if (login)
+		jump_hop_parse(login, strlen(login), &hop);
+	snprintf(port, sizeof(port), "%d", hop.port);
+	if (hop.port) {
+		by_ssh[there.n++] = "-p";
+		by_ssh[there.n++] = port;
+	}
+	if (hop.user) {
+		by_ssh[there.n++] = "-l";
+		by_ssh[there.n++] = hop.user;
+	}
+	by_ssh[there.n++] = "--";
+	by_ssh[there.n++] = hop.host;
+	by_ssh[there.n++] = line;
+	st = local_command_run(login ? &there : &here, &said, err);
+	jump_hop_release(&hop);
 	free(line);
 	free(known);
 	if (st)

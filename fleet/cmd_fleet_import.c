@@ -211,7 +211,7 @@ static const struct cli_option words[] = { CLI_WORD("SYSTEM", struct arguments, 
 
 static const struct cli_option options[] = {
 	CLI_TEXT("partition", "NAME", struct arguments, partition, "Only nodes of this partition, which allocations will ask for"),
-	CLI_TEXT("login", "HOST", struct arguments, login, "Slurm's commands are run there, by ssh: [user@]host"),
+	CLI_TEXT("login", "HOST", struct arguments, login, "Slurm's commands are run there, by ssh: [user@]host[:port]"),
 	CLI_TEXT("types", "FEATURE,...", struct arguments, types,
 		 "Features that are hardware types: nodes with one of them get it as their type"),
 	CLI_FLAG("dry-run", struct arguments, dry_run, "Show what lab.yaml would get"), CLI_END

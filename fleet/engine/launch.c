@@ -79,6 +79,8 @@ static void take_line(struct link *link, const char *line, size_t n, bool whole)
 		return;
 	}
 	link_output(link, true, line, n + whole);
+	if (n && line[n - 1] == '\r')
+		n--;
 	if (n)
 		snprintf(launch->last, sizeof(launch->last), "%.*s", n < 150 ? (int)n : 150, line);
 }
@@ -101,6 +103,19 @@ void launch_said(struct link *link, const char *bytes, size_t n)
 	}
 }
 
+bool launch_key_refused(struct link *link, const char *said)
+{
+	struct buf trust = BUF_INIT;
+
+	if (!link->host->launcher.login || !strstr(said, "Host key verification failed"))
+		return false;
+	link_add_trust(link, false, &trust);
+	link_fail(link, FLEET_HOSTKEY, "the key of the login node %.80s is not known, or has changed: compare it, then '%s'",
+		  link->host->launcher.login, trust.bytes);
+	buf_release(&trust);
+	return true;
+}
+
 /* The launcher has ended, and the host has not said how the command did. */
 static bool launch_lost(struct link *link)
 {
@@ -109,6 +124,8 @@ static bool launch_lost(struct link *link)
 	const char *program = link->host->launcher.words[0], *last = link->launch.last;
 	char how[40];
 
+	if (launch_key_refused(link, last))
+		return false;
 	if (*command->signal)
 		snprintf(how, sizeof(how), "was ended by SIG%s", command->signal);
 	else

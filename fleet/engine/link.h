@@ -250,6 +250,7 @@ void local_close_fd(int *fd);
 
 void launch_said(struct link *link, const char *bytes, size_t n); /* on standard error */
 char *launch_line(struct link *link, const char *const *words); /* for sh, by the login node where there is one; free() it. NULL: failed */
+bool launch_key_refused(struct link *link, const char *said);	/* by ssh to the login node: then the host has failed */
 bool launch_begin(struct link *link, struct local_link *process, const char *const *words); /* the same, as a process */
 
 /* ---- keeper.c ---- */

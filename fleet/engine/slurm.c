@@ -153,6 +153,8 @@ static bool hold_refused(struct link *link, struct buf *err)
 {
 	struct slurm_said said;
 
+	if (err->size && launch_key_refused(link, err->bytes))
+		return false;
 	if (slurm_ask(link, &said) && (node_is_drained(&said) || node_is_down(&said)))
 		return node_fail(link, &said);
 	return link_fail(link, FLEET_UNREACHABLE, "Slurm gave no allocation: %.180s", last_line(err));

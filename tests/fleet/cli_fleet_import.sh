@@ -46,6 +46,20 @@ run -C "$lab" fleet import slurm
 refused 2 "cannot be the name of a host"
 cmp -s "$tmp/before" "$lab/lab.yaml" || fail "lab.yaml was changed"
 
+what='by a login node with a port of its own'
+printf '#!/bin/sh\necho "$@" >>"%s"\ncat "$SINFO_SAYS"\n' "$tmp/asked" >"$tmp/bin/ssh"
+chmod 755 "$tmp/bin/ssh"
+printf '%s\n' 'n06|rome|idle|none' 'n07|rome|drained|disk' >"$tmp/says"
+run -C "$lab" fleet import slurm --login me@front:2222 --dry-run
+expect_status 0
+expect_stdout '2 of 2 nodes would be added to lab.yaml'
+holds "$tmp/asked" 'the words of ssh' '-p 2222 -l me -- front'
+printf 'hosts:\n  - { name: "n0[7,6]", transport: slurm, login: "me@front:2222", type: rome }\n' >"$lab/lab.yaml"
+: >"$tmp/asked"
+run -C "$lab" fleet list -w 'any 1 of type:rome' --format json
+expect_json .hosts[0].name n06
+holds "$tmp/asked" 'the words of ssh' '-p 2222 -l me -- front'
+
 what='another batch system'
 run -C "$lab" fleet import pbs
 refused 2 'no batch system'

@@ -53,11 +53,13 @@ static void launched_run(struct session *session, void *context)
 	helper_answer_release(&answer);
 }
 
-static struct fleet_result launched_by(const char *mode, struct launched *run)
+static struct fleet_result launched_through(char *login, const char *mode, struct launched *run)
 {
 	static char name[] = "far", script[] = "./stub", at[] = "{host}", word[16];
 	char *words[] = { script, word, at };
-	struct host host = { .name = name, .id = name, .address = name, .box = name, .launcher = { .words = words, .n = 3 } };
+	struct host host = {
+		.name = name, .id = name, .address = name, .box = name, .launcher = { .words = words, .n = 3, .login = login }
+	};
 	const struct host *const hosts[] = { &host };
 	struct fleet_options options = fleet_defaults();
 	struct fleet_result result;
@@ -67,6 +69,11 @@ static struct fleet_result launched_by(const char *mode, struct launched *run)
 	setenv("XDG_CACHE_HOME", directory, 1);
 	check(fleet_each(hosts, 1, &options, launched_run, run, &result, &err), &err);
 	return result;
+}
+
+static struct fleet_result launched_by(const char *mode, struct launched *run)
+{
+	return launched_through(NULL, mode, run);
 }
 
 static void test_statuses(void **state)
@@ -115,6 +122,20 @@ static void test_ends(void **state)
 		assert_non_null(strstr(result.message, rows[i].says));
 		fleet_result_release(&result);
 	}
+}
+
+static void test_login_unknown(void **state)
+{
+	struct launched run = { .command = "true", .timeout_ms = 60000 };
+	char *login = mem_format("127.0.0.1:%d", server.port);
+	struct fleet_result result = launched_through(login, "plain", &run);
+
+	(void)state;
+	assert_false(run.ok);
+	assert_int_equal(result.outcome, FLEET_HOSTKEY);
+	assert_non_null(strstr(result.message, "is not known, or has changed: compare it, then 'assay fleet trust -w far'"));
+	fleet_result_release(&result);
+	free(login);
 }
 
 /* The launcher and the shell there are gone, the stream is not: the helper's result counts. */
@@ -223,8 +244,9 @@ static int launch_enter(void **state)
 
 int suite_launch(void)
 {
-	const struct CMUnitTest tests[] = { ENGINE_TEST(test_statuses),	 ENGINE_TEST(test_ends), ENGINE_TEST(test_beside),
-					    cmocka_unit_test(test_said), ENGINE_TEST(test_lost), ENGINE_TEST(test_killed) };
+	const struct CMUnitTest tests[] = { ENGINE_TEST(test_statuses),	    ENGINE_TEST(test_ends), ENGINE_TEST(test_beside),
+					    cmocka_unit_test(test_said),    ENGINE_TEST(test_lost), ENGINE_TEST(test_killed),
+					    ENGINE_TEST(test_login_unknown) };
 
 	if (!sshd_available()) { /* for the fixture */
 		puts("skipped: no sshd here (package openssh-server)");
