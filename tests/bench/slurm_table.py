@@ -1,11 +1,14 @@
 """Hosts behind Slurm, on a cluster of three nodes on this machine: slurm_table.py ASSAY DIRECTORY [PART...]. Writes Markdown to standard output.
 
-A laboratory from fleet check to gate, a run that is killed and resumed, every way in which an allocation can end, and what commands cost
-beside ssh and beside this machine without any transport. After each step: jobs of Slurm and processes that are left."""
+A laboratory from fleet check to gate, fingerprints and a run that are killed and resumed, the environment, nodes that differ, a login node,
+every way in which an allocation can end, and what commands cost beside ssh and beside this machine without any transport. After each step:
+jobs of Slurm and processes that are left."""
 import json
 import os
+import re
 import resource
 import signal
+import socket
 import sqlite3
 import statistics
 import subprocess
@@ -55,8 +58,8 @@ def wait_idle():
     until(lambda: shell(["sinfo", "-h", "-p", "lab", "-N", "-o", "%t"]).stdout.split().count("idle") == 3, 120)
 
 
-def start(words, where=lab):
-    return subprocess.Popen([assay, "-C", where] + words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def start(words, where=lab, before=()):
+    return subprocess.Popen([*before, assay, "-C", where] + words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def answer(process):
@@ -73,8 +76,8 @@ def sleeping():
     until(lambda: processes() > 0, 60)
 
 
-def left():
-    until(lambda: jobs() == 0 and processes() == 0, 60)
+def left(seconds=60):
+    until(lambda: jobs() == 0 and processes() == 0, seconds)
     return jobs(), processes()
 
 
@@ -139,11 +142,30 @@ repetitions: 6
 """
 
 
-def results():
+def stored(sql):
     store = sqlite3.connect("file:%s/.assay/runs.db?mode=ro" % lab, uri=True)
-    n = store.execute("select count(*), count(distinct machine || version || repetition) from execution where outcome = 'ok'").fetchone()
+    n = store.execute(sql).fetchone()
     store.close()
     return n
+
+
+def killed(words, times, seconds):
+    """The command, so many times ended by SIGKILL after so long and resumed; how many times it was, and its end."""
+    kills, process = 0, start(words)
+    while kills < times:
+        time.sleep(seconds)
+        if process.poll() is not None:
+            break
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kills += 1
+        until(lambda: jobs() == 0, 30)
+        n = jobs()
+        if n:
+            print("- **after a kill %d jobs were left**" % n)
+        process = start(words + ["--resume"])
+    process.communicate()
+    return kills, process.returncode
 
 
 def laboratory():
@@ -153,24 +175,16 @@ def laboratory():
         done = shell([assay, "-C", lab] + words + ["-q"] * (words[0] != "fleet"))
         print("- `assay %s`: status %d, %.1f s; %s" % (" ".join(words), done.returncode, time.time() - began,
                                                        (done.stdout.splitlines() or [done.stderr])[0]))
-    kills = 0
-    process = start(["run", "dd", "-q"])
-    while True:
-        time.sleep(4)
-        if process.poll() is not None:
-            break
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        kills += 1
-        until(lambda: jobs() == 0, 30)
-        n = jobs()
-        process = start(["run", "dd", "--resume", "-q"])
-        if n:
-            print("- **after a kill %d jobs were left**" % n)
-        if kills == 3:
-            process.wait()
-            break
-    print("- `assay run dd`, killed %d times with SIGKILL and resumed: results %d, different ones %d, of 36" % ((kills,) + results()))
+    rates = "select count(*), count(distinct machine || pass || stressor || ordinal) from rate join fingerprint on id = fingerprint where complete"
+    before = stored(rates)
+    kills, status = killed(["fingerprint", "run", "--battery", "quick", "-q"], 2, 12)
+    after = stored(rates)
+    print("- the same once more, killed %d times with SIGKILL and resumed: status %d; %d complete fingerprints, %d rates, of which the first three "
+          "have %d; incomplete ones: %d" % (kills, status, stored("select count(*) from fingerprint where complete")[0], after[0], before[0],
+                                            stored("select count(*) from fingerprint where not complete")[0]))
+    kills, status = killed(["run", "dd", "-q"], 3, 4)
+    print("- `assay run dd`, killed %d times with SIGKILL and resumed: status %d; results %d, different ones %d, of 36" % ((kills, status) + stored(
+        "select count(*), count(distinct machine || version || repetition) from execution where outcome = 'ok'")))
     done = shell([assay, "-C", lab, "gate", "dd@300000", "dd@400000"])
     print("- `assay gate dd@300000 dd@400000`: status %d; %s" % (done.returncode, (done.stdout.splitlines() or [done.stderr])[0]))
     print("- left: %d jobs, %d processes\n" % left())
@@ -234,14 +248,125 @@ def queue():
           ((status, time.time() - began, said, most[0], memory / 1024) + left()))
 
 
+def environment():
+    print("## The environment on a node\n")
+    os.mkdir(directory + "/own")
+    mine = dict(os.environ, HOME=directory + "/own", PATH=directory + "/own:" + os.environ["PATH"], LANG="C.UTF-8", TOKEN="secret", SRUN_LABEL="0")
+    wait_idle()
+    done = subprocess.run([assay, "-C", lab, "fleet", "exec", "-w", "node1", "--", "env"], capture_output=True, text=True, env=mine)
+    there = dict(line.split(": ", 1)[1].split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    print("`fleet exec -w node1 -- env`, with `TOKEN`, `LANG` and %d other variables beside `HOME` and `PATH` here: status %d. On the node `HOME` is %s, "
+          "`PATH` is %s; besides these `%s` and %d that begin with `SLURM` or `SRUN`. With a value from here: `%s`.\n" %
+          (len(mine) - 4, done.returncode, "ours" if there.get("HOME") == mine["HOME"] else "**%s**" % there.get("HOME"),
+           "ours" if there.get("PATH") == mine["PATH"] else "**%s**" % there.get("PATH"),
+           "`, `".join(sorted(n for n in there if n not in ("HOME", "PATH") and not n.startswith(("SLURM", "SRUN")))),
+           sum(n.startswith(("SLURM", "SRUN")) for n in there), "`, `".join(sorted(n for n in there if mine.get(n) == there[n]))))
+
+
+def nodes():
+    print("## Nodes that differ from night to night\n\nSix hosts of type rome on the three nodes: r1 and r2 are node1, r3 and r4 node2, r5 and r6 node3. "
+          "`fleet exec -w 'any 3 of type:rome' -- true`:\n")
+    where = directory + "/nodes"
+    shell([assay, "init", where])
+    lab_yaml(where, "hosts:\n" + "".join("  - {name: r%d, address: node%d, type: rome, transport: slurm, time_limit: 5m, queue_limit: 30m}\n" %
+                                        (i, (i + 1) // 2) for i in range(1, 7)))
+    row("the nodes", "status", "hosts", "jobs left")
+    row("---", "---:", "---", "---:")
+    holder = []
+
+    def case(what, before, after):
+        wait_idle()
+        before()
+        done = shell([assay, "-C", where, "fleet", "exec", "-w", "any 3 of type:rome", "--format", "json", "--", "true"])
+        said = json.loads(done.stdout)["hosts"] if done.stdout else []
+        after()
+        row(what, done.returncode, ", ".join("%s %s" % (host["host"], host["outcome"]) for host in said) or done.stderr.splitlines()[-1], left()[0])
+
+    def state(node, *words):
+        return lambda: shell(["scontrol", "update", "nodename=" + node, *words])
+    case("all idle", lambda: None, lambda: None)
+    for node in ("node1", "node2"):
+        case(node + " is drained", state(node, "state=drain", "reason=new disk"), state(node, "state=resume"))
+    case("node1 is busy", lambda: (holder.append(subprocess.Popen(["srun", "-Q", "-w", "node1", "--exclusive", "sleep", "600"])), time.sleep(2)),
+         lambda: (holder[0].terminate(), holder[0].terminate(), holder[0].wait()))
+    done = shell([assay, "-C", where, "fleet", "exec", "-w", "any 7 of type:rome", "--", "true"])
+    print("\n`any 7 of type:rome`: status %d, `%s`\n" % (done.returncode, done.stderr.splitlines()[-1]))
+
+
+def login_start(home):
+    """An sshd that is the login node, and an account of this machine whose ~/.ssh knows its way there; its port, its key's fingerprint."""
+    os.makedirs(home + "/.ssh", mode=0o700)
+    for name in ("/id_ed25519", "/host"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", home + "/.ssh" + name], check=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with open(home + "/sshd", "w", encoding="utf-8") as file:
+        file.write("ListenAddress 127.0.0.1\nPort %d\nHostKey %s/.ssh/host\nPidFile none\nUsePAM no\nStrictModes no\nPermitRootLogin yes\nMaxStartups 500\n"
+                   "AuthorizedKeysFile %s/.ssh/id_ed25519.pub\nSetEnv SHLVL=2 SLURM_CONF=%s\n" % (port, home, home, os.environ["SLURM_CONF"]))
+    with open(home + "/.ssh/config", "w", encoding="utf-8") as file:
+        file.write("Host *\n\tIdentityFile %s/.ssh/id_ed25519\n\tIdentitiesOnly yes\n" % home)
+    os.chmod(home + "/.ssh/config", 0o600)
+    with open("/etc/passwd", encoding="utf-8") as file, open(home + "/passwd", "w", encoding="utf-8") as own:
+        own.write("".join(re.sub("(:0:0:[^:]*:)[^:]*", "\\1" + home, line, count=1) for line in file))
+    os.makedirs("/run/sshd", exist_ok=True)
+    process = subprocess.Popen(["/usr/sbin/sshd", "-D", "-e", "-f", home + "/sshd"], stderr=subprocess.DEVNULL)
+    return process, port, shell(["ssh-keygen", "-lf", home + "/.ssh/host.pub"]).stdout.split()[1]
+
+
+def login():
+    print("## Through a login node\n\nAn sshd of this machine is the login node; the commands of Slurm are run there.\n")
+    home = directory + "/home"
+    server, port, key = login_start(home)
+    at = "root@127.0.0.1:%d" % port
+    places = {"slurm": "    transport: slurm\n    time_limit: 30m\n    queue_limit: 30m\n",
+              "command": "    transport: command\n    launcher: [srun, -Q, -u, -N1, -w, '{host}', '--export=HOME,PATH']\n"}
+    before = ["env", "-u", "SLURM_CONF", "-u", "SSH_AUTH_SOCK", "unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/passwd || exit 99; exec "$@"',
+              home + "/passwd"]
+    row("transport", "command", "status", "what is said", "s", "jobs left", "processes left")
+    row("---", "---", "---:", "---", "---:", "---:", "---:")
+
+    def case(name, words, what=None, act=None):
+        wait_idle()
+        process = start(words, directory + "/login-" + name, before)
+        if act:
+            sleeping()
+        began = time.time()
+        if act:
+            act(process)
+        out, said, status = answer(process)
+        row(name, what or "`%s`" % " ".join(words), status, (out.splitlines() or [said or "(killed)"])[0 if words[1] != "trust" else -2], "%.1f" %
+            (time.time() - began), *left(150))
+        return out + said
+    try:
+        for name, text in places.items():
+            where = directory + "/login-" + name
+            shell([assay, "init", where])
+            lab_yaml(where, "hosts:\n  - name: node[1-3]\n    login: %s\n%s" % (at, text))
+            case(name, ["fleet", "exec", "-w", "node1", "--", "true"], "`fleet exec` before its key is known")
+            known = key in case(name, ["fleet", "trust", "-w", "node1"])
+            case(name, ["fleet", "exec", "--", "printf", "%s|", "a  b", "$HOME"], "`fleet exec -- printf '%s\\|' 'a  b' '$HOME'`")
+            case(name, ["fleet", "exec", "-w", "node1", "--", "sleep", MARK], "the controller gets SIGKILL", lambda p: p.kill())
+            case(name, ["fleet", "exec", "-w", "node1", "--", "sleep", MARK], "every ssh to it gets SIGKILL",
+                 lambda p: [os.kill(int(n), 9) for n in shell(["pgrep", "-f", "^ssh .*-p %d|^ssh .*127.0.0.1" % port]).stdout.split()])
+            if not known:
+                print("\n**the key was not shown**\n")
+        done = shell(before + [assay, "-C", directory + "/login-slurm", "fleet", "import", "slurm", "--login", at, "--dry-run"])
+        print("\n`fleet import slurm --login %s --dry-run`: status %d; %s\n" % (at, done.returncode, (done.stdout.splitlines() or [done.stderr])[0]))
+    finally:
+        server.terminate()
+        server.wait()
+
+
 def main():
     shell([assay, "init", lab])
     lab_yaml(lab, HOSTS.format("30m"))
     with open(lab + "/apps/dd.yaml", "w", encoding="utf-8") as file:
         file.write(MANIFEST)
     wait_idle()
-    for part in sys.argv[3:] or ("laboratory", "ends", "cost", "queue"):
-        {"laboratory": laboratory, "ends": ends, "cost": cost, "queue": queue}[part]()
+    parts = {"laboratory": laboratory, "environment": environment, "nodes": nodes, "ends": ends, "login": login, "cost": cost, "queue": queue}
+    for part in sys.argv[3:] or parts:
+        parts[part]()
 
 
 main()
