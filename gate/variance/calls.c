@@ -19,6 +19,7 @@ static const struct call_row rows[] = {
 	{ "MPI_Init*", ACTIVITY_OTHER, false },
 	{ "MPI_Finalize", ACTIVITY_OTHER, false },
 	{ "MPI_Test*", ACTIVITY_WAITING, false },
+	{ "MPI_Win_test", ACTIVITY_WAITING, false },
 	{ "MPI_Iprobe", ACTIVITY_WAITING, false },
 	{ "MPI_Improbe", ACTIVITY_WAITING, false },
 	{ "MPI_*", ACTIVITY_COMMUNICATION, false },

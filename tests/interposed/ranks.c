@@ -53,6 +53,34 @@ static void collective(MPI_Comm backwards)
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Rank 1 writes into the memory of rank 0, which waits for that. */
+static void one_sided(MPI_Comm backwards)
+{
+	int memory[40] = { 0 }, data[40];
+	MPI_Win window;
+
+	for (int i = 0; i < 40; i++)
+		data[i] = i;
+	MPI_Win_create(memory, sizeof(memory), sizeof(int), MPI_INFO_NULL, backwards, &window);
+	MPI_Win_fence(0, window);
+	late();
+	if (rank == 1)
+		MPI_Put(data, 40, MPI_INT, 1, 0, 40, MPI_INT, window);
+	MPI_Win_fence(0, window);
+	if (rank == 0 && memory[39] != 39)
+		abort();
+	if (rank == 1) {
+		MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, window);
+		MPI_Get(data, 20, MPI_INT, 1, 20, 20, MPI_INT, window);
+		MPI_Win_unlock(1, window);
+		if (data[0] != 20)
+			abort();
+	}
+	MPI_Win_free(&window);
+	if (window != MPI_WIN_NULL)
+		abort();
+}
+
 static void file(void)
 {
 	MPI_File f;
@@ -74,6 +102,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < n; i++) {
 		messages();
 		collective(backwards);
+		one_sided(backwards);
 	}
 	file();
 	MPI_Comm_free(&backwards);

@@ -62,6 +62,15 @@ for mpi in openmpi mpich; do
 	expect_of 1 MPI_Gather size null
 	expect_of 0 MPI_Gather size 32
 	expect_of 1 MPI_File_write_at_all size 16
+	what="$mpi, C: memory of others, in a window of the communicator's ranks"
+	expect_of 1 MPI_Put size 160
+	expect_of 1 MPI_Put kind 7
+	expect_of 1 MPI_Put peer 0
+	expect_of 1 MPI_Get size 80
+	expect_of 1 MPI_Win_unlock peer 0
+	expect_of 0 MPI_Win_fence kind 8
+	cases=$((cases + 1))
+	[ "$(of 0 MPI_Win_fence args)" = "$(of 0 MPI_Allreduce args)" ] || fail 'a window has the ranks of its communicator'
 	cases=$((cases + 1))
 	[ "$(of 0 MPI_Allreduce args)" = "$(of 1 MPI_Allreduce args)" ] || fail 'a communicator is the same one in all of its ranks'
 	cases=$((cases + 1))

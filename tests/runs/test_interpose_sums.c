@@ -201,7 +201,7 @@ static int open_records(void **state)
 		.directory = ".",
 		.counters = (const char *const[]){ "size", "kind", "result", "args", "from", "since", "work", "from_weight", "cpu_ns",
 						   "run_delay_ns", "minor_faults", "major_faults", "voluntary", "involuntary",
-						   "throttled_ns", "steal_ns", "busy_ns", "stopped_ns" },
+						   "throttled_ns", "steal_ns", "busy_ns", "stopped_ns", "loop_ticks" },
 		.n_counters = COUNTERS,
 		.packed = true,
 		.chunk_bytes = CHUNK_BYTES,

@@ -16,6 +16,7 @@
  *   throttled_ns, steal_ns, busy_ns
  *                with these: of its control groups since they began; of the processors that it was on; time of all processors of the
  *                machine that anybody used. Looked at more rarely
+ *   loop_ticks   with these: ticks that a loop of always as many operations took, a few milliseconds ago at most: the processor's clock
  *   stopped_ns   with these: for how long the process was stopped, as it is told from outside (runs/inside/instrument/stops.h)
  *   from_weight  how many passages of the edge this record stands for; 0: none, or from is not known
  *
@@ -67,6 +68,7 @@ struct interpose_site {
 struct interpose_hot {
 	struct interpose_site *sites; /* [1 << INTERPOSE_SITES_LOG2], never NULL */
 	uint32_t from;		      /* site of the call just before, if that was timed: this one is timed as well */
+	bool busy;		      /* within the recorder, or hidden: what a signal's handler or a library calls meanwhile is not recorded */
 };
 extern _Thread_local struct interpose_hot interpose_hot __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -90,7 +92,7 @@ static inline uint32_t interpose_place(uint64_t key)
 }
 
 /* True: this call is surely not timed. */
-static inline bool interpose_skips(uint64_t key)
+__attribute__((always_inline)) static inline bool interpose_skips(uint64_t key)
 {
 	struct interpose_site *s = &interpose_hot.sites[interpose_place(key)];
 
@@ -114,7 +116,13 @@ void interpose_stop(void);
  * libraries. */
 __attribute__((cold)) void interpose_next(void **kept, const char *name, const char *version);
 /* What the thread calls from now on is not recorded, or is again; what was so before. Not to be left by a jump. */
-bool interpose_hide(bool hidden);
+static inline bool interpose_hide(bool hidden)
+{
+	bool before = interpose_hot.busy;
+
+	interpose_hot.busy = hidden;
+	return before;
+}
 /* Nor are threads that make their first call meanwhile, ever. */
 void interpose_hide_threads(bool hidden);
 
@@ -128,7 +136,7 @@ static inline uint64_t interpose_mix(uint64_t args, uint64_t one)
 
 struct interpose_accounts {
 	uint64_t cpu_ns, run_delay_ns, minor_faults, major_faults, voluntary, involuntary;
-	uint64_t throttled_ns, steal_ns, busy_ns, stopped_ns;
+	uint64_t throttled_ns, steal_ns, busy_ns, stopped_ns, loop_ticks;
 };
 
 /* What a thread keeps between two looks. */
@@ -138,10 +146,12 @@ struct interpose_withheld {
 	uint64_t ticks; /* stolen from that, of /proc/stat */
 };
 
-/* Of the calling thread, by system calls: about 2.5 microseconds. The last four are left as they are. */
+/* Of the calling thread, by system calls: about 2.5 microseconds. The last five are left as they are. */
 void interpose_accounts_read(struct interpose_accounts *out);
-/* Those: some 60 microseconds, more on large machines. */
+/* Of those the first three: some 60 microseconds, more on large machines. */
 void interpose_withheld_read(struct interpose_accounts *out, struct interpose_withheld *withheld);
+/* Ticks that so many operations, each of which waits for the one before it, take now: about 2000 turns of the processor's clock. */
+uint64_t interpose_loop_ticks(void);
 /* In a child. */
 void interpose_withheld_forked(void);
 /* Of a descriptor; it is looked at again after a while. */

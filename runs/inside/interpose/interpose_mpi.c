@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define WORDS_MAX     13 /* twelve of MPI_Sendrecv(), and Fortran's error */
 #define REQUESTS_LOG2 10
@@ -22,14 +23,21 @@
 typedef uintptr_t word;
 typedef int function(word, word, word, word, word, word, word, word, word, word, word, word, word);
 
+/* What a program has. */
+struct found {
+	function *next[2]; /* in C, in Fortran */
+};
+
 /* Places of arguments, counted from 1; 0: there is none. */
 struct row {
 	const char *name, *fortran;
-	function *next[2]; /* in C, in Fortran */
+	struct found *found;
 	uint8_t count, type, in_place, peer, tag, comm, status;
-	uint8_t makes;		  /* a request */
-	uint8_t requests, listed; /* that are waited for; how many, 0: one */
-	bool frees, starts;	  /* a communicator; the library itself */
+	uint8_t makes;		     /* a request */
+	uint8_t requests, listed;    /* that are waited for; how many, 0: one */
+	uint8_t window, makes_window; /* of memory that others write and read */
+	bool frees, starts;	     /* a communicator; the library itself */
+	bool frees_window;
 	enum interpose_kind kind;
 };
 
@@ -83,7 +91,7 @@ static void mpi_find(uintptr_t caller)
 	mpi.known = mpi.type_size && mpi.comm_size && mpi.comm_group && mpi.comm_test_inter && mpi.group_translate_ranks && mpi.group_free;
 }
 
-__attribute__((noinline, cold)) static function *next_find(struct row *row, bool fortran, uintptr_t caller)
+__attribute__((noinline, cold)) static function *next_find(const struct row *row, bool fortran, uintptr_t caller)
 {
 	int before = errno;
 	function *next = look_function(fortran ? row->fortran : row->name, caller);
@@ -93,7 +101,7 @@ __attribute__((noinline, cold)) static function *next_find(struct row *row, bool
 	if (!mpi.known)
 		mpi_find(caller);
 	errno = before;
-	return row->next[fortran] = next;
+	return row->found->next[fortran] = next;
 }
 
 static int call_2(function *f, word a, word b)
@@ -223,25 +231,71 @@ static void comm_forget(word h)
 	comms_leave();
 }
 
-/* Who the partner is and in which communicator, as `args` of the record; tag < 0: none. */
-static uint64_t partner(word h, int peer, int tag)
+/* With comms_take(). */
+static struct comm *comm_known(word h)
 {
-	uint64_t args;
-	struct comm *c;
+	struct comm *c = comm_find(h);
 
-	comms_take();
-	c = comm_find(h);
 	if (!c) {
 		c = &comms[comms_next++ % COMMS_MAX];
 		free(c->world);
 		c->handle = h;
 		comm_look(c);
 	}
-	args = (uint64_t)c->id << (INTERPOSE_PEER_BITS + INTERPOSE_TAG_BITS);
+	return c;
+}
+
+static uint64_t partner_in(const struct comm *c, int peer)
+{
+	uint64_t args = (uint64_t)c->id << (INTERPOSE_PEER_BITS + INTERPOSE_TAG_BITS);
+
 	if (peer >= 0 && peer < c->n && c->world[peer] >= 0 && c->world[peer] < (1 << INTERPOSE_PEER_BITS) - 1)
 		args |= (uint64_t)c->world[peer] + 1;
+	return args;
+}
+
+/* Who the partner is and in which communicator, as `args` of the record; tag < 0: none. */
+static uint64_t partner(word h, int peer, int tag)
+{
+	uint64_t args;
+
+	comms_take();
+	args = partner_in(comm_known(h), peer);
 	comms_leave();
 	return args | ((uint64_t)(tag < 0 ? 0 : tag) & ((1u << INTERPOSE_TAG_BITS) - 1)) << INTERPOSE_PEER_BITS;
+}
+
+/* A window has the ranks of the communicator that it was made of, which the program may free before it; it is kept as one of that kind. */
+static void window_remember(word window, word comm)
+{
+	const struct comm *of;
+	struct comm *c;
+
+	comms_take();
+	of = comm_known(comm);
+	c = &comms[comms_next++ % COMMS_MAX];
+	if (c == of)
+		c = &comms[comms_next++ % COMMS_MAX];
+	free(c->world);
+	*c = (struct comm){ .handle = window, .id = of->id, .world = of->world ? malloc((size_t)of->n * sizeof(*c->world)) : NULL };
+	if (c->world) {
+		memcpy(c->world, of->world, (size_t)of->n * sizeof(*c->world));
+		c->n = of->n;
+	}
+	comms_leave();
+}
+
+/* 0: it has been forgotten for others. */
+static uint64_t window_partner(word window, int peer)
+{
+	const struct comm *c;
+	uint64_t args;
+
+	comms_take();
+	c = comm_find(window);
+	args = c ? partner_in(c, peer) : 0;
+	comms_leave();
+	return args;
 }
 
 /* ---- requests: whose message is waited for ---- */
@@ -290,6 +344,8 @@ static uint64_t args_of(const struct row *row, const struct arguments *a)
 {
 	if (row->requests)
 		return requests_args(row, a);
+	if (row->window)
+		return window_partner(handle(a, row->window, NULL), row->peer ? number(a, row->peer) : -1);
 	if (!row->comm)
 		return 0;
 	return partner(handle(a, row->comm, mpi.comm_f2c), row->peer ? number(a, row->peer) : -1, row->tag ? number(a, row->tag) : -1);
@@ -306,18 +362,25 @@ static uint64_t args_after(const struct row *row, const struct arguments *a, uin
 }
 
 /* Messages of another size take another time: they are a site of their own where it is chosen which are timed. */
-static uint64_t class_of(const struct row *row, const struct arguments *a)
+static inline uint64_t class_of(const struct row *row, const word *words, bool fortran)
 {
-	int count = row->count ? number(a, row->count) : 0;
+	const struct arguments a = { words, fortran };
+	int count = row->count ? number(&a, row->count) : 0;
 
 	return count > 0 ? (uint64_t)(32 - __builtin_clz((unsigned)count)) / 2 << CLASS_BITS : 0;
 }
 
+/* Nothing is to be done when it is not timed. */
+static inline bool is_quick(const struct row *row)
+{
+	return !row->makes && !row->makes_window && !row->frees && !row->frees_window && !row->starts;
+}
+
 /* What a library does within a call is its own affair: it is not recorded, nor are the threads that it starts to begin with. */
-static int call_of(struct row *row, uint64_t key, const word *words, bool fortran)
+static int call_of(const struct row *row, uint64_t key, const word *words, bool fortran)
 {
 	struct arguments a = { words, fortran };
-	function *next = row->next[fortran];
+	function *next = row->found->next[fortran];
 	struct interpose_call call;
 	uint64_t size = 0, args = 0;
 	bool timed, hidden;
@@ -325,7 +388,6 @@ static int call_of(struct row *row, uint64_t key, const word *words, bool fortra
 
 	if (!next)
 		next = next_find(row, fortran, key & ((1ull << INTERPOSE_ADDRESS_BITS) - 1));
-	key |= class_of(row, &a);
 	timed = !interpose_skips(key) && interpose_enter(&call, key, row->name + 1) && mpi.known;
 	hidden = interpose_hide(true);
 	if (row->starts)
@@ -337,12 +399,16 @@ static int call_of(struct row *row, uint64_t key, const word *words, bool fortra
 	if (row->frees)
 		comm_forget(fortran ? (mpi.comm_f2c ? mpi.comm_f2c(*(const int *)words[0]) : (uint32_t) * (const int *)words[0])
 				    : handle_at(&a, 1, 0));
+	if (row->frees_window)
+		comm_forget(handle_at(&a, 1, 0));
 	r = next(words[0], words[1], words[2], words[3], words[4], words[5], words[6], words[7], words[8], words[9], words[10], words[11],
 		 words[12]);
 	if (row->starts)
 		interpose_hide_threads(false);
 	if (row->makes)
 		request_remember(handle_at(&a, row->makes, 0), args);
+	if (row->makes_window && mpi.known && (fortran || r == 0))
+		window_remember(handle_at(&a, row->makes_window, 0), handle(&a, row->comm, mpi.comm_f2c));
 	if (timed && row->status)
 		args = args_after(row, &a, args);
 	interpose_hide(hidden);
@@ -381,18 +447,32 @@ static int call_of(struct row *row, uint64_t key, const word *words, bool fortra
 #define KEY    interpose_key(__builtin_return_address(0), MPI_NUMBERS + __COUNTER__)
 
 #define ROW(NAME, name, KIND, ...)                                                                                                         \
-	static struct row row_##NAME = { "PMPI_" #NAME, "pmpi_" #name "_", .kind = INTERPOSE_##KIND, __VA_ARGS__ };
+	static struct found found_##NAME;                                                                                                  \
+	static const struct row row_##NAME = { "PMPI_" #NAME, "pmpi_" #name "_", &found_##NAME, .kind = INTERPOSE_##KIND, __VA_ARGS__ };
+/* Programs that wait ask again and again: what is not timed is passed on as it came. */
 #define IN_C(NAME, parameters, ...)                                                                                                        \
 	EXPORT int MPI_##NAME parameters;                                                                                                  \
 	EXPORT int MPI_##NAME parameters                                                                                                   \
 	{                                                                                                                                  \
-		return call_of(&row_##NAME, KEY, (const word[WORDS_MAX]){ __VA_ARGS__ }, false);                                           \
+		const uint64_t key = KEY | class_of(&row_##NAME, (const word[]){ __VA_ARGS__ }, false);                                    \
+		function *next = found_##NAME.next[0];                                                                                     \
+		bool hidden;                                                                                                               \
+		int r;                                                                                                                     \
+                                                                                                                                           \
+		if (!is_quick(&row_##NAME) || !next || !interpose_skips(key))                                                              \
+			return call_of(&row_##NAME, key, (const word[WORDS_MAX]){ __VA_ARGS__ }, false);                                   \
+		hidden = interpose_hide(true);                                                                                             \
+		r = ((int(*) parameters)(void (*)(void))next)(__VA_ARGS__);                                                                \
+		interpose_hide(hidden);                                                                                                    \
+		return r;                                                                                                                  \
 	}
 #define IN_FORTRAN(NAME, name, parameters, ...)                                                                                            \
 	EXPORT void mpi_##name##_ parameters;                                                                                              \
 	EXPORT void mpi_##name##_ parameters                                                                                               \
 	{                                                                                                                                  \
-		call_of(&row_##NAME, KEY, (const word[WORDS_MAX]){ __VA_ARGS__ }, true);                                                   \
+		const word words[WORDS_MAX] = { __VA_ARGS__ };                                                                             \
+                                                                                                                                           \
+		call_of(&row_##NAME, KEY | class_of(&row_##NAME, words, true), words, true);                                               \
 	}
 /* With N arguments, and in Fortran the error behind them. */
 #define CALL(NAME, name, N, KIND, ...)                                                                                                     \
@@ -405,7 +485,11 @@ ROW(Init_thread, init_thread, NONE, .starts = true)
 IN_C(Init_thread, (P4), A4)
 IN_FORTRAN(Init_thread, init_thread, (P2, word error), A2, error)
 ROW(Finalize, finalize, NONE, .starts = true)
-IN_C(Finalize, (void), 0)
+EXPORT int MPI_Finalize(void);
+EXPORT int MPI_Finalize(void)
+{
+	return call_of(&row_Finalize, KEY, (const word[WORDS_MAX]){ 0 }, false);
+}
 IN_FORTRAN(Finalize, finalize, (word error), error)
 
 #define SENDS	 .count = 2, .type = 3, .peer = 4, .tag = 5, .comm = 6
@@ -503,6 +587,38 @@ CALL(Comm_split, comm_split, 4, COLLECTIVE, .comm = 1)
 CALL(Comm_split_type, comm_split_type, 5, COLLECTIVE, .comm = 1)
 CALL(Comm_free, comm_free, 1, COLLECTIVE, .frees = true)
 CALL(Comm_disconnect, comm_disconnect, 1, COLLECTIVE, .frees = true)
+
+/* Of one side: windows of memory; what reaches into those of others; when that is done */
+#define REACHES .count = 2, .type = 3, .peer = 4
+CALL(Win_create, win_create, 6, COLLECTIVE, .comm = 5, .makes_window = 6)
+CALL(Win_create_dynamic, win_create_dynamic, 3, COLLECTIVE, .comm = 2, .makes_window = 3)
+CALL(Win_allocate, win_allocate, 6, COLLECTIVE, .comm = 4, .makes_window = 6)
+CALL(Win_allocate_shared, win_allocate_shared, 6, COLLECTIVE, .comm = 4, .makes_window = 6)
+CALL(Win_free, win_free, 1, COLLECTIVE, .frees_window = true)
+CALL(Put, put, 8, MESSAGE, REACHES, .window = 8)
+CALL(Get, get, 8, MESSAGE, REACHES, .window = 8)
+CALL(Accumulate, accumulate, 9, MESSAGE, REACHES, .window = 9)
+CALL(Get_accumulate, get_accumulate, 12, MESSAGE, .count = 2, .type = 3, .peer = 7, .window = 12)
+CALL(Fetch_and_op, fetch_and_op, 7, MESSAGE, .peer = 4, .window = 7)
+CALL(Compare_and_swap, compare_and_swap, 7, MESSAGE, .peer = 5, .window = 7)
+CALL(Rput, rput, 9, MESSAGE, REACHES, .window = 8, .makes = 9)
+CALL(Rget, rget, 9, MESSAGE, REACHES, .window = 8, .makes = 9)
+CALL(Raccumulate, raccumulate, 10, MESSAGE, REACHES, .window = 9, .makes = 10)
+CALL(Win_fence, win_fence, 2, COLLECTIVE, .window = 2)
+CALL(Win_start, win_start, 3, MESSAGE, .window = 3)
+CALL(Win_complete, win_complete, 1, MESSAGE, .window = 1)
+CALL(Win_post, win_post, 3, MESSAGE, .window = 3)
+CALL(Win_wait, win_wait, 1, MESSAGE, .window = 1)
+CALL(Win_test, win_test, 2, MESSAGE, .window = 1)
+CALL(Win_lock, win_lock, 4, MESSAGE, .peer = 2, .window = 4)
+CALL(Win_lock_all, win_lock_all, 2, MESSAGE, .window = 2)
+CALL(Win_unlock, win_unlock, 2, MESSAGE, .peer = 1, .window = 2)
+CALL(Win_unlock_all, win_unlock_all, 1, MESSAGE, .window = 1)
+CALL(Win_flush, win_flush, 2, MESSAGE, .peer = 1, .window = 2)
+CALL(Win_flush_all, win_flush_all, 1, MESSAGE, .window = 1)
+CALL(Win_flush_local, win_flush_local, 2, MESSAGE, .peer = 1, .window = 2)
+CALL(Win_flush_local_all, win_flush_local_all, 1, MESSAGE, .window = 1)
+CALL(Win_sync, win_sync, 1, MESSAGE, .window = 1)
 
 /* Files */
 CALL(File_open, file_open, 5, FILE, .comm = 1)

@@ -29,7 +29,9 @@
 #define LOOK_TICKS_MOST	 125000u   /* what looking takes longer, the thread did not run: a quota ends threads' turns in system calls */
 #define LOOK_TICKS_LONG	 1250000u  /* the same where it looks at all */
 #define PERIOD_TICKS	 2500000u  /* about a millisecond between two looks at the kernel's accounts of a thread */
+#define PERIOD_PART	 400u	   /* of the time, at most: one in so many */
 #define WITHHELD_TICKS	 50000000u /* about 20 milliseconds between two looks at what was withheld from it, which take much longer */
+#define LOOP_PERIOD	 12500000u /* about 5 milliseconds between two looks at the processor's clock */
 #define WITHHELD_PART	 1000u	   /* of the time, at most: one in so many */
 #define THETA_LOG2_LEAST 10u	   /* .4 microseconds */
 #define THETA_LOG2_MOST	 32u
@@ -40,7 +42,7 @@
 #define CHUNK_BYTES	 4096u	 /* a thread that makes few calls has one all the same */
 #define NAMES_BYTES	 131072u /* of each process, however short: about 1,800 sites */
 #define NOT_CHOSEN	 255u
-#define COUNTERS	 18u
+#define COUNTERS	 19u
 #define ACCOUNTS_AT	 8u
 #define PACK_WORDS	 RECORD_PACK_WORDS(COUNTERS)
 #define THREAD_BYTES	 (THREAD_SITES * sizeof(struct interpose_site) + PACK_WORDS * sizeof(uint64_t))
@@ -50,21 +52,23 @@ struct thread_state {
 	struct interpose_site *sites; /* NULL: none yet. Then, in the same mapping, `packing` */
 	uint64_t *packing;	      /* [PACK_WORDS] */
 	uint32_t n_sites;
-	bool busy;  /* within this file: what a signal's handler calls meanwhile is not recorded */
 	bool ended; /* the thread's destructors have run */
 	uint8_t from_log2;
 	uint64_t end; /* of the call `from` */
 	uint64_t work;
 	uint64_t random;
 	uint64_t looked; /* at the kernel's accounts */
+	uint64_t period; /* until the next time */
+	uint64_t looped; /* at the processor's clock */
 	struct interpose_accounts accounts;
 	struct interpose_withheld withheld;
 	uint64_t gap, paced; /* ticks */
+	uint64_t spent;	     /* ticks since then, on looking and writing */
 	uint32_t timed;
 };
 
 static struct interpose_site nowhere[THREAD_SITES]; /* always empty */
-_Thread_local struct interpose_hot interpose_hot = { nowhere, INTERPOSE_NO_SITE };
+_Thread_local struct interpose_hot interpose_hot = { nowhere, INTERPOSE_NO_SITE, false };
 static _Thread_local struct thread_state mine __attribute__((tls_model("initial-exec")));
 
 static struct record_writer writer;
@@ -118,8 +122,10 @@ static bool sites_begin(void)
 	errno = before;
 	mine.sites = at;
 	mine.packing = (uint64_t *)(void *)(mine.sites + THREAD_SITES);
-	mine.accounts.throttled_ns = mine.accounts.steal_ns = mine.accounts.busy_ns = mine.accounts.stopped_ns = UINT64_MAX;
+	mine.accounts.throttled_ns = mine.accounts.steal_ns = mine.accounts.busy_ns = mine.accounts.stopped_ns = mine.accounts.loop_ticks =
+	    UINT64_MAX;
 	mine.random = (record_ticks() ^ (uintptr_t)at << 20) | 1;
+	mine.period = PERIOD_TICKS;
 	mine.gap = volume.overhead_ppm ? GAP_TICKS : 0;
 	mine.paced = record_ticks();
 	pthread_setspecific(at_end, at);
@@ -170,10 +176,18 @@ static void site_turn(struct interpose_site *s, uint64_t now)
 	s->next += s->left + 1;
 }
 
-/* How much of the thread's time goes into timing calls; sites are to be timed as often as that allows. */
+/* What looking or writing took; it was longer only where the thread did not run meanwhile. */
+static uint64_t spend(uint64_t took, uint64_t most)
+{
+	took = took < most ? took : most;
+	mine.spent += took;
+	return took;
+}
+
+/* How much of the thread's time goes into timing calls, looking and writing; sites are to be timed as often as that allows. */
 static void pace(uint64_t now)
 {
-	uint64_t spent = (uint64_t)PACE_CALLS * TIMED_NS * (writer.options.ticks_per_s / 1000000u) / 1000u;
+	uint64_t spent = mine.spent + (uint64_t)PACE_CALLS * TIMED_NS * (writer.options.ticks_per_s / 1000000u) / 1000u;
 	uint64_t allowed = (now - mine.paced) / 1000u * volume.overhead_ppm / 1000u;
 
 	if (spent > allowed && mine.gap < GAP_TICKS_MOST)
@@ -181,6 +195,7 @@ static void pace(uint64_t now)
 	else if (spent < allowed / 4 && mine.gap > GAP_TICKS_LEAST)
 		mine.gap /= 2;
 	mine.timed = 0;
+	mine.spent = 0;
 	mine.paced = now;
 }
 
@@ -198,6 +213,10 @@ static uint64_t accounts_look(uint64_t now)
 	uint64_t took, stopped_ns = __atomic_load_n(&writer.header->stopped_ns, __ATOMIC_RELAXED);
 
 	mine.accounts.stopped_ns = stopped_ns - 1; /* nobody looks: not known */
+	if (now - mine.looped > LOOP_PERIOD) {
+		mine.accounts.loop_ticks = interpose_loop_ticks();
+		mine.looped = now;
+	}
 	if (!mine.withheld.due)			   /* threads that end soon never do */
 		mine.withheld.due = now + WITHHELD_TICKS;
 	if (now < mine.withheld.due) {
@@ -230,12 +249,15 @@ static void call_begin(struct interpose_call *call, struct interpose_site *s, ui
 		site_turn(s, now);
 	else
 		s->left--;
-	if (now - mine.looked > PERIOD_TICKS && now - mine.looked > 1ull << volume.theta_log2) {
-		uint64_t most = accounts_look(now);
+	if (now - mine.looked > mine.period && now - mine.looked > 1ull << volume.theta_log2) {
+		uint64_t most = accounts_look(now), took;
 
 		call->accounts = mine.looked = call->start = record_ticks();
 		if (chained && call->start - now > most)
 			call->since += call->start - now;
+		took = spend(call->start - now, most);
+		if (most == LOOK_TICKS_MOST) /* the other ones have a pace of their own */
+			mine.period = took * PERIOD_PART > PERIOD_TICKS ? took * PERIOD_PART : PERIOD_TICKS;
 	}
 	if (++mine.timed == PACE_CALLS && volume.overhead_ppm)
 		pace(now);
@@ -261,9 +283,9 @@ bool interpose_enter(struct interpose_call *call, uint64_t key, const char *name
 	struct interpose_site *s;
 	bool timed = false;
 
-	if (mine.busy || stopped)
+	if (interpose_hot.busy || stopped)
 		return false;
-	mine.busy = true;
+	interpose_hot.busy = true;
 	s = is_recording() ? site_find(key, name) : NULL;
 	timed = s && (!s->left || interpose_hot.from != INTERPOSE_NO_SITE);
 	if (timed)
@@ -272,7 +294,7 @@ bool interpose_enter(struct interpose_call *call, uint64_t key, const char *name
 		s->left--;
 	else
 		interpose_hot.from = INTERPOSE_NO_SITE;
-	mine.busy = false;
+	interpose_hot.busy = false;
 	return timed;
 }
 
@@ -363,9 +385,9 @@ void interpose_leave(const struct interpose_call *call, int file, uint64_t size,
 	uint32_t vertex = NOT_CHOSEN, edge = NOT_CHOSEN;
 
 	/* The thread has ended, or this is another process than the one that began the call. */
-	if (mine.busy || stopped || !mine.sites || call->site->key != call->key)
+	if (interpose_hot.busy || stopped || !mine.sites || call->site->key != call->key)
 		return;
-	mine.busy = true;
+	interpose_hot.busy = true;
 	by_chance = chance();
 	if (call->turn)
 		vertex = part_log2(now - call->start, theta, by_chance);
@@ -374,9 +396,11 @@ void interpose_leave(const struct interpose_call *call, int file, uint64_t size,
 	if (vertex != NOT_CHOSEN || edge != NOT_CHOSEN || call->accounts) {
 		struct choice weights = { vertex == NOT_CHOSEN ? 0 : 1u << (call->block_log2 + vertex),
 					  edge == NOT_CHOSEN ? 0 : 1u << (call->from_log2 + edge) };
+		uint64_t before = now;
 
 		record_write(call, weights, now, file, size, args, result);
 		now = record_ticks(); /* what that took is not the program's */
+		spend(now - before, LOOK_TICKS_MOST);
 	}
 	if (call->turn) {
 		interpose_hot.from = call->site->number;
@@ -384,18 +408,10 @@ void interpose_leave(const struct interpose_call *call, int file, uint64_t size,
 		mine.work = assay_statements;
 		mine.end = now;
 	}
-	mine.busy = false;
+	interpose_hot.busy = false;
 }
 
 /* ---- threads and processes ---- */
-
-bool interpose_hide(bool hidden)
-{
-	bool before = mine.busy;
-
-	mine.busy = hidden;
-	return before;
-}
 
 void interpose_hide_threads(bool hidden)
 {
@@ -406,14 +422,15 @@ static void thread_end(void *sites)
 {
 	mine.ended = true;
 	mine.sites = NULL;
-	interpose_hot = (struct interpose_hot){ nowhere, INTERPOSE_NO_SITE };
+	interpose_hot.sites = nowhere;
+	interpose_hot.from = INTERPOSE_NO_SITE;
 	munmap(sites, THREAD_BYTES);
 }
 
 /* The child's file begins with its first call: most children execute another program. */
 static void process_forked(void)
 {
-	mine.busy = true;
+	interpose_hot.busy = true;
 	if (mine.sites) /* kept, for a handler may have forked while its thread was in a call that is being recorded */
 		memset(mine.sites, 0, THREAD_SITES * sizeof(*mine.sites));
 	mine.n_sites = 0;
@@ -422,7 +439,7 @@ static void process_forked(void)
 	interpose_withheld_forked();
 	forked = writer.header != NULL;
 	volume_begin();
-	mine.busy = false;
+	interpose_hot.busy = false;
 }
 
 /* What starts ranks only waits for them. */
@@ -488,7 +505,7 @@ __attribute__((constructor)) static void interpose_start(void)
 	static const char *const counters[COUNTERS] = { "size",		"kind",		"result",      "args",	      "from",
 							"since",	"work",		"from_weight", "cpu_ns",      "run_delay_ns",
 							"minor_faults", "major_faults", "voluntary",   "involuntary", "throttled_ns",
-							"steal_ns",	"busy_ns",	"stopped_ns" };
+							"steal_ns",	"busy_ns",	"stopped_ns",  "loop_ticks" };
 	const char *directory = is_launcher() ? NULL : getenv("ASSAY_INTERPOSE_DIRECTORY");
 	const struct record_options options = {
 		.directory = directory,
