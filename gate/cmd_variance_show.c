@@ -203,6 +203,8 @@ static enum assay_status show_run(struct lab *lab, void *arguments, struct docum
 	st = a->files.n == 1 ? version_is_said(cli_directory(), a->files.items[0], err) : ASSAY_OK;
 	if (!st)
 		st = record_files_read((const char *const *)a->files.items, a->files.n, &fragments, err);
+	if (!st && fragments.n_runs && a->marked.to_s > 0)
+		st = assay_fail(err, ASSAY_E_USAGE, "--region is for the records of one run");
 	if (!st)
 		st = variance_of(&fragments, &options, &variance, err);
 	if (!st) {
@@ -231,7 +233,7 @@ static enum assay_status parse_region(const char *text, void *to, struct assay_e
 	return ok ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "RANK:FROM-TO, with seconds since the run began, such as 3:10.5-12");
 }
 
-static const struct cli_option words[] = { CLI_WORDS("FILE...|DIRECTORY|APP@VERSION", struct arguments, files, 1), CLI_END };
+static const struct cli_option words[] = { CLI_WORDS("FILE...|DIRECTORY...|APP@VERSION", struct arguments, files, 1), CLI_END };
 static const struct cli_option options[] = {
 	CLI_REAL("threshold", "P", struct arguments, threshold, .1, .99,
 		 "Work is slow below this part of its usual speed, where it does not vary more by itself (default: .85)"),
@@ -262,8 +264,11 @@ const struct command variance_show_command = {
 	    "were counted; where they were not, the answer says so, and more work cannot be told from slow work. Coverage is the part of "
 	    "the "
 	    "time that is in work that repeats.\n\n"
+	    "Of several directories each is a run of its own, and all had the same to do: work is compared with the same work in all of them, "
+	    "and the answer names the runs that were slow.\n\n"
 	    "Of an application in the laboratory, whose manifest says 'variance: yes', it shows the run of the latest plan that lost most.",
 	.examples = "  assay variance show records\n"
+		    "  assay variance show monday tuesday wednesday\n"
 		    "  assay variance show myapp@1.1\n"
 		    "  assay variance show records --region 1:10-20\n"
 		    "  assay variance show records --format html > records.html\n"

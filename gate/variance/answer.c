@@ -243,7 +243,7 @@ static void parts_table(const struct variance *v, size_t at, struct document *d)
 		if (p->low_s < p->high_s)
 			doc_showf(d, NULL, "how it is known", "", "estimated, 95 %% interval %s to %s", low, high);
 		else
-			doc_show(d, NULL, "how it is known", p->timed ? "timed by the kernel" : "what remains");
+			doc_show(d, NULL, "how it is known", !p->timed ? "what remains" : p->cause == LOSS_CLOCK ? "timed by a loop" : "timed by the kernel");
 		free(impact);
 		free(low);
 		free(high);
@@ -446,7 +446,9 @@ static void notes_section(const struct variance *v, struct document *d)
 
 void variance_answer(const struct variance *v, struct document *d)
 {
-	if (v->n_regions)
+	if (v->fragments.n_runs)
+		variance_runs_answer(v, d);
+	else if (v->n_regions)
 		answer_region(v, &v->regions[0], d);
 	else
 		answer_nothing(v, d);

@@ -9,6 +9,8 @@
 /* Fills the document: the answer in one sentence, regions, what took their time, maps, coverage, the graph, what is missing. */
 void variance_answer(const struct variance *v, struct document *d);
 
+/* Of several runs the answer, and which of them was slow. */
+void variance_runs_answer(const struct variance *v, struct document *d);
 /* Its regions alone. */
 void variance_regions(const struct variance *v, struct document *d);
 /* Time in clusters of repeated fixed work / time of all threads. */

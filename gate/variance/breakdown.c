@@ -18,7 +18,7 @@
 struct segment {
 	uint32_t process, thread;
 	double from_s, to_s;
-	double account[ACCOUNTS];  /* more of each; NaN: not known */
+	double account[ACCOUNTS];  /* more of each, and of ACCOUNT_LOOP the mean; NaN: not known */
 	double calls_s;		   /* in recorded calls, with those that they stand for */
 	double time_s, expected_s; /* repeated computation */
 	double stopped_s;	   /* neither on a processor, nor waiting for one, nor in a call */
@@ -28,12 +28,14 @@ struct segments {
 	struct segment *items; /* [n], by process, thread, time */
 	size_t n, capacity;
 	size_t *first; /* [processes + 1] */
+	double *loop;  /* [processes] ticks of the loop on its host, as fast as it usually is; NaN: not known */
 };
 
 /* Sums over some time of a process. */
 struct sums {
 	double wall_s, time_s, expected_s, calls_s, stopped_s;
-	double account[ACCOUNTS];
+	double account[ACCOUNTS]; /* ACCOUNT_LOOP: times seconds on the processor, */
+	double looped_s;	  /* where it is known */
 };
 
 /* ---- segments ---- */
@@ -90,6 +92,7 @@ static void thread_segments(const struct variance *v, size_t first, size_t n, st
 			continue;
 		for (size_t a = 0; a < ACCOUNTS; a++)
 			seg.account[a] = more_of(s[i].value[a], s[i + 1].value[a]);
+		seg.account[ACCOUNT_LOOP] = (s[i].value[ACCOUNT_LOOP] + s[i + 1].value[ACCOUNT_LOOP]) / 2;
 		out->items = mem_grow(out->items, out->n, &out->capacity, sizeof(seg));
 		out->items[out->n++] = seg;
 	}
@@ -133,6 +136,36 @@ static void process_segments(const struct variance *v, size_t process, struct se
 	}
 }
 
+/* As of the time of work: the lower quartile stands for the fastest. */
+static double host_loop(const struct variance *v, const struct segments *all, size_t process)
+{
+	const struct fragment_process *p = v->fragments.processes;
+	double *loops = mem_new(all->n, sizeof(*loops)), loop;
+	size_t n = 0;
+
+	for (size_t k = 0; k < all->n; k++)
+		if (all->items[k].account[ACCOUNT_LOOP] > 0 && strcmp(p[all->items[k].process].host, p[process].host) == 0)
+			loops[n++] = all->items[k].account[ACCOUNT_LOOP];
+	loop = n ? stats_quantile(loops, n, .25) : (double)NAN;
+	free(loops);
+	return loop;
+}
+
+static void loops_find(const struct variance *v, struct segments *all)
+{
+	const struct fragment_process *p = v->fragments.processes;
+	size_t n = v->fragments.n_processes;
+
+	all->loop = mem_new(n, sizeof(*all->loop));
+	for (size_t i = 0; i < n; i++) {
+		size_t k = 0;
+
+		while (k < i && strcmp(p[k].host, p[i].host) != 0)
+			k++;
+		all->loop[i] = k < i ? all->loop[k] : host_loop(v, all, i);
+	}
+}
+
 static void segments_of(const struct variance *v, struct segments *out)
 {
 	size_t n = v->fragments.n_processes;
@@ -143,6 +176,7 @@ static void segments_of(const struct variance *v, struct segments *out)
 		process_segments(v, p, out);
 	}
 	out->first[n] = out->n;
+	loops_find(v, out);
 }
 
 /* ---- sums ---- */
@@ -154,8 +188,12 @@ static void sums_add(struct sums *to, const struct segment *s, double part)
 	to->expected_s += part * s->expected_s;
 	to->calls_s += part * s->calls_s;
 	to->stopped_s += part * s->stopped_s;
-	for (size_t a = 0; a < ACCOUNTS; a++)
+	for (size_t a = 0; a < ACCOUNT_LOOP; a++)
 		to->account[a] += part * known(s->account[a]);
+	if (s->account[ACCOUNT_LOOP] > 0) {
+		to->looped_s += part * known(s->account[ACCOUNT_CPU]);
+		to->account[ACCOUNT_LOOP] += part * known(s->account[ACCOUNT_CPU]) * s->account[ACCOUNT_LOOP];
+	}
 }
 
 static double part_of(const struct segment *s, double from_s, double to_s)
@@ -287,7 +325,7 @@ static double own_cpu(const struct variance *v, const struct segments *all, size
 	double cpu = 0;
 
 	for (size_t other = 0; other < v->fragments.n_processes; other++)
-		for (size_t k = all->first[other]; strcmp(p[other].host, p[process].host) == 0 && k < all->first[other + 1]; k++)
+		for (size_t k = all->first[other]; p[other].run == p[process].run && strcmp(p[other].host, p[process].host) == 0 && k < all->first[other + 1]; k++)
 			cpu += part_of(&all->items[k], from_s, to_s) * known(all->items[k].account[ACCOUNT_CPU]);
 	return cpu;
 }
@@ -300,6 +338,14 @@ static bool outside_used(const struct variance *v, const struct segments *all, c
 	double busy = window->account[ACCOUNT_BUSY] / window->wall_s * (m->to_s - m->from_s); /* all its threads saw the same host */
 
 	return !(busy > 0) || busy - own_cpu(v, all, m->process, m->from_s, m->to_s) >= OUTSIDE * queue;
+}
+
+/* What the time on the processor would have been less by, had its clock been as fast as usual. */
+static double clock_loss(const struct sums *window, double loop)
+{
+	double mean = window->looped_s > 0 ? window->account[ACCOUNT_LOOP] / window->looped_s : 0;
+
+	return mean > loop ? window->account[ACCOUNT_CPU] * (1 - loop / mean) : 0;
 }
 
 /* What the kernel times directly is subtracted first. */
@@ -342,6 +388,7 @@ static void member_explain(const struct variance *v, const struct segments *all,
 	part_add(
 	    b, excess(window.account[ACCOUNT_MAJOR], normal->account[ACCOUNT_MAJOR], &window, normal, loss) > 0 ? LOSS_PAGES : LOSS_STOPPED,
 	    stopped, true);
+	part_add(b, LOSS_CLOCK, take(&left, clock_loss(&window, all->loop[m->process])), true);
 	if (r->activity == ACTIVITY_COMPUTATION && left > BREAKDOWN_MAJOR * loss)
 		left = refine_counted(all, m->process, &window, normal, loss, left, b);
 	part_add(b, r->activity == ACTIVITY_COMPUTATION ? LOSS_PROCESSOR : LOSS_CALLS, left, false);
@@ -384,6 +431,7 @@ void breakdowns_find(struct variance *v)
 	free(usual);
 	free(all.items);
 	free(all.first);
+	free(all.loop);
 }
 
 void breakdown_release(struct breakdown *b)
@@ -403,7 +451,7 @@ const char *loss_cause_name(enum loss_cause cause)
 
 bool loss_cause_is_environment(enum loss_cause cause)
 {
-	return cause == LOSS_QUEUE || cause == LOSS_THROTTLED || cause == LOSS_STEAL;
+	return cause == LOSS_QUEUE || cause == LOSS_THROTTLED || cause == LOSS_STEAL || cause == LOSS_CLOCK;
 }
 
 const char *loss_cause_text(enum loss_cause cause)

@@ -20,6 +20,7 @@
 	X(LOSS_STOPPED, "stopped", "stopped, or blocked outside of the recorded calls")                                                    \
 	X(LOSS_MINOR, "minor_faults", "page faults without input or output")                                                               \
 	X(LOSS_SWITCHES, "involuntary_switches", "being switched out, and what that left in the caches")                                   \
+	X(LOSS_CLOCK, "clock", "a slower clock of the processor")                                                                          \
 	X(LOSS_CALLS, "calls", "inside the calls")                                                                                         \
 	X(LOSS_PROCESSOR, "on_processor", "on the processor")                                                                              \
 	X(LOSS_UNKNOWN, "unknown", "not known: there are no counters of the operating system for it")

@@ -23,6 +23,8 @@ struct loading {
 	struct fragments out;
 	size_t items_capacity, snapshots_capacity, processes_capacity, sites_capacity;
 	const struct fragments_window *window; /* NULL: all */
+	uint32_t run;			       /* of the present file */
+	const char *cut;		       /* the first file that ends before its first call; NULL: none does */
 };
 
 /* ---- one file ---- */
@@ -157,7 +159,7 @@ static void snapshot_add(struct loading *l, const struct samples *s, const struc
 	static const double unit[ACCOUNTS] = {
 		[ACCOUNT_CPU] = 1e-9,	 [ACCOUNT_QUEUE] = 1e-9,   [ACCOUNT_THROTTLED] = 1e-9, [ACCOUNT_STEAL] = 1e-9,
 		[ACCOUNT_BUSY] = 1e-9,	 [ACCOUNT_STOPPED] = 1e-9, [ACCOUNT_MINOR] = 1,	       [ACCOUNT_MAJOR] = 1,
-		[ACCOUNT_VOLUNTARY] = 1, [ACCOUNT_INVOLUNTARY] = 1
+		[ACCOUNT_VOLUNTARY] = 1, [ACCOUNT_INVOLUNTARY] = 1,	       [ACCOUNT_LOOP] = 1
 	};
 	struct snapshot *at;
 
@@ -195,6 +197,25 @@ static void process_describe(const struct samples *s, struct fragment_process *p
 					    *p->program ? ")" : "");
 }
 
+static void process_release(struct fragment_process *p)
+{
+	free(p->name);
+	free(p->program);
+	free(p->host);
+}
+
+/* The same process from another file is a copy, or the same file by another name. */
+static bool is_there(const struct loading *l, const struct fragment_process *one)
+{
+	for (size_t p = 0; p < l->out.n_processes; p++) {
+		const struct fragment_process *other = &l->out.processes[p];
+
+		if (other->run == one->run && other->pid == one->pid && other->started_ns == one->started_ns && strcmp(other->host, one->host) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void site_release(struct fragment_site *site)
 {
 	free(site->module);
@@ -220,7 +241,7 @@ static enum assay_status file_add(struct loading *l, const char *name, const str
 {
 	uint32_t first_site = (uint32_t)l->out.n_sites;
 	struct columns c;
-	struct fragment_process p = { .first = l->out.n, .first_snapshot = l->out.n_snapshots };
+	struct fragment_process p = { .first = l->out.n, .first_snapshot = l->out.n_snapshots, .run = l->run };
 
 	columns_find(s, &c);
 	if (c.size == SIZE_MAX || c.kind == SIZE_MAX)
@@ -235,6 +256,12 @@ static enum assay_status file_add(struct loading *l, const char *name, const str
 		    "%s: with this file there would be more than %u fragments: analyse the processes in groups, by naming their files",
 		    name, FRAGMENTS_MAX);
 	process_describe(s, &p);
+	if (is_there(l, &p)) {
+		process_release(&p);
+		return ASSAY_OK;
+	}
+	if (s->truncated && !s->n && !l->cut)
+		l->cut = name;
 	p.basis = basis_of(s, &c);
 	sites_add(l, s);
 	for (size_t i = 0; i < s->n; i++) {
@@ -258,6 +285,8 @@ static int processes_order(const void *a, const void *b)
 {
 	const struct fragment_process *x = a, *y = b;
 
+	if (x->run != y->run)
+		return x->run < y->run ? -1 : 1;
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
 	if (x->started_ns != y->started_ns)
@@ -344,20 +373,30 @@ static int snapshots_order(const void *a, const void *b)
 	return (x->at_s > y->at_s) - (x->at_s < y->at_s);
 }
 
-/* Times of all processes since the run's beginning, and new numbers for sites and processes. */
+/* When the run of this process began, which are in order. */
+static uint64_t run_began(const struct fragments *f, size_t process)
+{
+	uint64_t began = f->processes[process].started_ns;
+
+	for (size_t p = process; p < f->n_processes && f->processes[p].run == f->processes[process].run; p++)
+		if (f->processes[p].started_ns < began)
+			began = f->processes[p].started_ns;
+	return began;
+}
+
+/* Times of all processes since their run's beginning, and new numbers for sites and processes. */
 static void number_all(struct fragments *f, const struct fragments_window *window, const uint32_t *map)
 {
 	uint32_t *process_now = mem_new(f->n_processes, sizeof(*process_now));
-	uint64_t began = window ? window->began_ns : UINT64_MAX;
+	uint64_t began = window ? window->began_ns : 0;
 
-	for (size_t p = 0; p < f->n_processes && !window; p++)
-		if (f->processes[p].started_ns < began)
-			began = f->processes[p].started_ns;
 	for (size_t p = 0; p < f->n_processes; p++)
 		f->processes[p].was = (uint32_t)p;
 	qsort(f->processes, f->n_processes, sizeof(*f->processes), processes_order);
 	for (size_t p = 0; p < f->n_processes; p++) {
 		process_now[f->processes[p].was] = (uint32_t)p;
+		if (!window && (!p || f->processes[p].run != f->processes[p - 1].run))
+			began = run_began(f, p);
 		f->processes[p].start_s = f->processes[p].started_ns > began ? (double)(f->processes[p].started_ns - began) / 1e9 : 0;
 	}
 	for (size_t i = 0; i < f->n; i++) {
@@ -495,6 +534,8 @@ static enum assay_status loading_finish(struct loading *l, struct fragments *out
 {
 	uint32_t *map;
 
+	if (!l->out.n && !l->window && l->cut)
+		return assay_fail(err, ASSAY_E_NODATA, "%s: the file has been cut: it ends before the first call that was recorded", l->cut);
 	if (!l->out.n && !l->window)
 		return assay_fail(err, ASSAY_E_NODATA,
 				  "no calls were recorded: the program makes none, or the library that records them was not loaded");
@@ -535,7 +576,7 @@ enum assay_status fragments_parse(const struct fragments_file *files, size_t n, 
 	return st;
 }
 
-enum assay_status fragments_read(const char *const *paths, size_t n, struct fragments *out, struct assay_error *err)
+enum assay_status fragments_read(const char *const *paths, const uint32_t *run, size_t n, struct fragments *out, struct assay_error *err)
 {
 	struct loading l = { .items_capacity = 0 };
 	enum assay_status st = ASSAY_OK;
@@ -545,6 +586,7 @@ enum assay_status fragments_read(const char *const *paths, size_t n, struct frag
 	for (size_t i = 0; !st && i < n; i++) {
 		struct samples s = { .items = NULL };
 
+		l.run = run ? run[i] : 0;
 		st = samples_read(paths[i], &s, err);
 		if (!st)
 			st = file_add(&l, paths[i], &s, err);
@@ -558,13 +600,13 @@ enum assay_status fragments_read(const char *const *paths, size_t n, struct frag
 
 void fragments_release(struct fragments *f)
 {
-	for (size_t p = 0; p < f->n_processes; p++) {
-		free(f->processes[p].name);
-		free(f->processes[p].program);
-		free(f->processes[p].host);
-	}
+	for (size_t p = 0; p < f->n_processes; p++)
+		process_release(&f->processes[p]);
 	for (size_t s = 0; s < f->n_sites; s++)
 		site_release(&f->sites[s]);
+	for (size_t r = 0; r < f->n_runs; r++)
+		free(f->runs[r]);
+	free(f->runs);
 	free(f->processes);
 	free(f->sites);
 	free(f->items);

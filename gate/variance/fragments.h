@@ -61,7 +61,8 @@ struct fragment {
 	X(ACCOUNT_THROTTLED, "throttled_ns")                                                                                               \
 	X(ACCOUNT_STEAL, "steal_ns")                                                                                                       \
 	X(ACCOUNT_BUSY, "busy_ns") /* of all processors of its host, by anybody */                                                         \
-	X(ACCOUNT_STOPPED, "stopped_ns")
+	X(ACCOUNT_STOPPED, "stopped_ns")                                                                                                  \
+	X(ACCOUNT_LOOP, "loop_ticks") /* not until then, but just then: what so many operations took */
 #define ACCOUNT_ENUM(id, name) id,
 enum account { ACCOUNT_ROWS(ACCOUNT_ENUM) ACCOUNTS };
 #undef ACCOUNT_ENUM
@@ -83,13 +84,14 @@ struct fragment_process {
 	size_t first_snapshot, n_snapshots;
 	uint32_t threads;
 	uint32_t was; /* its place among the files that were read */
+	uint32_t run; /* of those that are analysed together */
 	uint64_t dropped;
 	bool finished, truncated;
 	enum basis basis; /* of its computation */
 };
 
 struct fragments {
-	struct fragment_process *processes; /* [n_processes], by rank, then by start and process id */
+	struct fragment_process *processes; /* [n_processes], by run and rank, then by start and process id */
 	size_t n_processes;
 	struct fragment_site *sites; /* [n_sites], by module, address, name */
 	size_t n_sites;
@@ -97,7 +99,9 @@ struct fragments {
 	size_t n;
 	struct snapshot *snapshots; /* [n_snapshots], by process, thread, time */
 	size_t n_snapshots;
-	double span_s; /* from the first process's beginning to the last one's end */
+	char **runs; /* [n_runs] names, of several runs that had the same to do; each has times since its own beginning. NULL: it is one */
+	size_t n_runs;
+	double span_s; /* from the first process's beginning to the last one's end; of the longest run */
 	double from_s; /* in a window: how long after the run's beginning its times begin */
 	double last_s; /* end of the last fragment that was read, in the window or not; since the run's beginning */
 	bool one_host; /* else clocks may differ */
@@ -111,9 +115,10 @@ struct fragments_window {
 	unsigned thin_log2; /* of so many records one is taken, and stands for all */
 };
 
-/* Reads record files, in whatever order they are given. ASSAY_E_FORMAT: not such a file, or one without calls; ASSAY_E_LIMIT: too many
+/* Reads record files, in whatever order they are given; run: [n], to which of several runs each belongs, from 0; NULL: to the same one. A
+ * process whose file is there twice counts once. ASSAY_E_FORMAT: not such a file, or one without calls; ASSAY_E_LIMIT: too many
  * fragments; ASSAY_E_NODATA: no file has a fragment. *out is overwritten; fragments_release() it. */
-enum assay_status fragments_read(const char *const *paths, size_t n, struct fragments *out, struct assay_error *err);
+enum assay_status fragments_read(const char *const *paths, const uint32_t *run, size_t n, struct fragments *out, struct assay_error *err);
 /* The same of files in memory. */
 struct fragments_file {
 	const char *name;

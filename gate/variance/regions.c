@@ -264,9 +264,14 @@ static void stretches_explain(struct variance *v, struct stretches *all)
 	free(known.items);
 }
 
-static bool same_reason(const struct stretch *a, const struct stretch *b)
+static uint32_t run_of(const struct variance *v, size_t process)
 {
-	return a->activity == b->activity && a->waits == b->waits && a->waited_for == b->waited_for;
+	return v->fragments.processes[process].run;
+}
+
+static bool same_reason(const struct variance *v, const struct stretch *a, const struct stretch *b)
+{
+	return run_of(v, a->member.process) == run_of(v, b->member.process) && a->activity == b->activity && a->waits == b->waits && a->waited_for == b->waited_for;
 }
 
 /* Each stretch to the first region with which it is together; which[]: a stretch of each region. */
@@ -279,7 +284,7 @@ static void stretches_join(struct variance *v, const struct stretches *all, size
 		struct region *to = NULL;
 
 		for (size_t r = 0; r < v->n_regions && !to; r++)
-			if (which[r] && same_reason(which[r], s) && !has_process(&v->regions[r], s->member.process) &&
+			if (which[r] && same_reason(v, which[r], s) && !has_process(&v->regions[r], s->member.process) &&
 			    together(&v->regions[r], &s->member))
 				to = &v->regions[r];
 		if (!to) {
@@ -319,7 +324,7 @@ static size_t slow_meanwhile(const struct variance *v, const struct region *wait
 	for (size_t c = 0; c < v->n_regions; c++) {
 		const struct region *slow = &v->regions[c];
 		double both = overlap(waits->from_s, waits->to_s, slow->from_s, slow->to_s);
-		bool others = slow->n > 0;
+		bool others = slow->n > 0 && run_of(v, slow->members[0].process) == run_of(v, waits->members[0].process);
 
 		for (size_t i = 0; i < slow->n; i++)
 			others &= !has_process(waits, slow->members[i].process);

@@ -19,23 +19,24 @@ static double within(const struct fragment *f, struct window w)
 	return fmax(fmin(f->start_s + f->time_s, w.to_s) - fmax(f->start_s, w.from_s), 0);
 }
 
-/* They are in order of their ranks. */
-static size_t process_of_rank(const struct variance *v, int64_t rank)
+/* They are in order of their runs and ranks. */
+static size_t process_of_rank(const struct variance *v, uint32_t run, int64_t rank)
 {
+	const struct fragment_process *p = v->fragments.processes;
 	size_t from = 0, to = v->fragments.n_processes;
 
 	while (from < to) {
 		size_t middle = from + (to - from) / 2;
 
-		if (v->fragments.processes[middle].rank < rank)
+		if (p[middle].run < run || (p[middle].run == run && p[middle].rank < rank))
 			from = middle + 1;
 		else
 			to = middle;
 	}
-	return from < v->fragments.n_processes && v->fragments.processes[from].rank == rank ? from : SIZE_MAX;
+	return from < v->fragments.n_processes && p[from].run == run && p[from].rank == rank ? from : SIZE_MAX;
 }
 
-/* Of those that ever call with these ranks, but not `process`. */
+/* Of those of its run that ever call with these ranks, but not `process`. */
 static size_t last_of(const struct variance *v, uint32_t comm, size_t process, struct window w)
 {
 	size_t last = SIZE_MAX;
@@ -46,6 +47,8 @@ static size_t last_of(const struct variance *v, uint32_t comm, size_t process, s
 		double calls = 0;
 		bool member = false;
 
+		if (other->run != v->fragments.processes[process].run)
+			continue;
 		for (size_t i = other->first; p != process && i < other->first + other->n; i++) {
 			const struct fragment *f = &v->fragments.items[i];
 
@@ -70,11 +73,13 @@ static bool alike(struct window w, const struct waits_last *last)
 
 static size_t last_known(const struct variance *v, struct waits *known, uint32_t comm, size_t process, struct window w)
 {
+	uint32_t run = v->fragments.processes[process].run;
+
 	for (size_t i = 0; i < known->n; i++)
-		if (known->items[i].comm == comm && known->items[i].process != process && alike(w, &known->items[i]))
+		if (known->items[i].run == run && known->items[i].comm == comm && known->items[i].process != process && alike(w, &known->items[i]))
 			return known->items[i].process;
 	known->items = mem_grow(known->items, known->n, &known->capacity, sizeof(*known->items));
-	known->items[known->n] = (struct waits_last){ comm, w.from_s, w.to_s, last_of(v, comm, process, w) };
+	known->items[known->n] = (struct waits_last){ comm, w.from_s, w.to_s, run, last_of(v, comm, process, w) };
 	return known->items[known->n++].process;
 }
 
@@ -93,7 +98,7 @@ size_t waited_for(const struct variance *v, struct waits *known, size_t process,
 		if (time <= 0 || f->activity == ACTIVITY_COMPUTATION)
 			continue;
 		if (f->peer >= 0 && f->peer != p->rank)
-			other = process_of_rank(v, f->peer);
+			other = process_of_rank(v, p->run, f->peer);
 		else if (f->comm && f->collective)
 			other = last_known(v, known, f->comm, process, w);
 		if (other == SIZE_MAX || other == process)

@@ -9,6 +9,7 @@ struct waits {
 	struct waits_last {
 		uint32_t comm;
 		double from_s, to_s;
+		uint32_t run;
 		size_t process;
 	} * items; /* [n]; free() it, and begin with zeroes */
 	size_t n, capacity;

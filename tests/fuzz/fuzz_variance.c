@@ -3,8 +3,10 @@
 #include "gate/variance/answer.h"
 
 #include "base/mem.h"
+#include "runs/inside/record/record.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -61,13 +63,17 @@ static char *answer_of(const struct fragments_file *files, size_t n, const struc
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	size_t half = size / 2;
-	const struct fragments_file files[] = { { "one", data, size }, { "half", data, half } };
+	char *other = mem_bytes((const char *)data, half);
+	const struct fragments_file files[] = { { "one", data, size }, { "half", other, half } };
 	const struct fragments_window window = { .began_ns = 1700000000000000000u, .from_s = .1, .to_s = .3, .thin_log2 = 1 };
 	char *one = answer_of(files, 1, NULL), *again = answer_of(files, 1, NULL);
 
+	if (half >= sizeof(struct record_header))
+		other[offsetof(struct record_header, pid)] ^= 1; /* else it would be the same process */
 	ASSAY_BUG_IF((one != NULL) != (again != NULL) || (one && strcmp(one, again) != 0));
 	free(answer_of(files, 2, NULL));
 	free(answer_of(files, 1, &window));
+	free(other);
 	free(one);
 	free(again);
 	return 0;

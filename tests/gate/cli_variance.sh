@@ -48,6 +48,29 @@ expect_status 0
 expect_json '.regions[0].marked' true
 expect_json '.regions[0].processes[0].rank' 0
 
+what='of several runs, the one that was slow'
+for run in 1 2 4 5; do
+	made "run$run" 2 2 counted whole
+done
+made run3 2 2 counted whole -1:0:99:queue:1.6
+run variance show "$tmp/run1" "$tmp/run2" "$tmp/run3" "$tmp/run4" "$tmp/run5" --format json
+expect_status 0
+expect_json .slow_runs 1
+expect_json '.runs[1].slow' false
+expect_json '.runs[2].slow' true
+expect_json '.runs[2].cause' run_queue
+expect_json '.regions[0].throughout' true
+expect_json '.regions[1]' '(nothing)'
+run variance show "$tmp/run1" "$tmp/run2" "$tmp/run3" "$tmp/run4" "$tmp/run5"
+expect_stdout 'of 5 runs' 'run3 was slow' 'times as long as the median' 'waiting for a processor that others used'
+expect_no_stderr
+run variance show "$tmp/run1" "$tmp/run2" "$tmp/run4"
+expect_stdout 'no slow run' 'in 3: the median took'
+run variance show "$tmp/run1" "$tmp/run2" --region 0:.5-.9
+refused 2 'one run'
+run variance show "$tmp/run1" "$tmp/run2" "$tmp"/run3/*.samples
+refused 2 'directories of several runs'
+
 what='work that nobody counted'
 made more 2 3 1:1:2:work:1.5
 run variance show "$tmp/more"
@@ -79,4 +102,18 @@ done
 run variance show "$tmp/cut.samples" --format json
 expect_status 0
 expect_json '.truncated' 1
+
+what='a file that was cut within its names, where no call is left'
+head -c 5000 "$tmp/cut.samples" >"$tmp/names.samples"
+run variance show "$tmp/names.samples"
+refused 6 'names.samples: the file has been cut'
+
+what='a process counts once, by whatever names its file is given'
+run variance show "$tmp/queue" --format json
+expect_json '.processes' 4
+set -- "$tmp"/queue/*.samples
+cp "$1" "$tmp/copy.samples"
+run variance show "$tmp/queue" "$1" "$tmp/copy.samples" --format json
+expect_status 0
+expect_json '.processes' 4
 finish

@@ -22,6 +22,7 @@ enum made_kind {
 	MADE_CROWDED,	/* it waits for a processor that nobody else uses: for the run itself */
 	MADE_THROTTLED, /* its group's quota is used up: it waits for a processor */
 	MADE_STEAL,	/* the machine's host takes the processor away */
+	MADE_CLOCK,	/* the processor's clock is slower */
 	MADE_KINDS
 };
 
@@ -52,7 +53,8 @@ struct made_options {
 
 #define MADE_STEP_S   .002  /* computation of a step */
 #define MADE_CALL_S   .0001 /* communication */
-#define MADE_COUNTERS 17
+#define MADE_COUNTERS 18
+#define MADE_LOOP     1450 /* ticks of the loop by which the clock is told */
 #define MADE_FAULT_S  2e-6
 
 struct made_process {
@@ -62,6 +64,7 @@ struct made_process {
 	struct rng rng;
 	double now, cpu, queue, minor, major, voluntary, involuntary, throttled, steal, read_at;
 	double idle; /* its host's one processor was */
+	double loop;
 	uint64_t ordinal, calls;
 	uint32_t sites[3];
 };
@@ -69,7 +72,7 @@ struct made_process {
 static const char *const made_counters[MADE_COUNTERS] = { "size",	  "kind",      "result",      "args",	      "from",
 							  "since",	  "work",      "cpu_ns",      "run_delay_ns", "minor_faults",
 							  "major_faults", "voluntary", "involuntary", "from_weight",  "throttled_ns",
-							  "steal_ns",	  "busy_ns" };
+							  "steal_ns",	  "busy_ns",   "loop_ticks" };
 
 static inline int made_begin(struct made_process *p, const char *directory, int rank, const struct made_options *o)
 {
@@ -165,6 +168,7 @@ static inline void made_call(struct made_process *p, const struct made_options *
 	s->counters[13] = from < 0 ? 0 : s->weight;
 	for (int a = 0; a < 3; a++)
 		s->counters[14 + a] = read ? (uint64_t)(withheld[a] * 1e9) : UINT64_MAX;
+	s->counters[17] = read ? (uint64_t)p->loop : UINT64_MAX;
 	if (read)
 		p->read_at = p->now;
 	record_pack_commit(&p->w, &p->t, p->packing);
@@ -178,6 +182,7 @@ static inline double made_compute(struct made_process *p, const struct made_opti
 	double usual = seconds * (1 + o->noise * rng_normal(&p->rng)), taken = usual;
 
 	p->cpu += usual;
+	p->loop = MADE_LOOP;
 	for (size_t i = 0; i < o->n; i++) {
 		const struct made_disturbance *d = &o->disturbances[i];
 		double more = usual * (d->factor - 1);
@@ -208,6 +213,10 @@ static inline double made_compute(struct made_process *p, const struct made_opti
 		case MADE_STEAL:
 			p->steal += more;
 			p->idle += more;
+			break;
+		case MADE_CLOCK:
+			p->loop *= d->factor;
+			p->cpu += more;
 			break;
 		case MADE_SLOW:
 			p->cpu += more;

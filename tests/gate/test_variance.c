@@ -51,7 +51,7 @@ static void disturbed(void **state)
 		{ { 1, 1, 2.5, 2, MADE_QUEUE }, LOSS_QUEUE, .715 },	{ { 2, 1, 2.5, 1.5, MADE_SLOW }, LOSS_PROCESSOR, .475 },
 		{ { 0, 1, 2.5, 2, MADE_FAULTS }, LOSS_MINOR, .715 },	{ { 3, 1, 1, .8, MADE_STOP }, LOSS_STOPPED, .8 },
 		{ { 2, 1, 2.5, 2, MADE_CROWDED }, LOSS_CROWDED, .715 }, { { 1, 1, 2.5, 2, MADE_THROTTLED }, LOSS_THROTTLED, .715 },
-		{ { 0, 1, 2.5, 2, MADE_STEAL }, LOSS_STEAL, .715 },
+		{ { 0, 1, 2.5, 2, MADE_STEAL }, LOSS_STEAL, .715 },		{ { 3, 1, 2.5, 1.5, MADE_CLOCK }, LOSS_CLOCK, .475 },
 	};
 
 	(void)state;
@@ -296,7 +296,7 @@ static char *answer_text(const char *const *paths, size_t n)
 	struct fragments f;
 	struct document d;
 
-	check(fragments_read(paths, n, &f, &err), &err);
+	check(fragments_read(paths, NULL, n, &f, &err), &err);
 	check(variance_of(&f, &usual_options, &v, &err), &err);
 	document_init(&d);
 	variance_answer(&v, &d);

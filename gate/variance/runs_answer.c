@@ -1,0 +1,152 @@
+/* Several runs that had the same to do: which of them was slow, and why. */
+#include "gate/variance/answer.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define TOLD .05 /* of what was lost, from which a cause is told */
+
+struct run_sum {
+	double span_s; /* until its last process's end */
+	double times;  /* as long as the median run */
+	double lost_s; /* of the process that lost most: processes run beside each other */
+	size_t process;
+	double cause_s[CAUSES]; /* of all its regions */
+	bool slow;
+};
+
+static double cause_sum(const struct run_sum *r)
+{
+	double sum = 0;
+
+	for (size_t c = 0; c < CAUSES; c++)
+		sum += r->cause_s[c];
+	return sum;
+}
+
+static void losses_add(const struct variance *v, struct run_sum *runs)
+{
+	double *lost = mem_new(v->fragments.n_processes, sizeof(*lost));
+
+	for (size_t r = 0; r < v->n_regions; r++) {
+		const struct region *g = &v->regions[r];
+		struct run_sum *run = &runs[v->fragments.processes[g->members[0].process].run];
+
+		if (g->caused_by != VARIANCE_NONE || g->marked)
+			continue;
+		for (size_t i = 0; i < g->n; i++)
+			lost[g->members[i].process] += fmax(g->members[i].estimated_s, 0);
+		for (size_t i = 0; i < g->why.n; i++)
+			run->cause_s[g->why.parts[i].cause] += g->why.parts[i].impact_s;
+	}
+	for (size_t p = 0; p < v->fragments.n_processes; p++) {
+		struct run_sum *run = &runs[v->fragments.processes[p].run];
+
+		run->span_s = fmax(run->span_s, v->fragments.processes[p].end_s);
+		if (lost[p] > run->lost_s) {
+			run->lost_s = lost[p];
+			run->process = p;
+		}
+	}
+	free(lost);
+}
+
+static size_t main_cause(const struct run_sum *r)
+{
+	size_t most = 0;
+
+	for (size_t c = 1; c < CAUSES; c++)
+		if (r->cause_s[c] > r->cause_s[most])
+			most = c;
+	return most;
+}
+
+/* "; process 3 (solver) of b lost most, 2.10 s: of all that was lost 92 % throttled ..."; empty: nothing was. free() it. */
+static char *why_of(const struct variance *v, const struct run_sum *r)
+{
+	size_t cause = main_cause(r);
+	char *lost, *text;
+
+	if (r->process == VARIANCE_NONE || !(r->cause_s[cause] >= TOLD * cause_sum(r)))
+		return mem_string("");
+	lost = variance_seconds(r->lost_s);
+	text = mem_format("; %s lost most, %s; of all that was lost there, %.0f %% %s", v->fragments.processes[r->process].name, lost,
+			  100 * r->cause_s[cause] / cause_sum(r), loss_cause_text((enum loss_cause)cause));
+	free(lost);
+	return text;
+}
+
+static void first_line(const struct variance *v, const struct run_sum *runs, size_t slow, size_t slowest, double usual_s, struct document *d)
+{
+	char *usual = variance_seconds(usual_s), *took = variance_seconds(runs[slowest].span_s), *why = why_of(v, &runs[slowest]);
+
+	if (!slow)
+		doc_answer(d, DOC_GOOD, "no slow run", "in %zu: the median took %s, and the slowest, %s, %.2f times as long",
+			   v->fragments.n_runs, usual, v->fragments.runs[slowest], runs[slowest].times);
+	else if (slow == 1)
+		doc_answer(d, DOC_BAD, "", "of %zu runs, %s was slow: it took %s, %.2f times as long as the median%s", v->fragments.n_runs,
+			   v->fragments.runs[slowest], took, runs[slowest].times, why);
+	else
+		doc_answer(d, DOC_BAD, "", "%zu of %zu runs were slow; the slowest, %s, took %s, %.2f times as long as the median%s", slow,
+			   v->fragments.n_runs, v->fragments.runs[slowest], took, runs[slowest].times, why);
+	free(usual);
+	free(took);
+	free(why);
+}
+
+static void run_row(const struct variance *v, const struct run_sum *r, const char *name, struct document *d)
+{
+	double all = cause_sum(r);
+	size_t cause = main_cause(r);
+
+	doc_row(d);
+	doc_show(d, "run", "run", name);
+	doc_showf(d, "span_s", "seconds", r->span_s, "%.3f", r->span_s);
+	doc_showf(d, "times_usual", "times the median", r->times, "%.2f", r->times);
+	doc_set_bool(d, "slow", r->slow);
+	doc_show(d, NULL, "slow", r->slow ? "slow" : "-");
+	doc_showf(d, "lost_s", "lost by one process, s", r->lost_s, "%.3f", r->lost_s);
+	doc_show(d, "process", "which", r->process == VARIANCE_NONE ? "-" : v->fragments.processes[r->process].name);
+	if (all > 0) {
+		doc_set(d, "cause", loss_cause_name((enum loss_cause)cause));
+		doc_set(d, "share", r->cause_s[cause] / all);
+		doc_showf(d, NULL, "by", "", "%.0f %% %s", 100 * r->cause_s[cause] / all, loss_cause_text((enum loss_cause)cause));
+	} else {
+		doc_show(d, "cause", "by", DOC_NOTHING);
+	}
+}
+
+void variance_runs_answer(const struct variance *v, struct document *d)
+{
+	size_t n = v->fragments.n_runs, slow = 0, slowest = 0;
+	struct run_sum *runs = mem_new(n, sizeof(*runs));
+	double *spans = mem_new(n, sizeof(*spans)), usual;
+
+	for (size_t r = 0; r < n; r++)
+		runs[r].process = VARIANCE_NONE;
+	losses_add(v, runs);
+	for (size_t r = 0; r < n; r++)
+		spans[r] = runs[r].span_s;
+	usual = stats_median(spans, n);
+	for (size_t r = 0; r < n; r++) {
+		runs[r].times = usual > 0 ? runs[r].span_s / usual : 1;
+		runs[r].slow = stats_round(runs[r].times * v->threshold) > 1;
+		slow += runs[r].slow;
+		if (runs[r].span_s > runs[slowest].span_s)
+			slowest = r;
+	}
+	first_line(v, runs, slow, slowest, usual, d);
+	doc_set(d, "slow_runs", slow);
+	doc_section(d, "runs", "Runs", "Which run was slow",
+		    "Work is compared with the same work in all runs. A run is slow when it took more than 1 / .85 of the median's time; what "
+		    "was lost is that of the process that lost most, for processes run beside each other.");
+	doc_table(d, "runs");
+	for (size_t r = 0; r < n; r++)
+		run_row(v, &runs[r], v->fragments.runs[r], d);
+	doc_end(d);
+	free(spans);
+	free(runs);
+}
