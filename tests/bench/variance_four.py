@@ -27,7 +27,7 @@ KINDS = {
     "quota": ("pipes", "a quota of 40 % of what it uses (20 % of a processor)", "one", "half", [QUOTA]),
     "walk": ("pipes", "another program that walks over 64 MB of memory, on its processor", "one", "half", [HOG]),
     "disk": ("pipes", "200 writes and 200 reads a second for its disk", "one", "half", [DISK]),
-    "net": ("net", "1 Mbit/s for its connection, which leads into a network namespace", "one", "third", [("calls", "communication")]),
+    "net": ("net", "10 Mbit/s for its connection, which leads into a network namespace", "one", "third", [("calls", "communication")]),
     "stop": ("pipes", "stopped by SIGSTOP, continued by SIGCONT", "one", "half", [("stopped", None)]),
     "second": ("pipes", "one second of `hog`", "one", "second", [HOG]),
     "two": ("pipes", "`hog` of one, and meanwhile `quota` of one of the other processor", "two", "half", [HOG, QUOTA]),
@@ -339,7 +339,7 @@ def judge(assay, directory):
         out["told"] = f"{r['activity']} {r['from_s']:.2f}-{r['to_s']:.2f} s: " + (
             f"{100 * r['parts'][0]['share']:.0f} % {r['parts'][0]['cause']}" if r["parts"] else "-")
     out["unconfirmed"] = sum(not confirmed(directory, run, r) for r in regions)
-    out["environment"] = answer["by_environment"]
+    out["by_itself"] = sum(r["environment"] < .5 for r in regions)
     if run["when"] and run["kind"] != "whole":
         causes = KINDS[run["kind"]][4]
         each = [found(run, regions, victims, cause, answer["span_s"]) for (_, victims), cause in zip(run["done"], causes)]
@@ -352,6 +352,27 @@ def judge(assay, directory):
         out["loss"] = sum(r["loss_s"] for r in regions if {p["pid"] for p in r["processes"]} <= {run["pids"][v] for v in victims})
         out["from"], out["to"] = run["when"][0] - run["began"], run["when"][1] - run["began"]
     return out
+
+
+def one_of_ten(assay, directory, slow, others):
+    """Is this run, and no other one, named as slow among nine undisturbed ones, and why?"""
+    shown = subprocess.run([assay, "variance", "show", *(f"{directory}/{name}/records" for name in [*others, slow]), "--format", "json"], stdout=subprocess.PIPE, check=True)
+    runs = json.loads(shown.stdout)["runs"]
+    return {"named": [r["slow"] for r in runs] == [False] * len(others) + [True], "cause": runs[-1]["cause"], "times": runs[-1]["times_usual"],
+            "most": max(r["times_usual"] for r in runs[:-1])}
+
+
+def print_ten(assay, directory, names):
+    others = [n for n in names if n.startswith("none.")][:9]
+    slow = [n for n in names if n.startswith("whole.")]
+    if len(others) < 9 or not slow:
+        print("\nOne slow run of ten: not judged, there are not nine undisturbed runs and a slow one.")
+        return
+    rows = [one_of_ten(assay, directory, n, others) for n in slow]
+    right = sum(r["named"] for r in rows)
+    print(f"\nOne slow run of ten ({KINDS['whole'][1].split(',')[0]}, in all of the run) among nine undisturbed ones, by `variance show` of the ten: this run and no other "
+          f"is called slow in {right} of {len(rows)}; its cause is the quota in {sum(r['cause'] == 'throttled' for r in rows)}. They took "
+          f"{min(r['times'] for r in rows):.2f} to {max(r['times'] for r in rows):.2f} times as long as the median, the slowest of the nine {max(r['most'] for r in rows):.2f}.")
 
 
 def by_host(row):
@@ -370,25 +391,34 @@ def near(row):
 RATES = (lambda r: r["place"], lambda r: r["right_kind"], near, lambda r: any(r["messages"] in victims for _, victims in r["done"]))
 
 
-def disturbed_row(name, what, of):
+def gain(of, rows):
+    """What the run gains without the disturbance, as part of the loss that was told: by the median of the same program's undisturbed runs."""
+    usual = {program: statistics.median(r["seconds"] for r in rows if r["kind"] in STILL and r["program"] == program)
+             for program in {r["program"] for r in rows if r["kind"] in STILL}}
+    parts = [(r["seconds"] - usual[r["program"]]) / r["loss"] for r in of if r["loss"] and r["program"] in usual]
+    return f"{statistics.median(parts):.2f}" if parts else "-"
+
+
+def disturbed_row(name, what, of, rows):
     quiet = [r for r in of if not by_host(r)]
-    print(f"| {name} | {what} | {len(of)} | {' | '.join(share(of, key) for key in RATES)} | {', '.join(share(quiet, key) for key in RATES[:3])} |")
+    print(f"| {name} | {what} | {len(of)} | {' | '.join(share(of, key) for key in RATES)} | {gain(of, rows)} | {', '.join(share(quiet, key) for key in RATES[:3])} |")
 
 
 def print_tables(rows):
-    print("| disturbance | what | runs | right process and time | right kind | loss within 10 % | most of its time in messages | the first three, of runs without others |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("| disturbance | what | runs | right process and time | right kind | loss within 10 % | most of its time in messages | gain without it / loss told | the first three, of runs without others |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for kind, (_, what, _, _, causes) in KINDS.items():
         if causes:
-            disturbed_row(kind, what, [r for r in rows if r["kind"] == kind])
-    disturbed_row("all", "", [r for r in rows if r["kind"] not in STILL and KINDS[r["kind"]][4]])
-    print("\n| undisturbed | runs | nothing found | runs without others | nothing found | nothing that the program's own clock does not have as well | coverage, median |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+            disturbed_row(kind, what, [r for r in rows if r["kind"] == kind], rows)
+    disturbed_row("all", "", [r for r in rows if r["kind"] not in STILL and KINDS[r["kind"]][4]], rows)
+    print("\n| undisturbed | runs | nothing found | nothing but what others or the host did | runs without others | nothing found | nothing but what others or the host did | "
+          "nothing that the program's own clock does not have as well | coverage, median |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for kind, (_, what) in STILL.items():
         of = [r for r in rows if r["kind"] == kind]
         quiet = [r for r in of if not by_host(r)]
-        print(f"| {what} | {len(of)} | {share(of, lambda r: not r['regions'])} | {len(quiet)} | {share(quiet, lambda r: not r['regions'])} | "
-              f"{share(quiet, lambda r: not r['unconfirmed'])} | {statistics.median([r['coverage'] for r in of] or [0]):.2f} |")
+        print(f"| {what} | {len(of)} | {share(of, lambda r: not r['regions'])} | {share(of, lambda r: not r['by_itself'])} | {len(quiet)} | {share(quiet, lambda r: not r['regions'])} | "
+              f"{share(quiet, lambda r: not r['by_itself'])} | {share(quiet, lambda r: not r['unconfirmed'])} | {statistics.median([r['coverage'] for r in of] or [0]):.2f} |")
     print("\nEvery run. Others: processors that other programs used, on the average (of disturbed runs less what disturbs); steal: that the host took; waited: the part"
           "\nof the run that the process that waited most for a processor did.\n")
     print("| run | processes | from to s | others | steal | waited | told of process | what was told first | overlap | lost, by its own clock | told | place | kind |")
@@ -447,7 +477,9 @@ def main():
         if seconds > 0:
             sys.exit(3)
         print(f"{missing} of {len(plans)} planned runs have not been recorded; the order of recording was drawn, and does not depend on what came out.\n")
-    print_tables([judge(assay, f"{directory}/{name}") for name, _ in plans if os.path.exists(f"{directory}/{name}")])
+    names = [name for name, _ in plans if os.path.exists(f"{directory}/{name}")]
+    print_tables([judge(assay, f"{directory}/{name}") for name in names])
+    print_ten(assay, directory, names)
 
 
 if __name__ == "__main__":
