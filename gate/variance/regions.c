@@ -2,14 +2,18 @@
 #include "gate/variance/waits.h"
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "base/stats.h"
 #include "model/variance/slow_spans.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define THROUGHOUT .9 /* of the time of a process's repeated work: it is slow as long as it ran */
 #define SURE	   3  /* standard errors by which a loss must be more than the least that is told: there are many places to look at */
+#define ORDERS	   999 /* of a row's columns, by chance */
+#define ORDERS_BETTER 1 /* of these may have as slow a stretch: so it is with two rows of a thousand in which nothing happened */
 #define TOGETHER   .5 /* of the time in which either was slow, in which both were: one region */
 #define FOLLOWED   .5 /* of a region's time, in which another process was slow: they waited for it */
 
@@ -19,6 +23,7 @@ struct stretch {
 	bool waits;	   /* messages, whose loss is a consequence of what others did */
 	bool spins;	   /* messages, for which it may have waited by using a processor, or asking for one, again and again */
 	size_t waited_for; /* process, by its calls of MPI; VARIANCE_NONE: it did not wait, or they do not say */
+	enum loss_cause cause; /* of most of its loss */
 };
 
 struct stretches {
@@ -78,16 +83,67 @@ static void member_measure(const struct variance *v, enum activity activity, str
 		m->estimated_s *= fmax(threads - calls, repeated) / repeated;
 }
 
-/* In seconds: how much slower than allowed, and neither side beyond what a place that is just slow would have, so that one long stop does
- * not outweigh the time around it. */
-static double score_of(double time, double allowed, double threshold)
+/* From -1, as usual, to 1, slow: each column counts as much, so that one long stop does not outweigh the columns between it and another. 0:
+ * there was no such work. */
+static double score_of(double time, double expected, double allowed, double threshold)
 {
-	double most = (1 - threshold) * time;
-
-	return fmin(fmax(time - allowed, -most), most);
+	return expected > 0 ? fmin(fmax((time - allowed) / ((1 / threshold - 1) * expected), -1), 1) : 0;
 }
 
-static void process_scan(const struct variance *v, size_t m, size_t process, double *score, struct slow_span *spans, struct stretches *out)
+/* Is a stretch of this score more than what chance makes of the same columns in another order? `score` is left in such an order. */
+static bool beyond_chance(double *score, size_t n, double found, struct slow_span *spans)
+{
+	struct rng rng;
+	size_t used = 0, better = 0, good = 0;
+
+	for (size_t c = 0; c < n; c++) { /* columns without such work say nothing */
+		good += score[c] < 0;
+		if (score[c] != 0)
+			score[used++] = score[c];
+	}
+	rng_seed(&rng, 1);
+	for (size_t order = 0; good && order < ORDERS && better <= ORDERS_BETTER; order++) {
+		double most = 0;
+		size_t k;
+
+		for (size_t c = used - 1; c > 0; c--) {
+			size_t other = rng_below(&rng, c + 1);
+			double kept = score[c];
+
+			score[c] = score[other];
+			score[other] = kept;
+		}
+		k = slow_spans(score, used, spans);
+		while (k-- > 0)
+			most = fmax(most, spans[k].score);
+		better += stats_round(most) >= stats_round(found);
+	}
+	return better <= ORDERS_BETTER;
+}
+
+static int spans_by_score(const void *a, const void *b)
+{
+	const struct slow_span *x = a, *y = b;
+	double p = stats_round(x->score), q = stats_round(y->score);
+
+	return p != q ? (p > q ? -1 : 1) : (x->from > y->from) - (x->from < y->from);
+}
+
+/* What it cost is enough to be told, and no chance of what was recorded. */
+static bool matters(const struct variance *v, const struct region_member *m)
+{
+	return stats_round(m->loss_s - SURE * m->error_s) >= stats_round(v->least_s) &&
+	       stats_round(m->expected_s) < stats_round(v->threshold * m->time_s);
+}
+
+/* For a row of a map: [columns] and [columns / 2 + 1]. */
+struct scan {
+	double *score, *other;
+	struct slow_span *spans, *others;
+};
+
+/* The slowest stretches first: one that was found is no part of what chance makes of the rest. */
+static void process_scan(const struct variance *v, size_t m, size_t process, const struct scan *scan, struct stretches *out)
 {
 	const struct map *map = &v->maps[m];
 	double whole = 0;
@@ -97,19 +153,26 @@ static void process_scan(const struct variance *v, size_t m, size_t process, dou
 		double time = mat_get(&map->time, process, c);
 
 		whole += time;
-		score[c] = score_of(time, mat_get(&map->allowed, process, c), v->threshold);
+		scan->score[c] =
+		    score_of(time, mat_get(&map->expected, process, c), mat_get(&map->allowed, process, c), v->threshold);
 	}
-	n = slow_spans(score, v->columns, spans);
+	n = slow_spans(scan->score, v->columns, scan->spans);
+	if (n)
+		qsort(scan->spans, n, sizeof(*scan->spans), spans_by_score);
 	for (size_t k = 0; k < n; k++) {
 		struct stretch s = { .activity = (enum activity)m,
 				     .member = { .process = process,
-						 .from_s = (double)spans[k].from * v->column_s,
-						 .to_s = (double)spans[k].to * v->column_s } };
+						 .from_s = (double)scan->spans[k].from * v->column_s,
+						 .to_s = (double)scan->spans[k].to * v->column_s } };
 
 		member_measure(v, s.activity, &s.member);
-		if (stats_round(s.member.loss_s - SURE * s.member.error_s) < stats_round(v->least_s) ||
-		    stats_round(s.member.expected_s) >= stats_round(v->threshold * s.member.time_s))
+		if (!matters(v, &s.member))
 			continue;
+		memcpy(scan->other, scan->score, v->columns * sizeof(*scan->score));
+		if (!beyond_chance(scan->other, v->columns, scan->spans[k].score, scan->others))
+			break;
+		for (size_t c = scan->spans[k].from; c < scan->spans[k].to; c++)
+			scan->score[c] = 0;
 		s.member.throughout = s.member.time_s >= THROUGHOUT * whole;
 		out->items = mem_grow(out->items, out->n, &out->capacity, sizeof(s));
 		out->items[out->n++] = s;
@@ -249,6 +312,7 @@ static void stretches_explain(struct variance *v, struct stretches *all)
 
 		all->items[i].waits = messages && blocked(&v->regions[i]);
 		all->items[i].spins = messages && spun(&v->regions[i]);
+		all->items[i].cause = v->regions[i].why.n ? v->regions[i].why.parts[0].cause : LOSS_UNKNOWN;
 	}
 	regions_release(v);
 	for (size_t i = 0; i < all->n; i++) {
@@ -269,9 +333,16 @@ static uint32_t run_of(const struct variance *v, size_t process)
 	return v->fragments.processes[process].run;
 }
 
+/* Whose the processor was that a process waited for is only roughly known. */
+static enum loss_cause roughly(enum loss_cause cause)
+{
+	return cause == LOSS_CROWDED ? LOSS_QUEUE : cause;
+}
+
 static bool same_reason(const struct variance *v, const struct stretch *a, const struct stretch *b)
 {
-	return run_of(v, a->member.process) == run_of(v, b->member.process) && a->activity == b->activity && a->waits == b->waits && a->waited_for == b->waited_for;
+	return run_of(v, a->member.process) == run_of(v, b->member.process) && a->activity == b->activity && a->waits == b->waits &&
+	       a->waited_for == b->waited_for && (a->waits || roughly(a->cause) == roughly(b->cause));
 }
 
 /* Each stretch to the first region with which it is together; which[]: a stretch of each region. */
@@ -387,15 +458,15 @@ static enum assay_status marked_add(struct variance *v, const struct variance_op
 
 enum assay_status regions_find(struct variance *v, const struct variance_options *options, struct assay_error *err)
 {
-	double *score = mem_new(v->columns, sizeof(*score));
-	struct slow_span *spans = mem_new(v->columns / 2 + 1, sizeof(*spans));
+	struct scan scan = { mem_new(v->columns, sizeof(double)), mem_new(v->columns, sizeof(double)),
+			     mem_new(v->columns / 2 + 1, sizeof(struct slow_span)), mem_new(v->columns / 2 + 1, sizeof(struct slow_span)) };
 	struct stretches all = { .n = 0 };
 	enum assay_status st = ASSAY_OK;
 	size_t capacity = 0;
 
 	for (size_t m = 0; m < ACTIVITY_MAPS; m++)
 		for (size_t p = 0; p < v->fragments.n_processes; p++)
-			process_scan(v, m, p, score, spans, &all);
+			process_scan(v, m, p, &scan, &all);
 	stretches_explain(v, &all);
 	if (options->marked_from_s < options->marked_to_s)
 		st = marked_add(v, options, &capacity, err);
@@ -405,8 +476,10 @@ enum assay_status regions_find(struct variance *v, const struct variance_options
 	if (v->n_regions)
 		qsort(v->regions, v->n_regions, sizeof(*v->regions), regions_order);
 	free(all.items);
-	free(spans);
-	free(score);
+	free(scan.score);
+	free(scan.other);
+	free(scan.spans);
+	free(scan.others);
 	return st;
 }
 

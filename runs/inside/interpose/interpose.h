@@ -141,7 +141,8 @@ struct interpose_accounts {
 
 /* What a thread keeps between two looks. */
 struct interpose_withheld {
-	uint64_t due; /* ticks */
+	uint64_t due;	/* ticks */
+	uint64_t least; /* that reading has taken: it is longer only where the thread did not run meanwhile. 0: never read */
 	uint32_t processor;
 	uint64_t ticks; /* stolen from that, of /proc/stat */
 };

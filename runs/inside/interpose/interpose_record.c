@@ -28,6 +28,7 @@
 #define TIMED_NS	 60u	   /* what timing a call takes, with the one after it */
 #define LOOK_TICKS_MOST	 125000u   /* what looking takes longer, the thread did not run: a quota ends threads' turns in system calls */
 #define LOOK_TICKS_LONG	 1250000u  /* the same where it looks at all */
+#define WRITE_TICKS_MOST 10000u	  /* what writing a record takes longer, the thread did not run */
 #define PERIOD_TICKS	 2500000u  /* about a millisecond between two looks at the kernel's accounts of a thread */
 #define PERIOD_PART	 400u	   /* of the time, at most: one in so many */
 #define WITHHELD_TICKS	 50000000u /* about 20 milliseconds between two looks at what was withheld from it, which take much longer */
@@ -58,7 +59,7 @@ struct thread_state {
 	uint64_t work;
 	uint64_t random;
 	uint64_t looked; /* at the kernel's accounts */
-	uint64_t period; /* until the next time */
+	uint64_t least_look, period; /* what that has taken, without breaks; until the next time */
 	uint64_t looped; /* at the processor's clock */
 	struct interpose_accounts accounts;
 	struct interpose_withheld withheld;
@@ -176,14 +177,6 @@ static void site_turn(struct interpose_site *s, uint64_t now)
 	s->next += s->left + 1;
 }
 
-/* What looking or writing took; it was longer only where the thread did not run meanwhile. */
-static uint64_t spend(uint64_t took, uint64_t most)
-{
-	took = took < most ? took : most;
-	mine.spent += took;
-	return took;
-}
-
 /* How much of the thread's time goes into timing calls, looking and writing; sites are to be timed as often as that allows. */
 static void pace(uint64_t now)
 {
@@ -225,7 +218,10 @@ static uint64_t accounts_look(uint64_t now)
 	}
 	interpose_withheld_read(&mine.accounts, &mine.withheld);
 	took = record_ticks() - now;
-	mine.withheld.due = now + (took > WITHHELD_TICKS / WITHHELD_PART ? took * WITHHELD_PART : WITHHELD_TICKS);
+	if (!mine.withheld.least || took < mine.withheld.least)
+		mine.withheld.least = took;
+	took = mine.withheld.least * WITHHELD_PART;
+	mine.withheld.due = now + (took > WITHHELD_TICKS ? took : WITHHELD_TICKS);
 	interpose_accounts_read(&mine.accounts);
 	return LOOK_TICKS_LONG;
 }
@@ -255,9 +251,12 @@ static void call_begin(struct interpose_call *call, struct interpose_site *s, ui
 		call->accounts = mine.looked = call->start = record_ticks();
 		if (chained && call->start - now > most)
 			call->since += call->start - now;
-		took = spend(call->start - now, most);
-		if (most == LOOK_TICKS_MOST) /* the other ones have a pace of their own */
-			mine.period = took * PERIOD_PART > PERIOD_TICKS ? took * PERIOD_PART : PERIOD_TICKS;
+		took = call->start - now;
+		if (!mine.least_look || took < mine.least_look)
+			mine.least_look = took;
+		mine.spent += most == LOOK_TICKS_LONG ? mine.withheld.least : mine.least_look;
+		took = mine.least_look * PERIOD_PART;
+		mine.period = took > PERIOD_TICKS ? took : PERIOD_TICKS;
 	}
 	if (++mine.timed == PACE_CALLS && volume.overhead_ppm)
 		pace(now);
@@ -400,7 +399,7 @@ void interpose_leave(const struct interpose_call *call, int file, uint64_t size,
 
 		record_write(call, weights, now, file, size, args, result);
 		now = record_ticks(); /* what that took is not the program's */
-		spend(now - before, LOOK_TICKS_MOST);
+		mine.spent += now - before < WRITE_TICKS_MOST ? now - before : WRITE_TICKS_MOST;
 	}
 	if (call->turn) {
 		interpose_hot.from = call->site->number;
