@@ -8,21 +8,21 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define THROUGHOUT .9 /* of the time of a process's repeated work: it is slow as long as it ran */
-#define SURE	   3  /* standard errors by which a loss must be more than the least that is told: there are many places to look at */
-#define ORDERS	   999 /* of a row's columns, by chance */
-#define ORDERS_BETTER 1 /* of these may have as slow a stretch: so it is with two rows of a thousand in which nothing happened */
-#define TOGETHER   .5 /* of the time in which either was slow, in which both were: one region */
-#define FOLLOWED   .5 /* of a region's time, in which another process was slow: they waited for it */
+#define THROUGHOUT    .9  /* of the time of a process's repeated work: it is slow as long as it ran */
+#define SURE	      3	  /* standard errors by which a loss must be more than the least that is told: there are many places to look at */
+#define ORDERS	      999 /* of a row's columns, by chance */
+#define ORDERS_BETTER 1	  /* of these may have as slow a stretch: so it is with two rows of a thousand in which nothing happened */
+#define BESIDE	      1.2 /* times a piece: with what may stand beside it by chance */
+#define TOGETHER      .5  /* of the time in which either was slow, in which both were: one region */
+#define FOLLOWED      .5  /* of a region's time, in which another process was slow: they waited for it */
 
 struct stretch {
 	enum activity activity;
 	struct region_member member;
-	bool waits;	   /* messages, whose loss is a consequence of what others did */
-	bool spins;	   /* messages, for which it may have waited by using a processor, or asking for one, again and again */
-	size_t waited_for; /* process, by its calls of MPI; VARIANCE_NONE: it did not wait, or they do not say */
+	bool waits;	       /* messages, whose loss is a consequence of what others did */
+	bool spins;	       /* messages, for which it may have waited by using a processor, or asking for one, again and again */
+	size_t waited_for;     /* process, by its calls of MPI; VARIANCE_NONE: it did not wait, or they do not say */
 	enum loss_cause cause; /* of most of its loss */
 };
 
@@ -90,33 +90,59 @@ static double score_of(double time, double expected, double allowed, double thre
 	return expected > 0 ? fmin(fmax((time - allowed) / ((1 / threshold - 1) * expected), -1), 1) : 0;
 }
 
-/* Is a stretch of this score more than what chance makes of the same columns in another order? `score` is left in such an order. */
-static bool beyond_chance(double *score, size_t n, double found, struct slow_span *spans)
-{
-	struct rng rng;
-	size_t used = 0, better = 0, good = 0;
+/* For a row of a map: [columns], of the spans [columns / 2 + 1]. */
+struct scan {
+	double *score, *pieces;
+	bool *joined; /* to the column before, by a fragment that is longer than a column */
+	struct slow_span *spans, *others;
+};
 
-	for (size_t c = 0; c < n; c++) { /* columns without such work say nothing */
-		good += score[c] < 0;
-		if (score[c] != 0)
-			score[used++] = score[c];
+/* Scores of columns as far as there are some, with those of one long fragment as one piece: in whatever order, it stays whole. Returns how
+ * many there are. */
+static size_t pieces_of(const struct scan *scan, size_t from, size_t to, double *out)
+{
+	bool before = false;
+	size_t n = 0;
+
+	for (size_t c = from; c < to; c++) {
+		if (scan->score[c] != 0 && before && scan->joined[c])
+			out[n - 1] += scan->score[c];
+		else if (scan->score[c] != 0)
+			out[n++] = scan->score[c];
+		before = scan->score[c] != 0;
 	}
+	return n;
+}
+
+/* Is a stretch more than what chance makes of the same pieces in another order? One that is hardly more than a single piece must be more
+ * than that piece with others beside it. */
+static bool beyond_chance(const struct scan *scan, size_t columns, const struct slow_span *found)
+{
+	double least = found->score, *piece = scan->pieces;
+	size_t n = pieces_of(scan, found->from, found->to, piece), better = 0, good = 0;
+	struct rng rng;
+
+	for (size_t i = 0; i < n; i++)
+		least = fmax(least, BESIDE * piece[i]);
+	n = pieces_of(scan, 0, columns, piece);
+	for (size_t i = 0; i < n; i++)
+		good += piece[i] < 0;
 	rng_seed(&rng, 1);
 	for (size_t order = 0; good && order < ORDERS && better <= ORDERS_BETTER; order++) {
 		double most = 0;
 		size_t k;
 
-		for (size_t c = used - 1; c > 0; c--) {
-			size_t other = rng_below(&rng, c + 1);
-			double kept = score[c];
+		for (size_t i = n - 1; i > 0; i--) {
+			size_t other = rng_below(&rng, i + 1);
+			double kept = piece[i];
 
-			score[c] = score[other];
-			score[other] = kept;
+			piece[i] = piece[other];
+			piece[other] = kept;
 		}
-		k = slow_spans(score, used, spans);
+		k = slow_spans(piece, n, scan->others);
 		while (k-- > 0)
-			most = fmax(most, spans[k].score);
-		better += stats_round(most) >= stats_round(found);
+			most = fmax(most, scan->others[k].score);
+		better += stats_round(most) >= stats_round(least);
 	}
 	return better <= ORDERS_BETTER;
 }
@@ -136,11 +162,25 @@ static bool matters(const struct variance *v, const struct region_member *m)
 	       stats_round(m->expected_s) < stats_round(v->threshold * m->time_s);
 }
 
-/* For a row of a map: [columns] and [columns / 2 + 1]. */
-struct scan {
-	double *score, *other;
-	struct slow_span *spans, *others;
-};
+static void scan_row(const struct variance *v, size_t m, size_t process, const struct scan *scan)
+{
+	const struct fragment_process *p = &v->fragments.processes[process];
+	const struct map *map = &v->maps[m];
+
+	for (size_t c = 0; c < v->columns; c++) {
+		scan->score[c] = score_of(mat_get(&map->time, process, c), mat_get(&map->expected, process, c),
+					  mat_get(&map->allowed, process, c), v->threshold);
+		scan->joined[c] = false;
+	}
+	for (size_t i = p->first; i < p->first + p->n; i++) {
+		const struct fragment *f = &v->fragments.items[i];
+
+		if (f->activity != m || f->time_s < v->column_s)
+			continue;
+		for (size_t c = variance_column(v, f->start_s) + 1; c <= variance_column(v, f->start_s + f->time_s); c++)
+			scan->joined[c] = true;
+	}
+}
 
 /* The slowest stretches first: one that was found is no part of what chance makes of the rest. */
 static void process_scan(const struct variance *v, size_t m, size_t process, const struct scan *scan, struct stretches *out)
@@ -149,13 +189,9 @@ static void process_scan(const struct variance *v, size_t m, size_t process, con
 	double whole = 0;
 	size_t n;
 
-	for (size_t c = 0; c < v->columns; c++) {
-		double time = mat_get(&map->time, process, c);
-
-		whole += time;
-		scan->score[c] =
-		    score_of(time, mat_get(&map->expected, process, c), mat_get(&map->allowed, process, c), v->threshold);
-	}
+	for (size_t c = 0; c < v->columns; c++)
+		whole += mat_get(&map->time, process, c);
+	scan_row(v, m, process, scan);
 	n = slow_spans(scan->score, v->columns, scan->spans);
 	if (n)
 		qsort(scan->spans, n, sizeof(*scan->spans), spans_by_score);
@@ -168,8 +204,7 @@ static void process_scan(const struct variance *v, size_t m, size_t process, con
 		member_measure(v, s.activity, &s.member);
 		if (!matters(v, &s.member))
 			continue;
-		memcpy(scan->other, scan->score, v->columns * sizeof(*scan->score));
-		if (!beyond_chance(scan->other, v->columns, scan->spans[k].score, scan->others))
+		if (!beyond_chance(scan, v->columns, &scan->spans[k]))
 			break;
 		for (size_t c = scan->spans[k].from; c < scan->spans[k].to; c++)
 			scan->score[c] = 0;
@@ -458,7 +493,7 @@ static enum assay_status marked_add(struct variance *v, const struct variance_op
 
 enum assay_status regions_find(struct variance *v, const struct variance_options *options, struct assay_error *err)
 {
-	struct scan scan = { mem_new(v->columns, sizeof(double)), mem_new(v->columns, sizeof(double)),
+	struct scan scan = { mem_new(v->columns, sizeof(double)), mem_new(v->columns, sizeof(double)), mem_new(v->columns, sizeof(bool)),
 			     mem_new(v->columns / 2 + 1, sizeof(struct slow_span)), mem_new(v->columns / 2 + 1, sizeof(struct slow_span)) };
 	struct stretches all = { .n = 0 };
 	enum assay_status st = ASSAY_OK;
@@ -477,7 +512,8 @@ enum assay_status regions_find(struct variance *v, const struct variance_options
 		qsort(v->regions, v->n_regions, sizeof(*v->regions), regions_order);
 	free(all.items);
 	free(scan.score);
-	free(scan.other);
+	free(scan.pieces);
+	free(scan.joined);
 	free(scan.spans);
 	free(scan.others);
 	return st;

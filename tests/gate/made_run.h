@@ -46,6 +46,7 @@ struct made_options {
 	bool halves;	       /* the lower half of the ranks and the upper one make collective calls, each among themselves */
 	bool rare;	       /* one step of eight is recorded, for all; */
 	double rare_until_s;   /* its calls take 1.4 ms longer from 1 s until then */
+	bool sporadic;	       /* one call of 100, by chance, takes 50 ms longer */
 	bool heavy;	       /* one call says that it stands for thousands */
 	const struct made_disturbance *disturbances; /* [n] */
 	size_t n;
@@ -242,7 +243,8 @@ static inline void made_step(struct made_process *p, const struct made_options *
 	double taken = made_compute(p, o, rank, MADE_STEP_S * part, &work);
 
 	work *= 1 + .002 * rng_normal(&p->rng);
-	made_call(p, o, 0, 4096, step ? 1 : -1, taken, work, MADE_CALL_S * (1 + .1 * rng_double(&p->rng)));
+	made_call(p, o, 0, 4096, step ? 1 : -1, taken, work,
+		  MADE_CALL_S * (1 + .1 * rng_double(&p->rng)) + (o->sporadic && rng_double(&p->rng) < .01 ? .05 : 0));
 }
 
 /* Returns 0, or an errno. */

@@ -100,6 +100,28 @@ static void undisturbed(void **state)
 	}
 }
 
+/* Calls that are slow now and then, by chance, are what is usual of this run; a row of them is not. */
+static void sporadic(void **state)
+{
+	struct made_disturbance d = { 1, 1, 2, 2, MADE_QUEUE };
+	struct variance v;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		struct made_options o = { .ranks = 2, .seconds = 4, .noise = .02, .seed = 100 * seed, .counted = true, .sporadic = true };
+
+		analyse(&o, &usual_options, &v);
+		assert_int_equal(v.n_regions, 0);
+		variance_release(&v);
+		o.disturbances = &d;
+		o.n = 1;
+		analyse(&o, &usual_options, &v);
+		assert_int_equal(v.n_regions, 1);
+		assert_int_equal(v.regions[0].activity, ACTIVITY_COMPUTATION);
+		variance_release(&v);
+	}
+}
+
 /* One of two ranks slow throughout; all of them at the same time; who waits is followed to whom it waited for. */
 static void places(void **state)
 {
@@ -362,7 +384,7 @@ static void activities(void **state)
 
 int suite_variance(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed), SCRATCH_TEST(undisturbed), SCRATCH_TEST(places),
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed), SCRATCH_TEST(undisturbed), SCRATCH_TEST(sporadic), SCRATCH_TEST(places),
 					    SCRATCH_TEST(partners),  SCRATCH_TEST(chosen),	SCRATCH_TEST(collectives),
 					    SCRATCH_TEST(heavy),     SCRATCH_TEST(more_work),	SCRATCH_TEST(clusters),
 					    SCRATCH_TEST(marked),    SCRATCH_TEST(order),	cmocka_unit_test(activities) };
