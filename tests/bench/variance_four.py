@@ -3,6 +3,7 @@ usage: variance_four.py ASSAY DIRECTORY SEED [RUNS [UNDISTURBED [SECONDS]]]: rec
 (SECONDS 0: of what there is).
 Who is disturbed and when, and the order of the runs, follow from the seed. Exits with 3 when runs are still missing. Needs root, two processors, control
 groups of version 1, mpicc and mpirun."""
+import bisect
 import json
 import os
 import random
@@ -256,19 +257,31 @@ def pieces(directory, process):
         return [(k, int(start) / 1e9, int(ns) / 1e9) for k, start, ns in (line.split() for line in lines)]
 
 
+def late(directory, process):
+    """For how long the token had been there already when it was taken: it is given when the partner's transfer ends. Before that, it is the other one's time."""
+    given = [start + s for kind, start, s in pieces(directory, process ^ 1) if kind in "rwn"]
+    out = []
+    for kind, start, s in pieces(directory, process):
+        before = bisect.bisect_right(given, start + s) - 1
+        if kind == "t":
+            out.append((kind, start, start + s - max(start, given[before] if before >= 0 else start)))
+    return out
+
+
 def lost(directory, run, victims):
-    """By the processes' own clocks: what their pieces took beyond the median of those outside of the disturbance, or, where that lasted as long as the run, of
-    the other processes'. The token is the other one's time."""
+    """By the processes' own clocks: what their pieces took, and for how long a token had to wait for them, beyond the median of those outside of the
+    disturbance, or, where that lasted as long as the run, of the other processes'."""
     from_s, to_s = run["when"]
     if run["kind"].endswith("stop"):
         return to_s - from_s  # one that is stopped in a message has no piece that says so
     whole = run["lasts"] == "whole"
     total = 0
-    for kind in "abrwn":
+    logs = [[piece for piece in pieces(directory, p) if piece[0] in "abrwn"] + late(directory, p) for p in range(len(run["pids"]))]
+    for kind in "abrwnt":
         for victim in victims:
-            mine = [(start, s) for k, start, s in pieces(directory, victim) if k == kind]
+            mine = [(start, s) for k, start, s in logs[victim] if k == kind]
             within = [s for start, s in mine if whole or (start + s > from_s and start < to_s)]
-            usual = [s for p in range(len(run["pids"])) if p not in victims for k, start, s in pieces(directory, p) if k == kind] if whole else [
+            usual = [s for p in range(len(run["pids"])) if p not in victims for k, start, s in logs[p] if k == kind] if whole else [
                 s for start, s in mine if start + s <= from_s or start >= to_s]
             if mine and usual:
                 total += sum(within) - statistics.median(usual) * len(within)
