@@ -11,6 +11,8 @@ import subprocess
 import sys
 import time
 
+from variance_four import preferred
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 CALLS = {"lock": 2000000, "write": 500000, "read": 500000, "pipe": 200000, "poll": 500000}
 T95 = {n: t for n, t in zip(range(1, 31), (6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83, 1.81, 1.80, 1.78, 1.77, 1.76, 1.75, 1.75, 1.74, 1.73, 1.73, 1.72, 1.72,
@@ -174,6 +176,7 @@ def main():
     library, directory = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     pairs, seconds = (int(sys.argv[i]) if len(sys.argv) > i else d for i, d in ((3, 12), (4, 540)))
     os.makedirs(directory, exist_ok=True)
+    preferred()
     inputs(directory)
     if not os.path.exists(directory + "/calls"):
         subprocess.run(["gcc", "-O2", "-pthread", HERE + "/variance_calls.c", "-o", directory + "/calls"], check=True)

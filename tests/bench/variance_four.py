@@ -3,6 +3,7 @@ usage: variance_four.py ASSAY DIRECTORY SEED [RUNS [UNDISTURBED [SECONDS]]]: rec
 (SECONDS 0: of what there is).
 Who is disturbed and when, and the order of the runs, follow from the seed. Exits with 3 when runs are still missing. Needs root, two processors, control
 groups of version 1, mpicc and mpirun."""
+import atexit
 import bisect
 import json
 import os
@@ -46,8 +47,24 @@ def put(path, text):
         out.write(str(text))
 
 
+SHARES = 16384  # of the processor, for each process: others on the machine have 1024
+
+
+def preferred():
+    """This process and what it starts, over others on the machine; until it ends."""
+    name = f"{GROUPS}/cpu/assay-preferred-{os.getpid()}"
+    os.mkdir(name)
+    put(name + "/cpu.shares", 16 * SHARES)
+    put(name + "/cgroup.procs", os.getpid())
+
+    def undo():
+        put(f"{GROUPS}/cpu/cgroup.procs", os.getpid())
+        os.rmdir(name)
+    atexit.register(undo)
+
+
 class Groups:
-    """A control group for each process, for its processor and for its disk. Ranks that wait do not sleep, but yield to others of their own group only: they
+    """A control group for each process, for its processor and for its disk, preferred over other programs. Ranks that wait do not sleep, but yield to others of their own group only: they
     come into that for the processor for as long as it is wanted."""
 
     def __init__(self, pids, together):
@@ -58,6 +75,13 @@ class Groups:
             put(f"{GROUPS}/blkio/{name}/cgroup.procs", pids[i])
             if not together:
                 put(f"{GROUPS}/cpu/{name}/cgroup.procs", pids[i])
+            self.cpu(i, "cpu.shares", SHARES)
+        if together:
+            self.all = f"{GROUPS}/cpu/assay-four-{os.getpid()}-all"
+            os.mkdir(self.all)
+            put(f"{self.all}/cpu.shares", len(pids) * SHARES)
+            for pid in pids:
+                put(f"{self.all}/cgroup.procs", pid)
 
     def cpu(self, i, file, text):
         put(f"{GROUPS}/cpu/{self.names[i]}/{file}", text)
@@ -66,21 +90,23 @@ class Groups:
         self.cpu(i, "cpu.cfs_period_us", 20000)
         self.cpu(i, "cpu.cfs_quota_us", us)
         if self.together:
-            put(f"{GROUPS}/cpu/{self.names[i] if us > 0 else ''}/cgroup.procs", self.pids[i])
+            try:
+                put(f"{GROUPS}/cpu/{self.names[i]}/cgroup.procs" if us > 0 else f"{self.all}/cgroup.procs", self.pids[i])
+            except ProcessLookupError:
+                pass  # it has ended
 
     def disk(self, i, text):
         for file in ("read_iops_device", "write_iops_device"):
             put(f"{GROUPS}/blkio/{self.names[i]}/blkio.throttle.{file}", text)
 
     def remove(self):
-        for name in self.names:
-            for controller in ("cpu", "blkio"):
-                for _ in range(100):
-                    try:
-                        os.rmdir(f"{GROUPS}/{controller}/{name}")
-                        break
-                    except OSError:
-                        time.sleep(.02)
+        for path in [f"{GROUPS}/{controller}/{name}" for name in self.names for controller in ("cpu", "blkio")] + ([self.all] if self.together else []):
+            for _ in range(100):
+                try:
+                    os.rmdir(path)
+                    break
+                except OSError:
+                    time.sleep(.02)
 
 
 class Networks:
@@ -124,7 +150,7 @@ class Disturbance:
         if what in ("hog", "walk"):
             self.hog = subprocess.Popen(["taskset", "-c", str(victim // 2), run.binaries["pipes"], "spin" if what == "hog" else "walk"])
             if not groups.together:  # the one that shares its processor keeps it
-                groups.cpu(victim ^ 1, "cpu.shares", 65536)
+                groups.cpu(victim ^ 1, "cpu.shares", 16 * SHARES)
                 groups.cpu(victim, "cgroup.procs", self.hog.pid)
         elif what == "quota":
             groups.quota(victim, 4000)
@@ -141,7 +167,7 @@ class Disturbance:
             self.hog.kill()
             self.hog.wait()
             if not groups.together:
-                groups.cpu(victim ^ 1, "cpu.shares", 1024)
+                groups.cpu(victim ^ 1, "cpu.shares", SHARES)
         elif self.what == "quota":
             groups.quota(victim, -1)
         elif self.what == "disk":

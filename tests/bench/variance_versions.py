@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from variance_four import SOURCE
+from variance_four import SOURCE, preferred
 
 TURNS = 600
 VERSIONS = {"old": [], "same": ["-Wl,--defsym=another=1"], "more": ["-DROUNDS=550000"], "slower": ["-DFAR=65536"]}
@@ -66,6 +66,7 @@ def main():
     assay, directory = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     runs, seconds = (int(sys.argv[i]) if len(sys.argv) > i else d for i, d in ((3, 10), (4, 540)))
     os.makedirs(directory, exist_ok=True)
+    preferred()
     for version, words in VERSIONS.items():
         if not os.path.exists(f"{directory}/{version}.bin"):
             subprocess.run(["gcc", "-O2", *words, SOURCE, "-o", f"{directory}/{version}.bin"], check=True)

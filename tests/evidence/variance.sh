@@ -12,7 +12,7 @@ mkdir -p "$corpus"
 {
 	evidence_head 'Variance'
 	echo "Who was disturbed and when was drawn with the seed ${SEED:-1}, of which no run had been seen when the code was written. Runs are recorded alone on the"
-	echo 'machine, as far as that is known (others).'
+	echo 'machine, as far as that is known (others), and preferred over other programs (`cpu.shares`: 16 times as much for each process).'
 	echo
 	echo '## Disturbances of a real program'
 	echo

@@ -200,6 +200,14 @@ static uint64_t work_since(void)
 	return work ? work : UINT64_MAX;
 }
 
+/* What something takes that took so long now, and so long before (0: never): no more than `most`, beyond which the thread did not run. */
+static uint64_t least_of(uint64_t before, uint64_t took, uint64_t most)
+{
+	uint64_t least = before && before < took ? before : took;
+
+	return least < most ? least : most;
+}
+
 /* How long looking takes at most, unless the thread does not run meanwhile. */
 static uint64_t accounts_look(uint64_t now)
 {
@@ -218,8 +226,7 @@ static uint64_t accounts_look(uint64_t now)
 	}
 	interpose_withheld_read(&mine.accounts, &mine.withheld);
 	took = record_ticks() - now;
-	if (!mine.withheld.least || took < mine.withheld.least)
-		mine.withheld.least = took;
+	mine.withheld.least = least_of(mine.withheld.least, took, LOOK_TICKS_LONG);
 	took = mine.withheld.least * WITHHELD_PART;
 	mine.withheld.due = now + (took > WITHHELD_TICKS ? took : WITHHELD_TICKS);
 	interpose_accounts_read(&mine.accounts);
@@ -252,8 +259,7 @@ static void call_begin(struct interpose_call *call, struct interpose_site *s, ui
 		if (chained && call->start - now > most)
 			call->since += call->start - now;
 		took = call->start - now;
-		if (!mine.least_look || took < mine.least_look)
-			mine.least_look = took;
+		mine.least_look = least_of(mine.least_look, took, LOOK_TICKS_MOST);
 		mine.spent += most == LOOK_TICKS_LONG ? mine.withheld.least : mine.least_look;
 		took = mine.least_look * PERIOD_PART;
 		mine.period = took > PERIOD_TICKS ? took : PERIOD_TICKS;
