@@ -264,7 +264,8 @@ const struct command variance_show_command = {
 	    "were counted; where they were not, the answer says so, and more work cannot be told from slow work. Coverage is the part of "
 	    "the "
 	    "time that is in work that repeats.\n\n"
-	    "Of several directories each is a run of its own, and all had the same to do: work is compared with the same work in all of them, "
+	    "Of several directories each is a run of its own, and all had the same to do: work is compared with the same work in all of "
+	    "them, "
 	    "and the answer names the runs that were slow.\n\n"
 	    "Of an application in the laboratory, whose manifest says 'variance: yes', it shows the run of the latest plan that lost most.",
 	.examples = "  assay variance show records\n"

@@ -1,5 +1,6 @@
 /* Record files with a known truth: tool_variance DIRECTORY RANKS SECONDS [counted] [coupled] [halves] [whole] [RANK:FROM:TO:KIND:FACTOR]...
- * KIND: queue, stop, slow, faults, work, crowded, throttled, steal, clock. whole: the work of so many undisturbed seconds, however long it takes.
+ * KIND: queue, stop, slow, faults, work, crowded, throttled, steal, clock. whole: the work of so many undisturbed seconds, however long it
+ * takes.
  */
 #include "tests/gate/made_run.h"
 
@@ -8,7 +9,9 @@
 
 static bool disturbance_parse(const char *text, struct made_disturbance *d)
 {
-	static const char *const kinds[MADE_KINDS] = { "queue", "stop", "slow", "faults", "work", "crowded", "throttled", "steal", "clock" };
+	static const char *const kinds[MADE_KINDS] = {
+		"queue", "stop", "slow", "faults", "work", "crowded", "throttled", "steal", "clock"
+	};
 	char kind[16];
 
 	if (sscanf(text, "%d:%lf:%lf:%15[a-z]:%lf", &d->rank, &d->from_s, &d->to_s, kind, &d->factor) != 5)

@@ -243,7 +243,10 @@ static void parts_table(const struct variance *v, size_t at, struct document *d)
 		if (p->low_s < p->high_s)
 			doc_showf(d, NULL, "how it is known", "", "estimated, 95 %% interval %s to %s", low, high);
 		else
-			doc_show(d, NULL, "how it is known", !p->timed ? "what remains" : p->cause == LOSS_CLOCK ? "timed by a loop" : "timed by the kernel");
+			doc_show(d, NULL, "how it is known",
+				 !p->timed		  ? "what remains"
+				 : p->cause == LOSS_CLOCK ? "timed by a loop"
+							  : "timed by the kernel");
 		free(impact);
 		free(low);
 		free(high);

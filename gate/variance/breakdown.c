@@ -325,7 +325,8 @@ static double own_cpu(const struct variance *v, const struct segments *all, size
 	double cpu = 0;
 
 	for (size_t other = 0; other < v->fragments.n_processes; other++)
-		for (size_t k = all->first[other]; p[other].run == p[process].run && strcmp(p[other].host, p[process].host) == 0 && k < all->first[other + 1]; k++)
+		for (size_t k = all->first[other];
+		     p[other].run == p[process].run && strcmp(p[other].host, p[process].host) == 0 && k < all->first[other + 1]; k++)
 			cpu += part_of(&all->items[k], from_s, to_s) * known(all->items[k].account[ACCOUNT_CPU]);
 	return cpu;
 }

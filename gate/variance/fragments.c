@@ -157,9 +157,9 @@ static void edge_add(struct loading *l, const struct samples *s, const struct co
 static void snapshot_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i)
 {
 	static const double unit[ACCOUNTS] = {
-		[ACCOUNT_CPU] = 1e-9,	 [ACCOUNT_QUEUE] = 1e-9,   [ACCOUNT_THROTTLED] = 1e-9, [ACCOUNT_STEAL] = 1e-9,
-		[ACCOUNT_BUSY] = 1e-9,	 [ACCOUNT_STOPPED] = 1e-9, [ACCOUNT_MINOR] = 1,	       [ACCOUNT_MAJOR] = 1,
-		[ACCOUNT_VOLUNTARY] = 1, [ACCOUNT_INVOLUNTARY] = 1,	       [ACCOUNT_LOOP] = 1
+		[ACCOUNT_CPU] = 1e-9,	 [ACCOUNT_QUEUE] = 1e-9,    [ACCOUNT_THROTTLED] = 1e-9, [ACCOUNT_STEAL] = 1e-9,
+		[ACCOUNT_BUSY] = 1e-9,	 [ACCOUNT_STOPPED] = 1e-9,  [ACCOUNT_MINOR] = 1,	[ACCOUNT_MAJOR] = 1,
+		[ACCOUNT_VOLUNTARY] = 1, [ACCOUNT_INVOLUNTARY] = 1, [ACCOUNT_LOOP] = 1
 	};
 	struct snapshot *at;
 
@@ -210,7 +210,8 @@ static bool is_there(const struct loading *l, const struct fragment_process *one
 	for (size_t p = 0; p < l->out.n_processes; p++) {
 		const struct fragment_process *other = &l->out.processes[p];
 
-		if (other->run == one->run && other->pid == one->pid && other->started_ns == one->started_ns && strcmp(other->host, one->host) == 0)
+		if (other->run == one->run && other->pid == one->pid && other->started_ns == one->started_ns &&
+		    strcmp(other->host, one->host) == 0)
 			return true;
 	}
 	return false;
@@ -535,7 +536,8 @@ static enum assay_status loading_finish(struct loading *l, struct fragments *out
 	uint32_t *map;
 
 	if (!l->out.n && !l->window && l->cut)
-		return assay_fail(err, ASSAY_E_NODATA, "%s: the file has been cut: it ends before the first call that was recorded", l->cut);
+		return assay_fail(err, ASSAY_E_NODATA, "%s: the file has been cut: it ends before the first call that was recorded",
+				  l->cut);
 	if (!l->out.n && !l->window)
 		return assay_fail(err, ASSAY_E_NODATA,
 				  "no calls were recorded: the program makes none, or the library that records them was not loaded");

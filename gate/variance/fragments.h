@@ -61,7 +61,7 @@ struct fragment {
 	X(ACCOUNT_THROTTLED, "throttled_ns")                                                                                               \
 	X(ACCOUNT_STEAL, "steal_ns")                                                                                                       \
 	X(ACCOUNT_BUSY, "busy_ns") /* of all processors of its host, by anybody */                                                         \
-	X(ACCOUNT_STOPPED, "stopped_ns")                                                                                                  \
+	X(ACCOUNT_STOPPED, "stopped_ns")                                                                                                   \
 	X(ACCOUNT_LOOP, "loop_ticks") /* not until then, but just then: what so many operations took */
 #define ACCOUNT_ENUM(id, name) id,
 enum account { ACCOUNT_ROWS(ACCOUNT_ENUM) ACCOUNTS };

@@ -79,7 +79,8 @@ static char *why_of(const struct variance *v, const struct run_sum *r)
 	return text;
 }
 
-static void first_line(const struct variance *v, const struct run_sum *runs, size_t slow, size_t slowest, double usual_s, struct document *d)
+static void first_line(const struct variance *v, const struct run_sum *runs, size_t slow, size_t slowest, double usual_s,
+		       struct document *d)
 {
 	char *usual = variance_seconds(usual_s), *took = variance_seconds(runs[slowest].span_s), *why = why_of(v, &runs[slowest]);
 
@@ -140,9 +141,10 @@ void variance_runs_answer(const struct variance *v, struct document *d)
 	}
 	first_line(v, runs, slow, slowest, usual, d);
 	doc_set(d, "slow_runs", slow);
-	doc_section(d, "runs", "Runs", "Which run was slow",
-		    "Work is compared with the same work in all runs. A run is slow when it took more than 1 / .85 of the median's time; what "
-		    "was lost is that of the process that lost most, for processes run beside each other.");
+	doc_section(
+	    d, "runs", "Runs", "Which run was slow",
+	    "Work is compared with the same work in all runs. A run is slow when it took more than 1 / .85 of the median's time; what "
+	    "was lost is that of the process that lost most, for processes run beside each other.");
 	doc_table(d, "runs");
 	for (size_t r = 0; r < n; r++)
 		run_row(v, &runs[r], v->fragments.runs[r], d);

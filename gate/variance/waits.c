@@ -76,7 +76,8 @@ static size_t last_known(const struct variance *v, struct waits *known, uint32_t
 	uint32_t run = v->fragments.processes[process].run;
 
 	for (size_t i = 0; i < known->n; i++)
-		if (known->items[i].run == run && known->items[i].comm == comm && known->items[i].process != process && alike(w, &known->items[i]))
+		if (known->items[i].run == run && known->items[i].comm == comm && known->items[i].process != process &&
+		    alike(w, &known->items[i]))
 			return known->items[i].process;
 	known->items = mem_grow(known->items, known->n, &known->capacity, sizeof(*known->items));
 	known->items[known->n] = (struct waits_last){ comm, w.from_s, w.to_s, run, last_of(v, comm, process, w) };

@@ -51,7 +51,7 @@ static void disturbed(void **state)
 		{ { 1, 1, 2.5, 2, MADE_QUEUE }, LOSS_QUEUE, .715 },	{ { 2, 1, 2.5, 1.5, MADE_SLOW }, LOSS_PROCESSOR, .475 },
 		{ { 0, 1, 2.5, 2, MADE_FAULTS }, LOSS_MINOR, .715 },	{ { 3, 1, 1, .8, MADE_STOP }, LOSS_STOPPED, .8 },
 		{ { 2, 1, 2.5, 2, MADE_CROWDED }, LOSS_CROWDED, .715 }, { { 1, 1, 2.5, 2, MADE_THROTTLED }, LOSS_THROTTLED, .715 },
-		{ { 0, 1, 2.5, 2, MADE_STEAL }, LOSS_STEAL, .715 },		{ { 3, 1, 2.5, 1.5, MADE_CLOCK }, LOSS_CLOCK, .475 },
+		{ { 0, 1, 2.5, 2, MADE_STEAL }, LOSS_STEAL, .715 },	{ { 3, 1, 2.5, 1.5, MADE_CLOCK }, LOSS_CLOCK, .475 },
 	};
 
 	(void)state;
@@ -384,10 +384,11 @@ static void activities(void **state)
 
 int suite_variance(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed), SCRATCH_TEST(undisturbed), SCRATCH_TEST(sporadic), SCRATCH_TEST(places),
-					    SCRATCH_TEST(partners),  SCRATCH_TEST(chosen),	SCRATCH_TEST(collectives),
-					    SCRATCH_TEST(heavy),     SCRATCH_TEST(more_work),	SCRATCH_TEST(clusters),
-					    SCRATCH_TEST(marked),    SCRATCH_TEST(order),	cmocka_unit_test(activities) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed),	 SCRATCH_TEST(undisturbed), SCRATCH_TEST(sporadic),
+					    SCRATCH_TEST(places),	 SCRATCH_TEST(partners),    SCRATCH_TEST(chosen),
+					    SCRATCH_TEST(collectives),	 SCRATCH_TEST(heavy),	    SCRATCH_TEST(more_work),
+					    SCRATCH_TEST(clusters),	 SCRATCH_TEST(marked),	    SCRATCH_TEST(order),
+					    cmocka_unit_test(activities) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

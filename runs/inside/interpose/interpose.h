@@ -68,7 +68,7 @@ struct interpose_site {
 struct interpose_hot {
 	struct interpose_site *sites; /* [1 << INTERPOSE_SITES_LOG2], never NULL */
 	uint32_t from;		      /* site of the call just before, if that was timed: this one is timed as well */
-	bool busy;		      /* within the recorder, or hidden: what a signal's handler or a library calls meanwhile is not recorded */
+	bool busy; /* within the recorder, or hidden: what a signal's handler or a library calls meanwhile is not recorded */
 };
 extern _Thread_local struct interpose_hot interpose_hot __attribute__((tls_model("initial-exec"), visibility("hidden")));
 

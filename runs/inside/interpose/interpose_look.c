@@ -173,8 +173,8 @@ void interpose_accounts_read(struct interpose_accounts *out)
 	struct timespec cpu = { 0, 0 };
 	struct rusage usage;
 
-	*out = (struct interpose_accounts){ UINT64_MAX, UINT64_MAX,	   UINT64_MAX,	  UINT64_MAX,	UINT64_MAX,
-					    UINT64_MAX, out->throttled_ns, out->steal_ns, out->busy_ns, out->stopped_ns, out->loop_ticks };
+	*out = (struct interpose_accounts){ UINT64_MAX,	       UINT64_MAX,    UINT64_MAX,   UINT64_MAX,	     UINT64_MAX,     UINT64_MAX,
+					    out->throttled_ns, out->steal_ns, out->busy_ns, out->stopped_ns, out->loop_ticks };
 	if (ask(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&cpu, 0, 0) == 0)
 		out->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
 	out->run_delay_ns =

@@ -33,10 +33,10 @@ struct row {
 	const char *name, *fortran;
 	struct found *found;
 	uint8_t count, type, in_place, peer, tag, comm, status;
-	uint8_t makes;		     /* a request */
-	uint8_t requests, listed;    /* that are waited for; how many, 0: one */
+	uint8_t makes;		      /* a request */
+	uint8_t requests, listed;     /* that are waited for; how many, 0: one */
 	uint8_t window, makes_window; /* of memory that others write and read */
-	bool frees, starts;	     /* a communicator; the library itself */
+	bool frees, starts;	      /* a communicator; the library itself */
 	bool frees_window;
 	enum interpose_kind kind;
 };

@@ -28,7 +28,7 @@
 #define TIMED_NS	 60u	   /* what timing a call takes, with the one after it */
 #define LOOK_TICKS_MOST	 125000u   /* what looking takes longer, the thread did not run: a quota ends threads' turns in system calls */
 #define LOOK_TICKS_LONG	 1250000u  /* the same where it looks at all */
-#define WRITE_TICKS_MOST 10000u	  /* what writing a record takes longer, the thread did not run */
+#define WRITE_TICKS_MOST 10000u	   /* what writing a record takes longer, the thread did not run */
 #define PERIOD_TICKS	 2500000u  /* about a millisecond between two looks at the kernel's accounts of a thread */
 #define PERIOD_PART	 400u	   /* of the time, at most: one in so many */
 #define WITHHELD_TICKS	 50000000u /* about 20 milliseconds between two looks at what was withheld from it, which take much longer */
@@ -58,9 +58,9 @@ struct thread_state {
 	uint64_t end; /* of the call `from` */
 	uint64_t work;
 	uint64_t random;
-	uint64_t looked; /* at the kernel's accounts */
+	uint64_t looked;	     /* at the kernel's accounts */
 	uint64_t least_look, period; /* what that has taken, without breaks; until the next time */
-	uint64_t looped; /* at the processor's clock */
+	uint64_t looped;	     /* at the processor's clock */
 	struct interpose_accounts accounts;
 	struct interpose_withheld withheld;
 	uint64_t gap, paced; /* ticks */
@@ -218,7 +218,7 @@ static uint64_t accounts_look(uint64_t now)
 		mine.accounts.loop_ticks = interpose_loop_ticks();
 		mine.looped = now;
 	}
-	if (!mine.withheld.due)			   /* threads that end soon never do */
+	if (!mine.withheld.due) /* threads that end soon never do */
 		mine.withheld.due = now + WITHHELD_TICKS;
 	if (now < mine.withheld.due) {
 		interpose_accounts_read(&mine.accounts);
