@@ -1,5 +1,5 @@
-/* A program that calls nothing outside but marks: 200 pieces of work of one kind and of another by turns, the 50th to 99th of the first kind
- * three times as much. What it prints does not depend on whether the marks are there. */
+/* A program that calls nothing outside but marks: 200 pieces of work of one kind and of another by turns, the 50th to 99th of the first
+ * kind three times as much. What it prints does not depend on whether the marks are there. */
 #include <stdint.h>
 #include <stdio.h>
 
