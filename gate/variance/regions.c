@@ -11,6 +11,7 @@
 
 #define THROUGHOUT    .9  /* of the time of a process's repeated work: it is slow as long as it ran */
 #define SURE	      3	  /* standard errors by which a loss must be more than the least that is told: there are many places to look at */
+#define COLUMN_MOST   3	  /* columns that are as usual, which a slow one outweighs */
 #define ORDERS	      999 /* of a row's columns, by chance */
 #define ORDERS_BETTER 1	  /* of these may have as slow a stretch: so it is with two rows of a thousand in which nothing happened */
 #define BESIDE	      1.2 /* times a piece: with what may stand beside it by chance */
@@ -83,11 +84,11 @@ static void member_measure(const struct variance *v, enum activity activity, str
 		m->estimated_s *= fmax(threads - calls, repeated) / repeated;
 }
 
-/* From -1, as usual, to 1, slow: each column counts as much, so that one long stop does not outweigh the columns between it and another. 0:
- * there was no such work. */
+/* From -1, as usual, to COLUMN_MOST, slow: however long one stop is, it does not outweigh more columns than that between it and another
+ * one. 0: there was no such work. */
 static double score_of(double time, double expected, double allowed, double threshold)
 {
-	return expected > 0 ? fmin(fmax((time - allowed) / ((1 / threshold - 1) * expected), -1), 1) : 0;
+	return expected > 0 ? fmin(fmax((time - allowed) / ((1 / threshold - 1) * expected), -1), COLUMN_MOST) : 0;
 }
 
 /* For a row of a map: [columns], of the spans [columns / 2 + 1]. */

@@ -28,7 +28,7 @@ KINDS = {
     "hog": ("pipes", "another program that computes, on its processor", "one", "half", [HOG]),
     "quota": ("pipes", "a quota of 40 % of what it uses (20 % of a processor)", "one", "half", [QUOTA]),
     "walk": ("pipes", "another program that walks over 64 MB of memory, on its processor", "one", "half", [HOG]),
-    "disk": ("pipes", "200 writes and 200 reads a second for its disk", "one", "half", [DISK]),
+    "disk": ("pipes", "100 writes and 100 reads a second for its disk", "one", "half", [DISK]),
     "net": ("net", "10 Mbit/s for its connection, which leads into a network namespace", "one", "third", [("calls", "communication")]),
     "stop": ("pipes", "stopped by SIGSTOP, continued by SIGCONT", "one", "half", [("stopped", None)]),
     "second": ("pipes", "one second of `hog`", "one", "second", [HOG]),
@@ -36,7 +36,7 @@ KINDS = {
     "slow": ("pipes", "`hog` from beginning to end", "one", "whole", [HOG]),
     "whole": ("pipes", "a quota of 20 % of a processor for each of the four, from beginning to end: one slow run of ten", "all", "whole", []),
     "ranks-quota": ("ranks4", "a quota of 20 % of a processor for a rank", "one", "half", [QUOTA]),
-    "ranks-disk": ("ranks4", "200 writes and 200 reads a second for a rank", "one", "half", [DISK]),
+    "ranks-disk": ("ranks4", "100 writes and 100 reads a second for a rank", "one", "half", [DISK]),
     "ranks-stop": ("ranks4", "a rank is stopped", "one", "half", [("stopped", None)]),
 }
 STILL = {"none": ("pipes", "four processes"), "ranks2-none": ("ranks2", "two ranks"), "ranks4-none": ("ranks4", "four ranks, `mpi_yield_when_idle`")}
@@ -155,7 +155,7 @@ class Disturbance:
         elif what == "quota":
             groups.quota(victim, 4000)
         elif what == "disk":
-            groups.disk(victim, f"{device(run.directory)} 200")
+            groups.disk(victim, f"{device(run.directory)} 100")
         elif what == "net":
             run.networks.slow(victim)
         elif what == "stop":
