@@ -1,11 +1,14 @@
 #!/bin/sh
 # What decisions of nights are worth: replayed from recorded noise, measured by calibration on an emulated fleet, under noise by force, and with
 # nights that are killed. Hours of it: done in slices. Each slice goes on where the last one ended, for SECONDS_OF_SLICE (default: 8 hours), with its state
-# in $NIGHTLY_STATE, and the page is made of what is there. RECORD=1 records the noise anew. Needs root for a quota, stress-ng for hogs.
+# in $NIGHTLY_STATE, and the page is made of what is there. PARTS names what is to go on, without a page; "" makes the page alone: each part may have a
+# process of its own, with the same state. RECORD=1 records the noise anew. Needs root for a quota, stress-ng for hogs.
 needs=nothing
 . tests/lib_evidence.sh
 state=${NIGHTLY_STATE:-$PWD/build/evidence-nightly}
 until=$(($(date +%s) + ${SECONDS_OF_SLICE:-28800}))
+parts=${PARTS-calibrations kills reboots nights}
+lab=$state/lab-$(echo "$parts" | tr ' ' -)
 mkdir -p "$state"
 [ -x build/release/tests/bench_looks ] || { cmake --preset release >"$work/log" && cmake --build --preset release --target assay bench_nightly bench_looks >>"$work/log"; }
 raw=docs/evidence/nightly.csv
@@ -14,7 +17,7 @@ hogs=
 tidy() {
 	for pid in $hogs; do kill "$pid" 2>/dev/null || true; done
 	hogs=
-	[ ! -d "$state/lab" ] || "$assay" fleet down "$state/lab" >/dev/null 2>&1 || true
+	[ ! -d "$lab" ] || "$assay" fleet down "$lab" >/dev/null 2>&1 || true
 	[ ! -d "$quota" ] || rmdir "$quota" 2>/dev/null || true
 	rm -rf "$work"
 }
@@ -54,11 +57,10 @@ fi
 
 fleet_up() {
 	if mkdir "$quota" 2>/dev/null; then
-		sh -c 'echo $$ >"$0/tasks"; exec "$@"' "$quota" "$assay" fleet up "$state/lab" --hosts 4 >/dev/null 2>&1
+		sh -c 'echo $$ >"$0/tasks"; exec "$@"' "$quota" "$assay" fleet up "$lab" --hosts 4 >/dev/null 2>&1
 	else
-		"$assay" fleet up "$state/lab" --hosts 4 >/dev/null 2>&1
+		"$assay" fleet up "$lab" --hosts 4 >/dev/null 2>&1
 	fi
-	lab=$state/lab
 	program "$lab/apps/same1" 1500000
 	program "$lab/apps/same2" 1500000
 	echo '# another build of the same' >>"$lab/apps/same2/burn"
@@ -190,11 +192,9 @@ reboots() {
 	done
 }
 
-fleet_up
-[ -n "${SKIP_CALIBRATION:-}" ] || calibrations
-kills
-reboots
-nights
+[ -z "$parts" ] || fleet_up
+for part in $parts; do $part; done
+[ -z "${PARTS:-}" ] || exit 0
 
 # ---- the page ----
 
