@@ -616,18 +616,10 @@ void fragments_release(struct fragments *f)
 	*f = (struct fragments){ .n = 0 };
 }
 
-#define BASIS_NAME(id, name, text) name,
-#define BASIS_TEXT(id, name, text) text,
+#define BASIS_NAME(id, name) name,
 const char *basis_name(enum basis basis)
 {
 	static const char *const names[] = { BASIS_ROWS(BASIS_NAME) };
 
 	return names[basis];
-}
-
-const char *basis_text(enum basis basis)
-{
-	static const char *const texts[] = { BASIS_ROWS(BASIS_TEXT) };
-
-	return texts[basis];
 }

@@ -24,17 +24,17 @@ struct fragment_site {
 	char *place;	     /* as people know it; NULL unless site_places_find() has found it */
 };
 
-/* How well it is known that the fragments of a cluster did the same work. name for programs, text for people. */
+/* By what it is known that the fragments of a cluster did the same work: instructions counted by the processor, statements counted by the
+ * program, the arguments of the calls; or by nothing but the place in the program. name for programs. */
 #define BASIS_ROWS(X)                                                                                                                      \
-	X(BASIS_INSTRUCTIONS, "instructions", "instructions counted by the processor")                                                     \
-	X(BASIS_STATEMENTS, "statements", "statements counted by the program")                                                             \
-	X(BASIS_ARGUMENTS, "arguments", "the arguments of the calls")                                                                      \
-	X(BASIS_UNVERIFIED, "unverified", "nothing that counts work, only the place in the program")
-#define BASIS_ENUM(id, name, text) id,
+	X(BASIS_INSTRUCTIONS, "instructions")                                                                                              \
+	X(BASIS_STATEMENTS, "statements")                                                                                                  \
+	X(BASIS_ARGUMENTS, "arguments")                                                                                                    \
+	X(BASIS_UNVERIFIED, "unverified")
+#define BASIS_ENUM(id, name) id,
 enum basis { BASIS_ROWS(BASIS_ENUM) BASES };
 #undef BASIS_ENUM
 const char *basis_name(enum basis basis);
-const char *basis_text(enum basis basis);
 
 struct fragment {
 	double start_s, time_s;	  /* since the run's beginning; start_s >= 0 */

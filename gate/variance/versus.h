@@ -36,8 +36,6 @@
 #define VERSUS_ENUM(id, name, decision, text) id,
 enum versus_reason { VERSUS_ROWS(VERSUS_ENUM) VERSUS_REASONS };
 #undef VERSUS_ENUM
-const char *versus_reason_name(enum versus_reason reason);
-const char *versus_decision(enum versus_reason reason);
 
 /* One run against the baseline's; parts are of 1, more than 0 where it is more than there. */
 struct versus_run {

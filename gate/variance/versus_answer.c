@@ -11,14 +11,14 @@
 #define VERSUS_NAME(id, name, decision, text)	  name,
 #define VERSUS_DECISION(id, name, decision, text) decision,
 #define VERSUS_TEXT(id, name, decision, text)	  text,
-const char *versus_reason_name(enum versus_reason reason)
+static const char *reason_name(enum versus_reason reason)
 {
 	static const char *const names[] = { VERSUS_ROWS(VERSUS_NAME) };
 
 	return names[reason];
 }
 
-const char *versus_decision(enum versus_reason reason)
+static const char *decision_of(enum versus_reason reason)
 {
 	static const char *const decisions[] = { VERSUS_ROWS(VERSUS_DECISION) };
 
@@ -34,7 +34,7 @@ static const char *reason_text(enum versus_reason reason)
 
 static enum doc_tone tone_of(enum versus_reason reason)
 {
-	const char *decision = versus_decision(reason);
+	const char *decision = decision_of(reason);
 
 	if (strcmp(decision, "code") == 0 && reason != VERSUS_LESS_WORK && reason != VERSUS_FASTER)
 		return DOC_BAD;
@@ -102,7 +102,7 @@ static void remedies(const struct versus *v, struct document *d)
 		    "what the code itself may have lost is hidden behind that: compare again when processors are free, or with --beside");
 	if (v->reason == VERSUS_NOT_SHARED)
 		doc_line(d, "longer runs, or the same input for both, have more work that repeats in both");
-	if (!(v->candidate.counted > .5) && strcmp(versus_decision(v->reason), "code") == 0 && v->reason != VERSUS_MORE_WORK &&
+	if (!(v->candidate.counted > .5) && strcmp(decision_of(v->reason), "code") == 0 && v->reason != VERSUS_MORE_WORK &&
 	    v->reason != VERSUS_LESS_WORK)
 		doc_line(d, "nothing counted the work of the computation: it may be more work or slower work (docs/variance.md)");
 }
@@ -128,11 +128,11 @@ void versus_answer(const struct versus *v, const struct variance *baseline, cons
 {
 	const struct versus_run *r = &v->candidate;
 
-	doc_answer(d, tone_of(v->reason), versus_decision(v->reason),
+	doc_answer(d, tone_of(v->reason), decision_of(v->reason),
 		   "%s: work %+.1f %%, time for as much work %+.1f %%, processor time for it %+.1f %%", reason_text(v->reason),
 		   100 * r->work_more, 100 * r->slower, 100 * r->processor_more);
-	doc_set(d, "decision", versus_decision(v->reason));
-	doc_set(d, "reason", versus_reason_name(v->reason));
+	doc_set(d, "decision", decision_of(v->reason));
+	doc_set(d, "reason", reason_name(v->reason));
 	remedies(v, d);
 	slow_places("baseline", baseline, d);
 	slow_places("candidate", candidate, d);

@@ -21,11 +21,19 @@
 EMBED_FILE(features_plugin_bytes, ASSAY_FEATURES_PLUGIN); /* empty if there was no gcc to build it for */
 EMBED_FILE(features_archive_bytes, ASSAY_FEATURES_ARCHIVE);
 
+#define FEATURES_PLUGIN	 "assay_features.so"
+#define FEATURES_ARCHIVE "libassay-features.a"
 #define PLUGIN_ARGUMENT	 "-fplugin-arg-assay_features-"
 #define VERSION_BYTES	 64
 #define LINKED_BYTES_MAX (1u << 30)
 
 /* ---- one command of a compiler ---- */
+
+struct features_command {
+	char **words; /* [n], then NULL */
+	size_t n, capacity;
+	bool compiles, links; /* the plugin, the archive must be there */
+};
 
 static void add(struct features_command *c, const char *word)
 {
@@ -61,8 +69,9 @@ static enum assay_status check_compiler(const struct compiler_command *c, struct
 	return compiler_command_check(c, err);
 }
 
-enum assay_status features_command_make(const char *const *words, size_t n, const struct features_build *how, const char *directory,
-					struct features_command *out, struct assay_error *err)
+/* `directory`: of FEATURES_PLUGIN and FEATURES_ARCHIVE. */
+static enum assay_status command_make(const char *const *words, size_t n, const struct features_build *how, const char *directory,
+				      struct features_command *out, struct assay_error *err)
 {
 	struct features_command command = { .n = 0 };
 	struct compiler_command c;
@@ -99,7 +108,7 @@ enum assay_status features_command_make(const char *const *words, size_t n, cons
 	return st;
 }
 
-void features_command_release(struct features_command *command)
+static void command_release(struct features_command *command)
 {
 	for (size_t i = 0; i < command->n; i++)
 		free(command->words[i]);
@@ -201,7 +210,7 @@ static enum assay_status compile(const char *const *words, size_t n, const struc
 				 struct assay_error *err)
 {
 	struct features_command command;
-	enum assay_status st = features_command_make(words, n, how, directory, &command, err);
+	enum assay_status st = command_make(words, n, how, directory, &command, err);
 
 	if (!st && command.compiles) {
 		struct compiler_command c;
@@ -218,7 +227,7 @@ static enum assay_status compile(const char *const *words, size_t n, const struc
 		st = launch_checked(command.words, err);
 	if (!st && command.links && how->until)
 		remark_if_without_stop(words, n, how->until);
-	features_command_release(&command);
+	command_release(&command);
 	return st;
 }
 

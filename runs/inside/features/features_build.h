@@ -15,24 +15,9 @@ struct features_build {
 	bool statements;   /* that a thread executes, and nothing else */
 };
 
-struct features_command {
-	char **words; /* [n], then NULL */
-	size_t n, capacity;
-	bool compiles, links; /* the plugin, the archive must be there */
-};
-
-#define FEATURES_PLUGIN	 "assay_features.so"
-#define FEATURES_ARCHIVE "libassay-features.a"
-
-/* words[n]: the compiler and its arguments. `directory`: of FEATURES_PLUGIN and FEATURES_ARCHIVE. *out is overwritten;
- * features_command_release() it. ASSAY_E_USAGE if it is no compiler that can count. */
-enum assay_status features_command_make(const char *const *words, size_t n, const struct features_build *how, const char *directory,
-					struct features_command *out, struct assay_error *err);
-void features_command_release(struct features_command *command);
-
 /* Executes a compiler's command so that what it makes counts; or a command that calls compilers, such as make, with this program as its
- * compiler. ASSAY_E_IO if the command fails; else as features_command_make(); ASSAY_E_VERSION if the compiler is another version than the
- * plugin's. */
+ * compiler. ASSAY_E_IO if the command fails; ASSAY_E_USAGE if it is no compiler that can count; ASSAY_E_VERSION if it is of another version
+ * than the plugin's. */
 enum assay_status features_build(const char *const *words, size_t n, const struct features_build *how, struct assay_error *err);
 
 #endif
