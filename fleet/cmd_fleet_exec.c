@@ -1,5 +1,6 @@
 /* assay fleet exec */
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/term.h"
 #include "base/text.h"
 #include "fleet/cmd.h"
@@ -301,8 +302,12 @@ static enum assay_status add_all(const struct exec *exec, struct document *d, st
 	enum assay_status st = ASSAY_OK;
 
 	doc_list(d, "command");
-	for (size_t i = 0; i < exec->arguments->words.n; i++)
-		doc_set(d, NULL, exec->arguments->words.items[i]);
+	for (size_t i = 0; i < exec->arguments->words.n; i++) {
+		char *word = secrets_hidden(exec->arguments->words.items[i]);
+
+		doc_set(d, NULL, word);
+		free(word);
+	}
 	doc_end(d);
 	doc_list(d, "hosts");
 	for (size_t i = 0; !st && i < exec->job.n; i++)
@@ -394,6 +399,8 @@ static enum assay_status fleet_exec_run(struct lab *lab, void *input, struct doc
 	struct exec exec = { .arguments = arguments };
 	enum assay_status st = cmd_fleet_job_open(&exec.job, lab, &arguments->options, err);
 
+	/* "env API_TOKEN=...": not in what assay says; the command's output is its own. */
+	secrets_know(arguments->words.items, arguments->words.n);
 	if (!st)
 		st = exec_all(&exec, d, err);
 	for (size_t i = 0; exec.hosts && i < exec.job.n; i++) {
@@ -423,7 +430,7 @@ const struct command fleet_exec_command = {
 	    "Runs a command on many hosts at once and shows what each says, line by line, after its name. No shell sees the words, they "
 	    "reach the command as they are here: for pipes and variables of the hosts use sh -c '...'. Each host gets a small program that "
 	    "runs the command and ends all that it has started when this one ends; where it cannot be kept, the host's shell runs the "
-	    "command instead, and that is said.",
+	    "command instead, and that is said. What the command prints is shown as it is, secrets too.",
 	.examples = "  assay fleet exec -- uname -r\n"
 		    "  assay fleet exec -w node[01-08] --timeout 60 -- sh -c 'df -h / | tail -n 1'\n"
 		    "  assay fleet exec --format json -- hostname | jq -r '.hosts[].stdout'\n",

@@ -130,6 +130,14 @@ expect_json '.hosts[0].stdout_base64' Yf8=
 expect_json '.command[0]' sh
 expect_json '.hosts[0].without_helper' null
 expect_json '.hosts[0].usage.leftovers' 0
+what='secrets among the words are not repeated'
+fleet exec -w node1 --format json -- env API_TOKEN=hunter2secret sh -c 'printf %s "$API_TOKEN"'
+expect_status 0
+expect_json .command[1] 'API_TOKEN=(hidden)'
+expect_json .hosts[0].stdout hunter2secret
+fleet exec -w node1 -- API_TOKEN=hunter2secret true
+expect_status 1
+expect_stderr "failed: node1: cannot execute 'API_TOKEN=(hidden)'"
 what='the binary output of many lines is whole'
 head -c 3000000 /dev/urandom >"$tmp/random"
 fleet exec -w node1 --format json -- cat "$tmp/random"
