@@ -3,32 +3,94 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runs/inside/changes/changes.h"
+#include "runs/inside/changes/reachable.h"
 #include "runs/running/version.h"
 
-/* What commands start, function by function. */
-static enum suspect compare_programs(const char *const paths[2])
+#include <stdlib.h>
+#include <string.h>
+
+/* A file of both versions, function by function. */
+static enum assay_status compare_files(const char *old, const char *new, struct changes *out)
 {
 	static const struct changes_options options = { .wrapper = CHANGES_WRAPPER };
 	struct build builds[2] = { { .referred = NULL }, { .referred = NULL } };
-	struct changes changes = { .items = NULL };
 	struct assay_error ignored;
-	enum suspect suspect = SUSPECT_UNKNOWN;
-	bool any = false;
-	enum assay_status st = ASSAY_OK;
+	enum assay_status st = build_open(old, IMAGE_EXPORTED, &builds[0], &ignored);
 
-	for (int i = 0; !st && i < 2; i++)
-		st = build_open(paths[i], IMAGE_EXPORTED, &builds[i], &ignored);
-	if (!st && builds[0].image.detail == builds[1].image.detail)
-		st = changes_find(&builds[0], &builds[1], &options, &changes, &ignored);
-	else
-		st = ASSAY_E_NODATA;
-	for (size_t i = 0; !st && i < changes.n; i++)
-		any = any || (changes.items[i].kind != CHANGE_LINES && changes.items[i].kind != CHANGE_SOURCE);
+	*out = (struct changes){ .items = NULL };
 	if (!st)
-		suspect = any ? SUSPECT_CHANGED : SUSPECT_UNCHANGED;
-	changes_release(&changes);
+		st = build_open(new, IMAGE_EXPORTED, &builds[1], &ignored);
+	if (!st)
+		st = builds[0].image.detail == builds[1].image.detail ? changes_find(&builds[0], &builds[1], &options, out, &ignored)
+								      : ASSAY_E_NODATA;
 	build_release(&builds[0]);
 	build_release(&builds[1]);
+	return st;
+}
+
+/* Can the program, all[0], come to a function that changed, of its own or of a library, all[1..n)? One that was removed was come to before.
+ */
+static bool reaches_change(const struct changes *all, size_t n)
+{
+	const struct build **builds = mem_new(n, sizeof(*builds));
+	bool found = false;
+
+	for (int side = 0; side < 2 && !found; side++) {
+		struct reachable reach;
+
+		for (size_t i = 0; i < n; i++)
+			builds[i] = side ? &all[i].new : &all[i].old;
+		reachable_of(builds, n, &reach);
+		for (size_t i = 0; i < n; i++) {
+			for (size_t k = 0; k < all[i].n; k++) {
+				const struct change *change = &all[i].items[k];
+				size_t function = side ? change->new : change->old;
+
+				found = found || (change->kind != CHANGE_LINES && change->kind != CHANGE_SOURCE &&
+						  function != FUNCTIONS_NONE && reach.functions[i][function]);
+			}
+		}
+		reachable_release(&reach);
+	}
+	free(builds);
+	return found;
+}
+
+/* The library of that name, whatever its number: "libz.so.1.2" for "libz.so.1.3". */
+static const char *library_like(const struct version_object *object, const char *path)
+{
+	const char *name = strrchr(path, '/') + 1;
+	size_t n = (size_t)(strstr(name, ".so") + strlen(".so") - name);
+
+	for (size_t i = 0; i < object->n_libraries; i++)
+		if (strncmp(strrchr(object->libraries[i], '/') + 1, name, n) == 0)
+			return object->libraries[i];
+	return NULL;
+}
+
+/* What commands start, with the libraries that the versions bring along. */
+static enum suspect compare_programs(const struct version_object *old, const struct version_object *new)
+{
+	struct changes *all = mem_new(1 + new->n_libraries, sizeof(*all));
+	enum suspect suspect = old->n_libraries == new->n_libraries ? SUSPECT_UNCHANGED : SUSPECT_CHANGED;
+	size_t n = 0;
+	enum assay_status st = compare_files(old->path, new->path, &all[n++]);
+
+	for (size_t i = 0; !st && i < new->n_libraries; i++) {
+		const char *before = library_like(old, new->libraries[i]);
+
+		if (before)
+			st = compare_files(before, new->libraries[i], &all[n++]);
+		else
+			suspect = SUSPECT_CHANGED;
+	}
+	if (st)
+		suspect = SUSPECT_UNKNOWN;
+	else if (suspect == SUSPECT_UNCHANGED && reaches_change(all, n))
+		suspect = SUSPECT_CHANGED;
+	for (size_t i = 0; i < n; i++)
+		changes_release(&all[i]);
+	free(all);
 	return suspect;
 }
 
@@ -47,7 +109,7 @@ static enum suspect suspect_of(const struct nightly *n, const struct night_compa
 		free(selector);
 	}
 	if (found)
-		suspect = compare_programs((const char *const[]){ objects[0].path, objects[1].path });
+		suspect = compare_programs(&objects[0], &objects[1]);
 	version_object_release(&objects[0]);
 	version_object_release(&objects[1]);
 	return suspect;
@@ -103,7 +165,7 @@ void suspects_note(struct nightly *n, const struct suspects *s, const struct nig
 	if (count[SUSPECT_UNCHANGED])
 		nightly_note(
 		    n, "suspects",
-		    "of %zu comparisons %zu have programs without a changed function, and were measured last; without them the night "
-		    "would have missed %zu of %zu finding%s",
+		    "of %zu comparisons %zu have programs that cannot reach a changed function, and were measured last; without them the "
+		    "night would have missed %zu of %zu finding%s",
 		    s->n, count[SUSPECT_UNCHANGED], missed, findings, text_plural(findings));
 }

@@ -1,6 +1,6 @@
-/* Which comparisons of a night are suspects: the candidate's program has functions that changed (runs/inside/changes). They are measured
- * first, so that a night that ends early has them. A suite of suspects alone would be shorter; what it would have missed is counted, for
- * libraries, inputs and configuration change as well. */
+/* Which comparisons of a night are suspects: the candidate's program can reach functions that changed, of its own or of libraries that it
+ * brings along (runs/inside/changes). They are measured first, so that a night that ends early has them. A suite of suspects alone would be
+ * shorter; what it would have missed is counted, for the system's libraries, inputs and configuration change as well. */
 #ifndef GATE_NIGHTLY_SUSPECTS_H
 #define GATE_NIGHTLY_SUSPECTS_H
 

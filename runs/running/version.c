@@ -78,9 +78,21 @@ enum assay_status version_file(const struct version_files *version, const char *
 	return st;
 }
 
+static void add_libraries(const struct artefact *artefact, struct version_object *object)
+{
+	object->libraries = mem_resize(object->libraries, object->n_libraries + artefact->n + 1, sizeof(*object->libraries));
+	for (size_t i = 0; i < artefact->n; i++) {
+		const struct artefact_file *file = &artefact->files[i];
+		const char *slash = strrchr(file->path, '/');
+
+		if (file->architecture && file->source && strstr(slash ? slash : file->path, ".so"))
+			object->libraries[object->n_libraries++] = mem_string(file->source);
+	}
+}
+
 /* `directory`: of what the version has for itself; NULL: nothing. */
 static enum assay_status find_object(const struct manifest *manifest, size_t version, const char *directory, const char *selector,
-				     const char *object, char **path, struct assay_error *err)
+				     const char *object, struct version_object *out, struct assay_error *err)
 {
 	const char *const paths[] = { directory };
 	struct artefact build = { .n = 0 }, files = { .n = 0 };
@@ -91,7 +103,9 @@ static enum assay_status find_object(const struct manifest *manifest, size_t ver
 	if (!st)
 		st = artefact_files(manifest, &files, err);
 	if (!st)
-		st = version_file(&all, object, path, err);
+		st = version_file(&all, object, &out->path, err);
+	add_libraries(&build, out);
+	add_libraries(&files, out);
 	artefact_release(&build);
 	artefact_release(&files);
 	return st;
@@ -179,7 +193,7 @@ enum assay_status version_find(const char *laboratory, const char *selector, con
 		directory = mem_string(own->directory);
 	}
 	if (!st)
-		st = find_object(&manifest, version, directory, selector, object, &found.path, err);
+		st = find_object(&manifest, version, directory, selector, object, &found, err);
 	if (st)
 		version_object_release(&found);
 	*out = found;
@@ -193,5 +207,8 @@ void version_object_release(struct version_object *object)
 {
 	free(object->path);
 	free(object->repository);
+	for (size_t i = 0; i < object->n_libraries; i++)
+		free(object->libraries[i]);
+	free(object->libraries);
 	*object = (struct version_object){ .path = NULL };
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Programs with changed functions are measured first in a night; what the others hide is counted.
+# Programs that can reach a changed function are measured first in a night; what the others hide is counted.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 . "${ASSAY_SOURCE:?}/tests/lib_run.sh"
 
@@ -30,15 +30,65 @@ for version in old same changed; do
 	[ $version != changed ] || factor='(i % 7 + 1)'
 	gcc -O2 -g "-DFACTOR=$factor" -o "$lab/apps/$version/p" "$tmp/p.c" || exit 1
 done
-# application NAME DIRECTORY COST
+
+# What is changed is there, and called by nobody; or called through a table; or in a library, by one of two programs that use others of it.
+cat >"$tmp/dead.c" <<'END'
+#include "p.c"
+__attribute__((noinline, used)) static void spare(long n) { sink += n * SPARE + n % (SPARE + 2); }
+END
+cat >"$tmp/table.c" <<'END'
+#define main plain
+#include "p.c"
+#undef main
+__attribute__((noinline)) static void spare(long n) { sink += n * SPARE + n % (SPARE + 2); }
+static void (*volatile table[])(long) = { work, spare };
+int main(void)
+{
+	for (int i = 0; i < 2; i++)
+		table[i](20);
+	return plain();
+}
+END
+cat >"$tmp/library.c" <<'END'
+static volatile long sink;
+void one(long n) { sink += n; }
+void other(long n) { sink += n * SPARE + n % (SPARE + 2); }
+END
+cat >"$tmp/uses.c" <<'END'
+#define main plain
+#include "p.c"
+#undef main
+void FUNCTION(long n);
+int main(void)
+{
+	FUNCTION(20);
+	return plain();
+}
+END
+for spare in 3 5; do
+	at="$lab/apps/spare$spare"
+	mkdir -p "$at/lib"
+	for program in dead table; do
+		gcc -O2 -g -DFACTOR=1 -DSPARE=$spare -o "$at/$program" "$tmp/$program.c" || exit 1
+	done
+	gcc -O2 -g -shared -fPIC -Wl,-soname,libspare.so.1 -DSPARE=$spare -o "$at/lib/libspare.so.1" "$tmp/library.c" || exit 1
+	for function in one other; do
+		gcc -O2 -g -DFACTOR=1 -DFUNCTION=$function -Wl,-rpath,'$ORIGIN/lib' -o "$at/$function" "$tmp/uses.c" "$at/lib/libspare.so.1" || exit 1
+	done
+done
+# application NAME PROGRAM OLD NEW COST
 application() {
-	printf '%s\n' "command: ['{build}/p']" "versions: { v1: { directory: old, environment: { COST: 100 } }, v2: { directory: $2, environment: { COST: $3 } } }" \
+	printf '%s\n' "command: ['{build}/$2']" "versions: { v1: { directory: $3, environment: { COST: 100 } }, v2: { directory: $4, environment: { COST: $5 } } }" \
 		'repetitions: 2' 'warm_ups: 0' "metric: { source: regex, pattern: 'cost ([0-9.]+)' }" >"$lab/apps/$1.yaml"
 }
-application alpha same 130
-application beta changed 100
-rm -f "$lab/apps/tiny.yaml"
-printf '%s\n' 'comparisons: [{ application: alpha }, { application: beta }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
+application alpha p old same 130
+application beta p old changed 100
+application dead dead spare3 spare5 100
+application one one spare3 spare5 100
+application other other spare3 spare5 100
+application table table spare3 spare5 100
+rm -f "$lab/apps/tiny.yaml" "$lab/apps/example.yaml"
+printf '%s\n' 'comparisons: [{ application: "*" }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
 
 what='suspects first, and what they alone would have missed'
 run -C "$lab" nightly --quiet --format json
@@ -46,12 +96,14 @@ expect_status 3
 expect_json .decisions[0].application alpha
 expect_json .decisions[0].decision regression
 expect_json .notes[0].code suspects
-grep -q 'of 2 comparisons 1 have programs without a changed function.*missed 1 of 1 finding' "$tmp/out" || fail "no count: $(grep -A1 suspects "$tmp/out")"
+grep -q 'of 6 comparisons 3 have programs that cannot reach a changed function.*missed 1 of 1 finding' "$tmp/out" ||
+	fail "no count: $(grep -A1 suspects "$tmp/out")"
 cases=$((cases + 1))
-[ "$(sqlite3 "$lab/.assay/runs.db" 'SELECT application FROM plan ORDER BY started_ms LIMIT 1')" = beta ] || fail 'beta was not measured first'
+first=$(sqlite3 "$lab/.assay/runs.db" 'SELECT application FROM plan ORDER BY started_ms LIMIT 6' | tr '\n' ' ')
+[ "$first" = 'beta other table alpha dead one ' ] || fail "measured in the order: $first"
 
 what='programs that cannot be compared are measured in the order of the suite'
-strip "$lab/apps/changed/p" "$lab/apps/old/p" "$lab/apps/same/p"
+strip "$lab"/apps/changed/p "$lab"/apps/old/p "$lab"/apps/same/p "$lab"/apps/spare?/dead "$lab"/apps/spare?/table "$lab"/apps/spare?/one "$lab"/apps/spare?/other
 run -C "$lab" nightly --quiet --format json
 expect_status 3
 cases=$((cases + 1))
