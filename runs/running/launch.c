@@ -345,8 +345,8 @@ enum assay_status launch_run(const struct launch_options *options, struct launch
 	if (out->nothing)
 		return ASSAY_OK;
 	if (!st && !options->dry_run)
-		st = sample_keep_sweep(&out->lab, NULL, err); /* of sessions that were killed */
-	if (!st && !options->resume && !options->dry_run)
+		st = sample_keep_sweep(&out->lab, NULL, err);		       /* of sessions that were killed */
+	if (!st && !options->resume && !options->of_seed && !options->dry_run) /* what has a seed of its own is not chosen by a user */
 		st = launch_mention_interrupted(options, out, err);
 	if (!st)
 		st = launch_store_plan(options, out, err);

@@ -69,9 +69,23 @@ for line in "{ application: worse }" "{ application: bad, candidates: [v9] }" "{
 	cp "$tmp/good.yaml" "$lab/suite.yaml"
 done
 
+# Runs of the user's that were interrupted.
+: >"$tmp/scratch/hold"
+"$ASSAY" -C "$lab" run good --quiet >"$tmp/out" 2>&1 </dev/null &
+victim=$!
+for _ in $(seq 200); do
+	[ "$(sqlite3 "$lab/.assay/runs.db" 'SELECT count(*) FROM plan' 2>/dev/null)" = 1 ] && break
+	sleep .05
+done
+kill -KILL $victim
+wait $victim 2>/dev/null
+rm "$tmp/scratch/hold"
+
 what='a night'
 run -C "$lab" nightly --format json
 expect_status 3
+cases=$((cases + 1))
+grep -q 'interrupted' "$tmp/err" && fail "runs of others are no matter of a night's: $(grep interrupted "$tmp/err" | head -n 1)"
 expect_json .decisions 3
 expect_json .decisions[0].decision regression
 expect_json .decisions[0].application bad
