@@ -204,6 +204,19 @@ static void print_line(const char *before, const char *text, struct buf *out)
 	buf_char(out, '\n');
 }
 
+/* Nothing of it stands in the text: values without a label, tables without rows. */
+static bool is_unseen(const struct doc_node *node)
+{
+	if (node->hidden || node->kind == DOC_COLUMN || node->kind == DOC_DATA)
+		return true;
+	if (node->kind == DOC_VALUE)
+		return !is_cell(node);
+	for (const struct doc_node *child = node->first; child; child = child->next)
+		if (!is_unseen(child))
+			return false;
+	return node->kind < DOC_VALUE;
+}
+
 /* A heading of pictures alone, which are for pages. */
 static bool is_over_pictures(const struct doc_node *heading)
 {
@@ -211,11 +224,9 @@ static bool is_over_pictures(const struct doc_node *heading)
 
 	for (const struct doc_node *node = heading->next; node && node->kind != DOC_HEADING && node->kind != DOC_SUBHEADING;
 	     node = node->next) {
-		if (node->hidden)
-			continue;
-		if (node->kind != DOC_VALUE || node->value.type != DOC_PICTURE || is_cell(node))
+		if (!is_unseen(node))
 			return false;
-		any = true;
+		any = any || (!node->hidden && node->kind == DOC_VALUE && node->value.type == DOC_PICTURE);
 	}
 	return any;
 }

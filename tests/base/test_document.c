@@ -159,6 +159,9 @@ static void test_headings_of_pictures(void **state)
 		doc_subheading(&d, i ? "words" : "pictures");
 		doc_picture(&d, NULL, &svg, "seen");
 		buf_release(&svg);
+		doc_set(&d, "for_programs", "a value");
+		doc_table(&d, "no rows");
+		doc_end(&d);
 	}
 	doc_line(&d, "and a line");
 	doc_heading(&d, "the end");
