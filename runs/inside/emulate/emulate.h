@@ -215,6 +215,7 @@ struct waiting {
 	struct look looks[WAITING_LOOKS]; /* by hash of the site */
 	bool seen;			  /* another thread has changed what the loop polls */
 	uint32_t lowest, n_failed;	  /* frames that were active at the least in the first look; looks that failed */
+	uint32_t owner;			  /* when it began to wait */
 	struct waiting_loop loops[WAITING_LOOPS], *loop;
 	uint32_t n_loops, went_on_in;	  /* the callee, 0: none, with which it has gone on... */
 	uint64_t went_on_at;		  /* ...after so many blocks */

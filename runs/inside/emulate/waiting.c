@@ -71,7 +71,8 @@ static void counts_more(struct thread *t, const uint64_t *more)
 	}
 }
 
-/* What looks that succeeded took less than one that failed is taken off where that has waited: what it does once a callee has returned. */
+/* What looks that succeeded took less than one that failed is taken off where that has waited: at once, or, where a look ends in a callee,
+ * by the next time that it waits. */
 static void counts_less(struct thread *t)
 {
 	const struct counts *own = &t->callees[t->owner].own;
@@ -121,6 +122,7 @@ static void waiting_begin(struct thread *t, struct waiting_loop *loop)
 	counts_less(t);
 	callee_learn(t, loop);
 	w->loop = loop;
+	w->owner = t->owner;
 	rare_find(at);
 	for (size_t i = 0; i < RARE; i++)
 		w->held[i] = *at[i];
@@ -187,6 +189,10 @@ static void waiting_end(struct thread *t, bool looked)
 	w->waited = 0;
 	counts_more(t, w->look);
 	t->accounted_rare = UINT64_MAX;
+	if (looked && t->owner == w->owner) {
+		callees_account(t);
+		counts_less(t);
+	}
 }
 
 /* Where all of a look was in a function that ends now, the loop has ended, too. */
