@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runs/inside/instrument/launch.h"
-#include "runs/inside/samples/samples.h"
+#include "runs/inside/samples/samples_clock.h"
 
 #include <string.h>
 
@@ -14,7 +14,8 @@ struct outcome {
 	size_t files, samples;
 	uint64_t dropped, calls; /* of those that were only counted, too */
 	bool shares;		 /* memory with other processes */
-	char *why;		 /* of the first file that says why some were dropped */
+	struct samples_time time;
+	char *why; /* of the first file that says why some were dropped */
 };
 
 static void count_file(const char *path, struct outcome *outcome)
@@ -34,6 +35,8 @@ static void count_file(const char *path, struct outcome *outcome)
 	if (samples.dropped && !outcome->why && samples_info(&samples, "dropped"))
 		outcome->why = mem_string(samples_info(&samples, "dropped"));
 	outcome->shares |= samples_shared_bytes(&samples) > 0;
+	if (samples.back_end == RECORD_EMULATED)
+		samples_time_add(&outcome->time, &samples);
 	samples_release(&samples);
 }
 
@@ -70,7 +73,7 @@ enum assay_status cmd_made(const char *directory, const struct cmd_made *before,
 {
 	struct outcome outcome = { 0 };
 	struct cmd_made made;
-	char *command;
+	char *command, *unseen;
 
 	cmd_made_since(directory, before, &made);
 	for (size_t i = 0; i < made.n; i++)
@@ -81,6 +84,11 @@ enum assay_status cmd_made(const char *directory, const struct cmd_made *before,
 			   outcome.why ? outcome.why : "the file does not say why");
 	if (outcome.shares)
 		cli_remark("the program maps memory that other processes may share: sharing between processes is not simulated");
+	unseen = samples_time_text(&outcome.time);
+	if (unseen)
+		cli_remark("%s", unseen);
+	free(unseen);
+	samples_time_release(&outcome.time);
 	free(outcome.why);
 	if (!outcome.samples && !outcome.dropped && outcome.calls)
 		return assay_fail(err, ASSAY_E_NODATA,

@@ -45,6 +45,7 @@ void detected_release(struct detected *d)
 	callers_release(&d->callers);
 	like_inputs_release(&d->like);
 	missing_release(&d->missing);
+	unseen_release(&d->unseen);
 	observed_release(&d->normal);
 	observed_release(&d->seen);
 	*d = (struct detected){ .input = NULL };
@@ -496,6 +497,8 @@ static enum decision detected_decide(const struct detected *d)
 		return DECISION_INCONCLUSIVE;
 	if (d->n_worse && !detected_outweighed(d))
 		return DECISION_REGRESSION;
+	if (d->unseen.library)
+		return DECISION_INCONCLUSIVE;
 	if (d->n_improved)
 		return DECISION_IMPROVED;
 	return detected_unsure(d) ? DECISION_INCONCLUSIVE : DECISION_PASS;
@@ -586,9 +589,22 @@ static void detected_explain_functions(struct detected *d)
 				    d->n == 1 ? "s" : "", d->detection.runs, text_plural(d->detection.runs));
 }
 
+/* Nothing is counted there: it decides nothing but that nothing is known to be as good. */
+static void detected_explain_unseen(struct detected *d)
+{
+	const struct unseen *u = &d->unseen;
+
+	if (u->library)
+		detected_add_reason(d, "slower_elsewhere", "%.3g times as much time is spent in %s, mostly from %s: judge by time",
+				    u->times, u->library, u->function ? u->function : "no function that is known");
+	if (u->text)
+		detected_add_reason(d, "unseen_time", "%s", u->text);
+}
+
 static void detected_explain(struct detected *d)
 {
 	detected_explain_functions(d);
+	detected_explain_unseen(d);
 	if (d->about && !d->about->sufficient && d->about->runs_more)
 		detected_add_reason(d, "training_insufficient",
 				    "the baseline has not converged: collect about %zu more run%s of the old version", d->about->runs_more,
@@ -623,6 +639,7 @@ static enum assay_status detect_in(const struct detect_input *input, const struc
 		goto out;
 	detected_at_like_inputs(options, &d);
 	detected_find_skipped(&d);
+	unseen_find(input->old, input->new, &d.unseen);
 	if (!input->model) {
 		runs = runs_with_samples(&d.normal);
 		d.rate_used = detect_rate(options, runs);

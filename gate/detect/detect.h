@@ -12,6 +12,7 @@
 #include "gate/detect/model_file.h"
 #include "gate/detect/observe.h"
 #include "gate/detect/places.h"
+#include "gate/detect/unseen.h"
 #include "model/anomaly/detector.h"
 
 #define DETECT_LEAST_OF_ALL .001 /* of what a version does in all: a change that comes to less does not matter */
@@ -79,6 +80,7 @@ struct detected {
 	struct callers callers;	      /* zeroed with a model */
 	struct like_inputs like;      /* zeroed with a model */
 	struct missing missing;	      /* of `seen`; zeroed with a model */
+	struct unseen unseen;	      /* what of the program's time nothing is counted of */
 	bool all_functions;	      /* nothing was worse in those that changed: what did not change was judged as well */
 	size_t runs_unlike; /* of the new version, with inputs unlike those of normal runs: some of their functions were not judged */
 	struct detector *detector;	    /* NULL when nothing could be fitted, with Mann-Whitney, and with a model */

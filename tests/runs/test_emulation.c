@@ -2,6 +2,8 @@
  * them, larger and with their costs: tests/evidence/emulation.sh. */
 #include "tests/runs/emulated_programs.h"
 
+#include "runs/inside/samples/samples_clock.h"
+
 /* ---- what is counted ---- */
 
 /* Numbers that follow from the source: see docs/emulation.md for the formula. */
@@ -259,6 +261,58 @@ static void test_library_work(void **state)
 	}
 }
 
+/* Ticks of the clock in a library, from a function; NULL: any, "counted" what counts. */
+static double ticks(const struct samples *s, const char *function, const char *library)
+{
+	struct samples_clock *rows;
+	size_t n = samples_clock(s, &rows);
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *from = rows[i].function == SIZE_MAX ? "-" : s->functions[rows[i].function].name;
+
+		if ((!function || strcmp(from, function) == 0) && strcmp(rows[i].library ? rows[i].library : "counted", library) == 0)
+			sum += (double)rows[i].ticks;
+	}
+	free(rows);
+	return sum;
+}
+
+/* Time in a library is known where the library does not count, by the function that calls it, in each process; natively it takes 60 ms. */
+static void test_elsewhere(void **state)
+{
+	static const struct {
+		const char *how, *library; /* NULL: it counts */
+	} rows[] = {
+		{ "gcc -O2 -fPIC -shared", "libelsewhere.so" },
+		{ "gcc -O2 -c", SAMPLES_CLOCK_PROGRAM },
+		{ "\"$ASSAY\" emulate build -- gcc -O2 -fPIC -shared", NULL },
+	};
+	struct samples s[2];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		must("%s '%s/tests/apps/special/elsewhere.c' -o libelsewhere.so", rows[i].how, environment("ASSAY_SOURCE"));
+		build("gcc", "$PWD/libelsewhere.so -Wl,-rpath,$PWD", "special/uses_elsewhere.c", "program");
+		assert_int_equal(run("", "./program 60000000 3000000", s, 2), 2);
+		if (!samples_info(&s[0], "clock-threads-without") || strcmp(samples_info(&s[0], "clock-threads-without"), "0") != 0) {
+			puts("not tested: the kernel does not allow its clock here");
+			i = COUNT(rows);
+		}
+		for (size_t k = 0; k < 2 && i < COUNT(rows); k++) {
+			const char *library = rows[i].library ? rows[i].library : "libelsewhere.so";
+			double asked = ticks(&s[k], "asks", library), all = ticks(&s[k], NULL, library);
+
+			if (rows[i].library ? !(asked >= (k ? 20 : 40) && asked >= .95 * all) : all > 0)
+				fail_msg("%s, process %zu: %g ticks, %g from asks", rows[i].how, k, all, asked);
+			if (!(ticks(&s[k], rows[i].library ? "does" : "elsewhere_work", "counted") >= (k ? 0 : 1)))
+				fail_msg("%s, process %zu: what the function does itself has no tick", rows[i].how, k);
+		}
+		for (size_t k = 0; k < 2; k++)
+			samples_release(&s[k]);
+	}
+}
+
 static void check_calls(const struct samples *s, const char *function, size_t samples, uint64_t calls)
 {
 	size_t f = function_of(s, function);
@@ -483,7 +537,7 @@ int suite_emulation(void)
 		SCRATCH_TEST(test_potential), SCRATCH_TEST(test_determinism), SCRATCH_TEST(test_reused),       SCRATCH_TEST(test_padding),
 		SCRATCH_TEST(test_places),    SCRATCH_TEST(test_others),      SCRATCH_TEST(test_jumps),	       SCRATCH_TEST(test_forks),
 		SCRATCH_TEST(test_languages), SCRATCH_TEST(test_openmp),      SCRATCH_TEST(test_library),      SCRATCH_TEST(test_shares),
-		SCRATCH_TEST(test_waits),     SCRATCH_TEST(test_polls),	      SCRATCH_TEST(test_library_work),
+		SCRATCH_TEST(test_waits),     SCRATCH_TEST(test_polls),	      SCRATCH_TEST(test_library_work), SCRATCH_TEST(test_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -393,6 +393,7 @@ void callees_write(struct thread *t)
 	t->record.final = true;
 	if (t->changing)
 		callees_left(t);
+	clock_add(t);
 	callees_burst_end(t);
 	for (uint32_t i = 1; i < t->n_callees; i++)
 		if (t->callees[i].function != NONE && t->callees[i].calls && !callee_write(t, i, &now))

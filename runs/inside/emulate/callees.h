@@ -119,7 +119,10 @@ static inline uint64_t rare_number(void)
 static inline void callees_account_plain(struct thread *t)
 {
 	struct callee *c = &t->callees[t->owner];
+	const uint64_t *clock = t->clock->head;
 
+	if (clock && UNLIKELY(*clock != t->clock->taken))
+		clock_take(t);
 	ACCOUNT(t, counts_accesses(t, &hot), &t->accounted.exact[COUNT_ACCESSES], &c->own.exact[COUNT_ACCESSES]);
 	ACCOUNT(t, counts_blocks(t, &hot), &t->accounted.exact[COUNT_BLOCKS], &c->own.exact[COUNT_BLOCKS]);
 }

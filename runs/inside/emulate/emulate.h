@@ -14,6 +14,7 @@
  *   windows.c                   potential HITM: what threads did in the same window
  *   callees.c                   functions that a thread calls: totals, which calls are samples
  *   frames.c, functions.c       active functions, their samples; names
+ *   clock.c                     time in libraries that do not count
  *   runtime.c                   start, options, end, counters for PAPI
  *
  * Private to runs/inside/emulate/. */
@@ -225,6 +226,13 @@ struct waiting {
 	uint64_t value;
 };
 
+/* How far the kernel's clock has written, and we have read. On a page that every child process finds empty, as it finds no memory of the
+ * clock's. */
+struct clock_now {
+	const uint64_t *head; /* NULL: no clock */
+	uint64_t taken;
+};
+
 enum thread_state {
 	THREAD_FREE,
 	THREAD_LIVE,
@@ -298,6 +306,13 @@ struct thread {
 	struct touch_at *touch_ats; /* where a touch is, by hash */
 
 	struct waiting waiting;
+
+	/* The kernel's clock (clock.c). */
+	struct clock_now *clock;
+	struct perf_event_mmap_page *clock_ring; /* NULL: none */
+	struct clock_place *clock_places;
+	uint32_t n_clock_places;
+	uintptr_t clock_last;
 
 	/* Windows to evaluate (windows.c). */
 	struct touch *log;
@@ -422,6 +437,16 @@ struct code {
 };
 struct code function_code(uintptr_t pc);
 int functions_select(const char *list); /* "name,name" or "@FILE", NULL: all of them; the text must stay. 0, or why not: an errno */
+
+bool functions_called_in(uintptr_t start, uintptr_t end); /* has a function there been called that was built for the emulation? */
+
+/* clock.c */
+void clock_begin(struct thread *t); /* by the thread, as the next ones */
+void clock_end(struct thread *t);
+void clock_fork(struct thread *t); /* NULL: it is not simulated */
+void clock_take(struct thread *t); /* what the clock has noted is the owner's */
+void clock_add(struct thread *t);  /* with the totals: what is the thread's is the process's */
+void clock_write(void);
 
 /* blocks.c */
 uint32_t block_number(uintptr_t pc); /* not 0; the same wherever the linker has put the function */

@@ -243,3 +243,14 @@ uint32_t function_number(uintptr_t site)
 	threads_unlock();
 	return number;
 }
+
+bool functions_called_in(uintptr_t start, uintptr_t end)
+{
+	bool found = false;
+
+	threads_lock();
+	for (size_t i = 0; sites && i < SITES && !found; i++)
+		found = sites[i].address >= start && sites[i].address < end;
+	threads_unlock();
+	return found;
+}

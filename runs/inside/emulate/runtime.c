@@ -229,6 +229,7 @@ void runtime_finish(void)
 	evaluate_all();
 	write_sums("total:", &runtime.counts, runtime.hitm);
 	write_sums("rest:", &runtime.rest, runtime.rest_hitm);
+	clock_write();
 	record_info_number(&runtime.writer, "threads-running", runtime.alive);
 	record_info_number(&runtime.writer, "threads-not-simulated", runtime.not_simulated);
 	record_info_number(&runtime.writer, "shared-bytes", runtime.shared_bytes);

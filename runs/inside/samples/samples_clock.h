@@ -1,0 +1,42 @@
+/* Where the time of an emulated process went, by the kernel's clock (runs/inside/emulate/clock.c): in code that counts, and in libraries
+ * that were not built for the emulation, of which nothing is counted. */
+#ifndef RUNS_SAMPLES_CLOCK_H
+#define RUNS_SAMPLES_CLOCK_H
+
+#include "runs/inside/samples/samples.h"
+
+#define SAMPLES_CLOCK_PROGRAM "program" /* what of the program itself was not built for the emulation */
+
+struct samples_clock {
+	size_t function;     /* that was active, innermost of those that are known; SIZE_MAX: none */
+	uint64_t ticks;	     /* of the clock */
+	const char *library; /* the file's name; SAMPLES_CLOCK_PROGRAM; NULL: it counts. Borrowed */
+};
+
+/* *out [returned], to free(): in the file's order. 0: nothing is known, or nothing took long enough. Lines that cannot be read are left
+ * out. */
+size_t samples_clock(const struct samples *samples, struct samples_clock **out);
+
+/* Of one process or several. Zeroed to begin with. */
+struct samples_time {
+	double ticks, unseen; /* all; in libraries that do not count */
+	struct samples_library {
+		char *name;
+		double ticks;
+	} * libraries; /* [n] */
+	size_t n;
+	bool unknown; /* of some of it: a thread had no clock, or a process ended without telling */
+};
+void samples_time_add(struct samples_time *time, const struct samples *samples); /* of the emulated back end */
+/* Its entry with that name, new if there is none yet. */
+struct samples_library *samples_time_in(struct samples_time *time, const char *name);
+/* The library where most of the unseen time is. NULL: there is none. */
+const struct samples_library *samples_time_most(const struct samples_time *time);
+void samples_time_release(struct samples_time *time); /* accepts zeroed */
+
+#define SAMPLES_TIME_SAID .1 /* of all ticks: as many in libraries that do not count are worth a word... */
+#define SAMPLES_TICKS_MIN 50 /* ...where there are so many in all */
+/* For people: "38 % of the program's time is in libz.so.1, which does not count". free() it. NULL: not so much that it is to be said. */
+char *samples_time_text(const struct samples_time *time);
+
+#endif

@@ -1,0 +1,2 @@
+/* Work in a library: so many steps, of a nanosecond or so. */
+unsigned elsewhere_work(unsigned steps);
