@@ -11,6 +11,7 @@
 #define STEP_SIMULATED 512u	    /* samples of calls that begin in simulated windows, after which half as many calls are sampled */
 #define STEP_SKIPPED   128u	    /* of other calls */
 #define STEP_MOST      (1u << 30)
+#define UNTRAINED      .02 /* of branch misses: by as much a table errs that was not trained in skipped windows */
 
 static void callees_forget(struct thread *t)
 {
@@ -289,6 +290,8 @@ static double unknown_of(const struct counts *counts, size_t counter)
 	const enum unknown *level = levels[counter];
 	uint64_t hits = counts->weighed[level[0]] + (level[1] ? counts->weighed[level[1]] : 0), misses = counts->weighed[level[0] + 1];
 
+	if (counter == COUNT_BRANCH_MISSES)
+		return UNTRAINED * (double)counts->weighed[counter];
 	return level[0] ? (double)(hits > misses ? hits : misses) : 0;
 }
 
