@@ -8,6 +8,7 @@
 #include "runs/cmd.h"
 #include "runs/inside/changes/demangle.h"
 #include "runs/inside/samples/sample_files.h"
+#include "runs/inside/samples/samples_clock.h"
 #include "runs/inside/samples/samples_mean.h"
 #include "runs/running/run.h"
 #include "runs/running/run_build.h"
@@ -146,6 +147,24 @@ static bool info_is_first(const struct samples *s, size_t i)
 	return true;
 }
 
+/* Where the time of an emulated process went: one that is in a library counts there for nothing else. */
+static void add_clock(const struct samples *s, struct document *d)
+{
+	struct samples_clock *rows;
+	size_t n = samples_clock(s, &rows);
+
+	doc_list(d, "clock");
+	for (size_t i = 0; i < n; i++) {
+		doc_object(d, NULL);
+		doc_set(d, "function", rows[i].function == SIZE_MAX ? NULL : s->functions[rows[i].function].name);
+		doc_set(d, "ticks", (double)rows[i].ticks);
+		doc_set(d, "library", rows[i].library);
+		doc_end(d);
+	}
+	doc_end(d);
+	free(rows);
+}
+
 static void add_file(const char *path, const struct samples *s, struct document *d)
 {
 	const char *why = s->dropped ? samples_info(s, "dropped") : NULL;
@@ -165,9 +184,11 @@ static void add_file(const char *path, const struct samples *s, struct document 
 	doc_set(d, "unreadable", (int64_t)s->unreadable);
 	doc_object(d, "about");
 	for (size_t i = 0; i < s->n_infos; i++)
-		if (info_is_first(s, i))
+		if (info_is_first(s, i) && strcmp(s->infos[i].key, SAMPLES_CLOCK_KEY) != 0)
 			doc_set(d, s->infos[i].key, s->infos[i].value);
 	doc_end(d);
+	if (s->back_end == RECORD_EMULATED)
+		add_clock(s, d);
 	doc_table(d, "functions");
 	for (size_t f = 0; f < s->n_functions; f++)
 		add_function(s, f, d);

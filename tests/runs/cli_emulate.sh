@@ -56,6 +56,24 @@ for name in h hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh; do
 	expect_same_files expected-heap out
 done
 
+what='time in a library that does not count is said'
+gcc -O2 -fPIC -shared "$apps/special/elsewhere.c" -o libelsewhere.so
+run emulate build -- gcc -O2 -w "$apps/special/uses_elsewhere.c" "$PWD/libelsewhere.so" -Wl,-rpath,"$PWD" -pthread -o elsewhere
+expect_status 0
+run emulate run -o elsewhere-samples -- ./elsewhere 60000000 3000
+expect_status 0
+if ls elsewhere-samples/*.samples | head -n 1 | xargs grep -aq 'clock-threads-without 0'; then
+	cases=$((cases + 1))
+	grep -q "of the program's time is in libelsewhere.so, which the emulation does not count: build that with" err || fail 'it should be said'
+	run samples elsewhere-samples --format json
+	expect_json_parses
+	cases=$((cases + 1))
+	jq -e '[.files[].clock[] | select(.library == "libelsewhere.so" and .function == "asks").ticks] | length == 2 and all(. > 10)' out >said ||
+		fail "from asks(), in both processes: $(jq -c '[.files[].clock]' out)"
+else
+	echo 'not tested: the kernel does not allow its clock here'
+fi
+
 what='in an own build system'
 run emulate build --archive libassay-emulate.a
 expect_status 0

@@ -43,7 +43,7 @@ size_t samples_clock(const struct samples *samples, struct samples_clock **out)
 
 	*out = mem_new(samples->n_infos + 1, sizeof(**out));
 	for (size_t i = 0; i < samples->n_infos; i++)
-		if (strcmp(samples->infos[i].key, "clock") == 0)
+		if (strcmp(samples->infos[i].key, SAMPLES_CLOCK_KEY) == 0)
 			n += clock_parse(samples, samples->infos[i].value, &(*out)[n]);
 	return n;
 }

@@ -5,6 +5,7 @@
 
 #include "runs/inside/samples/samples.h"
 
+#define SAMPLES_CLOCK_KEY     "clock"	/* of the lines about the process */
 #define SAMPLES_CLOCK_PROGRAM "program" /* what of the program itself was not built for the emulation */
 
 struct samples_clock {
