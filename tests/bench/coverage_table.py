@@ -1,6 +1,7 @@
-"""How often intervals of the emulated back end hold the truth, which is what --full says: ASSAY DIRECTORY [PROGRAM...]. A table for
-docs/evidence/emulation.md (tests/evidence/emulation.sh), by kind of counter, over the programs of tests/apps; what lies far outside on
-standard error. Exact counters must be the same."""
+"""How often intervals of the emulated back end hold the truth, which is what --full says: ASSAY DIRECTORY apps|plain [PROGRAM...]. A
+table by kind of counter for docs/evidence/intervals.md, over the programs of tests/apps or over those of tests/apps/plain; what lies far
+outside on standard error. Exact counters must be the same."""
+import csv
 import glob
 import json
 import math
@@ -9,7 +10,7 @@ import shutil
 import subprocess
 import sys
 
-assay, work, only = sys.argv[1], sys.argv[2], sys.argv[3:]
+assay, work, what, only = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
 apps = os.path.join(os.path.dirname(__file__), "..", "apps")
 SIMULATED = {"hitm_true_milli": "potential HITM", "hitm_false_milli": "potential HITM", "l1_misses": "caches, TLB", "l2_misses": "caches, TLB",
              "tlb_misses": "caches, TLB", "branch_misses": "branches"}
@@ -18,8 +19,10 @@ CHANCE = ("hitm_seen", "remote")  # depend on how threads happen to run, and mis
 SIZES = {"dispatch": 200000, "filters": 4000, "heat_openmp": 40, "json_reader": 4000, "log_writer": 60000, "lru_cache": 150000, "merge_sort": 400,
          "more_calls": 60000, "node_pool": 8000, "order_lost": 800, "refactored": 150000, "shard_map": 200000, "tree_index": 150000,
          "worker_stats": 300000, "seven": 800, "system_call": 300000, "extra_copy": 100000}
+# Of tests/apps/plain: so many times the first argument that truth.csv has.
+PLAIN_FACTOR, PLAIN_FACTORS = 100, {"matrix": 5, "tree": 40, "wordcount": 40, "packets": 40, "cache": 40}
 FULLS = 4  # of two threads: what they meet on is a matter of their order
-OTHERS = {"composed"}  # do not take threads and a size
+OTHERS = {"composed", "chain", "copies"}  # do not take threads and a size
 EXACT, OWN, MEAN, NESTED = ("exact", "total of the function itself", "mean, no nested calls", "mean with nested calls")
 
 
@@ -28,17 +31,16 @@ def build(source):
     path = f"{work}/{name}"
     words = ["g++", "-std=c++17"] if flags == "cc" else ["gcc", "-std=c11"]
     words += ["-fopenmp"] if "openmp" in name else []
-    subprocess.run([assay, "emulate", "build", "--", *words, "-O2", "-g", "-D_GNU_SOURCE", "-w", "-DBAD", source, "-pthread", "-o", path], check=True)
+    subprocess.run([assay, "emulate", "build", "--", *words, "-O2", "-g", "-D_GNU_SOURCE", "-w", "-DBAD", source, "-pthread", "-lm", "-o", path], check=True)
     return name, path
 
 
-def run(name, path, threads, full):
+def run(words, full):
     """{function: row of the JSON of `assay samples`}. Everything is at the same place."""
     directory = f"{work}/samples"
     shutil.rmtree(directory, ignore_errors=True)
     os.mkdir(directory)
     environment = {"PATH": os.environ["PATH"], "ASSAY_EMULATE_DIRECTORY": directory, "ASSAY_EMULATE_FULL": "01"[full]}
-    words = [path, str(threads)] + ([str(SIZES[name])] if name in SIZES else [])
     subprocess.run(["setarch", "-R", *words], check=True, stdout=subprocess.DEVNULL, env=environment)
     out = subprocess.run([assay, "samples", directory, "--format", "json"], check=True, capture_output=True, text=True).stdout
     return {row["symbol"]: row for row in json.loads(out)["files"][0]["functions"]}
@@ -95,19 +97,44 @@ def compare(name, threads, sampled, fulls, tallies):
                     print(f"{where}: {kind}: {values}", file=sys.stderr)
 
 
-def main():
-    tallies = {}
+def plain_words():
+    """{program: (its threads, words behind its path)}; ring is none of them: what threads do that wait for each other is chance."""
+    out = {}
+    with open(f"{apps}/plain/truth.csv", newline="") as file:
+        for row in csv.DictReader(file):
+            size, *others = row["arguments"].split()
+            size = str(int(size) * PLAIN_FACTORS.get(row["program"], PLAIN_FACTOR))
+            if row["program"] != "ring":
+                out[row["program"]] = {threads: [size, str(threads), "1"] for threads in (1, 2)} if others else {1: [size, "1"]}
+    return out
+
+
+def plain(tallies):
+    for program, ways in plain_words().items():
+        if only and program not in only:
+            continue
+        name, path = build(next(iter(glob.glob(f"{apps}/plain/{program}.c*"))))
+        for threads, words in ways.items():
+            fulls = [run([path, *words], True) for i in range(1 if threads == 1 else FULLS)]
+            compare(name, threads, run([path, *words], False), fulls, tallies)
+
+
+def of_apps(tallies):
     for source in sorted(glob.glob(f"{apps}/*.c") + glob.glob(f"{apps}/whole/*.c*")):
         stem = os.path.basename(source).rsplit(".", 1)[0]
         if source.endswith(".csv") or stem in OTHERS or only and stem not in only:
             continue
         name, path = build(source)
         for threads in (1, 2):
-            fulls = [run(name, path, threads, True) for i in range(1 if threads == 1 else FULLS)]
-            compare(name, threads, run(name, path, threads, False), fulls, tallies)
-    print("\n## Intervals\n\nThe .95 intervals of `assay samples`, of programs of tests/apps, against the same run with --full; what was simulated as a whole in both\n"
-          f"is left out. Potential HITM are of two threads, everything else is of one. Where runs with --full differ, the truth of {FULLS} of them is what lies\n"
-          "between the least and the most; how many intervals that concerns is the last column.\n")
+            words = [path, str(threads)] + ([str(SIZES[name])] if name in SIZES else [])
+            fulls = [run(words, True) for i in range(1 if threads == 1 else FULLS)]
+            compare(name, threads, run(words, False), fulls, tallies)
+
+
+def main():
+    tallies = {}
+    {"apps": of_apps, "plain": plain}[what](tallies)
+    print()
     print("| counters | of what | programs | intervals | hold the truth | median half width, of the truth | not stated | runs differ |\n| --- | --- |"
           + " ---: |" * 6)
     for (family, kind), tally in sorted(tallies.items()):
