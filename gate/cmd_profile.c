@@ -8,6 +8,7 @@
 #include "gate/profile/stored.h"
 #include "gate/profile/views.h"
 #include "gate/published/paper_profile.h"
+#include "runs/running/shaped.h"
 
 #include <math.h>
 
@@ -577,6 +578,19 @@ static void paper_profile_answer(const struct paper_profile *p, size_t shown, st
 
 /* ---- the command ---- */
 
+/* What it calls how often, where it was also run with one thing after the other dearer. */
+static enum assay_status profile_counts(struct lab *lab, const struct run_set *runs, struct document *d, struct assay_error *err)
+{
+	struct shaped_machine *machines;
+	size_t n;
+	enum assay_status st = shaped_load(&lab->store, runs, &machines, &n, err);
+
+	if (!st)
+		shaped_answer(machines, n, d);
+	shaped_free(machines, n);
+	return st;
+}
+
 /* A profile that cannot be trusted is an answer; only without a single usable result it is an error. */
 static enum assay_status profile_time(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
 				      struct assay_error *err)
@@ -604,6 +618,8 @@ static enum assay_status profile_time(struct lab *lab, const struct cmd_evidence
 		profile_of(&rows, &how, &profile);
 		profile_answer(&profile, time, runs, &dataset, a, d);
 	}
+	if (!st)
+		st = profile_counts(lab, runs, d, err);
 	stored_time_free(time);
 	profile_release(&profile);
 	profile_rows_release(&rows);

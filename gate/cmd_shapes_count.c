@@ -5,7 +5,7 @@
 #include "fleet/engine/session_shape.h"
 #include "gate/cmd.h"
 #include "gate/here/here.h"
-#include "gate/shapes/counts.h"
+#include "runs/shapes/counts.h"
 
 #define RUN_MS 600000 /* the longest that one run may take, unless --timeout says otherwise */
 

@@ -12,8 +12,10 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define ORDER_SHOWN 60
-#define SPAN_BYTES  32
+#define ORDER_SHOWN    60
+#define SPAN_BYTES     32
+#define SHAPES_LEAST_S .1
+#define SHAPES_MOST_S  86400.0
 
 struct arguments {
 	const char *application, *seed;
@@ -172,6 +174,18 @@ static void add_answer(const struct launch *launch, struct document *d)
 		   "%zu of %zu run%s measured%s; order by seed %" PRIu64 "\n", t.ok, all, text_plural(all), rest.bytes ? rest.bytes : "",
 		   launch->plan.seed);
 	buf_release(&rest);
+}
+
+/* Of runs with something dearer. */
+static void add_shapes(const struct launch *launch, struct document *d)
+{
+	size_t all = launch_shaped(launch);
+
+	if (all == 0)
+		return;
+	doc_set(d, "shaped", launch->shaped);
+	doc_line(d, "With one thing after the other dearer: %zu of %zu version%s and inputs of hosts measured", launch->shaped, all,
+		 text_plural(all));
 }
 
 static void add_hosts(const struct launch *launch, struct document *d)
@@ -482,6 +496,7 @@ static void show_runs(const struct launch *launch, const char *selector, struct 
 	doc_set_bool(d, "complete", launch->plan.complete);
 	doc_set(d, "without_fingerprint", launch->without_fingerprint);
 	add_answer(launch, d);
+	add_shapes(launch, d);
 	add_hosts(launch, d);
 	add_results(launch, d);
 	add_failures(&launch->rows, d);
@@ -615,6 +630,10 @@ static void show_dry_run(const struct launch *launch, struct document *d)
 	add_estimate(&total, d);
 	if (launch->plan.probe)
 		add_dry_probe(launch, d);
+	if (launch->plan.shapes_s > 0)
+		doc_line(d,
+			 "\nThen each version and input for %g s on each host, two rounds at least, with one thing after the other dearer.",
+			 launch->plan.shapes_s);
 	add_order(launch, d);
 	free(time);
 }
@@ -661,6 +680,17 @@ static enum assay_status run_run(struct lab *lab, void *arguments, struct docume
 	return st;
 }
 
+static enum assay_status parse_shapes(const char *text, void *to, struct assay_error *err)
+{
+	double *shapes_s = to, value;
+	bool ok = text_span(text, &value);
+
+	if (!ok || !(value >= SHAPES_LEAST_S && value <= SHAPES_MOST_S))
+		return assay_fail(err, ASSAY_E_USAGE, "seconds from %g to %g, such as 60, 60s or 2m", SHAPES_LEAST_S, SHAPES_MOST_S);
+	*shapes_s = value;
+	return ASSAY_OK;
+}
+
 static enum assay_status run_check(void *arguments, struct assay_error *err)
 {
 	struct arguments *a = arguments;
@@ -685,6 +715,9 @@ static const struct cli_option options[] = {
 		    "Runs of each version and input on each machine (default: the manifest's)"),
 	CLI_TEXT("seed", "N", struct arguments, seed,
 		 "Seed of the order in which versions take turns (default: a new one each time; it is shown and kept)"),
+	CLI_PARSED("shapes", "TIME", struct arguments, launch.choice.shapes_s, parse_shapes,
+		   "Afterwards run each version and input on each host for so long, two rounds at least, with one thing after the other "
+		   "dearer: 60, 60s or 2m; 'assay profile' shows how often it does them"),
 	CLI_FLAG("probe", struct arguments, launch.choice.probe,
 		 "Measure functions, as 'probe' of the manifest says: runs give samples, and no results"),
 	CLI_FLAG("same-stack", struct arguments, launch.same_stack, "Run nothing when hosts differ in the libraries that a version loads"),
@@ -705,6 +738,7 @@ const struct command run_command = {
 		    "  assay run sqlite --versions wal,rollback --repetitions 10 -w node[01-04]\n"
 		    "  assay run sqlite --dry-run\n"
 		    "  assay run sqlite --resume\n"
+		    "  assay run sqlite --shapes 60s\n"
 		    "  assay run sqlite --versions 1.0,1.1 --probe\n",
 	.exit_status = "0 all ok, or nothing to resume; 7 some hosts or runs failed, 1 all failed.",
 	.words = words,

@@ -32,6 +32,7 @@ EMBED_FILE(schema_running_6, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_6.sql"
 EMBED_FILE(schema_running_7, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_7.sql");
 EMBED_FILE(schema_running_9, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_9.sql");
 EMBED_FILE(schema_running_10, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_10.sql");
+EMBED_FILE(schema_running_12, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_12.sql");
 EMBED_FILE(schema_nightly_8, ASSAY_SOURCE_DIRECTORY "/gate/nightly/schema_8.sql");
 EMBED_FILE(schema_nightly_11, ASSAY_SOURCE_DIRECTORY "/gate/nightly/schema_11.sql");
 EMBED_FILE(schema_samples_5, ASSAY_SOURCE_DIRECTORY "/runs/inside/samples/schema_5.sql");
@@ -49,6 +50,7 @@ const struct store_migration store_migrations[] = {
 	{ { schema_running_9, NULL } },
 	{ { schema_running_10, NULL } },
 	{ { schema_nightly_11, NULL } },
+	{ { schema_running_12, NULL } },
 };
 
 const int store_migrations_n = (int)(sizeof(store_migrations) / sizeof(store_migrations[0]));

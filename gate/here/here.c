@@ -8,7 +8,7 @@
 #include "fleet/agent/helper_client.h"
 #include "fleet/agent/signature.h"
 #include "fleet/engine/local_shape.h"
-#include "gate/shapes/counts.h"
+#include "runs/shapes/counts.h"
 
 #include <math.h>
 #include <stdlib.h>

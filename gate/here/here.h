@@ -41,7 +41,7 @@ void here_free(struct here *here); /* accepts NULL */
  * lock, as everything that is measured. ASSAY_E_NODATA when one fails. */
 enum assay_status here_measure(struct here *const *commands, size_t n, const struct here_how *how, struct assay_error *err);
 
-/* What the command does with its time, as an answer; with `doses` for as long again also how often it does what (gate/shapes/counts.h). */
+/* What the command does with its time, as an answer; with `doses` for as long again also how often it does what (runs/shapes/counts.h). */
 enum assay_status here_profile(const char *const *words, size_t n, const struct here_how *how, bool doses, struct document *d,
 			       struct assay_error *err);
 

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "runs/running/execute_host.h"
+#include "runs/running/execute_shapes.h"
 #include "runs/running/stack.h"
 
 /* ---- one pass over all hosts ---- */
@@ -144,7 +145,7 @@ static enum assay_status execute_prepare_host(struct execute *x, const struct ho
 {
 	const struct plan *plan = x->options->plan;
 	struct execute_host *h = &x->hosts[x->n];
-	size_t left = 0;
+	size_t left = 0, shapes_left = 0;
 	enum assay_status st;
 
 	*h = (struct execute_host){ .x = x, .host = host, .index = index };
@@ -158,9 +159,11 @@ static enum assay_status execute_prepare_host(struct execute *x, const struct ho
 		left += !h->done[i];
 		x->results[index].known += h->done[i] && h->cells[i].repetition >= 1;
 	}
+	if (!st)
+		st = execute_shapes_left(x, host, &shapes_left, err);
 	x->cells += h->n_cells;
 	x->cells_done += h->n_cells - left;
-	if (st || !left)
+	if (st || !(left || shapes_left))
 		execute_host_release(h, plan->n_versions);
 	else
 		x->n++;

@@ -10,6 +10,7 @@
 #include "fingerprint/catalog/identity.h"
 #include "fingerprint/catalog/types.h"
 #include "fleet/agent/helper_client.h"
+#include "runs/running/execute_shapes.h"
 #include "runs/running/own_features.h"
 #include "runs/inside/features/counting/format.h"
 #include "runs/running/samples_fetch.h"
@@ -87,8 +88,7 @@ static void add_path(struct manifest_words *words, const char *directory, const 
 	free(path);
 }
 
-/* A fault of our own store: nothing can be kept any more, so every host ends. False. */
-static bool host_store_failed(struct execute_host *h, const struct assay_error *err)
+bool execute_host_store_failed(struct execute_host *h, const struct assay_error *err)
 {
 	struct execute *x = h->x;
 
@@ -383,7 +383,7 @@ static bool host_keep_stack(struct execute_host *h, size_t version)
 	fleet_unlock(h->session);
 	if (st == ASSAY_E_CONFLICT)
 		return session_fail(h->session, "%s", err.text);
-	return !st || host_store_failed(h, &err);
+	return !st || execute_host_store_failed(h, &err);
 }
 
 static bool host_look_at_stacks(struct execute_host *h)
@@ -504,7 +504,22 @@ static void add_plant(const struct execute_host *h, size_t version, struct helpe
 	}
 }
 
-static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, size_t pack, struct helper_answer *answer)
+/* What is measured in a run that counts. */
+static void add_measured(const struct execute_host *h, const struct plan_cell *cell, size_t pack, struct helper_request *request)
+{
+	if (h->counts[cell->version] && !h->x->options->instrument)
+		add_counting(h, request);
+	if (host_records(h))
+		add_recording(h, request);
+	if (h->x->options->instrument)
+		add_instrument(h, cell, pack, request);
+	else if (h->x->options->manifest->sampling && cell->repetition >= 1)
+		helper_request_number(request, HELPER_SAMPLE, SAMPLE_NS);
+}
+
+/* With something dearer nothing is measured but what the kernel counts anyway. */
+static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, size_t pack, const struct shaped *shaped, size_t n_shaped,
+			 struct helper_answer *answer)
 {
 	int64_t limit_ms = h->x->options->manifest->time_limit_ms;
 	struct manifest_words words, environment;
@@ -516,14 +531,10 @@ static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, s
 	helper_request_limit(&request, "output", EXECUTION_STREAM_BYTES_MAX);
 	add_plant(h, cell->version, &request);
 	add_environment(&request, &environment);
-	if (h->counts[cell->version] && !h->x->options->instrument)
-		add_counting(h, &request);
-	if (host_records(h))
-		add_recording(h, &request);
-	if (h->x->options->instrument)
-		add_instrument(h, cell, pack, &request);
-	else if (h->x->options->manifest->sampling && cell->repetition >= 1)
-		helper_request_number(&request, HELPER_SAMPLE, SAMPLE_NS);
+	for (size_t i = 0; i < n_shaped; i++)
+		helper_request_shape(&request, &shaped[i]);
+	if (!n_shaped)
+		add_measured(h, cell, pack, &request);
 	helper_request_text(&request, HELPER_DIRECTORY, h->work);
 	manifest_words_release(&words);
 	return host_ask(h, &request, limit_ms, answer);
@@ -552,7 +563,7 @@ static bool host_fetch_calls(struct execute_host *h, struct execution *e)
 
 	if (samples_fetch_calls(h->session, &source, e, &fault))
 		return true;
-	return fault.status ? host_store_failed(h, &fault) : false;
+	return fault.status ? execute_host_store_failed(h, &fault) : false;
 }
 
 /* In a new, empty directory. *out is overwritten; execution_release() it. */
@@ -567,7 +578,7 @@ static enum host_run host_run_once(struct execute_host *h, const struct plan_cel
 	if (!host_renew(h, h->work, counts || h->x->options->instrument || host_records(h) ? h->samples : NULL,
 			"no new directory can be made for a run"))
 		return HOST_RUN_NONE;
-	if (host_ask_run(h, cell, pack, &answer)) {
+	if (host_ask_run(h, cell, pack, NULL, 0, &answer)) {
 		if (execution_judge(&h->x->options->manifest->metric, &answer, out, &fault))
 			how = answer.result.survivors > 0 ? HOST_RUN_SURVIVED : HOST_RUN_ENDED;
 		if (how != HOST_RUN_NONE)
@@ -582,6 +593,13 @@ static enum host_run host_run_once(struct execute_host *h, const struct plan_cel
 	if (host_records(h) && how == HOST_RUN_ENDED && cell->repetition >= 1 && !host_fetch_calls(h, out))
 		how = HOST_RUN_NONE;
 	return how;
+}
+
+bool execute_host_shaped(struct execute_host *h, const struct plan_cell *cell, const struct shaped *shaped, size_t n_shaped,
+			 struct helper_answer *answer)
+{
+	*answer = (struct helper_answer){ .refusal = NULL };
+	return host_renew(h, h->work, NULL, "no new directory can be made for a run") && host_ask_run(h, cell, 0, shaped, n_shaped, answer);
 }
 
 /* The first run's numbers and output stand for the repetition, or those of the first that did not end well. */
@@ -608,7 +626,7 @@ static bool host_fetch_samples(struct execute_host *h, size_t pack, struct execu
 
 	if (samples_fetch(h->session, &source, pack, e, &fault))
 		return true;
-	return fault.status ? host_store_failed(h, &fault) : false;
+	return fault.status ? execute_host_store_failed(h, &fault) : false;
 }
 
 /* A repetition is one execution, however many runs the counters take. */
@@ -665,7 +683,7 @@ static bool host_store(struct execute_host *h, size_t i, struct execution *e)
 		x->options->progress(h->host, e, x->cells_done, x->cells);
 	fleet_unlock(h->session);
 	free(stored_name);
-	return !st || host_store_failed(h, &err);
+	return !st || execute_host_store_failed(h, &err);
 }
 
 /* Once more, where something withheld much of it. */
@@ -730,7 +748,7 @@ void execute_host(struct session *session, void *context)
 	started_ns = clock_monotonic_ns();
 	if (host_look(h) && host_choose_builds(h) && host_check_files(h) && host_make_directory(h)) {
 		if (host_make_tree(h) && host_put_files(h) && host_look_at_stacks(h) && !x->look_only && host_ask_counters(h))
-			host_run_cells(h);
+			(void)(host_run_cells(h) && execute_shapes(h));
 		host_clean_up(h);
 	}
 	x->results[h->index].seconds += (double)(clock_monotonic_ns() - started_ns) / 1e9;

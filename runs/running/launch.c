@@ -6,6 +6,7 @@
 #include "runs/running/input_features.h"
 #include "runs/running/samples_fetch.h"
 #include "runs/running/version.h"
+#include "runs/running/shaped.h"
 
 #define FETCHED_BYTES_MAX (SAMPLES_FETCH_BYTES_MAX + (SAMPLES_FETCH_BYTES_MAX >> 8)) /* with samples; and the heads of the frames */
 
@@ -321,7 +322,9 @@ static enum assay_status launch_conclude(struct launch *launch, struct assay_err
 		st = execution_without_fingerprint(store, plan, &launch->without_fingerprint, err);
 	if (!st && plan->probe)
 		st = launch_load_samples(launch, err);
-	plan->complete = launch->rows.n == plan->n_machines * launch_each(launch);
+	if (!st && plan->shapes_s > 0)
+		st = shaped_of_plan(store, plan->id, NULL, &launch->shaped, err);
+	plan->complete = launch->rows.n == plan->n_machines * launch_each(launch) && launch->shaped == launch_shaped(launch);
 	if (!st && plan->complete)
 		st = plan_complete(store, plan, err);
 	return st;
@@ -382,6 +385,13 @@ struct launch_tally launch_count(const struct launch *launch, const char *machin
 		t.failed += row->outcome != EXECUTION_OK;
 	}
 	return t;
+}
+
+size_t launch_shaped(const struct launch *launch)
+{
+	const struct plan *plan = &launch->plan;
+
+	return plan->shapes_s > 0 ? plan->n_machines * plan->n_versions * plan->n_inputs : 0;
 }
 
 size_t launch_each(const struct launch *launch)

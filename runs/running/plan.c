@@ -8,6 +8,7 @@
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <time.h>
 
 /* Seeded by the plan and the machine's name, so that other machines do not change its order. */
@@ -131,10 +132,10 @@ static enum assay_status plan_insert_plan(struct store *store, const struct mani
 					  struct assay_error *err)
 {
 	return store_do(store, err,
-			"INSERT INTO plan (id, application, manifest, manifest_hash, repetitions, warm_ups, seed, started_ms, probe) "
-			"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			"ttttiiiit", plan->id, plan->application, manifest->text, plan->manifest_hash, plan->repetitions, plan->warm_ups,
-			(int64_t)plan->seed, plan->started_ms, plan->probe);
+			"INSERT INTO plan (id, application, manifest, manifest_hash, repetitions, warm_ups, seed, started_ms, probe, "
+			"shapes_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			"ttttiiiitd", plan->id, plan->application, manifest->text, plan->manifest_hash, plan->repetitions, plan->warm_ups,
+			(int64_t)plan->seed, plan->started_ms, plan->probe, plan->shapes_s > 0 ? plan->shapes_s : (double)NAN);
 }
 
 static enum assay_status plan_insert_list(struct store *store, const struct plan *plan, const struct plan_list *list,
@@ -212,10 +213,11 @@ static void plan_load_row(sqlite3_stmt *stmt, const char *application, struct pl
 	plan->seed = (uint64_t)sqlite3_column_int64(stmt, 4);
 	plan->started_ms = sqlite3_column_int64(stmt, 5);
 	plan->level = store_double(stmt, 7);
+	plan->shapes_s = sqlite3_column_double(stmt, 8);
 	plan->probe = sqlite3_column_type(stmt, 6) == SQLITE_NULL ? NULL : mem_string(store_text(stmt, 6));
 }
 
-#define PLAN_COLUMNS "SELECT id, manifest_hash, repetitions, warm_ups, seed, started_ms, probe, level FROM plan "
+#define PLAN_COLUMNS "SELECT id, manifest_hash, repetitions, warm_ups, seed, started_ms, probe, level, shapes_s FROM plan "
 
 /* The first row of a question about plans; ASSAY_E_NOTFOUND with `missing`. */
 static enum assay_status plan_load_first(struct store *store, sqlite3_stmt *stmt, enum assay_status st, const char *application,
@@ -395,6 +397,7 @@ enum assay_status plan_choose(const struct manifest *manifest, const struct plan
 	struct plan plan = { .application = mem_string(manifest->application),
 			     .repetitions = choice->repetitions ? choice->repetitions : manifest->repetitions,
 			     .warm_ups = manifest->warm_ups,
+			     .shapes_s = choice->shapes_s,
 			     .seed = choice->has_seed ? choice->seed : plan_draw_seed() };
 	enum assay_status st = plan_choose_names(manifest, choice, &plan, err);
 
@@ -407,6 +410,8 @@ enum assay_status plan_choose(const struct manifest *manifest, const struct plan
 		plan.machines[plan.n_machines++] = mem_string(hosts[i]->id);
 	if (!st && choice->probe)
 		st = plan_choose_probe(manifest, &plan, err);
+	if (!st && choice->probe && choice->shapes_s > 0)
+		st = assay_fail(err, ASSAY_E_USAGE, "--shapes is for runs that give results: leave out --probe");
 	if (!st && plan.n_versions * plan.n_inputs > PLAN_CELLS_MAX / (size_t)(plan.repetitions + plan.warm_ups))
 		st = assay_fail(err, ASSAY_E_USAGE,
 				"more than %d runs on each machine: name fewer versions or inputs, or repeat them less often",
@@ -459,6 +464,8 @@ enum assay_status plan_check_choice(const struct plan *plan, const struct plan_c
 	if (choice->repetitions && choice->repetitions != plan->repetitions)
 		return assay_fail(err, ASSAY_E_USAGE, "--repetitions contradicts the runs that are to be resumed (%" PRId64 ")",
 				  plan->repetitions);
+	if (choice->shapes_s > 0 && choice->shapes_s != plan->shapes_s)
+		return assay_fail(err, ASSAY_E_USAGE, "--shapes contradicts the runs that are to be resumed (%g s)", plan->shapes_s);
 	if (choice->has_seed && choice->seed != plan->seed)
 		return assay_fail(err, ASSAY_E_USAGE, "--seed contradicts the runs that are to be resumed (%" PRIu64 ")", plan->seed);
 	return ASSAY_OK;

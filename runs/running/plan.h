@@ -29,7 +29,8 @@ struct plan {
 	int64_t started_ms; /* since 1970 */
 	bool complete;
 	double level; /* of intervals of its results, where they were looked at while it grew (gate/decide/looks.h); NaN: they were not */
-	char *probe;  /* how functions are measured in its runs (manifest_probe_text()), which are no results then; NULL: they are */
+	double shapes_s; /* so long each version and input is run with one thing after the other dearer, on each machine; 0: not */
+	char *probe;	 /* how functions are measured in its runs (manifest_probe_text()), which are no results then; NULL: they are */
 };
 
 /* One run of a plan on a machine. */
@@ -70,8 +71,9 @@ struct plan_choice {
 	struct manifest_words versions, inputs; /* names; n == 0: all */
 	int64_t repetitions;			/* 0: the manifest's */
 	bool has_seed;
-	uint64_t seed; /* else one is drawn */
-	bool probe;    /* functions are measured, as the manifest's `probe` says */
+	uint64_t seed;	 /* else one is drawn */
+	bool probe;	 /* functions are measured, as the manifest's `probe` says */
+	double shapes_s; /* as of a plan; 0: as it is */
 };
 
 /* A plan that is not in the store yet: all but id, time and the artefacts' hashes, which are "". ASSAY_E_USAGE for names that the

@@ -50,6 +50,63 @@ grep -q 'exit status 3' "$tmp/out" || fail "why nothing was counted is not said:
 run -C "$tmp/lab" shapes count -w here
 refused 2
 
+what='an application is counted with its runs, and its profile shows that'
+mkdir "$tmp/lab/apps"
+cat >"$tmp/lab/apps/copy.yaml" <<'END'
+command: [dd, if=/dev/zero, of=/dev/null, bs=16, '{arguments}']
+inputs: { small: { arguments: [count=20000] }, large: { arguments: [count=200000] } }
+versions: { plain: }
+repetitions: 2
+warm_ups: 0
+sampling: off
+END
+run -C "$tmp/lab" run copy --shapes 0.1 --probe
+refused 2
+run -C "$tmp/lab" run copy --shapes 0.1 --dry-run
+expect_stdout 'with one thing after the other dearer'
+run -C "$tmp/lab" run copy --shapes 0.1 --format json
+expect_status 0
+expect_json .complete true
+expect_json .shaped 2
+cases=$((cases + 1))
+[ "$(sqlite3 "$tmp/lab/.assay/runs.db" 'SELECT count(*) FROM run')" = 4 ] || fail 'runs with something dearer are results'
+run -C "$tmp/lab" profile copy/large --format json
+expect_status 0
+expect_json_parses
+expect_json .counts 1
+expect_json '.counts[0].machine' here
+expect_json '.counts[0].calls[0].shape' calls-data
+expect_json '.counts[0].calls[9].refused' 'nothing is preloaded on hosts: only with --here'
+if [ "$(json '.counts[0].calls[0].refused')" = null ]; then
+	between 250000 600000 "$(json '.counts[0].calls[0].count')" '400,000 reads and writes'
+	run -C "$tmp/lab" profile copy/large
+	expect_stdout 'Counted by doses'
+	expect_stdout 'reading and writing'
+	run -C "$tmp/lab" profile copy/small --format json
+	between 20000 80000 "$(json '.counts[0].calls[0].count')" '40,000 reads and writes'
+fi
+run -C "$tmp/lab" run copy --resume --format json
+expect_status 0
+expect_json .plan null
+
+what='what was interrupted among the shapes is resumed there, and only there'
+sqlite3 "$tmp/lab/.assay/runs.db" "DELETE FROM shaped_run WHERE input = 'small'; UPDATE plan SET complete = 0"
+run -C "$tmp/lab" run copy --resume --shapes 0.2
+refused 2 '--shapes contradicts'
+run -C "$tmp/lab" run copy --resume --format json
+expect_status 0
+expect_json .shaped 2
+expect_json .complete true
+expect_json '.hosts[0].known' 4
+
+what='another build is not counted by the runs of the one before'
+sed 's/bs=16/bs=32/' "$tmp/lab/apps/copy.yaml" >"$tmp/copy.yaml"
+mv "$tmp/copy.yaml" "$tmp/lab/apps/copy.yaml"
+run -C "$tmp/lab" run copy --inputs large
+expect_status 0
+run -C "$tmp/lab" profile copy/large --format json
+expect_json .counts 0
+
 what='calls are counted by class'
 run profile --here --shapes --budget 0.2 --format json -- dd if=/dev/zero of=/dev/null bs=16 count=200000
 expect_status 0

@@ -1,4 +1,4 @@
-#include "gate/shapes/counts.h"
+#include "runs/shapes/counts.h"
 
 #include "base/mem.h"
 #include "base/progress.h"

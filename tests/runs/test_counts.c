@@ -1,7 +1,7 @@
 /* Counts from the time of runs under doses: drawn runs of known counts. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "gate/shapes/counts.h"
+#include "runs/shapes/counts.h"
 #include "tests/scratch.h"
 
 #include <math.h>

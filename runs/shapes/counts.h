@@ -1,8 +1,8 @@
 /* How often a command does a thing, from how much more of the processor's time it takes when the thing is dearer: the slope of time over
  * dose is the number. It holds for a command that does the same work every time; one whose work depends on its time is found out by what
  * the kernel counts anyway, and gets no numbers. */
-#ifndef GATE_SHAPES_COUNTS_H
-#define GATE_SHAPES_COUNTS_H
+#ifndef RUNS_SHAPES_COUNTS_H
+#define RUNS_SHAPES_COUNTS_H
 
 #include "base/document.h"
 #include "fleet/agent/dose.h"
