@@ -410,7 +410,7 @@ static void answer_measured(const struct stored_time *time, const struct inferre
 /* On machines without fingerprints nothing can be inferred. */
 static void measured_answer(const struct stored_time *time, const struct run_set *runs, const char *why, struct document *d)
 {
-	char *text = parts_text(&time->parts);
+	char *text = parts_text(&time->parts), *reason = mem_format("%s; 'assay fingerprint run' takes them, before the runs", why);
 
 	doc_answer(d, DOC_DOUBTFUL, "", "%s@%s spends %s; more is not identifiable because no fingerprint belongs to its results",
 		   runs->application, runs->version, text);
@@ -421,9 +421,10 @@ static void measured_answer(const struct stored_time *time, const struct run_set
 	doc_object(d, "trust");
 	doc_set(d, "verdict", profile_verdict_text(PROFILE_NOT_IDENTIFIABLE));
 	doc_list(d, "reasons");
-	doc_reason(d, "no_fingerprints", why);
+	doc_reason(d, "no_fingerprints", reason);
 	doc_end(d);
 	doc_end(d);
+	free(reason);
 	free(text);
 }
 
