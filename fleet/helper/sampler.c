@@ -474,6 +474,17 @@ static int compare_spots(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
+/* Those that were met come first: mostly a few of many. */
+static void spots_sort(struct sampler *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < SPOTS_MAX && n < s->n_spots; i++)
+		if (s->spots[i].count > 0)
+			s->spots[n++] = s->spots[i];
+	qsort(s->spots, n, sizeof(s->spots[0]), compare_spots);
+}
+
 /* "12,,3": 0 is left out, and so are the last ones. */
 static void say_counts(const char *what, const uint32_t *counts, size_t n, uint64_t left, FILE *file)
 {
@@ -527,10 +538,8 @@ static void say_places(struct sampler *s, FILE *file)
 			say_often(s, i, file);
 		if (place->count > 0 && place->inode && s->places_wanted)
 			fprintf(file, "%llu inode -\n", (unsigned long long)place->inode);
-		for (; at < SPOTS_MAX && s->spots[at].place <= i; at++)
-			if (s->spots[at].count > 0)
-				fprintf(file, "%llu at %llx\n", (unsigned long long)s->spots[at].count,
-					(unsigned long long)s->spots[at].offset);
+		for (; at < s->n_spots && s->spots[at].place <= i; at++)
+			fprintf(file, "%llu at %llx\n", (unsigned long long)s->spots[at].count, (unsigned long long)s->spots[at].offset);
 	}
 }
 
@@ -588,7 +597,7 @@ void sampler_say(struct sampler *s, struct frames_out *out)
 	char *text;
 
 	rings_take(s, UINT64_MAX);
-	qsort(s->spots, SPOTS_MAX, sizeof(s->spots[0]), compare_spots); /* sampling is over: nothing is added any more */
+	spots_sort(s); /* sampling is over: nothing is added any more */
 	while (text = say(s, &size), !s->places_wanted && size > SAMPLER_BRIEF_BYTES && shorten(s, size - SAMPLER_BRIEF_BYTES))
 		free(text);
 	frames_put(out, HELPER_FILE, SAMPLER_FILE_NAME, sizeof(SAMPLER_FILE_NAME), text, size);

@@ -39,6 +39,48 @@ at() {
 	sed -n "s/^ *$1  *\([0-9.]*\)  .*/\1/p" "$tmp/out" | head -n 1
 }
 
+what='the names of the kernel that are kept until the next start of the machine'
+kept=/dev/shm/assay-$(id -u).kernel
+# poisoned MODE: they say that everything is a call of mmap(), under that mode
+poisoned() {
+	rm -f "$kept.new"
+	/usr/bin/python3 - "$kept" <<'END'
+import sys
+data = open(sys.argv[1], "rb").read()
+head, entries = data[:-(len(data) - 296)], [data[i:i + 64] for i in range(296, len(data), 64)]
+assert len(entries) > 100 and len(entries[-1]) == 64
+open(sys.argv[1] + ".new", "wb").write(head + b"".join(e[:16] + b"mmap".ljust(48, b"\0") for e in entries))
+END
+	chmod "$1" "$kept.new"
+	mv "$kept.new" "$kept"
+}
+# copied: most of the kernel's work is with files
+copied() {
+	run profile --here --budget 0.5 -- dd if=/dev/zero of=/dev/null bs=64k count=20000
+	expect_status 0
+	cases=$((cases + 1))
+	awk -v data="$(at 'file data')" 'BEGIN { exit !(data > 30) }' || fail "$1: file data has $(at 'file data') %: $(cat "$tmp/out")"
+}
+if sampled && [ -f "$kept" ] && command -v /usr/bin/python3 >/dev/null; then
+	cases=$((cases + 1))
+	[ "$(stat -c %a "$kept")" = 600 ] || fail "others can read them: $(stat -c %A "$kept")"
+	poisoned 644
+	copied 'what others could have written is not believed'
+	poisoned 600
+	run profile --here --budget 0.5 -- dd if=/dev/zero of=/dev/null bs=64k count=20000
+	cases=$((cases + 1))
+	awk -v data="$(at 'mapping memory')" 'BEGIN { exit !(data > 30) }' || fail "they are not kept: $(cat "$tmp/out")"
+	printf x | dd of="$kept" bs=1 seek=3 conv=notrunc 2>/dev/null
+	copied 'those of another start are not believed'
+	head -c 3000 "$kept" >"$kept.new" && chmod 600 "$kept.new" && mv "$kept.new" "$kept"
+	copied 'half of them are not believed'
+	rm -f "$kept"
+	ln -s "$tmp/elsewhere" "$kept"
+	copied 'a link is not followed'
+	cases=$((cases + 1))
+	[ ! -e "$tmp/elsewhere" ] || fail 'a link was followed'
+fi
+
 # leads NAME: it has most of the computing
 leads() {
 	cases=$((cases + 1))
