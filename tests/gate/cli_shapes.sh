@@ -91,6 +91,10 @@ expect_json .plan null
 
 what='what was interrupted among the shapes is resumed there, and only there'
 sqlite3 "$tmp/lab/.assay/runs.db" "DELETE FROM shaped_run WHERE input = 'small'; UPDATE plan SET complete = 0"
+shaped_large() {
+	sqlite3 "$tmp/lab/.assay/runs.db" "SELECT sum(cpu_s) FROM shaped_run WHERE input = 'large'"
+}
+large=$(shaped_large)
 run -C "$tmp/lab" run copy --resume --shapes 0.2
 refused 2 '--shapes contradicts'
 run -C "$tmp/lab" run copy --resume --format json
@@ -98,6 +102,8 @@ expect_status 0
 expect_json .shaped 2
 expect_json .complete true
 expect_json '.hosts[0].known' 4
+cases=$((cases + 1))
+[ "$(shaped_large)" = "$large" ] || fail 'what was there was measured again'
 
 what='another build is not counted by the runs of the one before'
 sed 's/bs=16/bs=32/' "$tmp/lab/apps/copy.yaml" >"$tmp/copy.yaml"
