@@ -265,6 +265,11 @@ def covered(row):
     return row["low"] is not None and row["low"] <= high + 1e-9 and row["high"] >= low - 1e-9
 
 
+def is_sharp(row):
+    """Is the truth known well enough to say whether the interval is too wide?"""
+    return row["truth"][1] - row["truth"][0] <= .5 * (row["high"] - row["low"])
+
+
 def leads(rows):
     """(its leading row, the truth's, whether they are the same or nearly as large)"""
     rows = [r for r in rows if r["truth"][1] is not None]
@@ -339,8 +344,13 @@ def page(work, table):
     counts(thirty, "27", "20")
     print(f"| intervals that hold the truth, all {len(all_of)} compositions | {sum(map(covered, intervals))} of {len(intervals)} "
           f"({sum(map(covered, intervals)) / max(len(intervals), 1):.3f}) | .90 ± .03 of at least 400 |")
-    for what, rows in (("compute, kernel, waiting", [r for r in intervals if r["level"] == "time"]),
-                       ("categories", [r for r in intervals if r["level"] != "time"])):
+    several = [id(r) for s in all_of if SEVERAL & {w.split("=")[0] for w in s["answer"]["words"]} for r in s["rows"]]
+    waits, categories = [r for r in intervals if r["name"] == "waiting"], [r for r in intervals if r["level"] != "time"]
+    for what, rows in (("computing and the kernel", [r for r in intervals if r["level"] == "time" and r["name"] != "waiting"]),
+                       ("waiting, of one thread", [r for r in waits if id(r) not in several]),
+                       ("waiting, of several at work (processes, locks)", [r for r in waits if id(r) in several]),
+                       ("categories", categories),
+                       ("categories whose truth is known to half of the interval or better", [r for r in categories if is_sharp(r)])):
         print(f"| of these, {what} | {sum(map(covered, rows))} of {len(rows)} | |")
     print(f"| mean error of waiting and of the kernel's classes | {mean(map(error_of, kernel + waiting))} | 5 points |")
     print(f"| of these, of trusted rows | {mean(error_of(r) for r in kernel + waiting if r['verdict'] == 'trusted')} | |")
