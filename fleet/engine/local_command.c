@@ -52,7 +52,9 @@ static void local_run(struct session *session, void *context)
 		helper_request_text(&request, HELPER_DIRECTORY, command->directory);
 	if (command->kept_bytes)
 		helper_request_limit(&request, "kept", command->kept_bytes);
-	if (command->sample)
+	if (command->sample && command->sample_ns > 0)
+		helper_request_number(&request, HELPER_SAMPLE, command->sample_ns);
+	else if (command->sample)
 		helper_request_text(&request, HELPER_SAMPLE, "places");
 	for (size_t i = 0; i < command->n_shaped; i++)
 		helper_request_shape(&request, &command->shaped[i]);

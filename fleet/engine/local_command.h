@@ -19,7 +19,8 @@ struct local_command {
 	bool git;		     /* without the variables that lead git to another repository: our caller may be one of its hooks */
 	const char *directory;	     /* NULL: ours */
 	const char *lock;	     /* a file that is locked until all of it is gone; NULL: none */
-	bool sample;		     /* where its time goes (fleet/helper/sampler.h) */
+	bool sample;		     /* where its time goes (fleet/helper/sampler.h), with places in files, */
+	int64_t sample_ns;	     /* or, above 0, without these, at that distance */
 	uint64_t kept_bytes;	     /* of each stream: what is more is dropped; 0: LOCAL_OUTPUT_BYTES_MAX */
 	const struct shaped *shaped; /* [n_shaped]: with these things dearer (fleet/shape/shape.h) */
 	size_t n_shaped;

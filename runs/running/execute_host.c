@@ -21,7 +21,6 @@
 #define COMMAND_MS (5 * 60 * 1000) /* of what prepares and cleans up */
 #define SPARE_MS   (60 * 1000)	   /* on top of a command's own time limit, which the host keeps */
 #define DAY_MS	   86400000.0
-#define SAMPLE_NS  10007000 /* between samples of where the time goes (their cost: docs/formats.md). No multiple of the kernel's timers */
 
 /* ---- asking ---- */
 
@@ -514,7 +513,7 @@ static void add_measured(const struct execute_host *h, const struct plan_cell *c
 	if (h->x->options->instrument)
 		add_instrument(h, cell, pack, request);
 	else if (h->x->options->manifest->sampling && cell->repetition >= 1)
-		helper_request_number(request, HELPER_SAMPLE, SAMPLE_NS);
+		helper_request_number(request, HELPER_SAMPLE, EXECUTE_SAMPLE_NS);
 }
 
 /* With something dearer nothing is measured but what the kernel counts anyway. */

@@ -9,6 +9,9 @@
 #include "runs/running/own_features.h"
 #include "runs/running/repeat.h"
 
+/* Between samples of where the time of results goes (their cost: docs/evidence/sampling.md). No multiple of the kernel's timers. */
+#define EXECUTE_SAMPLE_NS 10007000
+
 struct execute {
 	struct lab *lab;
 	const struct execute_options *options;

@@ -1,6 +1,6 @@
 """What sampling costs ten commands: a table from the lines of bench_sampling.
 
-    sampling_table.py BENCH PAIRS WORK    measures what WORK/NAME.csv does not have yet, and prints the table
+    sampling_table.py BENCH ROUNDS WORK   measures what WORK/NAME.csv does not have yet, and prints the table
 """
 import csv
 import math
@@ -11,6 +11,7 @@ import sys
 
 
 FORKS = "forks"  # beside the ten
+WAYS = {1: "as runs of the laboratory", 2: "as `profile --here`"}  # of bench_sampling
 
 
 def commands(work):
@@ -48,39 +49,46 @@ def hash_of(text):
     return f"{value * 2654435761 % 2**64:016x}"
 
 
-def measure(bench, pairs, path, command):
+def measure(bench, rounds, path, command):
+    """By round: way -> (CPU time in us, samples)."""
     if not os.path.exists(path):
         with open(path + ".new", "w") as out:
-            subprocess.run([bench, str(pairs), *command], stdout=out, check=True)
+            subprocess.run([bench, str(rounds), *command], stdout=out, check=True)
         os.rename(path + ".new", path)
     runs = {}
     with open(path) as file:
-        for pair, sampled, cpu_us, samples in csv.reader(file):
-            runs.setdefault(int(pair), {})[int(sampled)] = (int(cpu_us), int(samples))
-    return [r for r in runs.values() if len(r) == 2]
+        for at, way, cpu_us, samples in csv.reader(file):
+            runs.setdefault(int(at), {})[int(way)] = (int(cpu_us), int(samples))
+    return [r for r in runs.values() if len(r) == 3]
 
 
 def interval(logs):
     """Mean and 90 % interval (its upper end is the one-sided 95 % limit); normal quantile: there are dozens of pairs."""
     mean = statistics.mean(logs)
     reach = 1.645 * statistics.stdev(logs) / math.sqrt(len(logs))
-    return [f"{(math.exp(x) - 1) * 100:+.2f} %" for x in (mean, mean - reach, mean + reach)]
+    mean, low, high = [f"{(math.exp(x) - 1) * 100:+.2f} %" for x in (mean, mean - reach, mean + reach)]
+    return mean, f"{low} to {high}"
 
 
-def main(bench, pairs, work):
-    everything = []
-    print("| program | pairs | CPU time, ms (median) | samples | cost of sampling (geometric mean) | 90 % interval |\n| --- | --- | --- | --- | --- | --- |")
+def main(bench, rounds, work):
+    everything = {way: [] for way in WAYS}
+    ways = " | ".join(f"samples | {text} | 90 % interval" for text in WAYS.values())
+    print(f"| program | rounds | CPU time, ms (median) | {ways} |\n| --- | --- | ---{' | --- | --- | ---' * len(WAYS)} |")
     for name, command in commands(work).items():
-        runs = measure(bench, pairs, f"{work}/{name}.csv", command)
-        logs = [math.log(r[1][0] / r[0][0]) for r in runs]
-        mean, low, high = interval(logs)
-        if name != FORKS:
-            everything.append(logs)
-        print(f"| {name} | {len(logs)} | {statistics.median(r[0][0] for r in runs) / 1000:.0f} | {statistics.median(r[1][1] for r in runs):.0f} "
-              f"| {mean} | {low} to {high} |")
-    n = min(len(logs) for logs in everything)
-    mean, low, high = interval([statistics.mean(logs[i] for logs in everything) for i in range(n)])
-    print(f"| all but {FORKS} | {n} | | | **{mean}** | {low} to {high} |")
+        runs = measure(bench, rounds, f"{work}/{name}.csv", command)
+        cells = []
+        for way in WAYS:
+            logs = [math.log(r[way][0] / r[0][0]) for r in runs]
+            cells += [f"{statistics.median(r[way][1] for r in runs):.0f}", *interval(logs)]
+            if name != FORKS:
+                everything[way].append(logs)
+        print(f"| {name} | {len(runs)} | {statistics.median(r[0][0] for r in runs) / 1000:.0f} | {' | '.join(cells)} |")
+    cells = []
+    for rows in everything.values():
+        n = min(len(logs) for logs in rows)
+        mean, reach = interval([statistics.mean(logs[i] for logs in rows) for i in range(n)])
+        cells += ["", f"**{mean}**", reach]
+    print(f"| all but {FORKS} | {n} | | {' | '.join(cells)} |")
 
 
 main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
