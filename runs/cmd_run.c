@@ -12,10 +12,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define ORDER_SHOWN    60
-#define SPAN_BYTES     32
-#define SHAPES_LEAST_S .1
-#define SHAPES_MOST_S  86400.0
+#define ORDER_SHOWN 60
+#define SPAN_BYTES  32
 
 struct arguments {
 	const char *application, *seed;
@@ -717,7 +715,7 @@ static const struct cli_option options[] = {
 		 "Seed of the order in which versions take turns (default: a new one each time; it is shown and kept)"),
 	CLI_PARSED("shapes", "TIME", struct arguments, launch.choice.shapes_s, parse_shapes,
 		   "Afterwards run each version and input on each host for so long, two rounds at least, with one thing after the other "
-		   "dearer: 60, 60s or 2m; 'assay profile' shows how often it does them"),
+		   "dearer: 60, 60s or 2m (default: what lab.yaml says of the host); 'assay profile' shows how often it does them"),
 	CLI_FLAG("probe", struct arguments, launch.choice.probe,
 		 "Measure functions, as 'probe' of the manifest says: runs give samples, and no results"),
 	CLI_FLAG("same-stack", struct arguments, launch.same_stack, "Run nothing when hosts differ in the libraries that a version loads"),

@@ -281,11 +281,28 @@ static enum assay_status parse_environment(struct entry *e)
 	return ASSAY_OK;
 }
 
+static enum assay_status parse_shapes(struct entry *e)
+{
+	const struct yaml_node *node = yaml_get(e->node, "shapes");
+	const char *text;
+	enum assay_status st = node ? yaml_string(e->file, node, &text, e->err) : ASSAY_OK;
+	double seconds;
+	char shown[TEXT_SHOWN_BYTES];
+
+	if (!node || st)
+		return st;
+	if (!text_span(text, &seconds) || !(seconds >= SHAPES_LEAST_S && seconds <= SHAPES_MOST_S))
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: 'shapes' must be %g to %g seconds, such as 60s or 2m, not '%s'", e->file,
+				  node->line, SHAPES_LEAST_S, SHAPES_MOST_S, text_shown(text, shown));
+	e->common.shapes_s = seconds;
+	return ASSAY_OK;
+}
+
 static enum assay_status parse_entry(struct entry *e)
 {
 	static const char *const keys[] = { "name",	"id",	 "address", "port",	  "identity_file", "on",
 					    "type",	"user",	 "groups",  "env",	  "transport",	   "profile",
-					    "launcher", "login", "options", "time_limit", "queue_limit" };
+					    "launcher", "login", "options", "time_limit", "queue_limit",   "shapes" };
 	enum assay_status st;
 
 	if (e->node->kind != YAML_MAP)
@@ -314,6 +331,8 @@ static enum assay_status parse_entry(struct entry *e)
 		st = parse_transport(e);
 	if (!st)
 		st = parse_groups(e);
+	if (!st)
+		st = parse_shapes(e);
 	return st ? st : parse_environment(e);
 }
 
@@ -351,6 +370,7 @@ static struct host make_host(const struct entry *e, size_t i)
 		.n_environment = e->common.n_environment,
 		.box = mem_string(box ? box : name),
 		.profile = copy_text(e->common.profile),
+		.shapes_s = e->common.shapes_s,
 		.local = e->common.local,
 		.launcher = launcher_copy(&e->common.launcher),
 		.line = e->node->line,

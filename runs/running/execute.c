@@ -18,7 +18,11 @@ static void execute_ended(size_t index, const struct fleet_result *result, size_
 	(void)n_done, (void)n;
 	for (size_t i = 0; i < h->n_cells; i++)
 		left += !h->done[i] && h->cells[i].repetition >= 1;
-	if (result->outcome != FLEET_OK && x->options->fleet->note && strcmp(result->message, FLEET_CANCELLED) != 0)
+	if (result->outcome == FLEET_OK || !x->options->fleet->note || strcmp(result->message, FLEET_CANCELLED) == 0)
+		return;
+	if (left == 0)
+		x->options->fleet->note("%s: %s: its runs with something dearer are not all made", h->host->name, result->message);
+	else
 		x->options->fleet->note("%s: %s: %zu run%s not made there", h->host->name, result->message, left,
 					left == 1 ? " is" : "s are");
 }

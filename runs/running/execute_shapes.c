@@ -42,7 +42,8 @@ static bool measure_cell(struct execute_host *h, const struct shaped_place *plac
 	struct shaped_cell cell = { .h = h, .cell = *at };
 	struct counts counts;
 	struct assay_error err;
-	enum assay_status st = counts_measure(run_cell, &cell, NULL, 0, h->x->options->plan->shapes_s, false, false, &counts, &err);
+	enum assay_status st =
+	    counts_measure(run_cell, &cell, NULL, 0, plan_shapes_s(h->x->options->plan, h->host), false, false, &counts, &err);
 
 	if (!st) {
 		fleet_lock(h->session);
@@ -83,7 +84,7 @@ bool execute_shapes(struct execute_host *h)
 	const struct plan *plan = h->x->options->plan;
 	bool ok = true;
 
-	for (size_t input = 0; ok && plan->shapes_s > 0 && input < plan->n_inputs; input++)
+	for (size_t input = 0; ok && plan_shapes_s(plan, h->host) > 0 && input < plan->n_inputs; input++)
 		for (size_t version = 0; ok && version < plan->n_versions; version++)
 			ok = shape_cell(h, version, input);
 	return ok;
@@ -96,7 +97,7 @@ enum assay_status execute_shapes_left(const struct execute *x, const struct host
 	enum assay_status st;
 
 	*out = 0;
-	if (!(plan->shapes_s > 0))
+	if (!(plan_shapes_s(plan, host) > 0))
 		return ASSAY_OK;
 	st = shaped_of_plan(&x->lab->store, plan->id, host->id, &has, err);
 	if (!st)

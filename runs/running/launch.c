@@ -322,9 +322,9 @@ static enum assay_status launch_conclude(struct launch *launch, struct assay_err
 		st = execution_without_fingerprint(store, plan, &launch->without_fingerprint, err);
 	if (!st && plan->probe)
 		st = launch_load_samples(launch, err);
-	if (!st && plan->shapes_s > 0)
+	if (!st)
 		st = shaped_of_plan(store, plan->id, NULL, &launch->shaped, err);
-	plan->complete = launch->rows.n == plan->n_machines * launch_each(launch) && launch->shaped == launch_shaped(launch);
+	plan->complete = launch->rows.n == plan->n_machines * launch_each(launch) && launch->shaped >= launch_shaped(launch);
 	if (!st && plan->complete)
 		st = plan_complete(store, plan, err);
 	return st;
@@ -390,8 +390,11 @@ struct launch_tally launch_count(const struct launch *launch, const char *machin
 size_t launch_shaped(const struct launch *launch)
 {
 	const struct plan *plan = &launch->plan;
+	size_t machines = 0;
 
-	return plan->shapes_s > 0 ? plan->n_machines * plan->n_versions * plan->n_inputs : 0;
+	for (size_t i = 0; i < launch->n; i++)
+		machines += plan_shapes_s(plan, launch->hosts[i]) > 0;
+	return machines * plan->n_versions * plan->n_inputs;
 }
 
 size_t launch_each(const struct launch *launch)

@@ -11,6 +11,11 @@
 #include <math.h>
 #include <time.h>
 
+double plan_shapes_s(const struct plan *plan, const struct host *host)
+{
+	return plan->probe ? 0 : plan->shapes_s > 0 ? plan->shapes_s : host->shapes_s;
+}
+
 /* Seeded by the plan and the machine's name, so that other machines do not change its order. */
 static struct rng plan_rng_of(const struct plan *plan, size_t machine)
 {

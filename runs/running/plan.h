@@ -39,6 +39,10 @@ struct plan_cell {
 	int64_t repetition; /* from 1; warm-ups are 0, -1, ... and are never results */
 };
 
+/* For how long each version and input is run on the host with one thing after the other dearer: as the plan says, else as lab.yaml does; 0:
+ * not at all, in particular with a probe. */
+double plan_shapes_s(const struct plan *plan, const struct host *host);
+
 /* The runs of one machine in their order: inputs one after another, in each the warm-ups of every version, then blocks of two
  * repetitions that are each other's mirror (ABBA; with more versions a seeded order, then its reverse; an odd last one alone).
  * Same plan, same machine: same order, whatever the other machines. *out[*n]; free() it. */

@@ -105,6 +105,16 @@ expect_json '.hosts[0].known' 4
 cases=$((cases + 1))
 [ "$(shaped_large)" = "$large" ] || fail 'what was there was measured again'
 
+what='a host of which lab.yaml says so'
+printf '    shapes: never\n' >>"$tmp/lab/lab.yaml"
+run -C "$tmp/lab" run copy --dry-run
+refused 2 "'shapes' must be"
+sed -i 's/shapes: never/shapes: 0.1s/' "$tmp/lab/lab.yaml"
+run -C "$tmp/lab" run copy --inputs large --repetitions 1 --format json
+expect_status 0
+expect_json .shaped 1 .complete true
+sed -i '/shapes:/d' "$tmp/lab/lab.yaml"
+
 what='another build is not counted by the runs of the one before'
 sed 's/bs=16/bs=32/' "$tmp/lab/apps/copy.yaml" >"$tmp/copy.yaml"
 mv "$tmp/copy.yaml" "$tmp/lab/apps/copy.yaml"
