@@ -7,7 +7,8 @@
 
 struct sampler_entries;
 
-/* From /proc/kallsyms, once after each start of the machine: kept in a file of this user's below /dev/shm. NULL: the kernel hides its addresses. Aborts where there is no memory. */
+/* From /proc/kallsyms, once after each start of the machine: kept in a file of this user's below /dev/shm. NULL: the kernel hides its
+ * addresses. Aborts where there is no memory. */
 struct sampler_entries *sampler_entries_read(void);
 void sampler_entries_free(struct sampler_entries *entries); /* accepts NULL */
 
