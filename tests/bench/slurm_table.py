@@ -149,11 +149,12 @@ def stored(sql):
     return n
 
 
-def killed(words, times, seconds):
-    """The command, so many times ended by SIGKILL after so long and resumed; how many times it was, and its end."""
+def killed(words, times, sql):
+    """The command, so many times ended by SIGKILL once it has stored more than there was, and resumed; how many times it was, and its end."""
     kills, process = 0, start(words)
     while kills < times:
-        time.sleep(seconds)
+        before = stored(sql)[0]
+        until(lambda: stored(sql)[0] > before + 2 or process.poll() is not None, 600)
         if process.poll() is not None:
             break
         process.send_signal(signal.SIGKILL)
@@ -177,12 +178,12 @@ def laboratory():
                                                        (done.stdout.splitlines() or [done.stderr])[0]))
     rates = "select count(*), count(distinct machine || pass || stressor || ordinal) from rate join fingerprint on id = fingerprint where complete"
     before = stored(rates)
-    kills, status = killed(["fingerprint", "run", "--battery", "quick", "-q"], 2, 12)
+    kills, status = killed(["fingerprint", "run", "--battery", "quick", "-q"], 2, "select count(*) from rate")
     after = stored(rates)
     print("- the same once more, killed %d times with SIGKILL and resumed: status %d; %d complete fingerprints, %d rates, of which the first three "
           "have %d; incomplete ones: %d" % (kills, status, stored("select count(*) from fingerprint where complete")[0], after[0], before[0],
                                             stored("select count(*) from fingerprint where not complete")[0]))
-    kills, status = killed(["run", "dd", "-q"], 3, 4)
+    kills, status = killed(["run", "dd", "-q"], 3, "select count(*) from execution")
     print("- `assay run dd`, killed %d times with SIGKILL and resumed: status %d; results %d, different ones %d, of 36" % ((kills, status) + stored(
         "select count(*), count(distinct machine || version || repetition) from execution where outcome = 'ok'")))
     done = shell([assay, "-C", lab, "gate", "dd@300000", "dd@400000"])
@@ -335,22 +336,21 @@ def login():
         if act:
             act(process)
         out, said, status = answer(process)
-        row(name, what or "`%s`" % " ".join(words), status, (out.splitlines() or [said or "(killed)"])[0 if words[1] != "trust" else -2], "%.1f" %
+        row(name, what or "`%s`" % " ".join(words), status, (out.splitlines() or [said or "(killed)"])[0].replace(key, "(its own key)"), "%.1f" %
             (time.time() - began), *left(150))
-        return out + said
+        return out
     try:
         for name, text in places.items():
             where = directory + "/login-" + name
             shell([assay, "init", where])
             lab_yaml(where, "hosts:\n  - name: node[1-3]\n    login: %s\n%s" % (at, text))
             case(name, ["fleet", "exec", "-w", "node1", "--", "true"], "`fleet exec` before its key is known")
-            known = key in case(name, ["fleet", "trust", "-w", "node1"])
-            case(name, ["fleet", "exec", "--", "printf", "%s|", "a  b", "$HOME"], "`fleet exec -- printf '%s\\|' 'a  b' '$HOME'`")
+            if key not in case(name, ["fleet", "trust", "-w", "node1"]):
+                print("\n**the login node's key was not shown**\n")
+            case(name, ["fleet", "exec", "--", "printf", "%s,", "a  b", "$HOME"], "`fleet exec -- printf '%s,' 'a  b' '$HOME'`")
             case(name, ["fleet", "exec", "-w", "node1", "--", "sleep", MARK], "the controller gets SIGKILL", lambda p: p.kill())
             case(name, ["fleet", "exec", "-w", "node1", "--", "sleep", MARK], "every ssh to it gets SIGKILL",
                  lambda p: [os.kill(int(n), 9) for n in shell(["pgrep", "-f", "^ssh .*-p %d|^ssh .*127.0.0.1" % port]).stdout.split()])
-            if not known:
-                print("\n**the key was not shown**\n")
         done = shell(before + [assay, "-C", directory + "/login-slurm", "fleet", "import", "slurm", "--login", at, "--dry-run"])
         print("\n`fleet import slurm --login %s --dry-run`: status %d; %s\n" % (at, done.returncode, (done.stdout.splitlines() or [done.stderr])[0]))
     finally:
