@@ -38,7 +38,7 @@ guest_programs() {
 	done
 }
 guest_libraries() {
-	for library in $(aarch64-linux-gnu-readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
+	for library in $(aarch64-linux-gnu-readelf -d "$1" 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
 		[ ! -e "$to/lib/$library" ] || continue
 		found=$(find "$from" -path '*/lib/*' -name "$library" | head -n 1)
 		[ -n "$found" ] || { echo "guest: $1 needs $library, which is in no package" >&2; exit 1; }

@@ -39,7 +39,7 @@ dies_once | dies_within | loses_launcher)
 	begun; before=$work
 	exec 3<&0 # what the shell starts beside itself would have no input
 	(enter "$options" "$@") <&3 & pid=$!
-	while begun; [ "$work" = "$before" ] && kill -0 $pid; do sleep .05; done 2>/dev/null
+	while begun; [ "$work" = "$before" ] && kill -0 $pid; do sleep .2; done 2>/dev/null
 	[ "$work" = "$before" ] || { kill -9 $pid; touch "$host/shm/died"; }
 	exit 0 ;;
 hangs) sleep 600 ;;

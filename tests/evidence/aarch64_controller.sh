@@ -29,8 +29,9 @@ fi
 rm -rf "$directory"
 mkdir -p "$directory"
 root=$directory/root
-version_of_kernel=$(sh tests/other_packages --needed "$root" $guest_kernel busybox-static stress-ng libopenblas0-pthread libgfortran5 |
-	sed -n '1s/ .*//p')
+# Programs of Debian's, for some of busybox know less: sleep, truncate, the shells.
+version_of_kernel=$(sh tests/other_packages --needed "$root" $guest_kernel busybox-static stress-ng libopenblas0-pthread libgfortran5 \
+	dash bash coreutils libc-bin openssh-client | sed -n '1s/ .*//p')
 guest_directories "$directory"
 cp -R build/aarch64/usr build/aarch64/lib "$root/" 2>/dev/null
 mkdir -p "$root/opt"
@@ -57,7 +58,8 @@ int main(int argc, char **argv)
 }
 END_C
 # shellcheck disable=SC2046 # a list of paths
-guest_programs "$directory" $(cd "$root" && find opt -type f) usr/bin/stress-ng
+guest_programs "$directory" $(cd "$root" && find opt bin usr/bin -type f)
+ln -sf dash "$directory/guest/bin/sh"
 for name in libopenblas.so.0 libc.so.6 libm.so.6 ld-linux-aarch64.so.1 libpapi.so.7.0 libpfm.so.4; do
 	[ -e "$directory/guest/lib/$name" ] || cp -L "$(find "$root/usr/lib" "$root/lib" -name "$name" | head -n 1)" "$directory/guest/lib/$name"
 done

@@ -81,7 +81,7 @@ END_SH
 
 # boot NAME PROCESSOR: what it says, in $directory/NAME.
 boot() {
-	guest_run "$directory" "$2" 120 -m 256 -icount shift=2,sleep=off -seed 1 -rtc base=2024-01-01T00:00:00,clock=vm -nic none \
+	guest_run "$directory" "$2" 900 -m 256 -icount shift=2,sleep=off -seed 1 -rtc base=2024-01-01T00:00:00,clock=vm -nic none \
 		>"$directory/$1.console" 2>&1 || true
 	tr -d '\r' <"$directory/$1.console" | sed -n 's/^@ //p' >"$directory/$1"
 }
