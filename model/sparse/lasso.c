@@ -1,13 +1,15 @@
 #include "model/sparse/lasso.h"
 
 #include "base/mem.h"
+#include "model/sparse/active_set.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SWEEPS_MAX   100000
-#define REFIT_SWEEPS 300 /* columns that go together take long to part, and need not */
+#define REFIT_SWEEPS 300   /* columns that go together take long to part, and need not */
+#define ENOUGH	     1e-11 /* of the deviation of y: what a pull may exceed lambda by where the minimum is exact */
 
 /* Columns and what is left of y are multiplied by the roots of the weights: weighted products are plain ones. */
 struct descent {
@@ -22,6 +24,7 @@ struct descent {
 	size_t *some;	   /* [n_some] columns that are looked at */
 	size_t n_some;
 	bool *in_some; /* [p] */
+	bool *varies;  /* [p] */
 	double y_mean, y_sd;
 	double before; /* the last lambda */
 	bool any_sign;
@@ -55,8 +58,8 @@ static double centre(double *x, const double *root, size_t n, double *mean)
 	return sqrt(product(x, x, n));
 }
 
-/* Columns divided by their deviation; `origin`: not centred, so that there is no intercept. */
-static struct descent descent_of(const struct mat *X, const double *y, const double *weight, bool any_sign, bool origin)
+/* Columns divided by their deviation, unless they are as given; `origin`: not centred, so that there is no intercept. */
+static struct descent descent_of(const struct mat *X, const double *y, const double *weight, const struct lasso_options *how, bool origin)
 {
 	size_t n = X->rows, p = X->cols;
 	struct descent d = { .n = n,
@@ -71,7 +74,8 @@ static struct descent descent_of(const struct mat *X, const double *y, const dou
 			     .pull = mem_new(p, sizeof(double)),
 			     .some = mem_new(p, sizeof(size_t)),
 			     .in_some = mem_new(p, sizeof(bool)),
-			     .any_sign = any_sign };
+			     .varies = mem_new(p, sizeof(bool)),
+			     .any_sign = how->any_sign };
 	double sum = 0.0;
 
 	for (size_t i = 0; i < n; i++)
@@ -93,9 +97,12 @@ static struct descent descent_of(const struct mat *X, const double *y, const dou
 		d.sd[j] = centre(z, d.root, n, &d.mean[j]);
 		if (d.sd[j] <= 1e-12 * largest)
 			d.sd[j] = 0.0;
+		d.varies[j] = d.sd[j] > 0.0;
+		if (d.varies[j] && how->as_given)
+			d.sd[j] = 1.0;
 		for (size_t i = 0; i < n; i++)
 			z[i] = d.sd[j] > 0.0 ? (z[i] + (origin ? d.root[i] * d.mean[j] : 0.0)) / d.sd[j] : 0.0;
-		d.square[j] = origin ? product(z, z, n) : 1.0;
+		d.square[j] = origin || how->as_given ? product(z, z, n) : 1.0;
 		d.mean[j] = origin ? 0.0 : d.mean[j];
 	}
 	d.before = (double)INFINITY; /* all columns are looked at once */
@@ -114,6 +121,7 @@ static void descent_release(struct descent *d)
 	free(d->pull);
 	free(d->some);
 	free(d->in_some);
+	free(d->varies);
 }
 
 /* One coordinate to its minimum; returns by how much it moved. */
@@ -185,9 +193,22 @@ static bool look_at_more(struct descent *d, double least)
 	return d->n_some > before;
 }
 
+static void solve(struct descent *d, double lambda, const bool *allowed)
+{
+	const struct active_problem problem = {
+		.z = d->z, .n = d->n, .p = d->p, .allowed = allowed, .lambda = lambda, .any_sign = d->any_sign, .enough = ENOUGH * d->y_sd
+	};
+
+	active_set_solve(&problem, d->b, d->rest);
+}
+
 /* From where the lambda before it has ended. */
 static void descend(struct descent *d, double lambda, double enough)
 {
+	if (enough <= 0.0) {
+		solve(d, lambda, d->varies);
+		return;
+	}
 	for (size_t j = 0; j < d->p; j++)
 		d->in_some[j] = d->b[j] != 0.0;
 	(void)look_at_more(d, 2.0 * lambda - fmax(lambda, d->before));
@@ -223,6 +244,7 @@ static bool same_columns(const struct mat *beta, size_t k)
 static void refit(struct descent *d, size_t k, double enough, struct lasso_path *out)
 {
 	double *b = mem_new(d->p, sizeof(*b)), *rest = mem_new(d->n, sizeof(*rest));
+	bool *has = mem_new(d->p, sizeof(*has));
 
 	memcpy(b, d->b, d->p * sizeof(*b));
 	memcpy(rest, d->rest, d->n * sizeof(*rest));
@@ -230,7 +252,8 @@ static void refit(struct descent *d, size_t k, double enough, struct lasso_path 
 	for (size_t j = 0; j < d->p; j++) {
 		const double *z = d->z + j * d->n;
 
-		if (mat_get(&out->beta, k, j) != 0.0) {
+		has[j] = mat_get(&out->beta, k, j) != 0.0;
+		if (has[j]) {
 			d->some[d->n_some++] = j;
 			continue;
 		}
@@ -238,10 +261,14 @@ static void refit(struct descent *d, size_t k, double enough, struct lasso_path 
 			d->rest[i] += d->b[j] * z[i];
 		d->b[j] = 0.0;
 	}
-	descend_some(d, 0.0, enough, REFIT_SWEEPS);
+	if (enough <= 0.0)
+		solve(d, 0.0, has);
+	else
+		descend_some(d, 0.0, enough, REFIT_SWEEPS);
 	keep(d, k, &out->refitted, out->refitted_intercept);
 	memcpy(d->b, b, d->p * sizeof(*b));
 	memcpy(d->rest, rest, d->n * sizeof(*rest));
+	free(has);
 	free(b);
 	free(rest);
 }
@@ -262,12 +289,12 @@ static void refit_bounded(struct descent *d, struct descent *origin, size_t k, d
 void lasso_path_of(const struct mat *X, const double *y, const double *weight, const struct lasso_options *how, const double *lambdas,
 		   struct lasso_path *out)
 {
-	struct descent d = descent_of(X, y, weight, how->any_sign, false), origin = { .p = 0 };
+	struct descent d = descent_of(X, y, weight, how, false), origin = { .p = 0 };
 	double first = pulls(&d), enough = how->exact * d.y_sd;
 
 	d.before = first;
 	if (how->bounded)
-		origin = descent_of(X, y, weight, how->any_sign, true);
+		origin = descent_of(X, y, weight, how, true);
 	*out = (struct lasso_path){ .beta = mat_new(LASSO_LAMBDAS, X->cols) };
 	if (how->refit)
 		out->refitted = mat_new(LASSO_LAMBDAS, X->cols);
