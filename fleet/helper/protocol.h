@@ -42,7 +42,7 @@
  * there can be none the command runs without: see `cgroup_version` of the result. */
 #define HELPER_CGROUP 'c'
 /* run: where its time goes is sampled, and comes before the result as a HELPER_FILE (sampler.h): "places" in files, too; or a number: so
- * many nanoseconds apart */
+ * many nanoseconds apart, and, behind a blank, a directory: places in files below it, too, as many as SAMPLER_SPOTS_BYTES let */
 #define HELPER_SAMPLE 'y'
 /* run: NAME=LEVEL, a shape of fleet/shape/shape.h and its dose, repeated; where one cannot be had, the run is refused */
 #define HELPER_SHAPE	 'x'

@@ -285,16 +285,19 @@ static bool parse_ms(struct request *request, const struct frame *frame, int64_t
 	return true;
 }
 
-/* "", "places", or how far apart. */
+/* "", "places", or how far apart, and perhaps below which directory places are wanted. */
 static bool parse_sample(struct request *request, const struct frame *frame)
 {
+	const char *blank = memchr(frame->bytes, ' ', frame->size);
+	size_t number = blank ? (size_t)(blank - frame->bytes) : frame->size;
+
 	request->sample = true;
 	request->sample_places = frame->size == 6 && memcmp(frame->bytes, "places", 6) == 0;
 	if (frame->size == 0 || request->sample_places)
 		return true;
-	if (!whole_number(frame->bytes, frame->size, 10, SAMPLE_NS_MAX, &request->sample_ns) || request->sample_ns < SAMPLE_NS_MIN)
+	if (!whole_number(frame->bytes, number, 10, SAMPLE_NS_MAX, &request->sample_ns) || request->sample_ns < SAMPLE_NS_MIN)
 		return request_refuse(request, "samples are %d to %d ns apart", SAMPLE_NS_MIN, SAMPLE_NS_MAX);
-	return true;
+	return !blank || parse_text(request, &(struct frame){ frame->kind, blank + 1, frame->size - number - 1 }, &request->sample_below);
 }
 
 static bool parse_mode(struct request *request, const struct frame *frame)

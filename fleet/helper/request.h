@@ -76,6 +76,7 @@ struct request {
 	bool output_dropped; /* what is more, instead of ending the command */
 	bool sample, sample_places;
 	uint64_t sample_ns; /* 0: not said */
+	char *sample_below; /* NULL: not said */
 	struct request_group group;
 	struct shaped shaped[SHAPES]; /* [n_shaped] */
 	size_t n_shaped;

@@ -448,7 +448,7 @@ static bool run_start(struct run *run)
 	run->signals = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (run->signals < 0)
 		return request_refuse(run->task->request, "cannot watch signals: %s", strerror(errno));
-	run->sampler = request->sample ? sampler_open(request->sample_places, request->sample_ns) : NULL;
+	run->sampler = request->sample ? sampler_open(request->sample_places, request->sample_below, request->sample_ns) : NULL;
 	run->started_ms = clock_real_ms();
 	accounts_begin(&run->accounts);
 	run->started_ns = clock_monotonic_ns();

@@ -73,8 +73,9 @@ struct sampler {
 	size_t n_spots;
 	struct sampler_maps *maps;
 	uint64_t period_ns;
-	bool places_wanted; /* spots */
-	bool whole;	    /* the rings have what all processes of the host do: those that the map does not know are others' */
+	bool places_wanted;	  /* spots */
+	const char *places_below; /* those in files there; NULL: none */
+	bool whole;		  /* the rings have what all processes of the host do: those that the map does not know are others' */
 	uint32_t command;
 	struct sampler_entries *entries;
 	uint64_t lost, maps_lost, processes; /* `processes` beside the command's own */
@@ -117,11 +118,18 @@ static void spot_add(struct sampler *s, uint32_t place, uint64_t offset)
 	}
 }
 
+static bool is_below(const struct sampler *s, const char *path)
+{
+	size_t n = s->places_below ? strlen(s->places_below) : 0;
+
+	return n > 0 && strncmp(path, s->places_below, n) == 0 && path[n] == '/';
+}
+
 static uint32_t user_place(struct sampler *s, uint32_t pid, uint64_t address)
 {
 	const struct sampler_map *map = sampler_maps_at(s->maps, pid, address);
 
-	if (map && s->places_wanted && s->places[map->place].inode)
+	if (map && s->places[map->place].inode && (s->places_wanted || is_below(s, s->places[map->place].name)))
 		spot_add(s, map->place, address - map->begin + map->offset);
 	return map ? map->place : PLACE_UNKNOWN;
 }
@@ -443,7 +451,7 @@ static void rings_open(struct sampler *s)
 		place_of(s, "not_allowed", 0, true);
 }
 
-struct sampler *sampler_open(bool places, uint64_t period_ns)
+struct sampler *sampler_open(bool places, const char *below, uint64_t period_ns)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 
@@ -452,6 +460,7 @@ struct sampler *sampler_open(bool places, uint64_t period_ns)
 	s->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	s->maps = sampler_maps_new();
 	s->places_wanted = places;
+	s->places_below = below;
 	s->period_ns = period_ns ? period_ns : SAMPLER_PERIOD_NS;
 	s->slice_ns = SLICE_PERIODS * s->period_ns;
 	s->programs[0] = (struct program){ "?", 0 };
@@ -539,7 +548,9 @@ static void say_places(struct sampler *s, FILE *file)
 		if (place->count > 0 && place->inode && s->places_wanted)
 			fprintf(file, "%llu inode -\n", (unsigned long long)place->inode);
 		for (; at < s->n_spots && s->spots[at].place <= i; at++)
-			fprintf(file, "%llu at %llx\n", (unsigned long long)s->spots[at].count, (unsigned long long)s->spots[at].offset);
+			if (s->spots[at].count > 0 && place->count > 0)
+				fprintf(file, "%llu at %llx\n", (unsigned long long)s->spots[at].count,
+					(unsigned long long)s->spots[at].offset);
 	}
 }
 
@@ -591,14 +602,35 @@ static bool shorten(struct sampler *s, size_t bytes)
 	return true;
 }
 
+/* Forgets the places below the directory that were met least, until the lines of the others fit. */
+static void thin_spots(struct sampler *s)
+{
+	size_t bytes = SAMPLER_SPOTS_BYTES + 1;
+
+	for (uint64_t least = 1; bytes > SAMPLER_SPOTS_BYTES; least++) {
+		bytes = 0;
+		for (size_t i = 0; i < s->n_spots; i++) {
+			struct spot *spot = &s->spots[i];
+
+			spot->count = spot->count < least ? 0 : spot->count;
+			if (spot->count > 0)
+				bytes += (size_t)snprintf(NULL, 0, "%llu at %llx\n", (unsigned long long)spot->count,
+							  (unsigned long long)spot->offset);
+		}
+	}
+}
+
 void sampler_say(struct sampler *s, struct frames_out *out)
 {
-	size_t size;
+	size_t size, most;
 	char *text;
 
 	rings_take(s, UINT64_MAX);
 	spots_sort(s); /* sampling is over: nothing is added any more */
-	while (text = say(s, &size), !s->places_wanted && size > SAMPLER_BRIEF_BYTES && shorten(s, size - SAMPLER_BRIEF_BYTES))
+	if (!s->places_wanted)
+		thin_spots(s);
+	most = SAMPLER_BRIEF_BYTES + (s->places_below ? SAMPLER_SPOTS_BYTES : 0);
+	while (text = say(s, &size), !s->places_wanted && size > most && shorten(s, size - most))
 		free(text);
 	frames_put(out, HELPER_FILE, SAMPLER_FILE_NAME, sizeof(SAMPLER_FILE_NAME), text, size);
 	free(text);

@@ -12,6 +12,7 @@
 
 #define SAMPLER_PERIOD_NS   4583592 /* unless another is asked for; in no simple ratio to the 1, 4 and 10 ms at which much begins */
 #define SAMPLER_BRIEF_BYTES 8192    /* of what is said without places in files */
+#define SAMPLER_SPOTS_BYTES 7680    /* of places below a directory */
 #define SAMPLER_DRAIN_MS    50
 #define SAMPLER_SLICES	    32
 #define SAMPLER_PROGRAMS    16 /* that are told apart */
@@ -19,9 +20,10 @@
 
 struct sampler;
 
-/* Before the command is forked: it begins with its exec(). `places`: in files, too. period_ns: 0 as usual. Never NULL; where nothing may be
- * sampled, sampler_say() says why. */
-struct sampler *sampler_open(bool places, uint64_t period_ns);
+/* Before the command is forked: it begins with its exec(). `places`: in files, too. below: of them those below this directory, and of
+ * these the ones that were met most; borrowed; NULL: none. period_ns: 0 as usual. Never NULL; where nothing may be sampled, sampler_say()
+ * says why. */
+struct sampler *sampler_open(bool places, const char *below, uint64_t period_ns);
 
 /* The command was forked. */
 void sampler_begin(struct sampler *sampler, pid_t command);
@@ -39,8 +41,8 @@ void sampler_drain(struct sampler *sampler);
  * (COUNT is in nanoseconds, NAME how many there are from the first sample to the last) and, behind a place that was met often, `slices`
  * (COUNT 0; NAME: how often in each slice, one after the other, such as "12,,3") say when. `program` (COUNT samples, NAME as the kernel
  * calls it, 15 bytes at most; the first, "?", is what was no program yet, and what had no room) and, behind such a place, `programs` (COUNT
- * 0; NAME: how often in each, in their order) say in which program. Without places at most SAMPLER_BRIEF_BYTES: what was met least is in
- * "?" and "other" then. */
+ * 0; NAME: how often in each, in their order) say in which program. Without all places at most SAMPLER_BRIEF_BYTES and
+ * SAMPLER_SPOTS_BYTES: what was met least is in "?" and "other" then. */
 void sampler_say(struct sampler *sampler, struct frames_out *out);
 
 void sampler_close(struct sampler *sampler); /* accepts NULL */

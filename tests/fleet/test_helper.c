@@ -355,6 +355,41 @@ static void test_sampled_briefly(void **state)
 	session_release(&s);
 }
 
+/* Places in the files of one directory alone. */
+static void test_sampled_below(void **state)
+{
+	char *here = getcwd(NULL, 0),
+	     *script = mem_format("mkdir -p own && cp \"$(command -v mawk)\" own/counts && own/counts 'BEGIN { while (i < 4000000) i++ }'; "
+				  "dd if=/dev/zero of=/dev/null bs=64 count=100000 2>/dev/null; rm -r own");
+	char *asked = mem_format("1000000 %s/own", here), *line = mem_format(" user %s/own/counts\n", here), *found;
+	struct helper_request request;
+	struct session s;
+	size_t places = 0;
+
+	(void)state;
+	shell_request(&request, script);
+	helper_request_text(&request, HELPER_SAMPLE, asked);
+	session_run(&s, &request);
+	assert_int_equal(s.answer.n_files, 1);
+	assert_in_range(s.answer.files[0].n, 1, 8192 + 7680);
+	if (strncmp(s.answer.files[0].bytes, "0 ", 2) != 0) {
+		found = strstr(s.answer.files[0].bytes, line);
+		assert_non_null(found);
+		for (char *at = s.answer.files[0].bytes; (at = strstr(at, " at ")); at++) {
+			assert_true(at > found);
+			places++;
+		}
+		assert_true(places > 1);
+		found = strstr(found + 1, " user ");
+		assert_true(!found || !strstr(found, " at "));
+	}
+	session_release(&s);
+	free(line);
+	free(asked);
+	free(script);
+	free(here);
+}
+
 static void test_planned_end(void **state)
 {
 	struct helper_request request;
@@ -641,14 +676,31 @@ static void test_put_whole_or_not(void **state)
 int suite_helper(void)
 {
 	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_streams),	      SESSION_TEST(test_much_output),	 SESSION_TEST(test_signal),
-		SESSION_TEST(test_arguments),	      SESSION_TEST(test_surroundings),	 SESSION_TEST(test_joined),
-		SESSION_TEST(test_nothing_inherited), SESSION_TEST(test_input),		 SESSION_TEST(test_limits),
-		SESSION_TEST(test_cannot_start),      SESSION_TEST(test_measures),	 SESSION_TEST(test_accounts),
-		SESSION_TEST(test_foreign),	      SESSION_TEST(test_sampled),	 SESSION_TEST(test_others_wait),
-		SESSION_TEST(test_sampled_briefly),   SESSION_TEST(test_planned_end),	 SESSION_TEST(test_flood),
-		SESSION_TEST(test_timeout),	      SESSION_TEST(test_timeout_obeyed), SESSION_TEST(test_leftovers),
-		SESSION_TEST(test_runaway),	      SESSION_TEST(test_output_held),	 SESSION_TEST(test_files),
+		SESSION_TEST(test_streams),
+		SESSION_TEST(test_much_output),
+		SESSION_TEST(test_signal),
+		SESSION_TEST(test_arguments),
+		SESSION_TEST(test_surroundings),
+		SESSION_TEST(test_joined),
+		SESSION_TEST(test_nothing_inherited),
+		SESSION_TEST(test_input),
+		SESSION_TEST(test_limits),
+		SESSION_TEST(test_cannot_start),
+		SESSION_TEST(test_measures),
+		SESSION_TEST(test_accounts),
+		SESSION_TEST(test_foreign),
+		SESSION_TEST(test_sampled),
+		SESSION_TEST(test_others_wait),
+		SESSION_TEST(test_sampled_briefly),
+		SESSION_TEST(test_sampled_below),
+		SESSION_TEST(test_planned_end),
+		SESSION_TEST(test_flood),
+		SESSION_TEST(test_timeout),
+		SESSION_TEST(test_timeout_obeyed),
+		SESSION_TEST(test_leftovers),
+		SESSION_TEST(test_runaway),
+		SESSION_TEST(test_output_held),
+		SESSION_TEST(test_files),
 		SESSION_TEST(test_put_whole_or_not),
 	};
 
