@@ -18,7 +18,7 @@ ROWS_FUNCTION(cost_origin_code, enum cost_origin, COST_ORIGIN_ROWS, ROWS_CODE)
 
 /* A run as it was stored. */
 struct costs_run {
-	char *machine, *architecture, *input, *hash;
+	char *machine, *architecture, *input, *hash, *signature;
 	double cost;
 	const struct run_features *counted; /* its own, or those of another version's run of the input; borrowed */
 	struct execution_features features;
@@ -42,6 +42,7 @@ void costs_release(struct costs *costs)
 		free(costs->inputs[i].name);
 		free(costs->inputs[i].hash);
 		free(costs->inputs[i].cost);
+		cost_places_release(&costs->inputs[i].places);
 	}
 	free(costs->inputs);
 	free(costs->application);
@@ -63,6 +64,7 @@ static void run_release(struct costs_run *run)
 	free(run->architecture);
 	free(run->input);
 	free(run->hash);
+	free(run->signature);
 	execution_features_release(&run->features);
 }
 
@@ -134,7 +136,7 @@ static enum assay_status find_build(struct store *store, const char *application
 	return st || versions == 1 ? st : fail_nothing(store, application, version, err);
 }
 
-enum { MACHINE, INPUT, METRIC, WALL, USER, SYS, FEATURES, ARTEFACT, ARCHITECTURE };
+enum { MACHINE, INPUT, METRIC, WALL, USER, SYS, FEATURES, ARTEFACT, ARCHITECTURE, SIGNATURE };
 
 static double cost_of_row(sqlite3_stmt *stmt, enum cost_of of)
 {
@@ -156,7 +158,8 @@ static enum assay_status load_runs(struct store *store, struct costs *costs, con
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st = store_ask(
 	    store, &stmt, err,
-	    "SELECT e.machine, e.input, e.metric, e.wall_ns, e.user_us, e.sys_us, e.features, v.artefact, e.architecture FROM plan AS p "
+	    "SELECT e.machine, e.input, e.metric, e.wall_ns, e.user_us, e.sys_us, e.features, v.artefact, e.architecture, e.signature FROM "
+	    "plan AS p "
 	    "JOIN plan_item "
 	    "AS v ON v.plan = p.id AND v.kind = 'version' AND v.name = ?2 JOIN execution AS e ON e.plan = p.id AND e.version = ?2 "
 	    "WHERE p.application = ?1 AND p.probe IS NULL AND e.outcome = 'ok' ORDER BY e.machine, e.input, p.started_ms, p.id, "
@@ -178,6 +181,7 @@ static enum assay_status load_runs(struct store *store, struct costs *costs, con
 		*run = (struct costs_run){ .machine = mem_string(store_text(stmt, MACHINE)),
 					   .architecture = mem_string(store_text(stmt, ARCHITECTURE)),
 					   .input = mem_string(store_text(stmt, INPUT)),
+					   .signature = mem_string(store_text(stmt, SIGNATURE)),
 					   .cost = cost };
 		st = execution_features_unpack(sqlite3_column_blob(stmt, FEATURES), n, &run->features, err);
 		run->hash = mem_string(*run->features.input ? run->features.input : run->input);
@@ -258,9 +262,10 @@ static enum assay_status choose_machine(struct costs *costs, const char *machine
 }
 
 /* An input of so many runs, which are sorted by cost. */
-static void add_input(const struct costs_run *runs, size_t n, struct costs *costs)
+static enum assay_status add_input(const struct costs_run *runs, size_t n, struct costs *costs, struct assay_error *err)
 {
 	struct cost_input *in = &costs->inputs[costs->n++];
+	enum assay_status st = ASSAY_OK;
 
 	*in = (struct cost_input){
 		.name = mem_string(runs[0].input), .hash = mem_string(runs[0].hash), .runs = n, .own_seconds = runs[0].features.own_seconds
@@ -269,6 +274,10 @@ static void add_input(const struct costs_run *runs, size_t n, struct costs *cost
 	for (size_t i = 0; i < n; i++)
 		in->cost[i] = runs[i].cost;
 	in->median = stats_median(in->cost, n);
+	for (size_t i = 0; i < n && !st; i++)
+		st = cost_places_add(&in->places, runs[i].signature, err);
+	cost_places_end(&in->places);
+	return st;
 }
 
 static int compare_texts(const void *a, const void *b)
@@ -447,9 +456,10 @@ static void make_rows(const struct costs_run *runs, size_t n, struct names *unst
 	}
 }
 
-static void make_costs(const struct costs_runs *runs, struct names *unsteady, struct costs *costs)
+static enum assay_status make_costs(const struct costs_runs *runs, struct names *unsteady, struct costs *costs, struct assay_error *err)
 {
 	size_t first = 0, n = 0;
+	enum assay_status st = ASSAY_OK;
 
 	while (strcmp(runs->items[first].machine, costs->machine) != 0)
 		first++;
@@ -457,12 +467,16 @@ static void make_costs(const struct costs_runs *runs, struct names *unsteady, st
 		n++;
 	costs->architecture = mem_string(runs->items[first].architecture);
 	costs->inputs = mem_new(n, sizeof(*costs->inputs));
-	for (size_t i = first, same; i < first + n; i += same) {
+	for (size_t i = first, same; i < first + n && !st; i += same) {
 		for (same = 1; i + same < first + n && same_input(&runs->items[i], &runs->items[i + same]);)
 			same++;
-		add_input(&runs->items[i], same, costs);
+		st = add_input(&runs->items[i], same, costs, err);
 	}
-	make_rows(&runs->items[first], n, unsteady, costs);
+	if (!st)
+		make_rows(&runs->items[first], n, unsteady, costs);
+	else
+		names_free(unsteady->items, unsteady->n);
+	return st;
 }
 
 /* ---- counts of another version ---- */
@@ -554,7 +568,7 @@ enum assay_status costs_load(struct store *store, const struct costs_asked *aske
 		st = choose_machine(&costs, asked->machine, err);
 	}
 	if (!st)
-		make_costs(&runs, &unsteady, &costs);
+		st = make_costs(&runs, &unsteady, &costs, err);
 	else
 		names_free(unsteady.items, unsteady.n);
 	runs_release(&runs);

@@ -6,6 +6,7 @@
 #include "base/mat.h"
 #include "base/rows.h"
 #include "fleet/lab/store.h"
+#include "runs/running/cost_places.h"
 #include "runs/running/execution_features.h"
 
 #include <stdbool.h>
@@ -45,6 +46,7 @@ struct cost_input {
 	size_t runs;
 	double median;
 	double own_seconds; /* that the manifest's `features` took */
+	struct cost_places places;
 };
 
 struct costs {

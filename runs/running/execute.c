@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "runs/running/execute_host.h"
 #include "runs/running/execute_shapes.h"
+#include "runs/running/sampled_lines.h"
 #include "runs/running/stack.h"
 
 /* ---- one pass over all hosts ---- */
@@ -209,12 +210,13 @@ static void execute_release(struct execute *x)
 	}
 	free(x->hosts);
 	catalog_release(&x->catalog);
+	sampled_lines_free(x->lines);
 }
 
 enum assay_status execute_plan(struct lab *lab, const struct host *const *hosts, size_t n, const struct execute_options *options,
 			       struct execute_result *results, struct assay_error *err)
 {
-	struct execute x = { .lab = lab, .options = options, .results = results };
+	struct execute x = { .lab = lab, .options = options, .results = results, .lines = sampled_lines_new() };
 	bool same = true;
 	enum assay_status st;
 

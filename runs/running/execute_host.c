@@ -12,6 +12,7 @@
 #include "fleet/agent/helper_client.h"
 #include "runs/running/execute_shapes.h"
 #include "runs/running/own_features.h"
+#include "runs/running/sampled_lines.h"
 #include "runs/inside/features/counting/format.h"
 #include "runs/running/samples_fetch.h"
 #include "runs/running/stack.h"
@@ -441,6 +442,37 @@ static bool host_look_at_input(struct execute_host *h, const struct plan_cell *c
 	return ok;
 }
 
+/* ---- where its time goes ---- */
+
+static void ask_samples(const struct execute_host *h, struct helper_request *request)
+{
+	char *text = mem_format("%d %s", EXECUTE_SAMPLE_NS, h->directory);
+
+	helper_request_text(request, HELPER_SAMPLE, text);
+	free(text);
+}
+
+/* By lines of the sources, while there is what was deployed. */
+static void host_find_lines(struct execute_host *h, size_t version, struct helper_answer *answer)
+{
+	const struct sampled_deployed deployed[] = { { set_directory(h, 0), files_of(h, 0) },
+						     { set_directory(h, version + 1), files_of(h, version + 1) } };
+	struct helper_file *file = answer->n_files == 1 && answer->files->bytes ? answer->files : NULL;
+
+	if (file) {
+		char *text;
+
+		fleet_lock(h->session);
+		text = sampled_lines_of(h->x->lines, file->bytes, deployed, 2);
+		fleet_unlock(h->session);
+		free(file->bytes);
+		file->bytes = text;
+		file->n = strlen(text);
+	}
+	free(deployed[0].directory);
+	free(deployed[1].directory);
+}
+
 /* ---- one run ---- */
 
 enum host_run {
@@ -513,7 +545,7 @@ static void add_measured(const struct execute_host *h, const struct plan_cell *c
 	if (h->x->options->instrument)
 		add_instrument(h, cell, pack, request);
 	else if (h->x->options->manifest->sampling && cell->repetition >= 1)
-		helper_request_number(request, HELPER_SAMPLE, EXECUTE_SAMPLE_NS);
+		ask_samples(h, request);
 }
 
 /* With something dearer nothing is measured but what the kernel counts anyway. */
@@ -578,6 +610,7 @@ static enum host_run host_run_once(struct execute_host *h, const struct plan_cel
 			"no new directory can be made for a run"))
 		return HOST_RUN_NONE;
 	if (host_ask_run(h, cell, pack, NULL, 0, &answer)) {
+		host_find_lines(h, cell->version, &answer);
 		if (execution_judge(&h->x->options->manifest->metric, &answer, out, &fault))
 			how = answer.result.survivors > 0 ? HOST_RUN_SURVIVED : HOST_RUN_ENDED;
 		if (how != HOST_RUN_NONE)

@@ -19,6 +19,7 @@ struct execute {
 	struct execute_host *hosts;	/* [n], those that have something to do; the first `active` of them are run */
 	size_t n, active;
 	struct catalog catalog;
+	struct sampled_lines *lines;
 	bool look_only;		  /* at the software stack */
 	size_t cells_done, cells; /* of all hosts */
 	struct assay_error fault; /* of the store: ends everything */

@@ -97,6 +97,15 @@ void functions_extents(const struct image *image, struct functions *functions);
 size_t functions_lines(const struct image *image, const struct functions *functions, size_t body, uint64_t address,
 		       unsigned lines[FUNCTIONS_LINES_MAX]);
 
+/* What the source has at an address: the innermost function inlined there, or the body's own; its file (as the compiler was told, kept by
+ * the image; NULL: not known) and line. False: no function is there. */
+struct functions_place {
+	size_t function;
+	const char *file;
+	unsigned line;
+};
+bool functions_place_of(const struct image *image, const struct functions *functions, uint64_t address, struct functions_place *out);
+
 /* Length of a symbol up to the suffixes of the compiler, which begin with '.'; and those suffixes without numbers, and without
  * those that only say where a symbol was moved to. */
 size_t functions_stem(const char *symbol);

@@ -176,7 +176,8 @@ void functions_extents(const struct image *image, struct functions *f)
 	free(rows.lines);
 }
 
-static unsigned line_of_row(const struct image *image, const struct body *body, uint64_t address)
+/* file may be NULL. */
+static unsigned line_of_row(const struct image *image, const struct body *body, uint64_t address, const char **file)
 {
 	Dwarf_Line *line;
 	Dwarf_Die unit;
@@ -187,7 +188,21 @@ static unsigned line_of_row(const struct image *image, const struct body *body, 
 	line = dwarf_getsrc_die(&unit, address);
 	if (!line || dwarf_lineno(line, &number) || number < 0)
 		return 0;
+	if (file)
+		*file = dwarf_linesrc(line, NULL, NULL);
 	return (unsigned)number;
+}
+
+bool functions_place_of(const struct image *image, const struct functions *f, uint64_t address, struct functions_place *out)
+{
+	size_t body = functions_body_at(f, address);
+
+	*out = (struct functions_place){ .function = FUNCTIONS_NONE };
+	if (body == SIZE_MAX)
+		return false;
+	functions_paint(f, body, &address, 1, &out->function);
+	out->line = line_of_row(image, &f->bodies[body], address, &out->file);
+	return true;
 }
 
 static bool in_ranges(const struct functions *f, const struct inlined *inlined, uint64_t address)
@@ -207,7 +222,7 @@ size_t functions_lines(const struct image *image, const struct functions *f, siz
 	const struct body *b = &f->bodies[body];
 	size_t n = 0;
 
-	lines[n++] = line_of_row(image, b, address);
+	lines[n++] = line_of_row(image, b, address, NULL);
 	for (size_t i = 0; i < b->n_inlined && n < FUNCTIONS_LINES_MAX; i++)
 		if (in_ranges(f, &f->inlines[b->first_inlined + i], address))
 			lines[n++] = f->inlines[b->first_inlined + i].line;

@@ -1,0 +1,295 @@
+#include "runs/running/sampled_lines.h"
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "runs/inside/changes/demangle.h"
+#include "runs/inside/changes/functions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FILES_MAX 64 /* that are open at once */
+#define LINE_MAX  512
+
+struct file {
+	char *source, hash[DIGEST_HEX_BYTES];
+	bool known; /* it is what was deployed, and says where its functions are */
+	struct image image;
+	struct functions functions;
+};
+
+struct sampled_lines {
+	struct file *files[FILES_MAX];
+	size_t n;
+};
+
+struct sampled_lines *sampled_lines_new(void)
+{
+	return mem_new(1, sizeof(struct sampled_lines));
+}
+
+static void file_free(struct file *file)
+{
+	functions_release(&file->functions);
+	image_release(&file->image);
+	free(file->source);
+	free(file);
+}
+
+void sampled_lines_free(struct sampled_lines *lines)
+{
+	for (size_t i = 0; lines && i < lines->n; i++)
+		file_free(lines->files[i]);
+	free(lines);
+}
+
+/* ---- files ---- */
+
+static bool is_deployed(const struct artefact_file *of)
+{
+	struct buf bytes = BUF_INIT;
+	struct assay_error err;
+	char hash[DIGEST_HEX_BYTES] = "";
+
+	if (!file_read(of->source, ARTEFACT_BYTES_MAX, &bytes, &err))
+		digest_sha256(bytes.bytes ? bytes.bytes : "", bytes.size, hash);
+	buf_release(&bytes);
+	return strcmp(hash, of->hash) == 0;
+}
+
+static struct file *file_open(const struct artefact_file *of)
+{
+	struct file *file = mem_new(1, sizeof(*file));
+	struct assay_error err;
+
+	file->source = mem_string(of->source);
+	memcpy(file->hash, of->hash, sizeof(file->hash));
+	file->known = is_deployed(of) && !image_open(of->source, IMAGE_SYMBOLS, &file->image, &err) &&
+		      !functions_read(&file->image, &file->functions, &err);
+	return file;
+}
+
+static struct file *file_of(struct sampled_lines *lines, const struct artefact_file *of)
+{
+	for (size_t i = 0; i < lines->n; i++) {
+		if (strcmp(lines->files[i]->source, of->source) == 0 && strcmp(lines->files[i]->hash, of->hash) == 0)
+			return lines->files[i];
+	}
+	if (lines->n == FILES_MAX)
+		file_free(lines->files[--lines->n]);
+	lines->files[lines->n] = file_open(of);
+	return lines->files[lines->n++];
+}
+
+/* NULL: it was not deployed, or says nothing. */
+static struct file *file_at(struct sampled_lines *lines, const char *path, const struct sampled_deployed *deployed, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t length = strlen(deployed[i].directory);
+		const struct artefact *files = deployed[i].files;
+
+		if (strncmp(path, deployed[i].directory, length) != 0 || path[length] != '/')
+			continue;
+		for (size_t k = 0; k < files->n; k++) {
+			const struct artefact_file *of = &files->files[k];
+			struct file *file = of->source && strcmp(of->path, path + length + 1) == 0 ? file_of(lines, of) : NULL;
+
+			if (file)
+				return file->known ? file : NULL;
+		}
+	}
+	return NULL;
+}
+
+/* ---- lines ---- */
+
+struct seen {
+	char *name;
+	unsigned long long count;
+	size_t file; /* the number of the line `user` that it stands behind */
+	bool kept;
+};
+
+struct seen_list {
+	struct seen *items; /* [n] */
+	size_t n, capacity;
+};
+
+/* "FILE:LINE:BEGIN FUNCTION"; NULL: no function is there. */
+static char *name_of(const struct file *file, uint64_t offset)
+{
+	struct functions_place place;
+	uint64_t address;
+	const struct function *of;
+	char *function, *name, shown[TEXT_SHOWN_BYTES], of_file[TEXT_SHOWN_BYTES];
+
+	if (!image_address_of(&file->image, offset, &address) || !functions_place_of(&file->image, &file->functions, address, &place))
+		return NULL;
+	of = &file->functions.items[place.function];
+	function = demangle(of->symbol);
+	if (place.file && strrchr(place.file, '/'))
+		place.file = strrchr(place.file, '/') + 1;
+	name = mem_format("%s:%u:%u %s", place.file ? text_shown(place.file, of_file) : "-", place.file ? place.line : 0,
+			  place.file ? of->line : 0, text_shown(function, shown));
+	for (char *c = of_file; place.file && *c; c++)
+		name[c - of_file] = *c == ' ' ? '?' : *c;
+	free(function);
+	return name;
+}
+
+/* `name` is taken. */
+static void seen_add(struct seen_list *list, char *name, size_t file, unsigned long long count)
+{
+	for (size_t i = list->n; i-- > 0 && list->items[i].file == file;) {
+		if (strcmp(list->items[i].name, name) == 0) {
+			list->items[i].count += count;
+			free(name);
+			return;
+		}
+	}
+	list->items = mem_grow(list->items, list->n, &list->capacity, sizeof(*list->items));
+	list->items[list->n++] = (struct seen){ .name = name, .count = count, .file = file };
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct seen *x = a, *y = b;
+
+	return x->count != y->count ? (x->count < y->count) - (x->count > y->count) : strcmp(x->name, y->name);
+}
+
+static void keep_most(struct seen_list *list)
+{
+	size_t bytes = 0;
+
+	if (list->n)
+		qsort(list->items, list->n, sizeof(*list->items), by_count);
+	for (size_t i = 0; i < list->n; i++) {
+		size_t line = strlen(list->items[i].name) + sizeof("18446744073709551615 line \n");
+
+		if (bytes + line > SAMPLED_LINES_BYTES)
+			return;
+		bytes += line;
+		list->items[i].kept = true;
+	}
+}
+
+/* ---- the text ---- */
+
+/* The next line of samples, from *text on: [the value returned], without its end. */
+static size_t next_line(const char **text, const char **line)
+{
+	size_t n = strcspn(*text, "\n");
+
+	*line = *text;
+	*text += (*text)[n] == '\n' ? n + 1 : n;
+	return n;
+}
+
+/* Whether it is "COUNT WHERE NAME"; *name is what follows. */
+static bool is_of(const char *line, size_t n, const char *where, unsigned long long *count, const char **name)
+{
+	char *end;
+	size_t length = strlen(where);
+
+	*count = strtoull(line, &end, 10);
+	if (end == line || *end != ' ' || (size_t)(end + 1 - line) + length + 1 > n || strncmp(end + 1, where, length) != 0 ||
+	    end[1 + length] != ' ')
+		return false;
+	*name = end + 2 + length;
+	return true;
+}
+
+static void read_places(struct sampled_lines *lines, const char *text, const struct sampled_deployed *deployed, size_t n,
+			struct seen_list *out)
+{
+	struct file *file = NULL;
+	size_t number = 0;
+	const char *line, *name;
+
+	while (*text) {
+		size_t bytes = next_line(&text, &line);
+		unsigned long long count;
+
+		if (is_of(line, bytes, "user", &count, &name)) {
+			char *path = mem_bytes(name, (size_t)(line + bytes - name));
+
+			file = file_at(lines, path, deployed, n);
+			number++;
+			free(path);
+		} else if (file && is_of(line, bytes, "at", &count, &name)) {
+			char *where = name_of(file, strtoull(name, NULL, 16));
+
+			if (where)
+				seen_add(out, where, number, count);
+		}
+	}
+}
+
+/* Of one file, once. */
+static void write_lines(struct seen_list *seen, size_t file, struct buf *out)
+{
+	for (size_t i = 0; i < seen->n; i++) {
+		if (seen->items[i].kept && seen->items[i].file == file)
+			buf_format(out, "%llu line %s\n", seen->items[i].count, seen->items[i].name);
+		seen->items[i].kept = seen->items[i].kept && seen->items[i].file != file;
+	}
+}
+
+char *sampled_lines_of(struct sampled_lines *lines, const char *samples, const struct sampled_deployed *deployed, size_t n)
+{
+	struct seen_list seen = { .items = NULL };
+	struct buf out = BUF_INIT;
+	size_t number = 0;
+	const char *text = samples, *line, *name;
+
+	read_places(lines, samples, deployed, n, &seen);
+	keep_most(&seen);
+	while (*text) {
+		size_t bytes = next_line(&text, &line);
+		unsigned long long count;
+		bool user = is_of(line, bytes, "user", &count, &name);
+
+		if (is_of(line, bytes, "at", &count, &name))
+			continue;
+		if (user || is_of(line, bytes, "kernel", &count, &name)) {
+			write_lines(&seen, number, &out);
+			number += user;
+		}
+		buf_add(&out, line, bytes);
+		buf_text(&out, "\n");
+	}
+	write_lines(&seen, number, &out);
+	for (size_t i = 0; i < seen.n; i++)
+		free(seen.items[i].name);
+	free(seen.items);
+	return buf_take(&out);
+}
+
+bool sampled_lines_next(const char **text, struct sampled_line *out)
+{
+	const char *line, *name;
+
+	while (**text) {
+		size_t bytes = next_line(text, &line);
+		const char *first, *second;
+
+		if (!is_of(line, bytes, "line", &out->count, &name))
+			continue;
+		out->file = name;
+		out->file_bytes = strcspn(name, " \n");
+		second = memrchr(name, ':', out->file_bytes);
+		first = second ? memrchr(name, ':', (size_t)(second - name)) : NULL;
+		if (!first || name[out->file_bytes] != ' ')
+			continue;
+		out->function = name + out->file_bytes + 1;
+		out->function_bytes = (size_t)(line + bytes - out->function);
+		out->file_bytes = (size_t)(first - name);
+		out->line = (unsigned)strtoul(first + 1, NULL, 10);
+		out->begins = (unsigned)strtoul(second + 1, NULL, 10);
+		return true;
+	}
+	return false;
+}
