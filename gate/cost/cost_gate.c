@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "gate/cost/cost_where.h"
 #include "gate/cost/cost_words.h"
 #include "model/sparse/excess.h"
 #include "runs/running/evidence.h"
@@ -360,12 +361,23 @@ static void add_suspect(const struct side *s, const struct sparse_suspect *one, 
 	buf_release(&words);
 }
 
+static void add_where(const struct side *s, const struct mat *X, struct document *d)
+{
+	const struct cost_where_asked asked = { .model = &s->model, .candidate = &s->candidate, .input = s->input, .X = X };
+	struct cost_where where;
+
+	cost_where_of(&asked, &where);
+	cost_where_answer(&where, d);
+	free(where.items);
+}
+
 static void add_suspects(const struct side *s, struct document *d)
 {
 	struct mat X = rows_of_candidate(s);
 	size_t n;
 	struct sparse_suspect *all = sparse_suspects(&s->model.all.model, &X, s->ratio, s->usual, &n);
 
+	add_where(s, &X, d);
 	doc_heading(d, "What became slower, if it is one thing");
 	doc_table(d, "slower");
 	for (size_t i = 0; i < n && i < SUSPECTS_MAX; i++)

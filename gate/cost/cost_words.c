@@ -33,8 +33,7 @@ static bool place_words(const char *name, const char *kind, const char *words, s
 	return true;
 }
 
-/* What a feature is in a sentence: "(iterations of the loop at sort.c:88)" for "loop sort.c:88 sort_range", else its name. */
-static void feature_words(const char *name, struct buf *out)
+void cost_feature_words(const char *name, struct buf *out)
 {
 	if (place_words(name, "loop ", "iterations of the loop at", out) || place_words(name, "call ", "calls of", out))
 		return;
@@ -46,7 +45,7 @@ void cost_term_words(const struct cost_model *model, const struct cost_fit *fit,
 	for (size_t k = 0; k < term->degree; k++) {
 		if (k)
 			buf_text(out, " * ");
-		feature_words(cost_fit_column(model, fit, term->column[k]), out);
+		cost_feature_words(cost_fit_column(model, fit, term->column[k]), out);
 	}
 }
 

@@ -12,6 +12,8 @@ struct cost_quantity {
 };
 struct cost_quantity cost_quantity(enum cost_of of, double value);
 
+/* What a feature is in a sentence: "(iterations of the loop at sort.c:88)" for "loop sort.c:88 sort_range", else its name. */
+void cost_feature_words(const char *name, struct buf *out);
 /* "blocks * (bytes of argument 1)" */
 void cost_term_words(const struct cost_model *model, const struct cost_fit *fit, const struct sparse_term *term, struct buf *out);
 /* "T = 1.2 us * (iterations of the loop at sort.c:88) + 0.3 ms * blocks + 2 ms" */

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define DEPENDENT 1e-9 /* a column of which less is left, beside those before it, is a sum of them */
 
@@ -54,18 +55,38 @@ struct mat leverage_factor(const struct sparse *model, const struct mat *X)
 	return L;
 }
 
+/* x becomes the solution of the lower triangle. */
+static void forward(const struct mat *factor, double *x)
+{
+	for (size_t a = 0; a < factor->rows; a++) {
+		double pivot = mat_get(factor, a, a);
+
+		for (size_t k = 0; k < a; k++)
+			x[a] -= mat_get(factor, a, k) * x[k];
+		x[a] = pivot > 0.0 ? x[a] / pivot : 0.0;
+	}
+}
+
+void leverage_solve(const struct mat *factor, double *x)
+{
+	forward(factor, x);
+	for (size_t a = factor->rows; a-- > 0;) {
+		double pivot = mat_get(factor, a, a);
+
+		for (size_t k = a + 1; k < factor->rows; k++)
+			x[a] -= mat_get(factor, k, a) * x[k];
+		x[a] = pivot > 0.0 ? x[a] / pivot : 0.0;
+	}
+}
+
 double leverage_of(const struct mat *factor, const double *z)
 {
 	double *solved = mem_new(factor->rows, sizeof(*solved)), sum = 0.0;
 
-	for (size_t a = 0; a < factor->rows; a++) {
-		double left = z[a], pivot = mat_get(factor, a, a);
-
-		for (size_t k = 0; k < a; k++)
-			left -= mat_get(factor, a, k) * solved[k];
-		solved[a] = pivot > 0.0 ? left / pivot : 0.0;
+	memcpy(solved, z, factor->rows * sizeof(*z));
+	forward(factor, solved);
+	for (size_t a = 0; a < factor->rows; a++)
 		sum += solved[a] * solved[a];
-	}
 	free(solved);
 	return sum;
 }

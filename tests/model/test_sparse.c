@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "base/stats.h"
 #include "model/sparse/excess.h"
+#include "model/sparse/parts.h"
 #include "model/sparse/sparse.h"
 
 #include <math.h>
@@ -312,13 +313,55 @@ static void test_coverage(void **state)
 	assert_in_range(inside, all * 86 / 100, all * 95 / 100);
 }
 
+/* Two functions share the cost, and one of them takes half as much again on other inputs: so much is added to it and nothing to the other.
+ */
+static void test_parts(void **state)
+{
+	size_t group[N], within = 0, all = 0;
+	double y[N];
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct mat X, other, was = mat_new(N, 2), is = mat_new(N, 2);
+		struct sparse model;
+		struct sparse_part parts[2];
+		struct rng rng;
+
+		rng_seed(&rng, 300 + seed);
+		make_runs(300 + seed, 0.0, .02, &X, y, group);
+		sparse_fit(&X, y, group, INPUTS, &(struct sparse_options){ .degree = 1 }, &model);
+		make_runs(400 + seed, 0.0, .02, &other, y, group);
+		for (size_t i = 0; i < N; i++) {
+			double *old = was.at + 2 * i, *new = is.at + 2 * i;
+
+			old[0] = 2e-6 * mat_get(&X, i, BLOCKS) * exp(.1 * rng_normal(&rng));
+			old[1] = 3e-9 * mat_get(&X, i, BYTES) * exp(.1 * rng_normal(&rng));
+			mat_set(&other, i, BLOCKS, 2.0 * mat_get(&other, i, BLOCKS)); /* more work */
+			new[0] = 2e-6 * mat_get(&other, i, BLOCKS) * exp(.02 * rng_normal(&rng));
+			new[1] = 1.5 * 3e-9 * mat_get(&other, i, BYTES) * exp(.02 * rng_normal(&rng));
+		}
+		sparse_parts_of(&model, &(struct sparse_parts){ &X, &was }, &(struct sparse_parts){ &other, &is }, parts);
+		within += fabs(parts[0].adds) < 2.0 * parts[0].error;
+		within += fabs(parts[1].adds - .5 * parts[1].was) < 2.0 * parts[1].error;
+		all += 2;
+		assert_true(parts[1].adds > 5.0 * parts[1].error);
+		assert_true(fabs(parts[1].is - parts[1].was - parts[1].adds) < 1e-12);
+		mat_release(&was);
+		mat_release(&is);
+		mat_release(&X);
+		mat_release(&other);
+		sparse_release(&model);
+	}
+	assert_in_range(within, all * 85 / 100, all);
+}
+
 int suite_sparse(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_linear),	  cmocka_unit_test(test_intercept),
 					    cmocka_unit_test(test_product),	  cmocka_unit_test(test_unlike),
 					    cmocka_unit_test(test_unlike_counts), cmocka_unit_test(test_unlike_together),
 					    cmocka_unit_test(test_excess),	  cmocka_unit_test(test_suspects),
-					    cmocka_unit_test(test_coverage) };
+					    cmocka_unit_test(test_coverage),	  cmocka_unit_test(test_parts) };
 
 	return cmocka_run_group_tests_name("sparse", tests, NULL, NULL);
 }

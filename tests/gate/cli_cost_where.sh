@@ -1,0 +1,125 @@
+#!/bin/sh
+# Where a version became slower on inputs that the other has not run: the function and the loop, by samples of where the time went.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_run.sh"
+"$ASSAY" features build -- gcc -c -x c /dev/null -o "$tmp/none.o" 2>"$tmp/err" || { grep -q 'without the plugin' "$tmp/err" && skip "$(cat "$tmp/err")"; }
+
+tidy() {
+	kill_marked
+}
+
+run_lab lab
+cat >"$tmp/template" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+static volatile unsigned sink;
+NEW/* Lines above what is
+NEW * slower. */
+__attribute__((noinline)) void first(long n)
+{
+	for (long i = 0; i < n; i++)
+		sink += (unsigned)i * 3;
+}
+__attribute__((noinline)) void second(long n)
+{
+	for (long i = 0; i < n; i++)
+		sink ^= (unsigned)i;
+	for (long i = 0; i < n; i++) {
+		sink += 7;
+NEW		sink += 8;
+NEW		sink += 9;
+	}
+}
+int main(int argc, char **argv)
+{
+	long n = atol(argv[1]), m = atol(argv[2]);
+
+	first(n * 500000);
+	second(m * 500000);
+	printf("%u\n", sink * (unsigned)argc);
+	return 0;
+}
+END
+for version in old new same counts early; do
+	mkdir "$lab/apps/$version" "$tmp/$version"
+	if [ $version = new ]; then sed 's/^NEW//' "$tmp/template"; else grep -v ^NEW "$tmp/template"; fi >"$tmp/$version/work.c"
+	case $version in
+	counts) builder="$ASSAY features build --" ;;
+	early) builder="$ASSAY features build --until second --" ;;
+	*) builder= ;;
+	esac
+	builder="$builder gcc -O1 -g"
+	(cd "$tmp/$version" && $builder -o "$lab/apps/$version/work" work.c) || exit 1
+done
+awk 'BEGIN {
+	srand(7)
+	print "command: [\"{build}/work\", \"{arguments}\"]"
+	print "versions: { old: { directory: old }, new: { directory: new }, same: { directory: same }, counts: { directory: counts }, early: { directory: early, environment: { ASSAY_FEATURES_UNTIL: 1 } } }"
+	print "repetitions: 1\nwarm_ups: 0\ninputs:"
+	for (i = 1; i <= 52; i++)
+		printf "  %s%02d: { arguments: [\"%d\", \"%d\"] }\n", i <= 40 ? "a" : "b", i, 40 + int(rand() * 200), 40 + int(rand() * 200)
+}' >"$lab/apps/work.yaml"
+names() {
+	awk -v of="$1" '$1 ~ "^" of "[0-9]+:" { sub(":.*", ""); printf "%s%s", n++ ? "," : "", $1 }' "$lab/apps/work.yaml" | tr -d ' '
+}
+
+what='runs with samples'
+run -C "$lab" run work --versions counts --quiet
+expect_status 0
+run -C "$lab" run work --versions old --inputs "$(names a)" --quiet
+expect_status 0
+run -C "$lab" run work --versions new,same --inputs "$(names b)" --quiet
+expect_status 0
+signature=$(sqlite3 "$lab/.assay/runs.db" "SELECT json_extract(signature, '\$.samples') FROM execution WHERE version = 'new' LIMIT 1")
+case $signature in
+"0 "*) skip "$signature" ;;
+esac
+cases=$((cases + 2))
+echo "$signature" | grep -Eq '^[0-9]+ line work\.c:[0-9]+:6 first$' || fail "no line of first(): $signature"
+echo "$signature" | grep -q ' at ' && fail "an address: $signature"
+
+what='what can be counted early, and what it costs'
+run -C "$lab" run work --versions early --inputs "$(names a)" --quiet
+expect_status 0
+run -C "$lab" cost train work@old --counts counts --predictor-cost .9 --early early --format json --max-error 100
+expect_status 0
+expect_json .cheap.early_inputs 40 .cheap.prices[2].source early_exit .cheap.slices refused
+cases=$((cases + 3))
+[ "$(json .cheap.final)" -ge 1 ] || fail "final: $(json .cheap)"
+[ "$(json .cheap.changes)" -ge 2 ] || fail "not final: $(json .cheap)"
+case $(json .cheap.price) in
+0 | 0.[0-8]*) ;;
+*) fail "it costs $(json .cheap.price)" ;;
+esac
+run -C "$lab" cost train work@old --early early
+refused 2 '--early is for --predictor-cost'
+run -C "$lab" cost train work@old --predictor-cost .05 --of metric
+refused 2 'not in the metric'
+
+run -C "$lab" cost worst work@old --counts counts
+refused 6 'no input of work has bytes'
+
+what='the function, its line in the new source, and the loop of the old one'
+run -C "$lab" gate work@old work@new --method cost --counts counts --format json
+expect_status 3
+expect_json .slower_at[0].function second
+expect_json .slower_at[0].loop 'loop work.c:13 second'
+cases=$((cases + 2))
+line=$(json .slower_at[0].line)
+[ "${line#work.c:}" -ge 15 ] && [ "${line#work.c:}" -le 18 ] || fail "the line is $line"
+case $(json .slower_at[0].low) in
+0.[1-9]*) ;;
+*) fail "it adds at least $(json .slower_at[0].low)" ;;
+esac
+run -C "$lab" gate work@old work@new --method cost --counts counts
+expect_stdout 'slower in second: '
+expect_stdout 'most of it in (iterations of the loop at work.c:13)'
+
+what='nothing became slower'
+run -C "$lab" gate work@old work@same --method cost --counts counts --format json
+cases=$((cases + 1))
+case $(json .slower_at[0].adds) in
+'' | null | 0.0[0-9]*) ;;
+*) fail "$(json .slower_at)" ;;
+esac
+finish
