@@ -1,11 +1,13 @@
-/* assay cost train, predict, explain */
+/* assay cost train, predict, explain, worst */
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "gate/cmd.h"
 #include "gate/cost/cost_answer.h"
+#include "gate/cost/cost_cheap.h"
 #include "gate/cost/cost_model.h"
+#include "gate/cost/cost_worst.h"
 #include "runs/running/artefact.h"
 #include "runs/running/input_features.h"
 #include "runs/running/run.h"
@@ -15,10 +17,10 @@
 #include <string.h>
 
 struct arguments {
-	const char *selector, *machine, *counts, *input, *features, *selected;
+	const char *selector, *machine, *counts, *input, *features, *selected, *early;
 	struct cli_list given; /* NAME=VALUE */
-	int64_t min_runs, degree;
-	double max_error;
+	int64_t min_runs, degree, shown;
+	double max_error, predictor_cost;
 	int of;
 	bool paper, terms;
 };
@@ -57,6 +59,28 @@ static enum assay_status write_selected(const struct cost_model *model, const ch
 	return st;
 }
 
+static enum assay_status add_cheap(struct lab *lab, const struct arguments *a, const struct cost_model *model, struct document *d,
+				   struct assay_error *err)
+{
+	const struct cost_asked asked = { .costs = { .of = (enum cost_of)a->of }, .degree = (size_t)a->degree };
+	struct cost_cheap cheap = { .source = NULL };
+	enum assay_status st = cost_cheap_of(&lab->store, model, &asked, a->early, a->predictor_cost, &cheap, err);
+
+	if (!st)
+		cost_cheap_answer(model, &cheap, d);
+	cost_cheap_release(&cheap);
+	return st;
+}
+
+static enum assay_status train_check(void *arguments, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+
+	if (a->early && a->predictor_cost < 0.0)
+		return assay_fail(err, ASSAY_E_USAGE, "--early is for --predictor-cost, which says what may be spent");
+	return ASSAY_OK;
+}
+
 static enum assay_status train_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
@@ -69,6 +93,8 @@ static enum assay_status train_run(struct lab *lab, void *arguments, struct docu
 		st = write_selected(&model, a->selected, err);
 	if (!st)
 		cost_model_answer(&model, a->max_error, a->paper ? &paper : NULL, d);
+	if (!st && a->predictor_cost >= 0.0)
+		st = add_cheap(lab, a, &model, d, err);
 	cost_model_release(&paper);
 	cost_model_release(&model);
 	return st;
@@ -232,6 +258,18 @@ static enum assay_status explain_run(struct lab *lab, void *arguments, struct do
 	return predict_or_explain(lab, arguments, true, d, err);
 }
 
+static enum assay_status worst_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	struct cost_model model = { 0 };
+	enum assay_status st = load_model(lab, a, false, &model, err);
+
+	if (!st)
+		st = cost_worst_answer(cli_directory(), &model, (size_t)a->shown, d, err);
+	cost_model_release(&model);
+	return st;
+}
+
 static enum assay_status question_check(void *arguments, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
@@ -262,6 +300,10 @@ static const struct cli_option train_options[] = {
 	CLI_FLAG("paper", struct arguments, paper, "Show the published procedure beside it: coefficients of any sign, absolute errors"),
 	CLI_TEXT("selected", "FILE", struct arguments, selected,
 		 "Write the counted features that the model needs to FILE, for 'assay features build --only'"),
+	CLI_REAL("predictor-cost", "PART", struct arguments, predictor_cost, 0.0, 1.0,
+		 "Also learn from what is known before a run for at most this part of its cost, such as .05"),
+	CLI_TEXT("early", "VERSION", struct arguments, early,
+		 "With it: a counting build whose runs end early ('assay features build --until')"),
 	CLI_END,
 };
 static const struct cli_option question_words[] = {
@@ -275,7 +317,14 @@ static const struct cli_option question_options[] = {
 	MODEL_OPTIONS,
 	CLI_END,
 };
-static const struct arguments defaults = { .min_runs = COST_RUNS_MIN, .degree = 2, .max_error = COST_ERROR_MAX };
+static const struct cli_option worst_options[] = {
+	CLI_INTEGER("shown", "N", struct arguments, shown, 1, 5000, "Show so many (default: 10)"),
+	MODEL_OPTIONS,
+	CLI_END,
+};
+static const struct arguments defaults = {
+	.shown = 10, .min_runs = COST_RUNS_MIN, .degree = 2, .max_error = COST_ERROR_MAX, .predictor_cost = -1.0
+};
 
 const struct command cost_train_command = {
 	.name = "cost train",
@@ -288,6 +337,7 @@ const struct command cost_train_command = {
 	.examples = "  assay cost train sorter@1.0\n"
 		    "  assay cost train sorter@1.0 --counts counted --paper\n"
 		    "  assay cost train sorter@1.0 --format json | jq .terms\n"
+		    "  assay cost train sorter@1.0 --counts counted --predictor-cost .05 --early read\n"
 		    "  assay cost train sorter@1.0 --counts counted --selected names && assay features build --only names -- make\n",
 	.exit_status = "0, or 4 when the error is above --max-error; 1 failure (such as too few inputs), 2 usage.",
 	.words = train_words,
@@ -295,6 +345,7 @@ const struct command cost_train_command = {
 	.defaults = &defaults,
 	.arguments_bytes = sizeof(struct arguments),
 	.lab = CLI_LAB_READ,
+	.check = train_check,
 	.run = train_run,
 };
 
@@ -330,4 +381,21 @@ const struct command cost_explain_command = {
 	.lab = CLI_LAB_READ,
 	.check = question_check,
 	.run = explain_run,
+};
+
+const struct command cost_worst_command = {
+	.name = "cost worst",
+	.summary = "find the inputs that should be the most expensive for their size",
+	.about =
+	    "Of all inputs that the manifest has, run or not, those which the model of 'assay cost train' expects to cost most for each of "
+	    "their bytes; with what they did cost where they were run, and the command that runs the others.",
+	.examples = "  assay cost worst sorter@1.0\n"
+		    "  assay cost worst sorter@1.0 --shown 3 --format json | jq -r '.worst[].input'\n",
+	.exit_status = "0; 1 failure (such as too few inputs), 2 usage.",
+	.words = train_words,
+	.options = worst_options,
+	.defaults = &defaults,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_READ,
+	.run = worst_run,
 };

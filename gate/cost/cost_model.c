@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void fit_release(struct cost_fit *fit)
+void cost_fit_release(struct cost_fit *fit)
 {
 	sparse_release(&fit->model);
 	free(fit->column);
@@ -14,8 +14,8 @@ static void fit_release(struct cost_fit *fit)
 
 void cost_model_release(struct cost_model *model)
 {
-	fit_release(&model->all);
-	fit_release(&model->before);
+	cost_fit_release(&model->all);
+	cost_fit_release(&model->before);
 	costs_release(&model->costs);
 	*model = (struct cost_model){ 0 };
 }
@@ -77,8 +77,7 @@ static bool varies(const struct mat *X, size_t column)
 	return false;
 }
 
-/* Nothing is fitted where no column varies. */
-static void fit_of(const struct cost_model *model, bool before, const struct cost_asked *asked, struct cost_fit *out)
+void cost_fit_of(const struct cost_model *model, const struct cost_asked *asked, const bool *has, struct cost_fit *out)
 {
 	const struct costs *costs = &model->costs;
 	size_t *group = mem_new(costs->n, sizeof(*group)), varying = 0;
@@ -89,7 +88,7 @@ static void fit_of(const struct cost_model *model, bool before, const struct cos
 
 	out->column = mem_new(costs->p, sizeof(*out->column));
 	for (size_t j = 0; j < costs->p; j++) {
-		if (before && costs->origin[j] == COST_COUNTED)
+		if (!has[j])
 			continue;
 		varying += varies(&costs->X, j);
 		counted[out->n] = costs_is_count(costs, j);
@@ -108,6 +107,17 @@ static void fit_of(const struct cost_model *model, bool before, const struct cos
 	free(counted);
 	free(y);
 	free(group);
+}
+
+/* All features, or those known before a run. */
+static void fit_known(const struct cost_model *model, bool before, const struct cost_asked *asked, struct cost_fit *out)
+{
+	bool *has = mem_new(model->costs.p, sizeof(*has));
+
+	for (size_t j = 0; j < model->costs.p; j++)
+		has[j] = !before || model->costs.origin[j] != COST_COUNTED;
+	cost_fit_of(model, asked, has, out);
+	free(has);
 }
 
 static enum assay_status check(const struct cost_asked *asked, const struct cost_model *model, struct assay_error *err)
@@ -134,7 +144,7 @@ enum assay_status cost_model_of(struct store *store, const struct cost_asked *as
 	if (!st)
 		st = check(asked, &model, err);
 	if (!st)
-		fit_of(&model, false, asked, &model.all);
+		fit_known(&model, false, asked, &model.all);
 	if (!st && !model.all.n)
 		st = assay_fail(
 		    err, ASSAY_E_NODATA,
@@ -142,7 +152,7 @@ enum assay_status cost_model_of(struct store *store, const struct cost_asked *as
 		    "of an input, or count in a build (docs/cost.md)",
 		    model.costs.application, model.costs.version);
 	if (!st)
-		fit_of(&model, true, asked, &model.before);
+		fit_known(&model, true, asked, &model.before);
 	*out = model;
 	if (st)
 		cost_model_release(out);

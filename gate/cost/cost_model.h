@@ -34,6 +34,12 @@ struct cost_model {
 enum assay_status cost_model_of(struct store *store, const struct cost_asked *asked, struct cost_model *out, struct assay_error *err);
 void cost_model_release(struct cost_model *model); /* accepts zeroed */
 
+/* A fit of the columns of costs.X that it has[costs.p]; where none of them varies, out->n stays 0. cost_fit_release() *out, which was
+ * zeroed.
+ */
+void cost_fit_of(const struct cost_model *model, const struct cost_asked *asked, const bool *has, struct cost_fit *out);
+void cost_fit_release(struct cost_fit *fit); /* accepts zeroed */
+
 /* The fit's part of a row of costs.X: [fit->n]. */
 void cost_fit_row(const struct cost_fit *fit, const double *row, double *part);
 /* The fit that can be used with this row of costs.X, in which NaN is what is not known: all, before, or NULL. */

@@ -193,4 +193,5 @@ def main():
         print(min(row[f"seconds {k + 1}"] for k in range(TIMES)), *(row[word] for word in free), *(counted.get(word, 0) for word in names), sep="\t")
 
 
-main()
+if __name__ == "__main__":
+    main()

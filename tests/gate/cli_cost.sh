@@ -247,6 +247,17 @@ END
 	expect_stdout ' 200 * (iterations of the loop at counted.c:9)' ' 200 * (iterations of the loop at counted.c:11)'
 	cases=$((cases + 1))
 	[ "$(sort "$tmp/selected")" = "$(printf 'loop counted.c:11 main\nloop counted.c:9 main')" ] || fail "selected: $(cat "$tmp/selected")"
+	what='the most expensive for their bytes, of inputs that were run and of those that were not'
+	run -C "$lab" cost worst counted@plain --counts counting --of metric --shown 64
+	expect_status 0
+	expect_stdout 'times the median of 74 inputs' 'run counted --versions plain --inputs '
+	run -C "$lab" cost worst counted@plain --counts counting --of metric --shown 64 --format json
+	cases=$((cases + 2))
+	for k in 0 1 2 62; do
+		awk -v a="$(json ".worst[$k].per_byte")" -v b="$(json ".worst[$((k + 1))].per_byte")" 'BEGIN { exit !(a >= b && b > 0) }' || fail "not sorted at $k"
+	done
+	input=$(json .worst[0].input)
+	[ "$(json .worst[0].bytes)" = "$(wc -c <"$lab/apps/data/$input")" ] || fail "$input has $(json .worst[0].bytes) bytes"
 	what='counts that were never seen'
 	printf '1000 loop counted.c:9 main\n500 loop counted.c:11 main\n1 call never.c:1 never\n' >"$tmp/features"
 	run -C "$lab" cost predict counted@plain --counts counting --of metric --features "$tmp/features"

@@ -1,0 +1,235 @@
+#include "gate/cost/cost_cheap.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "gate/cost/cost_words.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* clang-format off */
+static ROWS_FUNCTION(source_code, enum cost_source, COST_SOURCE_ROWS, ROWS_CODE)
+static ROWS_FUNCTION(source_text, enum cost_source, COST_SOURCE_ROWS, ROWS_TEXT)
+    /* clang-format on */
+
+    void cost_cheap_release(struct cost_cheap *cheap)
+{
+	cost_fit_release(&cheap->fit);
+	free(cheap->source);
+	*cheap = (struct cost_cheap){ .source = NULL };
+}
+
+/* ---- prices ---- */
+
+static size_t same_input(const struct costs *costs, const char *hash)
+{
+	for (size_t i = 0; i < costs->n; i++) {
+		if (strcmp(costs->inputs[i].hash, hash) == 0)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+/* Whether what early runs have counted is what whole runs have, in all inputs that both ran; a count that they do not have is 0. */
+static bool is_final(const struct costs *whole, size_t column, const struct costs *early)
+{
+	size_t other = costs_column(early, whole->names[column]);
+
+	for (size_t i = 0; i < early->n; i++) {
+		size_t at = same_input(whole, early->inputs[i].hash);
+		double value = other == SIZE_MAX ? 0.0 : mat_get(&early->X, i, other);
+
+		if (at != SIZE_MAX && mat_get(&whole->X, at, column) != value)
+			return false;
+	}
+	return other != SIZE_MAX || !costs_is_new(early, whole->names[column]) || costs_is_count(whole, column);
+}
+
+static enum assay_status price_early(struct store *store, const struct cost_model *model, const struct cost_asked *asked, const char *early,
+				     struct cost_cheap *out, struct assay_error *err)
+{
+	struct costs_asked how = {
+		.application = model->costs.application, .version = early, .machine = model->costs.machine, .of = asked->costs.of
+	};
+	struct costs costs = { .application = NULL };
+	enum assay_status st = costs_load(store, &how, &costs, err);
+	double *part = mem_new(costs.n, sizeof(*part));
+
+	for (size_t i = 0; !st && i < costs.n; i++) {
+		size_t at = same_input(&model->costs, costs.inputs[i].hash);
+
+		if (at != SIZE_MAX)
+			part[out->early_inputs++] = costs.inputs[i].median / model->costs.inputs[at].median;
+	}
+	if (!st && out->early_inputs < COST_CHEAP_INPUTS_MIN)
+		st = assay_fail(err, ASSAY_E_NODATA,
+				"of the inputs of %s@%s '%s' has run %zu: at least %d are needed to see which counts are final "
+				"where it ends",
+				model->costs.application, model->costs.version, early, out->early_inputs, COST_CHEAP_INPUTS_MIN);
+	for (size_t j = 0; !st && j < model->costs.p; j++) {
+		if (model->costs.origin[j] != COST_COUNTED)
+			continue;
+		out->source[j] = is_final(&model->costs, j, &costs) ? COST_EARLY : COST_RUN;
+		out->final += out->source[j] == COST_EARLY;
+		out->changes += out->source[j] == COST_RUN;
+	}
+	if (!st)
+		out->prices[COST_EARLY] = stats_median(part, out->early_inputs);
+	free(part);
+	costs_release(&costs);
+	return st;
+}
+
+static double price_of_command(const struct costs *costs)
+{
+	double *part = mem_new(costs->n, sizeof(*part)), price;
+
+	for (size_t i = 0; i < costs->n; i++)
+		part[i] = costs->inputs[i].own_seconds / costs->inputs[i].median;
+	price = stats_median(part, costs->n);
+	free(part);
+	return price;
+}
+
+/* What must be spent to know all features of its terms; and on what most is. */
+static double price_of(const struct cost_cheap *cheap, const struct cost_fit *fit, enum cost_source *dearest)
+{
+	bool used[COST_SOURCES] = { false };
+	double price = 0.0;
+
+	for (size_t k = 0; k < fit->n; k++)
+		used[cheap->source[fit->column[k]]] |= sparse_uses(&fit->model, k);
+	*dearest = COST_FREE;
+	for (int s = COST_FREE + 1; s < COST_SOURCES; s++) {
+		if (!used[s])
+			continue;
+		price += cheap->prices[s];
+		if (*dearest == COST_FREE || cheap->prices[s] > cheap->prices[*dearest])
+			*dearest = (enum cost_source)s;
+	}
+	return price;
+}
+
+/* ---- rejecting ---- */
+
+static void fit_cheap(const struct cost_model *model, const struct cost_asked *asked, struct cost_cheap *cheap)
+{
+	bool rejected[COST_SOURCES] = { false }, *has = mem_new(model->costs.p, sizeof(*has));
+	enum cost_source dearest;
+
+	for (;;) {
+		for (size_t j = 0; j < model->costs.p; j++)
+			has[j] = !rejected[cheap->source[j]];
+		cost_fit_release(&cheap->fit);
+		cheap->fit = (struct cost_fit){ .n = 0 };
+		cost_fit_of(model, asked, has, &cheap->fit);
+		cheap->price = price_of(cheap, &cheap->fit, &dearest);
+		if (cheap->price <= cheap->allowed || dearest == COST_FREE)
+			break;
+		rejected[dearest] = true;
+		cheap->rejected++;
+	}
+	free(has);
+}
+
+enum assay_status cost_cheap_of(struct store *store, const struct cost_model *model, const struct cost_asked *asked, const char *early,
+				double allowed, struct cost_cheap *out, struct assay_error *err)
+{
+	const struct costs *costs = &model->costs;
+	enum assay_status st = ASSAY_OK;
+
+	*out = (struct cost_cheap){ .allowed = allowed, .source = mem_new(costs->p, sizeof(*out->source)) };
+	if (costs->of == COST_METRIC)
+		st = assay_fail(err, ASSAY_E_USAGE, "what a predictor costs is known in seconds, not in the metric: --of cpu or --of wall");
+	for (size_t j = 0; j < costs->p; j++)
+		out->source[j] = costs->origin[j] == COST_KNOWN ? COST_FREE : costs->origin[j] == COST_OWN ? COST_COMMAND : COST_RUN;
+	out->prices[COST_RUN] = 1.0;
+	out->prices[COST_EARLY] = (double)NAN;
+	out->prices[COST_COMMAND] = price_of_command(costs);
+	if (!st && early)
+		st = price_early(store, model, asked, early, out, err);
+	if (!st)
+		fit_cheap(model, asked, out);
+	else
+		cost_cheap_release(out);
+	return st;
+}
+
+/* ---- the answer ---- */
+
+static void add_prices(const struct cost_cheap *cheap, struct document *d)
+{
+	doc_table(d, "prices");
+	for (int s = 0; s < COST_SOURCES; s++) {
+		if (isnan(cheap->prices[s]))
+			continue;
+		doc_row(d);
+		doc_set(d, "source", source_code((enum cost_source)s));
+		doc_show(d, NULL, "how it is known", source_text((enum cost_source)s));
+		doc_showf(d, "price", "of the run", cheap->prices[s], "%.2g %%", 100 * cheap->prices[s]);
+	}
+	doc_end(d);
+}
+
+/* All features that the model of all, or the cheap one, has terms of. */
+static void add_features(const struct cost_model *model, const struct cost_cheap *cheap, struct document *d)
+{
+	const struct cost_fit *fits[] = { &model->all, &cheap->fit };
+
+	doc_table(d, "features");
+	for (size_t j = 0; j < model->costs.p; j++) {
+		bool has[2] = { false };
+
+		for (int f = 0; f < 2; f++) {
+			for (size_t k = 0; k < fits[f]->n; k++)
+				has[f] |= fits[f]->column[k] == j && sparse_uses(&fits[f]->model, k);
+		}
+		if (!has[0] && !has[1])
+			continue;
+		doc_row(d);
+		doc_show(d, "feature", "feature", model->costs.names[j]);
+		doc_show(d, "source", "known by", source_code(cheap->source[j]));
+		doc_set_bool(d, "wanted", has[0]);
+		doc_set_bool(d, "cheap", has[1]);
+		doc_show(d, NULL, "terms of", has[0] && has[1] ? "both" : has[0] ? "the model of all features" : "the cheap model");
+	}
+	doc_end(d);
+}
+
+void cost_cheap_answer(const struct cost_model *model, const struct cost_cheap *cheap, struct document *d)
+{
+	struct buf sentence = BUF_INIT;
+
+	doc_heading(d, "Before a run, for little");
+	doc_object(d, "cheap");
+	doc_set(d, "allowed", cheap->allowed);
+	doc_set(d, "price", cheap->fit.n ? cheap->price : (double)NAN);
+	doc_set(d, "rejected", cheap->rejected);
+	doc_set(d, "final", cheap->final);
+	doc_set(d, "changes", cheap->changes);
+	doc_set(d, "early_inputs", cheap->early_inputs);
+	doc_set(d, "slices", "refused");
+	if (cheap->fit.n) {
+		cost_sentence(model, &cheap->fit, &sentence);
+		doc_set(d, "sentence", sentence.bytes);
+		doc_set(d, "error", cheap->fit.model.error_mean);
+		doc_set(d, "error_all", model->all.model.error_mean);
+		doc_line(d, "%s", sentence.bytes);
+		doc_line(d,
+			 "error on inputs left out: %.1f %%, for %.2g %% of the run's cost (%.1f %% with all features, which cost the run)",
+			 100 * cheap->fit.model.error_mean, 100 * cheap->price, 100 * model->all.model.error_mean);
+	} else {
+		doc_set(d, "sentence", DOC_NOTHING);
+		doc_line(d, "nothing that costs at most %.3g %% of the run tells the inputs apart", 100 * cheap->allowed);
+	}
+	if (cheap->early_inputs)
+		doc_line(d, "%zu counts are final where early runs end, in all of %zu inputs; %zu are not, and refused", cheap->final,
+			 cheap->early_inputs, cheap->changes);
+	doc_line(d, "%s", "slices of the program that compute a count alone: refused, since there is nothing here that makes them");
+	add_prices(cheap, d);
+	add_features(model, cheap, d);
+	doc_end(d);
+	buf_release(&sentence);
+}
