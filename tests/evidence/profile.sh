@@ -7,6 +7,8 @@
 kept=${PROFILE_WORK:-$work}
 table=docs/evidence/profile
 mkdir -p "$kept"
+revision=$(git rev-parse --short HEAD)
+[ -f "$kept/revision" ] || echo "$revision" >"$kept/revision"
 gcc -O2 -pthread -o "$kept/composed" tests/apps/composed.c
 /usr/bin/python3 tests/bench/profile_composed.py measure "$assay" "$kept/composed" "$kept"
 traced=
@@ -17,6 +19,7 @@ if [ "$(id -u)" = 0 ] && grep -qw tracefs /proc/filesystems; then
 fi
 {
 	evidence_head 'Profiles of a command: how right they are'
+	[ "$(cat "$kept/revision")" = "$revision" ] || printf '%s\n\n' "The answers are those of revision $(cat "$kept/revision"); the page has been made of them since."
 	echo '## Programs of known composition'
 	echo
 	echo 'Sixteen parts, one to five at a time, by turns; each times itself, the kernel by the time stamp counter around its calls, so that the truth'
