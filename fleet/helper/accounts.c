@@ -237,6 +237,9 @@ void accounts_say(const struct accounts *accounts, const struct rusage *usage, c
 			n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "%s %lld\n", totals[i], (long long)accounts->totals[i]);
 	if (accounts->frequency_khz >= 0)
 		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "frequency_khz %lld\n", (long long)accounts->frequency_khz);
+	if (accounts->pulse.compute_ns > 0)
+		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "pulse_compute_ns %lld\npulse_memory_ns %lld\n",
+			      (long long)accounts->pulse.compute_ns, (long long)accounts->pulse.memory_ns);
 	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0)
 		snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "tick_ns %lld\n", (long long)tick.tv_sec * 1000000000 + tick.tv_nsec);
 }

@@ -3,6 +3,8 @@
 #ifndef FLEET_HELPER_ACCOUNTS_H
 #define FLEET_HELPER_ACCOUNTS_H
 
+#include "fleet/helper/pulse.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -19,6 +21,7 @@ struct accounts {
 	int64_t totals[ACCOUNTS_TOTALS]; /* at first the host's; when the command has ended, how much more they were; -1: not known */
 	int64_t busy_ns;		 /* like them, of all processors together */
 	int64_t frequency_khz;		 /* when it has ended; -1: not known */
+	struct pulse pulse;		 /* taken by who wants one; zeroed: nobody did */
 };
 
 void accounts_begin(struct accounts *accounts);

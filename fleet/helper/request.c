@@ -503,6 +503,8 @@ static bool request_take(struct request *request, const struct frame *frame)
 		return parse_group(request, frame);
 	case HELPER_SAMPLE:
 		return parse_sample(request, frame);
+	case HELPER_PULSE:
+		return request->pulse = true;
 	case HELPER_SHAPE:
 		return parse_shape(request, frame);
 	case HELPER_PLANT:

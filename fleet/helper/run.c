@@ -8,6 +8,7 @@
 #include "fleet/helper/descendants.h"
 #include "fleet/helper/lock.h"
 #include "fleet/helper/protocol.h"
+#include "fleet/helper/pulse.h"
 #include "fleet/helper/sampler.h"
 #include "fleet/shape/calls.h"
 #include "fleet/shape/events.h"
@@ -449,6 +450,8 @@ static bool run_start(struct run *run)
 	if (run->signals < 0)
 		return request_refuse(run->task->request, "cannot watch signals: %s", strerror(errno));
 	run->sampler = request->sample ? sampler_open(request->sample_places, request->sample_below, request->sample_ns) : NULL;
+	if (request->pulse)
+		pulse_take(&run->accounts.pulse);
 	run->started_ms = clock_real_ms();
 	accounts_begin(&run->accounts);
 	run->started_ns = clock_monotonic_ns();
@@ -483,6 +486,8 @@ static void run_end_rest(struct run *run)
 {
 	run_end_all(run);
 	getrusage(RUSAGE_CHILDREN, &run->usage);
+	if (run->task->request->pulse)
+		pulse_take(&run->accounts.pulse);
 	lock_release(&run->task->lock);
 	if (run->state == RUN_RUNNING)
 		run->state = RUN_DRAINING;

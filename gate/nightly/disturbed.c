@@ -15,11 +15,11 @@ static ROWS_FUNCTION(disturbed_text, enum disturbed_cause, DISTURBED_ROWS, ROWS_
 
     /* ---- accounts ---- */
 
-    /* Parts of the wall-clock time, of one run; NaN where the host did not say. */
+    /* Parts of the wall-clock time, of one run, and times of pulses; NaN where the host did not say. */
     struct account {
 	double share[DISTURBED_CAUSES];
 	int worst; /* cause by which it is disturbed; -1: it is not */
-	double usual;
+	double usual, excess;
 };
 
 struct accounts {
@@ -36,9 +36,7 @@ static struct accounts accounts_of(const struct run_set *set)
 
 		a.items[i].worst = -1;
 		for (int k = 0; k < DISTURBED_CAUSES; k++)
-			a.items[i].share[k] = run->usage.wall_ns > 0 && run->withheld_ns[k] >= 0
-						  ? (double)run->withheld_ns[k] / (double)run->usage.wall_ns
-						  : (double)NAN;
+			a.items[i].share[k] = run_withheld_of((enum run_withheld)k, run->withheld_ns[k], run->usage.wall_ns);
 	}
 	return a;
 }
@@ -58,13 +56,12 @@ static void judge_cause(struct accounts *a, size_t from, size_t to, int cause, d
 	usual = n ? stats_quantile(known, n, USUAL_QUANTILE) : (double)NAN;
 	for (size_t i = from; n && i < to; i++) {
 		struct account *r = &a->items[i];
-		double excess = r->share[cause] - usual;
+		double excess = run_withheld_excess((enum run_withheld)cause, r->share[cause], usual, min_effect);
 
-		if (isnan(excess) || stats_round(excess) < stats_round(min_effect))
-			continue;
-		if (r->worst < 0 || excess > r->share[r->worst] - r->usual) {
+		if (excess > 0 && (r->worst < 0 || excess > r->excess)) {
 			r->worst = cause;
 			r->usual = usual;
+			r->excess = excess;
 		}
 	}
 	free(known);
@@ -98,6 +95,7 @@ static void list_machine(const struct run_set *set, const struct accounts *a, si
 	exceptions = (double)n <= EXCEPTIONS_MAX * (double)(to - from);
 	for (size_t i = from; i < to; i++) {
 		const struct account *r = &a->items[i];
+		bool slow = r->worst >= DISTURBED_PROCESSOR;
 
 		if (r->worst < 0)
 			continue;
@@ -106,8 +104,8 @@ static void list_machine(const struct run_set *set, const struct accounts *a, si
 							       .version = mem_string(set->version),
 							       .repetition = set->items[i].repetition,
 							       .cause = (enum disturbed_cause)r->worst,
-							       .share = r->share[r->worst],
-							       .usual = r->usual,
+							       .share = slow ? r->excess : r->share[r->worst],
+							       .usual = slow ? 0 : r->usual,
 							       .left_out = exceptions };
 	}
 }

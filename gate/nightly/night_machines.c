@@ -162,11 +162,12 @@ void night_machines_release(struct night_machines *machines)
 
 static char *causes_text(const struct night_machine *m)
 {
-	static const char *const words[DISTURBED_CAUSES] = { [DISTURBED_WAITED] = "kept waiting",
-							     [DISTURBED_THROTTLED] = "throttled",
-							     [DISTURBED_IO] = "input and output",
-							     [DISTURBED_MEMORY] = "memory",
-							     [DISTURBED_STOLEN] = "stolen time" };
+	static const char *const words[DISTURBED_CAUSES] = {
+		[DISTURBED_WAITED] = "kept waiting",	  [DISTURBED_THROTTLED] = "throttled",
+		[DISTURBED_IO] = "input and output",	  [DISTURBED_MEMORY] = "memory",
+		[DISTURBED_STOLEN] = "stolen time",	  [DISTURBED_PROCESSOR] = "slower processors",
+		[DISTURBED_SLOW_MEMORY] = "slower memory"
+	};
 	struct buf text = BUF_INIT;
 
 	buf_text(&text, "");

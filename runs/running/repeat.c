@@ -4,6 +4,8 @@
 #include "base/mem.h"
 #include "base/stats.h"
 
+#include <math.h>
+
 #define KNOWN_MIN      4   /* runs, before anything is unusual */
 #define USUAL_QUANTILE .25 /* as when it is judged whether a run counts (gate/nightly/disturbed.c) */
 #define REPEATED_MAX   .25 /* of all runs there */
@@ -45,12 +47,15 @@ bool repeat_asks(struct repeat *repeat, const struct execution *e, double min_ef
 	if (e->outcome != EXECUTION_OK || signature_parse(e->signature ? e->signature : "", &signature, &ignored))
 		return false;
 	for (int k = 0; k < RUN_WITHHELD; k++) {
-		const int64_t ns[] = { signature.of.run_delay_ns, signature.of.throttled_ns, signature.of.io_stalled_ns,
-				       signature.of.memory_stalled_ns, signature.of.steal_ns };
-		double share = e->usage.wall_ns > 0 && ns[k] >= 0 ? (double)ns[k] / (double)e->usage.wall_ns : 0;
+		const int64_t ns[] = { signature.of.run_delay_ns,      signature.of.throttled_ns, signature.of.io_stalled_ns,
+				       signature.of.memory_stalled_ns, signature.of.steal_ns,	  signature.of.pulse_compute_ns,
+				       signature.of.pulse_memory_ns };
+		double share = run_withheld_of((enum run_withheld)k, ns[k], e->usage.wall_ns);
 
+		share = isnan(share) ? 0 : share;
 		if (usual->n >= KNOWN_MIN)
-			unusual = unusual || share - stats_quantile(usual->share[k], usual->n, USUAL_QUANTILE) >= min_effect;
+			unusual = unusual || run_withheld_excess((enum run_withheld)k, share,
+								 stats_quantile(usual->share[k], usual->n, USUAL_QUANTILE), min_effect) > 0;
 		usual->share[k] = mem_resize(usual->share[k], usual->n + 1, sizeof(double));
 		usual->share[k][usual->n] = share;
 	}

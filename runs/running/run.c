@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/stats.h"
 #include "base/text.h"
 #include "runs/running/metric_direction.h"
 #include "runs/running/run_build.h"
@@ -97,6 +98,32 @@ static bool run_set_keep_latest_build(struct run_set *set, const struct run_buil
 	}
 	return *build;
 }
+
+/* ---- what was withheld ---- */
+
+#define PULSE_MEMORY_MIN .25 /* on a machine of two cores with fifty processes at work 7 of 100 pulses were beyond that, 34 beyond .1 */
+
+static bool is_pulse(enum run_withheld what)
+{
+	return what == RUN_PULSE_COMPUTE || what == RUN_PULSE_MEMORY;
+}
+
+double run_withheld_of(enum run_withheld what, int64_t ns, int64_t wall_ns)
+{
+	if (is_pulse(what))
+		return ns > 0 ? (double)ns : (double)NAN;
+	return wall_ns > 0 && ns >= 0 ? (double)ns / (double)wall_ns : (double)NAN;
+}
+
+double run_withheld_excess(enum run_withheld what, double value, double usual, double min_effect)
+{
+	double excess = is_pulse(what) ? value / usual - 1 : value - usual;
+	double least = what == RUN_PULSE_MEMORY ? fmax(min_effect, PULSE_MEMORY_MIN) : min_effect;
+
+	return !isnan(excess) && stats_round(excess) >= stats_round(least) ? excess : 0;
+}
+
+/* ---- builds ---- */
 
 /* Which build each run is of, and which build counts. */
 static enum assay_status run_set_find_builds(struct store *store, const char *plan, struct run_set *set, struct assay_error *err)

@@ -100,7 +100,7 @@ expect_stdout tiny/yy
 run -C "$lab" runs show tiny/x@a --format json
 expect_json .failed 0
 expect_json .results 4
-for account in wall_ns user_us sys_us max_rss_bytes minor_faults voluntary_switches read_calls tick_ns processes; do
+for account in wall_ns user_us sys_us max_rss_bytes minor_faults voluntary_switches read_calls tick_ns processes pulse_compute_ns; do
 	cases=$((cases + 1))
 	[ "$(json ".results[3].accounts.$account")" -ge 0 ] 2>/dev/null || fail "$account: $(json ".results[3].accounts.$account")"
 done
