@@ -34,7 +34,8 @@ printf "hosts:\n  - name: node1\n    transport: command\n    login: 127.0.0.1:%s
 what='a login node whose key nobody knows'
 fleet exec -- true
 expect_status 1
-holds "$tmp/err" 'the error' 'Host key verification failed'
+expect_stderr 'hostkey: node1: the key of the login node'
+expect_stderr "'assay fleet trust -w node1'"
 
 what='its key is recorded'
 fleet trust -w node1
