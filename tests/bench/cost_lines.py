@@ -105,8 +105,9 @@ def put(lab, version, binary):
 
 
 def run(assay, lab, name, version, inputs):
-    subprocess.run([assay, "-C", lab, "run", name, "--versions", version, "--inputs", ",".join(f"i{i:03}" for i in inputs), "--quiet"],
-                   stdout=subprocess.DEVNULL, check=True)
+    words = [assay, "-C", lab, "run", name, "--versions", version, "--inputs", ",".join(f"i{i:03}" for i in inputs), "--quiet"]
+    if subprocess.run(words, stdout=subprocess.DEVNULL, check=False).returncode:  # a machine that was busy for long
+        subprocess.run(words + ["--resume"], stdout=subprocess.DEVNULL, check=True)
 
 
 def gate(assay, lab, name, version):

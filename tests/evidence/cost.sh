@@ -5,21 +5,11 @@
 # been measured before; INPUTS (200) are drawn.
 . tests/lib_evidence.sh
 . tests/lib_debian.sh
-kept=${KEPT:-$work/kept}
-mkdir -p "$kept"
-for package in $(/usr/bin/python3 tests/bench/cost_programs.py); do
-	[ -f "$kept/$package.version" ] && continue
-	rm -rf "${kept:?}/$package"
-	version=$(unpack "$package" bookworm "$kept/$package")
-	echo "$version" >"$kept/$package.version"
-done
+. tests/lib_cost.sh
 for program in ${PROGRAMS:-bzip2 lz4 sqlite3 jq mawk jsoncpp}; do
 	rows=$kept/$program.rows table=$kept/$program.table
 	[ ! -s "$table" ] || continue
-	if [ ! -s "$rows" ]; then
-		/usr/bin/python3 tests/bench/cost_programs.py "$program" "$assay" "$kept" "$kept" "docs/evidence/cost_$program.csv" "${INPUTS:-200}" >"$rows.new"
-		mv "$rows.new" "$rows"
-	fi
+	cost_rows "$program"
 	{
 		printf '\n## %s\n\n' "$program"
 		echo "$(cat "$kept/$(/usr/bin/python3 tests/bench/cost_programs.py "$program").version"), $(($(wc -l <"$rows") - 1)) inputs," \
@@ -33,11 +23,6 @@ for program in ${PROGRAMS:-bzip2 lz4 sqlite3 jq mawk jsoncpp}; do
 	} >"$table.new"
 	mv "$table.new" "$table"
 done
-for program in ${PROGRAMS:-bzip2 lz4 sqlite3 jq mawk jsoncpp}; do
-	[ ! -s "$kept/$program.lasso" ] || continue
-	/usr/bin/python3 tests/bench/lasso_peer.py "$kept/$program.rows" build/release/tests/bench_lasso | sed "s/^|/| $program |/" >"$kept/$program.lasso.new"
-	mv "$kept/$program.lasso.new" "$kept/$program.lasso"
-done
 {
 	evidence_head "What an input should cost"
 	cat <<'END_TEXT'
@@ -50,18 +35,5 @@ In the third table a drawn loop, of at least 2 % of all that is counted, takes m
 measured. *Listed* are places that explain it as well (.95); a place that goes with the loop in all inputs counts as its line. The forest has 100 trees; the polynomial, of degree 2 and fitted by least squares, has what is known before.
 END_TEXT
 	cat "$kept"/*.table
-	cat <<'END_TEXT'
-
-## LassoCV
-
-The path of 100 lambdas and five folds, and the coefficients at the lambda with the least error, of all features (mean 0, variance 1; any sign), by scikit-learn 1.2.1's
-LassoCV as it is by itself and exactly by active sets here: seconds of one processor, the number of the lambda chosen by each, by how much coefficients differ at most, in parts of
-the largest: from LassoCV's, and from scikit-learn's Lasso at the same lambda with a tolerance of 1e-13 and a million sweeps at most, for which its duality gap
-(in parts of the variance) and its time say how far it got.
-
-| program | rows x columns | here | LassoCV | times | chosen here, there | from LassoCV | from Lasso, exactly | its gap |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- |
-END_TEXT
-	cat "$kept"/*.lasso
 } >"$work/page"
 evidence_done

@@ -4,14 +4,7 @@
 # measured again. PROGRAMS chooses some; LOOPS (10) are drawn of each.
 . tests/lib_evidence.sh
 . tests/lib_debian.sh
-kept=${KEPT:-$work/kept}
-mkdir -p "$kept"
-for package in $(/usr/bin/python3 tests/bench/cost_programs.py); do
-	[ -f "$kept/$package.version" ] && continue
-	rm -rf "${kept:?}/$package"
-	version=$(unpack "$package" bookworm "$kept/$package")
-	echo "$version" >"$kept/$package.version"
-done
+. tests/lib_cost.sh
 for program in ${PROGRAMS:-bzip2 lz4 mawk jq jsoncpp sqlite3}; do
 	[ ! -s "$kept/$program.line" ] || continue
 	/usr/bin/python3 tests/bench/cost_lines.py "$program" "$assay" "$kept" "$kept/$program.lines" "${LOOPS:-10}" >"$kept/$program.line.new"
