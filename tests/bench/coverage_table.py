@@ -1,6 +1,6 @@
 """How often intervals of the emulated back end hold the truth, which is what --full says: ASSAY DIRECTORY apps|plain [PROGRAM...]. A
-table by kind of counter for docs/evidence/intervals.md, over the programs of tests/apps or over those of tests/apps/plain; what lies far
-outside on standard error. Exact counters must be the same."""
+table by kind of counter, over the programs of tests/apps (docs/evidence/emulation.md) or over those of tests/apps/plain (intervals.md); what
+lies far outside on standard error. Exact counters must be the same."""
 import csv
 import glob
 import json
@@ -134,7 +134,9 @@ def of_apps(tallies):
 def main():
     tallies = {}
     {"apps": of_apps, "plain": plain}[what](tallies)
-    print()
+    print("\n## Intervals\n\nThe .95 intervals of `assay samples`, of these programs, against the same run with --full; what was simulated as a whole in both\n"
+          f"is left out. Potential HITM are of two threads, everything else is of one. Where runs with --full differ, the truth of {FULLS} of them is what lies\n"
+          "between the least and the most; how many intervals that concerns is the last column. Totals of exact counters must be equal.\n")
     print("| counters | of what | programs | intervals | hold the truth | median half width, of the truth | not stated | runs differ |\n| --- | --- |"
           + " ---: |" * 6)
     for (family, kind), tally in sorted(tallies.items()):

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Every program of tests/apps, good and bad, ROUNDS times (5) natively and in the emulation, in turn, on all cores and on one: what was
-# counted, whether it is the same each time, what it costs. With gcc, and with clang-14; against cachegrind. About half an hour.
+# counted, whether it is the same each time, what it costs. With gcc, and with clang-14; against cachegrind; and how often intervals hold what
+# --full says. About half an hour.
 . tests/lib_evidence.sh
 failed=0
 {
@@ -14,6 +15,7 @@ failed=0
 		/usr/bin/python3 tests/bench/emulation_table.py "$assay" "$work" "${ROUNDS:-5}" "$compiler" || failed=1
 	done
 	/usr/bin/python3 tests/bench/cachegrind_table.py "$assay" "$work" || failed=1
+	/usr/bin/python3 tests/bench/coverage_table.py "$assay" "$work" apps || failed=1
 } >"$work/page"
 evidence_done
 exit $failed
