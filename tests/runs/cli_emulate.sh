@@ -165,7 +165,7 @@ done
 what='storms of signals for threads that wait for each other in loops around sched_yield()'
 run emulate build -- gcc -g -O2 "$apps/special/storms.c" -o storms -pthread
 for i in 1 2 3 4 5 6; do
-	timeout 60 "$ASSAY" emulate run -o storms-$i -- ./storms >out 2>err
+	timeout 300 "$ASSAY" emulate run -o storms-$i -- ./storms >out 2>err
 	status=$?
 	expect_status 0
 	expect_stdout 199990000
