@@ -143,9 +143,12 @@ repetitions: 6
 
 
 def stored(sql):
-    store = sqlite3.connect("file:%s/.assay/runs.db?mode=ro" % lab, uri=True)
-    n = store.execute(sql).fetchone()
-    store.close()
+    try:
+        store = sqlite3.connect("file:%s/.assay/runs.db?mode=ro" % lab, uri=True)
+        n = store.execute(sql).fetchone()
+        store.close()
+    except sqlite3.OperationalError:  # the first command has not made it yet
+        return (0,)
     return n
 
 
@@ -171,18 +174,14 @@ def killed(words, times, sql):
 
 def laboratory():
     print("## A laboratory\n")
-    for words in (["fleet", "check"], ["fingerprint", "run", "--battery", "quick"]):
-        began = time.time()
-        done = shell([assay, "-C", lab] + words + ["-q"] * (words[0] != "fleet"))
-        print("- `assay %s`: status %d, %.1f s; %s" % (" ".join(words), done.returncode, time.time() - began,
-                                                       (done.stdout.splitlines() or [done.stderr])[0]))
-    rates = "select count(*), count(distinct machine || pass || stressor || ordinal) from rate join fingerprint on id = fingerprint where complete"
-    before = stored(rates)
+    began = time.time()
+    done = shell([assay, "-C", lab, "fleet", "check"])
+    print("- `assay fleet check`: status %d, %.1f s; %s" % (done.returncode, time.time() - began, (done.stdout.splitlines() or [done.stderr])[0]))
     kills, status = killed(["fingerprint", "run", "--battery", "quick", "-q"], 2, "select count(*) from rate")
-    after = stored(rates)
-    print("- the same once more, killed %d times with SIGKILL and resumed: status %d; %d complete fingerprints, %d rates, of which the first three "
-          "have %d; incomplete ones: %d" % (kills, status, stored("select count(*) from fingerprint where complete")[0], after[0], before[0],
-                                            stored("select count(*) from fingerprint where not complete")[0]))
+    print("- `assay fingerprint run --battery quick`, killed %d times with SIGKILL and resumed: status %d; %d complete fingerprints of %d machines, %d "
+          "incomplete; rates %d, different ones %d" % ((kills, status) + stored(
+              "select sum(complete), count(distinct machine), sum(not complete) from fingerprint") + stored(
+                  "select count(*), count(distinct machine || battery || pass || stressor || ordinal) from rate join fingerprint on id = fingerprint")))
     kills, status = killed(["run", "dd", "-q"], 3, "select count(*) from execution")
     print("- `assay run dd`, killed %d times with SIGKILL and resumed: status %d; results %d, different ones %d, of 36" % ((kills, status) + stored(
         "select count(*), count(distinct machine || version || repetition) from execution where outcome = 'ok'")))
