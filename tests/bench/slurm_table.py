@@ -106,7 +106,7 @@ def ends():
     case("job cancelled", lambda p: shell(["scancel", "-u", "root"]))
     case("job preempted", lambda p: subprocess.Popen(["srun", "-Q", "-p", "urgent", "-w", "node1", "-N1", "--exclusive", "true"]),
          after=lambda p: p.wait())
-    case("srun killed", lambda p: [os.kill(int(n), 9) for n in shell(["pgrep", "-x", "srun"]).stdout.split()])
+    case("srun killed", lambda p: shell(["pkill", "-KILL", "-x", "srun"]))
     case("controller killed", lambda p: p.kill())
 
     def drain():
