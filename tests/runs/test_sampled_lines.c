@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-__attribute__((noinline, noclone, used)) static int sampled_lines_here(int n)
+__attribute__((noinline, used)) static int sampled_lines_here(int n)
 {
 	for (int i = 1; i < n; i *= 3)
 		n -= i;
