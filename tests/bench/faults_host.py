@@ -185,7 +185,7 @@ class Host:
 
     @staticmethod
     def is_left(directory, name):
-        if name.endswith("lock"):
+        if name.endswith("lock") or re.fullmatch(r"assay-\d+\.kernel", name): # the kernel's names are kept until the machine starts anew
             return False
         match = re.fullmatch(r"(helper|counting)-([0-9a-f]{64})", name)
         if not match:
