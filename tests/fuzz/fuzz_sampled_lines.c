@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static char directory[] = "/work/b000", path[] = "program", source[] = "/nonexistent/program";
+	static char directory[] = "/home/b000", path[] = "program", source[] = "/nonexistent/program";
 	struct artefact_file file = { .path = path, .source = source };
 	const struct artefact files = { .files = &file, .n = 1 };
 	const struct sampled_deployed deployed = { directory, &files };
