@@ -278,7 +278,8 @@ static double ticks(const struct samples *s, const char *function, const char *l
 	return sum;
 }
 
-/* Time in a library is known where the library does not count, by the function that calls it, in each process; natively it takes 60 ms. */
+/* Time in a library is known where the library does not count, by the function that calls it, in each process: 60 ms or more of it a
+ * thread. What the function does itself takes about 60 ms beside the emulation's own work. */
 static void test_elsewhere(void **state)
 {
 	static const struct {
@@ -294,7 +295,7 @@ static void test_elsewhere(void **state)
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		must("%s '%s/tests/apps/special/elsewhere.c' -o libelsewhere.so", rows[i].how, environment("ASSAY_SOURCE"));
 		build("gcc", "$PWD/libelsewhere.so -Wl,-rpath,$PWD", "special/uses_elsewhere.c", "program");
-		assert_int_equal(run("", "./program 60000000 3000000", s, 2), 2);
+		assert_int_equal(run("", "./program 60000000 40000000", s, 2), 2);
 		if (!samples_info(&s[0], "clock-threads-without") || strcmp(samples_info(&s[0], "clock-threads-without"), "0") != 0) {
 			puts("not tested: the kernel does not allow its clock here");
 			i = COUNT(rows);
