@@ -18,6 +18,11 @@ evidence_head() {
 	echo
 }
 
+# By which revisions the runs of a corpus were recorded that may have been kept (tests/bench/detect_corpus.py).
+evidence_recorded() {
+	[ ! -f "$1/recorded-at" ] || printf 'Runs were recorded by revision %s.\n\n' "$(sed ':a;N;$!ba;s/\n/, /g' "$1/recorded-at")"
+}
+
 # Puts the page in place once all of it was measured.
 evidence_done() {
 	mkdir -p docs/evidence

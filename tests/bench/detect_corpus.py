@@ -9,6 +9,7 @@ there is not run again.
                                     programs of tests/apps/whole, by several compilers and levels. again: other runs of good; front: good with
                                     an unrelated file linked in front; order: good with its functions in the order of their names, and a larger
                                     environment; shifted: all that at once. BUILDS=NAME,... takes some
+  DIRECTORY/recorded-at             the revisions that have recorded some of it, a line each
 
 QUICK=1: half as many runs of programs and software. WORKERS=N at once (2).
 
@@ -148,14 +149,24 @@ def one_run(words, directory, environment):
     os.rename(part, directory)
 
 
-def run_all(jobs, environment, workers=int(os.environ.get("WORKERS", 2))):
-    """jobs: [(words, directory)]. What was kept of other plans goes."""
+def note_revision(directory):
+    revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True).stdout
+    with open(f"{directory}/recorded-at", "a+") as file:
+        file.seek(0)
+        if revision not in file.readlines():
+            file.write(revision)
+
+
+def run_all(jobs, environment, workers=int(os.environ.get("WORKERS", 2)), corpus=None):
+    """jobs: [(words, directory)]. What was kept of other plans goes. corpus: where the revision is noted, if anything is run."""
     planned = {where for _, where in jobs}
     for parent in {os.path.dirname(where) for where in planned}:
         for entry in os.listdir(parent) if os.path.isdir(parent) else ():
             if f"{parent}/{entry}" not in planned:
                 shutil.rmtree(f"{parent}/{entry}")
     jobs = [job for job in jobs if not os.path.isdir(job[1])]
+    if jobs and corpus:
+        note_revision(corpus)
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         running = [pool.submit(one_run, words, where, environment) for words, where in jobs]
         for i, future in enumerate(concurrent.futures.as_completed(running)):
@@ -235,13 +246,13 @@ def main():
     assay, target, what = sys.argv[1:4]
     if what == "builds":
         for name in os.environ.get("BUILDS", ",".join(BUILDS)).split(","):
-            run_all(builds(assay, target, name, sys.argv[4:]), {"ASSAY_EMULATE_DIRECTORY": "@"})
+            run_all(builds(assay, target, name, sys.argv[4:]), {"ASSAY_EMULATE_DIRECTORY": "@"}, corpus=target)
         return
     plan = {"programs": programs, "aa": aa, "software": software, "pairs": pairs}[what](assay, target)
     if what == "software":
-        run_all(plan, {}, 1)
+        run_all(plan, {}, 1, target)
     else:
-        run_all(plan, {"ASSAY_EMULATE_DIRECTORY": "@"})
+        run_all(plan, {"ASSAY_EMULATE_DIRECTORY": "@"}, corpus=target)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ done
 bench=build/release/tests/bench_detect
 {
 	evidence_head "Detection on programs with known faults"
+	evidence_recorded "$corpus"
 	echo 'Every program of `tests/apps`, built for the emulated back end with gcc -O2: 39 good runs to learn from, 20 other good ones and 10 with the fault'
 	echo '(`-DBAD`, or one of seven faults) to judge. Threads (2 to 12), size (log-uniform, a range of 3 to 10) and seed of each run are drawn for itself, good and'
 	echo 'bad alike. All functions are counted. Methods are those of docs/detect.md: `paper` is the published training, scaling and rule; `mahalanobis` and'

@@ -10,6 +10,7 @@ for what in aa builds; do
 done
 {
 	evidence_head "False alarms of detection"
+	evidence_recorded "$corpus"
 	echo 'Five programs of `tests/apps` without a fault, built for the emulated back end, all their functions counted. In each block a model learns from'
 	echo 'some runs and judges 5 others; threads, size and seed of every run are drawn for itself. The interval is over blocks. Runs that'
 	echo 'differ by less than matters are among the false alarms; they make no function anomalous.'
