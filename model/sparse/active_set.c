@@ -27,16 +27,21 @@ static const double *column(const struct active *a, size_t j)
 	return a->of->z + j * a->of->n;
 }
 
-static double dot(const double *x, const double *y, size_t n)
+/* Four sums at a time: the processor need not wait for one to end. */
+double active_set_dot(const double *x, const double *y, size_t n)
 {
-	double a = 0.0, b = 0.0;
+	double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
 	size_t i = 0;
 
-	for (; i + 2 <= n; i += 2) {
+	for (; i + 4 <= n; i += 4) {
 		a += x[i] * y[i];
 		b += x[i + 1] * y[i + 1];
+		c += x[i + 2] * y[i + 2];
+		d += x[i + 3] * y[i + 3];
 	}
-	return i < n ? a + b + x[i] * y[i] : a + b;
+	for (; i < n; i++)
+		a += x[i] * y[i];
+	return (a + b) + (c + d);
 }
 
 /* ---- the factor ---- */
@@ -44,7 +49,7 @@ static double dot(const double *x, const double *y, size_t n)
 static void forward(const struct active *a, double *x)
 {
 	for (size_t i = 0; i < a->k; i++)
-		x[i] = (x[i] - dot(a->factor + i * a->room, x, i)) / a->factor[i * a->room + i];
+		x[i] = (x[i] - active_set_dot(a->factor + i * a->room, x, i)) / a->factor[i * a->room + i];
 }
 
 static void backward(const struct active *a, double *x)
@@ -59,12 +64,12 @@ static void backward(const struct active *a, double *x)
 /* False: the column is a sum of those that are there, with a->x[k]. */
 static bool append(struct active *a, size_t j, double sign)
 {
-	double square = dot(column(a, j), column(a, j), a->of->n), left;
+	double square = active_set_dot(column(a, j), column(a, j), a->of->n), left;
 
 	for (size_t i = 0; i < a->k; i++)
-		a->x[i] = dot(column(a, a->set[i]), column(a, j), a->of->n);
+		a->x[i] = active_set_dot(column(a, a->set[i]), column(a, j), a->of->n);
 	forward(a, a->x);
-	left = square - dot(a->x, a->x, a->k);
+	left = square - active_set_dot(a->x, a->x, a->k);
 	if (a->k == a->room || left <= DEPENDENT * square) {
 		backward(a, a->x);
 		return false;
@@ -78,13 +83,15 @@ static bool append(struct active *a, size_t j, double sign)
 
 /* ---- what enters and leaves ---- */
 
-/* Without those whose coefficient is 0. */
+/* Without those whose coefficient is 0; the factor of those before the first of them stays. */
 static void thin(struct active *a, const double *b)
 {
-	size_t n = a->k;
+	size_t n = a->k, first = 0;
 
-	a->k = 0;
-	for (size_t i = 0; i < n; i++) {
+	while (first < n && b[a->set[first]] != 0.0)
+		first++;
+	a->k = first;
+	for (size_t i = first; i < n; i++) {
 		size_t j = a->set[i];
 
 		if (b[j] != 0.0)
@@ -156,7 +163,7 @@ static void solve_step(struct active *a, const double *b, double *rest)
 {
 	leave_of(a, b, rest);
 	for (size_t i = 0; i < a->k; i++)
-		a->step[i] = dot(column(a, a->set[i]), rest, a->of->n) - a->of->lambda * a->sign[i];
+		a->step[i] = active_set_dot(column(a, a->set[i]), rest, a->of->n) - a->of->lambda * a->sign[i];
 	forward(a, a->step);
 	backward(a, a->step);
 }
@@ -190,7 +197,7 @@ static size_t next_of(const struct active *a, const double *b, const double *res
 
 		if (b[j] != 0.0 || !a->of->allowed[j] || a->barred[j])
 			continue;
-		pull = dot(column(a, j), rest, a->of->n);
+		pull = active_set_dot(column(a, j), rest, a->of->n);
 		if ((a->of->any_sign ? fabs(pull) : pull) > most) {
 			most = fabs(pull);
 			*sign = copysign(1.0, pull);

@@ -24,4 +24,6 @@ struct active_problem {
  * gained it ends, too. Columns that are sums of others take the place of one of those. */
 void active_set_solve(const struct active_problem *problem, double *b, double *rest);
 
+double active_set_dot(const double *x, const double *y, size_t n);
+
 #endif

@@ -1,12 +1,10 @@
-/* The LASSO: least squares with a price on the size of coefficients, which makes most of them zero, for a row of prices. By coordinate
- * descent (Friedman, Hastie and Tibshirani, Journal of Statistical Software 33(1), 2010), or exactly (active_set.h). Minimises, over
- *columns z that are standardised (weighted mean 0, weighted variance 1) and with weights that sum to 1,
+/* The LASSO: least squares with a price on the size of coefficients, which makes most of them zero, for a row of prices. Each minimum is
+ * exact (active_set.h), and begins where the one before it ended. Minimises, over columns z that are standardised (weighted mean 0,
+ * weighted variance 1) and with weights that sum to 1,
  *
  *	1/2 sum_i w_i (y_i - b0 - sum_j b_j z_ij)^2 + lambda sum_j |b_j|		(all b_j >= 0, b0 >= 0, if so asked)
  *
- * which is scikit-learn's Lasso on such columns. In the descent, columns that cannot matter by the sequential strong rule (Tibshirani et
- * al., JRSS B 74(2), 2012) are left out at each lambda, and looked at once in the end. O(lambdas * rows * columns + sweeps * rows * columns
- * that matter). Deterministic. */
+ * which is scikit-learn's Lasso on such columns. Deterministic. */
 #ifndef MODEL_SPARSE_LASSO_H
 #define MODEL_SPARSE_LASSO_H
 
@@ -23,7 +21,6 @@ struct lasso_options {
 	bool as_given;	 /* columns are centred, and not divided by their deviation: the price is on the coefficients as they are */
 	bool refit;	 /* also without the price, with the columns that the price has chosen */
 	double smallest; /* the last lambda, as a part of the first, at which all coefficients are zero; (0, 1) */
-	double exact;	 /* sweeps end when none moves a coefficient by more than this part of the deviation of y; 0: the exact minimum */
 };
 
 struct lasso_path {

@@ -26,8 +26,8 @@
 #define PAIRS_OF 300  /* columns, those that follow the cost most, are looked at for pairs */
 #define SIMPLER	 1.02 /* the largest lambda with at most so many times the least error */
 
-static const struct lasso_options fitting = { .bounded = true, .refit = true, .smallest = 1e-3, .exact = 1e-3 },
-				  as_published = { .any_sign = true, .smallest = 1e-3, .exact = 1e-3 };
+static const struct lasso_options fitting = { .bounded = true, .refit = true, .smallest = 1e-3 },
+				  as_published = { .any_sign = true, .smallest = 1e-3 };
 
 /* Runs to learn from, or a part of them. */
 struct runs {

@@ -8,7 +8,7 @@
 	evidence_head "The LASSO beside scikit-learn's"
 	cat <<'END_TEXT'
 Rows are drawn inputs of [what an input should cost](cost.md), columns their counted features and what is known before a run, of mean 0 and variance 1: counts that go together. The path of 100 lambdas
-and that of each of five folds, and the coefficients (any sign) at the lambda with the least error on folds left out, by active sets here (`lasso_path_of()`, `exact` 0) and by
+and that of each of five folds, and the coefficients (any sign) at the lambda with the least error on folds left out, by active sets here (`lasso_path_of()`, which the product uses) and by
 scikit-learn 1.2.1's LassoCV with its own tolerance. Seconds are of one processor, the least of three. *Off*: by how much a pull differs from lambda where a coefficient is not 0, or exceeds it where it is, at most, in
 deviations of the cost; of the exact minimum it is 0. *Apart*: the largest difference of coefficients, in parts of the largest, from LassoCV; from Lasso at the same lambda with tolerance 1e-13 and a million sweeps at
 most; and from LassoLars there, which is exact where it does not diverge. A peer that is off itself is no oracle.

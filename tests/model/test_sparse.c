@@ -206,6 +206,7 @@ static void test_unlike_together(void **state)
 	row[0] = 4000.0;
 	row[1] = 4100.0;
 	assert_true(sparse_unlike(&model, row, 0.0) == SIZE_MAX);
+	row[0] = 1000.0;
 	row[1] = 9000.0;
 	assert_true(sparse_unlike(&model, row, 0.0) < 2);
 	sparse_release(&model);
