@@ -6,6 +6,7 @@
 #include "gate/cmd.h"
 #include "gate/cost/cost_answer.h"
 #include "gate/cost/cost_cheap.h"
+#include "gate/cost/cost_machine.h"
 #include "gate/cost/cost_model.h"
 #include "gate/cost/cost_worst.h"
 #include "runs/running/artefact.h"
@@ -25,21 +26,54 @@ struct arguments {
 	bool paper, terms;
 };
 
-static enum assay_status load_model(struct lab *lab, const struct arguments *a, bool paper, struct cost_model *out, struct assay_error *err)
+/* *application and *version: the caller's to free(). */
+static enum assay_status what_is_asked(const struct arguments *a, char **application, char **version, struct cost_asked *out,
+				       struct assay_error *err)
 {
-	char *application = NULL, *version = NULL;
-	enum assay_status st = run_selector(a->selector, &application, &version, err);
-	struct cost_asked asked = { .costs = { .application = application,
-					       .version = version,
+	enum assay_status st = run_selector(a->selector, application, version, err);
+
+	*out = (struct cost_asked){ .costs = { .application = *application,
+					       .version = *version,
 					       .counts = a->counts,
 					       .machine = a->machine,
 					       .of = (enum cost_of)a->of },
 				    .min_runs = (size_t)a->min_runs,
-				    .degree = (size_t)a->degree,
-				    .paper = paper };
+				    .degree = (size_t)a->degree };
+	return st;
+}
 
+static enum assay_status load_model(struct lab *lab, const struct arguments *a, bool paper, struct cost_model *out, struct assay_error *err)
+{
+	char *application = NULL, *version = NULL;
+	struct cost_asked asked;
+	enum assay_status st = what_is_asked(a, &application, &version, &asked, err);
+
+	asked.paper = paper;
 	if (!st)
 		st = cost_model_of(&lab->store, &asked, out, err);
+	free(application);
+	free(version);
+	return st;
+}
+
+/* The model of the machine that is asked about; where that did not run enough inputs, of the one that ran most, and how dear the same work
+ * is there. */
+static enum assay_status load_model_on(struct lab *lab, const struct arguments *a, struct cost_model *out, struct cost_machine *on,
+				       struct assay_error *err)
+{
+	char *application = NULL, *version = NULL;
+	struct assay_error why;
+	struct cost_asked asked;
+	enum assay_status st = what_is_asked(a, &application, &version, &asked, err);
+
+	*on = (struct cost_machine){ .name = NULL };
+	if (!st)
+		st = cost_model_of(&lab->store, &asked, out, err);
+	if (a->machine && (st == ASSAY_E_NOTFOUND || st == ASSAY_E_NODATA)) {
+		asked.costs.machine = NULL;
+		if (!cost_model_of(&lab->store, &asked, out, &why))
+			st = cost_machine_of(lab, out, &asked, a->machine, a->max_error, on, err);
+	}
 	free(application);
 	free(version);
 	return st;
@@ -230,8 +264,9 @@ static enum assay_status predict_or_explain(struct lab *lab, const struct argume
 					    struct assay_error *err)
 {
 	struct cost_model model = { 0 };
+	struct cost_machine on = { .name = NULL };
 	struct cost_question question = { .row = NULL };
-	enum assay_status st = load_model(lab, a, false, &model, err);
+	enum assay_status st = load_model_on(lab, a, &model, &on, err);
 
 	if (!st && model.all.model.error_mean > a->max_error)
 		st = assay_fail(
@@ -241,6 +276,9 @@ static enum assay_status predict_or_explain(struct lab *lab, const struct argume
 		    100 * model.all.model.error_mean, 100 * a->max_error);
 	if (!st)
 		st = ask(a, &model, &question, err);
+	question.on = &on;
+	if (on.name) /* what was measured was measured elsewhere */
+		question.measured = (double)NAN;
 	if (!st)
 		st = cost_prediction_answer(&model, &question, terms, d, err);
 	free(question.row);
@@ -282,8 +320,8 @@ static enum assay_status question_check(void *arguments, struct assay_error *err
 /* clang-format off */
 #define COST_CHOICE(constant, word, unit, text) [constant] = word,
 static const char *const choices[] = { COST_ROWS(COST_CHOICE) [COSTS] = NULL };
-#define MODEL_OPTIONS                                                                                                                      \
-	CLI_TEXT("machine", "MACHINE", struct arguments, machine, "The machine that the model is of (default: the one that ran most inputs)"),  \
+#define MODEL_OPTIONS(of_machine)                                                                                                          \
+	CLI_TEXT("machine", "MACHINE", struct arguments, machine, of_machine " (default: the one that ran most inputs)"),                  \
 	CLI_CHOICE("of", choices, struct arguments, of, "Of what: cpu, processor time (the default), wall, or metric"),                    \
 	CLI_TEXT("counts", "VERSION", struct arguments, counts,                                                                            \
 		 "The version whose runs have counted the features, a counting build (default: the version itself)"),                      \
@@ -296,7 +334,7 @@ static const char *const choices[] = { COST_ROWS(COST_CHOICE) [COSTS] = NULL };
 
 static const struct cli_option train_words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
 static const struct cli_option train_options[] = {
-	MODEL_OPTIONS,
+	MODEL_OPTIONS("The machine that the model is of"),
 	CLI_FLAG("paper", struct arguments, paper, "Show the published procedure beside it: coefficients of any sign, absolute errors"),
 	CLI_TEXT("selected", "FILE", struct arguments, selected,
 		 "Write the counted features that the model needs to FILE, for 'assay features build --only'"),
@@ -314,12 +352,12 @@ static const struct cli_option question_words[] = {
 static const struct cli_option question_options[] = {
 	CLI_TEXT("input", "NAME", struct arguments, input, "An input that was run, or that the manifest has"),
 	CLI_TEXT("features", "FILE", struct arguments, features, "Features of an input, a line NUMBER NAME each; - is standard input"),
-	MODEL_OPTIONS,
+	MODEL_OPTIONS("The machine to predict for: where it did not run enough inputs, by its fingerprint and those of machines that did"),
 	CLI_END,
 };
 static const struct cli_option worst_options[] = {
 	CLI_INTEGER("shown", "N", struct arguments, shown, 1, 5000, "Show so many (default: 10)"),
-	MODEL_OPTIONS,
+	MODEL_OPTIONS("The machine that the model is of"),
 	CLI_END,
 };
 static const struct arguments defaults = {
@@ -352,11 +390,14 @@ const struct command cost_train_command = {
 const struct command cost_predict_command = {
 	.name = "cost predict",
 	.summary = "predict what an input should cost a version",
-	.about = "Says what an input should cost a version, with a 90 % interval, by the model of 'assay cost train'. An input that is "
-		 "unlike all "
-		 "that were learned is an answer of its own.",
+	.about =
+	    "Says what an input should cost a version, with a 90 % interval, by the model of 'assay cost train'. An input that is "
+	    "unlike all that were learned is an answer of its own. On a machine that did not run enough inputs it is the model of the "
+	    "machine that ran most, times how dear the same work should be by the fingerprints of both; where these do not carry that, "
+	    "it is refused.",
 	.examples = "  assay cost predict sorter@1.0 --input large\n"
 		    "  assay cost predict sorter@1.0 'bytes of the input=250000'\n"
+		    "  assay cost predict sorter@1.0 --input large --machine rome07\n"
 		    "  ./features new.txt | assay cost predict sorter@1.0 --features -\n",
 	.exit_status = "0, or 4 when the input is unlike all that were learned; 1 failure, 2 usage.",
 	.words = question_words,

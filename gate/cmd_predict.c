@@ -18,29 +18,6 @@ struct predict {
 	bool type_ran;	    /* machines of the same type ran it */
 };
 
-/* The machine's latest fingerprint that can be used in one model with `kind`. */
-static enum assay_status predict_find_fingerprint(const struct fingerprint_set *set, const char *machine, const struct fingerprint *kind,
-						  const struct fingerprint **out, struct assay_error *err)
-{
-	bool known = false;
-
-	*out = NULL;
-	for (size_t i = 0; i < set->n; i++) { /* by machine, then time */
-		if (strcmp(set->items[i].machine, machine) != 0)
-			continue;
-		known = true;
-		if (fingerprint_comparable(&set->items[i], kind))
-			*out = &set->items[i];
-	}
-	if (*out)
-		return ASSAY_OK;
-	if (known)
-		return assay_fail(err, ASSAY_E_NODATA,
-				  "machine '%s' has no fingerprint with battery '%s' and stress-ng %s, like those of the results", machine,
-				  kind->battery, kind->stress_ng);
-	return assay_fail(err, ASSAY_E_NOTFOUND, "no machine '%s' with a fingerprint ('assay catalog list' has them)", machine);
-}
-
 static enum assay_status predict_with(const struct evidence *evidence, const struct run_set *runs, const struct fingerprint *f,
 				      struct profile_rows *rows, struct predict *out, struct assay_error *err)
 {
@@ -145,8 +122,8 @@ static enum assay_status predict_answer(const struct evidence *evidence, const s
 				runs->application, runs->version, rows.types, text_plural(rows.types), PREDICTION_TYPES_MIN,
 				PREDICTION_TYPES_MIN - rows.types);
 	if (!st)
-		st = predict_find_fingerprint(fingerprints, machine,
-					      fingerprint_find(fingerprints, runs->items[dataset.run[0]].fingerprint), &f, err);
+		st = prediction_fingerprint(fingerprints, machine, fingerprint_find(fingerprints, runs->items[dataset.run[0]].fingerprint),
+					    &f, err);
 	if (!st)
 		st = predict_with(evidence, runs, f, &rows, &predict, err);
 	if (!st)

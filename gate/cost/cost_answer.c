@@ -12,7 +12,8 @@
 
 /* ---- a model ---- */
 
-static void add_head(const struct cost_model *model, struct document *d)
+/* machine: which the answer is about. */
+static void add_head(const struct cost_model *model, const char *machine, struct document *d)
 {
 	const struct costs *c = &model->costs;
 	size_t runs = 0;
@@ -21,7 +22,7 @@ static void add_head(const struct cost_model *model, struct document *d)
 		runs += c->inputs[i].runs;
 	doc_set(d, "application", c->application);
 	doc_set(d, "version", c->version);
-	doc_set(d, "machine", c->machine);
+	doc_set(d, "machine", machine);
 	doc_set(d, "cost", cost_of_text(c->of));
 	doc_set(d, "inputs", c->n);
 	doc_set(d, "runs", runs);
@@ -230,7 +231,7 @@ void cost_model_answer(const struct cost_model *model, double max_error, const s
 			   100 * model->all.model.error_mean, 100 * max_error, sentence.bytes);
 	doc_set_bool(d, "usable", usable);
 	doc_set(d, "max_error", max_error);
-	add_head(model, d);
+	add_head(model, model->costs.machine, d);
 	add_errors(model, d);
 	doc_line(d, "%s", "");
 	add_fit(model, &model->all, d);
@@ -319,7 +320,7 @@ enum assay_status cost_prediction_answer(const struct cost_model *model, const s
 {
 	const struct cost_fit *fit = cost_fit_for(model, q->row);
 	const struct costs *c = &model->costs;
-	double *part, value, low, high;
+	double *part, value, low, high, times, interval;
 	size_t unlike;
 
 	if (!fit)
@@ -327,16 +328,20 @@ enum assay_status cost_prediction_answer(const struct cost_model *model, const s
 	part = mem_new(fit->n, sizeof(*part));
 	cost_fit_row(fit, q->row, part);
 	value = sparse_predict(&fit->model, part);
-	low = value / fit->model.interval;
-	high = value * fit->model.interval;
+	times = q->on->name ? exp(q->on->of.log_cost) : 1.0;
+	interval = q->on->name ? cost_machine_interval(q->on, fit->model.interval) : fit->model.interval;
+	value *= times;
+	low = value / interval;
+	high = value * interval;
 	unlike = sparse_unlike(&fit->model, part, q->elsewhere);
 	if (unlike != SIZE_MAX)
 		add_unlike(model, fit, part, q->elsewhere, unlike, d);
 	else if (isfinite(high))
-		doc_answer(d, DOC_PLAIN, "", "%s, 90 %% interval %s to %s", cost_quantity(c->of, value).text,
-			   cost_quantity(c->of, low).text, cost_quantity(c->of, high).text);
+		doc_answer(d, DOC_PLAIN, "", "%s%s%s, 90 %% interval %s to %s", cost_quantity(c->of, value).text, q->on->name ? " on " : "",
+			   q->on->name ? q->on->name : "", cost_quantity(c->of, low).text, cost_quantity(c->of, high).text);
 	else
-		doc_answer(d, DOC_PLAIN, "", "%s, without an interval: too few inputs were learned", cost_quantity(c->of, value).text);
+		doc_answer(d, DOC_PLAIN, "", "%s%s%s, without an interval: too few inputs were learned", cost_quantity(c->of, value).text,
+			   q->on->name ? " on " : "", q->on->name ? q->on->name : "");
 	if (unlike == SIZE_MAX)
 		doc_set(d, "unlike", DOC_NOTHING);
 	else
@@ -351,7 +356,8 @@ enum assay_status cost_prediction_answer(const struct cost_model *model, const s
 	if (!isnan(q->measured))
 		doc_line(d, "it was run, and cost %s: %.1f %% %s", cost_quantity(c->of, q->measured).text,
 			 100 * fabs(q->measured / value - 1.0), q->measured >= value ? "more" : "less");
-	add_head(model, d);
+	cost_machine_answer(q->on, model, d);
+	add_head(model, q->on->name ? q->on->name : c->machine, d);
 	if (fit == &model->before && model->before.n < model->all.n)
 		doc_line(d, "from what is known before a run (error on inputs left out %.1f %%; with what is counted in it %.1f %%)",
 			 100 * fit->model.error_mean, 100 * model->all.model.error_mean);
@@ -359,7 +365,10 @@ enum assay_status cost_prediction_answer(const struct cost_model *model, const s
 		doc_line(d, "error on inputs left out: %.1f %%", 100 * fit->model.error_mean);
 	if (terms) {
 		doc_line(d, "%s", "");
-		cost_terms_table(model, fit, part, value, d);
+		if (q->on->name)
+			doc_line(d, "on '%s', where the model was learned; all of it takes %.3f times as long on '%s':", c->machine, times,
+				 q->on->name);
+		cost_terms_table(model, fit, part, value / times, d);
 	}
 	d->exit_status = unlike == SIZE_MAX ? 0 : 4;
 	free(part);

@@ -3,6 +3,7 @@
 #define GATE_COST_COST_ANSWER_H
 
 #include "base/document.h"
+#include "gate/cost/cost_machine.h"
 #include "gate/cost/cost_model.h"
 
 /* The model: sentence, errors, terms, what left. max_error: above it, on inputs left out, the model is of no use, and the exit status 4.
@@ -15,6 +16,7 @@ struct cost_question {
 	double *row;	   /* [costs.p]; NaN: not known */
 	double elsewhere;  /* counts in places that no input learned has reached */
 	double measured;   /* what it did cost; NaN: it was not run */
+	const struct cost_machine *on;
 };
 /* ASSAY_E_NODATA: features that the model needs are not known; the error names them. terms: what each costs here. */
 enum assay_status cost_prediction_answer(const struct cost_model *model, const struct cost_question *question, bool terms,

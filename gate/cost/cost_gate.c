@@ -3,11 +3,11 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "gate/cost/cost_side.h"
 #include "gate/cost/cost_where.h"
 #include "gate/cost/cost_words.h"
 #include "model/sparse/excess.h"
 #include "runs/running/evidence.h"
-#include "runs/running/input_features.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,158 +18,10 @@
 
 /* One machine. */
 struct side {
-	struct cost_model model; /* of the baseline */
-	struct costs candidate;
-	double *expected,
-	    *ratio;    /* [n] of the candidate's inputs that count: by the model, and the log of what they cost over what they should */
-	size_t *input; /* [n] of candidate.inputs */
-	size_t n, unlike, unlike_column;
+	struct cost_model model;  /* of the baseline */
+	struct cost_side of;	  /* the candidate */
 	const char *architecture; /* NULL: not known; borrowed */
-	bool paired;		  /* ratio is over what the same inputs cost the baseline */
-	double usual;		  /* mean of ratio where nothing has changed */
-	double log_ratio, noise, df;
 };
-
-static void side_release(struct side *s)
-{
-	cost_model_release(&s->model);
-	costs_release(&s->candidate);
-	free(s->expected);
-	free(s->ratio);
-	free(s->input);
-}
-
-/* The candidate's input as a row of the baseline's features. */
-static void row_of(const struct side *s, size_t input, double *row)
-{
-	const struct costs *old = &s->model.costs, *new = &s->candidate;
-
-	for (size_t j = 0; j < old->p; j++) {
-		size_t column = costs_column(new, old->names[j]);
-		bool zero = costs_is_count(old, j) || input_feature_is_word(old->names[j]);
-
-		row[j] = column != SIZE_MAX ? mat_get(&new->X, input, column) : zero ? 0.0 : (double)NAN;
-	}
-}
-
-/* What was counted in places that no input of the baseline has reached. */
-static double elsewhere_of(const struct side *s, size_t input)
-{
-	const struct costs *new = &s->candidate;
-	double sum = 0.0;
-
-	for (size_t j = 0; j < new->p; j++) {
-		if (costs_is_count(new, j) && costs_is_new(&s->model.costs, new->names[j]))
-			sum += mat_get(&new->X, input, j);
-	}
-	return sum;
-}
-
-static size_t same_input(const struct costs *costs, const char *hash)
-{
-	for (size_t i = 0; i < costs->n; i++) {
-		if (strcmp(costs->inputs[i].hash, hash) == 0)
-			return i;
-	}
-	return SIZE_MAX;
-}
-
-/* Which of the candidate's inputs count, and what the model expects of them. */
-static enum assay_status look_at_inputs(struct side *s, struct assay_error *err)
-{
-	const struct cost_fit *fit = &s->model.all;
-	double *row = mem_new(s->model.costs.p, sizeof(*row)), *part = mem_new(fit->n, sizeof(*part));
-	size_t common = 0;
-	enum assay_status st = ASSAY_OK;
-
-	s->expected = mem_new(s->candidate.n, sizeof(double));
-	s->ratio = mem_new(s->candidate.n, sizeof(double));
-	s->input = mem_new(s->candidate.n, sizeof(size_t));
-	for (size_t i = 0; i < s->candidate.n && !st; i++) {
-		size_t unlike;
-
-		row_of(s, i, row);
-		if (cost_fit_for(&s->model, row) != fit)
-			st = assay_fail(err, ASSAY_E_NODATA,
-					"of the candidate's input '%s' features are not known that the model needs: count both with "
-					"one version (--counts)",
-					s->candidate.inputs[i].name);
-		cost_fit_row(fit, row, part);
-		unlike = st ? SIZE_MAX : sparse_unlike(&fit->model, part, elsewhere_of(s, i));
-		if (unlike != SIZE_MAX) {
-			s->unlike++;
-			s->unlike_column = unlike;
-			continue;
-		}
-		s->expected[s->n] = sparse_predict(&fit->model, part);
-		s->input[s->n++] = i;
-		common += same_input(&s->model.costs, s->candidate.inputs[i].hash) != SIZE_MAX;
-	}
-	s->paired = common >= COST_GATE_INPUTS_MIN && 2 * common >= s->n;
-	free(row);
-	free(part);
-	return st;
-}
-
-/* Mean and its standard error. */
-static double mean_of(const double *x, size_t n, double *error)
-{
-	*error = stats_sd(x, n) / sqrt((double)n);
-	return stats_mean(x, n);
-}
-
-/* The inputs that both ran: what the model says of them does not matter. */
-static void compare_paired(struct side *s)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->n; i++) {
-		const struct cost_input *new = &s->candidate.inputs[s->input[i]];
-		size_t old = same_input(&s->model.costs, new->hash);
-
-		if (old == SIZE_MAX)
-			continue;
-		s->expected[n] = s->expected[i];
-		s->input[n] = s->input[i];
-		s->ratio[n++] = log(new->median / s->model.costs.inputs[old].median);
-	}
-	s->n = n;
-	s->log_ratio = mean_of(s->ratio, n, &s->noise);
-	s->df = (double)n - 1.0;
-}
-
-/* What the fit knows of the candidate's inputs that count. */
-static struct mat rows_of_candidate(const struct side *s)
-{
-	const struct cost_fit *fit = &s->model.all;
-	struct mat X = mat_new(s->n, fit->n);
-	double *row = mem_new(s->model.costs.p, sizeof(*row));
-
-	for (size_t i = 0; i < s->n; i++) {
-		row_of(s, s->input[i], row);
-		cost_fit_row(fit, row, X.at + i * X.cols);
-	}
-	free(row);
-	return X;
-}
-
-/* Against what the model expects of each. */
-static void compare_apart(struct side *s)
-{
-	struct mat X = rows_of_candidate(s);
-	double *y = mem_new(s->n, sizeof(*y));
-	struct sparse_excess excess;
-
-	for (size_t i = 0; i < s->n; i++)
-		y[i] = s->candidate.inputs[s->input[i]].median;
-	excess = sparse_excess_of(&s->model.all.model, &X, y, s->ratio);
-	s->usual = excess.usual;
-	s->log_ratio = excess.log_ratio;
-	s->noise = excess.noise;
-	s->df = excess.df;
-	mat_release(&X);
-	free(y);
-}
 
 static enum assay_status side_of(struct lab *lab, const struct cost_asked *asked, const char *candidate, const char *machine,
 				 struct side *s, struct assay_error *err)
@@ -181,15 +33,7 @@ static enum assay_status side_of(struct lab *lab, const struct cost_asked *asked
 	old.costs.machine = new.machine = machine;
 	new.version = candidate;
 	st = cost_model_of(&lab->store, &old, &s->model, err);
-	if (!st)
-		st = costs_load(&lab->store, &new, &s->candidate, err);
-	if (!st)
-		st = look_at_inputs(s, err);
-	if (!st && s->n >= COST_GATE_INPUTS_MIN && s->paired)
-		compare_paired(s);
-	else if (!st && s->n >= COST_GATE_INPUTS_MIN)
-		compare_apart(s);
-	return st;
+	return st ? st : cost_side_of(&lab->store, &s->model, &new, &s->of, err);
 }
 
 /* ---- all machines ---- */
@@ -264,7 +108,7 @@ static enum assay_status sides_of(struct lab *lab, const struct evidence *eviden
 
 static bool mostly_unlike(const struct side *s)
 {
-	return s->n < COST_GATE_INPUTS_MIN || (double)s->unlike > COST_GATE_UNLIKE_MAX * (double)(s->n + s->unlike);
+	return s->of.n < COST_SIDE_INPUTS_MIN || (double)s->of.unlike > COST_GATE_UNLIKE_MAX * (double)(s->of.n + s->of.unlike);
 }
 
 static struct within decide_within(const struct lab *lab, const struct sides *sides, const char *architecture, double min_effect)
@@ -280,13 +124,13 @@ static struct within decide_within(const struct lab *lab, const struct sides *si
 		const char *type = host && host->type ? host->type : s->model.costs.machine;
 		size_t t = 0;
 
-		if (s->n < COST_GATE_INPUTS_MIN || !is_within(s, architecture))
+		if (s->of.n < COST_SIDE_INPUTS_MIN || !is_within(s, architecture))
 			continue;
 		while (t < n_types && strcmp(types[t], type) != 0)
 			t++;
 		if (t == n_types)
 			types[n_types++] = type;
-		pairs[out.machines++] = (struct effect_pair){ t, s->log_ratio, s->noise, s->df };
+		pairs[out.machines++] = (struct effect_pair){ t, s->of.log_ratio, s->of.noise, s->of.df };
 	}
 	out.effect = effect_of(pairs, out.machines, n_types, &(struct effect_asked){ min_effect, EFFECT_LEVEL }, NULL);
 	if (mostly_unlike(first_within(sides, architecture)))
@@ -340,7 +184,7 @@ static void suspect_words(const struct side *s, const struct sparse_suspect *one
 
 static void add_suspect(const struct side *s, const struct sparse_suspect *one, struct document *d)
 {
-	double t = stats_t_quantile(.975, (double)s->n - 1.0) * one->error;
+	double t = stats_t_quantile(.975, (double)s->of.n - 1.0) * one->error;
 	struct buf words = BUF_INIT;
 
 	suspect_words(s, one, &words);
@@ -363,7 +207,7 @@ static void add_suspect(const struct side *s, const struct sparse_suspect *one, 
 
 static void add_where(const struct side *s, const struct mat *X, struct document *d)
 {
-	const struct cost_where_asked asked = { .model = &s->model, .candidate = &s->candidate, .input = s->input, .X = X };
+	const struct cost_where_asked asked = { .model = &s->model, .candidate = &s->of.costs, .input = s->of.input, .X = X };
 	struct cost_where where;
 
 	cost_where_of(&asked, &where);
@@ -373,9 +217,9 @@ static void add_where(const struct side *s, const struct mat *X, struct document
 
 static void add_suspects(const struct side *s, struct document *d)
 {
-	struct mat X = rows_of_candidate(s);
+	struct mat X = cost_side_rows(&s->of);
 	size_t n;
-	struct sparse_suspect *all = sparse_suspects(&s->model.all.model, &X, s->ratio, s->usual, &n);
+	struct sparse_suspect *all = sparse_suspects(&s->model.all.model, &X, s->of.ratio, s->of.usual, &n);
 
 	add_where(s, &X, d);
 	doc_heading(d, "What became slower, if it is one thing");
@@ -391,23 +235,30 @@ static void add_suspects(const struct side *s, struct document *d)
 
 /* ---- more work ---- */
 
+/* Mean and its standard error. */
+static double mean_of(const double *x, size_t n, double *error)
+{
+	*error = stats_sd(x, n) / sqrt((double)n);
+	return stats_mean(x, n);
+}
+
 /* The ratio of what the model expects of the candidate's inputs to what it expects of the baseline's, by term and in all. */
 static void add_work(const struct side *s, struct document *d)
 {
 	const struct cost_fit *fit = &s->model.all;
 	const struct costs *old = &s->model.costs;
 	double *row = mem_new(old->p, sizeof(*row)), *part = mem_new(fit->n, sizeof(*part)), *was = mem_new(old->n, sizeof(*was)),
-	       *is = mem_new(s->n, sizeof(*is)), was_error, is_error, by, t;
+	       *is = mem_new(s->of.n, sizeof(*is)), was_error, is_error, by, t;
 
 	for (size_t i = 0; i < old->n; i++) {
 		cost_fit_row(fit, old->X.at + i * old->p, part);
 		was[i] = log(sparse_predict(&fit->model, part));
 	}
-	for (size_t i = 0; i < s->n; i++)
-		is[i] = log(s->expected[i]);
+	for (size_t i = 0; i < s->of.n; i++)
+		is[i] = log(s->of.expected[i]);
 	by = -mean_of(was, old->n, &was_error);
-	by += mean_of(is, s->n, &is_error);
-	t = stats_t_quantile(.975, (double)(s->n < old->n ? s->n : old->n) - 1.0) * hypot(was_error, is_error);
+	by += mean_of(is, s->of.n, &is_error);
+	t = stats_t_quantile(.975, (double)(s->of.n < old->n ? s->of.n : old->n) - 1.0) * hypot(was_error, is_error);
 	doc_object(d, "work");
 	doc_set(d, "ratio", exp(by));
 	doc_set(d, "low", exp(by - t));
@@ -424,10 +275,10 @@ static void add_work(const struct side *s, struct document *d)
 			cost_fit_row(fit, old->X.at + i * old->p, part);
 			before += sparse_term_cost(&fit->model.term[k], part) / (double)old->n;
 		}
-		for (size_t i = 0; i < s->n; i++) {
-			row_of(s, s->input[i], row);
+		for (size_t i = 0; i < s->of.n; i++) {
+			cost_side_row(&s->of, s->of.input[i], row);
 			cost_fit_row(fit, row, part);
-			now += sparse_term_cost(&fit->model.term[k], part) / (double)s->n;
+			now += sparse_term_cost(&fit->model.term[k], part) / (double)s->of.n;
 		}
 		cost_term_words(&s->model, fit, &fit->model.term[k], &words);
 		doc_row(d);
@@ -487,11 +338,11 @@ static void add_reasons(const struct sides *sides, double min_effect, struct doc
 	doc_list(d, "reasons");
 	if (sides->n_within > 1)
 		add_apart(sides, d);
-	if (s->unlike) {
+	if (s->of.unlike) {
 		text = mem_format(
 		    "%zu of %zu inputs of the candidate are unlike all that the baseline has run ('%s' is outside of what was learned), "
 		    "and do not count",
-		    s->unlike, s->unlike + s->n, cost_fit_column(&s->model, &s->model.all, s->unlike_column));
+		    s->of.unlike, s->of.unlike + s->of.n, cost_fit_column(&s->model, &s->model.all, s->of.unlike_column));
 		doc_reason(d, "unlike_inputs", text);
 		free(text);
 	}
@@ -499,9 +350,9 @@ static void add_reasons(const struct sides *sides, double min_effect, struct doc
 			  e->high, 1.0 + min_effect);
 	doc_reason(d, "same_work", text);
 	free(text);
-	doc_reason(d, s->paired ? "same_inputs" : "other_inputs",
-		   s->paired ? "most inputs were run by both, and each is compared with itself"
-			     : "the inputs differ, and each is compared with what the baseline's model expects of it");
+	doc_reason(d, s->of.paired ? "same_inputs" : "other_inputs",
+		   s->of.paired ? "most inputs were run by both, and each is compared with itself"
+				: "the inputs differ, and each is compared with what the baseline's model expects of it");
 	doc_end(d);
 }
 
@@ -519,17 +370,17 @@ static void add_machines(const struct sides *sides, struct document *d)
 	doc_table(d, "machines");
 	for (size_t i = 0; i < sides->n; i++) {
 		const struct side *s = &sides->items[i];
-		bool used = s->n >= COST_GATE_INPUTS_MIN;
+		bool used = s->of.n >= COST_SIDE_INPUTS_MIN;
 
 		if (!is_within(s, sides->within->architecture))
 			continue;
 		doc_row(d);
 		doc_show(d, "machine", "machine", s->model.costs.machine);
-		doc_showf(d, "ratio", "same work", used ? exp(s->log_ratio) : (double)NAN, "%.4f", exp(s->log_ratio));
-		doc_set(d, "noise", used ? s->noise : (double)NAN);
+		doc_showf(d, "ratio", "same work", used ? exp(s->of.log_ratio) : (double)NAN, "%.4f", exp(s->of.log_ratio));
+		doc_set(d, "noise", used ? s->of.noise : (double)NAN);
 		doc_show(d, "baseline_inputs", "learned", s->model.costs.n);
-		doc_show(d, "candidate_inputs", "compared", s->n);
-		doc_show(d, "unlike", "unlike", s->unlike);
+		doc_show(d, "candidate_inputs", "compared", s->of.n);
+		doc_show(d, "unlike", "unlike", s->of.unlike);
 		doc_showf(d, "error", "model's error", s->model.all.model.error_mean, "%.1f %%", 100 * s->model.all.model.error_mean);
 	}
 	doc_end(d);
@@ -545,24 +396,24 @@ static int by_ratio(const void *a, const void *b)
 /* What each input cost the candidate, against what it should have cost the baseline: by how much most first. */
 static void add_inputs(const struct side *s, struct document *d)
 {
-	double(*order)[2] = mem_new(s->n, sizeof(*order));
+	double(*order)[2] = mem_new(s->of.n, sizeof(*order));
 	enum cost_of of = s->model.costs.of;
 
-	for (size_t i = 0; i < s->n; i++) {
-		order[i][0] = s->candidate.inputs[s->input[i]].median / s->expected[i];
+	for (size_t i = 0; i < s->of.n; i++) {
+		order[i][0] = s->of.costs.inputs[s->of.input[i]].median / s->of.expected[i];
 		order[i][1] = (double)i;
 	}
-	qsort(order, s->n, sizeof(*order), by_ratio);
+	qsort(order, s->of.n, sizeof(*order), by_ratio);
 	doc_heading(d, "Inputs that lie furthest above what is expected of them");
 	doc_table(d, "inputs");
-	for (size_t k = 0; k < s->n && k < INPUTS_MAX; k++) {
+	for (size_t k = 0; k < s->of.n && k < INPUTS_MAX; k++) {
 		size_t i = (size_t)order[k][1];
-		double measured = s->candidate.inputs[s->input[i]].median;
+		double measured = s->of.costs.inputs[s->of.input[i]].median;
 
 		doc_row(d);
-		doc_show(d, "input", "input", s->candidate.inputs[s->input[i]].name);
+		doc_show(d, "input", "input", s->of.costs.inputs[s->of.input[i]].name);
 		doc_showf(d, "measured", "measured", measured, "%s", cost_quantity(of, measured).text);
-		doc_showf(d, "expected", "expected", s->expected[i], "%s", cost_quantity(of, s->expected[i]).text);
+		doc_showf(d, "expected", "expected", s->of.expected[i], "%s", cost_quantity(of, s->of.expected[i]).text);
 		doc_showf(d, "ratio", "times", order[k][0], "%.3f", order[k][0]);
 	}
 	doc_end(d);
@@ -578,13 +429,13 @@ static void answer(const struct sides *sides, double min_effect, struct document
 
 	cost_sentence(&s->model, &s->model.all, &sentence);
 	doc_answer(d, decision_tone(decision), decision_text(decision),
-		   "the same work costs %s@%s %.3f times as much as %s@%s (%.3f to %.3f)", s->candidate.application, s->candidate.version,
+		   "the same work costs %s@%s %.3f times as much as %s@%s (%.3f to %.3f)", s->of.costs.application, s->of.costs.version,
 		   e->ratio, s->model.costs.application, s->model.costs.version, e->low, e->high);
 	doc_set(d, "method", "cost");
 	doc_set(d, "decision", decision_text(decision));
 	add_reasons(sides, min_effect, d);
 	add_side("baseline", &s->model.costs, d);
-	add_side("candidate", &s->candidate, d);
+	add_side("candidate", &s->of.costs, d);
 	doc_set(d, "min_effect", min_effect);
 	doc_object(d, "effect");
 	doc_set(d, "ratio", e->ratio);
@@ -595,7 +446,7 @@ static void answer(const struct sides *sides, double min_effect, struct document
 	doc_end(d);
 	doc_set(d, "sentence", sentence.bytes);
 	doc_line(d, "the baseline's model: %s", sentence.bytes);
-	if (s->n >= COST_GATE_INPUTS_MIN) {
+	if (s->of.n >= COST_SIDE_INPUTS_MIN) {
 		add_work(s, d);
 		add_suspects(s, d);
 		add_inputs(s, d);
@@ -621,8 +472,10 @@ enum assay_status cost_gate(struct lab *lab, const struct cost_asked *baseline, 
 		decide(lab, &sides, min_effect);
 		answer(&sides, min_effect, d);
 	}
-	for (size_t i = 0; i < sides.n; i++)
-		side_release(&sides.items[i]);
+	for (size_t i = 0; i < sides.n; i++) {
+		cost_side_release(&sides.items[i].of);
+		cost_model_release(&sides.items[i].model);
+	}
 	free(sides.items);
 	free(sides.within);
 	evidence_release(&evidence);

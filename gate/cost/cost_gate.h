@@ -8,7 +8,6 @@
 #include "gate/cost/cost_model.h"
 #include "gate/decide/effect.h"
 
-#define COST_GATE_INPUTS_MIN 5	/* of the candidate, on a machine */
 #define COST_GATE_UNLIKE_MAX .1 /* of the candidate's inputs, that are unlike all that were learned */
 
 /* baseline: of which the model is; candidate: a version of the same application. The candidate's median of each input over what the model

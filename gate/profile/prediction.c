@@ -5,6 +5,7 @@
 #include "model/parallel.h"
 
 #include <math.h>
+#include <string.h>
 
 /* A column that the machine lacks is of no use: not measured in all rows, either. */
 static void prediction_drop_columns(struct profile_rows *rows, const double *rates)
@@ -60,6 +61,28 @@ static void prediction_mean(const struct blend_data *data, struct prediction *ou
 					    stats_sd(data->type_cost, data->types) * sqrt(1.0 + 1.0 / n),
 				    .mape = (double)NAN,
 				    .q2 = (double)NAN };
+}
+
+enum assay_status prediction_fingerprint(const struct fingerprint_set *set, const char *machine, const struct fingerprint *kind,
+					 const struct fingerprint **out, struct assay_error *err)
+{
+	bool known = false;
+
+	*out = NULL;
+	for (size_t i = 0; i < set->n; i++) { /* by machine, then time */
+		if (strcmp(set->items[i].machine, machine) != 0)
+			continue;
+		known = true;
+		if (fingerprint_comparable(&set->items[i], kind))
+			*out = &set->items[i];
+	}
+	if (*out)
+		return ASSAY_OK;
+	if (known)
+		return assay_fail(err, ASSAY_E_NODATA,
+				  "machine '%s' has no fingerprint with battery '%s' and stress-ng %s, like those of the results", machine,
+				  kind->battery, kind->stress_ng);
+	return assay_fail(err, ASSAY_E_NOTFOUND, "no machine '%s' with a fingerprint ('assay catalog list' has them)", machine);
 }
 
 bool prediction_of(struct profile_rows *rows, const double *rates, struct prediction *out)

@@ -18,7 +18,8 @@ ROWS_FUNCTION(cost_origin_code, enum cost_origin, COST_ORIGIN_ROWS, ROWS_CODE)
 
 /* A run as it was stored. */
 struct costs_run {
-	char *machine, *architecture, *input, *hash, *signature;
+	char *machine, *architecture, *input, *hash, *signature, *fingerprint;
+	int64_t taken_ms;
 	double cost;
 	const struct run_features *counted; /* its own, or those of another version's run of the input; borrowed */
 	struct execution_features features;
@@ -49,6 +50,7 @@ void costs_release(struct costs *costs)
 	free(costs->version);
 	free(costs->machine);
 	free(costs->architecture);
+	free(costs->fingerprint);
 	mat_release(&costs->X);
 	names_free(costs->names, costs->p);
 	free(costs->origin);
@@ -65,6 +67,7 @@ static void run_release(struct costs_run *run)
 	free(run->input);
 	free(run->hash);
 	free(run->signature);
+	free(run->fingerprint);
 	execution_features_release(&run->features);
 }
 
@@ -136,7 +139,7 @@ static enum assay_status find_build(struct store *store, const char *application
 	return st || versions == 1 ? st : fail_nothing(store, application, version, err);
 }
 
-enum { MACHINE, INPUT, METRIC, WALL, USER, SYS, FEATURES, ARTEFACT, ARCHITECTURE, SIGNATURE };
+enum { MACHINE, INPUT, METRIC, WALL, USER, SYS, FEATURES, ARTEFACT, ARCHITECTURE, SIGNATURE, TAKEN, FINGERPRINT };
 
 static double cost_of_row(sqlite3_stmt *stmt, enum cost_of of)
 {
@@ -158,10 +161,10 @@ static enum assay_status load_runs(struct store *store, struct costs *costs, con
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st = store_ask(
 	    store, &stmt, err,
-	    "SELECT e.machine, e.input, e.metric, e.wall_ns, e.user_us, e.sys_us, e.features, v.artefact, e.architecture, e.signature FROM "
-	    "plan AS p "
-	    "JOIN plan_item "
-	    "AS v ON v.plan = p.id AND v.kind = 'version' AND v.name = ?2 JOIN execution AS e ON e.plan = p.id AND e.version = ?2 "
+	    "SELECT e.machine, e.input, e.metric, e.wall_ns, e.user_us, e.sys_us, e.features, v.artefact, e.architecture, e.signature, "
+	    "e.taken_ms, (SELECT r.fingerprint FROM run AS r WHERE r.application = e.application AND r.version = ?2 AND r.machine = "
+	    "e.machine AND r.taken_ms = e.taken_ms AND r.repetition = e.repetition LIMIT 1) FROM plan AS p JOIN plan_item AS v ON v.plan = "
+	    "p.id AND v.kind = 'version' AND v.name = ?2 JOIN execution AS e ON e.plan = p.id AND e.version = ?2 "
 	    "WHERE p.application = ?1 AND p.probe IS NULL AND e.outcome = 'ok' ORDER BY e.machine, e.input, p.started_ms, p.id, "
 	    "e.repetition",
 	    "tt", costs->application, version);
@@ -182,6 +185,8 @@ static enum assay_status load_runs(struct store *store, struct costs *costs, con
 					   .architecture = mem_string(store_text(stmt, ARCHITECTURE)),
 					   .input = mem_string(store_text(stmt, INPUT)),
 					   .signature = mem_string(store_text(stmt, SIGNATURE)),
+					   .fingerprint = mem_string(store_text(stmt, FINGERPRINT)),
+					   .taken_ms = sqlite3_column_int64(stmt, TAKEN),
 					   .cost = cost };
 		st = execution_features_unpack(sqlite3_column_blob(stmt, FEATURES), n, &run->features, err);
 		run->hash = mem_string(*run->features.input ? run->features.input : run->input);
@@ -456,6 +461,17 @@ static void make_rows(const struct costs_run *runs, size_t n, struct names *unst
 	}
 }
 
+static const char *latest_fingerprint(const struct costs_run *runs, size_t n)
+{
+	const struct costs_run *latest = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		if (*runs[i].fingerprint && (!latest || runs[i].taken_ms > latest->taken_ms))
+			latest = &runs[i];
+	}
+	return latest ? latest->fingerprint : "";
+}
+
 static enum assay_status make_costs(const struct costs_runs *runs, struct names *unsteady, struct costs *costs, struct assay_error *err)
 {
 	size_t first = 0, n = 0;
@@ -466,6 +482,7 @@ static enum assay_status make_costs(const struct costs_runs *runs, struct names 
 	while (first + n < runs->n && strcmp(runs->items[first + n].machine, costs->machine) == 0)
 		n++;
 	costs->architecture = mem_string(runs->items[first].architecture);
+	costs->fingerprint = mem_string(latest_fingerprint(&runs->items[first], n));
 	costs->inputs = mem_new(n, sizeof(*costs->inputs));
 	for (size_t i = first, same; i < first + n && !st; i += same) {
 		for (same = 1; i + same < first + n && same_input(&runs->items[i], &runs->items[i + same]);)

@@ -52,6 +52,7 @@ struct cost_input {
 struct costs {
 	char *application, *version, *machine;
 	char *architecture; /* of the machine, as a run of it has it; "" when it is not known */
+	char *fingerprint;  /* of the machine, that belongs to the latest of the runs; "" when none does */
 	enum cost_of of;
 	struct cost_input *inputs; /* [n], by hash */
 	size_t n;

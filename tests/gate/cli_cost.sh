@@ -138,6 +138,50 @@ refused 2 'which input'
 run -C "$lab" cost train work@older
 refused 2 "nothing was run of version 'older'" work@old
 
+what='on another machine, by fingerprints'
+run -C "$lab" cost predict work@old --of metric --input a07 --machine node08
+refused 6 "'work@old' ran enough inputs on 0 hardware types" 'it takes 4'
+make_package "$tmp/machines" 8 6
+cp -R "$lab" "$tmp/eight"
+run -C "$tmp/eight" import quiho "$tmp/machines"
+expect_status 0
+# ran FACTOR: the same runs of ten inputs on seven of those machines, on which all takes FACTOR (SQL; m is the machine's number) times as long.
+ran() {
+	sqlite3 "$tmp/eight/.assay/runs.db" "DELETE FROM run WHERE application LIKE 'work/%' AND machine LIKE 'node%';
+	DELETE FROM execution WHERE machine LIKE 'node%';
+	CREATE TABLE node AS SELECT value AS m, 'node0' || value AS name FROM json_each('[1,2,3,4,5,6,7]');
+	CREATE TABLE other AS SELECT * FROM execution WHERE input BETWEEN 'a01' AND 'a10' AND outcome = 'ok';
+	CREATE TABLE there AS SELECT o.*, m, name FROM other AS o JOIN node;
+	UPDATE there SET machine = name, metric = metric * ($1);
+	ALTER TABLE there DROP COLUMN m; ALTER TABLE there DROP COLUMN name;
+	INSERT INTO execution SELECT * FROM there;
+	INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric, fingerprint, plan)
+		SELECT t.application, t.version, t.machine, t.taken_ms, t.repetition, 0, t.metric, f.id, t.plan FROM there AS t JOIN fingerprint AS f
+		ON f.machine = t.machine;
+	DROP TABLE node; DROP TABLE other; DROP TABLE there"
+}
+ran '1000.0 / (100 + 40 * m)'
+on='-C eight cost predict work@old --of metric --machine'
+cd "$tmp" || exit 1
+run $on node08 outer=1000 'bytes of the input=500' --format json
+expect_status 0
+expect_json .machine node08 .elsewhere.learned_on here .elsewhere.hardware_types 7 .elsewhere.machines 7 .elsewhere.type_ran false
+expect_near .value 53571 .08
+cases=$((cases + 1))
+awk -v low="$(json .low)" -v high="$(json .high)" 'BEGIN { exit !(low < 53571 && high > 53571 && high / low < 2) }' ||
+	fail "53571 expected between $(json .low) and $(json .high)"
+run -C eight cost explain work@old --of metric --machine node08 --input a07
+expect_status 0
+expect_stdout ' on node08, 90 % interval' "by its fingerprint the same work should cost" "on 'here', where the model was learned"
+run -C eight cost predict work@old --of metric --machine here --input a07 --format json
+expect_json .machine here .elsewhere null
+run $on nowhere --input a07
+refused 2 "no machine 'nowhere' with a fingerprint"
+ran '1 + (m * 5 % 7) * (m * 5 % 7)'
+run $on node08 --input a07
+refused 6 'fingerprints do not carry' "on 'node08'" --max-error 'run it there'
+cd "$OLDPWD" || exit 1
+
 what='the gate with other inputs'
 run -C "$lab" gate work@old work@new --method cost
 refused 2 "nothing was run of version 'new'" work@old

@@ -1,0 +1,167 @@
+#include "gate/cost/cost_side.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+#include "model/sparse/excess.h"
+#include "runs/running/input_features.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void cost_side_release(struct cost_side *s)
+{
+	costs_release(&s->costs);
+	free(s->expected);
+	free(s->ratio);
+	free(s->input);
+	*s = (struct cost_side){ .model = NULL };
+}
+
+void cost_side_row(const struct cost_side *s, size_t input, double *row)
+{
+	const struct costs *old = &s->model->costs, *new = &s->costs;
+
+	for (size_t j = 0; j < old->p; j++) {
+		size_t column = costs_column(new, old->names[j]);
+		bool zero = costs_is_count(old, j) || input_feature_is_word(old->names[j]);
+
+		row[j] = column != SIZE_MAX ? mat_get(&new->X, input, column) : zero ? 0.0 : (double)NAN;
+	}
+}
+
+/* What was counted in places that no input of the model has reached. */
+static double elsewhere_of(const struct cost_side *s, size_t input)
+{
+	const struct costs *new = &s->costs;
+	double sum = 0.0;
+
+	for (size_t j = 0; j < new->p; j++) {
+		if (costs_is_count(new, j) && costs_is_new(&s->model->costs, new->names[j]))
+			sum += mat_get(&new->X, input, j);
+	}
+	return sum;
+}
+
+static size_t same_input(const struct costs *costs, const char *hash)
+{
+	for (size_t i = 0; i < costs->n; i++) {
+		if (strcmp(costs->inputs[i].hash, hash) == 0)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+/* Which inputs count, and what the model expects of them. */
+static enum assay_status look_at_inputs(struct cost_side *s, struct assay_error *err)
+{
+	const struct cost_fit *fit = &s->model->all;
+	double *row = mem_new(s->model->costs.p, sizeof(*row)), *part = mem_new(fit->n, sizeof(*part));
+	size_t common = 0;
+	enum assay_status st = ASSAY_OK;
+
+	s->expected = mem_new(s->costs.n, sizeof(double));
+	s->ratio = mem_new(s->costs.n, sizeof(double));
+	s->input = mem_new(s->costs.n, sizeof(size_t));
+	for (size_t i = 0; i < s->costs.n && !st; i++) {
+		size_t unlike;
+
+		cost_side_row(s, i, row);
+		if (cost_fit_for(s->model, row) != fit)
+			st = assay_fail(err, ASSAY_E_NODATA,
+					"of the input '%s' of %s@%s on '%s' features are not known that the model needs: count all with "
+					"one version (--counts)",
+					s->costs.inputs[i].name, s->costs.application, s->costs.version, s->costs.machine);
+		cost_fit_row(fit, row, part);
+		unlike = st ? SIZE_MAX : sparse_unlike(&fit->model, part, elsewhere_of(s, i));
+		if (unlike != SIZE_MAX) {
+			s->unlike++;
+			s->unlike_column = unlike;
+			continue;
+		}
+		s->expected[s->n] = sparse_predict(&fit->model, part);
+		s->input[s->n++] = i;
+		common += same_input(&s->model->costs, s->costs.inputs[i].hash) != SIZE_MAX;
+	}
+	s->paired = common >= COST_SIDE_INPUTS_MIN && 2 * common >= s->n;
+	free(row);
+	free(part);
+	return st;
+}
+
+/* Mean and its standard error. */
+static double mean_of(const double *x, size_t n, double *error)
+{
+	*error = stats_sd(x, n) / sqrt((double)n);
+	return stats_mean(x, n);
+}
+
+/* The inputs that both ran: what the model says of them does not matter. */
+static void compare_paired(struct cost_side *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct cost_input *new = &s->costs.inputs[s->input[i]];
+		size_t old = same_input(&s->model->costs, new->hash);
+
+		if (old == SIZE_MAX)
+			continue;
+		s->expected[n] = s->expected[i];
+		s->input[n] = s->input[i];
+		s->ratio[n++] = log(new->median / s->model->costs.inputs[old].median);
+	}
+	s->n = n;
+	s->log_ratio = mean_of(s->ratio, n, &s->noise);
+	s->df = (double)n - 1.0;
+}
+
+struct mat cost_side_rows(const struct cost_side *s)
+{
+	const struct cost_fit *fit = &s->model->all;
+	struct mat X = mat_new(s->n, fit->n);
+	double *row = mem_new(s->model->costs.p, sizeof(*row));
+
+	for (size_t i = 0; i < s->n; i++) {
+		cost_side_row(s, s->input[i], row);
+		cost_fit_row(fit, row, X.at + i * X.cols);
+	}
+	free(row);
+	return X;
+}
+
+/* Against what the model expects of each. */
+static void compare_apart(struct cost_side *s)
+{
+	struct mat X = cost_side_rows(s);
+	double *y = mem_new(s->n, sizeof(*y));
+	struct sparse_excess excess;
+
+	for (size_t i = 0; i < s->n; i++)
+		y[i] = s->costs.inputs[s->input[i]].median;
+	excess = sparse_excess_of(&s->model->all.model, &X, y, s->ratio);
+	s->usual = excess.usual;
+	s->log_ratio = excess.log_ratio;
+	s->noise = excess.noise;
+	s->df = excess.df;
+	mat_release(&X);
+	free(y);
+}
+
+enum assay_status cost_side_of(struct store *store, const struct cost_model *model, const struct costs_asked *asked, struct cost_side *out,
+			       struct assay_error *err)
+{
+	struct cost_side s = { .model = model };
+	enum assay_status st = costs_load(store, asked, &s.costs, err);
+
+	if (!st)
+		st = look_at_inputs(&s, err);
+	if (!st && s.n >= COST_SIDE_INPUTS_MIN && s.paired)
+		compare_paired(&s);
+	else if (!st && s.n >= COST_SIDE_INPUTS_MIN)
+		compare_apart(&s);
+	*out = s;
+	if (st)
+		cost_side_release(out);
+	return st;
+}
