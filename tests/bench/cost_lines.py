@@ -1,22 +1,24 @@
-"""cost_lines.py PROGRAM ASSAY SOURCES WORK LOOPS: a Markdown row on how often `gate --method cost` names the loop that became dearer.
+"""cost_lines.py PROGRAM ASSAY SOURCES WORK LOOPS: Markdown rows on how often `gate --method cost` names the loop that became dearer.
 
 PROGRAM of cost_programs.py is built as it is, to count, and LOOPS times with a drawn loop in the sources made dearer: at the beginning of its
-body a register is counted down, so often that all inputs together cost 10 % more; so often is measured, and loops in which 5 to 15 % cannot be had
-are drawn again. The baseline runs LEARNED drawn inputs, and each candidate OTHERS, which the baseline never runs, once each with
-`assay run`. What was decided is in WORK/PROGRAM.lines.csv."""
+body a register is counted down from a number in the program's data, which is set so that all inputs together cost 5 and 10 % more, as measured;
+loops in which that cannot be had are drawn again. The baseline runs LEARNED drawn inputs, and each candidate OTHERS, which the baseline never
+runs, once each with `assay run`. What was decided is in WORK/PROGRAM.lines.csv, which is added to: what it has is not measured again."""
 import csv
 import json
 import os
 import random
 import re
 import shutil
+import struct
 import subprocess
 import sys
 
 from cost_programs import PROGRAMS, built, counts, seconds
 
-LEARNED, OTHERS, LEAST, MORE = 60, 30, .02, .1
+LEARNED, OTHERS, LEAST, MORE = 60, 30, .02, (.05, .1)
 NS_EACH = .4  # of the countdown; corrected by measuring
+MARK = (0x7A55A197, 0x19C057ED)  # stand before the number in the program
 
 
 def wrapped(work):
@@ -62,8 +64,8 @@ def find(directory, name):
     return found[0] if len(found) == 1 else None
 
 
-def plant(loop, times):
-    """An edit that makes each round of the loop so much dearer."""
+def plant(loop):
+    """An edit that makes each round of the loop dearer, by the number behind each MARK of the program."""
     file, line = loop.split(" ")[1].rsplit(":", 1)
 
     def edit(directory):
@@ -71,10 +73,23 @@ def plant(loop, times):
         with open(path, encoding="utf-8", errors="surrogateescape") as source:
             text = source.read()
         at = body_of(text, int(line))
-        countdown = f' __asm__ volatile("mov $%c0, %%ecx\\n9:\\tdec %%ecx\\n\\tjnz 9b" : : "i"({times}) : "ecx", "cc");'
+        countdown = (' __asm__ volatile inline("mov 8f(%%rip), %%ecx\\n9:\\tdec %%ecx\\n\\tjns 9b\\n\\t.pushsection .data\\n\\t.long '
+                     f'{MARK[0]}, {MARK[1]}\\n8:\\t.long 0\\n\\t.popsection" : : : "ecx", "cc");')
         with open(path, "w", encoding="utf-8", errors="surrogateescape") as out:
             out.write(text[:at] + countdown + text[at:])
     return edit
+
+
+def set_times(binary, times):
+    """A copy of the binary that counts down from so many."""
+    with open(binary, "rb") as source:
+        parts = source.read().split(struct.pack("<2I", *MARK))
+    if len(parts) == 1:
+        return None
+    with open(binary + ".set", "wb") as out:
+        out.write(parts[0] + b"".join(struct.pack("<3I", *MARK, times) + part[4:] for part in parts[1:]))
+    os.chmod(binary + ".set", 0o755)
+    return binary + ".set"
 
 
 def can_plant(loop, sources):
@@ -106,8 +121,11 @@ def put(lab, version, binary):
 
 def run(assay, lab, name, version, inputs):
     words = [assay, "-C", lab, "run", name, "--versions", version, "--inputs", ",".join(f"i{i:03}" for i in inputs), "--quiet"]
-    if subprocess.run(words, stdout=subprocess.DEVNULL, check=False).returncode:  # a machine that was busy for long
-        subprocess.run(words + ["--resume"], stdout=subprocess.DEVNULL, check=True)
+    for _ in range(5):
+        if subprocess.run(words, stdout=subprocess.DEVNULL, check=False).returncode == 0:
+            return
+        words += ["--resume"] * ("--resume" not in words)  # a machine that was busy for long
+    sys.exit(f"{name}@{version} was not run")
 
 
 def gate(assay, lab, name, version):
@@ -118,87 +136,123 @@ def gate(assay, lab, name, version):
     return json.loads(said.stdout)
 
 
-def dearer(program, sources, work, path, loop, some, words, rounds, spent):
-    """A build in which the loop takes 5 to 15 % of all, and how much it takes; None: there is none."""
-    times = max(1, round(MORE * spent / rounds / (NS_EACH * 1e-9)))
-    for _ in range(3):
-        binary = build(program, sources, os.path.join(work, "new"), path, plant(loop, times))
-        if not binary:
-            return None
-        least = [[min(seconds([b, *words[i]]) for _ in range(3)) for i in some] for b in (os.path.join(work, "old.program"), binary)]
-        more = sum(least[1]) / sum(least[0]) - 1
-        if .05 < more < .15:
-            return binary, more
-        times = max(1, round(times * min(8, max(.125, MORE / max(more, .01)))))
+def together(binary, some, words):
+    return sum(min(seconds([binary, *words[i]]) for _ in range(3)) for i in some)
+
+
+def dearer(binary, least, some, words, times, wanted):
+    """The binary set so that all takes about so much more, and how much that is; None: it cannot be."""
+    for _ in range(5):
+        made = set_times(binary, times)
+        more = together(made, some, words) / least - 1 if made else 0
+        if .7 * wanted < more < 1.4 * wanted:
+            return made, more
+        times = max(1, round(times * min(8, max(.125, wanted / max(more, .01)))))
     return None
+
+
+def laboratory_of(program, name, assay, sources, work, path, loops):
+    """The words of each input, in a laboratory where the baseline has run; one that is there already stays as it is."""
+    lab, inputs, words = os.path.join(work, name + ".lab"), range(LEARNED + OTHERS), []
+    data, done = os.path.join(work, name + ".data"), os.path.join(lab, "done")
+    if not os.path.exists(done):
+        shutil.rmtree(lab, ignore_errors=True)
+    os.makedirs(data, exist_ok=True)
+    for i in inputs:
+        words.append(program.draw(random.Random(f"{name} {i}"), os.path.join(data, f"i{i:03}"))[0])
+    if os.path.exists(done):
+        return words
+    versions = ["counts", "old", "same"] + [f"new{k}-{100 * more:.0f}" for k in range(loops) for more in MORE]
+    laboratory(assay, lab, name, versions, [[word.replace(data, "{files}/data") for word in drawn] for drawn in words])
+    shutil.copytree(data, os.path.join(lab, "apps", "data"))
+    counting = built(program, sources, os.path.join(work, name + ".counting"), f"{assay} features build --")
+    old = build(program, sources, os.path.join(work, "old"), path)
+    shutil.copy(old, os.path.join(work, name + ".old"))
+    for version in versions:
+        put(lab, version, counting if version == "counts" else old)
+    run(assay, lab, name, "counts", inputs)
+    run(assay, lab, name, "old", inputs[:LEARNED])
+    run(assay, lab, name, "same", inputs[LEARNED:])
+    with open(done, "w", encoding="ascii"):
+        return words
+
+
+def rounds_of(assay, counting, some, words, directory):
+    """How often each feature was counted in some inputs together."""
+    rounds = {}
+    for i in some:
+        for feature, number in counts(assay, [counting, *words[i]], directory).items():
+            rounds[feature] = rounds.get(feature, 0) + float(number)
+    return rounds
+
+
+FIELDS = ("loop", "version", "dearer", "decision", "ratio", "function", "named_loop", "line", "suspect")
+
+
+def judge(assay, lab, name, version):
+    answer = gate(assay, lab, name, version)
+    where = (answer.get("slower_at") or [{"function": "", "loop": "", "line": ""}])[0]
+    return answer["decision"], answer["effect"]["ratio"], where["function"], where["loop"], where["line"], (answer.get("slower") or [{"term": ""}])[0]["term"]
+
+
+def measure(program, name, assay, sources, work, loops, words, path):
+    """Adds to the table what it does not have yet."""
+    lab, table = os.path.join(work, name + ".lab"), os.path.join(work, name + ".lines.csv")
+    some, old = [LEARNED + i for i in range(0, OTHERS, 5)], os.path.join(work, name + ".old")
+    rounds = rounds_of(assay, os.path.join(work, name + ".counting", program.binary), some, words, os.path.join(work, "features"))
+    may = sorted(feature for feature in rounds if feature.startswith("loop ") and rounds[feature] > LEAST * sum(rounds.values())
+                 and can_plant(feature, os.path.join(sources, program.package)))
+    drawn, there = random.Random(name), rows_of(table)
+    done = [row["loop"] for row in there]
+    tried = {loop for loop in done if loop}
+    with open(table, "a", encoding="utf-8", newline="") as out:
+        write = csv.writer(out)
+        if not there:
+            write.writerow(FIELDS)
+        for loop in drawn.sample(may, len(may)):
+            made = len({row["loop"] for row in rows_of(table) if row["version"]})
+            if made >= loops or loop in tried:
+                continue
+            binary = build(program, sources, os.path.join(work, "new"), path, plant(loop))
+            least, found = together(old, some, words), []
+            for more in MORE:
+                times = max(1, round(more * least / rounds[loop] / (NS_EACH * 1e-9)))
+                found.append(dearer(binary, least, some, words, times, more) if binary else None)
+                if not found[-1]:
+                    break
+                version = f"new{made}-{100 * more:.0f}"
+                put(lab, version, found[-1][0])
+                run(assay, lab, name, version, range(LEARNED, LEARNED + OTHERS))
+                found[-1] = (loop, version, f"{found[-1][1]:.4f}", *judge(assay, lab, name, version))
+            write.writerows(found if found[-1] else [(loop, *[""] * (len(FIELDS) - 1))])
+            out.flush()
+    return len(may)
+
+
+def rows_of(table):
+    if not os.path.exists(table):
+        return []
+    with open(table, encoding="utf-8", newline="") as source:
+        return list(csv.DictReader(source))
+
+
+def is_right(row):
+    at, function = row["loop"].split(" ")[1], row["loop"].split(" ", 2)[2]
+    return (row["decision"] == "regression", row["function"].split("(")[0] == function.split("(")[0], row["named_loop"] == row["loop"],
+            bool(re.search(re.escape(at) + r"\b", row["suspect"])))
 
 
 def main():
     name, assay, sources, work, loops = *sys.argv[1:5], int(sys.argv[5])
-    program, lab, path = PROGRAMS[name], os.path.join(sys.argv[4], name + ".lab"), wrapped(sys.argv[4])
-    shutil.rmtree(lab, ignore_errors=True)
-    data = os.path.join(lab, "apps", "data")
-    versions = ["counts", "old", "same"] + [f"new{k}" for k in range(loops)]
-    inputs, words = range(LEARNED + OTHERS), []
     os.makedirs(work, exist_ok=True)
-    laboratory(assay, lab, name, versions, [])
-    os.makedirs(data)
-    for i in inputs:
-        drawn, _ = program.draw(random.Random(f"{name} {i}"), os.path.join(data, f"i{i:03}"))
-        words.append(drawn)
-    shutil.rmtree(lab + ".kept", ignore_errors=True)
-    os.rename(data, lab + ".kept")
-    shutil.rmtree(lab)
-    laboratory(assay, lab, name, versions, [[word.replace(data, "{files}/data") for word in drawn] for drawn in words])
-    os.rename(lab + ".kept", data)
-    counting = built(program, sources, os.path.join(work, name + ".counting"), f"{assay} features build --")
-    old = build(program, sources, os.path.join(work, "old"), path)
-    shutil.copy(old, os.path.join(work, "old.program"))
-    for version, binary in (("counts", counting), ("old", old), ("same", old)):
-        put(lab, version, binary)
-    for version in versions[3:]:
-        os.makedirs(os.path.join(lab, "apps", version))
-    run(assay, lab, name, "counts", inputs)
-    run(assay, lab, name, "old", inputs[:LEARNED])
-    run(assay, lab, name, "same", inputs[LEARNED:])
-    some = [LEARNED + i for i in range(0, OTHERS, 5)]
-    spent = sum(min(seconds([old, *words[i]]) for _ in range(3)) for i in some)
-    counted = [counts(assay, [counting, *words[i]], os.path.join(work, "features")) for i in some]
-    rounds = {}
-    for row in counted:
-        for feature, number in row.items():
-            rounds[feature] = rounds.get(feature, 0) + float(number)
-    may = sorted(feature for feature in rounds if feature.startswith("loop ") and rounds[feature] > LEAST * sum(rounds.values())
-                 and can_plant(feature, os.path.join(sources, program.package)))
-    drawn, said, tried = random.Random(name), [], 0
-    order = [feature for _ in range(loops) for feature in drawn.sample(may, len(may))]
-    refused = set()
-    same = gate(assay, lab, name, "same")
-    with open(os.path.join(work, name + ".lines.csv"), "w", encoding="ascii", newline="") as out:
-        table = csv.writer(out)
-        table.writerow(("loop", "dearer", "decision", "ratio", "named_function", "named_loop", "named_line", "first_suspect"))
-        for loop in order:
-            if len(said) == loops or loop in refused:
-                continue
-            made = dearer(program, sources, work, path, loop, some, words, rounds[loop], spent)
-            tried += 1
-            if not made:
-                refused.add(loop)
-                continue
-            version = f"new{len(said)}"
-            put(lab, version, made[0])
-            run(assay, lab, name, version, inputs[LEARNED:])
-            answer = gate(assay, lab, name, version)
-            where = (answer.get("slower_at") or [{"function": "", "loop": "", "line": ""}])[0]
-            suspect = (answer.get("slower") or [{"term": ""}])[0]["term"]
-            at, function = loop.split(" ")[1], loop.split(" ", 2)[2]
-            row = (answer["decision"] == "regression", where["function"].split("(")[0] == function.split("(")[0], where["loop"] == loop,
-                   bool(re.search(re.escape(at) + r"\b", suspect)))
-            said.append(row)
-            table.writerow((loop, f"{made[1]:.4f}", answer["decision"], answer["effect"]["ratio"], where["function"], where["loop"], where["line"], suspect))
-            out.flush()
-    print(f"| {name} | {len(may)} | {len(said)} | " + " | ".join(str(sum(column)) for column in zip(*said)) +
-          f" | {same['decision']}, {len(same.get('slower_at') or [])} |")
+    program, path = PROGRAMS[name], wrapped(work)
+    words = laboratory_of(program, name, assay, sources, work, path, loops)
+    may = measure(program, name, assay, sources, work, loops, words, path)
+    same = gate(assay, os.path.join(work, name + ".lab"), name, "same")
+    for more in MORE:
+        rows = [is_right(row) for row in rows_of(os.path.join(work, name + ".lines.csv")) if row["version"].endswith(f"-{100 * more:.0f}")]
+        print(f"| {name} | {may} | {100 * more:.0f} % | {len(rows)} | " + " | ".join(str(sum(column)) for column in zip(*rows)) +
+              f" | {same['decision']}, {len(same.get('slower_at') or [])} |")
 
 
 main()
