@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#define SESSION_PATIENCE_MS 20000
+#define SESSION_PATIENCE_MS 120000     /* where processors are emulated a command of ours may take half a minute */
 #define SESSION_PROGRAM	    "./helper" /* in the test's directory */
 
 struct session {
