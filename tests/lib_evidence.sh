@@ -7,6 +7,8 @@ assay=$PWD/build/release/assay
 page=docs/evidence/$(basename "$0" .sh).md
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT # or what stands behind EXIT would not be done
+trap 'exit 143' TERM
 
 # Heading and conditions of a page: title, then the command.
 evidence_head() {

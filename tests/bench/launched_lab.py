@@ -1,9 +1,9 @@
-"""A laboratory of simulated hosts, fingerprinted and used as a whole: launched_lab.py ASSAY DIRECTORY HOSTS[,HOSTS...] [SEED]. Root.
+"""A laboratory of simulated hosts behind a launcher: launched_lab.py ASSAY DIRECTORY HOSTS[,HOSTS...] [SEED]. Root.
 
-Each host is a mount namespace with a machine id and /dev/shm of its own, behind a stub launcher with drawn delays, queues, deaths; its
-stress-ng is a script that tells the host's own number, and so does the application: what is looked at is the controller. Both commands are
-killed once in the middle (SIGKILL) and resumed. With the last number of hosts states and values are held against what was drawn. Writes
-Markdown to standard output; status 1: something is not as it must be."""
+Each host is a mount namespace with a machine id and /dev/shm of its own, behind launched_stub with drawn delays, queues, deaths; its stress-ng
+is a script that tells the host's own number, and so does the application: what is looked at is the controller. A command is executed on all by
+two fan-outs; then they are fingerprinted and used, both killed once in the middle (SIGKILL) and resumed twice. With the last number of hosts
+states and values are held against what was drawn. Writes Markdown to standard output; status 1: something is not as it must be."""
 import collections
 import json
 import os
@@ -18,36 +18,8 @@ assay, directory = sys.argv[1:3]
 sizes = [int(n) for n in sys.argv[3].split(",")]
 seed = int(sys.argv[4]) if len(sys.argv) > 4 else 1
 FANOUT = 64
-# A host that dies takes all with it that is there, whichever launcher it came by; a launcher that is lost leaves the stream to the helper.
-STUB = """#!/bin/sh
-# FATE SECONDS HOST WORDS
-fate=$1 seconds=$2 host=@DIR@/hosts/$3; shift 3
-export HOME=@DIR@/home PATH=@DIR@/bin:$PATH
-enter() { # OPTIONS-OF-UNSHARE WORDS
-	options=$1; shift
-	exec unshare -m $options --propagation private sh -c '
-		mount --bind "$1/shm" /dev/shm && mount --bind "$1/id" /etc/machine-id && shift && exec "$@"' sh "$host" "$@"
-}
-begun() { work=; [ ! -e "$host/shm/begun" ] || read -r work <"$host/shm/begun"; }
-case $fate in
-wrong_status) sleep "$seconds"; (enter '' "$@"); exit 9 ;;
-dies_before) sleep "$seconds"; echo "lost contact" >&2; exit 0 ;;
-dies_once | dies_within | loses_launcher)
-	[ "$fate" != dies_once ] || [ ! -e "$host/shm/died" ] || enter '' "$@"
-	options='-p --fork --kill-child=KILL --mount-proc'
-	[ "$fate" != loses_launcher ] || options=
-	begun; before=$work
-	exec 3<&0 # what the shell starts beside itself would have no input
-	(enter "$options" "$@") <&3 & pid=$!
-	while begun; [ "$work" = "$before" ] && kill -0 $pid; do sleep .2; done 2>/dev/null
-	[ "$work" = "$before" ] || { kill -9 $pid; touch "$host/shm/died"; }
-	exit 0 ;;
-hangs) sleep 600 ;;
-noise) echo "Welcome" ;;
-esac
-sleep "$seconds"
-enter '' "$@"
-"""
+PARTS = ("hosts", "home", "bin", "lab")
+PLACE = {"HOME": directory + "/home", "PATH": directory + "/bin:/usr/sbin:/usr/bin:/sbin:/bin"}  # of hosts, too
 # A host's own number; on its way, where something dies there, the sign that it is at work.
 WORK = """#!/bin/sh
 read -r number mortal </dev/shm/number
@@ -62,7 +34,7 @@ printf '      wall-clock-time: 1.0\\n      user-time: 1.0\\n      system-time: 0
 """
 # Share, seconds at least and at most, as what the host must end in the end.
 FATES = {"answers": (.70, 0, .3, "complete"), "loses_launcher": (.02, 0, .1, "complete"), "noise": (.06, 0, .3, "complete"),
-         "wrong_status": (.05, 0, .3, "complete"), "queues": (.06, 2, 6, "complete"), "dies_once": (.04, 0, .1, "complete"),
+         "wrong_status": (.05, 0, .3, "complete"), "queues": (.06, 1, 2, "complete"), "dies_once": (.04, 0, .1, "complete"),
          "dies_before": (.03, 0, 1, "unreachable"), "dies_within": (.03, 0, .1, "failed"), "hangs": (.01, 0, 0, "timeout")}
 MORTAL = ("dies_once", "dies_within", "loses_launcher")
 
@@ -76,10 +48,10 @@ def write(path, text, mode=0o644):
 def make(n):
     """Hosts by name: (fate, number)."""
     draw = random.Random(seed + n)
-    for name in ("hosts", "home", "bin"):
+    for name in PARTS[:3]:
         os.mkdir(f"{directory}/{name}")
     subprocess.run(["mount", "-t", "tmpfs", "none", directory + "/hosts"], check=True)
-    write(directory + "/stub", STUB.replace("@DIR@", directory), 0o755)
+    subprocess.run(["gcc", "-O1", "-o", directory + "/stub", os.path.dirname(os.path.abspath(__file__)) + "/launched_stub.c"], check=True)
     write(directory + "/bin/stress-ng", STRESS, 0o755)
     write(directory + "/bin/work", WORK + 'echo "value $number"\n', 0o755)
     subprocess.run([assay, "init", directory + "/lab"], check=True, capture_output=True)
@@ -92,12 +64,12 @@ def make(n):
             os.mkdir(host + part)
         write(host + "/id", f"{i + 1:032x}\n")
         write(host + "/shm/number", f"{found[name][1]}{' mortal' if fate in MORTAL else ''}\n")
-        lines.append("  - {name: %s, transport: command, launcher: [%s/stub, %s, '%.3f', '{host}']}\n" %
-                     (name, directory, fate, draw.uniform(*FATES[fate][1:3])))
+        lines.append("  - {name: %s, transport: command, launcher: [%s/stub, %s, '%.3f', %s]}\n" %
+                     (name, directory, fate, draw.uniform(*FATES[fate][1:3]), host))
     write(directory + "/lab/lab.yaml", "".join(lines))
     write(directory + "/battery.yaml", "name: tiny\npasses: 1\nseconds: 0.1\nstressors:\n  - { stressor: cpu }\n")
     os.makedirs(directory + "/lab/apps", exist_ok=True)
-    write(directory + "/lab/apps/work.yaml", f"command: [{directory}/bin/work]\nversions: {{ old: , new: }}\nrepetitions: 1\n"
+    write(directory + "/lab/apps/work.yaml", f"command: [{directory}/bin/work]\nversions: {{ only: }}\nrepetitions: 2\nwarm_ups: 0\n"
           "metric: { pattern: 'value ([0-9]+)', direction: lower }\n")
     return found
 
@@ -105,19 +77,27 @@ def make(n):
 class Command:
     """One command and what it cost: seconds, ms of processor, MiB at most."""
 
-    def __init__(self, words, kill_when=None):
+    def __init__(self, hosts, name, words, kill_when=None):
         began, self.ticks, self.memory, self.killed = time.time(), 0, 0, False
+        self.hosts, self.name = hosts, name
         with open(directory + "/out", "wb") as out, open(directory + "/err", "wb") as err:
-            process = subprocess.Popen([assay, "-C", directory + "/lab", *words, "--quiet", "--format", "json"], stdout=out, stderr=err)
-            while process.poll() is None:
-                self.look(process.pid)
-                if kill_when and kill_when():
-                    process.send_signal(signal.SIGKILL)
-                    self.killed = True
-                time.sleep(.05)
-        self.status, self.seconds = process.returncode, time.time() - began
+            self.process = subprocess.Popen([assay, "-C", directory + "/lab", *words], stdout=out, stderr=err, env=PLACE)
+            try:
+                self.watch(kill_when)
+            finally:
+                self.process.kill()
+        self.status, self.seconds = self.process.returncode, time.time() - began
         text = open(directory + "/out", encoding="utf-8").read()
         self.answer = json.loads(text) if text and not self.killed else None
+        print(f"evidence: {hosts} hosts: {name}: status {self.status} after {self.seconds:.1f} s", file=sys.stderr)
+
+    def watch(self, kill_when):
+        while self.process.poll() is None:
+            self.look(self.process.pid)
+            if kill_when and kill_when():
+                self.process.send_signal(signal.SIGKILL)
+                self.killed = True
+            time.sleep(.02)
 
     def look(self, pid):
         try:
@@ -126,6 +106,10 @@ class Command:
             self.ticks = int(fields[11]) + int(fields[12])
         except (OSError, AttributeError):
             pass
+
+    def row(self):
+        return (f"| {self.hosts} | `{self.name}` | {'SIGKILL' if self.killed else f'itself, status {self.status}'} | {self.seconds:.1f} | "
+                f"{1000 * self.ticks / os.sysconf('SC_CLK_TCK') / self.hosts:.2f} | {self.memory:.1f} |")
 
 
 def rows_of(sql):
@@ -146,11 +130,23 @@ def half(sql, n):
     return looked
 
 
-def all_of(words, sql, n, found, measured):
+def executed(n):
+    """A command by two fan-outs."""
+    return [Command(n, f"fleet exec --fanout {fanout}", ["fleet", "exec", "--fanout", str(fanout), "--timeout", "15", "--format", "json", "--", "work"])
+            for fanout in (32, 256)]
+
+
+def interrupted(n, name, words, sql, cells):
     """The command killed in the middle, resumed, and resumed once more: hosts that died once are well then."""
-    runs = [Command(words, half(sql, n)), Command(words + ["--resume"]), Command(words + ["--resume"])]
-    measured.append((len(found), " ".join(words[:2]) if words[0] == "fingerprint" else "run", runs))
-    return runs
+    words = words + ["--quiet", "--format", "json"]
+    return [Command(n, name, words, half(sql, cells)), *(Command(n, name + " --resume", words + ["--resume"]) for _ in range(2))]
+
+
+def revive(found):
+    """Hosts that have died once do so again."""
+    for name, (fate, _) in found.items():
+        if fate == "dies_once":
+            subprocess.run(["rm", "-f", f"{directory}/hosts/{name}/shm/died"], check=True)
 
 
 def outcomes(answer, found):
@@ -160,12 +156,19 @@ def outcomes(answer, found):
     return ended
 
 
+def processes():
+    """Those of launchers and hosts: all have the directory in their words."""
+    found = subprocess.run(["pgrep", "-f", directory + "/(stub|bin|home)"], capture_output=True, text=True, check=False).stdout
+    return [int(pid) for pid in found.split()]
+
+
 def left():
-    """Processes of the launcher, and files on hosts that nobody would look for there."""
-    processes = subprocess.run(["pgrep", "-f", directory + "/stub|" + directory + "/bin/|assay-helper"], capture_output=True, text=True,
-                               check=False).stdout.split()
+    """Processes that do not end within 15 s, and files on hosts that nobody would look for there."""
+    end = time.time() + 15
+    while processes() and time.time() < end:
+        time.sleep(.2)
     files = [os.path.join(path, name) for path, _, names in os.walk(directory + "/hosts") for name in names]
-    return processes, [f for f in files if not re.search(r"/(id|shm/(number|begun|died|assay[^/]*lock[^/]*))$", f)]
+    return processes(), [f for f in files if not re.search(r"/(id|shm/(number|begun|died|assay[^/]*lock[^/]*|assay-[0-9]+[.]kernel))$", f)]
 
 
 def check_values(found):
@@ -183,49 +186,63 @@ def check_values(found):
 
 
 def clear():
+    """Also in the middle: what is at work then would find another place for its helper once the hosts' home is gone."""
+    end = time.time() + 15
+    while processes() and time.time() < end:
+        for pid in processes():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        time.sleep(.1)
     subprocess.run(["umount", directory + "/hosts"], check=False)
-    for name in ("hosts", "home", "bin", "lab"):
+    for name in PARTS:
         subprocess.run(["rm", "-rf", f"{directory}/{name}"], check=True)
 
 
-def measure(n, measured):
-    """States in the end by fate and command, values that are wrong, what is left."""
-    found = make(n)
+def measure(n):
+    """The commands; states in the end by fate and command; values that are wrong; what is left."""
     try:
+        found = make(n)
         able = sum(FATES[fate][3] == "complete" for fate, _ in found.values())
-        fingerprints = all_of(["fingerprint", "run", "--battery", directory + "/battery.yaml"], "SELECT count(*) FROM fingerprint WHERE complete", able,
-                              found, measured)
-        for name, (fate, _) in found.items():
-            if fate == "dies_once":
-                subprocess.run(["rm", "-f", f"{directory}/hosts/{name}/shm/died"], check=True)
-        runs = all_of(["run", "work"], "SELECT count(*) FROM run", 2 * able, found, measured)
-        states = [outcomes(command.answer, found) for command in (fingerprints[1], fingerprints[2], runs[1], runs[2])]
-        return found, states, check_values(found), left()
+        commands = executed(n)
+        revive(found)
+        commands += interrupted(n, "fingerprint run", ["fingerprint", "run", "--battery", directory + "/battery.yaml"],
+                                "SELECT count(*) FROM fingerprint WHERE complete", able)
+        revive(found)
+        commands += interrupted(n, "run", ["run", "work"], "SELECT count(*) FROM run", 2 * able)
+        return found, commands, [outcomes(command.answer, found) for command in commands if not command.killed], check_values(found), left()
     finally:
         clear()
 
 
+def stop(number, _):
+    signal.signal(number, signal.SIG_IGN)  # one is enough
+    sys.exit(128 + number)
+
+
 def main():
-    measured, good = [], True
+    good, measured = True, []
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
     for n in sizes:
-        print(f"evidence: {n} hosts", file=sys.stderr)
-        found, states, wrong, (processes, files) = measure(n, measured)
-        good = good and not any(wrong.values()) and not processes and not files
+        found, commands, states, wrong, (there, files) = measure(n)
+        measured += commands
+        good = good and not any(wrong.values()) and not there and not files
+    print(f"Hosts were drawn with seed {seed}, as many at a time as `fanout: {FANOUT}` says, but of `fleet exec`.\n")
     print("| hosts | command | ended by | s | controller's ms of processor a host | controller's MiB at most |\n| ---: | --- | --- | ---: | ---: | ---: |")
-    for n, name, runs in measured:
-        for run, text in zip(runs, ("", " --resume", " --resume")):
-            print(f"| {n} | `{name}{text}` | {'SIGKILL' if run.killed else f'itself, status {run.status}'} | {run.seconds:.1f} | "
-                  f"{1000 * run.ticks / os.sysconf('SC_CLK_TCK') / n:.2f} | {run.memory:.1f} |")
-    print(f"\nThe {sizes[-1]} hosts, by what was drawn for them, after the first and the second `--resume`:\n")
-    print("| drawn | hosts | fingerprint, first | second | run, first | second | as must be |\n| --- | ---: | --- | --- | --- | --- | --- |")
+    for command in measured:
+        print(command.row())
+    print(f"\nThe {sizes[-1]} hosts, by what was drawn for them; `fleet exec` with either fan-out, the others after the first and the second `--resume`:\n")
+    print("| drawn | hosts | exec, 32 | exec, 256 | fingerprint, first | second | run, first | second | as must be |\n| --- | ---: |" + " --- |" * 7)
     for fate, row in FATES.items():
         said = [", ".join(f"{state} {k}" for (drawn, state), k in sorted(counter.items()) if drawn == fate) for counter in states]
         wanted = "ok" if row[3] == "complete" else row[3]
-        right = all(state == wanted for counter in (states[1], states[3]) for drawn, state in counter if drawn == fate)
+        right = all(state == wanted for counter in states[1::2] for drawn, state in counter if drawn == fate)
         good = good and right
         print(f"| {fate} | {sum(f == fate for f, _ in found.values())} | {' | '.join(said)} | {'yes' if right else '**no**'} |")
     print(f"\nHosts whose own numbers are not in the store exactly once for each cell, or that have some and could not: {wrong['fingerprint']} (fingerprints), "
-          f"{wrong['run']} (runs). Left: {len(processes)} processes, {len(files)} files on hosts.")
+          f"{wrong['run']} (runs). Left: {len(there)} processes, {len(files)} files on hosts.")
     for name in files[:5]:
         print("left:", name, file=sys.stderr)
     return 0 if good else 1

@@ -1,0 +1,137 @@
+/* A launcher of simulated hosts, which costs little beside what it starts: launched_stub FATE SECONDS HOST WORDS...
+ * HOST is a directory: HOST/id becomes /etc/machine-id, HOST/shm becomes /dev/shm, in a mount namespace in which the words are run. Their
+ * programs write HOST/shm/begun when they are at work: there hosts die that are to. A host that dies takes all with it that is there; where
+ * the launcher alone is lost, what it has started goes on with the stream. HOME and PATH are the host's. Needs root. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static char host[3000];
+
+static void need(int failed, const char *what)
+{
+	if (!failed)
+		return;
+	fprintf(stderr, "launched_stub: %s: %s\n", what, strerror(errno));
+	exit(98);
+}
+
+static void pass(double seconds)
+{
+	struct timespec left = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
+
+	while (nanosleep(&left, &left) && errno == EINTR)
+		;
+}
+
+static const char *in_host(const char *name)
+{
+	static char path[4000];
+
+	snprintf(path, sizeof(path), "%s/%s", host, name);
+	return path;
+}
+
+static int status_of(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Does not return. `whole`: with processes of its own, which end with this one. */
+static void enter(char **words, int whole)
+{
+	need(unshare(CLONE_NEWNS | (whole ? CLONE_NEWPID : 0)), "unshare");
+	need(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), "mounts of its own");
+	need(mount(in_host("shm"), "/dev/shm", NULL, MS_BIND, NULL), "/dev/shm");
+	need(mount(in_host("id"), "/etc/machine-id", NULL, MS_BIND, NULL), "/etc/machine-id");
+	if (whole) {
+		pid_t first = fork();
+
+		need(first < 0, "fork");
+		if (first)
+			exit(status_of(first));
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		need(mount("proc", "/proc", "proc", 0, NULL), "/proc");
+	}
+	execvp(words[0], words);
+	need(1, words[0]);
+}
+
+/* What was at work last; "" at first. */
+static void read_begun(char text[80])
+{
+	int fd = open(in_host("shm/begun"), O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, 79);
+
+	text[n > 0 ? n : 0] = '\0';
+	if (fd >= 0)
+		close(fd);
+}
+
+static void die_at_work(char **words, int whole)
+{
+	char before[80], now[80];
+	int status;
+	pid_t pid;
+
+	read_begun(before);
+	pid = fork();
+	need(pid < 0, "fork");
+	if (!pid)
+		enter(words, whole);
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		read_begun(now);
+		if (strcmp(before, now) != 0) {
+			close(open(in_host("shm/died"), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+			kill(pid, SIGKILL);
+			break;
+		}
+		pass(.05);
+	}
+	exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	const char *fate = argv[1];
+
+	if (argc < 5)
+		return 99;
+	snprintf(host, sizeof(host), "%s", argv[3]);
+	if (strcmp(fate, "noise") == 0)
+		need(write(1, "Welcome\n", 8) != 8, "standard output");
+	pass(strcmp(fate, "hangs") == 0 ? 600 : atof(argv[2]));
+	if (strcmp(fate, "hangs") == 0)
+		return 0;
+	if (strcmp(fate, "dies_before") == 0) {
+		fputs("lost contact\n", stderr);
+		return 0;
+	}
+	if (strcmp(fate, "dies_within") == 0 || strcmp(fate, "loses_launcher") == 0 ||
+	    (strcmp(fate, "dies_once") == 0 && access(in_host("shm/died"), F_OK) != 0))
+		die_at_work(argv + 4, strcmp(fate, "loses_launcher") != 0);
+	if (strcmp(fate, "wrong_status") == 0) {
+		pid_t pid = fork();
+
+		need(pid < 0, "fork");
+		if (!pid)
+			enter(argv + 4, 0);
+		status_of(pid);
+		return 9;
+	}
+	enter(argv + 4, 0);
+}
