@@ -143,7 +143,7 @@ while read -r name words; do
 	timeout 300 $words >/tmp/said 2>&1
 	status=$?
 	echo "@ test|$name|$status"
-	[ $status = 0 ] || [ $status = 77 ] || grep -a 'Failed\|FAILED\|rror' /tmp/said | cut -c1-200 | head -n 6 | sed 's/^/! /'
+	[ $status = 0 ] || [ $status = 77 ] || grep -a 'ERROR\|Failed\|rror' /tmp/said | cut -c1-200 | head -n 6 | sed 's/^/! /'
 done </suites
 poweroff -f
 END_SH
