@@ -1,13 +1,33 @@
 # What all evidence has: where it is written, under which versions it was measured. Sourced by tests/evidence/NAME.sh. `needs=nothing` in a
 # line of its own before that: tests/run installs and builds nothing for it.
 set -eu
+if [ -z "${evidence_passed:-}" ]; then
+	. tests/lib_build.sh
+	export evidence_passed=1
+	pass_on sh "$0" "$@" && exit 0 || exit $?
+fi
+unset evidence_passed
 data=${ASSAY_QUIHO:-../shared/quiho}
 [ "${needs:-}" = nothing ] || [ -f "$data/results.csv" ] || { echo "evidence: the recorded machines are not in '$data' (set ASSAY_QUIHO)" >&2; exit 1; }
 assay=$PWD/build/release/assay
 page=docs/evidence/$(basename "$0" .sh).md
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT # or what stands behind EXIT would not be done
+
+# However a script ends, the emulated fleets of these directories (patterns) are taken down, and what `leave` says is done, which scripts with
+# more to give back define.
+fleets=$work/lab
+leave() { :; }
+evidence_end() {
+	trap '' HUP INT TERM
+	for fleet in $fleets; do
+		[ ! -d "$fleet" ] || "$assay" fleet down "$fleet" >/dev/null 2>&1 || true
+	done
+	leave
+	rm -rf "$work"
+}
+trap evidence_end EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
 trap 'exit 143' TERM
 
 # Heading and conditions of a page: title, then the command.

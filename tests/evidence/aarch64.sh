@@ -9,7 +9,6 @@ directory=build/guest
 sh tests/install build demo aarch64 pmu
 sh tests/other_packages build/aarch64 libpapi-dev libpfm4-dev >/dev/null
 build release 'what users run' -DASSAY_OTHER_ARCHITECTURE=ON -DASSAY_TESTS=ON >&2
-trap 'if [ -d "$work/lab" ]; then "$assay" fleet down "$work/lab" >/dev/null 2>&1; fi; rm -rf "$work"' EXIT
 
 # ---- the guest ----
 

@@ -2,7 +2,6 @@
 # What each knob of emulated hosts moves: a host for each single profile, stressors of every kind on it, ROUNDS (1) times. Some five minutes.
 needs=nothing
 . tests/lib_evidence.sh
-trap '"$assay" fleet down "$work/lab" >/dev/null 2>&1; rm -rf "$work"' EXIT
 profiles=base,io,meta,vm,fault,walk,bw,clock,str,sort,malloc,process,sync,net,time
 mkdir "$work/lab"
 "$assay" fleet up "$work/lab" --profiles "$profiles" >&2

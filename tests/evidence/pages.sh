@@ -6,15 +6,7 @@ source=$PWD
 mkdir "$work/bin"
 ln -s "$assay" "$work/bin/assay"
 PATH=$work/bin:$PATH
-
-# What is left running when a page ends early.
-clean() {
-	for lab in "$work"/*/lab "$work"/*/trial/lab; do
-		[ ! -f "$lab/lab.yaml" ] || "$assay" fleet down "$lab" >/dev/null 2>&1 || true
-	done
-	rm -rf "$work"
-}
-trap clean EXIT
+fleets="$work/*/lab $work/*/trial/lab"
 
 # follow PAGE: a section with every line, its status, its seconds, and what it printed.
 follow() {

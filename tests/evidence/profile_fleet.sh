@@ -4,6 +4,7 @@
 needs=nothing
 . tests/lib_evidence.sh
 kept=${PROFILE_WORK:-$work}
+fleets="$kept/twelve $kept/two"
 mkdir -p "$kept"
 gcc -O2 -pthread -o "$kept/composed" tests/apps/composed.c
 /usr/bin/python3 tests/bench/profile_fleet.py measure "$assay" "$kept/composed" "$kept" "${COMPOSITIONS:-30}"

@@ -2,7 +2,10 @@
 # A laboratory behind Slurm: three nodes on this machine. Needs root, and the packages of the section slurm. About ten minutes.
 . tests/lib_evidence.sh
 sh tests/install slurm
-trap 'sh machines/slurm-down "$work/slurm" >/dev/null 2>&1; "$assay" fleet down "$work/ssh" >/dev/null 2>&1; rm -rf "$work"' EXIT
+fleets=$work/ssh
+leave() {
+	sh machines/slurm-down "$work/slurm" >/dev/null 2>&1 || true
+}
 chmod 755 "$work" # munged is another user
 sh machines/slurm-up "$work/slurm" >&2
 export SLURM_CONF="$work/slurm/slurm.conf"
