@@ -27,7 +27,8 @@ static double time_us(const struct run_set *runs, const struct levels *levels)
 
 struct line {
 	enum level of;
-	const char *name; /* borrowed; NULL: what of the level is in no part */
+	const char *name;     /* borrowed; NULL: what of the level is in no part */
+	const char *function; /* likewise, of the part */
 	double us[2];
 };
 
@@ -36,47 +37,53 @@ struct lines {
 	size_t n, capacity;
 };
 
-static struct line *line_of(struct lines *lines, enum level of, const char *name)
+/* None before any. */
+static int compare_names(const char *a, const char *b)
 {
-	for (size_t i = 0; i < lines->n; i++) {
-		const struct line *line = &lines->items[i];
-
-		if (line->of == of && (!name || !line->name ? name == line->name : strcmp(name, line->name) == 0))
-			return &lines->items[i];
-	}
-	lines->items = mem_grow(lines->items, lines->n, &lines->capacity, sizeof(*lines->items));
-	lines->items[lines->n] = (struct line){ .of = of, .name = name };
-	return &lines->items[lines->n++];
-}
-
-static void add_side(const struct stored_time *stored, double us, int side, struct lines *lines)
-{
-	double rest[LEVELS];
-
-	for (int level = 0; level < LEVELS; level++)
-		rest[level] = us * stored->levels.of[level].share;
-	for (size_t i = 0; i < stored->parts.n; i++) {
-		const struct part *part = &stored->parts.items[i];
-		double of_part = us * part->share;
-
-		if (part->depth != PART_CATEGORY)
-			continue;
-		line_of(lines, part->of, part->name)->us[side] += of_part;
-		rest[part->of] -= of_part;
-	}
-	for (int level = 0; level < LEVELS; level++)
-		line_of(lines, (enum level)level, NULL)->us[side] += fmax(rest[level], 0);
+	return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
 }
 
 static int compare_lines(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
+	int order = x->of != y->of ? (x->of > y->of) - (x->of < y->of) : compare_names(x->name, y->name);
 
-	if (x->of != y->of)
-		return x->of < y->of ? -1 : 1;
-	if (!x->name || !y->name)
-		return (x->name != NULL) - (y->name != NULL);
-	return strcmp(x->name, y->name);
+	return order ? order : compare_names(x->function, y->function);
+}
+
+static double *time_of(struct lines *lines, int side, enum level of, const char *name, const char *function)
+{
+	struct line wanted = { .of = of, .name = name, .function = function };
+
+	for (size_t i = 0; i < lines->n; i++) {
+		if (compare_lines(&lines->items[i], &wanted) == 0)
+			return &lines->items[i].us[side];
+	}
+	lines->items = mem_grow(lines->items, lines->n, &lines->capacity, sizeof(*lines->items));
+	lines->items[lines->n] = wanted;
+	return &lines->items[lines->n++].us[side];
+}
+
+/* Each part without those below it. */
+static void add_side(const struct stored_time *stored, double us, int side, struct lines *lines)
+{
+	for (size_t i = 0; i < stored->parts.n; i++) {
+		const struct part *part = &stored->parts.items[i];
+		double of_part = us * part->share;
+
+		switch (part->depth) {
+		case PART_TIME:
+			*time_of(lines, side, part->of, NULL, NULL) += of_part;
+			break;
+		case PART_CATEGORY:
+			*time_of(lines, side, part->of, part->name, NULL) += of_part;
+			*time_of(lines, side, part->of, NULL, NULL) -= of_part;
+			break;
+		default:
+			*time_of(lines, side, part->of, part->category, part->name) += of_part;
+			*time_of(lines, side, part->of, part->category, NULL) -= of_part;
+		}
+	}
 }
 
 /* ';' divides frames, and the numbers stand behind the last blank. */
@@ -103,15 +110,17 @@ size_t folded_difference(const struct run_set runs[2], struct stored_time *const
 		qsort(lines.items, lines.n, sizeof(*lines.items), compare_lines);
 	for (size_t i = 0; i < lines.n; i++) {
 		const struct line *line = &lines.items[i];
-		int64_t us[2] = { llround(line->us[0]), llround(line->us[1]) };
+		int64_t us[2] = { llround(fmax(line->us[0], 0)), llround(fmax(line->us[1], 0)) };
 
 		if (!us[0] && !us[1])
 			continue;
 		add_frame(runs[1].application, out);
 		buf_format(out, ";%s", level_text(line->of));
-		if (line->name) {
-			buf_char(out, ';');
-			add_frame(line->name, out);
+		for (int k = 0; k < 2; k++) {
+			const char *frame = k ? line->function : line->name;
+
+			buf_text(out, frame ? ";" : "");
+			add_frame(frame ? frame : "", out);
 		}
 		buf_format(out, " %" PRId64 " %" PRId64 "\n", us[0], us[1]);
 		written++;

@@ -1,5 +1,5 @@
-/* Where the time of two versions went, as folded stacks with two columns: a line a part, "APPLICATION;LEVEL;PART BASELINE CANDIDATE",
- * microseconds a run. Programs that draw flame graphs read it as a difference. */
+/* Where the time of two versions went, as folded stacks with two columns: a line a part, "APPLICATION;LEVEL;PART;FUNCTION BASELINE
+ * CANDIDATE", microseconds a run; of the application's own files by function. Programs that draw flame graphs read it as a difference. */
 #ifndef GATE_PROFILE_FOLDED_H
 #define GATE_PROFILE_FOLDED_H
 

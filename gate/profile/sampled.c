@@ -255,22 +255,30 @@ static const char *class_of_way_back(const char *function)
 	return strcmp(class, "other work") == 0 || strcmp(class, class_of_call("read")) == 0 ? class_of_call("boundary") : class;
 }
 
-static void place_add(struct lines *l, uint64_t offset, uint64_t count)
+/* In a function of the file of the last line `user`. */
+static void met_add(struct lines *l, const struct code_place *place, uint64_t count)
 {
 	char class[SAMPLED_NAME_BYTES], file[TEXT_SHOWN_BYTES];
+
+	l->left -= count;
+	class_of_code(place->class, l->path, l->program, class, sizeof(class));
+	if (!function_add(l->sampled, place, text_shown(base_name(l->path), file), class_add(l->sampled, class, false, count), count) ||
+	    !*place->name)
+		l->sampled->unnamed += count;
+	l->sampled->nameless += place->nameless ? count : 0;
+}
+
+static void place_add(struct lines *l, uint64_t offset, uint64_t count)
+{
 	struct code_place place;
 
 	code_at(l->code, l->path, l->inode, offset, &place);
-	l->left -= count;
-	if (place.behind_call) {
-		class_add(l->sampled, class_of_way_back(place.name), true, count);
+	if (!place.behind_call) {
+		met_add(l, &place, count);
 		return;
 	}
-	class_of_code(place.class, l->path, l->program, class, sizeof(class));
-	if (!function_add(l->sampled, &place, text_shown(base_name(l->path), file), class_add(l->sampled, class, false, count), count) ||
-	    !*place.name)
-		l->sampled->unnamed += count;
-	l->sampled->nameless += place.nameless ? count : 0;
+	class_add(l->sampled, class_of_way_back(place.name), true, count);
+	l->left -= count;
 }
 
 static enum assay_status line_place(struct lines *l, const char *name, uint64_t count, struct assay_error *err)
@@ -282,6 +290,21 @@ static enum assay_status line_place(struct lines *l, const char *name, uint64_t 
 		return assay_fail(err, ASSAY_E_FORMAT, "a place in a file that makes no sense");
 	if (l->code)
 		place_add(l, offset, count);
+	return ASSAY_OK;
+}
+
+/* "FILE:LINE:BEGIN FUNCTION": a stored run says itself which functions of the application's own files were met
+ * (runs/running/sampled_lines.h). */
+static enum assay_status line_source(struct lines *l, const char *name, uint64_t count, struct assay_error *err)
+{
+	const char *function = strchr(name, ' ');
+	struct code_place place = { .class = CODE_NONE };
+
+	if (!l->path || !function || !function[1] || count > l->left)
+		return assay_fail(err, ASSAY_E_FORMAT, "a line of a source that makes no sense");
+	place.class = code_class_of_file(base_name(l->path));
+	snprintf(place.name, sizeof(place.name), "%s", function + 1);
+	met_add(l, &place, count);
 	return ASSAY_OK;
 }
 
@@ -301,8 +324,8 @@ static enum assay_status line_add(struct lines *l, const char *where, const char
 
 	if (strcmp(where, "at") == 0)
 		return line_place(l, name, (uint64_t)count, err);
-	if (strcmp(where, "line") == 0) /* of the sources: runs/running/sampled_lines.h */
-		return ASSAY_OK;
+	if (strcmp(where, "line") == 0)
+		return line_source(l, name, (uint64_t)count, err);
 	if (strcmp(where, "inode") == 0) {
 		l->inode = (uint64_t)count;
 		return ASSAY_OK;

@@ -49,7 +49,7 @@ static bool is_alike(const struct sampled *sampled, const char *samples)
 /* All samples up to the end of a machine's runs, which stand together. */
 struct stored_tally {
 	const char *machine;
-	uint64_t of[SAMPLED_CLASSES_MAX], user, kernel;
+	uint64_t of[SAMPLED_CLASSES_MAX], in[SAMPLED_FUNCTIONS_MAX], user, kernel;
 };
 
 /* Runs with samples stand first. */
@@ -59,19 +59,24 @@ struct stored_runs {
 	int64_t *faults;
 	size_t n;
 	struct stored_tally *tallies; /* [n_tallies], of machines with samples */
-	size_t n_tallies;
+	size_t n_tallies, tallies_capacity;
 	char *refusal; /* why one has none */
 };
 
 static void stored_count(const struct sampled *sampled, const char *machine, struct stored_runs *runs)
 {
-	struct stored_tally *tally = &runs->tallies[runs->n_tallies ? runs->n_tallies - 1 : 0];
+	struct stored_tally *tally;
 
-	if (runs->n_tallies == 0 || strcmp(tally->machine, machine) != 0)
-		tally = &runs->tallies[runs->n_tallies++];
+	if (runs->n_tallies == 0 || strcmp(runs->tallies[runs->n_tallies - 1].machine, machine) != 0) {
+		runs->tallies = mem_grow(runs->tallies, runs->n_tallies, &runs->tallies_capacity, sizeof(*runs->tallies));
+		runs->n_tallies++;
+	}
+	tally = &runs->tallies[runs->n_tallies - 1];
 	*tally = (struct stored_tally){ .machine = machine, .user = sampled->user, .kernel = sampled->kernel };
 	for (size_t i = 0; i < sampled->n; i++)
 		tally->of[i] = sampled->classes[i].count;
+	for (size_t i = 0; i < sampled->n_functions; i++)
+		tally->in[i] = sampled->functions[i].count;
 }
 
 static void stored_put_run(struct stored_time *stored, struct stored_runs *runs, struct level_run run, uint64_t user, uint64_t kernel,
@@ -115,8 +120,9 @@ static enum assay_status stored_add(struct stored_time *stored, const struct exe
 	return st;
 }
 
-/* By how much the mean of a class's part of its level over machines may be off, 90 %; 0 where there are no two. */
-static double stored_reach(const struct stored_runs *runs, size_t class, bool kernel)
+/* By how much the mean of the part that a class, or with `in` a function, has of its level may be off over machines, 90 %; 0 where there
+ * are no two. */
+static double stored_reach(const struct stored_runs *runs, size_t index, bool in, bool kernel)
 {
 	double sum = 0, squares = 0;
 	size_t n = 0;
@@ -125,7 +131,8 @@ static double stored_reach(const struct stored_runs *runs, size_t class, bool ke
 		static const struct stored_tally nothing;
 		const struct stored_tally *to = &runs->tallies[i], *from = i ? to - 1 : &nothing;
 		uint64_t all = kernel ? to->kernel - from->kernel : to->user - from->user;
-		double part = all ? (double)(to->of[class] - from->of[class]) / (double)all : 0;
+		uint64_t met = in ? to->in[index] - from->in[index] : to->of[index] - from->of[index];
+		double part = all ? (double)met / (double)all : 0;
 
 		sum += part;
 		squares += part * part;
@@ -136,23 +143,34 @@ static double stored_reach(const struct stored_runs *runs, size_t class, bool ke
 			   sqrt(fmax(squares - sum * sum / (double)n, 0.0) / (double)(n - 1) / (double)n);
 }
 
-/* A category's part of the time differs between machines by more than few samples let it. */
+/* Whose the part is: an index of sampled->classes, or with `in` of ->functions; SIZE_MAX: a level's. */
+static size_t stored_whose(const struct sampled *s, const struct part *part, bool in)
+{
+	bool kernel = part->of == LEVEL_KERNEL;
+
+	for (size_t i = 0; in && i < s->n_functions; i++)
+		if (part->name == s->functions[i].name)
+			return i;
+	for (size_t i = 0; !in && i < s->n; i++)
+		if (part->name == s->classes[i].name && s->classes[i].kernel == kernel)
+			return i;
+	return SIZE_MAX;
+}
+
+/* A part of the time differs between machines by more than few samples let it. */
 static void stored_widen(struct stored_time *stored, const struct stored_runs *runs)
 {
-	const struct sampled *sampled = &stored->sampled;
-
 	for (size_t i = 0; i < stored->parts.n; i++) {
 		struct part *part = &stored->parts.items[i];
-		bool kernel = part->of == LEVEL_KERNEL;
+		bool in = part->depth == PART_FUNCTION;
+		size_t whose = stored_whose(&stored->sampled, part, in);
+		double reach;
 
-		for (size_t k = 0; part->depth == PART_CATEGORY && k < sampled->n; k++) {
-			double reach = stored->levels.of[part->of].share * stored_reach(runs, k, kernel);
-
-			if (sampled->classes[k].kernel != kernel || strcmp(sampled->classes[k].name, part->name) != 0)
-				continue;
-			part->low = fmin(part->low, fmax(part->share - reach, 0.0));
-			part->high = fmax(part->high, fmin(part->share + reach, 1.0));
-		}
+		if (whose == SIZE_MAX)
+			continue;
+		reach = stored->levels.of[part->of].share * stored_reach(runs, whose, in, part->of == LEVEL_KERNEL);
+		part->low = fmin(part->low, fmax(part->share - reach, 0.0));
+		part->high = fmax(part->high, fmin(part->share + reach, 1.0));
 	}
 }
 
@@ -175,8 +193,7 @@ enum assay_status stored_time_load(struct store *store, const struct run_set *ru
 	struct stored_runs of = { .items = mem_new(runs->n + 1, sizeof(*of.items)),
 				  .user = mem_new(runs->n, sizeof(*of.user)),
 				  .kernel = mem_new(runs->n, sizeof(*of.kernel)),
-				  .faults = mem_new(runs->n, sizeof(*of.faults)),
-				  .tallies = mem_new(runs->n + 1, sizeof(*of.tallies)) };
+				  .faults = mem_new(runs->n, sizeof(*of.faults)) };
 	struct stored_time *stored = mem_new(1, sizeof(*stored));
 	struct execution_rows rows;
 	char *program = NULL;

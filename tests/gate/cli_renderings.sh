@@ -137,12 +137,54 @@ run -C "$lab" gate tiny/x@a tiny/x@bb --stacks "$tmp/stacks.folded"
 cases=$((cases + 1))
 grep -Eqv '^tiny/x;[^;]+(;[^;]+)? [0-9]+ [0-9]+$' "$tmp/stacks.folded" && fail "no stack: $(head -n 2 "$tmp/stacks.folded")"
 grep -Eq '^tiny/x;waiting [0-9]+ [0-9]+$' "$tmp/stacks.folded" || fail 'no waiting'
-flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
-if [ -f $flamegraph ]; then
-	cp "$tmp/stacks.folded" "$tmp/out"
+# drawn FILE: $tmp/out is the picture that a program makes of it
+drawn() {
+	cp "$1" "$tmp/out"
 	reads perl $flamegraph
 	cp "$tmp/read" "$tmp/out"
 	reads xmllint --nonet --noout -
+}
+flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
+[ ! -f $flamegraph ] || drawn "$tmp/stacks.folded"
+
+what='stacks by function'
+for version in old new; do
+	mkdir "$lab/apps/$version"
+	cat >"$tmp/work.c" <<-END
+		static volatile unsigned sink;
+		__attribute__((noinline)) void same(long n) { for (long i = 0; i < n; i++) sink += (unsigned)i; }
+		__attribute__((noinline)) void dearer(long n) { for (long i = 0; i < n; i++) sink ^= (unsigned)i; }
+		int main(void)
+		{
+			same(50000000);
+			dearer($([ $version = old ] && echo 20000000 || echo 100000000));
+			return 0;
+		}
+	END
+	gcc -O1 -g -o "$lab/apps/$version/work" "$tmp/work.c" || exit 1
+done
+printf '%s\n' "command: ['{build}/work']" 'versions: { old: { directory: old }, new: { directory: new } }' 'repetitions: 3' >"$lab/apps/work.yaml"
+run -C "$lab" run work --quiet
+expect_status 0
+if sqlite3 "$lab/.assay/runs.db" 'SELECT signature FROM execution' | grep -q ' line '; then # the kernel allows samples
+	run -C "$lab" gate work@old work@new --stacks "$tmp/functions.folded"
+	cases=$((cases + 1))
+	awk '$0 ~ /^work;computing;own code of work;same / { same = $(NF - 1) > 0 && $NF > 0 }
+		$0 ~ /^work;computing;own code of work;dearer / { dearer = $NF > 2 * $(NF - 1) }
+		END { exit !(same && dearer) }' "$tmp/functions.folded" || fail "no functions: $(cat "$tmp/functions.folded")"
+	if [ -f $flamegraph ]; then
+		drawn "$tmp/functions.folded"
+		cases=$((cases + 1))
+		# What costs more is drawn in red, as much so as it costs more; what costs the same in no colour.
+		/usr/bin/python3 -c '
+import re, sys
+text = sys.stdin.read()
+colour = {}
+for name, rgb in re.findall(r"<title>(\w+) \(.*?fill=\"rgb\(([\d,]+)\)", text, re.S):
+    colour[name] = [int(x) for x in rgb.split(",")]
+red, green, blue = colour["dearer"]
+assert red == 255 and green < 128 and green == blue, colour' <"$tmp/out" || fail 'what costs more is not drawn so'
+	fi
 fi
 
 what='only of decisions'

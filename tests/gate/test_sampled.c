@@ -98,6 +98,9 @@ static void test_refused_and_malformed(void **state)
 					    "1 at 10\n",
 					    "1 user /a\n2 at 10\n",
 					    "1 user /a\n1 at x\n",
+					    "1 user /a\n2 line a.c:1:1 f\n",
+					    "1 user /a\n1 line a.c:1:1\n",
+					    "1 line a.c:1:1 f\n",
 					    "1 user /a\n1 kernel read\n1 at 10\n" };
 	struct sampled s = { .n = 0 };
 	struct assay_error err;

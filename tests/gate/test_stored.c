@@ -1,4 +1,5 @@
 /* What is known of a version's time by the runs in the store. */
+#include "gate/profile/folded.h"
 #include "gate/profile/stored.h"
 #include "gate/profile/views.h"
 
@@ -149,10 +150,10 @@ static void test_samples(void **state)
 	stored_leave(&s);
 }
 
-static const struct part *category(const struct stored_time *time, const char *name)
+static const struct part *part_of(const struct stored_time *time, enum part_level depth, const char *name)
 {
 	for (size_t i = 0; i < time->parts.n; i++)
-		if (time->parts.items[i].depth == PART_CATEGORY && strcmp(time->parts.items[i].name, name) == 0)
+		if (time->parts.items[i].depth == depth && strcmp(time->parts.items[i].name, name) == 0)
 			return &time->parts.items[i];
 	fail_msg("there is no part '%s'", name);
 	return NULL;
@@ -175,15 +176,95 @@ static void test_machines_differ(void **state)
 	stored_put(&s, "m1", 1, 500000, reads);
 	stored_put(&s, "m2", 1, 500000, reads);
 	stored_time(&s, &time);
-	files = category(time, "file data");
+	files = part_of(time, PART_CATEGORY, "file data");
 	assert_true(files->low > .08 && files->share > .089 && files->share < .091 && files->high < .1);
 	stored_put(&s, "m2", 2, 500000, maps);
 	stored_put(&s, "m2", 3, 500000, maps);
 	stored_time(&s, &time);
-	files = category(time, "file data");
+	files = part_of(time, PART_CATEGORY, "file data");
 	assert_true(files->low < .01 && files->high > .1);
 	stored_time_free(time);
 	stored_leave(&s);
+}
+
+/* Functions of the application's own files are known by what is stored of a run; those of others are not. How machines differ is in their
+ * intervals, too. */
+static void test_functions(void **state)
+{
+	static const char here[] =
+	    "{\"crowded_ns\":0,\"samples\":\"1000000 period ns\\n1 processes -\\n400 user /d/run\\n"
+	    "250 line w.c:7:3 work\\n100 line w.c:8:3 work\\n40 line -:0:0 other thing\\n100 user /lib/libx.so\\n100 kernel read\\n\"}",
+			  there[] = "{\"crowded_ns\":0,\"samples\":\"1000000 period ns\\n1 processes -\\n400 user /d/run\\n"
+				    "40 line w.c:7:3 work\\n350 line -:0:0 other thing\\n100 user /lib/libx.so\\n100 kernel read\\n\"}";
+	struct stored_time *time = NULL;
+	const struct part *part;
+	struct stored s;
+
+	(void)state;
+	stored_enter(&s);
+	stored_put(&s, "m1", 1, 500000, here);
+	stored_put(&s, "m2", 1, 500000, here);
+	stored_time(&s, &time);
+	assert_int_equal(time->sampled.n_functions, 2);
+	part = part_of(time, PART_FUNCTION, "work");
+	assert_near(part->share, .5 * .7);
+	assert_true(part->low > .3 && part->high < .4);
+	assert_string_equal(part->file, "run");
+	assert_string_equal(part->category, "own code of run");
+	assert_near(part_of(time, PART_CATEGORY, "own code of run")->share, .5 * .8);
+	assert_near(part_of(time, PART_FUNCTION, "other thing")->share, .5 * .08);
+	stored_put(&s, "m2", 2, 500000, there);
+	stored_put(&s, "m2", 3, 500000, there);
+	stored_time(&s, &time);
+	part = part_of(time, PART_FUNCTION, "work");
+	assert_true(part->low < .1 && part->high > .4);
+	stored_time_free(time);
+	stored_leave(&s);
+}
+
+/* What a version was sampled in; run_set_release(), stored_time_free(). */
+static void folded_side(const char *samples, int64_t user_us, struct run_set *runs, struct stored_time **time)
+{
+	char *signature = mem_format("{\"run_delay_ns\":0,\"crowded_ns\":0,\"processes\":1,\"samples\":\"%s\"}", samples);
+	struct assay_error err;
+	struct stored s;
+
+	stored_enter(&s);
+	stored_put(&s, "m1", 1, user_us, signature);
+	check(run_load(&s.lab.store, "app", "a", runs, &err), &err);
+	check(stored_time_load(&s.lab.store, runs, time, &err), &err);
+	stored_leave(&s);
+	assert_int_equal(nftw("lab", scratch_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
+	free(signature);
+}
+
+/* Parts of levels, functions of parts, each line without those below it; a part of one side alone is nothing of the other. */
+static void test_folded(void **state)
+{
+	struct stored_time *time[2] = { NULL, NULL };
+	struct buf text = BUF_INIT;
+	struct run_set runs[2];
+
+	(void)state;
+	folded_side("1000000 period ns\\n1 processes -\\n400 user /d/run\\n250 line w.c:7:3 work\\n50 line w.c:8:3 work\\n"
+		    "60 line w.c:20:18 a;b(int, char)\\n100 user /lib/libx.so.1\\n100 kernel read\\n",
+		    500000, &runs[0], &time[0]);
+	folded_side("1000000 period ns\\n1 processes -\\n500 user /d/run\\n480 line w.c:7:3 work\\n20 line w.c:30:28 new\\n"
+		    "100 user /lib/libx.so.1\\n100 kernel read\\n",
+		    600000, &runs[1], &time[1]);
+	assert_int_equal(folded_difference(runs, time, &text), 7);
+	assert_string_equal(text.bytes, "app;computing;library libx.so.1 100000 100000\n"
+					"app;computing;own code of run 40000 0\n"
+					"app;computing;own code of run;a_b(int, char) 60000 0\n"
+					"app;computing;own code of run;new 0 20000\n"
+					"app;computing;own code of run;work 300000 480000\n"
+					"app;in the kernel;file data 100000 100000\n"
+					"app;waiting 400000 300000\n");
+	buf_release(&text);
+	for (int side = 0; side < 2; side++) {
+		run_set_release(&runs[side]);
+		stored_time_free(time[side]);
+	}
 }
 
 /* What the application and the stressors are made of, by samples where there are enough, else by accounts and by the table. */
@@ -230,8 +311,8 @@ static void test_views(void **state)
 
 int suite_stored(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_accounts), SCRATCH_TEST(test_samples), SCRATCH_TEST(test_machines_differ),
-					    SCRATCH_TEST(test_views) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_accounts),  SCRATCH_TEST(test_samples), SCRATCH_TEST(test_machines_differ),
+					    SCRATCH_TEST(test_functions), SCRATCH_TEST(test_folded),  SCRATCH_TEST(test_views) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
