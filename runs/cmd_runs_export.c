@@ -336,9 +336,9 @@ static const struct {
 	  "x.sys_us, x.max_rss_bytes, x.exit_status, x.signal, x.plan, x.architecture" ACCOUNT(minor_faults) ACCOUNT(major_faults)
 	      ACCOUNT(voluntary_switches) ACCOUNT(involuntary_switches) ACCOUNT(read_calls) ACCOUNT(read_bytes) ACCOUNT(write_calls)
 		  ACCOUNT(write_bytes) ACCOUNT(run_delay_ns) ACCOUNT(crowded_ns) ACCOUNT(io_stalled_ns) ACCOUNT(memory_stalled_ns)
-		      ACCOUNT(throttled_ns) ACCOUNT(steal_ns)
-			  ACCOUNT(processes) " FROM execution x "
-					     "ORDER BY x.application, x.version, x.input, x.machine, x.taken_ms, x.plan, x.repetition" },
+		      ACCOUNT(throttled_ns) ACCOUNT(steal_ns) ACCOUNT(processes) ACCOUNT(frequency_khz) ACCOUNT(
+			  temperature_mc) " FROM execution x "
+					  "ORDER BY x.application, x.version, x.input, x.machine, x.taken_ms, x.plan, x.repetition" },
 };
 
 static void table_add_value(sqlite3_stmt *stmt, int column, const struct export_metrics *metrics, struct buf *out)

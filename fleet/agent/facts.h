@@ -46,7 +46,7 @@
 	X(load1, 0, 1e9)                                                                                                                   \
 	X(steal_ticks, 0, 1e18) /* since boot, all processors: steal is the ratio of two differences */                                    \
 	X(total_ticks, 0, 1e18)                                                                                                            \
-	X(temperature_c, -273, 1000) /* the warmest thermal zone */                                                                        \
+	X(temperature_c, -273, 1000) /* the warmest thermal zone, else sensor of a processor */                                            \
 	X(disk_free_bytes, 0, 1e20)  /* of / */                                                                                            \
 	X(tmp_free_bytes, 0, 1e20)                                                                                                         \
 	X(shm_free_bytes, 0, 1e20) /* of /dev/shm, where it is a tmpfs */                                                                  \

@@ -101,6 +101,7 @@ void measure_request_lock(struct helper_request *request); /* it waits for the b
 	X(throttled_ns, "")                                                                                                                \
 	X(steal_ns, "")                                                                                                                    \
 	X(frequency_khz, "")                                                                                                               \
+	X(temperature_mc, "")                                                                                                              \
 	X(pulse_compute_ns, "")                                                                                                            \
 	X(pulse_memory_ns, "")                                                                                                             \
 	X(processes, "")                                                                                                                   \

@@ -1,6 +1,7 @@
 #include "fleet/helper/accounts.h"
 
 #include "base/clock.h"
+#include "fleet/helper/climate.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -11,8 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TEXT_BYTES	     512
-#define PROCESSORS_LOOKED_AT 8
+#define TEXT_BYTES 512
 
 /* Totals of the host, of which the difference is the command's and that of whatever else ran meanwhile. */
 static const char *const totals[ACCOUNTS_TOTALS] = { "crowded_ns",   "io_stalled_ns", "memory_stalled_ns",
@@ -119,26 +119,6 @@ static void read_processors(int64_t *stolen_ns, int64_t *busy_ns)
 		*busy_ns = processors * clock_monotonic_ns() - (int64_t)(ticks[3] + ticks[4]) * tick_ns;
 }
 
-/* Of the first processors, on the average; -1: the host does not say. */
-static int64_t frequency_khz(void)
-{
-	int64_t sum = 0, n = 0;
-
-	for (int i = 0; i < PROCESSORS_LOOKED_AT; i++) {
-		char path[80], text[TEXT_BYTES];
-		unsigned long long khz;
-
-		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", i);
-		read_text(path, text);
-		khz = strtoull(text, NULL, 10);
-		if (!khz)
-			break;
-		sum += (int64_t)khz;
-		n++;
-	}
-	return n ? sum / n : -1;
-}
-
 static void read_totals(int64_t to[ACCOUNTS_TOTALS], int64_t *busy_ns)
 {
 	to[0] = pressure_ns("/proc/pressure/cpu");
@@ -205,7 +185,8 @@ void accounts_end(struct accounts *accounts)
 	int64_t now[ACCOUNTS_TOTALS], busy_ns;
 
 	read_io(io, &accounts->io_unknown);
-	accounts->frequency_khz = frequency_khz();
+	accounts->frequency_khz = climate_frequency_khz("");
+	accounts->temperature_mc = climate_temperature_mc("");
 	for (int i = 0; i < 4; i++)
 		accounts->io[i] = io[i] - accounts->io[i];
 	read_totals(now, &busy_ns);
@@ -237,6 +218,8 @@ void accounts_say(const struct accounts *accounts, const struct rusage *usage, c
 			n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "%s %lld\n", totals[i], (long long)accounts->totals[i]);
 	if (accounts->frequency_khz >= 0)
 		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "frequency_khz %lld\n", (long long)accounts->frequency_khz);
+	if (accounts->temperature_mc >= 0)
+		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "temperature_mc %lld\n", (long long)accounts->temperature_mc);
 	if (accounts->pulse.compute_ns > 0)
 		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "pulse_compute_ns %lld\npulse_memory_ns %lld\n",
 			      (long long)accounts->pulse.compute_ns, (long long)accounts->pulse.memory_ns);

@@ -20,7 +20,8 @@ struct accounts {
 	int64_t others_delay_ns;	 /* by delays.h; -1: not known */
 	int64_t totals[ACCOUNTS_TOTALS]; /* at first the host's; when the command has ended, how much more they were; -1: not known */
 	int64_t busy_ns;		 /* like them, of all processors together */
-	int64_t frequency_khz;		 /* when it has ended; -1: not known */
+	int64_t frequency_khz;		 /* when it has ended; below 0: not known */
+	int64_t temperature_mc;		 /* likewise; thousandths of a degree Celsius */
 	struct pulse pulse;		 /* taken by who wants one; zeroed: nobody did */
 };
 

@@ -2,10 +2,10 @@
 
 #include "base/clock.h"
 #include "fleet/helper/arm.h"
+#include "fleet/helper/climate.h"
 #include "fleet/helper/hypervisor.h"
 #include "fleet/helper/protocol.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdint.h>
@@ -277,29 +277,13 @@ static void survey_settings(struct survey *survey)
 
 static void survey_temperature(struct survey *survey)
 {
-	DIR *zones = opendir("/sys/class/thermal");
-	long highest = -1000000;
-	struct dirent *entry;
+	int64_t warmest = climate_temperature_mc("");
+	char text[32];
 
-	while (zones && (entry = readdir(zones))) {
-		char path[320];
-		long value;
-
-		if (strncmp(entry->d_name, "thermal_zone", 12) != 0)
-			continue;
-		snprintf(path, sizeof(path), "/sys/class/thermal/%s/temp", entry->d_name);
-		value = number_in(path, -1000000);
-		if (value > highest)
-			highest = value;
-	}
-	if (zones)
-		closedir(zones);
-	if (highest > -273000 && highest < 1000000) {
-		char text[32];
-
-		snprintf(text, sizeof(text), "%.1f", (double)highest / 1000);
-		survey_add(survey, "temperature_c", text);
-	}
+	if (warmest == CLIMATE_UNKNOWN)
+		return;
+	snprintf(text, sizeof(text), "%.1f", (double)warmest / 1000);
+	survey_add(survey, "temperature_c", text);
 }
 
 /* Do hardware counters count? Virtual machines may offer the event and never move it. */

@@ -9,6 +9,7 @@
 #define frames_send(out, in) ((void)(out), (void)(in), true)
 #include "fleet/helper/survey.c"
 #include "fleet/helper/arm.c"
+#include "fleet/helper/climate.c"
 #include "fleet/helper/hypervisor.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
