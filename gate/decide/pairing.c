@@ -5,7 +5,9 @@
 
 #include <math.h>
 
-#define ORDER_TYPES_MIN 3 /* for a standard error over types that means something */
+#define ORDER_TYPES_MIN 3   /* for a standard error over types that means something */
+#define NOISY_TIMES	5   /* the usual noise: of machines that are alike, with two runs of each version, one in ten million has it */
+#define NOISY_MIN	.02 /* less never hides an effect that matters */
 
 ROWS_FUNCTION(pairing_code, enum pairing_reason, PAIRING_ROWS, ROWS_CODE)
 ROWS_FUNCTION(pairing_text, enum pairing_reason, PAIRING_ROWS, ROWS_TEXT)
@@ -545,6 +547,57 @@ enum pairing_reason pairing_terms(const struct run_set *baseline, const struct r
 	return PAIRING_USED;
 }
 
+/* Of the machines in use; 0 where it is not known of any. */
+static double usual_noise(const struct pairing *p)
+{
+	double *known = mem_new(p->n, sizeof(*known)), usual;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->machines[i].reason == PAIRING_USED && p->machines[i].noise > 0)
+			known[n++] = p->machines[i].noise;
+	}
+	usual = n ? stats_median(known, n) : 0;
+	free(known);
+	return usual;
+}
+
+/* Without it there are still enough types for an interval over them. */
+static bool is_spared(const struct pairing *p, const struct pairing_machine *m)
+{
+	bool *others = mem_new(p->n_types, sizeof(*others));
+	size_t types = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct pairing_machine *other = &p->machines[i];
+
+		if (other != m && other->reason == PAIRING_USED && !others[other->type]) {
+			others[other->type] = true;
+			types++;
+		}
+	}
+	free(others);
+	return types >= EFFECT_TYPES_MIN;
+}
+
+/* Who goes is told by the noise alone, which says nothing of the ratio: so the interval of those that stay holds as before. */
+static void leave_out_noisy(struct pairing *p)
+{
+	double usual = usual_noise(p), limit = stats_round(fmax(NOISY_TIMES * usual, NOISY_MIN));
+
+	for (size_t i = 0; usual > 0 && i < p->n; i++) {
+		struct pairing_machine *m = &p->machines[i];
+
+		if (m->reason != PAIRING_USED || stats_round(m->noise) <= limit || !is_spared(p, m))
+			continue;
+		p->untyped -= strcmp(p->types[m->type], m->machine) == 0;
+		p->used--;
+		m->reason = PAIRING_TOO_NOISY;
+		m->type = SIZE_MAX;
+		m->log_ratio = m->log_cost = (double)NAN;
+	}
+}
+
 void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 		const struct run_set *candidate, struct pairing *out)
 {
@@ -585,6 +638,7 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 	}
 	if (pairing.n)
 		qsort(pairing.machines, pairing.n, sizeof(*pairing.machines), compare_machines);
+	leave_out_noisy(&pairing);
 	pairing.order = order_of(&in.series, pairing.n_types);
 	for (int side = 0; side < 2; side++) {
 		free(in.values[side]);

@@ -27,7 +27,9 @@ struct order {
 	X(PAIRING_OTHER_TERMS, "other_terms",                                                                                              \
 	  "the command, the environment, the input or the directory that all versions share changed between the runs of the two")          \
 	X(PAIRING_HARDWARE_CHANGED, "hardware_changed", "it was of another hardware type when the candidate ran")                          \
-	X(PAIRING_NOT_POSITIVE, "metric_not_positive", "the median of its results is 0: there is no ratio")
+	X(PAIRING_NOT_POSITIVE, "metric_not_positive", "the median of its results is 0: there is no ratio")                                \
+	X(PAIRING_TOO_NOISY, "too_noisy",                                                                                                  \
+	  "repetitions differ there by so many times more than on the other machines that the ratio is chance")
 
 enum pairing_reason { PAIRING_ROWS(ROWS_ENUM) PAIRING_REASONS };
 
@@ -68,7 +70,8 @@ enum pairing_reason pairing_terms(const struct run_set *baseline, const struct r
 /* All arguments must outlive *out; pairing_release() it. Both run sets must have the same direction. Repetitions under one
  * fingerprint are compared with each other where both versions have some; otherwise all of the machine and type. Where both have runs of
  * one plan (runs/running/plan.h), only those of the latest such plan count. A machine on which one of them has only results of another
- * build is left out. */
+ * build is left out, and so is one whose noise is many times that of the others: whatever its ratio, it would decide nothing but that
+ * nothing can be decided. */
 void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 		const struct run_set *candidate, struct pairing *out);
 void pairing_release(struct pairing *pairing);
