@@ -31,7 +31,8 @@ for version in old same changed; do
 	gcc -O2 -g "-DFACTOR=$factor" -o "$lab/apps/$version/p" "$tmp/p.c" || exit 1
 done
 
-# What is changed is there, and called by nobody; or called through a table; or in a library, by one of two programs that use others of it.
+# What is changed is there, and called by nobody; or called through a table; or in a library, by one of two programs that use others of it; or in one
+# that is opened by its name, by the program or by a library that the version does not bring along.
 cat >"$tmp/dead.c" <<'END'
 #include "p.c"
 __attribute__((noinline, used)) static void spare(long n) { sink += n * SPARE + n % (SPARE + 2); }
@@ -65,6 +66,27 @@ int main(void)
 	return plain();
 }
 END
+cat >"$tmp/opens.c" <<'END'
+#include <dlfcn.h>
+#define main plain
+#include "p.c"
+#undef main
+void *opener(const char *name);
+int main(void)
+{
+	void *library = OPEN("libspare.so.1");
+	void (*other)(long) = library ? (void (*)(long))dlsym(library, "other") : 0;
+
+	if (!other)
+		return 1;
+	other(20);
+	return plain();
+}
+END
+echo '#include <dlfcn.h>
+void *opener(const char *name) { return dlopen(name, RTLD_NOW); }' >"$tmp/opener.c"
+mkdir "$tmp/system"
+gcc -O2 -shared -fPIC -Wl,-soname,libopener.so -o "$tmp/system/libopener.so" "$tmp/opener.c" || exit 1
 for spare in 3 5; do
 	at="$lab/apps/spare$spare"
 	mkdir -p "$at/lib"
@@ -75,6 +97,9 @@ for spare in 3 5; do
 	for function in one other; do
 		gcc -O2 -g -DFACTOR=1 -DFUNCTION=$function -Wl,-rpath,'$ORIGIN/lib' -o "$at/$function" "$tmp/uses.c" "$at/lib/libspare.so.1" || exit 1
 	done
+	rpath="-Wl,--disable-new-dtags,-rpath,\$ORIGIN/lib,-rpath,$tmp/system" # so that it holds for what others open, too
+	gcc -O2 -g -DFACTOR=1 '-DOPEN(name)=dlopen(name, RTLD_NOW)' "$rpath" -o "$at/opens" "$tmp/opens.c" || exit 1
+	gcc -O2 -g -DFACTOR=1 -DOPEN=opener "$rpath" -o "$at/indirect" "$tmp/opens.c" "$tmp/system/libopener.so" || exit 1
 done
 # application NAME PROGRAM OLD NEW COST
 application() {
@@ -84,7 +109,9 @@ application() {
 application alpha p old same 130
 application beta p old changed 100
 application dead dead spare3 spare5 100
+application indirect indirect spare3 spare5 100
 application one one spare3 spare5 100
+application opens opens spare3 spare5 100
 application other other spare3 spare5 100
 application table table spare3 spare5 100
 rm -f "$lab/apps/tiny.yaml" "$lab/apps/example.yaml"
@@ -96,14 +123,14 @@ expect_status 3
 expect_json .decisions[0].application alpha
 expect_json .decisions[0].decision regression
 expect_json .notes[0].code suspects
-grep -q 'of 6 comparisons 3 have programs that cannot reach a changed function.*missed 1 of 1 finding' "$tmp/out" ||
+grep -q 'of 8 comparisons 3 have programs that cannot reach a changed function.*missed 1 of 1 finding' "$tmp/out" ||
 	fail "no count: $(grep -A1 suspects "$tmp/out")"
 cases=$((cases + 1))
-first=$(sqlite3 "$lab/.assay/runs.db" 'SELECT application FROM plan ORDER BY started_ms LIMIT 6' | tr '\n' ' ')
-[ "$first" = 'beta other table alpha dead one ' ] || fail "measured in the order: $first"
+first=$(sqlite3 "$lab/.assay/runs.db" 'SELECT application FROM plan ORDER BY started_ms LIMIT 8' | tr '\n' ' ')
+[ "$first" = 'beta indirect opens other table alpha dead one ' ] || fail "measured in the order: $first"
 
 what='programs that cannot be compared are measured in the order of the suite'
-strip "$lab"/apps/changed/p "$lab"/apps/old/p "$lab"/apps/same/p "$lab"/apps/spare?/dead "$lab"/apps/spare?/table "$lab"/apps/spare?/one "$lab"/apps/spare?/other
+strip "$lab"/apps/changed/p "$lab"/apps/old/p "$lab"/apps/same/p "$lab"/apps/spare?/dead "$lab"/apps/spare?/table "$lab"/apps/spare?/one "$lab"/apps/spare?/other "$lab"/apps/spare?/opens "$lab"/apps/spare?/indirect
 run -C "$lab" nightly --quiet --format json
 expect_status 3
 cases=$((cases + 1))

@@ -109,6 +109,57 @@ static void load_all(struct search *s)
 	}
 }
 
+/* Libraries of the system that open no others but their own. */
+static bool opens_none(const char *name)
+{
+	static const char *const names[] = { "libc.so",	     "libm.so",	     "libpthread.so", "libdl.so", "librt.so", "libgcc_s.so",
+					     "libstdc++.so", "libatomic.so", "libgomp.so",    "libz.so",  "ld-linux" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(name, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+static bool is_among(const struct search *s, const char *name)
+{
+	for (size_t i = 1; i < s->n; i++) {
+		const char *path = s->items[i].build->image.path, *slash = strrchr(path, '/');
+
+		if (strcmp(slash ? slash + 1 : path, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static const struct image_section *section_named(const struct image *image, const char *name)
+{
+	for (size_t i = 0; i < image->n_places; i++)
+		if (strcmp(image->places[i].section->name, name) == 0 && image->places[i].section->bytes)
+			return image->places[i].section;
+	return NULL;
+}
+
+/* Does it need a library that is not looked into, and that may open others for whoever asks? */
+static bool needs_others(const struct search *s, const struct image *image)
+{
+	const struct image_section *dynamic = section_named(image, ".dynamic"), *strings = section_named(image, ".dynstr");
+	size_t n = dynamic && strings ? dynamic->size / sizeof(Elf64_Dyn) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *name;
+		Elf64_Dyn entry;
+
+		memcpy(&entry, dynamic->bytes + i * sizeof(entry), sizeof(entry));
+		if (entry.d_tag != DT_NEEDED || entry.d_un.d_val >= strings->size)
+			continue;
+		name = (const char *)strings->bytes + entry.d_un.d_val;
+		if (memchr(name, '\0', strings->size - entry.d_un.d_val) && !opens_none(name) && !is_among(s, name))
+			return true;
+	}
+	return false;
+}
+
 /* A slot through which a function is called is the caller's matter; any other that gets its address is data. */
 static void import(struct search *s, size_t build, const struct image_relocation *relocation)
 {
@@ -166,6 +217,8 @@ static void load(struct search *s, size_t build)
 	}
 	for (size_t i = 0; b->image.detail >= IMAGE_EXPORTED && i < b->functions.n; i++)
 		reach(s, build, i);
+	if (needs_others(s, &b->image))
+		load_all(s);
 }
 
 static void begin(struct search *s)

@@ -11,8 +11,9 @@ struct reachable {
 	size_t n;
 };
 
-/* builds[0] is the program, the others are libraries: loaded where what is loaded imports a function of theirs or opens libraries by
- * itself. Of a build without its local symbols all is reached. *out is overwritten; reachable_release() it. O(bytes of code). */
+/* builds[0] is the program, the others are libraries: loaded where what is loaded imports a function of theirs, opens libraries by
+ * itself, or needs a library that is not here and may open them. Of a build without its local symbols all is reached. *out is overwritten;
+ * reachable_release() it. O(bytes of code). */
 void reachable_of(const struct build *const *builds, size_t n, struct reachable *out);
 void reachable_release(struct reachable *reach); /* accepts zeroed */
 
