@@ -2,6 +2,7 @@
 
 #include "fleet/counting/refused.h"
 #include "fleet/helper/protocol.h"
+#include "fleet/helper/rank.h"
 #include "fleet/helper/sampler_entries.h"
 #include "fleet/helper/sampler_maps.h"
 
@@ -52,7 +53,7 @@ struct ring {
 	uint32_t last_ended;		   /* its number */
 };
 
-/* What exec() has made of a process. */
+/* What exec() has made of a process; of what a launcher has started, which rank. */
 struct program {
 	char name[PROGRAM_BYTES];
 	uint64_t count;
@@ -67,6 +68,7 @@ struct sampler {
 	uint32_t slices[PLACES_MAX][SLICES];   /* of a place's count, one after the other */
 	struct program programs[PROGRAMS_MAX]; /* [n_programs]; the first is what was no program yet, and what has no room */
 	size_t n_programs;
+	const char *const *ranks;		       /* by which variables ranks are told apart; NULL: no launcher was seen */
 	uint32_t by_program[PLACES_MAX][PROGRAMS_MAX]; /* of a place's count */
 	uint64_t slice_ns, first_ns, last_ns;	       /* times of samples; 0: there was none */
 	struct spot spots[SPOTS_MAX];
@@ -180,6 +182,8 @@ static uint32_t program_of(struct sampler *s, const char *name)
 static void take_program(struct sampler *s, const struct perf_event_header *record)
 {
 	char name[PROGRAM_BYTES] = "";
+	const char *const *ranks;
+	int64_t rank = -1;
 	uint32_t pid;
 
 	memcpy(&pid, record + 1, sizeof(pid));
@@ -190,6 +194,13 @@ static void take_program(struct sampler *s, const struct perf_event_header *reco
 		 (const char *)(record + 1) + 2 * sizeof(pid));
 	for (char *c = name; *c; c++)
 		*c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
+	ranks = rank_variables(name);
+	if (ranks)
+		s->ranks = ranks;
+	else if (s->ranks)
+		rank = rank_of(pid, s->ranks);
+	if (rank >= 0)
+		snprintf(name, sizeof(name), "rank %d", (int)rank);
 	sampler_maps_name(s->maps, pid, program_of(s, *name ? name : "?"));
 }
 

@@ -40,9 +40,9 @@ void sampler_drain(struct sampler *sampler);
  * `period` (COUNT is in nanoseconds, NAME "ns"), or one line "0 refused REASON" or, where rights are missing, "0 forbidden REASON". `slice`
  * (COUNT is in nanoseconds, NAME how many there are from the first sample to the last) and, behind a place that was met often, `slices`
  * (COUNT 0; NAME: how often in each slice, one after the other, such as "12,,3") say when. `program` (COUNT samples, NAME as the kernel
- * calls it, 15 bytes at most; the first, "?", is what was no program yet, and what had no room) and, behind such a place, `programs` (COUNT
- * 0; NAME: how often in each, in their order) say in which program. Without all places at most SAMPLER_BRIEF_BYTES and
- * SAMPLER_SPOTS_BYTES: what was met least is in "?" and "other" then. */
+ * calls it, 15 bytes at most, or "rank 3" of what a launcher of parallel programs has started; the first, "?", is what was no program yet,
+ * and what had no room) and, behind such a place, `programs` (COUNT 0; NAME: how often in each, in their order) say in which program.
+ * Without all places at most SAMPLER_BRIEF_BYTES and SAMPLER_SPOTS_BYTES: what was met least is in "?" and "other" then. */
 void sampler_say(struct sampler *sampler, struct frames_out *out);
 
 void sampler_close(struct sampler *sampler); /* accepts NULL */

@@ -42,6 +42,12 @@ static bool is_others(const struct sampled_program *p)
 	return strcmp(p->name, "?") == 0;
 }
 
+/* What a launcher of parallel programs has started: fleet/helper/rank.h. */
+static bool is_rank(const struct sampled_program *p)
+{
+	return strncmp(p->name, "rank ", 5) == 0;
+}
+
 static void program_row(const struct sampled *s, size_t program, double all, struct document *d)
 {
 	const struct sampled_program *p = &s->programs[program];
@@ -57,7 +63,7 @@ static void program_row(const struct sampled *s, size_t program, double all, str
 
 void programs_answer(const struct sampled *s, struct document *d)
 {
-	size_t order[SAMPLED_PROGRAMS], n = 0, shown = 0, named = 0;
+	size_t order[SAMPLED_PROGRAMS], n = 0, shown = 0, named = 0, ranks = 0;
 	double all = 0;
 
 	for (size_t i = 0; i < s->n_programs; i++) {
@@ -71,10 +77,15 @@ void programs_answer(const struct sampled *s, struct document *d)
 		order[k] = i;
 		n++;
 	}
-	for (; shown < n && (double)s->programs[order[shown]].count >= PROGRAM_MIN * all; shown++)
+	for (; shown < n && (double)s->programs[order[shown]].count >= PROGRAM_MIN * all; shown++) {
 		named += !is_others(&s->programs[order[shown]]);
+		ranks += is_rank(&s->programs[order[shown]]);
+	}
 	if (named > 1)
-		doc_line(d, "\nIt is %zu programs, each with its own profile:", named);
+		doc_line(d, "\nIt is %zu %s, each with its own profile:", named,
+			 ranks == named ? "ranks"
+			 : ranks	? "programs and ranks"
+					: "programs");
 	doc_table(d, "programs");
 	for (size_t i = 0; named > 1 && i < shown; i++)
 		program_row(s, order[i], all, d);

@@ -1,5 +1,6 @@
 /* A command of several programs, such as a pipeline or a server with its clients: what each of them was spent on, as it was sampled.
- * Programs are told apart by their names: what exec() has made of a process, and what that forks. */
+ * Programs are told apart by their names: what exec() has made of a process, and what that forks. Ranks of a parallel program are told
+ * apart, too. */
 #ifndef GATE_PROFILE_PROGRAMS_H
 #define GATE_PROFILE_PROGRAMS_H
 

@@ -171,6 +171,38 @@ fi
 run profile --here --budget 0.5 --format json -- dd if=/dev/zero of=/dev/null bs=1M count=2000
 expect_json .programs 0
 
+what='ranks of a parallel program'
+cat >"$tmp/ranks" <<'END'
+#!/bin/sh
+OMPI_COMM_WORLD_RANK=0 dd if=/dev/zero of=/dev/null bs=64k count=100000 2>/dev/null &
+OMPI_COMM_WORLD_RANK=1 sh -c 'i=0; while [ $i -lt 1000000 ]; do i=$((i + 1)); done' &
+wait
+END
+chmod 755 "$tmp/ranks"
+cp "$tmp/ranks" "$tmp/mpirun"
+run profile --here --budget 1 --format json -- "$tmp/mpirun"
+expect_status 0
+if sampled; then
+	cases=$((cases + 3))
+	for i in 0 1; do
+		case "$(json ".programs[$i].name") $(json ".programs[$i].categories[0].of")" in
+		'rank 0 kernel' | 'rank 1 compute') ;;
+		*) fail "one of the first two is $(json ".programs[$i].name"), at work in $(json ".programs[$i].categories[0].of")" ;;
+		esac
+	done
+	run profile --here --budget 1 -- "$tmp/mpirun"
+	grep -q '^It is [23] \(ranks\|programs and ranks\), each with its own profile:' "$tmp/out" || fail "not said: $(grep 'It is' "$tmp/out")"
+fi
+run profile --here --budget 1 --format json -- "$tmp/ranks" # nobody has launched them as ranks
+cases=$((cases + 1))
+! grep -q '"rank ' "$tmp/out" || fail 'what no launcher has started is called a rank'
+if sampled && command -v mpirun >/dev/null; then
+	run profile --here --budget 1 --format json -- mpirun --allow-run-as-root --oversubscribe -n 2 sh -c 'i=0; while [ $i -lt 1000000 ]; do i=$((i + 1)); done'
+	expect_status 0
+	cases=$((cases + 1))
+	grep -q '"rank 0"' "$tmp/out" && grep -q '"rank 1"' "$tmp/out" || fail "no ranks: $(json '.programs[0].name') $(json '.programs[1].name')"
+fi
+
 what='a budget with a unit'
 run profile --here --budget 0.2s -- true
 expect_status 0
