@@ -91,4 +91,5 @@ def main(bench, rounds, work):
     print(f"| all but {FORKS} | {n} | | {' | '.join(cells)} |")
 
 
-main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
