@@ -84,12 +84,16 @@ expect_status 0
 run -C "$lab" cost train work@old --counts counts --predictor-cost .9 --early early --format json --max-error 100
 expect_status 0
 expect_json .cheap.early_inputs 40 .cheap.prices[2].source early_exit .cheap.slices refused
-cases=$((cases + 3))
+cases=$((cases + 4))
 [ "$(json .cheap.final)" -ge 1 ] || fail "final: $(json .cheap)"
 [ "$(json .cheap.changes)" -ge 2 ] || fail "not final: $(json .cheap)"
 case $(json .cheap.price) in
 0 | 0.[0-8]*) ;;
 *) fail "it costs $(json .cheap.price)" ;;
+esac
+case $(json '.cheap.prices[2].price') in
+0.[0-9]*) ;;
+*) fail "to come there costs $(json '.cheap.prices[2].price')" ;;
 esac
 run -C "$lab" cost train work@old --early early
 refused 2 '--early is for --predictor-cost'
