@@ -176,7 +176,8 @@ def laboratory():
     print("## A laboratory\n")
     began = time.time()
     done = shell([assay, "-C", lab, "fleet", "check"])
-    print("- `assay fleet check`: status %d, %.1f s; %s" % (done.returncode, time.time() - began, (done.stdout.splitlines() or [done.stderr])[0]))
+    print("- `assay fleet check`: status %d, %.1f s; %s" % (done.returncode, time.time() - began, "; ".join(
+        line for i, line in enumerate(done.stdout.splitlines() or [done.stderr]) if i == 0 or ": problem: " in line)))
     kills, status = killed(["fingerprint", "run", "--battery", "quick", "-q"], 2, "select count(*) from rate")
     print("- `assay fingerprint run --battery quick`, killed %d times with SIGKILL and resumed: status %d; %d complete fingerprints of %d machines, %d "
           "incomplete; rates %d, different ones %d" % ((kills, status) + stored(
