@@ -10,21 +10,9 @@ tests=build/aarch64-release/tests
 sh tests/install build test aarch64 pmu >&2
 sh tests/other_packages --libraries build/aarch64 >/dev/null
 build aarch64 'by gcc' -DASSAY_WERROR=ON >&2
-build aarch64-clang 'by clang' -DASSAY_WERROR=ON >&2
+ctest --preset aarch64 -N | sed -n 's/^ *Test *#[0-9]*: *//p' | sort >"$work/names"
 
-# ---- the programs of tests by the emulation of single programs ----
-
-# ALONE=FILE: what an earlier run has kept of this part, build/aarch64-release/alone; it takes a quarter of an hour.
-if [ -n "${ALONE:-}" ]; then
-	cp "$ALONE" "$work/alone"
-else
-	ctest --preset aarch64 --parallel 2 >"$work/ctest" || true
-	sed -n 's/^[ 0-9]*\/[0-9]* Test *#[0-9]*: \([a-z_0-9]*\) .*\(\*\*\*Failed\|Passed\|\*\*\*Skipped\|\*\*\*Exception\|\*\*\*Timeout\).*/\1 \2/p' "$work/ctest" |
-		tr -d '*' | sort >"$work/alone"
-	cp "$work/alone" build/aarch64-release/alone
-fi
-
-# ---- the same in a guest, and the program ----
+# ---- a guest: the program, and the programs of tests ----
 
 rm -rf "$directory"
 mkdir -p "$directory"
@@ -70,7 +58,7 @@ cp -R "$root/etc/." "$directory/guest/etc/" 2>/dev/null || true
 echo 'root:x:0:0::/root:/bin/sh' >"$directory/guest/etc/passwd"
 printf 'root:x:0:\n' >"$directory/guest/etc/group"
 # Names of tests as they are called: a program, and a suite.
-sed -n 's/ .*//p' "$work/alone" | while read -r name; do
+while read -r name; do
 	case $name in
 	fuzz_*) echo "$name /opt/replay $name /source/tests/fuzz/corpus/${name#fuzz_}" ;;
 	*)
@@ -78,7 +66,7 @@ sed -n 's/ .*//p' "$work/alone" | while read -r name; do
 		if [ -x "$tests/$name" ]; then echo "$name /opt/$name"; else echo "$name /opt/runner_$found $name"; fi
 		;;
 	esac
-done >"$directory/guest/suites"
+done <"$work/names" >"$directory/guest/suites"
 cat >"$directory/guest/battery.yaml" <<'END_YAML'
 name: small
 passes: 3
@@ -148,8 +136,23 @@ done </suites
 poweroff -f
 END_SH
 guest_pack "$directory"
-guest_run "$directory" cortex-a57 3000 -m 4096 -smp 2 -nic none | sed -u 's/\r//' >"$work/console" || true
-cp "$work/console" "$directory/"
+trap 'kill "$(cat "$work/qemu" 2>/dev/null)" 2>/dev/null || true; rm -rf "$work"' EXIT
+guest_run "$directory" cortex-a57 3000 -m 4096 -smp 2 -nic none -pidfile "$work/qemu" >"$directory/console" &
+
+# ---- meanwhile, the programs of tests by the emulation of single programs ----
+
+# ALONE=FILE: what an earlier run has kept of this part, build/aarch64-release/alone.
+if [ -n "${ALONE:-}" ]; then
+	cp "$ALONE" "$work/alone"
+else
+	ctest --preset aarch64 >"$work/ctest" || true
+	sed -n 's/^[ 0-9]*\/[0-9]* Test *#[0-9]*: \([a-z_0-9]*\) .*\(\*\*\*Failed\|Passed\|\*\*\*Skipped\|\*\*\*Exception\|\*\*\*Timeout\).*/\1 \2/p' "$work/ctest" |
+		tr -d '*' | sort >"$work/alone"
+	cp "$work/alone" build/aarch64-release/alone
+fi
+build aarch64-clang 'by clang' -DASSAY_WERROR=ON >&2
+wait
+sed 's/\r//' "$directory/console" >"$work/console"
 grep -q '^@ step' "$work/console" || { tail -n 40 "$work/console" >&2; exit 1; }
 /usr/bin/python3 tests/bench/aarch64_controller_table.py "$work/alone" "$work/console" >"$work/table"
 {
