@@ -1,232 +1,22 @@
 /* Regions of the maps in which work was slow: stretches of one process, joined with those of others at the same time. */
+#include "gate/variance/stretches.h"
 #include "gate/variance/waits.h"
 
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/stats.h"
-#include "model/variance/slow_spans.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define THROUGHOUT    .9  /* of the time of a process's repeated work: it is slow as long as it ran */
-#define SURE	      3	  /* standard errors by which a loss must be more than the least that is told: there are many places to look at */
-#define COLUMN_MOST   3	  /* columns that are as usual, which a slow one outweighs */
-#define ORDERS	      999 /* of a row's columns, by chance */
-#define ORDERS_BETTER 1	  /* of these may have as slow a stretch: so it is with two rows of a thousand in which nothing happened */
-#define BESIDE	      1.2 /* times a piece: with what may stand beside it by chance */
-#define TOGETHER      .5  /* of the time in which either was slow, in which both were: one region */
-#define FOLLOWED      .5  /* of a region's time, in which another process was slow: they waited for it */
-
-struct stretch {
-	enum activity activity;
-	struct region_member member;
-	bool waits;	       /* messages, whose loss is a consequence of what others did */
-	bool spins;	       /* messages, for which it may have waited by using a processor, or asking for one, again and again */
-	size_t waited_for;     /* process, by its calls of MPI; VARIANCE_NONE: it did not wait, or they do not say */
-	enum loss_cause cause; /* of most of its loss */
-};
-
-struct stretches {
-	struct stretch *items; /* [n] */
-	size_t n, capacity;
-};
-
-/* ---- within a process ---- */
-
-/* How much of a fragment's recorded time lies in [from, to). */
-static double part_within(const struct fragment *f, double from_s, double to_s)
-{
-	double begin = fmax(f->start_s, from_s), end = fmin(f->start_s + f->time_s, to_s);
-
-	if (f->time_s <= 0)
-		return f->start_s >= from_s && f->start_s < to_s;
-	return fmax(end - begin, 0) / f->time_s;
-}
-
-/* Sums of a process's fragments of that activity; and the time of what is not repeated computation, with what was not recorded, as long as
- * threads were there. */
-static void member_measure(const struct variance *v, enum activity activity, struct region_member *m)
-{
-	const struct fragment_process *p = &v->fragments.processes[m->process];
-	double calls = 0, threads = 0, repeated = 0, first = 0, last = 0;
-
-	m->time_s = m->expected_s = m->error_s = 0;
-	m->fragments = 0;
-	for (size_t i = p->first; i < p->first + p->n; i++) {
-		const struct fragment *f = &v->fragments.items[i];
-		double part = part_within(f, m->from_s, m->to_s), time = f->weight * f->time_s * part;
-		const struct cluster *c = &v->clusters[f->cluster];
-
-		if (i == p->first || f->thread != f[-1].thread) {
-			threads += fmax(fmin(last, m->to_s) - fmax(first, m->from_s), 0);
-			first = last = f->start_s;
-		}
-		last = fmax(last, f->start_s + f->time_s);
-		if (part <= 0)
-			continue;
-		if (f->activity != ACTIVITY_COMPUTATION)
-			calls += time;
-		else if (c->repeated)
-			repeated += time;
-		if (f->activity != activity || !c->repeated)
-			continue;
-		m->time_s += time;
-		m->expected_s += f->weight * c->usual_s * part;
-		m->error_s += (double)f->weight * (f->weight - 1.0) * pow((f->time_s - c->usual_s) * part, 2);
-		m->fragments++;
-	}
-	threads += fmax(fmin(last, m->to_s) - fmax(first, m->from_s), 0);
-	m->loss_s = m->time_s - m->expected_s;
-	m->error_s = sqrt(m->error_s); /* Horvitz and Thompson's, of records that were chosen independently */
-	m->estimated_s = m->loss_s;
-	if (activity == ACTIVITY_COMPUTATION && repeated > 0)
-		m->estimated_s *= fmax(threads - calls, repeated) / repeated;
-}
-
-/* From -1, as usual, to COLUMN_MOST, slow: however long one stop is, it does not outweigh more columns than that between it and another
- * one. 0: there was no such work. */
-static double score_of(double time, double expected, double allowed, double threshold)
-{
-	return expected > 0 ? fmin(fmax((time - allowed) / ((1 / threshold - 1) * expected), -1), COLUMN_MOST) : 0;
-}
-
-/* For a row of a map: [columns], of the spans [columns / 2 + 1]. */
-struct scan {
-	double *score, *pieces;
-	bool *joined; /* to the column before, by a fragment that is longer than a column */
-	struct slow_span *spans, *others;
-};
-
-/* Scores of columns as far as there are some, with those of one long fragment as one piece: in whatever order, it stays whole. Returns how
- * many there are. */
-static size_t pieces_of(const struct scan *scan, size_t from, size_t to, double *out)
-{
-	bool before = false;
-	size_t n = 0;
-
-	for (size_t c = from; c < to; c++) {
-		if (scan->score[c] != 0 && before && scan->joined[c])
-			out[n - 1] += scan->score[c];
-		else if (scan->score[c] != 0)
-			out[n++] = scan->score[c];
-		before = scan->score[c] != 0;
-	}
-	return n;
-}
-
-/* Is a stretch more than what chance makes of the same pieces in another order? One that is hardly more than a single piece must be more
- * than that piece with others beside it. */
-static bool beyond_chance(const struct scan *scan, size_t columns, const struct slow_span *found)
-{
-	double least = found->score, *piece = scan->pieces;
-	size_t n = pieces_of(scan, found->from, found->to, piece), better = 0, good = 0;
-	struct rng rng;
-
-	for (size_t i = 0; i < n; i++)
-		least = fmax(least, BESIDE * piece[i]);
-	n = pieces_of(scan, 0, columns, piece);
-	for (size_t i = 0; i < n; i++)
-		good += piece[i] < 0;
-	rng_seed(&rng, 1);
-	for (size_t order = 0; good && order < ORDERS && better <= ORDERS_BETTER; order++) {
-		double most = 0;
-		size_t k;
-
-		for (size_t i = n - 1; i > 0; i--) {
-			size_t other = rng_below(&rng, i + 1);
-			double kept = piece[i];
-
-			piece[i] = piece[other];
-			piece[other] = kept;
-		}
-		k = slow_spans(piece, n, scan->others);
-		while (k-- > 0)
-			most = fmax(most, scan->others[k].score);
-		better += stats_round(most) >= stats_round(least);
-	}
-	return better <= ORDERS_BETTER;
-}
-
-static int spans_by_score(const void *a, const void *b)
-{
-	const struct slow_span *x = a, *y = b;
-	double p = stats_round(x->score), q = stats_round(y->score);
-
-	return p != q ? (p > q ? -1 : 1) : (x->from > y->from) - (x->from < y->from);
-}
-
-/* What it cost is enough to be told, and no chance of what was recorded. */
-static bool matters(const struct variance *v, const struct region_member *m)
-{
-	return stats_round(m->loss_s - SURE * m->error_s) >= stats_round(v->least_s) &&
-	       stats_round(m->expected_s) < stats_round(v->threshold * m->time_s);
-}
-
-static void scan_row(const struct variance *v, size_t m, size_t process, const struct scan *scan)
-{
-	const struct fragment_process *p = &v->fragments.processes[process];
-	const struct map *map = &v->maps[m];
-
-	for (size_t c = 0; c < v->columns; c++) {
-		scan->score[c] = score_of(mat_get(&map->time, process, c), mat_get(&map->expected, process, c),
-					  mat_get(&map->allowed, process, c), v->threshold);
-		scan->joined[c] = false;
-	}
-	for (size_t i = p->first; i < p->first + p->n; i++) {
-		const struct fragment *f = &v->fragments.items[i];
-
-		if (f->activity != m || f->time_s < v->column_s)
-			continue;
-		for (size_t c = variance_column(v, f->start_s) + 1; c <= variance_column(v, f->start_s + f->time_s); c++)
-			scan->joined[c] = true;
-	}
-}
-
-/* The slowest stretches first: one that was found is no part of what chance makes of the rest. */
-static void process_scan(const struct variance *v, size_t m, size_t process, const struct scan *scan, struct stretches *out)
-{
-	const struct map *map = &v->maps[m];
-	double whole = 0;
-	size_t n;
-
-	for (size_t c = 0; c < v->columns; c++)
-		whole += mat_get(&map->time, process, c);
-	scan_row(v, m, process, scan);
-	n = slow_spans(scan->score, v->columns, scan->spans);
-	if (n)
-		qsort(scan->spans, n, sizeof(*scan->spans), spans_by_score);
-	for (size_t k = 0; k < n; k++) {
-		struct stretch s = { .activity = (enum activity)m,
-				     .member = { .process = process,
-						 .from_s = (double)scan->spans[k].from * v->column_s,
-						 .to_s = (double)scan->spans[k].to * v->column_s } };
-
-		member_measure(v, s.activity, &s.member);
-		if (!matters(v, &s.member))
-			continue;
-		if (!beyond_chance(scan, v->columns, &scan->spans[k]))
-			break;
-		for (size_t c = scan->spans[k].from; c < scan->spans[k].to; c++)
-			scan->score[c] = 0;
-		s.member.throughout = s.member.time_s >= THROUGHOUT * whole;
-		out->items = mem_grow(out->items, out->n, &out->capacity, sizeof(s));
-		out->items[out->n++] = s;
-	}
-}
-
-/* ---- between processes ---- */
-
-static double overlap(double a_from, double a_to, double b_from, double b_to)
-{
-	return fmax(fmin(a_to, b_to) - fmax(a_from, b_from), 0);
-}
+#define TOGETHER  .5 /* of the time in which either was slow, in which both were: one region */
+#define EXPLAINED .5 /* of what another process waited, which is enough to be what it waited for */
+#define FOLLOWED  .5 /* of a region's time, in which another process was slow: they waited for it */
 
 static bool together(const struct region *r, const struct region_member *m)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		const struct region_member *o = &r->members[i];
-		double both = overlap(o->from_s, o->to_s, m->from_s, m->to_s);
+		double both = stretch_overlap(o->from_s, o->to_s, m->from_s, m->to_s);
 		double either = fmax(o->to_s, m->to_s) - fmin(o->from_s, m->from_s);
 
 		if (o->process != m->process && both >= TOGETHER * either)
@@ -263,7 +53,7 @@ static void region_sum(const struct variance *v, struct region *r)
 		r->fragments += m->fragments;
 		for (size_t k = p->first; k < p->first + p->n; k++) {
 			const struct fragment *f = &v->fragments.items[k];
-			double time = f->weight * f->time_s * part_within(f, m->from_s, m->to_s);
+			double time = f->weight * f->time_s * stretch_part(f, m->from_s, m->to_s);
 
 			if (f->activity != r->activity || !v->clusters[f->cluster].repeated)
 				continue;
@@ -311,7 +101,7 @@ static bool slow_then(const struct stretches *all, size_t process, const struct 
 		const struct stretch *s = &all->items[i];
 
 		if (s->member.process == process && !s->waits && !s->spins &&
-		    overlap(from, to, s->member.from_s, s->member.to_s) >= FOLLOWED * (to - from))
+		    stretch_overlap(from, to, s->member.from_s, s->member.to_s) >= FOLLOWED * (to - from))
 			return true;
 	}
 	return false;
@@ -321,9 +111,10 @@ static bool slow_then(const struct stretches *all, size_t process, const struct 
 static size_t stretch_follow(const struct variance *v, const struct stretches *all, const struct stretch *s, struct waits *known)
 {
 	size_t process = s->member.process, first = VARIANCE_NONE;
+	bool nobody;
 
 	for (size_t steps = 0; steps < v->fragments.n_processes; steps++) {
-		process = waited_for(v, known, process, s->member.from_s, s->member.to_s);
+		process = waited_for(v, known, process, s->member.from_s, s->member.to_s, &nobody);
 		if (process == VARIANCE_NONE || process == s->member.process)
 			break;
 		if (slow_then(all, process, s))
@@ -333,35 +124,131 @@ static size_t stretch_follow(const struct variance *v, const struct stretches *a
 	return first;
 }
 
-/* What took the time of each by itself: one that waited is not joined with the one that it waited for, nor with one that waited for
- * another. */
-static void stretches_explain(struct variance *v, struct stretches *all)
+/* What took the time of each by itself. One that waited for none of the processes that are known was slow itself. */
+static void stretches_explain(struct variance *v, struct stretches *all, struct waits *known)
 {
-	struct waits known = { .n = 0 };
 	size_t capacity = 0;
+	bool nobody;
 
 	for (size_t i = 0; i < all->n; i++)
 		region_take(region_new(v, all->items[i].activity, &capacity), &all->items[i].member);
 	breakdowns_find(v);
 	for (size_t i = 0; i < all->n; i++) {
-		bool messages = all->items[i].activity == ACTIVITY_COMMUNICATION;
+		struct stretch *s = &all->items[i];
+		const struct region *r = &v->regions[i];
+		bool messages = s->activity == ACTIVITY_COMMUNICATION;
 
-		all->items[i].waits = messages && blocked(&v->regions[i]);
-		all->items[i].spins = messages && spun(&v->regions[i]);
-		all->items[i].cause = v->regions[i].why.n ? v->regions[i].why.parts[0].cause : LOSS_UNKNOWN;
+		s->spins = messages && spun(r);
+		s->cause = r->why.n ? r->why.parts[0].cause : LOSS_UNKNOWN;
+		s->waits = messages && blocked(r);
+		if (s->waits) {
+			waited_for(v, known, s->member.process, s->member.from_s, s->member.to_s, &nobody);
+			s->waits = !nobody;
+		}
 	}
 	regions_release(v);
+}
+
+/* Whoever waited is not joined with the one that it waited for, nor with one that waited for another. */
+static void stretches_follow(const struct variance *v, struct stretches *all, struct waits *known)
+{
 	for (size_t i = 0; i < all->n; i++) {
 		struct stretch *s = &all->items[i];
 
-		s->waited_for = s->waits || s->spins ? stretch_follow(v, all, s, &known) : VARIANCE_NONE;
+		s->waited_for = s->waits || s->spins ? stretch_follow(v, all, s, known) : VARIANCE_NONE;
 		if (s->spins && (s->waited_for == VARIANCE_NONE || !slow_then(all, s->waited_for, s))) {
 			s->waited_for = VARIANCE_NONE; /* it was the processor that it waited for */
 			continue;
 		}
 		s->waits |= s->spins;
 	}
-	free(known.items);
+}
+
+/* Instead of those of the same process and activity that lie within it. */
+static void stretch_replace(struct stretches *all, const struct stretch *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct stretch *o = &all->items[i];
+
+		if (o->activity != s->activity || o->member.process != s->member.process ||
+		    stretch_overlap(o->member.from_s, o->member.to_s, s->member.from_s, s->member.to_s) <=
+			TOGETHER * (o->member.to_s - o->member.from_s))
+			all->items[kept++] = *o;
+	}
+	all->n = kept;
+	stretch_add(all, s);
+}
+
+/* What another process waited for is slow though its own rows may vary too much to show it: its computation, input and output in that time,
+ * if they explain it. */
+static bool waited_add(const struct variance *v, struct stretches *all)
+{
+	struct stretches found = { .n = 0 };
+	bool any;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct stretch s = all->items[i];
+		struct stretch own[2];
+		double lost = 0;
+
+		if (!s.waits || s.waited_for == VARIANCE_NONE || slow_then(all, s.waited_for, &s))
+			continue;
+		for (size_t k = 0; k < 2; k++) {
+			own[k] = (struct stretch){ .activity = k ? ACTIVITY_IO : ACTIVITY_COMPUTATION, .member = s.member };
+			own[k].member.process = s.waited_for;
+			stretch_measure(v, own[k].activity, &own[k].member);
+			lost += fmax(own[k].member.loss_s, 0);
+		}
+		for (size_t k = 0; k < 2; k++)
+			if (lost >= EXPLAINED * s.member.loss_s && stretch_matters(v, &own[k].member))
+				stretch_add(&found, &own[k]);
+	}
+	for (size_t i = 0; i < found.n; i++)
+		stretch_replace(all, &found.items[i]);
+	any = found.n > 0;
+	free(found.items);
+	return any;
+}
+
+/* Waiting for a processor, throttled: whatever it does is slow. */
+static bool takes_all(enum loss_cause cause)
+{
+	return cause == LOSS_QUEUE || cause == LOSS_CROWDED || cause == LOSS_THROTTLED || cause == LOSS_STEAL;
+}
+
+/* Of an activity of a process, what it lost in that time, without what is lost in stretches of its own. */
+static double lost_beside(const struct variance *v, const struct stretches *all, enum activity activity, const struct region_member *when)
+{
+	struct region_member m = *when;
+	double lost;
+
+	stretch_measure(v, activity, &m);
+	lost = m.estimated_s;
+	for (size_t i = 0; i < all->n; i++) {
+		const struct stretch *s = &all->items[i];
+
+		m.from_s = fmax(when->from_s, s->member.from_s);
+		m.to_s = fmin(when->to_s, s->member.to_s);
+		if (s->activity != activity || s->member.process != m.process || m.from_s >= m.to_s)
+			continue;
+		stretch_measure(v, activity, &m);
+		lost -= m.estimated_s;
+	}
+	return fmax(lost, 0);
+}
+
+/* The loss of one that has no processor is what it lost in computation, input and output. */
+static void stretches_widen(const struct variance *v, struct stretches *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		struct stretch *s = &all->items[i];
+
+		if (takes_all(s->cause) && s->activity != ACTIVITY_COMMUNICATION)
+			s->member.estimated_s +=
+			    lost_beside(v, all, s->activity == ACTIVITY_IO ? ACTIVITY_COMPUTATION : ACTIVITY_IO, &s->member);
+	}
 }
 
 static uint32_t run_of(const struct variance *v, size_t process)
@@ -430,7 +317,7 @@ static size_t slow_meanwhile(const struct variance *v, const struct region *wait
 
 	for (size_t c = 0; c < v->n_regions; c++) {
 		const struct region *slow = &v->regions[c];
-		double both = overlap(waits->from_s, waits->to_s, slow->from_s, slow->to_s);
+		double both = stretch_overlap(waits->from_s, waits->to_s, slow->from_s, slow->to_s);
 		bool others = slow->n > 0 && run_of(v, slow->members[0].process) == run_of(v, waits->members[0].process);
 
 		for (size_t i = 0; i < slow->n; i++)
@@ -485,7 +372,7 @@ static enum assay_status marked_add(struct variance *v, const struct variance_op
 	if (m.process == SIZE_MAX)
 		return assay_fail(err, ASSAY_E_NOTFOUND, "there is no process %lld: they are counted from 0, and there are %zu",
 				  (long long)o->marked_rank, f->n_processes);
-	member_measure(v, ACTIVITY_COMPUTATION, &m);
+	stretch_measure(v, ACTIVITY_COMPUTATION, &m);
 	r = region_new(v, ACTIVITY_COMPUTATION, capacity);
 	r->marked = true;
 	region_take(r, &m);
@@ -494,16 +381,19 @@ static enum assay_status marked_add(struct variance *v, const struct variance_op
 
 enum assay_status regions_find(struct variance *v, const struct variance_options *options, struct assay_error *err)
 {
-	struct scan scan = { mem_new(v->columns, sizeof(double)), mem_new(v->columns, sizeof(double)), mem_new(v->columns, sizeof(bool)),
-			     mem_new(v->columns / 2 + 1, sizeof(struct slow_span)), mem_new(v->columns / 2 + 1, sizeof(struct slow_span)) };
-	struct stretches all = { .n = 0 };
+	struct waits known = { .n = 0 };
+	struct stretches all;
 	enum assay_status st = ASSAY_OK;
 	size_t capacity = 0;
 
-	for (size_t m = 0; m < ACTIVITY_MAPS; m++)
-		for (size_t p = 0; p < v->fragments.n_processes; p++)
-			process_scan(v, m, p, &scan, &all);
-	stretches_explain(v, &all);
+	stretches_find(v, &all);
+	stretches_explain(v, &all, &known);
+	stretches_follow(v, &all, &known);
+	if (waited_add(v, &all)) {
+		stretches_explain(v, &all, &known);
+		stretches_follow(v, &all, &known);
+	}
+	stretches_widen(v, &all);
 	if (options->marked_from_s < options->marked_to_s)
 		st = marked_add(v, options, &capacity, err);
 	stretches_join(v, &all, &capacity);
@@ -511,12 +401,8 @@ enum assay_status regions_find(struct variance *v, const struct variance_options
 		region_sum(v, &v->regions[r]);
 	if (v->n_regions)
 		qsort(v->regions, v->n_regions, sizeof(*v->regions), regions_order);
+	waits_release(&known, v);
 	free(all.items);
-	free(scan.score);
-	free(scan.pieces);
-	free(scan.joined);
-	free(scan.spans);
-	free(scan.others);
 	return st;
 }
 

@@ -34,7 +34,6 @@ static void map_add(struct variance *v, struct map *map, const struct fragment *
 
 		map->time.at[at] += f->weight * f->time_s * part;
 		map->expected.at[at] += f->weight * c->usual_s * part;
-		map->allowed.at[at] += f->weight * c->slow_s * part;
 	}
 }
 
@@ -45,7 +44,6 @@ static void maps_fill(struct variance *v)
 	for (size_t m = 0; m < ACTIVITY_MAPS; m++) {
 		v->maps[m].time = mat_new(rows, v->columns);
 		v->maps[m].expected = mat_new(rows, v->columns);
-		v->maps[m].allowed = mat_new(rows, v->columns);
 	}
 	for (size_t i = 0; i < v->fragments.n; i++) {
 		const struct fragment *f = &v->fragments.items[i];
@@ -73,7 +71,7 @@ static void maps_fill(struct variance *v)
 enum assay_status variance_of(struct fragments *fragments, const struct variance_options *options, struct variance *out,
 			      struct assay_error *err)
 {
-	struct variance v = { .fragments = *fragments, .threshold = options->threshold };
+	struct variance v = { .fragments = *fragments, .threshold = options->threshold, .known = options->known };
 	enum assay_status st;
 
 	*fragments = (struct fragments){ .n = 0 };
@@ -99,7 +97,6 @@ void variance_release(struct variance *v)
 	for (size_t m = 0; m < ACTIVITY_MAPS; m++) {
 		mat_release(&v->maps[m].time);
 		mat_release(&v->maps[m].expected);
-		mat_release(&v->maps[m].allowed);
 	}
 	regions_release(v);
 	free(v->clusters);

@@ -1,7 +1,8 @@
 /* Where and when a run was slow: clusters of fragments that did the same work, how fast each was, maps of processes and time, regions in
  * which work was slow, and what took the time there. After VAPRO (Zheng and others, PPoPP 2022); differences: what is usual is told from
- * blocks of fragments, not from the fastest one (model/variance/usual.h), and regions in time are maximal scoring stretches
- * (model/variance/slow_spans.h), which in one process after another are joined where they happened at the same time. */
+ * blocks of fragments, not from the fastest one (model/variance/usual.h), and regions in time are stretches in which a process's times
+ * stand out from the rest of its own (model/variance/slow_spans.h), which in one process after another are joined where they happened at
+ * the same time. */
 #ifndef GATE_VARIANCE_VARIANCE_H
 #define GATE_VARIANCE_VARIANCE_H
 
@@ -47,7 +48,6 @@ struct cluster {
 struct map {
 	struct mat time;     /* [processes x columns] seconds of repeated work that happened there */
 	struct mat expected; /* what it usually takes */
-	struct mat allowed;  /* from when on it is slow */
 	double time_s;	     /* of all fragments, repeated or not */
 	double repeated_s;
 };
@@ -90,6 +90,7 @@ struct variance {
 	double covered_s;	       /* in repeated fixed work */
 	double verified_s;	       /* of that, where the work is known */
 	double least_s, threshold;
+	bool known;		/* what is usual in computation is known from windows before */
 	struct region *regions; /* [n_regions], a marked one, then the most expensive first, then consequences of others */
 	size_t n_regions;
 };

@@ -11,12 +11,21 @@ struct waits {
 		double from_s, to_s;
 		uint32_t run;
 		size_t process;
-	} * items; /* [n]; free() it, and begin with zeroes */
+	} * items; /* [n] */
 	size_t n, capacity;
+	struct waits_calls {
+		double *begin; /* [n] in order: when its calls that communicate began */
+		size_t n;
+		double weight; /* calls that they stand for */
+	} * calls;	       /* [processes]; NULL: not looked at yet */
 };
 
-/* The process for which another one's calls in [from_s, to_s) waited most; SIZE_MAX: no call says with whom it was, or none had half of the
- * time. O(fragments), for what was not asked for before. */
-size_t waited_for(const struct variance *v, struct waits *known, size_t process, double from_s, double to_s);
+void waits_release(struct waits *waits, const struct variance *v); /* begin with zeroes */
+
+/* The process for which another one's calls in [from_s, to_s) waited most; SIZE_MAX: that is not known, or none had half of the time. Where
+ * calls do not say with whom they are (pipes, sockets), it is who began a call just before one that took longer than usual ended: whoever
+ * was in one call all the time did not end it. *nobody: it was none of the recorded processes for most of that time. O(fragments), for what
+ * was not asked for before. */
+size_t waited_for(const struct variance *v, struct waits *known, size_t process, double from_s, double to_s, bool *nobody);
 
 #endif

@@ -1,46 +1,165 @@
 #include "model/variance/slow_spans.h"
 
 #include "base/mem.h"
+#include "base/rng.h"
+#include "base/stats.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* A candidate: the sums of all scores before it, and up to its end. */
-struct candidate {
-	double before, behind;
-	size_t from, to;
-};
+#define FEW   8	  /* values, which are not divided */
+#define ALIKE .05 /* neither are those that differ by no more */
 
-/* Joins the last candidate with those before it that it outweighs; the number of candidates that are left. */
-static size_t candidates_join(struct candidate *c, size_t n)
+static int numbers_order(const void *a, const void *b)
 {
-	for (;;) {
-		size_t j = n - 1;
+	const double *x = a, *y = b;
 
-		while (j > 0 && !(c[j - 1].before < c[n - 1].before))
-			j--;
-		if (j == 0 || c[j - 1].behind >= c[n - 1].behind)
-			return n;
-		c[j - 1].behind = c[n - 1].behind;
-		c[j - 1].to = c[n - 1].to;
-		n = j;
+	return (*x > *y) - (*x < *y);
+}
+
+/* Of numbers in order: how many are in the lower group, and the two means. */
+static size_t divide(const double *sorted, size_t n, double *low, double *high)
+{
+	double all = 0, sum = 0, most = -1;
+	size_t lower = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all += sorted[i];
+	for (size_t k = 1; k < n; k++) {
+		double a, b, between;
+
+		sum += sorted[k - 1];
+		a = sum / (double)k;
+		b = (all - sum) / (double)(n - k);
+		between = (double)k * (double)(n - k) * (b - a) * (b - a);
+		if (between > most) {
+			most = between;
+			lower = k;
+			*low = a;
+			*high = b;
+		}
+	}
+	return lower;
+}
+
+static double score_of(double x, const struct slow_span *span)
+{
+	return !isfinite(x) ? 0 : fmin(fmax((x - span->level) / span->half, -SLOW_SPANS_MOST), SLOW_SPANS_MOST);
+}
+
+/* The largest sum of neighbours, and where. */
+static void best_find(const double *x, size_t n, struct slow_span *span)
+{
+	double sum = 0;
+	size_t from = 0;
+
+	span->score = 0;
+	span->from = span->to = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (sum <= 0 || x[i] < -DBL_MAX) {
+			sum = 0;
+			from = i;
+		}
+		sum += score_of(x[i], span);
+		if (sum > span->score) {
+			span->score = sum;
+			span->from = from;
+			span->to = i + 1;
+		}
 	}
 }
 
-size_t slow_spans(const double *score, size_t n, struct slow_span *out)
+/* By the means in the stretch and outside of it. */
+static double between(const double *x, size_t n, const struct slow_span *span)
 {
-	struct candidate *c = mem_new(n + 1, sizeof(*c));
-	double sum = 0;
-	size_t found = 0;
+	double sum[2] = { 0, 0 }, count[2] = { 0, 0 }, apart;
+
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(x[i])) {
+			bool in = i >= span->from && i < span->to;
+
+			sum[in] += x[i];
+			count[in]++;
+		}
+	if (!(count[0] > 0 && count[1] > 0))
+		return 0;
+	apart = sum[1] / count[1] - sum[0] / count[0];
+	return count[0] * count[1] * apart * apart / ((count[0] + count[1]) * (count[0] + count[1]));
+}
+
+size_t slow_spans(const double *x, size_t n, struct slow_span out[SLOW_SPANS_LEVELS])
+{
+	double *sorted = mem_new(n + 1, sizeof(*sorted));
+	size_t left = 0, found = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(x[i]))
+			sorted[left++] = x[i];
+	qsort(sorted, left, sizeof(*sorted), numbers_order);
+	while (found < SLOW_SPANS_LEVELS && left >= FEW && sorted[left - 1] - sorted[0] >= ALIKE) {
+		struct slow_span span = { .from = 0 };
+		double low = 0, high = 0;
+
+		left = divide(sorted, left, &low, &high);
+		span.level = (low + high) / 2;
+		span.half = (high - low) / 2;
+		best_find(x, n, &span);
+		span.between = between(x, n, &span);
+		if (span.score > 0)
+			out[found++] = span;
+	}
+	free(sorted);
+	return found;
+}
+
+double slow_span_piece(const double *x, const bool *joined, size_t n, const struct slow_span *span, size_t from, size_t *to)
+{
+	double sum = score_of(x[from], span);
+
+	for (*to = from + 1; *to < n && joined[*to] && isfinite(x[*to]); ++*to)
+		sum += score_of(x[*to], span);
+	return sum;
+}
+
+static double best_sum(const double *x, size_t n)
+{
+	double sum = 0, best = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		sum += score[i];
-		if (!(score[i] > 0))
-			continue;
-		c[found++] = (struct candidate){ sum - score[i], sum, i, i + 1 };
-		found = candidates_join(c, found);
+		sum = fmax(sum + x[i], 0);
+		best = fmax(best, sum);
 	}
-	for (size_t i = 0; i < found; i++)
-		out[i] = (struct slow_span){ c[i].from, c[i].to, c[i].behind - c[i].before };
-	free(c);
-	return found;
+	return best;
+}
+
+struct slow_chance slow_span_chance(const double *x, const bool *joined, size_t n, const struct slow_span *span, double least,
+				    double *scratch)
+{
+	struct slow_chance out = { .n = 0 };
+	double *piece = scratch, *best = mem_new(SLOW_SPANS_ORDERS, sizeof(*best)), sd;
+	struct rng rng;
+
+	for (size_t i = 0, to; i < n; i = to) {
+		to = i + 1;
+		if (isfinite(x[i]))
+			piece[out.n++] = slow_span_piece(x, joined, n, span, i, &to);
+	}
+	rng_seed(&rng, 1);
+	for (size_t order = 0; order < SLOW_SPANS_ORDERS; order++) {
+		for (size_t i = out.n; i-- > 1;) {
+			size_t other = rng_below(&rng, i + 1);
+			double kept = piece[i];
+
+			piece[i] = piece[other];
+			piece[other] = kept;
+		}
+		best[order] = best_sum(piece, out.n);
+		out.better += stats_round(best[order]) >= stats_round(least);
+	}
+	sd = stats_sd(best, SLOW_SPANS_ORDERS);
+	out.beyond = sd > 0 ? (span->score - stats_mean(best, SLOW_SPANS_ORDERS)) / sd : 0;
+	free(best);
+	return out;
 }

@@ -20,7 +20,7 @@ what='one rank waits for its processor, and others wait for it'
 made queue 4 3 counted coupled 1:1:2:queue:2
 run variance show "$tmp/queue"
 expect_status 0
-expect_stdout 'rank 1 lost' 'in computation from 1.01 s to 2.01 s' '1.98 times as long as usual' 'waiting for a processor that others used' \
+expect_stdout 'rank 1 lost' 'in computation from 1.01 s to 2.00 s' '2.00 times as long as usual' 'waiting for a processor that others used' \
 	'waited for region 1' 'rank 0, rank 2 and rank 3'
 expect_no_stderr
 

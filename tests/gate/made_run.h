@@ -48,6 +48,9 @@ struct made_options {
 	double rare_until_s;   /* its calls take 1.4 ms longer from 1 s until then */
 	bool sporadic;	       /* one call of 100, by chance, takes 50 ms longer */
 	bool heavy;	       /* one call says that it stands for thousands */
+	bool one_host;	       /* for all ranks */
+	int slow_calls;	       /* 1 + the rank whose first call of a step takes 4 ms longer, */
+	double slow_from_s, slow_to_s;
 	const struct made_disturbance *disturbances; /* [n] */
 	size_t n;
 };
@@ -98,7 +101,7 @@ static inline int made_begin(struct made_process *p, const char *directory, int 
 	record_info(&p->w, "program", "/usr/bin/solver");
 	record_info(&p->w, "calls", "outside");
 	record_info(&p->w, "work", o->counted ? "instructions" : "none");
-	snprintf(host, sizeof(host), "node%d", rank);
+	snprintf(host, sizeof(host), "node%d", o->one_host ? 0 : rank);
 	record_info(&p->w, "host", host);
 	record_info_number(&p->w, "rank", (uint64_t)rank);
 	p->sites[0] = record_function(&p->w, 0x1000, "c0ffee", "MPI_Send");
@@ -242,9 +245,11 @@ static inline void made_step(struct made_process *p, const struct made_options *
 	double part = o->several_works ? 1 + (double)(step % 3) : 1, work = 1e6 * part;
 	double taken = made_compute(p, o, rank, MADE_STEP_S * part, &work);
 
+	bool slow = o->slow_calls == 1 + rank && p->now >= o->slow_from_s && p->now < o->slow_to_s;
+
 	work *= 1 + .002 * rng_normal(&p->rng);
 	made_call(p, o, 0, 4096, step ? 1 : -1, taken, work,
-		  MADE_CALL_S * (1 + .1 * rng_double(&p->rng)) + (o->sporadic && rng_double(&p->rng) < .01 ? .05 : 0));
+		  MADE_CALL_S * (1 + .1 * rng_double(&p->rng)) + (o->sporadic && rng_double(&p->rng) < .01 ? .05 : 0) + (slow ? .004 : 0));
 }
 
 /* Returns 0, or an errno. */

@@ -154,6 +154,45 @@ static void places(void **state)
 	variance_release(&v);
 }
 
+/* Calls that do not say with whom they are: on one host, who ended them is whom they waited for, and one whose calls nobody ended was slow
+ * by itself. Throughout, it is compared with the others. */
+static void unnamed(void **state)
+{
+	struct made_options o = { .ranks = 4,
+				  .seconds = 6,
+				  .noise = .01,
+				  .seed = 3,
+				  .counted = true,
+				  .coupled = true,
+				  .one_host = true,
+				  .slow_calls = 2,
+				  .slow_from_s = 2,
+				  .slow_to_s = 4 };
+
+	(void)state;
+	for (int throughout = 0; throughout < 2; throughout++) {
+		struct variance v;
+
+		o.coupled = !throughout;
+		o.slow_from_s = throughout ? 0 : o.slow_from_s;
+		o.slow_to_s = throughout ? 99 : o.slow_to_s;
+		analyse(&o, &usual_options, &v);
+		assert_int_equal(v.n_regions, throughout ? 1 : 2);
+		assert_int_equal(v.regions[0].activity, ACTIVITY_COMMUNICATION);
+		assert_int_equal(v.regions[0].n, 1);
+		assert_int_equal(v.regions[0].members[0].process, 1);
+		assert_int_equal(v.regions[0].caused_by, VARIANCE_NONE);
+		assert_int_equal(v.regions[0].members[0].throughout, throughout);
+		if (!throughout) {
+			assert_true(fabs(v.regions[0].from_s - 2) < .1 && fabs(v.regions[0].to_s - 4) < .1);
+			assert_int_equal(v.regions[1].n, 3);
+			assert_int_equal(v.regions[1].waited_for, 1);
+			assert_int_equal(v.regions[1].caused_by, 0);
+		}
+		variance_release(&v);
+	}
+}
+
 /* Two are slow at the same time; the calls say for which of them a third one waited. */
 static void partners(void **state)
 {
@@ -384,11 +423,11 @@ static void activities(void **state)
 
 int suite_variance(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed),	 SCRATCH_TEST(undisturbed), SCRATCH_TEST(sporadic),
-					    SCRATCH_TEST(places),	 SCRATCH_TEST(partners),    SCRATCH_TEST(chosen),
-					    SCRATCH_TEST(collectives),	 SCRATCH_TEST(heavy),	    SCRATCH_TEST(more_work),
-					    SCRATCH_TEST(clusters),	 SCRATCH_TEST(marked),	    SCRATCH_TEST(order),
-					    cmocka_unit_test(activities) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed), SCRATCH_TEST(undisturbed),	  SCRATCH_TEST(sporadic),
+					    SCRATCH_TEST(places),    SCRATCH_TEST(partners),	  SCRATCH_TEST(chosen),
+					    SCRATCH_TEST(unnamed),   SCRATCH_TEST(collectives),	  SCRATCH_TEST(heavy),
+					    SCRATCH_TEST(more_work), SCRATCH_TEST(clusters),	  SCRATCH_TEST(marked),
+					    SCRATCH_TEST(order),     cmocka_unit_test(activities) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,306 @@
+#include "gate/variance/stretches.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+#include "model/variance/slow_spans.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define THROUGHOUT    .9  /* of a process's repeated work: it is slow as long as it ran */
+#define SURE	      3	  /* standard errors by which a loss must be more than the least that is told: there are many places to look at */
+#define ORDERS_BETTER 1	  /* of SLOW_SPANS_ORDERS may have as slow a stretch */
+#define BESIDE	      1.2 /* times one piece: what a stretch that is hardly more than that may have beside it by chance */
+#define MOST	      .5  /* of a stretch: long fragments */
+/* Standard deviations beyond chance, of a row with VARIANCE_COLUMNS pieces, and in proportion to the square root of their number: of
+ * computation, and of calls, whose times are alike for a while by themselves. */
+#define BEYOND	     5
+#define BEYOND_CALLS 10
+#define APART_CALLS  1.5 /* times as slow as the rest of the row calls must be, or throughout, as those of the next process */
+
+/* How much of a fragment's recorded time lies in [from, to). */
+double stretch_part(const struct fragment *f, double from_s, double to_s)
+{
+	double begin = fmax(f->start_s, from_s), end = fmin(f->start_s + f->time_s, to_s);
+
+	if (f->time_s <= 0)
+		return f->start_s >= from_s && f->start_s < to_s;
+	return fmax(end - begin, 0) / f->time_s;
+}
+
+/* Sums of a process's fragments of that activity; and the time of what is not repeated computation, with what was not recorded, as long as
+ * threads were there. */
+void stretch_measure(const struct variance *v, enum activity activity, struct region_member *m)
+{
+	const struct fragment_process *p = &v->fragments.processes[m->process];
+	double calls = 0, threads = 0, repeated = 0, first = 0, last = 0;
+
+	m->time_s = m->expected_s = m->error_s = 0;
+	m->fragments = 0;
+	for (size_t i = p->first; i < p->first + p->n; i++) {
+		const struct fragment *f = &v->fragments.items[i];
+		double part = stretch_part(f, m->from_s, m->to_s), time = f->weight * f->time_s * part;
+		const struct cluster *c = &v->clusters[f->cluster];
+
+		if (i == p->first || f->thread != f[-1].thread) {
+			threads += fmax(fmin(last, m->to_s) - fmax(first, m->from_s), 0);
+			first = last = f->start_s;
+		}
+		last = fmax(last, f->start_s + f->time_s);
+		if (part <= 0)
+			continue;
+		if (f->activity != ACTIVITY_COMPUTATION)
+			calls += time;
+		else if (c->repeated)
+			repeated += time;
+		if (f->activity != activity || !c->repeated)
+			continue;
+		m->time_s += time;
+		m->expected_s += f->weight * c->usual_s * part;
+		m->error_s += (double)f->weight * (f->weight - 1.0) * pow((f->time_s - c->usual_s) * part, 2);
+		m->fragments++;
+	}
+	threads += fmax(fmin(last, m->to_s) - fmax(first, m->from_s), 0);
+	m->loss_s = m->time_s - m->expected_s;
+	m->error_s = sqrt(m->error_s); /* Horvitz and Thompson's, of records that were chosen independently */
+	m->estimated_s = m->loss_s;
+	if (activity == ACTIVITY_COMPUTATION && repeated > 0)
+		m->estimated_s *= fmax(threads - calls, repeated) / repeated;
+}
+
+double stretch_overlap(double a_from, double a_to, double b_from, double b_to)
+{
+	return fmax(fmin(a_to, b_to) - fmax(a_from, b_from), 0);
+}
+
+/* What it cost is enough to be told, and no chance of what was recorded. */
+bool stretch_matters(const struct variance *v, const struct region_member *m)
+{
+	return stats_round(m->loss_s - SURE * m->error_s) >= stats_round(v->least_s) &&
+	       stats_round(m->expected_s) < stats_round(v->threshold * m->time_s);
+}
+
+/* ---- a row of a map ---- */
+
+struct row {
+	size_t map, process;
+	double *x;     /* [columns] logarithm of how many times as long as usual the work there took; NaN: there was none; -INFINITY: it was
+			* found before */
+	bool *joined;  /* [columns] to the one before, by a fragment that is longer than a column */
+	bool *alone;   /* [columns] part of such a fragment, which is slow by itself */
+	double *piece; /* [columns] scratch */
+};
+
+static void row_fill(const struct variance *v, struct row *row)
+{
+	const struct fragment_process *p = &v->fragments.processes[row->process];
+	const struct map *map = &v->maps[row->map];
+
+	for (size_t c = 0; c < v->columns; c++) {
+		double time = mat_get(&map->time, row->process, c), expected = mat_get(&map->expected, row->process, c);
+
+		row->x[c] = expected > 0 ? log(fmax(time / expected, 1e-3)) : (double)NAN;
+		row->joined[c] = row->alone[c] = false;
+	}
+	for (size_t i = p->first; i < p->first + p->n; i++) {
+		const struct fragment *f = &v->fragments.items[i];
+		size_t first = variance_column(v, f->start_s), last = variance_column(v, f->start_s + f->time_s);
+		bool slow = v->clusters[f->cluster].repeated && f->time_s > v->clusters[f->cluster].slow_s;
+
+		if (f->activity != row->map || f->time_s < v->column_s)
+			continue;
+		for (size_t c = first; c <= last; c++) {
+			row->joined[c] |= c > first;
+			row->alone[c] |= slow;
+		}
+	}
+}
+
+/* What is left of a row: how many times as long as usual it took; NaN: nothing. */
+static double row_times(const struct variance *v, const struct row *row, size_t without_from, size_t without_to)
+{
+	const struct map *map = &v->maps[row->map];
+	double time = 0, expected = 0;
+
+	for (size_t c = 0; c < v->columns; c++)
+		if (isfinite(row->x[c]) && !(c >= without_from && c < without_to)) {
+			time += mat_get(&map->time, row->process, c);
+			expected += mat_get(&map->expected, row->process, c);
+		}
+	return expected > 0 ? time / expected : (double)NAN;
+}
+
+/* Of a stretch, what long fragments are that are slow by themselves: the longest one, and all. */
+static void alone_sum(const struct variance *v, const struct row *row, const struct slow_span *span, double *longest, double *all)
+{
+	*longest = *all = 0;
+	for (size_t c = span->from, to; c < span->to; c = to) {
+		to = c + 1;
+		if (row->alone[c]) {
+			double piece = slow_span_piece(row->x, row->joined, v->columns, span, c, &to);
+
+			*longest = fmax(*longest, piece);
+			*all += piece;
+		}
+	}
+}
+
+/* Is it more than what chance makes of the same pieces in another order, and of times that are alike for a while by themselves? Long
+ * fragments that are slow each for itself are none of the latter; one that is hardly more than a single piece must be more than that piece
+ * with others beside it. */
+static bool beyond_chance(const struct variance *v, const struct row *row, const struct slow_span *span)
+{
+	double longest, all, least;
+	struct slow_chance chance;
+
+	alone_sum(v, row, span, &longest, &all);
+	chance = slow_span_chance(row->x, row->joined, v->columns, span, fmax(span->score, BESIDE * longest), row->piece);
+	least = row->map == ACTIVITY_COMPUTATION || all >= MOST * span->score ? BEYOND : BEYOND_CALLS;
+	return chance.better <= ORDERS_BETTER &&
+	       (BESIDE * longest >= span->score || chance.beyond >= least * sqrt((double)chance.n / VARIANCE_COLUMNS));
+}
+
+static double row_sum(const struct variance *v, const struct mat *m, const struct row *row)
+{
+	double sum = 0;
+
+	for (size_t c = 0; c < v->columns; c++)
+		sum += mat_get(m, row->process, c);
+	return sum;
+}
+
+static struct stretch stretch_at(const struct variance *v, const struct row *row, size_t from, size_t to)
+{
+	struct stretch s = { .activity = (enum activity)row->map,
+			     .member = {
+				 .process = row->process, .from_s = (double)from * v->column_s, .to_s = (double)to * v->column_s } };
+
+	stretch_measure(v, s.activity, &s.member);
+	s.member.throughout = s.member.expected_s >= THROUGHOUT * row_sum(v, &v->maps[row->map].expected, row);
+	return s;
+}
+
+/* How many times as slow as the rest work must be. */
+static double apart(const struct variance *v, size_t map)
+{
+	return map == ACTIVITY_COMPUTATION ? 1 / v->threshold : fmax(APART_CALLS, 1 / v->threshold);
+}
+
+/* Of the levels' stretches that are slower than all the rest, and no chance, the one that divides the row best. */
+static bool row_slowest(const struct variance *v, const struct row *row, struct slow_span *out, struct stretch *stretch)
+{
+	struct slow_span spans[SLOW_SPANS_LEVELS];
+	size_t n = slow_spans(row->x, v->columns, spans);
+	double most = 0;
+
+	for (size_t k = 0; k < n; k++) {
+		struct stretch s = stretch_at(v, row, spans[k].from, spans[k].to);
+		double rest = row_times(v, row, spans[k].from, spans[k].to);
+
+		if (stats_round(spans[k].between) <= stats_round(most) || !stretch_matters(v, &s.member) || s.member.throughout ||
+		    !(rest * apart(v, row->map) * s.member.expected_s < s.member.time_s) || !beyond_chance(v, row, &spans[k]))
+			continue;
+		most = spans[k].between;
+		*out = spans[k];
+		*stretch = s;
+	}
+	return most > 0;
+}
+
+void stretch_add(struct stretches *out, const struct stretch *s)
+{
+	out->items = mem_grow(out->items, out->n, &out->capacity, sizeof(*s));
+	out->items[out->n++] = *s;
+}
+
+/* The slowest stretch first: what was found is no part of what the rest is compared with. Returns how slow the rest is. */
+static double row_scan(const struct variance *v, struct row *row, struct stretches *out)
+{
+	struct slow_span span;
+	struct stretch s;
+
+	row_fill(v, row);
+	while (row_slowest(v, row, &span, &s)) {
+		stretch_add(out, &s);
+		for (size_t c = span.from; c < span.to; c++)
+			row->x[c] = -(double)INFINITY;
+	}
+	return row_sum(v, &v->maps[row->map].time, row) >= v->least_s ? row_times(v, row, 0, 0) : (double)NAN;
+}
+
+/* ---- throughout ---- */
+
+static int numbers_order(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* From how many times the usual time on a process is slow throughout: where most of them (of computation: half) are closer together than
+ * the next one is to them; of computation that is known from before, than that. INFINITY: nowhere. */
+static double throughout_from(const struct variance *v, size_t map, const double *times)
+{
+	size_t processes = v->fragments.n_processes, n = 0, usual;
+	double *sorted = mem_new(processes, sizeof(*sorted));
+	double from = v->known && map == ACTIVITY_COMPUTATION ? 1 / v->threshold : (double)INFINITY;
+
+	for (size_t p = 0; p < processes; p++)
+		if (times[p] > 0)
+			sorted[n++] = log(times[p]);
+	qsort(sorted, n, sizeof(*sorted), numbers_order);
+	usual = map == ACTIVITY_COMPUTATION ? (n + 1) / 2 : n / 2 + 1;
+	for (size_t k = usual; k && k < n; k++)
+		if (sorted[k] - sorted[k - 1] >= fmax(log(apart(v, map)), sorted[k - 1] - sorted[0])) {
+			from = fmin(from, exp((sorted[k] + sorted[k - 1]) / 2));
+			break;
+		}
+	free(sorted);
+	return from;
+}
+
+/* Instead of what was found of it in this map. */
+static void throughout_add(const struct variance *v, struct row *row, struct stretches *out)
+{
+	size_t from = 0, to = v->columns, kept = 0;
+	struct stretch s;
+
+	row_fill(v, row);
+	while (from < to && isnan(row->x[from]))
+		from++;
+	while (to > from && isnan(row->x[to - 1]))
+		to--;
+	s = stretch_at(v, row, from, to);
+	if (!stretch_matters(v, &s.member))
+		return;
+	for (size_t i = 0; i < out->n; i++)
+		if (out->items[i].activity != s.activity || out->items[i].member.process != row->process)
+			out->items[kept++] = out->items[i];
+	out->n = kept;
+	stretch_add(out, &s);
+}
+
+void stretches_find(const struct variance *v, struct stretches *out)
+{
+	struct row row = { .x = mem_new(v->columns, sizeof(*row.x)),
+			   .joined = mem_new(v->columns, sizeof(*row.joined)),
+			   .alone = mem_new(v->columns, sizeof(*row.alone)),
+			   .piece = mem_new(v->columns, sizeof(*row.piece)) };
+	size_t n = v->fragments.n_processes;
+	double *times = mem_new(n, sizeof(*times)), slow;
+
+	*out = (struct stretches){ .n = 0 };
+	for (row.map = 0; row.map < ACTIVITY_MAPS; row.map++) {
+		for (row.process = 0; row.process < n; row.process++)
+			times[row.process] = row_scan(v, &row, out);
+		slow = throughout_from(v, row.map, times);
+		for (row.process = 0; row.process < n; row.process++)
+			if (times[row.process] > slow)
+				throughout_add(v, &row, out);
+	}
+	free(times);
+	free(row.x);
+	free(row.joined);
+	free(row.alone);
+	free(row.piece);
+}
