@@ -7,7 +7,7 @@
 #include "gate/nightly/night.h"
 
 /* Makes the directory where it is missing; files that are there are replaced one by one, index.html last. *n: how many pages. O(decisions)
- * reports, each as long as 'assay report' takes. */
+ * reports, each as long as 'assay report' takes, on as many processors as there are. */
 enum assay_status night_pages(struct lab *lab, const struct night *night, const char *directory, size_t *n, struct assay_error *err);
 
 #endif
