@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
+#include "model/sparse/columns.h"
 #include "model/sparse/lasso.h"
 #include "model/sparse/leverage.h"
 
@@ -17,7 +18,6 @@
 #define SEED	    19
 #define SURVIVORS   12	 /* whose products are taken: 454 up to degree 3 */
 #define BETTER	    .95	 /* a higher degree must have at most this part of the error of a lower one */
-#define SAME	    1e-9 /* columns that differ by less, as a part of their deviation, are the same */
 #define OUTSIDE	    .1	 /* of the range */
 #define LEVERAGE    9.0	 /* at which a prediction is three times less known than an input differs from it */
 #define LEAST	    1e-3 /* predictions are at least this part of the smallest cost learned */
@@ -101,121 +101,7 @@ double sparse_error(double cost, double prediction)
 	return fabs(prediction / cost - 1.0);
 }
 
-/* ---- columns ---- */
-
-/* Whether column b is slope * column a + offset. */
-static bool follows(const struct mat *X, size_t a, size_t b, struct sparse_column *column)
-{
-	double mean_a = 0.0, mean_b = 0.0, aa = 0.0, ab = 0.0, bb = 0.0, slope, worst = 0.0;
-	size_t n = X->rows;
-
-	for (size_t i = 0; i < n; i++) {
-		mean_a += mat_get(X, i, a) / (double)n;
-		mean_b += mat_get(X, i, b) / (double)n;
-	}
-	for (size_t i = 0; i < n; i++) {
-		double x = mat_get(X, i, a) - mean_a, y = mat_get(X, i, b) - mean_b;
-
-		aa += x * x;
-		ab += x * y;
-		bb += y * y;
-	}
-	slope = ab / aa;
-	if (ab * ab < (1.0 - 1e-6) * aa * bb)
-		return false;
-	for (size_t i = 0; i < n; i++)
-		worst = fmax(worst, fabs(mat_get(X, i, b) - mean_b - slope * (mat_get(X, i, a) - mean_a)));
-	if (worst > SAME * sqrt(bb / (double)n))
-		return false;
-	column->slope = slope;
-	column->offset = mean_b - slope * mean_a;
-	if (fabs(column->offset) <= SAME * fmax(fabs(mean_b), fabs(slope * mean_a)))
-		column->offset = 0.0;
-	return true;
-}
-
-/* Columns that follow each other have the same key but for rounding, whatever their units: a product of what they are, standardised, with
- * drawn numbers. */
-struct column_key {
-	double key;
-	size_t column;
-};
-
-static double key_of(const struct mat *X, size_t j, const double *drawn)
-{
-	double mean = 0.0, variance = 0.0, key = 0.0;
-
-	for (size_t i = 0; i < X->rows; i++)
-		mean += mat_get(X, i, j) / (double)X->rows;
-	for (size_t i = 0; i < X->rows; i++) {
-		double x = mat_get(X, i, j) - mean;
-
-		variance += x * x;
-		key += x * drawn[i];
-	}
-	return fabs(key) / sqrt(variance);
-}
-
-static int by_key(const void *a, const void *b)
-{
-	const struct column_key *x = a, *y = b;
-
-	return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : (x->column > y->column) - (x->column < y->column);
-}
-
-static int by_column(const void *a, const void *b)
-{
-	const struct column_key *x = a, *y = b;
-
-	return (x->column > y->column) - (x->column < y->column);
-}
-
-/* Among keys[n] of columns that may follow each other: each follows the first that it does. */
-static void look_for_same(const struct mat *X, struct column_key *keys, size_t n, struct sparse_column *column)
-{
-	if (n > 1)
-		qsort(keys, n, sizeof(*keys), by_column);
-	for (size_t b = 1; b < n; b++) {
-		for (size_t a = 0; a < b && column[keys[b].column].same_as == SIZE_MAX; a++) {
-			if (column[keys[a].column].same_as == SIZE_MAX &&
-			    follows(X, keys[a].column, keys[b].column, &column[keys[b].column]))
-				column[keys[b].column].same_as = keys[a].column;
-		}
-	}
-}
-
-/* Fills column[cols]. */
-static void look_at_columns(const struct mat *X, struct sparse_column *column)
-{
-	struct column_key *keys = mem_new(X->cols, sizeof(*keys));
-	double *drawn = mem_new(X->rows, sizeof(*drawn));
-	struct rng rng;
-	size_t n = 0;
-
-	rng_seed(&rng, SEED);
-	for (size_t i = 0; i < X->rows; i++)
-		drawn[i] = rng_normal(&rng);
-	for (size_t j = 0; j < X->cols; j++) {
-		column[j] = (struct sparse_column){ .low = (double)INFINITY, .high = -(double)INFINITY, .same_as = SIZE_MAX };
-		for (size_t i = 0; i < X->rows; i++) {
-			column[j].low = fmin(column[j].low, mat_get(X, i, j));
-			column[j].high = fmax(column[j].high, mat_get(X, i, j));
-		}
-		if (column[j].high - column[j].low <= 1e-12 * fmax(fabs(column[j].high), fabs(column[j].low)))
-			column[j].same_as = j;
-		else
-			keys[n++] = (struct column_key){ key_of(X, j, drawn), j };
-	}
-	if (n)
-		qsort(keys, n, sizeof(*keys), by_key);
-	for (size_t first = 0, alike; first < n; first += alike) {
-		for (alike = 1; first + alike < n && keys[first + alike].key - keys[first + alike - 1].key <= 1e-6;)
-			alike++;
-		look_for_same(X, &keys[first], alike, column);
-	}
-	free(drawn);
-	free(keys);
-}
+/* ---- unlike ---- */
 
 bool sparse_uses(const struct sparse *model, size_t column)
 {
@@ -618,7 +504,7 @@ static void fit(const struct runs *r, const struct sparse_options *how, struct s
 	linear.least = (double)INFINITY;
 	for (size_t i = 0; i < r->X.rows; i++)
 		linear.least = fmin(linear.least, LEAST * r->y[i]);
-	look_at_columns(&r->X, linear.column);
+	columns_of(&r->X, linear.column);
 	for (size_t j = 0; j < r->X.cols; j++)
 		linear.column[j].counted = how->counted && how->counted[j];
 	linear.term = linear_terms(&linear, &linear.terms);
