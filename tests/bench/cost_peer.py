@@ -13,7 +13,7 @@ with open(sys.argv[1], encoding="utf-8") as source:
     names = source.readline().rstrip("\n").split("\t")
     table = numpy.array([[float(x) for x in line.split("\t")] for line in source])
 known = sum(" " not in name for name in names)
-for learned in (n for n in (14, 28, 40, 60, 140) if n < len(table)):
+for learned in (n for n in (14, 28, 40, 60, 140, 300) if n < len(table)):
     errors = []
     for draw in range(10):
         order = list(range(len(table)))
