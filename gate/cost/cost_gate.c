@@ -207,7 +207,13 @@ static void add_suspect(const struct side *s, const struct sparse_suspect *one, 
 
 static void add_where(const struct side *s, const struct mat *X, struct document *d)
 {
-	const struct cost_where_asked asked = { .model = &s->model, .candidate = &s->of.costs, .input = s->of.input, .X = X };
+	const struct cost_where_asked asked = { .model = &s->model,
+						.candidate = &s->of.costs,
+						.input = s->of.input,
+						.X = X,
+						.ratio = s->of.ratio,
+						.usual = s->of.usual,
+						.slower = s->of.log_ratio > stats_t_quantile(.975, s->of.df) * s->of.noise };
 	struct cost_where where;
 
 	cost_where_of(&asked, &where);

@@ -12,111 +12,96 @@
 
 #define INPUTS_MIN 5
 #define LISTED_MAX 8
+#define CERTAIN	   .95 /* that it is one of those listed, where it is one */
 
 /* Inputs of one version that have samples. */
 struct sampled {
 	const struct cost_places **places; /* [X.rows] */
 	struct mat X;
+	double *ratio; /* [X.rows] of the candidate */
 };
 
 static void sampled_release(struct sampled *s)
 {
 	free(s->places);
+	free(s->ratio);
 	mat_release(&s->X);
 }
 
-static void sampled_add(struct sampled *s, const struct cost_places *places, const double *row)
+static void sampled_add(struct sampled *s, const struct cost_places *places, const double *row, double ratio)
 {
 	if (!places->runs)
 		return;
 	memcpy(s->X.at + s->X.rows * s->X.cols, row, s->X.cols * sizeof(*row));
+	s->ratio[s->X.rows] = ratio;
 	s->places[s->X.rows++] = places;
 }
 
 static struct sampled sampled_new(size_t rows, size_t cols)
 {
-	struct sampled s = { .places = mem_new(rows, sizeof(*s.places)), .X = mat_new(rows, cols) };
+	struct sampled s = { .places = mem_new(rows, sizeof(*s.places)), .X = mat_new(rows, cols), .ratio = mem_new(rows, sizeof(double)) };
 
 	s.X.rows = 0;
 	return s;
 }
 
+/* What one sample is worth, on average. */
+static double sample_of(const struct sampled *s)
+{
+	double sum = 0.0;
+
+	for (size_t i = 0; i < s->X.rows; i++)
+		sum += s->places[i]->sample / (double)s->X.rows;
+	return sum;
+}
+
 struct both {
 	struct sampled old, new;
 	const struct cost_model *model;
+	double usual;
 };
 
 static struct both both_of(const struct cost_where_asked *asked)
 {
 	const struct costs *costs = &asked->model->costs;
 	const struct cost_fit *fit = &asked->model->all;
-	struct both both = { .old = sampled_new(costs->n, fit->n), .new = sampled_new(asked->X->rows, fit->n), .model = asked->model };
+	struct both both = { .old = sampled_new(costs->n, fit->n),
+			     .new = sampled_new(asked->X->rows, fit->n),
+			     .model = asked->model,
+			     .usual = asked->usual };
 	double *row = mem_new(fit->n, sizeof(*row));
 
 	for (size_t i = 0; i < costs->n; i++) {
 		cost_fit_row(fit, costs->X.at + i * costs->p, row);
-		sampled_add(&both.old, &costs->inputs[i].places, row);
+		sampled_add(&both.old, &costs->inputs[i].places, row, 0.0);
 	}
 	for (size_t i = 0; i < asked->X->rows; i++)
-		sampled_add(&both.new, &asked->candidate->inputs[asked->input[i]].places, asked->X->at + i * asked->X->cols);
+		sampled_add(&both.new, &asked->candidate->inputs[asked->input[i]].places, asked->X->at + i * asked->X->cols,
+			    asked->ratio[i]);
 	free(row);
 	return both;
 }
 
-/* ---- parts ---- */
+/* ---- functions, and loops within them ---- */
 
-/* To which of some parts a place belongs; SIZE_MAX: to none. */
-struct division {
-	size_t (*part_of)(const struct division *division, const struct cost_place *place, bool new);
-	size_t n;
-	const char **names;   /* of functions, [n], rising */
-	const char *function; /* of its places alone */
-	long moved;	      /* lines of the new source, less those of the old */
-	unsigned *lines;      /* [n], rising: each place belongs to the last one that is not behind it */
+/* What stands behind a loop's test and before that of the next loop in the same function; before the first one, line 0. */
+struct segment {
+	size_t function;
+	unsigned line; /* in the old source */
+	size_t column; /* of the model: the loop's feature; SIZE_MAX: it is no loop's */
 };
 
-static struct mat divide(const struct division *division, const struct sampled *s, bool new)
-{
-	struct mat part = mat_new(s->X.rows, division->n);
-
-	for (size_t i = 0; i < s->X.rows; i++) {
-		for (size_t k = 0; k < s->places[i]->n; k++) {
-			size_t j = division->part_of(division, &s->places[i]->items[k], new);
-
-			if (j != SIZE_MAX)
-				part.at[i * part.cols + j] += s->places[i]->items[k].seconds;
-		}
-	}
-	return part;
-}
-
-/* [division->n], free() it. */
-static struct sparse_part *compare(const struct both *both, const struct division *division)
-{
-	struct mat was = divide(division, &both->old, false), is = divide(division, &both->new, true);
-	struct sparse_part *out = mem_new(division->n, sizeof(*out));
-
-	if (division->n)
-		sparse_parts_of(&both->model->all.model, &(struct sparse_parts){ &both->old.X, &was },
-				&(struct sparse_parts){ &both->new.X, &is }, out);
-	mat_release(&was);
-	mat_release(&is);
-	return out;
-}
-
-/* ---- functions ---- */
+struct division {
+	const char **names; /* of functions, [n_names], rising */
+	long *moved;	    /* [n_names] lines of the new source, less those of the old one */
+	size_t n_names;
+	struct segment *items; /* [n], by function and line */
+	size_t n;
+};
 
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static size_t part_of_function(const struct division *division, const struct cost_place *place, bool new)
-{
-	const char **found = bsearch(&place->function, division->names, division->n, sizeof(*division->names), compare_names);
-
-	(void)new;
-	return found ? (size_t)(found - division->names) : SIZE_MAX;
 }
 
 static void add_functions(const struct sampled *s, struct division *division, size_t *capacity)
@@ -127,100 +112,10 @@ static void add_functions(const struct sampled *s, struct division *division, si
 
 			if (k && strcmp(name, s->places[i]->items[k - 1].function) == 0)
 				continue;
-			division->names = mem_grow(division->names, division->n, capacity, sizeof(*division->names));
-			division->names[division->n++] = name;
+			division->names = mem_grow(division->names, division->n_names, capacity, sizeof(*division->names));
+			division->names[division->n_names++] = name;
 		}
 	}
-}
-
-static struct division functions_of(const struct both *both)
-{
-	struct division division = { .part_of = part_of_function };
-	size_t capacity = 0, kept = 0;
-
-	add_functions(&both->old, &division, &capacity);
-	add_functions(&both->new, &division, &capacity);
-	if (division.n)
-		qsort(division.names, division.n, sizeof(*division.names), compare_names);
-	for (size_t i = 0; i < division.n; i++) {
-		if (!kept || strcmp(division.names[kept - 1], division.names[i]) != 0)
-			division.names[kept++] = division.names[i];
-	}
-	division.n = kept;
-	return division;
-}
-
-static double reach(const struct both *both, const struct sparse_part *part)
-{
-	size_t n = both->old.X.rows < both->new.X.rows ? both->old.X.rows : both->new.X.rows;
-
-	return stats_t_quantile(.975, (double)n - 1.0) * part->error;
-}
-
-static int by_adds(const void *a, const void *b)
-{
-	const struct cost_where_place *x = a, *y = b;
-
-	return x->of.adds != y->of.adds ? (x->of.adds < y->of.adds) - (x->of.adds > y->of.adds) : strcmp(x->function, y->function);
-}
-
-static void find_functions(const struct both *both, struct cost_where *out)
-{
-	struct division functions = functions_of(both);
-	struct sparse_part *parts = compare(both, &functions);
-
-	out->items = mem_new(functions.n, sizeof(*out->items));
-	for (size_t j = 0; j < functions.n; j++) {
-		if (parts[j].adds > reach(both, &parts[j]))
-			out->items[out->n++] = (struct cost_where_place){ .function = functions.names[j], .of = parts[j] };
-	}
-	if (out->n)
-		qsort(out->items, out->n, sizeof(*out->items), by_adds);
-	out->n = out->n < LISTED_MAX ? out->n : LISTED_MAX;
-	free(functions.names);
-	free(parts);
-}
-
-/* ---- lines and loops ---- */
-
-/* A place of the new source as it was in the old one; 0: not known. */
-static unsigned old_line(const struct division *division, const struct cost_place *place, bool new)
-{
-	long line = (long)place->line - (new ? division->moved : 0);
-
-	return place->line && line > 0 ? (unsigned)line : 0;
-}
-
-static size_t part_of_line(const struct division *division, const struct cost_place *place, bool new)
-{
-	unsigned line = old_line(division, place, new);
-	size_t j = 0;
-
-	if (!line || strcmp(place->function, division->function) != 0)
-		return SIZE_MAX;
-	while (j < division->n && division->lines[j] <= line)
-		j++;
-	return j ? j - 1 : SIZE_MAX;
-}
-
-static int compare_lines(const void *a, const void *b)
-{
-	const unsigned *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static void sort_lines(struct division *division)
-{
-	size_t kept = 0;
-
-	if (division->n)
-		qsort(division->lines, division->n, sizeof(*division->lines), compare_lines);
-	for (size_t i = 0; i < division->n; i++) {
-		if (!kept || division->lines[kept - 1] != division->lines[i])
-			division->lines[kept++] = division->lines[i];
-	}
-	division->n = kept;
 }
 
 /* In which line the function's name is; 0: not known. */
@@ -233,59 +128,6 @@ static unsigned begin_of(const struct sampled *s, const char *function)
 		}
 	}
 	return 0;
-}
-
-static void add_lines(const struct sampled *s, bool new, struct division *division, size_t *capacity)
-{
-	for (size_t i = 0; i < s->X.rows; i++) {
-		for (size_t k = 0; k < s->places[i]->n; k++) {
-			const struct cost_place *place = &s->places[i]->items[k];
-			unsigned line = old_line(division, place, new);
-
-			if (!line || strcmp(place->function, division->function) != 0)
-				continue;
-			division->lines = mem_grow(division->lines, division->n, capacity, sizeof(*division->lines));
-			division->lines[division->n++] = line;
-		}
-	}
-}
-
-/* The part to which most is added; SIZE_MAX: there is none. */
-static size_t most_of(const struct sparse_part *parts, size_t n)
-{
-	size_t most = SIZE_MAX;
-
-	for (size_t j = 0; j < n; j++) {
-		if (most == SIZE_MAX || parts[j].adds > parts[most].adds)
-			most = j;
-	}
-	return most;
-}
-
-static void find_line(const struct both *both, const struct division *of, struct cost_where_place *place)
-{
-	struct division lines = *of;
-	size_t capacity = 0, most;
-	struct sparse_part *parts;
-
-	add_lines(&both->old, false, &lines, &capacity);
-	add_lines(&both->new, true, &lines, &capacity);
-	sort_lines(&lines);
-	parts = compare(both, &lines);
-	most = most_of(parts, lines.n);
-	for (size_t i = 0; i < both->new.X.rows &&most != SIZE_MAX && !place->line; i++) {
-		for (size_t k = 0; k < both->new.places[i]->n; k++) {
-			const struct cost_place *at = &both->new.places[i]->items[k];
-
-			if (part_of_line(&lines, at, true) == most) {
-				place->file = at->file;
-				place->line = at->line;
-				break;
-			}
-		}
-	}
-	free(lines.lines);
-	free(parts);
 }
 
 /* The line of the loop whose feature this is, if it stands in the function; 0: it is none. */
@@ -304,49 +146,241 @@ static unsigned loop_of(const char *feature, const char *function)
 	return strncmp(function, name, n) == 0 && (function[n] == '\0' || function[n] == '(') ? (unsigned)strtoul(colon + 1, NULL, 10) : 0;
 }
 
-static void find_loop(const struct both *both, const struct division *of, struct cost_where_place *place)
+static int compare_segments(const void *a, const void *b)
 {
-	const struct costs *costs = &both->model->costs;
-	struct division loops = *of;
-	size_t capacity = 0, most;
-	struct sparse_part *parts;
+	const struct segment *x = a, *y = b;
 
-	for (size_t j = 0; j < costs->p; j++) {
-		unsigned line = loop_of(costs->names[j], place->function);
+	if (x->function != y->function)
+		return (x->function > y->function) - (x->function < y->function);
+	return x->line != y->line ? (x->line > y->line) - (x->line < y->line) : (x->column > y->column) - (x->column < y->column);
+}
+
+/* All of one function; of several loops in a line the first. */
+static void add_segments(const struct both *both, size_t function, struct division *division, size_t *capacity)
+{
+	const struct cost_fit *fit = &both->model->all;
+	size_t first = division->n, kept = division->n + 1;
+
+	division->items = mem_grow(division->items, division->n, capacity, sizeof(*division->items));
+	division->items[division->n++] = (struct segment){ function, 0, SIZE_MAX };
+	for (size_t j = 0; j < fit->n; j++) {
+		unsigned line = loop_of(both->model->costs.names[fit->column[j]], division->names[function]);
 
 		if (!line)
 			continue;
-		loops.lines = mem_grow(loops.lines, loops.n, &capacity, sizeof(*loops.lines));
-		loops.lines[loops.n++] = line;
+		division->items = mem_grow(division->items, division->n, capacity, sizeof(*division->items));
+		division->items[division->n++] = (struct segment){ function, line, j };
 	}
-	sort_lines(&loops);
-	parts = compare(both, &loops);
-	most = most_of(parts, loops.n);
-	for (size_t j = 0; j < costs->p && most != SIZE_MAX && parts[most].adds > 0.0 && !place->loop; j++) {
-		if (loop_of(costs->names[j], place->function) == loops.lines[most]) {
-			place->loop = costs->names[j];
-			place->in_loop = parts[most];
+	qsort(division->items + first, division->n - first, sizeof(*division->items), compare_segments);
+	for (size_t k = first + 1; k < division->n; k++) {
+		if (division->items[k].line != division->items[kept - 1].line)
+			division->items[kept++] = division->items[k];
+	}
+	division->n = kept;
+}
+
+static struct division division_of(const struct both *both)
+{
+	struct division d = { .n = 0 };
+	size_t capacity = 0, kept = 0;
+
+	add_functions(&both->old, &d, &capacity);
+	add_functions(&both->new, &d, &capacity);
+	if (d.n_names)
+		qsort(d.names, d.n_names, sizeof(*d.names), compare_names);
+	for (size_t i = 0; i < d.n_names; i++) {
+		if (!kept || strcmp(d.names[kept - 1], d.names[i]) != 0)
+			d.names[kept++] = d.names[i];
+	}
+	d.n_names = kept;
+	d.moved = mem_new(kept, sizeof(*d.moved));
+	capacity = 0;
+	for (size_t f = 0; f < kept; f++) {
+		unsigned old = begin_of(&both->old, d.names[f]), new = begin_of(&both->new, d.names[f]);
+
+		d.moved[f] = old && new ? (long)new - (long)old : 0;
+		add_segments(both, f, &d, &capacity);
+	}
+	return d;
+}
+
+static void division_release(struct division *d)
+{
+	free(d->names);
+	free(d->moved);
+	free(d->items);
+}
+
+static size_t segment_of(const struct division *d, const struct cost_place *place, bool new)
+{
+	size_t function =
+	    (size_t)((const char **)bsearch(&place->function, d->names, d->n_names, sizeof(*d->names), compare_names) - d->names);
+	long line = (long)place->line - (new ? d->moved[function] : 0);
+	size_t k = 0;
+
+	while (d->items[k].function < function)
+		k++;
+	while (place->line && k + 1 < d->n && d->items[k + 1].function == function && (long)d->items[k + 1].line <= line)
+		k++;
+	return k;
+}
+
+/* What of each run's samples is in each segment, [rows x d->n], or in each function, [rows x d->n_names]. */
+static struct mat divide(const struct division *d, bool functions, const struct sampled *s, bool new)
+{
+	struct mat part = mat_new(s->X.rows, functions ? d->n_names : d->n);
+
+	for (size_t i = 0; i < s->X.rows; i++) {
+		for (size_t k = 0; k < s->places[i]->n; k++) {
+			size_t j = segment_of(d, &s->places[i]->items[k], new);
+
+			part.at[i * part.cols + (functions ? d->items[j].function : j)] += s->places[i]->items[k].seconds;
 		}
 	}
-	free(loops.lines);
+	return part;
+}
+
+/* ---- in which of them ---- */
+
+/* [d->n + 1], the last: all alike. free() it. */
+static double *likely_of(const struct both *both, const struct division *d)
+{
+	struct mat was = divide(d, false, &both->old, false), is = divide(d, false, &both->new, true);
+	size_t *column = mem_new(d->n, sizeof(*column));
+	double *likely = mem_new(d->n + 1, sizeof(*likely));
+
+	for (size_t k = 0; k < d->n; k++)
+		column[k] = d->items[k].column;
+	sparse_parts_likely(&both->model->all.model,
+			    &(struct sparse_likely_asked){ .old = &(struct sparse_parts){ &both->old.X, &was },
+							   .new = &(struct sparse_parts){ &both->new.X, &is },
+							   .old_one = sample_of(&both->old),
+							   .new_one = sample_of(&both->new),
+							   .column = column,
+							   .ratio = both->new.ratio,
+							   .usual = both->usual },
+			    likely);
+	mat_release(&was);
+	mat_release(&is);
+	free(column);
+	return likely;
+}
+
+/* [d->n_names], free() it. */
+static struct sparse_part *parts_of(const struct both *both, const struct division *d)
+{
+	struct mat was = divide(d, true, &both->old, false), is = divide(d, true, &both->new, true);
+	struct sparse_part *out = mem_new(d->n_names, sizeof(*out));
+
+	sparse_parts_of(&both->model->all.model, &(struct sparse_parts){ &both->old.X, &was }, &(struct sparse_parts){ &both->new.X, &is },
+			out);
+	mat_release(&was);
+	mat_release(&is);
+	return out;
+}
+
+/* Seconds in a line of the old source, as a part of all that is expected of the runs. */
+static double in_line(const struct both *both, const struct division *d, size_t segment, long line, bool new)
+{
+	const struct sampled *s = new ? &both->new : &both->old;
+	double sum = 0.0, all = 0.0;
+
+	for (size_t i = 0; i < s->X.rows; i++) {
+		all += sparse_predict(&both->model->all.model, s->X.at + i * s->X.cols);
+		for (size_t k = 0; k < s->places[i]->n; k++) {
+			const struct cost_place *place = &s->places[i]->items[k];
+
+			if ((long)place->line - (new ? d->moved[d->items[segment].function] : 0) == line &&
+			    segment_of(d, place, new) == segment)
+				sum += place->seconds;
+		}
+	}
+	return sum / all;
+}
+
+/* The line of the segment to which most was added. */
+static void find_line(const struct both *both, const struct division *d, size_t segment, struct cost_where_place *out)
+{
+	double most = -HUGE_VAL;
+
+	for (size_t i = 0; i < both->new.X.rows; i++) {
+		for (size_t k = 0; k < both->new.places[i]->n; k++) {
+			const struct cost_place *place = &both->new.places[i]->items[k];
+			long line = (long)place->line - d->moved[d->items[segment].function];
+			double more;
+
+			if (!place->line || place->line == out->line || segment_of(d, place, true) != segment)
+				continue;
+			more = in_line(both, d, segment, line, true) - in_line(both, d, segment, line, false);
+			if (more <= most)
+				continue;
+			most = more;
+			out->file = place->file;
+			out->line = place->line;
+		}
+	}
+}
+
+static int by_likely(const void *a, const void *b)
+{
+	const struct cost_where_place *x = a, *y = b;
+
+	return x->likely != y->likely ? (x->likely < y->likely) - (x->likely > y->likely) : strcmp(x->function, y->function);
+}
+
+/* Of each function how likely it is, and its likeliest segment[n_names]. */
+static void add_up(const struct both *both, const struct division *d, const double *likely, size_t *segment, struct cost_where *out)
+{
+	struct sparse_part *parts = parts_of(both, d);
+
+	out->items = mem_new(d->n_names, sizeof(*out->items));
+	for (size_t f = 0; f < d->n_names; f++) {
+		out->items[f] = (struct cost_where_place){ .function = d->names[f], .of = parts[f] };
+		segment[f] = SIZE_MAX;
+	}
+	for (size_t k = 0; k < d->n; k++) {
+		size_t f = d->items[k].function;
+
+		out->items[f].likely += likely[k];
+		if (segment[f] == SIZE_MAX || likely[k] > likely[segment[f]])
+			segment[f] = k;
+	}
+	out->n = d->n_names;
+	out->alike = likely[d->n];
 	free(parts);
+}
+
+static void find(const struct both *both, struct cost_where *out)
+{
+	struct division d = division_of(both);
+	double *likely = likely_of(both, &d), sum = 0.0;
+	size_t *segment = mem_new(d.n_names, sizeof(*segment)), n = 0;
+
+	add_up(both, &d, likely, segment, out);
+	qsort(out->items, out->n, sizeof(*out->items), by_likely);
+	while (n < out->n && n < LISTED_MAX && sum < CERTAIN * (1.0 - out->alike))
+		sum += out->items[n++].likely;
+	out->n = n;
+	for (size_t i = 0; i < n; i++) {
+		struct cost_where_place *place = &out->items[i];
+		size_t k = segment[(const char **)bsearch(&place->function, d.names, d.n_names, sizeof(*d.names), compare_names) - d.names];
+
+		if (d.items[k].column != SIZE_MAX)
+			place->loop = cost_fit_column(both->model, &both->model->all, d.items[k].column);
+		find_line(both, &d, k, place);
+	}
+	free(segment);
+	free(likely);
+	division_release(&d);
 }
 
 void cost_where_of(const struct cost_where_asked *asked, struct cost_where *out)
 {
 	struct both both = both_of(asked);
 
-	*out = (struct cost_where){ .old_inputs = both.old.X.rows, .new_inputs = both.new.X.rows };
-	if (out->old_inputs >= INPUTS_MIN && out->new_inputs >= INPUTS_MIN)
-		find_functions(&both, out);
-	for (size_t i = 0; i < out->n; i++) {
-		struct division division = { .part_of = part_of_line, .function = out->items[i].function };
-		unsigned old = begin_of(&both.old, division.function), new = begin_of(&both.new, division.function);
-
-		division.moved = old && new ? (long)new - (long)old : 0;
-		find_line(&both, &division, &out->items[i]);
-		find_loop(&both, &division, &out->items[i]);
-	}
+	*out = (struct cost_where){ .old_inputs = both.old.X.rows, .new_inputs = both.new.X.rows, .slower = asked->slower };
+	if (asked->slower && out->old_inputs >= INPUTS_MIN && out->new_inputs >= INPUTS_MIN)
+		find(&both, out);
 	sampled_release(&both.old);
 	sampled_release(&both.new);
 }
@@ -363,8 +397,9 @@ static void say_first(const struct cost_where_place *first, struct document *d)
 	}
 	if (first->line)
 		buf_format(&words, "; the line is %s:%u", first->file, first->line);
-	doc_line(d, "slower in %s: %.1f %% of the cost that is expected were added there%s", first->function, 100 * first->of.adds,
-		 words.bytes ? words.bytes : "");
+	doc_line(d,
+		 "slower in %s, if it is one function, with a probability of %.2f: %.1f %% of the cost that is expected were added there%s",
+		 first->function, first->likely, 100 * first->of.adds, words.bytes ? words.bytes : "");
 	buf_release(&words);
 }
 
@@ -375,9 +410,12 @@ void cost_where_answer(const struct cost_where *where, struct document *d)
 
 	if (where->old_inputs < INPUTS_MIN || where->new_inputs < INPUTS_MIN)
 		return;
-	if (where->n)
+	if (where->n && where->items->likely >= where->alike)
 		say_first(where->items, d);
-	doc_heading(d, "Where it became slower, by samples of where the time went");
+	else if (where->n)
+		doc_line(d, "all of it became slower alike, with a probability of %.2f, by samples of where the time went", where->alike);
+	doc_set(d, "slower_alike", where->slower ? where->alike : (double)NAN);
+	doc_heading(d, "Where it became slower, by samples of where the time went and by which inputs cost more");
 	doc_table(d, "slower_at");
 	for (size_t i = 0; i < where->n; i++) {
 		const struct cost_where_place *place = &where->items[i];
@@ -385,6 +423,7 @@ void cost_where_answer(const struct cost_where *where, struct document *d)
 
 		doc_row(d);
 		doc_show(d, "function", "function", place->function);
+		doc_showf(d, "likely", "likely", place->likely, "%.2f", place->likely);
 		doc_showf(d, "adds", "adds", place->of.adds, "%.1f %%", 100 * place->of.adds);
 		doc_showf(d, "low", "from", place->of.adds - t * place->of.error, "%.1f %%", 100 * (place->of.adds - t * place->of.error));
 		doc_showf(d, "high", "to", place->of.adds + t * place->of.error, "%.1f %%", 100 * (place->of.adds + t * place->of.error));

@@ -1,6 +1,7 @@
-/* Where in the sources a candidate takes longer than its inputs should: functions by what the sampling clock met of them in the runs of
- * both versions (runs/running/cost_places.h), each against what the baseline's model expects of it on these inputs (model/sparse/parts.h),
- * and in each the loop. What a loop takes is what stands behind its test and before that of the next one in the same function. */
+/* Where in the sources a candidate takes longer than its inputs should, if it is one place: by what the sampling clock met in the runs of
+ * both versions (runs/running/cost_places.h) against what the baseline's model expects of it on these inputs, and by how well the places
+ * follow which inputs cost more (model/sparse/parts.h). A place is what stands behind a loop's test and before that of the next one in the
+ * same function, or what stands before the first. */
 #ifndef GATE_COST_COST_WHERE_H
 #define GATE_COST_COST_WHERE_H
 
@@ -9,15 +10,18 @@
 #include "model/sparse/parts.h"
 
 struct cost_where_place {
-	const char *function, *file;	/* file: of the line */
-	unsigned line;			/* of the candidate's source, where most was added; 0: not known */
-	const char *loop;		/* the feature of the baseline's loop to which most was added; NULL: none is known */
-	struct sparse_part of, in_loop; /* parts of the cost */
+	const char *function, *file; /* file: of the line */
+	unsigned line;		     /* of the candidate's source, where most was added; 0: not known */
+	const char *loop; /* the feature of the baseline's loop that is likeliest in it; NULL: none is known, or it is outside of all */
+	double likely;	  /* that it is this function */
+	struct sparse_part of; /* part of the cost */
 };
 
 struct cost_where {
-	struct cost_where_place *items; /* [n], which certainly (.95, one by one) take longer, those that take most first */
+	struct cost_where_place *items; /* [n], the likeliest first: one of them with .95, where it is one function */
 	size_t n;
+	double alike; /* how likely it is that all became slower alike */
+	bool slower;
 	size_t old_inputs, new_inputs; /* that have samples; too few of either: nothing is known */
 };
 
@@ -28,6 +32,9 @@ struct cost_where_asked {
 	const struct costs *candidate;
 	const size_t *input;
 	const struct mat *X;
+	const double *ratio; /* [n] and usual: of sparse_excess_of(); of inputs that both ran 0 is usual */
+	double usual;
+	bool slower; /* the candidate certainly is; else nothing is looked for */
 };
 void cost_where_of(const struct cost_where_asked *asked, struct cost_where *out);
 

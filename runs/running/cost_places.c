@@ -22,6 +22,7 @@ enum assay_status cost_places_add(struct cost_places *places, const char *signat
 		struct sampled_line line;
 
 		places->runs++;
+		places->sample = period;
 		while (sampled_lines_next(&text, &line)) {
 			places->items = mem_grow(places->items, places->n, &places->capacity, sizeof(*places->items));
 			places->items[places->n++] = (struct cost_place){ .function = mem_bytes(line.function, line.function_bytes),
@@ -69,6 +70,7 @@ void cost_places_end(struct cost_places *places)
 		}
 	}
 	places->n = kept;
+	places->sample /= (double)(places->runs ? places->runs : 1);
 }
 
 void cost_places_release(struct cost_places *places)

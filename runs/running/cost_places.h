@@ -16,7 +16,8 @@ struct cost_place {
 struct cost_places {
 	struct cost_place *items; /* [n], by function, file and line */
 	size_t n, capacity;
-	size_t runs; /* that have samples; 0: none */
+	size_t runs;   /* that have samples; 0: none */
+	double sample; /* seconds of `seconds` that one is */
 };
 
 /* Adds those of a run from its signature (fleet/agent/signature.h). */

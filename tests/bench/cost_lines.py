@@ -3,7 +3,8 @@
 PROGRAM of cost_programs.py is built as it is, to count, and LOOPS times with a drawn loop in the sources made dearer: at the beginning of its
 body a register is counted down from a number in the program's data, which is set so that all inputs together cost 5 and 10 % more, as measured;
 loops in which that cannot be had are drawn again. The baseline runs LEARNED drawn inputs, and each candidate OTHERS, which the baseline never
-runs, once each with `assay run`. What was decided is in WORK/PROGRAM.lines.csv, which is added to: what it has is not measured again."""
+runs, once each with `assay run`. Loops and builds are in WORK/PROGRAM.loops.csv, which is added to: what it has is not measured again; what
+`gate` says of them, each time that this is called, in WORK/PROGRAM.lines.csv."""
 import csv
 import json
 import os
@@ -159,11 +160,11 @@ def laboratory_of(program, name, assay, sources, work, path, loops):
         shutil.rmtree(lab, ignore_errors=True)
     os.makedirs(data, exist_ok=True)
     for i in inputs:
-        words.append(program.draw(random.Random(f"{name} {i}"), os.path.join(data, f"i{i:03}"))[0])
+        words.append(program.draw(random.Random(f"{name} {i}"), os.path.join(data, f"i{i:03}.json"))[0])
     if os.path.exists(done):
         return words
     versions = ["counts", "old", "same"] + [f"new{k}-{100 * more:.0f}" for k in range(loops) for more in MORE]
-    laboratory(assay, lab, name, versions, [[word.replace(data, "{files}/data") for word in drawn] for drawn in words])
+    laboratory(assay, lab, name, versions, [[word.replace("{", "{{").replace(data, "{files}/data") for word in drawn] for drawn in words])
     shutil.copytree(data, os.path.join(lab, "apps", "data"))
     counting = built(program, sources, os.path.join(work, name + ".counting"), f"{assay} features build --")
     old = build(program, sources, os.path.join(work, "old"), path)
@@ -186,25 +187,18 @@ def rounds_of(assay, counting, some, words, directory):
     return rounds
 
 
-FIELDS = ("loop", "version", "dearer", "decision", "ratio", "function", "named_loop", "line", "suspect")
-
-
-def judge(assay, lab, name, version):
-    answer = gate(assay, lab, name, version)
-    where = (answer.get("slower_at") or [{"function": "", "loop": "", "line": ""}])[0]
-    return answer["decision"], answer["effect"]["ratio"], where["function"], where["loop"], where["line"], (answer.get("slower") or [{"term": ""}])[0]["term"]
+FIELDS = ("loop", "version", "dearer")
 
 
 def measure(program, name, assay, sources, work, loops, words, path):
     """Adds to the table what it does not have yet."""
-    lab, table = os.path.join(work, name + ".lab"), os.path.join(work, name + ".lines.csv")
+    lab, table = os.path.join(work, name + ".lab"), os.path.join(work, name + ".loops.csv")
     some, old = [LEARNED + i for i in range(0, OTHERS, 5)], os.path.join(work, name + ".old")
     rounds = rounds_of(assay, os.path.join(work, name + ".counting", program.binary), some, words, os.path.join(work, "features"))
     may = sorted(feature for feature in rounds if feature.startswith("loop ") and rounds[feature] > LEAST * sum(rounds.values())
                  and can_plant(feature, os.path.join(sources, program.package)))
     drawn, there = random.Random(name), rows_of(table)
-    done = [row["loop"] for row in there]
-    tried = {loop for loop in done if loop}
+    tried = {row["loop"] for row in there}
     with open(table, "a", encoding="utf-8", newline="") as out:
         write = csv.writer(out)
         if not there:
@@ -223,8 +217,8 @@ def measure(program, name, assay, sources, work, loops, words, path):
                 version = f"new{made}-{100 * more:.0f}"
                 put(lab, version, found[-1][0])
                 run(assay, lab, name, version, range(LEARNED, LEARNED + OTHERS))
-                found[-1] = (loop, version, f"{found[-1][1]:.4f}", *judge(assay, lab, name, version))
-            write.writerows(found if found[-1] else [(loop, *[""] * (len(FIELDS) - 1))])
+                found[-1] = (loop, version, f"{found[-1][1]:.4f}")
+            write.writerows(found if found[-1] else [(loop, "", "")])
             out.flush()
     return len(may)
 
@@ -236,23 +230,32 @@ def rows_of(table):
         return list(csv.DictReader(source))
 
 
-def is_right(row):
+def judged(assay, lab, name, row):
+    """What the gate says of a build, and which of it is right: the decision, function and loop by samples, loop by costs."""
+    answer = gate(assay, lab, name, row["version"])
+    where = (answer.get("slower_at") or [{"function": "", "loop": "", "line": ""}])[0]
+    suspect = (answer.get("slower") or [{"term": ""}])[0]["term"]
     at, function = row["loop"].split(" ")[1], row["loop"].split(" ", 2)[2]
-    return (row["decision"] == "regression", row["function"].split("(")[0] == function.split("(")[0], row["named_loop"] == row["loop"],
-            bool(re.search(re.escape(at) + r"\b", row["suspect"])))
+    right = (answer["decision"] == "regression", where["function"].split("(")[0] == function.split("(")[0], where["loop"] == row["loop"],
+             bool(re.search(re.escape(at) + r"\b", suspect)))
+    return right, (*row.values(), answer["decision"], f'{answer["effect"]["ratio"]:.4f}', where["function"], where["loop"], where["line"], suspect)
 
 
 def main():
     name, assay, sources, work, loops = *sys.argv[1:5], int(sys.argv[5])
     os.makedirs(work, exist_ok=True)
-    program, path = PROGRAMS[name], wrapped(work)
+    program, path, lab = PROGRAMS[name], wrapped(work), os.path.join(work, name + ".lab")
     words = laboratory_of(program, name, assay, sources, work, path, loops)
     may = measure(program, name, assay, sources, work, loops, words, path)
-    same = gate(assay, os.path.join(work, name + ".lab"), name, "same")
-    for more in MORE:
-        rows = [is_right(row) for row in rows_of(os.path.join(work, name + ".lines.csv")) if row["version"].endswith(f"-{100 * more:.0f}")]
-        print(f"| {name} | {may} | {100 * more:.0f} % | {len(rows)} | " + " | ".join(str(sum(column)) for column in zip(*rows)) +
-              f" | {same['decision']}, {len(same.get('slower_at') or [])} |")
+    same = gate(assay, lab, name, "same")
+    with open(os.path.join(work, name + ".lines.csv"), "w", encoding="utf-8", newline="") as out:
+        write = csv.writer(out)
+        write.writerow(FIELDS + ("decision", "ratio", "function", "named_loop", "line", "suspect"))
+        for more in MORE:
+            both = [judged(assay, lab, name, row) for row in rows_of(os.path.join(work, name + ".loops.csv")) if row["version"].endswith(f"-{100 * more:.0f}")]
+            write.writerows(text for _, text in both)
+            print(f"| {name} | {may} | {100 * more:.0f} % | {len(both)} | " + " | ".join(str(sum(column)) for column in zip(*(right for right, _ in both))) +
+                  f" | {same['decision']}, {len(same.get('slower_at') or [])} |")
 
 
 main()

@@ -21,7 +21,7 @@ be slower.
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 END_TEXT
 	cat "$work"/*.line
-	printf '\nEach loop, how much dearer all became by it, and what was said; without a version: so much could not be had.\n\n'
+	printf '\nEach loop, how much dearer all became by it, and what was said; loops by which so much could not be had are not among them.\n\n'
 	for program in "$work"/*.line; do
 		program=$(basename "$program" .line)
 		sed "s/^/    $program,/" "$kept/$program.lines/$program.lines.csv"
