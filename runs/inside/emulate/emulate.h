@@ -195,8 +195,11 @@ struct waiting_loop {
 	uintptr_t site;
 	bool polls;		   /* it has no sched_yield() */
 	uint32_t in_vain, skipped; /* polls: so often in a row that was no waiting; looks that were not tried since */
+	bool failed;		   /* a look has: usual and so on are known */
+	uint32_t owed;		   /* looks that succeeded before that, and first ones in vain with each of them */
 	uint64_t usual[COUNT_SIMULATED];
 	uint32_t callees[WAITING_CALLEES], usual_calls[WAITING_CALLEES], n;
+	uint64_t calls; /* of these all together, when it last ended */
 };
 
 /* What an atomic operation at this site has found there; the thread had then changed something by so many others. */
@@ -214,12 +217,17 @@ struct waiting {
 	uint64_t failed[COUNT_SIMULATED];			       /* all looks that failed */
 	uint32_t calls[WAITING_CALLEES], failed_calls[WAITING_CALLEES];
 	struct look looks[WAITING_LOOKS]; /* by hash of the site */
+	bool in_place;			  /* what counts is the first look, which was in vain, in place of the one that succeeds */
+	bool learns;			  /* what its looks call has just become known: where they read is not yet */
 	bool seen;			  /* another thread has changed what the loop polls */
+	bool interrupted;		  /* a handler runs, and all of this stays as it is until it has ended */
+	uint64_t changes;		  /* hot's, when the handler began */
 	uint32_t lowest, n_failed;	  /* frames that were active at the least in the first look; looks that failed */
 	uint32_t owner;			  /* when it began to wait */
 	struct waiting_loop loops[WAITING_LOOPS], *loop;
 	uint32_t n_loops, went_on_in;	  /* the callee, 0: none, with which it has gone on... */
 	uint64_t went_on_at;		  /* ...after so many blocks */
+	uint64_t went_on_calls;		  /* ...and so many calls of it */
 	uintptr_t places[WAITING_PLACES]; /* that it has looked at */
 	uint32_t n_places, bytes;	  /* bytes: of the last write, 0: there was none */
 	uintptr_t written;		  /* where, and what was there before */
@@ -410,6 +418,7 @@ void memory_begins(uintptr_t address, size_t bytes); /* a block of memory begins
 uint64_t memory_lives(uint64_t line);		     /* 16 bits for each granule, to be compared */
 
 /* frames.c */
+void handlers_find(void);		  /* how calls of signals' handlers are known */
 bool frames_init(struct thread *t);	  /* false: no memory */
 void frames_unwind_all(struct thread *t); /* at the thread's end: everything that is active ends, the thread itself too */
 void frames_forget(struct thread *t);	  /* after fork(): what is active began in another process */
@@ -486,6 +495,8 @@ void counts_now(const struct thread *t, struct counts *out); /* of another threa
 bool waiting_goes_on(uintptr_t address, size_t bytes, enum access access);
 bool waiting_goes_on_in_block(void);
 bool waiting_goes_on_in_call(struct thread *t, uint32_t callee);
+bool waiting_is_interrupted(struct thread *t); /* by a handler that begins; true: waiting_continues() follows when it has ended */
+void waiting_continues(struct thread *t);
 void waiting_hold(struct thread *t);				       /* while it waits: what has been counted since does not count */
 void waiting_leaves(struct thread *t);				       /* it waits, or has, and has left a function's frame */
 void waiting_looks(uintptr_t site, uintptr_t address, uint64_t value); /* an atomic operation has found that */

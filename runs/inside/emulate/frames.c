@@ -1,6 +1,7 @@
 /* Functions that are active, which of their invocations become samples, and the samples. Whatever happens in a call that is not
  * sampled belongs to the innermost one that is. longjmp() and frames of other stacks are noticed by the stack's address. */
 #include "runs/inside/emulate/callees.h"
+#include "runs/inside/record/record_system.h"
 
 #include <signal.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #define INVOCATIONS  1024u /* of a thread, waiting for their windows to be evaluated */
 #define FEW_ACCESSES 100u  /* simulated: what rests on fewer is not counted */
 #define VALUE_MAX    1e18
+#define HANDLED	     (_NSIG - 1) /* any signal: its disposition stays as it is */
 
 /* An active function. */
 struct frame {
@@ -19,8 +21,12 @@ struct frame {
 	uint32_t block;	     /* that called it */
 	uint32_t owner;	     /* before it: whose what happened was (callees.c) */
 	uint32_t callee;     /* its own number there, if it is selected */
-	bool selected, sampled;
+	uint32_t kind;	     /* FRAME_... */
 };
+
+enum { FRAME_SELECTED = 1, FRAME_SAMPLED = 2, FRAME_INTERRUPTS = 4 /* a handler's: the thread has waited, and will when it has ended */ };
+
+static uintptr_t handlers_return; /* the place to which the kernel lets all handlers return; 0: not known */
 
 /* ---- counts ---- */
 
@@ -100,7 +106,7 @@ static void sample_begin(struct thread *t, struct frame *f, uint64_t ordinal, ui
 		.parent = t->invocation,
 		.caller = t->callees[f->owner].function,
 	};
-	f->sampled = true;
+	f->kind |= FRAME_SAMPLED;
 	t->invocation = i;
 	simulate_anew(t);
 	counts_now(t, &invocation->counts);
@@ -151,17 +157,17 @@ static inline void frame_drop(struct thread *t, uint32_t flags)
 	if (n == 0)
 		return;
 	f = t->frames[n - 1];
-	if (f.selected)
+	if (f.kind & FRAME_SELECTED)
 		callee_changes(t, f.callee, &before);
 	t->n_frames = n - 1; /* from here on a handler's frames take its place */
 	if (UNLIKELY(hot.waits))
 		waiting_leaves(t);
-	if (f.sampled) {
+	if (f.kind & FRAME_SAMPLED) {
 		t->depth--;
 		sample_end(t, flags);
 		simulate_anew(t);
 	}
-	if (f.selected) {
+	if (f.kind & FRAME_SELECTED) {
 		callees_account(t);
 		callee_end(&t->callees[f.callee], t);
 		t->owner = f.owner;
@@ -169,6 +175,8 @@ static inline void frame_drop(struct thread *t, uint32_t flags)
 	}
 	t->invocation = f.invocation;
 	t->block = f.block;
+	if (UNLIKELY(f.kind & FRAME_INTERRUPTS))
+		waiting_continues(t);
 }
 
 /* longjmp() left the top frame: a function's frame lies below its caller's. */
@@ -208,12 +216,12 @@ static __attribute__((noinline, cold)) bool is_busy(struct thread *t, uintptr_t 
 	return false;
 }
 
-static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t site, uintptr_t stack)
+static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t site, uintptr_t stack, uintptr_t caller)
 {
-	uint32_t n, callee, weight, before = 0;
+	uint32_t n, callee, weight, before = 0, kind = 0;
 	struct frame *f;
 	uint64_t ordinal;
-	bool waits, selected;
+	bool waits;
 
 	if (UNLIKELY(hot.busy) && is_busy(t, stack))
 		return;
@@ -226,11 +234,14 @@ static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t s
 	}
 	callee = callee_at(t, site);
 	f = &t->frames[n];
-	selected = callee != NONE && t->callees[callee].function != NONE;
-	if (selected)
+	if (UNLIKELY(hot.waits) && caller == handlers_return && waiting_is_interrupted(t))
+		kind |= FRAME_INTERRUPTS;
+	if (callee != NONE && t->callees[callee].function != NONE)
+		kind |= FRAME_SELECTED;
+	if (kind & FRAME_SELECTED)
 		callee_changes(t, callee, &before);
-	frame_add(t, n, (struct frame){ stack, t->invocation, t->block, t->owner, callee, selected, false });
-	if (!selected)
+	frame_add(t, n, (struct frame){ stack, t->invocation, t->block, t->owner, callee, kind });
+	if (!(kind & FRAME_SELECTED))
 		return;
 	waits = UNLIKELY(hot.waits) && waiting_goes_on_in_call(t, callee);
 	callees_account(t);
@@ -240,7 +251,7 @@ static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t s
 	weight = waits ? 0 : callee_call(&t->callees[callee], &ordinal);
 	if (UNLIKELY(weight))
 		sample_begin(t, f, ordinal, weight);
-	if (!f->sampled)
+	if (!(f->kind & FRAME_SAMPLED))
 		t->invocations[t->invocation].flags |= RECORD_ESTIMATED;
 }
 
@@ -250,8 +261,8 @@ static inline bool is_plain(const struct thread *t)
 	return t && !(hot.busy | hot.simulating | hot.waits) && rare_number() == t->accounted_rare;
 }
 
-/* The argument, the caller's return address, does not tell the function; the place of the call does. The usual way, of a call that is not a
- * sample while windows are skipped, has no call in it. */
+/* The argument, the caller's return address, does not tell the function; the place of the call does; it tells a handler. The usual way, of
+ * a call that is not a sample while windows are skipped, has no call in it. */
 EXPORT void __tsan_func_entry(void *caller);
 void __tsan_func_entry(void *caller)
 {
@@ -259,14 +270,13 @@ void __tsan_func_entry(void *caller)
 	struct thread *t = hot.thread;
 	uint32_t n, before;
 
-	(void)caller;
 	if (LIKELY(is_plain(t) && (n = frames_number(t)) - 1 < FRAMES - 1 && t->frames[n - 1].stack > stack)) {
 		const struct place *place = &t->places[place_hash(site)];
 		struct callee *c = &t->callees[place->callee];
 
 		if (LIKELY(place->site == site && c->function != NONE && c->strata[0].seen < c->strata[0].next)) {
 			callee_changes(t, place->callee, &before);
-			frame_add(t, n, (struct frame){ stack, t->invocation, t->block, t->owner, place->callee, true, false });
+			frame_add(t, n, (struct frame){ stack, t->invocation, t->block, t->owner, place->callee, FRAME_SELECTED });
 			callees_account_plain(t);
 			t->owner = place->callee;
 			callee_begin(c, t);
@@ -278,7 +288,7 @@ void __tsan_func_entry(void *caller)
 		}
 	}
 	if (LIKELY(t != NULL))
-		frames_enter(t, site, stack);
+		frames_enter(t, site, stack, (uintptr_t)caller);
 }
 
 /* Whether the hook was called from the function, or jumped to by its last instruction, when its stack was already given back. */
@@ -339,7 +349,7 @@ void __tsan_func_exit(void)
 	if (LIKELY(is_plain(t) && t->lost_frames == 0 && is_last(t, n = frames_number(t), stack, back, (uintptr_t)__tsan_func_exit))) {
 		const struct frame f = t->frames[n - 1];
 
-		if (LIKELY(f.selected && !f.sampled)) {
+		if (LIKELY(f.kind == FRAME_SELECTED)) {
 			callee_changes(t, f.callee, &before);
 			t->n_frames = n - 1; /* from here on a handler's frames take its place */
 			callees_account_plain(t);
@@ -353,6 +363,20 @@ void __tsan_func_exit(void)
 	}
 	if (LIKELY(t != NULL))
 		frames_leave(t, stack, back, (uintptr_t)__tsan_func_exit);
+}
+
+/* glibc has one such place, and gives it to the kernel with each signal's disposition. */
+void handlers_find(void)
+{
+	struct {
+		uintptr_t handler, flags, restorer;
+		uint64_t mask;
+	} kept;
+	struct sigaction same;
+
+	if (sigaction(HANDLED, NULL, &same) == 0 && sigaction(HANDLED, &same, NULL) == 0 &&
+	    record_system_call(SYS_rt_sigaction, HANDLED, 0, (long)&kept, sizeof(kept.mask), 0, 0) == 0)
+		handlers_return = kept.restorer;
 }
 
 /* ---- the thread itself ---- */
@@ -396,7 +420,7 @@ void frames_unwind_all(struct thread *t)
 void frames_forget(struct thread *t)
 {
 	for (uint32_t i = 0; i < t->n_frames; i++) {
-		t->frames[i].selected = t->frames[i].sampled = false;
+		t->frames[i].kind &= FRAME_INTERRUPTS;
 		t->frames[i].invocation = 0;
 	}
 	t->depth = 0;

@@ -194,6 +194,7 @@ void runtime_start(void)
 	if (!runtime.on)
 		return;
 	describe();
+	handlers_find();
 	threads_init();
 	evaluate_init();
 	at_quick_exit(runtime_finish);

@@ -3,14 +3,16 @@
  * to a place in memory where it has not looked before while it waited, changes what is there, calls a function that no look in this loop
  * has called, or takes more steps than a look has. The first look is counted, in place of the one that succeeds; what that one takes more
  * than one that fails is added. So each look that succeeds counts, and no other. As long as no look has failed after sched_yield() in a
- * loop, all that happens there counts.
+ * loop, all that happens there counts, and what was too much is taken off when one has. Where the loop calls nothing between a look that
+ * succeeds and the next sched_yield(), there was no first look in vain.
  *
  * Without sched_yield() a loop is known by an atomic operation that finds at the same place what it found there the last time, while the
  * thread has changed nothing by another one. That may be work all the same, which looks whether it is to stop. So what was put aside is
  * counted after all unless the loop ends, having changed nothing, when another thread has changed what it looks at, or the thread goes on
  * with sched_yield() or with waiting in the library. A wait that ends with the second look cannot be told from work, and counts.
  *
- * A signal's handler may come between any two instructions here; it finds that we are at work, and what it does counts nowhere. */
+ * A signal's handler that comes while the thread waits is no look, and what it does counts: the wait goes on when it has ended. One may
+ * also come between any two instructions here; it finds that we are at work, and what it does counts nowhere. */
 #include "runs/inside/emulate/callees.h"
 
 #include <sched.h>
@@ -108,32 +110,63 @@ static void callee_learn(struct thread *t, struct waiting_loop *loop)
 {
 	struct waiting *w = &t->waiting;
 
-	if (w->went_on_in && loop == w->loop && loop->n < WAITING_CALLEES && counts_blocks(t, &hot) - w->went_on_at < BLOCKS_MOST)
+	w->learns = false;
+	if (w->went_on_in && loop == w->loop && loop->n < WAITING_CALLEES && counts_blocks(t, &hot) - w->went_on_at < BLOCKS_MOST) {
+		struct callee *c = &t->callees[w->went_on_in];
+
 		loop->callees[loop->n++] = w->went_on_in;
+		w->learns = true;
+		if (c->calls == w->went_on_calls + 1) { /* that look has failed */
+			c->calls--;
+			loop->owed -= loop->owed != 0;
+		}
+	}
 	w->went_on_in = 0;
 }
 
-static void waiting_begin(struct thread *t, struct waiting_loop *loop)
+static uint64_t loop_calls(const struct thread *t, const struct waiting_loop *loop)
+{
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < loop->n; i++)
+		calls += t->callees[loop->callees[i]].calls;
+	return calls;
+}
+
+static void calls_less(struct callee *c, uint64_t n)
+{
+	c->calls -= n < c->calls ? n : c->calls;
+}
+
+/* First looks that were counted beside those that succeeded are taken off, as if a call of what they call took so much less. Of several
+ * functions nobody knows which had how much. */
+static void looks_owed(struct thread *t, struct waiting_loop *loop)
+{
+	struct callee *c = &t->callees[loop->callees[0]];
+	uint32_t owner = t->owner;
+
+	for (size_t i = 0; i < loop->n; i++)
+		calls_less(&t->callees[loop->callees[i]], (uint64_t)loop->owed * loop->usual_calls[i]);
+	if (loop->n == 1) {
+		for (size_t i = 0; i < COUNT_SIMULATED; i++)
+			t->waiting.less[i] = loop->owed * loop->usual[i];
+		callee_begin(c, t);
+		t->owner = loop->callees[0];
+		counts_less(t);
+		t->owner = owner;
+		callee_end(c, t);
+	}
+	loop->owed = 0;
+}
+
+static void counting_ends(struct thread *t)
 {
 	struct waiting *w = &t->waiting;
 	uint64_t *at[RARE];
 
-	callees_account(t);
-	counts_less(t);
-	callee_learn(t, loop);
-	w->loop = loop;
-	w->owner = t->owner;
 	rare_find(at);
 	for (size_t i = 0; i < RARE; i++)
 		w->held[i] = *at[i];
-	memset(w->look, 0, sizeof(w->look));
-	memset(w->calls, 0, sizeof(w->calls));
-	memset(w->failed, 0, sizeof(w->failed));
-	memset(w->failed_calls, 0, sizeof(w->failed_calls));
-	w->seen = false;
-	w->lowest = t->n_frames;
-	w->n_failed = 0;
-	w->bytes = 0;
 	w->left = hot.left;
 	w->blocks_left = hot.blocks_left;
 	w->library = hot.library;
@@ -142,6 +175,42 @@ static void waiting_begin(struct thread *t, struct waiting_loop *loop)
 	hot.left = hot.blocks_left = 0;
 	__atomic_store_n(&t->waits, true, __ATOMIC_RELAXED);
 	hot.waits = 1;
+}
+
+static void counting_begins(struct thread *t)
+{
+	struct waiting *w = &t->waiting;
+
+	hot.waits = 0;
+	__atomic_store_n(&t->waits, false, __ATOMIC_RELAXED);
+	hot.left = w->left;
+	hot.blocks_left = w->blocks_left;
+	t->granted += (uint64_t)w->left;
+	t->blocks_granted += w->blocks_left;
+	hold(w);
+}
+
+static void waiting_begin(struct thread *t, struct waiting_loop *loop)
+{
+	struct waiting *w = &t->waiting;
+
+	callees_account(t);
+	counts_less(t);
+	w->in_place = loop->polls || loop->n == 0 || loop_calls(t, loop) != loop->calls;
+	callee_learn(t, loop);
+	if (loop->failed && loop->owed && loop->n)
+		looks_owed(t, loop);
+	w->loop = loop;
+	w->owner = t->owner;
+	memset(w->look, 0, sizeof(w->look));
+	memset(w->calls, 0, sizeof(w->calls));
+	memset(w->failed, 0, sizeof(w->failed));
+	memset(w->failed_calls, 0, sizeof(w->failed_calls));
+	w->seen = false;
+	w->lowest = t->n_frames;
+	w->n_failed = 0;
+	w->bytes = 0;
+	counting_ends(t);
 }
 
 /* The loop has been work. */
@@ -160,15 +229,9 @@ static void waiting_end(struct thread *t, bool looked)
 {
 	struct waiting *w = &t->waiting;
 	struct waiting_loop *loop = w->loop;
-	uint64_t times = loop->polls ? 2 : 1;
+	uint64_t times = loop->polls ? 2 : w->in_place;
 
-	hot.waits = 0;
-	__atomic_store_n(&t->waits, false, __ATOMIC_RELAXED);
-	hot.left = w->left;
-	hot.blocks_left = w->blocks_left;
-	t->granted += (uint64_t)w->left;
-	t->blocks_granted += w->blocks_left;
-	hold(w);
+	counting_begins(t);
 	looked = looked && (!loop->polls || w->seen);
 	loop->in_vain = looked ? 0 : loop->in_vain + 1;
 	if (loop->polls && !looked)
@@ -181,10 +244,12 @@ static void waiting_end(struct thread *t, bool looked)
 	}
 	for (size_t i = 0; i < loop->n; i++) {
 		struct callee *c = &t->callees[loop->callees[i]];
-		uint64_t calls = c->calls + w->calls[i], usual = looked ? times * loop->usual_calls[i] : 0;
 
-		c->calls = calls - (usual < calls ? usual : calls);
+		c->calls += w->calls[i];
+		calls_less(c, looked ? times * loop->usual_calls[i] : 0);
 	}
+	loop->owed += looked && !loop->polls && !loop->failed && w->in_place;
+	loop->calls = loop_calls(t, loop);
 	w->look[COUNT_WAITED] = w->waited;
 	w->waited = 0;
 	counts_more(t, w->look);
@@ -242,7 +307,8 @@ static bool goes_on(uintptr_t address, size_t bytes, enum access access)
 {
 	struct waiting *w = &hot.thread->waiting;
 
-	if (has_changed(w) || !place_is_known(w, address) || (access == ACCESS_WRITE && bytes > sizeof(w->value))) {
+	if (has_changed(w) || !(place_is_known(w, address) || (w->learns && access == ACCESS_READ)) ||
+	    (access == ACCESS_WRITE && bytes > sizeof(w->value))) {
 		waiting_end(hot.thread, true);
 		return false;
 	}
@@ -280,6 +346,7 @@ static bool goes_on_in_call(struct thread *t, uint32_t callee)
 	}
 	waiting_end(t, true);
 	w->went_on_in = callee;
+	w->went_on_calls = t->callees[callee].calls;
 	w->went_on_at = counts_blocks(t, &hot);
 	return false;
 }
@@ -292,6 +359,33 @@ bool waiting_goes_on_in_call(struct thread *t, uint32_t callee)
 	waits = hot.waits && goes_on_in_call(t, callee);
 	busy_end();
 	return waits;
+}
+
+bool waiting_is_interrupted(struct thread *t)
+{
+	struct waiting *w = &t->waiting;
+
+	BUSY_HERE();
+	if (hot.waits) {
+		counting_begins(t);
+		w->interrupted = true;
+		w->changes = hot.changes;
+	}
+	busy_end();
+	return w->interrupted;
+}
+
+void waiting_continues(struct thread *t)
+{
+	struct waiting *w = &t->waiting;
+
+	BUSY_HERE();
+	if (w->interrupted) {
+		hot.changes = w->changes;
+		w->interrupted = false;
+		counting_ends(t);
+	}
+	busy_end();
 }
 
 static bool goes_on_in_block(void)
@@ -326,6 +420,7 @@ static void look_failed(struct waiting *w)
 {
 	hold(w);
 	w->n_failed++;
+	w->loop->failed = true;
 	for (size_t i = 0; i < COUNT_SIMULATED; i++)
 		w->failed[i] += w->look[i];
 	for (size_t i = 0; i < WAITING_CALLEES; i++)
@@ -358,7 +453,7 @@ static void yields(uintptr_t site)
 {
 	struct thread *t = hot.thread;
 
-	if (!t || hot.busy || !runtime.several)
+	if (!t || hot.busy || !runtime.several || t->waiting.interrupted)
 		return;
 	BUSY_HERE();
 	hot.changes++; /* looks on both sides of this are not those of a loop without it */
@@ -408,7 +503,7 @@ void waiting_looks(uintptr_t site, uintptr_t address, uint64_t value)
 {
 	struct thread *t = hot.thread;
 
-	if (!t || hot.busy)
+	if (!t || hot.busy || t->waiting.interrupted)
 		return;
 	BUSY_HERE();
 	polls(t, site, address, value);

@@ -1,7 +1,8 @@
 /* A thread hands boxes to another, each waits for the other in a loop around sched_yield(); then it works, and calls that as well.
- * Each has to wait at first. */
+ * Each has to wait at first. -DSIGNALS: at each look in vain a signal comes, whose handler works. */
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -16,10 +17,20 @@
 #define UNSEEN __attribute__((no_sanitize("thread"), no_sanitize_coverage, noinline))
 
 static volatile int looks;
+static _Thread_local long handled[4];
+
+FUNCTION void on_signal(int number)
+{
+	for (int i = 0; i < 4; i++)
+		handled[i] += number;
+}
 
 UNSEEN static void in_vain(void)
 {
 	looks = looks + 1;
+#ifdef SIGNALS
+	raise(SIGUSR1);
+#endif
 }
 
 UNSEEN static void let_it_look(void)
@@ -64,14 +75,16 @@ static void *gets(void *sum)
 		if (i == 0)
 			let_it_look();
 	}
-	return NULL;
+	return (void *)(handled[0] / SIGUSR1);
 }
 
 int main(void)
 {
 	long sum = 0;
 	pthread_t t;
+	void *signals;
 
+	signal(SIGUSR1, on_signal);
 	if (pthread_create(&t, NULL, gets, &sum) != 0)
 		return 1;
 	let_it_look();
@@ -84,7 +97,7 @@ int main(void)
 	for (int i = 0; i < YIELDS * 10; i++)
 		numbers[i] = i;
 	sum += reads() + (computes(1) == 0);
-	pthread_join(t, NULL);
-	printf("%ld\n", sum);
+	pthread_join(t, &signals);
+	printf("%ld %ld\n", sum, handled[0] / SIGUSR1 + (long)signals);
 	return 0;
 }
