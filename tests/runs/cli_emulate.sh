@@ -151,6 +151,8 @@ timeout 60 "$ASSAY" emulate run -o jumps-samples -- ./jumps 3000 >out 2>err
 status=$?
 expect_status 0
 expect_stdout 'done'
+cases=$((cases + 1))
+! grep -q 'not built' err || fail "what the emulation does there is no time of the program's: $(cat err)"
 
 what='signals at random moments, and coroutines that handlers switch to'
 run emulate build -- gcc -g -O1 "$ASSAY_SOURCE/tests/probed/hostile.c" -o hostile -pthread
