@@ -304,6 +304,8 @@ struct thread {
 	struct latest nowhere;			/* the same */
 	uint32_t block, path;			/* last basic block; hash of the last ones, whatever functions they are in */
 	uint32_t blocks[PATH_BLOCKS], n_blocks; /* these, in a ring */
+	uintptr_t turn;				/* 0, or the place of the only block that they all are: another one changes nothing */
+	uint32_t turn_block, turns;		/* its number; how often it has followed itself as it was expected for sure */
 	uint32_t n_touches;
 	uint32_t (*sets)[WAYS]; /* of caches and TLBs */
 	uint8_t *fresh;		/* of each set: entries used since the burst began */

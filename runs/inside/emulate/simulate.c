@@ -509,10 +509,11 @@ static struct prediction *prediction_of(struct thread *t, uint32_t path)
 
 /* Was it what the processor expected? A table of what followed a basic block on this path, with some trust in it, as branch predictors
  * have. A function's entry or a first visit is never a miss; a path that has been forgotten for others is. */
-static bool prediction_is_right(struct prediction *p, uint32_t path, uint32_t block)
+static bool prediction_is_right(struct thread *t, struct prediction *p, uint32_t path, uint32_t block)
 {
 	bool first = p->path == 0, right = p->path == path && (p->followed & ~TRUST) == block << 2;
 
+	t->turns = right && (p->followed & TRUST) == TRUST && block == t->block ? t->turns + 1 : 0;
 	/* As whole words, and only where they change: the next block on this path reads them at once. */
 	if (right)
 		p->followed += (p->followed & TRUST) < TRUST;
@@ -546,16 +547,23 @@ void simulate_block(uintptr_t pc)
 	if (!hot.busy)
 		t->counts.exact[COUNT_BLOCKS]++;
 	__asm__ volatile("incq %0" : "+m"(hot.blocks_left) : : "cc"); /* a handler may have begun to skip windows */
-	if (hot.busy || !hot.simulating)
+	if (hot.busy || !hot.simulating || (pc == t->turn && t->block == t->turn_block))
 		return;
+	t->turn = 0;
 	block = block_number(pc);
 	if (t->block) {
 		path = (t->block ^ t->path * PATH_FACTOR) * 0x85ebca6bu | 1;
-		if (!prediction_is_right(prediction_of(t, path), path, block)) {
+		if (!prediction_is_right(t, prediction_of(t, path), path, block)) {
 			t->counts.weighed[COUNT_BRANCH_MISSES] += t->weight;
 			t->events++;
 		}
 		path_add(t, block);
+		if (t->turns > PATH_BLOCKS) {
+			t->turn_block = block;
+			t->turn = pc;
+		}
+	} else {
+		t->turns = 0;
 	}
 	t->block = block;
 }
