@@ -7,6 +7,7 @@ import json
 import math
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 
@@ -21,7 +22,8 @@ SIZES = {"dispatch": 200000, "filters": 4000, "heat_openmp": 40, "json_reader": 
          "worker_stats": 300000, "seven": 800, "system_call": 300000, "extra_copy": 100000}
 # Of tests/apps/plain: so many times the first argument that truth.csv has.
 PLAIN_FACTOR, PLAIN_FACTORS = 100, {"matrix": 5, "tree": 40, "wordcount": 40, "packets": 40, "cache": 40}
-FULLS = 4  # of two threads: what they meet on is a matter of their order
+FULLS = 8  # of two threads: what they meet on is a matter of their order
+T = 2.364624  # Student's, .975, FULLS - 1 degrees of freedom
 OTHERS = {"composed", "chain", "copies"}  # do not take threads and a size
 EXACT, OWN, MEAN, NESTED = ("exact", "total of the function itself", "mean, no nested calls", "mean with nested calls")
 
@@ -52,19 +54,22 @@ class Tally:
         self.programs, self.widths = set(), []
 
     def add(self, where, truths, value, low, high):
-        """truths: of several runs with --full, which differ where threads meet in another order. False: the interval holds nothing between
-        them."""
+        """truths: of several runs with --full, which differ where threads meet in another order. What this run would have said with --full is
+        one more of these, and not known. False: the interval holds nothing of where that lies in .95 of all cases."""
         if value is None or low is None or high is None:
             self.unknown += 1
             return True
-        least, most = min(truths), max(truths)
+        middle, half = truths[0], 0
+        if len(truths) > 1:
+            middle, half = statistics.mean(truths), T * statistics.stdev(truths) * math.sqrt(1 + 1 / len(truths))
+        least, most = middle - half, middle + half
         held = low - 1e-9 * abs(low) <= most and least <= high + 1e-9 * abs(high)
         self.n += 1
         self.held += held
-        self.moved += most - least > 1e-9 * most
+        self.moved += half > 1e-9 * middle
         self.programs.add(where.split(":")[0])
-        if least > 0:
-            self.widths.append((high - low) / 2 / least)
+        if middle > 0:
+            self.widths.append((high - low) / 2 / middle)
         return held
 
     def row(self, family, kind):
@@ -135,8 +140,10 @@ def main():
     tallies = {}
     {"apps": of_apps, "plain": plain}[what](tallies)
     print("\n## Intervals\n\nThe .95 intervals of `assay samples`, of these programs, against the same run with --full; what was simulated as a whole in both\n"
-          f"is left out. Potential HITM are of two threads, everything else is of one. Where runs with --full differ, the truth of {FULLS} of them is what lies\n"
-          "between the least and the most; how many intervals that concerns is the last column. Totals of exact counters must be equal.\n")
+          "is left out. Potential HITM are of two threads, everything else is of one. An interval says how far windows that were skipped may have\n"
+          f"moved a value, not how far another order of the threads would. Where runs with --full differ by that, which {FULLS} of them tell, the truth of the sampled\n"
+          "run is one more of these: held is what meets their .95 prediction interval (Student's t); how many intervals that concerns is the last column. Totals\n"
+          "of exact counters must be equal.\n")
     print("| counters | of what | programs | intervals | hold the truth | median half width, of the truth | not stated | runs differ |\n| --- | --- |"
           + " ---: |" * 6)
     for (family, kind), tally in sorted(tallies.items()):
