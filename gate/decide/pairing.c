@@ -338,7 +338,7 @@ static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n
 {
 	const size_t n[2] = { n_baseline, n_candidate };
 	double baseline = stats_median(in->values[0], n_baseline), candidate = stats_median(in->values[1], n_candidate);
-	double log_ratio;
+	double log_ratio, variance[2];
 
 	if (!(baseline > 0) || !(candidate > 0))
 		return false;
@@ -352,7 +352,10 @@ static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n
 			  (const double *const *)in->values, in->higher_is_better);
 	/* A single repetition, or a result of 0, tells nothing about the noise. */
 	if (n_baseline > 1 && n_candidate > 1 && all_positive(in->values[0], n_baseline) && all_positive(in->values[1], n_candidate)) {
-		m->noise += median_variance(in, in->values[0], n_baseline) + median_variance(in, in->values[1], n_candidate);
+		variance[0] = median_variance(in, in->values[0], n_baseline);
+		variance[1] = median_variance(in, in->values[1], n_candidate);
+		m->noise += variance[0] + variance[1];
+		m->noise_least += fmin(variance[0], variance[1]);
 		m->noise_df += (double)(n_baseline + n_candidate - 2);
 	} else {
 		in->unknown += median_part(n_baseline) + median_part(n_candidate);
@@ -473,6 +476,7 @@ static void pair_type(struct pairing_input *in, const struct stretch *baseline, 
 	if (m.noise_df > 0) /* sessions of unknown noise are taken to be as noisy as the others */
 		m.noise += in->squares / m.noise_df * in->unknown;
 	m.noise = sqrt(m.noise) / (double)sessions;
+	m.noise_least = sqrt(m.noise_least) / (double)sessions;
 	in->pairing->untyped += strcmp(type, m.machine) == 0;
 	add_machine(in->pairing, &m);
 }
@@ -580,7 +584,8 @@ static bool is_spared(const struct pairing *p, const struct pairing_machine *m)
 	return types >= EFFECT_TYPES_MIN;
 }
 
-/* Who goes is told by the noise alone, which says nothing of the ratio: so the interval of those that stay holds as before. */
+/* Who goes is told by the noise alone, which says nothing of the ratio: so the interval of those that stay holds as before. Both versions
+ * must have it: what one alone has is its own doing, and may be what is looked for. */
 static void leave_out_noisy(struct pairing *p)
 {
 	double usual = usual_noise(p), limit = stats_round(fmax(NOISY_TIMES * usual, NOISY_MIN));
@@ -588,7 +593,7 @@ static void leave_out_noisy(struct pairing *p)
 	for (size_t i = 0; usual > 0 && i < p->n; i++) {
 		struct pairing_machine *m = &p->machines[i];
 
-		if (m->reason != PAIRING_USED || stats_round(m->noise) <= limit || !is_spared(p, m))
+		if (m->reason != PAIRING_USED || stats_round(M_SQRT2 * m->noise_least) <= limit || !is_spared(p, m))
 			continue;
 		p->untyped -= strcmp(p->types[m->type], m->machine) == 0;
 		p->used--;

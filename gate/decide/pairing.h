@@ -44,10 +44,11 @@ struct pairing_machine {
 	const char *machine; /* borrowed from the runs */
 	size_t type;	     /* index into types; SIZE_MAX when it is not used */
 	enum pairing_reason reason;
-	double log_ratio; /* of medians of repetitions, above 0 is worse; NaN when not used */
-	double log_cost;  /* of the baseline: the log of its median; NaN when not used */
-	double noise;	  /* standard error of log_ratio by the repetitions; 0 when there are too few of them, or all exactly alike */
-	double noise_df;  /* degrees of freedom of noise: repetitions but one of each version and session */
+	double log_ratio;   /* of medians of repetitions, above 0 is worse; NaN when not used */
+	double log_cost;    /* of the baseline: the log of its median; NaN when not used */
+	double noise;	    /* standard error of log_ratio by the repetitions; 0 when there are too few of them, or all exactly alike */
+	double noise_least; /* of noise, what the version explains whose repetitions differ less there */
+	double noise_df;    /* degrees of freedom of noise: repetitions but one of each version and session */
 	size_t baseline_runs, candidate_runs; /* repetitions that were compared */
 	enum pairing_turns turns;
 	const struct fingerprint *fingerprint; /* under which it was measured; NULL when there is none */
@@ -70,8 +71,8 @@ enum pairing_reason pairing_terms(const struct run_set *baseline, const struct r
 /* All arguments must outlive *out; pairing_release() it. Both run sets must have the same direction. Repetitions under one
  * fingerprint are compared with each other where both versions have some; otherwise all of the machine and type. Where both have runs of
  * one plan (runs/running/plan.h), only those of the latest such plan count. A machine on which one of them has only results of another
- * build is left out, and so is one whose noise is many times that of the others: whatever its ratio, it would decide nothing but that
- * nothing can be decided. */
+ * build is left out, and so is one on which both versions have many times the noise of the others: whatever its ratio, it would decide
+ * nothing but that nothing can be decided. */
 void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 		const struct run_set *candidate, struct pairing *out);
 void pairing_release(struct pairing *pairing);

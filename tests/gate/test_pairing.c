@@ -364,8 +364,9 @@ static void add_wild(struct world *w, int side, const char *machine, double metr
 	}
 }
 
-/* m0 to m[machines - 1] with that ratio, more or less; and a wild one, whose median ratio is `wild`. */
-static struct verdict decide_with_wild(struct world *w, int machines, double ratio, double wild, double factor)
+/* m0 to m[machines - 1] with that ratio, more or less; and a wild one, whose median ratio is `wild`, with repetitions that differ by
+ * factors of `before` with the old version and of `factor` with the new one. */
+static struct verdict decide_with_wild(struct world *w, int machines, double ratio, double wild, double before, double factor)
 {
 	struct assay_error err;
 	struct verdict v;
@@ -378,7 +379,7 @@ static struct verdict decide_with_wild(struct world *w, int machines, double rat
 		add(w, 0, name, "p", 1000, 10 + i);
 		add(w, 1, name, "p", 1000, (10 + i) * ratio * (1 + .002 * (i % 3 - 1)));
 	}
-	add_wild(w, 0, "wild", 10, factor);
+	add_wild(w, 0, "wild", 10, before);
 	add_wild(w, 1, "wild", 10 * wild, factor);
 	assert_int_equal(verdict_of(&w->evidence, &w->config, &w->sides[0], &w->sides[1], .03, &v, &err), ASSAY_OK);
 	return v;
@@ -391,22 +392,24 @@ static void test_wild_machine(void **state)
 	static const struct {
 		const char *what;
 		int machines;
-		double ratio, wild, factor;
+		double ratio, wild, before, factor;
 		enum decision decision;
 		bool left_out;
 	} rows[] = {
-		{ "nothing changed, and one says slower", 5, 1, 2, 3, DECISION_PASS, true },
-		{ "nothing changed, and one says faster", 5, 1, .5, 3, DECISION_PASS, true },
-		{ "all but one say slower", 5, 1.05, .6, 3, DECISION_REGRESSION, true },
-		{ "all but one say faster", 5, .9, 2, 3, DECISION_IMPROVED, true },
-		{ "of three types none can be done without", 2, 1, 2, 3, DECISION_INCONCLUSIVE, false },
-		{ "another ratio, with no more noise, is no noise", 5, 1, 2, 1.01, DECISION_INCONCLUSIVE, false },
+		{ "nothing changed, and one says slower", 5, 1, 2, 3, 3, DECISION_PASS, true },
+		{ "nothing changed, and one says faster", 5, 1, .5, 3, 3, DECISION_PASS, true },
+		{ "all but one say slower", 5, 1.05, .6, 3, 3, DECISION_REGRESSION, true },
+		{ "all but one say faster", 5, .9, 2, 3, 3, DECISION_IMPROVED, true },
+		{ "of three types none can be done without", 2, 1, 2, 3, 3, DECISION_INCONCLUSIVE, false },
+		{ "another ratio, with no more noise, is no noise", 5, 1, 2, 1.01, 1.01, DECISION_INCONCLUSIVE, false },
+		{ "the new version alone is unsteady there", 5, 1, 2, 1.002, 3, DECISION_INCONCLUSIVE, false },
+		{ "the old version alone was unsteady there", 5, 1, 2, 3, 1.002, DECISION_INCONCLUSIVE, false },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct world w;
-		struct verdict v = decide_with_wild(&w, rows[i].machines, rows[i].ratio, rows[i].wild, rows[i].factor);
+		struct verdict v = decide_with_wild(&w, rows[i].machines, rows[i].ratio, rows[i].wild, rows[i].before, rows[i].factor);
 		const struct pairing_machine *m = &v.pairing.machines[rows[i].machines];
 
 		assert_string_equal(m->machine, "wild");
