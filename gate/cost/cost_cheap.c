@@ -23,22 +23,13 @@ static ROWS_FUNCTION(source_text, enum cost_source, COST_SOURCE_ROWS, ROWS_TEXT)
 
 /* ---- prices ---- */
 
-static size_t same_input(const struct costs *costs, const char *hash)
-{
-	for (size_t i = 0; i < costs->n; i++) {
-		if (strcmp(costs->inputs[i].hash, hash) == 0)
-			return i;
-	}
-	return SIZE_MAX;
-}
-
 /* Whether what early runs have counted is what whole runs have, in all inputs that both ran; a count that they do not have is 0. */
 static bool is_final(const struct costs *whole, size_t column, const struct costs *early)
 {
 	size_t other = costs_column(early, whole->names[column]);
 
 	for (size_t i = 0; i < early->n; i++) {
-		size_t at = same_input(whole, early->inputs[i].hash);
+		size_t at = costs_same_input(whole, early->inputs[i].hash);
 		double value = other == SIZE_MAX ? 0.0 : mat_get(&early->X, i, other);
 
 		if (at != SIZE_MAX && mat_get(&whole->X, at, column) != value)
@@ -58,7 +49,7 @@ static enum assay_status price_early(struct store *store, const struct cost_mode
 	double *part = mem_new(costs.n, sizeof(*part));
 
 	for (size_t i = 0; !st && i < costs.n; i++) {
-		size_t at = same_input(&model->costs, costs.inputs[i].hash);
+		size_t at = costs_same_input(&model->costs, costs.inputs[i].hash);
 
 		if (at != SIZE_MAX)
 			part[out->early_inputs++] = costs.inputs[i].median / model->costs.inputs[at].median;

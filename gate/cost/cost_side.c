@@ -43,15 +43,6 @@ static double elsewhere_of(const struct cost_side *s, size_t input)
 	return sum;
 }
 
-static size_t same_input(const struct costs *costs, const char *hash)
-{
-	for (size_t i = 0; i < costs->n; i++) {
-		if (strcmp(costs->inputs[i].hash, hash) == 0)
-			return i;
-	}
-	return SIZE_MAX;
-}
-
 /* Which inputs count, and what the model expects of them. */
 static enum assay_status look_at_inputs(struct cost_side *s, struct assay_error *err)
 {
@@ -81,7 +72,7 @@ static enum assay_status look_at_inputs(struct cost_side *s, struct assay_error 
 		}
 		s->expected[s->n] = sparse_predict(&fit->model, part);
 		s->input[s->n++] = i;
-		common += same_input(&s->model->costs, s->costs.inputs[i].hash) != SIZE_MAX;
+		common += costs_same_input(&s->model->costs, s->costs.inputs[i].hash) != SIZE_MAX;
 	}
 	s->paired = common >= COST_SIDE_INPUTS_MIN && 2 * common >= s->n;
 	free(row);
@@ -103,7 +94,7 @@ static void compare_paired(struct cost_side *s)
 
 	for (size_t i = 0; i < s->n; i++) {
 		const struct cost_input *new = &s->costs.inputs[s->input[i]];
-		size_t old = same_input(&s->model->costs, new->hash);
+		size_t old = costs_same_input(&s->model->costs, new->hash);
 
 		if (old == SIZE_MAX)
 			continue;

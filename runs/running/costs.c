@@ -614,6 +614,15 @@ bool costs_is_new(const struct costs *costs, const char *name)
 	       !are_among(costs->unknown, costs->n_unknown, name);
 }
 
+size_t costs_same_input(const struct costs *costs, const char *hash)
+{
+	for (size_t i = 0; i < costs->n; i++) {
+		if (strcmp(costs->inputs[i].hash, hash) == 0)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
 size_t costs_input(const struct costs *costs, const char *name)
 {
 	for (size_t i = 0; i < costs->n; i++) {

@@ -81,6 +81,7 @@ bool costs_is_count(const struct costs *costs, size_t column);	  /* how often a 
 /* Whether nothing is known of it: it is no feature that runs had, or a count that was 0 in all. */
 bool costs_is_new(const struct costs *costs, const char *name);
 size_t costs_input(const struct costs *costs, const char *name);
+size_t costs_same_input(const struct costs *costs, const char *hash);
 /* The features of a run as a row: [p]. What is missing is 0 where that may be, else NaN. */
 void costs_row(const struct costs *costs, const struct execution_features *features, double *row);
 
