@@ -36,7 +36,7 @@ evidence_head() {
 	echo
 	echo "Measured on $(date -u +%Y-%m-%d) by \`sh tests/run --evidence $(basename "$0" .sh)\`: $(sed -n 's/^project(\(assay\) VERSION \([^ ]*\).*/\1 \2/p' CMakeLists.txt), revision" \
 		"$(git rev-parse --short HEAD), $(gcc --version | head -n 1 | sed 's/.*) //;s/^/gcc /'), Linux $(uname -r | cut -d- -f1)," \
-		"$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, shared with other work."
+		"$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc --all) cores, shared with other work."
 	echo
 }
 

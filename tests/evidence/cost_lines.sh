@@ -13,14 +13,17 @@ done
 	cat <<'END_TEXT'
 Programs of Debian were built with `-g` as they are, and with one loop made dearer in the sources: at the beginning of its body a register is counted down, so often that
 six inputs together cost 5 or 10 % more (.7 to 1.4 times that was measured). Drawn are loops of at least 2 % of all that is counted, whose body stands in braces. The baseline
-ran 60 drawn inputs, a candidate 30 others, each once; samples of where the time goes are 10 ms apart. *By samples*: the function, or the loop, that `gate --method cost` says first (`slower_at`).
-*By costs*: whether the first of what explains the costs (`slower`) has the loop's line. *Unchanged*: what was decided where the candidate is the same program, and how many functions were said to
-be slower.
+ran 60 drawn inputs, a candidate 30 others, each once; where the time goes is noted each 10 ms, which leaves 200 to 500 samples of a candidate. *Function* and *loop*: those that `gate --method
+cost` says first (`slower_at`, by samples and by which inputs cost more). *By costs alone*: whether the first of what explains the costs (`slower`) has the loop's line. *Unchanged*: what was decided where the
+candidate is the same program, and how many functions were said to be slower.
 
-| program | loops to draw of | planted | loops | regression | function by samples | loop by samples | loop by costs | unchanged |
+| program | loops to draw of | planted | loops | regression | function | loop | by costs alone | unchanged |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 END_TEXT
 	cat "$work"/*.line
+	printf '\nRuns are kept: those of %s were made from %s to %s; what is said of them is of this revision.\n' "$(ls "$work" | sed -n 's/\.line$//p' | tr '\n' ' ' | sed 's/ $//')" \
+		"$(stat -c %y "$kept"/*.lines/*.lab/done | sort | head -n 1 | cut -c 1-16)" "$(stat -c %y "$kept"/*.lines/*.loops.csv | sort | tail -n 1 | cut -c 1-16)"
+	cat "$work"/*.line | awk -F '|' '{ n += $5; named += $7; loop += $8; called += $6 } END { printf "Of all %d, %d were called, the function is right in %d and the loop in %d.\n", n, called, named, loop }'
 	printf '\nEach loop, how much dearer all became by it, and what was said; loops by which so much could not be had are not among them.\n\n'
 	for program in "$work"/*.line; do
 		program=$(basename "$program" .line)
