@@ -178,9 +178,10 @@ for i in 1 2 3 4 5 6; do
 		fail "a function's own count is above its sum, or that above all that was counted"
 	jq -e '[.files[0].functions[] | select(.name == "main" or .name == "gets").calls] == [1, 1]' said >out || fail 'each is called once'
 	jq -e '.files[0].functions | map({key: .name, value: (.total["emulated:accesses"] / .calls)}) | from_entries |
-		.put >= 3 and .put < 3.01 and .get >= 5 and .get < 5.01 and .on_signal == 8' said >out || fail 'all that each call does counts, and looks in vain do not'
+		.put >= 3 and .put < 3.01 and .get >= 5 and .get < 5.01 and .on_signal == 8' said >out ||
+		fail "all that each call does counts, and looks in vain do not: $(jq -c '.files[0].functions | map([.name, .calls, .total["emulated:accesses"]])' said)"
 	jq -e '[.files[0].functions[] | select(.name == "put" or .name == "get").calls] == [20000, 20000]' said >out ||
-		fail 'looks in vain are no calls, and handlers end no waiting'
+		fail "looks in vain are no calls, and handlers end no waiting: $(jq -c '.files[0].functions | map([.name, .calls])' said)"
 done
 
 what='names of C++ as people write them, and the symbol'

@@ -1,5 +1,7 @@
 /* A box that one thread fills and another empties, and neither waits. */
+#include <signal.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 static atomic_int full;
 static long box;
@@ -22,4 +24,23 @@ FUNCTION int get(long *sum)
 	*sum += box;
 	atomic_store(&full, 0);
 	return 1;
+}
+
+/* Not seen by what counts: looks in vain, and waiting for ten by the other thread. */
+#define UNSEEN __attribute__((no_sanitize("thread"), no_sanitize_coverage, noinline))
+
+static volatile int looks;
+
+UNSEEN static void in_vain(void)
+{
+	looks = looks + 1;
+#ifdef SIGNALS
+	raise(SIGUSR1);
+#endif
+}
+
+UNSEEN static void let_it_look(void)
+{
+	for (int before = looks; looks < before + 10;)
+		usleep(1000);
 }

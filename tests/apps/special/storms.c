@@ -1,5 +1,5 @@
 /* Two threads hand boxes to each other and wait in loops around sched_yield(), while signals come to both of them all the time, whose
- * handler works, too. */
+ * handler works, too. Each has to wait at first. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -37,8 +37,12 @@ static void *gets(void *sum)
 
 	storm_begin(&timer);
 	for (int i = 0; i < BOXES; i++) {
-		while (!get(sum))
+		while (!get(sum)) {
+			in_vain();
 			sched_yield();
+		}
+		if (i == 0)
+			let_it_look();
 	}
 	timer_delete(timer);
 	return NULL;
@@ -54,9 +58,12 @@ int main(void)
 	if (pthread_create(&t, NULL, gets, &sum) != 0)
 		return 1;
 	storm_begin(&timer);
+	let_it_look();
 	for (int i = 0; i < BOXES; i++) {
-		while (!put(i))
+		while (!put(i)) {
+			in_vain();
 			sched_yield();
+		}
 	}
 	timer_delete(timer);
 	pthread_join(t, NULL);

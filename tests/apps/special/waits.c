@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "boxes.h"
 
@@ -13,30 +12,12 @@
 #define YIELDS 100
 #define STEPS  1000 /* between two of them */
 
-/* Not seen by what counts: looks in vain, and waiting for ten by the other thread. */
-#define UNSEEN __attribute__((no_sanitize("thread"), no_sanitize_coverage, noinline))
-
-static volatile int looks;
 static _Thread_local long handled[4];
 
 FUNCTION void on_signal(int number)
 {
 	for (int i = 0; i < 4; i++)
 		handled[i] += number;
-}
-
-UNSEEN static void in_vain(void)
-{
-	looks = looks + 1;
-#ifdef SIGNALS
-	raise(SIGUSR1);
-#endif
-}
-
-UNSEEN static void let_it_look(void)
-{
-	for (int before = looks; looks < before + 10;)
-		usleep(1000);
 }
 
 static long numbers[YIELDS * 10];
