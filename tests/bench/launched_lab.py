@@ -23,7 +23,7 @@ PLACE = {"HOME": directory + "/home", "PATH": directory + "/bin:/usr/sbin:/usr/b
 # A host's own number; on its way, where something dies there, the sign that it is at work.
 WORK = """#!/bin/sh
 read -r number mortal </dev/shm/number
-[ -z "$mortal" ] || { echo $$.$(date +%s%N) >/dev/shm/begun; sleep 1; }
+[ -z "$mortal" ] || { echo $$.$(date +%s%N) >/dev/shm/begun; sleep 5; }
 """
 STRESS = WORK.replace("read", """case $1 in --version) echo 'stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux)'; exit 0 ;; esac
 trap stop=1 INT
@@ -67,7 +67,7 @@ def make(n):
         lines.append("  - {name: %s, transport: command, launcher: [%s/stub, %s, '%.3f', %s]}\n" %
                      (name, directory, fate, draw.uniform(*FATES[fate][1:3]), host))
     write(directory + "/lab/lab.yaml", "".join(lines))
-    write(directory + "/battery.yaml", "name: tiny\npasses: 1\nseconds: 0.1\nstressors:\n  - { stressor: cpu }\n")
+    write(directory + "/battery.yaml", "name: tiny\npasses: 1\nseconds: 1\nstressors:\n  - { stressor: cpu }\n")
     os.makedirs(directory + "/lab/apps", exist_ok=True)
     write(directory + "/lab/apps/work.yaml", f"command: [{directory}/bin/work]\nversions: {{ only: }}\nrepetitions: 2\nwarm_ups: 0\n"
           "metric: { pattern: 'value ([0-9]+)', direction: lower }\n")
@@ -75,7 +75,9 @@ def make(n):
 
 
 class Command:
-    """One command and what it cost: seconds, ms of processor, MiB at most."""
+    """One command and what it cost: seconds (without those in which all of this stood still), ms of processor, MiB at most."""
+
+    stood = 0
 
     def __init__(self, hosts, name, words, kill_when=None):
         began, self.ticks, self.memory, self.killed = time.time(), 0, 0, False
@@ -86,13 +88,16 @@ class Command:
                 self.watch(kill_when)
             finally:
                 self.process.kill()
-        self.status, self.seconds = self.process.returncode, time.time() - began
+        self.status, self.seconds = self.process.returncode, time.time() - began - self.stood
         text = open(directory + "/out", encoding="utf-8").read()
         self.answer = json.loads(text) if text and not self.killed else None
         print(f"evidence: {hosts} hosts: {name}: status {self.status} after {self.seconds:.1f} s", file=sys.stderr)
 
     def watch(self, kill_when):
+        last = time.time()
         while self.process.poll() is None:
+            now = time.time()
+            self.stood, last = self.stood + (now - last if now - last > 20 else 0), now
             self.look(self.process.pid)
             if kill_when and kill_when():
                 self.process.send_signal(signal.SIGKILL)
@@ -233,6 +238,9 @@ def main():
     print("| hosts | command | ended by | s | controller's ms of processor a host | controller's MiB at most |\n| ---: | --- | --- | ---: | ---: | ---: |")
     for command in measured:
         print(command.row())
+    for command in measured:
+        if command.stood:
+            print(f"\n`{command.name}` on {command.hosts} hosts: all of this stood still for {command.stood:.0f} s, which are not counted.")
     print(f"\nThe {sizes[-1]} hosts, by what was drawn for them; `fleet exec` with either fan-out, the others after the first and the second `--resume`:\n")
     print("| drawn | hosts | exec, 32 | exec, 256 | fingerprint, first | second | run, first | second | as must be |\n| --- | ---: |" + " --- |" * 7)
     for fate, row in FATES.items():
