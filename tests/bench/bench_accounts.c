@@ -4,7 +4,8 @@
  *   bench_accounts ROUNDS COMMAND [ARG]...
  *
  * prints a line a run: round, how (0: bare, 1: with accounts), user and system time of the command in microseconds, its wall-clock time in
- * nanoseconds, user and system time of the helper in microseconds (0: there is none). It fails where an account is missing. */
+ * nanoseconds, user and system time of the helper in microseconds (0: there is none). It fails where an account is
+ * missing; how many processes were begun is not known where their numbers have begun anew. */
 #include "base/clock.h"
 #include "fleet/engine/local_command.h"
 
