@@ -1,5 +1,5 @@
 #!/bin/sh
-# What it costs that the kernel's accounts are kept of each execution: the commands of sampling.sh bare and by the helper, ROUNDS (default 40)
+# What it costs that the kernel's accounts are kept of each execution: the ten commands of sampling.sh bare and by the helper, ROUNDS (default 40)
 # times in turn. Some 6 minutes on a quiet machine; ACCOUNTS keeps what was measured: a second call goes on.
 needs=nothing
 . tests/lib_evidence.sh
