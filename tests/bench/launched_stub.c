@@ -54,7 +54,10 @@ static int status_of(pid_t pid)
 /* Does not return. `whole`: with processes of its own, which end with this one. */
 static void enter(char **words, int whole)
 {
-	need(unshare(CLONE_NEWNS | (whole ? CLONE_NEWPID : 0)), "unshare");
+	const char *name = strrchr(host, '/') ? strrchr(host, '/') + 1 : host;
+
+	need(unshare(CLONE_NEWNS | CLONE_NEWUTS | (whole ? CLONE_NEWPID : 0)), "unshare");
+	need(sethostname(name, strlen(name)), "a name"); /* or one host would clear away what another one, not in its /proc, is deploying */
 	need(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), "mounts of its own");
 	need(mount(in_host("shm"), "/dev/shm", NULL, MS_BIND, NULL), "/dev/shm");
 	need(mount(in_host("id"), "/etc/machine-id", NULL, MS_BIND, NULL), "/etc/machine-id");
