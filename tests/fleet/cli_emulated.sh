@@ -73,9 +73,9 @@ milliseconds() {
 	echo $(($(date +%s%N) / 1000000))
 }
 
-# touched LAB N: kB of a sleeping program's pages on the N-th host that count as used, after a while.
+# touched LAB N: kB of a sleeping program's pages on the N-th host that count as used, the least that is seen within some seconds.
 touched() {
-	on "$1" "$2" 'sleep 30 & p=$!; sleep 1; awk "/^Referenced/ { s += \$2 } END { print s }" /proc/$p/smaps; kill $p'
+	on "$1" "$2" 'sleep 60 & p=$!; for i in 1 2 3 4 5 6 7 8; do sleep .5; awk "/^Referenced/ { s += \$2 } END { print s }" /proc/$p/smaps; done | sort -n | head -n 1; kill $p'
 	cat "$tmp/out"
 }
 
