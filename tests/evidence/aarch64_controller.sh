@@ -53,7 +53,7 @@ for name in libopenblas.so.0 libc.so.6 libm.so.6 ld-linux-aarch64.so.1 libpapi.s
 done
 guest_libraries "$root/usr/lib/aarch64-linux-gnu/libopenblas.so.0"
 mkdir -p "$directory/guest/source" "$directory/guest/usr/bin" "$directory/guest/etc"
-git archive HEAD tests fingerprint machines docs fleet | tar -x -C "$directory/guest/source"
+git archive HEAD tests fingerprint machines docs fleet gate/page | tar -x -C "$directory/guest/source"
 cp -R "$root/etc/." "$directory/guest/etc/" 2>/dev/null || true
 echo 'root:x:0:0::/root:/bin/sh' >"$directory/guest/etc/passwd"
 printf 'root:x:0:\n' >"$directory/guest/etc/group"
