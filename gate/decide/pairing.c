@@ -6,7 +6,7 @@
 #include <math.h>
 
 #define ORDER_TYPES_MIN 3   /* for a standard error over types that means something */
-#define NOISY_TIMES	5   /* the usual noise: of machines that are alike, with two runs of each version, one in ten million has it */
+#define NOISY_TIMES	5   /* the usual noise: of machines that are alike, with two runs of each version, no one in ten million has it */
 #define NOISY_MIN	.02 /* less never hides an effect that matters */
 
 ROWS_FUNCTION(pairing_code, enum pairing_reason, PAIRING_ROWS, ROWS_CODE)

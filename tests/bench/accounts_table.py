@@ -2,27 +2,11 @@
 
     accounts_table.py BENCH ROUNDS WORK   measures what WORK/accounts-NAME.csv does not have yet, and prints the table
 """
-import csv
 import math
-import os
 import statistics
-import subprocess
 import sys
 
-from sampling_table import FORKS, commands, interval
-
-
-def measure(bench, rounds, path, command):
-    """By round: way -> (CPU time of the command in us, its wall-clock time in ns, CPU time of the helper in us)."""
-    if not os.path.exists(path):
-        with open(path + ".new", "w") as out:
-            subprocess.run([bench, str(rounds), *command], stdout=out, check=True)
-        os.rename(path + ".new", path)
-    runs = {}
-    with open(path) as file:
-        for at, way, *numbers in csv.reader(file):
-            runs.setdefault(int(at), {})[int(way)] = [int(n) for n in numbers]
-    return [r for r in runs.values() if len(r) == 2]
+from sampling_table import FORKS, commands, interval, measure
 
 
 def main(bench, rounds, work):
@@ -32,7 +16,8 @@ def main(bench, rounds, work):
     for name, command in commands(work).items():
         if name == FORKS:
             continue
-        runs = measure(bench, rounds, f"{work}/accounts-{name}.csv", command)
+        # CPU time of the command in us, its wall-clock time in ns, CPU time of the helper in us.
+        runs = measure(bench, rounds, f"{work}/accounts-{name}.csv", command, 2)
         logs, walls = ([math.log(r[1][k] / r[0][k]) for r in runs] for k in (0, 1))
         everything.append((logs, walls))
         print(f"| {name} | {len(runs)} | {statistics.median(r[0][0] for r in runs) / 1000:.0f} | {' | '.join(interval(logs) + interval(walls))} | "

@@ -49,17 +49,17 @@ def hash_of(text):
     return f"{value * 2654435761 % 2**64:016x}"
 
 
-def measure(bench, rounds, path, command):
-    """By round: way -> (CPU time in us, samples)."""
+def measure(bench, rounds, path, command, ways):
+    """Of rounds that have all ways: way -> the numbers that the benchmark says of it."""
     if not os.path.exists(path):
         with open(path + ".new", "w") as out:
             subprocess.run([bench, str(rounds), *command], stdout=out, check=True)
         os.rename(path + ".new", path)
     runs = {}
     with open(path) as file:
-        for at, way, cpu_us, samples in csv.reader(file):
-            runs.setdefault(int(at), {})[int(way)] = (int(cpu_us), int(samples))
-    return [r for r in runs.values() if len(r) == 3]
+        for at, way, *numbers in csv.reader(file):
+            runs.setdefault(int(at), {})[int(way)] = [int(n) for n in numbers]
+    return [r for r in runs.values() if len(r) == ways]
 
 
 def interval(logs):
@@ -75,7 +75,7 @@ def main(bench, rounds, work):
     ways = " | ".join(f"samples | {text} | 90 % interval" for text in WAYS.values())
     print(f"| program | rounds | CPU time, ms (median) | {ways} |\n| --- | --- | ---{' | --- | --- | ---' * len(WAYS)} |")
     for name, command in commands(work).items():
-        runs = measure(bench, rounds, f"{work}/{name}.csv", command)
+        runs = measure(bench, rounds, f"{work}/{name}.csv", command, 1 + len(WAYS))  # CPU time in us, samples
         cells = []
         for way in WAYS:
             logs = [math.log(r[way][0] / r[0][0]) for r in runs]

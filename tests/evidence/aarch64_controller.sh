@@ -136,7 +136,7 @@ done </suites
 poweroff -f
 END_SH
 guest_pack "$directory"
-trap 'kill "$(cat "$work/qemu" 2>/dev/null)" 2>/dev/null || true; rm -rf "$work"' EXIT
+leave() { kill "$(cat "$work/qemu" 2>/dev/null)" 2>/dev/null || true; }
 guest_run "$directory" cortex-a57 3000 -m 4096 -smp 2 -nic none -pidfile "$work/qemu" >"$directory/console" &
 guest=$!
 while kill -0 $guest 2>/dev/null && ! grep -aq '^@ test' "$directory/console"; do sleep 1; done # what it measures wants a calm machine
