@@ -177,6 +177,10 @@ run -C eight cost predict work@old --of metric --machine here --input a07 --form
 expect_json .machine here .elsewhere null
 run $on nowhere --input a07
 refused 2 "no machine 'nowhere' with a fingerprint"
+sqlite3 "$tmp/eight/.assay/runs.db" "DELETE FROM run WHERE application LIKE 'work/%' AND machine BETWEEN 'node04' AND 'node07';
+DELETE FROM execution WHERE machine BETWEEN 'node04' AND 'node07'"
+run $on node08 --input a07
+refused 6 "'work@old' ran enough inputs on 3 hardware types" 'it takes 4' 'on 1 more'
 ran '1 + (m * 5 % 7) * (m * 5 % 7)'
 run $on node08 --input a07
 refused 6 'fingerprints do not carry' "on 'node08'" --max-error 'run it there'
