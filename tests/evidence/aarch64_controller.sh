@@ -78,8 +78,8 @@ stressors:
   - { stressor: pipe }
 END_YAML
 mkdir "$directory/guest/one" "$directory/guest/same" "$directory/guest/slow"
-printf '#!/bin/sh\nexec /opt/work 200000\n' >"$directory/guest/one/work"
-printf '#!/bin/sh\nexec /opt/work 300000\n' >"$directory/guest/slow/work"
+printf '#!/bin/sh\nexec /opt/work 1000000\n' >"$directory/guest/one/work"
+printf '#!/bin/sh\nexec /opt/work 1500000\n' >"$directory/guest/slow/work"
 cp "$directory/guest/one/work" "$directory/guest/same/work"
 chmod +x "$directory"/guest/*/work
 cat >"$directory/guest/work.yaml" <<'END_YAML'
