@@ -48,7 +48,28 @@ static int64_t pressure_ns(const char *path)
 	return us < 0 ? -1 : 1000 * us;
 }
 
-/* For how long our control group had used up its share of the processors; of a group around it nothing is known. */
+/* For how long what runs in the control group at a path below a root was held back, for that group or one around it had used up its share
+ * of the processors: newer kernels say so, older ones say it of each group. */
+static int64_t throttled_below(const char *root, char *group, const char *word, int64_t unit_ns)
+{
+	char file[2 * TEXT_BYTES];
+	char *end = strcmp(group, "/") == 0 ? group : group + strlen(group);
+	int64_t ns, sum = -1;
+
+	snprintf(file, sizeof(file), "%s%s/cpu.stat.local", root, group);
+	ns = read_number(file, word);
+	if (ns >= 0)
+		return unit_ns * ns;
+	for (; end; end = strrchr(group, '/')) {
+		*end = '\0';
+		snprintf(file, sizeof(file), "%s%s/cpu.stat", root, group);
+		ns = read_number(file, word);
+		if (ns >= 0)
+			sum = (sum < 0 ? 0 : sum) + unit_ns * ns;
+	}
+	return sum;
+}
+
 static int64_t throttled_ns(void)
 {
 	char text[8 * TEXT_BYTES], *rest = text, *line;
@@ -60,19 +81,15 @@ static int64_t throttled_ns(void)
 		close(fd);
 	text[size > 0 ? size : 0] = '\0';
 	while (ns < 0 && (line = strsep(&rest, "\n"))) { /* "0::/PATH", or, of version 1, "4:cpu,cpuacct:/PATH" */
-		char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL, file[TEXT_BYTES];
+		char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
 
 		if (!path)
 			continue;
 		*path++ = '\0';
-		if (!controllers[1]) {
-			snprintf(file, sizeof(file), "/sys/fs/cgroup%s/cpu.stat", path);
-			ns = read_number(file, "throttled_usec ");
-			ns = ns < 0 ? -1 : 1000 * ns;
-		} else if (strncmp(controllers + 1, "cpu,", 4) == 0 || strcmp(controllers + 1, "cpu") == 0) {
-			snprintf(file, sizeof(file), "/sys/fs/cgroup/cpu%s/cpu.stat", path);
-			ns = read_number(file, "throttled_time ");
-		}
+		if (!controllers[1])
+			ns = throttled_below("/sys/fs/cgroup", path, "throttled_usec ", 1000);
+		else if (strncmp(controllers + 1, "cpu,", 4) == 0 || strcmp(controllers + 1, "cpu") == 0)
+			ns = throttled_below("/sys/fs/cgroup/cpu", path, "throttled_time ", 1);
 	}
 	return ns;
 }

@@ -35,8 +35,14 @@ static struct accounts accounts_of(const struct run_set *set)
 		const struct run *run = &set->items[i];
 
 		a.items[i].worst = -1;
-		for (int k = 0; k < DISTURBED_CAUSES; k++)
-			a.items[i].share[k] = run_withheld_of((enum run_withheld)k, run->withheld_ns[k], run->usage.wall_ns);
+		for (int k = 0; k < DISTURBED_CAUSES; k++) {
+			int64_t ns = run->withheld_ns[k];
+
+			if (k == DISTURBED_WAITED && ns > 0 &&
+			    run->withheld_ns[DISTURBED_THROTTLED] > 0) /* a throttled process waits, too */
+				ns -= ns < run->withheld_ns[DISTURBED_THROTTLED] ? ns : run->withheld_ns[DISTURBED_THROTTLED];
+			a.items[i].share[k] = run_withheld_of((enum run_withheld)k, ns, run->usage.wall_ns);
+		}
 	}
 	return a;
 }

@@ -102,21 +102,30 @@ nights() {
 	while [ "$n" -lt 100 ] && time_left; do
 		kind=$(echo "$kinds" | cut -d' ' -f$((n % 4 + 1)))
 		rm -rf "$lab/.assay/runs.db"*
+		from_ms=$(date +%s%3N)
 		hog "$kind"
 		"$assay" -C "$lab" nightly --quiet --format json >"$work/night.json" 2>>"$state/log" || true
 		wait "$hogs" 2>/dev/null || true
 		hogs=
-		python3 - "$work/night.json" "$lab/.assay/runs.db" "$kind" >>"$state/nights.csv" <<'END' || true
+		python3 - "$work/night.json" "$lab/.assay/runs.db" "$kind" "$from_ms" >>"$state/nights.csv" <<'END' || true
 import json, sqlite3, sys
+# What a hog withholds: the writers to the disk and those that stream memory need processors, too.
+right = {"cpu": ["run_delay"], "memory": ["run_delay", "slow_memory"], "quota": ["throttled"], "disk": ["io_stalled", "run_delay"]}[sys.argv[3]]
+end_ms = int(sys.argv[4]) + 12000
 night = json.load(open(sys.argv[1]))
 store = sqlite3.connect(sys.argv[2])
 for d in night["decisions"]:
     document = json.loads(store.execute("SELECT document FROM decision WHERE id = ?", (d["id"],)).fetchone()[0])
-    causes = {}
+    causes, beside, rightly = {}, 0, 0
     for run in document.get("disturbed") or []:
         causes[run["cause"]] = causes.get(run["cause"], 0) + 1
+        taken_ms = store.execute("SELECT taken_ms FROM execution WHERE plan = ? AND machine = ? AND version = ? AND repetition = ?",
+                                 (document["plan"], run["machine"], run["version"], run["repetition"])).fetchone()
+        if taken_ms and taken_ms[0] < end_ms:
+            beside += 1
+            rightly += run["cause"] in right
     first = document["reasons"][0]["code"] if document["reasons"] else ""
-    print(sys.argv[3], d["candidate"], d["decision"], first, d["ratio"], "+".join(f"{k}:{v}" for k, v in sorted(causes.items())) or "none", sep=",")
+    print(sys.argv[3], d["candidate"], d["decision"], first, d["ratio"], "+".join(f"{k}:{v}" for k, v in sorted(causes.items())) or "none", beside, rightly, sep=",")
 END
 		n=$((n + 1))
 	done
@@ -245,21 +254,26 @@ END
 Nights on the same fleet, 30 s a comparison at most, with one hog each in the beginning: three processes that compute, two that stream memory, a quota
 of .4 processors for all hosts' processes now and then, two that write to the disk. One version is another build of the same, the other one 5 % slower.
 
-| hog | candidate | nights | pass | improved | regression | inconclusive | environment | causes of disturbed runs |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- |
+Of disturbed runs that began beside the hog, "rightly" counts those that were named by what it withholds: the processor (run_delay), its group's share
+(throttled), the disk or, by the writers, the processor (io_stalled, run_delay), memory or the processor (slow_memory, run_delay).
+
+| hog | candidate | nights | pass | improved | regression | inconclusive | environment | disturbed beside the hog | rightly | causes of all disturbed runs |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 END
 	[ ! -s "$state/nights.csv" ] || python3 - "$state/nights.csv" <<'END'
 import collections, csv, sys
 words = ["pass", "improved", "regression", "inconclusive", "environment"]
 table = {}
-for kind, candidate, decision, _, _, causes in csv.reader(open(sys.argv[1])):
+for kind, candidate, decision, _, _, causes, beside, rightly in csv.reader(open(sys.argv[1])):
     row = table.setdefault((kind, candidate), (collections.Counter(), collections.Counter()))
     row[0][decision] += 1
+    row[0]["beside"] += int(beside)
+    row[0]["rightly"] += int(rightly)
     for part in causes.split("+"):
         if ":" in part:
             row[1][part.split(":")[0]] += int(part.split(":")[1])
 for (kind, candidate), (decisions, causes) in sorted(table.items()):
-    print("|", " | ".join([kind, candidate, str(sum(decisions.values()))] + [str(decisions[w]) for w in words] +
+    print("|", " | ".join([kind, candidate, str(sum(decisions[w] for w in words))] + [str(decisions[w]) for w in words + ["beside", "rightly"]] +
           [", ".join(f"{k} {v}" for k, v in causes.most_common()) or "none"]), "|")
 END
 	echo

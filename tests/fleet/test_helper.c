@@ -262,6 +262,40 @@ static void test_foreign(void **state)
 	session_release(&s);
 }
 
+static int put(const char *file, const char *text)
+{
+	FILE *f = fopen(file, "w");
+	int bad = !f || fputs(text, f) < 0;
+
+	return f ? fclose(f) | bad : bad;
+}
+
+/* That a group around that of the helper had used up its share is said, too. */
+static void test_throttled(void **state)
+{
+	struct helper_request request;
+	char group[64], within[72], file[128], pid[16];
+	struct session s;
+
+	(void)state;
+	snprintf(group, sizeof(group), "/sys/fs/cgroup/cpu/assay-test-%d", (int)getpid());
+	snprintf(within, sizeof(within), "%s/within", group);
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	if (mkdir(group, 0755) != 0)
+		skip(); /* not root, or control groups of another version */
+	assert_int_equal(mkdir(within, 0755), 0);
+	snprintf(file, sizeof(file), "%s/cpu.cfs_quota_us", group);
+	assert_int_equal(put(file, "5000"), 0);
+	snprintf(file, sizeof(file), "%s/tasks", within);
+	assert_int_equal(put(file, pid), 0);
+	shell_request(&request, "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done");
+	session_run(&s, &request);
+	assert_int_equal(put("/sys/fs/cgroup/cpu/tasks", pid), 0);
+	assert_true(rmdir(within) == 0 && rmdir(group) == 0);
+	assert_in_range(s.answer.result.throttled_ns, 1000000, INT64_C(1000000000000));
+	session_release(&s);
+}
+
 /* The same work takes about as long again; without being asked for nothing is measured. */
 static void test_pulse(void **state)
 {
@@ -698,15 +732,16 @@ static void test_put_whole_or_not(void **state)
 int suite_helper(void)
 {
 	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_streams),	      SESSION_TEST(test_much_output),	  SESSION_TEST(test_signal),
-		SESSION_TEST(test_arguments),	      SESSION_TEST(test_surroundings),	  SESSION_TEST(test_joined),
-		SESSION_TEST(test_nothing_inherited), SESSION_TEST(test_input),		  SESSION_TEST(test_limits),
-		SESSION_TEST(test_cannot_start),      SESSION_TEST(test_measures),	  SESSION_TEST(test_accounts),
-		SESSION_TEST(test_foreign),	      SESSION_TEST(test_pulse),		  SESSION_TEST(test_sampled),
-		SESSION_TEST(test_others_wait),	      SESSION_TEST(test_sampled_briefly), SESSION_TEST(test_sampled_below),
-		SESSION_TEST(test_planned_end),	      SESSION_TEST(test_flood),		  SESSION_TEST(test_timeout),
-		SESSION_TEST(test_timeout_obeyed),    SESSION_TEST(test_leftovers),	  SESSION_TEST(test_runaway),
-		SESSION_TEST(test_output_held),	      SESSION_TEST(test_files),		  SESSION_TEST(test_put_whole_or_not),
+		SESSION_TEST(test_streams),	      SESSION_TEST(test_much_output),	 SESSION_TEST(test_signal),
+		SESSION_TEST(test_arguments),	      SESSION_TEST(test_surroundings),	 SESSION_TEST(test_joined),
+		SESSION_TEST(test_nothing_inherited), SESSION_TEST(test_input),		 SESSION_TEST(test_limits),
+		SESSION_TEST(test_cannot_start),      SESSION_TEST(test_measures),	 SESSION_TEST(test_accounts),
+		SESSION_TEST(test_foreign),	      SESSION_TEST(test_throttled),	 SESSION_TEST(test_pulse),
+		SESSION_TEST(test_sampled),	      SESSION_TEST(test_others_wait),	 SESSION_TEST(test_sampled_briefly),
+		SESSION_TEST(test_sampled_below),     SESSION_TEST(test_planned_end),	 SESSION_TEST(test_flood),
+		SESSION_TEST(test_timeout),	      SESSION_TEST(test_timeout_obeyed), SESSION_TEST(test_leftovers),
+		SESSION_TEST(test_runaway),	      SESSION_TEST(test_output_held),	 SESSION_TEST(test_files),
+		SESSION_TEST(test_put_whole_or_not),
 	};
 
 	if (getenv(HOP))
