@@ -85,6 +85,7 @@ static void add_fit(const struct cost_model *model, const struct cost_fit *fit, 
 	doc_set(d, "intercept", m->intercept);
 	doc_set(d, "error", m->error_mean);
 	doc_set(d, "error_median", m->error_median);
+	doc_set(d, "unlike", m->unlike);
 	doc_set(d, "interval", m->interval);
 	doc_set(d, "level", SPARSE_COVERAGE);
 	doc_table(d, "terms");
@@ -171,6 +172,9 @@ static void add_errors(const struct cost_model *model, struct document *d)
 	const struct sparse *all = &model->all.model, *before = &model->before.model;
 
 	doc_line(d, "error on inputs left out: %.1f %% on average, %.1f %% in the median", 100 * all->error_mean, 100 * all->error_median);
+	if (all->unlike)
+		doc_line(d, "%zu of them %s unlike all others, and do%s not count", all->unlike, all->unlike == 1 ? "is" : "are",
+			 all->unlike == 1 ? "es" : "");
 	if (isfinite(all->interval))
 		doc_line(d, "nine of ten new inputs cost between %.3g and %.3g times what it says", 1.0 / all->interval, all->interval);
 	else

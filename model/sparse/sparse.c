@@ -528,12 +528,36 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* The interval and errors, of runs left out whose inputs are not unlike what was left in: of others nothing is said. Where all are, of all.
+ */
+static void summarise(const struct runs *all, const double *prediction, struct sparse *out)
+{
+	size_t n = all->X.rows, at = 0, rank;
+	double *apart = mem_new(n, sizeof(*apart)), *off = mem_new(n, sizeof(*off));
+
+	for (size_t i = 0; i < n; i++)
+		out->unlike += isnan(out->apart[i]) ? 1 : 0;
+	for (size_t i = 0; i < n; i++) {
+		if (isnan(out->apart[i]) && out->unlike < n)
+			continue;
+		apart[at] = fabs(log(all->y[i] / prediction[i]));
+		off[at++] = sparse_error(all->y[i], prediction[i]);
+	}
+	rank = (size_t)ceil(SPARSE_COVERAGE * (double)(at + 1));
+	qsort(apart, at, sizeof(*apart), by_value);
+	out->error_median = stats_median(off, at);
+	out->error_mean = stats_mean(off, at);
+	out->interval = rank <= at ? exp(apart[rank - 1]) : (double)INFINITY;
+	free(apart);
+	free(off);
+}
+
 /* The errors of models of the other folds on each fold. */
 static void errors_of(const struct runs *all, const struct sparse_options *how, const size_t *inner, const size_t *outer,
 		      struct sparse *out)
 {
-	size_t n = all->X.rows, at = 0, rank = (size_t)ceil(SPARSE_COVERAGE * (double)(n + 1));
-	double *apart = mem_new(n, sizeof(*apart)), *off = mem_new(n, sizeof(*off));
+	size_t n = all->X.rows;
+	double *prediction = mem_new(n, sizeof(*prediction));
 	struct runs outside = *all;
 
 	out->apart = mem_new(n, sizeof(*out->apart));
@@ -548,23 +572,17 @@ static void errors_of(const struct runs *all, const struct sparse_options *how, 
 			fit(&in, how, &model);
 		for (size_t i = 0; i < n && model.columns; i++) {
 			const double *row = all->X.at + i * all->X.cols;
-			double prediction = sparse_predict(&model, row), ratio = all->y[i] / prediction;
 
 			if (outer[i] != fold)
 				continue;
-			out->apart[i] = sparse_unlike(&model, row, 0.0) == SIZE_MAX ? log(ratio) : (double)NAN;
-			apart[at] = fabs(log(ratio));
-			off[at++] = sparse_error(all->y[i], prediction);
+			prediction[i] = sparse_predict(&model, row);
+			out->apart[i] = sparse_unlike(&model, row, 0.0) == SIZE_MAX ? log(all->y[i] / prediction[i]) : (double)NAN;
 		}
 		sparse_release(&model);
 		runs_release(&in);
 	}
-	qsort(apart, at, sizeof(*apart), by_value);
-	out->error_median = stats_median(off, at);
-	out->error_mean = stats_mean(off, at);
-	out->interval = rank <= at ? exp(apart[rank - 1]) : (double)INFINITY;
-	free(apart);
-	free(off);
+	summarise(all, prediction, out);
+	free(prediction);
 }
 
 void sparse_fit(const struct mat *X, const double *y, const size_t *group, size_t inputs, const struct sparse_options *how,

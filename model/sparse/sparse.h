@@ -46,7 +46,8 @@ struct sparse {
 	size_t terms;
 	double intercept;		 /* not below 0; of the published procedure of any sign */
 	double least;			 /* predictions are at least this, a part of the smallest cost learned: above 0 */
-	double error_median, error_mean; /* sparse_error() over runs of inputs left out */
+	double error_median, error_mean; /* sparse_error() over runs of inputs left out that are not unlike those left in */
+	size_t unlike;			 /* runs of inputs left out that are */
 	double *apart; /* [runs], in the order of the rows: log(cost / prediction) by models that did not see their inputs; NaN: unlike */
 	struct mat factor; /* leverage.h */
 	double

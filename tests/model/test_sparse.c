@@ -153,6 +153,32 @@ static void test_unlike(void **state)
 	mat_release(&X);
 }
 
+/* One input does something hundreds of times that all others do some times: a model that has not seen it says far too much of it, and that
+ * it is unlike. It says nothing of how well the model does on others. */
+static void test_unlike_left_out(void **state)
+{
+	double y[N];
+	size_t group[N];
+	struct mat X = mat_new(N, 2);
+	struct sparse model;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 5);
+	for (size_t i = 0; i < N; i++) {
+		group[i] = i / 2;
+		mat_set(&X, i, 0, i % 2 ? mat_get(&X, i - 1, 0) : 2000.0 + (double)rng_below(&rng, 8000));
+		mat_set(&X, i, 1, i / 2 == 7 ? 400.0 : (double)(i / 2 % 9));
+		y[i] = (1e-6 * mat_get(&X, i, 0) + 2e-4 * fmin(mat_get(&X, i, 1), 8.0)) * exp(.01 * rng_normal(&rng));
+	}
+	sparse_fit(&X, y, group, INPUTS, &(struct sparse_options){ .degree = 2 }, &model);
+	assert_true(model.unlike >= 2 && model.unlike < N / 10);
+	assert_true(isnan(model.apart[14]) && isnan(model.apart[15]) && !isnan(model.apart[16]));
+	assert_true(model.error_mean < .2);
+	sparse_release(&model);
+	mat_release(&X);
+}
+
 /* Counts that no term has are weighed together: what was done once more than ever is none of a hundredth of all that was done. */
 static void test_unlike_counts(void **state)
 {
@@ -437,12 +463,12 @@ static void test_likely(void **state)
 
 int suite_sparse(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_linear),	  cmocka_unit_test(test_intercept),
-					    cmocka_unit_test(test_product),	  cmocka_unit_test(test_unlike),
-					    cmocka_unit_test(test_unlike_counts), cmocka_unit_test(test_unlike_together),
-					    cmocka_unit_test(test_excess),	  cmocka_unit_test(test_suspects),
-					    cmocka_unit_test(test_coverage),	  cmocka_unit_test(test_parts),
-					    cmocka_unit_test(test_likely) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_linear),	    cmocka_unit_test(test_intercept),
+					    cmocka_unit_test(test_product),	    cmocka_unit_test(test_unlike),
+					    cmocka_unit_test(test_unlike_left_out), cmocka_unit_test(test_unlike_counts),
+					    cmocka_unit_test(test_unlike_together), cmocka_unit_test(test_excess),
+					    cmocka_unit_test(test_suspects),	    cmocka_unit_test(test_coverage),
+					    cmocka_unit_test(test_parts),	    cmocka_unit_test(test_likely) };
 
 	return cmocka_run_group_tests_name("sparse", tests, NULL, NULL);
 }
