@@ -106,9 +106,13 @@ static enum assay_status sides_of(struct lab *lab, const struct evidence *eviden
 	return st;
 }
 
-static bool mostly_unlike(const struct side *s)
+/* Whether what was decided about the inputs that count can be said of all. Those that are unlike may hide that something is slower; what
+ * was found to be slower stays so, unless most are unlike. */
+static bool speaks_for_all(const struct side *s, enum decision decision)
 {
-	return s->of.n < COST_SIDE_INPUTS_MIN || (double)s->of.unlike > COST_GATE_UNLIKE_MAX * (double)(s->of.n + s->of.unlike);
+	double most = decision == DECISION_REGRESSION ? COST_GATE_UNLIKE_SLOWER_MAX : COST_GATE_UNLIKE_MAX;
+
+	return s->of.n >= COST_SIDE_INPUTS_MIN && (double)s->of.unlike <= most * (double)(s->of.n + s->of.unlike);
 }
 
 static struct within decide_within(const struct lab *lab, const struct sides *sides, const char *architecture, double min_effect)
@@ -133,7 +137,7 @@ static struct within decide_within(const struct lab *lab, const struct sides *si
 		pairs[out.machines++] = (struct effect_pair){ t, s->of.log_ratio, s->of.noise, s->of.df };
 	}
 	out.effect = effect_of(pairs, out.machines, n_types, &(struct effect_asked){ min_effect, EFFECT_LEVEL }, NULL);
-	if (mostly_unlike(first_within(sides, architecture)))
+	if (!speaks_for_all(first_within(sides, architecture), out.effect.decision))
 		out.effect.decision = DECISION_INCONCLUSIVE;
 	free(types);
 	free(pairs);

@@ -8,7 +8,10 @@
 #include "gate/cost/cost_model.h"
 #include "gate/decide/effect.h"
 
-#define COST_GATE_UNLIKE_MAX .1 /* of the candidate's inputs, that are unlike all that were learned */
+/* Of the candidate's inputs, that are unlike all that were learned: with more the decision is inconclusive, a regression with more than
+ * half. */
+#define COST_GATE_UNLIKE_MAX	    .1
+#define COST_GATE_UNLIKE_SLOWER_MAX .5
 
 /* baseline: of which the model is; candidate: a version of the same application. The candidate's median of each input over what the model
  * expects, on each machine that ran both; where most of its inputs were run by the baseline, too, over what they cost that. The units are

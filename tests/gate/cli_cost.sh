@@ -253,6 +253,11 @@ run -C "$lab" run work --versions same --inputs "$(names c)" --quiet
 run -C "$lab" gate work@old work@same --method cost --of metric
 expect_status 4
 expect_stdout inconclusive 'are unlike all that the baseline has run'
+# What is slower on the others stays so.
+run -C "$lab" run work --versions new --inputs "$(names c)" --quiet
+run -C "$lab" gate work@old work@new --method cost --of metric
+expect_status 3
+expect_stdout regression 'are unlike all that the baseline has run'
 
 what='nothing was counted'
 run -C "$lab" cost train work@old --of metric --selected "$tmp/selected"
