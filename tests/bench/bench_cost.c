@@ -80,14 +80,14 @@ static void try(const size_t *order, size_t n, size_t features, const struct spa
 		off += error;
 		if (sparse_unlike(&model, row, 0.0) == SIZE_MAX) {
 			off_answered += error;
+			inside += ratio < model.interval && ratio > 1.0 / model.interval;
 			answered++;
 		}
-		inside += ratio < model.interval && ratio > 1.0 / model.interval;
 	}
 	out->error += off / (double)(rows - n) / DRAWS;
 	out->answered += answered ? off_answered / (double)answered / DRAWS : (double)NAN;
 	out->unlike += 1.0 / DRAWS - (double)answered / (double)(rows - n) / DRAWS;
-	out->inside += inside / (double)(rows - n) / DRAWS;
+	out->inside += answered ? inside / (double)answered / DRAWS : (double)NAN;
 	sparse_release(&model);
 	mat_release(&X);
 	free(group);
@@ -304,8 +304,8 @@ static void errors(void)
 
 	for (size_t j = known - 1; j < columns - 1; j++)
 		counted[j] = true;
-	printf("| inputs learned | size only | known before | published procedure | default | unlike | default of the others | inside the "
-	       "default's interval | terms | s |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+	printf("| inputs learned | size only | known before | published procedure | default | unlike | default of the others | of these "
+	       "inside the interval | terms | s |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
 	for (size_t k = 0; k < sizeof(learned) / sizeof(learned[0]) && learned[k] < rows; k++) {
 		struct tally t[WAYS] = { { 0 } };
 		struct rng rng;
