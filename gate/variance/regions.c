@@ -8,9 +8,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define TOGETHER  .5 /* of the time in which either was slow, in which both were: one region */
-#define EXPLAINED .5 /* of what another process waited, which is enough to be what it waited for */
-#define FOLLOWED  .5 /* of a region's time, in which another process was slow: they waited for it */
+#define TOGETHER  .5  /* of the time in which either was slow, in which both were: one region */
+#define EXPLAINED .5  /* of what another process waited, which is enough to be what it waited for */
+#define ALIKE	  1.5 /* times as much lost in the same time */
+#define FOLLOWED  .5  /* of a region's time, in which another process was slow: they waited for it */
 
 static bool together(const struct region *r, const struct region_member *m)
 {
@@ -111,10 +112,10 @@ static bool slow_then(const struct stretches *all, size_t process, const struct 
 static size_t stretch_follow(const struct variance *v, const struct stretches *all, const struct stretch *s, struct waits *known)
 {
 	size_t process = s->member.process, first = VARIANCE_NONE;
-	bool nobody;
+	bool unnamed;
 
 	for (size_t steps = 0; steps < v->fragments.n_processes; steps++) {
-		process = waited_for(v, known, process, s->member.from_s, s->member.to_s, &nobody);
+		process = waited_for(v, known, process, s->member.from_s, s->member.to_s, &unnamed);
 		if (process == VARIANCE_NONE || process == s->member.process)
 			break;
 		if (slow_then(all, process, s))
@@ -128,7 +129,7 @@ static size_t stretch_follow(const struct variance *v, const struct stretches *a
 static void stretches_explain(struct variance *v, struct stretches *all, struct waits *known)
 {
 	size_t capacity = 0;
-	bool nobody;
+	bool unnamed;
 
 	for (size_t i = 0; i < all->n; i++)
 		region_take(region_new(v, all->items[i].activity, &capacity), &all->items[i].member);
@@ -141,9 +142,10 @@ static void stretches_explain(struct variance *v, struct stretches *all, struct 
 		s->spins = messages && spun(r);
 		s->cause = r->why.n ? r->why.parts[0].cause : LOSS_UNKNOWN;
 		s->waits = messages && blocked(r);
+		s->own_s = messages ? waits_own_loss(v, known, &s->member) : s->member.loss_s;
 		if (s->waits) {
-			waited_for(v, known, s->member.process, s->member.from_s, s->member.to_s, &nobody);
-			s->waits = !nobody;
+			waited_for(v, known, s->member.process, s->member.from_s, s->member.to_s, &unnamed);
+			s->waits = !unnamed || s->own_s < EXPLAINED * s->member.loss_s;
 		}
 	}
 	regions_release(v);
@@ -239,6 +241,17 @@ static double lost_beside(const struct variance *v, const struct stretches *all,
 	return fmax(lost, 0);
 }
 
+/* What one waited for others in messages is not its loss, whatever slowed it meanwhile. */
+static void stretches_own(struct stretches *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		struct stretch *s = &all->items[i];
+
+		if (s->activity == ACTIVITY_COMMUNICATION && !s->waits)
+			s->member.loss_s = s->member.estimated_s = s->own_s;
+	}
+}
+
 /* The loss of one that has no processor is what it lost in computation, input and output. */
 static void stretches_widen(const struct variance *v, struct stretches *all)
 {
@@ -262,10 +275,19 @@ static enum loss_cause roughly(enum loss_cause cause)
 	return cause == LOSS_CROWDED ? LOSS_QUEUE : cause;
 }
 
+/* Of calls, where nobody is known who slowed them: one thing slows alike. */
+static bool alike(const struct stretch *a, const struct stretch *b)
+{
+	double x = a->member.estimated_s / (a->member.to_s - a->member.from_s),
+	       y = b->member.estimated_s / (b->member.to_s - b->member.from_s);
+
+	return a->waits || a->cause != LOSS_CALLS || fmax(x, y) <= ALIKE * fmin(x, y);
+}
+
 static bool same_reason(const struct variance *v, const struct stretch *a, const struct stretch *b)
 {
 	return run_of(v, a->member.process) == run_of(v, b->member.process) && a->activity == b->activity && a->waits == b->waits &&
-	       a->waited_for == b->waited_for && (a->waits || roughly(a->cause) == roughly(b->cause));
+	       a->waited_for == b->waited_for && (a->waits || roughly(a->cause) == roughly(b->cause)) && alike(a, b);
 }
 
 /* Each stretch to the first region with which it is together; which[]: a stretch of each region. */
@@ -393,6 +415,7 @@ enum assay_status regions_find(struct variance *v, const struct variance_options
 		stretches_explain(v, &all, &known);
 		stretches_follow(v, &all, &known);
 	}
+	stretches_own(&all);
 	stretches_widen(v, &all);
 	if (options->marked_from_s < options->marked_to_s)
 		st = marked_add(v, options, &capacity, err);

@@ -11,6 +11,7 @@ struct stretch {
 	bool spins;	       /* messages, for which it may have waited by using a processor, or asking for one, again and again */
 	size_t waited_for;     /* process; VARIANCE_NONE: it did not wait, or that is not known */
 	enum loss_cause cause; /* of most of its loss */
+	double own_s;	       /* of its loss, what it did not wait for others */
 };
 
 struct stretches {

@@ -3,6 +3,8 @@
 #include "gate/variance/waits.h"
 
 #include "base/mem.h"
+#include "base/stats.h"
+#include "gate/variance/stretches.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +12,6 @@
 
 #define ALIKE	 .8    /* of the time in either of two windows, in both: the same rank came last */
 #define MOST	 .5    /* of the time of calls whose partners can be known, for one of them */
-#define NOBODY	 .25   /* of that time, less than which is no one's */
 #define RECORDED .95   /* of the calls of the others: hardly any was not looked at */
 #define JUST	 .05   /* of a call's time: what began so shortly before its end may have ended it, */
 #define LEAST_S	 50e-6 /* or so shortly */
@@ -89,24 +90,36 @@ static size_t last_known(const struct variance *v, struct waits *known, uint32_t
 	return known->items[known->n++].process;
 }
 
-static int times_order(const void *a, const void *b)
+static int calls_order(const void *a, const void *b)
 {
-	const double *x = a, *y = b;
+	const struct waits_call *x = a, *y = b;
 
-	return (*x > *y) - (*x < *y);
+	return x->begin != y->begin ? (x->begin > y->begin) - (x->begin < y->begin) : (x->peer > y->peer) - (x->peer < y->peer);
 }
 
 static void calls_find(const struct variance *v, size_t process, struct waits_calls *out)
 {
 	const struct fragment_process *p = &v->fragments.processes[process];
 
-	*out = (struct waits_calls){ .begin = mem_new(p->n, sizeof(double)) };
-	for (size_t i = p->first; i < p->first + p->n; i++)
-		if (v->fragments.items[i].activity == ACTIVITY_COMMUNICATION) {
-			out->begin[out->n++] = v->fragments.items[i].start_s;
-			out->weight += v->fragments.items[i].weight;
-		}
-	qsort(out->begin, out->n, sizeof(*out->begin), times_order);
+	*out = (struct waits_calls){ .items = mem_new(p->n, sizeof(*out->items)) };
+	for (size_t i = p->first; i < p->first + p->n; i++) {
+		const struct fragment *f = &v->fragments.items[i];
+
+		if (f->activity != ACTIVITY_COMMUNICATION)
+			continue;
+		out->items[out->n++] = (struct waits_call){ f->start_s, f->peer };
+		out->weight += f->weight;
+	}
+	qsort(out->items, out->n, sizeof(*out->items), calls_order);
+}
+
+static void waits_begin(const struct variance *v, struct waits *known)
+{
+	if (known->calls)
+		return;
+	known->calls = mem_new(v->fragments.n_processes, sizeof(*known->calls));
+	for (size_t i = 0; i < v->fragments.n_processes; i++)
+		calls_find(v, i, &known->calls[i]);
 }
 
 /* How many of them began until then. */
@@ -117,7 +130,7 @@ static size_t began_until(const struct waits_calls *calls, double to_s)
 	while (from < to) {
 		size_t middle = from + (to - from) / 2;
 
-		if (calls->begin[middle] <= to_s)
+		if (calls->items[middle].begin <= to_s)
 			from = middle + 1;
 		else
 			to = middle;
@@ -163,24 +176,20 @@ static bool all_known(const struct variance *v, const struct waits *known, size_
 void waits_release(struct waits *waits, const struct variance *v)
 {
 	for (size_t p = 0; waits->calls && p < v->fragments.n_processes; p++)
-		free(waits->calls[p].begin);
+		free(waits->calls[p].items);
 	free(waits->calls);
 	free(waits->items);
 	*waits = (struct waits){ .n = 0 };
 }
 
-size_t waited_for(const struct variance *v, struct waits *known, size_t process, double from_s, double to_s, bool *nobody)
+size_t waited_for(const struct variance *v, struct waits *known, size_t process, double from_s, double to_s, bool *unnamed)
 {
 	const struct fragment_process *p = &v->fragments.processes[process];
-	double *votes = mem_new(v->fragments.n_processes, sizeof(*votes)), all = 0, unnamed = 0;
+	double *votes = mem_new(v->fragments.n_processes, sizeof(*votes)), all = 0, without = 0;
 	const struct window w = { from_s, to_s };
 	size_t most = SIZE_MAX;
 
-	if (!known->calls) {
-		known->calls = mem_new(v->fragments.n_processes, sizeof(*known->calls));
-		for (size_t i = 0; i < v->fragments.n_processes; i++)
-			calls_find(v, i, &known->calls[i]);
-	}
+	waits_begin(v, known);
 	for (size_t i = p->first; i < p->first + p->n; i++) {
 		const struct fragment *f = &v->fragments.items[i];
 		double time = f->weight * within(f, w), more = f->time_s - v->clusters[f->cluster].usual_s;
@@ -193,7 +202,7 @@ size_t waited_for(const struct variance *v, struct waits *known, size_t process,
 		else if (f->comm && f->collective)
 			other = last_known(v, known, f->comm, process, w);
 		else if (f->activity == ACTIVITY_COMMUNICATION && f->peer < 0 && !f->comm && more > 0)
-			unnamed += unnamed_vote(v, known, process, f, time * more / f->time_s, votes);
+			without += unnamed_vote(v, known, process, f, time * more / f->time_s, votes);
 		if (other == SIZE_MAX || other == process)
 			continue;
 		all += time;
@@ -202,10 +211,126 @@ size_t waited_for(const struct variance *v, struct waits *known, size_t process,
 	for (size_t i = 0; i < v->fragments.n_processes; i++)
 		if (votes[i] > 0 && (most == SIZE_MAX || votes[i] > votes[most]))
 			most = i;
-	all += unnamed;
-	*nobody = unnamed > MOST * all && (most == SIZE_MAX || votes[most] < NOBODY * all) && all_known(v, known, process);
+	all += without;
+	*unnamed = without > MOST * all && all_known(v, known, process);
 	if (most != SIZE_MAX && votes[most] < MOST * all)
 		most = SIZE_MAX;
 	free(votes);
 	return most;
+}
+
+/* ---- what was waited, and what was lost by itself ---- */
+
+/* For how long a call waited until `other` came: until it began the first call of its own with this process (peer: its rank; -1: any) in
+ * that time, or else had come before. */
+static double until_it_came(const struct waits_calls *other, const struct fragment *f, int64_t peer)
+{
+	size_t i = began_until(other, f->start_s), end = began_until(other, f->start_s + f->time_s);
+
+	while (i < end && peer >= 0 && other->items[i].peer != peer)
+		i++;
+	return i < end ? other->items[i].begin - f->start_s : 0;
+}
+
+/* Of a call that `other` ended by its last one. */
+static double until_it_ended(const struct waits_calls *other, const struct fragment *f)
+{
+	size_t end = began_until(other, f->start_s + f->time_s);
+
+	return end ? fmax(other->items[end - 1].begin - f->start_s, 0) : 0;
+}
+
+/* items[n] of one cluster: the process that ended most of them by its own calls; SIZE_MAX: none did. */
+static size_t ended_most(const struct variance *v, const struct waits *known, const struct region_member *m,
+			 const struct fragment *const *items, size_t n)
+{
+	double *votes = mem_new(v->fragments.n_processes, sizeof(*votes)), all = 0;
+	size_t most = SIZE_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct fragment *f = items[i];
+		double more = (f->time_s - v->clusters[f->cluster].usual_s) * f->weight * stretch_part(f, m->from_s, m->to_s);
+
+		if (more > 0)
+			all += unnamed_vote(v, known, m->process, f, more, votes);
+	}
+	for (size_t i = 0; i < v->fragments.n_processes; i++)
+		if (votes[i] > 0 && votes[i] >= MOST * all && (most == SIZE_MAX || votes[i] > votes[most]))
+			most = i;
+	free(votes);
+	return most;
+}
+
+/* For how long the process waited in that call; NaN: that is not known. */
+static double waited_in(const struct variance *v, struct waits *known, const struct region_member *m, const struct fragment *f,
+			size_t ended)
+{
+	const struct fragment_process *p = &v->fragments.processes[m->process];
+	size_t other = ended;
+
+	if (f->peer >= 0 && !f->collective)
+		other = process_of_rank(v, p->run, f->peer);
+	else if (f->comm && f->collective)
+		other = last_known(v, known, f->comm, m->process, (struct window){ m->from_s, m->to_s });
+	if (other == SIZE_MAX || other == m->process)
+		return (double)NAN;
+	return other == ended ? until_it_ended(&known->calls[other], f)
+			      : until_it_came(&known->calls[other], f, f->collective ? -1 : p->rank);
+}
+
+/* items[n] of one cluster. Their own time is what they did not wait; what is usual of that is the median of those at other times. */
+static double cluster_own_loss(const struct variance *v, struct waits *known, const struct region_member *m,
+			       const struct fragment *const *items, size_t n)
+{
+	bool named = items[0]->peer >= 0 || items[0]->comm;
+	size_t ended = named ? SIZE_MAX : ended_most(v, known, m, items, n), others = 0;
+	double *usual = mem_new(n, sizeof(*usual)), own = 0, weight = 0, loss = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct fragment *f = items[i];
+		double part = stretch_part(f, m->from_s, m->to_s), waited = waited_in(v, known, m, f, ended);
+
+		loss += f->weight * part * (f->time_s - v->clusters[f->cluster].usual_s);
+		if (part <= 0 && !isnan(waited))
+			usual[others++] = f->time_s - waited;
+		weight += f->weight * part;
+		own += f->weight * part * (f->time_s - waited);
+	}
+	if (!isnan(own))
+		loss = fmin(loss, own); /* of a process that was slow as long as it ran there is nothing else */
+	if (!isnan(own) && others >= VARIANCE_REPEATED)
+		loss = own - weight * stats_median(usual, others);
+	free(usual);
+	return loss;
+}
+
+static int clusters_order(const void *a, const void *b)
+{
+	const struct fragment *const *x = a, *const *y = b;
+
+	return (*x)->cluster != (*y)->cluster ? ((*x)->cluster > (*y)->cluster) - ((*x)->cluster < (*y)->cluster) : (*x > *y) - (*x < *y);
+}
+
+double waits_own_loss(const struct variance *v, struct waits *known, const struct region_member *m)
+{
+	const struct fragment_process *p = &v->fragments.processes[m->process];
+	const struct fragment **items;
+	double loss = 0;
+	size_t n = 0;
+
+	waits_begin(v, known);
+	if (!all_known(v, known, m->process))
+		return m->loss_s;
+	items = mem_new(p->n, sizeof(*items));
+	for (size_t i = p->first; i < p->first + p->n; i++)
+		if (v->fragments.items[i].activity == ACTIVITY_COMMUNICATION && v->clusters[v->fragments.items[i].cluster].repeated)
+			items[n++] = &v->fragments.items[i];
+	qsort(items, n, sizeof(*items), clusters_order);
+	for (size_t i = 0, k; i < n; i += k) {
+		for (k = 1; i + k < n && items[i + k]->cluster == items[i]->cluster;)
+			k++;
+		loss += cluster_own_loss(v, known, m, items + i, k);
+	}
+	free(items);
+	return fmin(fmax(loss, 0), m->loss_s);
 }

@@ -14,7 +14,10 @@ struct waits {
 	} * items; /* [n] */
 	size_t n, capacity;
 	struct waits_calls {
-		double *begin; /* [n] in order: when its calls that communicate began */
+		struct waits_call {
+			double begin;
+			int32_t peer;
+		} * items; /* [n] in order: its calls that communicate */
 		size_t n;
 		double weight; /* calls that they stand for */
 	} * calls;	       /* [processes]; NULL: not looked at yet */
@@ -26,6 +29,11 @@ void waits_release(struct waits *waits, const struct variance *v); /* begin with
  * calls do not say with whom they are (pipes, sockets), it is who began a call just before one that took longer than usual ended: whoever
  * was in one call all the time did not end it. *nobody: it was none of the recorded processes for most of that time. O(fragments), for what
  * was not asked for before. */
-size_t waited_for(const struct variance *v, struct waits *known, size_t process, double from_s, double to_s, bool *nobody);
+size_t waited_for(const struct variance *v, struct waits *known, size_t process, double from_s, double to_s, bool *unnamed);
+
+/* Of what a process lost in communication, what it did not wait for others of its run: of calls of MPI, the time from when the partner, or
+ * the last one of all, came to it (a sender that is late is the receiver's loss in no case: Wolf and others' "late sender"); of others, all
+ * of those that none of the recorded processes ended. Where that is not known, all. O(fragments). */
+double waits_own_loss(const struct variance *v, struct waits *known, const struct region_member *m);
 
 #endif

@@ -1,6 +1,7 @@
 /* Runs whose truth is known: who was slow, when, why, and what it cost. */
 #include "gate/variance/answer.h"
 #include "gate/variance/record_files.h"
+#include "gate/variance/waits.h"
 #include "model/variance/fixed_workload.h"
 #include "tests/gate/made_run.h"
 #include "tests/scratch.h"
@@ -421,13 +422,80 @@ static void activities(void **state)
 	}
 }
 
+/* Two processes, by hand: calls of the first one every 10 ms, of two clusters by turns, the second half of them longer. The other one
+ * begins a call of its own just before each of the first cluster's ends, and late_s earlier where they are slow. */
+#define OWN_CALLS 40
+
+static void own_run(struct variance *v, bool named, double late_s)
+{
+	static struct fragment_process processes[2];
+	static struct cluster clusters[3];
+	static struct fragment items[2 * OWN_CALLS];
+
+	*v = (struct variance){
+		.fragments = { .processes = processes, .n_processes = 2, .items = items, .n = COUNT(items), .one_host = true },
+		.clusters = clusters,
+		.n_clusters = 3
+	};
+	for (int p = 0; p < 2; p++)
+		processes[p] = (struct fragment_process){
+			.rank = p, .first = (size_t)p * OWN_CALLS, .n = OWN_CALLS, .host = (char *)(uintptr_t) "node"
+		};
+	for (int c = 0; c < 3; c++)
+		clusters[c] = (struct cluster){ .activity = ACTIVITY_COMMUNICATION, .usual_s = .002, .repeated = true };
+	for (uint32_t i = 0; i < OWN_CALLS; i++) {
+		bool slow = i >= OWN_CALLS - 20;
+		double time = slow ? (i % 2 ? .005 : .006 + late_s) : .002;
+		struct fragment f = { .start_s = .01 * i, .time_s = time, .weight = 1, .activity = ACTIVITY_COMMUNICATION, .peer = -1 };
+
+		f.cluster = i % 2;
+		if (named && i % 2 == 0)
+			f.peer = 1;
+		items[i] = f;
+		f.start_s = i % 2 ? f.start_s + .0055 : f.start_s + time - (named ? .0005 : 20e-6) - (slow ? late_s : 0);
+		f.time_s = 1e-6;
+		f.process = 1;
+		f.cluster = 2;
+		f.peer = named ? 0 : -1;
+		items[OWN_CALLS + i] = f;
+	}
+}
+
+/* What a process waited for another one in messages is not what it lost, but what its own network took, and how late it was when the other
+ * one had come. */
+static void own_loss(void **state)
+{
+	static const struct {
+		bool named;
+		double late_s, from_s, own_s;
+	} rows[] = {
+		{ false, 0, .2, .03 },	 /* ten reads of its own took 3 ms longer, ten of what the other one wrote 4 ms longer */
+		{ true, 0, .2, .03 },	 /* by name */
+		{ true, .002, .2, .05 }, /* ten messages were noticed 2 ms late */
+		{ true, .002, 0, .05 },	 /* as long as it ran: nothing to compare with */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct region_member m = { .process = 0, .from_s = rows[i].from_s, .to_s = .4, .loss_s = .07 + 10 * rows[i].late_s };
+		struct waits known = { .n = 0 };
+		struct variance v;
+
+		own_run(&v, rows[i].named, rows[i].late_s);
+		assert_true(fabs(waits_own_loss(&v, &known, &m) / rows[i].own_s - 1) < .02);
+		v.fragments.one_host = false; /* clocks may differ */
+		assert_float_equal(waits_own_loss(&v, &known, &m), m.loss_s, 1e-9);
+		waits_release(&known, &v);
+	}
+}
+
 int suite_variance(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed), SCRATCH_TEST(undisturbed),	  SCRATCH_TEST(sporadic),
-					    SCRATCH_TEST(places),    SCRATCH_TEST(partners),	  SCRATCH_TEST(chosen),
-					    SCRATCH_TEST(unnamed),   SCRATCH_TEST(collectives),	  SCRATCH_TEST(heavy),
-					    SCRATCH_TEST(more_work), SCRATCH_TEST(clusters),	  SCRATCH_TEST(marked),
-					    SCRATCH_TEST(order),     cmocka_unit_test(activities) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed), SCRATCH_TEST(undisturbed),	   SCRATCH_TEST(sporadic),
+					    SCRATCH_TEST(places),    SCRATCH_TEST(partners),	   SCRATCH_TEST(chosen),
+					    SCRATCH_TEST(unnamed),   SCRATCH_TEST(collectives),	   SCRATCH_TEST(heavy),
+					    SCRATCH_TEST(more_work), SCRATCH_TEST(clusters),	   SCRATCH_TEST(marked),
+					    SCRATCH_TEST(order),     cmocka_unit_test(activities), cmocka_unit_test(own_loss) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
