@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "gate/cmd.h"
 #include "gate/detect/detect.h"
+#include "gate/detect/input_costs.h"
 #include "gate/detect/model_file.h"
 #include "model/parallel.h"
 #include "model/published/published.h"
@@ -91,7 +92,7 @@ struct arguments {
 	const char *model, *threshold, *clusters;
 	bool paper, single_sample;
 	struct cli_list functions;
-	const char *changes, *old_build, *new_build, *model_file, *type;
+	const char *changes, *old_build, *new_build, *model_file, *type, *counts;
 	bool run, all;
 	struct detect_options detect; /* what these come to */
 };
@@ -121,6 +122,8 @@ static const struct cli_option options[] = {
 	CLI_TEXT("model-file", "FILE", struct arguments, model_file, "What 'assay model train' has kept, instead of OLD"),
 	CLI_FLAG("run", struct arguments, run, "First run APP@OLD and APP@NEW on the machines, as 'assay run --probe' does"),
 	CLI_TEXT("type", "NAME", struct arguments, type, "Only stored samples of machines of this hardware type"),
+	CLI_TEXT("counts", "VERSION", struct arguments, counts,
+		 "The version of OLD's application whose runs have counted what inputs are like ('assay features build')"),
 	CLI_INTEGER("seed", "N", struct arguments, seed, 0, SEED_MAX, "Seed of everything random (default: 1)"),
 	CLI_INTEGER("threads", "N", struct arguments, threads, 1, 1024,
 		    "Threads at work (default: one a processor); the result is the same with any number"),
@@ -223,6 +226,8 @@ static enum assay_status detect_check(void *arguments, struct assay_error *err)
 						: "OLD and NEW are needed: directories of samples, or APP@VERSION");
 	if (a->run && (a->model_file || !version_is_selector(a->words[0]) || !version_is_selector(a->words[1])))
 		return assay_fail(err, ASSAY_E_USAGE, "--run takes APP@OLD and APP@NEW");
+	if (a->counts && (a->model_file || !version_is_selector(a->words[0]) || !version_is_selector(a->words[1])))
+		return assay_fail(err, ASSAY_E_USAGE, "--counts takes APP@OLD and APP@NEW");
 	if (a->old_build && !a->new_build)
 		return assay_fail(err, ASSAY_E_USAGE, "--old-build needs --new-build");
 	if (a->old_build && a->changes)
@@ -315,6 +320,22 @@ static enum assay_status places_for(const struct arguments *a, const char *new, 
 	return ASSAY_OK;
 }
 
+/* ---- what inputs should cost ---- */
+
+static enum assay_status detect_costs(const struct arguments *a, struct side *old, struct side *new, struct assay_error *err)
+{
+	struct lab lab = { .lock_fd = -1 };
+	enum assay_status st;
+
+	if (a->model_file || !version_is_selector(a->words[0]) || !version_is_selector(a->words[1]))
+		return ASSAY_OK;
+	st = lab_open(cli_directory(), STORE_READ, &lab, err);
+	if (!st)
+		st = input_costs_set(&lab, a->words, a->counts, old, new, err);
+	lab_close(&lab);
+	return st;
+}
+
 /* ---- the command ---- */
 
 static enum assay_status detect_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
@@ -337,6 +358,8 @@ static enum assay_status detect_run(struct lab *none, void *arguments, struct do
 		st = a->model_file ? model_file_read(a->model_file, &model, err) : detect_side(a->words[0], a->type, &old, err);
 	if (!st)
 		st = detect_side(word, a->type, &new, err);
+	if (!st)
+		st = detect_costs(a, &old, &new, err);
 	if (!st)
 		st = detect(&input, &a->detect, &detected, err);
 	if (!st) {

@@ -43,6 +43,18 @@ static double elsewhere_of(const struct cost_side *s, size_t input)
 	return sum;
 }
 
+size_t cost_side_unlike(const struct cost_side *s, size_t input, const double *row)
+{
+	const struct cost_fit *fit = &s->model->all;
+	double *part = mem_new(fit->n, sizeof(*part));
+	size_t unlike;
+
+	cost_fit_row(fit, row, part);
+	unlike = sparse_unlike(&fit->model, part, elsewhere_of(s, input));
+	free(part);
+	return unlike;
+}
+
 /* Which inputs count, and what the model expects of them. */
 static enum assay_status look_at_inputs(struct cost_side *s, struct assay_error *err)
 {
@@ -63,13 +75,13 @@ static enum assay_status look_at_inputs(struct cost_side *s, struct assay_error 
 					"of the input '%s' of %s@%s on '%s' features are not known that the model needs: count all with "
 					"one version (--counts)",
 					s->costs.inputs[i].name, s->costs.application, s->costs.version, s->costs.machine);
-		cost_fit_row(fit, row, part);
-		unlike = st ? SIZE_MAX : sparse_unlike(&fit->model, part, elsewhere_of(s, i));
+		unlike = st ? SIZE_MAX : cost_side_unlike(s, i, row);
 		if (unlike != SIZE_MAX) {
 			s->unlike++;
 			s->unlike_column = unlike;
 			continue;
 		}
+		cost_fit_row(fit, row, part);
 		s->expected[s->n] = sparse_predict(&fit->model, part);
 		s->input[s->n++] = i;
 		common += costs_same_input(&s->model->costs, s->costs.inputs[i].hash) != SIZE_MAX;

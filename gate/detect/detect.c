@@ -181,7 +181,7 @@ static void detected_at_like_inputs(const struct detect_options *options, struct
 	if (in->old)
 		like_inputs_learn(in->old, &d->normal, numbers == theirs ? numbers : 0, common, &d->like);
 	d->runs_unlike = like_inputs_apply(like, in->new, &d->seen);
-	like_inputs_text(like, &text);
+	like_inputs_text(like, in->old ? in->old->numbers : NULL, &text);
 	if (text.size)
 		detected_add_reason(d, "like_inputs", "%s", text.bytes);
 	if (numbers && numbers != theirs && (in->old || like->n))

@@ -47,21 +47,25 @@ static size_t text_numbers(const char *text, double *numbers)
 	return n;
 }
 
-/* Numbers in the arguments or, where these are not known, in the input's name. */
-static size_t run_numbers(const struct side_run *run, double *numbers)
+/* What a model knows of the input, else numbers in the arguments or, where these are not known, in the input's name. */
+static size_t run_numbers(const struct side *side, const struct side_run *run, double *numbers)
 {
 	const char *arguments = run->n_files ? run_arguments(run) : "";
 
+	if (side->n_numbers) {
+		memcpy(numbers, run->numbers, side->n_numbers * sizeof(*numbers));
+		return side->n_numbers;
+	}
 	return text_numbers(*arguments ? arguments : run->input, numbers);
 }
 
 size_t input_numbers(const struct side *side)
 {
 	double numbers[INPUT_NUMBERS_MAX];
-	size_t n = side->n ? run_numbers(&side->runs[0], numbers) : 0;
+	size_t n = side->n ? run_numbers(side, &side->runs[0], numbers) : 0;
 
 	for (size_t r = 1; r < side->n; r++)
-		n = run_numbers(&side->runs[r], numbers) == n ? n : 0;
+		n = run_numbers(side, &side->runs[r], numbers) == n ? n : 0;
 	return n <= INPUT_NUMBERS_MAX ? n : 0;
 }
 
@@ -112,7 +116,7 @@ static struct expect_inputs like_expect_inputs(const struct like_inputs *like, c
 		(*input)[r] = found ? (size_t)(found - like->inputs) : SIZE_MAX;
 		free(text);
 		if (numbered)
-			run_numbers(&side->runs[r], numbers);
+			run_numbers(side, &side->runs[r], numbers);
 		for (size_t k = 0; k < like->numbers; k++)
 			mat_set(&out.numbers, r, k, numbered ? numbers[k] : (double)NAN);
 	}
@@ -427,11 +431,11 @@ size_t like_inputs_apply(const struct like_inputs *like, const struct side *side
 
 /* ---- what is said about it ---- */
 
-void like_inputs_text(const struct like_inputs *like, struct buf *out)
+void like_inputs_text(const struct like_inputs *like, char *const *names, struct buf *out)
 {
 	size_t functions = 0;
 	bool number[INPUT_NUMBERS_MAX] = { false }, by_input = false;
-	const char *between = " (by number ";
+	const char *before = names ? " by " : " (by number ", *between = before;
 
 	for (size_t i = 0; i < like->n; i++) {
 		const struct expect *e = &like->columns[i].expect;
@@ -445,14 +449,21 @@ void like_inputs_text(const struct like_inputs *like, struct buf *out)
 		return;
 	buf_format(out, "what %zu function%s was compared at like inputs", functions, functions == 1 ? " takes" : "s take");
 	for (size_t k = 0; k < like->numbers; k++) {
-		if (number[k])
-			buf_format(out, "%s%zu", between, k + 1);
-		between = number[k] ? ", " : between;
+		if (!number[k])
+			continue;
+		buf_text(out, between);
+		if (names)
+			buf_text(out, names[k]);
+		else
+			buf_format(out, "%zu", k + 1);
+		between = ", ";
 	}
-	if (*between == ',')
-		buf_format(out, " of %zu%s", like->numbers, by_input ? "" : ")");
+	if (between != before && !names)
+		buf_format(out, " of %zu", like->numbers);
 	if (by_input)
-		buf_format(out, "%sby runs of the same input)", *between == ',' ? "; " : " (");
+		buf_format(out, "%sby runs of the same input", between != before ? "; " : names ? " " : " (");
+	if ((between != before || by_input) && !names)
+		buf_char(out, ')');
 }
 
 /* ---- in a model that is kept ---- */

@@ -25,7 +25,11 @@ void side_release(struct side *side)
 		free(run->name);
 		free(run->input);
 		free(run->machine);
+		free(run->numbers);
 	}
+	for (size_t k = 0; k < side->n_numbers; k++)
+		free(side->numbers[k]);
+	free(side->numbers);
 	free(side->runs);
 	free(side->what);
 	free(side->hardware_type);

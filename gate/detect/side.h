@@ -14,6 +14,7 @@ struct side_run {
 	char *input, *machine; /* "" when not known */
 	struct samples *files; /* [n_files], by name */
 	size_t n_files;
+	double *numbers; /* [side.n_numbers] NaN: not known */
 };
 
 struct side {
@@ -25,7 +26,9 @@ struct side {
 	size_t n;
 	/* Executions that are left out: they failed; their files were removed by policy; they are of another build. */
 	size_t failed, pruned, others;
-	bool stale; /* they are of another build than the latest runs that give results */
+	bool stale;	/* they are of another build than the latest runs that give results */
+	char **numbers; /* [n_numbers] what is known of each input in numbers (input_costs.h); 0: no more than its arguments */
+	size_t n_numbers;
 };
 
 /* directory/RUN/FILE.samples (a run a directory), or directory/FILE.samples (a run a file). Files of several back ends, or runs with other
