@@ -217,7 +217,7 @@ static enum assay_status recompute(struct lab *lab, const struct judge_request *
 	return st;
 }
 
-static enum assay_status compare_documents(const char *kept, const char *now, struct document *d, struct assay_error *err)
+static enum assay_status compare_documents(const char *kept, const char *now, int64_t rules, struct document *d, struct assay_error *err)
 {
 	struct buf path = BUF_INIT;
 	cJSON *a = NULL, *b = NULL;
@@ -226,12 +226,21 @@ static enum assay_status compare_documents(const char *kept, const char *now, st
 	if (!st)
 		st = json_parse("decision", now, strlen(now), &b, err);
 	if (!st && first_difference(a, b, &path)) {
-		doc_answer(d, DOC_BAD, "differs", "what follows from the raw results is not what was kept: first at '%s'",
-			   path.bytes ? path.bytes : "");
-		doc_line(d, "Results that were changed, hardware types that lab.yaml has otherwise by now, or another version of assay, "
-			    "are reasons.");
+		bool other = rules != JUDGE_RULES;
+
+		doc_set(d, "verdict", other ? "other_rules" : "differs");
+		if (other) {
+			doc_answer(d, DOC_DOUBTFUL, "other rules",
+				   "made by rules %lld; the rules of this assay (%d) say something else of the same results: first at '%s'",
+				   (long long)rules, JUDGE_RULES, path.bytes ? path.bytes : "");
+			doc_line(d, "The assay that made it verifies it; 'assay explain' shows all that was kept of it.");
+		} else {
+			doc_answer(d, DOC_BAD, "differs", "what follows from the raw results is not what was kept: first at '%s'",
+				   path.bytes ? path.bytes : "");
+			doc_line(d, "Results that were changed, or hardware types that lab.yaml has otherwise by now, are reasons.");
+		}
 		doc_set(d, "first_difference", path.bytes);
-		d->exit_status = 1;
+		d->exit_status = other ? 4 : 1;
 	}
 	cJSON_Delete(a);
 	cJSON_Delete(b);
@@ -259,12 +268,13 @@ static enum assay_status verify(struct lab *lab, const struct night_decision *de
 	} else if (!st) {
 		st = recompute(lab, &request, &now, err);
 		same = !st && strcmp(now.document, decision->document) == 0;
-		doc_set(d, "verdict", same ? "same" : "differs");
-		if (same)
+		if (same) {
+			doc_set(d, "verdict", "same");
 			doc_answer(d, DOC_GOOD, "same", "%s follows from %lld raw results, byte by byte: %s", decision->id, (long long)runs,
 				   decision_text(decision->decision));
-		else if (!st)
-			st = compare_documents(decision->document, now.document, d, err);
+		} else if (!st) {
+			st = compare_documents(decision->document, now.document, request.rules, d, err);
+		}
 	}
 	judgement_release(&now);
 	judge_request_release(&request);
@@ -288,9 +298,10 @@ const struct command verify_command = {
 	.summary = "recompute a decision that was kept from the raw results",
 	.about =
 	    "Recomputes a decision from the raw results that it rests on and compares all that was kept of it, byte by byte. What rests on "
-	    "results that were pruned is archived and cannot be verified.",
+	    "results that were pruned is archived and cannot be verified; what an assay with other rules made may differ for that reason.",
 	.examples = "  assay verify 1a2b3c\n",
-	.exit_status = "0 it is the same, 1 it differs (or failure), 2 usage, 6 its results were pruned.",
+	.exit_status =
+	    "0 it is the same, 1 it differs (or failure), 2 usage, 4 by other rules than those of this assay, 6 its results were pruned.",
 	.words = words,
 	.arguments_bytes = sizeof(struct arguments),
 	.lab = CLI_LAB_READ,

@@ -12,7 +12,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define MACHINES_MAX 1000000
+#define MACHINES_MAX	1000000
+#define JUDGE_RULES_MAX 1000000
 
 /* ---- the request ---- */
 
@@ -21,6 +22,7 @@ char *judge_request_text(const struct judge_request *q)
 	cJSON *root = cJSON_CreateObject();
 	char *text;
 
+	json_add_number(root, "rules", JUDGE_RULES);
 	cJSON_AddStringToObject(root, "application", q->application);
 	cJSON_AddStringToObject(root, "baseline", q->baseline);
 	cJSON_AddStringToObject(root, "candidate", q->candidate);
@@ -55,8 +57,9 @@ static void read_id(struct json_reader *r, const cJSON *root, const char *key, c
 
 enum assay_status judge_request_parse(const char *text, struct judge_request *out, struct assay_error *err)
 {
-	static const char *const keys[] = { "application", "baseline", "candidate", "plan", "fresh_plan",  "min_effect", "confirm",
-					    "machines",	   "chance",   "alike",	    "why",  "calibration", "control",	 "min_gain" };
+	static const char *const keys[] = { "application", "baseline",	  "candidate", "plan",	   "fresh_plan",
+					    "min_effect",  "confirm",	  "machines",  "chance",   "alike",
+					    "why",	   "calibration", "control",   "min_gain", "rules" };
 	struct json_reader r = { .name = "decision", .err = err };
 	cJSON *root = NULL;
 
@@ -64,6 +67,7 @@ enum assay_status judge_request_parse(const char *text, struct judge_request *ou
 	r.st = json_parse(r.name, text, strlen(text), &root, err);
 	if (!r.st) {
 		json_reader_keys(&r, root, "a request", keys, sizeof(keys) / sizeof(keys[0]));
+		out->rules = json_reader_has(&r, root, "rules") ? json_reader_integer(&r, root, "rules", 1, JUDGE_RULES_MAX) : 1;
 		out->application = mem_string(json_reader_text(&r, root, "application"));
 		out->baseline = mem_string(json_reader_text(&r, root, "baseline"));
 		out->candidate = mem_string(json_reader_text(&r, root, "candidate"));

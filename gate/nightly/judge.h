@@ -10,8 +10,13 @@
 #include "gate/nightly/night.h"
 #include "runs/running/evidence.h"
 
+/* Goes up with every change by which the same results may be decided otherwise, in base, runs or gate, so that a decision that was made
+ * before is not said to have been tampered with. */
+#define JUDGE_RULES 2
+
 /* Nothing of it is looked up anew when a decision is recomputed. */
 struct judge_request {
+	int64_t rules; /* JUDGE_RULES of the assay that made it; 1: from before they were counted. judge_request_text() sets it */
 	char *application, *baseline, *candidate;
 	char plan[DIGEST_ID_BYTES];	  /* "": nothing was run, and `why` says it */
 	char fresh_plan[DIGEST_ID_BYTES]; /* of the runs that confirm a finding, with the baseline once more; "": none */

@@ -179,6 +179,11 @@ run -C "$lab" verify "$decision" --format json
 expect_status 1
 expect_json .verdict differs
 expect_json .first_difference ratio
+sqlite3 "$lab/.assay/runs.db" "UPDATE decision SET request = replace(request, '\"rules\": 2', '\"rules\": 1') WHERE id = '$decision'"
+run -C "$lab" verify "$decision"
+expect_status 4
+expect_stdout 'other rules  made by rules 1; the rules of this assay (2) say something else' "first at 'ratio'"
+sqlite3 "$lab/.assay/runs.db" "UPDATE decision SET request = replace(request, '\"rules\": 1', '\"rules\": 2') WHERE id = '$decision'"
 sqlite3 "$lab/.assay/runs.db" "DELETE FROM run WHERE application = 'bad'; INSERT INTO run SELECT * FROM kept; DROP TABLE kept"
 run -C "$lab" verify "$decision"
 expect_status 0
