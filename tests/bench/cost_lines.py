@@ -17,7 +17,8 @@ import sys
 
 from cost_programs import PROGRAMS, built, counts, seconds
 
-LEARNED, OTHERS, LEAST, MORE = 60, 30, .02, (.05, .1)
+LEARNED, OTHERS, MORE = 60, 30, (.05, .1)
+LEAST = {"sqlite3": .005}  # of all that is counted; else .02: in sqlite no loop of so much has braces
 NS_EACH = .4  # of the countdown; corrected by measuring
 MARK = (0x7A55A197, 0x19C057ED)  # stand before the number in the program
 
@@ -34,12 +35,11 @@ def wrapped(work):
     return directory + ":" + os.environ["PATH"]
 
 
-def build(program, sources, directory, path, edit=None):
-    """The binary, built anew; NULL: it does not compile."""
+def build(program, source, directory, path, edit):
+    """The binary, built anew of edited sources; None: it does not compile."""
     shutil.rmtree(directory, ignore_errors=True)
-    shutil.copytree(os.path.join(sources, program.package), directory, symlinks=True)
-    if edit:
-        edit(directory)
+    shutil.copytree(source, directory, symlinks=True)
+    edit(directory)
     with open(directory + ".log", "wb") as log:
         failed = subprocess.run(["sh", "-c", program.build], cwd=directory, env=os.environ | {"COUNT": "", "PATH": path}, stdout=log, stderr=log,
                                 check=False).returncode
@@ -93,13 +93,14 @@ def set_times(binary, times):
     return binary + ".set"
 
 
-def can_plant(loop, sources):
+def where_to_plant(loop, directories):
+    """The first directory that has its file, if it can be planted there: a file may be made by the build."""
     file, line = loop.split(" ")[1].rsplit(":", 1)
-    path = find(sources, file)
-    if not path:
-        return False
-    with open(path, encoding="utf-8", errors="surrogateescape") as source:
-        return body_of(source.read(), int(line)) is not None
+    directory = next((directory for directory in directories if find(directory, file)), None)
+    if not directory:
+        return None
+    with open(find(directory, file), encoding="utf-8", errors="surrogateescape") as source:
+        return directory if body_of(source.read(), int(line)) is not None else None
 
 
 def laboratory(assay, lab, name, versions, inputs):
@@ -195,8 +196,9 @@ def measure(program, name, assay, sources, work, loops, words, path):
     lab, table = os.path.join(work, name + ".lab"), os.path.join(work, name + ".loops.csv")
     some, old = [LEARNED + i for i in range(0, OTHERS, 5)], os.path.join(work, name + ".old")
     rounds = rounds_of(assay, os.path.join(work, name + ".counting", program.binary), some, words, os.path.join(work, "features"))
-    may = sorted(feature for feature in rounds if feature.startswith("loop ") and rounds[feature] > LEAST * sum(rounds.values())
-                 and can_plant(feature, os.path.join(sources, program.package)))
+    directories = os.path.join(sources, program.package), os.path.join(work, "old")
+    may = sorted(feature for feature in rounds if feature.startswith("loop ") and rounds[feature] > LEAST.get(name, .02) * sum(rounds.values())
+                 and where_to_plant(feature, directories))
     drawn, there = random.Random(name), rows_of(table)
     tried = {row["loop"] for row in there}
     with open(table, "a", encoding="utf-8", newline="") as out:
@@ -207,7 +209,7 @@ def measure(program, name, assay, sources, work, loops, words, path):
             made = len({row["loop"] for row in rows_of(table) if row["version"]})
             if made >= loops or loop in tried:
                 continue
-            binary = build(program, sources, os.path.join(work, "new"), path, plant(loop))
+            binary = build(program, where_to_plant(loop, directories), os.path.join(work, "new"), path, plant(loop))
             least, found = together(old, some, words), []
             for more in MORE:
                 times = max(1, round(more * least / rounds[loop] / (NS_EACH * 1e-9)))

@@ -112,7 +112,7 @@ JQ = ("sed -e 's/\\\\/\\\\\\\\/g' -e 's/\"/\\\\\"/g' -e 's/^/\"/' -e 's/$/\\\\n\
 PROGRAMS = {
     "bzip2": Program("bzip2", "$COUNT make -s CFLAGS=-O2 bzip2", "bzip2", bzip2),
     "lz4": Program("lz4", "$COUNT make -s -C programs CFLAGS=-O3 lz4", "programs/lz4", lz4),
-    "sqlite3": Program("sqlite3", "./configure --disable-tcl --disable-readline && make -s sqlite3.c shell.c && "
+    "sqlite3": Program("sqlite3", "{ [ -f sqlite3.c ] || { ./configure --disable-tcl --disable-readline && make -s sqlite3.c shell.c; }; } && "
                        "$COUNT gcc -O2 -w -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION -o sqlite3 sqlite3.c shell.c -lm", "sqlite3", sqlite3),
     "jq": Program("jq", JQ, "jq", jq),
     "mawk": Program("mawk", "touch parse.c && ./configure CFLAGS=-O2 && $COUNT make -s mawk", "mawk", mawk),
