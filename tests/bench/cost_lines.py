@@ -35,11 +35,12 @@ def wrapped(work):
     return directory + ":" + os.environ["PATH"]
 
 
-def build(program, source, directory, path, edit):
-    """The binary, built anew of edited sources; None: it does not compile."""
+def build(program, source, directory, path, edit=None):
+    """The binary, built anew; None: it does not compile."""
     shutil.rmtree(directory, ignore_errors=True)
     shutil.copytree(source, directory, symlinks=True)
-    edit(directory)
+    if edit:
+        edit(directory)
     with open(directory + ".log", "wb") as log:
         failed = subprocess.run(["sh", "-c", program.build], cwd=directory, env=os.environ | {"COUNT": "", "PATH": path}, stdout=log, stderr=log,
                                 check=False).returncode
@@ -168,7 +169,7 @@ def laboratory_of(program, name, assay, sources, work, path, loops):
     laboratory(assay, lab, name, versions, [[word.replace("{", "{{").replace(data, "{files}/data") for word in drawn] for drawn in words])
     shutil.copytree(data, os.path.join(lab, "apps", "data"))
     counting = built(program, sources, os.path.join(work, name + ".counting"), f"{assay} features build --")
-    old = build(program, sources, os.path.join(work, "old"), path)
+    old = build(program, os.path.join(sources, program.package), os.path.join(work, "old"), path)
     shutil.copy(old, os.path.join(work, name + ".old"))
     for version in versions:
         put(lab, version, counting if version == "counts" else old)
