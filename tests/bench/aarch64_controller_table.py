@@ -25,7 +25,7 @@ for title, names in (("suites of unit tests", units), ("corpora of fuzz targets"
     print("| %s | %d of %d | %d of %d |" % (title, passed, len(names), sum(guest.get(name) == 0 for name in names), len(names)))
 print("\nThose that do not pass in one of them:\n\n| suite | single programs | guest | |\n| --- | --- | --- | --- |")
 for name in sorted(alone):
-    there = {0: "passed", 77: "skipped", 124: "too long", None: "not run"}.get(guest.get(name), "failed")
+    there = {0: "passed", 77: "skipped", 124: "too long", 143: "too long", None: "not run"}.get(guest.get(name), "failed")
     if alone[name].strip() != "Passed" or there != "passed":
         print("| `%s` | %s | %s | %s |" % (name, alone[name].strip().lower(), there, why.get(name, "").replace("|", "/")))
 sys.exit(any(right != "yes" for _, right, *_ in steps))

@@ -128,7 +128,7 @@ step 2 'features build' assay features build -- gcc -o x x.c
 mkdir /tests && cd /tests
 while read -r name words; do
 	rm -rf /tests/*
-	timeout 300 $words >/tmp/said 2>&1
+	timeout 600 $words >/tmp/said 2>&1
 	status=$?
 	echo "@ test|$name|$status"
 	[ $status = 0 ] || [ $status = 77 ] || grep -a 'ERROR\|Failed\|rror' /tmp/said | cut -c1-200 | head -n 6 | sed 's/^/! /'
