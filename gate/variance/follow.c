@@ -168,7 +168,7 @@ static bool is_known(struct follow *all, struct followed *f, int file, struct as
 static void place_look(const struct followed *f, int file, struct place *p)
 {
 	unsigned char bytes[sizeof(struct record_chunk) + RECORD_PACKED_BYTES(RECORD_COUNTERS_MAX)] = { 0 };
-	uint64_t last[RECORD_PACK_FIELDS(RECORD_COUNTERS_MAX)] = { 0 };
+	uint64_t state[RECORD_PACK_STATE(RECORD_COUNTERS_MAX)];
 	union {
 		struct record_sample sample;
 		uint64_t words[sizeof(struct record_sample) / sizeof(uint64_t) + RECORD_COUNTERS_MAX];
@@ -179,7 +179,8 @@ static void place_look(const struct followed *f, int file, struct place *p)
 	memcpy(&chunk, bytes, sizeof(chunk));
 	if (n < (ssize_t)sizeof(chunk) || chunk.magic != RECORD_CHUNK_MAGIC || !chunk.samples)
 		return;
-	if (!record_unpack(bytes + sizeof(chunk), (size_t)n - sizeof(chunk), f->header.n_counters, last, &first.sample))
+	record_pack_forget(state);
+	if (!record_unpack(bytes + sizeof(chunk), (size_t)n - sizeof(chunk), f->header.n_counters, state, &first.sample))
 		return;
 	p->thread = chunk.thread;
 	p->begun_s =

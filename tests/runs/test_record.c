@@ -283,12 +283,78 @@ static void test_packed(void **state)
 	samples_release(&s);
 }
 
+/* Two functions by turns, each with its own steady values: what differs is little; one that comes back after a chunk has begun is read
+ * right. */
+static void test_packed_by_function(void **state)
+{
+	struct record_options packed = { .directory = ".", .packed = true, .counters = counters, .n_counters = 2, .ticks_per_s = TICKS };
+	uint64_t memory[RECORD_PACK_WORDS(2)], bytes = 0;
+	struct record_writer w;
+	struct record_thread t = { 0 };
+	struct samples s;
+
+	(void)state;
+	packed.chunk_bytes = 4096;
+	assert_int_equal(record_open(&w, &packed), 0);
+	for (uint64_t f = 0; f < 2 + RECORD_PACK_SLOTS; f++)
+		record_function(&w, f, "m", "f");
+	for (uint64_t i = 0; i < 20000; i++) {
+		struct record_sample *sample = record_pack_begin(&w, &t, memory);
+		uint64_t function = i % 1000 == 999 ? RECORD_PACK_SLOTS + 1 : i % 2; /* the same slot as function 1 */
+
+		assert_non_null(sample);
+		*sample = (struct record_sample){ .function = (uint32_t)function,
+						  .weight = 1,
+						  .ordinal = 5 * function,
+						  .start = 100000 * i,
+						  .duration = 900 * function };
+		sample->counters[0] = function ? 4096 : UINT64_MAX;
+		sample->counters[1] = 123456789 * (1 + function);
+		bytes += record_pack_commit(&w, &t, memory);
+	}
+	record_close(&w);
+	assert_true(bytes < 20000 * 6);
+	read_file(w.path, &s);
+	assert_int_equal(s.n, 20000);
+	assert_true(s.functions[0].n == 10000 && s.functions[1].n == 9980 && s.functions[RECORD_PACK_SLOTS + 1].n == 20);
+	for (size_t i = 0; i < s.n; i++) {
+		uint64_t function = s.items[i].function;
+
+		assert_int_equal(s.items[i].ordinal, 5 * function);
+		assert_true(s.items[i].ns == 900.0 * (double)function);
+		assert_true(function ? s.values[2 * i] == 4096 : s.values[2 * i] != s.values[2 * i]);
+		assert_true(s.values[2 * i + 1] == 123456789.0 * (1 + (double)function));
+	}
+	samples_release(&s);
+}
+
+/* As the program before this one wrote it (version 3): a bit for each field, differences to the sample before. */
+static void test_packed_before(void **state)
+{
+	/* function 1, weight 1, start 300, duration 2, counter 0; then start 301, and the counter is not known */
+	static const unsigned char bytes[] = { 0x36, 0x04, 2, 2, 0xd8, 4, 4, 14, 0x11, 0, 2, 2 };
+	uint64_t last[RECORD_PACK_FIELDS(1)] = { 0 }, memory[RECORD_PACK_WORDS(1)];
+	struct record_sample *s = (void *)memory;
+
+	(void)state;
+	assert_int_equal(record_unpack_3(bytes, sizeof(bytes), 1, last, s), 8);
+	assert_true(s->function == 1 && s->weight == 1 && s->start == 300 && s->duration == 2 && s->counters[0] == 7);
+	for (size_t cut = 0; cut < 4; cut++) {
+		uint64_t tried[RECORD_PACK_FIELDS(1)];
+
+		memcpy(tried, last, sizeof(tried));
+		assert_int_equal(record_unpack_3(bytes + 8, cut, 1, tried, s), 0);
+	}
+	assert_int_equal(record_unpack_3(bytes + 8, 4, 1, last, s), 4);
+	assert_true(s->function == 1 && s->start == 301 && s->duration == 2 && s->counters[0] == UINT64_MAX);
+}
+
 /* Whatever 64 bits are, in any order. */
 static void test_packed_extremes(void **state)
 {
 	static const uint64_t values[] = { 0, 1, UINT64_MAX, UINT64_MAX - 1, UINT64_C(1) << 63, (UINT64_C(1) << 63) - 1, 42 };
-	uint64_t memory[RECORD_PACK_WORDS(1)], back[RECORD_PACK_WORDS(1)], there[RECORD_PACK_FIELDS(1)] = { 0 };
-	uint64_t here[RECORD_PACK_FIELDS(1)] = { 0 };
+	uint64_t memory[RECORD_PACK_WORDS(1)], back[RECORD_PACK_WORDS(1)], there[RECORD_PACK_STATE(1)] = { 0 };
+	uint64_t here[RECORD_PACK_STATE(1)] = { 0 };
 	unsigned char bytes[RECORD_PACKED_BYTES(1)];
 	struct record_sample *in = (void *)memory, *out = (void *)back;
 
@@ -308,9 +374,9 @@ static void test_packed_extremes(void **state)
 					      .caller = (uint32_t)b };
 		in->counters[0] = b;
 		n = record_pack(in, 1, here, bytes);
-		assert_in_range(n, RECORD_PACKED_LEAST(1), RECORD_PACKED_BYTES(1));
+		assert_in_range(n, RECORD_PACKED_LEAST, RECORD_PACKED_BYTES(1));
 		for (size_t cut = 0; cut < n; cut++) {
-			uint64_t tried[RECORD_PACK_FIELDS(1)];
+			uint64_t tried[RECORD_PACK_STATE(1)];
 
 			memcpy(tried, there, sizeof(tried));
 			assert_int_equal(record_unpack(bytes, cut, 1, tried, out), 0);
@@ -384,6 +450,8 @@ int suite_record(void)
 		SCRATCH_TEST(test_refused),
 		SCRATCH_TEST(test_brief),
 		SCRATCH_TEST(test_packed),
+		SCRATCH_TEST(test_packed_by_function),
+		cmocka_unit_test(test_packed_before),
 		SCRATCH_TEST(test_packed_extremes),
 		SCRATCH_TEST(test_clock_goes_backwards),
 		SCRATCH_TEST(test_build_id),

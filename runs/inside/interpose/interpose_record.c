@@ -25,7 +25,7 @@
 #define GAP_TICKS_LEAST	 2500u
 #define GAP_TICKS_MOST	 (1u << 30)
 #define PACE_CALLS	 256u	   /* timed ones, after which a thread looks how much time they took */
-#define TIMED_NS	 60u	   /* what timing a call takes, with the one after it */
+#define TIMED_NS	 120u	   /* what timing a call takes, with the one after it, in programs that need the processor's caches themselves */
 #define LOOK_TICKS_MOST	 125000u   /* what looking takes longer, the thread did not run: a quota ends threads' turns in system calls */
 #define LOOK_TICKS_LONG	 1250000u  /* the same where it looks at all */
 #define WRITE_TICKS_MOST 10000u	   /* what writing a record takes longer, the thread did not run */
@@ -37,8 +37,8 @@
 #define THETA_LOG2_LEAST 10u	   /* .4 microseconds */
 #define THETA_LOG2_MOST	 32u
 #define THETA_BYTES	 1024u
-#define BURST_BYTES	 32768u /* beyond the rate, with names: short programs are recorded in detail */
-#define BYTES_PER_S	 40000u
+#define BURST_BYTES	 12288u /* beyond the rate, with names: with what is reserved, 50 KB in the first second, */
+#define BYTES_PER_S	 24000u /* and less in all others */
 #define OVERHEAD_PPM	 10000u
 #define CHUNK_BYTES	 4096u	 /* a thread that makes few calls has one all the same */
 #define NAMES_BYTES	 131072u /* of each process, however short: about 1,800 sites */

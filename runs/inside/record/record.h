@@ -17,7 +17,7 @@
 #define RECORD_MAGIC	       "assaysmp" /* 8 bytes, without the NUL */
 #define RECORD_VERSION	       1u
 #define RECORD_VERSION_BRIEF   2u /* no counters, and each sample is a struct record_brief */
-#define RECORD_VERSION_PACKED  3u /* samples are packed (record_pack.h) */
+#define RECORD_VERSION_PACKED  4u /* samples are packed (record_pack.h); 3: in another way */
 #define RECORD_VERSION_NEWEST  RECORD_VERSION_PACKED
 #define RECORD_CHUNK_MAGIC     0x4b4e4843u /* "CHNK" */
 #define RECORD_COUNTERS_MAX    64u

@@ -1,6 +1,24 @@
 #include "runs/inside/record/record_pack.h"
 
+#include <stdbool.h>
 #include <string.h>
+
+#define FREQUENT 6u	    /* fields with a bit in the first byte, */
+#define SECOND	 (1u << 6u) /* which says with this that there is a second one, of eight others, */
+#define OTHERS	 (1u << 7u) /* and with this that there are those of the rest */
+
+enum { UNKNOWN, FUNCTION, WEIGHT, ORDINAL, START, DURATION, DEPTH, THREADS, FLAGS, CALLER, COUNTER };
+
+/* Fields in the order of their bits. */
+static const uint8_t order[] = { FUNCTION,    START,   DURATION,    ORDINAL,	 COUNTER + 5, COUNTER + 2,
+				 WEIGHT,      COUNTER, COUNTER + 1, COUNTER + 3, COUNTER + 4, COUNTER + 7,
+				 COUNTER + 6, UNKNOWN, DEPTH,	    THREADS,	 FLAGS,	      CALLER };
+#define ORDERED sizeof(order)
+
+static inline size_t field_at(size_t i)
+{
+	return i < ORDERED ? order[i] : i;
+}
 
 static size_t number_put(unsigned char *out, uint64_t value)
 {
@@ -24,44 +42,149 @@ static size_t number_get(const unsigned char *bytes, size_t n, uint64_t *value)
 	return 0;
 }
 
-/* `field` is another than before. Returns the size of the difference. */
-static inline size_t field_put(size_t field, uint64_t value, uint64_t *last, unsigned char *bits, unsigned char *out)
+/* What is expected of a sample of that function. */
+static inline uint64_t *expected(uint64_t *state, uint64_t function, uint32_t n_counters)
 {
-	uint64_t more = value - last[field];
+	uint64_t slot = function % RECORD_PACK_SLOTS, *at = state + 3 + slot * RECORD_PACK_FIELDS(n_counters);
 
-	bits[field / 8] |= (unsigned char)(1u << field % 8);
-	last[field] = value;
-	return number_put(out, more << 1 ^ -(more >> 63));
-}
-
-size_t record_pack(const struct record_sample *s, uint32_t n_counters, uint64_t *last, unsigned char *out)
-{
-	uint64_t head[RECORD_PACK_HEAD] = { 0,		 s->function, s->weight,  s->ordinal, s->start,
-					    s->duration, s->depth,    s->threads, s->flags,   s->caller };
-	size_t at = RECORD_PACKED_LEAST(n_counters);
-
-	memset(out, 0, at);
-	for (uint32_t c = 0; c < n_counters; c++)
-		head[0] |= (uint64_t)(s->counters[c] == UINT64_MAX) << c;
-	for (size_t f = 0; f < RECORD_PACK_HEAD; f++)
-		if (head[f] != last[f])
-			at += field_put(f, head[f], last, out, out + at);
-	for (uint32_t c = 0; c < n_counters; c++)
-		if (s->counters[c] != last[RECORD_PACK_HEAD + c] && s->counters[c] != UINT64_MAX)
-			at += field_put(RECORD_PACK_HEAD + c, s->counters[c], last, out, out + at);
+	if (!(state[0] >> slot & 1))
+		memset(at, 0, RECORD_PACK_FIELDS(n_counters) * sizeof(*at));
+	state[0] |= UINT64_C(1) << slot;
+	at[FUNCTION] = state[1];
+	at[START] = state[2];
 	return at;
 }
 
-size_t record_unpack(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *last, struct record_sample *s)
+/* And of the one after it. */
+static inline void expect_next(uint64_t *state, const uint64_t *now)
 {
-	size_t at = RECORD_PACKED_LEAST(n_counters);
+	state[1] = now[FUNCTION];
+	state[2] = now[START] + now[DURATION];
+}
 
-	if (n < at)
+/* The bytes of bits that are needed, then the numbers, which are behind all of them. */
+static size_t packed_put(const unsigned char *bits, size_t n_bits, size_t n, unsigned char *out)
+{
+	size_t at = 1;
+
+	out[0] = bits[0];
+	if (bits[1]) {
+		out[0] |= SECOND;
+		out[at++] = bits[1];
+	}
+	for (size_t i = 2; i < n_bits; i++)
+		if (bits[i])
+			out[0] |= OTHERS;
+	if (out[0] & OTHERS) {
+		memcpy(out + at, bits + 2, n_bits - 2);
+		at += n_bits - 2;
+	}
+	memmove(out + at, out + n_bits, n);
+	return at + n;
+}
+
+size_t record_pack(const struct record_sample *s, uint32_t n_counters, uint64_t *state, unsigned char *out)
+{
+	uint64_t head[COUNTER] = {
+		0, s->function, s->weight, s->ordinal, s->start, s->duration, s->depth, s->threads, s->flags, s->caller
+	};
+	uint64_t *last = expected(state, s->function, n_counters);
+	unsigned char bits[RECORD_PACK_BITS(RECORD_COUNTERS_MAX)] = { 0 }, *numbers = out + RECORD_PACK_BITS(n_counters);
+	size_t fields = RECORD_PACK_FIELDS(n_counters), n = 0;
+
+	for (uint32_t c = 0; c < n_counters; c++)
+		head[UNKNOWN] |= (uint64_t)(s->counters[c] == UINT64_MAX) << c;
+	for (size_t i = 0; i < ORDERED || i < fields; i++) {
+		size_t f = field_at(i), bit = i < FREQUENT ? i : i + 2;
+		uint64_t value, more;
+
+		if (f >= fields || (f >= COUNTER && s->counters[f - COUNTER] == UINT64_MAX))
+			continue;
+		value = f < COUNTER ? head[f] : s->counters[f - COUNTER];
+		more = value - last[f];
+		last[f] = value;
+		if (!more)
+			continue;
+		bits[bit / 8] |= (unsigned char)(1u << bit % 8);
+		n += number_put(numbers + n, more << 1 ^ -(more >> 63));
+	}
+	expect_next(state, last);
+	return packed_put(bits, RECORD_PACK_BITS(n_counters), n, out);
+}
+
+/* How many bytes of bits there are; 0: there are no more bytes[n]. */
+static size_t bits_get(const unsigned char *bytes, size_t n, size_t n_bits, unsigned char *bits)
+{
+	size_t at = 1, second, others;
+
+	if (n < 1)
 		return 0;
-	for (size_t f = 0; f < RECORD_PACK_FIELDS(n_counters); f++) {
+	second = bytes[0] & SECOND ? 1 : 0;
+	others = bytes[0] & OTHERS ? n_bits - 2 : 0;
+	if (n < at + second + others)
+		return 0;
+	bits[0] = bytes[0] & (SECOND - 1);
+	memcpy(bits + 1, bytes + at, second);
+	memcpy(bits + 2, bytes + at + second, others);
+	return at + second + others;
+}
+
+static void sample_fill(struct record_sample *s, const uint64_t *last, uint32_t n_counters)
+{
+	*s = (struct record_sample){
+		.function = (uint32_t)last[FUNCTION],
+		.weight = (uint32_t)last[WEIGHT],
+		.ordinal = last[ORDINAL],
+		.start = last[START],
+		.duration = last[DURATION],
+		.depth = (uint32_t)last[DEPTH],
+		.threads = (uint32_t)last[THREADS],
+		.flags = (uint32_t)last[FLAGS],
+		.caller = (uint32_t)last[CALLER],
+	};
+	for (uint32_t c = 0; c < n_counters; c++)
+		s->counters[c] = last[UNKNOWN] >> c & 1 ? UINT64_MAX : last[COUNTER + c];
+}
+
+size_t record_unpack(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *state, struct record_sample *s)
+{
+	unsigned char bits[RECORD_PACK_BITS(RECORD_COUNTERS_MAX)] = { 0 };
+	size_t at = bits_get(bytes, n, RECORD_PACK_BITS(n_counters), bits), fields = RECORD_PACK_FIELDS(n_counters);
+	uint64_t *last = NULL, function = state[1];
+
+	for (size_t i = 0; at && (i < ORDERED || i < fields); i++) {
+		size_t f = field_at(i), bit = i < FREQUENT ? i : i + 2, size = 0;
+		uint64_t more = 0;
+
+		if (bits[bit / 8] >> bit % 8 & 1) {
+			size = number_get(bytes + at, n - at, &more);
+			if (!size || f >= fields)
+				return 0;
+		}
+		more = more >> 1 ^ -(more & 1);
+		at += size;
+		if (f == FUNCTION) /* the first of them */
+			last = expected(state, function + more, n_counters);
+		if (size)
+			last[f] += more;
+	}
+	if (!last)
+		return 0;
+	expect_next(state, last);
+	sample_fill(s, last, n_counters);
+	return at;
+}
+
+size_t record_unpack_3(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *last, struct record_sample *s)
+{
+	size_t fields = RECORD_PACK_FIELDS(n_counters), at = (fields + 7) / 8;
+
+	for (size_t f = 0; f < fields; f++) {
 		uint64_t more;
 		size_t size;
 
+		if (n < at)
+			return 0;
 		if (!(bytes[f / 8] >> f % 8 & 1))
 			continue;
 		size = number_get(bytes + at, n - at, &more);
@@ -70,18 +193,6 @@ size_t record_unpack(const unsigned char *bytes, size_t n, uint32_t n_counters, 
 		at += size;
 		last[f] += more >> 1 ^ -(more & 1);
 	}
-	*s = (struct record_sample){
-		.function = (uint32_t)last[1],
-		.weight = (uint32_t)last[2],
-		.ordinal = last[3],
-		.start = last[4],
-		.duration = last[5],
-		.depth = (uint32_t)last[6],
-		.threads = (uint32_t)last[7],
-		.flags = (uint32_t)last[8],
-		.caller = (uint32_t)last[9],
-	};
-	for (uint32_t c = 0; c < n_counters; c++)
-		s->counters[c] = last[0] >> c & 1 ? UINT64_MAX : last[RECORD_PACK_HEAD + c];
+	sample_fill(s, last, n_counters);
 	return at;
 }

@@ -1,10 +1,16 @@
-/* Samples of version 3 of the file: what differs from the sample before it in the same chunk, in a fifth of the space.
+/* Samples of version 4 of the file: what differs from the last sample of the same function in the same chunk, in an eighth of the space.
  *
  * A sample is a row of fields: which counters are not known (a bit each), function, weight, ordinal, start, duration, depth, threads,
- * flags, caller, then the counters. It is stored as a bit for each field, the first in the lowest bit of the first byte, set where the
- * field is another than before; then, for each such field, the difference: zigzag (0, -1, 1, -2... as 0, 1, 2, 3...) in groups of 7 bits,
- * the lowest first, all but the last with the high bit. A counter that is not known (UINT64_MAX) keeps its last value for the next
- * difference. Before the first sample of a chunk all fields are 0. */
+ * flags, caller, then the counters. Each is stored as the difference to what is expected of it: of the function, that of the sample before;
+ * of the start, the end of that one; of the others, what they were in the last sample whose function has the same number modulo 64.
+ * Before the first sample of a chunk, and of these 64, all are 0. A counter that is not known (UINT64_MAX) leaves what is expected as it
+ * is.
+ *
+ * First there is a byte: a bit for each of function, start, duration, ordinal, counter 5 and counter 2 (for calls, what the edge took and
+ * the result), from the lowest bit on, set where the difference is not 0; bit 6: a byte follows for weight, counters 0, 1, 3, 4, 7, 6, and
+ * which are not known; bit 7: bytes follow for depth, threads, flags, caller, then counters from 8 on, as many as there are. Then, in this
+ * order, each difference: zigzag (0, -1, 1, -2... as 0, 1, 2, 3...) in groups of 7 bits, the lowest first, all but the last with the high
+ * bit. */
 #ifndef RUNS_RECORD_PACK_H
 #define RUNS_RECORD_PACK_H
 
@@ -13,22 +19,34 @@
 #include <stddef.h>
 
 #define RECORD_PACK_HEAD      10u
+#define RECORD_PACK_SLOTS     64u
 #define RECORD_PACK_FIELDS(n) (RECORD_PACK_HEAD + (n)) /* n counters */
-/* Of a packed sample, at most and at least. */
-#define RECORD_PACKED_BYTES(n) ((RECORD_PACK_FIELDS(n) + 7) / 8 + 10 * RECORD_PACK_FIELDS(n))
-#define RECORD_PACKED_LEAST(n) ((RECORD_PACK_FIELDS(n) + 7) / 8)
-/* A sample, and the fields of the one before it. */
-#define RECORD_PACK_WORDS(n) (sizeof(struct record_sample) / sizeof(uint64_t) + (n) + RECORD_PACK_FIELDS(n))
+/* Bytes of bits of a packed sample at most; all of it at most and at least. */
+#define RECORD_PACK_BITS(n)    (2 + (4 + ((n) > 8 ? (n)-8 : 0) + 7) / 8)
+#define RECORD_PACKED_BYTES(n) (RECORD_PACK_BITS(n) + 10 * RECORD_PACK_FIELDS(n))
+#define RECORD_PACKED_LEAST    1u
+/* What is expected: which of the slots are in use, function and end of the sample before, and the slots. */
+#define RECORD_PACK_STATE(n) (3 + RECORD_PACK_SLOTS * RECORD_PACK_FIELDS(n))
+/* Of a packed sample, and what is expected of it. */
+#define RECORD_PACK_WORDS(n) (sizeof(struct record_sample) / sizeof(uint64_t) + (n) + RECORD_PACK_STATE(n))
 
-static inline uint64_t *record_pack_last(uint64_t *memory, uint32_t n_counters)
+static inline uint64_t *record_pack_state(uint64_t *memory, uint32_t n_counters)
 {
 	return memory + sizeof(struct record_sample) / sizeof(uint64_t) + n_counters;
 }
 
-/* last[RECORD_PACK_FIELDS(n_counters)] are the fields of the sample before, and then of this one. Returns the size; `out` has room for
- * RECORD_PACKED_BYTES(n_counters). */
-size_t record_pack(const struct record_sample *sample, uint32_t n_counters, uint64_t *last, unsigned char *out);
+/* state[RECORD_PACK_STATE(n_counters)]: nothing is expected of the next sample. */
+static inline void record_pack_forget(uint64_t *state)
+{
+	state[0] = state[1] = state[2] = 0;
+}
+
+/* Brings the state up to date. Returns the size; `out` has room for RECORD_PACKED_BYTES(n_counters). */
+size_t record_pack(const struct record_sample *sample, uint32_t n_counters, uint64_t *state, unsigned char *out);
 /* The other way, from outside bytes[n]. Returns how many it took; 0: they are not a sample, or not all of it. */
-size_t record_unpack(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *last, struct record_sample *sample);
+size_t record_unpack(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *state, struct record_sample *sample);
+/* The same of version 3: a bit for each field in the order above, then differences to the sample before it in the chunk. `last`: fields of
+ * that, [RECORD_PACK_FIELDS(n_counters)]. */
+size_t record_unpack_3(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *last, struct record_sample *sample);
 
 #endif

@@ -28,9 +28,8 @@
 #define MOMENT_LOOKS	  3u
 #define CLOCK_STEP_NS	  10000000u /* after which a longer look at the clock is better than the first one */
 #define FIRST_PIECE	  16384u    /* reserved of a thread's first chunk when it begins */
-#define CHUNKS_AT_ONCE	  8u	    /* for a thread that measures much: reserving them one by one costs more */
-#define CHUNKS_PACKED	  2u	    /* the same where the file is to be small */
-#define FINAL_CHUNKS	  64u	    /* beyond the limit, for what threads say at their end */
+#define CHUNKS_AT_ONCE	  8u  /* for a thread that measures much, unless the file is to be small: reserving them one by one costs more */
+#define FINAL_CHUNKS	  64u /* beyond the limit, for what threads say at their end */
 #define ARGUMENTS_BYTES	  1024u
 
 uint64_t record_signals_block(void)
@@ -581,9 +580,7 @@ static bool chunk_extend(struct record_writer *w, struct record_thread *t)
 /* A place in the file; for a thread that has filled its first chunk, several in a row. False: the file has its full size. */
 static bool places_claim(struct record_writer *w, struct record_thread *t)
 {
-	uint64_t limit = w->chunks_max + (t->final ? FINAL_CHUNKS : 0), wanted = !t->chunk	     ? 1
-										 : w->options.packed ? CHUNKS_PACKED
-												     : CHUNKS_AT_ONCE;
+	uint64_t limit = w->chunks_max + (t->final ? FINAL_CHUNKS : 0), wanted = !t->chunk || w->options.packed ? 1 : CHUNKS_AT_ONCE;
 	uint64_t n = __atomic_load_n(&w->chunks_in_use, __ATOMIC_RELAXED), taken;
 
 	do {
@@ -707,14 +704,14 @@ struct record_sample *record_pack_begin(struct record_writer *w, struct record_t
 	if (!record_begin(w, t))
 		return NULL;
 	if (t->next == (unsigned char *)(t->chunk + 1)) /* what a chunk holds can be read without those before it */
-		memset(record_pack_last(memory, w->options.n_counters), 0, RECORD_PACK_FIELDS(w->options.n_counters) * sizeof(*memory));
+		record_pack_forget(record_pack_state(memory, w->options.n_counters));
 	return (struct record_sample *)(void *)memory;
 }
 
 uint32_t record_pack_commit(struct record_writer *w, struct record_thread *t, uint64_t *memory)
 {
 	uint32_t n = w->options.n_counters;
-	size_t bytes = record_pack((const struct record_sample *)(const void *)memory, n, record_pack_last(memory, n), t->next);
+	size_t bytes = record_pack((const struct record_sample *)(const void *)memory, n, record_pack_state(memory, n), t->next);
 
 	t->next += bytes;
 	__atomic_store_n(&t->chunk->samples, t->chunk->samples + 1, __ATOMIC_RELEASE);

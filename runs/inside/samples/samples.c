@@ -71,8 +71,8 @@ static enum assay_status header_check(const char *name, struct source *s, struct
 	s->sample_bytes = h->version == RECORD_VERSION_BRIEF ? sizeof(struct record_brief)
 							     : sizeof(struct record_sample) + h->n_counters * sizeof(uint64_t);
 	if (h->chunk_bytes % PAGE_BYTES || h->chunk_bytes > RECORD_CHUNK_BYTES_MAX ||
-	    h->chunk_bytes <
-		sizeof(struct record_chunk) + (h->version == RECORD_VERSION_PACKED ? RECORD_PACKED_BYTES(h->n_counters) : s->sample_bytes))
+	    h->chunk_bytes < sizeof(struct record_chunk) +
+				 (h->version >= RECORD_VERSION_PACKED - 1 ? RECORD_PACKED_BYTES(h->n_counters) : s->sample_bytes))
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: the header is damaged", name);
 	return ASSAY_OK;
 }
@@ -173,10 +173,15 @@ static bool sample_head(const struct source *s, const unsigned char *bytes, cons
 	return brief.weight_log2 < 32 && head->function < out->n_functions;
 }
 
+static bool is_packed(const struct source *s)
+{
+	return s->header.version >= RECORD_VERSION_PACKED - 1;
+}
+
 /* The n samples of a chunk, of which `there` bytes are in the file; what comes after a damaged one cannot be read. */
 static void chunk_unpack(struct source *s, struct chunk *chunk, size_t there, size_t n)
 {
-	uint64_t last[RECORD_PACK_FIELDS(RECORD_COUNTERS_MAX)] = { 0 };
+	uint64_t *state = mem_new(RECORD_PACK_STATE(s->header.n_counters), sizeof(*state));
 	union {
 		struct record_sample sample;
 		uint64_t words[sizeof(struct record_sample) / sizeof(uint64_t) + RECORD_COUNTERS_MAX];
@@ -186,11 +191,13 @@ static void chunk_unpack(struct source *s, struct chunk *chunk, size_t there, si
 	n = n < room ? n : room;
 	chunk->unpacked = mem_new(n, s->sample_bytes);
 	for (; chunk->n < n; chunk->n++, chunk->samples += bytes, there -= bytes) {
-		bytes = record_unpack(chunk->samples, there, s->header.n_counters, last, &one.sample);
+		bytes = (s->header.version == RECORD_VERSION_PACKED ? record_unpack : record_unpack_3)(
+		    chunk->samples, there, s->header.n_counters, state, &one.sample);
 		if (!bytes)
 			break;
 		memcpy(chunk->unpacked + chunk->n * s->sample_bytes, &one, s->sample_bytes);
 	}
+	free(state);
 	chunk->unpacked = mem_resize(chunk->unpacked, chunk->n, s->sample_bytes);
 	chunk->samples = chunk->unpacked;
 	s->unpacked += chunk->n;
@@ -198,8 +205,8 @@ static void chunk_unpack(struct source *s, struct chunk *chunk, size_t there, si
 
 static void chunk_read(struct source *s, size_t offset, struct samples *out)
 {
-	bool packed = s->header.version == RECORD_VERSION_PACKED;
-	size_t least = packed ? RECORD_PACKED_LEAST(s->header.n_counters) : s->sample_bytes;
+	bool packed = is_packed(s);
+	size_t least = packed ? RECORD_PACKED_LEAST : s->sample_bytes;
 	struct record_chunk chunk;
 	size_t there = s->size - offset, whole;
 	struct chunk found;
