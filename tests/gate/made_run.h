@@ -51,6 +51,7 @@ struct made_options {
 	bool one_host;	       /* for all ranks */
 	int slow_calls;	       /* 1 + the rank whose first call of a step takes 4 ms longer, */
 	double slow_from_s, slow_to_s;
+	double also_slow_s;			     /* and the next rank's so much longer */
 	const struct made_disturbance *disturbances; /* [n] */
 	size_t n;
 };
@@ -245,11 +246,12 @@ static inline void made_step(struct made_process *p, const struct made_options *
 	double part = o->several_works ? 1 + (double)(step % 3) : 1, work = 1e6 * part;
 	double taken = made_compute(p, o, rank, MADE_STEP_S * part, &work);
 
-	bool slow = o->slow_calls == 1 + rank && p->now >= o->slow_from_s && p->now < o->slow_to_s;
+	bool then = p->now >= o->slow_from_s && p->now < o->slow_to_s;
+	double slow = !then ? 0 : o->slow_calls == 1 + rank ? .004 : o->slow_calls == rank ? o->also_slow_s : 0;
 
 	work *= 1 + .002 * rng_normal(&p->rng);
 	made_call(p, o, 0, 4096, step ? 1 : -1, taken, work,
-		  MADE_CALL_S * (1 + .1 * rng_double(&p->rng)) + (o->sporadic && rng_double(&p->rng) < .01 ? .05 : 0) + (slow ? .004 : 0));
+		  MADE_CALL_S * (1 + .1 * rng_double(&p->rng)) + (o->sporadic && rng_double(&p->rng) < .01 ? .05 : 0) + slow);
 }
 
 /* Returns 0, or an errno. */

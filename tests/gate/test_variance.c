@@ -194,6 +194,36 @@ static void unnamed(void **state)
 	}
 }
 
+/* Of two whose calls are slow at the same time, and nobody knows why: one region if they lost about as much. */
+static void alike(void **state)
+{
+	static const struct {
+		double also_s;
+		size_t regions;
+	} rows[] = { { .0035, 1 }, { .001, 2 } };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const struct made_options o = { .ranks = 4,
+						.seconds = 6,
+						.noise = .01,
+						.seed = 3,
+						.counted = true,
+						.one_host = true,
+						.slow_calls = 2,
+						.slow_from_s = 2,
+						.slow_to_s = 4,
+						.also_slow_s = rows[i].also_s };
+		struct variance v;
+
+		analyse(&o, &usual_options, &v);
+		assert_int_equal(v.n_regions, rows[i].regions);
+		assert_int_equal(v.regions[0].members[0].process, 1);
+		assert_int_equal(v.regions[rows[i].regions - 1].n, i ? 1 : 2);
+		variance_release(&v);
+	}
+}
+
 /* Two are slow at the same time; the calls say for which of them a third one waited. */
 static void partners(void **state)
 {
@@ -491,11 +521,12 @@ static void own_loss(void **state)
 
 int suite_variance(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed), SCRATCH_TEST(undisturbed),	   SCRATCH_TEST(sporadic),
-					    SCRATCH_TEST(places),    SCRATCH_TEST(partners),	   SCRATCH_TEST(chosen),
-					    SCRATCH_TEST(unnamed),   SCRATCH_TEST(collectives),	   SCRATCH_TEST(heavy),
-					    SCRATCH_TEST(more_work), SCRATCH_TEST(clusters),	   SCRATCH_TEST(marked),
-					    SCRATCH_TEST(order),     cmocka_unit_test(activities), cmocka_unit_test(own_loss) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed),   SCRATCH_TEST(undisturbed), SCRATCH_TEST(sporadic),
+					    SCRATCH_TEST(places),      SCRATCH_TEST(partners),	  SCRATCH_TEST(chosen),
+					    SCRATCH_TEST(unnamed),     SCRATCH_TEST(alike),	  SCRATCH_TEST(collectives),
+					    SCRATCH_TEST(heavy),       SCRATCH_TEST(more_work),	  SCRATCH_TEST(clusters),
+					    SCRATCH_TEST(marked),      SCRATCH_TEST(order),	  cmocka_unit_test(activities),
+					    cmocka_unit_test(own_loss) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
