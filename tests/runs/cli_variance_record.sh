@@ -98,3 +98,11 @@ fi
 "$ASSAY" variance record -o many -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do (sleep .01; exit 0); done' 2>told || fail "$(cat told)"
 files=$(ls many/*.samples | wc -l)
 [ "$(du -sk many | cut -f1)" -le $((32 * files)) ] || fail "$(du -sk many) for $files files"
+
+# Nor do a thousand come to harm, each with a file of its own.
+same 0 perl -e 'pipe(R, W); for (1 .. 1000) { if (!fork) { syswrite W, "x"; exit 0 } wait if $_ > 50 } close W;
+while (sysread R, $b, 4096) { $n += length $b } 1 while wait > 0; print "$n\n"'
+files=$(ls family/*.samples | wc -l)
+[ "$(cat family.out)" = 1000 ] && [ "$files" -ge 1001 ] || fail "$(cat family.out) of 1000 children ended well, with $files files"
+"$ASSAY" variance show family --format json | grep -q '"processes"' || fail 'no answer about a thousand children'
+rm -rf family

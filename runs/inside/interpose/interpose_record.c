@@ -25,7 +25,7 @@
 #define GAP_TICKS_LEAST	 2500u
 #define GAP_TICKS_MOST	 (1u << 30)
 #define PACE_CALLS	 256u	   /* timed ones, after which a thread looks how much time they took */
-#define TIMED_NS	 120u	   /* what timing a call takes, with the one after it, in programs that need the processor's caches themselves */
+#define TIMED_NS	 120u	   /* what timing a call takes, with the one after it, where caches are needed for more */
 #define LOOK_TICKS_MOST	 125000u   /* what looking takes longer, the thread did not run: a quota ends threads' turns in system calls */
 #define LOOK_TICKS_LONG	 1250000u  /* the same where it looks at all */
 #define WRITE_TICKS_MOST 10000u	   /* what writing a record takes longer, the thread did not run */
