@@ -5,6 +5,9 @@
 #include "fleet/helper/rank.h"
 #include "fleet/helper/sampler_entries.h"
 #include "fleet/helper/sampler_maps.h"
+#include "fleet/helper/sampler_turns.h"
+
+#include "base/clock.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -13,7 +16,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PROCESSORS_MAX 1000 /* each needs a file and 132 KiB */
@@ -81,6 +83,8 @@ struct sampler {
 	uint32_t command;
 	struct sampler_entries *entries;
 	uint64_t lost, maps_lost, processes; /* `processes` beside the command's own */
+	bool several;			     /* processes or threads */
+	struct sampler_turns turns;
 };
 
 enum { PLACE_UNKNOWN, PLACE_OTHER }; /* of user space, of the kernel: for what is not known, or has no room */
@@ -218,6 +222,7 @@ static void take_process(struct sampler *s, struct ring *ring, const struct perf
 		sampler_maps_exit(s->maps, ids[0]);
 	} else if (record->type == PERF_RECORD_FORK && is_ours(s, ids[1])) {
 		s->processes += ids[0] != ids[1];
+		s->several = true;
 		sampler_maps_fork(s->maps, ids[0], ids[1]);
 	} else if (record->type == PERF_RECORD_FORK && ids[0] != s->command) {
 		sampler_maps_forget(s->maps, ids[0]);
@@ -245,14 +250,25 @@ static void slice_add(struct sampler *s, uint32_t place, uint64_t time_ns)
 	s->slices[place][time_ns / s->slice_ns]++;
 }
 
-/* IP, PID and TID, time, the callers in the kernel. A process that has ended has no number any more, while the kernel still takes it down:
- * it is the last one of which this processor has told that. */
+static enum turns_who who_of(const struct sampler *s, const struct ring *ring, uint32_t pid)
+{
+	if (pid == 0)
+		return TURNS_IDLE;
+	if (pid == UINT32_MAX ? ring->ours_ended : is_ours(s, pid))
+		return TURNS_OURS;
+	return pid == (uint32_t)getpid() ? TURNS_SELF : TURNS_OTHER;
+}
+
+/* IP, PID and TID, time, the callers in the kernel; without those, a change to another process or thread. A process that has ended has no
+ * number any more, while the kernel still takes it down: it is the last one of which this processor has told that. */
 static void take_sample(struct sampler *s, const struct ring *ring, const struct perf_event_header *record)
 {
 	const uint64_t *words = (const uint64_t *)(const void *)(record + 1);
 	uint64_t room = (record->size - sizeof(*record)) / sizeof(*words), n;
 	uint32_t place = PLACE_UNKNOWN /* also a virtual machine's code */, program;
 
+	if (room >= 3 && s->whole)
+		sampler_turns_take(&s->turns, (size_t)(ring - s->rings), words[2], who_of(s, ring, (uint32_t)words[1]), room == 3);
 	if (room < 4 || !((uint32_t)words[1] == UINT32_MAX ? ring->ours_ended : is_ours(s, (uint32_t)words[1])))
 		return;
 	n = words[3] < room - 4 ? words[3] : room - 4;
@@ -365,14 +381,15 @@ void sampler_begin(struct sampler *s, pid_t command)
 	s->command = (uint32_t)command;
 	if (s->whole)
 		sampler_maps_fork(s->maps, s->command, 0);
+	sampler_turns_begin(&s->turns);
 }
 
 void sampler_drain(struct sampler *s)
 {
-	struct timespec now;
+	uint64_t end_ns = (uint64_t)clock_monotonic_ns() - SETTLED_NS;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	rings_take(s, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - SETTLED_NS);
+	rings_take(s, end_ns);
+	sampler_turns_drain(&s->turns, end_ns, s->lost, false);
 }
 
 /* ---- from the beginning to the end ---- */
@@ -425,6 +442,8 @@ static bool ring_open(struct sampler *s, int processor, bool kernel)
 		return false;
 	}
 	s->n_rings++;
+	if (s->whole)
+		sampler_turns_open(&s->turns, processor, ring->fd, s->period_ns);
 	return true;
 }
 
@@ -647,10 +666,18 @@ void sampler_say(struct sampler *s, struct frames_out *out)
 	free(text);
 }
 
+const struct turns *sampler_turns(struct sampler *s, int64_t ended_ns)
+{
+	rings_take(s, UINT64_MAX);
+	sampler_turns_drain(&s->turns, (uint64_t)ended_ns, s->lost, true);
+	return s->several ? &s->turns.turns : NULL;
+}
+
 void sampler_close(struct sampler *s)
 {
 	if (!s)
 		return;
+	sampler_turns_close(&s->turns);
 	for (size_t i = 0; i < s->n_rings; i++) {
 		munmap(s->rings[i].page, s->page_bytes + s->ring_bytes);
 		close(s->rings[i].fd);

@@ -7,6 +7,7 @@
 #define FLEET_HELPER_SAMPLER_H
 
 #include "fleet/helper/request.h"
+#include "fleet/helper/turns.h"
 
 #include <sys/types.h>
 
@@ -44,6 +45,9 @@ void sampler_drain(struct sampler *sampler);
  * and what had no room) and, behind such a place, `programs` (COUNT 0; NAME: how often in each, in their order) say in which program.
  * Without all places at most SAMPLER_BRIEF_BYTES and SAMPLER_SPOTS_BYTES: what was met least is in "?" and "other" then. */
 void sampler_say(struct sampler *sampler, struct frames_out *out);
+
+/* What was seen of several threads or processes, once the command has ended; NULL: it was one all the time. */
+const struct turns *sampler_turns(struct sampler *sampler, int64_t ended_ns);
 
 void sampler_close(struct sampler *sampler); /* accepts NULL */
 

@@ -10,7 +10,7 @@
 
 #define DOUBT_MAX .05 /* of the time; above it the shares are indicative */
 #define ACCOUNTS                                                                                                                           \
-	.0015 /* of the time: the clock, the processor's time and the waiting for it are read one after another; so much they differ */
+	.0005 /* of the time: the clock, the processor's time and the waiting for it are read one after another; so much they differ */
 #define FOREIGN_S  .01	 /* to which it is known for how long others had the processors */
 #define END_SEEN_S .0002 /* that a command has ended is seen as much later at most: who waits for it must wake up */
 
@@ -32,9 +32,18 @@ double level_blurred(double cpu_s, double processes, double tick_s)
 	return processes <= 1 && cpu_s >= tick_s ? 0.0 : fmin(most, cpu_s);
 }
 
+/* Of several at work, what they did beside each other is known by a part of the time alone: in a run that may be more than there was room
+ * for, in another one less. */
+static double level_all(const struct level_run *run)
+{
+	double wall = run->wall - run->delay, cpu = run->user + run->sys;
+
+	return run->beside > 0.0 ? fmax(wall + run->beside, cpu / 2.0) : fmax(wall, cpu);
+}
+
 static void level_shares_add(struct level_shares *s, const struct level_run *run)
 {
-	double *to = s->of + s->n * LEVELS, cpu = run->user + run->sys, all = fmax(run->wall - run->delay, cpu);
+	double *to = s->of + s->n * LEVELS, cpu = run->user + run->sys, all = level_all(run);
 
 	if (!(run->user >= 0.0 && run->sys >= 0.0 && isfinite(all) && all > 0.0))
 		return;
@@ -109,14 +118,14 @@ static void level_intervals(const struct level_shares *s, struct levels *out)
 static void level_others(const struct level_run *runs, size_t n, struct levels *out)
 {
 	for (size_t i = 0; i < n; i++) {
-		double cpu = runs[i].user + runs[i].sys, all = fmax(runs[i].wall - runs[i].delay, cpu);
+		double cpu = runs[i].user + runs[i].sys, all = level_all(&runs[i]), waited = fmax(all - cpu, 0.0);
 
 		if (!(all > 0.0))
 			continue;
 		out->delay += runs[i].delay / (all + runs[i].delay) / (double)n;
-		out->doubt += fmin(fmax(runs[i].crowded - runs[i].delay, 0.0), all - cpu) / all / (double)n;
+		out->doubt += fmin(fmax(runs[i].crowded - runs[i].delay, 0.0), waited) / all / (double)n;
 		out->blurred += fmin(runs[i].blurred, cpu) / all / (double)n;
-		out->late += fmin(END_SEEN_S, all - cpu) / all / (double)n;
+		out->late += fmin(END_SEEN_S, waited) / all / (double)n;
 	}
 	for (size_t i = 0; i < n; i++)
 		if (isnan(runs[i].crowded))
@@ -142,6 +151,19 @@ static void level_late(struct levels *levels, enum level level)
 	}
 }
 
+/* Over all runs nobody waits for less than no time. */
+static void level_cut(struct levels *levels)
+{
+	double waiting = levels->of[LEVEL_WAITING].share;
+
+	if (waiting >= 0.0)
+		return;
+	for (int level = 0; level < LEVELS; level++)
+		levels->of[level].share /= 1.0 - waiting;
+	levels->of[LEVEL_WAITING].share = 0.0;
+	levels->of[LEVEL_WAITING].high = fmax(levels->of[LEVEL_WAITING].high, 0.0);
+}
+
 void levels_of(const struct level_run *runs, size_t n, struct levels *out)
 {
 	struct level_shares all = { mem_new(n * LEVELS, sizeof(double)), 0 };
@@ -155,6 +177,7 @@ void levels_of(const struct level_run *runs, size_t n, struct levels *out)
 		out->certain = out->doubt <= DOUBT_MAX || out->of[LEVEL_WAITING].share <= DOUBT_MAX;
 		out->divided = out->blurred <= DOUBT_MAX;
 		level_intervals(&all, out);
+		level_cut(out);
 		level_blur(out, LEVEL_COMPUTE, LEVEL_KERNEL);
 		level_blur(out, LEVEL_KERNEL, LEVEL_COMPUTE);
 		for (int level = 0; level < LEVELS; level++)
@@ -220,6 +243,19 @@ static void level_delays(struct level_run *run, double others)
 		run->delay += others * (1.0 - run->delay / run->wall);
 }
 
+#define SHUT_OUT_UNSEEN 2 /* it may be so many times as long as was seen in a part of the time */
+
+/* With all processors seen: others kept it waiting for no longer than none of these was idle, whatever its threads have waited for each
+ * other; to come to an idle one takes a moment, too. */
+static void level_beside(struct level_run *run, const struct helper_result *r)
+{
+	double shut_out = (double)r->shut_out_ns / 1e9, lone = (double)r->lone_delay_ns / 1e9;
+
+	run->beside = (double)r->beside_ns / 1e9;
+	run->delay = fmin(run->delay, fmax(SHUT_OUT_UNSEEN * shut_out, lone));
+	run->crowded = fmax(shut_out + lone, run->delay);
+}
+
 struct level_run level_run_of(const char *machine, const struct helper_result *r, double processes)
 {
 	double cpu_s = (double)(r->user_us + r->sys_us) / 1e6, tick_s = r->tick_ns > 0 ? (double)r->tick_ns / 1e9 : LEVEL_TICK_S;
@@ -230,9 +266,12 @@ struct level_run level_run_of(const char *machine, const struct helper_result *r
 				 fmax((double)r->run_delay_ns / 1e9, 0.0),
 				 r->crowded_ns >= 0 ? (double)r->crowded_ns / 1e9 : (double)NAN,
 				 level_blurred(cpu_s, processes, tick_s),
-				 fmax((double)r->foreign_ns / 1e9, 0.0) };
+				 fmax((double)r->foreign_ns / 1e9, 0.0),
+				 0 };
 
 	level_delays(&run, (double)r->others_delay_ns / 1e9);
+	if (r->beside_ns >= 0)
+		level_beside(&run, r);
 	return run;
 }
 

@@ -1,8 +1,9 @@
 /* The first level of a profile: of a version's time, how much it computed, how much the kernel worked for it, and how much it waited, as
  * the kernel has accounted it for each run. Measured, on one machine as on many: no model is in between.
  *
- * A run's time is its wall-clock time, or, where it had several processors at work, their time: user + system. What is left of it is
- * waiting: for input and output, locks, other processes. Waiting for a processor that others had is none of it, as far as that is known. */
+ * A run's time is its wall-clock time, and where it had several processors at work beside each other, the time of each of them. What is
+ * left of it beside user + system is waiting: for input and output, locks, other processes. Waiting for a processor that others had is none
+ * of it, as far as that is known. */
 #ifndef GATE_PROFILE_LEVELS_H
 #define GATE_PROFILE_LEVELS_H
 
@@ -24,6 +25,7 @@ struct level_run {
 	double crowded; /* so much of it may have been that; NaN: not known */
 	double blurred; /* of user and sys: it may as well be the other's (level_blurred()) */
 	double foreign; /* others have had the processors for so long, all together: it was no more; 0: not known */
+	double beside;	/* of user + sys: beside another processor that it had; 0: that is not known, too */
 };
 
 /* Mostly the kernel divides a process's time into its own and the program's by who is at work at each tick of its clock: that of a process

@@ -386,6 +386,46 @@ static void test_others_wait(void **state)
 	session_release(&s);
 }
 
+/* Two that spin for a second each, on these processors: for how long beside each other; *cpu_s: both. */
+static double spin_beside(const char *first, const char *second, double *cpu_s, double *wall_s)
+{
+	char *command =
+	    mem_format("spin() { taskset -c $1 timeout 1 sh -c 'while :; do :; done'; }; spin %s & spin %s; wait", first, second);
+	struct helper_request request;
+	struct session s;
+	double beside_s;
+
+	shell_request(&request, command);
+	helper_request_text(&request, HELPER_SAMPLE, "");
+	session_run(&s, &request);
+	*cpu_s = (double)(s.answer.result.user_us + s.answer.result.sys_us) / 1e6;
+	*wall_s = (double)s.answer.result.wall_ns / 1e9;
+	beside_s = (double)s.answer.result.beside_ns / 1e9;
+	session_release(&s);
+	free(command);
+	return beside_s;
+}
+
+/* Two of a command on one processor are never at work at once; on two of them for all the time for which there is no other explanation. */
+static void test_beside(void **state)
+{
+	double cpu_s, wall_s, beside_s = spin_beside("0", "0", &cpu_s, &wall_s);
+	struct helper_request request;
+	struct session s;
+
+	(void)state;
+	if (beside_s < 0 || sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		skip();
+	assert_true(beside_s < .05 * cpu_s);
+	beside_s = spin_beside("0", "1", &cpu_s, &wall_s);
+	assert_true(beside_s > cpu_s - wall_s - .1 * cpu_s && beside_s < .55 * cpu_s);
+	shell_request(&request, "exec dd if=/dev/zero of=/dev/null bs=1M count=500 2>/dev/null");
+	helper_request_text(&request, HELPER_SAMPLE, "");
+	session_run(&s, &request);
+	assert_int_equal(s.answer.result.beside_ns, -1);
+	session_release(&s);
+}
+
 /* In few bytes, and as far apart as was asked for. */
 static void test_sampled_briefly(void **state)
 {
@@ -732,15 +772,34 @@ static void test_put_whole_or_not(void **state)
 int suite_helper(void)
 {
 	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_streams),	      SESSION_TEST(test_much_output),	 SESSION_TEST(test_signal),
-		SESSION_TEST(test_arguments),	      SESSION_TEST(test_surroundings),	 SESSION_TEST(test_joined),
-		SESSION_TEST(test_nothing_inherited), SESSION_TEST(test_input),		 SESSION_TEST(test_limits),
-		SESSION_TEST(test_cannot_start),      SESSION_TEST(test_measures),	 SESSION_TEST(test_accounts),
-		SESSION_TEST(test_foreign),	      SESSION_TEST(test_throttled),	 SESSION_TEST(test_pulse),
-		SESSION_TEST(test_sampled),	      SESSION_TEST(test_others_wait),	 SESSION_TEST(test_sampled_briefly),
-		SESSION_TEST(test_sampled_below),     SESSION_TEST(test_planned_end),	 SESSION_TEST(test_flood),
-		SESSION_TEST(test_timeout),	      SESSION_TEST(test_timeout_obeyed), SESSION_TEST(test_leftovers),
-		SESSION_TEST(test_runaway),	      SESSION_TEST(test_output_held),	 SESSION_TEST(test_files),
+		SESSION_TEST(test_streams),
+		SESSION_TEST(test_much_output),
+		SESSION_TEST(test_signal),
+		SESSION_TEST(test_arguments),
+		SESSION_TEST(test_surroundings),
+		SESSION_TEST(test_joined),
+		SESSION_TEST(test_nothing_inherited),
+		SESSION_TEST(test_input),
+		SESSION_TEST(test_limits),
+		SESSION_TEST(test_cannot_start),
+		SESSION_TEST(test_measures),
+		SESSION_TEST(test_accounts),
+		SESSION_TEST(test_foreign),
+		SESSION_TEST(test_throttled),
+		SESSION_TEST(test_pulse),
+		SESSION_TEST(test_sampled),
+		SESSION_TEST(test_others_wait),
+		SESSION_TEST(test_beside),
+		SESSION_TEST(test_sampled_briefly),
+		SESSION_TEST(test_sampled_below),
+		SESSION_TEST(test_planned_end),
+		SESSION_TEST(test_flood),
+		SESSION_TEST(test_timeout),
+		SESSION_TEST(test_timeout_obeyed),
+		SESSION_TEST(test_leftovers),
+		SESSION_TEST(test_runaway),
+		SESSION_TEST(test_output_held),
+		SESSION_TEST(test_files),
 		SESSION_TEST(test_put_whole_or_not),
 	};
 

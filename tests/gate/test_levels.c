@@ -21,9 +21,9 @@ static void assert_shares(const struct levels *levels, double compute, double ke
 
 static void test_one_run(void **state)
 {
-	static const struct level_run waits = { "a", 10, 2, 3, 0, 0, 0, 0 }, parallel = { "a", 10, 30, 10, 0, 0, 0, 0 },
-				      delayed = { "a", 10, 2, 2, 5, 5, 0, 0 }, crowded = { "a", 10, 2, 3, 0, 4, 0, 0 },
-				      unknown = { "a", 10, 2, 3, 0, (double)NAN, 0, 0 }, nothing = { "a", 0, 0, 0, 0, 0, 0, 0 };
+	static const struct level_run waits = { "a", 10, 2, 3, 0, 0, 0, 0, 0 }, parallel = { "a", 10, 30, 10, 0, 0, 0, 0, 0 },
+				      delayed = { "a", 10, 2, 2, 5, 5, 0, 0, 0 }, crowded = { "a", 10, 2, 3, 0, 4, 0, 0, 0 },
+				      unknown = { "a", 10, 2, 3, 0, (double)NAN, 0, 0, 0 }, nothing = { "a", 0, 0, 0, 0, 0, 0, 0, 0 };
 	struct levels levels;
 
 	(void)state;
@@ -51,11 +51,11 @@ static void test_one_run(void **state)
 /* Every machine counts once, however often the version ran there, and in whatever order. */
 static void test_machines(void **state)
 {
-	static const struct level_run runs[] = { { "b", 10, 10, 0, 0, 0, 0, 0 },
-						 { "a", 10, 0, 10, 0, 0, 0, 0 },
-						 { "b", 10, 10, 0, 0, 0, 0, 0 },
-						 { "b", 10, 5, 0, 0, 0, 0, 0 },
-						 { "c", 0, 0, 0, 0, 0, 0, 0 } };
+	static const struct level_run runs[] = { { "b", 10, 10, 0, 0, 0, 0, 0, 0 },
+						 { "a", 10, 0, 10, 0, 0, 0, 0, 0 },
+						 { "b", 10, 10, 0, 0, 0, 0, 0, 0 },
+						 { "b", 10, 5, 0, 0, 0, 0, 0, 0 },
+						 { "c", 0, 0, 0, 0, 0, 0, 0, 0 } };
 	struct level_run other[COUNT(runs)];
 	struct levels levels, again;
 
@@ -76,7 +76,11 @@ static void test_machines(void **state)
 /* What other threads have waited for is no waiting of the program's, as far as none of it was at work meanwhile. */
 static void test_others_delay(void **state)
 {
-	struct helper_result serial = { .wall_ns = 1000000000, .user_us = 500000, .run_delay_ns = 100000000, .others_delay_ns = 150000000 },
+	struct helper_result serial = { .wall_ns = 1000000000,
+					.user_us = 500000,
+					.run_delay_ns = 100000000,
+					.others_delay_ns = 150000000,
+					.beside_ns = -1 },
 			     parallel = serial, unknown = serial;
 
 	(void)state;
@@ -91,13 +95,45 @@ static void test_others_delay(void **state)
 	assert_near(level_run_of("a", &unknown, 1).delay, .1);
 }
 
+/* Where all processors were seen, what two have done beside each other is no waiting that they hide; and threads that wait for each other
+ * are kept waiting by nobody. One run may seem to have no room for it. */
+static void test_beside(void **state)
+{
+	struct helper_result result = { .wall_ns = 1000000000,
+					.user_us = 900000,
+					.sys_us = 50000,
+					.run_delay_ns = 200000000,
+					.others_delay_ns = -1,
+					.beside_ns = 150000000,
+					.lone_delay_ns = 50000000 };
+	struct level_run runs[2] = { level_run_of("a", &result, 1) };
+	struct levels levels;
+
+	(void)state;
+	assert_near(runs[0].delay, .05);
+	assert_near(runs[0].crowded, .05);
+	levels_of(runs, 1, &levels);
+	assert_shares(&levels, .9 / 1.1, .05 / 1.1, .15 / 1.1);
+	result.shut_out_ns = 80000000; /* seen in a part of the time */
+	assert_near(level_run_of("a", &result, 1).delay, .16);
+	result.shut_out_ns = 300000000;
+	assert_near(level_run_of("a", &result, 1).delay, .2);
+	assert_near(level_run_of("a", &result, 1).crowded, .35);
+	runs[0] = (struct level_run){ "a", 1, .9, .1, 0, 0, 0, 0, .05 };
+	runs[1] = (struct level_run){ "a", 1, .95, .15, 0, 0, 0, 0, .02 };
+	levels_of(runs, 2, &levels);
+	assert_shares(&levels, (.9 / 1.05 + .95 / 1.02) / (1 - (.05 / 1.05 - .08 / 1.02) / 2) / 2,
+		      (.1 / 1.05 + .15 / 1.02) / (1 - (.05 / 1.05 - .08 / 1.02) / 2) / 2, 0);
+	assert_true(levels.of[LEVEL_WAITING].low == 0 && levels.of[LEVEL_WAITING].high > .05);
+}
+
 /* What threads have waited for each other is not others' doing: these had the processors for less. By machine, and only where it is known.
  */
 static void test_foreign(void **state)
 {
 	struct level_run runs[] = {
-		{ "a", 1, .5, 0, .2, .4, 0, .01 }, { "b", 1, .5, 0, .2, .4, 0, .5 },	      { "a", 1, .5, 0, .3, .3, 0, .07 },
-		{ "c", 1, .5, 0, .2, .4, 0, 0 },   { "d", 1, .5, 0, .1, (double)NAN, 0, .2 }, { "e", 1, .5, 0, .1, .3, 0, .19 },
+		{ "a", 1, .5, 0, .2, .4, 0, .01, 0 }, { "b", 1, .5, 0, .2, .4, 0, .5, 0 },	    { "a", 1, .5, 0, .3, .3, 0, .07, 0 },
+		{ "c", 1, .5, 0, .2, .4, 0, 0, 0 },   { "d", 1, .5, 0, .1, (double)NAN, 0, .2, 0 }, { "e", 1, .5, 0, .1, .3, 0, .19, 0 },
 	};
 	double slack = .01 * sqrt(2), a = (.08 + slack) / .5;
 
@@ -131,7 +167,7 @@ static void test_interval(void **state)
 			struct levels levels;
 
 			for (size_t i = 0; i < sizes[size]; i++)
-				runs[i] = (struct level_run){ "a", 1, .6 + .05 * rng_normal(&rng), .2, 0, 0, 0, 0 };
+				runs[i] = (struct level_run){ "a", 1, .6 + .05 * rng_normal(&rng), .2, 0, 0, 0, 0, 0 };
 			levels_of(runs, sizes[size], &levels);
 			covered += levels.of[LEVEL_COMPUTE].low <= .6 && .6 <= levels.of[LEVEL_COMPUTE].high;
 			assert_near(levels.of[0].share + levels.of[1].share + levels.of[2].share, 1);
@@ -143,8 +179,8 @@ static void test_interval(void **state)
 /* What short processes are said to compute may be the kernel's work: the interval says so, and the text does not divide it. */
 static void test_ticks(void **state)
 {
-	static const struct level_run short_runs[] = { { "a", .002, .001, 0, 0, 0, .001, 0 }, { "a", .002, .001, 0, 0, 0, .001, 0 } },
-				      waits = { "a", 10, .001, 0, 0, 0, .001, 0 }, one_tick = { "a", .002, 0, .001, 0, 0, .001, 0 };
+	static const struct level_run short_runs[] = { { "a", .002, .001, 0, 0, 0, .001, 0, 0 }, { "a", .002, .001, 0, 0, 0, .001, 0, 0 } },
+				      waits = { "a", 10, .001, 0, 0, 0, .001, 0, 0 }, one_tick = { "a", .002, 0, .001, 0, 0, .001, 0, 0 };
 	struct levels levels;
 	char *text;
 
@@ -159,7 +195,7 @@ static void test_ticks(void **state)
 	assert_true(levels.certain && !levels.divided);
 	assert_near(levels.of[LEVEL_COMPUTE].low, 0);
 	assert_near(levels.of[LEVEL_KERNEL].high, .6);	  /* waiting may have been after the end: of 2 ms .2 */
-	assert_near(levels.of[LEVEL_WAITING].low, .3985); /* and the accounts do not agree to the last */
+	assert_near(levels.of[LEVEL_WAITING].low, .3995); /* and the accounts do not agree to the last */
 	text = levels_text(&levels, NULL);
 	assert_string_equal(text, "50 % of its time computing or in the kernel and 50 % waiting");
 	free(text);
@@ -171,7 +207,7 @@ static void test_ticks(void **state)
 
 static void test_text(void **state)
 {
-	static const struct level_run run = { "a", 10, 2, 3, 0, 0, 0, 0 };
+	static const struct level_run run = { "a", 10, 2, 3, 0, 0, 0, 0, 0 };
 	struct levels levels;
 	char *text;
 
@@ -186,8 +222,8 @@ int suite_levels(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_run), cmocka_unit_test(test_machines), cmocka_unit_test(test_others_delay),
-		cmocka_unit_test(test_foreign), cmocka_unit_test(test_interval), cmocka_unit_test(test_ticks),
-		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_beside),	cmocka_unit_test(test_foreign),	 cmocka_unit_test(test_interval),
+		cmocka_unit_test(test_ticks),	cmocka_unit_test(test_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

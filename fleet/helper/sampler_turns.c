@@ -1,0 +1,75 @@
+#include "fleet/helper/sampler_turns.h"
+
+#include "base/clock.h"
+
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define APART_NS 40000000 /* windows begin at least */
+
+/* A sample of each change, without callers: as long as no other one. */
+void sampler_turns_open(struct sampler_turns *t, int processor, int ring_fd, uint64_t period_ns)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.size = sizeof(attr),
+					.config = PERF_COUNT_SW_CONTEXT_SWITCHES,
+					.sample_period = 1,
+					.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+					.disabled = 1,
+					.sample_id_all = 1,
+					.use_clockid = 1,
+					.clockid = CLOCK_MONOTONIC };
+	struct sampler_turns_ring *ring;
+
+	if (t->n == TURNS_PROCESSORS)
+		return;
+	ring = &t->rings[t->n++];
+	t->known = t->n == 1 || t->known;
+	t->after_ns = 5 * period_ns / 2;
+	ring->fd = (int)syscall(SYS_perf_event_open, &attr, -1, processor, -1, PERF_FLAG_FD_CLOEXEC);
+	t->known = t->known && ring->fd >= 0 && ioctl(ring->fd, PERF_EVENT_IOC_SET_OUTPUT, ring_fd) == 0;
+}
+
+void sampler_turns_close(struct sampler_turns *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->rings[i].fd >= 0)
+			close(t->rings[i].fd);
+	turns_release(&t->turns);
+}
+
+/* The kernel ends each by itself when it has told of all that are wanted. */
+void sampler_turns_begin(struct sampler_turns *t)
+{
+	for (size_t i = 0; t->known && i < t->n; i++) {
+		int64_t more = t->rings[i].told + TURNS_CHANGES - t->rings[i].wanted;
+
+		if (more <= 0)
+			continue;
+		t->known = ioctl(t->rings[i].fd, PERF_EVENT_IOC_REFRESH, (int)more) == 0;
+		t->rings[i].wanted += more;
+	}
+	t->begun_ns = (uint64_t)clock_monotonic_ns();
+	turns_begin(&t->turns, t->n, t->begun_ns);
+}
+
+void sampler_turns_take(struct sampler_turns *t, size_t ring, uint64_t time_ns, enum turns_who who, bool change)
+{
+	t->rings[ring].told += change;
+	turns_add(&t->turns, (uint32_t)ring, time_ns, who, change, change && t->rings[ring].told >= t->rings[ring].wanted);
+}
+
+void sampler_turns_drain(struct sampler_turns *t, uint64_t end_ns, uint64_t lost, bool last)
+{
+	if (!t->known || (!last && end_ns < t->begun_ns + APART_NS))
+		return;
+	if (lost > t->lost)
+		turns_begin(&t->turns, t->n, end_ns); /* something was not told */
+	else
+		turns_end(&t->turns, end_ns, last ? 0 : t->after_ns);
+	t->lost = lost;
+	if (!last)
+		sampler_turns_begin(t);
+}

@@ -1,0 +1,30 @@
+/* Windows of turns.h: all processors tell of their changes in the rings of the sampler. */
+#ifndef FLEET_HELPER_SAMPLER_TURNS_H
+#define FLEET_HELPER_SAMPLER_TURNS_H
+
+#include "fleet/helper/turns.h"
+
+struct sampler_turns {
+	struct turns turns;
+	struct sampler_turns_ring {
+		int fd;		      /* below 0: it does not tell */
+		int64_t wanted, told; /* changes */
+	} rings[TURNS_PROCESSORS];
+	size_t n;
+	bool known; /* of all processors */
+	uint64_t begun_ns, after_ns, lost;
+};
+
+/* Zeroed before. The next ring, of this processor, into which the event ring_fd writes at each period_ns. */
+void sampler_turns_open(struct sampler_turns *turns, int processor, int ring_fd, uint64_t period_ns);
+void sampler_turns_close(struct sampler_turns *turns);
+
+void sampler_turns_begin(struct sampler_turns *turns);
+
+/* A record of the ring: until then `who` was at work there, and with `change` left. */
+void sampler_turns_take(struct sampler_turns *turns, size_t ring, uint64_t time_ns, enum turns_who who, bool change);
+
+/* All up to end_ns was taken, with so many records lost since the beginning. Ends a window that was long enough; with `last` any. */
+void sampler_turns_drain(struct sampler_turns *turns, uint64_t end_ns, uint64_t lost, bool last);
+
+#endif

@@ -1,0 +1,165 @@
+#include "fleet/helper/turns.h"
+
+#include <stdlib.h>
+
+#define SPAN_NS	      4000000 /* of the first window */
+#define SPAN_LEAST_NS 50000
+#define SPAN_MOST_NS  64000000
+
+void turns_begin(struct turns *t, size_t processors, uint64_t now_ns)
+{
+	t->processors = processors;
+	if (t->span_ns == 0) {
+		t->span_ns = SPAN_NS;
+		t->covered_ns = now_ns;
+	}
+	t->begun_ns = now_ns;
+	t->n = 0;
+}
+
+void turns_add(struct turns *t, uint32_t processor, uint64_t time_ns, enum turns_who who, bool change, bool last)
+{
+	if (processor >= TURNS_PROCESSORS || time_ns < t->begun_ns)
+		return;
+	if (t->n == t->capacity) {
+		t->capacity = t->capacity ? 2 * t->capacity : TURNS_CHANGES;
+		t->items = realloc(t->items, t->capacity * sizeof(*t->items));
+		if (!t->items)
+			abort();
+	}
+	t->items[t->n++] = (struct turns_event){ time_ns, processor, (uint8_t)who, change, last };
+}
+
+void turns_release(struct turns *t)
+{
+	free(t->items);
+	*t = (struct turns){ .items = NULL };
+}
+
+/* ---- a window ---- */
+
+struct window {
+	uint64_t from_ns, until_ns;
+	double at_work, beside, shut_out, starts, lone;
+	uint8_t on[TURNS_PROCESSORS]; /* who comes next */
+	size_t ours, idle;	      /* of them */
+	bool over;		      /* it ends because of a processor nothing more was told */
+};
+
+/* False: there is none. All processors are known from when this process has left its own until the first of them is told of no more. */
+static bool window_find(const struct turns *t, uint64_t end_ns, uint64_t after_ns, struct window *w)
+{
+	size_t i = 0;
+
+	while (i < t->n && !(t->items[i].who == TURNS_SELF && t->items[i].change))
+		i++;
+	if (i == t->n)
+		return false;
+	w->from_ns = t->items[i].time_ns;
+	w->until_ns = end_ns > after_ns ? end_ns - after_ns : 0;
+	if (w->until_ns > w->from_ns + t->span_ns)
+		w->until_ns = w->from_ns + t->span_ns;
+	for (i = 0; i < t->n; i++)
+		if (t->items[i].last && t->items[i].time_ns < w->until_ns) {
+			w->until_ns = t->items[i].time_ns;
+			w->over = true;
+		}
+	return w->until_ns > w->from_ns;
+}
+
+static void window_spend(struct window *w, double ns)
+{
+	w->at_work += (double)w->ours * ns;
+	w->beside += w->ours > 1 ? (double)(w->ours - 1) * ns : 0.0;
+	w->shut_out += w->ours == 0 && w->idle == 0 ? ns : 0.0;
+}
+
+/* From the end to the beginning: who is at work, the next event tells. What is told of a processor after its last event is left out. */
+static void window_take(struct window *w, const struct turns_event *e)
+{
+	bool start = e->change && w->on[e->processor] == TURNS_OURS;
+
+	w->ours += e->who == TURNS_OURS;
+	w->ours -= w->on[e->processor] == TURNS_OURS;
+	w->idle += e->who == TURNS_IDLE;
+	w->idle -= w->on[e->processor] == TURNS_IDLE;
+	w->on[e->processor] = e->who;
+	if (!start || e->time_ns <= w->from_ns || e->time_ns > w->until_ns)
+		return;
+	w->starts++;
+	w->lone += w->ours == 0;
+}
+
+static void window_go(const struct turns *t, struct window *w)
+{
+	uint64_t next_ns = w->until_ns;
+
+	for (size_t i = t->n; i-- > 0;) {
+		const struct turns_event *e = &t->items[i];
+		uint64_t time_ns = e->time_ns > w->from_ns ? e->time_ns : w->from_ns;
+
+		if (time_ns < next_ns) {
+			window_spend(w, (double)(next_ns - time_ns));
+			next_ns = time_ns;
+		}
+		if (e->time_ns < w->from_ns)
+			break;
+		window_take(w, e);
+	}
+}
+
+/* What comes after the last event of a processor may be another window's. */
+static void events_cut(struct turns *t)
+{
+	static bool over[TURNS_PROCESSORS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < TURNS_PROCESSORS; i++)
+		over[i] = false;
+	for (size_t i = 0; i < t->n; i++) {
+		if (over[t->items[i].processor])
+			continue;
+		over[t->items[i].processor] = t->items[i].last;
+		t->items[n++] = t->items[i];
+	}
+	t->n = n;
+}
+
+/* A window that is over early stands for what made so many changes rather than for its time: seldom, so that the next one is shorter than
+ * it was, and later ones a little longer each. */
+static void span_choose(struct turns *t, const struct window *w)
+{
+	double span = w->over ? .75 * (double)(w->until_ns - w->from_ns) : 1.1 * (double)t->span_ns;
+
+	t->span_ns = span < SPAN_LEAST_NS ? SPAN_LEAST_NS : span > SPAN_MOST_NS ? SPAN_MOST_NS : (uint64_t)span;
+}
+
+void turns_end(struct turns *t, uint64_t end_ns, uint64_t after_ns)
+{
+	struct window w = { .idle = t->processors };
+
+	events_cut(t);
+	if (end_ns > t->covered_ns && window_find(t, end_ns, after_ns, &w)) {
+		double weight = (double)(end_ns - t->covered_ns) / (double)(w.until_ns - w.from_ns);
+
+		window_go(t, &w);
+		t->at_work_ns += weight * w.at_work;
+		t->beside_ns += weight * w.beside;
+		t->shut_out_ns += weight * w.shut_out;
+		t->starts += weight * w.starts;
+		t->lone_starts += weight * w.lone;
+		t->covered_ns = end_ns;
+		span_choose(t, &w);
+	}
+	t->n = 0;
+}
+
+struct turns_told turns_of(const struct turns *t, int64_t cpu_ns, int64_t first_delay_ns, int64_t first_starts, int64_t all_starts)
+{
+	double scale = t->at_work_ns > 0 ? (double)cpu_ns / t->at_work_ns : 0, lone = t->starts > 0 ? t->lone_starts / t->starts : 0,
+	       delay = first_starts > 0 && all_starts > 0 ? (double)first_delay_ns / (double)first_starts * (double)all_starts : 0;
+
+	if (!(t->at_work_ns > 0))
+		return (struct turns_told){ -1, -1, -1 };
+	return (struct turns_told){ (int64_t)(scale * t->beside_ns), (int64_t)(lone * delay), (int64_t)(scale * t->shut_out_ns) };
+}

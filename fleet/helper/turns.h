@@ -1,0 +1,58 @@
+/* Of a command with several threads and processes: for how long some of them were at work beside each other, and for how long none was. The
+ * kernel tells of each change of a processor, for a while now and then, for it costs; so long is a window. Without knowledge of where that
+ * comes from. */
+#ifndef FLEET_HELPER_TURNS_H
+#define FLEET_HELPER_TURNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TURNS_CHANGES	 32   /* of each processor in a window, at most: what follows is not told */
+#define TURNS_PROCESSORS 1000 /* more are not looked at */
+
+enum turns_who { TURNS_IDLE, TURNS_OTHER, TURNS_SELF, TURNS_OURS }; /* SELF: who looks, which is why a window begins when it leaves */
+
+struct turns_event {
+	uint64_t time_ns;
+	uint32_t processor;
+	uint8_t who;
+	bool change, last;
+};
+
+/* Zeroed is empty. */
+struct turns {
+	struct turns_event *items; /* [n] of the window, in the order of time */
+	size_t n, capacity;
+	size_t processors;
+	uint64_t span_ns;	       /* a window takes at most so long */
+	uint64_t begun_ns, covered_ns; /* this window, to be told of; up to when windows stand for the time */
+	/* Of all windows, each for the time since the one before: */
+	double at_work_ns, beside_ns; /* of all together; of these so much as others were at work */
+	double shut_out_ns;	      /* none was at work, and no processor was idle */
+	double starts, lone_starts;   /* times that one came to a processor; of these while none was at work */
+};
+
+/* The first window, or after turns_end() the next one: from now on all is told of so many processors. */
+void turns_begin(struct turns *turns, size_t processors, uint64_t now_ns);
+
+/* Until time_ns `who` had this processor; with `change` it left then, else it stayed. `last`: of this processor nothing more is told until
+ * the window ends. */
+void turns_add(struct turns *turns, uint32_t processor, uint64_t time_ns, enum turns_who who, bool change, bool last);
+
+/* The window ends: all up to then was told. Who is at work on a processor is told at least after_ns later, once more; 0: the command has
+ * ended, and nobody of it is any more. */
+void turns_end(struct turns *turns, uint64_t end_ns, uint64_t after_ns);
+
+void turns_release(struct turns *turns);
+
+/* Of the whole run, whose processor's time is cpu_ns. Its first thread came `first_starts` times to a processor, for which it had to wait
+ * first_delay_ns in all; all of it came all_starts times. */
+struct turns_told {
+	int64_t beside_ns;     /* of cpu_ns; -1: not known */
+	int64_t lone_delay_ns; /* ready for a processor while none was at work */
+	int64_t shut_out_ns;
+};
+struct turns_told turns_of(const struct turns *turns, int64_t cpu_ns, int64_t first_delay_ns, int64_t first_starts, int64_t all_starts);
+
+#endif
