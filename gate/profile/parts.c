@@ -3,6 +3,7 @@
 #include "gate/profile/programs.h"
 
 #include "base/mem.h"
+#include "base/stats.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -63,9 +64,27 @@ static bool divides(const struct sampled *s, double cpu_s, double blurred_s)
 	return !s->kernel_hidden && all >= (blurred_s > cpu_s / 2.0 ? FEWEST : FEW) && (missed <= 0.0 || missed * cpu_s < blurred_s);
 }
 
+/* How far unmet_of() may be off, 90 %, as runs[n] differ in it. Of few nothing is known but that a program that has a processor for half of
+ * the time is met as often as this by chance. */
+static double unmet_reach(const struct sampled *s, const uint64_t *user, const uint64_t *kernel, const struct level_run *runs, size_t n,
+			  double unmet)
+{
+	double squares = 0, all = 0;
+
+	if (n < 3)
+		return fmin(unmet, sqrt((1.0 - unmet) / (double)(s->user + s->kernel)));
+	for (size_t i = 0; i < n; i++) {
+		double expected = (runs[i].user + runs[i].sys) * 1e9 / (double)s->period_ns;
+
+		squares += pow((double)(user[i] + kernel[i]) - (1.0 - unmet) * expected, 2);
+		all += expected;
+	}
+	return fmin(unmet, stats_t_quantile(.95, (double)n - 1) * sqrt(squares * (double)n / ((double)n - 1)) / all);
+}
+
 void parts_divide(struct sampled *s, const uint64_t *user, const uint64_t *kernel, const int64_t *faults, struct level_run *runs, size_t n)
 {
-	double cpu_s = 0, blurred_s = 0, all_back = 0, few = 0, all_samples = (double)(s->user + s->kernel), unmet;
+	double cpu_s = 0, blurred_s = 0, all_back = 0, few = 0, missing, all_samples = (double)(s->user + s->kernel), unmet;
 
 	for (size_t i = 0; i < n; i++) {
 		cpu_s += runs[i].user + runs[i].sys;
@@ -76,30 +95,29 @@ void parts_divide(struct sampled *s, const uint64_t *user, const uint64_t *kerne
 	unmet = unmet_of(s, cpu_s);
 	if (all_samples < FEW) /* of how few there are, the interval is that of the widest share */
 		few = Z / 2.0 / sqrt(all_samples);
-	/* A program that has a processor for half of the time is met as often as this by chance, in 90 of 100. */
-	few += s->apart ? 1.0 - covered_of(s, s->user + s->kernel, cpu_s) : fmin(unmet, sqrt((1.0 - unmet) / all_samples));
+	few += s->apart ? 1.0 - covered_of(s, s->user + s->kernel, cpu_s) : 0.0;
+	missing = s->apart ? 0.0 : unmet_reach(s, user, kernel, runs, n, unmet);
 	for (size_t i = 0; i < n; i++)
 		all_back += samples_back(s, user[i], faults[i]);
 	for (size_t i = 0; i < n; i++) {
 		bool met = user[i] + kernel[i] > 0; /* else as in the other runs */
 		double all = (double)(met ? user[i] + kernel[i] : s->user + s->kernel),
 		       back = met ? samples_back(s, user[i], faults[i]) : all_back;
-		double cpu = runs[i].user + runs[i].sys, computing = (double)(met ? user[i] : s->user) - back;
+		double cpu = runs[i].user + runs[i].sys, computing = ((double)(met ? user[i] : s->user) - back) / all;
 
-		computing *= 1.0 - unmet;
-		runs[i].user = cpu * computing / all;
-		runs[i].sys = cpu * (all - computing) / all;
-		runs[i].blurred = cpu * (back / all * FAULT_BACK_ERROR + few);
+		runs[i].user = cpu * computing * (1.0 - unmet);
+		runs[i].sys = cpu - runs[i].user;
+		runs[i].blurred = cpu * (back / all * FAULT_BACK_ERROR + few + computing * missing);
 	}
 	sampled_back(s, all_back);
 	sampled_unmet(s, all_samples * unmet / (1.0 - unmet));
 }
 
-/* Bounds of a share by counts, 90 % (Wilson, Journal of the American Statistical Association 22(158), 1927). */
-static void wilson(double count, double all, double *low, double *high)
+/* Bounds of a share by counts, 90 % (Wilson, Journal of the American Statistical Association 22(158), 1927), at `z` standard deviations. */
+static void wilson(double count, double all, double z, double *low, double *high)
 {
-	double p = count / all, square = Z * Z / all, middle = (p + square / 2.0) / (1.0 + square),
-	       reach = Z * sqrt(p * (1.0 - p) / all + square / (4.0 * all)) / (1.0 + square);
+	double p = count / all, square = z * z / all, middle = (p + square / 2.0) / (1.0 + square),
+	       reach = z * sqrt(p * (1.0 - p) / all + square / (4.0 * all)) / (1.0 + square);
 
 	*low = fmax(middle - reach, 0.0);
 	*high = fmin(middle + reach, 1.0);
@@ -133,22 +151,31 @@ static void level_edges(const struct parts *p, enum level of, double *low, doubl
 	*high = levels->of[of].high;
 	if (!isnan(*low) || p->sampled->kernel_hidden)
 		return;
-	wilson(count, all, low, high);
+	wilson(count, all, Z, low, high);
 	*low = levels->of[of].share + cpu * (*low - count / all) - levels->blurred;
 	*high = levels->of[of].share + cpu * (*high - count / all) + levels->blurred;
 }
 
-/* A part of what was sampled, of a level. `unmet` of count: all of them, and more, may be another's, or all that there are be this one's.
- */
-static void part_add(struct parts *p, struct part part, uint64_t count, uint64_t unmet, double covered)
+/* Of a class's part: what runs differ by, and what may be the same in all of them, for each begins at about the same time of the clock: a
+ * sample more or less, evenly. */
+static double standard_deviations(const struct sampled *s, size_t class)
+{
+	double freedom, ratio = sampled_dispersion(s, class, &freedom);
+
+	return (isinf(freedom) ? Z : stats_t_quantile(.95, freedom)) * sqrt(ratio);
+}
+
+/* A part of what was sampled, of a class and its level. `unmet` of count: all of them, and more, may be another's, or all that there are be
+ * this one's. */
+static void part_add(struct parts *p, struct part part, size_t class, uint64_t count, uint64_t unmet, double covered)
 {
 	const struct levels *levels = p->levels;
 	double all = (double)(part.of == LEVEL_KERNEL ? p->sampled->kernel : p->sampled->user), p_of = (double)count / all, low, high,
-	       unused, level = levels->of[part.of].share, least, most;
+	       unused, level = levels->of[part.of].share, least, most, z = standard_deviations(p->sampled, class);
 
 	level_edges(p, part.of, &least, &most);
-	wilson((double)(count - unmet), all, &low, &unused);
-	wilson((double)(count + (unmet > 0 ? p->sampled->unmet - unmet : 0)), all, &unused, &high);
+	wilson((double)(count - unmet), all, z, &low, &unused);
+	wilson((double)(count + (unmet > 0 ? p->sampled->unmet - unmet : 0)), all, z, &unused, &high);
 	part.share = level * covered * p_of;
 	part.low = fmax(part.share - covered * reach(p_of, low, level, least), 0.0);
 	part.high = fmin(part.share + covered * reach(p_of, high, level, most), 1.0);
@@ -186,7 +213,7 @@ static void parts_add(struct parts *p, double covered)
 			 (struct part){ .depth = PART_CATEGORY,
 					.of = s->classes[i].kernel ? LEVEL_KERNEL : LEVEL_COMPUTE,
 					.name = s->classes[i].name },
-			 s->classes[i].count, s->classes[i].unmet, covered);
+			 i, s->classes[i].count, s->classes[i].unmet, covered);
 	}
 	for (size_t i = 0; i < s->n_functions; i++) {
 		const struct sampled_function *f = &s->functions[i];
@@ -199,7 +226,7 @@ static void parts_add(struct parts *p, double covered)
 						.file = f->file,
 						.category = s->classes[f->class].name,
 						.by_callers = f->by_callers },
-				 f->count, 0, covered);
+				 f->class, f->count, 0, covered);
 	}
 	qsort(p->items, p->n, sizeof(*p->items), compare_parts);
 }

@@ -26,10 +26,10 @@ fi
 	echo 'owes nothing to ticks or samples. Thirty compositions get 8 s each, sixty more 3 s, for the intervals. Every row of every answer:'
 	echo "[profile.csv](profile.csv). Drawn with seed ${PROFILE_SEED:-17}. A row is judged where the answer or the truth gives it 2 % of the time or more."
 	echo
-	echo 'Waiting is what is left of wall-clock time after the processor'"'"'s time. Of a command that has two at work at once, what they do beside each other'
-	echo 'hides as much of the waiting; the truth is by the kernel'"'"'s trace, which sees it: such rows stand apart. All other intervals are wider than 90 %'
-	echo 'takes. No term is in them twice: their bounds by counts are those of independent draws, but the clock samples at equal distances of the program'"'"'s'
-	echo 'own time, which varies less where parts take turns. How much less depends on the program, so that the bounds stay.'
+	echo 'Waiting is what is left of wall-clock time after the processor'"'"'s time, to which is added what several at work did beside each other, as'
+	echo 'the processors told of their changes in a part of the time; the truth of several is by the whole trace of the kernel. Intervals of categories'
+	echo 'are as wide as the runs differ in them. Where the truth is itself known to a range alone, an interval holds it that meets the range, so that more'
+	echo 'of those hold it than would hold a single number.'
 	echo
 	/usr/bin/python3 tests/bench/profile_composed.py page "$kept" "$table.csv"
 	echo

@@ -141,7 +141,7 @@ static void test_many(void **state)
 /* Shares divide their level, and what is not sampled is said. */
 static void test_shares(void **state)
 {
-	static const struct level_run run = { "a", 10, 6, 2, 0, 0, 0, 0 };
+	static const struct level_run run = { "a", 10, 6, 2, 0, 0, 0, 0, 0 };
 	struct sampled s = { .n = 0 };
 	struct levels levels;
 	struct assay_error err;
@@ -184,7 +184,7 @@ static size_t intervals_right(size_t n)
 				s.classes[rng_below(&rng, 2)].count += computing;
 			}
 			s.user += user;
-			runs[r] = (struct level_run){ "a", .4, (double)user * .002, .4 - (double)user * .002, 0, 0, 0, 0 };
+			runs[r] = (struct level_run){ "a", .4, (double)user * .002, .4 - (double)user * .002, 0, 0, 0, 0, 0 };
 		}
 		s.kernel = n * 200 - s.user;
 		levels_of(runs, n, &levels);
@@ -202,10 +202,71 @@ static void test_intervals(void **state)
 	assert_in_range(intervals_right(1), 870, 930); /* as samples divide the levels, too */
 }
 
+/* A run in which two parts take turns, or one of the two comes more often than in the others; as lines of samples. */
+static void run_of(struct rng *rng, double steady, double differs, char text[128])
+{
+	double part = .5 + differs * rng_normal(rng);
+	int one = 0;
+
+	for (int i = 0; i < 100; i++)
+		one += rng_double(rng) < part;
+	if (rng_double(rng) < steady)
+		one = (int)(100 * part + rng_double(rng));
+	snprintf(text, 128, "2000000 period ns\n%d user /bin/one\n%d user /bin/two\n100 kernel read\n1 processes whole\n", one, 100 - one);
+}
+
+/* How many of 1000 intervals of a part hold it; *wide: how wide they are. */
+static size_t spreads_right(double steady, double differs, size_t n, double *wide)
+{
+	size_t covered = 0;
+	struct rng rng;
+
+	*wide = 0;
+	rng_seed(&rng, 7);
+	for (size_t trial = 0; trial < 1000; trial++) {
+		struct sampled s = { .n = 0 };
+		struct level_run runs[16];
+		struct levels levels;
+		struct assay_error err;
+		struct parts parts;
+		char text[128];
+
+		for (size_t r = 0; r < n; r++) {
+			run_of(&rng, steady, differs, text);
+			check(sampled_add(&s, text, "a", NULL, &err), &err);
+			runs[r] = (struct level_run){ "a", .4, .2, .2, 0, 0, 0, 0, 0 };
+		}
+		levels_of(runs, n, &levels);
+		parts_of(&levels, &s, .4 * (double)n, &parts);
+		for (size_t i = 0; i < parts.n; i++) {
+			if (strcmp(parts.items[i].name, "one") != 0)
+				continue;
+			covered += parts.items[i].low <= .25 && .25 <= parts.items[i].high;
+			*wide += (parts.items[i].high - parts.items[i].low) / 1000;
+		}
+		parts_release(&parts);
+	}
+	return covered;
+}
+
+/* An interval is as wide as runs differ: less than drawn samples do where parts take turns, more where runs are unlike. */
+static void test_spreads(void **state)
+{
+	double drawn, steady, unlike;
+
+	(void)state;
+	assert_in_range(spreads_right(0, 0, 12, &drawn), 870, 930);
+	assert_in_range(spreads_right(1, 0, 12, &steady), 870, 1000);
+	assert_in_range(spreads_right(0, .1, 12, &unlike), 870, 930);
+	assert_true(steady < .6 * drawn && unlike > 1.8 * drawn);
+	assert_in_range(spreads_right(0, 0, 3, &drawn), 870, 960); /* of three runs it is not known whether they are drawn */
+	assert_in_range(spreads_right(0, .1, 3, &unlike), 870, 940);
+}
+
 /* Where the kernel may not be sampled, samples are of computing alone. */
 static void test_kernel_hidden(void **state)
 {
-	static const struct level_run run = { "a", 10, 6, 2, 0, 0, 0, 0 };
+	static const struct level_run run = { "a", 10, 6, 2, 0, 0, 0, 0, 0 };
 	struct sampled s = { .n = 0 };
 	struct levels levels;
 	struct assay_error err;
@@ -238,7 +299,7 @@ static void assert_text(const struct levels *levels, const struct sampled *s, co
 /* What doubts a level doubts those below it, and the sentence says so. */
 static void test_sentence(void **state)
 {
-	static const struct level_run run = { "a", 10, 6, 2, 0, 0, 0, 0 }, busy = { "a", 10, 6, 2, 0, 2, 0, 0 };
+	static const struct level_run run = { "a", 10, 6, 2, 0, 0, 0, 0, 0 }, busy = { "a", 10, 6, 2, 0, 2, 0, 0, 0 };
 	static struct sampled s, none;
 	struct levels levels;
 	struct assay_error err;
@@ -264,8 +325,8 @@ static void test_divide(void **state)
 {
 	static const uint64_t user[] = { 300, 0 }, kernel[] = { 100, 0 }, ten = 10, twenty = 20;
 	static const int64_t none[2] = { 0, -1 }, faults[2] = { 600000, 0 };
-	const struct level_run ticks[] = { { "a", 1, .8, 0, 0, 0, .1, 0 }, { "a", 1, .02, .02, 0, 0, .1, 0 } };
-	struct level_run few = { "a", 1, .02, .02, 0, 0, .1, 0 };
+	const struct level_run ticks[] = { { "a", 1, .8, 0, 0, 0, .1, 0, 0 }, { "a", 1, .02, .02, 0, 0, .1, 0, 0 } };
+	struct level_run few = { "a", 1, .02, .02, 0, 0, .1, 0, 0 };
 	struct sampled s = { .n = 0 };
 	struct assay_error err;
 
@@ -274,15 +335,15 @@ static void test_divide(void **state)
 	parts_divide(&s, user, kernel, none, &few, 1);
 	assert_true(few.sys == .02 && few.blurred == .1);
 	s = (struct sampled){ .n = 0 }; /* thirty divide short processes better than ticks, which do not */
-	few = (struct level_run){ "a", 1, .06, 0, 0, 0, .06, 0 };
+	few = (struct level_run){ "a", 1, .06, 0, 0, 0, .06, 0, 0 };
 	check(sampled_add(&s, "2000000 period ns\n10 user /bin/a\n20 kernel read\n1 processes -\n", "a", NULL, &err), &err);
 	parts_divide(&s, &ten, &twenty, none, &few, 1);
 	assert_true(fabs(few.user - .02) < 1e-12 && fabs(few.sys - .04) < 1e-12 && few.blurred > .008 && few.blurred < .01);
-	few = (struct level_run){ "a", 1, .04, .02, 0, 0, 0, 0 }; /* but not one that has met ticks */
+	few = (struct level_run){ "a", 1, .04, .02, 0, 0, 0, 0, 0 }; /* but not one that has met ticks */
 	parts_divide(&s, &ten, &twenty, none, &few, 1);
 	assert_true(few.user == .04 && few.blurred == 0);
 	s = (struct sampled){ .n = 0 }; /* half of the time was met: better than ticks, which tell nothing, and so much less certain */
-	few = (struct level_run){ "a", 1, .4, .4, 0, 0, .8, 0 };
+	few = (struct level_run){ "a", 1, .4, .4, 0, 0, .8, 0, 0 };
 	check(sampled_add(&s, "2000000 period ns\n150 user /bin/a\n50 kernel read\n1 processes -\n", "a", NULL, &err), &err);
 	parts_divide(&s, user + 1, kernel + 1, none, &few, 1);
 	assert_true(fabs(few.user - .6) < 1e-12 && fabs(few.sys - .2) < 1e-12 && fabs(few.blurred - .4) < 1e-12);
@@ -312,7 +373,7 @@ static void test_divide(void **state)
 	assert_true(s.user == 270 && s.kernel == 130);
 	s = (struct sampled){ .user = 1000000, .period_ns = 2000000 };
 	for (int i = 1; i < 1000; i++) { /* rounding included */
-		struct level_run run = { "a", 1, i / 7.0, 0, 0, 0, 0, 0 };
+		struct level_run run = { "a", 1, i / 7.0, 0, 0, 0, 0, 0, 0 };
 		const uint64_t computing = (uint64_t)i, nothing = 0;
 
 		parts_divide(&s, &computing, &nothing, none, &run, 1);
@@ -326,9 +387,9 @@ static void test_unmet(void **state)
 {
 	static const char text[] =
 	    "2000000 period ns\n9 processes whole\n100 user /bin/a\n150 kernel futex\n50 kernel clone\n100 kernel read\n";
-	static const uint64_t user = 100, kernel = 300;
-	static const int64_t none = 0;
-	struct level_run run = { "a", 2, .9, .1, 0, 0, 0, 0 };
+	static const uint64_t user = 100, kernel = 300, users[] = { 100, 100, 100 }, kernels[] = { 300, 300, 300 };
+	static const int64_t none = 0, nones[3];
+	struct level_run run = { "a", 2, .9, .1, 0, 0, 0, 0, 0 }, runs[] = { run, run, run };
 	struct sampled s = { .n = 0 };
 	struct levels levels;
 	struct parts parts;
@@ -338,7 +399,7 @@ static void test_unmet(void **state)
 	check(sampled_add(&s, text, "a", NULL, &err), &err);
 	assert_true(!s.apart);
 	parts_divide(&s, &user, &kernel, &none, &run, 1); /* 100 of 500 are missing */
-	assert_true(fabs(run.user - .2) < 1e-12 && fabs(run.sys - .8) < 1e-12 && run.blurred > .04 && run.blurred < .05);
+	assert_true(fabs(run.user - .2) < 1e-12 && fabs(run.sys - .8) < 1e-12 && fabs(run.blurred - .25 * sqrt(.8 / 400)) < 1e-12);
 	assert_class(&s, "synchronisation", true, 225);
 	assert_class(&s, "processes and signals", true, 75);
 	assert_class(&s, "file data", true, 100);
@@ -355,9 +416,14 @@ static void test_unmet(void **state)
 			assert_true(fabs(part->share - .1) < 1e-9 && part->low > .07 && part->high < .13);
 	}
 	parts_release(&parts);
+	s = (struct sampled){ .n = 0 }; /* as much in each of three runs: that is no chance */
+	for (int i = 0; i < 3; i++)
+		check(sampled_add(&s, text, "a", NULL, &err), &err);
+	parts_divide(&s, users, kernels, nones, runs, 3);
+	assert_true(fabs(runs[0].user - .2) < 1e-12 && runs[0].blurred < 1e-12);
 	s = (struct sampled){ .n = 0 }; /* nothing hands over: it is not known what it was */
 	check(sampled_add(&s, "2000000 period ns\n1 processes whole\n300 user /bin/a\n100 kernel read\n", "a", NULL, &err), &err);
-	run = (struct level_run){ "a", 2, .9, .1, 0, 0, 0, 0 };
+	run = (struct level_run){ "a", 2, .9, .1, 0, 0, 0, 0, 0 };
 	parts_divide(&s, &kernel, &user, &none, &run, 1);
 	assert_true(fabs(run.user - .6) < 1e-12);
 	assert_class(&s, "other work", true, 100);
@@ -371,7 +437,7 @@ int suite_sampled(void)
 		cmocka_unit_test(test_classes),	 cmocka_unit_test(test_transfers), cmocka_unit_test(test_refused_and_malformed),
 		cmocka_unit_test(test_many),	 cmocka_unit_test(test_shares),	   cmocka_unit_test(test_kernel_hidden),
 		cmocka_unit_test(test_sentence), cmocka_unit_test(test_divide),	   cmocka_unit_test(test_intervals),
-		cmocka_unit_test(test_unmet),
+		cmocka_unit_test(test_unmet),	 cmocka_unit_test(test_spreads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
