@@ -119,6 +119,8 @@ static void test_beside(void **state)
 	result.shut_out_ns = 300000000;
 	assert_near(level_run_of("a", &result, 1).delay, .2);
 	assert_near(level_run_of("a", &result, 1).crowded, .35);
+	result.beside_ns = result.shut_out_ns = 0; /* several, that were never at work at once */
+	assert_near(level_run_of("a", &result, 1).delay, .05);
 	runs[0] = (struct level_run){ "a", 1, .9, .1, 0, 0, 0, 0, .05 };
 	runs[1] = (struct level_run){ "a", 1, .95, .15, 0, 0, 0, 0, .02 };
 	levels_of(runs, 2, &levels);
