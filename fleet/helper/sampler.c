@@ -268,7 +268,8 @@ static void take_sample(struct sampler *s, const struct ring *ring, const struct
 	uint32_t place = PLACE_UNKNOWN /* also a virtual machine's code */, program;
 
 	if (room >= 3 && s->whole)
-		sampler_turns_take(&s->turns, (size_t)(ring - s->rings), words[2], who_of(s, ring, (uint32_t)words[1]), room == 3);
+		sampler_turns_take(&s->turns, (size_t)(ring - s->rings), words[2], (uint32_t)(words[1] >> 32),
+				   who_of(s, ring, (uint32_t)words[1]), room == 3);
 	if (room < 4 || !((uint32_t)words[1] == UINT32_MAX ? ring->ours_ended : is_ours(s, (uint32_t)words[1])))
 		return;
 	n = words[3] < room - 4 ? words[3] : room - 4;
@@ -670,7 +671,7 @@ const struct turns *sampler_turns(struct sampler *s, int64_t ended_ns)
 {
 	rings_take(s, UINT64_MAX);
 	sampler_turns_drain(&s->turns, (uint64_t)ended_ns, s->lost, true);
-	return s->several ? &s->turns.turns : NULL;
+	return s->several && s->turns.known ? &s->turns.turns : NULL;
 }
 
 void sampler_close(struct sampler *s)

@@ -46,7 +46,7 @@ void sampler_drain(struct sampler *sampler);
  * Without all places at most SAMPLER_BRIEF_BYTES and SAMPLER_SPOTS_BYTES: what was met least is in "?" and "other" then. */
 void sampler_say(struct sampler *sampler, struct frames_out *out);
 
-/* What was seen of several threads or processes, once the command has ended; NULL: it was one all the time. */
+/* What was seen of several threads or processes, once the command has ended; NULL: it was one all the time, or that cannot be seen. */
 const struct turns *sampler_turns(struct sampler *sampler, int64_t ended_ns);
 
 void sampler_close(struct sampler *sampler); /* accepts NULL */

@@ -55,14 +55,26 @@ void sampler_turns_begin(struct sampler_turns *t)
 	turns_begin(&t->turns, t->n, t->begun_ns);
 }
 
-void sampler_turns_take(struct sampler_turns *t, size_t ring, uint64_t time_ns, enum turns_who who, bool change)
+void sampler_turns_take(struct sampler_turns *t, size_t ring, uint64_t time_ns, uint32_t thread, enum turns_who who, bool change)
 {
-	t->rings[ring].told += change;
-	turns_add(&t->turns, (uint32_t)ring, time_ns, who, change, change && t->rings[ring].told >= t->rings[ring].wanted);
+	struct sampler_turns_ring *of = &t->rings[ring];
+	bool last;
+
+	of->told += change;
+	last = change && of->told >= of->wanted;
+	turns_add(&t->turns, (uint32_t)ring, time_ns, who, change, last);
+	if (!change)
+		return;
+	if (who != TURNS_IDLE && thread == of->gone) /* who was there in between? This kernel does not tell that one was idle */
+		t->known = false;
+	of->gone = last || thread == UINT32_MAX ? 0 : thread;
 }
 
 void sampler_turns_drain(struct sampler_turns *t, uint64_t end_ns, uint64_t lost, bool last)
 {
+	if (lost > t->lost)
+		for (size_t i = 0; i < t->n; i++)
+			t->rings[i].gone = 0;
 	if (!t->known || (!last && end_ns < t->begun_ns + APART_NS))
 		return;
 	if (lost > t->lost)

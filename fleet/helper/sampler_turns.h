@@ -9,6 +9,7 @@ struct sampler_turns {
 	struct sampler_turns_ring {
 		int fd;		      /* below 0: it does not tell */
 		int64_t wanted, told; /* changes */
+		uint32_t gone;	      /* the thread that left last; 0: that is not known */
 	} rings[TURNS_PROCESSORS];
 	size_t n;
 	bool known; /* of all processors */
@@ -21,8 +22,8 @@ void sampler_turns_close(struct sampler_turns *turns);
 
 void sampler_turns_begin(struct sampler_turns *turns);
 
-/* A record of the ring: until then `who` was at work there, and with `change` left. */
-void sampler_turns_take(struct sampler_turns *turns, size_t ring, uint64_t time_ns, enum turns_who who, bool change);
+/* A record of the ring: until then this thread of `who` was at work there, and with `change` left. */
+void sampler_turns_take(struct sampler_turns *turns, size_t ring, uint64_t time_ns, uint32_t thread, enum turns_who who, bool change);
 
 /* All up to end_ns was taken, with so many records lost since the beginning. Ends a window that was long enough; with `last` any. */
 void sampler_turns_drain(struct sampler_turns *turns, uint64_t end_ns, uint64_t lost, bool last);

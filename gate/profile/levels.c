@@ -139,15 +139,17 @@ static void level_blur(struct levels *levels, enum level level, enum level other
 	levels->of[level].high += fmin(fmin(levels->blurred, levels->of[other].share), 1.0 - levels->of[level].high);
 }
 
-/* Waiting that came after the end, and is missing elsewhere; and what waiting, which is but a difference of accounts, may be off by them.
- */
+/* Waiting that came after the end, and is missing elsewhere; waiting that may have been for a processor; and what waiting, which is but a
+ * difference of accounts, may be off by them. */
 static void level_late(struct levels *levels, enum level level)
 {
+	double doubt = isnan(levels->doubt) ? 0.0 : levels->doubt;
+
 	if (level == LEVEL_WAITING) {
-		levels->of[level].low -= fmin(levels->late + ACCOUNTS, levels->of[level].low);
+		levels->of[level].low -= fmin(levels->late + doubt + ACCOUNTS, levels->of[level].low);
 		levels->of[level].high += fmin(ACCOUNTS, 1.0 - levels->of[level].high);
 	} else {
-		levels->of[level].high += fmin(levels->late, 1.0 - levels->of[level].high);
+		levels->of[level].high += fmin(levels->late + doubt * levels->of[level].share, 1.0 - levels->of[level].high);
 	}
 }
 

@@ -178,6 +178,21 @@ static void test_interval(void **state)
 	}
 }
 
+/* What may have been waiting for a processor is no waiting of its own, and the rest of the time the larger part. */
+static void test_doubt(void **state)
+{
+	static const struct level_run run = { "a", 1, .3, .2, 0, .04, 0, 0, 0 };
+	const struct level_run runs[] = { run, run };
+	struct levels levels;
+
+	(void)state;
+	levels_of(runs, 2, &levels);
+	assert_shares(&levels, .3, .2, .5);
+	assert_near(levels.of[LEVEL_WAITING].low, .5 - .04 - .0002 - .0005);
+	assert_near(levels.of[LEVEL_WAITING].high, .5005);
+	assert_near(levels.of[LEVEL_COMPUTE].high, .3 + .3 * .04 + .0002);
+}
+
 /* What short processes are said to compute may be the kernel's work: the interval says so, and the text does not divide it. */
 static void test_ticks(void **state)
 {
@@ -223,9 +238,9 @@ static void test_text(void **state)
 int suite_levels(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_run), cmocka_unit_test(test_machines), cmocka_unit_test(test_others_delay),
-		cmocka_unit_test(test_beside),	cmocka_unit_test(test_foreign),	 cmocka_unit_test(test_interval),
-		cmocka_unit_test(test_ticks),	cmocka_unit_test(test_text),
+		cmocka_unit_test(test_one_run),	 cmocka_unit_test(test_machines), cmocka_unit_test(test_others_delay),
+		cmocka_unit_test(test_beside),	 cmocka_unit_test(test_doubt),	  cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_interval), cmocka_unit_test(test_ticks),	  cmocka_unit_test(test_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
