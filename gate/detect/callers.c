@@ -357,7 +357,19 @@ static void called_side(const struct side *side, const struct stems *names, stru
 			called_file(&side->runs[r].files[f], names, here, there);
 }
 
-static void sides_take_off_calling(const struct side sides[2], const struct stems *names)
+/* What is taken off each call, about. */
+static double called_ns(const struct called *here, const struct called *there)
+{
+	double ns = 0;
+
+	for (size_t k = 0; k < OF_CALLING && here->calls > 0; k++)
+		ns += called_part(here, there, k) * here->of_calling[k] / here->calls *
+		      counter_about(RECORD_EMULATED, of_calling[k].counter).cost_ns;
+	return ns;
+}
+
+/* calling_ns[names->n]: what the new side has had more taken off a call than the old one. */
+static void sides_take_off_calling(const struct side sides[2], const struct stems *names, double *calling_ns)
 {
 	struct called *called[2] = { mem_new(names->n + 1, sizeof(*called[0])), mem_new(names->n + 1, sizeof(*called[1])) };
 
@@ -365,6 +377,8 @@ static void sides_take_off_calling(const struct side sides[2], const struct stem
 		called_side(&sides[s], names, called[s], NULL);
 	for (int s = 0; s < 2; s++)
 		called_side(&sides[s], names, called[s], called[!s]);
+	for (size_t i = 0; i < names->n; i++)
+		calling_ns[i] = called_ns(&called[1][i], &called[0][i]) - called_ns(&called[0][i], &called[1][i]);
 	free(called[0]);
 	free(called[1]);
 }
@@ -419,10 +433,11 @@ void callers_find(const struct side *old, const struct side *new, struct callers
 		stems_of(sides[s], &names[s]);
 	for (int s = 0; s < 2 && known; s++)
 		known = side_pass(sides[s], names, &out->sides[s], &out->moved[s], s ? out : NULL);
+	out->names = names[0];
+	out->calling_ns = mem_new(out->names.n + 1, sizeof(out->calling_ns[0]));
 	if (known)
-		sides_take_off_calling(out->sides, &names[0]);
-	for (int s = 0; s < 2; s++)
-		stems_release(&names[s]);
+		sides_take_off_calling(out->sides, &out->names, out->calling_ns);
+	stems_release(&names[1]);
 	if (known && (out->moved[0].n || out->moved[1].n)) {
 		parts_sort(out);
 		out->there = true;
@@ -450,6 +465,8 @@ void callers_release(struct callers *callers)
 		free(callers->parts[i].part);
 	}
 	free(callers->parts);
+	stems_release(&callers->names);
+	free(callers->calling_ns);
 	*callers = (struct callers){ .there = false };
 }
 
@@ -459,4 +476,11 @@ const struct callers_part *callers_part_of(const struct callers *callers, const 
 		if (strcmp(callers->parts[i].function, function) == 0)
 			return &callers->parts[i];
 	return NULL;
+}
+
+double callers_calling_ns(const struct callers *callers, const char *function)
+{
+	size_t name = callers->there ? stems_find(&callers->names, function) : SIZE_MAX;
+
+	return name == SIZE_MAX ? 0 : callers->calling_ns[name];
 }

@@ -2,8 +2,9 @@
  * has divided, joined or renamed functions, it is their callers that do what they did. So what such a function did is counted as that of
  * the functions that called it, in proportion to what sampled calls from each of them did (as gprof shares out time: Graham, Kessler and
  * McKusick, SIGPLAN 1982), up to functions that both versions have; what a thread began with, as that of main(). Calling them may
- * have taken two blocks and three accesses each: so much of what a caller does more than in the other version is not counted. The
- * same with functions of the C++ library, whichever version has them: what a user can look at is who called them. */
+ * have taken two blocks and three accesses each: so much of what a caller does more than in the other version is not counted, nor, of what
+ * the old version did more, as improved; but it is saved, where all that became worse is weighed against that. The same with functions of
+ * the C++ library, whichever version has them: what a user can look at is who called them. */
 #ifndef GATE_DETECT_CALLERS_H
 #define GATE_DETECT_CALLERS_H
 
@@ -21,6 +22,8 @@ struct callers {
 	struct stems moved[2];	    /* that count as their callers' */
 	struct callers_part *parts; /* [n_parts] by function, then cost, largest first; of the new version */
 	size_t n_parts, parts_capacity;
+	struct stems names; /* of the old version's functions */
+	double *calling_ns; /* [names.n] what calling takes more a call than it did, about, and is not counted; below 0: less */
 };
 
 /* *out is overwritten; callers_release() it, before the sides. O(samples log samples). */
@@ -31,5 +34,8 @@ bool callers_is_library(const char *symbol);
 
 /* The part of a function that costs most; NULL: there is none. */
 const struct callers_part *callers_part_of(const struct callers *callers, const char *function);
+
+/* What calls of others that only one version has take more in each call of the function, about; 0 where nothing is known of that. */
+double callers_calling_ns(const struct callers *callers, const char *function);
 
 #endif

@@ -473,19 +473,25 @@ static const struct detected_function *detected_unsure(const struct detected *d)
 
 /* What became worse costs so much less than what others save that the version does not: costs are orders of magnitude. Misses save nothing
  * here: in short runs most are the first ones, of which fewer are no gain beside work, or lines that threads wait for. The same in a
- * function of which something became more and something else less: code that was divided or joined has other branches, and other blocks. */
+ * function of which something became more and something else less: code that was divided or joined has other branches, and other blocks,
+ * and may call less (callers.h). */
 static bool detected_outweighed(const struct detected *d)
 {
-	double worse = 0, saved = 0;
+	double worse = 0, saved = 0, called_less = 0;
 
 	for (size_t i = 0; i < d->n; i++) {
 		const struct detected_function *f = &d->functions[i];
+		double calling = callers_calling_ns(&d->callers, f->symbol) * f->calls;
 
-		if (f->anomalous && !f->kind.improved)
-			worse += fmax(f->kind.more_ns, f->kind.own_ns) * f->calls;
-		else if (f->anomalous || (f->found->anomalous && f->kind.mixed && !f->kind.small))
+		if (f->anomalous && !f->kind.improved) {
+			worse += fmax(f->kind.more_ns, f->kind.own_ns) * f->calls + fmin(0, calling);
+			continue;
+		}
+		called_less -= calling;
+		if (f->anomalous || (f->found->anomalous && f->kind.mixed && !f->kind.small))
 			saved += fmax(0, -f->kind.own_ns) * f->calls;
 	}
+	saved += fmax(0, called_less);
 	return worse < 0 || (saved > 0 && worse <= LEAST_OUTWEIGHED * saved);
 }
 

@@ -64,6 +64,26 @@ for model in autoencoder mann-whitney; do
 	expect_status 0
 done
 
+# One loop has become two, whose ends are foretold twice as often wrongly; what was called 14 times each time stands in its caller now.
+build split.good "$whole/refactored.c"
+build split.bad -DBAD -Dalways_inline=noinline "$whole/refactored.c"
+build split.joined -DBAD "$whole/refactored.c"
+for program in good bad joined; do
+	sample split.$program split/$program 9 1500
+done
+for model in autoencoder mann-whitney; do
+	what="$model: further branches alone are a regression"
+	run detect split/good split/bad --rate .1 --model $model --format json
+	expect_status 3
+	expect_json .functions[0].name serve
+	expect_json .functions[0].kind branch
+	what="$model: calls that are saved outweigh further branches"
+	run detect split/good split/joined --rate .1 --model $model --format json
+	expect_status 0
+	expect_stdout outweighed
+	expect_json .functions[0].name serve
+done
+
 what='what compilers add to each file of a program is none of its functions'
 echo 'struct Table { Table(); int values[4]; }; Table::Table() { for (int &v : values) v = 1; } Table table;' >table.cc
 for compiler in 'g++ -O0' 'g++ -O2' 'g++ -O2 -flto' 'clang++ -O0' 'clang++ -O2'; do

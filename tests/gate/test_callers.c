@@ -150,6 +150,12 @@ static void test_divided(void **state)
 	near("blocks", sum_of(&callers, 1, "f", 1), 200 + 100 * (5 - 2) + 10 * (4 - 2));
 	near("accesses", sum_of(&callers, 1, "f", 0), 500);
 	near("copied bytes", sum_of(&callers, 1, "f", 2), 70);
+	near("calling takes more", callers_calling_ns(&callers, "f"), .5 * (110 * 2 + 10));
+	near("where nothing is called", callers_calling_ns(&callers, "main"), 0);
+	near("what is not there", callers_calling_ns(&callers, "a"), 0);
+	callers_release(&callers);
+	callers_find(&sides[1], &sides[0], &callers);
+	near("calling takes less", callers_calling_ns(&callers, "f"), -.5 * (110 * 2 + 10));
 	release(sides, &callers);
 }
 
