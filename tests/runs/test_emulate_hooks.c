@@ -202,16 +202,126 @@ static void test_handlers(void **state)
 	assert_true(all_calls(&parent, "in_coroutine", "emulated:accesses") == 5.0 * (double)calls(&parent, "in_coroutine"));
 }
 
+/* ---- which blocks are foretold: by what followed the last time on the path of the last eight, and how often in a row ---- */
+
+#define FORETOLD 400 /* paths, so few that none takes another's place */
+#define PATH	 8
+
+static struct foretold {
+	int block, path[PATH], followed, trust;
+} foretold[FORETOLD];
+static size_t n_foretold;
+static int last_block, last_path[PATH]; /* the function's, 0 at its beginning; of the thread, the oldest first */
+static uint64_t expected_misses;
+
+static struct foretold *foretold_on_path(void)
+{
+	for (size_t i = 0; i < n_foretold; i++)
+		if (foretold[i].block == last_block && memcmp(foretold[i].path, last_path, sizeof(last_path)) == 0)
+			return &foretold[i];
+	if (n_foretold == FORETOLD)
+		abort();
+	foretold[n_foretold] = (struct foretold){ .block = last_block };
+	memcpy(foretold[n_foretold].path, last_path, sizeof(last_path));
+	return &foretold[n_foretold++];
+}
+
+static void foretell(int block)
+{
+	struct foretold *f = last_block ? foretold_on_path() : NULL;
+	bool right = f && f->followed == block;
+
+	if (f && f->followed && !right)
+		expected_misses++;
+	if (right)
+		f->trust += f->trust < 3;
+	else if (f && f->trust > 0)
+		f->trust--;
+	else if (f)
+		f->followed = block;
+	if (last_block) {
+		memmove(last_path, last_path + 1, sizeof(last_path) - sizeof(last_path[0]));
+		last_path[PATH - 1] = block;
+	}
+	last_block = block;
+}
+
+/* Three places, which no compiler makes one of. */
+static __attribute__((noinline)) void block(int which)
+{
+	foretell(which);
+	if (which == 1) {
+		__sanitizer_cov_trace_pc();
+		__asm__ volatile("# 1");
+	} else if (which == 2) {
+		__sanitizer_cov_trace_pc();
+		__asm__ volatile("# 2");
+	} else {
+		__sanitizer_cov_trace_pc();
+		__asm__ volatile("# 3");
+	}
+}
+
+/* It begins with the block that its caller has gone round. */
+static __attribute__((noinline)) void turned(void)
+{
+	int outside = last_block;
+
+	__tsan_func_entry(__builtin_return_address(0));
+	last_block = 0;
+	block(1);
+	block(2);
+	__tsan_func_exit();
+	last_block = outside;
+	__asm__ volatile("");
+}
+
+/* Loops of one block, some long enough for the shortcut and some just not, and what comes behind them now one and now the other. */
+static void *turns(void *unused)
+{
+	static const int times[] = { 3, 8, 9, 10, 12, 30 };
+	uint32_t random = 1;
+
+	__tsan_func_entry(__builtin_return_address(0));
+	for (int i = 0; i < 200; i++) {
+		random = random * 1664525 + 1013904223;
+		for (int k = 0; k < times[(random >> 24) % COUNT(times)]; k++)
+			block(1);
+		if (random >> 20 & 1)
+			block(2 + (random >> 21 & 1));
+		else
+			turned();
+	}
+	__tsan_func_exit();
+	return unused;
+}
+
+static void test_blocks(void **state)
+{
+	double misses = all_calls(&parent, "turns", "emulated:branch_misses") + all_calls(&parent, "turned", "emulated:branch_misses");
+
+	(void)state;
+	assert_in_range(expected_misses, 20, 1000);
+	if (misses != (double)expected_misses)
+		fail_msg("%.0f branch misses, not %ju, on %zu paths", misses, (uintmax_t)expected_misses, n_foretold);
+}
+
+static void wait_for(void *run(void *))
+{
+	pthread_t one;
+
+	if (pthread_create(&one, NULL, run, NULL))
+		abort();
+	pthread_join(one, NULL);
+}
+
 static void interrupt(void)
 {
 	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_ONSTACK };
-	pthread_t one;
 
 	sigaction(SIGUSR1, &action, NULL);
 	while_looking_up = signal_send;
-	if (pthread_create(&one, NULL, interrupted_thread, NULL))
-		abort();
-	pthread_join(one, NULL);
+	wait_for(interrupted_thread);
 }
 
 static void emulated(void)
@@ -221,6 +331,7 @@ static void emulated(void)
 	int status;
 
 	interrupt();
+	wait_for(turns);
 	for (int i = 0; i < CALLS; i++) {
 		outer(3);
 		jump();
@@ -312,8 +423,8 @@ static void test_totals(void **state)
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-		cmocka_unit_test(test_exact), cmocka_unit_test(test_sharing), cmocka_unit_test(test_jumps),
-		cmocka_unit_test(test_child), cmocka_unit_test(test_totals),  cmocka_unit_test(test_handlers),
+		cmocka_unit_test(test_exact),  cmocka_unit_test(test_sharing),	cmocka_unit_test(test_jumps),  cmocka_unit_test(test_child),
+		cmocka_unit_test(test_totals), cmocka_unit_test(test_handlers), cmocka_unit_test(test_blocks),
 	};
 
 	return cmocka_run_group_tests(all, NULL, NULL);
