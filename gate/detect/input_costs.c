@@ -51,6 +51,16 @@ static enum assay_status knows_all(const struct input_costs *c, const struct sid
 	return st;
 }
 
+static bool has_features(const struct input_costs *c, const struct side *side)
+{
+	for (size_t r = 0; r < side->n; r++) {
+		if (costs_input(&c->model.costs, side->runs[r].input) == SIZE_MAX &&
+		    costs_input(&c->others.costs, side->runs[r].input) == SIZE_MAX)
+			return false;
+	}
+	return true;
+}
+
 static size_t n_numbers(const struct input_costs *c)
 {
 	size_t terms = c->model.all.model.terms;
@@ -130,7 +140,7 @@ enum assay_status input_costs_set(struct lab *lab, const char *const selectors[2
 		st = learn(lab, applications[0], versions, counts, &costs, err);
 	if (!st)
 		st = knows_all(&costs, old, err);
-	if (!st) {
+	if (!st && (counts || has_features(&costs, new))) { /* else what their arguments say is more than nothing */
 		set_side(&costs, old);
 		set_side(&costs, new);
 	}

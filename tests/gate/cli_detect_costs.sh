@@ -88,9 +88,25 @@ expect_stdout 'what 1 function takes was compared at like inputs by (iterations 
 run -C "$lab" detect work@old work@same --counts counts
 expect_status 0
 
+what='counted by the versions themselves'
+counted() {
+	sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET user_us = metric, sys_us = 0, features = (SELECT features FROM execution AS c
+		WHERE c.version = 'counts' AND c.input = execution.input) WHERE metric IS NOT NULL"
+}
+counted
+run -C "$lab" detect work@old work@same
+cases=$((cases + 1))
+! grep -q 'compared at like inputs' "$tmp/out" || fail "nothing is known of what the candidate ran: $(cat "$tmp/out")"
+run -C "$lab" run work --versions same --inputs "$(names b)" --quiet
+expect_status 0
+counted
+run -C "$lab" detect work@old work@same
+expect_status 0
+expect_stdout 'compared at like inputs by (iterations of the loop at work.c:5)'
+
 what='asked for what is not there'
-run -C "$lab" detect work@old work@new --counts same
-refused 2 "nothing was run of version 'same'"
+run -C "$lab" detect work@old work@new --counts nonesuch
+refused 2 "nothing was run of version 'nonesuch'"
 run -C "$lab" detect work@old "$lab/apps" --counts counts
 refused 2 '--counts takes APP@OLD and APP@NEW'
 
