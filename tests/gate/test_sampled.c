@@ -101,7 +101,11 @@ static void test_refused_and_malformed(void **state)
 					    "1 user /a\n2 line a.c:1:1 f\n",
 					    "1 user /a\n1 line a.c:1:1\n",
 					    "1 line a.c:1:1 f\n",
-					    "1 user /a\n1 kernel read\n1 at 10\n" };
+					    "1 user /a\n1 kernel read\n1 at 10\n",
+					    "1 user /a\n1 at 10x\n",
+					    "0 at 10\n",
+					    "0 line a.c:1:1 f\n",
+					    "1 user /a\n1 kernel read\n0 at 10\n" };
 	struct sampled s = { .n = 0 };
 	struct assay_error err;
 
@@ -264,6 +268,23 @@ static void test_spreads(void **state)
 	assert_true(few < 3 * drawn);
 }
 
+/* Of few runs, what other classes of the level say counts, too. */
+static void test_dispersion(void **state)
+{
+	static const char text[] =
+	    "20 kernel read\n20 kernel futex\n20 kernel stat\n20 kernel mmap\n20 kernel poll\n20 kernel clone\n9 user /a\n";
+	struct sampled s = { .n = 0 };
+	struct assay_error err;
+	double freedom;
+
+	(void)state;
+	check(sampled_add(&s, text, "a", NULL, &err), &err);
+	assert_true(sampled_dispersion(&s, 0, &freedom) == 1.0 && isinf(freedom));
+	for (int i = 0; i < 3; i++)
+		check(sampled_add(&s, text, "a", NULL, &err), &err);
+	assert_true(fabs(sampled_dispersion(&s, 0, &freedom) - 4.0 / 15) < 1e-12 && freedom == 4 + 8 + 3);
+}
+
 /* Where the kernel may not be sampled, samples are of computing alone. */
 static void test_kernel_hidden(void **state)
 {
@@ -367,7 +388,9 @@ static void test_divide(void **state)
 	}
 	s.kernel_hidden = false; /* the way back from 600,000 faults is the kernel's: 30 samples of the 300 */
 	few = ticks[0];
+	s.unnamed = 100;
 	parts_divide(&s, user, kernel, faults, &few, 1);
+	assert_int_equal(s.unnamed, 90);
 	assert_true(fabs(few.user - .54) < 1e-12 && fabs(few.sys - .26) < 1e-12 && few.blurred > 0 && few.blurred < .06);
 	assert_class(&s, "page faults", true, 30);
 	assert_class(&s, "own code of a", false, 270);
@@ -446,7 +469,7 @@ int suite_sampled(void)
 		cmocka_unit_test(test_classes),	 cmocka_unit_test(test_transfers), cmocka_unit_test(test_refused_and_malformed),
 		cmocka_unit_test(test_many),	 cmocka_unit_test(test_shares),	   cmocka_unit_test(test_kernel_hidden),
 		cmocka_unit_test(test_sentence), cmocka_unit_test(test_divide),	   cmocka_unit_test(test_intervals),
-		cmocka_unit_test(test_unmet),	 cmocka_unit_test(test_spreads),
+		cmocka_unit_test(test_unmet),	 cmocka_unit_test(test_spreads),   cmocka_unit_test(test_dispersion),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
