@@ -74,7 +74,7 @@ static void window_spend(struct window *w, double ns)
 	w->shut_out += w->ours == 0 && w->idle == 0 ? ns : 0.0;
 }
 
-/* From the end to the beginning: who is at work, the next event tells. What is told of a processor after its last event is left out. */
+/* From the end to the beginning: who is at work, the next event tells. */
 static void window_take(struct window *w, const struct turns_event *e)
 {
 	bool start = e->change && w->on[e->processor] == TURNS_OURS;
@@ -108,23 +108,6 @@ static void window_go(const struct turns *t, struct window *w)
 	}
 }
 
-/* What comes after the last event of a processor may be another window's. */
-static void events_cut(struct turns *t)
-{
-	static bool over[TURNS_PROCESSORS];
-	size_t n = 0;
-
-	for (size_t i = 0; i < TURNS_PROCESSORS; i++)
-		over[i] = false;
-	for (size_t i = 0; i < t->n; i++) {
-		if (over[t->items[i].processor])
-			continue;
-		over[t->items[i].processor] = t->items[i].last;
-		t->items[n++] = t->items[i];
-	}
-	t->n = n;
-}
-
 /* A window that is over early stands for what made so many changes rather than for its time: seldom, so that the next one is shorter than
  * it was, and later ones a little longer each. */
 static void span_choose(struct turns *t, const struct window *w)
@@ -138,7 +121,6 @@ void turns_end(struct turns *t, uint64_t end_ns, uint64_t after_ns)
 {
 	struct window w = { .idle = t->processors };
 
-	events_cut(t);
 	if (end_ns > t->covered_ns && window_find(t, end_ns, after_ns, &w)) {
 		double weight = (double)(end_ns - t->covered_ns) / (double)(w.until_ns - w.from_ns);
 

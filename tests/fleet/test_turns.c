@@ -26,7 +26,8 @@ static void test_window(void **state)
 
 	(void)state;
 	turns_begin(&t, 2, 1000);
-	turns_add(&t, 0, 900, TURNS_SELF, true, false); /* before it */
+	turns_add(&t, 0, 900, TURNS_SELF, true, false);	  /* before it */
+	turns_add(&t, 0, 1500, TURNS_SELF, false, false); /* it is there still */
 	turns_add(&t, 0, 2000, TURNS_SELF, true, false);
 	turns_add(&t, 0, 3000, TURNS_OURS, false, false); /* the clock */
 	turns_add(&t, 1, 4000, TURNS_IDLE, true, false);
@@ -45,6 +46,13 @@ static void test_window(void **state)
 	assert_int_equal(told.beside_ns, 22000);
 	assert_int_equal(told.shut_out_ns, 22000);
 	assert_int_equal(told.lone_delay_ns, 1000);
+	turns_begin(&t, 2, 20000);
+	turns_add(&t, 0, 21000, TURNS_SELF, true, false);
+	turns_add(&t, 0, 24000, TURNS_OURS, true, false);
+	turns_add(&t, 1, 29000, TURNS_OURS, false, false);
+	turns_end(&t, 30000, 3000); /* who is on the first processor in the last part would not have been met yet */
+	assert_near(t.at_work_ns, 8800 + (3000 + 6000) * 3);
+	assert_near(t.beside_ns, 2200 + 3000 * 3);
 	turns_release(&t);
 	assert_int_equal(turns_of(&t, 88000, 500, 10, 40).beside_ns, -1);
 }
