@@ -67,7 +67,7 @@ void sampler_turns_take(struct sampler_turns *t, size_t ring, uint64_t time_ns, 
 		return;
 	if (who != TURNS_IDLE && thread == of->gone) /* who was there in between? This kernel does not tell that one was idle */
 		t->known = false;
-	of->gone = last || thread == UINT32_MAX ? 0 : thread;
+	of->gone = last || thread == UINT32_MAX || time_ns < t->begun_ns ? 0 : thread; /* what follows may be missing */
 }
 
 void sampler_turns_drain(struct sampler_turns *t, uint64_t end_ns, uint64_t lost, bool last)

@@ -5,10 +5,10 @@ command -v gcc >/dev/null || skip 'there is no gcc'
 gcc -o "$tmp/refuse" "$ASSAY_SOURCE/tests/probed/refuse.c" || exit 1
 chmod 755 "$tmp"
 
-# denied COMMAND...: under it, a fraction of a second is profiled in which the kernel reads and writes, and then $more.
-more=true
+# denied COMMAND...: under it, a fraction of a second is profiled in which $work is done: the kernel reads and writes.
+work='dd if=/dev/zero of=/dev/null bs=64k count=30000 && true'
 denied() {
-	"$@" "$ASSAY" profile --here --budget 0.3 --format json -- sh -c "dd if=/dev/zero of=/dev/null bs=64k count=30000 && $more" >"$tmp/out" 2>"$tmp/err" </dev/null
+	"$@" "$ASSAY" profile --here --budget 0.3 --format json -- sh -c "$work" >"$tmp/out" 2>"$tmp/err" </dev/null
 	status=$?
 	expect_status 0
 	expect_json_parses
@@ -82,13 +82,12 @@ fi
 what='no /proc and no /sys'
 if ! grep -q __asan_init "$ASSAY" && # which needs /proc itself
 	unshare -m sh -c 'mount -t tmpfs none /proc && mount -t tmpfs none /sys' 2>/dev/null; then
-	more='sleep 0.1' # whether it waited for a processor then is not known
+	work='exec sleep 0.2' # whether it waited for a processor then is not known; of several processes, what was at work is seen
 	# shellcheck disable=SC2016 # the inner shell's words
 	denied unshare -m sh -c 'mount -t tmpfs none /proc && mount -t tmpfs none /sys && exec "$@"' sh
 	because busy_unknown /proc/pressure/cpu
 	expect_json .trust.verdict indicative
 	expect_json .counts.read_calls null
-	more=true
 	run profile --here --budget 0.1 -- true
 fi
 
