@@ -72,16 +72,10 @@ void sampler_turns_take(struct sampler_turns *t, size_t ring, uint64_t time_ns, 
 
 void sampler_turns_drain(struct sampler_turns *t, uint64_t end_ns, uint64_t lost, bool last)
 {
-	if (lost > t->lost)
-		for (size_t i = 0; i < t->n; i++)
-			t->rings[i].gone = 0;
+	t->known = t->known && lost == 0; /* else it is not known how many changes were told */
 	if (!t->known || (!last && end_ns < t->begun_ns + APART_NS))
 		return;
-	if (lost > t->lost)
-		turns_begin(&t->turns, t->n, end_ns); /* something was not told */
-	else
-		turns_end(&t->turns, end_ns, last ? 0 : t->after_ns);
-	t->lost = lost;
+	turns_end(&t->turns, end_ns, last ? 0 : t->after_ns);
 	if (!last)
 		sampler_turns_begin(t);
 }

@@ -13,7 +13,7 @@ struct sampler_turns {
 	} rings[TURNS_PROCESSORS];
 	size_t n;
 	bool known; /* of all processors */
-	uint64_t begun_ns, after_ns, lost;
+	uint64_t begun_ns, after_ns;
 };
 
 /* Zeroed before. The next ring, of this processor, into which the event ring_fd writes at each period_ns. */

@@ -143,5 +143,5 @@ struct turns_told turns_of(const struct turns *t, int64_t cpu_ns, int64_t first_
 
 	if (!(t->at_work_ns > 0))
 		return (struct turns_told){ -1, -1, -1 };
-	return (struct turns_told){ (int64_t)(scale * t->beside_ns), (int64_t)(lone * delay), (int64_t)(scale * t->shut_out_ns) };
+	return (struct turns_told){ (int64_t)(scale * t->beside_ns), (int64_t)(lone * delay), (int64_t)t->shut_out_ns };
 }

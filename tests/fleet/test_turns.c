@@ -44,7 +44,7 @@ static void test_window(void **state)
 	assert_near(t.lone_starts, 1.1);
 	told = turns_of(&t, 88000, 500, 10, 40);
 	assert_int_equal(told.beside_ns, 22000);
-	assert_int_equal(told.shut_out_ns, 22000);
+	assert_int_equal(told.shut_out_ns, 2200);
 	assert_int_equal(told.lone_delay_ns, 1000);
 	turns_begin(&t, 2, 20000);
 	turns_add(&t, 0, 21000, TURNS_SELF, true, false);
