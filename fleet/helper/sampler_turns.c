@@ -7,7 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define APART_NS 40000000 /* windows begin at least */
+#define APART_NS   40000000 /* windows begin at least */
+#define TWICE_MOST 50	    /* one in so many changes: now and then one is not told */
 
 /* A sample of each change, without callers: as long as no other one. */
 void sampler_turns_open(struct sampler_turns *t, int processor, int ring_fd, uint64_t period_ns)
@@ -65,14 +66,16 @@ void sampler_turns_take(struct sampler_turns *t, size_t ring, uint64_t time_ns, 
 	turns_add(&t->turns, (uint32_t)ring, time_ns, who, change, last);
 	if (!change)
 		return;
-	if (who != TURNS_IDLE && thread == of->gone) /* who was there in between? This kernel does not tell that one was idle */
-		t->known = false;
+	t->told++;
+	t->twice += who != TURNS_IDLE && thread == of->gone;			       /* who was there in between? */
 	of->gone = last || thread == UINT32_MAX || time_ns < t->begun_ns ? 0 : thread; /* what follows may be missing */
 }
 
 void sampler_turns_drain(struct sampler_turns *t, uint64_t end_ns, uint64_t lost, bool last)
 {
-	t->known = t->known && lost == 0; /* else it is not known how many changes were told */
+	t->known = t->known && lost == 0;    /* else it is not known how many changes were told */
+	if (t->twice > t->told / TWICE_MOST) /* this kernel does not tell that a processor was idle */
+		t->known = false;
 	if (!t->known || (!last && end_ns < t->begun_ns + APART_NS))
 		return;
 	turns_end(&t->turns, end_ns, last ? 0 : t->after_ns);

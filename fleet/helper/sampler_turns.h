@@ -14,6 +14,7 @@ struct sampler_turns {
 	size_t n;
 	bool known; /* of all processors */
 	uint64_t begun_ns, after_ns;
+	uint64_t told, twice; /* changes; of one thread, with none in between */
 };
 
 /* Zeroed before. The next ring, of this processor, into which the event ring_fd writes at each period_ns. */
