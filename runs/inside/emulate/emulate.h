@@ -270,7 +270,7 @@ struct thread {
 	uint64_t window;     /* simulated now, or the next one that will be */
 	uint64_t at;	     /* the earliest one that can still get touches: read by others */
 	uint64_t stalled_at; /* value of `at` with which others no longer wait for it, + 1 */
-	uint64_t granted;    /* accesses of the window, or of the stretch that is skipped: hot.left + window_left are still to come */
+	uint64_t granted;    /* accesses of the window, window_left still to come; or of the stretch that is skipped: hot.left */
 	int64_t blocks_granted;
 	int32_t window_left; /* 0 while windows are skipped; below where a handler has ended one while an access was counted */
 	uint32_t weight, stamp;
@@ -334,9 +334,9 @@ struct thread {
 /* What the hooks need first, in initial-exec thread-local storage. */
 struct hot {
 	uint64_t library; /* blocks that work of the C library counts as (wrap_calls.c), not yet among the others */
-	int64_t left;	  /* accesses until the thread has to look up; 0 while it simulates */
+	int64_t left;	  /* accesses until the thread has to look up; 0 or less, and no number, while it simulates */
 	uint64_t written_page;
-	int64_t blocks_left; /* the same for basic blocks, from BLOCKS_GRANTED down while it skips */
+	int64_t blocks_left; /* the same for basic blocks, from BLOCKS_GRANTED down while it skips, and from 0 while it simulates */
 	uint64_t allocations, allocated_bytes, copied_bytes, atomics, waited, changes;
 	struct thread *thread; /* NULL: not known (yet), or not simulated */
 	uint32_t simulating;
@@ -369,7 +369,7 @@ static inline uint64_t counts_blocks(const struct thread *t, const struct hot *o
 
 static inline uint64_t counts_accesses(const struct thread *t, const struct hot *of)
 {
-	return t->counts.exact[COUNT_ACCESSES] + t->granted - (uint64_t)of->left - (uint64_t)(int64_t)t->window_left;
+	return t->counts.exact[COUNT_ACCESSES] + t->granted - (of->simulating ? 0 : (uint64_t)of->left) - (uint64_t)(int64_t)t->window_left;
 }
 
 struct runtime {
@@ -405,7 +405,8 @@ void runtime_finish(void);
 enum access { ACCESS_READ, ACCESS_WRITE };
 bool simulate_init(struct thread *t);  /* false: no memory */
 void simulate_burst(struct thread *t); /* windows have been skipped */
-void simulate_access(uintptr_t address, size_t bytes, enum access access);
+void simulate_read(uintptr_t address, size_t bytes);
+void simulate_write(uintptr_t address, size_t bytes);
 void simulate_range(uintptr_t address, size_t bytes, enum access access);
 void simulate_block(uintptr_t pc);
 void simulate_anew(struct thread *t); /* the window or the invocation has changed */

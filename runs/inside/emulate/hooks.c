@@ -12,7 +12,7 @@ __thread struct hot hot;
 static inline void on_read(const void *at, size_t bytes)
 {
 	if (UNLIKELY(--hot.left < 0))
-		simulate_access((uintptr_t)at, bytes, ACCESS_READ);
+		simulate_read((uintptr_t)at, bytes);
 }
 
 /* A function of its own, so that the usual way needs no stack. */
@@ -20,7 +20,7 @@ static __attribute__((noinline)) void on_write_elsewhere(uintptr_t at, size_t by
 {
 	page_written(at >> PAGE_BITS);
 	if (UNLIKELY(--hot.left < 0))
-		simulate_access(at, bytes, ACCESS_WRITE);
+		simulate_write(at, bytes);
 }
 
 static inline void on_write(const void *at, size_t bytes)
@@ -28,7 +28,7 @@ static inline void on_write(const void *at, size_t bytes)
 	if (UNLIKELY((uintptr_t)at >> PAGE_BITS != hot.written_page))
 		on_write_elsewhere((uintptr_t)at, bytes);
 	else if (UNLIKELY(--hot.left < 0))
-		simulate_access((uintptr_t)at, bytes, ACCESS_WRITE);
+		simulate_write((uintptr_t)at, bytes);
 }
 
 #define HOOK(name, bytes, on)                                                                                                              \
@@ -125,8 +125,12 @@ static inline void on_atomic(const volatile void *at, size_t bytes, enum access 
 	hot.atomics++;
 	if (access == ACCESS_WRITE && UNLIKELY(address >> PAGE_BITS != hot.written_page))
 		page_written(address >> PAGE_BITS);
-	if (UNLIKELY(--hot.left < 0))
-		simulate_access(address, bytes, access);
+	if (LIKELY(--hot.left >= 0))
+		return;
+	if (access == ACCESS_WRITE)
+		simulate_write(address, bytes);
+	else
+		simulate_read(address, bytes);
 }
 
 /* What an atomic operation has found: perhaps the thread waits for it to change. */

@@ -243,7 +243,7 @@ void touch_visited(struct touch *touch)
 	touch->now[ACCESS_READ] = touch->now[ACCESS_WRITE] = 0;
 }
 
-static __attribute__((noinline)) void touch_visit(struct touch *touch)
+static void touch_visit(struct touch *touch)
 {
 	touch->visits++;
 	if (touch->visits > 1)
@@ -269,16 +269,17 @@ void simulate_line_anew(struct thread *t, uint64_t line)
 		t->recent[recent_key(t, line, access) % RECENT].key = 0;
 }
 
+static inline uint32_t gap_kind(const struct thread *t, const struct latest *latest)
+{
+	return gap_kinds[(latest->last - (uint32_t)t->window_left) % (2 * WINDOW_ACCESSES)];
+}
+
 static inline void touch_add(const struct thread *t, struct touch *touch, struct latest *latest, uint32_t words, uint32_t n,
 			     enum access access)
 {
-	uint32_t left = (uint32_t)t->window_left, kind = gap_kinds[(latest->last - left) % (2 * WINDOW_ACCESSES)];
-
-	if (UNLIKELY(kind >= GAP_VISIT))
-		touch_visit(touch);
-	touch->gaps[kind]++;
-	latest->last = left;
-	touch->last = (uint16_t)left;
+	touch->gaps[gap_kind(t, latest)]++;
+	latest->last = (uint32_t)t->window_left;
+	touch->last = (uint16_t)t->window_left;
 	touch->n[access] = (uint16_t)(touch->n[access] + n);
 	touch->now[access] = (uint16_t)(touch->now[access] | words);
 }
@@ -292,6 +293,8 @@ static void line_access(struct thread *t, uint64_t line, uint32_t words, uint32_
 	struct recent *recent;
 
 	caches_touch(t, line, directory_access(t, line, words, access == ACCESS_WRITE));
+	if (gap_kind(t, latest) >= GAP_VISIT)
+		touch_visit(touch);
 	touch_add(t, touch, latest, words, n, access);
 	if (n > 1) {
 		touch->gaps[0] = (uint16_t)(touch->gaps[0] + n - 1);
@@ -378,6 +381,15 @@ static inline void simulate_tick(struct thread *t, uint32_t n)
 		simulate_next_window(t);
 }
 
+/* Another visit of a recent line. */
+static __attribute__((noinline)) void simulate_visit(struct thread *t, struct touch *touch, struct latest *latest, uint32_t words,
+						     enum access access)
+{
+	touch_visit(touch);
+	touch_add(t, touch, latest, words, 1, access);
+	simulate_tick(t, 1);
+}
+
 static __attribute__((noinline)) void simulate_slowly(uintptr_t address, uint32_t to, enum access access)
 {
 	uint64_t line = address >> LINE_BITS;
@@ -401,7 +413,8 @@ static __attribute__((noinline)) void simulate_slowly(uintptr_t address, uint32_
 	busy_end();
 }
 
-void simulate_access(uintptr_t address, size_t bytes, enum access access)
+/* The usual way: the line is a recent one. What is rarer is a function of its own each, so that nothing here needs a stack. */
+static inline __attribute__((always_inline)) void simulate_one(uintptr_t address, size_t bytes, enum access access)
 {
 	uint32_t from = address & 63, to = from + (uint32_t)bytes - 1;
 
@@ -414,13 +427,26 @@ void simulate_access(uintptr_t address, size_t bytes, enum access access)
 
 		__asm__ volatile("" ::: "memory"); /* a handler may begin another window: then the key is 0 */
 		if (LIKELY(recent->key == key)) {
+			if (UNLIKELY(gap_kind(t, latest) >= GAP_VISIT)) {
+				simulate_visit(t, touch, latest, word_mask(from, to), access);
+				return;
+			}
 			touch_add(t, touch, latest, word_mask(from, to), 1, access);
-			left_again();
 			simulate_tick(t, 1);
 			return;
 		}
 	}
 	simulate_slowly(address, to, access);
+}
+
+void simulate_read(uintptr_t address, size_t bytes)
+{
+	simulate_one(address, bytes, ACCESS_READ);
+}
+
+void simulate_write(uintptr_t address, size_t bytes)
+{
+	simulate_one(address, bytes, ACCESS_WRITE);
 }
 
 /* As many accesses as the machine would need for what lies in one line. */
@@ -533,7 +559,7 @@ static void path_add(struct thread *t, uint32_t block)
 	*oldest = block;
 }
 
-void simulate_block(uintptr_t pc)
+static __attribute__((noinline)) void simulate_block_slowly(uintptr_t pc)
 {
 	struct thread *t = hot.thread;
 	uint32_t block, path;
@@ -544,10 +570,9 @@ void simulate_block(uintptr_t pc)
 		hot.blocks_left = BLOCKS_GRANTED; /* not begun, or not simulated: no more questions */
 		return;
 	}
-	if (!hot.busy)
-		t->counts.exact[COUNT_BLOCKS]++;
-	__asm__ volatile("incq %0" : "+m"(hot.blocks_left) : : "cc"); /* a handler may have begun to skip windows */
-	if (hot.busy || !hot.simulating || (pc == t->turn && t->block == t->turn_block))
+	if (hot.busy)
+		__asm__ volatile("incq %0" : "+m"(hot.blocks_left) : : "cc"); /* does not count */
+	if (hot.busy || !hot.simulating)
 		return;
 	t->turn = 0;
 	block = block_number(pc);
@@ -566,4 +591,13 @@ void simulate_block(uintptr_t pc)
 		t->turns = 0;
 	}
 	t->block = block;
+}
+
+/* A loop of one block goes on: the next one changes nothing. */
+void simulate_block(uintptr_t pc)
+{
+	const struct thread *t = hot.thread;
+
+	if (!hot.simulating || (hot.busy | hot.waits) || pc != t->turn || t->block != t->turn_block)
+		simulate_block_slowly(pc);
 }

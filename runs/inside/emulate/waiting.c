@@ -167,7 +167,7 @@ static void counting_ends(struct thread *t)
 	rare_find(at);
 	for (size_t i = 0; i < RARE; i++)
 		w->held[i] = *at[i];
-	w->left = hot.left;
+	w->left = hot.simulating ? 0 : hot.left;
 	w->blocks_left = hot.blocks_left;
 	w->library = hot.library;
 	t->granted -= (uint64_t)w->left;
