@@ -6,7 +6,8 @@ gcc -o "$tmp/refuse" "$ASSAY_SOURCE/tests/probed/refuse.c" || exit 1
 chmod 755 "$tmp"
 
 # denied COMMAND...: under it, a fraction of a second is profiled in which $work is done: the kernel reads and writes.
-work='dd if=/dev/zero of=/dev/null bs=64k count=30000 && true'
+reads='dd if=/dev/zero of=/dev/null bs=64k count=30000 && true'
+work=$reads
 denied() {
 	"$@" "$ASSAY" profile --here --budget 0.3 --format json -- sh -c "$work" >"$tmp/out" 2>"$tmp/err" </dev/null
 	status=$?
@@ -88,6 +89,7 @@ if ! grep -q __asan_init "$ASSAY" && # which needs /proc itself
 	because busy_unknown /proc/pressure/cpu
 	expect_json .trust.verdict indicative
 	expect_json .counts.read_calls null
+	work=$reads
 	run profile --here --budget 0.1 -- true
 fi
 
