@@ -328,6 +328,27 @@ static void test_packed_by_function(void **state)
 	samples_release(&s);
 }
 
+/* A module that another function has named; one that is not there ends the names. */
+static void test_modules(void **state)
+{
+	struct record_writer w;
+	struct samples s;
+
+	(void)state;
+	assert_int_equal(record_open(&w, &options), 0);
+	record_function(&w, 1, "c0ffee", "f");
+	record_function(&w, 2, "~0", "g");
+	record_function(&w, 3, "~1", "h");
+	record_function(&w, 4, "~4", "i");
+	record_function(&w, 5, "c0ffee", "j");
+	record_close(&w);
+	read_file(w.path, &s);
+	assert_int_equal(s.n_functions, 3);
+	for (size_t i = 0; i < s.n_functions; i++)
+		assert_string_equal(s.functions[i].module, "c0ffee");
+	samples_release(&s);
+}
+
 /* As the program before this one wrote it (version 3): a bit for each field, differences to the sample before. */
 static void test_packed_before(void **state)
 {
@@ -452,6 +473,7 @@ int suite_record(void)
 		SCRATCH_TEST(test_packed),
 		SCRATCH_TEST(test_packed_by_function),
 		cmocka_unit_test(test_packed_before),
+		SCRATCH_TEST(test_modules),
 		SCRATCH_TEST(test_packed_extremes),
 		SCRATCH_TEST(test_clock_goes_backwards),
 		SCRATCH_TEST(test_build_id),

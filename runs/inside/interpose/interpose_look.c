@@ -14,12 +14,13 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#define SITES_LOG2 12 /* of a process */
-#define SITES_MAX  (1u << SITES_LOG2)
-#define KINDS_MAX  1024u
-#define TICK_NS	   10000000u					     /* of /proc/stat; its unit is the same on all x86-64 and aarch64 */
-#define BUSY_WORDS (1u << 1 | 1u << 2 | 1u << 3 | 1u << 6 | 1u << 7) /* user, nice, system, of both kinds of interrupts */
-#define KIND_TICKS 2000000u /* after which a descriptor is looked at again: libc closes and opens some unseen */
+#define SITES_LOG2  12 /* of a process */
+#define SITES_MAX   (1u << SITES_LOG2)
+#define MODULES_MAX 32u
+#define KINDS_MAX   1024u
+#define TICK_NS	    10000000u					      /* of /proc/stat; its unit is the same on all x86-64 and aarch64 */
+#define BUSY_WORDS  (1u << 1 | 1u << 2 | 1u << 3 | 1u << 6 | 1u << 7) /* user, nice, system, of both kinds of interrupts */
+#define KIND_TICKS  2000000u /* after which a descriptor is looked at again: libc closes and opens some unseen */
 
 /* The result, or -errno. */
 static inline long ask(long number, long a, long b, long c, long d)
@@ -50,6 +51,44 @@ struct shared_site {
 
 static struct shared_site shared_sites[SITES_MAX];
 
+/* A build-id is written once: another function of the module has "~" and the number of the one that has it. */
+static struct named_module {
+	uint64_t id; /* a hash */
+	uint32_t number_and_1;
+} modules[MODULES_MAX];
+
+static uint64_t id_hash(const char *id)
+{
+	uint64_t hash = 0;
+
+	for (; *id; id++)
+		hash = interpose_mix(hash, (unsigned char)*id);
+	return hash | 1;
+}
+
+static uint32_t function_of(struct record_writer *writer, uintptr_t address, const char *id, const char *name)
+{
+	uint64_t hash = id_hash(id), none = 0;
+	char digits[24], short_id[26] = "~";
+	struct named_module *m = modules;
+	uint32_t number;
+
+	while (m < modules + MODULES_MAX && __atomic_load_n(&m->id, __ATOMIC_ACQUIRE) && m->id != hash)
+		m++;
+	number = m < modules + MODULES_MAX ? __atomic_load_n(&m->number_and_1, __ATOMIC_ACQUIRE) : 0;
+	if (number && m->id == hash) {
+		const char *text = record_number(number - 1, 10, digits);
+
+		memcpy(short_id + 1, text, strlen(text) + 1);
+		return record_function(writer, address, short_id, name);
+	}
+	number = record_function(writer, address, id, name);
+	if (number != UINT32_MAX && m < modules + MODULES_MAX &&
+	    __atomic_compare_exchange_n(&m->id, &none, hash, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		__atomic_store_n(&m->number_and_1, number + 1, __ATOMIC_RELEASE);
+	return number;
+}
+
 /* The site's address in the module's file, and the module's build-id. */
 static uint32_t site_name(struct record_writer *writer, uint64_t key, const char *name)
 {
@@ -64,7 +103,7 @@ static uint32_t site_name(struct record_writer *writer, uint64_t key, const char
 		if (memcmp(elf->e_ident, ELFMAG, SELFMAG) == 0)
 			record_module_id(base, (const Elf64_Phdr *)(const void *)((const char *)elf + elf->e_phoff), elf->e_phnum, id);
 	}
-	return record_function(writer, address - base, *id ? id : "-", name);
+	return *id ? function_of(writer, address - base, id, name) : record_function(writer, address - base, "-", name);
 }
 
 uint32_t interpose_site_number(struct record_writer *writer, uint64_t key, const char *name)

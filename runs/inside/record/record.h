@@ -7,8 +7,9 @@
  *   record_header, then the names (text), then chunks of chunk_bytes each, the first at header_bytes + names_bytes_max
  *
  * Names are lines, appended: "c NAME\n" a counter, in the order of the samples' values, all before the first sample; "f ADDRESS MODULE
- * NAME\n" a function (hexadecimal address in the module's file, build-id of the module or "-", symbol name), whose number is its place
- * among the "f" lines, from 0; "i KEY VALUE\n" something about the process (program, arguments, window sampling...). */
+ * NAME\n" a function (hexadecimal address in the module's file, build-id of the module, "~N": that of function N, which is before it, or
+ * "-"; symbol name), whose number is its place among the "f" lines, from 0; "i KEY VALUE\n" something about the process (program,
+ * arguments, window sampling...). */
 #ifndef RUNS_RECORD_H
 #define RUNS_RECORD_H
 

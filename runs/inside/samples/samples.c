@@ -89,6 +89,21 @@ static bool text_split(const char *text, size_t n, char **key, char **rest)
 	return true;
 }
 
+/* "~N": that of function N, which is before it. */
+static bool module_find(const struct samples *out, char **module)
+{
+	char *end;
+	unsigned long n = **module == '~' ? strtoul(*module + 1, &end, 10) : 0;
+
+	if (**module != '~')
+		return true;
+	if (*end || n >= out->n_functions)
+		return false;
+	free(*module);
+	*module = mem_string(out->functions[n].module);
+	return true;
+}
+
 static bool function_add(struct samples *out, const char *text, size_t n, size_t *capacity)
 {
 	struct samples_function function = { .module = NULL };
@@ -97,11 +112,14 @@ static bool function_add(struct samples *out, const char *text, size_t n, size_t
 
 	if (text_split(text, n, &address, &rest)) {
 		function.address = strtoull(address, &end, 16);
-		ok = !*end && text_split(rest, strlen(rest), &function.module, &function.name);
+		ok = !*end && text_split(rest, strlen(rest), &function.module, &function.name) && module_find(out, &function.module);
 	}
 	if (ok) {
 		out->functions = mem_grow(out->functions, out->n_functions, capacity, sizeof(function));
 		out->functions[out->n_functions++] = function;
+	} else {
+		free(function.module);
+		free(function.name);
 	}
 	free(address);
 	free(rest);
