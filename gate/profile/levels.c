@@ -12,6 +12,7 @@
 #define ACCOUNTS                                                                                                                           \
 	.0005 /* of the time: the clock, the processor's time and the waiting for it are read one after another; so much they differ */
 #define FOREIGN_S  .01	 /* to which it is known for how long others had the processors */
+#define UNSURE	   .25	 /* of what several waited for a processor: two may have waited at once, or one while another one was at work */
 #define END_SEEN_S .0002 /* that a command has ended is seen as much later at most: who waits for it must wake up */
 
 ROWS_FUNCTION(level_code, enum level, LEVEL_ROWS, ROWS_CODE)
@@ -126,6 +127,7 @@ static void level_others(const struct level_run *runs, size_t n, struct levels *
 		out->doubt += fmin(fmax(runs[i].crowded - runs[i].delay, 0.0), waited) / all / (double)n;
 		out->blurred += fmin(runs[i].blurred, cpu) / all / (double)n;
 		out->late += fmin(END_SEEN_S, waited) / all / (double)n;
+		out->unsure += runs[i].beside > 0.0 ? UNSURE * runs[i].delay / all / (double)n : 0.0;
 	}
 	for (size_t i = 0; i < n; i++)
 		if (isnan(runs[i].crowded))
@@ -147,8 +149,9 @@ static void level_late(struct levels *levels, enum level level)
 
 	if (level == LEVEL_WAITING) {
 		levels->of[level].low -= fmin(levels->late + doubt + ACCOUNTS, levels->of[level].low);
-		levels->of[level].high += fmin(ACCOUNTS, 1.0 - levels->of[level].high);
+		levels->of[level].high += fmin(ACCOUNTS + levels->unsure, 1.0 - levels->of[level].high);
 	} else {
+		levels->of[level].low -= fmin(levels->unsure * levels->of[level].share, levels->of[level].low);
 		levels->of[level].high += fmin(levels->late + doubt * levels->of[level].share, 1.0 - levels->of[level].high);
 	}
 }
@@ -254,11 +257,11 @@ static void level_beside(struct level_run *run, const struct helper_result *r)
 	double shut_out = (double)r->shut_out_ns / 1e9, lone = (double)r->lone_delay_ns / 1e9, first = run->delay,
 	       others = fmax((double)r->others_delay_ns / 1e9, 0.0), idle;
 
-	run->beside = (double)r->beside_ns / 1e9;
+	run->beside = fmax((double)r->beside_ns / 1e9, 1e-15); /* known, though it be nothing */
 	idle = fmax(run->wall + run->beside - run->user - run->sys, 0.0);
 	run->delay = fmin(first + others * (1.0 - fmin(first / run->wall, 1.0)), fmax(SHUT_OUT_UNSEEN * shut_out, lone));
 	run->delay = fmin(run->delay, idle);
-	run->crowded = fmax(fmin(shut_out + lone, idle), run->delay);
+	run->crowded = fmin(fmax(shut_out + lone, run->delay * (1.0 + UNSURE)), idle);
 }
 
 struct level_run level_run_of(const char *machine, const struct helper_result *r, double processes)

@@ -50,6 +50,7 @@ struct levels {
 	double blurred;	       /* of the time: computing that may be the kernel's, or the reverse; the intervals include that */
 	bool divided;	       /* that is little */
 	double late;	       /* of the time: waiting that may have been after the end; the intervals include that */
+	double unsure;	       /* of the time: waiting that was taken for one for a processor; the intervals include that */
 	struct {
 		double share;	  /* of the time: the mean over machines of the mean over their runs; they sum to 1 */
 		double low, high; /* 90 % interval of the mean over machines, or over the runs of a single one; NaN for a single run */

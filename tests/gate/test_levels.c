@@ -118,7 +118,7 @@ static void test_beside(void **state)
 	(void)state;
 	assert_near(level_run_of("a", &pipe, 1).delay, 1.17); /* while none was at work, others were everywhere */
 	assert_near(runs[0].delay, .05);
-	assert_near(runs[0].crowded, .05);
+	assert_near(runs[0].crowded, .0625);
 	levels_of(runs, 1, &levels);
 	assert_shares(&levels, .9 / 1.1, .05 / 1.1, .15 / 1.1);
 	result.shut_out_ns = 80000000; /* seen in a part of the time */
@@ -134,6 +134,12 @@ static void test_beside(void **state)
 	assert_shares(&levels, (.9 / 1.05 + .95 / 1.02) / (1 - (.05 / 1.05 - .08 / 1.02) / 2) / 2,
 		      (.1 / 1.05 + .15 / 1.02) / (1 - (.05 / 1.05 - .08 / 1.02) / 2) / 2, 0);
 	assert_true(levels.of[LEVEL_WAITING].low == 0 && levels.of[LEVEL_WAITING].high > .05);
+	runs[0] = runs[1] =
+	    (struct level_run){ "a", 1.1, .7, .1, .2, .2, 0, 0, .1 }; /* of what it waited for a processor, so much may be its own */
+	levels_of(runs, 2, &levels);
+	assert_shares(&levels, .7, .1, .2);
+	assert_near(levels.of[LEVEL_WAITING].high, .2 + .05 + .0005);
+	assert_near(levels.of[LEVEL_COMPUTE].low, .7 - .7 * .05);
 }
 
 /* What threads have waited for each other is not others' doing: these had the processors for less. By machine, and only where it is known.
