@@ -183,11 +183,6 @@ enum assay_status csv_next(struct csv *csv, bool *more, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static enum assay_status refuse_twice(const struct csv *csv, struct assay_error *err)
 {
 	const char **sorted = mem_new(csv->n_fields, sizeof(*sorted));
@@ -196,7 +191,7 @@ static enum assay_status refuse_twice(const struct csv *csv, struct assay_error 
 
 	for (size_t i = 0; i < csv->n_fields; i++)
 		sorted[i] = csv->fields[i];
-	qsort(sorted, csv->n_fields, sizeof(*sorted), compare_names);
+	qsort(sorted, csv->n_fields, sizeof(*sorted), text_order);
 	for (size_t i = 1; i < csv->n_fields && !st; i++)
 		if (!strcmp(sorted[i - 1], sorted[i]))
 			st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: two columns are named '%s'", csv->name, csv->line,

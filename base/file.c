@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -269,11 +270,6 @@ enum assay_status file_make_directory(const char *path, mode_t mode, struct assa
 	return ASSAY_OK;
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 enum assay_status file_names(const char *directory, const char *suffix, char ***names, size_t *n, struct assay_error *err)
 {
 	DIR *dir = opendir(directory);
@@ -296,7 +292,7 @@ enum assay_status file_names(const char *directory, const char *suffix, char ***
 	}
 	closedir(dir);
 	if (*n)
-		qsort(*names, *n, sizeof(**names), by_bytes);
+		qsort(*names, *n, sizeof(**names), text_order);
 	return ASSAY_OK;
 }
 

@@ -33,7 +33,7 @@ double stats_sd(const double *x, size_t n)
 	return sqrt(sum / (double)(n - 1));
 }
 
-static int ascending(const void *a, const void *b)
+int stats_order(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -59,7 +59,7 @@ double stats_quantile(const double *x, size_t n, double p)
 	ASSAY_BUG_IF(n == 0 || !(p >= 0 && p <= 1));
 	sorted = mem_new(n, sizeof(*sorted));
 	memcpy(sorted, x, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), ascending);
+	qsort(sorted, n, sizeof(*sorted), stats_order);
 	quantile = sorted_quantile(sorted, n, p);
 	free(sorted);
 	return quantile;

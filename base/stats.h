@@ -25,6 +25,8 @@ double stats_chi2_cdf(double x, double df);	      /* x >= 0 */
 double stats_chi2_quantile(double p, double df);
 double stats_beta_inc(double x, double a, double b); /* regularised incomplete beta I_x(a, b) */
 
+/* For qsort(): doubles, the smallest first. */
+int stats_order(const void *a, const void *b);
 /* Rounded to a multiple of 1e-9: what is compared with a threshold is rounded first, so that machines whose arithmetic
  * differs in the last bits decide alike. */
 double stats_round(double x);

@@ -357,6 +357,11 @@ const char *text_plural(size_t n)
 	return n == 1 ? "" : "s";
 }
 
+int text_order(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 bool text_is_utf8(const char *bytes, size_t n)
 {
 	const unsigned char *s = (const unsigned char *)bytes;

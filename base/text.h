@@ -52,6 +52,9 @@ bool text_timestamp_ms(const char *text, int64_t *ms);
 /* "" for one, else "s". */
 const char *text_plural(size_t n);
 
+/* For qsort() and bsearch(): items that are texts (char *), as strcmp() has them. */
+int text_order(const void *a, const void *b);
+
 bool text_is_utf8(const char *bytes, size_t n);
 
 /* Bytes of the control character that text begins with, 0 when it begins with none: those of ASCII, and of Latin-1 as UTF-8 has them, which

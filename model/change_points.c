@@ -161,13 +161,6 @@ static void join(struct search *s, size_t n)
 
 /* ---- modes ---- */
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double deviation(const double *x, size_t n)
 {
 	double mean = 0, squares = 0;
@@ -187,7 +180,7 @@ static void modes_of(const double *x, struct change_points_segment *segment)
 
 	segment->modes[0] = segment->modes[1] = (double)NAN;
 	memcpy(sorted, x + segment->begin, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), compare);
+	qsort(sorted, n, sizeof(*sorted), stats_order);
 	for (size_t i = least; n >= MODES_POINTS && i + least <= n; i++) {
 		if (sorted[i] - sorted[i - 1] > widest) {
 			widest = sorted[i] - sorted[i - 1];

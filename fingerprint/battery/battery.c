@@ -167,11 +167,6 @@ static enum assay_status parse_arguments(const char *file, const struct yaml_nod
 	return ASSAY_OK;
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void default_categories(struct battery_entry *entry)
 {
 	const struct stressor *stressor = stressor_find(entry->stressor);
@@ -246,7 +241,7 @@ static enum assay_status parse_entry(const char *file, const struct yaml_node *n
 	if (!st && !entry->categories)
 		default_categories(entry);
 	if (!st)
-		qsort(entry->categories, entry->n_categories, sizeof(char *), compare_texts);
+		qsort(entry->categories, entry->n_categories, sizeof(char *), text_order);
 	if (!st && (value = yaml_get(node, "seconds")))
 		st = parse_seconds(file, value, &entry->milliseconds, err);
 	if (!st && (value = yaml_get(node, "dangerous")))

@@ -573,11 +573,6 @@ static void read_marks(struct json_reader *r, const cJSON *root, struct machine 
 		read_accepted(r, item, machine);
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void check_ids(struct json_reader *r, const struct machine *machine)
 {
 	size_t n = machine->n_fingerprints;
@@ -585,7 +580,7 @@ static void check_ids(struct json_reader *r, const struct machine *machine)
 
 	for (size_t i = 0; i < n; i++)
 		ids[i] = machine->fingerprints[i].id;
-	qsort(ids, n, sizeof(char *), compare_ids);
+	qsort(ids, n, sizeof(char *), text_order);
 	for (size_t i = 1; i < n; i++) {
 		if (strcmp(ids[i - 1], ids[i]) == 0)
 			json_reader_fail(r, "fingerprint '%s' stands twice", text_shown(ids[i], shown));

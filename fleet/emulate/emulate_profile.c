@@ -205,12 +205,6 @@ static size_t name_length(const char *file)
 	return strspn(file, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-_") == name ? name : 0;
 }
 
-/* Not by the names of their files: '+' comes before '.'. */
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void add_name(char ***names, size_t *n, size_t *capacity, const char *file)
 {
 	size_t length = name_length(file);
@@ -237,7 +231,7 @@ enum assay_status emulate_profile_names(const char *directory, char ***names, si
 		add_name(names, n, &capacity, files[i]);
 	file_names_free(files, n_files);
 	if (directory && *n)
-		qsort(*names, *n, sizeof(**names), by_name);
+		qsort(*names, *n, sizeof(**names), text_order); /* not as their files: '+' comes before '.' */
 	return *n ? ASSAY_OK
 		  : assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no profiles (files NAME.yaml; names of letters, digits, +, - and _)",
 			       directory);

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
+#include "base/text.h"
 #include "gate/decide/verdict.h"
 #include "gate/published/walk.h"
 #include "model/parallel.h"
@@ -317,14 +318,9 @@ struct ties {
 	size_t n;
 };
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static size_t name_find(const struct ties *t, const char *name)
 {
-	const char *const *found = bsearch(&name, t->names, t->n, sizeof(char *), compare_names);
+	const char *const *found = bsearch(&name, t->names, t->n, sizeof(char *), text_order);
 
 	return (size_t)(found - (const char *const *)t->names);
 }
@@ -360,7 +356,7 @@ static struct ties collect_ties(const struct evaluation *e)
 		if (e->pairs.items[i].cluster)
 			t.names[t.n++] = e->pairs.items[i].cluster;
 	}
-	qsort(t.names, t.n, sizeof(char *), compare_names);
+	qsort(t.names, t.n, sizeof(char *), text_order);
 	for (size_t i = 0; i < t.n; i++) {
 		if (i == 0 || strcmp(t.names[i], t.names[n - 1]) != 0)
 			t.names[n++] = t.names[i];

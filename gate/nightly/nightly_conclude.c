@@ -118,13 +118,6 @@ struct finding {
 	double p, ratio;
 };
 
-static int compare_p(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Benjamini and Hochberg, Journal of the Royal Statistical Society B 57(1), 1995: findings with a larger p may be chance. */
 static double largest_p(const struct finding *f, size_t n)
 {
@@ -136,7 +129,7 @@ static double largest_p(const struct finding *f, size_t n)
 			p[known++] = f[i].p;
 	}
 	if (known)
-		qsort(p, known, sizeof(*p), compare_p);
+		qsort(p, known, sizeof(*p), stats_order);
 	for (size_t k = 0; k < known; k++) {
 		if (stats_round(p[k]) <= stats_round((double)(k + 1) / (double)known * FALSE_DISCOVERIES))
 			limit = p[k];

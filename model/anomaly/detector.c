@@ -300,13 +300,6 @@ static void termination_of(const double *error, size_t n, const struct terminati
 
 /* ---- what the errors teach ---- */
 
-static int compare_numbers(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Errors of a function's normal samples, sorted and thinned. groups[n] are its own. */
 static void fit_summarise(struct fit *f, const struct row_group *groups, size_t n, double *work)
 {
@@ -320,7 +313,7 @@ static void fit_summarise(struct fit *f, const struct row_group *groups, size_t 
 			work[kept++] = f->error[first + i];
 	}
 	if (kept)
-		qsort(work, kept, sizeof(*work), compare_numbers);
+		qsort(work, kept, sizeof(*work), stats_order);
 	d->n_errors[function] = kept < DETECTOR_ERRORS_KEPT ? kept : DETECTOR_ERRORS_KEPT;
 	d->errors[function] = mem_new(d->n_errors[function], sizeof(double));
 	for (size_t i = 0; i < d->n_errors[function]; i++) /* all of few, else evenly spaced ones */

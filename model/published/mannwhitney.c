@@ -48,19 +48,12 @@ static double ranktest_normal_tail(size_t n, size_t m, double u, double ties)
 	return stats_normal_cdf(-(u - pairs / 2.0 - .5) / sqrt(variance));
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double ranktest_ties(const double *all, size_t n)
 {
 	double *sorted = mem_new(n, sizeof(*sorted)), ties = 0.0;
 
 	memcpy(sorted, all, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), compare_numbers);
+	qsort(sorted, n, sizeof(*sorted), stats_order);
 	for (size_t i = 0, next; i < n; i = next) {
 		double t;
 
@@ -116,7 +109,7 @@ static double ranktest_discoveries(const double *p, size_t n, double rate)
 	double *sorted = mem_new(n, sizeof(*sorted)), limit = 0.0;
 
 	memcpy(sorted, p, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), compare_numbers);
+	qsort(sorted, n, sizeof(*sorted), stats_order);
 	for (size_t i = 0; i < n; i++)
 		if (stats_round(sorted[i]) <= stats_round(rate * (double)(i + 1) / (double)n))
 			limit = sorted[i];

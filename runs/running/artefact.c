@@ -233,11 +233,6 @@ static int artefact_compare_files(const void *a, const void *b)
 	return strcmp(((const struct artefact_file *)a)->path, ((const struct artefact_file *)b)->path);
 }
 
-static int artefact_compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Length before text: no two artefacts give the same bytes. */
 static void artefact_finish(struct artefact *a)
 {
@@ -246,7 +241,7 @@ static void artefact_finish(struct artefact *a)
 	if (a->n)
 		qsort(a->files, a->n, sizeof(*a->files), artefact_compare_files);
 	if (a->n_directories)
-		qsort(a->directories, a->n_directories, sizeof(char *), artefact_compare_texts);
+		qsort(a->directories, a->n_directories, sizeof(char *), text_order);
 	buf_text(&text, "artefact 1\n");
 	for (size_t i = 0; i < a->n_directories; i++)
 		buf_format(&text, "d %zu:%s\n", strlen(a->directories[i]), a->directories[i]);

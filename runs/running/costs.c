@@ -285,18 +285,13 @@ static enum assay_status add_input(const struct costs_run *runs, size_t n, struc
 	return st;
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Sorted, each once. */
 static void sort_names(char **names, size_t *n)
 {
 	size_t kept = 0;
 
 	if (*n)
-		qsort(names, *n, sizeof(*names), compare_texts);
+		qsort(names, *n, sizeof(*names), text_order);
 	for (size_t i = 0; i < *n; i++) {
 		if (kept && strcmp(names[kept - 1], names[i]) == 0)
 			free(names[i]);
@@ -319,7 +314,7 @@ static void names_add(struct names *names, const char *name)
 
 static bool are_among(char *const *names, size_t n, const char *name)
 {
-	return n && bsearch(&name, names, n, sizeof(char *), compare_texts);
+	return n && bsearch(&name, names, n, sizeof(char *), text_order);
 }
 
 static bool names_have(const struct names *names, const char *name)
@@ -598,7 +593,7 @@ enum assay_status costs_load(struct store *store, const struct costs_asked *aske
 
 size_t costs_column(const struct costs *costs, const char *name)
 {
-	char **found = costs->p ? bsearch(&name, costs->names, costs->p, sizeof(char *), compare_texts) : NULL;
+	char **found = costs->p ? bsearch(&name, costs->names, costs->p, sizeof(char *), text_order) : NULL;
 
 	return found ? (size_t)(found - costs->names) : SIZE_MAX;
 }

@@ -1,6 +1,7 @@
 #include "runs/running/evidence.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <math.h>
 
@@ -65,11 +66,6 @@ static const char *architecture_on(const struct evidence *evidence, const struct
 	return evidence_architecture(evidence, on->machine, on->architecture, "");
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void add_name(const char *name, const char ***names, size_t *n)
 {
 	for (size_t i = 0; name && i < *n; i++) {
@@ -94,7 +90,7 @@ size_t evidence_architectures(const struct evidence *evidence, const struct run_
 			add_name(architecture_on(evidence, &sets[i]->on[k]), out, &found);
 	}
 	if (found)
-		qsort(*out, found, sizeof(**out), compare_names);
+		qsort(*out, found, sizeof(**out), text_order);
 	return found;
 }
 

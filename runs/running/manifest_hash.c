@@ -1,5 +1,6 @@
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "runs/running/manifest.h"
 #include "runs/running/manifest_words.h"
 
@@ -24,18 +25,13 @@ static void manifest_add_words(struct buf *out, const struct manifest_words *wor
 		manifest_add_text(out, words->items[i]);
 }
 
-static int manifest_compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void manifest_add_set(struct buf *out, const struct manifest_words *words)
 {
 	struct manifest_words sorted = { mem_new(words->n, sizeof(char *)), words->n };
 
 	for (size_t i = 0; i < words->n; i++)
 		sorted.items[i] = words->items[i];
-	qsort(sorted.items, sorted.n, sizeof(char *), manifest_compare_texts);
+	qsort(sorted.items, sorted.n, sizeof(char *), text_order);
 	manifest_add_words(out, &sorted);
 	free(sorted.items);
 }
