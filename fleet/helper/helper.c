@@ -3,25 +3,445 @@
  * the command itself, and when standard input closes nothing of it is left.
  *
  * As arguments it takes those of whole.h. */
+#include "fleet/cgroup/process.h"
 #include "fleet/counting/whole.h"
-#include "fleet/helper/files.h"
+#include "fleet/helper/lock.h"
 #include "fleet/helper/protocol.h"
+#include "fleet/helper/request.h"
 #include "fleet/helper/run.h"
 #include "fleet/helper/survey.h"
-#include "fleet/helper/work.h"
 #include "fleet/shape/calls.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define IN	       STDIN_FILENO
 #define OUT	       STDOUT_FILENO
-#define DESCRIPTOR_MAX 1024 /* closed one by one where close_range(2) is missing */
+#define DESCRIPTOR_MAX 1024		/* closed one by one where close_range(2) is missing */
+#define PREFIX	       "assay-session-" /* user, label and six letters follow */
+#define LETTERS	       6
+#define TRIES	       100
+#define LOOK_MS	       1000
+#define PATH_BYTES     4096
+#define PIECE_BYTES    65536
+
+/* ---- the operations read, get and put: files of the host ---- */
+
+static int say_number(struct frames_out *out, int in, const char *name, uint64_t value)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s %llu\n", name, (unsigned long long)value);
+	frames_text(out, HELPER_RESULT, text);
+	return frames_send(out, in) ? 0 : 1;
+}
+
+/* Regular files only: others may block, or never end. -1 with errno. */
+static int open_regular(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat info;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+		return fd;
+	errno = S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
+	close(fd);
+	return -1;
+}
+
+/* Up to n bytes, fewer only at the end. -1 with errno. Files of /proc give a piece at a time. */
+static ssize_t read_fully(int fd, char *bytes, size_t n)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		ssize_t got = read(fd, bytes + done, n - done);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -1;
+		if (got == 0)
+			break;
+		done += (size_t)got;
+	}
+	return (ssize_t)done;
+}
+
+static void read_one(const char *path, struct frames_out *out)
+{
+	size_t name = strlen(path) + 1, most = HELPER_FRAME_BYTES_MAX - name;
+	int fd = open_regular(path);
+	char *place, *end;
+	const char *why;
+	ssize_t n = -1;
+
+	if (fd >= 0) {
+		place = frames_reserve(out, HELPER_FRAME_BYTES_MAX + 1);
+		end = mempcpy(place, path, name);
+		n = read_fully(fd, end, most + 1);
+	}
+	why = n < 0 ? strerror(errno) : "too large for one answer";
+	if (fd >= 0)
+		close(fd);
+	if (n >= 0 && (size_t)n <= most)
+		frames_commit(out, HELPER_FILE, name + (size_t)n);
+	else
+		frames_put(out, HELPER_ABSENT, path, name, why, strlen(why));
+}
+
+static int files_read(struct request *request, struct frames_out *out, int in)
+{
+	uint64_t files = 0;
+
+	for (size_t i = 0; i < request->paths.n; i++) {
+		const char *path = request->paths.texts[i];
+
+		if (strlen(path) >= HELPER_FRAME_BYTES_MAX / 2) {
+			request_refuse(request, "a path of the request is too long");
+			return request_answer_refusal(request, out, in);
+		}
+		read_one(path, out);
+		if (!frames_send(out, in))
+			return 1;
+		files++;
+	}
+	return say_number(out, in, "files", files);
+}
+
+static int files_get(struct request *request, struct frames_out *out, int in)
+{
+	const char *path = request->paths.texts[0];
+	int fd = open_regular(path);
+	uint64_t bytes = 0;
+	ssize_t n = -1;
+
+	while (fd >= 0 && (n = read_fully(fd, frames_reserve(out, PIECE_BYTES), PIECE_BYTES)) > 0) {
+		frames_commit(out, HELPER_STDOUT, (size_t)n);
+		bytes += (uint64_t)n;
+		if (!frames_send(out, in))
+			return 1;
+	}
+	if (n < 0) {
+		request_refuse(request, "cannot read '%.300s': %s", path, strerror(errno));
+		return request_answer_refusal(request, out, in);
+	}
+	close(fd);
+	return say_number(out, in, "bytes", bytes);
+}
+
+static bool open_beside(struct request *request)
+{
+	const char *path = request->paths.texts[0];
+	size_t n = strlen(path) + sizeof(".XXXXXX");
+
+	request->input_path = malloc(n);
+	if (!request->input_path)
+		return request_refuse(request, "out of memory");
+	snprintf(request->input_path, n, "%s.XXXXXX", path);
+	request->input_fd = mkostemp(request->input_path, O_CLOEXEC);
+	if (request->input_fd >= 0)
+		return true;
+	free(request->input_path);
+	request->input_path = NULL;
+	return request_refuse(request, "cannot make a file beside '%.300s': %s", path, strerror(errno));
+}
+
+/* In memory; where the kernel is too old for that (before 3.17), in a file without a name. */
+static bool open_memory(struct request *request)
+{
+	char path[] = "/tmp/assay-input-XXXXXX";
+
+	request->input_fd = memfd_create("input", MFD_CLOEXEC);
+	if (request->input_fd >= 0)
+		return true;
+	request->input_fd = mkostemp(path, O_CLOEXEC);
+	if (request->input_fd < 0)
+		return request_refuse(request, "cannot keep the command's input: %s", strerror(errno));
+	unlink(path);
+	return true;
+}
+
+static bool write_all(int fd, const char *bytes, size_t n)
+{
+	while (n > 0) {
+		ssize_t done = write(fd, bytes, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return false;
+		bytes += done;
+		n -= (size_t)done;
+	}
+	return true;
+}
+
+/* The request's input function: a command's input goes to memory, the bytes of a file to a temporary one beside it. */
+static bool files_input(struct request *request, const char *bytes, size_t n)
+{
+	bool put = request->operation == REQUEST_PUT;
+
+	if (!put && request->input_bytes > HELPER_INPUT_BYTES_MAX)
+		return request_refuse(request, "more than %u MiB of input: put it on the host as a file first",
+				      HELPER_INPUT_BYTES_MAX >> 20);
+	if (request->input_fd < 0 && !(put ? open_beside(request) : open_memory(request)))
+		return false;
+	if (!write_all(request->input_fd, bytes, n))
+		return request_refuse(request, "cannot write '%.300s': %s", put ? request->paths.texts[0] : "the command's input",
+				      strerror(errno));
+	return true;
+}
+
+/* The new file is whole and on the disk before it takes the name. */
+static int files_put(struct request *request, struct frames_out *out, int in)
+{
+	const char *path = request->paths.texts[0];
+
+	if (request->input_fd < 0 && !open_beside(request))
+		return request_answer_refusal(request, out, in);
+	if (fchmod(request->input_fd, (mode_t)request->mode) || fsync(request->input_fd) || rename(request->input_path, path)) {
+		request_refuse(request, "cannot write '%.300s': %s", path, strerror(errno));
+		return request_answer_refusal(request, out, in);
+	}
+	free(request->input_path);
+	request->input_path = NULL;
+	return say_number(out, in, "bytes", request->input_bytes);
+}
+
+/* ---- the operation work: a directory for a session, which lives as long as this process ---- */
+
+/* Opens a directory of ours and takes its lock, which says that somebody uses it: a descriptor, -1 when that is so, it is another user's,
+ * or not the one of that name any more. *locked: the file system has such locks. */
+static int own_directory(const char *path, bool *locked)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat mine, there;
+
+	if (fd < 0)
+		return -1;
+	*locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+	if ((*locked || errno != EWOULDBLOCK) && fstat(fd, &mine) == 0 && lstat(path, &there) == 0 && mine.st_ino == there.st_ino &&
+	    mine.st_dev == there.st_dev && mine.st_uid == geteuid())
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* By the program for it, which follows no links and goes as deep as it must. */
+static void remove_tree(const char *path)
+{
+	const pid_t child = fork();
+	sigset_t none;
+
+	if (child == 0) {
+		int null = open("/dev/null", O_RDWR);
+
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
+			dup2(null, fd);
+		execlp("rm", "rm", "-rf", "--", path, (char *)NULL);
+		_exit(127);
+	}
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* Whose owner is dead: nobody has the lock. */
+static void work_sweep(const char *base)
+{
+	DIR *dir = opendir(base);
+	char prefix[64], path[PATH_BYTES];
+	struct dirent *entry;
+
+	snprintf(prefix, sizeof(prefix), PREFIX "%u-", (unsigned)geteuid());
+	while (dir && (entry = readdir(dir))) {
+		bool locked = false;
+		int fd;
+
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
+		    snprintf(path, sizeof(path), "%s/%s", base, entry->d_name) >= PATH_BYTES)
+			continue;
+		fd = own_directory(path, &locked);
+		if (locked && fd >= 0)
+			remove_tree(path);
+		if (fd >= 0)
+			close(fd);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* A new one, for this user alone. False: the refusal says why. */
+static bool work_make(struct request *request, char path[PATH_BYTES], int *fd)
+{
+	static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
+	const char *base = request->paths.texts[0], *label = request->paths.texts[1];
+
+	for (int i = 0; i < TRIES; i++) {
+		unsigned char bytes[LETTERS] = { 0 };
+		char letters[LETTERS + 1] = "";
+		bool locked;
+
+		if (getrandom(bytes, sizeof(bytes), GRND_NONBLOCK) < 0)
+			snprintf((char *)bytes, sizeof(bytes), "%d", (int)getpid() * TRIES + i);
+		for (size_t k = 0; k < LETTERS; k++)
+			letters[k] = alphabet[bytes[k] % 32];
+		if (snprintf(path, PATH_BYTES, "%s/" PREFIX "%u-%s-%s", base, (unsigned)geteuid(), label, letters) >= PATH_BYTES) {
+			errno = ENAMETOOLONG;
+			break;
+		}
+		if (mkdir(path, 0700)) {
+			if (errno == EEXIST)
+				continue;
+			break;
+		}
+		/* Between these two, another helper that sweeps may think that it has no owner. */
+		*fd = own_directory(path, &locked);
+		if (*fd >= 0)
+			return true;
+		errno = EAGAIN;
+	}
+	return request_refuse(request, "cannot make a directory in '%.200s': %s", base, strerror(errno));
+}
+
+/* Who has the connection: the next process above us that is of another session than ours, for sshd gives each command a session of its
+ * own, whatever shells stand in between. */
+static bool find_connection(struct process *out)
+{
+	char id[24];
+	pid_t at = getppid();
+
+	for (;;) {
+		snprintf(id, sizeof(id), "%d", (int)at);
+		if (at <= 1 || !process_read(id, out))
+			return false;
+		if (out->session != getsid(0))
+			return true;
+		at = out->parent;
+	}
+}
+
+static bool is_still_there(const struct process *connection)
+{
+	struct process now;
+	char id[24];
+
+	snprintf(id, sizeof(id), "%d", (int)connection->id);
+	return process_read(id, &now) && now.alive && now.start_ticks == connection->start_ticks;
+}
+
+/* Nothing of the channel is ours any more. */
+static void leave_channel(void)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	setsid();
+	for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
+		dup2(null, fd);
+}
+
+/* Until the controller is gone (detached: the process that has the connection), or this process is told to end. A connection whose other
+ * end is gone ends only when something is sent. */
+static void work_stay(struct frames_out *out, int in, const struct process *connection, bool detached, int signals)
+{
+	struct pollfd wait[] = { { detached ? -1 : in, POLLIN, 0 }, { signals, POLLIN, 0 } };
+
+	if (detached)
+		leave_channel();
+	do {
+		if (poll(wait, 2, detached ? LOOK_MS : HELPER_MADE_MS) == 0 && !detached) {
+			if (!frames_pending(out))
+				frames_text(out, HELPER_WAITING, "");
+			frames_flush(out); /* that nobody reads it is no reason to end */
+		}
+	} while (!wait[1].revents && (detached ? is_still_there(connection) : !wait[0].revents || frames_still_there(in)));
+}
+
+/* Under the box's lock, for it must not disturb what others measure; what of ours has been at work there has ended then. After the time
+ * for which a session waits it is done all the same. */
+static void work_end(struct request *request, const char *path, int fd)
+{
+	struct frames_out nobody = { .fd = open("/dev/null", O_WRONLY | O_CLOEXEC) };
+	struct lock lock = { -1, -1, 0, 0 };
+	struct stat mine, there;
+
+	if (fstat(fd, &mine) || lstat(path, &there) || mine.st_ino != there.st_ino || mine.st_dev != there.st_dev)
+		return; /* the controller has removed it */
+	if (request->lock)
+		lock_take(request, -1, &nobody, &lock);
+	remove_tree(path);
+	lock_release(&lock);
+}
+
+/* Removes what dead sessions of this user have left, makes a directory, says its name (HELPER_MADE) and stays; when the controller closes
+ * `in`, however it has ended, and at SIGTERM, SIGHUP, SIGINT and SIGQUIT, the directory goes. 0, or 1 when there was none. */
+static int work_serve(struct request *request, struct frames_out *out, int in)
+{
+	static const int ends[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
+	enum lock_got got = LOCK_HELD;
+	struct lock lock = { -1, -1, 0, 0 };
+	struct process connection = { .id = 0 };
+	pid_t child;
+	char path[PATH_BYTES];
+	sigset_t signals;
+	int fd = -1;
+
+	if (request->detach && !find_connection(&connection)) {
+		request_refuse(request, "this machine does not say which process has the connection");
+		return request_answer_refusal(request, out, in);
+	}
+
+	sigemptyset(&signals);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		sigaddset(&signals, ends[i]);
+	if (request->lock)
+		got = lock_take(request, in, out, &lock);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	if (got == LOCK_HELD) {
+		work_sweep(request->paths.texts[0]);
+		if (!work_make(request, path, &fd))
+			got = LOCK_REFUSED;
+	}
+	lock_release(&lock);
+	if (got != LOCK_HELD)
+		return got == LOCK_REFUSED ? request_answer_refusal(request, out, in) : 1;
+	child = request->detach ? fork() : 0;
+	if (child < 0) {
+		request_refuse(request, "cannot start a process: %s", strerror(errno));
+		rmdir(path);
+		return request_answer_refusal(request, out, in);
+	}
+	if (child > 0 || !request->detach) {
+		frames_text(out, HELPER_MADE, path);
+		if (!frames_send(out, in) && child > 0)
+			kill(child, SIGTERM);
+		if (child > 0)
+			return 0;
+	}
+	work_stay(out, in, &connection, request->detach, signalfd(-1, &signals, SFD_CLOEXEC));
+	work_end(request, path, fd);
+	return 0;
+}
+
+/* ---- the program ---- */
 
 /* What we have inherited may be anything: signals ignored, descriptors open or missing. */
 static bool reset_process(void)
@@ -47,9 +467,11 @@ static int serve_request(struct request *request, struct frames_out *out)
 	case REQUEST_RUN:
 		return run_request(request, out, IN);
 	case REQUEST_READ:
+		return files_read(request, out, IN);
 	case REQUEST_GET:
+		return files_get(request, out, IN);
 	case REQUEST_PUT:
-		return files_serve(request, out, IN);
+		return files_put(request, out, IN);
 	case REQUEST_FACTS:
 		return survey_facts(out, IN);
 	case REQUEST_WORK:
