@@ -52,6 +52,8 @@ struct verdict {
 enum assay_status verdict_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 			     const struct run_set *candidate, double min_effect, struct verdict *out, struct assay_error *err);
 void verdict_release(struct verdict *verdict);
+/* Adds the reasons, when all is decided (verdict_explain.c). */
+void verdict_explain(struct verdict *verdict);
 
 /* A regression that what is known besides puts down to the environment becomes that, with `text` (taken over) as a reason of this code; not
  * where processor time, or waiting of the candidate's own, has shown that it is the code's. */

@@ -1,0 +1,481 @@
+/* The reasons of a verdict: nothing is decided any more. */
+#include "gate/decide/verdict.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdarg.h>
+
+/* Codes of reasons, except those for machines that are left out (PAIRING_ROWS), and whether they belong to the decision. */
+#define VERDICT_REASON_ROWS(X)                                                                                                             \
+	X(REASON_NO_COMMON_MACHINE, "no_common_machine", false)                                                                            \
+	X(REASON_TOO_FEW_TYPES, "too_few_types", false)                                                                                    \
+	X(REASON_SLOWER, "slower", true)                                                                                                   \
+	X(REASON_FASTER, "faster", true)                                                                                                   \
+	X(REASON_BELOW_MIN_EFFECT, "below_min_effect", true)                                                                               \
+	X(REASON_MIN_GAIN, "min_gain", true)                                                                                               \
+	X(REASON_SMALL, "detected_but_small", true)                                                                                        \
+	X(REASON_AROUND, "around_min_effect", true)                                                                                        \
+	X(REASON_WIDE, "interval_too_wide", true)                                                                                          \
+	X(REASON_THESE_MACHINES, "these_machines_only", false)                                                                             \
+	X(REASON_SHAPE_CHANGED, "shape_changed", false)                                                                                    \
+	X(REASON_SHAPE_NOT_TESTED, "shape_not_tested", false)                                                                              \
+	X(REASON_UNIFORM_CHANGE, "uniform_change", false)                                                                                  \
+	X(REASON_UNIFORM_PART, "uniform_part", false)                                                                                      \
+	X(REASON_WHAT_IT_TAKES, "what_it_takes", true)                                                                                     \
+	X(REASON_LOOKED_AT, "looked_at", false)                                                                                            \
+	X(REASON_RUNS_FAILED, "runs_failed", false)                                                                                        \
+	X(REASON_FAILS, "candidate_fails", true)                                                                                           \
+	X(REASON_ALWAYS_FAILS, "candidate_always_fails", false)                                                                            \
+	X(REASON_RUNS_MISSING, "runs_missing", false)                                                                                      \
+	X(REASON_NOT_INTERLEAVED, "not_interleaved", false)                                                                                \
+	X(REASON_ORDER, "order_confounded", false)                                                                                         \
+	X(REASON_DRIFT, "repetitions_drift", false)                                                                                        \
+	X(REASON_EMULATED, VERDICT_EMULATED, false)                                                                                        \
+	X(REASON_ARCHITECTURES, "architectures_apart", true)                                                                               \
+	X(REASON_UNTYPED, "hardware_type_unknown", false)                                                                                  \
+	X(REASON_COMPUTES_MORE, "computes_more", false)                                                                                    \
+	X(REASON_WAITS_MORE, "waits_more", false)                                                                                          \
+	X(REASON_COMPUTES_ALIKE, "computes_alike", true)
+
+enum reason { VERDICT_REASON_ROWS(ROWS_ENUM) };
+
+static void reason_put(struct verdict *v, const char *code, bool of_decision, const char *fmt, va_list args)
+    __attribute__((format(printf, 4, 0)));
+static void reason_put(struct verdict *v, const char *code, bool of_decision, const char *fmt, va_list args)
+{
+	char *text = NULL;
+
+	ASSAY_BUG_IF(v->n_reasons == VERDICT_REASONS_MAX || vasprintf(&text, fmt, args) < 0);
+	v->reasons[v->n_reasons++] = (struct verdict_reason){ code, of_decision, text };
+}
+
+static void reason_add(struct verdict *v, enum reason reason, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void reason_add(struct verdict *v, enum reason reason, const char *fmt, ...)
+{
+#define ROW(constant, code, of_decision) { code, of_decision },
+	static const struct {
+		const char *code;
+		bool of_decision;
+	} rows[] = { VERDICT_REASON_ROWS(ROW) };
+#undef ROW
+	va_list args;
+
+	va_start(args, fmt);
+	reason_put(v, rows[reason].code, rows[reason].of_decision, fmt, args);
+	va_end(args);
+}
+
+static void reason_rule(struct verdict *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void reason_rule(struct verdict *v, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	reason_put(v, rule_code(v->rule), true, fmt, args);
+	va_end(args);
+}
+
+static void reason_left_out(struct verdict *v, enum pairing_reason reason, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void reason_left_out(struct verdict *v, enum pairing_reason reason, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	reason_put(v, pairing_code(reason), false, fmt, args);
+	va_end(args);
+}
+
+/* Whether machines that ran both give no ratio. */
+static bool explain_any_ran_both(const struct pairing *pairing)
+{
+	for (size_t i = 0; i < pairing->n; i++) {
+		if (pairing->machines[i].reason == PAIRING_HARDWARE_CHANGED || pairing->machines[i].reason == PAIRING_NOT_POSITIVE)
+			return true;
+	}
+	return false;
+}
+
+static void explain_nothing(struct verdict *v)
+{
+	bool fails = v->candidate->executed && v->candidate->failed == v->candidate->executed;
+	const char *restriction = "";
+
+	if (v->effect.decision != v->by_interval) {
+		reason_add(v, REASON_ALWAYS_FAILS,
+			   "every run of the candidate failed, and %s of the baseline: there is no cost to compare, %s",
+			   v->baseline->failed ? "some" : "none",
+			   v->baseline->failed ? "and it need not be the candidate's fault" : "but the candidate is worse by any measure");
+		return;
+	}
+	if (explain_any_ran_both(&v->pairing)) {
+		reason_add(v, REASON_NO_COMMON_MACHINE,
+			   "no machine that ran both versions gives a ratio of them, so nothing can be compared");
+		return;
+	}
+	if (!fails && pairing_terms(v->baseline, v->candidate))
+		restriction = " under the same manifest";
+	else if (v->baseline->n_others || v->candidate->n_others)
+		restriction = " in their latest builds";
+	reason_add(v, REASON_NO_COMMON_MACHINE, "no machine ran both versions%s%s, so nothing can be compared", restriction,
+		   fails ? ", because every run of the candidate failed" : "");
+}
+
+/* There is one hardware type, and the noise within its machines is unknown. */
+static void explain_no_interval(struct verdict *v)
+{
+	bool alike = false;
+
+	for (size_t i = 0; i < v->pairing.n; i++)
+		alike = alike || (v->pairing.machines[i].noise_df > 0 && stats_round(v->pairing.machines[i].noise) <= 0);
+	reason_add(v, REASON_TOO_FEW_TYPES, "only one hardware type ran both versions, and %s",
+		   alike
+		       ? "repetitions on it are exactly alike, which tells nothing about the noise: an interval needs a metric with finer "
+			 "steps, or machines of another type"
+		       : "too few times to know the noise within its machines: an interval needs two repetitions of each version on two "
+			 "machines, or three on one, or machines of another type");
+}
+
+bool verdict_around(const struct verdict *v)
+{
+	return v->by_interval == DECISION_INCONCLUSIVE && stats_round(v->effect.low) > 1;
+}
+
+/* The interval shrinks with the square root of what is measured, and is to become shorter than the way from the estimate to the threshold.
+ * What the decision would be with another threshold is known already. */
+static void explain_around(struct verdict *v)
+{
+	const struct effect *e = &v->effect;
+	double way = log1p(v->min_effect) - log(e->ratio), more = log(e->high / e->ratio) / way;
+	double below = floor(1e4 * stats_round(e->ratio - 1)) / 100, above = floor(1e4 * stats_round(e->high - 1)) / 100 + .01;
+	struct buf text = BUF_INIT;
+
+	buf_format(&text,
+		   "a slowdown is statistically detected, but not on which side of your threshold of %.4g %% it lies (ratio %s, 95 %% "
+		   "interval %s to %s): ",
+		   100 * v->min_effect, text_fixed(e->ratio, 4).text, text_fixed(e->low, 4).text, text_fixed(e->high, 4).text);
+	if (more > 10)
+		buf_text(&text, "to tell takes more than a hundred times as many measurements");
+	else
+		buf_format(&text, "to tell takes about %s times as many measurements", text_fixed(more * more, more < 3 ? 1 : 0).text);
+	if (below > 0)
+		buf_format(&text, "; with a threshold of %s %% it is a regression, with one of %s %% it passes ('--min-effect')",
+			   text_fixed(below, 2).text, text_fixed(above, 2).text);
+	reason_add(v, REASON_AROUND, "%s", text.bytes);
+	buf_release(&text);
+}
+
+/* Standard error of the mean over types, as far as repetitions explain it. */
+static double noise_of_mean(const struct pairing *p, size_t types)
+{
+	double *machines = mem_new(p->n_types, sizeof(*machines)), sum = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		machines[p->machines[i].reason == PAIRING_USED ? p->machines[i].type : 0] += p->machines[i].reason == PAIRING_USED;
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->machines[i].reason == PAIRING_USED)
+			sum += pow(p->machines[i].noise / machines[p->machines[i].type], 2);
+	}
+	free(machines);
+	return sqrt(sum) / (double)types;
+}
+
+/* The interval has to end on one side of the threshold, or of 1. Repetitions make the noise within machines smaller, types everything. */
+static void explain_what_it_takes(struct verdict *v)
+{
+	const struct effect *e = &v->effect;
+	double mean = log(e->ratio), matters = log1p(v->min_effect), needed = mean >= matters ? mean : matters - mean;
+	double factor = pow(log(e->high / e->ratio) / needed, 2), q = e->types > 1 ? stats_t_quantile(.975, (double)e->types - 1) : 2;
+	double noise = pow(noise_of_mean(&v->pairing, e->types), 2), all = pow(log(e->high / e->ratio) / q, 2);
+	double between = e->within ? 0 : fmax(all - noise, 0), left = all / factor - between;
+
+	if (!(noise > 0) || !isfinite(factor))
+		return;
+	if (left > .1 * noise)
+		reason_add(v, REASON_WHAT_IT_TAKES, "to settle it takes about %s times as many repetitions ('assay gate --run' makes them)",
+			   text_fixed(fmax(noise / left, 1.1), noise / left < 3 ? 1 : 0).text);
+	else
+		reason_add(
+		    v, REASON_WHAT_IT_TAKES,
+		    "more repetitions will hardly settle it, for hardware types differ by more than their noise: about %s types would, "
+		    "instead of %zu",
+		    text_fixed(ceil(fmax(factor * (double)e->types, (double)e->types + 1)), 0).text, e->types);
+}
+
+static void explain_interval(struct verdict *v)
+{
+	const struct effect *e = &v->effect;
+	struct text_number ratio = text_fixed(e->ratio, 3), low = text_fixed(e->low, 3), high = text_fixed(e->high, 3);
+
+	switch (v->by_interval) {
+	case DECISION_REGRESSION:
+		reason_add(v, REASON_SLOWER,
+			   "the candidate costs %s times as much (95 %% interval %s to %s): a slowdown is statistically detected, and the "
+			   "estimate reaches your threshold of %.1f %%",
+			   ratio.text, low.text, high.text, 100 * v->min_effect);
+		break;
+	case DECISION_IMPROVED:
+		reason_add(v, REASON_FASTER, "the candidate costs %s times as much (95 %% interval %s to %s)", ratio.text, low.text,
+			   high.text);
+		break;
+	case DECISION_PASS:
+		reason_add(v, REASON_BELOW_MIN_EFFECT, "a slowdown of %.1f %% or more is ruled out (ratio %s, 95 %% interval %s to %s)",
+			   100 * v->min_effect, ratio.text, low.text, high.text);
+		if (stats_round(e->low) > 1)
+			reason_add(v, REASON_SMALL, "a slowdown is statistically detected, but it is below your threshold");
+		break;
+	default:
+		if (verdict_around(v)) {
+			explain_around(v);
+			break;
+		}
+		reason_add(
+		    v, REASON_WIDE,
+		    "the 95 %% interval, %s to %s, %sneither shows nor rules out a slowdown of %.1f %%; one of %s %% would be found with "
+		    "power .8",
+		    low.text, high.text, v->rule < RULES ? "by itself " : "", 100 * v->min_effect,
+		    text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text);
+		if (v->rule == RULES) /* else something else has settled it, or spoilt it */
+			explain_what_it_takes(v);
+	}
+	if (e->within)
+		reason_add(
+		    v, REASON_THESE_MACHINES,
+		    "fewer than %d hardware types: the interval rests on the repetitions within these machines, and the decision holds "
+		    "for these machines only",
+		    EFFECT_TYPES_MIN);
+}
+
+static void explain_shape(struct verdict *v)
+{
+	const struct cause *c = &v->cause;
+	const char *sign = c->p < 1e-9 ? "<" : "=";
+	double p = fmax(c->p, 1e-9);
+
+	if (c->by_type && c->follows)
+		reason_add(v, REASON_SHAPE_CHANGED,
+			   "the ratio follows how fast the hardware types are at '%s' (p %s %.2g): another resource is used, or used more",
+			   v->features[v->resources[0].feature], sign, p);
+	else if (c->by_type)
+		reason_add(
+		    v, REASON_SHAPE_CHANGED,
+		    "the ratio differs between hardware types by more than the noise within machines (p %s %.2g): another resource is "
+		    "used, or used more",
+		    sign, p);
+	else if (c->word == CAUSE_NOT_TESTED)
+		reason_add(v, REASON_SHAPE_NOT_TESTED,
+			   "too few repetitions to tell a uniform change from one that differs between machines");
+	else if (c->word == CAUSE_UNIFORM)
+		reason_add(v, REASON_UNIFORM_CHANGE,
+			   "the ratio is the same on all hardware types within the noise: more or less of the same work");
+	if (c->word == CAUSE_BOTH)
+		reason_add(v, REASON_UNIFORM_PART,
+			   "whichever resource it is, all of the work costs %s %% as well (95 %% interval %s to %s %%)",
+			   text_signed(100 * c->uniform, 1).text, text_signed(100 * c->low, 1).text, text_signed(100 * c->high, 1).text);
+}
+
+static void explain_failed(struct verdict *v, const struct run_set *side, const char *name)
+{
+	char *selector = mem_format("%s@%s", side->application, side->version);
+	char *command = text_command((const char *const[]){ "runs", "show", selector, "--failed", NULL });
+
+	reason_add(v, REASON_RUNS_FAILED, "%zu of %zu runs of the %s failed and %s not part of the ratio (%s)", side->failed,
+		   side->executed, name, side->failed > 1 ? "are" : "is", command);
+	free(command);
+	free(selector);
+}
+
+/* Failures, and what a run that was interrupted, or that did not reach all hosts, leaves open. */
+static void explain_runs(struct verdict *v)
+{
+	const struct run_set *sides[] = { v->baseline, v->candidate };
+	static const char *const names[] = { "baseline", "candidate" };
+
+	for (int i = 0; i < 2; i++) {
+		if (sides[i]->failed)
+			explain_failed(v, sides[i], names[i]);
+	}
+	if (v->effect.types && v->effect.decision != (v->rule < RULES ? rule_decision(v->rule) : v->by_interval))
+		reason_add(v, REASON_FAILS, "the candidate fails more often than the baseline: whatever its cost, this is not a pass");
+	for (int i = 0; i < 2; i++) {
+		if (sides[i]->missing)
+			reason_add(
+			    v, REASON_RUNS_MISSING,
+			    "%zu of %zu runs of the %s in its latest 'assay run' %s not made: earlier results of the same build replace "
+			    "them where there are any ('assay run --resume' makes them, or another 'assay run')",
+			    sides[i]->missing, sides[i]->planned, names[i], sides[i]->missing > 1 ? "were" : "was");
+	}
+}
+
+static void explain_order(struct verdict *v)
+{
+	const struct order *o = &v->pairing.order;
+
+	if (v->effect.types < EFFECT_TYPES_MIN)
+		return;
+	if (o->direction)
+		reason_add(v, REASON_ORDER,
+			   "all repetitions of the candidate come %s those of the baseline, so a change that affected all machines in "
+			   "between would look like a change of the version: the interval is as wide as for a single hardware type ('assay "
+			   "run' lets versions take turns)",
+			   o->direction > 0 ? "after" : "before");
+	if (o->error > 0)
+		reason_add(
+		    v, REASON_DRIFT,
+		    "repetitions of the same version differ by about %.1f %% on all hardware types together, and the two versions do "
+		    "not have the same repetitions: the interval is wider by that",
+		    100 * expm1(o->spread));
+}
+
+static void explain_left_out(struct verdict *v, enum pairing_reason reason, size_t n)
+{
+	const char *stored = v->baseline->application, *a = v->baseline->version, *b = v->candidate->version;
+	bool same = strcmp(a, b) == 0, other = reason == PAIRING_OTHER_METRIC || reason == PAIRING_OTHER_TERMS;
+	char *application = mem_bytes(stored, strcspn(stored, "/")), *versions = mem_format("%s%s%s", a, same ? "" : ",", same ? "" : b);
+	char *command = text_command((const char *const[]){ "run", application, "--versions", versions, NULL });
+
+	reason_left_out(v, reason, "%zu machine%s left out: %s%s%s%s", n, text_plural(n), pairing_text(reason), other ? " (" : "",
+			other ? command : "", other ? " makes results that can be compared)" : "");
+	free(command);
+	free(versions);
+	free(application);
+}
+
+static void explain_machines(struct verdict *v)
+{
+	size_t count[PAIRING_REASONS] = { 0 }, apart = 0, emulated = 0, untyped = v->pairing.untyped;
+
+	for (size_t i = 0; i < v->pairing.n; i++) {
+		const struct pairing_machine *m = &v->pairing.machines[i];
+
+		count[m->reason]++;
+		apart += m->reason == PAIRING_USED && m->turns == PAIRING_TURNS_NOT_TAKEN;
+		emulated += m->reason == PAIRING_USED && m->fingerprint && m->fingerprint->profile;
+	}
+	if (apart)
+		reason_add(
+		    v, REASON_NOT_INTERLEAVED,
+		    "on %zu machine%s the two did not take turns in one 'assay run': what changed there in the meantime looks like a "
+		    "change of the version",
+		    apart, text_plural(apart));
+	explain_order(v);
+	if (emulated)
+		reason_add(
+		    v, REASON_EMULATED,
+		    "%zu of %zu machines are hosts emulated on one computer, slowed down in different ways: the results hold for them "
+		    "and tell nothing about real hardware",
+		    emulated, v->pairing.used);
+	for (int i = PAIRING_USED + 1; i < PAIRING_REASONS; i++) {
+		if (count[i])
+			explain_left_out(v, (enum pairing_reason)i, count[i]);
+	}
+	if (untyped)
+		reason_add(v, REASON_UNTYPED,
+			   "%zu machine%s no known hardware type and count%s as one%s: without fingerprints, machines that are alike may "
+			   "be counted several times",
+			   untyped, untyped > 1 ? "s have" : " has", untyped > 1 ? "" : "s", untyped > 1 ? " each" : "");
+}
+
+/* Processor time has the decision of the part of the wall-clock time that it is: where its own interval would have another, the part is
+ * told. */
+static void explain_rule(struct verdict *v, const struct effect *work)
+{
+	bool in_part = times_input(&v->times, v->by_interval, v->min_effect).processor != (unsigned)work->decision;
+	double percent = 100 * v->times.share;
+
+	reason_rule(v, "%s (processor time %s times, 95 %% interval %s to %s%s%s%s)", rule_text(v->rule), text_fixed(work->ratio, 3).text,
+		    text_fixed(work->low, 3).text, text_fixed(work->high, 3).text, in_part ? ", of what is " : "",
+		    in_part ? text_fixed(percent, percent < 10 ? 1 : 0).text : "", in_part ? " % of the wall-clock time" : "");
+}
+
+/* Which rule decided; else which of the times moved: more work shows in the processor's time, whatever the metric can tell; waiting in the
+ * wall-clock time alone. */
+static void explain_times(struct verdict *v)
+{
+	const struct effect *work = &v->times.of[TIME_PROCESSOR], *wall = &v->times.of[TIME_WALL];
+	struct text_number ratio = text_fixed(work->ratio, 3), low = text_fixed(work->low, 3), high = text_fixed(work->high, 3);
+	bool known = work->types && !isnan(work->low);
+
+	if (v->rule < RULES && known)
+		explain_rule(v, work);
+	else if (v->rule < RULES)
+		reason_rule(v, "%s", rule_text(v->rule));
+	else if (known && work->decision == DECISION_REGRESSION)
+		reason_add(
+		    v, REASON_COMPUTES_MORE,
+		    "it takes %s times the processor time (95 %% interval %s to %s): the candidate itself does more, or does it less "
+		    "efficiently",
+		    ratio.text, low.text, high.text);
+	else if (known && work->decision == DECISION_PASS && wall->decision == DECISION_REGRESSION)
+		reason_add(
+		    v, REASON_WAITS_MORE,
+		    "its processor time has not grown (%s to %s times) while its wall-clock time has: it waits more, for input and output, "
+		    "locks, other processes, or because machines were busier",
+		    low.text, high.text);
+	else if (known && work->decision == DECISION_PASS && v->by_interval == DECISION_INCONCLUSIVE)
+		reason_add(
+		    v, REASON_COMPUTES_ALIKE,
+		    "by processor time alone it would pass (%s times, 95 %% interval %s to %s): what is not settled is how long it waits",
+		    ratio.text, low.text, high.text);
+}
+
+static void explain_looks(struct verdict *v)
+{
+	double level = fmax(v->baseline->level, v->candidate->level);
+
+	if (level > 0 && !isnan(v->effect.low))
+		reason_add(
+		    v, REASON_LOOKED_AT,
+		    "the results were looked at while they grew: this look counts with an interval of %s %%, so that all looks together "
+		    "are wrong in 5 %% at most",
+		    text_fixed(100 * level, 2).text);
+}
+
+static void explain_architectures(struct verdict *v)
+{
+	struct buf text = BUF_INIT;
+
+	for (size_t i = 0; i < v->n_within; i++) {
+		const struct verdict_within *w = &v->within[i];
+
+		buf_format(&text, "%s%s %s", i ? ", " : "", w->architecture, decision_text(w->effect.decision));
+		if (w->effect.types)
+			buf_format(&text, " (ratio %s on %zu machine%s)", text_fixed(w->effect.ratio, 3).text, w->machines,
+				   text_plural(w->machines));
+	}
+	if (v->n_within)
+		reason_add(v, REASON_ARCHITECTURES, "machines of different architectures are decided apart, and the worst decides: %s",
+			   text.bytes);
+	buf_release(&text);
+}
+
+void verdict_explain(struct verdict *v)
+{
+	explain_architectures(v);
+	if (v->by_interval == DECISION_NOTHING_MEASURED)
+		explain_nothing(v);
+	else if (isnan(v->effect.low))
+		explain_no_interval(v);
+	else
+		explain_interval(v);
+	if (!isnan(v->effect.low) && v->effect.types > 1)
+		explain_shape(v);
+	explain_times(v);
+	explain_looks(v);
+	explain_runs(v);
+	explain_machines(v);
+}
+
+void verdict_gain(struct verdict *v, double min_gain)
+{
+	const struct effect *e = &v->effect;
+	bool faster = stats_round(e->high) < 1 && stats_round(e->ratio) <= stats_round(1 / (1 + min_gain));
+	enum decision decision = faster ? DECISION_IMPROVED : DECISION_PASS;
+
+	if (v->rule < RULES || (e->decision != DECISION_IMPROVED && e->decision != DECISION_PASS) || e->decision == decision)
+		return;
+	v->effect.decision = decision;
+	reason_add(v, REASON_MIN_GAIN, "improvements are called so from %.1f %% on here", 100 * min_gain);
+}
