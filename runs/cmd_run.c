@@ -12,28 +12,24 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define ORDER_SHOWN 60
-#define SPAN_BYTES  32
-
 struct arguments {
 	const char *application, *seed;
 	struct cli_list versions, inputs;
 	struct launch_options launch;
 };
 
-/* "3 min 20 s" */
-static const char *span_text(double seconds, char out[SPAN_BYTES])
+const char *cmd_run_span(double seconds, char out[CMD_RUN_SPAN_BYTES])
 {
 	long whole = lround(seconds);
 
 	if (seconds < 10)
-		snprintf(out, SPAN_BYTES, "%.1f s", seconds);
+		snprintf(out, CMD_RUN_SPAN_BYTES, "%.1f s", seconds);
 	else if (whole < 100)
-		snprintf(out, SPAN_BYTES, "%ld s", whole);
+		snprintf(out, CMD_RUN_SPAN_BYTES, "%ld s", whole);
 	else if (whole < 6000)
-		snprintf(out, SPAN_BYTES, "%ld min %02ld s", whole / 60, whole % 60);
+		snprintf(out, CMD_RUN_SPAN_BYTES, "%ld min %02ld s", whole / 60, whole % 60);
 	else
-		snprintf(out, SPAN_BYTES, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
+		snprintf(out, CMD_RUN_SPAN_BYTES, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
 	return out;
 }
 
@@ -59,13 +55,13 @@ static void run_end(void)
 static void run_progress(const struct host *host, const struct execution *e, size_t done, size_t total)
 {
 	double now_s = progress_now();
-	char left[SPAN_BYTES];
+	char left[CMD_RUN_SPAN_BYTES];
 
 	if (before == SIZE_MAX)
 		before = done - 1;
 	progress_show(&progress, now_s, done == total, "%zu of %zu runs, last on %s (%s%s), about %s left", done, total, host->name,
 		      execution_outcome_code(e->outcome), e->cell.repetition < 1 ? ", warm-up" : "",
-		      span_text((now_s - started_s) / (double)(done - before) * (double)(total - done), left));
+		      cmd_run_span((now_s - started_s) / (double)(done - before) * (double)(total - done), left));
 }
 
 static void run_note(const char *text)
@@ -111,7 +107,7 @@ static void add_probe(const struct launch *launch, struct document *d)
 	doc_set_json(d, "probe", probe);
 }
 
-static void add_plan(const struct launch *launch, bool dry, struct document *d)
+void cmd_run_plan(const struct launch *launch, bool dry, struct document *d)
 {
 	const struct plan *plan = &launch->plan;
 	char seed[32]; /* of 64 bits, more than a double holds: text */
@@ -489,7 +485,7 @@ static void add_what_next(const struct launch *launch, const char *selector, str
 
 static void show_runs(const struct launch *launch, const char *selector, struct document *d)
 {
-	add_plan(launch, false, d);
+	cmd_run_plan(launch, false, d);
 	doc_set(d, "started_ms", launch->plan.started_ms);
 	doc_set_bool(d, "complete", launch->plan.complete);
 	doc_set(d, "without_fingerprint", launch->without_fingerprint);
@@ -521,120 +517,7 @@ void cmd_run_tell(const struct launch *launch)
 	buf_release(&text);
 }
 
-/* ---- a dry run ---- */
-
-/* "about 3 min, and 4 unknown, at most 40 min" */
-static char *estimate_text(const struct estimate *e)
-{
-	char known[SPAN_BYTES], most[SPAN_BYTES];
-
-	span_text(e->seconds, known);
-	span_text(e->at_most_s, most);
-	if (e->unknown == e->runs && e->runs)
-		return mem_format("unknown, at most %s", most);
-	if (e->unknown)
-		return mem_format("%s, and %zu unknown, at most %s", known, e->unknown, most);
-	return mem_string(known);
-}
-
-static void add_estimate(const struct estimate *e, struct document *d)
-{
-	doc_set(d, "runs", e->runs);
-	doc_set(d, "seconds", e->seconds);
-	doc_set(d, "unknown", e->unknown);
-	doc_set(d, "unknown_at_most_seconds", e->at_most_s);
-}
-
-static void add_dry_hosts(const struct launch *launch, struct document *d)
-{
-	const struct plan *plan = &launch->plan;
-
-	doc_table(d, "hosts");
-	for (size_t i = 0; i < launch->n; i++) {
-		const struct estimate *e = &launch->estimates[i];
-		char *time = estimate_text(e);
-
-		doc_row(d);
-		doc_show(d, "host", "host", launch->hosts[i]->name);
-		doc_set(d, "machine", launch->hosts[i]->id);
-		doc_show(d, NULL, "versions", plan->n_versions);
-		doc_show(d, NULL, "inputs", plan->n_inputs);
-		doc_show(d, NULL, "repetitions", plan->repetitions);
-		doc_show(d, NULL, "warm-ups", plan->warm_ups);
-		doc_show(d, NULL, "runs", e->runs);
-		add_estimate(e, d);
-		doc_show(d, NULL, "time", time);
-		free(time);
-	}
-	doc_end(d);
-}
-
-static void add_dry_probe(const struct launch *launch, struct document *d)
-{
-	const struct manifest_probe *probe = &launch->manifest.probe;
-
-	doc_line(d, "\nFunctions are measured by %s; these runs give samples, and no results.",
-		 probe->back_end == MANIFEST_EMULATED ? "the emulation" : "the probe");
-	for (size_t i = 0; i < launch->instrument.n; i++)
-		doc_line(d, "  %s: %zu entry point%s", launch->plan.versions[i], launch->instrument.listed[i],
-			 text_plural(launch->instrument.listed[i]));
-	if (!launch->instrument.n)
-		doc_line(d, "  Which ones will be known when the versions are built.");
-	if (probe->back_end == MANIFEST_PROBED && (probe->default_counters || probe->counters.n))
-		doc_line(d, "  Each repetition is run as often as its host needs to count all the counters; the host is asked then.");
-}
-
-static void add_order(const struct launch *launch, struct document *d)
-{
-	const struct plan *plan = &launch->plan;
-	struct buf line = BUF_INIT;
-	struct plan_cell *cells = NULL;
-	size_t n = 0;
-
-	plan_order(plan, 0, &cells, &n);
-	doc_list(d, "order");
-	for (size_t i = 0; i < n; i++) {
-		const char *version = plan->versions[cells[i].version], *input = plan->inputs[cells[i].input];
-
-		doc_object(d, NULL);
-		doc_set(d, "input", input);
-		doc_set(d, "version", version);
-		doc_set(d, "repetition", cells[i].repetition);
-		doc_end(d);
-		if (i >= ORDER_SHOWN)
-			continue;
-		if (plan->n_inputs > 1 && (i == 0 || cells[i].input != cells[i - 1].input))
-			buf_format(&line, "\n  input '%s':", input);
-		buf_format(&line, cells[i].repetition < 1 ? " [%s]" : " %s", version);
-	}
-	doc_end(d);
-	if (n > ORDER_SHOWN)
-		buf_format(&line, " ... and %zu more", n - ORDER_SHOWN);
-	doc_line(d, "\nOrder on %s (seed %" PRIu64 "; warm-ups in brackets):%s", launch->hosts[0]->name, plan->seed,
-		 line.bytes ? line.bytes : "");
-	buf_release(&line);
-	free(cells);
-}
-
-static void show_dry_run(const struct launch *launch, struct document *d)
-{
-	struct estimate total = estimate_total(launch->estimates, launch->hosts, launch->n);
-	char *time = estimate_text(&total);
-
-	doc_line(d, "%zu run%s, all together: %s (not counting the time between runs). Nothing was run.\n", total.runs,
-		 text_plural(total.runs), time);
-	add_plan(launch, true, d);
-	add_dry_hosts(launch, d);
-	add_estimate(&total, d);
-	if (launch->plan.probe)
-		add_dry_probe(launch, d);
-	if (launch->plan.shapes_s > 0)
-		doc_line(d,
-			 "\nThen each version and input for %g s on each host, two rounds at least, with one thing after the other dearer.",
-			 launch->plan.shapes_s);
-	add_order(launch, d);
-	free(time);
-}
+/* ---- the command ---- */
 
 /* A script may ask for it every night: that is not a failure. */
 static void show_nothing(const struct launch *launch, const char *why, struct document *d)
@@ -650,8 +533,6 @@ static void show_nothing(const struct launch *launch, const char *why, struct do
 		doc_end(d);
 	}
 }
-
-/* ---- the command ---- */
 
 static enum assay_status run_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
@@ -671,7 +552,7 @@ static enum assay_status run_run(struct lab *lab, void *arguments, struct docume
 	if (!st && launch.nothing)
 		show_nothing(&launch, err->text, d);
 	else if (!st && options.dry_run)
-		show_dry_run(&launch, d);
+		cmd_run_dry(&launch, d);
 	else if (!st)
 		show_runs(&launch, a->application, d);
 	launch_release(&launch);
