@@ -2,7 +2,6 @@
 #include "base/document.h"
 
 #include "base/mem.h"
-#include "base/term.h"
 #include "base/text.h"
 
 #include <string.h>

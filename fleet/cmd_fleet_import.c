@@ -1,8 +1,6 @@
 /* assay fleet import */
-#include "base/cancel.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet.h"
 #include "fleet/inventory/nodeset.h"

@@ -1,7 +1,6 @@
 /* assay shapes list */
 #include "base/cancel.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet_job.h"
 #include "fleet/engine/local_shape.h"

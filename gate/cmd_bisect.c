@@ -1,6 +1,5 @@
 /* assay bisect */
 #include "base/cancel.h"
-#include "base/mem.h"
 #include "gate/cmd.h"
 #include "gate/cmd_evidence.h"
 #include "gate/nightly/bisect.h"

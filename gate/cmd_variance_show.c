@@ -1,5 +1,4 @@
 /* assay variance show */
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/cmd.h"

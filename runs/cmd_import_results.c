@@ -1,7 +1,6 @@
 /* assay import results */
 #include "base/command.h"
 #include "base/file.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "runs/cmd.h"

@@ -1,6 +1,5 @@
 #include "fingerprint/battery/stressng.h"
 
-#include "base/text.h"
 #include "base/yaml.h"
 
 #include <math.h>

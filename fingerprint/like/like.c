@@ -1,7 +1,5 @@
 #include "fingerprint/like/like.h"
 
-#include "base/mem.h"
-
 #include <math.h>
 
 #define SWEEPS_MAX 200

@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "fingerprint/catalog/identity.h"
 #include "fingerprint/counters/counters.h"
 #include "fingerprint/stored/conditions.h"

@@ -1,6 +1,5 @@
 /* The helper as bytes of this program, and the commands that bring it to a host. */
 #include "base/embed.h"
-#include "base/mem.h"
 #include "fleet/agent/helper_client.h"
 #include "fleet/agent/program.h"
 

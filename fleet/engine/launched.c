@@ -1,7 +1,5 @@
 #include "fleet/engine/launched.h"
 
-#include "base/mem.h"
-
 bool launched_end(const char *line, size_t n, size_t *before, int *status)
 {
 	static const char words[] = LAUNCHED_ENDED;

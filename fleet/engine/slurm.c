@@ -5,7 +5,6 @@
  * When that shell is killed, too, the step hears no more beats, and cancels its own job; and Slurm ends what passes the limit of time. */
 #include "fleet/engine/link.h"
 
-#include "base/mem.h"
 #include "base/text.h"
 #include "fleet/engine/launched.h"
 

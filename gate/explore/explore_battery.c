@@ -1,6 +1,5 @@
 /* What of the machines the stressors see: which of them move, in which categories nothing does, and how few would say as much. */
 #include "base/mem.h"
-#include "base/text.h"
 #include "fleet/shape/shape.h"
 #include "gate/explore/explore.h"
 #include "model/pivot.h"

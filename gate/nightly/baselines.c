@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/yaml.h"

@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
-#include "base/text.h"
 #include "fingerprint/stored/fingerprint.h"
 #include "runs/running/evidence.h"
 #include "runs/running/manifest.h"
@@ -15,7 +14,6 @@
 
 #define DAY_MS	     INT64_C(86400000)
 #define POLISH	     10 /* rounds */
-#define POINTS_MAX   100000
 #define MACHINES_MAX 100000
 #define SEED	     17
 

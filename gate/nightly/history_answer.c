@@ -1,5 +1,4 @@
 /* A history as an answer: what changed first, then every point. */
-#include "base/stats.h"
 #include "base/text.h"
 #include "gate/nightly/history.h"
 #include "gate/page/svg.h"

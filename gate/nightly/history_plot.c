@@ -1,6 +1,4 @@
 /* A history as a picture: what it cost, where that changed for good, where its time went, and how fast the machines were. */
-#include "base/mem.h"
-#include "base/stats.h"
 #include "base/text.h"
 #include "gate/nightly/history.h"
 #include "gate/page/html.h"

@@ -4,7 +4,6 @@
 #include "base/json_reader.h"
 #include "base/mem.h"
 #include "base/stats.h"
-#include "base/text.h"
 #include "gate/decide/verdict.h"
 #include "gate/nightly/calibration.h"
 #include "gate/nightly/disturbed.h"

@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/stats.h"
 #include "gate/decide/looks.h"
 #include "gate/decide/verdict.h"
 #include "gate/nightly/disturbed.h"

@@ -1,7 +1,6 @@
 #include "gate/nightly/spend.h"
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "gate/decide/looks.h"
 #include "gate/decide/verdict.h"
 #include "gate/nightly/disturbed.h"

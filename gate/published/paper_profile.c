@@ -1,7 +1,6 @@
 #include "gate/published/paper_profile.h"
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "gate/profile/profile.h"
 
 enum assay_status paper_profile_of(const struct evidence *evidence, const struct run_set *runs, struct paper_profile *out,

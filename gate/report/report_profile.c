@@ -1,6 +1,5 @@
 /* What each version stresses, side by side on one scale: made from lists of bars, whichever model they come from. */
 #include "base/mem.h"
-#include "base/text.h"
 #include "gate/page/html.h"
 #include "gate/report/sections.h"
 

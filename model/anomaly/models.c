@@ -2,7 +2,6 @@
 #include "model/anomaly/detector_parts.h"
 
 #include "base/mem.h"
-#include "base/stats.h"
 #include "model/parallel.h"
 
 #include <math.h>

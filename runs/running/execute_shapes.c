@@ -1,6 +1,5 @@
 #include "runs/running/execute_shapes.h"
 
-#include "base/clock.h"
 #include "fleet/engine/session_shape.h"
 #include "runs/running/shaped.h"
 

@@ -1,7 +1,6 @@
 #include "runs/running/samples_fetch.h"
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "fleet/agent/helper_client.h"
 #include "runs/inside/features/counting/format.h"
 #include "runs/inside/features/run_features.h"
