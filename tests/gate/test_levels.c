@@ -194,7 +194,7 @@ static void test_interval(void **state)
 /* What may have been waiting for a processor is no waiting of its own, and the rest of the time the larger part. */
 static void test_doubt(void **state)
 {
-	static const struct level_run run = { "a", 1, .3, .2, 0, .04, 0, 0, 0 };
+	static const struct level_run run = { "a", 1.1, .3, .2, .1, .14, 0, 0, 0 }; /* a single thread is known to have waited a tenth */
 	const struct level_run runs[] = { run, run };
 	struct levels levels;
 
