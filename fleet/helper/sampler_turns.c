@@ -10,6 +10,16 @@
 #define APART_NS   40000000 /* windows begin at least */
 #define TWICE_MOST 50	    /* one in so many changes: now and then one is not told */
 
+static void files_close(struct sampler_turns *t)
+{
+	t->known = false;
+	for (size_t i = 0; i < t->n; i++) {
+		if (t->rings[i].fd >= 0)
+			close(t->rings[i].fd);
+		t->rings[i].fd = -1;
+	}
+}
+
 /* A sample of each change, without callers: as long as no other one. */
 void sampler_turns_open(struct sampler_turns *t, int processor, int ring_fd, uint64_t period_ns)
 {
@@ -24,8 +34,10 @@ void sampler_turns_open(struct sampler_turns *t, int processor, int ring_fd, uin
 					.clockid = CLOCK_MONOTONIC };
 	struct sampler_turns_ring *ring;
 
-	if (t->n == TURNS_PROCESSORS)
+	if (t->n == TURNS_PROCESSORS) {
+		files_close(t);
 		return;
+	}
 	ring = &t->rings[t->n++];
 	t->known = t->n == 1 || t->known;
 	t->after_ns = 5 * period_ns / 2;
@@ -35,9 +47,7 @@ void sampler_turns_open(struct sampler_turns *t, int processor, int ring_fd, uin
 
 void sampler_turns_close(struct sampler_turns *t)
 {
-	for (size_t i = 0; i < t->n; i++)
-		if (t->rings[i].fd >= 0)
-			close(t->rings[i].fd);
+	files_close(t);
 	turns_release(&t->turns);
 }
 
@@ -61,6 +71,8 @@ void sampler_turns_take(struct sampler_turns *t, size_t ring, uint64_t time_ns, 
 	struct sampler_turns_ring *of = &t->rings[ring];
 	bool last;
 
+	if (!t->known)
+		return;
 	of->told += change;
 	last = change && of->told >= of->wanted;
 	turns_add(&t->turns, (uint32_t)ring, time_ns, who, change, last);

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TURNS_CHANGES	 32   /* of each processor in a window, at most: what follows is not told */
-#define TURNS_PROCESSORS 1000 /* more are not looked at */
+#define TURNS_CHANGES	 32  /* of each processor in a window, at most: what follows is not told */
+#define TURNS_PROCESSORS 256 /* more are not looked at, for each takes a file */
 
 enum turns_who { TURNS_IDLE, TURNS_OTHER, TURNS_SELF, TURNS_OURS }; /* SELF: who looks, which is why a window begins when it leaves */
 
