@@ -26,11 +26,13 @@ __attribute__((noinline)) void inner(int n)
 int main(int argc, char **argv)
 {
 	FILE *file = fopen(argv[argc - 1], "r");
-	int n = 0, m = 0;
+	int n = 0, m = 0, once = 0;
 
-	if (!file || fscanf(file, "%d %d", &n, &m) != 2)
+	if (!file || fscanf(file, "%d %d %d", &n, &m, &once) < 2)
 		return 1;
 	inner(n);
+	for (int i = 0; i < once; i++)
+		sink += 5;
 	for (int i = 0; i < m; i++)
 		sink += 3;
 	return printf("cost %d\n", 3000 + 2 * n + m) < 0;
@@ -49,6 +51,7 @@ awk -v to="$lab/apps/data/" 'BEGIN {
 	for (i = 1; i <= 60; i++)
 		printf "%05d %05d\n", 1000 + int(rand() * 9000), 1000 + int(rand() * 9000) >sprintf("%s%s%c%c", to, i <= 44 ? "a" : "b", 97 + i / 10, 97 + i % 10)
 	printf "%05d %05d\n", 90000, 1000 >to "beyond"
+	printf "%05d %05d %d\n", 5000, 5000, 30000 >to "bother" # what no other has counted
 }'
 cat >"$lab/apps/work.yaml" <<'END'
 inputs_of: data
@@ -84,7 +87,7 @@ expect_status 3
 expect_json .decision regression
 expect_json '.functions[0].name' inner
 run -C "$lab" detect work@old work@new --counts counts
-expect_stdout 'what 1 function takes was compared at like inputs by (iterations of the loop at work.c:5)' '1 run had inputs unlike those of normal runs'
+expect_stdout 'what 1 function takes was compared at like inputs by (iterations of the loop at work.c:5)' '2 runs had inputs unlike those of normal runs'
 run -C "$lab" detect work@old work@same --counts counts
 expect_status 0
 
