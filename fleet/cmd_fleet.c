@@ -63,7 +63,8 @@ enum assay_status cmd_fleet_sinfo(const char *partition, const char *login, stru
 	if (!st)
 		st = slurm_nodes_parse(said.out, out, err);
 	if (!st && out->n == 0)
-		st = assay_fail(err, ASSAY_E_NODATA, "sinfo lists no node");
+		st = assay_fail(err, ASSAY_E_NODATA, "sinfo lists no node%s%s", partition ? " of partition " : "",
+				partition ? partition : "");
 	local_said_release(&said);
 	return st;
 }

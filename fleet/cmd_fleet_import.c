@@ -1,6 +1,7 @@
 /* assay fleet import */
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet.h"
 #include "fleet/inventory/nodeset.h"
@@ -85,6 +86,19 @@ static size_t make_entries(const struct arguments *arguments, const struct inven
 	return n;
 }
 
+static enum assay_status cannot_add(const char *path, const char *reason, struct assay_error *err)
+{
+	char *why = mem_string(reason); /* it is in *err */
+	enum assay_status st =
+	    assay_fail(err, ASSAY_E_FORMAT,
+		       "the new hosts cannot be put at the end of %s, where 'hosts' must be the last key, with a host a line as in "
+		       "'assay init'%s%s; --dry-run shows them",
+		       path, *why ? ": " : "", why);
+
+	free(why);
+	return st;
+}
+
 /* What people have written stays as it is: the entries are put behind it, and the whole is read before it takes the place of the old one.
  */
 static enum assay_status write_entries(const struct inventory *inventory, const struct buf *entries, size_t n, struct assay_error *err)
@@ -102,11 +116,7 @@ static enum assay_status write_entries(const struct inventory *inventory, const 
 		buf_text(&text, entries->bytes);
 		st = lab_config_parse(path, text.bytes, text.size, &config, err);
 		if (st || config.inventory.n != inventory->n + n)
-			st = assay_fail(
-			    err, ASSAY_E_FORMAT,
-			    "the new hosts cannot be put at the end of %s, where 'hosts' must be the last key, with a host a line as in "
-			    "'assay init': --dry-run shows them",
-			    path);
+			st = cannot_add(path, st ? err->text : "", err);
 		lab_config_release(&config);
 	}
 	if (!st)
@@ -150,6 +160,8 @@ static void add_nodes(const struct arguments *arguments, const struct inventory 
 /* Hosts that the cluster does not have any more. */
 static void add_gone(const struct inventory *inventory, const struct slurm_nodes *nodes, struct document *d)
 {
+	struct buf names = BUF_INIT;
+
 	doc_list(d, "gone");
 	doc_hide(d);
 	for (size_t i = 0; i < inventory->n; i++) {
@@ -157,10 +169,15 @@ static void add_gone(const struct inventory *inventory, const struct slurm_nodes
 
 		for (size_t k = 0; k < nodes->n && !found; k++)
 			found = strcmp(inventory->hosts[i].address, nodes->nodes[k].name) == 0;
-		if (!found)
-			doc_set(d, NULL, inventory->hosts[i].name);
+		if (found)
+			continue;
+		doc_set(d, NULL, inventory->hosts[i].name);
+		buf_format(&names, "%s%s", names.size ? ", " : "", inventory->hosts[i].name);
 	}
 	doc_end(d);
+	if (names.size)
+		doc_line(d, "\nIn lab.yaml, but no node of what was listed: %s", names.bytes);
+	buf_release(&names);
 }
 
 static enum assay_status check_words(const struct arguments *arguments, struct assay_error *err)
@@ -192,7 +209,8 @@ static enum assay_status fleet_import_run(struct lab *lab, void *input, struct d
 	if (!st && n && !arguments->dry_run)
 		st = write_entries(inventory, &entries, n, err);
 	if (!st) {
-		doc_line(d, "%zu of %zu nodes %s to lab.yaml\n", n, nodes.n, arguments->dry_run ? "would be added" : "added");
+		doc_line(d, "%zu of %zu node%s %s to lab.yaml\n", n, nodes.n, text_plural(nodes.n),
+			 arguments->dry_run ? "would be added" : "added");
 		add_nodes(arguments, inventory, &nodes, d);
 		add_gone(inventory, &nodes, d);
 		doc_set(d, "added", n);

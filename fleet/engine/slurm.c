@@ -17,11 +17,11 @@
 #define ASK_MS	       (20 * 1000)
 #define SAID_BYTES_MAX 65536
 #define CLOSE_MS       5000
-#define EXPLAIN_TIMES  5
+#define EXPLAIN_TIMES  35 /* looks: Slurm gives the processes of a job that ends 30 s */
 
-/* NAME WORDS. A sleep must not keep srun's input open. */
+/* NAME WORDS. A sleep must not keep srun's input open. Where srun ends by itself, this shell does, or who waits here would not learn it. */
 static const char hold[] = "n=$1; shift; { while :; do echo beat; sleep 20 >/dev/null; done & b=$!; cat; kill $b; "
-			   "scancel -Q -t PENDING -n \"$n\"; } 2>/dev/null | { \"$@\" || { scancel -Q -n \"$n\"; exit 1; }; }";
+			   "scancel -Q -t PENDING -n \"$n\"; } 2>/dev/null | { \"$@\" || { scancel -Q -n \"$n\"; kill $$; exit 1; }; }";
 static const char held[] = "echo \"" SLURM_HELD "$SLURM_JOB_ID\"; "
 			   "while x=$(timeout 90 sh -c \"read -r x && echo \\$x\") && [ \"$x\" = beat ]; do :; done; "
 			   "[ \"$x\" = done ] || scancel -Q \"$SLURM_JOB_ID\"";
@@ -159,6 +159,24 @@ static bool hold_refused(struct link *link, struct buf *err)
 	return link_fail(link, FLEET_UNREACHABLE, "Slurm gave no allocation: %.180s", last_line(err));
 }
 
+/* What waiting does not change. */
+static bool never_starts(const char *reason)
+{
+	static const char *const reasons[] = { "PartitionTimeLimit",
+					       "PartitionNodeLimit",
+					       "BadConstraints",
+					       "AccountNotAllowed",
+					       "QOSNotAllowed",
+					       "QOSMaxWallDurationPerJobLimit",
+					       "AssocMaxWallDurationPerJobLimit" };
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		if (strcmp(reason, reasons[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 struct queue {
 	int64_t began_ms, ask_ms, tell_ms;
 	struct slurm_said said;
@@ -181,6 +199,11 @@ static bool queue_look(struct link *link, struct queue *queue)
 		return true;
 	if (strcmp(queue->said.state, "PENDING") == 0 && (node_is_drained(&queue->said) || node_is_down(&queue->said)))
 		return node_fail(link, &queue->said);
+	if (strcmp(queue->said.state, "PENDING") == 0 && never_starts(queue->said.reason))
+		return link_fail(link, FLEET_UNREACHABLE, "Slurm will never start job %s (%s)%s", queue->said.job, queue->said.reason,
+				 strstr(queue->said.reason, "TimeLimit") || strstr(queue->said.reason, "Wall")
+				     ? ": set a shorter time_limit in lab.yaml"
+				     : "");
 	if (strcmp(queue->said.state, "PENDING") != 0 || now_ms < queue->tell_ms)
 		return true;
 	queue->tell_ms = now_ms + TELL_AGAIN_MS;
@@ -242,20 +265,23 @@ void slurm_explain(struct link *link)
 {
 	const char *job = link->launch.job;
 	struct slurm_said said;
+	bool timeout = false;
 
 	for (int i = 0; i < EXPLAIN_TIMES; i++) {
 		struct pollfd none[1];
 
 		if (!slurm_ask(link, &said))
 			return;
-		if (strcmp(said.state, "RUNNING") != 0 && strcmp(said.state, "COMPLETING") != 0)
+		timeout =
+		    strcmp(said.state, "TIMEOUT") == 0 || (strcmp(said.state, "COMPLETING") == 0 && strcmp(said.reason, "TimeLimit") == 0);
+		if (timeout || (strcmp(said.state, "RUNNING") != 0 && strcmp(said.state, "COMPLETING") != 0))
 			break;
 		if (node_is_down(&said) || link_wait(link, none, 0, link_now_ms() + LOOK_MS) == LINK_CANCELLED)
 			break;
 	}
 	if (strcmp(said.state, "PREEMPTED") == 0)
 		link_fail(link, FLEET_PREEMPTED, "Slurm has taken the node for another job (job %s was preempted)", job);
-	else if (strcmp(said.state, "TIMEOUT") == 0)
+	else if (timeout)
 		link_fail(link, FLEET_TIME_LIMIT, "the allocation's time_limit of %.4g minute%s was reached (job %s)",
 			  link->host->launcher.time_limit_s / 60, link->host->launcher.time_limit_s == 60 ? "" : "s", job);
 	else if (strcmp(said.state, "NODE_FAIL") == 0 || node_is_down(&said))

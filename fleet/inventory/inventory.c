@@ -198,8 +198,10 @@ static enum assay_status parse_transport(struct entry *e)
 	if (!st && (command || slurm))
 		return launcher_parse(e->file, e->node, slurm, &e->common.launcher, e->err);
 	if (!st && key)
-		st = assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' needs 'transport: command' or 'transport: slurm'", e->file,
-				yaml_get(e->node, key)->line, key);
+		st = assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' needs %s", e->file, yaml_get(e->node, key)->line, key,
+				strcmp(key, "launcher") == 0 ? "'transport: command'"
+				: strcmp(key, "login") == 0  ? "'transport: command' or 'transport: slurm'"
+							     : "'transport: slurm'");
 	return st;
 }
 

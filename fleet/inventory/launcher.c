@@ -26,6 +26,15 @@ const char *launcher_key(const struct yaml_node *host)
 	return NULL;
 }
 
+/* A word that is nothing but {letters}, which no program wants as it stands. */
+static bool misspelt(const char *text)
+{
+	size_t n = strlen(text);
+
+	return n > 2 && text[0] == '{' && strspn(text + 1, "abcdefghijklmnopqrstuvwxyz_") == n - 2 && text[n - 1] == '}' &&
+	       strcmp(text, LAUNCHER_HOST) != 0 && strcmp(text, LAUNCHER_JOB) != 0;
+}
+
 static enum assay_status parse_word(const char *file, const struct yaml_node *node, bool job, char **out, struct assay_error *err)
 {
 	const char *text;
@@ -39,6 +48,9 @@ static enum assay_status parse_word(const char *file, const struct yaml_node *no
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: a control character in a word", file, node->line);
 	}
+	if (!job && misspelt(text))
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: '%.80s': what is put in is " LAUNCHER_HOST ", the host's address", file,
+				  node->line, text);
 	if (!job && strstr(text, LAUNCHER_JOB))
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: " LAUNCHER_JOB " is known only with 'transport: slurm'", file, node->line);
 	*out = mem_string(text);
@@ -75,13 +87,23 @@ static enum assay_status parse_limit(const char *file, const struct yaml_node *h
 	return ASSAY_OK;
 }
 
-/* Whose address may not look like an option of ssh. */
+/* [user@]host[:port], which may not look like an option of ssh. */
+static bool login_is_one(const char *text)
+{
+	const char *at = strrchr(text, '@'), *host = at ? at + 1 : text, *colon = strrchr(host, ':');
+	char *end = NULL;
+	long port = colon && colon == strchr(host, ':') ? strtol(colon + 1, &end, 10) : 1; /* more colons: an address of IPv6 */
+
+	return *text != '-' && at != text && *host && *host != ':' && *host != '-' && !strpbrk(text, " ,'\"") && port > 0 && port < 65536 &&
+	       (!end || (!*end && end != colon + 1));
+}
+
 static enum assay_status parse_login(const char *file, const struct yaml_node *host, char **out, struct assay_error *err)
 {
 	const struct yaml_node *node = yaml_get(host, "login");
 	enum assay_status st = node ? parse_word(file, node, false, out, err) : ASSAY_OK;
 
-	if (node && !st && (**out == '-' || strpbrk(*out, " ,'\"")))
+	if (node && !st && !login_is_one(*out))
 		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: 'login' must be [user@]host[:port]", file, node->line);
 	return st;
 }

@@ -133,7 +133,7 @@ enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence
 
 bool judge_by_processor(const struct verdict *v)
 {
-	return v->rule == RULE_COMPUTES_MORE || v->rule == RULE_HIDDEN;
+	return v->rule == RULE_COMPUTES_MORE || v->rule == RULE_HIDDEN || v->rule == RULE_ALIKE_BUT_BUSY || v->rule == RULE_BETTER_BUT_BUSY;
 }
 
 static const struct effect *effect_behind(const struct verdict *v, bool processor)

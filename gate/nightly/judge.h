@@ -66,7 +66,7 @@ void judgement_release(struct judgement *judgement); /* accepts zeroed */
  * matters: one of less would else be called as often as chance takes an early estimate beyond it. */
 bool judge_settled(const struct verdict *verdict);
 
-/* A finding: was it made by processor time, and do fresh runs show it once more, on so many machines, or on all? */
+/* Was it made by processor time; and of a finding, do fresh runs show it once more, on so many machines, or on all? */
 bool judge_by_processor(const struct verdict *verdict);
 bool judge_seen_again(const struct verdict *fresh, bool by_processor, size_t machines);
 

@@ -151,8 +151,19 @@ static void add_rest(const struct night_answered *all, size_t n, struct document
 	doc_end(d);
 }
 
-/* The first reason, which is about the metric; where processor time decided, that one. */
-static const char *why(const struct night_answered *a)
+/* Of processor time: the rules by which it decides. */
+static bool is_of_processor(const char *code)
+{
+	static const enum rule rules[] = { RULE_COMPUTES_MORE, RULE_HIDDEN, RULE_ALIKE_BUT_BUSY, RULE_BETTER_BUT_BUSY };
+
+	for (size_t i = 0; code && i < sizeof(rules) / sizeof(rules[0]); i++) {
+		if (strcmp(code, rule_code(rules[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+const char *night_why(const struct night_answered *a)
 {
 	const cJSON *reasons = cJSON_GetObjectItemCaseSensitive(a->document, "reasons"), *chosen = cJSON_GetArrayItem(reasons, 0), *reason;
 	const char *text;
@@ -161,8 +172,7 @@ static const char *why(const struct night_answered *a)
 	{
 		const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "code"));
 
-		if (night_by_processor(a) && code &&
-		    (strcmp(code, rule_code(RULE_COMPUTES_MORE)) == 0 || strcmp(code, rule_code(RULE_HIDDEN)) == 0))
+		if (night_by_processor(a) && is_of_processor(code))
 			chosen = reason;
 	}
 	text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(chosen, "text"));
@@ -181,7 +191,7 @@ static void add_why(const struct night_answers *answers, struct document *d)
 
 		if (!a->decision || a->decision->decision == DECISION_PASS)
 			continue;
-		doc_line(d, "%s%s@%s: %s", before, a->comparison->application, a->comparison->candidate, why(a));
+		doc_line(d, "%s%s@%s: %s", before, a->comparison->application, a->comparison->candidate, night_why(a));
 		before = "";
 	}
 	for (size_t i = 0; i < n; i++) {

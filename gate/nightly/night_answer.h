@@ -29,6 +29,8 @@ struct night_answered {
 
 /* Is its ratio that of processor time, by which a rule decided, and not that of the metric? */
 bool night_by_processor(const struct night_answered *answered);
+/* Its first reason, which is about the metric; where processor time decided, that one; "" where there is none. Borrowed. */
+const char *night_why(const struct night_answered *answered);
 
 struct night_answers {
 	struct night_answered *items; /* [n], the worst first */

@@ -87,11 +87,9 @@ static size_t first_of(const struct night_answers *answers, size_t i)
 /* The report has what the runs say; what the night has made of that stands below its decision. */
 static char *note_of(const struct night_answered *a, enum decision alone)
 {
-	const cJSON *reason = cJSON_GetArrayItem(member(a->document, "reasons"), 0);
-
 	if (a->decision->decision == alone)
 		return mem_format("Decided in the night, against the %s version.", a->comparison->against);
-	return mem_format("The runs alone say %s; the night decided otherwise: %s.", decision_text(alone), text_of(reason, "text"));
+	return mem_format("The runs alone say %s; the night decided otherwise: %s.", decision_text(alone), night_why(a));
 }
 
 #define LINKS_MAX 5
@@ -412,7 +410,6 @@ static void finding_show(const struct pages *p, size_t i, struct document *d)
 {
 	const struct night_answered *a = &p->answers.items[i];
 	const struct night_comparison *c = a->comparison;
-	const cJSON *reason = cJSON_GetArrayItem(member(a->document, "reasons"), 0);
 	struct buf text = BUF_INIT, functions = BUF_INIT;
 
 	decision_show(a, &text);
@@ -423,8 +420,8 @@ static void finding_show(const struct pages *p, size_t i, struct document *d)
 		buf_format(&text, DOC_NAME "%s %s" DOC_END, c->application, c->candidate);
 	if (*c->baseline)
 		buf_format(&text, " against " DOC_NAME "%s" DOC_END, c->baseline);
-	if (*text_of(reason, "text"))
-		buf_format(&text, ": %s", text_of(reason, "text"));
+	if (*night_why(a))
+		buf_format(&text, ": %s", night_why(a));
 	functions_show(p, i, &functions);
 	if (functions.size)
 		buf_format(&text, ". Changed functions: %s", functions.bytes);

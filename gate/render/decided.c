@@ -49,15 +49,29 @@ static bool decided_of(const cJSON *row, struct decided *to)
 	return decision < DECISIONS;
 }
 
+/* A comparison of a night that was not decided: nothing was measured, and its state says why. */
+static void undecided_of(cJSON *row, struct decided *to)
+{
+	cJSON *reasons = cJSON_AddArrayToObject(row, "reasons"), *reason = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(reason, "text", text_of(row, "state"));
+	cJSON_AddItemToArray(reasons, reason);
+	(void)decided_of(row, to);
+	to->decision = DECISION_NOTHING_MEASURED;
+}
+
 void decisions_of(const struct document *d, const char *command, struct decisions *out)
 {
-	const cJSON *rows, *row;
+	cJSON *rows, *undecided, *row;
 
 	*out = (struct decisions){ .json = document_cjson(d) };
 	out->command = strncmp(command, "assay ", 6) == 0 ? command + 6 : command;
 	rows = cJSON_GetObjectItemCaseSensitive(out->json, "decisions");
-	out->items = mem_new((size_t)cJSON_GetArraySize(rows) + 1, sizeof(*out->items));
+	undecided = cJSON_GetObjectItemCaseSensitive(out->json, "undecided");
+	out->notes = rows ? cJSON_GetObjectItemCaseSensitive(out->json, "notes") : NULL;
+	out->items = mem_new((size_t)cJSON_GetArraySize(rows) + (size_t)cJSON_GetArraySize(undecided) + 1, sizeof(*out->items));
 	cJSON_ArrayForEach(row, rows) out->n += decided_of(row, &out->items[out->n]);
+	cJSON_ArrayForEach(row, undecided) undecided_of(row, &out->items[out->n++]);
 	if (!rows)
 		out->n += decided_of(out->json, &out->items[0]);
 }
@@ -72,7 +86,7 @@ void decisions_release(struct decisions *decisions)
 char *decided_text(const struct decided *decided)
 {
 	if (isnan(decided->ratio))
-		return mem_format("cannot be compared with %s", decided->baseline);
+		return *decided->baseline ? mem_format("cannot be compared with %s", decided->baseline) : mem_string("cannot be compared");
 	if (isnan(decided->low) || isnan(decided->high))
 		return mem_format("costs %s times as much as %s (no interval)", text_fixed(decided->ratio, 3).text, decided->baseline);
 	return mem_format("costs %s times as much as %s (95 %% interval %s to %s)", text_fixed(decided->ratio, 3).text, decided->baseline,

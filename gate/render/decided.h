@@ -1,5 +1,5 @@
-/* The decisions of an answer, one or many, as what renders them for other programs needs them. They are read from the answer's members for
- * programs, so that every rendering says the same as --format json. */
+/* The decisions of an answer, one or many, what a night did not come to among them, as what renders them for other programs needs them.
+ * They are read from the answer's members for programs, so that every rendering says the same as --format json. */
 #ifndef GATE_RENDER_DECIDED_H
 #define GATE_RENDER_DECIDED_H
 
@@ -18,7 +18,8 @@ struct decisions {
 	cJSON *json;	     /* the answer's */
 	const char *command; /* "gate", "nightly show": borrowed */
 	struct decided *items;
-	size_t n; /* 0: the answer decides nothing */
+	size_t n;	    /* 0: the answer decides nothing */
+	const cJSON *notes; /* [{code, text}] of a night; or NULL */
 };
 
 /* *out is overwritten; decisions_release() it. `command` is the answer's ("assay gate"). */

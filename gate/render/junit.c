@@ -34,7 +34,8 @@ static void add_case(const struct decided *d, struct buf *out)
 
 	buf_text(&reasons, "");
 	decided_reasons(d, "- ", "\n", &reasons);
-	html_format(out, "    <testcase classname=\"%s\" name=\"%s against %s\">\n", d->application, d->candidate, d->baseline);
+	html_format(out, "    <testcase classname=\"%s\" name=\"%s%s%s\">\n", d->application, d->candidate, *d->baseline ? " against " : "",
+		    d->baseline);
 	if (element) {
 		html_format(out, "      <%s", element);
 		if (strcmp(element, "skipped") != 0)

@@ -53,7 +53,7 @@ static void add_reasons(const struct decided *d, struct buf *out)
 	add_text(d->application, out);
 	buf_text(out, "**, ");
 	add_text(d->candidate, out);
-	buf_text(out, " against ");
+	buf_text(out, *d->baseline ? " against " : "");
 	add_text(d->baseline, out);
 	buf_format(out, ": %s\n\n", decision_text(d->decision));
 	cJSON_ArrayForEach(reason, d->reasons)
@@ -61,6 +61,20 @@ static void add_reasons(const struct decided *d, struct buf *out)
 		const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "text"));
 
 		buf_text(out, "- ");
+		add_text(text ? text : "", out);
+		buf_char(out, '\n');
+	}
+}
+
+static void add_notes(const cJSON *notes, struct buf *out)
+{
+	const cJSON *note;
+
+	cJSON_ArrayForEach(note, notes)
+	{
+		const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(note, "text"));
+
+		buf_text(out, "\n");
 		add_text(text ? text : "", out);
 		buf_char(out, '\n');
 	}
@@ -100,5 +114,6 @@ void render_markdown(const struct document *d, const struct doc_style *style, st
 	for (size_t i = 0; i < all.n; i++)
 		if (cJSON_GetArraySize(all.items[i].reasons) > 0 && (all.n == 1 || all.items[i].decision != DECISION_PASS))
 			add_reasons(&all.items[i], out);
+	add_notes(all.notes, out);
 	decisions_release(&all);
 }

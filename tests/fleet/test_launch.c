@@ -181,6 +181,71 @@ static void test_killed(void **state)
 	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
 }
 
+static void put_program(const char *name, const char *text)
+{
+	scratch_put(name, text);
+	assert_int_equal(chmod(name, 0755), 0);
+}
+
+/* A batch system of scripts: what srun does to hold an allocation, what squeue says meanwhile. */
+static struct fleet_result slurm_run(const char *holds, const char *said, struct launched *run)
+{
+	static char name[] = "node1", program[] = "srun", step[] = "--jobid={job}";
+	char *words[] = { program, step };
+	struct host host = { .name = name,
+			     .id = name,
+			     .address = name,
+			     .box = name,
+			     .launcher = { .words = words, .n = 2, .slurm = true, .time_limit_s = 60, .queue_limit_s = 30 } };
+	const struct host *const hosts[] = { &host };
+	struct fleet_options options = fleet_defaults();
+	struct fleet_result result;
+	struct assay_error err;
+	char *path = mem_string(getenv("PATH")), *ours = mem_format("%s:%s", directory, path);
+	char *srun = mem_format("#!/bin/sh\ncase $1 in --jobid=*) echo 'srun: error: job completing' >&2; exit 1 ;; esac\n%s\n", holds);
+	char *squeue = mem_format("#!/bin/sh\necho '%s'\n", said);
+
+	put_program("srun", srun);
+	put_program("squeue", squeue);
+	put_program("sinfo", "#!/bin/sh\necho 'node|idle|none'\n");
+	put_program("scancel", "#!/bin/sh\n");
+	setenv("PATH", ours, 1);
+	setenv("XDG_CACHE_HOME", directory, 1);
+	check(fleet_each(hosts, 1, &options, launched_run, run, &result, &err), &err);
+	setenv("PATH", path, 1);
+	free(path);
+	free(ours);
+	free(srun);
+	free(squeue);
+	return result;
+}
+
+/* What no waiting changes ends at once, and with Slurm's word. */
+static void test_slurm_ends(void **state)
+{
+	static const struct {
+		const char *holds, *said, *expected;
+		enum fleet_outcome outcome;
+	} rows[] = {
+		{ "echo 'srun: error: invalid partition' >&2; exit 1", "", "Slurm gave no allocation: srun: error: invalid partition",
+		  FLEET_UNREACHABLE },
+		{ "exec sleep 20", "7|PENDING|PartitionTimeLimit",
+		  "Slurm will never start job 7 (PartitionTimeLimit): set a shorter time_limit in lab.yaml", FLEET_UNREACHABLE },
+		{ "echo '" SLURM_HELD "7'; exec cat", "7|COMPLETING|TimeLimit",
+		  "the allocation's time_limit of 1 minute was reached (job 7)", FLEET_TIME_LIMIT },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct launched run = { .command = "true", .timeout_ms = 60000 };
+		struct fleet_result result = slurm_run(rows[i].holds, rows[i].said, &run);
+
+		assert_string_equal(result.message, rows[i].expected);
+		assert_int_equal(result.outcome, rows[i].outcome);
+		fleet_result_release(&result);
+	}
+}
+
 /* The one that keeps the directory stays beside the others, and removes it. */
 static void test_beside(void **state)
 {
@@ -244,9 +309,9 @@ static int launch_enter(void **state)
 
 int suite_launch(void)
 {
-	const struct CMUnitTest tests[] = { ENGINE_TEST(test_statuses),	    ENGINE_TEST(test_ends), ENGINE_TEST(test_beside),
-					    cmocka_unit_test(test_said),    ENGINE_TEST(test_lost), ENGINE_TEST(test_killed),
-					    ENGINE_TEST(test_login_unknown) };
+	const struct CMUnitTest tests[] = { ENGINE_TEST(test_statuses),	     ENGINE_TEST(test_ends),	  ENGINE_TEST(test_beside),
+					    cmocka_unit_test(test_said),     ENGINE_TEST(test_lost),	  ENGINE_TEST(test_killed),
+					    ENGINE_TEST(test_login_unknown), ENGINE_TEST(test_slurm_ends) };
 
 	if (!sshd_available()) { /* for the fixture */
 		puts("skipped: no sshd here (package openssh-server)");

@@ -307,11 +307,22 @@ comparisons:
   - { application: bad, against: [v1, v2] }
 fingerprints: { battery: none }
 deadline: 2s
+hook: [sh, -c, 'sleep 1; echo "$1" >>"$0"', '$tmp/late']
 END_OF_SUITE
+sed -i "s|\$tmp|$tmp|" "$lab/suite.yaml"
 touch "$tmp/scratch/hold"
 run -C "$lab" nightly --format json
 expect_status 6
 rm "$tmp/scratch/hold"
 expect_json .notes[0].code deadline
 expect_stdout 'not reached'
+[ "$(cat "$tmp/late")" = "$(json '.decisions[0].id')" ] || fail "hooks that ended after the deadline: $(cat "$tmp/late")"
+
+what='what was not reached is in every rendering'
+run -C "$lab" nightly show --format junit
+expect_stdout 'tests="2"' 'nothing_measured: ' 'not reached'
+run -C "$lab" nightly show --format markdown
+expect_stdout '3 nothing_measured' '- not reached' 'not reached before the deadline'
+run -C "$lab" nightly show --format github
+expect_stdout 'not reached' '::notice title=assay::'
 finish
