@@ -29,10 +29,10 @@ struct gbt_options {
 /* What the paper's repository uses: 1000 trees, depth 4, learning rate .01. */
 extern const struct gbt_options gbt_paper;
 
-struct gbt; /* what a fit left behind; immutable */
+struct gbt; /* the trees and what the fit left behind; immutable */
 
 /* X     [n x p] row-major, rows = machines, cols = standardised stressor rates; finite. Values are compared as float32, two that
- *       are closer than 1e-7 are one value: as scikit-learn does.
+ *       are closer than 1e-7 are one value, thresholds lie half-way: as scikit-learn does.
  * y     [n], the application's metric, any unit; finite.
  * out   overwritten; gbt_free() it. NULL on failure.
  * Returns ASSAY_OK, or ASSAY_E_NODATA when n < 2 or p == 0; ASSAY_E_LIMIT when n > GBT_ROWS_MAX. */
@@ -51,5 +51,9 @@ struct gbt_about {
 				    the data do not decide the tree itself, and another implementation may end elsewhere */
 };
 struct gbt_about gbt_about(const struct gbt *gbt);
+
+/* Predictions for X [m x p] (p as in the fit) into out[m]. The profile does not use them; they tell whether the trees are right, which
+ * importances do not. */
+void gbt_predict(const struct gbt *gbt, const struct mat *X, double *out);
 
 #endif

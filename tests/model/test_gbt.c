@@ -113,6 +113,25 @@ static void test_min_samples_split(void **state)
 	gbt_free(gbt);
 }
 
+static void test_threshold(void **state)
+{
+	static const struct {
+		double x, expected;
+	} rows[] = { { -9, 0 }, { 1.4, 0 }, { 1.5, 0 }, { 1.6, 10 }, { 99, 10 } };
+	double x[] = { 0, 1, 2, 3 }, y[] = { 0, 0, 10, 10 };
+	struct mat X = { 4, 1, x };
+	struct gbt *gbt = fit(&X, y, &(struct gbt_options){ 1, 1, 2, 1.0 });
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		double at = rows[i].x, got;
+
+		gbt_predict(gbt, &(struct mat){ 1, 1, &at }, &got);
+		assert_near("half-way, and left when equal", got, rows[i].expected, 1e-14);
+	}
+	gbt_free(gbt);
+}
+
 static void test_refused(void **state)
 {
 	static const struct {
@@ -292,7 +311,7 @@ static void compare_with_plain(const struct sample *s, const struct gbt_options 
 	gbt_free(gbt);
 }
 
-/* Many trees with a small rate is where the same sets of rows come again, few with a large one where they do not. */
+/* Many trees with a small rate is where splits are remembered, few with a large one where they are not. */
 static void test_plain(void **state)
 {
 	static const struct {
@@ -396,12 +415,17 @@ static void test_column_duplicated(void **state)
 	mat_release(&twice.X);
 }
 
-static void test_error_falls(void **state)
+static void test_training_rows_predicted(void **state)
 {
 	struct sample s = sample_new(4, 60, 8, 0.0);
 	struct gbt *gbt = fit(&s.X, s.y, &small);
+	double out[60], squares = 0.0;
 
 	(void)state;
+	gbt_predict(gbt, &s.X, out);
+	for (size_t i = 0; i < 60; i++)
+		squares += (s.y[i] - out[i]) * (s.y[i] - out[i]);
+	assert_near("training error", squares / 60.0, gbt_about(gbt).mse[small.trees], 1e-9 * squares);
 	for (size_t t = 1; t <= small.trees; t++)
 		assert_true(gbt_about(gbt).mse[t] < gbt_about(gbt).mse[t - 1]);
 	gbt_free(gbt);
@@ -515,12 +539,13 @@ int suite_gbt(void)
 		cmocka_unit_test(test_by_hand),
 		cmocka_unit_test(test_two_importances),
 		cmocka_unit_test(test_min_samples_split),
+		cmocka_unit_test(test_threshold),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_rows_permuted),
 		cmocka_unit_test(test_column_negated),
 		cmocka_unit_test(test_column_duplicated),
-		cmocka_unit_test(test_error_falls),
+		cmocka_unit_test(test_training_rows_predicted),
 		cmocka_unit_test(test_importance_sums_to_one),
 		cmocka_unit_test(test_ties_far_from_mean),
 		cmocka_unit_test(test_nodes_trimmed),
