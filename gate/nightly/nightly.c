@@ -41,6 +41,7 @@ struct freezing {
 	const char *name;	  /* of the manifest, as commands take it */
 	struct night_comparisons *out;
 	size_t capacity;
+	struct buf unchanged; /* those whose baseline is the candidate itself: not compared */
 	struct assay_error *err;
 };
 
@@ -285,10 +286,13 @@ static enum assay_status freeze_baselines(struct freezing *f, const char *candid
 		char *baseline = NULL;
 
 		st = find_baseline(f, candidate, input, f->entry->against.items[i], &baseline, &against, &why);
-		if (!st && baseline)
-			why = strcmp(baseline, candidate) == 0 ? "it is the candidate itself" : "";
-		if (!st)
-			st = add_comparison(f, candidate, *why ? "" : baseline, against, why, input);
+		if (!st && baseline && strcmp(baseline, candidate) == 0) {
+			char *application = manifest_stored_name(&f->manifest, input);
+
+			buf_format(&f->unchanged, "%s%s@%s", f->unchanged.size ? ", " : "", application, candidate);
+			free(application);
+		} else if (!st)
+			st = add_comparison(f, candidate, baseline ? baseline : "", against, baseline ? "" : why, input);
 		free(baseline);
 	}
 	return st;
@@ -387,10 +391,12 @@ static enum assay_status freeze_entry(struct freezing *f, char **names, size_t n
 }
 
 /* `suite`: its file's name is `file`, for messages. only: these applications (patterns); n == 0: all. A comparison without a baseline is
- * among them, with its reason in `detail`. What contradicts the laboratory (unknown hosts, applications, versions) is ASSAY_E_USAGE. *out
+ * among them, with its reason in `detail`; one whose baseline is the candidate itself is not, but in *unchanged (free() it; NULL: none),
+ * for nothing has changed since. What contradicts the laboratory (unknown hosts, applications, versions) is ASSAY_E_USAGE. *out
  * is overwritten; night_comparisons_release() it. */
 static enum assay_status nightly_freeze(struct lab *lab, const char *file, const struct suite *suite, const struct manifest_words *only,
-					const volatile sig_atomic_t *cancelled, struct night_comparisons *out, struct assay_error *err)
+					const volatile sig_atomic_t *cancelled, struct night_comparisons *out, char **unchanged,
+					struct assay_error *err)
 {
 	struct freezing f = { .lab = lab, .file = file, .suite = suite, .cancelled = cancelled, .out = out, .err = err };
 	char *directory = mem_format("%s/apps", lab->directory), **names = NULL;
@@ -405,7 +411,8 @@ static enum assay_status nightly_freeze(struct lab *lab, const char *file, const
 		f.entry = &suite->entries[i];
 		st = freeze_entry(&f, names, n, only);
 	}
-	if (!st && !out->n)
+	*unchanged = f.unchanged.size ? buf_take(&f.unchanged) : NULL;
+	if (!st && !out->n && !*unchanged)
 		st = assay_fail(err, ASSAY_E_USAGE, "'%s' names nothing to compare%s", file, only->n ? " among these applications" : "");
 	file_names_free(names, n);
 	free(directory);
@@ -579,13 +586,20 @@ static enum assay_status read_suite(struct nightly *n, char **text, struct assay
 
 static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, struct assay_error *err)
 {
-	enum assay_status st = nightly_freeze(lab, SUITE_FILE, &n->suite, &n->options->only, n->options->cancelled, &n->comparisons, err);
+	char *unchanged = NULL;
+	enum assay_status st =
+	    nightly_freeze(lab, SUITE_FILE, &n->suite, &n->options->only, n->options->cancelled, &n->comparisons, &unchanged, err);
 
 	n->night = (struct night){ .started_ms = clock_real_ms(), .suite = text, .notes = mem_string("[]") };
 	n->night.deadline_ms = suite_deadline_ms(&n->suite, n->night.started_ms);
 	for (size_t i = 0; n->options->budget_s > 0 && i < n->comparisons.n; i++)
 		n->comparisons.items[i].budget_s = n->options->budget_s;
-	return st ? st : night_begin(&lab->store, &n->night, &n->comparisons, err);
+	if (!st)
+		st = night_begin(&lab->store, &n->night, &n->comparisons, err);
+	if (!st && unchanged)
+		nightly_note(n, "unchanged", "nothing has changed since what it is compared with: %s", unchanged);
+	free(unchanged);
+	return st;
 }
 
 /* Said before the disk is full, and before anything is measured for nothing. */

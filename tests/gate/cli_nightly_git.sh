@@ -73,6 +73,18 @@ expect_status 3
 what='it is accepted, and creep beyond the release is still seen'
 run -C "$lab" baseline accept "app@main-$third" --reason 'more is computed'
 expect_status 0
+run -C "$lab" nightly --format json
+expect_status 3
+expect_json .decisions 1
+expect_json .decisions[0].baseline "main-$first"
+expect_json .notes[0].code unchanged
+expect_stdout "nothing has changed since what it is compared with: app@main-$third"
+mv "$lab/suite.yaml" "$tmp/suite"
+printf '%s\n' 'comparisons: [{ application: app, against: [accepted] }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
+run -C "$lab" nightly
+expect_status 0
+expect_stdout 'nothing is compared' "app@main-$third"
+mv "$tmp/suite" "$lab/suite.yaml"
 commit 110.02
 run -C "$lab" nightly --format json
 expect_json .decisions[1].baseline "main-$third"
