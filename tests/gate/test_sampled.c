@@ -173,7 +173,7 @@ static size_t intervals_right(size_t n)
 
 	rng_seed(&rng, 5);
 	for (size_t trial = 0; trial < 1000; trial++) {
-		struct sampled s = { .period_ns = 2000000, .n = 2, .classes = { { "one", false, 0, 0 }, { "two", false, 0, 0 } } };
+		struct sampled s = { .period_ns = 2000000, .n = 2, .classes = { { .name = "one" }, { .name = "two" } } };
 		struct level_run runs[8];
 		struct levels levels;
 		struct parts parts;
