@@ -11,6 +11,11 @@
 
 /* ---- measuring and deciding ---- */
 
+bool verdict_by_processor(const struct verdict *v)
+{
+	return v->rule == RULE_COMPUTES_MORE || v->rule == RULE_HIDDEN || v->rule == RULE_ALIKE_BUT_BUSY || v->rule == RULE_BETTER_BUT_BUSY;
+}
+
 bool verdict_always_fails(const struct verdict *v)
 {
 	const struct run_set *a = v->baseline, *b = v->candidate;

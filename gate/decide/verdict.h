@@ -63,6 +63,8 @@ void verdict_excuse(struct verdict *verdict, const char *code, char *text);
  * has decided. min_gain > 0. */
 void verdict_gain(struct verdict *verdict, double min_gain);
 
+/* Has processor time decided, and not the metric? */
+bool verdict_by_processor(const struct verdict *verdict);
 /* Has the candidate no result because all of its runs failed, while the baseline has some that could be compared? */
 bool verdict_always_fails(const struct verdict *verdict);
 /* Inconclusive by the interval, which shows a slowdown but not on which side of the smallest one that matters it lies. */

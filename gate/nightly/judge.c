@@ -131,11 +131,6 @@ enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence
 
 /* ---- how sure ---- */
 
-bool judge_by_processor(const struct verdict *v)
-{
-	return v->rule == RULE_COMPUTES_MORE || v->rule == RULE_HIDDEN || v->rule == RULE_ALIKE_BUT_BUSY || v->rule == RULE_BETTER_BUT_BUSY;
-}
-
 static const struct effect *effect_behind(const struct verdict *v, bool processor)
 {
 	return processor ? &v->times.of[TIME_PROCESSOR] : &v->effect;
@@ -143,7 +138,7 @@ static const struct effect *effect_behind(const struct verdict *v, bool processo
 
 bool judge_settled(const struct verdict *v)
 {
-	double low = effect_behind(v, judge_by_processor(v))->low;
+	double low = effect_behind(v, verdict_by_processor(v))->low;
 
 	if (v->effect.decision == DECISION_REGRESSION)
 		return isnan(low) || stats_round(low) >= stats_round(1 + v->min_effect);
@@ -153,7 +148,7 @@ bool judge_settled(const struct verdict *v)
 /* From the interval back to the statistic; what looks may spend on this one is a part of all. */
 static double p_of(const struct verdict *v)
 {
-	const struct effect *e = effect_behind(v, judge_by_processor(v));
+	const struct effect *e = effect_behind(v, verdict_by_processor(v));
 	double level = fmax(EFFECT_LEVEL, fmax(v->baseline->level, v->candidate->level)), df, statistic;
 	size_t runs = v->baseline->n + v->candidate->n;
 
@@ -335,11 +330,11 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 	document_init(&sides);
 	if (!st) {
 		bool regression = c.verdict.effect.decision == DECISION_REGRESSION;
-		const struct effect *e = effect_behind(&c.verdict, judge_by_processor(&c.verdict));
+		const struct effect *e = effect_behind(&c.verdict, verdict_by_processor(&c.verdict));
 		const char *architecture = c.verdict.architecture;
 		struct document verdict;
 
-		out->by_processor = judge_by_processor(&c.verdict);
+		out->by_processor = verdict_by_processor(&c.verdict);
 		out->input.verdict = c.verdict.effect.decision;
 		out->input.left_out = c.disturbed.too_many;
 		out->input.fresh = regression && q->confirm ? FRESH_DUE : FRESH_NONE;
@@ -352,10 +347,10 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 		if (regression && machine_behind(&c.verdict))
 			out->machine = mem_string(machine_behind(&c.verdict));
 		if (regression && q->control)
-			st = judge_control(lab, evidence, q, q->plan, architecture, judge_by_processor(&c.verdict), "along", out, &sides,
+			st = judge_control(lab, evidence, q, q->plan, architecture, verdict_by_processor(&c.verdict), "along", out, &sides,
 					   err);
 		if (!st && regression && *q->fresh_plan)
-			st = judge_fresh(lab, evidence, q, architecture, judge_by_processor(&c.verdict), out, &sides, err);
+			st = judge_fresh(lab, evidence, q, architecture, verdict_by_processor(&c.verdict), out, &sides, err);
 		out->rule = decision_rule_of(&out->input);
 		out->decision = out->rule < DECISION_RULES ? decision_rule_decision(out->rule) : out->input.verdict;
 		answer_head(q, out, &all);

@@ -66,8 +66,7 @@ void judgement_release(struct judgement *judgement); /* accepts zeroed */
  * matters: one of less would else be called as often as chance takes an early estimate beyond it. */
 bool judge_settled(const struct verdict *verdict);
 
-/* Was it made by processor time; and of a finding, do fresh runs show it once more, on so many machines, or on all? */
-bool judge_by_processor(const struct verdict *verdict);
+/* Do fresh runs show a finding once more, on so many machines, or on all? */
 bool judge_seen_again(const struct verdict *fresh, bool by_processor, size_t machines);
 
 #endif

@@ -121,7 +121,7 @@ static void one_pair(struct replaying *r, int last, struct rng *rng, struct repl
 			decision = v.effect.decision;
 			by_wall = v.by_interval;
 			settled = judge_settled(&v);
-			by_processor = judge_by_processor(&v);
+			by_processor = verdict_by_processor(&v);
 		}
 		forget(sides, &v);
 	}

@@ -136,13 +136,22 @@ static void machines_release(struct page_machines *machines)
 
 /* ---- the answer ---- */
 
-static char *headline_change(const struct effect *e)
+/* Of the time that decided. */
+static const struct effect *effect_shown(const struct verdict *v)
 {
-	if (e->ratio >= 2)
-		return mem_format("%.3g times as much as", e->ratio);
-	if (e->ratio >= 1)
-		return mem_format("%.1f\u00a0%% more than", 100 * (e->ratio - 1));
-	return mem_format("%.1f\u00a0%% less than", 100 * (1 - e->ratio));
+	return verdict_by_processor(v) ? &v->times.of[TIME_PROCESSOR] : &v->effect;
+}
+
+static char *headline_change(const struct verdict *v)
+{
+	double ratio = effect_shown(v)->ratio;
+	const char *verb = verdict_by_processor(v) ? "takes" : "costs", *of = verdict_by_processor(v) ? " processor time" : "";
+
+	if (ratio >= 2)
+		return mem_format("%s %.3g times as much%s as", verb, ratio, of);
+	if (ratio >= 1)
+		return mem_format("%s %.1f\u00a0%% more%s than", verb, 100 * (ratio - 1), of);
+	return mem_format("%s %.1f\u00a0%% less%s than", verb, 100 * (1 - ratio), of);
 }
 
 /* One sentence, with marks. free() it. */
@@ -161,8 +170,8 @@ static char *headline_of(const struct verdict *v, const struct report_names *nam
 	switch (e->decision) {
 	case DECISION_REGRESSION:
 	case DECISION_IMPROVED:
-		change = headline_change(e);
-		out = mem_format(DOC_NAME "%s" DOC_END " costs %s " DOC_NAME "%s" DOC_END, candidate, change, baseline);
+		change = headline_change(v);
+		out = mem_format(DOC_NAME "%s" DOC_END " %s " DOC_NAME "%s" DOC_END, candidate, change, baseline);
 		free(change);
 		return out;
 	case DECISION_PASS:
@@ -229,7 +238,7 @@ static void zone_label(const struct svg_axis *axis, double from, double to, cons
 
 static void add_interval(const struct verdict *v, struct document *d)
 {
-	const struct effect *e = &v->effect;
+	const struct effect *e = effect_shown(v);
 	struct buf svg = BUF_INIT;
 	bool known = isfinite(e->low) && isfinite(e->high);
 	double slower = 1 + v->min_effect, faster = 1 / slower;
@@ -254,21 +263,23 @@ static void add_interval(const struct verdict *v, struct document *d)
 	buf_text(&svg, "</svg>");
 	svg_labels(&axis, CHART_FLOOR + 18, &svg);
 	svg_close(&svg);
-	doc_picture(d, NULL, &svg, "Cost of the candidate as a multiple of the baseline\u2019s%s",
+	doc_picture(d, NULL, &svg, "%s of the candidate as a multiple of the baseline\u2019s%s",
+		    verdict_by_processor(v) ? "Processor time" : "Cost",
 		    !known ? "" : (e->within ? ", with its 95 % interval on these machines" : ", with its 95 % interval"));
 	doc_style(d, "interval");
 }
 
 /* ---- numbers ---- */
 
-static void add_ratio(const struct effect *e, struct document *d)
+static void add_ratio(const struct verdict *v, struct document *d)
 {
+	const struct effect *e = effect_shown(v);
 	int digits = report_decimals(e->ratio);
 	char *more = isfinite(e->low) ? mem_format("95\u00a0%% interval %s to %s", report_number(e->low, digits).text,
 						   report_number(e->high, digits).text)
 				      : mem_string("no interval: too little was measured");
 
-	page_fact(d, "Ratio of costs", report_number(e->ratio, digits).text, more);
+	page_fact(d, verdict_by_processor(v) ? "Ratio of processor times" : "Ratio of costs", report_number(e->ratio, digits).text, more);
 	free(more);
 }
 
@@ -290,7 +301,7 @@ static void add_types(const struct verdict *v, struct document *d)
 
 static void add_detectable(const struct verdict *v, struct document *d)
 {
-	double least = v->effect.minimum_detectable;
+	double least = effect_shown(v)->minimum_detectable;
 	char *matters = mem_format("%.3g\u00a0%%", 100 * v->min_effect), *value;
 
 	page_fact(d, "Slowdown that matters", matters, "smaller ones are let pass");
@@ -346,7 +357,7 @@ static void add_decision(const struct verdict *v, const struct report_names *nam
 	add_answer(v, names, d);
 	if (v->effect.types) {
 		add_interval(v, d);
-		add_ratio(&v->effect, d);
+		add_ratio(v, d);
 		add_types(v, d);
 		add_detectable(v, d);
 	}

@@ -170,6 +170,11 @@ static void ratio_table(const struct verdict *v, const struct ratio_row *rows, s
 	doc_end(d);
 }
 
+#define RATIOS_LEAD                                                                                                                        \
+	"Each machine is compared with itself: the candidate's cost as a multiple of the baseline's, above 1 is worse. A machine's "       \
+	"interval is that of its own repetitions; machines of one hardware type repeat the same finding, so their mean counts once. The "  \
+	"band is the interval of all"
+
 static void add_ratios(const struct verdict *v, struct document *d)
 {
 	struct ratio_row *rows = mem_new(v->pairing.n, sizeof(*rows));
@@ -180,12 +185,10 @@ static void add_ratios(const struct verdict *v, struct document *d)
 			rows[n++] = ratio_row_of(&v->pairing, &v->pairing.machines[i]);
 	}
 	qsort(rows, n, sizeof(*rows), compare_ratios);
-	doc_section(
-	    d, "ratios", "Machines", "The ratio on each machine",
-	    !n ? NULL
-	       : "Each machine is compared with itself: the candidate's cost as a multiple of the baseline's, above 1 is worse. A "
-		 "machine's interval is that of its own repetitions; machines of one hardware type repeat the same finding, so their "
-		 "mean counts once. The band is the interval of all, on which the decision rests.");
+	doc_section(d, "ratios", "Machines", "The ratio on each machine",
+		    !n			      ? NULL
+		    : verdict_by_processor(v) ? RATIOS_LEAD "; the decision rests on processor time."
+					      : RATIOS_LEAD ", on which the decision rests.");
 	if (n) {
 		ratio_table(v, rows, n, d);
 	} else

@@ -209,6 +209,13 @@ processor=$(json '.runs.times[0].ratio')
 run -C "$lab" nightly show --format json
 expect_json .decisions[0].time processor
 expect_json .decisions[0].ratio "$processor"
+
+what='its report says so, too'
+run -C "$lab" report counting@v1 counting@v2 -o "$tmp/computing.html"
+grep -q 'as much processor time as\|more processor time than' "$tmp/computing.html" || fail "$(head -c 4000 "$tmp/computing.html")"
+grep -q 'Ratio of processor times' "$tmp/computing.html" || fail 'which ratio'
+grep -q "Processor time of the candidate as a multiple" "$tmp/computing.html" || fail 'the picture'
+grep -q 'the decision rests on processor time' "$tmp/computing.html" || fail 'the band'
 lab=$tmp/night
 
 what='findings are confirmed by fresh runs, beside a control'
