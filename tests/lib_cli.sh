@@ -98,6 +98,14 @@ expect_no_stderr() {
 	[ ! -s "$tmp/err" ] || ! grep -qvE '^[0-9]+ of [0-9]+ (runs|measurements), last on ' "$tmp/err" || fail 'nothing expected on standard error'
 }
 
+# Each TEXT.
+expect_stderr() {
+	for text; do
+		cases=$((cases + 1))
+		grep -qF -e "$text" "$tmp/err" || fail "standard error should have: $text"
+	done
+}
+
 # One line that begins with the program's name and holds each TEXT.
 expect_error() {
 	cases=$((cases + 1))

@@ -2,6 +2,7 @@
 #include "fleet/emulate/emulate_site.h"
 #include "fleet/emulate/emulate_tools.h"
 
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -28,6 +29,7 @@
 #define ROUND_NS       4000000
 #define ENVIRON_BYTES  65536
 #define LINK_TURNS_MAX 100
+#define LOCK_WAIT_NS   5000000000
 #define GROUP_EMPTY_MS 2000 /* for the kernel to notice that a group is empty */
 
 void emulate_step(struct emulate_listener *listener, const char *fmt, ...)
@@ -118,6 +120,19 @@ static enum assay_status make_base(const struct emulate_site *site, struct assay
 	return st;
 }
 
+/* Processes that one which was killed had just begun hold its lock until they run what they are for. */
+static bool lock_soon(int fd)
+{
+	int64_t until_ns = clock_monotonic_ns() + LOCK_WAIT_NS;
+
+	while (flock(fd, LOCK_EX | LOCK_NB)) {
+		if (clock_monotonic_ns() > until_ns)
+			return false;
+		usleep(20000);
+	}
+	return true;
+}
+
 static enum assay_status lock_site(struct emulate_site *site, struct assay_error *err)
 {
 	char *path = mem_format("%s/lock", site->base);
@@ -129,7 +144,7 @@ static enum assay_status lock_site(struct emulate_site *site, struct assay_error
 				path);
 	else if (site->lock < 0)
 		st = assay_fail_errno(err, errno, "cannot write '%s'", path);
-	else if (flock(site->lock, LOCK_EX | LOCK_NB))
+	else if (!lock_soon(site->lock))
 		st = assay_fail(err, ASSAY_E_BUSY, "another 'assay fleet up' or 'down' is at work in '%s': wait until it has ended",
 				site->directory);
 	free(path);

@@ -222,6 +222,14 @@ expect_status 0
 run fleet down "$tmp/fresh"
 nothing_left "$tmp/fresh"
 
+what='what one that was killed had begun holds the lock for a moment more'
+run fleet up "$lab" -n 1
+flock "$lab/.assay/emulated/lock" sleep 1 &
+sleep .3
+run fleet down "$lab"
+expect_status 0
+nothing_left "$lab"
+
 what='Ctrl-C'
 : >"$tmp/err" # what the last command said must not pass for a word of the next one
 "$ASSAY" fleet up "$lab" -n 20 >"$tmp/out" 2>"$tmp/err" &

@@ -43,13 +43,6 @@ fleet() {
 	run -C "$tmp/lab" fleet "$verb" "$@"
 }
 
-expect_stderr() {
-	for text; do
-		cases=$((cases + 1))
-		grep -qF -e "$text" "$tmp/err" || fail "standard error should have: $text"
-	done
-}
-
 expect_lines() {
 	cases=$((cases + 1))
 	sort "$tmp/out" >"$tmp/sorted"
