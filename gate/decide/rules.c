@@ -46,3 +46,8 @@ enum decision rule_decision(enum rule rule)
 	ASSAY_BUG_IF(rule >= RULES);
 	return rules[rule].decision;
 }
+
+bool rule_by_processor(enum rule rule)
+{
+	return rule == RULE_COMPUTES_MORE || rule == RULE_HIDDEN || rule == RULE_ALIKE_BUT_BUSY || rule == RULE_BETTER_BUT_BUSY;
+}

@@ -63,5 +63,7 @@ enum rule rule_of(const struct rule_input *input);
 const char *rule_code(enum rule rule);
 const char *rule_text(enum rule rule);
 enum decision rule_decision(enum rule rule);
+/* Does processor time decide by it, and not the metric? */
+bool rule_by_processor(enum rule rule);
 
 #endif

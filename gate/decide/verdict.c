@@ -13,7 +13,7 @@
 
 bool verdict_by_processor(const struct verdict *v)
 {
-	return v->rule == RULE_COMPUTES_MORE || v->rule == RULE_HIDDEN || v->rule == RULE_ALIKE_BUT_BUSY || v->rule == RULE_BETTER_BUT_BUSY;
+	return rule_by_processor(v->rule);
 }
 
 bool verdict_always_fails(const struct verdict *v)

@@ -151,14 +151,11 @@ static void add_rest(const struct night_answered *all, size_t n, struct document
 	doc_end(d);
 }
 
-/* Of processor time: the rules by which it decides. */
 static bool is_of_processor(const char *code)
 {
-	static const enum rule rules[] = { RULE_COMPUTES_MORE, RULE_HIDDEN, RULE_ALIKE_BUT_BUSY, RULE_BETTER_BUT_BUSY };
-
-	for (size_t i = 0; code && i < sizeof(rules) / sizeof(rules[0]); i++) {
-		if (strcmp(code, rule_code(rules[i])) == 0)
-			return true;
+	for (int rule = 0; code && rule < RULES; rule++) {
+		if (strcmp(code, rule_code((enum rule)rule)) == 0)
+			return rule_by_processor((enum rule)rule);
 	}
 	return false;
 }
