@@ -1,6 +1,7 @@
-"""What recording calls costs: single calls, and whole programs at the policy's 1 %, plain and recorded by turns.
+"""What recording calls costs: single calls, and whole programs at the policy's 1 %, plain and recorded by turns; and programs that count statements.
 usage: variance_costs.py LIBRARY DIRECTORY [PAIRS [SECONDS]]: measures what DIRECTORY does not have yet, for so long, and prints the tables. Exits with 3 when
-pairs are still missing. Programs that are not installed are named."""
+pairs are still missing. Programs that are not installed are named; those that count are built from DIRECTORY/sources/PROGRAM, if that is there."""
+import glob
 import json
 import math
 import os
@@ -15,8 +16,6 @@ from variance_four import preferred
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CALLS = {"lock": 2000000, "write": 500000, "read": 500000, "pipe": 200000, "poll": 500000}
-T95 = {n: t for n, t in zip(range(1, 31), (6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83, 1.81, 1.80, 1.78, 1.77, 1.76, 1.75, 1.75, 1.74, 1.73, 1.73, 1.72, 1.72,
-                                           1.72, 1.71, 1.71, 1.71, 1.71, 1.70, 1.70, 1.70, 1.70))}  # one-sided, by degrees of freedom
 SQL = """CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600000)
 INSERT INTO t SELECT i, hex(i * 7919) FROM n; CREATE INDEX x ON t(b); SELECT count(*), sum(length(b)) FROM t WHERE b > '3'; UPDATE t SET b = b || 'x' WHERE a % 3 = 0;"""
 HPCC = """HPLinpack benchmark input file
@@ -72,16 +71,38 @@ def inputs(directory):
     os.rename(directory + "/video.new", directory + "/video.y4m")
 
 
-# Each in DIRECTORY, for a second or more on two processors by itself; what it prints is thrown away.
+# Each in DIRECTORY, for a second or more on two processors by itself; what it prints is thrown away. What has one thread stays on one processor.
+ONE = ["taskset", "-c", "1"]
 PROGRAMS = {
     "hpcc, 2 ranks": ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2", "hpcc"],
     "pigz -p 2": ["pigz", "-p", "2", "-c", "text", "text", "text"],
-    "sqlite3": ["sh", "-c", "rm -f base; sqlite3 base <sql"],
+    "sqlite3": [*ONE, "sh", "-c", "rm -f base; sqlite3 base <sql"],
     "sort --parallel=2": ["sort", "--parallel=2", "-S", "200M", "text", "text", "text"],
     "x264, 2 threads": ["x264", "--quiet", "--threads", "2", "-o", "video.264", "video.y4m"],
     "xz -1 -T 2": ["xz", "-1", "-T", "2", "-c", "text", "text"],
     "redis-server, under load": None,
 }
+# Built twice, as it is and to count statements: what is compiled, and how it is run.
+COUNTING = {
+    "bzip2 -9": ("bzip2", "blocksort.c bzip2.c bzlib.c compress.c crctable.c decompress.c huffman.c randtable.c", "-9 -c text"),
+    "lz4 -12": ("lz4", "lib/*.c programs/*.c -Ilib -pthread", "-12 -c text"),
+    "sqlite3": ("sqlite3", "sqlite3.c shell.c -lm -ldl -lpthread", "-init sql counted.base .quit"),
+}
+
+
+def programs_there(directory, assay):
+    there = {name: [words, words] for name, words in PROGRAMS.items()
+             if shutil.which("redis-server" if not words else "sqlite3" if name == "sqlite3" else words[-1] if "hpcc" in name else words[0])}
+    for name, (program, built, run) in COUNTING.items():
+        source, ways = f"{directory}/sources/{program}", {"plain": ["gcc"], "counting": [assay, "variance", "build", "--", "gcc"]}
+        if not os.path.isdir(source):
+            continue
+        words = [w for word in built.split() for w in (sorted(glob.glob(word, root_dir=source)) if word.endswith(".c") else [word])]
+        for way, compiler in ways.items():
+            if not os.path.exists(f"{directory}/{program}.{way}"):
+                subprocess.run([*compiler, "-O2", "-w", "-o", f"{directory}/{program}.{way}", *words], cwd=source, check=True)
+        there[name + ", counting"] = [["sh", "-c", f"rm -f counted.base; exec taskset -c 1 ./{program}.{way} {run}"] for way in ways]
+    return there
 
 
 def environment(library, records, overhead):
@@ -100,23 +121,23 @@ def cpu_of(pid):
 
 def redis(directory, env):
     """The server's processor time for a fixed number of requests."""
-    server = subprocess.Popen(["redis-server", "--port", "7999", "--save", "", "--appendonly", "no"], cwd=directory, env=env, stdout=subprocess.DEVNULL)
+    server = subprocess.Popen([*ONE, "redis-server", "--port", "7999", "--save", "", "--appendonly", "no"], cwd=directory, env=env, stdout=subprocess.DEVNULL)
     while subprocess.run(["redis-cli", "-p", "7999", "ping"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
         time.sleep(.02)
-    subprocess.run(["redis-benchmark", "-p", "7999", "-t", "set,get", "-n", "60000", "-c", "20", "-q"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["taskset", "-c", "0", "redis-benchmark", "-p", "7999", "-t", "set,get", "-n", "60000", "-c", "20", "-q"], check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["redis-cli", "-p", "7999", "shutdown", "nosave"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return cpu_of(server.pid)
 
 
-def once(library, directory, name, recorded):
+def once(library, directory, words, recorded):
     """Processor time, time, and bytes of records, of the process that has most."""
     records = directory + "/records" if recorded else None
     shutil.rmtree(directory + "/records", ignore_errors=True)
     os.makedirs(directory + "/records")
     env = environment(library, records, 10000)
     began = time.monotonic()
-    if PROGRAMS[name]:
-        cpu = cpu_of(subprocess.Popen(PROGRAMS[name], cwd=directory, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).pid)
+    if words:
+        cpu = cpu_of(subprocess.Popen(words, cwd=directory, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).pid)
     else:
         cpu = redis(directory, env)
     seconds = time.monotonic() - began
@@ -155,21 +176,42 @@ def print_calls(rows):
         print(f"| {call} | {plain:.1f} | {usual:.1f} | {every:.1f} | {usual - plain:+.1f}, {every - plain:+.1f} |")
 
 
+def typical(x):
+    """Of numbers around a centre, that (Hodges and Lehmann, 1963: the median of the means of two), and its upper 95 % limit by signed ranks, one-sided."""
+    n, means, sums = len(x), sorted((a + b) / 2 for i, a in enumerate(x) for b in x[i:]), [1]
+    for rank in range(1, n + 1):
+        sums = [(sums[w] if w < len(sums) else 0) + (sums[w - rank] if w >= rank else 0) for w in range(len(sums) + rank)]
+    outside = 0
+    while sum(sums[:outside + 1]) <= .05 * 2 ** n:
+        outside += 1
+    return statistics.median(means), means[len(means) - max(outside, 1)]
+
+
 def print_programs(pairs):
-    if not pairs:
-        print("Not measured.")
-        return
-    print("| program | pairs | seconds | processor time s | recorded / plain, mean | upper 95 % limit | records KB/s of a process, at most |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
-    means = []
+    """Returns ratio and limit of each."""
+    told = []
+    print("| program | pairs | seconds | processor time s | two plain ones differ by | recorded / plain | upper 95 % limit | records KB/s of a process, at most |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for name, rows in pairs.items():
-        logs = [math.log(b["cpu"] / a["cpu"]) for a, b in rows]
-        upper = math.exp(statistics.mean(logs) + T95[min(len(logs) - 1, 30)] * statistics.stdev(logs) / math.sqrt(len(logs)))
-        means.append(math.exp(statistics.mean(logs)))
+        middle, upper = typical([math.log(b["cpu"] / a["cpu"]) for a, b in rows])
+        told.append((math.exp(middle), math.exp(upper)))
+        plain = [a["cpu"] for a, _ in rows]
+        differ = statistics.median(abs(a / b - 1) for a, b in zip(plain, plain[1:]))
         rate = statistics.median(b["bytes"] / 1024 / b["seconds"] for _, b in rows)
-        print(f"| {name} | {len(rows)} | {statistics.median(b['seconds'] for _, b in rows):.2f} | {statistics.median(a['cpu'] for a, _ in rows):.3f} | {means[-1]:.4f} | {upper:.4f} | {rate:.1f} |")
-    if means:
-        print(f"\nArithmetic mean of {len(means)} programs: {statistics.mean(means):.4f}; the worst: {max(means):.4f}.")
+        print(f"| {name} | {len(rows)} | {statistics.median(b['seconds'] for _, b in rows):.2f} | {statistics.median(plain):.3f} | {100 * differ:.1f} % | "
+              f"{told[-1][0]:.4f} | {told[-1][1]:.4f} | {rate:.1f} |")
+    return told
+
+
+def print_all(pairs):
+    counting = {name: rows for name, rows in pairs.items() if name.endswith("counting")}
+    told = print_programs({name: rows for name, rows in pairs.items() if name not in counting})
+    if told:
+        mean, error = statistics.mean(r for r, _ in told), math.sqrt(sum((u - r) ** 2 for r, u in told)) / len(told)
+        print(f"\nArithmetic mean of {len(told)} programs: {mean:.4f}, upper 95 % limit {mean + error:.4f}; the worst: {max(told)[0]:.4f}; the highest limit: {max(u for _, u in told):.4f}.")
+    if counting:
+        print("\nThe same where the recorded ones are built to count statements, and the plain ones are not:\n")
+        print_programs(counting)
 
 
 def main():
@@ -181,7 +223,7 @@ def main():
     if not os.path.exists(directory + "/calls"):
         subprocess.run(["gcc", "-O2", "-pthread", HERE + "/variance_calls.c", "-o", directory + "/calls"], check=True)
     until, missing = time.monotonic() + seconds, 0
-    there = [name for name, words in PROGRAMS.items() if shutil.which((words[-1] if "hpcc" in name else "sqlite3" if name == "sqlite3" else words[0]) if words else "redis-server")]
+    there = programs_there(directory, os.path.dirname(library) + "/assay")
     calls, programs = {call: [] for call in CALLS}, {name: [] for name in there}
     for i in range(pairs):
         for call in CALLS if i < 7 else ():
@@ -190,11 +232,11 @@ def main():
                 calls[call].append(keep(path, lambda: [call_ns(library, directory, call, o) for o in (None, 10000, 0)]))
             else:
                 missing += 1
-        for name in there:
+        for name, words in there.items():
             path = f"{directory}/pair.{name.replace('/', '-')}.{i}"
             if os.path.exists(path) or time.monotonic() < until:
                 order = (False, True) if i % 2 else (True, False)
-                programs[name].append(keep(path, lambda: [r for _, r in sorted((recorded, once(library, directory, name, recorded)) for recorded in order)]))
+                programs[name].append(keep(path, lambda: [r for _, r in sorted((recorded, once(library, directory, words[recorded], recorded)) for recorded in order)]))
             else:
                 missing += 1
     if missing:
@@ -203,7 +245,7 @@ def main():
             sys.exit(3)
     print_calls(calls)
     print()
-    print_programs({name: rows for name, rows in programs.items() if len(rows) > 1})
+    print_all({name: rows for name, rows in programs.items() if len(rows) > 4})
     for name in PROGRAMS:
         if name not in there:
             print(f"\n`{name}` is not installed here.")

@@ -1,14 +1,20 @@
 #!/bin/sh
 # Where and when real runs were slow, and whether it was the code: recorded, disturbed and judged; and what recording costs. Some forty minutes,
 # with breaks where wanted: CORPUS=DIRECTORY keeps what was recorded, SECONDS_NOW=N measures for so long and says what is missing (0: judges what
-# there is). SEED: who is disturbed and when. DISTURBED, STILL, PAIRS: runs of each kind. Needs root and control groups of version 1.
+# there is). SEED: who is disturbed and when. DISTURBED, STILL, PAIRS, COSTS: runs of each kind. Needs root and control groups of version 1.
 . tests/lib_evidence.sh
+. tests/lib_debian.sh
 corpus=${CORPUS:-$work/corpus}
 seconds=${SECONDS_NOW:-3600}
 mkdir -p "$corpus"
+for program in bzip2 lz4 sqlite3; do
+	[ -d "$corpus/costs/sources/$program" ] || unpack $program bookworm "$corpus/costs/sources/$program" >/dev/null
+done
+[ -f "$corpus/costs/sources/sqlite3/sqlite3.c" ] ||
+	(cd "$corpus/costs/sources/sqlite3" && ./configure --disable-tcl --disable-readline && make -s sqlite3.c shell.c) >/dev/null
 /usr/bin/python3 tests/bench/variance_four.py "$assay" "$corpus/runs" "${SEED:-1}" "${DISTURBED:-20}" "${STILL:-40}" "$seconds" >"$work/found"
 /usr/bin/python3 tests/bench/variance_versions.py "$assay" "$corpus/versions" "${PAIRS:-10}" "$seconds" >"$work/told"
-/usr/bin/python3 tests/bench/variance_costs.py "$(dirname "$assay")/libassay-interpose.so" "$corpus/costs" 12 "$seconds" >"$work/costs"
+/usr/bin/python3 tests/bench/variance_costs.py "$(dirname "$assay")/libassay-interpose.so" "$corpus/costs" "${COSTS:-24}" "$seconds" >"$work/costs"
 {
 	evidence_head 'Variance'
 	echo "Who was disturbed and when was drawn with the seed ${SEED:-1}, of which no run had been seen when the code was written. Runs are recorded alone on the"
@@ -43,7 +49,8 @@ mkdir -p "$corpus"
 	echo
 	sed '/^$/,$d' "$work/costs"
 	echo
-	echo 'Processor time of whole programs with the library preloaded, at 1 %, pairs by turns; geometric means, and the one-sided upper 95 % limit of each (t).'
+	echo 'Processor time of whole programs with the library preloaded, at 1 %, pairs by turns: the median of the means of two (Hodges and Lehmann), and its one-sided upper 95 % limit, by signed'
+	echo 'ranks; of the mean of all, by the sum of the squares of what is between the two.'
 	echo 'Analysis and `assay variance record` itself, which looks at the processes 20 times a second, are not in it.'
 	echo
 	sed '1,/^$/d' "$work/costs"
