@@ -1,7 +1,8 @@
 /* Nights replayed from recorded noise: pairs of versions that are one and the same, or of which one computes more, decided and confirmed as
- * a night does (gate/nightly/replay.h). Usage: bench_nightly RECORD.csv PAIRS EFFECT...; the record is
- * "wall_ns,user_us,sys_us,run_delay_ns" in the order of time. Each host has all of it, from another place on; a pair has a stretch of each;
- * versions take turns as in a plan (A B B A). */
+ * a night does (gate/nightly/replay.h). Usage: bench_nightly [--blind] RECORD.csv PAIRS EFFECT...; the record is
+ * "wall_ns,user_us,sys_us,run_delay_ns", and where it has them ",pulse_compute_ns,pulse_memory_ns", which --blind does not look at, in the
+ * order of time. Each host has all of it, from another place on; a pair has a stretch of each; versions take turns as in a plan (A B B A).
+ */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/text.h"
@@ -12,28 +13,37 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define HOSTS 6
 #define FIRST 4 /* repetitions at the first look */
 
 struct recorded {
-	int64_t wall_ns, user_us, sys_us, delay_ns;
+	int64_t wall_ns, user_us, sys_us, delay_ns, pulse_ns[2];
 };
 
 static struct recorded *record;
 static size_t n_record;
 
-static void load(const char *path)
+static void load(const char *path, bool blind)
 {
 	FILE *file = fopen(path, "r");
 	size_t capacity = 0;
 	struct recorded r;
+	char line[200];
 
 	if (!file) {
 		fprintf(stderr, "bench_nightly: cannot read '%s'\n", path);
 		exit(1);
 	}
-	while (fscanf(file, "%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%" SCNd64 " ", &r.wall_ns, &r.user_us, &r.sys_us, &r.delay_ns) == 4) {
+	while (fgets(line, sizeof(line), file)) {
+		int known = sscanf(line, "%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%" SCNd64, &r.wall_ns, &r.user_us,
+				   &r.sys_us, &r.delay_ns, &r.pulse_ns[0], &r.pulse_ns[1]);
+
+		if (known < 4)
+			break;
+		if (known < 6 || blind)
+			r.pulse_ns[0] = r.pulse_ns[1] = -1;
 		record = mem_grow(record, n_record, &capacity, sizeof(*record));
 		record[n_record++] = r;
 	}
@@ -54,6 +64,8 @@ static struct run run_of(const struct recorded *r, size_t host, int64_t repetiti
 	run.withheld_ns[RUN_WAITED] = r->delay_ns;
 	for (int i = RUN_THROTTLED; i < RUN_WITHHELD; i++)
 		run.withheld_ns[i] = -1;
+	run.withheld_ns[RUN_PULSE_COMPUTE] = r->pulse_ns[0];
+	run.withheld_ns[RUN_PULSE_MEMORY] = r->pulse_ns[1];
 	return run;
 }
 
@@ -107,10 +119,13 @@ int main(int argc, char **argv)
 {
 	struct rng rng;
 	int64_t pairs;
+	bool blind = argc > 1 && strcmp(argv[1], "--blind") == 0;
 
+	argc -= blind;
+	argv += blind;
 	if (argc < 4 || !text_int64(argv[2], &pairs) || pairs < 1)
 		return 2;
-	load(argv[1]);
+	load(argv[1], blind);
 	rng_seed(&rng, 17);
 	for (int i = 3; i < argc; i++) {
 		double effect;

@@ -10,8 +10,9 @@ until=$(($(date +%s) + ${SECONDS_OF_SLICE:-28800}))
 parts=${PARTS-calibrations kills reboots nights}
 lab=$state/lab-$(echo "$parts" | tr ' ' -)
 mkdir -p "$state"
-[ -x build/release/tests/bench_looks ] || { cmake --preset release >"$work/log" && cmake --build --preset release --target assay bench_nightly bench_looks >>"$work/log"; }
+{ cmake --preset release -DASSAY_TESTS=ON && cmake --build --preset release --target assay bench_nightly bench_looks; } >"$work/log" # what is there is left
 raw=docs/evidence/nightly.csv
+raw_memory=docs/evidence/nightly_memory.csv
 quota=/sys/fs/cgroup/cpu/assay-evidence-$$
 hogs=
 fleets=$lab
@@ -30,24 +31,46 @@ program() {
 
 # ---- noise, recorded once ----
 
+manifest() {
+	printf '%s\n' 'files: [burn]' "command: ['{files}/burn']" 'versions: { a: , b: }' 'repetitions: 300' 'sampling: off' >"$work/lab/apps/burn.yaml"
+}
+
+# Runs of one program, one after another, until the hogs are sent away: times, delays, pulses.
+record() {
+	"$assay" -C "$work/lab" run burn --quiet >"$work/log"
+	for pid in $hogs; do kill "$pid" || true; done
+	hogs=
+	python3 - "$work/lab/.assay/runs.db" <<'END'
+import json, sqlite3, sys
+rows = sqlite3.connect(sys.argv[1]).execute("SELECT wall_ns, user_us, sys_us, signature FROM execution WHERE outcome = 'ok' ORDER BY taken_ms")
+for wall, user, system, signature in rows:
+    of = json.loads(signature)
+    print(wall, user, system, of["run_delay_ns"], of.get("pulse_compute_ns", -1), of.get("pulse_memory_ns", -1), sep=",")
+END
+}
+
 if [ -n "${RECORD:-}" ] || [ ! -f "$raw" ]; then
 	"$assay" init "$work/lab" >"$work/log"
 	echo 'hosts: [{ name: h1, transport: local, type: t1 }]' >>"$work/lab/lab.yaml"
 	program "$work/lab/apps" 100000
-	printf '%s\n' 'files: [burn]' "command: ['{files}/burn']" 'versions: { a: , b: }' 'repetitions: 300' 'sampling: off' >"$work/lab/apps/burn.yaml"
+	manifest
 	for i in 1 2 3; do
 		sh -c 'while :; do timeout $(($$ % 3 + 1)) sh -c "while :; do :; done"; sleep 1; done' &
 		hogs="$hogs $!"
 	done
-	"$assay" -C "$work/lab" run burn --quiet >"$work/log"
-	for pid in $hogs; do kill "$pid" || true; done
-	hogs=
-	python3 - "$work/lab/.assay/runs.db" >"$raw" <<'END'
-import json, sqlite3, sys
-rows = sqlite3.connect(sys.argv[1]).execute("SELECT wall_ns, user_us, sys_us, signature FROM execution WHERE outcome = 'ok' ORDER BY taken_ms")
-for wall, user, system, signature in rows:
-    print(wall, user, system, json.loads(signature)["run_delay_ns"], sep=",")
-END
+	record >"$raw"
+fi
+if [ -n "${RECORD:-}" ] || [ ! -f "$raw_memory" ]; then
+	rm -rf "$work/lab"
+	"$assay" init "$work/lab" >"$work/log"
+	echo 'hosts: [{ name: h1, transport: local, type: t1 }]' >>"$work/lab/lab.yaml"
+	mkdir -p "$work/lab/apps"
+	printf '#!/bin/sh\nexec awk '\''BEGIN { for (i = 0; i < 40000; i++) x[i * 7919 %% 40009] = i; for (k in x) s += x[k]; print s }'\''\n' >"$work/lab/apps/burn"
+	chmod 755 "$work/lab/apps/burn"
+	manifest
+	sh -c 'while :; do stress-ng --stream 1 --timeout $(($$ % 2 + 1)) >/dev/null 2>&1; sleep 4; done' &
+	hogs=$!
+	record >"$raw_memory"
 fi
 
 # ---- an emulated fleet, its processes in a group whose quota can be taken away ----
@@ -72,14 +95,23 @@ fleet_up() {
 	done
 }
 
-# hog KIND: for some time, in the background
+# hog KIND FILE: comes for a second and goes for some four, again and again, in the background; the file has when it was there.
 hog() {
 	case $1 in
-	cpu) stress-ng --cpu 3 --timeout 12 >/dev/null 2>&1 & ;;
-	memory) stress-ng --stream 2 --timeout 12 >/dev/null 2>&1 & ;;
-	disk) stress-ng --hdd 2 --hdd-bytes 64M --temp-path "$state" --timeout 12 >/dev/null 2>&1 & ;;
-	quota) sh -c '[ -w "$0/cpu.cfs_quota_us" ] || exit; for i in 1 2 3; do echo 40000 >"$0/cpu.cfs_quota_us"; sleep 3; echo -1 >"$0/cpu.cfs_quota_us"; sleep 2; done' "$quota" & ;;
+	cpu) one='stress-ng --cpu 3 --timeout 1' ;;
+	memory) one='stress-ng --stream 2 --timeout 1' ;;
+	disk) one="stress-ng --hdd 2 --hdd-bytes 64M --temp-path $state --timeout 1" ;;
+	quota) one='eval echo 40000 >"$quota/cpu.cfs_quota_us"; sleep 1; echo -1 >"$quota/cpu.cfs_quota_us"' ;;
 	esac
+	(
+		trap 'exit 0' TERM
+		while :; do
+			sleep "$(awk -v s="$n$(date +%N)" 'BEGIN { srand(s); print 3 + 2 * rand() }')" & wait $!
+			since=$(date +%s%3N)
+			eval "$one" >/dev/null 2>&1 || true
+			echo "$since $(date +%s%3N)" >>"$2"
+		done
+	) &
 	hogs=$!
 }
 
@@ -89,44 +121,35 @@ calibrations() {
 	for percent in 2 3 5 10; do
 		[ ! -s "$state/calibrate-$percent.json" ] || continue
 		time_left || return 0
-		"$assay" -C "$lab" calibrate burn@same1 --percent $percent --pairs "$([ $percent = 2 ] && echo 300 || echo 118)" --budget "${CALIBRATE:-10m}" --quiet --format json \
+		"$assay" -C "$lab" calibrate burn@same1 --percent $percent --pairs "$([ $percent = 2 ] && echo 300 || echo 118)" --budget "${CALIBRATE:-4m}" --quiet --format json \
 			>"$work/calibrate.json" && mv "$work/calibrate.json" "$state/calibrate-$percent.json"
 	done
 }
 
 # ---- 2. noise by force ----
 
+# Nights that are as short as they can be with the noise of a real one: a program of 25 ms, at most 8 s a comparison.
 nights() {
+	for version in same1 same2 slow; do
+		program "$lab/apps/short-$version" "$([ $version = slow ] && echo 525000 || echo 500000)"
+	done
+	echo '# another build of the same' >>"$lab/apps/short-same2/burn"
+	printf '%s\n' "command: ['{build}/burn']" 'versions: { same1: { directory: short-same1 }, same2: { directory: short-same2 }, slow: { directory: short-slow } }' \
+		'repetitions: 4' 'sampling: off' >"$lab/apps/short.yaml"
+	printf '%s\n' 'comparisons: [{ application: short, candidates: [same2, slow], against: same1, budget: 8s }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
 	kinds='cpu memory quota disk'
-	n=$(cat "$state/nights.csv" 2>/dev/null | grep -c same2 || true)
-	while [ "$n" -lt 100 ] && time_left; do
+	n=$(cat "$state/hogs.csv" 2>/dev/null | grep -c same2 || true)
+	while [ "$n" -lt "${NIGHTS:-100}" ] && time_left; do
 		kind=$(echo "$kinds" | cut -d' ' -f$((n % 4 + 1)))
 		rm -rf "$lab/.assay/runs.db"*
-		from_ms=$(date +%s%3N)
-		hog "$kind"
+		: >"$work/hogs"
+		hog "$kind" "$work/hogs"
 		"$assay" -C "$lab" nightly --quiet --format json >"$work/night.json" 2>>"$state/log" || true
+		kill "$hogs"
 		wait "$hogs" 2>/dev/null || true
 		hogs=
-		python3 - "$work/night.json" "$lab/.assay/runs.db" "$kind" "$from_ms" >>"$state/nights.csv" <<'END' || true
-import json, sqlite3, sys
-# What a hog withholds: the writers to the disk and those that stream memory need processors, too.
-right = {"cpu": ["run_delay"], "memory": ["run_delay", "slow_memory"], "quota": ["throttled"], "disk": ["io_stalled", "run_delay"]}[sys.argv[3]]
-end_ms = int(sys.argv[4]) + 12000
-night = json.load(open(sys.argv[1]))
-store = sqlite3.connect(sys.argv[2])
-for d in night["decisions"]:
-    document = json.loads(store.execute("SELECT document FROM decision WHERE id = ?", (d["id"],)).fetchone()[0])
-    causes, beside, rightly = {}, 0, 0
-    for run in document.get("disturbed") or []:
-        causes[run["cause"]] = causes.get(run["cause"], 0) + 1
-        taken_ms = store.execute("SELECT taken_ms FROM execution WHERE plan = ? AND machine = ? AND version = ? AND repetition = ?",
-                                 (document["plan"], run["machine"], run["version"], run["repetition"])).fetchone()
-        if taken_ms and taken_ms[0] < end_ms:
-            beside += 1
-            rightly += run["cause"] in right
-    first = document["reasons"][0]["code"] if document["reasons"] else ""
-    print(sys.argv[3], d["candidate"], d["decision"], first, d["ratio"], "+".join(f"{k}:{v}" for k, v in sorted(causes.items())) or "none", beside, rightly, sep=",")
-END
+		[ "$kind" != quota ] || echo -1 >"$quota/cpu.cfs_quota_us"
+		python3 tests/bench/nightly_hogs.py row "$work/night.json" "$lab/.assay/runs.db" "$work/hogs" "$kind" >"$work/rows" && cat "$work/rows" >>"$state/hogs.csv"
 		n=$((n + 1))
 	done
 }
@@ -228,6 +251,19 @@ END
 	build/release/tests/bench_nightly "$raw" 300 0 .02 .03 .05 .1
 	cat <<'END'
 
+### What pulses change
+
+**Replayed as well**, from 600 runs of a program that goes all over some megabytes, beside another one that streams memory for a second or two, again
+and again ([raw numbers](nightly_memory.csv)): the kernel's accounts do not show that, and processor time grows by it. *Blind*: the same pairs,
+and nothing is known of the pulses around each run.
+
+| | design | planted | pairs | pass | improved | regression | inconclusive | environment | confirmed | by wall alone | repetitions |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+END
+	build/release/tests/bench_nightly "$raw_memory" 300 0 .02 .05 .1 | sed 's/^/| with pulses /'
+	build/release/tests/bench_nightly --blind "$raw_memory" 300 0 .02 .05 .1 | sed 's/^/| blind /'
+	cat <<'END'
+
 ## Calibrations on an emulated fleet
 
 Four emulated hosts, a program of about 75 ms; `assay calibrate`. Pairs are drawn from the runs: all but the "distinct" ones share runs with others
@@ -251,30 +287,18 @@ END
 
 ## Noise by force
 
-Nights on the same fleet, 30 s a comparison at most, with one hog each in the beginning: three processes that compute, two that stream memory, a quota
-of .4 processors for all hosts' processes now and then, two that write to the disk. One version is another build of the same, the other one 5 % slower.
+Nights on four emulated hosts, of a program of 25 ms, at most 8 s a comparison, while a hog comes for a second and goes for three to five, from the first run to
+the last: three processes that compute, two that stream memory, a quota of .4 processors for all hosts' processes, two that write to the disk. One candidate
+is another build of the same, the other one computes 5 % more. Everything is measured, nothing replayed.
 
-Of disturbed runs that began beside the hog, "rightly" counts those that were named by what it withholds: the processor (run_delay), its group's share
-(throttled), the disk or, by the writers, the processor (io_stalled, run_delay), memory or the processor (slow_memory, run_delay).
-
-| hog | candidate | nights | pass | improved | regression | inconclusive | environment | disturbed beside the hog | rightly | causes of all disturbed runs |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 END
-	[ ! -s "$state/nights.csv" ] || python3 - "$state/nights.csv" <<'END'
-import collections, csv, sys
-words = ["pass", "improved", "regression", "inconclusive", "environment"]
-table = {}
-for kind, candidate, decision, _, _, causes, beside, rightly in csv.reader(open(sys.argv[1])):
-    row = table.setdefault((kind, candidate), (collections.Counter(), collections.Counter()))
-    row[0][decision] += 1
-    row[0]["beside"] += int(beside)
-    row[0]["rightly"] += int(rightly)
-    for part in causes.split("+"):
-        if ":" in part:
-            row[1][part.split(":")[0]] += int(part.split(":")[1])
-for (kind, candidate), (decisions, causes) in sorted(table.items()):
-    print("|", " | ".join([kind, candidate, str(sum(decisions[w] for w in words))] + [str(decisions[w]) for w in words + ["beside", "rightly"]] +
-          [", ".join(f"{k} {v}" for k, v in causes.most_common()) or "none"]), "|")
+	[ ! -s "$state/hogs.csv" ] || python3 tests/bench/nightly_hogs.py table "$state/hogs.csv"
+	cat <<'END'
+
+Of the runs beside a hog: *disturbed* are those that decisions named, *by the right cause* those that were named by what the hog withholds: the processor
+(run_delay), the group's share (throttled), the disk or, by the writers, the processor (io_stalled, run_delay), memory or the processor (slow_memory,
+run_delay). *A tenth slower*: on the wall, than the median of the same version's runs on that host without a hog. *Begun anew*: runs that were repeated
+at once, and whose first attempt does not count.
 END
 	echo
 	echo '## Nights that are killed'
