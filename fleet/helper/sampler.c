@@ -284,12 +284,14 @@ static void take_sample(struct sampler *s, const struct ring *ring, const struct
 	slice_add(s, place, words[2]);
 }
 
-static void take_lost(struct sampler *s, const struct perf_event_header *record)
+/* Someone came to the processor, or left it, of which a sample tells. PID and TID of the other one, those of the one, time. */
+static void take_switch(struct sampler *s, const struct ring *ring, const struct perf_event_header *record)
 {
-	uint64_t lost;
+	const uint64_t *words = (const uint64_t *)(const void *)(record + 1);
 
-	memcpy(&lost, (const char *)(record + 1) + 8, sizeof(lost));
-	s->lost += lost;
+	if (!(record->misc & PERF_RECORD_MISC_SWITCH_OUT))
+		sampler_turns_came(&s->turns, (size_t)(ring - s->rings), words[2], (uint32_t)(words[0] >> 32),
+				   who_of(s, ring, (uint32_t)words[0]));
 }
 
 static void take_record(struct sampler *s, struct ring *ring, struct perf_event_header *record)
@@ -302,7 +304,10 @@ static void take_record(struct sampler *s, struct ring *ring, struct perf_event_
 		take_map(s, record);
 		break;
 	case PERF_RECORD_LOST:
-		take_lost(s, record);
+		s->lost += ((const uint64_t *)(const void *)(record + 1))[1];
+		break;
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		take_switch(s, ring, record);
 		break;
 	default:
 		take_process(s, ring, record);
@@ -566,7 +571,6 @@ static void say_places(struct sampler *s, FILE *file)
 	if (all > 0)
 		fprintf(file, "%llu slice %llu\n", (unsigned long long)s->slice_ns,
 			(unsigned long long)(s->last_ns - s->first_ns + s->period_ns));
-
 	if (all > 0)
 		say_programs(s, file);
 	for (size_t i = 0; i < s->n_places; i++) {

@@ -7,8 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define APART_NS   40000000 /* windows begin at least */
-#define TWICE_MOST 50	    /* one in so many changes: now and then one is not told */
+#define APART_NS 40000000 /* windows begin at least */
 
 static void files_close(struct sampler_turns *t)
 {
@@ -20,7 +19,9 @@ static void files_close(struct sampler_turns *t)
 	}
 }
 
-/* A sample of each change, without callers: as long as no other one. */
+/* A sample of each change, without callers: as long as no other one. It ends the window, but not every kernel takes one of each task
+ * (Linux 6.18 takes none of its first process, nor of the idle tasks that are copies of it): a record of who came says who was there
+ * before, too. */
 void sampler_turns_open(struct sampler_turns *t, int processor, int ring_fd, uint64_t period_ns)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
@@ -30,6 +31,7 @@ void sampler_turns_open(struct sampler_turns *t, int processor, int ring_fd, uin
 					.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
 					.disabled = 1,
 					.sample_id_all = 1,
+					.context_switch = 1,
 					.use_clockid = 1,
 					.clockid = CLOCK_MONOTONIC };
 	struct sampler_turns_ring *ring;
@@ -42,7 +44,7 @@ void sampler_turns_open(struct sampler_turns *t, int processor, int ring_fd, uin
 	t->known = t->n == 1 || t->known;
 	t->after_ns = 5 * period_ns / 2;
 	ring->fd = (int)syscall(SYS_perf_event_open, &attr, -1, processor, -1, PERF_FLAG_FD_CLOEXEC);
-	t->known = t->known && ring->fd >= 0 && ioctl(ring->fd, PERF_EVENT_IOC_SET_OUTPUT, ring_fd) == 0;
+	t->known = t->known && ioctl(ring->fd, PERF_EVENT_IOC_SET_OUTPUT, ring_fd) == 0;
 }
 
 void sampler_turns_close(struct sampler_turns *t)
@@ -57,6 +59,7 @@ void sampler_turns_begin(struct sampler_turns *t)
 	for (size_t i = 0; t->known && i < t->n; i++) {
 		int64_t more = t->rings[i].told + TURNS_CHANGES - t->rings[i].wanted;
 
+		t->rings[i].left_known = false;
 		if (more <= 0)
 			continue;
 		t->known = ioctl(t->rings[i].fd, PERF_EVENT_IOC_REFRESH, (int)more) == 0;
@@ -76,18 +79,24 @@ void sampler_turns_take(struct sampler_turns *t, size_t ring, uint64_t time_ns, 
 	of->told += change;
 	last = change && of->told >= of->wanted;
 	turns_add(&t->turns, (uint32_t)ring, time_ns, who, change, last);
-	if (!change)
-		return;
-	t->told++;
-	t->twice += who != TURNS_IDLE && thread == of->gone;			       /* who was there in between? */
-	of->gone = last || thread == UINT32_MAX || time_ns < t->begun_ns ? 0 : thread; /* what follows may be missing */
+	if (change) {
+		of->left = thread;
+		of->left_known = true;
+	}
+}
+
+void sampler_turns_came(struct sampler_turns *t, size_t ring, uint64_t time_ns, uint32_t thread, enum turns_who who)
+{
+	struct sampler_turns_ring *of = &t->rings[ring];
+
+	if (t->known && !(of->left_known && of->left == thread))
+		turns_add(&t->turns, (uint32_t)ring, time_ns, who, true, false);
+	of->left_known = false;
 }
 
 void sampler_turns_drain(struct sampler_turns *t, uint64_t end_ns, uint64_t lost, bool last)
 {
-	t->known = t->known && lost == 0;    /* else it is not known how many changes were told */
-	if (t->twice > t->told / TWICE_MOST) /* this kernel does not tell that a processor was idle */
-		t->known = false;
+	t->known = t->known && lost == 0; /* else it is not known how many changes were told */
 	if (!t->known || (!last && end_ns < t->begun_ns + APART_NS))
 		return;
 	turns_end(&t->turns, end_ns, last ? 0 : t->after_ns);

@@ -9,12 +9,12 @@ struct sampler_turns {
 	struct sampler_turns_ring {
 		int fd;		      /* below 0: it does not tell */
 		int64_t wanted, told; /* changes */
-		uint32_t gone;	      /* the thread that left last; 0: that is not known */
+		uint32_t left;	      /* the thread of the last change */
+		bool left_known;      /* nobody has come since */
 	} rings[TURNS_PROCESSORS];
 	size_t n;
 	bool known; /* of all processors */
 	uint64_t begun_ns, after_ns;
-	uint64_t told, twice; /* changes; of one thread, with none in between */
 };
 
 /* Zeroed before. The next ring, of this processor, into which the event ring_fd writes at each period_ns. */
@@ -25,6 +25,9 @@ void sampler_turns_begin(struct sampler_turns *turns);
 
 /* A record of the ring: until then this thread of `who` was at work there, and with `change` left. */
 void sampler_turns_take(struct sampler_turns *turns, size_t ring, uint64_t time_ns, uint32_t thread, enum turns_who who, bool change);
+
+/* Then a thread came there after this one of `who`, of whose leaving nothing may have been told. */
+void sampler_turns_came(struct sampler_turns *turns, size_t ring, uint64_t time_ns, uint32_t thread, enum turns_who who);
 
 /* All up to end_ns was taken, with so many records lost since the beginning. Ends a window that was long enough; with `last` any. */
 void sampler_turns_drain(struct sampler_turns *turns, uint64_t end_ns, uint64_t lost, bool last);

@@ -1,6 +1,8 @@
 /* Who was at work beside whom: a part of the helper, which is a program of its own. */
 #include "fleet/helper/turns.c"
 
+#include "fleet/helper/sampler_turns.c"
+
 #include "base/rng.h"
 
 #include <math.h>
@@ -163,9 +165,81 @@ static void test_turns(void **state)
 	turns_release(&m.turns);
 }
 
+/* ---- what the kernel tells ---- */
+
+/* Of two processors, without files. */
+static struct sampler_turns told_of_two(void)
+{
+	struct sampler_turns t = { .n = 2,
+				   .known = true,
+				   .rings = { { .fd = -1, .wanted = TURNS_CHANGES }, { .fd = -1, .wanted = TURNS_CHANGES } } };
+
+	turns_begin(&t.turns, 2, 1000);
+	return t;
+}
+
+/* This process leaves the first processor to thread 7; that one waits, and comes again after the second processor was 8's. */
+static void tell(struct sampler_turns *t, bool idle_told)
+{
+	sampler_turns_take(t, 0, 2000, 5, TURNS_SELF, true);
+	sampler_turns_came(t, 0, 2000, 5, TURNS_SELF);
+	sampler_turns_take(t, 0, 5000, 7, TURNS_OURS, true);
+	sampler_turns_came(t, 0, 5000, 7, TURNS_OURS);
+	if (idle_told)
+		sampler_turns_take(t, 1, 5500, 0, TURNS_IDLE, true);
+	sampler_turns_came(t, 1, 5500, 0, TURNS_IDLE);
+	sampler_turns_take(t, 1, 8000, 8, TURNS_OURS, true);
+	sampler_turns_came(t, 1, 8000, 8, TURNS_OURS);
+	if (idle_told)
+		sampler_turns_take(t, 0, 8500, 0, TURNS_IDLE, true);
+	sampler_turns_came(t, 0, 8500, 0, TURNS_IDLE);
+	sampler_turns_take(t, 0, 9000, 7, TURNS_OURS, true);
+}
+
+/* Whether or not a kernel tells of what leaves a processor idle no more: who comes there says it. */
+static void test_idle_untold(void **state)
+{
+	(void)state;
+	for (int told = 0; told < 2; told++) {
+		struct sampler_turns t = told_of_two();
+
+		tell(&t, told);
+		assert_int_equal(t.rings[0].told, told ? 4 : 3);
+		turns_end(&t.turns, 9000, 0);
+		assert_near(t.turns.at_work_ns, (3000 + 2500 + 500) * (8.0 / 7)); /* the first 1000 were not seen */
+		assert_near(t.turns.beside_ns, 0);
+		assert_near(t.turns.starts, 2 * (8.0 / 7)); /* 7 was there when the window began */
+		turns_release(&t.turns);
+	}
+}
+
+/* What is missing makes all of it unknown; a window that was refused begins no other one. */
+static void test_refused(void **state)
+{
+	struct sampler_turns t = told_of_two();
+
+	(void)state;
+	sampler_turns_drain(&t, 60000000, 1, false);
+	assert_false(t.known);
+	tell(&t, true);
+	assert_int_equal(t.turns.n + (size_t)t.rings[0].told, 0);
+	sampler_turns_close(&t);
+	t = told_of_two();
+	while (t.n < TURNS_PROCESSORS)
+		t.rings[t.n++].fd = -1;
+	sampler_turns_open(&t, 256, -1, 1);
+	assert_false(t.known);
+	sampler_turns_close(&t);
+	t = (struct sampler_turns){ .n = 0 };
+	sampler_turns_open(&t, 1 << 20, -1, 1); /* there is no such processor */
+	assert_false(t.known);
+	sampler_turns_close(&t);
+}
+
 int suite_turns(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_window), cmocka_unit_test(test_turns) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_window), cmocka_unit_test(test_turns), cmocka_unit_test(test_idle_untold),
+					    cmocka_unit_test(test_refused) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
