@@ -5,7 +5,7 @@ import re
 import subprocess
 import tempfile
 
-SCHEDULING = ("sched_switch", "sched_wakeup", "sched_wakeup_new")
+SCHEDULING = ("sched_switch", "sched_waking", "sched_wakeup", "sched_wakeup_new")
 
 
 class Instance:
@@ -46,12 +46,12 @@ def possible():
 
 def scheduling(comm):
     """An instance for every task of that name."""
-    filters = (f'prev_comm == "{comm}" || next_comm == "{comm}"', f'comm == "{comm}"', f'comm == "{comm}"')
-    return Instance({f"sched/{event}": filtered for event, filtered in zip(SCHEDULING, filters)}, "mono")
+    switch, others = f'prev_comm == "{comm}" || next_comm == "{comm}"', f'comm == "{comm}"'
+    return Instance({f"sched/{event}": switch if event == "sched_switch" else others for event in SCHEDULING}, "mono")
 
 
-def events_of(lines, comm):
-    """(time in s, task, what becomes of it: "run", "ready", "off", "gone", "woken")"""
+def told(lines, comm):
+    """(time in s, task, what becomes of it: "run", "ready", "off", "gone", "waking" (another one begins to wake it), "woken")"""
     line_of = re.compile(r"\S+ +([\d.]+): (sched_\w+): (.*)")
     switch_of = re.compile(r"prev_comm=(.*) prev_pid=(\d+) prev_prio=-?\d+ prev_state=(\S+) ==> next_comm=(.*) next_pid=(\d+)")
     for line in lines:
@@ -64,7 +64,7 @@ def events_of(lines, comm):
         switch = switch_of.match(found[3])
         if not switch:
             woken = re.search(r" pid=(\d+)", " " + found[3])
-            yield at, int(woken[1]), "woken"
+            yield at, int(woken[1]), "waking" if found[2] == "sched_waking" else "woken"
             continue
         if switch[1] == comm:
             yield at, int(switch[2]), "ready" if switch[3].startswith("R") else "gone" if switch[3][0] in "XZ" else "off"
@@ -72,11 +72,32 @@ def events_of(lines, comm):
             yield at, int(switch[5]), "run"
 
 
+def events_of(lines, comm):
+    """The same in the order of time, without "waking". Some kernels tell nothing of what a processor does while its idle task has it (Linux 6.18:
+    of all but the first one): neither that it wakes a task nor that this one comes to the processor. What leaves one without having come has
+    done so when it was woken."""
+    states, waking, events = {}, {}, []
+    for at, task, state in sorted(told(lines, comm), key=lambda event: event[0]):
+        before = states.get(task)
+        if state in ("waking", "woken"):
+            waking[task] = at
+        if state == "waking":
+            continue
+        if state in ("ready", "off", "gone") and before in ("off", "woken") and task in waking:
+            events.append((waking[task], task, "run"))
+        if state != "woken" or before != "run":  # else it had not gone to sleep yet
+            states[task] = state
+        if state != "woken":
+            waking.pop(task, None)
+        events.append((at, task, state))
+    return sorted(events, key=lambda event: event[0])
+
+
 def withheld(lines, comm, roots):
     """root -> (seconds in which none ran and one was ready, seconds in which none ran or was ready). Roots come one after another: what
     happens from the first time that one of them is met until it is gone is its own."""
     states, root, spent, before = {}, None, {r: [0.0, 0.0] for r in roots}, None
-    for at, task, state in sorted(events_of(lines, comm), key=lambda event: event[0]):
+    for at, task, state in events_of(lines, comm):
         if root is None and task in spent:
             root, states = task, {}
         elif root is not None and "run" not in states.values():
