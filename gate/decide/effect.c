@@ -314,6 +314,7 @@ struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_type
 	struct type_mean *types;
 
 	ASSAY_BUG_IF(!(asked->min_effect > 0) || !(asked->level > 0 && asked->level < 1));
+	e.level = asked->level;
 	e.ratio = e.low = e.high = e.minimum_detectable = e.shape_p = nan("");
 	if (n == 0)
 		return e;
@@ -327,4 +328,21 @@ struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_type
 	e.decision = effect_decide(e.ratio, e.low, e.high, asked->min_effect);
 	free(types);
 	return e;
+}
+
+struct text_number effect_level(double level)
+{
+	struct text_number out;
+
+	snprintf(out.text, sizeof(out.text), "%.4g %%", 100 * level);
+	return out;
+}
+
+struct effect_text effect_span(double low, double high, double level, int decimals)
+{
+	struct effect_text out;
+
+	snprintf(out.text, sizeof(out.text), level > 0 ? "%s to %s (%s)" : "%s to %s", text_fixed(low, decimals).text,
+		 text_fixed(high, decimals).text, effect_level(level).text);
+	return out;
 }

@@ -5,6 +5,7 @@
 
 #include "base/document.h"
 #include "base/rows.h"
+#include "base/text.h"
 
 #include <stdbool.h>
 
@@ -45,6 +46,7 @@ struct effect_pair {
 struct effect {
 	size_t types;		   /* hardware types with at least one pair */
 	double ratio, low, high;   /* of costs; low and high NaN with one type and unknown noise */
+	double level;		   /* of the interval, as it was asked for */
 	double minimum_detectable; /* relative slowdown, .05 = 5 %; NaN as low and high */
 	bool within;		   /* the interval is of the repetitions within machines, since there are fewer than EFFECT_TYPES_MIN types:
 				    * it holds for these machines only */
@@ -68,5 +70,13 @@ struct effect_asked {
  * are EFFECT_TYPES_MIN types. n == 0 gives DECISION_NOTHING_MEASURED. */
 struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_types, const struct effect_asked *asked,
 			const struct effect_common *common);
+
+/* "99.69 %", of an interval, as people read it. */
+struct text_number effect_level(double level);
+
+/* An interval in a table: "1.070 to 1.554 (99.69 %)"; without the level where that is not known (NaN, 0). */
+struct effect_text {
+	char text[96];
+} effect_span(double low, double high, double level, int decimals);
 
 #endif

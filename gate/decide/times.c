@@ -216,7 +216,8 @@ static void answer_times(const struct times *t, bool decided, struct document *d
 		doc_showf(d, "ratio", "ratio", e->ratio, "%s", text_fixed(e->ratio, 4).text);
 		doc_set(d, "low", e->low);
 		doc_set(d, "high", e->high);
-		doc_showf(d, NULL, "95 % interval", e->low, "%s to %s", text_fixed(e->low, 4).text, text_fixed(e->high, 4).text);
+		doc_set(d, "level", e->level);
+		doc_showf(d, NULL, "interval", e->low, "%s", effect_span(e->low, e->high, e->level, 4).text);
 		if (decided)
 			doc_show(d, "decision", "by itself", decision_text(e->decision));
 	}

@@ -59,6 +59,7 @@ static void answer_effect(const struct verdict *v, struct document *d)
 	doc_set(d, "ratio", e->types ? e->ratio : (double)NAN);
 	doc_set(d, "low", e->low);
 	doc_set(d, "high", e->high);
+	doc_set(d, "level", e->level);
 	doc_set(d, "hardware_types", e->types);
 	doc_set_bool(d, "these_machines_only", e->within);
 	doc_set(d, "uniform", v->cause.word == CAUSE_NOT_TESTED ? DOC_NOTHING : doc_value_bool(!v->cause.by_type));
@@ -71,9 +72,9 @@ static void answer_effect(const struct verdict *v, struct document *d)
 		doc_showf(d, NULL, "ratio of costs", e->ratio, "%s, above 1 is worse; from %zu hardware type%s",
 			  text_fixed(e->ratio, 4).text, e->types, text_plural(e->types));
 	else
-		doc_showf(d, NULL, "ratio of costs", e->ratio, "%s (95 %% interval %s to %s), above 1 is worse; from %zu hardware type%s",
-			  text_fixed(e->ratio, 4).text, text_fixed(e->low, 4).text, text_fixed(e->high, 4).text, e->types,
-			  text_plural(e->types));
+		doc_showf(d, NULL, "ratio of costs", e->ratio, "%s (%s interval %s to %s), above 1 is worse; from %zu hardware type%s",
+			  text_fixed(e->ratio, 4).text, effect_level(e->level).text, text_fixed(e->low, 4).text,
+			  text_fixed(e->high, 4).text, e->types, text_plural(e->types));
 }
 
 /* Only where there are several. */
@@ -93,7 +94,8 @@ static void answer_architectures(const struct verdict *v, struct document *d)
 		doc_showf(d, "ratio", "ratio", e->types ? e->ratio : (double)NAN, "%s", text_fixed(e->ratio, 4).text);
 		doc_set(d, "low", e->low);
 		doc_set(d, "high", e->high);
-		doc_showf(d, NULL, "95 % interval", e->low, "%s to %s", text_fixed(e->low, 4).text, text_fixed(e->high, 4).text);
+		doc_set(d, "level", e->level);
+		doc_showf(d, NULL, "interval", e->low, "%s", effect_span(e->low, e->high, e->level, 4).text);
 		doc_show(d, "machines", "machines", w->machines);
 	}
 	doc_end(d);

@@ -153,9 +153,10 @@ static void explain_around(struct verdict *v)
 	struct buf text = BUF_INIT;
 
 	buf_format(&text,
-		   "a slowdown is statistically detected, but not on which side of your threshold of %.4g %% it lies (ratio %s, 95 %% "
+		   "a slowdown is statistically detected, but not on which side of your threshold of %.4g %% it lies (ratio %s, %s "
 		   "interval %s to %s): ",
-		   100 * v->min_effect, text_fixed(e->ratio, 4).text, text_fixed(e->low, 4).text, text_fixed(e->high, 4).text);
+		   100 * v->min_effect, text_fixed(e->ratio, 4).text, effect_level(e->level).text, text_fixed(e->low, 4).text,
+		   text_fixed(e->high, 4).text);
 	if (more > 10)
 		buf_text(&text, "to tell takes more than a hundred times as many measurements");
 	else
@@ -187,7 +188,8 @@ static void explain_what_it_takes(struct verdict *v)
 {
 	const struct effect *e = &v->effect;
 	double mean = log(e->ratio), matters = log1p(v->min_effect), needed = mean >= matters ? mean : matters - mean;
-	double factor = pow(log(e->high / e->ratio) / needed, 2), q = e->types > 1 ? stats_t_quantile(.975, (double)e->types - 1) : 2;
+	double factor = pow(log(e->high / e->ratio) / needed, 2),
+	       q = e->types > 1 ? stats_t_quantile((1 + e->level) / 2, (double)e->types - 1) : 2;
 	double noise = pow(noise_of_mean(&v->pairing, e->types), 2), all = pow(log(e->high / e->ratio) / q, 2);
 	double between = e->within ? 0 : fmax(all - noise, 0), left = all / factor - between;
 
@@ -208,21 +210,22 @@ static void explain_interval(struct verdict *v)
 {
 	const struct effect *e = &v->effect;
 	struct text_number ratio = text_fixed(e->ratio, 3), low = text_fixed(e->low, 3), high = text_fixed(e->high, 3);
+	struct text_number level = effect_level(e->level);
 
 	switch (v->by_interval) {
 	case DECISION_REGRESSION:
 		reason_add(v, REASON_SLOWER,
-			   "the candidate costs %s times as much (95 %% interval %s to %s): a slowdown is statistically detected, and the "
+			   "the candidate costs %s times as much (%s interval %s to %s): a slowdown is statistically detected, and the "
 			   "estimate reaches your threshold of %.1f %%",
-			   ratio.text, low.text, high.text, 100 * v->min_effect);
+			   ratio.text, level.text, low.text, high.text, 100 * v->min_effect);
 		break;
 	case DECISION_IMPROVED:
-		reason_add(v, REASON_FASTER, "the candidate costs %s times as much (95 %% interval %s to %s)", ratio.text, low.text,
-			   high.text);
+		reason_add(v, REASON_FASTER, "the candidate costs %s times as much (%s interval %s to %s)", ratio.text, level.text,
+			   low.text, high.text);
 		break;
 	case DECISION_PASS:
-		reason_add(v, REASON_BELOW_MIN_EFFECT, "a slowdown of %.1f %% or more is ruled out (ratio %s, 95 %% interval %s to %s)",
-			   100 * v->min_effect, ratio.text, low.text, high.text);
+		reason_add(v, REASON_BELOW_MIN_EFFECT, "a slowdown of %.1f %% or more is ruled out (ratio %s, %s interval %s to %s)",
+			   100 * v->min_effect, ratio.text, level.text, low.text, high.text);
 		if (stats_round(e->low) > 1)
 			reason_add(v, REASON_SMALL, "a slowdown is statistically detected, but it is below your threshold");
 		break;
@@ -233,9 +236,9 @@ static void explain_interval(struct verdict *v)
 		}
 		reason_add(
 		    v, REASON_WIDE,
-		    "the 95 %% interval, %s to %s, %sneither shows nor rules out a slowdown of %.1f %%; one of %s %% would be found with "
+		    "the %s interval, %s to %s, %sneither shows nor rules out a slowdown of %.1f %%; one of %s %% would be found with "
 		    "power .8",
-		    low.text, high.text, v->rule < RULES ? "by itself " : "", 100 * v->min_effect,
+		    level.text, low.text, high.text, v->rule < RULES ? "by itself " : "", 100 * v->min_effect,
 		    text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text);
 		if (v->rule == RULES) /* else something else has settled it, or spoilt it */
 			explain_what_it_takes(v);
@@ -279,7 +282,7 @@ static void explain_shape(struct verdict *v)
 static void explain_failed(struct verdict *v, const struct run_set *side, const char *name)
 {
 	char *selector = mem_format("%s@%s", side->application, side->version);
-	char *command = text_command((const char *const[]){ "runs", "show", selector, "--failed", NULL });
+	char *command = text_command((const char *const[]){ "runs", "show", selector, "--failed", "--output", NULL });
 
 	reason_add(v, REASON_RUNS_FAILED, "%zu of %zu runs of the %s failed and %s not part of the ratio (%s)", side->failed,
 		   side->executed, name, side->failed > 1 ? "are" : "is", command);
@@ -385,9 +388,10 @@ static void explain_rule(struct verdict *v, const struct effect *work)
 	bool in_part = times_input(&v->times, v->by_interval, v->min_effect).processor != (unsigned)work->decision;
 	double percent = 100 * v->times.share;
 
-	reason_rule(v, "%s (processor time %s times, 95 %% interval %s to %s%s%s%s)", rule_text(v->rule), text_fixed(work->ratio, 3).text,
-		    text_fixed(work->low, 3).text, text_fixed(work->high, 3).text, in_part ? ", of what is " : "",
-		    in_part ? text_fixed(percent, percent < 10 ? 1 : 0).text : "", in_part ? " % of the wall-clock time" : "");
+	reason_rule(v, "%s (processor time %s times, %s interval %s to %s%s%s%s)", rule_text(v->rule), text_fixed(work->ratio, 3).text,
+		    effect_level(work->level).text, text_fixed(work->low, 3).text, text_fixed(work->high, 3).text,
+		    in_part ? ", of what is " : "", in_part ? text_fixed(percent, percent < 10 ? 1 : 0).text : "",
+		    in_part ? " % of the wall-clock time" : "");
 }
 
 /* Which rule decided; else which of the times moved: more work shows in the processor's time, whatever the metric can tell; waiting in the
@@ -403,11 +407,10 @@ static void explain_times(struct verdict *v)
 	else if (v->rule < RULES)
 		reason_rule(v, "%s", rule_text(v->rule));
 	else if (known && work->decision == DECISION_REGRESSION)
-		reason_add(
-		    v, REASON_COMPUTES_MORE,
-		    "it takes %s times the processor time (95 %% interval %s to %s): the candidate itself does more, or does it less "
-		    "efficiently",
-		    ratio.text, low.text, high.text);
+		reason_add(v, REASON_COMPUTES_MORE,
+			   "it takes %s times the processor time (%s interval %s to %s): the candidate itself does more, or does it less "
+			   "efficiently",
+			   ratio.text, effect_level(work->level).text, low.text, high.text);
 	else if (known && work->decision == DECISION_PASS && wall->decision == DECISION_REGRESSION)
 		reason_add(
 		    v, REASON_WAITS_MORE,
@@ -417,8 +420,8 @@ static void explain_times(struct verdict *v)
 	else if (known && work->decision == DECISION_PASS && v->by_interval == DECISION_INCONCLUSIVE)
 		reason_add(
 		    v, REASON_COMPUTES_ALIKE,
-		    "by processor time alone it would pass (%s times, 95 %% interval %s to %s): what is not settled is how long it waits",
-		    ratio.text, low.text, high.text);
+		    "by processor time alone it would pass (%s times, %s interval %s to %s): what is not settled is how long it waits",
+		    ratio.text, effect_level(work->level).text, low.text, high.text);
 }
 
 static void explain_looks(struct verdict *v)
@@ -428,9 +431,9 @@ static void explain_looks(struct verdict *v)
 	if (level > 0 && !isnan(v->effect.low))
 		reason_add(
 		    v, REASON_LOOKED_AT,
-		    "the results were looked at while they grew: this look counts with an interval of %s %%, so that all looks together "
+		    "the results were looked at while they grew: this look counts with an interval of %s, so that all looks together "
 		    "are wrong in 5 %% at most",
-		    text_fixed(100 * level, 2).text);
+		    effect_level(level).text);
 }
 
 static void explain_architectures(struct verdict *v)

@@ -283,8 +283,8 @@ static void compare_answer(struct here *const sides[SIDES], const struct effect 
 	effect_members("wall", wall, d);
 	effect_members("processor", processor, d);
 	if (processor->types && !isnan(processor->low))
-		doc_line(d, "Processor time: %s times that of A (95 %% interval %s to %s)", text_fixed(processor->ratio, 3).text,
-			 text_fixed(processor->low, 3).text, text_fixed(processor->high, 3).text);
+		doc_line(d, "Processor time: %s times that of A (%s interval %s to %s)", text_fixed(processor->ratio, 3).text,
+			 effect_level(processor->level).text, text_fixed(processor->low, 3).text, text_fixed(processor->high, 3).text);
 	doc_line(d, "\nSeconds a run");
 	doc_table(d, "levels");
 	for (size_t i = 0; i < changes.n; i++)

@@ -45,6 +45,7 @@ static bool decided_of(const cJSON *row, struct decided *to)
 	to->ratio = number_of(numbers, "ratio");
 	to->low = number_of(numbers, "low");
 	to->high = number_of(numbers, "high");
+	to->level = number_of(numbers, "level");
 	to->reasons = cJSON_GetObjectItemCaseSensitive(row, "reasons");
 	return decision < DECISIONS;
 }
@@ -89,7 +90,8 @@ char *decided_text(const struct decided *decided)
 		return *decided->baseline ? mem_format("cannot be compared with %s", decided->baseline) : mem_string("cannot be compared");
 	if (isnan(decided->low) || isnan(decided->high))
 		return mem_format("costs %s times as much as %s (no interval)", text_fixed(decided->ratio, 3).text, decided->baseline);
-	return mem_format("costs %s times as much as %s (95 %% interval %s to %s)", text_fixed(decided->ratio, 3).text, decided->baseline,
+	return mem_format("costs %s times as much as %s (%s%sinterval %s to %s)", text_fixed(decided->ratio, 3).text, decided->baseline,
+			  decided->level > 0 ? effect_level(decided->level).text : "", decided->level > 0 ? " " : "",
 			  text_fixed(decided->low, 3).text, text_fixed(decided->high, 3).text);
 }
 

@@ -11,6 +11,7 @@ struct decided {
 	const char *application, *baseline, *candidate; /* versions; "" where one is not known */
 	enum decision decision;
 	double ratio, low, high; /* of costs, candidate / baseline; NaN: not known */
+	double level;		 /* of the interval; NaN: not known */
 	const cJSON *reasons;	 /* [{code, text}], or NULL */
 };
 
@@ -26,7 +27,7 @@ struct decisions {
 void decisions_of(const struct document *d, const char *command, struct decisions *out);
 void decisions_release(struct decisions *decisions);
 
-/* "costs 1.031 times as much as 1.0 (95 % interval 1.012 to 1.050)"; free() it. */
+/* "costs 1.031 times as much as 1.0 (99.69 % interval 1.012 to 1.050)"; free() it. */
 char *decided_text(const struct decided *decided);
 
 /* The reasons' texts in one, each after `before` ("- ") and followed by `after`. */

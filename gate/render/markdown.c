@@ -42,6 +42,8 @@ static void add_row(const struct decided *d, struct buf *out)
 	add_number(d->low, out);
 	buf_text(out, " to ");
 	add_number(d->high, out);
+	if (d->level > 0)
+		buf_format(out, " (%s)", effect_level(d->level).text);
 	buf_text(out, " |\n");
 }
 
@@ -107,7 +109,7 @@ void render_markdown(const struct document *d, const struct doc_style *style, st
 		buf_text(out, "## assay: nothing was decided");
 	buf_text(out, "\n\n");
 	if (all.n)
-		buf_text(out, "| decision | application | candidate | baseline | ratio of costs | 95 % interval |\n"
+		buf_text(out, "| decision | application | candidate | baseline | ratio of costs | interval |\n"
 			      "| --- | --- | --- | --- | ---: | ---: |\n");
 	for (size_t i = 0; i < all.n; i++)
 		add_row(&all.items[i], out);

@@ -64,8 +64,12 @@ void render_openmetrics(const struct document *d, const struct doc_style *style,
 	decisions_of(d, cli_command_name(), &all);
 	add_states(&all, out);
 	add_gauge(&all, "assay_cost_ratio", "Cost of the candidate / cost of the baseline.", offsetof(struct decided, ratio), out);
-	add_gauge(&all, "assay_cost_ratio_low", "Lower end of its 95 % interval.", offsetof(struct decided, low), out);
-	add_gauge(&all, "assay_cost_ratio_high", "Upper end of its 95 % interval.", offsetof(struct decided, high), out);
+	add_gauge(&all, "assay_cost_ratio_low", "Lower end of its interval, of assay_cost_ratio_level.", offsetof(struct decided, low),
+		  out);
+	add_gauge(&all, "assay_cost_ratio_high", "Upper end of its interval, of assay_cost_ratio_level.", offsetof(struct decided, high),
+		  out);
+	add_gauge(&all, "assay_cost_ratio_level", "Probability with which the interval holds the ratio.", offsetof(struct decided, level),
+		  out);
 	buf_text(out, "# EOF\n");
 	decisions_release(&all);
 }

@@ -250,7 +250,7 @@ static void add_interval(const struct verdict *v, struct document *d)
 		    "aria-labelledby=\"interval-t\"><title id=\"interval-t\">Ratio of costs %.4g",
 		    CHART_HEIGHT, e->ratio);
 	if (known)
-		html_format(&svg, ", 95 %% interval %.4g to %.4g", e->low, e->high);
+		html_format(&svg, ", %s interval %.4g to %.4g", effect_level(e->level).text, e->low, e->high);
 	html_format(&svg, "; a slowdown matters from %.4g on</title>", slower);
 	zone(&axis, "zone-faster", axis.low, faster, &svg);
 	zone(&axis, "zone-slower", slower, axis.high, &svg);
@@ -263,9 +263,12 @@ static void add_interval(const struct verdict *v, struct document *d)
 	buf_text(&svg, "</svg>");
 	svg_labels(&axis, CHART_FLOOR + 18, &svg);
 	svg_close(&svg);
-	doc_picture(d, NULL, &svg, "%s of the candidate as a multiple of the baseline\u2019s%s",
-		    verdict_by_processor(v) ? "Processor time" : "Cost",
-		    !known ? "" : (e->within ? ", with its 95 % interval on these machines" : ", with its 95 % interval"));
+	doc_picture(d, NULL, &svg, "%s of the candidate as a multiple of the baseline\u2019s%s%s%s",
+		    verdict_by_processor(v) ? "Processor time" : "Cost", known ? ", with its " : "",
+		    known ? effect_level(e->level).text : "",
+		    !known	? ""
+		    : e->within ? " interval on these machines"
+				: " interval");
 	doc_style(d, "interval");
 }
 
@@ -275,7 +278,7 @@ static void add_ratio(const struct verdict *v, struct document *d)
 {
 	const struct effect *e = effect_shown(v);
 	int digits = report_decimals(e->ratio);
-	char *more = isfinite(e->low) ? mem_format("95\u00a0%% interval %s to %s", report_number(e->low, digits).text,
+	char *more = isfinite(e->low) ? mem_format("%s interval %s to %s", effect_level(e->level).text, report_number(e->low, digits).text,
 						   report_number(e->high, digits).text)
 				      : mem_string("no interval: too little was measured");
 

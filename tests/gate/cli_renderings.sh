@@ -55,12 +55,13 @@ ratio, = found["assay_cost_ratio"].samples
 low, = found["assay_cost_ratio_low"].samples
 assert ratio.labels == {"application": os.environ["slow"], "baseline": "1.0", "candidate": "1.1"}, ratio.labels
 assert 1.4 < low.value < ratio.value < 1.6
+assert found["assay_cost_ratio_level"].samples[0].value == .95
 states = {s.labels["assay_decision"]: s.value for s in found["assay_decision"].samples}
 assert found["assay_decision"].type == "stateset" and states.pop("regression") == 1 and not any(states.values()), states'
 reads /usr/bin/python3 -c '
 import sys
 from prometheus_client.parser import text_string_to_metric_families as parse # what textfile collectors read
-assert len(list(parse(sys.stdin.read()))) == 4'
+assert len(list(parse(sys.stdin.read()))) == 5'
 
 rendering bencher 3 "$slow@1.0" "$slow@1.1"
 reads /usr/bin/python3 -c '
