@@ -1,13 +1,31 @@
 /* assay history */
+#include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "gate/cmd.h"
 #include "gate/cmd_evidence.h"
 #include "gate/nightly/history.h"
 
+#include <string.h>
+
 struct arguments {
-	const char *application, *architecture;
+	const char *application, *architecture, *by;
 	double min_effect; /* 0: the laboratory's */
 };
+
+static enum history_by by_of(const struct arguments *a)
+{
+	return !a->by ? HISTORY_DECIDED : strcmp(a->by, "metric") == 0 ? HISTORY_METRIC : HISTORY_PROCESSOR;
+}
+
+static enum assay_status history_check(void *arguments, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	char shown[TEXT_SHOWN_BYTES];
+
+	if (a->by && strcmp(a->by, "metric") != 0 && strcmp(a->by, "processor") != 0)
+		return assay_fail(err, ASSAY_E_USAGE, "--by takes metric or processor, not '%s'", text_shown(a->by, shown));
+	return ASSAY_OK;
+}
 
 static enum assay_status history_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
@@ -18,7 +36,7 @@ static enum assay_status history_run(struct lab *lab, void *arguments, struct do
 	enum assay_status st = evidence_load(lab, &evidence, err);
 
 	if (!st)
-		st = history_load(lab, &evidence, a->application, a->architecture, min_effect, &history, err);
+		st = history_load(lab, &evidence, a->application, a->architecture, by_of(a), min_effect, &history, err);
 	if (!st)
 		history_answer(&history, min_effect, d);
 	history_release(&history);
@@ -30,6 +48,10 @@ static const struct cli_option words[] = { CLI_WORD("APP", struct arguments, app
 static const struct cli_option options[] = { CLI_TEXT("architecture", "NAME", struct arguments, architecture,
 						      "Of machines of this architecture, where there are several (default: that of "
 						      "most results)"),
+					     CLI_TEXT(
+						 "by", "TIME", struct arguments, by,
+						 "What is judged: metric (mostly the wall-clock time) or processor, the processor time "
+						 "(default: what decided the last comparison of a night, else metric)"),
 					     CMD_MIN_EFFECT(struct arguments, min_effect), CLI_END };
 
 const struct command history_command = {
@@ -41,12 +63,13 @@ const struct command history_command = {
 		 "and forth "
 		 "between two levels is said to. Beside each change: the first version behind it, on how many machines it is seen, and how "
 		 "their "
-		 "fingerprints moved meanwhile.",
+		 "fingerprints moved meanwhile. Processor time, which busy machines hardly move, has a history beside that of the metric.",
 	.examples = "  assay history myapp\n"
 		    "  assay history myapp/large --min-effect 0.01 --format html > history.html\n",
 	.words = words,
 	.options = options,
 	.arguments_bytes = sizeof(struct arguments),
 	.lab = CLI_LAB_READ,
+	.check = history_check,
 	.run = history_run,
 };

@@ -30,7 +30,7 @@ struct result {
 /* What the kernel's accounts say of all executions of one point on one machine: user's, the kernel's and all ns. */
 struct account {
 	size_t point, machine;
-	double ns[3];
+	double ns[3], runs;
 };
 
 /* A machine with results. */
@@ -161,7 +161,9 @@ static enum assay_status load_accounts(struct store *store, struct loading *l, s
 {
 	static const char sql[] =
 	    "SELECT machine, ifnull(max(architecture), ''), total(user_us * 1e3) FILTER (WHERE accounted), "
-	    "total(sys_us * 1e3) FILTER (WHERE accounted), total(max(wall_ns, (user_us + sys_us) * 1e3)) FILTER (WHERE accounted) FROM "
+	    "total(sys_us * 1e3) FILTER (WHERE accounted), total(max(wall_ns, (user_us + sys_us) * 1e3)) FILTER (WHERE accounted), "
+	    "count(*) "
+	    "FILTER (WHERE accounted) FROM "
 	    "(SELECT machine, architecture, user_us, sys_us, wall_ns, outcome = 'ok' AND wall_ns > 0 AND user_us >= 0 AND sys_us >= 0 AS "
 	    "accounted FROM execution WHERE plan = ? AND application = ? AND version = ?) GROUP BY machine";
 	const struct history_point *p = &l->history->points[point];
@@ -176,8 +178,9 @@ static enum assay_status load_accounts(struct store *store, struct loading *l, s
 		if (!l->machines[machine].architecture && *store_text(stmt, 1))
 			l->machines[machine].architecture = mem_string(store_text(stmt, 1));
 		l->accounts = mem_grow(l->accounts, l->n_accounts, &l->accounts_capacity, sizeof(*l->accounts));
-		l->accounts[l->n_accounts++] =
-		    (struct account){ point, machine, { store_double(stmt, 2), store_double(stmt, 3), store_double(stmt, 4) } };
+		l->accounts[l->n_accounts++] = (struct account){
+			point, machine, { store_double(stmt, 2), store_double(stmt, 3), store_double(stmt, 4) }, store_double(stmt, 5)
+		};
 	}
 	sqlite3_finalize(stmt);
 	return st;
@@ -310,6 +313,7 @@ static void point_release(struct history_point *p)
 	free(p->version);
 	free(p->plan);
 	free(p->on);
+	free(p->by_other);
 	free(p->rate);
 }
 
@@ -409,8 +413,10 @@ static void medians(struct loading *l)
 	for (size_t i = 0; i < h->n; i++) {
 		h->points[i].on = mem_new(h->n_machines, sizeof(double));
 		h->points[i].rate = mem_new(h->n_machines, sizeof(double));
+		h->points[i].by_other = mem_new(h->n_machines, sizeof(double));
+		h->points[i].other = (double)NAN;
 		for (size_t m = 0; m < h->n_machines; m++)
-			h->points[i].on[m] = h->points[i].rate[m] = (double)NAN;
+			h->points[i].on[m] = h->points[i].rate[m] = h->points[i].by_other[m] = (double)NAN;
 	}
 	if (l->n)
 		qsort(l->results, l->n, sizeof(*l->results), compare_results);
@@ -453,6 +459,99 @@ static void merge(struct history *h)
 	free(x);
 }
 
+/* ---- by processor time ---- */
+
+static void find_changes(struct history *h, double min_effect)
+{
+	const struct change_points_options options = { .min_effect = log1p(min_effect), .seed = SEED };
+	double *x = mem_new(h->n + 1, sizeof(*x));
+
+	for (size_t i = 0; i < h->n; i++)
+		x[i] = h->points[i].cost;
+	change_points_find(x, h->n, &options, &h->changes);
+	free(x);
+}
+
+static void processor_times(struct loading *l)
+{
+	for (size_t i = 0; i < l->n_accounts; i++) {
+		const struct account *a = &l->accounts[i];
+		double ns = a->ns[0] + a->ns[1];
+
+		if (a->runs > 0 && ns > 0)
+			l->history->points[a->point].by_other[a->machine] = log(ns / a->runs);
+	}
+}
+
+static bool is_known(const struct history *h, const double *on)
+{
+	for (size_t m = 0; m < h->n_machines; m++)
+		if (!isnan(on[m]))
+			return true;
+	return false;
+}
+
+/* Points of which nothing is known but the metric go. */
+static void turn_to_processor(struct history *h)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < h->n; i++) {
+		struct history_point *p = &h->points[i];
+		double *metric = p->on;
+
+		p->on = p->by_other;
+		p->by_other = metric;
+		if (is_known(h, p->on))
+			h->points[kept++] = *p;
+		else
+			point_release(p);
+	}
+	h->without = h->n - kept;
+	h->n = kept;
+}
+
+/* The other time has a history as well, of the points of which it is known. */
+static void judge_other(struct history *h, double min_effect)
+{
+	struct history other = { .machines = h->machines, .n_machines = h->n_machines, .points = mem_new(h->n + 1, sizeof(*other.points)) };
+	size_t *of = mem_new(h->n + 1, sizeof(*of));
+
+	for (size_t i = 0; i < h->n; i++) {
+		if (!is_known(h, h->points[i].by_other))
+			continue;
+		of[other.n] = i;
+		other.points[other.n++] = (struct history_point){ .on = h->points[i].by_other };
+	}
+	merge(&other);
+	find_changes(&other, min_effect);
+	for (size_t k = 0; k < other.n; k++)
+		h->points[of[k]].other = history_relative(&other, other.points[k].cost);
+	h->other_n = other.n;
+	h->other_changes = other.changes.n;
+	h->other_now = other.n ? history_relative(&other, other.changes.segments[other.changes.n].median) : (double)NAN;
+	change_points_release(&other.changes);
+	free(other.points);
+	free(of);
+}
+
+/* What decided the last of its comparisons that was decided by a measurement. */
+static enum assay_status find_decided(struct store *store, const char *application, enum history_by *out, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st =
+	    store_ask(store, &stmt, err,
+		      "SELECT ifnull(json_extract(document, '$.time'), '') FROM decision WHERE application = ? AND ratio "
+		      "IS NOT NULL AND json_valid(document) ORDER BY made_ms DESC LIMIT 1",
+		      "t", application);
+
+	*out = HISTORY_METRIC;
+	if (store_next(store, stmt, &st, err) && strcmp(store_text(stmt, 0), "processor") == 0)
+		*out = HISTORY_PROCESSOR;
+	sqlite3_finalize(stmt);
+	return st;
+}
+
 /* ---- all ---- */
 
 /* Why there is no result. */
@@ -477,17 +576,6 @@ static enum assay_status direction_of(struct store *store, const char *applicati
 	return st;
 }
 
-static void find_changes(struct history *h, double min_effect)
-{
-	const struct change_points_options options = { .min_effect = log1p(min_effect), .seed = SEED };
-	double *x = mem_new(h->n + 1, sizeof(*x));
-
-	for (size_t i = 0; i < h->n; i++)
-		x[i] = h->points[i].cost;
-	change_points_find(x, h->n, &options, &h->changes);
-	free(x);
-}
-
 static void loading_release(struct loading *l)
 {
 	for (size_t i = 0; i < l->n_machines; i++) {
@@ -500,13 +588,16 @@ static void loading_release(struct loading *l)
 }
 
 enum assay_status history_load(struct lab *lab, const struct evidence *evidence, const char *application, const char *architecture,
-			       double min_effect, struct history *out, struct assay_error *err)
+			       enum history_by by, double min_effect, struct history *out, struct assay_error *err)
 {
 	struct loading l = { .history = out, .evidence = evidence };
-	enum assay_status st;
+	enum assay_status st = ASSAY_OK;
 
-	*out = (struct history){ .application = mem_string(application) };
-	st = direction_of(&lab->store, application, &out->higher_is_better, err);
+	*out = (struct history){ .application = mem_string(application), .by = by };
+	if (by == HISTORY_DECIDED)
+		st = find_decided(&lab->store, application, &out->by, err);
+	if (!st)
+		st = direction_of(&lab->store, application, &out->higher_is_better, err);
 	if (!st)
 		st = load_results(&lab->store, &l, err);
 	for (size_t i = 0; !st && i < out->n; i++)
@@ -519,8 +610,17 @@ enum assay_status history_load(struct lab *lab, const struct evidence *evidence,
 		order_points(&l);
 		medians(&l);
 		levels(&l);
+		processor_times(&l);
+		if (out->by == HISTORY_PROCESSOR)
+			turn_to_processor(out);
+		if (!out->n)
+			st = assay_fail(err, ASSAY_E_NOTFOUND, "the processor time of no result of '%s' is known: '--by metric' judges it",
+					application);
+	}
+	if (!st) {
 		merge(out);
 		find_changes(out, min_effect);
+		judge_other(out, min_effect);
 	}
 	loading_release(&l);
 	if (st)

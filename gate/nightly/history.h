@@ -13,9 +13,10 @@ struct history_point {
 	char *version, *plan; /* plan "": imported */
 	int64_t taken_ms;     /* of its first result */
 	size_t machines, runs;
-	double cost;  /* merged over machines, without what each of them costs more than others: log, of the metric or of its reciprocal */
-	double *on;   /* [n_machines], the same on each, the median; NaN: it did not run there */
-	double *rate; /* [n_machines], of their fingerprints: mean log rate; NaN: none belongs to it */
+	double cost; /* merged over machines, without what each of them costs more than others: log, of the metric or of its reciprocal */
+	double *on;  /* [n_machines], the same on each, the median; NaN: it did not run there */
+	double *by_other, other; /* as `on`, and relative to the first level, by the other time; NaN: not known */
+	double *rate;		 /* [n_machines], of their fingerprints: mean log rate; NaN: none belongs to it */
 	double level[3]; /* computing, in the kernel, waiting: parts of the time, by the kernel's accounts; NaN where there are none */
 };
 
@@ -24,8 +25,15 @@ struct history_architecture {
 	size_t results;
 };
 
+/* By what it is judged: the metric, of runs the median; or their processor time, the mean, which a busy machine hardly moves. */
+enum history_by { HISTORY_METRIC, HISTORY_PROCESSOR, HISTORY_DECIDED /* by what decided its last comparison */ };
+
 struct history {
 	char *application;
+	enum history_by by;		     /* not HISTORY_DECIDED */
+	size_t without;			     /* points that are not there, since nothing is known of their processor time */
+	size_t other_n, other_changes;	     /* by the other time: points and changes */
+	double other_now;		     /* and what it costs now, beside the first level; NaN: nothing is known */
 	char *architecture;		     /* NULL where none is known */
 	struct history_architecture *others; /* [n_others], which are left out */
 	size_t n_others;
@@ -37,10 +45,11 @@ struct history {
 	struct change_points changes;
 };
 
-/* application as in results, NAME or NAME/INPUT. architecture: NULL is that of most results; those of which it is not known count with any.
- * *out is overwritten; history_release() it. ASSAY_E_NOTFOUND where there are no results. */
+/* application as in results, NAME or NAME/INPUT. by: HISTORY_DECIDED is the metric where nothing was decided. architecture: NULL is that of
+ * most results; those of which it is not known count with any. *out is overwritten; history_release() it. ASSAY_E_NOTFOUND where there are
+ * no results. */
 enum assay_status history_load(struct lab *lab, const struct evidence *evidence, const char *application, const char *architecture,
-			       double min_effect, struct history *out, struct assay_error *err);
+			       enum history_by by, double min_effect, struct history *out, struct assay_error *err);
 void history_release(struct history *history); /* accepts zeroed */
 
 /* Relative to the first level, from a log cost. */

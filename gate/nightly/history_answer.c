@@ -166,7 +166,7 @@ static void answer_point(const struct history *h, size_t i, const struct svg_axi
 	doc_showf(d, NULL, "measured on", p->taken_ms, "%.10s", text_from_ms(p->taken_ms, date));
 	doc_show(d, "version", "version", p->version);
 	doc_set_empty(d, "plan", p->plan);
-	doc_showf(d, "cost", "cost", ratio, "%s", text_fixed(ratio, 3).text);
+	doc_showf(d, "cost", h->by == HISTORY_PROCESSOR ? "processor" : "cost", ratio, "%s", text_fixed(ratio, 3).text);
 	svg_open(20, &svg);
 	svg_grid(axis, &svg);
 	svg_interval(axis, ratio, (double)NAN, (double)NAN, history_is_spike(h, i) ? SVG_RING : SVG_DOT, &svg);
@@ -175,6 +175,7 @@ static void answer_point(const struct history *h, size_t i, const struct svg_axi
 	doc_set(d, "segment", segment);
 	doc_set_bool(d, "spike", history_is_spike(h, i));
 	doc_show(d, NULL, "", history_is_spike(h, i) ? "a spike" : segment > 0 && h->changes.items[segment - 1].at == i ? "changed" : "");
+	doc_showf(d, "other", h->by == HISTORY_PROCESSOR ? "metric" : "processor", p->other, "%s", text_fixed(p->other, 3).text);
 	doc_show(d, "machines", "machines", p->machines);
 	doc_show(d, "runs", "results", p->runs);
 	answer_levels(p, d);
@@ -209,25 +210,52 @@ static void answer_architectures(const struct history *h, struct document *d)
 	doc_end(d);
 }
 
+/* By the other time. */
+static void answer_other(const struct history *h, struct document *d)
+{
+	bool processor = h->by == HISTORY_PROCESSOR;
+	const char *other = processor ? "metric" : "processor", *name = processor ? "the metric" : "processor time";
+	struct text_number now = text_fixed(h->other_now, 3);
+
+	doc_set(d, "by", processor ? "processor" : "metric");
+	doc_object(d, "other");
+	doc_set(d, "by", other);
+	doc_set(d, "points", h->other_n);
+	doc_set(d, "changes", h->other_changes);
+	doc_set(d, "ratio", h->other_now);
+	doc_end(d);
+	if (h->without)
+		doc_line(d, "%zu other point%s no processor time that is known.", h->without, h->without == 1 ? " has" : "s have");
+	if (h->other_n < (size_t)2 * CHANGE_POINTS_SEGMENT_MIN)
+		return;
+	if (h->other_changes)
+		doc_line(d, "By %s it costs %s times as much as at first, after %zu change%s in %zu points (--by %s).", name, now.text,
+			 h->other_changes, text_plural(h->other_changes), h->other_n, other);
+	else
+		doc_line(d, "By %s it is steady in %zu points (--by %s).", name, h->other_n, other);
+}
+
 void history_answer(const struct history *h, double min_effect, struct document *d)
 {
 	double now = history_relative(h, h->changes.segments[h->changes.n].median);
+	const char *what = h->by == HISTORY_PROCESSOR ? " processor time" : "";
 
 	if (h->n < (size_t)2 * CHANGE_POINTS_SEGMENT_MIN)
 		doc_answer(d, DOC_DOUBTFUL, "too short", "%zu point%s of %s: a change is told from noise from %d on", h->n,
 			   text_plural(h->n), h->application, 2 * CHANGE_POINTS_SEGMENT_MIN);
 	else if (h->changes.n)
 		doc_answer(d, now >= 1 + min_effect ? DOC_BAD : DOC_GOOD, "changed",
-			   "%s costs %s times as much as at first, after %zu change%s in %zu points", h->application,
-			   text_fixed(now, 3).text, h->changes.n, text_plural(h->changes.n), h->n);
+			   "%s costs %s times as much%s as at first, after %zu change%s in %zu points", h->application,
+			   text_fixed(now, 3).text, what, h->changes.n, text_plural(h->changes.n), h->n);
 	else
-		doc_answer(d, DOC_GOOD, "steady", "%s costs what it did: no change of %.1f %% or more in %zu points", h->application,
-			   100 * min_effect, h->n);
+		doc_answer(d, DOC_GOOD, "steady", "%s costs what it did: no change of %.1f %% or more of its %s in %zu points",
+			   h->application, 100 * min_effect, *what ? what + 1 : "cost", h->n);
 	doc_set(d, "application", h->application);
 	doc_set(d, "outcome", h->n < (size_t)2 * CHANGE_POINTS_SEGMENT_MIN ? "too_short" : h->changes.n ? "changed" : "steady");
 	doc_set(d, "min_effect", min_effect);
 	doc_set(d, "machines", h->n_machines);
 	answer_architectures(h, d);
+	answer_other(h, d);
 	history_plot(h, d);
 	answer_changes(h, d);
 	answer_modes(h, d);

@@ -94,9 +94,9 @@ static void costs(const struct history *h, struct document *d)
 	levels(&f);
 	points(&f);
 	svg_close(&svg);
-	doc_picture(d, NULL, &svg, "Cost beside the first level, %s to %s: a dot a version and night, a line where the level stays%s%s",
-		    h->points[0].version, h->points[h->n - 1].version, h->changes.n ? "; numbers stand where it changed for good" : "",
-		    h->changes.n_spikes ? "; rings are spikes" : "");
+	doc_picture(d, NULL, &svg, "%s beside the first level, %s to %s: a dot a version and night, a line where the level stays%s%s",
+		    h->by == HISTORY_PROCESSOR ? "Processor time" : "Cost", h->points[0].version, h->points[h->n - 1].version,
+		    h->changes.n ? "; numbers stand where it changed for good" : "", h->changes.n_spikes ? "; rings are spikes" : "");
 	doc_style(d, "plot-of costs");
 }
 

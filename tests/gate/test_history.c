@@ -15,14 +15,14 @@ static void put(struct store *store, const char *sql)
 	check(store_do(store, &err, sql, ""), &err);
 }
 
-static struct history load(struct lab *lab, const char *application)
+static struct history load(struct lab *lab, const char *application, enum history_by by)
 {
 	struct evidence evidence;
 	struct history history;
 	struct assay_error err;
 
 	check(evidence_load(lab, &evidence, &err), &err);
-	check(history_load(lab, &evidence, application, NULL, .03, &history, &err), &err);
+	check(history_load(lab, &evidence, application, NULL, by, .03, &history, &err), &err);
 	evidence_release(&evidence);
 	return history;
 }
@@ -49,7 +49,7 @@ static void test_points(void **state)
 			" ('sort', '1', 'a', 5000, 2, 1, 4), ('sort', '1', 'b', 4000, 1, 1, 8), ('sort', '1', 'b', 4000, 2, 1, 0),"
 			" ('sort', '2', 'a', 86405000, 1, 1, 8), ('sort', '2', 'b', 172805000, 1, 1, 16),"
 			" ('sort', '1', 'c', 5000, 1, 1, 8), ('other', '1', 'a', 1, 1, 1, 1)");
-	h = load(&lab, "sort");
+	h = load(&lab, "sort", HISTORY_METRIC);
 	assert_int_equal(h.n_machines, 3);
 	assert_int_equal(h.n, 3);
 	check_point(&h, 0, "1", 4000, 3, 4);
@@ -61,9 +61,64 @@ static void test_points(void **state)
 	lab_close(&lab);
 }
 
+#define DECISION(id, made_ms, time, ratio)                                                                                                 \
+	"INSERT INTO decision (id, night, number, made_ms, application, baseline, candidate, decision, ratio, request, document) VALUES "  \
+	"('" id "', 'n', 1, " made_ms ", 'sort', '1', '2', 'pass', " ratio ", '{}', '{\"time\": \"" time "\"}')"
+
+/* Twelve versions on two machines; from v07 on they compute a tenth more, while the wall-clock time goes up and down with the machines; of
+ * an imported version nothing but that is known. */
+static void put_busy(struct lab *lab)
+{
+	put(&lab->store, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12) INSERT INTO plan (id, application, "
+			 "manifest, manifest_hash, repetitions, warm_ups, seed, started_ms, complete) SELECT 'p' || i, 'sort', '', '', 2, "
+			 "0, 1, i, 1 FROM n");
+	put(&lab->store,
+	    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12), r(k) AS (VALUES (1), (2)), m(name) AS (VALUES "
+	    "('a'), ('b')) INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, metric, "
+	    "wall_ns, "
+	    "user_us, sys_us, out, err) SELECT 'p' || i, name, printf('v%02d', i), '', k, 'sort', 1000 * i + k, 'ok', 1 + i % 2, "
+	    "1000000000 * "
+	    "(1 + i % 2), (CASE WHEN i < 7 THEN 500000 ELSE 550000 END) + 100 * i * k, 1000, '', '' FROM n, r, m");
+	put(&lab->store, "INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric, plan) SELECT application, "
+			 "version, machine, taken_ms, repetition, 1, metric, plan FROM execution");
+	put(&lab->store,
+	    "INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric) VALUES ('sort', 'v00', 'a', "
+	    "1, 1, 1, 1)");
+}
+
+static void test_by_processor(void **state)
+{
+	struct lab lab = scratch_lab("lab");
+	struct history h;
+
+	(void)state;
+	put_busy(&lab);
+	h = load(&lab, "sort", HISTORY_DECIDED); /* nothing was decided yet */
+	assert_int_equal(h.by, HISTORY_METRIC);
+	assert_int_equal(h.n, 13);
+	assert_int_equal(h.changes.n, 0);
+	assert_int_equal(h.without, 0);
+	assert_true(h.other_n == 12 && h.other_changes == 1 && fabs(h.other_now - 1.1) < .01);
+	assert_true(isnan(h.points[0].other) && fabs(h.points[12].other - 1.1) < .01);
+	history_release(&h);
+	put(&lab.store, DECISION("d1", "1", "metric", "1"));
+	put(&lab.store, DECISION("d2", "2", "processor", "1.1"));
+	put(&lab.store, DECISION("d3", "3", "metric", "NULL"));
+	h = load(&lab, "sort", HISTORY_DECIDED);
+	assert_int_equal(h.by, HISTORY_PROCESSOR);
+	assert_int_equal(h.n, 12);
+	assert_int_equal(h.without, 1);
+	assert_int_equal(h.changes.n, 1);
+	assert_string_equal(h.points[h.changes.items[0].at].version, "v07");
+	assert_true(fabs(exp(h.points[0].on[0]) - 501e6 - 150e3) < 1); /* the mean of both repetitions, in ns */
+	assert_true(h.other_n == 12 && h.other_changes == 0);
+	history_release(&h);
+	lab_close(&lab);
+}
+
 int suite_history(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_points) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_points), SCRATCH_TEST(test_by_processor) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
