@@ -6,8 +6,9 @@
 #include "gate/cmd.h"
 #include "gate/nightly/calibration.h"
 #include "gate/nightly/judge.h"
-#include "gate/nightly/night.h"
+#include "gate/nightly/night_answer.h"
 #include "gate/render/decided.h"
+#include "runs/running/artefact.h"
 
 #include <math.h>
 
@@ -63,8 +64,36 @@ static void explain_runs(const cJSON *document, struct document *d)
 			 strcmp(text_member(control, "outcome"), "moved") == 0 ? ", but the baseline beside itself moved as well" : "");
 }
 
+/* The path of a build's log in what was said of a build that failed; NULL: there is none. free() it. */
+static char *log_in(const cJSON *document)
+{
+	const cJSON *reason;
+
+	cJSON_ArrayForEach(reason, member(document, "reasons"))
+	{
+		const char *at = strstr(text_member(reason, "text"), ARTEFACT_LOG), *path = at ? at + strlen(ARTEFACT_LOG) : NULL;
+
+		if (path && strchr(path, '\''))
+			return mem_bytes(path, (size_t)(strchr(path, '\'') - path));
+	}
+	return NULL;
+}
+
+/* Of what was not measured, although no run failed: the log of its build, or what a run would do. */
+static char *next_of_unmeasured(const cJSON *document, const char *candidate)
+{
+	char *log = log_in(document), *command;
+
+	if (log)
+		command = mem_format("'less %s'", log);
+	else
+		command = text_command((const char *const[]){ "run", candidate, "--dry-run", NULL });
+	free(log);
+	return command;
+}
+
 /* What to do next, as a command that can be pasted. */
-static char *next_of(const struct night_decision *decision)
+static char *next_of(const struct night_decision *decision, const cJSON *document)
 {
 	char *a = mem_format("%s@%s", decision->application, decision->baseline),
 	     *b = mem_format("%s@%s", decision->application, decision->candidate), *command;
@@ -78,7 +107,7 @@ static char *next_of(const struct night_decision *decision)
 		command = text_command((const char *const[]){ "gate", a, b, "--run", "--budget", "20m", NULL });
 		break;
 	case DECISION_NOTHING_MEASURED:
-		command = text_command((const char *const[]){ "runs", "show", b, "--failed", NULL });
+		command = next_of_unmeasured(document, b);
 		break;
 	default:
 		command = text_command((const char *const[]){ "history", decision->application, NULL });
@@ -107,11 +136,40 @@ static void explain_calibration(const cJSON *document, struct document *d)
 	free(quote);
 }
 
-static void explain(const struct night_decision *decision, const cJSON *document, struct document *d)
+/* The first run that failed, and what comes next where there is nothing else to look at: *next, else it is left as it is. */
+static enum assay_status explain_failure(struct store *store, const struct night_decision *decision, const cJSON *document, char **next,
+					 struct document *d, struct assay_error *err)
 {
-	const struct decided decided = { decision->application, decision->baseline, decision->candidate, decision->decision,
-					 decision->ratio,	decision->low,	    decision->high,	 NULL };
-	char *text = decided_text(&decided), *next = next_of(decision), date[TEXT_DATE_BYTES];
+	char *failure, *command;
+	enum assay_status st = night_failure_of(store, text_member(document, "plan"), decision, &failure, &command, err);
+
+	doc_set(d, "first_failure", failure);
+	if (failure)
+		doc_line(d, "Not all runs ended well: %s.", failure);
+	free(failure);
+	if (command && isnan(decision->ratio)) {
+		free(*next);
+		*next = command;
+	} else {
+		free(command);
+	}
+	return st;
+}
+
+static enum assay_status explain(struct store *store, const struct night_decision *decision, const cJSON *document, struct document *d,
+				 struct assay_error *err)
+{
+	const cJSON *level = member(document, "level"); /* older ones do not say */
+	const struct decided decided = { .application = decision->application,
+					 .baseline = decision->baseline,
+					 .candidate = decision->candidate,
+					 .decision = decision->decision,
+					 .ratio = decision->ratio,
+					 .low = decision->low,
+					 .high = decision->high,
+					 .level = cJSON_IsNumber(level) ? level->valuedouble : (double)NAN };
+	char *text = decided_text(&decided), *next = next_of(decision, document), date[TEXT_DATE_BYTES];
+	enum assay_status st;
 
 	doc_answer(d, decision_tone(decision->decision), decision_text(decision->decision), "%s@%s %s", decision->application,
 		   decision->candidate, text);
@@ -123,18 +181,21 @@ static void explain(const struct night_decision *decision, const cJSON *document
 	doc_set(d, "ratio", decision->ratio);
 	doc_set(d, "low", decision->low);
 	doc_set(d, "high", decision->high);
+	doc_set(d, "level", decided.level);
 	doc_set(d, "made_ms", decision->made_ms);
 	doc_set_empty(d, "night", decision->night);
 	explain_reasons(document, d);
 	doc_line(d, "Decided on %s%s%s.", text_from_ms(decision->made_ms / 1000 * 1000, date), *decision->night ? " in the night " : "",
 		 decision->night);
 	explain_runs(document, d);
+	st = explain_failure(store, decision, document, &next, d, err);
 	explain_calibration(document, d);
 	doc_set_json(d, "evidence", cJSON_Duplicate(document, true));
 	doc_line(d, "Next: %s", next);
 	doc_set(d, "next", next);
 	free(next);
 	free(text);
+	return st;
 }
 
 static enum assay_status explain_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
@@ -147,7 +208,7 @@ static enum assay_status explain_run(struct lab *lab, void *arguments, struct do
 	if (!st)
 		st = json_parse("decision", found.items[0].document, strlen(found.items[0].document), &document, err);
 	if (!st)
-		explain(&found.items[0], document, d);
+		st = explain(&lab->store, &found.items[0], document, d, err);
 	cJSON_Delete(document);
 	night_decisions_release(&found);
 	return st;

@@ -2,13 +2,14 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "runs/running/execution.h"
 
 #include <errno.h>
 #include <ftw.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#define PRUNED	 "[removed by assay prune]\n"
+#define PRUNED	 EXECUTION_PRUNED "\n"
 #define DAY_MS	 86400000
 #define WALK_FDS 16
 #define GIB	 (1024. * 1024 * 1024)

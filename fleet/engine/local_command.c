@@ -137,6 +137,39 @@ static void local_show_line(const char *text, enum local_line which, char *out)
 	free(line);
 }
 
+/* Where it begins; NULL: no line speaks of one. */
+static const char *local_find_error(const char *text)
+{
+	static const char *const words[] = { "error", "fatal", "undefined reference", "not found", "No such file", "Traceback", "denied" };
+	const char *first = NULL;
+
+	for (size_t i = 0; text && i < sizeof(words) / sizeof(words[0]); i++) {
+		const char *at = strcasestr(text, words[i]);
+
+		first = at && (!first || at < first) ? at : first;
+	}
+	while (first && first > text && first[-1] != '\n')
+		first--;
+	return first;
+}
+
+const char *local_error_line(const char *standard_error, const char *standard_out, char *out)
+{
+	const char *const texts[] = { standard_error, standard_out };
+
+	*out = '\0';
+	for (int i = 0; i < 2 && !*out; i++) {
+		const char *line = local_find_error(texts[i]);
+
+		if (line)
+			local_show_line(line, LOCAL_FIRST_LINE, out);
+	}
+	for (int i = 0; i < 2 && !*out; i++)
+		if (texts[i])
+			local_show_line(texts[i], LOCAL_LAST_LINE, out);
+	return out;
+}
+
 const char *local_said_line(const struct local_said *said, enum local_line which, char *out)
 {
 	*out = '\0';

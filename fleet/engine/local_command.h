@@ -47,4 +47,8 @@ void local_said_release(struct local_said *said); /* accepts zeroed */
 enum local_line { LOCAL_FIRST_LINE, LOCAL_LAST_LINE };
 const char *local_said_line(const struct local_said *said, enum local_line which, char *out);
 
+/* The first line of both streams that speaks of an error, else the last one, as above: that is mostly no more than that something failed.
+ * Texts may be NULL. */
+const char *local_error_line(const char *standard_error, const char *standard_out, char *out);
+
 #endif

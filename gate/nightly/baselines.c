@@ -170,6 +170,15 @@ enum assay_status baselines_accepted(const char *laboratory, const char *applica
 	return st;
 }
 
+char *baselines_text(const struct baseline *b)
+{
+	char accepted[TEXT_DATE_BYTES], until[TEXT_DATE_BYTES];
+
+	return b->until_ms < INT64_MAX ? mem_format("accepted on %.10s, until %.10s: %s", text_from_ms(b->accepted_ms, accepted),
+						    text_from_ms(b->until_ms - DAY_MS, until), b->reason)
+				       : mem_format("accepted on %.10s: %s", text_from_ms(b->accepted_ms, accepted), b->reason);
+}
+
 /* ---- accepting ---- */
 
 /* A JSON string is one of YAML, too. */

@@ -38,6 +38,9 @@ enum assay_status baselines_accepted(const char *laboratory, const char *applica
 /* Adds an entry, of today, at the end of the file, which stays as people wrote it. The caller has the laboratory's lock. */
 enum assay_status baselines_accept(const char *laboratory, const struct baseline *baseline, struct assay_error *err);
 
+/* "accepted on 2026-11-23, until 2026-12-31: it does more"; free() it. */
+char *baselines_text(const struct baseline *baseline);
+
 /* The beginning of a day, "2026-11-23", in UTC. ASSAY_E_USAGE for what is none. */
 enum assay_status baselines_date(const char *text, int64_t *ms, struct assay_error *err);
 

@@ -20,7 +20,7 @@
 struct step {
 	size_t commit;
 	enum decision decision;
-	double ratio, low, high;
+	double ratio, low, high, level;
 	char *why; /* it could not be measured; NULL: it was */
 };
 
@@ -137,6 +137,7 @@ static enum assay_status judge_plan(struct bisect *b, char *const versions[2], c
 		step->ratio = j.ratio;
 		step->low = j.low;
 		step->high = j.high;
+		step->level = j.level;
 	}
 	judgement_release(&j);
 	evidence_release(&evidence);
@@ -168,7 +169,7 @@ static enum assay_status measure(struct bisect *b, size_t commit, double min_eff
 	struct spend spend = { .plan = "" };
 	enum assay_status st;
 
-	*step = (struct step){ commit, DECISION_NOTHING_MEASURED, (double)NAN, (double)NAN, (double)NAN, NULL };
+	*step = (struct step){ commit, DECISION_NOTHING_MEASURED, (double)NAN, (double)NAN, (double)NAN, (double)NAN, NULL };
 	b->o->watch(&o);
 	st = spend_until_decided(&o, &(struct spend_asked){ .min_effect = min_effect, .budget_s = b->o->budget_s, .leave_out = true },
 				 &spend, b->err);
@@ -282,7 +283,8 @@ static void answer_steps(const struct bisect *b, struct document *d)
 		doc_showf(d, "ratio", "ratio", s->ratio, "%s", text_fixed(s->ratio, 3).text);
 		doc_set(d, "low", s->low);
 		doc_set(d, "high", s->high);
-		doc_showf(d, NULL, "95 % interval", s->low, "%s to %s", text_fixed(s->low, 3).text, text_fixed(s->high, 3).text);
+		doc_set(d, "level", s->level);
+		doc_showf(d, NULL, "interval", s->low, "%s", effect_span(s->low, s->high, s->level, 3).text);
 		if (s->why)
 			doc_show(d, "why", "why", s->why);
 	}

@@ -39,6 +39,8 @@ char *judge_request_text(const struct judge_request *q)
 		cJSON_AddBoolToObject(root, "control", true);
 	if (q->calibration && *q->calibration)
 		cJSON_AddStringToObject(root, "calibration", q->calibration);
+	if (q->accepted && *q->accepted)
+		cJSON_AddStringToObject(root, "accepted", q->accepted);
 	text = json_text(root); /* cJSON itself would not keep every digit */
 	cJSON_Delete(root);
 	return text;
@@ -56,9 +58,9 @@ static void read_id(struct json_reader *r, const cJSON *root, const char *key, c
 
 enum assay_status judge_request_parse(const char *text, struct judge_request *out, struct assay_error *err)
 {
-	static const char *const keys[] = { "application", "baseline",	  "candidate", "plan",	   "fresh_plan",
-					    "min_effect",  "confirm",	  "machines",  "chance",   "alike",
-					    "why",	   "calibration", "control",   "min_gain", "rules" };
+	static const char *const keys[] = { "application", "baseline", "candidate", "plan",    "fresh_plan", "min_effect",
+					    "confirm",	   "machines", "chance",    "alike",   "why",	     "calibration",
+					    "control",	   "min_gain", "rules",	    "accepted" };
 	struct json_reader r = { .name = "decision", .err = err };
 	cJSON *root = NULL;
 
@@ -82,6 +84,7 @@ enum assay_status judge_request_parse(const char *text, struct judge_request *ou
 		out->why = mem_string(json_reader_text(&r, root, "why"));
 		out->control = json_reader_has(&r, root, "control") && json_reader_bool(&r, root, "control");
 		out->calibration = mem_string(json_reader_has(&r, root, "calibration") ? json_reader_text(&r, root, "calibration") : "");
+		out->accepted = mem_string(json_reader_has(&r, root, "accepted") ? json_reader_text(&r, root, "accepted") : "");
 	}
 	cJSON_Delete(root);
 	if (r.st)
@@ -96,6 +99,7 @@ void judge_request_release(struct judge_request *q)
 	free(q->candidate);
 	free(q->why);
 	free(q->calibration);
+	free(q->accepted);
 	*q = (struct judge_request){ .plan = "" };
 }
 
@@ -149,7 +153,7 @@ bool judge_settled(const struct verdict *v)
 static double p_of(const struct verdict *v)
 {
 	const struct effect *e = effect_behind(v, verdict_by_processor(v));
-	double level = fmax(EFFECT_LEVEL, fmax(v->baseline->level, v->candidate->level)), df, statistic;
+	double level = e->level, df, statistic;
 	size_t runs = v->baseline->n + v->candidate->n;
 
 	if (!e->types || isnan(e->low) || !(e->high > e->low))
@@ -204,6 +208,7 @@ static void answer_side_effect(const char *key, const struct verdict *v, bool pr
 	doc_set(d, "ratio", e->types ? e->ratio : (double)NAN);
 	doc_set(d, "low", e->low);
 	doc_set(d, "high", e->high);
+	doc_set(d, "level", e->level);
 	doc_set(d, "machines", v->pairing.used);
 	doc_set(d, "outcome", word);
 	doc_end(d);
@@ -251,13 +256,24 @@ static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evi
 
 /* ---- the document ---- */
 
-static void answer_reasons(const struct judgement *j, const struct verdict *v, struct document *d)
+/* Said last of all reasons, by every decision that used one. */
+static void answer_accepted(const struct judge_request *q, struct document *d)
+{
+	char *text = q->accepted && *q->accepted ? mem_format("the baseline, %s, was %s", q->baseline, q->accepted) : NULL;
+
+	if (text)
+		doc_reason(d, "accepted_baseline", text);
+	free(text);
+}
+
+static void answer_reasons(const struct judge_request *q, const struct judgement *j, const struct verdict *v, struct document *d)
 {
 	doc_list(d, "reasons");
 	if (j->rule < DECISION_RULES)
 		doc_reason(d, decision_rule_code(j->rule), decision_rule_text(j->rule));
 	for (size_t i = 0; i < v->n_reasons; i++)
 		doc_reason(d, v->reasons[i].code, v->reasons[i].text);
+	answer_accepted(q, d);
 	doc_end(d);
 }
 
@@ -276,6 +292,7 @@ static void answer_head(const struct judge_request *q, const struct judgement *j
 	doc_set(d, "ratio", j->ratio);
 	doc_set(d, "low", j->low);
 	doc_set(d, "high", j->high);
+	doc_set(d, "level", j->level);
 }
 
 static char *document_text(const struct document *d)
@@ -314,6 +331,7 @@ static void judge_nothing(const struct judge_request *q, struct judgement *out)
 	answer_head(q, out, &d);
 	doc_list(&d, "reasons");
 	doc_reason(&d, *q->baseline ? "not_run" : "no_baseline", *q->why ? q->why : "nothing was run");
+	answer_accepted(q, &d);
 	doc_end(&d);
 	out->document = document_text(&d);
 	document_release(&d);
@@ -343,6 +361,7 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 		out->ratio = e->types ? e->ratio : (double)NAN;
 		out->low = e->low;
 		out->high = e->high;
+		out->level = isnan(e->low) ? (double)NAN : e->level;
 		out->p = p_of(&c.verdict);
 		if (regression && machine_behind(&c.verdict))
 			out->machine = mem_string(machine_behind(&c.verdict));
@@ -356,7 +375,7 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 		answer_head(q, out, &all);
 		doc_set(&all, "p", out->p);
 		doc_set(&all, "machines", c.verdict.pairing.used);
-		answer_reasons(out, &c.verdict, &all);
+		answer_reasons(q, out, &c.verdict, &all);
 		calibration_answer(q->calibration ? q->calibration : "", &all);
 		disturbed_answer(&c.disturbed, &all);
 		if (!st)
@@ -379,8 +398,12 @@ enum assay_status judge(struct lab *lab, const struct evidence *evidence, const 
 {
 	enum assay_status st = ASSAY_OK;
 
-	*out =
-	    (struct judgement){ .rule = DECISION_RULES, .ratio = (double)NAN, .low = (double)NAN, .high = (double)NAN, .p = (double)NAN };
+	*out = (struct judgement){ .rule = DECISION_RULES,
+				   .ratio = (double)NAN,
+				   .low = (double)NAN,
+				   .high = (double)NAN,
+				   .level = (double)NAN,
+				   .p = (double)NAN };
 	if (*request->plan)
 		st = judge_runs(lab, evidence, request, out, err);
 	else

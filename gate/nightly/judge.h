@@ -12,7 +12,7 @@
 
 /* Goes up with every change by which the same results may be decided otherwise, in base, runs or gate, so that a decision that was made
  * before is not said to have been tampered with. */
-#define JUDGE_RULES 2
+#define JUDGE_RULES 3
 
 /* Nothing of it is looked up anew when a decision is recomputed. */
 struct judge_request {
@@ -27,6 +27,7 @@ struct judge_request {
 	bool chance, alike;		  /* what the other comparisons of the night say (gate/nightly/decision.h) */
 	char *why;			  /* "", or why there is nothing to look at */
 	char *calibration;		  /* what it quotes (gate/nightly/calibration.h); "": nothing. NULL is "" */
+	char *accepted; /* of a baseline that people accepted, when and why (baselines_text()); "": it is none. NULL is "" */
 };
 /* JSON; free() it. And back; *out is overwritten, judge_request_release() it. Errors begin with "decision". */
 char *judge_request_text(const struct judge_request *request);
@@ -50,11 +51,11 @@ struct judgement {
 	struct decision_input input;
 	enum decision_rule rule; /* DECISION_RULES: the verdict stands */
 	enum decision decision;
-	bool by_processor;	 /* the ratio is that of processor time, which decided */
-	double ratio, low, high; /* NaN where there is none */
-	double p;		 /* two-sided, of the finding, with what looks have spent; NaN: there is no interval */
-	char *machine;		 /* without which the finding would not stand; NULL: none */
-	char *document;		 /* JSON text */
+	bool by_processor;		/* the ratio is that of processor time, which decided */
+	double ratio, low, high, level; /* NaN where there is none */
+	double p;			/* two-sided, of the finding, with what looks have spent; NaN: there is no interval */
+	char *machine;			/* without which the finding would not stand; NULL: none */
+	char *document;			/* JSON text */
 };
 
 /* *out is overwritten; judgement_release() it. */

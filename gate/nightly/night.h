@@ -39,7 +39,8 @@ void night_release(struct night *night); /* accepts zeroed */
 	X(NIGHT_MEASURING, "measuring", "begun")                                                                                           \
 	X(NIGHT_CONFIRMING, "confirming", "a finding is confirmed by fresh runs")                                                          \
 	X(NIGHT_DECIDED, "decided", "decided")                                                                                             \
-	X(NIGHT_UNREACHED, "unreached", "not reached before the deadline")
+	X(NIGHT_UNREACHED, "unreached", "not reached before the deadline")                                                                 \
+	X(NIGHT_CUT_OFF, "cut_off", "begun, and cut off by the deadline before it had a result")
 
 enum night_state { NIGHT_STATE_ROWS(ROWS_ENUM) NIGHT_STATES };
 

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/decide/rules.h"
+#include "runs/running/execution.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,9 +13,9 @@
 #define FAILURE_STATUS(constant, word, status) status,
 
 ROWS_FUNCTION(night_failure_word, enum night_failure, NIGHT_FAILURE_ROWS, FAILURE_WORD)
-static ROWS_FUNCTION(night_state_text, enum night_state, NIGHT_STATE_ROWS, ROWS_TEXT)
+ROWS_FUNCTION(night_state_text, enum night_state, NIGHT_STATE_ROWS, ROWS_TEXT)
 
-    static const struct night_decision *decision_of(const struct night_decisions *all, const struct night_comparison *c)
+static const struct night_decision *decision_of(const struct night_decisions *all, const struct night_comparison *c)
 {
 	for (size_t i = 0; *c->decision && i < all->n; i++) {
 		if (strcmp(all->items[i].id, c->decision) == 0)
@@ -63,9 +64,9 @@ static int compare_answered(const void *a, const void *b)
 	return (x->comparison->number > y->comparison->number) - (x->comparison->number < y->comparison->number);
 }
 
-static void add_reasons(const cJSON *document, struct document *d)
+static void add_reasons(const struct night_answered *a, struct document *d)
 {
-	const cJSON *reason;
+	const cJSON *document = a->document, *reason;
 
 	doc_list(d, "reasons");
 	doc_hide(d);
@@ -76,7 +77,30 @@ static void add_reasons(const cJSON *document, struct document *d)
 
 		doc_reason(d, code ? code : "", text ? text : "");
 	}
+	if (a->failure)
+		doc_reason(d, "first_failure", a->failure);
 	doc_end(d);
+}
+
+enum assay_status night_failure_of(struct store *store, const char *plan, const struct night_decision *decision, char **text,
+				   char **command, struct assay_error *err)
+{
+	const char *const versions[] = { decision->candidate, decision->baseline };
+	enum assay_status st = ASSAY_OK;
+
+	*text = *command = NULL;
+	for (int i = 0; !st && *plan && i < 2 && !*text; i++) {
+		char *selector = mem_format("%s@%s", decision->application, versions[i]), *failure = NULL;
+
+		st = execution_first_failure(store, plan, decision->application, versions[i], &failure, err);
+		if (failure) {
+			*command = text_command((const char *const[]){ "runs", "show", selector, "--failed", "--output", NULL });
+			*text = mem_format("the first run of %s that failed was %s", versions[i], failure);
+		}
+		free(failure);
+		free(selector);
+	}
+	return st;
 }
 
 bool night_by_processor(const struct night_answered *a)
@@ -86,11 +110,19 @@ bool night_by_processor(const struct night_answered *a)
 	return time && strcmp(time, "processor") == 0;
 }
 
+double night_level(const struct night_answered *a)
+{
+	const cJSON *level = cJSON_GetObjectItemCaseSensitive(a->document, "level"); /* older ones do not say */
+
+	return cJSON_IsNumber(level) ? level->valuedouble : (double)NAN;
+}
+
 static void add_decision(const struct night_answered *a, struct document *d)
 {
 	const struct night_comparison *c = a->comparison;
 	const struct night_decision *decision = a->decision;
 	const cJSON *machines = cJSON_GetObjectItemCaseSensitive(a->document, "machines");
+	double level = night_level(a);
 	bool interval = !isnan(decision->low) && !isnan(decision->high);
 
 	doc_row(d);
@@ -106,15 +138,16 @@ static void add_decision(const struct night_answered *a, struct document *d)
 	doc_showf(d, "ratio", "ratio", decision->ratio, "%s", text_fixed(decision->ratio, 3).text);
 	doc_set(d, "low", decision->low);
 	doc_set(d, "high", decision->high);
-	doc_showf(d, NULL, "95 % interval", interval ? decision->low : (double)NAN, "%s to %s", text_fixed(decision->low, 3).text,
-		  text_fixed(decision->high, 3).text);
+	doc_set(d, "level", level);
+	doc_showf(d, NULL, "interval", interval ? decision->low : (double)NAN, "%s",
+		  effect_span(decision->low, decision->high, level, 3).text);
 	doc_set(d, "min_effect", c->min_effect);
 	doc_set(d, "min_gain", c->min_gain > 0 ? c->min_gain : c->min_effect);
 	doc_set(d, "seconds", c->seconds);
 	doc_set_empty(d, "plan", c->plan);
 	doc_set_empty(d, "detail", c->detail);
 	doc_show(d, "id", "id", decision->id);
-	add_reasons(a->document, d);
+	add_reasons(a, d);
 }
 
 static void add_decisions(const struct night_answered *all, size_t n, struct document *d)
@@ -188,7 +221,8 @@ static void add_why(const struct night_answers *answers, struct document *d)
 
 		if (!a->decision || a->decision->decision == DECISION_PASS)
 			continue;
-		doc_line(d, "%s%s@%s: %s", before, a->comparison->application, a->comparison->candidate, night_why(a));
+		doc_line(d, "%s%s@%s: %s%s%s", before, a->comparison->application, a->comparison->candidate, night_why(a),
+			 a->failure ? "; " : "", a->failure ? a->failure : "");
 		before = "";
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -261,12 +295,41 @@ void night_answer_notes(const struct night *night, struct document *d)
 
 void night_answers_release(struct night_answers *answers)
 {
-	for (size_t i = 0; i < answers->n; i++)
+	for (size_t i = 0; i < answers->n; i++) {
 		cJSON_Delete(answers->items[i].document);
+		free(answers->items[i].failure);
+	}
 	free(answers->items);
 	night_decisions_release(&answers->decisions);
 	night_comparisons_release(&answers->comparisons);
 	*answers = (struct night_answers){ .n = 0 };
+}
+
+/* Did runs of it fail? Then it has a reason that counts them. */
+static bool has_failures(const cJSON *document)
+{
+	const cJSON *reason;
+
+	cJSON_ArrayForEach(reason, cJSON_GetObjectItemCaseSensitive(document, "reasons"))
+	{
+		const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "code"));
+
+		if (code && strcmp(code, "runs_failed") == 0)
+			return true;
+	}
+	return false;
+}
+
+static enum assay_status add_failure(struct store *store, struct night_answered *a, struct assay_error *err)
+{
+	char *text, *command;
+	enum assay_status st = night_failure_of(store, a->comparison->plan, a->decision, &text, &command, err);
+
+	if (text)
+		a->failure = mem_format("%s (%s)", text, command);
+	free(text);
+	free(command);
+	return st;
 }
 
 enum assay_status night_answers_load(struct store *store, const struct night *night, struct night_answers *out, struct assay_error *err)
@@ -292,10 +355,14 @@ enum assay_status night_answers_load(struct store *store, const struct night *ni
 		a->worse = a->decision ? decision_place(a->decision->decision) : DECISIONS;
 		if (a->decision)
 			(void)json_parse("decision", a->decision->document, strlen(a->decision->document), &a->document, &ignored);
+		if (!st && a->decision && has_failures(a->document))
+			st = add_failure(store, a, err);
 	}
 	if (out->n)
 		qsort(out->items, out->n, sizeof(*out->items), compare_answered);
-	return ASSAY_OK;
+	if (st)
+		night_answers_release(out);
+	return st;
 }
 
 enum assay_status night_answer(struct store *store, const struct night *night, unsigned fail_on, struct document *d,

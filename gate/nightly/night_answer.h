@@ -15,6 +15,7 @@
 
 enum night_failure { NIGHT_FAILURE_ROWS(ROWS_ENUM) NIGHT_FAILURES };
 const char *night_failure_word(enum night_failure failure);
+const char *night_state_text(enum night_state state);
 
 /* The worst of what is in `fail_on` (bits of enum night_failure). Comparisons that were not reached count as nothing measured. */
 int night_exit(const struct night_comparisons *comparisons, const struct night_decisions *decisions, unsigned fail_on);
@@ -25,10 +26,18 @@ struct night_answered {
 	const struct night_decision *decision; /* NULL: none */
 	cJSON *document;		       /* of the decision; NULL: none */
 	int worse;			       /* place in the order, 0 is the worst */
+	char *failure;			       /* of its runs, with the command that shows more; NULL: none failed */
 };
 
 /* Is its ratio that of processor time, by which a rule decided, and not that of the metric? */
 bool night_by_processor(const struct night_answered *answered);
+/* Of its interval; NaN: decisions of before do not say. */
+double night_level(const struct night_answered *answered);
+/* The first run of a plan that failed, of the candidate or else of the baseline; and the command that shows more. Both are NULL where none
+ * failed. free() both. */
+enum assay_status night_failure_of(struct store *store, const char *plan, const struct night_decision *decision, char **text,
+				   char **command, struct assay_error *err);
+
 /* Its first reason, which is about the metric; where processor time decided, that one; "" where there is none. Borrowed. */
 const char *night_why(const struct night_answered *answered);
 

@@ -237,7 +237,8 @@ static enum assay_status history_one(struct pages *p, size_t i)
 	struct history history;
 	enum assay_status st = ASSAY_OK;
 
-	if (!history_load(p->lab, &p->evidence, c->application, NULL, c->min_effect, &history,
+	if (!history_load(p->lab, &p->evidence, c->application, NULL,
+			  night_by_processor(&p->answers.items[i]) ? HISTORY_PROCESSOR : HISTORY_METRIC, c->min_effect, &history,
 			  &ignored)) { /* without results there is none */
 		char *name = mem_format("history-%zu.html", i);
 		struct page_links links;
@@ -304,7 +305,7 @@ static void decision_show(const struct night_answered *a, struct buf *out)
 		[DECISION_INCONCLUSIVE] = "?",	  [DECISION_ENVIRONMENT] = "\u2248", [DECISION_NOTHING_MEASURED] = "\u2205"
 	};
 	enum decision decision = a->decision ? a->decision->decision : DECISION_NOTHING_MEASURED;
-	const char *word = a->decision ? decision_text(decision) : "not reached";
+	const char *word = a->decision ? decision_text(decision) : night_state_text(a->comparison->state);
 
 	buf_format(out, "\1word d-%s\2%s ", decision_text(decision), signs[decision]);
 	for (; *word; word++)
@@ -375,8 +376,9 @@ static void matrix_row(const struct pages *p, size_t i, double most, struct docu
 	doc_showf(d, NULL, "versions", "", DOC_NAME "%s" DOC_END " \u2192 " DOC_NAME "%s" DOC_END " (%s)",
 		  *c->baseline ? c->baseline : "nothing", c->candidate, c->against);
 	matrix_machines(p, a, most, d);
-	doc_showf(d, NULL, "95 % interval", interval ? decision->low : (double)NAN, "%s to %s",
-		  change_text(interval ? log(decision->low) : 0).text, change_text(interval ? log(decision->high) : 0).text);
+	doc_showf(d, NULL, "interval", interval ? decision->low : (double)NAN, night_level(a) > 0 ? "%s to %s (%s)" : "%s to %s",
+		  change_text(interval ? log(decision->low) : 0).text, change_text(interval ? log(decision->high) : 0).text,
+		  effect_level(night_level(a)).text);
 	buf_release(&functions);
 	buf_release(&word);
 }

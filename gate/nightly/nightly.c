@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/yaml.h"
+#include "fingerprint/battery/battery.h"
 #include "fleet/cmd_fleet.h"
 #include "fleet/engine/local_command.h"
 #include "fleet/lab/lab.h"
@@ -154,7 +155,7 @@ static enum assay_status find_previous_night(struct freezing *f, const char *can
 	enum assay_status st =
 	    store_ask(&f->lab->store, &stmt, f->err,
 		      "SELECT c.candidate FROM night_comparison AS c JOIN night AS n ON n.id = c.night WHERE c.manifest = ? AND c.state = "
-		      "'decided' ORDER BY n.started_ms DESC, c.number",
+		      "'decided' AND c.plan <> '' ORDER BY n.started_ms DESC, c.number",
 		      "t", f->name);
 
 	while (store_next(&f->lab->store, stmt, &st, f->err)) {
@@ -238,6 +239,12 @@ static enum assay_status find_baseline(struct freezing *f, const char *candidate
 
 /* ---- comparisons ---- */
 
+/* Of one application: the others are measured nevertheless. What suite.yaml has wrong is told before anything is. */
+static bool costs_one_application(const struct freezing *f, enum assay_status st)
+{
+	return st && st != ASSAY_E_USAGE && !(f->cancelled && *f->cancelled);
+}
+
 static bool is_there(const struct night_comparisons *all, const char *application, const char *candidate, const char *baseline)
 {
 	for (size_t i = 0; i < all->n; i++) {
@@ -286,13 +293,16 @@ static enum assay_status freeze_baselines(struct freezing *f, const char *candid
 		char *baseline = NULL;
 
 		st = find_baseline(f, candidate, input, f->entry->against.items[i], &baseline, &against, &why);
-		if (!st && baseline && strcmp(baseline, candidate) == 0) {
+		if (costs_one_application(f, st))
+			st = add_comparison(f, candidate, "", against, f->err->text, input);
+		else if (!st && baseline && strcmp(baseline, candidate) == 0) {
 			char *application = manifest_stored_name(&f->manifest, input);
 
 			buf_format(&f->unchanged, "%s%s@%s", f->unchanged.size ? ", " : "", application, candidate);
 			free(application);
-		} else if (!st)
+		} else if (!st) {
 			st = add_comparison(f, candidate, baseline ? baseline : "", against, baseline ? "" : why, input);
+		}
 		free(baseline);
 	}
 	return st;
@@ -304,6 +314,8 @@ static enum assay_status freeze_candidate(struct freezing *f, const char *name)
 	char *candidate = NULL, shown[TEXT_SHOWN_BYTES];
 	enum assay_status st = freeze_version(f, name, &candidate);
 
+	if (costs_one_application(f, st))
+		return add_comparison(f, name, "", "version", f->err->text, 0);
 	for (size_t i = 0; !st && !inputs->n && i < f->manifest.n_inputs; i++)
 		st = freeze_baselines(f, candidate, i);
 	for (size_t i = 0; !st && i < inputs->n; i++) {
@@ -317,12 +329,27 @@ static enum assay_status freeze_candidate(struct freezing *f, const char *name)
 	return st;
 }
 
+/* One whose manifest says nothing that can be understood: neither versions nor inputs are known. */
+static enum assay_status add_unreadable(struct freezing *f, const char *name)
+{
+	struct manifest_input none = { .name = (char[]){ "" } };
+	char *application = mem_string(name);
+	enum assay_status st;
+
+	f->manifest = (struct manifest){ .application = application, .inputs = &none, .n_inputs = 1 };
+	st = add_comparison(f, f->entry->candidates.n ? f->entry->candidates.items[0] : "?", "", "version", f->err->text, 0);
+	free(application);
+	return st;
+}
+
 static enum assay_status freeze_application(struct freezing *f, const char *name)
 {
 	const struct manifest_words *candidates = &f->entry->candidates;
 	enum assay_status st = manifest_open(f->lab->directory, name, &f->manifest, f->err);
 
 	f->name = name;
+	if (costs_one_application(f, st) && st != ASSAY_E_NOTFOUND)
+		return add_unreadable(f, name);
 	if (st)
 		return assay_context(f->err, "%s:%zu", f->file, f->entry->line);
 	if (!candidates->n) {
@@ -502,6 +529,8 @@ static enum assay_status night_lock(const char *directory, int *fd, struct assay
 			st = assay_fail(err, ASSAY_E_BUSY,
 					"another night of this laboratory goes on ('assay nightly show' shows how far it is)");
 	}
+	if (st && st != ASSAY_E_BUSY)
+		(void)assay_context(err, "a night keeps what it measures in the laboratory '%s', which must be writable", directory);
 	free(path);
 	free(private);
 	return st;
@@ -566,6 +595,18 @@ void nightly_note(struct nightly *n, const char *code, const char *fmt, ...)
 	free(text);
 }
 
+/* Before anything is measured: a battery that is not there is no battery that gives no fingerprint. */
+static enum assay_status check_battery(const char *file, const struct suite *suite, struct assay_error *err)
+{
+	struct battery battery = { 0 };
+	enum assay_status st = ASSAY_OK;
+
+	if (strcmp(suite->battery, SUITE_BATTERY_NONE) != 0)
+		st = battery_open(suite->battery, &battery, err);
+	battery_release(&battery);
+	return st ? assay_context(err, "%s:%zu: 'battery'", file, suite->battery_line) : ASSAY_OK;
+}
+
 static enum assay_status read_suite(struct nightly *n, char **text, struct assay_error *err)
 {
 	char *path = mem_format("%s/" SUITE_FILE, n->options->directory);
@@ -578,6 +619,8 @@ static enum assay_status read_suite(struct nightly *n, char **text, struct assay
 				path);
 	if (!st)
 		st = suite_parse(path, bytes.bytes ? bytes.bytes : "", bytes.size, &n->suite, err);
+	if (!st)
+		st = check_battery(path, &n->suite, err);
 	*text = mem_bytes(bytes.bytes ? bytes.bytes : "", bytes.size);
 	buf_release(&bytes);
 	free(path);

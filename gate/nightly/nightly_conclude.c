@@ -3,10 +3,12 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "gate/nightly/baselines.h"
 #include "gate/nightly/calibration.h"
 #include "gate/nightly/judge.h"
 #include "gate/nightly/night_answer.h"
 #include "gate/nightly/nightly.h"
+#include "gate/nightly/suite.h"
 #include "gate/nightly/suspects.h"
 
 #include <math.h>
@@ -35,27 +37,47 @@ static struct judge_request request_of(const struct nightly *n, const struct nig
 	return q;
 }
 
+/* Of an accepted baseline when and why; what cannot be read any more is no reason to lose the decision. */
+static char *quote_accepted(const struct nightly *n, const struct night_comparison *c)
+{
+	const struct baseline *found;
+	struct baselines all;
+	struct assay_error ignored;
+	char *text = NULL;
+
+	if (strcmp(c->against, SUITE_ACCEPTED) != 0 || baselines_read(n->options->directory, &all, &ignored))
+		return NULL;
+	found = baselines_find(&all, c->application, n->night.started_ms);
+	if (found && strncmp(found->version, c->baseline, strlen(found->version)) == 0)
+		text = baselines_text(found);
+	baselines_release(&all);
+	return text;
+}
+
 /* What the decision quotes, by what is known when it is made; the request owns it. */
-static enum assay_status quote_calibration(struct lab *lab, struct judge_request *q, struct assay_error *err)
+static enum assay_status quote(const struct nightly *n, const struct night_comparison *c, struct lab *lab, struct judge_request *q,
+			       struct assay_error *err)
 {
 	struct calibration calibration;
 	char **machines = NULL;
 	sqlite3_stmt *stmt = NULL;
-	size_t n = 0;
+	size_t known = 0;
 	enum assay_status st = calibration_read(lab->directory, &calibration, err);
 
 	if (!st)
 		st = store_ask(&lab->store, &stmt, err, "SELECT DISTINCT machine FROM execution WHERE plan = ? ORDER BY machine", "t",
 			       q->plan);
 	while (store_next(&lab->store, stmt, &st, err)) {
-		machines = mem_resize(machines, n + 1, sizeof(*machines));
-		machines[n++] = mem_string(store_text(stmt, 0));
+		machines = mem_resize(machines, known + 1, sizeof(*machines));
+		machines[known++] = mem_string(store_text(stmt, 0));
 	}
 	sqlite3_finalize(stmt);
+	free(q->accepted);
+	q->accepted = quote_accepted(n, c);
 	free(q->calibration);
 	q->calibration =
-	    calibration_quote(&calibration, q->application, machines, n, clock_real_ms(), lab->config.fingerprint_max_age_days);
-	for (size_t i = 0; i < n; i++)
+	    calibration_quote(&calibration, q->application, machines, known, clock_real_ms(), lab->config.fingerprint_max_age_days);
+	for (size_t i = 0; i < known; i++)
 		free(machines[i]);
 	free(machines);
 	calibration_release(&calibration);
@@ -93,9 +115,15 @@ enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, s
 	if (!st && *c->plan)
 		st = evidence_load(&lab, &evidence, err);
 	if (!st)
-		st = quote_calibration(&lab, &q, err);
+		st = quote(n, c, &lab, &q, err);
 	if (!st)
 		st = judge(&lab, &evidence, &q, &j, err);
+	if (!st && *q.plan && j.decision == DECISION_NOTHING_MEASURED && *n->options->cancelled == SIGALRM) {
+		judgement_release(&j); /* what it has is the deadline's doing */
+		*q.plan = '\0';
+		q.why = (char[]){ "it was begun, and cut off by the deadline before both versions had a result on a machine" };
+		st = judge(&lab, &evidence, &q, &j, err);
+	}
 	if (!st && j.input.verdict == DECISION_REGRESSION) {
 		c->state = NIGHT_CONFIRMING;
 		st = night_update(&lab.store, &n->night, c, err);
@@ -103,6 +131,7 @@ enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, s
 		st = keep(n, &lab, c, &q, &j, err);
 	}
 	free(q.calibration);
+	free(q.accepted);
 	judgement_release(&j);
 	evidence_release(&evidence);
 	lab_close(&lab);
@@ -240,7 +269,7 @@ static enum assay_status conclude_findings(struct nightly *n, struct lab *lab, s
 		if (c->state != NIGHT_CONFIRMING || count == n->comparisons.n)
 			continue;
 		f[count] = (struct finding){ .comparison = c, .request = request_of(n, c) };
-		st = quote_calibration(lab, &f[count].request, err);
+		st = quote(n, c, lab, &f[count].request, err);
 		if (!st)
 			st = judge(lab, &evidence, &f[count].request, &f[count].judgement, err);
 		f[count].p = f[count].judgement.p;
@@ -251,11 +280,49 @@ static enum assay_status conclude_findings(struct nightly *n, struct lab *lab, s
 		st = decide_findings(n, lab, &evidence, f, count, err);
 	for (size_t i = 0; i < count; i++) {
 		free(f[i].request.calibration);
+		free(f[i].request.accepted);
 		judgement_release(&f[i].judgement);
 	}
 	evidence_release(&evidence);
 	free(f);
 	return st;
+}
+
+/* In whole units, rounded up, as suite.yaml takes them: "90s", "25m", "9h". */
+static const char *span_text(double seconds, char out[TEXT_DOUBLE_BYTES])
+{
+	double unit = seconds > 10 * 3600 ? 3600 : seconds > 5 * 60 ? 60 : 1;
+
+	snprintf(out, TEXT_DOUBLE_BYTES, "%.0f%c", fmax(ceil(seconds / unit), 1), unit > 60 ? 'h' : unit > 1 ? 'm' : 's');
+	return out;
+}
+
+/* Which deadline or budget would have sufficed: the others take as long as these did on the average, or as they may at most where there
+ * were none. */
+static void note_deadline(struct nightly *n, size_t unreached)
+{
+	double seconds = 0, asked = 0, had = (double)(n->night.deadline_ms - n->night.started_ms) / 1000, each, others;
+	size_t measured = 0;
+	char took[TEXT_DOUBLE_BYTES], deadline[TEXT_DOUBLE_BYTES], budget[TEXT_DOUBLE_BYTES];
+
+	for (size_t i = 0; i < n->comparisons.n; i++) {
+		const struct night_comparison *c = &n->comparisons.items[i];
+
+		asked += c->budget_s;
+		if (c->state != NIGHT_UNREACHED && c->state != NIGHT_CUT_OFF && *c->plan) {
+			seconds += c->seconds;
+			measured++;
+		}
+	}
+	each = measured ? seconds / (double)measured : asked / (double)n->comparisons.n;
+	others = measured ? 0 : .1 * had; /* fingerprints, builds */
+	nightly_note(
+	    n, "deadline",
+	    "%zu of %zu comparisons %s not reached before the deadline; %s %s each: 'deadline: %s' would have sufficed for all, or "
+	    "'budget: %s' for each",
+	    unreached, n->comparisons.n, unreached == 1 ? "was" : "were", measured ? "the others took" : "they may take",
+	    span_text(each, took), span_text(others + each * (double)n->comparisons.n, deadline),
+	    span_text(fmax(had - others, 1) / (double)n->comparisons.n - 1, budget));
 }
 
 /* What was begun is decided with what it has; the rest was not reached. */
@@ -272,7 +339,7 @@ static enum assay_status conclude_rest(struct nightly *n, struct assay_error *er
 		} else if (c->state == NIGHT_WAITING || c->state == NIGHT_MEASURING) {
 			struct lab lab = { .lock_fd = -1 };
 
-			c->state = NIGHT_UNREACHED;
+			c->state = c->state == NIGHT_WAITING ? NIGHT_UNREACHED : NIGHT_CUT_OFF;
 			unreached++;
 			st = nightly_open(n, &lab, err);
 			if (!st)
@@ -281,8 +348,7 @@ static enum assay_status conclude_rest(struct nightly *n, struct assay_error *er
 		}
 	}
 	if (unreached)
-		nightly_note(n, "deadline", "%zu of %zu comparisons %s not reached before the deadline", unreached, n->comparisons.n,
-			     unreached == 1 ? "was" : "were");
+		note_deadline(n, unreached);
 	return st;
 }
 

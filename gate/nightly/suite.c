@@ -165,12 +165,18 @@ static enum assay_status read_entry(const struct suite_reader *r, const struct y
 static enum assay_status read_entries(const struct suite_reader *r, const struct yaml_node *root, double budget_s, struct suite *out)
 {
 	const struct yaml_node *list = yaml_get(root, "comparisons");
+	const char *wrong = !list				? "is missing"
+			    : list->kind != YAML_LIST		? "is not a list"
+			    : list->n_items == 0		? "is empty, so that nothing would be compared"
+			    : list->n_items > SUITE_ENTRIES_MAX ? "is too long"
+								: NULL;
 	enum assay_status st = ASSAY_OK;
 
-	if (!list || list->kind != YAML_LIST || list->n_items == 0 || list->n_items > SUITE_ENTRIES_MAX)
+	if (wrong)
 		return assay_fail(r->err, ASSAY_E_FORMAT,
-				  "%s:%zu: 'comparisons' must be a list, such as [{application: NAME, against: [accepted, previous]}]",
-				  r->name, list ? list->line : root->line);
+				  "%s:%zu: 'comparisons' %s: it lists what is compared every night, 1 to %d of them, such as "
+				  "[{application: '*', against: [accepted, previous]}]",
+				  r->name, list ? list->line : root->line, wrong, SUITE_ENTRIES_MAX);
 	out->entries = mem_new(list->n_items, sizeof(*out->entries));
 	while (!st && out->n < list->n_items) {
 		st = read_entry(r, &list->items[out->n], budget_s, &out->entries[out->n]);
@@ -187,8 +193,10 @@ static enum assay_status read_fingerprints(const struct suite_reader *r, const s
 	const struct yaml_node *node;
 	enum assay_status st = yaml_keys(r->name, map, "'fingerprints'", keys, sizeof(keys) / sizeof(keys[0]), r->err);
 
-	if (!st && (node = yaml_get(map, "battery")))
+	if (!st && (node = yaml_get(map, "battery"))) {
+		out->battery_line = node->line;
 		st = read_text(r, node, &out->battery);
+	}
 	if (!st && (node = yaml_get(map, "max_age_days")))
 		st = yaml_double(r->name, node, 1e-3, DAYS_MAX, &out->max_age_days, r->err);
 	return st;

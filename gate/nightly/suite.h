@@ -38,6 +38,7 @@ struct suite {
 	double deadline_s;	    /* after its beginning; 0: none */
 	int deadline_minute;	    /* or at this minute of the day, local time; -1: no */
 	char *battery;		    /* of fingerprints; "quick"; SUITE_BATTERY_NONE: none are taken */
+	size_t battery_line;	    /* where it is named; 0: nowhere */
 	double max_age_days;	    /* of fingerprints; 0: the laboratory's */
 	double wait_s;		    /* for the laboratory's lock */
 	bool confirm;		    /* findings, by fresh runs beside a control */

@@ -12,6 +12,7 @@
 
 #define ARTEFACT_FILES_MAX    4096
 #define ARTEFACT_BYTES_MAX    (512u << 20) /* of all files; a single one at most HELPER_INPUT_BYTES_MAX */
+#define ARTEFACT_LOG	      "; see '"	   /* before the path of its log, and a quote, where a build fails */
 #define ARTEFACT_COMMIT_BYTES 41	   /* 40 digits and a NUL */
 
 struct artefact_file {

@@ -85,8 +85,8 @@ static enum assay_status artefact_build_must(struct artefact_build *b, const cha
 	enum assay_status st = artefact_build_run(b, words, n, timeout_ms, directory, &said);
 
 	if (!st && !said.ok) {
-		local_said_line(&said, LOCAL_LAST_LINE, shown);
-		st = BUILD_FAIL(b, ASSAY_E_IO, "%s failed: %s%s%s%s; see '%s'", what, said.fault, *shown ? ", last line '" : "", shown,
+		local_error_line(said.err, said.out, shown);
+		st = BUILD_FAIL(b, ASSAY_E_IO, "%s failed: %s%s%s%s" ARTEFACT_LOG "%s'", what, said.fault, *shown ? ": '" : "", shown,
 				*shown ? "'" : "", b->log);
 	}
 	local_said_release(&said);
@@ -352,7 +352,7 @@ static enum assay_status artefact_build_find_output(struct artefact_build *b, co
 	enum assay_status st = ASSAY_OK;
 
 	if (!real)
-		st = BUILD_FAIL(b, ASSAY_E_NOTFOUND, "the build has no '%s'; see '%s'", directory ? directory : ".", b->log);
+		st = BUILD_FAIL(b, ASSAY_E_NOTFOUND, "the build has no '%s'" ARTEFACT_LOG "%s'", directory ? directory : ".", b->log);
 	else if (strncmp(real, tree, strlen(tree)) != 0 || (real[strlen(tree)] && real[strlen(tree)] != '/'))
 		st = BUILD_FAIL(b, ASSAY_E_FORMAT, "'%s' leads out of the build", directory);
 	if (st)

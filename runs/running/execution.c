@@ -2,6 +2,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/text.h"
+#include "fleet/engine/local_command.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -391,6 +393,34 @@ enum assay_status execution_failures(struct store *store, const char *applicatio
 	enum assay_status st = execution_load_rows(store, sql, application, version, out, err);
 
 	free(sql);
+	return st;
+}
+
+enum assay_status execution_first_failure(struct store *store, const char *plan, const char *application, const char *version, char **out,
+					  struct assay_error *err)
+{
+	char line[TEXT_SHOWN_BYTES];
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st =
+	    store_ask(store, &stmt, err,
+		      "SELECT machine, ifnull(detail, outcome), err, out FROM execution WHERE plan = ? AND application = ? "
+		      "AND version = ? AND outcome <> 'ok' ORDER BY taken_ms, machine, input, repetition LIMIT 1",
+		      "ttt", plan, application, version);
+
+	*out = NULL;
+	if (store_next(store, stmt, &st, err)) {
+		size_t n;
+		char *said[] = { execution_blob(stmt, 2, &n), execution_blob(stmt, 3, &n) };
+
+		local_error_line(said[0], said[1], line);
+		if (strcmp(line, EXECUTION_PRUNED) == 0)
+			*line = '\0';
+		*out =
+		    mem_format("on '%s': %s%s%s%s", store_text(stmt, 0), store_text(stmt, 1), *line ? ": '" : "", line, *line ? "'" : "");
+		free(said[0]);
+		free(said[1]);
+	}
+	sqlite3_finalize(stmt);
 	return st;
 }
 

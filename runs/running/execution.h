@@ -18,7 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EXECUTION_STREAM_BYTES_MAX (64u << 20) /* of each stream of a run: one that prints more is ended */
+#define EXECUTION_PRUNED	   "[removed by assay prune]" /* stands for what a run printed that was removed */
+#define EXECUTION_STREAM_BYTES_MAX (64u << 20)		      /* of each stream of a run: one that prints more is ended */
 
 /* How much of each stream is kept (its head and its tail, when it is longer): people look for the reason of a failure in it; of a run
  * that gave its metric, and there may be a hundred thousand of them, little is left to look for. */
@@ -100,6 +101,11 @@ struct execution_rows {
 	struct execution_row *items; /* [n] */
 	size_t n;
 };
+
+/* Of a plan's runs of a version the first one that failed: "on 'h1': exit status 127: 'sh: 1: foo: not found'"; *out is NULL where none
+ * did. free() it. */
+enum assay_status execution_first_failure(struct store *store, const char *plan, const char *application, const char *version, char **out,
+					  struct assay_error *err);
 
 /* All of a plan, by machine, input, version, repetition; and those that failed of an application (as stored) and, unless NULL,
  * version, by machine and time, with what they printed; `instrumented_too`: those that could not have given a result as well.

@@ -69,6 +69,24 @@ for line in "{ application: worse }" "{ application: bad, candidates: [v9] }" "{
 	cp "$tmp/good.yaml" "$lab/suite.yaml"
 done
 
+what='a suite that cannot be meant'
+cp "$lab/suite.yaml" "$tmp/good.yaml"
+echo 'comparisons: []' >"$lab/suite.yaml"
+run -C "$lab" nightly
+refused 2 'suite.yaml:1' 'is empty, so that nothing would be compared'
+printf '%s\n' 'comparisons: [{ application: good }]' 'fingerprints:' '  battery: nosuch' >"$lab/suite.yaml"
+run -C "$lab" nightly
+refused 2 'suite.yaml:3' "no battery 'nosuch'" 'there are quick and paper'
+cp "$tmp/good.yaml" "$lab/suite.yaml"
+
+what='a laboratory that cannot be written'
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	chmod -R a+rX "$tmp"
+	status=0
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$ASSAY" -C "$lab" nightly >"$tmp/out" 2>"$tmp/err" || status=$?
+	refused 1 'keeps what it measures in the laboratory' 'must be writable'
+fi
+
 # Runs of the user's that were interrupted.
 : >"$tmp/scratch/hold"
 "$ASSAY" -C "$lab" run good --quiet >"$tmp/out" 2>&1 </dev/null &
@@ -179,11 +197,11 @@ run -C "$lab" verify "$decision" --format json
 expect_status 1
 expect_json .verdict differs
 expect_json .first_difference ratio
-sqlite3 "$lab/.assay/runs.db" "UPDATE decision SET request = replace(request, '\"rules\": 2', '\"rules\": 1') WHERE id = '$decision'"
+sqlite3 "$lab/.assay/runs.db" "UPDATE decision SET request = replace(request, '\"rules\": 3', '\"rules\": 1') WHERE id = '$decision'"
 run -C "$lab" verify "$decision"
 expect_status 4
-expect_stdout 'other rules  made by rules 1; the rules of this assay (2) say something else' "first at 'ratio'"
-sqlite3 "$lab/.assay/runs.db" "UPDATE decision SET request = replace(request, '\"rules\": 1', '\"rules\": 2') WHERE id = '$decision'"
+expect_stdout 'other rules  made by rules 1; the rules of this assay (3) say something else' "first at 'ratio'"
+sqlite3 "$lab/.assay/runs.db" "UPDATE decision SET request = replace(request, '\"rules\": 1', '\"rules\": 3') WHERE id = '$decision'"
 sqlite3 "$lab/.assay/runs.db" "DELETE FROM run WHERE application = 'bad'; INSERT INTO run SELECT * FROM kept; DROP TABLE kept"
 run -C "$lab" verify "$decision"
 expect_status 0
@@ -322,8 +340,15 @@ run -C "$lab" nightly --format json
 expect_status 6
 rm "$tmp/scratch/hold"
 expect_json .notes[0].code deadline
-expect_stdout 'not reached'
+expect_stdout 'not reached' 'would have sufficed for all' 'budget: '
 [ "$(cat "$tmp/late")" = "$(json '.decisions[0].id')" ] || fail "hooks that ended after the deadline: $(cat "$tmp/late")"
+
+what='what was begun is not said to be unreached'
+run -C "$lab" nightly show
+expect_stdout 'good@v2: it was begun, and cut off by the deadline before both versions had a result' 'not reached before the deadline'
+run -C "$lab" nightly pages -o "$tmp/cut"
+expect_status 0
+grep -q 'begun, and cut off' "$tmp/cut/index.html" || fail 'a comparison that was begun is not said to be so on the page'
 
 what='what was not reached is in every rendering'
 run -C "$lab" nightly show --format junit
@@ -332,4 +357,17 @@ run -C "$lab" nightly show --format markdown
 expect_stdout '3 nothing_measured' '- not reached' 'not reached before the deadline'
 run -C "$lab" nightly show --format github
 expect_stdout 'not reached' '::notice title=assay::'
+
+what='runs that all fail are told with the first error, and the command that shows more'
+printf '%s\n' "versions: { v1: { command: [/bin/echo, 'cost 7'] }, v2: { command: [/bin/sh, -c, 'echo all is lost >&2; echo error 42 >&2; echo bye >&2; exit 3'] } }" \
+	'repetitions: 2' 'warm_ups: 0' "metric: { source: regex, pattern: 'cost ([0-9.]+)' }" >"$lab/apps/failing.yaml"
+printf '%s\n' 'comparisons: [{ application: failing }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
+run -C "$lab" nightly
+expect_stdout "exit status 3: 'error 42'" "assay runs show failing@v2 --failed --output"
+run -C "$lab" nightly show --format json
+expect_stdout first_failure
+run -C "$lab" explain "$(json .decisions[0].id)"
+expect_stdout "'error 42'" "Next: 'assay runs show failing@v2 --failed --output'"
+run -C "$lab" runs show failing@v2 --failed --output
+expect_stdout 'all is lost'
 finish

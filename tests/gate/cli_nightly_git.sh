@@ -90,7 +90,16 @@ run -C "$lab" nightly --format json
 expect_json .decisions[1].baseline "main-$third"
 expect_json .decisions[1].against accepted
 expect_json .decisions[1].decision pass
+id=$(json .decisions[1].id)
 expect_json .decisions[0].baseline "main-$first"
+expect_status 3
+
+what='a decision beside an accepted baseline says so'
+run -C "$lab" explain "$id"
+expect_stdout "the baseline, main-$third, was accepted on 20" ': more is computed'
+run -C "$lab" verify "$id"
+expect_status 0
+run -C "$lab" nightly show --format markdown
 expect_status 3
 
 what='a version that cannot be built'
@@ -101,4 +110,41 @@ expect_status 6
 expect_json .decisions[0].decision nothing_measured
 expect_json .decisions[0].reasons[0].code not_run
 expect_stdout 'its build'
+log=$(json .decisions[0].reasons[0].text | sed "s/.*see '\\(.*\\)'.*/\\1/")
+[ -s "$log" ] || fail "there is no log '$log'"
+run -C "$lab" explain "$(json .decisions[0].id)"
+expect_status 0
+expect_stdout "Next: 'less $log'"
+
+what='the first line about an error is told, and where the rest is'
+printf '%s\n' 'echo making' 'echo "cost.c:7: error: nonsense" >&2' 'echo "make: *** stop" >&2' 'exit 2' >"$tmp/repository/make.sh"
+git -C "$tmp/repository" add make.sh
+git -C "$tmp/repository" commit -qm 'broken otherwise'
+sed -i 's/\[test, -s, cost.sh\]/[sh, -c, "if [ -e make.sh ]; then sh make.sh; fi"]/' "$lab/apps/app.yaml"
+run -C "$lab" nightly --format json
+expect_status 6
+expect_stdout "exit status 2: 'cost.c:7: error: nonsense'; see '"
+
+what='a repository that is not there costs its application alone, and a manifest that cannot be read likewise'
+printf '%s\n' 'command: [/bin/true]' 'versions: { main: { git: { repository: /nonexistent, reference: main } } }' >"$lab/apps/gone.yaml"
+echo 'versions: [' >"$lab/apps/torn.yaml"
+printf '%s\n' 'files: [cost.sh]' "versions: { v1: { command: ['{files}/cost.sh', '$tmp/scratch'] }, v2: { command: ['{files}/cost.sh', '$tmp/scratch'] } }" \
+	'repetitions: 2' 'warm_ups: 0' "metric: { source: regex, pattern: 'cost ([0-9.]+)' }" >"$lab/apps/whole.yaml"
+git -C "$tmp/repository" show "$first:cost.sh" >"$lab/apps/cost.sh"
+chmod 755 "$lab/apps/cost.sh"
+printf '%s\n' "comparisons: [{ application: '[gtw]*' }]" 'fingerprints: { battery: none }' >"$lab/suite.yaml"
+run -C "$lab" nightly --format json
+expect_status 6
+expect_json .decisions 3
+for i in 0 1 2; do
+	case $(json .decisions[$i].application) in
+	gone) expect_stdout "'/nonexistent' cannot be used as git repository" ;;
+	torn) expect_stdout 'torn.yaml:' ;;
+	whole) expect_json .decisions[$i].decision pass ;;
+	*) fail "unexpected: $(json .decisions[$i].application)" ;;
+	esac
+done
+run -C "$lab" nightly --format junit
+expect_status 6
+expect_stdout '<testsuite name="gone"' '<testsuite name="torn"' '<testsuite name="whole"'
 finish

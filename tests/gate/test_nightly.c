@@ -105,8 +105,9 @@ static void test_suite_refused(void **state)
 	static const struct {
 		const char *text, *part;
 	} rows[] = {
-		{ "", "suite.yaml:1: 'comparisons' must be a list" },
-		{ "comparisons: []", "'comparisons' must be a list" },
+		{ "", "suite.yaml:1: 'comparisons' is missing" },
+		{ "comparisons: []", "suite.yaml:1: 'comparisons' is empty" },
+		{ "comparisons: x", "'comparisons' is not a list" },
 		{ "comparisons: [{}]", "needs 'application'" },
 		{ "comparisons: [{application: x, min_effect: {up: .1}}]", "unknown key 'up' in 'min_effect'" },
 		{ "comparisons: [{application: x, min_effect: {faster: 0}}]", "'faster'" },

@@ -236,9 +236,9 @@ static void test_failures(void **state)
 		{ "repository: ../../repo, reference: v1, directory: l, build: [ln, -s, /etc, l]", ASSAY_E_FORMAT,
 		  "'l' leads out of the build" },
 		{ "repository: ../../repo, reference: v1, build: [sh, -c, 'echo first; echo the reason >&2; exit 3']", ASSAY_E_IO,
-		  "failed: exit status 3, last line 'the reason'; see '" },
+		  "failed: exit status 3: 'the reason'; see '" },
 		{ "repository: ../../repo, reference: v1, build: [sh, -c, 'echo said; kill -9 $$']", ASSAY_E_IO,
-		  "its build 'sh -c echo said; kill -9 $$' failed: ended by SIGKILL, last line 'said'" },
+		  "its build 'sh -c echo said; kill -9 $$' failed: ended by SIGKILL: 'said'" },
 		{ "repository: ../../repo, reference: v1, build: [no-such-program]", ASSAY_E_IO, "no-such-program" },
 	};
 
