@@ -329,7 +329,8 @@ static const char *const choices[] = { COST_ROWS(COST_CHOICE) [COSTS] = NULL };
 		    "Refuse to learn from fewer inputs (default: 40; an input that was run again is one)"),                                \
 	CLI_REAL("max-error", "PART", struct arguments, max_error, 0.0, 1000.0,                                                            \
 		 "The mean error on inputs left out above which the model is of no use (default: 0.15)"),                                  \
-	CLI_INTEGER("degree", "N", struct arguments, degree, 1, SPARSE_DEGREE_MAX, "Products of up to N features (default: 2)")
+	CLI_INTEGER("degree", "N", struct arguments, degree, 1, SPARSE_DEGREE_MAX,                                                                    \
+		    "Products of up to N features (default: 2, and 3 of what is known before a run)")
 /* clang-format on */
 
 static const struct cli_option train_words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
@@ -360,9 +361,7 @@ static const struct cli_option worst_options[] = {
 	MODEL_OPTIONS("The machine that the model is of"),
 	CLI_END,
 };
-static const struct arguments defaults = {
-	.shown = 10, .min_runs = COST_RUNS_MIN, .degree = 2, .max_error = COST_ERROR_MAX, .predictor_cost = -1.0
-};
+static const struct arguments defaults = { .shown = 10, .min_runs = COST_RUNS_MIN, .max_error = COST_ERROR_MAX, .predictor_cost = -1.0 };
 
 const struct command cost_train_command = {
 	.name = "cost train",

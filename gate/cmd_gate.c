@@ -217,8 +217,7 @@ static enum assay_status gate_by_cost(struct lab *lab, const struct arguments *a
 	if (!st) {
 		const struct cost_asked asked = {
 			.costs = { .application = applications[0], .version = versions[0], .counts = a->counts, .of = (enum cost_of)a->of },
-			.min_runs = COST_RUNS_MIN,
-			.degree = 2
+			.min_runs = COST_RUNS_MIN
 		};
 
 		st = cost_gate(lab, &asked, versions[1], a->min_effect > 0 ? a->min_effect : lab->config.min_effect, d, err);

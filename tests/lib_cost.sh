@@ -10,6 +10,8 @@ done
 # cost_rows PROGRAM: its rows, for bench_cost; what is there already is not measured again.
 cost_rows() {
 	[ ! -s "$kept/$1.rows" ] || return 0
-	/usr/bin/python3 tests/bench/cost_programs.py "$1" "$assay" "$kept" "$kept" "docs/evidence/cost_$1.csv" "${INPUTS:-200}" >"$kept/$1.rows.new"
+	for step in draw time count; do
+		/usr/bin/python3 tests/bench/cost_programs.py "$step" "$1" "$assay" "$kept" "$kept" "docs/evidence/cost_$1.csv" "${INPUTS:-360}" >"$kept/$1.rows.new"
+	done
 	mv "$kept/$1.rows.new" "$kept/$1.rows"
 }

@@ -40,8 +40,7 @@ void cost_expected_of(struct store *store, const struct run_set *baseline, const
 	char *application = slash ? mem_bytes(baseline->application, (size_t)(slash - baseline->application)) : NULL;
 	const struct cost_asked asked = {
 		.costs = { .application = application, .version = baseline->version, .counts = counts, .of = COST_METRIC },
-		.min_runs = COST_RUNS_MIN,
-		.degree = 2
+		.min_runs = COST_RUNS_MIN
 	};
 	struct assay_error ignored;
 

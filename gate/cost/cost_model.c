@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define DEGREE_COUNTED 2 /* counts are products already: a nested loop counts itself */
+
 void cost_fit_release(struct cost_fit *fit)
 {
 	sparse_release(&fit->model);
@@ -82,8 +84,8 @@ void cost_fit_of(const struct cost_model *model, const struct cost_asked *asked,
 	const struct costs *costs = &model->costs;
 	size_t *group = mem_new(costs->n, sizeof(*group)), varying = 0;
 	double *y = mem_new(costs->n, sizeof(*y));
-	bool *counted = mem_new(costs->p, sizeof(*counted));
-	const struct sparse_options how = { .degree = asked->degree, .paper = asked->paper, .counted = counted };
+	bool *counted = mem_new(costs->p, sizeof(*counted)), any = false;
+	struct sparse_options how = { .degree = asked->degree, .paper = asked->paper, .counted = counted };
 	struct mat X;
 
 	out->column = mem_new(costs->p, sizeof(*out->column));
@@ -92,10 +94,13 @@ void cost_fit_of(const struct cost_model *model, const struct cost_asked *asked,
 			continue;
 		varying += varies(&costs->X, j);
 		counted[out->n] = costs_is_count(costs, j);
+		any = any || costs->origin[j] == COST_COUNTED;
 		out->column[out->n++] = j;
 	}
 	if (!varying)
 		out->n = 0;
+	if (!how.degree)
+		how.degree = any ? DEGREE_COUNTED : SPARSE_DEGREE_MAX;
 	X = rows_of(model, out);
 	for (size_t i = 0; i < costs->n; i++) {
 		group[i] = i;

@@ -13,8 +13,9 @@
 
 struct cost_asked {
 	struct costs_asked costs;
-	size_t min_runs, degree;
-	bool paper; /* the published procedure */
+	size_t min_runs;
+	size_t degree; /* 0: 2 where runs were counted, 3 of what is known before them, in which no count of a nested loop is */
+	bool paper;    /* the published procedure */
 };
 
 /* A model with some of the columns of costs.X. */

@@ -110,8 +110,7 @@ static enum assay_status learn(struct lab *lab, const char *application, char *c
 			       struct input_costs *out, struct assay_error *err)
 {
 	const struct cost_asked asked = { .costs = { .application = application, .version = versions[0], .counts = counts, .of = COST_CPU },
-					  .min_runs = COST_RUNS_MIN,
-					  .degree = 2 };
+					  .min_runs = COST_RUNS_MIN };
 	struct costs_asked others = { .application = application, .version = counts ? counts : versions[1], .of = COST_CPU };
 	struct assay_error ignored;
 	enum assay_status st = cost_model_of(&lab->store, &asked, &out->model, err);

@@ -329,10 +329,10 @@ static void sort_terms(const struct mat *X, struct sparse_term *term, size_t ter
 	free(w);
 }
 
-/* All products of up to `degree` of the first survivors; *n of them. free() it. */
-static struct sparse_term *expand(const struct sparse_term *linear, size_t terms, size_t degree, size_t *n)
+/* All products of up to `degree` of these survivors; *n of them. free() it. */
+static struct sparse_term *expand(const struct sparse_term *linear, size_t survivors, size_t degree, size_t *n)
 {
-	size_t capacity = 0, from = 0, survivors = terms < SURVIVORS ? terms : SURVIVORS;
+	size_t capacity = 0, from = 0;
 	struct sparse_term *out = NULL;
 
 	*n = 0;
@@ -470,13 +470,27 @@ static struct sparse_term *linear_terms(const struct sparse *model, size_t *n)
 	return linear;
 }
 
-/* Products of the linear model's terms up to `degree`, and pairs: the model becomes theirs where they err less, or if it must. */
+/* Columns whose products are taken: of few all, since a number of rounds within rounds may say nothing by itself; of many those of the
+ * linear model with most of the cost. free() it. */
+static struct sparse_term *multiplied(const struct sparse *linear, bool paper, size_t *n)
+{
+	struct sparse_term *all = linear_terms(linear, n);
+
+	if (paper || *n > SURVIVORS) {
+		*n = linear->terms < SURVIVORS ? linear->terms : SURVIVORS;
+		if (*n)
+			memcpy(all, linear->term, *n * sizeof(*all));
+	}
+	return all;
+}
+
+/* Products of columns up to `degree`, and pairs: the model becomes theirs where they err less, or if it must. */
 static void fit_products(const struct runs *r, const struct sparse_options *how, const struct sparse *linear, const struct pair *pairs,
 			 size_t n_pairs, size_t degree, double *error, struct sparse *out)
 {
-	size_t n;
+	size_t n, survivors;
 	double intercept, now;
-	struct sparse_term *term = expand(linear->term, linear->terms, degree, &n);
+	struct sparse_term *of = multiplied(linear, how->paper, &survivors), *term = expand(of, survivors, degree, &n);
 
 	term = add_pairs(pairs, n_pairs, term, &n);
 	now = choose(r, how->paper ? &as_published : &fitting, term, &n, &intercept);
@@ -491,6 +505,7 @@ static void fit_products(const struct runs *r, const struct sparse_options *how,
 	} else {
 		free(term);
 	}
+	free(of);
 }
 
 /* The model of these runs, without its errors. */
@@ -560,6 +575,7 @@ static void errors_of(const struct runs *all, const struct sparse_options *how, 
 	double *prediction = mem_new(n, sizeof(*prediction));
 	struct runs outside = *all;
 
+	out->left_out = prediction;
 	out->apart = mem_new(n, sizeof(*out->apart));
 	for (size_t fold = 0; fold < OUTER_FOLDS; fold++) {
 		struct runs in;
@@ -582,7 +598,6 @@ static void errors_of(const struct runs *all, const struct sparse_options *how, 
 		runs_release(&in);
 	}
 	summarise(all, prediction, out);
-	free(prediction);
 }
 
 void sparse_fit(const struct mat *X, const double *y, const size_t *group, size_t inputs, const struct sparse_options *how,
@@ -617,5 +632,6 @@ void sparse_release(struct sparse *model)
 	free(model->column);
 	free(model->term);
 	free(model->apart);
+	free(model->left_out);
 	mat_release(&model->factor);
 }

@@ -297,8 +297,8 @@ static void errors(void)
 	const struct {
 		struct sparse_options how;
 		size_t features;
-	} ways[] = { { { .degree = 2 }, 1 },
-		     { { .degree = 2 }, known - 1 },
+	} ways[] = { { { .degree = 3 }, 1 },
+		     { { .degree = 3 }, known - 1 },
 		     { { .degree = 2, .paper = true }, columns - 1 },
 		     { { .degree = 2, .counted = counted }, columns - 1 } };
 

@@ -1,19 +1,19 @@
 """cost_programs.py [PROGRAM]: prints the packages that the programs, or this one, are of.
-cost_programs.py PROGRAM ASSAY SOURCES WORK SAMPLES INPUTS: what inputs cost PROGRAM, and what it counts in them.
+cost_programs.py draw|time|count PROGRAM ASSAY SOURCES WORK SAMPLES INPUTS: what inputs cost PROGRAM, and what it counts in them.
 
-PROGRAM is built twice from Debian's sources in SOURCES/PACKAGE, as it is and to count. The drawn inputs that SAMPLES (CSV) does not have yet are
-run three times by the first, and added: their processor times and what is known of them before a run. Then the second counts all of them.
-Printed is a line of TAB-separated values an input, after one of names: the least of its times, what is known of it, and all counts that vary and repeat no
-other's."""
+draw builds PROGRAM twice from Debian's sources in SOURCES/PACKAGE, as it is and to count, and draws INPUTS inputs. time runs those that SAMPLES (CSV) does not
+have yet three times by the first, from memory, all of them before any a second time, and adds them: their processor times and what is known of them before
+a run. count counts all of them by the second. Printed is a line of TAB-separated values an input, after one of names: the least of its times, what is
+known of it, and all counts that vary and repeat no other's."""
 import csv
 import json
 import os
 import random
-import re
 import shutil
 import string
 import subprocess
 import sys
+import tempfile
 
 TIMES = 3
 
@@ -167,30 +167,54 @@ def independent(rows):
             yield name
 
 
-def main():
-    if len(sys.argv) < 3:
-        print(*(program.package for name, program in PROGRAMS.items() if name in sys.argv[1:] or len(sys.argv) == 1))
-        return
-    name, assay, sources, work, samples, inputs = *sys.argv[1:6], int(sys.argv[6])
-    program = PROGRAMS[name]
-    plain = built(program, sources, os.path.join(work, name + ".plain"), "")
-    counting = built(program, sources, os.path.join(work, name + ".counting"), f"{assay} features build --")
-    path, rows, known = os.path.join(work, name + ".json"), read(samples), []
-    for i in range(inputs):
-        words, features = program.draw(random.Random(f"{name} {i}"), path)
-        if i == len(rows):
-            row = {f"seconds {k + 1}": seconds([plain, *words]) for k in range(TIMES)} | {"bytes": os.path.getsize(path)} | features
-            with open(samples, "a", encoding="ascii") as out:
-                if i == 0:
-                    print(",".join(row), file=out)
-                print(",".join(str(x) for x in row.values()), file=out)
-            rows.append(row)
-        known.append(counts(assay, [counting, *words], os.path.join(work, name + ".features")))
+def drawn(program, name, directory, i):
+    """Words of an input, and what is known of it; one that was drawn before is there still."""
+    path = os.path.join(directory, f"{i:03}.json")
+    if not os.path.exists(path + ".words"):
+        words, known = program.draw(random.Random(f"{name} {i}"), path)
+        with open(path + ".words", "w", encoding="ascii") as out:
+            json.dump([words, {"bytes": os.path.getsize(path)} | known], out)
+    with open(path + ".words", encoding="ascii") as source:
+        return json.load(source)
+
+
+def measure(plain, directory, inputs, there, samples):
+    """Adds the times of inputs that are not there yet. What reads and writes files does so in memory."""
+    new = range(there, len(inputs))
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+        for i in new:
+            shutil.copy(os.path.join(directory, f"{i:03}.json"), memory)
+        times = [[seconds([plain, *(word.replace(directory, memory) for word in inputs[i][0])]) for i in new] for _ in range(TIMES)]
+    with open(samples, "a", encoding="ascii") as out:
+        for i in new:
+            if i == 0:
+                print(",".join([f"seconds {k + 1}" for k in range(TIMES)] + list(inputs[i][1])), file=out)
+            print(",".join(str(x) for x in [column[i - there] for column in times] + list(inputs[i][1].values())), file=out)
+
+
+def count(counting, rows, inputs, work, assay):
+    known = [counts(assay, [counting, *words], work) for words, _ in inputs]
     names = list(independent(known))
-    free = [word for word in rows[0] if not re.match("seconds ", word)]
+    free = list(inputs[0][1])
     print("cost", *free, *names, sep="\t")
     for row, counted in zip(rows, known):
         print(min(row[f"seconds {k + 1}"] for k in range(TIMES)), *(row[word] for word in free), *(counted.get(word, 0) for word in names), sep="\t")
+
+
+def main():
+    if sys.argv[1:2] not in (["draw"], ["time"], ["count"]):
+        print(*(program.package for name, program in PROGRAMS.items() if name in sys.argv[1:] or len(sys.argv) == 1))
+        return
+    what, name, assay, sources, work, samples, inputs = *sys.argv[1:7], int(sys.argv[7])
+    program, directory = PROGRAMS[name], os.path.join(work, name + ".inputs")
+    plain = built(program, sources, os.path.join(work, name + ".plain"), "")
+    counting = built(program, sources, os.path.join(work, name + ".counting"), f"{assay} features build --")
+    os.makedirs(directory, exist_ok=True)
+    drawings = [drawn(program, name, directory, i) for i in range(inputs)]
+    if what == "time":
+        measure(plain, directory, drawings, len(read(samples)), samples)
+    if what == "count":
+        count(counting, read(samples), drawings, os.path.join(work, name + ".features"), assay)
 
 
 if __name__ == "__main__":

@@ -127,6 +127,39 @@ static void test_product(void **state)
 	mat_release(&X);
 }
 
+/* Rounds within rounds, as a program may be asked, and the bytes of its input, which alone say something by themselves. */
+static void test_rounds_within_rounds(void **state)
+{
+	enum { RECORDS, FIELDS, CHOICES, OTHER, BYTES_OF, COLUMNS };
+	double y[INPUTS];
+	size_t group[INPUTS];
+	struct mat X = mat_new(INPUTS, COLUMNS);
+	struct sparse model[SPARSE_DEGREE_MAX];
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 6);
+	for (size_t i = 0; i < INPUTS; i++) {
+		double *row = X.at + i * COLUMNS;
+
+		group[i] = i;
+		row[RECORDS] = 30.0 + (double)rng_below(&rng, 270);
+		for (size_t j = FIELDS; j < BYTES_OF; j++)
+			row[j] = 1.0 + (double)rng_below(&rng, 9);
+		row[BYTES_OF] = row[RECORDS] * row[FIELDS] * (12.0 + row[CHOICES]);
+		y[i] = (1e-2 + 1e-4 * row[RECORDS] * row[FIELDS] * row[CHOICES]) * exp(.02 * rng_normal(&rng));
+	}
+	for (size_t d = 1; d <= SPARSE_DEGREE_MAX; d++)
+		sparse_fit(&X, y, group, INPUTS, &(struct sparse_options){ .degree = d }, &model[d - 1]);
+	assert_true(model[2].error_mean < .03);
+	assert_true(model[1].error_mean > 1.5 * model[2].error_mean);
+	assert_int_equal(model[2].term[0].degree, 3);
+	assert_true(fabs(model[2].term[0].coefficient / 1e-4 - 1.0) < .05);
+	for (size_t d = 0; d < SPARSE_DEGREE_MAX; d++)
+		sparse_release(&model[d]);
+	mat_release(&X);
+}
+
 static void test_unlike(void **state)
 {
 	double y[N], row[P];
@@ -463,12 +496,13 @@ static void test_likely(void **state)
 
 int suite_sparse(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_linear),	    cmocka_unit_test(test_intercept),
-					    cmocka_unit_test(test_product),	    cmocka_unit_test(test_unlike),
-					    cmocka_unit_test(test_unlike_left_out), cmocka_unit_test(test_unlike_counts),
-					    cmocka_unit_test(test_unlike_together), cmocka_unit_test(test_excess),
-					    cmocka_unit_test(test_suspects),	    cmocka_unit_test(test_coverage),
-					    cmocka_unit_test(test_parts),	    cmocka_unit_test(test_likely) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_linear),	  cmocka_unit_test(test_intercept),
+					    cmocka_unit_test(test_product),	  cmocka_unit_test(test_rounds_within_rounds),
+					    cmocka_unit_test(test_unlike),	  cmocka_unit_test(test_unlike_left_out),
+					    cmocka_unit_test(test_unlike_counts), cmocka_unit_test(test_unlike_together),
+					    cmocka_unit_test(test_excess),	  cmocka_unit_test(test_suspects),
+					    cmocka_unit_test(test_coverage),	  cmocka_unit_test(test_parts),
+					    cmocka_unit_test(test_likely) };
 
 	return cmocka_run_group_tests_name("sparse", tests, NULL, NULL);
 }
