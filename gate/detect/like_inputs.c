@@ -5,13 +5,12 @@
 #include "base/json_reader.h"
 #include "base/mem.h"
 #include "base/stats.h"
-#include "base/text.h"
+#include "runs/running/input_features.h"
 
 #include <math.h>
 #include <string.h>
 
-#define FOLDS_MAX   40 /* of more normal runs some are left out together */
-#define BETWEEN	    " \t,=:"
+#define FOLDS_MAX   40	    /* of more normal runs some are left out together */
 #define TOLERANCE   .05	    /* as detector_defaults has it: below, differences count by themselves, above by their ratio */
 #define INPUTS_MAX  1000000 /* of a model that is read */
 #define COLUMNS_MAX 1000000
@@ -37,12 +36,13 @@ static size_t text_numbers(const char *text, double *numbers)
 	char *words = mem_string(text), *rest = words, *word;
 	size_t n = 0;
 
-	while ((word = strsep(&rest, BETWEEN))) {
-		double number;
+	while ((word = strsep(&rest, " "))) {
+		size_t there = n < INPUT_NUMBERS_MAX ? n : INPUT_NUMBERS_MAX;
 
-		if (text_double(word, &number) && n++ < INPUT_NUMBERS_MAX)
-			numbers[n - 1] = asinh(number);
+		n += input_feature_numbers(word, numbers + there, INPUT_NUMBERS_MAX - there);
 	}
+	for (size_t k = 0; k < n && k < INPUT_NUMBERS_MAX; k++)
+		numbers[k] = asinh(numbers[k]);
 	free(words);
 	return n;
 }

@@ -13,6 +13,7 @@
 #define BETWEEN	       " \t,=:"
 #define WORD_BYTES_MAX 40 /* of a word that is a feature by itself */
 #define NAME_BYTES_MAX 200
+#define NUMBERS_MAX    256 /* of a word */
 #define FILES	       "{files}/"
 #define ARGUMENT       "argument "
 #define IS	       " is "
@@ -109,25 +110,33 @@ static bool add_files(const struct artefact *files, const char *path, const char
 
 /* ---- words ---- */
 
-/* Numbers of a word: all of it, or what stands between separators; -9 is 9. Returns how many. */
-static size_t add_numbers(const char *word, const char *of, struct buf *list)
+size_t input_feature_numbers(const char *word, double *numbers, size_t room)
 {
 	bool option = word[0] == '-' && word[1] >= '0' && word[1] <= '9' && !strpbrk(word, ".eE");
 	char *parts = mem_string(option ? word + 1 : word), *rest = parts, *part;
-	size_t n = 0, all = 0;
+	size_t n = 0;
 	double number;
 
-	for (const char *at = parts; *at; at++)
-		all += strchr(BETWEEN, *at) != NULL;
 	while ((part = strsep(&rest, BETWEEN))) {
-		if (!text_double(part, &number))
-			continue;
-		if (++n == 1 && all == 0)
-			add(list, number, "%s", of);
-		else
-			add(list, number, "%s, number %zu", of, n);
+		if (text_double(part, &number) && n++ < room)
+			numbers[n - 1] = number;
 	}
 	free(parts);
+	return n;
+}
+
+/* Returns how many there are. */
+static size_t add_numbers(const char *word, const char *of, struct buf *list)
+{
+	double numbers[NUMBERS_MAX];
+	size_t n = input_feature_numbers(word, numbers, NUMBERS_MAX);
+
+	for (size_t k = 0; k < n && k < NUMBERS_MAX; k++) {
+		if (strpbrk(word, BETWEEN))
+			add(list, numbers[k], "%s, number %zu", of, k + 1);
+		else
+			add(list, numbers[k], "%s", of);
+	}
 	return n;
 }
 

@@ -12,6 +12,9 @@
  * LEVEL "variable LEVEL"; of the files of `inputs_of` "bytes of the input" and so on. The input's hash is of
  * arguments, environment and content of files. *out is overwritten; execution_features_release() it. Cost: reads the files once. */
 void input_features_of(const struct manifest *manifest, size_t input, const struct artefact *files, struct execution_features *out);
+/* Numbers of a word: all of it, or what stands between blanks, '=', ':' and ','; -9 is 9. numbers[room] gets the first of them. Returns how
+ * many there are. */
+size_t input_feature_numbers(const char *word, double *numbers, size_t room);
 /* Is it there or not, with 0 where it is not listed ("argument 2 is sort")? */
 bool input_feature_is_word(const char *name);
 /* Does it say how much there is: bytes, lines or files? Never below 0. */

@@ -99,6 +99,7 @@ static void try(const size_t *order, size_t n, size_t features, const struct spa
 #define PAIRS	   100
 #define BASELINE   (rows >= 180 ? 140 : 100)
 #define MIN_EFFECT .03
+#define INPUTS_MIN 5 /* that are compared; as the gate has it */
 
 /* Rows order[from..to), with all features. */
 static struct mat rows_of(const size_t *order, size_t from, size_t to, double *y)
@@ -124,7 +125,7 @@ static const double slower[] = { 1.0, 1.05, 1.1 };
 #define SLOWER (sizeof(slower) / sizeof(slower[0]))
 
 struct calls {
-	size_t decided[SLOWER][DECISIONS], holds, unlike, inputs;
+	size_t decided[SLOWER][DECISIONS], holds, unlike, inputs, pairs;
 };
 
 static enum decision decide(const struct sparse_excess *excess, double times)
@@ -134,8 +135,9 @@ static enum decision decide(const struct sparse_excess *excess, double times)
 	return effect_of(&pair, 1, 1, &(struct effect_asked){ MIN_EFFECT, EFFECT_LEVEL }, NULL).decision;
 }
 
-/* A candidate that ran order[from..to), `slower` times as dear. */
-static void call(const struct sparse *model, const size_t *order, size_t from, size_t to, struct calls *out)
+/* A candidate that ran order[from..to), `slower` times as dear: counts for the first of `out` whose share of unlike inputs is not below
+ * its. */
+static void call(const struct sparse *model, const size_t *order, size_t from, size_t to, const double *share, struct calls *out)
 {
 	double y[ROWS_MAX], ratio[ROWS_MAX];
 	struct mat X = rows_of(order, from, to, y);
@@ -148,13 +150,20 @@ static void call(const struct sparse *model, const size_t *order, size_t from, s
 		memmove(X.at + n * X.cols, X.at + i * X.cols, X.cols * sizeof(double));
 		y[n++] = y[i];
 	}
+	while (share && (double)(X.rows - n) > *share * (double)X.rows) {
+		share++;
+		out++;
+	}
+	out->pairs++;
 	out->unlike += X.rows - n;
 	out->inputs += X.rows;
 	X.rows = n;
-	excess = sparse_excess_of(model, &X, y, ratio);
-	out->holds += fabs(excess.log_ratio) < stats_t_quantile(.975, excess.df) * excess.noise;
-	for (size_t s = 0; s < SLOWER; s++)
-		out->decided[s][decide(&excess, slower[s])]++;
+	if (n >= INPUTS_MIN) {
+		excess = sparse_excess_of(model, &X, y, ratio);
+		out->holds += fabs(excess.log_ratio) < stats_t_quantile(.975, excess.df) * excess.noise;
+		for (size_t s = 0; s < SLOWER; s++)
+			out->decided[s][decide(&excess, slower[s])]++;
+	}
 	mat_release(&X);
 }
 
@@ -235,6 +244,46 @@ static void call_planted(const struct sparse *model, const size_t *order, size_t
 	mat_release(&X);
 }
 
+/* ---- inputs larger than all that were learned ---- */
+
+#define BEYOND	  50
+#define CANDIDATE 60
+static const double shares[] = { 0.0, .05, .1, .25, .5, 1.0 };
+#define SHARES (sizeof(shares) / sizeof(shares[0]))
+
+/* The baseline learns of the smaller half; of the candidate's inputs a growing part is of the larger one. */
+static void beyond(const bool *counted)
+{
+	static struct calls calls[SHARES];
+	struct rng rng;
+
+	rng_seed(&rng, 21);
+	for (int i = 0; i < BEYOND; i++) {
+		size_t order[ROWS_MAX], group[ROWS_MAX], half = rows / 2, large = (size_t)(CANDIDATE * i / (BEYOND - 1));
+		struct mat learned;
+		struct sparse model;
+		double y[ROWS_MAX];
+
+		for (size_t k = 0; k < rows; k++)
+			group[k] = order[k] = k;
+		qsort(order, rows, sizeof(*order), by_size);
+		rng_shuffle(&rng, order, half);
+		rng_shuffle(&rng, order + half, rows - half);
+		learned = rows_of(order, CANDIDATE, half, y);
+		sparse_fit(&learned, y, group, half - CANDIDATE, &(struct sparse_options){ .degree = 2, .counted = counted }, &model);
+		memcpy(order, order + half, large * sizeof(*order));
+		call(&model, order, 0, CANDIDATE, shares, calls);
+		sparse_release(&model);
+		mat_release(&learned);
+	}
+	printf("\n| unlike, at most | pairs | 1.00: pass | regression | 1.05: regression | 1.10: regression |\n| --- | --- | --- | --- | "
+	       "--- | --- |\n");
+	for (size_t k = 0; k < SHARES; k++)
+		printf("| %.0f %% | %zu | %zu | %zu | %zu | %zu |\n", 100 * shares[k], calls[k].pairs, calls[k].decided[0][DECISION_PASS],
+		       calls[k].decided[0][DECISION_REGRESSION], calls[k].decided[1][DECISION_REGRESSION],
+		       calls[k].decided[2][DECISION_REGRESSION]);
+}
+
 /* The baseline learns from some inputs; the candidate ran all others, or the smaller or larger half of them. */
 static void pairs(void)
 {
@@ -262,9 +311,9 @@ static void pairs(void)
 		qsort(order + BASELINE, rows - BASELINE, sizeof(*order), by_size);
 		learned = rows_of(order, 0, BASELINE, y);
 		sparse_fit(&learned, y, group, BASELINE, &(struct sparse_options){ .degree = 2, .counted = counted }, &model);
-		call(&model, order, BASELINE, rows, &calls[0]);
-		call(&model, order, BASELINE, middle, &calls[1]);
-		call(&model, order, middle, rows, &calls[2]);
+		call(&model, order, BASELINE, rows, NULL, &calls[0]);
+		call(&model, order, BASELINE, middle, NULL, &calls[1]);
+		call(&model, order, middle, rows, NULL, &calls[2]);
 		loop = choose_loop(&loops);
 		for (size_t k = 0; k < rows; k++)
 			share += data[k][loop] / data[k][0] / (double)rows;
@@ -287,6 +336,7 @@ static void pairs(void)
 	for (size_t s = 1; s < SLOWER; s++)
 		printf("| %.0f %% | %zu | %zu | %zu | %.1f |\n", 100.0 * (slower[s] - 1.0), planted[s].called, planted[s].first,
 		       planted[s].listed, (double)planted[s].suspects / PAIRS);
+	beyond(counted);
 	free(counted);
 }
 

@@ -251,6 +251,8 @@ def main():
     words = laboratory_of(program, name, assay, sources, work, path, loops)
     may = measure(program, name, assay, sources, work, loops, words, path)
     same = gate(assay, lab, name, "same")
+    effect, unlike = same["effect"], sum(machine["unlike"] for machine in same["machines"])
+    unchanged = f"{same['decision']}, {effect['ratio']:.3f} ({effect['low']:.3f} to {effect['high']:.3f}), {unlike} of {OTHERS}"
     with open(os.path.join(work, name + ".lines.csv"), "w", encoding="utf-8", newline="") as out:
         write = csv.writer(out)
         write.writerow(FIELDS + ("decision", "ratio", "function", "named_loop", "line", "suspect"))
@@ -258,7 +260,7 @@ def main():
             both = [judged(assay, lab, name, row) for row in rows_of(os.path.join(work, name + ".loops.csv")) if row["version"].endswith(f"-{100 * more:.0f}")]
             write.writerows(text for _, text in both)
             print(f"| {name} | {may} | {100 * more:.0f} % | {len(both)} | " + " | ".join(str(sum(column)) for column in zip(*(right for right, _ in both))) +
-                  f" | {same['decision']}, {len(same.get('slower_at') or [])} |")
+                  f" | {unchanged} | {len(same.get('slower_at') or [])} |")
 
 
 main()

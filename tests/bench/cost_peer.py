@@ -15,7 +15,7 @@ with open(sys.argv[1], encoding="utf-8") as source:
 known = sum(" " not in name for name in names)
 for learned in (n for n in (14, 28, 40, 60, 140, 300) if n < len(table)):
     errors = []
-    for draw in range(10):
+    for draw in range(5):
         order = list(range(len(table)))
         random.Random(100 * learned + draw).shuffle(order)
         train, test = table[order[:learned]], table[order[learned:]]
