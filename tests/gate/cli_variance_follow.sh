@@ -5,14 +5,21 @@ command -v gcc >/dev/null || skip 'there is no gcc'
 gcc -O2 -o "$tmp/paced" "$ASSAY_SOURCE/tests/interposed/paced.c" || fail 'cannot compile'
 cd "$tmp"
 
-# slow FILE: of regions of what was planted, which is neither on a processor nor waiting for one: "FROM TO" of the window, and of the region.
+# slow FILE: of regions at the place and for the cause that were planted, neither on a processor nor waiting for one from 4 s to 7 s: "FROM TO" of
+# the window, and of the region. What the machine's other work does to the run at other times is told as well, and is no fault.
 slow() {
 	awk -F '[{]"region":' '
 	function value(text, name) { sub(".*" name "\":", "", text); return text + 0 }
 	function first(text, name) { return value(substr(text, 1, index(text, name) + length(name) + 20), name) }
-	{ for (i = 2; i <= NF; i++)
-		if ($i ~ /"parts":\[[{]"cause":"stopped"/ && first($i, "\"loss_s") >= .3)
-			print first($1, "{\"from_s"), first($1, "\"to_s"), first($i, "\"from_s"), first($i, "\"to_s") }' "$1"
+	function least(a, b) { return a < b ? a : b }
+	function most(a, b) { return a > b ? a : b }
+	{ w = first($1, "{\"from_s"); x = first($1, "\"to_s"); p = most(w, 4); q = least(x, 7)
+	for (i = 2; i <= NF; i++) {
+		a = first($i, "\"from_s"); b = first($i, "\"to_s")
+		if ($i ~ /"parts":\[[{]"cause":"stopped"/ && first($i, "\"loss_s") >= .3 && q - p >= 1 &&
+		    least(b, q) - most(a, p) >= .7 * (most(b, q) - least(a, p)))
+			print w, x, a, b
+	} }' "$1"
 }
 
 # until_slow FILE: waits for one, as long as it takes.
@@ -20,7 +27,7 @@ until_slow() {
 	until_tries=0
 	until [ -n "$(slow "$1")" ]; do
 		until_tries=$((until_tries + 1))
-		[ "$until_tries" -lt 1200 ] || fail "nothing was found: $(cat "$1")"
+		[ "$until_tries" -lt 600 ] || { : >stop; fail "nothing was found: $(cat "$1")"; exit 1; }
 		sleep .1
 	done
 }
@@ -39,8 +46,6 @@ program=$!
 until_slow first.jsonl
 cases=$((cases + 1))
 kill -0 "$program" || fail 'the program runs until it is told to stop'
-cases=$((cases + 1))
-slow first.jsonl | head -n 1 | awk '{ exit !($1 < 7 && $2 > 4 && $3 > 3.5 && $3 < 7.5 && $4 > $3 && $4 < 8) }' || fail "another place: $(slow first.jsonl)"
 
 what='the analysis is killed, and begun again'
 kill -9 "$analysis"
