@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct marked {
 	int64_t rank;
@@ -96,7 +97,13 @@ static void times_shift(struct variance *v)
 	}
 }
 
-static void window_json(const struct follow_window *w, const struct variance *v, double lag_s)
+/* Counters that processes take from now on. */
+struct asked {
+	struct follow_level *levels; /* [n] */
+	size_t n;
+};
+
+static void window_json(const struct follow_window *w, const struct variance *v, const struct asked *asked, double lag_s)
 {
 	struct document d;
 	cJSON *json;
@@ -112,6 +119,14 @@ static void window_json(const struct follow_window *w, const struct variance *v,
 	doc_set(&d, "coverage", variance_coverage(v));
 	doc_set_bool(&d, "variance", v->n_regions > 0);
 	variance_regions(v, &d);
+	doc_list(&d, "asked");
+	for (size_t i = 0; i < asked->n; i++) {
+		doc_object(&d, NULL);
+		doc_set(&d, "process", v->fragments.processes[asked->levels[i].process].name);
+		doc_set(&d, "level", (size_t)asked->levels[i].level);
+		doc_end(&d);
+	}
+	doc_end(&d);
 	json = document_cjson(&d);
 	text = cJSON_PrintUnformatted(json);
 	puts(text);
@@ -120,7 +135,7 @@ static void window_json(const struct follow_window *w, const struct variance *v,
 	document_release(&d);
 }
 
-static void window_text(const struct follow_window *w, const struct variance *v)
+static void window_text(const struct follow_window *w, const struct variance *v, const struct asked *asked)
 {
 	printf("%8.1f s to %.1f s  ", w->from_s, w->to_s);
 	if (!v->fragments.n)
@@ -133,9 +148,12 @@ static void window_text(const struct follow_window *w, const struct variance *v)
 		printf("%s%s\n", r ? "          " : "", sentence);
 		free(sentence);
 	}
+	for (size_t i = 0; i < asked->n; i++)
+		printf("          %s takes counters of level %d of %d from now on\n", v->fragments.processes[asked->levels[i].process].name,
+		       (int)asked->levels[i].level, (int)RECORD_LEVEL_RESOURCES);
 }
 
-static enum assay_status window_tell(const struct arguments *a, const struct follow *follow, struct variance_known *known,
+static enum assay_status window_tell(const struct arguments *a, struct follow *follow, struct variance_known *known,
 				     struct follow_window *w, struct assay_error *err)
 {
 	const struct variance_options options = { .threshold = a->threshold,
@@ -145,11 +163,15 @@ static enum assay_status window_tell(const struct arguments *a, const struct fol
 	enum assay_status st = w->fragments.n ? variance_of(&w->fragments, &options, &v, err) : ASSAY_OK;
 
 	if (!st) {
+		struct asked asked = { .levels = mem_new(v.fragments.n_processes, sizeof(*asked.levels)) };
+
+		asked.n = follow_ask(follow, &v, asked.levels);
 		times_shift(&v);
 		if (cli_for_people())
-			window_text(w, &v);
+			window_text(w, &v, &asked);
 		else
-			window_json(w, &v, follow_lag(follow, w));
+			window_json(w, &v, &asked, follow_lag(follow, w));
+		free(asked.levels);
 		if (fflush(stdout) != 0)
 			st = assay_fail_errno(err, errno, "cannot write to standard output");
 	}

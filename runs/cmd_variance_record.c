@@ -18,6 +18,7 @@ struct arguments {
 	struct cli_list words;
 	const char *output;
 	double overhead;
+	bool progressive;
 };
 
 /* The library comes before what LD_PRELOAD has already, for interposition. */
@@ -29,6 +30,7 @@ static void set_environment(const struct arguments *a, const char *library)
 
 	launch_variable("LD_PRELOAD", preload);
 	launch_variable("ASSAY_INTERPOSE_OVERHEAD_PPM", ppm);
+	launch_variable("ASSAY_INTERPOSE_PROGRESSIVE", a->progressive ? "1" : "0");
 	free(preload);
 	free(ppm);
 }
@@ -181,6 +183,9 @@ static const struct cli_option options[] = {
 		   "Directory for the records (default: records); it is made if need be, its parents are not", .letter = 'o'),
 	CLI_PARSED("overhead", "SHARE", struct arguments, overhead, share_parse,
 		   "How much of a thread's time may go into timing calls, as 1% or .01 (default: 1%; 0: time every call)"),
+	CLI_FLAG("progressive", struct arguments, progressive,
+		 "Take the coarsest counters of the operating system only, until 'assay variance show --follow' asks a slow process for "
+		 "finer ones"),
 	CLI_END
 };
 

@@ -35,6 +35,7 @@ struct segments {
 struct sums {
 	double wall_s, time_s, expected_s, calls_s, stopped_s;
 	double account[ACCOUNTS]; /* ACCOUNT_LOOP: times seconds on the processor, */
+	double known_s[ACCOUNTS]; /* of wall_s, in which it is known */
 	double looped_s;	  /* where it is known */
 };
 
@@ -188,8 +189,10 @@ static void sums_add(struct sums *to, const struct segment *s, double part)
 	to->expected_s += part * s->expected_s;
 	to->calls_s += part * s->calls_s;
 	to->stopped_s += part * s->stopped_s;
-	for (size_t a = 0; a < ACCOUNT_LOOP; a++)
+	for (size_t a = 0; a < ACCOUNT_LOOP; a++) {
 		to->account[a] += part * known(s->account[a]);
+		to->known_s[a] += isnan(s->account[a]) ? 0 : part * (s->to_s - s->from_s);
+	}
 	if (s->account[ACCOUNT_LOOP] > 0) {
 		to->looped_s += part * known(s->account[ACCOUNT_CPU]);
 		to->account[ACCOUNT_LOOP] += part * known(s->account[ACCOUNT_CPU]) * s->account[ACCOUNT_LOOP];
@@ -266,6 +269,23 @@ static double excess(double in, double usual, const struct sums *window, const s
 	return in - (normal->wall_s > 0 ? usual / normal->wall_s * expected : 0);
 }
 
+/* Of an account: where it is known for a part of the time alone, that stands for all. */
+static double all_of(const struct sums *s, enum account a)
+{
+	return s->known_s[a] > 0 ? s->account[a] * (s->wall_s / s->known_s[a]) : 0;
+}
+
+/* The same of what is usual: a small part, as of threads that have just begun, does not. */
+static double most_of(const struct sums *s, enum account a)
+{
+	return s->known_s[a] >= s->wall_s / 2 ? all_of(s, a) : s->account[a];
+}
+
+static double excess_of(enum account a, const struct sums *window, const struct sums *normal, double loss)
+{
+	return excess(all_of(window, a), most_of(normal, a), window, normal, loss);
+}
+
 /* Least squares over all segments of a process that are mostly repeated computation: what a fault or a switch costs. */
 static void counted_costs(const struct segment *s, size_t n, const enum account *accounts, size_t p, struct factors *out)
 {
@@ -302,7 +322,7 @@ static double refine_counted(const struct segments *all, size_t process, const s
 
 	counted_costs(all->items + all->first[process], all->first[process + 1] - all->first[process], accounts, 2, &fit);
 	for (size_t j = 0; fit.fitted && j < 2; j++) {
-		double more = excess(window->account[accounts[j]], normal->account[accounts[j]], window, normal, loss);
+		double more = excess_of(accounts[j], window, normal, loss);
 		const struct factor *f = &fit.of[j];
 		struct breakdown_part *part;
 		double impact;
@@ -336,9 +356,18 @@ static double own_cpu(const struct variance *v, const struct segments *all, size
 static bool outside_used(const struct variance *v, const struct segments *all, const struct region_member *m, const struct sums *window,
 			 double queue)
 {
-	double busy = window->account[ACCOUNT_BUSY] / window->wall_s * (m->to_s - m->from_s); /* all its threads saw the same host */
+	double busy = all_of(window, ACCOUNT_BUSY) / window->wall_s * (m->to_s - m->from_s); /* all its threads saw the same host */
 
 	return !(busy > 0) || busy - own_cpu(v, all, m->process, m->from_s, m->to_s) >= OUTSIDE * queue;
+}
+
+/* Who used it is not known where only times are taken. */
+static enum loss_cause queue_cause(const struct variance *v, const struct segments *all, const struct region_member *m,
+				   const struct sums *window, double queue)
+{
+	if (!(window->known_s[ACCOUNT_MINOR] > 0))
+		return LOSS_WAITING;
+	return outside_used(v, all, m, window, queue) ? LOSS_QUEUE : LOSS_CROWDED;
 }
 
 /* What the time on the processor would have been less by, had its clock been as fast as usual. */
@@ -355,7 +384,7 @@ static void member_explain(const struct variance *v, const struct segments *all,
 {
 	const struct sums *normal = &usual[m->process];
 	struct sums window = { .wall_s = 0 };
-	double loss = fmax(m->estimated_s, 0), left = loss, seen, queue, stopped, throttled, steal;
+	double loss = fmax(m->estimated_s, 0), left = loss, seen, queue, stopped, throttled, steal, memory;
 
 	for (size_t k = all->first[m->process]; k < all->first[m->process + 1]; k++)
 		sums_add(&window, &all->items[k], part_of(&all->items[k], m->from_s, m->to_s));
@@ -367,31 +396,37 @@ static void member_explain(const struct variance *v, const struct segments *all,
 	}
 	b->counters = true;
 	/* Seen from outside, in a call or not; what remains of the clock is told from that without it. */
-	seen = take(&left, excess(window.account[ACCOUNT_STOPPED], normal->account[ACCOUNT_STOPPED], &window, normal, loss));
+	seen = take(&left, excess_of(ACCOUNT_STOPPED, &window, normal, loss));
 	part_add(b, LOSS_STOPPED, seen, true);
-	queue = take(&left, excess(window.account[ACCOUNT_QUEUE], normal->account[ACCOUNT_QUEUE], &window, normal, loss));
+	queue = take(&left, excess_of(ACCOUNT_QUEUE, &window, normal, loss));
 	stopped = r->activity == ACTIVITY_COMPUTATION
 		      ? take(&left, excess(window.stopped_s, normal->stopped_s, &window, normal, loss) - seen)
 		      : 0;
-	throttled = excess(window.account[ACCOUNT_THROTTLED], normal->account[ACCOUNT_THROTTLED], &window, normal, loss);
+	throttled = excess_of(ACCOUNT_THROTTLED, &window, normal, loss);
 	if (throttled > 0) {
 		double from_queue = take(&queue, throttled);
 
 		part_add(b, LOSS_THROTTLED, from_queue + take(&stopped, throttled - from_queue), true);
 	}
-	steal = excess(window.account[ACCOUNT_STEAL], normal->account[ACCOUNT_STEAL], &window, normal, loss);
+	steal = excess_of(ACCOUNT_STEAL, &window, normal, loss);
 	if (steal > 0) {
 		double from_stopped = take(&stopped, steal);
 
 		part_add(b, LOSS_STEAL, from_stopped + take(&left, steal - from_stopped), true);
 	}
-	part_add(b, outside_used(v, all, m, &window, queue) ? LOSS_QUEUE : LOSS_CROWDED, queue, true);
-	part_add(
-	    b, excess(window.account[ACCOUNT_MAJOR], normal->account[ACCOUNT_MAJOR], &window, normal, loss) > 0 ? LOSS_PAGES : LOSS_STOPPED,
-	    stopped, true);
+	part_add(b, queue_cause(v, all, m, &window, queue), queue, true);
+	memory = r->activity == ACTIVITY_COMPUTATION ? excess_of(ACCOUNT_MEMORY_PRESSURE, &window, normal, loss) : 0;
+	if (memory > 0) {
+		double from_stopped = take(&stopped, memory);
+
+		part_add(b, LOSS_MEMORY, from_stopped + take(&left, memory - from_stopped), true);
+	}
+	part_add(b, excess_of(ACCOUNT_MAJOR, &window, normal, loss) > 0 ? LOSS_PAGES : LOSS_STOPPED, stopped, true);
 	part_add(b, LOSS_CLOCK, take(&left, clock_loss(&window, all->loop[m->process])), true);
 	if (r->activity == ACTIVITY_COMPUTATION && left > BREAKDOWN_MAJOR * loss)
 		left = refine_counted(all, m->process, &window, normal, loss, left, b);
+	if (r->activity == ACTIVITY_IO)
+		part_add(b, LOSS_DISK, take(&left, excess_of(ACCOUNT_IO_PRESSURE, &window, normal, loss)), true);
 	part_add(b, r->activity == ACTIVITY_COMPUTATION ? LOSS_PROCESSOR : LOSS_CALLS, left, false);
 }
 
@@ -453,6 +488,17 @@ const char *loss_cause_name(enum loss_cause cause)
 bool loss_cause_is_environment(enum loss_cause cause)
 {
 	return cause == LOSS_QUEUE || cause == LOSS_THROTTLED || cause == LOSS_STEAL || cause == LOSS_CLOCK;
+}
+
+enum record_level loss_cause_level(enum loss_cause cause)
+{
+	static const enum record_level levels[CAUSES] = { [LOSS_WAITING] = RECORD_LEVEL_CAUSES,
+							  [LOSS_STOPPED] = RECORD_LEVEL_CAUSES,
+							  [LOSS_PAGES] = RECORD_LEVEL_RESOURCES,
+							  [LOSS_CALLS] = RECORD_LEVEL_RESOURCES,
+							  [LOSS_PROCESSOR] = RECORD_LEVEL_RESOURCES };
+
+	return levels[cause];
 }
 
 const char *loss_cause_text(enum loss_cause cause)

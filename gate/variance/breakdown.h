@@ -5,6 +5,8 @@
 #ifndef GATE_VARIANCE_BREAKDOWN_H
 #define GATE_VARIANCE_BREAKDOWN_H
 
+#include "runs/inside/record/record.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -14,8 +16,11 @@
 #define LOSS_ROWS(X)                                                                                                                       \
 	X(LOSS_QUEUE, "run_queue", "waiting for a processor that others used")                                                             \
 	X(LOSS_CROWDED, "own_queue", "waiting for a processor that the run itself used")                                                   \
+	X(LOSS_WAITING, "waiting", "waiting for a processor")                                                                              \
 	X(LOSS_THROTTLED, "throttled", "throttled by the quota of its control group")                                                      \
 	X(LOSS_STEAL, "steal", "processor time that the machine's host took away")                                                         \
+	X(LOSS_MEMORY, "memory", "waiting for memory, which was short")                                                                    \
+	X(LOSS_DISK, "disk", "waiting for a disk")                                                                                         \
 	X(LOSS_PAGES, "page_reads", "waiting for pages from the disk")                                                                     \
 	X(LOSS_STOPPED, "stopped", "stopped, or blocked outside of the recorded calls")                                                    \
 	X(LOSS_MINOR, "minor_faults", "page faults without input or output")                                                               \
@@ -32,6 +37,8 @@ const char *loss_cause_name(enum loss_cause cause);
 const char *loss_cause_text(enum loss_cause cause);
 /* Done to the run by what is not part of it. */
 bool loss_cause_is_environment(enum loss_cause cause);
+/* Which counters divide it further (enum record_level); RECORD_LEVEL_ALL: none. */
+enum record_level loss_cause_level(enum loss_cause cause);
 
 struct breakdown_part {
 	enum loss_cause cause;

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -197,6 +198,7 @@ static void file_look(struct follow *all, struct followed *f, int file)
 		return;
 	f->header.chunks = h.chunks;
 	f->header.ticks_per_s = h.ticks_per_s;
+	f->header.level = h.level;
 	for (; f->seen < h.chunks && place_of(f, f->seen) < (uint64_t)info.st_size; f->seen++) {
 		f->places = mem_grow(f->places, f->n, &f->capacity, sizeof(*f->places));
 		f->places[f->n++] = (struct place){ .index = f->seen, .begun_s = (double)NAN };
@@ -394,4 +396,56 @@ enum assay_status follow_next(struct follow *f, void (*remark)(const char *fmt, 
 	*more = true;
 	f->windows++;
 	return window_take(f, out, err);
+}
+
+/* ---- which counters are taken next ---- */
+
+/* One that lost much for a cause that finer counters would divide takes these, and keeps them for as long as it is slow; after a window in
+ * which it was not, it goes a level back. */
+static uint64_t level_next(const struct variance *v, size_t process, uint64_t level)
+{
+	bool slow = false;
+
+	for (size_t r = 0; r < v->n_regions; r++) {
+		const struct region *region = &v->regions[r];
+		bool here = false;
+
+		for (size_t i = 0; i < region->n; i++)
+			here |= region->members[i].process == process;
+		slow |= here;
+		for (size_t i = 0; here && i < region->why.n; i++)
+			if (region->why.parts[i].impact_s > BREAKDOWN_MAJOR * region->why.loss_s &&
+			    loss_cause_level(region->why.parts[i].cause) > level)
+				return level + 1;
+	}
+	return slow || level == RECORD_LEVEL_TIMES ? level : level - 1;
+}
+
+static const struct followed *file_of(const struct follow *f, const struct fragment_process *p)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->files[i].known && f->files[i].header.pid == p->pid && f->files[i].header.started_ns == p->started_ns)
+			return &f->files[i];
+	return NULL;
+}
+
+size_t follow_ask(struct follow *f, const struct variance *v, struct follow_level *out)
+{
+	size_t n = 0;
+
+	for (size_t p = 0; p < v->fragments.n_processes; p++) {
+		const struct followed *one = file_of(f, &v->fragments.processes[p]);
+		uint64_t level = one && one->here && !one->ended ? one->header.level : RECORD_LEVEL_ALL, next;
+		int file;
+
+		if (level == RECORD_LEVEL_ALL || level > RECORD_LEVEL_RESOURCES || (next = level_next(v, p, level)) == level)
+			continue;
+		file = open(one->path, O_WRONLY | O_CLOEXEC);
+		if (file < 0)
+			continue;
+		if (pwrite(file, &next, sizeof(next), offsetof(struct record_header, level)) == sizeof(next))
+			out[n++] = (struct follow_level){ p, (enum record_level)next };
+		close(file);
+	}
+	return n;
 }

@@ -1,10 +1,10 @@
 /* A run that goes on: its record files, read again and again as they grow, in windows that overlap by half. Only what the present window
- * needs is read, and nothing is kept but where that is: memory does not grow with the run. The processes are not touched, and whoever
- * begins anew reads all windows again. */
+ * needs is read, and nothing is kept but where that is: memory does not grow with the run. Processes are told which counters to take next,
+ * if they were begun so, and not touched otherwise; whoever begins anew reads all windows again. */
 #ifndef GATE_VARIANCE_FOLLOW_H
 #define GATE_VARIANCE_FOLLOW_H
 
-#include "gate/variance/fragments.h"
+#include "gate/variance/variance.h"
 
 #define FOLLOW_WINDOW_S	   15	      /* as published */
 #define FOLLOW_RECORDS_MAX (1u << 20) /* of a window; where there are more, some stand for all */
@@ -17,6 +17,12 @@ struct follow_window {
 	size_t running;		    /* processes that had not ended */
 };
 
+/* Which counters a process takes from now on. */
+struct follow_level {
+	size_t process; /* of the window */
+	enum record_level level;
+};
+
 /* `names`: files, or directories in which files may still appear; borrowed. */
 struct follow *follow_new(const char *const *names, size_t n, double window_s);
 /* Waits until the next window is over, or all processes have ended; *out is overwritten, fragments_release() what is in it. *more is false
@@ -24,6 +30,9 @@ struct follow *follow_new(const char *const *names, size_t n, double window_s);
  * a directory is not there. */
 enum assay_status follow_next(struct follow *follow, void (*remark)(const char *fmt, ...) __attribute__((format(printf, 1, 2))),
 			      struct follow_window *out, bool *more, struct assay_error *err);
+/* Once a window has been analysed: tells processes of this host which counters to take, if they were begun to be told so. `out`: [processes
+ * of the window], overwritten by those that were told. Returns how many. */
+size_t follow_ask(struct follow *follow, const struct variance *v, struct follow_level *out);
 /* Seconds since the end of that window, by the clock. */
 double follow_lag(const struct follow *follow, const struct follow_window *window);
 void follow_free(struct follow *follow); /* accepts NULL */

@@ -156,11 +156,19 @@ static void edge_add(struct loading *l, const struct samples *s, const struct co
 
 static void snapshot_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i)
 {
-	static const double unit[ACCOUNTS] = {
-		[ACCOUNT_CPU] = 1e-9,	 [ACCOUNT_QUEUE] = 1e-9,    [ACCOUNT_THROTTLED] = 1e-9, [ACCOUNT_STEAL] = 1e-9,
-		[ACCOUNT_BUSY] = 1e-9,	 [ACCOUNT_STOPPED] = 1e-9,  [ACCOUNT_MINOR] = 1,	[ACCOUNT_MAJOR] = 1,
-		[ACCOUNT_VOLUNTARY] = 1, [ACCOUNT_INVOLUNTARY] = 1, [ACCOUNT_LOOP] = 1
-	};
+	static const double unit[ACCOUNTS] = { [ACCOUNT_CPU] = 1e-9,
+					       [ACCOUNT_QUEUE] = 1e-9,
+					       [ACCOUNT_THROTTLED] = 1e-9,
+					       [ACCOUNT_STEAL] = 1e-9,
+					       [ACCOUNT_BUSY] = 1e-9,
+					       [ACCOUNT_STOPPED] = 1e-9,
+					       [ACCOUNT_MINOR] = 1,
+					       [ACCOUNT_MAJOR] = 1,
+					       [ACCOUNT_VOLUNTARY] = 1,
+					       [ACCOUNT_INVOLUNTARY] = 1,
+					       [ACCOUNT_LOOP] = 1,
+					       [ACCOUNT_IO_PRESSURE] = 1e-9,
+					       [ACCOUNT_MEMORY_PRESSURE] = 1e-9 };
 	struct snapshot *at;
 
 	if (isnan(value_at(s, i, c->account[ACCOUNT_CPU])) && isnan(value_at(s, i, c->account[ACCOUNT_QUEUE])))

@@ -62,7 +62,9 @@ struct fragment {
 	X(ACCOUNT_STEAL, "steal_ns")                                                                                                       \
 	X(ACCOUNT_BUSY, "busy_ns") /* of all processors of its host, by anybody */                                                         \
 	X(ACCOUNT_STOPPED, "stopped_ns")                                                                                                   \
-	X(ACCOUNT_LOOP, "loop_ticks") /* not until then, but just then: what so many operations took */
+	X(ACCOUNT_IO_PRESSURE, "io_pressure_ns")	 /* that anybody of its control group or host waited for a disk */                 \
+	X(ACCOUNT_MEMORY_PRESSURE, "memory_pressure_ns") /* or for memory */                                                               \
+	X(ACCOUNT_LOOP, "loop_ticks")			 /* not until then, but just then: what so many operations took */
 #define ACCOUNT_ENUM(id, name) id,
 enum account { ACCOUNT_ROWS(ACCOUNT_ENUM) ACCOUNTS };
 #undef ACCOUNT_ENUM

@@ -87,10 +87,16 @@ static bool blocked(const struct region *r)
 	return !r->why.n || r->why.parts[0].cause == LOSS_CALLS || r->why.parts[0].cause == LOSS_UNKNOWN;
 }
 
+/* What is refined is only roughly known: whose the processor was that a process waited for, what it was that a call waited for. */
+static enum loss_cause roughly(enum loss_cause cause)
+{
+	return cause == LOSS_CROWDED || cause == LOSS_WAITING ? LOSS_QUEUE : cause == LOSS_DISK ? LOSS_CALLS : cause;
+}
+
 /* Or so it may be: who yields the processor until a message is there waits for that processor most of the time. */
 static bool spun(const struct region *r)
 {
-	return r->why.n && (r->why.parts[0].cause == LOSS_QUEUE || r->why.parts[0].cause == LOSS_CROWDED);
+	return r->why.n && roughly(r->why.parts[0].cause) == LOSS_QUEUE;
 }
 
 /* Of one that waits: was that process slow itself? Two that may both only have waited are not each other's cause. */
@@ -217,7 +223,7 @@ static bool waited_add(const struct variance *v, struct stretches *all)
 /* Waiting for a processor, throttled: whatever it does is slow. */
 static bool takes_all(enum loss_cause cause)
 {
-	return cause == LOSS_QUEUE || cause == LOSS_CROWDED || cause == LOSS_THROTTLED || cause == LOSS_STEAL;
+	return roughly(cause) == LOSS_QUEUE || cause == LOSS_THROTTLED || cause == LOSS_STEAL;
 }
 
 /* Of an activity of a process, what it lost in that time, without what is lost in stretches of its own. */
@@ -269,19 +275,13 @@ static uint32_t run_of(const struct variance *v, size_t process)
 	return v->fragments.processes[process].run;
 }
 
-/* Whose the processor was that a process waited for is only roughly known. */
-static enum loss_cause roughly(enum loss_cause cause)
-{
-	return cause == LOSS_CROWDED ? LOSS_QUEUE : cause;
-}
-
 /* Of calls, where nobody is known who slowed them: one thing slows alike. */
 static bool alike(const struct stretch *a, const struct stretch *b)
 {
 	double x = a->member.estimated_s / (a->member.to_s - a->member.from_s),
 	       y = b->member.estimated_s / (b->member.to_s - b->member.from_s);
 
-	return a->waits || a->cause != LOSS_CALLS || fmax(x, y) <= ALIKE * fmin(x, y);
+	return a->waits || roughly(a->cause) != LOSS_CALLS || fmax(x, y) <= ALIKE * fmin(x, y);
 }
 
 static bool same_reason(const struct variance *v, const struct stretch *a, const struct stretch *b)

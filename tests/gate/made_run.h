@@ -23,6 +23,7 @@ enum made_kind {
 	MADE_THROTTLED, /* its group's quota is used up: it waits for a processor */
 	MADE_STEAL,	/* the machine's host takes the processor away */
 	MADE_CLOCK,	/* the processor's clock is slower */
+	MADE_MEMORY,	/* memory is short: half of it on the processor */
 	MADE_KINDS
 };
 
@@ -49,6 +50,8 @@ struct made_options {
 	bool sporadic;	       /* one call of 100, by chance, takes 50 ms longer */
 	bool heavy;	       /* one call says that it stands for thousands */
 	bool one_host;	       /* for all ranks */
+	bool files;	       /* the first call of a step writes a file, and waits for its disk when it is slow */
+	double finer_from_s;   /* until then only times are counted */
 	int slow_calls;	       /* 1 + the rank whose first call of a step takes 4 ms longer, */
 	double slow_from_s, slow_to_s;
 	double also_slow_s;			     /* and the next rank's so much longer */
@@ -58,7 +61,7 @@ struct made_options {
 
 #define MADE_STEP_S   .002  /* computation of a step */
 #define MADE_CALL_S   .0001 /* communication */
-#define MADE_COUNTERS 18
+#define MADE_COUNTERS 20
 #define MADE_LOOP     1450 /* ticks of the loop by which the clock is told */
 #define MADE_FAULT_S  2e-6
 
@@ -67,17 +70,19 @@ struct made_process {
 	struct record_thread t;
 	uint64_t packing[RECORD_PACK_WORDS(MADE_COUNTERS)];
 	struct rng rng;
-	double now, cpu, queue, minor, major, voluntary, involuntary, throttled, steal, read_at;
+	double now, cpu, queue, minor, major, voluntary, involuntary, throttled, steal, disk, memory, read_at;
 	double idle; /* its host's one processor was */
 	double loop;
 	uint64_t ordinal, calls;
 	uint32_t sites[3];
 };
 
-static const char *const made_counters[MADE_COUNTERS] = { "size",	  "kind",      "result",      "args",	      "from",
-							  "since",	  "work",      "cpu_ns",      "run_delay_ns", "minor_faults",
-							  "major_faults", "voluntary", "involuntary", "from_weight",  "throttled_ns",
-							  "steal_ns",	  "busy_ns",   "loop_ticks" };
+static const char *const made_counters[MADE_COUNTERS] = {
+	"size",		"kind",	     "result",	    "args",	      "from",
+	"since",	"work",	     "cpu_ns",	    "run_delay_ns",   "minor_faults",
+	"major_faults", "voluntary", "involuntary", "from_weight",    "throttled_ns",
+	"steal_ns",	"busy_ns",   "loop_ticks",  "io_pressure_ns", "memory_pressure_ns"
+};
 
 static inline int made_begin(struct made_process *p, const char *directory, int rank, const struct made_options *o)
 {
@@ -105,7 +110,7 @@ static inline int made_begin(struct made_process *p, const char *directory, int 
 	snprintf(host, sizeof(host), "node%d", o->one_host ? 0 : rank);
 	record_info(&p->w, "host", host);
 	record_info_number(&p->w, "rank", (uint64_t)rank);
-	p->sites[0] = record_function(&p->w, 0x1000, "c0ffee", "MPI_Send");
+	p->sites[0] = record_function(&p->w, 0x1000, "c0ffee", o->files ? "write" : "MPI_Send");
 	p->sites[1] = record_function(&p->w, 0x1080, "c0ffee", o->halves ? "MPI_Allreduce" : "MPI_Recv");
 	p->sites[2] = record_function(&p->w, 0x1100, "c0ffee", "write");
 	rng_seed(&p->rng, o->seed + (uint64_t)rank);
@@ -138,6 +143,7 @@ static inline void made_call(struct made_process *p, const struct made_options *
 	bool read = !o->uncounted_system && p->now - p->read_at >= .001;
 	const double accounts[] = { p->cpu * 1e9, p->queue * 1e9, p->minor, p->major, p->voluntary, p->involuntary };
 	const double withheld[] = { p->throttled, p->steal, p->now - p->idle };
+	bool finer = read && p->now >= o->finer_from_s;
 
 	if (o->rare && recorded && p->now >= 1 && p->now < o->rare_until_s)
 		seconds += .0014;
@@ -154,7 +160,7 @@ static inline void made_call(struct made_process *p, const struct made_options *
 				     .start = (uint64_t)(p->now * 1e9),
 				     .duration = (uint64_t)(seconds * 1e9) };
 	s->counters[0] = (uint64_t)size;
-	s->counters[1] = site == 2 ? 2 : 4;
+	s->counters[1] = site == 2 || (site == 0 && o->files) ? INTERPOSE_FILE : INTERPOSE_SOCKET;
 	s->counters[2] = (uint64_t)size;
 	s->counters[3] = 77;
 	if (o->pair && p->w.header->pid == 1000) {
@@ -169,11 +175,13 @@ static inline void made_call(struct made_process *p, const struct made_options *
 	s->counters[5] = from < 0 ? UINT64_MAX : (uint64_t)(since * 1e9);
 	s->counters[6] = work < 0 || !o->counted ? UINT64_MAX : (uint64_t)work;
 	for (int a = 0; a < 6; a++)
-		s->counters[7 + a] = read ? (uint64_t)accounts[a] : UINT64_MAX;
+		s->counters[7 + a] = (a < 2 ? read : finer) ? (uint64_t)accounts[a] : UINT64_MAX;
 	s->counters[13] = from < 0 ? 0 : s->weight;
 	for (int a = 0; a < 3; a++)
-		s->counters[14 + a] = read ? (uint64_t)(withheld[a] * 1e9) : UINT64_MAX;
-	s->counters[17] = read ? (uint64_t)p->loop : UINT64_MAX;
+		s->counters[14 + a] = finer ? (uint64_t)(withheld[a] * 1e9) : UINT64_MAX;
+	s->counters[17] = finer ? (uint64_t)p->loop : UINT64_MAX;
+	s->counters[18] = finer ? (uint64_t)(p->disk * 1e9) : UINT64_MAX;
+	s->counters[19] = finer ? (uint64_t)(p->memory * 1e9) : UINT64_MAX;
 	if (read)
 		p->read_at = p->now;
 	record_pack_commit(&p->w, &p->t, p->packing);
@@ -223,6 +231,11 @@ static inline double made_compute(struct made_process *p, const struct made_opti
 			p->loop *= d->factor;
 			p->cpu += more;
 			break;
+		case MADE_MEMORY:
+			p->cpu += more / 2;
+			p->memory += more;
+			p->idle += more / 2;
+			break;
 		case MADE_SLOW:
 			p->cpu += more;
 			break;
@@ -249,6 +262,7 @@ static inline void made_step(struct made_process *p, const struct made_options *
 	bool then = p->now >= o->slow_from_s && p->now < o->slow_to_s;
 	double slow = !then ? 0 : o->slow_calls == 1 + rank ? .004 : o->slow_calls == rank ? o->also_slow_s : 0;
 
+	p->disk += o->files ? slow : 0;
 	work *= 1 + .002 * rng_normal(&p->rng);
 	made_call(p, o, 0, 4096, step ? 1 : -1, taken, work,
 		  MADE_CALL_S * (1 + .1 * rng_double(&p->rng)) + (o->sporadic && rng_double(&p->rng) < .01 ? .05 : 0) + slow);

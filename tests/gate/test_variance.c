@@ -53,6 +53,7 @@ static void disturbed(void **state)
 		{ { 0, 1, 2.5, 2, MADE_FAULTS }, LOSS_MINOR, .715 },	{ { 3, 1, 1, .8, MADE_STOP }, LOSS_STOPPED, .8 },
 		{ { 2, 1, 2.5, 2, MADE_CROWDED }, LOSS_CROWDED, .715 }, { { 1, 1, 2.5, 2, MADE_THROTTLED }, LOSS_THROTTLED, .715 },
 		{ { 0, 1, 2.5, 2, MADE_STEAL }, LOSS_STEAL, .715 },	{ { 3, 1, 2.5, 1.5, MADE_CLOCK }, LOSS_CLOCK, .475 },
+		{ { 1, 1, 2.5, 2, MADE_MEMORY }, LOSS_MEMORY, .715 },
 	};
 
 	(void)state;
@@ -76,6 +77,66 @@ static void disturbed(void **state)
 			sum += r->why.parts[k].impact_s;
 		assert_float_equal(sum, r->why.loss_s, 1e-4);
 		assert_float_equal(r->verified, 1, 1e-9);
+		variance_release(&v);
+	}
+}
+
+/* What waits for a processor is known by times alone, for whom by finer counters, though they be there for the later half of it only. */
+static void finer(void **state)
+{
+	static const struct {
+		enum made_kind kind;
+		double from_s;
+		enum loss_cause cause;
+	} rows[] = { { MADE_QUEUE, 99, LOSS_WAITING },	      { MADE_THROTTLED, 99, LOSS_WAITING }, { MADE_QUEUE, 1.8, LOSS_QUEUE },
+		     { MADE_THROTTLED, 1.8, LOSS_THROTTLED }, { MADE_CROWDED, 1.8, LOSS_CROWDED },  { MADE_SLOW, 99, LOSS_PROCESSOR },
+		     { MADE_MEMORY, 1.8, LOSS_MEMORY } };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const struct made_disturbance d = { 1, 1, 2.5, 2, rows[i].kind };
+		const struct made_options o = { .ranks = 4,
+						.seconds = 4,
+						.noise = .01,
+						.seed = 3,
+						.counted = true,
+						.finer_from_s = rows[i].from_s,
+						.disturbances = &d,
+						.n = 1 };
+		struct variance v;
+
+		analyse(&o, &usual_options, &v);
+		assert_int_equal(v.n_regions, 1);
+		assert_true(fabs(v.regions[0].estimated_s / .715 - 1) < .1);
+		assert_true(share_of(&v.regions[0], rows[i].cause) > .8);
+		variance_release(&v);
+	}
+}
+
+/* Calls that wait for a disk, as far as that is counted. */
+static void disk(void **state)
+{
+	(void)state;
+	for (int counted = 0; counted < 2; counted++) {
+		const struct made_options o = { .ranks = 4,
+						.seconds = 6,
+						.noise = .01,
+						.seed = 3,
+						.counted = true,
+						.one_host = true,
+						.files = true,
+						.finer_from_s = counted ? 0 : 99,
+						.slow_calls = 2,
+						.slow_from_s = 2,
+						.slow_to_s = 4,
+						.also_slow_s = .001 };
+		struct variance v;
+
+		analyse(&o, &usual_options, &v);
+		assert_int_equal(v.n_regions, 2); /* what they wait for slows one more than the other */
+		assert_int_equal(v.regions[0].activity, ACTIVITY_IO);
+		assert_int_equal(v.regions[0].members[0].process, 1);
+		assert_true(share_of(&v.regions[0], counted ? LOSS_DISK : LOSS_CALLS) > .9);
 		variance_release(&v);
 	}
 }
@@ -526,6 +587,7 @@ int suite_variance(void)
 					    SCRATCH_TEST(unnamed),     SCRATCH_TEST(alike),	  SCRATCH_TEST(collectives),
 					    SCRATCH_TEST(heavy),       SCRATCH_TEST(more_work),	  SCRATCH_TEST(clusters),
 					    SCRATCH_TEST(marked),      SCRATCH_TEST(order),	  cmocka_unit_test(activities),
+					    SCRATCH_TEST(finer),       SCRATCH_TEST(disk),
 					    cmocka_unit_test(own_loss) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

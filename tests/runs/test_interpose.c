@@ -96,6 +96,7 @@ static void accounts_grow(const struct samples *s)
 				assert_true(counter(s, known[i], "voluntary") <= counter(s, known[k], "voluntary"));
 				assert_false(counter(s, known[i], "throttled_ns") > counter(s, known[k], "throttled_ns"));
 				assert_false(counter(s, known[i], "steal_ns") > counter(s, known[k], "steal_ns"));
+				assert_false(counter(s, known[i], "io_pressure_ns") > counter(s, known[k], "io_pressure_ns"));
 				assert_false(isnan(counter(s, known[k], "steal_ns")) && !isnan(counter(s, known[i], "steal_ns")));
 			}
 		}
@@ -159,6 +160,32 @@ static void test_what_is_recorded(void **state)
 	samples_release(&s);
 }
 
+/* Coarse ones alone, until somebody asks. */
+static void test_levels(void **state)
+{
+	static const char *const finer[] = { "minor_faults", "throttled_ns", "steal_ns", "busy_ns", "loop_ticks", "io_pressure_ns" };
+	size_t pressure[2] = { 0, 0 }, known[2] = { 0, 0 };
+
+	(void)state;
+	for (int progressive = 0; progressive < 2; progressive++) {
+		struct samples s;
+
+		recorded(progressive ? "ASSAY_INTERPOSE_PROGRESSIVE=1 \"$ASSAY_INTERPOSED\" >under; test $? -eq 5"
+				     : "\"$ASSAY_INTERPOSED\" >under; test $? -eq 5");
+		files_read(&s);
+		for (size_t i = 0; i < s.n; i++) {
+			known[progressive] += !isnan(counter(&s, i, "cpu_ns")) && !isnan(counter(&s, i, "run_delay_ns"));
+			pressure[progressive] += !isnan(counter(&s, i, "io_pressure_ns")) && !isnan(counter(&s, i, "memory_pressure_ns"));
+			for (size_t k = 0; progressive && k < COUNT(finer); k++)
+				assert_true(isnan(counter(&s, i, finer[k])));
+		}
+		samples_release(&s);
+		run("rm -r records");
+	}
+	assert_true(known[0] > 5 && known[1] > 5);
+	assert_int_equal(pressure[0] > 0, access("/proc/pressure/io", R_OK) == 0);
+}
+
 static void test_killed(void **state)
 {
 	struct samples s;
@@ -186,6 +213,7 @@ int suite_interpose(void)
 	const struct CMUnitTest tests[] = {
 		SCRATCH_TEST(test_same_output),
 		SCRATCH_TEST(test_what_is_recorded),
+		SCRATCH_TEST(test_levels),
 		SCRATCH_TEST(test_killed),
 		SCRATCH_TEST(test_nothing_without_a_directory),
 	};

@@ -195,18 +195,41 @@ static void test_both(void **state)
 	sums_are_right(OVERHEAD_PPM, 12000, 400);
 }
 
+/* However many calls there are: 24 KB in a second, and 12 more, with names, in the first one. */
+static void test_budget(void **state)
+{
+	const uint64_t second = writer.options.ticks_per_s;
+
+	(void)state;
+	volume.overhead_ppm = OVERHEAD_PPM;
+	volume.bytes_per_s = BYTES_PER_S;
+	volume.burst = BURST_BYTES;
+	sites_forget();
+	mine.gap = GAP_TICKS;
+	for (unsigned s = 0; s < 5; s++) {
+		uint64_t until = clock_now + second, already = volume.bytes;
+
+		while (clock_now < until)
+			program();
+		assert_in_range(volume.bytes - already, BYTES_PER_S / 2, BYTES_PER_S * 5 / 4 + (s ? 0 : BURST_BYTES));
+	}
+	assert_true(records_take() > 0);
+}
+
 static int open_records(void **state)
 {
-	const struct record_options options = {
-		.directory = ".",
-		.counters = (const char *const[]){ "size", "kind", "result", "args", "from", "since", "work", "from_weight", "cpu_ns",
-						   "run_delay_ns", "minor_faults", "major_faults", "voluntary", "involuntary",
-						   "throttled_ns", "steal_ns", "busy_ns", "stopped_ns", "loop_ticks" },
-		.n_counters = COUNTERS,
-		.packed = true,
-		.chunk_bytes = CHUNK_BYTES,
-		.ticks_per_s = 2500000000u
-	};
+	const struct record_options options = { .directory = ".",
+						.counters = (const char *const[]){ "size",	   "kind",	     "result",
+										   "args",	   "from",	     "since",
+										   "work",	   "from_weight",    "cpu_ns",
+										   "run_delay_ns", "minor_faults",   "major_faults",
+										   "voluntary",	   "involuntary",    "throttled_ns",
+										   "steal_ns",	   "busy_ns",	     "stopped_ns",
+										   "loop_ticks",   "io_pressure_ns", "memory_pressure_ns" },
+						.n_counters = COUNTERS,
+						.packed = true,
+						.chunk_bytes = CHUNK_BYTES,
+						.ticks_per_s = 2500000000u };
 
 	return scratch_enter(state) || record_open(&writer, &options);
 }
@@ -214,10 +237,8 @@ static int open_records(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_everything),
-		cmocka_unit_test(test_some_are_timed),
-		cmocka_unit_test(test_some_are_recorded),
-		cmocka_unit_test(test_both),
+		cmocka_unit_test(test_everything), cmocka_unit_test(test_some_are_timed), cmocka_unit_test(test_some_are_recorded),
+		cmocka_unit_test(test_both),	   cmocka_unit_test(test_budget),
 	};
 
 	return cmocka_run_group_tests(tests, open_records, scratch_leave);

@@ -18,13 +18,20 @@
  *                machine that anybody used. Looked at more rarely
  *   loop_ticks   with these: ticks that a loop of always as many operations took, a few milliseconds ago at most: the processor's clock
  *   stopped_ns   with these: for how long the process was stopped, as it is told from outside (runs/inside/instrument/stops.h)
+ *   io_pressure_ns, memory_pressure_ns
+ *                with these: for how long any task of the process's control group (version 2), or of the machine, waited for a disk, or
+ *                for memory that was short
  *   from_weight  how many passages of the edge this record stands for; 0: none, or from is not known
+ *
+ * Which of these are taken the header's level says, which may change at any time (record.h).
  *
  * What is recorded is chosen in two steps, so that sums stay unbiased (interpose_record.c). A record's weight is how many calls of the site
  * it stands for; 0: it is there for its edge, or for the thread's values. Nothing here changes errno, results or signals. Linux, x86-64,
  * glibc 2.35. Source of the graph: VAPRO (Zheng and others, PPoPP 2022). */
 #ifndef RUNS_INTERPOSE_H
 #define RUNS_INTERPOSE_H
+
+#include "runs/inside/record/record.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,7 +44,7 @@ enum interpose_kind {
 	INTERPOSE_SOCKET,
 	INTERPOSE_CHARACTER,
 	INTERPOSE_BLOCK,
-	INTERPOSE_MESSAGE,   /* of MPI, of two ranks */
+	INTERPOSE_MESSAGE,    /* of MPI, of two ranks */
 	INTERPOSE_COLLECTIVE /* of MPI, of all ranks of a communicator */
 };
 
@@ -136,7 +143,7 @@ static inline uint64_t interpose_mix(uint64_t args, uint64_t one)
 
 struct interpose_accounts {
 	uint64_t cpu_ns, run_delay_ns, minor_faults, major_faults, voluntary, involuntary;
-	uint64_t throttled_ns, steal_ns, busy_ns, stopped_ns, loop_ticks;
+	uint64_t throttled_ns, steal_ns, busy_ns, stopped_ns, loop_ticks, io_pressure_ns, memory_pressure_ns;
 };
 
 /* What a thread keeps between two looks. */
@@ -147,10 +154,10 @@ struct interpose_withheld {
 	uint64_t ticks; /* stolen from that, of /proc/stat */
 };
 
-/* Of the calling thread, by system calls: about 2.5 microseconds. The last five are left as they are. */
-void interpose_accounts_read(struct interpose_accounts *out);
-/* Of those the first three: some 60 microseconds, more on large machines. */
-void interpose_withheld_read(struct interpose_accounts *out, struct interpose_withheld *withheld);
+/* Of the calling thread, by system calls: about 2.5 microseconds. The last seven are left as they are. */
+void interpose_accounts_read(struct interpose_accounts *out, enum record_level level);
+/* Of those what was withheld, and pressure: some 65 microseconds, more on large machines. */
+void interpose_withheld_read(struct interpose_accounts *out, struct interpose_withheld *withheld, enum record_level level);
 /* Ticks that so many operations, each of which waits for the one before it, take now: about 2000 turns of the processor's clock. */
 uint64_t interpose_loop_ticks(void);
 /* In a child. */

@@ -207,18 +207,17 @@ static uint64_t number_in(const char *path, const char *line, uint64_t wanted)
 	return found ? sum : UINT64_MAX;
 }
 
-void interpose_accounts_read(struct interpose_accounts *out)
+void interpose_accounts_read(struct interpose_accounts *out, enum record_level level)
 {
 	struct timespec cpu = { 0, 0 };
 	struct rusage usage;
 
-	*out = (struct interpose_accounts){ UINT64_MAX,	       UINT64_MAX,    UINT64_MAX,   UINT64_MAX,	     UINT64_MAX,     UINT64_MAX,
-					    out->throttled_ns, out->steal_ns, out->busy_ns, out->stopped_ns, out->loop_ticks };
+	out->cpu_ns = out->minor_faults = out->major_faults = out->voluntary = out->involuntary = UINT64_MAX;
 	if (ask(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&cpu, 0, 0) == 0)
 		out->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
 	out->run_delay_ns =
 	    number_in("/proc/thread-self/schedstat", NULL, 1 << 1); /* the first number is that of the last tick of the kernel's clock */
-	if (ask(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0) != 0)
+	if (level < RECORD_LEVEL_CAUSES || ask(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0) != 0)
 		return;
 	out->minor_faults = (uint64_t)usage.ru_minflt;
 	out->major_faults = (uint64_t)usage.ru_majflt;
@@ -256,9 +255,9 @@ uint64_t interpose_loop_ticks(void)
 /* Of all threads of the process: they are in the same control groups. */
 static struct {
 	bool busy; /* a thread is reading */
-	uint64_t ns;
+	uint64_t throttled_ns, io_ns, memory_ns;
 	char groups[GROUPS_BYTES], path[PATH_BYTES];
-} throttled = { .ns = UINT64_MAX };
+} own_group = { .throttled_ns = UINT64_MAX, .io_ns = UINT64_MAX, .memory_ns = UINT64_MAX };
 
 /* In "2:cpu,cpuacct:/a/b\n0::/c\n" the path of the first hierarchy that is of that controller (""); 0: none. *bytes: its length. */
 static const char *group_of(const char *groups, const char *controller, size_t *bytes)
@@ -283,47 +282,69 @@ static const char *group_of(const char *groups, const char *controller, size_t *
 }
 
 /* Of the group and all above it. */
-static uint64_t throttled_below(const char *root, const char *group, size_t bytes, const char *name, uint64_t unit_ns)
+static uint64_t throttled_below(const char *root, const char *of, size_t bytes, const char *name, uint64_t unit_ns)
 {
 	uint64_t sum = UINT64_MAX;
 	size_t start = strlen(root), n = start + bytes;
 
 	if (n + sizeof("/cpu.stat") > PATH_BYTES)
 		return UINT64_MAX;
-	memcpy(throttled.path, root, start);
-	memcpy(throttled.path + start, group, bytes);
+	memcpy(own_group.path, root, start);
+	memcpy(own_group.path + start, of, bytes);
 	for (;; n--) {
 		uint64_t one;
 
-		while (n > start && throttled.path[n - 1] == '/')
+		while (n > start && own_group.path[n - 1] == '/')
 			n--;
-		memcpy(throttled.path + n, "/cpu.stat", sizeof("/cpu.stat"));
-		one = number_in(throttled.path, name, 1 << 1);
+		memcpy(own_group.path + n, "/cpu.stat", sizeof("/cpu.stat"));
+		one = number_in(own_group.path, name, 1 << 1);
 		if (one != UINT64_MAX)
 			sum = (sum == UINT64_MAX ? 0 : sum) + one * unit_ns;
-		while (n > start && throttled.path[n - 1] != '/')
+		while (n > start && own_group.path[n - 1] != '/')
 			n--;
 		if (n <= start)
 			return sum;
 	}
 }
 
-static void throttled_read(void)
+/* Of the group, else of the machine. */
+static uint64_t pressure_of(const char *root, const char *name, size_t bytes, const char *file, const char *machine)
+{
+	size_t start = strlen(root), n = start + bytes;
+	uint64_t us = UINT64_MAX;
+
+	if (n + strlen(file) < PATH_BYTES) {
+		memcpy(own_group.path, root, start);
+		memcpy(own_group.path + start, name, bytes);
+		memcpy(own_group.path + n, file, strlen(file) + 1);
+		us = number_in(own_group.path, "some", 1 << 4);
+	}
+	if (us == UINT64_MAX)
+		us = number_in(machine, "some", 1 << 4);
+	return us == UINT64_MAX ? us : us * 1000;
+}
+
+static void group_read(enum record_level level)
 {
 	long file = ask(SYS_openat, AT_FDCWD, (long)"/proc/thread-self/cgroup", O_RDONLY | O_CLOEXEC, 0), n = 0;
-	const char *group;
-	size_t bytes;
+	size_t bytes = 0, cpu_bytes;
+	const char *name, *cpu;
 
 	if (file < 0)
 		return;
-	n = ask(SYS_read, file, (long)throttled.groups, GROUPS_BYTES - 1, 0);
+	n = ask(SYS_read, file, (long)own_group.groups, GROUPS_BYTES - 1, 0);
 	ask(SYS_close, file, 0, 0, 0);
-	throttled.groups[n > 0 ? n : 0] = '\0';
-	group = group_of(throttled.groups, "cpu", &bytes);
-	if (group)
-		throttled.ns = throttled_below("/sys/fs/cgroup/cpu", group, bytes, "throttled_time", 1);
-	else if ((group = group_of(throttled.groups, "", &bytes)))
-		throttled.ns = throttled_below("/sys/fs/cgroup", group, bytes, "throttled_usec", 1000);
+	own_group.groups[n > 0 ? n : 0] = '\0';
+	name = group_of(own_group.groups, "", &bytes);
+	cpu = group_of(own_group.groups, "cpu", &cpu_bytes);
+	if (cpu)
+		own_group.throttled_ns = throttled_below("/sys/fs/cgroup/cpu", cpu, cpu_bytes, "throttled_time", 1);
+	else if (name)
+		own_group.throttled_ns = throttled_below("/sys/fs/cgroup", name, bytes, "throttled_usec", 1000);
+	if (level < RECORD_LEVEL_RESOURCES)
+		return;
+	own_group.io_ns = pressure_of("/sys/fs/cgroup", name ? name : "", bytes, "/io.pressure", "/proc/pressure/io");
+	own_group.memory_ns = pressure_of("/sys/fs/cgroup", name ? name : "", bytes, "/memory.pressure", "/proc/pressure/memory");
 }
 
 /* "cpu12" */
@@ -362,21 +383,25 @@ static void steal_read(struct interpose_accounts *out, struct interpose_withheld
 	w->ticks = ticks;
 }
 
-void interpose_withheld_read(struct interpose_accounts *out, struct interpose_withheld *w)
+void interpose_withheld_read(struct interpose_accounts *out, struct interpose_withheld *w, enum record_level level)
 {
 	uint64_t busy = number_in("/proc/stat", "cpu", BUSY_WORDS);
 
 	if (busy != UINT64_MAX)
 		out->busy_ns = busy * TICK_NS;
 	steal_read(out, w);
-	if (!__atomic_exchange_n(&throttled.busy, true, __ATOMIC_ACQUIRE)) {
-		throttled_read();
-		__atomic_store_n(&throttled.busy, false, __ATOMIC_RELEASE);
+	if (!__atomic_exchange_n(&own_group.busy, true, __ATOMIC_ACQUIRE)) {
+		group_read(level);
+		__atomic_store_n(&own_group.busy, false, __ATOMIC_RELEASE);
 	}
-	out->throttled_ns = __atomic_load_n(&throttled.ns, __ATOMIC_RELAXED);
+	out->throttled_ns = __atomic_load_n(&own_group.throttled_ns, __ATOMIC_RELAXED);
+	if (level < RECORD_LEVEL_RESOURCES)
+		return;
+	out->io_pressure_ns = __atomic_load_n(&own_group.io_ns, __ATOMIC_RELAXED);
+	out->memory_pressure_ns = __atomic_load_n(&own_group.memory_ns, __ATOMIC_RELAXED);
 }
 
 void interpose_withheld_forked(void)
 {
-	throttled.busy = false;
+	own_group.busy = false;
 }

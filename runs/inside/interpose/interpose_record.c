@@ -43,7 +43,7 @@
 #define CHUNK_BYTES	 4096u	 /* a thread that makes few calls has one all the same */
 #define NAMES_BYTES	 131072u /* of each process, however short: about 1,800 sites */
 #define NOT_CHOSEN	 255u
-#define COUNTERS	 19u
+#define COUNTERS	 21u
 #define ACCOUNTS_AT	 8u
 #define PACK_WORDS	 RECORD_PACK_WORDS(COUNTERS)
 #define THREAD_BYTES	 (THREAD_SITES * sizeof(struct interpose_site) + PACK_WORDS * sizeof(uint64_t))
@@ -61,6 +61,7 @@ struct thread_state {
 	uint64_t looked;	     /* at the kernel's accounts */
 	uint64_t least_look, period; /* what that has taken, without breaks; until the next time */
 	uint64_t looped;	     /* at the processor's clock */
+	enum record_level level;     /* of the accounts */
 	struct interpose_accounts accounts;
 	struct interpose_withheld withheld;
 	uint64_t gap, paced; /* ticks */
@@ -123,8 +124,7 @@ static bool sites_begin(void)
 	errno = before;
 	mine.sites = at;
 	mine.packing = (uint64_t *)(void *)(mine.sites + THREAD_SITES);
-	mine.accounts.throttled_ns = mine.accounts.steal_ns = mine.accounts.busy_ns = mine.accounts.stopped_ns = mine.accounts.loop_ticks =
-	    UINT64_MAX;
+	memset(&mine.accounts, 0xff, sizeof(mine.accounts));
 	mine.random = (record_ticks() ^ (uintptr_t)at << 20) | 1;
 	mine.period = PERIOD_TICKS;
 	mine.gap = volume.overhead_ppm ? GAP_TICKS : 0;
@@ -208,28 +208,44 @@ static uint64_t least_of(uint64_t before, uint64_t took, uint64_t most)
 	return least < most ? least : most;
 }
 
+/* What is asked for now. What the thread does not take any more is not known from now on; what it begins to take it looks at soon. */
+static enum record_level level_follow(void)
+{
+	uint64_t level = __atomic_load_n(&writer.header->level, __ATOMIC_RELAXED);
+
+	if (level == RECORD_LEVEL_ALL || level > RECORD_LEVEL_RESOURCES)
+		level = RECORD_LEVEL_RESOURCES;
+	if (level != mine.level) {
+		memset(&mine.accounts, 0xff, sizeof(mine.accounts));
+		mine.withheld.due = mine.looped = 0;
+		mine.level = (enum record_level)level;
+	}
+	return mine.level;
+}
+
 /* How long looking takes at most, unless the thread does not run meanwhile. */
 static uint64_t accounts_look(uint64_t now)
 {
 	uint64_t took, stopped_ns = __atomic_load_n(&writer.header->stopped_ns, __ATOMIC_RELAXED);
+	enum record_level level = level_follow();
 
 	mine.accounts.stopped_ns = stopped_ns - 1; /* nobody looks: not known */
-	if (now - mine.looped > LOOP_PERIOD) {
+	if (level >= RECORD_LEVEL_RESOURCES && now - mine.looped > LOOP_PERIOD) {
 		mine.accounts.loop_ticks = interpose_loop_ticks();
 		mine.looped = now;
 	}
 	if (!mine.withheld.due) /* threads that end soon never do */
 		mine.withheld.due = now + WITHHELD_TICKS;
-	if (now < mine.withheld.due) {
-		interpose_accounts_read(&mine.accounts);
+	if (level < RECORD_LEVEL_CAUSES || now < mine.withheld.due) {
+		interpose_accounts_read(&mine.accounts, level);
 		return LOOK_TICKS_MOST;
 	}
-	interpose_withheld_read(&mine.accounts, &mine.withheld);
+	interpose_withheld_read(&mine.accounts, &mine.withheld, level);
 	took = record_ticks() - now;
 	mine.withheld.least = least_of(mine.withheld.least, took, LOOK_TICKS_LONG);
 	took = mine.withheld.least * WITHHELD_PART;
 	mine.withheld.due = now + (took > WITHHELD_TICKS ? took : WITHHELD_TICKS);
-	interpose_accounts_read(&mine.accounts);
+	interpose_accounts_read(&mine.accounts, level);
 	return LOOK_TICKS_LONG;
 }
 
@@ -507,10 +523,11 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
 
 __attribute__((constructor)) static void interpose_start(void)
 {
-	static const char *const counters[COUNTERS] = { "size",		"kind",		"result",      "args",	      "from",
-							"since",	"work",		"from_weight", "cpu_ns",      "run_delay_ns",
-							"minor_faults", "major_faults", "voluntary",   "involuntary", "throttled_ns",
-							"steal_ns",	"busy_ns",	"stopped_ns",  "loop_ticks" };
+	static const char *const counters[COUNTERS] = {
+		"size",		"kind",	    "result",	    "args",	    "from",	    "since",	      "work",
+		"from_weight",	"cpu_ns",   "run_delay_ns", "minor_faults", "major_faults", "voluntary",      "involuntary",
+		"throttled_ns", "steal_ns", "busy_ns",	    "stopped_ns",   "loop_ticks",   "io_pressure_ns", "memory_pressure_ns"
+	};
 	const char *directory = is_launcher() ? NULL : getenv("ASSAY_INTERPOSE_DIRECTORY");
 	const struct record_options options = {
 		.directory = directory,
@@ -518,6 +535,7 @@ __attribute__((constructor)) static void interpose_start(void)
 		.counters = counters,
 		.n_counters = COUNTERS,
 		.packed = true,
+		.level = number_of("ASSAY_INTERPOSE_PROGRESSIVE", 0) ? RECORD_LEVEL_TIMES : RECORD_LEVEL_ALL,
 		.chunk_bytes = CHUNK_BYTES,
 		.names_bytes_max = NAMES_BYTES,
 	};

@@ -34,6 +34,14 @@ enum record_back_end {
 	RECORD_CALLS,	 /* runs/inside/interpose/; no file says so itself, for it is one of RECORD_TIME */
 };
 
+/* Which of the operating system's counters a process takes, each level with those before it (runs/inside/interpose/). */
+enum record_level {
+	RECORD_LEVEL_ALL,      /* all, whatever is asked */
+	RECORD_LEVEL_TIMES,    /* how long threads were on a processor, and waited for one */
+	RECORD_LEVEL_CAUSES,   /* what was withheld from them, by whom; page faults, switches */
+	RECORD_LEVEL_RESOURCES /* pressure on disks and memory, the processor's clock */
+};
+
 struct record_header {
 	char magic[8];
 	uint32_t version, back_end;
@@ -49,6 +57,7 @@ struct record_header {
 	uint64_t finished;	  /* 1 when the process ended in order */
 	uint64_t
 	    stopped_ns; /* written from outside: for how long it was stopped, and 1; 0: nobody looks (runs/inside/instrument/stops.h) */
+	uint64_t level; /* enum record_level; but for RECORD_LEVEL_ALL another one may be written from outside: it is taken from then on */
 };
 
 /* A chunk belongs to one thread; a thread takes a new one when it is full. One whose magic is 0 was never begun. */
@@ -97,7 +106,7 @@ struct record_brief {
 	uint64_t ordinal, start, duration;
 };
 
-_Static_assert(sizeof(struct record_header) == 104, "the file's layout");
+_Static_assert(sizeof(struct record_header) == 112, "the file's layout");
 _Static_assert(sizeof(struct record_chunk) == 24, "the file's layout");
 _Static_assert(sizeof(struct record_sample) == 48, "the file's layout");
 _Static_assert(sizeof(struct record_brief) == 32, "the file's layout");

@@ -229,6 +229,7 @@ static void header_write(const struct record_writer *w, struct record_header *he
 	header->started_ns = clock_ns(CLOCK_REALTIME);
 	header->started_ticks = w->own_clock ? record_ticks() : 0;
 	header->ticks_per_s = w->options.ticks_per_s;
+	header->level = w->in_memory ? RECORD_LEVEL_ALL : w->options.level; /* nobody else sees that memory */
 }
 
 /* What has been written there once can be written again, whatever happens to the disk meanwhile. */

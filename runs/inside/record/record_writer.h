@@ -36,6 +36,7 @@ struct record_options {
 	uint64_t file_bytes_max;     /* 0: the default */
 	bool brief;		     /* no counters, weights that are powers of 2, depths below 65536: struct record_brief */
 	bool packed;		     /* samples are written by record_pack_begin() and record_pack_commit() */
+	enum record_level level;     /* to begin with, where the file is mapped */
 	uint64_t ticks_per_s;	     /* of the caller's clock; 0: record_ticks() is the clock, and the writer measures it */
 };
 

@@ -1,0 +1,63 @@
+# assay variance record --progressive: a process takes coarse counters until an analysis that follows the run asks for finer ones, level by
+# level, and goes back when it is not slow any more. The program, and what disturbs it, run until what is waited for has been seen.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+command -v gcc >/dev/null || skip 'there is no gcc'
+command -v taskset >/dev/null || skip 'there is no taskset'
+gcc -O2 -o "$tmp/paced" "$ASSAY_SOURCE/tests/interposed/paced.c" || fail 'cannot compile'
+cd "$tmp"
+
+program=
+hogs=
+tidy() {
+	: >stop
+	[ -z "$hogs" ] || kill $hogs 2>/dev/null
+}
+
+# until_there PATTERN: in what the analysis says.
+until_there() {
+	until_tries=0
+	until grep -q "$1" told.jsonl; do
+		until_tries=$((until_tries + 1))
+		[ "$until_tries" -lt 900 ] && kill -0 "$program" && kill -0 "$analysis" || { fail "nothing like $1: $(cut -c1-3000 told.jsonl)"; exit 1; }
+		sleep .1
+	done
+}
+
+what='who waits for a processor is told in the first window, for whom in the one after the next'
+mkdir records
+: >told.jsonl
+processor=$(taskset -pc $$ | sed 's/.*: *//;s/[-,].*//')
+taskset -c "$processor" "$ASSAY" variance record --progressive -o records -- ./paced compute 2>/dev/null &
+program=$!
+"$ASSAY" variance show records --follow --window 2 --format json >told.jsonl 2>told.err &
+analysis=$!
+until_there '^{"from_s":1,.*"fragments":[1-9]'
+for i in 1 2 3; do
+	taskset -c "$processor" sh -c 'while :; do :; done' &
+	hogs="$hogs $!"
+done
+until_there '"cause":"run_queue"'
+kill $hogs
+hogs=
+cases=$((cases + 1))
+grep '"parts":\[{"cause"' told.jsonl | head -n 1 | grep -q '"parts":\[{"cause":"waiting".*"asked":\[{"process":"[^"]*","level":2}\]' ||
+	fail "the first window of those: $(grep '"cause"' told.jsonl | head -n 1)"
+cases=$((cases + 1))
+grep -q '"cause":"run_queue"' told.jsonl || fail 'never refined'
+
+what='what is not slow any more goes back'
+until_there '"asked":\[{"process":"[^"]*","level":1}\]'
+: >stop
+wait "$program" || fail 'the program ends in order'
+wait "$analysis" || fail "it failed: $(cat told.err)"
+
+what='a program that was not begun so is told nothing'
+rm stop
+"$ASSAY" variance record -o whole -- timeout 2 ./paced 0 1 2>/dev/null || :
+"$ASSAY" variance show whole --follow --window 1 --format json >told.jsonl || fail 'it failed'
+cases=$((cases + 1))
+grep -q '"cause":"stopped"' told.jsonl || fail "no region: $(cut -c1-1000 told.jsonl)"
+cases=$((cases + 1))
+! grep -q '"asked":\[{' told.jsonl || fail "it was asked: $(grep '"asked":\[{' told.jsonl)"
+
+finish
