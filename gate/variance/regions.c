@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TOGETHER  .5  /* of the time in which either was slow, in which both were: one region */
 #define EXPLAINED .5  /* of what another process waited, which is enough to be what it waited for */
@@ -226,6 +227,45 @@ static bool takes_all(enum loss_cause cause)
 	return roughly(cause) == LOSS_QUEUE || cause == LOSS_THROTTLED || cause == LOSS_STEAL;
 }
 
+/* In the same time. */
+static bool lost_alike(const struct stretch *a, const struct stretch *b)
+{
+	double x = a->member.estimated_s / (a->member.to_s - a->member.from_s),
+	       y = b->member.estimated_s / (b->member.to_s - b->member.from_s);
+
+	return fmax(x, y) <= ALIKE * fmin(x, y);
+}
+
+/* Of one process that has no processor for a while, in one activity and then in the next: not the two of them at the same time. */
+static bool adjoin(const struct variance *v, const struct stretch *a, const struct stretch *b)
+{
+	double both = fmin(a->member.to_s, b->member.to_s) - fmax(a->member.from_s, b->member.from_s);
+	double shorter = fmin(a->member.to_s - a->member.from_s, b->member.to_s - b->member.from_s);
+
+	return a->member.process == b->member.process && a->activity != ACTIVITY_COMMUNICATION && b->activity != ACTIVITY_COMMUNICATION &&
+	       takes_all(a->cause) && roughly(a->cause) == roughly(b->cause) && both >= -v->column_s && stats_round(both) <= shorter / 2 &&
+	       lost_alike(a, b);
+}
+
+/* They are one, of the activity that lost more. */
+static void stretches_unite(const struct variance *v, struct stretches *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		for (size_t k = i + 1; k < all->n; k++) {
+			struct stretch *a = &all->items[i], *b = &all->items[k];
+
+			if (!adjoin(v, a, b))
+				continue;
+			a->activity = b->member.estimated_s > a->member.estimated_s ? b->activity : a->activity;
+			a->member.from_s = fmin(a->member.from_s, b->member.from_s);
+			a->member.to_s = fmax(a->member.to_s, b->member.to_s);
+			stretch_measure(v, a->activity, &a->member);
+			memmove(b, b + 1, (all->n - k - 1) * sizeof(*b));
+			all->n--;
+			k = i;
+		}
+}
+
 /* Of an activity of a process, what it lost in that time, without what is lost in stretches of its own. */
 static double lost_beside(const struct variance *v, const struct stretches *all, enum activity activity, const struct region_member *when)
 {
@@ -278,10 +318,7 @@ static uint32_t run_of(const struct variance *v, size_t process)
 /* Of calls, where nobody is known who slowed them: one thing slows alike. */
 static bool alike(const struct stretch *a, const struct stretch *b)
 {
-	double x = a->member.estimated_s / (a->member.to_s - a->member.from_s),
-	       y = b->member.estimated_s / (b->member.to_s - b->member.from_s);
-
-	return a->waits || roughly(a->cause) != LOSS_CALLS || fmax(x, y) <= ALIKE * fmin(x, y);
+	return a->waits || roughly(a->cause) != LOSS_CALLS || lost_alike(a, b);
 }
 
 static bool same_reason(const struct variance *v, const struct stretch *a, const struct stretch *b)
@@ -416,6 +453,7 @@ enum assay_status regions_find(struct variance *v, const struct variance_options
 		stretches_follow(v, &all, &known);
 	}
 	stretches_own(&all);
+	stretches_unite(v, &all);
 	stretches_widen(v, &all);
 	if (options->marked_from_s < options->marked_to_s)
 		st = marked_add(v, options, &capacity, err);

@@ -51,6 +51,7 @@ struct made_options {
 	bool heavy;	       /* one call says that it stands for thousands */
 	bool one_host;	       /* for all ranks */
 	bool files;	       /* the first call of a step writes a file, and waits for its disk when it is slow */
+	bool queued;	       /* slow calls wait for a processor */
 	double finer_from_s;   /* until then only times are counted */
 	int slow_calls;	       /* 1 + the rank whose first call of a step takes 4 ms longer, */
 	double slow_from_s, slow_to_s;
@@ -262,7 +263,9 @@ static inline void made_step(struct made_process *p, const struct made_options *
 	bool then = p->now >= o->slow_from_s && p->now < o->slow_to_s;
 	double slow = !then ? 0 : o->slow_calls == 1 + rank ? .004 : o->slow_calls == rank ? o->also_slow_s : 0;
 
-	p->disk += o->files ? slow : 0;
+	p->disk += o->files && !o->queued ? slow : 0;
+	p->queue += o->queued ? slow : 0;
+	p->cpu -= o->queued ? slow : 0;
 	work *= 1 + .002 * rng_normal(&p->rng);
 	made_call(p, o, 0, 4096, step ? 1 : -1, taken, work,
 		  MADE_CALL_S * (1 + .1 * rng_double(&p->rng)) + (o->sporadic && rng_double(&p->rng) < .01 ? .05 : 0) + slow);

@@ -141,6 +141,35 @@ static void disk(void **state)
 	}
 }
 
+/* One that has no processor, in what it computes and then in what it writes: one region. */
+static void adjoining(void **state)
+{
+	const struct made_disturbance d = { 1, 1, 2, 2, MADE_QUEUE };
+	const struct made_options o = { .ranks = 4,
+					.seconds = 6,
+					.noise = .01,
+					.seed = 3,
+					.counted = true,
+					.files = true,
+					.queued = true,
+					.slow_calls = 2,
+					.slow_from_s = 2,
+					.slow_to_s = 3,
+					.disturbances = &d,
+					.n = 1 };
+	struct variance v;
+
+	(void)state;
+	analyse(&o, &usual_options, &v);
+	assert_int_equal(v.n_regions, 1);
+	assert_int_equal(v.regions[0].n, 1);
+	assert_int_equal(v.regions[0].members[0].process, 1);
+	assert_true(fabs(v.regions[0].from_s - 1) < .1 && fabs(v.regions[0].to_s - 3) < .1);
+	assert_true(fabs(v.regions[0].estimated_s / (.476 + .656) - 1) < .1);
+	assert_true(share_of(&v.regions[0], LOSS_QUEUE) > .8);
+	variance_release(&v);
+}
+
 /* Nothing is found in undisturbed runs, steady or not, with several works by turns; coverage is nearly all. */
 static void undisturbed(void **state)
 {
@@ -587,7 +616,7 @@ int suite_variance(void)
 					    SCRATCH_TEST(unnamed),     SCRATCH_TEST(alike),	  SCRATCH_TEST(collectives),
 					    SCRATCH_TEST(heavy),       SCRATCH_TEST(more_work),	  SCRATCH_TEST(clusters),
 					    SCRATCH_TEST(marked),      SCRATCH_TEST(order),	  cmocka_unit_test(activities),
-					    SCRATCH_TEST(finer),       SCRATCH_TEST(disk),
+					    SCRATCH_TEST(finer),       SCRATCH_TEST(disk),	  SCRATCH_TEST(adjoining),
 					    cmocka_unit_test(own_loss) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
