@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "runs/cmd.h"
 #include "runs/cmd_made.h"
+#include "runs/inside/instrument/functions.h"
 #include "runs/inside/instrument/launch.h"
 #include "runs/inside/instrument/stops.h"
 #include "runs/inside/samples/samples.h"
@@ -19,13 +20,34 @@ struct arguments {
 	const char *output;
 	double overhead;
 	bool progressive;
+	struct cli_list functions;
 };
 
-/* The library comes before what LD_PRELOAD has already, for interposition. */
-static void set_environment(const struct arguments *a, const char *library)
+/* What is recorded because the user names it: a library for that, in the directory. *path is NULL where there is nothing; free() it. */
+static enum assay_status write_functions(const struct arguments *a, char **path, struct assay_error *err)
+{
+	const char *directory = getenv("ASSAY_INTERPOSE_DIRECTORY"); /* absolute */
+	struct buf names = BUF_INIT;
+	enum assay_status st;
+
+	*path = NULL;
+	if (!a->functions.n)
+		return ASSAY_OK;
+	*path = mem_format("%s/functions.so", directory);
+	st = functions_library(*path, (const char *const *)a->functions.items, a->functions.n, err);
+	for (size_t i = 0; i < a->functions.n; i++)
+		buf_format(&names, "%s%s", i ? "," : "", a->functions.items[i]);
+	launch_variable("ASSAY_INTERPOSE_FUNCTIONS", names.bytes);
+	buf_release(&names);
+	return st;
+}
+
+/* The libraries come before what LD_PRELOAD has already, for interposition. */
+static void set_environment(const struct arguments *a, const char *library, const char *functions)
 {
 	const char *old = getenv("LD_PRELOAD");
-	char *preload = mem_format("%s%s%s", library, old && *old ? ":" : "", old && *old ? old : "");
+	char *preload = mem_format("%s%s%s%s%s", functions ? functions : "", functions ? ":" : "", library, old && *old ? ":" : "",
+				   old && *old ? old : "");
 	char *ppm = mem_format("%.0f", a->overhead * 1e6);
 
 	launch_variable("LD_PRELOAD", preload);
@@ -127,13 +149,15 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 {
 	const struct arguments *a = arguments;
 	struct cmd_made before = { .n = 0 };
-	char *library = NULL;
-	enum assay_status st = instrument_own_library(INSTRUMENT_RECORDER, &library, err), ended;
+	char *library = NULL, *functions = NULL;
+	enum assay_status st = functions_check((const char *const *)a->functions.items, a->functions.n, err), ended;
 	struct assay_error program;
 	struct stops *stops;
 
 	(void)lab;
 	(void)d;
+	if (!st)
+		st = instrument_own_library(INSTRUMENT_RECORDER, &library, err);
 	if (!st)
 		st = launch_directory(a->output, 0755, "ASSAY_INTERPOSE_DIRECTORY", err);
 	if (!st) {
@@ -143,8 +167,10 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 					"'%s' has the records of a run already, and one directory is one run: name another one with -o",
 					a->output);
 	}
+	if (!st)
+		st = write_functions(a, &functions, err);
 	if (!st) {
-		set_environment(a, library);
+		set_environment(a, library, functions);
 		stops = stops_watch(a->output);
 		ended = launch_checked(a->words.items, &program);
 		stops_end(stops);
@@ -156,6 +182,7 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 	}
 	cmd_made_release(&before);
 	free(library);
+	free(functions);
 	return st;
 }
 
@@ -183,6 +210,10 @@ static const struct cli_option options[] = {
 		   "Directory for the records (default: records); it is made if need be, its parents are not", .letter = 'o'),
 	CLI_PARSED("overhead", "SHARE", struct arguments, overhead, share_parse,
 		   "How much of a thread's time may go into timing calls, as 1% or .01 (default: 1%; 0: time every call)"),
+	CLI_LIST("call", "NAME[:N]", struct arguments, functions,
+		 "Record where calls of this function of a library begin and end, too; its argument N, from 1 to 6, tells how much it has "
+		 "to do (may be "
+		 "given again)"),
 	CLI_FLAG("progressive", struct arguments, progressive,
 		 "Take the coarsest counters of the operating system only, until 'assay variance show --follow' asks a slow process for "
 		 "finer ones"),
@@ -201,6 +232,7 @@ const struct command variance_record_command = {
 		 "which mpirun starts, these are the ranks, and calls of MPI are recorded with their partners.\n\n"
 		 "Calls that come too often are recorded in part, each record with how many it stands for.",
 	.examples = "  assay variance record -- ./myapp 1000\n"
+		    "  assay variance record --call deflate --call compress2:4 -- ./myapp 1000\n"
 		    "  assay variance record -o records --overhead 0.5% -- ./server --port 8080\n"
 		    "  assay variance record -- mpirun -np 4 ./myapp 1000\n",
 	.exit_status = "0 recorded; 6 there was nothing to record; 1 the program or something else failed; 2 usage.",

@@ -133,7 +133,8 @@ static void call_add(struct loading *l, const struct samples *s, const struct co
 /* The computation that led to the call. */
 static void edge_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i, uint32_t first_site, enum basis basis)
 {
-	double from = value_at(s, i, c->from), since = value_at(s, i, c->since), work = value_at(s, i, c->work);
+	double from = value_at(s, i, c->from), since = value_at(s, i, c->since), work = value_at(s, i, c->work),
+	       size = value_at(s, i, c->size);
 	double weight = c->from_weight == SIZE_MAX ? s->items[i].weight : value_at(s, i, c->from_weight);
 	struct fragment f = {
 		.process = (uint32_t)l->out.n_processes, .thread = s->items[i].thread, .activity = ACTIVITY_COMPUTATION, .peer = -1
@@ -148,6 +149,10 @@ static void edge_add(struct loading *l, const struct samples *s, const struct co
 	f.from = first_site + (uint32_t)from;
 	f.to = first_site + s->items[i].function;
 	f.basis = (uint16_t)(isnan(work) ? BASIS_UNVERIFIED : basis);
+	if (isnan(work) && value_at(s, i, c->kind) == INTERPOSE_FUNCTION && !isnan(size)) {
+		f.basis = BASIS_ARGUMENTS; /* the user has said that it tells the work */
+		work = size;
+	}
 	f.work = f.basis == BASIS_UNVERIFIED ? 0 : work;
 	if (f.basis == BASIS_UNVERIFIED)
 		f.arguments = mixed(0, value_at(s, i, c->args));

@@ -45,7 +45,9 @@ enum interpose_kind {
 	INTERPOSE_CHARACTER,
 	INTERPOSE_BLOCK,
 	INTERPOSE_MESSAGE,    /* of MPI, of two ranks */
-	INTERPOSE_COLLECTIVE /* of MPI, of all ranks of a communicator */
+	INTERPOSE_COLLECTIVE, /* of MPI, of all ranks of a communicator */
+	INTERPOSE_FUNCTION /* no descriptor: where a function that the user names begins or ends; `size` is its argument's, if one is named
+			    */
 };
 
 /* `args` of calls of MPI, from the low bits on: the partner's rank in the whole program (of a collective call, the root's) and 1, the tag,

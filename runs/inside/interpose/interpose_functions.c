@@ -1,0 +1,172 @@
+/* Functions of libraries that the user names: a call is two marks, where it begins and where it ends, and what happens in it lies between.
+ * A library that `assay variance record` writes (runs/inside/instrument/functions.h) exports their names, each with its number in r11, and
+ * leads here; ASSAY_INTERPOSE_FUNCTIONS has the names in that order: "NAME,NAME:N,...", N the argument that tells how much there is to do.
+ *
+ * The real function finds its arguments in the same registers, and up to 16 words on the stack, which are copied; unwinders find a frame
+ * like any other, and whatever leaves it early leaves out the second mark. */
+#include "runs/inside/interpose/interpose.h"
+#include "runs/inside/record/record_system.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#define HIDDEN	      __attribute__((visibility("hidden")))
+#define FUNCTIONS_MAX 64u
+#define NAMES_BYTES   8192u
+#define NUMBERS	      0x300u /* of functions, behind those of interpose_mpi.c */
+#define ENDS	      ":return"
+#define ENDS_BYTES    (sizeof(ENDS) - 1)
+
+/* What the caller gave, as the code below lays it out. */
+struct registers {
+	double vectors[8][2];
+	uint64_t rax, rdi, rsi, rdx, rcx, r8, r9, r10, number;
+};
+_Static_assert(offsetof(struct registers, number) == 192, "the code below");
+
+static struct function {
+	const char *name, *end; /* as recorded */
+	void *next;
+	unsigned argument; /* from 1; 0: none */
+} functions[FUNCTIONS_MAX];
+static char names[NAMES_BYTES];
+static bool taken;
+
+/* "NAME:N" or "NAME", behind `at` in `names`; returns what is behind that. */
+static char *function_take(struct function *f, const char *text, size_t n, char *at)
+{
+	const char *colon = memchr(text, ':', n);
+	size_t bytes = colon ? (size_t)(colon - text) : n;
+
+	if ((size_t)(names + NAMES_BYTES - at) < 2 * (bytes + 1) + ENDS_BYTES)
+		return at;
+	f->argument = colon && colon[1] >= '1' && colon[1] <= '6' ? (unsigned)(colon[1] - '0') : 0;
+	memcpy(at, text, bytes);
+	f->name = at;
+	at += bytes + 1;
+	memcpy(at, text, bytes);
+	memcpy(at + bytes, ENDS, ENDS_BYTES);
+	f->end = at;
+	return at + bytes + ENDS_BYTES + 1;
+}
+
+/* Before the program may change its environment; earlier, where a library's own beginning calls such a function. */
+__attribute__((constructor)) static void functions_take(void)
+{
+	const char *text = getenv("ASSAY_INTERPOSE_FUNCTIONS");
+	char *at = names;
+
+	for (size_t i = 0; !taken && text && *text && i < FUNCTIONS_MAX; i++) {
+		size_t n = strcspn(text, ",");
+
+		at = function_take(&functions[i], text, n, at);
+		text += n + (text[n] == ',');
+	}
+	taken = true;
+}
+
+/* Behind this library, or, where only a part of the program has loaded it, where that part looks. There is none: as the linker does. */
+static void *function_look(struct function *f, uintptr_t caller)
+{
+	static const char text[] = "assay: no library has a function that --call names\n";
+	struct dl_find_object found;
+	void *next = f->name ? dlsym(RTLD_NEXT, f->name) : NULL;
+
+	if (!next && f->name && _dl_find_object((void *)caller, &found) == 0)
+		next = dlsym(found.dlfo_link_map, f->name);
+	if (!next) {
+		record_system_call(SYS_write, 2, (long)text, sizeof(text) - 1, 0, 0, 0);
+		record_system_call(SYS_exit_group, 127, 0, 0, 0, 0, 0);
+	}
+	__atomic_store_n(&f->next, next, __ATOMIC_RELAXED);
+	return next;
+}
+
+static void mark(uintptr_t caller, uint64_t number, const char *name, uint64_t size)
+{
+	const uint64_t key = interpose_key((const void *)caller, number);
+	struct interpose_call call;
+
+	if (!interpose_skips(key) && interpose_enter(&call, key, name))
+		interpose_leave(&call, -INTERPOSE_FUNCTION, size, 0, 0);
+}
+
+static uint64_t size_of(const struct function *f, const struct registers *r)
+{
+	const uint64_t arguments[] = { INTERPOSE_NO_SIZE, r->rdi, r->rsi, r->rdx, r->rcx, r->r8, r->r9 };
+
+	return arguments[f->argument];
+}
+
+/* Returns where the real function is. */
+HIDDEN void *interpose_function_begins(const struct registers *r, uintptr_t caller);
+HIDDEN void *interpose_function_begins(const struct registers *r, uintptr_t caller)
+{
+	struct function *f = &functions[r->number % FUNCTIONS_MAX];
+	int before = errno;
+	void *next;
+
+	functions_take();
+	next = __atomic_load_n(&f->next, __ATOMIC_RELAXED);
+	if (!next)
+		next = function_look(f, caller);
+	mark(caller, NUMBERS + 2 * r->number, f->name, size_of(f, r));
+	errno = before;
+	return next;
+}
+
+HIDDEN void interpose_function_ends(const struct registers *r, uintptr_t caller);
+HIDDEN void interpose_function_ends(const struct registers *r, uintptr_t caller)
+{
+	const struct function *f = &functions[r->number % FUNCTIONS_MAX];
+
+	mark(caller, NUMBERS + 2 * r->number + 1, f->end, size_of(f, r));
+}
+
+#if defined(__x86_64__) /* elsewhere no function can be named */
+/* On the stack: 16 words for the real function, struct registers, and what it returns (rax, rdx, xmm0, xmm1). */
+__asm__(".text\n"
+	".p2align 4\n"
+	".globl assay_interpose_function\n"
+	".type assay_interpose_function, @function\n"
+	"assay_interpose_function:\n"
+	"	.cfi_startproc\n"
+	"	push %rbp\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset rbp, -16\n"
+	"	mov %rsp, %rbp\n"
+	"	.cfi_def_cfa_register rbp\n"
+	"	sub $384, %rsp\n"
+	"	movaps %xmm0, 128(%rsp); movaps %xmm1, 144(%rsp); movaps %xmm2, 160(%rsp); movaps %xmm3, 176(%rsp)\n"
+	"	movaps %xmm4, 192(%rsp); movaps %xmm5, 208(%rsp); movaps %xmm6, 224(%rsp); movaps %xmm7, 240(%rsp)\n"
+	"	mov %rax, 256(%rsp); mov %rdi, 264(%rsp); mov %rsi, 272(%rsp); mov %rdx, 280(%rsp)\n"
+	"	mov %rcx, 288(%rsp); mov %r8, 296(%rsp); mov %r9, 304(%rsp); mov %r10, 312(%rsp); mov %r11, 320(%rsp)\n"
+	"	lea 128(%rsp), %rdi\n"
+	"	mov 8(%rbp), %rsi\n"
+	"	call interpose_function_begins\n"
+	"	mov %rax, %r11\n"
+	"	lea 16(%rbp), %rsi\n"
+	"	mov %rsp, %rdi\n"
+	"	mov $16, %ecx\n"
+	"	rep movsq\n"
+	"	movaps 128(%rsp), %xmm0; movaps 144(%rsp), %xmm1; movaps 160(%rsp), %xmm2; movaps 176(%rsp), %xmm3\n"
+	"	movaps 192(%rsp), %xmm4; movaps 208(%rsp), %xmm5; movaps 224(%rsp), %xmm6; movaps 240(%rsp), %xmm7\n"
+	"	mov 256(%rsp), %rax; mov 264(%rsp), %rdi; mov 272(%rsp), %rsi; mov 280(%rsp), %rdx\n"
+	"	mov 288(%rsp), %rcx; mov 296(%rsp), %r8; mov 304(%rsp), %r9; mov 312(%rsp), %r10\n"
+	"	call *%r11\n"
+	"	mov %rax, 336(%rsp); mov %rdx, 344(%rsp); movaps %xmm0, 352(%rsp); movaps %xmm1, 368(%rsp)\n"
+	"	lea 128(%rsp), %rdi\n"
+	"	mov 8(%rbp), %rsi\n"
+	"	call interpose_function_ends\n"
+	"	mov 336(%rsp), %rax; mov 344(%rsp), %rdx; movaps 352(%rsp), %xmm0; movaps 368(%rsp), %xmm1\n"
+	"	leave\n"
+	"	.cfi_def_cfa rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size assay_interpose_function, . - assay_interpose_function\n");
+#endif
