@@ -507,6 +507,27 @@ static void test_languages(void **state)
 	}
 }
 
+/* What strings allocate inside of libstdc++ is their caller's; a program's own operator new counts once. */
+static void test_strings(void **state)
+{
+	static const struct {
+		const char *compiler, *flags;
+	} rows[] = {
+		{ "g++", "-std=c++17" },       { "g++", "-std=c++20" },	       { "g++", "-std=c++17 -static-libstdc++" },
+		{ "g++", "-std=c++17 -DOWN" }, { "clang++-14", "-std=c++17" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct samples s;
+
+		build(rows[i].compiler, rows[i].flags, "special/strings.cc", "program");
+		run("", "./program", &s, 1);
+		check_near(rows[i].flags, total(&s, "allocations"), 1001, 1); /* and what is kept for exceptions */
+		samples_release(&s);
+	}
+}
+
 static void test_openmp(void **state)
 {
 	static const char *const compilers[] = { "gcc", "clang-14" };
@@ -563,6 +584,7 @@ int suite_emulation(void)
 		SCRATCH_TEST(test_places),    SCRATCH_TEST(test_others),      SCRATCH_TEST(test_jumps),	       SCRATCH_TEST(test_forks),
 		SCRATCH_TEST(test_languages), SCRATCH_TEST(test_openmp),      SCRATCH_TEST(test_library),      SCRATCH_TEST(test_shares),
 		SCRATCH_TEST(test_waits),     SCRATCH_TEST(test_polls),	      SCRATCH_TEST(test_library_work), SCRATCH_TEST(test_elsewhere),
+		SCRATCH_TEST(test_strings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
  * then the real ones are called. System calls: wrap_calls.c. */
 #include "runs/inside/emulate/emulate.h"
 
+#include <dlfcn.h>
 #include <malloc.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -275,28 +276,56 @@ WRAP_MAP(mmap)
 WRAP_MAP(mmap64)
 WRAP(int, __wrap_munmap, __real_munmap, (void *at, size_t n), (at, n), (waiting_stop(), system_calls++, begins(at, n)))
 
-/* operator new and, where it knows the size, delete: only programs in C++ have them, and they may be the program's own. */
-#define WRAP_NEW(name, parameters, arguments)                                                                                              \
+/* operator new and, where it knows the size, delete: only programs in C++ have them, and they may be the program's own. Of a libstdc++ that
+ * is linked statically the linker takes only those that are called by other names. */
+#define WRAP_NEW(name, parameters, arguments, otherwise)                                                                                   \
 	void *__real_##name parameters __attribute__((weak));                                                                              \
 	EXPORT void *__wrap_##name parameters                                                                                              \
 	{                                                                                                                                  \
 		counts(n);                                                                                                                 \
-		return begins(__real_##name arguments, n);                                                                                 \
+		return begins(__real_##name ? __real_##name arguments : otherwise, n);                                                     \
 	}
 #define WRAP_DELETE(name, parameters, arguments)                                                                                           \
 	void __real_##name parameters __attribute__((weak));                                                                               \
 	EXPORT void __wrap_##name parameters                                                                                               \
 	{                                                                                                                                  \
 		begins(at, n);                                                                                                             \
-		__real_##name arguments;                                                                                                   \
+		if (__real_##name)                                                                                                         \
+			__real_##name arguments;                                                                                           \
+		else                                                                                                                       \
+			__real_free(at);                                                                                                   \
 	}
 
-WRAP_NEW(_Znwm, (size_t n), (n))
-WRAP_NEW(_Znam, (size_t n), (n))
-WRAP_NEW(_ZnwmRKSt9nothrow_t, (size_t n, const void *tag), (n, tag))
-WRAP_NEW(_ZnamRKSt9nothrow_t, (size_t n, const void *tag), (n, tag))
-WRAP_NEW(_ZnwmSt11align_val_t, (size_t n, size_t alignment), (n, alignment))
-WRAP_NEW(_ZnamSt11align_val_t, (size_t n, size_t alignment), (n, alignment))
+/* Libraries call this one as well: what a string allocates inside of libstdc++ is its caller's. It is called _Znwm when all of us are one
+ * object (CMakeLists.txt). Weak: a program may have its own. */
+void *_Znwm(size_t n);
+REAL(_Znwm)
+EXPORT __attribute__((weak)) void *assay_operator_new(size_t n)
+{
+	void *(*real)(size_t) = real__Znwm();
+
+	counts(n);
+	return begins(real ? real(n) : __real_malloc(n), n);
+}
+
+void *__real__Znwm(size_t n) __attribute__((weak));
+EXPORT void *__wrap__Znwm(size_t n)
+{
+	uint64_t before = hot.allocations;
+	void *at = __real__Znwm(n);
+
+	if (hot.allocations == before) { /* a program's own that needs no malloc() */
+		counts(n);
+		begins(at, n);
+	}
+	return at;
+}
+
+WRAP_NEW(_Znam, (size_t n), (n), __real_malloc(n))
+WRAP_NEW(_ZnwmRKSt9nothrow_t, (size_t n, const void *tag), (n, tag), __real_malloc(n))
+WRAP_NEW(_ZnamRKSt9nothrow_t, (size_t n, const void *tag), (n, tag), __real_malloc(n))
+WRAP_NEW(_ZnwmSt11align_val_t, (size_t n, size_t alignment), (n, alignment), __real_memalign(alignment, n))
+WRAP_NEW(_ZnamSt11align_val_t, (size_t n, size_t alignment), (n, alignment), __real_memalign(alignment, n))
 
 WRAP_DELETE(_ZdlPvm, (void *at, size_t n), (at, n))
 WRAP_DELETE(_ZdaPvm, (void *at, size_t n), (at, n))
