@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "gate/detect/renamed.h"
 #include "gate/detect/side_effect.h"
 #include "model/anomaly/detector_parts.h"
 #include "runs/inside/changes/demangle.h"
@@ -676,21 +677,22 @@ enum assay_status detect(const struct detect_input *input, const struct detect_o
 			 struct assay_error *err)
 {
 	bool changed = input->places && input->places->know_change && !options->observe.only;
+	char *renamed = input->old ? renamed_match(input->old, input->new) : NULL;
 	struct assay_error of_changed;
 	enum assay_status st = detect_in(input, options, false, out, changed ? &of_changed : err);
 	struct detected all;
 
-	if (!changed || (!st && out->n_worse) || (st && st != ASSAY_E_NODATA))
-		goto out;
-	if (detect_in(input, options, true, &all, err))
-		goto out;
-	if (!st)
-		detected_release(out);
-	*out = all;
-	detected_add_reason(out, "unchanged_judged", "nothing is worse in the functions that changed: all were judged");
-	return ASSAY_OK;
-out:
-	if (st && changed)
+	if (changed && (st ? st == ASSAY_E_NODATA : !out->n_worse) && !detect_in(input, options, true, &all, err)) {
+		if (!st)
+			detected_release(out);
+		*out = all;
+		st = ASSAY_OK;
+		detected_add_reason(out, "unchanged_judged", "nothing is worse in the functions that changed: all were judged");
+	} else if (st && changed) {
 		*err = of_changed;
+	}
+	if (!st && renamed)
+		detected_add_reason(out, "renamed", "%s", renamed);
+	free(renamed);
 	return st;
 }

@@ -27,7 +27,8 @@ struct detect_options {
 
 /* Either `old`, or `model`. */
 struct detect_input {
-	const struct side *old, *new;
+	struct side *old; /* functions of C++ whose parameters have changed take their new names (renamed.h) */
+	const struct side *new;
 	const struct model_file *model;
 	const struct places *places; /* or NULL; where it knows the change, only changed functions are judged */
 };

@@ -236,7 +236,7 @@ static void test_library(void **state)
 	assert_true(callers_is_library("_ZNKSt7__cxx1112basic_stringIcE4sizeEv"));
 	assert_true(callers_is_library("_ZN9__gnu_cxx13new_allocatorIcE8allocateEm"));
 	assert_false(callers_is_library("_ZN3Set3addEi"));
-	assert_false(callers_is_library("doStop")); /* of C */
+	assert_false(callers_is_library("doStop"));								 /* of C */
 	assert_false(callers_is_library("_ZNSt17_Function_handlerIFvvEZ4mainEUlvE_E9_M_invokeERKSt9_Any_data")); /* main's lambda */
 }
 

@@ -60,7 +60,7 @@ static struct side named(const char *what, size_t n, const char *const *inputs, 
 	return side;
 }
 
-static void judge(const struct side *old, const struct side *new, struct detected *out)
+static void judge(struct side *old, const struct side *new, struct detected *out)
 {
 	struct detect_options options = { .detector = detector_defaults, .observe = observe_defaults };
 	struct detect_input *input = mem_new(1, sizeof(*input));
