@@ -1,11 +1,11 @@
 #!/bin/sh
-# Detection over every program of tests/apps, by all methods, by the software back end, and over whole programs by nine builds. Some minutes of runs, some of
-# judging. CORPUS=DIRECTORY keeps the runs (about 3 GB) for the next time, QUICK=1 takes half as many, BUILDS=NAME,... some builds alone.
+# Detection over every program of tests/apps, by all methods and by the software back end. Some minutes of runs, an hour of judging.
+# CORPUS=DIRECTORY keeps the runs (about 3 GB) for the next time, QUICK=1 takes half as many. Whole programs: detect_builds.sh.
 . tests/lib_evidence.sh
 failed=0
 corpus=${CORPUS:-$work/corpus}
 mkdir -p "$corpus"
-for what in programs pairs software builds; do
+for what in programs pairs software; do
 	echo "evidence: runs of $what" >&2
 	/usr/bin/python3 tests/bench/detect_corpus.py "$assay" "$corpus" $what
 done
@@ -39,15 +39,6 @@ bench=build/release/tests/bench_detect
 		echo "evidence: software back end, $inputs" >&2
 		/usr/bin/python3 tests/bench/detect_software.py $bench "$corpus/$inputs" || failed=1
 	done
-	echo
-	echo "# Whole programs"
-	echo
-	echo 'Fourteen programs of `tests/apps/whole`, 5 to 12 functions each: periodic lengths, work divided unevenly, memory that is used again, small functions'
-	echo 'called often, faults of a tenth to a third, faults that show in functions that did not change. 20 runs of each version, by several compilers and'
-	echo 'levels; `assay detect` as it is, with its default and with `--model mann-whitney`. Right is the decision, the function in the first place, the kind,'
-	echo 'and no function named but those that truth.csv has. Learned from the bad version, the good one must be improved, or pass. Intervals are Wilson'"'"'s.'
-	echo "evidence: whole programs" >&2
-	/usr/bin/python3 tests/bench/detect_builds.py "$assay" "$corpus" faults || failed=1
 } >"$work/page"
 evidence_done
 exit $failed

@@ -5,9 +5,7 @@
 failed=0
 corpus=${CORPUS:-$work/corpus}
 mkdir -p "$corpus"
-for what in aa builds; do
-	/usr/bin/python3 tests/bench/detect_corpus.py "$assay" "$corpus" $what
-done
+/usr/bin/python3 tests/bench/detect_corpus.py "$assay" "$corpus" aa
 {
 	evidence_head "False alarms of detection"
 	evidence_recorded "$corpus"
@@ -16,13 +14,6 @@ done
 	echo 'differ by less than matters are among the false alarms; they make no function anomalous.'
 	echo
 	/usr/bin/python3 tests/bench/detect_aa.py build/release/tests/bench_detect "$corpus/aa" || failed=1
-	echo
-	echo "# Shifted builds"
-	echo
-	echo 'The programs of `tests/apps/whole` without a fault, built anew: `front`, an unrelated file of 37 functions is linked in front; `order`, functions lie in'
-	echo 'the order of their names, and the environment is 3 kB larger; `shifted`, both; `again`, nothing but other runs. 20 runs to learn from, 8 to judge, by'
-	echo '`assay detect`. Any answer but `pass` is a false alarm. Intervals are Wilson'"'"'s.'
-	/usr/bin/python3 tests/bench/detect_builds.py "$assay" "$corpus" nothing || failed=1
 } >"$work/page"
 evidence_done
 exit $failed
