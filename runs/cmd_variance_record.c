@@ -19,7 +19,7 @@ struct arguments {
 	struct cli_list words;
 	const char *output;
 	double overhead;
-	bool progressive;
+	bool progressive, context;
 	struct cli_list functions;
 };
 
@@ -52,6 +52,7 @@ static void set_environment(const struct arguments *a, const char *library, cons
 
 	launch_variable("LD_PRELOAD", preload);
 	launch_variable("ASSAY_INTERPOSE_OVERHEAD_PPM", ppm);
+	launch_variable("ASSAY_INTERPOSE_CONTEXT", a->context ? "1" : "0");
 	launch_variable("ASSAY_INTERPOSE_PROGRESSIVE", a->progressive ? "1" : "0");
 	free(preload);
 	free(ppm);
@@ -214,6 +215,9 @@ static const struct cli_option options[] = {
 		 "Record where calls of this function of a library begin and end, too; its argument N, from 1 to 6, tells how much it has "
 		 "to do (may be "
 		 "given again)"),
+	CLI_FLAG("context-aware", struct arguments, context,
+		 "Tell a call by the path of calls that led to it, and not by its place alone: finer work, at more cost of each call that "
+		 "is timed"),
 	CLI_FLAG("progressive", struct arguments, progressive,
 		 "Take the coarsest counters of the operating system only, until 'assay variance show --follow' asks a slow process for "
 		 "finer ones"),

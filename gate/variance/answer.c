@@ -308,9 +308,13 @@ static const char *file_end(const char *module)
 /* "read in main, sort.c:88", else "read at 4f2a in 9c1e77": the call, its place, the beginning of its module's build-id. free() it. */
 static char *site_text(const struct fragment_site *s)
 {
+	int n = (int)strcspn(s->name, "<");
+	const char *path = s->name[n] ? s->name + n : "";
+
 	if (s->place)
-		return mem_format("%s in %s", s->name, s->place);
-	return mem_format("%s at %llx in %.6s", s->name, (unsigned long long)s->address, file_end(s->module));
+		return mem_format("%.*s in %s%s%s", n, s->name, s->place, *path ? " " : "", path);
+	return mem_format("%.*s at %llx in %.6s%s%s", n, s->name, (unsigned long long)s->address, file_end(s->module), *path ? " " : "",
+			  path);
 }
 
 char *variance_place(const struct fragments *f, uint32_t from, uint32_t to)

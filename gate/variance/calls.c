@@ -81,7 +81,7 @@ static bool row_fits(const char *pattern, const char *name)
 {
 	size_t n = strcspn(pattern, "*");
 
-	return strncmp(pattern, name, n) == 0 && (pattern[n] || !name[n]);
+	return strncmp(pattern, name, n) == 0 && (pattern[n] || !name[n] || name[n] == '<'); /* a path */
 }
 
 enum activity call_activity(const char *name, uint64_t kind, bool *moves)

@@ -94,6 +94,24 @@ if command -v gcc >/dev/null; then
 	done
 fi
 
+# With paths a place is as many vertices as there are ways to it, and the computation before it is told apart.
+# places OPTION...: of how many kinds is computation before a write.
+places()
+{
+	rm -rf family
+	status=0
+	"$ASSAY" variance record -o family --overhead 0 "$@" -- ./paths 2>told || status=$?
+	grep -q 'ended with status 3' told || fail "$*: status $status, $(cat told)"
+	"$ASSAY" variance show family --format json | tr -d ' \n' >shown
+	grep -Eo '"place":"write(at|in)[^"]*->write(at|in)[^"]*"' shown | wc -l
+}
+if command -v gcc >/dev/null; then
+	gcc -O2 "$ASSAY_SOURCE/tests/interposed/paths.c" -o paths
+	[ "$(places)" = 1 ] || fail "one place has $(places) kinds: $(cat shown)"
+	[ "$(places --context-aware)" = 2 ] || fail "two ways to a place have $(places --context-aware) kinds: $(cat shown)"
+	grep -q '"place":"writein[^"]*<[0-9a-f]*<[0-9a-f]*' shown || fail "no path: $(cat shown)"
+fi
+
 # Many children do not take much of the disk.
 "$ASSAY" variance record -o many -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do (sleep .01; exit 0); done' 2>told || fail "$(cat told)"
 files=$(ls many/*.samples | wc -l)

@@ -71,7 +71,7 @@ static uint32_t site_of(uint64_t number)
 	for (uint32_t i = 0; i < CALLED; i++) {
 		uint64_t key = interpose_key((const void *)(uintptr_t)(0x1000 + 16 * i), 1);
 
-		if (interpose_site_number(&writer, key, "f") == number)
+		if (interpose_site_number(&writer, key, "f", NULL) == number)
 			return i;
 	}
 	fail();

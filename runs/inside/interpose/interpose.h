@@ -25,6 +25,9 @@
  *
  * Which of these are taken the header's level says, which may change at any time (record.h).
  *
+ * With ASSAY_INTERPOSE_CONTEXT a vertex is a call site and the path of calls that led to it: "write<1a2f<3b4c", the addresses that its
+ * function and those above it return to, each in its module's file; at most INTERPOSE_PATH.
+ *
  * What is recorded is chosen in two steps, so that sums stay unbiased (interpose_record.c). A record's weight is how many calls of the site
  * it stands for; 0: it is there for its edge, or for the thread's values. Nothing here changes errno, results or signals. Linux, x86-64,
  * glibc 2.35. Source of the graph: VAPRO (Zheng and others, PPoPP 2022). */
@@ -85,7 +88,7 @@ extern _Thread_local struct interpose_hot interpose_hot __attribute__((tls_model
 struct interpose_call {
 	struct interpose_site *site;
 	uint64_t key, ordinal, start, since, work, accounts;
-	uint32_t from;
+	uint32_t from, number;
 	uint8_t turn, block_log2, from_log2;
 };
 
@@ -166,8 +169,19 @@ uint64_t interpose_loop_ticks(void);
 void interpose_withheld_forked(void);
 /* Of a descriptor; it is looked at again after a while. */
 enum interpose_kind interpose_kind_of(int file, uint64_t now);
-/* Number of a call site for the file's function; INTERPOSE_NO_SITE: there is no room, or another thread is just giving it one. */
+#define INTERPOSE_PATH 8u
+struct interpose_path {
+	uint64_t hash; /* with the call site's key */
+	uint32_t n;
+	uintptr_t at[INTERPOSE_PATH];
+};
+/* False: there is no unwinder. */
+bool interpose_context_begin(void);
+/* The path to a call that is under way. Some microseconds. */
+void interpose_context(uint64_t key, struct interpose_path *out);
+/* Number of a call site for the file's function, or (path is not NULL) of it and the path; INTERPOSE_NO_SITE: there is no room, or another
+ * thread is just giving it one. */
 struct record_writer;
-uint32_t interpose_site_number(struct record_writer *writer, uint64_t key, const char *name);
+uint32_t interpose_site_number(struct record_writer *writer, uint64_t key, const char *name, const struct interpose_path *path);
 
 #endif

@@ -17,6 +17,7 @@
 #define SITES_LOG2  12 /* of a process */
 #define SITES_MAX   (1u << SITES_LOG2)
 #define MODULES_MAX 32u
+#define NAME_BYTES  (64u + INTERPOSE_PATH * 17u)
 #define KINDS_MAX   1024u
 #define TICK_NS	    10000000u					      /* of /proc/stat; its unit is the same on all x86-64 and aarch64 */
 #define BUSY_WORDS  (1u << 1 | 1u << 2 | 1u << 3 | 1u << 6 | 1u << 7) /* user, nice, system, of both kinds of interrupts */
@@ -89,6 +90,26 @@ static uint32_t function_of(struct record_writer *writer, uintptr_t address, con
 	return number;
 }
 
+/* NAME, "<" and an address in its module for each of the path. */
+static void path_name(const char *name, const struct interpose_path *path, char out[NAME_BYTES])
+{
+	size_t at = strnlen(name, 63);
+
+	memcpy(out, name, at);
+	for (uint32_t i = 0; i < path->n; i++) {
+		struct dl_find_object found;
+		uintptr_t base = _dl_find_object((void *)path->at[i], &found) == 0 ? found.dlfo_link_map->l_addr : 0;
+		char digits[24];
+		const char *text = record_number(path->at[i] - base, 16, digits);
+		size_t n = strlen(text);
+
+		out[at++] = '<';
+		memcpy(out + at, text, n);
+		at += n;
+	}
+	out[at] = '\0';
+}
+
 /* The site's address in the module's file, and the module's build-id. */
 static uint32_t site_name(struct record_writer *writer, uint64_t key, const char *name)
 {
@@ -106,19 +127,24 @@ static uint32_t site_name(struct record_writer *writer, uint64_t key, const char
 	return *id ? function_of(writer, address - base, id, name) : record_function(writer, address - base, "-", name);
 }
 
-uint32_t interpose_site_number(struct record_writer *writer, uint64_t key, const char *name)
+uint32_t interpose_site_number(struct record_writer *writer, uint64_t key, const char *name, const struct interpose_path *path)
 {
-	uint32_t at = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> (64 - SITES_LOG2));
+	uint64_t id = path ? path->hash : key;
+	uint32_t at = (uint32_t)((id * 0x9e3779b97f4a7c15u) >> (64 - SITES_LOG2));
 
 	for (uint32_t i = 0; i < SITES_MAX; i++, at = (at + 1) & (SITES_MAX - 1)) {
 		struct shared_site *s = &shared_sites[at];
 		uint64_t there = 0;
 
-		if (__atomic_compare_exchange_n(&s->key, &there, key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-			__atomic_store_n(&s->number_and_1, site_name(writer, key, name) + 1, __ATOMIC_RELEASE);
+		if (__atomic_compare_exchange_n(&s->key, &there, id, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+			char text[NAME_BYTES];
+
+			if (path)
+				path_name(name, path, text);
+			__atomic_store_n(&s->number_and_1, site_name(writer, key, path ? text : name) + 1, __ATOMIC_RELEASE);
 			return s->number_and_1 - 1;
 		}
-		if (there == key) /* 0, until its number is there */
+		if (there == id) /* 0, until its number is there */
 			return __atomic_load_n(&s->number_and_1, __ATOMIC_ACQUIRE) - 1;
 	}
 	return INTERPOSE_NO_SITE;

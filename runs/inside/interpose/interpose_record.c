@@ -78,6 +78,7 @@ static pthread_key_t at_end;
 static bool forked; /* and the child has not begun a file of its own */
 static bool threads_hidden;
 static bool stopped;	/* for good */
+static bool paths;	/* vertices have theirs */
 static bool statements; /* are counted, and the file says so */
 
 /* Modules that count (runs/inside/features/counting/) count in this one, or this library reads that of the program. */
@@ -136,7 +137,7 @@ static bool sites_begin(void)
 
 static struct interpose_site *site_begin(struct interpose_site *s, uint64_t key, const char *name)
 {
-	uint32_t number = mine.n_sites < THREAD_SITES * 3 / 4 ? interpose_site_number(&writer, key, name) : INTERPOSE_NO_SITE;
+	uint32_t number = mine.n_sites < THREAD_SITES * 3 / 4 ? interpose_site_number(&writer, key, name, NULL) : INTERPOSE_NO_SITE;
 
 	if (number == INTERPOSE_NO_SITE) {
 		record_drop(&writer, &mine.record);
@@ -260,6 +261,7 @@ static void call_begin(struct interpose_call *call, struct interpose_site *s, ui
 					 .since = chained ? now - mine.end : UINT64_MAX,
 					 .work = chained ? work_since() : UINT64_MAX,
 					 .from = interpose_hot.from,
+					 .number = s->number,
 					 .from_log2 = mine.from_log2,
 					 .turn = !s->left,
 					 .block_log2 = (uint8_t)s->block_log2 };
@@ -282,6 +284,22 @@ static void call_begin(struct interpose_call *call, struct interpose_site *s, ui
 	}
 	if (++mine.timed == PACE_CALLS && volume.overhead_ppm)
 		pace(now);
+}
+
+/* Where there is no room for another one, the call site stands for it. */
+static void path_find(struct interpose_call *call, const char *name)
+{
+	struct interpose_path path;
+	uint64_t took;
+	uint32_t number;
+
+	interpose_context(call->key, &path);
+	number = interpose_site_number(&writer, call->key, name, &path);
+	if (number != INTERPOSE_NO_SITE)
+		call->number = number;
+	took = record_ticks() - call->start;
+	mine.spent += took < WRITE_TICKS_MOST ? took : WRITE_TICKS_MOST;
+	call->start += took;
 }
 
 bool interpose_has_file(void)
@@ -309,9 +327,11 @@ bool interpose_enter(struct interpose_call *call, uint64_t key, const char *name
 	interpose_hot.busy = true;
 	s = is_recording() ? site_find(key, name) : NULL;
 	timed = s && (!s->left || interpose_hot.from != INTERPOSE_NO_SITE);
-	if (timed)
+	if (timed) {
 		call_begin(call, s, record_ticks());
-	else if (s)
+		if (paths)
+			path_find(call, name);
+	} else if (s)
 		s->left--;
 	else
 		interpose_hot.from = INTERPOSE_NO_SITE;
@@ -374,7 +394,7 @@ __attribute__((noinline)) static void record_write(const struct interpose_call *
 
 	if (!sample)
 		return;
-	*sample = (struct record_sample){ .function = call->site->number,
+	*sample = (struct record_sample){ .function = call->number,
 					  .weight = weights.vertex,
 					  .ordinal = call->ordinal,
 					  .start = call->start,
@@ -424,7 +444,7 @@ void interpose_leave(const struct interpose_call *call, int file, uint64_t size,
 		mine.spent += now - before < WRITE_TICKS_MOST ? now - before : WRITE_TICKS_MOST;
 	}
 	if (call->turn) {
-		interpose_hot.from = call->site->number;
+		interpose_hot.from = call->number;
 		mine.from_log2 = call->block_log2;
 		mine.work = assay_statements;
 		mine.end = now;
@@ -547,6 +567,9 @@ __attribute__((constructor)) static void interpose_start(void)
 		volume.burst = BURST_BYTES;
 		volume_begin();
 		say_who();
+		paths = number_of("ASSAY_INTERPOSE_CONTEXT", 0) && interpose_context_begin();
+		if (paths)
+			record_info(&writer, "vertices", "paths");
 		pthread_atfork(NULL, NULL, process_forked);
 	}
 	errno = before;
