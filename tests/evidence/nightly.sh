@@ -289,7 +289,7 @@ END
 
 ## Noise by force
 
-Nights on four emulated hosts, of a program of 25 ms, at most 12 s a comparison, while a hog comes for a second and goes for three to five, from the first run to
+Nights on four emulated hosts, of a program of some 30 ms, at most 12 s a comparison, while a hog comes for a second and goes for three to five, from the first run to
 the last: three processes that compute, two that stream memory, a quota of .4 processors for all hosts' processes, two that write to the disk. One candidate
 is another build of the same; in half of the nights there is another one that computes 5 % more. Everything is measured, nothing replayed.
 

@@ -93,7 +93,7 @@ static void test_pulses(void **state)
 			disturb(&sides[side], r, RUN_PULSE_MEMORY, 90000 + 1500 * r);
 		}
 	disturb(&sides[0], 2, RUN_PULSE_COMPUTE, 110000);
-	disturb(&sides[1], 4, RUN_PULSE_MEMORY, 125000);
+	disturb(&sides[1], 4, RUN_PULSE_MEMORY, 140000);
 	disturbed_take(sides, .03, &d);
 	assert_int_equal(d.n, 2);
 	assert_true(d.items[0].repetition == 2 && d.items[0].cause == DISTURBED_PROCESSOR && d.items[0].usual == 0);
