@@ -491,6 +491,14 @@ static bool is_known(const struct history *h, const double *on)
 	return false;
 }
 
+static bool any_known(const struct history *h)
+{
+	for (size_t i = 0; i < h->n; i++)
+		if (is_known(h, h->points[i].by_other))
+			return true;
+	return false;
+}
+
 /* Points of which nothing is known but the metric go. */
 static void turn_to_processor(struct history *h)
 {
@@ -611,6 +619,8 @@ enum assay_status history_load(struct lab *lab, const struct evidence *evidence,
 		medians(&l);
 		levels(&l);
 		processor_times(&l);
+		if (by == HISTORY_DECIDED && !any_known(out))
+			out->by = HISTORY_METRIC;
 		if (out->by == HISTORY_PROCESSOR)
 			turn_to_processor(out);
 		if (!out->n)

@@ -113,6 +113,10 @@ static void test_by_processor(void **state)
 	assert_true(fabs(exp(h.points[0].on[0]) - 501e6 - 150e3) < 1); /* the mean of both repetitions, in ns */
 	assert_true(h.other_n == 12 && h.other_changes == 0);
 	history_release(&h);
+	put(&lab.store, "UPDATE execution SET user_us = NULL");
+	h = load(&lab, "sort", HISTORY_DECIDED);
+	assert_true(h.by == HISTORY_METRIC && h.n == 13 && h.without == 0 && h.other_n == 0);
+	history_release(&h);
 	lab_close(&lab);
 }
 
