@@ -310,6 +310,37 @@ static void test_excess(void **state)
 	assert_in_range(excesses_that_hold(60, 8000.0), 54, 60);
 }
 
+/* What no sum of the columns is (it bends), the model errs by along the size of inputs: it is not what small inputs cost more. */
+static void test_usual_of_small_ones(void **state)
+{
+	size_t group[INPUTS], holds = 0, seeds = 40;
+	double y[2][INPUTS], ratio[INPUTS];
+
+	(void)state;
+	for (size_t seed = 0; seed < seeds; seed++) {
+		struct mat X[2] = { mat_new(INPUTS, 1), mat_new(INPUTS, 1) };
+		struct sparse_excess excess;
+		struct sparse model;
+		struct rng rng;
+
+		rng_seed(&rng, 500 + seed);
+		for (size_t i = 0; i < 2 * INPUTS; i++) {
+			double bytes = floor(1e3 * pow(i < INPUTS ? 1e3 : 1e2, rng_double(&rng)));
+
+			mat_set(&X[i / INPUTS], i % INPUTS, 0, bytes);
+			y[i / INPUTS][i % INPUTS] = 1e-5 * pow(bytes, .8) * exp(.02 * rng_normal(&rng));
+			group[i % INPUTS] = i % INPUTS;
+		}
+		sparse_fit(&X[0], y[0], group, INPUTS, &(struct sparse_options){ .degree = 1 }, &model);
+		excess = sparse_excess_of(&model, &X[1], y[1], ratio);
+		holds += fabs(excess.log_ratio) < stats_t_quantile(.975, excess.df) * excess.noise;
+		sparse_release(&model);
+		mat_release(&X[0]);
+		mat_release(&X[1]);
+	}
+	assert_in_range(holds, 34, seeds);
+}
+
 /* A count that was no part of the cost becomes one: it is named, though no term has it. */
 static void test_suspects(void **state)
 {
@@ -500,9 +531,9 @@ int suite_sparse(void)
 					    cmocka_unit_test(test_product),	  cmocka_unit_test(test_rounds_within_rounds),
 					    cmocka_unit_test(test_unlike),	  cmocka_unit_test(test_unlike_left_out),
 					    cmocka_unit_test(test_unlike_counts), cmocka_unit_test(test_unlike_together),
-					    cmocka_unit_test(test_excess),	  cmocka_unit_test(test_suspects),
-					    cmocka_unit_test(test_coverage),	  cmocka_unit_test(test_parts),
-					    cmocka_unit_test(test_likely) };
+					    cmocka_unit_test(test_excess),	  cmocka_unit_test(test_usual_of_small_ones),
+					    cmocka_unit_test(test_suspects),	  cmocka_unit_test(test_coverage),
+					    cmocka_unit_test(test_parts),	  cmocka_unit_test(test_likely) };
 
 	return cmocka_run_group_tests_name("sparse", tests, NULL, NULL);
 }
