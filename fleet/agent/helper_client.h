@@ -95,7 +95,6 @@ void measure_request_lock(struct helper_request *request); /* it waits for the b
 	X(run_delay_ns, "")                                                                                                                \
 	X(others_delay_ns, "")                                                                                                             \
 	X(beside_ns, "")                                                                                                                   \
-	X(lone_delay_ns, "")                                                                                                               \
 	X(shut_out_ns, "")                                                                                                                 \
 	X(foreign_ns, "")                                                                                                                  \
 	X(crowded_ns, "")                                                                                                                  \

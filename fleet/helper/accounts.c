@@ -180,7 +180,6 @@ struct accounts_schedule accounts_schedule_of(pid_t id)
 	read_text(path, text);
 	of.ran_ns = strtoull(at, &at, 10);
 	of.delay_ns = strtoull(at, &at, 10);
-	of.starts = strtoull(at, &at, 10);
 	return of;
 }
 
@@ -189,7 +188,6 @@ void accounts_add(struct accounts *accounts, pid_t id)
 	struct accounts_schedule of = accounts_schedule_of(id);
 
 	accounts->delay_ns += of.delay_ns;
-	accounts->starts += of.starts;
 }
 
 int64_t accounts_ended_ns(pid_t id, int64_t started_ns, int64_t now_ns, uint64_t own_delay_ns)
@@ -234,9 +232,8 @@ void accounts_say(const struct accounts *accounts, const struct rusage *usage, c
 	if (accounts->others_delay_ns >= 0)
 		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "others_delay_ns %lld\n", (long long)accounts->others_delay_ns);
 	if (accounts->told.beside_ns >= 0)
-		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "beside_ns %lld\nlone_delay_ns %lld\nshut_out_ns %lld\n",
-			      (long long)accounts->told.beside_ns, (long long)accounts->told.lone_delay_ns,
-			      (long long)accounts->told.shut_out_ns);
+		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "beside_ns %lld\nshut_out_ns %lld\n",
+			      (long long)accounts->told.beside_ns, (long long)accounts->told.shut_out_ns);
 	if (!accounts->io_unknown)
 		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n,
 			      "read_bytes %llu\nwrite_bytes %llu\nread_calls %llu\nwrite_calls %llu\n", io[0], io[1], io[2], io[3]);

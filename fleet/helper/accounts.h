@@ -17,7 +17,7 @@
 struct accounts {
 	unsigned long long io[4]; /* bytes read and written, system calls that read and wrote */
 	bool io_unknown;
-	unsigned long long delay_ns, starts;
+	unsigned long long delay_ns;
 	int64_t others_delay_ns;	 /* by delays.h; -1: not known */
 	struct turns_told told;		 /* by turns.h */
 	int64_t totals[ACCOUNTS_TOTALS]; /* at first the host's; when the command has ended, how much more they were; -1: not known */
@@ -29,10 +29,10 @@ struct accounts {
 
 void accounts_begin(struct accounts *accounts);
 
-/* Of a process's first thread, alive or ended and not waited for yet: for how long it had a processor, and waited for one, and how often it
- * came to one. Zeros where the kernel does not say. */
+/* Of a process's first thread, alive or ended and not waited for yet: for how long it had a processor, and waited for one. Zeros where the
+ * kernel does not say. */
 struct accounts_schedule {
-	unsigned long long ran_ns, delay_ns, starts;
+	unsigned long long ran_ns, delay_ns;
 };
 struct accounts_schedule accounts_schedule_of(pid_t id);
 

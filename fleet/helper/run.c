@@ -540,7 +540,7 @@ static void run_turns(struct run *run)
 
 	a->told.beside_ns = -1;
 	if (turns)
-		a->told = turns_of(turns, cpu_ns, (int64_t)a->delay_ns, (int64_t)a->starts, u->ru_nvcsw + u->ru_nivcsw);
+		a->told = turns_of(turns, cpu_ns);
 }
 
 static void run_say_result(struct run *run)

@@ -40,7 +40,7 @@ void turns_release(struct turns *t)
 
 struct window {
 	uint64_t from_ns, until_ns;
-	double at_work, beside, shut_out, starts, lone;
+	double at_work, beside, shut_out;
 	uint8_t on[TURNS_PROCESSORS]; /* who comes next */
 	size_t ours, idle;	      /* of them */
 	bool over;		      /* it ends because of a processor nothing more was told */
@@ -77,17 +77,11 @@ static void window_spend(struct window *w, double ns)
 /* From the end to the beginning: who is at work, the next event tells. */
 static void window_take(struct window *w, const struct turns_event *e)
 {
-	bool start = e->change && w->on[e->processor] == TURNS_OURS;
-
 	w->ours += e->who == TURNS_OURS;
 	w->ours -= w->on[e->processor] == TURNS_OURS;
 	w->idle += e->who == TURNS_IDLE;
 	w->idle -= w->on[e->processor] == TURNS_IDLE;
 	w->on[e->processor] = e->who;
-	if (!start || e->time_ns <= w->from_ns || e->time_ns > w->until_ns)
-		return;
-	w->starts++;
-	w->lone += w->ours == 0;
 }
 
 static void window_go(const struct turns *t, struct window *w)
@@ -128,20 +122,15 @@ void turns_end(struct turns *t, uint64_t end_ns, uint64_t after_ns)
 		t->at_work_ns += weight * w.at_work;
 		t->beside_ns += weight * w.beside;
 		t->shut_out_ns += weight * w.shut_out;
-		t->starts += weight * w.starts;
-		t->lone_starts += weight * w.lone;
 		t->covered_ns = end_ns;
 		span_choose(t, &w);
 	}
 	t->n = 0;
 }
 
-struct turns_told turns_of(const struct turns *t, int64_t cpu_ns, int64_t first_delay_ns, int64_t first_starts, int64_t all_starts)
+struct turns_told turns_of(const struct turns *t, int64_t cpu_ns)
 {
-	double scale = t->at_work_ns > 0 ? (double)cpu_ns / t->at_work_ns : 0, lone = t->starts > 0 ? t->lone_starts / t->starts : 0,
-	       delay = first_starts > 0 && all_starts > 0 ? (double)first_delay_ns / (double)first_starts * (double)all_starts : 0;
-
 	if (!(t->at_work_ns > 0))
-		return (struct turns_told){ -1, -1, -1 };
-	return (struct turns_told){ (int64_t)(scale * t->beside_ns), (int64_t)(lone * delay), (int64_t)t->shut_out_ns };
+		return (struct turns_told){ -1, -1 };
+	return (struct turns_told){ (int64_t)((double)cpu_ns / t->at_work_ns * t->beside_ns), (int64_t)t->shut_out_ns };
 }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TURNS_CHANGES	 32  /* of each processor in a window, at most: what follows is not told */
+#define TURNS_CHANGES	 512 /* of each processor in a window, at most: what follows is not told */
 #define TURNS_PROCESSORS 256 /* more are not looked at, for each takes a file */
 
 enum turns_who { TURNS_IDLE, TURNS_OTHER, TURNS_SELF, TURNS_OURS }; /* SELF: who looks, which is why a window begins when it leaves */
@@ -30,7 +30,6 @@ struct turns {
 	/* Of all windows, each for the time since the one before: */
 	double at_work_ns, beside_ns; /* of all together; of these so much as others were at work */
 	double shut_out_ns;	      /* none was at work, and no processor was idle */
-	double starts, lone_starts;   /* times that one came to a processor; of these while none was at work */
 };
 
 /* The first window, or after turns_end() the next one: from now on all is told of so many processors. */
@@ -46,13 +45,11 @@ void turns_end(struct turns *turns, uint64_t end_ns, uint64_t after_ns);
 
 void turns_release(struct turns *turns);
 
-/* Of the whole run, whose processor's time is cpu_ns. Its first thread came `first_starts` times to a processor, for which it had to wait
- * first_delay_ns in all; all of it came all_starts times. */
+/* Of the whole run, whose processor's time is cpu_ns. */
 struct turns_told {
-	int64_t beside_ns;     /* of cpu_ns; -1: not known */
-	int64_t lone_delay_ns; /* ready for a processor while none was at work */
+	int64_t beside_ns; /* of cpu_ns; -1: not known */
 	int64_t shut_out_ns;
 };
-struct turns_told turns_of(const struct turns *turns, int64_t cpu_ns, int64_t first_delay_ns, int64_t first_starts, int64_t all_starts);
+struct turns_told turns_of(const struct turns *turns, int64_t cpu_ns);
 
 #endif

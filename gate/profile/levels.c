@@ -250,18 +250,17 @@ static void level_delays(struct level_run *run, double others)
 
 #define SHUT_OUT_UNSEEN 2 /* it may be so many times as long as was seen in a part of the time */
 
-/* With all processors seen: others kept it waiting for no longer than none of these was idle, whatever its threads have waited for each
- * other; to come to an idle one takes a moment, too. It cannot be longer than none of the command was at work. */
+/* With all processors seen: others kept it waiting for no longer than none of these was idle, and no longer than it said to be ready for
+ * one. That an idle one has to wake up before it takes over is of the program's own waiting. It cannot be longer than none of the command
+ * was at work. */
 static void level_beside(struct level_run *run, const struct helper_result *r)
 {
-	double shut_out = (double)r->shut_out_ns / 1e9, lone = (double)r->lone_delay_ns / 1e9, first = run->delay,
-	       others = fmax((double)r->others_delay_ns / 1e9, 0.0), idle;
+	double shut_out = (double)r->shut_out_ns / 1e9, first = run->delay, others = fmax((double)r->others_delay_ns / 1e9, 0.0), most;
 
 	run->beside = fmax((double)r->beside_ns / 1e9, 1e-15); /* known, though it be nothing */
-	idle = fmax(run->wall + run->beside - run->user - run->sys, 0.0);
-	run->delay = fmin(first + others * (1.0 - fmin(first / run->wall, 1.0)), fmax(SHUT_OUT_UNSEEN * shut_out, lone));
-	run->delay = fmin(run->delay, idle);
-	run->crowded = fmin(fmax(shut_out + lone, run->delay * (1.0 + UNSURE)), idle);
+	most = fmin(first + others * (1.0 - fmin(first / run->wall, 1.0)), fmax(run->wall + run->beside - run->user - run->sys, 0.0));
+	run->delay = fmin(shut_out, most);
+	run->crowded = fmin(SHUT_OUT_UNSEEN * shut_out, most);
 }
 
 struct level_run level_run_of(const char *machine, const struct helper_result *r, double processes)

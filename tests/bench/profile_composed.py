@@ -151,7 +151,7 @@ def answers(work):
 def run_truth(rows, idle=None):
     """Of one run: shares of its time by level and by part; rows: part -> seconds of each kind. `small`: of what is before and beside
     the turns it is not known whether it was the kernel's. `idle`: seconds for which, by the kernel's trace, none of its threads and
-    processes had a processor or was ready for one. Without, waiting is what is left of each turn's time; of several at work that would be
+    processes had a processor, less those for which one was ready and others had all of them. Without, waiting is what is left of each turn's time; of several at work that would be
     too little, for what two of them compute at once is counted twice, and hides as much of the waiting."""
     levels = collections.Counter()
     parts = collections.Counter()

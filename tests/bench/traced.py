@@ -1,5 +1,5 @@
-"""The kernel's own trace, in an instance of its own; root alone may have one. And from it, exactly, for how long a command could not go on
-for want of a processor: none of its threads and processes had one, and at least one was ready for it."""
+"""The kernel's own trace, in an instance of its own; root alone may have one. And from it, exactly, for how long none of a command's threads
+and processes had a processor: because others had all of them while one was ready, or because it waited."""
 import os
 import re
 import subprocess
@@ -45,14 +45,14 @@ def possible():
 
 
 def scheduling(comm):
-    """An instance for every task of that name."""
-    switch, others = f'prev_comm == "{comm}" || next_comm == "{comm}"', f'comm == "{comm}"'
-    return Instance({f"sched/{event}": switch if event == "sched_switch" else others for event in SCHEDULING}, "mono")
+    """An instance for every task of that name, and for what processors do."""
+    return Instance({f"sched/{event}": None if event == "sched_switch" else f'comm == "{comm}"' for event in SCHEDULING}, "mono")
 
 
 def told(lines, comm):
-    """(time in s, task, what becomes of it: "run", "ready", "off", "gone", "waking" (another one begins to wake it), "woken")"""
-    line_of = re.compile(r"\S+ +([\d.]+): (sched_\w+): (.*)")
+    """(time in s, task, what becomes of it: "run", "ready", "off", "gone", "waking" (another one begins to wake it), "woken"); or of a processor,
+    "idle" or "busy"."""
+    line_of = re.compile(r"\[(\d+)\] \S+ +([\d.]+): (sched_\w+): (.*)")
     switch_of = re.compile(r"prev_comm=(.*) prev_pid=(\d+) prev_prio=-?\d+ prev_state=(\S+) ==> next_comm=(.*) next_pid=(\d+)")
     for line in lines:
         found = line_of.search(line)
@@ -60,14 +60,15 @@ def told(lines, comm):
             raise RuntimeError("the trace has lost events")
         if not found:
             continue
-        at = float(found[1])
-        switch = switch_of.match(found[3])
+        at = float(found[2])
+        switch = switch_of.match(found[4])
         if not switch:
-            woken = re.search(r" pid=(\d+)", " " + found[3])
-            yield at, int(woken[1]), "waking" if found[2] == "sched_waking" else "woken"
+            woken = re.search(r" pid=(\d+)", " " + found[4])
+            yield at, int(woken[1]), "waking" if found[3] == "sched_waking" else "woken"
             continue
         if switch[1] == comm:
             yield at, int(switch[2]), "ready" if switch[3].startswith("R") else "gone" if switch[3][0] in "XZ" else "off"
+        yield at, ("processor", int(found[1])), "idle" if switch[5] == "0" else "busy"
         if switch[4] == comm:
             yield at, int(switch[5]), "run"
 
@@ -94,18 +95,20 @@ def events_of(lines, comm):
 
 
 def withheld(lines, comm, roots):
-    """root -> (seconds in which none ran and one was ready, seconds in which none ran or was ready). Roots come one after another: what
-    happens from the first time that one of them is met until it is gone is its own."""
-    states, root, spent, before = {}, None, {r: [0.0, 0.0] for r in roots}, None
+    """root -> (seconds in which none ran, one was ready and no processor idle, other seconds in which none ran). Roots come one after another:
+    what happens from the first time that one of them is met until it is gone is its own."""
+    states, idle, root, spent, before = {}, set(), None, {r: [0.0, 0.0] for r in roots}, None
     for at, task, state in events_of(lines, comm):
         if root is None and task in spent:
             root, states = task, {}
         elif root is not None and "run" not in states.values():
-            spent[root]["ready" not in states.values()] += at - before
+            spent[root]["ready" not in states.values() or bool(idle)] += at - before
         before = at
-        if root is None:
+        if isinstance(task, tuple):
+            (idle.add if state == "idle" else idle.discard)(task)
+        elif root is None:
             continue
-        if state == "gone":
+        elif state == "gone":
             states.pop(task, None)
         elif state != "woken":
             states[task] = state

@@ -42,12 +42,9 @@ static void test_window(void **state)
 	assert_near(t.at_work_ns, (4000 + 3000 + 1000) * 1.1); /* 11 of the time, of which 10 were seen */
 	assert_near(t.beside_ns, 2000 * 1.1);
 	assert_near(t.shut_out_ns, 2000 * 1.1);
-	assert_near(t.starts, 2 * 1.1);
-	assert_near(t.lone_starts, 1.1);
-	told = turns_of(&t, 88000, 500, 10, 40);
+	told = turns_of(&t, 88000);
 	assert_int_equal(told.beside_ns, 22000);
 	assert_int_equal(told.shut_out_ns, 2200);
-	assert_int_equal(told.lone_delay_ns, 1000);
 	turns_begin(&t, 2, 20000);
 	turns_add(&t, 0, 21000, TURNS_SELF, true, false);
 	turns_add(&t, 0, 24000, TURNS_OURS, true, false);
@@ -56,7 +53,7 @@ static void test_window(void **state)
 	assert_near(t.at_work_ns, 8800 + (3000 + 6000) * 3);
 	assert_near(t.beside_ns, 2200 + 3000 * 3);
 	turns_release(&t);
-	assert_int_equal(turns_of(&t, 88000, 500, 10, 40).beside_ns, -1);
+	assert_int_equal(turns_of(&t, 88000).beside_ns, -1);
 }
 
 /* ---- many ---- */
@@ -64,7 +61,7 @@ static void test_window(void **state)
 struct machine {
 	struct turns turns;
 	int64_t now_ns, drained_ns, met_ns[2], wanted[2], told[2], begun_ns;
-	double at_work, beside, lone, starts, none;
+	double at_work, beside;
 	enum turns_who on[2];
 };
 
@@ -76,8 +73,6 @@ static void change(struct machine *m, uint32_t processor, enum turns_who to)
 		m->told[processor]++;
 		turns_add(&m->turns, processor, (uint64_t)m->now_ns, m->on[processor], true, m->told[processor] == m->wanted[processor]);
 	}
-	m->starts += to == TURNS_OURS;
-	m->lone += to == TURNS_OURS && m->on[0] != TURNS_OURS && m->on[1] != TURNS_OURS;
 	m->on[processor] = to;
 }
 
@@ -93,7 +88,6 @@ static void drain(struct machine *m)
 	m->drained_ns = m->now_ns;
 	m->on[1] = TURNS_SELF;
 	m->now_ns += 20000;
-	m->starts -= was == TURNS_OURS;
 	change(m, 1, was);
 }
 
@@ -160,7 +154,6 @@ static void test_turns(void **state)
 	}
 	assert_true(fabs(m.turns.beside_ns / m.turns.at_work_ns / (m.beside / m.at_work) - 1) < .12);
 	assert_true(fabs(m.turns.at_work_ns / m.at_work - 1) < .03);
-	assert_true(fabs(m.turns.lone_starts / m.turns.starts / (m.lone / m.starts) - 1) < .12);
 	assert_true(m.turns.shut_out_ns < 1e-3 * m.at_work);
 	turns_release(&m.turns);
 }
@@ -208,7 +201,6 @@ static void test_idle_untold(void **state)
 		turns_end(&t.turns, 9000, 0);
 		assert_near(t.turns.at_work_ns, (3000 + 2500 + 500) * (8.0 / 7)); /* the first 1000 were not seen */
 		assert_near(t.turns.beside_ns, 0);
-		assert_near(t.turns.starts, 2 * (8.0 / 7)); /* 7 was there when the window began */
 		turns_release(&t.turns);
 	}
 }
