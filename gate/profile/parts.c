@@ -20,6 +20,7 @@
 #define FEW		 100		    /* samples */
 #define FEWEST		 20		    /* that divide better than ticks, where those hardly do */
 #define UNMET_MAX	 .5		    /* of the processor's time: with more of it the clock was not that */
+#define UNMET_TIMES	 2		    /* of what was met of a class: no more of it was not met (up to 1.4 times here) */
 #define FAULT_BACK_NS	 100		    /* from a page fault to the program: 95 to 150 here, of virtual machines without a PMU; */
 #define FAULT_BACK_ERROR .4		    /* so much of that it may be off */
 #define UNKNOWN_MAX	 .2		    /* of a level: more of it not known makes it indicative */
@@ -165,17 +166,28 @@ static double standard_deviations(const struct sampled *s, size_t class)
 	return (isinf(freedom) ? Z : stats_t_quantile(.95, freedom)) * sqrt(ratio);
 }
 
-/* A part of what was sampled, of a class and its level. `unmet` of count: all of them, and more, may be another's, or all that there are be
- * this one's. */
-static void part_add(struct parts *p, struct part part, size_t class, uint64_t count, uint64_t unmet, double covered)
+/* Of what was not met of all classes: how much of this one's may be another's, and how much of the others' this one's. */
+static void unmet_bounds(const struct sampled *s, size_t class, double *less, double *more)
+{
+	const struct sampled_class *c = &s->classes[class];
+	double met = (double)(c->count - c->unmet), unmet = (double)c->unmet, others = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		others += i != class && s->classes[i].unmet > 0 ? (double)(s->classes[i].count - s->classes[i].unmet) : 0;
+	*less = UNMET_TIMES * met < unmet ? unmet : fmin(unmet, UNMET_TIMES * others);
+	*more = unmet > 0 ? fmin((double)s->unmet - unmet, fmax(UNMET_TIMES * met - unmet, 0.0)) : 0.0;
+}
+
+/* A part of what was sampled, of a class and its level; less, more: so much of the count may be another's, or of others this one's. */
+static void part_add(struct parts *p, struct part part, size_t class, uint64_t count, double less, double more, double covered)
 {
 	const struct levels *levels = p->levels;
 	double all = (double)(part.of == LEVEL_KERNEL ? p->sampled->kernel : p->sampled->user), p_of = (double)count / all, low, high,
 	       unused, level = levels->of[part.of].share, least, most, z = standard_deviations(p->sampled, class);
 
 	level_edges(p, part.of, &least, &most);
-	wilson((double)(count - unmet), all, z, &low, &unused);
-	wilson((double)(count + (unmet > 0 ? p->sampled->unmet - unmet : 0)), all, z, &unused, &high);
+	wilson((double)count - less, all, z, &low, &unused);
+	wilson((double)count + more, all, z, &unused, &high);
 	part.share = level * covered * p_of;
 	part.low = fmax(part.share - covered * reach(p_of, low, level, least), 0.0);
 	part.high = fmin(part.share + covered * reach(p_of, high, level, most), 1.0);
@@ -207,13 +219,16 @@ static void parts_add(struct parts *p, double covered)
 						  .high = p->levels->of[level].high,
 						  .trusted = level_trusted(p->levels, (enum level)level) };
 	for (size_t i = 0; i < s->n; i++) {
+		double less, more;
+
 		if (s->classes[i].count == 0 || (s->classes[i].kernel && s->kernel_hidden)) /* ways back from it alone */
 			continue;
+		unmet_bounds(s, i, &less, &more);
 		part_add(p,
 			 (struct part){ .depth = PART_CATEGORY,
 					.of = s->classes[i].kernel ? LEVEL_KERNEL : LEVEL_COMPUTE,
 					.name = s->classes[i].name },
-			 i, s->classes[i].count, s->classes[i].unmet, covered);
+			 i, s->classes[i].count, less, more, covered);
 	}
 	for (size_t i = 0; i < s->n_functions; i++) {
 		const struct sampled_function *f = &s->functions[i];
@@ -226,7 +241,7 @@ static void parts_add(struct parts *p, double covered)
 						.file = f->file,
 						.category = s->classes[f->class].name,
 						.by_callers = f->by_callers },
-				 f->class, f->count, 0, covered);
+				 f->class, f->count, 0, 0, covered);
 	}
 	qsort(p->items, p->n, sizeof(*p->items), compare_parts);
 }

@@ -405,6 +405,45 @@ static void test_divide(void **state)
 	}
 }
 
+/* Of what was hardly met little can be missing, so that a class that hands over nearly alone has nearly all of it. */
+static void test_unmet_alone(void **state)
+{
+	static const char text[] =
+	    "2000000 period ns\n9 processes whole\n100 user /bin/a\n190 kernel futex\n10 kernel clone\n100 kernel read\n";
+	static const uint64_t user = 100, kernel = 300;
+	static const int64_t none = 0;
+	struct level_run run = { "a", 2, .9, .1, 0, 0, 0, 0, 0 };
+	struct sampled s = { .n = 0 };
+	struct levels levels;
+	struct parts parts;
+	struct assay_error err;
+
+	(void)state;
+	check(sampled_add(&s, text, "a", NULL, &err), &err);
+	parts_divide(&s, &user, &kernel, &none, &run, 1); /* 100 of 500 are missing */
+	levels_of(&run, 1, &levels);
+	parts_of(&levels, &s, 1.0, &parts);
+	for (size_t i = 0; i < parts.n; i++) {
+		const struct part *part = &parts.items[i];
+
+		if (strcmp(part->name, "synchronisation") == 0) /* met .19 of the time, and at most .02 of what is missing are another's */
+			assert_true(fabs(part->share - .285) < 1e-9 && part->low > .23 && part->high > .29);
+		if (strcmp(part->name, "processes and signals") == 0)
+			assert_true(fabs(part->share - .015) < 1e-9 && part->low < .01 && part->high > .03 && part->high < .06);
+	}
+	parts_release(&parts);
+	s = (struct sampled){ .n = 0 }; /* nothing hands over: whose it is nobody knows */
+	check(sampled_add(&s, "2000000 period ns\n9 processes whole\n100 user /bin/a\n300 kernel read\n", "a", NULL, &err), &err);
+	run = (struct level_run){ "a", 2, .9, .1, 0, 0, 0, 0, 0 };
+	parts_divide(&s, &user, &kernel, &none, &run, 1);
+	levels_of(&run, 1, &levels);
+	parts_of(&levels, &s, 1.0, &parts);
+	for (size_t i = 0; i < parts.n; i++)
+		if (strcmp(parts.items[i].name, "other work") == 0)
+			assert_true(fabs(parts.items[i].share - .1) < 1e-9 && parts.items[i].low < .01);
+	parts_release(&parts);
+}
+
 /* What the clocks of the processors have not met is the kernel's, of what hands a processor over; what it may be besides is in the
  * interval. */
 static void test_unmet(void **state)
@@ -466,10 +505,11 @@ static void test_unmet(void **state)
 int suite_sampled(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_classes),	 cmocka_unit_test(test_transfers), cmocka_unit_test(test_refused_and_malformed),
-		cmocka_unit_test(test_many),	 cmocka_unit_test(test_shares),	   cmocka_unit_test(test_kernel_hidden),
-		cmocka_unit_test(test_sentence), cmocka_unit_test(test_divide),	   cmocka_unit_test(test_intervals),
-		cmocka_unit_test(test_unmet),	 cmocka_unit_test(test_spreads),   cmocka_unit_test(test_dispersion),
+		cmocka_unit_test(test_classes),	   cmocka_unit_test(test_transfers),   cmocka_unit_test(test_refused_and_malformed),
+		cmocka_unit_test(test_many),	   cmocka_unit_test(test_shares),      cmocka_unit_test(test_kernel_hidden),
+		cmocka_unit_test(test_sentence),   cmocka_unit_test(test_divide),      cmocka_unit_test(test_intervals),
+		cmocka_unit_test(test_unmet),	   cmocka_unit_test(test_unmet_alone), cmocka_unit_test(test_spreads),
+		cmocka_unit_test(test_dispersion),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
