@@ -4,11 +4,10 @@
 #include "gate/cmd.h"
 #include "gate/cmd_evidence.h"
 #include "gate/here/here.h"
-#include "gate/profile/profile.h"
+#include "gate/profile/shaped_rows.h"
 #include "gate/profile/stored.h"
 #include "gate/profile/views.h"
 #include "gate/published/paper_profile.h"
-#include "runs/running/shaped.h"
 
 #include <math.h>
 
@@ -442,6 +441,7 @@ static void profile_answer(const struct profile *p, const struct stored_time *ti
 	doc_set(d, "effective_rank", p->rows->types ? p->data.features.effective_rank : (double)NAN);
 	answer_trust(p, d);
 	answer_basis(p, data, d);
+	shaped_rows_answer(p, d);
 	answer_choice(p, d);
 	if (p->fitted)
 		inferred_shown(&p->inferred, d);
@@ -579,19 +579,6 @@ static void paper_profile_answer(const struct paper_profile *p, size_t shown, st
 
 /* ---- the command ---- */
 
-/* What it calls how often, where it was also run with one thing after the other dearer. */
-static enum assay_status profile_counts(struct lab *lab, const struct run_set *runs, struct document *d, struct assay_error *err)
-{
-	struct shaped_machine *machines;
-	size_t n;
-	enum assay_status st = shaped_load(&lab->store, runs, &machines, &n, err);
-
-	if (!st)
-		shaped_answer(machines, n, d);
-	shaped_free(machines, n);
-	return st;
-}
-
 /* A profile that cannot be trusted is an answer; only without a single usable result it is an error. */
 static enum assay_status profile_time(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
 				      struct assay_error *err)
@@ -601,6 +588,9 @@ static enum assay_status profile_time(struct lab *lab, const struct cmd_evidence
 	struct profile_rows rows;
 	struct profile profile = { 0 };
 	struct dataset dataset;
+	struct shaped_machine *machines =
+	    NULL; /* what it calls how often there, as it was also run with one thing after the other dearer */
+	size_t n_machines = 0;
 	struct stored_time *time;
 	enum assay_status st = stored_time_load(&lab->store, runs, &time, err);
 
@@ -615,12 +605,17 @@ static enum assay_status profile_time(struct lab *lab, const struct cmd_evidence
 	if (rows.rates.rows == 0 && time->levels.runs) {
 		measured_answer(time, runs, err->text, d);
 		st = ASSAY_OK;
-	} else if (!st) {
+	}
+	if (!st)
+		st = shaped_load(&lab->store, runs, &machines, &n_machines, err);
+	if (!st && rows.rates.rows > 0) {
+		shaped_rows_of(machines, n_machines, runs, &dataset, &rows);
 		profile_of(&rows, &how, &profile);
 		profile_answer(&profile, time, runs, &dataset, a, d);
 	}
 	if (!st)
-		st = profile_counts(lab, runs, d, err);
+		shaped_answer(machines, n_machines, d);
+	shaped_free(machines, n_machines);
 	stored_time_free(time);
 	profile_release(&profile);
 	profile_rows_release(&rows);
