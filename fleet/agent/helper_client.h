@@ -94,7 +94,7 @@ void measure_request_lock(struct helper_request *request); /* it waits for the b
 	X(write_bytes, "bytes that they wrote")                                                                                            \
 	X(run_delay_ns, "")                                                                                                                \
 	X(others_delay_ns, "")                                                                                                             \
-	X(beside_ns, "")                                                                                                                   \
+	X(idle_ns, "")                                                                                                                     \
 	X(shut_out_ns, "")                                                                                                                 \
 	X(foreign_ns, "")                                                                                                                  \
 	X(crowded_ns, "")                                                                                                                  \

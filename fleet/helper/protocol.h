@@ -85,7 +85,7 @@
  * does not say); run_delay_ns (for which first threads of the processes that we have waited for were kept waiting for a processor),
  * others_delay_ns (for which their other threads were, and processes that one of them has waited for: with a sampler, as far as they lived
  * longer than 50 ms; of what waited at once the longest only), and of a command with several threads or processes, with a sampler of all
- * processors, as it was in a part of the time (fleet/helper/turns.h): beside_ns (of the processor's time, beside another of its own),
+ * processors, as it was in a part of the time (fleet/helper/turns.h): idle_ns (in which none of it had a processor),
  * shut_out_ns (in which none of it was, and no processor was idle);
  * foreign_ns (for which the host's processors, all together, were at work for something else; within 10 ms); crowded_ns, io_stalled_ns,
  * memory_stalled_ns (for which anything on the host was kept waiting for a processor, for input or output, for memory, while the command

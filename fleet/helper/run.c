@@ -530,17 +530,13 @@ static void run_pass_output(struct run *run, int which)
 }
 
 /* A single thread waits for others alone. */
-static void run_turns(struct run *run)
+static void run_turns(struct run *run, int64_t wall_ns)
 {
 	const struct turns *turns = run->sampler ? sampler_turns(run->sampler, run->ended_ns) : NULL;
-	const struct rusage *u = &run->usage;
-	struct accounts *a = &run->accounts;
-	int64_t cpu_ns =
-	    1000000000 * (int64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) + 1000 * (int64_t)(u->ru_utime.tv_usec + u->ru_stime.tv_usec);
 
-	a->told.beside_ns = -1;
+	run->accounts.told.idle_ns = -1;
 	if (turns)
-		a->told = turns_of(turns, cpu_ns);
+		run->accounts.told = turns_of(turns, wall_ns);
 }
 
 static void run_say_result(struct run *run)
@@ -552,7 +548,7 @@ static void run_say_result(struct run *run)
 	char text[768 + ACCOUNTS_BYTES], counts[ACCOUNTS_BYTES];
 
 	run->accounts.others_delay_ns = run->sampler ? delays_of(&run->delays, run->ended_ns) : -1;
-	run_turns(run);
+	run_turns(run, run->ended_ns - (begun_ns ? begun_ns : run->started_ns));
 	accounts_say(&run->accounts, u, counts);
 	snprintf(text, sizeof(text),
 		 "%s %d\nwall_ns %lld\nuser_us %lld\nsys_us %lld\nmax_rss_bytes %lld\nlock_wait_ns %lld\nstarted_ms %lld\n"

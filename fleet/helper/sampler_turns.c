@@ -7,7 +7,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define APART_NS 40000000 /* windows begin at least */
+/* A window lasts as a rule from one time that this process takes a processor to the next one, for after that the command's share the others
+ * in another way than later; then there is none for a while that differs by chance. */
+#define LASTS_NS 40000000 /* at least */
+#define APART_NS 80000000
+#define MORE_NS	 80000000 /* at most, more than that */
 
 static void files_close(struct sampler_turns *t)
 {
@@ -60,13 +64,21 @@ void sampler_turns_begin(struct sampler_turns *t)
 		int64_t more = t->rings[i].told + TURNS_CHANGES - t->rings[i].wanted;
 
 		t->rings[i].left_known = false;
-		if (more <= 0)
-			continue;
 		t->known = ioctl(t->rings[i].fd, PERF_EVENT_IOC_REFRESH, (int)more) == 0;
 		t->rings[i].wanted += more;
 	}
 	t->begun_ns = (uint64_t)clock_monotonic_ns();
 	turns_begin(&t->turns, t->n, t->begun_ns);
+	t->open = true;
+}
+
+static void window_close(struct sampler_turns *t, uint64_t end_ns, bool last)
+{
+	for (size_t i = 0; !last && i < t->n; i++)
+		ioctl(t->rings[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+	turns_end(&t->turns, end_ns, last ? 0 : t->after_ns);
+	t->open = false;
+	t->next_ns = end_ns + APART_NS + end_ns % MORE_NS;
 }
 
 void sampler_turns_take(struct sampler_turns *t, size_t ring, uint64_t time_ns, uint32_t thread, enum turns_who who, bool change)
@@ -97,9 +109,10 @@ void sampler_turns_came(struct sampler_turns *t, size_t ring, uint64_t time_ns, 
 void sampler_turns_drain(struct sampler_turns *t, uint64_t end_ns, uint64_t lost, bool last)
 {
 	t->known = t->known && lost == 0; /* else it is not known how many changes were told */
-	if (!t->known || (!last && end_ns < t->begun_ns + APART_NS))
+	if (!t->known)
 		return;
-	turns_end(&t->turns, end_ns, last ? 0 : t->after_ns);
-	if (!last)
+	if (t->open && (last || end_ns >= t->begun_ns + LASTS_NS))
+		window_close(t, end_ns, last);
+	else if (!t->open && !last && end_ns >= t->next_ns)
 		sampler_turns_begin(t);
 }

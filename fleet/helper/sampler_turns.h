@@ -14,7 +14,8 @@ struct sampler_turns {
 	} rings[TURNS_PROCESSORS];
 	size_t n;
 	bool known; /* of all processors */
-	uint64_t begun_ns, after_ns;
+	bool open;  /* a window, since begun_ns; else the next one begins at next_ns */
+	uint64_t begun_ns, next_ns, after_ns;
 };
 
 /* Zeroed before. The next ring, of this processor, into which the event ring_fd writes at each period_ns. */

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#define SPAN_NS	      4000000 /* of the first window */
+#define SPAN_NS	      50000000 /* of the first window */
 #define SPAN_LEAST_NS 50000
 #define SPAN_MOST_NS  64000000
 
@@ -40,7 +40,7 @@ void turns_release(struct turns *t)
 
 struct window {
 	uint64_t from_ns, until_ns;
-	double at_work, beside, shut_out;
+	double idle_ns, shut_out;
 	uint8_t on[TURNS_PROCESSORS]; /* who comes next */
 	size_t ours, idle;	      /* of them */
 	bool over;		      /* it ends because of a processor nothing more was told */
@@ -69,8 +69,7 @@ static bool window_find(const struct turns *t, uint64_t end_ns, uint64_t after_n
 
 static void window_spend(struct window *w, double ns)
 {
-	w->at_work += (double)w->ours * ns;
-	w->beside += w->ours > 1 ? (double)(w->ours - 1) * ns : 0.0;
+	w->idle_ns += w->ours == 0 ? ns : 0.0;
 	w->shut_out += w->ours == 0 && w->idle == 0 ? ns : 0.0;
 }
 
@@ -119,8 +118,8 @@ void turns_end(struct turns *t, uint64_t end_ns, uint64_t after_ns)
 		double weight = (double)(end_ns - t->covered_ns) / (double)(w.until_ns - w.from_ns);
 
 		window_go(t, &w);
-		t->at_work_ns += weight * w.at_work;
-		t->beside_ns += weight * w.beside;
+		t->seen_ns += weight * (double)(w.until_ns - w.from_ns);
+		t->idle_ns += weight * w.idle_ns;
 		t->shut_out_ns += weight * w.shut_out;
 		t->covered_ns = end_ns;
 		span_choose(t, &w);
@@ -128,9 +127,10 @@ void turns_end(struct turns *t, uint64_t end_ns, uint64_t after_ns)
 	t->n = 0;
 }
 
-struct turns_told turns_of(const struct turns *t, int64_t cpu_ns)
+struct turns_told turns_of(const struct turns *t, int64_t wall_ns)
 {
-	if (!(t->at_work_ns > 0))
+	if (!(t->seen_ns > 0))
 		return (struct turns_told){ -1, -1 };
-	return (struct turns_told){ (int64_t)((double)cpu_ns / t->at_work_ns * t->beside_ns), (int64_t)t->shut_out_ns };
+	return (struct turns_told){ (int64_t)(t->idle_ns / t->seen_ns * (double)wall_ns),
+				    (int64_t)(t->shut_out_ns / t->seen_ns * (double)wall_ns) };
 }

@@ -1,6 +1,7 @@
-/* Of a command with several threads and processes: for how long some of them were at work beside each other, and for how long none was. The
- * kernel tells of each change of a processor, for a while now and then, for it costs; so long is a window. Without knowledge of where that
- * comes from. */
+/* Of a command with several threads and processes: for how long none of them had a processor. The accounts do not say it: the time of two
+ * that are at work at once is in them twice, and of one that wakes an idle processor some kernels (Linux 6.18) count from when it was
+ * woken. The kernel tells of each change of a processor, for a while now and then, for it costs; so long is a window. Without knowledge of
+ * where that comes from. */
 #ifndef FLEET_HELPER_TURNS_H
 #define FLEET_HELPER_TURNS_H
 
@@ -8,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TURNS_CHANGES	 512 /* of each processor in a window, at most: what follows is not told */
-#define TURNS_PROCESSORS 256 /* more are not looked at, for each takes a file */
+#define TURNS_CHANGES	 4096 /* of each processor in a window, at most: what follows is not told */
+#define TURNS_PROCESSORS 256  /* more are not looked at, for each takes a file */
 
 enum turns_who { TURNS_IDLE, TURNS_OTHER, TURNS_SELF, TURNS_OURS }; /* SELF: who looks, which is why a window begins when it leaves */
 
@@ -28,8 +29,8 @@ struct turns {
 	uint64_t span_ns;	       /* a window takes at most so long */
 	uint64_t begun_ns, covered_ns; /* this window, to be told of; up to when windows stand for the time */
 	/* Of all windows, each for the time since the one before: */
-	double at_work_ns, beside_ns; /* of all together; of these so much as others were at work */
-	double shut_out_ns;	      /* none was at work, and no processor was idle */
+	double seen_ns, idle_ns; /* of the time; none was at work */
+	double shut_out_ns;	 /* none was at work, and no processor was idle */
 };
 
 /* The first window, or after turns_end() the next one: from now on all is told of so many processors. */
@@ -45,11 +46,11 @@ void turns_end(struct turns *turns, uint64_t end_ns, uint64_t after_ns);
 
 void turns_release(struct turns *turns);
 
-/* Of the whole run, whose processor's time is cpu_ns. */
+/* Of the whole run, which took so long. */
 struct turns_told {
-	int64_t beside_ns; /* of cpu_ns; -1: not known */
+	int64_t idle_ns; /* -1: not known */
 	int64_t shut_out_ns;
 };
-struct turns_told turns_of(const struct turns *turns, int64_t cpu_ns);
+struct turns_told turns_of(const struct turns *turns, int64_t wall_ns);
 
 #endif

@@ -33,13 +33,13 @@ double level_blurred(double cpu_s, double processes, double tick_s)
 	return processes <= 1 && cpu_s >= tick_s ? 0.0 : fmin(most, cpu_s);
 }
 
-/* Of several at work, what they did beside each other is known by a part of the time alone: in a run that may be more than there was room
- * for, in another one less. */
+/* Of several at work the wall-clock time says nothing: two may be at work at once, and what wakes an idle processor may be counted before
+ * it has one. */
 static double level_all(const struct level_run *run)
 {
 	double wall = run->wall - run->delay, cpu = run->user + run->sys;
 
-	return run->beside > 0.0 ? fmax(wall + run->beside, cpu / 2.0) : fmax(wall, cpu);
+	return run->idle > 0.0 ? cpu + fmax(run->idle - run->delay, 0.0) : fmax(wall, cpu);
 }
 
 static void level_shares_add(struct level_shares *s, const struct level_run *run)
@@ -127,7 +127,7 @@ static void level_others(const struct level_run *runs, size_t n, struct levels *
 		out->doubt += fmin(fmax(runs[i].crowded - runs[i].delay, 0.0), waited) / all / (double)n;
 		out->blurred += fmin(runs[i].blurred, cpu) / all / (double)n;
 		out->late += fmin(END_SEEN_S, waited) / all / (double)n;
-		out->unsure += runs[i].beside > 0.0 ? UNSURE * runs[i].delay / all / (double)n : 0.0;
+		out->unsure += runs[i].idle > 0.0 ? UNSURE * runs[i].delay / all / (double)n : 0.0;
 	}
 	for (size_t i = 0; i < n; i++)
 		if (isnan(runs[i].crowded))
@@ -253,14 +253,14 @@ static void level_delays(struct level_run *run, double others)
 /* With all processors seen: others kept it waiting for no longer than none of these was idle, and no longer than it said to be ready for
  * one. That an idle one has to wake up before it takes over is of the program's own waiting. It cannot be longer than none of the command
  * was at work. */
-static void level_beside(struct level_run *run, const struct helper_result *r)
+static void level_idle(struct level_run *run, const struct helper_result *r)
 {
 	double shut_out = (double)r->shut_out_ns / 1e9, first = run->delay, others = fmax((double)r->others_delay_ns / 1e9, 0.0), most;
 
-	run->beside = fmax((double)r->beside_ns / 1e9, 1e-15); /* known, though it be nothing */
-	most = fmin(first + others * (1.0 - fmin(first / run->wall, 1.0)), fmax(run->wall + run->beside - run->user - run->sys, 0.0));
+	run->idle = fmax((double)r->idle_ns / 1e9, 1e-15); /* known, though it be nothing */
+	most = fmin(first + others * (1.0 - fmin(first / run->wall, 1.0)), run->idle);
 	run->delay = fmin(shut_out, most);
-	run->crowded = fmin(SHUT_OUT_UNSEEN * shut_out, most);
+	run->crowded = fmin(SHUT_OUT_UNSEEN * shut_out, run->idle); /* of short-lived processes nobody has said how long they were ready */
 }
 
 struct level_run level_run_of(const char *machine, const struct helper_result *r, double processes)
@@ -276,8 +276,8 @@ struct level_run level_run_of(const char *machine, const struct helper_result *r
 				 fmax((double)r->foreign_ns / 1e9, 0.0),
 				 0 };
 
-	if (r->beside_ns >= 0)
-		level_beside(&run, r);
+	if (r->idle_ns >= 0)
+		level_idle(&run, r);
 	else
 		level_delays(&run, (double)r->others_delay_ns / 1e9);
 	return run;

@@ -25,7 +25,7 @@ struct level_run {
 	double crowded; /* so much of it may have been that; NaN: not known */
 	double blurred; /* of user and sys: it may as well be the other's (level_blurred()) */
 	double foreign; /* others have had the processors for so long, all together: it was no more; 0: not known */
-	double beside;	/* of user + sys: beside another processor that it had; 0: that is not known, too */
+	double idle;	/* none of it had a processor, delay included; 0: that is not known, too */
 };
 
 /* Mostly the kernel divides a process's time into its own and the program's by who is at work at each tick of its clock: that of a process

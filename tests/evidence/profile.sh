@@ -26,9 +26,9 @@ fi
 	echo 'owes nothing to ticks or samples. Thirty compositions get 8 s each, sixty more 3 s, for the intervals. Every row of every answer:'
 	echo "[profile.csv](profile.csv). Drawn with seed ${PROFILE_SEED:-17}. A row is judged where the answer or the truth gives it 2 % of the time or more."
 	echo
-	echo 'Waiting is what is left of wall-clock time after the processor'"'"'s time, to which is added what several at work did beside each other, as'
-	echo 'the processors told of their changes in a part of the time. The truth of several is by the whole trace of the kernel: the time in which none'
-	echo 'had a processor, but for that in which one was ready and no processor idle. Intervals of categories'
+	echo 'Waiting of one thread is what is left of wall-clock time after the processor'"'"'s time; of several, the time in which none of them had a'
+	echo 'processor, as processors told of their changes in a part of it, but for that in which one was ready and no processor idle. The truth of several'
+	echo 'is the same by the whole trace of the kernel. Intervals of categories'
 	echo 'are as wide as the runs differ in them. Where the truth is itself known to a range alone, an interval holds it that meets the range, so that more'
 	echo 'of those hold it than would hold a single number.'
 	echo

@@ -386,43 +386,30 @@ static void test_others_wait(void **state)
 	session_release(&s);
 }
 
-/* Two that spin for a second each, on these processors: for how long beside each other; *cpu_s: both. */
-static double spin_beside(const char *first, const char *second, double *cpu_s, double *wall_s)
+/* Two that spin beside each other, and then nobody: the accounts have the time of both. */
+static void test_idle(void **state)
 {
-	char *command =
-	    mem_format("spin() { taskset -c $1 timeout 1 sh -c 'while :; do :; done'; }; spin %s & spin %s; wait", first, second);
 	struct helper_request request;
 	struct session s;
-	double beside_s;
-
-	shell_request(&request, command);
-	helper_request_text(&request, HELPER_SAMPLE, "");
-	session_run(&s, &request);
-	*cpu_s = (double)(s.answer.result.user_us + s.answer.result.sys_us) / 1e6;
-	*wall_s = (double)s.answer.result.wall_ns / 1e9;
-	beside_s = (double)s.answer.result.beside_ns / 1e9;
-	session_release(&s);
-	free(command);
-	return beside_s;
-}
-
-/* Two of a command on one processor are never at work at once; on two of them for all the time for which there is no other explanation. */
-static void test_beside(void **state)
-{
-	double cpu_s, wall_s, beside_s = spin_beside("0", "0", &cpu_s, &wall_s);
-	struct helper_request request;
-	struct session s;
+	double cpu_s, wall_s, idle_s;
 
 	(void)state;
-	if (beside_s < 0 || sysconf(_SC_NPROCESSORS_ONLN) < 2)
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		skip();
-	assert_true(beside_s < .05 * cpu_s);
-	beside_s = spin_beside("0", "1", &cpu_s, &wall_s);
-	assert_true(beside_s > cpu_s - wall_s - .1 * cpu_s && beside_s < .55 * cpu_s);
+	shell_request(&request, "spin() { taskset -c $1 timeout .6 sh -c 'while :; do :; done'; }; spin 0 & spin 1 & wait; sleep .6");
+	helper_request_text(&request, HELPER_SAMPLE, "");
+	session_run(&s, &request);
+	cpu_s = (double)(s.answer.result.user_us + s.answer.result.sys_us) / 1e6;
+	wall_s = (double)s.answer.result.wall_ns / 1e9;
+	idle_s = (double)s.answer.result.idle_ns / 1e9;
+	session_release(&s);
+	if (idle_s < 0)
+		skip();
+	assert_true(idle_s > .4 && idle_s > wall_s - cpu_s - .1 && idle_s < wall_s - .45 * cpu_s);
 	shell_request(&request, "exec dd if=/dev/zero of=/dev/null bs=1M count=500 2>/dev/null");
 	helper_request_text(&request, HELPER_SAMPLE, "");
 	session_run(&s, &request);
-	assert_int_equal(s.answer.result.beside_ns, -1);
+	assert_int_equal(s.answer.result.idle_ns, -1);
 	session_release(&s);
 }
 
@@ -789,7 +776,7 @@ int suite_helper(void)
 		SESSION_TEST(test_pulse),
 		SESSION_TEST(test_sampled),
 		SESSION_TEST(test_others_wait),
-		SESSION_TEST(test_beside),
+		SESSION_TEST(test_idle),
 		SESSION_TEST(test_sampled_briefly),
 		SESSION_TEST(test_sampled_below),
 		SESSION_TEST(test_planned_end),

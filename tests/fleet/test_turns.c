@@ -39,21 +39,21 @@ static void test_window(void **state)
 	turns_add(&t, 0, 9500, TURNS_OTHER, true, false); /* no processor was left for it */
 	turns_add(&t, 1, 10000, TURNS_OURS, true, false);
 	turns_end(&t, 12000, 0);
-	assert_near(t.at_work_ns, (4000 + 3000 + 1000) * 1.1); /* 11 of the time, of which 10 were seen */
-	assert_near(t.beside_ns, 2000 * 1.1);
+	assert_near(t.seen_ns, 11000); /* of which 10 in the window */
+	assert_near(t.idle_ns, 4000 * 1.1);
 	assert_near(t.shut_out_ns, 2000 * 1.1);
-	told = turns_of(&t, 88000);
-	assert_int_equal(told.beside_ns, 22000);
-	assert_int_equal(told.shut_out_ns, 2200);
+	told = turns_of(&t, 22000);
+	assert_int_equal(told.idle_ns, 8800);
+	assert_int_equal(told.shut_out_ns, 4400);
 	turns_begin(&t, 2, 20000);
 	turns_add(&t, 0, 21000, TURNS_SELF, true, false);
 	turns_add(&t, 0, 24000, TURNS_OURS, true, false);
 	turns_add(&t, 1, 29000, TURNS_OURS, false, false);
 	turns_end(&t, 30000, 3000); /* who is on the first processor in the last part would not have been met yet */
-	assert_near(t.at_work_ns, 8800 + (3000 + 6000) * 3);
-	assert_near(t.beside_ns, 2200 + 3000 * 3);
+	assert_near(t.seen_ns, 11000 + 6000 * 3);
+	assert_near(t.idle_ns, 4400);
 	turns_release(&t);
-	assert_int_equal(turns_of(&t, 88000).beside_ns, -1);
+	assert_int_equal(turns_of(&t, 88000).idle_ns, -1);
 }
 
 /* ---- many ---- */
@@ -61,7 +61,7 @@ static void test_window(void **state)
 struct machine {
 	struct turns turns;
 	int64_t now_ns, drained_ns, met_ns[2], wanted[2], told[2], begun_ns;
-	double at_work, beside;
+	double all, idle;
 	enum turns_who on[2];
 };
 
@@ -101,8 +101,8 @@ static void spend(struct machine *m, int64_t ns)
 			next_ns = m->met_ns[i] + PERIOD_NS < next_ns ? m->met_ns[i] + PERIOD_NS : next_ns;
 		next_ns = m->drained_ns + 50000000 < next_ns ? m->drained_ns + 50000000 : next_ns;
 		next_ns = next_ns > m->now_ns ? next_ns : m->now_ns;
-		m->at_work += ours * (double)(next_ns - m->now_ns);
-		m->beside += ours > 1 ? (double)(next_ns - m->now_ns) : 0;
+		m->all += (double)(next_ns - m->now_ns);
+		m->idle += ours == 0 ? (double)(next_ns - m->now_ns) : 0;
 		m->now_ns = next_ns;
 		for (uint32_t i = 0; i < 2; i++) {
 			if (m->met_ns[i] + PERIOD_NS > m->now_ns)
@@ -117,9 +117,8 @@ static void spend(struct machine *m, int64_t ns)
 }
 
 /* By turns, as long as they are drawn: one thread that computes; processes that begin others, which goes on for a moment beside them;
- * threads that hand a processor over. What is done beside each other is found, though the first have no changes and the last have more than
- * are told.
- */
+ * threads that hand a processor over. For how long none is at work is found, though the first have no changes and the last have more than
+ * are told. */
 static void test_turns(void **state)
 {
 	struct machine m = { .now_ns = 1000000, .drained_ns = 1000000 };
@@ -152,9 +151,8 @@ static void test_turns(void **state)
 			spend(&m, 2500);
 		}
 	}
-	assert_true(fabs(m.turns.beside_ns / m.turns.at_work_ns / (m.beside / m.at_work) - 1) < .12);
-	assert_true(fabs(m.turns.at_work_ns / m.at_work - 1) < .03);
-	assert_true(m.turns.shut_out_ns < 1e-3 * m.at_work);
+	assert_true(fabs(m.turns.idle_ns / m.turns.seen_ns / (m.idle / m.all) - 1) < .12);
+	assert_true(m.turns.shut_out_ns < 1e-3 * m.all);
 	turns_release(&m.turns);
 }
 
@@ -199,8 +197,7 @@ static void test_idle_untold(void **state)
 		tell(&t, told);
 		assert_int_equal(t.rings[0].told, told ? 4 : 3);
 		turns_end(&t.turns, 9000, 0);
-		assert_near(t.turns.at_work_ns, (3000 + 2500 + 500) * (8.0 / 7)); /* the first 1000 were not seen */
-		assert_near(t.turns.beside_ns, 0);
+		assert_near(t.turns.idle_ns, 2 * 500 * (8.0 / 7)); /* the first 1000 were not seen */
 		turns_release(&t.turns);
 	}
 }

@@ -155,7 +155,8 @@ static void test_shaped_rows(void **state)
 {
 	static const char *features[] = { "cpu", "cpu@calls-data", "cpu@calls-time", "hdd", "hdd@calls-data", "hdd@calls-time" };
 	static double rates[] = { 10, 9, 10, 5, 4, 3, 20, 19, 20, 8, 0, 7 };
-	static struct run runs[] = { { .machine = "a" }, { .machine = "b" } };
+	static char a[] = "a", b[] = "b", third[] = "c", no[] = "no";
+	static struct run runs[] = { { .machine = a }, { .machine = b } };
 	static const char *plain[] = { "cpu", "hdd" };
 	size_t index[] = { 0, 1 };
 	double costs[] = { 2, 1 };
@@ -164,14 +165,14 @@ static void test_shaped_rows(void **state)
 	struct profile_rows rows = {
 		.features = plain, .rates = { 2, 2, (double[]){ 10, 5, 20, 8 } }, .cost = costs, .type = index, .types = 2, .from = index
 	};
-	struct shaped_machine machines[] = { { .machine = "a" }, { .machine = "b" }, { .machine = "c" } };
+	struct shaped_machine machines[] = { { .machine = a }, { .machine = b }, { .machine = third } };
 
 	(void)state;
 	for (size_t m = 0; m < 3; m++) {
 		struct counts *c = &machines[m].counts;
 
 		for (size_t s = 0; s < SHAPES; s++)
-			c->of[s].refused = s == SHAPE_DATA ? NULL : (char *)"no";
+			c->of[s].refused = s == SHAPE_DATA ? NULL : no;
 		c->of[SHAPE_DATA].n = 100000;
 		c->doses[SHAPE_FILTER][0] = (struct count_dose){ .n = 1, .is = { .ns = 1000 } };
 		c->base_wall_s = .5;

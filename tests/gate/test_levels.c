@@ -80,7 +80,7 @@ static void test_others_delay(void **state)
 					.user_us = 500000,
 					.run_delay_ns = 100000000,
 					.others_delay_ns = 150000000,
-					.beside_ns = -1 },
+					.idle_ns = -1 },
 			     parallel = serial, unknown = serial;
 
 	(void)state;
@@ -95,19 +95,22 @@ static void test_others_delay(void **state)
 	assert_near(level_run_of("a", &unknown, 1).delay, .1);
 }
 
-/* Where all processors were seen, what two have done beside each other is no waiting that they hide; and threads that wait for each other
- * are kept waiting by nobody. One run may seem to have no room for it. */
-static void test_beside(void **state)
+/* Where all processors were seen, it is known for how long none of several had one, whatever the accounts say; and threads that wait for
+ * each other are kept waiting by nobody. */
+static void test_idle(void **state)
 {
 	struct helper_result result = { .wall_ns = 1000000000,
 					.user_us = 900000,
 					.sys_us = 50000,
 					.run_delay_ns = 200000000,
 					.others_delay_ns = -1,
-					.beside_ns = 150000000 };
-	static const struct helper_result pipe = {
-		.wall_ns = 1900000000, .user_us = 730000, .run_delay_ns = 15000000, .others_delay_ns = 1230000000, .shut_out_ns = 1175000000
-	};
+					.idle_ns = 200000000 };
+	static const struct helper_result pipe = { .wall_ns = 1900000000,
+						   .user_us = 730000,
+						   .run_delay_ns = 15000000,
+						   .others_delay_ns = 1230000000,
+						   .idle_ns = 1170000000,
+						   .shut_out_ns = 1175000000 };
 	struct level_run runs[2] = { level_run_of("a", &result, 1) };
 	struct levels levels;
 
@@ -117,21 +120,25 @@ static void test_beside(void **state)
 	levels_of(runs, 1, &levels);
 	assert_shares(&levels, .9 / 1.15, .05 / 1.15, .2 / 1.15);
 	result.shut_out_ns = 80000000; /* seen in a part of the time */
-	assert_near(level_run_of("a", &result, 1).delay, .08);
+	runs[0] = level_run_of("a", &result, 1);
+	assert_near(runs[0].delay, .08);
+	assert_near(runs[0].crowded, .16);
+	levels_of(runs, 1, &levels);
+	assert_shares(&levels, .9 / 1.07, .05 / 1.07, .12 / 1.07);
+	result.run_delay_ns = 20000000; /* children that ended soon have said nothing */
+	assert_near(level_run_of("a", &result, 1).delay, .02);
 	assert_near(level_run_of("a", &result, 1).crowded, .16);
+	result.run_delay_ns = 200000000;
 	result.shut_out_ns = 300000000;
 	assert_near(level_run_of("a", &result, 1).delay, .2);
 	assert_near(level_run_of("a", &result, 1).crowded, .2); /* for no longer was none at work */
-	result.beside_ns = 0;					/* several, that were never at work at once */
-	assert_near(level_run_of("a", &result, 1).delay, .05);
-	runs[0] = (struct level_run){ "a", 1, .9, .1, 0, 0, 0, 0, .05 };
-	runs[1] = (struct level_run){ "a", 1, .95, .15, 0, 0, 0, 0, .02 };
-	levels_of(runs, 2, &levels);
-	assert_shares(&levels, (.9 / 1.05 + .95 / 1.02) / (1 - (.05 / 1.05 - .08 / 1.02) / 2) / 2,
-		      (.1 / 1.05 + .15 / 1.02) / (1 - (.05 / 1.05 - .08 / 1.02) / 2) / 2, 0);
-	assert_true(levels.of[LEVEL_WAITING].low == 0 && levels.of[LEVEL_WAITING].high > .05);
+	result.idle_ns = 0;					/* one was at work all the time */
+	runs[0] = level_run_of("a", &result, 1);
+	assert_near(runs[0].delay, 0);
+	levels_of(runs, 1, &levels);
+	assert_shares(&levels, .9 / .95, .05 / .95, 0);
 	runs[0] = runs[1] =
-	    (struct level_run){ "a", 1.1, .7, .1, .2, .2, 0, 0, .1 }; /* of what it waited for a processor, so much may be its own */
+	    (struct level_run){ "a", 1.1, .7, .1, .2, .2, 0, 0, .4 }; /* of what it waited for a processor, so much may be its own */
 	levels_of(runs, 2, &levels);
 	assert_shares(&levels, .7, .1, .2);
 	assert_near(levels.of[LEVEL_WAITING].high, .2 + .05 + .0005);
@@ -248,7 +255,7 @@ int suite_levels(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_run),	 cmocka_unit_test(test_machines), cmocka_unit_test(test_others_delay),
-		cmocka_unit_test(test_beside),	 cmocka_unit_test(test_doubt),	  cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_idle),	 cmocka_unit_test(test_doubt),	  cmocka_unit_test(test_foreign),
 		cmocka_unit_test(test_interval), cmocka_unit_test(test_ticks),	  cmocka_unit_test(test_text),
 	};
 
