@@ -69,7 +69,7 @@ static void add_term(const struct cost_model *model, const struct cost_fit *fit,
 
 		doc_set(d, "low", c->low);
 		doc_set(d, "high", c->high);
-		doc_showf(d, NULL, "learned", c->low, "%.4g to %.4g", c->low, c->high);
+		doc_showf(d, NULL, "learned", c->low, c->high >= 1e4 && c->high < 1e15 ? "%.0f to %.0f" : "%.4g to %.4g", c->low, c->high);
 		doc_show(d, "known", "known", cost_origin_code(model->costs.origin[fit->column[term->column[0]]]));
 	}
 	buf_release(&words);

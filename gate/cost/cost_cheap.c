@@ -159,7 +159,7 @@ static void add_prices(const struct cost_cheap *cheap, struct document *d)
 		doc_row(d);
 		doc_set(d, "source", source_code((enum cost_source)s));
 		doc_show(d, NULL, "how it is known", source_text((enum cost_source)s));
-		doc_showf(d, "price", "of the run", cheap->prices[s], "%.2g %%", 100 * cheap->prices[s]);
+		doc_showf(d, "price", "of the run", cheap->prices[s], "%.3g %%", 100 * cheap->prices[s]);
 	}
 	doc_end(d);
 }
@@ -209,7 +209,7 @@ void cost_cheap_answer(const struct cost_model *model, const struct cost_cheap *
 		doc_set(d, "error_all", model->all.model.error_mean);
 		doc_line(d, "%s", sentence.bytes);
 		doc_line(d,
-			 "error on inputs left out: %.1f %%, for %.2g %% of the run's cost (%.1f %% with all features, which cost the run)",
+			 "error on inputs left out: %.1f %%, for %.3g %% of the run's cost (%.1f %% with all features, which cost the run)",
 			 100 * cheap->fit.model.error_mean, 100 * cheap->price, 100 * model->all.model.error_mean);
 	} else {
 		doc_set(d, "sentence", DOC_NOTHING);
