@@ -103,6 +103,7 @@ static enum assay_status keep(struct nightly *n, struct lab *lab, struct night_c
 
 enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
+	static char cut_off[] = "it was begun, and cut off by the deadline before both versions had a result on a machine";
 	struct judge_request q = request_of(n, c);
 	struct judgement j = { .document = NULL };
 	struct evidence evidence = { 0 };
@@ -121,7 +122,7 @@ enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, s
 	if (!st && *q.plan && j.decision == DECISION_NOTHING_MEASURED && *n->options->cancelled == SIGALRM) {
 		judgement_release(&j); /* what it has is the deadline's doing */
 		*q.plan = '\0';
-		q.why = (char[]){ "it was begun, and cut off by the deadline before both versions had a result on a machine" };
+		q.why = cut_off;
 		st = judge(&lab, &evidence, &q, &j, err);
 	}
 	if (!st && j.input.verdict == DECISION_REGRESSION) {
