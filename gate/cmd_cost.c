@@ -149,6 +149,14 @@ static enum assay_status set_feature(const struct cost_model *model, const char 
 	return ASSAY_OK;
 }
 
+/* Are these NAME=NUMBER of one name? As in a file, the second is a mistake. */
+static bool same_name(const char *a, const char *b)
+{
+	const char *equals = strrchr(a, '=');
+
+	return equals && strrchr(b, '=') - b == equals - a && strncmp(a, b, (size_t)(equals - a)) == 0;
+}
+
 static enum assay_status set_given(const struct cost_model *model, const struct cli_list *given, double *row, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
@@ -159,6 +167,10 @@ static enum assay_status set_given(const struct cost_model *model, const struct 
 
 		if (!equals || !text_double(equals + 1, &value))
 			return assay_fail(err, ASSAY_E_USAGE, "'%s' is not NAME=NUMBER", given->items[i]);
+		for (size_t k = 0; k < i; k++) {
+			if (same_name(given->items[k], given->items[i]))
+				return assay_fail(err, ASSAY_E_USAGE, "'%s' and '%s' are of one name", given->items[k], given->items[i]);
+		}
 		name = mem_bytes(given->items[i], (size_t)(equals - given->items[i]));
 		st = set_feature(model, name, value, row, err);
 		free(name);
@@ -257,7 +269,20 @@ static enum assay_status ask(const struct arguments *a, const struct cost_model 
 		st = set_from_file(model, a->features, q, err);
 	if (!st)
 		st = set_given(model, &a->given, q->row, err);
+	if (input != SIZE_MAX && (q->elsewhere > 0.0 || memcmp(q->row, c->X.at + input * c->p, c->p * sizeof(double)) != 0))
+		q->measured = (double)NAN; /* it is another input by now */
 	return st ? st : check_row(c, q->row, err);
+}
+
+/* A model that errs more than --max-error says nothing of any input. */
+static enum assay_status check_error(const struct cost_model *model, double max_error, struct assay_error *err)
+{
+	if (model->all.model.error_mean <= max_error)
+		return ASSAY_OK;
+	return assay_fail(err, ASSAY_E_NODATA,
+			  "the model errs by %.1f %% on inputs left out, which is more than %.3g %% (--max-error): more inputs, or "
+			  "features that say more, are needed ('assay cost train' shows it)",
+			  100 * model->all.model.error_mean, 100 * max_error);
 }
 
 static enum assay_status predict_or_explain(struct lab *lab, const struct arguments *a, bool terms, struct document *d,
@@ -268,12 +293,8 @@ static enum assay_status predict_or_explain(struct lab *lab, const struct argume
 	struct cost_question question = { .row = NULL };
 	enum assay_status st = load_model_on(lab, a, &model, &on, err);
 
-	if (!st && model.all.model.error_mean > a->max_error)
-		st = assay_fail(
-		    err, ASSAY_E_NODATA,
-		    "the model errs by %.1f %% on inputs left out, which is more than %.3g %% (--max-error): more inputs, or features that "
-		    "say more, are needed ('assay cost train' shows it)",
-		    100 * model.all.model.error_mean, 100 * a->max_error);
+	if (!st)
+		st = check_error(&model, a->max_error, err);
 	if (!st)
 		st = ask(a, &model, &question, err);
 	question.on = &on;
@@ -303,7 +324,9 @@ static enum assay_status worst_run(struct lab *lab, void *arguments, struct docu
 	enum assay_status st = load_model(lab, a, false, &model, err);
 
 	if (!st)
-		st = cost_worst_answer(cli_directory(), &model, (size_t)a->shown, d, err);
+		st = check_error(&model, a->max_error, err);
+	if (!st)
+		st = cost_worst_answer(lab, cli_directory(), &model, a->max_error, (size_t)a->shown, d, err);
 	cost_model_release(&model);
 	return st;
 }
@@ -320,6 +343,7 @@ static enum assay_status question_check(void *arguments, struct assay_error *err
 /* clang-format off */
 #define COST_CHOICE(constant, word, unit, text) [constant] = word,
 static const char *const choices[] = { COST_ROWS(COST_CHOICE) [COSTS] = NULL };
+#define EXIT_ASKED "6 the model cannot say: too few inputs, an error above --max-error, or features of the input that are not known."
 #define MODEL_OPTIONS(of_machine)                                                                                                          \
 	CLI_TEXT("machine", "MACHINE", struct arguments, machine, of_machine " (default: the one that ran most inputs)"),                  \
 	CLI_CHOICE("of", choices, struct arguments, of, "Of what: cpu, processor time (the default), wall, or metric"),                    \
@@ -376,7 +400,7 @@ const struct command cost_train_command = {
 		    "  assay cost train sorter@1.0 --format json | jq .terms\n"
 		    "  assay cost train sorter@1.0 --counts counted --predictor-cost .05 --early read\n"
 		    "  assay cost train sorter@1.0 --counts counted --selected names && assay features build --only names -- make\n",
-	.exit_status = "0, or 4 when the error is above --max-error; 1 failure (such as too few inputs), 2 usage.",
+	.exit_status = "0, or 4 when the error is above --max-error; 1 failure, 2 usage, 6 too few inputs for a model.",
 	.words = train_words,
 	.options = train_options,
 	.defaults = &defaults,
@@ -398,7 +422,7 @@ const struct command cost_predict_command = {
 		    "  assay cost predict sorter@1.0 'bytes of the input=250000'\n"
 		    "  assay cost predict sorter@1.0 --input large --machine rome07\n"
 		    "  ./features new.txt | assay cost predict sorter@1.0 --features -\n",
-	.exit_status = "0, or 4 when the input is unlike all that were learned; 1 failure, 2 usage.",
+	.exit_status = "0, or 4 when the input is unlike all that were learned; 1 failure, 2 usage, " EXIT_ASKED,
 	.words = question_words,
 	.options = question_options,
 	.defaults = &defaults,
@@ -413,7 +437,7 @@ const struct command cost_explain_command = {
 	.summary = "what each term of the model costs on an input",
 	.about = "As 'assay cost predict', and what each term of the model costs on this input.",
 	.examples = "  assay cost explain sorter@1.0 --input large\n",
-	.exit_status = "0, or 4 when the input is unlike all that were learned; 1 failure, 2 usage.",
+	.exit_status = "0, or 4 when the input is unlike all that were learned; 1 failure, 2 usage, " EXIT_ASKED,
 	.words = question_words,
 	.options = question_options,
 	.defaults = &defaults,
@@ -428,10 +452,10 @@ const struct command cost_worst_command = {
 	.summary = "find the inputs that should be the most expensive for their size",
 	.about =
 	    "Of all inputs that the manifest has, run or not, those which the model of 'assay cost train' expects to cost most for each of "
-	    "their bytes; with what they did cost where they were run, and the command that runs the others.",
+	    "their bytes, beyond what every run costs; with what they did cost where they were run, and the command that runs the others.",
 	.examples = "  assay cost worst sorter@1.0\n"
 		    "  assay cost worst sorter@1.0 --shown 3 --format json | jq -r '.worst[].input'\n",
-	.exit_status = "0; 1 failure (such as too few inputs), 2 usage.",
+	.exit_status = "0; 1 failure, 2 usage, " EXIT_ASKED,
 	.words = train_words,
 	.options = worst_options,
 	.defaults = &defaults,

@@ -335,7 +335,7 @@ enum assay_status cost_prediction_answer(const struct cost_model *model, const s
 	times = q->on->name ? exp(q->on->of.log_cost) : 1.0;
 	interval = q->on->name ? cost_machine_interval(q->on, fit->model.interval) : fit->model.interval;
 	value *= times;
-	low = value / interval;
+	low = isfinite(interval) ? value / interval : (double)NAN;
 	high = value * interval;
 	unlike = sparse_unlike(&fit->model, part, q->elsewhere);
 	if (unlike != SIZE_MAX)

@@ -128,17 +128,22 @@ static void fit_known(const struct cost_model *model, bool before, const struct 
 static enum assay_status check(const struct cost_asked *asked, const struct cost_model *model, struct assay_error *err)
 {
 	const struct costs *c = &model->costs;
+	char *others = c->uncounted ? mem_format(" that '%s' has counted (%zu runs of inputs that it has not do not count)",
+						 asked->costs.counts, c->uncounted)
+				    : mem_string("");
+	enum assay_status st = ASSAY_OK;
 	size_t least = asked->min_runs > SPARSE_INPUTS_MIN ? asked->min_runs : SPARSE_INPUTS_MIN;
 
 	if (c->n < least)
-		return assay_fail(
-		    err, ASSAY_E_NODATA,
-		    "%s@%s ran %zu input%s on '%s': at least %zu are needed for a model that can be relied on (--min-runs, which is "
-		    "%d by default; 'inputs_of' in a manifest makes every file of a directory an input)",
-		    c->application, c->version, c->n, text_plural(c->n), c->machine, least, COST_RUNS_MIN);
-	if (c->p > SPARSE_COLUMNS_MAX)
-		return assay_fail(err, ASSAY_E_LIMIT, "%zu features are more than a model takes (%d)", c->p, SPARSE_COLUMNS_MAX);
-	return ASSAY_OK;
+		st = assay_fail(err, ASSAY_E_NODATA,
+				"%s@%s ran %zu input%s on '%s'%s: at least %zu are needed for a model that can be relied on (%d, unless "
+				"--min-runs of 'assay cost' says less; no decision takes less; 'inputs_of' in a manifest makes every file "
+				"of a directory an input)",
+				c->application, c->version, c->n, text_plural(c->n), c->machine, others, least, COST_RUNS_MIN);
+	else if (c->p > SPARSE_COLUMNS_MAX)
+		st = assay_fail(err, ASSAY_E_LIMIT, "%zu features are more than a model takes (%d)", c->p, SPARSE_COLUMNS_MAX);
+	free(others);
+	return st;
 }
 
 enum assay_status cost_model_of(struct store *store, const struct cost_asked *asked, struct cost_model *out, struct assay_error *err)

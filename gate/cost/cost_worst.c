@@ -13,13 +13,20 @@
 
 struct asked {
 	const char *name;		  /* borrowed of the manifest */
-	double bytes, expected, measured; /* measured: NaN: it was not run */
-	bool unlike;
+	double bytes, expected, measured; /* measured: NaN: it was not run, or failed */
+	double beyond;			  /* expected of it alone, without what every run costs */
+	bool unlike, failed;
 };
 
+struct all_asked {
+	struct asked *items;	  /* [n] */
+	size_t n, empty, unknown; /* of no bytes; of which what is known before a run does not say what they cost */
+};
+
+/* Of an input of few bytes what every run costs would say nothing but that it is small. */
 static double per_byte(const struct asked *a)
 {
-	return a->expected / a->bytes;
+	return a->beyond / a->bytes;
 }
 
 static int by_price(const void *a, const void *b)
@@ -40,8 +47,9 @@ static double bytes_of(const struct execution_features *features)
 	return sum;
 }
 
-/* False: it has no bytes, or the model needs what is not known of it. */
-static bool look_at(const struct cost_model *model, const struct execution_features *features, const char *name, struct asked *out)
+/* False: the model needs what is not known of it, or errs too much by what is. */
+static bool look_at(const struct cost_model *model, double max_error, const struct execution_features *features, const char *name,
+		    struct asked *out)
 {
 	size_t run = costs_input(&model->costs, name);
 	double *row = mem_new(model->costs.p, sizeof(*row)), *part = mem_new(model->costs.p, sizeof(*part));
@@ -57,15 +65,16 @@ static bool look_at(const struct cost_model *model, const struct execution_featu
 	if (fit) {
 		cost_fit_row(fit, row, part);
 		out->expected = sparse_predict(&fit->model, part);
+		out->beyond = out->expected - fit->model.intercept;
 		out->unlike = sparse_unlike(&fit->model, part, 0.0) != SIZE_MAX;
 	}
 	free(row);
 	free(part);
-	return fit && out->bytes > 0.0;
+	return fit && fit->model.error_mean <= max_error;
 }
 
-static enum assay_status look_at_all(const struct cost_model *model, const struct manifest *manifest, struct asked *all, size_t *n,
-				     struct assay_error *err)
+static enum assay_status look_at_all(const struct cost_model *model, double max_error, const struct manifest *manifest,
+				     struct all_asked *all, struct assay_error *err)
 {
 	char **names = mem_new(manifest->n_inputs, sizeof(*names));
 	struct artefact files = { .files = NULL };
@@ -79,11 +88,37 @@ static enum assay_status look_at_all(const struct cost_model *model, const struc
 		struct execution_features features = { .input = "" };
 
 		input_features_of(manifest, i, &files, &features);
-		*n += look_at(model, &features, names[i], &all[*n]);
+		if (bytes_of(&features) <= 0.0)
+			all->empty++;
+		else if (look_at(model, max_error, &features, names[i], &all->items[all->n]))
+			all->n++;
+		else
+			all->unknown++;
 		execution_features_release(&features);
 	}
 	artefact_release(&files);
 	free(names);
+	return st;
+}
+
+/* Inputs that were run and gave no result, by the build that the version was last. */
+static enum assay_status find_failed(struct lab *lab, const struct costs *c, struct all_asked *all, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_ask(
+	    &lab->store, &stmt, err,
+	    "SELECT DISTINCT e.input FROM plan AS p JOIN plan_item AS v ON v.plan = p.id AND v.kind = 'version' AND v.name = ?2 "
+	    "JOIN execution AS e ON e.plan = p.id AND e.version = ?2 WHERE p.application = ?1 AND p.probe IS NULL AND e.machine = ?3 "
+	    "AND e.outcome <> 'ok' AND v.artefact = (SELECT w.artefact FROM plan AS q JOIN plan_item AS w ON w.plan = q.id AND "
+	    "w.kind = 'version' AND w.name = ?2 WHERE q.application = ?1 AND q.probe IS NULL ORDER BY q.started_ms DESC, q.id DESC LIMIT "
+	    "1)",
+	    "ttt", c->application, c->version, c->machine);
+
+	while (store_next(&lab->store, stmt, &st, err)) {
+		for (size_t i = 0; i < all->n; i++)
+			all->items[i].failed |= isnan(all->items[i].measured) && strcmp(all->items[i].name, store_text(stmt, 0)) == 0;
+	}
+	sqlite3_finalize(stmt);
 	return st;
 }
 
@@ -96,8 +131,10 @@ static void add_input(const struct cost_model *model, const struct asked *a, dou
 	doc_showf(d, "bytes", "bytes", a->bytes, "%.0f", a->bytes);
 	doc_showf(d, "expected", "expected", a->expected, "%s", cost_quantity(model->costs.of, a->expected).text);
 	doc_showf(d, "per_byte", "a byte", per_byte(a), "%s", cost_quantity(model->costs.of, per_byte(a)).text);
-	doc_showf(d, "times", "times the median", per_byte(a) / usual, "%.2f", per_byte(a) / usual);
-	doc_showf(d, "measured", "measured", a->measured, "%s", run ? cost_quantity(model->costs.of, a->measured).text : "not run");
+	doc_showf(d, "times", "times the median", usual > 0.0 ? per_byte(a) / usual : (double)NAN, "%.2f", per_byte(a) / usual);
+	doc_set(d, "measured", a->measured);
+	doc_show(d, NULL, "measured", run ? cost_quantity(model->costs.of, a->measured).text : a->failed ? "failed" : "not run");
+	doc_set_bool(d, "failed", a->failed);
 	doc_set_bool(d, "unlike", a->unlike);
 	doc_show(d, NULL, "", a->unlike ? "unlike all that were learned" : "");
 }
@@ -109,7 +146,7 @@ static void add_command(const struct cost_model *model, const struct asked *all,
 	char *command;
 
 	for (size_t i = 0; i < n; i++) {
-		if (isnan(all[i].measured))
+		if (isnan(all[i].measured) && !all[i].failed)
 			buf_format(&list, "%s%s", list.size ? "," : "", all[i].name);
 	}
 	if (!list.size)
@@ -121,16 +158,36 @@ static void add_command(const struct cost_model *model, const struct asked *all,
 	buf_release(&list);
 }
 
-static void answer(const struct cost_model *model, const struct asked *all, size_t n, size_t shown, struct document *d)
+/* Of the manifest's inputs, what the table cannot have. */
+static void add_left(const struct cost_model *model, const struct all_asked *all, struct document *d)
 {
+	doc_set(d, "empty", all->empty);
+	doc_set(d, "unknown", all->unknown);
+	if (all->empty)
+		doc_line(d, "(%zu input%s of 0 bytes left out)", all->empty, all->empty == 1 ? " is" : "s are");
+	if (all->unknown)
+		doc_line(d, "(%zu input%s left out: what is known before a run does not say what they cost%s)", all->unknown,
+			 all->unknown == 1 ? " is" : "s are", model->before.n ? ", within --max-error" : "");
+}
+
+static void answer(const struct cost_model *model, const struct all_asked *asked, size_t shown, struct document *d)
+{
+	const struct asked *all = asked->items;
+	size_t n = asked->n;
 	double *prices = mem_new(n, sizeof(*prices)), usual;
 
 	for (size_t i = 0; i < n; i++)
 		prices[i] = per_byte(&all[i]);
 	usual = stats_median(prices, n);
 	shown = shown < n ? shown : n;
-	doc_answer(d, DOC_PLAIN, "", "'%s' should cost %s a byte, %.2f times the median of %zu inputs", all->name,
-		   cost_quantity(model->costs.of, prices[0]).text, prices[0] / usual, n);
+	if (usual > 0.0)
+		doc_answer(d, DOC_PLAIN, "", "'%s' should cost %s a byte, %.2f times the median of %zu inputs", all->name,
+			   cost_quantity(model->costs.of, prices[0]).text, prices[0] / usual, n);
+	else
+		doc_answer(d, DOC_PLAIN, "", "'%s' should cost %s a byte, and most of %zu inputs nothing", all->name,
+			   cost_quantity(model->costs.of, prices[0]).text, n);
+	doc_line(d, "%s", "a byte: beyond what every run costs");
+	add_left(model, asked, d);
 	doc_set(d, "inputs", n);
 	doc_set(d, "median_per_byte", usual);
 	doc_table(d, "worst");
@@ -141,28 +198,33 @@ static void answer(const struct cost_model *model, const struct asked *all, size
 	free(prices);
 }
 
-enum assay_status cost_worst_answer(const char *laboratory, const struct cost_model *model, size_t shown, struct document *d,
-				    struct assay_error *err)
+enum assay_status cost_worst_answer(struct lab *lab, const char *directory, const struct cost_model *model, double max_error, size_t shown,
+				    struct document *d, struct assay_error *err)
 {
 	struct manifest manifest = { .file = NULL };
-	struct asked *all = NULL;
-	size_t n = 0;
-	enum assay_status st = manifest_open(laboratory, model->costs.application, &manifest, err);
+	struct all_asked all = { .items = NULL };
+	enum assay_status st = manifest_open(directory, model->costs.application, &manifest, err);
 
 	if (!st) {
-		all = mem_new(manifest.n_inputs, sizeof(*all));
-		st = look_at_all(model, &manifest, all, &n, err);
+		all.items = mem_new(manifest.n_inputs, sizeof(*all.items));
+		st = look_at_all(model, max_error, &manifest, &all, err);
 	}
-	if (!st && !n)
+	if (!st && !all.n)
 		st = assay_fail(err, ASSAY_E_NODATA,
 				"no input of %s has bytes of which the model can say before a run what they cost: inputs are files of "
 				"'inputs_of', or arguments name files",
 				model->costs.application);
+	if (!st)
+		st = find_failed(lab, &model->costs, &all, err);
 	if (!st) {
-		qsort(all, n, sizeof(*all), by_price);
-		answer(model, all, n, shown, d);
+		qsort(all.items, all.n, sizeof(*all.items), by_price);
+		if (all.items[0].beyond > 0.0)
+			answer(model, &all, shown, d);
+		else
+			st = assay_fail(err, ASSAY_E_NODATA, "the model says that all inputs of %s cost the same: %s",
+					model->costs.application, cost_quantity(model->costs.of, model->all.model.intercept).text);
 	}
-	free(all);
+	free(all.items);
 	manifest_release(&manifest);
 	return st;
 }

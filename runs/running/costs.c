@@ -255,6 +255,9 @@ static enum assay_status choose_machine(struct costs *costs, const char *machine
 		return assay_fail(err, ASSAY_E_NODATA,
 				  "the %zu runs of %s@%s have no features, since they are older than features: run it again",
 				  costs->without, costs->application, costs->version);
+	if (!costs->n_machines && costs->uncounted)
+		return assay_fail(err, ASSAY_E_NODATA, "of the %zu runs of %s@%s none is of an input that was counted", costs->uncounted,
+				  costs->application, costs->version);
 	if (!costs->n_machines)
 		return assay_fail(err, ASSAY_E_NODATA, "no run of %s@%s has given a result yet", costs->application, costs->version);
 	while (machine && i < costs->n_machines && strcmp(costs->machines[i], machine) != 0)

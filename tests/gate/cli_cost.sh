@@ -92,6 +92,10 @@ awk -v error="$(json .error)" -v each="$(json '.terms[0].coefficient')" 'BEGIN {
 run -C "$lab" cost train work@old --of metric --max-error 0
 expect_status 4
 expect_stdout unreliable --max-error
+for command in worst 'predict outer=1000' 'explain outer=1000'; do
+	run -C "$lab" cost ${command%% *} work@old --of metric --max-error 0 $(echo "$command" | cut -s -d ' ' -f 2)
+	refused 6 'the model errs by' --max-error
+done
 
 what='what is another feature in other units'
 run -C "$lab" cost train work@old --of metric
@@ -107,6 +111,10 @@ awk -v value="$(json .value)" 'BEGIN { exit !(value > 22250 && value < 22750) }'
 run -C "$lab" cost explain work@old --of metric --input a07
 expect_status 0
 expect_stdout 'it was run, and cost' 'every run' outer
+run -C "$lab" cost predict work@old --of metric --input a07 'bytes of the input=500'
+expect_status 0
+cases=$((cases + 1))
+! grep -q 'it was run' "$tmp/out" || fail 'an input that was changed was not run'
 run -C "$lab" cost predict work@old --of metric outer=90000 'bytes of the input=500'
 expect_status 4
 expect_stdout 'unlike all that were learned' "'outer' is 90000" 'in what was learned'
@@ -125,6 +133,8 @@ refused 2 "'bytes of the input' cannot be -500"
 printf '1000 outer\n-500 bytes of the input\n' >"$tmp/features"
 run -C "$lab" cost explain work@old --of metric --features "$tmp/features"
 refused 2 "'bytes of the input' cannot be -500"
+run -C "$lab" cost predict work@old --of metric outer=1 'bytes of the input=500' outer=2
+refused 2 "'outer=1' and 'outer=2' are of one name"
 run -C "$lab" cost predict work@old --of metric outer=1000
 refused 6 "not known of this input: 'bytes of the input'"
 run -C "$lab" cost predict work@old --of metric outter=1000
@@ -202,7 +212,7 @@ expect_json .slower[0].term outer
 cases=$((cases + 1))
 awk -v slower="$(json '.slower[0].slower')" 'BEGIN { exit !(slower > .09 && slower < .11) }' || fail "10 % expected, not $(json '.slower[0].slower')"
 run -C "$lab" gate work@same work@new --method cost --of metric
-refused 6 'ran 20 inputs'
+refused 6 'ran 20 inputs' "--min-runs of 'assay cost'"
 run -C "$lab" gate work@old work@new --of metric
 refused 2 'belong to --method cost'
 
@@ -300,17 +310,37 @@ END
 	expect_stdout ' 200 * (iterations of the loop at counted.c:9)' ' 200 * (iterations of the loop at counted.c:11)'
 	cases=$((cases + 1))
 	[ "$(sort "$tmp/selected")" = "$(printf 'loop counted.c:11 main\nloop counted.c:9 main')" ] || fail "selected: $(cat "$tmp/selected")"
+	what='a model of some of the inputs that were run, since no others were counted'
+	sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET version = 'none' WHERE version = 'counting' AND input > 'a20'"
+	run -C "$lab" cost train counted@plain --counts counting --of metric
+	refused 6 "ran 20 inputs on 'here' that 'counting' has counted (24 runs of inputs that it has not do not count)"
+	run -C "$lab" cost explain counted@plain --counts counting --of metric --min-runs 4 --input a07 --format json
+	sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET version = 'counting' WHERE version = 'none'"
 	what='the most expensive for their bytes, of inputs that were run and of those that were not'
-	run -C "$lab" cost worst counted@plain --counts counting --of metric --shown 64
+	run -C "$lab" cost worst counted@plain --counts counting --of metric
+	expect_status 0
+	expect_stdout 'times the median of 44 inputs' '(30 inputs are left out: what is known before a run does not say'
+	run -C "$lab" cost worst counted@plain --counts counting --of metric --shown 64 --max-error 1
 	expect_status 0
 	expect_stdout 'times the median of 74 inputs' 'run counted --versions plain --inputs '
-	run -C "$lab" cost worst counted@plain --counts counting --of metric --shown 64 --format json
+	run -C "$lab" cost worst counted@plain --counts counting --of metric --shown 64 --max-error 1 --format json
 	cases=$((cases + 2))
-	for k in 0 1 2 62; do
+	for k in 0 1 2 42; do
 		awk -v a="$(json ".worst[$k].per_byte")" -v b="$(json ".worst[$((k + 1))].per_byte")" 'BEGIN { exit !(a >= b && b > 0) }' || fail "not sorted at $k"
 	done
 	input=$(json .worst[0].input)
 	[ "$(json .worst[0].bytes)" = "$(wc -c <"$lab/apps/data/$input")" ] || fail "$input has $(json .worst[0].bytes) bytes"
+	what='a few bytes are not dear because a run is, none are left out, and what failed is not advised again'
+	printf 7 >"$lab/apps/data/d1"
+	: >"$lab/apps/data/d2"
+	run -C "$lab" run counted --versions plain --inputs d1 --quiet
+	run -C "$lab" cost worst counted@plain --counts counting --of metric --shown 75 --max-error 1
+	expect_status 0
+	expect_stdout '(1 input is of 0 bytes left out)' 'beyond what every run costs' failed
+	cases=$((cases + 2))
+	[ "$(grep -c '^d1 ' "$tmp/out")" = 1 ] || fail 'd1 should be there'
+	! grep -q "^'d1'\|--inputs .*d1" "$tmp/out" || fail "$(grep d1 "$tmp/out")"
+	rm "$lab/apps/data/d1" "$lab/apps/data/d2"
 	what='counts that were never seen'
 	printf '1000 loop counted.c:9 main\n500 loop counted.c:11 main\n1 call never.c:1 never\n' >"$tmp/features"
 	run -C "$lab" cost predict counted@plain --counts counting --of metric --features "$tmp/features"
