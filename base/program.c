@@ -518,6 +518,24 @@ static int dispatch(const struct program *program, int argc, char **argv, const 
 	return unknown(program, argc, argv);
 }
 
+/* `help COMMAND` is `COMMAND --help`, and alone it is `--help`. */
+static int help(const struct program *program, int argc, char **argv, const char *directory)
+{
+	char option[] = "--help", **words;
+	int status;
+
+	if (argc == 1) {
+		print_help(program);
+		return end_of_help();
+	}
+	words = mem_new((size_t)argc + 1, sizeof(*words));
+	memcpy(words, argv + 1, (size_t)(argc - 1) * sizeof(*words));
+	words[argc - 1] = option;
+	status = dispatch(program, argc, words, directory);
+	free(words);
+	return status;
+}
+
 static int refuse_option(const char *word)
 {
 	static const char *const names[] = { "--directory", "--help", "--version" };
@@ -583,6 +601,8 @@ int program_main(const struct program *program, int argc, char **argv)
 			return 2;
 		}
 	}
+	if (i < argc && strcmp(argv[i], "help") == 0)
+		return help(program, argc - i, argv + i, directory);
 	if (i < argc)
 		return dispatch(program, argc - i, argv + i, directory);
 	print_help(program);

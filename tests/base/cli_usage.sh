@@ -14,6 +14,23 @@ for option in --help -h; do
 	expect_stdout Usage: 'assay -C lab import quiho'
 	expect_no_stderr
 done
+cp "$tmp/out" "$tmp/help"
+run help
+expect_status 0
+cases=$((cases + 1))
+cmp -s "$tmp/out" "$tmp/help" || fail 'help should be --help'
+for command in gate 'cost train' cost; do
+	run $command --help
+	cp "$tmp/out" "$tmp/help"
+	run help $command
+	expect_status 0
+	expect_no_stderr
+	cases=$((cases + 1))
+	cmp -s "$tmp/out" "$tmp/help" || fail "help $command should be $command --help"
+done
+run help frobnicate
+refused 2 "unknown command 'frobnicate'"
+run --help
 echo "$COMMANDS" | while read -r command; do grep -q "^  $command " "$tmp/out" || echo "$command"; done >"$tmp/missing"
 cases=$((cases + 1))
 [ -s "$tmp/missing" ] && fail "not in the list of commands: $(cat "$tmp/missing")"
