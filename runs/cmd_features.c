@@ -289,11 +289,12 @@ static void add_line(const struct line *line, const struct show_arguments *a, st
 
 static void show_lines(struct lines *lines, const struct run_features *runs, const struct show_arguments *a, struct document *d)
 {
-	size_t reached = 0, shown = 0, files = 0;
+	size_t reached = 0, shown = 0, files = 0, cut_off = 0;
 	bool incomplete = false;
 
 	for (size_t i = 0; i < a->directories.n; i++) {
 		files += runs[i].files;
+		cut_off += runs[i].cut_off;
 		incomplete |= runs[i].incomplete;
 	}
 	for (size_t i = 0; i < lines->n; i++)
@@ -305,8 +306,15 @@ static void show_lines(struct lines *lines, const struct run_features *runs, con
 		doc_line(d, "%zu differ between the runs: they are nondeterministic", lines->differing);
 	if (incomplete)
 		doc_line(d, "Some threads could not count: these features are too low.");
+	if (cut_off)
+		doc_line(
+		    d,
+		    "%zu of the files %s of a process that did not end in order (a crash, a signal, _exit, exec): counted is what it did "
+		    "until then",
+		    cut_off, cut_off == 1 ? "is" : "are");
 	doc_set(d, "features_known", lines->n);
 	doc_set(d, "files", files);
+	doc_set(d, "cut_off", cut_off);
 	doc_set_bool(d, "incomplete", incomplete);
 	doc_table(d, "features");
 	for (size_t i = 0; i < lines->n; i++) {

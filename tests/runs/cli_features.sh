@@ -51,8 +51,12 @@ what='a program that becomes another one'
 counts 12 ./counted exec
 what='what was counted is there when a program is killed'
 counts 12 ./counted kill
+run features show counts
+expect_stdout '1 of the files is of a process that did not end in order'
 what='when it crashes'
 counts 12 ./counted crash
+run features show counts --format json
+expect_json .cut_off 1
 what='when it gives up'
 counts 12 ./counted abort
 what='jumps out of functions'
@@ -80,6 +84,8 @@ done
 run features show same1
 expect_status 0
 expect_stdout '10  loop some.c:2 main' '1  call main some.c:2'
+cases=$((cases + 1))
+! grep -q 'in order' "$tmp/out" || fail 'it ended in order'
 run features show --same-input same1 same2 --format json
 expect_json ".features[0].nondeterministic" false
 run features show --same-input same1 same2 more
@@ -152,12 +158,26 @@ run features show --same-input whole early --format json
 cases=$((cases + 1))
 grep -q '"nondeterministic": true' "$tmp/out" && fail 'what is known by then should be the same'
 
+what='what is wanted is not in the program'
+printf 'loop other.c:2 main\nvalue x some.c:2 main 1\n' >elsewhere
+run features build --only elsewhere -- gcc -O2 some.c -o some-not
+expect_status 0
+expect_error "no feature that '$(realpath elsewhere)' names was compiled into 'some-not': its runs count nothing"
+run features build --only wanted -- gcc -O2 some.c -o some-only
+expect_no_stderr
+
 what='make, and cmake'
 mkdir made
 printf 'CC = gcc\nmade: some.o\n\t$(CC) some.o -o made\nsome.o: ../some.c\n\t$(CC) -c ../some.c\n' >made/Makefile
 run features build -- make -s -C made
 expect_status 0
 "$ASSAY" features run -o of-make -- made/made 5 2>err
+run features build -- make -s -C made
+expect_status 0
+expect_error 'nothing was compiled through this' '$(CC)'
+printf 'all:\n\tgcc -c ../some.c -o by-name.o\n' >made/by-name
+run features build -- make -s -C made -f by-name
+expect_error 'nothing was compiled through this'
 run features show of-make
 expect_stdout '5  loop some.c:2 main'
 if command -v cmake >/dev/null; then
@@ -168,6 +188,13 @@ if command -v cmake >/dev/null; then
 	"$ASSAY" features run -o of-cmake -- built/by-cmake 7 2>err
 	run features show of-cmake
 	expect_stdout '7  loop some.c:2 main'
+	run features build -- cmake --build built
+	expect_error 'nothing was compiled through this'
+	rm -r built
+	run features build -- cmake -B built .
+	expect_no_stderr
+	run features build -- cmake --build built
+	expect_no_stderr
 fi
 
 what='runs on a fleet bring their counts home, and a model learns from them'

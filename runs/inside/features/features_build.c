@@ -11,6 +11,7 @@
 #include "runs/inside/instrument/launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -26,6 +27,8 @@ EMBED_FILE(features_archive_bytes, ASSAY_FEATURES_ARCHIVE);
 #define PLUGIN_ARGUMENT	 "-fplugin-arg-assay_features-"
 #define VERSION_BYTES	 64
 #define LINKED_BYTES_MAX (1u << 30)
+#define ONLY_BYTES_MAX	 (64u << 20)
+#define COMPILED	 "ASSAY_BUILD_COMPILED" /* a file that is there once something was compiled for a builder */
 
 /* ---- one command of a compiler ---- */
 
@@ -191,19 +194,54 @@ static char *output_of(const char *const *words, size_t n)
 	return output ? output : mem_string("a.out");
 }
 
-/* A name that is misspelt, or in another file than one thinks, would be found out by waiting for runs to end. */
-static void remark_if_without_stop(const char *const *words, size_t n, const char *until)
+/* Does a program have one of the features that the file names? A file that cannot be read is somebody else's to tell of. */
+static bool has_one(const struct buf *program, const char *only)
+{
+	struct buf text = BUF_INIT;
+	struct assay_error ignored;
+	bool has = file_read(only, ONLY_BYTES_MAX, &text, &ignored) != ASSAY_OK;
+	char *lines = buf_take(&text), *rest = lines, *line;
+
+	while (!has && (line = strsep(&rest, "\n"))) {
+		const char *name = line + strspn(line, "0123456789.+-e");
+		size_t n;
+
+		name = *name == ' ' ? name + 1 : line;
+		n = strlen(name);
+		if (strncmp(name, "value ", strlen("value ")) == 0 && strrchr(name + strlen("value "), ' '))
+			n = (size_t)(strrchr(name, ' ') - name); /* the last word says which of its values */
+		has = n && memmem(program->bytes, program->size, name, n);
+	}
+	free(lines);
+	return has;
+}
+
+/* A name that is misspelt, or in another file than one thinks, would be found out by waiting for runs to end, or to count. */
+static void remark_what_is_missing(const char *const *words, size_t n, const struct features_build *how)
 {
 	char *output = output_of(words, n), shown[TEXT_SHOWN_BYTES], shown_output[TEXT_SHOWN_BYTES];
 	struct assay_error ignored;
 	struct buf bytes = BUF_INIT;
+	bool read = (how->until || how->only) && file_read(output, LINKED_BYTES_MAX, &bytes, &ignored) == ASSAY_OK;
 
-	if (file_read(output, LINKED_BYTES_MAX, &bytes, &ignored) == ASSAY_OK &&
-	    !memmem(bytes.bytes, bytes.size, FEATURES_UNTIL_ENVIRONMENT, strlen(FEATURES_UNTIL_ENVIRONMENT)))
-		cli_remark("no function '%s' was compiled into '%s': no run of it ends there", text_shown(until, shown),
+	if (read && how->until && !memmem(bytes.bytes, bytes.size, FEATURES_UNTIL_ENVIRONMENT, strlen(FEATURES_UNTIL_ENVIRONMENT)))
+		cli_remark("no function '%s' was compiled into '%s': no run of it ends there", text_shown(how->until, shown),
+			   text_shown(output, shown_output));
+	if (read && how->only && !has_one(&bytes, how->only))
+		cli_remark("no feature that '%s' names was compiled into '%s': its runs count nothing", text_shown(how->only, shown),
 			   text_shown(output, shown_output));
 	buf_release(&bytes);
 	free(output);
+}
+
+/* For the builder that has called us. */
+static void note_compiled(void)
+{
+	const char *path = getenv(COMPILED);
+	int fd = path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+
+	if (fd >= 0)
+		close(fd);
 }
 
 static enum assay_status compile(const char *const *words, size_t n, const struct features_build *how, const char *directory,
@@ -225,8 +263,10 @@ static enum assay_status compile(const char *const *words, size_t n, const struc
 		st = write_to(directory, FEATURES_ARCHIVE, features_archive_bytes, features_archive_bytes_end, err);
 	if (!st)
 		st = launch_checked(command.words, err);
-	if (!st && command.links && how->until)
-		remark_if_without_stop(words, n, how->until);
+	if (command.compiles)
+		note_compiled();
+	if (!st && command.links)
+		remark_what_is_missing(words, n, how);
 	command_release(&command);
 	return st;
 }
@@ -280,6 +320,18 @@ static char *compiler_variable(const char *name, const char *usual, const char *
 	return mem_format("%s=%s %s", name, self, now && *now ? now : usual);
 }
 
+/* What there was before is not compiled again, and a name of a compiler in a Makefile is none of ours: it would be found out when a run
+ * counts nothing. CMake compiles nothing where it does not build. */
+static bool must_compile(const char *const *words, size_t n)
+{
+	const char *slash = strrchr(words[0], '/');
+	bool builds = strcmp(slash ? slash + 1 : words[0], "cmake") != 0;
+
+	for (size_t i = 1; i < n; i++)
+		builds = builds || strcmp(words[i], "--build") == 0;
+	return builds;
+}
+
 static enum assay_status call_builder(const char *const *words, size_t n, const char *self, struct assay_error *err)
 {
 	const char *slash = strrchr(words[0], '/'), *name = slash ? slash + 1 : words[0];
@@ -322,22 +374,34 @@ static bool is_builder(const char *const *words, size_t n)
 	return is;
 }
 
+static enum assay_status build_all(const char *const *words, size_t n, const struct features_build *how, const char *directory,
+				   struct assay_error *err)
+{
+	char *self = NULL, *compiled = mem_format("%s/compiled", directory);
+	bool first = !getenv(COMPILED);
+	enum assay_status st = self_words(how, &self, err);
+
+	if (!st && first)
+		launch_variable(COMPILED, compiled);
+	if (!st)
+		st = call_builder(words, n, self, err);
+	if (!st && first && must_compile(words, n) && access(compiled, F_OK) != 0)
+		cli_remark(
+		    "nothing was compiled through this: what was built before stays as it is, and counts only if it was built so; build "
+		    "in a new directory, or after 'make clean' or 'cmake --fresh'; a Makefile must call its compiler as $(CC) or $(CXX)");
+	free(compiled);
+	free(self);
+	return st;
+}
+
 enum assay_status features_build(const char *const *words, size_t n, const struct features_build *how, struct assay_error *err)
 {
 	const char *parent = getenv("TMPDIR");
-	char *directory, *self = NULL;
+	char *directory = mem_format("%s/assay-features-XXXXXX", parent && *parent ? parent : "/tmp");
 	enum assay_status st;
 
-	if (is_builder(words, n)) {
-		st = self_words(how, &self, err);
-		if (!st)
-			st = call_builder(words, n, self, err);
-		free(self);
-		return st;
-	}
-	directory = mem_format("%s/assay-features-XXXXXX", parent && *parent ? parent : "/tmp");
 	if (mkdtemp(directory)) {
-		st = compile(words, n, how, directory, err);
+		st = is_builder(words, n) ? build_all(words, n, how, directory, err) : compile(words, n, how, directory, err);
 		nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	} else {
 		st = assay_fail_errno(err, errno, "cannot make a directory '%s'", directory);

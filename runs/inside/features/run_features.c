@@ -206,6 +206,7 @@ static enum assay_status file_add(const char *name, const unsigned char *bytes, 
 		st = source_add(&s, parts, err);
 	out->files++;
 	out->incomplete |= s.header.lost > 0;
+	out->cut_off += !st && !s.header.finished;
 	if (parts->n > ROOM_MIN && parts->n > 2 * parts->unique)
 		parts_join(parts);
 	return st;

@@ -32,6 +32,7 @@ struct run_features {
 	struct run_feature *items; /* [n], sorted by name, which are unique */
 	size_t n, capacity;
 	size_t files;	 /* that were read */
+	size_t cut_off;	 /* of them: the process did not end in order */
 	bool incomplete; /* a thread's counts are missing: it could not make its block */
 };
 
