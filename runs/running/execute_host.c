@@ -421,13 +421,14 @@ static bool host_ask_counters(struct execute_host *h)
 
 /* ---- features ---- */
 
-/* All that is known of the run's input before it is run. */
-static bool host_look_at_input(struct execute_host *h, const struct plan_cell *cell, struct execution_features *out)
+/* All that is known of the run's input before it is run. *why, borrowed: there is nothing to run, since the input has no features. */
+static bool host_look_at_input(struct execute_host *h, const struct plan_cell *cell, struct execution_features *out, const char **why)
 {
 	const struct execution_features *known = &h->x->options->inputs[cell->input];
-	struct own_features_asked asked = { .input = h->x->options->plan->inputs[cell->input], .work = h->work };
+	struct own_features_asked asked = { .input = h->x->options->plan->inputs[cell->input], .work = h->work, .known = &known->known };
 	bool ok;
 
+	*why = NULL;
 	*out = (struct execution_features){ .input = "" };
 	if (cell->repetition < 1)
 		return true;
@@ -436,7 +437,7 @@ static bool host_look_at_input(struct execute_host *h, const struct plan_cell *c
 	if (!h->x->options->manifest->features.n)
 		return true;
 	host_expand(h, manifest_features_command, cell->version, cell->input, &asked.words, &asked.environment);
-	ok = own_features_of(h->session, &asked, &h->own, out);
+	ok = own_features_of(h->session, &asked, &h->own, out, why);
 	manifest_words_release(&asked.words);
 	manifest_words_release(&asked.environment);
 	return ok;
@@ -743,14 +744,18 @@ static bool host_run_cell(struct execute_host *h, size_t i)
 	bool samples = h->x->options->instrument && h->cells[i].repetition >= 1;
 	struct execution_features known;
 	struct execution e;
-	enum host_run how;
-	bool ok = host_look_at_input(h, &h->cells[i], &known);
+	enum host_run how = HOST_RUN_ENDED;
+	const char *why;
+	bool ok = host_look_at_input(h, &h->cells[i], &known, &why);
 
 	if (!ok) {
 		execution_features_release(&known);
 		return false;
 	}
-	how = samples ? host_run_packs(h, &h->cells[i], &e) : host_run_undisturbed(h, &h->cells[i], &e);
+	if (why)
+		execution_not_started(why, &e);
+	else
+		how = samples ? host_run_packs(h, &h->cells[i], &e) : host_run_undisturbed(h, &h->cells[i], &e);
 	known.counted = e.features.counted;
 	e.features = known;
 	ok = how != HOST_RUN_NONE && host_store(h, i, &e);

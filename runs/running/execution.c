@@ -107,9 +107,20 @@ static char *execution_why_not_started(const struct helper_answer *answer)
 									 : "");
 }
 
+static const struct execution nothing = {
+	.metric = (double)NAN, .usage = { -1, -1, -1 }, .max_rss_bytes = -1, .exit_status = -1, .signal = -1, .taken_ms = -1
+};
+
+void execution_not_started(const char *why, struct execution *out)
+{
+	*out = nothing;
+	out->outcome = EXECUTION_NOT_STARTED;
+	out->detail = mem_string(why);
+}
+
 bool execution_judge(const struct metric *metric, const struct helper_answer *answer, struct execution *out, char **fault)
 {
-	struct execution e = { .metric = (double)NAN, .usage = { -1, -1, -1 }, .max_rss_bytes = -1, .exit_status = -1, .signal = -1 };
+	struct execution e = nothing;
 
 	if (answer->refusal && answer->refusal_code != HELPER_CODE_EXECUTE && answer->refusal_code != HELPER_CODE_PERMISSION) {
 		*fault = mem_string(answer->refusal);
@@ -118,7 +129,6 @@ bool execution_judge(const struct metric *metric, const struct helper_answer *an
 	if (answer->refusal) {
 		e.outcome = EXECUTION_NOT_STARTED;
 		e.detail = execution_why_not_started(answer);
-		e.taken_ms = -1;
 	} else {
 		execution_set_numbers(&answer->result, &e);
 		e.signature = signature_text(answer);

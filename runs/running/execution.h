@@ -58,6 +58,9 @@ struct execution {
 };
 void execution_release(struct execution *execution); /* accepts zeroed */
 
+/* An execution that was never made, and why. execution_release() it. */
+void execution_not_started(const char *why, struct execution *out);
+
 /* From what the helper said of a run. False, with *fault, when nothing was run and the command is not the reason. free() *fault,
  * execution_release() *out. */
 bool execution_judge(const struct metric *metric, const struct helper_answer *answer, struct execution *out, char **fault);

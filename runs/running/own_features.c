@@ -3,13 +3,18 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/secret.h"
+#include "base/text.h"
 #include "fleet/agent/helper_client.h"
+#include "runs/running/execution.h"
+
+#include <string.h>
 
 #define LIMIT_MS (60 * 1000)
 #define SPARE_MS (60 * 1000) /* on top of it, which the host keeps */
 
 struct own_features_printed {
 	char *asked; /* that printed them */
+	char *why;   /* there are none; else NULL */
 	struct run_features list;
 	double seconds;
 };
@@ -18,33 +23,73 @@ void own_features_release(struct own_features *own)
 {
 	for (size_t i = 0; i < own->n; i++) {
 		free(own->items[i].asked);
+		free(own->items[i].why);
 		run_features_release(&own->items[i].list);
 	}
 	free(own->items);
 	*own = (struct own_features){ NULL, 0, 0 };
 }
 
+/* Features that the command printed, under names of their own; else NULL is *why not, free() it. */
+static char *read_printed(const struct own_features_asked *asked, const char *text, size_t n, struct run_features *out)
+{
+	char shown[TEXT_SHOWN_BYTES];
+	struct assay_error err;
+
+	if (run_features_text_parse(text, n, out, &err))
+		return mem_format("what the command 'features' printed of input '%s': %s", asked->input, err.text);
+	for (size_t i = 0; i < out->n; i++) {
+		if (run_features_find(asked->known, out->items[i].name))
+			return mem_format("what the command 'features' printed of input '%s': '%.15g %s' has a name that assay itself uses",
+					  asked->input, out->items[i].value, text_shown(out->items[i].name, shown));
+	}
+	return NULL;
+}
+
+/* The input's own fault, with the first line that the command said of it; NULL: it ended well. free() it. */
+static char *why_not_well(const struct own_features_asked *asked, const struct execution *e, bool flooded)
+{
+	size_t n = strcspn(e->err, "\n");
+	char shown[TEXT_SHOWN_BYTES], *line = mem_bytes(e->err, n), *why = NULL;
+
+	if (flooded)
+		why =
+		    mem_format("the command 'features' printed more than %u MiB of input '%s'", OWN_FEATURES_BYTES_MAX >> 20, asked->input);
+	else if (e->outcome != EXECUTION_OK)
+		why = mem_format("the command 'features' did not end well for input '%s': %s%s%s", asked->input, e->detail, n ? ": " : "",
+				 text_shown(line, shown));
+	free(line);
+	return why;
+}
+
 /* What is called secret is hidden in names, too. */
 static bool read_answer(struct session *session, const struct own_features_asked *asked, const struct helper_answer *answer,
 			struct own_features_printed *out)
 {
+	const struct metric ended_well = { .source = METRIC_WALL };
 	struct secrets secrets = { .values = NULL };
+	struct execution e = { .detail = NULL };
 	struct assay_error err;
-	char *text = NULL;
+	char *text = NULL, *fault = NULL;
 	size_t n = 0;
-	bool ok = session_judge(session, answer) || session_explain(session, "the command 'features' did not end well");
+	bool ok = execution_judge(&ended_well, answer, &e, &fault) || session_fail(session, "the command 'features': %s", fault);
 
-	if (!ok)
-		return false;
-	if (spool_text(&answer->out, OWN_FEATURES_BYTES_MAX, &text, &n, &err))
-		return session_fail(session, "%s", err.text);
-	secrets_add(&secrets, asked->environment.items, asked->environment.n);
-	secrets_mask(&secrets, &text, &n);
-	ok = run_features_text_parse(text ? text : "", n, &out->list, &err) == ASSAY_OK;
-	out->seconds = 1e-6 * (double)(answer->result.user_us + answer->result.sys_us);
-	if (!ok)
-		session_fail(session, "what the command 'features' printed of input '%s': %s", asked->input, err.text);
+	if (ok) {
+		secrets_add(&secrets, asked->environment.items, asked->environment.n);
+		secrets_add(&secrets, session->host->environment, session->host->n_environment);
+		secrets_mask(&secrets, &e.err, &e.err_bytes);
+		out->why = why_not_well(asked, &e, answer->result.flooded > 0);
+	}
+	if (ok && !out->why && spool_text(&answer->out, OWN_FEATURES_BYTES_MAX, &text, &n, &err))
+		ok = session_fail(session, "%s", err.text);
+	if (ok && !out->why) {
+		secrets_mask(&secrets, &text, &n);
+		out->why = read_printed(asked, text ? text : "", n, &out->list);
+		out->seconds = 1e-6 * (double)(answer->result.user_us + answer->result.sys_us);
+	}
 	secrets_release(&secrets);
+	execution_release(&e);
+	free(fault);
 	free(text);
 	return ok;
 }
@@ -79,7 +124,7 @@ static char *text_of(const struct own_features_asked *asked)
 }
 
 bool own_features_of(struct session *session, const struct own_features_asked *asked, struct own_features *own,
-		     struct execution_features *out)
+		     struct execution_features *out, const char **why)
 {
 	struct own_features_printed one = { .asked = text_of(asked) };
 	size_t i = 0;
@@ -88,7 +133,6 @@ bool own_features_of(struct session *session, const struct own_features_asked *a
 		i++;
 	if (i == own->n && !ask(session, asked, &one)) {
 		free(one.asked);
-		run_features_release(&one.list);
 		return false;
 	}
 	if (i == own->n) {
@@ -97,7 +141,10 @@ bool own_features_of(struct session *session, const struct own_features_asked *a
 	} else {
 		free(one.asked);
 	}
-	run_features_copy(&own->items[i].list, &out->own);
-	out->own_seconds = own->items[i].seconds;
+	*why = own->items[i].why;
+	if (!*why) {
+		run_features_copy(&own->items[i].list, &out->own);
+		out->own_seconds = own->items[i].seconds;
+	}
 	return true;
 }

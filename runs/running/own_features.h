@@ -18,11 +18,13 @@ void own_features_release(struct own_features *own); /* accepts zeroed */
 struct own_features_asked {
 	struct manifest_words words, environment; /* as they are run on the host */
 	const char *input, *work;		  /* its name, and the directory to run it in */
+	const struct run_features *known;	  /* whose names it must not use */
 };
 
 /* Sets out->own and its time. The same words of the same input are run once. The command has a minute, and OWN_FEATURES_BYTES_MAX for what
- * it prints. False, with the host's reason: it did not end well, or what it printed is no features. */
+ * it prints. *why, borrowed of *own: it did not end well for this input, or what it printed is no features; else NULL. False, with the
+ * host's reason: it could not be asked. */
 bool own_features_of(struct session *session, const struct own_features_asked *asked, struct own_features *own,
-		     struct execution_features *out);
+		     struct execution_features *out, const char **why);
 
 #endif

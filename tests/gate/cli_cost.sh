@@ -13,6 +13,8 @@ echo "cost $((1000 + n * $2 / 5 + 3 * $(wc -c <"$1") + m * 7 % 41))"
 END
 cat >"$lab/apps/bin/features.sh" <<'END'
 #!/bin/sh
+[ ! -e "$2/fails" ] || [ "$(cat "$2/fails")" != "${1##*/}" ] || { echo "cannot parse it" >&2; exit 3; }
+[ ! -e "$2/taken" ] || cat "$2/taken"
 [ ! -e "$2/broken" ] || { echo "many outer"; exit 0; }
 read -r n m <"$1"
 printf '%s\n' "$n outer" "$((2 * n + 5)) twice" "$n same" "${n}e-1 tenth" "$m unrelated" '3 always'
@@ -65,6 +67,21 @@ expect_status 1
 cases=$((cases + 1))
 cat "$tmp/err" "$tmp/out" | grep -q "what the command 'features' printed of input 'a01'" || fail 'it should say what was printed'
 rm "$tmp/broken"
+what='features of names that are taken, and a command that fails for one input: the others are run'
+echo '7 bytes of the input' >"$tmp/taken"
+run -C "$lab" run work --versions old --inputs a01
+expect_status 1
+cases=$((cases + 1))
+cat "$tmp/err" "$tmp/out" | grep -q "of input 'a01': '7 bytes of the input' has a name that assay itself uses" || fail 'it should name the line'
+rm "$tmp/taken"
+echo a02 >"$tmp/fails"
+run -C "$lab" run work --versions old --inputs a01,a02,a03 --quiet
+cases=$((cases + 2))
+cat "$tmp/err" "$tmp/out" | grep -q "did not end well for input 'a02': exit status 3: cannot parse it" || fail 'it should name the input and say why'
+sqlite3 "$lab/.assay/runs.db" "SELECT input FROM execution WHERE outcome = 'ok' ORDER BY input" >"$tmp/ok"
+[ "$(echo $(cat "$tmp/ok"))" = 'a01 a03' ] || fail "run were: $(cat "$tmp/ok")"
+rm "$tmp/fails"
+sqlite3 "$lab/.assay/runs.db" "DELETE FROM execution"
 
 what='runs'
 run -C "$lab" run work --versions old --inputs "$(names a)" --quiet
@@ -314,7 +331,9 @@ END
 	sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET version = 'none' WHERE version = 'counting' AND input > 'a20'"
 	run -C "$lab" cost train counted@plain --counts counting --of metric
 	refused 6 "ran 20 inputs on 'here' that 'counting' has counted (24 runs of inputs that it has not do not count)"
-	run -C "$lab" cost explain counted@plain --counts counting --of metric --min-runs 4 --input a07 --format json
+	sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET version = 'none' WHERE version = 'counting' AND input > 'a07'"
+	run -C "$lab" cost explain counted@plain --counts counting --of metric --min-runs 4 --max-error 1000 --input a07 --format json
+	expect_json .low null .high null
 	sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET version = 'counting' WHERE version = 'none'"
 	what='the most expensive for their bytes, of inputs that were run and of those that were not'
 	run -C "$lab" cost worst counted@plain --counts counting --of metric
