@@ -359,6 +359,8 @@ static enum assay_status detect_run(struct lab *none, void *arguments, struct do
 	if (!st)
 		st = detect_side(word, a->type, &new, err);
 	if (!st)
+		st = sides_keep_ended(a->model_file ? NULL : &old, &new, err);
+	if (!st)
 		st = detect_costs(a, &old, &new, err);
 	if (!st)
 		st = detect(&input, &a->detect, &detected, err);
@@ -531,6 +533,8 @@ static enum assay_status learn(const struct train_arguments *a, struct model_fil
 	how.threads = parallel_threads();
 	learned = observing;
 	learned.least_share *= OBSERVE_LEARNED;
+	if (!st)
+		st = sides_keep_ended(NULL, &side, err);
 	if (!st)
 		st = observe(&side, &learned, &observed, err);
 	if (!st)

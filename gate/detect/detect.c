@@ -625,6 +625,16 @@ static void detected_explain_too_few(struct detected *d, size_t runs)
 			    runs < DETECT_RUNS_MIN ? "" : "; judged at the smallest rate that they support");
 }
 
+static void detected_explain_left_out(struct detected *d, const struct side *side)
+{
+	if (side->cut)
+		detected_add_reason(d, "cut_off", "%s: %zu run%s left out: %s sample files are cut off (the first: '%s')", side->what,
+				    side->cut, side->cut == 1 ? " is" : "s are", side->cut == 1 ? "its" : "their", side->cut_file);
+	if (side->killed)
+		detected_add_reason(d, "killed", "%s: %zu run%s left out: the program was killed or crashed there, and not in the others",
+				    side->what, side->killed, side->killed == 1 ? " is" : "s are");
+}
+
 static enum assay_status detect_check_input(const struct detect_input *in, struct assay_error *err)
 {
 	ASSAY_BUG_IF(!in->old == !in->model);
@@ -644,6 +654,9 @@ static enum assay_status detect_in(const struct detect_input *input, const struc
 		st = detected_observe(options, &d, err);
 	if (st)
 		goto out;
+	if (input->old)
+		detected_explain_left_out(&d, input->old);
+	detected_explain_left_out(&d, input->new);
 	detected_at_like_inputs(options, &d);
 	detected_find_skipped(&d);
 	unseen_find(input->old, input->new, &d.unseen);

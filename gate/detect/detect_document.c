@@ -60,6 +60,8 @@ static void add_side(const struct side *side, struct document *out)
 	doc_set(out, "failed", side->failed);
 	doc_set(out, "pruned", side->pruned);
 	doc_set(out, "other_builds", side->others);
+	doc_set(out, "cut_off", side->cut);
+	doc_set(out, "killed", side->killed);
 	doc_set_bool(out, "stale", side->stale);
 	doc_end(out);
 }

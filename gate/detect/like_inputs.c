@@ -18,15 +18,10 @@
 
 /* ---- inputs of runs ---- */
 
-/* The file of the process that began first. */
 static const char *run_arguments(const struct side_run *run)
 {
-	const struct samples *first = &run->files[0];
-	const char *arguments;
+	const char *arguments = samples_info(side_run_first(run), "arguments");
 
-	for (size_t f = 1; f < run->n_files; f++)
-		first = run->files[f].started_ns < first->started_ns ? &run->files[f] : first;
-	arguments = samples_info(first, "arguments");
 	return arguments ? arguments : "";
 }
 

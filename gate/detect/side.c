@@ -14,25 +14,28 @@
 #define SUFFIX	    ".samples"
 #define TYPES_SHOWN 5
 
+static void run_release(struct side_run *run)
+{
+	for (size_t f = 0; f < run->n_files; f++)
+		samples_release(&run->files[f]);
+	free(run->files);
+	free(run->name);
+	free(run->input);
+	free(run->machine);
+	free(run->numbers);
+}
+
 void side_release(struct side *side)
 {
-	for (size_t r = 0; r < side->n; r++) {
-		struct side_run *run = &side->runs[r];
-
-		for (size_t f = 0; f < run->n_files; f++)
-			samples_release(&run->files[f]);
-		free(run->files);
-		free(run->name);
-		free(run->input);
-		free(run->machine);
-		free(run->numbers);
-	}
+	for (size_t r = 0; r < side->n; r++)
+		run_release(&side->runs[r]);
 	for (size_t k = 0; k < side->n_numbers; k++)
 		free(side->numbers[k]);
 	free(side->numbers);
 	free(side->runs);
 	free(side->what);
 	free(side->hardware_type);
+	free(side->cut_file);
 	*side = (struct side){ .runs = NULL };
 }
 
@@ -78,6 +81,8 @@ static enum assay_status side_add_file(struct side *side, const char *name, cons
 
 	if (st)
 		return st;
+	if (samples.truncated && !side->cut_file)
+		side->cut_file = mem_string(name);
 	digest_sha256(bytes, n, hash);
 	side_add_samples(side, hash, &samples);
 	return ASSAY_OK;
@@ -180,9 +185,87 @@ enum assay_status side_compare(const struct side *a, const struct side *b, struc
 	return st;
 }
 
+/* Leaves out the runs that are `so`; returns how many. */
+static size_t side_leave_out(struct side *side, bool (*so)(const struct side_run *run))
+{
+	size_t kept = 0, n = side->n;
+
+	for (size_t r = 0; r < n; r++) {
+		if (so(&side->runs[r]))
+			run_release(&side->runs[r]);
+		else
+			side->runs[kept++] = side->runs[r];
+	}
+	side->n = kept;
+	return n - kept;
+}
+
+static bool run_is_cut(const struct side_run *run)
+{
+	for (size_t f = 0; f < run->n_files; f++)
+		if (run->files[f].truncated)
+			return true;
+	return false;
+}
+
+static enum assay_status side_leave_out_cut(struct side *side, struct assay_error *err)
+{
+	for (size_t r = 0; r < side->n && !side->cut_file; r++)
+		if (run_is_cut(&side->runs[r]))
+			side->cut_file = mem_string(side->runs[r].name);
+	side->cut = side_leave_out(side, run_is_cut);
+	if (side->n)
+		return ASSAY_OK;
+	return assay_fail(
+	    err, ASSAY_E_NODATA,
+	    "%s: nothing can be judged: sample files of all its %zu runs are cut off (the first: '%s'), and what the runs did "
+	    "is not known",
+	    side->what, side->cut, side->cut_file);
+}
+
+const struct samples *side_run_first(const struct side_run *run)
+{
+	const struct samples *first = &run->files[0];
+
+	for (size_t f = 1; f < run->n_files; f++)
+		first = run->files[f].started_ns < first->started_ns ? &run->files[f] : first;
+	return first;
+}
+
+static bool run_was_killed(const struct side_run *run)
+{
+	return run->n_files && !side_run_first(run)->finished;
+}
+
+static bool any_ended(const struct side *side)
+{
+	for (size_t r = 0; r < side->n; r++)
+		if (!run_was_killed(&side->runs[r]))
+			return true;
+	return false;
+}
+
+enum assay_status sides_keep_ended(struct side *old, struct side *new, struct assay_error *err)
+{
+	struct side *sides[2] = { new, old };
+	bool ended = any_ended(new) || (old && any_ended(old));
+
+	for (int s = 0; s < (old ? 2 : 1) && ended; s++) {
+		sides[s]->killed = side_leave_out(sides[s], run_was_killed);
+		if (!sides[s]->n)
+			return assay_fail(
+			    err, ASSAY_E_NODATA,
+			    "%s: nothing can be judged: in none of its %zu runs the program ended in order (it was killed, or crashed), "
+			    "and what it did until then is not comparable with whole runs",
+			    sides[s]->what, sides[s]->killed);
+	}
+	return ASSAY_OK;
+}
+
 enum assay_status side_check(struct side *side, struct assay_error *err)
 {
 	const struct side_run *first = NULL;
+	enum assay_status st;
 
 	for (size_t r = 0; r < side->n; r++) {
 		for (size_t f = 0; f < side->runs[r].n_files; f++) {
@@ -201,7 +284,8 @@ enum assay_status side_check(struct side *side, struct assay_error *err)
 	}
 	if (!first)
 		return assay_fail(err, ASSAY_E_NODATA, "%s: there are no sample files (RUN/FILE" SUFFIX " or FILE" SUFFIX ")", side->what);
-	return side_check_counters(side, err);
+	st = side_leave_out_cut(side, err);
+	return st ? st : side_check_counters(side, err);
 }
 
 /* ---- from a directory ---- */

@@ -26,8 +26,10 @@ struct side {
 	size_t n;
 	/* Executions that are left out: they failed; their files were removed by policy; they are of another build. */
 	size_t failed, pruned, others;
-	bool stale;	/* they are of another build than the latest runs that give results */
-	char **numbers; /* [n_numbers] what is known of each input in numbers (input_costs.h); 0: no more than its arguments */
+	size_t cut, killed; /* executions that are left out: a file of theirs is cut off; the program was killed (sides_keep_ended()) */
+	char *cut_file;	    /* the first of those that are cut off, or its run; NULL: none is */
+	bool stale;	    /* they are of another build than the latest runs that give results */
+	char **numbers;	    /* [n_numbers] what is known of each input in numbers (input_costs.h); 0: no more than its arguments */
 	size_t n_numbers;
 };
 
@@ -44,10 +46,17 @@ enum assay_status side_of_store(struct lab *lab, const char *selector, const cha
 				struct assay_error *err);
 
 /* To put a side together: adds a run, and a file to the last run (from its bytes; `name` is for messages); then side_check(), which
- * says whether they can be compared. */
+ * says whether they can be compared. It leaves out runs of which a file is cut off: what they did is not known. */
 void side_add_run(struct side *side, const char *name, const char *input, const char *machine);
 void side_add_samples(struct side *side, const char *hash, struct samples *samples); /* takes them over; of the content */
 enum assay_status side_check(struct side *side, struct assay_error *err);
+
+/* A program that was killed did a part of its work only: such runs are left out where others, of either side (old: or NULL), ended in
+ * order. Where none did, that is how the program ends. ASSAY_E_NODATA: nothing is left of one. */
+enum assay_status sides_keep_ended(struct side *old, struct side *new, struct assay_error *err);
+
+/* Of the process that began first. */
+const struct samples *side_run_first(const struct side_run *run);
 
 /* May two be compared? ASSAY_E_USAGE that names the first difference: back end, hardware type (where both are known), counters. */
 enum assay_status side_compare(const struct side *a, const struct side *b, struct assay_error *err);

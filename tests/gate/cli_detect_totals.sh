@@ -87,6 +87,52 @@ run detect calls.runs parts.runs --rate .1
 expect_status 0
 expect_stdout '0 of 4 runs are anomalous, and 4 differ in ways that decide nothing'
 
+# cut DIRECTORY RUN...: most of their files is lost
+cut() {
+	directory=$1
+	shift
+	for i in "$@"; do
+		for file in "$directory/$i"/*; do
+			truncate -s $(($(stat -c %s "$file") / 3)) "$file"
+		done
+	done
+}
+what='runs whose files are cut off take no part'
+cp -R calls.runs some.runs
+cp -R often.runs all.runs
+cut some.runs 2 5
+cut all.runs 1 2 3 4
+run detect some.runs often.runs --rate .1 --format json
+expect_status 4
+expect_json .samples[0].runs 7
+expect_json .samples[0].cut_off 2
+expect_json .reasons[0].code cut_off
+run detect calls.runs some.runs --rate .1
+expect_status 0
+expect_stdout "some.runs: 2 runs are left out: their sample files are cut off (the first: 'some.runs/2/"
+run detect calls.runs all.runs --rate .1
+refused 6 'sample files of all its 4 runs are cut off' "'all.runs/1/"
+run detect all.runs calls.runs --rate .1
+refused 6 'sample files of all its 4 runs are cut off'
+
+what='runs that were killed are no runs beside those that ended, and comparable with each other'
+sed 's/return 0;/__builtin_trap();/' calls.c >killed.c
+build killed.c killed
+for i in $(seq 9); do
+	mkdir -p "killed.runs/$i"
+	ASSAY_EMULATE_DIRECTORY=killed.runs/$i ./killed >/dev/null 2>&1
+done
+run detect calls.runs killed.runs --rate .1
+refused 6 'in none of its 9 runs the program ended in order'
+run detect killed.runs killed.runs --rate .1
+expect_status 0
+cp -R often.runs mixed.runs
+cp -R killed.runs/5 mixed.runs
+run detect calls.runs mixed.runs --rate .1 --format json
+expect_status 3
+expect_json .samples[1].killed 1
+expect_json .reasons[0].code killed
+
 # The words of threads are apart by `apart`, which main knows: add is what it was.
 cat >data.c <<'EOF'
 #include <pthread.h>
