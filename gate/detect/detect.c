@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "gate/detect/comparable.h"
 #include "gate/detect/renamed.h"
 #include "gate/detect/side_effect.h"
 #include "model/anomaly/detector_parts.h"
@@ -190,7 +191,7 @@ static void detected_at_like_inputs(const struct detect_options *options, struct
 		    d, "inputs_differ",
 		    "the inputs of the two versions do not have equally many numbers, or not in all runs: what follows their size was %s",
 		    in->old ? "compared as it is" : "not judged");
-	else if (!common && !d->like.n)
+	else if (!common && !d->like.n && !d->apart)
 		detected_add_reason(d, "inputs_differ",
 				    "no input of the one version is an input of the other (where inputs have no names, the arguments are "
 				    "compared, which may name the build): what follows the input was compared as it is");
@@ -500,7 +501,7 @@ static enum decision detected_decide(const struct detected *d)
 {
 	if (!d->n)
 		return DECISION_NOTHING_MEASURED;
-	if (d->rate_used > d->rate_asked)
+	if (d->apart || d->rate_used > d->rate_asked)
 		return DECISION_INCONCLUSIVE;
 	if (d->n_worse && !detected_outweighed(d))
 		return DECISION_REGRESSION;
@@ -635,6 +636,22 @@ static void detected_explain_left_out(struct detected *d, const struct side *sid
 				    side->what, side->killed, side->killed == 1 ? " is" : "s are");
 }
 
+/* That versions cannot be compared comes first. */
+static void detected_find_apart(struct detected *d)
+{
+	const struct detect_input *in = d->input;
+	char *inputs = in->old ? comparable_inputs(in->old, in->new) : NULL,
+	     *programs = in->old ? comparable_programs(in->old, in->new) : NULL;
+
+	d->apart = inputs || programs;
+	if (programs)
+		detected_add_reason(d, "other_program", "%s", programs);
+	if (inputs)
+		detected_add_reason(d, "other_work", "%s", inputs);
+	free(inputs);
+	free(programs);
+}
+
 static enum assay_status detect_check_input(const struct detect_input *in, struct assay_error *err)
 {
 	ASSAY_BUG_IF(!in->old == !in->model);
@@ -654,6 +671,7 @@ static enum assay_status detect_in(const struct detect_input *input, const struc
 		st = detected_observe(options, &d, err);
 	if (st)
 		goto out;
+	detected_find_apart(&d);
 	if (input->old)
 		detected_explain_left_out(&d, input->old);
 	detected_explain_left_out(&d, input->new);

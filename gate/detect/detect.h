@@ -83,6 +83,7 @@ struct detected {
 	struct missing missing;	      /* of `seen`; zeroed with a model */
 	struct unseen unseen;	      /* what of the program's time nothing is counted of */
 	bool all_functions;	      /* nothing was worse in those that changed: what did not change was judged as well */
+	bool apart;		      /* nothing can be concluded from what functions do (comparable.h) */
 	size_t runs_unlike; /* of the new version, with inputs unlike those of normal runs: some of their functions were not judged */
 	struct detector *detector;	    /* NULL when nothing could be fitted, with Mann-Whitney, and with a model */
 	const struct detector_about *about; /* NULL: there is no detector */

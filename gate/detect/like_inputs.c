@@ -43,7 +43,7 @@ static size_t text_numbers(const char *text, double *numbers)
 }
 
 /* What a model knows of the input, else numbers in the arguments or, where these are not known, in the input's name. */
-static size_t run_numbers(const struct side *side, const struct side_run *run, double *numbers)
+size_t input_run_numbers(const struct side *side, const struct side_run *run, double *numbers)
 {
 	const char *arguments = run->n_files ? run_arguments(run) : "";
 
@@ -57,10 +57,10 @@ static size_t run_numbers(const struct side *side, const struct side_run *run, d
 size_t input_numbers(const struct side *side)
 {
 	double numbers[INPUT_NUMBERS_MAX];
-	size_t n = side->n ? run_numbers(side, &side->runs[0], numbers) : 0;
+	size_t n = side->n ? input_run_numbers(side, &side->runs[0], numbers) : 0;
 
 	for (size_t r = 1; r < side->n; r++)
-		n = run_numbers(side, &side->runs[r], numbers) == n ? n : 0;
+		n = input_run_numbers(side, &side->runs[r], numbers) == n ? n : 0;
 	return n <= INPUT_NUMBERS_MAX ? n : 0;
 }
 
@@ -111,7 +111,7 @@ static struct expect_inputs like_expect_inputs(const struct like_inputs *like, c
 		(*input)[r] = found ? (size_t)(found - like->inputs) : SIZE_MAX;
 		free(text);
 		if (numbered)
-			run_numbers(side, &side->runs[r], numbers);
+			input_run_numbers(side, &side->runs[r], numbers);
 		for (size_t k = 0; k < like->numbers; k++)
 			mat_set(&out.numbers, r, k, numbered ? numbers[k] : (double)NAN);
 	}

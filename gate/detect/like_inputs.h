@@ -15,6 +15,8 @@
  * (input_costs.h), else words that are numbers, also after '=', ':' and ','. Returns how many they are; 0: none, too many, or not equally
  * many in all runs. */
 size_t input_numbers(const struct side *side);
+/* Those of a run, as asinh(): numbers [INPUT_NUMBERS_MAX]. Returns how many there are, also of more. */
+size_t input_run_numbers(const struct side *side, const struct side_run *run, double *numbers);
 /* Whether some run of the one had an input of the other: not where arguments name the build, for example. O(runs of a * runs of b). */
 bool input_common(const struct side *a, const struct side *b);
 

@@ -3,7 +3,7 @@
 #define GATE_DETECT_OBSERVE_H
 
 #include "base/rows.h"
-#include "gate/detect/side.h"
+#include "gate/detect/stems.h"
 #include "model/anomaly/detector.h"
 
 struct observe_options {
@@ -71,6 +71,9 @@ struct observed {
  * ASSAY_E_USAGE: a run's files cannot be brought together. O(samples * columns). */
 enum assay_status observe(const struct side *side, const struct observe_options *options, struct observed *out, struct assay_error *err);
 void observed_release(struct observed *observed); /* accepts zeroed */
+
+/* Of what a side did, the part of these functions themselves. */
+double observe_share_of(const struct side *side, const struct stems *names);
 
 /* How many calls the samples of a function stand for. */
 double observed_calls(const struct observed *observed, size_t function);

@@ -217,14 +217,15 @@ run detect s-old s-new --changes 1.0.model
 refused 2 "'assay changes --format json' writes"
 
 what='a function that only one version has'
-run detect old s-new
+sample good short 9 200
+run detect short s-new --rate .1
 expect_status 3
 expect_stdout 'app_thread' '  by calling work, which only the new version has'
-run detect s-new old --format json
+run detect s-new short --format json
 expect_status 4
 expect_json .functions[0].name app_thread
 expect_json .functions[0].new_part null
-run detect s-new old --all
+run detect s-new short --all
 expect_stdout "only one version has it: what it does counts as its callers'"
 
 what='what cannot be compared'

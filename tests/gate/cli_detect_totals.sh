@@ -133,6 +133,57 @@ expect_status 3
 expect_json .samples[1].killed 1
 expect_json .reasons[0].code killed
 
+# asked PROGRAM DIRECTORY RUNS SIZE FIRST: each run with a seed of its own
+asked() {
+	for i in $(seq "$3"); do
+		mkdir -p "$2/$i"
+		ASSAY_EMULATE_DIRECTORY=$2/$i "./$1" "$4" "$(($5 + i))" >/dev/null || exit 1
+	done
+}
+asked calls sized.runs 9 6000 0
+asked often seeds.runs 4 6000 50
+asked often larger.runs 4 7000 50
+asked calls seeded.runs 4 6000 50
+what='other seeds are like inputs, other sizes are other work'
+run detect sized.runs seeds.runs --rate .1 --format json
+expect_status 3
+run detect sized.runs seeded.runs --rate .1
+expect_status 0
+run detect sized.runs larger.runs --rate .1 --format json
+expect_status 4
+expect_json .reasons[0].code other_work
+expect_json .functions[0].name fold
+run detect sized.runs larger.runs --rate .1
+expect_status 4
+expect_stdout 'inconclusive  they cannot be compared; 1 of 2 functions differs' \
+	'the inputs differ: number 1 of the arguments is 6000 in all runs of sized.runs, and 7000 in those of larger.runs'
+cp calls named
+sample named 4 large
+run detect calls.runs named.runs --rate .1 --format json
+expect_status 4
+expect_json .reasons[0].code other_work
+
+what='two programs are no versions of one'
+for program in first second; do
+	{
+		echo 'static volatile int numbers[64];'
+		for part in a b c; do
+			echo "__attribute__((noinline)) void ${program}_$part(int n) { for (int i = 0; i < n; i++) numbers[i & 63]++; }"
+		done
+		echo "int main(void) { for (int i = 0; i < 50; i++) { ${program}_a(1000); ${program}_b(1000); ${program}_c(1000); } return 0; }"
+	} >"$program.c"
+	build "$program.c" "$program"
+	sample "$program" 9
+done
+run detect first.runs second.runs --rate .1 --format json
+expect_status 4
+expect_json .reasons[0].code other_program
+sed 's/fold/summed/g' calls.c >renamed.c
+build renamed.c renamed
+sample renamed 4
+run detect calls.runs renamed.runs --rate .1
+expect_status 0
+
 # The words of threads are apart by `apart`, which main knows: add is what it was.
 cat >data.c <<'EOF'
 #include <pthread.h>

@@ -1,0 +1,138 @@
+#include "gate/detect/comparable.h"
+
+#include "base/mem.h"
+#include "gate/detect/callers.h"
+#include "gate/detect/like_inputs.h"
+#include "gate/detect/observe.h"
+#include "gate/detect/stems.h"
+
+#include <math.h>
+#include <string.h>
+
+#define OTHER_WORK	.5 /* of what each side does, at least, is in functions that the other has not: other programs */
+#define OTHER_FUNCTIONS 3  /* so many of them, at least: one or two may have been renamed */
+
+/* ---- inputs ---- */
+
+static double number_of(const struct side *side, size_t run, size_t k)
+{
+	double numbers[INPUT_NUMBERS_MAX];
+
+	input_run_numbers(side, &side->runs[run], numbers);
+	return numbers[k];
+}
+
+/* How many runs have another number there. */
+static size_t runs_with_another(const struct side *side, size_t k, double number)
+{
+	size_t n = 0;
+
+	for (size_t r = 0; r < side->n; r++) {
+		double here = number_of(side, r, k);
+
+		n += here < number || here > number;
+	}
+	return n;
+}
+
+static char *numbers_apart(const struct side *old, const struct side *new, size_t numbers)
+{
+	for (size_t k = 0; k < numbers; k++) {
+		double then = number_of(old, 0, k), now = number_of(new, 0, k);
+
+		if (runs_with_another(old, k, then) || 2 * runs_with_another(new, k, then) <= new->n)
+			continue;
+		for (size_t r = 0; r < new->n && !(now < then || now > then); r++)
+			now = number_of(new, r, k);
+		return mem_format(
+		    "the inputs differ: number %zu of the arguments is %.10g in all runs of %s, and %.10g%s in those of %s, so that "
+		    "the versions were not asked for the same work: give both the same inputs",
+		    k + 1, sinh(then), old->what, sinh(now), runs_with_another(new, k, now) ? " or another" : "", new->what);
+	}
+	return NULL;
+}
+
+/* The build that a run's functions are of; NULL: not known. */
+static const char *run_build(const struct side_run *run)
+{
+	const struct samples *s = side_run_first(run);
+	const char *module = s->n_functions ? s->functions[0].module : "-";
+
+	return strchr("-=~", *module) ? NULL : module;
+}
+
+static bool same_build(const struct side *old, const struct side *new)
+{
+	const char *build = run_build(&old->runs[0]);
+
+	for (size_t r = 0; r < old->n + new->n &&build; r++) {
+		const char *other = run_build(r < old->n ? &old->runs[r] : &new->runs[r - old->n]);
+
+		build = other && strcmp(build, other) == 0 ? build : NULL;
+	}
+	return build != NULL;
+}
+
+char *comparable_inputs(const struct side *old, const struct side *new)
+{
+	size_t numbers = input_numbers(old);
+
+	if (old->n_numbers || new->n_numbers || input_common(old, new))
+		return NULL;
+	if (numbers && numbers == input_numbers(new))
+		return numbers_apart(old, new, numbers);
+	return same_build(old, new)
+		   ? mem_format(
+			 "the inputs differ: %s and %s are runs of the very same program, and no input of the one is one of the other",
+			 old->what, new->what)
+		   : NULL;
+}
+
+/* ---- programs ---- */
+
+/* Of a side, what the other one has not. */
+struct own_part {
+	struct stems functions;
+	size_t common; /* functions that both have */
+	double share;  /* of what the side does */
+};
+
+static struct own_part own_part_of(const struct side *side, const struct side *other)
+{
+	struct own_part part = { .common = 0 };
+	struct stems here = { .items = NULL }, there = { .items = NULL };
+
+	stems_of(side, &here);
+	stems_of(other, &there);
+	for (size_t i = 0; i < here.n; i++) {
+		if (stems_find(&there, here.items[i]) != SIZE_MAX)
+			part.common++;
+		else if (!callers_is_library(here.items[i]))
+			stems_add(&part.functions, here.items[i]);
+	}
+	stems_sort(&part.functions);
+	part.share = observe_share_of(side, &part.functions);
+	stems_release(&here);
+	stems_release(&there);
+	return part;
+}
+
+static bool part_is_most(const struct own_part *part)
+{
+	return part->functions.n >= OTHER_FUNCTIONS && part->functions.n > part->common && part->share >= OTHER_WORK;
+}
+
+char *comparable_programs(const struct side *old, const struct side *new)
+{
+	struct own_part then = own_part_of(old, new), now = own_part_of(new, old);
+	char *text = NULL;
+
+	if (part_is_most(&then) && part_is_most(&now))
+		text = mem_format(
+		    "%s and %s do not look like versions of one program: %zu functions of the one, with %.0f %% of its work, and %zu of "
+		    "the other, with %.0f %%, have no counterpart",
+		    old->what, new->what, then.functions.n, 100 * then.share, now.functions.n, 100 * now.share);
+	stems_release(&then.functions);
+	stems_release(&now.functions);
+	return text;
+}
