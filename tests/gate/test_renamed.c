@@ -17,7 +17,7 @@ static struct side made(const char *what, const char *const names[2], double wor
 	struct side side = made_side(what);
 
 	for (int run = 0; run < 20; run++) {
-		char name[8];
+		char name[16];
 
 		rows[0].values[0] = work * (1 + .001 * run);
 		rows[1].values[0] = 1e6 * (1 + .001 * run);
