@@ -18,9 +18,16 @@ struct asked {
 	bool unlike, failed;
 };
 
+/* Of what an input should cost, that must be its own: more than the model errs by, within these. What a run costs at least is not all in
+ * the intercept: work that is done once for a few bytes as for many is counted. */
+#define OWN_PART_MIN  .05
+#define OWN_PART_MOST .5
+
+enum look { LOOK_COUNTS, LOOK_EMPTY, LOOK_UNKNOWN, LOOK_SMALL, LOOKS };
+
 struct all_asked {
-	struct asked *items;	  /* [n] */
-	size_t n, empty, unknown; /* of no bytes; of which what is known before a run does not say what they cost */
+	struct asked *items; /* [n] */
+	size_t n, looks[LOOKS];
 };
 
 /* Of an input of few bytes what every run costs would say nothing but that it is small. */
@@ -47,13 +54,14 @@ static double bytes_of(const struct execution_features *features)
 	return sum;
 }
 
-/* False: the model needs what is not known of it, or errs too much by what is. */
-static bool look_at(const struct cost_model *model, double max_error, const struct execution_features *features, const char *name,
-		    struct asked *out)
+/* Unknown: the model needs what is not known of it, or errs too much by what is. */
+static enum look look_at(const struct cost_model *model, double max_error, const struct execution_features *features, const char *name,
+			 struct asked *out)
 {
 	size_t run = costs_input(&model->costs, name);
 	double *row = mem_new(model->costs.p, sizeof(*row)), *part = mem_new(model->costs.p, sizeof(*part));
 	const struct cost_fit *fit;
+	double own;
 
 	costs_row(&model->costs, features, row);
 	if (run != SIZE_MAX)
@@ -70,7 +78,12 @@ static bool look_at(const struct cost_model *model, double max_error, const stru
 	}
 	free(row);
 	free(part);
-	return fit && fit->model.error_mean <= max_error;
+	if (out->bytes <= 0.0)
+		return LOOK_EMPTY;
+	if (!fit || fit->model.error_mean > max_error)
+		return LOOK_UNKNOWN;
+	own = fmin(OWN_PART_MOST, fmax(OWN_PART_MIN, fit->model.error_mean));
+	return out->beyond < own * out->expected ? LOOK_SMALL : LOOK_COUNTS;
 }
 
 static enum assay_status look_at_all(const struct cost_model *model, double max_error, const struct manifest *manifest,
@@ -86,14 +99,12 @@ static enum assay_status look_at_all(const struct cost_model *model, double max_
 		st = artefact_add_inputs(manifest, names, manifest->n_inputs, &files, err);
 	for (size_t i = 0; !st && i < manifest->n_inputs; i++) {
 		struct execution_features features = { .input = "" };
+		enum look look;
 
 		input_features_of(manifest, i, &files, &features);
-		if (bytes_of(&features) <= 0.0)
-			all->empty++;
-		else if (look_at(model, max_error, &features, names[i], &all->items[all->n]))
-			all->n++;
-		else
-			all->unknown++;
+		look = look_at(model, max_error, &features, names[i], &all->items[all->n]);
+		all->n += look == LOOK_COUNTS;
+		all->looks[look]++;
 		execution_features_release(&features);
 	}
 	artefact_release(&files);
@@ -131,7 +142,7 @@ static void add_input(const struct cost_model *model, const struct asked *a, dou
 	doc_showf(d, "bytes", "bytes", a->bytes, "%.0f", a->bytes);
 	doc_showf(d, "expected", "expected", a->expected, "%s", cost_quantity(model->costs.of, a->expected).text);
 	doc_showf(d, "per_byte", "a byte", per_byte(a), "%s", cost_quantity(model->costs.of, per_byte(a)).text);
-	doc_showf(d, "times", "times the median", usual > 0.0 ? per_byte(a) / usual : (double)NAN, "%.2f", per_byte(a) / usual);
+	doc_showf(d, "times", "times the median", per_byte(a) / usual, "%.2f", per_byte(a) / usual);
 	doc_set(d, "measured", a->measured);
 	doc_show(d, NULL, "measured", run ? cost_quantity(model->costs.of, a->measured).text : a->failed ? "failed" : "not run");
 	doc_set_bool(d, "failed", a->failed);
@@ -159,15 +170,19 @@ static void add_command(const struct cost_model *model, const struct asked *all,
 }
 
 /* Of the manifest's inputs, what the table cannot have. */
-static void add_left(const struct cost_model *model, const struct all_asked *all, struct document *d)
+static void add_left(const struct all_asked *all, struct document *d)
 {
-	doc_set(d, "empty", all->empty);
-	doc_set(d, "unknown", all->unknown);
-	if (all->empty)
-		doc_line(d, "(%zu input%s of 0 bytes left out)", all->empty, all->empty == 1 ? " is" : "s are");
-	if (all->unknown)
-		doc_line(d, "(%zu input%s left out: what is known before a run does not say what they cost%s)", all->unknown,
-			 all->unknown == 1 ? " is" : "s are", model->before.n ? ", within --max-error" : "");
+	static const struct {
+		const char *key, *why;
+	} left[LOOKS] = { [LOOK_EMPTY] = { "empty", "they have no bytes" },
+			  [LOOK_UNKNOWN] = { "unknown", "what is known before a run does not say what they cost, within --max-error" },
+			  [LOOK_SMALL] = { "small", "most of what they cost every run does, and the rest says little" } };
+
+	for (int i = LOOK_EMPTY; i < LOOKS; i++) {
+		doc_set(d, left[i].key, all->looks[i]);
+		if (all->looks[i])
+			doc_line(d, "(%zu left out: %s)", all->looks[i], left[i].why);
+	}
 }
 
 static void answer(const struct cost_model *model, const struct all_asked *asked, size_t shown, struct document *d)
@@ -180,14 +195,10 @@ static void answer(const struct cost_model *model, const struct all_asked *asked
 		prices[i] = per_byte(&all[i]);
 	usual = stats_median(prices, n);
 	shown = shown < n ? shown : n;
-	if (usual > 0.0)
-		doc_answer(d, DOC_PLAIN, "", "'%s' should cost %s a byte, %.2f times the median of %zu inputs", all->name,
-			   cost_quantity(model->costs.of, prices[0]).text, prices[0] / usual, n);
-	else
-		doc_answer(d, DOC_PLAIN, "", "'%s' should cost %s a byte, and most of %zu inputs nothing", all->name,
-			   cost_quantity(model->costs.of, prices[0]).text, n);
+	doc_answer(d, DOC_PLAIN, "", "'%s' should cost %s a byte, %.2f times the median of %zu inputs", all->name,
+		   cost_quantity(model->costs.of, prices[0]).text, prices[0] / usual, n);
 	doc_line(d, "%s", "a byte: beyond what every run costs");
-	add_left(model, asked, d);
+	add_left(asked, d);
 	doc_set(d, "inputs", n);
 	doc_set(d, "median_per_byte", usual);
 	doc_table(d, "worst");
@@ -209,7 +220,10 @@ enum assay_status cost_worst_answer(struct lab *lab, const char *directory, cons
 		all.items = mem_new(manifest.n_inputs, sizeof(*all.items));
 		st = look_at_all(model, max_error, &manifest, &all, err);
 	}
-	if (!st && !all.n)
+	if (!st && !all.n && all.looks[LOOK_SMALL])
+		st = assay_fail(err, ASSAY_E_NODATA, "what inputs of %s cost is little more than the %s that every run costs",
+				model->costs.application, cost_quantity(model->costs.of, model->all.model.intercept).text);
+	else if (!st && !all.n)
 		st = assay_fail(err, ASSAY_E_NODATA,
 				"no input of %s has bytes of which the model can say before a run what they cost: inputs are files of "
 				"'inputs_of', or arguments name files",
@@ -218,11 +232,7 @@ enum assay_status cost_worst_answer(struct lab *lab, const char *directory, cons
 		st = find_failed(lab, &model->costs, &all, err);
 	if (!st) {
 		qsort(all.items, all.n, sizeof(*all.items), by_price);
-		if (all.items[0].beyond > 0.0)
-			answer(model, &all, shown, d);
-		else
-			st = assay_fail(err, ASSAY_E_NODATA, "the model says that all inputs of %s cost the same: %s",
-					model->costs.application, cost_quantity(model->costs.of, model->all.model.intercept).text);
+		answer(model, &all, shown, d);
 	}
 	free(all.items);
 	manifest_release(&manifest);
