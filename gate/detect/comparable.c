@@ -73,7 +73,7 @@ static bool same_build(const struct side *old, const struct side *new)
 	return build != NULL;
 }
 
-char *comparable_inputs(const struct side *old, const struct side *new)
+static char *comparable_inputs(const struct side *old, const struct side *new)
 {
 	size_t numbers = input_numbers(old);
 
@@ -122,7 +122,7 @@ static bool part_is_most(const struct own_part *part)
 	return part->functions.n >= OTHER_FUNCTIONS && part->functions.n > part->common && part->share >= OTHER_WORK;
 }
 
-char *comparable_programs(const struct side *old, const struct side *new)
+static char *comparable_programs(const struct side *old, const struct side *new)
 {
 	struct own_part then = own_part_of(old, new), now = own_part_of(new, old);
 	char *text = NULL;
@@ -135,4 +135,61 @@ char *comparable_programs(const struct side *old, const struct side *new)
 	stems_release(&then.functions);
 	stems_release(&now.functions);
 	return text;
+}
+
+/* ---- names ---- */
+
+static char *comparable_names(const struct side *side)
+{
+	struct stems names = { .items = NULL };
+	double share;
+
+	stems_add(&names, "?");
+	share = observe_share_of(side, &names);
+	stems_release(&names);
+	return share < OTHER_WORK
+		   ? NULL
+		   : mem_format("%s: %.0f %% of what it does is in functions without a name: the program is stripped; run the build from "
+				"before 'strip'",
+				side->what, 100 * share);
+}
+
+/* ---- all of it ---- */
+
+static void add(struct comparable_remark *out, size_t *n, const char *code, char *text, bool apart)
+{
+	if (text)
+		out[(*n)++] = (struct comparable_remark){ code, text, apart };
+}
+
+static char *left_out_cut(const struct side *side)
+{
+	return side->cut ? mem_format("%s: %zu run%s left out: %s sample files are cut off (the first: '%s')", side->what, side->cut,
+				      side->cut == 1 ? " is" : "s are", side->cut == 1 ? "its" : "their", side->cut_file)
+			 : NULL;
+}
+
+static char *left_out_killed(const struct side *side)
+{
+	return side->killed ? mem_format("%s: %zu run%s left out: the program was killed or crashed there, and not in the others",
+					 side->what, side->killed, side->killed == 1 ? " is" : "s are")
+			    : NULL;
+}
+
+size_t comparable_remarks(const struct side *old, const struct side *new, struct comparable_remark out[COMPARABLE_REMARKS])
+{
+	const struct side *sides[2] = { old ? old : new, new };
+	size_t n = 0, first = old ? 0 : 1;
+
+	for (size_t s = first; s < 2; s++)
+		add(out, &n, "stripped", comparable_names(sides[s]), true);
+	if (old) {
+		add(out, &n, "other_program", comparable_programs(old, new), true);
+		add(out, &n, "other_work", comparable_inputs(old, new), true);
+	}
+	for (size_t s = first; s < 2; s++) {
+		add(out, &n, "cut_off", left_out_cut(sides[s]), false);
+		add(out, &n, "killed", left_out_killed(sides[s]), false);
+	}
+	return n;
 }

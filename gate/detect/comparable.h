@@ -1,19 +1,22 @@
-/* What may make two sides incomparable, whatever their functions do: they were asked for other work, or are not versions of one
- * program. */
+/* What may make two sides incomparable, whatever their functions do, and what of them is left out. */
 #ifndef GATE_DETECT_COMPARABLE_H
 #define GATE_DETECT_COMPARABLE_H
 
 #include "gate/detect/side.h"
 
-/* Each is a text for people, to be freed, or NULL where nothing speaks against comparing. */
+#define COMPARABLE_REMARKS 8
 
-/* A number of the arguments is the same in all old runs and another one in most new ones, or one program had no input twice that is known
- * by numbers. NULL where some input is on both sides, or a model knows what inputs cost. Seeds that differ from run to run are no such
- * thing. */
-char *comparable_inputs(const struct side *old, const struct side *new);
+struct comparable_remark {
+	const char *code;
+	char *text; /* to be freed */
+	bool apart; /* nothing can be concluded from what functions do */
+};
 
-/* On both sides most of the work lies in several functions that the other side has not, which are most of its functions. `old` after
- * renamed_match(). O(samples). */
-char *comparable_programs(const struct side *old, const struct side *new);
+/* The first say that nothing can be concluded: most of what a side does has no names; on both sides most of the work lies in several
+ * functions that the other side has not, which are most of its functions (`old` after renamed_match()); a number of the arguments is the
+ * same in all old runs and another one in most new ones, or one program without such numbers was run on inputs of which none is on both
+ * sides. Seeds that differ from run to run are no such thing, nor are inputs of which a model knows what they cost. old: or NULL. Returns
+ * how many. O(samples + runs of old * runs of new). */
+size_t comparable_remarks(const struct side *old, const struct side *new, struct comparable_remark out[COMPARABLE_REMARKS]);
 
 #endif

@@ -626,30 +626,17 @@ static void detected_explain_too_few(struct detected *d, size_t runs)
 			    runs < DETECT_RUNS_MIN ? "" : "; judged at the smallest rate that they support");
 }
 
-static void detected_explain_left_out(struct detected *d, const struct side *side)
-{
-	if (side->cut)
-		detected_add_reason(d, "cut_off", "%s: %zu run%s left out: %s sample files are cut off (the first: '%s')", side->what,
-				    side->cut, side->cut == 1 ? " is" : "s are", side->cut == 1 ? "its" : "their", side->cut_file);
-	if (side->killed)
-		detected_add_reason(d, "killed", "%s: %zu run%s left out: the program was killed or crashed there, and not in the others",
-				    side->what, side->killed, side->killed == 1 ? " is" : "s are");
-}
-
 /* That versions cannot be compared comes first. */
 static void detected_find_apart(struct detected *d)
 {
-	const struct detect_input *in = d->input;
-	char *inputs = in->old ? comparable_inputs(in->old, in->new) : NULL,
-	     *programs = in->old ? comparable_programs(in->old, in->new) : NULL;
+	struct comparable_remark remarks[COMPARABLE_REMARKS];
+	size_t n = comparable_remarks(d->input->old, d->input->new, remarks);
 
-	d->apart = inputs || programs;
-	if (programs)
-		detected_add_reason(d, "other_program", "%s", programs);
-	if (inputs)
-		detected_add_reason(d, "other_work", "%s", inputs);
-	free(inputs);
-	free(programs);
+	for (size_t i = 0; i < n; i++) {
+		detected_add_reason(d, remarks[i].code, "%s", remarks[i].text);
+		d->apart = d->apart || remarks[i].apart;
+		free(remarks[i].text);
+	}
 }
 
 static enum assay_status detect_check_input(const struct detect_input *in, struct assay_error *err)
@@ -672,9 +659,6 @@ static enum assay_status detect_in(const struct detect_input *input, const struc
 	if (st)
 		goto out;
 	detected_find_apart(&d);
-	if (input->old)
-		detected_explain_left_out(&d, input->old);
-	detected_explain_left_out(&d, input->new);
 	detected_at_like_inputs(options, &d);
 	detected_find_skipped(&d);
 	unseen_find(input->old, input->new, &d.unseen);

@@ -106,6 +106,28 @@ static void add_counter(const struct detected *d, const struct detection_column 
 	doc_showf(out, NULL, "part of it", c->part, "%.0f %%", 100 * c->part);
 }
 
+/* How often it is called in a run, where that is what its kind says. */
+static void add_calls(const struct detected *d, const struct detected_function *f, bool for_people, struct document *out)
+{
+	const struct detection_mean *calls = f->found->means ? &f->found->means[d->seen.observations.values.cols] : NULL;
+
+	if (!calls || !(f->kind.calls < 1 || f->kind.calls > 1) || f->kind.trouble != TROUBLE_MORE_WORK)
+		return;
+	doc_row(out);
+	if (!for_people)
+		doc_hide(out);
+	doc_show(out, NULL, "  counter", "  calls");
+	doc_set(out, "name", "calls");
+	doc_set(out, "votes", 0);
+	doc_set(out, "direction", calls->now < calls->normal ? "less" : "more");
+	doc_set(out, "part", (double)NAN);
+	doc_showf(out, "normal", "normal", calls->normal, "%.4g", calls->normal);
+	doc_showf(out, "now", "now", calls->now, "%.4g", calls->now);
+	add_change(calls->normal, calls->now, out);
+	doc_show(out, "unit", "unit", "in a run");
+	doc_show(out, NULL, "part of it", "");
+}
+
 /* For people those whose mean moved; others moved in some samples only. What the kind follows from is always there: its mean may be what
  * is certain, and no single sample or run far off. */
 static void add_counters(const struct detected *d, const struct detected_function *f, bool for_people, struct document *out)
@@ -113,12 +135,14 @@ static void add_counters(const struct detected *d, const struct detected_functio
 	const struct detection_function *found = f->found;
 	bool decides = f->kind.column != SIZE_MAX && found->means;
 	size_t shown = 0;
+	bool fell = false, rose = false;
 
 	doc_table(out, "counters");
 	if (!for_people)
 		doc_hide(out);
 	for (size_t i = 0; i < found->n_columns && decides; i++)
 		decides = found->columns[i].column != f->kind.column;
+	add_calls(d, f, for_people, out);
 	if (decides) {
 		const struct detection_mean *mean = &found->means[f->kind.column];
 
@@ -134,9 +158,16 @@ static void add_counters(const struct detected *d, const struct detected_functio
 		const struct detection_column *c = &found->columns[i];
 		bool moved = c->normal < c->now || c->normal > c->now;
 
-		add_counter(d, c, moved && shown++ < COUNTERS_SHOWN, out);
+		moved = moved && shown++ < COUNTERS_SHOWN;
+		fell = fell || (moved && !d->seen.per_call[c->column] && c->now < c->normal);
+		rose = rose || (moved && !d->seen.per_call[c->column] && c->now > c->normal);
+		add_counter(d, c, moved, out);
 	}
 	doc_end(out);
+	if (for_people && f->kind.diluted && fell)
+		doc_line(out, "  rates fall here beside more work: a call has no fewer of these events than before");
+	if (for_people && f->kind.condensed && rose)
+		doc_line(out, "  rates rise here beside less work: a call has no more of these events than before");
 }
 
 static void add_name(const struct detected_function *f, struct buf *out)

@@ -84,6 +84,13 @@ static bool change_is_diluted(const struct change *c, const struct work *work)
 	       change_matters(c, work) && c->now * work->now > (1 - LEAST_OTHER) * c->normal * work->normal;
 }
 
+/* More for the same work, but only because there is less work. */
+static bool change_is_condensed(const struct change *c, const struct work *work)
+{
+	return c->about.role != COUNTER_WORK && c->about.role != COUNTER_EFFECT && work->now < work->normal && c->now > c->normal &&
+	       change_matters(c, work) && c->now * work->now < (1 + LEAST_OTHER) * c->normal * work->normal;
+}
+
 /* What misses more finds some of it on other nodes; where all that it misses more is there, that it is there is the trouble. */
 static bool nearly_all_remote(const struct change *misses, const struct change *remote, const struct work *work)
 {
@@ -276,6 +283,21 @@ static size_t changes_most_costly(const struct change *changes, size_t p)
 	return most != SIZE_MAX && changes_cost_of_kind(changes, p, most) >= LEAST_AGAINST * less ? most : SIZE_MAX;
 }
 
+/* Misses that rose by less than the work did, and cost not far more, come with the work: more of it leads. The column that leads. */
+static size_t changes_leading(const struct change *changes, size_t p, const struct work *work, size_t most)
+{
+	size_t lead = SIZE_MAX;
+
+	if (most == SIZE_MAX || changes[most].about.role != COUNTER_MISS ||
+	    work->now * work->calls * changes[most].normal <= work->normal * changes[most].now)
+		return most;
+	for (size_t c = 0; c < p; c++)
+		if (changes[c].about.role == COUNTER_WORK && changes[c].more > 0 && change_costs_more(changes, p, c, lead))
+			lead = c;
+	return lead != SIZE_MAX && changes_cost_of_kind(changes, p, lead) >= LEAST_AGAINST * changes_cost_of_kind(changes, p, most) ? lead
+																    : most;
+}
+
 /* The column by whose kind a call saves most; SIZE_MAX: none. */
 static size_t changes_least_costly(const struct change *changes, size_t p)
 {
@@ -321,6 +343,7 @@ static void kind_add_costs(const struct change *changes, size_t p, const struct 
 		const struct change *change = &changes[c];
 
 		kind->diluted = kind->diluted || change_is_diluted(change, work);
+		kind->condensed = kind->condensed || change_is_condensed(change, work);
 		if (change->about.role != COUNTER_EFFECT) {
 			bool miss = change->about.role == COUNTER_MISS || change->about.trouble == TROUBLE_REMOTE;
 
@@ -351,7 +374,7 @@ struct kind kind_of(enum record_back_end back_end, const struct observations *se
 		goto out;
 	work = changes_find(back_end, seen, function, unsure_ns, changes);
 	kind_add_costs(changes, p, &work, &kind, &slower, &faster);
-	most = changes_most_costly(changes, p);
+	most = changes_leading(changes, p, &work, changes_most_costly(changes, p));
 	least = changes_least_costly(changes, p);
 	kind.spread = !kind.small && most == SIZE_MAX && least == SIZE_MAX && !slower && !faster;
 	kind.small = kind.small || kind.spread;
@@ -395,8 +418,6 @@ void kind_text(const struct kind *kind, const char *also, struct buf *out)
 		buf_format(out, "%s%s", kind->improved ? "less: " : "", trouble_text(kind->trouble));
 	if (kind->mixed)
 		buf_text(out, ", but more work");
-	if (kind->diluted)
-		buf_text(out, " (so that other events are fewer for the same work, but not in a call)");
 	for (size_t i = 0; i < kind->n_further; i++)
 		buf_format(out, "%s%s", also, trouble_text(kind->further[i]));
 }

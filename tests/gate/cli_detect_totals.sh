@@ -82,7 +82,7 @@ done
 what='how often is said, and of a pass that no run is anomalous that decides anything'
 run detect calls.runs often.runs --rate .1
 expect_status 3
-expect_stdout 'more work: it is called 8 times as often'
+expect_stdout 'more work: it is called 8 times as often' '  in a run'
 run detect calls.runs parts.runs --rate .1
 expect_status 0
 expect_stdout '0 of 4 runs are anomalous, and 4 differ in ways that decide nothing'
@@ -183,6 +183,14 @@ build renamed.c renamed
 sample renamed 4
 run detect calls.runs renamed.runs --rate .1
 expect_status 0
+
+what='a program without names'
+cp often stripped
+strip stripped
+sample stripped 4
+run detect calls.runs stripped.runs --rate .1
+expect_status 6
+expect_stdout 'stripped.runs: 100 % of what it does is in functions without a name: the program is stripped'
 
 # The words of threads are apart by `apart`, which main knows: add is what it was.
 cat >data.c <<'EOF'

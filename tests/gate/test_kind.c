@@ -245,6 +245,24 @@ static void test_all_calls(void **state)
 		    { "emulated:l2_misses", .1, .025, .4, .4 } },
 		  { 4, 4 },
 		  "more_work diluted" },
+		{ "as many misses in a call that does less",
+		  { { "emulated:accesses", 600, 150, .3, .3 },
+		    { "emulated:blocks", 600, 150, .3, .3 },
+		    { "emulated:l2_misses", .025, .1, .4, .4 } },
+		  { 4, 4 },
+		  "more_work improved condensed" },
+		{ "far more work, and misses that rose by less",
+		  { { "emulated:accesses", 150, 15000, .3, .3 },
+		    { "emulated:blocks", 150, 15000, .3, .3 },
+		    { "emulated:l1_misses", .05, .3, .4, .4 } },
+		  { 4, 4 },
+		  "more_work" },
+		{ "twice the work, and misses that rose by more",
+		  { { "emulated:accesses", 150, 300, .3, .3 },
+		    { "emulated:blocks", 150, 300, .3, .3 },
+		    { "emulated:l1_misses", .05, .3, .4, .4 } },
+		  { 4, 4 },
+		  "cache_capacity" },
 		{ "fewer misses, and a little more work",
 		  { { "emulated:accesses", 150, 170, .3, .3 },
 		    { "emulated:blocks", 150, 170, .3, .3 },
@@ -267,8 +285,9 @@ static void test_all_calls(void **state)
 
 		made_of(&m, work, (const double[]){ 150, 150 }, 2, cases[r].moved, cases[r].calls);
 		kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure);
-		buf_format(&got, "%s%s%s%s", kind.spread ? "spread" : trouble_code(kind.trouble),
-			   kind.improved && !kind.mixed ? " improved" : "", kind.mixed ? " mixed" : "", kind.diluted ? " diluted" : "");
+		buf_format(&got, "%s%s%s%s%s", kind.spread ? "spread" : trouble_code(kind.trouble),
+			   kind.improved && !kind.mixed ? " improved" : "", kind.mixed ? " mixed" : "", kind.diluted ? " diluted" : "",
+			   kind.condensed ? " condensed" : "");
 		if (strcmp(got.bytes, cases[r].text) != 0)
 			fail_msg("%s: %s", cases[r].what, got.bytes);
 		buf_release(&got);
