@@ -209,6 +209,14 @@ static void arguments_that_name_the_build(void **state)
 			add_run(&sides[i], "", i ? "/new/data" : "/old/data", 1e4, i ? 2 : 1, &rng);
 		sides[i].back_end = RECORD_SOFTWARE;
 	}
+	judge(&sides[0], &sides[1], &d); /* of one program these are other inputs, and nothing else */
+	assert_int_equal(d.decision, DECISION_INCONCLUSIVE);
+	assert_non_null(reason(&d, "other_work"));
+	release(&d);
+	for (size_t r = 0; r < SEEN; r++) {
+		free(sides[1].runs[r].files[0].functions[0].module);
+		sides[1].runs[r].files[0].functions[0].module = mem_string("another build");
+	}
 	judge(&sides[0], &sides[1], &d);
 	assert_int_equal(d.decision, DECISION_REGRESSION);
 	assert_int_equal(d.runs_unlike, 0);
