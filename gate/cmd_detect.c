@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/cmd.h"
+#include "gate/detect/compilers.h"
 #include "gate/detect/detect.h"
 #include "gate/detect/input_costs.h"
 #include "gate/detect/model_file.h"
@@ -320,6 +321,20 @@ static enum assay_status places_for(const struct arguments *a, const char *new, 
 	return ASSAY_OK;
 }
 
+/* NULL: they do not differ, or it is not known. */
+static char *detect_compilers(const struct arguments *a, const struct side *old)
+{
+	struct build new = { .referred = NULL };
+	struct assay_error none;
+	char *text = NULL;
+
+	if (!a->model_file && a->new_build && !build_open(a->new_build, IMAGE_DESCRIBED, &new, &none)) {
+		text = compilers_differ(old, a->old_build, &new);
+		build_release(&new);
+	}
+	return text;
+}
+
 /* ---- what inputs should cost ---- */
 
 static enum assay_status detect_costs(const struct arguments *a, struct side *old, struct side *new, struct assay_error *err)
@@ -350,6 +365,7 @@ static enum assay_status detect_run(struct lab *none, void *arguments, struct do
 		.new = &new, .places = &places, .old = a->model_file ? NULL : &old, .model = a->model_file ? &model : NULL
 	};
 	enum assay_status st = a->run ? launch_both(a->words[0], a->words[1], err) : ASSAY_OK;
+	char *compilers = NULL;
 
 	(void)none;
 	if (!st)
@@ -363,12 +379,15 @@ static enum assay_status detect_run(struct lab *none, void *arguments, struct do
 	if (!st)
 		st = detect_costs(a, &old, &new, err);
 	if (!st)
+		input.compilers = compilers = detect_compilers(a, &old);
+	if (!st)
 		st = detect(&input, &a->detect, &detected, err);
 	if (!st) {
 		d->exit_status = decision_exit(detected.decision);
 		detect_add(&detected, a->all, d);
 	}
 	detected_release(&detected);
+	free(compilers);
 	side_release(&old);
 	side_release(&new);
 	model_file_release(&model);
