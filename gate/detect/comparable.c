@@ -65,7 +65,7 @@ static bool same_build(const struct side *old, const struct side *new)
 {
 	const char *build = run_build(&old->runs[0]);
 
-	for (size_t r = 0; r < old->n + new->n &&build; r++) {
+	for (size_t r = 0; build && r < old->n + new->n; r++) {
 		const char *other = run_build(r < old->n ? &old->runs[r] : &new->runs[r - old->n]);
 
 		build = other && strcmp(build, other) == 0 ? build : NULL;
