@@ -283,16 +283,23 @@ static size_t changes_most_costly(const struct change *changes, size_t p)
 	return most != SIZE_MAX && changes_cost_of_kind(changes, p, most) >= LEAST_AGAINST * less ? most : SIZE_MAX;
 }
 
-/* Misses that rose by less than the work did, and cost not far more, come with the work: more of it leads. The column that leads. */
+/* Did this column rise by as much as those misses did, or by more, so that they come with it? */
+static bool change_brings(const struct change *c, const struct work *work, const struct change *misses)
+{
+	if (c->about.role == COUNTER_WORK)
+		return work->now * work->calls * misses->normal > work->normal * misses->now;
+	return c->about.trouble == TROUBLE_COPYING && c->now * misses->normal > c->normal * misses->now;
+}
+
+/* Misses that rose by less than the work did, or than copying, and cost not far more, come with that: it leads. The column that leads. */
 static size_t changes_leading(const struct change *changes, size_t p, const struct work *work, size_t most)
 {
 	size_t lead = SIZE_MAX;
 
-	if (most == SIZE_MAX || changes[most].about.role != COUNTER_MISS ||
-	    work->now * work->calls * changes[most].normal <= work->normal * changes[most].now)
+	if (most == SIZE_MAX || changes[most].about.role != COUNTER_MISS)
 		return most;
 	for (size_t c = 0; c < p; c++)
-		if (changes[c].about.role == COUNTER_WORK && changes[c].more > 0 && change_costs_more(changes, p, c, lead))
+		if (changes[c].more > 0 && change_brings(&changes[c], work, &changes[most]) && change_costs_more(changes, p, c, lead))
 			lead = c;
 	return lead != SIZE_MAX && changes_cost_of_kind(changes, p, lead) >= LEAST_AGAINST * changes_cost_of_kind(changes, p, most) ? lead
 																    : most;

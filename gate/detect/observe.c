@@ -43,7 +43,7 @@ static void observe_names_of_estimated(const struct side *side, struct stems *ou
 			const struct samples *s = &side->runs[r].files[f];
 
 			for (size_t k = 0; k < s->n_functions; k++)
-				if (any_estimated(s, &s->functions[k]) && !totals_known(s, k))
+				if (!totals_known(s, k) && any_estimated(s, &s->functions[k]))
 					stems_add(out, s->functions[k].name);
 		}
 		stems_sort(out);
@@ -59,10 +59,10 @@ struct observe_share {
 };
 /* About how long work takes, and waiting for lines that other threads have changed (counters.h), so that little work with much contention
  * is not little; 0 for all else: what a thread misses, allocates and asks the system for once, at its beginning, would count in short runs.
- * costs[n_counters]. */
+ * costs[2 * n_counters]: these, and behind them those of all that costs anything. */
 static double *shares_costs(const struct samples *s)
 {
-	double *costs = mem_new(s->n_counters, sizeof(double));
+	double *costs = mem_new(2 * s->n_counters, sizeof(double));
 
 	for (size_t c = 0; c < s->n_counters; c++) {
 		struct counter_about about = counter_about(s->back_end, s->counters[c]);
@@ -70,6 +70,7 @@ static double *shares_costs(const struct samples *s)
 		    about.trouble == TROUBLE_FALSE_SHARING || about.trouble == TROUBLE_TRUE_SHARING || about.trouble == TROUBLE_SHARING;
 
 		costs[c] = about.role == COUNTER_WORK || shares ? about.cost_ns : 0;
+		costs[s->n_counters + c] = about.role == COUNTER_EFFECT ? 0 : about.cost_ns;
 	}
 	return costs;
 }
@@ -82,11 +83,9 @@ static struct observe_share shares_done(const struct samples *s, size_t item, co
 	struct observe_share done = { costs ? 0 : time_ns, costs ? 0 : s->items[item].ns, costs ? 0 : time_ns };
 
 	for (size_t c = 0; costs && c < s->n_counters; c++) {
-		struct counter_about about = counter_about(s->back_end, s->counters[c]);
-
 		done.alone += isnan(alone[c]) ? 0 : costs[c] * fmax(alone[c], 0);
 		done.nested += isnan(nested[c]) ? 0 : costs[c] * fmax(nested[c], 0);
-		done.own_ns += about.role == COUNTER_EFFECT || isnan(alone[c]) ? 0 : about.cost_ns * fmax(alone[c], 0);
+		done.own_ns += isnan(alone[c]) ? 0 : costs[s->n_counters + c] * fmax(alone[c], 0);
 	}
 	done.alone = isnan(done.alone) ? 0 : done.alone * weight;
 	done.nested = isnan(done.nested) ? 0 : done.nested * weight;

@@ -525,18 +525,32 @@ bool samples_calls(const struct samples *samples, size_t function, uint32_t thre
 	return found;
 }
 
+/* Behind the last of items[i, end) that is of the same thread as the first, in steps that grow. */
+static size_t thread_end(const struct samples *samples, size_t i, size_t end)
+{
+	uint32_t thread = samples->items[i].thread;
+	size_t step = 1;
+
+	while (step) {
+		if (step < end - i && samples->items[i + step].thread == thread) {
+			i += step;
+			step *= 2;
+		} else {
+			step /= 2;
+		}
+	}
+	return i + 1;
+}
+
 /* Threads that have samples of the function, and have not told how often they called it. */
 static size_t threads_unknown(const struct samples *samples, size_t function)
 {
 	const struct samples_function *f = &samples->functions[function];
-	size_t unknown = 0;
+	size_t unknown = 0, end = f->first + f->n;
 	uint64_t calls;
 
-	for (size_t i = f->first; i < f->first + f->n; i++) {
-		bool seen = i > f->first && samples->items[i].thread == samples->items[i - 1].thread;
-
-		unknown += !seen && !samples_calls(samples, function, samples->items[i].thread, &calls);
-	}
+	for (size_t i = f->first; i < end; i = thread_end(samples, i, end))
+		unknown += !samples_calls(samples, function, samples->items[i].thread, &calls);
 	return unknown;
 }
 

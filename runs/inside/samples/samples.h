@@ -105,7 +105,7 @@ struct samples_total {
 	uint32_t nested_bursts;
 	double *nested_sums, *nested_errors;
 };
-/* *out is overwritten; samples_total_release() it. O(its threads + its samples). */
+/* *out is overwritten; samples_total_release() it. O(its threads * log(samples)). */
 void samples_total_find(const struct samples *samples, size_t function, struct samples_total *out);
 void samples_total_release(struct samples_total *total); /* accepts zeroed */
 

@@ -1,0 +1,188 @@
+#include "gate/detect/detect_decide.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "gate/detect/counters.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define LEAST_OUTWEIGHED .5 /* of what is saved, at most, is what became worse where the version as a whole did not */
+#define DIVIDED_SAID	 3  /* functions that are named where single calls differ alone; more are counted */
+#define DIVIDED_BYTES	 100
+#define UNSURE_PART	 .5 /* of a mean duration, at most: with more, no ratio is known */
+
+void detected_add_reason(struct detected *d, const char *code, const char *fmt, ...)
+{
+	va_list args;
+	char *text = NULL;
+
+	va_start(args, fmt);
+	ASSAY_BUG_IF(vasprintf(&text, fmt, args) < 0);
+	va_end(args);
+	d->reasons = mem_resize(d->reasons, d->n_reasons + 1, sizeof(d->reasons[0]));
+	d->reasons[d->n_reasons++] = (struct detect_reason){ mem_string(code), text };
+}
+
+/* A function that does much, and whose duration is not known better than by half. */
+static const struct detected_function *detected_unsure(const struct detected *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		const struct detected_function *f = &d->functions[i];
+		double then = d->input->model ? 0 : d->normal.unsure_ns[f->found->function], now = d->seen.unsure_ns[f->found->function];
+
+		for (size_t c = 0; c < d->seen.observations.values.cols && f->share >= DETECT_SHARE_SAID && fmax(then, now) > 0; c++)
+			if (strcmp(d->seen.columns[c], COUNTERS_TIME) == 0 &&
+			    (now >= UNSURE_PART * f->found->means[c].now || then >= UNSURE_PART * f->found->means[c].normal))
+				return f;
+	}
+	return NULL;
+}
+
+/* What became worse costs so much less than what others save that the version does not: costs are orders of magnitude. Misses save nothing
+ * here: in short runs most are the first ones, of which fewer are no gain beside work, or lines that threads wait for. The same in a
+ * function of which something became more and something else less: code that was divided or joined has other branches, and other blocks,
+ * and may call less (callers.h). */
+static bool detected_outweighed(const struct detected *d)
+{
+	double worse = 0, saved = 0, called_less = 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct detected_function *f = &d->functions[i];
+		double calling = callers_calling_ns(&d->callers, f->symbol) * f->calls;
+
+		if (f->anomalous && !f->kind.improved) {
+			worse += fmax(f->kind.more_ns, f->kind.own_ns) * f->calls + fmin(0, calling);
+			continue;
+		}
+		called_less -= calling;
+		if (f->anomalous || (f->found->anomalous && f->kind.mixed && !f->kind.small))
+			saved += fmax(0, -f->kind.own_ns) * f->calls;
+	}
+	saved += fmax(0, called_less);
+	return worse < 0 || (saved > 0 && worse <= LEAST_OUTWEIGHED * saved);
+}
+
+static enum decision decision_of(const struct detected *d)
+{
+	if (!d->n)
+		return DECISION_NOTHING_MEASURED;
+	if (d->apart || d->rate_used > d->rate_asked)
+		return DECISION_INCONCLUSIVE;
+	if (d->n_worse && !detected_outweighed(d))
+		return DECISION_REGRESSION;
+	if (d->unseen.library)
+		return DECISION_INCONCLUSIVE;
+	if (d->n_improved)
+		return DECISION_IMPROVED;
+	return detected_unsure(d) ? DECISION_INCONCLUSIVE : DECISION_PASS;
+}
+
+/* What is neither worse nor improved, and was judged without some counters. */
+static void detected_explain_aside(struct detected *d, const struct detected_function *f, bool *mixed)
+{
+	struct buf text = BUF_INIT;
+
+	if (f->found->anomalous && f->kind.spread && (f->kind.calls < 1 || f->kind.calls > 1))
+		detected_add_reason(
+		    d, "called_otherwise",
+		    "%s: called %.3g times as often in a run; what single calls do has changed with that, and not for the worse", f->name,
+		    f->kind.calls);
+	if (f->found->anomalous && f->kind.mixed && !f->kind.small) {
+		*mixed = true;
+		kind_text(&f->kind, "; also ", &text);
+		detected_add_reason(d, "mixed", "%s: %s", f->name, text.bytes);
+	}
+	text.size = 0;
+	for (size_t c = 0; c < d->missing.columns; c++)
+		if (d->missing.is[f->found->function * d->missing.columns + c])
+			buf_format(&text, "%s%s", text.size ? ", " : "", counter_about(d->back_end, d->seen.columns[c]).text);
+	if (text.size && f->share >= DETECT_SHARE_SAID)
+		detected_add_reason(d, "judged_without", "%s was judged without what was not counted in it often enough: %s", f->name,
+				    text.bytes);
+	buf_release(&text);
+}
+
+/* In one line: they decide nothing. */
+static void detected_explain_divided(struct detected *d)
+{
+	struct buf names = BUF_INIT;
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct detected_function *f = &d->functions[i];
+
+		if (f->found->anomalous && f->kind.spread && !(f->kind.calls < 1 || f->kind.calls > 1) && ++n <= DIVIDED_SAID)
+			buf_format(&names, "%s%s", n > 1 ? ", " : "", f->name);
+	}
+	if (n > DIVIDED_SAID || names.size > DIVIDED_BYTES) {
+		names.size = 0;
+		buf_format(&names, "%zu functions", n);
+	}
+	if (n)
+		detected_add_reason(d, "divided_otherwise",
+				    "%s: single calls differ from normal ones, but all calls together do what they did", names.bytes);
+	buf_release(&names);
+}
+
+static void detected_explain_functions(struct detected *d)
+{
+	bool mixed = false;
+
+	for (size_t i = 0; i < d->n_worse + d->n_improved; i++) {
+		const struct detected_function *f = &d->functions[i];
+
+		struct buf kind = BUF_INIT;
+
+		kind_text(&f->kind, "; also ", &kind);
+		detected_add_reason(d, f->kind.improved ? "improved" : "anomalous", "%s: %s, in %zu of %zu runs", f->name, kind.bytes,
+				    f->found->runs_anomalous, f->found->runs);
+		buf_release(&kind);
+	}
+	for (size_t i = d->n_worse + d->n_improved; i < d->n_worse + d->n_improved + d->n_side_effects; i++)
+		detected_add_reason(d, "side_effect", "%s: a side effect of %s", d->functions[i].name, d->functions[i].side_effect_of);
+	if (d->n_worse && detected_outweighed(d))
+		detected_add_reason(
+		    d, "outweighed",
+		    "what is worse costs less than half of what other functions save, or less than what the same ones do: about, "
+		    "the version does less in all");
+	if (!d->n)
+		detected_add_reason(d, "nothing_to_judge", "none of the functions could be judged");
+	for (size_t i = 0; i < d->n; i++)
+		detected_explain_aside(d, &d->functions[i], &mixed);
+	detected_explain_divided(d);
+	if (!d->n_worse && detected_unsure(d))
+		detected_add_reason(d, "unsure",
+				    "%s takes so little time that what measuring takes is not known exactly enough to compare it",
+				    detected_unsure(d)->name);
+	if (d->n_small > d->n_spread)
+		detected_add_reason(d, "detected_but_small", "%zu function%s changed by less than the minimum effect",
+				    d->n_small - d->n_spread, text_plural(d->n_small - d->n_spread));
+	if (d->n && !d->n_worse && !d->n_improved && !d->n_small && !mixed)
+		detected_add_reason(d, "nothing_anomalous", "%zu function%s behave%s as before in %zu run%s", d->n, text_plural(d->n),
+				    d->n == 1 ? "s" : "", d->detection.runs, text_plural(d->detection.runs));
+}
+
+/* Nothing is counted there: it decides nothing but that nothing is known to be as good. */
+static void detected_explain_unseen(struct detected *d)
+{
+	const struct unseen *u = &d->unseen;
+
+	if (u->library)
+		detected_add_reason(d, "slower_elsewhere", "%.3g times as much time is spent in %s, mostly from %s: judge by time",
+				    u->times, u->library, u->function ? u->function : "no function that is known");
+	if (u->text)
+		detected_add_reason(d, "unseen_time", "%s", u->text);
+}
+
+void detected_decide(struct detected *d)
+{
+	d->decision = decision_of(d);
+	detected_explain_functions(d);
+	detected_explain_unseen(d);
+	if (d->about && !d->about->sufficient && d->about->runs_more)
+		detected_add_reason(d, "training_insufficient",
+				    "the baseline has not converged: collect about %zu more run%s of the old version", d->about->runs_more,
+				    text_plural(d->about->runs_more));
+}
