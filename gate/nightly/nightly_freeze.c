@@ -1,0 +1,430 @@
+/* What a night compares, as it is when the night begins: suite.yaml's entries, the manifests, branches, baselines. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "fleet/cmd_fleet.h"
+#include "fleet/engine/local_command.h"
+#include "fleet/lab/lab.h"
+#include "gate/nightly/baselines.h"
+#include "gate/nightly/nightly.h"
+#include "runs/running/artefact.h"
+
+#include <fnmatch.h>
+
+#define GIT_MS	     (10 * 60 * 1000)
+#define COMPARED_MAX 100000
+
+struct freezing {
+	struct lab *lab;
+	const char *file;
+	const struct suite *suite;
+	const volatile sig_atomic_t *cancelled;
+	const struct suite_entry *entry;
+	char *chosen;		  /* the entry's hosts, each by its name where it says "any N of"; NULL: all */
+	struct manifest manifest; /* of the application at hand */
+	const char *name;	  /* of the manifest, as commands take it */
+	struct night_comparisons *out;
+	size_t capacity;
+	struct buf unchanged; /* those whose baseline is the candidate itself: not compared */
+	struct assay_error *err;
+};
+
+/* ---- git ---- */
+
+/* The first line that git says in the repository of a version; NULL when it fails. free() it. */
+static char *git_line(const struct freezing *f, const struct manifest_version *version, const char *const *words, size_t n)
+{
+	const char *all[16] = { "git", "-C" };
+	const struct local_command command = { .words = all, .n = n + 3, .git = true, .timeout_ms = GIT_MS, .cancelled = f->cancelled };
+	char *repository = manifest_repository(&f->manifest, version), *line = NULL;
+	struct local_said said = { .ok = false };
+	struct assay_error ignored;
+
+	ASSAY_BUG_IF(n + 3 > sizeof(all) / sizeof(all[0]));
+	all[2] = repository;
+	for (size_t i = 0; i < n; i++)
+		all[3 + i] = words[i];
+	if (!local_command_run(&command, &said, &ignored) && said.ok)
+		line = mem_bytes(said.out, strcspn(said.out, "\n"));
+	local_said_release(&said);
+	free(repository);
+	return line;
+}
+#define GIT(f, version, ...)                                                                                                               \
+	git_line(f, version, (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
+
+/* A version at a revision of its repository, NAME-COMMIT; NULL where there is no such revision. free() it. */
+static char *version_at(const struct freezing *f, const struct manifest_version *version, const char *revision)
+{
+	char *asked = mem_format("%s^{commit}", revision), *name = NULL;
+	char *commit = GIT(f, version, "rev-parse", "--verify", "--quiet", "--end-of-options", asked);
+
+	if (commit && strlen(commit) > MANIFEST_COMMIT_DIGITS)
+		name = mem_format("%s-%.*s", version->stem ? version->stem : version->name, MANIFEST_COMMIT_DIGITS, commit);
+	free(commit);
+	free(asked);
+	return name;
+}
+
+static bool is_tag(const struct freezing *f, const struct manifest_version *version)
+{
+	char *asked = mem_format("refs/tags/%s", version->reference);
+	char *found = GIT(f, version, "rev-parse", "--verify", "--quiet", "--end-of-options", asked);
+	bool tag = found != NULL;
+
+	free(found);
+	free(asked);
+	return tag;
+}
+
+/* ---- candidates ---- */
+
+/* The version's name for this night: what may move is named by where it is now. free() *out. */
+static enum assay_status freeze_version(struct freezing *f, const char *name, char **out)
+{
+	char commit[ARTEFACT_COMMIT_BYTES] = "", shown[TEXT_SHOWN_BYTES];
+	const struct manifest_version *version;
+	enum assay_status st = ASSAY_OK;
+	size_t i;
+
+	manifest_derive(&f->manifest, name);
+	i = manifest_find_version(&f->manifest, name);
+	if (i == SIZE_MAX)
+		return assay_fail(f->err, ASSAY_E_USAGE, "%s:%zu: '%s' has no version '%s'", f->file, f->entry->line, f->manifest.file,
+				  text_shown(name, shown));
+	version = &f->manifest.versions[i];
+	if (version->kind == MANIFEST_GIT)
+		st = artefact_check(&f->manifest, i, f->cancelled, commit, f->err);
+	if (st)
+		return st;
+	if (version->kind != MANIFEST_GIT || version->stem || is_tag(f, version) ||
+	    strncmp(version->reference, commit, strlen(version->reference)) == 0)
+		*out = mem_string(name);
+	else
+		*out = mem_format("%s-%.*s", name, MANIFEST_COMMIT_DIGITS, commit);
+	manifest_derive(&f->manifest, *out);
+	return ASSAY_OK;
+}
+
+/* ---- baselines ---- */
+
+static const struct manifest_version *version_of(struct freezing *f, const char *candidate)
+{
+	size_t i = manifest_find_version(&f->manifest, candidate);
+
+	ASSAY_BUG_IF(i == SIZE_MAX);
+	return &f->manifest.versions[i];
+}
+
+/* Could this be the same thing at an earlier time? Of a branch, the branch; of versions with names of their own, any of them. */
+static bool is_earlier(struct freezing *f, const char *name, const char *candidate)
+{
+	const struct manifest_version *earlier, *now;
+	size_t i;
+
+	manifest_derive(&f->manifest, name);
+	i = manifest_find_version(&f->manifest, name);
+	if (i == SIZE_MAX || strcmp(name, candidate) == 0)
+		return false;
+	now = version_of(f, candidate);
+	earlier = &f->manifest.versions[i];
+	return !now->stem || strcmp(earlier->stem ? earlier->stem : earlier->name, now->stem) == 0;
+}
+
+/* The latest other candidate of an earlier night; NULL where there is none. */
+static enum assay_status find_previous_night(struct freezing *f, const char *candidate, char **out)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st =
+	    store_ask(&f->lab->store, &stmt, f->err,
+		      "SELECT c.candidate FROM night_comparison AS c JOIN night AS n ON n.id = c.night WHERE c.manifest = ? AND c.state = "
+		      "'decided' AND c.plan <> '' ORDER BY n.started_ms DESC, c.number",
+		      "t", f->name);
+
+	while (store_next(&f->lab->store, stmt, &st, f->err)) {
+		if (!*out && is_earlier(f, store_text(stmt, 0), candidate))
+			*out = mem_string(store_text(stmt, 0));
+	}
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+/* In the first night: of a branch the commit before, else the version before it in the manifest. */
+static char *find_before(struct freezing *f, const char *candidate)
+{
+	const struct manifest_version *version = version_of(f, candidate);
+	size_t i = (size_t)(version - f->manifest.versions);
+	char *parent, *name;
+
+	if (!version->stem)
+		return i ? mem_string(f->manifest.versions[i - 1].name) : NULL;
+	parent = mem_format("%s^", version->reference);
+	name = version_at(f, version, parent);
+	free(parent);
+	return name;
+}
+
+/* The last version of the manifest that is called as releases are, else the last tag before the candidate that is. */
+static char *find_release(struct freezing *f, const char *candidate)
+{
+	const struct manifest_version *version = version_of(f, candidate);
+	char *parent, *tag, *name = NULL;
+
+	for (size_t i = f->manifest.n_versions; i-- > 0;) {
+		const struct manifest_version *v = &f->manifest.versions[i];
+
+		if (!v->stem && strcmp(v->name, candidate) != 0 && fnmatch(f->suite->releases, v->name, 0) == 0)
+			return mem_string(v->name);
+	}
+	if (version->kind != MANIFEST_GIT)
+		return NULL;
+	parent = mem_format("%s^", version->reference);
+	tag = GIT(f, version, "describe", "--tags", "--abbrev=0", "--match", f->suite->releases, parent);
+	name = tag ? version_at(f, version, tag) : NULL;
+	free(tag);
+	free(parent);
+	return name;
+}
+
+/* *out: NULL where there is none, and *why says so. */
+static enum assay_status find_baseline(struct freezing *f, const char *candidate, size_t input, const char *word, char **out,
+				       const char **against, const char **why)
+{
+	char *application = manifest_stored_name(&f->manifest, input), *accepted = NULL;
+	enum assay_status st = ASSAY_OK;
+
+	*out = NULL;
+	*against = word;
+	*why = "";
+	if (strcmp(word, SUITE_ACCEPTED) == 0)
+		st = baselines_accepted(f->lab->directory, application, clock_real_ms(), &accepted, f->err);
+	free(application);
+	if (accepted) {
+		st = freeze_version(f, accepted, out);
+		free(accepted);
+	} else if (st) {
+		return st;
+	} else if (strcmp(word, SUITE_RELEASE) == 0) {
+		*out = find_release(f, candidate);
+		*why = "no version and no tag is called as 'releases' of suite.yaml says";
+	} else if (strcmp(word, SUITE_PREVIOUS) == 0 || strcmp(word, SUITE_ACCEPTED) == 0) {
+		*against = SUITE_PREVIOUS;
+		*why = "there is no earlier version";
+		st = find_previous_night(f, candidate, out);
+		if (!st && !*out)
+			*out = find_before(f, candidate);
+	} else {
+		*against = "version";
+		st = freeze_version(f, word, out);
+	}
+	return st;
+}
+
+/* ---- comparisons ---- */
+
+/* Of one application: the others are measured nevertheless. What suite.yaml has wrong is told before anything is. */
+static bool costs_one_application(const struct freezing *f, enum assay_status st)
+{
+	return st && st != ASSAY_E_USAGE && !(f->cancelled && *f->cancelled);
+}
+
+static bool is_there(const struct night_comparisons *all, const char *application, const char *candidate, const char *baseline)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		const struct night_comparison *c = &all->items[i];
+
+		if (strcmp(c->application, application) == 0 && strcmp(c->candidate, candidate) == 0 && strcmp(c->baseline, baseline) == 0)
+			return true;
+	}
+	return false;
+}
+
+static enum assay_status add_comparison(struct freezing *f, const char *candidate, const char *baseline, const char *against,
+					const char *detail, size_t input)
+{
+	const struct suite_entry *e = f->entry;
+	char *application = manifest_stored_name(&f->manifest, input);
+	enum assay_status st = ASSAY_OK;
+
+	if (f->out->n >= COMPARED_MAX) {
+		st = assay_fail(f->err, ASSAY_E_LIMIT, "'%s' asks for more than %d comparisons", f->file, COMPARED_MAX);
+	} else if (!is_there(f->out, application, candidate, baseline)) {
+		f->out->items = mem_grow(f->out->items, f->out->n, &f->capacity, sizeof(*f->out->items));
+		f->out->items[f->out->n++] =
+		    (struct night_comparison){ .manifest = mem_string(f->name),
+					       .application = mem_string(application),
+					       .input = mem_string(f->manifest.inputs[input].name),
+					       .candidate = mem_string(candidate),
+					       .baseline = mem_string(baseline),
+					       .against = mem_string(against),
+					       .hosts = mem_string(f->chosen ? f->chosen : ""),
+					       .min_effect = e->min_effect > 0 ? e->min_effect : f->lab->config.min_effect,
+					       .min_gain = e->min_gain,
+					       .budget_s = e->budget_s,
+					       .detail = mem_string(detail) };
+	}
+	free(application);
+	return st;
+}
+
+static enum assay_status freeze_baselines(struct freezing *f, const char *candidate, size_t input)
+{
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < f->entry->against.n; i++) {
+		const char *against, *why;
+		char *baseline = NULL;
+
+		st = find_baseline(f, candidate, input, f->entry->against.items[i], &baseline, &against, &why);
+		if (costs_one_application(f, st))
+			st = add_comparison(f, candidate, "", against, f->err->text, input);
+		else if (!st && baseline && strcmp(baseline, candidate) == 0) {
+			char *application = manifest_stored_name(&f->manifest, input);
+
+			buf_format(&f->unchanged, "%s%s@%s", f->unchanged.size ? ", " : "", application, candidate);
+			free(application);
+		} else if (!st) {
+			st = add_comparison(f, candidate, baseline ? baseline : "", against, baseline ? "" : why, input);
+		}
+		free(baseline);
+	}
+	return st;
+}
+
+static enum assay_status freeze_candidate(struct freezing *f, const char *name)
+{
+	const struct manifest_words *inputs = &f->entry->inputs;
+	char *candidate = NULL, shown[TEXT_SHOWN_BYTES];
+	enum assay_status st = freeze_version(f, name, &candidate);
+
+	if (costs_one_application(f, st))
+		return add_comparison(f, name, "", "version", f->err->text, 0);
+	for (size_t i = 0; !st && !inputs->n && i < f->manifest.n_inputs; i++)
+		st = freeze_baselines(f, candidate, i);
+	for (size_t i = 0; !st && i < inputs->n; i++) {
+		size_t input = manifest_find_input(&f->manifest, inputs->items[i]);
+
+		st = input != SIZE_MAX ? freeze_baselines(f, candidate, input)
+				       : assay_fail(f->err, ASSAY_E_USAGE, "%s:%zu: '%s' has no input '%s'", f->file, f->entry->line,
+						    f->manifest.file, text_shown(inputs->items[i], shown));
+	}
+	free(candidate);
+	return st;
+}
+
+/* One whose manifest says nothing that can be understood: neither versions nor inputs are known. */
+static enum assay_status add_unreadable(struct freezing *f, const char *name)
+{
+	struct manifest_input none = { .name = (char[]){ "" } };
+	char *application = mem_string(name);
+	enum assay_status st;
+
+	f->manifest = (struct manifest){ .application = application, .inputs = &none, .n_inputs = 1 };
+	st = add_comparison(f, f->entry->candidates.n ? f->entry->candidates.items[0] : "?", "", "version", f->err->text, 0);
+	free(application);
+	return st;
+}
+
+static enum assay_status freeze_application(struct freezing *f, const char *name)
+{
+	const struct manifest_words *candidates = &f->entry->candidates;
+	enum assay_status st = manifest_open(f->lab->directory, name, &f->manifest, f->err);
+
+	f->name = name;
+	if (costs_one_application(f, st) && st != ASSAY_E_NOTFOUND)
+		return add_unreadable(f, name);
+	if (st)
+		return assay_context(f->err, "%s:%zu", f->file, f->entry->line);
+	if (!candidates->n) {
+		char *last = mem_string(f->manifest.versions[f->manifest.n_versions - 1].name);
+
+		st = freeze_candidate(f, last);
+		free(last);
+	}
+	for (size_t i = 0; !st && i < candidates->n; i++)
+		st = freeze_candidate(f, candidates->items[i]);
+	manifest_release(&f->manifest);
+	return st;
+}
+
+/* ---- entries ---- */
+
+/* Named by itself, or by the first pattern that it fits. */
+static bool is_entrys(const struct suite *suite, const struct suite_entry *entry, const char *name)
+{
+	if (strcmp(entry->application, name) == 0)
+		return true;
+	for (const struct suite_entry *e = suite->entries; e < entry; e++) {
+		if (fnmatch(e->application, name, 0) == 0)
+			return false;
+	}
+	return fnmatch(entry->application, name, 0) == 0;
+}
+
+static bool is_asked(const struct manifest_words *only, const char *name)
+{
+	bool asked = only->n == 0;
+
+	for (size_t i = 0; i < only->n; i++)
+		asked = asked || fnmatch(only->items[i], name, 0) == 0;
+	return asked;
+}
+
+/* A night stays on the machines with which it began. */
+static enum assay_status choose_hosts(struct freezing *f)
+{
+	const struct cmd_fleet_choice choice = { .hosts = f->entry->hosts };
+	const struct host **hosts = NULL;
+	size_t n = 0;
+	enum assay_status st = cmd_fleet_hosts(&f->lab->config.inventory, &choice, &hosts, &n, f->err);
+
+	free(f->chosen);
+	f->chosen = st || !f->entry->hosts		 ? NULL
+		    : inventory_has_any(f->entry->hosts) ? cmd_fleet_fold(hosts, n)
+							 : mem_string(f->entry->hosts);
+	free(hosts);
+	return st ? assay_context(f->err, "%s:%zu", f->file, f->entry->line) : ASSAY_OK;
+}
+
+static enum assay_status freeze_entry(struct freezing *f, char **names, size_t n, const struct manifest_words *only)
+{
+	bool pattern = strpbrk(f->entry->application, "*?[") != NULL;
+	enum assay_status st = choose_hosts(f);
+
+	if (!st && !pattern && is_asked(only, f->entry->application))
+		return freeze_application(f, f->entry->application); /* which says what there is, if it is not there */
+	for (size_t i = 0; !st && pattern && i < n; i++) {
+		if (is_entrys(f->suite, f->entry, names[i]) && is_asked(only, names[i]))
+			st = freeze_application(f, names[i]);
+	}
+	return st;
+}
+
+enum assay_status nightly_freeze(struct lab *lab, const char *file, const struct suite *suite, const struct manifest_words *only,
+				 const volatile sig_atomic_t *cancelled, struct night_comparisons *out, char **unchanged,
+				 struct assay_error *err)
+{
+	struct freezing f = { .lab = lab, .file = file, .suite = suite, .cancelled = cancelled, .out = out, .err = err };
+	char *directory = mem_format("%s/apps", lab->directory), **names = NULL;
+	enum assay_status st;
+	size_t n = 0;
+
+	*out = (struct night_comparisons){ NULL, 0 };
+	st = file_names(directory, ".yaml", &names, &n, err);
+	for (size_t i = 0; i < n; i++)
+		names[i][strlen(names[i]) - strlen(".yaml")] = '\0';
+	for (size_t i = 0; !st && i < suite->n; i++) {
+		f.entry = &suite->entries[i];
+		st = freeze_entry(&f, names, n, only);
+	}
+	*unchanged = f.unchanged.size ? buf_take(&f.unchanged) : NULL;
+	if (!st && !out->n && !*unchanged)
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' names nothing to compare%s", file, only->n ? " among these applications" : "");
+	file_names_free(names, n);
+	free(directory);
+	free(f.chosen);
+	if (st)
+		night_comparisons_release(out);
+	return st;
+}
