@@ -14,6 +14,7 @@
 
 #define GIT_MS	     (10 * 60 * 1000)
 #define COMPARED_MAX 100000
+#define WHOLE	     SIZE_MAX /* of an application, and none of its inputs */
 
 struct freezing {
 	struct lab *lab;
@@ -223,10 +224,10 @@ static enum assay_status find_baseline(struct freezing *f, const char *candidate
 
 /* ---- comparisons ---- */
 
-/* Of one application: the others are measured nevertheless. What suite.yaml has wrong is told before anything is. */
+/* What an application has not got, or has wrong: the others are measured nevertheless, for nobody watches. */
 static bool costs_one_application(const struct freezing *f, enum assay_status st)
 {
-	return st && st != ASSAY_E_USAGE && !(f->cancelled && *f->cancelled);
+	return st && f->out->n < COMPARED_MAX && !(f->cancelled && *f->cancelled);
 }
 
 static bool is_there(const struct night_comparisons *all, const char *application, const char *candidate, const char *baseline)
@@ -244,7 +245,7 @@ static enum assay_status add_comparison(struct freezing *f, const char *candidat
 					const char *detail, size_t input)
 {
 	const struct suite_entry *e = f->entry;
-	char *application = manifest_stored_name(&f->manifest, input);
+	char *application = input != WHOLE ? manifest_stored_name(&f->manifest, input) : mem_string(f->name);
 	enum assay_status st = ASSAY_OK;
 
 	if (f->out->n >= COMPARED_MAX) {
@@ -254,7 +255,7 @@ static enum assay_status add_comparison(struct freezing *f, const char *candidat
 		f->out->items[f->out->n++] =
 		    (struct night_comparison){ .manifest = mem_string(f->name),
 					       .application = mem_string(application),
-					       .input = mem_string(f->manifest.inputs[input].name),
+					       .input = mem_string(input != WHOLE ? f->manifest.inputs[input].name : ""),
 					       .candidate = mem_string(candidate),
 					       .baseline = mem_string(baseline),
 					       .against = mem_string(against),
@@ -299,7 +300,7 @@ static enum assay_status freeze_candidate(struct freezing *f, const char *name)
 	enum assay_status st = freeze_version(f, name, &candidate);
 
 	if (costs_one_application(f, st))
-		return add_comparison(f, name, "", "version", f->err->text, 0);
+		return add_comparison(f, name, "", "version", f->err->text, WHOLE);
 	for (size_t i = 0; !st && !inputs->n && i < f->manifest.n_inputs; i++)
 		st = freeze_baselines(f, candidate, i);
 	for (size_t i = 0; !st && i < inputs->n; i++) {
@@ -313,30 +314,15 @@ static enum assay_status freeze_candidate(struct freezing *f, const char *name)
 	return st;
 }
 
-/* One whose manifest says nothing that can be understood: neither versions nor inputs are known. */
-static enum assay_status add_unreadable(struct freezing *f, const char *name)
-{
-	struct manifest_input none = { .name = (char[]){ "" } };
-	char *application = mem_string(name);
-	enum assay_status st;
-
-	f->manifest = (struct manifest){ .application = application, .inputs = &none, .n_inputs = 1 };
-	st = add_comparison(f, f->entry->candidates.n ? f->entry->candidates.items[0] : "?", "", "version", f->err->text, 0);
-	free(application);
-	return st;
-}
-
 static enum assay_status freeze_application(struct freezing *f, const char *name)
 {
 	const struct manifest_words *candidates = &f->entry->candidates;
 	enum assay_status st = manifest_open(f->lab->directory, name, &f->manifest, f->err);
 
 	f->name = name;
-	if (costs_one_application(f, st) && st != ASSAY_E_NOTFOUND)
-		return add_unreadable(f, name);
-	if (st)
-		return assay_context(f->err, "%s:%zu", f->file, f->entry->line);
-	if (!candidates->n) {
+	if (st == ASSAY_E_NOTFOUND)
+		st = assay_context(f->err, "%s:%zu", f->file, f->entry->line);
+	if (!st && !candidates->n) {
 		char *last = mem_string(f->manifest.versions[f->manifest.n_versions - 1].name);
 
 		st = freeze_candidate(f, last);
@@ -344,6 +330,8 @@ static enum assay_status freeze_application(struct freezing *f, const char *name
 	}
 	for (size_t i = 0; !st && i < candidates->n; i++)
 		st = freeze_candidate(f, candidates->items[i]);
+	if (costs_one_application(f, st))
+		st = add_comparison(f, candidates->n ? candidates->items[0] : "?", "", "version", f->err->text, WHOLE);
 	manifest_release(&f->manifest);
 	return st;
 }

@@ -57,9 +57,8 @@ fingerprints: { battery: none }
 repeat: no # costs hang on how often a version has run
 END_OF_SUITE
 
-what='a suite that names what is not there'
-for line in "{ application: worse }" "{ application: bad, candidates: [v9] }" "{ application: bad, hosts: host9 }" "{ application: bad, against: [v7] }" \
-	"{ application: bad, inputs: [x] }" "{ application: bad, candidates: [v2, v3, v2] }" "{ application: bad, against: [v1, v1] }" \
+what='a suite that contradicts the laboratory or itself'
+for line in "{ application: bad, hosts: host9 }" "{ application: bad, candidates: [v2, v3, v2] }" "{ application: bad, against: [v1, v1] }" \
 	"{ application: bad, budget: 9999999999999h }"; do
 	printf 'comparisons:\n  - %s\nfingerprints: { battery: none }\n' "$line" >"$tmp/suite.yaml"
 	cp "$lab/suite.yaml" "$tmp/good.yaml"
@@ -68,6 +67,20 @@ for line in "{ application: worse }" "{ application: bad, candidates: [v9] }" "{
 	refused 2 'suite.yaml:2'
 	cp "$tmp/good.yaml" "$lab/suite.yaml"
 done
+
+what='what an application has not got costs that application alone'
+cp "$lab/suite.yaml" "$tmp/good.yaml"
+printf '%s\n' 'comparisons:' '  - { application: worse }' '  - { application: bad, candidates: [v9, v2], against: [v7, v1] }' '  - { application: good, inputs: [x] }' \
+	'fingerprints: { battery: none }' 'repeat: no' >"$lab/suite.yaml"
+run -C "$lab" nightly --format json
+expect_status 6
+expect_json .decisions 5
+expect_json .decisions[4].decision pass
+expect_json .decisions[4].application bad
+expect_json .decisions[4].baseline v1
+holds "$tmp/out" 'the reasons' "suite.yaml:2: no application 'worse'" "suite.yaml:3: " "has no version 'v9'" "has no version 'v7'" \
+	"suite.yaml:4: " "has no input 'x'"
+cp "$tmp/good.yaml" "$lab/suite.yaml"
 
 what='a suite that cannot be meant'
 cp "$lab/suite.yaml" "$tmp/good.yaml"
