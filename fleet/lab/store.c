@@ -312,7 +312,7 @@ static enum assay_status begin_snapshot(struct store *store, int *version, struc
 static enum assay_status open_snapshot(struct store *store, int *version, struct assay_error *err)
 {
 	char *uri = file_uri(store->path);
-	enum assay_status st = open_file(store, uri, SQLITE_OPEN_READONLY, err);
+	enum assay_status st = open_file(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, err); /* who reads is one thread */
 
 	free(uri);
 	return st ? st : begin_snapshot(store, version, err);

@@ -84,7 +84,7 @@ static const struct fingerprint *of_runs(const struct report *report, const char
 		for (size_t k = 0; k < sets[i]->n; k++) {
 			const struct fingerprint *f;
 
-			if (strcmp(sets[i]->items[k].machine, machine) != 0)
+			if (!*sets[i]->items[k].fingerprint || strcmp(sets[i]->items[k].machine, machine) != 0)
 				continue;
 			f = fingerprint_find(&report->evidence->fingerprints, sets[i]->items[k].fingerprint);
 			if (f && (!latest || f->taken_ms > latest->taken_ms))
