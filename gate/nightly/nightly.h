@@ -41,9 +41,9 @@ enum assay_status nightly_open(const struct nightly *n, struct lab *lab, struct 
 bool nightly_is_over(const struct nightly *n); /* by its deadline, or cancelled */
 
 /* What suite.yaml means when a night begins. `suite`: its file's name is `file`, for messages. only: these applications (patterns); n == 0:
- * all. A comparison without a baseline is among them, with its reason in `detail`; one whose baseline is the candidate itself is not, but in
- * *unchanged (free() it; NULL: none), for nothing has changed since. What suite.yaml names of an application and is not there is such a reason;
- * unknown hosts are ASSAY_E_USAGE. *out is overwritten; night_comparisons_release() it. */
+ * all. A comparison without a baseline is among them, with its reason in `detail`; one whose baseline is the candidate itself is not, but
+ * in *unchanged (free() it; NULL: none), for nothing has changed since. What suite.yaml names of an application and is not there is such a
+ * reason; unknown hosts are ASSAY_E_USAGE. *out is overwritten; night_comparisons_release() it. */
 enum assay_status nightly_freeze(struct lab *lab, const char *file, const struct suite *suite, const struct manifest_words *only,
 				 const volatile sig_atomic_t *cancelled, struct night_comparisons *out, char **unchanged,
 				 struct assay_error *err);
