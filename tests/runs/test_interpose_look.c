@@ -29,6 +29,45 @@ static void numbers(void **state)
 	assert_int_equal(number_in("nowhere", NULL, 1), UINT64_MAX);
 }
 
+/* Rows of one file, in its order. */
+static void rows_in_order(void **state)
+{
+	struct text t;
+
+	(void)state;
+	scratch_put("numbers", "cpu  7 9 11\ncpu0 1 2 3\ncpu1 4 5 6\n");
+	t = text_open("numbers");
+	assert_int_equal(number_next(&t, "cpu", 1u << 1), 7);
+	assert_int_equal(number_next(&t, "cpu1", 1u << 2), 5);
+	assert_int_equal(number_next(&t, "cpu0", 1u << 1), UINT64_MAX);
+	text_close(&t);
+}
+
+/* How long a thread has waited for a processor is read again only when it has left its own. */
+static void turns(void **state)
+{
+	struct interpose_accounts a;
+	uint64_t n = UINT64_MAX, left;
+
+	(void)state;
+	memset(&a, 0xff, sizeof(a));
+	assert_true(interpose_accounts_read(&a, &n, RECORD_LEVEL_RESOURCES));
+	assert_int_equal(n, a.voluntary + a.involuntary);
+	for (size_t i = 0; i < 100; i++) {
+		uint64_t delay = a.run_delay_ns;
+
+		left = n;
+		if (i % 10 == 9)
+			usleep(1000);
+		if (interpose_accounts_read(&a, &n, RECORD_LEVEL_TIMES))
+			assert_true(n > left);
+		else
+			assert_true(n == left && a.run_delay_ns == delay);
+		assert_int_equal(a.voluntary, UINT64_MAX);
+	}
+	assert_true(a.run_delay_ns != UINT64_MAX);
+}
+
 static void groups(void **state)
 {
 	static const struct {
@@ -86,8 +125,8 @@ static void processors(void **state)
 
 int suite_interpose_look(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(numbers), cmocka_unit_test(groups), SCRATCH_TEST(quotas),
-					    cmocka_unit_test(processors) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(numbers),    SCRATCH_TEST(rows_in_order), cmocka_unit_test(turns),
+					    cmocka_unit_test(groups), SCRATCH_TEST(quotas),	   cmocka_unit_test(processors) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,18 +151,36 @@ struct interpose_accounts {
 	uint64_t throttled_ns, steal_ns, busy_ns, stopped_ns, loop_ticks, io_pressure_ns, memory_pressure_ns;
 };
 
+/* What takes long is looked at again later: it shall take no more than a part of the time. */
+struct interpose_pace {
+	uint64_t due;	/* ticks; 0: now */
+	uint64_t least; /* that it has taken: it is longer only where the thread did not run meanwhile. 0: never */
+};
+
 /* What a thread keeps between two looks. */
 struct interpose_withheld {
-	uint64_t due;	/* ticks */
-	uint64_t least; /* that reading has taken: it is longer only where the thread did not run meanwhile. 0: never read */
+	struct interpose_pace pace;
 	uint32_t processor;
 	uint64_t ticks; /* stolen from that, of /proc/stat */
 };
 
-/* Of the calling thread, by system calls: about 2.5 microseconds. The last seven are left as they are. */
-void interpose_accounts_read(struct interpose_accounts *out, enum record_level level);
-/* Of those what was withheld, and pressure: some 65 microseconds, more on large machines. */
-void interpose_withheld_read(struct interpose_accounts *out, struct interpose_withheld *withheld, enum record_level level);
+#define INTERPOSE_LONG 1250000u /* ticks; what takes longer, the thread did not run: a quota ends threads' turns in system calls */
+
+/* What something takes that took so long now, and so long before (0: never): no more than `most`, beyond which the thread did not run. */
+static inline uint64_t interpose_least(uint64_t before, uint64_t took, uint64_t most)
+{
+	uint64_t least = before && before < took ? before : took;
+
+	return least < most ? least : most;
+}
+
+/* Of the calling thread, by system calls; the last seven are left as they are. `turns`: that it has left its processor; as long as that
+ * stays, it has not waited for one, and what says how long it has, which takes 6 of 7 microseconds, is not read: then false. */
+bool interpose_accounts_read(struct interpose_accounts *out, uint64_t *turns, enum record_level level);
+/* Of those what was withheld, and pressure: some 20 microseconds, more on large machines; now and then 50 for all threads. Returns the
+ * ticks that it takes. */
+uint64_t interpose_withheld_read(struct interpose_accounts *out, struct interpose_withheld *withheld, enum record_level level,
+				 uint64_t now);
 /* Ticks that so many operations, each of which waits for the one before it, take now: about 2000 turns of the processor's clock. */
 uint64_t interpose_loop_ticks(void);
 /* In a child. */

@@ -14,14 +14,17 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#define SITES_LOG2  12 /* of a process */
-#define SITES_MAX   (1u << SITES_LOG2)
-#define MODULES_MAX 32u
-#define NAME_BYTES  (64u + INTERPOSE_PATH * 17u)
-#define KINDS_MAX   1024u
-#define TICK_NS	    10000000u					      /* of /proc/stat; its unit is the same on all x86-64 and aarch64 */
-#define BUSY_WORDS  (1u << 1 | 1u << 2 | 1u << 3 | 1u << 6 | 1u << 7) /* user, nice, system, of both kinds of interrupts */
-#define KIND_TICKS  2000000u /* after which a descriptor is looked at again: libc closes and opens some unseen */
+#define SITES_LOG2     12 /* of a process */
+#define SITES_MAX      (1u << SITES_LOG2)
+#define MODULES_MAX    32u
+#define NAME_BYTES     (64u + INTERPOSE_PATH * 17u)
+#define KINDS_MAX      1024u
+#define WITHHELD_TICKS 50000000u					 /* about 20 milliseconds between two looks at what was withheld */
+#define STAT_PART      4000u						 /* of a thread's time, at most: one in so many */
+#define GROUP_PART     2000u						 /* of all threads' */
+#define TICK_NS	       10000000u					 /* of /proc/stat; its unit is the same on all x86-64 and aarch64 */
+#define BUSY_WORDS     (1u << 1 | 1u << 2 | 1u << 3 | 1u << 6 | 1u << 7) /* user, nice, system, of both kinds of interrupts */
+#define KIND_TICKS     2000000u /* after which a descriptor is looked at again: libc closes and opens some unseen */
 
 /* The result, or -errno. */
 static inline long ask(long number, long a, long b, long c, long d)
@@ -194,61 +197,105 @@ enum interpose_kind interpose_kind_of(int file, uint64_t now)
 
 /* ---- the kernel's accounts ---- */
 
-/* From a file of lines of words: in the first line that begins with the word `line` (NULL: in the first one), the sum of the words whose
- * bits are set in `wanted`, counted from 0. UINT64_MAX: the kernel does not tell. */
-static uint64_t number_in(const char *path, const char *line, uint64_t wanted)
+/* A file that is read from its beginning on. */
+struct text {
+	long file, at, bytes;
+	char part[128];
+};
+
+static struct text text_open(const char *path)
 {
-	long file = ask(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0), n;
-	unsigned word = 0, at = 0;
-	bool here = true, found = false;
-	uint64_t value = 0, sum = 0;
-	char text[128], before = '\n';
+	struct text t = { .at = 0 };
 
-	while (file >= 0 && !found && (n = ask(SYS_read, file, (long)text, sizeof(text), 0)) > 0)
-		for (long i = 0; i < n && !found; i++) {
-			char c = text[i], last = before;
-
-			before = c;
-			if (c == ' ' && last == ' ')
-				continue;
-			if (c != ' ' && c != '\n') {
-				here = here && (word || !line || line[at++] == c);
-				value = c >= '0' && c <= '9' ? value * 10 + (uint64_t)(c - '0') : 0;
-				continue;
-			}
-			here = here && (word || !line || !line[at]);
-			if (here && wanted >> word & 1)
-				sum += value;
-			found = here && wanted >> word == 1;
-			value = 0;
-			word = c == '\n' ? 0 : word < 63 ? word + 1 : 63;
-			if (!word && !found) {
-				here = true;
-				at = 0;
-				sum = 0;
-			}
-		}
-	if (file >= 0)
-		ask(SYS_close, file, 0, 0, 0);
-	return found ? sum : UINT64_MAX;
+	t.file = ask(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0);
+	return t;
 }
 
-void interpose_accounts_read(struct interpose_accounts *out, enum record_level level)
+static void text_close(const struct text *t)
+{
+	if (t->file >= 0)
+		ask(SYS_close, t->file, 0, 0, 0);
+}
+
+static bool text_next(struct text *t, char *c)
+{
+	if (t->at == t->bytes) {
+		t->bytes = t->file >= 0 ? ask(SYS_read, t->file, (long)t->part, sizeof(t->part), 0) : 0;
+		t->at = 0;
+	}
+	if (t->bytes <= 0)
+		return false;
+	*c = t->part[t->at++];
+	return true;
+}
+
+/* In lines of words: of the next line that begins with the word `line` (NULL: of the first one), the sum of the words whose bits are set in
+ * `wanted`, counted from 0. UINT64_MAX: the kernel does not tell. */
+static uint64_t number_next(struct text *t, const char *line, uint64_t wanted)
+{
+	unsigned word = 0, at = 0;
+	bool here = !t->bytes; /* else within the line of the number before */
+	uint64_t value = 0, sum = 0;
+	char c, before = here ? '\n' : '0';
+
+	while (text_next(t, &c)) {
+		char last = before;
+
+		before = c;
+		if (c == ' ' && last == ' ')
+			continue;
+		if (c != ' ' && c != '\n') {
+			here = here && (word || !line || line[at++] == c);
+			value = c >= '0' && c <= '9' ? value * 10 + (uint64_t)(c - '0') : 0;
+			continue;
+		}
+		here = here && (word || !line || !line[at]);
+		if (here && wanted >> word & 1)
+			sum += value;
+		if (here && wanted >> word == 1)
+			return sum;
+		value = 0;
+		word = c == '\n' ? 0 : word < 63 ? word + 1 : 63;
+		if (!word) {
+			here = true;
+			at = 0;
+			sum = 0;
+		}
+	}
+	return UINT64_MAX;
+}
+
+static uint64_t number_in(const char *path, const char *line, uint64_t wanted)
+{
+	struct text t = text_open(path);
+	uint64_t number = number_next(&t, line, wanted);
+
+	text_close(&t);
+	return number;
+}
+
+bool interpose_accounts_read(struct interpose_accounts *out, uint64_t *turns, enum record_level level)
 {
 	struct timespec cpu = { 0, 0 };
-	struct rusage usage;
+	struct rusage usage = { .ru_nvcsw = -1 };
+	uint64_t before = *turns;
 
 	out->cpu_ns = out->minor_faults = out->major_faults = out->voluntary = out->involuntary = UINT64_MAX;
 	if (ask(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&cpu, 0, 0) == 0)
 		out->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+	ask(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0);
+	*turns = (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw);
+	if (level >= RECORD_LEVEL_CAUSES && usage.ru_nvcsw >= 0) {
+		out->minor_faults = (uint64_t)usage.ru_minflt;
+		out->major_faults = (uint64_t)usage.ru_majflt;
+		out->voluntary = (uint64_t)usage.ru_nvcsw;
+		out->involuntary = (uint64_t)usage.ru_nivcsw;
+	}
+	if (out->run_delay_ns != UINT64_MAX && *turns == before && usage.ru_nvcsw >= 0)
+		return false; /* it has not left its processor, and so has not waited for one */
 	out->run_delay_ns =
 	    number_in("/proc/thread-self/schedstat", NULL, 1 << 1); /* the first number is that of the last tick of the kernel's clock */
-	if (level < RECORD_LEVEL_CAUSES || ask(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0) != 0)
-		return;
-	out->minor_faults = (uint64_t)usage.ru_minflt;
-	out->major_faults = (uint64_t)usage.ru_majflt;
-	out->voluntary = (uint64_t)usage.ru_nvcsw;
-	out->involuntary = (uint64_t)usage.ru_nivcsw;
+	return true;
 }
 
 /* ---- the processor's clock ---- */
@@ -281,6 +328,7 @@ uint64_t interpose_loop_ticks(void)
 /* Of all threads of the process: they are in the same control groups. */
 static struct {
 	bool busy; /* a thread is reading */
+	struct interpose_pace pace;
 	uint64_t throttled_ns, io_ns, memory_ns;
 	char groups[GROUPS_BYTES], path[PATH_BYTES];
 } own_group = { .throttled_ns = UINT64_MAX, .io_ns = UINT64_MAX, .memory_ns = UINT64_MAX };
@@ -388,17 +436,20 @@ static void processor_name(uint32_t processor, char name[16])
 	name[at] = '\0';
 }
 
-/* Of the processor on which the thread is, as far as it has been there since the last time. */
-static void steal_read(struct interpose_accounts *out, struct interpose_withheld *w)
+/* What the machine does, and what was stolen from the processor on which the thread is, as far as it has been there since the last time. */
+static void stat_read(struct interpose_accounts *out, struct interpose_withheld *w)
 {
+	struct text stat = text_open("/proc/stat");
+	uint64_t busy = number_next(&stat, "cpu", BUSY_WORDS), ticks;
 	uint32_t processor = 0;
-	uint64_t ticks;
 	char name[16];
 
-	if (ask(SYS_getcpu, (long)&processor, 0, 0, 0) != 0)
-		return;
+	if (busy != UINT64_MAX)
+		out->busy_ns = busy * TICK_NS;
+	ask(SYS_getcpu, (long)&processor, 0, 0, 0);
 	processor_name(processor, name);
-	ticks = number_in("/proc/stat", name, 1 << 8);
+	ticks = number_next(&stat, name, 1 << 8);
+	text_close(&stat);
 	if (ticks == UINT64_MAX)
 		return;
 	if (out->steal_ns == UINT64_MAX)
@@ -409,25 +460,39 @@ static void steal_read(struct interpose_accounts *out, struct interpose_withheld
 	w->ticks = ticks;
 }
 
-void interpose_withheld_read(struct interpose_accounts *out, struct interpose_withheld *w, enum record_level level)
+/* Has begun at `start`. Returns what it takes. */
+static uint64_t pace_follow(struct interpose_pace *pace, uint64_t start, uint32_t part)
 {
-	uint64_t busy = number_in("/proc/stat", "cpu", BUSY_WORDS);
+	uint64_t least = interpose_least(pace->least, record_ticks() - start, INTERPOSE_LONG), pause = least * part;
 
-	if (busy != UINT64_MAX)
-		out->busy_ns = busy * TICK_NS;
-	steal_read(out, w);
-	if (!__atomic_exchange_n(&own_group.busy, true, __ATOMIC_ACQUIRE)) {
+	pace->least = least;
+	__atomic_store_n(&pace->due, start + (pause > WITHHELD_TICKS ? pause : WITHHELD_TICKS), __ATOMIC_RELAXED);
+	return least;
+}
+
+uint64_t interpose_withheld_read(struct interpose_accounts *out, struct interpose_withheld *w, enum record_level level, uint64_t now)
+{
+	uint64_t takes;
+
+	stat_read(out, w);
+	takes = pace_follow(&w->pace, now, STAT_PART);
+	if (now >= __atomic_load_n(&own_group.pace.due, __ATOMIC_RELAXED) &&
+	    !__atomic_exchange_n(&own_group.busy, true, __ATOMIC_ACQUIRE)) {
+		now = record_ticks();
 		group_read(level);
+		takes += pace_follow(&own_group.pace, now, GROUP_PART);
 		__atomic_store_n(&own_group.busy, false, __ATOMIC_RELEASE);
 	}
 	out->throttled_ns = __atomic_load_n(&own_group.throttled_ns, __ATOMIC_RELAXED);
 	if (level < RECORD_LEVEL_RESOURCES)
-		return;
+		return takes;
 	out->io_pressure_ns = __atomic_load_n(&own_group.io_ns, __ATOMIC_RELAXED);
 	out->memory_pressure_ns = __atomic_load_n(&own_group.memory_ns, __ATOMIC_RELAXED);
+	return takes;
 }
 
 void interpose_withheld_forked(void)
 {
 	own_group.busy = false;
+	own_group.pace.due = 0;
 }

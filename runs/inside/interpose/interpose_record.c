@@ -27,13 +27,12 @@
 #define PACE_CALLS	 256u	   /* timed ones, after which a thread looks how much time they took */
 #define TIMED_NS	 120u	   /* what timing a call takes, with the one after it, where caches are needed for more */
 #define LOOK_TICKS_MOST	 125000u   /* what looking takes longer, the thread did not run: a quota ends threads' turns in system calls */
-#define LOOK_TICKS_LONG	 1250000u  /* the same where it looks at all */
 #define WRITE_TICKS_MOST 10000u	   /* what writing a record takes longer, the thread did not run */
+#define THREAD_TICKS	 50000000u /* after which a thread looks at what is withheld from it */
 #define PERIOD_TICKS	 2500000u  /* about a millisecond between two looks at the kernel's accounts of a thread */
 #define PERIOD_PART	 400u	   /* of the time, at most: one in so many */
-#define WITHHELD_TICKS	 50000000u /* about 20 milliseconds between two looks at what was withheld from it, which take much longer */
+#define IDLE_LOG2_MOST	 2u
 #define LOOP_PERIOD	 12500000u /* about 5 milliseconds between two looks at the processor's clock */
-#define WITHHELD_PART	 1000u	   /* of the time, at most: one in so many */
 #define THETA_LOG2_LEAST 10u	   /* .4 microseconds */
 #define THETA_LOG2_MOST	 32u
 #define THETA_BYTES	 1024u
@@ -60,6 +59,8 @@ struct thread_state {
 	uint64_t random;
 	uint64_t looked;	     /* at the kernel's accounts */
 	uint64_t least_look, period; /* what that has taken, without breaks; until the next time */
+	uint64_t turns;		     /* that it had left its processor by then */
+	uint32_t idle_log2;	     /* it has run in one of 1 << n parts of the time */
 	uint64_t looped;	     /* at the processor's clock */
 	enum record_level level;     /* of the accounts */
 	struct interpose_accounts accounts;
@@ -182,7 +183,7 @@ static void site_turn(struct interpose_site *s, uint64_t now)
 static void pace(uint64_t now)
 {
 	uint64_t spent = mine.spent + (uint64_t)PACE_CALLS * TIMED_NS * (writer.options.ticks_per_s / 1000000u) / 1000u;
-	uint64_t allowed = (now - mine.paced) / 1000u * volume.overhead_ppm / 1000u;
+	uint64_t allowed = ((now - mine.paced) / 1000u * volume.overhead_ppm / 1000u) >> mine.idle_log2;
 
 	if (spent > allowed && mine.gap < GAP_TICKS_MOST)
 		mine.gap *= 2;
@@ -201,14 +202,6 @@ static uint64_t work_since(void)
 	return work ? work : UINT64_MAX;
 }
 
-/* What something takes that took so long now, and so long before (0: never): no more than `most`, beyond which the thread did not run. */
-static uint64_t least_of(uint64_t before, uint64_t took, uint64_t most)
-{
-	uint64_t least = before && before < took ? before : took;
-
-	return least < most ? least : most;
-}
-
 /* What is asked for now. What the thread does not take any more is not known from now on; what it begins to take it looks at soon. */
 static enum record_level level_follow(void)
 {
@@ -218,36 +211,54 @@ static enum record_level level_follow(void)
 		level = RECORD_LEVEL_RESOURCES;
 	if (level != mine.level) {
 		memset(&mine.accounts, 0xff, sizeof(mine.accounts));
-		mine.withheld.due = mine.looped = 0;
+		mine.withheld.pace.due = mine.looped = 0;
 		mine.level = (enum record_level)level;
 	}
 	return mine.level;
 }
 
-/* How long looking takes at most, unless the thread does not run meanwhile. */
+/* Since the look before, so many ticks ago and at so much processor time: what a thread may spend is a part of what it uses. */
+static uint32_t idle_of(uint64_t ticks, uint64_t cpu_ns)
+{
+	uint64_t used = (mine.accounts.cpu_ns - cpu_ns) * (writer.options.ticks_per_s / 1000000u) / 1000u;
+	uint32_t log2 = 0;
+
+	if (cpu_ns != UINT64_MAX && mine.accounts.cpu_ns != UINT64_MAX && mine.looked)
+		while (log2 < IDLE_LOG2_MOST && ticks > used << (log2 + 1))
+			log2++;
+	return log2;
+}
+
+/* Returns how long it takes at most, unless the thread does not run meanwhile. */
 static uint64_t accounts_look(uint64_t now)
 {
-	uint64_t took, stopped_ns = __atomic_load_n(&writer.header->stopped_ns, __ATOMIC_RELAXED);
+	uint64_t stopped_ns = __atomic_load_n(&writer.header->stopped_ns, __ATOMIC_RELAXED), most = LOOK_TICKS_MOST, took;
 	enum record_level level = level_follow();
+	uint64_t cpu_ns = mine.accounts.cpu_ns;
+	bool left;
 
 	mine.accounts.stopped_ns = stopped_ns - 1; /* nobody looks: not known */
 	if (level >= RECORD_LEVEL_RESOURCES && now - mine.looped > LOOP_PERIOD) {
 		mine.accounts.loop_ticks = interpose_loop_ticks();
 		mine.looped = now;
 	}
-	if (!mine.withheld.due) /* threads that end soon never do */
-		mine.withheld.due = now + WITHHELD_TICKS;
-	if (level < RECORD_LEVEL_CAUSES || now < mine.withheld.due) {
-		interpose_accounts_read(&mine.accounts, level);
-		return LOOK_TICKS_MOST;
+	if (!mine.withheld.pace.due) /* threads that end soon never do */
+		mine.withheld.pace.due = now + THREAD_TICKS;
+	if (level >= RECORD_LEVEL_CAUSES && now >= mine.withheld.pace.due) {
+		mine.spent += interpose_withheld_read(&mine.accounts, &mine.withheld, level, now);
+		most = INTERPOSE_LONG;
+		now = record_ticks();
 	}
-	interpose_withheld_read(&mine.accounts, &mine.withheld, level);
+	left = interpose_accounts_read(&mine.accounts, &mine.turns, level);
 	took = record_ticks() - now;
-	mine.withheld.least = least_of(mine.withheld.least, took, LOOK_TICKS_LONG);
-	took = mine.withheld.least * WITHHELD_PART;
-	mine.withheld.due = now + (took > WITHHELD_TICKS ? took : WITHHELD_TICKS);
-	interpose_accounts_read(&mine.accounts, level);
-	return LOOK_TICKS_LONG;
+	if (left)
+		mine.least_look = interpose_least(mine.least_look, took, LOOK_TICKS_MOST);
+	mine.spent += took < mine.least_look ? took : mine.least_look;
+	mine.idle_log2 = idle_of(now - mine.looked, cpu_ns);
+	mine.period = mine.least_look * PERIOD_PART << mine.idle_log2;
+	if (mine.period < PERIOD_TICKS)
+		mine.period = PERIOD_TICKS;
+	return most;
 }
 
 static void call_begin(struct interpose_call *call, struct interpose_site *s, uint64_t now)
@@ -271,16 +282,11 @@ static void call_begin(struct interpose_call *call, struct interpose_site *s, ui
 	else
 		s->left--;
 	if (now - mine.looked > mine.period && now - mine.looked > 1ull << volume.theta_log2) {
-		uint64_t most = accounts_look(now), took;
+		uint64_t most = accounts_look(now);
 
 		call->accounts = mine.looked = call->start = record_ticks();
 		if (chained && call->start - now > most)
 			call->since += call->start - now;
-		took = call->start - now;
-		mine.least_look = least_of(mine.least_look, took, LOOK_TICKS_MOST);
-		mine.spent += most == LOOK_TICKS_LONG ? mine.withheld.least : mine.least_look;
-		took = mine.least_look * PERIOD_PART;
-		mine.period = took > PERIOD_TICKS ? took : PERIOD_TICKS;
 	}
 	if (++mine.timed == PACE_CALLS && volume.overhead_ppm)
 		pace(now);
