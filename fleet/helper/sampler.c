@@ -449,7 +449,7 @@ static bool ring_open(struct sampler *s, int processor, bool kernel)
 	}
 	s->n_rings++;
 	if (s->whole)
-		sampler_turns_open(&s->turns, processor, ring->fd, s->period_ns);
+		sampler_turns_add(&s->turns, processor, ring->fd, s->period_ns);
 	return true;
 }
 

@@ -7,8 +7,9 @@
 struct sampler_turns {
 	struct turns turns;
 	struct sampler_turns_ring {
-		int fd;		      /* below 0: it does not tell */
-		int64_t wanted, told; /* changes */
+		int processor, ring_fd;
+		int fd;		      /* below 0: it does not tell now */
+		int64_t wanted, told; /* changes in this window */
 		uint32_t left;	      /* the thread of the last change */
 		bool left_known;      /* nobody has come since */
 	} rings[TURNS_PROCESSORS];
@@ -19,7 +20,7 @@ struct sampler_turns {
 };
 
 /* Zeroed before. The next ring, of this processor, into which the event ring_fd writes at each period_ns. */
-void sampler_turns_open(struct sampler_turns *turns, int processor, int ring_fd, uint64_t period_ns);
+void sampler_turns_add(struct sampler_turns *turns, int processor, int ring_fd, uint64_t period_ns);
 void sampler_turns_close(struct sampler_turns *turns);
 
 void sampler_turns_begin(struct sampler_turns *turns);

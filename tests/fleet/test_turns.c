@@ -216,19 +216,48 @@ static void test_refused(void **state)
 	t = told_of_two();
 	while (t.n < TURNS_PROCESSORS)
 		t.rings[t.n++].fd = -1;
-	sampler_turns_open(&t, 256, -1, 1);
+	sampler_turns_add(&t, 256, -1, 1);
 	assert_false(t.known);
 	sampler_turns_close(&t);
 	t = (struct sampler_turns){ .n = 0 };
-	sampler_turns_open(&t, 1 << 20, -1, 1); /* there is no such processor */
+	sampler_turns_add(&t, 1 << 20, -1, 1); /* there is no such processor */
+	assert_true(t.known);
+	sampler_turns_begin(&t);
 	assert_false(t.known);
 	sampler_turns_close(&t);
+}
+
+/* What it costs to be told is bounded: after a window of few changes the next one begins soon, after one of many later by as much. */
+static void test_cost(void **state)
+{
+	static const struct {
+		size_t changes;
+		double least_ms, most_ms;
+	} cases[] = { { 10, 80, 160 }, { 2000, 600, 600 }, { 8000, 2400, 2400 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sampler_turns t = told_of_two();
+		double apart_ms;
+
+		t.open = true;
+		t.begun_ns = 1000;
+		for (size_t k = 0; k < cases[i].changes; k++)
+			sampler_turns_take(&t, k % 2, 2000 + 5000 * k, 7 + k % 2, TURNS_OURS, true);
+		sampler_turns_drain(&t, 30000000, 0, false);
+		assert_true(t.open);
+		sampler_turns_drain(&t, 50000000, 0, false);
+		assert_false(t.open);
+		apart_ms = (double)(t.next_ns - 50000000) / 1e6;
+		assert_true(apart_ms >= cases[i].least_ms && apart_ms <= cases[i].most_ms);
+		sampler_turns_close(&t);
+	}
 }
 
 int suite_turns(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_window), cmocka_unit_test(test_turns), cmocka_unit_test(test_idle_untold),
-					    cmocka_unit_test(test_refused) };
+					    cmocka_unit_test(test_refused), cmocka_unit_test(test_cost) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
