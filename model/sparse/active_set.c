@@ -9,11 +9,15 @@
 
 #define DEPENDENT 1e-11 /* a column of whose square less is left beside the others is a sum of them */
 #define STEPS	  10	/* for each column and row; more than were ever seen */
+#define NEAR	  1e-6	/* of lambda: a pull that is so near, by the products of the columns, is measured by what the set leaves */
 
-struct active {
-	const struct active_problem *of;
-	double *y;   /* [n] */
-	size_t *set; /* [k] columns */
+struct active_set {
+	struct active_problem of;
+	double lambda;
+	double *b;    /* [p] the caller's */
+	double *rest; /* [n] what the set leaves of y */
+	double *near; /* [p] pulls, by products of the columns */
+	size_t *set;  /* [k] columns */
 	size_t k, room;
 	double *sign;	/* [k] */
 	double *factor; /* [room x room], lower, of the products of the columns */
@@ -22,9 +26,9 @@ struct active {
 	bool *barred;	/* [p] had to leave when they had just entered: rounding alone wants them */
 };
 
-static const double *column(const struct active *a, size_t j)
+static const double *column(const struct active_set *a, size_t j)
 {
-	return a->of->z + j * a->of->n;
+	return a->of.z + j * a->of.n;
 }
 
 /* Four sums at a time: the processor need not wait for one to end. */
@@ -44,15 +48,27 @@ double active_set_dot(const double *x, const double *y, size_t n)
 	return (a + b) + (c + d);
 }
 
+static const double *products(const struct active_set *a, size_t j)
+{
+	double **all = a->of.products;
+
+	if (!all[j]) {
+		all[j] = mem_new(a->of.p, sizeof(double));
+		for (size_t i = 0; i < a->of.p; i++)
+			all[j][i] = active_set_dot(column(a, i), column(a, j), a->of.n);
+	}
+	return all[j];
+}
+
 /* ---- the factor ---- */
 
-static void forward(const struct active *a, double *x)
+static void forward(const struct active_set *a, double *x)
 {
 	for (size_t i = 0; i < a->k; i++)
 		x[i] = (x[i] - active_set_dot(a->factor + i * a->room, x, i)) / a->factor[i * a->room + i];
 }
 
-static void backward(const struct active *a, double *x)
+static void backward(const struct active_set *a, double *x)
 {
 	for (size_t i = a->k; i-- > 0;) {
 		x[i] /= a->factor[i * a->room + i];
@@ -62,15 +78,16 @@ static void backward(const struct active *a, double *x)
 }
 
 /* False: the column is a sum of those that are there, with a->x[k]. */
-static bool append(struct active *a, size_t j, double sign)
+static bool append(struct active_set *a, size_t j, double sign)
 {
-	double square = active_set_dot(column(a, j), column(a, j), a->of->n), left;
+	const double *with = products(a, j);
+	double left;
 
 	for (size_t i = 0; i < a->k; i++)
-		a->x[i] = active_set_dot(column(a, a->set[i]), column(a, j), a->of->n);
+		a->x[i] = with[a->set[i]];
 	forward(a, a->x);
-	left = square - active_set_dot(a->x, a->x, a->k);
-	if (a->k == a->room || left <= DEPENDENT * square) {
+	left = with[j] - active_set_dot(a->x, a->x, a->k);
+	if (a->k == a->room || left <= DEPENDENT * with[j]) {
 		backward(a, a->x);
 		return false;
 	}
@@ -84,28 +101,28 @@ static bool append(struct active *a, size_t j, double sign)
 /* ---- what enters and leaves ---- */
 
 /* Without those whose coefficient is 0; the factor of those before the first of them stays. */
-static void thin(struct active *a, const double *b)
+static void thin(struct active_set *a)
 {
 	size_t n = a->k, first = 0;
 
-	while (first < n && b[a->set[first]] != 0.0)
+	while (first < n && a->b[a->set[first]] != 0.0)
 		first++;
 	a->k = first;
 	for (size_t i = first; i < n; i++) {
 		size_t j = a->set[i];
 
-		if (b[j] != 0.0)
-			(void)append(a, j, a->sign[i]);
+		if (a->b[j] != 0.0 && !append(a, j, a->sign[i]))
+			a->b[j] = 0.0;
 	}
 }
 
 /* Along `step`, in which the coefficients of the set move, until the first is 0, or whole. False: it was whole. */
-static bool move(struct active *a, double *b, double *most)
+static bool move(struct active_set *a, double *most)
 {
 	size_t first = SIZE_MAX;
 
 	for (size_t i = 0; i < a->k; i++) {
-		double now = b[a->set[i]], then = now + a->step[i] * *most;
+		double now = a->b[a->set[i]], then = now + a->step[i] * *most;
 
 		if (then * a->sign[i] > 0.0 || a->step[i] == 0.0)
 			continue;
@@ -115,7 +132,7 @@ static bool move(struct active *a, double *b, double *most)
 	if (!isfinite(*most))
 		return false;
 	for (size_t i = 0; i < a->k; i++) {
-		double *at = &b[a->set[i]];
+		double *at = &a->b[a->set[i]];
 
 		*at += a->step[i] * *most;
 		if (i == first || *at * a->sign[i] < 0.0)
@@ -125,80 +142,106 @@ static bool move(struct active *a, double *b, double *most)
 }
 
 /* A column that is a sum of those that are there takes the place of one of them: the fit stays, and the price falls. */
-static bool exchange(struct active *a, size_t j, double sign, double *b)
+static bool exchange(struct active_set *a, size_t j, double sign)
 {
 	double most = HUGE_VAL;
 
 	for (size_t i = 0; i < a->k; i++)
 		a->step[i] = -sign * a->x[i];
-	if (!move(a, b, &most))
+	if (!move(a, &most))
 		return false;
-	thin(a, b);
+	thin(a);
 	if (!append(a, j, sign))
 		return false;
-	b[j] = sign * most;
+	a->b[j] = sign * most;
 	return true;
 }
 
-static bool enter(struct active *a, size_t j, double sign, double *b)
+static bool enter(struct active_set *a, size_t j, double sign)
 {
-	return append(a, j, sign) || exchange(a, j, sign, b);
+	return append(a, j, sign) || exchange(a, j, sign);
 }
 
 /* ---- solving ---- */
 
-static void leave_of(const struct active *a, const double *b, double *rest)
+static void measure_rest(struct active_set *a)
 {
-	memcpy(rest, a->y, a->of->n * sizeof(*rest));
+	memcpy(a->rest, a->of.y, a->of.n * sizeof(*a->rest));
 	for (size_t i = 0; i < a->k; i++) {
-		const double *z = column(a, a->set[i]);
+		const double *z = column(a, a->set[i]), b = a->b[a->set[i]];
 
-		for (size_t k = 0; k < a->of->n; k++)
-			rest[k] -= b[a->set[i]] * z[k];
+		for (size_t k = 0; k < a->of.n; k++)
+			a->rest[k] -= b * z[k];
 	}
 }
 
-/* By how much the set's coefficients would have to change. */
-static void solve_step(struct active *a, const double *b, double *rest)
+/* To the minimum with the columns and signs of the set, whose pulls are in `step`. False: one of them has left it. */
+static bool descend(struct active_set *a)
 {
-	leave_of(a, b, rest);
+	double most = 1.0;
+	bool whole;
+
 	for (size_t i = 0; i < a->k; i++)
-		a->step[i] = active_set_dot(column(a, a->set[i]), rest, a->of->n) - a->of->lambda * a->sign[i];
+		a->step[i] -= a->lambda * a->sign[i];
 	forward(a, a->step);
 	backward(a, a->step);
-}
-
-/* The minimum with the columns and signs of the set. False: one of them has left it. */
-static bool descend(struct active *a, size_t last, double *b, double *rest)
-{
-	bool whole = true;
-
-	for (int again = 0; again < 2 && whole; again++) { /* the second time for what rounding has left */
-		double most = 1.0;
-
-		solve_step(a, b, rest);
-		whole = !move(a, b, &most);
-	}
-	if (!whole && last != SIZE_MAX && b[last] == 0.0)
-		a->barred[last] = true;
+	whole = !move(a, &most);
 	if (!whole)
-		thin(a, b);
+		thin(a);
 	return whole;
 }
 
-/* Whose pull exceeds lambda most; SIZE_MAX: none does. */
-static size_t next_of(const struct active *a, const double *b, const double *rest, double *sign)
+/* By the products of the columns, which is as good as their sum is well known. */
+static bool descend_near(struct active_set *a, size_t last)
 {
-	double most = a->of->lambda + a->of->enough;
-	size_t found = SIZE_MAX;
+	bool whole;
 
-	for (size_t j = 0; j < a->of->p; j++) {
+	for (size_t i = 0; i < a->k; i++) {
+		const double *with = products(a, a->set[i]);
+
+		a->step[i] = a->of.pull[a->set[i]];
+		for (size_t k = 0; k < a->k; k++)
+			a->step[i] -= with[a->set[k]] * a->b[a->set[k]];
+	}
+	whole = descend(a);
+	if (!whole && last != SIZE_MAX && a->b[last] == 0.0)
+		a->barred[last] = true;
+	return whole;
+}
+
+/* By what the set leaves: what rounding has left of the step before. */
+static bool descend_exactly(struct active_set *a)
+{
+	measure_rest(a);
+	for (size_t i = 0; i < a->k; i++)
+		a->step[i] = active_set_dot(column(a, a->set[i]), a->rest, a->of.n);
+	return descend(a);
+}
+
+/* Whose pull exceeds lambda most; SIZE_MAX: none does. */
+static size_t next_of(struct active_set *a, double *sign)
+{
+	double most = a->lambda + a->of.enough, nearly = a->lambda - NEAR * a->lambda;
+	size_t found = SIZE_MAX;
+	bool measured = false;
+
+	memcpy(a->near, a->of.pull, a->of.p * sizeof(*a->near));
+	for (size_t i = 0; i < a->k; i++) {
+		const double *with = products(a, a->set[i]), b = a->b[a->set[i]];
+
+		for (size_t j = 0; j < a->of.p; j++)
+			a->near[j] -= b * with[j];
+	}
+	for (size_t j = 0; j < a->of.p; j++) {
 		double pull;
 
-		if (b[j] != 0.0 || !a->of->allowed[j] || a->barred[j])
+		if ((a->of.any_sign ? fabs(a->near[j]) : a->near[j]) < nearly || a->b[j] != 0.0 || !a->of.allowed[j] || a->barred[j])
 			continue;
-		pull = active_set_dot(column(a, j), rest, a->of->n);
-		if ((a->of->any_sign ? fabs(pull) : pull) > most) {
+		if (!measured)
+			measure_rest(a);
+		measured = true;
+		pull = active_set_dot(column(a, j), a->rest, a->of.n);
+		if ((a->of.any_sign ? fabs(pull) : pull) > most) {
 			most = fabs(pull);
 			*sign = copysign(1.0, pull);
 			found = j;
@@ -207,54 +250,62 @@ static size_t next_of(const struct active *a, const double *b, const double *res
 	return found;
 }
 
-static struct active begin(const struct active_problem *problem, double *b, const double *rest)
+struct active_set *active_set_new(const struct active_problem *problem, double *b)
 {
-	size_t n = problem->n, p = problem->p, room = n < p ? n : p;
-	struct active a = { .of = problem,
-			    .y = mem_new(n, sizeof(double)),
-			    .set = mem_new(room, sizeof(size_t)),
-			    .room = room,
-			    .sign = mem_new(room, sizeof(double)),
-			    .factor = mem_new(room * room, sizeof(double)),
-			    .x = mem_new(room, sizeof(double)),
-			    .step = mem_new(room, sizeof(double)),
-			    .barred = mem_new(p, sizeof(bool)) };
+	struct active_set *a = mem_new(1, sizeof(*a));
+	size_t allowed = 0;
 
-	memcpy(a.y, rest, n * sizeof(*rest));
-	for (size_t j = 0; j < p; j++) {
-		for (size_t i = 0; i < n && b[j] != 0.0; i++)
-			a.y[i] += b[j] * problem->z[j * n + i];
-	}
-	for (size_t j = 0; j < p; j++) {
-		if (b[j] != 0.0 && (!problem->allowed[j] || !append(&a, j, copysign(1.0, b[j]))))
+	for (size_t j = 0; j < problem->p; j++)
+		allowed += problem->allowed[j];
+	*a = (struct active_set){ .of = *problem, .b = b, .room = problem->n < allowed ? problem->n : allowed };
+	a->rest = mem_new(problem->n, sizeof(*a->rest));
+	a->near = mem_new(problem->p, sizeof(*a->near));
+	a->set = mem_new(a->room, sizeof(*a->set));
+	a->sign = mem_new(a->room, sizeof(*a->sign));
+	a->factor = mem_resize(NULL, a->room * a->room, sizeof(*a->factor)); /* most of it is never touched */
+	a->x = mem_new(a->room, sizeof(*a->x));
+	a->step = mem_new(a->room, sizeof(*a->step));
+	a->barred = mem_new(problem->p, sizeof(*a->barred));
+	for (size_t j = 0; j < problem->p; j++) {
+		if (b[j] != 0.0 && (!problem->allowed[j] || !append(a, j, copysign(1.0, b[j]))))
 			b[j] = 0.0;
 	}
 	return a;
 }
 
-void active_set_solve(const struct active_problem *problem, double *b, double *rest)
+void active_set_solve(struct active_set *a, double lambda)
 {
-	struct active a = begin(problem, b, rest);
 	size_t last = SIZE_MAX;
 	double sign = 1.0;
 
-	for (size_t step = 0; step < STEPS * (problem->n + problem->p); step++) {
-		if (!descend(&a, last, b, rest)) {
+	a->lambda = lambda;
+	memset(a->barred, 0, a->of.p * sizeof(*a->barred));
+	for (size_t step = 0; step < STEPS * (a->of.n + a->of.p); step++) {
+		if (!descend_near(a, last)) {
 			last = SIZE_MAX;
 			continue;
 		}
-		leave_of(&a, b, rest);
-		last = next_of(&a, b, rest, &sign);
-		if (last == SIZE_MAX)
+		last = next_of(a, &sign);
+		if (last != SIZE_MAX)
+			a->barred[last] = !enter(a, last, sign);
+		else if (descend_exactly(a) && (last = next_of(a, &sign)) == SIZE_MAX)
 			break;
-		a.barred[last] = !enter(&a, last, sign, b);
+		else if (last != SIZE_MAX)
+			a->barred[last] = !enter(a, last, sign);
 	}
-	leave_of(&a, b, rest);
-	free(a.y);
-	free(a.set);
-	free(a.sign);
-	free(a.factor);
-	free(a.x);
-	free(a.step);
-	free(a.barred);
+}
+
+void active_set_free(struct active_set *a)
+{
+	if (!a)
+		return;
+	free(a->rest);
+	free(a->near);
+	free(a->set);
+	free(a->sign);
+	free(a->factor);
+	free(a->x);
+	free(a->step);
+	free(a->barred);
+	free(a);
 }

@@ -12,17 +12,22 @@
 
 struct active_problem {
 	const double *z; /* [p x n] columns, one after the other */
+	const double *y; /* [n] */
 	size_t n, p;
+	const double *pull;  /* [p] products of y with the columns */
+	double **products;   /* [p] of a column with all; NULL until it is needed. Kept for other problems with the same z: free() each */
 	const bool *allowed; /* [p]; the coefficients of all others are 0 */
-	double lambda;	     /* of 1/2 |rest|^2 + lambda sum |b| */
 	bool any_sign;	     /* coefficients may be negative */
 	double enough;	     /* a pull that exceeds lambda by no more does not enter */
 };
 
-/* b [p], whose columns that are not 0 are where it begins, and rest [n], which is what they leave, become those of the minimum. O(n * p)
- * and the square of the columns that are not zero for each that enters, the cube for each that leaves. Where rounding lets nothing more be
- * gained it ends, too. Columns that are sums of others take the place of one of those. */
-void active_set_solve(const struct active_problem *problem, double *b, double *rest);
+/* The set lasts from one lambda to the next. b [p], whose columns that are not 0 are where it begins, becomes what minimises
+ * 1/2 |y - sum b z|^2 + lambda sum |b|; between calls nothing else may change it. All is borrowed until active_set_free(). */
+struct active_set *active_set_new(const struct active_problem *problem, double *b);
+/* O(n * p) for each column that enters for the first time, O(n) for each that is in the set, and the square of their number. Where rounding
+ * lets nothing more be gained it ends, too. Columns that are sums of others take the place of one of those. */
+void active_set_solve(struct active_set *set, double lambda);
+void active_set_free(struct active_set *set); /* accepts NULL */
 
 double active_set_dot(const double *x, const double *y, size_t n);
 

@@ -15,9 +15,12 @@ struct scaled {
 	double *z;	   /* [p x n] standardised columns, one after the other; a constant one is 0 */
 	double *mean, *sd; /* [p]; through the origin nothing is centred, and means are 0 */
 	double *root;	   /* [n], of the weights, whose sum is 1 */
-	double *rest;	   /* [n] what is left of y */
+	double *y;	   /* [n] */
+	double *pull;	   /* [p] of y, at the columns */
+	double **products; /* [p] active_set.h */
 	double *b;	   /* [p] */
-	bool *varies;	   /* [p] */
+	struct active_set *set;
+	bool *varies; /* [p] */
 	double y_mean, y_sd;
 	bool any_sign;
 };
@@ -33,6 +36,21 @@ static double centre(double *x, const double *root, size_t n, double *mean)
 	return sqrt(active_set_dot(x, x, n));
 }
 
+/* With these columns alone, from b. */
+static struct active_set *set_of(const struct scaled *d, const bool *allowed, double *b)
+{
+	return active_set_new(&(struct active_problem){ .z = d->z,
+							.y = d->y,
+							.n = d->n,
+							.p = d->p,
+							.pull = d->pull,
+							.products = d->products,
+							.allowed = allowed,
+							.any_sign = d->any_sign,
+							.enough = ENOUGH * d->y_sd },
+			      b);
+}
+
 /* Columns divided by their deviation, unless they are as given; `origin`: not centred, so that there is no intercept. */
 static struct scaled scaled_of(const struct mat *X, const double *y, const double *weight, const struct lasso_options *how, bool origin)
 {
@@ -43,7 +61,9 @@ static struct scaled scaled_of(const struct mat *X, const double *y, const doubl
 			    .mean = mem_new(p, sizeof(double)),
 			    .sd = mem_new(p, sizeof(double)),
 			    .root = mem_new(n, sizeof(double)),
-			    .rest = mem_new(n, sizeof(double)),
+			    .y = mem_new(n, sizeof(double)),
+			    .pull = mem_new(p, sizeof(double)),
+			    .products = mem_new(p, sizeof(double *)),
 			    .b = mem_new(p, sizeof(double)),
 			    .varies = mem_new(p, sizeof(bool)),
 			    .any_sign = how->any_sign };
@@ -53,10 +73,10 @@ static struct scaled scaled_of(const struct mat *X, const double *y, const doubl
 		sum += weight[i];
 	for (size_t i = 0; i < n; i++)
 		d.root[i] = sqrt(weight[i] / sum);
-	memcpy(d.rest, y, n * sizeof(*y));
-	d.y_sd = centre(d.rest, d.root, n, &d.y_mean);
+	memcpy(d.y, y, n * sizeof(*y));
+	d.y_sd = centre(d.y, d.root, n, &d.y_mean);
 	for (size_t i = 0; i < n && origin; i++)
-		d.rest[i] = d.root[i] * y[i];
+		d.y[i] = d.root[i] * y[i];
 	d.y_mean = origin ? 0.0 : d.y_mean;
 	for (size_t j = 0; j < p; j++) {
 		double *z = d.z + j * n, largest = 0.0;
@@ -74,17 +94,24 @@ static struct scaled scaled_of(const struct mat *X, const double *y, const doubl
 		for (size_t i = 0; i < n; i++)
 			z[i] = d.sd[j] > 0.0 ? (z[i] + (origin ? d.root[i] * d.mean[j] : 0.0)) / d.sd[j] : 0.0;
 		d.mean[j] = origin ? 0.0 : d.mean[j];
+		d.pull[j] = active_set_dot(z, d.y, n);
 	}
+	d.set = set_of(&d, d.varies, d.b);
 	return d;
 }
 
 static void scaled_release(struct scaled *d)
 {
+	for (size_t j = 0; j < d->p; j++)
+		free(d->products[j]);
+	free(d->products);
+	active_set_free(d->set);
 	free(d->z);
 	free(d->mean);
 	free(d->sd);
 	free(d->root);
-	free(d->rest);
+	free(d->y);
+	free(d->pull);
 	free(d->b);
 	free(d->varies);
 }
@@ -94,30 +121,17 @@ static double largest_pull(const struct scaled *d)
 {
 	double most = 0.0;
 
-	for (size_t j = 0; j < d->p; j++) {
-		double pull = d->varies[j] ? active_set_dot(d->z + j * d->n, d->rest, d->n) : 0.0;
-
-		most = fmax(most, d->any_sign ? fabs(pull) : pull);
-	}
+	for (size_t j = 0; j < d->p; j++)
+		most = fmax(most, d->any_sign ? fabs(d->pull[j]) : d->pull[j]);
 	return most;
 }
 
-/* From where the lambda before it has ended. */
-static void solve(struct scaled *d, double lambda, const bool *allowed)
-{
-	const struct active_problem problem = {
-		.z = d->z, .n = d->n, .p = d->p, .allowed = allowed, .lambda = lambda, .any_sign = d->any_sign, .enough = ENOUGH * d->y_sd
-	};
-
-	active_set_solve(&problem, d->b, d->rest);
-}
-
 /* For the columns as they were given. */
-static void keep(const struct scaled *d, size_t k, struct mat *beta, double *intercept)
+static void keep(const struct scaled *d, const double *coefficients, size_t k, struct mat *beta, double *intercept)
 {
 	intercept[k] = d->y_mean;
 	for (size_t j = 0; j < d->p; j++) {
-		double b = d->sd[j] > 0.0 ? d->b[j] / d->sd[j] : 0.0;
+		double b = d->sd[j] > 0.0 ? coefficients[j] / d->sd[j] : 0.0;
 
 		mat_set(beta, k, j, b);
 		intercept[k] -= b * d->mean[j];
@@ -133,27 +147,27 @@ static bool same_columns(const struct mat *beta, size_t k)
 	return k > 0;
 }
 
-/* Without the price, with the columns that row k of beta has; what it works on is as it was in the end. */
-static void refit(struct scaled *d, size_t k, struct lasso_path *out)
+/* Without the price, with the columns that row k of beta has. */
+static void refit(const struct scaled *d, size_t k, struct lasso_path *out)
 {
-	double *b = mem_new(d->p, sizeof(*b)), *rest = mem_new(d->n, sizeof(*rest));
+	double *b = mem_new(d->p, sizeof(*b));
 	bool *has = mem_new(d->p, sizeof(*has));
+	struct active_set *set;
 
-	memcpy(b, d->b, d->p * sizeof(*b));
-	memcpy(rest, d->rest, d->n * sizeof(*rest));
-	for (size_t j = 0; j < d->p; j++)
+	for (size_t j = 0; j < d->p; j++) {
 		has[j] = mat_get(&out->beta, k, j) != 0.0;
-	solve(d, 0.0, has);
-	keep(d, k, &out->refitted, out->refitted_intercept);
-	memcpy(d->b, b, d->p * sizeof(*b));
-	memcpy(d->rest, rest, d->n * sizeof(*rest));
+		b[j] = d->b[j];
+	}
+	set = set_of(d, has, b);
+	active_set_solve(set, 0.0);
+	keep(d, b, k, &out->refitted, out->refitted_intercept);
+	active_set_free(set);
 	free(has);
 	free(b);
-	free(rest);
 }
 
 /* Where the best intercept would be negative, that of those which are not is 0: the problem is convex. */
-static void refit_bounded(struct scaled *d, struct scaled *origin, size_t k, struct lasso_path *out)
+static void refit_bounded(const struct scaled *d, const struct scaled *origin, size_t k, struct lasso_path *out)
 {
 	if (same_columns(&out->beta, k)) {
 		memcpy(out->refitted.at + k * d->p, out->refitted.at + (k - 1) * d->p, d->p * sizeof(double));
@@ -180,11 +194,11 @@ void lasso_path_of(const struct mat *X, const double *y, const double *weight, c
 		double lambda = lambdas ? lambdas[k] : first * pow(how->smallest, (double)k / (LASSO_LAMBDAS - 1));
 
 		out->lambda[k] = lambda;
-		solve(&d, lambda, d.varies);
-		keep(&d, k, &out->beta, out->intercept);
+		active_set_solve(d.set, lambda);
+		keep(&d, d.b, k, &out->beta, out->intercept);
 		if (origin.p && out->intercept[k] < 0.0) {
-			solve(&origin, lambda, origin.varies);
-			keep(&origin, k, &out->beta, out->intercept);
+			active_set_solve(origin.set, lambda);
+			keep(&origin, origin.b, k, &out->beta, out->intercept);
 		}
 		if (how->refit)
 			refit_bounded(&d, &origin, k, out);

@@ -82,8 +82,10 @@ static void try_fold(const struct mat *X, const double *y, size_t from, size_t t
 		for (size_t i = from; i < to; i++) {
 			double value = path.intercept[k];
 
-			for (size_t j = 0; j < X->cols; j++)
-				value += mat_get(&path.beta, k, j) * mat_get(X, i, j);
+			for (size_t j = 0; j < X->cols; j++) {
+				if (mat_get(&path.beta, k, j) != 0.0)
+					value += mat_get(&path.beta, k, j) * mat_get(X, i, j);
+			}
 			error[k] += pow(value - y[i], 2.0) / (double)(to - from);
 		}
 	}

@@ -223,11 +223,12 @@ static void test_together(void **state)
 /* A column that is the sum of two that are there costs less than they. */
 static void test_exchanged(void **state)
 {
-	double z[4 * N], rest[N], b[4] = { .5, .7, 0.0, 0.0 };
+	double z[4 * N], y[N], b[4] = { .5, .7, 0.0, 0.0 }, pull[4], *products[4] = { NULL };
 	const bool allowed[4] = { true, true, true, true };
 	const struct active_problem problem = {
-		.z = z, .n = N, .p = 4, .allowed = allowed, .lambda = .1, .any_sign = true, .enough = 1e-11
+		.z = z, .y = y, .n = N, .p = 4, .pull = pull, .products = products, .allowed = allowed, .any_sign = true, .enough = 1e-11
 	};
+	struct active_set *set;
 	struct rng rng;
 
 	(void)state;
@@ -237,16 +238,21 @@ static void test_exchanged(void **state)
 		z[N + i] = rng_normal(&rng) / sqrt(N);
 		z[2 * N + i] = (z[i] + z[N + i]) / sqrt(2.0);
 		z[3 * N + i] = rng_normal(&rng) / sqrt(N);
-		rest[i] = .1 * rng_normal(&rng) / sqrt(N) + .4 * z[N + i];
+		y[i] = .1 * rng_normal(&rng) / sqrt(N) + .5 * z[i] + 1.1 * z[N + i];
 	}
-	active_set_solve(&problem, b, rest);
+	for (size_t j = 0; j < 4; j++)
+		pull[j] = active_set_dot(z + j * N, y, N);
+	set = active_set_new(&problem, b);
+	active_set_solve(set, .1);
+	active_set_free(set);
 	assert_true(b[2] != 0.0 && (b[0] == 0.0 || b[1] == 0.0));
 	for (size_t j = 0; j < 4; j++) {
-		double pull = 0.0;
+		double left = 0.0;
 
 		for (size_t i = 0; i < N; i++)
-			pull += z[j * N + i] * rest[i];
-		assert_true(b[j] != 0.0 ? fabs(pull - copysign(problem.lambda, b[j])) <= 1e-12 : fabs(pull) <= problem.lambda + 1e-10);
+			left += z[j * N + i] * (y[i] - b[0] * z[i] - b[1] * z[N + i] - b[2] * z[2 * N + i] - b[3] * z[3 * N + i]);
+		free(products[j]);
+		assert_true(b[j] != 0.0 ? fabs(left - copysign(.1, b[j])) <= 1e-12 : fabs(left) <= .1 + 1e-10);
 	}
 }
 
