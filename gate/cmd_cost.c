@@ -285,6 +285,19 @@ static enum assay_status check_error(const struct cost_model *model, double max_
 			  100 * model->all.model.error_mean, 100 * max_error);
 }
 
+/* Nor does one of what is known before a run, which may err more than that of all features. */
+static enum assay_status check_known(const struct cost_model *model, const double *row, double max_error, struct assay_error *err)
+{
+	const struct cost_fit *fit = cost_fit_for(model, row);
+
+	if (!fit || fit->model.error_mean <= max_error)
+		return ASSAY_OK;
+	return assay_fail(err, ASSAY_E_NODATA,
+			  "what is known of this input before a run says what it costs within %.1f %%, which is more than %.3g %% "
+			  "(--max-error); with what is counted in a run it is %.1f %%: count in it, and give the counts with --features",
+			  100 * fit->model.error_mean, 100 * max_error, 100 * model->all.model.error_mean);
+}
+
 static enum assay_status predict_or_explain(struct lab *lab, const struct arguments *a, bool terms, struct document *d,
 					    struct assay_error *err)
 {
@@ -297,6 +310,8 @@ static enum assay_status predict_or_explain(struct lab *lab, const struct argume
 		st = check_error(&model, a->max_error, err);
 	if (!st)
 		st = ask(a, &model, &question, err);
+	if (!st)
+		st = check_known(&model, question.row, a->max_error, err);
 	question.on = &on;
 	if (on.name) /* what was measured was measured elsewhere */
 		question.measured = (double)NAN;

@@ -49,7 +49,7 @@ done
 awk -v to="$lab/apps/data/" 'BEGIN {
 	srand(5)
 	for (i = 1; i <= 60; i++)
-		printf "%05d %05d\n", 1000 + int(rand() * 9000), 1000 + int(rand() * 9000) >sprintf("%s%s%c%c", to, i <= 44 ? "a" : "b", 97 + i / 10, 97 + i % 10)
+		printf "%05d %05d%*s\n", 1000 + int(rand() * 9000), 1000 + int(rand() * 9000), 1 + i * 37 % 61, " " >sprintf("%s%s%c%c", to, i <= 44 ? "a" : "b", 97 + i / 10, 97 + i % 10)
 	printf "%05d %05d\n", 90000, 1000 >to "beyond"
 	printf "%05d %05d %d\n", 5000, 5000, 30000 >to "bother" # what no other has counted
 }'
@@ -89,6 +89,15 @@ expect_json '.functions[0].name' inner
 run -C "$lab" detect work@old work@new --counts counts
 expect_stdout 'what 1 function takes was compared at like inputs by (iterations of the loop at work.c:5)' '2 runs had inputs unlike those of normal runs'
 run -C "$lab" detect work@old work@same --counts counts
+expect_status 0
+
+what='of an input that was not run the sizes of files are known, which say little'
+run -C "$lab" cost predict work@old --counts counts --input bfa
+refused 6 'what is known of this input before a run says what it costs within' --max-error --features
+run -C "$lab" cost predict work@old --counts counts --input bfa --max-error 50
+expect_status 0
+expect_stdout 'from what is known before a run'
+run -C "$lab" cost predict work@old --counts counts --input aab
 expect_status 0
 
 what='counted by the versions themselves'
