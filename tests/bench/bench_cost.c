@@ -1,12 +1,15 @@
-/* bench_cost FILE: how far models of the cost err on inputs that were left out, by the number of inputs learned. FILE has TAB-separated
- * values, as tests/bench/cost_programs.py prints them: names, then a row an input: its cost, its size, what else is known of it, and what
- * was counted in it. Of each number of inputs, models of five draws of so many; the error is the mean of |prediction / cost - 1| over all
- * that were not drawn, and over those of them that are not unlike all that were learned, of which alone `assay` says what they cost. */
+/* bench_cost FILE [sensitivity]: how far models of the cost err on inputs that were left out, by the number of inputs learned; or by
+ * lambda, what the models keep, and how much of that in each draw. FILE has TAB-separated values, as tests/bench/cost_programs.py prints
+ * them: names, then a row an input: its cost, its size, what else is known of it, and what was counted in it. Of each number of inputs,
+ * models of five draws of so many; the error is the mean of |prediction / cost - 1| over all that were not drawn, and over those of them
+ * that are not unlike all that were learned, of which alone `assay` says what they cost. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
 #include "gate/decide/effect.h"
+#include "model/sparse/columns.h"
 #include "model/sparse/excess.h"
+#include "model/sparse/lasso.h"
 #include "model/sparse/sparse.h"
 
 #include <math.h>
@@ -378,11 +381,186 @@ static void errors(void)
 	free(counted);
 }
 
+/* ---- sensitivity ---- */
+
+#define OF_DRAWS 10
+#define STEPS	 11 /* of the row of lambdas, from the first to the last */
+
+static bool *counted_columns(void)
+{
+	bool *counted = mem_new(columns - 1, sizeof(*counted));
+
+	for (size_t j = known - 1; j < columns - 1; j++)
+		counted[j] = true;
+	return counted;
+}
+
+struct at_lambda {
+	double ratio, error[2], columns;
+};
+
+/* Adds what the LASSO of single columns errs by on all that order[0..n) has not, at each of STEPS lambdas. */
+static void add_lambdas(const size_t *order, size_t n, struct at_lambda *out)
+{
+	static const struct lasso_options how = { .bounded = true, .refit = true, .smallest = 1e-3 };
+	double y[ROWS_MAX], weight[ROWS_MAX];
+	struct mat X = rows_of(order, 0, n, y);
+	struct lasso_path path;
+
+	for (size_t i = 0; i < n; i++)
+		weight[i] = 1.0 / (y[i] * y[i]);
+	lasso_path_of(&X, y, weight, &how, NULL, &path);
+	for (size_t s = 0; s < STEPS; s++) {
+		size_t k = s * (LASSO_LAMBDAS - 1) / (STEPS - 1);
+
+		out[s].ratio = path.lambda[k] / path.lambda[0];
+		for (size_t j = 0; j < X.cols; j++)
+			out[s].columns += (mat_get(&path.beta, k, j) != 0.0) / (double)OF_DRAWS;
+		for (size_t i = n; i < rows; i++) {
+			double value[2] = { path.intercept[k], path.refitted_intercept[k] };
+
+			for (size_t j = 0; j < X.cols; j++) {
+				value[0] += mat_get(&path.beta, k, j) * data[order[i]][1 + j];
+				value[1] += mat_get(&path.refitted, k, j) * data[order[i]][1 + j];
+			}
+			for (int f = 0; f < 2; f++)
+				out[s].error[f] += sparse_error(data[order[i]][0], value[f]) / (double)(rows - n) / OF_DRAWS;
+		}
+	}
+	lasso_path_release(&path);
+	mat_release(&X);
+}
+
+/* How many columns two draws have both, as a part of those that one of them has; a column that follows another in all rows is that one. */
+static double both_have(const bool *a, const bool *b)
+{
+	size_t both = 0, one = 0;
+
+	for (size_t j = 0; j < columns - 1; j++) {
+		both += a[j] && b[j];
+		one += a[j] || b[j];
+	}
+	return one ? (double)both / (double)one : 1.0;
+}
+
+struct kept_of {
+	size_t terms[OF_DRAWS], products, never, same, first;
+	bool *has[OF_DRAWS]; /* [columns - 1] */
+};
+
+static void add_kept(const size_t *order, size_t n, size_t draw, const struct sparse_column *all, struct kept_of *out)
+{
+	size_t group[ROWS_MAX];
+	double y[ROWS_MAX];
+	struct mat X = rows_of(order, 0, n, y);
+	bool *counted = counted_columns();
+	struct sparse model, first;
+
+	for (size_t i = 0; i < n; i++)
+		group[i] = i;
+	sparse_fit(&X, y, group, n, &(struct sparse_options){ .degree = 2, .counted = counted }, &model);
+	sparse_fit(&X, y, group, n, &(struct sparse_options){ .degree = 1, .counted = counted }, &first);
+	out->terms[draw] = model.terms;
+	out->first += first.terms;
+	out->has[draw] = mem_new(columns - 1, sizeof(bool));
+	for (size_t j = 0; j < columns - 1; j++) {
+		out->never += model.column[j].same_as == j;
+		out->same += model.column[j].same_as != j && model.column[j].same_as != SIZE_MAX;
+		if (sparse_uses(&model, j))
+			out->has[draw][all[j].same_as == SIZE_MAX ? j : all[j].same_as] = true;
+	}
+	for (size_t t = 0; t < model.terms; t++)
+		out->products += model.term[t].degree > 1;
+	sparse_release(&first);
+	sparse_release(&model);
+	mat_release(&X);
+	free(counted);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void print_kept(size_t n, struct kept_of *k)
+{
+	double alike = 0.0;
+	size_t often = 0, ever = 0, used = 0;
+
+	for (size_t a = 0; a < OF_DRAWS; a++) {
+		for (size_t b = 0; b < a; b++)
+			alike += both_have(k->has[a], k->has[b]) / (OF_DRAWS * (OF_DRAWS - 1) / 2.0);
+	}
+	for (size_t j = 0; j < columns - 1; j++) {
+		size_t draws = 0;
+
+		for (size_t a = 0; a < OF_DRAWS; a++)
+			draws += k->has[a][j];
+		used += draws;
+		ever += draws > 0;
+		often += draws >= OF_DRAWS - 1;
+	}
+	qsort(k->terms, OF_DRAWS, sizeof(k->terms[0]), by_number);
+	printf("| %zu | %zu | %.0f | %.0f | %.1f | %zu to %zu | %.1f | %.1f | %zu | %zu | %.2f |\n", n, columns - 1,
+	       (double)k->never / OF_DRAWS, (double)k->same / OF_DRAWS, (double)k->first / OF_DRAWS, k->terms[0], k->terms[OF_DRAWS - 1],
+	       (double)k->products / OF_DRAWS, (double)used / OF_DRAWS, often, ever, alike);
+	for (size_t a = 0; a < OF_DRAWS; a++)
+		free(k->has[a]);
+}
+
+static void sensitivity(void)
+{
+	static const size_t learned[] = { 40, 140, 300 };
+	size_t all[ROWS_MAX];
+	double y[ROWS_MAX];
+	struct sparse_column *column = mem_new(columns - 1, sizeof(*column));
+	struct mat X;
+	struct at_lambda at[sizeof(learned) / sizeof(learned[0])][STEPS] = { { { 0 } } };
+
+	for (size_t i = 0; i < rows; i++)
+		all[i] = i;
+	X = rows_of(all, 0, rows, y);
+	columns_of(&X, column);
+	printf("| inputs learned | columns | never vary | follow another | terms of single columns | terms | of them products | columns "
+	       "used | in 9 "
+	       "of 10 draws | in any | shared |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+	for (size_t k = 0; k < sizeof(learned) / sizeof(learned[0]) && learned[k] < rows; k++) {
+		struct kept_of kept = { .products = 0 };
+		struct rng rng;
+
+		rng_seed(&rng, 190 + k);
+		for (size_t draw = 0; draw < OF_DRAWS; draw++) {
+			rng_shuffle(&rng, all, rows);
+			add_lambdas(all, learned[k], at[k]);
+			add_kept(all, learned[k], draw, column, &kept);
+		}
+		print_kept(learned[k], &kept);
+		fflush(stdout);
+	}
+	printf("\n| lambda | 40 inputs: columns | error | fitted again | 140 inputs: columns | error | fitted again | 300 inputs: columns "
+	       "| error | "
+	       "fitted again |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+	for (size_t s = 0; s < STEPS; s++) {
+		printf("| %.3g |", at[0][s].ratio);
+		for (size_t k = 0; k < sizeof(learned) / sizeof(learned[0]) && learned[k] < rows; k++)
+			printf(" %.1f | %.1f %% | %.1f %% |", at[k][s].columns, 100 * at[k][s].error[0], 100 * at[k][s].error[1]);
+		printf("\n");
+	}
+	mat_release(&X);
+	free(column);
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 2)
+	if (argc != 2 && argc != 3)
 		return 2;
 	read_rows(argv[1]);
+	if (argc == 3) {
+		sensitivity();
+		return 0;
+	}
 	errors();
 	if (rows >= BASELINE + 40)
 		pairs();
