@@ -219,7 +219,7 @@ static void refuse_option(const struct parser *p, const char *word, int letter)
 	behind = p->command->words && p->command->words->name && strstr(p->command->words->name, "-- ");
 	if (nearest)
 		refuse("unknown option '%s' (did you mean '--%s'?)", word, nearest);
-	refuse("unknown option '%s'%s", word, behind ? "; those of the command that is run stand behind --" : "");
+	refuse("unknown option '%s'%s", word, behind ? "; options of the command to run go after --" : "");
 }
 
 /* ---- values ---- */

@@ -89,11 +89,10 @@ static size_t make_entries(const struct arguments *arguments, const struct inven
 static enum assay_status cannot_add(const char *path, const char *reason, struct assay_error *err)
 {
 	char *why = mem_string(reason); /* it is in *err */
-	enum assay_status st =
-	    assay_fail(err, ASSAY_E_FORMAT,
-		       "the new hosts cannot be put at the end of %s, where 'hosts' must be the last key, with a host a line as in "
-		       "'assay init'%s%s; --dry-run shows them",
-		       path, *why ? ": " : "", why);
+	enum assay_status st = assay_fail(err, ASSAY_E_FORMAT,
+					  "the new hosts cannot be put at the end of %s, where 'hosts' must be the last key, with a host a "
+					  "line as in 'assay init'%s%s; --dry-run shows them",
+					  path, *why ? ": " : "", why);
 
 	free(why);
 	return st;
@@ -185,7 +184,7 @@ static enum assay_status check_words(const struct arguments *arguments, struct a
 	const char *texts[] = { arguments->login, arguments->partition };
 
 	if (strcmp(arguments->from, "slurm") != 0)
-		return assay_fail(err, ASSAY_E_USAGE, "'%s' is no batch system that is known: slurm", arguments->from);
+		return assay_fail(err, ASSAY_E_USAGE, "unknown batch system '%s' (known: slurm)", arguments->from);
 	for (size_t i = 0; i < 2; i++) {
 		if (texts[i] && (*texts[i] == '-' || !*texts[i] || strpbrk(texts[i], " '\"\n")))
 			return assay_fail(err, ASSAY_E_USAGE, "'%s' cannot be a login node or a partition", texts[i]);
@@ -236,11 +235,9 @@ static const struct cli_option options[] = {
 const struct command fleet_import_command = {
 	.name = "fleet import",
 	.summary = "add the nodes of a batch system to lab.yaml",
-	.about =
-	    "Asks Slurm for its nodes (sinfo) and adds those that lab.yaml does not have to its end, as hosts with 'transport: slurm'. "
-	    "Their "
-	    "features become groups: -w @FEATURE. What is in lab.yaml stays as it is; nodes that are drained or down are added, too: what "
-	    "state a node is in is asked anew each time that it is needed. SYSTEM is slurm.",
+	.about = "Asks Slurm for its nodes (sinfo) and adds those that lab.yaml does not have to its end, as hosts with 'transport: "
+		 "slurm'. Their features become groups: -w @FEATURE. What is in lab.yaml stays as it is; nodes that are drained or down "
+		 "are added, too: what state a node is in is asked anew each time that it is needed. SYSTEM is slurm.",
 	.examples = "  assay fleet import slurm --dry-run\n"
 		    "  assay fleet import slurm --partition lab --types rome,milan\n",
 	.words = words,

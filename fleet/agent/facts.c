@@ -74,7 +74,7 @@ enum assay_status facts_parse(const char *text, size_t n, struct facts *out, str
 	if (n > FACTS_BYTES_MAX)
 		return assay_fail(err, ASSAY_E_LIMIT, "the host's facts have more than %u bytes", FACTS_BYTES_MAX);
 	if (memchr(text, 0, n) || !text_is_utf8(text, n))
-		return assay_fail(err, ASSAY_E_FORMAT, "the host's facts are no text");
+		return assay_fail(err, ASSAY_E_FORMAT, "the host's facts are not text");
 	copy = mem_bytes(text, n);
 	for (char *line = copy; !st && *line; line = end) {
 		end = line + strcspn(line, "\n");

@@ -245,7 +245,7 @@ static enum assay_status gbench_read(struct reader *r, const cJSON *root)
 	cJSON_ArrayForEach(benchmark, benchmarks)
 	{
 		if (!json.st && !cJSON_IsObject(benchmark))
-			json_reader_fail(&json, "a benchmark is no object");
+			json_reader_fail(&json, "a benchmark is not an object");
 		if (!json.st)
 			gbench_add(r, &json, benchmark, machine, date);
 	}
@@ -266,7 +266,7 @@ static void hyperfine_add(struct reader *r, struct json_reader *json, const cJSO
 	cJSON_ArrayForEach(time, times)
 	{
 		if (!cJSON_IsNumber(time))
-			json_reader_fail(json, "a time of '%.60s' is no number", name);
+			json_reader_fail(json, "a time of '%.60s' is not a number", name);
 		if (json->st)
 			return;
 		if (end && !(cJSON_IsNumber(end) && end->valuedouble == 0)) /* null: ended by a signal */
@@ -293,7 +293,7 @@ static enum assay_status hyperfine_read(struct reader *r, const cJSON *root)
 	cJSON_ArrayForEach(command, results)
 	{
 		if (!json.st && !cJSON_IsObject(command))
-			json_reader_fail(&json, "a result is no object");
+			json_reader_fail(&json, "a result is not an object");
 		if (!json.st)
 			hyperfine_add(r, &json, command, machine);
 	}
@@ -322,11 +322,10 @@ static enum assay_status columns_read(const struct reader *r, const char *column
 			m++;
 		}
 		if (!equals || m == MEANINGS || !equals[1] || equals[1] == '?')
-			return assay_fail(
-			    r->err, ASSAY_E_USAGE,
-			    "'%s' names no column: MEANING=COLUMN, where MEANING is application, version, machine, time, repetition, "
-			    "result or direction",
-			    word);
+			return assay_fail(r->err, ASSAY_E_USAGE,
+					  "'%s' names no column: MEANING=COLUMN, where MEANING is application, version, machine, time, "
+					  "repetition, result or direction",
+					  word);
 		columns[m] = equals + 1;
 	}
 	return ASSAY_OK;
@@ -342,11 +341,10 @@ static enum assay_status csv_add_row(struct reader *r, const struct csv *csv, co
 		said[m] = index[m] == SIZE_MAX ? NULL : csv->fields[index[m]];
 	application = said[APPLICATION] ? said[APPLICATION] : r->options->application;
 	if (!application)
-		return assay_fail(
-		    r->err, ASSAY_E_USAGE,
-		    "%s has no column 'application': --application NAME says what was measured, or --columns application=COLUMN "
-		    "in which column it stands",
-		    r->options->name);
+		return assay_fail(r->err, ASSAY_E_USAGE,
+				  "%s has no column 'application': --application NAME says what was measured, or --columns "
+				  "application=COLUMN in which column it stands",
+				  r->options->name);
 	machine = machine_of(r, said[MACHINE]);
 	if (!machine)
 		return fail_no_machine(r);

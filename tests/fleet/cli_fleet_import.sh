@@ -62,6 +62,6 @@ holds "$tmp/asked" 'the words of ssh' '-p 2222 -l me -- front'
 
 what='another batch system'
 run -C "$lab" fleet import pbs
-refused 2 'no batch system'
+refused 2 'unknown batch system'
 
 finish
