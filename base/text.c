@@ -184,9 +184,8 @@ static void decimal_up(struct decimal *d)
 	d->exponent++;
 }
 
-/* Up to 15 digits survive the way through a normal double (DBL_DIG), so nothing shorter need be tried; denormals have fewer
- * bits. At a power of two the doubles below lie closer than those above: there the nearest decimal may miss, and the
- * next one up hit. */
+/* Up to 15 digits survive the way through a normal double (DBL_DIG), so nothing shorter need be tried; denormals have fewer bits. At a
+ * power of two the doubles below lie closer than those above: there the nearest decimal may miss, and the next one up hit. */
 static struct decimal shortest(double value)
 {
 	int exponent;

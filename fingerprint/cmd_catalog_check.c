@@ -60,8 +60,7 @@ const struct command catalog_check_command = {
 	.name = "catalog check",
 	.summary = "check every file of the catalog, and the database",
 	.about = "Checks the catalog and the store: every file valid, no identity twice, every summary that of its raw record, the "
-		 "database whole. "
-		 "Prints one line for each problem or remark.",
+		 "database whole. Prints one line for each problem or remark.",
 	.examples = "  assay catalog check && git -C machines commit -a\n",
 	.exit_status = "0 when all is well, 2 when the catalog needs mending, 1 when the database is damaged.",
 	.lab = CLI_LAB_READ,

@@ -107,11 +107,10 @@ static const struct cli_option rename_options[] = {
 const struct command catalog_rename_command = {
 	.name = "catalog rename",
 	.summary = "give a machine another name",
-	.about =
-	    "Gives a machine another name: its file, its fingerprints and its runs follow. Where a machine of the new name exists, --merge "
-	    "makes them one, unless machine-id, board or CPU say that they are two, or, without --force, cores, profile, architecture or "
-	    "type. That is for good: afterwards nothing tells which of the two was measured. When it was interrupted, the same command "
-	    "completes it; 'assay catalog check' says so.",
+	.about = "Gives a machine another name: its file, its fingerprints and its runs follow. Where a machine of the new name exists, "
+		 "--merge makes them one, unless machine-id, board or CPU say that they are two, or, without --force, cores, profile, "
+		 "architecture or type. That is for good: afterwards nothing tells which of the two was measured. When it was interrupted, "
+		 "the same command completes it; 'assay catalog check' says so.",
 	.examples = "  assay catalog rename node7 node07\n"
 		    "  assay catalog rename node07-old-name node07 --merge\n",
 	.words = rename_words,
@@ -170,10 +169,8 @@ const struct command catalog_accept_drift_command = {
 	.name = "catalog accept-drift",
 	.summary = "accept the current state of a machine as the baseline",
 	.about = "Accepts the current state of a machine as its baseline: 'assay catalog drift' compares with its latest fingerprint from "
-		 "now on "
-		 "(of each battery, version of stress-ng and architecture). The reason is kept, with the date, in the machine's file; "
-		 "nothing is "
-		 "deleted.",
+		 "now on (of each battery, version of stress-ng and architecture). The reason is kept, with the date, in the machine's "
+		 "file; nothing is deleted.",
 	.examples = "  assay catalog accept-drift node07 --reason 'memory replaced, ticket 4711'\n",
 	.words = accept_words,
 	.options = accept_options,
@@ -229,9 +226,8 @@ static const struct cli_option retire_options[] = { CLI_PARSED("reason", "TEXT",
 const struct command catalog_retire_command = {
 	.name = "catalog retire",
 	.summary = "mark a machine as no longer in use",
-	.about =
-	    "Marks a machine as no longer in use. Its fingerprints and runs stay, and results that have it stay valid; it is left out of "
-	    "'catalog types', of drift and of suggestions. Date and reason are kept in its file.",
+	.about = "Marks a machine as no longer in use. Its fingerprints and runs stay, and results that have it stay valid; it is left out "
+		 "of 'catalog types', of drift and of suggestions. Date and reason are kept in its file.",
 	.examples = "  assay catalog retire node07 --reason 'sold'\n"
 		    "  assay catalog retire node07 --undo\n",
 	.words = retire_words,

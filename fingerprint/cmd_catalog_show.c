@@ -124,9 +124,8 @@ static const struct cli_option words[] = { CLI_WORD("MACHINE", struct arguments,
 const struct command catalog_show_command = {
 	.name = "catalog show",
 	.summary = "show one machine: identity, conditions, rates",
-	.about =
-	    "Shows a machine of the catalog: what identifies it, and each of its fingerprints with the median rate of every stressor, in "
-	    "bogo-operations per second, and its dispersion (median absolute deviation over the passes).",
+	.about = "Shows a machine of the catalog: what identifies it, and each of its fingerprints with the median rate of every stressor, "
+		 "in bogo-operations per second, and its dispersion (median absolute deviation over the passes).",
 	.examples = "  assay catalog show issdm-41\n",
 	.words = words,
 	.arguments_bytes = sizeof(struct arguments),

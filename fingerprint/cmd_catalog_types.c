@@ -80,9 +80,8 @@ static void add_types(const struct types *types, struct document *d)
 		members += n;
 	}
 	if (types->n == 0)
-		doc_line(d,
-			 "The catalog is empty: 'assay fingerprint run' measures the hosts of lab.yaml, 'assay import quiho DIR' imports "
-			 "recorded machines.");
+		doc_line(d, "The catalog is empty: 'assay fingerprint run' measures the hosts of lab.yaml, 'assay import quiho DIR' "
+			    "imports recorded machines.");
 	else
 		doc_line(d, "%zu hardware type%s, %zu fingerprint%s", shown, text_plural(shown), members, text_plural(members));
 	if (members < types->n_members)
@@ -120,8 +119,7 @@ const struct command catalog_types_command = {
 	.name = "catalog types",
 	.summary = "list hardware types with their members, and why",
 	.about = "Lists the hardware types: machines that are the same to a model, and why. A type that you know goes into lab.yaml, or "
-		 "comes with "
-		 "'assay import quiho DIR --types FILE'.",
+		 "comes with 'assay import quiho DIR --types FILE'.",
 	.examples = "  assay catalog types\n",
 	.lab = CLI_LAB_READ,
 	.run = catalog_types_run,

@@ -60,10 +60,10 @@ static enum assay_status open_target(struct work *w, struct assay_error *err)
 	if (st)
 		return st;
 	if (strcmp(w->target->battery_hash, w->battery.hash) != 0)
-		return assay_fail(err, ASSAY_E_USAGE,
-				  "the fingerprint of '%s' is of the battery '%s' (%s), not of '%s' (%s): --battery names the one it was "
-				  "measured with",
-				  w->target->machine, w->target->battery, w->target->battery_hash, w->battery.name, w->battery.hash);
+		return assay_fail(
+		    err, ASSAY_E_USAGE,
+		    "the fingerprint of '%s' is of the battery '%s' (%s), not of '%s' (%s): --battery names the one it was measured with",
+		    w->target->machine, w->target->battery, w->target->battery_hash, w->battery.name, w->battery.hash);
 	w->n = w->set.n_stressors;
 	w->rates = mem_new(w->n, sizeof(*w->rates));
 	w->base = mem_new(w->n, sizeof(*w->base));
@@ -85,12 +85,11 @@ static enum assay_status read_rates(struct work *w, struct lab *lab, const char 
 
 	taken = st ? NULL : fingerprint_find(&set, id);
 	if (!st && !(taken && fingerprint_comparable(taken, w->target)))
-		st = assay_fail(
-		    err, ASSAY_E_USAGE,
-		    "the fingerprint of '%s' was taken with stress-ng %s on %s, and stressors change: it is like no host of this "
-		    "machine (%s, %s)",
-		    w->target->machine, w->target->stress_ng, w->target->architecture, taken ? taken->stress_ng : "?",
-		    taken ? taken->architecture : "?");
+		st = assay_fail(err, ASSAY_E_USAGE,
+				"the fingerprint of '%s' was taken with stress-ng %s on %s, and stressors change: it is like no host of "
+				"this machine (%s, %s)",
+				w->target->machine, w->target->stress_ng, w->target->architecture, taken ? taken->stress_ng : "?",
+				taken ? taken->architecture : "?");
 	for (size_t i = 0; !st && i < w->n; i++) {
 		rates[i] = (double)NAN;
 		for (size_t j = 0; j < set.n_stressors; j++) {
@@ -433,24 +432,20 @@ static const struct cli_option options[] = {
 const struct command fleet_up_command = {
 	.name = "fleet up",
 	.summary = "bring up emulated hosts on this machine, to try everything on",
-	.about =
-	    "Brings up hosts on this machine, each with its own sshd, host key and environment, made different by profiles, and makes DIR "
-	    "a "
-	    "laboratory of them. As root each host has its own network address, host name, tmpfs and limits; otherwise they are sshd's of "
-	    "yours on ports of 127.0.0.1 from 22001 on. Needs openssh-server, and iproute2 for the network. What an earlier one left is "
-	    "removed first, however it ended.\n\n"
-	    "The fleet stands until 'assay fleet down DIR', or until the machine is started anew. All hosts share this machine: they "
-	    "measure one after another, and /dev/shm, processors and memory are the machine's. lab.yaml and known_hosts of DIR are "
-	    "replaced each time; a DIR with a lab.yaml of yours is "
-	    "refused.\n\n"
-	    "Twelve hosts are the machine as it is and eleven on which three things each are dearer: reading and writing (io), names of "
-	    "files (meta), mapping memory (vm), page faults (fault), page walks (walk), string functions (str), comparators (sort), "
-	    "allocation (malloc), the processor (clock). Profiles with one of them alone have their names, as have bw (memory in use by "
-	    "another), process, sync, net and time; yours are YAML files of the same kind (machines/emulated/base.yaml explains the "
-	    "keys).\n\n"
-	    "--like measures this machine as it is and with each knob alone (some five minutes with the battery quick), fits the knobs to "
-	    "a "
-	    "fingerprint of the laboratory of -C, brings that host up and says how near it is, stressor by stressor.",
+	.about = "Brings up hosts on this machine, each with its own sshd, host key and environment, made different by profiles, and makes "
+		 "DIR a laboratory of them. As root each host has its own network address, host name, tmpfs and limits; otherwise they are "
+		 "sshd's of yours on ports of 127.0.0.1 from 22001 on. Needs openssh-server, and iproute2 for the network. What an earlier "
+		 "one left is removed first, however it ended.\n\n"
+		 "The fleet stands until 'assay fleet down DIR', or until the machine is started anew. All hosts share this machine: they "
+		 "measure one after another, and /dev/shm, processors and memory are the machine's. lab.yaml and known_hosts of DIR are "
+		 "replaced each time; a DIR with a lab.yaml of yours is refused.\n\n"
+		 "Twelve hosts are the machine as it is and eleven on which three things each are dearer: reading and writing (io), names "
+		 "of files (meta), mapping memory (vm), page faults (fault), page walks (walk), string functions (str), comparators "
+		 "(sort), allocation (malloc), the processor (clock). Profiles with one of them alone have their names, as have bw (memory "
+		 "in use by another), process, sync, net and time; yours are YAML files of the same kind (machines/emulated/base.yaml "
+		 "explains the keys).\n\n"
+		 "--like measures this machine as it is and with each knob alone (some five minutes with the battery quick), fits the "
+		 "knobs to a fingerprint of the laboratory of -C, brings that host up and says how near it is, stressor by stressor.",
 	.examples = "  assay fleet up lab --hosts 4 --profiles base,vm,str,clock\n"
 		    "  assay -C lab fleet exec -w @all -- hostname\n"
 		    "  assay -C mine fleet up trial --like node07\n"

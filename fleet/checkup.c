@@ -84,8 +84,8 @@ static void find_remarks(struct checkup *out, size_t i, const struct facts *f)
 		    f->virtual_machine);
 	if (forbidden)
 		add(out, i, true, "perf_event_paranoid",
-		    "no hardware counters for %s: kernel.perf_event_paranoid is %.0f, and they need at most %d "
-		    "('sysctl kernel.perf_event_paranoid=%d' as root)",
+		    "no hardware counters for %s: kernel.perf_event_paranoid is %.0f, and they need at most %d ('sysctl "
+		    "kernel.perf_event_paranoid=%d' as root)",
 		    f->perf_event_paranoid == REFUSED_BY_PAPI ? "anybody, for PAPI refuses" : "this user", f->perf_event_paranoid,
 		    REFUSED_USER, REFUSED_USER);
 	else if (f->has_pmu == 0)
@@ -116,8 +116,7 @@ static void find_version(struct checkup *out, const struct checkup_host *hosts, 
 		if (!answered(&hosts[i]) || !*hosts[i].stress_ng || strcmp(hosts[i].stress_ng, hosts[best].stress_ng) == 0)
 			continue;
 		add(out, i, false, "stress_ng_version",
-		    "its stress-ng is %s, but %zu of %zu hosts have %s: fingerprints of different "
-		    "versions cannot be compared",
+		    "its stress-ng is %s, but %zu of %zu hosts have %s: fingerprints of different versions cannot be compared",
 		    hosts[i].stress_ng, best_count, with, hosts[best].stress_ng);
 	}
 }
@@ -146,8 +145,7 @@ static void find_clones(struct checkup *out, const struct checkup_host *hosts, s
 			continue;
 		folded = nodeset_fold(others, same);
 		add(out, i, false, "clone",
-		    "it has the machine-id of %.300s: a clone (give it an /etc/machine-id of its own), or one machine "
-		    "under two names",
+		    "it has the machine-id of %.300s: a clone (give it an /etc/machine-id of its own), or one machine under two names",
 		    folded);
 		free(folded);
 	}

@@ -282,13 +282,10 @@ static const struct cli_option options[] = { CMD_FLEET_JOB_OPTIONS(struct argume
 const struct command fleet_check_command = {
 	.name = "fleet check",
 	.summary = "check that the hosts can be reached and are fit to be measured",
-	.about =
-	    "Can the hosts be reached, and are they fit to be measured? One line for each problem: no way in, stress-ng missing or of "
-	    "another "
-	    "version than on most hosts, less than 128 MiB free in /dev/shm, less than 1 GiB of disk or memory, a governor that is not "
-	    "'performance', a clock more than 2 s off, a load above half of the processors, two hosts with one machine-id. Virtual "
-	    "machines "
-	    "and missing hardware counters are remarked upon, but are not problems.",
+	.about = "Can the hosts be reached, and are they fit to be measured? One line for each problem: no way in, stress-ng missing or of "
+		 "another version than on most hosts, less than 128 MiB free in /dev/shm, less than 1 GiB of disk or memory, a governor "
+		 "that is not 'performance', a clock more than 2 s off, a load above half of the processors, two hosts with one "
+		 "machine-id. Virtual machines and missing hardware counters are remarked upon, but are not problems.",
 	.examples = "  assay fleet check\n"
 		    "  assay fleet check -w node[01-12] --format json | jq '.problems'\n",
 	.exit_status = "0 no host has a problem, 7 some have, 1 all have; 2 usage.",

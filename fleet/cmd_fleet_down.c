@@ -34,11 +34,9 @@ static const struct cli_option words[] = { CLI_OPTIONAL_WORD("DIR", struct argum
 const struct command fleet_down_command = {
 	.name = "fleet down",
 	.summary = "end the emulated hosts",
-	.about =
-	    "Ends the emulated fleet of DIR (default: the current directory): every process of its hosts, their networks, limits and "
-	    "homes, "
-	    "also when the 'assay fleet up' that made them was killed. Measurements, lab.yaml and keys stay. Where none stands it does "
-	    "nothing.",
+	.about = "Ends the emulated fleet of DIR (default: the current directory): every process of its hosts, their networks, limits and "
+		 "homes, also when the 'assay fleet up' that made them was killed. Measurements, lab.yaml and keys stay. Where none stands "
+		 "it does nothing.",
 	.examples = "  assay fleet up lab\n"
 		    "  assay fleet down lab\n",
 	.words = words,

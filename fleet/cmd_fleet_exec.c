@@ -426,11 +426,10 @@ static const struct cli_option words[] = { CLI_WORDS("-- COMMAND", struct argume
 const struct command fleet_exec_command = {
 	.name = "fleet exec",
 	.summary = "run a command on many hosts at once",
-	.about =
-	    "Runs a command on many hosts at once and shows what each says, line by line, after its name. No shell sees the words, they "
-	    "reach the command as they are here: for pipes and variables of the hosts use sh -c '...'. Each host gets a small program that "
-	    "runs the command and ends all that it has started when this one ends; where it cannot be kept, the host's shell runs the "
-	    "command instead, and that is said. What the command prints is shown as it is, secrets too.",
+	.about = "Runs a command on many hosts at once and shows what each says, line by line, after its name. No shell sees the words, "
+		 "they reach the command as they are here: for pipes and variables of the hosts use sh -c '...'. Each host gets a small "
+		 "program that runs the command and ends all that it has started when this one ends; where it cannot be kept, the host's "
+		 "shell runs the command instead, and that is said. What the command prints is shown as it is, secrets too.",
 	.examples = "  assay fleet exec -- uname -r\n"
 		    "  assay fleet exec -w node[01-08] --timeout 60 -- sh -c 'df -h / | tail -n 1'\n"
 		    "  assay fleet exec --format json -- hostname | jq -r '.hosts[].stdout'\n",

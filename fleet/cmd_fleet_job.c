@@ -55,10 +55,9 @@ enum assay_status cmd_fleet_job_remote(const char *path, struct assay_error *err
 	if (!*path)
 		return assay_fail(err, ASSAY_E_USAGE, "the path on the hosts is empty");
 	if (*path == '~')
-		return assay_fail(err, ASSAY_E_USAGE,
-				  "no shell expands the '~' of '%.100s' on the hosts: a path without a / in front starts at "
-				  "the home directory",
-				  path);
+		return assay_fail(
+		    err, ASSAY_E_USAGE,
+		    "no shell expands the '~' of '%.100s' on the hosts: a path without a / in front starts at the home directory", path);
 	return ASSAY_OK;
 }
 

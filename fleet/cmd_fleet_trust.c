@@ -256,12 +256,9 @@ const struct command fleet_trust_command = {
 	.name = "fleet trust",
 	.summary = "record host keys that you have verified",
 	.about = "Asks hosts for their keys, shows the fingerprints, and records them in the file known_hosts of the laboratory: from then "
-		 "on assay "
-		 "talks to these hosts, and refuses any other key. Compare the fingerprints with what the hosts themselves say, on their "
-		 "consoles: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub. Jump hosts on the way (ProxyJump) are asked first. "
-		 "~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts are read, "
-		 "too, but "
-		 "never written.",
+		 "on assay talks to these hosts, and refuses any other key. Compare the fingerprints with what the hosts themselves say, "
+		 "on their consoles: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub. Jump hosts on the way (ProxyJump) are asked first. "
+		 "~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts are read, too, but never written.",
 	.examples = "  assay fleet trust -w node[01-12]\n"
 		    "  assay fleet trust -w node03 --replace\n",
 	.exit_status = "0 all hosts are known now, 7 some are not, 1 none is; 2 usage.",

@@ -24,8 +24,8 @@ static enum assay_status init_run(struct lab *lab, void *input, struct document 
 	command = text_shell_line(words);
 	doc_set(d, "laboratory", directory);
 	doc_line(d,
-		 "Made the laboratory '%s'. Write your machines into its lab.yaml, which explains itself, and try '%s fleet check'; or "
-		 "'%s import quiho DIR' imports recorded machines.",
+		 "Made the laboratory '%s'. Write your machines into its lab.yaml, which explains itself, and try '%s fleet check'; or '%s "
+		 "import quiho DIR' imports recorded machines.",
 		 directory, command, command);
 	free(command);
 	return ASSAY_OK;
@@ -36,9 +36,8 @@ static const struct cli_option words[] = { CLI_OPTIONAL_WORD("DIR", struct argum
 const struct command init_command = {
 	.name = "init",
 	.summary = "make a laboratory directory",
-	.about =
-	    "Makes a laboratory in DIR (default: the current directory): lab.yaml with examples as comments, a folder for the catalog of "
-	    "machines, one for manifests of applications.",
+	.about = "Makes a laboratory in DIR (default: the current directory): lab.yaml with examples as comments, a folder for the catalog "
+		 "of machines, one for manifests of applications.",
 	.examples = "  assay init lab\n"
 		    "  assay -C lab import quiho ../quiho-data\n"
 		    "  assay -C lab runs list\n",

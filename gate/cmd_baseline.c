@@ -125,11 +125,10 @@ static const struct cli_option accept_options[] = {
 const struct command baseline_accept_command = {
 	.name = "baseline accept",
 	.summary = "accept a version as what later ones are compared with",
-	.about =
-	    "Says that APP@VERSION, as it is, is what later versions are compared with: after a release, or when a slowdown is the price "
-	    "of something that was wanted. 'assay nightly' compares with it; every decision that does so says so. It is written into "
-	    "baselines.yaml in the laboratory, where people may edit it; the last entry of an application counts, until it expires. APP "
-	    "is of all its inputs, APP/INPUT of one.",
+	.about = "Says that APP@VERSION, as it is, is what later versions are compared with: after a release, or when a slowdown is the "
+		 "price of something that was wanted. 'assay nightly' compares with it; every decision that does so says so. It is written "
+		 "into baselines.yaml in the laboratory, where people may edit it; the last entry of an application counts, until it "
+		 "expires. APP is of all its inputs, APP/INPUT of one.",
 	.examples = "  assay baseline accept myapp@2.0 --reason 'release 2.0'\n"
 		    "  assay baseline accept myapp@main-1a2b3c4d5e6f --reason 'checksums cost 4 %, wanted' --until 2027-01-31\n",
 	.words = accept_words,
@@ -186,9 +185,8 @@ static enum assay_status list_run(struct lab *lab, void *arguments, struct docum
 const struct command baseline_list_command = {
 	.name = "baseline list",
 	.summary = "list the versions that were accepted as baselines",
-	.about =
-	    "Lists what baselines.yaml has: which entry counts for each application, which were replaced by later ones, and which have "
-	    "expired.",
+	.about = "Lists what baselines.yaml has: which entry counts for each application, which were replaced by later ones, and which "
+		 "have expired.",
 	.examples = "  assay baseline list\n",
 	.lab = CLI_LAB_READ,
 	.run = list_run,

@@ -218,8 +218,7 @@ const struct command explain_command = {
 	.name = "explain",
 	.summary = "explain a decision that was kept, and what to do next",
 	.about = "Says in a few sentences what was decided, on what it rests, and which command tells more. DECISION is its id, as 'assay "
-		 "nightly "
-		 "show' lists it, or the beginning of it.",
+		 "nightly show' lists it, or the beginning of it.",
 	.examples = "  assay explain 1a2b3c\n"
 		    "  assay explain 1a2b3c --format json | jq .reasons\n",
 	.words = words,

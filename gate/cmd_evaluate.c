@@ -344,10 +344,9 @@ const struct command evaluate_command = {
 	.name = "evaluate",
 	.summary = "measure the gate's accuracy on labelled pairs",
 	.about = "Measures how often the gate is right: compares pairs of versions that are known to have changed or not, by the gate and "
-		 "by simpler "
-		 "methods, and says for each method how many unchanged pairs it took for changed, how many changed ones it found, and how "
-		 "well its "
-		 "score separates them. Pairs that share an application are not independent, and the intervals take that into account.",
+		 "by simpler methods, and says for each method how many unchanged pairs it took for changed, how many changed ones it "
+		 "found, and how well its score separates them. Pairs that share an application are not independent, and the intervals "
+		 "take that into account.",
 	.more = "PAIRS.json is a list:\n"
 		"  [{\"baseline\": \"myapp@1.0\", \"candidate\": \"myapp@1.1\", \"changed\": true, \"label\": \"cache removed\"},\n"
 		"   {\"baseline\": {\"application\": \"hpccg\", \"repetitions\": [1]},\n"

@@ -213,15 +213,12 @@ static const struct cli_option options[] = {
 const struct command explore_command = {
 	.name = "explore",
 	.summary = "write an HTML page about the machines, with charts",
-	.about =
-	    "Writes one HTML page about the machines of the catalog: how much every stressor varies over them and how well it repeats, "
-	    "which "
-	    "stressors are correlated, in how many things the machines really differ (principal components, effective rank), and what "
-	    "applications stress. The page is one file and loads nothing.\n\n"
-	    "Only fingerprints of one battery, version of stress-ng and architecture are on it, those that most machines have; what is "
-	    "left out "
-	    "is listed. Without --app it shows up to six applications, those that ran on most machines, each from another suite (the part "
-	    "before the '/') as long as there are others.",
+	.about = "Writes one HTML page about the machines of the catalog: how much every stressor varies over them and how well it "
+		 "repeats, which stressors are correlated, in how many things the machines really differ (principal components, effective "
+		 "rank), and what applications stress. The page is one file and loads nothing.\n\n"
+		 "Only fingerprints of one battery, version of stress-ng and architecture are on it, those that most machines have; what "
+		 "is left out is listed. Without --app it shows up to six applications, those that ran on most machines, each from another "
+		 "suite (the part before the '/') as long as there are others.",
 	.examples = "  assay explore -o machines.html\n"
 		    "  assay explore -o machines.html --app hpccg --app stream/add-1@imported\n",
 	.options = options,

@@ -143,12 +143,11 @@ static const struct cli_option words[] = { CLI_OPTIONAL_WORD("EVENT,...", struct
 const struct command counters_command = {
 	.name = "counters",
 	.summary = "list what this machine can count, and in how many runs",
-	.about =
-	    "Lists events of the processor and the kernel that this machine can count, packed into the fewest runs that its counters "
-	    "allow, with the instructions in every run. Without names it is the default list: caches, coherence, remote memory, branches, "
-	    "TLB, floating point, stalls, cycles, by presets of PAPI and by native events of this processor.\n\n"
-	    "With --selftest it runs pairs of programs of which one should move a counter and the other should not, and says which "
-	    "counters can be trusted.",
+	.about = "Lists events of the processor and the kernel that this machine can count, packed into the fewest runs that its counters "
+		 "allow, with the instructions in every run. Without names it is the default list: caches, coherence, remote memory, "
+		 "branches, TLB, floating point, stalls, cycles, by presets of PAPI and by native events of this processor.\n\n"
+		 "With --selftest it runs pairs of programs of which one should move a counter and the other should not, and says which "
+		 "counters can be trusted.",
 	.examples = "  assay counters\n"
 		    "  assay counters PAPI_TOT_INS,PAPI_L1_DCM,PAPI_BR_MSP\n"
 		    "  assay counters --selftest\n",

@@ -82,9 +82,8 @@ static const struct cli_option words[] = { CLI_WORD("FILE", struct arguments, fi
 const struct command doctor_command = {
 	.name = "doctor",
 	.summary = "check whether the functions of a program can be probed",
-	.about =
-	    "Says whether the functions of a program or shared library can be probed, and what is missing. Programs are built for that "
-	    "with -g -fpatchable-function-entry=5 (gcc and clang), which costs next to nothing while they are not probed.",
+	.about = "Says whether the functions of a program or shared library can be probed, and what is missing. Programs are built for "
+		 "that with -g -fpatchable-function-entry=5 (gcc and clang), which costs next to nothing while they are not probed.",
 	.examples = "  assay doctor ./myapp\n"
 		    "  assay doctor libmy.so --format json\n",
 	.exit_status = "0 it can be probed; 2 it cannot; 1 failure.",

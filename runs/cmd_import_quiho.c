@@ -151,13 +151,12 @@ static const struct cli_option options[] = {
 const struct command import_quiho_command = {
 	.name = "import quiho",
 	.summary = "import recorded machines and results",
-	.about =
-	    "Reads a data package of the quiho experiments: DIR/results.csv (and machines.csv if there is one). Its fingerprints go into "
-	    "the catalog and the store, its application results into the store. Importing the same package again changes nothing; results "
-	    "that contradict what is stored are refused.\n"
-	    "\n"
-	    "Patterns are the shell's (* also matches /) against the application's name, such as stream/add-1; they are kept in the "
-	    "laboratory, the last one that matches counts. stream/* and fio/* are higher-is-better unless told otherwise.",
+	.about = "Reads a data package of the quiho experiments: DIR/results.csv (and machines.csv if there is one). Its fingerprints go "
+		 "into the catalog and the store, its application results into the store. Importing the same package again changes "
+		 "nothing; results that contradict what is stored are refused.\n"
+		 "\n"
+		 "Patterns are the shell's (* also matches /) against the application's name, such as stream/add-1; they are kept in the "
+		 "laboratory, the last one that matches counts. stream/* and fio/* are higher-is-better unless told otherwise.",
 	.examples = "  assay import quiho ../quiho-data --types ../quiho-data/types.csv\n"
 		    "  assay import quiho nightly --version 2.1 --higher-is-better 'throughput/*'\n",
 	.words = words,

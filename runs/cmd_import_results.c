@@ -135,13 +135,10 @@ static const struct cli_option options[] = {
 const struct command import_results_command = {
 	.name = "import results",
 	.summary = "import results that other tools measured",
-	.about =
-	    "Reads the JSON of Google Benchmark (--benchmark_out) or of hyperfine (--export-json), a CSV file whose header names its "
-	    "columns, or "
-	    "a result file of the Phoronix Test Suite. Each benchmark becomes an application, each repetition a result, with which 'gate', "
-	    "'history' and 'report' work as with their own; what a tool has averaged itself is not used. Times are in seconds. Importing "
-	    "the "
-	    "same file again changes nothing; what contradicts it is refused.",
+	.about = "Reads the JSON of Google Benchmark (--benchmark_out) or of hyperfine (--export-json), a CSV file whose header names its "
+		 "columns, or a result file of the Phoronix Test Suite. Each benchmark becomes an application, each repetition a result, "
+		 "with which 'gate', 'history' and 'report' work as with their own; what a tool has averaged itself is not used. Times are "
+		 "in seconds. Importing the same file again changes nothing; what contradicts it is refused.",
 	.examples = "  hyperfine -N --export-json new.json ./sort-2.1\n"
 		    "  assay import results new.json --application sort --version 2.1 --machine node1\n"
 		    "  assay import results copy.json --version $(git describe)\n"

@@ -60,10 +60,8 @@ const struct command prune_command = {
 	.name = "prune",
 	.summary = "remove what old runs printed, and old sample files",
 	.about = "Removes what makes a laboratory large: what programs printed, and sample files ('assay samples prune' removes these "
-		 "alone), older than so "
-		 "many days; without --older-than the oldest, until the store is within the quota_gib of lab.yaml. Each is marked. "
-		 "Results, accounts and fingerprints stay for ever: they are small, and decisions are "
-		 "recomputed from "
+		 "alone), older than so many days; without --older-than the oldest, until the store is within the quota_gib of lab.yaml. "
+		 "Each is marked. Results, accounts and fingerprints stay for ever: they are small, and decisions are recomputed from "
 		 "them. Of detectors, which rest on samples, only the answers stay.",
 	.examples = "  assay prune --older-than 90 --dry-run\n"
 		    "  assay prune --older-than 90\n"

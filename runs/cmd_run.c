@@ -608,11 +608,10 @@ static const struct cli_option options[] = {
 const struct command run_command = {
 	.name = "run",
 	.summary = "run versions of an application on the machines",
-	.about =
-	    "Runs the versions of an application on the machines of the laboratory: machines in parallel, one run at a time on each, the "
-	    "versions taking turns in a seeded order, so that a machine that becomes slower does not look like a slower version. Every "
-	    "result is stored at once; --resume continues after an interruption. APP is a manifest of apps/, by its name, or the path of "
-	    "one.",
+	.about = "Runs the versions of an application on the machines of the laboratory: machines in parallel, one run at a time on each, "
+		 "the versions taking turns in a seeded order, so that a machine that becomes slower does not look like a slower version. "
+		 "Every result is stored at once; --resume continues after an interruption. APP is a manifest of apps/, by its name, or "
+		 "the path of one.",
 	.examples = "  assay run sqlite\n"
 		    "  assay run sqlite --versions wal,rollback --repetitions 10 -w node[01-04]\n"
 		    "  assay run sqlite --dry-run\n"

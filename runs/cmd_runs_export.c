@@ -121,17 +121,13 @@ static bool export_metrics_same(const struct export_metrics *metrics, const char
 /* One table in the columns of results.csv. Applications' names are split at their first '/', which quiho_application() undoes. */
 static const char rows_sql[] =
     "SELECT s.url, s.revision, s.user, f.taken_ms, '" QUIHO_STRESSNG
-    "' AS name, f.machine, r.pass, r.stressor, r.per_s, '' AS version, 0 AS kind, "
-    "r.ordinal, NULL AS plan, f.battery, f.battery_hash, f.stress_ng, f.architecture, w.signature "
-    "FROM rate r JOIN fingerprint f ON f.id = r.fingerprint LEFT JOIN source s ON s.id = f.source LEFT JOIN raw w ON w.fingerprint = "
-    "f.id AND w.pass = r.pass AND w.stressor = r.stressor WHERE f.complete "
-    "UNION ALL "
-    "SELECT s.url, s.revision, s.user, u.taken_ms, u.application, u.machine, u.repetition, NULL, u.metric, u.version, 1, "
-    "u.ordinal, u.plan, '', '', '', '', x.signature "
-    "FROM run u LEFT JOIN source s ON s.id = u.source LEFT JOIN execution x ON x.plan = u.plan AND x.machine = u.machine AND "
-    "x.version = u.version AND x.input = substr(u.application, instr(u.application || '/', '/') + 1) AND x.repetition = u.repetition AND "
-    "x.application = u.application "
-    "ORDER BY kind, 6, 4, 7, 5, 8, version, 12, 15, 16, 17";
+    "' AS name, f.machine, r.pass, r.stressor, r.per_s, '' AS version, 0 AS kind, r.ordinal, NULL AS plan, f.battery, f.battery_hash, "
+    "f.stress_ng, f.architecture, w.signature FROM rate r JOIN fingerprint f ON f.id = r.fingerprint LEFT JOIN source s ON s.id = f.source "
+    "LEFT JOIN raw w ON w.fingerprint = f.id AND w.pass = r.pass AND w.stressor = r.stressor WHERE f.complete UNION ALL SELECT s.url, "
+    "s.revision, s.user, u.taken_ms, u.application, u.machine, u.repetition, NULL, u.metric, u.version, 1, u.ordinal, u.plan, '', '', '', "
+    "'', x.signature FROM run u LEFT JOIN source s ON s.id = u.source LEFT JOIN execution x ON x.plan = u.plan AND x.machine = u.machine "
+    "AND x.version = u.version AND x.input = substr(u.application, instr(u.application || '/', '/') + 1) AND x.repetition = u.repetition "
+    "AND x.application = u.application ORDER BY kind, 6, 4, 7, 5, 8, version, 12, 15, 16, 17";
 
 enum {
 	URL,
@@ -179,8 +175,8 @@ static enum assay_status export_columns_find(struct store *store, const struct e
 	out->directions = metrics->directions;
 	if (!st)
 		st = quiho_export_count(store,
-					"SELECT EXISTS (SELECT 1 FROM execution WHERE signature IS NOT NULL) OR "
-					"EXISTS (SELECT 1 FROM raw WHERE signature IS NOT NULL)",
+					"SELECT EXISTS (SELECT 1 FROM execution WHERE signature IS NOT NULL) OR EXISTS (SELECT 1 FROM raw "
+					"WHERE signature IS NOT NULL)",
 					&out->signatures, err);
 	return st ? st
 		  : quiho_export_count(store, "SELECT count(*) FROM fingerprint WHERE complete AND battery <> '" QUIHO_BATTERY "'",
@@ -324,21 +320,19 @@ static enum assay_status quiho_export(struct store *store, struct buf *out, stru
 static const struct {
 	const char *file, *sql;
 } tables[] = {
-	{ "fingerprints.csv",
-	  "SELECT f.id AS fingerprint, f.machine, f.taken_ms, f.battery, f.battery_hash, f.stress_ng, f.architecture, f.origin, f.profile, "
-	  "f.complete, r.pass, r.stressor, r.ordinal, r.per_s, r.real_per_s FROM fingerprint f JOIN rate r ON r.fingerprint = f.id "
-	  "ORDER BY f.machine, f.taken_ms, f.id, r.pass, r.stressor, r.ordinal" },
-	{ "results.csv",
-	  "SELECT application, version, machine, taken_ms, repetition, ordinal, metric, application AS better, fingerprint, plan FROM run "
-	  "ORDER BY application, version, machine, taken_ms, repetition, ordinal" },
+	{ "fingerprints.csv", "SELECT f.id AS fingerprint, f.machine, f.taken_ms, f.battery, f.battery_hash, f.stress_ng, f.architecture, "
+			      "f.origin, f.profile, f.complete, r.pass, r.stressor, r.ordinal, r.per_s, r.real_per_s FROM fingerprint f "
+			      "JOIN rate r ON r.fingerprint = f.id ORDER BY f.machine, f.taken_ms, f.id, r.pass, r.stressor, r.ordinal" },
+	{ "results.csv", "SELECT application, version, machine, taken_ms, repetition, ordinal, metric, application AS better, fingerprint, "
+			 "plan FROM run ORDER BY application, version, machine, taken_ms, repetition, ordinal" },
 	{ "executions.csv",
 	  "SELECT x.application, x.version, x.input, x.machine, x.taken_ms, x.repetition, x.outcome, x.metric, x.wall_ns, x.user_us, "
 	  "x.sys_us, x.max_rss_bytes, x.exit_status, x.signal, x.plan, x.architecture" ACCOUNT(minor_faults) ACCOUNT(major_faults)
 	      ACCOUNT(voluntary_switches) ACCOUNT(involuntary_switches) ACCOUNT(read_calls) ACCOUNT(read_bytes) ACCOUNT(write_calls)
 		  ACCOUNT(write_bytes) ACCOUNT(run_delay_ns) ACCOUNT(crowded_ns) ACCOUNT(io_stalled_ns) ACCOUNT(memory_stalled_ns)
-		      ACCOUNT(throttled_ns) ACCOUNT(steal_ns) ACCOUNT(processes) ACCOUNT(frequency_khz) ACCOUNT(
-			  temperature_mc) " FROM execution x "
-					  "ORDER BY x.application, x.version, x.input, x.machine, x.taken_ms, x.plan, x.repetition" },
+		      ACCOUNT(throttled_ns) ACCOUNT(steal_ns) ACCOUNT(processes) ACCOUNT(frequency_khz)
+			  ACCOUNT(temperature_mc) " FROM execution x ORDER BY x.application, x.version, x.input, x.machine, x.taken_ms, "
+						  "x.plan, x.repetition" },
 };
 
 static void table_add_value(sqlite3_stmt *stmt, int column, const struct export_metrics *metrics, struct buf *out)
@@ -454,9 +448,7 @@ static const struct cli_option options[] = {
 	CLI_OPTION(TEXT, "output", "FILE", struct arguments, output, "Write to FILE (replaced as a whole) instead of standard output",
 		   .letter = 'o'),
 	CLI_OPTION(TEXT, "tables", "DIR", struct arguments, tables,
-		   "Write everything to DIR, as tables for R and Python: fingerprints.csv, results.csv, "
-		   "executions.csv",
-		   .required = false),
+		   "Write everything to DIR, as tables for R and Python: fingerprints.csv, results.csv, executions.csv", .required = false),
 	CLI_END
 };
 
@@ -466,10 +458,9 @@ const struct command runs_export_command = {
 	.about =
 	    "Writes recorded rates and results as one CSV table in the layout of the quiho data package (results.csv). Importing what was "
 	    "imported into an empty laboratory gives the same store. Of what was measured here, the table has the results with their "
-	    "versions and directions; fingerprints that were interrupted, runs that failed, and what tells builds and "
-	    "metrics apart are not in it: how many there are is said on standard error. With --tables nothing is left out: every rate of "
-	    "every battery, every result, and "
-	    "every execution with the kernel's accounts; what programs printed and their environments are in no table.",
+	    "versions and directions; fingerprints that were interrupted, runs that failed, and what tells builds and metrics apart are "
+	    "not in it: how many there are is said on standard error. With --tables nothing is left out: every rate of every battery, "
+	    "every result, and every execution with the kernel's accounts; what programs printed and their environments are in no table.",
 	.examples = "  mkdir copy && assay runs export --csv -o copy/results.csv\n"
 		    "  assay init other && assay -C other import quiho copy\n"
 		    "  assay runs export --tables tables && python3 -c 'import csv; "

@@ -44,9 +44,8 @@ static enum assay_status runs_list_run(struct lab *lab, void *arguments, struct 
 const struct command runs_list_command = {
 	.name = "runs list",
 	.summary = "list applications and versions that have results",
-	.about =
-	    "Lists the applications and versions that have results, on how many machines, how many runs failed, and which direction of "
-	    "the metric is better.",
+	.about = "Lists the applications and versions that have results, on how many machines, how many runs failed, and which direction "
+		 "of the metric is better.",
 	.examples = "  assay runs list\n",
 	.lab = CLI_LAB_READ,
 	.run = runs_list_run,

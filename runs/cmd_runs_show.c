@@ -334,11 +334,10 @@ static const struct cli_option options[] = {
 const struct command runs_show_command = {
 	.name = "runs show",
 	.summary = "show the results of one application, by machine",
-	.about =
-	    "Shows the results of an application, machine by machine: median of the repetitions, their dispersion (median absolute "
-	    "deviation), hardware type and fingerprint. Where the build under the version's name has changed, those of each build, and "
-	    "which count. With --format json, every repetition. Runs that failed are counted; --failed lists them instead of the results, "
-	    "with the reason, and --output adds the end of what each printed.",
+	.about = "Shows the results of an application, machine by machine: median of the repetitions, their dispersion (median absolute "
+		 "deviation), hardware type and fingerprint. Where the build under the version's name has changed, those of each build, "
+		 "and which count. With --format json, every repetition. Runs that failed are counted; --failed lists them instead of the "
+		 "results, with the reason, and --output adds the end of what each printed.",
 	.examples = "  assay runs show mysqlslap/innodb_load\n"
 		    "  assay runs show sqlite@wal --failed --output\n",
 	.words = words,

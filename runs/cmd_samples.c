@@ -441,12 +441,10 @@ static const struct cli_option samples_words[] = { CLI_WORDS("FILE|DIRECTORY|APP
 const struct command samples_command = {
 	.name = "samples",
 	.summary = "summarise sample files",
-	.about =
-	    "Shows sample files, which 'assay probe' and 'assay emulate run' write: for each function how often it was called, how "
-	    "many "
-	    "calls were measured, and their mean time, with and without other measured functions that it called. Means are weighted by the "
-	    "calls that a sample stands for. Of a directory it shows all *.samples in it; of an application it lists the files that the "
-	    "laboratory keeps from 'assay run --probe'.",
+	.about = "Shows sample files, which 'assay probe' and 'assay emulate run' write: for each function how often it was called, how "
+		 "many calls were measured, and their mean time, with and without other measured functions that it called. Means are "
+		 "weighted by the calls that a sample stands for. Of a directory it shows all *.samples in it; of an application it lists "
+		 "the files that the laboratory keeps from 'assay run --probe'.",
 	.examples = "  assay samples samples\n"
 		    "  assay samples samples/4711-0.samples --format json\n"
 		    "  assay samples sqlite@1.1\n"
@@ -487,9 +485,8 @@ static const struct cli_option samples_prune_options[] = { CLI_OPTION(REAL, "old
 const struct command samples_prune_command = {
 	.name = "samples prune",
 	.summary = "remove old sample files",
-	.about =
-	    "Removes sample files that are older than so many days. Their rows stay, marked: decisions that rested on them remain, but "
-	    "can no longer be verified.",
+	.about = "Removes sample files that are older than so many days. Their rows stay, marked: decisions that rested on them remain, "
+		 "but can no longer be verified.",
 	.examples = "  assay samples prune --older-than 90\n",
 	.options = samples_prune_options,
 	.arguments_bytes = sizeof(struct prune_arguments),

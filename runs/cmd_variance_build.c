@@ -22,14 +22,12 @@ static const struct cli_option words[] = { CLI_WORDS("-- COMMAND [ARG]", struct 
 const struct command variance_build_command = {
 	.name = "variance build",
 	.summary = "compile a program so that it counts its own work",
-	.about =
-	    "Compiles or links with the command that follows --, so that each thread of the program counts the statements that it "
-	    "executes. "
-	    "'assay variance record' keeps how many there were between two calls, and 'assay variance show' knows then that computation "
-	    "took longer for the same work, where it would have to say that its work is unverified.\n\n"
-	    "The command is gcc or g++, or what calls them: make gets this as its CC and CXX, cmake as its launchers, any other program as "
-	    "CC and CXX in its environment. Libraries that are not built so do not count. Unrecorded such a program runs as any other, a "
-	    "few per cent slower.",
+	.about = "Compiles or links with the command that follows --, so that each thread of the program counts the statements that it "
+		 "executes. 'assay variance record' keeps how many there were between two calls, and 'assay variance show' knows then that "
+		 "computation took longer for the same work, where it would have to say that its work is unverified.\n\n"
+		 "The command is gcc or g++, or what calls them: make gets this as its CC and CXX, cmake as its launchers, any other "
+		 "program as CC and CXX in its environment. Libraries that are not built so do not count. Unrecorded such a program runs "
+		 "as any other, a few per cent slower.",
 	.examples = "  assay variance build -- gcc -O2 sort.c -o sort\n"
 		    "  assay variance build -- make -j4\n"
 		    "  assay variance record -- ./sort input\n"

@@ -213,8 +213,7 @@ static const struct cli_option options[] = {
 		   "How much of a thread's time may go into timing calls, as 1% or .01 (default: 1%; 0: time every call)"),
 	CLI_LIST("call", "NAME[:N]", struct arguments, functions,
 		 "Record where calls of this function of a library begin and end, too; its argument N, from 1 to 6, tells how much it has "
-		 "to do (may be "
-		 "given again)"),
+		 "to do (may be given again)"),
 	CLI_FLAG("context-aware", struct arguments, context,
 		 "Tell a call by the path of calls that led to it, and not by its place alone: finer work, at more cost of each call that "
 		 "is timed"),
@@ -232,8 +231,7 @@ const struct command variance_record_command = {
 	.about = "Runs a program and records its calls into the outside (input and output, waiting, synchronisation): from where, with how "
 		 "much to do, how long they took, and how long the program computed between them. The program is not built for it, and its "
 		 "threads and the processes that it starts are recorded too: a file for each process, in a directory. Of programs of "
-		 "several ranks, "
-		 "which mpirun starts, these are the ranks, and calls of MPI are recorded with their partners.\n\n"
+		 "several ranks, which mpirun starts, these are the ranks, and calls of MPI are recorded with their partners.\n\n"
 		 "Calls that come too often are recorded in part, each record with how many it stands for.",
 	.examples = "  assay variance record -- ./myapp 1000\n"
 		    "  assay variance record --call deflate --call compress2:4 -- ./myapp 1000\n"

@@ -17,11 +17,10 @@
 static enum assay_status prune_outputs(struct store *store, int64_t before_ms, bool dry_run, struct pruned *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "SELECT count(*), ifnull(sum(length(out) + length(err)), 0) FROM execution WHERE taken_ms < ? AND (out <> x'' OR err "
-		      "<> x'') AND out <> ?",
-		      "ib", before_ms, PRUNED, sizeof(PRUNED) - 1);
+	enum assay_status st = store_ask(store, &stmt, err,
+					 "SELECT count(*), ifnull(sum(length(out) + length(err)), 0) FROM execution WHERE taken_ms < ? AND "
+					 "(out <> x'' OR err <> x'') AND out <> ?",
+					 "ib", before_ms, PRUNED, sizeof(PRUNED) - 1);
 
 	if (!st && store_next(store, stmt, &st, err)) {
 		out->executions = sqlite3_column_int64(stmt, 0);

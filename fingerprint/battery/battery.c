@@ -296,9 +296,8 @@ static enum assay_status parse_entries(const char *file, const struct yaml_node 
 		for (size_t k = 0; !st && k < i; k++) {
 			if (strcmp(battery->entries[k].name, battery->entries[i].name) == 0)
 				st = assay_fail(err, ASSAY_E_FORMAT,
-						"%s:%zu: '%s' stands twice (first in line %zu): give one of them a name of "
-						"its own",
-						file, list->items[i].line, battery->entries[i].name, list->items[k].line);
+						"%s:%zu: '%s' stands twice (first in line %zu): give one of them a name of its own", file,
+						list->items[i].line, battery->entries[i].name, list->items[k].line);
 		}
 	}
 	if (!st)

@@ -197,13 +197,13 @@ static enum assay_status fail_unknown(const struct fingerprint_set *set, const c
 	free(names);
 	text_shown(word, shown);
 	if (nearest)
-		return assay_fail(err, ASSAY_E_NOTFOUND,
-				  "'%s' is neither a machine with a complete fingerprint, nor a fingerprint, nor MACHINE@DATE (did "
-				  "you mean '%s'?)",
-				  shown, nearest);
+		return assay_fail(
+		    err, ASSAY_E_NOTFOUND,
+		    "'%s' is neither a machine with a complete fingerprint, nor a fingerprint, nor MACHINE@DATE (did you mean '%s'?)",
+		    shown, nearest);
 	return assay_fail(err, ASSAY_E_NOTFOUND,
-			  "'%s' is neither a machine with a complete fingerprint, nor a fingerprint, nor MACHINE@DATE ('assay "
-			  "fingerprint show' lists all)",
+			  "'%s' is neither a machine with a complete fingerprint, nor a fingerprint, nor MACHINE@DATE ('assay fingerprint "
+			  "show' lists all)",
 			  shown);
 }
 
@@ -279,8 +279,8 @@ static void check_same(const struct machine *a, const struct machine *b, const c
 {
 	if (x && y && *x && strcmp(x, y) == 0)
 		catalog_problem(problems,
-				"'%s' and '%s' have the same %s '%s': one machine under two names, or a clone; give it one name, or "
-				"remove the evidence that is wrong",
+				"'%s' and '%s' have the same %s '%s': one machine under two names, or a clone; give it one name, or remove "
+				"the evidence that is wrong",
 				a->id, b->id, what, x);
 }
 
@@ -340,10 +340,10 @@ static void check_summary(const struct machine *machine, const struct machine_fi
 	if (strcmp(raw->machine, machine->id) != 0) {
 		char *command = identity_merge_command(machine->id, raw->machine);
 
-		catalog_problem(problems,
-				"'%s': fingerprint %s belongs to the machine '%s' in the store: if a renaming was interrupted, "
-				"this completes it: %s",
-				machine->id, f->id, raw->machine, command);
+		catalog_problem(
+		    problems,
+		    "'%s': fingerprint %s belongs to the machine '%s' in the store: if a renaming was interrupted, this completes it: %s",
+		    machine->id, f->id, raw->machine, command);
 		free(command);
 	}
 	machine_put(&from_raw, set, raw);
@@ -370,13 +370,11 @@ static void check_raw(const struct catalog *catalog, const struct fingerprint_se
 		}
 	}
 	if (missing)
-		catalog_problem(
-		    problems,
-		    "'%s': the raw record of fingerprint %s is not in the store (of %zu of %zu fingerprints): it cannot be used with "
-		    "runs; measurements are in .assay/, which is not in git: work in the laboratory itself, not in a clone of its catalog, "
-		    "or "
-		    "bring .assay/ back from a backup",
-		    machine, id, missing, n);
+		catalog_problem(problems,
+				"'%s': the raw record of fingerprint %s is not in the store (of %zu of %zu fingerprints): it cannot be "
+				"used with runs; measurements are in .assay/, which is not in git: work in the laboratory itself, not in a "
+				"clone of its catalog, or bring .assay/ back from a backup",
+				machine, id, missing, n);
 }
 
 static void check_accepted(const struct machine *machine, struct catalog_problems *problems)
@@ -414,10 +412,9 @@ void catalog_check(const struct catalog *catalog, const struct fingerprint_set *
 	}
 	for (size_t i = 0; i < set->n; i++) {
 		if (!machine_find(catalog_find(catalog, set->items[i].machine), set->items[i].id))
-			catalog_problem(
-			    problems,
-			    "'%s': fingerprint %s is in the store but not in the catalog: the next 'assay fingerprint run', of any "
-			    "host, or import brings it in",
-			    set->items[i].machine, set->items[i].id);
+			catalog_problem(problems,
+					"'%s': fingerprint %s is in the store but not in the catalog: the next 'assay fingerprint run', of "
+					"any host, or import brings it in",
+					set->items[i].machine, set->items[i].id);
 	}
 }

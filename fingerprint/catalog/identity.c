@@ -36,8 +36,8 @@ static enum assay_status refuse_swap(const char *id, const char *what, const cha
 	char *command = text_shell_line((const char *const[]){ "assay", "catalog", "rename", id, "NEW", NULL });
 
 	assay_fail(err, ASSAY_E_CONFLICT,
-		   "this is not the machine that the catalog knows as '%s': its %s was '%s' and is '%s'; give it another "
-		   "id, or the old one another name (%s, then assay catalog retire NEW)",
+		   "this is not the machine that the catalog knows as '%s': its %s was '%s' and is '%s'; give it another id, or the old "
+		   "one another name (%s, then assay catalog retire NEW)",
 		   id, what, before, now, command);
 	free(command);
 	return err->status;
@@ -47,10 +47,10 @@ static enum assay_status refuse_clone(const char *id, const char *what, const ch
 {
 	char *command = identity_merge_command(other, id);
 
-	assay_fail(err, ASSAY_E_CONFLICT,
-		   "'%s' has the same %s '%s' as '%s' in the catalog: a clone, or one machine under two names, which this "
-		   "makes one for good: %s",
-		   id, what, value, other, command);
+	assay_fail(
+	    err, ASSAY_E_CONFLICT,
+	    "'%s' has the same %s '%s' as '%s' in the catalog: a clone, or one machine under two names, which this makes one for good: %s",
+	    id, what, value, other, command);
 	free(command);
 	return err->status;
 }
@@ -88,8 +88,8 @@ static enum assay_status refuse_difference(const struct machine *a, const struct
 					   struct assay_error *err)
 {
 	return assay_fail(err, ASSAY_E_CONFLICT,
-			  "'%s' and '%s' look like two machines: the %s is '%s' and '%s'; what is merged cannot be parted "
-			  "again: --force, if they are one all the same",
+			  "'%s' and '%s' look like two machines: the %s is '%s' and '%s'; what is merged cannot be parted again: --force, "
+			  "if they are one all the same",
 			  a->id, b->id, what, x, y);
 }
 
@@ -191,23 +191,21 @@ static enum assay_status is_interrupted(struct store *store, const struct machin
 static enum assay_status check_results(struct store *store, const char *from, const char *to, struct assay_error *err)
 {
 	int64_t rows = 0;
-	enum assay_status st =
-	    count_rows(store,
-		       "SELECT count(*) FROM run AS a JOIN run AS b USING (application, version, taken_ms, repetition, ordinal) "
-		       "WHERE a.machine = ? AND b.machine = ?",
-		       from, to, &rows, err);
+	enum assay_status st = count_rows(store,
+					  "SELECT count(*) FROM run AS a JOIN run AS b USING (application, version, taken_ms, repetition, "
+					  "ordinal) WHERE a.machine = ? AND b.machine = ?",
+					  from, to, &rows, err);
 
 	if (!st && !rows)
-		st = count_rows(
-		    store,
-		    "SELECT count(*) FROM plan_item AS a JOIN plan_item AS b USING (plan, kind) WHERE kind = 'machine' AND a.name = ? "
-		    "AND b.name = ?",
-		    from, to, &rows, err);
+		st = count_rows(store,
+				"SELECT count(*) FROM plan_item AS a JOIN plan_item AS b USING (plan, kind) WHERE kind = 'machine' AND "
+				"a.name = ? AND b.name = ?",
+				from, to, &rows, err);
 	if (!st && rows)
-		st = assay_fail(err, ASSAY_E_CONFLICT,
-				"'%s' and '%s' have results of the same application, version and time: they were two "
-				"machines, and cannot be made one",
-				from, to);
+		st = assay_fail(
+		    err, ASSAY_E_CONFLICT,
+		    "'%s' and '%s' have results of the same application, version and time: they were two machines, and cannot be made one",
+		    from, to);
 	return st;
 }
 

@@ -12,11 +12,10 @@ static enum assay_status find_latest(struct store *store, const struct fingerpri
 	bool row = false;
 	enum assay_status st = store_prepare(
 	    store,
-	    "SELECT id, complete, complete OR EXISTS (SELECT 1 FROM rate WHERE fingerprint = f.id) OR "
-	    "NOT EXISTS (SELECT 1 FROM missing WHERE fingerprint = f.id) FROM fingerprint AS f WHERE machine = ? AND battery_hash = ? AND "
-	    "stress_ng = ? AND "
-	    "architecture = ? AND origin <> 'imported' AND profile IS ? AND taken_ms > ? AND taken_ms <= ? AND (NOT complete OR NOT ? OR "
-	    "EXISTS (SELECT 1 FROM counter_event WHERE fingerprint = f.id)) ORDER BY taken_ms DESC, id LIMIT 1",
+	    "SELECT id, complete, complete OR EXISTS (SELECT 1 FROM rate WHERE fingerprint = f.id) OR NOT EXISTS (SELECT 1 FROM missing "
+	    "WHERE fingerprint = f.id) FROM fingerprint AS f WHERE machine = ? AND battery_hash = ? AND stress_ng = ? AND architecture = ? "
+	    "AND origin <> 'imported' AND profile IS ? AND taken_ms > ? AND taken_ms <= ? AND (NOT complete OR NOT ? OR EXISTS (SELECT 1 "
+	    "FROM counter_event WHERE fingerprint = f.id)) ORDER BY taken_ms DESC, id LIMIT 1",
 	    &stmt, err);
 
 	if (!st) {
@@ -46,10 +45,10 @@ static enum assay_status insert_fingerprint(struct store *store, const struct fi
 static enum assay_status load_done(struct store *store, const struct battery *battery, struct taking *taking, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_prepare(store,
-					     "SELECT pass, stressor FROM rate WHERE fingerprint = ?1 UNION ALL "
-					     "SELECT pass, stressor FROM missing WHERE fingerprint = ?1",
-					     &stmt, err);
+	enum assay_status st = store_prepare(
+	    store,
+	    "SELECT pass, stressor FROM rate WHERE fingerprint = ?1 UNION ALL SELECT pass, stressor FROM missing WHERE fingerprint = ?1",
+	    &stmt, err);
 
 	if (!st)
 		store_bind(stmt, "t", taking->id);
@@ -141,11 +140,10 @@ enum assay_status taking_keep(struct store *store, struct taking *taking, int64_
 static enum assay_status nothing_measured(struct store *store, const struct taking *taking, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st =
-	    store_prepare(store,
-			  "SELECT reason, count(*), (SELECT count(*) FROM missing WHERE fingerprint = ?1) FROM missing WHERE "
-			  "fingerprint = ?1 GROUP BY reason ORDER BY count(*) DESC, reason LIMIT 1",
-			  &stmt, err);
+	enum assay_status st = store_prepare(store,
+					     "SELECT reason, count(*), (SELECT count(*) FROM missing WHERE fingerprint = ?1) FROM missing "
+					     "WHERE fingerprint = ?1 GROUP BY reason ORDER BY count(*) DESC, reason LIMIT 1",
+					     &stmt, err);
 
 	if (!st)
 		store_bind(stmt, "t", taking->id);

@@ -20,41 +20,26 @@
  * not a matter of what is there: homes are shared, and kernels run programs of other architectures by emulators. */
 static const char run_begins[] = "k=127; u=$(id -u); n=; case $(uname -m) in ";
 static const char run_build[] = "%s) n=%s-%s s=%016llx;; ";
-static const char run_ends[] =
-    "esac; [ \"$n\" ] || exit 127; "
-    "for d in \"${XDG_CACHE_HOME:-$HOME/.cache}/assay\" /tmp/assay-$u /dev/shm/assay-$u; do "
-    "h=\"$d/$n\"; [ -x \"$h\" ] || continue; "
-    "case $d in /tmp/assay-$u|/dev/shm/assay-$u) [ ! -h \"$d\" ] && [ -O \"$d\" ] && [ -O \"$h\" ] || continue;; esac; " SWEEP
-    "m=; IFS= read -r m <\"$h\"; "
-    "case $m in ?ELF*|\"#\"?/*) exec \"$h\" " WHOLE_WORD "$s \"$@\";; *) k=%d;; esac; "
-    "done; "
-    "exit $k";
+static const char run_ends[] = "esac; [ \"$n\" ] || exit 127; for d in \"${XDG_CACHE_HOME:-$HOME/.cache}/assay\" /tmp/assay-$u "
+			       "/dev/shm/assay-$u; do h=\"$d/$n\"; [ -x \"$h\" ] || continue; case $d in /tmp/assay-$u|/dev/shm/assay-$u) "
+			       "[ ! -h \"$d\" ] && [ -O \"$d\" ] && [ -O \"$h\" ] || continue;; esac; " SWEEP "m=; IFS= read -r m <\"$h\"; "
+			       "case $m in ?ELF*|\"#\"?/*) exec \"$h\" " WHOLE_WORD "$s \"$@\";; *) k=%d;; esac; done; exit $k";
 
 /* Each place is tried with a small script first (full? mounted noexec?), since standard input can be read only once. A part of the
  * program never gets the name, and it is on the disk before it does. A connection that ends leaves nothing: what is said into it then is
  * SIGPIPE. */
 static const char deploy_format[] =
-    "umask 077; u=$(id -u); e=new-$(uname -n)-; t=; "
-    "w=; command -v timeout >/dev/null 2>&1 && w=\"timeout 600\"; "
-    "trap \"exit 1\" 1 2 13 15; trap \"[ -z \\\"\\$t\\\" ] || rm -f \\\"\\$t\\\"\" 0; "
-    "for d in \"${XDG_CACHE_HOME:-$HOME/.cache}/assay\" /tmp/assay-$u /dev/shm/assay-$u; do "
-    "mkdir -p \"$d\" 2>/dev/null; "
-    "[ ! -h \"$d\" ] && [ -O \"$d\" ] && chmod 700 \"$d\" 2>/dev/null || continue; " SWEEP
-    "t=$(mktemp \"$d/$e$$-XXXXXX\" 2>/dev/null) || { t=; continue; }; "
-    "if (printf \"#\\041/bin/sh\\nexit 0\\n\" >\"$t\" && chmod 700 \"$t\" && \"$t\") 2>/dev/null; then "
-    "$w head -c %zu >\"$t\" || { echo \"assay: cannot write the %s to $d: is the disk full?\" >&2; exit 1; }; "
-    "n=$(wc -c <\"$t\"); "
-    "[ \"$n\" -eq %zu ] || { echo \"assay: only $n of %zu bytes of the %s arrived in $d\" >&2; exit 1; }; "
-    "\"$t\" " WHOLE_WORD "%016llx check; r=$?; "
-    "[ $r -ne %d ] || { echo \"assay: the %s in $d is not what was sent\" >&2; exit 1; }; "
-    "[ $r -eq 0 ] || { echo \"assay: the %s does not run on this machine ($(uname -s) $(uname -m))\" >&2; exit 1; }; "
-    "\"$t\" install \"$d/%s-%s\" && t= && exit 0; exit 1; "
-    "fi; "
-    "rm -f \"$t\"; t=; "
-    "done; "
-    "echo \"assay: no directory for the %s that can be written and executed from: "
-    "tried ${XDG_CACHE_HOME:-$HOME/.cache}/assay, /tmp/assay-$u, /dev/shm/assay-$u\" >&2; "
-    "exit 1";
+    "umask 077; u=$(id -u); e=new-$(uname -n)-; t=; w=; command -v timeout >/dev/null 2>&1 && w=\"timeout 600\"; trap \"exit 1\" 1 2 13 "
+    "15; trap \"[ -z \\\"\\$t\\\" ] || rm -f \\\"\\$t\\\"\" 0; for d in \"${XDG_CACHE_HOME:-$HOME/.cache}/assay\" /tmp/assay-$u "
+    "/dev/shm/assay-$u; do mkdir -p \"$d\" 2>/dev/null; [ ! -h \"$d\" ] && [ -O \"$d\" ] && chmod 700 \"$d\" 2>/dev/null || "
+    "continue; " SWEEP "t=$(mktemp \"$d/$e$$-XXXXXX\" 2>/dev/null) || { t=; continue; }; if (printf \"#\\041/bin/sh\\nexit 0\\n\" >\"$t\" "
+    "&& chmod 700 \"$t\" && \"$t\") 2>/dev/null; then $w head -c %zu >\"$t\" || { echo \"assay: cannot write the %s to "
+    "$d: is the disk full?\" >&2; exit 1; }; n=$(wc -c <\"$t\"); [ \"$n\" -eq %zu ] || { echo \"assay: only $n of %zu "
+    "bytes of the %s arrived in $d\" >&2; exit 1; }; \"$t\" " WHOLE_WORD
+    "%016llx check; r=$?; [ $r -ne %d ] || { echo \"assay: the %s in $d is not what was sent\" >&2; exit 1; }; [ $r -eq 0 ] || { echo "
+    "\"assay: the %s does not run on this machine ($(uname -s) $(uname -m))\" >&2; exit 1; }; \"$t\" install \"$d/%s-%s\" && t= && exit 0; "
+    "exit 1; fi; rm -f \"$t\"; t=; done; echo \"assay: no directory for the %s that can be written and executed from: tried "
+    "${XDG_CACHE_HOME:-$HOME/.cache}/assay, /tmp/assay-$u, /dev/shm/assay-$u\" >&2; exit 1";
 
 /* ---- builds ---- */
 

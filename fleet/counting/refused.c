@@ -71,11 +71,10 @@ void refused_say(const struct refused_facts *facts, int errnum, int most, char *
 	if (errnum != EACCES && errnum != EPERM)
 		snprintf(why, n, "the kernel refuses: %s", strerrordesc_np(errnum) ? strerrordesc_np(errnum) : "for no known reason");
 	else if (setting && errnum == EACCES)
-		snprintf(
-		    why, n,
-		    "this user may not: kernel.perf_event_paranoid is %d, %d would allow it ('sysctl kernel.perf_event_paranoid=%d' as "
-		    "root, or the capability CAP_PERFMON)",
-		    facts->paranoid, most, most);
+		snprintf(why, n,
+			 "this user may not: kernel.perf_event_paranoid is %d, %d would allow it ('sysctl kernel.perf_event_paranoid=%d' "
+			 "as root, or the capability CAP_PERFMON)",
+			 facts->paranoid, most, most);
 	else if (setting)
 		snprintf(why, n, "%s forbids it (" REMEDY "), and kernel.perf_event_paranoid is %d: %d would be needed, too", who,
 			 facts->paranoid, most);
@@ -110,8 +109,8 @@ static bool refused_by_papi(char *why, size_t n)
 	if (facts.paranoid != REFUSED_BY_PAPI)
 		return false;
 	snprintf(why, n,
-		 "PAPI refuses, to root too: kernel.perf_event_paranoid is %d (Debian's default), %d would allow it "
-		 "('sysctl kernel.perf_event_paranoid=%d' as root)",
+		 "PAPI refuses, to root too: kernel.perf_event_paranoid is %d (Debian's default), %d would allow it ('sysctl "
+		 "kernel.perf_event_paranoid=%d' as root)",
 		 facts.paranoid, REFUSED_USER, REFUSED_USER);
 	return true;
 }

@@ -165,10 +165,9 @@ enum assay_status emulate_net_choose(uint32_t seed, uint32_t *network, struct as
 		*network = is_taken(routes, at) ? 0 : at;
 	}
 	if (!st && !*network)
-		st = assay_fail(
-		    err, ASSAY_E_LIMIT,
-		    "routes of this machine cover 10.128.0.0/9, so no private network is left for emulated hosts; use --no-root, "
-		    "which needs none");
+		st = assay_fail(err, ASSAY_E_LIMIT,
+				"routes of this machine cover 10.128.0.0/9, so no private network is left for emulated hosts; use "
+				"--no-root, which needs none");
 	cJSON_Delete(routes);
 	buf_release(&output);
 	return st;

@@ -20,11 +20,10 @@
 #define EXPLAIN_TIMES  35 /* looks: Slurm gives the processes of a job that ends 30 s */
 
 /* NAME WORDS. A sleep must not keep srun's input open. Where srun ends by itself, this shell does, or who waits here would not learn it. */
-static const char hold[] = "n=$1; shift; { while :; do echo beat; sleep 20 >/dev/null; done & b=$!; cat; kill $b; "
-			   "scancel -Q -t PENDING -n \"$n\"; } 2>/dev/null | { \"$@\" || { scancel -Q -n \"$n\"; kill $$; exit 1; }; }";
-static const char held[] = "echo \"" SLURM_HELD "$SLURM_JOB_ID\"; "
-			   "while x=$(timeout 90 sh -c \"read -r x && echo \\$x\") && [ \"$x\" = beat ]; do :; done; "
-			   "[ \"$x\" = done ] || scancel -Q \"$SLURM_JOB_ID\"";
+static const char hold[] = "n=$1; shift; { while :; do echo beat; sleep 20 >/dev/null; done & b=$!; cat; kill $b; scancel -Q -t PENDING -n "
+			   "\"$n\"; } 2>/dev/null | { \"$@\" || { scancel -Q -n \"$n\"; kill $$; exit 1; }; }";
+static const char held[] = "echo \"" SLURM_HELD "$SLURM_JOB_ID\"; while x=$(timeout 90 sh -c \"read -r x && echo \\$x\") && [ \"$x\" = "
+			   "beat ]; do :; done; [ \"$x\" = done ] || scancel -Q \"$SLURM_JOB_ID\"";
 static const char ask[] = "squeue -h -t all -n \"$1\" -o \"%i|%T|%r\"; sinfo -h -n \"$2\" -o \"node|%T|%E\"";
 
 /* ---- what Slurm says of the job and the node ---- */

@@ -178,9 +178,8 @@ struct lock_wait {
 	long long late_ms; /* since then one has it who seems to hang; -1: none */
 };
 
-/* Somebody who takes a lock again and again leaves it for moments only, which one who looks from time to time would miss: a child
- * waits in the kernel's queue. The lock is the open file's, so it becomes ours with the child's. *end is readable when the child
- * has ended. */
+/* Somebody who takes a lock again and again leaves it for moments only, which one who looks from time to time would miss: a child waits in
+ * the kernel's queue. The lock is the open file's, so it becomes ours with the child's. *end is readable when the child has ended. */
 static pid_t queue_up(int fd, int *end)
 {
 	pid_t self = getpid(), child;

@@ -52,9 +52,7 @@ static enum assay_status check_name(const struct entry *e, const struct yaml_nod
 
 	if (is_name(text))
 		return ASSAY_OK;
-	return assay_fail(e->err, ASSAY_E_FORMAT,
-			  "%s:%zu: '%s' cannot be %s: no blanks, none of / \\ @ , [ ] and quotes, no '-' in "
-			  "front",
+	return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' cannot be %s: no blanks, none of / \\ @ , [ ] and quotes, no '-' in front",
 			  e->file, node->line, text_shown(text, shown), what);
 }
 
@@ -476,10 +474,10 @@ static enum assay_status check_local(const char *file, const struct inventory *i
 		if (!host->local)
 			continue;
 		if (first && strcmp(first->box, host->box) != 0)
-			return assay_fail(err, ASSAY_E_FORMAT,
-					  "%s:%zu: '%s' and '%s' are both this machine ('transport: local'): "
-					  "give them the same box with 'on'",
-					  file, host->line, first->name, host->name);
+			return assay_fail(
+			    err, ASSAY_E_FORMAT,
+			    "%s:%zu: '%s' and '%s' are both this machine ('transport: local'): give them the same box with 'on'", file,
+			    host->line, first->name, host->name);
 		first = host;
 	}
 	return ASSAY_OK;

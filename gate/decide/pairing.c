@@ -301,9 +301,8 @@ static size_t select_values(const struct pairing_input *in, const struct stretch
 	return n;
 }
 
-/* Variance of the median of n values in units of that of one of them. The median of few normal values is less precise than their mean,
- * by the factor c on its standard error (docs/evidence/statistics.md has the table; for more values the limit, which is on the safe side).
- */
+/* Variance of the median of n values in units of that of one of them. The median of few normal values is less precise than their mean, by
+ * the factor c on its standard error (docs/evidence/statistics.md has the table; for more values the limit, which is on the safe side). */
 static double median_part(size_t n)
 {
 	static const double c[] = { 0, 1, 1, 1.160, 1.092, 1.198 };

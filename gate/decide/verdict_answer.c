@@ -251,11 +251,10 @@ static void answer_resources_notes(const struct verdict *v, struct document *d)
 {
 	size_t alike = verdict_alike(v);
 
-	doc_line(
-	    d,
-	    "correlation: of the log ratio with the log rate, negative: worse where the machine is slower at it; p: by permutation, for "
-	    "the largest of all %zu",
-	    v->n_features);
+	doc_line(d,
+		 "correlation: of the log ratio with the log rate, negative: worse where the machine is slower at it; p: by permutation, "
+		 "for the largest of all %zu",
+		 v->n_features);
 	if (!verdict_follows(v, 0))
 		doc_line(d, "%s.", verdict_no_correlation(v));
 	else if (alike > 1)

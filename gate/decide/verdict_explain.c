@@ -131,11 +131,10 @@ static void explain_no_interval(struct verdict *v)
 	for (size_t i = 0; i < v->pairing.n; i++)
 		alike = alike || (v->pairing.machines[i].noise_df > 0 && stats_round(v->pairing.machines[i].noise) <= 0);
 	reason_add(v, REASON_TOO_FEW_TYPES, "only one hardware type ran both versions, and %s",
-		   alike
-		       ? "repetitions on it are exactly alike, which tells nothing about the noise: an interval needs a metric with finer "
-			 "steps, or machines of another type"
-		       : "too few times to know the noise within its machines: an interval needs two repetitions of each version on two "
-			 "machines, or three on one, or machines of another type");
+		   alike ? "repetitions on it are exactly alike, which tells nothing about the noise: an interval needs a metric with "
+			   "finer steps, or machines of another type"
+			 : "too few times to know the noise within its machines: an interval needs two repetitions of each version on two "
+			   "machines, or three on one, or machines of another type");
 }
 
 bool verdict_around(const struct verdict *v)
@@ -199,11 +198,10 @@ static void explain_what_it_takes(struct verdict *v)
 		reason_add(v, REASON_WHAT_IT_TAKES, "to settle it takes about %s times as many repetitions ('assay gate --run' makes them)",
 			   text_fixed(fmax(noise / left, 1.1), noise / left < 3 ? 1 : 0).text);
 	else
-		reason_add(
-		    v, REASON_WHAT_IT_TAKES,
-		    "more repetitions will hardly settle it, for hardware types differ by more than their noise: about %s types would, "
-		    "instead of %zu",
-		    text_fixed(ceil(fmax(factor * (double)e->types, (double)e->types + 1)), 0).text, e->types);
+		reason_add(v, REASON_WHAT_IT_TAKES,
+			   "more repetitions will hardly settle it, for hardware types differ by more than their noise: about %s types "
+			   "would, instead of %zu",
+			   text_fixed(ceil(fmax(factor * (double)e->types, (double)e->types + 1)), 0).text, e->types);
 }
 
 static void explain_interval(struct verdict *v)
@@ -234,21 +232,19 @@ static void explain_interval(struct verdict *v)
 			explain_around(v);
 			break;
 		}
-		reason_add(
-		    v, REASON_WIDE,
-		    "the %s interval, %s to %s, %sneither shows nor rules out a slowdown of %.1f %%; one of %s %% would be found with "
-		    "power .8",
-		    level.text, low.text, high.text, v->rule < RULES ? "by itself " : "", 100 * v->min_effect,
-		    text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text);
+		reason_add(v, REASON_WIDE,
+			   "the %s interval, %s to %s, %sneither shows nor rules out a slowdown of %.1f %%; one of %s %% would be found "
+			   "with power .8",
+			   level.text, low.text, high.text, v->rule < RULES ? "by itself " : "", 100 * v->min_effect,
+			   text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text);
 		if (v->rule == RULES) /* else something else has settled it, or spoilt it */
 			explain_what_it_takes(v);
 	}
 	if (e->within)
-		reason_add(
-		    v, REASON_THESE_MACHINES,
-		    "fewer than %d hardware types: the interval rests on the repetitions within these machines, and the decision holds "
-		    "for these machines only",
-		    EFFECT_TYPES_MIN);
+		reason_add(v, REASON_THESE_MACHINES,
+			   "fewer than %d hardware types: the interval rests on the repetitions within these machines, and the decision "
+			   "holds for these machines only",
+			   EFFECT_TYPES_MIN);
 }
 
 static void explain_shape(struct verdict *v)
@@ -262,11 +258,10 @@ static void explain_shape(struct verdict *v)
 			   "the ratio follows how fast the hardware types are at '%s' (p %s %.2g): another resource is used, or used more",
 			   v->features[v->resources[0].feature], sign, p);
 	else if (c->by_type)
-		reason_add(
-		    v, REASON_SHAPE_CHANGED,
-		    "the ratio differs between hardware types by more than the noise within machines (p %s %.2g): another resource is "
-		    "used, or used more",
-		    sign, p);
+		reason_add(v, REASON_SHAPE_CHANGED,
+			   "the ratio differs between hardware types by more than the noise within machines (p %s %.2g): another resource "
+			   "is used, or used more",
+			   sign, p);
 	else if (c->word == CAUSE_NOT_TESTED)
 		reason_add(v, REASON_SHAPE_NOT_TESTED,
 			   "too few repetitions to tell a uniform change from one that differs between machines");
@@ -304,11 +299,10 @@ static void explain_runs(struct verdict *v)
 		reason_add(v, REASON_FAILS, "the candidate fails more often than the baseline: whatever its cost, this is not a pass");
 	for (int i = 0; i < 2; i++) {
 		if (sides[i]->missing)
-			reason_add(
-			    v, REASON_RUNS_MISSING,
-			    "%zu of %zu runs of the %s in its latest 'assay run' %s not made: earlier results of the same build replace "
-			    "them where there are any ('assay run --resume' makes them, or another 'assay run')",
-			    sides[i]->missing, sides[i]->planned, names[i], sides[i]->missing > 1 ? "were" : "was");
+			reason_add(v, REASON_RUNS_MISSING,
+				   "%zu of %zu runs of the %s in its latest 'assay run' %s not made: earlier results of the same build "
+				   "replace them where there are any ('assay run --resume' makes them, or another 'assay run')",
+				   sides[i]->missing, sides[i]->planned, names[i], sides[i]->missing > 1 ? "were" : "was");
 	}
 }
 
@@ -325,11 +319,10 @@ static void explain_order(struct verdict *v)
 			   "run' lets versions take turns)",
 			   o->direction > 0 ? "after" : "before");
 	if (o->error > 0)
-		reason_add(
-		    v, REASON_DRIFT,
-		    "repetitions of the same version differ by about %.1f %% on all hardware types together, and the two versions do "
-		    "not have the same repetitions: the interval is wider by that",
-		    100 * expm1(o->spread));
+		reason_add(v, REASON_DRIFT,
+			   "repetitions of the same version differ by about %.1f %% on all hardware types together, and the two versions "
+			   "do not have the same repetitions: the interval is wider by that",
+			   100 * expm1(o->spread));
 }
 
 static void explain_left_out(struct verdict *v, enum pairing_reason reason, size_t n)
@@ -358,18 +351,16 @@ static void explain_machines(struct verdict *v)
 		emulated += m->reason == PAIRING_USED && m->fingerprint && m->fingerprint->profile;
 	}
 	if (apart)
-		reason_add(
-		    v, REASON_NOT_INTERLEAVED,
-		    "on %zu machine%s the two did not take turns in one 'assay run': what changed there in the meantime looks like a "
-		    "change of the version",
-		    apart, text_plural(apart));
+		reason_add(v, REASON_NOT_INTERLEAVED,
+			   "on %zu machine%s the two did not take turns in one 'assay run': what changed there in the meantime looks like "
+			   "a change of the version",
+			   apart, text_plural(apart));
 	explain_order(v);
 	if (emulated)
-		reason_add(
-		    v, REASON_EMULATED,
-		    "%zu of %zu machines are hosts emulated on one computer, slowed down in different ways: the results hold for them "
-		    "and tell nothing about real hardware",
-		    emulated, v->pairing.used);
+		reason_add(v, REASON_EMULATED,
+			   "%zu of %zu machines are hosts emulated on one computer, slowed down in different ways: the results hold for "
+			   "them and tell nothing about real hardware",
+			   emulated, v->pairing.used);
 	for (int i = PAIRING_USED + 1; i < PAIRING_REASONS; i++) {
 		if (count[i])
 			explain_left_out(v, (enum pairing_reason)i, count[i]);
@@ -412,11 +403,10 @@ static void explain_times(struct verdict *v)
 			   "efficiently",
 			   ratio.text, effect_level(work->level).text, low.text, high.text);
 	else if (known && work->decision == DECISION_PASS && wall->decision == DECISION_REGRESSION)
-		reason_add(
-		    v, REASON_WAITS_MORE,
-		    "its processor time has not grown (%s to %s times) while its wall-clock time has: it waits more, for input and output, "
-		    "locks, other processes, or because machines were busier",
-		    low.text, high.text);
+		reason_add(v, REASON_WAITS_MORE,
+			   "its processor time has not grown (%s to %s times) while its wall-clock time has: it waits more, for input and "
+			   "output, locks, other processes, or because machines were busier",
+			   low.text, high.text);
 	else if (known && work->decision == DECISION_PASS && v->by_interval == DECISION_INCONCLUSIVE)
 		reason_add(
 		    v, REASON_COMPUTES_ALIKE,
@@ -429,11 +419,10 @@ static void explain_looks(struct verdict *v)
 	double level = fmax(v->baseline->level, v->candidate->level);
 
 	if (level > 0 && !isnan(v->effect.low))
-		reason_add(
-		    v, REASON_LOOKED_AT,
-		    "the results were looked at while they grew: this look counts with an interval of %s, so that all looks together "
-		    "are wrong in 5 %% at most",
-		    effect_level(level).text);
+		reason_add(v, REASON_LOOKED_AT,
+			   "the results were looked at while they grew: this look counts with an interval of %s, so that all looks "
+			   "together are wrong in 5 %% at most",
+			   effect_level(level).text);
 }
 
 static void explain_architectures(struct verdict *v)

@@ -143,11 +143,10 @@ void explore_battery_text(const struct explore *e, struct document *d)
 		if (absent)
 			doc_line(d, "This battery has no stressor in: %s.", absent);
 		if (shaped)
-			doc_line(
-			    d,
-			    "Where no stressor moves, shapes make work dearer on one machine, so that it can be counted ('assay shapes "
-			    "count'): %s.",
-			    shaped);
+			doc_line(d,
+				 "Where no stressor moves, shapes make work dearer on one machine, so that it can be counted ('assay "
+				 "shapes count'): %s.",
+				 shaped);
 		if (unshaped)
 			doc_line(d, "No stressor and no shape moves: %s.", unshaped);
 		if (e->n_battery && e->left <= PIVOT_NOISE)
@@ -196,10 +195,9 @@ void explore_battery_members(const struct explore *e, struct document *d)
 
 void explore_battery(struct document *d, const struct explore *e)
 {
-	doc_section(
-	    d, "battery", "Battery", "What the stressors see",
-	    "A stressor moves where its rate differs between hardware types by more than twice what it does between repetitions. The "
-	    "smallest battery is chosen one by one: the stressor of which the most is left, in units of its noise, when what follows from "
-	    "those before it is taken off, until nothing of any other is left beyond its noise.");
+	doc_section(d, "battery", "Battery", "What the stressors see",
+		    "A stressor moves where its rate differs between hardware types by more than twice what it does between repetitions. "
+		    "The smallest battery is chosen one by one: the stressor of which the most is left, in units of its noise, when what "
+		    "follows from those before it is taken off, until nothing of any other is left beyond its noise.");
 	explore_battery_text(e, d);
 }

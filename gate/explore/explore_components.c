@@ -337,12 +337,10 @@ static void add_components(const struct explore *e, struct document *d)
 
 void explore_components(struct document *d, const struct explore *e)
 {
-	doc_section(
-	    d, "components", "Components", "In how many things the machines differ",
-	    "Principal components of the logarithms of the rates, standardised over the hardware types: directions in which the machines "
-	    "differ, each independent of the others. The effective rank is how many there would be if all held the same variance; a "
-	    "profile "
-	    "can hardly tell more resources apart than that.");
+	doc_section(d, "components", "Components", "In how many things the machines differ",
+		    "Principal components of the logarithms of the rates, standardised over the hardware types: directions in which the "
+		    "machines differ, each independent of the others. The effective rank is how many there would be if all held the same "
+		    "variance; a profile can hardly tell more resources apart than that.");
 	if (e->pca.n) {
 		doc_styled(d, "finding", "Effective rank " DOC_STRONG "%.1f" DOC_END ", from %zu stressors over %zu hardware types.",
 			   e->features.effective_rank, e->features.n, e->n_types);

@@ -163,12 +163,10 @@ static void add_variability(const struct explore *e, struct document *d)
 	size_t shown = e->n_stressors < STRESSORS_SHOWN ? e->n_stressors : STRESSORS_SHOWN;
 	struct svg_axis axis = variability_axis(e);
 
-	doc_section(
-	    d, "variability", "Variability", "How much every stressor varies",
-	    "Each dot is a hardware type: its rate as a multiple of the stressor's median, on a logarithmic scale; the bar holds the "
-	    "middle "
-	    "half of them. The numbers are coefficients of variation: over the types, and over the repetitions on one machine. Where the "
-	    "first is not far above the second, the stressor tells machines apart by noise.");
+	doc_section(d, "variability", "Variability", "How much every stressor varies",
+		    "Each dot is a hardware type: its rate as a multiple of the stressor's median, on a logarithmic scale; the bar holds "
+		    "the middle half of them. The numbers are coefficients of variation: over the types, and over the repetitions on one "
+		    "machine. Where the first is not far above the second, the stressor tells machines apart by noise.");
 	for (size_t j = 0; j < e->n_stressors; j++)
 		sorted[j] = &e->stressors[j];
 	qsort(sorted, e->n_stressors, sizeof(*sorted), compare_stressors);
@@ -288,26 +286,24 @@ static void add_chance(size_t types, struct document *d)
 	if (types >= sizeof(per_cent) / sizeof(per_cent[0]))
 		return;
 	doc_line(d,
-		 "Only " DOC_STRONG "%zu hardware types" DOC_END ": of 100 pairs of stressors that have nothing to do with each other, "
-		 "some %d look correlated, or opposite.",
+		 "Only " DOC_STRONG "%zu hardware types" DOC_END
+		 ": of 100 pairs of stressors that have nothing to do with each other, some %d look correlated, or opposite.",
 		 types, per_cent[types]);
 	doc_style(d, "finding");
 }
 
 static void add_correlation(const struct explore *e, struct document *d)
 {
-	doc_section(
-	    d, "correlation", "Correlation", "Which stressors are correlated",
-	    "A machine that is fast at one of them is fast at the other (or slow, where it is opposite). Stressors in one group cannot be "
-	    "told apart by these machines, so a profile speaks of the group.");
+	doc_section(d, "correlation", "Correlation", "Which stressors are correlated",
+		    "A machine that is fast at one of them is fast at the other (or slow, where it is opposite). Stressors in one group "
+		    "cannot be told apart by these machines, so a profile speaks of the group.");
 	if (e->n_types >= 3 && e->features.n > 1) {
 		add_chance(e->n_types, d);
 		correlation_map(e, d);
 		add_groups(e, d);
 	} else {
-		doc_line(d,
-			 "This needs at least three hardware types and two stressors that were measured on every machine: over two types "
-			 "everything is correlated.");
+		doc_line(d, "This needs at least three hardware types and two stressors that were measured on every machine: over two "
+			    "types everything is correlated.");
 		doc_style(d, "empty");
 	}
 }
@@ -365,8 +361,7 @@ static void add_profiles(const struct explore_application *applications, size_t 
 	doc_section(
 	    d, "profiles", "Profiles", "What applications stress",
 	    "Inferred from how their performance varies over the machines; nothing was instrumented. Whiskers are 90 % intervals; other "
-	    "fits "
-	    "is what any fit says that is nearly as good, so a group that could be nothing as well as most of it is shown like that.");
+	    "fits is what any fit says that is nearly as good, so a group that could be nothing as well as most of it is shown like that.");
 	if (!n)
 		doc_styled(d, "empty", "No application has results on machines with a fingerprint.");
 	for (size_t i = 0; i < n; i++)
@@ -392,17 +387,15 @@ static void add_method(const struct explore_application *applications, size_t n,
 	struct buf commands = BUF_INIT;
 
 	doc_section(d, "method", NULL, "How to read this page", NULL);
-	page_term(d, "Rate",
-		  "Bogo-operations of a stress-ng stressor per second of user and system time: the median over the passes of a "
-		  "fingerprint.");
+	page_term(
+	    d, "Rate",
+	    "Bogo-operations of a stress-ng stressor per second of user and system time: the median over the passes of a fingerprint.");
 	page_term(d, "Hardware type",
 		  "Machines of the same model. The rate of a type is the geometric mean of its machines'; types count once, however many "
-		  "machines "
-		  "they have.");
+		  "machines they have.");
 	page_term(d, "Group",
 		  "Clusters by average linkage of the distance 1 \u2212 |Spearman's correlation|, cut at %.1f; the heat map is in the "
-		  "order of the "
-		  "leaves.",
+		  "order of the leaves.",
 		  FEATURES_CUT);
 	page_term(d, "Effective rank",
 		  "Participation ratio of the eigenvalues of the correlations of log rates: the square of their sum over the sum of their "

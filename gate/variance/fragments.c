@@ -259,11 +259,10 @@ static enum assay_status file_add(struct loading *l, const char *name, const str
 
 	columns_find(s, &c);
 	if (c.size == SIZE_MAX || c.kind == SIZE_MAX)
-		return assay_fail(
-		    err, ASSAY_E_FORMAT,
-		    "%s: has no calls into the outside ('assay variance record' writes such files; of others, 'assay samples' "
-		    "says what is in them)",
-		    name);
+		return assay_fail(err, ASSAY_E_FORMAT,
+				  "%s: has no calls into the outside ('assay variance record' writes such files; of others, 'assay "
+				  "samples' says what is in them)",
+				  name);
 	if (l->out.n + 2 * s->n > FRAGMENTS_MAX || l->out.n_sites + s->n_functions >= UINT32_MAX)
 		return assay_fail(
 		    err, ASSAY_E_LIMIT,

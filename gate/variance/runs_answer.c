@@ -141,10 +141,9 @@ void variance_runs_answer(const struct variance *v, struct document *d)
 	}
 	first_line(v, runs, slow, slowest, usual, d);
 	doc_set(d, "slow_runs", slow);
-	doc_section(
-	    d, "runs", "Runs", "Which run was slow",
-	    "Work is compared with the same work in all runs. A run is slow when it took more than 1 / .85 of the median's time; what "
-	    "was lost is that of the process that lost most, for processes run beside each other.");
+	doc_section(d, "runs", "Runs", "Which run was slow",
+		    "Work is compared with the same work in all runs. A run is slow when it took more than 1 / .85 of the median's time; "
+		    "what was lost is that of the process that lost most, for processes run beside each other.");
 	doc_table(d, "runs");
 	for (size_t r = 0; r < n; r++)
 		run_row(v, &runs[r], v->fragments.runs[r], d);

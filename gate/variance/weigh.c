@@ -152,12 +152,10 @@ void variance_weighed_release(struct variance_weighed *w)
 void variance_excuse(const struct variance_weighed *w, struct verdict *v)
 {
 	if (w->explains)
-		verdict_excuse(
-		    v, "variance",
-		    mem_format(
-			"recorded runs of the candidate took %.3f times as long as the baseline's, and %.3f times without what others "
-			"took from them: %s",
-			w->ratio, w->without, w->sides[1].worst));
+		verdict_excuse(v, "variance",
+			       mem_format("recorded runs of the candidate took %.3f times as long as the baseline's, and %.3f times "
+					  "without what others took from them: %s",
+					  w->ratio, w->without, w->sides[1].worst));
 }
 
 void variance_weighed_answer(const struct variance_weighed *w, struct document *d)

@@ -19,9 +19,8 @@ struct autoencoder_block {
 	void *memory;
 };
 
-/* Layer l leads from width[l] to width[l + 1] numbers. Its weights are [width[l] x padded width[l + 1]], its biases [padded]; the
- * padding is 0 and stays 0. All are in one block: first what is trained, then the tied weights of the way back, which are copies.
- */
+/* Layer l leads from width[l] to width[l + 1] numbers. Its weights are [width[l] x padded width[l + 1]], its biases [padded]; the padding
+ * is 0 and stays 0. All are in one block: first what is trained, then the tied weights of the way back, which are copies. */
 struct autoencoder {
 	struct autoencoder_shape shape;
 	const struct lanes *lanes;
@@ -200,8 +199,7 @@ static void autoencoder_forward(const struct autoencoder *ae, size_t rows, const
 	}
 }
 
-/* Some rows at a time through the network. out: what it makes of each row, or NULL: then the sum of
- * the squared differences is returned. */
+/* Some rows at a time through the network. out: what it makes of each row, or NULL: then the sum of the squared differences is returned. */
 static double autoencoder_pass(const struct autoencoder *ae, const struct mat *rows, struct mat *out)
 {
 	size_t p = ae->shape.columns, wide = lanes_padded(p);

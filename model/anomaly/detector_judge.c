@@ -224,8 +224,7 @@ static void judge_cause(const struct judge *k, size_t first, size_t n, const boo
 	free(means);
 }
 
-/* Samples above the threshold; where a function is anomalous without any, because all have moved a little, those of its anomalous
- * runs. */
+/* Samples above the threshold; where a function is anomalous without any, because all have moved a little, those of its anomalous runs. */
 static size_t judge_mark_samples(const struct judge *k, const struct row_group *groups, size_t n, double threshold, bool whole_runs,
 				 bool *anomalous)
 {

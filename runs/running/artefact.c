@@ -50,8 +50,7 @@ static enum assay_status artefact_add_file(struct walk *w, const char *path, con
 
 	if (a->n == ARTEFACT_FILES_MAX)
 		return assay_fail(w->err, ASSAY_E_LIMIT,
-				  "'%s' has more than %d files: name what is needed only, such as the directory that a build "
-				  "installs to",
+				  "'%s' has more than %d files: name what is needed only, such as the directory that a build installs to",
 				  w->root, ARTEFACT_FILES_MAX);
 	st = file_read(source, HELPER_INPUT_BYTES_MAX, &bytes, w->err);
 	if (st)

@@ -86,11 +86,10 @@ static enum assay_status fail_nothing(struct store *store, const char *applicati
 	sqlite3_stmt *stmt = NULL;
 	char shown[TEXT_SHOWN_BYTES], name_shown[TEXT_SHOWN_BYTES];
 	char *name = mem_bytes(application, strcspn(application, "/")), *command = NULL;
-	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "SELECT DISTINCT v.name FROM plan AS p JOIN plan_item AS v ON v.plan = p.id AND v.kind = 'version' "
-		      "WHERE p.application = ? AND p.probe IS NULL ORDER BY v.name LIMIT 20",
-		      "t", application);
+	enum assay_status st = store_ask(store, &stmt, err,
+					 "SELECT DISTINCT v.name FROM plan AS p JOIN plan_item AS v ON v.plan = p.id AND v.kind = "
+					 "'version' WHERE p.application = ? AND p.probe IS NULL ORDER BY v.name LIMIT 20",
+					 "t", application);
 
 	while (store_next(store, stmt, &st, err))
 		buf_format(&there, "%s%s@%s", there.size ? ", " : "", application, store_text(stmt, 0));
@@ -164,9 +163,8 @@ static enum assay_status load_runs(struct store *store, struct costs *costs, con
 	    "SELECT e.machine, e.input, e.metric, e.wall_ns, e.user_us, e.sys_us, e.features, v.artefact, e.architecture, e.signature, "
 	    "e.taken_ms, (SELECT r.fingerprint FROM run AS r WHERE r.application = e.application AND r.version = ?2 AND r.machine = "
 	    "e.machine AND r.taken_ms = e.taken_ms AND r.repetition = e.repetition LIMIT 1) FROM plan AS p JOIN plan_item AS v ON v.plan = "
-	    "p.id AND v.kind = 'version' AND v.name = ?2 JOIN execution AS e ON e.plan = p.id AND e.version = ?2 "
-	    "WHERE p.application = ?1 AND p.probe IS NULL AND e.outcome = 'ok' ORDER BY e.machine, e.input, p.started_ms, p.id, "
-	    "e.repetition",
+	    "p.id AND v.kind = 'version' AND v.name = ?2 JOIN execution AS e ON e.plan = p.id AND e.version = ?2 WHERE p.application = ?1 "
+	    "AND p.probe IS NULL AND e.outcome = 'ok' ORDER BY e.machine, e.input, p.started_ms, p.id, e.repetition",
 	    "tt", costs->application, version);
 
 	while (store_next(store, stmt, &st, err)) {

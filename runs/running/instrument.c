@@ -155,10 +155,10 @@ static enum assay_status check_module(const struct maker *m, const struct site_m
 	if (probe_of(m)->back_end == MANIFEST_PROBED)
 		return site_module_check(module, m->err);
 	if (!probe_of(m)->module && !is_emulated(module))
-		return assay_fail(m->err, ASSAY_E_USAGE,
-				  "'%s' was not built with the emulation: build it with 'assay emulate build -- CC ...', or say "
-				  "'back_end: probe'",
-				  module->image.path);
+		return assay_fail(
+		    m->err, ASSAY_E_USAGE,
+		    "'%s' was not built with the emulation: build it with 'assay emulate build -- CC ...', or say 'back_end: probe'",
+		    module->image.path);
 	return ASSAY_OK;
 }
 
@@ -271,11 +271,10 @@ char *instrument_refusal(const char *architecture)
 {
 	if (!architecture || strcmp(architecture, PROGRAM_ARCHITECTURE) == 0)
 		return NULL;
-	return mem_format(
-	    "functions are measured on hosts of " PROGRAM_ARCHITECTURE
-	    " alone, which the library that is sent into the program is for, and this one is of %.40s: leave it out (--exclude), or "
-	    "run without --probe to time versions there",
-	    architecture);
+	return mem_format("functions are measured on hosts of " PROGRAM_ARCHITECTURE
+			  " alone, which the library that is sent into the program is for, and this one is of %.40s: leave it out "
+			  "(--exclude), or run without --probe to time versions there",
+			  architecture);
 }
 
 bool instrument_events(const struct manifest_probe *probe, const struct facts *facts, struct counting_events *out)

@@ -223,8 +223,7 @@ static char *metric_warn_lines(size_t n, size_t first_double, size_t doubles)
 {
 	if (doubles)
 		return mem_format(
-		    "the pattern matches more than once in %zu line%s, the first of them line %zu: the first match of a line is "
-		    "taken%s",
+		    "the pattern matches more than once in %zu line%s, the first of them line %zu: the first match of a line is taken%s",
 		    doubles, text_plural(doubles), first_double, n > 1 ? ", and the median of all lines" : "");
 	return n > 1 ? mem_format("the pattern matches %zu lines: the median of their values is taken", n) : NULL;
 }

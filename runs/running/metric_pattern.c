@@ -41,9 +41,8 @@ static const char *pattern_bracket_end(const char *at)
 	return at;
 }
 
-/* Is the pattern more than the C library can take? It copies what is repeated, a{9} nine times and a+ twice, and copies of copies
- * take all memory; each a* around another one may double the time. An estimate from above; whether the pattern is right is
- * regcomp()'s business. */
+/* Is the pattern more than the C library can take? It copies what is repeated, a{9} nine times and a+ twice, and copies of copies take all
+ * memory; each a* around another one may double the time. An estimate from above; whether the pattern is right is regcomp()'s business. */
 static bool pattern_is_large(const char *pattern)
 {
 	size_t before[PATTERN_BYTES_MAX + 1] = { 0 }, depth = 0, item = 0; /* nodes of each open group, and of the last item */

@@ -95,11 +95,10 @@ static void plan_lists_of(struct plan *plan, struct plan_list lists[LISTS])
 static enum assay_status plan_find_start(struct store *store, struct plan *plan, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "SELECT max(p.started_ms, coalesce((SELECT max(e.taken_ms) FROM execution AS e WHERE e.plan = p.id), 0)) "
-		      "AS last FROM plan AS p WHERE p.application = ? ORDER BY last DESC LIMIT 1",
-		      "t", plan->application);
+	enum assay_status st = store_ask(store, &stmt, err,
+					 "SELECT max(p.started_ms, coalesce((SELECT max(e.taken_ms) FROM execution AS e WHERE e.plan = "
+					 "p.id), 0)) AS last FROM plan AS p WHERE p.application = ? ORDER BY last DESC LIMIT 1",
+					 "t", plan->application);
 
 	plan->started_ms = clock_real_ms();
 	if (store_next(store, stmt, &st, err) && sqlite3_column_int64(stmt, 0) >= plan->started_ms)
@@ -387,8 +386,8 @@ static enum assay_status plan_choose_probe(const struct manifest *manifest, stru
 {
 	if (!manifest->probe.given)
 		return assay_fail(err, ASSAY_E_USAGE,
-				  "'%s' does not say how functions are measured: add 'probe: {functions: changed}' for programs built "
-				  "with -fpatchable-function-entry=5, or 'probe: {back_end: emulated}' for those of 'assay emulate build'",
+				  "'%s' does not say how functions are measured: add 'probe: {functions: changed}' for programs built with "
+				  "-fpatchable-function-entry=5, or 'probe: {back_end: emulated}' for those of 'assay emulate build'",
 				  manifest->file);
 	plan->probe = manifest_probe_text(&manifest->probe);
 	if (manifest->probe.back_end == MANIFEST_EMULATED)
@@ -485,10 +484,10 @@ enum assay_status plan_hosts(const struct plan *plan, const struct inventory *in
 		hosts[i] = inventory_find(inventory, plan->machines[i]);
 		if (!hosts[i]) {
 			free(hosts);
-			return assay_fail(err, ASSAY_E_NOTFOUND,
-					  "the machine '%s' of these runs is no longer in lab.yaml: put it back, or begin anew "
-					  "without --resume",
-					  plan->machines[i]);
+			return assay_fail(
+			    err, ASSAY_E_NOTFOUND,
+			    "the machine '%s' of these runs is no longer in lab.yaml: put it back, or begin anew without --resume",
+			    plan->machines[i]);
 		}
 	}
 	*out = hosts;
@@ -622,10 +621,10 @@ enum assay_status plan_check_artefacts(const struct plan *plan, char *const *art
 	for (size_t i = 0; i < plan->n_versions; i++)
 		plan_add_difference(&list, strcmp(plan->artefacts[i], artefacts[i]) == 0, "version", plan->versions[i]);
 	if (list.size)
-		st = assay_fail(err, ASSAY_E_CONFLICT,
-				"the files that are deployed have changed since these runs began (%s): restore them, or begin "
-				"anew without --resume",
-				list.bytes);
+		st = assay_fail(
+		    err, ASSAY_E_CONFLICT,
+		    "the files that are deployed have changed since these runs began (%s): restore them, or begin anew without --resume",
+		    list.bytes);
 	buf_release(&list);
 	return st;
 }

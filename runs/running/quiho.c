@@ -179,16 +179,15 @@ static void quiho_run_writer_release(struct quiho_run_writer *w)
 static enum assay_status quiho_run_writer_init(struct store *store, struct quiho_run_writer *out, struct assay_error *err)
 {
 	struct quiho_run_writer w = { .store = store };
-	enum assay_status st =
-	    store_prepare(store,
-			  "INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric, source) "
-			  "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-			  &w.insert, err);
+	enum assay_status st = store_prepare(store,
+					     "INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric, "
+					     "source) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+					     &w.insert, err);
 
 	if (!st)
 		st = store_prepare(store,
-				   "SELECT metric FROM run WHERE application = ? AND version = ? AND machine = ? AND taken_ms = ? "
-				   "AND repetition = ? AND ordinal = ?",
+				   "SELECT metric FROM run WHERE application = ? AND version = ? AND machine = ? AND taken_ms = ? AND "
+				   "repetition = ? AND ordinal = ?",
 				   &w.select, err);
 	*out = w;
 	if (st)
@@ -212,8 +211,8 @@ static enum assay_status quiho_check_known(struct quiho_run_writer *w, const str
 	sqlite3_reset(w->select);
 	if (stored != metric)
 		return assay_fail(err, ASSAY_E_CONFLICT,
-				  "the result of '%s' is %s here, but %s is stored for the same version, machine, "
-				  "time and repetition: nothing was changed (give other data another name with --version)",
+				  "the result of '%s' is %s here, but %s is stored for the same version, machine, time and repetition: "
+				  "nothing was changed (give other data another name with --version)",
 				  key->application, text_from_double(metric, here), text_from_double(stored, there));
 	w->known++;
 	return ASSAY_OK;
@@ -240,13 +239,12 @@ static enum assay_status quiho_run_write(struct quiho_run_writer *w, const struc
  * Only rows that came from files (they have a source): a live run names its fingerprint itself. */
 static enum assay_status quiho_join_runs(struct store *store, struct assay_error *err)
 {
-	static const char sql[] = "UPDATE run SET pass = repetition, fingerprint = "
-				  "(SELECT f.id FROM fingerprint f WHERE f.machine = run.machine AND f.taken_ms = run.taken_ms "
-				  " AND f.origin = 'imported' AND EXISTS (SELECT 1 FROM rate r WHERE r.fingerprint = f.id AND "
-				  " r.pass = run.repetition) ORDER BY f.id LIMIT 1) "
-				  "WHERE fingerprint IS NULL AND source IS NOT NULL AND EXISTS "
-				  "(SELECT 1 FROM fingerprint f JOIN rate r ON r.fingerprint = f.id WHERE f.machine = run.machine "
-				  " AND f.taken_ms = run.taken_ms AND f.origin = 'imported' AND r.pass = run.repetition)";
+	static const char sql[] =
+	    "UPDATE run SET pass = repetition, fingerprint = (SELECT f.id FROM fingerprint f WHERE f.machine = run.machine AND f.taken_ms "
+	    "= run.taken_ms  AND f.origin = 'imported' AND EXISTS (SELECT 1 FROM rate r WHERE r.fingerprint = f.id AND  r.pass = "
+	    "run.repetition) ORDER BY f.id LIMIT 1) WHERE fingerprint IS NULL AND source IS NOT NULL AND EXISTS (SELECT 1 FROM fingerprint "
+	    "f JOIN rate r ON r.fingerprint = f.id WHERE f.machine = run.machine  AND f.taken_ms = run.taken_ms AND f.origin = 'imported' "
+	    "AND r.pass = run.repetition)";
 	return store_do(store, err, sql, "");
 }
 
@@ -458,8 +456,8 @@ static enum assay_status quiho_write_rules(struct quiho_import *im, const struct
 static enum assay_status quiho_drop_unused_sources(struct quiho_import *im, struct assay_error *err)
 {
 	return store_do(im->store, err,
-			"DELETE FROM source WHERE id NOT IN (SELECT source FROM fingerprint WHERE source IS NOT NULL "
-			"UNION SELECT source FROM run WHERE source IS NOT NULL)",
+			"DELETE FROM source WHERE id NOT IN (SELECT source FROM fingerprint WHERE source IS NOT NULL UNION SELECT source "
+			"FROM run WHERE source IS NOT NULL)",
 			"");
 }
 

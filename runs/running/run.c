@@ -32,11 +32,10 @@ static enum assay_status run_set_count_executions(struct store *store, const str
 	struct run_executed *at = NULL;
 	size_t of_latest = 0, capacity = 0;
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "SELECT machine, plan, count(*), sum(outcome <> 'ok'), max(architecture) FROM execution WHERE application = ? AND "
-		      "version = ? GROUP BY machine, plan ORDER BY machine",
-		      "tt", set->application, set->version);
+	enum assay_status st = store_ask(store, &stmt, err,
+					 "SELECT machine, plan, count(*), sum(outcome <> 'ok'), max(architecture) FROM execution WHERE "
+					 "application = ? AND version = ? GROUP BY machine, plan ORDER BY machine",
+					 "tt", set->application, set->version);
 
 	while (store_next(store, stmt, &st, err)) {
 		const struct run_build *build = run_builds_find(builds, store_text(stmt, 1));
@@ -76,8 +75,7 @@ bool run_set_counts(const struct run_set *set, const char *machine, const char *
 	return false;
 }
 
-/* The version is what its latest plan deployed; imported results are one build, and count where they are later. False: these
- * count. */
+/* The version is what its latest plan deployed; imported results are one build, and count where they are later. False: these count. */
 static bool run_set_keep_latest_build(struct run_set *set, const struct run_build *latest)
 {
 	struct run *all = set->items;
@@ -231,8 +229,7 @@ enum assay_status run_load_plan(struct store *store, const char *application, co
 	    "SELECT machine, repetition, taken_ms, run.metric, fingerprint, pass, plan, wall_ns, user_us, sys_us" RUN_WITHHELD_ROWS(
 		RUN_WITHHELD_COLUMN) ", architecture FROM run LEFT JOIN (SELECT * FROM execution WHERE input = " RUN_INPUT
 				     ") USING (plan, machine, version, repetition, application, taken_ms) WHERE application = ?1 AND "
-				     "version = ?2 AND (?3 IS NULL OR plan = ?3) ORDER BY machine, taken_ms, "
-				     "repetition, ordinal",
+				     "version = ?2 AND (?3 IS NULL OR plan = ?3) ORDER BY machine, taken_ms, repetition, ordinal",
 	    "ttt", application, version, plan);
 
 	while (store_next(store, stmt, &st, err))
@@ -316,11 +313,10 @@ static enum assay_status run_list_rows(struct store *store, struct run_listing *
 	if (!st)
 		st = store_prepare(
 		    store,
-		    "SELECT application, version, sum(result), count(DISTINCT machine), sum(known), sum(failed), "
-		    "min(taken_ms), max(taken_ms) FROM (SELECT application, version, machine, taken_ms, ordinal = 0 AS result, "
-		    "ordinal = 0 AND fingerprint IS NOT NULL AS known, 0 AS failed FROM run UNION ALL "
-		    "SELECT application, version, machine, taken_ms, 0, 0, 1 FROM execution WHERE outcome <> 'ok' AND plan "
-		    "IN " MEASURED ") GROUP BY application, version",
+		    "SELECT application, version, sum(result), count(DISTINCT machine), sum(known), sum(failed), min(taken_ms), "
+		    "max(taken_ms) FROM (SELECT application, version, machine, taken_ms, ordinal = 0 AS result, ordinal = 0 AND "
+		    "fingerprint IS NOT NULL AS known, 0 AS failed FROM run UNION ALL SELECT application, version, machine, taken_ms, 0, "
+		    "0, 1 FROM execution WHERE outcome <> 'ok' AND plan IN " MEASURED ") GROUP BY application, version",
 		    &stmt, err);
 	while (store_next(store, stmt, &st, err)) {
 		struct run_listing *item;
@@ -429,8 +425,7 @@ enum assay_status run_selector(const char *text, char **application, char **vers
 	return ASSAY_OK;
 }
 
-/* Results of an application with inputs are stored as NAME/INPUT, and people leave the input out. "a/x, a/y"; empty: there are
- * none. */
+/* Results of an application with inputs are stored as NAME/INPUT, and people leave the input out. "a/x, a/y"; empty: there are none. */
 static char *run_inputs_of(const struct run_listing *list, size_t n, const char *application)
 {
 	struct buf text = BUF_INIT;
@@ -467,8 +462,8 @@ static enum assay_status run_no_application(const struct run_listing *list, size
 		return st;
 	if (n == 0)
 		return assay_fail(err, ASSAY_E_NOTFOUND,
-				  "no application '%s': the laboratory has no runs yet ('assay run APP' makes some, 'assay "
-				  "import quiho DIR' brings in recorded ones)",
+				  "no application '%s': the laboratory has no runs yet ('assay run APP' makes some, 'assay import quiho "
+				  "DIR' brings in recorded ones)",
 				  application);
 	if (nearest)
 		return assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s' (did you mean '%s'? 'assay runs list' shows all)",
@@ -545,9 +540,8 @@ static enum assay_status run_resolve_directly(struct store *store, const char *a
 					      struct assay_error *err)
 {
 	static const char sql[] =
-	    "SELECT version FROM run WHERE application = ?1 AND version = coalesce(?2, version) UNION "
-	    "SELECT version FROM execution WHERE application = ?1 AND version = coalesce(?2, version) AND outcome <> 'ok' "
-	    "AND plan IN " MEASURED " LIMIT 2";
+	    "SELECT version FROM run WHERE application = ?1 AND version = coalesce(?2, version) UNION SELECT version FROM execution WHERE "
+	    "application = ?1 AND version = coalesce(?2, version) AND outcome <> 'ok' AND plan IN " MEASURED " LIMIT 2";
 	sqlite3_stmt *stmt = NULL;
 	size_t n = 0;
 	enum assay_status st = store_ask(store, &stmt, err, sql, "tt", application, version);

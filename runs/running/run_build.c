@@ -8,12 +8,10 @@
 enum { PLAN, HASH, ARTEFACT, INPUT, STARTED, PLANNED, TEXT, LEVEL };
 
 static const char select_plans[] =
-    "SELECT p.id, p.manifest_hash, v.artefact, i.name, p.started_ms, "
-    "p.repetitions * (SELECT count(*) FROM plan_item AS m WHERE m.plan = p.id AND m.kind = 'machine'), p.manifest, p.level "
-    "FROM plan AS p JOIN plan_item AS v ON v.plan = p.id AND v.kind = 'version' AND v.name = ?2 "
-    "JOIN plan_item AS i ON i.plan = p.id AND i.kind = 'input' "
-    "WHERE p.probe IS NULL AND p.application || CASE i.name WHEN '' THEN '' ELSE '/' || i.name END = ?1 ORDER BY p.started_ms, "
-    "p.id";
+    "SELECT p.id, p.manifest_hash, v.artefact, i.name, p.started_ms, p.repetitions * (SELECT count(*) FROM plan_item AS m WHERE m.plan = "
+    "p.id AND m.kind = 'machine'), p.manifest, p.level FROM plan AS p JOIN plan_item AS v ON v.plan = p.id AND v.kind = 'version' AND "
+    "v.name = ?2 JOIN plan_item AS i ON i.plan = p.id AND i.kind = 'input' WHERE p.probe IS NULL AND p.application || CASE i.name WHEN '' "
+    "THEN '' ELSE '/' || i.name END = ?1 ORDER BY p.started_ms, p.id";
 
 /* What the manifest that is kept with a plan says of one of its versions: a hash. terms: may be NULL; with it the hash is with
  * the metric. Where this program cannot read the manifest any more, both stay as they are. */

@@ -249,8 +249,7 @@ enum assay_status stack_put(struct store *store, const struct plan *plan, const 
 	} else if (!st && strcmp(before, text) != 0) {
 		difference = stack_difference(before, text);
 		st = assay_fail(err, ASSAY_E_CONFLICT,
-				"what version '%s' loads there has changed since these runs began (%s): begin anew without "
-				"--resume",
+				"what version '%s' loads there has changed since these runs began (%s): begin anew without --resume",
 				version, difference);
 		free(difference);
 	}
@@ -263,10 +262,10 @@ enum assay_status stack_load(struct store *store, const struct plan *plan, struc
 	struct stack_rows rows = { NULL, 0 };
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	enum assay_status st = store_ask(store, &stmt, err,
-					 "SELECT machine, version, text, hash FROM plan_stack JOIN stack ON hash = stack WHERE plan = ? "
-					 "ORDER BY version, machine",
-					 "t", plan->id);
+	enum assay_status st = store_ask(
+	    store, &stmt, err,
+	    "SELECT machine, version, text, hash FROM plan_stack JOIN stack ON hash = stack WHERE plan = ? ORDER BY version, machine", "t",
+	    plan->id);
 
 	while (store_next(store, stmt, &st, err)) {
 		struct stack_row *item;
@@ -317,10 +316,10 @@ enum assay_status stack_deployed(struct store *store, const char *plan, const ch
 {
 	struct buf lines = BUF_INIT;
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(store, &stmt, err,
-					 "SELECT text FROM plan_stack JOIN stack ON hash = stack WHERE plan = ? AND version = ? "
-					 "ORDER BY machine LIMIT 1",
-					 "tt", plan, version);
+	enum assay_status st =
+	    store_ask(store, &stmt, err,
+		      "SELECT text FROM plan_stack JOIN stack ON hash = stack WHERE plan = ? AND version = ? ORDER BY machine LIMIT 1",
+		      "tt", plan, version);
 
 	if (store_next(store, stmt, &st, err)) {
 		for (const char *line = store_text(stmt, 0), *end; *line; line = *end ? end + 1 : end) {

@@ -564,17 +564,14 @@ void counts_show(const struct counts *c, struct document *d)
 		return;
 	}
 	if (c->contradiction) {
-		doc_line(
-		    d,
-		    "The kernel works for the command, but no dearer call makes it longer: its work depends on its time, and counts are of "
-		    "commands that do the same work every time");
+		doc_line(d, "The kernel works for the command, but no dearer call makes it longer: its work depends on its time, and "
+			    "counts are of commands that do the same work every time");
 		return;
 	}
 	if (c->less > 0) {
 		doc_line(d,
 			 "With one thing dearer the command does up to %.0f %% less: its work depends on its time, and counts are of "
-			 "commands that "
-			 "do the same work every time",
+			 "commands that do the same work every time",
 			 100 * c->less);
 		return;
 	}

@@ -331,8 +331,7 @@ static void compare_pairs(struct search *search)
 
 /* ---- judging ---- */
 
-/* Functions from the system's headers are the same in both builds: if they seem to differ, they were called with different
- * constants. */
+/* Functions from the system's headers are the same in both builds: if they seem to differ, they were called with different constants. */
 static bool is_of_system(const struct search *search, const struct finding *finding)
 {
 	const struct functions *f = &search->changes->old.functions, *g = &search->changes->new.functions;

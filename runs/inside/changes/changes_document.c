@@ -221,14 +221,11 @@ static const struct {
 	const char *code, *text;
 } details[] = {
 	{ "debug_information", NULL },
-	{ "symbols",
-	  "The builds have no debug information: files and lines are not known, nor what is inlined where, so a function that inlines "
-	  "a changed one seems to have changed itself. Build both with -g." },
+	{ "symbols", "The builds have no debug information: files and lines are not known, nor what is inlined where, so a function that "
+		     "inlines a changed one seems to have changed itself. Build both with -g." },
 	{ "exported_symbols", "The builds are stripped: only the functions that they export are compared. Of other functions and of "
-			      "variables nothing is known, and "
-			      "changes in them are not seen. Compare the files from before 'strip', or put the files with their debug "
-			      "information beside them or "
-			      "under /usr/lib/debug." },
+			      "variables nothing is known, and changes in them are not seen. Compare the files from before 'strip', or put "
+			      "the files with their debug information beside them or under /usr/lib/debug." },
 };
 
 static void add_source(const struct changes *c, struct document *d)

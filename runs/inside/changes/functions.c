@@ -146,8 +146,7 @@ static const char *linkage_name(Dwarf_Die *die)
 	return name && name[0] ? name : NULL;
 }
 
-/* The root's name is preferred: there, g++ calls a constructor C4 whose instances are C1 and C2. Static functions have no linkage
- * name. */
+/* The root's name is preferred: there, g++ calls a constructor C4 whose instances are C1 and C2. Static functions have no linkage name. */
 static const char *symbol_of(Dwarf_Die *die, Dwarf_Die *root, bool *nameless)
 {
 	const char *name = linkage_name(root);

@@ -415,8 +415,7 @@ static bool same_object(struct match *match, const struct image_symbol *x, const
 	return false;
 }
 
-/* A constant without a name: a literal, a table of a switch, initial values. 1 the same, 0 not, -1 different bytes of an unknown
- * kind. */
+/* A constant without a name: a literal, a table of a switch, initial values. 1 the same, 0 not, -1 different bytes of an unknown kind. */
 static int same_anonymous(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth)
 {
 	uint64_t n_a, n_b, n = width;
