@@ -40,8 +40,7 @@ struct text_number text_signed(double value, int decimals);
 /* An estimated probability: what is not known to be sure does not look as if: "0.97", ">0.99", "<0.01". */
 struct text_number text_probability(double p);
 
-/* "2017-06-15T06:00:00Z" from milliseconds since 1970 UTC (milliseconds are shown only when not 0). `out` needs
- * TEXT_DATE_BYTES. */
+/* "2017-06-15T06:00:00Z" from milliseconds since 1970 UTC (milliseconds are shown only when not 0). `out` needs TEXT_DATE_BYTES. */
 #define TEXT_DATE_BYTES 32
 const char *text_from_ms(int64_t ms, char *out);
 
@@ -61,8 +60,7 @@ bool text_is_utf8(const char *bytes, size_t n);
  * terminals obey as well ("\u009b" is the beginning of their sequences). */
 size_t text_control(const char *text);
 
-/* Outside text for a message: on one line (control characters become '?'), cut with "..." when long. `out` needs
- * TEXT_SHOWN_BYTES. */
+/* Outside text for a message: on one line (control characters become '?'), cut with "..." when long. `out` needs TEXT_SHOWN_BYTES. */
 #define TEXT_SHOWN_BYTES 80
 const char *text_shown(const char *text, char *out);
 

@@ -12,7 +12,7 @@
 #include "fingerprint/catalog/types.h"
 #include "fingerprint/cmd.h"
 #include "fingerprint/compare/compare.h"
-#include "fingerprint/stored/conditions.h"
+#include "fingerprint/stored/fingerprint.h"
 #include "fleet/inventory/nodeset.h"
 
 #include <math.h>
@@ -613,12 +613,10 @@ static enum assay_status catalog_drift_run(struct lab *lab, void *arguments, str
 const struct command catalog_drift_command = {
 	.name = "catalog drift",
 	.summary = "find machines that changed, or differ from others of their type",
-	.about =
-	    "Says which machines have changed, and which differ from others of their hardware type, by which stressors. A machine's latest "
-	    "fingerprint is compared with its reference: the one that was accepted last ('assay catalog accept-drift'), else its first; "
-	    "and "
-	    "with the latest ones of the others of its type: it differs from them when it does so from more than half. The level of 5 % "
-	    "holds for all machines and stressors together.",
+	.about = "Says which machines have changed, and which differ from others of their hardware type, by which stressors. A machine's "
+		 "latest fingerprint is compared with its reference: the one that was accepted last ('assay catalog accept-drift'), else "
+		 "its first; and with the latest ones of the others of its type: it differs from them when it does so from more than half. "
+		 "The level of 5 % holds for all machines and stressors together.",
 	.examples = "  assay catalog drift\n"
 		    "  assay catalog drift --format json | jq '.machines[] | select(.past.differing > 0)'\n",
 	.exit_status = "0 whatever was found.",

@@ -4,7 +4,7 @@
 #include "fingerprint/catalog/catalog.h"
 #include "fingerprint/cmd.h"
 #include "fingerprint/counters/counters.h"
-#include "fingerprint/stored/conditions.h"
+#include "fingerprint/stored/fingerprint.h"
 #include "fleet/agent/signature.h"
 #include "fleet/lab/lab.h"
 
@@ -45,13 +45,11 @@ static enum assay_status fingerprint_cells(struct store *store, const char *id, 
 	struct fingerprint_cell *cells = NULL;
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0, count = 0;
-	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "SELECT stressor, pass, per_s, real_per_s, NULL AS reason, ordinal, signature FROM rate LEFT JOIN raw USING "
-		      "(fingerprint, pass, stressor) WHERE fingerprint = ?1 "
-		      "UNION ALL SELECT stressor, pass, NULL, NULL, reason, 0, NULL FROM missing WHERE fingerprint = ?1 "
-		      "ORDER BY 1, 2, 6",
-		      "t", id);
+	enum assay_status st = store_ask(store, &stmt, err,
+					 "SELECT stressor, pass, per_s, real_per_s, NULL AS reason, ordinal, signature FROM rate LEFT JOIN "
+					 "raw USING (fingerprint, pass, stressor) WHERE fingerprint = ?1 UNION ALL SELECT stressor, pass, "
+					 "NULL, NULL, reason, 0, NULL FROM missing WHERE fingerprint = ?1 ORDER BY 1, 2, 6",
+					 "t", id);
 
 	while (store_next(store, stmt, &st, err)) {
 		cells = mem_grow(cells, count, &capacity, sizeof(*cells));
@@ -364,9 +362,9 @@ static const struct cli_option words[] = { CLI_OPTIONAL_WORD("WHICH", struct arg
 const struct command fingerprint_show_command = {
 	.name = "fingerprint show",
 	.summary = "list all fingerprints, or show one with every pass",
-	.about = "Lists all fingerprints, incomplete ones too; or shows one in full: under which conditions it was taken, and every pass. "
-		 "WHICH is a "
-		 "machine (its latest complete fingerprint), the id of a fingerprint, or MACHINE@DATE with the beginning of its time.",
+	.about =
+	    "Lists all fingerprints, incomplete ones too; or shows one in full: under which conditions it was taken, and every pass. WHICH "
+	    "is a machine (its latest complete fingerprint), the id of a fingerprint, or MACHINE@DATE with the beginning of its time.",
 	.examples = "  assay fingerprint show\n"
 		    "  assay fingerprint show node07\n"
 		    "  assay fingerprint show node07@2026-11-01 --format json\n",

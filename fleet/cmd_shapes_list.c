@@ -3,8 +3,8 @@
 #include "base/mem.h"
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet_job.h"
-#include "fleet/engine/local_shape.h"
-#include "fleet/engine/session_shape.h"
+#include "fleet/engine/local_command.h"
+#include "fleet/engine/session.h"
 
 #include <math.h>
 

@@ -5,7 +5,6 @@
 #include "gate/decide/contributions.h"
 #include "gate/decide/verdict.h"
 #include "gate/here/here.h"
-#include "gate/here/here_compare.h"
 
 struct arguments {
 	struct cli_list words; /* two selectors, or two commands with "--" in between */
@@ -79,12 +78,9 @@ const struct command compare_command = {
 	.name = "compare",
 	.summary = "compare the resource use of two versions",
 	.about = "Compares how A and B use the machines, and decides nothing: the ratio of costs; whether all of the work changed alike "
-		 "(uniform), "
-		 "the use of a resource (other_resource), both or neither; how much more or less of the time each group of stressors "
-		 "explains, with "
-		 "intervals; and the stressors that the ratio is correlated with. A and B are APP[@VERSION]. With --here they are "
-		 "commands: which is "
-		 "slower on this machine, by how much, and what the difference is made of.",
+		 "(uniform), the use of a resource (other_resource), both or neither; how much more or less of the time each group of "
+		 "stressors explains, with intervals; and the stressors that the ratio is correlated with. A and B are APP[@VERSION]. With "
+		 "--here they are commands: which is slower on this machine, by how much, and what the difference is made of.",
 	.examples = "  assay compare mysqlslap/innodb_load mysqlslap/memory_load\n"
 		    "  assay compare myapp@1.0 myapp@1.1 --top 10\n"
 		    "  assay compare myapp@1.0 myapp@1.1 --format json | jq .change.kind\n"

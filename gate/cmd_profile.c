@@ -7,7 +7,7 @@
 #include "gate/profile/shaped_rows.h"
 #include "gate/profile/stored.h"
 #include "gate/profile/views.h"
-#include "gate/published/paper_profile.h"
+#include "gate/published/walk.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/cmd_fleet_job.h"
-#include "fleet/engine/session_shape.h"
+#include "fleet/engine/session.h"
 #include "gate/cmd.h"
 #include "gate/here/here.h"
 #include "runs/shapes/counts.h"
@@ -123,12 +123,10 @@ static const struct arguments defaults = { .budget_s = HERE_BUDGET_S };
 const struct command shapes_count_command = {
 	.name = "shapes count",
 	.summary = "count by doses what a command calls on hosts of the laboratory",
-	.about =
-	    "Runs the command on the hosts with one class of system calls after the other made dearer by a known dose, which ends with it: "
-	    "by how much longer the processor works for it, so often it does these calls. It needs no rights on the hosts, neither "
-	    "sampling "
-	    "nor tracing. What it counts is not allocations and comparisons, for nothing is preloaded on hosts; 'assay profile --here "
-	    "--shapes' counts them, too. Files that the command needs must be there.",
+	.about = "Runs the command on the hosts with one class of system calls after the other made dearer by a known dose, which ends "
+		 "with it: by how much longer the processor works for it, so often it does these calls. It needs no rights on the hosts, "
+		 "neither sampling nor tracing. What it counts is not allocations and comparisons, for nothing is preloaded on hosts; "
+		 "'assay profile --here --shapes' counts them, too. Files that the command needs must be there.",
 	.examples = "  assay shapes count -w node01,node02 -- sqlite3 :memory: 'select 1'\n"
 		    "  assay shapes count --budget 10s --format json -- du -s /usr/share | jq '.hosts[].calls[] | {name, count}'\n",
 	.exit_status = "0 all hosts were tried, 7 some could not be, 1 none could; 2 usage.",

@@ -1,7 +1,7 @@
 /* assay variance compare */
 #include "gate/cmd.h"
 #include "gate/variance/site_places.h"
-#include "gate/variance/record_files.h"
+#include "gate/variance/stored_runs.h"
 #include "gate/variance/versus.h"
 
 #include <math.h>
@@ -61,12 +61,10 @@ const struct command variance_compare_command = {
 	.summary = "say whether a version is slower by its code or by its environment",
 	.about =
 	    "Compares what 'assay variance record' has written of a run of each version, place by place: each is a directory of records, "
-	    "or a "
-	    "file. More work is the code. As much work in more time is the environment where waiting for processors explains it; where it "
-	    "took more processor time, only the old version, run again beside the new one, can tell (--beside).\n\n"
+	    "or a file. More work is the code. As much work in more time is the environment where waiting for processors explains it; "
+	    "where it took more processor time, only the old version, run again beside the new one, can tell (--beside).\n\n"
 	    "Work is what instructions or statements count; where nothing counts it, how often each place was passed and how many bytes "
-	    "were "
-	    "moved. Both versions must have had the same to do.",
+	    "were moved. Both versions must have had the same to do.",
 	.examples = "  assay variance compare records-of-1.4 records-of-1.5\n"
 		    "  assay variance compare records-of-1.4 records-of-1.5 --beside records-of-1.4-again\n",
 	.exit_status = "0 answered, whatever the decision; 1 failure, 2 usage, 6 no calls were recorded.",

@@ -5,7 +5,6 @@
 #include "gate/variance/answer.h"
 #include "gate/variance/follow.h"
 #include "gate/variance/site_places.h"
-#include "gate/variance/record_files.h"
 #include "gate/variance/stored_runs.h"
 #include "runs/running/run.h"
 #include "runs/running/version.h"
@@ -260,14 +259,12 @@ static const struct cli_option options[] = {
 		 "Work is slow below this part of its usual speed, where it does not vary more by itself (default: .85)"),
 	CLI_REAL("min-loss", "SECONDS", struct arguments, least_s, 0, 1e9,
 		 "Tell what cost so much or more (default: 1 % of the time that the run took)"),
-	CLI_PARSED(
-	    "region", "RANK:FROM-TO", struct arguments, marked, parse_region,
-	    "Say what took the time there, slow or not: seconds since the run began, of a rank or, where there are none, of a process by "
-	    "its place from 0"),
+	CLI_PARSED("region", "RANK:FROM-TO", struct arguments, marked, parse_region,
+		   "Say what took the time there, slow or not: seconds since the run began, of a rank or, where there are none, of a "
+		   "process by its place from 0"),
 	CLI_FLAG("follow", struct arguments, follow,
 		 "Analyse a run while it goes on, in windows of time that overlap by half: a line as each is over, until all processes "
-		 "have ended. "
-		 "With --format json each line is a JSON object"),
+		 "have ended. With --format json each line is a JSON object"),
 	CLI_REAL("window", "SECONDS", struct arguments, window_s, .5, 3600, "With --follow: how long a window is (default: 15)"),
 	CLI_END,
 };
@@ -279,15 +276,12 @@ const struct command variance_show_command = {
 	.about =
 	    "Reads what 'assay variance record' has written, one file for each process, and looks for stretches of the run in which work "
 	    "that repeats took longer than usual: in which processes, from when to when, what that cost in seconds, and what took the "
-	    "time: "
-	    "waiting for a processor, being stopped or throttled, page faults, or other processes that were slow themselves.\n\n"
+	    "time: waiting for a processor, being stopped or throttled, page faults, or other processes that were slow themselves.\n\n"
 	    "Computation between two calls is compared with itself where it did the same work, by instructions or statements where these "
 	    "were counted; where they were not, the answer says so, and more work cannot be told from slow work. Coverage is the part of "
-	    "the "
-	    "time that is in work that repeats.\n\n"
+	    "the time that is in work that repeats.\n\n"
 	    "Of several directories each is a run of its own, and all had the same to do: work is compared with the same work in all of "
-	    "them, "
-	    "and the answer names the runs that were slow.\n\n"
+	    "them, and the answer names the runs that were slow.\n\n"
 	    "Of an application in the laboratory, whose manifest says 'variance: yes', it shows the run of the latest plan that lost most.",
 	.examples = "  assay variance show records\n"
 		    "  assay variance show monday tuesday wednesday\n"

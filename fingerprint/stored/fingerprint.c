@@ -1,5 +1,6 @@
 #include "fingerprint/stored/fingerprint.h"
 
+#include "base/buf.h"
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/stats.h"
@@ -7,6 +8,132 @@
 
 #include <inttypes.h>
 #include <math.h>
+
+#define LOAD_BUSY  .25 /* for each processor: something else ran in a quarter of the last minute */
+#define STEAL_BUSY 2.  /* per cent */
+
+/* Identity belongs to the machine; counters are turned into a share; the clock is an offset, not a condition; what control groups the
+ * machine has does not say that a stressor was in one. */
+static bool is_condition(const char *name)
+{
+	static const char *const others[] = { "hostname",   "machine_id",	"board_name",	       "board_serial",
+					      "board_uuid", "steal_ticks",	"total_ticks",	       "clock_ms",
+					      "uid",	    "has_pmu",		"perf_event_paranoid", "cgroup",
+					      "cpu_family", "cpu_model_number", "cpu_stepping",	       "last_cache_bytes",
+					      "emulated" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		if (strcmp(others[i], name) == 0)
+			return false;
+	}
+	return true;
+}
+
+static void add_number(cJSON *object, const char *name, double value)
+{
+	if (isfinite(value))
+		cJSON_AddNumberToObject(object, name, value);
+}
+
+static double steal_percent(const struct facts *before, const struct facts *after)
+{
+	double total = after->total_ticks - before->total_ticks;
+
+	return total > 0 ? 100 * (after->steal_ticks - before->steal_ticks) / total : (double)NAN;
+}
+
+char *conditions_text(const struct facts *before, const struct facts *after, int64_t cgroup)
+{
+	static const char *const cgroups[] = { "none", "v1", "v2" };
+	cJSON *object = cJSON_CreateObject();
+	char *text;
+
+#define ADD(name)                                                                                                                          \
+	if (is_condition(#name) && before->name)                                                                                           \
+		cJSON_AddStringToObject(object, #name, before->name);
+	FACTS_TEXT_ROWS(ADD)
+#undef ADD
+#define ADD(name, low, high)                                                                                                               \
+	if (is_condition(#name))                                                                                                           \
+		add_number(object, #name, before->name);
+	FACTS_NUMBER_ROWS(ADD)
+#undef ADD
+	if (cgroup >= 0 && cgroup <= 2)
+		cJSON_AddStringToObject(object, "cgroup", cgroups[cgroup]);
+	if (after) {
+		add_number(object, "load1_after", after->load1);
+		add_number(object, "temperature_c_after", after->temperature_c);
+		add_number(object, "steal_percent", steal_percent(before, after));
+	}
+	text = json_text(object);
+	cJSON_Delete(object);
+	return text;
+}
+
+/* NaN when the text does not say. */
+static double number_of(const cJSON *object, const char *name)
+{
+	return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, name));
+}
+
+char *conditions_busy(const char *conditions)
+{
+	cJSON *object = conditions ? cJSON_Parse(conditions) : NULL;
+	double load = number_of(object, "load1"), processors = fmax(number_of(object, "cpus_online"), 1),
+	       steal = number_of(object, "steal_percent");
+	struct buf out = BUF_INIT;
+
+	if (load >= LOAD_BUSY * processors)
+		buf_format(&out, "a load of %.1f on %.0f processor%s before", load, processors, text_plural((size_t)processors));
+	if (steal >= STEAL_BUSY)
+		buf_format(&out, "%sother guests of its host took %.0f %% of the time", out.size ? ", and " : "", steal);
+	cJSON_Delete(object);
+	if (out.size)
+		return buf_take(&out);
+	buf_release(&out);
+	return NULL;
+}
+
+static void add_change(cJSON *list, const char *name, const char *before, const char *after)
+{
+	cJSON *object;
+
+	if (before && after && strcmp(before, after) == 0)
+		return;
+	object = cJSON_CreateObject();
+	cJSON_AddItemToArray(list, object);
+	cJSON_AddStringToObject(object, "name", name);
+	cJSON_AddStringToObject(object, "before", before ? before : "not known");
+	cJSON_AddStringToObject(object, "after", after ? after : "not known");
+}
+
+cJSON *conditions_changes(const char *before, const char *after)
+{
+	cJSON *list = cJSON_CreateArray(), *a = before && after ? cJSON_Parse(before) : NULL, *b = a ? cJSON_Parse(after) : NULL;
+	const cJSON *item, *other;
+
+	cJSON_ArrayForEach(item, a)
+	{
+		other = cJSON_GetObjectItemCaseSensitive(b, item->string);
+		if (cJSON_IsString(item))
+			add_change(list, item->string, item->valuestring, cJSON_GetStringValue(other));
+	}
+	cJSON_ArrayForEach(item, b)
+	{
+		if (cJSON_IsString(item) && !cJSON_GetObjectItemCaseSensitive(a, item->string))
+			add_change(list, item->string, NULL, item->valuestring);
+	}
+	cJSON_Delete(a);
+	cJSON_Delete(b);
+	return list;
+}
+
+const char *conditions_shown(const char *word)
+{
+	if (strcmp(word, "notsupported") == 0)
+		return "not supported";
+	return strcmp(word, "notimplemented") == 0 ? "not implemented" : word;
+}
 
 #define COMPLETE "(SELECT id FROM fingerprint WHERE complete)"
 
@@ -24,8 +151,8 @@ static enum assay_status load_stressors(struct store *store, struct fingerprint_
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
 	enum assay_status st = store_prepare(store,
-					     "SELECT stressor FROM rate WHERE fingerprint IN " COMPLETE " UNION "
-					     "SELECT stressor FROM missing WHERE fingerprint IN " COMPLETE " ORDER BY stressor",
+					     "SELECT stressor FROM rate WHERE fingerprint IN " COMPLETE
+					     " UNION SELECT stressor FROM missing WHERE fingerprint IN " COMPLETE " ORDER BY stressor",
 					     &stmt, err);
 
 	while (store_next(store, stmt, &st, err)) {
@@ -284,11 +411,10 @@ void fingerprint_id(const struct fingerprint_key *key, char id[FINGERPRINT_ID_BY
 enum assay_status fingerprint_writer_init(struct store *store, struct fingerprint_writer *out, struct assay_error *err)
 {
 	struct fingerprint_writer w = { .store = store };
-	enum assay_status st =
-	    store_prepare(store,
-			  "INSERT INTO fingerprint (id, machine, battery, battery_hash, stress_ng, taken_ms, architecture, "
-			  "origin, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-			  &w.insert, err);
+	enum assay_status st = store_prepare(store,
+					     "INSERT INTO fingerprint (id, machine, battery, battery_hash, stress_ng, taken_ms, "
+					     "architecture, origin, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+					     &w.insert, err);
 
 	if (!st)
 		st = store_prepare(store,
@@ -340,8 +466,8 @@ static enum assay_status check_rate(struct fingerprint_writer *w, const char *id
 	sqlite3_reset(w->select_rate);
 	if (stored != per_s)
 		return assay_fail(err, ASSAY_E_CONFLICT,
-				  "%s is %s here, but %s is stored for the same fingerprint and pass: nothing "
-				  "was changed (use another laboratory for other data)",
+				  "%s is %s here, but %s is stored for the same fingerprint and pass: nothing was changed (use another "
+				  "laboratory for other data)",
 				  stressor, text_from_double(per_s, here), text_from_double(stored, there));
 	w->rates_known++;
 	return ASSAY_OK;
@@ -374,11 +500,10 @@ void fingerprint_writer_release(struct fingerprint_writer *w)
 /* ---- all of them, without their rates ---- */
 
 static const char items_sql[] =
-    "SELECT " HEAD_COLUMNS ", complete,"
-    "  (SELECT count(*) FROM (SELECT pass FROM rate WHERE fingerprint = f.id UNION SELECT pass FROM missing WHERE fingerprint = f.id)),"
-    "  (SELECT count(*) FROM rate WHERE fingerprint = f.id AND per_s > 0),"
-    "  (SELECT count(*) FROM rate WHERE fingerprint = f.id AND per_s = 0) + (SELECT count(*) FROM missing WHERE fingerprint = f.id) "
-    "FROM fingerprint AS f ORDER BY machine, taken_ms, id";
+    "SELECT " HEAD_COLUMNS
+    ", complete,  (SELECT count(*) FROM (SELECT pass FROM rate WHERE fingerprint = f.id UNION SELECT pass FROM missing WHERE fingerprint = "
+    "f.id)),  (SELECT count(*) FROM rate WHERE fingerprint = f.id AND per_s > 0),  (SELECT count(*) FROM rate WHERE fingerprint = f.id AND "
+    "per_s = 0) + (SELECT count(*) FROM missing WHERE fingerprint = f.id) FROM fingerprint AS f ORDER BY machine, taken_ms, id";
 
 enum assay_status fingerprint_listing_load(struct store *store, struct fingerprint_listing *out, struct assay_error *err)
 {

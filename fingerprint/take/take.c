@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "fingerprint/catalog/identity.h"
 #include "fingerprint/counters/counters.h"
-#include "fingerprint/stored/conditions.h"
+#include "fingerprint/stored/fingerprint.h"
 #include "fingerprint/take/taking.h"
 #include "fleet/checkup.h"
 #include "fleet/agent/helper_client.h"

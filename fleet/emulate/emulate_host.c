@@ -1,6 +1,6 @@
 /* One emulated host: its files, and the process that becomes its sshd. */
 #include "fleet/emulate/emulate_site.h"
-#include "fleet/shape/events.h"
+#include "fleet/shape/shape.h"
 #include "fleet/emulate/emulate_tools.h"
 
 #include "base/buf.h"

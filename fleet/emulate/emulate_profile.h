@@ -31,8 +31,7 @@ struct emulate_profile {
 	unsigned hog_mib, hog_percent;	     /* memory that a second process walks through, and how much of the time */
 };
 
-/* Files that are built into the program, so that it works wherever it lies: the profiles, and the libraries that slow programs
- * down. */
+/* Files that are built into the program, so that it works wherever it lies: the profiles, and the libraries that slow programs down. */
 struct emulate_data {
 	const char *name;	 /* "vm.yaml", "knobs_string.so" */
 	const char *bytes, *end; /* bytes[end - bytes], and a NUL after them */

@@ -1,5 +1,5 @@
 #include "fleet/emulate/emulate_site.h"
-#include "fleet/shape/events.h"
+#include "fleet/shape/shape.h"
 #include "fleet/emulate/emulate_tools.h"
 
 #include "base/file.h"
@@ -95,9 +95,9 @@ static enum assay_status find_sshd(struct emulate_site *site, struct assay_error
 			return ASSAY_OK;
 		}
 	}
-	return assay_fail(err, ASSAY_E_IO,
-			  "there is no sshd on this machine, and every emulated host is one: install it (Debian: apt-get install "
-			  "openssh-server)");
+	return assay_fail(
+	    err, ASSAY_E_IO,
+	    "there is no sshd on this machine, and every emulated host is one: install it (Debian: apt-get install openssh-server)");
 }
 
 /* sshd must let this user in. */
@@ -108,23 +108,22 @@ static enum assay_status check_account(struct emulate_site *site, struct assay_e
 	const char *shell, *base;
 
 	if (!user)
-		return assay_fail(err, ASSAY_E_IO,
-				  "user id %u has no account on this machine, and sshd lets only accounts in: run this as a user "
-				  "of /etc/passwd",
-				  (unsigned)geteuid());
+		return assay_fail(
+		    err, ASSAY_E_IO,
+		    "user id %u has no account on this machine, and sshd lets only accounts in: run this as a user of /etc/passwd",
+		    (unsigned)geteuid());
 	shell = user->pw_shell && *user->pw_shell ? user->pw_shell : "/bin/sh";
 	base = strrchr(shell, '/') ? strrchr(shell, '/') + 1 : shell;
 	if (access(shell, X_OK) != 0 || strcmp(base, "nologin") == 0 || strcmp(base, "false") == 0)
 		return assay_fail(err, ASSAY_E_IO,
-				  "the login shell of '%s' is '%s', which runs no commands: sshd needs one that does (chsh -s "
-				  "/bin/sh %s)",
+				  "the login shell of '%s' is '%s', which runs no commands: sshd needs one that does (chsh -s /bin/sh %s)",
 				  user->pw_name, shell, user->pw_name);
 	site->user = mem_string(user->pw_name);
 	shadow = geteuid() == 0 ? getspnam(site->user) : NULL; /* only root may look, and only root's sshd does */
 	if (shadow && shadow->sp_pwdp && shadow->sp_pwdp[0] == '!')
 		return assay_fail(err, ASSAY_E_IO,
-				  "the account '%s' is locked (its password is '!'), so sshd refuses every login: usermod -p '*' %s "
-				  "(no password fits that either, keys do)",
+				  "the account '%s' is locked (its password is '!'), so sshd refuses every login: usermod -p '*' %s (no "
+				  "password fits that either, keys do)",
 				  site->user, site->user);
 	return ASSAY_OK;
 }
@@ -135,8 +134,7 @@ static enum assay_status check_machine(struct emulate_site *site, struct assay_e
 
 	if (!st)
 		st = check_account(site, err);
-	/* Where sshd puts its unprivileged half. Debian's service makes it when it starts, on a file system that is empty after a
-	 * boot. */
+	/* Where sshd puts its unprivileged half. Debian's service makes it when it starts, on a file system that is empty after a boot. */
 	return !st && geteuid() == 0 ? file_make_directory("/run/sshd", 0755, err) : st;
 }
 
@@ -332,10 +330,10 @@ static enum assay_status reserve_port(struct emulate_host *host, int *next, stru
 			return assay_fail_errno(err, errno, "cannot share port %d of 127.0.0.1", host->is->port);
 		return ASSAY_OK;
 	}
-	return assay_fail(err, ASSAY_E_IO,
-			  "no free port of 127.0.0.1 between %d and %d is left: take other fleets down ('assay fleet down DIR'), "
-			  "or ask for fewer hosts",
-			  PORT_FIRST, PORT_LAST);
+	return assay_fail(
+	    err, ASSAY_E_IO,
+	    "no free port of 127.0.0.1 between %d and %d is left: take other fleets down ('assay fleet down DIR'), or ask for fewer hosts",
+	    PORT_FIRST, PORT_LAST);
 }
 
 static enum assay_status place_host(struct bringup *b, size_t i, int *next_port, struct assay_error *err)
@@ -383,10 +381,10 @@ static enum assay_status refuse_foreign(const char *directory, struct assay_erro
 	if (st == ASSAY_E_NOTFOUND)
 		st = ASSAY_OK;
 	else if (!st && !state.laboratory && strncmp(text.bytes ? text.bytes : "", LAB_MARK, strlen(LAB_MARK)) != 0)
-		st = assay_fail(err, ASSAY_E_CONFLICT,
-				"'%s' was not written by 'assay fleet up', which would replace it: name another directory for "
-				"the emulated fleet",
-				path);
+		st = assay_fail(
+		    err, ASSAY_E_CONFLICT,
+		    "'%s' was not written by 'assay fleet up', which would replace it: name another directory for the emulated fleet",
+		    path);
 	buf_release(&text);
 	free(path);
 	free(state_path);

@@ -109,7 +109,6 @@ struct link {
 	const struct transport *transport;
 	int64_t deadline_ms;	 /* until the session stands */
 	bool open, broken;	 /* broken: nothing more can be done on this host */
-	bool output_failed;	 /* link_output() has failed the host */
 	int64_t *heard_ms;	 /* of fleet->heard_ms; NULL for a command of this machine on the way */
 	struct session *session; /* NULL, too */
 	struct link_command *command;

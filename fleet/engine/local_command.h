@@ -3,6 +3,7 @@
 #ifndef FLEET_LOCAL_COMMAND_H
 #define FLEET_LOCAL_COMMAND_H
 
+#include "fleet/agent/dose.h"
 #include "fleet/agent/helper_client.h"
 #include "fleet/shape/shape.h"
 
@@ -50,5 +51,20 @@ const char *local_said_line(const struct local_said *said, enum local_line which
 /* The first line of both streams that speaks of an error, else the last one, as above: that is mostly no more than that something failed.
  * Texts may be NULL. */
 const char *local_error_line(const char *standard_error, const char *standard_out, char *out);
+
+/* Commands on this machine with something dearer: what fleet/agent/dose.h runs. */
+struct local_shape {
+	struct local_command command; /* but for its words and shapes */
+	bool any_status;	      /* a command that ends with another status than 0 is no failure; one that a signal ends is */
+	int libraries[2];	      /* files without a name, which are preloaded by way of this process, and end with it */
+};
+
+/* local_shape_end() it. */
+void local_shape_begin(struct local_shape *shape, const volatile sig_atomic_t *cancelled);
+void local_shape_end(struct local_shape *shape);
+
+/* A dose_runner; context: a struct local_shape. The box's lock is held around each run. */
+enum assay_status local_shape_run(void *context, const char *const *words, size_t n, const struct shaped *shaped, size_t n_shaped,
+				  struct helper_result *out, struct assay_error *err);
 
 #endif

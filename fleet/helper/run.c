@@ -5,13 +5,12 @@
 #include "fleet/helper/accounts.h"
 #include "fleet/helper/delays.h"
 #include "fleet/helper/descendants.h"
-#include "fleet/helper/group.h"
 #include "fleet/helper/lock.h"
 #include "fleet/helper/protocol.h"
 #include "fleet/helper/pulse.h"
 #include "fleet/helper/sampler.h"
 #include "fleet/shape/calls.h"
-#include "fleet/shape/events.h"
+#include "fleet/shape/shape.h"
 #include "fleet/shape/plant.h"
 
 #include <errno.h>

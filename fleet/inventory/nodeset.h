@@ -20,9 +20,8 @@ struct nodeset {
 enum assay_status nodeset_expand(const char *text, struct nodeset *out, struct assay_error *err);
 void nodeset_release(struct nodeset *set);
 
-/* The other way, for output: names that differ in one number fold to ranges, the rest stays; the order is that of first
- * appearance. nodeset_expand() of the result gives the same names (maybe in another order, each once) when they came out of it.
- * free() it. */
+/* The other way, for output: names that differ in one number fold to ranges, the rest stays; the order is that of first appearance.
+ * nodeset_expand() of the result gives the same names (maybe in another order, each once) when they came out of it. free() it. */
 char *nodeset_fold(const char *const *names, size_t n);
 
 /* Names that have a text in common: texts[i] of names[i], NULL for none. Calls show() once for each different text, in order of

@@ -18,9 +18,8 @@ struct store {
 enum store_access { STORE_READ, STORE_WRITE };
 
 /* STORE_WRITE creates the file where it is missing. STORE_READ of a missing file gives an empty store, and otherwise sees one snapshot
- * until it is closed. Either brings an older schema forward (a reader that may not write does so in memory).
- * ASSAY_E_VERSION for a newer schema, ASSAY_E_CORRUPT for a file that is damaged, cut short or no store of ours. *out is
- * overwritten; store_close() it. */
+ * until it is closed. Either brings an older schema forward (a reader that may not write does so in memory). ASSAY_E_VERSION for a newer
+ * schema, ASSAY_E_CORRUPT for a file that is damaged, cut short or no store of ours. *out is overwritten; store_close() it. */
 enum assay_status store_open(const char *path, enum store_access access, struct store *out, struct assay_error *err);
 void store_close(struct store *store); /* accepts zeroed; an open transaction is rolled back */
 

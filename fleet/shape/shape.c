@@ -1,7 +1,13 @@
 #include "fleet/shape/shape.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define SHAPE_ROW(constant, name, means, thing) { name, means, thing },
 const struct shape shapes[SHAPES] = { SHAPE_ROWS(SHAPE_ROW) };
@@ -55,4 +61,56 @@ const char *shape_needs(const struct shape *shape)
 const char *shape_touches(const struct shape *shape)
 {
 	return all_means[shape->means].touches;
+}
+
+#define DESCRIPTORS 700 /* programs count on low numbers */
+
+static int event_open(uint64_t config, uint64_t period)
+{
+	struct perf_event_attr event = {
+		.size = sizeof(event),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = config,
+		.sample_period = period,
+		.sample_type = PERF_SAMPLE_IP | (config == PERF_COUNT_SW_PAGE_FAULTS ? PERF_SAMPLE_CALLCHAIN : 0),
+		.inherit = 1,
+		.exclude_hv = 1,
+	};
+	long fd = syscall(SYS_perf_event_open, &event, 0, -1, -1, 0UL);
+
+	if (fd < 0 && errno == EACCES) {
+		event.exclude_kernel = 1;
+		fd = syscall(SYS_perf_event_open, &event, 0, -1, -1, 0UL);
+	}
+	return (int)fd;
+}
+
+/* The descriptor stays open: closed with the last process that has it, the event ends. */
+static int event_keep(uint64_t config, uint64_t period)
+{
+	int low = event_open(config, period), fd = low < 0 ? -1 : fcntl(low, F_DUPFD, DESCRIPTORS), errnum = errno;
+
+	if (low < 0)
+		return errnum;
+	if (fd >= 0)
+		close(low);
+	return 0;
+}
+
+int events_refused(void)
+{
+	int fd = event_open(PERF_COUNT_SW_PAGE_FAULTS, 1), errnum = fd < 0 ? errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return errnum;
+}
+
+int events_start(unsigned interrupts_a_second, unsigned a_page_fault)
+{
+	int failed = interrupts_a_second ? event_keep(PERF_COUNT_SW_CPU_CLOCK, 1000000000u / interrupts_a_second) : 0;
+
+	for (unsigned i = 0; !failed && i < a_page_fault; i++)
+		failed = event_keep(PERF_COUNT_SW_PAGE_FAULTS, 1);
+	return failed;
 }

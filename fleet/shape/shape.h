@@ -62,4 +62,12 @@ const char *shape_variable(unsigned shape, bool exercise);
 const char *shape_needs(const struct shape *shape);
 const char *shape_touches(const struct shape *shape);
 
+/* The processor and page faults made dearer: software events of perf_event_open(2) that nobody reads. The processor's clock, so many times
+ * a second, and each page fault set off so many of them, and each costs what a sample costs. They go with this process to all that it
+ * starts, and end with the last that has their descriptors. Plain C with the C library only. */
+int events_start(unsigned interrupts_a_second, unsigned a_page_fault);
+
+/* An error number where there can be none. */
+int events_refused(void);
+
 #endif

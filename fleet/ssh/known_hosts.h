@@ -62,9 +62,8 @@ struct known_hosts_who {
 enum known_hosts_answer known_hosts_ask(const struct known_hosts *known, const struct known_hosts_who *who, const struct hostkey *key,
 					const char **file, size_t *line);
 
-/* The host-key algorithms to ask the host for, those of its known keys first, as a comma-separated list out of `offered`
- * (comma-separated): an attacker's key of another kind is not even asked for, and a known RSA key is met by rsa-sha2-512,
- * rsa-sha2-256. free() it. */
+/* The host-key algorithms to ask the host for, those of its known keys first, as a comma-separated list out of `offered` (comma-separated):
+ * an attacker's key of another kind is not even asked for, and a known RSA key is met by rsa-sha2-512, rsa-sha2-256. free() it. */
 char *known_hosts_algorithms(const struct known_hosts *known, const struct known_hosts_who *who, const char *offered);
 
 /* The line for a key, with the name as OpenSSH writes it ("[host]:port" unless the port is 22), no newline. free() it. */

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
-#include "gate/decide/looks.h"
+#include "gate/decide/effect.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "gate/decide/looks.h"
+#include "gate/decide/effect.h"
 #include "gate/decide/verdict.h"
 #include "gate/nightly/disturbed.h"
 #include "gate/nightly/judge.h"

@@ -1,7 +1,7 @@
 #include "gate/nightly/spend.h"
 
 #include "base/clock.h"
-#include "gate/decide/looks.h"
+#include "gate/decide/effect.h"
 #include "gate/decide/verdict.h"
 #include "gate/nightly/disturbed.h"
 #include "gate/nightly/judge.h"

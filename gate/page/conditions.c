@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "fingerprint/stored/conditions.h"
+#include "fingerprint/stored/fingerprint.h"
 
 #include <math.h>
 

@@ -2,10 +2,76 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
+#include "base/text.h"
 #include "gate/decide/pairing.h"
-#include "gate/published/paper_profile.h"
+#include "gate/profile/profile.h"
 
 #include <math.h>
+
+/* ---- the published profile, and its bars ---- */
+
+enum assay_status paper_profile_of(const struct evidence *evidence, const struct run_set *runs, struct paper_profile *out,
+				   struct assay_error *err)
+{
+	struct paper_profile profile = { .runs = runs };
+	double *scale = NULL;
+	struct mat X;
+	enum assay_status st = ASSAY_OK;
+
+	dataset_of(evidence, runs, &profile.dataset);
+	X = mat_new(profile.dataset.X.rows, profile.dataset.X.cols);
+	if (X.rows < 2 || X.cols == 0) {
+		st = profile_no_rows(runs, &profile.dataset, "at least two results on machines with a fingerprint", X.rows, err);
+	} else {
+		memcpy(X.at, profile.dataset.X.at, X.rows * X.cols * sizeof(double));
+		scale = mem_new(2 * X.cols, sizeof(double));
+		gbt_standardise(&X, scale, scale + X.cols);
+		st = gbt_fit(&X, profile.dataset.y, &gbt_paper, &profile.gbt, err);
+	}
+	free(scale);
+	mat_release(&X);
+	*out = profile;
+	if (st)
+		paper_profile_release(out);
+	return st;
+}
+
+void paper_profile_release(struct paper_profile *profile)
+{
+	gbt_free(profile->gbt);
+	dataset_release(&profile->dataset);
+	*profile = (struct paper_profile){ 0 };
+}
+
+void paper_bars_of(const struct evidence *evidence, const struct run_set *runs, struct page_profile *out, struct omissions *omissions)
+{
+	struct paper_profile paper;
+	struct assay_error err;
+	const struct dataset *d = &paper.dataset;
+	const double *importance;
+
+	*out = (struct page_profile){ .n = 0 };
+	if (paper_profile_of(evidence, runs, &paper, &err)) {
+		out->missing = mem_string(err.text);
+		paper_profile_release(&paper);
+		return;
+	}
+	importance = gbt_about(paper.gbt).importance_per_tree;
+	out->n = d->X.cols;
+	out->bars = mem_new(out->n, sizeof(*out->bars));
+	for (size_t j = 0; j < out->n; j++)
+		out->bars[j] =
+		    (struct page_bar){ d->features[j], stressor_category(d->features[j]), importance[j], (double)NAN, (double)NAN };
+	out->caveat = mem_string(d->hardware_types < 2
+				     ? "On one hardware type nothing differs but noise: do not read anything into these bars."
+				     : "Published method (quiho, 2018), not validated on machines that it did not see: read it as a hint.");
+	out->basis = mem_format("%zu hardware type%s, %zu machine%s, %zu results", d->hardware_types, text_plural(d->hardware_types),
+				d->machines, text_plural(d->machines), d->X.rows);
+	page_omit(runs, d, NULL, ", in its profile only", omissions);
+	paper_profile_release(&paper);
+}
+
+/* ---- the walk ---- */
 
 #define STEPS_SHOWN 8 /* at least; and up to where it stopped */
 
@@ -101,19 +167,18 @@ static void walk_reasons(const struct walk *w, struct document *d)
 {
 	bool stopped = w->stopped < w->n;
 	const struct walk_step *step = &w->steps[w->stopped];
-	char *text = stopped
-			 ? mem_format("the importance of '%s', number %zu of the baseline's ranking, goes from %.1f to %.1f points: more "
-				      "than %g",
-				      step->feature, w->stopped + 1, step->baseline, step->candidate, w->epsilon)
-			 : mem_format("no stressor's importance differs by more than %g points (the largest difference is %.1f)",
-				      w->epsilon, w->distance);
+	char *text =
+	    stopped
+		? mem_format("the importance of '%s', number %zu of the baseline's ranking, goes from %.1f to %.1f points: more than %g",
+			     step->feature, w->stopped + 1, step->baseline, step->candidate, w->epsilon)
+		: mem_format("no stressor's importance differs by more than %g points (the largest difference is %.1f)", w->epsilon,
+			     w->distance);
 
 	doc_list(d, "reasons");
 	doc_reason(d, stopped ? "profiles_differ" : "profiles_alike", text);
-	doc_reason(
-	    d, "as_published",
-	    "the method of the quiho paper, for comparison: it considers neither noise nor direction, takes most unchanged versions for "
-	    "changed, and misses a uniform slowdown");
+	doc_reason(d, "as_published",
+		   "the method of the quiho paper, for comparison: it considers neither noise nor direction, takes most unchanged versions "
+		   "for changed, and misses a uniform slowdown");
 	doc_end(d);
 	free(text);
 }

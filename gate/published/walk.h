@@ -5,7 +5,10 @@
 #ifndef GATE_PUBLISHED_WALK_H
 #define GATE_PUBLISHED_WALK_H
 
+#include "base/document.h"
 #include "gate/decide/effect.h"
+#include "gate/page/parts.h"
+#include "model/published/gbt.h"
 #include "runs/running/evidence.h"
 
 #define WALK_EPSILON 10.0 /* in points, of which the most important stressor of a profile has 100 */
@@ -42,5 +45,23 @@ void walk_release(struct walk *walk);
 
 /* The answer of `assay gate --method walk`. The sets are those of the two profiles. */
 void walk_answer(const struct walk *walk, const struct run_set *baseline, const struct run_set *candidate, struct document *d);
+
+/* The published profile as bars of the report. */
+/* The profile of one version, or why there is none; what it leaves out is added to the omissions. The evidence must outlive *out.
+ * page_profile_release() it. */
+void paper_bars_of(const struct evidence *evidence, const struct run_set *runs, struct page_profile *out, struct omissions *omissions);
+
+/* The profile as published with quiho (ICPE 2018): importances of boosted trees fitted on fingerprints, all rows in training. It is not
+ * validated and tells nothing about how far it can be trusted. */
+struct paper_profile {
+	const struct run_set *runs; /* borrowed */
+	struct dataset dataset;
+	struct gbt *gbt;
+};
+
+/* ASSAY_E_NODATA when fewer than two runs have a whole fingerprint. The arguments must outlive *out; paper_profile_release() it. */
+enum assay_status paper_profile_of(const struct evidence *evidence, const struct run_set *runs, struct paper_profile *out,
+				   struct assay_error *err);
+void paper_profile_release(struct paper_profile *profile);
 
 #endif

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "gate/published/paper_bars.h"
+#include "gate/published/walk.h"
 #include "gate/report/report.h"
 #include "runs/running/execution.h"
 

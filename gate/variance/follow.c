@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "gate/variance/record_files.h"
+#include "gate/variance/stored_runs.h"
 #include "runs/inside/record/record_pack.h"
 #include "runs/inside/samples/samples.h"
 

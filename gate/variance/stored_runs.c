@@ -1,9 +1,139 @@
 #include "gate/variance/stored_runs.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#define SUFFIX	".samples"
+#define NOTHING "%s: no *" SUFFIX " in it ('assay variance record' writes them)"
+
+struct paths {
+	char **items; /* [n] */
+	size_t n, capacity;
+};
+
+static void paths_add(struct paths *paths, char *path)
+{
+	paths->items = mem_grow(paths->items, paths->n, &paths->capacity, sizeof(*paths->items));
+	paths->items[paths->n++] = path;
+}
+
+static enum assay_status directory_add(struct paths *paths, const char *directory, struct assay_error *err)
+{
+	char **names = NULL;
+	size_t n = 0;
+	enum assay_status st = file_names(directory, SUFFIX, &names, &n, err);
+
+	for (size_t i = 0; !st && i < n; i++)
+		paths_add(paths, mem_format("%s/%s", directory, names[i]));
+	file_names_free(names, n);
+	return st;
+}
+
+enum assay_status record_files_list(const char *const *names, size_t n_names, char ***out, size_t *n, struct assay_error *err)
+{
+	struct paths paths = { .n = 0 };
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < n_names; i++) {
+		struct stat info;
+
+		if (stat(names[i], &info) != 0)
+			st = assay_fail(err, ASSAY_E_NOTFOUND, "cannot read '%s': %s", names[i], strerror(errno));
+		else if (S_ISDIR(info.st_mode))
+			st = directory_add(&paths, names[i], err);
+		else
+			paths_add(&paths, mem_string(names[i]));
+	}
+	*out = paths.items;
+	*n = paths.n;
+	return st;
+}
+
+static size_t directories_count(const char *const *names, size_t n)
+{
+	size_t directories = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct stat info;
+
+		directories += stat(names[i], &info) == 0 && S_ISDIR(info.st_mode);
+	}
+	return directories;
+}
+
+static enum assay_status one_run_read(const char *const *names, size_t n, struct fragments *out, struct assay_error *err)
+{
+	char **paths;
+	size_t n_paths;
+	enum assay_status st = record_files_list(names, n, &paths, &n_paths, err);
+
+	if (!st && !n_paths)
+		st = assay_fail(err, ASSAY_E_NODATA, NOTHING, names[0]);
+	if (!st)
+		st = fragments_read((const char *const *)paths, NULL, n_paths, out, err);
+	file_names_free(paths, n_paths);
+	return st;
+}
+
+/* Of several runs, processes have the run's name beside their own. */
+static void runs_name(struct fragments *f, const char *const *names, size_t n)
+{
+	f->runs = mem_new(n, sizeof(*f->runs));
+	for (f->n_runs = 0; f->n_runs < n; f->n_runs++)
+		f->runs[f->n_runs] = mem_string(names[f->n_runs]);
+	for (size_t p = 0; p < f->n_processes; p++) {
+		char *alone = f->processes[p].name;
+
+		f->processes[p].name = mem_format("%s of %s", alone, f->runs[f->processes[p].run]);
+		free(alone);
+	}
+}
+
+static enum assay_status runs_read(const char *const *names, size_t n, struct fragments *out, struct assay_error *err)
+{
+	struct paths all = { .n = 0 };
+	uint32_t *run = NULL;
+	size_t capacity = 0;
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < n; i++) {
+		char **paths;
+		size_t n_paths;
+
+		st = record_files_list(&names[i], 1, &paths, &n_paths, err);
+		if (!st && !n_paths)
+			st = assay_fail(err, ASSAY_E_NODATA, NOTHING, names[i]);
+		for (size_t k = 0; k < n_paths; k++) {
+			run = mem_grow(run, all.n, &capacity, sizeof(*run));
+			run[all.n] = (uint32_t)i;
+			paths_add(&all, paths[k]);
+		}
+		free(paths);
+	}
+	if (!st)
+		st = fragments_read((const char *const *)all.items, run, all.n, out, err);
+	if (!st)
+		runs_name(out, names, n);
+	free(run);
+	file_names_free(all.items, all.n);
+	return st;
+}
+
+enum assay_status record_files_read(const char *const *names, size_t n, struct fragments *out, struct assay_error *err)
+{
+	size_t directories = directories_count(names, n);
+
+	if (directories < 2)
+		return one_run_read(names, n, out, err);
+	if (directories < n)
+		return assay_fail(err, ASSAY_E_USAGE, "directories of several runs, or the files of one: not both");
+	return runs_read(names, n, out, err);
+}
 
 static bool same_run(const struct sample_file *a, const struct sample_file *b)
 {

@@ -3,6 +3,7 @@
 #define GATE_VARIANCE_STORED_RUNS_H
 
 #include "fleet/lab/lab.h"
+#include "gate/variance/fragments.h"
 #include "gate/variance/variance.h"
 #include "runs/inside/samples/sample_files.h"
 
@@ -29,5 +30,13 @@ enum assay_status stored_run_variance(const struct lab *lab, const struct stored
 /* Of all, the one in which most was lost; *at: which. */
 enum assay_status stored_runs_worst(const struct lab *lab, const struct stored_runs *runs, const struct variance_options *options,
 				    struct variance *out, size_t *at, struct assay_error *err);
+
+/* The record files of a run: named one by one, or all *.samples of directories. */
+/* All their files, as they are now: (*paths)[*n], file_names_free() them. ASSAY_E_NOTFOUND: there is no such directory. */
+enum assay_status record_files_list(const char *const *names, size_t n_names, char ***paths, size_t *n, struct assay_error *err);
+
+/* As fragments_read(), which reads what the names stand for. Where several directories are named, each is a run of its own, and files
+ * cannot be named beside them (ASSAY_E_USAGE). ASSAY_E_NODATA: a directory has no such file. */
+enum assay_status record_files_read(const char *const *names, size_t n, struct fragments *out, struct assay_error *err);
 
 #endif

@@ -11,6 +11,7 @@
 #define GATE_VARIANCE_VERSUS_H
 
 #include "base/document.h"
+#include "gate/variance/fragments.h"
 #include "gate/variance/variance.h"
 
 #define VERSUS_CHANGED	 .05 /* of work or of time, from which it is a change */
@@ -70,5 +71,11 @@ void versus_of(const struct variance *baseline, const struct variance *candidate
 void versus_release(struct versus *versus);
 /* What is said of it. */
 void versus_answer(const struct versus *versus, const struct variance *baseline, const struct variance *candidate, struct document *d);
+
+/* Which call site of one build is which of another: the same module's by address; of modules that only one of them has, those that are most
+ * alike belong together, and their sites by the longest common subsequence of the names of what is called, in the order of addresses. */
+/* For each site of `new` the number of that of `old`, or FRAGMENT_NO_SITE. free() it. O(sites of old * sites of new) at worst; modules with
+ * more than 4 million pairs are not matched. */
+uint32_t *sites_match(const struct fragments *old, const struct fragments *new);
 
 #endif

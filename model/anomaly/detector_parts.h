@@ -140,8 +140,7 @@ struct run_mean *run_means_of(const struct observations *observations, const siz
 #define DETECTION_CHANCE .01 /* of two means of the same runs being farther apart than is called chance */
 /* What a function does in all, in how many calls: by the set of runs, not by samples, of which none need be unusual. Marks it as anomalous
  * in all its runs when calls or work in a call are apart, by DETECTION_CHANCE over all n functions; or any column, of one whose samples are
- * off by something negligible (all as its first one used to be); seen: of its runs; normal, now [p + 1].
- */
+ * off by something negligible (all as its first one used to be); seen: of its runs; normal, now [p + 1]. */
 void detection_judge_totals(const struct observations *seen, const struct run_mean *normal, const struct run_mean *now,
 			    const size_t *columns, size_t p, size_t n, struct detection_function *out);
 struct detection_mean detection_mean_of(const struct run_mean *normal, const struct run_mean *now);

@@ -1,6 +1,5 @@
-/* The bodies of lanes.h for one width: lanes.c includes this with LANES (numbers at a time), TILE (rows of a product at a time),
- * TARGET (attribute of functions), ROOT (of a vector), SUFFIX and NAME (what a symbol is called) defined. No include guard for that
- * reason. */
+/* The bodies of lanes.h for one width: lanes.c includes this with LANES (numbers at a time), TILE (rows of a product at a time), TARGET
+ * (attribute of functions), ROOT (of a vector), SUFFIX and NAME (what a symbol is called) defined. No include guard for that reason. */
 
 typedef double NAME(vec) __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 typedef int64_t NAME(bits) __attribute__((vector_size(8 * LANES), aligned(8), may_alias));

@@ -1,6 +1,6 @@
 #include "runs/running/execute_shapes.h"
 
-#include "fleet/engine/session_shape.h"
+#include "fleet/engine/session.h"
 #include "runs/running/shaped.h"
 
 /* A version with an input on a host. */

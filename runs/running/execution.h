@@ -1,7 +1,6 @@
-/* Executions: every run that was begun and how it ended, with its output; committed as it arrives, in one transaction with the
- * result that models see (runs/running/run.h) where there is one. One that failed never becomes a number. One whose functions
- * were measured (a plan with a probe) is not a result: what it gives are sample files (runs/inside/samples/sample_files.h),
- * committed with it. */
+/* Executions: every run that was begun and how it ended, with its output; committed as it arrives, in one transaction with the result that
+ * models see (runs/running/run.h) where there is one. One that failed never becomes a number. One whose functions were measured (a plan
+ * with a probe) is not a result: what it gives are sample files (runs/inside/samples/sample_files.h), committed with it. */
 #ifndef RUNS_RUNNING_EXECUTION_H
 #define RUNS_RUNNING_EXECUTION_H
 

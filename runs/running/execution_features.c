@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "runs/inside/samples/sample_pack.h"
+#include "runs/inside/samples/sample_files.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,13 +6,13 @@
 #include "fleet/cmd_fleet.h"
 #include "fleet/lab/lab.h"
 #include "runs/inside/samples/sample_files.h"
-#include "runs/running/estimate.h"
 #include "runs/running/execute.h"
 #include "runs/running/instrument.h"
 #include "runs/running/plan.h"
 #include "runs/running/stack.h"
 
 #include <signal.h>
+#include <stddef.h>
 
 struct launch_options {
 	const char *directory;	 /* of the laboratory */
@@ -68,5 +68,20 @@ size_t launch_each(const struct launch *launch);   /* runs that each machine is 
 size_t launch_shaped(const struct launch *launch); /* how many `shaped` are to be */
 enum launch_outcome { LAUNCH_ALL_OK, LAUNCH_SOME_FAILED, LAUNCH_ALL_FAILED };
 enum launch_outcome launch_outcome(const struct launch *launch);
+
+/* How long runs will take, by those that the store has. */
+struct estimate {
+	size_t runs;	  /* that are left to do, warm-ups too */
+	size_t unknown;	  /* of these: no run of their version and input was ever measured */
+	double seconds;	  /* of the known ones: medians of the same machine, else of the other machines */
+	double at_most_s; /* of the unknown ones: their time limits */
+};
+
+/* For each machine of the plan: out[plan->n_machines]. What lies between runs is not in it. */
+enum assay_status estimate_plan(struct store *store, const struct manifest *manifest, const struct plan *plan, struct estimate *out,
+				struct assay_error *err);
+
+/* Together: hosts of one box one after another, boxes in parallel. hosts[plan->n_machines]. `runs` and `unknown` are sums. */
+struct estimate estimate_total(const struct estimate *each, const struct host *const *hosts, size_t n);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "fleet/shape/plant.h"
-#include "runs/running/manifest_probe.h"
+#include "runs/running/manifest_words.h"
 #include "runs/running/metric.h"
 
 #include <stdbool.h>

@@ -47,8 +47,7 @@ struct plan_metrics {
 	size_t n;
 };
 
-/* *out is overwritten; plan_metrics_release() it. Cost: parses each manifest that differs from that of the application's plan
- * before it. */
+/* *out is overwritten; plan_metrics_release() it. Cost: parses each manifest that differs from that of the application's plan before it. */
 enum assay_status plan_metrics_load(struct store *store, struct plan_metrics *out, struct assay_error *err);
 void plan_metrics_release(struct plan_metrics *metrics); /* accepts zeroed */
 

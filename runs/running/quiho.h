@@ -1,6 +1,5 @@
-/* The data package of the quiho paper: results.csv with fingerprints and application results in one table (docs/formats.md).
- * Source: Jimenez et al., "quiho: Automated Performance Regression Testing Using Inferred Resource Utilization Profiles", 2018.
- */
+/* The data package of the quiho paper: results.csv with fingerprints and application results in one table (docs/formats.md). Source:
+ * Jimenez et al., "quiho: Automated Performance Regression Testing Using Inferred Resource Utilization Profiles", 2018. */
 #ifndef RUNS_RUNNING_QUIHO_H
 #define RUNS_RUNNING_QUIHO_H
 

@@ -36,10 +36,9 @@ struct run_build *run_builds_find(const struct run_builds *builds, const char *p
 /* The one with the largest last_ms; NULL when there is none. */
 const struct run_build *run_builds_latest(const struct run_builds *builds);
 
-/* Sample files of one version, whose name stays while the build under it changes. Of files[*n], moves those to the end whose
- * plans are known to have run something else than `plan` (NULL: than the plan of the latest file): other programs or libraries
- * deployed, another command, environment or arguments. *n becomes how many stay, in the same order. Cost: parses both manifests.
- */
+/* Sample files of one version, whose name stays while the build under it changes. Of files[*n], moves those to the end whose plans are
+ * known to have run something else than `plan` (NULL: than the plan of the latest file): other programs or libraries deployed, another
+ * command, environment or arguments. *n becomes how many stay, in the same order. Cost: parses both manifests. */
 enum assay_status run_build_keep_samples(struct store *store, const char *plan, struct sample_file *files, size_t *n,
 					 struct assay_error *err);
 

@@ -27,8 +27,7 @@ bool stack_is_candidate(const struct artefact_file *file);
  * "{session}". ASSAY_E_FORMAT for other lines; ASSAY_E_NODATA when there are none. free() *out. */
 enum assay_status stack_parse(const char *text, size_t n, const char *directory, char **out, struct assay_error *err);
 
-/* In which files two stacks differ, by their names without directory: "libc.so.6, libm.so.6 and 3 more"; "" when they do not.
- * free() it. */
+/* In which files two stacks differ, by their names without directory: "libc.so.6, libm.so.6 and 3 more"; "" when they do not. free() it. */
 char *stack_difference(const char *a, const char *b);
 
 /* The stacks of a plan as the store has them, by version, then machine. */

@@ -2,7 +2,7 @@
  * is found, after how many repetitions. Normal noise of 8 % a run, types that differ by .5 %, 3000 nights each. */
 #include "base/rng.h"
 #include "base/stats.h"
-#include "gate/decide/looks.h"
+#include "gate/decide/effect.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/text.h"
-#include "gate/decide/looks.h"
+#include "gate/decide/effect.h"
 #include "gate/nightly/replay.h"
 
 #include <inttypes.h>

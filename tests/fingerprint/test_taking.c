@@ -1,5 +1,5 @@
 /* A fingerprint while it is taken: resuming finds the right one, a cell is there once, nothing that was measured is lost by kill -9. */
-#include "fingerprint/stored/conditions.h"
+#include "fingerprint/stored/fingerprint.h"
 #include "fingerprint/take/taking.h"
 #include "tests/scratch.h"
 

@@ -1,6 +1,6 @@
 /* Shapes: their names, and filters that make one class of system calls dearer and change no result. */
 #include "fleet/shape/calls.h"
-#include "fleet/shape/events.h"
+#include "fleet/shape/shape.h"
 #include "tests/scratch.h"
 #include "tests/fleet/helper_session.h"
 

@@ -1,7 +1,7 @@
 /* What is unpacked is never more than the limit, says the same when it is packed and unpacked again, and is refused when a byte is missing;
  * any bytes come back from packing as they were. */
 #include "base/mem.h"
-#include "runs/inside/samples/sample_pack.h"
+#include "runs/inside/samples/sample_files.h"
 #include "runs/inside/samples/samples.h"
 
 #include <stdint.h>

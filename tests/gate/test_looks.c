@@ -1,5 +1,4 @@
 /* Looking while results come in: what each look may spend, and how often the whole is wrong, by simulation. */
-#include "gate/decide/looks.h"
 
 #include "base/rng.h"
 #include "base/stats.h"

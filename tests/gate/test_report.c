@@ -1,6 +1,6 @@
 /* The page, from laboratories made in memory: well-formed whatever the names, the same bytes for the same data, nothing left unsaid. */
 #include "gate/report/report.h"
-#include "gate/published/paper_bars.h"
+#include "gate/published/walk.h"
 #include "tests/gate/made_up_evidence.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ static void add_run(struct run_set *set, const char *machine, int64_t repetition
 }
 
 /* A JSON object: one value that is the same everywhere, one that differs, a number, and names and values from outside. */
-static char *conditions_text(const struct world *w, size_t machine)
+static char *odd_conditions(const struct world *w, size_t machine)
 {
 	cJSON *object = cJSON_CreateObject();
 	char *odd = mem_format("%skey", w->prefix), *value = mem_format("%svalue", w->prefix),
@@ -66,7 +66,7 @@ static void add_fingerprint(struct world *w, size_t i, bool emulated)
 	for (size_t j = 0; j < STRESSORS; j++)
 		rates[j] = j == 4 ? 0 : exp(sin((double)i * 1.7 + (double)j * 2.3));
 	f = made_fingerprint(&w->evidence, w->prefix, machine, "b", INT64_C(1499990000000), 1, rates);
-	f->conditions = conditions_text(w, i);
+	f->conditions = odd_conditions(w, i);
 	f->profile = emulated ? mem_format("%sprofile", w->prefix) : NULL;
 	made_type(&w->evidence, f, w->prefix, type);
 	free(machine);

@@ -1,6 +1,6 @@
 /* Runs whose truth is known: who was slow, when, why, and what it cost. */
 #include "gate/variance/answer.h"
-#include "gate/variance/record_files.h"
+#include "gate/variance/stored_runs.h"
 #include "gate/variance/waits.h"
 #include "model/variance/fixed_workload.h"
 #include "tests/gate/made_run.h"

