@@ -24,19 +24,19 @@ def commands(work):
             out.writelines(f"{hash_of(str(i))} {i}\n" for i in range(150000))
         with open(f"{work}/many.c", "w") as out:
             out.writelines(f"int f{i}(int a, int *b) {{ for (int i = 0; i < a; i++) b[i] += a * i + b[i / 2]; return b[a / 3]; }}\n"
-                           for i in range(400))
+                           for i in range(80))
     table = "create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where i < 150000) " \
         "insert into t select i, hex(i * 7919 % 10007) from n; create index x on t(b); select count(*), sum(a) from t where b like '3%';"
     return {
         "gzip": ["gzip", "-c", lines],
-        "xz": ["xz", "-1", "-c", lines],
+        "xz": ["xz", "-0", "-c", lines],
         "sort": ["sort", "-o", "/dev/null", lines],
         "grep": ["grep", "-c", "-E", "(ab|cd)+[0-9]{3}f", lines],
         "sqlite3": ["sqlite3", ":memory:", table],
         "perl": ["perl", "-e", "my %h; for (1 .. 600000) { $h{$_ % 977} .= chr(65 + $_ % 26) } print length $h{5}"],
         "gcc": ["gcc", "-O2", "-c", "-o", "/dev/null", f"{work}/many.c"],
-        "tar": ["tar", "-cf", f"{work}/tar", "/usr/share/doc", "/usr/include"],
-        "find": ["find", "/usr/share", "/usr/lib", "-name", "*xyz*"],
+        "tar": ["tar", "-cf", f"{work}/tar", "/usr/include"],
+        "find": ["find", "/usr/share", "-name", "*xyz*"],
         FORKS: ["sh", "-c", "i=0; while [ $i -lt 1000 ]; do (:); i=$((i + 1)); done"],
         "openssl": ["sh", "-c", f"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do openssl dgst -sha512 {lines}; done"],
     }
