@@ -60,6 +60,7 @@ struct night_comparison {
 	char decision[DIGEST_ID_BYTES];				 /* id; "": none yet */
 	char *detail;						 /* "" or one line */
 	double seconds;
+	bool cut; /* in this session: the deadline left less than its budget, and that did not suffice */
 };
 
 struct night_comparisons {

@@ -298,58 +298,67 @@ static const char *span_text(double seconds, char out[TEXT_DOUBLE_BYTES])
 	return out;
 }
 
-/* Which deadline or budget would have sufficed: the others take as long as these did on the average, or as they may at most where there
- * were none. */
-static void note_deadline(struct nightly *n, size_t unreached)
+/* Nothing of it has been run that could be decided about. */
+static bool is_unreached(const struct night_comparison *c)
 {
-	double seconds = 0, asked = 0, had = (double)(n->night.deadline_ms - n->night.started_ms) / 1000, each, others;
-	size_t measured = 0;
-	char took[TEXT_DOUBLE_BYTES], deadline[TEXT_DOUBLE_BYTES], budget[TEXT_DOUBLE_BYTES];
+	return c->state == NIGHT_WAITING || (c->state == NIGHT_MEASURING && !*c->plan);
+}
 
-	for (size_t i = 0; i < n->comparisons.n; i++) {
+/* Before those that were cut off are decided: which deadline or budget would have sufficed. What was cut off might have gone on for its
+ * budget, and what the night did besides measuring, such as builds and fingerprints, it would do again. */
+static void note_deadline(struct nightly *n)
+{
+	double seconds = 0, asked = 0, had = (double)(n->night.deadline_ms - n->night.started_ms) / 1000, others = had, each;
+	size_t measured = 0, whole = 0, unreached = 0, all = n->comparisons.n;
+	char took[TEXT_DOUBLE_BYTES], deadline[TEXT_DOUBLE_BYTES], span[TEXT_DOUBLE_BYTES], budget[64] = "";
+
+	for (size_t i = 0; i < all; i++) {
 		const struct night_comparison *c = &n->comparisons.items[i];
+		bool cut = c->cut || c->state == NIGHT_MEASURING;
 
+		unreached += cut || c->state == NIGHT_WAITING;
 		asked += c->budget_s;
-		if (c->state != NIGHT_UNREACHED && c->state != NIGHT_CUT_OFF && *c->plan) {
-			seconds += c->seconds;
+		others -= c->seconds;
+		if (cut || (c->state != NIGHT_WAITING && *c->plan)) {
+			seconds += cut ? fmax(c->seconds, c->budget_s) : c->seconds;
 			measured++;
+			whole += !cut;
 		}
 	}
-	each = measured ? seconds / (double)measured : asked / (double)n->comparisons.n;
-	others = measured ? 0 : .1 * had; /* fingerprints, builds */
-	nightly_note(
-	    n, "deadline",
-	    "%zu of %zu comparisons %s not reached before the deadline; %s %s each: 'deadline: %s' would have sufficed for all, or "
-	    "'budget: %s' for each",
-	    unreached, n->comparisons.n, unreached == 1 ? "was" : "were", measured ? "the others took" : "they may take",
-	    span_text(each, took), span_text(others + each * (double)n->comparisons.n, deadline),
-	    span_text(fmax(had - others, 1) / (double)n->comparisons.n - 1, budget));
+	if (!unreached)
+		return;
+	others = fmax(others, 0);
+	each = measured ? seconds / (double)measured : asked / (double)all;
+	if (measured)
+		snprintf(budget, sizeof(budget), ", or 'budget: %s' for each", span_text(fmax(had - others, 1) / (double)all - 1, span));
+	nightly_note(n, "deadline",
+		     "%zu of %zu comparisons %s not reached before the deadline, or cut off by it; one %s %s: 'deadline: %s' would have "
+		     "sufficed for all%s",
+		     unreached, all, unreached == 1 ? "was" : "were", whole ? "takes about" : "may take", span_text(each, took),
+		     span_text(others + each * (double)all, deadline), budget);
 }
 
 /* What was begun is decided with what it has; the rest was not reached. */
 static enum assay_status conclude_rest(struct nightly *n, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
-	size_t unreached = 0;
 
+	note_deadline(n);
 	for (size_t i = 0; !st && i < n->comparisons.n; i++) {
 		struct night_comparison *c = &n->comparisons.items[i];
 
-		if (c->state == NIGHT_MEASURING && *c->plan) {
-			st = nightly_judge(n, c, err);
-		} else if (c->state == NIGHT_WAITING || c->state == NIGHT_MEASURING) {
+		if (is_unreached(c)) {
 			struct lab lab = { .lock_fd = -1 };
 
 			c->state = c->state == NIGHT_WAITING ? NIGHT_UNREACHED : NIGHT_CUT_OFF;
-			unreached++;
 			st = nightly_open(n, &lab, err);
 			if (!st)
 				st = night_update(&lab.store, &n->night, c, err);
 			lab_close(&lab);
+		} else if (c->state == NIGHT_MEASURING) {
+			st = nightly_judge(n, c, err);
 		}
 	}
-	if (unreached)
-		note_deadline(n, unreached);
 	return st;
 }
 

@@ -90,6 +90,7 @@ enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c,
 	struct spending_night spending = { n, c, c->seconds };
 	double budget_s = c->budget_s;
 	struct spend spend;
+	bool limited;
 	enum assay_status st;
 
 	c->state = NIGHT_MEASURING;
@@ -99,7 +100,8 @@ enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c,
 	}
 	if (budget_s > 0)
 		budget_s = budget_s - c->seconds > 1 ? budget_s - c->seconds : 1;
-	if (n->night.deadline_ms && (budget_s <= 0 || left_s(n) < budget_s))
+	limited = n->night.deadline_ms && (budget_s <= 0 || left_s(n) < budget_s);
+	if (limited)
 		budget_s = left_s(n) > 1 ? left_s(n) : 1;
 	st = store_state(n, c, err);
 	if (st) {
@@ -111,6 +113,7 @@ enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c,
 	free(again);
 	memcpy(c->plan, spend.plan, sizeof(c->plan));
 	c->seconds = spending.before_s + spend.seconds;
+	c->cut = limited && !spend.decided;
 	if (spend.lost)
 		set_detail(c, spend.lost);
 	if (st && is_its_own(st)) {

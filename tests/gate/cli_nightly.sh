@@ -371,6 +371,14 @@ expect_stdout '3 nothing_measured' '- not reached' 'not reached before the deadl
 run -C "$lab" nightly show --format github
 expect_stdout 'not reached' '::notice title=assay::'
 
+what='a deadline that would have sufficed lets what was cut off have its budget'
+printf '%s\n' "versions: { v1: { command: [/bin/sleep, '1000'] }, v2: { command: [/bin/sleep, '1000'] } }" 'repetitions: 2' >"$lab/apps/slow.yaml"
+printf '%s\n' 'comparisons: [{ application: good }, { application: slow, budget: 1h }]' 'fingerprints: { battery: none }' 'deadline: 8s' >"$lab/suite.yaml"
+run -C "$lab" nightly --format json
+cases=$((cases + 1))
+minutes=$(json '.notes[0].text' | sed -n "s/^1 of 2 .*'deadline: \([0-9]*\)m' would.*/\1/p")
+[ "${minutes:-0}" -ge 60 ] || fail "$(json '.notes[0].text')"
+
 what='runs that all fail are told with the first error, and the command that shows more'
 printf '%s\n' "versions: { v1: { command: [/bin/echo, 'cost 7'] }, v2: { command: [/bin/sh, -c, 'echo all is lost >&2; echo error 42 >&2; echo bye >&2; exit 3'] } }" \
 	'repetitions: 2' 'warm_ups: 0' "metric: { source: regex, pattern: 'cost ([0-9.]+)' }" >"$lab/apps/failing.yaml"
