@@ -29,7 +29,7 @@ static void test_rows(void **state)
 		{ "huge", "load1 1e300\n", "load1" },
 		{ "not a number", "load1 nan\n", "load1" },
 		{ "terminal", "sockets \033[31m\n", "'?[31m'" },
-		{ "no text", "kernel \377\n", "are no text" },
+		{ "no text", "kernel \377\n", "are not text" },
 	};
 
 	(void)state;
