@@ -71,11 +71,6 @@ row() {
 }
 all gate --format json
 all report -o "$work/page"
-i=0
-while [ "$i" -lt 200 ]; do
-	/usr/bin/time -a -o "$work/start.samples" -f '%e %U %S %M %x' "$assay" --version >/dev/null
-	i=$((i + 1))
-done
 [ -d "$kept/night" ] || night
 of_night show show
 of_night junit show --format junit
@@ -90,7 +85,6 @@ of_night pages pages -o "$work/pages"
 	echo '| --- | ---: | ---: | ---: | ---: | --- |'
 	row '`assay gate --format json`' gate
 	row '`assay report -o`' report
-	row '`assay --version` (what starting it takes)' start
 	row '`assay nightly show` (the whole night)' show
 	row '`assay nightly show --format junit` (the whole night)' junit
 	row "\`assay nightly pages\` (the whole night: $(find "$work/pages" -type f | wc -l) files, $(du -sm "$work/pages" | cut -f 1) MiB)" pages
