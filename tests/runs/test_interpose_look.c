@@ -112,6 +112,24 @@ static void quotas(void **state)
 		assert_int_equal(throttled_below("root", rows[i].group, strlen(rows[i].group), "throttled_usec", 1000), rows[i].expected);
 }
 
+/* A process that comes to another group has none of what that had before; what it had in the old one stays. */
+static void moved(void **state)
+{
+	static const struct {
+		uint64_t told;
+		bool same_group;
+		uint64_t expected;
+	} rows[] = { { 700, false, 0 },	       { 750, true, 50 },    { 600000, false, 50 }, { 600000, true, 50 },
+		     { UINT64_MAX, true, 50 }, { 600020, true, 70 }, { 755, false, 70 },    { 756, true, 71 } };
+	struct grown g = { .ns = UINT64_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		grow(&g, rows[i].told, rows[i].same_group);
+		assert_int_equal(g.ns, rows[i].expected);
+	}
+}
+
 static void processors(void **state)
 {
 	char name[16];
@@ -125,8 +143,9 @@ static void processors(void **state)
 
 int suite_interpose_look(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(numbers),    SCRATCH_TEST(rows_in_order), cmocka_unit_test(turns),
-					    cmocka_unit_test(groups), SCRATCH_TEST(quotas),	   cmocka_unit_test(processors) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(numbers),	 SCRATCH_TEST(rows_in_order), cmocka_unit_test(turns),
+					    cmocka_unit_test(groups),	 SCRATCH_TEST(quotas),	      cmocka_unit_test(moved),
+					    cmocka_unit_test(processors) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

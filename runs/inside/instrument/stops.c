@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "runs/inside/record/record.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -16,13 +17,22 @@
 #include <unistd.h>
 
 #define PERIOD_NS INT64_C(50000000) /* between two looks, at least */
-#define COST_PART 500		    /* of the time, one in so many at most: with many processes they are looked at more rarely */
-#define STARTED	  20		    /* field of /proc/PID/stat behind the program's name: when it began, in ticks since the machine did */
+#define COST_PART 250		    /* of the time, one in so many at most: with many processes they are looked at more rarely */
+/* Fields of /proc/PID/stat behind the program's name: what children that were waited for have used, in user mode and in the kernel; when it
+ * began; all in ticks, the last since the machine began. */
+#define CHILDREN_USER	14
+#define CHILDREN_SYSTEM 15
+#define STARTED		20
 
 struct watched {
 	char *path;
 	struct record_header *header; /* NULL: it has ended, or is none of ours */
 	bool was_stopped;
+};
+
+struct process {
+	uint64_t pid;
+	char state; /* 0: there is none that has begun since */
 };
 
 struct stops {
@@ -34,40 +44,111 @@ struct stops {
 	unsigned long long began; /* ticks since the machine began */
 	struct watched *items;	  /* [n], by path */
 	size_t n;
+	struct process *tree; /* [n_tree] of the run, at this look */
+	size_t n_tree, capacity;
+	uint64_t used_ns, used_then_ns; /* by all of the run; by those that were there at the last look, with children that had ended */
+	bool fell;			/* the latter is more than now: one ended just then, or its parent does not want to know */
 };
 
 static int64_t now_ns(clockid_t clock)
 {
-	struct timespec t;
+	struct timespec t = { 0, 0 };
 
 	clock_gettime(clock, &t);
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* A process's state, a letter; 0: there is none that has begun since. */
-static char state_of(uint64_t pid, unsigned long long began)
+/* Fills its state. Returns the processor time of its threads, and of the children that it has waited for. */
+static uint64_t process_read(struct process *p, unsigned long long began)
 {
-	char path[64], text[1024], *at, *word;
+	const clockid_t clock = (clockid_t)(~(unsigned)p->pid << 3 | 2); /* as clock_getcpuclockid() says */
+	unsigned long long fields[STARTED + 1] = { 0 };
+	char path[64], text[1024], *at;
 	ssize_t n;
 	int file;
 
-	snprintf(path, sizeof(path), "/proc/%llu/stat", (unsigned long long)pid);
+	p->state = 0;
+	snprintf(path, sizeof(path), "/proc/%llu/stat", (unsigned long long)p->pid);
 	file = open(path, O_RDONLY | O_CLOEXEC);
 	if (file < 0)
 		return 0;
 	n = read(file, text, sizeof(text) - 1);
 	close(file);
 	text[n > 0 ? n : 0] = '\0';
+	n = 1;
 	at = strrchr(text, ')'); /* names of programs may have any characters */
 	if (!at || at[1] != ' ')
 		return 0;
 	at += 2;
-	word = at;
-	for (int i = 1; word && i < STARTED; i++) {
-		word = strchr(word, ' ');
-		word = word ? word + 1 : NULL;
+	for (char *word = at, *next; word && n <= STARTED; word = next) {
+		next = strchr(word, ' ');
+		next = next ? next + 1 : NULL;
+		fields[n++] = strtoull(word, NULL, 10);
 	}
-	return !word || strtoull(word, NULL, 10) < began ? 0 : *at;
+	if (fields[STARTED] < began)
+		return 0;
+	p->state = *at;
+	return (uint64_t)now_ns(clock) + (fields[CHILDREN_USER] + fields[CHILDREN_SYSTEM]) * (uint64_t)(1000000000 / sysconf(_SC_CLK_TCK));
+}
+
+static struct process *tree_find(struct stops *s, uint64_t pid)
+{
+	for (size_t i = 0; i < s->n_tree; i++)
+		if (s->tree[i].pid == pid)
+			return &s->tree[i];
+	return NULL;
+}
+
+static void tree_add(struct stops *s, uint64_t pid)
+{
+	if (tree_find(s, pid))
+		return;
+	s->tree = mem_grow(s->tree, s->n_tree, &s->capacity, sizeof(*s->tree));
+	s->tree[s->n_tree++] = (struct process){ .pid = pid };
+}
+
+/* Each thread has those that it has started. */
+static void children_add(struct stops *s, uint64_t pid)
+{
+	char *threads = mem_format("/proc/%llu/task", (unsigned long long)pid);
+	DIR *all = opendir(threads);
+	struct dirent *one;
+
+	while (all && (one = readdir(all))) {
+		char *path = one->d_name[0] != '.' ? mem_format("%s/%s/children", threads, one->d_name) : NULL;
+		FILE *children = path ? fopen(path, "re") : NULL;
+		unsigned long long child;
+
+		while (children && fscanf(children, "%llu", &child) == 1)
+			tree_add(s, child);
+		if (children)
+			fclose(children);
+		free(path);
+	}
+	if (all)
+		closedir(all);
+	free(threads);
+}
+
+/* Of the run are this process's children, those that have record files, and all that these have started. */
+static void tree_look(struct stops *s)
+{
+	uint64_t used = 0;
+
+	s->n_tree = 0;
+	children_add(s, (uint64_t)getpid());
+	for (size_t i = 0; i < s->n; i++)
+		if (s->items[i].header && !s->items[i].header->finished)
+			tree_add(s, s->items[i].header->pid);
+	for (size_t i = 0; i < s->n_tree; i++) {
+		used += process_read(&s->tree[i], s->began);
+		if (s->tree[i].state)
+			children_add(s, s->tree[i].pid);
+	}
+	s->used_ns += used > s->used_then_ns ? used - s->used_then_ns : 0;
+	if (used >= s->used_then_ns || s->fell)
+		s->used_then_ns = used;
+	s->fell = used < s->used_then_ns;
 }
 
 static struct record_header *header_of(const char *path)
@@ -125,10 +206,11 @@ static void files_look(struct stops *s)
 }
 
 /* `since`: the time since the last look. One that was stopped at this look alone was for half of it, about. */
-static void process_look(const struct stops *s, struct watched *w, uint64_t since)
+static void process_look(struct stops *s, struct watched *w, uint64_t since)
 {
 	struct record_header *h = w->header;
-	char state = h->finished ? 0 : state_of(h->pid, s->began);
+	const struct process *p = h->finished ? NULL : tree_find(s, h->pid);
+	char state = p ? p->state : 0;
 	bool stopped = state == 'T';
 	uint64_t told = h->stopped_ns ? h->stopped_ns : 1;
 
@@ -138,6 +220,7 @@ static void process_look(const struct stops *s, struct watched *w, uint64_t sinc
 		return;
 	}
 	__atomic_store_n(&h->stopped_ns, told + (stopped ? since / 2 : 0) + (w->was_stopped ? since / 2 : 0), __ATOMIC_RELAXED);
+	__atomic_store_n(&h->run_ns, s->used_ns + 1, __ATOMIC_RELAXED);
 	w->was_stopped = stopped;
 }
 
@@ -155,6 +238,7 @@ static void *stops_run(void *of)
 		now = now_ns(CLOCK_MONOTONIC);
 		cost = now_ns(CLOCK_THREAD_CPUTIME_ID);
 		files_look(s);
+		tree_look(s);
 		for (size_t i = 0; i < s->n; i++)
 			if (s->items[i].header)
 				process_look(s, &s->items[i], (uint64_t)(now - last));
@@ -193,6 +277,7 @@ void stops_end(struct stops *s)
 	for (size_t i = 0; i < s->n; i++)
 		watched_release(&s->items[i]);
 	free(s->items);
+	free(s->tree);
 	free(s->directory);
 	free(s);
 }

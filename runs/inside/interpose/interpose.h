@@ -14,13 +14,15 @@
  *   cpu_ns, run_delay_ns, minor_faults, major_faults, voluntary, involuntary
  *                of the thread since it began, when the call began; at most once in PERIOD_TICKS
  *   throttled_ns, steal_ns, busy_ns
- *                with these: of its control groups since they began; of the processors that it was on; time of all processors of the
- *                machine that anybody used. Looked at more rarely
+ *                with these: of the control groups that it was in, as long as it was; of the processors that it was on; time of all
+ *                processors of the machine that anybody used. Looked at more rarely
  *   loop_ticks   with these: ticks that a loop of always as many operations took, a few milliseconds ago at most: the processor's clock
  *   stopped_ns   with these: for how long the process was stopped, as it is told from outside (runs/inside/instrument/stops.h)
  *   io_pressure_ns, memory_pressure_ns
  *                with these: for how long any task of the process's control group (version 2), or of the machine, waited for a disk, or
  *                for memory that was short
+ *   own_ns       with these: processor time of the process, whether its threads call anything or not
+ *   run_ns       with these: of all processes of the run on this host, whether they are recorded or not, as it is told from outside
  *   from_weight  how many passages of the edge this record stands for; 0: none, or from is not known
  *
  * Which of these are taken the header's level says, which may change at any time (record.h).
@@ -148,7 +150,7 @@ static inline uint64_t interpose_mix(uint64_t args, uint64_t one)
 
 struct interpose_accounts {
 	uint64_t cpu_ns, run_delay_ns, minor_faults, major_faults, voluntary, involuntary;
-	uint64_t throttled_ns, steal_ns, busy_ns, stopped_ns, loop_ticks, io_pressure_ns, memory_pressure_ns;
+	uint64_t throttled_ns, steal_ns, busy_ns, stopped_ns, loop_ticks, io_pressure_ns, memory_pressure_ns, own_ns, run_ns;
 };
 
 /* What takes long is looked at again later: it shall take no more than a part of the time. */
@@ -174,7 +176,7 @@ static inline uint64_t interpose_least(uint64_t before, uint64_t took, uint64_t 
 	return least < most ? least : most;
 }
 
-/* Of the calling thread, by system calls; the last seven are left as they are. `turns`: that it has left its processor; as long as that
+/* Of the calling thread, by system calls; the last nine are left as they are. `turns`: that it has left its processor; as long as that
  * stays, it has not waited for one, and what says how long it has, which takes 6 of 7 microseconds, is not read: then false. */
 bool interpose_accounts_read(struct interpose_accounts *out, uint64_t *turns, enum record_level level);
 /* Of those what was withheld, and pressure: some 20 microseconds, more on large machines; now and then 50 for all threads. Returns the

@@ -274,15 +274,21 @@ static uint64_t number_in(const char *path, const char *line, uint64_t wanted)
 	return number;
 }
 
+/* UINT64_MAX: the kernel does not tell. */
+static uint64_t cpu_time(clockid_t clock)
+{
+	struct timespec t = { 0, 0 };
+
+	return ask(SYS_clock_gettime, clock, (long)&t, 0, 0) == 0 ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : UINT64_MAX;
+}
+
 bool interpose_accounts_read(struct interpose_accounts *out, uint64_t *turns, enum record_level level)
 {
-	struct timespec cpu = { 0, 0 };
 	struct rusage usage = { .ru_nvcsw = -1 };
 	uint64_t before = *turns;
 
-	out->cpu_ns = out->minor_faults = out->major_faults = out->voluntary = out->involuntary = UINT64_MAX;
-	if (ask(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&cpu, 0, 0) == 0)
-		out->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+	out->minor_faults = out->major_faults = out->voluntary = out->involuntary = UINT64_MAX;
+	out->cpu_ns = cpu_time(CLOCK_THREAD_CPUTIME_ID);
 	ask(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0);
 	*turns = (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw);
 	if (level >= RECORD_LEVEL_CAUSES && usage.ru_nvcsw >= 0) {
@@ -329,9 +335,25 @@ uint64_t interpose_loop_ticks(void)
 static struct {
 	bool busy; /* a thread is reading */
 	struct interpose_pace pace;
-	uint64_t throttled_ns, io_ns, memory_ns;
+	struct grown {
+		uint64_t ns;   /* UINT64_MAX: not known */
+		uint64_t told; /* by the group, at last */
+	} throttled, io, memory;
+	uint64_t id; /* a hash of which they are */
 	char groups[GROUPS_BYTES], path[PATH_BYTES];
-} own_group = { .throttled_ns = UINT64_MAX, .io_ns = UINT64_MAX, .memory_ns = UINT64_MAX };
+} own_group = { .throttled = { .ns = UINT64_MAX }, .io = { .ns = UINT64_MAX }, .memory = { .ns = UINT64_MAX } };
+
+/* What a group was told to have had before the process came to it is not the process's. */
+static void grow(struct grown *g, uint64_t told, bool same_group)
+{
+	if (told == UINT64_MAX)
+		return;
+	if (g->ns == UINT64_MAX)
+		__atomic_store_n(&g->ns, 0, __ATOMIC_RELAXED);
+	else if (same_group && told > g->told)
+		__atomic_store_n(&g->ns, g->ns + (told - g->told), __ATOMIC_RELAXED);
+	g->told = told;
+}
 
 /* In "2:cpu,cpuacct:/a/b\n0::/c\n" the path of the first hierarchy that is of that controller (""); 0: none. *bytes: its length. */
 static const char *group_of(const char *groups, const char *controller, size_t *bytes)
@@ -403,6 +425,8 @@ static void group_read(enum record_level level)
 	long file = ask(SYS_openat, AT_FDCWD, (long)"/proc/thread-self/cgroup", O_RDONLY | O_CLOEXEC, 0), n = 0;
 	size_t bytes = 0, cpu_bytes;
 	const char *name, *cpu;
+	uint64_t id;
+	bool same;
 
 	if (file < 0)
 		return;
@@ -411,14 +435,17 @@ static void group_read(enum record_level level)
 	own_group.groups[n > 0 ? n : 0] = '\0';
 	name = group_of(own_group.groups, "", &bytes);
 	cpu = group_of(own_group.groups, "cpu", &cpu_bytes);
+	id = id_hash(own_group.groups);
+	same = id == own_group.id;
+	own_group.id = id;
 	if (cpu)
-		own_group.throttled_ns = throttled_below("/sys/fs/cgroup/cpu", cpu, cpu_bytes, "throttled_time", 1);
+		grow(&own_group.throttled, throttled_below("/sys/fs/cgroup/cpu", cpu, cpu_bytes, "throttled_time", 1), same);
 	else if (name)
-		own_group.throttled_ns = throttled_below("/sys/fs/cgroup", name, bytes, "throttled_usec", 1000);
+		grow(&own_group.throttled, throttled_below("/sys/fs/cgroup", name, bytes, "throttled_usec", 1000), same);
 	if (level < RECORD_LEVEL_RESOURCES)
 		return;
-	own_group.io_ns = pressure_of("/sys/fs/cgroup", name ? name : "", bytes, "/io.pressure", "/proc/pressure/io");
-	own_group.memory_ns = pressure_of("/sys/fs/cgroup", name ? name : "", bytes, "/memory.pressure", "/proc/pressure/memory");
+	grow(&own_group.io, pressure_of("/sys/fs/cgroup", name ? name : "", bytes, "/io.pressure", "/proc/pressure/io"), same);
+	grow(&own_group.memory, pressure_of("/sys/fs/cgroup", name ? name : "", bytes, "/memory.pressure", "/proc/pressure/memory"), same);
 }
 
 /* "cpu12" */
@@ -483,11 +510,12 @@ uint64_t interpose_withheld_read(struct interpose_accounts *out, struct interpos
 		takes += pace_follow(&own_group.pace, now, GROUP_PART);
 		__atomic_store_n(&own_group.busy, false, __ATOMIC_RELEASE);
 	}
-	out->throttled_ns = __atomic_load_n(&own_group.throttled_ns, __ATOMIC_RELAXED);
+	out->throttled_ns = __atomic_load_n(&own_group.throttled.ns, __ATOMIC_RELAXED);
+	out->own_ns = cpu_time(CLOCK_PROCESS_CPUTIME_ID);
 	if (level < RECORD_LEVEL_RESOURCES)
 		return takes;
-	out->io_pressure_ns = __atomic_load_n(&own_group.io_ns, __ATOMIC_RELAXED);
-	out->memory_pressure_ns = __atomic_load_n(&own_group.memory_ns, __ATOMIC_RELAXED);
+	out->io_pressure_ns = __atomic_load_n(&own_group.io.ns, __ATOMIC_RELAXED);
+	out->memory_pressure_ns = __atomic_load_n(&own_group.memory.ns, __ATOMIC_RELAXED);
 	return takes;
 }
 

@@ -42,7 +42,7 @@
 #define CHUNK_BYTES	 4096u	 /* a thread that makes few calls has one all the same */
 #define NAMES_BYTES	 131072u /* of each process, however short: about 1,800 sites */
 #define NOT_CHOSEN	 255u
-#define COUNTERS	 21u
+#define COUNTERS	 23u
 #define ACCOUNTS_AT	 8u
 #define PACK_WORDS	 RECORD_PACK_WORDS(COUNTERS)
 #define THREAD_BYTES	 (THREAD_SITES * sizeof(struct interpose_site) + PACK_WORDS * sizeof(uint64_t))
@@ -238,6 +238,7 @@ static uint64_t accounts_look(uint64_t now)
 	bool left;
 
 	mine.accounts.stopped_ns = stopped_ns - 1; /* nobody looks: not known */
+	mine.accounts.run_ns = level < RECORD_LEVEL_CAUSES ? UINT64_MAX : __atomic_load_n(&writer.header->run_ns, __ATOMIC_RELAXED) - 1;
 	if (level >= RECORD_LEVEL_RESOURCES && now - mine.looped > LOOP_PERIOD) {
 		mine.accounts.loop_ticks = interpose_loop_ticks();
 		mine.looped = now;
@@ -552,7 +553,8 @@ __attribute__((constructor)) static void interpose_start(void)
 	static const char *const counters[COUNTERS] = {
 		"size",		"kind",	    "result",	    "args",	    "from",	    "since",	      "work",
 		"from_weight",	"cpu_ns",   "run_delay_ns", "minor_faults", "major_faults", "voluntary",      "involuntary",
-		"throttled_ns", "steal_ns", "busy_ns",	    "stopped_ns",   "loop_ticks",   "io_pressure_ns", "memory_pressure_ns"
+		"throttled_ns", "steal_ns", "busy_ns",	    "stopped_ns",   "loop_ticks",   "io_pressure_ns", "memory_pressure_ns",
+		"own_ns",	"run_ns"
 	};
 	const char *directory = is_launcher() ? NULL : getenv("ASSAY_INTERPOSE_DIRECTORY");
 	const struct record_options options = {

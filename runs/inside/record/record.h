@@ -56,8 +56,9 @@ struct record_header {
 	uint64_t dropped;	  /* samples for which there was not even a chunk */
 	uint64_t finished;	  /* 1 when the process ended in order */
 	uint64_t
-	    stopped_ns; /* written from outside: for how long it was stopped, and 1; 0: nobody looks (runs/inside/instrument/stops.h) */
-	uint64_t level; /* enum record_level; but for RECORD_LEVEL_ALL another one may be written from outside: it is taken from then on */
+	    stopped_ns;	 /* written from outside: for how long it was stopped, and 1; 0: nobody looks (runs/inside/instrument/stops.h) */
+	uint64_t level;	 /* enum record_level; but for RECORD_LEVEL_ALL another one may be written from outside: it is taken from then on */
+	uint64_t run_ns; /* written from outside: processor time of all processes of the run on this host, and 1; 0: nobody looks */
 };
 
 /* A chunk belongs to one thread; a thread takes a new one when it is full. One whose magic is 0 was never begun. */
@@ -106,7 +107,7 @@ struct record_brief {
 	uint64_t ordinal, start, duration;
 };
 
-_Static_assert(sizeof(struct record_header) == 112, "the file's layout");
+_Static_assert(sizeof(struct record_header) == 120, "the file's layout");
 _Static_assert(sizeof(struct record_chunk) == 24, "the file's layout");
 _Static_assert(sizeof(struct record_sample) == 48, "the file's layout");
 _Static_assert(sizeof(struct record_brief) == 32, "the file's layout");
