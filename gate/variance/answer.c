@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/page/html.h"
+#include "gate/variance/more_work.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #define CLUSTERS_TOLD 30
 #define RARE_TOLD     10
 #define NAMES_TOLD    3
+#define TIMES_TOLD    100
 #define FEW	      .7 /* coverage below which the answer says so; as published */
 
 /* ---- pieces ---- */
@@ -60,16 +62,21 @@ static size_t regions_by_environment(const struct variance *v)
 	return n;
 }
 
-/* Its largest part is what nothing times or counts, and the work is not known either: it may be more work. */
+/* Whatever took the time: more work takes longer, and waits longer, too. */
 static bool may_be_work(const struct region *r)
 {
-	return r->verified < .5 && r->activity == ACTIVITY_COMPUTATION && r->why.n &&
-	       (r->why.parts[0].cause == LOSS_PROCESSOR || r->why.parts[0].cause == LOSS_UNKNOWN);
+	return r->verified < .5 && r->activity == ACTIVITY_COMPUTATION;
 }
 
 static double times_of(const struct region *r)
 {
 	return r->expected_s > 0 ? r->time_s / r->expected_s : (double)NAN;
+}
+
+/* "1.50", "more than 100": calls that take next to nothing unless they have to wait. free() it. */
+static char *times_text(const struct region *r)
+{
+	return times_of(r) > TIMES_TOLD ? mem_format("more than %d", TIMES_TOLD) : mem_format("%.2f", times_of(r));
 }
 
 double variance_coverage(const struct variance *v)
@@ -102,9 +109,11 @@ char *variance_sentence(const struct variance *v, const struct region *r)
 	char *who = variance_processes(v, r), *why = variance_why(r), *lost = variance_seconds(fmax(r->estimated_s, 0));
 	char *from = variance_seconds(r->from_s), *to = variance_seconds(r->to_s);
 	char *when = throughout(r) ? mem_string("as long as it ran") : mem_format("from %s to %s", from, to);
-	char *text = mem_format("%s lost %s in %s %s, in which it took %.2f times as long as usual%s%s", who, lost,
-				activity_text(r->activity), when, times_of(r), *why ? ": " : "", why);
+	char *times = times_text(r);
+	char *text = mem_format("%s lost %s in %s %s, in which it took %s times as long as usual%s%s", who, lost,
+				activity_text(r->activity), when, times, *why ? ": " : "", why);
 
+	free(times);
 	free(who);
 	free(why);
 	free(lost);
@@ -123,6 +132,21 @@ static void answer_region(const struct variance *v, const struct region *r, stru
 		doc_line(d, "nothing counted the work of this computation: it may have been more of it; record with a software counter to "
 			    "know (docs/variance.md)");
 	free(text);
+}
+
+/* Others wait for it. */
+static void answer_work(const struct variance *v, struct document *d)
+{
+	double *more = more_work(v, false);
+
+	for (size_t p = 0; p < v->fragments.n_processes; p++)
+		if (more[p] > 0)
+			doc_line(
+			    d,
+			    "%s did %.0f %% more work than the median rank, as that was counted: that is its code's doing, or its input's, "
+			    "not the environment's",
+			    v->fragments.processes[p].name, 100 * more[p]);
+	free(more);
 }
 
 /* ---- regions ---- */
@@ -175,7 +199,7 @@ static void region_parts(const struct region *r, struct document *d)
 static void region_row(const struct variance *v, size_t at, struct document *d)
 {
 	const struct region *r = &v->regions[at];
-	char *who = variance_processes(v, r), *why = variance_why(r), *lost = variance_seconds(r->estimated_s);
+	char *who = variance_processes(v, r), *why = variance_why(r), *lost = variance_seconds(r->estimated_s), *times = times_text(r);
 
 	doc_row(d);
 	doc_show(d, "region", "region", at + 1);
@@ -186,7 +210,7 @@ static void region_row(const struct variance *v, size_t at, struct document *d)
 	doc_showf(d, "to_s", "to s", r->to_s, "%.2f", r->to_s);
 	doc_showf(d, "loss_s", "lost", r->estimated_s, "%s", lost);
 	doc_set(d, "loss_seen_s", r->loss_s);
-	doc_showf(d, "times_usual", "times usual", times_of(r), "%.2f", times_of(r));
+	doc_showf(d, "times_usual", "times usual", times_of(r), "%s", times);
 	doc_show(d, "fragments", "fragments", r->fragments);
 	doc_set(d, "environment", variance_environment(r));
 	doc_set(d, "verified", r->verified);
@@ -202,6 +226,7 @@ static void region_row(const struct variance *v, size_t at, struct document *d)
 		doc_show(d, NULL, "why", *why ? why : "-");
 	region_members(v, r, d);
 	region_parts(r, d);
+	free(times);
 	free(who);
 	free(why);
 	free(lost);
@@ -456,6 +481,8 @@ void variance_answer(const struct variance *v, struct document *d)
 		answer_region(v, &v->regions[0], d);
 	else
 		answer_nothing(v, d);
+	if (!v->fragments.n_runs)
+		answer_work(v, d);
 	doc_set_bool(d, "variance", v->n_regions > 0);
 	doc_set(d, "by_environment", regions_by_environment(v));
 	variance_regions(v, d);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "gate/variance/processors.h"
 #include "gate/variance/variance.h"
 #include "model/variance/factors.h"
 
@@ -286,7 +287,8 @@ static double excess_of(enum account a, const struct sums *window, const struct 
 	return excess(all_of(window, a), most_of(normal, a), window, normal, loss);
 }
 
-/* Least squares over all segments of a process that are mostly repeated computation: what a fault or a switch costs. */
+/* Least squares over all segments of a process that are mostly repeated computation: what a fault or a switch costs. All of it is for a
+ * second: more work, which takes longer, has more of everything, and none of that is its cause. */
 static void counted_costs(const struct segment *s, size_t n, const enum account *accounts, size_t p, struct factors *out)
 {
 	struct mat X = mat_new(n, p);
@@ -302,8 +304,8 @@ static void counted_costs(const struct segment *s, size_t n, const enum account 
 		if (!whole)
 			continue;
 		for (size_t j = 0; j < p; j++)
-			X.at[rows * p + j] = s[k].account[accounts[j]];
-		y[rows++] = s[k].time_s - s[k].expected_s - known(s[k].account[ACCOUNT_QUEUE]) - s[k].stopped_s;
+			X.at[rows * p + j] = s[k].account[accounts[j]] / wall;
+		y[rows++] = (s[k].time_s - s[k].expected_s - known(s[k].account[ACCOUNT_QUEUE]) - s[k].stopped_s) / wall;
 	}
 	X.rows = rows;
 	factors_fit(&X, y, out);
@@ -312,9 +314,15 @@ static void counted_costs(const struct segment *s, size_t n, const enum account 
 	free(y);
 }
 
+/* No more than there is to explain, and no less than nothing. */
+static double within(double much, double left)
+{
+	return fmin(fmax(much, 0), left);
+}
+
 /* Refines what is on the processor by what is counted there; returns what is left. */
-static double refine_counted(const struct segments *all, size_t process, const struct sums *window, const struct sums *normal, double loss,
-			     double left, struct breakdown *b)
+static double refine_counted(const struct segments *all, size_t process, const struct sums *window, const struct sums *normal, double left,
+			     struct breakdown *b)
 {
 	static const enum account accounts[] = { ACCOUNT_MINOR, ACCOUNT_INVOLUNTARY };
 	static const enum loss_cause causes[] = { LOSS_MINOR, LOSS_SWITCHES };
@@ -322,52 +330,52 @@ static double refine_counted(const struct segments *all, size_t process, const s
 
 	counted_costs(all->items + all->first[process], all->first[process + 1] - all->first[process], accounts, 2, &fit);
 	for (size_t j = 0; fit.fitted && j < 2; j++) {
-		double more = excess_of(accounts[j], window, normal, loss);
+		double more = excess_of(accounts[j], window, normal, 0);
 		const struct factor *f = &fit.of[j];
 		struct breakdown_part *part;
 		double impact;
 
 		if (!f->kept || stats_round(f->p) >= FACTORS_LEVEL || f->coefficient <= 0 || more <= 0)
 			continue;
-		impact = take(&left, f->coefficient * more);
+		impact = within(f->coefficient * more, left);
 		part = part_add(b, causes[j], impact, false);
-		part->low_s += fmax(f->low * more, 0) - impact;
-		part->high_s += f->high * more - impact;
+		part->low_s -= impact - within(f->low * more, left);
+		part->high_s += within(f->high * more, left) - impact;
 		part->count = known(part->count) + more;
+		left -= impact;
 	}
 	return left;
 }
 
-/* Seconds for which recorded threads of the host of `process` were on a processor. */
-static double own_cpu(const struct variance *v, const struct segments *all, size_t process, double from_s, double to_s)
+/* What it was a second in the rest of the run, and in so much time. */
+static double usual_of(double whole, double in, double rest_s, double time_s)
 {
-	const struct fragment_process *p = v->fragments.processes;
-	double cpu = 0;
-
-	for (size_t other = 0; other < v->fragments.n_processes; other++)
-		for (size_t k = all->first[other];
-		     p[other].run == p[process].run && strcmp(p[other].host, p[process].host) == 0 && k < all->first[other + 1]; k++)
-			cpu += part_of(&all->items[k], from_s, to_s) * known(all->items[k].account[ACCOUNT_CPU]);
-	return cpu;
+	return (whole - in) / rest_s * time_s;
 }
 
-/* Did programs outside of the run use its host's processors for so long that they may be what a member waited for? Yes, where that is not
- * known. */
-static bool outside_used(const struct variance *v, const struct segments *all, const struct region_member *m, const struct sums *window,
-			 double queue)
+/* Whose the processors were that a member waited for: others', when they used enough of them for that, unless it is only the run that used
+ * more than in the rest of its time. Old records know no more of the run than its recorded threads. */
+static enum loss_cause queue_cause(const struct variance *v, const struct region_member *m, const struct sums *window, double queue)
 {
-	double busy = all_of(window, ACCOUNT_BUSY) / window->wall_s * (m->to_s - m->from_s); /* all its threads saw the same host */
+	double time = m->to_s - m->from_s, rest = v->fragments.span_s - time, others, others_more, own_more;
+	struct processors_used in, whole;
 
-	return !(busy > 0) || busy - own_cpu(v, all, m->process, m->from_s, m->to_s) >= OUTSIDE * queue;
-}
-
-/* Who used it is not known where only times are taken. */
-static enum loss_cause queue_cause(const struct variance *v, const struct segments *all, const struct region_member *m,
-				   const struct sums *window, double queue)
-{
-	if (!(window->known_s[ACCOUNT_MINOR] > 0))
+	if (!(window->known_s[ACCOUNT_MINOR] > 0)) /* only times are taken */
 		return LOSS_WAITING;
-	return outside_used(v, all, m, window, queue) ? LOSS_QUEUE : LOSS_CROWDED;
+	in = processors_used(&v->fragments, m->process, m->from_s, m->to_s);
+	others = in.busy_s - in.own_s;
+	if (isnan(others))
+		return LOSS_WAITING;
+	if (others < OUTSIDE * queue)
+		return LOSS_CROWDED;
+	if (rest < USUAL_LEAST * time)
+		return LOSS_QUEUE;
+	whole = processors_used(&v->fragments, m->process, 0, v->fragments.span_s);
+	own_more = in.own_s - in.self_s - usual_of(whole.own_s - whole.self_s, in.own_s - in.self_s, rest, time);
+	others_more = others - usual_of(whole.busy_s - whole.own_s, others, rest, time);
+	if (own_more < OUTSIDE * queue)
+		return LOSS_QUEUE;
+	return others_more < OUTSIDE * queue ? LOSS_CROWDED : LOSS_WAITING;
 }
 
 /* What the time on the processor would have been less by, had its clock been as fast as usual. */
@@ -414,7 +422,7 @@ static void member_explain(const struct variance *v, const struct segments *all,
 
 		part_add(b, LOSS_STEAL, from_stopped + take(&left, steal - from_stopped), true);
 	}
-	part_add(b, queue_cause(v, all, m, &window, queue), queue, true);
+	part_add(b, queue_cause(v, m, &window, queue), queue, true);
 	memory = r->activity == ACTIVITY_COMPUTATION ? excess_of(ACCOUNT_MEMORY_PRESSURE, &window, normal, loss) : 0;
 	if (memory > 0) {
 		double from_stopped = take(&stopped, memory);
@@ -424,7 +432,7 @@ static void member_explain(const struct variance *v, const struct segments *all,
 	part_add(b, excess_of(ACCOUNT_MAJOR, &window, normal, loss) > 0 ? LOSS_PAGES : LOSS_STOPPED, stopped, true);
 	part_add(b, LOSS_CLOCK, take(&left, clock_loss(&window, all->loop[m->process])), true);
 	if (r->activity == ACTIVITY_COMPUTATION && left > BREAKDOWN_MAJOR * loss)
-		left = refine_counted(all, m->process, &window, normal, loss, left, b);
+		left = refine_counted(all, m->process, &window, normal, left, b);
 	if (r->activity == ACTIVITY_IO)
 		part_add(b, LOSS_DISK, take(&left, excess_of(ACCOUNT_IO_PRESSURE, &window, normal, loss)), true);
 	part_add(b, r->activity == ACTIVITY_COMPUTATION ? LOSS_PROCESSOR : LOSS_CALLS, left, false);

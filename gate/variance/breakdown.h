@@ -16,7 +16,7 @@
 #define LOSS_ROWS(X)                                                                                                                       \
 	X(LOSS_QUEUE, "run_queue", "waiting for a processor that others used")                                                             \
 	X(LOSS_CROWDED, "own_queue", "waiting for a processor that the run itself used")                                                   \
-	X(LOSS_WAITING, "waiting", "waiting for a processor")                                                                              \
+	X(LOSS_WAITING, "waiting", "waiting for a processor that others or the run itself used: it is not known who")                      \
 	X(LOSS_THROTTLED, "throttled", "throttled by the quota of its control group")                                                      \
 	X(LOSS_STEAL, "steal", "processor time that the machine's host took away")                                                         \
 	X(LOSS_MEMORY, "memory", "waiting for memory, which was short")                                                                    \

@@ -126,6 +126,8 @@ static void call_add(struct loading *l, const struct samples *s, const struct co
 		args -= (double)((uint64_t)args & TAG_MASK);
 	}
 	f.arguments = mixed(mixed(mixed(0, kind), args), isnan(result) ? 0 : 1); /* a call that fails does something else */
+	if (f.activity == ACTIVITY_COMMUNICATION && !s->items[i].ordinal)	 /* the first one waits until its partner begins */
+		f.arguments = mixed(f.arguments, 1);
 	if (s->items[i].weight)
 		fragment_add(l, &f, s->items[i].weight);
 }
@@ -161,19 +163,11 @@ static void edge_add(struct loading *l, const struct samples *s, const struct co
 
 static void snapshot_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i)
 {
-	static const double unit[ACCOUNTS] = { [ACCOUNT_CPU] = 1e-9,
-					       [ACCOUNT_QUEUE] = 1e-9,
-					       [ACCOUNT_THROTTLED] = 1e-9,
-					       [ACCOUNT_STEAL] = 1e-9,
-					       [ACCOUNT_BUSY] = 1e-9,
-					       [ACCOUNT_STOPPED] = 1e-9,
-					       [ACCOUNT_MINOR] = 1,
-					       [ACCOUNT_MAJOR] = 1,
-					       [ACCOUNT_VOLUNTARY] = 1,
-					       [ACCOUNT_INVOLUNTARY] = 1,
-					       [ACCOUNT_LOOP] = 1,
-					       [ACCOUNT_IO_PRESSURE] = 1e-9,
-					       [ACCOUNT_MEMORY_PRESSURE] = 1e-9 };
+	static const double unit[ACCOUNTS] = { [ACCOUNT_CPU] = 1e-9,   [ACCOUNT_QUEUE] = 1e-9,	     [ACCOUNT_THROTTLED] = 1e-9,
+					       [ACCOUNT_STEAL] = 1e-9, [ACCOUNT_BUSY] = 1e-9,	     [ACCOUNT_OWN] = 1e-9,
+					       [ACCOUNT_RUN] = 1e-9,   [ACCOUNT_STOPPED] = 1e-9,     [ACCOUNT_MINOR] = 1,
+					       [ACCOUNT_MAJOR] = 1,    [ACCOUNT_VOLUNTARY] = 1,	     [ACCOUNT_INVOLUNTARY] = 1,
+					       [ACCOUNT_LOOP] = 1,     [ACCOUNT_IO_PRESSURE] = 1e-9, [ACCOUNT_MEMORY_PRESSURE] = 1e-9 };
 	struct snapshot *at;
 
 	if (isnan(value_at(s, i, c->account[ACCOUNT_CPU])) && isnan(value_at(s, i, c->account[ACCOUNT_QUEUE])))

@@ -61,6 +61,8 @@ struct fragment {
 	X(ACCOUNT_THROTTLED, "throttled_ns")                                                                                               \
 	X(ACCOUNT_STEAL, "steal_ns")                                                                                                       \
 	X(ACCOUNT_BUSY, "busy_ns") /* of all processors of its host, by anybody */                                                         \
+	X(ACCOUNT_OWN, "own_ns")   /* of those, by all threads of the process, */                                                          \
+	X(ACCOUNT_RUN, "run_ns")   /* and by all processes of the run, recorded or not */                                                  \
 	X(ACCOUNT_STOPPED, "stopped_ns")                                                                                                   \
 	X(ACCOUNT_IO_PRESSURE, "io_pressure_ns")	 /* that anybody of its control group or host waited for a disk */                 \
 	X(ACCOUNT_MEMORY_PRESSURE, "memory_pressure_ns") /* or for memory */                                                               \

@@ -1,5 +1,6 @@
 /* Several runs that had the same to do: which of them was slow, and why. */
 #include "gate/variance/answer.h"
+#include "gate/variance/more_work.h"
 
 #include "base/mem.h"
 #include "base/stats.h"
@@ -10,9 +11,10 @@
 #define TOLD .05 /* of what was lost, from which a cause is told */
 
 struct run_sum {
-	double span_s; /* until its last process's end */
-	double times;  /* as long as the median run */
-	double lost_s; /* of the process that lost most: processes run beside each other */
+	double span_s;	  /* until its last process's end */
+	double times;	  /* as long as the median run */
+	double lost_s;	  /* of the process that lost most: processes run beside each other */
+	double more_work; /* than the median run, as part of that */
 	size_t process;
 	double cause_s[CAUSES]; /* of all its regions */
 	bool slow;
@@ -64,19 +66,24 @@ static size_t main_cause(const struct run_sum *r)
 	return most;
 }
 
-/* "; process 3 (solver) of b lost most, 2.10 s: of all that was lost 92 % throttled ..."; empty: nothing was. free() it. */
+/* "; it did 20 % more work ...; process 3 (solver) of b lost most, 2.10 s: of all that was lost 92 % throttled ..."; empty: nothing was.
+ * free() it. */
 static char *why_of(const struct variance *v, const struct run_sum *r)
 {
 	size_t cause = main_cause(r);
-	char *lost, *text;
+	struct buf text = BUF_INIT;
+	char *lost;
 
-	if (r->process == VARIANCE_NONE || !(r->cause_s[cause] >= TOLD * cause_sum(r)))
-		return mem_string("");
-	lost = variance_seconds(r->lost_s);
-	text = mem_format("; %s lost most, %s; of all that was lost there, %.0f %% %s", v->fragments.processes[r->process].name, lost,
-			  100 * r->cause_s[cause] / cause_sum(r), loss_cause_text((enum loss_cause)cause));
-	free(lost);
-	return text;
+	if (r->more_work > 0)
+		buf_format(&text, "; it did %.0f %% more work, as that was counted, which is not the environment's doing",
+			   100 * r->more_work);
+	if (r->process != VARIANCE_NONE && r->cause_s[cause] >= TOLD * cause_sum(r)) {
+		lost = variance_seconds(r->lost_s);
+		buf_format(&text, "; %s lost most, %s; of all that was lost there, %.0f %% %s", v->fragments.processes[r->process].name,
+			   lost, 100 * r->cause_s[cause] / cause_sum(r), loss_cause_text((enum loss_cause)cause));
+		free(lost);
+	}
+	return buf_take(&text);
 }
 
 static void first_line(const struct variance *v, const struct run_sum *runs, size_t slow, size_t slowest, double usual_s,
@@ -109,6 +116,10 @@ static void run_row(const struct variance *v, const struct run_sum *r, const cha
 	doc_showf(d, "times_usual", "times the median", r->times, "%.2f", r->times);
 	doc_set_bool(d, "slow", r->slow);
 	doc_show(d, NULL, "slow", r->slow ? "slow" : "-");
+	if (r->more_work > 0)
+		doc_showf(d, "more_work", "more work", r->more_work, "%+.0f %%", 100 * r->more_work);
+	else
+		doc_show(d, "more_work", "more work", DOC_NOTHING);
 	doc_showf(d, "lost_s", "lost by one process, s", r->lost_s, "%.3f", r->lost_s);
 	doc_show(d, "process", "which", r->process == VARIANCE_NONE ? "-" : v->fragments.processes[r->process].name);
 	if (all > 0) {
@@ -124,7 +135,7 @@ void variance_runs_answer(const struct variance *v, struct document *d)
 {
 	size_t n = v->fragments.n_runs, slow = 0, slowest = 0;
 	struct run_sum *runs = mem_new(n, sizeof(*runs));
-	double *spans = mem_new(n, sizeof(*spans)), usual;
+	double *spans = mem_new(n, sizeof(*spans)), *more = more_work(v, true), usual;
 
 	for (size_t r = 0; r < n; r++)
 		runs[r].process = VARIANCE_NONE;
@@ -133,6 +144,7 @@ void variance_runs_answer(const struct variance *v, struct document *d)
 		spans[r] = runs[r].span_s;
 	usual = stats_median(spans, n);
 	for (size_t r = 0; r < n; r++) {
+		runs[r].more_work = more[r];
 		runs[r].times = usual > 0 ? runs[r].span_s / usual : 1;
 		runs[r].slow = stats_round(runs[r].times * v->threshold) > 1;
 		slow += runs[r].slow;
@@ -148,6 +160,7 @@ void variance_runs_answer(const struct variance *v, struct document *d)
 	for (size_t r = 0; r < n; r++)
 		run_row(v, &runs[r], v->fragments.runs[r], d);
 	doc_end(d);
+	free(more);
 	free(spans);
 	free(runs);
 }

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "gate/variance/answer.h"
+#include "gate/variance/processors.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -216,7 +217,8 @@ static double work_ratio(const struct edge *old, const struct edge *new)
 /* ---- accounts of the kernel ---- */
 
 struct accounts {
-	double cpu_s, waits_s; /* NaN: not known */
+	double cpu_s, waits_s;	/* NaN: not known */
+	double own_s, others_s; /* of all threads, and of other programs; NaN: not known */
 };
 
 static double less_unknown(double x)
@@ -242,7 +244,27 @@ static struct accounts accounts_of(const struct fragments *f)
 	}
 	if (!read)
 		a.cpu_s = a.waits_s = (double)NAN;
+	for (size_t p = 0; p < f->n_processes; p++) {
+		struct processors_used used;
+		size_t first = 0;
+
+		while (strcmp(f->processes[first].host, f->processes[p].host) != 0)
+			first++;
+		if (first < p)
+			continue;
+		used = processors_used(f, p, 0, f->span_s);
+		a.own_s += used.all ? used.own_s : (double)NAN;
+		a.others_s += used.all ? used.busy_s - used.own_s : (double)NAN;
+	}
 	return a;
+}
+
+/* Processor time of all threads where both know it, else of those that are recorded. */
+static double processor_ratio(const struct accounts *before, const struct accounts *after)
+{
+	if (before->own_s > 0 && after->own_s > 0)
+		return after->own_s / before->own_s;
+	return before->cpu_s > 0 ? after->cpu_s / before->cpu_s : (double)NAN;
 }
 
 /* ---- one run against the baseline ---- */
@@ -296,7 +318,8 @@ static struct versus_run run_measure(const struct variance *old_run, const struc
 	r.work_more = old_s > 0 ? r.expected_s / old_s - 1 : (double)NAN;
 	r.slower = r.expected_s > 0 ? r.time_s / r.expected_s - 1 : 0;
 	r.waits_s = fmin(fmax(less_unknown(after.waits_s - before.waits_s * (1 + r.work_more)), 0), fmax(r.time_s - r.expected_s, 0));
-	r.processor_more = before.cpu_s > 0 && 1 + r.work_more > 0 ? after.cpu_s / (before.cpu_s * (1 + r.work_more)) - 1 : (double)NAN;
+	r.processor_more = 1 + r.work_more > 0 ? processor_ratio(&before, &after) / (1 + r.work_more) - 1 : (double)NAN;
+	r.others_s = after.others_s - before.others_s;
 	r.shared = old_s > 0 && r.time_s > 0 ? fmin(old_both / old_s, new_both / r.time_s) : 0;
 	r.counted = computed > 0 ? counted / computed : 0;
 	free(old.items);
@@ -325,6 +348,12 @@ static bool waits_explain(const struct versus_run *r)
 	return r->waits_s >= longer * VERSUS_EXPLAINED;
 }
 
+/* Others used as much more of the processors beside the new version as it waited more than the old one; true where that is not known. */
+static bool others_explain(const struct versus_run *new, const struct versus_run *old)
+{
+	return isnan(new->others_s - old->others_s) || new->others_s - old->others_s >= (new->waits_s - old->waits_s) / 2;
+}
+
 static enum versus_reason decide_beside(const struct versus_run *new, const struct versus_run *old)
 {
 	double processor = (1 + new->processor_more) / (1 + old->processor_more) - 1;
@@ -337,6 +366,8 @@ static enum versus_reason decide_beside(const struct versus_run *new, const stru
 		return VERSUS_IN_CALLS;
 	if (!more_than(new->slower, VERSUS_CHANGED))
 		return VERSUS_SAME;
+	if (more_than((1 + new->slower) / (1 + old->slower) - 1, VERSUS_CALLS) && !others_explain(new, old))
+		return VERSUS_WAITED_ALONE;
 	return waits_explain(new) ? VERSUS_WAITED : VERSUS_BOTH;
 }
 

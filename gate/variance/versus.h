@@ -5,6 +5,7 @@
  *   more work in the same places, or work in new places      code
  *   as much work, more time, and it waited for processors    environment
  *   as much work, another processor time                     what the old version does beside it decides: the same, environment; else code
+ *   and beside an old version that did not wait so long      code, unless others did use the processors meanwhile
  *
  * Input and output count beside computation; messages and waiting do not, as their time is others'. */
 #ifndef GATE_VARIANCE_VERSUS_H
@@ -25,9 +26,11 @@
 	X(VERSUS_MORE_WORK, "more_work", "code", "it does more work")                                                                      \
 	X(VERSUS_LESS_WORK, "less_work", "code", "it does less work")                                                                      \
 	X(VERSUS_SLOWER, "slower_per_operation", "code",                                                                                   \
-	  "the same places take more processor time, and those of the old version beside it do not")                                       \
+	  "as much work takes more processor time, and beside it that of the old version does not")                                        \
 	X(VERSUS_FASTER, "faster_per_operation", "code", "the same places take less processor time")                                       \
 	X(VERSUS_WAITED, "waits", "environment", "as much work, and it waited for a processor")                                            \
+	X(VERSUS_WAITED_ALONE, "waits_alone", "code",                                                                                      \
+	  "as much work, and it waited for a processor, for which the old version beside it did not")                                      \
 	X(VERSUS_BOTH, "both_slower", "environment", "the old version is as slow beside it")                                               \
 	X(VERSUS_UNTOLD, "needs_interleaved_runs", "inconclusive",                                                                         \
 	  "as much work took another processor time, or longer than waiting for one explains: code or environment")                        \
@@ -45,7 +48,8 @@ struct versus_run {
 	double work_more;      /* expected / the baseline's time - 1 */
 	double slower;	       /* time / expected - 1 */
 	double waits_s;	       /* of time - expected: the processor was not free, or taken away */
-	double processor_more; /* processor time for as much work; NaN: it was not recorded */
+	double processor_more; /* processor time for as much work, of all threads as far as they are known; NaN: it was not recorded */
+	double others_s;       /* that others used of the processors, less what they used beside the baseline; NaN: not known */
 	double shared;	       /* of its time and of the baseline's, the smaller: in places that both have, and that repeat */
 	double counted;	       /* of the time of its computation: work is counted in both */
 };

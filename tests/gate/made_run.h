@@ -24,6 +24,9 @@ enum made_kind {
 	MADE_STEAL,	/* the machine's host takes the processor away */
 	MADE_CLOCK,	/* the processor's clock is slower */
 	MADE_MEMORY,	/* memory is short: half of it on the processor */
+	MADE_THREADS,	/* threads of its own use the processor, and are not recorded */
+	MADE_CHILDREN,	/* children do */
+	MADE_TURNS,	/* more work, with as many involuntary switches a second as that takes with another program beside it */
 	MADE_KINDS
 };
 
@@ -62,7 +65,7 @@ struct made_options {
 
 #define MADE_STEP_S   .002  /* computation of a step */
 #define MADE_CALL_S   .0001 /* communication */
-#define MADE_COUNTERS 20
+#define MADE_COUNTERS 22
 #define MADE_LOOP     1450 /* ticks of the loop by which the clock is told */
 #define MADE_FAULT_S  2e-6
 
@@ -72,18 +75,19 @@ struct made_process {
 	uint64_t packing[RECORD_PACK_WORDS(MADE_COUNTERS)];
 	struct rng rng;
 	double now, cpu, queue, minor, major, voluntary, involuntary, throttled, steal, disk, memory, read_at;
-	double idle; /* its host's one processor was */
+	double threads, children; /* processor time of those that are not recorded */
+	double idle;		  /* its host's one processor was */
 	double loop;
 	uint64_t ordinal, calls;
 	uint32_t sites[3];
 };
 
-static const char *const made_counters[MADE_COUNTERS] = {
-	"size",		"kind",	     "result",	    "args",	      "from",
-	"since",	"work",	     "cpu_ns",	    "run_delay_ns",   "minor_faults",
-	"major_faults", "voluntary", "involuntary", "from_weight",    "throttled_ns",
-	"steal_ns",	"busy_ns",   "loop_ticks",  "io_pressure_ns", "memory_pressure_ns"
-};
+static const char *const made_counters[MADE_COUNTERS] = { "size",	  "kind",	  "result",	    "args",
+							  "from",	  "since",	  "work",	    "cpu_ns",
+							  "run_delay_ns", "minor_faults", "major_faults",   "voluntary",
+							  "involuntary",  "from_weight",  "throttled_ns",   "steal_ns",
+							  "busy_ns",	  "loop_ticks",	  "io_pressure_ns", "memory_pressure_ns",
+							  "own_ns",	  "run_ns" };
 
 static inline int made_begin(struct made_process *p, const char *directory, int rank, const struct made_options *o)
 {
@@ -183,6 +187,8 @@ static inline void made_call(struct made_process *p, const struct made_options *
 	s->counters[17] = finer ? (uint64_t)p->loop : UINT64_MAX;
 	s->counters[18] = finer ? (uint64_t)(p->disk * 1e9) : UINT64_MAX;
 	s->counters[19] = finer ? (uint64_t)(p->memory * 1e9) : UINT64_MAX;
+	s->counters[20] = finer ? (uint64_t)((p->cpu + p->threads) * 1e9) : UINT64_MAX;
+	s->counters[21] = finer ? (uint64_t)((p->cpu + p->threads + p->children) * 1e9) : UINT64_MAX;
 	if (read)
 		p->read_at = p->now;
 	record_pack_commit(&p->w, &p->t, p->packing);
@@ -214,6 +220,19 @@ static inline double made_compute(struct made_process *p, const struct made_opti
 			more = d->factor;
 			p->idle += more;
 			p->voluntary++;
+			break;
+		case MADE_THREADS:
+			p->queue += more;
+			p->threads += more;
+			break;
+		case MADE_TURNS:
+			p->cpu += more;
+			p->involuntary += more / MADE_STEP_S;
+			*work *= d->factor;
+			break;
+		case MADE_CHILDREN:
+			p->queue += more;
+			p->children += more;
 			break;
 		case MADE_CROWDED:
 			p->queue += more;

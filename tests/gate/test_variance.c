@@ -1,6 +1,8 @@
 /* Runs whose truth is known: who was slow, when, why, and what it cost. */
 #include "gate/variance/answer.h"
+#include "gate/variance/more_work.h"
 #include "gate/variance/stored_runs.h"
+#include "gate/variance/versus.h"
 #include "gate/variance/waits.h"
 #include "model/variance/fixed_workload.h"
 #include "tests/gate/made_run.h"
@@ -49,11 +51,12 @@ static void disturbed(void **state)
 		enum loss_cause cause;
 		double loss_s;
 	} rows[] = {
-		{ { 1, 1, 2.5, 2, MADE_QUEUE }, LOSS_QUEUE, .715 },	{ { 2, 1, 2.5, 1.5, MADE_SLOW }, LOSS_PROCESSOR, .475 },
-		{ { 0, 1, 2.5, 2, MADE_FAULTS }, LOSS_MINOR, .715 },	{ { 3, 1, 1, .8, MADE_STOP }, LOSS_STOPPED, .8 },
-		{ { 2, 1, 2.5, 2, MADE_CROWDED }, LOSS_CROWDED, .715 }, { { 1, 1, 2.5, 2, MADE_THROTTLED }, LOSS_THROTTLED, .715 },
-		{ { 0, 1, 2.5, 2, MADE_STEAL }, LOSS_STEAL, .715 },	{ { 3, 1, 2.5, 1.5, MADE_CLOCK }, LOSS_CLOCK, .475 },
-		{ { 1, 1, 2.5, 2, MADE_MEMORY }, LOSS_MEMORY, .715 },
+		{ { 1, 1, 2.5, 2, MADE_QUEUE }, LOSS_QUEUE, .715 },	 { { 2, 1, 2.5, 1.5, MADE_SLOW }, LOSS_PROCESSOR, .475 },
+		{ { 0, 1, 2.5, 2, MADE_FAULTS }, LOSS_MINOR, .715 },	 { { 3, 1, 1, .8, MADE_STOP }, LOSS_STOPPED, .8 },
+		{ { 2, 1, 2.5, 2, MADE_CROWDED }, LOSS_CROWDED, .715 },	 { { 1, 1, 2.5, 2, MADE_THROTTLED }, LOSS_THROTTLED, .715 },
+		{ { 0, 1, 2.5, 2, MADE_STEAL }, LOSS_STEAL, .715 },	 { { 3, 1, 2.5, 1.5, MADE_CLOCK }, LOSS_CLOCK, .475 },
+		{ { 1, 1, 2.5, 2, MADE_MEMORY }, LOSS_MEMORY, .715 },	 { { 0, 1, 2.5, 2, MADE_THREADS }, LOSS_CROWDED, .715 },
+		{ { 2, 1, 2.5, 2, MADE_CHILDREN }, LOSS_CROWDED, .715 },
 	};
 
 	(void)state;
@@ -79,6 +82,92 @@ static void disturbed(void **state)
 		assert_float_equal(r->verified, 1, 1e-9);
 		variance_release(&v);
 	}
+}
+
+/* As much work, counted, and a version that waits for a processor: for other programs, as the old one beside it does or not, or for threads
+ * of its own, which record nothing. */
+static void versions(void **state)
+{
+	const struct made_disturbance hog = { -1, .5, 99, 1.6, MADE_QUEUE }, own = { -1, .5, 99, 1.6, MADE_THREADS };
+	const struct {
+		const struct made_disturbance *candidate, *beside;
+		bool alone; /* there is no old version beside */
+		enum versus_reason reason;
+	} rows[] = { { &hog, NULL, true, VERSUS_WAITED },  { &hog, &hog, false, VERSUS_WAITED }, { &hog, NULL, false, VERSUS_WAITED },
+		     { &own, NULL, false, VERSUS_SLOWER }, { &own, NULL, true, VERSUS_UNTOLD },	 { NULL, NULL, false, VERSUS_SAME } };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const struct made_disturbance *of[] = { NULL, rows[i].candidate, rows[i].beside };
+		struct variance v[3];
+		struct versus versus;
+
+		for (size_t k = 0; k < 3; k++) {
+			const struct made_options o = { .ranks = 1,
+							.steps = 1000,
+							.noise = .01,
+							.seed = k + 1,
+							.counted = true,
+							.disturbances = of[k],
+							.n = of[k] != NULL };
+
+			analyse(&o, &usual_options, &v[k]);
+		}
+		versus_of(&v[0], &v[1], rows[i].alone ? NULL : &v[2], &versus);
+		assert_int_equal(versus.reason, rows[i].reason);
+		versus_release(&versus);
+		for (size_t k = 0; k < 3; k++)
+			variance_release(&v[k]);
+	}
+}
+
+/* Whatever took the time, an estimate lies in its interval, and no part is more than there is to explain. */
+static void intervals(void **state)
+{
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 7);
+	for (int i = 0; i < 12; i++) {
+		const struct made_disturbance d[] = {
+			{ 1, 1, 2 + rng_double(&rng), 1.3 + 2 * rng_double(&rng), i % 2 ? MADE_FAULTS : MADE_QUEUE },
+			{ 1, 1.2, 1.4 + rng_double(&rng), 1.3 + rng_double(&rng), i % 3 ? MADE_FAULTS : MADE_CLOCK }
+		};
+		const struct made_options o = {
+			.ranks = 2, .seconds = 4, .noise = .05, .seed = (uint64_t)(100 * i + 1), .counted = true, .disturbances = d, .n = 2
+		};
+		struct variance v;
+
+		analyse(&o, &usual_options, &v);
+		assert_true(v.n_regions > 0);
+		for (size_t r = 0; r < v.n_regions; r++)
+			for (size_t k = 0; k < v.regions[r].why.n; k++) {
+				const struct breakdown_part *p = &v.regions[r].why.parts[k];
+
+				assert_true(p->low_s <= p->impact_s + 1e-9 && p->impact_s <= p->high_s + 1e-9);
+				assert_true(p->low_s >= -1e-9 && p->high_s <= v.regions[r].why.loss_s + 1e-9);
+			}
+		variance_release(&v);
+	}
+}
+
+/* Work that is not counted, and more of it while another program is there all the time: it is switched out more often because it takes
+ * longer, not the other way round; and that it may be more work is said, whatever is named. */
+static void more_of_all(void **state)
+{
+	const struct made_disturbance d[] = { { -1, 0, 99, 2, MADE_QUEUE }, { 1, 1.5, 2.1, 7, MADE_TURNS } };
+	const struct made_options o = { .ranks = 2, .seconds = 4, .noise = .05, .seed = 3, .disturbances = d, .n = 2 };
+	struct variance v;
+	bool found = false;
+
+	(void)state;
+	analyse(&o, &usual_options, &v);
+	for (size_t r = 0; r < v.n_regions; r++) {
+		found |= v.regions[r].from_s > 1 && v.regions[r].to_s < 2.5;
+		assert_float_equal(share_of(&v.regions[r], LOSS_SWITCHES), 0, .05);
+	}
+	assert_true(found);
+	variance_release(&v);
 }
 
 /* What waits for a processor is known by times alone, for whom by finer counters, though they be there for the later half of it only. */
@@ -396,7 +485,7 @@ static void heavy(void **state)
 }
 
 /* More work is no variance where work is counted; where it is not, the region says that it is not verified. */
-static void more_work(void **state)
+static void uncounted_work(void **state)
 {
 	struct made_disturbance d = { 1, 1, 2.5, 1.6, MADE_WORK };
 	struct variance v;
@@ -467,6 +556,42 @@ static void marked(void **state)
 	assert_int_equal(made_run(name, &silent), 0);
 	check(record_files_read(&name, 1, &f, &err), &err);
 	check_fails("no such rank", variance_of(&f, &options, &v, &err), ASSAY_E_NOTFOUND, &err, "no process 7");
+}
+
+/* A rank that has more to do than the others is named, though it is no slower; of several runs, the one that had. */
+static void named_work(void **state)
+{
+	const struct made_disturbance d = { 2, 0, 99, 1.3, MADE_WORK }, all = { -1, 0, 99, 1.3, MADE_WORK };
+	struct made_options o = { .ranks = 4, .steps = 500, .noise = .01, .seed = 3, .counted = true, .disturbances = &d, .n = 1 };
+	static char *names[] = { (char *)(uintptr_t) "a", (char *)(uintptr_t) "b", (char *)(uintptr_t) "c" };
+	const char *paths[3] = { "a", "b", "c" };
+	struct assay_error err;
+	struct fragments f;
+	struct variance v;
+	double *more;
+
+	(void)state;
+	analyse(&o, &usual_options, &v);
+	more = more_work(&v, false);
+	for (size_t p = 0; p < 4; p++)
+		assert_true(fabs(more[p] - (p == 2 ? .3 : 0)) < .02);
+	free(more);
+	variance_release(&v);
+
+	o.disturbances = &all;
+	for (size_t r = 0; r < 3; r++) {
+		o.n = r == 1;
+		assert_int_equal(mkdir(names[r], 0755), 0);
+		assert_int_equal(made_run(names[r], &o), 0);
+	}
+	check(record_files_read(paths, 3, &f, &err), &err);
+	assert_int_equal(f.n_runs, 3);
+	check(variance_of(&f, &usual_options, &v, &err), &err);
+	more = more_work(&v, true);
+	for (size_t r = 0; r < 3; r++)
+		assert_true(fabs(more[r] - (r == 1 ? .3 : 0)) < .02);
+	free(more);
+	variance_release(&v);
 }
 
 static char *answer_text(const char *const *paths, size_t n)
@@ -611,13 +736,14 @@ static void own_loss(void **state)
 
 int suite_variance(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed),   SCRATCH_TEST(undisturbed), SCRATCH_TEST(sporadic),
-					    SCRATCH_TEST(places),      SCRATCH_TEST(partners),	  SCRATCH_TEST(chosen),
-					    SCRATCH_TEST(unnamed),     SCRATCH_TEST(alike),	  SCRATCH_TEST(collectives),
-					    SCRATCH_TEST(heavy),       SCRATCH_TEST(more_work),	  SCRATCH_TEST(clusters),
-					    SCRATCH_TEST(marked),      SCRATCH_TEST(order),	  cmocka_unit_test(activities),
-					    SCRATCH_TEST(finer),       SCRATCH_TEST(disk),	  SCRATCH_TEST(adjoining),
-					    cmocka_unit_test(own_loss) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed),	SCRATCH_TEST(undisturbed),    SCRATCH_TEST(sporadic),
+					    SCRATCH_TEST(places),	SCRATCH_TEST(partners),	      SCRATCH_TEST(chosen),
+					    SCRATCH_TEST(unnamed),	SCRATCH_TEST(alike),	      SCRATCH_TEST(collectives),
+					    SCRATCH_TEST(heavy),	SCRATCH_TEST(uncounted_work), SCRATCH_TEST(clusters),
+					    SCRATCH_TEST(marked),	SCRATCH_TEST(order),	      cmocka_unit_test(activities),
+					    SCRATCH_TEST(finer),	SCRATCH_TEST(disk),	      SCRATCH_TEST(adjoining),
+					    cmocka_unit_test(own_loss), SCRATCH_TEST(intervals),      SCRATCH_TEST(more_of_all),
+					    SCRATCH_TEST(versions),	SCRATCH_TEST(named_work) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

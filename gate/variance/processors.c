@@ -1,0 +1,120 @@
+#include "gate/variance/processors.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LATE_S .1 /* what is told from outside may be behind by so much */
+
+struct moment {
+	double at_s, value;
+};
+
+/* Of counts that only grow, and which some threads read later than others: the most that was known by then, and the first moment at which
+ * it was more. */
+static void before_find(const struct snapshot *s, size_t n, enum account a, double at_s, struct moment *low)
+{
+	for (size_t i = 0; i < n; i++)
+		if (s[i].at_s <= at_s && s[i].value[a] > low->value)
+			*low = (struct moment){ s[i].at_s, s[i].value[a] };
+}
+
+static void after_find(const struct snapshot *s, size_t n, enum account a, double at_s, double above, struct moment *high)
+{
+	for (size_t i = 0; i < n; i++)
+		if (s[i].at_s > at_s && s[i].value[a] > above && s[i].at_s < high->at_s)
+			*high = (struct moment){ s[i].at_s, s[i].value[a] };
+}
+
+static double between(const struct moment *low, const struct moment *high, double at_s)
+{
+	if (low->value < 0)
+		return isinf(high->at_s) ? (double)NAN : high->value;
+	if (isinf(high->at_s))
+		return low->value;
+	return low->value + (high->value - low->value) * (at_s - low->at_s) / (high->at_s - low->at_s);
+}
+
+static const struct moment none_before = { 0, -1 }, none_after = { (double)INFINITY, 0 };
+
+/* s[n] of one thread, or of one process. */
+static double rise(const struct snapshot *s, size_t n, enum account a, double from_s, double to_s)
+{
+	struct moment low[2] = { none_before, none_before }, high[2] = { none_after, none_after };
+
+	for (int end = 0; end < 2; end++) {
+		before_find(s, n, a, end ? to_s : from_s, &low[end]);
+		after_find(s, n, a, end ? to_s : from_s, low[end].value, &high[end]);
+	}
+	return between(&low[1], &high[1], to_s) - between(&low[0], &high[0], from_s);
+}
+
+static bool same_host(const struct fragments *f, size_t a, size_t b)
+{
+	return f->processes[a].run == f->processes[b].run && strcmp(f->processes[a].host, f->processes[b].host) == 0;
+}
+
+/* Of all processes of the run on that host; what is known for a part of the time stands for all of it. */
+static double host_rise(const struct fragments *f, size_t process, enum account a, double from_s, double to_s)
+{
+	struct moment low[2] = { none_before, none_before }, high[2] = { none_after, none_after };
+	double first = (double)INFINITY, last = -(double)INFINITY, times[2];
+
+	for (size_t i = 0; i < f->n_snapshots; i++)
+		if (!isnan(f->snapshots[i].value[a]) && same_host(f, process, f->snapshots[i].process)) {
+			first = fmin(first, f->snapshots[i].at_s);
+			last = fmax(last, f->snapshots[i].at_s);
+		}
+	times[0] = fmax(from_s, first);
+	times[1] = fmin(to_s, last);
+	if (!(times[1] > times[0]))
+		return (double)NAN;
+	for (int end = 0; end < 2; end++) {
+		for (size_t p = 0; p < f->n_processes; p++)
+			if (same_host(f, process, p))
+				before_find(f->snapshots + f->processes[p].first_snapshot, f->processes[p].n_snapshots, a, times[end],
+					    &low[end]);
+		for (size_t p = 0; p < f->n_processes; p++)
+			if (same_host(f, process, p))
+				after_find(f->snapshots + f->processes[p].first_snapshot, f->processes[p].n_snapshots, a, times[end],
+					   low[end].value, &high[end]);
+	}
+	return (between(&low[1], &high[1], times[1]) - between(&low[0], &high[0], times[0])) * (to_s - from_s) / (times[1] - times[0]);
+}
+
+static double threads_rise(const struct snapshot *s, size_t n, double from_s, double to_s)
+{
+	double sum = 0;
+
+	for (size_t i = 0, k; i < n; i += k) {
+		double one;
+
+		for (k = 1; i + k < n && s[i + k].thread == s[i].thread;)
+			k++;
+		one = rise(s + i, k, ACCOUNT_CPU, from_s, to_s);
+		sum += isnan(one) ? 0 : one;
+	}
+	return sum;
+}
+
+struct processors_used processors_used(const struct fragments *f, size_t process, double from_s, double to_s)
+{
+	struct processors_used out = { .busy_s = host_rise(f, process, ACCOUNT_BUSY, from_s, to_s) };
+	double run = host_rise(f, process, ACCOUNT_RUN, from_s, to_s);
+
+	for (size_t p = 0; p < f->n_processes; p++) {
+		const struct snapshot *s = f->snapshots + f->processes[p].first_snapshot;
+		double threads, own;
+
+		if (!same_host(f, process, p))
+			continue;
+		threads = threads_rise(s, f->processes[p].n_snapshots, from_s, to_s);
+		own = rise(s, f->processes[p].n_snapshots, ACCOUNT_OWN, from_s, to_s);
+		out.own_s += fmax(threads, own); /* which is a number where one of them is */
+		out.self_s = p == process ? threads : out.self_s;
+		out.all |= !isnan(own);
+	}
+	if (run - LATE_S > out.own_s)
+		out.own_s = run;
+	out.all |= !isnan(run);
+	return out;
+}

@@ -1,0 +1,18 @@
+/* Who used the processors of a process's host: anybody, and the run itself. */
+#ifndef GATE_VARIANCE_PROCESSORS_H
+#define GATE_VARIANCE_PROCESSORS_H
+
+#include "gate/variance/fragments.h"
+
+struct processors_used {
+	double busy_s; /* by anybody; NaN: not known */
+	double
+	    own_s; /* by the run's processes on that host: at least by their recorded threads, and by all others as far as they are known */
+	double self_s; /* of that, the recorded threads of the process */
+	bool all;      /* threads that record nothing are known as well */
+};
+
+/* O(snapshots of the run). */
+struct processors_used processors_used(const struct fragments *f, size_t process, double from_s, double to_s);
+
+#endif
