@@ -1,8 +1,10 @@
 """The tables of whole programs, by several compilers and levels: ASSAY CORPUS faults|nothing [BUILD...]. What `assay detect` itself says
 against tests/apps/whole/truth.csv: of faults, in both directions; or of what did not change, as it is and shifted. A mistake is a line on
-standard error with the command that shows it."""
+standard error with the command that shows it. What was said is kept in CORPUS/judged, by the program that said it: a judging that was
+cut off goes on where it was."""
 import collections
 import concurrent.futures
+import hashlib
 import json
 import os
 import re
@@ -20,12 +22,19 @@ COMPARISONS = {"faults": [("good", "BAD"), ("BAD", "good")], "nothing": [("good"
 BETTER = ("improved", "pass")
 
 
-def detect(words):
+def detect(words, kept):
+    """kept: where the answer is, or will be."""
+    if os.path.exists(kept):
+        return json.load(open(kept))
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        return json.loads(done.stdout)
+        answer = json.loads(done.stdout)
     except ValueError:
         return {"decision": f"status {done.returncode}: {done.stderr.strip()[:200]}", "functions": [], "runs": {}}
+    with open(kept + ".part", "w") as out:
+        json.dump(answer, out)
+    os.rename(kept + ".part", kept)
+    return answer
 
 
 def name_of(function):
@@ -66,6 +75,9 @@ class Said:
 def judge_all(assay, corpus, builds, rows, comparisons):
     """{(build, program, method, learned, judged): (Said, command)}."""
     jobs = {}
+    with open(assay, "rb") as program:
+        kept = f"{corpus}/judged/{hashlib.sha256(program.read()).hexdigest()[:12]}"
+    os.makedirs(kept, exist_ok=True)
     for build in builds:
         for row in rows:
             where = f"{corpus}/builds/{build}/{row['program']}"
@@ -77,7 +89,7 @@ def judge_all(assay, corpus, builds, rows, comparisons):
                     jobs[build, row["program"], method, learned, judged] = (words, row)
     out = {}
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("WORKERS", 2))) as pool:
-        for key, document in zip(jobs, pool.map(detect, [words for words, _ in jobs.values()])):
+        for key, document in zip(jobs, pool.map(detect, [words for words, _ in jobs.values()], [f"{kept}/{'-'.join(key)}.json" for key in jobs])):
             words, row = jobs[key]
             out[key] = Said(document, row), " ".join(words[:-2])
             if len(out) % 100 == 0:
@@ -153,7 +165,8 @@ def nothing_table(found, builds):
 def main():
     assay, corpus, what = sys.argv[1:4]
     rows = truth(WHOLE)
-    builds = [build for build in sys.argv[4:] or BUILDS if os.path.isdir(f"{corpus}/builds/{build}")]
+    asked = os.environ.get("BUILDS")
+    builds = [build for build in sys.argv[4:] or (asked.split(",") if asked else BUILDS) if os.path.isdir(f"{corpus}/builds/{build}")]
     found = judge_all(assay, corpus, builds, rows, COMPARISONS[what])
     if what == "faults":
         faults_tables(found, rows, builds)
