@@ -18,9 +18,10 @@
 /* Any user could have made the directories below /tmp and /dev/shm: a link, or another user's, is not touched. A file that is no program
  * (after a loss of power it may be empty, or zeros) is not run: a shell would take it for a script. Which one is run is the machine's word,
  * not a matter of what is there: homes are shared, and kernels run programs of other architectures by emulators. */
+#define CACHE "c=$HOME/.cache; case $XDG_CACHE_HOME in /*) c=$XDG_CACHE_HOME;; esac; " /* what is relative does not count */
 static const char run_begins[] = "k=127; u=$(id -u); n=; case $(uname -m) in ";
 static const char run_build[] = "%s) n=%s-%s s=%016llx;; ";
-static const char run_ends[] = "esac; [ \"$n\" ] || exit 127; for d in \"${XDG_CACHE_HOME:-$HOME/.cache}/assay\" /tmp/assay-$u "
+static const char run_ends[] = "esac; [ \"$n\" ] || exit 127; " CACHE "for d in \"$c/assay\" /tmp/assay-$u "
 			       "/dev/shm/assay-$u; do h=\"$d/$n\"; [ -x \"$h\" ] || continue; case $d in /tmp/assay-$u|/dev/shm/assay-$u) "
 			       "[ ! -h \"$d\" ] && [ -O \"$d\" ] && [ -O \"$h\" ] || continue;; esac; " SWEEP "m=; IFS= read -r m <\"$h\"; "
 			       "case $m in ?ELF*|\"#\"?/*) exec \"$h\" " WHOLE_WORD "$s \"$@\";; *) k=%d;; esac; done; exit $k";
@@ -29,9 +30,11 @@ static const char run_ends[] = "esac; [ \"$n\" ] || exit 127; for d in \"${XDG_C
  * program never gets the name, and it is on the disk before it does. A connection that ends leaves nothing: what is said into it then is
  * SIGPIPE. */
 static const char deploy_format[] =
-    "umask 077; u=$(id -u); e=new-$(uname -n)-; t=; w=; command -v timeout >/dev/null 2>&1 && w=\"timeout 600\"; trap \"exit 1\" 1 2 13 "
-    "15; trap \"[ -z \\\"\\$t\\\" ] || rm -f \\\"\\$t\\\"\" 0; for d in \"${XDG_CACHE_HOME:-$HOME/.cache}/assay\" /tmp/assay-$u "
-    "/dev/shm/assay-$u; do mkdir -p \"$d\" 2>/dev/null; [ ! -h \"$d\" ] && [ -O \"$d\" ] && chmod 700 \"$d\" 2>/dev/null || "
+    "umask 077; u=$(id -u); e=new-$(uname -n)-; t=; w=; " CACHE
+    "command -v timeout >/dev/null 2>&1 && w=\"timeout 600\"; trap \"exit 1\" 1 2 13 "
+    "15; trap \"[ -z \\\"\\$t\\\" ] || rm -f \\\"\\$t\\\"\" 0; for d in \"$c/assay\" /tmp/assay-$u "
+    "/dev/shm/assay-$u; do mkdir -p \"$d\" 2>/dev/null; [ ! -h \"$d\" ] && [ -O \"$d\" ] && chmod 700 \"$d\" "
+    "2>/dev/null || "
     "continue; " SWEEP "t=$(mktemp \"$d/$e$$-XXXXXX\" 2>/dev/null) || { t=; continue; }; if (printf \"#\\041/bin/sh\\nexit 0\\n\" >\"$t\" "
     "&& chmod 700 \"$t\" && \"$t\") 2>/dev/null; then $w head -c %zu >\"$t\" || { echo \"assay: cannot write the %s to "
     "$d: is the disk full?\" >&2; exit 1; }; n=$(wc -c <\"$t\"); [ \"$n\" -eq %zu ] || { echo \"assay: only $n of %zu "
@@ -39,7 +42,7 @@ static const char deploy_format[] =
     "%016llx check; r=$?; [ $r -ne %d ] || { echo \"assay: the %s in $d is not what was sent\" >&2; exit 1; }; [ $r -eq 0 ] || { echo "
     "\"assay: the %s does not run on this machine ($(uname -s) $(uname -m))\" >&2; exit 1; }; \"$t\" install \"$d/%s-%s\" && t= && exit 0; "
     "exit 1; fi; rm -f \"$t\"; t=; done; echo \"assay: no directory for the %s that can be written and executed from: tried "
-    "${XDG_CACHE_HOME:-$HOME/.cache}/assay, /tmp/assay-$u, /dev/shm/assay-$u\" >&2; exit 1";
+    "$c/assay, /tmp/assay-$u, /dev/shm/assay-$u\" >&2; exit 1";
 
 /* ---- builds ---- */
 

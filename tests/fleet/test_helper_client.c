@@ -380,6 +380,33 @@ static void test_deploy(void **state)
 	unsetenv("XDG_CACHE_HOME");
 }
 
+/* A relative path is none, as the specification of the variable has it. */
+static void test_places(void **state)
+{
+	struct helper_answer answer;
+	struct assay_error err;
+	struct buf out = BUF_INIT;
+	const char *program;
+	size_t n;
+	char hex[DIGEST_HEX_BYTES], *path;
+
+	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
+	digest_sha256(program, n, hex);
+	path = mem_format("%s/.cache/assay/helper-%s", (char *)*state, hex);
+	setenv("HOME", *state, 1);
+	setenv("XDG_CACHE_HOME", "relative", 1);
+	assert_int_equal(helper_there(&answer, ask("sh", &answer, &err)), HELPER_MISSING);
+	helper_answer_release(&answer);
+	assert_int_equal(shell_run("sh", helper_command_deploy(PROGRAM_ARCHITECTURE), program, n, false, &out), 0);
+	assert_int_equal(access(path, X_OK), 0);
+	assert_int_equal(access("relative", F_OK), -1);
+	assert_int_equal(ask("sh", &answer, &err), 0);
+	helper_answer_release(&answer);
+	unsetenv("XDG_CACHE_HOME");
+	buf_release(&out);
+	free(path);
+}
+
 /* What may become of the file: cut, of the right size but empty, of one bit that is wrong, or another file's text, which no shell may take
  * for a script. It is not run, and deployed again. */
 static void test_damaged(void **state)
@@ -389,14 +416,15 @@ static void test_damaged(void **state)
 	struct assay_error err;
 	const char *program;
 	size_t n;
-	char hex[DIGEST_HEX_BYTES], *path, *bytes;
+	char hex[DIGEST_HEX_BYTES], *path, *bytes, *cache;
 
 	(void)state;
 	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
 	digest_sha256(program, n, hex);
 	path = mem_format("%s/cache/assay/helper-%s", (char *)*state, hex);
 	assert_int_equal(mkdir("cache", 0700) | mkdir("cache/assay", 0700), 0);
-	setenv("XDG_CACHE_HOME", "cache", 1); /* of this directory */
+	cache = mem_format("%s/cache", (char *)*state);
+	setenv("XDG_CACHE_HOME", cache, 1);
 	for (size_t i = 0; i < 24; i++) {
 		size_t size = i == 0 ? 0 : i == 1 ? n / 2 : i == 2 ? n - 1 : i == 3 ? 4096 : i == 4 ? sizeof(script) - 1 : n;
 		const char *shell = shells[i % 2];
@@ -425,6 +453,7 @@ static void test_damaged(void **state)
 	}
 	unsetenv("XDG_CACHE_HOME");
 	free(path);
+	free(cache);
 }
 
 /* Bytes that are not those which were sent, though as many: never get the name. And what an attempt left long ago is removed. */
@@ -681,13 +710,21 @@ static void test_program(void **state)
 int suite_helper_client(void)
 {
 	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_answers),	     SESSION_TEST(test_what_an_answer_holds),
-		SESSION_TEST(test_made_and_kept),    SESSION_TEST(test_flood),
-		SESSION_TEST(test_missing),	     SESSION_TEST(test_request_limits),
-		SESSION_TEST(test_program),	     SESSION_TEST(test_damaged),
-		SESSION_TEST(test_deploy_changed),   SESSION_TEST(test_deploy),
-		SESSION_TEST(test_deploy_cut_off),   SESSION_TEST(test_deploy_sweeps),
-		SESSION_TEST(test_deploy_directory), SESSION_TEST(test_deploy_cannot_write),
+		SESSION_TEST(test_answers),
+		SESSION_TEST(test_what_an_answer_holds),
+		SESSION_TEST(test_made_and_kept),
+		SESSION_TEST(test_flood),
+		SESSION_TEST(test_missing),
+		SESSION_TEST(test_request_limits),
+		SESSION_TEST(test_program),
+		SESSION_TEST(test_places),
+		SESSION_TEST(test_damaged),
+		SESSION_TEST(test_deploy_changed),
+		SESSION_TEST(test_deploy),
+		SESSION_TEST(test_deploy_cut_off),
+		SESSION_TEST(test_deploy_sweeps),
+		SESSION_TEST(test_deploy_directory),
+		SESSION_TEST(test_deploy_cannot_write),
 		SESSION_TEST(test_deploy_elsewhere),
 	};
 
