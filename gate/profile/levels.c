@@ -324,5 +324,5 @@ char *levels_text(const struct levels *levels, char *const *details)
 
 bool level_trusted(const struct levels *levels, enum level level)
 {
-	return levels->certain && (levels->divided || level == LEVEL_WAITING);
+	return levels->runs > 1 && levels->certain && (levels->divided || level == LEVEL_WAITING);
 }

@@ -83,6 +83,15 @@ static double unmet_reach(const struct sampled *s, const uint64_t *user, const u
 	return fmin(unmet, stats_t_quantile(.95, (double)n - 1) * sqrt(squares * (double)n / ((double)n - 1)) / all);
 }
 
+/* Ticks are samples, too: of few of them the division is no better known than of few samples. */
+static void ticks_blur(struct level_run *runs, size_t n, double cpu_s)
+{
+	double ticks = cpu_s / LEVEL_TICK_S;
+
+	for (size_t i = 0; i < n && ticks > 0 && ticks < FEW; i++)
+		runs[i].blurred = fmax(runs[i].blurred, (runs[i].user + runs[i].sys) * fmin(Z / 2.0 / sqrt(ticks), 1.0));
+}
+
 void parts_divide(struct sampled *s, const uint64_t *user, const uint64_t *kernel, const int64_t *faults, struct level_run *runs, size_t n)
 {
 	double cpu_s = 0, blurred_s = 0, all_back = 0, few = 0, missing, all_samples = (double)(s->user + s->kernel), unmet;
@@ -91,8 +100,10 @@ void parts_divide(struct sampled *s, const uint64_t *user, const uint64_t *kerne
 		cpu_s += runs[i].user + runs[i].sys;
 		blurred_s += runs[i].blurred;
 	}
-	if (!divides(s, cpu_s, blurred_s))
+	if (!divides(s, cpu_s, blurred_s)) {
+		ticks_blur(runs, n, cpu_s);
 		return;
+	}
 	unmet = unmet_of(s, cpu_s);
 	if (all_samples < FEW) /* of how few there are, the interval is that of the widest share */
 		few = Z / 2.0 / sqrt(all_samples);
@@ -268,6 +279,8 @@ static void reasons_of_time(struct parts *p)
 		    mem_format("the machine is busy: up to %.0f %% of the time may have been waiting for a processor; on a quiet machine "
 			       "it is known",
 			       100 * levels->doubt));
+	if (levels->runs == 1)
+		reason_add(p, PART_TIME, "single_run", mem_string("a single run does not say how far runs differ; more of them do"));
 	if (!levels->divided)
 		reason_add(
 		    p, PART_TIME, "ticks",
@@ -301,9 +314,11 @@ static void reasons_of_samples(struct parts *p)
 	if (all > 0 && p->left > UNKNOWN_MAX * cpu)
 		reason_add(
 		    p, PART_CATEGORY, "partly_sampled",
-		    mem_format("%.0f %% of the time was not sampled, in processes that had a processor for less than %.0f ms, or have "
-			       "another user's rights; 'sysctl kernel.perf_event_paranoid=0' or the capability CAP_PERFMON allows it",
-			       100 * p->left, (double)s->period_ns / 1e6));
+		    s->apart ? mem_format(
+				   "%.0f %% of the time was not sampled, in processes that had a processor for less than %.0f ms, or have "
+				   "another user's rights; 'sysctl kernel.perf_event_paranoid=0' or the capability CAP_PERFMON allows it",
+				   100 * p->left, (double)s->period_ns / 1e6)
+			     : mem_format("%.0f %% of the time was not sampled; longer and more runs are met more evenly", 100 * p->left));
 	if ((double)s->lost > UNKNOWN_MAX * all || (s->lost > 0 && p->left > UNKNOWN_MAX * cpu))
 		reason_add(p, PART_CATEGORY, "samples_lost",
 			   mem_format("%llu records of what happened were lost, for the machine was too busy to take them",
@@ -377,6 +392,7 @@ static const char *verdict_text(const struct parts *p)
 		return "; trusted, but not its parts";
 	return strcmp(p->reasons[0].code, "machine_busy") == 0 ? "; indicative because the machine is busy"
 	       : strcmp(p->reasons[0].code, "ticks") == 0      ? "; indicative because it is too short for the kernel's accounts"
+	       : strcmp(p->reasons[0].code, "single_run") == 0 ? "; indicative because it is a single run"
 							       : "; indicative because it is not known whether the machine is busy";
 }
 

@@ -145,7 +145,7 @@ static void test_many(void **state)
 /* Shares divide their level, and what is not sampled is said. */
 static void test_shares(void **state)
 {
-	static const struct level_run run = { "a", 10, 6, 2, 0, 0, 0, 0, 0 };
+	static const struct level_run runs[] = { { "a", 10, 6, 2, 0, 0, 0, 0, 0 }, { "a", 10, 6, 2, 0, 0, 0, 0, 0 } };
 	struct sampled s = { .n = 0 };
 	struct levels levels;
 	struct assay_error err;
@@ -153,7 +153,7 @@ static void test_shares(void **state)
 
 	(void)state;
 	check(sampled_add(&s, "2000000 period ns\n1500 user /bin/a\n500 user /x/libc.so.6\n500 kernel read\n", "a", NULL, &err), &err);
-	levels_of(&run, 1, &levels);
+	levels_of(runs, 2, &levels);
 	for (int half = 0; half < 2; half++) {
 		parts_of(&levels, &s, half ? 10.0 : 5.0, &parts);
 		assert_int_equal(parts.n, LEVELS + 3);
@@ -288,7 +288,7 @@ static void test_dispersion(void **state)
 /* Where the kernel may not be sampled, samples are of computing alone. */
 static void test_kernel_hidden(void **state)
 {
-	static const struct level_run run = { "a", 10, 6, 2, 0, 0, 0, 0, 0 };
+	static const struct level_run runs[] = { { "a", 10, 6, 2, 0, 0, 0, 0, 0 }, { "a", 10, 6, 2, 0, 0, 0, 0, 0 } };
 	struct sampled s = { .n = 0 };
 	struct levels levels;
 	struct assay_error err;
@@ -297,7 +297,7 @@ static void test_kernel_hidden(void **state)
 	(void)state;
 	check(sampled_add(&s, "2000000 period ns\n1500 user /bin/a\n1500 user /x/libc.so.6\n0 kernel not_allowed\n", "a", NULL, &err),
 	      &err);
-	levels_of(&run, 1, &levels);
+	levels_of(runs, 2, &levels);
 	parts_of(&levels, &s, 8.0, &parts);
 	assert_int_equal(parts.n, LEVELS + 2);
 	assert_true(fabs(parts.items[LEVELS].share - .3) < 1e-12 && parts.left < 1e-12);
@@ -321,7 +321,8 @@ static void assert_text(const struct levels *levels, const struct sampled *s, co
 /* What doubts a level doubts those below it, and the sentence says so. */
 static void test_sentence(void **state)
 {
-	static const struct level_run run = { "a", 10, 6, 2, 0, 0, 0, 0, 0 }, busy = { "a", 10, 6, 2, 0, 2, 0, 0, 0 };
+	static const struct level_run runs[] = { { "a", 10, 6, 2, 0, 0, 0, 0, 0 }, { "a", 10, 6, 2, 0, 0, 0, 0, 0 } },
+				      busy = { "a", 10, 6, 2, 0, 2, 0, 0, 0 };
 	static struct sampled s, none;
 	struct levels levels;
 	struct assay_error err;
@@ -329,12 +330,16 @@ static void test_sentence(void **state)
 	(void)state;
 	check(sampled_add(&s, "2000000 period ns\n1500 user /bin/a\n500 user /x/libcrypto.so.3\n500 kernel read\n", "a", NULL, &err), &err);
 	check(sampled_add(&none, "0 forbidden perf_event_open: Permission denied\n", "a", NULL, &err), &err);
-	levels_of(&run, 1, &levels);
+	levels_of(runs, 2, &levels);
 	assert_text(&levels, &none, "60 % of its time computing, 20 % in the kernel and 20 % waiting; trusted, but not its parts");
 	assert_text(
 	    &levels, &s,
 	    "60 % of its time computing (own code of a 45 %, cryptography 15 %), 20 % in the kernel (file data 20 %) and 20 % waiting; "
 	    "trusted");
+	levels_of(runs, 1, &levels); /* however many samples it has */
+	assert_false(level_trusted(&levels, LEVEL_COMPUTE) || level_trusted(&levels, LEVEL_WAITING));
+	assert_text(&levels, &none,
+		    "60 % of its time computing, 20 % in the kernel and 20 % waiting; indicative because it is a single run");
 	levels_of(&busy, 1, &levels);
 	assert_text(
 	    &levels, &s,
@@ -361,9 +366,12 @@ static void test_divide(void **state)
 	check(sampled_add(&s, "2000000 period ns\n10 user /bin/a\n20 kernel read\n1 processes -\n", "a", NULL, &err), &err);
 	parts_divide(&s, &ten, &twenty, none, &few, 1);
 	assert_true(fabs(few.user - .02) < 1e-12 && fabs(few.sys - .04) < 1e-12 && few.blurred > .008 && few.blurred < .01);
-	few = (struct level_run){ "a", 1, .04, .02, 0, 0, 0, 0, 0 }; /* but not one that has met ticks */
+	few = (struct level_run){ "a", 1, .04, .02, 0, 0, 0, 0, 0 }; /* but not one that has met ticks, though few */
 	parts_divide(&s, &ten, &twenty, none, &few, 1);
-	assert_true(few.user == .04 && few.blurred == 0);
+	assert_true(few.user == .04 && few.blurred > .01 && few.blurred < .015);
+	few = (struct level_run){ "a", 1, .4, .2, 0, 0, 0, 0, 0 }; /* many are believed */
+	parts_divide(&s, &ten, &twenty, none, &few, 1);
+	assert_true(few.user == .4 && few.blurred == 0);
 	s = (struct sampled){ .n = 0 }; /* half of the time was met: better than ticks, which tell nothing, and so much less certain */
 	few = (struct level_run){ "a", 1, .4, .4, 0, 0, .8, 0, 0 };
 	check(sampled_add(&s, "2000000 period ns\n150 user /bin/a\n50 kernel read\n1 processes -\n", "a", NULL, &err), &err);
