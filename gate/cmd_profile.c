@@ -659,7 +659,8 @@ static enum assay_status profile_run(struct lab *lab, void *arguments, struct do
 
 	(void)lab;
 	return a->here ? here_profile((const char *const *)a->words.items, a->words.n,
-				      &(struct here_how){ a->budget_s, !cli_quiet(), a->any_status }, a->shapes, d, err)
+				      &(struct here_how){ .budget_s = a->budget_s, .progress = !cli_quiet(), .any_status = a->any_status },
+				      a->shapes, d, err)
 		       : profile_stored(a, d, err);
 }
 
@@ -700,7 +701,8 @@ const struct command profile_command = {
 	    "Infers which resources an application stresses from how its performance varies over machines whose fingerprints are known; "
 	    "nothing is instrumented. Stressors that move together over the machines are one group. Each group has the share of the time "
 	    "that "
-	    "it explains, with its uncertainty, and the profile says whether it can be trusted, and if not, what would help.",
+	    "it explains, with its uncertainty, and the profile says whether it can be trusted, and if not, what would help. With --here a "
+	    "command is measured instead; each of its runs reads all of standard input.",
 	.more = "Models:\n"
 		"  time    (default) work on each resource divided by its speed, blended with boosted stumps;\n"
 		"          validated on hardware types left out\n"
@@ -709,7 +711,8 @@ const struct command profile_command = {
 	.examples = "  assay profile hpccg\n"
 		    "  assay profile stream/add-1@imported --members --by-type\n"
 		    "  assay profile stream/add-1@imported --model paper --format json\n"
-		    "  assay profile --here -- sqlite3 test.db 'select count(*) from t'\n",
+		    "  assay profile --here -- sqlite3 test.db 'select count(*) from t'\n"
+		    "  assay profile --here -- sort -u <words\n",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,

@@ -57,6 +57,8 @@ static void local_run(struct session *session, void *context)
 	local_request_run(command, session->host, &request);
 	if (command->directory)
 		helper_request_text(&request, HELPER_DIRECTORY, command->directory);
+	if (command->input)
+		helper_request_text(&request, HELPER_INPUT_OF, command->input);
 	if (command->kept_bytes)
 		helper_request_limit(&request, "kept", command->kept_bytes);
 	if (command->sample && command->sample_ns > 0)

@@ -1,4 +1,4 @@
-/* A command on this machine, run as the fleet runs them on others, by the helper: without a shell, without input, and ended with all that
+/* A command on this machine, run as the fleet runs them on others, by the helper: without a shell, and ended with all that
  * it has started when its time is over, when *cancelled is set, and when this program dies, however it dies. */
 #ifndef FLEET_LOCAL_COMMAND_H
 #define FLEET_LOCAL_COMMAND_H
@@ -19,6 +19,7 @@ struct local_command {
 	size_t n;
 	bool git;		     /* without the variables that lead git to another repository: our caller may be one of its hooks */
 	const char *directory;	     /* NULL: ours */
+	const char *input;	     /* the file that is its standard input, opened anew; NULL: none */
 	const char *lock;	     /* a file that is locked until all of it is gone; NULL: none */
 	bool sample;		     /* where its time goes (fleet/helper/sampler.h), with places in files, */
 	int64_t sample_ns;	     /* or, above 0, without these, at that distance */

@@ -26,6 +26,7 @@
 #define HELPER_JOIN	 'j' /* run: "NAME=value", put before what the variable has then, ':' between: LD_PRELOAD of a host stays in force */
 #define HELPER_DIRECTORY 'd' /* run: working directory */
 #define HELPER_INPUT	 'i' /* repeated, last before HELPER_GO. run: its standard input (none: /dev/null); put: bytes of the file */
+#define HELPER_INPUT_OF	 'f' /* run: the file that is its standard input, opened anew */
 #define HELPER_PATH	 'p' /* read: a path, repeated; put, get: the path; work: where, and a label */
 #define HELPER_MODE	 'm' /* put: octal mode of the file */
 /* run, work: path of the lock file of the box. flock(2) is held on it and on its directory, from before the command until all of it is gone

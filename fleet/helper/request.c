@@ -485,6 +485,8 @@ static bool request_take(struct request *request, const struct frame *frame)
 		return parse_text(request, frame, &request->directory);
 	case HELPER_INPUT:
 		return parse_input(request, frame);
+	case HELPER_INPUT_OF:
+		return parse_text(request, frame, &request->input_of);
 	case HELPER_PATH:
 		return add_text(request, frame, &request->paths);
 	case HELPER_MODE:

@@ -65,6 +65,7 @@ struct request {
 	enum request_operation operation;
 	struct request_texts arguments, variables, joined, paths;
 	char *directory, *lock, *holder; /* NULL: none */
+	char *input_of;			 /* likewise: the file that is the input, unless there are bytes */
 	int64_t lock_wait_ms;		 /* 0: not at all */
 	int64_t interrupt_ms;		 /* -1: never */
 	int64_t timeout_ms;		 /* -1: never */

@@ -90,7 +90,7 @@ static int command_set_streams(const struct request *request, int out, int error
 	int in = request->input_fd;
 
 	if (in < 0)
-		in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		in = open(request->input_of ? request->input_of : "/dev/null", O_RDONLY | O_CLOEXEC);
 	return in < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(error, 2) < 0;
 }
 
@@ -268,6 +268,10 @@ static void command_refuse(struct request *request, const struct command_fault *
 	const char *why = strerror(fault->errnum);
 
 	switch (fault->stage) {
+	case STAGE_STREAMS:
+		request_refuse(request, "cannot open the command's streams%s%.200s: %s", request->input_of ? ", the input is " : "",
+			       request->input_of ? request->input_of : "", why);
+		break;
 	case STAGE_DIRECTORY:
 		request_refuse(request, "cannot change to the directory '%.200s': %s", request->directory, why);
 		break;

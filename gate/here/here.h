@@ -4,18 +4,49 @@
 
 #include "base/command.h"
 #include "base/document.h"
-#include "base/error.h"
+#include "fleet/agent/helper_client.h"
+#include "gate/profile/parts.h"
 
 #include <stdbool.h>
-#include <stddef.h>
+
+#define HERE_RUNS_MAX 200
+
+/* A command and its runs. */
+struct here {
+	const char *const *words; /* [n_words] */
+	size_t n_words;
+	char *command; /* its first words, for people */
+	struct level_run runs[HERE_RUNS_MAX];
+	struct helper_result results[HERE_RUNS_MAX];
+	uint64_t user[HERE_RUNS_MAX], kernel[HERE_RUNS_MAX]; /* samples */
+	size_t n;
+	struct sampled sampled;
+	/* When all are done: */
+	double wall_s, cpu_s; /* medians */
+	struct levels levels;
+	struct parts parts;
+};
 
 struct here_how {
 	double budget_s;
 	bool progress;
-	bool any_status; /* other than 0 is no failure; to be ended by a signal is */
+	bool any_status;   /* other than 0 is no failure; to be ended by a signal is */
+	const char *input; /* the file that each run reads (here_input.h); "" or NULL: none */
 };
 
-/* What the command does with its time, as an answer; with `doses` for as long again also how often it does what (runs/shapes/counts.h). */
+/* words[n]: the command, borrowed. here_free() it. */
+struct here *here_new(const char *const *words, size_t n);
+void here_free(struct here *here); /* accepts NULL */
+
+/* Runs commands[n] in turn, each time in an order that is drawn, as often as the budget allows, each at least once and at most
+ * HERE_RUNS_MAX times, under the box's lock, as everything that is measured. ASSAY_E_NODATA when one fails. */
+enum assay_status here_measure(struct here *const *commands, size_t n, const struct here_how *how, struct assay_error *err);
+
+/* That a single run has no interval, and what budget would give one; nothing of more runs. */
+void here_say_single(const struct here *here, const struct here_how *how, struct document *d);
+
+/* What the command, which reads our standard input, does with its time, as an answer; with `doses` for as long again also how often it does
+ * what (runs/shapes/counts.h). */
 enum assay_status here_profile(const char *const *words, size_t n, const struct here_how *how, bool doses, struct document *d,
 			       struct assay_error *err);
 
@@ -26,9 +57,5 @@ enum assay_status here_budget(const char *text, void *to, struct assay_error *er
 	CLI_PARSED("budget", "TIME", arguments, member, here_budget, "With --here: measure for so long: 90, 90s or 2m (default: 20s)")
 #define HERE_ANY_STATUS(arguments, member)                                                                                                 \
 	CLI_FLAG("ignore-failure", arguments, member, "With --here: measure a command that ends with another status than 0, too")
-
-/* Which of two commands is slower on this machine, by how much, and what the difference is made of. words[n]: A, "--", B; they run in turn
- * (A B B A). ASSAY_E_USAGE: they are not two; ASSAY_E_NODATA: one fails. */
-enum assay_status here_compare(const char *const *words, size_t n, const struct here_how *how, struct document *d, struct assay_error *err);
 
 #endif

@@ -84,7 +84,7 @@ def measure(assay, counted, work):
         print(" ".join(words), file=sys.stderr)
         load = [os.getloadavg()[0]]
         said = subprocess.run([assay, "profile", "--here", "--shapes", "--quiet", "--budget", BUDGET, "--format", "json", "--", *words],
-                              capture_output=True, text=True, check=False)
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         load.append(os.getloadavg()[0])
         if said.returncode:
             sys.exit(said.stderr)

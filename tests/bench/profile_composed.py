@@ -92,7 +92,8 @@ def slice_check(ends):
 
 
 def ask(command, scratch):
-    said = subprocess.run(command, env={**os.environ, "TMPDIR": scratch}, capture_output=True, text=True, check=False)
+    said = subprocess.run(command, env={**os.environ, "TMPDIR": scratch}, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          check=False)
     if said.returncode:
         sys.exit(f"{' '.join(command)}: {said.stderr}")
     return said.stdout

@@ -165,7 +165,8 @@ def measure(assay, w, name):
     if os.path.exists(truth):
         os.unlink(truth)
     said = subprocess.run([assay, "profile", "--here", "--budget", str(BUDGET_S), "--format", "json", "--",
-                           *[word.replace("{w}", w).replace("{t}", truth) for word in words]], capture_output=True, text=True, check=False)
+                           *[word.replace("{w}", w).replace("{t}", truth) for word in words]], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
     if said.returncode:
         sys.exit(f"{name}: {said.stderr}")
     answer = json.loads(said.stdout)

@@ -133,6 +133,7 @@ if sampled && command -v gcc >/dev/null && command -v strip >/dev/null; then
 	run profile --here --budget 1 -- "$tmp/work" own
 	leads 'own code of work'
 	leads turn_in_circles
+	holds "$tmp/out" 'standard output' 'waiting for memory'
 	run profile --here --budget 1 -- "$tmp/bare" own
 	leads 'own code of bare'
 	leads 'bare+0x[0-9a-f]*'
@@ -238,6 +239,32 @@ expect_status 0
 what='lines are no longer than a terminal'
 cases=$((cases + 1))
 [ "$(grep -E '^ *[a-z].* +[0-9.]+ +(-|[0-9.]+ to [0-9.]+) ' "$tmp/out" | LC_ALL=C.UTF-8 wc -L)" -le 80 ] || fail "long lines: $(cat "$tmp/out")"
+
+what='standard input: each run reads all of it'
+# given COMMAND...: as run, with our standard input
+given() {
+	"$ASSAY" "$@" >"$tmp/out" 2>"$tmp/err"
+	status=$?
+	shown "$@"
+}
+seq 1000 >"$tmp/numbers"
+reads='i=0; while read -r n && [ "$n" = $((i + 1)) ]; do i=$n; done; echo "line $i" >&2; [ $i = "$0" ]'
+given profile --here --budget 0.3 --format json -- sh -c "$reads" 1000 <"$tmp/numbers"
+expect_status 0
+cases=$((cases + 1))
+[ "$(json .runs)" -gt 1 ] || fail "one run: $(cat "$tmp/out")"
+seq 1000 | "$ASSAY" profile --here --budget 0.3 -- sh -c "$reads" 1000 >"$tmp/out" 2>"$tmp/err"
+status=$?
+expect_status 0
+{
+	read -r n
+	given profile --here --budget 0.1 -- sh -c "$reads" 1000
+} <"$tmp/numbers"
+refused 6 'line 0' # what is left begins with the second one
+given profile --here --budget 0.1 -- sh -c 'cat >&2; ! read -r n' <&-
+expect_status 0
+given profile --here --budget 0.1 -- cat <"$tmp"
+refused 1 'standard input' 'directory'
 
 what='words of the command are its own'
 run profile --here --budget 0.1 -- sh -c 'test "$1" = --help' sh --help
