@@ -43,7 +43,8 @@ static enum assay_status compare_run(struct lab *none, void *arguments, struct d
 	(void)none;
 	if (a->here)
 		return here_compare((const char *const *)a->words.items, a->words.n,
-				    &(struct here_how){ a->budget_s, !cli_quiet(), a->any_status }, d, err);
+				    &(struct here_how){ .budget_s = a->budget_s, .progress = !cli_quiet(), .any_status = a->any_status }, d,
+				    err);
 	st = lab_open(cli_directory(), STORE_READ, &lab, err);
 	if (!st)
 		st = compare_stored(&lab, a, d, err);
@@ -80,7 +81,8 @@ const struct command compare_command = {
 	.about = "Compares how A and B use the machines, and decides nothing: the ratio of costs; whether all of the work changed alike "
 		 "(uniform), the use of a resource (other_resource), both or neither; how much more or less of the time each group of "
 		 "stressors explains, with intervals; and the stressors that the ratio is correlated with. A and B are APP[@VERSION]. With "
-		 "--here they are commands: which is slower on this machine, by how much, and what the difference is made of.",
+		 "--here they are commands: which is slower on this machine, by how much, and what the difference is made of; each "
+		 "run reads all of standard input.",
 	.examples = "  assay compare mysqlslap/innodb_load mysqlslap/memory_load\n"
 		    "  assay compare myapp@1.0 myapp@1.1 --top 10\n"
 		    "  assay compare myapp@1.0 myapp@1.1 --format json | jq .change.kind\n"

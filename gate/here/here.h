@@ -50,6 +50,10 @@ void here_say_single(const struct here *here, const struct here_how *how, struct
 enum assay_status here_profile(const char *const *words, size_t n, const struct here_how *how, bool doses, struct document *d,
 			       struct assay_error *err);
 
+/* Which of two commands is slower on this machine, by how much, and what the difference is made of. words[n]: A, "--", B; they run in turn.
+ * ASSAY_E_USAGE: they are not two; ASSAY_E_NODATA: one fails. */
+enum assay_status here_compare(const char *const *words, size_t n, const struct here_how *how, struct document *d, struct assay_error *err);
+
 /* An option of seconds: "20", "90s", "5m". */
 enum assay_status here_budget(const char *text, void *to, struct assay_error *err);
 #define HERE_BUDGET_S 20

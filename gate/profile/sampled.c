@@ -77,7 +77,7 @@ static void class_of_code(enum code_class class, const char *path, const char *p
 		snprintf(out, size, "%s", class != CODE_NONE ? code_class_text(class) : "other code");
 	else
 		snprintf(out, size, "%s%s",
-			 strcmp(name, base_name(program)) == 0 ? "own code of "
+			 strcmp(name, base_name(program)) == 0 ? SAMPLED_OWN
 			 : strstr(name, ".so")		       ? "library "
 							       : "",
 			 text_shown(name, shown));

@@ -9,6 +9,7 @@
 #define SAMPLED_CLASSES_MAX   64
 #define SAMPLED_FUNCTIONS_MAX 1024
 #define SAMPLED_NAME_BYTES    96
+#define SAMPLED_OWN	      "own code of " /* begins the name of the class that is the program itself */
 
 struct sampled_class {
 	char name[SAMPLED_NAME_BYTES];

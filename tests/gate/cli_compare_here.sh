@@ -28,6 +28,15 @@ expect_status 0
 cases=$((cases + 1))
 grep -q '^Seconds a run$' "$tmp/out" || fail 'no table'
 
+what='both read all of standard input'
+seq 1000 | "$ASSAY" compare --here --budget 0.5 -- sh -c '[ "$(wc -l)" = 1000 ]' -- awk 'END { exit NR != 1000 }' >"$tmp/out" 2>"$tmp/err"
+status=$?
+expect_status 0
+
+what='what is decided'
+run compare --here --budget 0.5 --format json -- true -- true
+case "$(json .wall.decision) $(json .processor.decision)" in *unknown* | *more* | *less* | *alike*) ;; *) fail "decisions: $(cat "$tmp/out")" ;; esac
+
 what='a command that fails'
 run compare --here --budget 1 -- true -- sh -c 'echo no such table >&2; exit 3'
 refused 6 'exit status 3' 'no such table'
@@ -35,6 +44,16 @@ run compare --here --budget 0.1 --ignore-failure -- true -- sh -c 'exit 3'
 expect_status 0
 run compare --here --budget 1 -- "$tmp/nonesuch" -- true
 refused 6 'No such file'
+
+what='several --'
+run compare --here --budget 0.1 -- sh -c 'exit 0' -- "$tmp/nonesuch" -- sh -c 'exit 0'
+refused 6 "several '--'" 'sh -c'
+run compare --here --budget 0.1 -- true -- sh -c 'exit $#' sh --
+refused 6 "several '--'"
+run compare --here --budget 0.1 -- true -- false
+refused 6 'exit status 1'
+cases=$((cases + 1))
+! grep -q several "$tmp/err" || fail 'a hint that does not apply'
 
 what='wrong usage'
 run compare --here -- true
