@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -31,6 +32,7 @@
 #define TERM_GRACE_NS INT64_C(1000000000) /* from SIGTERM to SIGKILL */
 #define KILL_AGAIN_NS INT64_C(100000000)
 #define NEVER	      INT64_MAX
+#define PHASE_NS_MAX  20000000
 
 /* What is to be done. */
 struct run_task {
@@ -332,6 +334,16 @@ static int64_t run_timer(int64_t start_ns, int64_t ms)
 	return ms < 0 ? NEVER : start_ns + ms * 1000000;
 }
 
+/* The clocks by which processors are sampled began when they were opened, so that each run of a short command would be met at about the
+ * same places: it starts when chance wants, within a period of theirs. */
+static void wait_for_phase(uint64_t period_ns)
+{
+	uint32_t drawn;
+
+	if (getrandom(&drawn, sizeof(drawn), GRND_NONBLOCK) == (ssize_t)sizeof(drawn))
+		nanosleep(&(struct timespec){ 0, (long)(drawn % (period_ns < PHASE_NS_MAX ? period_ns : PHASE_NS_MAX)) }, NULL);
+}
+
 static bool run_start(struct run *run)
 {
 	const struct request *request = run->task->request;
@@ -342,6 +354,8 @@ static bool run_start(struct run *run)
 	if (run->signals < 0)
 		return request_refuse(run->task->request, "cannot watch signals: %s", strerror(errno));
 	run->sampler = request->sample ? sampler_open(request->sample_places, request->sample_below, request->sample_ns) : NULL;
+	if (run->sampler)
+		wait_for_phase(request->sample_ns ? request->sample_ns : SAMPLER_PERIOD_NS);
 	if (request->pulse)
 		pulse_take(&run->accounts.pulse);
 	run->started_ms = clock_real_ms();
