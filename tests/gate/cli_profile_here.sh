@@ -288,7 +288,7 @@ refused 6 'No such file'
 
 what='wrong usage'
 run profile --here gzip -c words
-refused 2 "'-c'" 'behind --'
+refused 2 "'-c'" 'after --'
 run profile --here
 refused 2 'COMMAND'
 run profile app@1 app@2
