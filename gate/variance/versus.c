@@ -139,6 +139,8 @@ uint32_t *sites_match(const struct fragments *old, const struct fragments *new)
 	return match;
 }
 
+#define WAITED_OF_RUN .5 /* of the time that a run took longer: what its threads must have waited longer, to explain it */
+
 /* All fragments of one place: a call, or the computation from one to the next. */
 struct edge {
 	uint64_t key; /* sites by the numbers of the baseline, and behind those */
@@ -157,7 +159,7 @@ static int edges_order(const void *a, const void *b)
 {
 	const struct edge *x = a, *y = b;
 
-	return (x->key > y->key) - (x->key < y->key);
+	return x->key != y->key ? (x->key > y->key ? 1 : -1) : (x->activity > y->activity) - (x->activity < y->activity);
 }
 
 static uint32_t site_now(const uint32_t *match, size_t n_old, uint32_t site)
@@ -176,8 +178,6 @@ static struct edges edges_of(const struct variance *v, const uint32_t *match, si
 	for (size_t i = 0; i < v->n_clusters; i++) {
 		const struct cluster *c = &v->clusters[i];
 
-		if (c->activity != ACTIVITY_COMPUTATION && c->activity != ACTIVITY_IO)
-			continue;
 		e.items[n++] = (struct edge){ .key = (uint64_t)site_now(match, n_old, c->from) << 32 | site_now(match, n_old, c->to),
 					      .from = c->from,
 					      .to = c->to,
@@ -193,7 +193,7 @@ static struct edges edges_of(const struct variance *v, const uint32_t *match, si
 	for (size_t i = 0; i < n; i++) {
 		struct edge *last = e.n ? &e.items[e.n - 1] : NULL;
 
-		if (!last || last->key != e.items[i].key) {
+		if (!last || edges_order(last, &e.items[i]) != 0) {
 			e.items[e.n++] = e.items[i];
 			continue;
 		}
@@ -204,6 +204,12 @@ static struct edges edges_of(const struct variance *v, const uint32_t *match, si
 		last->repeated_s += e.items[i].repeated_s;
 	}
 	return e;
+}
+
+/* What others do is no part of a version's own time. */
+static bool is_own(const struct edge *e)
+{
+	return e->activity == ACTIVITY_COMPUTATION || e->activity == ACTIVITY_IO;
 }
 
 /* How much more there was to do: counted, or bytes moved, or, where there is neither, how often. */
@@ -293,14 +299,21 @@ static struct versus_run run_measure(const struct variance *old_run, const struc
 	struct edges old = edges_of(old_run, NULL, 0), new = edges_of(new_run, match, old_run->fragments.n_sites);
 	struct accounts before = accounts_of(&old_run->fragments), after = accounts_of(&new_run->fragments);
 	double old_s = 0, old_both = 0, new_both = 0, computed = 0, counted = 0;
-	struct versus_run r = { .time_s = 0 };
+	struct versus_run r = { .run_s = new_run->fragments.span_s,
+				.run_more = new_run->fragments.span_s / old_run->fragments.span_s - 1,
+				.waiting_s = new_run->activity_s[ACTIVITY_WAITING],
+				.waiting_more_s = new_run->activity_s[ACTIVITY_WAITING] - old_run->activity_s[ACTIVITY_WAITING] };
 	size_t capacity = 0;
 
 	for (size_t i = 0, k = 0; i < old.n || k < new.n;) {
-		bool only_old = k >= new.n || (i < old.n && old.items[i].key < new.items[k].key);
-		bool only_new = !only_old && (i >= old.n || new.items[k].key < old.items[i].key);
+		bool only_old = k >= new.n || (i < old.n && edges_order(&old.items[i], &new.items[k]) < 0);
+		bool only_new = !only_old && (i >= old.n || edges_order(&new.items[k], &old.items[i]) < 0);
 		const struct edge *o = only_new ? NULL : &old.items[i++], *n = only_old ? NULL : &new.items[k++];
 
+		if (places)
+			place_add(places, &capacity, old_run, new_run, o, n);
+		if (!is_own(o ? o : n))
+			continue;
 		old_s += o ? o->time_s : 0;
 		r.time_s += n ? n->time_s : 0;
 		r.expected_s += !n ? 0 : !o ? n->time_s : o->time_s * work_ratio(o, n);
@@ -312,8 +325,6 @@ static struct versus_run run_measure(const struct variance *old_run, const struc
 			computed += n->time_s;
 			counted += o && o->counted && n->counted ? n->time_s : 0;
 		}
-		if (places)
-			place_add(places, &capacity, old_run, new_run, o, n);
 	}
 	r.work_more = old_s > 0 ? r.expected_s / old_s - 1 : (double)NAN;
 	r.slower = r.expected_s > 0 ? r.time_s / r.expected_s - 1 : 0;
@@ -390,6 +401,21 @@ static enum versus_reason decide(const struct versus *v)
 	return VERSUS_SAME;
 }
 
+/* The run took longer, and that in waiting, which is no part of the version's own time. */
+static bool waits_longer(const struct versus_run *r, const struct versus *v)
+{
+	return more_than(r->run_more, VERSUS_CALLS) && r->waiting_more_s >= WAITED_OF_RUN * (r->run_s - v->baseline_s);
+}
+
+static enum versus_reason decide_waiting(const struct versus *v)
+{
+	if (v->reason != VERSUS_SAME || !waits_longer(&v->candidate, v))
+		return v->reason;
+	if (!v->has_beside)
+		return VERSUS_WAITS_LONGER;
+	return waits_longer(&v->beside, v) ? VERSUS_BOTH : VERSUS_WAITS_MORE;
+}
+
 static int places_order(const void *a, const void *b)
 {
 	const struct versus_place *x = a, *y = b;
@@ -406,7 +432,9 @@ void versus_of(const struct variance *baseline, const struct variance *candidate
 	out->candidate = run_measure(baseline, candidate, out);
 	if (beside)
 		out->beside = run_measure(baseline, beside, NULL);
+	out->baseline_s = baseline->fragments.span_s;
 	out->reason = decide(out);
+	out->reason = decide_waiting(out);
 	if (out->n_places)
 		qsort(out->places, out->n_places, sizeof(*out->places), places_order);
 }
@@ -458,8 +486,11 @@ static void run_row(const char *name, const struct versus_run *r, struct documen
 	double waited = r->expected_s > 0 ? r->waits_s / r->expected_s : 0;
 
 	doc_row(d);
-	doc_show(d, "run", "run, against the baseline", name);
-	doc_showf(d, "time_s", "seconds", r->time_s, "%.3f", r->time_s);
+	doc_show(d, "run", "run", name);
+	doc_showf(d, "run_s", "run took s", r->run_s, "%.3f", r->run_s);
+	doc_showf(d, "run_more", "against the baseline", r->run_more, "%+.1f %%", 100 * r->run_more);
+	doc_showf(d, "waiting_s", "its threads waited s", r->waiting_s, "%.3f", r->waiting_s);
+	doc_showf(d, "time_s", "worked s", r->time_s, "%.3f", r->time_s);
 	doc_showf(d, "work_more", "work", r->work_more, "%+.1f %%", 100 * r->work_more);
 	doc_showf(d, "slower", "time for as much work", r->slower, "%+.1f %%", 100 * r->slower);
 	doc_showf(d, "waits_s", "of that, waiting for a processor", r->waits_s, "%+.1f %%", 100 * waited);
@@ -481,7 +512,7 @@ static void places_table(const struct versus *v, struct document *d)
 		char *new = variance_seconds(p->new_s), *for_work = variance_seconds(p->expected_s);
 
 		doc_row(d);
-		if (shown && fabs(p->new_s - p->old_s) < CHANGE * v->candidate.time_s)
+		if (shown && fabs(p->new_s - p->old_s) < CHANGE * (v->candidate.time_s + v->candidate.waiting_s))
 			doc_hide(d);
 		shown++;
 		doc_show(d, "place", "call, or from one to the next", place);
@@ -503,7 +534,7 @@ static void places_table(const struct versus *v, struct document *d)
 /* What keeps the decision from being surer, and what would mend that. */
 static void remedies(const struct versus *v, struct document *d)
 {
-	if (v->reason == VERSUS_UNTOLD)
+	if (v->reason == VERSUS_UNTOLD || v->reason == VERSUS_WAITS_LONGER)
 		doc_line(d, "to know, record the old version again now, beside the new one, and add it: 'assay variance compare BASELINE "
 			    "CANDIDATE --beside DIRECTORY'; does it take as long, it is the environment, else the code");
 	if (v->reason == VERSUS_WAITED && !v->has_beside)
@@ -514,7 +545,8 @@ static void remedies(const struct versus *v, struct document *d)
 		doc_line(d, "longer runs, or the same input for both, have more work that repeats in both");
 	if (!(v->candidate.counted > .5) && strcmp(decision_of(v->reason), "code") == 0 && v->reason != VERSUS_MORE_WORK &&
 	    v->reason != VERSUS_LESS_WORK)
-		doc_line(d, "nothing counted the work of the computation: it may be more work or slower work (docs/variance.md)");
+		doc_line(d, "nothing counted the work of the computation: it may be more work or slower work; 'assay variance build' makes "
+			    "programs count it");
 }
 
 static void slow_places(const char *who, const struct variance *run, struct document *d)
@@ -538,9 +570,13 @@ void versus_answer(const struct versus *v, const struct variance *baseline, cons
 {
 	const struct versus_run *r = &v->candidate;
 
-	doc_answer(d, tone_of(v->reason), decision_of(v->reason),
-		   "%s: work %+.1f %%, time for as much work %+.1f %%, processor time for it %+.1f %%", reason_text(v->reason),
-		   100 * r->work_more, 100 * r->slower, 100 * r->processor_more);
+	doc_answer(
+	    d, tone_of(v->reason), decision_of(v->reason),
+	    "%s: the run took %.2f s instead of %.2f s (%+.1f %%); work %+.1f %%, time for as much work %+.1f %%, processor time for "
+	    "it %+.1f %%",
+	    reason_text(v->reason), r->run_s, v->baseline_s, 100 * r->run_more, 100 * r->work_more, 100 * r->slower,
+	    100 * r->processor_more);
+	doc_set(d, "baseline_run_s", v->baseline_s);
 	doc_set(d, "decision", decision_of(v->reason));
 	doc_set(d, "reason", reason_name(v->reason));
 	remedies(v, d);

@@ -7,7 +7,8 @@
  *   as much work, another processor time                     what the old version does beside it decides: the same, environment; else code
  *   and beside an old version that did not wait so long      code, unless others did use the processors meanwhile
  *
- * Input and output count beside computation; messages and waiting do not, as their time is others'. */
+ * Input and output count beside computation; messages and waiting do not, as their time is others': but a run that took longer because it
+ * waited is never called the same. */
 #ifndef GATE_VARIANCE_VERSUS_H
 #define GATE_VARIANCE_VERSUS_H
 
@@ -36,6 +37,9 @@
 	  "as much work took another processor time, or longer than waiting for one explains: code or environment")                        \
 	X(VERSUS_IN_CALLS, "calls", "inconclusive",                                                                                        \
 	  "calls took longer than in the old version beside it: one run of each does not tell why")                                        \
+	X(VERSUS_WAITS_LONGER, "waits_longer", "inconclusive",                                                                             \
+	  "as much work in as much time, but it waits longer in calls: code, or what it waits for")                                        \
+	X(VERSUS_WAITS_MORE, "waits_more", "code", "as much work, but it waits longer in calls, and the old version beside it does not")   \
 	X(VERSUS_NOT_SHARED, "little_shared", "inconclusive", "too little of the time is in work that repeats and that both versions have")
 #define VERSUS_ENUM(id, name, decision, text) id,
 enum versus_reason { VERSUS_ROWS(VERSUS_ENUM) VERSUS_REASONS };
@@ -43,11 +47,13 @@ enum versus_reason { VERSUS_ROWS(VERSUS_ENUM) VERSUS_REASONS };
 
 /* One run against the baseline's; parts are of 1, more than 0 where it is more than there. */
 struct versus_run {
-	double time_s;	       /* computation, input and output, of all threads */
-	double expected_s;     /* what the baseline takes for as much work */
-	double work_more;      /* expected / the baseline's time - 1 */
-	double slower;	       /* time / expected - 1 */
-	double waits_s;	       /* of time - expected: the processor was not free, or taken away */
+	double run_s, run_more;		  /* from its beginning to its end; run / the baseline's - 1 */
+	double waiting_s, waiting_more_s; /* of all threads; beyond the baseline's */
+	double time_s;			  /* computation, input and output, of all threads */
+	double expected_s;		  /* what the baseline takes for as much work */
+	double work_more;		  /* expected / the baseline's time - 1 */
+	double slower;			  /* time / expected - 1 */
+	double waits_s;			  /* of time - expected: the processor was not free, or taken away */
 	double processor_more; /* processor time for as much work, of all threads as far as they are known; NaN: it was not recorded */
 	double others_s;       /* that others used of the processors, less what they used beside the baseline; NaN: not known */
 	double shared;	       /* of its time and of the baseline's, the smaller: in places that both have, and that repeat */
@@ -64,6 +70,7 @@ struct versus_place {
 struct versus {
 	struct versus_run candidate, beside;
 	bool has_beside;
+	double baseline_s; /* its run, from beginning to end */
 	enum versus_reason reason;
 	struct versus_place *places; /* [n_places], what changed the time most first */
 	size_t n_places;

@@ -61,6 +61,18 @@ compared code slower_per_operation "$tmp/old" "$tmp/slow" --beside "$tmp/again"
 compared code slower_per_operation "$tmp/old" "$tmp/slow" --beside "$tmp/queue"
 compared code faster_per_operation "$tmp/old" "$tmp/again" --beside "$tmp/slow"
 
+what='a version that waits longer, with as much work, is not the same'
+made waits wait=.0005
+made waits_again wait=.0005
+made longer wait=.004
+compared same same "$tmp/waits" "$tmp/waits_again"
+compared inconclusive waits_longer "$tmp/waits" "$tmp/longer"
+expect_json '.places[0].place' 'sem_wait at 1100 in c0ffee'
+compared code waits_more "$tmp/waits" "$tmp/longer" --beside "$tmp/waits_again"
+compared environment both_slower "$tmp/waits" "$tmp/longer" --beside "$tmp/longer"
+run variance compare "$tmp/waits" "$tmp/longer"
+expect_stdout 'it waits longer in calls' 'the run took' 'instead of' 'record the old version again now'
+
 what='the same as a page'
 run variance compare "$tmp/old" "$tmp/more" --format html
 expect_status 0

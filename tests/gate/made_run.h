@@ -53,6 +53,7 @@ struct made_options {
 	bool sporadic;	       /* one call of 100, by chance, takes 50 ms longer */
 	bool heavy;	       /* one call says that it stands for thousands */
 	bool one_host;	       /* for all ranks */
+	double wait_s;	       /* each step ends with so long a wait */
 	bool files;	       /* the first call of a step writes a file, and waits for its disk when it is slow */
 	bool queued;	       /* slow calls wait for a processor */
 	double finer_from_s;   /* until then only times are counted */
@@ -117,7 +118,7 @@ static inline int made_begin(struct made_process *p, const char *directory, int 
 	record_info_number(&p->w, "rank", (uint64_t)rank);
 	p->sites[0] = record_function(&p->w, 0x1000, "c0ffee", o->files ? "write" : "MPI_Send");
 	p->sites[1] = record_function(&p->w, 0x1080, "c0ffee", o->halves ? "MPI_Allreduce" : "MPI_Recv");
-	p->sites[2] = record_function(&p->w, 0x1100, "c0ffee", "write");
+	p->sites[2] = record_function(&p->w, 0x1100, "c0ffee", o->wait_s > 0 ? "sem_wait" : "write");
 	rng_seed(&p->rng, o->seed + (uint64_t)rank);
 	p->read_at = -1;
 	return 0;
@@ -288,6 +289,11 @@ static inline void made_step(struct made_process *p, const struct made_options *
 	work *= 1 + .002 * rng_normal(&p->rng);
 	made_call(p, o, 0, 4096, step ? 1 : -1, taken, work,
 		  MADE_CALL_S * (1 + .1 * rng_double(&p->rng)) + (o->sporadic && rng_double(&p->rng) < .01 ? .05 : 0) + slow);
+	if (o->wait_s > 0) {
+		made_call(p, o, 2, 0, 0, 1e-6, 500, o->wait_s);
+		p->cpu -= o->wait_s;
+		p->idle += o->wait_s;
+	}
 }
 
 /* Returns 0, or an errno. */
