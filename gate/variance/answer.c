@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/page/html.h"
+#include "gate/variance/long_waits.h"
 #include "gate/variance/more_work.h"
 
 #include <math.h>
@@ -13,7 +14,9 @@
 #define RARE_TOLD     10
 #define NAMES_TOLD    3
 #define TIMES_TOLD    100
-#define FEW	      .7 /* coverage below which the answer says so; as published */
+#define WAITED	      .05 /* of the time, from which the answer says that it was not judged */
+#define DOUBTFUL      2	  /* times as long, though chance may have made it */
+#define FEW	      .7  /* coverage below which the answer says so; as published */
 
 /* ---- pieces ---- */
 
@@ -81,7 +84,15 @@ static char *times_text(const struct region *r)
 
 double variance_coverage(const struct variance *v)
 {
-	return v->total_s > 0 ? fmin(v->covered_s / v->total_s, 1) : 0;
+	double judged_s = v->total_s - v->activity_s[ACTIVITY_WAITING];
+
+	return judged_s > 0 ? fmin(v->covered_s / judged_s, 1) : 0;
+}
+
+/* Of the time of all threads. */
+static double waiting_share(const struct variance *v)
+{
+	return v->total_s > 0 ? fmin(v->activity_s[ACTIVITY_WAITING] / v->total_s, 1) : 0;
 }
 
 static bool throughout(const struct region *r)
@@ -94,13 +105,43 @@ static bool throughout(const struct region *r)
 
 /* ---- the first line ---- */
 
+/* What the map shows as slow though no region is found there. */
+static void answer_chance(const struct variance *v, struct document *d)
+{
+	const struct region_member *m = &v->chance;
+	char *lost = variance_seconds(m->estimated_s), *from = variance_seconds(m->from_s), *to = variance_seconds(m->to_s);
+
+	doc_line(
+	    d,
+	    "slowest was %s: %s more than usual in %s from %s to %s, %.2f times as long, but chance makes as much of pieces as few, or "
+	    "as uneven, as these",
+	    v->fragments.processes[m->process].name, lost, activity_text(v->chance_activity), from, to, m->time_s / m->expected_s);
+	free(lost);
+	free(from);
+	free(to);
+}
+
 static void answer_nothing(const struct variance *v, struct document *d)
 {
-	char *least = variance_seconds(v->least_s);
+	char *least = variance_seconds(v->least_s), *waits = long_waits_sentence(v);
+	bool doubtful =
+	    variance_coverage(v) < FEW || waiting_share(v) > 1 - FEW || waits || v->chance.time_s > DOUBTFUL * v->chance.expected_s;
+	struct buf text = BUF_INIT;
 
-	doc_answer(d, variance_coverage(v) < FEW ? DOC_DOUBTFUL : DOC_GOOD, "no variance",
-		   "above %.0f %% that cost %s or more was found; %.0f %% of the time was in fixed work that repeats (coverage)",
-		   100 * (1 - v->threshold), least, 100 * variance_coverage(v));
+	buf_format(&text, "no variance above %.0f %% that cost %s or more was found%s; ", 100 * (1 - v->threshold), least,
+		   v->chance.fragments ? " beyond chance" : "");
+	if (waiting_share(v) >= WAITED)
+		buf_format(&text, "%.0f %% of the time was waiting, which is not judged%s%s; of the rest ", 100 * waiting_share(v),
+			   waits ? ": " : "", waits ? waits : "");
+	else if (waits)
+		buf_format(&text, "%s; ", waits);
+	buf_format(&text, "%.0f %% %sin fixed work that repeats (coverage)", 100 * variance_coverage(v),
+		   waiting_share(v) >= WAITED ? "was " : "of the time was ");
+	doc_answer(d, doubtful ? DOC_DOUBTFUL : DOC_GOOD, "", "%s", text.bytes);
+	if (v->chance.fragments)
+		answer_chance(v, d);
+	buf_release(&text);
+	free(waits);
 	free(least);
 }
 
@@ -125,12 +166,15 @@ char *variance_sentence(const struct variance *v, const struct region *r)
 
 static void answer_region(const struct variance *v, const struct region *r, struct document *d)
 {
-	char *text = variance_sentence(v, r);
+	char *text = variance_sentence(v, r), *waits = long_waits_sentence(v);
 
 	doc_answer(d, DOC_BAD, "", "%s", text);
 	if (may_be_work(r))
-		doc_line(d, "nothing counted the work of this computation: it may have been more of it; record with a software counter to "
-			    "know (docs/variance.md)");
+		doc_line(d, "nothing counted the work of this computation: it may have been more of it; to know, build the program by "
+			    "'assay variance build' and record it again");
+	if (waits)
+		doc_line(d, "not judged, as it is waiting: %s", waits);
+	free(waits);
 	free(text);
 }
 
@@ -147,6 +191,17 @@ static void answer_work(const struct variance *v, struct document *d)
 			    "not the environment's",
 			    v->fragments.processes[p].name, 100 * more[p]);
 	free(more);
+}
+
+static void answer_lock(const struct variance *v, const struct long_wait *wait, struct document *d)
+{
+	char *text = long_wait_sentence(v, wait), *also = v->n_regions ? variance_sentence(v, &v->regions[0]) : NULL;
+
+	doc_answer(d, DOC_BAD, "", "%s", text);
+	if (also)
+		doc_line(d, "also, %s", also);
+	free(text);
+	free(also);
 }
 
 /* ---- regions ---- */
@@ -298,10 +353,15 @@ static void parts_section(const struct variance *v, struct document *d)
 
 static void coverage_section(const struct variance *v, struct document *d)
 {
-	doc_section(d, "coverage", "Coverage", "What the run's time was for",
-		    "Only work that repeats can be compared with itself: coverage is its share of the time of all threads.");
+	double rest = v->total_s;
+
+	doc_section(
+	    d, "coverage", "Coverage", "What the run's time was for",
+	    "Only work that repeats can be compared with itself: coverage is its share of the time of all threads, without waiting, "
+	    "which is not judged.");
 	doc_set(d, "coverage", variance_coverage(v));
-	doc_set(d, "verified_coverage", v->total_s > 0 ? fmin(v->verified_s / v->total_s, 1) : 0);
+	doc_set(d, "verified_coverage", v->covered_s > 0 ? variance_coverage(v) * v->verified_s / v->covered_s : 0);
+	doc_set(d, "waiting", waiting_share(v));
 	doc_set(d, "total_s", v->total_s);
 	doc_set(d, "span_s", v->fragments.span_s);
 	doc_set(d, "threshold", v->threshold);
@@ -317,6 +377,15 @@ static void coverage_section(const struct variance *v, struct document *d)
 		doc_showf(d, "time_s", "seconds", v->activity_s[a], "%.3f", v->activity_s[a]);
 		doc_showf(d, "share", "of all", share, "%.1f %%", 100 * share);
 		doc_showf(d, "repeated", "repeats", repeated, "%.1f %%", 100 * repeated);
+		rest -= v->activity_s[a];
+	}
+	if (rest > 0) {
+		doc_row(d);
+		doc_set(d, "activity", "unrecorded");
+		doc_show(d, NULL, "what", "not recorded");
+		doc_showf(d, "time_s", "seconds", rest, "%.3f", rest);
+		doc_showf(d, "share", "of all", rest / v->total_s, "%.1f %%", 100 * rest / v->total_s);
+		doc_show(d, "repeated", "repeats", DOC_NOTHING);
 	}
 	doc_end(d);
 }
@@ -475,18 +544,23 @@ static void notes_section(const struct variance *v, struct document *d)
 
 void variance_answer(const struct variance *v, struct document *d)
 {
+	const struct long_wait *lock = long_waits_leading(v);
+
 	if (v->fragments.n_runs)
 		variance_runs_answer(v, d);
+	else if (lock)
+		answer_lock(v, lock, d);
 	else if (v->n_regions)
 		answer_region(v, &v->regions[0], d);
 	else
 		answer_nothing(v, d);
 	if (!v->fragments.n_runs)
 		answer_work(v, d);
-	doc_set_bool(d, "variance", v->n_regions > 0);
+	doc_set_bool(d, "variance", v->n_regions > 0 || lock);
 	doc_set(d, "by_environment", regions_by_environment(v));
 	variance_regions(v, d);
 	parts_section(v, d);
+	long_waits_section(v, d);
 	maps_section(v, d);
 	coverage_section(v, d);
 	graph_section(v, d);

@@ -432,6 +432,10 @@ static enum assay_status marked_add(struct variance *v, const struct variance_op
 		return assay_fail(err, ASSAY_E_NOTFOUND, "there is no process %lld: they are counted from 0, and there are %zu",
 				  (long long)o->marked_rank, f->n_processes);
 	stretch_measure(v, ACTIVITY_COMPUTATION, &m);
+	if (!(m.expected_s > 0))
+		return assay_fail(
+		    err, ASSAY_E_NOTFOUND, "%s did no computation that repeats from %g s to %g s: it was recorded from %.3g s to %.3g s",
+		    f->processes[m.process].name, m.from_s, m.to_s, f->processes[m.process].start_s, f->processes[m.process].end_s);
 	r = region_new(v, ACTIVITY_COMPUTATION, capacity);
 	r->marked = true;
 	region_take(r, &m);
@@ -460,6 +464,8 @@ enum assay_status regions_find(struct variance *v, const struct variance_options
 	stretches_join(v, &all, &capacity);
 	for (size_t r = 0; r < v->n_regions; r++)
 		region_sum(v, &v->regions[r]);
+	v->chance = all.chance.member;
+	v->chance_activity = all.chance.activity;
 	if (v->n_regions)
 		qsort(v->regions, v->n_regions, sizeof(*v->regions), regions_order);
 	waits_release(&known, v);

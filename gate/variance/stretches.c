@@ -187,7 +187,8 @@ static double apart(const struct variance *v, size_t map)
 }
 
 /* Of the levels' stretches that are slower than all the rest, and no chance, the one that divides the row best. */
-static bool row_slowest(const struct variance *v, const struct row *row, struct slow_span *out, struct stretch *stretch)
+static bool row_slowest(const struct variance *v, const struct row *row, struct stretches *found, struct slow_span *out,
+			struct stretch *stretch)
 {
 	struct slow_span spans[SLOW_SPANS_LEVELS];
 	size_t n = slow_spans(row->x, v->columns, spans);
@@ -198,8 +199,13 @@ static bool row_slowest(const struct variance *v, const struct row *row, struct 
 		double rest = row_times(v, row, spans[k].from, spans[k].to);
 
 		if (stats_round(spans[k].between) <= stats_round(most) || !stretch_matters(v, &s.member) || s.member.throughout ||
-		    !(rest * apart(v, row->map) * s.member.expected_s < s.member.time_s) || !beyond_chance(v, row, &spans[k]))
+		    !(rest * apart(v, row->map) * s.member.expected_s < s.member.time_s))
 			continue;
+		if (!beyond_chance(v, row, &spans[k])) {
+			if (s.member.loss_s > found->chance.member.loss_s)
+				found->chance = s;
+			continue;
+		}
 		most = spans[k].between;
 		*out = spans[k];
 		*stretch = s;
@@ -220,7 +226,7 @@ static double row_scan(const struct variance *v, struct row *row, struct stretch
 	struct stretch s;
 
 	row_fill(v, row);
-	while (row_slowest(v, row, &span, &s)) {
+	while (row_slowest(v, row, out, &span, &s)) {
 		stretch_add(out, &s);
 		for (size_t c = span.from; c < span.to; c++)
 			row->x[c] = -(double)INFINITY;

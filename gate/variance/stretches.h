@@ -17,6 +17,7 @@ struct stretch {
 struct stretches {
 	struct stretch *items; /* [n]; free() it */
 	size_t n, capacity;
+	struct stretch chance; /* of what chance may have made, what cost most; member.fragments is 0: there is none */
 };
 
 /* Of all maps. O(fragments * what is looked at). */

@@ -1,6 +1,7 @@
 #include "gate/variance/variance.h"
 
 #include "base/mem.h"
+#include "gate/variance/long_waits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -51,15 +52,12 @@ static void maps_fill(struct variance *v)
 		double time = f->weight * f->time_s;
 
 		v->activity_s[f->activity] += time;
-		if (c->repeated) {
-			v->covered_s += time;
-			if (c->basis != BASIS_UNVERIFIED)
-				v->verified_s += time;
-		}
 		if (f->activity >= ACTIVITY_MAPS)
 			continue;
 		v->maps[f->activity].time_s += time;
 		if (c->repeated) {
+			v->covered_s += time;
+			v->verified_s += c->basis != BASIS_UNVERIFIED ? time : 0;
 			v->maps[f->activity].repeated_s += time;
 			map_add(v, &v->maps[f->activity], f);
 		}
@@ -85,6 +83,7 @@ enum assay_status variance_of(struct fragments *fragments, const struct variance
 	if (!st) {
 		breakdowns_find(&v);
 		regions_follow(&v);
+		long_waits_find(&v);
 		*out = v;
 		v = (struct variance){ .n_clusters = 0 };
 	}
@@ -99,6 +98,7 @@ void variance_release(struct variance *v)
 		mat_release(&v->maps[m].expected);
 	}
 	regions_release(v);
+	free(v->waits);
 	free(v->clusters);
 	fragments_release(&v->fragments);
 	*v = (struct variance){ .n_clusters = 0 };
@@ -106,6 +106,8 @@ void variance_release(struct variance *v)
 
 char *variance_seconds(double s)
 {
+	if (s == 0)
+		return mem_string("0 s");
 	if (fabs(s) >= 9.995)
 		return mem_format("%.1f s", s);
 	if (fabs(s) >= .9995)

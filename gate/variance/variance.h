@@ -78,6 +78,19 @@ struct region {
 	struct breakdown why;
 };
 
+/* A place where a process waited longer than it usually does there (long_waits.h). */
+struct long_wait {
+	size_t process;
+	uint32_t site;
+	bool lock;		/* it waited for a lock, which another thread or process held */
+	double calls;		/* that waited so long */
+	double usual_s, loss_s; /* loss: what they waited beyond the usual time */
+	double from_s, to_s;	/* of nearly all of it */
+	/* What one thread of the process was doing until they ended: a call (from is FRAGMENT_NO_SITE), or from one to the next. */
+	uint32_t holder, holder_from, holder_to;
+	double held_s; /* of the longest of these waits; 0: nobody is known */
+};
+
 struct variance {
 	struct fragments fragments;
 	struct cluster *clusters; /* [n_clusters] */
@@ -87,12 +100,17 @@ struct variance {
 	struct map maps[ACTIVITY_MAPS];
 	double activity_s[ACTIVITIES]; /* all threads, what fragments stand for */
 	double total_s;		       /* all threads, from first to last fragment */
-	double covered_s;	       /* in repeated fixed work */
+	double covered_s;	       /* in repeated fixed work, of the activities that have maps */
 	double verified_s;	       /* of that, where the work is known */
 	double least_s, threshold;
 	bool known;		/* what is usual in computation is known from windows before */
 	struct region *regions; /* [n_regions], a marked one, then the most expensive first, then consequences of others */
 	size_t n_regions;
+	struct long_wait *waits; /* [n_waits], the most expensive first; only such as cost least_s */
+	size_t n_waits;
+	/* Where no region was found: what was slow, but no more so than chance makes of as few pieces; `fragments` is 0: nothing. */
+	struct region_member chance;
+	enum activity chance_activity;
 };
 
 /* Takes the fragments over. O(n log n). *out is overwritten; variance_release() it. ASSAY_E_NOTFOUND: there is no process for the marked

@@ -1,0 +1,280 @@
+#include "gate/variance/long_waits.h"
+
+#include "base/mem.h"
+#include "gate/variance/answer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TIMES	  2   /* as long as usual, from which a wait is long */
+#define AROUND	  .05 /* of a loss, on either side, that does not count for when it was */
+#define CONFINED  .5  /* of the process's time: longer waits for a lock are the way that the program works */
+#define LONGEST	  64  /* waits, for which it is looked who ended them */
+#define ENDED	  .05 /* of a wait: something that ended so close to its end may have ended it */
+#define EXPLAINED .5  /* of these waits, which one place in one thread must cover to be named */
+#define TOLD	  10
+
+/* ---- finding them ---- */
+
+static bool is_lock(const char *name)
+{
+	return strncmp(name, "pthread_mutex_", 14) == 0 || strncmp(name, "pthread_rwlock_", 15) == 0 ||
+	       strncmp(name, "pthread_spin_", 13) == 0 || strncmp(name, "mtx_", 4) == 0 || strncmp(name, "flock", 5) == 0;
+}
+
+static double longer_s(const struct variance *v, const struct fragment *f)
+{
+	return f->weight * (f->time_s - v->clusters[f->cluster].usual_s);
+}
+
+static bool is_long(const struct variance *v, const struct fragment *f)
+{
+	const struct cluster *c = &v->clusters[f->cluster];
+
+	return f->activity == ACTIVITY_WAITING && c->repeated && f->time_s > fmax(c->slow_s, TIMES * c->usual_s);
+}
+
+static int by_cluster(const void *a, const void *b)
+{
+	const struct fragment *x = *(const struct fragment *const *)a, *y = *(const struct fragment *const *)b;
+
+	if (x->cluster != y->cluster)
+		return x->cluster < y->cluster ? -1 : 1;
+	if (x->start_s != y->start_s)
+		return x->start_s < y->start_s ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+static int by_length(const void *a, const void *b)
+{
+	const struct fragment *x = *(const struct fragment *const *)a, *y = *(const struct fragment *const *)b;
+
+	return x->time_s != y->time_s ? (x->time_s > y->time_s ? -1 : 1) : (x > y) - (x < y);
+}
+
+/* Sums over waits[n], which are long ones of one cluster in order of time. */
+static struct long_wait wait_sum(const struct variance *v, const struct fragment *const *waits, size_t n)
+{
+	const struct cluster *c = &v->clusters[waits[0]->cluster];
+	struct long_wait w = { .process = waits[0]->process,
+			       .site = c->to,
+			       .lock = is_lock(v->fragments.sites[c->to].name),
+			       .usual_s = c->usual_s,
+			       .from_s = (double)NAN };
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		w.calls += waits[i]->weight;
+		w.loss_s += longer_s(v, waits[i]);
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (isnan(w.from_s) && sum + longer_s(v, waits[i]) >= AROUND * w.loss_s)
+			w.from_s = waits[i]->start_s;
+		if (sum < (1 - AROUND) * w.loss_s)
+			w.to_s = fmax(w.to_s, waits[i]->start_s + waits[i]->time_s);
+		sum += longer_s(v, waits[i]);
+	}
+	return w;
+}
+
+/* ---- who ended them ---- */
+
+struct held {
+	uint32_t thread, from, to;
+	double time_s;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct held *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->from != y->from ? (x->from > y->from) - (x->from < y->from) : (x->to > y->to) - (x->to < y->to);
+}
+
+/* What another thread did during most of a wait, and which ended as the wait did: so it held what was waited for. */
+static bool ended_with(const struct fragment *f, const struct fragment *wait)
+{
+	double end = f->start_s + f->time_s, until = wait->start_s + wait->time_s;
+
+	return f->thread != wait->thread && f->activity != ACTIVITY_COMMUNICATION && f->start_s < until &&
+	       fabs(end - until) <= ENDED * wait->time_s && fmin(end, until) - fmax(f->start_s, wait->start_s) >= EXPLAINED * wait->time_s;
+}
+
+static void holder_find(const struct variance *v, struct long_wait *w, const struct fragment **waits, size_t n)
+{
+	const struct fragment_process *p = &v->fragments.processes[w->process];
+	struct held *held = NULL;
+	size_t n_held = 0, capacity = 0;
+	double all = 0, sum = 0;
+
+	qsort(waits, n, sizeof(*waits), by_length);
+	for (size_t i = 0; i < n && i < LONGEST; i++) {
+		all += waits[i]->time_s;
+		for (size_t k = p->first; k < p->first + p->n; k++) {
+			const struct fragment *f = &v->fragments.items[k];
+
+			if (!ended_with(f, waits[i]))
+				continue;
+			held = mem_grow(held, n_held, &capacity, sizeof(*held));
+			held[n_held++] = (struct held){ f->thread, f->from, f->to, waits[i]->time_s };
+		}
+	}
+	if (n_held)
+		qsort(held, n_held, sizeof(*held), by_place);
+	for (size_t i = 0; i < n_held; i++) {
+		sum = (i && by_place(&held[i - 1], &held[i]) == 0 ? sum : 0) + held[i].time_s;
+		if (sum <= w->held_s || sum < EXPLAINED * all)
+			continue;
+		w->held_s = sum;
+		w->holder = held[i].thread;
+		w->holder_from = held[i].from;
+		w->holder_to = held[i].to;
+	}
+	free(held);
+}
+
+static int by_loss(const void *a, const void *b)
+{
+	const struct long_wait *x = a, *y = b;
+
+	if (x->loss_s != y->loss_s)
+		return x->loss_s > y->loss_s ? -1 : 1;
+	return x->process != y->process ? (x->process > y->process) - (x->process < y->process) : (x->site > y->site) - (x->site < y->site);
+}
+
+void long_waits_find(struct variance *v)
+{
+	const struct fragment **waits = mem_new(v->fragments.n, sizeof(*waits));
+	size_t capacity = 0;
+
+	for (size_t p = 0; p < v->fragments.n_processes; p++) {
+		const struct fragment_process *process = &v->fragments.processes[p];
+		size_t n = 0;
+
+		for (size_t i = process->first; i < process->first + process->n; i++)
+			if (is_long(v, &v->fragments.items[i]))
+				waits[n++] = &v->fragments.items[i];
+		if (n)
+			qsort(waits, n, sizeof(*waits), by_cluster);
+		for (size_t i = 0, k; i < n; i += k) {
+			struct long_wait w;
+
+			for (k = 1; i + k < n && waits[i + k]->cluster == waits[i]->cluster;)
+				k++;
+			w = wait_sum(v, waits + i, k);
+			if (!(w.loss_s >= v->least_s))
+				continue;
+			if (w.lock)
+				holder_find(v, &w, waits + i, k);
+			v->waits = mem_grow(v->waits, v->n_waits, &capacity, sizeof(w));
+			v->waits[v->n_waits++] = w;
+		}
+	}
+	if (v->n_waits)
+		qsort(v->waits, v->n_waits, sizeof(*v->waits), by_loss);
+	free(waits);
+}
+
+/* ---- what is said of them ---- */
+
+const struct long_wait *long_waits_leading(const struct variance *v)
+{
+	for (size_t i = 0; i < v->n_waits; i++) {
+		const struct long_wait *w = &v->waits[i];
+		const struct fragment_process *p = &v->fragments.processes[w->process];
+
+		if (v->n_regions && (v->regions[0].marked || w->loss_s <= v->regions[0].estimated_s))
+			return NULL;
+		if (w->lock && w->to_s - w->from_s <= CONFINED * (p->end_s - p->start_s))
+			return w;
+	}
+	return NULL;
+}
+
+/* "thread 2 was at usleep in holder, app.c:11 meanwhile"; "": that is not known. */
+static char *holder_text(const struct variance *v, const struct long_wait *w)
+{
+	char *place, *text;
+
+	if (!(w->held_s > 0))
+		return mem_string("");
+	place = variance_place(&v->fragments, w->holder_from, w->holder_to);
+	text = mem_format("its thread %u held it, at %s", w->holder + 1, place);
+	free(place);
+	return text;
+}
+
+char *long_wait_sentence(const struct variance *v, const struct long_wait *w)
+{
+	char *place = variance_place(&v->fragments, FRAGMENT_NO_SITE, w->site), *lost = variance_seconds(w->loss_s);
+	char *from = variance_seconds(w->from_s), *to = variance_seconds(w->to_s), *usual = variance_seconds(w->usual_s);
+	char *holder = holder_text(v, w);
+	char *text = mem_format("%s waited %s longer than usual in %s from %s to %s, in %.0f call%s that usually take%s %s%s%s",
+				v->fragments.processes[w->process].name, lost, place, from, to, w->calls, w->calls == 1 ? "" : "s",
+				w->calls == 1 ? "s" : "", usual, *holder ? ": " : "", holder);
+
+	free(place);
+	free(lost);
+	free(from);
+	free(to);
+	free(usual);
+	free(holder);
+	return text;
+}
+
+/* A server that has nothing to do waits by design. */
+static bool waits_for_requests(const char *name)
+{
+	static const char *const beginnings[] = { "epoll_", "poll", "ppoll", "select", "pselect", "accept" };
+
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
+		if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	return false;
+}
+
+char *long_waits_sentence(const struct variance *v)
+{
+	for (size_t i = 0; i < v->n_waits; i++)
+		if (!waits_for_requests(v->fragments.sites[v->waits[i].site].name))
+			return long_wait_sentence(v, &v->waits[i]);
+	return NULL;
+}
+
+void long_waits_section(const struct variance *v, struct document *d)
+{
+	if (!v->n_waits)
+		doc_list(d, "waits");
+	else {
+		doc_section(d, "waits", "Waits", "Where it waited longer than usual",
+			    "Waiting is not judged: it is as long as what is waited for. These calls waited longer than they usually do at "
+			    "their place.");
+		doc_table(d, "waits");
+	}
+	for (size_t i = 0; i < v->n_waits; i++) {
+		const struct long_wait *w = &v->waits[i];
+		char *place = variance_place(&v->fragments, FRAGMENT_NO_SITE, w->site), *lost = variance_seconds(w->loss_s);
+		char *usual = variance_seconds(w->usual_s), *holder = holder_text(v, w);
+
+		doc_row(d);
+		if (i >= TOLD)
+			doc_hide(d);
+		doc_show(d, "process", "where", v->fragments.processes[w->process].name);
+		doc_show(d, "place", "call", place);
+		doc_showf(d, "loss_s", "longer by", w->loss_s, "%s", lost);
+		doc_showf(d, "calls", "calls", w->calls, "%.0f", w->calls);
+		doc_showf(d, "usual_s", "usual", w->usual_s, "%s", usual);
+		doc_showf(d, "from_s", "from s", w->from_s, "%.2f", w->from_s);
+		doc_showf(d, "to_s", "to s", w->to_s, "%.2f", w->to_s);
+		doc_show(d, "holder", "meanwhile", *holder ? holder : "-");
+		doc_set_bool(d, "lock", w->lock);
+		free(place);
+		free(lost);
+		free(usual);
+		free(holder);
+	}
+	doc_end(d);
+}

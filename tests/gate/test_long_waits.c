@@ -1,0 +1,171 @@
+/* Waiting is not judged, and that is said; where a process waited longer than usual, for a lock above all, is said too. */
+#include "gate/variance/answer.h"
+#include "tests/scratch.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WRITE, LOCK, SLEEP, PAUSE, SITES };
+
+struct made {
+	struct fragments f;
+	size_t capacity;
+	double now[2];
+};
+
+static void add(struct made *m, uint32_t thread, uint32_t from, uint32_t to, enum activity activity, double time_s)
+{
+	m->f.items = mem_grow(m->f.items, m->f.n, &m->capacity, sizeof(*m->f.items));
+	m->f.items[m->f.n++] = (struct fragment){ .start_s = m->now[thread],
+						  .time_s = time_s,
+						  .thread = thread,
+						  .from = from,
+						  .to = to,
+						  .weight = 1,
+						  .activity = (uint16_t)activity,
+						  .basis = from == FRAGMENT_NO_SITE ? BASIS_ARGUMENTS : BASIS_UNVERIFIED,
+						  .peer = -1 };
+	m->now[thread] += time_s;
+}
+
+static void analyse(struct made *m, size_t threads, struct variance *v)
+{
+	static const char *const names[SITES] = { "write", "pthread_mutex_lock", "usleep", "pause" };
+	const struct variance_options options = { .threshold = VARIANCE_THRESHOLD, .least_s = (double)NAN };
+	struct fragment_process *p = mem_new(1, sizeof(*p));
+	struct assay_error err;
+
+	m->f.sites = mem_new(SITES, sizeof(*m->f.sites));
+	m->f.n_sites = SITES;
+	for (size_t s = 0; s < SITES; s++)
+		m->f.sites[s] = (struct fragment_site){ mem_string("-"), mem_string(names[s]), 16 * s, mem_string(""), mem_string("main") };
+	*p = (struct fragment_process){ .name = mem_string("process 7 (app)"),
+					.program = mem_string("app"),
+					.host = mem_string(""),
+					.rank = -1,
+					.pid = 7,
+					.end_s = fmax(m->now[0], m->now[1]),
+					.thread_s = m->now[0] + m->now[1],
+					.n = m->f.n,
+					.threads = (uint32_t)threads,
+					.finished = true };
+	m->f.processes = p;
+	m->f.n_processes = 1;
+	m->f.span_s = p->end_s;
+	m->f.one_host = true;
+	check(variance_of(&m->f, &options, v, &err), &err);
+}
+
+static char *answer_of(const struct variance *v)
+{
+	struct document d;
+	struct buf text = BUF_INIT;
+
+	document_init(&d);
+	variance_answer(v, &d);
+	document_human(&d, &(struct doc_style){ .columns = 400 }, &text);
+	document_release(&d);
+	return buf_take(&text);
+}
+
+/* One thread computes, takes the lock and writes; the other one holds the lock for 60 ms at a time, from 1 s to 1.6 s. */
+static void lock_made(struct made *m, bool held)
+{
+	while (m->now[0] < 3) {
+		bool now = held && m->now[0] > 1 && m->now[0] < 1.6;
+
+		add(m, 0, WRITE, LOCK, ACTIVITY_COMPUTATION, .002);
+		add(m, 0, FRAGMENT_NO_SITE, LOCK, ACTIVITY_WAITING, now ? .058 : 1e-7);
+		add(m, 0, FRAGMENT_NO_SITE, WRITE, ACTIVITY_IO, 1e-6);
+		while (m->now[1] + .001 < m->now[0] - (now ? .058 : 0))
+			add(m, 1, FRAGMENT_NO_SITE, PAUSE, ACTIVITY_WAITING, .001);
+		if (now)
+			add(m, 1, FRAGMENT_NO_SITE, SLEEP, ACTIVITY_WAITING, m->now[0] - m->now[1]);
+	}
+}
+
+static void lock(void **state)
+{
+	struct made m = { .capacity = 0 };
+	struct variance v;
+	char *text;
+
+	(void)state;
+	lock_made(&m, true);
+	for (size_t i = 0, k = 0; i < m.f.n; i++) /* by thread */
+		if (m.f.items[i].thread == 0) {
+			struct fragment f = m.f.items[i];
+
+			memmove(&m.f.items[k + 1], &m.f.items[k], (i - k) * sizeof(f));
+			m.f.items[k++] = f;
+		}
+	analyse(&m, 2, &v);
+	assert_int_equal(v.n_regions, 0);
+	assert_int_equal(v.n_waits, 1);
+	assert_true(v.waits[0].lock && v.waits[0].calls == 10);
+	assert_true(fabs(v.waits[0].loss_s - .58) < .01 && fabs(v.waits[0].from_s - 1) < .05 && fabs(v.waits[0].to_s - 1.6) < .05);
+	assert_true(v.waits[0].held_s > .5 && v.waits[0].holder == 1 && v.waits[0].holder_to == SLEEP);
+	text = answer_of(&v);
+	assert_non_null(strstr(text,
+			       "process 7 (app) waited 580 ms longer than usual in pthread_mutex_lock in main from 1.00 s to 1.60 s, in 10 "
+			       "calls that usually take 0.1 us: its thread 2 held it, at usleep in main"));
+	free(text);
+	variance_release(&v);
+}
+
+/* A process that mostly waits, as it always does: nothing of it is called, and coverage is of the rest. */
+static void waits_by_design(void **state)
+{
+	struct made m = { .capacity = 0 };
+	struct variance v;
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < 300; i++) {
+		add(&m, 0, WRITE, PAUSE, ACTIVITY_COMPUTATION, .001);
+		add(&m, 0, FRAGMENT_NO_SITE, PAUSE, ACTIVITY_WAITING, .004 + .003 * (double)(i * 7 % 11));
+		add(&m, 0, FRAGMENT_NO_SITE, WRITE, ACTIVITY_IO, 1e-6);
+		m.now[0] += .0001;
+	}
+	analyse(&m, 1, &v);
+	assert_int_equal(v.n_regions + v.n_waits, 0);
+	assert_true(variance_coverage(&v) > .9 && v.covered_s < .1 * v.total_s);
+	text = answer_of(&v);
+	assert_non_null(strstr(text, "no variance above 15 %"));
+	assert_non_null(strstr(text, " % of the time was waiting, which is not judged; of the rest 9"));
+	assert_non_null(strstr(text, "not recorded"));
+	free(text);
+	variance_release(&v);
+}
+
+/* What the map shows is in the sentence, though it may be chance. */
+static void chance(void **state)
+{
+	struct made m = { .capacity = 0 };
+	struct variance v;
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < 60; i++) {
+		add(&m, 0, WRITE, WRITE, ACTIVITY_COMPUTATION, i == 9 || i == 24 || i == 25 || i == 40 || i == 52 ? .15 : .02);
+		add(&m, 0, FRAGMENT_NO_SITE, WRITE, ACTIVITY_IO, 1e-6);
+	}
+	analyse(&m, 1, &v);
+	assert_int_equal(v.n_regions, 0);
+	text = answer_of(&v);
+	assert_non_null(strstr(text, "found beyond chance"));
+	assert_non_null(strstr(text, "slowest was process 7 (app)"));
+	free(text);
+	variance_release(&v);
+}
+
+int suite_long_waits(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lock),
+		cmocka_unit_test(waits_by_design),
+		cmocka_unit_test(chance),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
