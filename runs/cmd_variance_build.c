@@ -26,10 +26,12 @@ const struct command variance_build_command = {
 		 "executes. 'assay variance record' keeps how many there were between two calls, and 'assay variance show' knows then that "
 		 "computation took longer for the same work, where it would have to say that its work is unverified.\n\n"
 		 "The command is gcc or g++, or what calls them: make gets this as its CC and CXX, cmake as its launchers, any other "
-		 "program as CC and CXX in its environment. Libraries that are not built so do not count. Unrecorded such a program runs "
-		 "as any other, a few per cent slower.",
+		 "program as CC and CXX in its environment. The compilers of MPI libraries are told by their own variables which one they "
+		 "call. Libraries that are not built so do not count. Unrecorded such a program runs as any other, a few per cent slower.",
 	.examples = "  assay variance build -- gcc -O2 sort.c -o sort\n"
 		    "  assay variance build -- make -j4\n"
+		    "  OMPI_CC='assay variance build -- gcc' mpicc -O2 solver.c -o solver\n"
+		    "  MPICH_CC='assay variance build -- gcc' mpicc -O2 solver.c -o solver\n"
 		    "  assay variance record -- ./sort input\n"
 		    "  assay variance show records\n",
 	.words = words,

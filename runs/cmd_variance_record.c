@@ -10,10 +10,15 @@
 #include "runs/inside/samples/samples.h"
 #include "runs/running/instrument.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define RECORD_LEAST_BYTES (256u << 10) /* what a file needs before its first record */
 
 struct arguments {
 	struct cli_list words;
@@ -66,7 +71,39 @@ struct recorded {
 	size_t n_sites, capacity;
 	double calls; /* estimated from the records' weights */
 	uint64_t dropped;
+	uint64_t *pids, *children; /* [processes], [n_children] that fork() has said */
+	size_t pids_capacity, n_children, children_capacity;
 };
+
+/* What fork() has returned. */
+static void children_add(const struct samples *file, struct recorded *sum)
+{
+	size_t result = samples_counter(file, "result");
+
+	for (size_t i = 0; i < file->n && result != SIZE_MAX; i++) {
+		double child = file->values[i * file->n_counters + result];
+
+		if (strncmp(file->functions[file->items[i].function].name, "fork", 4) != 0 || !(child > 0))
+			continue;
+		sum->children = mem_grow(sum->children, sum->n_children, &sum->children_capacity, sizeof(*sum->children));
+		sum->children[sum->n_children++] = (uint64_t)child;
+	}
+}
+
+/* How many of them have no file. */
+static size_t children_missing(const struct recorded *sum)
+{
+	size_t missing = 0;
+
+	for (size_t i = 0; i < sum->n_children; i++) {
+		size_t p = 0;
+
+		while (p < sum->processes && sum->pids[p] != sum->children[i])
+			p++;
+		missing += p == sum->processes;
+	}
+	return missing;
+}
 
 static void file_add(const char *path, struct recorded *sum)
 {
@@ -77,7 +114,9 @@ static void file_add(const char *path, struct recorded *sum)
 		cli_remark("%s", err.text);
 		return;
 	}
-	sum->processes++;
+	sum->pids = mem_grow(sum->pids, sum->processes, &sum->pids_capacity, sizeof(*sum->pids));
+	sum->pids[sum->processes++] = file.pid;
+	children_add(&file, sum);
 	sum->killed += !file.finished;
 	sum->records += file.n;
 	sum->dropped += file.dropped;
@@ -99,6 +138,27 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Functions that the user named, and that nobody called. */
+static void functions_missing(const struct arguments *a, const struct recorded *sum)
+{
+	for (size_t i = 0; i < a->functions.n; i++) {
+		const char *name = a->functions.items[i];
+		size_t n = strcspn(name, ":"), k = 0;
+
+		for (; k < sum->n_sites; k++) {
+			const char *site = strrchr(sum->sites[k], ' ') + 1;
+
+			if (strncmp(site, name, n) == 0 && (!site[n] || site[n] == '<' || site[n] == ':'))
+				break;
+		}
+		if (k == sum->n_sites)
+			cli_remark(
+			    "'%.*s' was never recorded: nothing that was linked dynamically called a function of this name in another "
+			    "module",
+			    (int)n, name);
+	}
+}
+
 /* How many different ones there are; they are released. */
 static size_t sites_count(struct recorded *sum)
 {
@@ -114,26 +174,61 @@ static size_t sites_count(struct recorded *sum)
 	return n;
 }
 
-static enum assay_status tell(const char *directory, const struct cmd_made *before, struct assay_error *err)
+/* Why a program left nothing, as far as its file and what was dropped say. */
+static const char *nothing_why(const char *program, const struct recorded *sum)
 {
+	struct assay_error ignored;
+	struct stat info = { .st_mode = 0 };
+	struct rlimit size;
+	char *path = NULL;
+
+	if (!launch_find(program, &path, &ignored))
+		(void)!stat(path, &info);
+	free(path);
+	if (sum->dropped)
+		return "no call into the outside was recorded: there was no room for its records (a limit on the size of files, or a full "
+		       "disk)";
+	if (getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur < RECORD_LEAST_BYTES)
+		return "no call into the outside was recorded: the limit on the size of files (ulimit -f) leaves no room for records";
+	if (info.st_mode & (S_ISUID | S_ISGID))
+		return "no call into the outside was recorded: the program is set-user-ID or set-group-ID, and the system preloads no "
+		       "library "
+		       "into such ones";
+	return "no call into the outside was recorded: the program calls none of these functions, or is linked statically";
+}
+
+static enum assay_status tell(const struct arguments *a, const struct cmd_made *before, struct assay_error *err)
+{
+	const char *directory = a->output;
 	struct recorded sum = { 0 };
 	struct cmd_made made;
-	size_t sites;
+	size_t sites, missing;
+	enum assay_status st = ASSAY_OK;
 	char *next;
 
 	cmd_made_since(directory, before, &made);
 	for (size_t i = 0; i < made.n; i++)
 		file_add(made.names[i], &sum);
 	cmd_made_release(&made);
+	functions_missing(a, &sum);
 	sites = sites_count(&sum);
+	missing = children_missing(&sum);
+	free(sum.pids);
+	free(sum.children);
 	if (sum.dropped)
 		cli_remark("%llu records were dropped: there was no room for them", (unsigned long long)sum.dropped);
 	if (!sum.records)
-		return launch_left_nothing(
-		    directory, "no call into the outside was recorded: the program calls none of these functions, or is linked statically",
-		    err);
+		st = launch_left_nothing(directory, nothing_why(a->words.items[0], &sum), err);
+	if (missing)
+		cli_remark(
+		    "%zu process%s that %s forked left no records, and what they did is not in the answers: they made no call, or ran a "
+		    "program that is linked statically, has other rights, or was started without LD_PRELOAD",
+		    missing, missing == 1 ? "" : "es", missing == 1 ? "was" : "were");
+	if (st)
+		return st;
 	cli_remark("%zu record%s of about %.0f calls at %zu call site%s in '%s', from %zu process%s", sum.records, text_plural(sum.records),
-		   sum.calls, sites, text_plural(sites), directory, sum.processes, sum.processes == 1 ? "" : "es");
+		   fmax(sum.calls, (double)sum.records), sites, text_plural(sites), directory, sum.processes,
+		   sum.processes == 1 ? "" : "es");
 	if (sum.killed)
 		cli_remark(
 		    "of these processes %zu did not end in order: they were killed, ended at once by _exit(), or executed another program",
@@ -175,12 +270,13 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 		stops = stops_watch(a->output);
 		ended = launch_checked(a->words.items, &program);
 		stops_end(stops);
-		st = tell(a->output, &before, err);
+		st = tell(a, &before, err);
 		if (ended) { /* records until then are kept */
 			st = ended;
 			*err = program;
 		}
 	}
+	launch_end_as_told();
 	cmd_made_release(&before);
 	free(library);
 	free(functions);
@@ -210,7 +306,8 @@ static const struct cli_option options[] = {
 	CLI_OPTION(TEXT, "output", "DIRECTORY", struct arguments, output,
 		   "Directory for the records (default: records); it is made if need be, its parents are not", .letter = 'o'),
 	CLI_PARSED("overhead", "SHARE", struct arguments, overhead, share_parse,
-		   "How much of a thread's time may go into timing calls, as 1% or .01 (default: 1%; 0: time every call)"),
+		   "How much of a thread's time may go into timing calls, as 1% or .01 (default: 1%; 0: time every call, of which as many "
+		   "are recorded as fit in some 24 KB a second of a process)"),
 	CLI_LIST("call", "NAME[:N]", struct arguments, functions,
 		 "Record where calls of this function of a library begin and end, too; its argument N, from 1 to 6, tells how much it has "
 		 "to do (may be given again)"),

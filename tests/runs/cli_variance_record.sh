@@ -41,6 +41,38 @@ status=0
 "$ASSAY" variance record -o missing/records -- true 2>told || status=$?
 [ "$status" -eq 1 ] || fail "status $status without the directory's parent"
 
+# A function that nobody called, by that name, is said.
+"$ASSAY" variance record --call nosuchfunction -o named -- sleep .01 2>told || fail "$(cat told)"
+grep -q "'nosuchfunction' was never recorded" told || fail "$(cat told)"
+
+# What ends the recorder ends the program, and the recorder after it, by the same signal; the records are there.
+for signal in TERM HUP; do
+	status=0
+	"$ASSAY" variance record -o "ended$signal" -- sh -c 'echo $$ >pid; sleep .01; sleep 60' 2>told &
+	recorder=$!
+	until [ -s pid ]; do sleep .02; done
+	sleep .3
+	kill -$signal $recorder
+	wait $recorder || status=$?
+	[ "$status" -eq $((128 + $(kill -l $signal))) ] || fail "status $status after SIG$signal"
+	! kill -0 "$(cat pid)" 2>/dev/null || fail "the program goes on after SIG$signal"
+	grep -q 'records\? of about' told || fail "$(cat told)"
+	rm pid
+done
+
+# A limit of the address space leaves the program its part.
+(ulimit -v 400000; "$ASSAY" variance record -o limited -- sh -c 'grep VmSize /proc/$$/status; sleep .01') >out 2>told || fail "$(cat told)"
+[ "$(tr -dc 0-9 <out)" -lt 100000 ] || fail "$(cat out)"
+
+# Processes that left no records are counted.
+"$ASSAY" variance record -o without -- sh -c '(env -u LD_PRELOAD sleep .05); sleep .01' 2>told || fail "$(cat told)"
+if [ "$(id -u)" -eq 0 ] && cp "$(command -v sleep)" set && chown 65534 set && chmod 4755 set; then
+	status=0
+	"$ASSAY" variance record -o set_user -- ./set .01 2>told || status=$?
+	[ "$status" -eq 6 ] || fail "status $status of a set-user-ID program"
+	grep -q 'set-user-ID' told || fail "$(cat told)"
+fi
+
 # Programs of many kinds print the same as without it, on both streams, and end with the same status; and something of each is recorded.
 # same STATUS PROGRAM...: with ./numbers as its input.
 same()

@@ -15,12 +15,56 @@
 
 extern char **environ;
 
+/* ---- signals that are meant for the program ---- */
+
+static volatile sig_atomic_t forward_to, forwarded;
+
+static void forward(int number)
+{
+	forwarded = number;
+	if (forward_to > 0)
+		kill((pid_t)forward_to, number);
+}
+
+/* SIGTERM and SIGHUP go to the program from when its number is known; what came before comes then. Ignored ones stay so. */
+static void forward_begin(struct sigaction before[2], sigset_t *mask)
+{
+	struct sigaction on = { .sa_handler = forward };
+	sigset_t both;
+
+	forward_to = forwarded = 0;
+	sigemptyset(&both);
+	sigaddset(&both, SIGTERM);
+	sigaddset(&both, SIGHUP);
+	sigprocmask(SIG_BLOCK, &both, mask);
+	for (int i = 0; i < 2; i++) {
+		sigaction(i ? SIGHUP : SIGTERM, NULL, &before[i]);
+		if (before[i].sa_handler != SIG_IGN)
+			sigaction(i ? SIGHUP : SIGTERM, &on, NULL);
+	}
+}
+
+static void forward_end(const struct sigaction before[2])
+{
+	forward_to = 0;
+	sigaction(SIGTERM, &before[0], NULL);
+	sigaction(SIGHUP, &before[1], NULL);
+}
+
+void launch_end_as_told(void)
+{
+	if (!forwarded)
+		return;
+	signal((int)forwarded, SIG_DFL);
+	raise((int)forwarded);
+}
+
 enum assay_status launch_program(char *const *words, int out, int *status, struct assay_error *err)
 {
-	struct sigaction ignore = { .sa_handler = SIG_IGN }, interrupt, quit;
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, interrupt, quit, others[2];
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
-	sigset_t signals;
+	sigset_t signals, mask;
 	pid_t child = 0;
 	int failed;
 
@@ -29,15 +73,20 @@ enum assay_status launch_program(char *const *words, int out, int *status, struc
 	sigaddset(&signals, SIGQUIT);
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setsigdefault(&attributes, &signals);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
 	posix_spawn_file_actions_init(&actions);
 	if (out >= 0)
 		posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
 	sigaction(SIGINT, &ignore, &interrupt);
 	sigaction(SIGQUIT, &ignore, &quit);
+	forward_begin(others, &mask);
+	posix_spawnattr_setsigmask(&attributes, &mask);
 	failed = posix_spawnp(&child, words[0], &actions, &attributes, words, environ);
+	forward_to = failed ? 0 : child;
+	sigprocmask(SIG_SETMASK, &mask, NULL);
 	while (!failed && waitpid(child, status, 0) < 0 && errno == EINTR)
 		;
+	forward_end(others);
 	sigaction(SIGINT, &interrupt, NULL);
 	sigaction(SIGQUIT, &quit, NULL);
 	posix_spawnattr_destroy(&attributes);

@@ -5,8 +5,11 @@
 #include "base/error.h"
 
 /* words[0] is looked for in PATH; words end with NULL. The program inherits our environment, and `out` as its standard output unless it
- * is negative. Waits for it; an interrupt from the keyboard ends it and not us. *status as of waitpid(). */
+ * is negative. Waits for it; an interrupt from the keyboard ends it and not us, and SIGTERM and SIGHUP are passed on to it. *status as of
+ * waitpid(). */
 enum assay_status launch_program(char *const *words, int out, int *status, struct assay_error *err);
+/* After that: ends this process by the signal that was passed on, if there was one. */
+void launch_end_as_told(void);
 /* The same with our standard output. ASSAY_E_IO says how the program ended, unless its status is 0. */
 enum assay_status launch_checked(char *const *words, struct assay_error *err);
 
