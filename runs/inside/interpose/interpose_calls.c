@@ -4,16 +4,20 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -103,6 +107,28 @@ CALL(pid_t, wait, (int *status), (status), NO_FILE, NO_SIZE, NO_ARGS)
 CALL(pid_t, waitpid, (pid_t child, int *status, int options), (child, status, options), NO_FILE, NO_SIZE, ARG(options))
 CALL(pid_t, wait4, (pid_t child, int *status, int options, struct rusage *usage), (child, status, options, usage), NO_FILE, NO_SIZE,
      ARG(options))
+
+CALL(int, waitid, (idtype_t which, id_t child, siginfo_t *info, int options), (which, child, info, options), NO_FILE, NO_SIZE,
+     interpose_mix(ARG(which), (uint64_t)options))
+CALL(int, pselect, (int n, fd_set *in, fd_set *out, fd_set *other, const struct timespec *t, const sigset_t *mask),
+     (n, in, out, other, t, mask), NO_FILE, (uint64_t)n, NO_ARGS)
+CALL(int, sigwait, (const sigset_t *set, int *which), (set, which), NO_FILE, NO_SIZE, NO_ARGS)
+CALL(int, sigwaitinfo, (const sigset_t *set, siginfo_t *info), (set, info), NO_FILE, NO_SIZE, NO_ARGS)
+CALL(int, sigtimedwait, (const sigset_t *set, siginfo_t *info, const struct timespec *t), (set, info, t), NO_FILE, NO_SIZE, NO_ARGS)
+CALL(int, flock, (int fd, int operation), (fd, operation), fd, NO_SIZE, ARG(operation))
+CALL(int, semop, (int set, struct sembuf *operations, size_t n), (set, operations, n), NO_FILE, n, NO_ARGS)
+CALL(int, semtimedop, (int set, struct sembuf *operations, size_t n, const struct timespec *t), (set, operations, n, t), NO_FILE, n,
+     NO_ARGS)
+CALL(int, sem_clockwait, (sem_t * semaphore, clockid_t clock, const struct timespec *t), (semaphore, clock, t), NO_FILE, NO_SIZE, NO_ARGS)
+CALL(int, pthread_cond_clockwait, (pthread_cond_t * condition, pthread_mutex_t *mutex, clockid_t clock, const struct timespec *t),
+     (condition, mutex, clock, t), NO_FILE, NO_SIZE, NO_ARGS)
+CALL(int, pthread_mutex_clocklock, (pthread_mutex_t * mutex, clockid_t clock, const struct timespec *t), (mutex, clock, t), NO_FILE,
+     NO_SIZE, NO_ARGS)
+CALL(int, thrd_sleep, (const struct timespec *t, struct timespec *left), (t, left), NO_FILE, r ? NO_SIZE : ns_of(t), NO_ARGS)
+CALL(int, mtx_lock, (mtx_t * mutex), (mutex), NO_FILE, NO_SIZE, NO_ARGS)
+CALL(int, cnd_wait, (cnd_t * condition, mtx_t *mutex), (condition, mutex), NO_FILE, NO_SIZE, NO_ARGS)
+CALL(int, cnd_timedwait, (cnd_t *restrict condition, mtx_t *restrict mutex, const struct timespec *restrict t), (condition, mutex, t),
+     NO_FILE, NO_SIZE, NO_ARGS)
 
 CALL(int, syncfs, (int fd), (fd), fd, NO_SIZE, NO_ARGS)
 CALL(ssize_t, splice, (int in, off64_t *in_at, int out, off64_t *out_at, size_t n, unsigned flags), (in, in_at, out, out_at, n, flags), out,

@@ -27,6 +27,8 @@
 #define CALIBRATION_NS	  50000u /* of the clock, at the start */
 #define MOMENT_LOOKS	  3u
 #define CLOCK_STEP_NS	  10000000u /* after which a longer look at the clock is better than the first one */
+#define LIMIT_PART	  16u	    /* of a limit of the address space: one in so many */
+#define FEW_CHUNKS	  64u	    /* the least */
 #define FIRST_PIECE	  16384u    /* reserved of a thread's first chunk when it begins */
 #define CHUNKS_AT_ONCE	  8u  /* for a thread that measures much, unless the file is to be small: reserving them one by one costs more */
 #define FINAL_CHUNKS	  64u /* beyond the limit, for what threads say at their end */
@@ -736,6 +738,19 @@ static int options_check(const struct record_options *o)
 	return o->file_bytes_max < whole || o->file_bytes_max > RECORD_FILE_BYTES_MAX ? EINVAL : 0;
 }
 
+/* Where the process's address space is limited, a small part of that: the program needs it. */
+static uint64_t file_bytes_default(const struct record_options *o)
+{
+	uint64_t least = PAGE_BYTES + (uint64_t)o->names_bytes_max + FEW_CHUNKS * (uint64_t)o->chunk_bytes, part;
+	struct rlimit limit;
+
+	if (record_system_call(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&limit, 0, 0) != 0)
+		return RECORD_FILE_BYTES;
+	part = limit.rlim_cur / LIMIT_PART / PAGE_BYTES * PAGE_BYTES;
+	part = part > least ? part : least;
+	return part < RECORD_FILE_BYTES ? part : RECORD_FILE_BYTES;
+}
+
 int record_open(struct record_writer *w, const struct record_options *options)
 {
 	int failed;
@@ -749,7 +764,7 @@ int record_open(struct record_writer *w, const struct record_options *options)
 	if (!w->options.names_bytes_max)
 		w->options.names_bytes_max = RECORD_NAMES_BYTES;
 	if (!w->options.file_bytes_max)
-		w->options.file_bytes_max = RECORD_FILE_BYTES;
+		w->options.file_bytes_max = file_bytes_default(&w->options);
 	failed = options_check(&w->options);
 	if (failed)
 		return failed;
