@@ -49,7 +49,7 @@ expect_json '.regions[0].marked' true
 expect_json '.regions[0].processes[0].rank' 0
 
 run variance show "$tmp/queue" --region 0:100-200
-refused 1 'did no computation that repeats from 100 s to 200 s'
+refused 2 'did no computation that repeats from 100 s to 200 s'
 
 what='of several runs, the one that was slow'
 for run in 1 2 4 5; do

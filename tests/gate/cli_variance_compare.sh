@@ -37,7 +37,7 @@ compared code more_work "$tmp/old" "$tmp/more"
 compared code less_work "$tmp/more" "$tmp/old"
 compared code more_work "$tmp/old" "$tmp/more" --beside "$tmp/queue"
 run variance compare "$tmp/old" "$tmp/more"
-expect_stdout 'code ' 'it does more work: work +20.'
+expect_stdout 'code ' 'it does more work: the run took' 'work +20.'
 
 what='others used the processor'
 compared environment waits "$tmp/old" "$tmp/queue"
