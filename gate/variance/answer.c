@@ -319,7 +319,7 @@ static void parts_table(const struct variance *v, size_t at, struct document *d)
 		doc_showf(d, NULL, "share", share, "%.0f %%", 100 * share);
 		doc_bar(d, "", fmin(share, 1));
 		doc_show(d, NULL, "lost", impact);
-		if (p->low_s < p->high_s)
+		if (!isnan(p->count))
 			doc_showf(d, NULL, "how it is known", "", "estimated, 95 %% interval %s to %s", low, high);
 		else
 			doc_show(d, NULL, "how it is known",

@@ -36,15 +36,21 @@ static double between(const struct moment *low, const struct moment *high, doubl
 
 static const struct moment none_before = { 0, -1 }, none_after = { (double)INFINITY, 0 };
 
-/* s[n] of one thread, or of one process. */
-static double rise(const struct snapshot *s, size_t n, enum account a, double from_s, double to_s)
+/* s[n] of one thread, or of one process, which had used nothing when it began, unless it is older than what is looked at. */
+static double rise(const struct snapshot *s, size_t n, enum account a, double began_s, double from_s, double to_s)
 {
 	struct moment low[2] = { none_before, none_before }, high[2] = { none_after, none_after };
 
 	for (int end = 0; end < 2; end++) {
-		before_find(s, n, a, end ? to_s : from_s, &low[end]);
-		after_find(s, n, a, end ? to_s : from_s, low[end].value, &high[end]);
+		double at_s = fmax(end ? to_s : from_s, began_s);
+
+		before_find(s, n, a, at_s, &low[end]);
+		after_find(s, n, a, at_s, low[end].value, &high[end]);
+		if (low[end].value < 0 && high[end].value <= high[end].at_s - began_s)
+			low[end] = (struct moment){ began_s, 0 };
 	}
+	from_s = fmax(from_s, began_s);
+	to_s = fmax(to_s, began_s);
 	return between(&low[1], &high[1], to_s) - between(&low[0], &high[0], from_s);
 }
 
@@ -81,7 +87,7 @@ static double host_rise(const struct fragments *f, size_t process, enum account 
 	return (between(&low[1], &high[1], times[1]) - between(&low[0], &high[0], times[0])) * (to_s - from_s) / (times[1] - times[0]);
 }
 
-static double threads_rise(const struct snapshot *s, size_t n, double from_s, double to_s)
+static double threads_rise(const struct snapshot *s, size_t n, double began_s, double from_s, double to_s)
 {
 	double sum = 0;
 
@@ -90,7 +96,7 @@ static double threads_rise(const struct snapshot *s, size_t n, double from_s, do
 
 		for (k = 1; i + k < n && s[i + k].thread == s[i].thread;)
 			k++;
-		one = rise(s + i, k, ACCOUNT_CPU, from_s, to_s);
+		one = rise(s + i, k, ACCOUNT_CPU, began_s, from_s, to_s);
 		sum += isnan(one) ? 0 : one;
 	}
 	return sum;
@@ -107,8 +113,8 @@ struct processors_used processors_used(const struct fragments *f, size_t process
 
 		if (!same_host(f, process, p))
 			continue;
-		threads = threads_rise(s, f->processes[p].n_snapshots, from_s, to_s);
-		own = rise(s, f->processes[p].n_snapshots, ACCOUNT_OWN, from_s, to_s);
+		threads = threads_rise(s, f->processes[p].n_snapshots, f->processes[p].start_s, from_s, to_s);
+		own = rise(s, f->processes[p].n_snapshots, ACCOUNT_OWN, f->processes[p].start_s, from_s, to_s);
 		out.own_s += fmax(threads, own); /* which is a number where one of them is */
 		out.self_s = p == process ? threads : out.self_s;
 		out.all |= !isnan(own);

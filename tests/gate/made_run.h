@@ -26,7 +26,7 @@ enum made_kind {
 	MADE_MEMORY,	/* memory is short: half of it on the processor */
 	MADE_THREADS,	/* threads of its own use the processor, and are not recorded */
 	MADE_CHILDREN,	/* children do */
-	MADE_TURNS,	/* more work, with as many involuntary switches a second as that takes with another program beside it */
+	MADE_TURNS,	/* more work, and as much more waiting and as many more switches as that has with another program beside it */
 	MADE_KINDS
 };
 
@@ -228,8 +228,10 @@ static inline double made_compute(struct made_process *p, const struct made_opti
 			break;
 		case MADE_TURNS:
 			p->cpu += more;
+			p->queue += more;
 			p->involuntary += more / MADE_STEP_S;
 			*work *= d->factor;
+			more *= 2;
 			break;
 		case MADE_CHILDREN:
 			p->queue += more;
