@@ -61,7 +61,7 @@ for signal in 15 1; do
 done
 
 # A limit of the address space leaves the program its part.
-(ulimit -v 400000; "$ASSAY" variance record -o limited -- sh -c 'grep VmSize /proc/$$/status; sleep .01') >out 2>told || fail "$(cat told)"
+"$ASSAY" variance record -o limited -- sh -c 'ulimit -v 400000; exec sh -c "grep VmSize /proc/\$\$/status; sleep .01"' >out 2>told || fail "$(cat told)"
 [ "$(tr -dc 0-9 <out)" -lt 100000 ] || fail "$(cat out)"
 
 # Processes that left no records are counted.
