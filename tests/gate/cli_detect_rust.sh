@@ -16,10 +16,13 @@ build --cfg bad "$apps/graph.rs" -o graph.new || exit 1
 detected() {
 	what="$1: the function that does more"
 	for side in old new; do
-		nm "$1.$side" | sed -n "s/.* [tT] \(_R[0-9A-Za-z]*_5$1\($2\).*\)/\1/p" >functions
+		nm "$1.$side" | sed -n "s/.* [tT] \(_R[0-9A-Za-z]*_5$1\($2\).*\)/\1/p" >"functions.$side"
 		mkdir -p "$1/$side"
-		for i in $(seq 9); do
-			"$ASSAY" probe --functions @functions --counters none -o "$1/$side/$i" -- "./$1.$side" >/dev/null 2>probe.err || { cat probe.err; exit 1; }
+	done
+	for i in $(seq 9); do
+		for side in old new; do # by turns: what else the machine does is the same for both
+			"$ASSAY" probe --functions "@functions.$side" --counters none -o "$1/$side/$i" -- "./$1.$side" >/dev/null 2>probe.err ||
+				{ cat probe.err; exit 1; }
 		done
 	done
 	run detect "$1/old" "$1/new" --rate .1 --model mann-whitney --new-build "$1.new" --format json
