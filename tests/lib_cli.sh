@@ -10,6 +10,7 @@ if [ "$(id -u)" = 0 ] && [ -z "${ASSAY_TEST_SHM:-}" ] && [ -d /dev/shm ] && unsh
 	# shellcheck disable=SC2016 # the inner shell's words
 	exec unshare -m --propagation private sh -c 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm; exec sh "$0"' "$0"
 fi
+exec </dev/null # whatever the tests are started with: some commands read their input to its end
 unset NO_COLOR COLUMNS
 umask 022 # other users are to read some of what scripts make
 
