@@ -1,5 +1,5 @@
 # Two programs in Rust, whose names are mangled in its own way (v0), with a planted fault each, measured by the probe: the function, its name as
-# people write it, its file and line; who calls it is measured, too, and may stand beside it.
+# people write it, its file and line; who calls it is measured, too, and stands behind it.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 cd "$tmp" || exit 1
 apps=$ASSAY_SOURCE/tests/apps/rust
@@ -27,12 +27,10 @@ detected() {
 	done
 	run detect "$1/old" "$1/new" --rate .1 --model mann-whitney --new-build "$1.new" --format json
 	expect_status 3
-	at=0
-	[ "$(json .functions[0].name)" = "$3" ] || at=1 # by time alone and on a busy machine, its caller may come first
-	expect_json ".functions[$at].name" "$3"
-	expect_json ".functions[$at].kind" slower
-	expect_json ".functions[$at].file" "$apps/$1.rs"
-	expect_json ".functions[$at].line" "$(grep -n "$4" "$apps/$1.rs" | tail -n 1 | cut -d: -f1)"
+	expect_json .functions[0].name "$3"
+	expect_json .functions[0].kind slower
+	expect_json .functions[0].file "$apps/$1.rs"
+	expect_json .functions[0].line "$(grep -n "$4" "$apps/$1.rs" | tail -n 1 | cut -d: -f1)"
 }
 
 detected words '.*normalise\|.*next_word\|5count' '<words::Lower as words::Normalise>::normalise' 'fn normalise'
