@@ -57,22 +57,6 @@ bool callers_is_library(const char *symbol)
 
 /* ---- who called ---- */
 
-static size_t calls_of(const struct samples *s, size_t function, uint32_t thread)
-{
-	size_t low = 0, high = s->n_calls;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct samples_calls *c = &s->calls[middle];
-
-		if (c->function < function || (c->function == function && c->thread < thread))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < s->n_calls && s->calls[low].function == function && s->calls[low].thread == thread ? low : SIZE_MAX;
-}
-
 /* main() made all threads; SIZE_MAX: there is none, as in a child of fork(). */
 static size_t calls_of_main(const struct samples *s)
 {
@@ -100,11 +84,11 @@ static bool passing_add_function(struct passing *p, size_t function)
 	for (size_t i = f->first; i < f->first + f->n; i++) {
 		const struct sample *item = &p->s->items[i];
 		bool first = item->caller == RECORD_NO_CALLER;
-		struct edge edge = { .from = calls_of(p->s, function, item->thread), .part = item->weight * sample_work(p, i) };
+		struct edge edge = { .from = samples_calls_at(p->s, function, item->thread), .part = item->weight * sample_work(p, i) };
 
 		if (!item->caller)
 			return false;
-		edge.to = first ? calls_of_main(p->s) : calls_of(p->s, item->caller - 1, item->thread);
+		edge.to = first ? calls_of_main(p->s) : samples_calls_at(p->s, item->caller - 1, item->thread);
 		if (edge.to == edge.from || (first && edge.to == SIZE_MAX))
 			continue;
 		if (edge.to == SIZE_MAX || edge.from == SIZE_MAX)
