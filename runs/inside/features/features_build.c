@@ -96,6 +96,10 @@ static enum assay_status command_make(const char *const *words, size_t n, const 
 			add_argument(&command, "values", NULL);
 		if (how->until)
 			add_argument(&command, "until", how->until);
+		if (how->pieces)
+			add_argument(&command, "pieces", NULL);
+		if (how->without)
+			add_argument(&command, "without", how->without);
 		if (how->statements)
 			add_argument(&command, "statements", NULL);
 	}
@@ -283,10 +287,11 @@ static enum assay_status self_words(const struct features_build *how, char **out
 		return assay_fail_errno(err, errno, "cannot find this program");
 	*out = how->statements
 		   ? mem_format("%s variance build --", program)
-		   : mem_format("%s features build%s%s%s%s%s --", program, how->only ? " --only " : "", how->only ? how->only : "",
-				how->values ? " --values" : "", how->until ? " --until " : "", how->until ? how->until : "");
+		   : mem_format("%s features build%s%s%s%s%s%s%s%s --", program, how->only ? " --only " : "", how->only ? how->only : "",
+				how->values ? " --values" : "", how->until ? " --until " : "", how->until ? how->until : "",
+				how->pieces ? " --pieces" : "", how->without ? " --without " : "", how->without ? how->without : "");
 	if (strpbrk(program, " ;'\"$\\") || (how->only && strpbrk(how->only, " ;'\"$\\")) ||
-	    (how->until && strpbrk(how->until, " ;'\"$\\")))
+	    (how->until && strpbrk(how->until, " ;'\"$\\")) || (how->without && strpbrk(how->without, " ;'\"$\\")))
 		st = assay_fail(err, ASSAY_E_USAGE, "'%s' is a command for build systems, which take its words apart at blanks and marks",
 				*out);
 	free(program);

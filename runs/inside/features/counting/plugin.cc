@@ -42,6 +42,7 @@
 #include <vector>
 
 #include "runs/inside/features/counting/format.h"
+#include "runs/inside/features/counting/slices_plugin.h"
 #include "runs/inside/features/counting/statements.h"
 
 int plugin_is_GPL_compatible;
@@ -151,6 +152,9 @@ void unit_end()
 {
 	tree type;
 
+	made.names += slices_names();
+	if (!made.names.empty())
+		varpool_node::finalize_decl(names_decl());
 	if (!made.slots)
 		return;
 	type = build_array_type(made.counter, build_index_type(size_int(made.slots - 1)));
@@ -159,7 +163,6 @@ void unit_end()
 	DECL_SIZE_UNIT(made.array) = NULL_TREE;
 	layout_decl(made.array, 0);
 	varpool_node::finalize_decl(made.array);
-	varpool_node::finalize_decl(names_decl());
 }
 
 /* ---- names ---- */
@@ -616,13 +619,16 @@ void count_function(cgraph_node *node)
 	bool stops;
 
 	push_cfun(DECL_STRUCT_FUNCTION(node->decl));
+	slices_enter();
 	loop_optimizer_init(AVOID_CFG_MODIFICATIONS);
 	plan_function(&p);
 	loop_optimizer_finalize();
 	free_dominance_info(CDI_DOMINATORS);
 	stops = is_stop();
-	if (!p.anchors.empty() || !p.values.empty() || stops) {
+	if (!p.anchors.empty() || !p.values.empty() || stops)
 		change_function(p, stops);
+	slices_change();
+	if (!p.anchors.empty() || !p.values.empty() || stops || slices_wanted()) {
 		update_ssa(TODO_update_ssa);
 		node->set_const_flag(false, false);
 		node->set_pure_flag(false, false);
@@ -695,11 +701,32 @@ public:
 			if (gimple_has_body_p(node->decl) && !node->thunk && !node->clone_of)
 				update_calls(node);
 		unit_end();
+		slices_end();
 		return 0;
 	}
 };
 
 } // namespace
+
+bool slices_is_known(location_t where)
+{
+	return is_known(where);
+}
+
+std::string slices_printable(const char *text)
+{
+	return printable(text);
+}
+
+std::string slices_place(gimple *statement)
+{
+	return place(gimple_location(statement), true) + ' ' + function_name(function_of(statement));
+}
+
+std::string slices_function()
+{
+	return function_name(current_function_decl) + ' ' + place(DECL_SOURCE_LOCATION(current_function_decl), false);
+}
 
 int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *version)
 {
@@ -718,6 +745,12 @@ int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *versio
 		}
 		if (strcmp(key, "values") == 0)
 			wished.values = true;
+		else if (strcmp(key, "pieces") == 0)
+			slices_have_switches();
+		else if (strcmp(key, "without") == 0 && text && !slices_read(text)) {
+			error("cannot read the list of pieces %qs", text);
+			return 1;
+		}
 		else if (strcmp(key, "until") == 0 && text)
 			wished.until = text;
 		else if (strcmp(key, "only") == 0 && text && !read_only(text)) {
