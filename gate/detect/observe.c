@@ -257,6 +257,7 @@ static void observing_add_function(struct observing *w, const struct source *sou
 	enum samples_apart apart;
 	struct source_rows rows = source_rows(source, function, &apart);
 	bool overflow = false;
+	double factor;
 
 	if (name == SIZE_MAX)
 		return;
@@ -282,8 +283,9 @@ static void observing_add_function(struct observing *w, const struct source *sou
 	before = cell->n;
 	left_out = cell->left_out;
 	pool_add(&rows, &shape, cell, &overflow);
+	factor = source_weight_factor(source, function);
 	for (size_t i = before; i < cell->n; i++)
-		cell->items[i].weight *= source_weight_factor(source, function);
+		cell->items[i].weight *= factor;
 	if (overflow)
 		observing_remark(w, OBSERVE_OVERFLOW, name, 1);
 	if (cell->left_out > left_out && cell->n == before)
