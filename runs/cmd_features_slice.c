@@ -1,4 +1,5 @@
 /* assay features slice */
+#include "base/cancel.h"
 #include "base/command.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -9,6 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+static volatile sig_atomic_t cancelled;
 
 struct arguments {
 	const char *commands, *only, *output;
@@ -104,12 +107,13 @@ static enum assay_status slice_run(struct lab *lab, void *arguments, struct docu
 	const struct arguments *a = arguments;
 	struct run_features only = { .n = 0 };
 	struct slice slice = { .n = 0 };
-	struct slice_asked asked = { .wanted = a->only ? &only : NULL, .allowed = a->allowed };
+	struct slice_asked asked = { .wanted = a->only ? &only : NULL, .cancelled = &cancelled, .allowed = a->allowed };
 	struct buf text = BUF_INIT;
 	enum assay_status st = file_read(a->commands, COMMANDS_BYTES_MAX, &text, err);
 	char **commands = lines_of(&text, &asked.n);
 
 	(void)lab;
+	cancel_on_signals(&cancelled);
 	asked.commands = (const char *const *)commands;
 	if (!st && !asked.n)
 		st = assay_fail(err, ASSAY_E_FORMAT, "%s: no command is in it", a->commands);
@@ -150,8 +154,9 @@ const struct command features_slice_command = {
 	    "once, calls of libraries that are not made, branches that are always or never taken, loops that end. Each is left out of the "
 	    "runs that COMMANDS has, a line each as the shell takes it, which should be short and unlike each other; what is counted right "
 	    "without most of the work is for 'features build --without', and says before a run what it will cost.\n\n"
-	    "While pieces are left out the program may read, and write to its standard output, which is thrown away; the kernel refuses "
-	    "all else, and what takes ten times as long as the whole run is ended.",
+	    "While pieces are left out, what the program prints and writes goes nowhere, and the kernel lets it start and remove nothing; "
+	    "what "
+	    "takes ten times as long as the whole run is ended.",
 	.examples = "  assay features build --pieces -- make\n"
 		    "  printf './sort data/%s\\n' a b c >commands\n"
 		    "  assay features slice commands -o without\n"

@@ -1,6 +1,6 @@
-"""cost_slices.py PROGRAM ASSAY BENCH SOURCES WORK ROWS: a Markdown row a price on what slices of PROGRAM count, and for how little.
+"""cost_slices.py PROGRAM ASSAY BENCH SOURCES WORK ROWS: a Markdown row on what a slice of PROGRAM counts, and for how little.
 
-PROGRAM is built with pieces that can be left out, `assay features slice` looks for what three drawn inputs can do without, and what is left is
+PROGRAM is built with pieces that can be left out, `assay features slice` looks for what two drawn inputs can do without, and what is left is
 built and runs all inputs of ROWS (cost_programs.py): its counts are compared with those of whole runs, its processor time with that of the
 program as it is, which runs before and after it. BENCH (bench_cost) says which counts the model of all wants, and how far models err with
 what is known before a run, without the slice's counts and with those that were right in all inputs. What was measured is kept in
@@ -15,7 +15,7 @@ import sys
 
 from cost_programs import PROGRAMS, built, counts, drawn, seconds
 
-PRICES, EXAMPLES = (.05, .25, .6), 3
+PRICE, EXAMPLES = .05, 2
 
 
 def build(program, name, sources, work, directory, count):
@@ -36,15 +36,15 @@ def rows_of(path):
     return lines[0], [[float(x) for x in line] for line in lines[1:]]
 
 
-def slice_of(assay, pieces, inputs, directory, price):
+def slice_of(assay, pieces, inputs, directory):
     """What it says of the features, and the file of what is left out."""
-    without, said = f"{directory}/{price}.without", f"{directory}/{price}.json"
+    without, said = f"{directory}/without", f"{directory}/slice.json"
     if not os.path.exists(said):
         commands = f"{directory}/commands"
         with open(commands, "w", encoding="utf-8") as out:
             for words in inputs:
                 out.write(" ".join("'" + word.replace("'", "'\\''") + "'" for word in [pieces, *words]) + "\n")
-        done = subprocess.run([assay, "features", "slice", commands, "--price", str(price), "-o", without, "--format", "json"], capture_output=True, text=True, check=False)
+        done = subprocess.run([assay, "features", "slice", commands, "--price", str(PRICE), "-o", without, "--format", "json"], capture_output=True, text=True, check=False)
         if done.returncode:
             sys.exit(done.stderr)
         with open(said + ".new", "w", encoding="utf-8") as out:
@@ -54,9 +54,9 @@ def slice_of(assay, pieces, inputs, directory, price):
         return json.load(source), without
 
 
-def compare(assay, plain, sliced, inputs, names, rows, directory, price):
+def compare(assay, plain, sliced, inputs, names, rows, directory):
     """Of each name whether the slice has it right in all inputs, and its processor times as parts of the whole run's."""
-    kept = f"{directory}/{price}.runs.csv"
+    kept = f"{directory}/runs.csv"
     if not os.path.exists(kept):
         wrong, parts = set(), []
         for words, row in zip(inputs, rows):
@@ -96,17 +96,18 @@ def main():
     examples = [inputs[i] for i in sorted(cheap)[:EXAMPLES]]  # runs of the cheaper quarter, drawn
     wanted = set(subprocess.run([bench, table, "selected"], capture_output=True, text=True, check=True).stdout.splitlines())
     free = [column for column in names if " " not in column]
-    for price in PRICES:
-        said, without = slice_of(assay, pieces, examples, directory, price)
-        found = {one["feature"] for one in said["features"] if one["sliced"]}
-        sliced = build(program, name, sources, work, f"{directory}/{price}", f"{assay} features build --without {without} --")
-        wrong, parts = compare(assay, plain, sliced, inputs, names, rows, directory, price)
-        right = {column for column in names if column in found and column not in wrong}
-        known, all_of_them = error(bench, names, rows, set(names), f"{directory}/rows")
-        cheaply = error(bench, names, rows, set(free) | right, f"{directory}/rows")[1] if right else known
-        low, middle, high = (statistics.quantiles(parts, n=20)[k] for k in (0, 9, 18))
-        print(f"| {name} | {100 * price:.0f} % | {said['pieces']} | {said['left_out']} | {said['runs']} | {len(wanted)} | {len(wanted & found)} | {len(wanted & right)} | {len(wanted & found & wrong)} "
-              f"| {len([column for column in names if column in found])} | {len(right)} | {100 * middle:.1f} % | {100 * low:.1f} to {100 * high:.1f} % | {known} | {cheaply} | {all_of_them} |", flush=True)
+    said, without = slice_of(assay, pieces, examples, directory)
+    found = {one["feature"] for one in said["features"] if one["sliced"]}
+    alone = {one["feature"]: one["alone"] for one in said["features"]}
+    sliced = build(program, name, sources, work, directory + "/sliced", f"{assay} features build --without {without} --")
+    wrong, parts = compare(assay, plain, sliced, inputs, names, rows, directory)
+    right = {column for column in names if column in found and column not in wrong}
+    known, all_of_them = error(bench, names, rows, set(names), f"{directory}/rows")
+    cheaply = error(bench, names, rows, set(free) | right, f"{directory}/rows")[1] if right else known
+    low, middle, high = (statistics.quantiles(parts, n=20)[k] for k in (0, 9, 18))
+    dear = " | ".join(f"{len([1 for column in names if alone.get(column, 2) <= part])} / {len([1 for column in wanted if alone.get(column, 2) <= part])}" for part in (.05, .25, .5))
+    print(f"| {name} | {said['left_out']} of {said['pieces']} | {said['runs']} | {len([1 for column in names if column in alone])} | {dear} | {len(wanted)} | {len(wanted & found)} | {len(wanted & right)} | {len(wanted & found & wrong)} "
+          f"| {len([column for column in names if column in found])} | {len(right)} | {100 * middle:.1f} % | {100 * low:.1f} to {100 * high:.1f} % | {known} | {cheaply} | {all_of_them} |", flush=True)
 
 
 main()

@@ -89,23 +89,38 @@ cases=$((cases + 3))
 grep -q '^301 loop work.c:11 words' cut.txt || fail "$(cat cut.txt)"
 awk 'FNR == NR { whole += $1; next } { cut += $1 } END { exit !(cut < .05 * whole) }' whole.txt cut.txt || fail 'it should count much less'
 
-what='a program without pieces writes, makes and removes no file, and starts nothing'
+what='a program without pieces writes, makes and removes no file, though it is told that it does, and starts nothing'
 echo precious >precious
 run features build --without without -- gcc -O2 work.c -o slice -lm
 ./slice in3 precious >/dev/null 2>&1
 ./pieces in3 precious >/dev/null 2>&1
 ./pieces in3 made >/dev/null 2>&1
-cases=$((cases + 3))
+cases=$((cases + 4))
 [ "$(cat precious)" = precious ] || fail 'the file was changed'
 [ ! -e made ] || fail 'a file was made'
-printf '#include <stdlib.h>\nint main(void) { return system("touch made") == 0; }\n' >starts.c
+printf '#include <stdlib.h>\nint main(void) { return system("touch made") != 0; }\n' >starts.c
 "$ASSAY" features build --pieces -- gcc starts.c -o starts
 ./starts
 [ ! -e made ] || fail 'a program was started'
-echo './pieces in3 precious' >harmful
+printf './pieces in1 precious\n./pieces in2 precious\n' >harmful
+run features slice harmful
+expect_status 0
+expect_stdout 'call keep work.c:21'
+[ "$(cat precious)" = precious ] || fail 'the file was changed'
+echo ./starts >harmful
 run features slice harmful
 expect_status 1
-expect_error "'./pieces in3 precious' fails; a program of which pieces are left out may read and print, and nothing else"
+expect_error "'./starts' fails; a program of which pieces are left out may read, print and seem to write, and nothing else"
+
+what='it is interrupted'
+printf '#include <time.h>\nint main(int c, char **v) { for (int i = 0; i < 30; i++) { struct timespec t = { 0, 10000000 }; nanosleep(&t, 0); } return c > 9; (void)v; }\n' >slow.c
+"$ASSAY" features build --pieces -- gcc slow.c -o slow
+echo ./slow >commands-slow
+mkdir temporary
+TMPDIR=$tmp/temporary timeout -s TERM .5 "$ASSAY" features slice commands-slow >"$tmp/out" 2>"$tmp/err"
+cases=$((cases + 2))
+[ -z "$(ls temporary)" ] || fail "left: $(ls temporary)"
+grep -q interrupted "$tmp/err" || fail "$(cat "$tmp/err")"
 
 what='C++: exceptions, and objects that are returned'
 cat >maps.cc <<'END'

@@ -115,6 +115,8 @@ static enum assay_status run_one(struct search *s, size_t i, double seconds, str
 	double began = now();
 
 	*out = (struct run){ .status = 0 };
+	if (*s->asked->cancelled)
+		return assay_fail(err, ASSAY_E_IO, "interrupted");
 	empty(s->directory);
 	s->runs++;
 	st = run_command(s->asked->commands[i], seconds, &out->status, err);
@@ -228,9 +230,10 @@ static enum assay_status run_whole(struct search *s, struct assay_error *err)
 
 		st = run_one(s, i, 3600.0, run, err);
 		if (!st && run->status != 0)
-			st = assay_fail(err, ASSAY_E_IO,
-					"'%s' fails; a program of which pieces are left out may read and print, and nothing else",
-					s->asked->commands[i]);
+			st = assay_fail(
+			    err, ASSAY_E_IO,
+			    "'%s' fails; a program of which pieces are left out may read, print and seem to write, and nothing else",
+			    s->asked->commands[i]);
 		else if (!st && !(run->sum > 0))
 			st = assay_fail(err, ASSAY_E_NODATA,
 					"'%s' counted nothing: was its program built by 'assay features build --pieces'?",

@@ -8,14 +8,16 @@
 #include "base/error.h"
 #include "runs/inside/features/run_features.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 struct slice_asked {
 	const char *const *commands; /* [n]: runs of a program that `assay features build --pieces` has built, as the shell takes them */
 	size_t n;
-	const struct run_features *wanted; /* NULL: all that is counted in the runs */
-	double allowed;			   /* part of what the whole run counts that the slice may count */
+	const struct run_features *wanted;	/* NULL: all that is counted in the runs */
+	const volatile sig_atomic_t *cancelled; /* not 0: it ends, with ASSAY_E_IO */
+	double allowed;				/* part of what the whole run counts that the slice may count */
 };
 
 struct slice_feature {
@@ -34,7 +36,7 @@ struct slice {
 };
 
 /* *out is overwritten; slice_release() it. ASSAY_E_NODATA: a command counts nothing or the program has no pieces; ASSAY_E_IO: one fails as
- * a whole. Commands may only read and print (counting/slices.c). Runs for some hundred times as long as the commands. */
+ * a whole. Commands may only read, print and seem to write (counting/slices.c). Runs for some hundred times as long as the commands. */
 enum assay_status slice_find(const struct slice_asked *asked, struct slice *out, struct assay_error *err);
 void slice_release(struct slice *slice); /* accepts zeroed */
 

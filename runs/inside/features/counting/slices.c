@@ -1,6 +1,7 @@
 /* Runs of programs of which pieces are left out (slices.h): such a program is another one, and might do anything. It can read, compute and
- * write to what it was given as standard output and error, and nothing else: no file is opened for writing, made or removed, nothing is
- * started, connected or killed. Where the kernel does not limit it, it does not run. */
+ * write to what it was given as standard output and error, and nothing else: what it opens for writing is /dev/null, what it
+ * makes, removes or renames stays as it was, while it is told that this was done, and nothing is started, connected or killed. Where the
+ * kernel does not limit it, it does not run. */
 #include "runs/inside/features/counting/slices.h"
 
 #include "runs/inside/features/counting/until.h"
@@ -12,6 +13,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +22,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
@@ -31,7 +34,8 @@ HIDDEN void assay_features_without(void);
 
 /* ---- switches ---- */
 
-#define LINES 65536
+#define LINES		65536
+#define SECCOMP_STOPPED 1 /* SYS_SECCOMP of the kernel's headers, which libc's do not have */
 
 static const struct {
 	const char *verb;
@@ -115,10 +119,25 @@ static void switches_read(const char *path)
 	record_system_call(SYS_close, fd, 0, 0, 0, 0, 0);
 }
 
+/* ---- what is written ---- */
+
+static const char nowhere[] = "/dev/null";
+
+/* A call that the kernel does not make, of open() for writing: another file is opened. */
+static void on_open(int number, siginfo_t *info, void *context)
+{
+	greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+	(void)number;
+	registers[REG_RAX] =
+	    info->si_code == SECCOMP_STOPPED ? record_system_call(SYS_openat, AT_FDCWD, (long)nowhere, O_RDWR, 0, 0, 0) : -EPERM;
+}
+
 /* ---- limits ---- */
 
 /* clang-format off */
 static const unsigned allowed[] = {
+	SYS_write, SYS_writev, SYS_pwrite64,
 	SYS_read, SYS_pread64, SYS_readv, SYS_preadv, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_brk, SYS_mremap, SYS_madvise, SYS_close,
 	SYS_fstat, SYS_newfstatat, SYS_stat, SYS_lstat, SYS_statx, SYS_lseek, SYS_access, SYS_faccessat, SYS_faccessat2, SYS_readlink,
 	SYS_readlinkat, SYS_getcwd, SYS_chdir, SYS_getdents64, SYS_fadvise64, SYS_futex, SYS_clock_gettime, SYS_clock_getres,
@@ -131,8 +150,20 @@ static const unsigned allowed[] = {
 /* clang-format on */
 #define ALLOWED (sizeof(allowed) / sizeof(allowed[0]))
 
+/* What is not done, and said to be. */
+/* clang-format off */
+static const unsigned pretended[] = {
+	SYS_unlink, SYS_unlinkat, SYS_rename, SYS_renameat, SYS_renameat2, SYS_mkdir, SYS_mkdirat, SYS_rmdir, SYS_ftruncate, SYS_fsync,
+	SYS_fdatasync, SYS_fallocate, SYS_chmod, SYS_fchmod, SYS_fchmodat, SYS_chown, SYS_fchown, SYS_lchown, SYS_fchownat, SYS_utimensat,
+	SYS_utime, SYS_utimes
+};
+/* clang-format on */
+#define PRETENDED (sizeof(pretended) / sizeof(pretended[0]))
+
 #define ANSWER_ALLOW	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define ANSWER_REFUSE	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+#define ANSWER_TRAP	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)
+#define ANSWER_DONE	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO) /* 0 */
 #define ANSWER_NOSYS	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS)
 #define LOAD(field)	       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define UNLESS(value, skipped) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (skipped))
@@ -143,30 +174,27 @@ static const unsigned allowed[] = {
 
 static long limit(void)
 {
-	struct sock_filter program[64 + 2 * ALLOWED] = {
+	struct sock_filter program[64 + 2 * (ALLOWED + PRETENDED)] = {
 		LOAD(arch),
 		IF(AUDIT_ARCH_X86_64, 1),
 		ANSWER_REFUSE,
 		LOAD(nr),
-		/* open: to read */
+		/* open: to read; else as on_open() has it */
 		UNLESS(SYS_open, 4),
 		LOAD(args[1]),
 		IF_ANY(WRITES, 1),
 		ANSWER_ALLOW,
-		ANSWER_REFUSE,
-		UNLESS(SYS_openat, 4),
+		ANSWER_TRAP,
+		UNLESS(SYS_openat, 9),
 		LOAD(args[2]),
 		IF_ANY(WRITES, 1),
 		ANSWER_ALLOW,
-		ANSWER_REFUSE,
-		/* write: to what was given */
-		IF(SYS_write, 1),
-		UNLESS(SYS_writev, 5),
-		LOAD(args[0]),
-		IF(1, 2),
-		IF(2, 1),
-		ANSWER_REFUSE,
+		LOAD(args[1]),
+		UNLESS((uint32_t)(uintptr_t)nowhere, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1]) + 4),
+		UNLESS((uint32_t)((uintptr_t)nowhere >> 32), 1),
 		ANSWER_ALLOW,
+		ANSWER_TRAP,
 		/* threads, and no processes */
 		UNLESS(SYS_clone, 4),
 		LOAD(args[0]),
@@ -203,6 +231,10 @@ static long limit(void)
 		program[n++] = (struct sock_filter)UNLESS(allowed[i], 1);
 		program[n++] = (struct sock_filter)ANSWER_ALLOW;
 	}
+	for (size_t i = 0; i < PRETENDED; i++) {
+		program[n++] = (struct sock_filter)UNLESS(pretended[i], 1);
+		program[n++] = (struct sock_filter)ANSWER_DONE;
+	}
 	program[n++] = (struct sock_filter)ANSWER_REFUSE;
 	all.len = n;
 	return record_system_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0) |
@@ -213,11 +245,13 @@ void assay_features_without(void)
 {
 	static const char why[] =
 	    "assay: the kernel does not limit what this program may do, of which pieces were left out: it does not run\n";
+	const struct sigaction opens = { .sa_sigaction = on_open, .sa_flags = SA_SIGINFO | SA_NODEFER };
 	const char *path = assay_features_variable(FEATURES_WITHOUT_ENVIRONMENT);
 
 	if (path)
 		switches_read(path);
-	if (limit() == 0)
+	/* Of what else was given it would not know that it writes to it. */
+	if (sigaction(SIGSYS, &opens, NULL) == 0 && record_system_call(SYS_close_range, 3, ~0U, 0, 0, 0, 0) == 0 && limit() == 0)
 		return;
 	record_system_call(SYS_write, 2, (long)why, sizeof(why) - 1, 0, 0, 0);
 	record_system_call(SYS_exit_group, 126, 0, 0, 0, 0, 0);
