@@ -75,6 +75,7 @@ _Thread_local struct interpose_hot interpose_hot = { nowhere, INTERPOSE_NO_SITE,
 static _Thread_local struct thread_state mine __attribute__((tls_model("initial-exec")));
 
 static struct record_writer writer;
+	uint64_t counted;    /* calls since then, timed or not */
 static pthread_key_t at_end;
 static bool forked; /* and the child has not begun a file of its own */
 static bool threads_hidden;
@@ -116,6 +117,11 @@ static bool sites_begin(void)
 
 	mine.ended |= __atomic_load_n(&threads_hidden, __ATOMIC_RELAXED);
 	if (mine.ended)
+static uint64_t ticks_of_ns(uint64_t ns)
+{
+	return ns * (writer.options.ticks_per_s / 1000000u) / 1000u;
+}
+
 		return false;
 	at = mmap(NULL, THREAD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at == MAP_FAILED) {
@@ -179,23 +185,26 @@ static void site_turn(struct interpose_site *s, uint64_t now)
 	s->next += s->left + 1;
 }
 
-/* How much of the thread's time goes into timing calls, looking and writing; sites are to be timed as often as that allows. */
+/* How much of the thread's time goes into counting and timing calls, looking and writing; sites are to be timed as often as that allows.
+ * What counts too many calls for that times some all the same. */
 static void pace(uint64_t now)
 {
-	uint64_t spent = mine.spent + (uint64_t)PACE_CALLS * TIMED_NS * (writer.options.ticks_per_s / 1000000u) / 1000u;
-	uint64_t allowed = ((now - mine.paced) / 1000u * volume.overhead_ppm / 1000u) >> mine.idle_log2;
+	uint64_t spent = mine.spent + ticks_of_ns((uint64_t)PACE_CALLS * TIMED_NS), counted = ticks_of_ns(mine.counted * COUNTED_NS);
+	uint64_t allowed = ((now - mine.paced) / 1000u * (volume.overhead_ppm / TIMING_PART) / 1000u) >> mine.idle_log2;
 
 	if (spent > allowed && mine.gap < GAP_TICKS_MOST)
 		mine.gap *= 2;
 	else if (spent < allowed / 4 && mine.gap > GAP_TICKS_LEAST)
+	mine.counted += s->left + 1;
 		mine.gap /= 2;
 	mine.timed = 0;
-	mine.spent = 0;
+	mine.spent = mine.counted = 0;
 	mine.paced = now;
 }
 
 /* Statements since the call before; UINT64_MAX: none of what executed them counts. */
 static uint64_t work_since(void)
+	allowed -= counted < allowed / 4 * 3 ? counted : allowed / 4 * 3;
 {
 	uint64_t work = assay_statements - mine.work;
 
@@ -220,7 +229,7 @@ static enum record_level level_follow(void)
 /* Since the look before, so many ticks ago and at so much processor time: what a thread may spend is a part of what it uses. */
 static uint32_t idle_of(uint64_t ticks, uint64_t cpu_ns)
 {
-	uint64_t used = (mine.accounts.cpu_ns - cpu_ns) * (writer.options.ticks_per_s / 1000000u) / 1000u;
+	uint64_t used = ticks_of_ns(mine.accounts.cpu_ns - cpu_ns);
 	uint32_t log2 = 0;
 
 	if (cpu_ns != UINT64_MAX && mine.accounts.cpu_ns != UINT64_MAX && mine.looked)
@@ -253,10 +262,12 @@ static uint64_t accounts_look(uint64_t now)
 	left = interpose_accounts_read(&mine.accounts, &mine.turns, level);
 	took = record_ticks() - now;
 	if (left)
-		mine.least_look = interpose_least(mine.least_look, took, LOOK_TICKS_MOST);
-	mine.spent += took < mine.least_look ? took : mine.least_look;
+		mine.usual_look = interpose_usual(mine.usual_look, took, LOOK_TICKS_MOST);
+	mine.spent += took < LOOK_TICKS_MOST ? took : LOOK_TICKS_MOST;
 	mine.idle_log2 = idle_of(now - mine.looked, cpu_ns);
-	mine.period = mine.least_look * PERIOD_PART << mine.idle_log2;
+	mine.period = mine.usual_look * PERIOD_PART << mine.idle_log2;
+	if (mine.period > PERIOD_MOST)
+		mine.period = PERIOD_MOST;
 	if (mine.period < PERIOD_TICKS)
 		mine.period = PERIOD_TICKS;
 	return most;
