@@ -126,6 +126,8 @@ bool interpose_has_file(void);
 void interpose_finish(void);
 /* From now on nothing is recorded: the process may not make the system calls that recording needs. */
 void interpose_stop(void);
+/* The program is about to limit its address space. */
+void interpose_limit(uint64_t bytes);
 /* Looks a function up at its first call, which may come before any constructor of ours. `version`: NULL, or one that it has in some
  * libraries. */
 __attribute__((cold)) void interpose_next(void **kept, const char *name, const char *version);
