@@ -81,6 +81,7 @@ static const struct command *const commands[] = {
 	&features_build_command,
 	&features_run_command,
 	&features_show_command,
+	&features_slice_command,
 	&variance_build_command,
 	&variance_record_command,
 	&samples_prune_command,

@@ -18,7 +18,7 @@
 #include <string.h>
 
 struct arguments {
-	const char *selector, *machine, *counts, *input, *features, *selected, *early;
+	const char *selector, *machine, *counts, *input, *features, *selected, *early, *slice;
 	struct cli_list given; /* NAME=VALUE */
 	int64_t min_runs, degree, shown;
 	double max_error, predictor_cost;
@@ -97,8 +97,9 @@ static enum assay_status add_cheap(struct lab *lab, const struct arguments *a, c
 				   struct assay_error *err)
 {
 	const struct cost_asked asked = { .costs = { .of = (enum cost_of)a->of }, .degree = (size_t)a->degree };
+	const struct cost_cheap_asked allowed = { .early = a->early, .slice = a->slice, .allowed = a->predictor_cost };
 	struct cost_cheap cheap = { .source = NULL };
-	enum assay_status st = cost_cheap_of(&lab->store, model, &asked, a->early, a->predictor_cost, &cheap, err);
+	enum assay_status st = cost_cheap_of(&lab->store, model, &asked, &allowed, &cheap, err);
 
 	if (!st)
 		cost_cheap_answer(model, &cheap, d);
@@ -110,8 +111,9 @@ static enum assay_status train_check(void *arguments, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
 
-	if (a->early && a->predictor_cost < 0.0)
-		return assay_fail(err, ASSAY_E_USAGE, "--early is for --predictor-cost, which says what may be spent");
+	if ((a->early || a->slice) && a->predictor_cost < 0.0)
+		return assay_fail(err, ASSAY_E_USAGE, "%s is for --predictor-cost, which says what may be spent",
+				  a->early ? "--early" : "--slice");
 	return ASSAY_OK;
 }
 
@@ -382,6 +384,8 @@ static const struct cli_option train_options[] = {
 		 "Also learn from what is known before a run for at most this part of its cost, such as .05"),
 	CLI_TEXT("early", "VERSION", struct arguments, early,
 		 "With it: a counting build whose runs end early ('assay features build --until')"),
+	CLI_TEXT("slice", "VERSION", struct arguments, slice,
+		 "With it: a counting build without most of the program ('assay features build --without')"),
 	CLI_END,
 };
 static const struct cli_option question_words[] = {

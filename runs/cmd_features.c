@@ -19,8 +19,8 @@
 
 struct build_arguments {
 	struct cli_list words;
-	const char *only, *until;
-	bool values;
+	const char *only, *until, *without;
+	bool pieces, values;
 };
 
 #define ONLY_BYTES_MAX ((size_t)64 << 20)
@@ -57,19 +57,20 @@ static enum assay_status only_check(const char *path, struct assay_error *err)
 static enum assay_status build_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct build_arguments *a = arguments;
-	char *only = a->only ? realpath(a->only, NULL) : NULL;
-	struct features_build how = { .only = only, .until = a->until, .values = a->values };
+	char *only = a->only ? realpath(a->only, NULL) : NULL, *without = a->without ? realpath(a->without, NULL) : NULL;
+	struct features_build how = { .only = only, .until = a->until, .without = without, .pieces = a->pieces, .values = a->values };
 	enum assay_status st = ASSAY_OK;
 
 	(void)lab;
 	(void)d;
-	if (a->only && !only)
-		st = assay_fail_errno(err, errno, "cannot read '%s'", a->only);
+	if ((a->only && !only) || (a->without && !without))
+		st = assay_fail_errno(err, errno, "cannot read '%s'", a->only && !only ? a->only : a->without);
 	if (!st && only)
 		st = only_check(a->only, err);
 	if (!st)
 		st = features_build((const char *const *)a->words.items, a->words.n, &how, err);
 	free(only);
+	free(without);
 	return st;
 }
 
@@ -79,6 +80,9 @@ static const struct cli_option build_options[] = {
 	CLI_FLAG("values", struct build_arguments, values, "Keep the first five values of variables, too: slower"),
 	CLI_TEXT("until", "FUNCTION", struct build_arguments, until,
 		 "Let runs end where FUNCTION is entered, if ASSAY_FEATURES_UNTIL is set: for features that are known by then"),
+	CLI_FLAG("pieces", struct build_arguments, pieces, "Let 'features slice' leave out pieces of the program: slower"),
+	CLI_TEXT("without", "FILE", struct build_arguments, without,
+		 "Leave out the pieces that FILE names, one a line, as 'features slice' prints them: the counts that remain cost less"),
 	CLI_END
 };
 
@@ -89,10 +93,8 @@ const struct command features_build_command = {
 	.summary = "compile a program so that its runs are counted",
 	.about =
 	    "Compiles or links with the command that follows --, so that a run of the program counts how often its loops go round, its "
-	    "branches are taken, its functions are called and its exceptions thrown. The command is gcc, g++, clang or clang++, or what "
-	    "calls "
-	    "them: make gets this as its CC and CXX, cmake as its launchers, any other program as CC and CXX in its environment. Functions "
-	    "of system "
+	    "branches are taken, its functions are called and its exceptions thrown. The command is gcc or g++, or what calls them: make "
+	    "gets this as its CC and CXX, cmake as its launchers, any other program as CC and CXX in its environment. Functions of system "
 	    "libraries are not counted.\n\n"
 	    "Without 'assay features run' such a program runs as any other, a little slower.",
 	.examples = "  assay features build -- gcc -O2 sort.c -o sort\n"

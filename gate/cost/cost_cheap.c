@@ -18,31 +18,35 @@ static ROWS_FUNCTION(source_text, enum cost_source, COST_SOURCE_ROWS, ROWS_TEXT)
 {
 	cost_fit_release(&cheap->fit);
 	free(cheap->source);
+	free(cheap->early.refused);
+	free(cheap->slice.refused);
 	*cheap = (struct cost_cheap){ .source = NULL };
 }
 
 /* ---- prices ---- */
 
-/* Whether what early runs have counted is what whole runs have, in all inputs that both ran; a count that they do not have is 0. */
-static bool is_final(const struct costs *whole, size_t column, const struct costs *early)
+/* Whether what cheap runs have counted is what whole runs have, in all inputs that both ran; a count that they do not have is 0. */
+static bool is_same(const struct costs *whole, size_t column, const struct costs *cheap)
 {
-	size_t other = costs_column(early, whole->names[column]);
+	size_t other = costs_column(cheap, whole->names[column]);
 
-	for (size_t i = 0; i < early->n; i++) {
-		size_t at = costs_same_input(whole, early->inputs[i].hash);
-		double value = other == SIZE_MAX ? 0.0 : mat_get(&early->X, i, other);
+	for (size_t i = 0; i < cheap->n; i++) {
+		size_t at = costs_same_input(whole, cheap->inputs[i].hash);
+		double value = other == SIZE_MAX ? 0.0 : mat_get(&cheap->X, i, other);
 
 		if (at != SIZE_MAX && mat_get(&whole->X, at, column) != value)
 			return false;
 	}
-	return other != SIZE_MAX || !costs_is_new(early, whole->names[column]) || costs_is_count(whole, column);
+	return other != SIZE_MAX || !costs_is_new(cheap, whole->names[column]) || costs_is_count(whole, column);
 }
 
-static enum assay_status price_early(struct store *store, const struct cost_model *model, const struct cost_asked *asked, const char *early,
-				     struct cost_cheap *out, struct assay_error *err)
+/* What is known by the runs of this version: each count that is the same, unless another source has it for less. */
+static enum assay_status price_version(struct store *store, const struct cost_model *model, const struct cost_asked *asked,
+				       const char *version, enum cost_source source, struct cost_cheap_version *counted,
+				       struct cost_cheap *out, struct assay_error *err)
 {
 	struct costs_asked how = {
-		.application = model->costs.application, .version = early, .machine = model->costs.machine, .of = asked->costs.of
+		.application = model->costs.application, .version = version, .machine = model->costs.machine, .of = asked->costs.of
 	};
 	struct costs costs = { .application = NULL };
 	enum assay_status st = costs_load(store, &how, &costs, err);
@@ -52,22 +56,24 @@ static enum assay_status price_early(struct store *store, const struct cost_mode
 		size_t at = costs_same_input(&model->costs, costs.inputs[i].hash);
 
 		if (at != SIZE_MAX)
-			part[out->early_inputs++] = costs.inputs[i].median / model->costs.inputs[at].median;
+			part[counted->inputs++] = costs.inputs[i].median / model->costs.inputs[at].median;
 	}
-	if (!st && out->early_inputs < COST_CHEAP_INPUTS_MIN)
+	if (!st && counted->inputs < COST_CHEAP_INPUTS_MIN)
 		st = assay_fail(err, ASSAY_E_NODATA,
-				"of the inputs of %s@%s '%s' has run %zu: at least %d are needed to see which counts are final "
-				"where it ends",
-				model->costs.application, model->costs.version, early, out->early_inputs, COST_CHEAP_INPUTS_MIN);
+				"of the inputs of %s@%s '%s' has run %zu: at least %d are needed to see which counts are the same there",
+				model->costs.application, model->costs.version, version, counted->inputs, COST_CHEAP_INPUTS_MIN);
+	if (!st)
+		out->prices[source] = stats_median(part, counted->inputs);
+	counted->refused = mem_new(model->costs.p, sizeof(*counted->refused));
 	for (size_t j = 0; !st && j < model->costs.p; j++) {
 		if (model->costs.origin[j] != COST_COUNTED)
 			continue;
-		out->source[j] = is_final(&model->costs, j, &costs) ? COST_EARLY : COST_RUN;
-		out->final += out->source[j] == COST_EARLY;
-		out->changes += out->source[j] == COST_RUN;
+		counted->refused[j] = !is_same(&model->costs, j, &costs);
+		counted->same += !counted->refused[j];
+		counted->other += counted->refused[j];
+		if (!counted->refused[j] && out->prices[source] < out->prices[out->source[j]])
+			out->source[j] = source;
 	}
-	if (!st)
-		out->prices[COST_EARLY] = stats_median(part, out->early_inputs);
 	free(part);
 	costs_release(&costs);
 	return st;
@@ -125,22 +131,24 @@ static void fit_cheap(const struct cost_model *model, const struct cost_asked *a
 	free(has);
 }
 
-enum assay_status cost_cheap_of(struct store *store, const struct cost_model *model, const struct cost_asked *asked, const char *early,
-				double allowed, struct cost_cheap *out, struct assay_error *err)
+enum assay_status cost_cheap_of(struct store *store, const struct cost_model *model, const struct cost_asked *asked,
+				const struct cost_cheap_asked *cheap, struct cost_cheap *out, struct assay_error *err)
 {
 	const struct costs *costs = &model->costs;
 	enum assay_status st = ASSAY_OK;
 
-	*out = (struct cost_cheap){ .allowed = allowed, .source = mem_new(costs->p, sizeof(*out->source)) };
+	*out = (struct cost_cheap){ .allowed = cheap->allowed, .source = mem_new(costs->p, sizeof(*out->source)) };
 	if (costs->of == COST_METRIC)
 		st = assay_fail(err, ASSAY_E_USAGE, "what a predictor costs is known in seconds, not in the metric: --of cpu or --of wall");
 	for (size_t j = 0; j < costs->p; j++)
 		out->source[j] = costs->origin[j] == COST_KNOWN ? COST_FREE : costs->origin[j] == COST_OWN ? COST_COMMAND : COST_RUN;
 	out->prices[COST_RUN] = 1.0;
-	out->prices[COST_EARLY] = (double)NAN;
+	out->prices[COST_EARLY] = out->prices[COST_SLICE] = (double)NAN;
 	out->prices[COST_COMMAND] = price_of_command(costs);
-	if (!st && early)
-		st = price_early(store, model, asked, early, out, err);
+	if (!st && cheap->early)
+		st = price_version(store, model, asked, cheap->early, COST_EARLY, &out->early, out, err);
+	if (!st && cheap->slice)
+		st = price_version(store, model, asked, cheap->slice, COST_SLICE, &out->slice, out, err);
 	if (!st)
 		fit_cheap(model, asked, out);
 	else
@@ -164,6 +172,45 @@ static void add_prices(const struct cost_cheap *cheap, struct document *d)
 	doc_end(d);
 }
 
+/* How many counts of the model of all features there are; `refused`: that the slice has wrong. */
+static size_t wanted_counts(const struct cost_model *model, const bool *refused)
+{
+	size_t n = 0;
+
+	for (size_t j = 0; j < model->costs.p; j++) {
+		bool has = false;
+
+		for (size_t k = 0; k < model->all.n; k++)
+			has |= model->all.column[k] == j && sparse_uses(&model->all.model, k);
+		n += has && model->costs.origin[j] == COST_COUNTED && (!refused || refused[j]);
+	}
+	return n;
+}
+
+static void add_slice(const struct cost_model *model, const struct cost_cheap *cheap, struct document *d)
+{
+	const struct cost_cheap_version *slice = &cheap->slice;
+	size_t wanted = wanted_counts(model, NULL), refused = slice->refused ? wanted_counts(model, slice->refused) : wanted;
+
+	if (!slice->inputs) {
+		doc_set(d, "slice", DOC_NOTHING);
+		return;
+	}
+	doc_object(d, "slice");
+	doc_set(d, "inputs", slice->inputs);
+	doc_set(d, "wanted", wanted);
+	doc_set(d, "exact", wanted - refused);
+	doc_set(d, "refused", refused);
+	doc_set(d, "same", slice->same);
+	doc_set(d, "other", slice->other);
+	doc_end(d);
+	doc_line(
+	    d,
+	    "%zu counts of the slice are what whole runs count, in all of %zu inputs; %zu are not, and refused. Of the %zu counts that the "
+	    "model of all features wants, %zu are exact",
+	    slice->same, slice->inputs, slice->other, wanted, wanted - refused);
+}
+
 /* All features that the model of all, or the cheap one, has terms of. */
 static void add_features(const struct cost_model *model, const struct cost_cheap *cheap, struct document *d)
 {
@@ -184,6 +231,10 @@ static void add_features(const struct cost_model *model, const struct cost_cheap
 		doc_show(d, "source", "known by", source_code(cheap->source[j]));
 		doc_set_bool(d, "wanted", has[0]);
 		doc_set_bool(d, "cheap", has[1]);
+		if (cheap->slice.refused && model->costs.origin[j] == COST_COUNTED)
+			doc_show(d, "sliced", "in the slice", cheap->slice.refused[j] ? "refused" : "exact");
+		else if (cheap->slice.refused)
+			doc_show(d, "sliced", "in the slice", DOC_NOTHING);
 		doc_show(d, NULL, "terms of", has[0] && has[1] ? "both" : has[0] ? "the model of all features" : "the cheap model");
 	}
 	doc_end(d);
@@ -198,10 +249,9 @@ void cost_cheap_answer(const struct cost_model *model, const struct cost_cheap *
 	doc_set(d, "allowed", cheap->allowed);
 	doc_set(d, "price", cheap->fit.n ? cheap->price : (double)NAN);
 	doc_set(d, "rejected", cheap->rejected);
-	doc_set(d, "final", cheap->final);
-	doc_set(d, "changes", cheap->changes);
-	doc_set(d, "early_inputs", cheap->early_inputs);
-	doc_set(d, "slices", "refused");
+	doc_set(d, "final", cheap->early.same);
+	doc_set(d, "changes", cheap->early.other);
+	doc_set(d, "early_inputs", cheap->early.inputs);
 	if (cheap->fit.n) {
 		cost_sentence(model, &cheap->fit, &sentence);
 		doc_set(d, "sentence", sentence.bytes);
@@ -215,10 +265,10 @@ void cost_cheap_answer(const struct cost_model *model, const struct cost_cheap *
 		doc_set(d, "sentence", DOC_NOTHING);
 		doc_line(d, "nothing that costs at most %.3g %% of the run tells the inputs apart", 100 * cheap->allowed);
 	}
-	if (cheap->early_inputs)
-		doc_line(d, "%zu counts are final where early runs end, in all of %zu inputs; %zu are not, and refused", cheap->final,
-			 cheap->early_inputs, cheap->changes);
-	doc_line(d, "%s", "slices of the program that compute a count alone: refused, since there is nothing here that makes them");
+	if (cheap->early.inputs)
+		doc_line(d, "%zu counts are final where early runs end, in all of %zu inputs; %zu are not, and refused", cheap->early.same,
+			 cheap->early.inputs, cheap->early.other);
+	add_slice(model, cheap, d);
 	add_prices(cheap, d);
 	add_features(model, cheap, d);
 	doc_end(d);

@@ -3,8 +3,9 @@
  * the functions that called it, in proportion to what sampled calls from each of them did (as gprof shares out time: Graham, Kessler and
  * McKusick, SIGPLAN 1982), up to functions that both versions have; what a thread began with, as that of main(). Calling them may
  * have taken two blocks and three accesses each: so much of what a caller does more than in the other version is not counted, nor, of what
- * the old version did more, as improved; but it is saved, where all that became worse is weighed against that. The same with functions of
- * the C++ library, whichever version has them: what a user can look at is who called them. */
+ * the old version did more, as improved; but it is saved, where all that became worse is weighed against that, and so is what calls and
+ * returns take themselves. The same with functions of the C++ library, whichever version has them: what a user can look at is who called
+ * them. */
 #ifndef GATE_DETECT_CALLERS_H
 #define GATE_DETECT_CALLERS_H
 

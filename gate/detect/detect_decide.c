@@ -64,6 +64,20 @@ static bool detected_outweighed(const struct detected *d)
 	return worse < 0 || (saved > 0 && worse <= LEAST_OUTWEIGHED * saved);
 }
 
+/* The reverse: what functions save is not more than what calls take that only the new version makes. */
+static bool detected_saves_nothing(const struct detected *d)
+{
+	double saved = 0, calling = 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct detected_function *f = &d->functions[i];
+
+		saved += f->anomalous && f->kind.improved ? -f->kind.more_ns * f->calls : 0;
+		calling += callers_calling_ns(&d->callers, f->symbol) * f->calls;
+	}
+	return calling > 0 && saved <= calling;
+}
+
 static enum decision decision_of(const struct detected *d)
 {
 	if (!d->n)
@@ -74,7 +88,7 @@ static enum decision decision_of(const struct detected *d)
 		return DECISION_REGRESSION;
 	if (d->unseen.library)
 		return DECISION_INCONCLUSIVE;
-	if (d->n_improved)
+	if (d->n_improved && !detected_saves_nothing(d))
 		return DECISION_IMPROVED;
 	return detected_unsure(d) ? DECISION_INCONCLUSIVE : DECISION_PASS;
 }
@@ -147,6 +161,8 @@ static void detected_explain_functions(struct detected *d)
 		    d, "outweighed",
 		    "what is worse costs less than half of what other functions save, or less than what the same ones do: about, "
 		    "the version does less in all");
+	if (d->n_improved && !d->n_worse && detected_saves_nothing(d))
+		detected_add_reason(d, "outweighed", "what is saved is not more than what calls take that only the new version makes");
 	if (!d->n)
 		detected_add_reason(d, "nothing_to_judge", "none of the functions could be judged");
 	for (size_t i = 0; i < d->n; i++)

@@ -75,6 +75,12 @@ static double *shares_costs(const struct samples *s)
 	return costs;
 }
 
+/* 0 of what was not counted, too. */
+static double above_zero(double x)
+{
+	return x > 0 ? x : 0;
+}
+
 /* By what it costs (costs), or by time where there is no work (NULL). */
 static struct observe_share shares_done(const struct samples *s, size_t item, const double *costs)
 {
@@ -83,9 +89,9 @@ static struct observe_share shares_done(const struct samples *s, size_t item, co
 	struct observe_share done = { costs ? 0 : time_ns, costs ? 0 : s->items[item].ns, costs ? 0 : time_ns };
 
 	for (size_t c = 0; costs && c < s->n_counters; c++) {
-		done.alone += isnan(alone[c]) ? 0 : costs[c] * fmax(alone[c], 0);
-		done.nested += isnan(nested[c]) ? 0 : costs[c] * fmax(nested[c], 0);
-		done.own_ns += isnan(alone[c]) ? 0 : costs[s->n_counters + c] * fmax(alone[c], 0);
+		done.alone += costs[c] * above_zero(alone[c]);
+		done.nested += costs[c] * above_zero(nested[c]);
+		done.own_ns += costs[s->n_counters + c] * above_zero(alone[c]);
 	}
 	done.alone = isnan(done.alone) ? 0 : done.alone * weight;
 	done.nested = isnan(done.nested) ? 0 : done.nested * weight;
@@ -257,6 +263,7 @@ static void observing_add_function(struct observing *w, const struct source *sou
 	enum samples_apart apart;
 	struct source_rows rows = source_rows(source, function, &apart);
 	bool overflow = false;
+	double factor;
 
 	if (name == SIZE_MAX)
 		return;
@@ -282,8 +289,9 @@ static void observing_add_function(struct observing *w, const struct source *sou
 	before = cell->n;
 	left_out = cell->left_out;
 	pool_add(&rows, &shape, cell, &overflow);
+	factor = source_weight_factor(source, function);
 	for (size_t i = before; i < cell->n; i++)
-		cell->items[i].weight *= source_weight_factor(source, function);
+		cell->items[i].weight *= factor;
 	if (overflow)
 		observing_remark(w, OBSERVE_OVERFLOW, name, 1);
 	if (cell->left_out > left_out && cell->n == before)

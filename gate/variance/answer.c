@@ -14,9 +14,10 @@
 #define RARE_TOLD     10
 #define NAMES_TOLD    3
 #define TIMES_TOLD    100
-#define WAITED	      .05 /* of the time, from which the answer says that it was not judged */
-#define DOUBTFUL      2	  /* times as long, though chance may have made it */
-#define FEW	      .7  /* coverage below which the answer says so; as published */
+#define WAITED	      .05  /* of the time, from which the answer says that it was not judged */
+#define DOUBTFUL      2	   /* times as long, though chance may have made it */
+#define BESIDE	      1.25 /* threads at the same time, from which their losses are no sum of the run's */
+#define FEW	      .7   /* coverage below which the answer says so; as published */
 
 /* ---- pieces ---- */
 
@@ -145,9 +146,24 @@ static void answer_nothing(const struct variance *v, struct document *d)
 	free(least);
 }
 
+/* Of threads that lose beside each other, what the run lost, too. */
+static char *lost_text(const struct region *r)
+{
+	char *lost = variance_seconds(fmax(r->estimated_s, 0)), *elapsed = variance_seconds(r->elapsed_s), *text = NULL;
+
+	for (size_t i = 0; i < r->n && !text; i++)
+		if (r->members[i].beside > BESIDE)
+			text = mem_format("%s of the run's time (%s by all threads together)", elapsed, lost);
+	if (!text)
+		text = mem_string(lost);
+	free(elapsed);
+	free(lost);
+	return text;
+}
+
 char *variance_sentence(const struct variance *v, const struct region *r)
 {
-	char *who = variance_processes(v, r), *why = variance_why(r), *lost = variance_seconds(fmax(r->estimated_s, 0));
+	char *who = variance_processes(v, r), *why = variance_why(r), *lost = lost_text(r);
 	char *from = variance_seconds(r->from_s), *to = variance_seconds(r->to_s);
 	char *when = throughout(r) ? mem_string("as long as it ran") : mem_format("from %s to %s", from, to);
 	char *times = times_text(r);
@@ -222,6 +238,7 @@ static void region_members(const struct variance *v, const struct region *r, str
 		doc_set(d, "from_s", m->from_s);
 		doc_set(d, "to_s", m->to_s);
 		doc_set(d, "loss_s", m->estimated_s);
+		doc_set(d, "elapsed_loss_s", region_elapsed_s(m));
 		doc_set(d, "loss_seen_s", m->loss_s);
 		doc_set(d, "error_s", m->error_s);
 		doc_set(d, "fragments", m->fragments);
@@ -264,6 +281,7 @@ static void region_row(const struct variance *v, size_t at, struct document *d)
 	doc_showf(d, "from_s", "from s", r->from_s, "%.2f", r->from_s);
 	doc_showf(d, "to_s", "to s", r->to_s, "%.2f", r->to_s);
 	doc_showf(d, "loss_s", "lost", r->estimated_s, "%s", lost);
+	doc_set(d, "elapsed_loss_s", r->elapsed_s);
 	doc_set(d, "loss_seen_s", r->loss_s);
 	doc_showf(d, "times_usual", "times usual", times_of(r), "%s", times);
 	doc_show(d, "fragments", "fragments", r->fragments);

@@ -123,10 +123,11 @@ static uint64_t place_of(const struct followed *f, uint64_t chunk)
 static void bytes_make(const struct followed *f, int file, const struct buf *chunks, size_t n, struct buf *out)
 {
 	struct record_header h = f->header;
-	uint64_t names;
+	uint64_t names, damage;
 
 	if (pread(file, &h, sizeof(h), 0) != sizeof(h))
 		h = f->header;
+	damage = h.check ^ record_header_check(&h);
 	names = h.names_bytes < f->header.names_bytes_max ? h.names_bytes : f->header.names_bytes_max;
 	h.names_bytes = names;
 	h.names_bytes_max = (uint32_t)(names / PAGE_BYTES + 1) * PAGE_BYTES;
@@ -134,6 +135,7 @@ static void bytes_make(const struct followed *f, int file, const struct buf *chu
 	h.chunk_bytes = f->header.chunk_bytes;
 	h.n_counters = f->header.n_counters;
 	h.chunks = n;
+	h.check = record_header_check(&h) ^ damage;
 	buf_add(out, (const char *)&h, sizeof(h));
 	part_add(file, UINT64_C(1) << 62, PAGE_BYTES - sizeof(h), out); /* zeros */
 	part_add(file, f->header.header_bytes, (size_t)names, out);
@@ -180,7 +182,7 @@ static void place_look(const struct followed *f, int file, struct place *p)
 	memcpy(&chunk, bytes, sizeof(chunk));
 	if (n < (ssize_t)sizeof(chunk) || chunk.magic != RECORD_CHUNK_MAGIC || !chunk.samples)
 		return;
-	record_pack_forget(state);
+	record_pack_forget(state, chunk.thread);
 	if (!record_unpack(bytes + sizeof(chunk), (size_t)n - sizeof(chunk), f->header.n_counters, state, &first.sample))
 		return;
 	p->thread = chunk.thread;

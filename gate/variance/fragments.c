@@ -187,6 +187,28 @@ static int64_t rank_of(const struct samples *s)
 	return text && text_int64(text, &rank) && rank >= 0 ? rank : -1;
 }
 
+static void threads_name(const struct samples *s, struct fragment_process *p)
+{
+	size_t capacity = 0;
+	int64_t number;
+
+	for (size_t i = 0; i < s->n_infos; i++) {
+		if (strncmp(s->infos[i].key, "thread:", 7) != 0 || !text_int64(s->infos[i].key + 7, &number) || number < 0 ||
+		    number >= FRAGMENTS_THREADS_MAX)
+			continue;
+		p->named = mem_grow(p->named, p->n_named, &capacity, sizeof(*p->named));
+		p->named[p->n_named++] = (struct fragment_thread){ (uint32_t)number, mem_string(s->infos[i].value) };
+	}
+}
+
+char *fragment_thread_text(const struct fragment_process *process, uint32_t thread)
+{
+	for (size_t i = process->n_named; i-- > 0;)
+		if (process->named[i].number == thread)
+			return mem_format("thread %u (%s)", thread + 1, process->named[i].name);
+	return mem_format("thread %u", thread + 1);
+}
+
 static void process_describe(const struct samples *s, struct fragment_process *p)
 {
 	const char *program = samples_info(s, "program"), *host = samples_info(s, "host"), *slash = program ? strrchr(program, '/') : NULL;
@@ -199,6 +221,7 @@ static void process_describe(const struct samples *s, struct fragment_process *p
 	p->dropped = s->dropped;
 	p->finished = s->finished;
 	p->truncated = s->truncated;
+	threads_name(s, p);
 	p->name = p->rank >= 0 ? mem_format("rank %lld", (long long)p->rank)
 			       : mem_format("process %llu%s%s%s", (unsigned long long)p->pid, *p->program ? " (" : "", p->program,
 					    *p->program ? ")" : "");
@@ -206,6 +229,9 @@ static void process_describe(const struct samples *s, struct fragment_process *p
 
 static void process_release(struct fragment_process *p)
 {
+	for (size_t i = 0; i < p->n_named; i++)
+		free(p->named[i].name);
+	free(p->named);
 	free(p->name);
 	free(p->program);
 	free(p->host);

@@ -77,8 +77,15 @@ struct snapshot {
 	uint32_t process, thread;
 };
 
+struct fragment_thread {
+	uint32_t number;
+	char *name;
+};
+
 struct fragment_process {
-	char *name; /* "rank 3", or "process 4711 (sort)" */
+	char *name;		       /* "rank 3", or "process 4711 (sort)" */
+	struct fragment_thread *named; /* [n_named] threads that have a name of their own, later ones of the same thread last */
+	size_t n_named;
 	char *program, *host;
 	int64_t rank; /* -1: none */
 	uint64_t pid, started_ns;
@@ -133,5 +140,7 @@ struct fragments_file {
 enum assay_status fragments_parse(const struct fragments_file *files, size_t n, const struct fragments_window *window,
 				  struct fragments *out, struct assay_error *err);
 void fragments_release(struct fragments *fragments); /* accepts zeroed */
+/* "thread 3 (worker)", counted from 1. free() it. */
+char *fragment_thread_text(const struct fragment_process *process, uint32_t thread);
 
 #endif

@@ -197,12 +197,14 @@ const struct long_wait *long_waits_leading(const struct variance *v)
 /* "thread 2 was at usleep in holder, app.c:11 meanwhile"; "": that is not known. */
 static char *holder_text(const struct variance *v, const struct long_wait *w)
 {
-	char *place, *text;
+	char *place, *text, *thread;
 
 	if (!(w->held_s > 0))
 		return mem_string("");
 	place = variance_place(&v->fragments, w->holder_from, w->holder_to);
-	text = mem_format("its thread %u held it, at %s", w->holder + 1, place);
+	thread = fragment_thread_text(&v->fragments.processes[w->process], w->holder);
+	text = mem_format("its %s held it, at %s", thread, place);
+	free(thread);
 	free(place);
 	return text;
 }

@@ -35,12 +35,17 @@ static bool has_process(const struct region *r, size_t process)
 	return false;
 }
 
+double region_elapsed_s(const struct region_member *m)
+{
+	return fmin(fmax(m->estimated_s, 0) / fmax(m->beside, 1), m->to_s - m->from_s);
+}
+
 static void region_sum(const struct variance *v, struct region *r)
 {
 	double verified = 0, all = 0;
 
 	r->from_s = (double)INFINITY;
-	r->to_s = r->time_s = r->expected_s = r->loss_s = r->estimated_s = 0;
+	r->to_s = r->time_s = r->expected_s = r->loss_s = r->estimated_s = r->elapsed_s = 0;
 	r->fragments = 0;
 	for (size_t i = 0; i < r->n; i++) {
 		const struct region_member *m = &r->members[i];
@@ -52,6 +57,7 @@ static void region_sum(const struct variance *v, struct region *r)
 		r->expected_s += m->expected_s;
 		r->loss_s += m->loss_s;
 		r->estimated_s += m->estimated_s;
+		r->elapsed_s = fmax(r->elapsed_s, region_elapsed_s(m));
 		r->fragments += m->fragments;
 		for (size_t k = p->first; k < p->first + p->n; k++) {
 			const struct fragment *f = &v->fragments.items[k];

@@ -40,7 +40,7 @@ static void losses_add(const struct variance *v, struct run_sum *runs)
 		if (g->caused_by != VARIANCE_NONE || g->marked)
 			continue;
 		for (size_t i = 0; i < g->n; i++)
-			lost[g->members[i].process] += fmax(g->members[i].estimated_s, 0);
+			lost[g->members[i].process] += region_elapsed_s(&g->members[i]);
 		for (size_t i = 0; i < g->why.n; i++)
 			run->cause_s[g->why.parts[i].cause] += g->why.parts[i].impact_s;
 	}

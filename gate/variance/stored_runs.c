@@ -229,7 +229,7 @@ static double lost(const struct variance *v)
 	double sum = 0;
 
 	for (size_t r = 0; r < v->n_regions; r++)
-		sum += v->regions[r].caused_by == VARIANCE_NONE ? v->regions[r].estimated_s : 0;
+		sum += v->regions[r].caused_by == VARIANCE_NONE ? v->regions[r].elapsed_s : 0;
 	return sum;
 }
 

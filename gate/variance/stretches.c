@@ -33,7 +33,7 @@ double stretch_part(const struct fragment *f, double from_s, double to_s)
 void stretch_measure(const struct variance *v, enum activity activity, struct region_member *m)
 {
 	const struct fragment_process *p = &v->fragments.processes[m->process];
-	double calls = 0, threads = 0, repeated = 0, first = 0, last = 0;
+	double calls = 0, threads = 0, repeated = 0, first = 0, last = 0, there;
 
 	m->time_s = m->expected_s = m->error_s = 0;
 	m->fragments = 0;
@@ -64,8 +64,10 @@ void stretch_measure(const struct variance *v, enum activity activity, struct re
 	m->loss_s = m->time_s - m->expected_s;
 	m->error_s = sqrt(m->error_s); /* Horvitz and Thompson's, of records that were chosen independently */
 	m->estimated_s = m->loss_s;
+	there = activity == ACTIVITY_COMPUTATION ? fmax(threads - calls, repeated) : m->time_s;
 	if (activity == ACTIVITY_COMPUTATION && repeated > 0)
-		m->estimated_s *= fmax(threads - calls, repeated) / repeated;
+		m->estimated_s *= there / repeated;
+	m->beside = fmax(there / fmax(m->to_s - m->from_s, 1e-9), 1);
 }
 
 double stretch_overlap(double a_from, double a_to, double b_from, double b_to)

@@ -58,7 +58,8 @@ struct region_member {
 	double time_s, expected_s; /* of the repeated work there */
 	double loss_s;		   /* time - expected */
 	double error_s;		   /* its standard error: a record stands for calls that were not looked at */
-	double estimated_s;	   /* the same, if what was not repeated there was slow alike */
+	double estimated_s;	   /* the same, if what was not repeated there was slow alike; a sum over the threads */
+	double beside;		   /* threads that did such work at the same time, in the mean; at least 1 */
 	size_t fragments;
 	bool throughout; /* as long as the process ran */
 };
@@ -69,6 +70,7 @@ struct region {
 	size_t n;
 	double from_s, to_s;
 	double time_s, expected_s, loss_s, estimated_s; /* sums over the members */
+	double elapsed_s; /* of the run's time, as threads and processes lose beside each other: of the member that lost most */
 	size_t fragments;
 	double verified;   /* part of its time that is in clusters whose work is known */
 	size_t caused_by;  /* region of other processes that they waited for; VARIANCE_NONE: none is known */
@@ -128,6 +130,8 @@ enum assay_status regions_find(struct variance *v, const struct variance_options
 /* Once their breakdowns are known: which of them are the consequence of which. */
 void regions_follow(struct variance *v);
 void regions_release(struct variance *v);
+/* What it lost of the run's time: no more than there is between its ends. */
+double region_elapsed_s(const struct region_member *member);
 /* Column of a moment. */
 size_t variance_column(const struct variance *v, double at_s);
 /* "12.3 s", "45 ms". free() it. */

@@ -33,7 +33,7 @@ static double lost_to_environment(const struct variance *v)
 		for (size_t i = 0; by_environment(&v->regions[r]) && i < v->regions[r].n; i++) {
 			const struct region_member *m = &v->regions[r].members[i];
 
-			lost[m->process] += fmax(m->estimated_s, 0) * variance_environment(&v->regions[r]);
+			lost[m->process] += region_elapsed_s(m) * variance_environment(&v->regions[r]);
 			most = fmax(most, lost[m->process]);
 		}
 	free(lost);
@@ -46,13 +46,13 @@ static void worst_keep(const struct variance *v, const struct sample_file *file,
 		const struct region *g = &v->regions[r];
 		char *who, *lost, *why;
 
-		if (!by_environment(g) || g->estimated_s <= side->worst_s)
+		if (!by_environment(g) || g->elapsed_s <= side->worst_s)
 			continue;
 		who = variance_processes(v, g);
-		lost = variance_seconds(g->estimated_s);
+		lost = variance_seconds(g->elapsed_s);
 		why = variance_why(g);
 		free(side->worst);
-		side->worst_s = g->estimated_s;
+		side->worst_s = g->elapsed_s;
 		side->worst = mem_format("%s lost %s from %.2f s to %.2f s of repetition %lld on %s: %s", who, lost, g->from_s, g->to_s,
 					 (long long)file->repetition, file->machine, why);
 		free(who);

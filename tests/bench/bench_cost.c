@@ -1,8 +1,9 @@
-/* bench_cost FILE [sensitivity]: how far models of the cost err on inputs that were left out, by the number of inputs learned; or by
- * lambda, what the models keep, and how much of that in each draw. FILE has TAB-separated values, as tests/bench/cost_programs.py prints
- * them: names, then a row an input: its cost, its size, what else is known of it, and what was counted in it. Of each number of inputs,
- * models of five draws of so many; the error is the mean of |prediction / cost - 1| over all that were not drawn, and over those of them
- * that are not unlike all that were learned, of which alone `assay` says what they cost. */
+/* bench_cost FILE [sensitivity|errors|selected]: how far models of the cost err on inputs that were left out, by the number of inputs
+ * learned, and what the gate says of pairs; or by lambda, what the models keep, and how much of that in each draw; or the errors alone; or
+ * the names of what the model of all inputs was counted for. FILE has TAB-separated values, as tests/bench/cost_programs.py prints them:
+ * names, then a row an input: its cost, its size, what else is known of it, and what was counted in it. Of each number of inputs, models of
+ * five draws of so many; the error is the mean of |prediction / cost - 1| over all that were not drawn, and over those of them that are not
+ * unlike all that were learned, of which alone `assay` says what they cost. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
@@ -552,17 +553,40 @@ static void sensitivity(void)
 	free(column);
 }
 
+static void selected(void)
+{
+	size_t all[ROWS_MAX];
+	double y[ROWS_MAX];
+	bool *counted = counted_columns();
+	struct sparse model;
+	struct mat X;
+
+	for (size_t i = 0; i < rows; i++)
+		all[i] = i;
+	X = rows_of(all, 0, rows, y);
+	sparse_fit(&X, y, all, rows, &(struct sparse_options){ .degree = 2, .counted = counted }, &model);
+	for (size_t j = known - 1; j < columns - 1; j++)
+		if (sparse_uses(&model, j))
+			printf("%s\n", names[j + 1]);
+	sparse_release(&model);
+	mat_release(&X);
+	free(counted);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2 && argc != 3)
 		return 2;
 	read_rows(argv[1]);
-	if (argc == 3) {
-		sensitivity();
+	if (argc == 3 && strcmp(argv[2], "errors") != 0) {
+		if (strcmp(argv[2], "selected") == 0)
+			selected();
+		else
+			sensitivity();
 		return 0;
 	}
 	errors();
-	if (rows >= BASELINE + 40)
+	if (argc == 2 && rows >= BASELINE + 40)
 		pairs();
 	return 0;
 }

@@ -27,6 +27,11 @@ exec "$program" "$@"
 """
 
 
+def named(i):
+    """An input; jsoncpp's program takes no file of another ending."""
+    return f"i{i:03}.json"
+
+
 def laboratory(assay, program, name, plain, work):
     """A laboratory with all inputs that were drawn; one that is there already stays as it is."""
     lab = os.path.join(work, name + ".worst")
@@ -47,10 +52,10 @@ def laboratory(assay, program, name, plain, work):
     for i in range(INPUTS):
         words, known = drawn(program, name, drawings, i)
         path = os.path.join(drawings, f"{i:03}.json")
-        shutil.copy(path, os.path.join(apps, "data", f"i{i:03}"))
-        with open(os.path.join(apps, "words", f"i{i:03}"), "w", encoding="utf-8") as out:
+        shutil.copy(path, os.path.join(apps, "data", named(i)))
+        with open(os.path.join(apps, "words", named(i)), "w", encoding="utf-8") as out:
             out.write("".join(word.replace(path, "@FILE@") + "\n" for word in words))
-        with open(os.path.join(apps, "known", f"i{i:03}"), "w", encoding="ascii") as out:
+        with open(os.path.join(apps, "known", named(i)), "w", encoding="ascii") as out:
             out.write("".join(f"{value} {key}\n" for key, value in known.items() if key != "bytes"))
     with open(os.path.join(apps, name + ".yaml"), "w", encoding="ascii") as out:
         out.write("files: [bin, words, known]\ninputs_of: data\n"
@@ -67,19 +72,23 @@ def said_of(words, ok=(0,)):
 
 
 def run(program, lab, name, inputs):
+    """All of them; what failed is said."""
     words = [program, "-C", lab, "run", name, "--inputs", ",".join(inputs), "--quiet"]
     for _ in range(5):
         if subprocess.run(words, stdout=subprocess.DEVNULL, check=False).returncode == 0:
-            return
+            break
         words += ["--resume"] * ("--resume" not in words)  # a machine that was busy for long
-    sys.exit(f"{name} was not run")
+    with sqlite3.connect(os.path.join(lab, ".assay", "runs.db")) as db:
+        ran = {row[0] for row in db.execute("SELECT input FROM execution WHERE outcome = 'ok'")}
+        if set(inputs) - ran:
+            sys.exit(f"{name} was not run with {sorted(set(inputs) - ran)}: {db.execute('SELECT err FROM execution ORDER BY taken_ms DESC').fetchone()}")
 
 
 def main():
     name, program, sources, work, samples = sys.argv[1:6]
     plain = built(PROGRAMS[name], sources, os.path.join(work, name + ".plain"), "")
     lab = laboratory(program, PROGRAMS[name], name, plain, work)
-    done, all_names = os.path.join(lab, "done"), [f"i{i:03}" for i in range(INPUTS)]
+    done, all_names = os.path.join(lab, "done"), [named(i) for i in range(INPUTS)]
     learned = sorted(random.Random(f"worst {name}").sample(all_names, LEARNED))
     if not os.path.exists(done):
         run(program, lab, name, learned)
@@ -91,8 +100,8 @@ def main():
         print(f"| {name} | {100 * trained['error']:.1f} % | refused: {said.stderr.strip()} |" + " |" * 8)
         return
     worst, answer = json.loads(said.stdout)["worst"], json.loads(said.stdout)
-    cost = {f"i{i:03}": min(row[f"seconds {k + 1}"] for k in range(3)) for i, row in enumerate(read(samples))}
-    size = {f"i{i:03}": row["bytes"] for i, row in enumerate(read(samples))}
+    cost = {named(i): min(row[f"seconds {k + 1}"] for k in range(3)) for i, row in enumerate(read(samples))}
+    size = {named(i): row["bytes"] for i, row in enumerate(read(samples))}
     # Both start the program differently, which costs the same of every input: what every run costs is by each of them.
     floor = trained["intercept"]
     measured = {key: (cost[key] - floor) / size[key] for key in (one["input"] for one in worst)}

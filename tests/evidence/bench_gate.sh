@@ -16,15 +16,25 @@ if [ ! -d "$kept/lab" ]; then
 	"$assay" init "$kept/lab" >/dev/null
 	"$assay" -C "$kept/lab" import quiho "$kept/package" >/dev/null
 fi
-# all COMMAND...: with app0 to app199. Adds a line "seconds KiB status" a run to $work/samples.
+# timed NAME COMMAND...: adds a line "wall-clock seconds, processor seconds, KiB, status" to $work/NAME.samples; its output is in $work/NAME.out.
+timed() {
+	/usr/bin/python3 -I -S - "$work/$1" "$@" <<-'END'
+		import os, sys, time
+		to, arguments = sys.argv[1], sys.argv[3:]
+		began = time.perf_counter()
+		output = [(os.POSIX_SPAWN_OPEN, 1, to + ".out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), (os.POSIX_SPAWN_DUP2, 1, 2)]
+		_, status, used = os.wait4(os.posix_spawn(arguments[0], arguments, os.environ, file_actions=output), 0)
+		wall = time.perf_counter() - began
+		print(f"{wall:.5f} {used.ru_utime + used.ru_stime:.5f} {used.ru_maxrss} {os.waitstatus_to_exitcode(status)}", file=open(to + ".samples", "a"))
+	END
+}
+# all COMMAND...: with app0 to app199.
 all() {
-	: >"$work/samples"
 	i=0
 	while [ "$i" -lt 200 ]; do
-		/usr/bin/time -a -o "$work/samples" -f '%e %U %S %M %x' "$assay" -C "$kept/lab" "$@" "app$i@0" "app$i@1" >/dev/null 2>&1 || :
+		timed "$1" "$assay" -C "$kept/lab" "$@" "app$i@0" "app$i@1"
 		i=$((i + 1))
 	done
-	grep -v '^Command' "$work/samples" >"$work/$1.samples"
 }
 # The night: every result was run, and every decision is that of 'gate'.
 night() {
@@ -61,12 +71,11 @@ night() {
 of_night() {
 	name=$1
 	shift
-	/usr/bin/time -o "$work/$name.samples" -f '%e %U %S %M %x' "$assay" -C "$kept/night" nightly "$@" >"$work/$name.out" 2>&1 || :
-	sed -i '/^Command/d' "$work/$name.samples"
+	timed "$name" "$assay" -C "$kept/night" nightly "$@"
 }
 # row NAME COMMAND
 row() {
-	awk -v name="$1" '{ wall += $1; cpu += $2 + $3; most = $4 > most ? $4 : most; n[$5]++ }
+	awk -v name="$1" '{ wall += $1; cpu += $2; most = $3 > most ? $3 : most; n[$4]++ }
 		END { printf "| %s | %d | %.2f | %.2f | %.0f | %d, %d, %d |\n", name, NR, wall, cpu, most / 1024, n[0], n[3], NR - n[0] - n[3] }' "$work/$2.samples"
 }
 all gate --format json
@@ -91,11 +100,11 @@ of_night pages pages -o "$work/pages"
 	echo
 	echo 'Every command of `gate`, wall-clock seconds:'
 	echo
-	awk '{ printf "%s%s", (NR > 1 ? " " : ""), $1 } END { print "" }' "$work/gate.samples" | fold -s -w 140
+	awk '{ printf "%s%.3f", (NR > 1 ? " " : ""), $1 } END { print "" }' "$work/gate.samples" | fold -s -w 140
 	echo
 	echo 'Of `report`:'
 	echo
-	awk '{ printf "%s%s", (NR > 1 ? " " : ""), $1 } END { print "" }' "$work/report.samples" | fold -s -w 140
+	awk '{ printf "%s%.3f", (NR > 1 ? " " : ""), $1 } END { print "" }' "$work/report.samples" | fold -s -w 140
 } >"$work/page.md"
 mv "$work/page.md" "$work/page"
 table=docs/evidence/bench_gate

@@ -1,12 +1,15 @@
 #!/bin/sh
 # What `cost worst` finds among drawn inputs, most of which were not run, checked by running it. Inputs and what they cost are those of cost.sh; with a
-# directory KEPT what was run is not run again. PROGRAMS chooses some.
+# directory KEPT what was run is not run again, and what was found at this revision not looked for. PROGRAMS chooses some.
 . tests/lib_evidence.sh
 . tests/lib_debian.sh
 . tests/lib_cost.sh
 for program in ${PROGRAMS:-bzip2 lz4 sqlite3 jq mawk jsoncpp}; do
+	line=$kept/$program.worst-$(git rev-parse --short HEAD)
+	[ ! -s "$line" ] || continue
 	cost_rows "$program"
-	/usr/bin/python3 tests/bench/cost_worst.py "$program" "$assay" "$kept" "$kept" "docs/evidence/cost_$program.csv" >"$work/$program.line"
+	/usr/bin/python3 tests/bench/cost_worst.py "$program" "$assay" "$kept" "$kept" "docs/evidence/cost_$program.csv" >"$line.new"
+	mv "$line.new" "$line"
 done
 {
 	evidence_head 'The dearest inputs for their size'
@@ -22,7 +25,7 @@ times the median of those ranked: what it expects of its first; what that took w
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 END_TEXT
 	for program in ${PROGRAMS:-bzip2 lz4 sqlite3 jq mawk jsoncpp}; do
-		cat "$work/$program.line"
+		cat "$kept/$program.worst-$(git rev-parse --short HEAD)"
 	done
 	printf '\nIts first ten: input, bytes, seconds expected, when it was run, and for cost.md; place in truth; whether it was learned from.\n\n'
 	for program in ${PROGRAMS:-bzip2 lz4 sqlite3 jq mawk jsoncpp}; do

@@ -128,8 +128,10 @@ calibrations() {
 
 # ---- 2. noise by force ----
 
-# Nights that are as short as they can be with the noise of a real one: a program of 25 ms, at most 8 s a comparison.
+# Nights that are as short as they can be with the noise of a real one: a program of some 30 ms, and 12 s for a candidate that is the same.
 nights() {
+	revision=$(git rev-parse --short HEAD)
+	grep -qsx "$revision" "$state/recorded-at" || echo "$revision" >>"$state/recorded-at"
 	for version in same1 same2 slow; do
 		program "$lab/apps/short-$version" "$([ $version = slow ] && echo 525000 || echo 500000)"
 	done
@@ -140,9 +142,9 @@ nights() {
 	n=$(cat "$state/hogs.csv" 2>/dev/null | grep -c same2 || true)
 	while [ "$n" -lt "${NIGHTS:-100}" ] && time_left; do
 		kind=$(echo "$kinds" | cut -d' ' -f$((n % 4 + 1)))
-		candidates=same2
-		[ $((n / 4 % 2)) = 1 ] || candidates='same2, slow'
-		printf '%s\n' "comparisons: [{ application: short, candidates: [$candidates], against: same1, budget: 12s }]" 'fingerprints: { battery: none }' >"$lab/suite.yaml"
+		printf '%s\n' 'comparisons:' '  - { application: short, candidates: [same2], against: same1, budget: 12s }' >"$lab/suite.yaml"
+		[ $((n / 4 % 2)) = 1 ] || echo '  - { application: short, candidates: [slow], against: same1, budget: 30s }' >>"$lab/suite.yaml"
+		echo 'fingerprints: { battery: none }' >>"$lab/suite.yaml"
 		rm -rf "$lab/.assay/runs.db"*
 		: >"$work/hogs"
 		hog "$kind" "$work/hogs"
@@ -156,7 +158,7 @@ nights() {
 	done
 }
 
-# ---- 4. kill -9 ----
+# ---- 3. kill -9 ----
 
 # A metric that no clock makes, so that the same decisions are the only right ones.
 kills_lab() {
@@ -289,11 +291,12 @@ END
 
 ## Noise by force
 
-Nights on four emulated hosts, of a program of some 30 ms, at most 12 s a comparison, while a hog comes for a second and goes for three to five, from the first run to
+Nights on four emulated hosts, of a program of some 30 ms, while a hog comes for a second and goes for three to five, from the first run to
 the last: three processes that compute, two that stream memory, a quota of .4 processors for all hosts' processes, two that write to the disk. One candidate
-is another build of the same; in half of the nights there is another one that computes 5 % more. Everything is measured, nothing replayed.
+is another build of the same, with a budget of 12 s; in half of the nights there is another one that computes 5 % more, with 30 s. Everything is measured, nothing replayed.
 
 END
+	evidence_recorded "$state"
 	[ ! -s "$state/hogs.csv" ] || python3 tests/bench/nightly_hogs.py table "$state/hogs.csv"
 	cat <<'END'
 

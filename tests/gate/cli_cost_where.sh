@@ -40,12 +40,17 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
-for version in old new same counts early; do
+for version in old new same counts early slice wrong; do
 	mkdir "$lab/apps/$version" "$tmp/$version"
 	if [ $version = new ]; then sed 's/^NEW//' "$tmp/template"; else grep -v ^NEW "$tmp/template"; fi >"$tmp/$version/work.c"
 	case $version in
 	counts) builder="$ASSAY features build --" ;;
 	early) builder="$ASSAY features build --until second --" ;;
+	slice | wrong)
+		echo "skip second work.c:$(grep -n 'void second' "$tmp/$version/work.c" | cut -d : -f 1)" >"$tmp/without"
+		builder="$ASSAY features build --without $tmp/without --"
+		[ $version = slice ] || sed -i 's/first(n \* 500000)/first(n * 500000 + (argc > 1 \&\& n > 200))/' "$tmp/wrong/work.c"
+		;;
 	*) builder= ;;
 	esac
 	builder="$builder gcc -O1 -g"
@@ -54,7 +59,7 @@ done
 awk 'BEGIN {
 	srand(7)
 	print "command: [\"{build}/work\", \"{arguments}\"]"
-	print "versions: { old: { directory: old }, new: { directory: new }, same: { directory: same }, counts: { directory: counts }, early: { directory: early, environment: { ASSAY_FEATURES_UNTIL: 1 } } }"
+	print "versions: { old: { directory: old }, new: { directory: new }, same: { directory: same }, counts: { directory: counts }, slice: { directory: slice }, wrong: { directory: wrong }, early: { directory: early, environment: { ASSAY_FEATURES_UNTIL: 1 } } }"
 	print "repetitions: 1\nwarm_ups: 0\ninputs:"
 	for (i = 1; i <= 52; i++)
 		printf "  %s%02d: { arguments: [\"%d\", \"%d\"] }\n", i <= 40 ? "a" : "b", i, 40 + int(rand() * 200), 40 + int(rand() * 200)
@@ -83,7 +88,7 @@ run -C "$lab" run work --versions early --inputs "$(names a)" --quiet
 expect_status 0
 run -C "$lab" cost train work@old --counts counts --predictor-cost .9 --early early --format json --max-error 100
 expect_status 0
-expect_json .cheap.early_inputs 40 .cheap.prices[2].source early_exit .cheap.slices refused
+expect_json .cheap.early_inputs 40 .cheap.prices[2].source early_exit .cheap.slice null
 cases=$((cases + 4))
 [ "$(json .cheap.final)" -ge 1 ] || fail "final: $(json .cheap)"
 [ "$(json .cheap.changes)" -ge 2 ] || fail "not final: $(json .cheap)"
@@ -95,6 +100,26 @@ case $(json '.cheap.prices[2].price') in
 0.[0-9]*) ;;
 *) fail "to come there costs $(json '.cheap.prices[2].price')" ;;
 esac
+what='what a slice counts, and what it costs'
+run -C "$lab" run work --versions slice --inputs "$(names a)" --quiet
+expect_status 0
+run -C "$lab" cost train work@old --counts counts --predictor-cost .9 --early early --slice slice --format json --max-error 100
+expect_status 0
+expect_json .cheap.slice.inputs 40 .cheap.prices[3].source slice
+cases=$((cases + 3))
+[ "$(json .cheap.slice.wanted)" = $(($(json .cheap.slice.exact) + $(json .cheap.slice.refused))) ] || fail "$(json .cheap.slice)"
+[ "$(json .cheap.slice.same)" -ge 1 ] || fail "the same: $(json .cheap.slice)"
+[ "$(json .cheap.slice.other)" -ge 2 ] || fail "loops of second() are not counted: $(json .cheap.slice)"
+cp "$tmp/out" "$tmp/sliced"
+# In some inputs it counts something else: all that is wrong there is refused.
+run -C "$lab" run work --versions wrong --inputs "$(names a)" --quiet
+run -C "$lab" cost train work@old --counts counts --predictor-cost .9 --slice wrong --format json --max-error 100
+cases=$((cases + 1))
+[ "$(json .cheap.slice.same)" -lt "$(sed -n 's/.*"same": *\([0-9]*\).*/\1/p' "$tmp/sliced")" ] || fail "still the same: $(json .cheap.slice)"
+run -C "$lab" cost train work@old --counts counts --predictor-cost .9 --slice slice --max-error 100
+expect_stdout 'counts of the slice are what whole runs count, in all of 40 inputs' refused
+run -C "$lab" cost train work@old --slice slice
+refused 2 '--slice is for --predictor-cost'
 run -C "$lab" cost train work@old --early early
 refused 2 '--early is for --predictor-cost'
 run -C "$lab" cost train work@old --predictor-cost .05 --of metric

@@ -110,6 +110,7 @@ static inline int made_begin(struct made_process *p, const char *directory, int 
 	p->w.header->started_ns = 1700000000000000000u;
 	p->w.header->started_ticks = 0;
 	p->w.header->pid = 1000 + (uint64_t)rank;
+	p->w.header->check = record_header_check(p->w.header);
 	record_info(&p->w, "program", "/usr/bin/solver");
 	record_info(&p->w, "calls", "outside");
 	record_info(&p->w, "work", o->counted ? "instructions" : "none");

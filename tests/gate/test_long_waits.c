@@ -49,6 +49,9 @@ static void analyse(struct made *m, size_t threads, struct variance *v)
 					.n = m->f.n,
 					.threads = (uint32_t)threads,
 					.finished = true };
+	p->named = mem_new(2, sizeof(*p->named));
+	p->named[p->n_named++] = (struct fragment_thread){ 1, mem_string("main") };
+	p->named[p->n_named++] = (struct fragment_thread){ 1, mem_string("keeper") };
 	m->f.processes = p;
 	m->f.n_processes = 1;
 	m->f.span_s = p->end_s;
@@ -108,7 +111,33 @@ static void lock(void **state)
 	text = answer_of(&v);
 	assert_non_null(strstr(text,
 			       "process 7 (app) waited 580 ms longer than usual in pthread_mutex_lock in main from 1.00 s to 1.60 s, in 10 "
-			       "calls that usually take 0.1 us: its thread 2 held it, at usleep in main"));
+			       "calls that usually take 0.1 us: its thread 2 (keeper) held it, at usleep in main"));
+	free(text);
+	variance_release(&v);
+}
+
+/* Two threads that are slow at the same time: what both lost is more than the run did. */
+static void slow_beside(void **state)
+{
+	struct made m = { .capacity = 0 };
+	struct variance v;
+	char *text;
+
+	(void)state;
+	for (uint32_t thread = 0; thread < 2; thread++)
+		for (size_t i = 0; i < 400; i++) {
+			bool slow = i >= 150 && i < 250;
+
+			add(&m, thread, WRITE, WRITE, ACTIVITY_COMPUTATION, slow ? .02 : .005);
+			add(&m, thread, FRAGMENT_NO_SITE, WRITE, ACTIVITY_IO, 1e-6);
+		}
+	analyse(&m, 2, &v);
+	assert_int_equal(v.n_regions, 1);
+	assert_true(fabs(v.regions[0].estimated_s - 3) < .1);
+	assert_true(fabs(v.regions[0].elapsed_s - 1.5) < .05);
+	text = answer_of(&v);
+	assert_non_null(strstr(text, " of the run's time ("));
+	assert_non_null(strstr(text, " by all threads together)"));
 	free(text);
 	variance_release(&v);
 }
@@ -163,6 +192,7 @@ int suite_long_waits(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lock),
+		cmocka_unit_test(slow_beside),
 		cmocka_unit_test(waits_by_design),
 		cmocka_unit_test(chance),
 	};

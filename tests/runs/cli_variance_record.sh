@@ -63,6 +63,9 @@ done
 # A limit of the address space leaves the program its part.
 "$ASSAY" variance record -o limited -- sh -c 'ulimit -v 400000; exec sh -c "grep VmSize /proc/\$\$/status; sleep .01"' >out 2>told || fail "$(cat told)"
 [ "$(tr -dc 0-9 <out)" -lt 100000 ] || fail "$(cat out)"
+# Also where the program sets it itself, and goes on.
+"$ASSAY" variance record -o limited_later -- sh -c 'ulimit -v 200000; grep VmSize /proc/$$/status; seq 30000 >/dev/null; echo end >/dev/null' >out 2>told || fail "$(cat told)"
+[ "$(tr -dc 0-9 <out)" -lt 100000 ] || fail "$(cat out)"
 
 # Processes that left no records are counted.
 "$ASSAY" variance record -o without -- sh -c '(env -u LD_PRELOAD sleep .05); sleep .01' 2>told || fail "$(cat told)"

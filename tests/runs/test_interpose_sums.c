@@ -87,9 +87,10 @@ static size_t records_take(void)
 	for (uint64_t c = 0; c < writer.header->chunks; c++, chunk += CHUNK_BYTES) {
 		struct record_chunk *head = (void *)chunk;
 		const unsigned char *at = chunk + sizeof(*head);
-		uint64_t state[RECORD_PACK_STATE(COUNTERS)] = { 0 }, memory[PACK_WORDS];
+		uint64_t state[RECORD_PACK_STATE(COUNTERS)], memory[PACK_WORDS];
 		struct record_sample *s = (void *)memory;
 
+		record_pack_forget(state, head->thread);
 		for (uint64_t i = 0; i < head->samples; i++, n++) {
 			uint32_t site;
 			size_t bytes = record_unpack(at, (size_t)(chunk + CHUNK_BYTES - at), COUNTERS, state, s);
@@ -104,7 +105,7 @@ static size_t records_take(void)
 				edge_add(&estimate, site_of(s->counters[4]), site, (double)s->counters[7], (double)s->counters[5]);
 			}
 		}
-		memset(head, 0, sizeof(*head));
+		memset(head, 0, CHUNK_BYTES);
 	}
 	writer.header->chunks = writer.chunks_in_use = 0;
 	memset(&mine.record, 0, sizeof(mine.record));

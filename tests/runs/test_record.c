@@ -313,7 +313,7 @@ static void test_packed_by_function(void **state)
 		bytes += record_pack_commit(&w, &t, memory);
 	}
 	record_close(&w);
-	assert_true(bytes < 20000 * 6);
+	assert_true(bytes < 20000 * 7);
 	read_file(w.path, &s);
 	assert_int_equal(s.n, 20000);
 	assert_true(s.functions[0].n == 10000 && s.functions[1].n == 9980 && s.functions[RECORD_PACK_SLOTS + 1].n == 20);
@@ -374,12 +374,13 @@ static void test_packed_before(void **state)
 static void test_packed_extremes(void **state)
 {
 	static const uint64_t values[] = { 0, 1, UINT64_MAX, UINT64_MAX - 1, UINT64_C(1) << 63, (UINT64_C(1) << 63) - 1, 42 };
-	uint64_t memory[RECORD_PACK_WORDS(1)], back[RECORD_PACK_WORDS(1)], there[RECORD_PACK_STATE(1)] = { 0 };
-	uint64_t here[RECORD_PACK_STATE(1)] = { 0 };
+	uint64_t memory[RECORD_PACK_WORDS(1)], back[RECORD_PACK_WORDS(1)], there[RECORD_PACK_STATE(1)], here[RECORD_PACK_STATE(1)];
 	unsigned char bytes[RECORD_PACKED_BYTES(1)];
 	struct record_sample *in = (void *)memory, *out = (void *)back;
 
 	(void)state;
+	record_pack_forget(there, 7);
+	record_pack_forget(here, 7);
 	for (size_t i = 0; i < 49; i++) {
 		uint64_t a = values[i % 7], b = values[i / 7];
 		size_t n;
@@ -405,6 +406,84 @@ static void test_packed_extremes(void **state)
 		assert_int_equal(record_unpack(bytes, n, 1, there, out), n);
 		assert_memory_equal(in, out, sizeof(*in) + sizeof(uint64_t));
 	}
+}
+
+/* Whatever byte of a file is another one: it is refused, or says the same. How many are refused. */
+static void test_damaged(void **state)
+{
+	struct record_options packed = { .directory = ".", .packed = true, .counters = counters, .n_counters = 2, .chunk_bytes = 4096 };
+	uint64_t memory[RECORD_PACK_WORDS(2)], tried = 0, refused = 0;
+	struct record_writer w;
+	struct record_thread t = { 0 };
+	struct buf file = BUF_INIT;
+	struct assay_error err;
+	struct samples s, damaged;
+
+	(void)state;
+	assert_int_equal(record_open(&w, &packed), 0);
+	record_function(&w, 1, "m", "f");
+	record_info(&w, "rank", "3");
+	for (uint64_t i = 0; i < 500; i++) {
+		struct record_sample *sample = record_pack_begin(&w, &t, memory);
+
+		*sample = (struct record_sample){ .weight = 1 + (uint32_t)(i % 3), .ordinal = i, .start = 1000 * i, .duration = 7 * i };
+		sample->counters[0] = i % 4 ? 4096 * i : UINT64_MAX;
+		sample->counters[1] = 17;
+		record_pack_commit(&w, &t, memory);
+	}
+	record_close(&w);
+	assert_int_equal(file_read(w.path, 1 << 26, &file, &err), ASSAY_OK);
+	assert_int_equal(samples_parse("whole", file.bytes, file.size, &s, &err), ASSAY_OK);
+	assert_int_equal(s.n, 500);
+	for (size_t at = 0; at < file.size; at++) {
+		char was = file.bytes[at];
+
+		if (!was) /* not in use, most of it */
+			continue;
+		file.bytes[at] = (char)(was ^ 1 << at % 8);
+		tried++;
+		if (samples_parse("damaged", file.bytes, file.size, &damaged, &err) != ASSAY_OK) {
+			refused++;
+		} else {
+			assert_int_equal(damaged.n, s.n);
+			assert_true(damaged.n_functions == s.n_functions && damaged.n_infos == s.n_infos && damaged.pid == s.pid);
+			for (size_t i = 0; i < s.n; i++)
+				assert_true(damaged.items[i].ordinal == s.items[i].ordinal && damaged.items[i].weight == s.items[i].weight);
+			samples_release(&damaged);
+		}
+		file.bytes[at] = was;
+	}
+	assert_true(tried > 5000);
+	assert_in_range(tried - refused, 0, 32); /* of what changes to the end, and the last digits of the clock */
+	samples_release(&s);
+	buf_release(&file);
+}
+
+/* Killed between a sample and its count, or in the middle of one: what is whole is read. */
+static void test_killed_within(void **state)
+{
+	struct record_options packed = { .directory = ".", .packed = true, .chunk_bytes = 4096, .ticks_per_s = TICKS };
+	uint64_t memory[RECORD_PACK_WORDS(0)];
+	struct record_writer w;
+	struct record_thread t = { 0 };
+	struct samples s;
+
+	(void)state;
+	assert_int_equal(record_open(&w, &packed), 0);
+	record_function(&w, 1, "m", "f");
+	for (uint64_t i = 0; i < 5; i++) {
+		*record_pack_begin(&w, &t, memory) = (struct record_sample){ .weight = 1, .ordinal = i, .start = 1000 * i, .duration = 7 };
+		record_pack_commit(&w, &t, memory);
+	}
+	t.chunk->samples--;
+	read_file(w.path, &s);
+	assert_int_equal(s.n, 5);
+	samples_release(&s);
+	t.next[0] = 1; /* bits of a sixth, and no numbers yet */
+	read_file(w.path, &s);
+	assert_int_equal(s.n, 5);
+	samples_release(&s);
+	record_close(&w);
 }
 
 static void test_refused(void **state)
@@ -473,6 +552,8 @@ int suite_record(void)
 		SCRATCH_TEST(test_packed),
 		SCRATCH_TEST(test_packed_by_function),
 		cmocka_unit_test(test_packed_before),
+		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_killed_within),
 		SCRATCH_TEST(test_modules),
 		SCRATCH_TEST(test_packed_extremes),
 		SCRATCH_TEST(test_clock_goes_backwards),

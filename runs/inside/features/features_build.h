@@ -9,10 +9,12 @@
 #include <stddef.h>
 
 struct features_build {
-	const char *only;  /* a file of names, a feature a line: nothing else is counted; or NULL */
-	const char *until; /* a function where a run may stop (ASSAY_FEATURES_UNTIL); or NULL */
-	bool values;	   /* first values of variables, too */
-	bool statements;   /* that a thread executes, and nothing else */
+	const char *only;    /* a file of names, a feature a line: nothing else is counted; or NULL */
+	const char *until;   /* a function where a run may stop (ASSAY_FEATURES_UNTIL); or NULL */
+	const char *without; /* a file of pieces that are left out, a name a line; or NULL */
+	bool pieces;	     /* that may be left out of a run have switches */
+	bool values;	     /* first values of variables, too */
+	bool statements;     /* that a thread executes, and nothing else */
 };
 
 /* Executes a compiler's command so that what it makes counts; or a command that calls compilers, such as make, with this program as its

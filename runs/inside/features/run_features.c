@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runs/inside/features/counting/format.h"
+#include "runs/inside/features/counting/slices.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -167,15 +168,26 @@ static bool is_name(const char *text, size_t n)
 	return n > 0 && n <= RUN_FEATURES_NAME_MAX;
 }
 
+static bool is_piece(const char *line)
+{
+	return memchr(FEATURES_PIECES, line[0], strlen(FEATURES_PIECES)) != NULL;
+}
+
 /* The slots of a line; 0: of another name. False: it is no line. */
 static bool line_slots(const char *at, size_t n, size_t *slots)
 {
-	*slots = at[0] == 'c' ? 1 : at[0] == '=' ? 0 : FEATURES_VALUE_SLOTS;
-	return n >= 3 && memchr("c=vd", at[0], 4) && at[1] == ' ' && is_name(at + 2, n - 2);
+	*slots = at[0] == 'c' ? 1 : at[0] == 'v' || at[0] == 'd' ? FEATURES_VALUE_SLOTS : 0;
+	return n >= 3 && (memchr("c=vd", at[0], 4) || is_piece(at)) && at[1] == ' ' && is_name(at + 2, n - 2);
+}
+
+static void add_piece(struct run_features *out, const char *at, size_t n)
+{
+	out->pieces = mem_grow(out->pieces, out->pieces_n, &out->pieces_capacity, sizeof(*out->pieces));
+	out->pieces[out->pieces_n++] = mem_bytes(at, n);
 }
 
 /* All lines of the names, with their slots. */
-static enum assay_status source_add(const struct source *s, struct parts *out, struct assay_error *err)
+static enum assay_status source_add(const struct source *s, struct parts *out, struct run_features *f, struct assay_error *err)
 {
 	const char *at = (const char *)s->bytes + s->header.header_bytes, *end = at + s->header.names_bytes;
 	size_t slot = 0, counter = SIZE_MAX, line = 1, slots;
@@ -186,6 +198,10 @@ static enum assay_status source_add(const struct source *s, struct parts *out, s
 			return assay_fail(err, ASSAY_E_FORMAT, "%s: name %zu is damaged", s->name, line);
 		if (slot + slots > s->header.slots || out->n >= RUN_FEATURES_MAX)
 			return assay_fail(err, ASSAY_E_FORMAT, "%s: more names than counters", s->name);
+		if (is_piece(at)) {
+			add_piece(f, at, (size_t)(stop - at));
+			continue;
+		}
 		if (at[0] != '=')
 			counter = at[0] == 'c' ? slot : SIZE_MAX;
 		if (slots > 1)
@@ -203,7 +219,7 @@ static enum assay_status file_add(const char *name, const unsigned char *bytes, 
 	enum assay_status st = source_check(&s, size, err);
 
 	if (!st)
-		st = source_add(&s, parts, err);
+		st = source_add(&s, parts, out, err);
 	out->files++;
 	out->incomplete |= s.header.lost > 0;
 	out->cut_off += !st && !s.header.finished;
@@ -288,6 +304,9 @@ void run_features_release(struct run_features *f)
 	for (size_t i = 0; i < f->n; i++)
 		free(f->items[i].name);
 	free(f->items);
+	for (size_t i = 0; i < f->pieces_n; i++)
+		free(f->pieces[i]);
+	free(f->pieces);
 	*f = (struct run_features){ 0 };
 }
 

@@ -31,6 +31,8 @@ struct run_feature {
 struct run_features {
 	struct run_feature *items; /* [n], sorted by name, which are unique */
 	size_t n, capacity;
+	char **pieces; /* [pieces_n], as format.h has their lines; in the order of the files */
+	size_t pieces_n, pieces_capacity;
 	size_t files;	 /* that were read */
 	size_t cut_off;	 /* of them: the process did not end in order */
 	bool incomplete; /* a thread's counts are missing: it could not make its block */

@@ -126,6 +126,8 @@ bool interpose_has_file(void);
 void interpose_finish(void);
 /* From now on nothing is recorded: the process may not make the system calls that recording needs. */
 void interpose_stop(void);
+/* The program is about to limit its address space. */
+void interpose_limit(uint64_t bytes);
 /* Looks a function up at its first call, which may come before any constructor of ours. `version`: NULL, or one that it has in some
  * libraries. */
 __attribute__((cold)) void interpose_next(void **kept, const char *name, const char *version);
@@ -156,7 +158,7 @@ struct interpose_accounts {
 /* What takes long is looked at again later: it shall take no more than a part of the time. */
 struct interpose_pace {
 	uint64_t due;	/* ticks; 0: now */
-	uint64_t least; /* that it has taken: it is longer only where the thread did not run meanwhile. 0: never */
+	uint64_t usual; /* that it takes; 0: it never has */
 };
 
 /* What a thread keeps between two looks. */
@@ -168,12 +170,14 @@ struct interpose_withheld {
 
 #define INTERPOSE_LONG 1250000u /* ticks; what takes longer, the thread did not run: a quota ends threads' turns in system calls */
 
-/* What something takes that took so long now, and so long before (0: never): no more than `most`, beyond which the thread did not run. */
-static inline uint64_t interpose_least(uint64_t before, uint64_t took, uint64_t most)
+/* What something usually takes that took so long now, and so long before (0: never): one that takes four times as long, or more than
+ * `most`, was interrupted. Not the least that it ever took: between calls of the program nothing of it is in the caches. */
+static inline uint64_t interpose_usual(uint64_t before, uint64_t took, uint64_t most)
 {
-	uint64_t least = before && before < took ? before : took;
-
-	return least < most ? least : most;
+	if (!before)
+		return took < most ? took : most;
+	took = took < 4 * before ? took : 4 * before;
+	return before + (took < most ? took : most) / 8 - before / 8;
 }
 
 /* Of the calling thread, by system calls; the last nine are left as they are. `turns`: that it has left its processor; as long as that

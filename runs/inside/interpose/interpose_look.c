@@ -490,11 +490,11 @@ static void stat_read(struct interpose_accounts *out, struct interpose_withheld 
 /* Has begun at `start`. Returns what it takes. */
 static uint64_t pace_follow(struct interpose_pace *pace, uint64_t start, uint32_t part)
 {
-	uint64_t least = interpose_least(pace->least, record_ticks() - start, INTERPOSE_LONG), pause = least * part;
+	uint64_t usual = interpose_usual(pace->usual, record_ticks() - start, INTERPOSE_LONG), pause = usual * part;
 
-	pace->least = least;
+	pace->usual = usual;
 	__atomic_store_n(&pace->due, start + (pause > WITHHELD_TICKS ? pause : WITHHELD_TICKS), __ATOMIC_RELAXED);
-	return least;
+	return usual;
 }
 
 uint64_t interpose_withheld_read(struct interpose_accounts *out, struct interpose_withheld *w, enum record_level level, uint64_t now)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* None of this begins the file of a child process: most children close and open files, and then execute another program. */
@@ -141,3 +142,37 @@ EXPORT int prctl(int option, ...)
 		interpose_stop();
 	return next_prctl(option, word[0], word[1], word[2], word[3]);
 }
+
+/* ---- a limit of the address space ---- */
+
+static inline void limit_look(int which, const struct rlimit *limit)
+{
+	if (which == RLIMIT_AS && limit)
+		interpose_limit(limit->rlim_cur);
+}
+
+/* The 64-bit names are the same functions. */
+#define LIMITS(name, type)                                                                                                                 \
+	static int (*next_##name)(int, const struct type *);                                                                               \
+	EXPORT int name(__rlimit_resource_t which, const struct type *limit)                                                               \
+	{                                                                                                                                  \
+		if (!next_##name)                                                                                                          \
+			interpose_next((void **)(void *)&next_##name, #name, NULL);                                                        \
+		limit_look((int)which, (const struct rlimit *)limit);                                                                      \
+		return next_##name((int)which, limit);                                                                                     \
+	}
+LIMITS(setrlimit, rlimit)
+LIMITS(setrlimit64, rlimit64)
+
+#define LIMITS_OF(name, type)                                                                                                              \
+	static int (*next_##name)(pid_t, int, const struct type *, struct type *);                                                         \
+	EXPORT int name(pid_t process, __rlimit_resource_t which, const struct type *limit, struct type *before)                           \
+	{                                                                                                                                  \
+		if (!next_##name)                                                                                                          \
+			interpose_next((void **)(void *)&next_##name, #name, NULL);                                                        \
+		if (!process || process == getpid())                                                                                       \
+			limit_look((int)which, (const struct rlimit *)limit);                                                              \
+		return next_##name(process, (int)which, limit, before);                                                                    \
+	}
+LIMITS_OF(prlimit, rlimit)
+LIMITS_OF(prlimit64, rlimit64)

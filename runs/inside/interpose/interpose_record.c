@@ -15,37 +15,44 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#define THREAD_SITES	 (1u << INTERPOSE_SITES_LOG2)
-#define BLOCK_LOG2_MAX	 12u
-#define PART_LOG2_MAX	 18u	/* a weight has 31 bits */
-#define GAP_TICKS	 25000u /* about 10 microseconds between two timed calls of a site, to begin with */
-#define GAP_TICKS_LEAST	 2500u
-#define GAP_TICKS_MOST	 (1u << 30)
-#define PACE_CALLS	 256u	   /* timed ones, after which a thread looks how much time they took */
-#define TIMED_NS	 120u	   /* what timing a call takes, with the one after it, where caches are needed for more */
-#define LOOK_TICKS_MOST	 125000u   /* what looking takes longer, the thread did not run: a quota ends threads' turns in system calls */
-#define WRITE_TICKS_MOST 10000u	   /* what writing a record takes longer, the thread did not run */
-#define THREAD_TICKS	 50000000u /* after which a thread looks at what is withheld from it */
-#define PERIOD_TICKS	 2500000u  /* about a millisecond between two looks at the kernel's accounts of a thread */
-#define PERIOD_PART	 400u	   /* of the time, at most: one in so many */
-#define IDLE_LOG2_MOST	 2u
-#define LOOP_PERIOD	 12500000u /* about 5 milliseconds between two looks at the processor's clock */
-#define THETA_LOG2_LEAST 10u	   /* .4 microseconds */
-#define THETA_LOG2_MOST	 32u
-#define THETA_BYTES	 1024u
-#define BURST_BYTES	 12288u /* beyond the rate, with names: with what is reserved, 50 KB in the first second, */
-#define BYTES_PER_S	 24000u /* and less in all others */
-#define OVERHEAD_PPM	 10000u
-#define CHUNK_BYTES	 4096u	 /* a thread that makes few calls has one all the same */
-#define NAMES_BYTES	 131072u /* of each process, however short: about 1,800 sites */
-#define NOT_CHOSEN	 255u
-#define COUNTERS	 23u
-#define ACCOUNTS_AT	 8u
-#define PACK_WORDS	 RECORD_PACK_WORDS(COUNTERS)
-#define THREAD_BYTES	 (THREAD_SITES * sizeof(struct interpose_site) + PACK_WORDS * sizeof(uint64_t))
+#define THREAD_SITES	  (1u << INTERPOSE_SITES_LOG2)
+#define BLOCK_LOG2_MAX	  12u
+#define PART_LOG2_MAX	  18u	 /* a weight has 31 bits */
+#define GAP_TICKS	  25000u /* about 10 microseconds between two timed calls of a site, to begin with */
+#define GAP_TICKS_LEAST	  2500u
+#define GAP_TICKS_MOST	  (1u << 30)
+#define PACE_CALLS	  256u	    /* timed ones, after which a thread looks how much time they took */
+#define COUNTED_NS	  2u	    /* what counting a call takes */
+#define TIMED_NS	  120u	    /* what timing a call takes, with the one after it, where caches are needed for more */
+#define LOOK_TICKS_MOST	  125000u   /* what looking takes longer, the thread did not run: a quota ends threads' turns in system calls */
+#define WRITE_TICKS_MOST  10000u    /* what writing a record takes longer, the thread did not run */
+#define THREAD_TICKS	  50000000u /* after which a thread looks at what is withheld from it */
+#define PERIOD_TICKS	  2500000u  /* about a millisecond between two looks at the kernel's accounts of a thread */
+#define PERIOD_PART	  1000u	    /* of the time, at most: one in so many, */
+#define PERIOD_MOST	  50000000u /* unless they would be further apart than 20 milliseconds */
+#define IDLE_LOG2_MOST	  2u
+#define LOOP_PERIOD	  12500000u /* about 5 milliseconds between two looks at the processor's clock */
+#define THETA_LOG2_LEAST  10u	    /* .4 microseconds */
+#define THETA_LOG2_MOST	  32u
+#define THETA_BYTES	  1024u
+#define BURST_BYTES	  12288u /* beyond the rate, with names: with what is reserved, 50 KB in the first second, */
+#define BYTES_PER_S	  24000u /* and less in all others */
+#define OVERHEAD_PPM	  10000u
+#define TIMING_PART	  2u	  /* of that; the rest is for what happens at a process's beginning and end, and in caches */
+#define CHUNK_BYTES	  4096u	  /* a thread that makes few calls has one all the same */
+#define NAMES_BYTES	  131072u /* of each process, however short: about 1,800 sites */
+#define NOT_CHOSEN	  255u
+#define THREAD_NAME_BYTES 16   /* the kernel's */
+#define THREADS_NAMED	  256u /* of a process, at most */
+#define COUNTERS	  23u
+#define ACCOUNTS_AT	  8u
+#define PACK_WORDS	  RECORD_PACK_WORDS(COUNTERS)
+#define THREAD_BYTES	  (THREAD_SITES * sizeof(struct interpose_site) + PACK_WORDS * sizeof(uint64_t))
 
 struct thread_state {
 	struct record_thread record;
@@ -57,16 +64,18 @@ struct thread_state {
 	uint64_t end; /* of the call `from` */
 	uint64_t work;
 	uint64_t random;
-	uint64_t looked;	     /* at the kernel's accounts */
-	uint64_t least_look, period; /* what that has taken, without breaks; until the next time */
-	uint64_t turns;		     /* that it had left its processor by then */
-	uint32_t idle_log2;	     /* it has run in one of 1 << n parts of the time */
-	uint64_t looped;	     /* at the processor's clock */
-	enum record_level level;     /* of the accounts */
+	uint64_t looked;	      /* at the kernel's accounts */
+	uint64_t usual_look, period;  /* what that takes; until the next time */
+	uint64_t turns;		      /* that it had left its processor by then */
+	uint32_t idle_log2;	      /* it has run in one of 1 << n parts of the time */
+	uint64_t looped;	      /* at the processor's clock */
+	enum record_level level;      /* of the accounts */
+	char name[THREAD_NAME_BYTES]; /* as it was said; "": it has that of its process */
 	struct interpose_accounts accounts;
 	struct interpose_withheld withheld;
 	uint64_t gap, paced; /* ticks */
 	uint64_t spent;	     /* ticks since then, on looking and writing */
+	uint64_t counted;    /* calls since then, timed or not */
 	uint32_t timed;
 };
 
@@ -81,6 +90,7 @@ static bool threads_hidden;
 static bool stopped;	/* for good */
 static bool paths;	/* vertices have theirs */
 static bool statements; /* are counted, and the file says so */
+static char process_name[THREAD_NAME_BYTES];
 
 /* Modules that count (runs/inside/features/counting/) count in this one, or this library reads that of the program. */
 extern _Thread_local uint64_t assay_statements;
@@ -107,6 +117,11 @@ static uint32_t chance(void)
 	return (uint32_t)((x * 0x2545f4914f6cdd1du) >> 32);
 }
 
+static uint64_t ticks_of_ns(uint64_t ns)
+{
+	return ns * (writer.options.ticks_per_s / 1000000u) / 1000u;
+}
+
 /* ---- sites ---- */
 
 static bool sites_begin(void)
@@ -119,6 +134,8 @@ static bool sites_begin(void)
 		return false;
 	at = mmap(NULL, THREAD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at == MAP_FAILED) {
+		mine.ended = true; /* not at each of its calls again */
+		record_drop(&writer, &mine.record);
 		errno = before;
 		return false;
 	}
@@ -177,20 +194,23 @@ static void site_turn(struct interpose_site *s, uint64_t now)
 	s->left = s->after + at;
 	s->after = (1u << s->block_log2) - 1 - at;
 	s->next += s->left + 1;
+	mine.counted += s->left + 1;
 }
 
-/* How much of the thread's time goes into timing calls, looking and writing; sites are to be timed as often as that allows. */
+/* How much of the thread's time goes into counting and timing calls, looking and writing; sites are to be timed as often as that allows.
+ * What counts too many calls for that times some all the same. */
 static void pace(uint64_t now)
 {
-	uint64_t spent = mine.spent + (uint64_t)PACE_CALLS * TIMED_NS * (writer.options.ticks_per_s / 1000000u) / 1000u;
-	uint64_t allowed = ((now - mine.paced) / 1000u * volume.overhead_ppm / 1000u) >> mine.idle_log2;
+	uint64_t spent = mine.spent + ticks_of_ns((uint64_t)PACE_CALLS * TIMED_NS), counted = ticks_of_ns(mine.counted * COUNTED_NS);
+	uint64_t allowed = ((now - mine.paced) / 1000u * (volume.overhead_ppm / TIMING_PART) / 1000u) >> mine.idle_log2;
 
+	allowed -= counted < allowed / 4 * 3 ? counted : allowed / 4 * 3;
 	if (spent > allowed && mine.gap < GAP_TICKS_MOST)
 		mine.gap *= 2;
 	else if (spent < allowed / 4 && mine.gap > GAP_TICKS_LEAST)
 		mine.gap /= 2;
 	mine.timed = 0;
-	mine.spent = 0;
+	mine.spent = mine.counted = 0;
 	mine.paced = now;
 }
 
@@ -220,13 +240,29 @@ static enum record_level level_follow(void)
 /* Since the look before, so many ticks ago and at so much processor time: what a thread may spend is a part of what it uses. */
 static uint32_t idle_of(uint64_t ticks, uint64_t cpu_ns)
 {
-	uint64_t used = (mine.accounts.cpu_ns - cpu_ns) * (writer.options.ticks_per_s / 1000000u) / 1000u;
+	uint64_t used = ticks_of_ns(mine.accounts.cpu_ns - cpu_ns);
 	uint32_t log2 = 0;
 
 	if (cpu_ns != UINT64_MAX && mine.accounts.cpu_ns != UINT64_MAX && mine.looked)
 		while (log2 < IDLE_LOG2_MOST && ticks > used << (log2 + 1))
 			log2++;
 	return log2;
+}
+
+/* As "thread:NUMBER", where it is not the process's: of threads that have records, and of not too many. */
+static void name_look(void)
+{
+	static uint32_t said;
+	char now[THREAD_NAME_BYTES] = "", key[32] = "thread:", digits[24];
+	const char *number = record_number(mine.record.number, 10, digits);
+
+	record_system_call(SYS_prctl, PR_GET_NAME, (long)now, 0, 0, 0, 0);
+	if (!mine.record.numbered || !*now || strcmp(now, *mine.name ? mine.name : process_name) == 0 ||
+	    __atomic_fetch_add(&said, 1, __ATOMIC_RELAXED) >= THREADS_NAMED)
+		return;
+	memcpy(mine.name, now, sizeof(now));
+	memcpy(key + 7, number, strlen(number) + 1);
+	record_info(&writer, key, now);
 }
 
 /* Returns how long it takes at most, unless the thread does not run meanwhile. */
@@ -246,6 +282,7 @@ static uint64_t accounts_look(uint64_t now)
 	if (!mine.withheld.pace.due) /* threads that end soon never do */
 		mine.withheld.pace.due = now + THREAD_TICKS;
 	if (level >= RECORD_LEVEL_CAUSES && now >= mine.withheld.pace.due) {
+		name_look();
 		mine.spent += interpose_withheld_read(&mine.accounts, &mine.withheld, level, now);
 		most = INTERPOSE_LONG;
 		now = record_ticks();
@@ -253,10 +290,12 @@ static uint64_t accounts_look(uint64_t now)
 	left = interpose_accounts_read(&mine.accounts, &mine.turns, level);
 	took = record_ticks() - now;
 	if (left)
-		mine.least_look = interpose_least(mine.least_look, took, LOOK_TICKS_MOST);
-	mine.spent += took < mine.least_look ? took : mine.least_look;
+		mine.usual_look = interpose_usual(mine.usual_look, took, LOOK_TICKS_MOST);
+	mine.spent += took < LOOK_TICKS_MOST ? took : LOOK_TICKS_MOST;
 	mine.idle_log2 = idle_of(now - mine.looked, cpu_ns);
-	mine.period = mine.least_look * PERIOD_PART << mine.idle_log2;
+	mine.period = mine.usual_look * PERIOD_PART << mine.idle_log2;
+	if (mine.period > PERIOD_MOST)
+		mine.period = PERIOD_MOST;
 	if (mine.period < PERIOD_TICKS)
 		mine.period = PERIOD_TICKS;
 	return most;
@@ -530,6 +569,7 @@ static void say_who(void)
 	if (uname(&host) == 0)
 		record_info(&writer, "host", host.nodename);
 	say_rank();
+	record_system_call(SYS_prctl, PR_GET_NAME, (long)process_name, 0, 0, 0, 0);
 }
 
 /* Of a variable; the default if it is not a number. */
@@ -589,6 +629,12 @@ void interpose_stop(void)
 		record_info(&writer, "stopped", "the program restricts its system calls");
 	interpose_finish();
 	stopped = true;
+}
+
+void interpose_limit(uint64_t bytes)
+{
+	if (interpose_has_file() && writer.header->pid == (uint64_t)getpid())
+		record_limit(&writer, bytes);
 }
 
 /* A child of vfork() ends in its parent's memory. */

@@ -9,22 +9,28 @@
  * Names are lines, appended: "c NAME\n" a counter, in the order of the samples' values, all before the first sample; "f ADDRESS MODULE
  * NAME\n" a function (hexadecimal address in the module's file, build-id of the module, "~N": that of function N, which is before it, or
  * "-"; symbol name), whose number is its place among the "f" lines, from 0; "i KEY VALUE\n" something about the process (program,
- * arguments, window sampling...). */
+ * arguments, window sampling...). From version 5 on two hexadecimal digits follow the first letter: record_check_byte() of the line's
+ * record_check() without them and without its end. */
 #ifndef RUNS_RECORD_H
 #define RUNS_RECORD_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-#define RECORD_MAGIC	       "assaysmp" /* 8 bytes, without the NUL */
-#define RECORD_VERSION	       1u
-#define RECORD_VERSION_BRIEF   2u /* no counters, and each sample is a struct record_brief */
-#define RECORD_VERSION_PACKED  4u /* samples are packed (record_pack.h); 3: in another way */
-#define RECORD_VERSION_NEWEST  RECORD_VERSION_PACKED
-#define RECORD_CHUNK_MAGIC     0x4b4e4843u /* "CHNK" */
-#define RECORD_COUNTERS_MAX    64u
-#define RECORD_FUNCTIONS_MAX   65536u
-#define RECORD_NAMES_BYTES_MAX (8u << 20)
-#define RECORD_CHUNK_BYTES_MAX (16u << 20)
+#define RECORD_MAGIC	     "assaysmp" /* 8 bytes, without the NUL */
+#define RECORD_VERSION	     1u
+#define RECORD_VERSION_BRIEF 2u /* no counters, and each sample is a struct record_brief */
+#define RECORD_VERSION_PACKED                                                                                                              \
+	5u /* samples are packed (record_pack.h), and what stays is checked; before: in other ways, and nothing is                         \
+	    */
+#define RECORD_VERSION_PACKED_FIRST 3u
+#define RECORD_VERSION_NEWEST	    RECORD_VERSION_PACKED
+#define RECORD_CHECKED_BYTES	    56u		/* of the header, from its beginning on */
+#define RECORD_CHUNK_MAGIC	    0x4b4e4843u /* "CHNK" */
+#define RECORD_COUNTERS_MAX	    64u
+#define RECORD_FUNCTIONS_MAX	    65536u
+#define RECORD_NAMES_BYTES_MAX	    (8u << 20)
+#define RECORD_CHUNK_BYTES_MAX	    (16u << 20)
 
 enum record_back_end {
 	RECORD_TIME,	 /* time stamps alone: no counter was available */
@@ -59,6 +65,8 @@ struct record_header {
 	    stopped_ns;	 /* written from outside: for how long it was stopped, and 1; 0: nobody looks (runs/inside/instrument/stops.h) */
 	uint64_t level;	 /* enum record_level; but for RECORD_LEVEL_ALL another one may be written from outside: it is taken from then on */
 	uint64_t run_ns; /* written from outside: processor time of all processes of the run on this host, and 1; 0: nobody looks */
+	/* From version 5 on: what ticks_per_s was to begin with, and record_header_check(). */
+	uint64_t ticks_per_s_first, check;
 };
 
 /* A chunk belongs to one thread; a thread takes a new one when it is full. One whose magic is 0 was never begun. */
@@ -107,7 +115,29 @@ struct record_brief {
 	uint64_t ordinal, start, duration;
 };
 
-_Static_assert(sizeof(struct record_header) == 120, "the file's layout");
+/* Continues a hash, from 0 (FNV-1a, Fowler, Noll and Vo). */
+static inline uint64_t record_check(uint64_t hash, const void *bytes, size_t n)
+{
+	const unsigned char *at = (const unsigned char *)bytes;
+
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ 0xcbf29ce484222325u ^ at[i]) * 0x100000001b3u;
+	return hash;
+}
+
+/* Of which a damaged one is right by chance in 1 of 255 cases; 0 never is. */
+static inline unsigned char record_check_byte(uint64_t hash)
+{
+	return (unsigned char)((hash >> 32) % 255 + 1);
+}
+
+static inline uint64_t record_header_check(const struct record_header *h)
+{
+	return record_check(record_check(0, h, RECORD_CHECKED_BYTES), &h->ticks_per_s_first, sizeof(h->ticks_per_s_first));
+}
+
+_Static_assert(offsetof(struct record_header, ticks_per_s) == RECORD_CHECKED_BYTES, "what may change comes after what is checked");
+_Static_assert(sizeof(struct record_header) == 136, "the file's layout");
 _Static_assert(sizeof(struct record_chunk) == 24, "the file's layout");
 _Static_assert(sizeof(struct record_sample) == 48, "the file's layout");
 _Static_assert(sizeof(struct record_brief) == 32, "the file's layout");

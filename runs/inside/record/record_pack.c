@@ -45,7 +45,7 @@ static size_t number_get(const unsigned char *bytes, size_t n, uint64_t *value)
 /* What is expected of a sample of that function. */
 static inline uint64_t *expected(uint64_t *state, uint64_t function, uint32_t n_counters)
 {
-	uint64_t slot = function % RECORD_PACK_SLOTS, *at = state + 3 + slot * RECORD_PACK_FIELDS(n_counters);
+	uint64_t slot = function % RECORD_PACK_SLOTS, *at = state + 4 + slot * RECORD_PACK_FIELDS(n_counters);
 
 	if (!(state[0] >> slot & 1))
 		memset(at, 0, RECORD_PACK_FIELDS(n_counters) * sizeof(*at));
@@ -80,6 +80,7 @@ static size_t packed_put(const unsigned char *bits, size_t n_bits, size_t n, uns
 		at += n_bits - 2;
 	}
 	memmove(out + at, out + n_bits, n);
+	memset(out + at + n, 0, n_bits - at); /* behind the last sample there are zeros, which are none */
 	return at + n;
 }
 
@@ -109,7 +110,10 @@ size_t record_pack(const struct record_sample *s, uint32_t n_counters, uint64_t 
 		n += number_put(numbers + n, more << 1 ^ -(more >> 63));
 	}
 	expect_next(state, last);
-	return packed_put(bits, RECORD_PACK_BITS(n_counters), n, out);
+	n = packed_put(bits, RECORD_PACK_BITS(n_counters), n, out);
+	state[3] = record_check(state[3], out, n);
+	out[n] = record_check_byte(state[3]);
+	return n + 1;
 }
 
 /* How many bytes of bits there are; 0: there are no more bytes[n]. */
@@ -146,7 +150,7 @@ static void sample_fill(struct record_sample *s, const uint64_t *last, uint32_t 
 		s->counters[c] = last[UNKNOWN] >> c & 1 ? UINT64_MAX : last[COUNTER + c];
 }
 
-size_t record_unpack(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *state, struct record_sample *s)
+size_t record_unpack_4(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *state, struct record_sample *s)
 {
 	unsigned char bits[RECORD_PACK_BITS(RECORD_COUNTERS_MAX)] = { 0 };
 	size_t at = bits_get(bytes, n, RECORD_PACK_BITS(n_counters), bits), fields = RECORD_PACK_FIELDS(n_counters);
@@ -173,6 +177,16 @@ size_t record_unpack(const unsigned char *bytes, size_t n, uint32_t n_counters, 
 	expect_next(state, last);
 	sample_fill(s, last, n_counters);
 	return at;
+}
+
+size_t record_unpack(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *state, struct record_sample *s)
+{
+	size_t took = record_unpack_4(bytes, n, n_counters, state, s);
+
+	if (!took || took == n)
+		return 0;
+	state[3] = record_check(state[3], bytes, took);
+	return bytes[took] == record_check_byte(state[3]) ? took + 1 : 0;
 }
 
 size_t record_unpack_3(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *last, struct record_sample *s)

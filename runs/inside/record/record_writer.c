@@ -1,38 +1,27 @@
-/* The writer of a sample file: the file and its place on the disk, names in it, the clock, chunks and samples, and all of it from the
- * beginning to the end. */
-#include "runs/inside/record/record_writer.h"
+/* The writer of a sample file: names in it, the clock, chunks and samples, and all of it from the beginning to the end. */
+#include "runs/inside/record/record_file.h"
 #include "runs/inside/record/record_pack.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
-#define PAGE_BYTES	  4096u
-#define PAGES_AT_ONCE	  64u
-#define FILES_MAX	  100000u /* of one process id in one directory */
-#define POPULATE_WRITE	  23	  /* MADV_POPULATE_WRITE, Linux 5.14; older kernels refuse it, and nothing is lost */
-#define NAMES_BYTES_BITS  40
-#define NAMES_PIECE_BYTES 4096u
-#define NAMES_WAIT	  10000u /* times that a child yields while its parent's name is not written to its end */
-#define CALIBRATION_NS	  50000u /* of the clock, at the start */
-#define MOMENT_LOOKS	  3u
-#define CLOCK_STEP_NS	  10000000u /* after which a longer look at the clock is better than the first one */
-#define LIMIT_PART	  16u	    /* of a limit of the address space: one in so many */
-#define FEW_CHUNKS	  64u	    /* the least */
-#define FIRST_PIECE	  16384u    /* reserved of a thread's first chunk when it begins */
-#define CHUNKS_AT_ONCE	  8u  /* for a thread that measures much, unless the file is to be small: reserving them one by one costs more */
-#define FINAL_CHUNKS	  64u /* beyond the limit, for what threads say at their end */
-#define ARGUMENTS_BYTES	  1024u
+#define NAMES_WAIT	10000u /* times that a child yields while its parent's name is not written to its end */
+#define CALIBRATION_NS	50000u /* of the clock, at the start */
+#define MOMENT_LOOKS	3u
+#define CLOCK_STEP_NS	10000000u /* after which a longer look at the clock is better than the first one */
+#define LIMIT_PART	16u	  /* of a limit of the address space: one in so many */
+#define FEW_CHUNKS	64u	  /* the least */
+#define FIRST_PIECE	16384u	  /* reserved of a thread's first chunk when it begins */
+#define CHUNKS_AT_ONCE	8u /* for a thread that measures much, unless the file is to be small: reserving them one by one costs more */
+#define ARGUMENTS_BYTES 1024u
 
 uint64_t record_signals_block(void)
 {
@@ -48,25 +37,12 @@ void record_signals_restore(uint64_t before)
 	record_system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before), 0, 0);
 }
 
-static inline uint64_t clock_ns(int which)
-{
-	struct timespec t = { 0, 0 };
-
-	clock_gettime(which, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static inline void grow_to(uint64_t *value, uint64_t new)
 {
 	uint64_t old = __atomic_load_n(value, __ATOMIC_RELAXED);
 
 	while (old < new && !__atomic_compare_exchange_n(value, &old, new, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		;
-}
-
-static inline char *names_of(const struct record_header *header)
-{
-	return (char *)(uintptr_t)header + header->header_bytes;
 }
 
 const char *record_number(uint64_t value, unsigned base, char out[24])
@@ -80,262 +56,6 @@ const char *record_number(uint64_t value, unsigned base, char out[24])
 	return at;
 }
 
-/* ---- the file ---- */
-
-static void *pages_map(size_t bytes, int protection, int flags, int file)
-{
-	long at = record_system_call(SYS_mmap, 0, (long)bytes, protection, flags, file, 0);
-
-	return at < 0 && at > -(long)PAGE_BYTES ? NULL : (void *)at;
-}
-
-/* Appends to a path or a line; false when it does not fit. */
-static bool text_append(char *to, size_t size, size_t *at, const char *text)
-{
-	size_t n = strlen(text);
-
-	if (n >= size - *at)
-		return false;
-	memcpy(to + *at, text, n + 1);
-	*at += n;
-	return true;
-}
-
-/* Made absolute: the program may change its directory. */
-static bool record_directory_set(struct record_writer *w, const char *directory)
-{
-	size_t at = 0;
-
-	if (*directory != '/') {
-		if (record_system_call(SYS_getcwd, (long)w->directory, sizeof(w->directory), 0, 0, 0, 0) < 0)
-			return false;
-		at = strlen(w->directory);
-		if (!text_append(w->directory, sizeof(w->directory), &at, "/"))
-			return false;
-	}
-	return text_append(w->directory, sizeof(w->directory), &at, directory);
-}
-
-static bool path_of(struct record_writer *w, uint64_t pid, uint64_t n)
-{
-	char first[24], second[24];
-	const char *const parts[] = { w->directory, "/", record_number(pid, 10, first), "-", record_number(n, 10, second), ".samples" };
-	size_t at = 0, i = 0;
-
-	while (i < 6 && text_append(w->path, sizeof(w->path), &at, parts[i]))
-		i++;
-	return i == 6;
-}
-
-/* A new file; its descriptor, or -errno. */
-static int file_create(struct record_writer *w, uint64_t pid)
-{
-	for (uint64_t n = 0; n < FILES_MAX; n++) {
-		long file;
-
-		if (!path_of(w, pid, n))
-			return -ENAMETOOLONG;
-		file = record_system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, 0,
-					  0); /* it has the arguments */
-		if (file != -EEXIST)
-			return (int)file;
-	}
-	return -EEXIST;
-}
-
-/* There is a signal, not an error. */
-static bool is_beyond_limit(uint64_t end)
-{
-	struct rlimit limit;
-
-	return record_system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) == 0 && end > limit.rlim_cur;
-}
-
-/* Bytes of the disk for a part of the file (multiples of 4096), which grows if need be. 0 or an errno. By writing zeros: a write to
- * a mapped page for which there is no room would kill the program, and a page that is in the cache already is mapped in a third of the
- * time. */
-static int disk_reserve(int file, uint64_t offset, uint64_t bytes)
-{
-	static const char zeros[PAGE_BYTES];
-	struct iovec parts[PAGES_AT_ONCE];
-
-	if (is_beyond_limit(offset + bytes))
-		return EFBIG;
-	for (size_t i = 0; i < PAGES_AT_ONCE; i++)
-		parts[i] = (struct iovec){ (void *)(uintptr_t)zeros, PAGE_BYTES };
-	while (bytes) {
-		uint64_t pages = bytes / PAGE_BYTES < PAGES_AT_ONCE ? bytes / PAGE_BYTES : PAGES_AT_ONCE;
-		long result = record_system_call(SYS_pwritev, file, (long)parts, (long)pages, (long)offset, 0, 0);
-
-		if (result <= 0 || result % PAGE_BYTES)
-			return result < 0 ? (int)-result : ENOSPC;
-		offset += (uint64_t)result;
-		bytes -= (uint64_t)result;
-	}
-	return 0;
-}
-
-/* The same without writing, where something may stand already. A file system that knows no such thing (ramfs) is memory. */
-static int disk_keep(int file, uint64_t offset, uint64_t bytes)
-{
-	long failed =
-	    is_beyond_limit(offset + bytes) ? -EFBIG : record_system_call(SYS_fallocate, file, 0, (long)offset, (long)bytes, 0, 0);
-
-	return failed == -EOPNOTSUPP ? 0 : (int)-failed;
-}
-
-static uint64_t record_file_bytes(const struct record_writer *w)
-{
-	return PAGE_BYTES + w->options.names_bytes_max + (w->chunks_max + FINAL_CHUNKS) * w->options.chunk_bytes;
-}
-
-/* ---- its descriptor, for when the file can no longer be opened ---- */
-
-static bool file_is_kept(const struct record_writer *w)
-{
-	struct stat now;
-
-	return w->kept >= 0 && record_system_call(SYS_fstat, w->kept, (long)&now, 0, 0, 0, 0) == 0 && now.st_dev == w->device &&
-	       now.st_ino == w->inode;
-}
-
-/* At a number that the program does not use; not at all where numbers do not go so high. */
-static void file_keep(struct record_writer *w, int file)
-{
-	struct stat now = { 0 };
-
-	w->kept = -1;
-	if (record_system_call(SYS_fstat, file, (long)&now, 0, 0, 0, 0) == 0)
-		w->kept = (int)record_system_call(SYS_fcntl, file, F_DUPFD_CLOEXEC, RECORD_DESCRIPTOR_LEAST, 0, 0, 0);
-	w->device = now.st_dev;
-	w->inode = now.st_ino;
-}
-
-static void record_file_let_go(struct record_writer *w)
-{
-	if (file_is_kept(w))
-		record_system_call(SYS_close, w->kept, 0, 0, 0, 0, 0);
-	w->kept = -1;
-}
-
-static void header_write(const struct record_writer *w, struct record_header *header, uint64_t pid)
-{
-	memcpy(header->magic, RECORD_MAGIC, sizeof(header->magic));
-	header->version = w->options.packed ? RECORD_VERSION_PACKED : w->options.brief ? RECORD_VERSION_BRIEF : RECORD_VERSION;
-	header->back_end = w->options.back_end;
-	header->header_bytes = PAGE_BYTES;
-	header->names_bytes_max = w->options.names_bytes_max;
-	header->chunk_bytes = w->options.chunk_bytes;
-	header->n_counters = w->options.n_counters;
-	header->pid = pid;
-	header->started_ns = clock_ns(CLOCK_REALTIME);
-	header->started_ticks = w->own_clock ? record_ticks() : 0;
-	header->ticks_per_s = w->options.ticks_per_s;
-	header->level = w->in_memory ? RECORD_LEVEL_ALL : w->options.level; /* nobody else sees that memory */
-}
-
-/* What has been written there once can be written again, whatever happens to the disk meanwhile. */
-static bool is_written_in_place(int file)
-{
-	struct statfs of;
-
-	return record_system_call(SYS_fstatfs, file, (long)&of, 0, 0, 0, 0) == 0 &&
-	       (of.f_type == EXT4_SUPER_MAGIC || of.f_type == XFS_SUPER_MAGIC || of.f_type == TMPFS_MAGIC || of.f_type == RAMFS_MAGIC);
-}
-
-/* Names get their room on the disk piece by piece: most processes have few. */
-static uint64_t names_pieces(const struct record_writer *w, uint64_t bytes)
-{
-	uint64_t pieces = (bytes / NAMES_PIECE_BYTES + 1) * NAMES_PIECE_BYTES;
-
-	return pieces < w->options.names_bytes_max ? pieces : w->options.names_bytes_max;
-}
-
-/* Creates and maps a file and writes its header; options and directory are there. 0 or an errno. */
-static int record_file_begin(struct record_writer *w)
-{
-	uint64_t pid = (uint64_t)record_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
-	struct record_header *header;
-	uint32_t *alive;
-	int failed, file = file_create(w, pid);
-
-	if (file < 0)
-		return -file;
-	w->names_reserved = names_pieces(w, w->names_in_use & ((1ull << NAMES_BYTES_BITS) - 1));
-	/* Reading names that have no room yet must not end the program: they are a hole. */
-	failed = is_beyond_limit(PAGE_BYTES + w->options.names_bytes_max) ? EFBIG : 0;
-	if (!failed)
-		failed = (int)-record_system_call(SYS_ftruncate, file, (long)(PAGE_BYTES + w->options.names_bytes_max), 0, 0, 0, 0);
-	if (!failed)
-		failed = disk_reserve(file, 0, PAGE_BYTES + w->names_reserved);
-	w->in_memory = !is_written_in_place(file);
-	header = failed ? NULL
-			: pages_map(record_file_bytes(w), PROT_READ | PROT_WRITE,
-				    MAP_NORESERVE | (w->in_memory ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED), w->in_memory ? -1 : file);
-	alive = header ? pages_map(PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1) : NULL;
-	if (alive)
-		file_keep(w, file);
-	record_system_call(SYS_close, file, 0, 0, 0, 0, 0);
-	if (!alive) {
-		record_system_call(SYS_unlinkat, AT_FDCWD, (long)w->path, 0, 0, 0, 0);
-		if (header)
-			record_system_call(SYS_munmap, (long)header, (long)record_file_bytes(w), 0, 0, 0, 0);
-		return failed ? failed : ENOMEM;
-	}
-	record_system_call(SYS_madvise, (long)alive, PAGE_BYTES, MADV_WIPEONFORK, 0, 0, 0);
-	*alive = 1;
-	header_write(w, header, pid);
-	w->alive = alive;
-	w->chunks_in_use = 0;
-	w->names_in_use = 0;
-	w->threads = 0;
-	w->full = 0;
-	w->said = false;
-	w->header = header;
-	return 0;
-}
-
-/* Some of the disk and of the memory, at an offset of the file: 0 or an errno. The file is opened by its name if that is possible: the kept
- * descriptor is checked, but a thread of the program might put a file of its own there the moment after. */
-static int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes, int (*reserve)(int, uint64_t, uint64_t))
-{
-	long opened = w->in_memory ? 0 : record_system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
-	int failed;
-
-	if (w->in_memory)
-		return 0;
-	if (opened < 0 && !file_is_kept(w))
-		return (int)-opened;
-	failed = reserve(opened < 0 ? w->kept : (int)opened, offset, bytes);
-	if (opened >= 0)
-		record_system_call(SYS_close, opened, 0, 0, 0, 0, 0);
-	/* All its pages at once: one by one they cost more, and each in the middle of what is measured. */
-	if (!failed)
-		record_system_call(SYS_madvise, (long)w->header + (long)offset, bytes, POPULATE_WRITE, 0, 0, 0);
-	return failed;
-}
-
-/* A part of a file that is kept in memory. 0 or an errno. */
-static int record_file_write(const struct record_writer *w, uint64_t offset, uint64_t bytes)
-{
-	long opened = record_system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0), n = 0;
-	uint64_t end = offset + bytes;
-
-	if (is_beyond_limit(end))
-		n = -EFBIG;
-	else if (opened < 0 && !file_is_kept(w))
-		n = opened;
-	while (n >= 0 && offset < end) {
-		n = record_system_call(SYS_pwrite64, opened < 0 ? w->kept : opened, (long)w->header + (long)offset, (long)(end - offset),
-				       (long)offset, 0, 0);
-		offset += n > 0 ? (uint64_t)n : 0;
-		n = n == 0 ? -ENOSPC : n;
-	}
-	if (opened >= 0)
-		record_system_call(SYS_close, opened, 0, 0, 0, 0, 0);
-	return n < 0 ? (int)-n : 0;
-}
-
 /* ---- names: lines that any number of threads append at once ---- */
 
 /* Room for a line of n bytes; *before is the number of functions before it. NULL: none left. A line that is not written to its end leaves
@@ -345,11 +65,11 @@ static char *names_reserve(struct record_writer *w, size_t n, bool is_function, 
 	uint64_t old = __atomic_load_n(&w->names_in_use, __ATOMIC_RELAXED), new, bytes;
 
 	do {
-		bytes = old & ((1ull << NAMES_BYTES_BITS) - 1);
-		*before = (uint32_t)(old >> NAMES_BYTES_BITS);
+		bytes = old & ((1ull << RECORD_NAMES_BITS) - 1);
+		*before = (uint32_t)(old >> RECORD_NAMES_BITS);
 		if (n > w->options.names_bytes_max - bytes || (is_function && *before >= RECORD_FUNCTIONS_MAX))
 			return NULL;
-		new = old + n + (is_function ? 1ull << NAMES_BYTES_BITS : 0);
+		new = old + n + (is_function ? 1ull << RECORD_NAMES_BITS : 0);
 	} while (!__atomic_compare_exchange_n(&w->names_in_use, &old, new, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
 	return names_of(w->header) + bytes;
 }
@@ -357,11 +77,11 @@ static char *names_reserve(struct record_writer *w, size_t n, bool is_function, 
 /* Of the disk, up to that end of the names. No harm if several threads do it. */
 static bool names_extend(struct record_writer *w, uint64_t end)
 {
-	uint64_t from = __atomic_load_n(&w->names_reserved, __ATOMIC_ACQUIRE), to = names_pieces(w, end);
+	uint64_t from = __atomic_load_n(&w->names_reserved, __ATOMIC_ACQUIRE), to = record_names_pieces(w, end);
 
 	if (end <= from)
 		return true;
-	if (record_file_reserve(w, PAGE_BYTES + from, (uint32_t)(to - from), disk_keep)) {
+	if (record_file_reserve(w, RECORD_PAGE_BYTES + from, (uint32_t)(to - from), false)) {
 		__atomic_store_n(&w->full, 1, __ATOMIC_RELAXED);
 		return false;
 	}
@@ -385,10 +105,19 @@ struct word {
 	bool blanks;
 };
 
+/* Its two digits. */
+static void line_check(char *line, char kind, size_t n)
+{
+	unsigned char check = record_check_byte(record_check(record_check(0, &kind, 1), line + 3, n - 3));
+
+	line[1] = "0123456789abcdef"[check >> 4];
+	line[2] = "0123456789abcdef"[check & 15];
+}
+
 /* A line: kind, then words. Returns the number of functions before it; UINT32_MAX: there is no room. */
 static uint32_t line_add(struct record_writer *w, char kind, const struct word *words, size_t n_words)
 {
-	size_t n = 2, length[4];
+	size_t digits = w->options.packed ? 2 : 0, n = 2 + digits, length[4];
 	uint32_t before;
 	char *line, *at;
 
@@ -399,11 +128,13 @@ static uint32_t line_add(struct record_writer *w, char kind, const struct word *
 	line = names_reserve(w, n, kind == 'f', &before);
 	if (!line || !names_extend(w, (uint64_t)(line + n - names_of(w->header))))
 		return UINT32_MAX;
-	at = line + 1;
+	at = line + 1 + digits;
 	for (size_t i = 0; i < n_words; i++) {
 		*at++ = ' ';
 		at = word_put(at, words[i].text, length[i], words[i].blanks);
 	}
+	if (digits)
+		line_check(line, kind, (size_t)(at - line));
 	*at = '\n';
 	__atomic_store_n(line, kind, __ATOMIC_RELEASE); /* last: a line whose first byte is there is whole */
 	grow_to(&w->header->names_bytes, (uint64_t)(line + n - names_of(w->header)));
@@ -496,7 +227,7 @@ static struct record_moment moment_now(void)
 	uint64_t shortest = UINT64_MAX;
 
 	for (unsigned i = 0; i < MOMENT_LOOKS; i++) {
-		uint64_t before = record_ticks(), ns = clock_ns(CLOCK_MONOTONIC_RAW), took = record_ticks() - before;
+		uint64_t before = record_ticks(), ns = record_clock_ns(CLOCK_MONOTONIC_RAW), took = record_ticks() - before;
 
 		if (took < shortest || i == 0)
 			moment = (struct record_moment){ before + took / 2, ns };
@@ -540,7 +271,7 @@ static void clock_refine(struct record_writer *w)
 
 static uint64_t place_of(const struct record_writer *w, uint64_t chunk)
 {
-	return PAGE_BYTES + w->options.names_bytes_max + chunk * w->options.chunk_bytes;
+	return RECORD_PAGE_BYTES + w->options.names_bytes_max + chunk * w->options.chunk_bytes;
 }
 
 /* The first reason is kept. */
@@ -553,7 +284,7 @@ static void record_say_why(struct record_writer *w, const char *why)
 /* A program that has all the descriptors that it may have may have one to spare later; any other failure is for good. */
 static bool record_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes)
 {
-	int failed = record_file_reserve(w, offset, bytes, disk_reserve);
+	int failed = record_file_reserve(w, offset, bytes, true);
 
 	if (failed)
 		record_say_why(w, strerrordesc_np(failed));
@@ -583,7 +314,8 @@ static bool chunk_extend(struct record_writer *w, struct record_thread *t)
 /* A place in the file; for a thread that has filled its first chunk, several in a row. False: the file has its full size. */
 static bool places_claim(struct record_writer *w, struct record_thread *t)
 {
-	uint64_t limit = w->chunks_max + (t->final ? FINAL_CHUNKS : 0), wanted = !t->chunk || w->options.packed ? 1 : CHUNKS_AT_ONCE;
+	uint64_t limit = __atomic_load_n(&w->chunks_max, __ATOMIC_RELAXED) + (t->final ? RECORD_FINAL_CHUNKS : 0),
+		 wanted = !t->chunk || w->options.packed ? 1 : CHUNKS_AT_ONCE;
 	uint64_t n = __atomic_load_n(&w->chunks_in_use, __ATOMIC_RELAXED), taken;
 
 	do {
@@ -627,7 +359,7 @@ static void chunk_write(struct record_writer *w, struct record_chunk *chunk)
 		__atomic_fetch_add(&w->header->dropped, chunk->samples, __ATOMIC_RELAXED);
 		__atomic_store_n(&w->full, 1, __ATOMIC_RELAXED);
 	}
-	record_file_write(w, 0, PAGE_BYTES + w->header->names_bytes);
+	record_file_write(w, 0, RECORD_PAGE_BYTES + w->header->names_bytes);
 }
 
 static void chunks_write(struct record_writer *w)
@@ -640,7 +372,7 @@ static void chunks_write(struct record_writer *w)
 		if (chunk->magic == RECORD_CHUNK_MAGIC)
 			chunk_write(w, chunk);
 	}
-	record_file_write(w, 0, PAGE_BYTES + w->header->names_bytes);
+	record_file_write(w, 0, RECORD_PAGE_BYTES + w->header->names_bytes);
 	record_signals_restore(signals);
 }
 
@@ -707,7 +439,7 @@ struct record_sample *record_pack_begin(struct record_writer *w, struct record_t
 	if (!record_begin(w, t))
 		return NULL;
 	if (t->next == (unsigned char *)(t->chunk + 1)) /* what a chunk holds can be read without those before it */
-		record_pack_forget(record_pack_state(memory, w->options.n_counters));
+		record_pack_forget(record_pack_state(memory, w->options.n_counters), t->number);
 	return (struct record_sample *)(void *)memory;
 }
 
@@ -725,30 +457,59 @@ uint32_t record_pack_commit(struct record_writer *w, struct record_thread *t, ui
 
 static int options_check(const struct record_options *o)
 {
-	uint64_t whole = PAGE_BYTES + (uint64_t)o->names_bytes_max + o->chunk_bytes;
+	uint64_t whole = RECORD_PAGE_BYTES + (uint64_t)o->names_bytes_max + o->chunk_bytes;
 	uint64_t sample = o->packed ? RECORD_PACKED_BYTES(o->n_counters) : sizeof(struct record_sample) + o->n_counters * sizeof(uint64_t);
 
 	if (o->n_counters > RECORD_COUNTERS_MAX)
 		return E2BIG;
 	if (o->brief && (o->n_counters || o->packed))
 		return EINVAL;
-	if (o->chunk_bytes % PAGE_BYTES || o->names_bytes_max % PAGE_BYTES || o->chunk_bytes > RECORD_CHUNK_BYTES_MAX ||
+	if (o->chunk_bytes % RECORD_PAGE_BYTES || o->names_bytes_max % RECORD_PAGE_BYTES || o->chunk_bytes > RECORD_CHUNK_BYTES_MAX ||
 	    o->names_bytes_max > RECORD_NAMES_BYTES_MAX || o->chunk_bytes < sizeof(struct record_chunk) + sample)
 		return EINVAL;
 	return o->file_bytes_max < whole || o->file_bytes_max > RECORD_FILE_BYTES_MAX ? EINVAL : 0;
 }
 
 /* Where the process's address space is limited, a small part of that: the program needs it. */
-static uint64_t file_bytes_default(const struct record_options *o)
+static uint64_t file_bytes_within(const struct record_options *o, uint64_t address_space)
 {
-	uint64_t least = PAGE_BYTES + (uint64_t)o->names_bytes_max + FEW_CHUNKS * (uint64_t)o->chunk_bytes, part;
-	struct rlimit limit;
+	uint64_t least = RECORD_PAGE_BYTES + (uint64_t)o->names_bytes_max + FEW_CHUNKS * (uint64_t)o->chunk_bytes;
+	uint64_t part = address_space / LIMIT_PART / RECORD_PAGE_BYTES * RECORD_PAGE_BYTES;
 
-	if (record_system_call(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&limit, 0, 0) != 0)
-		return RECORD_FILE_BYTES;
-	part = limit.rlim_cur / LIMIT_PART / PAGE_BYTES * PAGE_BYTES;
 	part = part > least ? part : least;
 	return part < RECORD_FILE_BYTES ? part : RECORD_FILE_BYTES;
+}
+
+static uint64_t file_bytes_default(const struct record_options *o)
+{
+	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
+
+	record_system_call(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&limit, 0, 0);
+	return file_bytes_within(o, limit.rlim_cur);
+}
+
+static uint64_t chunks_within(const struct record_options *o, uint64_t file_bytes)
+{
+	return (file_bytes - RECORD_PAGE_BYTES - o->names_bytes_max) / o->chunk_bytes;
+}
+
+/* A thread that has seen the old limit may take some more chunks meanwhile: they stay. */
+void record_limit(struct record_writer *w, uint64_t address_space)
+{
+	uint64_t old = w->header && *w->alive ? record_file_bytes(w) : 0, signals, chunks, in_use;
+
+	if (!old)
+		return;
+	signals = record_signals_block();
+	chunks = chunks_within(&w->options, file_bytes_within(&w->options, address_space));
+	in_use = __atomic_load_n(&w->chunks_in_use, __ATOMIC_RELAXED) + FEW_CHUNKS;
+	chunks = chunks > in_use ? chunks : in_use;
+	if (chunks < w->chunks_max) {
+		__atomic_store_n(&w->chunks_max, chunks, __ATOMIC_RELAXED);
+		record_system_call(SYS_munmap, (long)w->header + (long)record_file_bytes(w), (long)(old - record_file_bytes(w)), 0, 0, 0,
+				   0);
+	}
+	record_signals_restore(signals);
 }
 
 int record_open(struct record_writer *w, const struct record_options *options)
@@ -775,7 +536,7 @@ int record_open(struct record_writer *w, const struct record_options *options)
 		w->sample_bytes = sizeof(struct record_brief);
 	else if (options->packed)
 		w->sample_bytes = RECORD_PACKED_BYTES(options->n_counters);
-	w->chunks_max = (w->options.file_bytes_max - PAGE_BYTES - w->options.names_bytes_max) / w->options.chunk_bytes;
+	w->chunks_max = chunks_within(&w->options, w->options.file_bytes_max);
 	w->own_clock = !options->ticks_per_s;
 	clock_start(w);
 	failed = record_file_begin(w);
@@ -805,7 +566,7 @@ int record_fork(struct record_writer *w, struct record_thread *t)
 	static const uint32_t closed = 1; /* no other thread is to do this again */
 	struct record_header *old = w->header;
 	const volatile uint32_t *alive = w->alive;
-	uint64_t in_use = w->names_in_use, bytes = in_use & ((1ull << NAMES_BYTES_BITS) - 1), old_bytes = record_file_bytes(w);
+	uint64_t in_use = w->names_in_use, bytes = in_use & ((1ull << RECORD_NAMES_BITS) - 1), old_bytes = record_file_bytes(w);
 	int failed;
 
 	memset(t, 0, sizeof(*t));
@@ -813,7 +574,7 @@ int record_fork(struct record_writer *w, struct record_thread *t)
 		return 0;
 	w->header = NULL;
 	w->alive = &closed;
-	record_system_call(SYS_munmap, (long)alive, PAGE_BYTES, 0, 0, 0, 0);
+	record_system_call(SYS_munmap, (long)alive, RECORD_PAGE_BYTES, 0, 0, 0, 0);
 	record_file_let_go(w);
 	failed = record_names_whole(old, bytes) ? record_file_begin(w) : EAGAIN;
 	if (!failed) {

@@ -83,6 +83,9 @@ int record_open(struct record_writer *w, const struct record_options *options);
 /* Marks the file as finished. It stays mapped, for threads may still write: what fits into their chunks is kept, no new chunks begin. */
 void record_close(struct record_writer *w);
 
+/* The program is about to limit its address space to so many bytes: of the file only as much stays mapped as leaves it its part. */
+void record_limit(struct record_writer *w, uint64_t address_space);
+
 /* In a child of fork(), before anything else here: begins a file of its own with the same names. `t`, the only thread's, is reset. 0, or an
  * errno: *w is closed then. A child that never calls this (_Fork(), clone()) records nothing. */
 int record_fork(struct record_writer *w, struct record_thread *t);

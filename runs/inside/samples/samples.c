@@ -8,10 +8,12 @@
 #include "base/mem.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE_BYTES 4096u
+#define PAGE_BYTES  4096u
+#define CLOCK_MOVES .02 /* of what it was first measured to be, at most */
 
 /* In this order; the emulated back end has no instructions, and counts the work that it sees. */
 static const char *const work_names[][SAMPLES_WORK_MAX] = {
@@ -44,6 +46,7 @@ struct source {
 	struct record_header header;
 	size_t sample_bytes;  /* once they are unpacked */
 	size_t unpacked;      /* samples, of which there are no more than a file without packing can have */
+	size_t damaged;	      /* of a checked file, the first place that is; 0: none */
 	struct chunk *chunks; /* [n_chunks] */
 	size_t n_chunks, capacity;
 	struct total *totals; /* [n_totals] */
@@ -51,6 +54,20 @@ struct source {
 };
 
 /* ---- header and names ---- */
+
+/* What stays in it is there twice. */
+static bool is_checked(const struct source *s)
+{
+	return s->header.version >= RECORD_VERSION_PACKED;
+}
+
+/* The clock is measured again while the program runs. */
+static bool header_is_whole(const struct record_header *h)
+{
+	double clock = (double)h->ticks_per_s / (double)h->ticks_per_s_first;
+
+	return h->check == record_header_check(h) && clock > 1 - CLOCK_MOVES && clock < 1 + CLOCK_MOVES;
+}
 
 static enum assay_status header_check(const char *name, struct source *s, struct assay_error *err)
 {
@@ -66,13 +83,13 @@ static enum assay_status header_check(const char *name, struct source *s, struct
 	    h->header_bytes > RECORD_NAMES_BYTES_MAX || h->names_bytes_max % PAGE_BYTES || h->names_bytes_max > RECORD_NAMES_BYTES_MAX ||
 	    h->names_bytes > h->names_bytes_max || h->n_counters > RECORD_COUNTERS_MAX || h->ticks_per_s == 0)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: the header is damaged", name);
-	if (h->version == RECORD_VERSION_BRIEF && h->n_counters)
+	if ((h->version == RECORD_VERSION_BRIEF && h->n_counters) || (is_checked(s) && !header_is_whole(h)))
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: the header is damaged", name);
 	s->sample_bytes = h->version == RECORD_VERSION_BRIEF ? sizeof(struct record_brief)
 							     : sizeof(struct record_sample) + h->n_counters * sizeof(uint64_t);
 	if (h->chunk_bytes % PAGE_BYTES || h->chunk_bytes > RECORD_CHUNK_BYTES_MAX ||
 	    h->chunk_bytes < sizeof(struct record_chunk) +
-				 (h->version >= RECORD_VERSION_PACKED - 1 ? RECORD_PACKED_BYTES(h->n_counters) : s->sample_bytes))
+				 (h->version >= RECORD_VERSION_PACKED_FIRST ? RECORD_PACKED_BYTES(h->n_counters) : s->sample_bytes))
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: the header is damaged", name);
 	return ASSAY_OK;
 }
@@ -136,31 +153,46 @@ static void info_add(struct samples *out, const char *text, size_t n, size_t *ca
 	out->infos[out->n_infos++] = info;
 }
 
+static bool line_is_whole(const char *line, size_t n)
+{
+	char digits[3] = "";
+
+	if (n < 3)
+		return false;
+	snprintf(digits, sizeof(digits), "%02x", record_check_byte(record_check(record_check(0, line, 1), line + 3, n - 3)));
+	return memcmp(line + 1, digits, 2) == 0;
+}
+
 /* Lines up to the first that was not written to its end: what comes after it has no known number. */
 static enum assay_status names_parse(const char *name, const struct source *s, struct samples *out, struct assay_error *err)
 {
 	size_t functions = 0, infos = 0, counters = 0;
 	size_t there = s->size > s->header.header_bytes ? s->size - s->header.header_bytes : 0;
-	size_t n = s->header.names_bytes < there ? (size_t)s->header.names_bytes : there;
+	uint64_t in_use = is_checked(s) ? s->header.names_bytes_max : s->header.names_bytes;
+	size_t n = in_use < there ? (size_t)in_use : there, blank = is_checked(s) ? 3 : 1;
 	const char *at = n ? (const char *)s->bytes + s->header.header_bytes : "", *end;
 
 	for (; (end = n ? memchr(at, '\n', n) : NULL); n -= (size_t)(end - at) + 1, at = end + 1) {
-		size_t length = (size_t)(end - at);
+		size_t length = (size_t)(end - at), text = blank + 1;
 
-		if (length < 3 || at[1] != ' ' || memchr(at, '\0', length))
+		if (!*at || (is_checked(s) && !line_is_whole(at, length)))
+			break;
+		if (length <= text || at[blank] != ' ' || memchr(at, '\0', length))
 			break;
 		if (at[0] == 'c' && out->n_counters < s->header.n_counters) {
 			out->counters = mem_grow(out->counters, out->n_counters, &counters, sizeof(out->counters[0]));
-			out->counters[out->n_counters++] = mem_bytes(at + 2, length - 2);
+			out->counters[out->n_counters++] = mem_bytes(at + text, length - text);
 		} else if (at[0] == 'f' && out->n_functions < RECORD_FUNCTIONS_MAX) {
-			if (!function_add(out, at + 2, length - 2, &functions))
+			if (!function_add(out, at + text, length - text, &functions))
 				break;
 		} else if (at[0] == 'i') {
-			info_add(out, at + 2, length - 2, &infos);
+			info_add(out, at + text, length - text, &infos);
 		} else {
 			break;
 		}
 	}
+	if (is_checked(s) && n && *at && (end || n + (size_t)(at - (const char *)s->bytes) < s->size))
+		return assay_fail(err, ASSAY_E_FORMAT, "%s: its names are damaged", name);
 	if (out->n_counters != s->header.n_counters)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: the names of its counters are not there", name);
 	return ASSAY_OK;
@@ -193,32 +225,41 @@ static bool sample_head(const struct source *s, const unsigned char *bytes, cons
 
 static bool is_packed(const struct source *s)
 {
-	return s->header.version >= RECORD_VERSION_PACKED - 1;
+	return s->header.version >= RECORD_VERSION_PACKED_FIRST;
 }
 
-/* The n samples of a chunk, of which `there` bytes are in the file; what comes after a damaged one cannot be read. */
+/* The n samples of a chunk, of which `there` bytes are in the file; what comes after a damaged one cannot be read. Those that are checked
+ * say themselves how many they are: one more than n, if the program was killed before it counted the last one. */
 static void chunk_unpack(struct source *s, struct chunk *chunk, size_t there, size_t n)
 {
+	size_t (*const unpack[])(const unsigned char *, size_t, uint32_t, uint64_t *,
+				 struct record_sample *) = { record_unpack_3, record_unpack_4, record_unpack };
 	uint64_t *state = mem_new(RECORD_PACK_STATE(s->header.n_counters), sizeof(*state));
 	union {
 		struct record_sample sample;
 		uint64_t words[sizeof(struct record_sample) / sizeof(uint64_t) + RECORD_COUNTERS_MAX];
 	} one;
-	size_t bytes, room = SAMPLES_FILE_BYTES_MAX / s->sample_bytes - s->unpacked;
+	size_t bytes, room = SAMPLES_FILE_BYTES_MAX / s->sample_bytes - s->unpacked, capacity = 0;
 
-	n = n < room ? n : room;
-	chunk->unpacked = mem_new(n, s->sample_bytes);
+	n = is_checked(s) || n > room ? room : n;
+	record_pack_forget(state, chunk->thread);
 	for (; chunk->n < n; chunk->n++, chunk->samples += bytes, there -= bytes) {
-		bytes = (s->header.version == RECORD_VERSION_PACKED ? record_unpack : record_unpack_3)(
-		    chunk->samples, there, s->header.n_counters, state, &one.sample);
+		bytes = unpack[s->header.version - RECORD_VERSION_PACKED_FIRST](chunk->samples, there, s->header.n_counters, state,
+										&one.sample);
 		if (!bytes)
 			break;
+		chunk->unpacked = mem_grow(chunk->unpacked, chunk->n, &capacity, s->sample_bytes);
 		memcpy(chunk->unpacked + chunk->n * s->sample_bytes, &one, s->sample_bytes);
 	}
 	free(state);
-	chunk->unpacked = mem_resize(chunk->unpacked, chunk->n, s->sample_bytes);
 	chunk->samples = chunk->unpacked;
 	s->unpacked += chunk->n;
+}
+
+static void damage_note(struct source *s, size_t offset)
+{
+	if (is_checked(s) && !s->damaged)
+		s->damaged = offset;
 }
 
 static void chunk_read(struct source *s, size_t offset, struct samples *out)
@@ -239,6 +280,7 @@ static void chunk_read(struct source *s, size_t offset, struct samples *out)
 	there = (there < s->header.chunk_bytes ? there : s->header.chunk_bytes) - sizeof(chunk);
 	whole = there / least;
 	if (chunk.magic != RECORD_CHUNK_MAGIC || chunk.samples > s->header.chunk_bytes / least) {
+		damage_note(s, offset);
 		out->unreadable += whole;
 		return;
 	}
@@ -248,6 +290,8 @@ static void chunk_read(struct source *s, size_t offset, struct samples *out)
 		chunk_unpack(s, &found, there, chunk.samples < whole ? (size_t)chunk.samples : whole);
 	else
 		found.n = chunk.samples < whole ? (size_t)chunk.samples : whole;
+	if (chunk.samples > found.n && there == s->header.chunk_bytes - sizeof(chunk))
+		damage_note(s, offset);
 	if (chunk.samples > found.n) {
 		out->unreadable += chunk.samples - found.n;
 		out->truncated = true;
@@ -262,7 +306,8 @@ static void chunks_read(struct source *s, struct samples *out)
 
 	/* The last chunk may end early: its place is reserved piece by piece. */
 	out->truncated = s->header.chunks > 0 && (s->size < first || (s->size - first) / s->header.chunk_bytes + 1 < s->header.chunks);
-	for (uint64_t i = 0; i < s->header.chunks && i <= SIZE_MAX / RECORD_CHUNK_BYTES_MAX && first + i * s->header.chunk_bytes < s->size;
+	for (uint64_t i = 0; (is_checked(s) || i < s->header.chunks) && i <= SIZE_MAX / RECORD_CHUNK_BYTES_MAX &&
+			     first + i * s->header.chunk_bytes < s->size;
 	     i++)
 		chunk_read(s, first + (size_t)i * s->header.chunk_bytes, out);
 }
@@ -355,6 +400,7 @@ static void samples_add(struct source *s, struct samples *out)
 
 			if (!sample_head(s, bytes, out, &head)) {
 				out->unreadable++;
+				damage_note(s, chunk->offset);
 			} else if (head.flags & RECORD_TOTAL) {
 				total_add(s, &head, chunk->thread, bytes);
 			} else if (head.flags & RECORD_LATE) {
@@ -498,102 +544,6 @@ static void totals_read(struct source *s, struct samples *out)
 	}
 }
 
-/* The first that is not before this one. */
-static size_t calls_find(const struct samples *samples, size_t function, uint32_t thread)
-{
-	size_t low = 0, high = samples->n_calls;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct samples_calls *c = &samples->calls[middle];
-
-		if (c->function < function || (c->function == function && c->thread < thread))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-bool samples_calls(const struct samples *samples, size_t function, uint32_t thread, uint64_t *calls)
-{
-	size_t i = calls_find(samples, function, thread);
-	bool found = i < samples->n_calls && samples->calls[i].function == function && samples->calls[i].thread == thread;
-
-	if (found)
-		*calls = samples->calls[i].calls;
-	return found;
-}
-
-/* Behind the last of items[i, end) that is of the same thread as the first, in steps that grow. */
-static size_t thread_end(const struct samples *samples, size_t i, size_t end)
-{
-	uint32_t thread = samples->items[i].thread;
-	size_t step = 1;
-
-	while (step) {
-		if (step < end - i && samples->items[i + step].thread == thread) {
-			i += step;
-			step *= 2;
-		} else {
-			step /= 2;
-		}
-	}
-	return i + 1;
-}
-
-/* Threads that have samples of the function, and have not told how often they called it. */
-static size_t threads_unknown(const struct samples *samples, size_t function)
-{
-	const struct samples_function *f = &samples->functions[function];
-	size_t unknown = 0, end = f->first + f->n;
-	uint64_t calls;
-
-	for (size_t i = f->first; i < end; i = thread_end(samples, i, end))
-		unknown += !samples_calls(samples, function, samples->items[i].thread, &calls);
-	return unknown;
-}
-
-static void sums_add(const double *sums, const double *errors, size_t width, double *to, double *to_errors)
-{
-	for (size_t c = 0; c < width; c++) {
-		to[c] += sums ? sums[c] : (double)NAN;
-		to_errors[c] = sums ? hypot(to_errors[c], errors[c]) : (double)NAN;
-	}
-}
-
-void samples_total_find(const struct samples *samples, size_t function, struct samples_total *out)
-{
-	const char *running = samples_info(samples, "threads-running");
-	size_t width = samples->n_counters, unknown = threads_unknown(samples, function);
-
-	*out = (struct samples_total){ .sums = mem_new(4 * width, sizeof(double)) };
-	out->errors = out->sums + width;
-	out->nested_sums = out->errors + width;
-	out->nested_errors = out->nested_sums + width;
-	for (size_t i = calls_find(samples, function, 0); i < samples->n_calls && samples->calls[i].function == function; i++) {
-		const struct samples_calls *calls = &samples->calls[i];
-
-		out->threads++;
-		out->calls += calls->calls;
-		sums_add(calls->sums, calls->errors, width, out->sums, out->errors);
-		sums_add(calls->nested_sums, calls->nested_errors, width, out->nested_sums, out->nested_errors);
-		out->bursts += calls->bursts;
-		out->nested_bursts += calls->nested_bursts;
-	}
-	out->known = out->threads > 0 && !unknown;
-	out->complete = out->known && samples->finished && (!running || strcmp(running, "0") == 0);
-	for (size_t c = 0; c < 4 * width && !out->threads; c++)
-		out->sums[c] = (double)NAN;
-	out->threads += unknown;
-}
-
-void samples_total_release(struct samples_total *total)
-{
-	free(total->sums);
-	*total = (struct samples_total){ .sums = NULL };
-}
-
 /* ---- all of it ---- */
 
 enum assay_status samples_parse(const char *name, const void *bytes, size_t n, struct samples *out, struct assay_error *err)
@@ -614,6 +564,11 @@ enum assay_status samples_parse(const char *name, const void *bytes, size_t n, s
 	made.finished = s.header.finished == 1;
 	chunks_read(&s, &made);
 	samples_add(&s, &made);
+	if (s.damaged) {
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: it is damaged, at byte %zu or after it: nothing of it is believed", name,
+				s.damaged);
+		goto out;
+	}
 	samples_sort(&made);
 	totals_read(&s, &made);
 	*out = made;

@@ -89,8 +89,9 @@ const char *samples_info(const struct samples *samples, const char *key); /* NUL
  * known. */
 uint64_t samples_shared_bytes(const struct samples *samples);
 size_t samples_counter(const struct samples *samples, const char *name); /* SIZE_MAX when it is not there */
-/* False when they are not known. */
-bool samples_calls(const struct samples *samples, size_t function, uint32_t thread, uint64_t *calls);
+/* The calls [n] of a function, by thread; O(log(calls)). */
+const struct samples_calls *samples_calls_of(const struct samples *samples, size_t function, size_t *n);
+size_t samples_calls_at(const struct samples *samples, size_t function, uint32_t thread); /* index into `calls`; SIZE_MAX: not known */
 
 /* All calls of a function in all threads, whether they are samples or not. */
 struct samples_total {

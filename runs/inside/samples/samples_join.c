@@ -75,26 +75,12 @@ static void functions_find(struct samples_join *join)
 
 /* ---- do the invocations align? ---- */
 
-/* The function's rows in samples.calls: every thread that called it and ended in order. */
-static const struct samples_calls *calls_of(const struct samples *run, size_t function, size_t *n)
-{
-	size_t first = 0;
-
-	while (first < run->n_calls && run->calls[first].function < function)
-		first++;
-	*n = 0;
-	while (first + *n < run->n_calls && run->calls[first + *n].function == function)
-		++*n;
-	return run->calls + first;
-}
-
 static bool calls_known(const struct samples *run, size_t function)
 {
 	const struct samples_function *f = &run->functions[function];
-	uint64_t calls;
 
 	for (size_t i = f->first; i < f->first + f->n; i++)
-		if (!samples_calls(run, function, run->items[i].thread, &calls))
+		if (samples_calls_at(run, function, run->items[i].thread) == SIZE_MAX)
 			return false;
 	return true;
 }
@@ -111,7 +97,7 @@ static enum samples_apart calls_align(const struct samples_join *join, const str
 		if (!calls_known(join->runs[r], joined->functions[r]))
 			return SAMPLES_CALLS_UNKNOWN;
 	for (size_t r = 0; r < join->n_runs; r++) {
-		other = calls_of(join->runs[r], joined->functions[r], &n);
+		other = samples_calls_of(join->runs[r], joined->functions[r], &n);
 		if (r == 0) {
 			first = other;
 			n_first = n;

@@ -38,6 +38,8 @@ extern const char names_end[] __asm__("__stop_assay_features_names") __attribute
 extern HIDDEN __thread uintptr_t assay_features_delta;
 HIDDEN void assay_features_enter(void);
 HIDDEN void assay_features_take(void);
+/* There where pieces of the program are left out, or may be (slices.c). */
+HIDDEN void assay_features_without(void) __attribute__((weak));
 
 HIDDEN __thread uintptr_t assay_features_delta __attribute__((tls_model("initial-exec")));
 
@@ -354,6 +356,8 @@ __attribute__((constructor(101))) static void begin(void)
 		assay_features_take();
 	if (!forks_known)
 		forks_known = pthread_atfork(NULL, NULL, in_child) == 0;
+	if (assay_features_without)
+		assay_features_without();
 }
 
 __attribute__((destructor(101))) void assay_features_end(void)

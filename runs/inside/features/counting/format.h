@@ -12,7 +12,8 @@
  *   "c NAME\n"  one slot: how often
  *   "= NAME\n"  no slot: another name of the counter before it
  *   "v NAME\n"  FEATURES_VALUE_SLOTS: how many values there were, the first of them as signed integers, and one that is of no use
- *   "d NAME\n"  the same, as doubles */
+ *   "d NAME\n"  the same, as doubles
+ *   "s NAME\n", "b", "a", "n"  no slot: a piece that can be left out (slices.h) */
 #ifndef RUNS_FEATURES_COUNTING_FORMAT_H
 #define RUNS_FEATURES_COUNTING_FORMAT_H
 

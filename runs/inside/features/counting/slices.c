@@ -1,0 +1,258 @@
+/* Runs of programs of which pieces are left out (slices.h): such a program is another one, and might do anything. It can read, compute and
+ * write to what it was given as standard output and error, and nothing else: what it opens for writing is /dev/null, what it
+ * makes, removes or renames stays as it was, while it is told that this was done, and nothing is started, connected or killed. Where the
+ * kernel does not limit it, it does not run. */
+#include "runs/inside/features/counting/slices.h"
+
+#include "runs/inside/features/counting/until.h"
+#include "runs/inside/record/record_system.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+#define HIDDEN __attribute__((visibility("hidden")))
+
+extern unsigned char switches_begin[] __asm__("__start_assay_features_switches") __attribute__((weak)) HIDDEN;
+extern const char names_begin[] __asm__("__start_assay_features_names") __attribute__((weak)) HIDDEN;
+extern const char names_end[] __asm__("__stop_assay_features_names") __attribute__((weak)) HIDDEN;
+
+HIDDEN void assay_features_without(void);
+
+/* ---- switches ---- */
+
+#define LINES		65536
+#define SECCOMP_STOPPED 1 /* SYS_SECCOMP of the kernel's headers, which libc's do not have */
+
+static const struct {
+	const char *verb;
+	char kind;
+	unsigned char value;
+} verbs[] = { { "skip ", FEATURES_SKIP, 1 },
+	      { "always ", FEATURES_BRANCH, 1 },
+	      { "never ", FEATURES_BRANCH, 2 },
+	      { "end ", FEATURES_LOOP_ALWAYS, 1 },
+	      { "end ", FEATURES_LOOP_NEVER, 2 } };
+#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+static uint64_t hash_of(uint64_t hash, const char *text, const char *end)
+{
+	for (; text < end; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
+	return hash;
+}
+
+static const char *line_end(const char *at, const char *end)
+{
+	while (at < end && *at != '\n')
+		at++;
+	return at;
+}
+
+static bool is_piece(char kind)
+{
+	for (const char *at = FEATURES_PIECES; *at; at++)
+		if (*at == kind)
+			return true;
+	return false;
+}
+
+static unsigned char switch_of(const char *line, const char *end, const uint64_t *hashes, size_t n)
+{
+	for (size_t v = 0; v < VERBS; v++) {
+		const char *verb_end = verbs[v].verb;
+		uint64_t hash;
+
+		if (verbs[v].kind != *line)
+			continue;
+		while (*verb_end)
+			verb_end++;
+		hash = hash_of(hash_of(0xcbf29ce484222325, verbs[v].verb, verb_end), line + 2, end);
+		for (size_t i = 0; i < n; i++)
+			if (hashes[i] == hash)
+				return verbs[v].value;
+	}
+	return 0;
+}
+
+static void switches_set(const char *text, size_t bytes)
+{
+	static uint64_t hashes[LINES];
+	const char *end = text + bytes;
+	size_t n = 0, k = 0;
+
+	for (const char *at = text; at < end && n < LINES; at = line_end(at, end) + 1)
+		hashes[n++] = hash_of(0xcbf29ce484222325, at, line_end(at, end));
+	for (const char *at = names_begin; at < names_end; at = line_end(at, names_end) + 1)
+		if (is_piece(*at))
+			switches_begin[k++] = switch_of(at, line_end(at, names_end), hashes, n);
+}
+
+static void switches_read(const char *path)
+{
+	int fd = (int)record_system_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	struct stat info;
+	long text;
+
+	if (fd < 0)
+		return;
+	if (record_system_call(SYS_fstat, fd, (long)&info, 0, 0, 0, 0) == 0 && info.st_size > 0) {
+		text = record_system_call(SYS_mmap, 0, info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (text > 0 || text < -4095) {
+			switches_set((const char *)text, (size_t)info.st_size);
+			record_system_call(SYS_munmap, text, info.st_size, 0, 0, 0, 0);
+		}
+	}
+	record_system_call(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+/* ---- what is written ---- */
+
+static const char nowhere[] = "/dev/null";
+
+/* A call that the kernel does not make, of open() for writing: another file is opened. */
+static void on_open(int number, siginfo_t *info, void *context)
+{
+	greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+	(void)number;
+	registers[REG_RAX] =
+	    info->si_code == SECCOMP_STOPPED ? record_system_call(SYS_openat, AT_FDCWD, (long)nowhere, O_RDWR, 0, 0, 0) : -EPERM;
+}
+
+/* ---- limits ---- */
+
+/* clang-format off */
+static const unsigned allowed[] = {
+	SYS_write, SYS_writev, SYS_pwrite64,
+	SYS_read, SYS_pread64, SYS_readv, SYS_preadv, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_brk, SYS_mremap, SYS_madvise, SYS_close,
+	SYS_fstat, SYS_newfstatat, SYS_stat, SYS_lstat, SYS_statx, SYS_lseek, SYS_access, SYS_faccessat, SYS_faccessat2, SYS_readlink,
+	SYS_readlinkat, SYS_getcwd, SYS_chdir, SYS_getdents64, SYS_fadvise64, SYS_futex, SYS_clock_gettime, SYS_clock_getres,
+	SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday, SYS_time, SYS_times, SYS_getpid, SYS_getppid, SYS_gettid, SYS_getuid,
+	SYS_geteuid, SYS_getgid, SYS_getegid, SYS_getpgrp, SYS_sched_yield, SYS_sched_getaffinity, SYS_rt_sigaction, SYS_rt_sigprocmask,
+	SYS_rt_sigreturn, SYS_sigaltstack, SYS_exit, SYS_exit_group, SYS_getrandom, SYS_getrlimit, SYS_getrusage, SYS_uname, SYS_sysinfo,
+	SYS_fcntl, SYS_dup, SYS_dup2, SYS_dup3, SYS_poll, SYS_select, SYS_pselect6, SYS_umask, SYS_set_robust_list, SYS_set_tid_address,
+	SYS_rseq, SYS_restart_syscall
+};
+/* clang-format on */
+#define ALLOWED (sizeof(allowed) / sizeof(allowed[0]))
+
+/* What is not done, and said to be. */
+/* clang-format off */
+static const unsigned pretended[] = {
+	SYS_unlink, SYS_unlinkat, SYS_rename, SYS_renameat, SYS_renameat2, SYS_mkdir, SYS_mkdirat, SYS_rmdir, SYS_ftruncate, SYS_fsync,
+	SYS_fdatasync, SYS_fallocate, SYS_chmod, SYS_fchmod, SYS_fchmodat, SYS_chown, SYS_fchown, SYS_lchown, SYS_fchownat, SYS_utimensat,
+	SYS_utime, SYS_utimes
+};
+/* clang-format on */
+#define PRETENDED (sizeof(pretended) / sizeof(pretended[0]))
+
+#define ANSWER_ALLOW	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define ANSWER_REFUSE	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+#define ANSWER_TRAP	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)
+#define ANSWER_DONE	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO) /* 0 */
+#define ANSWER_NOSYS	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS)
+#define LOAD(field)	       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define UNLESS(value, skipped) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (skipped))
+#define IF(value, skipped)     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (skipped), 0)
+#define IF_ANY(bits, skipped)  BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), (skipped), 0)
+
+#define WRITES (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY))
+
+static long limit(void)
+{
+	struct sock_filter program[64 + 2 * (ALLOWED + PRETENDED)] = {
+		LOAD(arch),
+		IF(AUDIT_ARCH_X86_64, 1),
+		ANSWER_REFUSE,
+		LOAD(nr),
+		/* open: to read; else as on_open() has it */
+		UNLESS(SYS_open, 4),
+		LOAD(args[1]),
+		IF_ANY(WRITES, 1),
+		ANSWER_ALLOW,
+		ANSWER_TRAP,
+		UNLESS(SYS_openat, 9),
+		LOAD(args[2]),
+		IF_ANY(WRITES, 1),
+		ANSWER_ALLOW,
+		LOAD(args[1]),
+		UNLESS((uint32_t)(uintptr_t)nowhere, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1]) + 4),
+		UNLESS((uint32_t)((uintptr_t)nowhere >> 32), 1),
+		ANSWER_ALLOW,
+		ANSWER_TRAP,
+		/* threads, and no processes */
+		UNLESS(SYS_clone, 4),
+		LOAD(args[0]),
+		IF_ANY(CLONE_THREAD, 1),
+		ANSWER_REFUSE,
+		ANSWER_ALLOW,
+		UNLESS(SYS_clone3, 1),
+		ANSWER_NOSYS,
+		/* signals to itself */
+		UNLESS(SYS_tgkill, 4),
+		LOAD(args[0]),
+		IF((unsigned)record_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0), 1),
+		ANSWER_REFUSE,
+		ANSWER_ALLOW,
+		/* what it may use, itself */
+		UNLESS(SYS_prlimit64, 4),
+		LOAD(args[0]),
+		IF(0, 1),
+		ANSWER_REFUSE,
+		ANSWER_ALLOW,
+		/* is it a terminal? */
+		UNLESS(SYS_ioctl, 4),
+		LOAD(args[1]),
+		IF(TCGETS, 1),
+		ANSWER_REFUSE,
+		ANSWER_ALLOW,
+	};
+	unsigned short n = 0;
+	struct sock_fprog all = { .filter = program };
+
+	while (program[n].code)
+		n++;
+	for (size_t i = 0; i < ALLOWED; i++) {
+		program[n++] = (struct sock_filter)UNLESS(allowed[i], 1);
+		program[n++] = (struct sock_filter)ANSWER_ALLOW;
+	}
+	for (size_t i = 0; i < PRETENDED; i++) {
+		program[n++] = (struct sock_filter)UNLESS(pretended[i], 1);
+		program[n++] = (struct sock_filter)ANSWER_DONE;
+	}
+	program[n++] = (struct sock_filter)ANSWER_REFUSE;
+	all.len = n;
+	return record_system_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0) |
+	       record_system_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, (long)&all, 0, 0, 0);
+}
+
+void assay_features_without(void)
+{
+	static const char why[] =
+	    "assay: the kernel does not limit what this program may do, of which pieces were left out: it does not run\n";
+	const struct sigaction opens = { .sa_sigaction = on_open, .sa_flags = SA_SIGINFO | SA_NODEFER };
+	const char *path = assay_features_variable(FEATURES_WITHOUT_ENVIRONMENT);
+
+	if (path)
+		switches_read(path);
+	/* Of what else was given it would not know that it writes to it. */
+	if (sigaction(SIGSYS, &opens, NULL) == 0 && record_system_call(SYS_close_range, 3, ~0U, 0, 0, 0, 0) == 0 && limit() == 0)
+		return;
+	record_system_call(SYS_write, 2, (long)why, sizeof(why) - 1, 0, 0, 0);
+	record_system_call(SYS_exit_group, 126, 0, 0, 0, 0, 0);
+}

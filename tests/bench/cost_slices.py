@@ -1,0 +1,113 @@
+"""cost_slices.py PROGRAM ASSAY BENCH SOURCES WORK ROWS: a Markdown row on what a slice of PROGRAM counts, and for how little.
+
+PROGRAM is built with pieces that can be left out, `assay features slice` looks for what two drawn inputs can do without, and what is left is
+built and runs all inputs of ROWS (cost_programs.py): its counts are compared with those of whole runs, its processor time with that of the
+program as it is, which runs before and after it. BENCH (bench_cost) says which counts the model of all wants, and how far models err with
+what is known before a run, without the slice's counts and with those that were right in all inputs. What was measured is kept in
+WORK/PROGRAM.slices."""
+import csv
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+
+from cost_programs import PROGRAMS, built, counts, drawn, seconds
+
+PRICE, EXAMPLES = .05, 2
+
+
+def build(program, name, sources, work, directory, count):
+    """Sources of sqlite3 are made once, which takes minutes."""
+    made = os.path.join(work, name + ".plain")
+    if name == "sqlite3" and not os.path.exists(directory):
+        shutil.copytree(made, directory, symlinks=True)
+        os.remove(os.path.join(directory, program.binary))
+        with open(directory + ".log", "wb") as log:
+            if subprocess.run(["sh", "-c", program.build], cwd=directory, env=os.environ | {"COUNT": count}, stdout=log, stderr=log, check=False).returncode:
+                sys.exit(f"{directory} was not built: {directory}.log")
+    return built(program, sources, directory, count)
+
+
+def rows_of(path):
+    with open(path, encoding="utf-8") as source:
+        lines = [line.rstrip("\n").split("\t") for line in source]
+    return lines[0], [[float(x) for x in line] for line in lines[1:]]
+
+
+def slice_of(assay, pieces, inputs, directory):
+    """What it says of the features, and the file of what is left out."""
+    without, said = f"{directory}/without", f"{directory}/slice.json"
+    if not os.path.exists(said):
+        commands = f"{directory}/commands"
+        with open(commands, "w", encoding="utf-8") as out:
+            for words in inputs:
+                out.write(" ".join("'" + word.replace("'", "'\\''") + "'" for word in [pieces, *words]) + "\n")
+        done = subprocess.run([assay, "features", "slice", commands, "--price", str(PRICE), "-o", without, "--format", "json"], capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(done.stderr)
+        with open(said + ".new", "w", encoding="utf-8") as out:
+            out.write(done.stdout)
+        os.rename(said + ".new", said)
+    with open(said, encoding="utf-8") as source:
+        return json.load(source), without
+
+
+def compare(assay, plain, sliced, inputs, names, rows, directory):
+    """Of each name whether the slice has it right in all inputs, and its processor times as parts of the whole run's."""
+    kept = f"{directory}/runs.csv"
+    if not os.path.exists(kept):
+        wrong, parts = set(), []
+        for words, row in zip(inputs, rows):
+            before = seconds([plain, *words])
+            here = counts(assay, [sliced, *words], f"{directory}/features")
+            took = seconds([sliced, *words])
+            parts.append(took / ((before + seconds([plain, *words])) / 2))
+            wrong |= {name for name, value in zip(names, row) if " " in name and float(here.get(name, 0)) != value}
+        with open(kept + ".new", "w", encoding="utf-8", newline="") as out:
+            csv.writer(out).writerows([sorted(wrong), parts])
+        os.rename(kept + ".new", kept)
+    with open(kept, encoding="utf-8", newline="") as source:
+        wrong, parts = list(csv.reader(source))
+    return set(wrong), [float(x) for x in parts]
+
+
+def error(bench, names, rows, columns, path):
+    """Of models of 300 inputs with these columns."""
+    with open(path, "w", encoding="utf-8") as out:
+        for row in [names, *rows]:
+            out.write("\t".join(str(value) for name, value in zip(names, row) if name in columns) + "\n")
+    said = subprocess.run([bench, path, "errors"], capture_output=True, text=True, check=True).stdout.splitlines()[-1].split("|")
+    return said[3].strip(), said[5].strip()  # known before, default
+
+
+def main():
+    name, assay, bench, sources, work, table = sys.argv[1:7]
+    program, directory = PROGRAMS[name], os.path.join(work, name + ".slices")
+    os.makedirs(directory, exist_ok=True)
+    names, rows = rows_of(table)
+    drawings = os.path.join(work, name + ".inputs")
+    os.makedirs(drawings, exist_ok=True)
+    inputs = [drawn(program, name, drawings, i)[0] for i in range(len(rows))]
+    plain = built(program, sources, os.path.join(work, name + ".plain"), "")
+    pieces = build(program, name, sources, work, directory + "/pieces", f"{assay} features build --pieces --")
+    cheap = sorted(range(len(rows)), key=lambda i: rows[i][0])[:len(rows) // 4]
+    examples = [inputs[i] for i in sorted(cheap)[:EXAMPLES]]  # runs of the cheaper quarter, drawn
+    wanted = set(subprocess.run([bench, table, "selected"], capture_output=True, text=True, check=True).stdout.splitlines())
+    free = [column for column in names if " " not in column]
+    said, without = slice_of(assay, pieces, examples, directory)
+    found = {one["feature"] for one in said["features"] if one["sliced"]}
+    alone = {one["feature"]: one["alone"] for one in said["features"]}
+    sliced = build(program, name, sources, work, directory + "/sliced", f"{assay} features build --without {without} --")
+    wrong, parts = compare(assay, plain, sliced, inputs, names, rows, directory)
+    right = {column for column in names if column in found and column not in wrong}
+    known, all_of_them = error(bench, names, rows, set(names), f"{directory}/rows")
+    cheaply = error(bench, names, rows, set(free) | right, f"{directory}/rows")[1] if right else known
+    low, middle, high = (statistics.quantiles(parts, n=20)[k] for k in (0, 9, 18))
+    dear = " | ".join(f"{len([1 for column in names if alone.get(column, 2) <= part])} / {len([1 for column in wanted if alone.get(column, 2) <= part])}" for part in (.05, .25, .5))
+    print(f"| {name} | {said['left_out']} of {said['pieces']} | {said['runs']} | {len([1 for column in names if column in alone])} | {dear} | {len(wanted)} | {len(wanted & found)} | {len(wanted & right)} | {len(wanted & found & wrong)} "
+          f"| {len([column for column in names if column in found])} | {len(right)} | {100 * middle:.1f} % | {100 * low:.1f} to {100 * high:.1f} % | {known} | {cheaply} | {all_of_them} |", flush=True)
+
+
+main()
