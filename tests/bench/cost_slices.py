@@ -1,7 +1,7 @@
 """cost_slices.py PROGRAM ASSAY BENCH SOURCES WORK ROWS: a Markdown row on what a slice of PROGRAM counts, and for how little.
 
 PROGRAM is built with pieces that can be left out, `assay features slice` looks for what two drawn inputs can do without, and what is left is
-built and runs all inputs of ROWS (cost_programs.py): its counts are compared with those of whole runs, its processor time with that of the
+built and runs the first COMPARED inputs of ROWS (cost_programs.py): its counts are compared with those of whole runs, its processor time with that of the
 program as it is, which runs before and after it. BENCH (bench_cost) says which counts the model of all wants, and how far models err with
 what is known before a run, without the slice's counts and with those that were right in all inputs. What was measured is kept in
 WORK/PROGRAM.slices."""
@@ -15,7 +15,7 @@ import sys
 
 from cost_programs import PROGRAMS, built, counts, drawn, seconds
 
-PRICE, EXAMPLES = .05, 2
+PRICE, EXAMPLES, COMPARED = .05, 2, 120
 
 
 def build(program, name, sources, work, directory, count):
@@ -89,10 +89,10 @@ def main():
     names, rows = rows_of(table)
     drawings = os.path.join(work, name + ".inputs")
     os.makedirs(drawings, exist_ok=True)
-    inputs = [drawn(program, name, drawings, i)[0] for i in range(len(rows))]
+    inputs = [drawn(program, name, drawings, i)[0] for i in range(COMPARED)]
     plain = built(program, sources, os.path.join(work, name + ".plain"), "")
     pieces = build(program, name, sources, work, directory + "/pieces", f"{assay} features build --pieces --")
-    cheap = sorted(range(len(rows)), key=lambda i: rows[i][0])[:len(rows) // 4]
+    cheap = sorted(range(COMPARED), key=lambda i: rows[i][0])[:COMPARED // 4]
     examples = [inputs[i] for i in sorted(cheap)[:EXAMPLES]]  # runs of the cheaper quarter, drawn
     wanted = set(subprocess.run([bench, table, "selected"], capture_output=True, text=True, check=True).stdout.splitlines())
     free = [column for column in names if " " not in column]
@@ -100,7 +100,7 @@ def main():
     found = {one["feature"] for one in said["features"] if one["sliced"]}
     alone = {one["feature"]: one["alone"] for one in said["features"]}
     sliced = build(program, name, sources, work, directory + "/sliced", f"{assay} features build --without {without} --")
-    wrong, parts = compare(assay, plain, sliced, inputs, names, rows, directory)
+    wrong, parts = compare(assay, plain, sliced, inputs, names, rows[:COMPARED], directory)
     right = {column for column in names if column in found and column not in wrong}
     known, all_of_them = error(bench, names, rows, set(names), f"{directory}/rows")
     cheaply = error(bench, names, rows, set(free) | right, f"{directory}/rows")[1] if right else known

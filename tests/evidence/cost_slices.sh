@@ -1,6 +1,6 @@
 #!/bin/sh
 # What slices of programs of Debian count, for how little, and how far models err with that before a run. Rows are those of cost.sh, and with a
-# directory KEPT what was built, found and run is kept, and not done again. PROGRAMS chooses some; INPUTS (all) are run.
+# directory KEPT what was built, found and run is kept, and not done again. PROGRAMS chooses some.
 . tests/lib_evidence.sh
 . tests/lib_debian.sh
 . tests/lib_cost.sh
@@ -12,10 +12,10 @@ done
 	evidence_head 'Slices: what can be counted before a run, and for how little'
 	cat <<'END_TEXT'
 Programs of [what an input should cost](cost.md), built by `assay features build --pieces`. `assay features slice` tried what two of the cheaper drawn inputs can do without, for 5 % of what a whole run counts; what is left was built
-(`--without`), and ran all drawn inputs, once to count and once as it is, between two runs of the program without any counting.
+(`--without`), and ran 120 drawn inputs, once to count and once as it is, between two runs of the program without any counting.
 
 *Left out*: of functions, calls of libraries, branches and loops' ends, those without which what is wanted stays right; *runs*: that it took to find out. *Counts* that vary, repeat no other, and were reached in those two inputs; how many of them, and of those wanted, would alone cost at most so
-much. *Wanted*: that the model of all inputs has terms of; *sliced*: those that the slice has right in the two inputs; *exact*: in all inputs; *refused*: not in all. *Any*: the same of all counts. *Time*: processor time of the slice, as a part of the whole run's, in the median; and of the middle
+much. *Wanted*: that the model of all inputs has terms of; *sliced*: those that the slice has right in the two inputs; *exact*: in all 120; *refused*: not in all. *Any*: the same of all counts. *Time*: processor time of the slice, as a part of the whole run's, in the median; and of the middle
 .9 of the inputs. *Error*: of models of 300 inputs on the others, as in cost.md: by what is known before a run for nothing, by that and the slice's exact counts, and by all counts, which cost the run.
 
 | program | left out | runs | counts | for 5 %: any / wanted | for 25 % | for 50 % | wanted | sliced | exact | refused | any sliced | exact | time | middle .9 | known before | with the slice | all counts |

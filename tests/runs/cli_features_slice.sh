@@ -113,7 +113,7 @@ expect_status 1
 expect_error "'./starts' fails; a program of which pieces are left out may read, print and seem to write, and nothing else"
 
 what='it is interrupted'
-printf '#include <time.h>\nint main(int c, char **v) { for (int i = 0; i < 30; i++) { struct timespec t = { 0, 10000000 }; nanosleep(&t, 0); } return c > 9; (void)v; }\n' >slow.c
+printf '#include <time.h>\nint main(int c, char **v) { struct timespec t = { 5, 0 }; for (int i = 0; i < c; i++) nanosleep(&t, 0); return c > 9; (void)v; }\n' >slow.c
 "$ASSAY" features build --pieces -- gcc slow.c -o slow
 echo ./slow >commands-slow
 mkdir temporary

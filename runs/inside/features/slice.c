@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LONGEST	     10.0 /* times what the whole run took, and */
-#define LONGEST_MORE .2	  /* seconds */
+#define LONGEST	     5.0 /* times what the whole run took, and */
+#define LONGEST_MORE .2	 /* seconds */
 #define MEMORY_KIB   (4 << 20)
 #define TOGETHER     8 /* pieces that are tried at once to see whether any matters */
 
@@ -290,9 +290,9 @@ struct choice {
 	double part;
 };
 
-/* Adds candidates, or as many of them as leave what is wanted right. */
-static enum assay_status choose(struct search *s, const bool *wanted, const struct piece *const *candidates, size_t n, struct choice *out,
-				struct assay_error *err)
+/* Adds candidates, or (some) as many of them as leave what is wanted right. */
+static enum assay_status choose(struct search *s, const bool *wanted, const struct piece *const *candidates, size_t n, bool some,
+				struct choice *out, struct assay_error *err)
 {
 	bool *right = mem_new(s->n, sizeof(*right)), all = true;
 	double part = 1.0;
@@ -311,10 +311,10 @@ static enum assay_status choose(struct search *s, const bool *wanted, const stru
 		out->part = part;
 		return ASSAY_OK;
 	}
-	if (n == 1)
+	if (n == 1 || !some)
 		return ASSAY_OK;
-	st = choose(s, wanted, candidates, n / 2, out, err);
-	return st ? st : choose(s, wanted, candidates + n / 2, n - n / 2, out, err);
+	st = choose(s, wanted, candidates, n / 2, true, out, err);
+	return st ? st : choose(s, wanted, candidates + n / 2, n - n / 2, true, out, err);
 }
 
 static int by_part(const void *a, const void *b)
@@ -324,11 +324,13 @@ static int by_part(const void *a, const void *b)
 	return x->part != y->part ? (x->part < y->part ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* The pieces without which all that is wanted stays right; those that save most are tried first. Release out->pieces. */
+/* The pieces without which all that is wanted stays right; those that save most are tried first. Where what they save does not add up to
+ * what is asked for, they are tried together, and not one by one: the best alone will do. Release out->pieces. */
 static enum assay_status slice_of(struct search *s, const bool *wanted, struct choice *out, struct assay_error *err)
 {
 	const struct piece **candidates = mem_new(s->pieces_n, sizeof(*candidates));
 	size_t n = 0;
+	double saved = 0.0;
 	enum assay_status st;
 
 	*out = (struct choice){ .pieces = mem_new(s->pieces_n, sizeof(*out->pieces)), .part = 1.0 };
@@ -338,12 +340,18 @@ static enum assay_status slice_of(struct search *s, const bool *wanted, struct c
 
 		for (size_t f = 0; fits && f < s->n; f++)
 			fits = piece->right[f] || !wanted[f];
-		if (fits)
-			candidates[n++] = piece;
+		if (!fits)
+			continue;
+		candidates[n++] = piece;
+		saved += 1.0 - piece->part;
 	}
 	if (n)
 		qsort(candidates, n, sizeof(*candidates), by_part);
-	st = choose(s, wanted, candidates, n, out, err);
+	st = choose(s, wanted, candidates, n, 1.0 - saved <= s->asked->allowed, out, err);
+	if (!st && !out->n && n && 1.0 - saved > s->asked->allowed) {
+		out->pieces[out->n++] = candidates[0];
+		out->part = candidates[0]->part;
+	}
 	free(candidates);
 	return st;
 }
