@@ -39,10 +39,12 @@ char *variance_why(const struct region *r)
 
 	for (size_t i = 0; i < r->why.n && i < 3; i++) {
 		double share = r->why.loss_s > 0 ? r->why.parts[i].impact_s / r->why.loss_s : 0;
+		bool ends = r->activity == ACTIVITY_COMMUNICATION && r->why.parts[i].cause == LOSS_CALLS;
 
 		if (share < .05)
 			break;
-		buf_format(&text, "%s%.0f %% %s", i ? ", " : "", 100 * share, loss_cause_text(r->why.parts[i].cause));
+		buf_format(&text, "%s%.0f %% %s%s", i ? ", " : "", 100 * share, loss_cause_text(r->why.parts[i].cause),
+			   ends ? ", for the other end or the way to it" : "");
 	}
 	return buf_take(&text);
 }

@@ -654,6 +654,8 @@ static void activities(void **state)
 		{ "write", 3, ACTIVITY_COMMUNICATION, true },
 		{ "pthread_mutex_lock", 0, ACTIVITY_WAITING, false },
 		{ "fsync", 2, ACTIVITY_IO, false },
+		{ "fwrite", 2, ACTIVITY_IO, false },
+		{ "fwrite", 3, ACTIVITY_COMMUNICATION, false },
 		{ "poll", 0, ACTIVITY_WAITING, false },
 		{ "polled", 0, ACTIVITY_OTHER, false },
 	};
