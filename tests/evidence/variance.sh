@@ -15,6 +15,7 @@ done
 /usr/bin/python3 tests/bench/variance_four.py "$assay" "$corpus/runs" "${SEED:-1}" "${DISTURBED:-20}" "${STILL:-40}" "$seconds" >"$work/found"
 /usr/bin/python3 tests/bench/variance_versions.py "$assay" "$corpus/versions" "${PAIRS:-10}" "$seconds" >"$work/told"
 /usr/bin/python3 tests/bench/variance_costs.py "$(dirname "$assay")/libassay-interpose.so" "$corpus/costs" "${COSTS:-24}" "$seconds" >"$work/costs"
+/usr/bin/python3 tests/bench/variance_follow.py "$assay" "$corpus/follow" "$seconds" >"$work/follow"
 {
 	evidence_head 'Variance'
 	echo "Who was disturbed and when was drawn with the seed ${SEED:-1}, of which no run had been seen when the code was written. Runs are recorded alone on the"
@@ -35,6 +36,9 @@ done
 	cat "$work/found"
 	echo
 	[ ! -f "$corpus/notes.md" ] || { cat "$corpus/notes.md"; echo; } # what is to be said of these runs
+	echo '## A run that goes on'
+	echo
+	cat "$work/follow"
 	echo '## Code or environment'
 	echo
 	echo 'The same program as three versions: `same` has another build-id, `more` does 10 % more rounds, `slower` does the same rounds and misses caches (the table'
