@@ -67,6 +67,40 @@ done
 "$ASSAY" variance record -o limited_later -- sh -c 'ulimit -v 200000; grep VmSize /proc/$$/status; seq 30000 >/dev/null; echo end >/dev/null' >out 2>told || fail "$(cat told)"
 [ "$(tr -dc 0-9 <out)" -lt 100000 ] || fail "$(cat out)"
 
+# A thread that has a name of its own is known by it.
+if command -v gcc >/dev/null; then
+	cat >named.c <<'END'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <unistd.h>
+
+static void *work(void *out)
+{
+	volatile long sum = 0;
+
+	pthread_setname_np(pthread_self(), "keeper");
+	for (int i = 0; i < 2000; i++) {
+		for (int k = 0; k < 30000; k++)
+			sum += k;
+		(void)!write(*(int *)out, "x", 1);
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	int out = STDOUT_FILENO;
+	pthread_t thread;
+
+	return pthread_create(&thread, NULL, work, &out) || pthread_join(thread, NULL);
+}
+END
+	gcc -O1 -pthread -o named_program named.c
+	"$ASSAY" variance record -o named -- ./named_program >/dev/null 2>told || fail "$(cat told)"
+	"$ASSAY" samples named/*.samples --format json >out || fail 'no samples'
+	grep -q '"thread:[0-9]*": "keeper"' out || fail "$(cat out)"
+fi
+
 # Processes that left no records are counted.
 "$ASSAY" variance record -o without -- sh -c '(env -u LD_PRELOAD sleep .05); sleep .01' 2>told || fail "$(cat told)"
 if [ "$(id -u)" -eq 0 ] && cp "$(command -v sleep)" set && chown 65534 set && chmod 4755 set; then
