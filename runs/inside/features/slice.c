@@ -115,11 +115,11 @@ static enum assay_status run_one(struct search *s, size_t i, double seconds, str
 	double began = now();
 
 	*out = (struct run){ .status = 0 };
-	if (*s->asked->cancelled)
-		return assay_fail(err, ASSAY_E_IO, "interrupted");
 	empty(s->directory);
 	s->runs++;
 	st = run_command(s->asked->commands[i], seconds, &out->status, err);
+	if (!st && *s->asked->cancelled)
+		st = assay_fail(err, ASSAY_E_IO, "interrupted");
 	out->seconds = now() - began;
 	if (st || run_features_read(s->directory, &out->counts, &ignored))
 		return st;
