@@ -21,7 +21,7 @@
 #define LONGEST	     5.0 /* times what the whole run took, and */
 #define LONGEST_MORE .2	 /* seconds */
 #define MEMORY_KIB   (4 << 20)
-#define TOGETHER     8 /* pieces that are tried at once to see whether any matters */
+#define TOGETHER     16 /* pieces that are tried at once to see whether any matters */
 
 extern char **environ;
 
@@ -128,9 +128,9 @@ static enum assay_status run_one(struct search *s, size_t i, double seconds, str
 	return ASSAY_OK;
 }
 
-/* Runs that leave pieces out: which features stay right in all of them, and what part of the whole they count. No feature: that is not
- * looked at. The first run in which none is right is the last. */
-static enum assay_status try(struct search *s, const struct piece *const *pieces, size_t n, bool *right, double *part,
+/* Runs of so many commands that leave pieces out: which features stay right in all of them, and what part of the whole they count. The
+ * first run in which none is right is the last. */
+static enum assay_status try(struct search *s, const struct piece *const *pieces, size_t n, size_t commands, bool *right, double *part,
 			     struct assay_error *err)
 {
 	struct buf text = BUF_INIT;
@@ -143,7 +143,7 @@ static enum assay_status try(struct search *s, const struct piece *const *pieces
 	buf_release(&text);
 	memset(right, 1, s->n * sizeof(*right));
 	*part = 0.0;
-	for (size_t i = 0; i < s->asked->n && !st && left; i++) {
+	for (size_t i = 0; i < commands && !st && left; i++) {
 		struct run run;
 
 		st = run_one(s, i, LONGEST * s->whole[i].seconds + LONGEST_MORE, &run, err);
@@ -156,7 +156,7 @@ static enum assay_status try(struct search *s, const struct piece *const *pieces
 				   counted->value == before->value;
 			left += right[f];
 		}
-		*part += run.sum / s->whole[i].sum / (double)s->asked->n;
+		*part += run.sum / s->whole[i].sum / (double)commands;
 		run_features_release(&run.counts);
 	}
 	if (!left)
@@ -191,6 +191,42 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct piece *)a)->name, ((const struct piece *)b)->name);
 }
 
+/* Not if it is known that it was called in none of the commands ("call FUNCTION FILE:LINE" is 0). */
+static bool is_called(const struct search *s, const char *function)
+{
+	bool known = false;
+	size_t n = strlen(function);
+
+	for (size_t i = 0; i < s->asked->n; i++) {
+		for (size_t k = 0; k < s->whole[i].counts.n; k++) {
+			const struct run_feature *f = &s->whole[i].counts.items[k];
+
+			if (strncmp(f->name, "call ", 5) != 0 || strncmp(f->name + 5, function, n) != 0 || f->name[5 + n] != ' ' ||
+			    strchr(f->name + 6 + n, ' '))
+				continue;
+			known = true;
+			if (f->value > 0)
+				return true;
+		}
+	}
+	return !known;
+}
+
+/* A piece of a function that is not called need not be tried. */
+static bool may_matter(const struct search *s, const char *piece)
+{
+	const char *name = piece + 2, *of = strchr(name, ' '), *end = strrchr(name, ' ');
+	char *function;
+	bool matters;
+
+	if (*piece == FEATURES_SKIP && of)
+		of = strchr(of + 1, ' ');
+	function = of ? mem_string(of + 1) : mem_bytes(name, end ? (size_t)(end - name) : 0);
+	matters = is_called(s, function);
+	free(function);
+	return matters;
+}
+
 /* Those of one name are left out together. */
 static void add_pieces(struct search *s, const struct run_features *counts)
 {
@@ -199,6 +235,8 @@ static void add_pieces(struct search *s, const struct run_features *counts)
 	for (size_t i = 0; i < counts->pieces_n; i++) {
 		const char *name = counts->pieces[i] + 2;
 
+		if (!may_matter(s, counts->pieces[i]))
+			continue;
 		switch (*counts->pieces[i]) {
 		case FEATURES_SKIP:
 			add_piece(s, "skip", name);
@@ -238,9 +276,9 @@ static enum assay_status run_whole(struct search *s, struct assay_error *err)
 			st = assay_fail(err, ASSAY_E_NODATA,
 					"'%s' counted nothing: was its program built by 'assay features build --pieces'?",
 					s->asked->commands[i]);
-		if (!st)
-			add_pieces(s, &run->counts);
 	}
+	for (size_t i = 0; i < s->asked->n && !st; i++)
+		add_pieces(s, &s->whole[i].counts);
 	if (!st && !s->pieces_n)
 		st = assay_fail(err, ASSAY_E_NODATA, "the program has no pieces: build it by 'assay features build --pieces'");
 	s->features = mem_new(s->whole[0].counts.n, sizeof(*s->features));
@@ -257,7 +295,7 @@ static enum assay_status run_whole(struct search *s, struct assay_error *err)
 
 /* ---- one piece at a time ---- */
 
-/* What each of the pieces does, alone; where several together do nothing, none does. */
+/* What each of the pieces does, alone, in the first command; where several together do nothing, none does. */
 static enum assay_status try_each(struct search *s, size_t from, size_t to, struct assay_error *err)
 {
 	const struct piece *together[TOGETHER];
@@ -267,7 +305,7 @@ static enum assay_status try_each(struct search *s, size_t from, size_t to, stru
 
 	for (size_t k = from; k < to; k++)
 		together[k - from] = &s->pieces[k];
-	st = try(s, together, to - from, right, &part, err);
+	st = try(s, together, to - from, 1, right, &part, err);
 	for (size_t f = 0; f < s->n; f++)
 		same = same && right[f];
 	if (!st && !(same && part == 1.0) && to - from == 1) {
@@ -300,7 +338,7 @@ static enum assay_status choose(struct search *s, const bool *wanted, const stru
 
 	if (n)
 		memcpy(out->pieces + out->n, candidates, n * sizeof(*candidates));
-	st = n ? try(s, out->pieces, out->n + n, right, &part, err) : ASSAY_OK;
+	st = n ? try(s, out->pieces, out->n + n, s->asked->n, right, &part, err) : ASSAY_OK;
 	for (size_t f = 0; f < s->n; f++)
 		all = all && (right[f] || !wanted[f]);
 	free(right);
