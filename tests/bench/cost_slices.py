@@ -1,10 +1,10 @@
-"""cost_slices.py PROGRAM ASSAY BENCH SOURCES WORK ROWS: a Markdown row on what a slice of PROGRAM counts, and for how little.
+"""cost_slices.py PROGRAM ASSAY BENCH SOURCES WORK ROWS: a Markdown row a price on what slices of PROGRAM count, and for how little.
 
-PROGRAM is built with pieces that can be left out, `assay features slice` looks for what two drawn inputs can do without, and what is left is
-built and runs the first COMPARED inputs of ROWS (cost_programs.py): its counts are compared with those of whole runs, its processor time with that of the
-program as it is, which runs before and after it. BENCH (bench_cost) says which counts the model of all wants, and how far models err with
-what is known before a run, without the slice's counts and with those that were right in all inputs. What was measured is kept in
-WORK/PROGRAM.slices."""
+PROGRAM is built with pieces that can be left out. `assay features slice` looks for what two drawn inputs can do without where those counts
+are wanted that the model of all inputs has terms of, as BENCH (bench_cost) says; what is left is built and runs the first COMPARED inputs of
+ROWS (cost_programs.py): its counts are compared with those of whole runs, its processor time with that of the program as it is, which runs
+before and after it. BENCH says how far models err with what is known before a run, without the slice's counts and with those that were right
+in all inputs. What was measured is kept in WORK/PROGRAM.slices, input by input."""
 import csv
 import json
 import os
@@ -15,7 +15,7 @@ import sys
 
 from cost_programs import PROGRAMS, built, counts, drawn, seconds
 
-PRICE, EXAMPLES, COMPARED = .05, 2, 120
+PRICES, EXAMPLES, COMPARED = (.05, .25), 2, 60
 
 
 def build(program, name, sources, work, directory, count):
@@ -36,15 +36,18 @@ def rows_of(path):
     return lines[0], [[float(x) for x in line] for line in lines[1:]]
 
 
-def slice_of(assay, pieces, inputs, directory):
+def slice_of(assay, pieces, inputs, wanted, directory, price):
     """What it says of the features, and the file of what is left out."""
-    without, said = f"{directory}/without", f"{directory}/slice.json"
+    without, said = f"{directory}/{price}.without", f"{directory}/{price}.json"
     if not os.path.exists(said):
-        commands = f"{directory}/commands"
+        commands, only = f"{directory}/commands", f"{directory}/wanted"
         with open(commands, "w", encoding="utf-8") as out:
             for words in inputs:
                 out.write(" ".join("'" + word.replace("'", "'\\''") + "'" for word in [pieces, *words]) + "\n")
-        done = subprocess.run([assay, "features", "slice", commands, "--price", str(PRICE), "-o", without, "--format", "json"], capture_output=True, text=True, check=False)
+        with open(only, "w", encoding="utf-8") as out:
+            out.write("".join(name + "\n" for name in sorted(wanted)))
+        done = subprocess.run([assay, "features", "slice", commands, "--only", only, "--price", str(price), "-o", without, "--format", "json"],
+                              capture_output=True, text=True, check=False)
         if done.returncode:
             sys.exit(done.stderr)
         with open(said + ".new", "w", encoding="utf-8") as out:
@@ -54,23 +57,26 @@ def slice_of(assay, pieces, inputs, directory):
         return json.load(source), without
 
 
-def compare(assay, plain, sliced, inputs, names, rows, directory):
+def compare(assay, plain, sliced, inputs, names, rows, directory, price):
     """Of each name whether the slice has it right in all inputs, and its processor times as parts of the whole run's."""
-    kept = f"{directory}/runs.csv"
-    if not os.path.exists(kept):
-        wrong, parts = set(), []
-        for words, row in zip(inputs, rows):
-            before = seconds([plain, *words])
-            here = counts(assay, [sliced, *words], f"{directory}/features")
-            took = seconds([sliced, *words])
-            parts.append(took / ((before + seconds([plain, *words])) / 2))
-            wrong |= {name for name, value in zip(names, row) if " " in name and float(here.get(name, 0)) != value}
-        with open(kept + ".new", "w", encoding="utf-8", newline="") as out:
-            csv.writer(out).writerows([sorted(wrong), parts])
-        os.rename(kept + ".new", kept)
-    with open(kept, encoding="utf-8", newline="") as source:
-        wrong, parts = list(csv.reader(source))
-    return set(wrong), [float(x) for x in parts]
+    kept = f"{directory}/{price}.runs.csv"
+    done = read(kept)
+    for words, row in list(zip(inputs, rows))[len(done):]:
+        before = seconds([plain, *words])
+        here = counts(assay, [sliced, *words], f"{directory}/features")
+        took = seconds([sliced, *words])
+        after = seconds([plain, *words])
+        with open(kept, "a", encoding="utf-8", newline="") as out:
+            csv.writer(out).writerow([took / ((before + after) / 2)] + [name for name, value in zip(names, row) if " " in name and float(here.get(name, 0)) != value])
+    done = read(kept)
+    return {name for line in done for name in line[1:]}, [float(line[0]) for line in done]
+
+
+def read(path):
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8", newline="") as source:
+        return list(csv.reader(source))
 
 
 def error(bench, names, rows, columns, path):
@@ -96,18 +102,21 @@ def main():
     examples = [inputs[i] for i in sorted(cheap)[:EXAMPLES]]  # runs of the cheaper quarter, drawn
     wanted = set(subprocess.run([bench, table, "selected"], capture_output=True, text=True, check=True).stdout.splitlines())
     free = [column for column in names if " " not in column]
-    said, without = slice_of(assay, pieces, examples, directory)
-    found = {one["feature"] for one in said["features"] if one["sliced"]}
-    alone = {one["feature"]: one["alone"] for one in said["features"]}
-    sliced = build(program, name, sources, work, directory + "/sliced", f"{assay} features build --without {without} --")
-    wrong, parts = compare(assay, plain, sliced, inputs, names, rows[:COMPARED], directory)
-    right = {column for column in names if column in found and column not in wrong}
     known, all_of_them = error(bench, names, rows, set(names), f"{directory}/rows")
-    cheaply = error(bench, names, rows, set(free) | right, f"{directory}/rows")[1] if right else known
-    low, middle, high = (statistics.quantiles(parts, n=20)[k] for k in (0, 9, 18))
-    dear = " | ".join(f"{len([1 for column in names if alone.get(column, 2) <= part])} / {len([1 for column in wanted if alone.get(column, 2) <= part])}" for part in (.05, .25, .5))
-    print(f"| {name} | {said['left_out']} of {said['pieces']} | {said['runs']} | {len([1 for column in names if column in alone])} | {dear} | {len(wanted)} | {len(wanted & found)} | {len(wanted & right)} | {len(wanted & found & wrong)} "
-          f"| {len([column for column in names if column in found])} | {len(right)} | {100 * middle:.1f} % | {100 * low:.1f} to {100 * high:.1f} % | {known} | {cheaply} | {all_of_them} |", flush=True)
+    for price in PRICES:
+        said, without = slice_of(assay, pieces, examples, wanted, directory, price)
+        found = {one["feature"] for one in said["features"] if one["sliced"]}
+        head = f"| {name} | {100 * price:.0f} % | {said['pieces']} | {said['runs']} | {len(wanted)} | {len(found)} |"
+        if not found:
+            least = min(one["alone"] for one in said["features"])
+            print(f"{head} - | - | {100 * least:.0f} % at least | - | {known} | - | {all_of_them} |", flush=True)
+            continue
+        sliced = build(program, name, sources, work, f"{directory}/{price}", f"{assay} features build --without {without} --")
+        wrong, parts = compare(assay, plain, sliced, inputs, names, rows[:COMPARED], directory, price)
+        right = found - wrong
+        cheaply = error(bench, names, rows, set(free) | right, f"{directory}/rows")[1] if right else known
+        low, middle, high = (statistics.quantiles(parts, n=20)[k] for k in (0, 9, 18))
+        print(f"{head} {len(right)} | {len(found & wrong)} | {100 * middle:.1f} % | {100 * low:.1f} to {100 * high:.1f} % | {known} | {cheaply} | {all_of_them} |", flush=True)
 
 
 main()

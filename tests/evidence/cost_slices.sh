@@ -11,20 +11,20 @@ done
 {
 	evidence_head 'Slices: what can be counted before a run, and for how little'
 	cat <<'END_TEXT'
-Programs of [what an input should cost](cost.md), built by `assay features build --pieces`. `assay features slice` tried what two of the cheaper drawn inputs can do without, for 5 % of what a whole run counts; what is left was built
-(`--without`), and ran 120 drawn inputs, once to count and once as it is, between two runs of the program without any counting.
+Programs of [what an input should cost](cost.md), built by `assay features build --pieces`. `assay features slice` tried what two of the cheaper drawn inputs can do without, for 5 and 25 % of what a whole run counts; what is left was built
+(`--without`), and ran 60 drawn inputs, once to count and once as it is, between two runs of the program without any counting.
 
-*Left out*: of functions, calls of libraries, branches and loops' ends, those without which what is wanted stays right; *runs*: that it took to find out. *Counts* that vary, repeat no other, and were reached in those two inputs; how many of them, and of those wanted, would alone cost at most so
-much. *Wanted*: that the model of all inputs has terms of; *sliced*: those that the slice has right in the two inputs; *exact*: in all 120; *refused*: not in all. *Any*: the same of all counts. *Time*: processor time of the slice, as a part of the whole run's, in the median; and of the middle
-.9 of the inputs. *Error*: of models of 300 inputs on the others, as in cost.md: by what is known before a run for nothing, by that and the slice's exact counts, and by all counts, which cost the run.
+*Pieces*: functions that were called, calls of libraries, branches and loops' ends in them, that may be left out; *runs*: that it took to find out which. *Wanted*: counts that the model of all inputs has terms of; *sliced*: those that the slice has right in the two inputs; *exact*: in all 60; *refused*: not in all.
+*Time*: processor time of the slice, as a part of the whole run's, in the median (nothing sliced: what the cheapest count alone was found to take of all that is counted); and of the middle .9 of the inputs. *Error*: of models of 300 inputs on the others, as in cost.md: by what is known before a run for
+nothing, by that and the slice's exact counts, and by all counts, which cost the run.
 
-| program | left out | runs | counts | for 5 %: any / wanted | for 25 % | for 50 % | wanted | sliced | exact | refused | any sliced | exact | time | middle .9 | known before | with the slice | all counts |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| program | price | pieces | runs | wanted | sliced | exact | refused | time | middle .9 | known before | with the slice | all counts |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 END_TEXT
 	for program in ${PROGRAMS:-bzip2 lz4 sqlite3 jq mawk jsoncpp}; do
 		cat "$work/$program.line"
 	done
-	printf '\nSlices were found and run from %s to %s; errors are of this revision.\n' "$(stat -c %y "$kept"/*.slices/slice.json | sort | head -n 1 | cut -c 1-16)" \
-		"$(stat -c %y "$kept"/*.slices/runs.csv | sort | tail -n 1 | cut -c 1-16)"
+	printf '\nSlices were found and run from %s to %s; errors are of this revision.\n' "$(stat -c %y "$kept"/*.slices/*.json | sort | head -n 1 | cut -c 1-16)" \
+		"$(stat -c %y "$kept"/*.slices/*.runs.csv | sort | tail -n 1 | cut -c 1-16)"
 } >"$work/page"
 evidence_done
