@@ -96,8 +96,8 @@ int main(void)
 }
 END
 	gcc -O1 -pthread -o named_program named.c
-	"$ASSAY" variance record -o named -- ./named_program >/dev/null 2>told || fail "$(cat told)"
-	"$ASSAY" samples named/*.samples --format json >out || fail 'no samples'
+	"$ASSAY" variance record -o threads_named -- ./named_program >/dev/null 2>told || fail "$(cat told)"
+	"$ASSAY" samples threads_named/*.samples --format json >out || fail 'no samples'
 	grep -q '"thread:[0-9]*": "keeper"' out || fail "$(cat out)"
 fi
 
