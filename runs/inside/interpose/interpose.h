@@ -183,10 +183,8 @@ static inline uint64_t interpose_usual(uint64_t before, uint64_t took, uint64_t 
 /* Of the calling thread, by system calls; the last nine are left as they are. `turns`: that it has left its processor; as long as that
  * stays, it has not waited for one, and what says how long it has, which takes 6 of 7 microseconds, is not read: then false. */
 bool interpose_accounts_read(struct interpose_accounts *out, uint64_t *turns, enum record_level level);
-/* Of those what was withheld, and pressure: some 20 microseconds, more on large machines; now and then 50 for all threads. Returns the
- * ticks that it takes. */
-uint64_t interpose_withheld_read(struct interpose_accounts *out, struct interpose_withheld *withheld, enum record_level level,
-				 uint64_t now);
+/* Of those what was withheld, and pressure: some 20 microseconds, more on large machines; now and then 50 for all threads. */
+void interpose_withheld_read(struct interpose_accounts *out, struct interpose_withheld *withheld, enum record_level level, uint64_t now);
 /* Ticks that so many operations, each of which waits for the one before it, take now: about 2000 turns of the processor's clock. */
 uint64_t interpose_loop_ticks(void);
 /* In a child. */

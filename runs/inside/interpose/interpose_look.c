@@ -487,36 +487,32 @@ static void stat_read(struct interpose_accounts *out, struct interpose_withheld 
 	w->ticks = ticks;
 }
 
-/* Has begun at `start`. Returns what it takes. */
-static uint64_t pace_follow(struct interpose_pace *pace, uint64_t start, uint32_t part)
+/* Has begun at `start`. */
+static void pace_follow(struct interpose_pace *pace, uint64_t start, uint32_t part)
 {
 	uint64_t usual = interpose_usual(pace->usual, record_ticks() - start, INTERPOSE_LONG), pause = usual * part;
 
 	pace->usual = usual;
 	__atomic_store_n(&pace->due, start + (pause > WITHHELD_TICKS ? pause : WITHHELD_TICKS), __ATOMIC_RELAXED);
-	return usual;
 }
 
-uint64_t interpose_withheld_read(struct interpose_accounts *out, struct interpose_withheld *w, enum record_level level, uint64_t now)
+void interpose_withheld_read(struct interpose_accounts *out, struct interpose_withheld *w, enum record_level level, uint64_t now)
 {
-	uint64_t takes;
-
 	stat_read(out, w);
-	takes = pace_follow(&w->pace, now, STAT_PART);
+	pace_follow(&w->pace, now, STAT_PART);
 	if (now >= __atomic_load_n(&own_group.pace.due, __ATOMIC_RELAXED) &&
 	    !__atomic_exchange_n(&own_group.busy, true, __ATOMIC_ACQUIRE)) {
 		now = record_ticks();
 		group_read(level);
-		takes += pace_follow(&own_group.pace, now, GROUP_PART);
+		pace_follow(&own_group.pace, now, GROUP_PART);
 		__atomic_store_n(&own_group.busy, false, __ATOMIC_RELEASE);
 	}
 	out->throttled_ns = __atomic_load_n(&own_group.throttled.ns, __ATOMIC_RELAXED);
 	out->own_ns = cpu_time(CLOCK_PROCESS_CPUTIME_ID);
 	if (level < RECORD_LEVEL_RESOURCES)
-		return takes;
+		return;
 	out->io_pressure_ns = __atomic_load_n(&own_group.io.ns, __ATOMIC_RELAXED);
 	out->memory_pressure_ns = __atomic_load_n(&own_group.memory.ns, __ATOMIC_RELAXED);
-	return takes;
 }
 
 void interpose_withheld_forked(void)

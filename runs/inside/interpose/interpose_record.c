@@ -43,7 +43,7 @@
 #define BURST_BYTES	  12288u /* beyond the rate, with names: with what is reserved, 50 KB in the first second, */
 #define BYTES_PER_S	  24000u /* and less in all others */
 #define OVERHEAD_PPM	  10000u
-#define TIMING_PART	  2u	  /* of that; the rest is for what happens at a process's beginning and end, and in caches */
+#define TIMING_PART	  4u	  /* of that; the rest is for looking and writing, which have limits of their own, and for caches */
 #define CHUNK_BYTES	  4096u	  /* a thread that makes few calls has one all the same */
 #define NAMES_BYTES	  131072u /* of each process, however short: about 1,800 sites */
 #define NOT_CHOSEN	  255u
@@ -74,7 +74,7 @@ struct thread_state {
 	struct interpose_accounts accounts;
 	struct interpose_withheld withheld;
 	uint64_t gap, paced; /* ticks */
-	uint64_t spent;	     /* ticks since then, on looking and writing */
+	uint64_t spent;	     /* ticks since then, on call paths */
 	uint64_t counted;    /* calls since then, timed or not */
 	uint32_t timed;
 };
@@ -197,8 +197,9 @@ static void site_turn(struct interpose_site *s, uint64_t now)
 	mine.counted += s->left + 1;
 }
 
-/* How much of the thread's time goes into counting and timing calls, looking and writing; sites are to be timed as often as that allows.
- * What counts too many calls for that times some all the same. */
+/* How much of the thread's time goes into counting and timing calls; sites are to be timed as often as that allows. What counts too many
+ * calls for that times some all the same. Looking and writing are not in it, for timing fewer calls saves neither: a thread that mostly
+ * waits, and has little time to spend, would time hardly any. */
 static void pace(uint64_t now)
 {
 	uint64_t spent = mine.spent + ticks_of_ns((uint64_t)PACE_CALLS * TIMED_NS), counted = ticks_of_ns(mine.counted * COUNTED_NS);
@@ -283,7 +284,7 @@ static uint64_t accounts_look(uint64_t now)
 		mine.withheld.pace.due = now + THREAD_TICKS;
 	if (level >= RECORD_LEVEL_CAUSES && now >= mine.withheld.pace.due) {
 		name_look();
-		mine.spent += interpose_withheld_read(&mine.accounts, &mine.withheld, level, now);
+		interpose_withheld_read(&mine.accounts, &mine.withheld, level, now);
 		most = INTERPOSE_LONG;
 		now = record_ticks();
 	}
@@ -291,7 +292,6 @@ static uint64_t accounts_look(uint64_t now)
 	took = record_ticks() - now;
 	if (left)
 		mine.usual_look = interpose_usual(mine.usual_look, took, LOOK_TICKS_MOST);
-	mine.spent += took < LOOK_TICKS_MOST ? took : LOOK_TICKS_MOST;
 	mine.idle_log2 = idle_of(now - mine.looked, cpu_ns);
 	mine.period = mine.usual_look * PERIOD_PART << mine.idle_log2;
 	if (mine.period > PERIOD_MOST)
@@ -483,11 +483,9 @@ void interpose_leave(const struct interpose_call *call, int file, uint64_t size,
 	if (vertex != NOT_CHOSEN || edge != NOT_CHOSEN || call->accounts) {
 		struct choice weights = { vertex == NOT_CHOSEN ? 0 : 1u << (call->block_log2 + vertex),
 					  edge == NOT_CHOSEN ? 0 : 1u << (call->from_log2 + edge) };
-		uint64_t before = now;
 
 		record_write(call, weights, now, file, size, args, result);
 		now = record_ticks(); /* what that took is not the program's */
-		mine.spent += now - before < WRITE_TICKS_MOST ? now - before : WRITE_TICKS_MOST;
 	}
 	if (call->turn) {
 		interpose_hot.from = call->number;
