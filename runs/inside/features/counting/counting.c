@@ -1,6 +1,6 @@
-/* What is linked into programs and libraries that count (plugin.cc): it gives each thread its block of counters, in a file that is mapped
- * and so outlives the process whatever ends it (format.h). Each module, a program or a library, has its own copy of all this, and its own
- * file.
+/* What is linked into programs and libraries that count (plugin_gcc.cc, plugin_clang.cc): it gives each thread its block of counters, in a
+ * file that is mapped and so outlives the process whatever ends it (format.h). Each module, a program or a library, has its own copy of all
+ * this, and its own file.
  *
  * A thread asks for its block in the first counted function that it enters, wherever it came from: no function that starts threads must be
  * known. There the program's registers are live, a signal handler may be at work, and locks may be held: only system calls of our own, no
@@ -34,7 +34,7 @@ extern unsigned char counters_end[] __asm__("__stop_assay_features") __attribute
 extern const char names_begin[] __asm__("__start_assay_features_names") __attribute__((weak)) HIDDEN;
 extern const char names_end[] __asm__("__stop_assay_features_names") __attribute__((weak)) HIDDEN;
 
-/* What plugin.cc makes programs use. */
+/* What the plugins make programs use. */
 extern HIDDEN __thread uintptr_t assay_features_delta;
 HIDDEN void assay_features_enter(void);
 HIDDEN void assay_features_take(void);

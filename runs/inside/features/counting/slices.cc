@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "runs/inside/features/counting/slices.h"
+#include "runs/inside/features/counting/plugin_shared.h"
 #include "runs/inside/features/counting/slices_plugin.h"
 
 namespace
@@ -136,7 +137,7 @@ bool is_library_call(gcall *call)
 
 void skip_call(gcall *call)
 {
-	std::string name = slices_printable(IDENTIFIER_POINTER(DECL_NAME(gimple_call_fndecl(call)))) + ' ' + slices_place(call);
+	std::string name = printable(IDENTIFIER_POINTER(DECL_NAME(gimple_call_fndecl(call)))) + ' ' + slices_place(call);
 	tree lhs = gimple_call_lhs(call), made;
 	gimple_seq code = NULL;
 	gcond *condition = skip_condition(name, &code);

@@ -1,4 +1,4 @@
-/* Between the plugin's parts: how plugin.cc lets slices.cc change the function at hand. */
+/* Between the plugin's parts: how plugin_gcc.cc lets slices.cc change the function at hand. */
 #ifndef RUNS_FEATURES_COUNTING_SLICES_PLUGIN_H
 #define RUNS_FEATURES_COUNTING_SLICES_PLUGIN_H
 
@@ -12,9 +12,8 @@ void slices_change();		    /* once it counts */
 const std::string &slices_names();  /* of its pieces, as lines of format.h */
 void slices_end();		    /* of the translation unit */
 
-/* Of plugin.cc. */
+/* Of plugin_gcc.cc. */
 bool slices_is_known(location_t where);
-std::string slices_printable(const char *text);
 std::string slices_place(gimple *statement); /* FILE:LINE:COLUMN FUNCTION */
 std::string slices_function();		     /* FUNCTION FILE:LINE */
 

@@ -1,4 +1,4 @@
-/* Where a run may stop: what plugin.cc calls at the entry of the function that --until names. A file of its own, so that what is linked has
+/* Where a run may stop: what plugins call at the entry of the function that --until names. A file of its own, so that what is linked has
  * the variable's name in it only where it has that function: features_build.c looks. */
 #include "runs/inside/features/counting/until.h"
 

@@ -42,6 +42,7 @@
 #include <vector>
 
 #include "runs/inside/features/counting/format.h"
+#include "runs/inside/features/counting/plugin_shared.h"
 #include "runs/inside/features/counting/slices_plugin.h"
 #include "runs/inside/features/counting/statements.h"
 
@@ -50,63 +51,16 @@ int plugin_is_GPL_compatible;
 namespace
 {
 
-/* ---- what is asked for ---- */
-
-struct wishes {
-	bool some; /* only those of `only` */
-	std::set<std::string> only;
-	bool values;
-	std::string until;
-};
 wishes wished;
-
-bool read_only(const char *path)
-{
-	FILE *file = fopen(path, "r");
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t n;
-
-	if (!file)
-		return false;
-	while ((n = getline(&line, &room, file)) >= 0) {
-		size_t digits = strspn(line, "0123456789.+-e");
-
-		if (n && line[n - 1] == '\n')
-			line[n - 1] = '\0';
-		wished.only.insert(line[digits] == ' ' ? line + digits + 1 : line); /* "NUMBER NAME" will do */
-	}
-	free(line);
-	fclose(file);
-	wished.some = true;
-	return true;
-}
 
 /* ---- the counters of this translation unit ---- */
 
 struct unit {
 	tree array;   /* the counters; its size is known at the end */
 	tree counter; /* their type: no object of the program has it */
-	tree delta;   /* a function's asm has it */
-	std::string names;
-	unsigned HOST_WIDE_INT slots;
+	counted_unit counted;
 };
 unit made;
-
-/* Takes slots for a name; false: it is not wanted. */
-bool is_wanted(const std::string &name)
-{
-	return !wished.some || wished.only.count(name);
-}
-
-unsigned HOST_WIDE_INT slot_new(char kind, const std::string &name)
-{
-	unsigned HOST_WIDE_INT slot = made.slots;
-
-	made.slots += kind == 'c' ? 1 : FEATURES_VALUE_SLOTS;
-	made.names += std::string(1, kind) + ' ' + name + '\n';
-	return slot;
-}
 
 void unit_begin()
 {
@@ -129,9 +83,9 @@ void unit_begin()
 
 tree names_decl()
 {
-	size_t n = made.names.size();
+	size_t n = made.counted.names.size();
 	tree type = build_array_type(char_type_node, build_index_type(size_int(n - 1)));
-	tree text = build_string(n, made.names.data()), decl;
+	tree text = build_string(n, made.counted.names.data()), decl;
 
 	TREE_TYPE(text) = type;
 	decl = build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier("assay_features_text"), type);
@@ -152,12 +106,12 @@ void unit_end()
 {
 	tree type;
 
-	made.names += slices_names();
-	if (!made.names.empty())
+	made.counted.names += slices_names();
+	if (!made.counted.names.empty())
 		varpool_node::finalize_decl(names_decl());
-	if (!made.slots)
+	if (!made.counted.slots)
 		return;
-	type = build_array_type(made.counter, build_index_type(size_int(made.slots - 1)));
+	type = build_array_type(made.counter, build_index_type(size_int(made.counted.slots - 1)));
 	TREE_TYPE(made.array) = type;
 	DECL_SIZE(made.array) = NULL_TREE;
 	DECL_SIZE_UNIT(made.array) = NULL_TREE;
@@ -166,16 +120,6 @@ void unit_end()
 }
 
 /* ---- names ---- */
-
-std::string printable(const char *text)
-{
-	std::string out(text ? text : "?");
-
-	for (char &c : out)
-		if ((unsigned char)c < ' ' || c == 0x7f)
-			c = '?';
-	return out;
-}
 
 std::string function_name(tree function)
 {
@@ -187,12 +131,11 @@ bool is_known(location_t where)
 	return LOCATION_LOCUS(where) > BUILTINS_LOCATION && !in_system_header_at(where) && expand_location(where).file;
 }
 
-std::string place(location_t where, bool column)
+source_place place(location_t where)
 {
 	expanded_location at = expand_location(where);
-	std::string out = printable(lbasename(at.file)) + ':' + std::to_string(at.line);
 
-	return column ? out + ':' + std::to_string(at.column) : out;
+	return { lbasename(at.file), (unsigned)at.line, (unsigned)at.column };
 }
 
 /* The function of the source that a statement stands in: one that was inlined here, or this one. */
@@ -240,7 +183,7 @@ bool begins_well(basic_block block)
 
 void count(plan *p, basic_block block, edge way, const std::string &name)
 {
-	if (!is_wanted(name))
+	if (!wishes_count(wished, name))
 		return;
 	if (way && single_pred_p(way->dest) && way->dest != EXIT_BLOCK_PTR_FOR_FN(cfun) && begins_well(way->dest)) {
 		block = way->dest;
@@ -307,7 +250,7 @@ void count_loops(plan *p)
 			at = last_stmt(loop->header);
 		if (is_known(where))
 			count(p, in ? NULL : loop->header, in,
-			      "loop " + place(where, false) + ' ' + function_name(at ? function_of(at) : current_function_decl));
+			      loop_name(place(where), function_name(at ? function_of(at) : current_function_decl)));
 	}
 }
 
@@ -328,8 +271,7 @@ void count_condition(plan *p, gcond *condition, basic_block block)
 	extract_true_false_edges_from_block(block, &taken, &other);
 	rather_other = other->probability.initialized_p() && taken->probability.initialized_p() && other->probability < taken->probability;
 	count(p, NULL, rather_other ? other : taken,
-	      "branch " + place(gimple_location(condition), true) + ' ' + function_name(function_of(condition)) +
-		  (rather_other ? " not taken" : " taken"));
+	      branch_name(place(gimple_location(condition)), function_name(function_of(condition)), rather_other ? "not taken" : "taken"));
 }
 
 std::string case_name(tree label)
@@ -350,30 +292,21 @@ void count_switch(plan *p, gswitch *choice)
 
 		if (done.insert(way).second)
 			count(p, NULL, way,
-			      "branch " + place(gimple_location(choice), true) + ' ' + function_name(function_of(choice)) + ' ' +
-				  case_name(gimple_switch_label(choice, i)));
+			      branch_name(place(gimple_location(choice)), function_name(function_of(choice)),
+					  case_name(gimple_switch_label(choice, i))));
 	}
 }
 
 void count_exception(plan *p, gcall *call, basic_block block)
 {
-	static const struct {
-		const char *symbol, *what;
-	} rows[] = { { "__cxa_throw", "thrown" },  { "__cxa_rethrow", "thrown" }, { "__cxa_begin_catch", "caught" },
-		     { "longjmp", "longjmp" },	   { "_longjmp", "longjmp" },	  { "siglongjmp", "longjmp" } };
 	tree callee = gimple_call_fndecl(call);
+	const char *what = callee && DECL_NAME(callee) ? exception_of(IDENTIFIER_POINTER(DECL_NAME(callee))) : NULL;
 	location_t where = gimple_location(call);
 
-	if (!callee || !DECL_NAME(callee))
-		return;
-	for (const auto &row : rows)
-		if (strcmp(IDENTIFIER_POINTER(DECL_NAME(callee)), row.symbol) == 0) {
-			if (!is_known(where))
-				where = first_location(block);
-			if (is_known(where))
-				count(p, block, NULL,
-				      "exception " + place(where, false) + ' ' + function_name(function_of(call)) + ' ' + row.what);
-		}
+	if (what && !is_known(where))
+		where = first_location(block);
+	if (what && is_known(where))
+		count(p, block, NULL, exception_name(place(where), function_name(function_of(call)), what));
 }
 
 /* ---- values ---- */
@@ -408,11 +341,10 @@ bool is_scalar(tree type)
 void keep_value(plan *p, gimple *behind, tree what, const std::string &of, location_t where, tree function)
 {
 	bool real = SCALAR_FLOAT_TYPE_P(TREE_TYPE(what));
-	std::string name = "value " + of + ' ' + place(where, false) + ' ' + function_name(function);
+	std::string name = value_name(place(where), function_name(function), of);
 
-	if (!wished.some || wished.only.count(name + " 1") || wished.only.count(name + " 2") || wished.only.count(name + " 3") ||
-	    wished.only.count(name + " 4") || wished.only.count(name + " 5"))
-		p->values.push_back({ behind, what, slot_new(real ? 'd' : 'v', name), real });
+	if (wishes_value(wished, name))
+		p->values.push_back({ behind, what, value_new(&made.counted, name, real), real });
 }
 
 void keep_parameters(plan *p)
@@ -467,37 +399,17 @@ void plan_function(plan *p)
 
 	if (is_known(where))
 		count(p, NULL, single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(cfun)),
-		      "call " + function_name(current_function_decl) + ' ' + place(where, false));
+		      call_name(place(where), function_name(current_function_decl)));
 	if (wished.values)
 		keep_parameters(p);
 	count_loops(p);
 	FOR_EACH_BB_FN (block, cfun)
 		plan_block(p, block);
-	for (anchor &a : p->anchors) {
-		a.slot = slot_new('c', a.names[0]);
-		for (size_t i = 1; i < a.names.size(); i++)
-			made.names += "= " + a.names[i] + '\n';
-	}
+	for (anchor &a : p->anchors)
+		a.slot = counter_new(&made.counted, a.names);
 }
 
 /* ---- the changes ---- */
-
-/* The thread's own counters: it gets them in its first function. The asm has no effect that the compiler must know of: it may move or go. */
-const char *const delta_text =
-    "movq\tassay_features_delta@gottpoff(%%rip), %0\n\t"
-    "movq\t%%fs:(%0), %0\n\t"
-    "testq\t%0, %0\n\t"
-    "je\t771f\n"
-    "772:\n\t"
-    ".subsection\t1\n"
-    "771:\n\t"
-    "leaq\t-128(%%rsp), %%rsp\n\t"
-    "call\tassay_features_enter\n\t"
-    "leaq\t128(%%rsp), %%rsp\n\t"
-    "movq\tassay_features_delta@gottpoff(%%rip), %0\n\t"
-    "movq\t%%fs:(%0), %0\n\t"
-    "jmp\t772b\n\t"
-    ".previous";
 
 /* Where the thread's counters of this unit begin, as a pointer. */
 tree insert_base(gimple_seq *code)
@@ -507,7 +419,7 @@ tree insert_base(gimple_seq *code)
 	gasm *text;
 
 	vec_safe_push(outputs, build_tree_list(build_tree_list(NULL_TREE, build_string(3, "=r")), delta));
-	text = gimple_build_asm_vec(delta_text, NULL, outputs, NULL, NULL);
+	text = gimple_build_asm_vec(delta_assembly, NULL, outputs, NULL, NULL);
 	gimple_asm_set_volatile(text, false);
 	gimple_asm_set_inline(text, true);
 	SSA_NAME_DEF_STMT(delta) = text;
@@ -713,19 +625,14 @@ bool slices_is_known(location_t where)
 	return is_known(where);
 }
 
-std::string slices_printable(const char *text)
-{
-	return printable(text);
-}
-
 std::string slices_place(gimple *statement)
 {
-	return place(gimple_location(statement), true) + ' ' + function_name(function_of(statement));
+	return place_column(place(gimple_location(statement))) + ' ' + function_name(function_of(statement));
 }
 
 std::string slices_function()
 {
-	return function_name(current_function_decl) + ' ' + place(DECL_SOURCE_LOCATION(current_function_decl), false);
+	return function_name(current_function_decl) + ' ' + place_line(place(DECL_SOURCE_LOCATION(current_function_decl)));
 }
 
 int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *version)
@@ -743,17 +650,13 @@ int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *versio
 			statements_register(info->base_name);
 			return 0;
 		}
-		if (strcmp(key, "values") == 0)
-			wished.values = true;
-		else if (strcmp(key, "pieces") == 0)
+		if (strcmp(key, "pieces") == 0)
 			slices_have_switches();
-		else if (strcmp(key, "without") == 0 && text && !slices_read(text)) {
+		if (strcmp(key, "without") == 0 && text && !slices_read(text)) {
 			error("cannot read the list of pieces %qs", text);
 			return 1;
 		}
-		else if (strcmp(key, "until") == 0 && text)
-			wished.until = text;
-		else if (strcmp(key, "only") == 0 && text && !read_only(text)) {
+		if (!wishes_take(&wished, key, text)) {
 			error("cannot read the list of features %qs", text);
 			return 1;
 		}

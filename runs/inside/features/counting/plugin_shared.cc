@@ -1,0 +1,149 @@
+#include "runs/inside/features/counting/plugin_shared.h"
+
+#include "runs/inside/features/counting/format.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+/* ---- what is asked for ---- */
+
+static bool read_only(wishes *wished, const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+
+	if (!file)
+		return false;
+	while ((n = getline(&line, &room, file)) >= 0) {
+		size_t digits = strspn(line, "0123456789.+-e");
+
+		if (n && line[n - 1] == '\n')
+			line[n - 1] = '\0';
+		wished->only.insert(line[digits] == ' ' ? line + digits + 1 : line); /* "NUMBER NAME" will do */
+	}
+	free(line);
+	fclose(file);
+	wished->some = true;
+	return true;
+}
+
+bool wishes_take(wishes *wished, const char *key, const char *value)
+{
+	if (strcmp(key, "values") == 0)
+		wished->values = true;
+	else if (strcmp(key, "until") == 0 && value)
+		wished->until = value;
+	else if (strcmp(key, "only") == 0 && value)
+		return read_only(wished, value);
+	return true;
+}
+
+bool wishes_count(const wishes &wished, const std::string &name)
+{
+	return !wished.some || wished.only.count(name);
+}
+
+bool wishes_value(const wishes &wished, const std::string &name)
+{
+	bool is = !wished.some;
+
+	for (unsigned i = 1; i <= FEATURES_VALUES; i++)
+		is = is || wished.only.count(name + ' ' + std::to_string(i));
+	return is;
+}
+
+/* ---- names ---- */
+
+std::string printable(const char *text)
+{
+	std::string out(text ? text : "?");
+
+	for (char &c : out)
+		if ((unsigned char)c < ' ' || c == 0x7f)
+			c = '?';
+	return out;
+}
+
+std::string place_line(const source_place &at)
+{
+	return printable(at.file.c_str()) + ':' + std::to_string(at.line);
+}
+
+std::string place_column(const source_place &at)
+{
+	return place_line(at) + ':' + std::to_string(at.column);
+}
+
+std::string loop_name(const source_place &at, const std::string &function)
+{
+	return "loop " + place_line(at) + ' ' + function;
+}
+
+std::string branch_name(const source_place &at, const std::string &function, const std::string &way)
+{
+	return "branch " + place_column(at) + ' ' + function + ' ' + way;
+}
+
+std::string call_name(const source_place &at, const std::string &function)
+{
+	return "call " + function + ' ' + place_line(at);
+}
+
+std::string exception_name(const source_place &at, const std::string &function, const char *what)
+{
+	return "exception " + place_line(at) + ' ' + function + ' ' + what;
+}
+
+std::string value_name(const source_place &at, const std::string &function, const std::string &variable)
+{
+	return "value " + variable + ' ' + place_line(at) + ' ' + function;
+}
+
+const char *exception_of(const char *symbol)
+{
+	static const struct {
+		const char *symbol, *what;
+	} rows[] = { { "__cxa_throw", "thrown" }, { "__cxa_rethrow", "thrown" }, { "__cxa_begin_catch", "caught" },
+		     { "longjmp", "longjmp" },	  { "_longjmp", "longjmp" },	 { "siglongjmp", "longjmp" } };
+
+	for (const auto &row : rows)
+		if (strcmp(symbol, row.symbol) == 0)
+			return row.what;
+	return NULL;
+}
+
+/* ---- counters ---- */
+
+uint64_t counter_new(counted_unit *unit, const std::vector<std::string> &names)
+{
+	for (size_t i = 0; i < names.size(); i++)
+		unit->names += (i ? "= " : "c ") + names[i] + '\n';
+	return unit->slots++;
+}
+
+uint64_t value_new(counted_unit *unit, const std::string &name, bool real)
+{
+	uint64_t slot = unit->slots;
+
+	unit->slots += FEATURES_VALUE_SLOTS;
+	unit->names += (real ? "d " : "v ") + name + '\n';
+	return slot;
+}
+
+const char *const delta_assembly = "movq\tassay_features_delta@gottpoff(%%rip), %0\n\t"
+				   "movq\t%%fs:(%0), %0\n\t"
+				   "testq\t%0, %0\n\t"
+				   "je\t771f\n"
+				   "772:\n\t"
+				   ".subsection\t1\n"
+				   "771:\n\t"
+				   "leaq\t-128(%%rsp), %%rsp\n\t"
+				   "call\tassay_features_enter\n\t"
+				   "leaq\t128(%%rsp), %%rsp\n\t"
+				   "movq\tassay_features_delta@gottpoff(%%rip), %0\n\t"
+				   "movq\t%%fs:(%0), %0\n\t"
+				   "jmp\t772b\n\t"
+				   ".previous";
