@@ -6,6 +6,7 @@ have yet three times by the first, from memory, all of them before any a second 
 a run. count counts all of them by the second. Printed is a line of TAB-separated values an input, after one of names: the least of its times, what is
 known of it, and all counts that vary and repeat no other's."""
 import csv
+import dataclasses
 import json
 import os
 import random
@@ -18,9 +19,12 @@ import tempfile
 TIMES = 3
 
 
+@dataclasses.dataclass
 class Program:
-    def __init__(self, package, build, binary, draw):
-        self.package, self.build, self.binary, self.draw = package, build, binary, draw
+    package: str
+    build: str
+    binary: str
+    draw: object
 
 
 def words_of(draw, n):

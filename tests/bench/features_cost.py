@@ -1,0 +1,130 @@
+"""features_cost.py packages: prints the packages that the programs are of.
+features_cost.py build|time ASSAY SOURCES WORK SAMPLES ROUNDS: what counting costs programs of Debian, built by gcc and by clang.
+
+build builds each program three times by each compiler from its sources in SOURCES/PACKAGE, as it is, to count, and to count with values, and makes its
+input; what is there is kept. time runs all of them in turns, ROUNDS times, from memory, and writes their processor times to SAMPLES (CSV); it prints the
+table of the page. Counts are kept in memory, too, as `assay features run` has them kept."""
+import concurrent.futures
+import csv
+import dataclasses
+import math
+import os
+import random
+import shutil
+import statistics
+import sys
+import tempfile
+
+import cost_programs
+
+COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang-14", "clang++-14")}
+BUILDS = {"plain": "", "counting": "features build --", "values": "features build --values --"}
+LIMITS = {"counting": 1.15, "values": 2.0}
+
+
+def text_of(path, n):
+    draw = random.Random(path.rsplit("/", 1)[1])
+    with open(path, "w", encoding="ascii") as out:
+        out.write(" ".join(cost_programs.words_of(draw, n)))
+
+
+def rows(path, n):
+    """Rows of a table, groups of one, a join, an index, updates."""
+    draw = random.Random("sqlite3")
+    with open(path, "w", encoding="ascii") as out:
+        out.write("CREATE TABLE a (x INTEGER, y INTEGER, z TEXT); CREATE TABLE b (x INTEGER PRIMARY KEY, w TEXT);\nBEGIN;\n")
+        out.writelines(f"INSERT INTO a VALUES ({draw.randrange(2000)}, {i % 100}, 'row {i} {draw.getrandbits(40):x}');\n" for i in range(n))
+        out.writelines(f"INSERT INTO b VALUES ({i}, 'name {i}');\n" for i in range(2000))
+        out.write("COMMIT;\nCREATE INDEX i ON a (y);\nSELECT y, count(*), sum(x) FROM a GROUP BY y;\nSELECT count(*) FROM a JOIN b USING (x) WHERE w LIKE '%7%';\n"
+                  "UPDATE a SET y = y + 1 WHERE x % 5 = 1;\nSELECT count(*) FROM a WHERE z LIKE '%1f%';\n")
+
+
+def objects(path, n):
+    draw = random.Random("objects")
+    with open(path, "w", encoding="ascii") as out:
+        out.write("[" + ",".join(f'{{"k0": {draw.randrange(1000)}, "name{draw.randrange(10000)}": ["{"y" * draw.randint(1, 40)}", {draw.random()}, {{"a": true}}]}}'
+                                 for _ in range(n)) + "]")
+
+
+# What makes its input of so many words, rows or objects, and its arguments.
+PROGRAMS = {
+    "bzip2": (text_of, 1_500_000, lambda path: ["-9", "-c", path]),
+    "lz4": (text_of, 5_000_000, lambda path: ["-9", "-c", path]),
+    "zstd": (text_of, 2_500_000, lambda path: ["-9", "-c", path]),
+    "sqlite3": (rows, 250_000, lambda path: [":memory:", f".read {path}"]),
+    "jq": (objects, 40_000, lambda path: ["[.[] | .k0] | sort | reverse | map(. * 3) | add", path]),
+    "jsoncpp": (objects, 40_000, lambda path: [path]),
+}
+ALL = cost_programs.PROGRAMS | {"zstd": cost_programs.Program("libzstd", "$COUNT make -s -C programs CFLAGS=-O3 HAVE_ZLIB=0 HAVE_LZMA=0 HAVE_LZ4=0 zstd", "programs/zstd", None)}
+
+
+def built(name, compiler, how, assay, sources, work):
+    cc, cxx = COMPILERS[compiler]
+    build = ALL[name].build.replace("$COUNT make", f"$COUNT make CC={cc}").replace("$COUNT gcc", f"$COUNT {cc}").replace("$COUNT g++", f"$COUNT {cxx}")
+    return cost_programs.built(dataclasses.replace(ALL[name], build=build), sources, os.path.join(work, f"{name}.{compiler}.{how}"),
+                               f"{assay} {BUILDS[how]}" if BUILDS[how] else "")
+
+
+def all_of(name, assay, sources, work):
+    """The binaries by compiler and build, and the input."""
+    make, n, _ = PROGRAMS[name]
+    path = os.path.join(work, name + ".input")
+    if not os.path.exists(path):
+        make(path + ".new", n)
+        os.rename(path + ".new", path)
+    which = [(compiler, how) for compiler in COMPILERS for how in BUILDS]
+    with concurrent.futures.ThreadPoolExecutor(2) as two:
+        return dict(zip(which, two.map(lambda one: built(name, *one, assay, sources, work), which))), path
+
+
+def times_of(name, binaries, path, rounds):
+    """A row a round: seconds by compiler and build, in an order that turns."""
+    order = list(binaries)
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+        arguments = PROGRAMS[name][2](shutil.copy(path, memory))
+        for k in range(rounds):
+            row = {}
+            for which in order[k % len(order):] + order[:k % len(order)]:
+                os.environ["ASSAY_FEATURES_DIRECTORY"] = counts = tempfile.mkdtemp(dir=memory)
+                row[which] = cost_programs.seconds([binaries[which], *arguments])
+                shutil.rmtree(counts)
+            yield row
+
+
+def table(samples):
+    """Medians, and those of ratios of a round; the geometric means of these."""
+    print("| program | compiler | plain | counting | | with values | |\n| --- | --- | --- | --- | --- | --- | --- |")
+    means = {}
+    for name, rounds in samples.items():
+        for compiler in COMPILERS:
+            cells = [f"{statistics.median(row[compiler, 'plain'] for row in rounds):.3f} s"]
+            for how in LIMITS:
+                ratio = statistics.median(row[compiler, how] / row[compiler, "plain"] for row in rounds)
+                means.setdefault((compiler, how), []).append(ratio)
+                cells += [f"{statistics.median(row[compiler, how] for row in rounds):.3f} s", f"{ratio:.3f}"]
+            print(f"| {name} | {compiler} |", " | ".join(cells), "|")
+    for compiler in COMPILERS:
+        cells = [f"| | **{math.exp(statistics.mean(math.log(x) for x in means[compiler, how])):.3f}** (at most {LIMITS[how]:g})" for how in LIMITS]
+        print(f"| geometric mean | {compiler} |", *cells, "|")
+
+
+def main():
+    if sys.argv[1] == "packages":
+        print(*(ALL[name].package for name in PROGRAMS))
+        return
+    what, assay, sources, work, path, rounds = *sys.argv[1:6], int(sys.argv[6])
+    programs = {name: all_of(name, assay, sources, work) for name in PROGRAMS}
+    if what == "build":
+        return
+    samples = {name: list(times_of(name, *programs[name], rounds)) for name in PROGRAMS}
+    with open(path, "w", encoding="ascii", newline="") as out:
+        write = csv.writer(out, lineterminator="\n")
+        write.writerow(["program", "round", *(f"{compiler} {how}" for compiler in COMPILERS for how in BUILDS)])
+        for name, rounds_of in samples.items():
+            for k, row in enumerate(rounds_of):
+                write.writerow([name, k + 1, *(f"{row[compiler, how]:.6f}" for compiler in COMPILERS for how in BUILDS)])
+    table(samples)
+
+
+if __name__ == "__main__":
+    main()

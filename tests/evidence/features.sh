@@ -1,0 +1,28 @@
+#!/bin/sh
+# What counting costs programs of Debian, built by gcc and by clang: processor time beside that of plain builds, in turns. With a directory KEPT,
+# sources, inputs, and what this code has built are kept. ROUNDS (10); every time is in docs/evidence/features.csv.
+. tests/lib_evidence.sh
+. tests/lib_debian.sh
+kept=${KEPT:-$work/kept}
+builds=$kept/features-$(cat build/release/runs/inside/features/counting/*.so build/release/runs/inside/features/counting/*.a | sha256sum | cut -c1-12)
+mkdir -p "$builds"
+packages=$(/usr/bin/python3 tests/bench/features_cost.py packages)
+for package in $packages; do
+	[ ! -f "$kept/$package.version" ] || continue
+	rm -rf "${kept:?}/$package"
+	unpack "$package" bookworm "$kept/$package" >"$kept/$package.version.new"
+	mv "$kept/$package.version.new" "$kept/$package.version"
+done
+table() {
+	/usr/bin/python3 tests/bench/features_cost.py "$1" "$assay" "$kept" "$builds" docs/evidence/features.csv "${ROUNDS:-10}"
+}
+table build
+{
+	evidence_head "What counting costs"
+	echo "Processor time, medians of ${ROUNDS:-10} runs of each build in turns, from memory; $(clang-14 --version | sed -n '1s/.*\(clang\) version \([0-9.]*\).*/\1 \2/p')," \
+		"Debian's sources ($(for package in $packages; do cat "$kept/$package.version"; done | sed ':a;N;$!ba;s/\n/, /g')), -O2 (lz4 and zstd: -O3)." \
+		"What was counted went to files in memory. Ratios are medians of those of a round, to the plain build of the same compiler. [features.csv](features.csv) has all times, in seconds."
+	echo
+	table time
+} >"$work/page"
+evidence_done
