@@ -1,8 +1,7 @@
-"""Runs of the programs of tests/apps for the tables of detection: ASSAY DIRECTORY programs|aa|software|pairs|builds [PROGRAM...]. What is already
+"""Runs of the programs of tests/apps for the tables of detection: ASSAY DIRECTORY programs|software|pairs|builds [PROGRAM...]. What is already
 there is not run again.
 
   DIRECTORY/programs/PROGRAM/train|test|FLAG/RUN/*.samples    good runs to learn from, good ones to judge, bad ones
-  DIRECTORY/aa/PROGRAM-BLOCK/train|test/RUN/*.samples         good runs alone, each of them in one block only; few: some of train's
   DIRECTORY/pairs/seven|two/FLAG/RUN/*.samples                two faults at once (of seven to learn from: programs/seven/train)
   DIRECTORY/varying|same/PROGRAM/...                          as programs, by the probe without hardware counters; any size, one size
   DIRECTORY/builds/BUILD/PROGRAM/good|BAD|shifted|again|front|order/RUN/*.samples
@@ -52,8 +51,6 @@ WHOLE_MORE = {"again": 8, "front": 8, "order": 8}  # of the first build alone
 BUILDS = {name: words.split() for name, words in {
     "gcc-O2": "gcc -O2", "gcc-O0": "gcc -O0", "gcc-O1": "gcc -O1", "gcc-O3": "gcc -O3", "gcc-O2-lto": "gcc -O2 -flto",
     "clang-O2": "clang-14 -O2", "clang-O0": "clang-14 -O0", "clang-O1": "clang-14 -O1", "clang-O3": "clang-14 -O3"}.items()}
-AA_PROGRAMS = ("histogram", "reverse_index", "hash_lock", "extra_copy", "seven")
-AA_BLOCKS, AA_TRAIN, AA_FEW, AA_TEST = int(os.environ.get("AA_BLOCKS", 60)), 39, 19, 5
 
 
 def truth(directory=APPS):
@@ -178,7 +175,7 @@ def run_all(jobs, environment, workers=int(os.environ.get("WORKERS", 2)), corpus
 def jobs_of(program, binary, where, n, key, size=None):
     out = []
     for i in range(n):
-        words = draw(program, f"{key} {i}", 0 if key.startswith("aa") else LEAST.get(program, 0))
+        words = draw(program, f"{key} {i}", LEAST.get(program, 0))
         words[1] = size or words[1]
         out.append(([*binary, *words], f"{where}/{i:03d}-{'-'.join(words)}"))
     return out
@@ -195,21 +192,6 @@ def programs(assay, directory):
             if row["program"] == program:
                 bad = build(assay, directory, program, row["flag"])
                 jobs += jobs_of(program, [bad], f"{base}/{row['flag']}", BAD, row["flag"])
-    return jobs
-
-
-def aa(assay, directory):
-    jobs = []
-    for program in AA_PROGRAMS:
-        good = build(assay, directory, program, "")
-        for block in range(AA_BLOCKS):
-            base = f"{directory}/aa/{program}-{block:03d}"
-            train = jobs_of(program, [good], f"{base}/train", AA_TRAIN, f"aa train {block}")
-            jobs += train + jobs_of(program, [good], f"{base}/test", AA_TEST, f"aa test {block}")
-            os.makedirs(f"{base}/few", exist_ok=True)
-            for _, run in train[:AA_FEW]:
-                if not os.path.islink(f"{base}/few/{os.path.basename(run)}"):
-                    os.symlink(f"../train/{os.path.basename(run)}", f"{base}/few/{os.path.basename(run)}")
     return jobs
 
 
@@ -248,7 +230,7 @@ def main():
         for name in os.environ.get("BUILDS", ",".join(BUILDS)).split(","):
             run_all(builds(assay, target, name, sys.argv[4:]), {"ASSAY_EMULATE_DIRECTORY": "@"}, corpus=target)
         return
-    plan = {"programs": programs, "aa": aa, "software": software, "pairs": pairs}[what](assay, target)
+    plan = {"programs": programs, "software": software, "pairs": pairs}[what](assay, target)
     if what == "software":
         run_all(plan, {}, 1, target)
     else:

@@ -1,6 +1,6 @@
 # Two whole programs of tests/apps/whole, each in both directions, and one of them with its code in another place: the fault is found where
 # it is, the way back is no regression, and a shifted build is the same program. How often that is right over all of them, several compilers
-# and levels: tests/evidence/detect.sh.
+# and levels: tests/evidence/detect_builds.sh.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 cd "$tmp" || exit 1
 whole=$ASSAY_SOURCE/tests/apps/whole
