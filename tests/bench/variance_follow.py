@@ -4,6 +4,7 @@ prints what it found. Exits with 3 when something is missing."""
 import glob
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,7 +31,7 @@ def follow_long(assay):
         subprocess.run(["gcc", "-O2", "-o", work + "/four", HERE + "/../apps/special/four.c"], check=True)
         os.mkdir(work + "/out")
         run = subprocess.Popen([assay, "variance", "record", "-o", work + "/records", "--", work + "/four", work + "/out", "100000000"], cwd=work,
-                               stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                               stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         run.stdin.write(b"\n")
         run.stdin.close()
         began = time.monotonic()
@@ -43,7 +44,7 @@ def follow_long(assay):
             while follow.poll() is None:
                 memory[time.monotonic() - began] = resident_kb(follow.pid)
                 if time.monotonic() - began > RUN_S and run.poll() is None:
-                    run.terminate()
+                    os.killpg(run.pid, signal.SIGTERM)  # the program's processes, too
                 time.sleep(.5)
         watcher = threading.Thread(target=watch)
         watcher.start()
