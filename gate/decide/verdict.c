@@ -275,6 +275,13 @@ bool verdict_always_fails(const struct verdict *v)
 	return b->executed && b->failed == b->executed && !b->n && a->n && !pairing_terms(a, b);
 }
 
+bool verdict_crashes(const struct verdict *v)
+{
+	const struct run_set *a = v->baseline, *b = v->candidate;
+
+	return verdict_always_fails(v) && b->crashed == b->executed && a->executed && !a->failed;
+}
+
 /* Do both have results, of one and the same build? */
 static bool verdict_same_build(const struct verdict *v)
 {

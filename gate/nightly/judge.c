@@ -355,6 +355,7 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 		out->by_processor = verdict_by_processor(&c.verdict);
 		out->input.verdict = c.verdict.effect.decision;
 		out->input.left_out = c.disturbed.too_many;
+		out->input.crashes = verdict_crashes(&c.verdict);
 		out->input.fresh = regression && q->confirm ? FRESH_DUE : FRESH_NONE;
 		out->input.chance = q->chance;
 		out->input.alike = q->alike;

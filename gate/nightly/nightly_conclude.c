@@ -125,7 +125,7 @@ enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, s
 		q.why = cut_off;
 		st = judge(&lab, &evidence, &q, &j, err);
 	}
-	if (!st && j.input.verdict == DECISION_REGRESSION) {
+	if (!st && j.input.verdict == DECISION_REGRESSION && !j.input.crashes) {
 		c->state = NIGHT_CONFIRMING;
 		st = night_update(&lab.store, &n->night, c, err);
 	} else if (!st) {
@@ -168,7 +168,8 @@ static double largest_p(const struct finding *f, size_t n)
 	return limit;
 }
 
-/* Does nearly everything that has an interval lean the way of the findings, and are there enough of them? */
+/* Does nearly everything that has an interval lean the way of the findings, and are there enough of them? What fails has no cost, and leans
+ * no way. */
 static bool lean_one_way(const struct finding *f, size_t n, double min_effect_of_all)
 {
 	size_t known = 0, slower = 0, findings = 0;
@@ -178,7 +179,7 @@ static bool lean_one_way(const struct finding *f, size_t n, double min_effect_of
 
 		known += has_ratio;
 		slower += has_ratio && f[i].ratio > 1 + min_effect_of_all / 2;
-		findings += f[i].comparison != NULL;
+		findings += has_ratio && f[i].comparison;
 	}
 	return findings >= ALIKE_MIN && (double)slower >= ALIKE_SHARE * (double)known;
 }
@@ -242,7 +243,7 @@ static enum assay_status decide_findings(struct nightly *n, struct lab *lab, con
 				     f[i].judgement.machine);
 		any = any || shares;
 		f[i].request.chance = stats_round(f[i].p) > stats_round(limit);
-		f[i].request.alike = shares || (lean && f[i].judgement.input.fresh != FRESH_SEEN);
+		f[i].request.alike = shares || (lean && !isnan(f[i].ratio) && f[i].judgement.input.fresh != FRESH_SEEN);
 	}
 	for (size_t i = 0; !st && i < count; i++) {
 		if (!f[i].comparison)

@@ -119,17 +119,15 @@ void evidence_keep(const struct evidence *evidence, const char *architecture, st
 
 	set->n = keep_runs(evidence, set->items, set->n, architecture);
 	set->n_others = keep_runs(evidence, set->others, set->n_others, architecture);
-	set->executed = set->failed = 0;
 	for (size_t i = 0; i < set->n_on; i++) {
 		if (!is_within(architecture_on(evidence, &set->on[i]), architecture)) {
 			free(set->on[i].machine);
 			continue;
 		}
-		set->executed += set->on[i].executed;
-		set->failed += set->on[i].failed;
 		set->on[kept++] = set->on[i];
 	}
 	set->n_on = kept;
+	run_set_sum(set);
 }
 
 char *evidence_one_architecture(const struct evidence *evidence, struct run_set *sets, size_t n)

@@ -33,8 +33,9 @@ static enum assay_status run_set_count_executions(struct store *store, const str
 	size_t of_latest = 0, capacity = 0;
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st = store_ask(store, &stmt, err,
-					 "SELECT machine, plan, count(*), sum(outcome <> 'ok'), max(architecture) FROM execution WHERE "
-					 "application = ? AND version = ? GROUP BY machine, plan ORDER BY machine",
+					 "SELECT machine, plan, count(*), sum(outcome <> 'ok'), max(architecture), sum(outcome IN "
+					 "('failed', 'killed')), sum(outcome = 'not_started') FROM execution WHERE application = ? "
+					 "AND version = ? GROUP BY machine, plan ORDER BY machine",
 					 "tt", set->application, set->version);
 
 	while (store_next(store, stmt, &st, err)) {
@@ -54,16 +55,26 @@ static enum assay_status run_set_count_executions(struct store *store, const str
 		at->executed = (size_t)sqlite3_column_int64(stmt, 2);
 		at->failed = (size_t)sqlite3_column_int64(stmt, 3);
 		snprintf(at->architecture, sizeof(at->architecture), "%s", store_text(stmt, 4));
+		at->crashed = (size_t)sqlite3_column_int64(stmt, 5);
+		at->not_started = (size_t)sqlite3_column_int64(stmt, 6);
 		of_latest += build == latest ? at->executed : 0;
 	}
-	for (size_t i = 0; i < set->n_on; i++) {
-		set->executed += set->on[i].executed;
-		set->failed += set->on[i].failed;
-	}
+	run_set_sum(set);
 	set->planned = latest->planned;
 	set->missing = latest->planned > of_latest ? latest->planned - of_latest : 0;
 	sqlite3_finalize(stmt);
 	return st;
+}
+
+void run_set_sum(struct run_set *set)
+{
+	set->executed = set->failed = set->crashed = set->not_started = 0;
+	for (size_t i = 0; i < set->n_on; i++) {
+		set->executed += set->on[i].executed;
+		set->failed += set->on[i].failed;
+		set->crashed += set->on[i].crashed;
+		set->not_started += set->on[i].not_started;
+	}
 }
 
 bool run_set_counts(const struct run_set *set, const char *machine, const char *plan)

@@ -55,6 +55,7 @@ struct run_executed {
 	char *machine, plan[DIGEST_ID_BYTES];
 	char architecture[RUN_ARCHITECTURE_BYTES]; /* "" when it is not known */
 	size_t executed, failed;
+	size_t crashed, not_started; /* of those that failed: ended by a signal or with a status; no program that can be executed */
 };
 
 /* The runs of one version of an application. A name such as `main` stays while the build under it changes: only those of one
@@ -72,7 +73,7 @@ struct run_set {
 	char plan[DIGEST_ID_BYTES]; /* the latest plan of the build that counts; "" when that was imported */
 	struct run_executed *on;    /* [n_on], of the build that counts, by machine; none of an imported one */
 	size_t n_on;
-	size_t executed, failed; /* of all machines together */
+	size_t executed, failed, crashed, not_started; /* of all machines together */
 	size_t planned, missing; /* in the latest plan that has this version: its runs, and how many of them were not made */
 };
 
@@ -90,6 +91,9 @@ enum assay_status run_load_plan(struct store *store, const char *application, co
 				struct assay_error *err);
 void run_set_copy(const struct run_set *set, struct run_set *out); /* *out is overwritten */
 void run_set_release(struct run_set *set);
+
+/* Sums up what was executed on the machines of set->on. */
+void run_set_sum(struct run_set *set);
 
 /* Is what failed on the machine in this plan among `failed`? */
 bool run_set_counts(const struct run_set *set, const char *machine, const char *plan);

@@ -210,11 +210,11 @@ run -C "$lab" verify "$decision" --format json
 expect_status 1
 expect_json .verdict differs
 expect_json .first_difference ratio
-sqlite3 "$lab/.assay/runs.db" "UPDATE decision SET request = replace(request, '\"rules\": 3', '\"rules\": 1') WHERE id = '$decision'"
+sqlite3 "$lab/.assay/runs.db" "UPDATE decision SET request = replace(request, '\"rules\": 4', '\"rules\": 1') WHERE id = '$decision'"
 run -C "$lab" verify "$decision"
 expect_status 4
-expect_stdout 'other rules  made by rules 1; the rules of this assay (3) say something else' "first at 'ratio'"
-sqlite3 "$lab/.assay/runs.db" "UPDATE decision SET request = replace(request, '\"rules\": 1', '\"rules\": 3') WHERE id = '$decision'"
+expect_stdout 'other rules  made by rules 1; the rules of this assay (4) say something else' "first at 'ratio'"
+sqlite3 "$lab/.assay/runs.db" "UPDATE decision SET request = replace(request, '\"rules\": 1', '\"rules\": 4') WHERE id = '$decision'"
 sqlite3 "$lab/.assay/runs.db" "DELETE FROM run WHERE application = 'bad'; INSERT INTO run SELECT * FROM kept; DROP TABLE kept"
 run -C "$lab" verify "$decision"
 expect_status 0
@@ -391,4 +391,34 @@ run -C "$lab" explain "$(json .decisions[0].id)"
 expect_stdout "'error 42'" "Next: 'assay runs show failing@v2 --failed --output'"
 run -C "$lab" runs show failing@v2 --failed --output
 expect_stdout 'all is lost'
+
+what='versions that crash are regressions, need no confirmation, and lean no way'
+{
+	echo 'versions:'
+	echo '  ok: { command: [/bin/echo, "cost 7"] }'
+	for crash in segv status again; do
+		echo "  $crash: { command: [/bin/sh, -c, '[ $crash = status ] && exit 3; kill -SEGV \$\$'] }"
+	done
+	printf '%s\n' 'repetitions: 2' 'warm_ups: 0' "metric: { source: regex, pattern: 'cost ([0-9.]+)' }"
+} >"$lab/apps/broken.yaml"
+application bad 100 100.02 120
+for fresh in no yes; do
+	printf '%s\n' 'comparisons: [{ application: bad, candidates: v3, against: v1 }, { application: broken, candidates: [segv, status, again], against: ok }]' \
+		'fingerprints: { battery: none }' "confirm: { fresh_runs: $fresh }" >"$lab/suite.yaml"
+	run -C "$lab" nightly --format json
+	expect_status 3
+	for at in 0 1 2 3; do
+		expect_json ".decisions[$at].decision" regression
+	done
+	for at in 1 2 3; do
+		expect_json ".decisions[$at].reasons[0].code" every_run_crashes
+	done
+	cases=$((cases + 1))
+	grep -q 'findings_lean' "$tmp/out" && fail 'what failed leans'
+done
+cases=$((cases + 1))
+grep -q 'confirming broken' "$lab/.assay/night.log" && fail 'crashes were confirmed'
+id=$(json '.decisions[1].id')
+run -C "$lab" verify "$id"
+expect_status 0
 finish

@@ -21,6 +21,10 @@ static void test_rules(void **state)
 		enum decision_rule rule;
 		enum decision decision;
 	} rows[] = {
+		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_DUE, .crashes = true }, RULE_CRASHES, DECISION_REGRESSION },
+		{ { .verdict = DECISION_REGRESSION, .control_moved = true, .alike = true, .crashes = true },
+		  RULE_CRASHES,
+		  DECISION_REGRESSION },
 		{ { .verdict = DECISION_INCONCLUSIVE, .left_out = true }, RULE_LEFT_OUT, DECISION_ENVIRONMENT },
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_SEEN, .control_moved = true }, RULE_CONTROL, DECISION_ENVIRONMENT },
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_NOT_SEEN, .control_moved = true }, RULE_CONTROL, DECISION_ENVIRONMENT },
@@ -55,15 +59,17 @@ static void test_rules(void **state)
 static void test_never_worse(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < DECISIONS * 4 * 16; i++) {
+	for (unsigned i = 0; i < DECISIONS * 4 * 32; i++) {
 		struct decision_input in = {
-			(enum decision)(i % DECISIONS), i & 1, (enum decision_fresh)(i / DECISIONS % 4), i & 2, i & 4, i & 8
+			(enum decision)(i % DECISIONS), i & 1, (enum decision_fresh)(i / DECISIONS % 4), i & 2, i & 4, i & 8, i & 16
 		};
 		enum decision_rule rule = decision_rule_of(&in);
 
 		if (rule < DECISION_RULES)
-			assert_true(decision_rule_decision(rule) == DECISION_ENVIRONMENT ||
+			assert_true(decision_rule_decision(rule) == in.verdict || decision_rule_decision(rule) == DECISION_ENVIRONMENT ||
 				    decision_rule_decision(rule) == DECISION_INCONCLUSIVE);
+		if (in.crashes && in.verdict == DECISION_REGRESSION)
+			assert_int_equal(rule, RULE_CRASHES);
 	}
 }
 
