@@ -128,7 +128,7 @@ const struct command baseline_accept_command = {
 	.about = "Says that APP@VERSION, as it is, is what later versions are compared with: after a release, or when a slowdown is the "
 		 "price of something that was wanted. 'assay nightly' compares with it; every decision that does so says so. It is written "
 		 "into baselines.yaml in the laboratory, where people may edit it; the last entry of an application counts, until it "
-		 "expires. APP is of all its inputs, APP/INPUT of one.",
+		 "expires: then nights say so, and take no other version in its place. APP is of all its inputs, APP/INPUT of one.",
 	.examples = "  assay baseline accept myapp@2.0 --reason 'release 2.0'\n"
 		    "  assay baseline accept myapp@main-1a2b3c4d5e6f --reason 'checksums cost 4 %, wanted' --until 2027-01-31\n",
 	.words = accept_words,

@@ -158,25 +158,32 @@ const struct baseline *baselines_find(const struct baselines *baselines, const c
 	return of_all;
 }
 
-enum assay_status baselines_accepted(const char *laboratory, const char *application, int64_t now_ms, char **version,
-				     struct assay_error *err)
+const struct baseline *baselines_expired(const struct baselines *baselines, const char *application, int64_t now_ms)
 {
-	struct baselines all;
-	enum assay_status st = baselines_read(laboratory, &all, err);
-	const struct baseline *found = st ? NULL : baselines_find(&all, application, now_ms);
+	const struct baseline *latest = baselines_find(baselines, application, INT64_MIN);
+	const struct baseline *counts = baselines_find(baselines, application, now_ms);
 
-	*version = found ? mem_string(found->version) : NULL;
-	baselines_release(&all);
-	return st;
+	return latest && (!counts || latest > counts) ? latest : NULL; /* both are items of one list */
 }
 
-char *baselines_text(const struct baseline *b)
+char *baselines_expired_text(const struct baseline *b)
+{
+	char until[TEXT_DATE_BYTES];
+
+	return mem_format("'%s' expired on %.10s", b->version, text_from_ms(b->until_ms - DAY_MS, until));
+}
+
+char *baselines_text(const struct baseline *b, const struct baseline *expired)
 {
 	char accepted[TEXT_DATE_BYTES], until[TEXT_DATE_BYTES];
+	char *later = expired ? baselines_expired_text(expired) : NULL;
+	char *text =
+	    mem_format("accepted on %.10s%s%.10s: %s%s%s", text_from_ms(b->accepted_ms, accepted),
+		       b->until_ms < INT64_MAX ? ", until " : "", b->until_ms < INT64_MAX ? text_from_ms(b->until_ms - DAY_MS, until) : "",
+		       b->reason, later ? "; accepted later, " : "", later ? later : "");
 
-	return b->until_ms < INT64_MAX ? mem_format("accepted on %.10s, until %.10s: %s", text_from_ms(b->accepted_ms, accepted),
-						    text_from_ms(b->until_ms - DAY_MS, until), b->reason)
-				       : mem_format("accepted on %.10s: %s", text_from_ms(b->accepted_ms, accepted), b->reason);
+	free(later);
+	return text;
 }
 
 /* ---- accepting ---- */

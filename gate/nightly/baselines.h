@@ -31,15 +31,16 @@ void baselines_release(struct baselines *baselines); /* accepts zeroed */
 /* The entry that counts for an application (NAME or NAME/INPUT) at that time; NULL: none does. */
 const struct baseline *baselines_find(const struct baselines *baselines, const char *application, int64_t now_ms);
 
-/* The version that counts; *version is NULL where none does, else the caller's to free(). */
-enum assay_status baselines_accepted(const char *laboratory, const char *application, int64_t now_ms, char **version,
-				     struct assay_error *err);
+/* The entry that would count if it had not expired by then; NULL: none was accepted after the one that counts. */
+const struct baseline *baselines_expired(const struct baselines *baselines, const char *application, int64_t now_ms);
 
 /* Adds an entry, of today, at the end of the file, which stays as people wrote it. The caller has the laboratory's lock. */
 enum assay_status baselines_accept(const char *laboratory, const struct baseline *baseline, struct assay_error *err);
 
-/* "accepted on 2026-11-23, until 2026-12-31: it does more"; free() it. */
-char *baselines_text(const struct baseline *baseline);
+/* "accepted on 2026-11-23, until 2026-12-31: it does more", and which one that was accepted later has expired (NULL: none); free() it. */
+char *baselines_text(const struct baseline *baseline, const struct baseline *expired);
+/* "'v2', accepted on 2026-11-23, expired on 2026-12-31"; free() it. */
+char *baselines_expired_text(const struct baseline *expired);
 
 /* The beginning of a day, "2026-11-23", in UTC. ASSAY_E_USAGE for what is none. */
 enum assay_status baselines_date(const char *text, int64_t *ms, struct assay_error *err);

@@ -204,9 +204,9 @@ static enum assay_status read_suite(struct nightly *n, char **text, struct assay
 
 static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, struct assay_error *err)
 {
-	char *unchanged = NULL;
+	struct nightly_frozen notes = { BUF_INIT, BUF_INIT, BUF_INIT };
 	enum assay_status st =
-	    nightly_freeze(lab, SUITE_FILE, &n->suite, &n->options->only, n->options->cancelled, &n->comparisons, &unchanged, err);
+	    nightly_freeze(lab, SUITE_FILE, &n->suite, &n->options->only, n->options->cancelled, &n->comparisons, &notes, err);
 
 	n->night = (struct night){ .started_ms = clock_real_ms(), .suite = text, .notes = mem_string("[]") };
 	n->night.deadline_ms = suite_deadline_ms(&n->suite, n->night.started_ms);
@@ -214,9 +214,15 @@ static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, s
 		n->comparisons.items[i].budget_s = n->options->budget_s;
 	if (!st)
 		st = night_begin(&lab->store, &n->night, &n->comparisons, err);
-	if (!st && unchanged)
-		nightly_note(n, "unchanged", "nothing has changed since what it is compared with: %s", unchanged);
-	free(unchanged);
+	if (!st && notes.unchanged.size)
+		nightly_note(n, "unchanged", "nothing has changed since what it is compared with: %s", notes.unchanged.bytes);
+	if (!st && notes.expired.size)
+		nightly_note(n, "baseline_expired", "%s", notes.expired.bytes);
+	if (!st && notes.gone.size)
+		nightly_note(n, "commit_gone", "%s", notes.gone.bytes);
+	buf_release(&notes.unchanged);
+	buf_release(&notes.expired);
+	buf_release(&notes.gone);
 	return st;
 }
 

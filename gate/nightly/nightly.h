@@ -40,12 +40,17 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 enum assay_status nightly_open(const struct nightly *n, struct lab *lab, struct assay_error *err);
 bool nightly_is_over(const struct nightly *n); /* by its deadline, or cancelled */
 
+/* What a night says at its beginning. */
+struct nightly_frozen {
+	struct buf unchanged, expired, gone; /* texts with a comma or semicolon between; buf_release() them */
+};
+
 /* What suite.yaml means when a night begins. `suite`: its file's name is `file`, for messages. only: these applications (patterns); n == 0:
- * all. A comparison without a baseline is among them, with its reason in `detail`; one whose baseline is the candidate itself is not, but
- * in *unchanged (free() it; NULL: none), for nothing has changed since. What suite.yaml names of an application and is not there is such a
- * reason; unknown hosts are ASSAY_E_USAGE. *out is overwritten; night_comparisons_release() it. */
+ * all. A comparison without a baseline is among them, with its reason in `detail`; one whose baseline is the candidate itself is not, for
+ * nothing has changed since: the night's notes say so, and which baselines have expired or are gone. What suite.yaml names of an
+ * application and is not there is such a reason; unknown hosts are ASSAY_E_USAGE. *out is overwritten; night_comparisons_release() it. */
 enum assay_status nightly_freeze(struct lab *lab, const char *file, const struct suite *suite, const struct manifest_words *only,
-				 const volatile sig_atomic_t *cancelled, struct night_comparisons *out, char **unchanged,
+				 const volatile sig_atomic_t *cancelled, struct night_comparisons *out, struct nightly_frozen *notes,
 				 struct assay_error *err);
 
 /* Of hosts that have none, or an old one; what cannot be taken is noted. */

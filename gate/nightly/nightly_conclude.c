@@ -49,7 +49,7 @@ static char *quote_accepted(const struct nightly *n, const struct night_comparis
 		return NULL;
 	found = baselines_find(&all, c->application, n->night.started_ms);
 	if (found && strncmp(found->version, c->baseline, strlen(found->version)) == 0)
-		text = baselines_text(found);
+		text = baselines_text(found, baselines_expired(&all, c->application, n->night.started_ms));
 	baselines_release(&all);
 	return text;
 }

@@ -27,7 +27,8 @@ struct freezing {
 	const char *name;	  /* of the manifest, as commands take it */
 	struct night_comparisons *out;
 	size_t capacity;
-	struct buf unchanged; /* those whose baseline is the candidate itself: not compared */
+	struct nightly_frozen *notes;
+	char *why; /* there is no baseline */
 	struct assay_error *err;
 };
 
@@ -133,6 +134,28 @@ static bool is_earlier(struct freezing *f, const char *name, const char *candida
 	return !now->stem || strcmp(earlier->stem ? earlier->stem : earlier->name, now->stem) == 0;
 }
 
+static void say(struct buf *note, const char *text)
+{
+	if (!note->size || !strstr(note->bytes, text))
+		buf_format(note, "%s%s", note->size ? "; " : "", text);
+}
+
+/* What a branch was may have been taken out of its repository since. */
+static bool is_there_still(struct freezing *f, const char *name)
+{
+	char commit[ARTEFACT_COMMIT_BYTES] = "";
+	size_t i = manifest_find_version(&f->manifest, name);
+	struct assay_error why;
+	char *text;
+
+	if (!f->manifest.versions[i].stem || !artefact_check(&f->manifest, i, f->cancelled, commit, &why))
+		return true;
+	text = mem_format("%s@%s is passed over as an earlier version: %s, so its history was rewritten", f->name, name, why.text);
+	say(&f->notes->gone, text);
+	free(text);
+	return false;
+}
+
 /* The latest other candidate of an earlier night; NULL where there is none. */
 static enum assay_status find_previous_night(struct freezing *f, const char *candidate, char **out)
 {
@@ -144,7 +167,7 @@ static enum assay_status find_previous_night(struct freezing *f, const char *can
 		      "t", f->name);
 
 	while (store_next(&f->lab->store, stmt, &st, f->err)) {
-		if (!*out && is_earlier(f, store_text(stmt, 0), candidate))
+		if (!*out && is_earlier(f, store_text(stmt, 0), candidate) && is_there_still(f, store_text(stmt, 0)))
 			*out = mem_string(store_text(stmt, 0));
 	}
 	sqlite3_finalize(stmt);
@@ -188,37 +211,91 @@ static char *find_release(struct freezing *f, const char *candidate)
 	return name;
 }
 
-/* *out: NULL where there is none, and *why says so. */
-static enum assay_status find_baseline(struct freezing *f, const char *candidate, size_t input, const char *word, char **out,
-				       const char **against, const char **why)
+/* Never replaced by another version without a word: nobody watches. */
+static void explain_expired(struct freezing *f, const char *application, const struct baseline *expired, const struct baseline *counts)
 {
-	char *application = manifest_stored_name(&f->manifest, input), *accepted = NULL;
+	char *what = baselines_expired_text(expired), *note;
+
+	if (counts) {
+		note = mem_format("accepted baseline of %s: %s, and '%s', accepted before it, counts again", application, what,
+				  counts->version);
+	} else {
+		note = mem_format("accepted baseline of %s: %s, and nothing takes its place: 'assay baseline accept %s@%s --reason TEXT' "
+				  "accepts it again (or another version); 'against: previous' in suite.yaml does without",
+				  application, what, application, expired->version);
+		f->why = mem_string(note);
+	}
+	say(&f->notes->expired, note);
+	free(note);
+	free(what);
+}
+
+/* *out: NULL where none counts; f->why is set where one has expired. A version that is not there any more is named by the error, and where
+ * it was accepted. */
+static enum assay_status find_accepted(struct freezing *f, const char *application, char **out)
+{
+	struct baselines all;
+	int64_t now_ms = clock_real_ms();
+	enum assay_status st = baselines_read(f->lab->directory, &all, f->err);
+	const struct baseline *found = st ? NULL : baselines_find(&all, application, now_ms);
+	const struct baseline *expired = st ? NULL : baselines_expired(&all, application, now_ms);
+
+	if (expired)
+		explain_expired(f, application, expired, found);
+	if (found)
+		st = freeze_version(f, found->version, out);
+	if (found && st) {
+		char *why = mem_string(f->err->text);
+
+		*out = mem_string(found->version);
+		st = assay_fail(f->err, st,
+				"%s: " BASELINES_FILE ":%zu accepted it as the baseline of %s; where the history of its repository was "
+				"rewritten, fetch that commit again, or accept another version ('assay baseline accept %s@VERSION --reason "
+				"TEXT')",
+				why, found->line, application, application);
+		free(why);
+	}
+	baselines_release(&all);
+	return st;
+}
+
+/* *out: NULL where there is none, and f->why says so; after a failure the name of the one that is not there, or NULL. */
+static enum assay_status find_baseline(struct freezing *f, const char *candidate, size_t input, const char *word, char **out,
+				       const char **against)
+{
+	bool accepted = strcmp(word, SUITE_ACCEPTED) == 0;
+	const char *why = NULL;
 	enum assay_status st = ASSAY_OK;
 
 	*out = NULL;
 	*against = word;
-	*why = "";
-	if (strcmp(word, SUITE_ACCEPTED) == 0)
-		st = baselines_accepted(f->lab->directory, application, clock_real_ms(), &accepted, f->err);
-	free(application);
+	free(f->why);
+	f->why = NULL;
 	if (accepted) {
-		st = freeze_version(f, accepted, out);
-		free(accepted);
-	} else if (st) {
+		char *application = manifest_stored_name(&f->manifest, input);
+
+		st = find_accepted(f, application, out);
+		free(application);
+	}
+	if (st || *out || f->why)
 		return st;
-	} else if (strcmp(word, SUITE_RELEASE) == 0) {
+	if (strcmp(word, SUITE_RELEASE) == 0) {
 		*out = find_release(f, candidate);
-		*why = "no version and no tag is called as 'releases' of suite.yaml says";
-	} else if (strcmp(word, SUITE_PREVIOUS) == 0 || strcmp(word, SUITE_ACCEPTED) == 0) {
+		why = "no version and no tag is called as 'releases' of suite.yaml says";
+	} else if (strcmp(word, SUITE_PREVIOUS) == 0 || accepted) {
 		*against = SUITE_PREVIOUS;
-		*why = "there is no earlier version";
+		why = "there is no earlier version";
 		st = find_previous_night(f, candidate, out);
 		if (!st && !*out)
 			*out = find_before(f, candidate);
 	} else {
 		*against = "version";
 		st = freeze_version(f, word, out);
+		if (st)
+			*out = mem_string(word);
 	}
+	if (!st && !*out)
+		f->why = mem_string(why);
 	return st;
 }
 
@@ -274,19 +351,19 @@ static enum assay_status freeze_baselines(struct freezing *f, const char *candid
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; !st && i < f->entry->against.n; i++) {
-		const char *against, *why;
+		const char *against;
 		char *baseline = NULL;
 
-		st = find_baseline(f, candidate, input, f->entry->against.items[i], &baseline, &against, &why);
+		st = find_baseline(f, candidate, input, f->entry->against.items[i], &baseline, &against);
 		if (costs_one_application(f, st))
-			st = add_comparison(f, candidate, "", against, f->err->text, input);
+			st = add_comparison(f, candidate, baseline ? baseline : "", against, f->err->text, input);
 		else if (!st && baseline && strcmp(baseline, candidate) == 0) {
 			char *application = manifest_stored_name(&f->manifest, input);
 
-			buf_format(&f->unchanged, "%s%s@%s", f->unchanged.size ? ", " : "", application, candidate);
+			buf_format(&f->notes->unchanged, "%s%s@%s", f->notes->unchanged.size ? ", " : "", application, candidate);
 			free(application);
 		} else if (!st) {
-			st = add_comparison(f, candidate, baseline ? baseline : "", against, baseline ? "" : why, input);
+			st = add_comparison(f, candidate, baseline ? baseline : "", against, baseline ? "" : f->why, input);
 		}
 		free(baseline);
 	}
@@ -390,10 +467,10 @@ static enum assay_status freeze_entry(struct freezing *f, char **names, size_t n
 }
 
 enum assay_status nightly_freeze(struct lab *lab, const char *file, const struct suite *suite, const struct manifest_words *only,
-				 const volatile sig_atomic_t *cancelled, struct night_comparisons *out, char **unchanged,
+				 const volatile sig_atomic_t *cancelled, struct night_comparisons *out, struct nightly_frozen *notes,
 				 struct assay_error *err)
 {
-	struct freezing f = { .lab = lab, .file = file, .suite = suite, .cancelled = cancelled, .out = out, .err = err };
+	struct freezing f = { .lab = lab, .file = file, .suite = suite, .cancelled = cancelled, .out = out, .notes = notes, .err = err };
 	char *directory = mem_format("%s/apps", lab->directory), **names = NULL;
 	enum assay_status st;
 	size_t n = 0;
@@ -406,12 +483,12 @@ enum assay_status nightly_freeze(struct lab *lab, const char *file, const struct
 		f.entry = &suite->entries[i];
 		st = freeze_entry(&f, names, n, only);
 	}
-	*unchanged = f.unchanged.size ? buf_take(&f.unchanged) : NULL;
-	if (!st && !out->n && !*unchanged)
+	if (!st && !out->n && !notes->unchanged.size)
 		st = assay_fail(err, ASSAY_E_USAGE, "'%s' names nothing to compare%s", file, only->n ? " among these applications" : "");
 	file_names_free(names, n);
 	free(directory);
 	free(f.chosen);
+	free(f.why);
 	if (st)
 		night_comparisons_release(out);
 	return st;

@@ -90,11 +90,11 @@ enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c,
 	struct spending_night spending = { n, c, c->seconds };
 	double budget_s = c->budget_s;
 	struct spend spend;
-	bool limited;
+	bool limited, missing = c->state == NIGHT_WAITING && *c->detail; /* there is no such baseline, as the night began */
 	enum assay_status st;
 
 	c->state = NIGHT_MEASURING;
-	if (!*c->baseline) {
+	if (!*c->baseline || missing) {
 		free(again);
 		return ASSAY_OK;
 	}

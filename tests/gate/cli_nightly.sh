@@ -421,4 +421,27 @@ grep -q 'confirming broken' "$lab/.assay/night.log" && fail 'crashes were confir
 id=$(json '.decisions[1].id')
 run -C "$lab" verify "$id"
 expect_status 0
+
+what='an accepted baseline that has expired is never replaced without a word'
+application good 100 100.01
+printf '%s\n' 'comparisons: [{ application: good, against: accepted }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
+echo 'baselines: [{ application: good, version: v1, until: 2020-02-29, reason: a }]' >"$lab/baselines.yaml"
+run -C "$lab" nightly --format json
+expect_status 6
+expect_json .decisions[0].decision nothing_measured
+expect_json .decisions[0].against accepted
+expect_json .notes[0].code baseline_expired
+for text in .decisions[0].reasons[0].text .notes[0].text; do
+	cases=$((cases + 1))
+	case $(json "$text") in
+	*"good: 'v1' expired on 2020-02-29"*"'assay baseline accept good@v1 --reason TEXT'"*) ;;
+	*) fail "$(json "$text")" ;;
+	esac
+done
+printf '%s\n' 'baselines:' '  - { application: good, version: v1, reason: a }' '  - { application: good, version: v2, until: 2020-02-29, reason: b }' >"$lab/baselines.yaml"
+run -C "$lab" nightly --format json
+expect_status 0
+expect_json .decisions[0].baseline v1
+expect_stdout "'v2' expired on 2020-02-29, and 'v1', accepted before it, counts again" "accepted later, 'v2' expired on 2020-02-29"
+rm "$lab/baselines.yaml"
 finish

@@ -147,4 +147,23 @@ done
 run -C "$lab" nightly --format junit
 expect_status 6
 expect_stdout '<testsuite name="gone"' '<testsuite name="torn"' '<testsuite name="whole"'
+
+what='history that was rewritten: what was accepted is not there any more, nor what the branch was'
+git -C "$tmp/repository" reset -q --hard "$first"
+git -C "$tmp/repository" tag -d v1.0 >/dev/null
+commit 100.07
+git -C "$tmp/repository" reflog expire --expire=now --all
+git -C "$tmp/repository" gc -q --prune=now
+rm -rf "$lab/.assay/builds"
+printf '%s\n' 'comparisons: [{ application: app }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
+run -C "$lab" nightly --format json
+expect_status 6
+expect_json .decisions 2
+expect_json .decisions[0].decision nothing_measured
+expect_json .decisions[0].baseline "main-$third"
+expect_stdout "no commit '$third'" 'baselines.yaml:' "accepted it as the baseline of app; where the history of its repository was rewritten" \
+	"app@main-$third is passed over as an earlier version"
+expect_json .decisions[1].decision pass
+expect_json .decisions[1].baseline "main-$first"
+expect_json .notes[0].code commit_gone
 finish
