@@ -137,7 +137,8 @@ static enum assay_status nightly_command_run(struct lab *none, void *arguments, 
 static const struct cli_option nightly_options[] = {
 	CLI_NAMES("applications", "A,B", struct arguments, applications, "Only these applications of the suite: names or patterns"),
 	CLI_SPAN("budget", struct arguments, budget_s,
-		 "Measure each comparison for so long at most: 90s, 20m or 2h (default: that of suite.yaml)"),
+		 "Measure each comparison for so long: 90s, 20m or 2h (default: that of suite.yaml); past it, hosts come to four runs of "
+		 "each version at most"),
 	FAIL_ON,
 	CLI_END,
 };

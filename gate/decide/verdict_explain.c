@@ -299,10 +299,12 @@ static void explain_runs(struct verdict *v)
 		reason_add(v, REASON_FAILS, "the candidate fails more often than the baseline: whatever its cost, this is not a pass");
 	for (int i = 0; i < 2; i++) {
 		if (sides[i]->missing)
-			reason_add(v, REASON_RUNS_MISSING,
-				   "%zu of %zu runs of the %s in its latest 'assay run' %s not made: earlier results of the same build "
-				   "replace them where there are any ('assay run --resume' makes them, or another 'assay run')",
-				   sides[i]->missing, sides[i]->planned, names[i], sides[i]->missing > 1 ? "were" : "was");
+			reason_add(v, REASON_RUNS_MISSING, "%zu of %zu runs of the %s %s not made: %s", sides[i]->missing,
+				   sides[i]->planned, names[i], sides[i]->missing > 1 ? "were" : "was",
+				   sides[i]->level > 0 ? "the time for them was over, it had reached its time limit, or a machine was lost"
+						       : "its latest 'assay run' did not come to its end: earlier results of the same "
+							 "build replace them where there are any ('assay run --resume' makes them, or "
+							 "another 'assay run')");
 	}
 }
 

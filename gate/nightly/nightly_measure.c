@@ -167,6 +167,7 @@ enum assay_status nightly_confirm(struct nightly *n, struct night_comparison *c,
 	char *hosts = NULL;
 	enum assay_status st;
 
+	o.hang_once = true;
 	nightly_log(n, "confirming %s %s by fresh runs", c->application, c->candidate);
 	st = confirm_with(n, c, &repetitions, &hosts, err);
 	if (hosts)

@@ -169,6 +169,8 @@ enum assay_status spend_until_decided(const struct launch_options *launch, const
 	enum assay_status st = ASSAY_OK;
 
 	*out = (struct spend){ .looks = 0 };
+	s.options.hang_once = true;
+	s.options.until_ns = asked->budget_s > 0 ? s.began_ns + (int64_t)(asked->budget_s * 1e9) : 0;
 	while (!st && more && !(launch->cancelled && *launch->cancelled)) {
 		st = spend_block(&s, &had, &more, err);
 		s.options.choice.repetitions = 0; /* the plan has its own */

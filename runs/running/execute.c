@@ -1,6 +1,7 @@
 #include "runs/running/execute.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "runs/running/execute_host.h"
 #include "runs/running/execute_shapes.h"
@@ -130,6 +131,44 @@ static enum assay_status execute_look(struct execute *x, bool *same, struct assa
 	return st;
 }
 
+/* ---- what is left out ---- */
+
+static size_t execute_pair(const struct execute_host *h, size_t i)
+{
+	return h->cells[i].input * h->x->options->plan->n_versions + h->cells[i].version;
+}
+
+bool execute_skips(struct execute_host *h, size_t i)
+{
+	const struct execute_options *o = h->x->options;
+	bool over = o->until_ns && clock_monotonic_ns() >= o->until_ns, anywhere;
+	int64_t block = (h->cells[i].repetition + 1) / 2;
+
+	fleet_lock(h->session);
+	anywhere = h->x->hung[execute_pair(h, i)];
+	fleet_unlock(h->session);
+	if (h->hung[execute_pair(h, i)] || (over && anywhere) || (over && block > EXECUTE_BLOCKS_MIN && block > h->block))
+		return true;
+	h->block = block > h->block ? block : h->block;
+	return false;
+}
+
+size_t execute_hung(struct execute_host *h, size_t i)
+{
+	size_t pair = execute_pair(h, i), at = i;
+
+	if (!h->x->options->hang_once)
+		return i;
+	fleet_lock(h->session);
+	h->hung[pair] = h->x->hung[pair] = true;
+	fleet_unlock(h->session);
+	for (size_t k = 0; h->cells[at].repetition < 1 && k < h->n_cells; k++) {
+		if (execute_pair(h, k) == pair && h->cells[k].repetition >= 1 && !h->done[k])
+			at = k;
+	}
+	return at;
+}
+
 /* ---- all together ---- */
 
 static void execute_host_release(struct execute_host *h, size_t n_versions)
@@ -142,6 +181,7 @@ static void execute_host_release(struct execute_host *h, size_t n_versions)
 	free(h->counts);
 	free(h->cells);
 	free(h->done);
+	free(h->hung);
 	free(h->unlike);
 }
 
@@ -159,9 +199,14 @@ static enum assay_status execute_prepare_host(struct execute *x, const struct ho
 	h->stacks = mem_new(plan->n_versions, sizeof(char *));
 	h->builds = mem_new(plan->n_versions, sizeof(*h->builds));
 	h->counts = mem_new(plan->n_versions, sizeof(*h->counts));
+	h->hung = mem_new(plan->n_versions * plan->n_inputs, sizeof(bool));
 	st = execution_done(&x->lab->store, plan, host->id, h->cells, h->n_cells, h->done, err);
+	if (!st && x->options->hang_once)
+		st = execution_hung(&x->lab->store, plan, host->id, h->hung, err);
+	for (size_t i = 0; i < plan->n_versions * plan->n_inputs; i++)
+		x->hung[i] = x->hung[i] || h->hung[i];
 	for (size_t i = 0; i < h->n_cells; i++) {
-		left += !h->done[i];
+		left += !h->done[i] && !h->hung[execute_pair(h, i)];
 		x->results[index].known += h->done[i] && h->cells[i].repetition >= 1;
 	}
 	if (!st)
@@ -180,6 +225,7 @@ static enum assay_status execute_prepare(struct execute *x, const struct host *c
 	enum assay_status st = catalog_load(x->lab->machines, NULL, &x->catalog, err);
 
 	x->hosts = mem_new(n, sizeof(*x->hosts));
+	x->hung = mem_new(x->options->plan->n_versions * x->options->plan->n_inputs, sizeof(*x->hung));
 	for (size_t i = 0; !st && i < n; i++)
 		st = execute_prepare_host(x, hosts[i], i, err);
 	x->active = x->n;
@@ -209,6 +255,7 @@ static void execute_release(struct execute *x)
 		execute_host_release(&x->hosts[i], x->options->plan->n_versions);
 	}
 	free(x->hosts);
+	free(x->hung);
 	catalog_release(&x->catalog);
 	sampled_lines_free(x->lines);
 }

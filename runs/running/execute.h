@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define EXECUTE_BLOCKS_MIN 2 /* of two repetitions, which are each other's mirror: one machine alone needs three for an interval */
+
 struct execute_options {
 	const struct manifest *manifest;
 	const struct plan *plan;	  /* in the store already; machines are hosts[] in the same order */
@@ -22,7 +24,9 @@ struct execute_options {
 	const struct execution_features *inputs; /* [plan->n_inputs], what is known of them */
 	const struct instrument *instrument;	 /* of a plan with a probe; else NULL */
 	bool repeat;				 /* disturbed runs, at once (runs/running/repeat.h) */
-	bool same_stack; /* when hosts differ in what the versions load, all of them are failed before anything runs */
+	bool same_stack;  /* when hosts differ in what the versions load, all of them are failed before anything runs */
+	bool hang_once;	  /* what has reached its time limit once is not run again on that host, past `until_ns` on none */
+	int64_t until_ns; /* by clock_monotonic_ns(): a host goes on past it for EXECUTE_BLOCKS_MIN blocks alone; 0: to the end */
 	const struct fleet_options *fleet;
 	/* May be NULL: a run has ended. done and total count runs of all machines, warm-ups too. */
 	void (*progress)(const struct host *host, const struct execution *execution, size_t done, size_t total);

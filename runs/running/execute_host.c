@@ -758,6 +758,8 @@ static bool host_run_cell(struct execute_host *h, size_t i)
 		how = samples ? host_run_packs(h, &h->cells[i], &e) : host_run_undisturbed(h, &h->cells[i], &e);
 	known.counted = e.features.counted;
 	e.features = known;
+	if (how != HOST_RUN_NONE && e.outcome == EXECUTION_TIMEOUT)
+		i = execute_hung(h, i);
 	ok = how != HOST_RUN_NONE && host_store(h, i, &e);
 
 	if (ok && how == HOST_RUN_SURVIVED)
@@ -771,7 +773,7 @@ static bool host_run_cells(struct execute_host *h)
 	bool ok = true;
 
 	for (size_t i = 0; ok && i < h->n_cells; i++)
-		ok = h->done[i] || host_run_cell(h, i);
+		ok = h->done[i] || execute_skips(h, i) || host_run_cell(h, i);
 	return ok;
 }
 

@@ -20,6 +20,7 @@ struct execute {
 	size_t n, active;
 	struct catalog catalog;
 	struct sampled_lines *lines;
+	bool *hung;		  /* [versions x inputs], anywhere */
 	bool look_only;		  /* at the software stack */
 	size_t cells_done, cells; /* of all hosts */
 	struct assay_error fault; /* of the store: ends everything */
@@ -34,6 +35,8 @@ struct execute_host {
 	struct plan_cell *cells; /* [n_cells], in the order in which they are run */
 	bool *done;		 /* [n_cells] */
 	size_t n_cells;
+	bool *hung;			  /* [versions x inputs], with hang_once: has reached its time limit here */
+	int64_t block;			  /* that was begun last */
 	char *directory, *work, *samples; /* absolute, on the host; NULL while they are not there */
 	int64_t clock_ahead_ms;
 	char *architecture;		/* as `uname -m` says it there; NULL: not known */
@@ -56,6 +59,11 @@ void execute_host(struct session *session, void *context);
  * why. *answer: helper_answer_release() it in any case. */
 bool execute_host_shaped(struct execute_host *h, const struct plan_cell *cell, const struct shaped *shaped, size_t n_shaped,
 			 struct helper_answer *answer);
+
+/* Is this cell left out? For the version hangs, or the time is over. */
+bool execute_skips(struct execute_host *h, size_t cell);
+/* A run has reached its time limit. Returns the cell that it is stored as: of a warm-up the first repetition, which is not run any more. */
+size_t execute_hung(struct execute_host *h, size_t cell);
 
 /* A fault of our own store: nothing can be kept any more, so every host ends. False. */
 bool execute_host_store_failed(struct execute_host *h, const struct assay_error *err);

@@ -287,6 +287,24 @@ enum assay_status execution_done(struct store *store, const struct plan *plan, c
 	return st;
 }
 
+enum assay_status execution_hung(struct store *store, const struct plan *plan, const char *machine, bool *hung, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_ask(
+	    store, &stmt, err, "SELECT DISTINCT version, input FROM execution WHERE plan = ? AND machine = ? AND outcome = 'timeout'", "tt",
+	    plan->id, machine);
+
+	while (store_next(store, stmt, &st, err)) {
+		size_t version = execution_index_of(plan->versions, plan->n_versions, store_text(stmt, 0));
+		size_t input = execution_index_of(plan->inputs, plan->n_inputs, store_text(stmt, 1));
+
+		if (version < plan->n_versions && input < plan->n_inputs)
+			hung[input * plan->n_versions + version] = true;
+	}
+	sqlite3_finalize(stmt);
+	return st;
+}
+
 /* Executions as the store has them, for people and for reports. */
 
 #define COLUMNS                                                                                                                            \

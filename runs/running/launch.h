@@ -21,9 +21,11 @@ struct launch_options {
 	struct cmd_fleet_choice hosts;
 	struct plan_choice choice;
 	bool same_stack, dry_run, resume;
-	bool repeat;   /* disturbed runs, at once (runs/running/repeat.h) */
-	bool of_seed;  /* with resume: the latest runs that have the choice's seed, complete or not */
-	double wait_s; /* so long for the laboratory's lock */
+	bool repeat;	/* disturbed runs, at once (runs/running/repeat.h) */
+	bool of_seed;	/* with resume: the latest runs that have the choice's seed, complete or not */
+	double wait_s;	/* so long for the laboratory's lock */
+	bool hang_once; /* as execute_options has them */
+	int64_t until_ns;
 	const volatile sig_atomic_t *cancelled;
 	void (*note)(const char *text); /* a remark before anything is run */
 	void (*begin)(void);		/* the runs begin, and have ended; may be NULL */

@@ -444,4 +444,22 @@ expect_status 0
 expect_json .decisions[0].baseline v1
 expect_stdout "'v2' expired on 2020-02-29, and 'v1', accepted before it, counts again" "accepted later, 'v2' expired on 2020-02-29"
 rm "$lab/baselines.yaml"
+
+what='a version that hangs costs one time limit beyond its budget, and a budget ends runs that are slow'
+printf '%s\n' "versions: { ok: { command: [/bin/echo, 'cost 7'] }, hang: { command: [/bin/sleep, '777'] }, slow: { command: [/bin/sh, -c, 'sleep .4; echo cost 7'] } }" \
+	'repetitions: 20' 'warm_ups: 2' 'time_limit: 3' "metric: { source: regex, pattern: 'cost ([0-9.]+)' }" >"$lab/apps/late.yaml"
+printf '%s\n' 'comparisons: [{ application: late, candidates: [hang, slow], against: ok, budget: 1s }]' 'fingerprints: { battery: none }' \
+	'confirm: { fresh_runs: no }' 'repeat: no' >"$lab/suite.yaml"
+run -C "$lab" nightly --format json
+expect_json .decisions[0].candidate hang
+expect_json .decisions[0].decision regression
+cases=$((cases + 3))
+count() {
+	sqlite3 "$lab/.assay/runs.db" "SELECT count(*) FROM execution WHERE application = 'late' AND version = '$1'"
+}
+[ "$(count hang)" = 1 ] || fail "$(count hang) runs of a version that hangs"
+[ "$(count slow)" = 12 ] || fail "$(count slow) runs of a slow version, not 4 on each of 3 hosts"
+seconds=$(json .decisions[0].seconds)
+[ "${seconds%.*}" -lt 8 ] || fail "it took $seconds s"
+expect_stdout 'it had reached its time limit'
 finish
