@@ -27,18 +27,25 @@ static bool is_of(const char *application, const char *name)
 
 #define VERSIONS_SHOWN 20
 
-/* "v1, v2" of an application or all its inputs; is `version` (or NULL) among them? free() it. */
-static char *versions_of(const struct run_listing *list, size_t n, const char *application, const char *version, bool *found)
+/* "v1, v2" of an application or all its inputs, those with results; is `version` (or NULL) among them, or how many runs of it failed?
+ * free() it. */
+static char *versions_of(const struct run_listing *list, size_t n, const char *application, const char *version, bool *found,
+			 int64_t *failed)
 {
 	struct buf text = BUF_INIT;
 	size_t versions = 0;
 
+	for (size_t i = 0; version && i < n; i++) {
+		if (is_of(list[i].application, application) && strcmp(list[i].version, version) == 0)
+			*failed += list[i].failed;
+	}
+
 	for (size_t i = 0; i < n; i++) {
-		bool again = !is_of(list[i].application, application);
+		bool again = !is_of(list[i].application, application) || !list[i].runs;
 
 		*found = *found || (!again && version && strcmp(list[i].version, version) == 0);
 		for (size_t k = 0; k < i && !again; k++)
-			again = is_of(list[k].application, application) && strcmp(list[k].version, list[i].version) == 0;
+			again = list[k].runs && is_of(list[k].application, application) && strcmp(list[k].version, list[i].version) == 0;
 		if (!again && versions++ < VERSIONS_SHOWN)
 			buf_format(&text, "%s%s", versions > 1 ? ", " : "", list[i].version);
 	}
@@ -52,15 +59,21 @@ static enum assay_status check_measured(struct store *store, const char *applica
 {
 	struct run_listing *list;
 	bool found = false;
+	int64_t failed = 0;
 	size_t n;
 	enum assay_status st = run_list(store, &list, &n, err);
 	char *versions;
 
 	if (st)
 		return st;
-	versions = versions_of(list, n, application, version, &found);
+	versions = versions_of(list, n, application, version, &found, &failed);
 	run_list_free(list, n);
-	if (!*versions)
+	if (!found && failed)
+		st = assay_fail(err, ASSAY_E_USAGE,
+				"%s@%s has no result that a later version could be compared with: each of its %lld runs failed ('assay "
+				"runs show %s@%s --failed --output')",
+				application, version, (long long)failed, application, version);
+	else if (!*versions)
 		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has no results ('assay runs list' shows what has)", application);
 	else if (!version)
 		st = assay_fail(err, ASSAY_E_USAGE, "which version of '%s'? Say it as %s@VERSION: it has results of %s", application,

@@ -65,6 +65,16 @@ run -C "$lab" baseline accept same@1.0 --reason x --until 2020-01-01
 refused 2 'that day is over'
 expect_same_files "$lab/baselines.yaml" "$tmp/before"
 
+what='a version without a good run'
+cp "$lab/baselines.yaml" "$tmp/before"
+sqlite3 "$lab/.assay/runs.db" "INSERT INTO plan (id, application, manifest, manifest_hash, repetitions, warm_ups, seed, started_ms) VALUES ('p', 'same', '', '', 2, 0, 1, 1)"
+for repetition in 1 2; do
+	sqlite3 "$lab/.assay/runs.db" "INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, out, err) VALUES ('p', 'm1', 'crash', '', $repetition, 'same', 1, 'killed', '', '')"
+done
+run -C "$lab" baseline accept same@crash --reason x
+refused 2 'same@crash has no result' 'each of its 2 runs failed' 'assay runs show same@crash --failed --output'
+expect_same_files "$lab/baselines.yaml" "$tmp/before"
+
 what='a damaged file'
 for bad in 'baselines: {a: 1}' 'baselines: [{application: same}]' 'baselines: [{application: same, version: 1, reason: x, til: 1}]' \
 	'baselines: [{application: same, version: 1, reason: x, until: soon}]' 'other: 1'; do
