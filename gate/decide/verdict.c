@@ -275,6 +275,13 @@ bool verdict_always_fails(const struct verdict *v)
 	return b->executed && b->failed == b->executed && !b->n && a->n && !pairing_terms(a, b);
 }
 
+bool verdict_never_starts(const struct verdict *v)
+{
+	const struct run_set *b = v->candidate;
+
+	return b->executed && b->not_started == b->executed && !b->n;
+}
+
 bool verdict_crashes(const struct verdict *v)
 {
 	const struct run_set *a = v->baseline, *b = v->candidate;
@@ -303,7 +310,7 @@ static enum decision verdict_decide(struct verdict *v)
 	input.same_build = verdict_same_build(v);
 	v->rule = rule_of(&input);
 	decision = v->rule < RULES ? rule_decision(v->rule) : v->by_interval;
-	if (v->by_interval == DECISION_NOTHING_MEASURED && fails_more && verdict_always_fails(v))
+	if (v->by_interval == DECISION_NOTHING_MEASURED && fails_more && verdict_always_fails(v) && !verdict_never_starts(v))
 		return a->failed ? DECISION_INCONCLUSIVE : DECISION_REGRESSION;
 	return decision_exit(decision) == 0 && fails_more ? DECISION_INCONCLUSIVE : decision;
 }

@@ -10,23 +10,25 @@
 
 /* ---- the first line ---- */
 
-/* "B costs 2.49 times as much as A (2.12 to 2.92)". free() it. */
-static char *size_text(const struct verdict *v)
+/* "B costs 2.49 times as much as A (2.12 to 2.92)", by the time that decided. free() it. */
+static char *size_text(const struct verdict *v, bool decided)
 {
 	const struct run_set *a = v->baseline, *b = v->candidate;
-	const struct effect *e = &v->effect;
+	bool processor = decided && verdict_by_processor(v);
+	const struct effect *e = processor ? &v->times.of[TIME_PROCESSOR] : &v->effect;
 	int decimals = e->ratio < .5 || fabs(e->ratio - 1) < .1 ? 3 : 2;
 	char *interval, *text;
 
-	if (verdict_always_fails(v))
+	if (verdict_always_fails(v) && !verdict_never_starts(v))
 		return mem_format("every run of %s@%s failed (%zu of %zu); of %s@%s %zu", b->application, b->version, b->failed,
 				  b->executed, a->application, a->version, a->failed);
 	if (!e->types)
 		return mem_format("%s@%s cannot be compared with %s@%s", b->application, b->version, a->application, a->version);
 	interval = isnan(e->low) ? mem_string("no interval")
 				 : mem_format("%s to %s", text_fixed(e->low, decimals).text, text_fixed(e->high, decimals).text);
-	text = mem_format("%s@%s costs %s times as much as %s@%s (%s)", b->application, b->version, text_fixed(e->ratio, decimals).text,
-			  a->application, a->version, interval);
+	text =
+	    mem_format("%s@%s %s %s times as much %s%s@%s (%s)", b->application, b->version, processor ? "takes" : "costs",
+		       text_fixed(e->ratio, decimals).text, processor ? "processor time as " : "as ", a->application, a->version, interval);
 	free(interval);
 	return text;
 }
@@ -204,12 +206,14 @@ static char *explained_text(const struct verdict *v)
 	return buf_take(&text);
 }
 
-static void answer_cause(const struct verdict *v, struct document *d)
+static void answer_cause(const struct verdict *v, bool decided, struct document *d)
 {
 	const struct cause *c = &v->cause;
 	const char *word = cause_text(c->word), *sentence = cause_sentence(c->word), *sign = c->p < 1e-9 ? "<" : "=";
 	char *explained = explained_text(v);
 
+	if (c->word == CAUSE_NEITHER && decided && verdict_by_processor(v))
+		sentence = "of the metric no change is visible, neither in the mean nor between hardware types; processor time decided";
 	if (v->effect.types)
 		doc_line(d, "%s", "");
 	doc_object(d, "change");
@@ -307,7 +311,7 @@ static void answer_detectable(const struct verdict *v, struct document *d)
 void verdict_answer(const struct verdict *v, bool decided, bool all_machines, struct document *d)
 {
 	enum decision decision = v->effect.decision;
-	char *size = size_text(v);
+	char *size = size_text(v, decided);
 
 	doc_answer(d, decided ? decision_tone(decision) : DOC_PLAIN, decided ? decision_text(decision) : "", "%s", size);
 	free(size);
@@ -325,7 +329,7 @@ void verdict_answer(const struct verdict *v, bool decided, bool all_machines, st
 	if (v->effect.types)
 		doc_show(d, NULL, "metric", v->baseline->higher_is_better ? "higher is better" : "lower is better");
 	times_answer(&v->times, decided, d);
-	answer_cause(v, d);
+	answer_cause(v, decided, d);
 	answer_machines(v, decided || all_machines, all_machines, d);
 	answer_resources(v, d);
 }

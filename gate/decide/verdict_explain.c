@@ -29,6 +29,7 @@
 	X(REASON_RUNS_FAILED, "runs_failed", false)                                                                                        \
 	X(REASON_FAILS, "candidate_fails", true)                                                                                           \
 	X(REASON_ALWAYS_FAILS, "candidate_always_fails", false)                                                                            \
+	X(REASON_NEVER_STARTS, "candidate_never_starts", false)                                                                            \
 	X(REASON_RUNS_MISSING, "runs_missing", false)                                                                                      \
 	X(REASON_NOT_INTERLEAVED, "not_interleaved", false)                                                                                \
 	X(REASON_ORDER, "order_confounded", false)                                                                                         \
@@ -108,6 +109,11 @@ static void explain_nothing(struct verdict *v)
 			   "every run of the candidate failed, and %s of the baseline: there is no cost to compare, %s",
 			   v->baseline->failed ? "some" : "none",
 			   v->baseline->failed ? "and it need not be the candidate's fault" : "but the candidate is worse by any measure");
+		return;
+	}
+	if (verdict_never_starts(v)) {
+		reason_add(v, REASON_NEVER_STARTS,
+			   "the candidate's program could not be found or executed on any machine: nothing of it was measured");
 		return;
 	}
 	if (explain_any_ran_both(&v->pairing)) {

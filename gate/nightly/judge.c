@@ -146,7 +146,7 @@ bool judge_settled(const struct verdict *v)
 
 	if (v->effect.decision == DECISION_REGRESSION)
 		return isnan(low) || stats_round(low) >= stats_round(1 + v->min_effect);
-	return decision_exit(v->effect.decision) == 0;
+	return decision_exit(v->effect.decision) == 0 || verdict_never_starts(v);
 }
 
 /* From the interval back to the statistic; what looks may spend on this one is a part of all. */

@@ -640,11 +640,14 @@ static void test_always_fails(void **state)
 		bool results;
 		enum decision decision;
 		const char *reason;
+		size_t not_started; /* of the candidate's 36 */
 	} rows[] = {
-		{ 36, 0, true, DECISION_REGRESSION, "candidate_always_fails" },
-		{ 0, 0, true, DECISION_REGRESSION, "candidate_always_fails" }, /* imported */
-		{ 36, 2, true, DECISION_INCONCLUSIVE, "candidate_always_fails" },
-		{ 36, 36, false, DECISION_NOTHING_MEASURED, "no_common_machine" },
+		{ 36, 0, true, DECISION_NOTHING_MEASURED, "candidate_never_starts", 36 },
+		{ 36, 0, true, DECISION_REGRESSION, "candidate_always_fails", 35 },
+		{ 36, 0, true, DECISION_REGRESSION, "candidate_always_fails", 0 },
+		{ 0, 0, true, DECISION_REGRESSION, "candidate_always_fails", 0 }, /* imported */
+		{ 36, 2, true, DECISION_INCONCLUSIVE, "candidate_always_fails", 0 },
+		{ 36, 36, false, DECISION_NOTHING_MEASURED, "no_common_machine", 0 },
 	};
 
 	(void)state;
@@ -662,8 +665,11 @@ static void test_always_fails(void **state)
 		w.sides[0].executed = rows[i].executed;
 		w.sides[0].failed = rows[i].failed;
 		w.sides[1].executed = w.sides[1].failed = 36;
+		w.sides[1].not_started = rows[i].not_started;
 		v = decide(&w);
 		assert_int_equal(v.effect.decision, rows[i].decision);
+		assert_int_equal(verdict_never_starts(&v), rows[i].not_started == 36);
+		assert_false(verdict_crashes(&v));
 		assert_string_equal(v.reasons[0].code, rows[i].reason);
 		assert_int_equal(verdict_of_cost(&v), DECISION_NOTHING_MEASURED);
 		assert_true(has_reason(&v, "runs_failed"));
