@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/decide/rules.h"
+#include "gate/nightly/decision.h"
 #include "runs/running/execution.h"
 
 #include <inttypes.h>
@@ -184,11 +185,23 @@ static void add_rest(const struct night_answered *all, size_t n, struct document
 	doc_end(d);
 }
 
-static bool is_of_processor(const char *code)
+/* Is it the rule that decided, rather than what the interval alone says, or a remark? */
+static bool is_rules(const struct night_answered *a, const char *code)
 {
 	for (int rule = 0; code && rule < RULES; rule++) {
 		if (strcmp(code, rule_code((enum rule)rule)) == 0)
-			return rule_by_processor((enum rule)rule);
+			return rule_by_processor((enum rule)rule) == night_by_processor(a) &&
+			       rule_decision((enum rule)rule) == a->decision->decision;
+	}
+	return false;
+}
+
+/* By the night's own rule, which stands first and decides on findings alone; else by the verdict's. */
+static bool is_of_the_night(const char *code)
+{
+	for (int rule = 0; code && rule < DECISION_RULES; rule++) {
+		if (strcmp(code, decision_rule_code((enum decision_rule)rule)) == 0)
+			return true;
 	}
 	return false;
 }
@@ -196,14 +209,15 @@ static bool is_of_processor(const char *code)
 const char *night_why(const struct night_answered *a)
 {
 	const cJSON *reasons = cJSON_GetObjectItemCaseSensitive(a->document, "reasons"), *chosen = cJSON_GetArrayItem(reasons, 0), *reason;
-	const char *text;
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(chosen, "code"));
+	bool settled = is_of_the_night(text);
 
 	cJSON_ArrayForEach(reason, reasons)
 	{
-		const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "code"));
-
-		if (night_by_processor(a) && is_of_processor(code))
+		if (!settled && is_rules(a, cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "code")))) {
 			chosen = reason;
+			settled = true;
+		}
 	}
 	text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(chosen, "text"));
 	return text ? text : "";

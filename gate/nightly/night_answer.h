@@ -38,7 +38,7 @@ double night_level(const struct night_answered *answered);
 enum assay_status night_failure_of(struct store *store, const char *plan, const struct night_decision *decision, char **text,
 				   char **command, struct assay_error *err);
 
-/* Its first reason, which is about the metric; where processor time decided, that one; "" where there is none. Borrowed. */
+/* The reason of the rule that decided, else its first one, which is about the metric; "" where there is none. Borrowed. */
 const char *night_why(const struct night_answered *answered);
 
 struct night_answers {

@@ -2,7 +2,9 @@
 #include "gate/nightly/decision.h"
 
 #include "base/mem.h"
+#include "base/json.h"
 #include "gate/nightly/judge.h"
+#include "gate/nightly/night_answer.h"
 #include "gate/nightly/suite.h"
 
 #include <setjmp.h>
@@ -193,11 +195,53 @@ static void test_request(void **state)
 	judge_request_release(&q);
 }
 
+/* ---- the one line under a decision ---- */
+
+/* It is of the rule that decided, not of what the interval alone says. */
+static void test_why(void **state)
+{
+	static const struct {
+		enum decision decision;
+		const char *document, *why;
+	} rows[] = {
+		{ DECISION_ENVIRONMENT, "{'reasons': [{'code': 'slower', 'text': 'a'}, {'code': 'machines_busy', 'text': 'b'}]}", "b" },
+		{ DECISION_ENVIRONMENT,
+		  "{'reasons': [{'code': 'findings_alike', 'text': 'a'}, {'code': 'slower', 'text': 'b'}, {'code': 'computes_more', "
+		  "'text': "
+		  "'c'}], 'time': 'processor'}",
+		  "a" },
+		{ DECISION_REGRESSION,
+		  "{'reasons': [{'code': 'interval_too_wide', 'text': 'a'}, {'code': 'computes_more', 'text': 'b'}], 'time': 'processor'}",
+		  "b" },
+		{ DECISION_REGRESSION, "{'reasons': [{'code': 'slower', 'text': 'a'}, {'code': 'computes_more', 'text': 'b'}]}", "a" },
+		{ DECISION_INCONCLUSIVE,
+		  "{'reasons': [{'code': 'interval_too_wide', 'text': 'a'}, {'code': 'computes_alike', 'text': 'b'}]}", "a" },
+		{ DECISION_NOTHING_MEASURED, "{'reasons': [{'code': 'not_run', 'text': 'a'}]}", "a" },
+		{ DECISION_NOTHING_MEASURED, "{}", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct night_decision decision = { .decision = rows[i].decision };
+		struct night_answered a = { .decision = &decision };
+		char *text = mem_string(rows[i].document);
+		struct assay_error err;
+
+		for (char *c = text; *c; c++)
+			*c = *c == '\'' ? '"' : *c;
+		assert_int_equal(json_parse("row", text, strlen(text), &a.document, &err), ASSAY_OK);
+		assert_string_equal(night_why(&a), rows[i].why);
+		cJSON_Delete(a.document);
+		free(text);
+	}
+}
+
 int suite_nightly(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rules),	      cmocka_unit_test(test_never_worse), cmocka_unit_test(test_suite),
 		cmocka_unit_test(test_suite_refused), cmocka_unit_test(test_deadline),	  cmocka_unit_test(test_request),
+		cmocka_unit_test(test_why),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
