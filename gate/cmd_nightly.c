@@ -16,6 +16,7 @@ struct arguments {
 	struct cli_list applications, fail_on;
 	const char *directory; /* of pages */
 	double budget_s;       /* 0: the suite's */
+	bool anew;
 };
 
 /* ---- what counts as a failure ---- */
@@ -108,6 +109,7 @@ static enum assay_status nightly_command_run(struct lab *none, void *arguments, 
 						 .command = cli_command_name(),
 						 .only = { a->applications.items, a->applications.n },
 						 .budget_s = a->budget_s,
+						 .anew = a->anew,
 						 .cancelled = &night_cancelled,
 						 .watch = nightly_watch,
 						 .note = note };
@@ -139,6 +141,8 @@ static const struct cli_option nightly_options[] = {
 	CLI_SPAN("budget", struct arguments, budget_s,
 		 "Measure each comparison for so long: 90s, 20m or 2h (default: that of suite.yaml); past it, hosts come to four runs of "
 		 "each version at most"),
+	CLI_FLAG("anew", struct arguments, anew,
+		 "Give up a night that was interrupted, with what it has, and begin another with suite.yaml as it is"),
 	FAIL_ON,
 	CLI_END,
 };
@@ -153,7 +157,8 @@ const struct command nightly_command = {
 	.about =
 	    "A night: takes fingerprints that are missing or old, builds versions from git, runs what suite.yaml compares in interleaved "
 	    "blocks until each comparison is decided or its budget ends, confirms findings by fresh runs beside a control, and keeps a "
-	    "decision for each. A night that was killed goes on where it was; there is one at a time; it ends by its deadline with what it "
+	    "decision for each. A night that was killed goes on where it was, unless '--anew' gives it up; there is one at a time; it ends "
+	    "by its deadline with what it "
 	    "has, and says what it did not reach.",
 	.examples = "  assay nightly\n"
 		    "  assay nightly --applications 'sql*' --budget 5m --fail-on regression\n"

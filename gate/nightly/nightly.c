@@ -75,7 +75,7 @@ static enum assay_status night_work(struct nightly *n, struct assay_error *err)
 		if (!st)
 			st = nightly_judge(n, c, err);
 	}
-	for (size_t i = 0; !st && i < n->comparisons.n && !nightly_is_over(n); i++) {
+	for (size_t i = 0; !st && n->suite.confirm && i < n->comparisons.n && !nightly_is_over(n); i++) {
 		if (n->comparisons.items[i].state == NIGHT_CONFIRMING)
 			st = nightly_confirm(n, &n->comparisons.items[i], err);
 	}
@@ -255,18 +255,21 @@ static enum assay_status go_on(struct nightly *n, struct lab *lab, const char *s
 	char *text = mem_format("going on with the night of %s%s", text_from_ms(n->night.started_ms, date),
 				strcmp(suite_now, n->night.suite) == 0
 				    ? ""
-				    : ": suite.yaml was changed since, and this night keeps the one with which it began");
+				    : ": suite.yaml was changed since, and this night keeps the one with which it began ('assay nightly "
+				      "--anew' gives it up, with what it has, and begins another)");
 	enum assay_status st;
 
-	n->options->note(text);
-	nightly_log(n, "%s", text);
+	if (!n->given_up) {
+		n->options->note(text);
+		nightly_log(n, "%s", text);
+	}
 	free(text);
 	suite_release(&n->suite);
 	st = suite_parse(SUITE_FILE, n->night.suite, strlen(n->night.suite), &n->suite, err);
 	return st ? st : night_comparisons_load(&lab->store, n->night.id, &n->comparisons, err);
 }
 
-/* One whose deadline has passed in the meantime is brought to its end before another begins. */
+/* One whose deadline has passed in the meantime, or that is given up, is brought to its end before another begins. */
 static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };
@@ -281,6 +284,7 @@ static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_er
 		struct assay_error none;
 
 		st = night_unfinished(&lab.store, &n->night, &none);
+		n->given_up = !st && n->options->anew;
 		if (!st)
 			st = go_on(n, &lab, text, err);
 		else if (st == ASSAY_E_NOTFOUND) {
@@ -294,7 +298,7 @@ static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_er
 	}
 	lab_close(&lab);
 	free(text);
-	again = !st && n->night.deadline_ms && clock_real_ms() >= n->night.deadline_ms;
+	again = !st && (n->given_up || (n->night.deadline_ms && clock_real_ms() >= n->night.deadline_ms));
 	if (again) {
 		st = nightly_conclude(n, err);
 		night_comparisons_release(&n->comparisons);

@@ -11,6 +11,7 @@ struct nightly_options {
 	const char *command;			       /* what others are told while it is locked */
 	struct manifest_words only;		       /* applications; n == 0: all */
 	double budget_s;			       /* of each comparison; 0: the suite's */
+	bool anew;				       /* a night that was interrupted is given up, and another begins */
 	volatile sig_atomic_t *cancelled;	       /* becomes SIGALRM at the deadline */
 	void (*watch)(struct launch_options *options); /* progress of runs; may be NULL */
 	void (*note)(const char *text);
@@ -23,7 +24,8 @@ struct nightly {
 	struct night night;
 	struct night_comparisons comparisons;
 	struct suspects *suspects;
-	cJSON *notes; /* list of {code, text} */
+	cJSON *notes;  /* list of {code, text} */
+	bool given_up; /* it is concluded with what it has */
 };
 void nightly_note(struct nightly *n, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

@@ -305,38 +305,63 @@ static bool is_unreached(const struct night_comparison *c)
 	return c->state == NIGHT_WAITING || (c->state == NIGHT_MEASURING && !*c->plan);
 }
 
-/* Before those that were cut off are decided: which deadline or budget would have sufficed. What was cut off might have gone on for its
- * budget, and what the night did besides measuring, such as builds and fingerprints, it would do again. */
-static void note_deadline(struct nightly *n)
+/* What a night's time went into, and would have. */
+struct spent {
+	double seconds, asked;		   /* of what was measured; budgets of all */
+	double others;			   /* what the night did besides, such as builds and fingerprints: it would do it again */
+	size_t measured, whole, unreached; /* comparisons; whole: not cut off */
+	size_t findings, unconfirmed;	   /* findings, and of these without fresh runs */
+};
+
+/* What was cut off might have gone on for its budget. */
+static struct spent spent_of(const struct nightly *n)
 {
-	double seconds = 0, asked = 0, had = (double)(n->night.deadline_ms - n->night.started_ms) / 1000, others = had, each;
-	size_t measured = 0, whole = 0, unreached = 0, all = n->comparisons.n;
-	char took[TEXT_DOUBLE_BYTES], deadline[TEXT_DOUBLE_BYTES], span[TEXT_DOUBLE_BYTES], budget[64] = "";
+	struct spent s = { .others = (double)(n->night.deadline_ms - n->night.started_ms) / 1000 };
 
-	for (size_t i = 0; i < all; i++) {
+	for (size_t i = 0; i < n->comparisons.n; i++) {
 		const struct night_comparison *c = &n->comparisons.items[i];
-		bool cut = c->cut || c->state == NIGHT_MEASURING;
+		bool cut = c->cut || c->state == NIGHT_MEASURING, found = c->state == NIGHT_CONFIRMING && n->suite.confirm;
 
-		unreached += cut || c->state == NIGHT_WAITING;
-		asked += c->budget_s;
-		others -= c->seconds;
+		s.unreached += cut || c->state == NIGHT_WAITING;
+		s.findings += found;
+		s.unconfirmed += found && !*c->fresh_plan;
+		s.asked += c->budget_s;
+		s.others -= c->seconds;
 		if (cut || (c->state != NIGHT_WAITING && *c->plan)) {
-			seconds += cut ? fmax(c->seconds, c->budget_s) : c->seconds;
-			measured++;
-			whole += !cut;
+			s.seconds += cut ? fmax(c->seconds, c->budget_s) : c->seconds;
+			s.measured++;
+			s.whole += !cut;
 		}
 	}
-	if (!unreached)
+	s.others = fmax(s.others, 0);
+	return s;
+}
+
+/* Fresh runs have the baseline twice. */
+#define CONFIRMING_MORE 1.5
+
+/* Before those that were cut off are decided: which deadline would have sufficed, with fresh runs for what was found and, by the share of
+ * findings so far, for what would have been; and which budget, where that is a smaller one than now. */
+static void note_deadline(struct nightly *n)
+{
+	const struct spent s = spent_of(n);
+	double had = (double)(n->night.deadline_ms - n->night.started_ms) / 1000, all = (double)n->comparisons.n;
+	double each = s.measured ? s.seconds / (double)s.measured : s.asked / all;
+	double more = (double)s.unconfirmed + (s.measured ? (double)(s.unreached * s.findings) / (double)s.measured : 0);
+	double confirming = each * more * (n->suite.control ? 1 : CONFIRMING_MORE), left = floor((had - s.others - confirming) / all - 1);
+	char took[TEXT_DOUBLE_BYTES], deadline[TEXT_DOUBLE_BYTES], span[TEXT_DOUBLE_BYTES], budget[64] = "", fresh[96] = "";
+
+	if (!n->night.deadline_ms || !(s.unreached || s.unconfirmed))
 		return;
-	others = fmax(others, 0);
-	each = measured ? seconds / (double)measured : asked / (double)all;
-	if (measured)
-		snprintf(budget, sizeof(budget), ", or 'budget: %s' for each", span_text(fmax(had - others, 1) / (double)all - 1, span));
+	if (s.measured && left >= 1 && left < fmin(each, s.asked / all))
+		snprintf(budget, sizeof(budget), ", or 'budget: %s' for each", span_text(left, span));
+	if (s.unconfirmed)
+		snprintf(fresh, sizeof(fresh), ", and %zu finding%s had no time for fresh runs", s.unconfirmed, text_plural(s.unconfirmed));
 	nightly_note(n, "deadline",
-		     "%zu of %zu comparisons %s not reached before the deadline, or cut off by it; one %s %s: 'deadline: %s' would have "
+		     "%zu of %zu comparisons %s not reached before the deadline, or cut off by it%s; one %s %s: 'deadline: %s' would have "
 		     "sufficed for all%s",
-		     unreached, all, unreached == 1 ? "was" : "were", whole ? "takes about" : "may take", span_text(each, took),
-		     span_text(others + each * (double)all, deadline), budget);
+		     s.unreached, n->comparisons.n, s.unreached == 1 ? "was" : "were", fresh, s.whole ? "takes about" : "may take",
+		     span_text(each, took), span_text(s.others + each * all + confirming, deadline), budget);
 }
 
 /* What was begun is decided with what it has; the rest was not reached. */
@@ -344,7 +369,10 @@ static enum assay_status conclude_rest(struct nightly *n, struct assay_error *er
 {
 	enum assay_status st = ASSAY_OK;
 
-	note_deadline(n);
+	if (n->given_up)
+		nightly_note(n, "given_up", "this night was given up: it is decided with what it has");
+	else
+		note_deadline(n);
 	for (size_t i = 0; !st && i < n->comparisons.n; i++) {
 		struct night_comparison *c = &n->comparisons.items[i];
 

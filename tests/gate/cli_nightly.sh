@@ -241,6 +241,11 @@ run -C "$lab" nightly show --format json
 expect_json .decisions[0].time processor
 expect_json .decisions[0].ratio "$processor"
 
+what='so does the gate, with the interval of the time that decided'
+run -C "$lab" gate counting@v1 counting@v2
+expect_status 3
+expect_stdout 'counting@v2 takes ' ' times as much processor time as counting@v1 ('
+
 what='its report says so, too'
 run -C "$lab" report counting@v1 counting@v2 -o "$tmp/computing.html"
 grep -q 'as much processor time as\|more processor time than' "$tmp/computing.html" || fail "$(head -c 4000 "$tmp/computing.html")"
@@ -314,6 +319,30 @@ expect_json .night "$killed"
 expect_json .decisions 3
 expect_json .decisions[0].decision regression
 
+what='one that was killed can be given up'
+touch "$tmp/scratch/hold"
+"$ASSAY" -C "$lab" nightly >/dev/null 2>&1 &
+first=$!
+for _ in $(seq 100); do
+	sleep .1
+	"$ASSAY" -C "$lab" nightly show --format json 2>/dev/null | grep -q '"measuring"\|begun' && break
+done
+kill -9 "$first"
+wait "$first" 2>/dev/null
+rm "$tmp/scratch/hold"
+killed=$("$ASSAY" -C "$lab" nightly list --format json | sed -n 's/.*"night": *"\([0-9a-f]*\)".*/\1/p' | head -n 1)
+printf '%s\n' 'comparisons: [{ application: good }]' 'fingerprints: { battery: none }' 'repeat: no' >"$lab/suite.yaml"
+run -C "$lab" nightly --anew --format json
+expect_status 0
+expect_json .decisions 1
+cases=$((cases + 2))
+[ "$(json .night)" != "$killed" ] || fail 'it goes on with the night that was given up'
+holds "$tmp/err" 'a remark' 'this night was given up: it is decided with what it has'
+run -C "$lab" nightly show "$killed" --format json
+expect_json .notes[0].code given_up
+expect_json .undecided 3
+case $(json .finished_ms) in null) fail 'the night that was given up has no end' ;; esac
+
 what='another threshold for improvements'
 application gain 100 98 90
 for row in '.03 v2 pass v3 improved' '{faster:.01} v2 improved v3 improved' '{faster:.2} v2 pass v3 pass'; do
@@ -344,7 +373,7 @@ comparisons:
   - { application: good }
   - { application: bad, against: [v1, v2] }
 fingerprints: { battery: none }
-deadline: 2s
+deadline: 8s
 hook: [sh, -c, 'sleep 1; echo "$1" >>"$0"', '$tmp/late']
 END_OF_SUITE
 sed -i "s|\$tmp|$tmp|" "$lab/suite.yaml"
@@ -355,6 +384,19 @@ rm "$tmp/scratch/hold"
 expect_json .notes[0].code deadline
 expect_stdout 'not reached' 'would have sufficed for all' 'budget: '
 [ "$(cat "$tmp/late")" = "$(json '.decisions[0].id')" ] || fail "hooks that ended after the deadline: $(cat "$tmp/late")"
+
+what='a budget is recommended only where it is smaller'
+sed 's/^deadline.*/&\nbudget: 1s/; /^hook/d' "$lab/suite.yaml" >"$tmp/suite.yaml"
+cp "$lab/suite.yaml" "$tmp/good.yaml"
+cp "$tmp/suite.yaml" "$lab/suite.yaml"
+touch "$tmp/scratch/hold"
+run -C "$lab" nightly --format json
+rm "$tmp/scratch/hold"
+expect_json .notes[0].code deadline
+expect_stdout 'would have sufficed for all'
+cases=$((cases + 1))
+case $(json '.notes[0].text') in *budget:*) fail "$(json '.notes[0].text')" ;; esac
+cp "$tmp/good.yaml" "$lab/suite.yaml"
 
 what='what was begun is not said to be unreached'
 run -C "$lab" nightly show
@@ -415,12 +457,34 @@ for fresh in no yes; do
 	done
 	cases=$((cases + 1))
 	grep -q 'findings_lean' "$tmp/out" && fail 'what failed leans'
+	confirmed=$(grep -c "$(json .night | cut -c 1-8) confirming bad" "$lab/.assay/night.log")
+	cases=$((cases + 1))
+	case $fresh$confirmed in
+	no0 | yes1) ;;
+	*) fail "fresh runs: $fresh, and $confirmed findings were measured again" ;;
+	esac
 done
 cases=$((cases + 1))
 grep -q 'confirming broken' "$lab/.assay/night.log" && fail 'crashes were confirmed'
 id=$(json '.decisions[1].id')
 run -C "$lab" verify "$id"
 expect_status 0
+
+what='a program that cannot be found or executed is told as a build that fails is'
+printf '%s\n' "versions: { ok: { command: [/bin/echo, 'cost 7'] }, missing: { command: [/no/such/program] }, denied: { command: [/etc/passwd] } }" \
+	'repetitions: 2' 'warm_ups: 0' "metric: { source: regex, pattern: 'cost ([0-9.]+)' }" >"$lab/apps/none.yaml"
+printf '%s\n' 'comparisons: [{ application: none, candidates: [missing, denied], against: ok, budget: 1m }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
+run -C "$lab" nightly --format json
+expect_status 6
+for at in 0 1; do
+	expect_json ".decisions[$at].decision" nothing_measured
+	expect_json ".decisions[$at].reasons[0].code" candidate_never_starts
+done
+expect_stdout 'first_failure' "'/no/such/program'"
+cases=$((cases + 1))
+[ "$(sqlite3 "$lab/.assay/runs.db" "SELECT count(*) FROM execution WHERE application = 'none' AND version = 'missing'")" = 6 ] || fail 'more runs will not find it'
+run -C "$lab" gate none@ok none@missing
+expect_status 6
 
 what='an accepted baseline that has expired is never replaced without a word'
 application good 100 100.01
