@@ -44,10 +44,10 @@ enum decision_condition { DECISION_EITHER, DECISION_NO, DECISION_YES };
 	  "nearly everything that was measured this night leans the same way, or rests on the same machine: the night suspects itself")    \
 	X(RULE_NOT_SEEN, "not_seen_again", DECISION_INCONCLUSIVE, DECISION_OF(DECISION_REGRESSION), DECISION_EITHER,                       \
 	  1u << FRESH_NOT_SEEN, DECISION_EITHER, DECISION_EITHER, DECISION_EITHER, DECISION_EITHER,                                        \
-	  "a slowdown was found, and fresh runs did not show it again on enough machines")                                                 \
+	  "a regression was found, and fresh runs did not show it again on enough machines")                                               \
 	X(RULE_NOT_CONFIRMED, "not_confirmed", DECISION_INCONCLUSIVE, DECISION_OF(DECISION_REGRESSION), DECISION_EITHER,                   \
 	  1u << FRESH_DUE, DECISION_EITHER, DECISION_EITHER, DECISION_EITHER, DECISION_EITHER,                                             \
-	  "a slowdown was found, and there was no time left to confirm it by fresh runs")                                                  \
+	  "a regression was found, and there was no time left to confirm it by fresh runs")                                                \
 	X(RULE_CHANCE, "may_be_chance", DECISION_INCONCLUSIVE, DECISION_OF(DECISION_REGRESSION), DECISION_EITHER, 1u << FRESH_NONE,        \
 	  DECISION_EITHER, DECISION_YES, DECISION_EITHER, DECISION_EITHER,                                                                 \
 	  "among as many comparisons as this night has, a finding as weak as this one may be chance (false discovery rate 5 %)")
