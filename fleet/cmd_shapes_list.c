@@ -13,11 +13,13 @@
 struct arguments {
 	struct cmd_fleet_options options;
 	bool here;
+	unsigned dearer;
 };
 
 /* What was found of one machine. */
 struct listed {
 	const char *host;
+	unsigned dearer; /* those on request that are tried, too: a bit each */
 	bool reached;
 	struct dose doses[SHAPES];
 	char *refused[SHAPES]; /* NULL: there is a dose */
@@ -31,8 +33,12 @@ static enum assay_status list_measure(dose_runner *run, void *context, struct li
 {
 	for (unsigned i = 0; i < SHAPES; i++) {
 		const struct shaped shaped = { i, shape_usual(i) };
-		enum assay_status st = dose_measure(run, context, &shaped, &out->doses[i], err);
+		bool tried = !shape_is_asked(i) || out->dearer >> i & 1;
+		enum assay_status st =
+		    tried ? dose_measure(run, context, &shaped, &out->doses[i], err) : dose_possible(run, context, i, err);
 
+		if (!tried)
+			out->doses[i].ns = out->doses[i].error_ns = (double)NAN;
 		if (st == ASSAY_E_NODATA)
 			out->refused[i] = mem_string(err->text);
 		else if (st)
@@ -69,10 +75,15 @@ static void add_shape(const struct listed *l, unsigned i, bool several, struct d
 	doc_set_bool(d, "works", works);
 	doc_set(d, "dose_ns", works ? l->doses[i].ns : (double)NAN);
 	doc_set(d, "error_ns", works ? l->doses[i].error_ns : (double)NAN);
-	doc_showf(d, NULL, "by, each", works ? l->doses[i].ns : (double)NAN, "%.2f us", l->doses[i].ns / 1000);
+	if (shape_is_slowdown(i))
+		doc_showf(d, NULL, "by, each", works ? l->doses[i].ns : (double)NAN, "%.0f %%", l->doses[i].ns / 10);
+	else
+		doc_showf(d, NULL, "by, each", works ? l->doses[i].ns : (double)NAN, "%.2f us", l->doses[i].ns / 1000);
 	doc_show(d, "needs", "needs", shape_needs(shape));
+	doc_show(d, NULL, "and", shape_needs_root(shape) ? "root, on request" : shape_is_asked(i) ? "on request" : "");
 	doc_set(d, "touches", shape_touches(shape));
-	doc_set_bool(d, "root", false);
+	doc_set_bool(d, "root", shape_needs_root(shape));
+	doc_set_bool(d, "on_request", shape_is_asked(i));
 	doc_set_empty(d, "refused", l->refused[i]);
 }
 
@@ -121,13 +132,13 @@ static void listed_release(struct listed *listed, size_t n)
 
 /* ---- the command ---- */
 
-static enum assay_status list_here(struct document *d, struct assay_error *err)
+static enum assay_status list_here(unsigned dearer, struct document *d, struct assay_error *err)
 {
 	struct listed *here = mem_new(1, sizeof(*here));
 	struct local_shape shape;
 	enum assay_status st;
 
-	*here = (struct listed){ .host = "this machine" };
+	*here = (struct listed){ .host = "this machine", .dearer = dearer };
 	cancel_on_signals(&list_cancelled);
 	local_shape_begin(&shape, &list_cancelled);
 	st = list_measure(local_shape_run, &shape, here, err);
@@ -138,7 +149,7 @@ static enum assay_status list_here(struct document *d, struct assay_error *err)
 	return st;
 }
 
-static enum assay_status list_hosts(const struct cmd_fleet_options *options, struct document *d, struct assay_error *err)
+static enum assay_status list_hosts(const struct cmd_fleet_options *options, unsigned dearer, struct document *d, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };
 	struct cmd_fleet_job job;
@@ -151,7 +162,7 @@ static enum assay_status list_hosts(const struct cmd_fleet_options *options, str
 	if (!st) {
 		listed = mem_new(job.n, sizeof(*listed));
 		for (size_t i = 0; i < job.n; i++)
-			listed[i] = (struct listed){ .host = job.hosts[i]->name };
+			listed[i] = (struct listed){ .host = job.hosts[i]->name, .dearer = dearer | job.hosts[i]->dearer };
 		st = cmd_fleet_job_run(&job, list_host, listed, err);
 	}
 	if (!st) {
@@ -170,7 +181,7 @@ static enum assay_status shapes_list_run(struct lab *lab, void *input, struct do
 	const struct arguments *arguments = input;
 
 	(void)lab;
-	return arguments->here ? list_here(d, err) : list_hosts(&arguments->options, d, err);
+	return arguments->here ? list_here(arguments->dearer, d, err) : list_hosts(&arguments->options, arguments->dearer, d, err);
 }
 
 static enum assay_status shapes_list_check(void *input, struct assay_error *err)
@@ -184,6 +195,8 @@ static enum assay_status shapes_list_check(void *input, struct assay_error *err)
 
 static const struct cli_option options[] = {
 	CLI_FLAG("here", struct arguments, here, "This machine, without a laboratory"),
+	CMD_FLEET_DEARER(struct arguments, dearer,
+			 "Also measure doses of what is only slowed down on request, such as quota,storage, or all"),
 	CMD_FLEET_JOB_OPTIONS(struct arguments, options),
 	CLI_END,
 };
@@ -193,9 +206,15 @@ const struct command shapes_list_command = {
 	.summary = "list what can be made dearer on hosts, and by how much",
 	.about =
 	    "A shape is a machine with one thing made dearer on purpose, for one command and all that it starts: a class of system calls, "
-	    "allocations, comparisons. Each is tried on the hosts, and its dose is measured there: the helper does the thing thousands of "
-	    "times with and without it. What does not work is listed with the reason. 'assay profile --here --shapes' counts by them.",
+	    "allocations, comparisons; or with a resource that is slower. Each is tried on the hosts, and its dose is measured there: the "
+	    "helper "
+	    "does the thing thousands of times with and without it. What slows down more than a few calls is taken only when --dearer "
+	    "names it "
+	    "(or 'dearer' of the host in lab.yaml): without that it is looked at whether it could be had, and nothing is changed. What "
+	    "does not "
+	    "work is listed with the reason. 'assay profile --here --shapes' counts by them.",
 	.examples = "  assay shapes list --here\n"
+		    "  assay shapes list --here --dearer cores,quota\n"
 		    "  assay shapes list -w node01 --format json | jq '.shapes[] | select(.works)'\n",
 	.exit_status = "0 all hosts were tried, 7 some could not be, 1 none could; 2 usage.",
 	.options = options,

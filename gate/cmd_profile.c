@@ -1,6 +1,7 @@
 /* assay profile; docs/formats.md has the members of its answers */
 #include "base/mem.h"
 #include "base/text.h"
+#include "fleet/cmd_fleet.h"
 #include "gate/cmd.h"
 #include "gate/cmd_evidence.h"
 #include "gate/here/here.h"
@@ -19,6 +20,7 @@ struct arguments {
 	double budget_s;
 	int model;
 	bool members, by_type, here, shapes, any_status;
+	unsigned dearer;
 };
 
 /* ---- the first line, and how far it can be trusted ---- */
@@ -658,10 +660,12 @@ static enum assay_status profile_run(struct lab *lab, void *arguments, struct do
 	const struct arguments *a = arguments;
 
 	(void)lab;
-	return a->here ? here_profile((const char *const *)a->words.items, a->words.n,
-				      &(struct here_how){ .budget_s = a->budget_s, .progress = !cli_quiet(), .any_status = a->any_status },
-				      a->shapes, d, err)
-		       : profile_stored(a, d, err);
+	return a->here
+		   ? here_profile((const char *const *)a->words.items, a->words.n,
+				  &(struct here_how){
+				      .budget_s = a->budget_s, .progress = !cli_quiet(), .any_status = a->any_status, .dearer = a->dearer },
+				  a->shapes, d, err)
+		   : profile_stored(a, d, err);
 }
 
 static enum assay_status profile_check(void *arguments, struct assay_error *err)
@@ -670,6 +674,8 @@ static enum assay_status profile_check(void *arguments, struct assay_error *err)
 
 	if (!a->here && a->shapes)
 		return assay_fail(err, ASSAY_E_USAGE, "--shapes goes with --here");
+	if (a->dearer && !a->shapes)
+		return assay_fail(err, ASSAY_E_USAGE, "--dearer goes with --shapes");
 	if (!a->here && a->words.n > 1)
 		return assay_fail(err, ASSAY_E_USAGE, "unexpected argument '%s': a command to profile follows --here --",
 				  a->words.items[1]);
@@ -690,6 +696,10 @@ static const struct cli_option options[] = {
 	HERE_ANY_STATUS(struct arguments, any_status),
 	CLI_FLAG("shapes", struct arguments, shapes,
 		 "With --here: also run it with one thing dearer at a time, as long again or longer, and count how often it does that"),
+	CMD_FLEET_DEARER(
+	    struct arguments, dearer,
+	    "With --shapes: also what is only slowed down on request, such as quota,storage, or all; 'assay shapes list --here' "
+	    "says what it touches"),
 	CLI_END,
 };
 static const struct arguments defaults = { .top = 15, .resamples = SHARES_RESAMPLES, .seed = PROFILE_SEED, .budget_s = HERE_BUDGET_S };
@@ -712,7 +722,8 @@ const struct command profile_command = {
 		    "  assay profile stream/add-1@imported --members --by-type\n"
 		    "  assay profile stream/add-1@imported --model paper --format json\n"
 		    "  assay profile --here -- sqlite3 test.db 'select count(*) from t'\n"
-		    "  assay profile --here -- sort -u <words\n",
+		    "  assay profile --here -- sort -u <words\n"
+		    "  assay profile --here --shapes --dearer cores,quota -- make -j2\n",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,

@@ -13,6 +13,7 @@ struct arguments {
 	struct cmd_fleet_options options;
 	struct cli_list words;
 	double budget_s;
+	unsigned dearer;
 };
 
 /* What was found on one host. */
@@ -37,7 +38,7 @@ static void count_host(struct session *session, void *context)
 
 	if (!session_open(session))
 		return;
-	if (counts_measure(session_shape_run, &shape, (const char *const *)a->words.items, a->words.n, a->budget_s, false, false,
+	if (counts_measure(session_shape_run, &shape, (const char *const *)a->words.items, a->words.n, a->budget_s, a->dearer, false, false,
 			   &counted->counts, &err))
 		counted->failed = mem_string(err.text);
 	else
@@ -115,6 +116,7 @@ static const struct cli_option words[] = { CLI_WORDS("-- COMMAND [ARG]", struct 
 static const struct cli_option options[] = {
 	CLI_PARSED("budget", "TIME", struct arguments, budget_s, here_budget,
 		   "Count for so long on each host, two rounds at least: 90, 90s or 2m (default: 20s)"),
+	CMD_FLEET_DEARER(struct arguments, dearer, "Also slow down what is only on request, such as quota,storage, or all"),
 	CMD_FLEET_JOB_OPTIONS(struct arguments, options),
 	CLI_END,
 };

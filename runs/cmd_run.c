@@ -597,6 +597,9 @@ static const struct cli_option options[] = {
 	CLI_PARSED("shapes", "TIME", struct arguments, launch.choice.shapes_s, parse_shapes,
 		   "Afterwards run each version and input on each host for so long, two rounds at least, with one thing after the other "
 		   "dearer: 60, 60s or 2m (default: what lab.yaml says of the host); 'assay profile' shows how often it does them"),
+	CMD_FLEET_DEARER(struct arguments, launch.choice.dearer,
+			 "With --shapes: also what is only slowed down on request, such as quota,storage, or all (and what lab.yaml "
+			 "says of the host); 'assay shapes list' says what it touches"),
 	CLI_FLAG("probe", struct arguments, launch.choice.probe,
 		 "Measure functions, as 'probe' of the manifest says: runs give samples, and no results"),
 	CLI_FLAG("same-stack", struct arguments, launch.same_stack, "Run nothing when hosts differ in the libraries that a version loads"),
@@ -616,7 +619,7 @@ const struct command run_command = {
 		    "  assay run sqlite --versions wal,rollback --repetitions 10 -w node[01-04]\n"
 		    "  assay run sqlite --dry-run\n"
 		    "  assay run sqlite --resume\n"
-		    "  assay run sqlite --shapes 60s\n"
+		    "  assay run sqlite --shapes 60s --dearer quota,storage\n"
 		    "  assay run sqlite --versions 1.0,1.1 --probe\n",
 	.exit_status = "0 all ok, or nothing to resume; 7 some hosts or runs failed, 1 all failed.",
 	.words = words,

@@ -17,10 +17,10 @@ double dose_cpu_s(const struct helper_result *result)
 
 enum assay_status dose_pair(dose_runner *run, void *context, const struct shaped *shaped, double *ns, struct assay_error *err)
 {
-	bool relative = shapes[shaped->shape].means == SHAPE_INTERRUPTS;
+	bool relative = shape_is_slowdown(shaped->shape), wall = relative && shapes[shaped->shape].means > SHAPE_FORGETTING;
 	unsigned long times = relative ? MICROSECONDS : shaped->level > shape_usual(shaped->shape) ? TIMES / 4 : TIMES;
 	const struct shaped sides[2] = { { shaped->shape, 0 }, *shaped };
-	double cpu_s[2];
+	double time_s[2];
 	char text[24];
 	const char *const words[] = { "/proc/self/exe", "exercise", shapes[shaped->shape].name, text };
 
@@ -31,9 +31,9 @@ enum assay_status dose_pair(dose_runner *run, void *context, const struct shaped
 
 		if (st)
 			return st;
-		cpu_s[side] = dose_cpu_s(&result);
+		time_s[side] = wall ? (double)result.wall_ns / 1e9 : dose_cpu_s(&result);
 	}
-	*ns = relative ? 1000 * (cpu_s[1] / cpu_s[0] - 1) : 1e9 * (cpu_s[1] - cpu_s[0]) / (double)times;
+	*ns = relative ? 1000 * (time_s[1] / time_s[0] - 1) : 1e9 * (time_s[1] - time_s[0]) / (double)times;
 	return ASSAY_OK;
 }
 
@@ -44,6 +44,14 @@ struct dose dose_of(const double *ns, size_t n)
 	dose.spread = (n > DOSE_PAIRS ? MAD_TO_SD * stats_mad(ns, n) : stats_sd(ns, n)) / dose.ns;
 	dose.error_ns = hypot(dose.spread / sqrt((double)n), SYSTEMATIC) * dose.ns;
 	return dose;
+}
+
+enum assay_status dose_possible(dose_runner *run, void *context, unsigned shape, struct assay_error *err)
+{
+	const char *const words[] = { "/proc/self/exe", "exercise", shapes[shape].name, "1" };
+	struct helper_result result;
+
+	return run(context, words, sizeof(words) / sizeof(*words), &(struct shaped){ shape, 0 }, 1, &result, err);
 }
 
 enum assay_status dose_measure(dose_runner *run, void *context, const struct shaped *shaped, struct dose *out, struct assay_error *err)

@@ -10,7 +10,7 @@
 #include "fleet/helper/request.h"
 #include "fleet/helper/run.h"
 #include "fleet/helper/survey.h"
-#include "fleet/shape/calls.h"
+#include "fleet/helper/surroundings.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -482,28 +482,6 @@ static int serve_request(struct request *request, struct frames_out *out)
 	return 1;
 }
 
-/* "exercise SHAPE N": does N times what the shape makes dearer, so that its dose can be measured. An exit status. */
-static int exercise(const char *name, const char *times)
-{
-	struct shaped shaped;
-	char text[SHAPE_NAME_BYTES];
-
-	snprintf(text, sizeof(text), "%s=0", name);
-	if (!shape_read(text, &shaped))
-		return 2;
-	if (shapes[shaped.shape].means == SHAPE_FILTER) {
-		calls_exercise(shaped.shape, strtoul(times, NULL, 10));
-		return 0;
-	}
-	if (shapes[shaped.shape].means == SHAPE_INTERRUPTS) {
-		for (volatile unsigned long left = strtoul(times, NULL, 10) * 1000; left; left--)
-			;
-		return 0;
-	}
-	setenv(shape_variable(shaped.shape, true), times, 1); /* a library does it, in any dynamic program */
-	return execl("/bin/sh", "sh", "-c", ":", (char *)NULL);
-}
-
 int main(int argc, char **argv)
 {
 	struct frames_out out = { .fd = OUT };
@@ -513,7 +491,7 @@ int main(int argc, char **argv)
 	if (whole_ends(&argc, argv, &status))
 		return status;
 	if (argc == 4 && strcmp(argv[1], "exercise") == 0)
-		return exercise(argv[2], argv[3]);
+		return shape_exercise(argv[2], argv[3]);
 	if (argc != 1 || !reset_process())
 		return 2;
 	frames_raw(&out, HELPER_MAGIC, HELPER_MAGIC_BYTES);

@@ -369,13 +369,21 @@ static bool parse_group(struct request *request, const struct frame *frame)
 
 static bool parse_shape(struct request *request, const struct frame *frame)
 {
+	struct shaped *shaped = &request->shaped[request->n_shaped];
 	char *text = NULL;
-	bool ok = parse_text(request, frame, &text) && request->n_shaped < SHAPES && shape_read(text, &request->shaped[request->n_shaped]);
+	bool ok = parse_text(request, frame, &text) && request->n_shaped < SHAPES && shape_read(text, shaped);
 
 	free(text);
 	if (!ok)
 		return request_refuse(request, "a shape is the name of one that this helper knows, '=' and a dose up to %u",
 				      SHAPE_LEVEL_MAX);
+	if (shapes[shaped->shape].means == SHAPE_GROUP_CPU) {
+		request->group.cpu = true;
+		request->group.cpu_taken_percent = shaped->level;
+	} else if (shapes[shaped->shape].means == SHAPE_GROUP_IO) {
+		request->group.io = true;
+		request->group.io_ns_per_byte = shaped->level;
+	}
 	request->n_shaped++;
 	return true;
 }

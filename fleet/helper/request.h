@@ -59,6 +59,11 @@ struct request_limit {
 struct request_group {
 	bool wanted;
 	uint64_t memory_bytes, processes; /* 0: no limit */
+	/* Of shapes, refused where there can be none: so much of one processor's time is taken away; the device of its directory is so
+	 * slow.
+	 */
+	bool cpu, io;
+	unsigned cpu_taken_percent, io_ns_per_byte;
 };
 
 struct request {

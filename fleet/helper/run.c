@@ -1,7 +1,6 @@
 #include "fleet/helper/run.h"
 
 #include "base/clock.h"
-#include "fleet/counting/refused.h"
 #include "fleet/helper/accounts.h"
 #include "fleet/helper/delays.h"
 #include "fleet/helper/descendants.h"
@@ -9,9 +8,8 @@
 #include "fleet/helper/protocol.h"
 #include "fleet/helper/pulse.h"
 #include "fleet/helper/sampler.h"
-#include "fleet/shape/calls.h"
-#include "fleet/shape/shape.h"
 #include "fleet/shape/plant.h"
+#include "fleet/helper/surroundings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,6 +40,7 @@ struct run_task {
 	struct lock lock;
 	pid_t guard;
 	struct group group; /* empty: none */
+	struct surroundings around;
 };
 
 /* ---- its process, from the fork to its first instruction ---- */
@@ -142,26 +141,6 @@ static void set_environment(const struct request *request)
 		join_variable(request->joined.texts[i]);
 }
 
-/* 0, or an error number. */
-static int command_take_shape(const struct request *request)
-{
-	int failed = 0;
-
-	for (size_t i = 0; !failed && i < request->n_shaped; i++) {
-		const struct shaped *shaped = &request->shaped[i];
-		char steps[24];
-
-		snprintf(steps, sizeof(steps), "%u", 10 * shaped->level);
-		if (shapes[shaped->shape].means == SHAPE_FILTER)
-			failed = calls_filter(shaped->shape, shaped->level);
-		else if (shapes[shaped->shape].means == SHAPE_INTERRUPTS)
-			failed = events_start(7 * shaped->level, 0);
-		else
-			failed = setenv(shape_variable(shaped->shape, false), steps, 1);
-	}
-	return failed;
-}
-
 static void enter_group(const struct group *group, int report)
 {
 	static const struct command_fault outside = { STAGE_GROUP, 0 };
@@ -196,7 +175,7 @@ static _Noreturn void command_become(const struct run_task *task, int out, int e
 	else {
 		set_environment(request);
 		fault.stage = STAGE_SHAPE;
-		errno = command_take_shape(request);
+		errno = surroundings_enter(&task->around, request->shaped, request->n_shaped);
 	}
 	if (fault.stage == STAGE_SHAPE && !errno && request->plant.percent && plant_begin(&request->plant, report, &shared->delay_ns))
 		errno = EAGAIN;
@@ -245,29 +224,11 @@ static bool command_start(const struct run_task *task, struct command *out)
 	return true;
 }
 
-/* Why it does not take the shape, and where that can be changed how. */
-static void shape_refuse(struct request *request, int errnum)
-{
-	enum shape_means means = shapes[request->shaped[0].shape].means;
-	char why[REQUEST_REFUSAL_BYTES];
-
-	if (errnum == ENOMEM)
-		snprintf(why, sizeof(why), "no room for a filter of system calls: this process runs under others already");
-	else if (means == SHAPE_INTERRUPTS)
-		refused_here(errnum, REFUSED_USER, why, sizeof(why));
-	else if (means == SHAPE_FILTER && errnum == EPERM)
-		snprintf(why, sizeof(why),
-			 "filters of system calls are forbidden here: a container or a service has to allow seccomp(2) ('docker run "
-			 "--security-opt seccomp=PROFILE', SystemCallFilter=)");
-	else
-		snprintf(why, sizeof(why), "%s", strerror(errnum));
-	request_refuse(request, "cannot make it dearer: %s", why);
-}
-
 /* request->refusal from what the child said. */
 static void command_refuse(struct request *request, const struct command_fault *fault)
 {
 	const char *why = strerror(fault->errnum);
+	char shape_why[SHAPE_WHY_BYTES];
 
 	switch (fault->stage) {
 	case STAGE_STREAMS:
@@ -281,7 +242,8 @@ static void command_refuse(struct request *request, const struct command_fault *
 		request_refuse(request, "cannot set the limits: %s", why);
 		break;
 	case STAGE_SHAPE:
-		shape_refuse(request, fault->errnum);
+		surroundings_explain(request->shaped, request->n_shaped, fault->errnum, shape_why);
+		request_refuse(request, "cannot make it dearer: %s", shape_why);
 		break;
 	case STAGE_EXEC:
 		request->refusal_code = fault->errnum == EACCES ? HELPER_CODE_PERMISSION : HELPER_CODE_EXECUTE;
@@ -366,6 +328,8 @@ static bool run_start(struct run *run)
 	run->kill_ns = run->give_up_ns = NEVER;
 	if (!command_start(run->task, &run->command))
 		return false;
+	if (surroundings_disturb(&run->task->around, run->command.id))
+		return request_refuse(run->task->request, "cannot make it dearer: no threads can be started");
 	if (run->sampler) {
 		sampler_begin(run->sampler, run->command.id);
 		delays_begin(&run->delays, run->command.id, run->started_ns);
@@ -379,12 +343,14 @@ static void run_end_all(struct run *run)
 	struct group *group = &run->task->group;
 	size_t met = group_has_members(group) ? descendants_signal(0) : 0;
 
+	surroundings_quiet(&run->task->around);
 	if (run->task->request->group.wanted)
 		group_say(group, run->group_text, sizeof(run->group_text));
 	group_kill(group);
 	run->survivors = descendants_end(&run->leftovers);
 	run->leftovers = met > run->leftovers ? met : run->leftovers;
 	group_end(group);
+	surroundings_end(&run->task->around);
 }
 
 /* The command has ended: so must all that it has left. Then the box is free, however long the output takes to be read. */
@@ -668,19 +634,34 @@ static enum lock_got run_take_lock(struct run_task *task)
 	return LOCK_HELD;
 }
 
+/* False: request->refusal says why; nothing is left of it. */
+static bool prepare(struct run_task *task)
+{
+	struct request *request = task->request;
+	char why[SHAPE_WHY_BYTES];
+
+	machine_sweep(machine_root());
+	if ((request->n_shaped == 0 || surroundings_take(machine_root(), request->shaped, request->n_shaped, &task->around, why)) &&
+	    group_open(&request->group, request->directory ? request->directory : ".", &task->group, why))
+		return true;
+	surroundings_end(&task->around);
+	return request_refuse(request, "%s", why);
+}
+
 int run_request(struct request *request, struct frames_out *out, int in)
 {
-	struct run_task task = { request, out, in, { -1, -1, 0, 0 }, getpid(), { .n = 0 } };
+	struct run_task task = { .request = request, .out = out, .in = in, .lock = { -1, -1, 0, 0 }, .guard = getpid() };
 	enum lock_got got = run_take_lock(&task);
 	int status = 1;
 
 	if (got == LOCK_HELD) {
 		if (request->input_fd >= 0)
 			lseek(request->input_fd, 0, SEEK_SET);
-		if (request->group.wanted)
-			group_open(&request->group, &task.group);
+		if (!prepare(&task))
+			return request_answer_refusal(request, out, in);
 		status = guard_run(run_worker, &task);
 		group_end(&task.group); /* the worker has done so, unless it was killed */
+		surroundings_end(&task.around);
 		if (status < 0)
 			request_refuse(request, "cannot start a process: %s", strerror(errno));
 	}

@@ -12,20 +12,30 @@
 #define SHAPE_ROW(constant, name, means, thing) { name, means, thing },
 const struct shape shapes[SHAPES] = { SHAPE_ROWS(SHAPE_ROW) };
 
-#define MEANS_ROW(constant, needs, touches) { needs, touches },
+#define MEANS_ROW(constant, code, usual, root, needs, touches) { code, usual, root, needs, touches },
 static const struct {
+	const char *code;
+	unsigned usual;
+	bool root;
 	const char *needs, *touches;
 } all_means[] = { SHAPE_MEANS_ROWS(MEANS_ROW) };
+
+/* Of a name with so many bytes; SHAPES: there is none. */
+static unsigned shape_find(const char *name, size_t n)
+{
+	unsigned i = 0;
+
+	while (i < SHAPES && (strlen(shapes[i].name) != n || memcmp(shapes[i].name, name, n) != 0))
+		i++;
+	return i;
+}
 
 bool shape_read(const char *text, struct shaped *out)
 {
 	const char *at = strchr(text, '=');
-	unsigned level = 0, i = 0;
+	unsigned level = 0, i = at ? shape_find(text, (size_t)(at - text)) : SHAPES;
 
-	while (at && i < SHAPES &&
-	       (strlen(shapes[i].name) != (size_t)(at - text) || memcmp(shapes[i].name, text, (size_t)(at - text)) != 0))
-		i++;
-	if (!at || i == SHAPES || !at[1])
+	if (i == SHAPES || !at[1])
 		return false;
 	for (at++; *at; at++) {
 		if (*at < '0' || *at > '9' || level > SHAPE_LEVEL_MAX)
@@ -43,7 +53,7 @@ void shape_write(const struct shaped *shaped, char out[SHAPE_NAME_BYTES])
 
 unsigned shape_usual(unsigned shape)
 {
-	return shapes[shape].means == SHAPE_INTERRUPTS ? SHAPE_LEVEL_MAX : 400;
+	return all_means[shapes[shape].means].usual;
 }
 
 const char *shape_variable(unsigned shape, bool exercise)
@@ -51,6 +61,11 @@ const char *shape_variable(unsigned shape, bool exercise)
 	if (shape == SHAPE_ALLOCATIONS)
 		return exercise ? "ASSAY_KNOB_MALLOC_EXERCISE" : "ASSAY_KNOB_MALLOC";
 	return exercise ? "ASSAY_KNOB_COMPARE_EXERCISE" : "ASSAY_KNOB_COMPARE_STEPS";
+}
+
+const char *shape_means_code(enum shape_means means)
+{
+	return all_means[means].code;
 }
 
 const char *shape_needs(const struct shape *shape)
@@ -61,6 +76,41 @@ const char *shape_needs(const struct shape *shape)
 const char *shape_touches(const struct shape *shape)
 {
 	return all_means[shape->means].touches;
+}
+
+bool shape_needs_root(const struct shape *shape)
+{
+	return all_means[shape->means].root;
+}
+
+bool shape_is_slowdown(unsigned shape)
+{
+	return shape < SHAPES && shapes[shape].means >= SHAPE_INTERRUPTS;
+}
+
+bool shape_is_asked(unsigned shape)
+{
+	return shape < SHAPES && shapes[shape].means >= SHAPE_AFFINITY;
+}
+
+bool shapes_named(const char *names, unsigned *set)
+{
+	for (;; names++) {
+		size_t n = strcspn(names, ",");
+		unsigned shape = shape_find(names, n);
+
+		if (n == 3 && memcmp(names, "all", n) == 0) {
+			for (unsigned i = 0; i < SHAPES; i++)
+				*set |= shape_is_asked(i) ? 1u << i : 0;
+		} else if (!shape_is_asked(shape)) {
+			return false;
+		} else {
+			*set |= 1u << shape;
+		}
+		names += n;
+		if (!*names)
+			return true;
+	}
 }
 
 #define DESCRIPTORS 700 /* programs count on low numbers */

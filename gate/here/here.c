@@ -237,7 +237,7 @@ enum assay_status here_profile(const char *const *words, size_t n, const struct 
 	shape.any_status = how->any_status;
 	shape.command.input = *input.path ? input.path : NULL;
 	if (!st && doses)
-		st = counts_measure(local_shape_run, &shape, words, n, how->budget_s, true, how->progress, &counts, err);
+		st = counts_measure(local_shape_run, &shape, words, n, how->budget_s, how->dearer, true, how->progress, &counts, err);
 	local_shape_end(&shape);
 	if (!st)
 		here_answer(here, how, doses ? &counts : NULL, d);

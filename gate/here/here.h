@@ -31,6 +31,7 @@ struct here_how {
 	double budget_s;
 	bool progress;
 	bool any_status;   /* other than 0 is no failure; to be ended by a signal is */
+	unsigned dearer;   /* with doses: also these shapes (fleet/shape/shape.h), a bit each */
 	const char *input; /* the file that each run reads (here_input.h); "" or NULL: none */
 };
 

@@ -41,8 +41,8 @@ static bool measure_cell(struct execute_host *h, const struct shaped_place *plac
 	struct shaped_cell cell = { .h = h, .cell = *at };
 	struct counts counts;
 	struct assay_error err;
-	enum assay_status st =
-	    counts_measure(run_cell, &cell, NULL, 0, plan_shapes_s(h->x->options->plan, h->host), false, false, &counts, &err);
+	enum assay_status st = counts_measure(run_cell, &cell, NULL, 0, plan_shapes_s(h->x->options->plan, h->host),
+					      h->x->options->plan->dearer | h->host->dearer, false, false, &counts, &err);
 
 	if (!st) {
 		fleet_lock(h->session);

@@ -402,6 +402,7 @@ enum assay_status plan_choose(const struct manifest *manifest, const struct plan
 			     .repetitions = choice->repetitions ? choice->repetitions : manifest->repetitions,
 			     .warm_ups = manifest->warm_ups,
 			     .shapes_s = choice->shapes_s,
+			     .dearer = choice->dearer,
 			     .seed = choice->has_seed ? choice->seed : plan_draw_seed() };
 	enum assay_status st = plan_choose_names(manifest, choice, &plan, err);
 

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const means_codes[SHAPE_MEANS] = { "filter", "library", "interrupts" };
-
 /* ---- to the store ---- */
 
 #define AT_PLACE "plan = ? AND machine = ? AND version = ? AND input = ?"
@@ -42,8 +40,8 @@ static enum assay_status put_doses(struct store *store, const struct shaped_plac
 			st = store_do(store, err,
 				      "INSERT INTO shaped_dose (plan, machine, version, input, ordinal, means, large, ns) VALUES (?, ?, ?, "
 				      "?, ?, ?, ?, ?)",
-				      "ttttitid", p->plan, p->machine, p->version, p->input, ordinal++, means_codes[k / 2],
-				      (int64_t)(k % 2), c->doses[k / 2][k % 2].pairs[i]);
+				      "ttttitid", p->plan, p->machine, p->version, p->input, ordinal++,
+				      shape_means_code((enum shape_means)(k / 2)), (int64_t)(k % 2), c->doses[k / 2][k % 2].pairs[i]);
 	return st;
 }
 
@@ -160,7 +158,7 @@ static enum assay_status load_doses(struct store *store, const struct shaped_pla
 		for (size_t means = 0; means < SHAPE_MEANS; means++) {
 			struct count_dose *dose = &c->doses[means][sqlite3_column_int(stmt, 1) != 0];
 
-			if (strcmp(means_codes[means], store_text(stmt, 0)) != 0)
+			if (strcmp(shape_means_code((enum shape_means)means), store_text(stmt, 0)) != 0)
 				continue;
 			dose->pairs = mem_grow(dose->pairs, dose->n, &dose->capacity, sizeof(*dose->pairs));
 			dose->pairs[dose->n++] = store_double(stmt, 2);

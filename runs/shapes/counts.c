@@ -78,6 +78,8 @@ static double less_work(const struct counts *c)
 	for (unsigned shape = 0; shape < SHAPES; shape++) {
 		double its_user, its_faults, its_transfers;
 
+		if (shape_is_asked(shape)) /* with fewer processors a command may well do less of it all */
+			continue;
 		MEAN_OF(c, shape, user_s, its_user);
 		MEAN_OF(c, shape, faults, its_faults);
 		MEAN_OF(c, shape, transfers, its_transfers);
@@ -99,9 +101,15 @@ struct spread {
 	double df;
 };
 
+/* What it costs is seen by the clock. */
 static bool by_wall(unsigned shape)
 {
-	return shape < SHAPES && shapes[shape].means == SHAPE_INTERRUPTS;
+	return shape_is_slowdown(shape);
+}
+
+static bool is_taken(const struct counts *c, unsigned shape)
+{
+	return !shape_is_asked(shape) || c->asked >> shape & 1 || c->of[shape].runs > 0 || c->of[shape].refused;
 }
 
 static double time_of(const struct count_run *run, bool wall)
@@ -183,7 +191,7 @@ static void spread_of(const struct counts *c, bool wall, struct spread *out)
 
 static void count_estimate(const struct counts *c, unsigned shape, const struct spread *spread, struct count *out)
 {
-	double down = 0, noise = 0, doses = 0, error = 0, reach;
+	double down = 0, noise = 0, doses = 0, doses_error = 0, error = 0, reach;
 
 	out->n = slope_of(c, shape, spread->base, &out->runs);
 	if (!out->runs)
@@ -201,7 +209,12 @@ static void count_estimate(const struct counts *c, unsigned shape, const struct 
 		noise += pow(dose_s * deviation(spread, r), 2);
 		doses += dose_s;
 		error += dose_s * dose_s * dose->error_ns / dose->ns;
+		doses_error += dose->error_ns / 1e9;
 		out->large = r->large;
+	}
+	if (by_wall(shape) && !(doses > CHANCE * doses_error)) { /* of nothing there is no slope */
+		out->n = (double)NAN;
+		return;
 	}
 	noise = sqrt(noise + pow(doses * spread->s, 2) / spread->base_runs) / down;
 	reach = spread->df > 0 ? stats_t_quantile(.95, spread->df) * hypot(noise, out->n * error / down) : (double)NAN;
@@ -318,7 +331,7 @@ static enum assay_status run_shape(struct measuring *m, unsigned shape, double b
 	struct count_dose *doses = m->out->doses[shapes[shape].means];
 	double usual_s = doses[0].is.ns / 1e9;
 	unsigned usual = shape_usual(shape);
-	bool large = usual < SHAPE_LEVEL_MAX && count->runs > 0 && count->n * usual_s / usual * SHAPE_LEVEL_MAX < DEARER_MOST * base;
+	bool large = !by_wall(shape) && count->runs > 0 && count->n * usual_s / usual * SHAPE_LEVEL_MAX < DEARER_MOST * base;
 	struct shaped shaped = { shape, large ? SHAPE_LEVEL_MAX : shape_usual(shape) };
 	struct count_dose *dose = &doses[large];
 	enum assay_status st = ASSAY_OK;
@@ -347,13 +360,16 @@ static enum assay_status run_shape(struct measuring *m, unsigned shape, double b
 static enum assay_status run_round(struct measuring *m, size_t round, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
+	size_t taken = 0;
 	double base = 0;
 
 	counts_estimate(m->out);
 	for (size_t i = 0; !st && i < SHAPES; i++) {
 		unsigned shape = (unsigned)((i + 4 * round) % SHAPES);
 
-		if (i % BASE_EACH == 0)
+		if (!is_taken(m->out, shape))
+			continue;
+		if (taken++ % BASE_EACH == 0)
 			st = run_once(m, SHAPES, false, err);
 		MEAN_OF(m->out, SHAPES, cpu_s, base);
 		if (!st)
@@ -411,7 +427,7 @@ static bool is_static(const char *file)
 static void refuse_all(struct counts *c, enum shape_means means, const char *why)
 {
 	for (unsigned shape = 0; shape < SHAPES; shape++) {
-		if (shapes[shape].means != means && means != SHAPE_MEANS)
+		if ((shapes[shape].means != means && means != SHAPE_MEANS) || !is_taken(c, shape))
 			continue;
 		free(c->of[shape].refused);
 		c->of[shape].refused = mem_string(why);
@@ -420,7 +436,7 @@ static void refuse_all(struct counts *c, enum shape_means means, const char *why
 
 static bool all_refused(const struct counts *c)
 {
-	for (unsigned shape = 0; shape < SHAPES; shape++)
+	for (unsigned shape = 0; shape < SHAPES && !shape_is_asked(shape); shape++)
 		if (!c->of[shape].refused || strcmp(c->of[shape].refused, c->of[0].refused) != 0)
 			return false;
 	return true;
@@ -438,8 +454,8 @@ static void refuse_what_cannot(struct counts *c, const char *program)
 	free(file);
 }
 
-enum assay_status counts_measure(dose_runner *run, void *context, const char *const *words, size_t n, double budget_s, bool here,
-				 bool progress, struct counts *out, struct assay_error *err)
+enum assay_status counts_measure(dose_runner *run, void *context, const char *const *words, size_t n, double budget_s, unsigned asked,
+				 bool here, bool progress, struct counts *out, struct assay_error *err)
 {
 	double began_s = progress_now(), spent_s = 0;
 	struct measuring m = { .run = run,
@@ -453,7 +469,7 @@ enum assay_status counts_measure(dose_runner *run, void *context, const char *co
 			       .out = out };
 	enum assay_status st = ASSAY_OK;
 
-	*out = (struct counts){ .n = 0 };
+	*out = (struct counts){ .asked = asked };
 	if (here)
 		refuse_what_cannot(out, words[0]);
 	for (size_t round = 0; !st && round < ROUNDS_MOST && !all_refused(out); round++) {
@@ -529,31 +545,57 @@ static void count_row(const struct count *count, const char *thing, struct docum
 	doc_showf(d, NULL, "90 % interval", count->low, count->low > 0 ? "%s to %s" : "%.0s%s at most", low, high);
 }
 
-/* Of the wall-clock time: what it becomes longer by when the processor becomes slower, as a part of that. */
-static void sensitivity_show(const struct counts *c, struct document *d)
+/* Of the wall-clock time: what it becomes longer by when a resource becomes slower, as a part of that. */
+static void sensitivity_member(const struct counts *c, unsigned shape, struct document *d)
 {
-	const struct count *count = &c->of[SHAPE_PROCESSOR];
+	const struct count *count = &c->of[shape];
 	double part = 1e-6 / c->base_wall_s;
 
-	doc_list(d, "sensitivities");
-	doc_hide(d);
 	doc_object(d, NULL);
-	doc_set(d, "name", shapes[SHAPE_PROCESSOR].name);
+	doc_set(d, "name", shapes[shape].name);
 	doc_set(d, "cost", count->n * part);
 	doc_set(d, "low", count->low * part);
 	doc_set(d, "high", count->high * part);
-	doc_set(d, "dose", count->runs ? c->doses[SHAPE_INTERRUPTS][0].is.ns / 1000 : (double)NAN);
+	doc_set(d, "dose", count->runs ? c->doses[shapes[shape].means][0].is.ns / 1000 : (double)NAN);
 	doc_set(d, "runs", count->runs);
 	doc_set_empty(d, "refused", count->refused);
 	doc_end(d);
-	doc_end(d);
-	if (count->refused)
+}
+
+static void sensitivity_line(const struct counts *c, unsigned shape, struct document *d)
+{
+	const struct count *count = &c->of[shape];
+	double ten = 1e-5 / c->base_wall_s, tried = c->doses[shapes[shape].means][0].is.ns / 10;
+
+	if (count->refused && shape == SHAPE_PROCESSOR)
 		doc_line(d, "How much a slower processor costs is not known: %s", count->refused);
-	else if (count->low >= 0)
+	else if (count->refused)
+		doc_line(d, "%s: not known: %s", shapes[shape].name, count->refused);
+	else if (count->low >= 0 && shape == SHAPE_PROCESSOR)
 		doc_line(d,
 			 "A processor that is 10 %% slower costs %.1f %% of the wall-clock time (90 %% interval %.1f to %.1f %%; tried "
 			 "with %.0f %%)",
-			 10 * count->n * part, 10 * count->low * part, 10 * count->high * part, c->doses[SHAPE_INTERRUPTS][0].is.ns / 10);
+			 count->n * ten, count->low * ten, count->high * ten, tried);
+	else if (count->low >= 0)
+		doc_line(
+		    d,
+		    "%s: 10 %% more time for %s costs %.1f %% of the wall-clock time (90 %% interval %.1f to %.1f %%; tried with %.0f %%)",
+		    shapes[shape].name, shapes[shape].thing, count->n * ten, count->low * ten, count->high * ten, tried);
+	else if (count->runs > 0)
+		doc_line(d, "%s: not known: its dose cannot be told from nothing here", shapes[shape].name);
+}
+
+static void sensitivities_show(const struct counts *c, struct document *d)
+{
+	doc_list(d, "sensitivities");
+	doc_hide(d);
+	for (unsigned shape = 0; shape < SHAPES; shape++)
+		if (by_wall(shape) && is_taken(c, shape))
+			sensitivity_member(c, shape, d);
+	doc_end(d);
+	for (unsigned shape = 0; shape < SHAPES; shape++)
+		if (by_wall(shape) && is_taken(c, shape))
+			sensitivity_line(c, shape, d);
 }
 
 void counts_show(const struct counts *c, struct document *d)
@@ -583,5 +625,5 @@ void counts_show(const struct counts *c, struct document *d)
 	for (unsigned shape = 0; shape < SHAPES; shape++)
 		if (c->of[shape].refused && !by_wall(shape))
 			doc_line(d, "%s: not counted: %s", shapes[shape].thing, c->of[shape].refused);
-	sensitivity_show(c, d);
+	sensitivities_show(c, d);
 }

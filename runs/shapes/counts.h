@@ -27,6 +27,7 @@ struct count {
 };
 
 struct counts {
+	unsigned asked; /* shapes that are only taken when they are asked for, and were: a bit each */
 	struct count of[SHAPES];
 	struct count_run *runs; /* [n] */
 	size_t n, capacity;
@@ -47,13 +48,13 @@ void counts_release(struct counts *counts); /* accepts zeroed */
 /* From its runs: fills in all but `refused` and wall_s. */
 void counts_estimate(struct counts *counts);
 
-/* Runs the command (words[n]) with one thing after the other dearer, in turn and at least twice each, until budget_s is over; `here`: on
- * this machine, whose files tell whether the program has rights of its own, or is linked statically. *out is overwritten; counts_release()
- * it, after a failure too. */
-enum assay_status counts_measure(dose_runner *run, void *context, const char *const *words, size_t n, double budget_s, bool here,
-				 bool progress, struct counts *out, struct assay_error *err);
+/* Runs the command (words[n]) with one thing after the other dearer, those of `asked` too, in turn and at least twice each, until budget_s
+ * is over; `here`: on this machine, whose files tell whether the program has rights of its own, or is linked statically. *out is
+ * overwritten; counts_release() it, after a failure too. */
+enum assay_status counts_measure(dose_runner *run, void *context, const char *const *words, size_t n, double budget_s, unsigned asked,
+				 bool here, bool progress, struct counts *out, struct assay_error *err);
 
-/* A member `calls` of the open object, for programs. */
+/* Members `calls`, `less_work` and `contradiction` of the open object, for programs. */
 void counts_members(const struct counts *counts, struct document *d);
 /* A section, for people. */
 void counts_show(const struct counts *counts, struct document *d);

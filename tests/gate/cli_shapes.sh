@@ -10,10 +10,39 @@ between() {
 }
 
 what='what works here, and by how much'
-run shapes list --here --format json
+for file in run/utmp= sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq=3500000; do
+	mkdir -p "$tmp/machine/$(dirname "$file")"
+	echo "${file#*=}" >"$tmp/machine/${file%%=*}"
+done
+export ASSAY_MACHINE_ROOT="$tmp/machine" # one whose processors have frequencies
+run shapes list --here --dearer network --format json
+unset ASSAY_MACHINE_ROOT
 expect_status 0
 expect_json_parses
 expect_json '.shapes[0].name' calls-data
+expect_json '.shapes[13].name' cores
+expect_json '.shapes[13].on_request' true
+expect_json '.shapes[13].dose_ns' null # nobody has asked for it
+expect_json '.shapes[14].root' true
+expect_json '.shapes[16].name' network
+if [ "$(json '.shapes[16].works')" = true ]; then
+	between 1000 10000000 "$(json '.shapes[16].dose_ns')" 'the dose of the network'
+else
+	cases=$((cases + 1))
+	[ "$(json '.shapes[16].refused')" != null ] || fail 'the network does not work, and no reason is given'
+fi
+expect_json '.shapes[17].name' frequency
+expect_json '.shapes[17].works' true
+expect_json '.shapes[17].touches' 'the whole machine, while the command runs: scaling_max_freq of all processors'
+expect_json '.shapes[18].works' false # this machine has no resctrl
+cases=$((cases + 1))
+[ "$(cat "$tmp/machine/sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq")" = 3500000 ] || fail 'it was changed without being asked for'
+run shapes list --here --dearer nothing
+refused 2 'names of shapes'
+run shapes list --here --dearer processor
+refused 2 'on request'
+run profile --here --dearer quota -- true
+refused 2 '--shapes'
 if [ "$(json '.shapes[0].works')" = true ]; then
 	between 200 20000 "$(json '.shapes[0].dose_ns')" 'the dose'
 else
@@ -113,7 +142,21 @@ sed -i 's/shapes: never/shapes: 0.1s/' "$tmp/lab/lab.yaml"
 run -C "$tmp/lab" run copy --inputs large --repetitions 1 --format json
 expect_status 0
 expect_json .shaped 1 .complete true
-sed -i '/shapes:/d' "$tmp/lab/lab.yaml"
+printf '    dearer: [cores, nothing]\n' >>"$tmp/lab/lab.yaml"
+run -C "$tmp/lab" run copy --dry-run
+refused 2 "'nothing' in 'dearer'"
+sed -i 's/, nothing//' "$tmp/lab/lab.yaml"
+run -C "$tmp/lab" run copy --inputs large --repetitions 1 --dearer network --format json
+expect_status 0
+cases=$((cases + 1))
+for shape in cores network quota; do
+	sqlite3 "$tmp/lab/.assay/runs.db" "SELECT count(*) > 0 FROM shaped_run WHERE shape = '$shape'"
+done >"$tmp/out"
+[ "$(tr -d '\n' <"$tmp/out")" = 110 ] || fail "not what was asked for is dearer: $(cat "$tmp/out")"
+run -C "$tmp/lab" profile copy/large --format json
+expect_json '.counts[0].sensitivities[2].name' cores
+expect_json '.counts[0].sensitivities[3].name' network
+sed -i '/shapes:/d; /dearer:/d' "$tmp/lab/lab.yaml"
 
 what='another build is not counted by the runs of the one before'
 sed 's/bs=16/bs=32/' "$tmp/lab/apps/copy.yaml" >"$tmp/copy.yaml"

@@ -33,14 +33,14 @@ static void add_run(struct counts *c, struct rng *rng, unsigned shape, bool larg
 	c->runs[c->n++] = (struct count_run){ .shape = shape,
 					      .large = large,
 					      .cpu_s = own + dearer,
-					      .wall_s = BASE_S / WORKS * (1 - WORKS) + (shape == SHAPE_PROCESSOR ? 1.2 : 1) * own,
+					      .wall_s = BASE_S / WORKS * (1 - WORKS) + (shape_is_slowdown(shape) ? 1.2 : 1) * own,
 					      .user_s = .6 * own,
 					      .faults = 5000 * work,
 					      .bytes = 1e8 * work,
 					      .transfers = 300010 * work };
 	if (shape != SHAPES)
 		add_pair(c, shapes[shape].means, large,
-			 shape == SHAPE_PROCESSOR ? 200 * (1 + NOISE * rng_normal(rng)) : 1e9 * dose_s * (1 + NOISE * rng_normal(rng)));
+			 shape_is_slowdown(shape) ? 200 * (1 + NOISE * rng_normal(rng)) : 1e9 * dose_s * (1 + NOISE * rng_normal(rng)));
 }
 
 static void draw(struct counts *c, struct rng *rng)
@@ -49,7 +49,7 @@ static void draw(struct counts *c, struct rng *rng)
 	for (size_t round = 0; round < ROUNDS; round++) {
 		add_run(c, rng, SHAPES, false, 1);
 		for (unsigned shape = 0; shape < SHAPES; shape++)
-			add_run(c, rng, shape, round > 0 && shape != SHAPE_DATA && shape != SHAPE_PROCESSOR, 1);
+			add_run(c, rng, shape, round > 0 && shape != SHAPE_DATA && !shape_is_slowdown(shape), 1);
 		add_run(c, rng, SHAPES, false, 1);
 	}
 	counts_estimate(c);
@@ -70,7 +70,7 @@ static void test_intervals(void **state)
 		for (unsigned shape = 0; shape < SHAPES; shape++) {
 			const struct count *count = &c.of[shape];
 
-			double true_n = shape == SHAPE_PROCESSOR ? 1e6 * BASE_S : truth[shape];
+			double true_n = shape_is_slowdown(shape) ? 1e6 * BASE_S : truth[shape];
 
 			assert_true(count->low <= count->n && count->n <= count->high);
 			held += count->low <= true_n && true_n <= count->high;
@@ -96,13 +96,54 @@ static void test_time_limited(void **state)
 	for (size_t round = 0; round < 2; round++) {
 		add_run(&c, &rng, SHAPES, false, 1);
 		for (unsigned shape = 0; shape < SHAPES; shape++)
-			add_run(&c, &rng, shape, round > 0 && shape != SHAPE_PROCESSOR,
+			add_run(&c, &rng, shape, round > 0 && !shape_is_slowdown(shape),
 				BASE_S / (BASE_S + truth[shape] * (round ? LARGE : USUAL) / 1e9));
 		add_run(&c, &rng, SHAPES, false, 1);
 	}
 	counts_estimate(&c);
 	assert_true(c.less > .1);
 	assert_true(isnan(c.of[SHAPE_DATA].n) && isnan(c.of[SHAPE_TIME].low));
+	counts_release(&c);
+}
+
+/* With fewer processors a command may do less of everything; but it forgets nothing because its pages are forgotten. */
+static void test_less_on_request(void **state)
+{
+	static const struct {
+		unsigned shape;
+		bool less;
+	} rows[] = { { SHAPE_CORES, false }, { SHAPE_WALKS, true } };
+
+	(void)state;
+	for (size_t r = 0; r < COUNT(rows); r++) {
+		struct counts c;
+		struct rng rng;
+
+		rng_seed(&rng, 20);
+		draw(&c, &rng);
+		for (size_t i = 0; i < c.n; i++)
+			c.runs[i].faults *= c.runs[i].shape == rows[r].shape ? .5 : 1;
+		counts_estimate(&c);
+		assert_int_equal(c.less > 0, rows[r].less);
+		counts_release(&c);
+	}
+}
+
+/* What was slowed down by nothing says nothing. */
+static void test_no_dose(void **state)
+{
+	struct counts c;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 21);
+	draw(&c, &rng);
+	assert_true(!isnan(c.of[SHAPE_QUOTA].n));
+	for (size_t i = 0; i < c.doses[SHAPE_GROUP_CPU][0].n; i++)
+		c.doses[SHAPE_GROUP_CPU][0].pairs[i] = i % 2 ? -20 : 30;
+	counts_estimate(&c);
+	assert_true(isnan(c.of[SHAPE_QUOTA].n) && isnan(c.of[SHAPE_QUOTA].low));
+	assert_true(!isnan(c.of[SHAPE_PROCESSOR].n));
 	counts_release(&c);
 }
 
@@ -159,7 +200,8 @@ int suite_counts(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_intervals),     cmocka_unit_test(test_time_limited), cmocka_unit_test(test_pipes),
-		cmocka_unit_test(test_contradiction), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_contradiction), cmocka_unit_test(test_refused),	   cmocka_unit_test(test_less_on_request),
+		cmocka_unit_test(test_no_dose),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
