@@ -169,8 +169,8 @@ cases=$((cases + 1))
 run features build -- g++ -O2 maps.cc -o maps-counting
 run features build --without without-maps -- g++ -O2 maps.cc -o maps-slice
 expect_status 0
-run features run -o maps-whole -- ./maps-counting in3
-run features run -o maps-cut -- ./maps-slice in3
+run features run -o maps-whole -- ./maps-counting in2
+run features run -o maps-cut -- ./maps-slice in2
 expect_status 0
 "$ASSAY" features show --text maps-whole 2>err | grep 'thrown\|caught\|loop maps.cc:27' >whole.txt
 "$ASSAY" features show --text maps-cut 2>err | grep 'thrown\|caught\|loop maps.cc:27' >cut.txt
