@@ -308,12 +308,66 @@ static enum assay_status compare_documents(const char *kept, const char *now, in
 	return st;
 }
 
+/* What commands read beside the document must be what stands in it: the first column that is not; NULL: there is none. Its id is of all
+ * else that it rests on. */
+static const char *first_column(const struct night_decision *decision, const cJSON *document)
+{
+	const struct {
+		const char *name, *value;
+	} texts[] = { { "decision", decision_text(decision->decision) },
+		      { "application", decision->application },
+		      { "baseline", decision->baseline },
+		      { "candidate", decision->candidate } };
+	const struct {
+		const char *name;
+		double value;
+	} numbers[] = { { "ratio", decision->ratio }, { "low", decision->low }, { "high", decision->high } };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (strcmp(texts[i].value, text_member(document, texts[i].name)) != 0)
+			return texts[i].name;
+	}
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		const cJSON *kept = member(document, numbers[i].name);
+		bool none = isnan(numbers[i].value);
+
+		if (none == cJSON_IsNumber(kept) || (!none && fabs(kept->valuedouble - numbers[i].value) > 0))
+			return numbers[i].name;
+	}
+	return NULL;
+}
+
+static enum assay_status compare_columns(const struct night_decision *decision, bool *same, struct document *d, struct assay_error *err)
+{
+	cJSON *document = NULL;
+	char id[DIGEST_ID_BYTES];
+	const char *column = NULL;
+	enum assay_status st = json_parse("decision", decision->document, strlen(decision->document), &document, err);
+
+	night_decision_identify(decision, id);
+	if (!st)
+		column = first_column(decision, document);
+	if (!column && strcmp(id, decision->id) != 0)
+		column = "id";
+	*same = !st && !column;
+	if (column) {
+		doc_set(d, "verdict", "differs");
+		doc_set(d, "first_difference", column);
+		doc_answer(d, DOC_BAD, "differs", "what was kept of it contradicts itself: its '%s' was changed after it was made%s",
+			   column, strcmp(column, "id") == 0 ? ", or what it is made of" : "");
+		doc_line(d, "'assay explain' shows all that was kept of it; its 'evidence' is what was decided.");
+		d->exit_status = 1;
+	}
+	cJSON_Delete(document);
+	return st;
+}
+
 static enum assay_status verify(struct lab *lab, const struct night_decision *decision, struct document *d, struct assay_error *err)
 {
 	struct judge_request request;
 	struct judgement now = { .document = NULL };
 	int64_t runs = 0;
-	bool same = false;
+	bool same = false, kept = false;
 	enum assay_status st = judge_request_parse(decision->request, &request, err);
 
 	if (!st && *request.plan)
@@ -321,11 +375,15 @@ static enum assay_status verify(struct lab *lab, const struct night_decision *de
 	doc_set(d, "id", decision->id);
 	doc_set(d, "decision", decision_text(decision->decision));
 	doc_set(d, "runs", runs);
-	if (!st && *request.plan && runs == 0) {
+	if (!st)
+		st = compare_columns(decision, &kept, d, err);
+	if (st || !kept) {
+		/* said */
+	} else if (*request.plan && runs == 0) {
 		doc_answer(d, DOC_DOUBTFUL, "archived", "not verifiable: the raw results of %s were pruned", decision->id);
 		doc_set(d, "verdict", "archived");
 		d->exit_status = 6;
-	} else if (!st) {
+	} else {
 		st = recompute(lab, &request, &now, err);
 		same = !st && strcmp(now.document, decision->document) == 0;
 		if (same) {

@@ -312,16 +312,22 @@ enum assay_status night_update(struct store *store, const struct night *night, c
 			c->number);
 }
 
+void night_decision_identify(const struct night_decision *d, char id[DIGEST_ID_BYTES])
+{
+	char *text = mem_format("%s\n%" PRId64 "\n%s\n%s", d->night, d->number, d->request, d->document);
+
+	night_identify(text, id);
+	free(text);
+}
+
 enum assay_status night_decide(struct store *store, const struct night *night, struct night_comparison *c, struct night_decision *d,
 			       struct assay_error *err)
 {
-	char *text = mem_format("%s\n%" PRId64 "\n%s\n%s", night->id, c->number, d->request, d->document);
 	enum assay_status st;
 
-	night_identify(text, d->id);
-	free(text);
 	memcpy(d->night, night->id, sizeof(d->night));
 	d->number = c->number;
+	night_decision_identify(d, d->id);
 	d->made_ms = clock_real_ms();
 	c->state = NIGHT_DECIDED;
 	memcpy(c->decision, d->id, sizeof(c->decision));

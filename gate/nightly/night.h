@@ -92,6 +92,9 @@ enum assay_status night_decisions_load(struct store *store, const char *applicat
 				       struct assay_error *err);
 void night_decisions_release(struct night_decisions *decisions); /* accepts zeroed */
 
+/* The id that follows from its night, number, request and document. */
+void night_decision_identify(const struct night_decision *decision, char id[DIGEST_ID_BYTES]);
+
 /* The decision whose id begins with `id`: one item. ASSAY_E_NOTFOUND, or ASSAY_E_USAGE where several do. */
 enum assay_status night_decision_find(struct store *store, const char *id, struct night_decisions *out, struct assay_error *err);
 

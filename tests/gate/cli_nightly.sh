@@ -210,15 +210,48 @@ run -C "$lab" verify "$decision" --format json
 expect_status 1
 expect_json .verdict differs
 expect_json .first_difference ratio
-sqlite3 "$lab/.assay/runs.db" "UPDATE decision SET request = replace(request, '\"rules\": 4', '\"rules\": 1') WHERE id = '$decision'"
+# by_rules FROM TO: as an assay with these rules would have kept it; $decision is its id then.
+by_rules() {
+	sqlite3 "$lab/.assay/runs.db" "UPDATE decision SET request = replace(request, '\"rules\": $1', '\"rules\": $2') WHERE id = '$decision'"
+	sqlite3 "$lab/.assay/runs.db" "SELECT writefile('$tmp/identity', night || char(10) || number || char(10) || request || char(10) || document)
+		FROM decision WHERE id = '$decision'" >/dev/null
+	set -- "$(sha256sum "$tmp/identity" | cut -c -16)"
+	sqlite3 "$lab/.assay/runs.db" "UPDATE decision SET id = '$1' WHERE id = '$decision'"
+	decision=$1
+}
+by_rules 4 1
 run -C "$lab" verify "$decision"
 expect_status 4
 expect_stdout 'other rules  made by rules 1; the rules of this assay (4) say something else' "first at 'ratio'"
-sqlite3 "$lab/.assay/runs.db" "UPDATE decision SET request = replace(request, '\"rules\": 1', '\"rules\": 4') WHERE id = '$decision'"
+by_rules 1 4
 sqlite3 "$lab/.assay/runs.db" "DELETE FROM run WHERE application = 'bad'; INSERT INTO run SELECT * FROM kept; DROP TABLE kept"
 run -C "$lab" verify "$decision"
 expect_status 0
 expect_stdout 'same  ' 'regression'
+
+what='what was kept beside its document is verified, too'
+while read -r column value; do
+	sqlite3 "$lab/.assay/runs.db" 'DROP TABLE IF EXISTS kept' "CREATE TABLE kept AS SELECT * FROM decision" "UPDATE decision SET $column = $value WHERE id = '$decision'"
+	run -C "$lab" verify "$decision" --format json
+	expect_status 1
+	expect_json .verdict differs
+	case $column in night | number | request) column=id ;; esac
+	expect_json .first_difference "$column"
+	sqlite3 "$lab/.assay/runs.db" 'DELETE FROM decision' 'INSERT INTO decision SELECT * FROM kept' 'DROP TABLE kept'
+done <<'END_OF_COLUMNS'
+decision 'improved'
+application 'good'
+baseline 'v9'
+candidate 'v9'
+ratio .5
+low NULL
+high high*1.0000000001
+number 77
+night 'elsewhere'
+request replace(request,'"min_effect":','"min_effect": ')
+END_OF_COLUMNS
+run -C "$lab" verify "$decision"
+expect_status 0
 
 what='where processor time decided, a night says so, and its ratio is that one'
 run_lab computing "$(hosts_here 3)"
