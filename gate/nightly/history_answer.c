@@ -1,9 +1,15 @@
 /* A history as an answer: what changed first, then every point. */
+#include "base/mem.h"
 #include "base/text.h"
 #include "gate/nightly/history.h"
 #include "gate/page/svg.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MODES_LEVEL .05 /* so improbable must it be that versions which keep to one of two levels do so by chance */
+#define MODES_NAMED 8	/* versions, at most */
 
 double history_relative(const struct history *h, double cost)
 {
@@ -110,26 +116,158 @@ static void answer_changes(const struct history *h, struct document *d)
 	doc_end(d);
 }
 
-/* Levels between which a stretch goes back and forth. */
+/* ---- two levels ---- */
+
+enum modes_by { MODES_BY_VERSIONS, MODES_BY_OTHER, MODES_BY_UNKNOWN };
+
+/* Of a segment with two levels: which versions it has, where they are, and whether they decide which. */
+struct modes {
+	const struct change_points_segment *segment; /* NULL: no segment has any */
+	enum modes_by by;
+	const struct history_point **of;   /* [n]: the segment's, by version */
+	const struct history_point **high; /* [n_high]: one a version, by time; of those with a point at the higher level */
+	size_t n, n_high, n_versions;
+};
+
+static bool is_high(const struct modes *m, const struct history_point *p)
+{
+	return p->cost > (m->segment->modes[0] + m->segment->modes[1]) / 2;
+}
+
+static int compare_versions(const void *a, const void *b)
+{
+	const struct history_point *x = *(const struct history_point *const *)a, *y = *(const struct history_point *const *)b;
+	int versions = strcmp(x->version, y->version);
+
+	return versions ? versions : (x > y) - (x < y);
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const struct history_point *x = *(const struct history_point *const *)a, *y = *(const struct history_point *const *)b;
+
+	return (x > y) - (x < y); /* points are in the order of time */
+}
+
+/* log(exp(a) + exp(b)) */
+static double add_logs(double a, double b)
+{
+	double most = fmax(a, b);
+
+	return isinf(most) ? most : most + log1p(exp(fmin(a, b) - most));
+}
+
+/* If chance had put as many of these points on the higher level: how probable would it be that no version is on both? The number of
+ * choices of whole versions with so many points, among all choices of so many points. */
+static double chance_of(const size_t *sizes, size_t n_versions, size_t n, size_t high)
+{
+	double *ways = mem_new(high + 1, sizeof(*ways)), p; /* [s] log, of choices with s points */
+
+	for (size_t s = 0; s <= high; s++)
+		ways[s] = s ? -(double)INFINITY : 0;
+	for (size_t i = 0; i < n_versions; i++) {
+		for (size_t s = high; s >= sizes[i] && s > 0; s--)
+			ways[s] = add_logs(ways[s], ways[s - sizes[i]]);
+	}
+	p = exp(ways[high] - lgamma((double)n + 1) + lgamma((double)high + 1) + lgamma((double)(n - high) + 1));
+	free(ways);
+	return p;
+}
+
+static void modes_decide(struct modes *m)
+{
+	size_t *sizes = mem_new(m->n, sizeof(*sizes)), points_high = 0;
+	bool both = false;
+
+	for (size_t i = 0, end; i < m->n; i = end) {
+		size_t high = 0;
+
+		for (end = i; end < m->n && strcmp(m->of[end]->version, m->of[i]->version) == 0; end++)
+			high += is_high(m, m->of[end]);
+		both = both || (high && high < end - i);
+		points_high += high;
+		if (high)
+			m->high[m->n_high++] = m->of[i];
+		sizes[m->n_versions++] = end - i;
+	}
+	if (m->n_high)
+		qsort(m->high, m->n_high, sizeof(*m->high), compare_times);
+	m->by = both								    ? MODES_BY_OTHER
+		: chance_of(sizes, m->n_versions, m->n, points_high) <= MODES_LEVEL ? MODES_BY_VERSIONS
+										    : MODES_BY_UNKNOWN;
+	free(sizes);
+}
+
+static struct modes modes_of(const struct history *h, size_t segment)
+{
+	const struct change_points_segment *s = &h->changes.segments[segment];
+	struct modes m = { .segment = isnan(s->modes[0]) ? NULL : s, .n = s->end - s->begin };
+
+	if (!m.segment)
+		return m;
+	m.of = mem_new(m.n, sizeof(*m.of));
+	m.high = mem_new(m.n, sizeof(*m.high));
+	for (size_t i = 0; i < m.n; i++)
+		m.of[i] = &h->points[s->begin + i];
+	qsort(m.of, m.n, sizeof(*m.of), compare_versions);
+	modes_decide(&m);
+	return m;
+}
+
+static void modes_release(struct modes *m)
+{
+	free(m->of);
+	free(m->high);
+}
+
+static void answer_modes_line(const struct history *h, const struct modes *m, struct document *d)
+{
+	const char *from = h->points[m->segment->begin].version, *to = h->points[m->segment->end - 1].version;
+	struct text_number low = text_fixed(history_relative(h, m->segment->modes[0]), 3),
+			   high = text_fixed(history_relative(h, m->segment->modes[1]), 3);
+	struct buf names = BUF_INIT;
+
+	for (size_t i = 0; i < m->n_high && i < MODES_NAMED; i++)
+		buf_format(&names, "%s%s", i ? ", " : "", m->high[i]->version);
+	if (m->n_high > MODES_NAMED)
+		buf_format(&names, " and %zu more", m->n_high - MODES_NAMED);
+	if (m->by == MODES_BY_VERSIONS)
+		doc_line(d,
+			 "From %s to %s, in the order of measurement, the version decides between two levels, %s and %s: the higher one is "
+			 "that of %s.",
+			 from, to, low.text, high.text, names.bytes);
+	else
+		doc_line(d, "From %s to %s it goes back and forth between two levels, %s and %s: %s.", from, to, low.text, high.text,
+			 m->by == MODES_BY_OTHER ? "something outside of the versions decides which"
+						 : "the versions may decide which, or something outside of them; the same versions "
+						   "measured again tell");
+	buf_release(&names);
+}
+
+/* Levels between which a stretch goes back and forth, and what decides which. */
 static void answer_modes(const struct history *h, struct document *d)
 {
+	static const char *const words[] = { [MODES_BY_VERSIONS] = "versions", [MODES_BY_OTHER] = "other", [MODES_BY_UNKNOWN] = "unknown" };
+
 	doc_list(d, "modes");
 	for (size_t k = 0; k <= h->changes.n; k++) {
-		const struct change_points_segment *s = &h->changes.segments[k];
+		struct modes m = modes_of(h, k);
 
-		if (isnan(s->modes[0]))
+		if (!m.segment)
 			continue;
 		doc_object(d, NULL);
-		doc_set(d, "from", h->points[s->begin].version);
-		doc_set(d, "to", h->points[s->end - 1].version);
-		doc_set(d, "low", history_relative(h, s->modes[0]));
-		doc_set(d, "high", history_relative(h, s->modes[1]));
+		doc_set(d, "from", h->points[m.segment->begin].version);
+		doc_set(d, "to", h->points[m.segment->end - 1].version);
+		doc_set(d, "low", history_relative(h, m.segment->modes[0]));
+		doc_set(d, "high", history_relative(h, m.segment->modes[1]));
+		doc_set(d, "decided_by", words[m.by]);
+		doc_list(d, "high_versions");
+		for (size_t i = 0; i < m.n_high; i++)
+			doc_set(d, NULL, m.high[i]->version);
 		doc_end(d);
-		doc_line(
-		    d,
-		    "From %s to %s it goes back and forth between two levels, %s and %s: something outside of the versions decides which.",
-		    h->points[s->begin].version, h->points[s->end - 1].version, text_fixed(history_relative(h, s->modes[0]), 3).text,
-		    text_fixed(history_relative(h, s->modes[1]), 3).text);
+		doc_end(d);
+		answer_modes_line(h, &m, d);
+		modes_release(&m);
 	}
 	doc_end(d);
 }
@@ -239,10 +377,17 @@ void history_answer(const struct history *h, double min_effect, struct document 
 {
 	double now = history_relative(h, h->changes.segments[h->changes.n].median);
 	const char *what = h->by == HISTORY_PROCESSOR ? " processor time" : "";
+	struct modes modes = h->changes.n ? (struct modes){ .n = 0 } : modes_of(h, 0);
+	bool by_version =
+	    modes.segment && modes.by == MODES_BY_VERSIONS && modes.segment->modes[1] - modes.segment->modes[0] >= log1p(min_effect);
 
 	if (h->n < (size_t)2 * CHANGE_POINTS_SEGMENT_MIN)
 		doc_answer(d, DOC_DOUBTFUL, "too short", "%zu point%s of %s: a change is told from noise from %d on", h->n,
 			   text_plural(h->n), h->application, 2 * CHANGE_POINTS_SEGMENT_MIN);
+	else if (by_version)
+		doc_answer(d, DOC_DOUBTFUL, "by version", "%s costs %s times as much in %zu of %zu versions as in the others",
+			   h->application, text_fixed(exp(modes.segment->modes[1] - modes.segment->modes[0]), 3).text, modes.n_high,
+			   modes.n_versions);
 	else if (h->changes.n)
 		doc_answer(d, now >= 1 + min_effect ? DOC_BAD : DOC_GOOD, "changed",
 			   "%s costs %s times as much%s as at first, after %zu change%s in %zu points", h->application,
@@ -251,7 +396,11 @@ void history_answer(const struct history *h, double min_effect, struct document 
 		doc_answer(d, DOC_GOOD, "steady", "%s costs what it did: no change of %.1f %% or more of its %s in %zu points",
 			   h->application, 100 * min_effect, *what ? what + 1 : "cost", h->n);
 	doc_set(d, "application", h->application);
-	doc_set(d, "outcome", h->n < (size_t)2 * CHANGE_POINTS_SEGMENT_MIN ? "too_short" : h->changes.n ? "changed" : "steady");
+	doc_set(d, "outcome",
+		h->n < (size_t)2 * CHANGE_POINTS_SEGMENT_MIN ? "too_short"
+		: by_version				     ? "by_version"
+		: h->changes.n				     ? "changed"
+							     : "steady");
 	doc_set(d, "min_effect", min_effect);
 	doc_set(d, "machines", h->n_machines);
 	answer_architectures(h, d);
@@ -260,4 +409,5 @@ void history_answer(const struct history *h, double min_effect, struct document 
 	answer_changes(h, d);
 	answer_modes(h, d);
 	answer_points(h, d);
+	modes_release(&modes);
 }

@@ -2,10 +2,12 @@
 # What an application cost over versions, with changes that are known: their place, their size, the machines, spikes, modes.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 
-# series NAME HIGHER: forty versions on three machines, of which the second is twice as slow as the first; cost(n) in awk gives the cost of the nth.
+# series NAME COST [VERSION]: forty points on three machines, of which the second is twice as slow as the first; cost(n) in awk gives the cost of
+# the nth, and VERSION, an expression, which version it is of: without it, each of one of its own.
 series() {
 	mkdir -p "$tmp/$1"
 	awk -v header="$HEADER" -v name="$1" '
+	function version(n) { return '"${3:-n}"' }
 	function noise() { seed = (seed * 16807) % 2147483647; return 1 + .01 * (seed / 2147483647 - .5) }
 	'"$2"'
 	BEGIN {
@@ -14,7 +16,7 @@ series() {
 		for (n = 0; n < 40; n++)
 			for (m = 1; m <= 3; m++)
 				for (pass = 1; pass <= 3; pass++)
-					printf "url,abc,me,%d,%s,node%d,%d,%s,%.9g,v%d\n", 1500000000 + 86400 * n, name, m, pass, name, m * cost(n, m) * noise(), n
+					printf "url,abc,me,%d,%s,node%d,%d,%s,%.9g,v%d\n", 1500000000 + 86400 * n, name, m, pass, name, m * cost(n, m) * noise(), version(n)
 	}' >"$tmp/$1/results.csv"
 	lab_of "$1"
 	expect_status 0
@@ -66,6 +68,28 @@ series moody 'function cost(n, m) { return n * n % 7 % 3 == 1 ? 10 : 12 }'
 expect_json .outcome steady
 expect_near '.modes[0].low' 1 .01
 expect_near '.modes[0].high' 1.2 .01
+expect_json '.modes[0].decided_by' unknown # each version was measured once
+run -C "$tmp/moody.lab" history moody
+expect_stdout 'steady  ' 'the versions may decide which, or something outside of them'
+
+what='where the version decides, the order of measurement is no mood'
+series bisected 'function cost(n, m) { return version(n) < 6 ? 10 : 14.5 }' 'n * 5 % 8'
+expect_json .outcome by_version
+expect_json .changes 0
+expect_json '.modes[0].decided_by' versions
+expect_json '.modes[0].high_versions' 2
+expect_json '.modes[0].high_versions[0]' v7
+expect_json '.modes[0].high_versions[1]' v6
+run -C "$tmp/bisected.lab" history bisected
+expect_stdout 'by version  bisected costs 1.4' 'in 2 of 8 versions' 'the version decides between two levels' 'the higher one is that of v7, v6'
+run -C "$tmp/bisected.lab" history bisected --min-effect 0.6
+expect_stdout 'steady  '
+
+what='where the same version is on both levels, something else decides'
+series other 'function cost(n, m) { return n * n % 7 % 3 == 1 ? 10 : 12 }' 'n % 5'
+expect_json '.modes[0].decided_by' other
+run -C "$tmp/other.lab" history other
+expect_stdout 'something outside of the versions decides which'
 
 what='too short'
 sed '/,v\([5-9]\|[0-9][0-9]\)$/d' "$tmp/moody/results.csv" >"$tmp/results.csv"
