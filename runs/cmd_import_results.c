@@ -53,15 +53,35 @@ static enum assay_status file_time(const char *path, int64_t *ms, struct assay_e
 	return ASSAY_OK;
 }
 
+/* A file without versions, imported under one name and then under another, says of both that they are alike. */
+static enum assay_status warn_of_twins(struct lab *lab, const struct arguments *a, const struct foreign_result *f, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st;
+
+	if (*f->version)
+		return ASSAY_OK;
+	st = store_ask(&lab->store, &stmt, err,
+		       "SELECT b.version FROM run AS a JOIN run AS b USING (application, machine, taken_ms, repetition, ordinal, metric) "
+		       "WHERE application = ? AND a.version = ? AND b.version <> a.version LIMIT 1",
+		       "tt", f->application, a->version);
+	if (store_next(&lab->store, stmt, &st, err))
+		cli_remark("results of %s@%s are those of %s@%s, measured at the same time: one file under two versions?", f->application,
+			   a->version, f->application, store_text(stmt, 0));
+	sqlite3_finalize(stmt);
+	return st;
+}
+
 static void show(const struct arguments *a, const struct foreign_result *f, const struct quiho_import_result *r, struct document *d)
 {
 	size_t not_used = 0;
 
 	for (int i = 0; i < QUIHO_SKIPS; i++)
 		not_used += r->skipped[i];
-	doc_line(d, "%zu result%s of %s%s@%s, read from %s: %zu new, %zu known before.", f->rows - not_used,
+	doc_line(d, "%zu result%s of %s%s@%s%s, read from %s: %zu new, %zu known before.", f->rows - not_used,
 		 text_plural(f->rows - not_used), f->several ? "several applications, such as " : "", f->application,
-		 *f->version ? f->version : a->version, foreign_text(f->tool), r->runs_added, r->runs_known);
+		 *f->version ? f->version : a->version, f->versions ? " and other versions" : "", foreign_text(f->tool), r->runs_added,
+		 r->runs_known);
 	if (f->failed)
 		doc_line(d, "  not used      %zu measurement%s that failed there", f->failed, text_plural(f->failed));
 	for (int i = 0; i < QUIHO_SKIPS; i++) {
@@ -106,6 +126,8 @@ static enum assay_status import_results_run(struct lab *lab, void *arguments, st
 		st = quiho_import(
 		    lab, &(struct quiho_import_options){ .file = a->file, .text = rows.bytes, .size = rows.size, .version = a->version },
 		    &result, err);
+	if (!st)
+		st = warn_of_twins(lab, a, &read, err);
 	if (!st)
 		show(a, &read, &result, d);
 	buf_release(&text);

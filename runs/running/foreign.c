@@ -34,7 +34,8 @@ struct reader {
 	struct foreign_result *result;
 	struct row *rows; /* [n] */
 	size_t n, capacity;
-	bool over; /* there are more than RESULTS_MAX */
+	char *first; /* name that stands in the file, of what failed as well; NULL: none yet */
+	bool over;   /* there are more than RESULTS_MAX */
 	struct assay_error *err;
 };
 
@@ -84,9 +85,24 @@ static char *time_of_file(const struct reader *r)
 	return mem_format("%" PRId64, r->options->taken_ms);
 }
 
+/* How many benchmarks a file has does not hang on how many of them succeeded, nor do their names. */
+static void name_seen(struct reader *r, const char *name)
+{
+	if (!r->first)
+		r->first = mem_string(name);
+	r->result->several = r->result->several || strcmp(r->first, name) != 0;
+}
+
+static void failed_add(struct reader *r, const char *name)
+{
+	name_seen(r, name);
+	r->result->failed++;
+}
+
 /* Takes what is owned in `row`. */
 static void row_add(struct reader *r, struct row row)
 {
+	name_seen(r, row.application);
 	if (r->n == RESULTS_MAX) {
 		r->over = true;
 		row_release(&row);
@@ -121,11 +137,11 @@ static void rows_count(struct reader *r)
 	qsort(sorted, r->n, sizeof(struct row *), compare_rows);
 	for (size_t i = 0; i < r->n; i++) {
 		const struct row *before = i ? sorted[i - 1] : NULL;
-		bool same = before && strcmp(before->application, sorted[i]->application) == 0;
+		bool of_one = before && strcmp(before->application, sorted[i]->application) == 0,
+		     of_version = of_one && strcmp(before->version, sorted[i]->version) == 0;
+		bool same = of_version && strcmp(before->machine, sorted[i]->machine) == 0 && strcmp(before->taken, sorted[i]->taken) == 0;
 
-		r->result->several = r->result->several || (before && !same);
-		same = same && strcmp(before->version, sorted[i]->version) == 0 && strcmp(before->machine, sorted[i]->machine) == 0 &&
-		       strcmp(before->taken, sorted[i]->taken) == 0;
+		r->result->versions = r->result->versions || (of_one && !of_version);
 		sorted[i]->ordinal = same ? before->ordinal + 1 : 1;
 	}
 	free(sorted);
@@ -217,7 +233,7 @@ static void gbench_add(struct reader *r, struct json_reader *json, const cJSON *
 	if (json_reader_has(json, benchmark, "run_type") && strcmp(json_reader_text(json, benchmark, "run_type"), "iteration") != 0)
 		return; /* means and medians of those that stand here too */
 	if (json_reader_has(json, benchmark, "error_occurred") && json_reader_bool(json, benchmark, "error_occurred")) {
-		r->result->failed++;
+		failed_add(r, name);
 		return;
 	}
 	value = gbench_value(json, benchmark, metric);
@@ -270,7 +286,7 @@ static void hyperfine_add(struct reader *r, struct json_reader *json, const cJSO
 		if (json->st)
 			return;
 		if (end && !(cJSON_IsNumber(end) && end->valuedouble == 0)) /* null: ended by a signal */
-			r->result->failed++;
+			failed_add(r, name);
 		else
 			row_add(r, (struct row){ .application = mem_string(name),
 						 .version = mem_string(""),
@@ -444,19 +460,20 @@ static void phoronix_entry(struct phoronix *p)
 	const char *machine_said = said(&p->entry), *name = *said(&p->identifier) ? said(&p->identifier) : said(&p->title);
 	char *values = mem_string(*said(&p->raw) ? said(&p->raw) : said(&p->value)), *rest = values, *value;
 	char *machine = machine_of(p->r, machine_said);
+	char *application = *said(&p->description) ? mem_format("%s/%s", name, said(&p->description)) : mem_string(name);
 
 	if (!machine)
 		p->st = fail_no_machine(p->r);
 	if (!*values) /* it failed there */
-		p->r->result->failed++;
+		failed_add(p->r, application);
 	while (!p->st && *values && (value = strsep(&rest, ":")))
-		row_add(p->r, (struct row){ .application = *said(&p->description) ? mem_format("%s/%s", name, said(&p->description))
-										  : mem_string(name),
+		row_add(p->r, (struct row){ .application = mem_string(application),
 					    .version = mem_string(""),
 					    .machine = mem_string(machine),
 					    .taken = phoronix_time(p, machine_said),
 					    .value = mem_string(value),
 					    .direction = strcmp(said(&p->proportion), "HIB") == 0 ? "higher" : "lower" });
+	free(application);
 	free(machine);
 	free(values);
 	buf_clear(&p->entry);
@@ -607,6 +624,7 @@ enum assay_status foreign_read(char *text, size_t n, const struct foreign_option
 	for (size_t i = 0; i < r.n; i++)
 		row_release(&r.rows[i]);
 	free(r.rows);
+	free(r.first);
 	cJSON_Delete(root);
 	return st;
 }

@@ -25,7 +25,7 @@ const char *foreign_text(enum foreign_tool tool);
 struct foreign_options {
 	const char *name;	 /* of the file, for messages */
 	enum foreign_tool tool;	 /* FOREIGN_TOOLS: by its first characters */
-	const char *application; /* of a file with one benchmark; else a prefix of their names, with "/" */
+	const char *application; /* of a file with one benchmark, failed ones counted; else a prefix of their names, with "/" */
 	const char *machine, *metric;
 	const char *const *columns; /* [n_columns] "MEANING=COLUMN" of CSV; what is not named has its own name */
 	size_t n_columns;
@@ -36,7 +36,7 @@ struct foreign_result {
 	enum foreign_tool tool;
 	size_t rows, failed;		     /* measurements; those that the tool itself calls failed are none */
 	char application[256], version[256]; /* of the first one; version "" where the file has none */
-	bool several;			     /* applications */
+	bool several, versions;		     /* there are several applications; several versions of one */
 };
 
 /* text[0..n), NUL behind it, is changed. *out becomes a results.csv with a row a measurement; buf_release() it. ASSAY_E_FORMAT for what

@@ -22,6 +22,9 @@ expect_json .results_added 12
 import "$tmp/hyperfine.json" --application nothing --version 1 --machine node1 --format json
 expect_json .results_added 0
 expect_json .results_known 12
+import "$tmp/hyperfine.json" --application nothing --version 2 --machine node1
+expect_status 0
+holds "$tmp/err" 'a remark' 'results of nothing@2 are those of nothing@1, measured at the same time'
 # The same commands, half as slow again: the gate finds what was done to the numbers.
 /usr/bin/python3 - "$tmp" <<'P'
 import json, sys
@@ -49,6 +52,31 @@ expect_json .rows 18
 expect_json .failed 6
 run -C "$lab" runs list
 expect_stdout 'two/other' 'two/true'
+
+what='names do not hang on what succeeded'
+for failing in 1:false 2:true; do
+	printf '{"context": {"date": "2026-11-21T10:00:00+00:00", "host_name": "node7"}, "benchmarks": [%s, %s]}' \
+		'{"name": "BM_sort", "run_type": "iteration", "real_time": 10, "time_unit": "us"}' \
+		"{\"name\": \"BM_err\", \"run_type\": \"iteration\", \"error_occurred\": ${failing#*:}, \"real_time\": 10, \"time_unit\": \"us\"}" >"$tmp/gb.json"
+	import "$tmp/gb.json" --application myb --version "${failing%:*}"
+	expect_status 0
+done
+expect_stdout '1 result of several applications, such as myb/BM_sort@2'
+run -C "$lab" runs show myb/BM_sort@2 --format json
+expect_json .results 1
+/usr/bin/python3 - "$tmp" <<'P'
+import json, sys
+said = json.load(open(sys.argv[1] + '/failed.json'))
+said['results'][1]['exit_codes'] = [1] * 12
+json.dump(said, open(sys.argv[1] + '/allfailed.json', 'w'))
+P
+import "$tmp/allfailed.json" --application two --version 2 --machine node1
+expect_stdout 'two/true@2'
+
+what='several versions in one file'
+printf 'application,version,machine,time,result\nv,1.0,m,1764000000,2\nv,1.1,m,1764000000,3\n' >"$tmp/versions.csv"
+import "$tmp/versions.csv"
+expect_stdout '2 results of v@1.0 and other versions, read'
 
 what='Google Benchmark'
 cat >"$tmp/b.cc" <<'E2'
