@@ -434,7 +434,9 @@ static enum assay_status run(struct parser *p, struct document *d, struct assay_
 	struct lab *lab = NULL;
 	enum assay_status st = ASSAY_OK;
 
-	if (command->lab >= CLI_LAB_READ)
+	if (at_work.output)
+		st = file_replaceable(at_work.output, err);
+	if (!st && command->lab >= CLI_LAB_READ)
 		st = p->program->lab_open(at_work.directory, command->lab == CLI_LAB_WRITE, at_work.name, &lab, err);
 	if (!st)
 		st = command->run(lab, p->arguments, d, err);

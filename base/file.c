@@ -190,31 +190,63 @@ static mode_t allowed(const char *target, mode_t mode)
 	return mode & (stat(target, &st) == 0 ? st.st_mode : ~file_mask());
 }
 
-/* A file or directory that is to be made; its parents are not. */
+/* A file or directory that is to be made; its parents are not. In some that are there, such as /proc, nothing can be made. */
 static enum assay_status fail_to_make(struct assay_error *err, int error, const char *what, const char *path)
 {
 	const char *slash = strrchr(path, '/');
+	char *parent = error == ENOENT && slash && slash != path ? mem_bytes(path, (size_t)(slash - path)) : NULL;
+	enum assay_status st;
 
-	if (error == ENOENT && slash && slash != path)
-		return assay_fail(err, ASSAY_E_IO, "%s '%s': there is no directory '%.*s' (mkdir -p makes it)", what, path,
-				  (int)(slash - path), path);
-	return assay_fail_errno(err, error, "%s '%s'", what, path);
+	if (parent && access(parent, F_OK) != 0)
+		st = assay_fail(err, ASSAY_E_IO, "%s '%s': there is no directory '%s' (mkdir -p makes it)", what, path, parent);
+	else if (parent)
+		st = assay_fail(err, ASSAY_E_IO, "%s '%s': nothing can be made in '%s'", what, path, parent);
+	else
+		st = assay_fail_errno(err, error, "%s '%s'", what, path);
+	free(parent);
+	return st;
+}
+
+/* That a target is in; free() it. */
+static char *directory_of(const char *target)
+{
+	const char *slash = strrchr(target, '/');
+
+	if (!slash)
+		return mem_string(".");
+	return mem_bytes(target, slash == target ? 1 : (size_t)(slash - target)); /* the root keeps its slash */
+}
+
+enum assay_status file_replaceable(const char *path, struct assay_error *err)
+{
+	char *target = resolve_target(path, err), *directory, *temporary;
+	int fd, error;
+
+	if (!target)
+		return ASSAY_E_IO;
+	directory = directory_of(target);
+	temporary = mem_format("%s/" TEMPORARY_PREFIX "XXXXXX", directory);
+	fd = mkostemp(temporary, O_CLOEXEC);
+	error = fd < 0 ? errno : 0;
+	if (fd >= 0) {
+		close(fd);
+		unlink(temporary);
+	}
+	free(temporary);
+	free(directory);
+	free(target);
+	return error ? fail_to_make(err, error, "cannot write", path) : ASSAY_OK;
 }
 
 static enum assay_status replace_path(const char *path, const char *bytes, size_t n, mode_t mode, bool synced, struct assay_error *err)
 {
-	char *target = resolve_target(path, err), *directory, *slash;
+	char *target = resolve_target(path, err), *directory;
 	int error;
 
 	if (!target)
 		return ASSAY_E_IO;
-	directory = mem_string(target);
-	slash = strrchr(directory, '/');
-	if (!slash)
-		directory[0] = '\0';
-	else
-		slash[slash == directory] = '\0'; /* the root keeps its slash */
-	error = replace(target, *directory ? directory : ".", bytes, n, allowed(target, mode), synced);
+	directory = directory_of(target);
+	error = replace(target, directory, bytes, n, allowed(target, mode), synced);
 	free(directory);
 	free(target);
 	return error ? fail_to_make(err, error, "cannot write", path) : ASSAY_OK;

@@ -20,6 +20,9 @@ enum assay_status file_replace(const char *path, const char *bytes, size_t n, mo
  * may leave them empty. */
 enum assay_status file_replace_unsynced(const char *path, const char *bytes, size_t n, mode_t mode, struct assay_error *err);
 
+/* Could file_replace() do it now? For long work, before it begins. */
+enum assay_status file_replaceable(const char *path, struct assay_error *err);
+
 /* All that is in the directory's file system is on the disk afterwards. */
 enum assay_status file_sync_all(const char *directory, struct assay_error *err);
 

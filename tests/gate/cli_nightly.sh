@@ -92,6 +92,14 @@ run -C "$lab" nightly
 refused 2 'suite.yaml:3' "no battery 'nosuch'" 'there are quick and paper'
 cp "$tmp/good.yaml" "$lab/suite.yaml"
 
+what='an answer that could not be written is refused before anything is measured'
+begun=$(sqlite3 "$lab/.assay/runs.db" 'SELECT count(*) FROM night')
+for place in "$tmp/no/where" "$tmp" /proc/where; do
+	run -C "$lab" nightly -f openmetrics -o "$place"
+	refused 1 "cannot write '$place'"
+done
+[ "$(sqlite3 "$lab/.assay/runs.db" 'SELECT count(*) FROM night')" = "$begun" ] || fail 'a night began'
+
 what='a laboratory that cannot be written'
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	chmod -R a+rX "$tmp"
