@@ -27,6 +27,12 @@ static const struct night_decision *decision_of(const struct night_decisions *al
 
 /* ---- how it ends ---- */
 
+/* While it was measured; else the detail is why it was not. */
+static bool lost_hosts(const struct night_comparison *c)
+{
+	return *c->plan && *c->detail;
+}
+
 static bool has_failure(const struct night_comparison *c, const struct night_decision *d, enum night_failure failure)
 {
 	static const enum decision decisions[] = { [NIGHT_FAILS_REGRESSION] = DECISION_REGRESSION,
@@ -35,7 +41,7 @@ static bool has_failure(const struct night_comparison *c, const struct night_dec
 						   [NIGHT_FAILS_INCONCLUSIVE] = DECISION_INCONCLUSIVE };
 
 	if (failure == NIGHT_FAILS_HOSTS)
-		return *c->plan && *c->detail;
+		return lost_hosts(c);
 	return d ? d->decision == decisions[failure] : failure == NIGHT_FAILS_NOTHING;
 }
 
@@ -80,6 +86,8 @@ static void add_reasons(const struct night_answered *a, struct document *d)
 	}
 	if (a->failure)
 		doc_reason(d, "first_failure", a->failure);
+	if (lost_hosts(a->comparison))
+		doc_reason(d, "hosts_lost", a->comparison->detail);
 	doc_end(d);
 }
 
@@ -240,9 +248,9 @@ static void add_why(const struct night_answers *answers, struct document *d)
 		before = "";
 	}
 	for (size_t i = 0; i < n; i++) {
-		if (!*all[i].comparison->plan || !*all[i].comparison->detail)
+		if (!lost_hosts(all[i].comparison))
 			continue;
-		doc_line(d, "%s%s: %s", before, all[i].comparison->application, all[i].comparison->detail);
+		doc_line(d, "%s%s@%s: %s", before, all[i].comparison->application, all[i].comparison->candidate, all[i].comparison->detail);
 		before = "";
 	}
 }
@@ -253,12 +261,13 @@ void night_answer_head(const struct night *night, const struct night_answers *an
 {
 	const struct night_answered *all = answers->items;
 	size_t n = answers->n;
-	size_t counts[DECISIONS] = { 0 }, decided = 0;
+	size_t counts[DECISIONS] = { 0 }, decided = 0, lost = 0;
 	enum decision worst = DECISION_PASS;
 	struct buf text = BUF_INIT;
 	char date[TEXT_DATE_BYTES];
 
 	for (size_t i = 0; i < n; i++) {
+		lost += lost_hosts(all[i].comparison);
 		if (!all[i].decision)
 			continue;
 		decided++;
@@ -275,10 +284,12 @@ void night_answer_head(const struct night *night, const struct night_answers *an
 	}
 	if (decided < n)
 		buf_format(&text, "%s%zu undecided", text.size ? ", " : "", n - decided);
+	if (lost)
+		buf_format(&text, "; hosts were lost in %zu comparison%s", lost, text_plural(lost));
 	text_from_ms(night->started_ms / 1000 * 1000, date);
-	doc_answer(d, decided ? decision_tone(worst) : DOC_DOUBTFUL, decided ? decision_text(worst) : "undecided",
-		   "%s; night of %.10s, %.5s UTC%s", text.size ? text.bytes : "nothing is compared", date, date + 11,
-		   night->finished_ms ? "" : ", which has not ended");
+	doc_answer(d, decided && !(lost && decision_tone(worst) == DOC_GOOD) ? decision_tone(worst) : DOC_DOUBTFUL,
+		   decided ? decision_text(worst) : "undecided", "%s; night of %.10s, %.5s UTC%s",
+		   text.size ? text.bytes : "nothing is compared", date, date + 11, night->finished_ms ? "" : ", which has not ended");
 	buf_release(&text);
 	doc_set(d, "night", night->id);
 	doc_set(d, "started_ms", night->started_ms);

@@ -3,10 +3,8 @@
 
 #include "base/command.h"
 #include "base/json.h"
-#include "base/mem.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 void render_bencher(const struct document *d, const struct doc_style *style, struct buf *out)
 {
@@ -17,18 +15,19 @@ void render_bencher(const struct document *d, const struct doc_style *style, str
 	decisions_of(d, cli_command_name(), &all);
 	for (size_t i = 0; i < all.n; i++) {
 		const struct decided *one = &all.items[i];
-		char *name = mem_format("%s (against %s)", one->application, one->baseline);
-		cJSON *measure;
+		bool open = one->decision != DECISION_REGRESSION && one->decision != DECISION_PASS && one->decision != DECISION_IMPROVED;
+		cJSON *measures = open && isnan(one->ratio) ? NULL : cJSON_AddObjectToObject(root, one->key), *measure;
 
 		if (!isnan(one->ratio)) {
-			measure = cJSON_AddObjectToObject(cJSON_AddObjectToObject(root, name), "cost-ratio");
+			measure = cJSON_AddObjectToObject(measures, "cost-ratio");
 			json_add_number(measure, "value", one->ratio);
 			if (!isnan(one->low))
 				json_add_number(measure, "lower_value", one->low);
 			if (!isnan(one->high))
 				json_add_number(measure, "upper_value", one->high);
 		}
-		free(name);
+		if (!open) /* of runs that all failed there is no other */
+			json_add_number(cJSON_AddObjectToObject(measures, "regression"), "value", one->decision == DECISION_REGRESSION);
 	}
 	json_add(out, root);
 	decisions_release(&all);

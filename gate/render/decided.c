@@ -2,8 +2,10 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "runs/running/manifest.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *text_of(const cJSON *object, const char *key)
@@ -47,6 +49,7 @@ static bool decided_of(const cJSON *row, struct decided *to)
 	to->high = number_of(numbers, "high");
 	to->level = number_of(numbers, "level");
 	to->reasons = cJSON_GetObjectItemCaseSensitive(row, "reasons");
+	to->against = text_of(row, "against");
 	return decision < DECISIONS;
 }
 
@@ -59,6 +62,71 @@ static void undecided_of(cJSON *row, struct decided *to)
 	cJSON_AddItemToArray(reasons, reason);
 	(void)decided_of(row, to);
 	to->decision = DECISION_NOTHING_MEASURED;
+}
+
+/* ---- keys ---- */
+
+/* Of NAME-COMMIT, which is where a branch was, without the commit. */
+static int stem_length(const char *version)
+{
+	size_t n = strlen(version);
+	const char *dash = strrchr(version, '-');
+
+	if (dash && dash > version && strlen(dash + 1) == MANIFEST_COMMIT_DIGITS &&
+	    strspn(dash + 1, "0123456789abcdef") == MANIFEST_COMMIT_DIGITS)
+		n = (size_t)(dash - version);
+	return (int)n;
+}
+
+static char *short_key(const struct decided *d)
+{
+	bool chosen = *d->against && strcmp(d->against, "version") != 0;
+	const char *baseline = chosen ? d->against : d->baseline;
+
+	if (!*baseline)
+		return mem_format("%s@%.*s", d->application, stem_length(d->candidate), d->candidate);
+	return mem_format("%s@%.*s (against %.*s)", d->application, stem_length(d->candidate), d->candidate, stem_length(baseline),
+			  baseline);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	const struct decided *x = *(struct decided *const *)a, *y = *(struct decided *const *)b;
+	int keys = strcmp(x->key, y->key);
+
+	return keys ? keys : (x > y) - (x < y);
+}
+
+/* Those that several have become longer: by what they leave out, and where that is not enough by a number. */
+static void make_unique(const struct decisions *all, struct decided **order, bool numbered)
+{
+	for (size_t i = 0; i < all->n; i++)
+		order[i] = &all->items[i];
+	if (all->n)
+		qsort(order, all->n, sizeof(struct decided *), compare_keys);
+	for (size_t i = 0, end; i < all->n; i = end) {
+		for (end = i + 1; end < all->n && strcmp(order[end]->key, order[i]->key) == 0; end++)
+			;
+		for (size_t k = i + numbered; end > i + 1 && k < end; k++) {
+			struct decided *d = order[k];
+			char *key = numbered ? mem_format("%s #%zu", d->key, k - i + 1)
+					     : mem_format("%s@%s (against %s)", d->application, d->candidate, d->baseline);
+
+			free(d->key);
+			d->key = key;
+		}
+	}
+}
+
+static void give_keys(struct decisions *all)
+{
+	struct decided **order = mem_new(all->n + 1, sizeof(struct decided *));
+
+	for (size_t i = 0; i < all->n; i++)
+		all->items[i].key = short_key(&all->items[i]);
+	make_unique(all, order, false);
+	make_unique(all, order, true);
+	free(order);
 }
 
 void decisions_of(const struct document *d, const char *command, struct decisions *out)
@@ -75,19 +143,48 @@ void decisions_of(const struct document *d, const char *command, struct decision
 	cJSON_ArrayForEach(row, undecided) undecided_of(row, &out->items[out->n++]);
 	if (!rows)
 		out->n += decided_of(out->json, &out->items[0]);
+	give_keys(out);
 }
 
 void decisions_release(struct decisions *decisions)
 {
+	for (size_t i = 0; i < decisions->n; i++)
+		free(decisions->items[i].key);
 	cJSON_Delete(decisions->json);
 	free(decisions->items);
 	*decisions = (struct decisions){ 0 };
 }
 
+static const char *reason_with(const struct decided *decided, const char *code)
+{
+	const cJSON *reason;
+
+	cJSON_ArrayForEach(reason, decided->reasons)
+	{
+		if (strcmp(text_of(reason, "code"), code) == 0)
+			return text_of(reason, "text");
+	}
+	return NULL;
+}
+
+bool decided_has(const struct decided *decided, const char *code)
+{
+	return reason_with(decided, code) != NULL;
+}
+
+/* The runs that all failed say more than what became of them. */
+static char *why_without_ratio(const struct decided *decided)
+{
+	const char *fails = reason_with(decided, "candidate_always_fails"),
+		   *why = fails ? fails : text_of(cJSON_GetArrayItem(decided->reasons, 0), "text");
+
+	return mem_format("cannot be compared%s%s%s%s", *decided->baseline ? " with " : "", decided->baseline, *why ? ": " : "", why);
+}
+
 char *decided_text(const struct decided *decided)
 {
 	if (isnan(decided->ratio))
-		return *decided->baseline ? mem_format("cannot be compared with %s", decided->baseline) : mem_string("cannot be compared");
+		return why_without_ratio(decided);
 	if (isnan(decided->low) || isnan(decided->high))
 		return mem_format("costs %s times as much as %s (no interval)", text_fixed(decided->ratio, 3).text, decided->baseline);
 	return mem_format("costs %s times as much as %s (%s%sinterval %s to %s)", text_fixed(decided->ratio, 3).text, decided->baseline,

@@ -6,6 +6,8 @@
 #include "base/document.h"
 #include "gate/decide/effect.h"
 
+#include <stdbool.h>
+
 /* All texts are borrowed from the struct decisions, and never NULL. */
 struct decided {
 	const char *application, *baseline, *candidate; /* versions; "" where one is not known */
@@ -13,6 +15,8 @@ struct decided {
 	double ratio, low, high; /* of costs, candidate / baseline; NaN: not known */
 	double level;		 /* of the interval; NaN: not known */
 	const cJSON *reasons;	 /* [{code, text}], or NULL */
+	const char *against;	 /* of a night: why this baseline; else "" */
+	char *key;		 /* no other of the answer has it; the same in every night that compares the same (decisions_of()) */
 };
 
 struct decisions {
@@ -23,12 +27,16 @@ struct decisions {
 	const cJSON *notes; /* [{code, text}] of a night; or NULL */
 };
 
-/* *out is overwritten; decisions_release() it. `command` is the answer's ("assay gate"). */
+/* *out is overwritten; decisions_release() it. `command` is the answer's ("assay gate"). Keys are "APPLICATION@CANDIDATE (against
+ * BASELINE)", where a branch has its name alone, without the commit at which it was, and a baseline that a night chose is "accepted",
+ * "previous" or "release". Two that would be the same have the commits and versions, too. */
 void decisions_of(const struct document *d, const char *command, struct decisions *out);
 void decisions_release(struct decisions *decisions);
 
-/* "costs 1.031 times as much as 1.0 (99.69 % interval 1.012 to 1.050)"; free() it. */
+/* "costs 1.031 times as much as 1.0 (99.69 % interval 1.012 to 1.050)", or why nothing can be compared; free() it. */
 char *decided_text(const struct decided *decided);
+/* Has it a reason with this code? */
+bool decided_has(const struct decided *decided, const char *code);
 
 /* The reasons' texts in one, each after `before` ("- ") and followed by `after`. */
 void decided_reasons(const struct decided *decided, const char *before, const char *after, struct buf *out);

@@ -8,23 +8,28 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Costs relative to the baseline's, which is 1: the decision knows no time of its own. */
+/* Costs relative to the baseline's, which is 1: the decision knows no time of its own. Without a cost, NaN, it is an error. */
 static void add_side(cJSON *list, const struct decided *one, const char *side, size_t family, double cost)
 {
 	cJSON *item = cJSON_CreateObject();
-	char *name = *one->baseline ? mem_format("%s/%s (against %s)", side, one->application, one->baseline)
-				    : mem_format("%s/%s", side, one->application);
+	char *name = mem_format("%s/%s", side, one->key), *error = decided_text(one);
 
 	cJSON_AddStringToObject(item, "name", name);
 	json_add_number(item, "family_index", (double)family);
 	cJSON_AddStringToObject(item, "run_name", name);
 	cJSON_AddStringToObject(item, "run_type", "iteration");
-	json_add_number(item, "iterations", 1);
-	json_add_number(item, "real_time", cost);
-	json_add_number(item, "cpu_time", cost);
+	json_add_number(item, "iterations", !isnan(cost));
+	if (isnan(cost)) {
+		cJSON_AddTrueToObject(item, "error_occurred");
+		cJSON_AddStringToObject(item, "error_message", error);
+	} else {
+		json_add_number(item, "real_time", cost);
+		json_add_number(item, "cpu_time", cost);
+	}
 	cJSON_AddStringToObject(item, "time_unit", "ns");
 	cJSON_AddStringToObject(item, "label", decision_text(one->decision));
 	cJSON_AddItemToArray(list, item);
+	free(error);
 	free(name);
 }
 
@@ -41,9 +46,8 @@ void render_google_benchmark(const struct document *d, const struct doc_style *s
 	for (size_t i = 0; i < all.n; i++) {
 		cJSON *candidate;
 
-		if (isnan(all.items[i].ratio))
-			continue;
-		add_side(list, &all.items[i], "baseline", i, 1);
+		if (!isnan(all.items[i].ratio))
+			add_side(list, &all.items[i], "baseline", i, 1);
 		add_side(list, &all.items[i], "candidate", i, all.items[i].ratio);
 		candidate = cJSON_GetArrayItem(list, cJSON_GetArraySize(list) - 1);
 		if (!isnan(all.items[i].low))

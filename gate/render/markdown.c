@@ -40,8 +40,10 @@ static void add_row(const struct decided *d, struct buf *out)
 	add_number(d->ratio, out);
 	buf_text(out, " | ");
 	add_number(d->low, out);
-	buf_text(out, " to ");
-	add_number(d->high, out);
+	if (!isnan(d->low) || !isnan(d->high)) {
+		buf_text(out, " to ");
+		add_number(d->high, out);
+	}
 	if (d->level > 0)
 		buf_format(out, " (%s)", effect_level(d->level).text);
 	buf_text(out, " |\n");
@@ -102,7 +104,8 @@ void render_markdown(const struct document *d, const struct doc_style *style, st
 		size_t n = count_of(&all, (enum decision)i);
 
 		if (n)
-			buf_format(out, "%s%zu %s", before, n, decision_text((enum decision)i));
+			buf_format(out, "%s%zu %s%s", before, n, decision_text((enum decision)i),
+				   i == DECISION_REGRESSION ? text_plural(n) : "");
 		before = n ? ", " : before;
 	}
 	if (!all.n)
@@ -114,7 +117,8 @@ void render_markdown(const struct document *d, const struct doc_style *style, st
 	for (size_t i = 0; i < all.n; i++)
 		add_row(&all.items[i], out);
 	for (size_t i = 0; i < all.n; i++)
-		if (cJSON_GetArraySize(all.items[i].reasons) > 0 && (all.n == 1 || all.items[i].decision != DECISION_PASS))
+		if (cJSON_GetArraySize(all.items[i].reasons) > 0 &&
+		    (all.n == 1 || all.items[i].decision != DECISION_PASS || decided_has(&all.items[i], "hosts_lost")))
 			add_reasons(&all.items[i], out);
 	add_notes(all.notes, out);
 	decisions_release(&all);

@@ -56,6 +56,39 @@ static void add_states(const struct decisions *all, struct buf *out)
 	}
 }
 
+static void add_value(const char *name, const char *help, double value, struct buf *out)
+{
+	char text[TEXT_DOUBLE_BYTES];
+
+	buf_format(out, "# TYPE %s gauge\n# HELP %s %s\n%s %s\n", name, name, help, name, text_from_double(value, text));
+}
+
+static void add_time(const struct decisions *all, const char *key, const char *name, const char *help, struct buf *out)
+{
+	const cJSON *ms = cJSON_GetObjectItemCaseSensitive(all->json, key);
+
+	if (cJSON_IsNumber(ms))
+		add_value(name, help, ms->valuedouble / 1000, out);
+}
+
+/* Of a night: when it was, how it ended, and which comparisons lost hosts. */
+static void add_night(const struct decisions *all, int exit_status, struct buf *out)
+{
+	static const char lost[] = "assay_comparison_hosts_lost";
+
+	if (!cJSON_GetObjectItemCaseSensitive(all->json, "night"))
+		return;
+	add_time(all, "started_ms", "assay_night_started_timestamp_seconds", "When the night began, since 1970.", out);
+	add_time(all, "finished_ms", "assay_night_finished_timestamp_seconds", "When the night ended, since 1970.", out);
+	add_value("assay_night_exit_status", "The worst of the night: 0, or 3 to 7 as assay nightly says.", exit_status, out);
+	buf_format(out, "# TYPE %s gauge\n# HELP %s Whether hosts were lost while it was measured.\n", lost, lost);
+	for (size_t i = 0; i < all->n; i++) {
+		buf_format(out, "%s{", lost);
+		add_labels(&all->items[i], out);
+		buf_format(out, "} %d\n", decided_has(&all->items[i], "hosts_lost"));
+	}
+}
+
 void render_openmetrics(const struct document *d, const struct doc_style *style, struct buf *out)
 {
 	struct decisions all;
@@ -70,6 +103,7 @@ void render_openmetrics(const struct document *d, const struct doc_style *style,
 		  out);
 	add_gauge(&all, "assay_cost_ratio_level", "Probability with which the interval holds the ratio.", offsetof(struct decided, level),
 		  out);
+	add_night(&all, d->exit_status, out);
 	buf_text(out, "# EOF\n");
 	decisions_release(&all);
 }

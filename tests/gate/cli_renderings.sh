@@ -67,8 +67,9 @@ rendering bencher 3 "$slow@1.0" "$slow@1.1"
 reads /usr/bin/python3 -c '
 import json, os, sys
 (name, measures), = json.load(sys.stdin).items()
-measure, = measures.values()
-assert name == os.environ["slow"] + " (against 1.0)" and list(measures) == ["cost-ratio"]
+measure = measures["cost-ratio"]
+assert name == os.environ["slow"] + "@1.1 (against 1.0)" and list(measures) == ["cost-ratio", "regression"]
+assert measures["regression"] == {"value": 1}
 assert 1.4 < measure["lower_value"] < measure["value"] < measure["upper_value"] < 1.6'
 
 # Google Benchmark's own program for two results.
@@ -81,7 +82,7 @@ fi
 reads /usr/bin/python3 -c '
 import json, os, sys
 baseline, candidate = json.load(sys.stdin)["benchmarks"]
-assert baseline["name"] == "baseline/" + os.environ["slow"] + " (against 1.0)" and baseline["real_time"] == 1
+assert baseline["name"] == "baseline/" + os.environ["slow"] + "@1.1 (against 1.0)" and baseline["real_time"] == 1
 assert 1.4 < candidate["low"] < candidate["real_time"] < candidate["high"] < 1.6 and candidate["run_type"] == "iteration"'
 
 rendering github 3 "$slow@1.0" "$slow@1.1"
@@ -118,6 +119,99 @@ fits
 sed -i 's/"decision": "pass"/"decision": "passed"/' "$tmp/out"
 cases=$((cases + 1))
 (fits) | grep -q '^FAIL' || fail 'the schema takes anything'
+
+# Two nights of a branch that moved, of versions, and of one whose runs all failed.
+night_of() { # ID COMMIT PREVIOUS
+	{
+		echo "PRAGMA foreign_keys = OFF; INSERT INTO night VALUES ('$1', 1500000000000, 0, 1500000090000, 3, '', '[]');"
+		n=0
+		while read -r candidate baseline against decision ratio reason lost; do
+			n=$((n + 1))
+			cat <<-END_OF_ROW
+				INSERT INTO night_comparison (night, number, manifest, application, input, candidate, baseline, against, hosts, min_effect, budget_s,
+					state, plan, fresh_plan, decision, detail, seconds) VALUES ('$1', $n, 'mix', 'mix', '', '$candidate', '$baseline', '$against', '', .03, 0,
+					'decided', '${lost:+plan}', '', '$1$n', '$lost', 1);
+				INSERT INTO decision VALUES ('$1$n', '$1', $n, 1500000090000, 'mix', '$baseline', '$candidate', '$decision', $ratio, $ratio, $ratio, '{}',
+					json_object('reasons', json_array(json_object('code', '$reason', 'text', '$reason of $candidate'))));
+			END_OF_ROW
+		done
+	} <<-END_OF_NIGHT | sqlite3 "$lab/.assay/runs.db" || fail 'no night'
+		main-$2 ok version pass 1.01 steady
+		main-$2 main-$3 previous regression 1.2 slower
+		main-$2 main-000000000000 accepted pass 1.01 steady
+		main-111111111111 ok version pass 1.0 steady
+		same ok version pass 1.0 steady gone: cannot connect
+		slow ok version regression 1.7 slower
+		crash ok version regression NULL candidate_always_fails
+		unbuilt ok version nothing_measured NULL not_run
+	END_OF_NIGHT
+}
+night_of aaaaaaaa 222222222222 333333333333
+night_of bbbbbbbb 444444444444 222222222222
+# of_night ID FORMAT: in $tmp/out
+of_night() {
+	what="$2 of a night"
+	run -C "$lab" nightly show "$1" --format "$2"
+	expect_no_stderr
+}
+keys_of() {
+	/usr/bin/python3 -c '
+import json, sys
+pairs = []
+def seen(found):
+    assert len(dict(found)) == len(found), [k for k, v in found]
+    return dict(found)
+d = json.load(sys.stdin, object_pairs_hook=seen)
+names = [b["name"] for b in d["benchmarks"]] if "benchmarks" in d else list(d)
+assert len(set(names)) == len(names), names
+print("\n".join(sorted(names)))'
+}
+for format in bencher google-benchmark; do
+	for night in aaaaaaaa bbbbbbbb; do
+		of_night $night $format
+		reads keys_of
+		cp "$tmp/out" "$tmp/$format.$night"
+		# What is compared twice at one time has the commits, too.
+		sed 's/222222222222\|333333333333\|444444444444/COMMIT/g' "$tmp/read" >"$tmp/$format.keys.$night"
+	done
+	expect_same_files "$tmp/$format.keys.aaaaaaaa" "$tmp/$format.keys.bbbbbbbb"
+done
+holds "$tmp/bencher.keys.bbbbbbbb" 'keys' 'mix@main (against previous)' 'mix@main (against accepted)' 'mix@main-COMMIT (against ok)' 'mix@main-111111111111 (against ok)' \
+	'mix@slow (against ok)'
+cp "$tmp/bencher.bbbbbbbb" "$tmp/out"
+what='what has no ratio, for Bencher'
+reads /usr/bin/python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+assert d["mix@crash (against ok)"] == {"regression": {"value": 1}} and d["mix@same (against ok)"]["regression"] == {"value": 0}
+assert not any("unbuilt" in key for key in d)'
+cp "$tmp/google-benchmark.bbbbbbbb" "$tmp/out"
+what="what has no ratio, for Google Benchmark's readers"
+reads /usr/bin/python3 -c '
+import json, sys
+d = {b["name"]: b for b in json.load(sys.stdin)["benchmarks"]}
+assert d["candidate/mix@crash (against ok)"]["error_occurred"] is True and "real_time" not in d["candidate/mix@crash (against ok)"]
+assert "baseline/mix@crash (against ok)" not in d and "candidate/mix@unbuilt (against ok)" in d'
+
+of_night aaaaaaaa junit
+holds "$tmp/out" 'JUnit' 'message="regression: cannot be compared with ok: candidate_always_fails of crash"' '- gone: cannot connect'
+of_night aaaaaaaa github
+holds "$tmp/out" 'GitHub' 'crash cannot be compared with ok: candidate_always_fails of crash' '%0A- gone: cannot connect'
+of_night aaaaaaaa markdown
+holds "$tmp/out" 'Markdown' '## assay: 4 pass, 3 regressions, 1 nothing_measured' '| - | - |' '- gone: cannot connect'
+grep -q -e '- to -' "$tmp/out" && fail 'an interval of nothing'
+of_night aaaaaaaa human
+holds "$tmp/out" 'the answer' '; hosts were lost in 1 comparison; night of 2017' 'mix@same: gone: cannot connect'
+of_night aaaaaaaa openmetrics
+reads /usr/bin/python3 -c '
+import sys
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse
+found = {f.name: f for f in parse(sys.stdin.read())}
+assert found["assay_night_exit_status"].samples[0].value == 3
+assert found["assay_night_started_timestamp_seconds"].samples[0].value == 1500000000
+assert found["assay_night_finished_timestamp_seconds"].samples[0].value == 1500000090
+lost = {s.labels["candidate"]: s.value for s in found["assay_comparison_hosts_lost"].samples}
+assert lost.pop("same") == 1 and len(lost) > 4 and not any(lost.values()), lost'
 
 what='into a file'
 run -C "$lab" gate "$slow@1.0" "$slow@1.1" --format junit --output "$tmp/junit.xml"
