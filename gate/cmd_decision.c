@@ -80,20 +80,29 @@ static char *log_in(const cJSON *document)
 }
 
 /* Of what was not measured, although no run failed: the log of its build, or what a run would do. */
-static char *next_of_unmeasured(const cJSON *document, const char *candidate)
+static char *next_of_unmeasured(struct store *store, const struct night_decision *decision, const cJSON *document)
 {
-	char *log = log_in(document), *command;
+	struct night_comparisons all = { NULL, 0 };
+	struct assay_error ignored; /* then there is less to say */
+	char *log = log_in(document), *command = log ? mem_format("'less %s'", log) : NULL;
 
-	if (log)
-		command = mem_format("'less %s'", log);
-	else
-		command = text_command((const char *const[]){ "run", candidate, "--dry-run", NULL });
+	(void)night_comparisons_load(store, decision->night, &all, &ignored);
+	for (size_t i = 0; !command && i < all.n; i++) {
+		const struct night_comparison *c = &all.items[i];
+
+		if (c->number == decision->number)
+			command = text_command((const char *const[]){ "run", c->manifest, "--versions", c->candidate, "--dry-run",
+								      *c->input ? "--inputs" : NULL, c->input, NULL });
+	}
+	if (!command)
+		command = text_command((const char *const[]){ "run", decision->application, "--dry-run", NULL });
+	night_comparisons_release(&all);
 	free(log);
 	return command;
 }
 
 /* What to do next, as a command that can be pasted. */
-static char *next_of(const struct night_decision *decision, const cJSON *document)
+static char *next_of(struct store *store, const struct night_decision *decision, const cJSON *document)
 {
 	char *a = mem_format("%s@%s", decision->application, decision->baseline),
 	     *b = mem_format("%s@%s", decision->application, decision->candidate), *command;
@@ -107,7 +116,7 @@ static char *next_of(const struct night_decision *decision, const cJSON *documen
 		command = text_command((const char *const[]){ "gate", a, b, "--run", "--budget", "20m", NULL });
 		break;
 	case DECISION_NOTHING_MEASURED:
-		command = next_of_unmeasured(document, b);
+		command = next_of_unmeasured(store, decision, document);
 		break;
 	default:
 		command = text_command((const char *const[]){ "history", decision->application, NULL });
@@ -167,8 +176,9 @@ static enum assay_status explain(struct store *store, const struct night_decisio
 					 .ratio = decision->ratio,
 					 .low = decision->low,
 					 .high = decision->high,
-					 .level = cJSON_IsNumber(level) ? level->valuedouble : (double)NAN };
-	char *text = decided_text(&decided), *next = next_of(decision, document), date[TEXT_DATE_BYTES];
+					 .level = cJSON_IsNumber(level) ? level->valuedouble : (double)NAN,
+					 .reasons = member(document, "reasons") };
+	char *text = decided_text(&decided), *next = next_of(store, decision, document), date[TEXT_DATE_BYTES];
 	enum assay_status st;
 
 	doc_answer(d, decision_tone(decision->decision), decision_text(decision->decision), "%s@%s %s", decision->application,

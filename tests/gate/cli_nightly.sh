@@ -80,6 +80,14 @@ expect_json .decisions[4].application bad
 expect_json .decisions[4].baseline v1
 holds "$tmp/out" 'the reasons' "suite.yaml:2: no application 'worse'" "suite.yaml:3: " "has no version 'v9'" "has no version 'v7'" \
 	"suite.yaml:4: " "has no input 'x'"
+id=$("$ASSAY" -C "$lab" nightly show --format json | /usr/bin/python3 -c '
+import json, sys
+print(next(d["id"] for d in json.load(sys.stdin)["decisions"] if d["candidate"] == "v9"))')
+what='what comes next is a command that is taken'
+run -C "$lab" explain "$id"
+expect_stdout "Next: 'assay run bad --versions v9 --dry-run'"
+run -C "$lab" run bad --versions v9 --dry-run
+refused 2 "has no version 'v9'"
 cp "$tmp/good.yaml" "$lab/suite.yaml"
 
 what='a suite that cannot be meant'
