@@ -480,11 +480,22 @@ static void pair_type(struct pairing_input *in, const struct stretch *baseline, 
 	add_machine(in->pairing, &m);
 }
 
+static size_t set_aside(const struct pairing_input *in, const struct stretch *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; in->plan && i < s->n; i++)
+		n += strcmp(s->runs[i].plan, in->plan) != 0;
+	return n;
+}
+
 static void pair_machine(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate)
 {
 	size_t common = 0;
 
 	in->plan = latest_common_plan(baseline, candidate);
+	in->pairing->aside[0] += set_aside(in, baseline);
+	in->pairing->aside[1] += set_aside(in, candidate);
 	for (size_t i = 0; i < baseline->n; i++) {
 		const char *type = type_of(in, &baseline->runs[i]);
 		bool repeated = !counts(in, &baseline->runs[i], type);

@@ -61,6 +61,7 @@ struct pairing {
 	size_t n_types, types_capacity;
 	size_t used;	    /* machines with PAIRING_USED */
 	size_t untyped;	    /* of these, machines whose type is not known */
+	size_t aside[2];    /* results of baseline and candidate that do not count, since a later plan ran both in turn */
 	struct order order; /* of the repetitions that were compared */
 };
 

@@ -179,6 +179,18 @@ static void answer_machines(const struct verdict *v, bool listed, bool all, stru
 		doc_line(d, "(%zu machines with ratios between these; --all shows them)", p->used - MACHINES_SHOWN);
 	if (listed && left_out && !all)
 		doc_line(d, "(%zu machine%s left out; --all shows them)", left_out, text_plural(left_out));
+	if (listed && (p->aside[0] || p->aside[1]))
+		doc_line(d,
+			 "On each machine the latest runs in which both took turns count, and no others: %zu result%s of %s and %zu of %s "
+			 "%s set aside.",
+			 p->aside[0], text_plural(p->aside[0]), v->baseline->version, p->aside[1], v->candidate->version,
+			 p->aside[0] + p->aside[1] == 1 ? "is" : "are");
+	if (p->aside[0] || p->aside[1]) { /* never of a decision of a night, which is of one plan: these stay as they were, byte by byte */
+		doc_object(d, "set_aside");
+		doc_set(d, "baseline", p->aside[0]);
+		doc_set(d, "candidate", p->aside[1]);
+		doc_end(d);
+	}
 }
 
 /* ---- cause ---- */

@@ -43,6 +43,16 @@ expect_json .spent.repetitions 2
 expect_json .spent.runs 12
 expect_stdout '"looked_at"'
 
+what='results that do not count are told'
+expect_json .set_aside '(nothing)'
+run -C "$lab" run quiet --versions old --quiet
+run -C "$lab" gate quiet@old quiet@same --format json
+expect_json .set_aside.baseline 6
+expect_json .set_aside.candidate 0
+expect_json '.machines[0].baseline_runs' 2
+run -C "$lab" gate quiet@old quiet@same
+expect_stdout 'the latest runs in which both took turns count, and no others: 6 results of old and 0 of same are set aside'
+
 what='not settled at once: doubled'
 run -C "$lab" gate noisy@old noisy@worse --run --format json -w host1,host2
 expect_status 3
