@@ -20,7 +20,9 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define GIB		(1024. * 1024 * 1024)
+#define KIB		1024
+#define MIB		(1024 * KIB)
+#define GIB		(1024. * MIB)
 #define QUOTA_NEARLY	.9
 #define FREE_LITTLE_GIB .25
 
@@ -244,7 +246,8 @@ static enum assay_status keep_quota(struct nightly *n, struct lab *lab, struct a
 	if (!st && lab->config.quota_gib > 0 && (double)space.bytes > QUOTA_NEARLY * lab->config.quota_gib * GIB)
 		nightly_note(n, "quota", "the store has %.4g GiB of its quota of %.4g", (double)space.bytes / GIB, lab->config.quota_gib);
 	if (!st && (double)space.free_bytes < FREE_LITTLE_GIB * GIB)
-		nightly_note(n, "disk", "only %.3g GiB are free where the store is", (double)space.free_bytes / GIB);
+		nightly_note(n, "disk", "only %.3g %s are free where the store is: 'assay prune --older-than DAYS' makes room",
+			     (double)space.free_bytes / (space.free_bytes < MIB ? KIB : MIB), space.free_bytes < MIB ? "KiB" : "MiB");
 	return st;
 }
 

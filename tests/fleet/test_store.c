@@ -614,7 +614,7 @@ static int fill_small_disk(void)
 	if (store_open("s.db", STORE_WRITE, &store, &err) || store_begin(&store, &err) || add_rules(&store, "a", 3, 5) ||
 	    store_commit(&store, &err))
 		return 3;
-	failed = fill_disk(&store, "cannot write 's.db': the disk is full; nothing that was stored is lost");
+	failed = fill_disk(&store, "cannot write 's.db': the disk is full; nothing that was stored is lost: make some room, then ");
 	store_close(&store);
 	return failed || count_rules("s.db") != 3;
 }
