@@ -207,7 +207,9 @@ static enum assay_status fail_private(const char *path, const struct stat *info,
 {
 	const struct passwd *owner = getpwuid(info->st_uid);
 
-	return assay_fail(err, ASSAY_E_IO, "'%s' belongs to user '%s' alone: run this as that user, or work in a clone of the laboratory",
+	return assay_fail(err, ASSAY_E_IO,
+			  "'%s' belongs to user '%s' alone: run this as that user, or work in a copy of the laboratory ('assay backup DIR' "
+			  "makes one, as that user)",
 			  path, owner ? owner->pw_name : "?");
 }
 

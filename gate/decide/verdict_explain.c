@@ -101,7 +101,8 @@ static bool explain_any_ran_both(const struct pairing *pairing)
 
 static void explain_nothing(struct verdict *v)
 {
-	bool fails = v->candidate->executed && v->candidate->failed == v->candidate->executed;
+	bool fails = v->candidate->executed && v->candidate->failed == v->candidate->executed,
+	     both = fails && v->baseline->executed && v->baseline->failed == v->baseline->executed;
 	const char *restriction = "";
 
 	if (v->effect.decision != v->by_interval) {
@@ -126,7 +127,9 @@ static void explain_nothing(struct verdict *v)
 	else if (v->baseline->n_others || v->candidate->n_others)
 		restriction = " in their latest builds";
 	reason_add(v, REASON_NO_COMMON_MACHINE, "no machine ran both versions%s%s, so nothing can be compared", restriction,
-		   fails ? ", because every run of the candidate failed" : "");
+		   both	   ? ", because every run of both failed"
+		   : fails ? ", because every run of the candidate failed"
+			   : "");
 }
 
 /* There is one hardware type, and the noise within its machines is unknown. */

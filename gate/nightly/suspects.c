@@ -162,7 +162,7 @@ void suspects_note(struct nightly *n, const struct suspects *s, const struct nig
 		for (size_t k = 0; k < s->n; k++)
 			missed += n->comparisons.items[k].number == decisions->items[i].number && s->of[k] == SUSPECT_UNCHANGED;
 	}
-	if (count[SUSPECT_UNCHANGED])
+	if (count[SUSPECT_UNCHANGED] && count[SUSPECT_UNCHANGED] < s->n) /* else nothing was put off */
 		nightly_note(
 		    n, "suspects",
 		    "of %zu comparisons %zu have programs that cannot reach a changed function, and were measured last; without them the "

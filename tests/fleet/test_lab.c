@@ -311,7 +311,8 @@ static int open_as_other(void)
 		return 1;
 	for (size_t i = 0; i < COUNT(all); i++) {
 		if (lab_open("lab", all[i], &lab, &err) != ASSAY_E_IO ||
-		    !strstr(err.text, "'lab/.assay' belongs to user 'root' alone: run this as that user, or work in a clone"))
+		    !strstr(err.text, "'lab/.assay' belongs to user 'root' alone: run this as that user, or work in a copy of the "
+				      "laboratory ('assay backup DIR'"))
 			return 2;
 	}
 	return 0;
