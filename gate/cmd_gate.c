@@ -1,5 +1,4 @@
 /* assay gate */
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -33,24 +32,6 @@ struct arguments {
 	struct cmd_fleet_choice hosts;
 };
 
-static void gate_quote(const struct calibration *calibration, const struct verdict *v, const struct lab *lab, struct document *d)
-{
-	char **machines = mem_new(v->pairing.n, sizeof(*machines)), *quote;
-	size_t n = 0;
-
-	for (size_t i = 0; i < v->pairing.n; i++) {
-		if (v->pairing.machines[i].reason == PAIRING_USED)
-			machines[n++] = mem_string(v->pairing.machines[i].machine);
-	}
-	quote =
-	    calibration_quote(calibration, v->baseline->application, machines, n, clock_real_ms(), lab->config.fingerprint_max_age_days);
-	calibration_answer(quote, d);
-	free(quote);
-	for (size_t i = 0; i < n; i++)
-		free(machines[i]);
-	free(machines);
-}
-
 /* Where the time of both went, for programs that draw flame graphs. */
 static enum assay_status gate_stacks(struct lab *lab, const struct run_set sides[2], const char *path, struct assay_error *err)
 {
@@ -76,7 +57,7 @@ static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidenc
 {
 	double min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect;
 	struct contributions contributions = { 0 };
-	struct calibration calibration;
+	char *quote = NULL;
 	struct function_evidence functions = { 0 };
 	struct likeness likeness = { 0 };
 	struct variance_weighed weighed;
@@ -85,7 +66,7 @@ static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidenc
 
 	if (st)
 		return st;
-	st = calibration_read(lab->directory, &calibration, err);
+	st = calibration_quote_now(lab, &v, &quote, err);
 	if (st) {
 		verdict_release(&v);
 		return st;
@@ -96,7 +77,7 @@ static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidenc
 	function_evidence_of(lab, v.baseline, v.candidate, false, &functions);
 	likeness_of(lab, &e->evidence, &v, &contributions, &functions, &likeness);
 	verdict_answer(&v, true, a->all, d);
-	gate_quote(&calibration, &v, lab, d);
+	calibration_answer(quote, d);
 	contributions_answer(&contributions, CONTRIBUTIONS_SHOWN, d);
 	function_evidence_add(&functions, verdict_of_cost(&v), d);
 	likeness_add(&likeness, d);
@@ -105,7 +86,7 @@ static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidenc
 	likeness_release(&likeness);
 	function_evidence_release(&functions);
 	contributions_release(&contributions);
-	calibration_release(&calibration);
+	free(quote);
 	variance_weighed_release(&weighed);
 	if (a->stacks)
 		st = gate_stacks(lab, v.own ? v.own : e->runs, a->stacks, err);
@@ -300,7 +281,7 @@ const struct command gate_command = {
 	    "themselves, each "
 	    "hardware type counts once, and the decision rests on the interval of the ratio of costs: regression, improved, pass, or "
 	    "inconclusive. Of wall-clock times, processor time and the time that busy machines withheld have a say as well; where only "
-	    "the machines moved, the decision is environment.",
+	    "the machines moved, the decision is environment. --budget, --hosts and --exclude go with --run.",
 	.more = "Methods:\n"
 		"  ratio  (default) the interval of the ratio of costs over hardware types\n"
 		"  walk   as published with quiho (2018), for comparison: walks down the importances of the\n"

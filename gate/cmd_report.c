@@ -2,6 +2,7 @@
 #include "fleet/lab/lab.h"
 #include "gate/cmd.h"
 #include "gate/cmd_evidence.h"
+#include "gate/nightly/calibration.h"
 #include "gate/report/report_file.h"
 
 enum { MODEL_TIME, MODEL_PAPER };
@@ -19,20 +20,26 @@ static enum assay_status report_run(struct lab *lab, void *arguments, struct doc
 	struct verdict verdict = { 0 };
 	struct variance_weighed weighed = { .explains = false };
 	struct cost_expected expected = { .candidate = NULL };
+	char *quote = NULL, *line = NULL;
 	struct cmd_evidence e;
 	enum assay_status st = cmd_evidence_load(lab, a->selectors, 2, false, &e, err);
 
 	if (!st)
 		st = verdict_of(&e.evidence, &lab->config, &e.runs[0], &e.runs[1], min_effect, &verdict, err);
+	if (!st)
+		st = calibration_quote_now(lab, &verdict, &quote, err);
 	if (!st) {
+		line = calibration_line(quote);
 		variance_weigh(lab, verdict.baseline, verdict.candidate, min_effect, &weighed);
 		variance_excuse(&weighed, &verdict);
 		cost_expected_of(&lab->store, verdict.baseline, verdict.candidate, a->counts, &expected);
-		st =
-		    report_file(lab, &e.evidence,
-				&(struct report_file){
-				    .verdict = &verdict, .weighed = &weighed, .expected = &expected, .published = a->model == MODEL_PAPER },
-				a->path, NULL, err);
+		st = report_file(lab, &e.evidence,
+				 &(struct report_file){ .verdict = &verdict,
+							.weighed = &weighed,
+							.expected = &expected,
+							.published = a->model == MODEL_PAPER,
+							.note = line },
+				 a->path, NULL, err);
 	}
 	if (!st) {
 		enum decision decision = verdict.effect.decision;
@@ -41,7 +48,10 @@ static enum assay_status report_run(struct lab *lab, void *arguments, struct doc
 		doc_set(d, "file", a->path);
 		doc_answer(d, decision_tone(decision), decision_text(decision), "%s@%s -> %s@%s: the page is %s", e.runs[0].application,
 			   e.runs[0].version, e.runs[1].application, e.runs[1].version, a->path);
+		calibration_answer(quote, d);
 	}
+	free(quote);
+	free(line);
 	cost_expected_release(&expected);
 	variance_weighed_release(&weighed);
 	verdict_release(&verdict);

@@ -204,8 +204,9 @@ static void explain_what_it_takes(struct verdict *v)
 	if (!(noise > 0) || !isfinite(factor))
 		return;
 	if (left > .1 * noise)
-		reason_add(v, REASON_WHAT_IT_TAKES, "to settle it takes about %s times as many repetitions ('assay gate --run' makes them)",
-			   text_fixed(fmax(noise / left, 1.1), noise / left < 3 ? 1 : 0).text);
+		reason_add(v, REASON_WHAT_IT_TAKES, "to settle it takes about %s times as many repetitions%s",
+			   text_fixed(fmax(noise / left, 1.1), noise / left < 3 ? 1 : 0).text,
+			   *v->baseline->plan && *v->candidate->plan ? " ('assay gate --run' makes them)" : "");
 	else
 		reason_add(v, REASON_WHAT_IT_TAKES,
 			   "more repetitions will hardly settle it, for hardware types differ by more than their noise: about %s types "

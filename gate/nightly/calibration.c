@@ -1,10 +1,13 @@
 #include "gate/nightly/calibration.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/json_reader.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "fleet/lab/lab.h"
+#include "gate/decide/verdict.h"
 
 #include <math.h>
 
@@ -324,19 +327,60 @@ static size_t size_of(const cJSON *root, const char *key)
 	return cJSON_IsNumber(number) && number->valuedouble >= 0 ? (size_t)number->valuedouble : 0;
 }
 
-void calibration_answer(const char *quote, struct document *d)
+enum assay_status calibration_quote_now(const struct lab *lab, const struct verdict *v, char **out, struct assay_error *err)
+{
+	char **machines = mem_new(v->pairing.n + 1, sizeof(*machines));
+	struct calibration calibration;
+	enum assay_status st = calibration_read(lab->directory, &calibration, err);
+	size_t n = 0;
+
+	*out = NULL;
+	for (size_t i = 0; i < v->pairing.n; i++) {
+		if (v->pairing.machines[i].reason == PAIRING_USED)
+			machines[n++] = mem_string(v->pairing.machines[i].machine);
+	}
+	if (!st)
+		*out = calibration_quote(&calibration, v->baseline->application, machines, n, clock_real_ms(),
+					 lab->config.fingerprint_max_age_days);
+	for (size_t i = 0; i < n; i++)
+		free(machines[i]);
+	free(machines);
+	calibration_release(&calibration);
+	return st;
+}
+
+static cJSON *quoted(const char *quote)
 {
 	struct assay_error ignored;
 	cJSON *root = NULL;
-	const char *stale, *of;
 
-	if (!*quote || json_parse("calibration", quote, strlen(quote), &root, &ignored))
+	return *quote && !json_parse("calibration", quote, strlen(quote), &root, &ignored) ? root : NULL;
+}
+
+char *calibration_line(const char *quote)
+{
+	cJSON *root = quoted(quote);
+	const char *of = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "of")),
+		   *stale = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "stale"));
+	char *line =
+	    !root
+		? NULL
+		: mem_format("%s, %zu of %zu identical pairs were called slower; a planted %zu %% was found in %zu of %zu.%s%s%s",
+			     of && strcmp(of, "application") == 0 ? "With this application" : "On this laboratory", size_of(root, "called"),
+			     size_of(root, "identical"), size_of(root, "percent"), size_of(root, "found"), size_of(root, "planted"),
+			     stale && *stale ? " Calibrate again: " : "", stale ? stale : "", stale && *stale ? "." : "");
+
+	cJSON_Delete(root);
+	return line;
+}
+
+void calibration_answer(const char *quote, struct document *d)
+{
+	char *line = calibration_line(quote);
+
+	if (!line)
 		return;
-	of = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "of"));
-	stale = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "stale"));
-	doc_line(d, "%s, %zu of %zu identical pairs were called slower; a planted %zu %% was found in %zu of %zu.%s%s%s",
-		 of && strcmp(of, "application") == 0 ? "With this application" : "On this laboratory", size_of(root, "called"),
-		 size_of(root, "identical"), size_of(root, "percent"), size_of(root, "found"), size_of(root, "planted"),
-		 stale && *stale ? " Calibrate again: " : "", stale ? stale : "", stale && *stale ? "." : "");
-	doc_set_json(d, "calibration", root);
+	doc_line(d, "%s", line);
+	doc_set_json(d, "calibration", quoted(quote));
+	free(line);
 }

@@ -52,7 +52,13 @@ enum assay_status calibration_put(const char *directory, struct calibration_entr
  * measured. */
 char *calibration_quote(const struct calibration *calibration, const char *application, char *const *machines, size_t n, int64_t now_ms,
 			double max_age_days);
-/* That text as a member `calibration`, and a line for people. */
+/* The same for a decision that is made now; free() *out. */
+struct lab;
+struct verdict;
+enum assay_status calibration_quote_now(const struct lab *lab, const struct verdict *verdict, char **out, struct assay_error *err);
+/* That text as a line for people; free() it. NULL: there is none. */
+char *calibration_line(const char *quote);
+/* As a member `calibration`, and that line. */
 void calibration_answer(const char *quote, struct document *d);
 
 #endif

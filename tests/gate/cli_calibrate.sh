@@ -81,6 +81,11 @@ expect_stdout 'of 10 identical pairs were called slower'
 run -C "$lab" verify "$id"
 expect_status 0
 
+what='its report quotes it, too'
+run -C "$lab" report drawn@a drawn@b -o "$tmp/drawn.html" --format json
+expect_json '.calibration.identical' 10
+grep -q 'of 10 identical pairs were called slower' "$tmp/drawn.html" || fail 'the page'
+
 what='an old one'
 sed -i 's/"taken_ms": [0-9]*/"taken_ms": 1000000000000/' "$lab/calibration.json"
 run -C "$lab" gate drawn@a drawn@b
