@@ -273,7 +273,14 @@ static char *judge_stressor(struct take_host *h, const struct battery_entry *ent
 		h->cgroup = answer->result.cgroup;
 	if (why)
 		return why;
-	if (spool_text(&answer->out, STRESSNG_YAML_BYTES_MAX, text, &n, &err) || stressng_parse(*text, n, entry->stressor, metrics, &err))
+	if (spool_text(&answer->out, STRESSNG_YAML_BYTES_MAX, text, &n, &err))
+		return mem_string(err.text);
+	if (n == 0) /* it ends well as soon as it is told to, also when it has not begun */
+		return mem_format(
+		    "stress-ng was told to end after %g s, before it had measured anything: the machine is too busy, or the battery's "
+		    "passes are too short for it",
+		    (double)entry->milliseconds / 1000);
+	if (stressng_parse(*text, n, entry->stressor, metrics, &err))
 		return mem_string(err.text);
 	if (!metrics->measured)
 		return mem_string("it made no operations in its time");

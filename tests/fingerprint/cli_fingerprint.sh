@@ -162,6 +162,11 @@ three) number; exit 3 ;;
 four) number; exit 4 ;;
 seven) number; exit 7 ;;
 other) number | sed s/0.15.06/0.17.00/ ;;
+early) # is told to end before it has begun
+	trap 'exit 0' INT
+	sleep 30 &
+	wait
+	;;
 hang) trap '' INT TERM; number; while :; do sleep 1; done ;;
 *) number ;;
 esac
@@ -170,14 +175,14 @@ chmod 755 "$tmp/fake/stress-ng"
 
 what='lies, and what is made of them'
 make_lab lies "$tmp/fake:$PATH"
-battery "$tmp/lies.yaml" 1 1 cpu rubbish flood noisy three four seven other hang lies
+battery "$tmp/lies.yaml" 1 1 cpu rubbish flood noisy three four seven other hang lies early
 run -C "$lab" fingerprint run --battery "$tmp/lies.yaml" --format json
 expect_status 0
 expect_json .hosts[0].complete true
 expect_json .hosts[0].measured 2
-expect_json .hosts[0].missing 8
-expect_json .hosts[0].without_rate[0] flood
-expect_json .hosts[0].without_rate[7] three
+expect_json .hosts[0].missing 9
+expect_json .hosts[0].without_rate[0] early
+expect_json .hosts[0].without_rate[8] three
 no_process_left
 nothing_in_shm
 run -C "$lab" fingerprint show here
@@ -192,6 +197,7 @@ four not implemented
 seven does not trust its own metrics
 other said version 0.15.06 before and 0.17.00 now
 hang was killed
+early was told to end after 1 s, before it had measured anything: the machine is too busy
 lies contradicts itself: 20000 operations of 'lies' per second, but
 END
 cases=$((cases + 1))
