@@ -27,6 +27,11 @@ cases=$((cases + 1))
 for example in pre-push github-workflow.yml; do
 	[ -s "$tmp/root/usr/share/doc/assay/examples/$example" ] || fail "$example is not in it"
 done
+for page in nightly.md formats.md administrators.md changes.md schema/decision.json; do
+	cases=$((cases + 1))
+	[ -s "$tmp/root/usr/share/doc/assay/$page" ] || fail "$page is not in it"
+done
+[ ! -e "$tmp/root/usr/share/doc/assay/evidence" ] || fail 'evidence is in it'
 cat >"$tmp/probed.c" <<'END'
 __attribute__((noinline)) int twice(int x) { return 2 * x; }
 int main(int argc, char **argv) { (void)argv; return twice(argc) - 2; }
