@@ -206,7 +206,7 @@ static enum assay_status read_suite(struct nightly *n, char **text, struct assay
 
 static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, struct assay_error *err)
 {
-	struct nightly_frozen notes = { BUF_INIT, BUF_INIT, BUF_INIT };
+	struct nightly_frozen notes = { BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT };
 	enum assay_status st =
 	    nightly_freeze(lab, SUITE_FILE, &n->suite, &n->options->only, n->options->cancelled, &n->comparisons, &notes, err);
 
@@ -216,6 +216,8 @@ static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, s
 		n->comparisons.items[i].budget_s = n->options->budget_s;
 	if (!st)
 		st = night_begin(&lab->store, &n->night, &n->comparisons, err);
+	if (!st && notes.no_such.size)
+		nightly_note(n, "not_there", "not measured: %s", notes.no_such.bytes);
 	if (!st && notes.unchanged.size)
 		nightly_note(n, "unchanged", "nothing has changed since what it is compared with: %s", notes.unchanged.bytes);
 	if (!st && notes.expired.size)
@@ -225,6 +227,7 @@ static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, s
 	buf_release(&notes.unchanged);
 	buf_release(&notes.expired);
 	buf_release(&notes.gone);
+	buf_release(&notes.no_such);
 	return st;
 }
 

@@ -44,13 +44,14 @@ bool nightly_is_over(const struct nightly *n); /* by its deadline, or cancelled 
 
 /* What a night says at its beginning. */
 struct nightly_frozen {
-	struct buf unchanged, expired, gone; /* texts with a comma or semicolon between; buf_release() them */
+	struct buf unchanged, expired, gone, no_such; /* texts with a comma or semicolon between; buf_release() them */
 };
 
 /* What suite.yaml means when a night begins. `suite`: its file's name is `file`, for messages. only: these applications (patterns); n == 0:
  * all. A comparison without a baseline is among them, with its reason in `detail`; one whose baseline is the candidate itself is not, for
  * nothing has changed since: the night's notes say so, and which baselines have expired or are gone. What suite.yaml names of an
- * application and is not there is such a reason; unknown hosts are ASSAY_E_USAGE. *out is overwritten; night_comparisons_release() it. */
+ * application and is not there is such a reason, and said at once, unless nothing else is left: that and unknown hosts are ASSAY_E_USAGE.
+ * *out is overwritten; night_comparisons_release() it. */
 enum assay_status nightly_freeze(struct lab *lab, const char *file, const struct suite *suite, const struct manifest_words *only,
 				 const volatile sig_atomic_t *cancelled, struct night_comparisons *out, struct nightly_frozen *notes,
 				 struct assay_error *err);

@@ -28,7 +28,9 @@ struct freezing {
 	struct night_comparisons *out;
 	size_t capacity;
 	struct nightly_frozen *notes;
-	char *why; /* there is no baseline */
+	char *why;    /* there is no baseline */
+	bool no_such; /* what the suite itself names is not there */
+	size_t n_no_such;
 	struct assay_error *err;
 };
 
@@ -80,12 +82,48 @@ static bool is_tag(const struct freezing *f, const struct manifest_version *vers
 	return tag;
 }
 
+/* ---- what is not there ---- */
+
+static enum assay_status fail_no_such(struct freezing *f, const char *what, const char *name, const char *const *names, size_t n)
+{
+	const char *nearest = n ? text_nearest(name, names, n) : NULL;
+	char shown[TEXT_SHOWN_BYTES];
+
+	f->no_such = true;
+	return assay_fail(f->err, ASSAY_E_USAGE, "%s:%zu: '%s' has no %s '%s'%s%s%s", f->file, f->entry->line, f->manifest.file, what,
+			  text_shown(name, shown), nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
+}
+
+static enum assay_status fail_no_version(struct freezing *f, const char *name)
+{
+	const char **names = mem_new(f->manifest.n_versions + 1, sizeof(*names));
+	enum assay_status st;
+
+	for (size_t i = 0; i < f->manifest.n_versions; i++)
+		names[i] = f->manifest.versions[i].name;
+	st = fail_no_such(f, "version", name, names, f->manifest.n_versions);
+	free(names);
+	return st;
+}
+
+static enum assay_status fail_no_input(struct freezing *f, const char *name)
+{
+	const char **names = mem_new(f->manifest.n_inputs + 1, sizeof(*names));
+	enum assay_status st;
+
+	for (size_t i = 0; i < f->manifest.n_inputs; i++)
+		names[i] = f->manifest.inputs[i].name;
+	st = fail_no_such(f, "input", name, names, f->manifest.n_inputs);
+	free(names);
+	return st;
+}
+
 /* ---- candidates ---- */
 
 /* The version's name for this night: what may move is named by where it is now. free() *out. */
 static enum assay_status freeze_version(struct freezing *f, const char *name, char **out)
 {
-	char commit[ARTEFACT_COMMIT_BYTES] = "", shown[TEXT_SHOWN_BYTES];
+	char commit[ARTEFACT_COMMIT_BYTES] = "";
 	const struct manifest_version *version;
 	enum assay_status st = ASSAY_OK;
 	size_t i;
@@ -93,8 +131,7 @@ static enum assay_status freeze_version(struct freezing *f, const char *name, ch
 	manifest_derive(&f->manifest, name);
 	i = manifest_find_version(&f->manifest, name);
 	if (i == SIZE_MAX)
-		return assay_fail(f->err, ASSAY_E_USAGE, "%s:%zu: '%s' has no version '%s'", f->file, f->entry->line, f->manifest.file,
-				  text_shown(name, shown));
+		return fail_no_version(f, name);
 	version = &f->manifest.versions[i];
 	if (version->kind == MANIFEST_GIT)
 		st = artefact_check(&f->manifest, i, f->cancelled, commit, f->err);
@@ -244,6 +281,7 @@ static enum assay_status find_accepted(struct freezing *f, const char *applicati
 		explain_expired(f, application, expired, found);
 	if (found)
 		st = freeze_version(f, found->version, out);
+	f->no_such = false; /* it is baselines.yaml that names it */
 	if (found && st) {
 		char *why = mem_string(f->err->text);
 
@@ -328,6 +366,9 @@ static enum assay_status add_comparison(struct freezing *f, const char *candidat
 	if (f->out->n >= COMPARED_MAX) {
 		st = assay_fail(f->err, ASSAY_E_LIMIT, "'%s' asks for more than %d comparisons", f->file, COMPARED_MAX);
 	} else if (!is_there(f->out, application, candidate, baseline)) {
+		if (f->no_such)
+			say(&f->notes->no_such, detail);
+		f->n_no_such += f->no_such;
 		f->out->items = mem_grow(f->out->items, f->out->n, &f->capacity, sizeof(*f->out->items));
 		f->out->items[f->out->n++] =
 		    (struct night_comparison){ .manifest = mem_string(f->name),
@@ -342,6 +383,7 @@ static enum assay_status add_comparison(struct freezing *f, const char *candidat
 					       .budget_s = e->budget_s,
 					       .detail = mem_string(detail) };
 	}
+	f->no_such = false;
 	free(application);
 	return st;
 }
@@ -373,7 +415,7 @@ static enum assay_status freeze_baselines(struct freezing *f, const char *candid
 static enum assay_status freeze_candidate(struct freezing *f, const char *name)
 {
 	const struct manifest_words *inputs = &f->entry->inputs;
-	char *candidate = NULL, shown[TEXT_SHOWN_BYTES];
+	char *candidate = NULL;
 	enum assay_status st = freeze_version(f, name, &candidate);
 
 	if (costs_one_application(f, st))
@@ -383,9 +425,7 @@ static enum assay_status freeze_candidate(struct freezing *f, const char *name)
 	for (size_t i = 0; !st && i < inputs->n; i++) {
 		size_t input = manifest_find_input(&f->manifest, inputs->items[i]);
 
-		st = input != SIZE_MAX ? freeze_baselines(f, candidate, input)
-				       : assay_fail(f->err, ASSAY_E_USAGE, "%s:%zu: '%s' has no input '%s'", f->file, f->entry->line,
-						    f->manifest.file, text_shown(inputs->items[i], shown));
+		st = input != SIZE_MAX ? freeze_baselines(f, candidate, input) : fail_no_input(f, inputs->items[i]);
 	}
 	free(candidate);
 	return st;
@@ -397,7 +437,8 @@ static enum assay_status freeze_application(struct freezing *f, const char *name
 	enum assay_status st = manifest_open(f->lab->directory, name, &f->manifest, f->err);
 
 	f->name = name;
-	if (st == ASSAY_E_NOTFOUND)
+	f->no_such = st == ASSAY_E_NOTFOUND;
+	if (f->no_such)
 		st = assay_context(f->err, "%s:%zu", f->file, f->entry->line);
 	if (!st && !candidates->n) {
 		char *last = mem_string(f->manifest.versions[f->manifest.n_versions - 1].name);
@@ -483,6 +524,8 @@ enum assay_status nightly_freeze(struct lab *lab, const char *file, const struct
 		f.entry = &suite->entries[i];
 		st = freeze_entry(&f, names, n, only);
 	}
+	if (!st && out->n && f.n_no_such == out->n && !notes->unchanged.size) /* nothing else is left */
+		st = assay_fail(err, ASSAY_E_USAGE, "%s", notes->no_such.bytes);
 	if (!st && !out->n && !notes->unchanged.size)
 		st = assay_fail(err, ASSAY_E_USAGE, "'%s' names nothing to compare%s", file, only->n ? " among these applications" : "");
 	file_names_free(names, n);

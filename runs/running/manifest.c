@@ -637,7 +637,7 @@ static bool manifest_ends_with_yaml(const char *name)
 static enum assay_status manifest_fail_unknown(const char *laboratory, const char *name, struct assay_error *err)
 {
 	char *directory = mem_format("%s/apps", laboratory), shown[TEXT_SHOWN_BYTES];
-	const char *at = strchr(name, '@');
+	const char *at = strchr(name, '@'), *nearest;
 	struct buf list = BUF_INIT;
 	bool has_version = false;
 	char **names;
@@ -646,18 +646,21 @@ static enum assay_status manifest_fail_unknown(const char *laboratory, const cha
 
 	(void)file_names(directory, ".yaml", &names, &n, err); /* or none */
 	for (size_t i = 0; i < n; i++) {
-		int length = (int)strlen(names[i]) - 5;
+		size_t length = strlen(names[i]) - 5;
 
-		buf_format(&list, "%s%.*s", i ? ", " : "", length, names[i]);
-		has_version = has_version || (at && at - name == length && strncmp(name, names[i], (size_t)length) == 0);
+		names[i][length] = '\0';
+		buf_format(&list, "%s%s", i ? ", " : "", names[i]);
+		has_version = has_version || (at && (size_t)(at - name) == length && strncmp(name, names[i], length) == 0);
 	}
-	file_names_free(names, n);
+	nearest = n ? text_nearest(name, (const char *const *)names, n) : NULL;
 	if (has_version)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s': it is called '%.*s', and --versions %s chooses its version",
 				text_shown(name, shown), (int)(at - name), name, at + 1);
 	else
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s': '%s' has %s%s", text_shown(name, shown), directory,
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s'%s%s%s: '%s' has %s%s", text_shown(name, shown),
+				nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "", directory,
 				n > 0 ? "" : "no manifest; write one as NAME.yaml", n > 0 ? list.bytes : "");
+	file_names_free(names, n);
 	buf_release(&list);
 	free(directory);
 	return st;

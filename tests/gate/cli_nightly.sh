@@ -83,11 +83,23 @@ holds "$tmp/out" 'the reasons' "suite.yaml:2: no application 'worse'" "suite.yam
 id=$("$ASSAY" -C "$lab" nightly show --format json | /usr/bin/python3 -c '
 import json, sys
 print(next(d["id"] for d in json.load(sys.stdin)["decisions"] if d["candidate"] == "v9"))')
+holds "$tmp/err" 'what is said at once' "not measured: suite.yaml:2: no application 'worse'" "bad.yaml' has no version 'v9' (did you mean 'v"
 what='what comes next is a command that is taken'
 run -C "$lab" explain "$id"
 expect_stdout "Next: 'assay run bad --versions v9 --dry-run'"
 run -C "$lab" run bad --versions v9 --dry-run
 refused 2 "has no version 'v9'"
+cp "$tmp/good.yaml" "$lab/suite.yaml"
+
+what='a suite of which nothing is there is refused before the night begins'
+begun=$(sqlite3 "$lab/.assay/runs.db" 'SELECT count(*) FROM night')
+for line in "{ application: bad, candidates: [v9] } has no version 'v9' (did you mean 'v" "{ application: bad, against: v7 } has no version 'v7'" \
+	"{ application: godo } no application 'godo' (did you mean 'good'?)" "{ application: good, inputs: [x] } has no input 'x'"; do
+	printf 'comparisons:\n  - %s}\nfingerprints: { battery: none }\n' "${line%%\}*}" >"$lab/suite.yaml"
+	run -C "$lab" nightly
+	refused 2 'suite.yaml:2' "${line#*\} }"
+done
+[ "$(sqlite3 "$lab/.assay/runs.db" 'SELECT count(*) FROM night')" = "$begun" ] || fail 'a night began'
 cp "$tmp/good.yaml" "$lab/suite.yaml"
 
 what='a suite that cannot be meant'
