@@ -94,17 +94,22 @@ static int write_all(int fd, const char *bytes, size_t n)
 	return 0;
 }
 
-/* Where the bytes belong: through symbolic links, so that a link stays one; a device or directory is not replaced. NULL with
- * *err filled when it cannot be. */
+/* Where the bytes belong: through symbolic links, so that a link stays one; a device or directory is not replaced, nor a link to nothing,
+ * such as /dev/stdout where standard output is closed. NULL with *err filled when it cannot be. */
 static char *resolve_target(const char *path, struct assay_error *err)
 {
 	struct stat st;
 	char *real;
 
 	if (stat(path, &st)) {
-		if (errno == ENOENT)
+		int error = errno;
+
+		if (error == ENOENT && lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+			assay_fail(err, ASSAY_E_IO, "cannot write '%s': it is a link to what is not there", path);
+		else if (error == ENOENT)
 			return mem_string(path);
-		assay_fail_errno(err, errno, "cannot write '%s'", path);
+		else
+			assay_fail_errno(err, error, "cannot write '%s'", path);
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode)) {

@@ -248,6 +248,11 @@ static void test_replace_refused(void **state)
 	assert_true(S_ISCHR(st.st_mode)); /* root could have replaced it */
 	assert_int_equal(file_replace("", "x", 1, 0600, &err), ASSAY_E_IO);
 	assert_int_equal(count_files(), 0);
+	assert_int_equal(symlink("none", "link"), 0);
+	assert_int_equal(file_replace("link", "x", 1, 0600, &err), ASSAY_E_IO);
+	assert_string_equal(err.text, "cannot write 'link': it is a link to what is not there");
+	assert_int_equal(lstat("link", &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
 }
 
 #define LARGE_BYTES (1 << 20)
