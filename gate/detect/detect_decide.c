@@ -25,17 +25,23 @@ void detected_add_reason(struct detected *d, const char *code, const char *fmt, 
 	d->reasons[d->n_reasons++] = (struct detect_reason){ mem_string(code), text };
 }
 
-/* A function that does much, and whose duration is not known better than by half. */
-static const struct detected_function *detected_unsure(const struct detected *d)
+/* A function that does much, and whose duration is not known better than by half: by what measuring takes, or, spread, since a few runs
+ * make the mean, such as one in which a sample was interrupted that stands for many calls. */
+static const struct detected_function *detected_unsure(const struct detected *d, bool spread)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		const struct detected_function *f = &d->functions[i];
 		double then = d->input->model ? 0 : d->normal.unsure_ns[f->found->function], now = d->seen.unsure_ns[f->found->function];
 
-		for (size_t c = 0; c < d->seen.observations.values.cols && f->share >= DETECT_SHARE_SAID && fmax(then, now) > 0; c++)
-			if (strcmp(d->seen.columns[c], COUNTERS_TIME) == 0 &&
-			    (now >= UNSURE_PART * f->found->means[c].now || then >= UNSURE_PART * f->found->means[c].normal))
+		for (size_t c = 0; c < d->seen.observations.values.cols && f->found->means && f->share >= DETECT_SHARE_SAID; c++) {
+			const struct detection_mean *mean = &f->found->means[c];
+
+			if (strcmp(d->seen.columns[c], COUNTERS_TIME) != 0)
+				continue;
+			if (spread ? mean->unsure >= UNSURE_PART
+				   : fmax(then, now) > 0 && (now >= UNSURE_PART * mean->now || then >= UNSURE_PART * mean->normal))
 				return f;
+		}
 	}
 	return NULL;
 }
@@ -88,9 +94,11 @@ static enum decision decision_of(const struct detected *d)
 		return DECISION_REGRESSION;
 	if (d->unseen.library)
 		return DECISION_INCONCLUSIVE;
+	if (detected_unsure(d, true))
+		return DECISION_INCONCLUSIVE;
 	if (d->n_improved && !detected_saves_nothing(d))
 		return DECISION_IMPROVED;
-	return detected_unsure(d) ? DECISION_INCONCLUSIVE : DECISION_PASS;
+	return detected_unsure(d, false) ? DECISION_INCONCLUSIVE : DECISION_PASS;
 }
 
 /* What is neither worse nor improved, and was judged without some counters. */
@@ -168,10 +176,16 @@ static void detected_explain_functions(struct detected *d)
 	for (size_t i = 0; i < d->n; i++)
 		detected_explain_aside(d, &d->functions[i], &mixed);
 	detected_explain_divided(d);
-	if (!d->n_worse && detected_unsure(d))
+	if (!d->n_worse && detected_unsure(d, false))
 		detected_add_reason(d, "unsure",
 				    "%s takes so little time that what measuring takes is not known exactly enough to compare it",
-				    detected_unsure(d)->name);
+				    detected_unsure(d, false)->name);
+	if (!d->n_worse && detected_unsure(d, true))
+		detected_add_reason(
+		    d, "unsure",
+		    "how long %s takes is not known: few runs are far from the others and make the mean; on a machine that does "
+		    "nothing else they are fewer",
+		    detected_unsure(d, true)->name);
 	if (d->n_small > d->n_spread)
 		detected_add_reason(d, "detected_but_small", "%zu function%s changed by less than the minimum effect",
 				    d->n_small - d->n_spread, text_plural(d->n_small - d->n_spread));

@@ -174,7 +174,7 @@ static void made_of(struct made *m, const char *const *work, const double *norma
 	*m = (struct made){ .f = { .samples = 1000, .samples_anomalous = 1000 } };
 	for (size_t c = 0; c < n; c++) {
 		m->columns[c] = work[c];
-		m->means[c] = (struct detection_mean){ normal[c], normal[c], false };
+		m->means[c] = (struct detection_mean){ normal[c], normal[c], false, 0 };
 	}
 	for (size_t i = 0; i < COLUMNS && moved[i].column; i++) {
 		size_t c = 0;
@@ -183,12 +183,12 @@ static void made_of(struct made *m, const char *const *work, const double *norma
 			c++;
 		p = c == p ? p + 1 : p;
 		m->columns[c] = moved[i].column;
-		m->means[c] = (struct detection_mean){ moved[i].normal, moved[i].now, moved[i].votes > 0 || moved[i].part >= .02 };
+		m->means[c] = (struct detection_mean){ moved[i].normal, moved[i].now, moved[i].votes > 0 || moved[i].part >= .02, 0 };
 		m->moved[m->f.n_columns++] = (struct detection_column){
 			.column = c, .votes = moved[i].votes, .part = moved[i].part, .normal = moved[i].normal, .now = moved[i].now
 		};
 	}
-	m->means[p] = (struct detection_mean){ calls[0], calls[1], calls[0] < calls[1] || calls[0] > calls[1] };
+	m->means[p] = (struct detection_mean){ calls[0], calls[1], calls[0] < calls[1] || calls[0] > calls[1], 0 };
 	m->f.columns = m->moved;
 	m->f.means = m->means;
 	m->seen = (struct observations){ .values = { 0, p, NULL }, .columns = m->columns };

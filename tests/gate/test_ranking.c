@@ -8,9 +8,10 @@
 
 #include <math.h>
 
-#define RUNS   12
-#define MIDDLE 100 /* calls by outer */
-#define LEAF   500 /* calls by middle */
+#define RUNS	12
+#define MIDDLE	100 /* calls by outer */
+#define LEAF	500 /* calls by middle */
+#define SAMPLES 50
 
 enum { OUTER, INNER, LEAVES };
 static const char *const functions[] = { "outer", "middle", "leaf", NULL };
@@ -99,9 +100,66 @@ static void test_places(void **state)
 	}
 }
 
+/* One function alone, each sample of which stands for many calls. interrupted: so long one of them took, in the first run. */
+static struct side runs_of_one(const char *what, double ns, double interrupted_ns, struct rng *rng)
+{
+	static const char *const one[] = { "f", NULL };
+	struct side side = made_side(what);
+	struct assay_error err;
+
+	for (size_t r = 0; r < RUNS; r++) {
+		struct made rows[SAMPLES];
+		char *name = mem_format("%03zu", r);
+
+		memset(rows, 0, sizeof(rows));
+		for (size_t i = 0; i < SAMPLES; i++)
+			rows[i] = (struct made){ .ns = ns * exp(.01 * rng_normal(rng)), .weight = 1000 };
+		if (r == 0 && interrupted_ns > 0)
+			rows[SAMPLES / 2].ns = interrupted_ns;
+		made_run(&side, name, made_samples(RECORD_TIME, counters, one, rows, SAMPLES));
+		free(name);
+	}
+	check(side_check(&side, &err), &err);
+	return side;
+}
+
+/* A call that was interrupted, and stands for many that were not, makes a mean anything: nothing rests on it. */
+static void test_interrupted(void **state)
+{
+	static const struct {
+		double then, interrupted, now;
+		enum decision decision;
+	} cases[] = {
+		{ 1000, 0, 1000, DECISION_PASS },	    { 1000, 0, 4000, DECISION_REGRESSION },
+		{ 4000, 0, 1000, DECISION_IMPROVED },	    { 1000, 5e6, 4000, DECISION_INCONCLUSIVE }, /* "improved" by the means */
+		{ 1000, 5e6, 1000, DECISION_INCONCLUSIVE },
+	};
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 2);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct side old = runs_of_one("old", cases[i].then, cases[i].interrupted, &rng),
+			    new = runs_of_one("new", cases[i].now, 0, &rng);
+		struct detect_input input = { .old = &old, .new = &new };
+		struct detect_options options = { .detector = detector_defaults,
+						  .comparison = &comparison_mannwhitney,
+						  .observe = observe_defaults };
+		struct assay_error err;
+		struct detected d;
+
+		check(detect(&input, &options, &d, &err), &err);
+		if (d.decision != cases[i].decision)
+			fail_msg("%g (%g) and %g ns: %s", cases[i].then, cases[i].interrupted, cases[i].now, decision_text(d.decision));
+		detected_release(&d);
+		side_release(&old);
+		side_release(&new);
+	}
+}
+
 int suite_ranking(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_places) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_places), cmocka_unit_test(test_interrupted) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
