@@ -6,10 +6,12 @@ needs=nothing
 kept=${PROFILE_WORK:-$work}
 fleets="$kept/twelve $kept/two"
 mkdir -p "$kept"
+[ -f "$kept/recorded-at" ] || git rev-parse --short HEAD >"$kept/recorded-at"
 gcc -O2 -pthread -o "$kept/composed" tests/apps/composed.c
 /usr/bin/python3 tests/bench/profile_fleet.py measure "$assay" "$kept/composed" "$kept" "${COMPOSITIONS:-30}"
 {
 	evidence_head 'Profiles of known programs on the emulated fleet'
+	evidence_recorded "$kept"
 	/usr/bin/python3 tests/bench/profile_fleet.py page "$kept"
 } >"$work/page"
 evidence_done
