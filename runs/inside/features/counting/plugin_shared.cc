@@ -8,7 +8,7 @@
 
 /* ---- what is asked for ---- */
 
-static bool read_only(wishes *wished, const char *path)
+bool lines_read(const char *path, std::set<std::string> *out)
 {
 	FILE *file = fopen(path, "r");
 	char *line = NULL;
@@ -18,16 +18,26 @@ static bool read_only(wishes *wished, const char *path)
 	if (!file)
 		return false;
 	while ((n = getline(&line, &room, file)) >= 0) {
-		size_t digits = strspn(line, "0123456789.+-e");
-
 		if (n && line[n - 1] == '\n')
 			line[n - 1] = '\0';
-		wished->only.insert(line[digits] == ' ' ? line + digits + 1 : line); /* "NUMBER NAME" will do */
+		out->insert(line);
 	}
 	free(line);
 	fclose(file);
-	wished->some = true;
 	return true;
+}
+
+static bool read_only(wishes *wished, const char *path)
+{
+	std::set<std::string> lines;
+
+	wished->some = lines_read(path, &lines);
+	for (const std::string &line : lines) {
+		size_t digits = strspn(line.c_str(), "0123456789.+-e");
+
+		wished->only.insert(line[digits] == ' ' ? line.substr(digits + 1) : line); /* "NUMBER NAME" will do */
+	}
+	return wished->some;
 }
 
 bool wishes_take(wishes *wished, const char *key, const char *value)

@@ -15,6 +15,9 @@ struct wishes {
 	std::string until; /* a function where a run may stop; "": none */
 };
 
+/* Adds the lines of a file. False: it cannot be read. */
+bool lines_read(const char *path, std::set<std::string> *out);
+
 /* An argument of the plugin: only (a file of names, a line each), values, until. `value` may be NULL. False: the file cannot be read. */
 bool wishes_take(wishes *wished, const char *key, const char *value);
 bool wishes_count(const wishes &wished, const std::string &name);

@@ -254,22 +254,8 @@ void slices_have_switches()
 
 bool slices_read(const char *path)
 {
-	FILE *file = fopen(path, "r");
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t n;
-
-	if (!file)
-		return false;
-	while ((n = getline(&line, &room, file)) >= 0) {
-		if (n && line[n - 1] == '\n')
-			line[n - 1] = '\0';
-		left_out.insert(line);
-	}
-	free(line);
-	fclose(file);
-	leaves_out = true;
-	return true;
+	leaves_out = lines_read(path, &left_out);
+	return leaves_out;
 }
 
 void slices_enter()
