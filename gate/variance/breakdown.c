@@ -138,25 +138,28 @@ static void process_segments(const struct variance *v, size_t process, struct se
 	}
 }
 
-/* As of the time of work: the lower quartile stands for the fastest. */
-static double host_loop(const struct variance *v, const struct segments *all, size_t process)
+/* Of all processes on the host of this one, the first there. As of the time of work: the lower quartile stands for the fastest.
+ * loops [segments]: room to work in. */
+static double host_loop(const struct variance *v, const struct segments *all, size_t process, double *loops)
 {
 	const struct fragment_process *p = v->fragments.processes;
-	double *loops = mem_new(all->n, sizeof(*loops)), loop;
 	size_t n = 0;
 
-	for (size_t k = 0; k < all->n; k++)
-		if (all->items[k].account[ACCOUNT_LOOP] > 0 && strcmp(p[all->items[k].process].host, p[process].host) == 0)
-			loops[n++] = all->items[k].account[ACCOUNT_LOOP];
-	loop = n ? stats_quantile(loops, n, .25) : (double)NAN;
-	free(loops);
-	return loop;
+	for (size_t i = process; i < v->fragments.n_processes; i++) {
+		if (strcmp(p[i].host, p[process].host) != 0)
+			continue;
+		for (size_t k = all->first[i]; k < all->first[i + 1]; k++)
+			if (all->items[k].account[ACCOUNT_LOOP] > 0)
+				loops[n++] = all->items[k].account[ACCOUNT_LOOP];
+	}
+	return n ? stats_quantile(loops, n, .25) : (double)NAN;
 }
 
 static void loops_find(const struct variance *v, struct segments *all)
 {
 	const struct fragment_process *p = v->fragments.processes;
 	size_t n = v->fragments.n_processes;
+	double *loops = mem_new(all->n, sizeof(*loops));
 
 	all->loop = mem_new(n, sizeof(*all->loop));
 	for (size_t i = 0; i < n; i++) {
@@ -164,8 +167,9 @@ static void loops_find(const struct variance *v, struct segments *all)
 
 		while (k < i && strcmp(p[k].host, p[i].host) != 0)
 			k++;
-		all->loop[i] = k < i ? all->loop[k] : host_loop(v, all, i);
+		all->loop[i] = k < i ? all->loop[k] : host_loop(v, all, i, loops);
 	}
+	free(loops);
 }
 
 static void segments_of(const struct variance *v, struct segments *out)
