@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 
 #include <ctype.h>
@@ -240,13 +241,7 @@ struct named {
 	size_t line;
 };
 
-static int compare_named(const void *a, const void *b)
-{
-	const struct named *x = a, *y = b;
-	int order = strcmp(x->key, y->key);
-
-	return order ? order : (x->line > y->line) - (x->line < y->line);
-}
+ORDER_BY(compare_named, struct named, BY_TEXT(key) BY_UP(line))
 
 static enum assay_status refuse_twice(const struct scan *s, struct named *names, size_t n)
 {

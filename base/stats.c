@@ -1,4 +1,5 @@
 /* Summaries of samples. The distributions are in distributions.c. */
+#include "base/order.h"
 #include "base/stats.h"
 
 #include "base/error.h"
@@ -109,12 +110,7 @@ struct ranked {
 	size_t index;
 };
 
-static int by_value(const void *a, const void *b)
-{
-	const struct ranked *x = a, *y = b;
-
-	return (x->value > y->value) - (x->value < y->value);
-}
+ORDER_BY(by_value, struct ranked, BY_UP(value))
 
 void stats_ranks(const double *x, size_t n, double *ranks)
 {

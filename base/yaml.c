@@ -1,3 +1,4 @@
+#include "base/order.h"
 #include "base/yaml.h"
 
 #include "base/mem.h"
@@ -117,13 +118,7 @@ static enum assay_status take_scalar(const struct reader *r, const yaml_event_t 
 	return ASSAY_OK;
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-	const struct yaml_node *x = *(const struct yaml_node *const *)a, *y = *(const struct yaml_node *const *)b;
-	int order = strcmp(x->key, y->key);
-
-	return order ? order : (x > y) - (x < y);
-}
+ORDER_POINTERS_BY(compare_keys, struct yaml_node, BY_TEXT(key) BY_PLACE)
 
 static enum assay_status refuse_duplicates(const struct reader *r, const struct yaml_node *map)
 {

@@ -1,5 +1,6 @@
 /* assay fingerprint show */
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "fingerprint/catalog/catalog.h"
 #include "fingerprint/cmd.h"
@@ -164,12 +165,7 @@ struct call {
 	int64_t count;
 };
 
-static int compare_calls(const void *a, const void *b)
-{
-	const struct call *x = a, *y = b;
-
-	return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
-}
+ORDER_BY(compare_calls, struct call, BY_DOWN(count) BY_TEXT(name))
 
 /* The lines `kernel` of fleet/helper/sampler.h; *user gets the samples in the program's own code. Returns how many; calls[CALLS_MAX]. */
 static size_t calls_of(const char *samples, struct call *calls, int64_t *user)

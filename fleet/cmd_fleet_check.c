@@ -1,6 +1,7 @@
 /* assay fleet check */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "fleet/agent/helper_client.h"
 #include "fleet/checkup.h"
@@ -77,15 +78,7 @@ static void check_host(struct session *session, void *context)
 
 /* ---- the answer ---- */
 
-static int by_text(const void *a, const void *b)
-{
-	const struct checkup_problem *left = *(const struct checkup_problem *const *)a, *right = *(const struct checkup_problem *const *)b;
-	int order = strcmp(left->code, right->code);
-
-	if (!order)
-		order = strcmp(left->text, right->text);
-	return order ? order : left->host < right->host ? -1 : left->host > right->host;
-}
+ORDER_POINTERS_BY(by_text, struct checkup_problem, BY_TEXT(code) BY_TEXT(text) BY_UP(host))
 
 /* Hosts with the same problem share a line. */
 static void add_lines(const struct check *check, bool remarks, struct document *d)

@@ -1,6 +1,7 @@
 /* assay explore */
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "gate/cmd.h"
@@ -58,15 +59,7 @@ static enum assay_status load_chosen(struct lab *lab, const struct cli_list *sel
 }
 
 /* Most machines first. */
-static int compare_listings(const void *a, const void *b)
-{
-	const struct run_listing *x = a, *y = b;
-	int order = (x->machines < y->machines) - (x->machines > y->machines);
-
-	if (!order)
-		order = strcmp(x->application, y->application);
-	return order ? order : strcmp(x->version, y->version);
-}
+ORDER_BY(compare_listings, struct run_listing, BY_DOWN(machines) BY_TEXT(application) BY_TEXT(version))
 
 static bool same_suite(const char *a, const char *b)
 {

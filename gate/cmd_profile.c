@@ -1,5 +1,6 @@
 /* assay profile; docs/formats.md has the members of its answers */
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "fleet/cmd_fleet.h"
 #include "gate/cmd.h"
@@ -464,14 +465,7 @@ struct stressor_bar {
 	double value;
 };
 
-static int compare_bars(const void *a, const void *b)
-{
-	const struct stressor_bar *x = a, *y = b;
-
-	if (x->value != y->value)
-		return x->value > y->value ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
+ORDER_BY(compare_bars, struct stressor_bar, BY_DOWN(value) BY_TEXT(name))
 
 static void paper_bars(const struct stressor_bar *bars, size_t n, size_t shown, struct document *d)
 {

@@ -2,6 +2,7 @@
 #include "base/command.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "runs/cmd.h"
 #include "runs/inside/features/features_build.h"
@@ -212,10 +213,7 @@ struct lines {
 
 /* ---- several directories side by side ---- */
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct run_feature *)a)->name, ((const struct run_feature *)b)->name);
-}
+ORDER_BY(by_name, struct run_feature, BY_TEXT(name))
 
 static void line_fill(const struct run_features *runs, size_t n, const char *name, double *values, struct line *out)
 {
@@ -255,16 +253,7 @@ static void lines_of(const struct run_features *runs, size_t n, struct lines *ou
 	free(all);
 }
 
-static int by_size(const void *a, const void *b)
-{
-	const struct line *x = a, *y = b;
-
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	if (x->largest != y->largest)
-		return x->largest > y->largest ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
+ORDER_BY(by_size, struct line, BY_UP(kind) BY_DOWN(largest) BY_TEXT(name))
 
 /* ---- the answer ---- */
 

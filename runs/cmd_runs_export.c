@@ -3,6 +3,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "runs/cmd.h"
@@ -86,10 +87,7 @@ static enum assay_status export_metrics_load(struct store *store, struct export_
 	return st;
 }
 
-static int export_metrics_compare(const void *a, const void *b)
-{
-	return strcmp(((const struct export_application *)a)->name, ((const struct export_application *)b)->name);
-}
+ORDER_BY(export_metrics_compare, struct export_application, BY_TEXT(name))
 
 static const struct export_application *export_metrics_find(const struct export_metrics *metrics, const char *application)
 {

@@ -133,11 +133,6 @@ static void file_add(const char *path, struct recorded *sum)
 	samples_release(&file);
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Functions that the user named, and that nobody called. */
 static void functions_missing(const struct arguments *a, const struct recorded *sum)
 {
@@ -165,7 +160,7 @@ static size_t sites_count(struct recorded *sum)
 	size_t n = 0;
 
 	if (sum->n_sites)
-		qsort(sum->sites, sum->n_sites, sizeof(*sum->sites), by_text);
+		qsort(sum->sites, sum->n_sites, sizeof(*sum->sites), text_order);
 	for (size_t i = 0; i < sum->n_sites; i++)
 		n += i == 0 || strcmp(sum->sites[i - 1], sum->sites[i]) != 0;
 	for (size_t i = 0; i < sum->n_sites; i++)

@@ -5,6 +5,7 @@
 #include "base/embed.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "base/yaml.h"
 #include "fingerprint/battery/stressor.h"
@@ -273,10 +274,7 @@ static enum assay_status parse_entry(const char *file, const struct yaml_node *n
 	return st;
 }
 
-static int compare_entries(const void *a, const void *b)
-{
-	return strcmp(((const struct battery_entry *)a)->name, ((const struct battery_entry *)b)->name);
-}
+ORDER_BY(compare_entries, struct battery_entry, BY_TEXT(name))
 
 static enum assay_status parse_entries(const char *file, const struct yaml_node *list, int64_t milliseconds, struct battery *battery,
 				       struct assay_error *err)

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "fingerprint/catalog/identity.h"
 
@@ -56,10 +57,7 @@ static enum assay_status load_file(const char *directory, const char *file, stru
 	return st;
 }
 
-static int compare_id(const void *a, const void *b)
-{
-	return strcmp(((const struct machine *)a)->id, ((const struct machine *)b)->id);
-}
+ORDER_BY(compare_id, struct machine, BY_TEXT(id))
 
 enum assay_status catalog_load(const char *directory, struct catalog_problems *problems, struct catalog *out, struct assay_error *err)
 {

@@ -3,6 +3,7 @@
 #include "base/digest.h"
 #include "base/json_reader.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 
 #include <float.h>
@@ -126,14 +127,7 @@ bool machine_comparable(const struct machine_fingerprint *a, const struct machin
 	       strcmp(a->architecture, b->architecture) == 0;
 }
 
-static int compare_time(const void *a, const void *b)
-{
-	const struct machine_fingerprint *x = a, *y = b;
-
-	if (x->taken_ms != y->taken_ms)
-		return x->taken_ms < y->taken_ms ? -1 : 1;
-	return strcmp(x->id, y->id);
-}
+ORDER_BY(compare_time, struct machine_fingerprint, BY_UP(taken_ms) BY_TEXT(id))
 
 /* The slot of the fingerprint with this id: emptied when it was there, new otherwise. Its given type is kept. */
 static struct machine_fingerprint *fingerprint_slot(struct machine *machine, const char *id)

@@ -3,6 +3,7 @@
 #include "base/csv.h"
 #include "base/linkage.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "fingerprint/battery/stressor.h"
 #include "fingerprint/catalog/identity.h"
@@ -197,15 +198,9 @@ static void cluster_the_rest(struct types *types, size_t *capacity)
 	free(group);
 }
 
-static int compare_member(const void *a, const void *b)
-{
-	return strcmp(((const struct types_member *)a)->fingerprint->id, ((const struct types_member *)b)->fingerprint->id);
-}
+ORDER_BY(compare_member, struct types_member, BY_TEXT(fingerprint->id))
 
-static int compare_type(const void *a, const void *b)
-{
-	return strcmp(((const struct types_type *)a)->name, ((const struct types_type *)b)->name);
-}
+ORDER_BY(compare_type, struct types_type, BY_TEXT(name))
 
 /* Types into name order, members following. */
 static void sort_types(struct types *types)

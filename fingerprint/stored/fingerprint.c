@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/digest.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "base/text.h"
 
@@ -298,10 +299,7 @@ static enum assay_status load_reasons(struct store *store, struct fingerprint_se
 	return st;
 }
 
-static int compare_id(const void *a, const void *b)
-{
-	return strcmp((*(struct fingerprint *const *)a)->id, (*(struct fingerprint *const *)b)->id);
-}
+ORDER_POINTERS_BY(compare_id, struct fingerprint, BY_TEXT(id))
 
 enum assay_status fingerprint_load(struct store *store, struct fingerprint_set *out, struct assay_error *err)
 {

@@ -6,6 +6,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "fleet/cgroup/process.h"
 #include "fleet/lab/lab.h"
@@ -190,12 +191,7 @@ struct sweep {
 	char environment[ENVIRON_BYTES + 1];
 };
 
-static int by_id(const void *a, const void *b)
-{
-	const struct process *x = a, *y = b;
-
-	return (x->id > y->id) - (x->id < y->id);
-}
+ORDER_BY(by_id, struct process, BY_UP(id))
 
 static struct process *find_process(const struct sweep *s, pid_t id)
 {

@@ -1,6 +1,7 @@
 #include "fleet/inventory/inventory.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/secret.h"
 #include "base/text.h"
 #include "fleet/inventory/nodeset.h"
@@ -445,21 +446,9 @@ static enum assay_status add_entry(const char *file, const struct yaml_node *nod
 
 /* ---- all of them ---- */
 
-static int compare_names(const void *a, const void *b)
-{
-	const struct host *x = *(const struct host *const *)a, *y = *(const struct host *const *)b;
-	int order = strcmp(x->name, y->name);
+ORDER_POINTERS_BY(compare_names, struct host, BY_TEXT(name) BY_PLACE)
 
-	return order ? order : (x > y) - (x < y);
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-	const struct host *x = *(const struct host *const *)a, *y = *(const struct host *const *)b;
-	int order = strcmp(x->id, y->id);
-
-	return order ? order : (x > y) - (x < y);
-}
+ORDER_POINTERS_BY(compare_ids, struct host, BY_TEXT(id) BY_PLACE)
 
 /* Name or id: the first host in the file that repeats an earlier one's. */
 static enum assay_status check_unique(const char *file, const struct inventory *inventory, bool ids, struct assay_error *err)

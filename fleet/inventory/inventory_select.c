@@ -2,6 +2,7 @@
 #include "fleet/inventory/inventory.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "fleet/inventory/nodeset.h"
 
@@ -18,10 +19,7 @@ struct choosing {
 	struct assay_error *err;
 };
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp((*(const struct host *const *)a)->name, (*(const struct host *const *)b)->name);
-}
+ORDER_POINTERS_BY(compare_names, struct host, BY_TEXT(name))
 
 static int compare_key(const void *key, const void *host)
 {

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -434,14 +435,7 @@ static void mark_done(struct folding *f, size_t name)
 		f->sets[f->places[f->of[name][k]].set].left--;
 }
 
-static int compare_values(const void *a, const void *b)
-{
-	const struct place *x = *(const struct place *const *)a, *y = *(const struct place *const *)b;
-
-	if (x->width != y->width)
-		return x->width < y->width ? -1 : 1;
-	return x->value < y->value ? -1 : x->value > y->value;
-}
+ORDER_POINTERS_BY(compare_values, struct place, BY_UP(width) BY_UP(value))
 
 static bool is_next(const struct place *a, const struct place *b)
 {

@@ -1,6 +1,7 @@
 #include "fleet/inventory/slurm_nodes.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "fleet/inventory/inventory.h"
 
@@ -75,13 +76,7 @@ struct place {
 	size_t at;
 };
 
-static int compare_places(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-	int order = strcmp(x->name, y->name);
-
-	return order ? order : (x->at > y->at) - (x->at < y->at);
-}
+ORDER_BY(compare_places, struct place, BY_TEXT(name) BY_UP(at))
 
 static void keep_each_once(struct slurm_nodes *nodes)
 {

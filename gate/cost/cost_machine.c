@@ -1,6 +1,7 @@
 #include "gate/cost/cost_machine.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "gate/cost/cost_side.h"
 
@@ -8,10 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_machines(const void *a, const void *b)
-{
-	return strcmp(((const struct run *)a)->machine, ((const struct run *)b)->machine);
-}
+ORDER_BY(compare_machines, struct run, BY_TEXT(machine))
 
 /* How dear the same work was on a machine, as a run of it; no run where too few inputs tell. */
 static enum assay_status add_machine(struct lab *lab, const struct cost_model *model, const struct cost_asked *asked, char *machine,

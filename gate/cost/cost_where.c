@@ -1,6 +1,7 @@
 #include "gate/cost/cost_where.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "base/text.h"
 #include "gate/cost/cost_words.h"
@@ -99,11 +100,6 @@ struct division {
 	size_t n;
 };
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void add_functions(const struct sampled *s, struct division *division, size_t *capacity)
 {
 	for (size_t i = 0; i < s->X.rows; i++) {
@@ -146,14 +142,7 @@ static unsigned loop_of(const char *feature, const char *function)
 	return strncmp(function, name, n) == 0 && (function[n] == '\0' || function[n] == '(') ? (unsigned)strtoul(colon + 1, NULL, 10) : 0;
 }
 
-static int compare_segments(const void *a, const void *b)
-{
-	const struct segment *x = a, *y = b;
-
-	if (x->function != y->function)
-		return (x->function > y->function) - (x->function < y->function);
-	return x->line != y->line ? (x->line > y->line) - (x->line < y->line) : (x->column > y->column) - (x->column < y->column);
-}
+ORDER_BY(compare_segments, struct segment, BY_UP(function) BY_UP(line) BY_UP(column))
 
 /* All of one function; of several loops in a line the first. */
 static void add_segments(const struct both *both, size_t function, struct division *division, size_t *capacity)
@@ -187,7 +176,7 @@ static struct division division_of(const struct both *both)
 	add_functions(&both->old, &d, &capacity);
 	add_functions(&both->new, &d, &capacity);
 	if (d.n_names)
-		qsort(d.names, d.n_names, sizeof(*d.names), compare_names);
+		qsort(d.names, d.n_names, sizeof(*d.names), text_order);
 	for (size_t i = 0; i < d.n_names; i++) {
 		if (!kept || strcmp(d.names[kept - 1], d.names[i]) != 0)
 			d.names[kept++] = d.names[i];
@@ -214,7 +203,7 @@ static void division_release(struct division *d)
 static size_t segment_of(const struct division *d, const struct cost_place *place, bool new)
 {
 	size_t function =
-	    (size_t)((const char **)bsearch(&place->function, d->names, d->n_names, sizeof(*d->names), compare_names) - d->names);
+	    (size_t)((const char **)bsearch(&place->function, d->names, d->n_names, sizeof(*d->names), text_order) - d->names);
 	long line = (long)place->line - (new ? d->moved[function] : 0);
 	size_t k = 0;
 
@@ -321,12 +310,7 @@ static void find_line(const struct both *both, const struct division *d, size_t 
 	}
 }
 
-static int by_likely(const void *a, const void *b)
-{
-	const struct cost_where_place *x = a, *y = b;
-
-	return x->likely != y->likely ? (x->likely < y->likely) - (x->likely > y->likely) : strcmp(x->function, y->function);
-}
+ORDER_BY(by_likely, struct cost_where_place, BY_DOWN(likely) BY_TEXT(function))
 
 /* Of each function how likely it is, and its likeliest segment[n_names]. */
 static void add_up(const struct both *both, const struct division *d, const double *likely, size_t *segment, struct cost_where *out)
@@ -363,7 +347,7 @@ static void find(const struct both *both, struct cost_where *out)
 	out->n = n;
 	for (size_t i = 0; i < n; i++) {
 		struct cost_where_place *place = &out->items[i];
-		size_t k = segment[(const char **)bsearch(&place->function, d.names, d.n_names, sizeof(*d.names), compare_names) - d.names];
+		size_t k = segment[(const char **)bsearch(&place->function, d.names, d.n_names, sizeof(*d.names), text_order) - d.names];
 
 		if (d.items[k].column != SIZE_MAX)
 			place->loop = cost_fit_column(both->model, &both->model->all, d.items[k].column);

@@ -1,6 +1,7 @@
 #include "gate/decide/pairing.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 
 #include <math.h>
@@ -511,13 +512,7 @@ static void pair_machine(struct pairing_input *in, const struct stretch *baselin
 		leave_out(in->pairing, baseline->runs[0].machine, PAIRING_HARDWARE_CHANGED);
 }
 
-static int compare_machines(const void *a, const void *b)
-{
-	const struct pairing_machine *x = a, *y = b;
-	int order = strcmp(x->machine, y->machine);
-
-	return order ? order : (x->type > y->type) - (x->type < y->type);
-}
+ORDER_BY(compare_machines, struct pairing_machine, BY_TEXT(machine) BY_UP(type))
 
 /* In the order of names; NULL after the last. */
 static const char *next_machine(const struct stretch all[LISTS], const size_t at[LISTS])

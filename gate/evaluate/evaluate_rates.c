@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rng.h"
 #include "base/stats.h"
 
@@ -135,12 +136,7 @@ struct scored {
 	bool changed;
 };
 
-static int compare_scores(const void *a, const void *b)
-{
-	const struct scored *x = a, *y = b;
-
-	return (x->score > y->score) - (x->score < y->score);
-}
+ORDER_BY(compare_scores, struct scored, BY_UP(score))
 
 /* The area when cluster c stands weight[c] times for itself; NaN without a changed or an unchanged pair. items are sorted. */
 static double weighted_area(const struct scored *items, size_t n, const double *weight)

@@ -3,6 +3,7 @@
 
 #include "base/linkage.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "base/text.h"
 
@@ -17,17 +18,7 @@ struct candidate {
 };
 
 /* By machine, then hardware type, the latest first. */
-static int compare_candidates(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-	int order = strcmp(x->f->machine, y->f->machine);
-
-	if (!order)
-		order = (x->type > y->type) - (x->type < y->type);
-	if (!order)
-		order = (x->f->taken_ms < y->f->taken_ms) - (x->f->taken_ms > y->f->taken_ms);
-	return order ? order : strcmp(x->f->id, y->f->id);
-}
+ORDER_BY(compare_candidates, struct candidate, BY_TEXT(f->machine) BY_UP(type) BY_DOWN(f->taken_ms) BY_TEXT(f->id))
 
 static bool candidates_same_machine(const struct candidate *a, const struct candidate *b)
 {

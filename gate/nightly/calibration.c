@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/json_reader.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "gate/decide/verdict.h"
@@ -204,10 +205,7 @@ enum assay_status calibration_read(const char *directory, struct calibration *ou
 	return st;
 }
 
-static int compare_entries(const void *a, const void *b)
-{
-	return strcmp(((const struct calibration_entry *)a)->application, ((const struct calibration_entry *)b)->application);
-}
+ORDER_BY(compare_entries, struct calibration_entry, BY_TEXT(application))
 
 enum assay_status calibration_put(const char *directory, struct calibration_entry *entry, struct assay_error *err)
 {

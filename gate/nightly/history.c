@@ -1,6 +1,7 @@
 #include "gate/nightly/history.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "fingerprint/stored/fingerprint.h"
 #include "runs/running/evidence.h"
@@ -264,10 +265,7 @@ static void renumber(struct loading *l, const size_t *points, const size_t *mach
 	l->n_accounts = accounts;
 }
 
-static int compare_machines(const void *a, const void *b)
-{
-	return strcmp((*(const struct machine_seen *const *)a)->name, (*(const struct machine_seen *const *)b)->name);
-}
+ORDER_POINTERS_BY(compare_machines, struct machine_seen, BY_TEXT(name))
 
 static enum assay_status choose_machines(struct loading *l, const char *asked, struct assay_error *err)
 {
@@ -359,16 +357,7 @@ static void order_points(struct loading *l)
 
 /* ---- medians on each machine, and how fast it was ---- */
 
-static int compare_results(const void *a, const void *b)
-{
-	const struct result *x = a, *y = b;
-
-	if (x->point != y->point)
-		return x->point < y->point ? -1 : 1;
-	if (x->machine != y->machine)
-		return x->machine < y->machine ? -1 : 1;
-	return (x->cost > y->cost) - (x->cost < y->cost);
-}
+ORDER_BY(compare_results, struct result, BY_UP(point) BY_UP(machine) BY_UP(cost))
 
 /* The mean log rate of those stressors that all its fingerprints have is comparable over time; NaN for another battery than before. */
 static double rate_of(const struct fingerprint_set *set, const struct fingerprint *f)

@@ -1,5 +1,6 @@
 /* A history as an answer: what changed first, then every point. */
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "gate/nightly/history.h"
 #include "gate/page/svg.h"
@@ -134,13 +135,7 @@ static bool is_high(const struct modes *m, const struct history_point *p)
 	return p->cost > (m->segment->modes[0] + m->segment->modes[1]) / 2;
 }
 
-static int compare_versions(const void *a, const void *b)
-{
-	const struct history_point *x = *(const struct history_point *const *)a, *y = *(const struct history_point *const *)b;
-	int versions = strcmp(x->version, y->version);
-
-	return versions ? versions : (x > y) - (x < y);
-}
+ORDER_POINTERS_BY(compare_versions, struct history_point, BY_TEXT(version) BY_PLACE)
 
 static int compare_times(const void *a, const void *b)
 {

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "gate/decide/rules.h"
 #include "gate/nightly/decision.h"
@@ -62,14 +63,7 @@ int night_exit(const struct night_comparisons *comparisons, const struct night_d
 
 /* ---- the table ---- */
 
-static int compare_answered(const void *a, const void *b)
-{
-	const struct night_answered *x = a, *y = b;
-
-	if (x->worse != y->worse)
-		return x->worse < y->worse ? -1 : 1;
-	return (x->comparison->number > y->comparison->number) - (x->comparison->number < y->comparison->number);
-}
+ORDER_BY(compare_answered, struct night_answered, BY_UP(worse) BY_UP(comparison->number))
 
 static void add_reasons(const struct night_answered *a, struct document *d)
 {

@@ -1,6 +1,7 @@
 #include "gate/nightly/night_machines.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "base/text.h"
 #include "fingerprint/compare/compare.h"
@@ -75,10 +76,7 @@ static void count_decision(struct night_machines *m, const cJSON *document)
 	cJSON_ArrayForEach(item, member(document, "disturbed")) count_disturbed(m, item);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(((const struct night_machine *)a)->name, ((const struct night_machine *)b)->name);
-}
+ORDER_BY(compare_names, struct night_machine, BY_TEXT(name))
 
 /* ---- what their fingerprints say ---- */
 

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "fingerprint/stored/fingerprint.h"
 
@@ -106,14 +107,7 @@ static void condition_add(struct conditions *all, size_t machine, const cJSON *i
 	}
 }
 
-static int compare_conditions(const void *a, const void *b)
-{
-	const struct condition *x = a, *y = b;
-
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return strcmp(x->key, y->key);
-}
+ORDER_BY(compare_conditions, struct condition, BY_UP(rank) BY_TEXT(key))
 
 static struct conditions conditions_of(const struct page_machines *machines)
 {

@@ -1,6 +1,7 @@
 #include "gate/profile/code.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "runs/inside/changes/demangle.h"
 #include "runs/inside/changes/pieces.h"
@@ -132,12 +133,7 @@ static const char *piece_name(const struct file *file, const struct piece *piece
 	return name;
 }
 
-static int compare_uses(const void *a, const void *b)
-{
-	const struct piece_use *x = a, *y = b;
-
-	return x->to != y->to ? (x->to > y->to) - (x->to < y->to) : (x->from > y->from) - (x->from < y->from);
-}
+ORDER_BY(compare_uses, struct piece_use, BY_UP(to) BY_UP(from))
 
 /* Most of uses[n], which are of one piece, as far as their class is known; UNKNOWN: of none it is. */
 static uint8_t class_of_uses(const uint8_t *classes, const struct piece_use *uses, size_t n)

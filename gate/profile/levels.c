@@ -1,8 +1,8 @@
 #include "gate/profile/levels.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
-#include "base/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -63,12 +63,7 @@ static double level_mean(const struct level_shares *s, enum level level)
 	return sum / (double)s->n;
 }
 
-static int compare_machines(const void *a, const void *b)
-{
-	const struct level_run *x = a, *y = b;
-
-	return strcmp(x->machine, y->machine);
-}
+ORDER_BY(compare_machines, struct level_run, BY_TEXT(machine))
 
 /* Counts both; `all` becomes the means of the machines where there are several, else their runs. */
 static void level_machines(const struct level_run *runs, size_t n, struct level_shares *all, struct levels *out)

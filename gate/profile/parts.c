@@ -3,8 +3,8 @@
 #include "gate/profile/programs.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
-#include "base/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -206,16 +206,7 @@ static void part_add(struct parts *p, struct part part, size_t class, uint64_t c
 	p->items[p->n++] = part;
 }
 
-static int compare_parts(const void *a, const void *b)
-{
-	const struct part *x = a, *y = b;
-
-	if (x->depth != y->depth)
-		return x->depth < y->depth ? -1 : 1;
-	if (x->share != y->share)
-		return x->share > y->share ? -1 : 1;
-	return x->of != y->of ? (x->of > y->of) - (x->of < y->of) : strcmp(x->name, y->name);
-}
+ORDER_BY(compare_parts, struct part, BY_UP(depth) BY_DOWN(share) BY_UP(of) BY_TEXT(name))
 
 static void parts_add(struct parts *p, double covered)
 {

@@ -1,6 +1,7 @@
 #include "gate/profile/profile.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "base/text.h"
 #include "fingerprint/battery/battery.h"
@@ -273,14 +274,7 @@ static void group_add_member(struct profile *p, struct profile_group *g, size_t 
 		g->categories[CATEGORY_UNKNOWN] = true;
 }
 
-static int compare_shares(const void *a, const void *b)
-{
-	const struct profile_group *x = a, *y = b;
-
-	if (x->share != y->share)
-		return x->share > y->share ? -1 : 1;
-	return (x->members[0] > y->members[0]) - (x->members[0] < y->members[0]);
-}
+ORDER_BY(compare_shares, struct profile_group, BY_DOWN(share) BY_UP(members[0]))
 
 /* By share; small shares are tied after the others: most of them are noise, and so is their order. */
 static void rank_groups(struct profile *p)

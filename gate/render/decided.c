@@ -1,6 +1,7 @@
 #include "gate/render/decided.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "runs/running/manifest.h"
 
@@ -89,13 +90,7 @@ static char *short_key(const struct decided *d)
 			  baseline);
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-	const struct decided *x = *(struct decided *const *)a, *y = *(struct decided *const *)b;
-	int keys = strcmp(x->key, y->key);
-
-	return keys ? keys : (x > y) - (x < y);
-}
+ORDER_POINTERS_BY(compare_keys, struct decided, BY_TEXT(key) BY_PLACE)
 
 /* Those that several have become longer: by what they leave out, and where that is not enough by a number. */
 static void make_unique(const struct decisions *all, struct decided **order, bool numbered)

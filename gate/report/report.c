@@ -2,6 +2,7 @@
 #include "gate/report/report.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "gate/page/document_html.h"
 #include "gate/page/html.h"
@@ -64,15 +65,7 @@ struct text_number report_number(double ratio, int decimals)
 
 /* ---- machines ---- */
 
-static int compare_machines(const void *a, const void *b)
-{
-	const struct fingerprint *x = *(const struct fingerprint *const *)a, *y = *(const struct fingerprint *const *)b;
-	int order = strcmp(x->machine, y->machine);
-
-	if (!order)
-		order = (x->taken_ms > y->taken_ms) - (x->taken_ms < y->taken_ms);
-	return order ? order : strcmp(x->id, y->id);
-}
+ORDER_POINTERS_BY(compare_machines, struct fingerprint, BY_TEXT(machine) BY_UP(taken_ms) BY_TEXT(id))
 
 /* The latest fingerprint that belongs to a run of this machine; NULL when none does. */
 static const struct fingerprint *of_runs(const struct report *report, const char *machine)

@@ -1,5 +1,6 @@
 /* What each version stresses, side by side on one scale: made from lists of bars, whichever model they come from. */
 #include "base/mem.h"
+#include "base/order.h"
 #include "gate/page/html.h"
 #include "gate/report/sections.h"
 
@@ -26,14 +27,7 @@ static const struct page_bar *profile_bar(const struct page_profile *profile, co
 	return NULL;
 }
 
-static int compare_profile_rows(const void *a, const void *b)
-{
-	const struct profile_row *x = a, *y = b;
-
-	if (x->largest != y->largest)
-		return x->largest > y->largest ? -1 : 1;
-	return strcmp(x->label, y->label);
-}
+ORDER_BY(compare_profile_rows, struct profile_row, BY_DOWN(largest) BY_TEXT(label))
 
 /* Both sides by label, largest first; rows that are nothing on both sides are left out. */
 static struct profile_row *profile_join(const struct page_profile profiles[2], size_t *n_rows)

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "gate/variance/stored_runs.h"
 #include "runs/inside/record/record_pack.h"
 #include "runs/inside/samples/samples.h"
@@ -218,10 +219,7 @@ static void file_look(struct follow *all, struct followed *f, int file)
 
 /* ---- all of them ---- */
 
-static int files_order(const void *a, const void *b)
-{
-	return strcmp(((const struct followed *)a)->path, ((const struct followed *)b)->path);
-}
+ORDER_BY(files_order, struct followed, BY_TEXT(path))
 
 static enum assay_status files_find(struct follow *f, struct assay_error *err)
 {
@@ -276,14 +274,7 @@ static size_t files_look(struct follow *f, void (*remark)(const char *fmt, ...) 
 
 /* ---- a window ---- */
 
-static int places_order(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return (x->index > y->index) - (x->index < y->index);
-}
+ORDER_BY(places_order, struct place, BY_UP(thread) BY_UP(index))
 
 /* What ended before is not needed any more; chunks of a thread follow each other. Those that have no calls yet have thread 0. */
 static void places_forget(struct followed *f, double from_s)

@@ -1,7 +1,7 @@
 #include "gate/variance/fragments.h"
 
-#include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/samples/samples.h"
@@ -314,20 +314,7 @@ static enum assay_status file_add(struct loading *l, const char *name, const str
 
 /* ---- all of them ---- */
 
-static int processes_order(const void *a, const void *b)
-{
-	const struct fragment_process *x = a, *y = b;
-
-	if (x->run != y->run)
-		return x->run < y->run ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	if (x->started_ns != y->started_ns)
-		return x->started_ns < y->started_ns ? -1 : 1;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return strcmp(x->host, y->host);
-}
+ORDER_BY(processes_order, struct fragment_process, BY_UP(run) BY_UP(rank) BY_UP(started_ns) BY_UP(pid) BY_TEXT(host))
 
 struct site_place {
 	const struct fragment_site *site;
@@ -380,31 +367,9 @@ static void sites_join(struct fragments *f, uint32_t *map)
 	f->n_sites = n;
 }
 
-static int items_order(const void *a, const void *b)
-{
-	const struct fragment *x = a, *y = b;
+ORDER_BY(items_order, struct fragment, BY_UP(process) BY_UP(thread) BY_UP(start_s) BY_UP(time_s) BY_UP(from))
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->start_s != y->start_s)
-		return x->start_s < y->start_s ? -1 : 1;
-	if (x->time_s != y->time_s)
-		return x->time_s < y->time_s ? -1 : 1;
-	return (x->from > y->from) - (x->from < y->from);
-}
-
-static int snapshots_order(const void *a, const void *b)
-{
-	const struct snapshot *x = a, *y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return (x->at_s > y->at_s) - (x->at_s < y->at_s);
-}
+ORDER_BY(snapshots_order, struct snapshot, BY_UP(process) BY_UP(thread) BY_UP(at_s))
 
 /* When the run of this process began, which are in order. */
 static uint64_t run_began(const struct fragments *f, size_t process)
@@ -521,20 +486,7 @@ static void processes_complete(struct fragments *f)
 	}
 }
 
-static int places_order(const void *a, const void *b)
-{
-	const struct fragment *x = *(struct fragment *const *)a, *y = *(struct fragment *const *)b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	if (x->to != y->to)
-		return x->to < y->to ? -1 : 1;
-	return (x > y) - (x < y);
-}
+ORDER_POINTERS_BY(places_order, struct fragment, BY_UP(process) BY_UP(thread) BY_UP(from) BY_UP(to) BY_PLACE)
 
 static bool same_place(const struct fragment *x, const struct fragment *y)
 {

@@ -1,6 +1,7 @@
 #include "gate/variance/long_waits.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "gate/variance/answer.h"
 
 #include <math.h>
@@ -35,23 +36,9 @@ static bool is_long(const struct variance *v, const struct fragment *f)
 	return f->activity == ACTIVITY_WAITING && c->repeated && f->time_s > fmax(c->slow_s, TIMES * c->usual_s);
 }
 
-static int by_cluster(const void *a, const void *b)
-{
-	const struct fragment *x = *(const struct fragment *const *)a, *y = *(const struct fragment *const *)b;
+ORDER_POINTERS_BY(by_cluster, struct fragment, BY_UP(cluster) BY_UP(start_s) BY_PLACE)
 
-	if (x->cluster != y->cluster)
-		return x->cluster < y->cluster ? -1 : 1;
-	if (x->start_s != y->start_s)
-		return x->start_s < y->start_s ? -1 : 1;
-	return (x > y) - (x < y);
-}
-
-static int by_length(const void *a, const void *b)
-{
-	const struct fragment *x = *(const struct fragment *const *)a, *y = *(const struct fragment *const *)b;
-
-	return x->time_s != y->time_s ? (x->time_s > y->time_s ? -1 : 1) : (x > y) - (x < y);
-}
+ORDER_POINTERS_BY(by_length, struct fragment, BY_DOWN(time_s) BY_PLACE)
 
 /* Sums over waits[n], which are long ones of one cluster in order of time. */
 static struct long_wait wait_sum(const struct variance *v, const struct fragment *const *waits, size_t n)
@@ -85,14 +72,7 @@ struct held {
 	double time_s;
 };
 
-static int by_place(const void *a, const void *b)
-{
-	const struct held *x = a, *y = b;
-
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return x->from != y->from ? (x->from > y->from) - (x->from < y->from) : (x->to > y->to) - (x->to < y->to);
-}
+ORDER_BY(by_place, struct held, BY_UP(thread) BY_UP(from) BY_UP(to))
 
 /* What another thread did during most of a wait, and which ended as the wait did: so it held what was waited for. */
 static bool ended_with(const struct fragment *f, const struct fragment *wait)
@@ -136,14 +116,7 @@ static void holder_find(const struct variance *v, struct long_wait *w, const str
 	free(held);
 }
 
-static int by_loss(const void *a, const void *b)
-{
-	const struct long_wait *x = a, *y = b;
-
-	if (x->loss_s != y->loss_s)
-		return x->loss_s > y->loss_s ? -1 : 1;
-	return x->process != y->process ? (x->process > y->process) - (x->process < y->process) : (x->site > y->site) - (x->site < y->site);
-}
+ORDER_BY(by_loss, struct long_wait, BY_DOWN(loss_s) BY_UP(process) BY_UP(site))
 
 void long_waits_find(struct variance *v)
 {

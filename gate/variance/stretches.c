@@ -238,13 +238,6 @@ static double row_scan(const struct variance *v, struct row *row, struct stretch
 
 /* ---- throughout ---- */
 
-static int numbers_order(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* From how many times the usual time on a process is slow throughout: where most of them (of computation: half) are closer together than
  * the next one is to them; of computation that is known from before, than that. INFINITY: nowhere. */
 static double throughout_from(const struct variance *v, size_t map, const double *times)
@@ -256,7 +249,7 @@ static double throughout_from(const struct variance *v, size_t map, const double
 	for (size_t p = 0; p < processes; p++)
 		if (times[p] > 0)
 			sorted[n++] = log(times[p]);
-	qsort(sorted, n, sizeof(*sorted), numbers_order);
+	qsort(sorted, n, sizeof(*sorted), stats_order);
 	usual = map == ACTIVITY_COMPUTATION ? (n + 1) / 2 : n / 2 + 1;
 	for (size_t k = usual; k && k < n; k++)
 		if (sorted[k] - sorted[k - 1] >= fmax(log(apart(v, map)), sorted[k - 1] - sorted[0])) {

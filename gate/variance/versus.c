@@ -1,6 +1,7 @@
 #include "gate/variance/versus.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "gate/variance/answer.h"
 #include "gate/variance/processors.h"
@@ -155,12 +156,7 @@ struct edges {
 	size_t n;
 };
 
-static int edges_order(const void *a, const void *b)
-{
-	const struct edge *x = a, *y = b;
-
-	return x->key != y->key ? (x->key > y->key ? 1 : -1) : (x->activity > y->activity) - (x->activity < y->activity);
-}
+ORDER_BY(edges_order, struct edge, BY_UP(key) BY_UP(activity))
 
 static uint32_t site_now(const uint32_t *match, size_t n_old, uint32_t site)
 {

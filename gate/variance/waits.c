@@ -3,6 +3,7 @@
 #include "gate/variance/waits.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "gate/variance/stretches.h"
 
@@ -90,12 +91,7 @@ static size_t last_known(const struct variance *v, struct waits *known, uint32_t
 	return known->items[known->n++].process;
 }
 
-static int calls_order(const void *a, const void *b)
-{
-	const struct waits_call *x = a, *y = b;
-
-	return x->begin != y->begin ? (x->begin > y->begin) - (x->begin < y->begin) : (x->peer > y->peer) - (x->peer < y->peer);
-}
+ORDER_BY(calls_order, struct waits_call, BY_UP(begin) BY_UP(peer))
 
 static void calls_find(const struct variance *v, size_t process, struct waits_calls *out)
 {

@@ -2,6 +2,7 @@
 #include "model/anomaly/autoencoder_scorer.h"
 
 #include "base/buf.h"
+#include "base/order.h"
 #include "base/rng.h"
 #include "base/mem.h"
 #include "base/stats.h"
@@ -68,14 +69,7 @@ struct run_row {
 	size_t run, row;
 };
 
-static int compare_runs(const void *left, const void *right)
-{
-	const struct run_row *a = left, *b = right;
-
-	if (a->run != b->run)
-		return a->run < b->run ? -1 : 1;
-	return a->row < b->row ? -1 : a->row > b->row;
-}
+ORDER_BY(compare_runs, struct run_row, BY_UP(run) BY_UP(row))
 
 /* The rows of each run together; *starts [runs + 1] is where they begin. Returns the number of runs. */
 static size_t rows_by_run(const size_t *run, size_t n, struct run_row **members, size_t **starts)

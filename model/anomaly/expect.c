@@ -1,6 +1,7 @@
 #include "model/anomaly/expect.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 
 #include <math.h>
@@ -204,14 +205,7 @@ struct value {
 	double y, left_out; /* how far off one value for all is, if it is left out */
 };
 
-static int compare_values(const void *a, const void *b)
-{
-	const struct value *v = a, *w = b;
-
-	if (v->input != w->input)
-		return v->input < w->input ? -1 : 1;
-	return (v->y > w->y) - (v->y < w->y);
-}
+ORDER_BY(compare_values, struct value, BY_UP(input) BY_UP(y))
 
 /* The median of sorted v[n] without its i-th; n for i: of all. n > 1, or i is n. */
 static double values_median_without(const struct value *v, size_t n, size_t i)

@@ -1,6 +1,7 @@
 #include "model/sparse/columns.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rng.h"
 
 #include <math.h>
@@ -63,19 +64,9 @@ static double key_of(const struct mat *X, size_t j, const double *drawn)
 	return fabs(key) / sqrt(variance);
 }
 
-static int by_key(const void *a, const void *b)
-{
-	const struct column_key *x = a, *y = b;
+ORDER_BY(by_key, struct column_key, BY_UP(key) BY_UP(column))
 
-	return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : (x->column > y->column) - (x->column < y->column);
-}
-
-static int by_column(const void *a, const void *b)
-{
-	const struct column_key *x = a, *y = b;
-
-	return (x->column > y->column) - (x->column < y->column);
-}
+ORDER_BY(by_column, struct column_key, BY_UP(column))
 
 /* Among keys[n] of columns that may follow each other: each follows the first that it does. */
 static void look_for_same(const struct mat *X, struct column_key *keys, size_t n, struct sparse_column *column)

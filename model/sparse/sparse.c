@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rng.h"
 #include "base/stats.h"
 #include "model/sparse/columns.h"
@@ -366,14 +367,7 @@ struct pair {
 	double follows; /* how far the product follows what is left */
 };
 
-static int by_following(const void *x, const void *y)
-{
-	const struct pair *p = x, *q = y;
-
-	if (p->follows != q->follows)
-		return (p->follows < q->follows) - (p->follows > q->follows);
-	return p->a != q->a ? (p->a > q->a) - (p->a < q->a) : (p->b > q->b) - (p->b < q->b);
-}
+ORDER_BY(by_following, struct pair, BY_DOWN(follows) BY_UP(a) BY_UP(b))
 
 /* The weighted correlation of a column, or of a product of two, with what is left; 0 where it does not vary. */
 static double following(const struct runs *r, const double *left, size_t a, size_t b)
@@ -536,13 +530,6 @@ static void fit(const struct runs *r, const struct sparse_options *how, struct s
 	free(pairs);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The interval and errors, of runs left out whose inputs are not unlike what was left in: of others nothing is said. Where all are, of all.
  */
 static void summarise(const struct runs *all, const double *prediction, struct sparse *out)
@@ -559,7 +546,7 @@ static void summarise(const struct runs *all, const double *prediction, struct s
 		off[at++] = sparse_error(all->y[i], prediction[i]);
 	}
 	rank = (size_t)ceil(SPARSE_COVERAGE * (double)(at + 1));
-	qsort(apart, at, sizeof(*apart), by_value);
+	qsort(apart, at, sizeof(*apart), stats_order);
 	out->error_median = stats_median(off, at);
 	out->error_mean = stats_mean(off, at);
 	out->interval = rank <= at ? exp(apart[rank - 1]) : (double)INFINITY;

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -72,14 +73,7 @@ struct label {
 	size_t a, b;
 };
 
-static int labels_order(const void *x, const void *y)
-{
-	const struct label *p = x, *q = y;
-
-	if (p->a != q->a)
-		return p->a < q->a ? -1 : 1;
-	return (p->b > q->b) - (p->b < q->b);
-}
+ORDER_BY(labels_order, struct label, BY_UP(a) BY_UP(b))
 
 static double plogp(size_t count, size_t n)
 {

@@ -7,17 +7,9 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define FEW   8	  /* values, which are not divided */
 #define ALIKE .05 /* neither are those that differ by no more */
-
-static int numbers_order(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
 
 /* Of numbers in order: how many are in the lower group, and the two means. */
 static size_t divide(const double *sorted, size_t n, double *low, double *high)
@@ -97,7 +89,7 @@ size_t slow_spans(const double *x, size_t n, struct slow_span out[SLOW_SPANS_LEV
 	for (size_t i = 0; i < n; i++)
 		if (isfinite(x[i]))
 			sorted[left++] = x[i];
-	qsort(sorted, left, sizeof(*sorted), numbers_order);
+	qsort(sorted, left, sizeof(*sorted), stats_order);
 	while (found < SLOW_SPANS_LEVELS && left >= FEW && sorted[left - 1] - sorted[0] >= ALIKE) {
 		struct slow_span span = { .from = 0 };
 		double low = 0, high = 0;

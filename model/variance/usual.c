@@ -11,13 +11,6 @@
  * 2.698 sigma above that. */
 #define FENCE ((.67449 + 2.69796) / .47586)
 
-static int numbers_order(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Type 7 of Hyndman and Fan, of numbers in order. */
 static double quantile_of(const double *sorted, size_t n, double p)
 {
@@ -35,7 +28,7 @@ struct usual usual_of(const double *mean, size_t n, double threshold, bool natur
 	size_t usual = 0;
 
 	memcpy(sorted, mean, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), numbers_order);
+	qsort(sorted, n, sizeof(*sorted), stats_order);
 	octile = quantile_of(sorted, n, .125);
 	quartile = quantile_of(sorted, n, .25);
 	upper = quantile_of(sorted, n, .75);

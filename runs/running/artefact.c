@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "fleet/helper/protocol.h"
 #include "runs/inside/changes/image.h"
@@ -227,10 +228,7 @@ static enum assay_status artefact_collect_one(struct walk *w, const char *path, 
 	return st ? st : artefact_walk_directory(w, real, name, NULL, &info);
 }
 
-static int artefact_compare_files(const void *a, const void *b)
-{
-	return strcmp(((const struct artefact_file *)a)->path, ((const struct artefact_file *)b)->path);
-}
+ORDER_BY(artefact_compare_files, struct artefact_file, BY_TEXT(path))
 
 /* Length before text: no two artefacts give the same bytes. */
 static void artefact_finish(struct artefact *a)

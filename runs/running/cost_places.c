@@ -1,6 +1,7 @@
 #include "runs/running/cost_places.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "fleet/agent/signature.h"
 #include "runs/running/sampled_lines.h"
 
@@ -36,15 +37,7 @@ enum assay_status cost_places_add(struct cost_places *places, const char *signat
 	return ASSAY_OK;
 }
 
-static int compare_places(const void *a, const void *b)
-{
-	const struct cost_place *x = a, *y = b;
-	int order = strcmp(x->function, y->function);
-
-	if (!order)
-		order = strcmp(x->file, y->file);
-	return order ? order : (x->line > y->line) - (x->line < y->line);
-}
+ORDER_BY(compare_places, struct cost_place, BY_TEXT(function) BY_TEXT(file) BY_UP(line))
 
 static void place_release(struct cost_place *place)
 {

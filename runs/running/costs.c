@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "base/text.h"
 #include "runs/running/input_features.h"
@@ -197,15 +198,7 @@ static enum assay_status load_runs(struct store *store, struct costs *costs, con
 
 /* ---- one machine, one row an input ---- */
 
-static int compare_runs(const void *a, const void *b)
-{
-	const struct costs_run *x = a, *y = b;
-	int order = strcmp(x->machine, y->machine);
-
-	if (!order)
-		order = strcmp(x->hash, y->hash);
-	return order ? order : (x->cost > y->cost) - (x->cost < y->cost);
-}
+ORDER_BY(compare_runs, struct costs_run, BY_TEXT(machine) BY_TEXT(hash) BY_UP(cost))
 
 static bool same_input(const struct costs_run *a, const struct costs_run *b)
 {
@@ -217,12 +210,7 @@ struct machine_inputs {
 	size_t inputs;
 };
 
-static int compare_machines(const void *a, const void *b)
-{
-	const struct machine_inputs *x = a, *y = b;
-
-	return x->inputs != y->inputs ? (x->inputs < y->inputs) - (x->inputs > y->inputs) : strcmp(x->machine, y->machine);
-}
+ORDER_BY(compare_machines, struct machine_inputs, BY_DOWN(inputs) BY_TEXT(machine))
 
 /* Machines by inputs, most first. The runs are sorted. */
 static void list_machines(const struct costs_runs *runs, struct costs *costs)
@@ -499,10 +487,7 @@ static int compare_hash(const void *key, const void *item)
 	return strcmp(key, ((const struct costs_run *)item)->hash);
 }
 
-static int compare_hashes(const void *a, const void *b)
-{
-	return strcmp(((const struct costs_run *)a)->hash, ((const struct costs_run *)b)->hash);
-}
+ORDER_BY(compare_hashes, struct costs_run, BY_TEXT(hash))
 
 /* Every run gets the counts of its input; runs of inputs that were not counted leave. */
 static void join_counts(struct costs_runs *runs, struct costs_runs *counts, struct names *unsteady, struct costs *costs)

@@ -3,6 +3,7 @@
 #include "base/csv.h"
 #include "base/json_reader.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "runs/running/run.h"
 
@@ -113,19 +114,7 @@ static void row_add(struct reader *r, struct row row)
 	r->rows[r->n++] = row;
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-	const struct row *x = *(const struct row *const *)a, *y = *(const struct row *const *)b;
-	int order = strcmp(x->application, y->application);
-
-	if (!order)
-		order = strcmp(x->version, y->version);
-	if (!order)
-		order = strcmp(x->machine, y->machine);
-	if (!order)
-		order = strcmp(x->taken, y->taken);
-	return order ? order : (x->at > y->at) - (x->at < y->at);
-}
+ORDER_POINTERS_BY(compare_rows, struct row, BY_TEXT(application) BY_TEXT(version) BY_TEXT(machine) BY_TEXT(taken) BY_UP(at))
 
 /* Those of one benchmark at one time are its repetitions, in their order. */
 static void rows_count(struct reader *r)

@@ -1,5 +1,6 @@
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "runs/running/manifest.h"
 #include "runs/running/manifest_words.h"
@@ -36,10 +37,7 @@ static void manifest_add_set(struct buf *out, const struct manifest_words *words
 	free(sorted.items);
 }
 
-static int manifest_compare_versions(const void *a, const void *b)
-{
-	return strcmp((*(const struct manifest_version *const *)a)->name, (*(const struct manifest_version *const *)b)->name);
-}
+ORDER_POINTERS_BY(manifest_compare_versions, struct manifest_version, BY_TEXT(name))
 
 /* Where it is the same for all architectures, what it was before there were any. */
 static void manifest_add_own(struct buf *out, const struct manifest_version *v)
@@ -75,10 +73,7 @@ static void manifest_add_versions(struct buf *out, const struct manifest *manife
 	free(sorted);
 }
 
-static int manifest_compare_inputs(const void *a, const void *b)
-{
-	return strcmp((*(const struct manifest_input *const *)a)->name, (*(const struct manifest_input *const *)b)->name);
-}
+ORDER_POINTERS_BY(manifest_compare_inputs, struct manifest_input, BY_TEXT(name))
 
 static void manifest_add_inputs(struct buf *out, const struct manifest *manifest)
 {

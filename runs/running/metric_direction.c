@@ -1,6 +1,7 @@
 #include "runs/running/metric_direction.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "runs/running/manifest.h"
 
 #include <fnmatch.h>
@@ -107,10 +108,7 @@ static void direction_read_manifest(const char *text, struct plan_metric *out)
 	manifest_release(&manifest);
 }
 
-static int direction_compare_plans(const void *a, const void *b)
-{
-	return strcmp(((const struct plan_metric *)a)->plan, ((const struct plan_metric *)b)->plan);
-}
+ORDER_BY(direction_compare_plans, struct plan_metric, BY_TEXT(plan))
 
 enum assay_status plan_metrics_load(struct store *store, struct plan_metrics *out, struct assay_error *err)
 {

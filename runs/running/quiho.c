@@ -4,6 +4,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "fingerprint/catalog/catalog.h"
 #include "fingerprint/catalog/machine.h"
@@ -408,13 +409,7 @@ static enum assay_status quiho_write_items(struct quiho_import *im, struct assay
 	return st;
 }
 
-static int quiho_compare_names(const void *a, const void *b)
-{
-	const struct quiho_item *x = *(const struct quiho_item *const *)a, *y = *(const struct quiho_item *const *)b;
-	int order = strcmp(x->name, y->name);
-
-	return order ? order : (x->row->line > y->row->line) - (x->row->line < y->row->line);
-}
+ORDER_POINTERS_BY(quiho_compare_names, struct quiho_item, BY_TEXT(name) BY_UP(row->line))
 
 /* One application has one direction. */
 static enum assay_status quiho_write_directions(struct quiho_import *im, struct assay_error *err)

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "base/text.h"
 #include "runs/running/metric_direction.h"
@@ -197,15 +198,7 @@ static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt 
 	last->recorded++;
 }
 
-static int run_compare_runs(const void *a, const void *b)
-{
-	const struct run *x = a, *y = b;
-	int order = strcmp(x->machine, y->machine);
-
-	if (!order)
-		order = (x->repetition > y->repetition) - (x->repetition < y->repetition);
-	return order ? order : (x->taken_ms > y->taken_ms) - (x->taken_ms < y->taken_ms);
-}
+ORDER_BY(run_compare_runs, struct run, BY_TEXT(machine) BY_UP(repetition) BY_UP(taken_ms))
 
 /* By machine, repetition and time. They come by machine and time, in the order of the store's key, which mostly is the same: sorted there,
  * all of them would be copied. */
@@ -482,14 +475,7 @@ static enum assay_status run_no_application(const struct run_listing *list, size
 	return assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s' ('assay runs list' shows all)", application);
 }
 
-static int run_compare_latest(const void *a, const void *b)
-{
-	const struct run_listing *x = *(const struct run_listing *const *)a, *y = *(const struct run_listing *const *)b;
-
-	if (x->last_ms != y->last_ms)
-		return x->last_ms > y->last_ms ? -1 : 1;
-	return (x > y) - (x < y);
-}
+ORDER_POINTERS_BY(run_compare_latest, struct run_listing, BY_DOWN(last_ms) BY_PLACE)
 
 /* All of them in the order of the list; of many, those that ran last, the latest first. */
 static char *run_versions_of(const struct run_listing *list, size_t n, const char *application)

@@ -2,6 +2,7 @@
 
 #include "base/digest.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "runs/running/manifest.h"
 #include "runs/running/stack.h"
 
@@ -45,10 +46,7 @@ static void run_identify(sqlite3_stmt *stmt, const char *run_hash, struct run_bu
 	free(all);
 }
 
-static int run_compare_plans(const void *a, const void *b)
-{
-	return strcmp(((const struct run_build *)a)->plan, ((const struct run_build *)b)->plan);
-}
+ORDER_BY(run_compare_plans, struct run_build, BY_TEXT(plan))
 
 enum assay_status run_builds_load(struct store *store, const char *application, const char *version, struct run_builds *out,
 				  struct assay_error *err)

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "runs/inside/changes/demangle.h"
 #include "runs/inside/changes/functions.h"
@@ -153,12 +154,7 @@ static void seen_add(struct seen_list *list, char *name, size_t file, unsigned l
 	list->items[list->n++] = (struct seen){ .name = name, .count = count, .file = file };
 }
 
-static int by_count(const void *a, const void *b)
-{
-	const struct seen *x = a, *y = b;
-
-	return x->count != y->count ? (x->count < y->count) - (x->count > y->count) : strcmp(x->name, y->name);
-}
+ORDER_BY(by_count, struct seen, BY_DOWN(count) BY_TEXT(name))
 
 static void keep_most(struct seen_list *list)
 {

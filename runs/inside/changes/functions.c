@@ -1,6 +1,7 @@
 #include "runs/inside/changes/functions.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <dwarf.h>
 
@@ -576,11 +577,6 @@ static void sort_by_function(struct functions *f)
 
 /* ---- units ---- */
 
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void add_producer(struct functions *f, Dwarf_Die *unit)
 {
 	Dwarf_Attribute attribute;
@@ -595,7 +591,7 @@ static void add_producer(struct functions *f, Dwarf_Die *unit)
 		if (f->producers[i] == text)
 			return;
 	f->producers[f->n_producers++] = text;
-	qsort(f->producers, f->n_producers, sizeof(*f->producers), compare_texts);
+	qsort(f->producers, f->n_producers, sizeof(*f->producers), text_order);
 }
 
 static enum assay_status read_unit(struct reader *reader, Dwarf_CU *unit, struct assay_error *err)

@@ -1,6 +1,7 @@
 #include "runs/inside/changes/image.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "runs/inside/changes/map.h"
 
 #include <elfutils/libdwelf.h>
@@ -360,12 +361,7 @@ static enum assay_status read_symbols(struct image *image, const struct image *f
 
 /* ---- relocations ---- */
 
-static int compare_relocations(const void *a, const void *b)
-{
-	const struct image_relocation *x = a, *y = b;
-
-	return x->address < y->address ? -1 : x->address > y->address;
-}
+ORDER_BY(compare_relocations, struct image_relocation, BY_UP(address))
 
 static void add_relocations(struct image *image, Elf_Scn *scn, size_t symbols)
 {

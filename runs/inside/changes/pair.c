@@ -1,6 +1,7 @@
 #include "runs/inside/changes/pair.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "runs/inside/changes/demangle.h"
 
 #define GROUP_MAX  2000 /* functions of one name that are compared pair by pair */
@@ -12,16 +13,7 @@ struct candidate {
 	size_t old, new, likeness;
 };
 
-static int compare_candidates(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-
-	if (x->likeness != y->likeness)
-		return x->likeness > y->likeness ? -1 : 1;
-	if (x->old != y->old)
-		return x->old < y->old ? -1 : 1;
-	return x->new < y->new ? -1 : x->new > y->new;
-}
+ORDER_BY(compare_candidates, struct candidate, BY_DOWN(likeness) BY_UP(old) BY_UP(new))
 
 static size_t file_likeness(const struct function *a, const struct function *b)
 {

@@ -1,6 +1,7 @@
 #include "runs/inside/changes/reachable.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 
 #include <gelf.h>
 #include <stdlib.h>
@@ -64,12 +65,7 @@ static void add_edge(struct loadable *l, size_t from, size_t to)
 	l->edges[l->n_edges++] = (struct edge){ from, to };
 }
 
-static int compare_edges(const void *a, const void *b)
-{
-	const struct edge *x = a, *y = b;
-
-	return (x->from > y->from) - (x->from < y->from);
-}
+ORDER_BY(compare_edges, struct edge, BY_UP(from))
 
 /* Calls are known; addresses that code takes, and what is inlined, are added. */
 static void find_edges(struct loadable *l)

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "runs/inside/features/counting/format.h"
 #include "runs/inside/features/counting/slices.h"
@@ -28,10 +29,7 @@ struct parts {
 	size_t unique; /* when they were last joined */
 };
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct part *)a)->name, ((const struct part *)b)->name);
-}
+ORDER_BY(by_name, struct part, BY_TEXT(name))
 
 /* Parts of one name become one. */
 static void parts_join(struct parts *p)

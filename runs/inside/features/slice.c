@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/text.h"
+#include "base/order.h"
 #include "runs/inside/features/counting/slices.h"
 
 #include <errno.h>
@@ -186,10 +186,7 @@ static void add_piece(struct search *s, const char *verb, const char *name)
 	s->pieces[s->pieces_n++] = (struct piece){ .name = mem_format("%s %s", verb, name), .part = 1.0 };
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct piece *)a)->name, ((const struct piece *)b)->name);
-}
+ORDER_BY(by_name, struct piece, BY_TEXT(name))
 
 /* Not if it is known that it was called in none of the commands ("call FUNCTION FILE:LINE" is 0). */
 static bool is_called(const struct search *s, const char *function)
@@ -355,12 +352,7 @@ static enum assay_status choose(struct search *s, const bool *wanted, const stru
 	return st ? st : choose(s, wanted, candidates + n / 2, n - n / 2, true, out, err);
 }
 
-static int by_part(const void *a, const void *b)
-{
-	const struct piece *x = *(const struct piece *const *)a, *y = *(const struct piece *const *)b;
-
-	return x->part != y->part ? (x->part < y->part ? -1 : 1) : strcmp(x->name, y->name);
-}
+ORDER_POINTERS_BY(by_part, struct piece, BY_UP(part) BY_TEXT(name))
 
 /* The pieces without which all that is wanted stays right; those that save most are tried first. Where what they save does not add up to
  * what is asked for, they are tried together, and not one by one: the best alone will do. Release out->pieces. */
@@ -461,12 +453,7 @@ static enum assay_status slice_cheap(struct search *s, struct choice *out, struc
 
 /* ---- all of it ---- */
 
-static int by_price(const void *a, const void *b)
-{
-	const struct slice_feature *x = a, *y = b;
-
-	return x->alone != y->alone ? (x->alone < y->alone ? -1 : 1) : strcmp(x->name, y->name);
-}
+ORDER_BY(by_price, struct slice_feature, BY_UP(alone) BY_TEXT(name))
 
 static void take(struct search *s, const struct choice *choice, struct slice *out)
 {

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "fleet/agent/program.h"
 #include "runs/inside/changes/demangle.h"
@@ -48,13 +49,7 @@ static bool is_part(const char *name)
 	return cold && (cold[5] == '\0' || cold[5] == '.');
 }
 
-static int by_name(const void *a, const void *b)
-{
-	const struct site *x = a, *y = b;
-	int order = strcmp(x->name, y->name);
-
-	return order ? order : (x->address > y->address) - (x->address < y->address);
-}
+ORDER_BY(by_name, struct site, BY_TEXT(name) BY_UP(address))
 
 static void read_functions(struct site_module *m)
 {

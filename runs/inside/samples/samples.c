@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -365,14 +366,7 @@ static void total_add(struct source *s, const struct record_sample *head, uint32
 }
 
 /* Within a thread in the order of the file. */
-static int chunks_by_thread(const void *a, const void *b)
-{
-	const struct chunk *x = a, *y = b;
-
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return (x->offset > y->offset) - (x->offset < y->offset);
-}
+ORDER_BY(chunks_by_thread, struct chunk, BY_UP(thread) BY_UP(offset))
 
 static void samples_add(struct source *s, struct samples *out)
 {
@@ -422,18 +416,7 @@ struct place {
 	size_t at;
 };
 
-static int places_by_function(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-
-	if (x->sample->function != y->sample->function)
-		return x->sample->function < y->sample->function ? -1 : 1;
-	if (x->sample->thread != y->sample->thread)
-		return x->sample->thread < y->sample->thread ? -1 : 1;
-	if (x->sample->ordinal != y->sample->ordinal)
-		return x->sample->ordinal < y->sample->ordinal ? -1 : 1;
-	return (x->at > y->at) - (x->at < y->at);
-}
+ORDER_BY(places_by_function, struct place, BY_UP(sample->function) BY_UP(sample->thread) BY_UP(sample->ordinal) BY_UP(at))
 
 static void *places_copy(const void *from, size_t size, const struct place *places, size_t n)
 {
@@ -469,18 +452,7 @@ static void samples_sort(struct samples *out)
 /* ---- totals ---- */
 
 /* Errors follow what they are of. */
-static int totals_by_function(const void *a, const void *b)
-{
-	const struct total *x = a, *y = b;
-
-	if (x->function != y->function)
-		return x->function < y->function ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
-}
+ORDER_BY(totals_by_function, struct total, BY_UP(function) BY_UP(thread) BY_UP(kind) BY_UP(bytes))
 
 static void totals_values(const struct total *total, const struct samples *out, double *to)
 {

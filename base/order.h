@@ -1,0 +1,32 @@
+/* Functions for qsort(): each is a row that names the members by which structs of a type are ordered, the first by which they differ.
+ *
+ *	ORDER_BY(compare_points, struct history_point, BY_UP(taken_ms) BY_TEXT(version) BY_TEXT(plan))
+ *
+ * defines static int compare_points(const void *, const void *). NaN equals everything. */
+#ifndef BASE_ORDER_H
+#define BASE_ORDER_H
+
+#include <string.h>
+
+/* clang-format off */
+#define ORDER_BY(name, type, keys)          ORDER_OF(name, type, a, b, keys)
+/* Of pointers to such structs. */
+#define ORDER_POINTERS_BY(name, type, keys) ORDER_OF(name, type, *(const type *const *)a, *(const type *const *)b, keys)
+
+#define BY_TEXT(member) if ((order = strcmp(x->member, y->member)) != 0) return order;
+#define BY_UP(member)   if (x->member < y->member) return -1; else if (x->member > y->member) return 1;
+#define BY_DOWN(member) if (x->member > y->member) return -1; else if (x->member < y->member) return 1;
+#define BY_PLACE        if (x != y) return x < y ? -1 : 1; /* the last one: for pointers into one array */
+
+#define ORDER_OF(name, type, first, second, keys)             \
+	static int name(const void *a, const void *b)         \
+	{                                                     \
+		const type *x = first, *y = second;           \
+		int order = 0;                                \
+                                                              \
+		keys                                          \
+		return order;                                 \
+	}
+/* clang-format on */
+
+#endif
