@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define VALUE_BYTES_MIN 4 /* a shorter one may stand anywhere by chance */
 

@@ -1,6 +1,5 @@
 /* assay gate */
 #include "base/file.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "gate/cmd.h"

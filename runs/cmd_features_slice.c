@@ -3,7 +3,6 @@
 #include "base/command.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "runs/cmd.h"
 #include "runs/inside/features/slice.h"
 

@@ -3,7 +3,6 @@
 #include "fleet/agent/facts.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 /* The helper says "virtual", which is a keyword to some readers of our headers. */
 static const char *name_of(const char *field)

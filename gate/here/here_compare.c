@@ -1,7 +1,6 @@
 #include "gate/here/here.h"
 
 #include "base/mem.h"
-#include "base/stats.h"
 #include "base/text.h"
 #include "gate/here/here_changes.h"
 #include "gate/here/here_effect.h"

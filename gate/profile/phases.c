@@ -1,11 +1,9 @@
 #include "gate/profile/phases.h"
 #include "gate/profile/programs.h"
 
-#include "base/mem.h"
 #include "model/segments.h"
 
 #include <math.h>
-#include <string.h>
 
 #define DIFFERS	    .15 /* of a phase's time is spent on something else than in the one before, at least */
 #define SAMPLES_MIN 100 /* of all */

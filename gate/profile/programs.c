@@ -1,7 +1,5 @@
 #include "gate/profile/programs.h"
 
-#include "base/mem.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 #include "gate/variance/answer.h"
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "gate/page/html.h"
 #include "gate/variance/long_waits.h"
 #include "gate/variance/more_work.h"

@@ -1,7 +1,6 @@
 #include "model/variance/factors.h"
 
 #include "base/error.h"
-#include "base/mem.h"
 #include "base/stats.h"
 
 #include <math.h>

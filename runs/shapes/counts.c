@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/stats.h"
-#include "base/text.h"
 
 #include <math.h>
 #include <elf.h>

@@ -1,6 +1,5 @@
 #include "runs/inside/changes/match.h"
 
-#include "base/mem.h"
 #include "base/text.h"
 
 #include <elf.h>

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <ftw.h>
-#include <stdint.h>
 #include <string.h>
 
 EMBED_FILE(emulate_archive_bytes, ASSAY_EMULATE_ARCHIVE);
