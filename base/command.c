@@ -157,9 +157,7 @@ static void release_values(const struct cli_option *options, char *arguments)
 		}
 		if (o->type != CLI_TYPE_LIST && o->type != CLI_TYPE_NAMES)
 			continue;
-		for (size_t i = 0; i < list->n; i++)
-			free(list->items[i]);
-		free(list->items);
+		mem_free_all(list->items, list->n);
 		*list = (struct cli_list){ 0 };
 	}
 }

@@ -335,7 +335,5 @@ enum assay_status file_names(const char *directory, const char *suffix, char ***
 
 void file_names_free(char **names, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		free(names[i]);
-	free(names);
+	mem_free_all(names, n);
 }

@@ -67,3 +67,10 @@ void *mem_grow(void *array, size_t used, size_t *capacity, size_t size)
 	*capacity = used < 8 ? 16 : 2 * used;
 	return mem_resize(array, *capacity, size);
 }
+
+void mem_free_all(void *array, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(((void **)array)[i]);
+	free(array);
+}

@@ -333,9 +333,7 @@ static void add_conditions(const struct drift *drift, struct document *d)
 		cJSON_Delete(changes);
 	}
 	nodeset_fold_alike(names, texts, n, show_alike, d);
-	for (size_t i = 0; i < n; i++)
-		free(texts[i]);
-	free(texts);
+	mem_free_all(texts, n);
 	free(names);
 }
 
@@ -355,9 +353,7 @@ static void add_versions(const struct drift *drift, struct document *d)
 					      f->stress_ng, f->battery);
 	}
 	nodeset_fold_alike(names, texts, drift->n, show_alike, d);
-	for (size_t i = 0; i < drift->n; i++)
-		free(texts[i]);
-	free(texts);
+	mem_free_all(texts, drift->n);
 	free(names);
 }
 

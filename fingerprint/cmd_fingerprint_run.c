@@ -212,9 +212,7 @@ static void add_alike(const struct outcome *o, char *(*text_of)(const struct out
 		texts[i] = text_of(o, i);
 	}
 	nodeset_fold_alike(names, texts, o->n, show_alike, d);
-	for (size_t i = 0; i < o->n; i++)
-		free(texts[i]);
-	free(texts);
+	mem_free_all(texts, o->n);
 	free(names);
 }
 

@@ -79,9 +79,7 @@ static size_t make_entries(const struct arguments *arguments, const struct inven
 		entries[n++] = entry_of(arguments, &nodes->nodes[i]);
 	}
 	nodeset_fold_alike(names, entries, n, add_entry, out);
-	for (size_t i = 0; i < n; i++)
-		free(entries[i]);
-	free(entries);
+	mem_free_all(entries, n);
 	free(names);
 	return n;
 }

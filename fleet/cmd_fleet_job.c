@@ -148,9 +148,7 @@ void cmd_fleet_job_summary(const struct cmd_fleet_job *job)
 		texts[i] = job->hosts[i]->profile ? mem_string("emulated") : NULL;
 	}
 	cmd_fleet_job_fold(job, texts, show_end);
-	for (size_t i = 0; i < job->n; i++)
-		free(texts[i]);
-	free(texts);
+	mem_free_all(texts, job->n);
 }
 
 void cmd_fleet_job_object(const struct cmd_fleet_job *job, size_t host, struct document *d)

@@ -159,12 +159,8 @@ static enum assay_status trust_ways(struct trusting *t, const struct host *const
 		}
 		fleet_result_release(&results[i]);
 	}
-	for (size_t i = 0; i < n; i++)
-		free(ways[i]);
-	for (size_t i = 0; i < n_done; i++)
-		free(done[i]);
-	free(done);
-	free(ways);
+	mem_free_all(ways, n);
+	mem_free_all(done, n_done);
 	free(results);
 	return st;
 }

@@ -163,9 +163,7 @@ static size_t sites_count(struct recorded *sum)
 		qsort(sum->sites, sum->n_sites, sizeof(*sum->sites), text_order);
 	for (size_t i = 0; i < sum->n_sites; i++)
 		n += i == 0 || strcmp(sum->sites[i - 1], sum->sites[i]) != 0;
-	for (size_t i = 0; i < sum->n_sites; i++)
-		free(sum->sites[i]);
-	free(sum->sites);
+	mem_free_all(sum->sites, sum->n_sites);
 	return n;
 }
 

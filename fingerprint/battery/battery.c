@@ -20,12 +20,8 @@
 
 static void entry_release(struct battery_entry *entry)
 {
-	for (size_t i = 0; i < entry->n_arguments; i++)
-		free(entry->arguments[i]);
-	for (size_t i = 0; i < entry->n_categories; i++)
-		free(entry->categories[i]);
-	free(entry->arguments);
-	free(entry->categories);
+	mem_free_all(entry->arguments, entry->n_arguments);
+	mem_free_all(entry->categories, entry->n_categories);
 	free(entry->name);
 	free(entry->stressor);
 	*entry = (struct battery_entry){ 0 };

@@ -28,9 +28,7 @@ static void __attribute__((format(printf, 2, 3))) catalog_problem(struct catalog
 
 void catalog_problems_release(struct catalog_problems *problems)
 {
-	for (size_t i = 0; i < problems->n; i++)
-		free(problems->texts[i]);
-	free(problems->texts);
+	mem_free_all(problems->texts, problems->n);
 	*problems = (struct catalog_problems){ 0 };
 }
 

@@ -342,9 +342,7 @@ void fingerprint_set_release(struct fingerprint_set *set)
 		free(f->rates);
 		free(f->real_rates);
 	}
-	for (size_t j = 0; j < set->n_stressors; j++)
-		free(set->stressors[j]);
-	free(set->stressors);
+	mem_free_all(set->stressors, set->n_stressors);
 	free(set->items);
 	*set = (struct fingerprint_set){ 0 };
 }

@@ -486,13 +486,9 @@ void target_release(struct link *link)
 {
 	struct ssh_link *ssh = &link->ssh;
 
-	for (size_t i = 0; i < ssh->n_identities; i++)
-		free(ssh->identities[i]);
-	for (size_t i = 0; i < ssh->n_known_files; i++)
-		free(ssh->known_files[i]);
-	free(ssh->known_files);
+	mem_free_all(ssh->identities, ssh->n_identities);
+	mem_free_all(ssh->known_files, ssh->n_known_files);
 	free(ssh->known_as);
-	free(ssh->identities);
 	free(ssh->address);
 	free(ssh->user);
 	free(ssh->jump_through);

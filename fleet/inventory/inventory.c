@@ -402,18 +402,14 @@ static struct host make_host(const struct entry *e, size_t i)
 
 static void host_release(struct host *host)
 {
-	for (size_t i = 0; i < host->n_groups; i++)
-		free(host->groups[i]);
-	for (size_t i = 0; i < host->n_environment; i++)
-		free(host->environment[i]);
+	mem_free_all(host->groups, host->n_groups);
+	mem_free_all(host->environment, host->n_environment);
 	free(host->name);
 	free(host->id);
 	free(host->address);
 	free(host->user);
 	free(host->identity_file);
-	free(host->groups);
 	free(host->type);
-	free(host->environment);
 	free(host->box);
 	free(host->profile);
 	launcher_release(&host->launcher);

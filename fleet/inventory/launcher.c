@@ -188,12 +188,8 @@ struct launcher launcher_copy(const struct launcher *launcher)
 
 void launcher_release(struct launcher *launcher)
 {
-	for (size_t i = 0; i < launcher->n; i++)
-		free(launcher->words[i]);
-	for (size_t i = 0; i < launcher->n_options; i++)
-		free(launcher->options[i]);
-	free(launcher->words);
-	free(launcher->options);
+	mem_free_all(launcher->words, launcher->n);
+	mem_free_all(launcher->options, launcher->n_options);
 	free(launcher->login);
 	*launcher = (struct launcher){ 0 };
 }

@@ -266,9 +266,7 @@ enum assay_status nodeset_expand(const char *text, struct nodeset *out, struct a
 
 void nodeset_release(struct nodeset *set)
 {
-	for (size_t i = 0; i < set->n; i++)
-		free(set->names[i]);
-	free(set->names);
+	mem_free_all(set->names, set->n);
 	*set = (struct nodeset){ 0 };
 }
 

@@ -37,9 +37,7 @@ static void take_features(struct slurm_node *node, char *text)
 
 static void node_release(struct slurm_node *node)
 {
-	for (size_t i = 0; i < node->n_features; i++)
-		free(node->features[i]);
-	free(node->features);
+	mem_free_all(node->features, node->n_features);
 	free(node->name);
 	free(node->state);
 	free(node->reason);

@@ -87,9 +87,7 @@ enum assay_status lab_config_parse(const char *name, const char *text, size_t n,
 void lab_config_release(struct lab_config *config)
 {
 	inventory_release(&config->inventory);
-	for (size_t i = 0; i < config->n_secrets; i++)
-		free(config->secrets[i]);
-	free(config->secrets);
+	mem_free_all(config->secrets, config->n_secrets);
 	free(config->name);
 	*config = (struct lab_config){ 0 };
 }

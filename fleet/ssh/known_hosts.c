@@ -308,10 +308,8 @@ void known_hosts_free(struct known_hosts *known)
 	forget_matches(known);
 	for (size_t i = 0; i < known->n; i++)
 		entry_release(&known->entries[i]);
-	for (size_t i = 0; i < known->n_files; i++)
-		free(known->files[i]);
+	mem_free_all(known->files, known->n_files);
 	free(known->entries);
-	free(known->files);
 	free(known->cache->names);
 	free(known->cache);
 	free(known);

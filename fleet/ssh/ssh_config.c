@@ -326,12 +326,8 @@ enum assay_status ssh_settings_parse(const char *text, const char *defaults, con
 
 void ssh_settings_release(struct ssh_settings *settings)
 {
-	for (size_t i = 0; i < settings->n_identity_files; i++)
-		free(settings->identity_files[i]);
-	for (size_t i = 0; i < settings->n_known_hosts_files; i++)
-		free(settings->known_hosts_files[i]);
-	free(settings->identity_files);
-	free(settings->known_hosts_files);
+	mem_free_all(settings->identity_files, settings->n_identity_files);
+	mem_free_all(settings->known_hosts_files, settings->n_known_hosts_files);
 	free(settings->host_name);
 	free(settings->user);
 	free(settings->proxy_jump);

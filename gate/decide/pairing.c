@@ -678,9 +678,7 @@ struct effect pairing_effect(const struct pairing *pairing, const struct effect_
 
 void pairing_release(struct pairing *pairing)
 {
-	for (size_t i = 0; i < pairing->n_types; i++)
-		free(pairing->types[i]);
-	free(pairing->types);
+	mem_free_all(pairing->types, pairing->n_types);
 	free(pairing->machines);
 	*pairing = (struct pairing){ 0 };
 }

@@ -172,9 +172,7 @@ enum assay_status calibration_parse(const char *name, const char *text, size_t n
 
 void calibration_entry_release(struct calibration_entry *e)
 {
-	for (size_t i = 0; i < e->n_machines; i++)
-		free(e->machines[i]);
-	free(e->machines);
+	mem_free_all(e->machines, e->n_machines);
 	free(e->application);
 	free(e->version);
 }
@@ -340,9 +338,7 @@ enum assay_status calibration_quote_now(const struct lab *lab, const struct verd
 	if (!st)
 		*out = calibration_quote(&calibration, v->baseline->application, machines, n, clock_real_ms(),
 					 lab->config.fingerprint_max_age_days);
-	for (size_t i = 0; i < n; i++)
-		free(machines[i]);
-	free(machines);
+	mem_free_all(machines, n);
 	calibration_release(&calibration);
 	return st;
 }

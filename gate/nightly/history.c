@@ -631,12 +631,10 @@ void history_release(struct history *h)
 {
 	for (size_t i = 0; i < h->n; i++)
 		point_release(&h->points[i]);
-	for (size_t m = 0; m < h->n_machines; m++)
-		free(h->machines[m]);
+	mem_free_all(h->machines, h->n_machines);
 	for (size_t i = 0; i < h->n_others; i++)
 		free(h->others[i].name);
 	free(h->points);
-	free(h->machines);
 	free(h->others);
 	free(h->architecture);
 	free(h->application);

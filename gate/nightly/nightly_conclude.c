@@ -77,9 +77,7 @@ static enum assay_status quote(const struct nightly *n, const struct night_compa
 	free(q->calibration);
 	q->calibration =
 	    calibration_quote(&calibration, q->application, machines, known, clock_real_ms(), lab->config.fingerprint_max_age_days);
-	for (size_t i = 0; i < known; i++)
-		free(machines[i]);
-	free(machines);
+	mem_free_all(machines, known);
 	calibration_release(&calibration);
 	return st;
 }

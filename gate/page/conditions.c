@@ -131,9 +131,7 @@ static struct conditions conditions_of(const struct page_machines *machines)
 static void conditions_release(struct conditions *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
-		for (size_t k = 0; k < all->machines; k++)
-			free(all->items[i].values[k]);
-		free(all->items[i].values);
+		mem_free_all(all->items[i].values, all->machines);
 		free(all->items[i].numbers);
 		free(all->items[i].key);
 	}

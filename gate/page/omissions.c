@@ -102,9 +102,7 @@ void omissions_other_builds(struct omissions *list, const struct run_set *runs)
 void omissions_release(struct omissions *list)
 {
 	for (size_t i = 0; i < list->n; i++) {
-		for (size_t k = 0; k < list->items[i].n; k++)
-			free(list->items[i].names[k]);
-		free(list->items[i].names);
+		mem_free_all(list->items[i].names, list->items[i].n);
 		free(list->items[i].what);
 		free(list->items[i].why);
 	}

@@ -590,9 +590,7 @@ void fragments_release(struct fragments *f)
 		process_release(&f->processes[p]);
 	for (size_t s = 0; s < f->n_sites; s++)
 		site_release(&f->sites[s]);
-	for (size_t r = 0; r < f->n_runs; r++)
-		free(f->runs[r]);
-	free(f->runs);
+	mem_free_all(f->runs, f->n_runs);
 	free(f->processes);
 	free(f->sites);
 	free(f->items);

@@ -200,9 +200,7 @@ static void fit_models(struct fit *f)
 	models_fit(&f->rows, (const bool *const *)use, m);
 	f->error = mem_new(f->rows.z.rows, sizeof(*f->error));
 	models_errors(m, &f->rows, f->fold, f->error);
-	for (size_t i = 0; i < m->n; i++)
-		free(use[i]);
-	free(use);
+	mem_free_all(use, m->n);
 }
 
 /* ---- are the runs enough? ---- */

@@ -18,12 +18,8 @@
 
 void names_release(struct names *names)
 {
-	for (size_t j = 0; j < names->p; j++)
-		free(names->columns[j]);
-	for (size_t f = 0; f < names->n; f++)
-		free(names->functions[f]);
-	free(names->columns);
-	free(names->functions);
+	mem_free_all(names->columns, names->p);
+	mem_free_all(names->functions, names->n);
 	*names = (struct names){ .p = 0 };
 }
 

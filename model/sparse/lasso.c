@@ -102,9 +102,7 @@ static struct scaled scaled_of(const struct mat *X, const double *y, const doubl
 
 static void scaled_release(struct scaled *d)
 {
-	for (size_t j = 0; j < d->p; j++)
-		free(d->products[j]);
-	free(d->products);
+	mem_free_all(d->products, d->p);
 	active_set_free(d->set);
 	free(d->z);
 	free(d->mean);

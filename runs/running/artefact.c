@@ -33,10 +33,8 @@ void artefact_release(struct artefact *artefact)
 		free(artefact->files[i].source);
 		free(artefact->files[i].content);
 	}
-	for (size_t i = 0; i < artefact->n_directories; i++)
-		free(artefact->directories[i]);
+	mem_free_all(artefact->directories, artefact->n_directories);
 	free(artefact->files);
-	free(artefact->directories);
 	*artefact = (struct artefact){ .files = NULL };
 }
 
@@ -279,9 +277,7 @@ static enum assay_status collect_all(const char *base, const char *const *paths,
 		free(real);
 		free(full);
 	}
-	for (size_t i = 0; i < n; i++)
-		free(names[i]);
-	free(names);
+	mem_free_all(names, n);
 	if (!st)
 		artefact_finish(&w.artefact);
 	*out = w.artefact;

@@ -31,13 +31,6 @@ struct costs_runs {
 	size_t n, capacity;
 };
 
-static void names_free(char **names, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		free(names[i]);
-	free(names);
-}
-
 void costs_release(struct costs *costs)
 {
 	for (size_t i = 0; i < costs->n; i++) {
@@ -53,11 +46,11 @@ void costs_release(struct costs *costs)
 	free(costs->architecture);
 	free(costs->fingerprint);
 	mat_release(&costs->X);
-	names_free(costs->names, costs->p);
+	mem_free_all(costs->names, costs->p);
 	free(costs->origin);
-	names_free(costs->unsteady, costs->n_unsteady);
-	names_free(costs->unknown, costs->n_unknown);
-	names_free(costs->machines, costs->n_machines);
+	mem_free_all(costs->unsteady, costs->n_unsteady);
+	mem_free_all(costs->unknown, costs->n_unknown);
+	mem_free_all(costs->machines, costs->n_machines);
 	*costs = (struct costs){ .application = NULL };
 }
 
@@ -409,7 +402,7 @@ static void make_columns(const struct costs_run *runs, size_t n, struct names *u
 		costs->origin[costs->p] = origin;
 		costs->names[costs->p++] = mem_string(names.items[i]);
 	}
-	names_free(names.items, names.n);
+	mem_free_all(names.items, names.n);
 	costs->unsteady = unsteady->items;
 	costs->n_unsteady = unsteady->n;
 	costs->unknown = unknown.items;
@@ -476,7 +469,7 @@ static enum assay_status make_costs(const struct costs_runs *runs, struct names 
 	if (!st)
 		make_rows(&runs->items[first], n, unsteady, costs);
 	else
-		names_free(unsteady->items, unsteady->n);
+		mem_free_all(unsteady->items, unsteady->n);
 	return st;
 }
 
@@ -568,7 +561,7 @@ enum assay_status costs_load(struct store *store, const struct costs_asked *aske
 	if (!st)
 		st = make_costs(&runs, &unsteady, &costs, err);
 	else
-		names_free(unsteady.items, unsteady.n);
+		mem_free_all(unsteady.items, unsteady.n);
 	runs_release(&runs);
 	runs_release(&counts);
 	*out = costs;

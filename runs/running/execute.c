@@ -174,9 +174,7 @@ size_t execute_hung(struct execute_host *h, size_t i)
 static void execute_host_release(struct execute_host *h, size_t n_versions)
 {
 	execute_host_start_over(h);
-	for (size_t i = 0; i < n_versions; i++)
-		free(h->stacks[i]);
-	free(h->stacks);
+	mem_free_all(h->stacks, n_versions);
 	free(h->builds);
 	free(h->counts);
 	free(h->cells);

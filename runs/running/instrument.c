@@ -230,9 +230,7 @@ enum assay_status instrument_make(const struct manifest *manifest, const struct 
 		st = find_changes(&m);
 	for (size_t i = 0; !st && i < n; i++)
 		st = make_list(&m, i, &made);
-	for (size_t i = 0; i < n; i++)
-		free(m.paths[i]);
-	free(m.paths);
+	mem_free_all(m.paths, n);
 	buf_release(&changed[0]);
 	buf_release(&changed[1]);
 	*out = made;
@@ -243,9 +241,7 @@ enum assay_status instrument_make(const struct manifest *manifest, const struct 
 
 void instrument_release(struct instrument *instrument)
 {
-	for (size_t i = 0; i < instrument->n; i++)
-		free(instrument->lists[i]);
-	free(instrument->lists);
+	mem_free_all(instrument->lists, instrument->n);
 	free(instrument->listed);
 	artefact_release(&instrument->files);
 	*instrument = (struct instrument){ .manifest = NULL };

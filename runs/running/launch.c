@@ -334,9 +334,7 @@ static enum assay_status launch_make_instrument(struct launch *launch, struct as
 	}
 	if (!st)
 		st = instrument_make(manifest, versions, n, &launch->files, &launch->instrument, err);
-	for (size_t i = 0; i < n; i++)
-		free(repositories[i]);
-	free(repositories);
+	mem_free_all(repositories, n);
 	free(versions);
 	return st;
 }

@@ -16,9 +16,7 @@
 
 void manifest_words_release(struct manifest_words *words)
 {
-	for (size_t i = 0; i < words->n; i++)
-		free(words->items[i]);
-	free(words->items);
+	mem_free_all(words->items, words->n);
 	*words = (struct manifest_words){ NULL, 0 };
 }
 

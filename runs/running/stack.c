@@ -142,9 +142,7 @@ enum assay_status stack_parse(const char *text, size_t n, const char *directory,
 		st = assay_fail(err, ASSAY_E_NODATA, "nothing is known of the libraries");
 	if (!st)
 		*out = stack_join_lines(lines, n_lines);
-	for (size_t i = 0; i < taken; i++)
-		free(lines[i]);
-	free(lines);
+	mem_free_all(lines, taken);
 	free(copy);
 	return st;
 }

@@ -207,8 +207,6 @@ void version_object_release(struct version_object *object)
 {
 	free(object->path);
 	free(object->repository);
-	for (size_t i = 0; i < object->n_libraries; i++)
-		free(object->libraries[i]);
-	free(object->libraries);
+	mem_free_all(object->libraries, object->n_libraries);
 	*object = (struct version_object){ .path = NULL };
 }

@@ -106,9 +106,7 @@ const char *intern_path(struct intern *intern, const char *directory, const char
 
 void intern_release(struct intern *intern)
 {
-	for (size_t i = 0; i < intern->n; i++)
-		free(intern->texts[i]);
-	free(intern->texts);
+	mem_free_all(intern->texts, intern->n);
 	free(intern->previous);
 	map_release(&intern->by_hash);
 	*intern = (struct intern){ .texts = NULL };

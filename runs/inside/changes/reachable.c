@@ -268,8 +268,6 @@ void reachable_of(const struct build *const *builds, size_t n, struct reachable 
 
 void reachable_release(struct reachable *reach)
 {
-	for (size_t i = 0; i < reach->n; i++)
-		free(reach->functions[i]);
-	free(reach->functions);
+	mem_free_all(reach->functions, reach->n);
 	*reach = (struct reachable){ NULL, 0 };
 }

@@ -220,9 +220,7 @@ static enum assay_status command_make(const char *const *words, size_t n, const 
 
 static void command_release(struct features_command *command)
 {
-	for (size_t i = 0; i < command->n; i++)
-		free(command->words[i]);
-	free(command->words);
+	mem_free_all(command->words, command->n);
 	*command = (struct features_command){ 0 };
 }
 
@@ -434,9 +432,7 @@ static enum assay_status call_builder(const char *const *words, size_t n, const 
 		launch_variable("CXX", strchr(variables[1], '=') + 1);
 	}
 	st = launch_checked(all, err);
-	for (size_t i = 0; i < used; i++)
-		free(all[i]);
-	free(all);
+	mem_free_all(all, used);
 	free(variables[0]);
 	free(variables[1]);
 	return st;

@@ -302,9 +302,7 @@ void run_features_release(struct run_features *f)
 	for (size_t i = 0; i < f->n; i++)
 		free(f->items[i].name);
 	free(f->items);
-	for (size_t i = 0; i < f->pieces_n; i++)
-		free(f->pieces[i]);
-	free(f->pieces);
+	mem_free_all(f->pieces, f->pieces_n);
 	*f = (struct run_features){ 0 };
 }
 

@@ -529,9 +529,7 @@ void slice_release(struct slice *slice)
 {
 	for (size_t f = 0; f < slice->n; f++)
 		free(slice->features[f].name);
-	for (size_t k = 0; k < slice->pieces_n; k++)
-		free(slice->pieces[k]);
+	mem_free_all(slice->pieces, slice->pieces_n);
 	free(slice->features);
-	free(slice->pieces);
 	*slice = (struct slice){ .n = 0 };
 }

@@ -575,8 +575,7 @@ enum assay_status samples_read(const char *path, struct samples *out, struct ass
 
 void samples_release(struct samples *samples)
 {
-	for (size_t i = 0; i < samples->n_counters; i++)
-		free(samples->counters[i]);
+	mem_free_all(samples->counters, samples->n_counters);
 	for (size_t i = 0; i < samples->n_functions; i++) {
 		free(samples->functions[i].module);
 		free(samples->functions[i].name);
@@ -585,7 +584,6 @@ void samples_release(struct samples *samples)
 		free(samples->infos[i].key);
 		free(samples->infos[i].value);
 	}
-	free(samples->counters);
 	free(samples->functions);
 	free(samples->infos);
 	free(samples->items);
