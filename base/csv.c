@@ -155,8 +155,7 @@ static enum assay_status read_field(struct csv *csv, bool *last, struct assay_er
 	if (st)
 		return st;
 	field[n] = '\0'; /* over the separator, or over the closing quote */
-	csv->fields = mem_grow(csv->fields, csv->n_fields, &csv->capacity, sizeof(*csv->fields));
-	csv->fields[csv->n_fields++] = field + (*field == '\'' && begins_formula(field));
+	mem_append(csv->fields, csv->n_fields, &csv->capacity, field + (*field == '\'' && begins_formula(field)));
 	return ASSAY_OK;
 }
 

@@ -90,8 +90,8 @@ static void grid_columns(const struct doc_node *table, struct grid *grid)
 		for (const struct doc_node *cell = is_row(row) ? row->first : NULL; cell; cell = cell->next) {
 			if (!is_cell(cell) || column_of(grid, cell->label) < grid->n_columns)
 				continue;
-			grid->columns = mem_grow(grid->columns, grid->n_columns, &grid->capacity, sizeof(*grid->columns));
-			grid->columns[grid->n_columns++] = (struct column){ .label = cell->label, .width = width_of(cell->label) };
+			mem_append(grid->columns, grid->n_columns, &grid->capacity,
+				   (struct column){ .label = cell->label, .width = width_of(cell->label) });
 		}
 	}
 }

@@ -324,8 +324,7 @@ enum assay_status file_names(const char *directory, const char *suffix, char ***
 
 		if (entry->d_name[0] == '.' || length <= end || strcmp(entry->d_name + length - end, suffix) != 0)
 			continue;
-		*names = mem_grow(*names, *n, &capacity, sizeof(**names));
-		(*names)[(*n)++] = mem_string(entry->d_name);
+		mem_append(*names, *n, &capacity, mem_string(entry->d_name));
 	}
 	closedir(dir);
 	if (*n)

@@ -179,8 +179,7 @@ static enum assay_status scan_key(struct scan *s)
 	skip_blanks(s);
 	if (s->at == s->end || *s->at != '"')
 		return expected(s, "a key in double quotes");
-	s->key_lines = mem_grow(s->key_lines, s->n_keys, &s->capacity, sizeof(*s->key_lines));
-	s->key_lines[s->n_keys++] = s->line;
+	mem_append(s->key_lines, s->n_keys, &s->capacity, s->line);
 	st = scan_string(s);
 	if (st)
 		return st;
@@ -270,8 +269,7 @@ static enum assay_status check_duplicates(const struct scan *s, const cJSON *nod
 	{
 		if (cJSON_IsObject(node)) {
 			ASSAY_BUG_IF(*key >= s->n_keys);
-			names = mem_grow(names, n, &capacity, sizeof(*names));
-			names[n++] = (struct named){ child->string, s->key_lines[(*key)++] };
+			mem_append(names, n, &capacity, (struct named){ child->string, s->key_lines[(*key)++] });
 		}
 		if (!st)
 			st = check_duplicates(s, child, key);

@@ -15,6 +15,9 @@ char *mem_format(const char *fmt, ...) __attribute__((malloc, returns_nonnull, f
 
 /* Room for one more element after `used` ones: returns `array`, moved when full, and updates *capacity. */
 void *mem_grow(void *array, size_t used, size_t *capacity, size_t size) __attribute__((returns_nonnull, warn_unused_result));
+/* That element, which the last argument is; `used` counts it. */
+#define mem_append(array, used, capacity, ...)                                                                                             \
+	((array) = mem_grow(array, used, capacity, sizeof(*(array))), (void)((array)[(used)++] = __VA_ARGS__))
 
 /* Frees each of n things that an array points to, and the array, which may be NULL where n is 0. */
 void mem_free_all(void *array, size_t n);

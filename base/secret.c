@@ -118,8 +118,7 @@ void secrets_add(struct secrets *s, char *const *variables, size_t n)
 		const char *value = secret_value(variables[i]);
 
 		if (value) {
-			s->values = mem_grow(s->values, s->n, &s->capacity, sizeof(*s->values));
-			s->values[s->n++] = value;
+			mem_append(s->values, s->n, &s->capacity, value);
 		}
 	}
 	if (s->n)

@@ -187,8 +187,7 @@ static enum assay_status read_items(struct reader *r, size_t depth, struct yaml_
 			yaml_release(&item);
 			break;
 		}
-		out->items = mem_grow(out->items, out->n_items, &capacity, sizeof(*out->items));
-		out->items[out->n_items++] = item;
+		mem_append(out->items, out->n_items, &capacity, item);
 	}
 	if (out->n_items) /* many small lists must not keep their spare room */
 		out->items = mem_resize(out->items, out->n_items, sizeof(*out->items));

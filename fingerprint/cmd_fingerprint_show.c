@@ -53,14 +53,11 @@ static enum assay_status fingerprint_cells(struct store *store, const char *id, 
 					 "t", id);
 
 	while (store_next(store, stmt, &st, err)) {
-		cells = mem_grow(cells, count, &capacity, sizeof(*cells));
-		cells[count++] =
-		    (struct fingerprint_cell){ mem_string(store_text(stmt, 0)),
-					       sqlite3_column_int64(stmt, 1),
-					       store_double(stmt, 2),
-					       store_double(stmt, 3),
-					       sqlite3_column_type(stmt, 4) == SQLITE_NULL ? NULL : mem_string(store_text(stmt, 4)),
-					       mem_string(store_text(stmt, 6)) };
+		mem_append(cells, count, &capacity,
+			   (struct fingerprint_cell){ mem_string(store_text(stmt, 0)), sqlite3_column_int64(stmt, 1), store_double(stmt, 2),
+						      store_double(stmt, 3),
+						      sqlite3_column_type(stmt, 4) == SQLITE_NULL ? NULL : mem_string(store_text(stmt, 4)),
+						      mem_string(store_text(stmt, 6)) });
 		if (cells[count - 1].per_s == 0) {
 			cells[count - 1].per_s = cells[count - 1].real_per_s = (double)NAN;
 			cells[count - 1].reason = mem_string("recorded 0");

@@ -36,8 +36,7 @@ add(struct checkup *checkup, size_t host, bool remark, const char *code, const c
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	checkup->problems = mem_grow(checkup->problems, checkup->n, &checkup->capacity, sizeof(*checkup->problems));
-	checkup->problems[checkup->n++] = (struct checkup_problem){ host, remark, code, mem_string(text) };
+	mem_append(checkup->problems, checkup->n, &checkup->capacity, (struct checkup_problem){ host, remark, code, mem_string(text) });
 }
 
 static bool answered(const struct checkup_host *h)

@@ -89,12 +89,12 @@ static enum assay_status trust(struct trusting *t, const struct host *const *hos
 	size_t first = t->n;
 
 	for (size_t i = 0; !st && i < n; i++) {
-		t->answers = mem_grow(t->answers, t->n, &t->capacity, sizeof(*t->answers));
-		t->answers[t->n++] = (struct answer){ .name = mem_string(hosts[i]->name),
-						      .jump = jump,
-						      .line = lines[i],
-						      .local = hosts[i]->local || hosts[i]->launcher.n,
-						      .trouble = mem_string(results[i].message) };
+		mem_append(t->answers, t->n, &t->capacity,
+			   (struct answer){ .name = mem_string(hosts[i]->name),
+					    .jump = jump,
+					    .line = lines[i],
+					    .local = hosts[i]->local || hosts[i]->launcher.n,
+					    .trouble = mem_string(results[i].message) });
 		fleet_result_release(&results[i]);
 	}
 	if (!st)
@@ -154,8 +154,7 @@ static enum assay_status trust_ways(struct trusting *t, const struct host *const
 				known = strcmp(done[k], way) == 0;
 			if (!known)
 				st = trust_jump(t, way, hosts[i]->name, err);
-			done = mem_grow(done, n_done, &capacity, sizeof(*done));
-			done[n_done++] = way;
+			mem_append(done, n_done, &capacity, way);
 		}
 		fleet_result_release(&results[i]);
 	}

@@ -40,8 +40,7 @@ static void sets_add(struct sets *sets, struct run_set *runs)
 			return;
 		}
 	}
-	sets->items = mem_grow(sets->items, sets->n, &sets->capacity, sizeof(*sets->items));
-	sets->items[sets->n++] = *runs;
+	mem_append(sets->items, sets->n, &sets->capacity, *runs);
 }
 
 static enum assay_status load_chosen(struct lab *lab, const struct cli_list *selectors, struct sets *sets, struct assay_error *err)

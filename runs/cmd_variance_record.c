@@ -85,8 +85,7 @@ static void children_add(const struct samples *file, struct recorded *sum)
 
 		if (strncmp(file->functions[file->items[i].function].name, "fork", 4) != 0 || !(child > 0))
 			continue;
-		sum->children = mem_grow(sum->children, sum->n_children, &sum->children_capacity, sizeof(*sum->children));
-		sum->children[sum->n_children++] = (uint64_t)child;
+		mem_append(sum->children, sum->n_children, &sum->children_capacity, (uint64_t)child);
 	}
 }
 
@@ -114,8 +113,7 @@ static void file_add(const char *path, struct recorded *sum)
 		cli_remark("%s", err.text);
 		return;
 	}
-	sum->pids = mem_grow(sum->pids, sum->processes, &sum->pids_capacity, sizeof(*sum->pids));
-	sum->pids[sum->processes++] = file.pid;
+	mem_append(sum->pids, sum->processes, &sum->pids_capacity, file.pid);
 	children_add(&file, sum);
 	sum->killed += !file.finished;
 	sum->records += file.n;
@@ -127,8 +125,8 @@ static void file_add(const char *path, struct recorded *sum)
 
 		if (!f->n)
 			continue;
-		sum->sites = mem_grow(sum->sites, sum->n_sites, &sum->capacity, sizeof(*sum->sites));
-		sum->sites[sum->n_sites++] = mem_format("%s %llx %s", f->module, (unsigned long long)f->address, f->name);
+		mem_append(sum->sites, sum->n_sites, &sum->capacity,
+			   mem_format("%s %llx %s", f->module, (unsigned long long)f->address, f->name));
 	}
 	samples_release(&file);
 }

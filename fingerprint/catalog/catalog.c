@@ -22,8 +22,7 @@ static void __attribute__((format(printf, 2, 3))) catalog_problem(struct catalog
 	va_start(args, fmt);
 	ASSAY_BUG_IF(vasprintf(&text, fmt, args) < 0);
 	va_end(args);
-	problems->texts = mem_grow(problems->texts, problems->n, &problems->capacity, sizeof(*problems->texts));
-	problems->texts[problems->n++] = text;
+	mem_append(problems->texts, problems->n, &problems->capacity, text);
 }
 
 void catalog_problems_release(struct catalog_problems *problems)

@@ -157,8 +157,7 @@ static enum assay_status load_stressors(struct store *store, struct fingerprint_
 					     &stmt, err);
 
 	while (store_next(store, stmt, &st, err)) {
-		set->stressors = mem_grow(set->stressors, set->n_stressors, &capacity, sizeof(*set->stressors));
-		set->stressors[set->n_stressors++] = mem_string(store_text(stmt, 0));
+		mem_append(set->stressors, set->n_stressors, &capacity, mem_string(store_text(stmt, 0)));
 	}
 	sqlite3_finalize(stmt);
 	return st;
@@ -509,14 +508,14 @@ enum assay_status fingerprint_listing_load(struct store *store, struct fingerpri
 	enum assay_status st = store_prepare(store, items_sql, &stmt, err);
 
 	while (store_next(store, stmt, &st, err)) {
-		listing.items = mem_grow(listing.items, listing.n, &capacity, sizeof(*listing.items));
-		listing.items[listing.n++] = (struct fingerprint_item){
-			.head = read_head(stmt),
-			.complete = sqlite3_column_int64(stmt, 10) != 0,
-			.passes = sqlite3_column_int64(stmt, 11),
-			.measured = sqlite3_column_int64(stmt, 12),
-			.missing = sqlite3_column_int64(stmt, 13),
-		};
+		mem_append(listing.items, listing.n, &capacity,
+			   (struct fingerprint_item){
+			       .head = read_head(stmt),
+			       .complete = sqlite3_column_int64(stmt, 10) != 0,
+			       .passes = sqlite3_column_int64(stmt, 11),
+			       .measured = sqlite3_column_int64(stmt, 12),
+			       .missing = sqlite3_column_int64(stmt, 13),
+			   });
 	}
 	sqlite3_finalize(stmt);
 	*out = listing;

@@ -211,8 +211,7 @@ static void list_processes(struct sweep *s)
 		if (!isdigit((unsigned char)entry->d_name[0]) || !process_read(entry->d_name, &p) || !p.alive || p.id <= 1 ||
 		    p.id == getpid())
 			continue;
-		s->all = mem_grow(s->all, s->n, &s->capacity, sizeof(*s->all));
-		s->all[s->n++] = p;
+		mem_append(s->all, s->n, &s->capacity, p);
 	}
 	if (proc)
 		closedir(proc);

@@ -211,8 +211,7 @@ static void add_name(char ***names, size_t *n, size_t *capacity, const char *fil
 
 	if (!length)
 		return;
-	*names = mem_grow(*names, *n, capacity, sizeof(**names));
-	(*names)[(*n)++] = mem_bytes(file, length);
+	mem_append(*names, *n, capacity, mem_bytes(file, length));
 }
 
 enum assay_status emulate_profile_names(const char *directory, char ***names, size_t *n, struct assay_error *err)

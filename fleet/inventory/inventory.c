@@ -418,8 +418,7 @@ static void host_release(struct host *host)
 static void add_hosts(const struct entry *e, struct inventory *inventory, size_t *capacity)
 {
 	for (size_t i = 0; i < e->n; i++) {
-		inventory->hosts = mem_grow(inventory->hosts, inventory->n, capacity, sizeof(*inventory->hosts));
-		inventory->hosts[inventory->n++] = make_host(e, i);
+		mem_append(inventory->hosts, inventory->n, capacity, make_host(e, i));
 	}
 }
 

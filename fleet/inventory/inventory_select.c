@@ -35,8 +35,7 @@ static void add_words(const struct host *host, const char *at, const char ***wor
 	size_t count = groups ? host->n_groups : types ? host->type != NULL : 1;
 
 	for (size_t k = 0; k < count; k++) {
-		*words = mem_grow(*words, *n, capacity, sizeof(**words));
-		(*words)[(*n)++] = groups ? host->groups[k] : types ? host->type : host->name;
+		mem_append(*words, *n, capacity, groups ? host->groups[k] : types ? host->type : host->name);
 	}
 }
 

@@ -143,8 +143,7 @@ static enum assay_status parse_pattern(struct expansion *e)
 	skip_blanks(e);
 	start = e->at;
 	do {
-		e->pieces = mem_grow(e->pieces, e->n_pieces, &e->pieces_capacity, sizeof(*e->pieces));
-		e->pieces[e->n_pieces++] = (struct piece){ 0 };
+		mem_append(e->pieces, e->n_pieces, &e->pieces_capacity, (struct piece){ 0 });
 		st = parse_piece(e, &e->pieces[e->n_pieces - 1]);
 	} while (!st && *e->at && *e->at != ',');
 	if (!st && e->n_pieces == 1 && !e->pieces[0].n_text && !e->pieces[0].n_ranges)
@@ -226,8 +225,7 @@ static enum assay_status add_name(struct expansion *e)
 		buf_release(&name);
 		return fail_at(e, e->pieces[0].text, ASSAY_E_LIMIT, "this name is too long");
 	}
-	e->set.names = mem_grow(e->set.names, e->set.n, &e->set_capacity, sizeof(*e->set.names));
-	e->set.names[e->set.n++] = buf_take(&name);
+	mem_append(e->set.names, e->set.n, &e->set_capacity, buf_take(&name));
 	return ASSAY_OK;
 }
 

@@ -154,8 +154,7 @@ static enum assay_status parse_patterns(struct line *line, const char *text, str
 	while ((pattern = strsep(&rest, ","))) {
 		if (!*pattern || strcmp(pattern, "!") == 0)
 			return fail_line(line, "an empty name in", text);
-		entry->patterns = mem_grow(entry->patterns, entry->n_patterns, &capacity, sizeof(*entry->patterns));
-		entry->patterns[entry->n_patterns++] = pattern;
+		mem_append(entry->patterns, entry->n_patterns, &capacity, pattern);
 	}
 	entry->literal = entry->n_patterns == 1 && !strpbrk(entry->hosts, "*?!");
 	return ASSAY_OK;
@@ -240,8 +239,7 @@ static enum assay_status add_line(struct known_hosts *known, struct line *line)
 		entry_release(&entry);
 		return st;
 	}
-	known->entries = mem_grow(known->entries, known->n, &known->capacity, sizeof(*known->entries));
-	known->entries[known->n++] = entry;
+	mem_append(known->entries, known->n, &known->capacity, entry);
 	return ASSAY_OK;
 }
 
@@ -264,8 +262,7 @@ enum assay_status known_hosts_parse(struct known_hosts *known, const char *name,
 		return assay_fail(err, ASSAY_E_LIMIT, "%s:1: more than %u bytes", name, KNOWN_HOSTS_BYTES_MAX);
 	if (memchr(text, '\0', n))
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:1: a NUL byte: this is not a text", name);
-	known->files = mem_grow(known->files, known->n_files, &known->files_capacity, sizeof(*known->files));
-	known->files[known->n_files++] = mem_string(name);
+	mem_append(known->files, known->n_files, &known->files_capacity, mem_string(name));
 	rest = bytes = mem_bytes(text, n);
 	for (size_t number = 1; !st && (line = strsep(&rest, "\n")); number++)
 		st = add_line(known, &(struct line){ name, number, line, err });
@@ -422,8 +419,7 @@ static struct known_hosts_matches find(const struct known_hosts *known, const ch
 	for (size_t i = 0; i < known->n; i++) {
 		if (!is_about(&known->entries[i], &hmac, name, n))
 			continue;
-		matches.entries = mem_grow(matches.entries, matches.n, &capacity, sizeof(*matches.entries));
-		matches.entries[matches.n++] = &known->entries[i];
+		mem_append(matches.entries, matches.n, &capacity, &known->entries[i]);
 	}
 	hmac_release(&hmac);
 	return matches;

@@ -108,8 +108,7 @@ static void add_functions(const struct sampled *s, struct division *division, si
 
 			if (k && strcmp(name, s->places[i]->items[k - 1].function) == 0)
 				continue;
-			division->names = mem_grow(division->names, division->n_names, capacity, sizeof(*division->names));
-			division->names[division->n_names++] = name;
+			mem_append(division->names, division->n_names, capacity, name);
 		}
 	}
 }
@@ -150,15 +149,13 @@ static void add_segments(const struct both *both, size_t function, struct divisi
 	const struct cost_fit *fit = &both->model->all;
 	size_t first = division->n, kept = division->n + 1;
 
-	division->items = mem_grow(division->items, division->n, capacity, sizeof(*division->items));
-	division->items[division->n++] = (struct segment){ function, 0, SIZE_MAX };
+	mem_append(division->items, division->n, capacity, (struct segment){ function, 0, SIZE_MAX });
 	for (size_t j = 0; j < fit->n; j++) {
 		unsigned line = loop_of(both->model->costs.names[fit->column[j]], division->names[function]);
 
 		if (!line)
 			continue;
-		division->items = mem_grow(division->items, division->n, capacity, sizeof(*division->items));
-		division->items[division->n++] = (struct segment){ function, line, j };
+		mem_append(division->items, division->n, capacity, (struct segment){ function, line, j });
 	}
 	qsort(division->items + first, division->n - first, sizeof(*division->items), compare_segments);
 	for (size_t k = first + 1; k < division->n; k++) {

@@ -391,8 +391,7 @@ static size_t compare_sessions(struct pairing_input *in, const struct stretch *b
 
 static void add_machine(struct pairing *p, const struct pairing_machine *m)
 {
-	p->machines = mem_grow(p->machines, p->n, &p->capacity, sizeof(*p->machines));
-	p->machines[p->n++] = *m;
+	mem_append(p->machines, p->n, &p->capacity, *m);
 	p->used += m->reason == PAIRING_USED;
 }
 

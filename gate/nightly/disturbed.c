@@ -105,14 +105,14 @@ static void list_machine(const struct run_set *set, const struct accounts *a, si
 
 		if (r->worst < 0)
 			continue;
-		out->items = mem_grow(out->items, out->n, capacity, sizeof(*out->items));
-		out->items[out->n++] = (struct disturbed_run){ .machine = mem_string(set->items[i].machine),
-							       .version = mem_string(set->version),
-							       .repetition = set->items[i].repetition,
-							       .cause = (enum disturbed_cause)r->worst,
-							       .share = slow ? r->excess : r->share[r->worst],
-							       .usual = slow ? 0 : r->usual,
-							       .left_out = exceptions };
+		mem_append(out->items, out->n, capacity,
+			   (struct disturbed_run){ .machine = mem_string(set->items[i].machine),
+						   .version = mem_string(set->version),
+						   .repetition = set->items[i].repetition,
+						   .cause = (enum disturbed_cause)r->worst,
+						   .share = slow ? r->excess : r->share[r->worst],
+						   .usual = slow ? 0 : r->usual,
+						   .left_out = exceptions });
 	}
 }
 

@@ -73,8 +73,7 @@ static size_t machine_of(struct loading *l, size_t before, const char *name)
 
 	if (i < SIZE_MAX)
 		return i;
-	l->machines = mem_grow(l->machines, l->n_machines, &l->machines_capacity, sizeof(*l->machines));
-	l->machines[l->n_machines++] = (struct machine_seen){ .name = mem_string(name) };
+	mem_append(l->machines, l->n_machines, &l->machines_capacity, (struct machine_seen){ .name = mem_string(name) });
 	return l->n_machines - 1;
 }
 
@@ -98,8 +97,8 @@ static size_t point_of(struct loading *l, const char *version, const char *plan,
 		if (is_point(&h->points[i], version, plan, taken_ms))
 			return i;
 	}
-	h->points = mem_grow(h->points, h->n, &l->points_capacity, sizeof(*h->points));
-	h->points[h->n++] = (struct history_point){ .version = mem_string(version), .plan = mem_string(plan), .taken_ms = taken_ms };
+	mem_append(h->points, h->n, &l->points_capacity,
+		   (struct history_point){ .version = mem_string(version), .plan = mem_string(plan), .taken_ms = taken_ms });
 	return h->n - 1;
 }
 
@@ -178,10 +177,10 @@ static enum assay_status load_accounts(struct store *store, struct loading *l, s
 			continue;
 		if (!l->machines[machine].architecture && *store_text(stmt, 1))
 			l->machines[machine].architecture = mem_string(store_text(stmt, 1));
-		l->accounts = mem_grow(l->accounts, l->n_accounts, &l->accounts_capacity, sizeof(*l->accounts));
-		l->accounts[l->n_accounts++] = (struct account){
-			point, machine, { store_double(stmt, 2), store_double(stmt, 3), store_double(stmt, 4) }, store_double(stmt, 5)
-		};
+		mem_append(
+		    l->accounts, l->n_accounts, &l->accounts_capacity,
+		    (struct account){
+			point, machine, { store_double(stmt, 2), store_double(stmt, 3), store_double(stmt, 4) }, store_double(stmt, 5) });
 	}
 	sqlite3_finalize(stmt);
 	return st;

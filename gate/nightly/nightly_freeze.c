@@ -369,19 +369,18 @@ static enum assay_status add_comparison(struct freezing *f, const char *candidat
 		if (f->no_such)
 			say(&f->notes->no_such, detail);
 		f->n_no_such += f->no_such;
-		f->out->items = mem_grow(f->out->items, f->out->n, &f->capacity, sizeof(*f->out->items));
-		f->out->items[f->out->n++] =
-		    (struct night_comparison){ .manifest = mem_string(f->name),
-					       .application = mem_string(application),
-					       .input = mem_string(input != WHOLE ? f->manifest.inputs[input].name : ""),
-					       .candidate = mem_string(candidate),
-					       .baseline = mem_string(baseline),
-					       .against = mem_string(against),
-					       .hosts = mem_string(f->chosen ? f->chosen : ""),
-					       .min_effect = e->min_effect > 0 ? e->min_effect : f->lab->config.min_effect,
-					       .min_gain = e->min_gain,
-					       .budget_s = e->budget_s,
-					       .detail = mem_string(detail) };
+		mem_append(f->out->items, f->out->n, &f->capacity,
+			   (struct night_comparison){ .manifest = mem_string(f->name),
+						      .application = mem_string(application),
+						      .input = mem_string(input != WHOLE ? f->manifest.inputs[input].name : ""),
+						      .candidate = mem_string(candidate),
+						      .baseline = mem_string(baseline),
+						      .against = mem_string(against),
+						      .hosts = mem_string(f->chosen ? f->chosen : ""),
+						      .min_effect = e->min_effect > 0 ? e->min_effect : f->lab->config.min_effect,
+						      .min_gain = e->min_gain,
+						      .budget_s = e->budget_s,
+						      .detail = mem_string(detail) });
 	}
 	f->no_such = false;
 	free(application);

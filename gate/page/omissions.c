@@ -27,8 +27,7 @@ static struct omission *omissions_append(struct omissions *list, const char *why
 
 static void omission_append(struct omission *omission, char *name)
 {
-	omission->names = mem_grow(omission->names, omission->n, &omission->capacity, sizeof(char *));
-	omission->names[omission->n++] = name;
+	mem_append(omission->names, omission->n, &omission->capacity, name);
 }
 
 struct omission *omissions_add(struct omissions *list, const char *why, const char *fmt, ...)

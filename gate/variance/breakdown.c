@@ -95,8 +95,7 @@ static void thread_segments(const struct variance *v, size_t first, size_t n, st
 		for (size_t a = 0; a < ACCOUNTS; a++)
 			seg.account[a] = more_of(s[i].value[a], s[i + 1].value[a]);
 		seg.account[ACCOUNT_LOOP] = (s[i].value[ACCOUNT_LOOP] + s[i + 1].value[ACCOUNT_LOOP]) / 2;
-		out->items = mem_grow(out->items, out->n, &out->capacity, sizeof(seg));
-		out->items[out->n++] = seg;
+		mem_append(out->items, out->n, &out->capacity, seg);
 	}
 }
 

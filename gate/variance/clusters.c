@@ -96,8 +96,7 @@ static void cluster_add(struct variance *v, const struct place *places, size_t n
 		c.usual_s = usual.usual;
 		c.slow_s = usual.slow;
 	}
-	v->clusters = mem_grow(v->clusters, v->n_clusters, capacity, sizeof(c));
-	v->clusters[v->n_clusters++] = c;
+	mem_append(v->clusters, v->n_clusters, capacity, c);
 	free(mean);
 }
 

@@ -203,8 +203,7 @@ static void file_look(struct follow *all, struct followed *f, int file)
 	f->header.ticks_per_s = h.ticks_per_s;
 	f->header.level = h.level;
 	for (; f->seen < h.chunks && place_of(f, f->seen) < (uint64_t)info.st_size; f->seen++) {
-		f->places = mem_grow(f->places, f->n, &f->capacity, sizeof(*f->places));
-		f->places[f->n++] = (struct place){ .index = f->seen, .begun_s = (double)NAN };
+		mem_append(f->places, f->n, &f->capacity, (struct place){ .index = f->seen, .begun_s = (double)NAN });
 	}
 	for (size_t i = 0; i < f->n; i++)
 		if (isnan(f->places[i].begun_s))
@@ -232,8 +231,7 @@ static enum assay_status files_find(struct follow *f, struct assay_error *err)
 
 		if (before && bsearch(&key, f->files, before, sizeof(key), files_order))
 			continue;
-		f->files = mem_grow(f->files, f->n, &f->capacity, sizeof(key));
-		f->files[f->n++] = (struct followed){ .path = mem_string(paths[i]) };
+		mem_append(f->files, f->n, &f->capacity, (struct followed){ .path = mem_string(paths[i]) });
 	}
 	if (f->n > before)
 		qsort(f->files, f->n, sizeof(*f->files), files_order);

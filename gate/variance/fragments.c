@@ -196,8 +196,7 @@ static void threads_name(const struct samples *s, struct fragment_process *p)
 		if (strncmp(s->infos[i].key, "thread:", 7) != 0 || !text_int64(s->infos[i].key + 7, &number) || number < 0 ||
 		    number >= FRAGMENTS_THREADS_MAX)
 			continue;
-		p->named = mem_grow(p->named, p->n_named, &capacity, sizeof(*p->named));
-		p->named[p->n_named++] = (struct fragment_thread){ (uint32_t)number, mem_string(s->infos[i].value) };
+		mem_append(p->named, p->n_named, &capacity, (struct fragment_thread){ (uint32_t)number, mem_string(s->infos[i].value) });
 	}
 }
 
@@ -263,11 +262,11 @@ static void sites_add(struct loading *l, const struct samples *s)
 	const char *program = samples_info(s, "program");
 
 	for (size_t f = 0; f < s->n_functions; f++) {
-		l->out.sites = mem_grow(l->out.sites, l->out.n_sites, &l->sites_capacity, sizeof(*l->out.sites));
-		l->out.sites[l->out.n_sites++] = (struct fragment_site){ .module = mem_string(s->functions[f].module),
-									 .name = mem_string(s->functions[f].name),
-									 .address = s->functions[f].address,
-									 .program = mem_string(program ? program : "") };
+		mem_append(l->out.sites, l->out.n_sites, &l->sites_capacity,
+			   (struct fragment_site){ .module = mem_string(s->functions[f].module),
+						   .name = mem_string(s->functions[f].name),
+						   .address = s->functions[f].address,
+						   .program = mem_string(program ? program : "") });
 	}
 }
 
@@ -307,8 +306,7 @@ static enum assay_status file_add(struct loading *l, const char *name, const str
 	}
 	p.n = l->out.n - p.first;
 	p.n_snapshots = l->out.n_snapshots - p.first_snapshot;
-	l->out.processes = mem_grow(l->out.processes, l->out.n_processes, &l->processes_capacity, sizeof(p));
-	l->out.processes[l->out.n_processes++] = p;
+	mem_append(l->out.processes, l->out.n_processes, &l->processes_capacity, p);
 	return ASSAY_OK;
 }
 

@@ -98,8 +98,7 @@ static void holder_find(const struct variance *v, struct long_wait *w, const str
 
 			if (!ended_with(f, waits[i]))
 				continue;
-			held = mem_grow(held, n_held, &capacity, sizeof(*held));
-			held[n_held++] = (struct held){ f->thread, f->from, f->to, waits[i]->time_s };
+			mem_append(held, n_held, &capacity, (struct held){ f->thread, f->from, f->to, waits[i]->time_s });
 		}
 	}
 	if (n_held)
@@ -142,8 +141,7 @@ void long_waits_find(struct variance *v)
 				continue;
 			if (w.lock)
 				holder_find(v, &w, waits + i, k);
-			v->waits = mem_grow(v->waits, v->n_waits, &capacity, sizeof(w));
-			v->waits[v->n_waits++] = w;
+			mem_append(v->waits, v->n_waits, &capacity, w);
 		}
 	}
 	if (v->n_waits)

@@ -18,8 +18,7 @@ struct paths {
 
 static void paths_add(struct paths *paths, char *path)
 {
-	paths->items = mem_grow(paths->items, paths->n, &paths->capacity, sizeof(*paths->items));
-	paths->items[paths->n++] = path;
+	mem_append(paths->items, paths->n, &paths->capacity, path);
 }
 
 static enum assay_status directory_add(struct paths *paths, const char *directory, struct assay_error *err)
@@ -165,8 +164,7 @@ static void runs_divide(struct stored_runs *runs)
 			last->n++;
 			continue;
 		}
-		runs->items = mem_grow(runs->items, runs->n, &capacity, sizeof(*runs->items));
-		runs->items[runs->n++] = (struct stored_run){ i, 1 };
+		mem_append(runs->items, runs->n, &capacity, (struct stored_run){ i, 1 });
 	}
 }
 

@@ -217,8 +217,7 @@ static bool row_slowest(const struct variance *v, const struct row *row, struct 
 
 void stretch_add(struct stretches *out, const struct stretch *s)
 {
-	out->items = mem_grow(out->items, out->n, &out->capacity, sizeof(*s));
-	out->items[out->n++] = *s;
+	mem_append(out->items, out->n, &out->capacity, *s);
 }
 
 /* The slowest stretch first: what was found is no part of what the rest is compared with. Returns how slow the rest is. */

@@ -1,7 +1,6 @@
 #include "gate/variance/versus.h"
 
 #include "base/mem.h"
-#include "base/order.h"
 #include "base/stats.h"
 #include "gate/variance/answer.h"
 #include "gate/variance/processors.h"
@@ -156,7 +155,12 @@ struct edges {
 	size_t n;
 };
 
-ORDER_BY(edges_order, struct edge, BY_UP(key) BY_UP(activity))
+static int edges_order(const void *a, const void *b)
+{
+	const struct edge *x = a, *y = b;
+
+	return x->key != y->key ? (x->key > y->key ? 1 : -1) : (x->activity > y->activity) - (x->activity < y->activity);
+}
 
 static uint32_t site_now(const uint32_t *match, size_t n_old, uint32_t site)
 {
@@ -284,8 +288,7 @@ static void place_add(struct versus *out, size_t *capacity, const struct varianc
 				  .named_by = new ? &new_run->fragments : &old_run->fragments };
 
 	p.expected_s = !old ? p.new_s : !new ? 0 : old->time_s *(1 + p.work_more);
-	out->places = mem_grow(out->places, out->n_places, capacity, sizeof(p));
-	out->places[out->n_places++] = p;
+	mem_append(out->places, out->n_places, capacity, p);
 }
 
 /* places: of the candidate, or NULL. */

@@ -189,8 +189,7 @@ static void rows_group(const struct row_ordering *o, struct rows *r)
 			last->n++;
 			continue;
 		}
-		r->groups = mem_grow(r->groups, r->n_groups, &capacity, sizeof(*r->groups));
-		r->groups[r->n_groups++] = (struct row_group){ .function = function, .run = run, .first = i, .n = 1 };
+		mem_append(r->groups, r->n_groups, &capacity, (struct row_group){ .function = function, .run = run, .first = i, .n = 1 });
 	}
 }
 

@@ -265,8 +265,7 @@ static void search_try(const struct search *s, struct additive_model *m, struct 
 {
 	if (!model_fit(s, m))
 		return;
-	fit->models = mem_grow(fit->models, fit->n, &fit->capacity, sizeof(*fit->models));
-	fit->models[fit->n++] = *m;
+	mem_append(fit->models, fit->n, &fit->capacity, *m);
 }
 
 static void search_small(const struct search *s, size_t size, struct additive *fit)
@@ -349,8 +348,8 @@ static void search_beam(const struct search *s, size_t from, struct additive *fi
  * the cost is their geometric mean, and all of it unexplained. */
 static void search_mean_alone(const struct search *s, struct additive *fit)
 {
-	fit->models = mem_grow(fit->models, fit->n, &fit->capacity, sizeof(*fit->models));
-	fit->models[fit->n++] = (struct additive_model){ .size = 1, .col = { s->sums->cols - 1 }, .w = { 1.0 }, .left_out = CLIP };
+	mem_append(fit->models, fit->n, &fit->capacity,
+		   (struct additive_model){ .size = 1, .col = { s->sums->cols - 1 }, .w = { 1.0 }, .left_out = CLIP });
 }
 
 void additive_fit(const struct additive_sums *sums, const double *count, size_t size, struct additive *out)

@@ -126,8 +126,7 @@ static void changes_try(const struct growing *g, const double *count, struct cha
 	if (!change_fit(g, count, &m, &error))
 		return;
 	m.weight = log(error + FLOOR);
-	out->items = mem_grow(out->items, out->n, &out->capacity, sizeof(*out->items));
-	out->items[out->n++] = m;
+	mem_append(out->items, out->n, &out->capacity, m);
 }
 
 /* From logs of errors to weights that sum to one. */

@@ -67,8 +67,7 @@ void stand_ins_of(const struct features *f, struct stand_ins *out)
 
 				if (j == k || !stands_in(&ratio.at[i * types], j == i ? NULL : &ratio.at[j * types], types, &one.part))
 					continue;
-				s.items = mem_grow(s.items, n, &capacity, sizeof(*s.items));
-				s.items[n++] = one;
+				mem_append(s.items, n, &capacity, one);
 			}
 		}
 		s.first[k + 1] = n;

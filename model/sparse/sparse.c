@@ -338,8 +338,7 @@ static struct sparse_term *expand(const struct sparse_term *linear, size_t survi
 
 	*n = 0;
 	for (size_t a = 0; a < survivors; a++) {
-		out = mem_grow(out, *n, &capacity, sizeof(*out));
-		out[(*n)++] = (struct sparse_term){ .column = { linear[a].column[0] }, .degree = 1, .coefficient = 1.0 };
+		mem_append(out, *n, &capacity, (struct sparse_term){ .column = { linear[a].column[0] }, .degree = 1, .coefficient = 1.0 });
 	}
 	for (size_t d = 2; d <= degree; d++) {
 		size_t to = *n;
@@ -351,8 +350,7 @@ static struct sparse_term *expand(const struct sparse_term *linear, size_t survi
 				if (linear[a].column[0] < term.column[d - 2])
 					continue;
 				term.column[term.degree++] = linear[a].column[0];
-				out = mem_grow(out, *n, &capacity, sizeof(*out));
-				out[(*n)++] = term;
+				mem_append(out, *n, &capacity, term);
 			}
 		}
 		from = to;
@@ -415,8 +413,7 @@ static struct pair *find_pairs(const struct runs *r, const struct sparse_column 
 
 			if (how <= 0.0)
 				continue;
-			pairs = mem_grow(pairs, *n, &capacity, sizeof(*pairs));
-			pairs[(*n)++] = (struct pair){ low, high, how };
+			mem_append(pairs, *n, &capacity, (struct pair){ low, high, how });
 		}
 	}
 	if (*n)

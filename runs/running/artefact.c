@@ -77,8 +77,7 @@ static enum assay_status artefact_add_directory(struct walk *w, const char *path
 
 	if (a->n_directories == ARTEFACT_FILES_MAX)
 		return assay_fail(w->err, ASSAY_E_LIMIT, "'%s' has more than %d directories", w->root, ARTEFACT_FILES_MAX);
-	a->directories = mem_grow(a->directories, a->n_directories, &w->directories_capacity, sizeof(char *));
-	a->directories[a->n_directories++] = mem_string(path);
+	mem_append(a->directories, a->n_directories, &w->directories_capacity, mem_string(path));
 	return ASSAY_OK;
 }
 

@@ -25,12 +25,12 @@ enum assay_status cost_places_add(struct cost_places *places, const char *signat
 		places->runs++;
 		places->sample = period;
 		while (sampled_lines_next(&text, &line)) {
-			places->items = mem_grow(places->items, places->n, &places->capacity, sizeof(*places->items));
-			places->items[places->n++] = (struct cost_place){ .function = mem_bytes(line.function, line.function_bytes),
-									  .file = mem_bytes(line.file, line.file_bytes),
-									  .line = line.line,
-									  .begins = line.begins,
-									  .seconds = period * (double)line.count };
+			mem_append(places->items, places->n, &places->capacity,
+				   (struct cost_place){ .function = mem_bytes(line.function, line.function_bytes),
+							.file = mem_bytes(line.file, line.file_bytes),
+							.line = line.line,
+							.begins = line.begins,
+							.seconds = period * (double)line.count });
 		}
 	}
 	signature_release(&of);

@@ -213,8 +213,7 @@ static void list_machines(const struct costs_runs *runs, struct costs *costs)
 
 	for (size_t i = 0; i < runs->n; i++) {
 		if (!i || strcmp(runs->items[i - 1].machine, runs->items[i].machine) != 0) {
-			list = mem_grow(list, n, &capacity, sizeof(*list));
-			list[n++] = (struct machine_inputs){ mem_string(runs->items[i].machine), 0 };
+			mem_append(list, n, &capacity, (struct machine_inputs){ mem_string(runs->items[i].machine), 0 });
 		}
 		list[n - 1].inputs += !i || !same_input(&runs->items[i - 1], &runs->items[i]);
 	}
@@ -290,8 +289,7 @@ struct names {
 
 static void names_add(struct names *names, const char *name)
 {
-	names->items = mem_grow(names->items, names->n, &names->capacity, sizeof(char *));
-	names->items[names->n++] = mem_string(name);
+	mem_append(names->items, names->n, &names->capacity, mem_string(name));
 }
 
 static bool are_among(char *const *names, size_t n, const char *name)

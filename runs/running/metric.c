@@ -180,8 +180,7 @@ static enum assay_status metric_add(struct metric_values *values, double value, 
 				  RUN_METRIC_MAX);
 	if (values->n == VALUES_MAX)
 		return assay_fail(err, ASSAY_E_NODATA, "%s: more than %d values of one run", where, VALUES_MAX);
-	values->items = mem_grow(values->items, values->n, &values->capacity, sizeof(double));
-	values->items[values->n++] = value;
+	mem_append(values->items, values->n, &values->capacity, value);
 	return ASSAY_OK;
 }
 

@@ -10,8 +10,7 @@ static const char *const built_in[] = { "stream/*", "fio/*" };
 
 static void direction_append(struct metric_rules *rules, const char *glob, bool higher_is_better)
 {
-	rules->items = mem_grow(rules->items, rules->n, &rules->capacity, sizeof(*rules->items));
-	rules->items[rules->n++] = (struct metric_rule){ mem_string(glob), higher_is_better };
+	mem_append(rules->items, rules->n, &rules->capacity, (struct metric_rule){ mem_string(glob), higher_is_better });
 }
 
 enum assay_status metric_rules_load(struct store *store, struct metric_rules *out, struct assay_error *err)

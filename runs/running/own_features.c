@@ -136,8 +136,7 @@ bool own_features_of(struct session *session, const struct own_features_asked *a
 		return false;
 	}
 	if (i == own->n) {
-		own->items = mem_grow(own->items, own->n, &own->capacity, sizeof(*own->items));
-		own->items[own->n++] = one;
+		mem_append(own->items, own->n, &own->capacity, one);
 	} else {
 		free(one.asked);
 	}

@@ -121,8 +121,7 @@ static void quiho_add_row(struct quiho *quiho, const struct csv *csv, const size
 			quiho->skipped[skip].first_line = csv->line;
 		return;
 	}
-	quiho->rows = mem_grow(quiho->rows, quiho->n, &quiho->capacity, sizeof(*quiho->rows));
-	quiho->rows[quiho->n++] = row;
+	mem_append(quiho->rows, quiho->n, &quiho->capacity, row);
 }
 
 enum assay_status quiho_parse(const char *name, char *text, size_t n, struct quiho *out, struct assay_error *err)

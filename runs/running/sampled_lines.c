@@ -150,8 +150,7 @@ static void seen_add(struct seen_list *list, char *name, size_t file, unsigned l
 			return;
 		}
 	}
-	list->items = mem_grow(list->items, list->n, &list->capacity, sizeof(*list->items));
-	list->items[list->n++] = (struct seen){ .name = name, .count = count, .file = file };
+	mem_append(list->items, list->n, &list->capacity, (struct seen){ .name = name, .count = count, .file = file });
 }
 
 ORDER_BY(by_count, struct seen, BY_DOWN(count) BY_TEXT(name))

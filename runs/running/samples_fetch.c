@@ -49,8 +49,7 @@ bool samples_found_parse(char *text, const char *suffix, struct samples_found *o
 					  SAMPLES_FETCH_BYTES_MAX >> 20, SAMPLES_FETCH_FILES_MAX);
 			return false;
 		}
-		out->items = mem_grow(out->items, out->n, &out->capacity, sizeof(*out->items));
-		out->items[out->n++] = (struct samples_found_file){ .name = mem_string(end + 1), .bytes = bytes };
+		mem_append(out->items, out->n, &out->capacity, (struct samples_found_file){ .name = mem_string(end + 1), .bytes = bytes });
 	}
 	return true;
 }
@@ -147,8 +146,7 @@ static enum assay_status samples_keep(const struct samples_source *source, const
 	if (st)
 		return st;
 	kept.pack = (int64_t)pack;
-	e->samples = mem_grow(e->samples, e->n_samples, &e->samples_capacity, sizeof(kept));
-	e->samples[e->n_samples++] = kept;
+	mem_append(e->samples, e->n_samples, &e->samples_capacity, kept);
 	return ASSAY_OK;
 }
 
@@ -200,8 +198,7 @@ static enum assay_status calls_keep(const struct samples_source *source, const c
 	samples_release(&samples);
 	st = empty ? ASSAY_OK : sample_keep_file(source->lab, bytes, n, RECORD_CALLS, &kept, fault);
 	if (!st && !empty) {
-		e->samples = mem_grow(e->samples, e->n_samples, &e->samples_capacity, sizeof(kept));
-		e->samples[e->n_samples++] = kept;
+		mem_append(e->samples, e->n_samples, &e->samples_capacity, kept);
 	}
 	return st;
 }

@@ -160,8 +160,7 @@ static enum assay_status load_doses(struct store *store, const struct shaped_pla
 
 			if (strcmp(shape_means_code((enum shape_means)means), store_text(stmt, 0)) != 0)
 				continue;
-			dose->pairs = mem_grow(dose->pairs, dose->n, &dose->capacity, sizeof(*dose->pairs));
-			dose->pairs[dose->n++] = store_double(stmt, 2);
+			mem_append(dose->pairs, dose->n, &dose->capacity, store_double(stmt, 2));
 		}
 	}
 	sqlite3_finalize(stmt);

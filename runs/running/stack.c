@@ -102,8 +102,7 @@ static size_t stack_split_lines(char *text, char ***out)
 		end = line + strcspn(line, "\n");
 		if (*end)
 			*end++ = '\0';
-		lines = mem_grow(lines, n, &capacity, sizeof(*lines));
-		lines[n++] = line;
+		mem_append(lines, n, &capacity, line);
 	}
 	*out = lines;
 	return n;
@@ -176,8 +175,7 @@ static void stack_add_names(struct names *names, char *const *lines, size_t n, c
 			k++;
 		if (k < names->n)
 			continue;
-		names->items = mem_grow(names->items, names->n, &names->capacity, sizeof(*names->items));
-		names->items[names->n++] = name;
+		mem_append(names->items, names->n, &names->capacity, name);
 	}
 }
 

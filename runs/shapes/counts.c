@@ -311,15 +311,15 @@ static enum assay_status run_once(struct measuring *m, unsigned shape, bool larg
 	st = m->run(m->context, m->words, m->n, shaped + filtered, filtered ? 1 : 2, &result, err);
 	if (st)
 		return st;
-	m->out->runs = mem_grow(m->out->runs, m->out->n, &m->out->capacity, sizeof(*m->out->runs));
-	m->out->runs[m->out->n++] = (struct count_run){ .shape = shape,
-							.large = large,
-							.cpu_s = dose_cpu_s(&result),
-							.wall_s = (double)result.wall_ns / 1e9,
-							.user_s = (double)result.user_us / 1e6,
-							.faults = known(result.minor_faults),
-							.bytes = known(result.read_bytes) + known(result.write_bytes),
-							.transfers = known(result.read_calls) + known(result.write_calls) };
+	mem_append(m->out->runs, m->out->n, &m->out->capacity,
+		   (struct count_run){ .shape = shape,
+				       .large = large,
+				       .cpu_s = dose_cpu_s(&result),
+				       .wall_s = (double)result.wall_ns / 1e9,
+				       .user_s = (double)result.user_us / 1e6,
+				       .faults = known(result.minor_faults),
+				       .bytes = known(result.read_bytes) + known(result.write_bytes),
+				       .transfers = known(result.read_calls) + known(result.write_calls) });
 	return ASSAY_OK;
 }
 

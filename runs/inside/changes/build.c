@@ -113,8 +113,7 @@ static void decode_range(const struct image *image, const ZydisDecoder *decoder,
 		struct instruction one = { .address = address, .bytes = bytes + (address - range->low), .length = 1 };
 
 		if (decode_one(image, decoder, range->high - address, &one)) {
-			code->items = mem_grow(code->items, code->n, &code->capacity, sizeof(*code->items));
-			code->items[code->n++] = one;
+			mem_append(code->items, code->n, &code->capacity, one);
 		}
 		address += one.length;
 	}
@@ -238,8 +237,7 @@ static void add_referred(struct build *build, uint64_t address)
 
 	if (!section || image_is_code(section))
 		return;
-	build->referred = mem_grow(build->referred, build->n_referred, &build->referred_capacity, sizeof(*build->referred));
-	build->referred[build->n_referred++] = address;
+	mem_append(build->referred, build->n_referred, &build->referred_capacity, address);
 }
 
 static void add_call(struct build *build, size_t body, uint64_t address)
@@ -249,8 +247,7 @@ static void add_call(struct build *build, size_t body, uint64_t address)
 
 	if (callee == FUNCTIONS_NONE || callee == f->bodies[body].function)
 		return;
-	f->calls = mem_grow(f->calls, f->n_calls, &f->calls_capacity, sizeof(*f->calls));
-	f->calls[f->n_calls++] = (struct call){ body, callee };
+	mem_append(f->calls, f->n_calls, &f->calls_capacity, (struct call){ body, callee });
 }
 
 static void read_references(struct build *build)

@@ -63,8 +63,7 @@ static void add_cause(struct finding *finding, enum change_reason reason, size_t
 	for (size_t i = 0; i < change->n_causes; i++)
 		if (change->causes[i].key == key && change->causes[i].reason == reason)
 			return;
-	change->causes = mem_grow(change->causes, change->n_causes, &change->causes_capacity, sizeof(*change->causes));
-	change->causes[change->n_causes++] = (struct change_cause){ reason, key };
+	mem_append(change->causes, change->n_causes, &change->causes_capacity, (struct change_cause){ reason, key });
 }
 
 /* ---- steps ---- */
@@ -142,8 +141,7 @@ static struct share *share_of(struct shares *shares, size_t key)
 
 	if (!map_get(&shares->by_key, key, &index)) {
 		index = shares->n;
-		shares->items = mem_grow(shares->items, shares->n, &shares->capacity, sizeof(*shares->items));
-		shares->items[shares->n++] = (struct share){ .key = key };
+		mem_append(shares->items, shares->n, &shares->capacity, (struct share){ .key = key });
 		map_set(&shares->by_key, key, index);
 	}
 	return &shares->items[index];

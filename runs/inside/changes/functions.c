@@ -281,8 +281,7 @@ static bool has_code(const struct image *image, uint64_t low, uint64_t high)
 
 static void add_range(struct functions *f, uint64_t low, uint64_t high)
 {
-	f->ranges = mem_grow(f->ranges, f->n_ranges, &f->ranges_capacity, sizeof(*f->ranges));
-	f->ranges[f->n_ranges++] = (struct range){ low, high };
+	mem_append(f->ranges, f->n_ranges, &f->ranges_capacity, (struct range){ low, high });
 }
 
 /* Adds the ranges of an entry that lie in machine code, unsorted; those of functions that the linker removed do not. */
@@ -405,8 +404,8 @@ static enum assay_status read_inlined(struct reader *reader, Dwarf_Die *die, siz
 			line = 0;
 		read_ranges(reader, die);
 		join_ranges(f, first);
-		f->inlines = mem_grow(f->inlines, f->n_inlines, &f->inlines_capacity, sizeof(*f->inlines));
-		f->inlines[f->n_inlines++] = (struct inlined){ function, body, first, f->n_ranges - first, (unsigned)line };
+		mem_append(f->inlines, f->n_inlines, &f->inlines_capacity,
+			   (struct inlined){ function, body, first, f->n_ranges - first, (unsigned)line });
 	}
 	return read_children(reader, die, body, depth, err);
 }
@@ -427,8 +426,7 @@ static void read_call(struct reader *reader, Dwarf_Die *die, size_t body)
 	callee = function_of_entry(reader, &origin, false);
 	if (callee == FUNCTIONS_NONE)
 		return;
-	f->calls = mem_grow(f->calls, f->n_calls, &f->calls_capacity, sizeof(*f->calls));
-	f->calls[f->n_calls++] = (struct call){ body, callee };
+	mem_append(f->calls, f->n_calls, &f->calls_capacity, (struct call){ body, callee });
 }
 
 static enum assay_status read_entry(struct reader *reader, Dwarf_Die *die, size_t body, int depth, struct assay_error *err)

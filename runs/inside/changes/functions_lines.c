@@ -97,8 +97,7 @@ static void note_lines(struct functions *f, const struct body *body, const struc
 		}
 		if (path != function->file)
 			continue;
-		seen->items = mem_grow(seen->items, seen->n, &seen->capacity, sizeof(*seen->items));
-		seen->items[seen->n++] = (struct seen){ rows->owners[i], (uint64_t)line };
+		mem_append(seen->items, seen->n, &seen->capacity, (struct seen){ rows->owners[i], (uint64_t)line });
 	}
 }
 

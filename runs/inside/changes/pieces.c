@@ -191,8 +191,7 @@ size_t pieces_uses(const struct image *image, const struct pieces *pieces, struc
 
 			if (to == SIZE_MAX || to == from || pieces->items[to].n_symbols || pieces->items[to].variant_of)
 				continue;
-			*out = mem_grow(*out, n, &capacity, sizeof(**out));
-			(*out)[n++] = (struct piece_use){ to, from };
+			mem_append(*out, n, &capacity, (struct piece_use){ to, from });
 		}
 	}
 	return n;

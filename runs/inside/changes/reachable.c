@@ -34,8 +34,7 @@ static void reach(struct search *s, size_t build, size_t function)
 	if (function == FUNCTIONS_NONE || s->items[build].reached[function])
 		return;
 	s->items[build].reached[function] = true;
-	s->open = mem_grow(s->open, s->n_open, &s->capacity, sizeof(*s->open));
-	s->open[s->n_open++] = (struct place_to_go){ build, function };
+	mem_append(s->open, s->n_open, &s->capacity, (struct place_to_go){ build, function });
 }
 
 /* The function that begins at an address. */
@@ -61,8 +60,7 @@ static void add_edge(struct loadable *l, size_t from, size_t to)
 {
 	if (to == FUNCTIONS_NONE || to == from)
 		return;
-	l->edges = mem_grow(l->edges, l->n_edges, &l->capacity, sizeof(*l->edges));
-	l->edges[l->n_edges++] = (struct edge){ from, to };
+	mem_append(l->edges, l->n_edges, &l->capacity, (struct edge){ from, to });
 }
 
 ORDER_BY(compare_edges, struct edge, BY_UP(from))

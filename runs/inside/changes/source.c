@@ -124,8 +124,7 @@ static enum assay_status add_hunk(struct source *source, struct lines *lines, co
 		return assay_fail(err, ASSAY_E_FORMAT, "git's difference: line %zu: incomplete hunk", lines->number);
 	if (source->n_hunks == SOURCE_HUNKS_MAX)
 		return assay_fail(err, ASSAY_E_LIMIT, "git's difference has more than %u hunks", SOURCE_HUNKS_MAX);
-	source->hunks = mem_grow(source->hunks, source->n_hunks, &source->capacity, sizeof(*source->hunks));
-	source->hunks[source->n_hunks++] = hunk;
+	mem_append(source->hunks, source->n_hunks, &source->capacity, hunk);
 	return ASSAY_OK;
 }
 

@@ -59,8 +59,7 @@ static void parts_release(struct parts *p)
 
 static void parts_add(struct parts *p, char *name, double sum, uint64_t of, enum feature_kind kind)
 {
-	p->items = mem_grow(p->items, p->n, &p->capacity, sizeof(*p->items));
-	p->items[p->n++] = (struct part){ name, sum, of, kind };
+	mem_append(p->items, p->n, &p->capacity, (struct part){ name, sum, of, kind });
 }
 
 /* Moves what is known into *out; values that were never assigned are not. */
@@ -180,8 +179,7 @@ static bool line_slots(const char *at, size_t n, size_t *slots)
 
 static void add_piece(struct run_features *out, const char *at, size_t n)
 {
-	out->pieces = mem_grow(out->pieces, out->pieces_n, &out->pieces_capacity, sizeof(*out->pieces));
-	out->pieces[out->pieces_n++] = mem_bytes(at, n);
+	mem_append(out->pieces, out->pieces_n, &out->pieces_capacity, mem_bytes(at, n));
 }
 
 /* All lines of the names, with their slots. */

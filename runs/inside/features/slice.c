@@ -182,8 +182,7 @@ static bool is_wanted(const struct search *s, const char *name)
 
 static void add_piece(struct search *s, const char *verb, const char *name)
 {
-	s->pieces = mem_grow(s->pieces, s->pieces_n, &s->pieces_capacity, sizeof(*s->pieces));
-	s->pieces[s->pieces_n++] = (struct piece){ .name = mem_format("%s %s", verb, name), .part = 1.0 };
+	mem_append(s->pieces, s->pieces_n, &s->pieces_capacity, (struct piece){ .name = mem_format("%s %s", verb, name), .part = 1.0 });
 }
 
 ORDER_BY(by_name, struct piece, BY_TEXT(name))

@@ -177,9 +177,9 @@ static enum assay_status try_pair(const struct counting_run *run, const struct c
 	for (size_t k = 0; k < run->events.n && !st; k++) {
 		if (!is_about(pair, run->events.names[k]))
 			continue;
-		out->items = mem_grow(out->items, out->n, &out->capacity, sizeof(out->items[0]));
-		out->items[out->n++] = (struct countable_verdict){ run->events.names[k], pair->what, good[k], bad[k],
-								   (double)bad[k] > MOVES_FROM * ((double)good[k] + GOOD_LEAST) };
+		mem_append(out->items, out->n, &out->capacity,
+			   (struct countable_verdict){ run->events.names[k], pair->what, good[k], bad[k],
+						       (double)bad[k] > MOVES_FROM * ((double)good[k] + GOOD_LEAST) });
 	}
 	return st;
 }

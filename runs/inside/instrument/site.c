@@ -176,8 +176,7 @@ static enum assay_status selection_add(struct site_selection *selection, const c
 	if (address && (errno || strncmp(address, "0x", 2) != 0 || end == address + 2 || !strchr("\t ,\r", *end)))
 		return assay_fail(err, ASSAY_E_USAGE, "'%.*s' has no address after its name: 0x and hexadecimal digits", (int)n, text);
 	wanted.name = mem_bytes(text, n);
-	selection->items = mem_grow(selection->items, selection->n, &selection->capacity, sizeof(wanted));
-	selection->items[selection->n++] = wanted;
+	mem_append(selection->items, selection->n, &selection->capacity, wanted);
 	return ASSAY_OK;
 }
 
@@ -343,8 +342,7 @@ static enum assay_status not_found(const struct site_module *modules, size_t n, 
 
 	for (size_t m = 0; m < n; m++)
 		for (size_t i = 0; i < modules[m].n; i++) {
-			names = mem_grow(names, n_names, &capacity, sizeof(*names));
-			names[n_names++] = modules[m].items[i].name;
+			mem_append(names, n_names, &capacity, modules[m].items[i].name);
 		}
 	nearest = text_nearest(wanted->name, names, n_names);
 	st = assay_fail(err, ASSAY_E_NOTFOUND, "there is no function '%s' in '%s'%s%s%s%s (it may be inlined wherever it is called)",

@@ -103,8 +103,7 @@ static void tree_add(struct stops *s, uint64_t pid)
 {
 	if (tree_find(s, pid))
 		return;
-	s->tree = mem_grow(s->tree, s->n_tree, &s->capacity, sizeof(*s->tree));
-	s->tree[s->n_tree++] = (struct process){ .pid = pid };
+	mem_append(s->tree, s->n_tree, &s->capacity, (struct process){ .pid = pid });
 }
 
 /* Each thread has those that it has started. */

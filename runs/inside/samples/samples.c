@@ -133,8 +133,7 @@ static bool function_add(struct samples *out, const char *text, size_t n, size_t
 		ok = !*end && text_split(rest, strlen(rest), &function.module, &function.name) && module_find(out, &function.module);
 	}
 	if (ok) {
-		out->functions = mem_grow(out->functions, out->n_functions, capacity, sizeof(function));
-		out->functions[out->n_functions++] = function;
+		mem_append(out->functions, out->n_functions, capacity, function);
 	} else {
 		free(function.module);
 		free(function.name);
@@ -150,8 +149,7 @@ static void info_add(struct samples *out, const char *text, size_t n, size_t *ca
 
 	if (!text_split(text, n, &info.key, &info.value))
 		return;
-	out->infos = mem_grow(out->infos, out->n_infos, capacity, sizeof(info));
-	out->infos[out->n_infos++] = info;
+	mem_append(out->infos, out->n_infos, capacity, info);
 }
 
 static bool line_is_whole(const char *line, size_t n)
@@ -181,8 +179,7 @@ static enum assay_status names_parse(const char *name, const struct source *s, s
 		if (length <= text || at[blank] != ' ' || memchr(at, '\0', length))
 			break;
 		if (at[0] == 'c' && out->n_counters < s->header.n_counters) {
-			out->counters = mem_grow(out->counters, out->n_counters, &counters, sizeof(out->counters[0]));
-			out->counters[out->n_counters++] = mem_bytes(at + text, length - text);
+			mem_append(out->counters, out->n_counters, &counters, mem_bytes(at + text, length - text));
 		} else if (at[0] == 'f' && out->n_functions < RECORD_FUNCTIONS_MAX) {
 			if (!function_add(out, at + text, length - text, &functions))
 				break;
@@ -297,8 +294,7 @@ static void chunk_read(struct source *s, size_t offset, struct samples *out)
 		out->unreadable += chunk.samples - found.n;
 		out->truncated = true;
 	}
-	s->chunks = mem_grow(s->chunks, s->n_chunks, &s->capacity, sizeof(s->chunks[0]));
-	s->chunks[s->n_chunks++] = found;
+	mem_append(s->chunks, s->n_chunks, &s->capacity, found);
 }
 
 static void chunks_read(struct source *s, struct samples *out)
@@ -356,13 +352,13 @@ static void sample_add(uint64_t start_ticks, uint32_t thread, const struct recor
 
 static void total_add(struct source *s, const struct record_sample *head, uint32_t thread, const unsigned char *bytes)
 {
-	s->totals = mem_grow(s->totals, s->n_totals, &s->totals_capacity, sizeof(s->totals[0]));
-	s->totals[s->n_totals++] = (struct total){ .function = head->function,
-						   .thread = thread,
-						   .bursts = head->weight,
-						   .kind = head->flags & (RECORD_NESTED | RECORD_ERROR),
-						   .calls = head->ordinal,
-						   .bytes = bytes };
+	mem_append(s->totals, s->n_totals, &s->totals_capacity,
+		   (struct total){ .function = head->function,
+				   .thread = thread,
+				   .bursts = head->weight,
+				   .kind = head->flags & (RECORD_NESTED | RECORD_ERROR),
+				   .calls = head->ordinal,
+				   .bytes = bytes });
 }
 
 /* Within a thread in the order of the file. */

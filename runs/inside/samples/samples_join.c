@@ -35,8 +35,7 @@ static void columns_find(struct samples_join *join)
 				k++;
 			if (k < join->n_columns)
 				continue;
-			join->columns = mem_grow(join->columns, join->n_columns, &capacity, sizeof(join->columns[0]));
-			join->columns[join->n_columns++] = (struct samples_column){ name, r, c };
+			mem_append(join->columns, join->n_columns, &capacity, (struct samples_column){ name, r, c });
 		}
 	}
 }
@@ -67,8 +66,7 @@ static void functions_find(struct samples_join *join)
 			}
 			if (earlier)
 				continue;
-			join->functions = mem_grow(join->functions, join->n, &capacity, sizeof(joined));
-			join->functions[join->n++] = joined;
+			mem_append(join->functions, join->n, &capacity, joined);
 		}
 	}
 }
