@@ -214,14 +214,6 @@ static enum assay_status fail_missing(const struct csv *csv, const char *column,
 	return st;
 }
 
-static size_t find_column(const struct csv *csv, const char *column)
-{
-	for (size_t i = 0; i < csv->n_fields; i++)
-		if (!strcmp(csv->fields[i], column))
-			return i;
-	return SIZE_MAX;
-}
-
 enum assay_status csv_header(struct csv *csv, const char *const *columns, size_t n, size_t *index, struct assay_error *err)
 {
 	enum assay_status st;
@@ -237,7 +229,7 @@ enum assay_status csv_header(struct csv *csv, const char *const *columns, size_t
 	for (size_t i = 0; i < n && !st; i++) {
 		bool optional = columns[i][0] == '?';
 
-		index[i] = find_column(csv, columns[i] + optional);
+		index[i] = text_index((const char *const *)csv->fields, csv->n_fields, columns[i] + optional);
 		if (index[i] == SIZE_MAX && !optional)
 			st = fail_missing(csv, columns[i], err);
 	}

@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 
 #include <dirent.h>
@@ -327,8 +328,7 @@ enum assay_status file_names(const char *directory, const char *suffix, char ***
 		mem_append(*names, *n, &capacity, mem_string(entry->d_name));
 	}
 	closedir(dir);
-	if (*n)
-		qsort(*names, *n, sizeof(**names), text_order);
+	order_sort(*names, *n, text_order);
 	return ASSAY_OK;
 }
 

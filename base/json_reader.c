@@ -35,14 +35,6 @@ static const char *type_text(const cJSON *node)
 	return cJSON_IsArray(node) ? "an array" : "null";
 }
 
-static bool is_known(const char *key, const char *const *keys, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(key, keys[i]))
-			return true;
-	return false;
-}
-
 void json_reader_keys(struct json_reader *r, const cJSON *object, const char *what, const char *const *keys, size_t n)
 {
 	const cJSON *member;
@@ -53,7 +45,7 @@ void json_reader_keys(struct json_reader *r, const cJSON *object, const char *wh
 		const char *nearest;
 		char shown[TEXT_SHOWN_BYTES];
 
-		if (is_known(member->string, keys, n))
+		if (text_among(keys, n, member->string))
 			continue;
 		nearest = text_nearest(member->string, keys, n);
 		json_reader_fail(r, "unknown key '%s' in %s%s%s%s", text_shown(member->string, shown), what,

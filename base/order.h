@@ -1,4 +1,5 @@
-/* Functions for qsort(): each is a row that names the members by which structs of a type are ordered, the first by which they differ.
+/* Sorting, and functions for it: each is a row that names the members by which structs of a type are ordered, the first by which they
+ *differ.
  *
  *	ORDER_BY(compare_points, struct history_point, BY_UP(taken_ms) BY_TEXT(version) BY_TEXT(plan))
  *
@@ -6,7 +7,11 @@
 #ifndef BASE_ORDER_H
 #define BASE_ORDER_H
 
+#include <stdlib.h>
 #include <string.h>
+
+/* Sorts array[0..n), which may be NULL where n is 0. */
+#define order_sort(array, n, compare) ((n) ? qsort(array, n, sizeof(*(array)), compare) : (void)0)
 
 /* clang-format off */
 #define ORDER_BY(name, type, keys)          ORDER_OF(name, type, a, b, keys)

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
@@ -121,8 +122,7 @@ void secrets_add(struct secrets *s, char *const *variables, size_t n)
 			mem_append(s->values, s->n, &s->capacity, value);
 		}
 	}
-	if (s->n)
-		qsort(s->values, s->n, sizeof(*s->values), compare_lengths);
+	order_sort(s->values, s->n, compare_lengths);
 }
 
 void secrets_release(struct secrets *s)

@@ -218,6 +218,15 @@ static void lay_out(const struct decimal *d, char *out, size_t bytes)
 		snprintf(out, bytes, "%.*s.%s", e + 1, d->digits, d->digits + e + 1);
 }
 
+size_t text_index(const char *const *words, size_t n, const char *word)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(words[i], word) == 0)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
 const char *text_from_double(double value, char *out)
 {
 	size_t sign = signbit(value) ? 1 : 0;

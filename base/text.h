@@ -20,6 +20,10 @@ bool text_int64(const char *text, int64_t *out);
  * (distance above 1 + length/3). */
 const char *text_nearest(const char *word, const char *const *words, size_t n);
 
+/* Which of words[0..n) it is; SIZE_MAX: none. text_among(): is it one, whether these may be changed or not? */
+size_t text_index(const char *const *words, size_t n, const char *word);
+#define text_among(words, n, word) (text_index((const char *const *)(words), n, word) != SIZE_MAX)
+
 /* The shortest decimal text that reads back as the same double (at most 17 digits). `out` needs TEXT_DOUBLE_BYTES. */
 #define TEXT_DOUBLE_BYTES 32
 const char *text_from_double(double value, char *out);

@@ -27,14 +27,6 @@ static enum assay_status fail_type(const char *name, const struct yaml_node *nod
 			  text_shown(node->scalar, there));
 }
 
-static bool is_known(const char *key, const char *const *keys, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(key, keys[i]))
-			return true;
-	return false;
-}
-
 static enum assay_status fail_unknown(const char *name, const struct yaml_node *item, const char *what, const char *const *keys, size_t n,
 				      struct assay_error *err)
 {
@@ -61,7 +53,7 @@ enum assay_status yaml_keys(const char *name, const struct yaml_node *map, const
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s must be a map of keys and values, not a %s", name, map->line, what,
 				  map->kind == YAML_LIST ? "list" : "text");
 	for (size_t i = 0; i < map->n_items; i++)
-		if (!is_known(map->items[i].key, keys, n))
+		if (!text_among(keys, n, map->items[i].key))
 			return fail_unknown(name, &map->items[i], what, keys, n, err);
 	return ASSAY_OK;
 }

@@ -1,6 +1,7 @@
 #include "fleet/checkup.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "fleet/counting/refused.h"
 #include "fleet/inventory/nodeset.h"
 
@@ -181,8 +182,7 @@ void checkup_find(const struct checkup_host *hosts, size_t n, struct checkup *ou
 	}
 	find_version(out, hosts, n);
 	find_clones(out, hosts, n);
-	if (out->n)
-		qsort(out->problems, out->n, sizeof(*out->problems), by_host);
+	order_sort(out->problems, out->n, by_host);
 }
 
 size_t checkup_problems(const struct checkup *checkup, size_t host)

@@ -91,8 +91,7 @@ static void add_lines(const struct check *check, bool remarks, struct document *
 		if (check->found.problems[i].remark == remarks)
 			sorted[n++] = &check->found.problems[i];
 	}
-	if (n)
-		qsort(sorted, n, sizeof(*sorted), by_text);
+	order_sort(sorted, n, by_text);
 	for (size_t i = 0; i < n; i += same) {
 		char *folded;
 

@@ -1,5 +1,6 @@
 /* assay catalog suggest: which machine, on which a version has not run, would sharpen its profile most */
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "gate/cmd.h"
 #include "gate/cmd_evidence.h"
@@ -77,15 +78,6 @@ static void suggest_judge(const struct profile *p, const double *rates, struct s
 	free(logs);
 }
 
-static bool suggest_has_run(const struct profile_rows *rows, const char *type)
-{
-	for (size_t t = 0; type && t < rows->types; t++) {
-		if (strcmp(rows->type_names[t], type) == 0)
-			return true;
-	}
-	return false;
-}
-
 static struct suggest_machine *suggest_of_type(struct suggest *s, const char *type)
 {
 	for (size_t i = 0; type && i < s->n; i++) {
@@ -122,7 +114,8 @@ static void suggest_add_machines(const struct evidence *e, const struct run_set 
 		const char *type = index < e->types.n ? e->types.types[index].name : NULL;
 		struct suggest_machine *known;
 
-		if (!is_latest(set, i, kind) || !machine || machine->retired || suggest_has_run(s->profile->rows, type))
+		if (!is_latest(set, i, kind) || !machine || machine->retired ||
+		    (type && text_among(s->profile->rows->type_names, s->profile->rows->types, type)))
 			continue;
 		known = suggest_of_type(s, type);
 		if (known) {
@@ -266,8 +259,7 @@ static void suggest_answer(const struct evidence *evidence, const struct run_set
 	profile_rows_of(evidence, runs, &dataset, &rows);
 	profile_of(&rows, &profile_defaults, &profile);
 	suggest_add_machines(evidence, runs, &dataset, &s);
-	if (s.n)
-		qsort(s.machines, s.n, sizeof(*s.machines), compare_use);
+	order_sort(s.machines, s.n, compare_use);
 	if (profile.fitted)
 		suggest_add_kinds(&s);
 	suggest_add(&s, runs, shown, d);

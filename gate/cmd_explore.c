@@ -94,8 +94,7 @@ static enum assay_status load_most(struct lab *lab, struct sets *sets, struct om
 
 	if (st)
 		return st;
-	if (n)
-		qsort(list, n, sizeof(*list), compare_listings);
+	order_sort(list, n, compare_listings);
 	picked = mem_new(n, sizeof(*picked));
 	pick(list, n, picked);
 	for (size_t i = 0; !st && i < n; i++) {

@@ -242,8 +242,7 @@ static void lines_of(const struct run_features *runs, size_t n, struct lines *ou
 	for (size_t d = 0; d < n; d++)
 		for (size_t i = 0; i < runs[d].n; i++)
 			all[at++] = runs[d].items[i];
-	if (total)
-		qsort(all, total, sizeof(*all), by_name);
+	order_sort(all, total, by_name);
 	*out = (struct lines){ .items = mem_new(total, sizeof(*out->items)), .values = mem_new(total * n, sizeof(*out->values)) };
 	for (size_t i = 0; i < total; i++)
 		if (!i || by_name(&all[i - 1], &all[i]) != 0) {
@@ -294,8 +293,7 @@ static void show_lines(struct lines *lines, const struct run_features *runs, con
 	}
 	for (size_t i = 0; i < lines->n; i++)
 		reached += lines->items[i].largest > 0;
-	if (lines->n)
-		qsort(lines->items, lines->n, sizeof(*lines->items), by_size);
+	order_sort(lines->items, lines->n, by_size);
 	doc_answer(d, DOC_PLAIN, "", "%zu features of %zu, in %zu file%s, are not 0", reached, lines->n, files, text_plural(files));
 	if (a->same_input)
 		doc_line(d, "%zu differ between the runs: they are nondeterministic", lines->differing);

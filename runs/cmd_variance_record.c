@@ -1,6 +1,7 @@
 /* assay variance record */
 #include "base/command.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "runs/cmd.h"
 #include "runs/cmd_made.h"
@@ -157,8 +158,7 @@ static size_t sites_count(struct recorded *sum)
 {
 	size_t n = 0;
 
-	if (sum->n_sites)
-		qsort(sum->sites, sum->n_sites, sizeof(*sum->sites), text_order);
+	order_sort(sum->sites, sum->n_sites, text_order);
 	for (size_t i = 0; i < sum->n_sites; i++)
 		n += i == 0 || strcmp(sum->sites[i - 1], sum->sites[i]) != 0;
 	mem_free_all(sum->sites, sum->n_sites);

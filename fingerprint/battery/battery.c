@@ -66,15 +66,6 @@ static void battery_update_hash(struct battery *battery, bool with_dangerous)
 	buf_release(&text);
 }
 
-static bool is_named(const char *name, const char *const *named, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(named[i], name) == 0)
-			return true;
-	}
-	return false;
-}
-
 enum assay_status battery_select(struct battery *battery, const char *const *named, size_t n, struct assay_error *err)
 {
 	size_t kept = 0;
@@ -88,7 +79,7 @@ enum assay_status battery_select(struct battery *battery, const char *const *nam
 			return assay_fail(err, ASSAY_E_USAGE, "the battery '%s' has no dangerous stressor '%s'", battery->name, named[i]);
 	}
 	for (size_t i = 0; i < battery->n; i++) {
-		if (battery->entries[i].dangerous && !is_named(battery->entries[i].name, named, n))
+		if (battery->entries[i].dangerous && !text_among(named, n, battery->entries[i].name))
 			entry_release(&battery->entries[i]);
 		else
 			battery->entries[kept++] = battery->entries[i];

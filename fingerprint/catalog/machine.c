@@ -283,8 +283,7 @@ void machine_merge(struct machine *into, struct machine *from)
 		into->fingerprints[into->n_fingerprints++] = from->fingerprints[i];
 		from->fingerprints[i] = (struct machine_fingerprint){ 0 };
 	}
-	if (into->n_fingerprints)
-		qsort(into->fingerprints, into->n_fingerprints, sizeof(*into->fingerprints), compare_time);
+	order_sort(into->fingerprints, into->n_fingerprints, compare_time);
 	merge_identity(&into->identity, &from->identity);
 	merge_notes(into, from);
 	merge_marks(into, from);

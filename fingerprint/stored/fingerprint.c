@@ -23,11 +23,7 @@ static bool is_condition(const char *name)
 					      "cpu_family", "cpu_model_number", "cpu_stepping",	       "last_cache_bytes",
 					      "emulated" };
 
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		if (strcmp(others[i], name) == 0)
-			return false;
-	}
-	return true;
+	return !text_among(others, sizeof(others) / sizeof(others[0]), name);
 }
 
 static void add_number(cJSON *object, const char *name, double value)

@@ -215,8 +215,7 @@ static void list_processes(struct sweep *s)
 	}
 	if (proc)
 		closedir(proc);
-	if (s->n)
-		qsort(s->all, s->n, sizeof(*s->all), by_id);
+	order_sort(s->all, s->n, by_id);
 }
 
 /* Has it the mark in its environment? */

@@ -61,13 +61,7 @@ static enum assay_status fail_unknown(const struct choosing *c, const char *what
 
 static bool is_in_group(const struct host *host, const char *group)
 {
-	if (strcmp(group, "all") == 0)
-		return true;
-	for (size_t i = 0; i < host->n_groups; i++) {
-		if (strcmp(host->groups[i], group) == 0)
-			return true;
-	}
-	return false;
+	return strcmp(group, "all") == 0 || text_among(host->groups, host->n_groups, group);
 }
 
 static bool is_of_type(const struct host *host, const char *type)

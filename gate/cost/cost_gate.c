@@ -1,6 +1,7 @@
 #include "gate/cost/cost_gate.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "base/text.h"
 #include "gate/cost/cost_side.h"
@@ -67,15 +68,6 @@ static const struct side *first_within(const struct sides *sides, const char *ar
 	return s;
 }
 
-static bool has(char *const *names, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(names[i], name) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Machines that have runs of both. */
 static enum assay_status sides_of(struct lab *lab, const struct evidence *evidence, const struct cost_asked *asked, const char *candidate,
 				  struct sides *out, struct assay_error *err)
@@ -91,7 +83,7 @@ static enum assay_status sides_of(struct lab *lab, const struct evidence *eviden
 	for (size_t i = 0; !st && i < old.n_machines; i++) {
 		struct side *s = &out->items[out->n];
 
-		if (!has(new.machines, new.n_machines, old.machines[i]))
+		if (!text_among(new.machines, new.n_machines, old.machines[i]))
 			continue;
 		out->n++;
 		st = side_of(lab, asked, candidate, old.machines[i], s, err);
@@ -171,8 +163,7 @@ static void decide(const struct lab *lab, struct sides *sides, double min_effect
 	}
 	if (n == 0)
 		sides->within[n++] = decide_within(lab, sides, NULL, min_effect);
-	if (n > 1)
-		qsort(sides->within, n, sizeof(*sides->within), by_decision);
+	order_sort(sides->within, n, by_decision);
 	sides->n_within = n;
 }
 

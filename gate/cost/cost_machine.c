@@ -58,8 +58,7 @@ static enum assay_status runs_of(struct lab *lab, const struct evidence *evidenc
 			set->items[kept++] = *run;
 	}
 	set->n = kept;
-	if (kept)
-		qsort(set->items, kept, sizeof(*set->items), compare_machines);
+	order_sort(set->items, kept, compare_machines);
 	return st;
 }
 

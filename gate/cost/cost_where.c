@@ -172,8 +172,7 @@ static struct division division_of(const struct both *both)
 
 	add_functions(&both->old, &d, &capacity);
 	add_functions(&both->new, &d, &capacity);
-	if (d.n_names)
-		qsort(d.names, d.n_names, sizeof(*d.names), text_order);
+	order_sort(d.names, d.n_names, text_order);
 	for (size_t i = 0; i < d.n_names; i++) {
 		if (!kept || strcmp(d.names[kept - 1], d.names[i]) != 0)
 			d.names[kept++] = d.names[i];

@@ -645,8 +645,7 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 		else
 			leave_out(&pairing, machine, why_not(here));
 	}
-	if (pairing.n)
-		qsort(pairing.machines, pairing.n, sizeof(*pairing.machines), compare_machines);
+	order_sort(pairing.machines, pairing.n, compare_machines);
 	leave_out_noisy(&pairing);
 	pairing.order = order_of(&in.series, pairing.n_types);
 	for (int side = 0; side < 2; side++) {

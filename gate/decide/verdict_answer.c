@@ -1,5 +1,6 @@
 /* The verdict as an answer. */
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "gate/decide/verdict.h"
 
@@ -127,8 +128,7 @@ static bool *shown_machines(const struct pairing *p, bool all)
 		if (p->machines[i].reason == PAIRING_USED)
 			order[used++] = &p->machines[i];
 	}
-	if (used)
-		qsort(order, used, sizeof(*order), compare_ratios);
+	order_sort(order, used, compare_ratios);
 	for (size_t i = 0; i < used; i++)
 		shown[order[i] - p->machines] = all || used <= MACHINES_SHOWN || i < MACHINES_SHOWN / 2 || i >= used - MACHINES_SHOWN / 2;
 	free(order);

@@ -49,8 +49,7 @@ static size_t candidates_find(const struct evidence *evidence, struct candidate 
 	if (untyped)
 		omissions_add(omissions, "the catalog does not know their hardware type: 'assay catalog check' says more",
 			      "%zu fingerprint%s", untyped, text_plural(untyped));
-	if (n)
-		qsort(candidates, n, sizeof(*candidates), compare_candidates);
+	order_sort(candidates, n, compare_candidates);
 	return n;
 }
 

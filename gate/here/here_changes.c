@@ -1,6 +1,7 @@
 #include "gate/here/here_changes.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "base/text.h"
 
@@ -127,8 +128,7 @@ void changes_of(struct here *const sides[HERE_SIDES], struct changes *out)
 		if (!part_like(sides, HERE_B, part))
 			change_add(out, sides, both);
 	}
-	if (out->n)
-		qsort(out->items, out->n, sizeof(*out->items), compare_changes);
+	order_sort(out->items, out->n, compare_changes);
 }
 
 /* ---- in a sentence ---- */

@@ -242,15 +242,6 @@ struct totals {
 	const char *unknown; /* a machine that was not among those measured; NULL: none */
 };
 
-static bool knows(const struct calibration_entry *e, const char *machine)
-{
-	for (size_t i = 0; i < e->n_machines; i++) {
-		if (strcmp(e->machines[i], machine) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void count(const struct calibration_entry *e, struct totals *t)
 {
 	t->pairs += e->identical.pairs;
@@ -273,7 +264,8 @@ static const char *unknown_machine(const struct calibration *c, const struct cal
 		bool known = false;
 
 		for (size_t i = 0; i < c->n; i++)
-			known = known || ((!only || only == &c->items[i]) && knows(&c->items[i], machines[k]));
+			known = known ||
+				((!only || only == &c->items[i]) && text_among(c->items[i].machines, c->items[i].n_machines, machines[k]));
 		if (!known)
 			return machines[k];
 	}

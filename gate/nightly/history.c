@@ -339,8 +339,7 @@ static void order_points(struct loading *l)
 	}
 	for (size_t i = 0; i < h->n; i++)
 		h->points[i].runs = i; /* until they are counted: which it was */
-	if (h->n)
-		qsort(h->points, h->n, sizeof(*h->points), compare_points);
+	order_sort(h->points, h->n, compare_points);
 	while (n < h->n && h->points[n].taken_ms < INT64_MAX)
 		n++;
 	for (size_t i = 0; i < h->n; i++) {
@@ -406,8 +405,7 @@ static void medians(struct loading *l)
 		for (size_t m = 0; m < h->n_machines; m++)
 			h->points[i].on[m] = h->points[i].rate[m] = h->points[i].by_other[m] = (double)NAN;
 	}
-	if (l->n)
-		qsort(l->results, l->n, sizeof(*l->results), compare_results);
+	order_sort(l->results, l->n, compare_results);
 	for (size_t i = 0, end; i < l->n; i = end) {
 		for (end = i + 1;
 		     end < l->n && l->results[end].point == l->results[i].point && l->results[end].machine == l->results[i].machine;)

@@ -185,8 +185,7 @@ static void modes_decide(struct modes *m)
 			m->high[m->n_high++] = m->of[i];
 		sizes[m->n_versions++] = end - i;
 	}
-	if (m->n_high)
-		qsort(m->high, m->n_high, sizeof(*m->high), compare_times);
+	order_sort(m->high, m->n_high, compare_times);
 	m->by = both								    ? MODES_BY_OTHER
 		: chance_of(sizes, m->n_versions, m->n, points_high) <= MODES_LEVEL ? MODES_BY_VERSIONS
 										    : MODES_BY_UNKNOWN;

@@ -377,8 +377,7 @@ enum assay_status night_answers_load(struct store *store, const struct night *ni
 		if (!st && a->decision && has_failures(a->document))
 			st = add_failure(store, a, err);
 	}
-	if (out->n)
-		qsort(out->items, out->n, sizeof(*out->items), compare_answered);
+	order_sort(out->items, out->n, compare_answered);
 	if (st)
 		night_answers_release(out);
 	return st;

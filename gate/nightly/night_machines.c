@@ -142,8 +142,7 @@ void night_machines_of(const struct night *night, const struct night_answers *an
 	*out = (struct night_machines){ .n = 0 };
 	for (size_t i = 0; i < answers->n; i++)
 		count_decision(out, answers->items[i].document);
-	if (out->n)
-		qsort(out->items, out->n, sizeof(*out->items), compare_names);
+	order_sort(out->items, out->n, compare_names);
 	for (size_t i = 0; i < out->n; i++) {
 		look_at_fingerprints(&out->items[i], night, evidence, out->n);
 		out->items[i].health = health_of(&out->items[i], night, max_age_days);

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "gate/nightly/baselines.h"
 #include "gate/nightly/calibration.h"
@@ -156,8 +157,7 @@ static double largest_p(const struct finding *f, size_t n)
 		if (!isnan(f[i].p))
 			p[known++] = f[i].p;
 	}
-	if (known)
-		qsort(p, known, sizeof(*p), stats_order);
+	order_sort(p, known, stats_order);
 	for (size_t k = 0; k < known; k++) {
 		if (stats_round(p[k]) <= stats_round((double)(k + 1) / (double)known * FALSE_DISCOVERIES))
 			limit = p[k];

@@ -123,8 +123,7 @@ static struct conditions conditions_of(const struct page_machines *machines)
 		cJSON_ArrayForEach(item, object) condition_add(&all, i, item);
 		cJSON_Delete(object);
 	}
-	if (all.n)
-		qsort(all.items, all.n, sizeof(*all.items), compare_conditions);
+	order_sort(all.items, all.n, compare_conditions);
 	return all;
 }
 

@@ -166,8 +166,7 @@ static void file_classify(struct file *file)
 
 		file->classes[i] = piece_name(file, &pieces->items[i], &class) ? (uint8_t) class : UNKNOWN;
 	}
-	if (n)
-		qsort(uses, n, sizeof(*uses), compare_uses);
+	order_sort(uses, n, compare_uses);
 	for (int round = 0; changed && round < ROUNDS; round++) {
 		changed = false;
 		for (size_t i = 0, end; i < n; i = end) {

@@ -1,6 +1,7 @@
 #include "gate/profile/folded.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -106,8 +107,7 @@ size_t folded_difference(const struct run_set runs[2], struct stored_time *const
 		if (us > 0)
 			add_side(stored[side], us, side, &lines);
 	}
-	if (lines.n)
-		qsort(lines.items, lines.n, sizeof(*lines.items), compare_lines);
+	order_sort(lines.items, lines.n, compare_lines);
 	for (size_t i = 0; i < lines.n; i++) {
 		const struct line *line = &lines.items[i];
 		int64_t us[2] = { llround(fmax(line->us[0], 0)), llround(fmax(line->us[1], 0)) };

@@ -97,8 +97,7 @@ static void make_unique(const struct decisions *all, struct decided **order, boo
 {
 	for (size_t i = 0; i < all->n; i++)
 		order[i] = &all->items[i];
-	if (all->n)
-		qsort(order, all->n, sizeof(struct decided *), compare_keys);
+	order_sort(order, all->n, compare_keys);
 	for (size_t i = 0, end; i < all->n; i = end) {
 		for (end = i + 1; end < all->n && strcmp(order[end]->key, order[i]->key) == 0; end++)
 			;

@@ -1,6 +1,7 @@
 #include "gate/variance/answer.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "gate/page/html.h"
 #include "gate/variance/long_waits.h"
 #include "gate/variance/more_work.h"
@@ -479,8 +480,7 @@ static void graph_section(const struct variance *v, struct document *d)
 
 	for (size_t i = 0; i < v->n_clusters; i++)
 		sorted[i] = &v->clusters[i];
-	if (v->n_clusters)
-		qsort(sorted, v->n_clusters, sizeof(*sorted), clusters_by_time);
+	order_sort(sorted, v->n_clusters, clusters_by_time);
 	doc_section(d, "graph", "Graph", "What repeats: calls, and the computation between them",
 		    "Call sites are the vertices of a graph, computation from one call to the next its edges. Fragments of one edge or "
 		    "vertex that did the same work, within 5 %, are a cluster.");

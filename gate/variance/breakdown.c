@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "gate/variance/processors.h"
 #include "gate/variance/variance.h"
@@ -458,8 +459,7 @@ static void region_explain(const struct variance *v, const struct segments *all,
 		b.loss_s += fmax(r->members[i].estimated_s, 0);
 		member_explain(v, all, r, &r->members[i], usual, &b);
 	}
-	if (b.n)
-		qsort(b.parts, b.n, sizeof(*b.parts), parts_order);
+	order_sort(b.parts, b.n, parts_order);
 	while (n < b.n && b.parts[n].impact_s > NOTHING_S)
 		n++;
 	b.n = n;

@@ -279,8 +279,7 @@ static void places_forget(struct followed *f, double from_s)
 {
 	size_t n = 0;
 
-	if (f->n)
-		qsort(f->places, f->n, sizeof(*f->places), places_order);
+	order_sort(f->places, f->n, places_order);
 	for (size_t i = 0; i < f->n; i++) {
 		size_t next = i + 1;
 

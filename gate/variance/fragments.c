@@ -347,8 +347,7 @@ static void sites_join(struct fragments *f, uint32_t *map)
 
 	for (size_t i = 0; i < f->n_sites; i++)
 		places[i] = (struct site_place){ &f->sites[i], (uint32_t)i };
-	if (f->n_sites)
-		qsort(places, f->n_sites, sizeof(*places), site_places_order);
+	order_sort(places, f->n_sites, site_places_order);
 	for (size_t i = 0; i < f->n_sites; i++) {
 		struct fragment_site *site = &f->sites[places[i].at];
 
@@ -529,10 +528,8 @@ static enum assay_status loading_finish(struct loading *l, struct fragments *out
 	free(map);
 	if (l->window)
 		window_cut(&l->out, l->window);
-	if (l->out.n)
-		qsort(l->out.items, l->out.n, sizeof(*l->out.items), items_order);
-	if (l->out.n_snapshots)
-		qsort(l->out.snapshots, l->out.n_snapshots, sizeof(*l->out.snapshots), snapshots_order);
+	order_sort(l->out.items, l->out.n, items_order);
+	order_sort(l->out.snapshots, l->out.n_snapshots, snapshots_order);
 	processes_complete(&l->out);
 	weights_bound(&l->out);
 	*out = l->out;

@@ -101,8 +101,7 @@ static void holder_find(const struct variance *v, struct long_wait *w, const str
 			mem_append(held, n_held, &capacity, (struct held){ f->thread, f->from, f->to, waits[i]->time_s });
 		}
 	}
-	if (n_held)
-		qsort(held, n_held, sizeof(*held), by_place);
+	order_sort(held, n_held, by_place);
 	for (size_t i = 0; i < n_held; i++) {
 		sum = (i && by_place(&held[i - 1], &held[i]) == 0 ? sum : 0) + held[i].time_s;
 		if (sum <= w->held_s || sum < EXPLAINED * all)
@@ -129,8 +128,7 @@ void long_waits_find(struct variance *v)
 		for (size_t i = process->first; i < process->first + process->n; i++)
 			if (is_long(v, &v->fragments.items[i]))
 				waits[n++] = &v->fragments.items[i];
-		if (n)
-			qsort(waits, n, sizeof(*waits), by_cluster);
+		order_sort(waits, n, by_cluster);
 		for (size_t i = 0, k; i < n; i += k) {
 			struct long_wait w;
 
@@ -144,8 +142,7 @@ void long_waits_find(struct variance *v)
 			mem_append(v->waits, v->n_waits, &capacity, w);
 		}
 	}
-	if (v->n_waits)
-		qsort(v->waits, v->n_waits, sizeof(*v->waits), by_loss);
+	order_sort(v->waits, v->n_waits, by_loss);
 	free(waits);
 }
 

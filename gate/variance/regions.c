@@ -3,6 +3,7 @@
 #include "gate/variance/waits.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 
 #include <math.h>
@@ -472,8 +473,7 @@ enum assay_status regions_find(struct variance *v, const struct variance_options
 		region_sum(v, &v->regions[r]);
 	v->chance = all.chance.member;
 	v->chance_activity = all.chance.activity;
-	if (v->n_regions)
-		qsort(v->regions, v->n_regions, sizeof(*v->regions), regions_order);
+	order_sort(v->regions, v->n_regions, regions_order);
 	waits_release(&known, v);
 	free(all.items);
 	return st;

@@ -1,6 +1,7 @@
 #include "gate/variance/versus.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "gate/variance/answer.h"
 #include "gate/variance/processors.h"
@@ -188,8 +189,7 @@ static struct edges edges_of(const struct variance *v, const uint32_t *match, si
 					      .time_s = c->time_s,
 					      .repeated_s = c->repeated ? c->time_s : 0 };
 	}
-	if (n)
-		qsort(e.items, n, sizeof(*e.items), edges_order);
+	order_sort(e.items, n, edges_order);
 	for (size_t i = 0; i < n; i++) {
 		struct edge *last = e.n ? &e.items[e.n - 1] : NULL;
 
@@ -434,8 +434,7 @@ void versus_of(const struct variance *baseline, const struct variance *candidate
 	out->baseline_s = baseline->fragments.span_s;
 	out->reason = decide(out);
 	out->reason = decide_waiting(out);
-	if (out->n_places)
-		qsort(out->places, out->n_places, sizeof(*out->places), places_order);
+	order_sort(out->places, out->n_places, places_order);
 }
 
 void versus_release(struct versus *v)

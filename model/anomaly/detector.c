@@ -2,6 +2,7 @@
 #include "model/anomaly/detector_parts.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rng.h"
 #include "base/stats.h"
 #include "base/text.h"
@@ -310,8 +311,7 @@ static void fit_summarise(struct fit *f, const struct row_group *groups, size_t 
 		if (!isnan(f->error[first + i]))
 			work[kept++] = f->error[first + i];
 	}
-	if (kept)
-		qsort(work, kept, sizeof(*work), stats_order);
+	order_sort(work, kept, stats_order);
 	d->n_errors[function] = kept < DETECTOR_ERRORS_KEPT ? kept : DETECTOR_ERRORS_KEPT;
 	d->errors[function] = mem_new(d->n_errors[function], sizeof(double));
 	for (size_t i = 0; i < d->n_errors[function]; i++) /* all of few, else evenly spaced ones */

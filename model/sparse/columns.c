@@ -71,8 +71,7 @@ ORDER_BY(by_column, struct column_key, BY_UP(column))
 /* Among keys[n] of columns that may follow each other: each follows the first that it does. */
 static void look_for_same(const struct mat *X, struct column_key *keys, size_t n, struct sparse_column *column)
 {
-	if (n > 1)
-		qsort(keys, n, sizeof(*keys), by_column);
+	order_sort(keys, n, by_column);
 	for (size_t b = 1; b < n; b++) {
 		for (size_t a = 0; a < b && column[keys[b].column].same_as == SIZE_MAX; a++) {
 			if (column[keys[a].column].same_as == SIZE_MAX &&
@@ -103,8 +102,7 @@ void columns_of(const struct mat *X, struct sparse_column *column)
 		else
 			keys[n++] = (struct column_key){ key_of(X, j, drawn), j };
 	}
-	if (n)
-		qsort(keys, n, sizeof(*keys), by_key);
+	order_sort(keys, n, by_key);
 	for (size_t first = 0, alike; first < n; first += alike) {
 		for (alike = 1; first + alike < n && keys[first + alike].key - keys[first + alike - 1].key <= 1e-6;)
 			alike++;

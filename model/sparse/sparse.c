@@ -323,8 +323,7 @@ static void sort_terms(const struct mat *X, struct sparse_term *term, size_t ter
 		for (size_t i = 0; i < X->rows; i++)
 			w[t].cost += fabs(sparse_term_cost(&term[t], X->at + i * X->cols));
 	}
-	if (terms)
-		qsort(w, terms, sizeof(*w), by_cost);
+	order_sort(w, terms, by_cost);
 	for (size_t t = 0; t < terms; t++)
 		term[t] = w[t].term;
 	free(w);
@@ -401,8 +400,7 @@ static struct pair *find_pairs(const struct runs *r, const struct sparse_column 
 		if (column[j].same_as == SIZE_MAX)
 			single[singles++] = (struct pair){ j, SIZE_MAX, following(r, r->y, j, SIZE_MAX) };
 	}
-	if (singles)
-		qsort(single, singles, sizeof(*single), by_following);
+	order_sort(single, singles, by_following);
 	singles = singles < PAIRS_OF ? singles : PAIRS_OF;
 	for (size_t i = 0; i < r->X.rows; i++)
 		left[i] = r->y[i] - sparse_predict(linear, r->X.at + i * r->X.cols);
@@ -416,8 +414,7 @@ static struct pair *find_pairs(const struct runs *r, const struct sparse_column 
 			mem_append(pairs, *n, &capacity, (struct pair){ low, high, how });
 		}
 	}
-	if (*n)
-		qsort(pairs, *n, sizeof(*pairs), by_following);
+	order_sort(pairs, *n, by_following);
 	*n = *n < PAIRS ? *n : PAIRS;
 	free(left);
 	free(single);

@@ -50,8 +50,7 @@ size_t fixed_workload_clusters(const struct mat *X, double distance, size_t *clu
 		v[i] = (struct vector){ .norm = sqrt(sum), .at = X->at + i * p, .row = i, .p = p };
 		cluster[i] = SIZE_MAX;
 	}
-	if (n)
-		qsort(v, n, sizeof(*v), vectors_by_norm);
+	order_sort(v, n, vectors_by_norm);
 	for (size_t first = 0; first < n; first++) {
 		double limit = distance * v[first].norm;
 

@@ -232,10 +232,8 @@ static void artefact_finish(struct artefact *a)
 {
 	struct buf text = BUF_INIT;
 
-	if (a->n)
-		qsort(a->files, a->n, sizeof(*a->files), artefact_compare_files);
-	if (a->n_directories)
-		qsort(a->directories, a->n_directories, sizeof(char *), text_order);
+	order_sort(a->files, a->n, artefact_compare_files);
+	order_sort(a->directories, a->n_directories, text_order);
 	buf_text(&text, "artefact 1\n");
 	for (size_t i = 0; i < a->n_directories; i++)
 		buf_format(&text, "d %zu:%s\n", strlen(a->directories[i]), a->directories[i]);

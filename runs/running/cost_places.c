@@ -49,8 +49,7 @@ void cost_places_end(struct cost_places *places)
 {
 	size_t kept = 0;
 
-	if (places->n)
-		qsort(places->items, places->n, sizeof(*places->items), compare_places);
+	order_sort(places->items, places->n, compare_places);
 	for (size_t i = 0; i < places->n; i++) {
 		struct cost_place *last = kept ? &places->items[kept - 1] : NULL;
 

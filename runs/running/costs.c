@@ -217,8 +217,7 @@ static void list_machines(const struct costs_runs *runs, struct costs *costs)
 		}
 		list[n - 1].inputs += !i || !same_input(&runs->items[i - 1], &runs->items[i]);
 	}
-	if (n)
-		qsort(list, n, sizeof(*list), compare_machines);
+	order_sort(list, n, compare_machines);
 	costs->machines = mem_new(n, sizeof(char *));
 	for (size_t i = 0; i < n; i++)
 		costs->machines[costs->n_machines++] = list[i].machine;
@@ -271,8 +270,7 @@ static void sort_names(char **names, size_t *n)
 {
 	size_t kept = 0;
 
-	if (*n)
-		qsort(names, *n, sizeof(*names), text_order);
+	order_sort(names, *n, text_order);
 	for (size_t i = 0; i < *n; i++) {
 		if (kept && strcmp(names[kept - 1], names[i]) == 0)
 			free(names[i]);
@@ -485,8 +483,7 @@ static void join_counts(struct costs_runs *runs, struct costs_runs *counts, stru
 {
 	size_t kept = 0;
 
-	if (counts->n)
-		qsort(counts->items, counts->n, sizeof(*counts->items), compare_hashes);
+	order_sort(counts->items, counts->n, compare_hashes);
 	for (size_t i = 1; i < counts->n; i++) {
 		if (strcmp(counts->items[i - 1].hash, counts->items[i].hash) == 0)
 			add_unsteady(&counts->items[i - 1].features.counted, &counts->items[i].features.counted, unsteady);

@@ -1,6 +1,7 @@
 #include "runs/running/evidence.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -89,8 +90,7 @@ size_t evidence_architectures(const struct evidence *evidence, const struct run_
 		for (size_t k = 0; k < sets[i]->n_on; k++)
 			add_name(architecture_on(evidence, &sets[i]->on[k]), out, &found);
 	}
-	if (found)
-		qsort(*out, found, sizeof(**out), text_order);
+	order_sort(*out, found, text_order);
 	return found;
 }
 

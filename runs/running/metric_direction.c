@@ -132,8 +132,7 @@ enum assay_status plan_metrics_load(struct store *store, struct plan_metrics *ou
 		metric->started_ms = sqlite3_column_int64(stmt, 1);
 	}
 	sqlite3_finalize(stmt);
-	if (metrics.n)
-		qsort(metrics.items, metrics.n, sizeof(*metrics.items), direction_compare_plans);
+	order_sort(metrics.items, metrics.n, direction_compare_plans);
 	*out = metrics;
 	if (st)
 		plan_metrics_release(out);

@@ -302,15 +302,6 @@ void plan_release(struct plan *plan)
 	*plan = (struct plan){ .application = NULL };
 }
 
-static bool plan_has_name(char *const *names, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(names[i], name) == 0)
-			return true;
-	}
-	return false;
-}
-
 static enum assay_status plan_fail_unknown(const struct manifest *manifest, const char *kind, const char *name, const char *const *all,
 					   size_t n, struct assay_error *err)
 {
@@ -347,7 +338,7 @@ static enum assay_status plan_choose_list(const struct manifest *manifest, const
 			k++;
 		if (k == n_all)
 			return plan_fail_unknown(manifest, kind, name, all, n_all, err);
-		if (plan_has_name(*out, *n, name))
+		if (text_among(*out, *n, name))
 			return assay_fail(err, ASSAY_E_USAGE, "%s '%s' is named twice", kind, name);
 		(*out)[(*n)++] = mem_string(name);
 	}
@@ -435,7 +426,7 @@ static bool plan_agrees(const struct manifest_words *asked, char *const *names, 
 	bool same = asked->n == 0 || asked->n == n;
 
 	for (size_t i = 0; same && i < asked->n; i++)
-		same = plan_has_name(names, n, asked->items[i]);
+		same = text_among(names, n, asked->items[i]);
 	return same;
 }
 
@@ -459,7 +450,7 @@ enum assay_status plan_check_choice(const struct plan *plan, const struct plan_c
 	bool same_hosts = !hosts || n == plan->n_machines;
 
 	for (size_t i = 0; hosts && same_hosts && i < n; i++)
-		same_hosts = plan_has_name(plan->machines, plan->n_machines, hosts[i]->id);
+		same_hosts = text_among(plan->machines, plan->n_machines, hosts[i]->id);
 	if (!plan_agrees(&choice->versions, plan->versions, plan->n_versions))
 		return plan_fail_contradiction("--versions", plan->versions, plan->n_versions, err);
 	if (!plan_agrees(&choice->inputs, plan->inputs, plan->n_inputs))

@@ -421,8 +421,7 @@ static enum assay_status quiho_write_directions(struct quiho_import *im, struct 
 		if (!im->items[i].fingerprint && im->items[i].row->direction)
 			items[n++] = &im->items[i];
 	}
-	if (n)
-		qsort(items, n, sizeof(*items), quiho_compare_names);
+	order_sort(items, n, quiho_compare_names);
 	for (size_t i = 0; !st && i < n; i++) {
 		const struct quiho_row *row = items[i]->row, *before = i ? items[i - 1]->row : NULL;
 

@@ -77,8 +77,7 @@ enum assay_status run_builds_load(struct store *store, const char *application, 
 		run_identify(stmt, run_hash, build);
 	}
 	sqlite3_finalize(stmt);
-	if (builds.n)
-		qsort(builds.items, builds.n, sizeof(*builds.items), run_compare_plans);
+	order_sort(builds.items, builds.n, run_compare_plans);
 	*out = builds;
 	if (st)
 		run_builds_release(out);

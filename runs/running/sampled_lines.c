@@ -159,8 +159,7 @@ static void keep_most(struct seen_list *list)
 {
 	size_t bytes = 0;
 
-	if (list->n)
-		qsort(list->items, list->n, sizeof(*list->items), by_count);
+	order_sort(list->items, list->n, by_count);
 	for (size_t i = 0; i < list->n; i++) {
 		size_t line = strlen(list->items[i].name) + sizeof("18446744073709551615 line \n");
 

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 #define NAMES_SHOWN 3
 
@@ -148,15 +149,6 @@ enum assay_status stack_parse(const char *text, size_t n, const char *directory,
 
 /* ---- how two differ ---- */
 
-static bool stack_has_line(char *const *lines, size_t n, const char *line)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(lines[i], line) == 0)
-			return true;
-	}
-	return false;
-}
-
 struct names {
 	const char **items;
 	size_t n, capacity;
@@ -169,7 +161,7 @@ static void stack_add_names(struct names *names, char *const *lines, size_t n, c
 			   *name = slash && slash[1] ? slash + 1 : path;
 		size_t k = 0;
 
-		if (stack_has_line(others, n_others, lines[i]))
+		if (text_among(others, n_others, lines[i]))
 			continue;
 		while (k < names->n && strcmp(names->items[k], name) != 0)
 			k++;

@@ -1,6 +1,7 @@
 #include "runs/inside/changes/functions.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 
 #include <dwarf.h>
@@ -561,8 +562,7 @@ static size_t *order_by_function(struct functions *f, size_t n, bool inlines)
 
 static void sort_by_function(struct functions *f)
 {
-	if (f->n_inlines)
-		qsort(f->inlines, f->n_inlines, sizeof(*f->inlines), compare_inlines);
+	order_sort(f->inlines, f->n_inlines, compare_inlines);
 	for (size_t i = f->n_inlines; i-- > 0;) {
 		struct body *body = &f->bodies[f->inlines[i].body];
 

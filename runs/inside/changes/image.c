@@ -400,8 +400,7 @@ static enum assay_status read_relocations(struct image *image, struct assay_erro
 			return image_damaged(image, "more relocations than it has room for", err);
 		add_relocations(image, scn, header.sh_link);
 	}
-	if (image->n_relocations)
-		qsort(image->relocations, image->n_relocations, sizeof(*image->relocations), compare_relocations);
+	order_sort(image->relocations, image->n_relocations, compare_relocations);
 	return ASSAY_OK;
 }
 

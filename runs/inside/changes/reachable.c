@@ -83,8 +83,7 @@ static void find_edges(struct loadable *l)
 					add_edge(l, f->bodies[i].function, function_at(l->build, code.items[j].references[k].target));
 	}
 	code_release(&code);
-	if (l->n_edges)
-		qsort(l->edges, l->n_edges, sizeof(*l->edges), compare_edges);
+	order_sort(l->edges, l->n_edges, compare_edges);
 }
 
 /* ---- where it begins ---- */

@@ -36,8 +36,7 @@ static void parts_join(struct parts *p)
 {
 	size_t kept = 0;
 
-	if (p->n)
-		qsort(p->items, p->n, sizeof(*p->items), by_name);
+	order_sort(p->items, p->n, by_name);
 	for (size_t i = 0; i < p->n; i++) {
 		if (kept && strcmp(p->items[kept - 1].name, p->items[i].name) == 0) {
 			p->items[kept - 1].sum += p->items[i].sum;

@@ -245,8 +245,7 @@ static void add_pieces(struct search *s, const struct run_features *counts)
 			add_piece(s, "end", name);
 		}
 	}
-	if (s->pieces_n)
-		qsort(s->pieces, s->pieces_n, sizeof(*s->pieces), by_name);
+	order_sort(s->pieces, s->pieces_n, by_name);
 	for (size_t i = 0; i < s->pieces_n; i++)
 		if (kept && strcmp(s->pieces[kept - 1].name, s->pieces[i].name) == 0)
 			free(s->pieces[i].name);
@@ -374,8 +373,7 @@ static enum assay_status slice_of(struct search *s, const bool *wanted, struct c
 		candidates[n++] = piece;
 		saved += 1.0 - piece->part;
 	}
-	if (n)
-		qsort(candidates, n, sizeof(*candidates), by_part);
+	order_sort(candidates, n, by_part);
 	st = choose(s, wanted, candidates, n, 1.0 - saved <= s->asked->allowed, out, err);
 	if (!st && !out->n && n && 1.0 - saved > s->asked->allowed) {
 		out->pieces[out->n++] = candidates[0];
@@ -458,8 +456,7 @@ static void take(struct search *s, const struct choice *choice, struct slice *ou
 {
 	*out = (struct slice){ .features = s->features, .n = s->n, .known = s->pieces_n, .runs = s->runs, .part = choice->part };
 	s->features = NULL;
-	if (out->n)
-		qsort(out->features, out->n, sizeof(*out->features), by_price);
+	order_sort(out->features, out->n, by_price);
 	out->pieces = mem_new(choice->n, sizeof(*out->pieces));
 	for (size_t k = 0; k < choice->n; k++)
 		out->pieces[out->pieces_n++] = mem_string(choice->pieces[k]->name);

@@ -372,8 +372,7 @@ static void samples_add(struct source *s, struct samples *out)
 	struct unsure unsure;
 
 	alone_init(&pending, out);
-	if (s->n_chunks)
-		qsort(s->chunks, s->n_chunks, sizeof(s->chunks[0]), chunks_by_thread);
+	order_sort(s->chunks, s->n_chunks, chunks_by_thread);
 	for (size_t i = 0; i < s->n_chunks; i++)
 		n += s->chunks[i].n;
 	out->items = mem_new(n, sizeof(out->items[0]));
@@ -430,8 +429,7 @@ static void samples_sort(struct samples *out)
 
 	for (size_t i = 0; i < out->n; i++)
 		places[i] = (struct place){ &out->items[i], i };
-	if (out->n)
-		qsort(places, out->n, sizeof(*places), places_by_function);
+	order_sort(places, out->n, places_by_function);
 	out->items = places_copy(old.items, sizeof(old.items[0]), places, out->n);
 	out->values = places_copy(old.values, out->n_counters * sizeof(double), places, out->n);
 	out->alone = places_copy(old.alone, out->n_counters * sizeof(double), places, out->n);
@@ -479,8 +477,7 @@ static void totals_read(struct source *s, struct samples *out)
 	bool nested = kinds && strcmp(kinds, "nested") == 0;
 	size_t width = out->n_counters;
 
-	if (s->n_totals)
-		qsort(s->totals, s->n_totals, sizeof(s->totals[0]), totals_by_function);
+	order_sort(s->totals, s->n_totals, totals_by_function);
 	out->calls = mem_new(s->n_totals, sizeof(out->calls[0]));
 	out->sums = mem_new(4 * s->n_totals * width, sizeof(double));
 	for (size_t i = 0; i < s->n_totals; i++) {
