@@ -30,10 +30,7 @@ static void node_release(struct doc_node *node)
 		cJSON_Delete(node->value.json);
 	if (node->value.type == DOC_TEXT || node->value.type == DOC_PICTURE)
 		free((char *)(uintptr_t)node->value.text);
-	free(node->key);
-	free(node->label);
-	free(node->shown);
-	free(node->style);
+	mem_free(node->key, node->label, node->shown, node->style);
 }
 
 void document_release(struct document *d)

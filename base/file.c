@@ -238,9 +238,7 @@ enum assay_status file_replaceable(const char *path, struct assay_error *err)
 		close(fd);
 		unlink(temporary);
 	}
-	free(temporary);
-	free(directory);
-	free(target);
+	mem_free(temporary, directory, target);
 	return error ? fail_to_make(err, error, "cannot write", path) : ASSAY_OK;
 }
 

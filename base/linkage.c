@@ -54,12 +54,7 @@ static struct clusters clusters_new(const struct mat *distance)
 static void clusters_release(struct clusters *c)
 {
 	mat_release(&c->distance);
-	free(c->size);
-	free(c->height);
-	free(c->root);
-	free(c->chain);
-	free(c->ends);
-	free(c->beside);
+	mem_free(c->size, c->height, c->root, c->chain, c->ends, c->beside);
 }
 
 /* The nearest other cluster of `of`; among equals the one before it in the chain, so that the chain ends, then the lowest. */

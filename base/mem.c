@@ -68,9 +68,14 @@ void *mem_grow(void *array, size_t used, size_t *capacity, size_t size)
 	return mem_resize(array, *capacity, size);
 }
 
-void mem_free_all(void *array, size_t n)
+void mem_free_each(void *const *pointers, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		free(((void **)array)[i]);
+		free(pointers[i]);
+}
+
+void mem_free_all(void *array, size_t n)
+{
+	mem_free_each(array, n);
 	free(array);
 }

@@ -19,6 +19,9 @@ void *mem_grow(void *array, size_t used, size_t *capacity, size_t size) __attrib
 #define mem_append(array, used, capacity, ...)                                                                                             \
 	((array) = mem_grow(array, used, capacity, sizeof(*(array))), (void)((array)[(used)++] = __VA_ARGS__))
 
+/* free() of each; NULL is accepted. */
+#define mem_free(...) mem_free_each((void *[]){ __VA_ARGS__ }, sizeof((void *[]){ __VA_ARGS__ }) / sizeof(void *))
+void mem_free_each(void *const *pointers, size_t n);
 /* Frees each of n things that an array points to, and the array, which may be NULL where n is 0. */
 void mem_free_all(void *array, size_t n);
 

@@ -278,8 +278,6 @@ void yaml_release(struct yaml_node *node)
 		return;
 	for (size_t i = 0; i < node->n_items; i++)
 		yaml_release(&node->items[i]);
-	free(node->items);
-	free(node->scalar);
-	free(node->key);
+	mem_free(node->items, node->scalar, node->key);
 	*node = (struct yaml_node){ .kind = YAML_SCALAR };
 }

@@ -190,9 +190,7 @@ static void compare_peer(struct drift *drift, size_t index, const struct fingerp
 		    (struct drift_stressor){ set->stressors[j], exp(stats_median(&tally.logs[j * drift->n], tally.others[j])),
 					     tally.differ[j], tally.others[j] };
 	}
-	free(tally.differ);
-	free(tally.others);
-	free(tally.logs);
+	mem_free(tally.differ, tally.others, tally.logs);
 }
 
 static bool has_peer(const struct drift *drift, size_t index)
@@ -264,9 +262,7 @@ static void drift_release(struct drift *drift)
 		compare_release(&drift->past[i].compare);
 		free(drift->peers[i].stressors);
 	}
-	free(drift->past);
-	free(drift->peers);
-	free(drift->ahead);
+	mem_free(drift->past, drift->peers, drift->ahead);
 	*drift = (struct drift){ 0 };
 }
 

@@ -73,10 +73,7 @@ static void add_command(const struct outcome *o, const struct host *const *hosts
 	command = text_command(words);
 	if (n)
 		buf_format(text, "; %s %s", command, resume ? "goes on (what was measured is kept)" : "measures the rest");
-	free(command);
-	free(words);
-	free(counters);
-	free(folded);
+	mem_free(command, words, counters, folded);
 }
 
 /* The first line: how many are complete, and how to go on. Hosts are named, and those of which nothing was begun are apart: --resume would

@@ -32,9 +32,7 @@ struct fingerprint_cell {
 static void fingerprint_cells_free(struct fingerprint_cell *cells, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		free(cells[i].stressor);
-		free(cells[i].reason);
-		free(cells[i].signature);
+		mem_free(cells[i].stressor, cells[i].reason, cells[i].signature);
 	}
 	free(cells);
 }

@@ -299,9 +299,7 @@ static void work_release(struct work *w)
 		emulate_profile_release(&w->probes[k]);
 	for (size_t i = 0; i < LIKE_KNOBS + 2; i++)
 		free(w->costs[i]);
-	free(w->rates);
-	free(w->base);
-	free(w->profiles);
+	mem_free(w->rates, w->base, w->profiles);
 	fingerprint_set_release(&w->set);
 	battery_release(&w->battery);
 }

@@ -180,9 +180,7 @@ static enum assay_status copy_store(const char *directory, const char *to, struc
 		done->files++;
 		done->bytes += (uint64_t)info.st_size;
 	}
-	free(from_path);
-	free(to_path);
-	free(to_private);
+	mem_free(from_path, to_path, to_private);
 	return st;
 }
 
@@ -222,9 +220,7 @@ static enum assay_status lab_backup(const char *directory, const char *to, struc
 		st = sync_directory(made, err);
 	if (!st && rename(partial, to))
 		st = assay_fail_errno(err, errno, "cannot rename '%s' to '%s'", partial, to);
-	free(partial);
-	free(from);
-	free(made);
+	mem_free(partial, from, made);
 	return st;
 }
 

@@ -227,9 +227,7 @@ static enum assay_status fleet_trust_run(struct lab *lab, void *input, struct do
 		add_answers(t.answers, t.n, reach.own, d);
 	for (size_t i = 0; i < t.n; i++) {
 		hostkey_release(&t.answers[i].key);
-		free(t.answers[i].name);
-		free(t.answers[i].line);
-		free(t.answers[i].trouble);
+		mem_free(t.answers[i].name, t.answers[i].line, t.answers[i].trouble);
 	}
 	free(t.answers);
 	free(hosts);

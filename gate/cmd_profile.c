@@ -91,9 +91,7 @@ static void answer_sentence(const struct profile *p, const struct parts *parts, 
 			   "%s@%s spends about %.0f %% of its time in '%s' (90 %% interval %.0f to %.0f %%); %s because %s",
 			   runs->application, runs->version, 100 * lead->share, lead->name, 100 * lead->low, 100 * lead->high,
 			   profile_verdict_text(p->verdict), because);
-	free(deepest);
-	free(because);
-	free(measured);
+	mem_free(deepest, because, measured);
 }
 
 /* The deepest level that can be trusted. */

@@ -72,9 +72,7 @@ static enum assay_status show_stored(const char *selector, const struct variance
 	variance_release(&variance);
 	stored_runs_release(&runs);
 	lab_close(&lab);
-	free(application);
-	free(given);
-	free(version);
+	mem_free(application, given, version);
 	return st;
 }
 

@@ -17,9 +17,7 @@ void bisection_init(struct bisection *b, size_t n, double wrong)
 
 void bisection_release(struct bisection *b)
 {
-	free(b->posterior);
-	free(b->asked);
-	free(b->skipped);
+	mem_free(b->posterior, b->asked, b->skipped);
 	*b = (struct bisection){ 0 };
 }
 

@@ -308,8 +308,6 @@ void change_points_find(const double *x, size_t n, const struct change_points_op
 
 void change_points_release(struct change_points *changes)
 {
-	free(changes->items);
-	free(changes->spikes);
-	free(changes->segments);
+	mem_free(changes->items, changes->spikes, changes->segments);
 	*changes = (struct change_points){ 0 };
 }

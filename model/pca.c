@@ -186,9 +186,7 @@ void pca_of(const struct mat *X, struct pca *out)
 
 void pca_release(struct pca *pca)
 {
-	free(pca->eigenvalue);
-	free(pca->mean);
-	free(pca->sd);
+	mem_free(pca->eigenvalue, pca->mean, pca->sd);
 	mat_release(&pca->loading);
 	*pca = (struct pca){ 0 };
 }

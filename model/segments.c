@@ -100,8 +100,6 @@ size_t segments_of(const struct mat *counts, size_t *ends)
 		segments++;
 	for (size_t at = n, i = segments; at > 0; at = from[at])
 		ends[--i] = at;
-	free(from);
-	free(sums);
-	free(best);
+	mem_free(from, sums, best);
 	return segments;
 }

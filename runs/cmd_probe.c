@@ -161,9 +161,7 @@ static enum assay_status measure_program(const struct arguments *a, const struct
 		}
 	}
 	cmd_made_release(&before);
-	free(path);
-	free(absolute);
-	free(directory);
+	mem_free(path, absolute, directory);
 	return st;
 }
 

@@ -234,9 +234,7 @@ static double median_of(const struct launch *launch, const char *version, const 
 	}
 	median = n_medians ? stats_median(medians, n_medians) : (double)NAN;
 	*noise = n_medians ? stats_median(deviations, n_medians) : (double)NAN;
-	free(deviations);
-	free(medians);
-	free(values);
+	mem_free(deviations, medians, values);
 	return median;
 }
 
@@ -445,10 +443,7 @@ static void add_look(const struct launch *launch, struct document *d)
 		add_next(d, remark, (const char *const[]){ plan->probe ? "detect" : "gate", found[0], found[1], NULL });
 	else if (n == 1 && !plan->probe)
 		add_next(d, remark, (const char *const[]){ "runs", "show", found[0], NULL });
-	free(found[0]);
-	free(found[1]);
-	free(remark);
-	free(name);
+	mem_free(found[0], found[1], remark, name);
 }
 
 static void add_failures_next(const struct launch *launch, struct document *d)

@@ -196,9 +196,7 @@ static enum assay_status show_results(struct lab *lab, const struct arguments *a
 	}
 	if (!st)
 		show_all(&shown, d);
-	free(shown.accounts);
-	free(shown.accounted);
-	free(shown.others);
+	mem_free(shown.accounts, shown.accounted, shown.others);
 	evidence_release(&evidence);
 	execution_rows_release(&failed);
 	run_set_release(&runs);

@@ -136,9 +136,7 @@ static enum assay_status save_machine(const char *directory, const struct machin
 	if (*written)
 		st = file_replace(path, text, strlen(text), 0644, err);
 	buf_release(&old);
-	free(text);
-	free(path);
-	free(file);
+	mem_free(text, path, file);
 	return st;
 }
 

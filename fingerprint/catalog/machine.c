@@ -78,10 +78,7 @@ static void fingerprint_release(struct machine_fingerprint *f)
 #define FREE(member) free(f->member);
 	FINGERPRINT_TEXTS(FREE)
 #undef FREE
-	free(f->profile);
-	free(f->conditions);
-	free(f->type);
-	free(f->type_given_by);
+	mem_free(f->profile, f->conditions, f->type, f->type_given_by);
 	*f = (struct machine_fingerprint){ 0 };
 }
 

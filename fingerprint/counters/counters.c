@@ -199,9 +199,7 @@ enum assay_status counters_cells(struct store *store, const char *fingerprint, s
 void counters_cells_free(struct counter_cell *cells, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		free(cells[i].stressor);
-		free(cells[i].event);
-		free(cells[i].reason);
+		mem_free(cells[i].stressor, cells[i].event, cells[i].reason);
 	}
 	free(cells);
 }

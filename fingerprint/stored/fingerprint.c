@@ -180,14 +180,7 @@ static struct fingerprint read_head(sqlite3_stmt *stmt)
 
 static void release_head(struct fingerprint *f)
 {
-	free(f->machine);
-	free(f->battery);
-	free(f->battery_hash);
-	free(f->stress_ng);
-	free(f->architecture);
-	free(f->origin);
-	free(f->conditions);
-	free(f->profile);
+	mem_free(f->machine, f->battery, f->battery_hash, f->stress_ng, f->architecture, f->origin, f->conditions, f->profile);
 }
 
 static enum assay_status load_items(struct store *store, struct fingerprint_set *set, struct assay_error *err)
@@ -332,10 +325,7 @@ void fingerprint_set_release(struct fingerprint_set *set)
 		release_head(f);
 		for (size_t j = 0; f->reasons && j < set->n_stressors; j++)
 			free(f->reasons[j]);
-		free(f->reasons);
-		free(f->passes);
-		free(f->rates);
-		free(f->real_rates);
+		mem_free(f->reasons, f->passes, f->rates, f->real_rates);
 	}
 	mem_free_all(set->stressors, set->n_stressors);
 	free(set->items);

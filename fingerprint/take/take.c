@@ -208,9 +208,7 @@ static void stressor_request(const struct take_host *h, const struct battery_ent
 		helper_request_shape(request, &(struct shaped){ entry->dearer, shape_usual(entry->dearer) });
 	add_limits(&h->take->options->battery->limits, &h->before, request);
 	measure_request_lock(request);
-	free(words);
-	free(option);
-	free(seconds);
+	mem_free(words, option, seconds);
 }
 
 /* Runs it; false when the host has ended. sample: where its time goes; in one pass, for that costs a little, and moves no median.
@@ -322,9 +320,7 @@ static bool measure_cell(struct take_host *h, int64_t pass, size_t index)
 		show_progress(h);
 		going = unlock_kept(h, st, &err);
 	}
-	free(signature);
-	free(why);
-	free(text);
+	mem_free(signature, why, text);
 	helper_answer_release(&answer);
 	return going;
 }
@@ -425,10 +421,7 @@ static bool count_cell(struct take_host *h, size_t run, const struct battery_ent
 		show_progress(h);
 		going = unlock_kept(h, counters_put(&h->take->lab->store, h->taking.id, &planned->events, &counted, &err), &err);
 	}
-	free(why);
-	free(text);
-	free(words);
-	free(report);
+	mem_free(why, text, words, report);
 	helper_answer_release(&answer);
 	return going;
 }

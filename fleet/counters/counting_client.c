@@ -312,9 +312,7 @@ void counting_plan_release(struct counting_plan *plan)
 		free(plan->absent[i].event);
 		free(plan->absent[i].reason);
 	}
-	free(plan->runs);
-	free(plan->absent);
-	free(plan->none);
+	mem_free(plan->runs, plan->absent, plan->none);
 	*plan = (struct counting_plan){ .n = 0 };
 }
 

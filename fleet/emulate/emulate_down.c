@@ -172,11 +172,7 @@ void emulate_site_close(struct emulate_site *site)
 	if (site->lock >= 0)
 		close(site->lock);
 	cgroup_places_release(&site->groups);
-	free(site->directory);
-	free(site->base);
-	free(site->state);
-	free(site->sshd);
-	free(site->user);
+	mem_free(site->directory, site->base, site->state, site->sshd, site->user);
 	*site = (struct emulate_site){ .lock = -1 };
 }
 
@@ -356,9 +352,7 @@ static enum assay_status end_processes(const struct emulate_site *site, const ch
 		left = kill_round(s, &pid);
 		*ended = left > *ended ? left : *ended;
 	}
-	free(s->all);
-	free(s->mark);
-	free(s);
+	mem_free(s->all, s->mark, s);
 	return left ? assay_fail(err, ASSAY_E_IO,
 				 "process %d of the emulated fleet does not end (it is another user's, or stuck in the kernel): end it, "
 				 "then run 'assay fleet down' again",

@@ -201,10 +201,7 @@ static enum assay_status mount_own(const struct emulate_site *site, const struct
 		if (!st && mount(machine, "/etc/machine-id", NULL, MS_BIND, NULL))
 			st = assay_fail_errno(err, errno, "cannot mount on /etc/machine-id");
 	}
-	free(seed);
-	free(machine);
-	free(temporary);
-	free(home);
+	mem_free(seed, machine, temporary, home);
 	return st;
 }
 
@@ -258,9 +255,7 @@ static enum assay_status become_sshd(const struct emulate_site *site, const stru
 	prctl(PR_SET_PDEATHSIG, 0); /* it stays when we end */
 	execve(site->sshd, argv, environment);
 	st = assay_fail_errno(err, errno, "cannot run '%s'", site->sshd);
-	free(config);
-	free(log);
-	free(mark);
+	mem_free(config, log, mark);
 	return st;
 }
 

@@ -195,10 +195,7 @@ static enum assay_status write_client_key(const struct emulate_site *site, struc
 		text = mem_format("%s assay\n", line);
 		st = emulate_write(authorized, text, strlen(text), 0600, err);
 	}
-	free(text);
-	free(line);
-	free(authorized);
-	free(path);
+	mem_free(text, line, authorized, path);
 	return st;
 }
 
@@ -548,12 +545,8 @@ enum assay_status emulate_up(const struct emulate_options *options, struct emula
 void emulate_fleet_release(struct emulate_fleet *fleet)
 {
 	for (size_t i = 0; i < fleet->n; i++) {
-		free(fleet->hosts[i].name);
-		free(fleet->hosts[i].address);
-		free(fleet->hosts[i].profile);
+		mem_free(fleet->hosts[i].name, fleet->hosts[i].address, fleet->hosts[i].profile);
 	}
-	free(fleet->hosts);
-	free(fleet->directory);
-	free(fleet->user);
+	mem_free(fleet->hosts, fleet->directory, fleet->user);
 	*fleet = (struct emulate_fleet){ 0 };
 }

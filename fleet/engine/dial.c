@@ -410,10 +410,7 @@ static void find_identities(struct link *link, struct ssh_settings *settings)
 void asked_release(struct fleet *fleet)
 {
 	for (size_t i = 0; i < fleet->n_asked; i++) {
-		free(fleet->asked[i]->command);
-		free(fleet->asked[i]->text);
-		free(fleet->asked[i]->why);
-		free(fleet->asked[i]);
+		mem_free(fleet->asked[i]->command, fleet->asked[i]->text, fleet->asked[i]->why, fleet->asked[i]);
 	}
 	free(fleet->asked);
 }
@@ -488,10 +485,7 @@ void target_release(struct link *link)
 
 	mem_free_all(ssh->identities, ssh->n_identities);
 	mem_free_all(ssh->known_files, ssh->n_known_files);
-	free(ssh->known_as);
-	free(ssh->address);
-	free(ssh->user);
-	free(ssh->jump_through);
+	mem_free(ssh->known_as, ssh->address, ssh->user, ssh->jump_through);
 }
 
 /* ---- addresses ---- */

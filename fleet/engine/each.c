@@ -479,10 +479,7 @@ static void fleet_release(struct fleet *fleet)
 	pthread_mutex_destroy(&fleet->inner);
 	pthread_mutex_destroy(&fleet->asking);
 	pthread_cond_destroy(&fleet->freed);
-	free(fleet->states);
-	free(fleet->heard_ms);
-	free(fleet->user);
-	free(fleet->home);
+	mem_free(fleet->states, fleet->heard_ms, fleet->user, fleet->home);
 }
 
 static enum assay_status fleet_keep_launchers(struct fleet *fleet, struct assay_error *err)

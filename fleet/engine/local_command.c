@@ -117,9 +117,7 @@ enum assay_status local_command_run(const struct local_command *command, struct 
 
 void local_said_release(struct local_said *said)
 {
-	free(said->out);
-	free(said->err);
-	free(said->samples);
+	mem_free(said->out, said->err, said->samples);
 	*said = (struct local_said){ .ok = false };
 }
 

@@ -404,14 +404,7 @@ static void host_release(struct host *host)
 {
 	mem_free_all(host->groups, host->n_groups);
 	mem_free_all(host->environment, host->n_environment);
-	free(host->name);
-	free(host->id);
-	free(host->address);
-	free(host->user);
-	free(host->identity_file);
-	free(host->type);
-	free(host->box);
-	free(host->profile);
+	mem_free(host->name, host->id, host->address, host->user, host->identity_file, host->type, host->box, host->profile);
 	launcher_release(&host->launcher);
 }
 

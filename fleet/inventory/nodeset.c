@@ -492,10 +492,7 @@ char *nodeset_fold(const char *const *names, size_t n)
 		if (!f.done[i])
 			fold_set(&f, &f.sets[largest_set(&f, i)], &out);
 	}
-	free(f.places);
-	free(f.sets);
-	free(f.of);
-	free(f.done);
+	mem_free(f.places, f.sets, f.of, f.done);
 	return buf_take(&out);
 }
 

@@ -38,9 +38,7 @@ static void take_features(struct slurm_node *node, char *text)
 static void node_release(struct slurm_node *node)
 {
 	mem_free_all(node->features, node->n_features);
-	free(node->name);
-	free(node->state);
-	free(node->reason);
+	mem_free(node->name, node->state, node->reason);
 }
 
 void slurm_nodes_release(struct slurm_nodes *nodes)

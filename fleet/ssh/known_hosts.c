@@ -224,10 +224,7 @@ static enum assay_status parse_line(struct line *line, struct known_hosts_entry 
 
 static void entry_release(struct known_hosts_entry *entry)
 {
-	free(entry->hosts);
-	free(entry->patterns);
-	free(entry->type);
-	free(entry->blob);
+	mem_free(entry->hosts, entry->patterns, entry->type, entry->blob);
 }
 
 static enum assay_status add_line(struct known_hosts *known, struct line *line)
@@ -306,10 +303,7 @@ void known_hosts_free(struct known_hosts *known)
 	for (size_t i = 0; i < known->n; i++)
 		entry_release(&known->entries[i]);
 	mem_free_all(known->files, known->n_files);
-	free(known->entries);
-	free(known->cache->names);
-	free(known->cache);
-	free(known);
+	mem_free(known->entries, known->cache->names, known->cache, known);
 }
 
 /* ---- patterns ---- */

@@ -328,10 +328,7 @@ void ssh_settings_release(struct ssh_settings *settings)
 {
 	mem_free_all(settings->identity_files, settings->n_identity_files);
 	mem_free_all(settings->known_hosts_files, settings->n_known_hosts_files);
-	free(settings->host_name);
-	free(settings->user);
-	free(settings->proxy_jump);
-	free(settings->host_key_alias);
+	mem_free(settings->host_name, settings->user, settings->proxy_jump, settings->host_key_alias);
 	*settings = (struct ssh_settings){ 0 };
 }
 

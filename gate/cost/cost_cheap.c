@@ -16,9 +16,7 @@ static ROWS_FUNCTION(source_text, enum cost_source, COST_SOURCE_ROWS, ROWS_TEXT)
     void cost_cheap_release(struct cost_cheap *cheap)
 {
 	cost_fit_release(&cheap->fit);
-	free(cheap->source);
-	free(cheap->early.refused);
-	free(cheap->slice.refused);
+	mem_free(cheap->source, cheap->early.refused, cheap->slice.refused);
 	*cheap = (struct cost_cheap){ .source = NULL };
 }
 

@@ -290,10 +290,7 @@ static void add_work(const struct side *s, struct document *d)
 		buf_release(&words);
 	}
 	doc_end(d);
-	free(row);
-	free(part);
-	free(was);
-	free(is);
+	mem_free(row, part, was, is);
 }
 
 /* ---- the answer ---- */

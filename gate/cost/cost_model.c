@@ -109,9 +109,7 @@ void cost_fit_of(const struct cost_model *model, const struct cost_asked *asked,
 	if (out->n)
 		sparse_fit(&X, y, group, costs->n, &how, &out->model);
 	mat_release(&X);
-	free(counted);
-	free(y);
-	free(group);
+	mem_free(counted, y, group);
 }
 
 /* All features, or those known before a run. */

@@ -12,9 +12,7 @@
 void cost_side_release(struct cost_side *s)
 {
 	costs_release(&s->costs);
-	free(s->expected);
-	free(s->ratio);
-	free(s->input);
+	mem_free(s->expected, s->ratio, s->input);
 	*s = (struct cost_side){ .model = NULL };
 }
 

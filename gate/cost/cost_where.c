@@ -191,9 +191,7 @@ static struct division division_of(const struct both *both)
 
 static void division_release(struct division *d)
 {
-	free(d->names);
-	free(d->moved);
-	free(d->items);
+	mem_free(d->names, d->moved, d->items);
 }
 
 static size_t segment_of(const struct division *d, const struct cost_place *place, bool new)

@@ -84,12 +84,7 @@ static struct maxt maxt_new(const double *log_ratio, const struct mat *log_rate)
 
 static void maxt_release(struct maxt *m)
 {
-	free(m->z);
-	free(m->y);
-	free(m->correlation);
-	free(m->hits);
-	free(m->order);
-	free(m->permuted);
+	mem_free(m->z, m->y, m->correlation, m->hits, m->order, m->permuted);
 }
 
 static void maxt_count(struct maxt *m)

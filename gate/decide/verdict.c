@@ -375,9 +375,7 @@ static struct by_type by_type_of(const struct evidence *evidence, const struct p
 static void by_type_release(struct by_type *b)
 {
 	mat_release(&b->log_rate);
-	free(b->log_ratio);
-	free(b->log_cost);
-	free(b->machines);
+	mem_free(b->log_ratio, b->log_cost, b->machines);
 }
 
 /* Removes the rows of types without machines and the columns with a gap. Fills v->features. */
@@ -561,9 +559,7 @@ void verdict_release(struct verdict *verdict)
 {
 	for (size_t i = 0; i < verdict->n_reasons; i++)
 		free(verdict->reasons[i].text);
-	free(verdict->features);
-	free(verdict->resources);
-	free(verdict->within);
+	mem_free(verdict->features, verdict->resources, verdict->within);
 	for (int i = 0; verdict->own && i < 2; i++)
 		run_set_release(&verdict->own[i]);
 	free(verdict->own);

@@ -346,9 +346,7 @@ static void explain_left_out(struct verdict *v, enum pairing_reason reason, size
 
 	reason_left_out(v, reason, "%zu machine%s left out: %s%s%s%s", n, text_plural(n), pairing_text(reason), other ? " (" : "",
 			other ? command : "", other ? " makes results that can be compared)" : "");
-	free(command);
-	free(versions);
-	free(application);
+	mem_free(command, versions, application);
 }
 
 static void explain_machines(struct verdict *v)

@@ -389,9 +389,7 @@ static void evaluate_clusters(struct evaluation *e)
 	}
 	for (size_t i = 0; i < e->pairs.n; i++)
 		e->outcomes[i].cluster = number[root_of(&t, name_find(&t, pair_application(e, i, 0)))];
-	free(number);
-	free(t.names);
-	free(t.parent);
+	mem_free(number, t.names, t.parent);
 }
 
 /* ---- kinds, rates, areas ---- */
@@ -478,11 +476,7 @@ static void evaluate_summary(struct evaluation *e)
 	}
 	for (int m = 0; m < EVALUATE_METHODS; m++)
 		fill_area(e, &c, m);
-	free(c.cluster);
-	free(c.counts);
-	free(c.flagged);
-	free(c.changed);
-	free(c.score);
+	mem_free(c.cluster, c.counts, c.flagged, c.changed, c.score);
 }
 
 /* ---- all ---- */
@@ -528,8 +522,6 @@ void evaluation_release(struct evaluation *e)
 		run_set_release(&e->runs.sets[i]);
 	free(e->runs.sets);
 	evaluate_pairs_release(&e->pairs);
-	free(e->outcomes);
-	free(e->clusters);
-	free(e->kinds);
+	mem_free(e->outcomes, e->clusters, e->kinds);
 	*e = (struct evaluation){ 0 };
 }

@@ -196,14 +196,10 @@ void evaluate_pairs_release(struct evaluate_pairs *pairs)
 {
 	for (size_t i = 0; i < pairs->n + pairs->n_left_out; i++) {
 		for (int side = 0; side < 2; side++) {
-			free(pairs->items[i].sides[side].application);
-			free(pairs->items[i].sides[side].version);
-			free(pairs->items[i].sides[side].repetitions.items);
-			free(pairs->items[i].sides[side].timestamps.items);
+			mem_free(pairs->items[i].sides[side].application, pairs->items[i].sides[side].version,
+				 pairs->items[i].sides[side].repetitions.items, pairs->items[i].sides[side].timestamps.items);
 		}
-		free(pairs->items[i].label);
-		free(pairs->items[i].cluster);
-		free(pairs->items[i].left_out);
+		mem_free(pairs->items[i].label, pairs->items[i].cluster, pairs->items[i].left_out);
 	}
 	free(pairs->items);
 	*pairs = (struct evaluate_pairs){ 0 };

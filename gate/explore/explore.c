@@ -387,13 +387,7 @@ void explore_release(struct explore *e)
 {
 	for (size_t j = 0; j < e->n_stressors; j++)
 		free(e->stressors[j].type_rate);
-	free(e->stressors);
-	free(e->fingerprints);
-	free(e->type);
-	free(e->types);
-	free(e->order);
-	free(e->moves);
-	free(e->battery);
+	mem_free(e->stressors, e->fingerprints, e->type, e->types, e->order, e->moves, e->battery);
 	mat_release(&e->rates);
 	mat_release(&e->correlation);
 	features_release(&e->features);

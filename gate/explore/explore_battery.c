@@ -162,11 +162,7 @@ void explore_battery_text(const struct explore *e, struct document *d)
 		else
 			doc_line(d, "No stressor moves beyond twice its noise: to this battery these machines are one.");
 	}
-	free(shaped);
-	free(unshaped);
-	free(still);
-	free(absent);
-	free(battery);
+	mem_free(shaped, unshaped, still, absent, battery);
 }
 
 void explore_battery_members(const struct explore *e, struct document *d)

@@ -268,10 +268,7 @@ static void add_plane(const struct explore *e, struct document *d)
 	for (size_t k = 0; k < e->n_types; k++)
 		plane_key(&plane, plane.order[k], d);
 	doc_end(d);
-	free(plane.points);
-	free(plane.number);
-	free(plane.order);
-	free(plane.mean);
+	mem_free(plane.points, plane.number, plane.order, plane.mean);
 }
 
 /* ---- the components ---- */

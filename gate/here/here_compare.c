@@ -126,9 +126,7 @@ static void compare_answer(struct here *const sides[SIDES], const struct here_ho
 	for (int side = 0; side < SIDES; side++)
 		parts_trust(&sides[side]->parts, side == A ? "a" : "b", d);
 	doc_end(d);
-	free(sentence);
-	free(causes);
-	free(changes.items);
+	mem_free(sentence, causes, changes.items);
 }
 
 static bool has_another(const char *const *words, size_t n)

@@ -130,9 +130,7 @@ enum assay_status baselines_read(const char *laboratory, struct baselines *out, 
 void baselines_release(struct baselines *baselines)
 {
 	for (size_t i = 0; i < baselines->n; i++) {
-		free(baselines->items[i].application);
-		free(baselines->items[i].version);
-		free(baselines->items[i].reason);
+		mem_free(baselines->items[i].application, baselines->items[i].version, baselines->items[i].reason);
 	}
 	free(baselines->items);
 	*baselines = (struct baselines){ 0 };

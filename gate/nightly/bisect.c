@@ -95,9 +95,7 @@ static enum assay_status commits_between(struct bisect *b, const char *bad)
 	else if (!st && strcmp(b->commits[b->n - 1], bad) != 0)
 		st =
 		    assay_fail(b->err, ASSAY_E_LIMIT, "more than %d commits lie between '%s' and '%s'", COMMITS_MAX, b->o->good, b->o->bad);
-	free(ignored);
-	free(range);
-	free(text);
+	mem_free(ignored, range, text);
 	return st;
 }
 
@@ -388,11 +386,7 @@ static void release(struct bisect *b)
 {
 	for (size_t i = 0; i < b->n_steps; i++)
 		free(b->steps[i].why);
-	free(b->steps);
-	free(b->commits);
-	free(b->tries);
-	free(b->repository);
-	free(b->application);
+	mem_free(b->steps, b->commits, b->tries, b->repository, b->application);
 	bisection_release(&b->search);
 	manifest_release(&b->manifest);
 }

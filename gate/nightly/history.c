@@ -307,11 +307,7 @@ static enum assay_status choose_machines(struct loading *l, const char *asked, s
 
 static void point_release(struct history_point *p)
 {
-	free(p->version);
-	free(p->plan);
-	free(p->on);
-	free(p->by_other);
-	free(p->rate);
+	mem_free(p->version, p->plan, p->on, p->by_other, p->rate);
 }
 
 static int compare_points(const void *a, const void *b)
@@ -576,9 +572,7 @@ static void loading_release(struct loading *l)
 		free(l->machines[i].name);
 		free(l->machines[i].architecture);
 	}
-	free(l->machines);
-	free(l->results);
-	free(l->accounts);
+	mem_free(l->machines, l->results, l->accounts);
 }
 
 enum assay_status history_load(struct lab *lab, const struct evidence *evidence, const char *application, const char *architecture,
@@ -631,10 +625,7 @@ void history_release(struct history *h)
 	mem_free_all(h->machines, h->n_machines);
 	for (size_t i = 0; i < h->n_others; i++)
 		free(h->others[i].name);
-	free(h->points);
-	free(h->others);
-	free(h->architecture);
-	free(h->application);
+	mem_free(h->points, h->others, h->architecture, h->application);
 	change_points_release(&h->changes);
 	*h = (struct history){ 0 };
 }

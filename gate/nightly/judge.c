@@ -94,12 +94,7 @@ enum assay_status judge_request_parse(const char *text, struct judge_request *ou
 
 void judge_request_release(struct judge_request *q)
 {
-	free(q->application);
-	free(q->baseline);
-	free(q->candidate);
-	free(q->why);
-	free(q->calibration);
-	free(q->accepted);
+	mem_free(q->application, q->baseline, q->candidate, q->why, q->calibration, q->accepted);
 	*q = (struct judge_request){ .plan = "" };
 }
 

@@ -255,11 +255,8 @@ enum assay_status night_decision_find(struct store *store, const char *id, struc
 void night_decisions_release(struct night_decisions *decisions)
 {
 	for (size_t i = 0; i < decisions->n; i++) {
-		free(decisions->items[i].application);
-		free(decisions->items[i].baseline);
-		free(decisions->items[i].candidate);
-		free(decisions->items[i].request);
-		free(decisions->items[i].document);
+		mem_free(decisions->items[i].application, decisions->items[i].baseline, decisions->items[i].candidate,
+			 decisions->items[i].request, decisions->items[i].document);
 	}
 	free(decisions->items);
 	*decisions = (struct night_decisions){ NULL, 0 };

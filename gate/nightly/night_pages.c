@@ -634,9 +634,7 @@ enum assay_status night_pages(struct lab *lab, const struct night *night, const 
 		free(p.histories[i]);
 		report_found_release(&p.found[i]);
 	}
-	free(p.histories);
-	free(p.reports);
-	free(p.found);
+	mem_free(p.histories, p.reports, p.found);
 	night_machines_release(&p.machines);
 	evidence_release(&p.evidence);
 	night_answers_release(&p.answers);

@@ -528,9 +528,7 @@ enum assay_status nightly_freeze(struct lab *lab, const char *file, const struct
 	if (!st && !out->n && !notes->unchanged.size)
 		st = assay_fail(err, ASSAY_E_USAGE, "'%s' names nothing to compare%s", file, only->n ? " among these applications" : "");
 	file_names_free(names, n);
-	free(directory);
-	free(f.chosen);
-	free(f.why);
+	mem_free(directory, f.chosen, f.why);
 	if (st)
 		night_comparisons_release(out);
 	return st;

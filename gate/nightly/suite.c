@@ -281,9 +281,7 @@ void suite_release(struct suite *suite)
 	}
 	free(suite->entries);
 	manifest_words_release(&suite->hook);
-	free(suite->pages);
-	free(suite->releases);
-	free(suite->battery);
+	mem_free(suite->pages, suite->releases, suite->battery);
 	*suite = (struct suite){ .entries = NULL };
 }
 

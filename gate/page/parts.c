@@ -206,10 +206,7 @@ void page_profile_release(struct page_profile *p)
 	profile_release(&p->profile);
 	profile_rows_release(&p->rows);
 	dataset_release(&p->dataset);
-	free(p->bars);
-	free(p->caveat);
-	free(p->basis);
-	free(p->missing);
+	mem_free(p->bars, p->caveat, p->basis, p->missing);
 	*p = (struct page_profile){ .n = 0 };
 }
 

@@ -47,9 +47,7 @@ static void file_free(struct file *file)
 {
 	pieces_release(&file->pieces);
 	image_release(&file->image);
-	free(file->classes);
-	free(file->path);
-	free(file);
+	mem_free(file->classes, file->path, file);
 }
 
 void code_free(struct code *code)

@@ -222,13 +222,7 @@ void inferred_parts_of(const struct features *f, const char *const *features, co
 			r.parts.of.at[k * r.n + index[category]] += columns[k].part[i];
 		}
 	}
-	free(index);
-	free(columns);
-	free(c.name);
-	free(c.level);
-	free(c.set);
-	free(c.group);
-	free(c.leads);
+	mem_free(index, columns, c.name, c.level, c.set, c.group, c.leads);
 	*out = r;
 }
 

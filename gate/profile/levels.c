@@ -90,9 +90,7 @@ static void level_machines(const struct level_run *runs, size_t n, struct level_
 		memcpy(all->of, machines.of, machines.n * LEVELS * sizeof(double));
 		all->n = machines.n;
 	}
-	free(sorted);
-	free(one.of);
-	free(machines.of);
+	mem_free(sorted, one.of, machines.of);
 }
 
 /* Of the mean, by Student's t: of a few runs a bootstrap shows too little. */

@@ -155,9 +155,7 @@ void profile_rows_of(const struct evidence *evidence, const struct run_set *runs
 	for (size_t i = 0; i < r.rates.rows; i++)
 		r.type[i] = index[r.type[i]];
 	r.noise = rows_noise(runs, d);
-	free(wobble);
-	free(plain);
-	free(index);
+	mem_free(wobble, plain, index);
 	*out = r;
 }
 
@@ -165,15 +163,9 @@ void profile_rows_release(struct profile_rows *r)
 {
 	free(r->features);
 	mat_release(&r->rates);
-	free(r->cost);
-	free(r->type);
-	free(r->made_of);
-	free(r->wobble);
-	free(r->from);
+	mem_free(r->cost, r->type, r->made_of, r->wobble, r->from);
 	mat_release(&r->shaped.rates);
-	free(r->shaped.cost);
-	free(r->shaped.type);
-	free(r->type_names);
+	mem_free(r->shaped.cost, r->shaped.type, r->type_names);
 	*r = (struct profile_rows){ 0 };
 }
 

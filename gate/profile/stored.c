@@ -211,13 +211,7 @@ enum assay_status stored_time_load(struct store *store, const struct run_set *ru
 		st = sampled_add(&stored->sampled, of.refusal, program, NULL, err);
 	if (!st)
 		stored_end(stored, &of);
-	free(of.refusal);
-	free(of.kernel);
-	free(of.faults);
-	free(of.user);
-	free(of.tallies);
-	free(of.items);
-	free(program);
+	mem_free(of.refusal, of.kernel, of.faults, of.user, of.tallies, of.items, program);
 	execution_rows_release(&rows);
 	if (st) {
 		stored_time_free(stored);

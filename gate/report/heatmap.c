@@ -188,9 +188,7 @@ void heatmap_of(const struct fingerprint_set *set, const struct fingerprint *con
 
 void heatmap_release(struct heatmap *map)
 {
-	free(map->fingerprints);
-	free(map->stressors);
-	free(map->unmeasured);
+	mem_free(map->fingerprints, map->stressors, map->unmeasured);
 	mat_release(&map->z);
 	mat_release(&map->rate);
 	*map = (struct heatmap){ 0 };

@@ -38,9 +38,7 @@ static struct report_names names_of(const struct run_set *baseline, const struct
 
 static void names_release(struct report_names *names)
 {
-	free(names->of[0]);
-	free(names->of[1]);
-	free(names->sentence);
+	mem_free(names->of[0], names->of[1], names->sentence);
 }
 
 int report_decimals(double ratio)
@@ -435,9 +433,7 @@ static void add_method(const struct verdict *v, struct document *d)
 	page_term(d, "Fingerprint",
 		  "Rates of a battery of stress-ng stressors on a machine: bogo-operations per second of user and system time.");
 	page_commands(d, commands);
-	free(commands);
-	free(words[0]);
-	free(words[1]);
+	mem_free(commands, words[0], words[1]);
 }
 
 /* ---- the page ---- */

@@ -119,9 +119,7 @@ static void answer_chance(const struct variance *v, struct document *d)
 	    "slowest was %s: %s more than usual in %s from %s to %s, %.2f times as long, but chance makes as much of pieces as few, or "
 	    "as uneven, as these",
 	    v->fragments.processes[m->process].name, lost, activity_text(v->chance_activity), from, to, m->time_s / m->expected_s);
-	free(lost);
-	free(from);
-	free(to);
+	mem_free(lost, from, to);
 }
 
 static void answer_nothing(const struct variance *v, struct document *d)
@@ -172,13 +170,7 @@ char *variance_sentence(const struct variance *v, const struct region *r)
 	char *text = mem_format("%s lost %s in %s %s, in which it took %s times as long as usual%s%s", who, lost,
 				activity_text(r->activity), when, times, *why ? ": " : "", why);
 
-	free(times);
-	free(who);
-	free(why);
-	free(lost);
-	free(from);
-	free(to);
-	free(when);
+	mem_free(times, who, why, lost, from, to, when);
 	return text;
 }
 
@@ -301,10 +293,7 @@ static void region_row(const struct variance *v, size_t at, struct document *d)
 		doc_show(d, NULL, "why", *why ? why : "-");
 	region_members(v, r, d);
 	region_parts(r, d);
-	free(times);
-	free(who);
-	free(why);
-	free(lost);
+	mem_free(times, who, why, lost);
 }
 
 void variance_regions(const struct variance *v, struct document *d)
@@ -346,9 +335,7 @@ static void parts_table(const struct variance *v, size_t at, struct document *d)
 				 !p->timed		  ? "what remains"
 				 : p->cause == LOSS_CLOCK ? "timed by a loop"
 							  : "timed by the kernel");
-		free(impact);
-		free(low);
-		free(high);
+		mem_free(impact, low, high);
 	}
 	doc_end(d);
 	free(who);
@@ -468,9 +455,7 @@ static void cluster_row(const struct variance *v, const struct cluster *c, struc
 		doc_show(d, "usual_s", "usual", DOC_NOTHING);
 	doc_showf(d, "work", "work", c->work, "%.4g", c->work);
 	doc_show(d, "basis", "known by", basis_name(c->basis));
-	free(place);
-	free(time);
-	free(usual);
+	mem_free(place, time, usual);
 }
 
 static void graph_section(const struct variance *v, struct document *d)

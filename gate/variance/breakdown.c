@@ -475,10 +475,7 @@ void breakdowns_find(struct variance *v)
 	usual = usual_sums(v, &all);
 	for (size_t r = 0; r < v->n_regions; r++)
 		region_explain(v, &all, usual, &v->regions[r]);
-	free(usual);
-	free(all.items);
-	free(all.first);
-	free(all.loop);
+	mem_free(usual, all.items, all.first, all.loop);
 }
 
 void breakdown_release(struct breakdown *b)

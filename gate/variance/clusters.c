@@ -122,9 +122,7 @@ static void kind_divide(struct variance *v, const struct place *places, size_t n
 
 		cluster_add(v, sorted + from, first[c] - from, capacity);
 	}
-	free(sorted);
-	free(first);
-	free(cluster);
+	mem_free(sorted, first, cluster);
 	mat_release(&work);
 }
 

@@ -230,10 +230,7 @@ static void process_release(struct fragment_process *p)
 {
 	for (size_t i = 0; i < p->n_named; i++)
 		free(p->named[i].name);
-	free(p->named);
-	free(p->name);
-	free(p->program);
-	free(p->host);
+	mem_free(p->named, p->name, p->program, p->host);
 }
 
 /* The same process from another file is a copy, or the same file by another name. */
@@ -251,10 +248,7 @@ static bool is_there(const struct loading *l, const struct fragment_process *one
 
 static void site_release(struct fragment_site *site)
 {
-	free(site->module);
-	free(site->name);
-	free(site->program);
-	free(site->place);
+	mem_free(site->module, site->name, site->program, site->place);
 }
 
 static void sites_add(struct loading *l, const struct samples *s)
@@ -586,10 +580,7 @@ void fragments_release(struct fragments *f)
 	for (size_t s = 0; s < f->n_sites; s++)
 		site_release(&f->sites[s]);
 	mem_free_all(f->runs, f->n_runs);
-	free(f->processes);
-	free(f->sites);
-	free(f->items);
-	free(f->snapshots);
+	mem_free(f->processes, f->sites, f->items, f->snapshots);
 	*f = (struct fragments){ .n = 0 };
 }
 

@@ -186,12 +186,7 @@ char *long_wait_sentence(const struct variance *v, const struct long_wait *w)
 				v->fragments.processes[w->process].name, lost, place, from, to, w->calls, w->calls == 1 ? "" : "s",
 				w->calls == 1 ? "s" : "", usual, *holder ? ": " : "", holder);
 
-	free(place);
-	free(lost);
-	free(from);
-	free(to);
-	free(usual);
-	free(holder);
+	mem_free(place, lost, from, to, usual, holder);
 	return text;
 }
 
@@ -241,10 +236,7 @@ void long_waits_section(const struct variance *v, struct document *d)
 		doc_showf(d, "to_s", "to s", w->to_s, "%.2f", w->to_s);
 		doc_show(d, "holder", "meanwhile", *holder ? holder : "-");
 		doc_set_bool(d, "lock", w->lock);
-		free(place);
-		free(lost);
-		free(usual);
-		free(holder);
+		mem_free(place, lost, usual, holder);
 	}
 	doc_end(d);
 }

@@ -100,9 +100,7 @@ static void first_line(const struct variance *v, const struct run_sum *runs, siz
 	else
 		doc_answer(d, DOC_BAD, "", "%zu of %zu runs were slow; the slowest, %s, took %s, %.2f times as long as the median%s", slow,
 			   v->fragments.n_runs, v->fragments.runs[slowest], took, runs[slowest].times, why);
-	free(usual);
-	free(took);
-	free(why);
+	mem_free(usual, took, why);
 }
 
 static void run_row(const struct variance *v, const struct run_sum *r, const char *name, struct document *d)
@@ -160,7 +158,5 @@ void variance_runs_answer(const struct variance *v, struct document *d)
 	for (size_t r = 0; r < n; r++)
 		run_row(v, &runs[r], v->fragments.runs[r], d);
 	doc_end(d);
-	free(more);
-	free(spans);
-	free(runs);
+	mem_free(more, spans, runs);
 }

@@ -298,9 +298,5 @@ void stretches_find(const struct variance *v, struct stretches *out)
 			if (times[row.process] > slow)
 				throughout_add(v, &row, out);
 	}
-	free(times);
-	free(row.x);
-	free(row.joined);
-	free(row.alone);
-	free(row.piece);
+	mem_free(times, row.x, row.joined, row.alone, row.piece);
 }

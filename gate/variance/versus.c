@@ -332,9 +332,7 @@ static struct versus_run run_measure(const struct variance *old_run, const struc
 	r.others_s = after.others_s - before.others_s;
 	r.shared = old_s > 0 && r.time_s > 0 ? fmin(old_both / old_s, new_both / r.time_s) : 0;
 	r.counted = computed > 0 ? counted / computed : 0;
-	free(old.items);
-	free(new.items);
-	free(match);
+	mem_free(old.items, new.items, match);
 	return r;
 }
 
@@ -521,10 +519,7 @@ static void places_table(const struct versus *v, struct document *d)
 			doc_showf(d, "work_more", "work", p->work_more, "%+.1f %%", 100 * p->work_more);
 		doc_showf(d, "expected_s", "for that work", p->expected_s, "%s", for_work);
 		doc_showf(d, "candidate_s", "candidate", p->new_s, "%s", new);
-		free(place);
-		free(old);
-		free(new);
-		free(for_work);
+		mem_free(place, old, new, for_work);
 	}
 	doc_end(d);
 }
@@ -559,9 +554,7 @@ static void slow_places(const char *who, const struct variance *run, struct docu
 	lost = variance_seconds(r->estimated_s);
 	doc_line(d, "within the %s, %s lost %s from %.2f s to %.2f s%s%s ('assay variance show' says more)", who, processes, lost,
 		 r->from_s, r->to_s, *why ? ": " : "", why);
-	free(processes);
-	free(why);
-	free(lost);
+	mem_free(processes, why, lost);
 }
 
 void versus_answer(const struct versus *v, const struct variance *baseline, const struct variance *candidate, struct document *d)

@@ -55,9 +55,7 @@ static void worst_keep(const struct variance *v, const struct sample_file *file,
 		side->worst_s = g->elapsed_s;
 		side->worst = mem_format("%s lost %s from %.2f s to %.2f s of repetition %lld on %s: %s", who, lost, g->from_s, g->to_s,
 					 (long long)file->repetition, file->machine, why);
-		free(who);
-		free(lost);
-		free(why);
+		mem_free(who, lost, why);
 	}
 }
 

@@ -138,9 +138,7 @@ static size_t rows_sample(const size_t *run, size_t n, size_t max, uint64_t seed
 		for (rng_shuffle(&rng, starts, runs); used < max && used < runs; used++)
 			picked[used] = members[starts[used]].row;
 	qsort(picked, used, sizeof(*picked), compare_sizes);
-	free(members);
-	free(starts);
-	free(rows);
+	mem_free(members, starts, rows);
 	return used;
 }
 
@@ -187,10 +185,7 @@ static void validation_init(struct validation *v, const struct mat *rows, const 
 
 static void validation_release(struct validation *v)
 {
-	free(v->unit);
-	free(v->size);
-	free(v->fold);
-	free(v->error);
+	mem_free(v->unit, v->size, v->fold, v->error);
 }
 
 static void validation_split(const struct validation *v, size_t fold, struct mat *train, struct mat *held, size_t *held_unit)

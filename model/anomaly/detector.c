@@ -42,16 +42,7 @@ void detector_free(struct detector *d)
 		free(d->errors[f]);
 	models_release(&d->models);
 	names_release(&d->names);
-	free(d->stretch);
-	free(d->known);
-	free(d->means);
-	free(d->errors);
-	free(d->n_errors);
-	free(d->threshold);
-	free(d->share);
-	free(d->about.cluster);
-	free(d->about.dropped);
-	free(d);
+	mem_free(d->stretch, d->known, d->means, d->errors, d->n_errors, d->threshold, d->share, d->about.cluster, d->about.dropped, d);
 }
 
 const struct detector_about *detector_about(const struct detector *d)

@@ -12,15 +12,9 @@
 void detection_release(struct detection *d)
 {
 	for (size_t f = 0; f < d->n; f++) {
-		free(d->functions[f].columns);
-		free(d->functions[f].means);
-		free(d->functions[f].in_run);
+		mem_free(d->functions[f].columns, d->functions[f].means, d->functions[f].in_run);
 	}
-	free(d->functions);
-	free(d->run_anomalous);
-	free(d->run_small);
-	free(d->run_p);
-	free(d->errors);
+	mem_free(d->functions, d->run_anomalous, d->run_small, d->run_p, d->errors);
 	*d = (struct detection){ 0 };
 }
 
@@ -129,9 +123,7 @@ struct judge {
 
 static void judge_release(struct judge *k)
 {
-	free(k->columns);
-	free(k->functions);
-	free(k->back);
+	mem_free(k->columns, k->functions, k->back);
 	rows_release(&k->rows);
 	free(k->error);
 	mat_release(&k->parts);

@@ -305,9 +305,7 @@ static struct crowd crowd_of(const struct calibration *c, const struct calibrate
 
 static void crowd_release(struct crowd *w)
 {
-	free(w->between);
-	free(w->typical);
-	free(w->strange);
+	mem_free(w->between, w->typical, w->strange);
 }
 
 static int compare_down(const void *a, const void *b)

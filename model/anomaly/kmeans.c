@@ -38,11 +38,7 @@ static void start_init(struct start *s, const struct mat *rows, size_t k, uint64
 
 static void start_release(struct start *s)
 {
-	free(s->centers);
-	free(s->cluster);
-	free(s->count);
-	free(s->distance);
-	free(s->to);
+	mem_free(s->centers, s->cluster, s->count, s->distance, s->to);
 }
 
 static void start_set_center(struct start *s, size_t c, size_t row)

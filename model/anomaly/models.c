@@ -127,9 +127,7 @@ enum assay_status names_match(const struct names *names, const struct observatio
 void rows_release(struct rows *r)
 {
 	mat_release(&r->z);
-	free(r->weight);
-	free(r->origin);
-	free(r->groups);
+	mem_free(r->weight, r->origin, r->groups);
 	*r = (struct rows){ 0 };
 }
 
@@ -254,11 +252,7 @@ struct scale scale_new(size_t functions, size_t columns)
 
 static void scale_release(struct scale *s)
 {
-	free(s->known);
-	free(s->center);
-	free(s->unit);
-	free(s->low);
-	free(s->high);
+	mem_free(s->known, s->center, s->unit, s->low, s->high);
 }
 
 static void doubles_swap(double *a, double *b)

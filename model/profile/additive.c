@@ -253,10 +253,7 @@ static void search_release(struct search *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		mat_release(&s->G_out[i]);
-	free(s->G_out);
-	free(s->type);
-	free(s->count);
-	free(s->h);
+	mem_free(s->G_out, s->type, s->count, s->h);
 	mat_release(&s->G);
 	mat_release(&s->h_out);
 }

@@ -80,15 +80,7 @@ static struct boost boost_new(const struct features *f, const double *count)
 
 static void boost_release(struct boost *b)
 {
-	free(b->type);
-	free(b->weight);
-	free(b->residual);
-	free(b->update);
-	free(b->order);
-	free(b->gain);
-	free(b->at);
-	free(b->below);
-	free(b->above);
+	mem_free(b->type, b->weight, b->residual, b->update, b->order, b->gain, b->at, b->below, b->above);
 }
 
 /* The best cut along a feature: the decrease of the mean squared residual. Equal values are not cut. */
@@ -207,10 +199,7 @@ static void stumps_fit(const struct features *f, const double *y, const double *
 
 static void stumps_release(struct stumps *s)
 {
-	free(s->step);
-	free(s->cut);
-	free(s->cuts);
-	free(s->importance);
+	mem_free(s->step, s->cut, s->cuts, s->importance);
 	*s = (struct stumps){ 0 };
 }
 
@@ -254,9 +243,7 @@ void blend_data_release(struct blend_data *d)
 {
 	features_release(&d->features);
 	additive_sums_release(&d->sums);
-	free(d->log_cost);
-	free(d->type_cost);
-	free(d->type);
+	mem_free(d->log_cost, d->type_cost, d->type);
 	*d = (struct blend_data){ 0 };
 }
 
@@ -508,8 +495,6 @@ void blend_validate(const struct blend_data *d, size_t threads, struct blend_val
 
 void blend_validation_release(struct blend_validation *v)
 {
-	free(v->predicted);
-	free(v->type_error);
-	free(v->choices);
+	mem_free(v->predicted, v->type_error, v->choices);
 	*v = (struct blend_validation){ 0 };
 }

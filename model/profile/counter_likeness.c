@@ -104,12 +104,7 @@ void counter_likeness_space_of(const struct mat *log_rates, struct counter_liken
 void counter_likeness_space_release(struct counter_likeness_space *s)
 {
 	mat_release(&s->points);
-	free(s->row);
-	free(s->column);
-	free(s->mean);
-	free(s->sd);
-	free(s->low);
-	free(s->high);
+	mem_free(s->row, s->column, s->mean, s->sd, s->low, s->high);
 	*s = (struct counter_likeness_space){ .n = 0 };
 }
 

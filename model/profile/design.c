@@ -60,8 +60,6 @@ double design_gain(const struct blend_data *d, const struct additive *fit, const
 			gain[g] = fallen(of_share, covariance, time_square);
 	}
 	result = variance > 1e-12 ? 1.0 - sqrt(fmax(variance - explained, 0.0) / variance) : 0.0;
-	free(columns);
-	free(share);
-	free(cross);
+	mem_free(columns, share, cross);
 	return result;
 }

@@ -206,12 +206,7 @@ void features_of(const struct mat *rates, const size_t *type, size_t types, stru
 
 void features_release(struct features *f)
 {
-	free(f->state);
-	free(f->distinct);
-	free(f->centre);
-	free(f->first);
-	free(f->copies);
-	free(f->group);
+	mem_free(f->state, f->distinct, f->centre, f->first, f->copies, f->group);
 	mat_release(&f->logs);
 	mat_release(&f->type_logs);
 	*f = (struct features){ 0 };

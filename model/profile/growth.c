@@ -248,11 +248,7 @@ static void growing_lead(const struct growing *g, struct growth *out)
 	changes_fit(&costly, count, &changes);
 	for (size_t i = 0; i < changes.n; i++)
 		out->lead[change_leading_group(&costly, &changes.items[i], time)] += changes.items[i].weight;
-	free(changes.items);
-	free(costly.x);
-	free(time);
-	free(ratio);
-	free(count);
+	mem_free(changes.items, costly.x, time, ratio, count);
 }
 
 static void growing_resample(void *context, size_t i)
@@ -383,10 +379,6 @@ void growth_of(const struct blend_data *before, const double *ratio, const struc
 
 void growth_release(struct growth *r)
 {
-	free(r->before);
-	free(r->after);
-	free(r->low);
-	free(r->high);
-	free(r->lead);
+	mem_free(r->before, r->after, r->low, r->high, r->lead);
 	*r = (struct growth){ 0 };
 }

@@ -44,12 +44,7 @@ static void nnls_free(struct nnls *s)
 {
 	if (!s)
 		return;
-	free(s->used);
-	free(s->in);
-	free(s->dependent);
-	free(s->factor);
-	free(s->z);
-	free(s);
+	mem_free(s->used, s->in, s->dependent, s->factor, s->z, s);
 }
 
 /* Row k of the factor, for used[k]; false when the column depends on those before it. */

@@ -353,13 +353,6 @@ void shares_release(struct shares *s)
 {
 	mat_release(&s->by_type);
 	stand_ins_release(&s->stand_ins);
-	free(s->share);
-	free(s->low);
-	free(s->high);
-	free(s->least);
-	free(s->most);
-	free(s->first);
-	free(s->column);
-	free(s->part);
+	mem_free(s->share, s->low, s->high, s->least, s->most, s->first, s->column, s->part);
 	*s = (struct shares){ 0 };
 }

@@ -177,16 +177,8 @@ static void gbt_order_free(struct gbt_order *order)
 {
 	if (!order)
 		return;
-	free(order->feature);
-	free(order->row);
-	free(order->weight);
-	free(order->best);
-	free(order->second);
-	free(order->tied);
-	free(order->mark);
-	free(order->left);
-	free(order->c);
-	free(order);
+	mem_free(order->feature, order->row, order->weight, order->best, order->second, order->tied, order->mark, order->left, order->c,
+		 order);
 }
 
 static void gbt_nodes_forget(struct gbt_nodes *nodes, const struct gbt_node *kept)
@@ -342,10 +334,7 @@ static void gbt_nodes_free(struct gbt_nodes *nodes)
 	if (!nodes)
 		return;
 	gbt_nodes_forget(nodes, NULL);
-	free(nodes->x);
-	free(nodes->sorted);
-	free(nodes->index);
-	free(nodes);
+	mem_free(nodes->x, nodes->sorted, nodes->index, nodes);
 }
 
 /* ---- the full search ---- */
@@ -753,10 +742,7 @@ static void boost_release(struct gbt_boost *b)
 {
 	gbt_free(b->gbt);
 	gbt_nodes_free(b->nodes);
-	free(b->prediction);
-	free(b->residual);
-	free(b->centred);
-	free(b->credit);
+	mem_free(b->prediction, b->residual, b->centred, b->credit);
 }
 
 enum assay_status gbt_fit(const struct mat *X, const double *y, const struct gbt_options *opts, struct gbt **out, struct assay_error *err)
@@ -782,12 +768,7 @@ void gbt_free(struct gbt *gbt)
 {
 	if (!gbt)
 		return;
-	free(gbt->branches);
-	free(gbt->roots);
-	free(gbt->mse);
-	free(gbt->sum);
-	free(gbt->per_tree);
-	free(gbt);
+	mem_free(gbt->branches, gbt->roots, gbt->mse, gbt->sum, gbt->per_tree, gbt);
 }
 
 /* ---- what the fit says ---- */

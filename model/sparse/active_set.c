@@ -299,13 +299,5 @@ void active_set_free(struct active_set *a)
 {
 	if (!a)
 		return;
-	free(a->rest);
-	free(a->near);
-	free(a->set);
-	free(a->sign);
-	free(a->factor);
-	free(a->x);
-	free(a->step);
-	free(a->barred);
-	free(a);
+	mem_free(a->rest, a->near, a->set, a->sign, a->factor, a->x, a->step, a->barred, a);
 }

@@ -104,14 +104,7 @@ static void scaled_release(struct scaled *d)
 {
 	mem_free_all(d->products, d->p);
 	active_set_free(d->set);
-	free(d->z);
-	free(d->mean);
-	free(d->sd);
-	free(d->root);
-	free(d->y);
-	free(d->pull);
-	free(d->b);
-	free(d->varies);
+	mem_free(d->z, d->mean, d->sd, d->root, d->y, d->pull, d->b, d->varies);
 }
 
 /* The least lambda at which all coefficients are 0. */

@@ -217,7 +217,5 @@ void sparse_parts_likely(const struct sparse *model, const struct sparse_likely_
 	mat_release(&l.was);
 	mat_release(&l.is);
 	mat_release(&l.factor);
-	free(l.excess);
-	free(l.predicted);
-	free(l.x);
+	mem_free(l.excess, l.predicted, l.x);
 }

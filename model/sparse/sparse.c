@@ -40,9 +40,7 @@ struct runs {
 static void runs_release(struct runs *r)
 {
 	mat_release(&r->X);
-	free(r->y);
-	free(r->weight);
-	free(r->fold);
+	mem_free(r->y, r->weight, r->fold);
 }
 
 /* Deals the inputs to folds. */
@@ -610,9 +608,6 @@ void sparse_fit(const struct mat *X, const double *y, const size_t *group, size_
 
 void sparse_release(struct sparse *model)
 {
-	free(model->column);
-	free(model->term);
-	free(model->apart);
-	free(model->left_out);
+	mem_free(model->column, model->term, model->apart, model->left_out);
 	mat_release(&model->factor);
 }

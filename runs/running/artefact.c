@@ -29,9 +29,7 @@ struct walk {
 void artefact_release(struct artefact *artefact)
 {
 	for (size_t i = 0; i < artefact->n; i++) {
-		free(artefact->files[i].path);
-		free(artefact->files[i].source);
-		free(artefact->files[i].content);
+		mem_free(artefact->files[i].path, artefact->files[i].source, artefact->files[i].content);
 	}
 	mem_free_all(artefact->directories, artefact->n_directories);
 	free(artefact->files);
@@ -179,9 +177,7 @@ static enum assay_status artefact_walk_directory(struct walk *w, const char *dir
 			st = artefact_check_name(w, directory, name);
 		if (!st)
 			st = artefact_walk_entry(w, source, below, &here);
-		free(below);
-		free(source);
-		free(entries[i]);
+		mem_free(below, source, entries[i]);
 	}
 	free(entries);
 	return st;

@@ -468,12 +468,7 @@ enum assay_status artefact_build(const char *laboratory, const struct manifest *
 	st = artefact_build_find_or_make(&b, laboratory, &repository, directory);
 	memcpy(commit, repository.commit, sizeof(repository.commit));
 	artefact_build_repository_release(&repository);
-	free(b.repository);
-	free(b.folder);
-	free(b.running);
-	free(b.partial);
-	free(b.whole);
-	free(b.log);
+	mem_free(b.repository, b.folder, b.running, b.partial, b.whole, b.log);
 	buf_release(&b.said);
 	return st;
 }

@@ -34,17 +34,10 @@ struct costs_runs {
 void costs_release(struct costs *costs)
 {
 	for (size_t i = 0; i < costs->n; i++) {
-		free(costs->inputs[i].name);
-		free(costs->inputs[i].hash);
-		free(costs->inputs[i].cost);
+		mem_free(costs->inputs[i].name, costs->inputs[i].hash, costs->inputs[i].cost);
 		cost_places_release(&costs->inputs[i].places);
 	}
-	free(costs->inputs);
-	free(costs->application);
-	free(costs->version);
-	free(costs->machine);
-	free(costs->architecture);
-	free(costs->fingerprint);
+	mem_free(costs->inputs, costs->application, costs->version, costs->machine, costs->architecture, costs->fingerprint);
 	mat_release(&costs->X);
 	mem_free_all(costs->names, costs->p);
 	free(costs->origin);
@@ -56,12 +49,7 @@ void costs_release(struct costs *costs)
 
 static void run_release(struct costs_run *run)
 {
-	free(run->machine);
-	free(run->architecture);
-	free(run->input);
-	free(run->hash);
-	free(run->signature);
-	free(run->fingerprint);
+	mem_free(run->machine, run->architecture, run->input, run->hash, run->signature, run->fingerprint);
 	execution_features_release(&run->features);
 }
 

@@ -37,9 +37,7 @@ enum assay_status evidence_runs(struct lab *lab, const char *selector, struct ru
 		st = run_resolve(&lab->store, application, version, &resolved, err);
 	if (!st)
 		st = run_load(&lab->store, application, resolved, out, err);
-	free(application);
-	free(version);
-	free(resolved);
+	mem_free(application, version, resolved);
 	return st;
 }
 
@@ -311,9 +309,6 @@ void dataset_sparse_of(const struct evidence *evidence, const struct run_set *ru
 void dataset_release(struct dataset *dataset)
 {
 	mat_release(&dataset->X);
-	free(dataset->features);
-	free(dataset->y);
-	free(dataset->types);
-	free(dataset->run);
+	mem_free(dataset->features, dataset->y, dataset->types, dataset->run);
 	*dataset = (struct dataset){ 0 };
 }

@@ -175,12 +175,7 @@ static void execute_host_release(struct execute_host *h, size_t n_versions)
 {
 	execute_host_start_over(h);
 	mem_free_all(h->stacks, n_versions);
-	free(h->builds);
-	free(h->counts);
-	free(h->cells);
-	free(h->done);
-	free(h->hung);
-	free(h->unlike);
+	mem_free(h->builds, h->counts, h->cells, h->done, h->hung, h->unlike);
 }
 
 /* What is left to do on a machine; hosts with nothing are not even connected. */

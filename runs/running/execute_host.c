@@ -511,9 +511,7 @@ static void add_recording(const struct execute_host *h, struct helper_request *r
 
 	helper_request_variable(request, library);
 	helper_request_variable(request, directory);
-	free(directory);
-	free(library);
-	free(files);
+	mem_free(directory, library, files);
 }
 
 static void add_counting(const struct execute_host *h, struct helper_request *request)
@@ -797,12 +795,7 @@ void execute_host(struct session *session, void *context)
 
 void execute_host_start_over(struct execute_host *h)
 {
-	free(h->directory);
-	free(h->work);
-	free(h->samples);
-	free(h->hardware_type);
-	free(h->architecture);
-	free(h->emulated);
+	mem_free(h->directory, h->work, h->samples, h->hardware_type, h->architecture, h->emulated);
 	h->directory = h->work = h->samples = h->hardware_type = h->architecture = h->emulated = NULL;
 	counting_events_release(&h->events);
 	counting_plan_release(&h->packs);

@@ -13,11 +13,7 @@ ROWS_FUNCTION(execution_outcome_text, enum execution_outcome, EXECUTION_OUTCOME_
 
 void execution_release(struct execution *execution)
 {
-	free(execution->detail);
-	free(execution->out);
-	free(execution->err);
-	free(execution->samples);
-	free(execution->signature);
+	mem_free(execution->detail, execution->out, execution->err, execution->samples, execution->signature);
 	execution_features_release(&execution->features);
 	*execution = (struct execution){ .detail = NULL };
 }
@@ -498,15 +494,8 @@ void execution_rows_release(struct execution_rows *rows)
 	for (size_t i = 0; i < rows->n; i++) {
 		struct execution_row *row = &rows->items[i];
 
-		free(row->machine);
-		free(row->version);
-		free(row->input);
-		free(row->application);
-		free(row->plan);
-		free(row->detail);
-		free(row->out);
-		free(row->err);
-		free(row->signature);
+		mem_free(row->machine, row->version, row->input, row->application, row->plan, row->detail, row->out, row->err,
+			 row->signature);
 	}
 	free(rows->items);
 	*rows = (struct execution_rows){ NULL, 0 };

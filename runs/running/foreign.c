@@ -42,12 +42,7 @@ struct reader {
 
 static void row_release(struct row *row)
 {
-	free(row->application);
-	free(row->version);
-	free(row->machine);
-	free(row->taken);
-	free(row->repetition);
-	free(row->value);
+	mem_free(row->application, row->version, row->machine, row->taken, row->repetition, row->value);
 }
 
 static char *number_text(double value)
@@ -462,9 +457,7 @@ static void phoronix_entry(struct phoronix *p)
 					    .taken = phoronix_time(p, machine_said),
 					    .value = mem_string(value),
 					    .direction = strcmp(said(&p->proportion), "HIB") == 0 ? "higher" : "lower" });
-	free(application);
-	free(machine);
-	free(values);
+	mem_free(application, machine, values);
 	buf_clear(&p->entry);
 	buf_clear(&p->value);
 	buf_clear(&p->raw);

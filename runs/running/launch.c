@@ -27,9 +27,7 @@ static void estimate_past_release(struct past *past)
 		free(past->machines[i]);
 		free(past->versions[i]);
 	}
-	free(past->machines);
-	free(past->versions);
-	free(past->seconds);
+	mem_free(past->machines, past->versions, past->seconds);
 	*past = (struct past){ .n = 0 };
 }
 
@@ -195,9 +193,7 @@ void launch_release(struct launch *launch)
 	sample_files_free(launch->samples, launch->n_samples);
 	if (launch->results)
 		execute_results_release(launch->results, launch->n);
-	free(launch->results);
-	free(launch->estimates);
-	free(launch->hosts);
+	mem_free(launch->results, launch->estimates, launch->hosts);
 	execution_rows_release(&launch->rows);
 	stack_rows_release(&launch->stacks);
 	plan_release(&launch->plan);

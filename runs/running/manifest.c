@@ -22,9 +22,7 @@ static void manifest_version_release(struct manifest_version *version)
 		free(version->own[i].directory);
 		manifest_words_release(&version->own[i].build);
 	}
-	free(version->own);
-	free(version->repository);
-	free(version->reference);
+	mem_free(version->own, version->repository, version->reference);
 	manifest_words_release(&version->command);
 	manifest_words_release(&version->environment);
 }
@@ -42,15 +40,8 @@ void manifest_release(struct manifest *manifest)
 		manifest_version_release(&manifest->versions[i]);
 	for (size_t i = 0; i < manifest->n_inputs; i++)
 		manifest_input_release(&manifest->inputs[i]);
-	free(manifest->versions);
-	free(manifest->inputs);
-	free(manifest->file);
-	free(manifest->directory);
-	free(manifest->text);
-	free(manifest->application);
-	free(manifest->description);
-	free(manifest->work);
-	free(manifest->inputs_of);
+	mem_free(manifest->versions, manifest->inputs, manifest->file, manifest->directory, manifest->text, manifest->application,
+		 manifest->description, manifest->work, manifest->inputs_of);
 	manifest_words_release(&manifest->features);
 	manifest_words_release(&manifest->files);
 	free(manifest->files_lines);

@@ -25,9 +25,7 @@ ROWS_FUNCTION(metric_source_word, enum metric_source, METRIC_SOURCE_ROWS, ROWS_W
 
 void metric_release(struct metric *metric)
 {
-	free(metric->pattern);
-	free(metric->name);
-	free(metric->unit);
+	mem_free(metric->pattern, metric->name, metric->unit);
 	*metric = (struct metric){ .source = METRIC_WALL };
 }
 

@@ -296,9 +296,7 @@ void plan_release(struct plan *plan)
 		}
 		free(*lists[k].names);
 	}
-	free(plan->artefacts);
-	free(plan->application);
-	free(plan->probe);
+	mem_free(plan->artefacts, plan->application, plan->probe);
 	*plan = (struct plan){ .application = NULL };
 }
 

@@ -287,11 +287,7 @@ void run_set_release(struct run_set *set)
 		free(set->others[i].machine);
 	for (size_t i = 0; i < set->n_on; i++)
 		free(set->on[i].machine);
-	free(set->on);
-	free(set->items);
-	free(set->others);
-	free(set->application);
-	free(set->version);
+	mem_free(set->on, set->items, set->others, set->application, set->version);
 	*set = (struct run_set){ 0 };
 }
 

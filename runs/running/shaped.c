@@ -233,9 +233,7 @@ enum assay_status shaped_load(struct store *store, const struct run_set *runs, s
 	for (size_t i = 0; !st && i < n_places; i++)
 		st = load_place(store, &places[i], &(*out)[(*n)++], err);
 	for (size_t i = 0; i < n_places; i++) {
-		free(places[i].machine);
-		free(places[i].version);
-		free(places[i].input);
+		mem_free(places[i].machine, places[i].version, places[i].input);
 	}
 	free(places);
 	run_builds_release(&builds);

@@ -275,9 +275,7 @@ enum assay_status stack_load(struct store *store, const struct plan *plan, struc
 void stack_rows_release(struct stack_rows *rows)
 {
 	for (size_t i = 0; i < rows->n; i++) {
-		free(rows->items[i].machine);
-		free(rows->items[i].version);
-		free(rows->items[i].text);
+		mem_free(rows->items[i].machine, rows->items[i].version, rows->items[i].text);
 	}
 	free(rows->items);
 	*rows = (struct stack_rows){ NULL, 0 };

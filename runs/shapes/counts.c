@@ -86,9 +86,7 @@ static double less_work(const struct counts *c)
 		most = fmax(most, fall(faults, n, its_faults, 2000));
 		most = fmax(most, fall(users, n, its_user, .1) - .1);
 	}
-	free(users);
-	free(faults);
-	free(transfers);
+	mem_free(users, faults, transfers);
 	return most > LESS_WORK ? most : 0;
 }
 

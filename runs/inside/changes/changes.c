@@ -557,9 +557,7 @@ static void reach_callers(struct search *search)
 			if (bring_in(&search->findings[callers.hosts[i]], reason, key))
 				stack[n++] = callers.hosts[i];
 	}
-	free(stack);
-	free(callers.first);
-	free(callers.hosts);
+	mem_free(stack, callers.first, callers.hosts);
 }
 
 /* ---- the list ---- */
@@ -687,9 +685,7 @@ void changes_release(struct changes *changes)
 		free(changes->items[i].inlined_into);
 		free(changes->items[i].causes);
 	}
-	free(changes->items);
-	free(changes->new_of_old);
-	free(changes->old_of_new);
+	mem_free(changes->items, changes->new_of_old, changes->old_of_new);
 	source_release(&changes->source);
 	build_release(&changes->old);
 	build_release(&changes->new);

@@ -53,10 +53,7 @@ static void add_line(const struct changes *c, const struct change *change, struc
 
 	doc_line(d, "  %s%s%s  %s%s%s", before ? before : "", before ? " -> " : "", name, both || !*place_now ? place : "",
 		 both ? " -> " : "", place_now);
-	free(name);
-	free(before);
-	free(place);
-	free(place_now);
+	mem_free(name, before, place, place_now);
 }
 
 static void add_names_line(const struct changes *c, const char *what, const size_t *keys, size_t n, struct document *d)

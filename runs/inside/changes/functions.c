@@ -678,14 +678,7 @@ enum assay_status functions_read(const struct image *image, struct functions *ou
 
 void functions_release(struct functions *f)
 {
-	free(f->items);
-	free(f->bodies);
-	free(f->inlines);
-	free(f->ranges);
-	free(f->calls);
-	free(f->body_order);
-	free(f->inline_order);
-	free(f->owners);
+	mem_free(f->items, f->bodies, f->inlines, f->ranges, f->calls, f->body_order, f->inline_order, f->owners);
 	map_release(&f->by_key);
 	intern_release(&f->names);
 	*f = (struct functions){ .items = NULL };

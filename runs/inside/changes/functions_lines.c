@@ -170,9 +170,7 @@ void functions_extents(const struct image *image, struct functions *f)
 	extend_functions(f, &seen);
 	free(seen.items);
 	cut_functions(f);
-	free(rows.addresses);
-	free(rows.owners);
-	free(rows.lines);
+	mem_free(rows.addresses, rows.owners, rows.lines);
 }
 
 /* file may be NULL. */

@@ -545,12 +545,7 @@ void image_release(struct image *image)
 	free(image->debug);
 	if (image->elf)
 		elf_end(image->elf);
-	free(image->path);
-	free(image->sections);
-	free(image->places);
-	free(image->symbols);
-	free(image->threads);
-	free(image->relocations);
+	mem_free(image->path, image->sections, image->places, image->symbols, image->threads, image->relocations);
 	*image = (struct image){ .path = NULL };
 }
 

@@ -127,10 +127,7 @@ static void pair_chains(const struct functions *old, const struct functions *new
 	map_release(&first_old);
 	map_release(&first_new);
 	intern_release(&names);
-	free(next_old);
-	free(next_new);
-	free(group_old);
-	free(group_new);
+	mem_free(next_old, next_new, group_old, group_new);
 }
 
 /* ---- by code ---- */

@@ -275,8 +275,5 @@ void stops_end(struct stops *s)
 	pthread_join(s->thread, NULL);
 	for (size_t i = 0; i < s->n; i++)
 		watched_release(&s->items[i]);
-	free(s->items);
-	free(s->tree);
-	free(s->directory);
-	free(s);
+	mem_free(s->items, s->tree, s->directory, s);
 }

@@ -437,10 +437,7 @@ static void samples_sort(struct samples *out)
 		out->functions[out->items[i].function].first = i;
 		out->functions[out->items[i].function].n++;
 	}
-	free(old.items);
-	free(old.values);
-	free(old.alone);
-	free(places);
+	mem_free(old.items, old.values, old.alone, places);
 }
 
 /* ---- totals ---- */
@@ -577,13 +574,7 @@ void samples_release(struct samples *samples)
 		free(samples->infos[i].key);
 		free(samples->infos[i].value);
 	}
-	free(samples->functions);
-	free(samples->infos);
-	free(samples->items);
-	free(samples->values);
-	free(samples->alone);
-	free(samples->calls);
-	free(samples->sums);
+	mem_free(samples->functions, samples->infos, samples->items, samples->values, samples->alone, samples->calls, samples->sums);
 	*samples = (struct samples){ .items = NULL };
 }
 
