@@ -186,7 +186,6 @@ static enum assay_status refuse_twice(const struct csv *csv, struct assay_error 
 {
 	const char **sorted = mem_new(csv->n_fields, sizeof(*sorted));
 	enum assay_status st = ASSAY_OK;
-	char shown[TEXT_SHOWN_BYTES];
 
 	for (size_t i = 0; i < csv->n_fields; i++)
 		sorted[i] = csv->fields[i];
@@ -194,7 +193,7 @@ static enum assay_status refuse_twice(const struct csv *csv, struct assay_error 
 	for (size_t i = 1; i < csv->n_fields && !st; i++)
 		if (!strcmp(sorted[i - 1], sorted[i]))
 			st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: two columns are named '%s'", csv->name, csv->line,
-					text_shown(sorted[i], shown));
+					TEXT_SHOWN(sorted[i]));
 	free(sorted);
 	return st;
 }
@@ -202,11 +201,10 @@ static enum assay_status refuse_twice(const struct csv *csv, struct assay_error 
 static enum assay_status fail_missing(const struct csv *csv, const char *column, struct assay_error *err)
 {
 	struct buf there = BUF_INIT;
-	char shown[TEXT_SHOWN_BYTES];
 	enum assay_status st;
 
 	for (size_t i = 0; i < csv->n_fields && i < COLUMNS_NAMED; i++)
-		buf_format(&there, "%s%s", i ? ", " : "", text_shown(csv->fields[i], shown));
+		buf_format(&there, "%s%s", i ? ", " : "", TEXT_SHOWN(csv->fields[i]));
 	if (csv->n_fields > COLUMNS_NAMED)
 		buf_format(&there, " and %zu more", csv->n_fields - COLUMNS_NAMED);
 	st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: no column '%s' (there are: %s)", csv->name, csv->line, column, there.bytes);

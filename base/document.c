@@ -352,15 +352,13 @@ static char *bar_of(double part, bool utf8)
 
 char *doc_shown(const struct doc_node *node, const struct doc_style *style)
 {
-	char number[TEXT_DOUBLE_BYTES];
-
 	if (node->shown)
 		return mem_string(node->shown);
 	switch (node->value.type) {
 	case DOC_TEXT:
 		return mem_string(node->value.text);
 	case DOC_REAL:
-		return mem_string(text_from_double(node->value.real, number));
+		return mem_string(TEXT_DOUBLE(node->value.real));
 	case DOC_INTEGER:
 		return mem_format("%" PRId64, node->value.integer);
 	case DOC_BOOL:

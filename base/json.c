@@ -245,7 +245,6 @@ ORDER_BY(compare_named, struct named, BY_TEXT(key) BY_UP(line))
 static enum assay_status refuse_twice(const struct scan *s, struct named *names, size_t n)
 {
 	const struct named *again = NULL;
-	char shown[TEXT_SHOWN_BYTES];
 
 	qsort(names, n, sizeof(*names), compare_named);
 	for (size_t i = 1; i < n; i++)
@@ -254,7 +253,7 @@ static enum assay_status refuse_twice(const struct scan *s, struct named *names,
 	if (!again)
 		return ASSAY_OK;
 	return assay_fail(s->err, ASSAY_E_FORMAT, "%s:%zu: key '%s' stands here again (first on line %zu)", s->name, again->line,
-			  text_shown(again->key, shown), again[-1].line);
+			  TEXT_SHOWN(again->key), again[-1].line);
 }
 
 /* Walks the tree in the order of the text, so that *key counts the keys as the scanner did. */

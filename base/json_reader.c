@@ -43,13 +43,12 @@ void json_reader_keys(struct json_reader *r, const cJSON *object, const char *wh
 		json_reader_fail(r, "%s must be an object, not %s", what, type_text(object));
 	for (member = r->st ? NULL : object->child; member && !r->st; member = member->next) {
 		const char *nearest;
-		char shown[TEXT_SHOWN_BYTES];
 
 		if (text_among(keys, n, member->string))
 			continue;
 		nearest = text_nearest(member->string, keys, n);
-		json_reader_fail(r, "unknown key '%s' in %s%s%s%s", text_shown(member->string, shown), what,
-				 nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
+		json_reader_fail(r, "unknown key '%s' in %s%s%s%s", TEXT_SHOWN(member->string), what, nearest ? " (did you mean '" : "",
+				 nearest ? nearest : "", nearest ? "'?)" : "");
 	}
 }
 
@@ -106,12 +105,11 @@ int64_t json_reader_integer(struct json_reader *r, const cJSON *object, const ch
 {
 	const cJSON *member = find_typed(r, object, key, cJSON_IsNumber, "an integer");
 	double value = member ? member->valuedouble : 0;
-	char there[TEXT_DOUBLE_BYTES];
 
 	/* 2^53 itself may have been 2^53 + 1 in the file */
 	if (fabs(value) >= EXACT_MAX || value != trunc(value) || (int64_t)value < low || (int64_t)value > high)
 		json_reader_fail(r, "'%s' must be an integer from %lld to %lld, not %s", key, (long long)low, (long long)high,
-				 text_from_double(value, there));
+				 TEXT_DOUBLE(value));
 	return r->st ? low : (int64_t)value;
 }
 

@@ -83,9 +83,7 @@ static void add_string(struct buf *out, const char *text)
 
 static void add_number(struct buf *out, double value)
 {
-	char text[TEXT_DOUBLE_BYTES];
-
-	buf_text(out, text_from_double(value, text)); /* aborts when not finite: the caller's bug */
+	buf_text(out, TEXT_DOUBLE(value)); /* aborts when not finite: the caller's bug */
 }
 
 /* Characters since the last newline. */

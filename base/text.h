@@ -68,6 +68,11 @@ size_t text_control(const char *text);
 #define TEXT_SHOWN_BYTES 80
 const char *text_shown(const char *text, char *out);
 
+/* These with room that is there until the block ends. */
+#define TEXT_DOUBLE(value) text_from_double(value, (char[TEXT_DOUBLE_BYTES]){ 0 })
+#define TEXT_MS(ms)	   text_from_ms(ms, (char[TEXT_DATE_BYTES]){ 0 })
+#define TEXT_SHOWN(text)   text_shown(text, (char[TEXT_SHOWN_BYTES]){ 0 })
+
 /* Adds a word as a shell reads it back: as it is where that is safe, else in single quotes. For commands on other machines, and for those
  * that we suggest to people. */
 void text_add_shell_word(struct buf *out, const char *word);

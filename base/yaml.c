@@ -123,7 +123,6 @@ ORDER_POINTERS_BY(compare_keys, struct yaml_node, BY_TEXT(key) BY_PLACE)
 static enum assay_status refuse_duplicates(const struct reader *r, const struct yaml_node *map)
 {
 	const struct yaml_node **sorted = mem_new(map->n_items, sizeof(*sorted)), *first = NULL, *again = NULL;
-	char shown[TEXT_SHOWN_BYTES];
 
 	for (size_t i = 0; i < map->n_items; i++)
 		sorted[i] = &map->items[i];
@@ -138,7 +137,7 @@ static enum assay_status refuse_duplicates(const struct reader *r, const struct 
 	if (!again)
 		return ASSAY_OK;
 	return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: key '%s' stands here again (first on line %zu)", r->name, again->line,
-			  text_shown(again->key, shown), first->line);
+			  TEXT_SHOWN(again->key), first->line);
 }
 
 static enum assay_status read_node(struct reader *r, const yaml_event_t *event, size_t depth, struct yaml_node *out);

@@ -14,7 +14,7 @@ static bool is_null(const struct yaml_node *node)
 /* "name:line: 'key' must be WANTED, not what is there". */
 static enum assay_status fail_type(const char *name, const struct yaml_node *node, const char *wanted, struct assay_error *err)
 {
-	char key[TEXT_SHOWN_BYTES], there[TEXT_SHOWN_BYTES];
+	char key[TEXT_SHOWN_BYTES];
 	const char *quote = node->key ? "'" : "", *what = node->key ? text_shown(node->key, key) : "the value";
 
 	if (node->kind != YAML_SCALAR)
@@ -24,14 +24,13 @@ static enum assay_status fail_type(const char *name, const struct yaml_node *nod
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s must be %s, but nothing is there", name, node->line, quote, what,
 				  quote, wanted);
 	return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s must be %s, not '%s'", name, node->line, quote, what, quote, wanted,
-			  text_shown(node->scalar, there));
+			  TEXT_SHOWN(node->scalar));
 }
 
 static enum assay_status fail_unknown(const char *name, const struct yaml_node *item, const char *what, const char *const *keys, size_t n,
 				      struct assay_error *err)
 {
 	const char *nearest = text_nearest(item->key, keys, n);
-	char shown[TEXT_SHOWN_BYTES];
 	struct buf hint = BUF_INIT;
 	enum assay_status st;
 
@@ -40,7 +39,7 @@ static enum assay_status fail_unknown(const char *name, const struct yaml_node *
 	else
 		for (size_t i = 0; i < n; i++)
 			buf_format(&hint, "%s%s", i ? ", " : "known: ", keys[i]);
-	st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: unknown key '%s' in %s (%s)", name, item->line, text_shown(item->key, shown), what,
+	st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: unknown key '%s' in %s (%s)", name, item->line, TEXT_SHOWN(item->key), what,
 			hint.bytes ? hint.bytes : "none is known");
 	buf_release(&hint);
 	return st;
@@ -78,15 +77,14 @@ enum assay_status yaml_string(const char *name, const struct yaml_node *node, co
 /* "a number", "a number of at least 0", "a number from 0 to 1". */
 static const char *range_text(double low, double high, char *out, size_t bytes)
 {
-	char from[TEXT_DOUBLE_BYTES], to[TEXT_DOUBLE_BYTES];
 	bool below = low > -DBL_MAX, above = high < DBL_MAX;
 
 	if (below && above)
-		snprintf(out, bytes, "a number from %s to %s", text_from_double(low, from), text_from_double(high, to));
+		snprintf(out, bytes, "a number from %s to %s", TEXT_DOUBLE(low), TEXT_DOUBLE(high));
 	else if (below)
-		snprintf(out, bytes, "a number of at least %s", text_from_double(low, from));
+		snprintf(out, bytes, "a number of at least %s", TEXT_DOUBLE(low));
 	else if (above)
-		snprintf(out, bytes, "a number of at most %s", text_from_double(high, to));
+		snprintf(out, bytes, "a number of at most %s", TEXT_DOUBLE(high));
 	else
 		snprintf(out, bytes, "a number");
 	return out;

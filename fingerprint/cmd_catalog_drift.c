@@ -287,10 +287,8 @@ static void add_busy(const struct machine_fingerprint *f, const char *what, stru
 
 static void add_past(const struct drift_past *past, struct document *d)
 {
-	char date[TEXT_DATE_BYTES], since[TEXT_DATE_BYTES];
-
-	doc_line(d, "%s (%s): %s against %s%s", past->machine->id, past->latest->battery, text_from_ms(past->latest->taken_ms, date),
-		 text_from_ms(past->reference->taken_ms, since), past->acceptance ? ", accepted" : "");
+	doc_line(d, "%s (%s): %s against %s%s", past->machine->id, past->latest->battery, TEXT_MS(past->latest->taken_ms),
+		 TEXT_MS(past->reference->taken_ms), past->acceptance ? ", accepted" : "");
 	compare_add_largest(&past->compare, ROWS_SHOWN, d);
 	if (past->compare.differing > ROWS_SHOWN)
 		doc_line(d, "    ('assay fingerprint diff %s %s' shows all)", past->reference->id, past->latest->id);

@@ -26,15 +26,13 @@ static char *types_text(const struct types *types, const struct machine *machine
 
 static void add_fingerprints(const struct machine *machine, const struct types *types, struct document *d)
 {
-	char date[TEXT_DATE_BYTES];
-
 	doc_list(d, "fingerprints");
 	for (size_t i = 0; i < machine->n_fingerprints; i++) {
 		const struct machine_fingerprint *f = &machine->fingerprints[i];
 
 		doc_object(d, NULL);
 		doc_set(d, "id", f->id);
-		doc_set(d, "taken", text_from_ms(f->taken_ms, date));
+		doc_set(d, "taken", TEXT_MS(f->taken_ms));
 		doc_set(d, "battery", f->battery);
 		doc_set(d, "stressors", f->n_rates);
 		doc_set(d, "passes", f->passes);

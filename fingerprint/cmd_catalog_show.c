@@ -34,17 +34,16 @@ static void add_identity(const struct machine_identity *i, struct document *d)
 static void add_marks(const struct machine *machine, struct document *d)
 {
 	const char *reason = machine->retired_reason;
-	char date[TEXT_DATE_BYTES];
 
 	if (machine->notes)
 		doc_show(d, NULL, "notes", machine->notes);
 	if (machine->retired)
-		doc_showf(d, NULL, "retired", machine->retired_ms, "%s%s%s", text_from_ms(machine->retired_ms, date), reason ? ": " : "",
+		doc_showf(d, NULL, "retired", machine->retired_ms, "%s%s%s", TEXT_MS(machine->retired_ms), reason ? ": " : "",
 			  reason ? reason : "");
 	for (size_t i = 0; i < machine->n_accepted; i++) {
 		const struct machine_acceptance *accepted = &machine->accepted[i];
 
-		doc_showf(d, NULL, "accepted", accepted->accepted_ms, "%s, fingerprint %s: %s", text_from_ms(accepted->accepted_ms, date),
+		doc_showf(d, NULL, "accepted", accepted->accepted_ms, "%s, fingerprint %s: %s", TEXT_MS(accepted->accepted_ms),
 			  accepted->fingerprint, accepted->reason);
 	}
 }
@@ -69,9 +68,7 @@ static void add_rates(const struct machine_fingerprint *f, struct document *d)
 
 static void add_fingerprint(const struct machine_fingerprint *f, const struct types_type *type, struct document *d)
 {
-	char date[TEXT_DATE_BYTES];
-
-	doc_heading(d, "fingerprint %s, %s, %s", f->id, text_from_ms(f->taken_ms, date), f->origin);
+	doc_heading(d, "fingerprint %s, %s, %s", f->id, TEXT_MS(f->taken_ms), f->origin);
 	doc_showf(d, NULL, "battery", f->battery, "%s, stress-ng %s, architecture %s, %" PRId64 " passes", f->battery, f->stress_ng,
 		  f->architecture, f->passes);
 	doc_showf(d, NULL, "hardware type", type->name, "%s (%s)", type->name, type->why);

@@ -24,14 +24,11 @@ static void add_fingerprint(const struct fingerprint *f, const char *key, struct
 
 static void add_comparison(const struct fingerprint *const both[2], const struct compare *compare, struct document *d)
 {
-	char date[TEXT_DATE_BYTES];
-
 	compare_add_rest(compare, d);
 	doc_line(d, "%s", "");
 	for (int i = 0; i < 2; i++)
-		doc_line(d, "%s %s  %s, %s, %s%s%s", i ? "after " : "before", both[i]->id, both[i]->machine,
-			 text_from_ms(both[i]->taken_ms, date), both[i]->origin, both[i]->profile ? ", profile " : "",
-			 both[i]->profile ? both[i]->profile : "");
+		doc_line(d, "%s %s  %s, %s, %s%s%s", i ? "after " : "before", both[i]->id, both[i]->machine, TEXT_MS(both[i]->taken_ms),
+			 both[i]->origin, both[i]->profile ? ", profile " : "", both[i]->profile ? both[i]->profile : "");
 	if (compare->differing)
 		doc_line(d, "%s", "");
 	compare_add_largest(compare, SIZE_MAX, d);

@@ -83,11 +83,9 @@ static const char *how_to_resume(const struct fingerprint_item *item)
 
 static void set_item(const struct fingerprint_item *item, struct document *d)
 {
-	char date[TEXT_DATE_BYTES];
-
 	doc_set(d, "id", item->head.id);
 	doc_set(d, "machine", item->head.machine);
-	doc_set(d, "taken", text_from_ms(item->head.taken_ms, date));
+	doc_set(d, "taken", TEXT_MS(item->head.taken_ms));
 	doc_set(d, "taken_ms", item->head.taken_ms);
 	doc_set(d, "battery", item->head.battery);
 	doc_set(d, "battery_hash", item->head.battery_hash);
@@ -105,12 +103,10 @@ static void set_item(const struct fingerprint_item *item, struct document *d)
 
 static void add_row(const struct fingerprint_item *item, struct document *d)
 {
-	char date[TEXT_DATE_BYTES];
-
 	doc_row(d);
 	doc_show(d, NULL, "machine", item->head.machine);
 	doc_show(d, NULL, "fingerprint", item->head.id);
-	doc_show(d, NULL, "taken", text_from_ms(item->head.taken_ms, date));
+	doc_show(d, NULL, "taken", TEXT_MS(item->head.taken_ms));
 	doc_show(d, NULL, "battery", item->head.battery);
 	doc_show(d, NULL, "stress-ng", item->head.stress_ng);
 	doc_show(d, NULL, "passes", item->passes);
@@ -211,11 +207,9 @@ static void add_time(const struct signature *signature, struct document *d, stru
 	doc_set(d, "user", user);
 	doc_object(d, "kernel");
 	for (size_t i = 0; i < n; i++) {
-		char shown[TEXT_SHOWN_BYTES];
-
-		doc_set(d, text_shown(calls[i].name, shown), calls[i].count);
+		doc_set(d, TEXT_SHOWN(calls[i].name), calls[i].count);
 		if (i < CALLS_SHOWN && (double)calls[i].count >= .05 * all)
-			buf_format(line, "%s%s %.0f %%", i ? ", " : ", kernel: ", text_shown(calls[i].name, shown),
+			buf_format(line, "%s%s %.0f %%", i ? ", " : ", kernel: ", TEXT_SHOWN(calls[i].name),
 				   100.0 * (double)calls[i].count / all);
 	}
 	doc_end(d);
@@ -225,7 +219,6 @@ static void add_time(const struct signature *signature, struct document *d, stru
 /* People get a line for each stressor, with its passes and where its time went. */
 static enum assay_status add_cells(const struct fingerprint_cell *cells, size_t n, struct document *d, struct assay_error *err)
 {
-	char number[TEXT_DOUBLE_BYTES];
 	struct buf line = BUF_INIT, time = BUF_INIT;
 	enum assay_status st = ASSAY_OK;
 
@@ -239,7 +232,7 @@ static enum assay_status add_cells(const struct fingerprint_cell *cells, size_t 
 		if (cell->reason)
 			buf_format(&line, "  %" PRId64 ": not measured (%s)", cell->pass, cell->reason);
 		else
-			buf_format(&line, "  %" PRId64 ": %s", cell->pass, text_from_double(cell->per_s, number));
+			buf_format(&line, "  %" PRId64 ": %s", cell->pass, TEXT_DOUBLE(cell->per_s));
 		doc_object(d, NULL);
 		doc_set(d, "stressor", cell->stressor);
 		doc_set(d, "pass", cell->pass);
@@ -269,10 +262,7 @@ static enum assay_status add_cells(const struct fingerprint_cell *cells, size_t 
 static enum assay_status add_one(const struct fingerprint_item *item, const struct fingerprint_cell *cells, size_t n, struct document *d,
 				 struct assay_error *err)
 {
-	char date[TEXT_DATE_BYTES];
-
-	doc_line(d, "fingerprint %s of %s, %s, %s", item->head.id, item->head.machine, text_from_ms(item->head.taken_ms, date),
-		 item->head.origin);
+	doc_line(d, "fingerprint %s of %s, %s, %s", item->head.id, item->head.machine, TEXT_MS(item->head.taken_ms), item->head.origin);
 	if (item->head.profile)
 		doc_line(d, "emulated host, profile %s", item->head.profile);
 	doc_line(d, "battery %s (%s), stress-ng %s, architecture %s", item->head.battery, item->head.battery_hash, item->head.stress_ng,

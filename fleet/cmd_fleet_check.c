@@ -32,7 +32,7 @@ struct check {
 /* Its version, or why there is none; free() it. */
 static char *judge_version(const struct helper_answer *answer, char version[CHECKUP_VERSION_BYTES])
 {
-	char said[256], shown[TEXT_SHOWN_BYTES];
+	char said[256];
 	struct assay_error err;
 	size_t n = 0;
 
@@ -46,7 +46,7 @@ static char *judge_version(const struct helper_answer *answer, char version[CHEC
 	if (answer->result.exit_status == 0 && checkup_version(said, version))
 		return NULL;
 	said[strcspn(said, "\n")] = '\0';
-	return mem_format("what is called stress-ng there does not say its version, but '%s'", text_shown(said, shown));
+	return mem_format("what is called stress-ng there does not say its version, but '%s'", TEXT_SHOWN(said));
 }
 
 /* The facts come last: by then the helper is there, and the way to the clock is short. */

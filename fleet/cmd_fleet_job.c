@@ -88,13 +88,13 @@ static void show_silent(const size_t *hosts, size_t n, int64_t since_ms, void *c
 {
 	const struct cmd_fleet_job *job = context;
 	const char **names = mem_new(n, sizeof(*names));
-	char since[TEXT_DATE_BYTES], *folded;
+	char *folded;
 
 	for (size_t i = 0; i < n; i++)
 		names[i] = job->hosts[hosts[i]]->name;
 	folded = nodeset_fold(names, n);
 	cli_remark("remark: %s: nothing was heard since %s: still waiting (--timeout SECONDS sets a limit)", folded,
-		   text_from_ms(since_ms / 1000 * 1000, since));
+		   TEXT_MS(since_ms / 1000 * 1000));
 	free(folded);
 	free(names);
 }

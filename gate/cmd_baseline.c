@@ -88,7 +88,6 @@ static enum assay_status accept_run(struct lab *lab, void *arguments, struct doc
 {
 	const struct accept_arguments *a = arguments;
 	struct baseline baseline = { .reason = (char *)(uintptr_t)a->reason, .until_ms = a->until_ms ? a->until_ms : INT64_MAX };
-	char day[TEXT_DATE_BYTES];
 	enum assay_status st = run_selector(a->selector, &baseline.application, &baseline.version, err);
 
 	if (!st)
@@ -97,11 +96,11 @@ static enum assay_status accept_run(struct lab *lab, void *arguments, struct doc
 		st = baselines_accept(lab->directory, &baseline, err);
 	if (!st) {
 		doc_answer(d, DOC_GOOD, "accepted", "%s@%s is the baseline of %s%s%.10s", baseline.application, baseline.version,
-			   baseline.application, a->until_ms ? " until " : "", a->until_ms ? text_from_ms(a->until_ms - 1, day) : "");
+			   baseline.application, a->until_ms ? " until " : "", a->until_ms ? TEXT_MS(a->until_ms - 1) : "");
 		doc_set(d, "application", baseline.application);
 		doc_set(d, "version", baseline.version);
 		doc_set(d, "reason", a->reason);
-		doc_set(d, "until", a->until_ms ? text_from_ms(a->until_ms, day) : NULL);
+		doc_set(d, "until", a->until_ms ? TEXT_MS(a->until_ms) : NULL);
 		doc_line(d, "It stands in " DOC_NAME "%s/" BASELINES_FILE DOC_END ", which belongs into git.", lab->directory);
 	}
 	free(baseline.application);

@@ -141,11 +141,10 @@ static enum assay_status train_run(struct lab *lab, void *arguments, struct docu
 static enum assay_status set_feature(const struct cost_model *model, const char *name, double value, double *row, struct assay_error *err)
 {
 	size_t column = costs_column(&model->costs, name);
-	char shown[TEXT_SHOWN_BYTES];
 	const char *nearest = text_nearest(name, (const char *const *)model->costs.names, model->costs.p);
 
 	if (column == SIZE_MAX)
-		return assay_fail(err, ASSAY_E_USAGE, "the runs have no feature '%s'%s%s%s", text_shown(name, shown),
+		return assay_fail(err, ASSAY_E_USAGE, "the runs have no feature '%s'%s%s%s", TEXT_SHOWN(name),
 				  nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
 	row[column] = value;
 	return ASSAY_OK;

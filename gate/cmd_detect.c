@@ -543,7 +543,6 @@ static enum assay_status learn(const struct train_arguments *a, struct model_fil
 	struct detector *detector = NULL;
 	struct detector_options how = detector_defaults;
 	struct observe_options observing = observe_defaults, learned;
-	char now[TEXT_DATE_BYTES];
 	enum assay_status st = detect_side(a->samples, a->type, &side, err);
 
 	how.scorer = a->scorer;
@@ -561,8 +560,7 @@ static enum assay_status learn(const struct train_arguments *a, struct model_fil
 	if (!st)
 		st = detector_fit(&observed.observations, &how, &detector, err);
 	if (!st)
-		model_file_make(&side, &observed, &observing, &how, &like, &detector, text_from_ms(clock_real_ms() / 1000 * 1000, now),
-				out);
+		model_file_make(&side, &observed, &observing, &how, &like, &detector, TEXT_MS(clock_real_ms() / 1000 * 1000), out);
 	like_inputs_release(&like);
 	observed_release(&observed);
 	side_release(&side);

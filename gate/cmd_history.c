@@ -20,10 +20,9 @@ static enum history_by by_of(const struct arguments *a)
 static enum assay_status history_check(void *arguments, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
-	char shown[TEXT_SHOWN_BYTES];
 
 	if (a->by && strcmp(a->by, "metric") != 0 && strcmp(a->by, "processor") != 0)
-		return assay_fail(err, ASSAY_E_USAGE, "--by takes metric or processor, not '%s'", text_shown(a->by, shown));
+		return assay_fail(err, ASSAY_E_USAGE, "--by takes metric or processor, not '%s'", TEXT_SHOWN(a->by));
 	return ASSAY_OK;
 }
 

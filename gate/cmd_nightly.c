@@ -25,7 +25,6 @@ static enum assay_status failures_of(const struct cli_list *words, unsigned *out
 {
 	*out = words->n ? 0 : ~0u;
 	for (size_t i = 0; i < words->n; i++) {
-		char shown[TEXT_SHOWN_BYTES];
 		int k = 0;
 
 		while (k < NIGHT_FAILURES && strcmp(night_failure_word((enum night_failure)k), words->items[i]) != 0)
@@ -34,7 +33,7 @@ static enum assay_status failures_of(const struct cli_list *words, unsigned *out
 			return assay_fail(
 			    err, ASSAY_E_USAGE,
 			    "--fail-on takes regression, nothing_measured, environment, inconclusive, hosts, or nothing, not '%s'",
-			    text_shown(words->items[i], shown));
+			    TEXT_SHOWN(words->items[i]));
 		*out |= k < NIGHT_FAILURES ? 1u << k : 0;
 	}
 	return ASSAY_OK;
@@ -256,13 +255,11 @@ static enum assay_status list_run(struct lab *lab, void *arguments, struct docum
 		doc_line(d, "There has been no night yet: 'assay nightly' begins one.");
 	doc_table(d, "nights");
 	for (size_t i = 0; i < n; i++) {
-		char date[TEXT_DATE_BYTES];
-
 		doc_row(d);
 		doc_show(d, "night", "night", nights[i].id);
 		doc_set(d, "started_ms", nights[i].started_ms);
 		doc_set(d, "finished_ms", nights[i].finished_ms ? doc_value_integer(nights[i].finished_ms) : DOC_NOTHING);
-		doc_show(d, NULL, "began", text_from_ms(nights[i].started_ms / 1000 * 1000, date));
+		doc_show(d, NULL, "began", TEXT_MS(nights[i].started_ms / 1000 * 1000));
 		doc_show(d, NULL, "state", nights[i].finished_ms ? "ended" : "goes on, or was interrupted");
 		doc_set(d, "exit_status", nights[i].finished_ms ? doc_value_integer(nights[i].exit_status) : DOC_NOTHING);
 		doc_show(d, NULL, "status", nights[i].finished_ms ? doc_value_integer(nights[i].exit_status) : DOC_NOTHING);

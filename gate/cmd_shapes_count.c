@@ -67,13 +67,12 @@ static void host_answer(const char *host, const struct counted *c, struct docume
 
 static void count_answer(const struct cmd_fleet_job *job, const struct counted *hosts, const struct arguments *a, struct document *d)
 {
-	char shown[TEXT_SHOWN_BYTES];
 	size_t n = 0;
 
 	for (size_t i = 0; i < job->n; i++)
 		n += has_counts(&hosts[i]);
 	doc_answer(d, n == job->n ? DOC_GOOD : DOC_DOUBTFUL, "", "what '%s' calls was counted on %zu of %zu host%s",
-		   text_shown(a->words.items[0], shown), n, job->n, text_plural(job->n));
+		   TEXT_SHOWN(a->words.items[0]), n, job->n, text_plural(job->n));
 	doc_list(d, "hosts");
 	for (size_t i = 0; i < job->n; i++)
 		host_answer(job->hosts[i]->name, &hosts[i], d);

@@ -32,7 +32,6 @@ static enum assay_status only_check(const char *path, struct assay_error *err)
 	struct buf text = BUF_INIT;
 	enum assay_status st = file_read(path, ONLY_BYTES_MAX, &text, err);
 	const char *begin = text.bytes ? text.bytes : "", *end = begin + text.size;
-	char shown[TEXT_SHOWN_BYTES];
 	size_t line = 0;
 
 	for (const char *at = begin; !st && at < end; line++) {
@@ -45,7 +44,7 @@ static enum assay_status only_check(const char *path, struct assay_error *err)
 			    err, ASSAY_E_FORMAT,
 			    "%s:%zu: '%s' is not a feature, such as 'loop sort.c:88 sort_range' ('assay features show --text' prints "
 			    "them)",
-			    path, line + 1, text_shown(whole, shown));
+			    path, line + 1, TEXT_SHOWN(whole));
 		free(whole);
 		at = stop ? stop + 1 : end;
 	}

@@ -208,7 +208,6 @@ static bool quiho_export_splits(const char *name, const char *slash)
 static void quiho_export_add_row(struct buf *out, sqlite3_stmt *stmt, const struct export_columns *columns,
 				 const struct export_metrics *metrics)
 {
-	char value[TEXT_DOUBLE_BYTES];
 	char *benchmark = mem_string(store_text(stmt, NAME));
 	char *slash = strchr(benchmark, '/');
 	const char *direction = "";
@@ -230,7 +229,7 @@ static void quiho_export_add_row(struct buf *out, sqlite3_stmt *stmt, const stru
 	csv_add(out, store_text(stmt, MACHINE), false);
 	quiho_export_add_number(out, sqlite3_column_int64(stmt, REPETITION));
 	csv_add(out, test, false);
-	csv_add(out, text_from_double(store_double(stmt, VALUE), value), false);
+	csv_add(out, TEXT_DOUBLE(store_double(stmt, VALUE)), false);
 	if (columns->versions)
 		csv_add(out, store_text(stmt, VERSION), false);
 	if (columns->directions)
@@ -335,12 +334,10 @@ static const struct {
 
 static void table_add_value(sqlite3_stmt *stmt, int column, const struct export_metrics *metrics, struct buf *out)
 {
-	char number[TEXT_DOUBLE_BYTES];
-
 	if (strcmp(sqlite3_column_name(stmt, column), "better") == 0)
 		csv_add(out, export_metrics_higher(metrics, store_text(stmt, column)) ? "higher" : "lower", column == 0);
 	else if (sqlite3_column_type(stmt, column) == SQLITE_FLOAT)
-		csv_add(out, text_from_double(store_double(stmt, column), number), column == 0);
+		csv_add(out, TEXT_DOUBLE(store_double(stmt, column)), column == 0);
 	else
 		csv_add(out, store_text(stmt, column), column == 0);
 }

@@ -7,8 +7,6 @@
 
 static void add_listing(const struct run_listing *item, struct document *d)
 {
-	char first[TEXT_DATE_BYTES], last[TEXT_DATE_BYTES];
-
 	doc_row(d);
 	doc_show(d, "application", "application", item->application);
 	doc_show(d, "version", "version", item->version);
@@ -20,8 +18,8 @@ static void add_listing(const struct run_listing *item, struct document *d)
 	doc_show(d, "failed", "failed", item->failed);
 	doc_set(d, "machines", item->machines);
 	doc_set(d, "with_fingerprint", item->with_fingerprint);
-	doc_showf(d, "first_ms", "first", item->first_ms, "%.10s", text_from_ms(item->first_ms, first));
-	doc_showf(d, "last_ms", "last", item->last_ms, "%.10s", text_from_ms(item->last_ms, last));
+	doc_showf(d, "first_ms", "first", item->first_ms, "%.10s", TEXT_MS(item->first_ms));
+	doc_showf(d, "last_ms", "last", item->last_ms, "%.10s", TEXT_MS(item->last_ms));
 }
 
 static enum assay_status runs_list_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)

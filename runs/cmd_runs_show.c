@@ -111,7 +111,7 @@ static void show_session(const struct shown *shown, size_t first, struct documen
 	const struct run_set *runs = shown->runs;
 	const struct run *run = &runs->items[first];
 	double *values = mem_new(runs->n, sizeof(double)), median, deviation;
-	char date[TEXT_DATE_BYTES], number[TEXT_DOUBLE_BYTES];
+	char number[TEXT_DOUBLE_BYTES];
 	size_t n = 0;
 
 	for (size_t i = first; i < runs->n && strcmp(runs->items[i].machine, run->machine) == 0; i++) {
@@ -123,7 +123,7 @@ static void show_session(const struct shown *shown, size_t first, struct documen
 	doc_row(d);
 	doc_show(d, NULL, "machine", run->machine);
 	doc_show(d, NULL, "type", type_name(shown->evidence, run));
-	doc_showf(d, NULL, "date", "", "%.10s", text_from_ms(run->taken_ms, date));
+	doc_showf(d, NULL, "date", "", "%.10s", TEXT_MS(run->taken_ms));
 	doc_show(d, NULL, "n", n);
 	doc_showf(d, NULL, "median", median, "%s", text_from_measured(median, deviation, number));
 	doc_showf(d, NULL, "dispersion", median > 0 ? deviation / median : (double)NAN, "%.2f %%", 100 * deviation / median);
@@ -252,10 +252,8 @@ static void set_stream(struct document *d, const char *key, const char *bytes, s
 
 static void show_failure(const struct execution_row *row, bool output, struct document *d)
 {
-	char date[TEXT_DATE_BYTES];
-
 	doc_object(d, NULL);
-	doc_line(d, "%s  %s@%s on %s, repetition %" PRId64 "%s: %s: %s", text_from_ms(row->taken_ms, date), row->application, row->version,
+	doc_line(d, "%s  %s@%s on %s, repetition %" PRId64 "%s: %s: %s", TEXT_MS(row->taken_ms), row->application, row->version,
 		 row->machine, row->repetition, row->instrumented ? " (instrumented)" : "", execution_outcome_code(row->outcome),
 		 row->detail);
 	doc_set(d, "version", row->version);

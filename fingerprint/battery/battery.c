@@ -138,7 +138,6 @@ static enum assay_status parse_arguments(const char *file, const struct yaml_nod
 		return st;
 	entry->arguments = mem_new(list->n_items, sizeof(char *));
 	for (size_t i = 0; i < list->n_items; i++) {
-		char shown[TEXT_SHOWN_BYTES];
 		const char *text = NULL;
 
 		st = yaml_string(file, &list->items[i], &text, err);
@@ -148,7 +147,7 @@ static enum assay_status parse_arguments(const char *file, const struct yaml_nod
 		if (!st && is_forbidden(text))
 			st = assay_fail(err, ASSAY_E_FORMAT,
 					"%s:%zu: the argument '%s' is not for a battery: assay sets time, place and output", file,
-					list->items[i].line, text_shown(text, shown));
+					list->items[i].line, TEXT_SHOWN(text));
 		if (st)
 			return st;
 		entry->arguments[entry->n_arguments++] = mem_string(text);
@@ -180,7 +179,6 @@ static enum assay_status parse_categories(const char *file, const struct yaml_no
 	entry->categories = mem_new(list->n_items, sizeof(char *));
 	for (size_t i = 0; i < list->n_items; i++) {
 		const char *text = NULL, *nearest;
-		char shown[TEXT_SHOWN_BYTES];
 		bool there = false;
 
 		st = yaml_string(file, &list->items[i], &text, err);
@@ -189,8 +187,7 @@ static enum assay_status parse_categories(const char *file, const struct yaml_no
 		if (!st && !there) {
 			nearest = text_nearest(text, known, CATEGORY_COUNT);
 			st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: unknown category '%s'%s%s%s", file, list->items[i].line,
-					text_shown(text, shown), nearest ? " (did you mean '" : "", nearest ? nearest : "",
-					nearest ? "'?)" : "");
+					TEXT_SHOWN(text), nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
 		}
 		if (st)
 			return st;
@@ -213,7 +210,7 @@ static enum assay_status parse_seconds(const char *file, const struct yaml_node 
 static enum assay_status parse_dearer(const char *file, const struct yaml_node *node, struct battery_entry *entry, struct assay_error *err)
 {
 	const char *text = NULL;
-	char shown[TEXT_SHOWN_BYTES], *name;
+	char *name;
 	enum assay_status st = yaml_string(file, node, &text, err);
 
 	if (st)
@@ -223,7 +220,7 @@ static enum assay_status parse_dearer(const char *file, const struct yaml_node *
 			break;
 	if (entry->dearer == SHAPES)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: no host can make '%s' dearer; 'assay shapes list' has what can be", file,
-				  node->line, text_shown(text, shown));
+				  node->line, TEXT_SHOWN(text));
 	name = mem_format("%s%c%s", entry->name, BATTERY_DEARER, text);
 	free(entry->name);
 	entry->name = name;

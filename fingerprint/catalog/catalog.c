@@ -382,13 +382,11 @@ static void check_accepted(const struct machine *machine, struct catalog_problem
 /* A clock was wrong, when they were taken or now; only time mends it. */
 static void check_times(const struct machine *machine, int64_t now_ms, struct catalog_problems *remarks)
 {
-	char date[TEXT_DATE_BYTES];
-
 	for (size_t i = 0; i < machine->n_fingerprints; i++) {
 		if (machine->fingerprints[i].taken_ms > now_ms)
 			catalog_problem(
 			    remarks, "'%s': fingerprint %s has a time that is still to come, %s: drift leaves it out, and no run gets it",
-			    machine->id, machine->fingerprints[i].id, text_from_ms(machine->fingerprints[i].taken_ms, date));
+			    machine->id, machine->fingerprints[i].id, TEXT_MS(machine->fingerprints[i].taken_ms));
 	}
 }
 

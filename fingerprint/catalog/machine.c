@@ -330,10 +330,9 @@ static cJSON *fingerprint_json(const struct machine_fingerprint *f)
 {
 	cJSON *object = cJSON_CreateObject();
 	cJSON *rates;
-	char date[TEXT_DATE_BYTES];
 
 	add_text(object, "id", f->id);
-	add_text(object, "taken", text_from_ms(f->taken_ms, date));
+	add_text(object, "taken", TEXT_MS(f->taken_ms));
 	cJSON_AddNumberToObject(object, "taken_ms", (double)f->taken_ms);
 	add_text(object, "battery", f->battery);
 	add_text(object, "battery_hash", f->battery_hash);
@@ -355,9 +354,8 @@ static cJSON *fingerprint_json(const struct machine_fingerprint *f)
 static cJSON *mark_json(int64_t at_ms, const char *reason)
 {
 	cJSON *object = cJSON_CreateObject();
-	char date[TEXT_DATE_BYTES];
 
-	cJSON_AddStringToObject(object, "at", text_from_ms(at_ms, date));
+	cJSON_AddStringToObject(object, "at", TEXT_MS(at_ms));
 	cJSON_AddNumberToObject(object, "at_ms", (double)at_ms);
 	if (reason)
 		cJSON_AddStringToObject(object, "reason", reason);
@@ -456,7 +454,7 @@ static void read_rates(struct json_reader *r, const cJSON *object, struct machin
 	f->rates = mem_new(object ? (size_t)cJSON_GetArraySize(object) : 0, sizeof(*f->rates));
 	for (item = object ? object->child : NULL; item && !r->st; item = item->next) {
 		struct machine_rate *rate = &f->rates[f->n_rates];
-		char shown[TEXT_SHOWN_BYTES], *where;
+		char *where;
 		struct json_reader of_rate = { .err = r->err };
 
 		if (!*item->string || strlen(item->string) > STRESSOR_BYTES_MAX) {
@@ -464,12 +462,12 @@ static void read_rates(struct json_reader *r, const cJSON *object, struct machin
 			return;
 		}
 		if (f->n_rates && strcmp(rate[-1].stressor, item->string) >= 0) {
-			json_reader_fail(r, "stressors are not in the order of their names at '%s'", text_shown(item->string, shown));
+			json_reader_fail(r, "stressors are not in the order of their names at '%s'", TEXT_SHOWN(item->string));
 			return;
 		}
 		rate->stressor = mem_string(item->string);
 		f->n_rates++;
-		of_rate.name = where = mem_format("%s: rate of '%s'", r->name, text_shown(item->string, shown));
+		of_rate.name = where = mem_format("%s: rate of '%s'", r->name, TEXT_SHOWN(item->string));
 		read_rate(&of_rate, item, rate);
 		r->st = of_rate.st;
 		free(where);
@@ -480,10 +478,10 @@ static void read_rates(struct json_reader *r, const cJSON *object, struct machin
 static void check_date(struct json_reader *r, const cJSON *object, const char *key, int64_t ms)
 {
 	const char *said = json_reader_has(r, object, key) ? json_reader_text(r, object, key) : NULL;
-	char date[TEXT_DATE_BYTES], shown[TEXT_SHOWN_BYTES];
+	char date[TEXT_DATE_BYTES];
 
 	if (said && strcmp(said, text_from_ms(ms, date)) != 0)
-		json_reader_fail(r, "%s is '%s', but %s_ms is %s", key, text_shown(said, shown), key, date);
+		json_reader_fail(r, "%s is '%s', but %s_ms is %s", key, TEXT_SHOWN(said), key, date);
 }
 
 static void read_fingerprint(struct json_reader *r, const cJSON *object, struct machine_fingerprint *f)
@@ -580,14 +578,12 @@ static void check_ids(struct json_reader *r, const struct machine *machine)
 
 static void check_order(struct json_reader *r, const struct machine *machine)
 {
-	char shown[TEXT_SHOWN_BYTES];
-
 	for (size_t i = 1; i < machine->n_fingerprints; i++) {
 		const struct machine_fingerprint *a = &machine->fingerprints[i - 1], *b = a + 1;
 
 		if (a->taken_ms > b->taken_ms || (a->taken_ms == b->taken_ms && strcmp(a->id, b->id) >= 0))
 			json_reader_fail(r, "fingerprints are not in the order of their time (at '%s'), or one stands twice",
-					 text_shown(b->id, shown));
+					 TEXT_SHOWN(b->id));
 	}
 }
 
@@ -595,7 +591,6 @@ static void check_order(struct json_reader *r, const struct machine *machine)
 static void read_head(struct json_reader *r, const cJSON *root)
 {
 	static const char *const keys[] = { "format", "version", "id", "notes", "identity", "accepted", "retired", "fingerprints" };
-	char shown[TEXT_SHOWN_BYTES];
 	const char *format;
 	int64_t version;
 
@@ -603,7 +598,7 @@ static void read_head(struct json_reader *r, const cJSON *root)
 		json_reader_fail(r, "not a JSON object");
 	format = json_reader_text(r, root, "format");
 	if (strcmp(format, FORMAT_NAME) != 0)
-		json_reader_fail(r, "format is '%s', not '" FORMAT_NAME "'", text_shown(format, shown));
+		json_reader_fail(r, "format is '%s', not '" FORMAT_NAME "'", TEXT_SHOWN(format));
 	version = json_reader_integer(r, root, "version", 1, INT32_MAX);
 	if (!r->st && version > MACHINE_FORMAT_VERSION)
 		r->st = assay_fail(r->err, ASSAY_E_VERSION,

@@ -302,14 +302,13 @@ static enum assay_status read_row(const struct csv *csv, const size_t *index, st
 {
 	const char *machine = csv->fields[index[MACHINE]], *timestamp = csv->fields[index[TIMESTAMP]], *type = csv->fields[index[TYPE]];
 	const char *slash = strrchr(csv->name, '/'), *given_by = slash ? slash + 1 : csv->name;
-	char shown[TEXT_SHOWN_BYTES];
 	int64_t taken_ms;
 
 	if (machine_check_id(machine, err))
 		return assay_context(err, "%s:%zu", csv->name, csv->line);
 	if (!text_timestamp_ms(timestamp, &taken_ms))
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: timestamp '%s' is not seconds or milliseconds since 1970", csv->name,
-				  csv->line, text_shown(timestamp, shown));
+				  csv->line, TEXT_SHOWN(timestamp));
 	if (!*type || strlen(type) > TYPE_BYTES_MAX)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: a type must have 1 to %d bytes", csv->name, csv->line, TYPE_BYTES_MAX);
 	if (!text_is_utf8(given_by, strlen(given_by)))

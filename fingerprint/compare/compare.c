@@ -379,7 +379,6 @@ static size_t largest_rows(const struct compare *compare, size_t *order)
 void compare_add_largest(const struct compare *compare, size_t rows, struct document *d)
 {
 	size_t *order = mem_new(compare->n, sizeof(size_t)), n = largest_rows(compare, order);
-	char date[TEXT_DATE_BYTES];
 	bool since = false;
 
 	for (size_t i = 0; i < n; i++)
@@ -395,7 +394,7 @@ void compare_add_largest(const struct compare *compare, size_t rows, struct docu
 		doc_showf(d, NULL, "ratio", row->ratio, "%.3f", row->ratio);
 		doc_showf(d, NULL, "interval", "", "%.3f to %.3f", row->low, row->high);
 		if (since)
-			doc_show(d, NULL, "since", row->since_ms ? text_from_ms(row->since_ms, date) : NULL);
+			doc_show(d, NULL, "since", row->since_ms ? TEXT_MS(row->since_ms) : NULL);
 		doc_show(d, NULL, "category", category_name(stressor_category(row->stressor)));
 	}
 	doc_end(d);

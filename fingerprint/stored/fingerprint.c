@@ -434,7 +434,6 @@ enum assay_status fingerprint_write(struct fingerprint_writer *w, const struct f
 static enum assay_status check_rate(struct fingerprint_writer *w, const char *id, int64_t pass, const char *stressor, int64_t ordinal,
 				    double per_s, struct assay_error *err)
 {
-	char here[TEXT_DOUBLE_BYTES], there[TEXT_DOUBLE_BYTES];
 	bool row;
 	double stored;
 	enum assay_status st;
@@ -449,7 +448,7 @@ static enum assay_status check_rate(struct fingerprint_writer *w, const char *id
 		return assay_fail(err, ASSAY_E_CONFLICT,
 				  "%s is %s here, but %s is stored for the same fingerprint and pass: nothing was changed (use another "
 				  "laboratory for other data)",
-				  stressor, text_from_double(per_s, here), text_from_double(stored, there));
+				  stressor, TEXT_DOUBLE(per_s), TEXT_DOUBLE(stored));
 	w->rates_known++;
 	return ASSAY_OK;
 }

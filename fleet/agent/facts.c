@@ -20,13 +20,12 @@ static enum assay_status set_text(char **field, const char *name, const char *va
 
 static enum assay_status set_number(double *field, const char *name, const char *value, double min, double max, struct assay_error *err)
 {
-	char shown[TEXT_SHOWN_BYTES];
 	double number;
 
 	if (!isnan(*field))
 		return assay_fail(err, ASSAY_E_FORMAT, "the host says '%s' twice", name);
 	if (!text_double(value, &number) || number < min || number > max)
-		return assay_fail(err, ASSAY_E_FORMAT, "the host says '%s' of its %s, which cannot be", text_shown(value, shown), name);
+		return assay_fail(err, ASSAY_E_FORMAT, "the host says '%s' of its %s, which cannot be", TEXT_SHOWN(value), name);
 	*field = number;
 	return ASSAY_OK;
 }

@@ -66,7 +66,6 @@ enum assay_status counting_events_parse(const char *text, struct counting_events
 {
 	struct counting_events events = { .n = 0 };
 	enum assay_status st = ASSAY_OK;
-	char shown[TEXT_SHOWN_BYTES];
 
 	for (const char *at = text; !st; at++) {
 		size_t n = strcspn(at, ",");
@@ -74,7 +73,7 @@ enum assay_status counting_events_parse(const char *text, struct counting_events
 		if (!counting_is_name(at, n))
 			st = assay_fail(err, ASSAY_E_USAGE,
 					"'%s' is not a list of events: names such as PAPI_TOT_INS, with commas between them",
-					text_shown(text, shown));
+					TEXT_SHOWN(text));
 		else if (counting_has(&events, at, n))
 			st = assay_fail(err, ASSAY_E_USAGE, "the event '%.*s' stands twice", (int)n, at);
 		else if (events.n == COUNTING_EVENTS_MAX)
@@ -173,9 +172,7 @@ void counting_words(const char *report, const char *family, const struct countin
 
 static enum assay_status no_answer(struct assay_error *err, const char *what, const char *line)
 {
-	char shown[TEXT_SHOWN_BYTES];
-
-	return assay_fail(err, ASSAY_E_FORMAT, "this is not an answer of the counting program: %s: '%s'", what, text_shown(line, shown));
+	return assay_fail(err, ASSAY_E_FORMAT, "this is not an answer of the counting program: %s: '%s'", what, TEXT_SHOWN(line));
 }
 
 /* Lines with words of visible ASCII and single blanks between them, the magic first; `rest` is what follows it, cut into lines by NULs.
@@ -379,14 +376,14 @@ bool counting_is_missing(const struct helper_answer *answer)
 /* The request is released. NULL: it went well, or the host has ended (*going). */
 static char *ask_host(struct session *session, struct helper_request *request, const char *what, bool *going, struct helper_answer *answer)
 {
-	char said[512], shown[TEXT_SHOWN_BYTES];
+	char said[512];
 
 	*going = session_run(session, request, ANSWER_MS, answer);
 	helper_request_release(request);
 	if (!*going || (!answer->refusal && answer->result.exit_status == 0))
 		return NULL;
 	spool_first_line(&answer->err, said, sizeof(said));
-	return mem_format("%s: %s", what, answer->refusal ? answer->refusal : *said ? text_shown(said, shown) : "the host did not say why");
+	return mem_format("%s: %s", what, answer->refusal ? answer->refusal : *said ? TEXT_SHOWN(said) : "the host did not say why");
 }
 
 static char *ask_plan(struct session *session, const struct counting_events *events, bool *going, struct helper_answer *answer)

@@ -239,7 +239,6 @@ enum assay_status emulate_profile_names(const char *directory, char ***names, si
 static enum assay_status refuse_name(const char *directory, const char *name, struct assay_error *err)
 {
 	struct buf list = BUF_INIT;
-	char shown[TEXT_SHOWN_BYTES];
 	char **names = NULL;
 	size_t n = 0;
 	enum assay_status st = emulate_profile_names(directory, &names, &n, err);
@@ -250,7 +249,7 @@ static enum assay_status refuse_name(const char *directory, const char *name, st
 	}
 	free(names);
 	if (!st)
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "there is no profile '%s' in %s; there are %s", text_shown(name, shown),
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "there is no profile '%s' in %s; there are %s", TEXT_SHOWN(name),
 				directory ? directory : "this program", list.bytes);
 	buf_release(&list);
 	return st;

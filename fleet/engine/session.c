@@ -107,7 +107,6 @@ static void tell_wait(struct link *link, struct link_command *command)
 {
 	const struct helper_answer *answer = command->answer;
 	int64_t now_ms = link_now_ms(), real_ms = clock_real_ms();
-	char since[TEXT_DATE_BYTES], held[TEXT_DATE_BYTES], until[TEXT_DATE_BYTES];
 	struct buf text = BUF_INIT;
 
 	if (!command->waits_since_ms) {
@@ -118,12 +117,12 @@ static void tell_wait(struct link *link, struct link_command *command)
 		return;
 	command->tell_ms = now_ms + WAIT_TOLD_AGAIN_MS;
 	buf_format(&text, "has waited since %s for %s, which measures there",
-		   text_from_ms((real_ms - (now_ms - command->waits_since_ms)) / 1000 * 1000, since),
+		   TEXT_MS((real_ms - (now_ms - command->waits_since_ms)) / 1000 * 1000),
 		   answer->holder ? answer->holder : "another session");
 	if (answer->held_ms >= 0)
-		buf_format(&text, " since %s", text_from_ms((real_ms - answer->held_ms) / 1000 * 1000, held));
+		buf_format(&text, " since %s", TEXT_MS((real_ms - answer->held_ms) / 1000 * 1000));
 	if (answer->held_ms >= 0 && answer->limit_ms > 0)
-		buf_format(&text, " and may until %s", text_from_ms((real_ms - answer->held_ms + answer->limit_ms) / 1000 * 1000, until));
+		buf_format(&text, " and may until %s", TEXT_MS((real_ms - answer->held_ms + answer->limit_ms) / 1000 * 1000));
 	link_note(link, text.bytes);
 	buf_release(&text);
 }

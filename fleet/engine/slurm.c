@@ -185,7 +185,6 @@ static bool queue_look(struct link *link, struct queue *queue)
 {
 	int64_t now_ms = link_now_ms();
 	const char *reason = *queue->said.reason ? queue->said.reason : "no reason is said";
-	char since[TEXT_DATE_BYTES];
 
 	__atomic_store_n(link->heard_ms, now_ms, __ATOMIC_RELAXED); /* a queue is not silence */
 	if (now_ms - queue->began_ms >= (int64_t)(1000 * link->host->launcher.queue_limit_s))
@@ -207,8 +206,7 @@ static bool queue_look(struct link *link, struct queue *queue)
 		return true;
 	queue->tell_ms = now_ms + TELL_AGAIN_MS;
 	link_notef(link, "waits in Slurm's queue since %s as job %s (%s)",
-		   text_from_ms((clock_real_ms() - (link_now_ms() - queue->began_ms)) / 1000 * 1000, since), queue->said.job,
-		   queue->said.reason);
+		   TEXT_MS((clock_real_ms() - (link_now_ms() - queue->began_ms)) / 1000 * 1000), queue->said.job, queue->said.reason);
 	return true;
 }
 

@@ -50,12 +50,10 @@ static bool is_name(const char *text)
 
 static enum assay_status check_name(const struct entry *e, const struct yaml_node *node, const char *what, const char *text)
 {
-	char shown[TEXT_SHOWN_BYTES];
-
 	if (is_name(text))
 		return ASSAY_OK;
 	return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' cannot be %s: no blanks, none of / \\ @ , [ ] and quotes, no '-' in front",
-			  e->file, node->line, text_shown(text, shown), what);
+			  e->file, node->line, TEXT_SHOWN(text), what);
 }
 
 /* 1 to max bytes, and none that a terminal would obey. */
@@ -92,13 +90,12 @@ static enum assay_status parse_name(const struct entry *e, const char *key, char
 static enum assay_status check_value(const struct entry *e, enum ranged which, const struct yaml_node *node, const char *value)
 {
 	enum assay_status st = check_text(e, node, ranged[which].key, value, ranged[which].bytes_max);
-	char shown[TEXT_SHOWN_BYTES];
 	char *what;
 	int64_t port;
 
 	if (!st && which == PORT && (!text_int64(value, &port) || port < 1 || port > 65535))
 		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: 'port' must be an integer from 1 to 65535, not '%s'", e->file,
-				  node->line, text_shown(value, shown));
+				  node->line, TEXT_SHOWN(value));
 	if (st || !ranged[which].is_name)
 		return st;
 	what = mem_format("the %s of a host", which == BOX ? "box ('on')" : ranged[which].key);
@@ -183,7 +180,6 @@ static enum assay_status parse_transport(struct entry *e)
 {
 	const struct yaml_node *node = yaml_get(e->node, "transport");
 	const char *text = "ssh", *key = launcher_key(e->node);
-	char shown[TEXT_SHOWN_BYTES];
 	enum assay_status st = node ? yaml_string(e->file, node, &text, e->err) : ASSAY_OK;
 	bool ssh = strcmp(text, "ssh") == 0, command = strcmp(text, "command") == 0, slurm = strcmp(text, "slurm") == 0;
 
@@ -192,7 +188,7 @@ static enum assay_status parse_transport(struct entry *e)
 	e->common.local = strcmp(text, "local") == 0;
 	if (!e->common.local && !ssh && !command && !slurm)
 		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: 'transport' must be ssh, local, command or slurm, not '%s'", e->file,
-				  node->line, text_shown(text, shown));
+				  node->line, TEXT_SHOWN(text));
 	if (!ssh)
 		st = refuse_keys_of_ssh(e, text);
 	if (!st && (command || slurm))
@@ -207,7 +203,6 @@ static enum assay_status parse_transport(struct entry *e)
 
 static enum assay_status parse_group(struct entry *e, const struct yaml_node *node)
 {
-	char shown[TEXT_SHOWN_BYTES];
 	const char *text;
 	enum assay_status st = yaml_string(e->file, node, &text, e->err);
 
@@ -215,7 +210,7 @@ static enum assay_status parse_group(struct entry *e, const struct yaml_node *no
 		st = check_text(e, node, "the name of a group", text, NAME_BYTES_MAX);
 	if (!st && *text == '@')
 		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: groups are written without '@': [%s]; the '@' is for -w", e->file,
-				  node->line, text_shown(text + 1, shown));
+				  node->line, TEXT_SHOWN(text + 1));
 	if (!st)
 		st = check_name(e, node, "the name of a group", text);
 	if (!st && strcmp(text, "all") == 0)
@@ -259,7 +254,6 @@ static enum assay_status parse_environment(struct entry *e)
 	e->common.environment = mem_new(node->n_items, sizeof(char *));
 	for (size_t i = 0; i < node->n_items; i++) {
 		const struct yaml_node *item = &node->items[i];
-		char shown[TEXT_SHOWN_BYTES];
 		const char *value;
 		enum assay_status st;
 
@@ -267,7 +261,7 @@ static enum assay_status parse_environment(struct entry *e)
 			char *name = secret_assignment(item->key);
 
 			st = assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' cannot be the name of an environment variable", e->file,
-					item->line, text_shown(name, shown));
+					item->line, TEXT_SHOWN(name));
 			free(name);
 			return st;
 		}
@@ -289,13 +283,12 @@ static enum assay_status parse_shapes(struct entry *e)
 	const char *text;
 	enum assay_status st = node ? yaml_string(e->file, node, &text, e->err) : ASSAY_OK;
 	double seconds;
-	char shown[TEXT_SHOWN_BYTES];
 
 	if (!node || st)
 		return st;
 	if (!text_span(text, &seconds) || !(seconds >= SHAPES_LEAST_S && seconds <= SHAPES_MOST_S))
 		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: 'shapes' must be %g to %g seconds, such as 60s or 2m, not '%s'", e->file,
-				  node->line, SHAPES_LEAST_S, SHAPES_MOST_S, text_shown(text, shown));
+				  node->line, SHAPES_LEAST_S, SHAPES_MOST_S, TEXT_SHOWN(text));
 	e->common.shapes_s = seconds;
 	return ASSAY_OK;
 }
@@ -304,7 +297,6 @@ static enum assay_status parse_dearer(struct entry *e)
 {
 	const struct yaml_node *node = yaml_get(e->node, "dearer");
 	enum assay_status st = node ? yaml_list(e->file, node, e->err) : ASSAY_OK;
-	char shown[TEXT_SHOWN_BYTES];
 
 	for (size_t i = 0; !st && node && i < node->n_items; i++) {
 		const char *name;
@@ -313,7 +305,7 @@ static enum assay_status parse_dearer(struct entry *e)
 		if (!st && !shapes_named(name, &e->common.dearer))
 			st = assay_fail(e->err, ASSAY_E_FORMAT,
 					"%s:%zu: '%s' in 'dearer' is no shape of 'assay shapes list' that is only on request", e->file,
-					node->line, text_shown(name, shown));
+					node->line, TEXT_SHOWN(name));
 	}
 	return st;
 }

@@ -76,14 +76,13 @@ static enum assay_status parse_limit(const char *file, const struct yaml_node *h
 {
 	const struct yaml_node *node = yaml_get(host, key);
 	const char *text;
-	char shown[TEXT_SHOWN_BYTES];
 	enum assay_status st = node ? yaml_string(file, node, &text, err) : ASSAY_OK;
 
 	if (!node || st)
 		return st;
 	if (!text_span(text, seconds) || *seconds < LIMIT_LEAST_S || *seconds > LIMIT_MOST_S)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: '%s' must be a time of at least a minute, such as 30m or 4h, not '%s'",
-				  file, node->line, key, text_shown(text, shown));
+				  file, node->line, key, TEXT_SHOWN(text));
 	return ASSAY_OK;
 }
 

@@ -37,9 +37,7 @@ struct expansion {
 
 static enum assay_status fail_at(const struct expansion *e, const char *at, enum assay_status status, const char *what)
 {
-	char shown[TEXT_SHOWN_BYTES];
-
-	return assay_fail(e->err, status, "'%s', character %zu: %s", text_shown(e->text, shown), (size_t)(at - e->text) + 1, what);
+	return assay_fail(e->err, status, "'%s', character %zu: %s", TEXT_SHOWN(e->text), (size_t)(at - e->text) + 1, what);
 }
 
 static void skip_blanks(struct expansion *e)

@@ -18,9 +18,7 @@ static bool is_plain(const char *text)
 
 static char *printable(const char *text)
 {
-	char shown[TEXT_SHOWN_BYTES];
-
-	return mem_string(text_shown(text, shown));
+	return mem_string(TEXT_SHOWN(text));
 }
 
 /* "rome,nvme": (null) is none; what could not be a group, or has YAML's meaning, is left out. */
@@ -51,7 +49,7 @@ void slurm_nodes_release(struct slurm_nodes *nodes)
 
 static enum assay_status take_line(char *line, size_t number, struct slurm_node *out, struct assay_error *err)
 {
-	char *fields[FIELDS], shown[TEXT_SHOWN_BYTES];
+	char *fields[FIELDS];
 	size_t n = 0;
 
 	for (char *rest = line; n < FIELDS - 1 && rest; n++) /* the last one may have bars of its own */
@@ -60,7 +58,7 @@ static enum assay_status take_line(char *line, size_t number, struct slurm_node 
 		return assay_fail(err, ASSAY_E_FORMAT, "sinfo's line %zu has not the fields NODE|FEATURES|STATE|REASON", number);
 	if (!is_plain(fields[0]))
 		return assay_fail(err, ASSAY_E_FORMAT, "sinfo's line %zu: '%s' cannot be the name of a host", number,
-				  text_shown(fields[0], shown));
+				  TEXT_SHOWN(fields[0]));
 	*out = (struct slurm_node){ .name = mem_string(fields[0]), .state = printable(fields[2]), .reason = printable(fields[3]) };
 	take_features(out, fields[1]);
 	return ASSAY_OK;

@@ -96,7 +96,6 @@ void lab_config_release(struct lab_config *config)
 
 char *lab_lock_holder(char *text)
 {
-	char date[TEXT_DATE_BYTES], shown[TEXT_SHOWN_BYTES];
 	char *since, *command;
 	int64_t pid, since_ms;
 
@@ -109,7 +108,7 @@ char *lab_lock_holder(char *text)
 	if (!text_int64(text, &pid) || pid < 1 || pid > INT32_MAX || !text_int64(since, &since_ms) || since_ms < 0 || since_ms > MS_MAX ||
 	    !text_is_utf8(command, strlen(command)) || (kill((pid_t)pid, 0) && errno != EPERM))
 		return NULL;
-	return mem_format("'%s', process %" PRId64 ", since %s", text_shown(command, shown), pid, text_from_ms(since_ms, date));
+	return mem_format("'%s', process %" PRId64 ", since %s", TEXT_SHOWN(command), pid, TEXT_MS(since_ms));
 }
 
 static enum assay_status refuse_busy(const char *directory, int fd, struct assay_error *err)

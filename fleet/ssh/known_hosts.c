@@ -70,10 +70,8 @@ struct line {
 
 static enum assay_status fail_line(const struct line *line, const char *what, const char *text)
 {
-	char shown[TEXT_SHOWN_BYTES];
-
 	return assay_fail(line->err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s%s", line->name, line->number, what, *text ? " '" : "",
-			  text_shown(text, shown), *text ? "'" : "");
+			  TEXT_SHOWN(text), *text ? "'" : "");
 }
 
 /* "" at the end of the line. */

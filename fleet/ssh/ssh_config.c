@@ -65,9 +65,7 @@ char *ssh_config_command(const char *config, const char *host, int port, const c
 
 static enum assay_status fail_value(const struct reading *r, const char *what, const char *text)
 {
-	char shown[TEXT_SHOWN_BYTES];
-
-	return assay_fail(r->err, ASSAY_E_FORMAT, "~/.ssh/config: %s in '%s' is not honoured here", what, text_shown(text, shown));
+	return assay_fail(r->err, ASSAY_E_FORMAT, "~/.ssh/config: %s in '%s' is not honoured here", what, TEXT_SHOWN(text));
 }
 
 static bool add_token(const struct reading *r, char letter, struct buf *out)
@@ -179,14 +177,12 @@ static bool is_default(const struct reading *r, const char *line)
 static enum assay_status refuse_key(const struct reading *r, const char *key, const char *line)
 {
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-		char shown[TEXT_SHOWN_BYTES];
-
 		if (strcasecmp(refused[i].name, key) != 0 || is_default(r, line))
 			continue;
 		return assay_fail(r->err, ASSAY_E_FORMAT,
 				  "~/.ssh/config: '%s' changes the connection to '%s', but is not honoured%s%s (docs/formats.md has the "
 				  "keys that are not)",
-				  refused[i].name, text_shown(r->host, shown), refused[i].instead ? ": " : "",
+				  refused[i].name, TEXT_SHOWN(r->host), refused[i].instead ? ": " : "",
 				  refused[i].instead ? refused[i].instead : "");
 	}
 	return ASSAY_OK;

@@ -44,9 +44,7 @@ struct here *here_new(const char *const *words, size_t n)
 	struct buf command = BUF_INIT;
 
 	for (size_t i = 0; i < n && i < SHOWN_WORDS; i++) {
-		char shown[TEXT_SHOWN_BYTES];
-
-		buf_format(&command, "%s%s", i ? " " : "", text_shown(words[i], shown));
+		buf_format(&command, "%s%s", i ? " " : "", TEXT_SHOWN(words[i]));
 	}
 	if (n > SHOWN_WORDS)
 		buf_text(&command, " ...");

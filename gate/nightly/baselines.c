@@ -17,7 +17,6 @@
 enum assay_status baselines_date(const char *text, int64_t *ms, struct assay_error *err)
 {
 	struct tm day = { 0 }, same;
-	char shown[TEXT_SHOWN_BYTES];
 	time_t s;
 	int end = 0;
 
@@ -31,7 +30,7 @@ enum assay_status baselines_date(const char *text, int64_t *ms, struct assay_err
 			return ASSAY_OK;
 		}
 	}
-	return assay_fail(err, ASSAY_E_USAGE, "'%s' is no day such as 2026-11-23", text_shown(text, shown));
+	return assay_fail(err, ASSAY_E_USAGE, "'%s' is no day such as 2026-11-23", TEXT_SHOWN(text));
 }
 
 /* ---- reading ---- */
@@ -166,19 +165,15 @@ const struct baseline *baselines_expired(const struct baselines *baselines, cons
 
 char *baselines_expired_text(const struct baseline *b)
 {
-	char until[TEXT_DATE_BYTES];
-
-	return mem_format("'%s' expired on %.10s", b->version, text_from_ms(b->until_ms - DAY_MS, until));
+	return mem_format("'%s' expired on %.10s", b->version, TEXT_MS(b->until_ms - DAY_MS));
 }
 
 char *baselines_text(const struct baseline *b, const struct baseline *expired)
 {
-	char accepted[TEXT_DATE_BYTES], until[TEXT_DATE_BYTES];
 	char *later = expired ? baselines_expired_text(expired) : NULL;
-	char *text =
-	    mem_format("accepted on %.10s%s%.10s: %s%s%s", text_from_ms(b->accepted_ms, accepted),
-		       b->until_ms < INT64_MAX ? ", until " : "", b->until_ms < INT64_MAX ? text_from_ms(b->until_ms - DAY_MS, until) : "",
-		       b->reason, later ? "; accepted later, " : "", later ? later : "");
+	char *text = mem_format("accepted on %.10s%s%.10s: %s%s%s", TEXT_MS(b->accepted_ms), b->until_ms < INT64_MAX ? ", until " : "",
+				b->until_ms < INT64_MAX ? TEXT_MS(b->until_ms - DAY_MS) : "", b->reason, later ? "; accepted later, " : "",
+				later ? later : "");
 
 	free(later);
 	return text;

@@ -338,7 +338,6 @@ static void answer(struct bisect *b, struct document *d)
 static enum assay_status choose_version(struct bisect *b)
 {
 	size_t found = SIZE_MAX, n = 0;
-	char shown[TEXT_SHOWN_BYTES];
 
 	for (size_t i = 0; i < b->manifest.n_versions; i++) {
 		const struct manifest_version *v = &b->manifest.versions[i];
@@ -350,7 +349,7 @@ static enum assay_status choose_version(struct bisect *b)
 	}
 	if (n == 0)
 		return assay_fail(b->err, ASSAY_E_USAGE, "%s: no version%s%s is built from git", b->manifest.file, b->o->version ? " " : "",
-				  b->o->version ? text_shown(b->o->version, shown) : "");
+				  b->o->version ? TEXT_SHOWN(b->o->version) : "");
 	if (n > 1)
 		return assay_fail(b->err, ASSAY_E_USAGE, "%s: several versions are built from git: say which, APP@VERSION",
 				  b->manifest.file);

@@ -277,7 +277,7 @@ char *calibration_quote(const struct calibration *c, const char *application, ch
 {
 	const struct calibration_entry *own = NULL;
 	struct totals t = { .pairs = 0 };
-	char date[TEXT_DATE_BYTES], *text;
+	char *text;
 	cJSON *root;
 
 	for (size_t i = 0; i < c->n; i++)
@@ -297,10 +297,9 @@ char *calibration_quote(const struct calibration *c, const char *application, ch
 	json_add_number(root, "percent", t.percent);
 	json_add_number(root, "planted", (double)t.planted);
 	json_add_number(root, "found", (double)t.found);
-	text = (double)(now_ms - t.taken_ms) > max_age_days * DAY_MS
-		   ? mem_format("it is of %.10s, which is long ago", text_from_ms(t.taken_ms, date))
-	       : t.unknown ? mem_format("'%s' was not among the machines then", t.unknown)
-			   : mem_string("");
+	text = (double)(now_ms - t.taken_ms) > max_age_days * DAY_MS ? mem_format("it is of %.10s, which is long ago", TEXT_MS(t.taken_ms))
+	       : t.unknown					     ? mem_format("'%s' was not among the machines then", t.unknown)
+								     : mem_string("");
 	cJSON_AddStringToObject(root, "stale", text);
 	free(text);
 	text = cJSON_PrintUnformatted(root);

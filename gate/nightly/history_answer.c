@@ -89,14 +89,13 @@ static void answer_change(const struct history *h, size_t i, struct document *d)
 	const struct history_point *first = &h->points[c->at], *last = &h->points[c->at - 1];
 	struct seen seen = seen_on(h, i);
 	double ratio = exp(c->after - c->before);
-	char date[TEXT_DATE_BYTES];
 
 	doc_row(d);
 	doc_show(d, NULL, "change", i + 1);
 	doc_show(d, "version", "first version behind it", first->version);
 	doc_show(d, "after_version", "last before it", last->version);
 	doc_set(d, "taken_ms", first->taken_ms);
-	doc_showf(d, NULL, "measured on", "", "%.10s", text_from_ms(first->taken_ms, date));
+	doc_showf(d, NULL, "measured on", "", "%.10s", TEXT_MS(first->taken_ms));
 	doc_showf(d, "ratio", "cost", ratio, "× %s", text_fixed(ratio, 3).text);
 	doc_set(d, "p", c->p);
 	doc_set(d, "machines", seen.machines);
@@ -290,12 +289,11 @@ static void answer_point(const struct history *h, size_t i, const struct svg_axi
 	const struct history_point *p = &h->points[i];
 	double ratio = history_relative(h, p->cost);
 	struct buf svg = BUF_INIT;
-	char date[TEXT_DATE_BYTES];
 	size_t segment = segment_of(h, i);
 
 	doc_row(d);
 	doc_set(d, "taken_ms", p->taken_ms);
-	doc_showf(d, NULL, "measured on", p->taken_ms, "%.10s", text_from_ms(p->taken_ms, date));
+	doc_showf(d, NULL, "measured on", p->taken_ms, "%.10s", TEXT_MS(p->taken_ms));
 	doc_show(d, "version", "version", p->version);
 	doc_set_empty(d, "plan", p->plan);
 	doc_showf(d, "cost", h->by == HISTORY_PROCESSOR ? "processor" : "cost", ratio, "%s", text_fixed(ratio, 3).text);

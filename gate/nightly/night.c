@@ -85,13 +85,13 @@ static enum assay_status night_one(struct store *store, sqlite3_stmt *stmt, enum
 
 enum assay_status night_find(struct store *store, const char *id, struct night *out, struct assay_error *err)
 {
-	char shown[TEXT_SHOWN_BYTES], *missing;
+	char *missing;
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st =
 	    store_ask(store, &stmt, err,
 		      NIGHT_COLUMNS "WHERE ?1 IS NULL OR substr(id, 1, length(?1)) = ?1 ORDER BY started_ms DESC LIMIT 1", "t", id);
 
-	missing = id ? mem_format("no night '%s' ('assay nightly list' shows all)", text_shown(id, shown))
+	missing = id ? mem_format("no night '%s' ('assay nightly list' shows all)", TEXT_SHOWN(id))
 		     : mem_string("there has been no night yet: 'assay nightly' begins one");
 	st = night_one(store, stmt, st, missing, out, err);
 	free(missing);
@@ -236,17 +236,15 @@ enum assay_status night_decisions_load(struct store *store, const char *applicat
 
 enum assay_status night_decision_find(struct store *store, const char *id, struct night_decisions *out, struct assay_error *err)
 {
-	char shown[TEXT_SHOWN_BYTES];
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st =
 	    store_ask(store, &stmt, err, DECISION_COLUMNS "WHERE substr(id, 1, length(?1)) = ?1 ORDER BY made_ms DESC LIMIT 2", "t", id);
 
 	st = night_read_decisions(store, stmt, st, out, err);
 	if (!st && out->n == 0)
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "no decision '%s' ('assay nightly show' lists those of a night)",
-				text_shown(id, shown));
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "no decision '%s' ('assay nightly show' lists those of a night)", TEXT_SHOWN(id));
 	else if (!st && out->n > 1)
-		st = assay_fail(err, ASSAY_E_USAGE, "several decisions begin with '%s': say more of its digits", text_shown(id, shown));
+		st = assay_fail(err, ASSAY_E_USAGE, "several decisions begin with '%s': say more of its digits", TEXT_SHOWN(id));
 	if (st)
 		night_decisions_release(out);
 	return st;

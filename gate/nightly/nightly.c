@@ -237,7 +237,6 @@ static enum assay_status keep_quota(struct nightly *n, struct lab *lab, struct a
 	struct pruned pruned;
 	struct store_space space;
 	enum assay_status st = prune_to_quota(lab, &pruned, &space, err);
-	char before[TEXT_DATE_BYTES];
 
 	if (pruned.executions || pruned.samples.files)
 		nightly_note(
@@ -245,7 +244,7 @@ static enum assay_status keep_quota(struct nightly *n, struct lab *lab, struct a
 		    "the store was larger than its quota of %.4g GiB: what %lld execution%s printed before %s was removed, and %zu "
 		    "sample file%s",
 		    lab->config.quota_gib, (long long)pruned.executions, text_plural((size_t)pruned.executions),
-		    text_from_ms(pruned.before_ms / 1000 * 1000, before), pruned.samples.files, text_plural(pruned.samples.files));
+		    TEXT_MS(pruned.before_ms / 1000 * 1000), pruned.samples.files, text_plural(pruned.samples.files));
 	if (!st && lab->config.quota_gib > 0 && (double)space.bytes > QUOTA_NEARLY * lab->config.quota_gib * GIB)
 		nightly_note(n, "quota", "the store has %.4g GiB of its quota of %.4g", (double)space.bytes / GIB, lab->config.quota_gib);
 	if (!st && (double)space.free_bytes < FREE_LITTLE_GIB * GIB)
@@ -257,8 +256,7 @@ static enum assay_status keep_quota(struct nightly *n, struct lab *lab, struct a
 /* A night keeps its suite as it was when it began. */
 static enum assay_status go_on(struct nightly *n, struct lab *lab, const char *suite_now, struct assay_error *err)
 {
-	char date[TEXT_DATE_BYTES];
-	char *text = mem_format("going on with the night of %s%s", text_from_ms(n->night.started_ms, date),
+	char *text = mem_format("going on with the night of %s%s", TEXT_MS(n->night.started_ms),
 				strcmp(suite_now, n->night.suite) == 0
 				    ? ""
 				    : ": suite.yaml was changed since, and this night keeps the one with which it began ('assay nightly "

@@ -87,11 +87,10 @@ static bool is_tag(const struct freezing *f, const struct manifest_version *vers
 static enum assay_status fail_no_such(struct freezing *f, const char *what, const char *name, const char *const *names, size_t n)
 {
 	const char *nearest = n ? text_nearest(name, names, n) : NULL;
-	char shown[TEXT_SHOWN_BYTES];
 
 	f->no_such = true;
 	return assay_fail(f->err, ASSAY_E_USAGE, "%s:%zu: '%s' has no %s '%s'%s%s%s", f->file, f->entry->line, f->manifest.file, what,
-			  text_shown(name, shown), nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
+			  TEXT_SHOWN(name), nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
 }
 
 static enum assay_status fail_no_version(struct freezing *f, const char *name)

@@ -35,7 +35,7 @@ static int log_open(const char *directory)
 
 void nightly_log(const struct nightly *n, const char *fmt, ...)
 {
-	char date[TEXT_DATE_BYTES], text[LINE_BYTES_MAX];
+	char text[LINE_BYTES_MAX];
 	struct buf line = BUF_INIT;
 	int fd = log_open(n->options->directory);
 	va_list args;
@@ -44,7 +44,7 @@ void nightly_log(const struct nightly *n, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	secrets_hide(text, sizeof(text));
-	buf_format(&line, "%s %.8s ", text_from_ms(clock_real_ms() / 1000 * 1000, date), *n->night.id ? n->night.id : "-");
+	buf_format(&line, "%s %.8s ", TEXT_MS(clock_real_ms() / 1000 * 1000), *n->night.id ? n->night.id : "-");
 	for (const char *at = text; *at;) {
 		size_t control = text_control(at);
 

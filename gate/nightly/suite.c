@@ -37,11 +37,10 @@ static enum assay_status read_span(const struct suite_reader *r, const struct ya
 {
 	const char *text = NULL;
 	enum assay_status st = yaml_string(r->name, node, &text, r->err);
-	char shown[TEXT_SHOWN_BYTES];
 
 	if (!st && !text_span(text, out))
 		st = assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: '%s' must be a time such as 90s, 20m or 8h, at most a year, not '%s'",
-				r->name, node->line, node->key, text_shown(text, shown));
+				r->name, node->line, node->key, TEXT_SHOWN(text));
 	return st;
 }
 
@@ -69,13 +68,12 @@ static enum assay_status read_names(const struct suite_reader *r, const struct y
 static enum assay_status read_different(const struct suite_reader *r, const struct yaml_node *node, struct manifest_words *out)
 {
 	enum assay_status st = read_names(r, node, out);
-	char shown[TEXT_SHOWN_BYTES];
 
 	for (size_t i = 1; !st && i < out->n; i++) {
 		for (size_t k = 0; !st && k < i; k++) {
 			if (strcmp(out->items[k], out->items[i]) == 0)
 				st = assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: '%s' stands twice in '%s'", r->name, node->items[i].line,
-						text_shown(out->items[i], shown), node->key);
+						TEXT_SHOWN(out->items[i]), node->key);
 		}
 	}
 	return st;
@@ -87,7 +85,6 @@ static enum assay_status read_deadline(const struct suite_reader *r, const struc
 	const char *text = NULL;
 	enum assay_status st = yaml_string(r->name, node, &text, r->err);
 	int64_t hour = -1, minute = -1;
-	char shown[TEXT_SHOWN_BYTES];
 	const char *colon;
 
 	if (st)
@@ -107,7 +104,7 @@ static enum assay_status read_deadline(const struct suite_reader *r, const struc
 	}
 	return assay_fail(r->err, ASSAY_E_FORMAT,
 			  "%s:%zu: 'deadline' must be a time of the day such as 06:30, or a time such as 8h, at most a year, not '%s'",
-			  r->name, node->line, text_shown(text, shown));
+			  r->name, node->line, TEXT_SHOWN(text));
 }
 
 /* ---- entries ---- */

@@ -257,7 +257,6 @@ static void add_unknown(const struct conditions *all, struct document *d)
 static void add_machine(const struct evidence *evidence, const struct fingerprint *f, bool used, struct document *d)
 {
 	size_t type = types_find(&evidence->types, f->id);
-	char date[TEXT_DATE_BYTES];
 
 	doc_row(d);
 	doc_style(d, used ? "used" : "unused");
@@ -267,7 +266,7 @@ static void add_machine(const struct evidence *evidence, const struct fingerprin
 		doc_showf(d, NULL, "Origin", f->profile, "emulated, profile " DOC_NAME "%s" DOC_END, f->profile);
 	else
 		doc_show(d, NULL, "Origin", f->origin);
-	doc_showf(d, NULL, "Taken", f->taken_ms, "%.10s", text_from_ms(f->taken_ms, date));
+	doc_showf(d, NULL, "Taken", f->taken_ms, "%.10s", TEXT_MS(f->taken_ms));
 	doc_data(d, "v", "%lld", (long long)f->taken_ms);
 	doc_show(d, NULL, "Passes", f->n_passes);
 	doc_show(d, NULL, "Battery", f->battery);

@@ -254,14 +254,12 @@ void code_at(struct code *code, const char *path, uint64_t inode, uint64_t offse
 	if (name) {
 		name_show(name, out->name);
 	} else {
-		char shown[TEXT_SHOWN_BYTES];
-
 		if (!file->classes)
 			file_classify(file);
 		out->class = file->classes[at] == UNKNOWN ? CODE_NONE : (enum code_class)file->classes[at];
 		out->nameless = true;
 		out->by_callers = out->class != CODE_NONE;
-		snprintf(out->name, sizeof(out->name), "%s+0x%llx", text_shown(file_name(path), shown),
+		snprintf(out->name, sizeof(out->name), "%s+0x%llx", TEXT_SHOWN(file_name(path)),
 			 (unsigned long long)file->pieces.items[at].begin);
 	}
 	if (out->class == CODE_NONE)

@@ -71,7 +71,6 @@ static const char *base_name(const char *path)
 static void class_of_code(enum code_class class, const char *path, const char *program, char *out, size_t size)
 {
 	const char *name = base_name(path);
-	char shown[TEXT_SHOWN_BYTES];
 
 	if (class != CODE_NONE || strcmp(path, "?") == 0)
 		snprintf(out, size, "%s", class != CODE_NONE ? code_class_text(class) : "other code");
@@ -80,7 +79,7 @@ static void class_of_code(enum code_class class, const char *path, const char *p
 			 strcmp(name, base_name(program)) == 0 ? SAMPLED_OWN
 			 : strstr(name, ".so")		       ? "library "
 							       : "",
-			 text_shown(name, shown));
+			 TEXT_SHOWN(name));
 }
 
 /* ---- counting ---- */
@@ -261,11 +260,11 @@ static const char *class_of_way_back(const char *function)
 /* In a function of the file of the last line `user`. */
 static void met_add(struct lines *l, const struct code_place *place, uint64_t count)
 {
-	char class[SAMPLED_NAME_BYTES], file[TEXT_SHOWN_BYTES];
+	char class[SAMPLED_NAME_BYTES];
 
 	l->left -= count;
 	class_of_code(place->class, l->path, l->program, class, sizeof(class));
-	if (!function_add(l->sampled, place, text_shown(base_name(l->path), file), class_add(l->sampled, class, false, count), count) ||
+	if (!function_add(l->sampled, place, TEXT_SHOWN(base_name(l->path)), class_add(l->sampled, class, false, count), count) ||
 	    !*place->name)
 		l->sampled->unnamed += count;
 	l->sampled->nameless += place->nameless ? count : 0;

@@ -31,13 +31,12 @@ static void add_gauge(const struct decisions *all, const char *name, const char 
 	buf_format(out, "# TYPE %s gauge\n# HELP %s %s\n", name, name, help);
 	for (size_t i = 0; i < all->n; i++) {
 		double value = *(const double *)(const void *)((const char *)&all->items[i] + offset);
-		char text[TEXT_DOUBLE_BYTES];
 
 		if (isnan(value))
 			continue;
 		buf_format(out, "%s{", name);
 		add_labels(&all->items[i], out);
-		buf_format(out, "} %s\n", text_from_double(value, text));
+		buf_format(out, "} %s\n", TEXT_DOUBLE(value));
 	}
 }
 
@@ -58,9 +57,7 @@ static void add_states(const struct decisions *all, struct buf *out)
 
 static void add_value(const char *name, const char *help, double value, struct buf *out)
 {
-	char text[TEXT_DOUBLE_BYTES];
-
-	buf_format(out, "# TYPE %s gauge\n# HELP %s %s\n%s %s\n", name, name, help, name, text_from_double(value, text));
+	buf_format(out, "# TYPE %s gauge\n# HELP %s %s\n%s %s\n", name, name, help, name, TEXT_DOUBLE(value));
 }
 
 static void add_time(const struct decisions *all, const char *key, const char *name, const char *help, struct buf *out)

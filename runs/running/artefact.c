@@ -104,14 +104,13 @@ static enum assay_status artefact_check_link(const struct walk *w, const char *s
 
 static enum assay_status artefact_check_name(const struct walk *w, const char *directory, const char *name)
 {
-	char shown[TEXT_SHOWN_BYTES];
 	bool ok = text_is_utf8(name, strlen(name));
 
 	for (const char *c = name; ok && *c; c++)
 		ok = (unsigned char)*c >= ' ' && *c != 0x7f;
 	return ok ? ASSAY_OK
 		  : assay_fail(w->err, ASSAY_E_FORMAT, "'%s' has a file whose name is not a text of one line ('%s')", directory,
-			       text_is_utf8(name, strlen(name)) ? text_shown(name, shown) : "not UTF-8");
+			       text_is_utf8(name, strlen(name)) ? TEXT_SHOWN(name) : "not UTF-8");
 }
 
 static enum assay_status artefact_walk_directory(struct walk *w, const char *directory, const char *path, const struct place *above,

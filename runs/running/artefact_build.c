@@ -368,7 +368,6 @@ static enum assay_status artefact_build_command(struct artefact_build *b)
 	const struct manifest_words *build = &b->own->build;
 	const char **words = mem_new(build->n, sizeof(*words));
 	struct buf what = BUF_INIT;
-	char shown[TEXT_SHOWN_BYTES];
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; i < build->n; i++) {
@@ -376,7 +375,7 @@ static enum assay_status artefact_build_command(struct artefact_build *b)
 		buf_format(&what, "%s%s", i ? " " : "", build->items[i]);
 	}
 	if (build->n) {
-		char *name = mem_format("its build '%s'", text_shown(what.bytes, shown));
+		char *name = mem_format("its build '%s'", TEXT_SHOWN(what.bytes));
 
 		st = artefact_build_must(b, name, words, build->n, BUILD_MS, b->partial);
 		free(name);

@@ -66,7 +66,6 @@ static enum assay_status fail_nothing(struct store *store, const char *applicati
 {
 	struct buf there = BUF_INIT;
 	sqlite3_stmt *stmt = NULL;
-	char shown[TEXT_SHOWN_BYTES], name_shown[TEXT_SHOWN_BYTES];
 	char *name = mem_bytes(application, strcspn(application, "/")), *command = NULL;
 	enum assay_status st = store_ask(store, &stmt, err,
 					 "SELECT DISTINCT v.name FROM plan AS p JOIN plan_item AS v ON v.plan = p.id AND v.kind = "
@@ -82,11 +81,11 @@ static enum assay_status fail_nothing(struct store *store, const char *applicati
 				version ? version : "", there.bytes);
 	else if (!st && strchr(application, '/'))
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "nothing was run of an application '%s': name it without an input, as '%s'",
-				text_shown(application, shown), text_shown(name, name_shown));
+				TEXT_SHOWN(application), TEXT_SHOWN(name));
 	else if (!st) {
 		command = text_command((const char *const[]){ "run", application, NULL });
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "nothing was run of an application '%s' (%s does)", text_shown(application, shown),
-				command);
+		st =
+		    assay_fail(err, ASSAY_E_NOTFOUND, "nothing was run of an application '%s' (%s does)", TEXT_SHOWN(application), command);
 	}
 	free(command);
 	free(name);

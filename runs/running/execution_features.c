@@ -33,20 +33,18 @@ void run_features_copy(const struct run_features *from, struct run_features *to)
 
 void execution_features_text(const struct execution_features *f, struct buf *out)
 {
-	char number[TEXT_DOUBLE_BYTES];
-
 	if (*f->input)
 		buf_format(out, INPUT "%s\n", f->input);
 	run_features_text(&f->known, out);
 	if (f->own.n) {
-		buf_format(out, OWN "%s\n", text_from_double(f->own_seconds, number));
+		buf_format(out, OWN "%s\n", TEXT_DOUBLE(f->own_seconds));
 		run_features_text(&f->own, out);
 	}
 	for (size_t i = 0, written = 0; i < f->counted.n; i++) {
 		const struct run_feature *one = &f->counted.items[i];
 
 		if (one->kind == FEATURE_VALUE || one->value != 0.0)
-			buf_format(out, "%s%s %s\n", written++ ? "" : COUNTED "\n", text_from_double(one->value, number), one->name);
+			buf_format(out, "%s%s %s\n", written++ ? "" : COUNTED "\n", TEXT_DOUBLE(one->value), one->name);
 	}
 }
 

@@ -47,9 +47,7 @@ static void row_release(struct row *row)
 
 static char *number_text(double value)
 {
-	char text[TEXT_DOUBLE_BYTES];
-
-	return mem_string(text_from_double(value, text));
+	return mem_string(TEXT_DOUBLE(value));
 }
 
 /* "2026-11-23T20:01:23+01:00", "2026-11-23 20:01:23" (UTC), or what text_timestamp_ms() takes. Any other text is left as it is, for the

@@ -51,7 +51,7 @@ static bool is_name(const char *name)
 /* Adds a line, unless the name is not one. */
 __attribute__((format(printf, 3, 4))) static void add(struct buf *list, double value, const char *fmt, ...)
 {
-	char name[NAME_BYTES_MAX], number[TEXT_DOUBLE_BYTES];
+	char name[NAME_BYTES_MAX];
 	va_list args;
 	int n;
 
@@ -59,7 +59,7 @@ __attribute__((format(printf, 3, 4))) static void add(struct buf *list, double v
 	n = vsnprintf(name, sizeof(name), fmt, args);
 	va_end(args);
 	if (n > 0 && (size_t)n < sizeof(name) && is_name(name))
-		buf_format(list, "%s %s\n", text_from_double(value, number), name);
+		buf_format(list, "%s %s\n", TEXT_DOUBLE(value), name);
 }
 
 /* ---- files ---- */

@@ -248,12 +248,12 @@ static enum assay_status launch_choose(const struct launch_options *options, str
 static enum assay_status launch_mention_interrupted(const struct launch_options *options, struct launch *launch, struct assay_error *err)
 {
 	struct plan other = { .application = NULL };
-	char date[TEXT_DATE_BYTES], *text;
+	char *text;
 	enum assay_status st = plan_latest_incomplete(&launch->lab.store, launch->manifest.application, options->choice.probe, &other, err);
 
 	if (!st) {
-		text = mem_format("the runs of %s were interrupted; these are new ones (--resume continues those)",
-				  text_from_ms(other.started_ms, date));
+		text =
+		    mem_format("the runs of %s were interrupted; these are new ones (--resume continues those)", TEXT_MS(other.started_ms));
 		options->note(text);
 		free(text);
 	}

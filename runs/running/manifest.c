@@ -179,14 +179,12 @@ char *manifest_stored_name(const struct manifest *manifest, size_t input)
 
 static enum assay_status manifest_check_name(const struct manifest_reader *r, size_t line, const char *what, const char *name)
 {
-	char shown[TEXT_SHOWN_BYTES];
-
 	if (run_name_ok(name) && !strpbrk(name, "/,") && *name != '-' && *name != ' ' && name[strlen(name) - 1] != ' ')
 		return ASSAY_OK;
 	return manifest_fail(r, ASSAY_E_FORMAT, line,
 			     "'%s' cannot be the name of %s: 1 to %d bytes of text, none of @ / and comma, no - in front, no "
 			     "blanks around it",
-			     text_shown(name, shown), what, RUN_NAME_BYTES_MAX);
+			     TEXT_SHOWN(name), what, RUN_NAME_BYTES_MAX);
 }
 
 /* A text of one line that is not empty. */

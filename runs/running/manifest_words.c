@@ -134,11 +134,9 @@ static enum assay_status words_check_length(const struct manifest_reader *r, con
 /* {work} without quotes is a map to YAML. */
 static enum assay_status words_fail_map(const struct manifest_reader *r, const struct yaml_node *node)
 {
-	char shown[TEXT_SHOWN_BYTES];
-
 	if (node->n_items == 1 && node->items[0].kind == YAML_SCALAR && !*node->items[0].scalar)
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "a word with braces needs quotes: '{%s}'",
-				     text_shown(node->items[0].key, shown));
+				     TEXT_SHOWN(node->items[0].key));
 	return manifest_fail(r, ASSAY_E_FORMAT, node->line, "here a word is expected, not a map (a word with braces or ': ' needs quotes)");
 }
 
@@ -220,7 +218,6 @@ enum assay_status manifest_command_parse(const struct manifest_reader *r, const 
 					 struct manifest_words *out)
 {
 	enum assay_status st = manifest_words_parse(r, node, braces, out);
-	char shown[TEXT_SHOWN_BYTES];
 
 	if (st)
 		return st;
@@ -232,7 +229,7 @@ enum assay_status manifest_command_parse(const struct manifest_reader *r, const 
 		return manifest_fail(
 		    r, ASSAY_E_FORMAT, node->line,
 		    "'%s' cannot be a program: a variable goes into 'environment', or after env, as in [env, NAME=value, PROGRAM]",
-		    text_shown(out->items[0], shown));
+		    TEXT_SHOWN(out->items[0]));
 	return ASSAY_OK;
 }
 
@@ -245,7 +242,7 @@ static bool words_is_variable(const char *name)
 
 enum assay_status manifest_environment_parse(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_words *out)
 {
-	char shown[TEXT_SHOWN_BYTES], *word;
+	char *word;
 
 	if (node->kind != YAML_MAP)
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "'environment' is a map of names and values, such as {LANG: C}");
@@ -260,7 +257,7 @@ enum assay_status manifest_environment_parse(const struct manifest_reader *r, co
 			char *name = secret_assignment(item->key);
 
 			st = manifest_fail(r, ASSAY_E_FORMAT, item->line, "'%s' cannot be the name of an environment variable",
-					   text_shown(name, shown));
+					   TEXT_SHOWN(name));
 			free(name);
 			return st;
 		}
@@ -466,7 +463,6 @@ static enum assay_status manifest_probe_parse_back_end(const struct manifest_rea
 						       enum manifest_back_end *out)
 {
 	const char *text = NULL;
-	char shown[TEXT_SHOWN_BYTES];
 	enum assay_status st = yaml_string(r->file, node, &text, r->err);
 
 	for (size_t i = 0; !st && i < sizeof(back_ends) / sizeof(back_ends[0]); i++) {
@@ -479,7 +475,7 @@ static enum assay_status manifest_probe_parse_back_end(const struct manifest_rea
 		  : manifest_fail(r, ASSAY_E_FORMAT, node->line,
 				  "no back end '%s': there are probe (counters of the processor, next to no overhead) and emulated (built "
 				  "by 'assay emulate build')",
-				  text_shown(text, shown));
+				  TEXT_SHOWN(text));
 }
 
 /* A word alone ("changed", "default") or a list of names. *word becomes whether it was the word. */
@@ -488,10 +484,8 @@ static enum assay_status manifest_probe_parse_names(const struct manifest_reader
 {
 	*word = node->kind == YAML_SCALAR && strcmp(node->scalar, only) == 0;
 	if (node->kind == YAML_SCALAR && !*word) {
-		char shown[TEXT_SHOWN_BYTES];
-
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is %s, or a list of names: write [%s]", node->key, only,
-				     text_shown(node->scalar, shown));
+				     TEXT_SHOWN(node->scalar));
 	}
 	return *word ? ASSAY_OK : manifest_words_parse(r, node, MANIFEST_LITERAL, out);
 }
@@ -500,7 +494,6 @@ static enum assay_status manifest_probe_parse_functions(const struct manifest_re
 							struct manifest_probe *out)
 {
 	enum assay_status st = manifest_probe_parse_names(r, node, "changed", &out->changed, &out->functions);
-	char shown[TEXT_SHOWN_BYTES];
 
 	if (!st && !out->changed && out->functions.n == 0)
 		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "'functions' names none: write changed, or [NAME, NAME]");
@@ -510,7 +503,7 @@ static enum assay_status manifest_probe_parse_functions(const struct manifest_re
 		if (!*name || *name == '@' || strchr(name, '\n') || strchr(name, '\t'))
 			st = manifest_fail(r, ASSAY_E_FORMAT, node->line,
 					   "'%s' cannot be the name of a function: write symbols, or names of C++ such as 'ns::f(int)'",
-					   text_shown(name, shown));
+					   TEXT_SHOWN(name));
 	}
 	return st;
 }
@@ -519,7 +512,6 @@ static enum assay_status manifest_probe_parse_counters(const struct manifest_rea
 						       struct manifest_probe *out)
 {
 	enum assay_status st = manifest_probe_parse_names(r, node, "default", &out->default_counters, &out->counters);
-	char shown[TEXT_SHOWN_BYTES];
 
 	if (!st && out->counters.n > COUNTING_EVENTS_MAX)
 		st = manifest_fail(r, ASSAY_E_LIMIT, node->line, "more than %d counters", COUNTING_EVENTS_MAX);
@@ -529,7 +521,7 @@ static enum assay_status manifest_probe_parse_counters(const struct manifest_rea
 		if (!counting_is_name(name, strlen(name)))
 			st = manifest_fail(r, ASSAY_E_FORMAT, node->line,
 					   "'%s' is not the name of an event such as PAPI_TOT_INS ('assay counters' lists them)",
-					   text_shown(name, shown));
+					   TEXT_SHOWN(name));
 		for (size_t k = 0; !st && k < i; k++)
 			if (strcmp(out->counters.items[k], name) == 0)
 				st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "the event '%s' appears twice", name);

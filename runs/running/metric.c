@@ -35,7 +35,6 @@ static enum assay_status metric_parse_source(const struct manifest_reader *r, co
 {
 	const char *words[METRIC_SOURCES], *text = NULL, *nearest;
 	enum assay_status st = yaml_string(r->file, node, &text, r->err);
-	char shown[TEXT_SHOWN_BYTES];
 
 	for (int i = 0; !st && i < METRIC_SOURCES; i++) {
 		words[i] = metric_source_word((enum metric_source)i);
@@ -48,7 +47,7 @@ static enum assay_status metric_parse_source(const struct manifest_reader *r, co
 		return st;
 	nearest = text_nearest(text, words, METRIC_SOURCES);
 	return manifest_fail(r, ASSAY_E_FORMAT, node->line,
-			     "no metric '%s': there are wall, cpu, regex, google-benchmark and hyperfine%s%s%s", text_shown(text, shown),
+			     "no metric '%s': there are wall, cpu, regex, google-benchmark and hyperfine%s%s%s", TEXT_SHOWN(text),
 			     nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
 }
 
@@ -75,11 +74,9 @@ static enum assay_status metric_parse_choice(const struct manifest_reader *r, co
 {
 	const char *text = NULL;
 	enum assay_status st = yaml_string(r->file, node, &text, r->err);
-	char shown[TEXT_SHOWN_BYTES];
 
 	if (!st && strcmp(text, no) && strcmp(text, yes))
-		st =
-		    manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is %s or %s, not '%s'", node->key, no, yes, text_shown(text, shown));
+		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is %s or %s, not '%s'", node->key, no, yes, TEXT_SHOWN(text));
 	if (!st)
 		*out = strcmp(text, yes) == 0;
 	return st;
@@ -167,14 +164,12 @@ enum assay_status metric_parse(const struct manifest_reader *r, const struct yam
 /* `where` is for messages ("line 7", "benchmark 'BM_x'"). ASSAY_E_NODATA for what is not a value: not finite, 0 or less. */
 static enum assay_status metric_add(struct metric_values *values, double value, const char *where, struct assay_error *err)
 {
-	char shown[TEXT_DOUBLE_BYTES];
-
 	if (!isfinite(value))
 		return assay_fail(err, ASSAY_E_NODATA, "%s: the metric is not a finite number", where);
 	if (value <= 0)
-		return assay_fail(err, ASSAY_E_NODATA, "%s: the metric is %s; it must be above 0", where, text_from_double(value, shown));
+		return assay_fail(err, ASSAY_E_NODATA, "%s: the metric is %s; it must be above 0", where, TEXT_DOUBLE(value));
 	if (value > RUN_METRIC_MAX)
-		return assay_fail(err, ASSAY_E_NODATA, "%s: the metric is %s; it must be at most %g", where, text_from_double(value, shown),
+		return assay_fail(err, ASSAY_E_NODATA, "%s: the metric is %s; it must be at most %g", where, TEXT_DOUBLE(value),
 				  RUN_METRIC_MAX);
 	if (values->n == VALUES_MAX)
 		return assay_fail(err, ASSAY_E_NODATA, "%s: more than %d values of one run", where, VALUES_MAX);
@@ -201,7 +196,7 @@ static enum assay_status metric_read_usage(const struct metric *metric, const st
 static enum assay_status metric_read_group(const char *line, const regmatch_t *group, size_t number, struct metric_values *out,
 					   struct assay_error *err)
 {
-	char where[32], shown[TEXT_SHOWN_BYTES], *text;
+	char where[32], *text;
 	enum assay_status st = ASSAY_OK;
 	double value = 0;
 
@@ -210,7 +205,7 @@ static enum assay_status metric_read_group(const char *line, const regmatch_t *g
 		return assay_fail(err, ASSAY_E_NODATA, "%s matches, but the pattern's group is not part of the match", where);
 	text = mem_bytes(line + group->rm_so, (size_t)(group->rm_eo - group->rm_so));
 	if (!text_double(text, &value))
-		st = assay_fail(err, ASSAY_E_NODATA, "%s: '%s' is not a number", where, text_shown(text, shown));
+		st = assay_fail(err, ASSAY_E_NODATA, "%s: '%s' is not a number", where, TEXT_SHOWN(text));
 	free(text);
 	return st ? st : metric_add(out, value, where, err);
 }
@@ -228,7 +223,6 @@ static char *metric_warn_lines(size_t n, size_t first_double, size_t doubles)
 static enum assay_status metric_read_lines(const struct metric *metric, const char *output, size_t n, struct metric_values *out,
 					   char **warning, struct assay_error *err)
 {
-	char shown[TEXT_SHOWN_BYTES];
 	enum assay_status st = ASSAY_OK;
 	const char *end = output + n;
 	struct metric_finder finder;
@@ -258,7 +252,7 @@ static enum assay_status metric_read_lines(const struct metric *metric, const ch
 	buf_release(&line);
 	if (!st && out->n == 0)
 		st = assay_fail(err, ASSAY_E_NODATA, "none of the %zu line%s that it printed matches '%s'", number, text_plural(number),
-				text_shown(metric->pattern, shown));
+				TEXT_SHOWN(metric->pattern));
 	if (!st)
 		*warning = metric_warn_lines(out->n, first_double, doubles);
 	return st;
@@ -312,23 +306,19 @@ static bool metric_is_true(const cJSON *object, const char *key)
 static enum assay_status metric_choose_result(const struct metric *metric, const char *name, const char **first, bool *chosen,
 					      struct assay_error *err)
 {
-	char a[TEXT_SHOWN_BYTES], b[TEXT_SHOWN_BYTES];
-
 	*first = *first ? *first : name;
 	*chosen = strcmp(metric->name ? metric->name : *first, name) == 0;
 	if (*chosen || metric->name)
 		return ASSAY_OK;
-	return assay_fail(err, ASSAY_E_NODATA, "the output has several results ('%s', '%s'): name one in 'metric'", text_shown(*first, a),
-			  text_shown(name, b));
+	return assay_fail(err, ASSAY_E_NODATA, "the output has several results ('%s', '%s'): name one in 'metric'", TEXT_SHOWN(*first),
+			  TEXT_SHOWN(name));
 }
 
 static enum assay_status metric_fail_nothing(const struct metric *metric, const char *what, const char *first, struct assay_error *err)
 {
-	char a[TEXT_SHOWN_BYTES], b[TEXT_SHOWN_BYTES];
-
 	if (metric->name && first)
-		return assay_fail(err, ASSAY_E_NODATA, "the output has no %s '%s'; its first is '%s'", what, text_shown(metric->name, a),
-				  text_shown(first, b));
+		return assay_fail(err, ASSAY_E_NODATA, "the output has no %s '%s'; its first is '%s'", what, TEXT_SHOWN(metric->name),
+				  TEXT_SHOWN(first));
 	return assay_fail(err, ASSAY_E_NODATA, "the output has no %s", what);
 }
 
@@ -352,14 +342,13 @@ static enum assay_status metric_read_benchmark(const struct metric *metric, cons
 					       struct assay_error *err)
 {
 	double scale = metric_seconds_of(metric_text_of(item, "time_unit")), value = 0;
-	char where[WHERE_BYTES], shown[TEXT_SHOWN_BYTES];
+	char where[WHERE_BYTES];
 	const char *why = metric_text_of(item, metric_is_true(item, "skipped") ? "skip_message" : "error_message");
 	enum assay_status st;
 
-	snprintf(where, sizeof(where), "the benchmark '%s'", text_shown(name, shown));
+	snprintf(where, sizeof(where), "the benchmark '%s'", TEXT_SHOWN(name));
 	if (metric_is_true(item, "error_occurred") || metric_is_true(item, "skipped"))
-		return assay_fail(err, ASSAY_E_NODATA, "%s was not measured: %s", where,
-				  why ? text_shown(why, shown) : "it does not say why");
+		return assay_fail(err, ASSAY_E_NODATA, "%s was not measured: %s", where, why ? TEXT_SHOWN(why) : "it does not say why");
 	if (scale <= 0)
 		return assay_fail(err, ASSAY_E_NODATA, "%s has no time_unit of ns, us, ms, s", where);
 	st = metric_number_of(item, metric->cpu_time ? "cpu_time" : "real_time", where, &value, err);
@@ -416,10 +405,10 @@ static enum assay_status metric_check_exits(const cJSON *item, const char *where
 static enum assay_status metric_read_times(const cJSON *item, const char *name, struct metric_values *out, struct assay_error *err)
 {
 	const cJSON *times = cJSON_GetObjectItemCaseSensitive(item, "times"), *one;
-	char where[WHERE_BYTES], shown[TEXT_SHOWN_BYTES];
+	char where[WHERE_BYTES];
 	enum assay_status st;
 
-	snprintf(where, sizeof(where), "the command '%s'", text_shown(name, shown));
+	snprintf(where, sizeof(where), "the command '%s'", TEXT_SHOWN(name));
 	if (!cJSON_IsArray(times) || cJSON_GetArraySize(times) == 0)
 		return assay_fail(err, ASSAY_E_NODATA, "%s has no 'times' in the output", where);
 	st = metric_check_exits(item, where, err);

@@ -33,7 +33,6 @@ void own_features_release(struct own_features *own)
 /* Features that the command printed, under names of their own; else NULL is *why not, free() it. */
 static char *read_printed(const struct own_features_asked *asked, const char *text, size_t n, struct run_features *out)
 {
-	char shown[TEXT_SHOWN_BYTES];
 	struct assay_error err;
 
 	if (run_features_text_parse(text, n, out, &err))
@@ -41,7 +40,7 @@ static char *read_printed(const struct own_features_asked *asked, const char *te
 	for (size_t i = 0; i < out->n; i++) {
 		if (run_features_find(asked->known, out->items[i].name))
 			return mem_format("what the command 'features' printed of input '%s': '%.15g %s' has a name that assay itself uses",
-					  asked->input, out->items[i].value, text_shown(out->items[i].name, shown));
+					  asked->input, out->items[i].value, TEXT_SHOWN(out->items[i].name));
 	}
 	return NULL;
 }

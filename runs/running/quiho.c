@@ -198,7 +198,6 @@ static enum assay_status quiho_run_writer_init(struct store *store, struct quiho
 static enum assay_status quiho_check_known(struct quiho_run_writer *w, const struct quiho_run_key *key, double metric,
 					   struct assay_error *err)
 {
-	char here[TEXT_DOUBLE_BYTES], there[TEXT_DOUBLE_BYTES];
 	bool row;
 	double stored;
 	enum assay_status st;
@@ -213,7 +212,7 @@ static enum assay_status quiho_check_known(struct quiho_run_writer *w, const str
 		return assay_fail(err, ASSAY_E_CONFLICT,
 				  "the result of '%s' is %s here, but %s is stored for the same version, machine, time and repetition: "
 				  "nothing was changed (give other data another name with --version)",
-				  key->application, text_from_double(metric, here), text_from_double(stored, there));
+				  key->application, TEXT_DOUBLE(metric), TEXT_DOUBLE(stored));
 	w->known++;
 	return ASSAY_OK;
 }

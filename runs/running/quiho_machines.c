@@ -33,14 +33,13 @@ static void quiho_set_known(char **out, const char *text)
 
 static enum assay_status quiho_read_count(const struct csv *csv, const char *what, const char *text, int64_t *out, struct assay_error *err)
 {
-	char shown[TEXT_SHOWN_BYTES];
 	int64_t value;
 
 	if (!*text || strcmp(text, "NA") == 0)
 		return ASSAY_OK;
 	if (!text_int64(text, &value) || value < 0 || value > COUNT_MAX)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s is '%s', not a number from 0 to %d", csv->name, csv->line, what,
-				  text_shown(text, shown), COUNT_MAX);
+				  TEXT_SHOWN(text), COUNT_MAX);
 	*out = value;
 	return ASSAY_OK;
 }

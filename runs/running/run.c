@@ -413,12 +413,11 @@ void run_list_free(struct run_listing *list, size_t n)
 enum assay_status run_selector(const char *text, char **application, char **version, struct assay_error *err)
 {
 	const char *at = strrchr(text, '@');
-	char shown[TEXT_SHOWN_BYTES];
 	char *name = mem_bytes(text, at ? (size_t)(at - text) : strlen(text));
 
 	if (!run_name_ok(name) || (at && !run_name_ok(at + 1))) {
 		free(name);
-		return assay_fail(err, ASSAY_E_USAGE, "'%s' is not APP or APP@VERSION", text_shown(text, shown));
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' is not APP or APP@VERSION", TEXT_SHOWN(text));
 	}
 	*application = name;
 	*version = at ? mem_string(at + 1) : NULL;

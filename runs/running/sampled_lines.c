@@ -124,7 +124,7 @@ static char *name_of(const struct file *file, uint64_t offset)
 	struct functions_place place;
 	uint64_t address;
 	const struct function *of;
-	char *function, *name, shown[TEXT_SHOWN_BYTES], of_file[TEXT_SHOWN_BYTES];
+	char *function, *name, of_file[TEXT_SHOWN_BYTES];
 
 	if (!image_address_of(&file->image, offset, &address) || !functions_place_of(&file->image, &file->functions, address, &place))
 		return NULL;
@@ -133,7 +133,7 @@ static char *name_of(const struct file *file, uint64_t offset)
 	if (place.file && strrchr(place.file, '/'))
 		place.file = strrchr(place.file, '/') + 1;
 	name = mem_format("%s:%u:%u %s", place.file ? text_shown(place.file, of_file) : "-", place.file ? place.line : 0,
-			  place.file ? of->line : 0, text_shown(function, shown));
+			  place.file ? of->line : 0, TEXT_SHOWN(function));
 	for (char *c = of_file; place.file && *c; c++)
 		name[c - of_file] = *c == ' ' ? '?' : *c;
 	free(function);

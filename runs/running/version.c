@@ -43,7 +43,6 @@ static const char *find_file(const struct artefact *artefact, const char *path)
 static enum assay_status fail_object(const struct version_files *version, const char *object, struct assay_error *err)
 {
 	const struct artefact *build = version->build, *files = version->files;
-	char shown[TEXT_SHOWN_BYTES];
 	struct buf list = BUF_INIT;
 	size_t n = 0;
 
@@ -53,8 +52,8 @@ static enum assay_status fail_object(const struct version_files *version, const 
 		if (file->mode & 0100 || strstr(file->path, ".so"))
 			buf_format(&list, "%s%s", n++ ? ", " : "", file->path);
 	}
-	assay_fail(err, ASSAY_E_NOTFOUND, "'%s' is not a file of '%s': name one with %s (programs and libraries: %s)",
-		   text_shown(object, shown), version->what, version->remedy, n ? list.bytes : "none");
+	assay_fail(err, ASSAY_E_NOTFOUND, "'%s' is not a file of '%s': name one with %s (programs and libraries: %s)", TEXT_SHOWN(object),
+		   version->what, version->remedy, n ? list.bytes : "none");
 	buf_release(&list);
 	return ASSAY_E_NOTFOUND;
 }
@@ -141,15 +140,13 @@ enum assay_status version_is_said(const char *laboratory, const char *what, stru
 static enum assay_status find_version(struct manifest *manifest, const char *name, size_t *version, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
-	char shown[TEXT_SHOWN_BYTES];
 
 	manifest_derive(manifest, name);
 	*version = manifest_find_version(manifest, name);
 	if (*version == SIZE_MAX) {
 		char *versions = versions_of(manifest);
 
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "%s has no version '%s': it has %s", manifest->file, text_shown(name, shown),
-				versions);
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "%s has no version '%s': it has %s", manifest->file, TEXT_SHOWN(name), versions);
 		free(versions);
 	}
 	return st;

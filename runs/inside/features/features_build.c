@@ -78,7 +78,7 @@ static void first_line(char *const *words, char out[VERSION_BYTES])
 static enum assay_status check_version(const char *compiler, const struct features_compiler *of, struct assay_error *err)
 {
 	char *words[] = { mem_string(compiler), mem_string(of->version_option), NULL };
-	char version[VERSION_BYTES], shown[TEXT_SHOWN_BYTES];
+	char version[VERSION_BYTES];
 	enum assay_status st = ASSAY_OK;
 
 	first_line(words, version);
@@ -89,7 +89,7 @@ static enum assay_status check_version(const char *compiler, const struct featur
 	else if (*version && strcmp(version, of->version) != 0)
 		st = assay_fail(err, ASSAY_E_VERSION,
 				"'%s' is %s %s, and the plugin that counts is for %s %s: use that one, or build assay with this one",
-				compiler, of->name, text_shown(version, shown), of->name, of->version);
+				compiler, of->name, TEXT_SHOWN(version), of->name, of->version);
 	free(words[0]);
 	free(words[1]);
 	return st;

@@ -320,13 +320,11 @@ static enum assay_status line_add(const char *text, size_t n, size_t line, struc
 	const char *blank = memchr(text, ' ', n);
 	size_t digits = blank ? (size_t)(blank - text) : n;
 	char *number = mem_bytes(text, digits), *name = blank ? mem_bytes(blank + 1, n - digits - 1) : mem_string("");
-	char shown[TEXT_SHOWN_BYTES];
 	double value = 0;
 	enum assay_status st = ASSAY_OK;
 
 	if (memchr(text, '\0', n) || !text_double(number, &value))
-		st = assay_fail(err, ASSAY_E_FORMAT, "line %zu: '%s' is not a number; a line is NUMBER NAME", line,
-				text_shown(number, shown));
+		st = assay_fail(err, ASSAY_E_FORMAT, "line %zu: '%s' is not a number; a line is NUMBER NAME", line, TEXT_SHOWN(number));
 	else if (!is_name(name, strlen(name)))
 		st = assay_fail(err, ASSAY_E_FORMAT, "line %zu: there is no name behind the number, or one that cannot be", line);
 	else if (out->n >= RUN_FEATURES_MAX)
@@ -358,9 +356,7 @@ enum assay_status run_features_text_parse(const char *text, size_t n, struct run
 	parts_join(&parts);
 	for (size_t i = 0; i < parts.n && !st; i++)
 		if (parts.items[i].kind == FEATURE_VALUE && parts.items[i].of > 1) {
-			char shown[TEXT_SHOWN_BYTES];
-
-			st = assay_fail(err, ASSAY_E_FORMAT, "'%s' is there twice", text_shown(parts.items[i].name, shown));
+			st = assay_fail(err, ASSAY_E_FORMAT, "'%s' is there twice", TEXT_SHOWN(parts.items[i].name));
 		}
 	if (!st)
 		parts_take(&parts, &f);
@@ -372,8 +368,6 @@ enum assay_status run_features_text_parse(const char *text, size_t n, struct run
 void run_features_text(const struct run_features *f, struct buf *out)
 {
 	for (size_t i = 0; i < f->n; i++) {
-		char number[TEXT_DOUBLE_BYTES];
-
-		buf_format(out, "%s %s\n", text_from_double(f->items[i].value, number), f->items[i].name);
+		buf_format(out, "%s %s\n", TEXT_DOUBLE(f->items[i].value), f->items[i].name);
 	}
 }
