@@ -149,8 +149,7 @@ static void print_table(const struct doc_node *table, const struct doc_style *st
 		for (size_t i = 0; i < grid.n_rows * grid.n_columns; i++)
 			free(grid.cells[i]);
 	}
-	free(grid.cells);
-	free(grid.columns);
+	mem_free(grid.cells, grid.columns);
 }
 
 /* ---- values and lines ---- */

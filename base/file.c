@@ -251,8 +251,7 @@ static enum assay_status replace_path(const char *path, const char *bytes, size_
 		return ASSAY_E_IO;
 	directory = directory_of(target);
 	error = replace(target, directory, bytes, n, allowed(target, mode), synced);
-	free(directory);
-	free(target);
+	mem_free(directory, target);
 	return error ? fail_to_make(err, error, "cannot write", path) : ASSAY_OK;
 }
 

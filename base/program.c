@@ -492,8 +492,7 @@ static int unknown(const struct program *program, int argc, char **argv)
 		fprintf(stderr, "assay: unknown command '%s' (did you mean '%s'?)\n", shown, nearest);
 	else
 		fprintf(stderr, "assay: unknown command '%s' ('assay --help' lists all)\n", shown);
-	free(text);
-	free(names);
+	mem_free(text, names);
 	return 2;
 }
 

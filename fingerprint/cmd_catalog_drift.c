@@ -381,8 +381,7 @@ static void add_states(const struct drift *drift, enum drift_state state, bool p
 	if (list.text.size)
 		doc_line(d, "%s", list.text.bytes);
 	buf_release(&list.text);
-	free(batteries);
-	free(names);
+	mem_free(batteries, names);
 }
 
 static void add_all_past(const struct drift *drift, struct document *d)

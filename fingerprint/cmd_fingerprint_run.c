@@ -101,8 +101,7 @@ static void add_answer(const struct outcome *o, struct document *d)
 		buf_text(&text, " already: there is nothing to resume");
 	doc_line(d, "%s", text.bytes);
 	buf_release(&text);
-	free(begun);
-	free(rest);
+	mem_free(begun, rest);
 }
 
 static void add_host(const struct outcome *o, size_t i, struct document *d)

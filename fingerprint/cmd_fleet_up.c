@@ -371,8 +371,7 @@ static void add_fleet(const struct emulate_fleet *fleet, const char *directory, 
 	}
 	doc_end(d);
 	doc_line(d, "%zu emulated host%s up. Try %s; %s ends them.", fleet->n, fleet->n == 1 ? " is" : "s are", use, end);
-	free(use);
-	free(end);
+	mem_free(use, end);
 }
 
 static volatile sig_atomic_t cancelled;

@@ -54,8 +54,7 @@ enum assay_status cmd_fleet_sinfo(const char *partition, const char *login, stru
 	by_ssh[there.n++] = line;
 	st = local_command_run(login ? &there : &here, &said, err);
 	jump_hop_release(&hop);
-	free(line);
-	free(known);
+	mem_free(line, known);
 	if (st)
 		return st;
 	if (!said.ok)
@@ -155,8 +154,7 @@ enum assay_status cmd_fleet_hosts(const struct inventory *inventory, const struc
 	}
 	if (!st && found == 0)
 		st = assay_fail(err, ASSAY_E_USAGE, "-x '%s' leaves no host", choice->exclude);
-	free(selected);
-	free(rank);
+	mem_free(selected, rank);
 	if (st)
 		free(hosts);
 	*out = st ? NULL : hosts;

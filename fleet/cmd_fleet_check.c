@@ -101,8 +101,7 @@ static void add_lines(const struct check *check, bool remarks, struct document *
 		doc_line(d, "%s: %s: %s", folded, remarks ? "remark" : "problem", sorted[i]->text);
 		free(folded);
 	}
-	free(names);
-	free(sorted);
+	mem_free(names, sorted);
 }
 
 static void add_facts(const struct checkup_host *h, struct document *d)
@@ -240,8 +239,7 @@ static void check_release(struct check *check)
 		free(check->version_faults[i]);
 		facts_release(&check->hosts[i].facts);
 	}
-	free(check->version_faults);
-	free(check->hosts);
+	mem_free(check->version_faults, check->hosts);
 	checkup_release(&check->found);
 	cmd_fleet_job_release(&check->job);
 }

@@ -187,8 +187,7 @@ static enum assay_status keep(const struct get *get, const char *name, const str
 
 	if (!st)
 		st = file_replace(path, bytes, n, 0666, err);
-	free(bytes);
-	free(path);
+	mem_free(bytes, path);
 	return st;
 }
 

@@ -45,8 +45,7 @@ void cmd_fleet_job_release(struct cmd_fleet_job *job)
 {
 	for (size_t i = 0; job->results && i < job->n; i++)
 		fleet_result_release(&job->results[i]);
-	free(job->results);
-	free(job->hosts);
+	mem_free(job->results, job->hosts);
 	reach_release(&job->reach);
 }
 
@@ -95,8 +94,7 @@ static void show_silent(const size_t *hosts, size_t n, int64_t since_ms, void *c
 	folded = nodeset_fold(names, n);
 	cli_remark("remark: %s: nothing was heard since %s: still waiting (--timeout SECONDS sets a limit)", folded,
 		   TEXT_MS(since_ms / 1000 * 1000));
-	free(folded);
-	free(names);
+	mem_free(folded, names);
 }
 
 enum assay_status cmd_fleet_job_run(struct cmd_fleet_job *job, fleet_function function, void *context, struct assay_error *err)

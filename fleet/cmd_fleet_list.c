@@ -96,8 +96,7 @@ static enum assay_status fleet_list_run(struct lab *lab, void *input, struct doc
 	doc_end(d);
 	doc_set(d, "n", n);
 	doc_set(d, "names", folded);
-	free(folded);
-	free(hosts);
+	mem_free(folded, hosts);
 	return ASSAY_OK;
 }
 

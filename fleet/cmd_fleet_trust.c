@@ -102,8 +102,7 @@ static enum assay_status trust(struct trusting *t, const struct host *const *hos
 	if (!st && text.size)
 		st = file_replace(t->reach->own, text.bytes, text.size, 0644, err);
 	buf_release(&text);
-	free(lines);
-	free(results);
+	mem_free(lines, results);
 	return st;
 }
 
@@ -129,8 +128,7 @@ static enum assay_status trust_jump(struct trusting *t, const char *way, const c
 			      .leads_to = leads_to };
 	st = trust(t, hosts, 1, true, err);
 	jump_hop_release(&hop);
-	free(before);
-	free(name);
+	mem_free(before, name);
 	return st;
 }
 
@@ -229,8 +227,7 @@ static enum assay_status fleet_trust_run(struct lab *lab, void *input, struct do
 		hostkey_release(&t.answers[i].key);
 		mem_free(t.answers[i].name, t.answers[i].line, t.answers[i].trouble);
 	}
-	free(t.answers);
-	free(hosts);
+	mem_free(t.answers, hosts);
 	reach_release(&reach);
 	return st;
 }

@@ -103,8 +103,7 @@ static enum assay_status accept_run(struct lab *lab, void *arguments, struct doc
 		doc_set(d, "until", a->until_ms ? TEXT_MS(a->until_ms) : NULL);
 		doc_line(d, "It stands in " DOC_NAME "%s/" BASELINES_FILE DOC_END ", which belongs into git.", lab->directory);
 	}
-	free(baseline.application);
-	free(baseline.version);
+	mem_free(baseline.application, baseline.version);
 	return st;
 }
 
@@ -166,8 +165,7 @@ static void list_row(const struct baselines *all, const struct baseline *b, int6
 	doc_show(d, "until", "until", until);
 	doc_show(d, "reason", "reason", b->reason);
 	doc_set(d, "line", b->line);
-	free(accepted);
-	free(until);
+	mem_free(accepted, until);
 }
 
 static enum assay_status list_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)

@@ -1,5 +1,6 @@
 /* assay bisect */
 #include "base/cancel.h"
+#include "base/mem.h"
 #include "gate/cmd.h"
 #include "gate/cmd_evidence.h"
 #include "gate/nightly/bisect.h"
@@ -51,8 +52,7 @@ static enum assay_status run(struct lab *none, void *arguments, struct document 
 		o.version = version;
 		st = bisect_run(&o, d, err);
 	}
-	free(application);
-	free(version);
+	mem_free(application, version);
 	return st;
 }
 

@@ -111,8 +111,7 @@ static enum assay_status run(struct lab *none, void *arguments, struct document 
 		st = calibration_put(cli_directory(), &entry, err);
 	else
 		calibration_entry_release(&entry);
-	free(application);
-	free(version);
+	mem_free(application, version);
 	return st;
 }
 

@@ -263,8 +263,7 @@ static void suggest_answer(const struct evidence *evidence, const struct run_set
 	if (profile.fitted)
 		suggest_add_kinds(&s);
 	suggest_add(&s, runs, shown, d);
-	free(s.machines);
-	free(s.kinds);
+	mem_free(s.machines, s.kinds);
 	profile_release(&profile);
 	profile_rows_release(&rows);
 	dataset_release(&dataset);

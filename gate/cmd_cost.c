@@ -51,8 +51,7 @@ static enum assay_status load_model(struct lab *lab, const struct arguments *a, 
 	asked.paper = paper;
 	if (!st)
 		st = cost_model_of(&lab->store, &asked, out, err);
-	free(application);
-	free(version);
+	mem_free(application, version);
 	return st;
 }
 
@@ -74,8 +73,7 @@ static enum assay_status load_model_on(struct lab *lab, const struct arguments *
 		if (!cost_model_of(&lab->store, &asked, out, &why))
 			st = cost_machine_of(lab, out, &asked, a->machine, a->max_error, on, err);
 	}
-	free(application);
-	free(version);
+	mem_free(application, version);
 	return st;
 }
 

@@ -121,8 +121,7 @@ static char *next_of(struct store *store, const struct night_decision *decision,
 	default:
 		command = text_command((const char *const[]){ "history", decision->application, NULL });
 	}
-	free(a);
-	free(b);
+	mem_free(a, b);
 	return command;
 }
 
@@ -203,8 +202,7 @@ static enum assay_status explain(struct store *store, const struct night_decisio
 	doc_set_json(d, "evidence", cJSON_Duplicate(document, true));
 	doc_line(d, "Next: %s", next);
 	doc_set(d, "next", next);
-	free(next);
-	free(text);
+	mem_free(next, text);
 	return st;
 }
 

@@ -278,8 +278,7 @@ static enum assay_status launch_both(const char *old, const char *new, struct as
 	if (!st)
 		st = launch(applications[0], versions, err);
 	for (int i = 0; i < 2; i++) {
-		free(applications[i]);
-		free(versions[i]);
+		mem_free(applications[i], versions[i]);
 	}
 	return st;
 }
@@ -529,8 +528,7 @@ static enum assay_status model_path(const char *samples, char **out, struct assa
 	else if (mkdir(models, 0700) != 0 && errno != EEXIST)
 		st = assay_fail_errno(err, errno, "cannot make the directory '%s'", models);
 	*out = st ? NULL : mem_format("%s/%s.model", models, name);
-	free(models);
-	free(name);
+	mem_free(models, name);
 	return st;
 }
 

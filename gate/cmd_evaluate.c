@@ -233,8 +233,7 @@ static void answer_sentence(const struct evaluation *e, struct document *d)
 	doc_line(d, "%zu pair%s, %zu changed and %zu unchanged, in %zu cluster%s of applications; min_effect %g, epsilon %g\n", e->pairs.n,
 		 text_plural(e->pairs.n), e->total[1].pairs, e->total[0].pairs, e->n_clusters, text_plural(e->n_clusters),
 		 e->options.min_effect, e->options.epsilon);
-	free(right);
-	free(false_alarm);
+	mem_free(right, false_alarm);
 }
 
 static void answer_options(const struct evaluation *e, struct document *d)

@@ -1,5 +1,6 @@
 /* assay gate */
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "gate/cmd.h"
@@ -177,8 +178,7 @@ static enum assay_status gate_measure(const struct arguments *a, struct document
 		gate_tell_spent(&spent, d);
 	spend_release(&spent);
 	for (int i = 0; i < 2; i++) {
-		free(applications[i]);
-		free(versions[i]);
+		mem_free(applications[i], versions[i]);
 	}
 	return st;
 }
@@ -203,8 +203,7 @@ static enum assay_status gate_by_cost(struct lab *lab, const struct arguments *a
 		st = cost_gate(lab, &asked, versions[1], a->min_effect > 0 ? a->min_effect : lab->config.min_effect, d, err);
 	}
 	for (int i = 0; i < 2; i++) {
-		free(applications[i]);
-		free(versions[i]);
+		mem_free(applications[i], versions[i]);
 	}
 	return st;
 }

@@ -424,8 +424,7 @@ static void measured_answer(const struct stored_time *time, const struct run_set
 	doc_reason(d, "no_fingerprints", reason);
 	doc_end(d);
 	doc_end(d);
-	free(reason);
-	free(text);
+	mem_free(reason, text);
 }
 
 static void profile_answer(const struct profile *p, const struct stored_time *time, const struct run_set *runs, const struct dataset *data,

@@ -1,4 +1,5 @@
 /* assay report */
+#include "base/mem.h"
 #include "fleet/lab/lab.h"
 #include "gate/cmd.h"
 #include "gate/cmd_evidence.h"
@@ -50,8 +51,7 @@ static enum assay_status report_run(struct lab *lab, void *arguments, struct doc
 			   e.runs[0].version, e.runs[1].application, e.runs[1].version, a->path);
 		calibration_answer(quote, d);
 	}
-	free(quote);
-	free(line);
+	mem_free(quote, line);
 	cost_expected_release(&expected);
 	variance_weighed_release(&weighed);
 	verdict_release(&verdict);

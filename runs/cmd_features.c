@@ -69,8 +69,7 @@ static enum assay_status build_run(struct lab *lab, void *arguments, struct docu
 		st = only_check(a->only, err);
 	if (!st)
 		st = features_build((const char *const *)a->words.items, a->words.n, &how, err);
-	free(only);
-	free(without);
+	mem_free(only, without);
 	return st;
 }
 
@@ -356,8 +355,7 @@ static enum assay_status show_run(struct lab *lab, void *arguments, struct docum
 		st = print_text(&lines, n, err);
 	else if (!st)
 		show_lines(&lines, runs, a, d);
-	free(lines.items);
-	free(lines.values);
+	mem_free(lines.items, lines.values);
 	for (size_t i = 0; i < n; i++)
 		run_features_release(&runs[i]);
 	free(runs);

@@ -97,8 +97,7 @@ static enum assay_status set_preload(const struct arguments *a, struct assay_err
 		return st;
 	value = mem_format("%s%s%s", library, old && *old ? ":" : "", old && *old ? old : "");
 	launch_variable("LD_PRELOAD", value);
-	free(value);
-	free(library);
+	mem_free(value, library);
 	return ASSAY_OK;
 }
 

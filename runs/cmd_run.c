@@ -452,8 +452,7 @@ static void add_failures_next(const struct launch *launch, struct document *d)
 	char *name = stored_name(launch, input), *remark = remark_of_others(others);
 
 	add_next(d, remark, (const char *const[]){ "runs", "show", name, "--failed", "--output", NULL });
-	free(remark);
-	free(name);
+	mem_free(remark, name);
 }
 
 static void add_what_next(const struct launch *launch, const char *selector, struct document *d)

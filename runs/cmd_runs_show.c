@@ -141,8 +141,7 @@ static void add_failed(const struct shown *shown, struct document *d)
 	char *command = text_command((const char *const[]){ "runs", "show", selector, "--failed", "--output", NULL });
 
 	doc_line(d, "%s%zu run%s failed: %s shows them", runs->n ? "\n" : "", shown->failed, text_plural(shown->failed), command);
-	free(command);
-	free(selector);
+	mem_free(command, selector);
 }
 
 static void show_all(const struct shown *shown, struct document *d)
@@ -284,8 +283,7 @@ static enum assay_status load_failed(struct lab *lab, const char *selector, stru
 
 	if (!st)
 		st = execution_failures(&lab->store, application, version, true, out, err);
-	free(application);
-	free(version);
+	mem_free(application, version);
 	return st;
 }
 

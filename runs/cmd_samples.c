@@ -407,8 +407,7 @@ static enum assay_status list_or_show(const char *selector, const char *prefix, 
 		st = list_kept(&lab, application, files, n, d, err);
 	sample_files_free(files, n);
 	lab_close(&lab);
-	free(application);
-	free(version);
+	mem_free(application, version);
 	return st;
 }
 

@@ -60,8 +60,7 @@ static void set_environment(const struct arguments *a, const char *library, cons
 	launch_variable("ASSAY_INTERPOSE_OVERHEAD_PPM", ppm);
 	launch_variable("ASSAY_INTERPOSE_CONTEXT", a->context ? "1" : "0");
 	launch_variable("ASSAY_INTERPOSE_PROGRESSIVE", a->progressive ? "1" : "0");
-	free(preload);
-	free(ppm);
+	mem_free(preload, ppm);
 }
 
 /* ---- what was recorded ---- */
@@ -204,8 +203,7 @@ static enum assay_status tell(const struct arguments *a, const struct cmd_made *
 	functions_missing(a, &sum);
 	sites = sites_count(&sum);
 	missing = children_missing(&sum);
-	free(sum.pids);
-	free(sum.children);
+	mem_free(sum.pids, sum.children);
 	if (sum.dropped)
 		cli_remark("%llu records were dropped: there was no room for them", (unsigned long long)sum.dropped);
 	if (!sum.records)
@@ -269,8 +267,7 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 	}
 	launch_end_as_told();
 	cmd_made_release(&before);
-	free(library);
-	free(functions);
+	mem_free(library, functions);
 	return st;
 }
 

@@ -22,8 +22,7 @@ static void entry_release(struct battery_entry *entry)
 {
 	mem_free_all(entry->arguments, entry->n_arguments);
 	mem_free_all(entry->categories, entry->n_categories);
-	free(entry->name);
-	free(entry->stressor);
+	mem_free(entry->name, entry->stressor);
 	*entry = (struct battery_entry){ 0 };
 }
 
@@ -31,8 +30,7 @@ void battery_release(struct battery *battery)
 {
 	for (size_t i = 0; i < battery->n; i++)
 		entry_release(&battery->entries[i]);
-	free(battery->entries);
-	free(battery->name);
+	mem_free(battery->entries, battery->name);
 	*battery = (struct battery){ 0 };
 }
 

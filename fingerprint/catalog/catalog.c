@@ -88,8 +88,7 @@ void catalog_release(struct catalog *catalog)
 {
 	for (size_t i = 0; i < catalog->n; i++)
 		machine_release(&catalog->machines[i]);
-	free(catalog->machines);
-	free(catalog->directory);
+	mem_free(catalog->machines, catalog->directory);
 	*catalog = (struct catalog){ 0 };
 }
 

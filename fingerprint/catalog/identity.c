@@ -293,8 +293,7 @@ static enum assay_status remove_file(const struct catalog *catalog, const char *
 
 	if (unlink(path) < 0 && errno != ENOENT)
 		st = assay_fail_errno(err, errno, "cannot remove '%s'", path);
-	free(path);
-	free(file);
+	mem_free(path, file);
 	return st;
 }
 

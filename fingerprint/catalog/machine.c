@@ -66,8 +66,7 @@ char *machine_file_name(const char *id)
 
 static void rate_release(struct machine_rate *rate)
 {
-	free(rate->stressor);
-	free(rate->reason);
+	mem_free(rate->stressor, rate->reason);
 }
 
 static void fingerprint_release(struct machine_fingerprint *f)
@@ -85,11 +84,9 @@ static void fingerprint_release(struct machine_fingerprint *f)
 static void marks_release(struct machine *machine)
 {
 	for (size_t i = 0; i < machine->n_accepted; i++) {
-		free(machine->accepted[i].fingerprint);
-		free(machine->accepted[i].reason);
+		mem_free(machine->accepted[i].fingerprint, machine->accepted[i].reason);
 	}
-	free(machine->accepted);
-	free(machine->retired_reason);
+	mem_free(machine->accepted, machine->retired_reason);
 	machine->accepted = NULL;
 	machine->n_accepted = 0;
 	machine->retired_reason = NULL;
@@ -104,8 +101,7 @@ void machine_release(struct machine *machine)
 	IDENTITY_TEXTS(FREE)
 #undef FREE
 	marks_release(machine);
-	free(machine->notes);
-	free(machine->id);
+	mem_free(machine->notes, machine->id);
 	*machine = (struct machine){ 0 };
 }
 

@@ -243,11 +243,9 @@ void types_of(const struct catalog *catalog, const struct lab_config *config, st
 void types_release(struct types *types)
 {
 	for (size_t i = 0; i < types->n; i++) {
-		free(types->types[i].name);
-		free(types->types[i].why);
+		mem_free(types->types[i].name, types->types[i].why);
 	}
-	free(types->types);
-	free(types->members);
+	mem_free(types->types, types->members);
 	*types = (struct types){ 0 };
 }
 
@@ -287,8 +285,7 @@ static size_t give_type(struct catalog *catalog, const char *machine, int64_t ta
 
 			if (f->taken_ms != taken_ms)
 				continue;
-			free(f->type);
-			free(f->type_given_by);
+			mem_free(f->type, f->type_given_by);
 			f->type = mem_string(type);
 			f->type_given_by = mem_string(given_by);
 			given++;

@@ -202,8 +202,7 @@ enum assay_status compare_fingerprints(const struct fingerprint_set *set, const 
 	for (size_t j = 0; j < set->n_stressors; j++)
 		add_row(&c, set, both, j, sides);
 	judge_rows(&c, looks);
-	free(sides[0]);
-	free(sides[1]);
+	mem_free(sides[0], sides[1]);
 	*out = c;
 	return ASSAY_OK;
 }
@@ -244,8 +243,7 @@ static struct series series_of(const struct fingerprint_set *set, const struct f
 
 static void series_release(struct series *s)
 {
-	free(s->logs);
-	free(s->taken_ms);
+	mem_free(s->logs, s->taken_ms);
 }
 
 /* The variance from session to session, by the differences of neighbours: a change is in one of them, an odd session in two. */
@@ -350,8 +348,7 @@ void compare_history(const struct fingerprint_set *set, const struct fingerprint
 	}
 	for (size_t j = 0; j < set->n_stressors; j++)
 		series_release(&series[j]);
-	free(series);
-	free(sides);
+	mem_free(series, sides);
 }
 
 /* ---- as a document ---- */

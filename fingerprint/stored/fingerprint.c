@@ -363,8 +363,7 @@ struct fingerprint_summary fingerprint_summarise(const struct fingerprint_set *s
 	}
 	if (n_real)
 		s.real_median = stats_median(real, n_real);
-	free(real);
-	free(measured);
+	mem_free(real, measured);
 	return s;
 }
 

@@ -581,7 +581,6 @@ void take_results_release(struct take_result *results, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		fleet_result_release(&results[i].fleet);
-		free(results[i].without_counters);
-		free(results[i].busy);
+		mem_free(results[i].without_counters, results[i].busy);
 	}
 }

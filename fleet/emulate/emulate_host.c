@@ -114,8 +114,7 @@ enum assay_status emulate_host_prepare(const struct emulate_site *site, struct e
 		st = file_make_directory(temporary, 0700, err);
 	if (!st)
 		st = write_config(site, host, err);
-	free(temporary);
-	free(home);
+	mem_free(temporary, home);
 	return st;
 }
 
@@ -125,8 +124,7 @@ void emulate_host_release(struct emulate_host *host)
 		close(host->reserved);
 	if (host->channel >= 0)
 		close(host->channel);
-	free(host->directory);
-	free(host->key_line);
+	mem_free(host->directory, host->key_line);
 	*host = (struct emulate_host){ .reserved = -1, .channel = -1 };
 }
 

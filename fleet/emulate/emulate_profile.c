@@ -188,8 +188,7 @@ void emulate_profile_write(const struct emulate_profile *profile, struct buf *ou
 
 void emulate_profile_release(struct emulate_profile *profile)
 {
-	free(profile->name);
-	free(profile->about);
+	mem_free(profile->name, profile->about);
 	*profile = (struct emulate_profile){ 0 };
 }
 
@@ -275,7 +274,6 @@ enum assay_status emulate_profile_load(const char *directory, const char *name, 
 	if (st == ASSAY_E_NOTFOUND)
 		st = refuse_name(directory, name, err);
 	buf_release(&text);
-	free(path);
-	free(file);
+	mem_free(path, file);
 	return st;
 }

@@ -383,8 +383,7 @@ static enum assay_status refuse_foreign(const char *directory, struct assay_erro
 		    "'%s' was not written by 'assay fleet up', which would replace it: name another directory for the emulated fleet",
 		    path);
 	buf_release(&text);
-	free(path);
-	free(state_path);
+	mem_free(path, state_path);
 	return st;
 }
 
@@ -510,8 +509,7 @@ static void bringup_release(struct bringup *b)
 		emulate_host_release(&b->hosts[i]);
 	for (size_t i = 0; i < b->n_profiles; i++)
 		emulate_profile_release(&b->profiles[i]);
-	free(b->hosts);
-	free(b->profiles);
+	mem_free(b->hosts, b->profiles);
 	emulate_fleet_release(&b->fleet);
 	emulate_site_close(&b->site);
 }

@@ -118,8 +118,7 @@ void jump_hop_parse(const char *text, size_t n, struct jump_hop *out)
 
 void jump_hop_release(struct jump_hop *hop)
 {
-	free(hop->user);
-	free(hop->host);
+	mem_free(hop->user, hop->host);
 }
 
 /* What `ssh -G` says of a hop; NULL: the host has failed. */
@@ -147,8 +146,7 @@ static bool find_way(struct link *link, const char *jumps)
 		if (!own)
 			return text;
 		whole = mem_format("%s,%s", own, *way);
-		free(own);
-		free(*way);
+		mem_free(own, *way);
 		*way = whole;
 		if (i == HOPS_MAX)
 			return link_fail(link, FLEET_UNREACHABLE, "its jump hosts lead through %.100s: more than %d, or a circle", *way,
@@ -249,8 +247,7 @@ static int dial_jump(struct link *link)
 	const char *const words[] = { "sh", "-c", line, NULL };
 	int ends[2] = { -1, -1 }, err[2] = { -1, -1 }, error = 0, fd;
 
-	free(target);
-	free(way);
+	mem_free(target, way);
 	if (!line)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) || pipe2(err, O_CLOEXEC | O_NONBLOCK))
@@ -433,8 +430,7 @@ static bool ask_settings(struct link *link, struct ssh_settings *settings)
 	text = ask_ssh(link, command);
 	ok = text && (!ssh_settings_parse(text, defaults, host->address, fleet->user, fleet->home, settings, &err) ||
 		      link_fail(link, FLEET_UNREACHABLE, "%s", err.text));
-	free(command);
-	free(text);
+	mem_free(command, text);
 	return ok;
 }
 
@@ -515,8 +511,7 @@ static void lookup_leave(struct lookup *lookup)
 	if (lookup->answered_fd >= 0)
 		close(lookup->answered_fd);
 	pthread_mutex_destroy(&lookup->lock);
-	free(lookup->name);
-	free(lookup);
+	mem_free(lookup->name, lookup);
 }
 
 static void *lookup_work(void *argument)

@@ -152,8 +152,7 @@ enum assay_status keeper_start(struct keeper *keeper, size_t hosts, struct assay
 		close(ends[0]);
 	else
 		keeper->fd = ends[0];
-	free(kept.fds);
-	free(kept.pids);
+	mem_free(kept.fds, kept.pids);
 	return st;
 }
 

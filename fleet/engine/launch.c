@@ -24,8 +24,7 @@ char *launch_line(struct link *link, const char *const *words)
 		buf_format(&line, "%s ", way);
 		text_add_shell_word(&line, plain);
 	}
-	free(plain);
-	free(way);
+	mem_free(plain, way);
 	return way ? buf_take(&line) : NULL;
 }
 

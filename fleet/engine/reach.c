@@ -46,8 +46,7 @@ void reach_release(struct reach *reach)
 {
 	free(reach->config);
 	known_hosts_free(reach->known);
-	free(reach->directory);
-	free(reach->own);
+	mem_free(reach->directory, reach->own);
 	*reach = (struct reach){ 0 };
 }
 

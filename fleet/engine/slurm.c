@@ -5,6 +5,7 @@
  * When that shell is killed, too, the step hears no more beats, and cancels its own job; and Slurm ends what passes the limit of time. */
 #include "fleet/engine/link.h"
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "fleet/engine/launched.h"
 
@@ -47,8 +48,7 @@ static bool slurm_ask(struct link *link, struct slurm_said *said)
 	link->broken = broken; /* not to have asked is no failure of the host */
 	*link->result = before;
 	slurm_parse(text ? text : "", said);
-	free(text);
-	free(line);
+	mem_free(text, line);
 	spool_release(&out);
 	spool_release(&err);
 	return ok;

@@ -87,8 +87,7 @@ static struct key_file *key_read(const char *path)
 static void key_file_free(struct key_file *file)
 {
 	ssh_key_free(file->key);
-	free(file->path);
-	free(file);
+	mem_free(file->path, file);
 }
 
 static struct key_file *key_file_find(const struct fleet *fleet, const char *path)

@@ -158,8 +158,7 @@ static enum assay_status mark_any(const struct choosing *c, const char *text, bo
 				text_shown(set, shown), there);
 	for (int64_t i = 0; !st && i < wanted; i++)
 		take_best(c, candidates, marks);
-	free(candidates);
-	free(number);
+	mem_free(candidates, number);
 	return st;
 }
 
@@ -229,7 +228,6 @@ enum assay_status inventory_select(const struct inventory *inventory, const char
 		st = mark_list(&c, which, selected);
 	for (size_t i = 0; i < inventory->n; i++)
 		selected[i] = selected[i] && !without[i];
-	free(without);
-	free(c.sorted);
+	mem_free(without, c.sorted);
 	return st;
 }

@@ -516,6 +516,5 @@ void nodeset_fold_alike(const char *const *names, char *const *texts, size_t n,
 		show(folded, texts[i], to);
 		free(folded);
 	}
-	free(alike);
-	free(told);
+	mem_free(alike, told);
 }

@@ -90,8 +90,7 @@ static void keep_each_once(struct slurm_nodes *nodes)
 			nodes->nodes[kept++] = nodes->nodes[i];
 	}
 	nodes->n = kept;
-	free(again);
-	free(places);
+	mem_free(again, places);
 }
 
 enum assay_status slurm_nodes_parse(char *text, struct slurm_nodes *out, struct assay_error *err)

@@ -256,8 +256,7 @@ enum assay_status lab_open(const char *directory, enum store_access access, stru
 	}
 	if (!st)
 		st = store_open(database, access, &lab.store, err);
-	free(private);
-	free(database);
+	mem_free(private, database);
 	*out = lab;
 	if (st)
 		lab_close(out);
@@ -289,8 +288,7 @@ void lab_close(struct lab *lab)
 	lab_config_release(&lab->config);
 	if (lab->lock_fd >= 0)
 		close(lab->lock_fd);
-	free(lab->directory);
-	free(lab->machines);
+	mem_free(lab->directory, lab->machines);
 	*lab = (struct lab){ .lock_fd = -1 };
 }
 

@@ -50,8 +50,7 @@ struct known_hosts {
 static void forget_matches(struct known_hosts *known)
 {
 	for (size_t i = 0; i < known->cache->n; i++) {
-		free(known->cache->names[i].name);
-		free(known->cache->names[i].entries);
+		mem_free(known->cache->names[i].name, known->cache->names[i].entries);
 	}
 	known->cache->n = 0;
 }
@@ -536,8 +535,7 @@ static struct finding find_host(const struct known_hosts *known, const struct kn
 		    (finding.answer == KNOWN_HOSTS_UNKNOWN && without.answer != KNOWN_HOSTS_CHANGED))
 			finding = without;
 	}
-	free(name);
-	free(plain);
+	mem_free(name, plain);
 	return finding;
 }
 
@@ -590,8 +588,7 @@ char *known_hosts_algorithms(const struct known_hosts *known, const struct known
 		}
 		free(copy);
 	}
-	free(name);
-	free(plain);
+	mem_free(name, plain);
 	return buf_take(&out);
 }
 
@@ -604,8 +601,7 @@ char *known_hosts_line(const char *host, int port, const struct hostkey *key)
 
 	EVP_EncodeBlock(text, key->blob, (int)key->n);
 	line = mem_format("%s %s %s", name, key->type, (const char *)text);
-	free(text);
-	free(name);
+	mem_free(text, name);
 	return line;
 }
 

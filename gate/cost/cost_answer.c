@@ -108,8 +108,7 @@ static void add_same(const struct cost_model *model, const struct cost_fit *fit,
 	}
 	doc_item(d, "%s is %s%s(%s)%s", cost_fit_column(model, fit, k), is_one ? "" : slope, is_one ? "" : " * ",
 		 cost_fit_column(model, fit, column->same_as), offset);
-	free(slope);
-	free(offset);
+	mem_free(slope, offset);
 }
 
 /* Features that are not in the model, and why: for programs all of them. */

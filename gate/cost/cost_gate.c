@@ -131,8 +131,7 @@ static struct within decide_within(const struct lab *lab, const struct sides *si
 	out.effect = effect_of(pairs, out.machines, n_types, &(struct effect_asked){ min_effect, EFFECT_LEVEL }, NULL);
 	if (!speaks_for_all(first_within(sides, architecture), out.effect.decision))
 		out.effect.decision = DECISION_INCONCLUSIVE;
-	free(types);
-	free(pairs);
+	mem_free(types, pairs);
 	return out;
 }
 
@@ -474,8 +473,7 @@ enum assay_status cost_gate(struct lab *lab, const struct cost_asked *baseline, 
 		cost_side_release(&sides.items[i].of);
 		cost_model_release(&sides.items[i].model);
 	}
-	free(sides.items);
-	free(sides.within);
+	mem_free(sides.items, sides.within);
 	evidence_release(&evidence);
 	return st;
 }

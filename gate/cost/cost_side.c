@@ -85,8 +85,7 @@ static enum assay_status look_at_inputs(struct cost_side *s, struct assay_error 
 		common += costs_same_input(&s->model->costs, s->costs.inputs[i].hash) != SIZE_MAX;
 	}
 	s->paired = common >= COST_SIDE_INPUTS_MIN && 2 * common >= s->n;
-	free(row);
-	free(part);
+	mem_free(row, part);
 	return st;
 }
 

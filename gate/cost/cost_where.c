@@ -24,8 +24,7 @@ struct sampled {
 
 static void sampled_release(struct sampled *s)
 {
-	free(s->places);
-	free(s->ratio);
+	mem_free(s->places, s->ratio);
 	mat_release(&s->X);
 }
 
@@ -347,8 +346,7 @@ static void find(const struct both *both, struct cost_where *out)
 			place->loop = cost_fit_column(both->model, &both->model->all, d.items[k].column);
 		find_line(both, &d, k, place);
 	}
-	free(segment);
-	free(likely);
+	mem_free(segment, likely);
 	division_release(&d);
 }
 

@@ -76,8 +76,7 @@ static enum look look_at(const struct cost_model *model, double max_error, const
 		out->beyond = out->expected - fit->model.intercept;
 		out->unlike = sparse_unlike(&fit->model, part, 0.0) != SIZE_MAX;
 	}
-	free(row);
-	free(part);
+	mem_free(row, part);
 	if (out->bytes <= 0.0)
 		return LOOK_EMPTY;
 	if (!fit || fit->model.error_mean > max_error)

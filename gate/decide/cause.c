@@ -337,8 +337,7 @@ static void cause_find_part(bool faster, const double *log_ratio, const double *
 		cause_invert(c);
 	else if (faster)
 		c->uniform = c->low = c->high = (double)NAN; /* it may be that nothing is left of it */
-	free(types.log_ratio);
-	free(types.log_cost);
+	mem_free(types.log_ratio, types.log_cost);
 }
 
 /* ---- the word ---- */

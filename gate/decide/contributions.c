@@ -42,8 +42,7 @@ static struct profile_rows common_rows_of(const struct evidence *evidence, const
 	for (size_t t = 0; t < r.types; t++)
 		ratio[t] = exp(ratio[t] / (double)machines[t]);
 	r.rates.rows = row;
-	free(index);
-	free(machines);
+	mem_free(index, machines);
 	return r;
 }
 
@@ -150,8 +149,7 @@ static bool contributions_cancel(const struct contributions *c, double total)
 static void contributions_groups_release(struct contributions *c)
 {
 	for (size_t i = 0; i < c->n_groups; i++) {
-		free(c->groups[i].name);
-		free(c->groups[i].members);
+		mem_free(c->groups[i].name, c->groups[i].members);
 	}
 	free(c->groups);
 	c->groups = NULL;

@@ -57,8 +57,7 @@ static void order_release(struct order_list *list)
 {
 	for (size_t i = 0; i < list->n; i++) {
 		for (int side = 0; side < 2; side++) {
-			free(list->items[i].repetition[side]);
-			free(list->items[i].log_cost[side]);
+			mem_free(list->items[i].repetition[side], list->items[i].log_cost[side]);
 		}
 	}
 	free(list->items);
@@ -173,8 +172,7 @@ static bool order_common(const struct order_list *list, size_t n_types, int side
 		*squared = stats_mean(sum, types) * stats_mean(sum, types);
 		*noise = stats_sd(sum, types) * stats_sd(sum, types) / (double)types;
 	}
-	free(sum);
-	free(count);
+	mem_free(sum, count);
 	return types >= ORDER_TYPES_MIN;
 }
 
@@ -649,8 +647,7 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 	leave_out_noisy(&pairing);
 	pairing.order = order_of(&in.series, pairing.n_types);
 	for (int side = 0; side < 2; side++) {
-		free(in.values[side]);
-		free(in.repetitions[side]);
+		mem_free(in.values[side], in.repetitions[side]);
 	}
 	order_release(&in.series);
 	*out = pairing;

@@ -160,8 +160,7 @@ void times_of(const struct evidence *evidence, const struct lab_config *config, 
 			t.of[time] = pairing_effect(&pairing, asked);
 		}
 		pairing_release(&pairing);
-		free(a.items);
-		free(b.items);
+		mem_free(a.items, b.items);
 	}
 	conditions_of(baseline, candidate, asked->min_effect, &t);
 	*out = t;

@@ -291,8 +291,7 @@ static void explain_failed(struct verdict *v, const struct run_set *side, const 
 
 	reason_add(v, REASON_RUNS_FAILED, "%zu of %zu runs of the %s failed and %s not part of the ratio (%s)", side->failed,
 		   side->executed, name, side->failed > 1 ? "are" : "is", command);
-	free(command);
-	free(selector);
+	mem_free(command, selector);
 }
 
 /* Failures, and what a run that was interrupted, or that did not reach all hosts, leaves open. */

@@ -142,8 +142,7 @@ static enum assay_status evaluation_load(struct lab *lab, struct evaluation *e, 
 			pair->left_out = mem_string(known[side->runs].missing);
 	}
 	for (size_t i = 0; i < e->runs.n; i++) {
-		free(known[i].text);
-		free(known[i].missing);
+		mem_free(known[i].text, known[i].missing);
 	}
 	free(known);
 	return st ? st : pairs_leave_out(&e->pairs, err);
@@ -304,8 +303,7 @@ static enum assay_status judge_all(struct job *job, struct assay_error *err)
 	}
 	for (size_t i = 0; i < e->runs.n; i++)
 		walk_profile_release(&job->profiles[i]);
-	free(job->profiles);
-	free(job->status);
+	mem_free(job->profiles, job->status);
 	return st;
 }
 

@@ -97,8 +97,7 @@ static void resample_rate(const struct evaluate_sample *s, const double *pairs, 
 	/* Dependence does not make an interval shorter; chance in few clusters does. */
 	r->low = fmin(r->low, r->independent_low);
 	r->high = fmax(r->high, r->independent_high);
-	free(weight);
-	free(rates);
+	mem_free(weight, rates);
 }
 
 struct evaluate_rate evaluate_rate_of(const struct evaluate_sample *s, const bool *counts, const bool *flagged)
@@ -123,8 +122,7 @@ struct evaluate_rate evaluate_rate_of(const struct evaluate_sample *s, const boo
 			resample_rate(s, pairs, hits, &r);
 		}
 	}
-	free(pairs);
-	free(hits);
+	mem_free(pairs, hits);
 	return r;
 }
 
@@ -201,7 +199,6 @@ struct evaluate_area evaluate_area_of(const struct evaluate_sample *s, const boo
 	a.area = weighted_area(items, s->n, weight);
 	if (!isnan(a.area) && clusters_with(s, changed, true) > 1 && clusters_with(s, changed, false) > 1)
 		resample_area(s, items, weight, &a);
-	free(items);
-	free(weight);
+	mem_free(items, weight);
 	return a;
 }

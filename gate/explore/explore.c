@@ -107,8 +107,7 @@ static bool *candidates_gaps(const struct fingerprint_set *set, const struct can
 	}
 	for (size_t i = 0; i < n; i++)
 		gaps[i] = !measured[i] || 2 * measured[i] < known;
-	free(has);
-	free(measured);
+	mem_free(has, measured);
 	return gaps;
 }
 
@@ -283,8 +282,7 @@ static void explore_stressors(struct explore *e)
 		for (size_t j = 0; j < e->n_stressors; j++)
 			mat_set(&e->rates, i, j, fingerprint_summarise(set, e->fingerprints[i], columns[j]).median);
 	}
-	free(columns);
-	free(values);
+	mem_free(columns, values);
 }
 
 /* ---- what moves together ---- */

@@ -53,8 +53,7 @@ void explore_battery_of(struct explore *e)
 	}
 	for (size_t k = 0; k < f->n; k++)
 		e->left = fmax(e->left, left[k]);
-	free(noise);
-	free(left);
+	mem_free(noise, left);
 }
 
 static bool is_in(const struct explore_stressor *stressor, enum category category)

@@ -53,8 +53,7 @@ static void add_facts(const struct explore *e, struct document *d)
 
 	for (int i = 0; i < 4; i++) {
 		page_fact(d, what[i], values[i], more[i]);
-		free(values[i]);
-		free(more[i]);
+		mem_free(values[i], more[i]);
 	}
 }
 

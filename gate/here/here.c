@@ -59,8 +59,7 @@ void here_free(struct here *here)
 	if (!here)
 		return;
 	parts_release(&here->parts);
-	free(here->command);
-	free(here);
+	mem_free(here->command, here);
 }
 
 /* ---- running ---- */
@@ -214,8 +213,7 @@ static void here_answer(const struct here *here, const struct here_how *how, con
 	if (counts)
 		counts_show(counts, d);
 	here_say_single(here, how, d);
-	free(sentence);
-	free(text);
+	mem_free(sentence, text);
 }
 
 enum assay_status here_profile(const char *const *words, size_t n, const struct here_how *how, bool doses, struct document *d,

@@ -148,7 +148,6 @@ char *here_effects_text(const struct here_effects *e, size_t runs, const char *c
 	else
 		text = mem_format("B is not seen to differ from A: it takes %s%s", takes,
 				  e->withheld ? ", but not without what others kept it waiting for" : "");
-	free(interval);
-	free(takes);
+	mem_free(interval, takes);
 	return text;
 }

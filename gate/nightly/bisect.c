@@ -70,8 +70,7 @@ static enum assay_status commit_of(struct bisect *b, const char *revision, char 
 		st = assay_fail(b->err, ASSAY_E_USAGE, "'%s' has no commit '%s'", b->repository, text_shown(revision, shown));
 	else
 		snprintf(commit, COMMIT_BYTES, "%.*s", (int)strcspn(line, "\n"), line);
-	free(line);
-	free(asked);
+	mem_free(line, asked);
 	return st;
 }
 
@@ -180,8 +179,7 @@ static enum assay_status measure(struct bisect *b, size_t commit, double min_eff
 	if (!st && b->o->cancelled && *b->o->cancelled)
 		st = assay_fail(b->err, ASSAY_E_IO, "interrupted; the same command goes on where it was");
 	spend_release(&spend);
-	free(versions[0]);
-	free(versions[1]);
+	mem_free(versions[0], versions[1]);
 	return st;
 }
 

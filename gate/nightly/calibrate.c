@@ -204,8 +204,7 @@ static double slower_by(const struct run_set *a, const struct run_set *b)
 		sum += log(stats_median(y, m) / stats_median(x, n));
 		machines++;
 	}
-	free(x);
-	free(y);
+	mem_free(x, y);
 	return machines ? expm1(sum / (double)machines) : (double)NAN;
 }
 

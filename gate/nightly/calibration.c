@@ -173,8 +173,7 @@ enum assay_status calibration_parse(const char *name, const char *text, size_t n
 void calibration_entry_release(struct calibration_entry *e)
 {
 	mem_free_all(e->machines, e->n_machines);
-	free(e->application);
-	free(e->version);
+	mem_free(e->application, e->version);
 }
 
 void calibration_release(struct calibration *calibration)

@@ -298,8 +298,7 @@ static enum assay_status choose_machines(struct loading *l, const char *asked, s
 	}
 	if (!st)
 		renumber(l, NULL, at);
-	free(order);
-	free(at);
+	mem_free(order, at);
 	return st;
 }
 
@@ -437,8 +436,7 @@ static void merge(struct history *h)
 			h->points[i].cost = stats_median(x, n);
 		}
 	}
-	free(of_machine);
-	free(x);
+	mem_free(of_machine, x);
 }
 
 /* ---- by processor time ---- */
@@ -521,8 +519,7 @@ static void judge_other(struct history *h, double min_effect)
 	h->other_changes = other.changes.n;
 	h->other_now = other.n ? history_relative(&other, other.changes.segments[other.changes.n].median) : (double)NAN;
 	change_points_release(&other.changes);
-	free(other.points);
-	free(of);
+	mem_free(other.points, of);
 }
 
 /* What decided the last of its comparisons that was decided by a measurement. */
@@ -569,8 +566,7 @@ static enum assay_status direction_of(struct store *store, const char *applicati
 static void loading_release(struct loading *l)
 {
 	for (size_t i = 0; i < l->n_machines; i++) {
-		free(l->machines[i].name);
-		free(l->machines[i].architecture);
+		mem_free(l->machines[i].name, l->machines[i].architecture);
 	}
 	mem_free(l->machines, l->results, l->accounts);
 }

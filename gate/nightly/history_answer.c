@@ -209,8 +209,7 @@ static struct modes modes_of(const struct history *h, size_t segment)
 
 static void modes_release(struct modes *m)
 {
-	free(m->of);
-	free(m->high);
+	mem_free(m->of, m->high);
 }
 
 static void answer_modes_line(const struct history *h, const struct modes *m, struct document *d)

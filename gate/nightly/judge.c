@@ -411,7 +411,6 @@ enum assay_status judge(struct lab *lab, const struct evidence *evidence, const 
 
 void judgement_release(struct judgement *j)
 {
-	free(j->machine);
-	free(j->document);
+	mem_free(j->machine, j->document);
 	*j = (struct judgement){ .rule = DECISION_RULES };
 }

@@ -36,8 +36,7 @@ static void night_read(sqlite3_stmt *stmt, struct night *out)
 
 void night_release(struct night *night)
 {
-	free(night->suite);
-	free(night->notes);
+	mem_free(night->suite, night->notes);
 	*night = (struct night){ .id = "" };
 }
 

@@ -100,8 +100,7 @@ enum assay_status night_failure_of(struct store *store, const char *plan, const 
 			*command = text_command((const char *const[]){ "runs", "show", selector, "--failed", "--output", NULL });
 			*text = mem_format("the first run of %s that failed was %s", versions[i], failure);
 		}
-		free(failure);
-		free(selector);
+		mem_free(failure, selector);
 	}
 	return st;
 }
@@ -346,8 +345,7 @@ static enum assay_status add_failure(struct store *store, struct night_answered 
 
 	if (text)
 		a->failure = mem_format("%s (%s)", text, command);
-	free(text);
-	free(command);
+	mem_free(text, command);
 	return st;
 }
 

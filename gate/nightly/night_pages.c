@@ -128,8 +128,7 @@ static void links_of(const struct pages *p, size_t i, struct page_links *out)
 static void links_release(struct page_links *links)
 {
 	for (size_t i = 0; i < links->n; i++) {
-		free(links->files[i]);
-		free(links->texts[i]);
+		mem_free(links->files[i], links->texts[i]);
 	}
 }
 
@@ -147,8 +146,7 @@ static enum assay_status report_write(struct pages *p, size_t i, const struct ju
 	p->reports[i] = !st;
 	p->written += !st;
 	links_release(&links);
-	free(path);
-	free(note);
+	mem_free(path, note);
 	return st;
 }
 

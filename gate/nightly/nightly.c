@@ -108,8 +108,7 @@ static enum assay_status night_lock(const char *directory, int *fd, struct assay
 	}
 	if (st && st != ASSAY_E_BUSY)
 		(void)assay_context(err, "a night keeps what it measures in the laboratory '%s', which must be writable", directory);
-	free(path);
-	free(private);
+	mem_free(path, private);
 	return st;
 }
 

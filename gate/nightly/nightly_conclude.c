@@ -130,8 +130,7 @@ enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, s
 	} else if (!st) {
 		st = keep(n, &lab, c, &q, &j, err);
 	}
-	free(q.calibration);
-	free(q.accepted);
+	mem_free(q.calibration, q.accepted);
 	judgement_release(&j);
 	evidence_release(&evidence);
 	lab_close(&lab);
@@ -279,8 +278,7 @@ static enum assay_status conclude_findings(struct nightly *n, struct lab *lab, s
 	if (!st)
 		st = decide_findings(n, lab, &evidence, f, count, err);
 	for (size_t i = 0; i < count; i++) {
-		free(f[i].request.calibration);
-		free(f[i].request.accepted);
+		mem_free(f[i].request.calibration, f[i].request.accepted);
 		judgement_release(&f[i].judgement);
 	}
 	evidence_release(&evidence);

@@ -66,8 +66,7 @@ static char *version_at(const struct freezing *f, const struct manifest_version 
 
 	if (commit && strlen(commit) > MANIFEST_COMMIT_DIGITS)
 		name = mem_format("%s-%.*s", version->stem ? version->stem : version->name, MANIFEST_COMMIT_DIGITS, commit);
-	free(commit);
-	free(asked);
+	mem_free(commit, asked);
 	return name;
 }
 
@@ -77,8 +76,7 @@ static bool is_tag(const struct freezing *f, const struct manifest_version *vers
 	char *found = GIT(f, version, "rev-parse", "--verify", "--quiet", "--end-of-options", asked);
 	bool tag = found != NULL;
 
-	free(found);
-	free(asked);
+	mem_free(found, asked);
 	return tag;
 }
 
@@ -242,8 +240,7 @@ static char *find_release(struct freezing *f, const char *candidate)
 	parent = mem_format("%s^", version->reference);
 	tag = GIT(f, version, "describe", "--tags", "--abbrev=0", "--match", f->suite->releases, parent);
 	name = tag ? version_at(f, version, tag) : NULL;
-	free(tag);
-	free(parent);
+	mem_free(tag, parent);
 	return name;
 }
 
@@ -262,8 +259,7 @@ static void explain_expired(struct freezing *f, const char *application, const s
 		f->why = mem_string(note);
 	}
 	say(&f->notes->expired, note);
-	free(note);
-	free(what);
+	mem_free(note, what);
 }
 
 /* *out: NULL where none counts; f->why is set where one has expired. A version that is not there any more is named by the error, and where

@@ -32,8 +32,7 @@ static void tell(struct nightly *n, const struct night_comparison *c)
 		nightly_log(n, "%s", text);
 	}
 	local_said_release(&said);
-	free(text);
-	free(words);
+	mem_free(text, words);
 }
 
 void nightly_hook(struct nightly *n)

@@ -28,8 +28,7 @@ static int log_open(const char *directory)
 		close(fd);
 		fd = rename(path, before) ? -1 : open(path, flags, 0600);
 	}
-	free(before);
-	free(path);
+	mem_free(before, path);
 	return fd;
 }
 

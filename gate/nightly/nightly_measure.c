@@ -183,8 +183,7 @@ enum assay_status nightly_confirm(struct nightly *n, struct night_comparison *c,
 	if (!st && (launch.plan.complete || !*n->options->cancelled))
 		memcpy(c->fresh_plan, launch.plan.id, sizeof(c->fresh_plan));
 	launch_release(&launch);
-	free(hosts);
-	free(again);
+	mem_free(hosts, again);
 	c->seconds += (double)(clock_monotonic_ns() - began_ns) / 1e9;
 	if (st && is_its_own(st)) {
 		set_detail(c, err->text);

@@ -89,8 +89,7 @@ static void forget(struct run_set sides[2], struct verdict *v)
 {
 	verdict_release(v);
 	for (int side = 0; side < 2; side++) {
-		free(sides[side].items);
-		free(sides[side].others);
+		mem_free(sides[side].items, sides[side].others);
 	}
 }
 
@@ -155,7 +154,6 @@ bool replay_pairs(const struct evidence *evidence, const struct lab_config *conf
 			one_pair(&r, last, rng, out);
 		out->looked_at /= (double)pairs;
 	}
-	free(r.machines);
-	free(r.start);
+	mem_free(r.machines, r.start);
 	return out->pairs;
 }

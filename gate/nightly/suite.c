@@ -270,8 +270,7 @@ void suite_release(struct suite *suite)
 	for (size_t i = 0; i < suite->n; i++) {
 		struct suite_entry *e = &suite->entries[i];
 
-		free(e->application);
-		free(e->hosts);
+		mem_free(e->application, e->hosts);
 		manifest_words_release(&e->candidates);
 		manifest_words_release(&e->against);
 		manifest_words_release(&e->inputs);

@@ -144,8 +144,7 @@ void suspects_find(const struct nightly *n, struct suspects *out)
 
 void suspects_release(struct suspects *suspects)
 {
-	free(suspects->of);
-	free(suspects->order);
+	mem_free(suspects->of, suspects->order);
 	*suspects = (struct suspects){ NULL, NULL, 0 };
 }
 

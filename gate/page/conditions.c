@@ -131,8 +131,7 @@ static void conditions_release(struct conditions *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
 		mem_free_all(all->items[i].values, all->machines);
-		free(all->items[i].numbers);
-		free(all->items[i].key);
+		mem_free(all->items[i].numbers, all->items[i].key);
 	}
 	free(all->items);
 }

@@ -102,8 +102,7 @@ void omissions_release(struct omissions *list)
 {
 	for (size_t i = 0; i < list->n; i++) {
 		mem_free_all(list->items[i].names, list->items[i].n);
-		free(list->items[i].what);
-		free(list->items[i].why);
+		mem_free(list->items[i].what, list->items[i].why);
 	}
 	free(list->items);
 	*list = (struct omissions){ 0 };

@@ -185,8 +185,7 @@ static void name_show(const char *symbol, char out[CODE_NAME_BYTES])
 	char *stem = mem_bytes(symbol, strcspn(symbol, ".@")), *name = demangle(stem), shown[TEXT_SHOWN_BYTES];
 
 	snprintf(out, CODE_NAME_BYTES, "%s", text_shown(name, shown));
-	free(name);
-	free(stem);
+	mem_free(name, stem);
 }
 
 /* "syscall", or the older "int 0x80"; "svc". */

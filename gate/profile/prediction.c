@@ -27,8 +27,7 @@ static double prediction_half(const struct blend_data *d, const struct blend_val
 	}
 	for (size_t t = 0; t < d->types; t++)
 		sum += error[t] * error[t] / (rows[t] * rows[t]);
-	free(error);
-	free(rows);
+	mem_free(error, rows);
 	return stats_t_quantile(.5 * (1.0 + PREDICTION_LEVEL), n - 1.0) * sqrt(sum / n);
 }
 

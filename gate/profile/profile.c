@@ -54,8 +54,7 @@ static double rows_noise(const struct run_set *runs, const struct dataset *d)
 			noise[machines++] = stats_sd(logs, n);
 	}
 	typical = machines ? stats_median(noise, machines) : 0.0;
-	free(logs);
-	free(noise);
+	mem_free(logs, noise);
 	return typical;
 }
 
@@ -475,8 +474,7 @@ static bool column_is_still(const struct profile_rows *rows, size_t column)
 	for (size_t t = 0; t < rows->types; t++)
 		mean[t] /= n[t];
 	spread = stats_round(stats_sd(mean, rows->types));
-	free(mean);
-	free(n);
+	mem_free(mean, n);
 	return spread < STILL * fmax(STILL_NOISE, rows->wobble[column]);
 }
 
@@ -567,11 +565,9 @@ void profile_release(struct profile *p)
 	shares_release(&p->shares);
 	inferred_release(&p->inferred);
 	for (size_t g = 0; g < p->n_groups; g++) {
-		free(p->groups[g].name);
-		free(p->groups[g].members);
+		mem_free(p->groups[g].name, p->groups[g].members);
 	}
-	free(p->groups);
-	free(p->importance);
+	mem_free(p->groups, p->importance);
 	for (size_t i = 0; i < p->n_reasons; i++)
 		free(p->reasons[i].text);
 	*p = (struct profile){ 0 };

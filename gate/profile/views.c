@@ -103,8 +103,7 @@ enum assay_status views_load(struct store *store, const struct stored_time *time
 	}
 	stressor_end(sampled, name, rows);
 	sqlite3_finalize(stmt);
-	free(sampled);
-	free(name);
+	mem_free(sampled, name);
 	return st;
 }
 

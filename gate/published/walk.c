@@ -104,8 +104,7 @@ enum assay_status walk_profile_of(const struct evidence *evidence, const struct 
 
 void walk_profile_release(struct walk_profile *profile)
 {
-	free(profile->features);
-	free(profile->points);
+	mem_free(profile->features, profile->points);
 	*profile = (struct walk_profile){ 0 };
 }
 

@@ -29,8 +29,7 @@ static void add_side(cJSON *list, const struct decided *one, const char *side, s
 	cJSON_AddStringToObject(item, "time_unit", "ns");
 	cJSON_AddStringToObject(item, "label", decision_text(one->decision));
 	cJSON_AddItemToArray(list, item);
-	free(error);
-	free(name);
+	mem_free(error, name);
 }
 
 void render_google_benchmark(const struct document *d, const struct doc_style *style, struct buf *out)

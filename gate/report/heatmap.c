@@ -159,12 +159,10 @@ static void heatmap_sort(struct heatmap *map)
 		stressors[j] = map->stressors[cols[j]];
 	heatmap_permute(&map->z, rows, cols);
 	heatmap_permute(&map->rate, rows, cols);
-	free(map->fingerprints);
-	free(map->stressors);
+	mem_free(map->fingerprints, map->stressors);
 	map->fingerprints = fingerprints;
 	map->stressors = stressors;
-	free(rows);
-	free(cols);
+	mem_free(rows, cols);
 }
 
 void heatmap_of(const struct fingerprint_set *set, const struct fingerprint *const *chosen, size_t n, struct heatmap *out)

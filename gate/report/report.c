@@ -120,8 +120,7 @@ static struct page_machines machines_of(const struct report *report)
 
 static void machines_release(struct page_machines *machines)
 {
-	free(machines->fingerprints);
-	free(machines->used);
+	mem_free(machines->fingerprints, machines->used);
 	*machines = (struct page_machines){ 0 };
 }
 
@@ -289,8 +288,7 @@ static void add_types(const struct verdict *v, struct document *d)
 	value = mem_format("%zu", v->effect.types);
 	more = mem_format("%zu machine%s, %zu results", machines, text_plural(machines), runs);
 	page_fact(d, "Hardware types", value, more);
-	free(value);
-	free(more);
+	mem_free(value, more);
 }
 
 static void add_detectable(const struct verdict *v, struct document *d)
@@ -482,6 +480,5 @@ void report_page(const struct report *report, struct buf *out)
 	html_page(&page, &d, out);
 	document_release(&d);
 	names_release(&names);
-	free(title);
-	free(class);
+	mem_free(title, class);
 }

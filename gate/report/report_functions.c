@@ -104,8 +104,7 @@ static void add_errors(const struct detected *detected, const struct detected_fu
 		error_row("before", "rest", &before, &axis, d);
 	error_row("now", "part", &now, &axis, d);
 	doc_end(d);
-	free(before.ratio);
-	free(now.ratio);
+	mem_free(before.ratio, now.ratio);
 }
 
 /* ---- counters ---- */

@@ -171,8 +171,7 @@ static void profile_table(const struct profile_row *rows, size_t n, const char *
 		page_share(d, columns[1], rows[i].bars[1], scale);
 	}
 	doc_end(d);
-	free(columns[0]);
-	free(columns[1]);
+	mem_free(columns[0], columns[1]);
 }
 
 static double profile_scale(const struct profile_row *rows, size_t n)

@@ -142,8 +142,7 @@ static void answer_nothing(const struct variance *v, struct document *d)
 	if (v->chance.fragments)
 		answer_chance(v, d);
 	buf_release(&text);
-	free(waits);
-	free(least);
+	mem_free(waits, least);
 }
 
 /* Of threads that lose beside each other, what the run lost, too. */
@@ -156,8 +155,7 @@ static char *lost_text(const struct region *r)
 			text = mem_format("%s of the run's time (%s by all threads together)", elapsed, lost);
 	if (!text)
 		text = mem_string(lost);
-	free(elapsed);
-	free(lost);
+	mem_free(elapsed, lost);
 	return text;
 }
 
@@ -184,8 +182,7 @@ static void answer_region(const struct variance *v, const struct region *r, stru
 			    "'assay variance build' and record it again");
 	if (waits)
 		doc_line(d, "not judged, as it is waiting: %s", waits);
-	free(waits);
-	free(text);
+	mem_free(waits, text);
 }
 
 /* Others wait for it. */
@@ -210,8 +207,7 @@ static void answer_lock(const struct variance *v, const struct long_wait *wait, 
 	doc_answer(d, DOC_BAD, "", "%s", text);
 	if (also)
 		doc_line(d, "also, %s", also);
-	free(text);
-	free(also);
+	mem_free(text, also);
 }
 
 /* ---- regions ---- */
@@ -424,8 +420,7 @@ char *variance_place(const struct fragments *f, uint32_t from, uint32_t to)
 		return end;
 	begin = site_text(&f->sites[from]);
 	text = mem_format("%s -> %s", begin, end);
-	free(begin);
-	free(end);
+	mem_free(begin, end);
 	return text;
 }
 

@@ -87,8 +87,7 @@ struct follow *follow_new(const char *const *names, size_t n, double window_s)
 void follow_free(struct follow *f)
 {
 	for (size_t i = 0; f && i < f->n; i++) {
-		free(f->files[i].path);
-		free(f->files[i].places);
+		mem_free(f->files[i].path, f->files[i].places);
 	}
 	if (f)
 		free(f->files);

@@ -352,8 +352,7 @@ static void sites_join(struct fragments *f, uint32_t *map)
 		map[places[i].at] = (uint32_t)n - 1;
 		places[i].site = NULL;
 	}
-	free(places);
-	free(f->sites);
+	mem_free(places, f->sites);
 	f->sites = joined;
 	f->n_sites = n;
 }

@@ -172,8 +172,7 @@ static char *holder_text(const struct variance *v, const struct long_wait *w)
 	place = variance_place(&v->fragments, w->holder_from, w->holder_to);
 	thread = fragment_thread_text(&v->fragments.processes[w->process], w->holder);
 	text = mem_format("its %s held it, at %s", thread, place);
-	free(thread);
-	free(place);
+	mem_free(thread, place);
 	return text;
 }
 

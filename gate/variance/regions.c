@@ -421,8 +421,7 @@ static void causes_first(struct variance *v)
 	for (size_t r = 0; r < n; r++)
 		if (sorted[r].caused_by != VARIANCE_NONE)
 			sorted[r].caused_by = now[sorted[r].caused_by];
-	free(now);
-	free(v->regions);
+	mem_free(now, v->regions);
 	v->regions = sorted;
 }
 

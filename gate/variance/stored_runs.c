@@ -217,8 +217,7 @@ enum assay_status stored_run_variance(const struct lab *lab, const struct stored
 	fragments_release(&fragments);
 	for (size_t i = 0; i < r->n; i++)
 		buf_release(&bytes[i]);
-	free(bytes);
-	free(files);
+	mem_free(bytes, files);
 	return st;
 }
 

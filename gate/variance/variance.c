@@ -98,8 +98,7 @@ void variance_release(struct variance *v)
 		mat_release(&v->maps[m].expected);
 	}
 	regions_release(v);
-	free(v->waits);
-	free(v->clusters);
+	mem_free(v->waits, v->clusters);
 	fragments_release(&v->fragments);
 	*v = (struct variance){ .n_clusters = 0 };
 }

@@ -135,8 +135,7 @@ uint32_t *sites_match(const struct fragments *old, const struct fragments *new)
 			best->taken = true;
 		}
 	}
-	free(a.items);
-	free(b.items);
+	mem_free(a.items, b.items);
 	return match;
 }
 

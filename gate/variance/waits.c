@@ -173,8 +173,7 @@ void waits_release(struct waits *waits, const struct variance *v)
 {
 	for (size_t p = 0; waits->calls && p < v->fragments.n_processes; p++)
 		free(waits->calls[p].items);
-	free(waits->calls);
-	free(waits->items);
+	mem_free(waits->calls, waits->items);
 	*waits = (struct waits){ .n = 0 };
 }
 

@@ -142,8 +142,7 @@ void variance_weigh(struct lab *lab, const struct run_set *baseline, const struc
 
 void variance_weighed_release(struct variance_weighed *w)
 {
-	free(w->sides[0].worst);
-	free(w->sides[1].worst);
+	mem_free(w->sides[0].worst, w->sides[1].worst);
 	*w = (struct variance_weighed){ .explains = false };
 }
 

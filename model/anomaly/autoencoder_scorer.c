@@ -179,8 +179,7 @@ static void validation_init(struct validation *v, const struct mat *rows, const 
 	v->fold = mem_new(v->units, sizeof(*v->fold));
 	rng_deal(rng, v->units, *folds, v->fold);
 	v->error = mem_new(n_shapes * v->units, sizeof(*v->error));
-	free(members);
-	free(starts);
+	mem_free(members, starts);
 }
 
 static void validation_release(struct validation *v)
@@ -302,8 +301,7 @@ void autoencoder_scorer_free(struct scorer *scorer)
 	if (!f)
 		return;
 	autoencoder_free(f->network);
-	free(f->center);
-	free(f);
+	mem_free(f->center, f);
 }
 
 static double within(double x, double low, double high)
@@ -424,8 +422,7 @@ static struct scorer *autoencoder_scorer_fit(const struct mat *rows, const size_
 	autoencoder_train(f->network, &given, NULL, &how, rng_next(&rng), NULL);
 	mat_release(&some);
 	mat_release(&given);
-	free(picked);
-	free(picked_run);
+	mem_free(picked, picked_run);
 	return &f->scorer;
 }
 

@@ -227,8 +227,7 @@ static size_t clusters_by_shifts(const struct clustering *c, size_t *of)
 		if (k >= last)
 			break;
 	}
-	free(part);
-	free(train);
+	mem_free(part, train);
 	for (size_t i = 0; i < n; i++) {
 		if (stats_round(found[i]) >= stats_round(best - sqrt(best * (1.0 - best) / planted)))
 			return clusters_by_kmeans(c, clusters[i], of);

@@ -77,11 +77,9 @@ struct fit {
 static void fit_release(struct fit *f)
 {
 	detector_free(f->d);
-	free(f->columns);
-	free(f->functions);
+	mem_free(f->columns, f->functions);
 	rows_release(&f->rows);
-	free(f->fold);
-	free(f->error);
+	mem_free(f->fold, f->error);
 }
 
 /* Columns that no row has are not counted. Returns how many are. */

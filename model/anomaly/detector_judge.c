@@ -128,8 +128,7 @@ static void judge_release(struct judge *k)
 	free(k->error);
 	mat_release(&k->parts);
 	mat_release(&k->toward);
-	free(k->scores);
-	free(k->means);
+	mem_free(k->scores, k->means);
 }
 
 static enum assay_status judge_check_counted(const struct judge *k, bool *used, struct assay_error *err)
@@ -212,8 +211,7 @@ static void judge_cause(const struct judge *k, size_t first, size_t n, const boo
 	out->n_columns = cause_columns(&s, &out->columns);
 	for (size_t c = 0; c < out->n_columns; c++)
 		out->columns[c].column = k->columns[out->columns[c].column];
-	free(s.moved);
-	free(means);
+	mem_free(s.moved, means);
 }
 
 /* Samples above the threshold; where a function is anomalous without any, because all have moved a little, those of its anomalous runs. */

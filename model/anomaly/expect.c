@@ -278,8 +278,7 @@ void expect_fit(const struct expect_inputs *runs, const double *y, const bool *u
 	*out = (struct expect){ .by = EXPECT_BY_NOTHING };
 	if (f.n >= RUNS_EACH)
 		fitting_choose(&f, out);
-	free(f.run);
-	free(f.weight);
+	mem_free(f.run, f.weight);
 }
 
 bool expect_of(const struct expect *e, const struct expect_inputs *runs, size_t run, double *out)

@@ -74,8 +74,7 @@ static size_t calibrate_allowed(double rate, size_t runs)
 
 static void calibration_release(struct calibration *c)
 {
-	free(c->threshold);
-	free(c->normal);
+	mem_free(c->threshold, c->normal);
 }
 
 /* ---- a function in a run ---- */
@@ -422,8 +421,7 @@ static void held_out_judge(const struct detector *d, const struct rows *rows, co
 							.anomalous = strange[f] > limit,
 							.small = strange[f] > limit && !seen[f].matters };
 	}
-	free(seen);
-	free(strange);
+	mem_free(seen, strange);
 }
 
 static double held_out_chance(const struct detector *d, size_t n, size_t anomalous)

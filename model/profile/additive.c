@@ -29,8 +29,7 @@ static double sums_log_scale(const double *cost, const size_t *type, size_t rows
 	for (size_t t = 0; t < types; t++)
 		sum[t] /= count[t];
 	scale = stats_mean(sum, types);
-	free(sum);
-	free(count);
+	mem_free(sum, count);
 	return scale;
 }
 
@@ -117,8 +116,7 @@ void additive_sums_release(struct additive_sums *s)
 	mat_release(&s->views);
 	for (size_t t = 0; t < s->types; t++)
 		mat_release(&s->G[t]);
-	free(s->G);
-	free(s->rows);
+	mem_free(s->G, s->rows);
 	mat_release(&s->h);
 	free(s->group);
 	*s = (struct additive_sums){ 0 };

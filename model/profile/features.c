@@ -102,8 +102,7 @@ static void features_columns(struct features *f, const struct mat *rates, const 
 			logs[i] = stats_round(logs[i] - f->centre[j]);
 		features_add_column(f, j, logs);
 	}
-	free(logs);
-	free(mean);
+	mem_free(logs, mean);
 }
 
 /* ---- groups ---- */
@@ -130,8 +129,7 @@ static struct mat mat_type_means(const struct mat *logs, const size_t *type, siz
 		for (size_t t = 0; t < types; t++)
 			mat_set(&m, t, j, mean[t]);
 	}
-	free(column);
-	free(mean);
+	mem_free(column, mean);
 	return m;
 }
 

@@ -344,8 +344,7 @@ void shares_of(const struct blend_data *d, const struct blend *blend, const stru
 	mat_release(&columns);
 	mat_release(&r.below);
 	mat_release(&r.above);
-	free(part);
-	free(ends);
+	mem_free(part, ends);
 	*out = s;
 }
 

@@ -78,7 +78,6 @@ void stand_ins_of(const struct features *f, struct stand_ins *out)
 
 void stand_ins_release(struct stand_ins *s)
 {
-	free(s->items);
-	free(s->first);
+	mem_free(s->items, s->first);
 	*s = (struct stand_ins){ 0 };
 }

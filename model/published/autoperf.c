@@ -180,8 +180,7 @@ static void deviation_learn(struct detector *d, const struct detector_training *
 	for (size_t c = 0; c < d->about.clusters; c++)
 		limit[c] = deviation_limit(own, cluster_errors(t->rows, t->error, d->about.cluster, c, own), d->options.t);
 	threshold_learn(d, t, limit);
-	free(own);
-	free(limit);
+	mem_free(own, limit);
 }
 
 /* Root mean square error of a sample, in parts of the range. */
@@ -258,8 +257,7 @@ static double training_rate(const struct clustering *c, size_t *of, size_t n)
 			above += stats_round(own[i]) > stats_round(limit);
 	}
 	models_release(&models);
-	free(error);
-	free(all);
+	mem_free(error, all);
 	return above / (double)c->rows.z.rows;
 }
 

@@ -195,8 +195,7 @@ static void gbt_nodes_forget(struct gbt_nodes *nodes, const struct gbt_node *kep
 			}
 			*link = node->next;
 			gbt_order_free(node->order);
-			free(node->rows);
-			free(node);
+			mem_free(node->rows, node);
 		}
 	}
 	nodes->bytes = 0;

@@ -206,8 +206,7 @@ static void mahalanobis_free(struct scorer *scorer)
 		return;
 	mat_release(&m->centers);
 	mat_release(&m->precision);
-	free(m->share);
-	free(m);
+	mem_free(m->share, m);
 }
 
 /* pull = Pd; returns d'Pd. */
@@ -365,8 +364,7 @@ static size_t *folds_of_runs(const size_t *run, size_t n, uint64_t seed, size_t 
 
 		fold[i] = part[at - sorted] % FOLDS;
 	}
-	free(sorted);
-	free(part);
+	mem_free(sorted, part);
 	return fold;
 }
 

@@ -196,12 +196,10 @@ static void side_fill(struct ranked_side *s, const struct ranking *g)
 
 static void side_release(struct ranked_side *s)
 {
-	free(s->columns);
-	free(s->functions);
+	mem_free(s->columns, s->functions);
 	rows_release(&s->rows);
 	mat_release(&s->mean);
-	free(s->cells);
-	free(s->means);
+	mem_free(s->cells, s->means);
 }
 
 /* What was counted in this column, by run, into x: returns in how many runs. */

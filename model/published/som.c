@@ -60,8 +60,7 @@ static void som_free(struct scorer *scorer)
 		return;
 	mat_release(&s->unit);
 	mat_release(&s->area);
-	free(s->sparse);
-	free(s);
+	mem_free(s->sparse, s);
 }
 
 /* The unit nearest to the row [p]; of equally near ones the first. dense: only those that are not sparse. */

@@ -108,6 +108,5 @@ void columns_of(const struct mat *X, struct sparse_column *column)
 			alike++;
 		look_for_same(X, &keys[first], alike, column);
 	}
-	free(drawn);
-	free(keys);
+	mem_free(drawn, keys);
 }

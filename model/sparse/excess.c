@@ -35,8 +35,7 @@ static struct usual usual_of(const struct sparse *model)
 		along += (size[i] - u.at) * (error[i] - u.mean);
 	}
 	u.slope = u.spread > 0.0 ? along / u.spread : 0.0;
-	free(error);
-	free(size);
+	mem_free(error, size);
 	return u;
 }
 
@@ -65,8 +64,7 @@ struct sparse_excess sparse_excess_of(const struct sparse *model, const struct m
 	    pow(out.noise, 4.0) / (pow(of_runs, 4.0) / ((double)X->rows - 1.0) + pow(of_model, 4.0) / fmax(1.0, (double)u.n - (double)n));
 	if (!(out.df >= 1.0))
 		out.df = 1.0;
-	free(mean);
-	free(z);
+	mem_free(mean, z);
 	return out;
 }
 

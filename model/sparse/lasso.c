@@ -153,8 +153,7 @@ static void refit(const struct scaled *d, size_t k, struct lasso_path *out)
 	active_set_solve(set, 0.0);
 	keep(d, b, k, &out->refitted, out->refitted_intercept);
 	active_set_free(set);
-	free(has);
-	free(b);
+	mem_free(has, b);
 }
 
 /* Where the best intercept would be negative, that of those which are not is 0: the problem is convex. */

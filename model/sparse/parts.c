@@ -85,8 +85,7 @@ void sparse_parts_of(const struct sparse *model, const struct sparse_parts *old,
 	mat_release(&was);
 	mat_release(&is);
 	mat_release(&factor);
-	free(mean);
-	free(beta);
+	mem_free(mean, beta);
 }
 
 /* ---- which part ---- */

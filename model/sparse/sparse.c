@@ -414,8 +414,7 @@ static struct pair *find_pairs(const struct runs *r, const struct sparse_column 
 	}
 	order_sort(pairs, *n, by_following);
 	*n = *n < PAIRS ? *n : PAIRS;
-	free(left);
-	free(single);
+	mem_free(left, single);
 	return pairs;
 }
 
@@ -542,8 +541,7 @@ static void summarise(const struct runs *all, const double *prediction, struct s
 	out->error_median = stats_median(off, at);
 	out->error_mean = stats_mean(off, at);
 	out->interval = rank <= at ? exp(apart[rank - 1]) : (double)INFINITY;
-	free(apart);
-	free(off);
+	mem_free(apart, off);
 }
 
 /* The errors of models of the other folds on each fold. */
@@ -602,8 +600,7 @@ void sparse_fit(const struct mat *X, const double *y, const size_t *group, size_
 	errors_of(&all, how, inner, outer, out);
 	all.X = (struct mat){ 0 }; /* the caller's */
 	runs_release(&all);
-	free(inner);
-	free(outer);
+	mem_free(inner, outer);
 }
 
 void sparse_release(struct sparse *model)

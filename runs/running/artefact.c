@@ -266,8 +266,7 @@ static enum assay_status collect_all(const char *base, const char *const *paths,
 		}
 		if (!st)
 			st = artefact_collect_one(&w, full, real, names[i], flat && n == 1);
-		free(real);
-		free(full);
+		mem_free(real, full);
 	}
 	mem_free_all(names, n);
 	if (!st)

@@ -174,8 +174,7 @@ static enum assay_status artefact_build_find_commit(struct artefact_build *b, st
 		memcpy(out->commit, found, ARTEFACT_COMMIT_BYTES);
 	}
 	local_said_release(&said);
-	free(found);
-	free(name);
+	mem_free(found, name);
 	return st;
 }
 
@@ -188,8 +187,7 @@ static enum assay_status artefact_build_find_commit_of(struct artefact_build *b,
 
 static void artefact_build_repository_release(struct artefact_build_repository *repository)
 {
-	free(repository->objects);
-	free(repository->shallow);
+	mem_free(repository->objects, repository->shallow);
 	*repository = (struct artefact_build_repository){ .objects = NULL };
 }
 
@@ -275,8 +273,7 @@ static enum assay_status artefact_build_make_folder(struct artefact_build *b, co
 		st = file_make_directory(builds, 0700, b->err);
 	if (!st && !(b->folder = realpath(builds, NULL)))
 		st = assay_fail_errno(b->err, errno, "cannot use '%s'", builds);
-	free(builds);
-	free(private);
+	mem_free(builds, private);
 	return st;
 }
 

@@ -41,8 +41,7 @@ ORDER_BY(compare_places, struct cost_place, BY_TEXT(function) BY_TEXT(file) BY_U
 
 static void place_release(struct cost_place *place)
 {
-	free(place->function);
-	free(place->file);
+	mem_free(place->function, place->file);
 }
 
 void cost_places_end(struct cost_places *places)

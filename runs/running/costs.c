@@ -87,8 +87,7 @@ static enum assay_status fail_nothing(struct store *store, const char *applicati
 		st =
 		    assay_fail(err, ASSAY_E_NOTFOUND, "nothing was run of an application '%s' (%s does)", TEXT_SHOWN(application), command);
 	}
-	free(command);
-	free(name);
+	mem_free(command, name);
 	buf_release(&there);
 	return st;
 }
@@ -110,8 +109,7 @@ static enum assay_status find_build(struct store *store, const char *application
 		if (version && strcmp(name, version) != 0)
 			continue;
 		versions += !*name_out || strcmp(*name_out, name) != 0;
-		free(*name_out);
-		free(*artefact);
+		mem_free(*name_out, *artefact);
 		*name_out = mem_string(name);
 		*artefact = mem_string(store_text(stmt, 1));
 	}
@@ -502,8 +500,7 @@ static enum assay_status load_counts(struct store *store, const char *version, s
 
 	if (!st)
 		st = load_runs(store, &ignored, version, artefact, out, err);
-	free(name);
-	free(artefact);
+	mem_free(name, artefact);
 	return st;
 }
 

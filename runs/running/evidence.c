@@ -291,8 +291,7 @@ static void dataset_collect(const struct evidence *evidence, const struct run_se
 	d.types = mem_new(runs->n, sizeof(size_t));
 	d.run = mem_new(runs->n, sizeof(size_t));
 	dataset_fill(evidence, runs, of, columns, kind, sparse ? n / 2 : 0, &d);
-	free(columns);
-	free(of);
+	mem_free(columns, of);
 	*out = d;
 }
 

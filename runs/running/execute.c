@@ -51,8 +51,7 @@ static enum assay_status execute_pass(struct execute *x, struct assay_error *err
 	}
 	if (!st && x->failed)
 		st = assay_fail(err, x->fault.status, "%s", x->fault.text);
-	free(results);
-	free(hosts);
+	mem_free(results, hosts);
 	return st;
 }
 
@@ -247,8 +246,7 @@ static void execute_release(struct execute *x)
 		x->results[x->hosts[i].index].stack = execute_hash_stacks(x, &x->hosts[i]);
 		execute_host_release(&x->hosts[i], x->options->plan->n_versions);
 	}
-	free(x->hosts);
-	free(x->hung);
+	mem_free(x->hosts, x->hung);
 	catalog_release(&x->catalog);
 	sampled_lines_free(x->lines);
 }

@@ -314,8 +314,7 @@ static void host_expand(const struct execute_host *h, expand_words *expand, size
 
 	expand(manifest, manifest_find_version(manifest, plan->versions[version]), manifest_find_input(manifest, plan->inputs[input]),
 	       &places, words, environment);
-	free(files);
-	free(build);
+	mem_free(files, build);
 }
 
 static void add_candidates(const struct execute_host *h, size_t set, struct manifest_words *words)
@@ -470,8 +469,7 @@ static void host_find_lines(struct execute_host *h, size_t version, struct helpe
 		file->bytes = text;
 		file->n = strlen(text);
 	}
-	free(deployed[0].directory);
-	free(deployed[1].directory);
+	mem_free(deployed[0].directory, deployed[1].directory);
 }
 
 /* ---- one run ---- */

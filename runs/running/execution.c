@@ -278,8 +278,7 @@ enum assay_status execution_done(struct store *store, const struct plan *plan, c
 		done[i] =
 		    cells[i].repetition < 1 ? known[pair] == repetitions : stored[pair * repetitions + (size_t)(cells[i].repetition - 1)];
 	}
-	free(known);
-	free(stored);
+	mem_free(known, stored);
 	return st;
 }
 
@@ -441,8 +440,7 @@ enum assay_status execution_first_failure(struct store *store, const char *plan,
 			*line = '\0';
 		*out =
 		    mem_format("on '%s': %s%s%s%s", store_text(stmt, 0), store_text(stmt, 1), *line ? ": '" : "", line, *line ? "'" : "");
-		free(said[0]);
-		free(said[1]);
+		mem_free(said[0], said[1]);
 	}
 	sqlite3_finalize(stmt);
 	return st;

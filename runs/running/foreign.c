@@ -524,11 +524,9 @@ static void phoronix_release(struct phoronix *p)
 	for (size_t i = 0; i < p->depth && i < DEPTH_MAX; i++)
 		free(p->path[i]);
 	for (size_t i = 0; i < p->n_systems; i++) {
-		free(p->systems[i]);
-		free(p->times[i]);
+		mem_free(p->systems[i], p->times[i]);
 	}
-	free(p->systems);
-	free(p->times);
+	mem_free(p->systems, p->times);
 	XML_ParserFree(p->parser);
 }
 
@@ -603,8 +601,7 @@ enum assay_status foreign_read(char *text, size_t n, const struct foreign_option
 	}
 	for (size_t i = 0; i < r.n; i++)
 		row_release(&r.rows[i]);
-	free(r.rows);
-	free(r.first);
+	mem_free(r.rows, r.first);
 	cJSON_Delete(root);
 	return st;
 }

@@ -182,8 +182,7 @@ void input_features_of(const struct manifest *manifest, size_t input, const stru
 		buf_format(&hashed, "%zu:%s\n", strlen(environment.items[i]), environment.items[i]);
 		if (!secret_name(name))
 			add_word(files, environment.items[i] + strlen(name) + 1, of, false, &list, &hashed);
-		free(of);
-		free(name);
+		mem_free(of, name);
 	}
 	if (manifest->inputs_of) {
 		size_t n;

@@ -24,8 +24,7 @@ struct past {
 static void estimate_past_release(struct past *past)
 {
 	for (size_t i = 0; i < past->n; i++) {
-		free(past->machines[i]);
-		free(past->versions[i]);
+		mem_free(past->machines[i], past->versions[i]);
 	}
 	mem_free(past->machines, past->versions, past->seconds);
 	*past = (struct past){ .n = 0 };
@@ -123,8 +122,7 @@ static enum assay_status estimate_machine(struct store *store, const struct mani
 			out->seconds += each;
 		}
 	}
-	free(done);
-	free(cells);
+	mem_free(done, cells);
 	return st;
 }
 
@@ -183,8 +181,7 @@ void launch_release(struct launch *launch)
 			artefact_release(&launch->versions[i][k]);
 		free(launch->versions[i]);
 	}
-	free(launch->versions);
-	free(launch->commits);
+	mem_free(launch->versions, launch->commits);
 	artefact_release(&launch->files);
 	for (size_t i = 0; launch->inputs && i < launch->plan.n_inputs; i++)
 		execution_features_release(&launch->inputs[i]);

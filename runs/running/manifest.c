@@ -15,11 +15,9 @@
 
 static void manifest_version_release(struct manifest_version *version)
 {
-	free(version->name);
-	free(version->stem);
+	mem_free(version->name, version->stem);
 	for (size_t i = 0; i < version->n_own; i++) {
-		free(version->own[i].architecture);
-		free(version->own[i].directory);
+		mem_free(version->own[i].architecture, version->own[i].directory);
 		manifest_words_release(&version->own[i].build);
 	}
 	mem_free(version->own, version->repository, version->reference);

@@ -186,8 +186,7 @@ static char *pattern_backwards(const char **at, bool in_group)
 
 		if (**at == '|') {
 			joined = mem_format("%s%s|", done, branch);
-			free(done);
-			free(branch);
+			mem_free(done, branch);
 			done = joined;
 			branch = mem_string("");
 			(*at)++;
@@ -197,13 +196,11 @@ static char *pattern_backwards(const char **at, bool in_group)
 		for (repetitions = *at; **at && strchr("*?+{", **at); (*at)++)
 			*at = **at == '{' ? strchr(*at, '}') : *at;
 		joined = mem_format("%s%.*s%s", item, (int)(*at - repetitions), repetitions, branch);
-		free(item);
-		free(branch);
+		mem_free(item, branch);
 		branch = joined;
 	}
 	joined = mem_format("%s%s", done, branch);
-	free(done);
-	free(branch);
+	mem_free(done, branch);
 	return joined;
 }
 

@@ -22,8 +22,7 @@ struct own_features_printed {
 void own_features_release(struct own_features *own)
 {
 	for (size_t i = 0; i < own->n; i++) {
-		free(own->items[i].asked);
-		free(own->items[i].why);
+		mem_free(own->items[i].asked, own->items[i].why);
 		run_features_release(&own->items[i].list);
 	}
 	free(own->items);
@@ -88,8 +87,7 @@ static bool read_answer(struct session *session, const struct own_features_asked
 	}
 	secrets_release(&secrets);
 	execution_release(&e);
-	free(fault);
-	free(text);
+	mem_free(fault, text);
 	return ok;
 }
 

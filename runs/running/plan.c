@@ -365,8 +365,7 @@ static enum assay_status plan_choose_names(const struct manifest *manifest, cons
 			      err);
 	if (!st)
 		st = plan_choose_list(manifest, "input", &choice->inputs, inputs, manifest->n_inputs, &plan->inputs, &plan->n_inputs, err);
-	free(versions);
-	free(inputs);
+	mem_free(versions, inputs);
 	return st;
 }
 

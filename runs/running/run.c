@@ -368,8 +368,7 @@ static enum assay_status run_list_directions(struct store *store, struct run_lis
 		item = bsearch(&key, list, n, sizeof(*list), run_compare_listings);
 		if (metric && item)
 			item->higher_is_better = metric->higher_is_better;
-		free(key.application);
-		free(key.version);
+		mem_free(key.application, key.version);
 	}
 	sqlite3_finalize(stmt);
 	plan_metrics_release(&metrics);
@@ -400,8 +399,7 @@ enum assay_status run_list(struct store *store, struct run_listing **out, size_t
 void run_list_free(struct run_listing *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		free(list[i].application);
-		free(list[i].version);
+		mem_free(list[i].application, list[i].version);
 	}
 	free(list);
 }

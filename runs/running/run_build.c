@@ -146,8 +146,7 @@ static enum assay_status run_plans_differ(struct store *store, const char *const
 	if (!st)
 		*out = (*ran[0].deployed && *ran[1].deployed && strcmp(ran[0].deployed, ran[1].deployed) != 0) ||
 		       (*ran[0].hash && *ran[1].hash && strcmp(ran[0].hash, ran[1].hash) != 0);
-	free(ran[0].deployed);
-	free(ran[1].deployed);
+	mem_free(ran[0].deployed, ran[1].deployed);
 	return st;
 }
 
@@ -220,8 +219,7 @@ enum assay_status run_build_keep_samples(struct store *store, const char *plan, 
 	for (size_t i = *n, k = kept; i-- > 0;)
 		files[st || !other[i] ? --k : at++] = all[i];
 	*n = kept;
-	free(other);
-	free(all);
+	mem_free(other, all);
 	return st;
 }
 

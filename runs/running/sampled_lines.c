@@ -35,8 +35,7 @@ static void file_free(struct file *file)
 {
 	functions_release(&file->functions);
 	image_release(&file->image);
-	free(file->source);
-	free(file);
+	mem_free(file->source, file);
 }
 
 void sampled_lines_free(struct sampled_lines *lines)

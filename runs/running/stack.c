@@ -185,8 +185,7 @@ char *stack_difference(const char *a, const char *b)
 	if (names.n > NAMES_SHOWN)
 		buf_format(&out, " and %zu more", names.n - NAMES_SHOWN);
 	for (int i = 0; i < 2; i++) {
-		free(lines[i]);
-		free(texts[i]);
+		mem_free(lines[i], texts[i]);
 	}
 	free(names.items);
 	return buf_take(&out);

@@ -195,15 +195,13 @@ enum assay_status version_find(const char *laboratory, const char *selector, con
 		version_object_release(&found);
 	*out = found;
 	manifest_release(&manifest);
-	free(application);
-	free(directory);
+	mem_free(application, directory);
 	return st;
 }
 
 void version_object_release(struct version_object *object)
 {
-	free(object->path);
-	free(object->repository);
+	mem_free(object->path, object->repository);
 	mem_free_all(object->libraries, object->n_libraries);
 	*object = (struct version_object){ .path = NULL };
 }

@@ -114,8 +114,7 @@ static enum assay_status read_source(struct search *search, struct assay_error *
 		search->findings[i].touched =
 		    (change->old != FUNCTIONS_NONE && old[change->old]) || (change->new != FUNCTIONS_NONE &&new[change->new]);
 	}
-	free(old);
-	free(new);
+	mem_free(old, new);
 	return st;
 }
 
@@ -220,8 +219,7 @@ static void add_side(const struct search *search, bool of_old, size_t body, cons
 		if (!same || !same[i])
 			*(of_old ? &share->old_sum : &share->new_sum) += meaning_of(search, of_old, body, &code->items[i]);
 	}
-	free(addresses);
-	free(owners);
+	mem_free(addresses, owners);
 }
 
 /* If no instruction was added or removed, they correspond one to one. */
@@ -682,8 +680,7 @@ enum assay_status changes_find(struct build *old, struct build *new, const struc
 void changes_release(struct changes *changes)
 {
 	for (size_t i = 0; i < changes->n; i++) {
-		free(changes->items[i].inlined_into);
-		free(changes->items[i].causes);
+		mem_free(changes->items[i].inlined_into, changes->items[i].causes);
 	}
 	mem_free(changes->items, changes->new_of_old, changes->old_of_new);
 	source_release(&changes->source);

@@ -73,8 +73,7 @@ bool functions_same_symbol(const char *a, const char *b)
 	x = demangle_without_hash(a);
 	y = x ? demangle_without_hash(b) : NULL;
 	same = y && !strcmp(x, y);
-	free(x);
-	free(y);
+	mem_free(x, y);
 	return same;
 }
 

@@ -99,8 +99,7 @@ const char *intern_path(struct intern *intern, const char *directory, const char
 		at += length + (at[length] == '/');
 	}
 	result = intern_bytes(intern, clean, n);
-	free(clean);
-	free(whole);
+	mem_free(clean, whole);
 	return result;
 }
 

@@ -259,8 +259,7 @@ void reachable_of(const struct build *const *builds, size_t n, struct reachable 
 	}
 	for (size_t i = 0; i < n; i++)
 		free(s.items[i].edges);
-	free(s.items);
-	free(s.open);
+	mem_free(s.items, s.open);
 }
 
 void reachable_release(struct reachable *reach)

@@ -90,8 +90,7 @@ static enum assay_status check_version(const char *compiler, const struct featur
 		st = assay_fail(err, ASSAY_E_VERSION,
 				"'%s' is %s %s, and the plugin that counts is for %s %s: use that one, or build assay with this one",
 				compiler, of->name, TEXT_SHOWN(version), of->name, of->version);
-	free(words[0]);
-	free(words[1]);
+	mem_free(words[0], words[1]);
 	return st;
 }
 
@@ -253,8 +252,7 @@ static enum assay_status plugin_write(const struct features_command *command, co
 		char *arguments = arguments_of(how, "", "\n"), *text = mem_format("%s%s", arguments, command->strips ? "strip\n" : "");
 
 		st = write_to(directory, FEATURES_WISHES, text, text + strlen(text), err);
-		free(text);
-		free(arguments);
+		mem_free(text, arguments);
 	}
 	return st;
 }
@@ -433,8 +431,7 @@ static enum assay_status call_builder(const char *const *words, size_t n, const 
 	}
 	st = launch_checked(all, err);
 	mem_free_all(all, used);
-	free(variables[0]);
-	free(variables[1]);
+	mem_free(variables[0], variables[1]);
 	return st;
 }
 
@@ -465,8 +462,7 @@ static enum assay_status build_all(const char *const *words, size_t n, const str
 		cli_remark(
 		    "nothing was compiled through this: what was built before stays as it is, and counts only if it was built so; build "
 		    "in a new directory, or after 'make clean' or 'cmake --fresh'; a Makefile must call its compiler as $(CC) or $(CXX)");
-	free(compiled);
-	free(self);
+	mem_free(compiled, self);
 	return st;
 }
 

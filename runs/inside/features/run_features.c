@@ -331,8 +331,7 @@ static enum assay_status line_add(const char *text, size_t n, size_t line, struc
 		st = assay_fail(err, ASSAY_E_LIMIT, "line %zu: more than %u features", line, RUN_FEATURES_MAX);
 	else
 		parts_add(out, mem_string(name), value, 1, feature_kind_of(name));
-	free(number);
-	free(name);
+	mem_free(number, name);
 	return st;
 }
 

@@ -473,8 +473,7 @@ static void search_release(struct search *s)
 		free(s->features[f].name);
 	free(s->features);
 	for (size_t k = 0; k < s->pieces_n; k++) {
-		free(s->pieces[k].name);
-		free(s->pieces[k].right);
+		mem_free(s->pieces[k].name, s->pieces[k].right);
 	}
 	free(s->pieces);
 	if (s->without)
@@ -483,8 +482,7 @@ static void search_release(struct search *s)
 		empty(s->directory);
 		rmdir(s->directory);
 	}
-	free(s->without);
-	free(s->directory);
+	mem_free(s->without, s->directory);
 }
 
 static enum assay_status search_begin(struct search *s, struct assay_error *err)

@@ -88,8 +88,7 @@ static void judge_compiler(struct compiler_command *c)
 	c->kind = strstr(name, "clang") ? COMPILER_CLANG : strstr(name, "gcc") || strstr(name, "g++") ? COMPILER_GCC : COMPILER_OTHER;
 	if (strstr(name, "-linux-"))
 		target_set(c, name);
-	free(path);
-	free(program);
+	mem_free(path, program);
 }
 
 static void judge_target(struct compiler_command *c, const char *word, const char *next)

@@ -149,8 +149,7 @@ static enum assay_status count_program(const struct counting_run *run, const cha
 		st = assay_fail(err, ASSAY_E_IO, "'%s' ended with status %#x", program[0], (unsigned)status);
 	close(file);
 	unlink(path);
-	free(path);
-	free(failed);
+	mem_free(path, failed);
 	buf_release(&report);
 	return st;
 }

@@ -259,8 +259,7 @@ struct stops *stops_watch(const char *directory)
 	pthread_cond_init(&s->ending, NULL);
 	if (pthread_create(&s->thread, NULL, stops_run, s) == 0)
 		return s;
-	free(s->directory);
-	free(s);
+	mem_free(s->directory, s);
 	return NULL;
 }
 

@@ -121,8 +121,7 @@ static enum assay_status make_directories(const struct lab *lab, const char *has
 
 	if (!st)
 		st = make_directory(own, err);
-	free(own);
-	free(all);
+	mem_free(own, all);
 	return st;
 }
 

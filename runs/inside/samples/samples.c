@@ -135,11 +135,9 @@ static bool function_add(struct samples *out, const char *text, size_t n, size_t
 	if (ok) {
 		mem_append(out->functions, out->n_functions, capacity, function);
 	} else {
-		free(function.module);
-		free(function.name);
+		mem_free(function.module, function.name);
 	}
-	free(address);
-	free(rest);
+	mem_free(address, rest);
 	return ok;
 }
 
@@ -538,8 +536,7 @@ enum assay_status samples_parse(const char *name, const void *bytes, size_t n, s
 out:
 	for (size_t i = 0; i < s.n_chunks; i++)
 		free(s.chunks[i].unpacked);
-	free(s.chunks);
-	free(s.totals);
+	mem_free(s.chunks, s.totals);
 	samples_release(&made);
 	return st;
 }
@@ -567,12 +564,10 @@ void samples_release(struct samples *samples)
 {
 	mem_free_all(samples->counters, samples->n_counters);
 	for (size_t i = 0; i < samples->n_functions; i++) {
-		free(samples->functions[i].module);
-		free(samples->functions[i].name);
+		mem_free(samples->functions[i].module, samples->functions[i].name);
 	}
 	for (size_t i = 0; i < samples->n_infos; i++) {
-		free(samples->infos[i].key);
-		free(samples->infos[i].value);
+		mem_free(samples->infos[i].key, samples->infos[i].value);
 	}
 	mem_free(samples->functions, samples->infos, samples->items, samples->values, samples->alone, samples->calls, samples->sums);
 	*samples = (struct samples){ .items = NULL };

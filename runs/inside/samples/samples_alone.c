@@ -145,6 +145,5 @@ void alone_init(struct alone *a, const struct samples *samples)
 
 void alone_release(struct alone *a)
 {
-	free(a->items);
-	free(a->sums);
+	mem_free(a->items, a->sums);
 }

@@ -176,8 +176,7 @@ void samples_join_release(struct samples_join *join)
 {
 	for (size_t f = 0; f < join->n; f++)
 		free(join->functions[f].items);
-	free(join->functions);
-	free(join->columns);
+	mem_free(join->functions, join->columns);
 	*join = (struct samples_join){ .runs = NULL };
 }
 
