@@ -177,6 +177,14 @@ void doc_end(struct document *d)
 	d->at = d->at->parent;
 }
 
+void doc_add_texts(struct document *d, const char *key, const char *const *texts, size_t n)
+{
+	doc_list(d, key);
+	for (size_t i = 0; i < n; i++)
+		doc_set(d, NULL, texts[i]);
+	doc_end(d);
+}
+
 void doc_hide(struct document *d)
 {
 	d->at->hidden = true;

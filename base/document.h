@@ -113,6 +113,9 @@ struct doc_value doc_value_same(struct doc_value value);
 void doc_set_bool(struct document *d, const char *key, bool truth);
 void doc_set_json(struct document *d, const char *key, cJSON *json);	   /* takes it over; NULL is null */
 void doc_set_empty(struct document *d, const char *key, const char *text); /* null where the text is empty or NULL */
+/* A list of texts[0..n), whether these may be changed or not. */
+#define doc_texts(d, key, texts, n) doc_add_texts(d, key, (const char *const *)(texts), n)
+void doc_add_texts(struct document *d, const char *key, const char *const *texts, size_t n);
 /* For both, and for people only where key is NULL. As text: itself, a number as short as it can be, yes or no, "-" for null. */
 #define doc_show(d, key, label, value) doc_add(d, key, label, doc_value_of(value), NULL)
 /* The same, shown as the format says ("-" for null). */

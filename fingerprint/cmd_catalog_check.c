@@ -5,14 +5,6 @@
 #include "fingerprint/cmd.h"
 #include "fleet/lab/lab.h"
 
-static void add_texts(struct document *d, const char *key, const struct catalog_problems *problems)
-{
-	doc_list(d, key);
-	for (size_t i = 0; i < problems->n; i++)
-		doc_set(d, NULL, problems->texts[i]);
-	doc_end(d);
-}
-
 static void add_answer(const struct catalog *catalog, const struct fingerprint_set *set, const struct catalog_problems *problems,
 		       const struct catalog_problems *remarks, struct document *d)
 {
@@ -28,8 +20,8 @@ static void add_answer(const struct catalog *catalog, const struct fingerprint_s
 		doc_line(d, "remark: %s", remarks->texts[i]);
 	doc_set(d, "machines", catalog->n);
 	doc_set(d, "fingerprints", set->n);
-	add_texts(d, "problems", problems);
-	add_texts(d, "remarks", remarks);
+	doc_texts(d, "problems", problems->texts, problems->n);
+	doc_texts(d, "remarks", remarks->texts, remarks->n);
 	d->exit_status = problems->n ? assay_status_exit(ASSAY_E_FORMAT) : 0;
 }
 

@@ -247,10 +247,7 @@ static void answer_options(const struct evaluation *e, struct document *d)
 	doc_set(d, "resamples", e->options.resamples);
 	doc_set(d, "changed", e->total[1].pairs);
 	doc_set(d, "unchanged", e->total[0].pairs);
-	doc_list(d, "clusters");
-	for (size_t i = 0; i < e->n_clusters; i++)
-		doc_set(d, NULL, e->clusters[i]);
-	doc_end(d);
+	doc_texts(d, "clusters", e->clusters, e->n_clusters);
 }
 
 /* all_pairs: list the pairs for people, too. */

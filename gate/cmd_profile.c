@@ -555,10 +555,7 @@ static void paper_profile_answer(const struct paper_profile *p, size_t shown, st
 	doc_set(d, "rows", data->X.rows);
 	doc_set(d, "machines", data->machines);
 	doc_set(d, "hardware_types", data->hardware_types);
-	doc_list(d, "features");
-	for (size_t j = 0; j < data->X.cols; j++)
-		doc_set(d, NULL, data->features[j]);
-	doc_end(d);
+	doc_texts(d, "features", data->features, data->X.cols);
 	paper_errors(p->gbt, d);
 	paper_importances("importances_sum", data, gbt_about(p->gbt).importance_sum, d);
 	paper_importances("importances_per_tree", data, gbt_about(p->gbt).importance_per_tree, d);

@@ -81,14 +81,6 @@ void cmd_run_watch(struct launch_options *options)
 
 /* ---- the plan ---- */
 
-static void add_names(struct document *d, const char *key, char *const *names, size_t n)
-{
-	doc_list(d, key);
-	for (size_t i = 0; i < n; i++)
-		doc_set(d, NULL, names[i]);
-	doc_end(d);
-}
-
 /* What the manifest says, and how many entry points are measured in each version, where that is known. */
 static void add_probe(const struct launch *launch, struct document *d)
 {
@@ -119,8 +111,8 @@ void cmd_run_plan(const struct launch *launch, bool dry, struct document *d)
 	doc_set(d, "seed", seed);
 	doc_set(d, "repetitions", plan->repetitions);
 	doc_set(d, "warm_ups", plan->warm_ups);
-	add_names(d, "versions", plan->versions, plan->n_versions);
-	add_names(d, "inputs", plan->inputs, plan->n_inputs);
+	doc_texts(d, "versions", plan->versions, plan->n_versions);
+	doc_texts(d, "inputs", plan->inputs, plan->n_inputs);
 	add_probe(launch, d);
 }
 

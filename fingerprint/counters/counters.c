@@ -280,10 +280,7 @@ static void add_runs(const struct counters *counters, struct document *d)
 			 strcmp(run->domain, "all") == 0 ? "with the kernel's part" : "in user space");
 		doc_set(d, "family", run->family);
 		doc_set(d, "domain", run->domain);
-		doc_list(d, "events");
-		for (size_t k = 0; k < run->events.n; k++)
-			doc_set(d, NULL, run->events.names[k]);
-		doc_end(d);
+		doc_texts(d, "events", run->events.names, run->events.n);
 		doc_list(d, "cells");
 		while (at < counters->n && counters->cells[at].run == (int64_t)i + 1)
 			at = add_stressor(counters, at, d);

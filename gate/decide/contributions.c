@@ -285,10 +285,7 @@ static void contribution_answer(const struct contribution *c, double scale, stru
 static void group_answer(const struct contribution *c, double scale, struct document *d)
 {
 	doc_showf(d, "name", "group", c->name, "%s", c->name);
-	doc_list(d, "members");
-	for (size_t i = 0; i < c->n; i++)
-		doc_set(d, NULL, c->members[i]);
-	doc_end(d);
+	doc_texts(d, "members", c->members, c->n);
 	contribution_answer(c, scale, d);
 	doc_set(d, "first_probability", c->first);
 }

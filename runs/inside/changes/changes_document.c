@@ -205,10 +205,7 @@ static void add_build(const char *key, const struct build *build, size_t n, stru
 	doc_set(d, "file", build->image.path);
 	doc_set_empty(d, "build_id", id);
 	doc_set(d, "functions", n);
-	doc_list(d, "compilers");
-	for (size_t i = 0; i < build->functions.n_producers; i++)
-		doc_set(d, NULL, build->functions.producers[i]);
-	doc_end(d);
+	doc_texts(d, "compilers", build->functions.producers, build->functions.n_producers);
 	doc_line(d, "%s  %s  %zu function%s%s%.12s", key, build->image.path, n, text_plural(n), *id ? ", build-id " : "", id);
 	doc_end(d);
 }
