@@ -207,12 +207,9 @@ const struct command shapes_list_command = {
 	.about =
 	    "A shape is a machine with one thing made dearer on purpose, for one command and all that it starts: a class of system calls, "
 	    "allocations, comparisons; or with a resource that is slower. Each is tried on the hosts, and its dose is measured there: the "
-	    "helper "
-	    "does the thing thousands of times with and without it. What slows down more than a few calls is taken only when --dearer "
-	    "names it "
-	    "(or 'dearer' of the host in lab.yaml): without that it is looked at whether it could be had, and nothing is changed. What "
-	    "does not "
-	    "work is listed with the reason. 'assay profile --here --shapes' counts by them.",
+	    "helper does the thing thousands of times with and without it. What slows down more than a few calls is taken only when "
+	    "--dearer names it (or 'dearer' of the host in lab.yaml): without that it is looked at whether it could be had, and nothing is "
+	    "changed. What does not work is listed with the reason. 'assay profile --here --shapes' counts by them.",
 	.examples = "  assay shapes list --here\n"
 		    "  assay shapes list --here --dearer cores,quota\n"
 		    "  assay shapes list -w node01 --format json | jq '.shapes[] | select(.works)'\n",

@@ -70,11 +70,10 @@ const struct command bisect_command = {
 	.name = "bisect",
 	.summary = "find the commit that made an application slower",
 	.about = "Builds what lies between two revisions of the git repository that VERSION of the manifest is built from, measures it "
-		 "beside the good one "
-		 "on the fleet until each comparison is decided, and finds the first commit with at least half of the slowdown, in as few "
-		 "builds "
-		 "as the noise allows: answers may be wrong now and then, so the search goes on until one commit is 95 % probable. Commits "
-		 "that cannot be built or run are passed over. When it was interrupted, the same command goes on where it was.",
+		 "beside the good one on the fleet until each comparison is decided, and finds the first commit with at least half of the "
+		 "slowdown, in as few builds as the noise allows: answers may be wrong now and then, so the search goes on until one "
+		 "commit is 95 % probable. Commits that cannot be built or run are passed over. When it was interrupted, the same command "
+		 "goes on where it was.",
 	.examples = "  assay bisect myapp --good v1.4 --bad main\n"
 		    "  assay bisect myapp/large@main --good HEAD~64 --bad HEAD --budget 2m\n",
 	.exit_status = "0 found, or nothing to find; 4 not certain, 5 environment, 6 nothing measured; 1 failure, 2 usage.",

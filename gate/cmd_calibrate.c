@@ -132,12 +132,11 @@ const struct command calibrate_command = {
 	.name = "calibrate",
 	.summary = "measure how often decisions on this laboratory are wrong",
 	.about =
-	    "Runs VERSION (the manifest's last one, if none is named) beside itself and beside itself with planted slowdowns: when it "
-	    "has ended, "
-	    "a wrapper spends so many percent of its processor time again, on computing, on memory traffic, or on system calls. Then "
-	    "compares, as a night does, pairs that are drawn from these runs: how often identical ones are called slower, and how often "
-	    "a "
-	    "slowdown is found. Kept in " CALIBRATION_FILE " with its date and conditions; every decision quotes it, and says when it "
+	    "Runs VERSION (the manifest's last one, if none is named) beside itself and beside itself with planted slowdowns: when it has "
+	    "ended, a wrapper spends so many percent of its processor time again, on computing, on memory traffic, or on system calls. "
+	    "Then compares, as a night does, pairs that are drawn from these runs: how often identical ones are called slower, and how "
+	    "often a slowdown is found. Kept "
+	    "in " CALIBRATION_FILE " with its date and conditions; every decision quotes it, and says when it "
 	    "is old. One that was killed goes on when the same is asked again; its budget is less by what its programs ran for.",
 	.examples = "  assay calibrate myapp --budget 30m\n"
 		    "  assay calibrate myapp/large@v2 --percent 3\n",

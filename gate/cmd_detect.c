@@ -398,15 +398,11 @@ const struct command detect_command = {
 	.name = "detect",
 	.summary = "find functions that changed behaviour, and why",
 	.about = "Learns from samples of OLD what is normal for each function, and says which functions of NEW are not, by which counters, "
-		 "and what "
-		 "kind of trouble that is. OLD and NEW are directories of samples, with a sub-directory or a file for each run of the "
-		 "program ('assay "
-		 "probe' and 'assay emulate run' write them), or APP@VERSION of the laboratory ('assay run --probe' keeps samples). With "
-		 "--model-file "
-		 "there is no OLD.\n\n"
+		 "and what kind of trouble that is. OLD and NEW are directories of samples, with a sub-directory or a file for each run of "
+		 "the program ('assay probe' and 'assay emulate run' write them), or APP@VERSION of the laboratory ('assay run --probe' "
+		 "keeps samples). With --model-file there is no OLD.\n\n"
 		 "Models (--model): autoencoder (the default), paper (the same as published), som, mahalanobis, mann-whitney (no model: "
-		 "means of runs "
-		 "compared). --paper takes all published choices together; other options change single ones of them.",
+		 "means of runs compared). --paper takes all published choices together; other options change single ones of them.",
 	.examples = "  mkdir old new\n"
 		    "  for i in $(seq 20); do assay emulate run -o old/$i -- ./old-build 4; done\n"
 		    "  for i in $(seq 20); do assay emulate run -o new/$i -- ./new-build 4; done\n"
@@ -595,8 +591,7 @@ const struct command model_train_command = {
 	.name = "model train",
 	.summary = "learn from samples what is normal, and keep it",
 	.about = "Learns from samples what is normal, and keeps that: for 'assay detect --model-file'. The samples are a directory, or "
-		 "APP@VERSION of the "
-		 "laboratory. Without -o the file is .assay/models/APP@VERSION.model of the laboratory.",
+		 "APP@VERSION of the laboratory. Without -o the file is .assay/models/APP@VERSION.model of the laboratory.",
 	.examples = "  assay model train samples/1.0 -o 1.0.model\n"
 		    "  assay detect --model-file 1.0.model samples/1.1\n",
 	.words = train_words,

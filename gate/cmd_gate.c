@@ -275,11 +275,10 @@ const struct command gate_command = {
 	.name = "gate",
 	.summary = "decide whether a candidate is slower than a baseline",
 	.about =
-	    "Decides whether CANDIDATE is slower than BASELINE, both APP[@VERSION]. Machines that ran both are compared with "
-	    "themselves, each "
-	    "hardware type counts once, and the decision rests on the interval of the ratio of costs: regression, improved, pass, or "
-	    "inconclusive. Of wall-clock times, processor time and the time that busy machines withheld have a say as well; where only "
-	    "the machines moved, the decision is environment. --budget, --hosts and --exclude go with --run.",
+	    "Decides whether CANDIDATE is slower than BASELINE, both APP[@VERSION]. Machines that ran both are compared with themselves, "
+	    "each hardware type counts once, and the decision rests on the interval of the ratio of costs: regression, improved, pass, or "
+	    "inconclusive. Of wall-clock times, processor time and the time that busy machines withheld have a say as well; where only the "
+	    "machines moved, the decision is environment. --budget, --hosts and --exclude go with --run.",
 	.more = "Methods:\n"
 		"  ratio  (default) the interval of the ratio of costs over hardware types\n"
 		"  walk   as published with quiho (2018), for comparison: walks down the importances of the\n"

@@ -157,8 +157,7 @@ const struct command nightly_command = {
 	    "A night: takes fingerprints that are missing or old, builds versions from git, runs what suite.yaml compares in interleaved "
 	    "blocks until each comparison is decided or its budget ends, confirms findings by fresh runs beside a control, and keeps a "
 	    "decision for each. A night that was killed goes on where it was, unless '--anew' gives it up; there is one at a time; it ends "
-	    "by its deadline with what it "
-	    "has, and says what it did not reach.",
+	    "by its deadline with what it has, and says what it did not reach.",
 	.examples = "  assay nightly\n"
 		    "  assay nightly --applications 'sql*' --budget 5m --fail-on regression\n"
 		    "  assay nightly --format junit -o night.xml\n",

@@ -160,10 +160,8 @@ const struct command predict_command = {
 	.name = "predict",
 	.summary = "predict the performance of a version on a machine where it never ran",
 	.about = "Predicts the metric of a version on a machine on which it never ran, from the machine's fingerprint and the results on "
-		 "others. "
-		 "The interval contains the true value in nine of ten cases, a little less often with fewer than ten hardware types; its "
-		 "width comes from the errors on hardware types that were "
-		 "left out.",
+		 "others. The interval contains the true value in nine of ten cases, a little less often with fewer than ten hardware "
+		 "types; its width comes from the errors on hardware types that were left out.",
 	.examples = "  assay predict miniamr --machine issdm-41\n"
 		    "  assay predict stream/add-1@imported --machine scruffy.soe.ucsc.edu --format json\n",
 	.words = words,

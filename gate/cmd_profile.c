@@ -698,9 +698,8 @@ const struct command profile_command = {
 	.about =
 	    "Infers which resources an application stresses from how its performance varies over machines whose fingerprints are known; "
 	    "nothing is instrumented. Stressors that move together over the machines are one group. Each group has the share of the time "
-	    "that "
-	    "it explains, with its uncertainty, and the profile says whether it can be trusted, and if not, what would help. With --here a "
-	    "command is measured instead; each of its runs reads all of standard input.",
+	    "that it explains, with its uncertainty, and the profile says whether it can be trusted, and if not, what would help. With "
+	    "--here a command is measured instead; each of its runs reads all of standard input.",
 	.more = "Models:\n"
 		"  time    (default) work on each resource divided by its speed, blended with boosted stumps;\n"
 		"          validated on hardware types left out\n"

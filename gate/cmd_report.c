@@ -80,9 +80,8 @@ const struct command report_command = {
 	.summary = "write the decision and what it rests on as an HTML page",
 	.about =
 	    "Writes one HTML page about two versions of an application: the decision and what it rests on, the ratio on each machine, what "
-	    "each "
-	    "version stresses, the machines' fingerprints and conditions, and what was left out and why. The page is one file and loads "
-	    "nothing.",
+	    "each version stresses, the machines' fingerprints and conditions, and what was left out and why. The page is one file and "
+	    "loads nothing.",
 	.examples = "  assay report myapp@1.0 myapp@1.1 -o report.html\n",
 	.exit_status = "0 when the page was written, whatever the decision; 'assay gate' decides by its exit status.",
 	.words = words,

@@ -42,8 +42,7 @@ static enum assay_status only_check(const char *path, struct assay_error *err)
 		if (*whole && feature_kind_of(name) != FEATURE_COUNT && strncmp(name, "value ", strlen("value ")) != 0)
 			st = assay_fail(
 			    err, ASSAY_E_FORMAT,
-			    "%s:%zu: '%s' is not a feature, such as 'loop sort.c:88 sort_range' ('assay features show --text' prints "
-			    "them)",
+			    "%s:%zu: '%s' is not a feature, such as 'loop sort.c:88 sort_range' ('assay features show --text' prints them)",
 			    path, line + 1, TEXT_SHOWN(whole));
 		free(whole);
 		at = stop ? stop + 1 : end;
@@ -93,10 +92,8 @@ const struct command features_build_command = {
 	.about =
 	    "Compiles or links with the command that follows --, so that a run of the program counts how often its loops go round, its "
 	    "branches are taken, its functions are called and its exceptions thrown. The command is gcc, g++, clang or clang++, or what "
-	    "calls "
-	    "them: make gets this as its CC and CXX, cmake as its launchers, any other program as CC and CXX in its environment. Functions "
-	    "of system "
-	    "libraries are not counted.\n\n"
+	    "calls them: make gets this as its CC and CXX, cmake as its launchers, any other program as CC and CXX in its environment. "
+	    "Functions of system libraries are not counted.\n\n"
 	    "Without 'assay features run' such a program runs as any other, a little slower.",
 	.examples = "  assay features build -- gcc -O2 sort.c -o sort\n"
 		    "  assay features build -- make -j4\n"

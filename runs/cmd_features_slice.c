@@ -154,8 +154,7 @@ const struct command features_slice_command = {
 	    "runs that COMMANDS has, a line each as the shell takes it, which should be short and unlike each other; what is counted right "
 	    "without most of the work is for 'features build --without', and says before a run what it will cost.\n\n"
 	    "While pieces are left out, what the program prints and writes goes nowhere, and the kernel lets it start and remove nothing; "
-	    "what "
-	    "takes five times as long as the whole run is ended.",
+	    "what takes five times as long as the whole run is ended.",
 	.examples = "  assay features build --pieces -- make\n"
 		    "  printf './sort data/%s\\n' a b c >commands\n"
 		    "  assay features slice commands -o without\n"

@@ -182,8 +182,7 @@ static const char *nothing_why(const char *program, const struct recorded *sum)
 		return "no call into the outside was recorded: the limit on the size of files (ulimit -f) leaves no room for records";
 	if (info.st_mode & (S_ISUID | S_ISGID))
 		return "no call into the outside was recorded: the program is set-user-ID or set-group-ID, and the system preloads no "
-		       "library "
-		       "into such ones";
+		       "library into such ones";
 	return "no call into the outside was recorded: the program calls none of these functions, or is linked statically";
 }
 

@@ -31,10 +31,9 @@ static const char run_ends[] = "esac; [ \"$n\" ] || exit 127; " CACHE "for d in 
  * SIGPIPE. */
 static const char deploy_format[] =
     "umask 077; u=$(id -u); e=new-$(uname -n)-; t=; w=; " CACHE
-    "command -v timeout >/dev/null 2>&1 && w=\"timeout 600\"; trap \"exit 1\" 1 2 13 "
-    "15; trap \"[ -z \\\"\\$t\\\" ] || rm -f \\\"\\$t\\\"\" 0; for d in \"$c/assay\" /tmp/assay-$u "
-    "/dev/shm/assay-$u; do mkdir -p \"$d\" 2>/dev/null; [ ! -h \"$d\" ] && [ -O \"$d\" ] && chmod 700 \"$d\" "
-    "2>/dev/null || "
+    "command -v timeout >/dev/null 2>&1 && w=\"timeout 600\"; trap \"exit 1\" 1 2 13 15; trap \"[ -z \\\"\\$t\\\" ] || rm -f "
+    "\\\"\\$t\\\"\" 0; for d in \"$c/assay\" /tmp/assay-$u /dev/shm/assay-$u; do mkdir -p \"$d\" 2>/dev/null; [ ! -h \"$d\" ] && [ -O "
+    "\"$d\" ] && chmod 700 \"$d\" 2>/dev/null || "
     "continue; " SWEEP "t=$(mktemp \"$d/$e$$-XXXXXX\" 2>/dev/null) || { t=; continue; }; if (printf \"#\\041/bin/sh\\nexit 0\\n\" >\"$t\" "
     "&& chmod 700 \"$t\" && \"$t\") 2>/dev/null; then $w head -c %zu >\"$t\" || { echo \"assay: cannot write the %s to "
     "$d: is the disk full?\" >&2; exit 1; }; n=$(wc -c <\"$t\"); [ \"$n\" -eq %zu ] || { echo \"assay: only $n of %zu "

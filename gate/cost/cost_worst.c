@@ -117,11 +117,10 @@ static enum assay_status find_failed(struct lab *lab, const struct costs *c, str
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st = store_ask(
 	    &lab->store, &stmt, err,
-	    "SELECT DISTINCT e.input FROM plan AS p JOIN plan_item AS v ON v.plan = p.id AND v.kind = 'version' AND v.name = ?2 "
-	    "JOIN execution AS e ON e.plan = p.id AND e.version = ?2 WHERE p.application = ?1 AND p.probe IS NULL AND e.machine = ?3 "
-	    "AND e.outcome <> 'ok' AND v.artefact = (SELECT w.artefact FROM plan AS q JOIN plan_item AS w ON w.plan = q.id AND "
-	    "w.kind = 'version' AND w.name = ?2 WHERE q.application = ?1 AND q.probe IS NULL ORDER BY q.started_ms DESC, q.id DESC LIMIT "
-	    "1)",
+	    "SELECT DISTINCT e.input FROM plan AS p JOIN plan_item AS v ON v.plan = p.id AND v.kind = 'version' AND v.name = ?2 JOIN "
+	    "execution AS e ON e.plan = p.id AND e.version = ?2 WHERE p.application = ?1 AND p.probe IS NULL AND e.machine = ?3 AND "
+	    "e.outcome <> 'ok' AND v.artefact = (SELECT w.artefact FROM plan AS q JOIN plan_item AS w ON w.plan = q.id AND w.kind = "
+	    "'version' AND w.name = ?2 WHERE q.application = ?1 AND q.probe IS NULL ORDER BY q.started_ms DESC, q.id DESC LIMIT 1)",
 	    "ttt", c->application, c->version, c->machine);
 
 	while (store_next(&lab->store, stmt, &st, err)) {

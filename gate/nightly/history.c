@@ -160,12 +160,10 @@ static enum assay_status load_results(struct store *store, struct loading *l, st
 static enum assay_status load_accounts(struct store *store, struct loading *l, size_t point, struct assay_error *err)
 {
 	static const char sql[] =
-	    "SELECT machine, ifnull(max(architecture), ''), total(user_us * 1e3) FILTER (WHERE accounted), "
-	    "total(sys_us * 1e3) FILTER (WHERE accounted), total(max(wall_ns, (user_us + sys_us) * 1e3)) FILTER (WHERE accounted), "
-	    "count(*) "
-	    "FILTER (WHERE accounted) FROM "
-	    "(SELECT machine, architecture, user_us, sys_us, wall_ns, outcome = 'ok' AND wall_ns > 0 AND user_us >= 0 AND sys_us >= 0 AS "
-	    "accounted FROM execution WHERE plan = ? AND application = ? AND version = ?) GROUP BY machine";
+	    "SELECT machine, ifnull(max(architecture), ''), total(user_us * 1e3) FILTER (WHERE accounted), total(sys_us * 1e3) FILTER "
+	    "(WHERE accounted), total(max(wall_ns, (user_us + sys_us) * 1e3)) FILTER (WHERE accounted), count(*) FILTER (WHERE accounted) "
+	    "FROM (SELECT machine, architecture, user_us, sys_us, wall_ns, outcome = 'ok' AND wall_ns > 0 AND user_us >= 0 AND sys_us >= 0 "
+	    "AS accounted FROM execution WHERE plan = ? AND application = ? AND version = ?) GROUP BY machine";
 	const struct history_point *p = &l->history->points[point];
 	sqlite3_stmt *stmt = NULL;
 	size_t machine = 0;

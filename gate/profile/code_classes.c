@@ -14,28 +14,21 @@ static const struct symbol_row {
 } symbol_rows[] = {
 	{ CODE_ALLOCATION, NULL,
 	  "malloc~ free~ calloc~ realloc~ reallocarray~ memalign~ aligned_alloc~ posix_memalign~ valloc~ pvalloc~ cfree libc_malloc "
-	  "libc_free "
-	  "libc_calloc libc_realloc libc_memalign libc_valloc libc_pvalloc libc_reallocarray int_malloc int_free int_realloc int_memalign "
-	  "malloc_consolidate sysmalloc systrim unlink_chunk tcache_init tcache_thread_shutdown munmap_chunk mremap_chunk heap_trim "
-	  "shrink_heap "
-	  "arena_get2 arena_get_retry new_heap alloc_new_heap alloc_perturb malloc_trim malloc_usable_size glibc_morecore sbrk brk "
-	  "obstack_newchunk Znwm* Znam* ZdlPv* ZdaPv* PyObject_Malloc PyObject_Calloc PyObject_Free PyObject_Realloc PyMem_*" },
+	  "libc_free libc_calloc libc_realloc libc_memalign libc_valloc libc_pvalloc libc_reallocarray int_malloc int_free int_realloc "
+	  "int_memalign malloc_consolidate sysmalloc systrim unlink_chunk tcache_init tcache_thread_shutdown munmap_chunk mremap_chunk "
+	  "heap_trim shrink_heap arena_get2 arena_get_retry new_heap alloc_new_heap alloc_perturb malloc_trim malloc_usable_size "
+	  "glibc_morecore sbrk brk obstack_newchunk Znwm* Znam* ZdlPv* ZdaPv* PyObject_Malloc PyObject_Calloc PyObject_Free "
+	  "PyObject_Realloc PyMem_*" },
 	{ CODE_STRINGS, NULL,
 	  "memcpy~ memmove~ mempcpy~ memset~ memcmp~ memcmpeq~ memchr~ memrchr~ rawmemchr~ memmem~ memccpy~ bcopy bzero~ explicit_bzero~ "
-	  "bcmp~ "
-	  "strlen~ strnlen~ strcpy~ strncpy~ stpcpy~ stpncpy~ strlcpy~ strlcat~ strcat~ strncat~ strcmp~ strncmp~ strcasecmp~ strncasecmp~ "
-	  "strcasecmp_l~ strncasecmp_l~ "
-	  "strchr~ strchrnul~ strrchr~ strstr~ strcasestr~ strspn~ strcspn~ strpbrk~ strtok~ strtok_r~ strsep~ strdup~ strndup~ strcoll~ "
-	  "strxfrm~ "
-	  "strverscmp~ index~ rindex~ swab wcslen~ wcsnlen~ wcscpy~ wcsncpy~ wcpcpy~ wcpncpy~ wcscat~ wcsncat~ wcscmp~ wcsncmp~ "
-	  "wcscasecmp~ "
-	  "wcschr~ wcschrnul~ wcsrchr~ wcsstr~ wcsspn~ wcscspn~ wcscoll~ wcsxfrm~ wmemcpy~ wmemmove~ wmemset~ wmemcmp~ wmemchr~ "
-	  "wmempcpy~" },
+	  "bcmp~ strlen~ strnlen~ strcpy~ strncpy~ stpcpy~ stpncpy~ strlcpy~ strlcat~ strcat~ strncat~ strcmp~ strncmp~ strcasecmp~ "
+	  "strncasecmp~ strcasecmp_l~ strncasecmp_l~ strchr~ strchrnul~ strrchr~ strstr~ strcasestr~ strspn~ strcspn~ strpbrk~ strtok~ "
+	  "strtok_r~ strsep~ strdup~ strndup~ strcoll~ strxfrm~ strverscmp~ index~ rindex~ swab wcslen~ wcsnlen~ wcscpy~ wcsncpy~ wcpcpy~ "
+	  "wcpncpy~ wcscat~ wcsncat~ wcscmp~ wcsncmp~ wcscasecmp~ wcschr~ wcschrnul~ wcsrchr~ wcsstr~ wcsspn~ wcscspn~ wcscoll~ wcsxfrm~ "
+	  "wmemcpy~ wmemmove~ wmemset~ wmemcmp~ wmemchr~ wmempcpy~" },
 	{ CODE_SORTING, NULL,
 	  "qsort~ qsort_r~ quicksort msort_with_tmp* introsort_r heapsort_r bsearch lfind lsearch tsearch tfind tdelete twalk twalk_r "
-	  "tdestroy "
-	  "hsearch "
-	  "hsearch_r ZSt16__introsort_loop* ZSt22__final_insertion_sort* ZSt16__insertion_sort* ZSt13__adjust_heap* "
+	  "tdestroy hsearch hsearch_r ZSt16__introsort_loop* ZSt22__final_insertion_sort* ZSt16__insertion_sort* ZSt13__adjust_heap* "
 	  "ZSt25__unguarded_linear_insert* ZSt22__move_median_to_first* ZSt13__heap_select* ZSt11__push_heap* ZSt11__make_heap* "
 	  "ZSt21__unguarded_partition* ZSt24__merge_sort_with_buffer* ZSt17__merge_sort_loop* ZSt16__merge_adaptive* ZSt12__move_merge* "
 	  "ZSt13__lower_bound* ZSt13__upper_bound* ZSt18_Rb_tree_increment* ZSt18_Rb_tree_decrement* ZSt29_Rb_tree_insert_and_rebalance*" },
@@ -56,25 +49,21 @@ static const struct symbol_row {
 	  "getdelim getline overflow uflow underflow fopen* fclose* fdopen*" },
 	{ CODE_CHARACTERS, "libc.so* libc-2*",
 	  "iconv* gconv* mbrtowc mbrlen mbtowc mblen mbsrtowcs* mbsnrtowcs* mbstowcs wcrtomb* wctomb wcsrtombs* wcsnrtombs* wcstombs btowc "
-	  "wctob "
-	  "isw* tow* wctype* wctrans* wcwidth wcswidth tolower* toupper* ctype_*" },
+	  "wctob isw* tow* wctype* wctrans* wcwidth wcswidth tolower* toupper* ctype_*" },
 	{ CODE_LOCKS, "libc.so* libc-2* libpthread*",
 	  "pthread_mutex_* pthread_spin_* pthread_rwlock_* pthread_cond_* pthread_barrier_* pthread_once sem_* lll_* mtx_* cnd_* "
 	  "call_once" },
 	{ CODE_RANDOM, "libc.so* libc-2*",
-	  "rand rand_r random random_r srandom* initstate* drand48* erand48* lrand48* nrand48* mrand48* jrand48* "
-	  "arc4random*" },
+	  "rand rand_r random random_r srandom* initstate* drand48* erand48* lrand48* nrand48* mrand48* jrand48* arc4random*" },
 	{ CODE_DATES, "libc.so* libc-2*",
 	  "clock_gettime clock time gettimeofday localtime* gmtime* mktime* timegm strftime* strptime* asctime* ctime ctime_r tz* "
 	  "offtime" },
 	{ CODE_COMPRESSION, NULL,
 	  "deflate deflate_* deflateInit* inflate inflate_* inflateInit* longest_match BZ2_* lzma_* ZSTD_* LZ4_* FSE_* HUF_* "
-	  "BrotliEncoder* "
-	  "BrotliDecoder*" },
+	  "BrotliEncoder* BrotliDecoder*" },
 	{ CODE_CRYPTOGRAPHY, NULL,
 	  "EVP_* aesni_* AES_* SHA1_* SHA256_* SHA512_* sha1_block_* sha256_block_* sha512_block_* MD5_* ChaCha20_* poly1305_* "
-	  "ecp_nistz256_* "
-	  "rsaz_* gcm_ghash_*" },
+	  "ecp_nistz256_* rsaz_* gcm_ghash_*" },
 };
 
 static const struct file_row {

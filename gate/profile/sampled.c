@@ -21,8 +21,7 @@ static const struct class_row kernel_classes[] = {
 	{ "file data",
 	  "transfer read write pread64 pwrite64 readv writev preadv* pwritev* sendfile* copy_file_range splice tee vmsplice fsync "
 	  "fdatasync sync syncfs sync_file_range truncate ftruncate fallocate readahead fadvise64 lseek lseek64 pread pwrite "
-	  "posix_fadvise* posix_fallocate* ftruncate64 truncate64 io_submit "
-	  "io_getevents io_uring_*" },
+	  "posix_fadvise* posix_fallocate* ftruncate64 truncate64 io_submit io_getevents io_uring_*" },
 	{ "file metadata",
 	  "open open64 openat* creat close close_range stat stat64 fstat fstat64 lstat lstat64 fstatat* newstat newfstat newlstat "
 	  "newfstatat statx access faccessat* getdents* "

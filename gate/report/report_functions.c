@@ -242,8 +242,7 @@ static void add_functions(const struct function_evidence *e, enum decision decis
 		return;
 	doc_section(d, "functions", "Functions", "Functions",
 		    "Samples of the functions that changed: what was normal was learned from the baseline's runs. An error says how far a "
-		    "sample is "
-		    "from that, as a multiple of what separates normal samples from anomalous ones.");
+		    "sample is from that, as a multiple of what separates normal samples from anomalous ones.");
 	if (e->missing)
 		doc_styled(d, "empty", "Nothing can be said of them: %s.", e->missing);
 	if (e->there)

@@ -245,8 +245,7 @@ void report_profiles(struct document *d, const struct page_profile profiles[2], 
 {
 	doc_section(d, "profiles", "Profiles", "What each version stresses",
 		    "Inferred from how the performance varies over machines with different fingerprints; nothing was instrumented. Each "
-		    "bar is a share, "
-		    "coloured by its category, both versions on one scale; whiskers are 90 % intervals.");
+		    "bar is a share, coloured by its category, both versions on one scale; whiskers are 90 % intervals.");
 	add_notes(profiles, names, d);
 	add_tables(profiles, names, d);
 }
