@@ -118,9 +118,8 @@ void secrets_add(struct secrets *s, char *const *variables, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const char *value = secret_value(variables[i]);
 
-		if (value) {
+		if (value)
 			mem_append(s->values, s->n, &s->capacity, value);
-		}
 	}
 	order_sort(s->values, s->n, compare_lengths);
 }

@@ -31,9 +31,8 @@ struct fingerprint_cell {
 
 static void fingerprint_cells_free(struct fingerprint_cell *cells, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		mem_free(cells[i].stressor, cells[i].reason, cells[i].signature);
-	}
 	free(cells);
 }
 

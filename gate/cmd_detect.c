@@ -277,9 +277,8 @@ static enum assay_status launch_both(const char *old, const char *new, struct as
 				new);
 	if (!st)
 		st = launch(applications[0], versions, err);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++)
 		mem_free(applications[i], versions[i]);
-	}
 	return st;
 }
 

@@ -177,9 +177,8 @@ static enum assay_status gate_measure(const struct arguments *a, struct document
 	if (!st)
 		gate_tell_spent(&spent, d);
 	spend_release(&spent);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++)
 		mem_free(applications[i], versions[i]);
-	}
 	return st;
 }
 
@@ -202,9 +201,8 @@ static enum assay_status gate_by_cost(struct lab *lab, const struct arguments *a
 
 		st = cost_gate(lab, &asked, versions[1], a->min_effect > 0 ? a->min_effect : lab->config.min_effect, d, err);
 	}
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++)
 		mem_free(applications[i], versions[i]);
-	}
 	return st;
 }
 

@@ -83,9 +83,8 @@ static void fingerprint_release(struct machine_fingerprint *f)
 
 static void marks_release(struct machine *machine)
 {
-	for (size_t i = 0; i < machine->n_accepted; i++) {
+	for (size_t i = 0; i < machine->n_accepted; i++)
 		mem_free(machine->accepted[i].fingerprint, machine->accepted[i].reason);
-	}
 	mem_free(machine->accepted, machine->retired_reason);
 	machine->accepted = NULL;
 	machine->n_accepted = 0;

@@ -242,9 +242,8 @@ void types_of(const struct catalog *catalog, const struct lab_config *config, st
 
 void types_release(struct types *types)
 {
-	for (size_t i = 0; i < types->n; i++) {
+	for (size_t i = 0; i < types->n; i++)
 		mem_free(types->types[i].name, types->types[i].why);
-	}
 	mem_free(types->types, types->members);
 	*types = (struct types){ 0 };
 }

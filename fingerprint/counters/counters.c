@@ -198,9 +198,8 @@ enum assay_status counters_cells(struct store *store, const char *fingerprint, s
 
 void counters_cells_free(struct counter_cell *cells, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		mem_free(cells[i].stressor, cells[i].event, cells[i].reason);
-	}
 	free(cells);
 }
 

@@ -152,9 +152,8 @@ static enum assay_status load_stressors(struct store *store, struct fingerprint_
 					     " UNION SELECT stressor FROM missing WHERE fingerprint IN " COMPLETE " ORDER BY stressor",
 					     &stmt, err);
 
-	while (store_next(store, stmt, &st, err)) {
+	while (store_next(store, stmt, &st, err))
 		mem_append(set->stressors, set->n_stressors, &capacity, mem_string(store_text(stmt, 0)));
-	}
 	sqlite3_finalize(stmt);
 	return st;
 }

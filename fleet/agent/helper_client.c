@@ -239,9 +239,8 @@ void helper_answer_init(struct helper_answer *answer, uint64_t limit_bytes)
 
 void helper_answer_release(struct helper_answer *answer)
 {
-	for (size_t i = 0; i < answer->n_files; i++) {
+	for (size_t i = 0; i < answer->n_files; i++)
 		mem_free(answer->files[i].path, answer->files[i].bytes, answer->files[i].fault);
-	}
 	mem_free(answer->files, answer->result_text, answer->refusal, answer->holder, answer->made);
 	buf_release(&answer->pending);
 	spool_release(&answer->out);

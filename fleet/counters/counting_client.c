@@ -305,9 +305,8 @@ void counting_plan_release(struct counting_plan *plan)
 {
 	for (size_t i = 0; i < plan->n; i++)
 		counting_events_release(&plan->runs[i].events);
-	for (size_t i = 0; i < plan->n_absent; i++) {
+	for (size_t i = 0; i < plan->n_absent; i++)
 		mem_free(plan->absent[i].event, plan->absent[i].reason);
-	}
 	mem_free(plan->runs, plan->absent, plan->none);
 	*plan = (struct counting_plan){ .n = 0 };
 }

@@ -542,9 +542,8 @@ enum assay_status emulate_up(const struct emulate_options *options, struct emula
 
 void emulate_fleet_release(struct emulate_fleet *fleet)
 {
-	for (size_t i = 0; i < fleet->n; i++) {
+	for (size_t i = 0; i < fleet->n; i++)
 		mem_free(fleet->hosts[i].name, fleet->hosts[i].address, fleet->hosts[i].profile);
-	}
 	mem_free(fleet->hosts, fleet->directory, fleet->user);
 	*fleet = (struct emulate_fleet){ 0 };
 }

@@ -406,9 +406,8 @@ static void find_identities(struct link *link, struct ssh_settings *settings)
 
 void asked_release(struct fleet *fleet)
 {
-	for (size_t i = 0; i < fleet->n_asked; i++) {
+	for (size_t i = 0; i < fleet->n_asked; i++)
 		mem_free(fleet->asked[i]->command, fleet->asked[i]->text, fleet->asked[i]->why, fleet->asked[i]);
-	}
 	free(fleet->asked);
 }
 

@@ -402,9 +402,8 @@ static void host_release(struct host *host)
 
 static void add_hosts(const struct entry *e, struct inventory *inventory, size_t *capacity)
 {
-	for (size_t i = 0; i < e->n; i++) {
+	for (size_t i = 0; i < e->n; i++)
 		mem_append(inventory->hosts, inventory->n, capacity, make_host(e, i));
-	}
 }
 
 /* Appends the hosts of the item; that names and ids are unique is not checked here. */

@@ -34,9 +34,8 @@ static void add_words(const struct host *host, const char *at, const char ***wor
 	bool groups = *at == '@', types = *at && !groups;
 	size_t count = groups ? host->n_groups : types ? host->type != NULL : 1;
 
-	for (size_t k = 0; k < count; k++) {
+	for (size_t k = 0; k < count; k++)
 		mem_append(*words, *n, capacity, groups ? host->groups[k] : types ? host->type : host->name);
-	}
 }
 
 /* A name, or a group or type after what it begins with, that lab.yaml does not have. */

@@ -49,9 +49,8 @@ struct known_hosts {
 
 static void forget_matches(struct known_hosts *known)
 {
-	for (size_t i = 0; i < known->cache->n; i++) {
+	for (size_t i = 0; i < known->cache->n; i++)
 		mem_free(known->cache->names[i].name, known->cache->names[i].entries);
-	}
 	known->cache->n = 0;
 }
 

@@ -148,9 +148,8 @@ static bool contributions_cancel(const struct contributions *c, double total)
 
 static void contributions_groups_release(struct contributions *c)
 {
-	for (size_t i = 0; i < c->n_groups; i++) {
+	for (size_t i = 0; i < c->n_groups; i++)
 		mem_free(c->groups[i].name, c->groups[i].members);
-	}
 	free(c->groups);
 	c->groups = NULL;
 	c->n_groups = 0;

@@ -56,9 +56,8 @@ static void order_add(struct order_list *list, size_t type, bool turns, const si
 static void order_release(struct order_list *list)
 {
 	for (size_t i = 0; i < list->n; i++) {
-		for (int side = 0; side < 2; side++) {
+		for (int side = 0; side < 2; side++)
 			mem_free(list->items[i].repetition[side], list->items[i].log_cost[side]);
-		}
 	}
 	free(list->items);
 	*list = (struct order_list){ 0 };
@@ -646,9 +645,8 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 	order_sort(pairing.machines, pairing.n, compare_machines);
 	leave_out_noisy(&pairing);
 	pairing.order = order_of(&in.series, pairing.n_types);
-	for (int side = 0; side < 2; side++) {
+	for (int side = 0; side < 2; side++)
 		mem_free(in.values[side], in.repetitions[side]);
-	}
 	order_release(&in.series);
 	*out = pairing;
 }

@@ -141,9 +141,8 @@ static enum assay_status evaluation_load(struct lab *lab, struct evaluation *e, 
 		else if (known[side->runs].missing && !pair->left_out)
 			pair->left_out = mem_string(known[side->runs].missing);
 	}
-	for (size_t i = 0; i < e->runs.n; i++) {
+	for (size_t i = 0; i < e->runs.n; i++)
 		mem_free(known[i].text, known[i].missing);
-	}
 	free(known);
 	return st ? st : pairs_leave_out(&e->pairs, err);
 }

@@ -128,9 +128,8 @@ enum assay_status baselines_read(const char *laboratory, struct baselines *out, 
 
 void baselines_release(struct baselines *baselines)
 {
-	for (size_t i = 0; i < baselines->n; i++) {
+	for (size_t i = 0; i < baselines->n; i++)
 		mem_free(baselines->items[i].application, baselines->items[i].version, baselines->items[i].reason);
-	}
 	free(baselines->items);
 	*baselines = (struct baselines){ 0 };
 }

@@ -182,9 +182,8 @@ void disturbed_take(struct run_set sides[2], double min_effect, struct disturbed
 
 void disturbed_release(struct disturbed *d)
 {
-	for (size_t i = 0; i < d->n; i++) {
+	for (size_t i = 0; i < d->n; i++)
 		mem_free(d->items[i].machine, d->items[i].version);
-	}
 	free(d->items);
 	*d = (struct disturbed){ .n = 0 };
 }

@@ -563,9 +563,8 @@ static enum assay_status direction_of(struct store *store, const char *applicati
 
 static void loading_release(struct loading *l)
 {
-	for (size_t i = 0; i < l->n_machines; i++) {
+	for (size_t i = 0; i < l->n_machines; i++)
 		mem_free(l->machines[i].name, l->machines[i].architecture);
-	}
 	mem_free(l->machines, l->results, l->accounts);
 }
 

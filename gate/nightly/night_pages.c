@@ -127,9 +127,8 @@ static void links_of(const struct pages *p, size_t i, struct page_links *out)
 
 static void links_release(struct page_links *links)
 {
-	for (size_t i = 0; i < links->n; i++) {
+	for (size_t i = 0; i < links->n; i++)
 		mem_free(links->files[i], links->texts[i]);
-	}
 }
 
 static enum assay_status report_write(struct pages *p, size_t i, const struct judge_compared *compared, enum decision alone)

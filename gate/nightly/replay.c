@@ -88,9 +88,8 @@ static bool look_at(const struct replaying *r, int64_t n, double level, struct r
 static void forget(struct run_set sides[2], struct verdict *v)
 {
 	verdict_release(v);
-	for (int side = 0; side < 2; side++) {
+	for (int side = 0; side < 2; side++)
 		mem_free(sides[side].items, sides[side].others);
-	}
 }
 
 /* The last look for which there are runs, with as many again. */

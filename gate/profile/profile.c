@@ -564,9 +564,8 @@ void profile_release(struct profile *p)
 	blend_validation_release(&p->validation);
 	shares_release(&p->shares);
 	inferred_release(&p->inferred);
-	for (size_t g = 0; g < p->n_groups; g++) {
+	for (size_t g = 0; g < p->n_groups; g++)
 		mem_free(p->groups[g].name, p->groups[g].members);
-	}
 	mem_free(p->groups, p->importance);
 	for (size_t i = 0; i < p->n_reasons; i++)
 		free(p->reasons[i].text);

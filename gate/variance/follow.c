@@ -86,9 +86,8 @@ struct follow *follow_new(const char *const *names, size_t n, double window_s)
 
 void follow_free(struct follow *f)
 {
-	for (size_t i = 0; f && i < f->n; i++) {
+	for (size_t i = 0; f && i < f->n; i++)
 		mem_free(f->files[i].path, f->files[i].places);
-	}
 	if (f)
 		free(f->files);
 	free(f);
@@ -201,9 +200,8 @@ static void file_look(struct follow *all, struct followed *f, int file)
 	f->header.chunks = h.chunks;
 	f->header.ticks_per_s = h.ticks_per_s;
 	f->header.level = h.level;
-	for (; f->seen < h.chunks && place_of(f, f->seen) < (uint64_t)info.st_size; f->seen++) {
+	for (; f->seen < h.chunks && place_of(f, f->seen) < (uint64_t)info.st_size; f->seen++)
 		mem_append(f->places, f->n, &f->capacity, (struct place){ .index = f->seen, .begun_s = (double)NAN });
-	}
 	for (size_t i = 0; i < f->n; i++)
 		if (isnan(f->places[i].begun_s))
 			place_look(f, file, &f->places[i]);

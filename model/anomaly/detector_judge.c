@@ -11,9 +11,8 @@
 
 void detection_release(struct detection *d)
 {
-	for (size_t f = 0; f < d->n; f++) {
+	for (size_t f = 0; f < d->n; f++)
 		mem_free(d->functions[f].columns, d->functions[f].means, d->functions[f].in_run);
-	}
 	mem_free(d->functions, d->run_anomalous, d->run_small, d->run_p, d->errors);
 	*d = (struct detection){ 0 };
 }

@@ -334,9 +334,8 @@ static struct sparse_term *expand(const struct sparse_term *linear, size_t survi
 	struct sparse_term *out = NULL;
 
 	*n = 0;
-	for (size_t a = 0; a < survivors; a++) {
+	for (size_t a = 0; a < survivors; a++)
 		mem_append(out, *n, &capacity, (struct sparse_term){ .column = { linear[a].column[0] }, .degree = 1, .coefficient = 1.0 });
-	}
 	for (size_t d = 2; d <= degree; d++) {
 		size_t to = *n;
 

@@ -28,9 +28,8 @@ struct walk {
 
 void artefact_release(struct artefact *artefact)
 {
-	for (size_t i = 0; i < artefact->n; i++) {
+	for (size_t i = 0; i < artefact->n; i++)
 		mem_free(artefact->files[i].path, artefact->files[i].source, artefact->files[i].content);
-	}
 	mem_free_all(artefact->directories, artefact->n_directories);
 	free(artefact->files);
 	*artefact = (struct artefact){ .files = NULL };

@@ -197,9 +197,8 @@ static void list_machines(const struct costs_runs *runs, struct costs *costs)
 	size_t n = 0, capacity = 0;
 
 	for (size_t i = 0; i < runs->n; i++) {
-		if (!i || strcmp(runs->items[i - 1].machine, runs->items[i].machine) != 0) {
+		if (!i || strcmp(runs->items[i - 1].machine, runs->items[i].machine) != 0)
 			mem_append(list, n, &capacity, (struct machine_inputs){ mem_string(runs->items[i].machine), 0 });
-		}
 		list[n - 1].inputs += !i || !same_input(&runs->items[i - 1], &runs->items[i]);
 	}
 	order_sort(list, n, compare_machines);

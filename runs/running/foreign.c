@@ -523,9 +523,8 @@ static void phoronix_release(struct phoronix *p)
 		buf_release(texts[i]);
 	for (size_t i = 0; i < p->depth && i < DEPTH_MAX; i++)
 		free(p->path[i]);
-	for (size_t i = 0; i < p->n_systems; i++) {
+	for (size_t i = 0; i < p->n_systems; i++)
 		mem_free(p->systems[i], p->times[i]);
-	}
 	mem_free(p->systems, p->times);
 	XML_ParserFree(p->parser);
 }

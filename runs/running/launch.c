@@ -23,9 +23,8 @@ struct past {
 
 static void estimate_past_release(struct past *past)
 {
-	for (size_t i = 0; i < past->n; i++) {
+	for (size_t i = 0; i < past->n; i++)
 		mem_free(past->machines[i], past->versions[i]);
-	}
 	mem_free(past->machines, past->versions, past->seconds);
 	*past = (struct past){ .n = 0 };
 }

@@ -398,9 +398,8 @@ enum assay_status run_list(struct store *store, struct run_listing **out, size_t
 
 void run_list_free(struct run_listing *list, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		mem_free(list[i].application, list[i].version);
-	}
 	free(list);
 }
 

@@ -197,9 +197,8 @@ static enum assay_status calls_keep(const struct samples_source *source, const c
 	}
 	samples_release(&samples);
 	st = empty ? ASSAY_OK : sample_keep_file(source->lab, bytes, n, RECORD_CALLS, &kept, fault);
-	if (!st && !empty) {
+	if (!st && !empty)
 		mem_append(e->samples, e->n_samples, &e->samples_capacity, kept);
-	}
 	return st;
 }
 

@@ -232,9 +232,8 @@ enum assay_status shaped_load(struct store *store, const struct run_set *runs, s
 	*out = mem_new(n_places, sizeof(**out));
 	for (size_t i = 0; !st && i < n_places; i++)
 		st = load_place(store, &places[i], &(*out)[(*n)++], err);
-	for (size_t i = 0; i < n_places; i++) {
+	for (size_t i = 0; i < n_places; i++)
 		mem_free(places[i].machine, places[i].version, places[i].input);
-	}
 	free(places);
 	run_builds_release(&builds);
 	if (st) {

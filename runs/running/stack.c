@@ -184,9 +184,8 @@ char *stack_difference(const char *a, const char *b)
 		buf_format(&out, "%s%s", i ? ", " : "", names.items[i]);
 	if (names.n > NAMES_SHOWN)
 		buf_format(&out, " and %zu more", names.n - NAMES_SHOWN);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++)
 		mem_free(lines[i], texts[i]);
-	}
 	free(names.items);
 	return buf_take(&out);
 }
@@ -273,9 +272,8 @@ enum assay_status stack_load(struct store *store, const struct plan *plan, struc
 
 void stack_rows_release(struct stack_rows *rows)
 {
-	for (size_t i = 0; i < rows->n; i++) {
+	for (size_t i = 0; i < rows->n; i++)
 		mem_free(rows->items[i].machine, rows->items[i].version, rows->items[i].text);
-	}
 	free(rows->items);
 	*rows = (struct stack_rows){ NULL, 0 };
 }

@@ -112,9 +112,8 @@ static void decode_range(const struct image *image, const ZydisDecoder *decoder,
 	while (address < range->high) {
 		struct instruction one = { .address = address, .bytes = bytes + (address - range->low), .length = 1 };
 
-		if (decode_one(image, decoder, range->high - address, &one)) {
+		if (decode_one(image, decoder, range->high - address, &one))
 			mem_append(code->items, code->n, &code->capacity, one);
-		}
 		address += one.length;
 	}
 }

@@ -679,9 +679,8 @@ enum assay_status changes_find(struct build *old, struct build *new, const struc
 
 void changes_release(struct changes *changes)
 {
-	for (size_t i = 0; i < changes->n; i++) {
+	for (size_t i = 0; i < changes->n; i++)
 		mem_free(changes->items[i].inlined_into, changes->items[i].causes);
-	}
 	mem_free(changes->items, changes->new_of_old, changes->old_of_new);
 	source_release(&changes->source);
 	build_release(&changes->old);

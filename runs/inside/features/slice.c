@@ -472,9 +472,8 @@ static void search_release(struct search *s)
 	for (size_t f = 0; s->features && f < s->n; f++)
 		free(s->features[f].name);
 	free(s->features);
-	for (size_t k = 0; k < s->pieces_n; k++) {
+	for (size_t k = 0; k < s->pieces_n; k++)
 		mem_free(s->pieces[k].name, s->pieces[k].right);
-	}
 	free(s->pieces);
 	if (s->without)
 		unlink(s->without);

@@ -175,9 +175,8 @@ enum assay_status emulate_plan_make(const char *const *words, size_t n, const ch
 
 void emulate_plan_release(struct emulate_plan *plan)
 {
-	for (size_t i = 0; i < plan->n; i++) {
+	for (size_t i = 0; i < plan->n; i++)
 		mem_free_all(plan->steps[i].words, plan->steps[i].n);
-	}
 	free(plan->steps);
 	*plan = (struct emulate_plan){ 0 };
 }

@@ -341,9 +341,8 @@ static enum assay_status not_found(const struct site_module *modules, size_t n, 
 	enum assay_status st;
 
 	for (size_t m = 0; m < n; m++)
-		for (size_t i = 0; i < modules[m].n; i++) {
+		for (size_t i = 0; i < modules[m].n; i++)
 			mem_append(names, n_names, &capacity, modules[m].items[i].name);
-		}
 	nearest = text_nearest(wanted->name, names, n_names);
 	st = assay_fail(err, ASSAY_E_NOTFOUND, "there is no function '%s' in '%s'%s%s%s%s (it may be inlined wherever it is called)",
 			wanted->name, modules[0].image.path, n > 1 ? " and the other modules" : "", nearest ? "; did you mean '" : "",

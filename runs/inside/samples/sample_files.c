@@ -373,9 +373,8 @@ enum assay_status sample_files_list_calls(struct store *store, const char *appli
 
 void sample_files_free(struct sample_file *files, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		mem_free(files[i].machine, files[i].version, files[i].input, files[i].application, files[i].hardware_type);
-	}
 	free(files);
 }
 

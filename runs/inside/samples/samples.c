@@ -563,12 +563,10 @@ enum assay_status samples_read(const char *path, struct samples *out, struct ass
 void samples_release(struct samples *samples)
 {
 	mem_free_all(samples->counters, samples->n_counters);
-	for (size_t i = 0; i < samples->n_functions; i++) {
+	for (size_t i = 0; i < samples->n_functions; i++)
 		mem_free(samples->functions[i].module, samples->functions[i].name);
-	}
-	for (size_t i = 0; i < samples->n_infos; i++) {
+	for (size_t i = 0; i < samples->n_infos; i++)
 		mem_free(samples->infos[i].key, samples->infos[i].value);
-	}
 	mem_free(samples->functions, samples->infos, samples->items, samples->values, samples->alone, samples->calls, samples->sums);
 	*samples = (struct samples){ .items = NULL };
 }
