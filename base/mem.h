@@ -4,6 +4,7 @@
 #define BASE_MEM_H
 
 #include <stddef.h>
+#include <stdlib.h>
 
 /* count * size bytes, zeroed; a product that overflows aborts. count may be 0. */
 void *mem_new(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
@@ -24,5 +25,12 @@ void *mem_grow(void *array, size_t used, size_t *capacity, size_t size) __attrib
 void mem_free_each(void *const *pointers, size_t n);
 /* Frees each of n things that an array points to, and the array, which may be NULL where n is 0. */
 void mem_free_all(void *array, size_t n);
+/* release() of each of array[0..n), and frees the array. */
+#define mem_release_all(array, n, release)                                                                                                 \
+	do {                                                                                                                               \
+		for (size_t each = 0; each < (n); each++)                                                                                  \
+			release(&(array)[each]);                                                                                           \
+		free(array);                                                                                                               \
+	} while (0)
 
 #endif

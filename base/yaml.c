@@ -275,8 +275,7 @@ void yaml_release(struct yaml_node *node)
 {
 	if (!node)
 		return;
-	for (size_t i = 0; i < node->n_items; i++)
-		yaml_release(&node->items[i]);
-	mem_free(node->items, node->scalar, node->key);
+	mem_release_all(node->items, node->n_items, yaml_release);
+	mem_free(node->scalar, node->key);
 	*node = (struct yaml_node){ .kind = YAML_SCALAR };
 }

@@ -26,9 +26,7 @@ struct sets {
 
 static void sets_release(struct sets *sets)
 {
-	for (size_t i = 0; i < sets->n; i++)
-		run_set_release(&sets->items[i]);
-	free(sets->items);
+	mem_release_all(sets->items, sets->n, run_set_release);
 }
 
 /* Takes the runs over, or drops them where they are there already. */
@@ -159,9 +157,7 @@ static enum assay_status explore_write(const struct lab *lab, const struct evide
 	st = file_replace(path, page.bytes, page.size, 0644, err);
 	if (!st)
 		explore_answer(&explore, applications, sets->n, path, d);
-	for (size_t i = 0; i < sets->n; i++)
-		explore_application_release(&applications[i]);
-	free(applications);
+	mem_release_all(applications, sets->n, explore_application_release);
 	explore_release(&explore);
 	buf_release(&page);
 	return st;

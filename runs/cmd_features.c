@@ -353,9 +353,7 @@ static enum assay_status show_run(struct lab *lab, void *arguments, struct docum
 	else if (!st)
 		show_lines(&lines, runs, a, d);
 	mem_free(lines.items, lines.values);
-	for (size_t i = 0; i < n; i++)
-		run_features_release(&runs[i]);
-	free(runs);
+	mem_release_all(runs, n, run_features_release);
 	return st;
 }
 

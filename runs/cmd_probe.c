@@ -56,9 +56,7 @@ static enum assay_status list_make(const struct arguments *a, const char *progra
 		st = assay_fail(err, ASSAY_E_NODATA, "no function is selected: the list is empty");
 	if (!st)
 		st = site_list(modules, n, &selection, SITE_FOR_PROBE, list, NULL, err);
-	for (size_t i = 0; i < n; i++)
-		site_module_release(&modules[i]);
-	free(modules);
+	mem_release_all(modules, n, site_module_release);
 	site_selection_release(&selection);
 	return st;
 }

@@ -28,9 +28,8 @@ static void entry_release(struct battery_entry *entry)
 
 void battery_release(struct battery *battery)
 {
-	for (size_t i = 0; i < battery->n; i++)
-		entry_release(&battery->entries[i]);
-	mem_free(battery->entries, battery->name);
+	mem_release_all(battery->entries, battery->n, entry_release);
+	free(battery->name);
 	*battery = (struct battery){ 0 };
 }
 

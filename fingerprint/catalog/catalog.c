@@ -86,9 +86,8 @@ enum assay_status catalog_load(const char *directory, struct catalog_problems *p
 
 void catalog_release(struct catalog *catalog)
 {
-	for (size_t i = 0; i < catalog->n; i++)
-		machine_release(&catalog->machines[i]);
-	mem_free(catalog->machines, catalog->directory);
+	mem_release_all(catalog->machines, catalog->n, machine_release);
+	free(catalog->directory);
 	*catalog = (struct catalog){ 0 };
 }
 

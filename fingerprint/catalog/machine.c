@@ -71,9 +71,7 @@ static void rate_release(struct machine_rate *rate)
 
 static void fingerprint_release(struct machine_fingerprint *f)
 {
-	for (size_t i = 0; i < f->n_rates; i++)
-		rate_release(&f->rates[i]);
-	free(f->rates);
+	mem_release_all(f->rates, f->n_rates, rate_release);
 #define FREE(member) free(f->member);
 	FINGERPRINT_TEXTS(FREE)
 #undef FREE
@@ -93,9 +91,7 @@ static void marks_release(struct machine *machine)
 
 void machine_release(struct machine *machine)
 {
-	for (size_t i = 0; i < machine->n_fingerprints; i++)
-		fingerprint_release(&machine->fingerprints[i]);
-	free(machine->fingerprints);
+	mem_release_all(machine->fingerprints, machine->n_fingerprints, fingerprint_release);
 #define FREE(member) free(machine->identity.member);
 	IDENTITY_TEXTS(FREE)
 #undef FREE

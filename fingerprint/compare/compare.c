@@ -346,9 +346,8 @@ void compare_history(const struct fingerprint_set *set, const struct fingerprint
 		row_history(row, &series[j], &sides[j], (double)c->compared * (double)looks);
 		c->differing += row->differs;
 	}
-	for (size_t j = 0; j < set->n_stressors; j++)
-		series_release(&series[j]);
-	mem_free(series, sides);
+	mem_release_all(series, set->n_stressors, series_release);
+	free(sides);
 }
 
 /* ---- as a document ---- */

@@ -507,9 +507,8 @@ static void bringup_release(struct bringup *b)
 {
 	for (size_t i = 0; i < b->options->n_hosts; i++)
 		emulate_host_release(&b->hosts[i]);
-	for (size_t i = 0; i < b->n_profiles; i++)
-		emulate_profile_release(&b->profiles[i]);
-	mem_free(b->hosts, b->profiles);
+	mem_release_all(b->profiles, b->n_profiles, emulate_profile_release);
+	free(b->hosts);
 	emulate_fleet_release(&b->fleet);
 	emulate_site_close(&b->site);
 }

@@ -433,9 +433,7 @@ static enum tried try_agent(struct link *link)
 		guard.agent = agent_connect();
 		tried = try_guarded_agent(link, &guard);
 	}
-	for (size_t i = 0; i < guard.n_only; i++)
-		hostkey_release(&named[i]);
-	free(named);
+	mem_release_all(named, guard.n_only, hostkey_release);
 	return tried;
 }
 

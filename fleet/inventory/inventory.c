@@ -500,9 +500,7 @@ enum assay_status inventory_parse(const char *file, const struct yaml_node *host
 
 void inventory_release(struct inventory *inventory)
 {
-	for (size_t i = 0; i < inventory->n; i++)
-		host_release(&inventory->hosts[i]);
-	free(inventory->hosts);
+	mem_release_all(inventory->hosts, inventory->n, host_release);
 	*inventory = (struct inventory){ 0 };
 }
 

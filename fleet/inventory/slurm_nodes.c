@@ -41,9 +41,7 @@ static void node_release(struct slurm_node *node)
 
 void slurm_nodes_release(struct slurm_nodes *nodes)
 {
-	for (size_t i = 0; i < nodes->n; i++)
-		node_release(&nodes->nodes[i]);
-	free(nodes->nodes);
+	mem_release_all(nodes->nodes, nodes->n, node_release);
 	*nodes = (struct slurm_nodes){ 0 };
 }
 

@@ -300,9 +300,8 @@ static enum assay_status judge_all(struct job *job, struct assay_error *err)
 		if (st)
 			st = assay_context(err, "pair %zu", e->pairs.items[i].number);
 	}
-	for (size_t i = 0; i < e->runs.n; i++)
-		walk_profile_release(&job->profiles[i]);
-	mem_free(job->profiles, job->status);
+	mem_release_all(job->profiles, e->runs.n, walk_profile_release);
+	free(job->status);
 	return st;
 }
 
@@ -515,9 +514,7 @@ enum assay_status evaluation_of(struct lab *lab, const char *path, const struct 
 
 void evaluation_release(struct evaluation *e)
 {
-	for (size_t i = 0; i < e->runs.n; i++)
-		run_set_release(&e->runs.sets[i]);
-	free(e->runs.sets);
+	mem_release_all(e->runs.sets, e->runs.n, run_set_release);
 	evaluate_pairs_release(&e->pairs);
 	mem_free(e->outcomes, e->clusters, e->kinds);
 	*e = (struct evaluation){ 0 };

@@ -178,9 +178,7 @@ void calibration_entry_release(struct calibration_entry *e)
 
 void calibration_release(struct calibration *calibration)
 {
-	for (size_t i = 0; i < calibration->n; i++)
-		calibration_entry_release(&calibration->items[i]);
-	free(calibration->items);
+	mem_release_all(calibration->items, calibration->n, calibration_entry_release);
 	*calibration = (struct calibration){ NULL, 0 };
 }
 

@@ -64,9 +64,7 @@ enum assay_status night_list(struct store *store, struct night **out, size_t *n,
 
 void night_list_free(struct night *nights, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		night_release(&nights[i]);
-	free(nights);
+	mem_release_all(nights, n, night_release);
 }
 
 /* The first row of a question about nights. */

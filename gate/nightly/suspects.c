@@ -88,9 +88,7 @@ static enum suspect compare_programs(const struct version_object *old, const str
 		suspect = SUSPECT_UNKNOWN;
 	else if (suspect == SUSPECT_UNCHANGED && reaches_change(all, n))
 		suspect = SUSPECT_CHANGED;
-	for (size_t i = 0; i < n; i++)
-		changes_release(&all[i]);
-	free(all);
+	mem_release_all(all, n, changes_release);
 	return suspect;
 }
 

@@ -215,9 +215,8 @@ enum assay_status stored_run_variance(const struct lab *lab, const struct stored
 	if (!st)
 		st = variance_of(&fragments, options, out, err);
 	fragments_release(&fragments);
-	for (size_t i = 0; i < r->n; i++)
-		buf_release(&bytes[i]);
-	mem_free(bytes, files);
+	mem_release_all(bytes, r->n, buf_release);
+	free(files);
 	return st;
 }
 

@@ -251,9 +251,7 @@ void kmeans_fit(const struct mat *rows, size_t k, size_t starts, uint64_t seed, 
 		if (all[i].within < all[best].within)
 			best = i;
 	*out = start_result(&all[best]);
-	for (size_t i = 0; i < starts; i++)
-		start_release(&all[i]);
-	free(all);
+	mem_release_all(all, starts, start_release);
 }
 
 void kmeans_release(struct kmeans *kmeans)

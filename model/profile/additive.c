@@ -114,9 +114,8 @@ void additive_sums_see(struct additive_sums *s, const struct mat *differs)
 void additive_sums_release(struct additive_sums *s)
 {
 	mat_release(&s->views);
-	for (size_t t = 0; t < s->types; t++)
-		mat_release(&s->G[t]);
-	mem_free(s->G, s->rows);
+	mem_release_all(s->G, s->types, mat_release);
+	free(s->rows);
 	mat_release(&s->h);
 	free(s->group);
 	*s = (struct additive_sums){ 0 };
@@ -249,9 +248,8 @@ static struct search search_new(const struct additive_sums *sums, const double *
 
 static void search_release(struct search *s)
 {
-	for (size_t i = 0; i < s->n; i++)
-		mat_release(&s->G_out[i]);
-	mem_free(s->G_out, s->type, s->count, s->h);
+	mem_release_all(s->G_out, s->n, mat_release);
+	mem_free(s->type, s->count, s->h);
 	mat_release(&s->G);
 	mat_release(&s->h_out);
 }

@@ -66,8 +66,6 @@ void cost_places_end(struct cost_places *places)
 
 void cost_places_release(struct cost_places *places)
 {
-	for (size_t i = 0; i < places->n; i++)
-		place_release(&places->items[i]);
-	free(places->items);
+	mem_release_all(places->items, places->n, place_release);
 	*places = (struct cost_places){ .items = NULL };
 }

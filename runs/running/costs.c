@@ -55,9 +55,7 @@ static void run_release(struct costs_run *run)
 
 static void runs_release(struct costs_runs *runs)
 {
-	for (size_t i = 0; i < runs->n; i++)
-		run_release(&runs->items[i]);
-	free(runs->items);
+	mem_release_all(runs->items, runs->n, run_release);
 }
 
 /* ---- the store ---- */

@@ -598,9 +598,8 @@ enum assay_status foreign_read(char *text, size_t n, const struct foreign_option
 		rows_count(&r);
 		rows_write(&r, out);
 	}
-	for (size_t i = 0; i < r.n; i++)
-		row_release(&r.rows[i]);
-	mem_free(r.rows, r.first);
+	mem_release_all(r.rows, r.n, row_release);
+	free(r.first);
 	cJSON_Delete(root);
 	return st;
 }

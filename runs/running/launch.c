@@ -176,9 +176,7 @@ static size_t launch_n_own(const struct launch *launch, size_t i)
 void launch_release(struct launch *launch)
 {
 	for (size_t i = 0; launch->versions && i < launch->plan.n_versions; i++) {
-		for (size_t k = 0; k < launch_n_own(launch, i); k++)
-			artefact_release(&launch->versions[i][k]);
-		free(launch->versions[i]);
+		mem_release_all(launch->versions[i], launch_n_own(launch, i), artefact_release);
 	}
 	mem_free(launch->versions, launch->commits);
 	artefact_release(&launch->files);

@@ -272,7 +272,6 @@ void stops_end(struct stops *s)
 	pthread_cond_signal(&s->ending);
 	pthread_mutex_unlock(&s->lock);
 	pthread_join(s->thread, NULL);
-	for (size_t i = 0; i < s->n; i++)
-		watched_release(&s->items[i]);
-	mem_free(s->items, s->tree, s->directory, s);
+	mem_release_all(s->items, s->n, watched_release);
+	mem_free(s->tree, s->directory, s);
 }
