@@ -3,7 +3,6 @@
 #include "base/mem.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define AS_WELL .2 /* of the posterior: what divides it worse by no more than that is as good when it is known already */
 

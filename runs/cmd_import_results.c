@@ -7,7 +7,6 @@
 #include "runs/running/foreign.h"
 #include "runs/running/run.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 struct arguments {

@@ -13,8 +13,6 @@
 #include "runs/shapes/counts.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define TIMEOUT_MS   (24 * 3600 * 1000)
 #define KEPT_BYTES   (1 << 20) /* of what it prints, to say why it failed */

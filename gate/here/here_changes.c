@@ -6,7 +6,6 @@
 #include "base/text.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TOLD_MIN .1 /* of the difference, or of the time: larger parts may stand in the sentence */

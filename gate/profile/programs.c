@@ -1,6 +1,5 @@
 #include "gate/profile/programs.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define SPENT_MIN   .05 /* of the time of what it is a part of */

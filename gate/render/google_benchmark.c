@@ -6,7 +6,6 @@
 #include "base/mem.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Costs relative to the baseline's, which is 1: the decision knows no time of its own. Without a cost, NaN, it is an error. */
 static void add_side(cJSON *list, const struct decided *one, const char *side, size_t family, double cost)

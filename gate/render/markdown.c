@@ -5,7 +5,6 @@
 #include "base/text.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What means something in Markdown or HTML means itself, and a line stays one. */

@@ -4,7 +4,6 @@
 #include "gate/variance/long_waits.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 size_t variance_column(const struct variance *v, double at_s)
 {

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define DEPENDENT 1e-11 /* a column of whose square less is left beside the others is a sum of them */

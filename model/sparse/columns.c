@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #define SEED 19
 #define SAME 1e-9 /* columns that differ by less, as a part of their deviation, are the same */

@@ -4,7 +4,6 @@
 #include "model/sparse/active_set.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ENOUGH 1e-11 /* of the deviation of y: what a pull may exceed lambda by */

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ROWS_MORE 3 /* rows beyond the coefficients, below which nothing is fitted */

@@ -3,7 +3,6 @@
 #define _FORTIFY_SOURCE 0 /* the functions themselves, not their inline forms */
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define FUNCTIONS 128
 #include "runs/inside/interpose/interpose_wrap.h"
