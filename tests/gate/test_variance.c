@@ -4,8 +4,8 @@
 #include "gate/variance/stored_runs.h"
 #include "gate/variance/versus.h"
 #include "gate/variance/waits.h"
-#include "model/variance/fixed_workload.h"
 #include "tests/gate/made_run.h"
+#include "tests/model/v_measure.h"
 #include "tests/scratch.h"
 
 static const struct variance_options usual_options = { .threshold = VARIANCE_THRESHOLD, .least_s = (double)NAN };
@@ -521,7 +521,7 @@ static void clusters(void **state)
 		found[n++] = f->cluster;
 	}
 	assert_true(n > 1000);
-	assert_true(fixed_workload_v_measure(truth, found, n) >= .95);
+	assert_true(v_measure(truth, found, n) >= .95);
 	free(truth);
 	free(found);
 	variance_release(&v);

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/variance/fixed_workload.h"
+#include "tests/model/v_measure.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,8 +24,8 @@ static void published(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		assert_float_equal(fixed_workload_v_measure(rows[i].truth, rows[i].found, 4), rows[i].v, 1e-12);
-	assert_float_equal(fixed_workload_v_measure(NULL, NULL, 0), 1, 0);
+		assert_float_equal(v_measure(rows[i].truth, rows[i].found, 4), rows[i].v, 1e-12);
+	assert_float_equal(v_measure(NULL, NULL, 0), 1, 0);
 }
 
 #define N 3000
@@ -50,7 +51,7 @@ static void planted(void **state)
 		mat_set(&turned, N - 1 - i, 1, mat_get(&X, i, 1));
 	}
 	assert_int_equal(fixed_workload_clusters(&X, FIXED_WORKLOAD_DISTANCE, found), 10);
-	assert_true(fixed_workload_v_measure(truth, found, N) >= .95);
+	assert_true(v_measure(truth, found, N) >= .95);
 	assert_int_equal(fixed_workload_clusters(&turned, FIXED_WORKLOAD_DISTANCE, again), 10);
 	for (size_t i = 0; i < N; i++)
 		assert_int_equal(found[i], again[N - 1 - i]);
@@ -170,11 +171,11 @@ static void counted(void **state)
 	}
 	assert_true(kept != 0);
 	fixed_workload_clusters(&work, FIXED_WORKLOAD_DISTANCE, found);
-	v = fixed_workload_v_measure(truth, found, FRAGMENTS);
+	v = v_measure(truth, found, FRAGMENTS);
 	print_message("V-measure %.3f\n", v);
 	assert_true(v >= .95);
 	fixed_workload_clusters(&same, FIXED_WORKLOAD_DISTANCE, found); /* nothing counts */
-	assert_true(fixed_workload_v_measure(truth, found, FRAGMENTS) < .05);
+	assert_true(v_measure(truth, found, FRAGMENTS) < .05);
 	mat_release(&work);
 	mat_release(&same);
 }
