@@ -82,37 +82,20 @@ static bool is_tag(const struct freezing *f, const struct manifest_version *vers
 
 /* ---- what is not there ---- */
 
-static enum assay_status fail_no_such(struct freezing *f, const char *what, const char *name, const char *const *names, size_t n)
+/* A version or an input. */
+static enum assay_status fail_no_such(struct freezing *f, bool input, const char *name)
 {
-	const char *nearest = n ? text_nearest(name, names, n) : NULL;
+	size_t n = input ? f->manifest.n_inputs : f->manifest.n_versions;
+	const char **names = mem_new(n + 1, sizeof(*names)), *nearest;
 
+	for (size_t i = 0; i < n; i++)
+		names[i] = input ? f->manifest.inputs[i].name : f->manifest.versions[i].name;
+	nearest = n ? text_nearest(name, names, n) : NULL;
+	free(names);
 	f->no_such = true;
-	return assay_fail(f->err, ASSAY_E_USAGE, "%s:%zu: '%s' has no %s '%s'%s%s%s", f->file, f->entry->line, f->manifest.file, what,
-			  TEXT_SHOWN(name), nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
-}
-
-static enum assay_status fail_no_version(struct freezing *f, const char *name)
-{
-	const char **names = mem_new(f->manifest.n_versions + 1, sizeof(*names));
-	enum assay_status st;
-
-	for (size_t i = 0; i < f->manifest.n_versions; i++)
-		names[i] = f->manifest.versions[i].name;
-	st = fail_no_such(f, "version", name, names, f->manifest.n_versions);
-	free(names);
-	return st;
-}
-
-static enum assay_status fail_no_input(struct freezing *f, const char *name)
-{
-	const char **names = mem_new(f->manifest.n_inputs + 1, sizeof(*names));
-	enum assay_status st;
-
-	for (size_t i = 0; i < f->manifest.n_inputs; i++)
-		names[i] = f->manifest.inputs[i].name;
-	st = fail_no_such(f, "input", name, names, f->manifest.n_inputs);
-	free(names);
-	return st;
+	return assay_fail(f->err, ASSAY_E_USAGE, "%s:%zu: '%s' has no %s '%s'%s%s%s", f->file, f->entry->line, f->manifest.file,
+			  input ? "input" : "version", TEXT_SHOWN(name), nearest ? " (did you mean '" : "", nearest ? nearest : "",
+			  nearest ? "'?)" : "");
 }
 
 /* ---- candidates ---- */
@@ -128,7 +111,7 @@ static enum assay_status freeze_version(struct freezing *f, const char *name, ch
 	manifest_derive(&f->manifest, name);
 	i = manifest_find_version(&f->manifest, name);
 	if (i == SIZE_MAX)
-		return fail_no_version(f, name);
+		return fail_no_such(f, false, name);
 	version = &f->manifest.versions[i];
 	if (version->kind == MANIFEST_GIT)
 		st = artefact_check(&f->manifest, i, f->cancelled, commit, f->err);
@@ -419,7 +402,7 @@ static enum assay_status freeze_candidate(struct freezing *f, const char *name)
 	for (size_t i = 0; !st && i < inputs->n; i++) {
 		size_t input = manifest_find_input(&f->manifest, inputs->items[i]);
 
-		st = input != SIZE_MAX ? freeze_baselines(f, candidate, input) : fail_no_input(f, inputs->items[i]);
+		st = input != SIZE_MAX ? freeze_baselines(f, candidate, input) : fail_no_such(f, true, inputs->items[i]);
 	}
 	free(candidate);
 	return st;
