@@ -279,10 +279,7 @@ static enum assay_status rename_store(struct store *store, const char *from, con
 		st = update_machine(store, "UPDATE shaped_dose SET machine = ? WHERE machine = ?", from, to, NULL, err);
 	if (!st)
 		st = update_machine(store, "UPDATE plan_item SET name = ? WHERE kind = 'machine' AND name = ?", from, to, NULL, err);
-	if (!st)
-		st = store_commit(store, err);
-	store_rollback(store);
-	return st;
+	return store_end(store, st, err);
 }
 
 static enum assay_status remove_file(const struct catalog *catalog, const char *id, struct assay_error *err)

@@ -35,10 +35,7 @@ enum assay_status counters_put_plan(struct store *store, const char *fingerprint
 
 	if (!st)
 		st = put_events(store, fingerprint, plan, err);
-	if (!st)
-		st = store_commit(store, err);
-	store_rollback(store);
-	return st;
+	return store_end(store, st, err);
 }
 
 static void read_left_out(sqlite3_stmt *stmt, struct counting_plan *plan)
@@ -149,10 +146,7 @@ enum assay_status counters_put(struct store *store, const char *fingerprint, con
 		st = put_run(store, fingerprint, counted, err);
 	if (!st && !counted->reason)
 		st = put_values(store, fingerprint, events, counted, err);
-	if (!st)
-		st = store_commit(store, err);
-	store_rollback(store);
-	return st;
+	return store_end(store, st, err);
 }
 
 /* ---- reading ---- */

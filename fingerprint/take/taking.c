@@ -128,9 +128,7 @@ enum assay_status taking_keep(struct store *store, struct taking *taking, int64_
 	else if (!st)
 		st = store_do(store, err, "INSERT INTO missing (fingerprint, pass, stressor, reason) VALUES (?, ?, ?, ?)", "titt",
 			      taking->id, pass, name, text);
-	if (!st)
-		st = store_commit(store, err);
-	store_rollback(store);
+	st = store_end(store, st, err);
 	if (!st)
 		taking->done[(size_t)(pass - 1) * taking->n + entry] = true;
 	return st;

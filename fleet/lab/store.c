@@ -479,6 +479,14 @@ void store_rollback(struct store *store)
 		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
+enum assay_status store_end(struct store *store, enum assay_status st, struct assay_error *err)
+{
+	if (!st)
+		st = store_commit(store, err);
+	store_rollback(store);
+	return st;
+}
+
 enum assay_status store_prepare(struct store *store, const char *sql, sqlite3_stmt **out, struct assay_error *err)
 {
 	int code = sqlite3_prepare_v2(store->db, sql, -1, out, NULL);

@@ -26,6 +26,8 @@ void store_close(struct store *store); /* accepts zeroed; an open transaction is
 enum assay_status store_begin(struct store *store, struct assay_error *err);
 enum assay_status store_commit(struct store *store, struct assay_error *err);
 void store_rollback(struct store *store);
+/* Commits what went well, and rolls back the rest. Returns st, or why it could not be committed. */
+enum assay_status store_end(struct store *store, enum assay_status st, struct assay_error *err);
 
 /* One statement. sqlite3_finalize(*out) (NULL is accepted). */
 enum assay_status store_prepare(struct store *store, const char *sql, sqlite3_stmt **out, struct assay_error *err);

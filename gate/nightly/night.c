@@ -289,10 +289,7 @@ enum assay_status night_begin(struct store *store, struct night *night, struct n
 		comparisons->items[i].number = (int64_t)i + 1;
 		st = night_insert_comparison(store, night, &comparisons->items[i], err);
 	}
-	if (!st)
-		st = store_commit(store, err);
-	store_rollback(store);
-	return st;
+	return store_end(store, st, err);
 }
 
 enum assay_status night_update(struct store *store, const struct night *night, const struct night_comparison *c, struct assay_error *err)
@@ -332,10 +329,7 @@ enum assay_status night_decide(struct store *store, const struct night *night, s
 			      decision_text(d->decision), d->ratio, d->low, d->high, d->request, d->document);
 	if (!st)
 		st = night_update(store, night, c, err);
-	if (!st)
-		st = store_commit(store, err);
-	store_rollback(store);
-	return st;
+	return store_end(store, st, err);
 }
 
 enum assay_status night_finish(struct store *store, struct night *night, struct assay_error *err)

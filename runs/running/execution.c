@@ -225,10 +225,7 @@ enum assay_status execution_put(struct store *store, const struct execution_plac
 		st = execution_insert_samples(store, place, execution, err);
 	if (!st && !place->plan->probe && ok)
 		st = execution_insert_result(store, place, execution, err);
-	if (!st)
-		st = store_commit(store, err);
-	store_rollback(store);
-	return st;
+	return store_end(store, st, err);
 }
 
 /* ---- what is there ---- */

@@ -170,10 +170,7 @@ enum assay_status plan_new(struct store *store, const struct manifest *manifest,
 		st = plan_insert_plan(store, manifest, plan, err);
 	for (int k = 0; !st && k < LISTS; k++)
 		st = plan_insert_list(store, plan, &lists[k], err);
-	if (!st)
-		st = store_commit(store, err);
-	store_rollback(store);
-	return st;
+	return store_end(store, st, err);
 }
 
 /* ---- one that is there ---- */

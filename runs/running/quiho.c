@@ -621,9 +621,7 @@ enum assay_status quiho_import(struct lab *lab, const struct quiho_import_option
 		st = quiho_count_runs(&im, err);
 	if (!st)
 		st = quiho_update_catalog(&im, options, &catalog, err);
-	if (!st)
-		st = store_commit(im.store, err);
-	store_rollback(im.store);
+	st = store_end(im.store, st, err);
 	if (!st && catalog_save(&catalog, &im.result.catalog_written, err))
 		st = assay_context(err, "the measurements are stored, but the catalog is not up to date; import again to complete it");
 	*out = im.result;

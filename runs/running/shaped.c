@@ -65,10 +65,7 @@ enum assay_status shaped_put(struct store *store, const struct shaped_place *pla
 	}
 	if (!st)
 		st = put_doses(store, place, counts, err);
-	if (!st)
-		st = store_commit(store, err);
-	store_rollback(store);
-	return st;
+	return store_end(store, st, err);
 }
 
 enum assay_status shaped_has(struct store *store, const struct shaped_place *p, bool *out, struct assay_error *err)

@@ -218,10 +218,7 @@ static enum assay_status stack_insert(struct store *store, const struct plan *pl
 	if (!st)
 		st = store_do(store, err, "INSERT INTO plan_stack (plan, machine, version, stack) VALUES (?, ?, ?, ?)", "tttt", plan->id,
 			      machine, version, hash);
-	if (!st)
-		st = store_commit(store, err);
-	store_rollback(store);
-	return st;
+	return store_end(store, st, err);
 }
 
 enum assay_status stack_put(struct store *store, const struct plan *plan, const char *machine, const char *version, const char *text,

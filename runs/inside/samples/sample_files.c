@@ -274,9 +274,7 @@ enum assay_status sample_keep_prune(struct lab *lab, int64_t before_ms, struct s
 	*out = (struct sample_pruned){ 0, 0 };
 	if (!st)
 		st = mark_before(&lab->store, before_ms, out, err);
-	if (!st)
-		st = store_commit(&lab->store, err);
-	store_rollback(&lab->store);
+	st = store_end(&lab->store, st, err);
 	return st ? st : sample_keep_sweep(lab, NULL, err);
 }
 
