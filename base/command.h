@@ -12,9 +12,14 @@
  *		CLI_WORD("A", struct arguments, selectors[0]), CLI_WORD("B", struct arguments, selectors[1]), CLI_END
  *	};
  *	const struct command compare_command = {
- *		.name = "compare", .summary = "compare the resource use of two versions", .about = "...", .examples = "  assay compare
- *...\n", .words = words, .options = options, .defaults = &defaults, .arguments_bytes = sizeof(struct arguments), .lab = CLI_LAB_READ, .run
- *= compare_run,
+ *		.name = "compare",
+ *		.summary = "compare the resource use of two versions",
+ *		.about = "...",
+ *		.examples = "  assay compare ...\n",
+ *		.words = words,
+ *		.options = options,
+ *		.defaults = &defaults,
+ *		CLI_RUN(struct arguments, CLI_LAB_READ, compare_run),
  *	}; */
 #ifndef BASE_COMMAND_H
 #define BASE_COMMAND_H
@@ -134,6 +139,9 @@ struct command {
 	enum assay_status (*check)(void *arguments, struct assay_error *err);
 	command_run *run; /* NULL: a heading */
 };
+
+/* What a row ends with: its arguments, what it needs of the laboratory, and what answers. */
+#define CLI_RUN(arguments, lab_, run_) .arguments_bytes = sizeof(arguments), .lab = lab_, .run = run_
 
 /* ---- for commands at work ---- */
 

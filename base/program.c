@@ -636,9 +636,8 @@ const struct command completion_command = {
 		    "  assay completion zsh > ~/.zsh/completions/_assay\n"
 		    "  assay completion fish > ~/.config/fish/completions/assay.fish\n",
 	.words = completion_words,
-	.arguments_bytes = sizeof(struct completion_arguments),
 	.flags = CLI_NO_FORMAT,
-	.run = completion_run,
+	CLI_RUN(struct completion_arguments, CLI_LAB_NONE, completion_run),
 };
 
 struct manual_arguments {
@@ -686,7 +685,6 @@ const struct command manual_command = {
 	.examples = "  assay manual | man -l -\n"
 		    "  assay manual fleet exec > assay-fleet-exec.1\n",
 	.words = manual_words,
-	.arguments_bytes = sizeof(struct manual_arguments),
 	.flags = CLI_NO_FORMAT,
-	.run = manual_run,
+	CLI_RUN(struct manual_arguments, CLI_LAB_NONE, manual_run),
 };

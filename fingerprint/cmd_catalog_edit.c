@@ -115,10 +115,8 @@ const struct command catalog_rename_command = {
 		    "  assay catalog rename node07-old-name node07 --merge\n",
 	.words = rename_words,
 	.options = rename_options,
-	.arguments_bytes = sizeof(struct rename_arguments),
-	.lab = CLI_LAB_WRITE,
 	.check = rename_options_check,
-	.run = catalog_rename_run,
+	CLI_RUN(struct rename_arguments, CLI_LAB_WRITE, catalog_rename_run),
 };
 
 /* ---- accept-drift ---- */
@@ -174,9 +172,7 @@ const struct command catalog_accept_drift_command = {
 	.examples = "  assay catalog accept-drift node07 --reason 'memory replaced, ticket 4711'\n",
 	.words = accept_words,
 	.options = accept_options,
-	.arguments_bytes = sizeof(struct accept_arguments),
-	.lab = CLI_LAB_WRITE,
-	.run = catalog_accept_drift_run,
+	CLI_RUN(struct accept_arguments, CLI_LAB_WRITE, catalog_accept_drift_run),
 };
 
 /* ---- retire ---- */
@@ -232,8 +228,6 @@ const struct command catalog_retire_command = {
 		    "  assay catalog retire node07 --undo\n",
 	.words = retire_words,
 	.options = retire_options,
-	.arguments_bytes = sizeof(struct retire_arguments),
-	.lab = CLI_LAB_WRITE,
 	.check = retire_options_check,
-	.run = catalog_retire_run,
+	CLI_RUN(struct retire_arguments, CLI_LAB_WRITE, catalog_retire_run),
 };

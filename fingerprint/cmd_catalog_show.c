@@ -125,7 +125,5 @@ const struct command catalog_show_command = {
 		 "in bogo-operations per second, and its dispersion (median absolute deviation over the passes).",
 	.examples = "  assay catalog show issdm-41\n",
 	.words = words,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
-	.run = catalog_show_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, catalog_show_run),
 };

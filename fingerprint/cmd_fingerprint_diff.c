@@ -76,7 +76,5 @@ const struct command fingerprint_diff_command = {
 		    "  assay fingerprint diff node07 node08 --format json | jq '.stressors[] | select(.differs)'\n",
 	.exit_status = "0 compared, whatever was found; 2 they cannot be compared.",
 	.words = words,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
-	.run = fingerprint_diff_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, fingerprint_diff_run),
 };

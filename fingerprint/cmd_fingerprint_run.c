@@ -343,8 +343,6 @@ const struct command fingerprint_run_command = {
 	.exit_status = "0 all fingerprints complete, 7 some, 1 none.",
 	.options = options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_WRITE,
 	.flags = CLI_PROGRESS,
-	.run = fingerprint_run_run,
+	CLI_RUN(struct arguments, CLI_LAB_WRITE, fingerprint_run_run),
 };

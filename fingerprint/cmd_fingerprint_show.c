@@ -349,7 +349,5 @@ const struct command fingerprint_show_command = {
 		    "  assay fingerprint show node07\n"
 		    "  assay fingerprint show node07@2026-11-01 --format json\n",
 	.words = words,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
-	.run = fingerprint_show_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, fingerprint_show_run),
 };

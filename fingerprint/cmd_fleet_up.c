@@ -450,8 +450,6 @@ const struct command fleet_up_command = {
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_LATER,
 	.flags = CLI_PROGRESS,
-	.run = fleet_up_run,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, fleet_up_run),
 };

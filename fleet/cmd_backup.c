@@ -257,7 +257,5 @@ const struct command backup_command = {
 	    "synced and checked; what was interrupted is left as TO.partial. The copy is a laboratory: 'assay -C TO runs list'.",
 	.examples = "  assay backup /srv/backup/lab-$(date +%F)\n",
 	.words = words,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
-	.run = backup_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, backup_run),
 };

@@ -281,8 +281,6 @@ const struct command fleet_check_command = {
 	.exit_status = "0 no host has a problem, 7 some have, 1 all have; 2 usage.",
 	.options = options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
 	.flags = CLI_PROGRESS,
-	.run = fleet_check_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, fleet_check_run),
 };

@@ -165,10 +165,8 @@ const struct command fleet_put_command = {
 	.exit_status = "0 all hosts succeeded, 7 some failed, 1 all failed; 2 usage.",
 	.options = options,
 	.words = put_words,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
 	.flags = CLI_PROGRESS,
-	.run = fleet_put_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, fleet_put_run),
 };
 
 /* ---- get ---- */
@@ -281,8 +279,6 @@ const struct command fleet_get_command = {
 	.exit_status = "0 all hosts succeeded, 7 some failed, 1 all failed; 2 usage.",
 	.options = options,
 	.words = get_words,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
 	.flags = CLI_PROGRESS,
-	.run = fleet_get_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, fleet_get_run),
 };

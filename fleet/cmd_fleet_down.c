@@ -40,7 +40,5 @@ const struct command fleet_down_command = {
 	.examples = "  assay fleet up lab\n"
 		    "  assay fleet down lab\n",
 	.words = words,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_LATER,
-	.run = fleet_down_run,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, fleet_down_run),
 };

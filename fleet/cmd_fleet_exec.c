@@ -436,9 +436,7 @@ const struct command fleet_exec_command = {
 	.exit_status = "0 all hosts succeeded, 7 some failed, 1 all failed; 2 usage.",
 	.options = options,
 	.words = words,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
 	.flags = CLI_PROGRESS,
 	.check = fleet_exec_check,
-	.run = fleet_exec_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, fleet_exec_run),
 };

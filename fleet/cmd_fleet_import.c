@@ -240,7 +240,5 @@ const struct command fleet_import_command = {
 		    "  assay fleet import slurm --partition lab --types rome,milan\n",
 	.words = words,
 	.options = options,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_WRITE,
-	.run = fleet_import_run,
+	CLI_RUN(struct arguments, CLI_LAB_WRITE, fleet_import_run),
 };

@@ -111,7 +111,5 @@ const struct command fleet_list_command = {
 		    "  assay fleet list -w node[01-08],@big -x node03\n"
 		    "  assay fleet list --format json | jq -r '.hosts[].address'\n",
 	.options = options,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
-	.run = fleet_list_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, fleet_list_run),
 };

@@ -252,8 +252,6 @@ const struct command fleet_trust_command = {
 	.examples = "  assay fleet trust -w node[01-12]\n"
 		    "  assay fleet trust -w node03 --replace\n",
 	.exit_status = "0 all hosts are known now, 7 some are not, 1 none is; 2 usage.",
-	.options = options,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_WRITE, /* one writer of known_hosts */
-	.run = fleet_trust_run,
+	.options = options, /* one writer of known_hosts */
+	CLI_RUN(struct arguments, CLI_LAB_WRITE, fleet_trust_run),
 };

@@ -42,7 +42,5 @@ const struct command init_command = {
 		    "  assay -C lab import quiho ../quiho-data\n"
 		    "  assay -C lab runs list\n",
 	.words = words,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_LATER,
-	.run = init_run,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, init_run),
 };

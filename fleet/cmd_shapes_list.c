@@ -215,9 +215,7 @@ const struct command shapes_list_command = {
 		    "  assay shapes list -w node01 --format json | jq '.shapes[] | select(.works)'\n",
 	.exit_status = "0 all hosts were tried, 7 some could not be, 1 none could; 2 usage.",
 	.options = options,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_LATER,
 	.flags = CLI_PROGRESS,
 	.check = shapes_list_check,
-	.run = shapes_list_run,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, shapes_list_run),
 };

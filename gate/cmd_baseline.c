@@ -144,9 +144,7 @@ const struct command baseline_accept_command = {
 		    "  assay baseline accept myapp@main-1a2b3c4d5e6f --reason 'checksums cost 4 %, wanted' --until 2027-01-31\n",
 	.words = accept_words,
 	.options = accept_options,
-	.arguments_bytes = sizeof(struct accept_arguments),
-	.lab = CLI_LAB_WRITE,
-	.run = accept_run,
+	CLI_RUN(struct accept_arguments, CLI_LAB_WRITE, accept_run),
 };
 
 /* ---- list ---- */

@@ -79,8 +79,6 @@ const struct command bisect_command = {
 	.exit_status = "0 found, or nothing to find; 4 not certain, 5 environment, 6 nothing measured; 1 failure, 2 usage.",
 	.words = words,
 	.options = options,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_LATER,
 	.flags = CLI_PROGRESS,
-	.run = run,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, run),
 };

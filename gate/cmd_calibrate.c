@@ -144,8 +144,6 @@ const struct command calibrate_command = {
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_LATER,
 	.flags = CLI_PROGRESS,
-	.run = run,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, run),
 };

@@ -307,7 +307,5 @@ const struct command catalog_suggest_command = {
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
-	.run = catalog_suggest_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, catalog_suggest_run),
 };

@@ -91,9 +91,7 @@ const struct command compare_command = {
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_LATER,
 	.flags = CLI_PROGRESS,
 	.check = compare_check,
-	.run = compare_run,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, compare_run),
 };

@@ -420,10 +420,8 @@ const struct command cost_train_command = {
 	.words = train_words,
 	.options = train_options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
 	.check = train_check,
-	.run = train_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, train_run),
 };
 
 const struct command cost_predict_command = {
@@ -442,10 +440,8 @@ const struct command cost_predict_command = {
 	.words = question_words,
 	.options = question_options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
 	.check = question_check,
-	.run = predict_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, predict_run),
 };
 
 const struct command cost_explain_command = {
@@ -457,10 +453,8 @@ const struct command cost_explain_command = {
 	.words = question_words,
 	.options = question_options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
 	.check = question_check,
-	.run = explain_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, explain_run),
 };
 
 const struct command cost_worst_command = {
@@ -475,7 +469,5 @@ const struct command cost_worst_command = {
 	.words = train_words,
 	.options = worst_options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
-	.run = worst_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, worst_run),
 };

@@ -230,9 +230,7 @@ const struct command explain_command = {
 	.examples = "  assay explain 1a2b3c\n"
 		    "  assay explain 1a2b3c --format json | jq .reasons\n",
 	.words = words,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
-	.run = explain_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, explain_run),
 };
 
 /* ---- verify ---- */
@@ -429,7 +427,5 @@ const struct command verify_command = {
 	.exit_status =
 	    "0 it is the same, 1 it differs (or failure), 2 usage, 4 by other rules than those of this assay, 6 its results were pruned.",
 	.words = words,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
-	.run = verify_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, verify_run),
 };

@@ -415,11 +415,9 @@ const struct command detect_command = {
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_LATER,
 	.flags = CLI_PROGRESS,
 	.check = detect_check,
-	.run = detect_run,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, detect_run),
 };
 
 /* ---- what a kept model is ---- */
@@ -596,9 +594,7 @@ const struct command model_train_command = {
 	.words = train_words,
 	.options = train_options,
 	.defaults = &train_defaults,
-	.arguments_bytes = sizeof(struct train_arguments),
-	.lab = CLI_LAB_LATER,
-	.run = model_train_run,
+	CLI_RUN(struct train_arguments, CLI_LAB_LATER, model_train_run),
 };
 
 /* ---- show ---- */
@@ -630,7 +626,5 @@ const struct command model_show_command = {
 	.about = "Shows where a kept model comes from and what it knows.",
 	.examples = "  assay model show 1.0.model\n",
 	.words = show_words,
-	.arguments_bytes = sizeof(struct show_arguments),
-	.lab = CLI_LAB_NONE,
-	.run = model_show_run,
+	CLI_RUN(struct show_arguments, CLI_LAB_NONE, model_show_run),
 };

@@ -354,7 +354,5 @@ const struct command evaluate_command = {
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
-	.run = evaluate_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, evaluate_run),
 };

@@ -209,8 +209,6 @@ const struct command explore_command = {
 	.examples = "  assay explore -o machines.html\n"
 		    "  assay explore -o machines.html --app hpccg --app stream/add-1@imported\n",
 	.options = options,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
 	.check = explore_check,
-	.run = explore_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, explore_run),
 };

@@ -295,9 +295,7 @@ const struct command gate_command = {
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_LATER,
 	.flags = CLI_PROGRESS | CLI_DECISIONS,
 	.check = gate_check,
-	.run = gate_run,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, gate_run),
 };

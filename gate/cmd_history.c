@@ -65,8 +65,6 @@ const struct command history_command = {
 		    "  assay history myapp/large --min-effect 0.01 --format html > history.html\n",
 	.words = words,
 	.options = options,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
 	.check = history_check,
-	.run = history_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, history_run),
 };

@@ -163,11 +163,9 @@ const struct command nightly_command = {
 		    "  assay nightly --format junit -o night.xml\n",
 	.exit_status = EXIT_STATUS,
 	.options = nightly_options,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_LATER,
 	.flags = CLI_PROGRESS | CLI_DECISIONS,
 	.check = nightly_check,
-	.run = nightly_command_run,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, nightly_command_run),
 };
 
 /* ---- nightly show ---- */
@@ -191,11 +189,9 @@ const struct command nightly_show_command = {
 	.exit_status = EXIT_STATUS,
 	.words = show_words,
 	.options = show_options,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
 	.flags = CLI_DECISIONS,
 	.check = nightly_check,
-	.run = show_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, show_run),
 };
 
 /* ---- nightly pages ---- */
@@ -236,9 +232,7 @@ const struct command nightly_pages_command = {
 	.examples = "  assay nightly pages -o pages\n",
 	.words = show_words,
 	.options = pages_options,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
-	.run = pages_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, pages_run),
 };
 
 /* ---- nightly list ---- */

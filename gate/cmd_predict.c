@@ -166,7 +166,5 @@ const struct command predict_command = {
 		    "  assay predict stream/add-1@imported --machine scruffy.soe.ucsc.edu --format json\n",
 	.words = words,
 	.options = options,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
-	.run = predict_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, predict_run),
 };

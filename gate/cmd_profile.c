@@ -714,9 +714,7 @@ const struct command profile_command = {
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_LATER,
 	.flags = CLI_PROGRESS,
 	.check = profile_check,
-	.run = profile_run,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, profile_run),
 };

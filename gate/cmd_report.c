@@ -86,7 +86,5 @@ const struct command report_command = {
 	.exit_status = "0 when the page was written, whatever the decision; 'assay gate' decides by its exit status.",
 	.words = words,
 	.options = options,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
-	.run = report_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, report_run),
 };

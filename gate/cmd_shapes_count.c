@@ -134,8 +134,6 @@ const struct command shapes_count_command = {
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
 	.flags = CLI_PROGRESS,
-	.run = shapes_count_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, shapes_count_run),
 };

@@ -70,7 +70,5 @@ const struct command variance_compare_command = {
 	.exit_status = "0 answered, whatever the decision; 1 failure, 2 usage, 6 no calls were recorded.",
 	.words = words,
 	.options = options,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_NONE,
-	.run = compare_runs,
+	CLI_RUN(struct arguments, CLI_LAB_NONE, compare_runs),
 };

@@ -291,7 +291,5 @@ const struct command variance_show_command = {
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_NONE,
-	.run = show_run,
+	CLI_RUN(struct arguments, CLI_LAB_NONE, show_run),
 };

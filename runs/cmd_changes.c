@@ -164,8 +164,6 @@ const struct command changes_command = {
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_LATER,
 	.check = changes_check,
-	.run = changes_run,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, changes_run),
 };

@@ -154,7 +154,5 @@ const struct command counters_command = {
 	.exit_status = "0; 6 when nothing can be counted, or no counter moved; 1 failure; 2 usage.",
 	.words = words,
 	.options = options,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_NONE,
-	.run = counters_run,
+	CLI_RUN(struct arguments, CLI_LAB_NONE, counters_run),
 };

@@ -88,7 +88,5 @@ const struct command doctor_command = {
 		    "  assay doctor libmy.so --format json\n",
 	.exit_status = "0 it can be probed; 2 it cannot; 1 failure.",
 	.words = words,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_NONE,
-	.run = doctor_run,
+	CLI_RUN(struct arguments, CLI_LAB_NONE, doctor_run),
 };

@@ -53,12 +53,10 @@ const struct command emulate_build_command = {
 		    "  assay emulate run -o samples -- ./main\n",
 	.words = build_words,
 	.options = build_options,
-	.arguments_bytes = sizeof(struct build_arguments),
-	.lab = CLI_LAB_NONE,
 	.flags = CLI_NO_FORMAT,
 	.only_x86_64 = "what is linked into programs for the emulation is written for x86-64",
 	.check = build_check,
-	.run = emulate_build_run,
+	CLI_RUN(struct build_arguments, CLI_LAB_NONE, emulate_build_run),
 };
 
 /* ---- run ---- */
@@ -118,9 +116,7 @@ const struct command emulate_run_command = {
 	.words = run_words,
 	.options = run_options,
 	.defaults = &run_defaults,
-	.arguments_bytes = sizeof(struct run_arguments),
-	.lab = CLI_LAB_NONE,
 	.flags = CLI_NO_FORMAT,
 	.only_x86_64 = "what is linked into programs for the emulation is written for x86-64",
-	.run = emulate_run_run,
+	CLI_RUN(struct run_arguments, CLI_LAB_NONE, emulate_run_run),
 };

@@ -102,11 +102,9 @@ const struct command features_build_command = {
 		    "  assay features show features\n",
 	.words = build_words,
 	.options = build_options,
-	.arguments_bytes = sizeof(struct build_arguments),
-	.lab = CLI_LAB_NONE,
 	.flags = CLI_NO_FORMAT,
 	.only_x86_64 = "what is added to programs that count is written for x86-64",
-	.run = build_run,
+	CLI_RUN(struct build_arguments, CLI_LAB_NONE, build_run),
 };
 
 /* ---- assay features run ---- */
@@ -176,11 +174,9 @@ const struct command features_run_command = {
 	.words = run_words,
 	.options = run_options,
 	.defaults = &run_defaults,
-	.arguments_bytes = sizeof(struct run_arguments),
-	.lab = CLI_LAB_NONE,
 	.flags = CLI_NO_FORMAT,
 	.only_x86_64 = "what is added to programs that count is written for x86-64",
-	.run = features_run_run,
+	CLI_RUN(struct run_arguments, CLI_LAB_NONE, features_run_run),
 };
 
 /* ---- assay features show ---- */
@@ -395,8 +391,6 @@ const struct command features_show_command = {
 	.words = show_words,
 	.options = show_options,
 	.defaults = &show_defaults,
-	.arguments_bytes = sizeof(struct show_arguments),
-	.lab = CLI_LAB_NONE,
 	.check = show_check,
-	.run = show_run,
+	CLI_RUN(struct show_arguments, CLI_LAB_NONE, show_run),
 };

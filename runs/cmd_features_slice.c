@@ -162,8 +162,6 @@ const struct command features_slice_command = {
 	.words = slice_words,
 	.options = slice_options,
 	.defaults = &slice_defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_NONE,
 	.only_x86_64 = "what is added to programs that count is written for x86-64",
-	.run = slice_run,
+	CLI_RUN(struct arguments, CLI_LAB_NONE, slice_run),
 };

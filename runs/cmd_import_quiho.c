@@ -162,8 +162,6 @@ const struct command import_quiho_command = {
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_WRITE,
 	.check = import_check,
-	.run = import_quiho_run,
+	CLI_RUN(struct arguments, CLI_LAB_WRITE, import_quiho_run),
 };

@@ -167,8 +167,6 @@ const struct command import_results_command = {
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_WRITE,
 	.check = import_check,
-	.run = import_results_run,
+	CLI_RUN(struct arguments, CLI_LAB_WRITE, import_results_run),
 };

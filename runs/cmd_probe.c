@@ -219,8 +219,6 @@ const struct command probe_command = {
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_NONE,
 	.flags = CLI_NO_FORMAT,
-	.run = probe_run,
+	CLI_RUN(struct arguments, CLI_LAB_NONE, probe_run),
 };

@@ -68,7 +68,5 @@ const struct command prune_command = {
 		    "  assay prune\n",
 	.options = options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_WRITE,
-	.run = prune_run,
+	CLI_RUN(struct arguments, CLI_LAB_WRITE, prune_run),
 };

@@ -610,9 +610,7 @@ const struct command run_command = {
 	.exit_status = "0 all ok, or nothing to resume; 7 some hosts or runs failed, 1 all failed.",
 	.words = words,
 	.options = options,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_LATER,
 	.flags = CLI_PROGRESS,
 	.check = run_check,
-	.run = run_run,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, run_run),
 };

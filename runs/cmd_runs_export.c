@@ -461,9 +461,7 @@ const struct command runs_export_command = {
 		    "  assay runs export --tables tables && python3 -c 'import csv; "
 		    "print(len(list(csv.DictReader(open(\"tables/results.csv\")))))'\n",
 	.options = options,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
 	.flags = CLI_NO_FORMAT,
 	.check = runs_export_check,
-	.run = runs_export_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, runs_export_run),
 };

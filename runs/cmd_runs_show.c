@@ -336,7 +336,5 @@ const struct command runs_show_command = {
 		    "  assay runs show sqlite@wal --failed --output\n",
 	.words = words,
 	.options = options,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
-	.run = runs_show_run,
+	CLI_RUN(struct arguments, CLI_LAB_READ, runs_show_run),
 };

@@ -450,9 +450,7 @@ const struct command samples_command = {
 		    "  assay samples sqlite@1.1 --show 5f3a\n",
 	.words = samples_words,
 	.options = samples_options,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_LATER,
-	.run = samples_run,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, samples_run),
 };
 
 /* ---- assay samples prune ---- */
@@ -488,7 +486,5 @@ const struct command samples_prune_command = {
 		 "but can no longer be verified.",
 	.examples = "  assay samples prune --older-than 90\n",
 	.options = samples_prune_options,
-	.arguments_bytes = sizeof(struct prune_arguments),
-	.lab = CLI_LAB_WRITE,
-	.run = samples_prune_run,
+	CLI_RUN(struct prune_arguments, CLI_LAB_WRITE, samples_prune_run),
 };

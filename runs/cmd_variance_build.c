@@ -35,9 +35,7 @@ const struct command variance_build_command = {
 		    "  assay variance record -- ./sort input\n"
 		    "  assay variance show records\n",
 	.words = words,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_NONE,
 	.flags = CLI_NO_FORMAT,
 	.only_x86_64 = "what is added to programs whose loops count is written for x86-64",
-	.run = variance_build_run,
+	CLI_RUN(struct arguments, CLI_LAB_NONE, variance_build_run),
 };

@@ -325,8 +325,6 @@ const struct command variance_record_command = {
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
-	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_NONE,
 	.flags = CLI_NO_FORMAT,
-	.run = variance_record_run,
+	CLI_RUN(struct arguments, CLI_LAB_NONE, variance_record_run),
 };
