@@ -19,6 +19,12 @@ enum assay_status json_read(const char *path, cJSON **out, struct assay_error *e
 /* The member `key`: the number, or null where it is not finite. JSON has none that is not, and json_text() aborts at one. */
 void json_add_number(cJSON *object, const char *key, double value);
 
+/* A member, and what it is: a text ("" where there is none), a number (NaN), how many (0 where it is no number above 0). */
+cJSON *json_get(const cJSON *object, const char *key);
+const char *json_get_text(const cJSON *object, const char *key);
+double json_get_number(const cJSON *object, const char *key);
+size_t json_get_count(const cJSON *object, const char *key);
+
 /* The document as indented text with a final newline, doubles as in text_from_double; free() it. */
 char *json_text(const cJSON *root);
 

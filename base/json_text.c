@@ -181,6 +181,32 @@ static void add_document(struct buf *out, const cJSON *root)
 	buf_char(out, '\n');
 }
 
+cJSON *json_get(const cJSON *object, const char *key)
+{
+	return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+const char *json_get_text(const cJSON *object, const char *key)
+{
+	const char *text = cJSON_GetStringValue(json_get(object, key));
+
+	return text ? text : "";
+}
+
+double json_get_number(const cJSON *object, const char *key)
+{
+	const cJSON *number = json_get(object, key);
+
+	return cJSON_IsNumber(number) ? number->valuedouble : (double)NAN;
+}
+
+size_t json_get_count(const cJSON *object, const char *key)
+{
+	double number = json_get_number(object, key);
+
+	return number > 0 ? (size_t)number : 0;
+}
+
 void json_add_number(cJSON *object, const char *key, double value)
 {
 	cJSON_AddItemToObject(object, key, isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());

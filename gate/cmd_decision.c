@@ -20,32 +20,21 @@ static const struct cli_option words[] = { CLI_WORD("DECISION", struct arguments
 
 /* ---- explain ---- */
 
-static const cJSON *member(const cJSON *object, const char *key)
-{
-	return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-static const char *text_member(const cJSON *object, const char *key)
-{
-	const char *text = cJSON_GetStringValue(member(object, key));
-
-	return text ? text : "";
-}
-
 static size_t left_out_of(const cJSON *document)
 {
 	const cJSON *run;
 	size_t n = 0;
 
-	cJSON_ArrayForEach(run, member(document, "disturbed")) n += cJSON_IsTrue(member(run, "left_out")) ? 1 : 0;
+	cJSON_ArrayForEach(run, json_get(document, "disturbed")) n += cJSON_IsTrue(json_get(run, "left_out")) ? 1 : 0;
 	return n;
 }
 
 /* On whom the decision rests, and what was left out. */
 static void explain_runs(const cJSON *document, struct document *d)
 {
-	const cJSON *machines = member(document, "machines"), *confirmed = member(document, "confirmed"),
-		    *repeated = member(document, "repeated"), *fresh = member(confirmed, "fresh"), *control = member(confirmed, "control");
+	const cJSON *machines = json_get(document, "machines"), *confirmed = json_get(document, "confirmed"),
+		    *repeated = json_get(document, "repeated"), *fresh = json_get(confirmed, "fresh"),
+		    *control = json_get(confirmed, "control");
 
 	size_t left_out = left_out_of(document);
 
@@ -60,8 +49,8 @@ static void explain_runs(const cJSON *document, struct document *d)
 			 repeated->valuedouble > 1 ? "s were" : " was");
 	if (fresh)
 		doc_line(d, "Fresh runs were made to confirm it: it was %s%s.",
-			 strcmp(text_member(fresh, "outcome"), "seen") == 0 ? "seen again" : "not seen again",
-			 strcmp(text_member(control, "outcome"), "moved") == 0 ? ", but the baseline beside itself moved as well" : "");
+			 strcmp(json_get_text(fresh, "outcome"), "seen") == 0 ? "seen again" : "not seen again",
+			 strcmp(json_get_text(control, "outcome"), "moved") == 0 ? ", but the baseline beside itself moved as well" : "");
 }
 
 /* The path of a build's log in what was said of a build that failed; NULL: there is none. free() it. */
@@ -69,9 +58,9 @@ static char *log_in(const cJSON *document)
 {
 	const cJSON *reason;
 
-	cJSON_ArrayForEach(reason, member(document, "reasons"))
+	cJSON_ArrayForEach(reason, json_get(document, "reasons"))
 	{
-		const char *at = strstr(text_member(reason, "text"), ARTEFACT_LOG), *path = at ? at + strlen(ARTEFACT_LOG) : NULL;
+		const char *at = strstr(json_get_text(reason, "text"), ARTEFACT_LOG), *path = at ? at + strlen(ARTEFACT_LOG) : NULL;
 
 		if (path && strchr(path, '\''))
 			return mem_bytes(path, (size_t)(strchr(path, '\'') - path));
@@ -130,13 +119,14 @@ static void explain_reasons(const cJSON *document, struct document *d)
 	const cJSON *reason;
 
 	doc_list(d, "reasons");
-	cJSON_ArrayForEach(reason, member(document, "reasons")) doc_reason(d, text_member(reason, "code"), text_member(reason, "text"));
+	cJSON_ArrayForEach(reason, json_get(document, "reasons"))
+	    doc_reason(d, json_get_text(reason, "code"), json_get_text(reason, "text"));
 	doc_end(d);
 }
 
 static void explain_calibration(const cJSON *document, struct document *d)
 {
-	const cJSON *calibration = member(document, "calibration");
+	const cJSON *calibration = json_get(document, "calibration");
 	char *quote = calibration ? cJSON_PrintUnformatted(calibration) : NULL;
 
 	if (quote)
@@ -149,7 +139,7 @@ static enum assay_status explain_failure(struct store *store, const struct night
 					 struct document *d, struct assay_error *err)
 {
 	char *failure, *command;
-	enum assay_status st = night_failure_of(store, text_member(document, "plan"), decision, &failure, &command, err);
+	enum assay_status st = night_failure_of(store, json_get_text(document, "plan"), decision, &failure, &command, err);
 
 	doc_set(d, "first_failure", failure);
 	if (failure)
@@ -167,7 +157,7 @@ static enum assay_status explain_failure(struct store *store, const struct night
 static enum assay_status explain(struct store *store, const struct night_decision *decision, const cJSON *document, struct document *d,
 				 struct assay_error *err)
 {
-	const cJSON *level = member(document, "level"); /* older ones do not say */
+	const cJSON *level = json_get(document, "level"); /* older ones do not say */
 	const struct decided decided = { .application = decision->application,
 					 .baseline = decision->baseline,
 					 .candidate = decision->candidate,
@@ -176,7 +166,7 @@ static enum assay_status explain(struct store *store, const struct night_decisio
 					 .low = decision->low,
 					 .high = decision->high,
 					 .level = cJSON_IsNumber(level) ? level->valuedouble : (double)NAN,
-					 .reasons = member(document, "reasons") };
+					 .reasons = json_get(document, "reasons") };
 	char *text = decided_text(&decided), *next = next_of(store, decision, document), date[TEXT_DATE_BYTES];
 	enum assay_status st;
 
@@ -330,11 +320,11 @@ static const char *first_column(const struct night_decision *decision, const cJS
 	} numbers[] = { { "ratio", decision->ratio }, { "low", decision->low }, { "high", decision->high } };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		if (strcmp(texts[i].value, text_member(document, texts[i].name)) != 0)
+		if (strcmp(texts[i].value, json_get_text(document, texts[i].name)) != 0)
 			return texts[i].name;
 	}
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		const cJSON *kept = member(document, numbers[i].name);
+		const cJSON *kept = json_get(document, numbers[i].name);
 		bool none = isnan(numbers[i].value);
 
 		if (none == cJSON_IsNumber(kept) || (!none && fabs(kept->valuedouble - numbers[i].value) > 0))

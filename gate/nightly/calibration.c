@@ -304,13 +304,6 @@ char *calibration_quote(const struct calibration *c, const char *application, ch
 	return text;
 }
 
-static size_t size_of(const cJSON *root, const char *key)
-{
-	const cJSON *number = cJSON_GetObjectItemCaseSensitive(root, key);
-
-	return cJSON_IsNumber(number) && number->valuedouble >= 0 ? (size_t)number->valuedouble : 0;
-}
-
 enum assay_status calibration_quote_now(const struct lab *lab, const struct verdict *v, char **out, struct assay_error *err)
 {
 	char **machines = mem_new(v->pairing.n + 1, sizeof(*machines));
@@ -342,15 +335,14 @@ static cJSON *quoted(const char *quote)
 char *calibration_line(const char *quote)
 {
 	cJSON *root = quoted(quote);
-	const char *of = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "of")),
-		   *stale = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "stale"));
-	char *line =
-	    !root
-		? NULL
-		: mem_format("%s, %zu of %zu identical pairs were called slower; a planted %zu %% was found in %zu of %zu.%s%s%s",
-			     of && strcmp(of, "application") == 0 ? "With this application" : "On this laboratory", size_of(root, "called"),
-			     size_of(root, "identical"), size_of(root, "percent"), size_of(root, "found"), size_of(root, "planted"),
-			     stale && *stale ? " Calibrate again: " : "", stale ? stale : "", stale && *stale ? "." : "");
+	const char *of = cJSON_GetStringValue(json_get(root, "of")), *stale = cJSON_GetStringValue(json_get(root, "stale"));
+	char *line = !root
+			 ? NULL
+			 : mem_format("%s, %zu of %zu identical pairs were called slower; a planted %zu %% was found in %zu of %zu.%s%s%s",
+				      of && strcmp(of, "application") == 0 ? "With this application" : "On this laboratory",
+				      json_get_count(root, "called"), json_get_count(root, "identical"), json_get_count(root, "percent"),
+				      json_get_count(root, "found"), json_get_count(root, "planted"),
+				      stale && *stale ? " Calibrate again: " : "", stale ? stale : "", stale && *stale ? "." : "");
 
 	cJSON_Delete(root);
 	return line;

@@ -71,10 +71,10 @@ static void add_reasons(const struct night_answered *a, struct document *d)
 
 	doc_list(d, "reasons");
 	doc_hide(d);
-	cJSON_ArrayForEach(reason, cJSON_GetObjectItemCaseSensitive(document, "reasons"))
+	cJSON_ArrayForEach(reason, json_get(document, "reasons"))
 	{
-		const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "code"));
-		const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "text"));
+		const char *code = cJSON_GetStringValue(json_get(reason, "code"));
+		const char *text = cJSON_GetStringValue(json_get(reason, "text"));
 
 		doc_reason(d, code ? code : "", text ? text : "");
 	}
@@ -107,23 +107,20 @@ enum assay_status night_failure_of(struct store *store, const char *plan, const 
 
 bool night_by_processor(const struct night_answered *a)
 {
-	const char *time = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(a->document, "time")); /* older ones have none */
+	const char *time = cJSON_GetStringValue(json_get(a->document, "time")); /* older ones have none */
 
 	return time && strcmp(time, "processor") == 0;
 }
 
 double night_level(const struct night_answered *a)
 {
-	const cJSON *level = cJSON_GetObjectItemCaseSensitive(a->document, "level"); /* older ones do not say */
-
-	return cJSON_IsNumber(level) ? level->valuedouble : (double)NAN;
+	return json_get_number(a->document, "level"); /* older ones do not say */
 }
 
 static void add_decision(const struct night_answered *a, struct document *d)
 {
 	const struct night_comparison *c = a->comparison;
 	const struct night_decision *decision = a->decision;
-	const cJSON *machines = cJSON_GetObjectItemCaseSensitive(a->document, "machines");
 	double level = night_level(a);
 	bool interval = !isnan(decision->low) && !isnan(decision->high);
 
@@ -135,7 +132,7 @@ static void add_decision(const struct night_answered *a, struct document *d)
 	doc_show(d, "baseline", "baseline", c->baseline);
 	doc_show(d, "against", "which is", c->against);
 	doc_set(d, "hosts", c->hosts);
-	doc_show(d, "machines", "machines", cJSON_IsNumber(machines) ? machines->valuedouble : (double)NAN);
+	doc_show(d, "machines", "machines", json_get_number(a->document, "machines"));
 	doc_show(d, "time", "of", night_by_processor(a) ? "processor" : "metric");
 	doc_showf(d, "ratio", "ratio", decision->ratio, "%s", text_fixed(decision->ratio, 3).text);
 	doc_set(d, "low", decision->low);
@@ -209,18 +206,18 @@ static bool is_of_the_night(const char *code)
 
 const char *night_why(const struct night_answered *a)
 {
-	const cJSON *reasons = cJSON_GetObjectItemCaseSensitive(a->document, "reasons"), *chosen = cJSON_GetArrayItem(reasons, 0), *reason;
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(chosen, "code"));
+	const cJSON *reasons = json_get(a->document, "reasons"), *chosen = cJSON_GetArrayItem(reasons, 0), *reason;
+	const char *text = cJSON_GetStringValue(json_get(chosen, "code"));
 	bool settled = is_of_the_night(text);
 
 	cJSON_ArrayForEach(reason, reasons)
 	{
-		if (!settled && is_rules(a, cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "code")))) {
+		if (!settled && is_rules(a, cJSON_GetStringValue(json_get(reason, "code")))) {
 			chosen = reason;
 			settled = true;
 		}
 	}
-	text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(chosen, "text"));
+	text = cJSON_GetStringValue(json_get(chosen, "text"));
 	return text ? text : "";
 }
 
@@ -301,8 +298,8 @@ void night_answer_notes(const struct night *night, struct document *d)
 	if (!json_parse("notes", night->notes, strlen(night->notes), &notes, &ignored)) {
 		cJSON_ArrayForEach(note, notes)
 		{
-			const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(note, "code"));
-			const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(note, "text"));
+			const char *code = cJSON_GetStringValue(json_get(note, "code"));
+			const char *text = cJSON_GetStringValue(json_get(note, "text"));
 
 			doc_reason(d, code ? code : "", text ? text : "");
 		}
@@ -328,9 +325,9 @@ static bool has_failures(const cJSON *document)
 {
 	const cJSON *reason;
 
-	cJSON_ArrayForEach(reason, cJSON_GetObjectItemCaseSensitive(document, "reasons"))
+	cJSON_ArrayForEach(reason, json_get(document, "reasons"))
 	{
-		const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "code"));
+		const char *code = cJSON_GetStringValue(json_get(reason, "code"));
 
 		if (code && strcmp(code, "runs_failed") == 0)
 			return true;

@@ -1,5 +1,6 @@
 #include "gate/nightly/night_machines.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/stats.h"
@@ -19,26 +20,7 @@ static ROWS_FUNCTION(health_code, enum night_health, NIGHT_HEALTH_ROWS, ROWS_COD
 
     /* ---- what they did ---- */
 
-    static const cJSON *member(const cJSON *object, const char *key)
-{
-	return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-static const char *text_of(const cJSON *object, const char *key)
-{
-	const char *text = cJSON_GetStringValue(member(object, key));
-
-	return text ? text : "";
-}
-
-static size_t count_of(const cJSON *object, const char *key)
-{
-	const cJSON *number = member(object, key);
-
-	return cJSON_IsNumber(number) && number->valuedouble > 0 ? (size_t)number->valuedouble : 0;
-}
-
-static struct night_machine *machine_of(struct night_machines *m, const char *name)
+    static struct night_machine *machine_of(struct night_machines *m, const char *name)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (strcmp(m->items[i].name, name) == 0)
@@ -51,13 +33,13 @@ static struct night_machine *machine_of(struct night_machines *m, const char *na
 
 static void count_disturbed(struct night_machines *m, const cJSON *run)
 {
-	struct night_machine *machine = machine_of(m, text_of(run, "machine"));
+	struct night_machine *machine = machine_of(m, json_get_text(run, "machine"));
 	int cause = 0;
 
-	while (cause < DISTURBED_CAUSES && strcmp(disturbed_code((enum disturbed_cause)cause), text_of(run, "cause")) != 0)
+	while (cause < DISTURBED_CAUSES && strcmp(disturbed_code((enum disturbed_cause)cause), json_get_text(run, "cause")) != 0)
 		cause++;
 	machine->disturbed++;
-	machine->left_out += cJSON_IsTrue(member(run, "left_out")) ? 1 : 0;
+	machine->left_out += cJSON_IsTrue(json_get(run, "left_out")) ? 1 : 0;
 	if (cause < DISTURBED_CAUSES)
 		machine->causes[cause]++;
 }
@@ -66,14 +48,14 @@ static void count_decision(struct night_machines *m, const cJSON *document)
 {
 	const cJSON *item;
 
-	cJSON_ArrayForEach(item, member(member(document, "runs"), "machines"))
+	cJSON_ArrayForEach(item, json_get(json_get(document, "runs"), "machines"))
 	{
-		struct night_machine *machine = machine_of(m, text_of(item, "machine"));
+		struct night_machine *machine = machine_of(m, json_get_text(item, "machine"));
 
 		machine->comparisons++;
-		machine->runs += count_of(item, "baseline_runs") + count_of(item, "candidate_runs");
+		machine->runs += json_get_count(item, "baseline_runs") + json_get_count(item, "candidate_runs");
 	}
-	cJSON_ArrayForEach(item, member(document, "disturbed")) count_disturbed(m, item);
+	cJSON_ArrayForEach(item, json_get(document, "disturbed")) count_disturbed(m, item);
 }
 
 ORDER_BY(compare_names, struct night_machine, BY_TEXT(name))

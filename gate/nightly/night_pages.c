@@ -1,6 +1,7 @@
 #include "gate/nightly/night_pages.h"
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/nightly/history.h"
@@ -50,26 +51,6 @@ static enum assay_status page_write(struct pages *p, const char *name, const str
 	buf_release(&text);
 	free(path);
 	return st;
-}
-
-static const cJSON *member(const cJSON *object, const char *key)
-{
-	return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-static const char *text_of(const cJSON *object, const char *key)
-{
-	const char *text = cJSON_GetStringValue(member(object, key));
-
-	return text ? text : "";
-}
-
-/* NaN where there is none. */
-static double number_of(const cJSON *object, const char *key)
-{
-	const cJSON *number = member(object, key);
-
-	return cJSON_IsNumber(number) ? number->valuedouble : (double)NAN;
 }
 
 /* ---- a report for each decision ---- */
@@ -163,7 +144,7 @@ static enum assay_status report_nothing(struct pages *p, size_t i)
 	document_init(&d);
 	doc_answer(&d, decision_tone(a->decision->decision), decision_text(a->decision->decision), "%s %s: nothing was run",
 		   a->comparison->application, a->comparison->candidate);
-	cJSON_ArrayForEach(reason, member(a->document, "reasons")) doc_line(&d, "%s", text_of(reason, "text"));
+	cJSON_ArrayForEach(reason, json_get(a->document, "reasons")) doc_line(&d, "%s", json_get_text(reason, "text"));
 	st = page_write(p, name,
 			&(struct html_page){ .title = a->comparison->application,
 					     .kind = "report",
@@ -269,9 +250,9 @@ static double log_ratio_on(const struct night_answered *a, const char *machine)
 {
 	const cJSON *item;
 
-	cJSON_ArrayForEach(item, member(member(a->document, "runs"),
-					"machines")) if (strcmp(text_of(item, "machine"), machine) == 0 &&
-							 cJSON_IsTrue(member(item, "used"))) return log(number_of(item, "ratio"));
+	cJSON_ArrayForEach(item, json_get(json_get(a->document, "runs"),
+					  "machines")) if (strcmp(json_get_text(item, "machine"), machine) == 0 &&
+							   cJSON_IsTrue(json_get(item, "used"))) return log(json_get_number(item, "ratio"));
 	return (double)NAN;
 }
 

@@ -197,13 +197,12 @@ static bool shares_machine(const struct finding *f, size_t n, size_t i)
 static void read_decided(const struct night_decision *d, struct finding *f)
 {
 	struct assay_error ignored;
-	cJSON *root = NULL, *p;
+	cJSON *root = NULL;
 
 	f->ratio = d->ratio;
 	if (json_parse("decision", d->document, strlen(d->document), &root, &ignored))
 		return;
-	p = cJSON_GetObjectItemCaseSensitive(root, "p");
-	f->p = cJSON_IsNumber(p) ? p->valuedouble : (double)NAN;
+	f->p = json_get_number(root, "p");
 	cJSON_Delete(root);
 }
 

@@ -1,5 +1,6 @@
 #include "gate/render/decided.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
@@ -9,48 +10,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *text_of(const cJSON *object, const char *key)
-{
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-
-	return text ? text : "";
-}
-
-static double number_of(const cJSON *object, const char *key)
-{
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-
-	return cJSON_IsNumber(item) ? item->valuedouble : (double)NAN;
-}
-
 /* A version stands for itself, or as {application, version}. */
 static const char *side_of(const cJSON *row, const char *key, struct decided *to)
 {
-	const cJSON *side = cJSON_GetObjectItemCaseSensitive(row, key);
+	const cJSON *side = json_get(row, key);
 
 	if (!cJSON_IsObject(side))
-		return text_of(row, key);
-	to->application = text_of(side, "application");
-	return text_of(side, "version");
+		return json_get_text(row, key);
+	to->application = json_get_text(side, "application");
+	return json_get_text(side, "version");
 }
 
 static bool decided_of(const cJSON *row, struct decided *to)
 {
-	const cJSON *effect = cJSON_GetObjectItemCaseSensitive(row, "effect"), *numbers = cJSON_IsObject(effect) ? effect : row;
-	const char *word = text_of(row, "decision");
+	const cJSON *effect = json_get(row, "effect"), *numbers = cJSON_IsObject(effect) ? effect : row;
+	const char *word = json_get_text(row, "decision");
 	int decision = 0;
 
 	while (decision < DECISIONS && strcmp(decision_text((enum decision)decision), word) != 0)
 		decision++;
-	*to = (struct decided){ .application = text_of(row, "application"), .decision = (enum decision)decision };
+	*to = (struct decided){ .application = json_get_text(row, "application"), .decision = (enum decision)decision };
 	to->baseline = side_of(row, "baseline", to);
 	to->candidate = side_of(row, "candidate", to);
-	to->ratio = number_of(numbers, "ratio");
-	to->low = number_of(numbers, "low");
-	to->high = number_of(numbers, "high");
-	to->level = number_of(numbers, "level");
-	to->reasons = cJSON_GetObjectItemCaseSensitive(row, "reasons");
-	to->against = text_of(row, "against");
+	to->ratio = json_get_number(numbers, "ratio");
+	to->low = json_get_number(numbers, "low");
+	to->high = json_get_number(numbers, "high");
+	to->level = json_get_number(numbers, "level");
+	to->reasons = json_get(row, "reasons");
+	to->against = json_get_text(row, "against");
 	return decision < DECISIONS;
 }
 
@@ -59,7 +46,7 @@ static void undecided_of(cJSON *row, struct decided *to)
 {
 	cJSON *reasons = cJSON_AddArrayToObject(row, "reasons"), *reason = cJSON_CreateObject();
 
-	cJSON_AddStringToObject(reason, "text", text_of(row, "state"));
+	cJSON_AddStringToObject(reason, "text", json_get_text(row, "state"));
 	cJSON_AddItemToArray(reasons, reason);
 	(void)decided_of(row, to);
 	to->decision = DECISION_NOTHING_MEASURED;
@@ -129,9 +116,9 @@ void decisions_of(const struct document *d, const char *command, struct decision
 
 	*out = (struct decisions){ .json = document_cjson(d) };
 	out->command = strncmp(command, "assay ", 6) == 0 ? command + 6 : command;
-	rows = cJSON_GetObjectItemCaseSensitive(out->json, "decisions");
-	undecided = cJSON_GetObjectItemCaseSensitive(out->json, "undecided");
-	out->notes = rows ? cJSON_GetObjectItemCaseSensitive(out->json, "notes") : NULL;
+	rows = json_get(out->json, "decisions");
+	undecided = json_get(out->json, "undecided");
+	out->notes = rows ? json_get(out->json, "notes") : NULL;
 	out->items = mem_new((size_t)cJSON_GetArraySize(rows) + (size_t)cJSON_GetArraySize(undecided) + 1, sizeof(*out->items));
 	cJSON_ArrayForEach(row, rows) out->n += decided_of(row, &out->items[out->n]);
 	cJSON_ArrayForEach(row, undecided) undecided_of(row, &out->items[out->n++]);
@@ -155,8 +142,8 @@ static const char *reason_with(const struct decided *decided, const char *code)
 
 	cJSON_ArrayForEach(reason, decided->reasons)
 	{
-		if (strcmp(text_of(reason, "code"), code) == 0)
-			return text_of(reason, "text");
+		if (strcmp(json_get_text(reason, "code"), code) == 0)
+			return json_get_text(reason, "text");
 	}
 	return NULL;
 }
@@ -170,7 +157,7 @@ bool decided_has(const struct decided *decided, const char *code)
 static char *why_without_ratio(const struct decided *decided)
 {
 	const char *fails = reason_with(decided, "candidate_always_fails"),
-		   *why = fails ? fails : text_of(cJSON_GetArrayItem(decided->reasons, 0), "text");
+		   *why = fails ? fails : json_get_text(cJSON_GetArrayItem(decided->reasons, 0), "text");
 
 	return mem_format("cannot be compared%s%s%s%s", *decided->baseline ? " with " : "", decided->baseline, *why ? ": " : "", why);
 }
@@ -190,5 +177,5 @@ void decided_reasons(const struct decided *decided, const char *before, const ch
 {
 	const cJSON *reason;
 
-	cJSON_ArrayForEach(reason, decided->reasons) buf_format(out, "%s%s%s", before, text_of(reason, "text"), after);
+	cJSON_ArrayForEach(reason, decided->reasons) buf_format(out, "%s%s%s", before, json_get_text(reason, "text"), after);
 }
