@@ -20,6 +20,8 @@ void *mem_grow(void *array, size_t used, size_t *capacity, size_t size) __attrib
 #define mem_append(array, used, capacity, ...)                                                                                             \
 	((array) = mem_grow(array, used, capacity, sizeof(*(array))), (void)((array)[(used)++] = __VA_ARGS__))
 
+/* A pointer to that element, not zeroed, which `used` counts then. */
+#define mem_next(array, used, capacity) ((array) = mem_grow(array, used, capacity, sizeof(*(array))), &(array)[(used)++])
 /* free() of each; NULL is accepted. */
 #define mem_free(...) mem_free_each((void *[]){ __VA_ARGS__ }, sizeof((void *[]){ __VA_ARGS__ }) / sizeof(void *))
 void mem_free_each(void *const *pointers, size_t n);

@@ -52,8 +52,7 @@ static void export_metrics_add_row(struct export_metrics *m, size_t *capacity, c
 	struct export_application *item = m->n ? &m->items[m->n - 1] : NULL;
 
 	if (!item || strcmp(item->name, application) != 0) {
-		m->items = mem_grow(m->items, m->n, capacity, sizeof(*m->items));
-		item = &m->items[m->n++];
+		item = mem_next(m->items, m->n, capacity);
 		*item = (struct export_application){ mem_string(application), NULL, metric_rules_higher_is_better(rules, application) };
 	}
 	if (metric && (!item->latest || metric->started_ms > item->latest->started_ms)) {

@@ -176,8 +176,7 @@ enum assay_status counters_cells(struct store *store, const char *fingerprint, s
 					 "t", fingerprint);
 
 	while (store_next(store, stmt, &st, err)) {
-		cells = mem_grow(cells, count, &capacity, sizeof(*cells));
-		read_cell(stmt, &cells[count++]);
+		read_cell(stmt, mem_next(cells, count, &capacity));
 	}
 	sqlite3_finalize(stmt);
 	*out = cells;

@@ -410,8 +410,7 @@ static enum assay_status take_file(struct helper_answer *answer, char kind, cons
 	if (answer->n_files >= FILES_MAX || answer->files_bytes > HELPER_FILES_BYTES_MAX)
 		return assay_fail(&answer->fault, ASSAY_E_LIMIT, "the host's files have more than %u bytes, or are more than %u",
 				  HELPER_FILES_BYTES_MAX, FILES_MAX);
-	answer->files = mem_grow(answer->files, answer->n_files, &answer->files_capacity, sizeof(*answer->files));
-	file = &answer->files[answer->n_files++];
+	file = mem_next(answer->files, answer->n_files, &answer->files_capacity);
 	*file = (struct helper_file){ .path = mem_string(bytes), .n = kind == HELPER_FILE ? rest : 0 };
 	if (kind == HELPER_FILE)
 		file->bytes = mem_bytes(end + 1, rest);

@@ -39,8 +39,7 @@ static void order_add(struct order_list *list, size_t type, bool turns, const si
 {
 	struct order_series *s;
 
-	list->items = mem_grow(list->items, list->n, &list->capacity, sizeof(*list->items));
-	s = &list->items[list->n++];
+	s = mem_next(list->items, list->n, &list->capacity);
 	*s = (struct order_series){ .type = type, .turns = turns };
 	for (int side = 0; side < 2; side++) {
 		ASSAY_BUG_IF(n[side] == 0);

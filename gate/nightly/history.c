@@ -123,8 +123,7 @@ static void add_row(struct loading *l, sqlite3_stmt *stmt)
 	if (!last || last->point != point || last->machine != machine || last->taken_ms != taken_ms || last->repetition != repetition) {
 		if (!f || strcmp(f->id, fingerprint) != 0)
 			f = *fingerprint ? fingerprint_find(&l->evidence->fingerprints, fingerprint) : NULL;
-		l->results = mem_grow(l->results, l->n, &l->capacity, sizeof(*l->results));
-		last = &l->results[l->n++];
+		last = mem_next(l->results, l->n, &l->capacity);
 		*last =
 		    (struct result){ .point = point, .machine = machine, .taken_ms = taken_ms, .repetition = repetition, .fingerprint = f };
 		l->machines[machine].results++;

@@ -49,8 +49,7 @@ enum assay_status night_list(struct store *store, struct night **out, size_t *n,
 
 	*n = 0;
 	while (store_next(store, stmt, &st, err)) {
-		list = mem_grow(list, *n, &capacity, sizeof(*list));
-		night_read(stmt, &list[(*n)++]);
+		night_read(stmt, mem_next(list, *n, &capacity));
 	}
 	sqlite3_finalize(stmt);
 	*out = list;
@@ -150,8 +149,7 @@ enum assay_status night_comparisons_load(struct store *store, const char *night,
 	    "t", night);
 
 	while (store_next(store, stmt, &st, err)) {
-		all.items = mem_grow(all.items, all.n, &capacity, sizeof(*all.items));
-		st = night_read_comparison(store, stmt, &all.items[all.n++], err);
+		st = night_read_comparison(store, stmt, mem_next(all.items, all.n, &capacity), err);
 	}
 	sqlite3_finalize(stmt);
 	*out = all;
@@ -193,8 +191,7 @@ static enum assay_status night_read_decisions(struct store *store, sqlite3_stmt 
 	while (store_next(store, stmt, &st, err)) {
 		struct night_decision *d;
 
-		out->items = mem_grow(out->items, out->n, &capacity, sizeof(*out->items));
-		d = &out->items[out->n++];
+		d = mem_next(out->items, out->n, &capacity);
 		*d = (struct night_decision){ .number = sqlite3_column_int64(stmt, 2),
 					      .made_ms = sqlite3_column_int64(stmt, 3),
 					      .application = mem_string(store_text(stmt, 4)),

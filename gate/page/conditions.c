@@ -73,8 +73,7 @@ static struct condition *condition_named(struct conditions *all, const char *key
 		if (strcmp(all->items[i].key, key) == 0)
 			return &all->items[i];
 	}
-	all->items = mem_grow(all->items, all->n, &all->capacity, sizeof(*all->items));
-	c = &all->items[all->n++];
+	c = mem_next(all->items, all->n, &all->capacity);
 	*c = (struct condition){ mem_string(key), condition_rank(key), mem_new(all->machines, sizeof(char *)),
 				 mem_new(all->machines, sizeof(double)) };
 	for (size_t i = 0; i < all->machines; i++)

@@ -226,8 +226,7 @@ static void column_see(struct columns *columns, const struct doc_node *cell)
 	struct column *column = column_find(columns, cell->label);
 
 	if (!column) {
-		columns->items = mem_grow(columns->items, columns->n, &columns->capacity, sizeof(*columns->items));
-		column = &columns->items[columns->n++];
+		column = mem_next(columns->items, columns->n, &columns->capacity);
 		*column = (struct column){ .label = cell->label, .style = cell_style(cell) };
 	}
 	column->text |= !is_number(cell) && cell->value.type != DOC_NULL;

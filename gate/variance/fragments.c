@@ -172,8 +172,7 @@ static void snapshot_add(struct loading *l, const struct samples *s, const struc
 
 	if (isnan(value_at(s, i, c->account[ACCOUNT_CPU])) && isnan(value_at(s, i, c->account[ACCOUNT_QUEUE])))
 		return;
-	l->out.snapshots = mem_grow(l->out.snapshots, l->out.n_snapshots, &l->snapshots_capacity, sizeof(*at));
-	at = &l->out.snapshots[l->out.n_snapshots++];
+	at = mem_next(l->out.snapshots, l->out.n_snapshots, &l->snapshots_capacity);
 	*at = (struct snapshot){ .at_s = s->items[i].start_s, .process = (uint32_t)l->out.n_processes, .thread = s->items[i].thread };
 	for (size_t a = 0; a < ACCOUNTS; a++)
 		at->value[a] = value_at(s, i, c->account[a]) * unit[a];

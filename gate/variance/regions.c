@@ -77,8 +77,7 @@ static struct region *region_new(struct variance *v, enum activity activity, siz
 {
 	struct region *r;
 
-	v->regions = mem_grow(v->regions, v->n_regions, capacity, sizeof(*v->regions));
-	r = &v->regions[v->n_regions++];
+	r = mem_next(v->regions, v->n_regions, capacity);
 	*r = (struct region){ .activity = activity, .caused_by = VARIANCE_NONE, .waited_for = VARIANCE_NONE };
 	return r;
 }

@@ -56,8 +56,7 @@ static enum assay_status artefact_add_file(struct walk *w, const char *path, con
 		return assay_fail(w->err, ASSAY_E_LIMIT, "more than %u MiB of files, of which the last is '%s'", ARTEFACT_BYTES_MAX >> 20,
 				  source);
 	}
-	a->files = mem_grow(a->files, a->n, &w->files_capacity, sizeof(*a->files));
-	file = &a->files[a->n++];
+	file = mem_next(a->files, a->n, &w->files_capacity);
 	*file = (struct artefact_file){
 		.path = mem_string(path), .source = mem_string(source), .mode = info->st_mode & S_IXUSR ? 0755 : 0644, .bytes = bytes.size
 	};

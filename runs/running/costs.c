@@ -154,8 +154,7 @@ static enum assay_status load_runs(struct store *store, struct costs *costs, con
 		costs->without += !other && !n;
 		if (other || !n || !(cost > 0.0))
 			continue;
-		out->items = mem_grow(out->items, out->n, &out->capacity, sizeof(*out->items));
-		run = &out->items[out->n++];
+		run = mem_next(out->items, out->n, &out->capacity);
 		*run = (struct costs_run){ .machine = mem_string(store_text(stmt, MACHINE)),
 					   .architecture = mem_string(store_text(stmt, ARCHITECTURE)),
 					   .input = mem_string(store_text(stmt, INPUT)),

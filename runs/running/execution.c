@@ -387,8 +387,7 @@ static enum assay_status execution_load_rows(struct store *store, const char *sq
 	enum assay_status st = store_ask(store, &stmt, err, sql, b ? "tt" : "t", a, b);
 
 	while (store_next(store, stmt, &st, err)) {
-		rows.items = mem_grow(rows.items, rows.n, &capacity, sizeof(*rows.items));
-		execution_read_row(stmt, &rows.items[rows.n++]);
+		execution_read_row(stmt, mem_next(rows.items, rows.n, &capacity));
 	}
 	sqlite3_finalize(stmt);
 	*out = rows;

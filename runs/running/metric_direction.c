@@ -122,8 +122,7 @@ enum assay_status plan_metrics_load(struct store *store, struct plan_metrics *ou
 	while (store_next(store, stmt, &st, err)) {
 		struct plan_metric *metric;
 
-		metrics.items = mem_grow(metrics.items, metrics.n, &capacity, sizeof(*metrics.items));
-		metric = &metrics.items[metrics.n++];
+		metric = mem_next(metrics.items, metrics.n, &capacity);
 		*metric = metrics.n > 1 ? metrics.items[metrics.n - 2] : (struct plan_metric){ .plan = "" };
 		if (strcmp(manifest_hash, store_text(stmt, 2)) != 0)
 			direction_read_manifest(store_text(stmt, 3), metric);

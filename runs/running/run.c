@@ -45,8 +45,7 @@ static enum assay_status run_set_count_executions(struct store *store, const str
 		if (!build || strcmp(build->id, latest->id) != 0)
 			continue;
 		if (!at || strcmp(at->machine, store_text(stmt, 0)) != 0) {
-			set->on = mem_grow(set->on, set->n_on, &capacity, sizeof(*set->on));
-			at = &set->on[set->n_on++];
+			at = mem_next(set->on, set->n_on, &capacity);
 			*at = (struct run_executed){ .machine = mem_string(store_text(stmt, 0)) };
 		} else if (last->last_ms > build->last_ms) {
 			continue;
@@ -180,8 +179,7 @@ static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt 
 	int64_t repetition = sqlite3_column_int64(stmt, 1), taken_ms = sqlite3_column_int64(stmt, 2);
 
 	if (!last || strcmp(last->machine, store_text(stmt, 0)) != 0 || last->repetition != repetition || last->taken_ms != taken_ms) {
-		set->items = mem_grow(set->items, set->n, capacity, sizeof(*set->items));
-		last = &set->items[set->n++];
+		last = mem_next(set->items, set->n, capacity);
 		*last = (struct run){ .machine = mem_string(store_text(stmt, 0)),
 				      .taken_ms = taken_ms,
 				      .repetition = repetition,
@@ -321,8 +319,7 @@ static enum assay_status run_list_rows(struct store *store, struct run_listing *
 	while (store_next(store, stmt, &st, err)) {
 		struct run_listing *item;
 
-		*list = mem_grow(*list, *n, &capacity, sizeof(**list));
-		item = &(*list)[(*n)++];
+		item = mem_next(*list, *n, &capacity);
 		*item = (struct run_listing){ .application = mem_string(store_text(stmt, 0)),
 					      .version = mem_string(store_text(stmt, 1)),
 					      .runs = sqlite3_column_int64(stmt, 2),

@@ -67,8 +67,7 @@ enum assay_status run_builds_load(struct store *store, const char *application, 
 			terms = (struct manifest_terms){ .metric = "" };
 			run_hash_manifest(store_text(stmt, TEXT), version, store_text(stmt, INPUT), &terms, run_hash);
 		}
-		builds.items = mem_grow(builds.items, builds.n, &capacity, sizeof(*builds.items));
-		build = &builds.items[builds.n++];
+		build = mem_next(builds.items, builds.n, &capacity);
 		*build = (struct run_build){ .last_ms = sqlite3_column_int64(stmt, STARTED),
 					     .planned = (size_t)sqlite3_column_int64(stmt, PLANNED),
 					     .level = store_double(stmt, LEVEL),

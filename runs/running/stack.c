@@ -253,8 +253,7 @@ enum assay_status stack_load(struct store *store, const struct plan *plan, struc
 	while (store_next(store, stmt, &st, err)) {
 		struct stack_row *item;
 
-		rows.items = mem_grow(rows.items, rows.n, &capacity, sizeof(*rows.items));
-		item = &rows.items[rows.n++];
+		item = mem_next(rows.items, rows.n, &capacity);
 		*item = (struct stack_row){ .machine = mem_string(store_text(stmt, 0)),
 					    .version = mem_string(store_text(stmt, 1)),
 					    .text = mem_string(store_text(stmt, 2)) };

@@ -343,8 +343,7 @@ static enum assay_status files_list(struct store *store, const char *application
 		st = row_check(store, stmt, err);
 		if (st)
 			break;
-		files = mem_grow(files, count, &capacity, sizeof(*files));
-		row_read(stmt, &files[count++]);
+		row_read(stmt, mem_next(files, count, &capacity));
 	}
 	sqlite3_finalize(stmt);
 	if (st) {
