@@ -21,6 +21,8 @@
 #define BY_TEXT(member) if ((order = strcmp(x->member, y->member)) != 0) return order;
 #define BY_UP(member)   if (x->member < y->member) return -1; else if (x->member > y->member) return 1;
 #define BY_DOWN(member) if (x->member > y->member) return -1; else if (x->member < y->member) return 1;
+#define BY_VALUE        if (*x < *y) return -1; else if (*x > *y) return 1; /* of numbers themselves */
+#define BY_VALUE_DOWN   if (*x > *y) return -1; else if (*x < *y) return 1;
 #define BY_PLACE        if (x != y) return x < y ? -1 : 1; /* the last one: for pointers into one array */
 
 #define ORDER_OF(name, type, first, second, keys)             \

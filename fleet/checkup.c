@@ -152,16 +152,7 @@ static void find_clones(struct checkup *out, const struct checkup_host *hosts, s
 	free(others);
 }
 
-static int by_host(const void *a, const void *b)
-{
-	const struct checkup_problem *left = a, *right = b;
-
-	if (left->host != right->host)
-		return left->host < right->host ? -1 : 1;
-	if (left->remark != right->remark)
-		return left->remark ? 1 : -1;
-	return strcmp(left->code, right->code);
-}
+ORDER_BY(by_host, struct checkup_problem, BY_UP(host) BY_UP(remark) BY_TEXT(code))
 
 void checkup_find(const struct checkup_host *hosts, size_t n, struct checkup *out)
 {

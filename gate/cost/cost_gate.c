@@ -383,12 +383,7 @@ static void add_machines(const struct sides *sides, struct document *d)
 	doc_end(d);
 }
 
-static int by_ratio(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x < *y) - (*x > *y);
-}
+ORDER_BY(by_ratio, double, BY_VALUE_DOWN)
 
 /* What each input cost the candidate, against what it should have cost the baseline: by how much most first. */
 static void add_inputs(const struct side *s, struct document *d)

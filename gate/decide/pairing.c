@@ -109,12 +109,7 @@ static int order_direction(const struct order_series *s)
 
 /* ---- what repetitions of one side do on all types together ---- */
 
-static int order_ascending(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
+ORDER_BY(order_ascending, int64_t, BY_VALUE)
 
 /* The numbers of a side's repetitions over all series, each once, in ascending order. free() *out. */
 static size_t order_numbers(const struct order_list *list, int side, int64_t **out)

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/json_reader.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "runs/running/run.h"
 
@@ -14,12 +15,7 @@
 /* Where in the file: "PAIRS.json: pair 3, candidate". */
 #define PLACE_BYTES 300
 
-static int compare_integers(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
+ORDER_BY(compare_integers, int64_t, BY_VALUE)
 
 static void sort_list(struct evaluate_list *list)
 {

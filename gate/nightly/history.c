@@ -306,15 +306,7 @@ static void point_release(struct history_point *p)
 	mem_free(p->version, p->plan, p->on, p->by_other, p->rate);
 }
 
-static int compare_points(const void *a, const void *b)
-{
-	const struct history_point *x = a, *y = b;
-	int versions = strcmp(x->version, y->version);
-
-	if (x->taken_ms != y->taken_ms)
-		return x->taken_ms < y->taken_ms ? -1 : 1;
-	return versions ? versions : strcmp(x->plan, y->plan);
-}
+ORDER_BY(compare_points, struct history_point, BY_UP(taken_ms) BY_TEXT(version) BY_TEXT(plan))
 
 /* Those without results on these machines go. */
 static void order_points(struct loading *l)

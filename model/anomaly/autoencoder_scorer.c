@@ -89,12 +89,7 @@ static size_t rows_by_run(const size_t *run, size_t n, struct run_row **members,
 	return runs;
 }
 
-static int compare_sizes(const void *left, const void *right)
-{
-	const size_t *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
+ORDER_BY(compare_sizes, size_t, BY_VALUE)
 
 /* How many rows a run may give, so that all runs together give no more than max, but as many as they can. */
 static size_t rows_quota(const size_t *starts, size_t runs, size_t max)

@@ -20,6 +20,7 @@
 #include "model/anomaly/detector_parts.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 
 #include <math.h>
@@ -307,12 +308,7 @@ static void crowd_release(struct crowd *w)
 	mem_free(w->between, w->typical, w->strange);
 }
 
-static int compare_down(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x < y) - (x > y);
-}
+ORDER_BY(compare_down, double, BY_VALUE_DOWN)
 
 /* seen [functions]: a new run. strange [functions]: of each of its functions. p: (1 + normal runs at least as strange) / (1 + normal runs).
  * Returns the limit: what is stranger is anomalous; the run's strangest function is exactly when p <= rate. O(functions x runs). */

@@ -12,6 +12,7 @@
 #include "model/published/published.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rng.h"
 #include "base/stats.h"
 #include "model/anomaly/kmeans.h"
@@ -335,12 +336,7 @@ struct folds {
 	size_t runs;
 };
 
-static int compare_sizes(const void *a, const void *b)
-{
-	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-	return (x > y) - (x < y);
-}
+ORDER_BY(compare_sizes, size_t, BY_VALUE)
 
 /* Whole runs, drawn: sizes may follow in turns. */
 static size_t *folds_of_runs(const size_t *run, size_t n, uint64_t seed, size_t *runs)

@@ -524,15 +524,8 @@ static void add_all_symbols(const struct image *image, struct functions *f)
 
 /* ---- order ---- */
 
-static int compare_inlines(const void *a, const void *b)
-{
-	const struct inlined *x = a, *y = b;
-
-	if (x->body != y->body)
-		return x->body < y->body ? -1 : 1;
-	/* in the order in which ranges were read: outer instances before those inside of them */
-	return x->first_range < y->first_range ? -1 : x->first_range > y->first_range;
-}
+/* In the order in which ranges were read: outer instances before those inside of them. */
+ORDER_BY(compare_inlines, struct inlined, BY_UP(body) BY_UP(first_range))
 
 /* Counting sort of 0..n by function; sets first_* and n_* of functions. */
 static size_t *order_by_function(struct functions *f, size_t n, bool inlines)

@@ -1,6 +1,7 @@
 #include "runs/inside/changes/pieces.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "runs/inside/changes/map.h"
 
 #include <stdlib.h>
@@ -64,14 +65,8 @@ static void add_unwound(const struct image *image, const struct image_section *t
 	}
 }
 
-static int compare_pieces(const void *a, const void *b)
-{
-	const struct piece *x = a, *y = b;
-
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return (x->end < y->end) - (x->end > y->end); /* the longest first */
-}
+/* Of those that begin alike the longest first. */
+ORDER_BY(compare_pieces, struct piece, BY_UP(begin) BY_DOWN(end))
 
 /* One at each place, which ends where the next one begins, if not earlier; of size 0: it is not known, and ends there. */
 static void pieces_part(const struct image *image, struct pieces *pieces)
