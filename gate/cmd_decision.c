@@ -258,8 +258,7 @@ static enum assay_status runs_of(struct store *store, const char *plan, int64_t 
 	if (!st)
 		st = store_step(store, stmt, &row, err);
 	*runs = !st && row ? sqlite3_column_int64(stmt, 0) : 0;
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 static enum assay_status recompute(struct lab *lab, const struct judge_request *request, struct judgement *out, struct assay_error *err)

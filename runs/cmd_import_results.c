@@ -67,8 +67,7 @@ static enum assay_status warn_of_twins(struct lab *lab, const struct arguments *
 	if (store_next(&lab->store, stmt, &st, err))
 		cli_remark("results of %s@%s are those of %s@%s, measured at the same time: one file under two versions?", f->application,
 			   a->version, f->application, store_text(stmt, 0));
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 static void show(const struct arguments *a, const struct foreign_result *f, const struct quiho_import_result *r, struct document *d)

@@ -154,8 +154,7 @@ static enum assay_status quiho_export_count(struct store *store, const char *sql
 
 	if (store_next(store, stmt, &st, err))
 		*out = (size_t)sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 /* Columns that are there when they say something. */
@@ -279,8 +278,7 @@ static enum assay_status quiho_export_write_rows(struct store *store, const stru
 		else
 			quiho_export_add_row(out, stmt, &columns, metrics);
 	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 /* All rates, and the results of one metric for each application, as results.csv: canonical order of rows, shortest numbers that read back

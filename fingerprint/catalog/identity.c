@@ -158,8 +158,7 @@ static enum assay_status count_rows(struct store *store, const char *sql, const 
 	enum assay_status st = store_ask(store, &stmt, err, sql, b ? "tt" : "t", a, b);
 
 	*out = store_next(store, stmt, &st, err) ? sqlite3_column_int64(stmt, 0) : 0;
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 static enum assay_status rows_of(struct store *store, const char *machine, int64_t *out, struct assay_error *err)

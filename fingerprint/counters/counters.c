@@ -113,8 +113,7 @@ enum assay_status counters_done(struct store *store, const char *fingerprint, co
 				done[(size_t)(number - 1) * battery->n + i] = true;
 		}
 	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 static enum assay_status put_run(struct store *store, const char *fingerprint, const struct counted *c, struct assay_error *err)

@@ -154,8 +154,7 @@ static enum assay_status load_stressors(struct store *store, struct fingerprint_
 
 	while (store_next(store, stmt, &st, err))
 		mem_append(set->stressors, set->n_stressors, &capacity, mem_string(store_text(stmt, 0)));
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 #define HEAD_COLUMNS "id, machine, battery, battery_hash, stress_ng, architecture, origin, taken_ms, conditions, profile"
@@ -194,8 +193,7 @@ static enum assay_status load_items(struct store *store, struct fingerprint_set 
 		set->items[set->n] = read_head(stmt);
 		set->items[set->n++].reasons = mem_new(set->n_stressors, sizeof(char *));
 	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 static int compare_stressor(const void *name, const void *stressor)
@@ -259,8 +257,7 @@ static enum assay_status load_rates(struct store *store, struct fingerprint_set 
 		last = cell;
 	}
 out:
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 static enum assay_status load_reasons(struct store *store, struct fingerprint_set *set, struct fingerprint **by_id, struct assay_error *err)
@@ -282,8 +279,7 @@ static enum assay_status load_reasons(struct store *store, struct fingerprint_se
 		free(*reason);
 		*reason = mem_string(store_text(stmt, 2));
 	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 ORDER_POINTERS_BY(compare_id, struct fingerprint, BY_TEXT(id))
@@ -525,6 +521,5 @@ enum assay_status fingerprint_before(struct store *store, const char *machine, c
 					 "ttii", machine, profile, time_ms, earliest_ms);
 
 	snprintf(id, FINGERPRINT_ID_BYTES, "%s", store_next(store, stmt, &st, err) ? store_text(stmt, 0) : "");
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }

@@ -27,8 +27,7 @@ static enum assay_status find_latest(struct store *store, const struct fingerpri
 		snprintf(taking->id, sizeof(taking->id), "%s", store_text(stmt, 0));
 		taking->complete = sqlite3_column_int(stmt, 1) != 0;
 	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 static enum assay_status insert_fingerprint(struct store *store, const struct fingerprint_key *key, const char *id, const char *origin,
@@ -61,8 +60,7 @@ static enum assay_status load_done(struct store *store, const struct battery *ba
 				taking->done[(size_t)(pass - 1) * taking->n + i] = true;
 		}
 	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 enum assay_status taking_open(struct store *store, const struct fingerprint_key *key, const struct battery *battery, const char *origin,
@@ -150,8 +148,7 @@ static enum assay_status nothing_measured(struct store *store, const struct taki
 				sqlite3_column_int(stmt, 1), sqlite3_column_int(stmt, 2), store_text(stmt, 0));
 	else if (!st)
 		st = assay_fail(err, ASSAY_E_NODATA, "not one stressor of the battery could be measured");
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 enum assay_status taking_complete(struct store *store, const struct taking *taking, const char *conditions, struct assay_error *err)

@@ -229,8 +229,7 @@ static enum assay_status pragma_int(struct store *store, const char *sql, int *o
 		st = store_step(store, stmt, &row, err);
 	if (!st)
 		*out = row ? sqlite3_column_int(stmt, 0) : 0;
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 static enum assay_status check_version(struct store *store, int version, struct assay_error *err)
@@ -572,6 +571,12 @@ bool store_next(struct store *store, sqlite3_stmt *stmt, enum assay_status *st, 
 	return !*st && row;
 }
 
+enum assay_status store_finish(sqlite3_stmt *stmt, enum assay_status st)
+{
+	sqlite3_finalize(stmt);
+	return st;
+}
+
 enum assay_status store_do(struct store *store, struct assay_error *err, const char *sql, const char *kinds, ...)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -585,8 +590,7 @@ enum assay_status store_do(struct store *store, struct assay_error *err, const c
 	va_end(args);
 	if (!st)
 		st = store_step(store, stmt, &row, err);
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 const char *store_text(sqlite3_stmt *stmt, int column)
@@ -614,6 +618,5 @@ enum assay_status store_check(struct store *store, struct assay_error *err)
 
 		st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: %s", store->path, line ? line + 1 : text);
 	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }

@@ -39,6 +39,8 @@ enum assay_status store_step(struct store *store, sqlite3_stmt *stmt, bool *row,
 enum assay_status store_ask(struct store *store, sqlite3_stmt **out, struct assay_error *err, const char *sql, const char *kinds, ...);
 /* For loops over the rows of a statement that was asked with *st: false at their end, and when *st says that something is wrong. */
 bool store_next(struct store *store, sqlite3_stmt *stmt, enum assay_status *st, struct assay_error *err);
+/* sqlite3_finalize(), and st again, for the end of a function. */
+enum assay_status store_finish(sqlite3_stmt *stmt, enum assay_status st);
 /* All of one statement that gives no rows. */
 enum assay_status store_do(struct store *store, struct assay_error *err, const char *sql, const char *kinds, ...);
 

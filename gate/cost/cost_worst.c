@@ -127,8 +127,7 @@ static enum assay_status find_failed(struct lab *lab, const struct costs *c, str
 		for (size_t i = 0; i < all->n; i++)
 			all->items[i].failed |= isnan(all->items[i].measured) && strcmp(all->items[i].name, store_text(stmt, 0)) == 0;
 	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 static void add_input(const struct cost_model *model, const struct asked *a, double usual, struct document *d)

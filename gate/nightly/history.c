@@ -179,8 +179,7 @@ static enum assay_status load_accounts(struct store *store, struct loading *l, s
 		    (struct account){
 			point, machine, { store_double(stmt, 2), store_double(stmt, 3), store_double(stmt, 4) }, store_double(stmt, 5) });
 	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 static void levels(struct loading *l)
@@ -524,8 +523,7 @@ static enum assay_status find_decided(struct store *store, const char *applicati
 	*out = HISTORY_METRIC;
 	if (store_next(store, stmt, &st, err) && strcmp(store_text(stmt, 0), "processor") == 0)
 		*out = HISTORY_PROCESSOR;
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 /* ---- all ---- */

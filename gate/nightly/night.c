@@ -75,8 +75,7 @@ static enum assay_status night_one(struct store *store, sqlite3_stmt *stmt, enum
 		night_read(stmt, out);
 	else if (!st)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "%s", missing);
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 enum assay_status night_find(struct store *store, const char *id, struct night *out, struct assay_error *err)

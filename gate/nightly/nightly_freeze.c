@@ -187,8 +187,7 @@ static enum assay_status find_previous_night(struct freezing *f, const char *can
 		if (!*out && is_earlier(f, store_text(stmt, 0), candidate) && is_there_still(f, store_text(stmt, 0)))
 			*out = mem_string(store_text(stmt, 0));
 	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 /* In the first night: of a branch the commit before, else the version before it in the manifest. */

@@ -34,8 +34,7 @@ static enum assay_status stored_program(struct store *store, const struct run_se
 		}
 		manifest_release(&manifest);
 	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 /* Samples of other distances than those before would count more or less than they; without one, it is said why there are none. */

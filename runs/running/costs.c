@@ -167,8 +167,7 @@ static enum assay_status load_runs(struct store *store, struct costs *costs, con
 		if (st)
 			break;
 	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 /* ---- one machine, one row an input ---- */

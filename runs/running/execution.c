@@ -153,8 +153,7 @@ static enum assay_status execution_check_new(struct store *store, const struct e
 	if (store_next(store, stmt, &st, err))
 		st = assay_fail(err, ASSAY_E_CONFLICT, "repetition %" PRId64 " of version '%s' on '%s' is stored already",
 				e->cell.repetition, version, place->machine);
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 static enum assay_status execution_insert_execution(struct store *store, const struct execution_place *place, const struct execution *e,
@@ -255,8 +254,7 @@ static enum assay_status execution_load_stored(struct store *store, const struct
 		if (version < plan->n_versions && input < plan->n_inputs && repetition <= plan->repetitions)
 			stored[(input * plan->n_versions + version) * (size_t)plan->repetitions + (size_t)(repetition - 1)] = true;
 	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 enum assay_status execution_done(struct store *store, const struct plan *plan, const char *machine, const struct plan_cell *cells, size_t n,
@@ -293,8 +291,7 @@ enum assay_status execution_hung(struct store *store, const struct plan *plan, c
 		if (version < plan->n_versions && input < plan->n_inputs)
 			hung[input * plan->n_versions + version] = true;
 	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 /* Executions as the store has them, for people and for reports. */
@@ -438,8 +435,7 @@ enum assay_status execution_first_failure(struct store *store, const char *plan,
 		    mem_format("on '%s': %s%s%s%s", store_text(stmt, 0), store_text(stmt, 1), *line ? ": '" : "", line, *line ? "'" : "");
 		mem_free(said[0], said[1]);
 	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 enum assay_status execution_results(struct store *store, const char *application, const char *version, struct execution_rows *out,
@@ -479,8 +475,7 @@ enum assay_status execution_without_fingerprint(struct store *store, const struc
 	    store_ask(store, &stmt, err, "SELECT count(*) FROM run WHERE plan = ? AND fingerprint IS NULL", "t", plan->id);
 
 	*n = store_next(store, stmt, &st, err) ? (size_t)sqlite3_column_int64(stmt, 0) : 0;
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 void execution_rows_release(struct execution_rows *rows)

@@ -103,8 +103,7 @@ static enum assay_status plan_find_start(struct store *store, struct plan *plan,
 	plan->started_ms = clock_real_ms();
 	if (store_next(store, stmt, &st, err) && sqlite3_column_int64(stmt, 0) >= plan->started_ms)
 		plan->started_ms = sqlite3_column_int64(stmt, 0) + 1;
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 /* Two plans of one millisecond, in two laboratories, must not have one id: it names a directory on hosts. */
@@ -570,8 +569,7 @@ static enum assay_status plan_load_text(struct store *store, const struct plan *
 	enum assay_status st = store_ask(store, &stmt, err, "SELECT manifest FROM plan WHERE id = ?", "t", plan->id);
 
 	*out = mem_string(store_next(store, stmt, &st, err) ? store_text(stmt, 0) : "");
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 enum assay_status plan_check(struct store *store, const struct plan *plan, const struct manifest *manifest, struct assay_error *err)

@@ -488,8 +488,7 @@ static enum assay_status quiho_count_runs(struct quiho_import *im, struct assay_
 		im->result.applications = (size_t)sqlite3_column_int64(stmt, 0);
 		im->result.runs_without_fingerprint = (size_t)sqlite3_column_int64(stmt, 1);
 	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 /* Passes of this battery that lack a stressor which another pass of it has. */

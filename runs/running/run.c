@@ -62,8 +62,7 @@ static enum assay_status run_set_count_executions(struct store *store, const str
 	run_set_sum(set);
 	set->planned = latest->planned;
 	set->missing = latest->planned > of_latest ? latest->planned - of_latest : 0;
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 void run_set_sum(struct run_set *set)

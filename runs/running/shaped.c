@@ -75,8 +75,7 @@ enum assay_status shaped_has(struct store *store, const struct shaped_place *p, 
 					 p->machine, p->version, p->input);
 
 	*out = store_next(store, stmt, &st, err);
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 enum assay_status shaped_of_plan(struct store *store, const char *plan, const char *machine, size_t *out, struct assay_error *err)
@@ -89,8 +88,7 @@ enum assay_status shaped_of_plan(struct store *store, const char *plan, const ch
 		      "tt", plan, machine);
 
 	*out = store_next(store, stmt, &st, err) ? (size_t)sqlite3_column_int64(stmt, 0) : 0;
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 /* ---- and back ---- */
@@ -141,8 +139,7 @@ static enum assay_status load_runs(struct store *store, const struct shaped_plac
 
 	while (store_next(store, stmt, &st, err))
 		load_run(stmt, c);
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 static enum assay_status load_doses(struct store *store, const struct shaped_place *p, struct counts *c, struct assay_error *err)
@@ -160,8 +157,7 @@ static enum assay_status load_doses(struct store *store, const struct shaped_pla
 			mem_append(dose->pairs, dose->n, &dose->capacity, store_double(stmt, 2));
 		}
 	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 /* Where runs of the version stand in the store. */
@@ -195,8 +191,7 @@ static enum assay_status find_places(struct store *store, const struct run_set *
 						       .input = mem_string(store_text(stmt, 3)) };
 		snprintf((*places)[(*n)++].plan, DIGEST_ID_BYTES, "%s", store_text(stmt, 1));
 	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 static enum assay_status load_place(struct store *store, const struct stored_place *stored, struct shaped_machine *out,

@@ -202,8 +202,7 @@ static enum assay_status stack_find(struct store *store, const struct plan *plan
 	    "ttt", plan->id, machine, version);
 
 	*out = store_next(store, stmt, &st, err) ? mem_string(store_text(stmt, 0)) : NULL;
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 static enum assay_status stack_insert(struct store *store, const struct plan *plan, const char *machine, const char *version,

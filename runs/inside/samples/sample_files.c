@@ -262,8 +262,7 @@ static enum assay_status mark_before(struct store *store, int64_t before_ms, str
 		out->files++;
 		out->bytes += sqlite3_column_int64(stmt, 0);
 	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_finish(stmt, st);
 }
 
 /* Killed after the commit, it leaves files that the next session removes. */
