@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #define BAR_CELLS 12 /* with a number and an interval, a line has 80 columns */
@@ -87,15 +86,6 @@ static struct doc_node *append(struct document *d, enum doc_kind kind, const cha
 	return node;
 }
 
-static char *format_text(const char *fmt, va_list args) __attribute__((format(printf, 1, 0)));
-static char *format_text(const char *fmt, va_list args)
-{
-	char *text = NULL;
-
-	ASSAY_BUG_IF(vasprintf(&text, fmt, args) < 0);
-	return text;
-}
-
 void doc_add(struct document *d, const char *key, const char *label, struct doc_value value, const char *fmt, ...)
 {
 	struct doc_node *node = append(d, DOC_VALUE, key);
@@ -104,13 +94,8 @@ void doc_add(struct document *d, const char *key, const char *label, struct doc_
 		value.text = mem_string(value.text);
 	node->value = value;
 	node->label = label ? mem_string(label) : NULL;
-	if (fmt && value.type != DOC_NULL) {
-		va_list args;
-
-		va_start(args, fmt);
-		node->shown = format_text(fmt, args);
-		va_end(args);
-	}
+	if (fmt && value.type != DOC_NULL)
+		mem_formatted(node->shown, fmt);
 }
 
 void doc_set_bool(struct document *d, const char *key, bool truth)
@@ -200,24 +185,18 @@ void doc_aside(struct document *d)
 void doc_answer(struct document *d, enum doc_tone tone, const char *word, const char *fmt, ...)
 {
 	struct doc_node *node = append(d, DOC_ANSWER, NULL);
-	va_list args;
 
 	node->tone = tone;
 	node->label = mem_string(word);
-	va_start(args, fmt);
-	node->shown = format_text(fmt, args);
-	va_end(args);
+	mem_formatted(node->shown, fmt);
 }
 
 #define DOC_TEXT_FUNCTION(name, kind)                                                                                                      \
 	void name(struct document *d, const char *fmt, ...)                                                                                \
 	{                                                                                                                                  \
 		struct doc_node *node = append(d, kind, NULL);                                                                             \
-		va_list args;                                                                                                              \
                                                                                                                                            \
-		va_start(args, fmt);                                                                                                       \
-		node->shown = format_text(fmt, args);                                                                                      \
-		va_end(args);                                                                                                              \
+		mem_formatted(node->shown, fmt);                                                                                           \
 	}
 DOC_TEXT_FUNCTION(doc_heading, DOC_HEADING)
 DOC_TEXT_FUNCTION(doc_subheading, DOC_SUBHEADING)
@@ -242,12 +221,8 @@ void doc_section(struct document *d, const char *id, const char *link, const cha
 
 void doc_fold(struct document *d, const char *fmt, ...)
 {
-	va_list args;
-
 	open_node(d, DOC_FOLD, NULL);
-	va_start(args, fmt);
-	d->at->label = format_text(fmt, args);
-	va_end(args);
+	mem_formatted(d->at->label, fmt);
 }
 
 void doc_entry(struct document *d, const char *label)
@@ -259,13 +234,11 @@ void doc_entry(struct document *d, const char *label)
 void doc_picture(struct document *d, const char *label, struct buf *svg, const char *fmt, ...)
 {
 	struct doc_node *node = append(d, DOC_VALUE, NULL);
-	va_list args;
 
 	node->label = label ? mem_string(label) : NULL;
 	node->value = (struct doc_value){ .type = DOC_PICTURE, .text = buf_take(svg) };
-	va_start(args, fmt);
-	node->shown = fmt ? format_text(fmt, args) : NULL;
-	va_end(args);
+	if (fmt)
+		mem_formatted(node->shown, fmt);
 }
 
 void doc_caption(struct document *d, const char *text)
@@ -281,44 +254,30 @@ void doc_column(struct document *d, const char *label, const char *style)
 
 void doc_style(struct document *d, const char *fmt, ...)
 {
-	va_list args;
-
-	va_start(args, fmt);
 	free(d->newest->style);
-	d->newest->style = format_text(fmt, args);
-	va_end(args);
+	mem_formatted(d->newest->style, fmt);
 }
 
 void doc_id(struct document *d, const char *fmt, ...)
 {
-	va_list args;
-
-	va_start(args, fmt);
 	free(d->newest->key);
-	d->newest->key = format_text(fmt, args);
-	va_end(args);
+	mem_formatted(d->newest->key, fmt);
 }
 
 void doc_styled(struct document *d, const char *style, const char *fmt, ...)
 {
 	struct doc_node *node = append(d, DOC_LINE, NULL);
-	va_list args;
 
 	node->style = mem_string(style);
-	va_start(args, fmt);
-	node->shown = format_text(fmt, args);
-	va_end(args);
+	mem_formatted(node->shown, fmt);
 }
 
 void doc_data(struct document *d, const char *name, const char *fmt, ...)
 {
 	struct doc_node *of = d->newest, *open = d->at;
-	va_list args;
 
 	d->at = of;
-	va_start(args, fmt);
-	append(d, DOC_DATA, name)->shown = format_text(fmt, args);
-	va_end(args);
+	mem_formatted(append(d, DOC_DATA, name)->shown, fmt);
 	d->at = open;
 	d->newest = of;
 }

@@ -4,20 +4,16 @@
 #include "base/text.h"
 
 #include <math.h>
-#include <stdarg.h>
 
 #define EXACT_MAX 9007199254740992.0 /* 2^53: up to here every integer is a double */
 
 void json_reader_fail(struct json_reader *r, const char *fmt, ...)
 {
-	va_list args;
-	char *text = NULL;
+	char *text;
 
 	if (r->st)
 		return;
-	va_start(args, fmt);
-	ASSAY_BUG_IF(vasprintf(&text, fmt, args) < 0);
-	va_end(args);
+	mem_formatted(text, fmt);
 	r->st = assay_fail(r->err, ASSAY_E_FORMAT, "%s: %s", r->name, text);
 	free(text);
 }

@@ -2,8 +2,6 @@
 
 #include "base/error.h"
 
-#include <stdarg.h>
-
 static void *checked(void *p, size_t bytes)
 {
 	if (!p) {
@@ -48,16 +46,19 @@ char *mem_string(const char *text)
 	return mem_bytes(text, strlen(text));
 }
 
+char *mem_format_list(const char *fmt, va_list args)
+{
+	char *text = NULL;
+
+	return checked(vasprintf(&text, fmt, args) < 0 ? NULL : text, 0);
+}
+
 char *mem_format(const char *fmt, ...)
 {
-	va_list args;
-	char *text = NULL;
-	int n;
+	char *text;
 
-	va_start(args, fmt);
-	n = vasprintf(&text, fmt, args);
-	va_end(args);
-	return checked(n < 0 ? NULL : text, 0);
+	mem_formatted(text, fmt);
+	return text;
 }
 
 void *mem_grow(void *array, size_t used, size_t *capacity, size_t size)

@@ -3,6 +3,7 @@
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -13,6 +14,15 @@ void *mem_resize(void *old, size_t count, size_t size) __attribute__((returns_no
 char *mem_string(const char *text) __attribute__((malloc, returns_nonnull));
 char *mem_bytes(const char *bytes, size_t n) __attribute__((malloc, returns_nonnull)); /* n bytes and a final NUL */
 char *mem_format(const char *fmt, ...) __attribute__((malloc, returns_nonnull, format(printf, 1, 2)));
+/* In a function of `fmt, ...`: the text that they make. free() it. */
+#define mem_formatted(text, fmt)                                                                                                           \
+	do {                                                                                                                               \
+		va_list following;                                                                                                         \
+		va_start(following, fmt);                                                                                                  \
+		(text) = mem_format_list(fmt, following);                                                                                  \
+		va_end(following);                                                                                                         \
+	} while (0)
+char *mem_format_list(const char *fmt, va_list args) __attribute__((malloc, returns_nonnull, format(printf, 1, 0)));
 
 /* Room for one more element after `used` ones: returns `array`, moved when full, and updates *capacity. */
 void *mem_grow(void *array, size_t used, size_t *capacity, size_t size) __attribute__((returns_nonnull, warn_unused_result));

@@ -9,19 +9,15 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <unistd.h>
 
 #define TIMES_SHOWN 8
 
 static void __attribute__((format(printf, 2, 3))) catalog_problem(struct catalog_problems *problems, const char *fmt, ...)
 {
-	va_list args;
-	char *text = NULL;
+	char *text;
 
-	va_start(args, fmt);
-	ASSAY_BUG_IF(vasprintf(&text, fmt, args) < 0);
-	va_end(args);
+	mem_formatted(text, fmt);
 	mem_append(problems->texts, problems->n, &problems->capacity, text);
 }
 

@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/file.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -156,13 +155,10 @@ enum assay_status nightly_open(const struct nightly *n, struct lab *lab, struct 
 
 void nightly_note(struct nightly *n, const char *code, const char *fmt, ...)
 {
-	char *text = NULL;
 	cJSON *note = cJSON_CreateObject();
-	va_list args;
+	char *text;
 
-	va_start(args, fmt);
-	ASSAY_BUG_IF(vasprintf(&text, fmt, args) < 0);
-	va_end(args);
+	mem_formatted(text, fmt);
 	cJSON_AddStringToObject(note, "code", code);
 	cJSON_AddStringToObject(note, "text", text);
 	cJSON_AddItemToArray(n->notes, note);

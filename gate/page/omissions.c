@@ -4,19 +4,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #define NAMES_SHOWN 12 /* more are folded */
-
-static char *omission_text(const char *fmt, va_list args) __attribute__((format(printf, 1, 0)));
-static char *omission_text(const char *fmt, va_list args)
-{
-	char *text = NULL;
-
-	ASSAY_BUG_IF(vasprintf(&text, fmt, args) < 0);
-	return text;
-}
 
 static struct omission *omissions_append(struct omissions *list, const char *why, char *what)
 {
@@ -32,22 +22,18 @@ static void omission_append(struct omission *omission, char *name)
 
 struct omission *omissions_add(struct omissions *list, const char *why, const char *fmt, ...)
 {
-	va_list args;
 	char *what;
 
-	va_start(args, fmt);
-	what = omission_text(fmt, args);
-	va_end(args);
+	mem_formatted(what, fmt);
 	return omissions_append(list, why, what);
 }
 
 void omission_name(struct omission *omission, const char *fmt, ...)
 {
-	va_list args;
+	char *name;
 
-	va_start(args, fmt);
-	omission_append(omission, omission_text(fmt, args));
-	va_end(args);
+	mem_formatted(name, fmt);
+	omission_append(omission, name);
 }
 
 static char *omission_count(size_t n, const char *noun, const char *rest)
@@ -73,13 +59,12 @@ static struct omission *omissions_find(const struct omissions *list, const char 
 void omissions_one(struct omissions *list, const char *why, const char *noun, const char *rest, const char *fmt, ...)
 {
 	struct omission *omission = omissions_find(list, why, noun, rest);
-	va_list args;
+	char *name;
 
 	if (!omission)
 		omission = omissions_append(list, why, NULL);
-	va_start(args, fmt);
-	omission_append(omission, omission_text(fmt, args));
-	va_end(args);
+	mem_formatted(name, fmt);
+	omission_append(omission, name);
 	free(omission->what);
 	omission->what = omission_count(omission->n, noun, rest);
 }

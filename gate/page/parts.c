@@ -6,7 +6,6 @@
 #include "gate/page/svg.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #define COLOURS 11
@@ -111,12 +110,9 @@ void page_colours(struct document *d, const char *low, const char *high, double 
 
 void page_term(struct document *d, const char *term, const char *fmt, ...)
 {
-	char *text = NULL;
-	va_list args;
+	char *text;
 
-	va_start(args, fmt);
-	ASSAY_BUG_IF(vasprintf(&text, fmt, args) < 0);
-	va_end(args);
+	mem_formatted(text, fmt);
 	doc_entry(d, term);
 	doc_style(d, "method");
 	doc_line(d, "%s", text);
