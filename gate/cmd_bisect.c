@@ -1,5 +1,4 @@
 /* assay bisect */
-#include "base/cancel.h"
 #include "base/mem.h"
 #include "gate/cmd.h"
 #include "gate/cmd_evidence.h"
@@ -11,15 +10,6 @@ struct arguments {
 	double min_effect, budget_s;
 	struct cmd_fleet_choice hosts;
 };
-
-static volatile sig_atomic_t cancelled;
-
-static void watch(struct launch_options *options)
-{
-	cmd_run_watch(options);
-	cancel_on_signals(&cancelled);
-	options->cancelled = &cancelled;
-}
 
 static void note(const char *text)
 {
@@ -37,8 +27,8 @@ static enum assay_status run(struct lab *none, void *arguments, struct document 
 				    .min_effect = a->min_effect,
 				    .budget_s = a->budget_s,
 				    .hosts = a->hosts,
-				    .cancelled = &cancelled,
-				    .watch = watch,
+				    .cancelled = &cmd_run_cancelled,
+				    .watch = cmd_run_watch,
 				    .note = note };
 	char *application = NULL, *version = NULL;
 	enum assay_status st = run_selector(a->selector, &application, &version, err);

@@ -1,5 +1,4 @@
 /* assay calibrate */
-#include "base/cancel.h"
 #include "base/mem.h"
 #include "fleet/lab/lab.h"
 #include "gate/cmd.h"
@@ -19,15 +18,6 @@ struct arguments {
 	int64_t percent, pairs;
 	struct cmd_fleet_choice hosts;
 };
-
-static volatile sig_atomic_t cancelled;
-
-static void watch(struct launch_options *options)
-{
-	cmd_run_watch(options);
-	cancel_on_signals(&cancelled);
-	options->cancelled = &cancelled;
-}
 
 /* ---- answer ---- */
 
@@ -90,8 +80,8 @@ static enum assay_status run(struct lab *none, void *arguments, struct document 
 				       .min_effect = a->min_effect,
 				       .pairs = a->pairs,
 				       .hosts = a->hosts,
-				       .cancelled = &cancelled,
-				       .watch = watch };
+				       .cancelled = &cmd_run_cancelled,
+				       .watch = cmd_run_watch };
 	struct calibration_entry entry = { .plan = "" };
 	char *application = NULL, *version = NULL;
 	enum assay_status st = run_selector(a->selector, &application, &version, err);

@@ -64,14 +64,6 @@ static enum assay_status answer(struct lab *lab, const struct arguments *a, cons
 
 /* ---- nightly ---- */
 
-static volatile sig_atomic_t night_cancelled;
-
-static void nightly_watch(struct launch_options *options)
-{
-	cmd_run_watch(options);
-	cancel_on_signals(&night_cancelled);
-}
-
 static void note(const char *text)
 {
 	cli_remark("%s", text);
@@ -109,15 +101,15 @@ static enum assay_status nightly_command_run(struct lab *none, void *arguments, 
 						 .only = { a->applications.items, a->applications.n },
 						 .budget_s = a->budget_s,
 						 .anew = a->anew,
-						 .cancelled = &night_cancelled,
-						 .watch = nightly_watch,
+						 .cancelled = &cmd_run_cancelled,
+						 .watch = cmd_run_watch,
 						 .note = note };
 	struct lab lab = { .lock_fd = -1 };
 	char id[DIGEST_ID_BYTES] = "";
 	enum assay_status st;
 
 	(void)none;
-	cancel_on_signals(&night_cancelled);
+	cancel_on_signals(&cmd_run_cancelled);
 	st = nightly_run(&options, id, err);
 	if (!st)
 		st = lab_open(cli_directory(), STORE_READ, &lab, err);

@@ -35,7 +35,7 @@ const char *cmd_run_span(double seconds, char out[CMD_RUN_SPAN_BYTES])
 
 /* ---- progress ---- */
 
-static volatile sig_atomic_t run_cancelled;
+volatile sig_atomic_t cmd_run_cancelled;
 static struct progress progress;
 static double started_s;
 static size_t before; /* runs that were done before the first one of this session; SIZE_MAX: none has ended yet */
@@ -71,8 +71,8 @@ static void run_note(const char *text)
 
 void cmd_run_watch(struct launch_options *options)
 {
-	cancel_on_signals(&run_cancelled);
-	options->cancelled = &run_cancelled;
+	cancel_on_signals(&cmd_run_cancelled);
+	options->cancelled = &cmd_run_cancelled;
 	options->note = run_note;
 	options->begin = run_begin;
 	options->end = run_end;

@@ -7,6 +7,7 @@
 
 /* Sets what `assay run` does besides: remarks and progress on standard error, an orderly end on Ctrl-C. */
 void cmd_run_watch(struct launch_options *options);
+extern volatile sig_atomic_t cmd_run_cancelled; /* the signal that asks for it */
 
 /* How the runs have ended, for people, on standard error: the tables of `assay run`, where the answer is another one. */
 void cmd_run_tell(const struct launch *launch);
