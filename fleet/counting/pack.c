@@ -1,5 +1,7 @@
 #include "fleet/counting/pack.h"
 
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,14 +98,7 @@ struct weight {
 	size_t event, conflicts;
 };
 
-static int by_conflicts(const void *a, const void *b)
-{
-	const struct weight *x = a, *y = b;
-
-	if (x->conflicts != y->conflicts)
-		return x->conflicts > y->conflicts ? -1 : 1;
-	return (x->event > y->event) - (x->event < y->event);
-}
+ORDER_BY(by_conflicts, struct weight, BY_DOWN(conflicts) BY_UP(event))
 
 static void find_order(struct search *s, size_t n)
 {

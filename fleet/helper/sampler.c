@@ -8,6 +8,7 @@
 #include "fleet/helper/sampler_turns.h"
 
 #include "base/clock.h"
+#include "base/order.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -510,14 +511,7 @@ struct sampler *sampler_open(bool places, const char *below, uint64_t period_ns)
 	return s;
 }
 
-static int compare_spots(const void *a, const void *b)
-{
-	const struct spot *x = a, *y = b;
-
-	if (x->place != y->place)
-		return x->place < y->place ? -1 : 1;
-	return (x->offset > y->offset) - (x->offset < y->offset);
-}
+ORDER_BY(compare_spots, struct spot, BY_UP(place) BY_UP(offset))
 
 /* Those that were met come first: mostly a few of many. */
 static void spots_sort(struct sampler *s)

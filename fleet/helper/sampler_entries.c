@@ -1,5 +1,7 @@
 #include "fleet/helper/sampler_entries.h"
 
+#include "base/order.h"
+
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -105,12 +107,7 @@ static const char *entry_name(char *symbol)
 	return NULL;
 }
 
-static int compare_entries(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
+ORDER_BY(compare_entries, struct entry, BY_UP(begin))
 
 /* ---- kept ---- */
 

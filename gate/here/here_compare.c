@@ -129,14 +129,6 @@ static void compare_answer(struct here *const sides[SIDES], const struct here_ho
 	mem_free(sentence, causes, changes.items);
 }
 
-static bool has_another(const char *const *words, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(words[i], "--") == 0)
-			return true;
-	return false;
-}
-
 static void explain_division(enum assay_status st, struct assay_error *err)
 {
 	char *text = mem_string(err->text);
@@ -167,7 +159,7 @@ enum assay_status here_compare(const char *const *words, size_t n, const struct 
 	if (!st) {
 		here_effects_of(sides[A]->runs, sides[B]->runs, sides[A]->n, &effects);
 		compare_answer(sides, how, &effects, d);
-	} else if (st == ASSAY_E_NODATA && has_another(words + middle + 1, n - middle - 1)) {
+	} else if (st == ASSAY_E_NODATA && text_among(words + middle + 1, n - middle - 1, "--")) {
 		explain_division(st, err);
 	}
 	here_input_release(&input);

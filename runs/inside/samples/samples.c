@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -588,10 +589,7 @@ uint64_t samples_shared_bytes(const struct samples *samples)
 
 size_t samples_counter(const struct samples *samples, const char *name)
 {
-	for (size_t i = 0; i < samples->n_counters; i++)
-		if (strcmp(samples->counters[i], name) == 0)
-			return i;
-	return SIZE_MAX;
+	return text_index((const char *const *)samples->counters, samples->n_counters, name);
 }
 
 size_t samples_work(const struct samples *samples, size_t counters[SAMPLES_WORK_MAX])
