@@ -328,12 +328,8 @@ enum assay_status types_read_file(const char *name, char *text, size_t n, struct
 	*used = *unknown = 0;
 	csv_init(&csv, name, text, n);
 	st = csv_header(&csv, columns, COLUMNS, index, err);
-	while (!st) {
-		st = csv_next(&csv, &more, err);
-		if (st || !more)
-			break;
+	while (!st && !(st = csv_next(&csv, &more, err)) && more)
 		st = read_row(&csv, index, catalog, used, unknown, err);
-	}
 	csv_release(&csv);
 	return st;
 }

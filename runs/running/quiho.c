@@ -137,12 +137,8 @@ enum assay_status quiho_parse(const char *name, char *text, size_t n, struct qui
 
 	csv_init(&csv, name, text, n);
 	st = csv_header(&csv, columns, COLUMNS, index, err);
-	while (!st) {
-		st = csv_next(&csv, &more, err);
-		if (st || !more)
-			break;
+	while (!st && !(st = csv_next(&csv, &more, err)) && more)
 		quiho_add_row(&quiho, &csv, index);
-	}
 	csv_release(&csv);
 	*out = quiho;
 	if (st)

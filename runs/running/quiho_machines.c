@@ -73,13 +73,9 @@ enum assay_status quiho_machines_parse(const char *name, char *text, size_t n, s
 
 	csv_init(&csv, name, text, n);
 	st = csv_header(&csv, columns, HARDWARE_COLUMNS, index, err);
-	while (!st) {
-		const char *machine;
+	while (!st && !(st = csv_next(&csv, &more, err)) && more) {
+		const char *machine = csv.fields[index[HARDWARE_MACHINE]];
 
-		st = csv_next(&csv, &more, err);
-		if (st || !more)
-			break;
-		machine = csv.fields[index[HARDWARE_MACHINE]];
 		if (catalog_find(catalog, machine)) {
 			st = quiho_read_machine(&csv, index, &catalog_machine(catalog, machine)->identity, err);
 			(*known)++;
