@@ -67,17 +67,12 @@ ORDER_BY(compare_answered, struct night_answered, BY_UP(worse) BY_UP(comparison-
 
 static void add_reasons(const struct night_answered *a, struct document *d)
 {
-	const cJSON *document = a->document, *reason;
+	const cJSON *reason;
 
 	doc_list(d, "reasons");
 	doc_hide(d);
-	cJSON_ArrayForEach(reason, json_get(document, "reasons"))
-	{
-		const char *code = cJSON_GetStringValue(json_get(reason, "code"));
-		const char *text = cJSON_GetStringValue(json_get(reason, "text"));
-
-		doc_reason(d, code ? code : "", text ? text : "");
-	}
+	cJSON_ArrayForEach(reason, json_get(a->document, "reasons"))
+	    doc_reason(d, json_get_text(reason, "code"), json_get_text(reason, "text"));
 	if (a->failure)
 		doc_reason(d, "first_failure", a->failure);
 	if (lost_hosts(a->comparison))
@@ -107,9 +102,7 @@ enum assay_status night_failure_of(struct store *store, const char *plan, const 
 
 bool night_by_processor(const struct night_answered *a)
 {
-	const char *time = cJSON_GetStringValue(json_get(a->document, "time")); /* older ones have none */
-
-	return time && strcmp(time, "processor") == 0;
+	return strcmp(json_get_text(a->document, "time"), "processor") == 0; /* older ones have none */
 }
 
 double night_level(const struct night_answered *a)
@@ -186,7 +179,7 @@ static void add_rest(const struct night_answered *all, size_t n, struct document
 /* Is it the rule that decided, rather than what the interval alone says, or a remark? */
 static bool is_rules(const struct night_answered *a, const char *code)
 {
-	for (int rule = 0; code && rule < RULES; rule++) {
+	for (int rule = 0; rule < RULES; rule++) {
 		if (strcmp(code, rule_code((enum rule)rule)) == 0)
 			return rule_by_processor((enum rule)rule) == night_by_processor(a) &&
 			       rule_decision((enum rule)rule) == a->decision->decision;
@@ -197,7 +190,7 @@ static bool is_rules(const struct night_answered *a, const char *code)
 /* By the night's own rule, which stands first and decides on findings alone; else by the verdict's. */
 static bool is_of_the_night(const char *code)
 {
-	for (int rule = 0; code && rule < DECISION_RULES; rule++) {
+	for (int rule = 0; rule < DECISION_RULES; rule++) {
 		if (strcmp(code, decision_rule_code((enum decision_rule)rule)) == 0)
 			return true;
 	}
@@ -207,18 +200,16 @@ static bool is_of_the_night(const char *code)
 const char *night_why(const struct night_answered *a)
 {
 	const cJSON *reasons = json_get(a->document, "reasons"), *chosen = cJSON_GetArrayItem(reasons, 0), *reason;
-	const char *text = cJSON_GetStringValue(json_get(chosen, "code"));
-	bool settled = is_of_the_night(text);
+	bool settled = is_of_the_night(json_get_text(chosen, "code"));
 
 	cJSON_ArrayForEach(reason, reasons)
 	{
-		if (!settled && is_rules(a, cJSON_GetStringValue(json_get(reason, "code")))) {
+		if (!settled && is_rules(a, json_get_text(reason, "code"))) {
 			chosen = reason;
 			settled = true;
 		}
 	}
-	text = cJSON_GetStringValue(json_get(chosen, "text"));
-	return text ? text : "";
+	return json_get_text(chosen, "text");
 }
 
 /* Why, of what did not pass; what was said of hosts. */
@@ -296,13 +287,7 @@ void night_answer_notes(const struct night *night, struct document *d)
 
 	doc_list(d, "notes");
 	if (!json_parse("notes", night->notes, strlen(night->notes), &notes, &ignored)) {
-		cJSON_ArrayForEach(note, notes)
-		{
-			const char *code = cJSON_GetStringValue(json_get(note, "code"));
-			const char *text = cJSON_GetStringValue(json_get(note, "text"));
-
-			doc_reason(d, code ? code : "", text ? text : "");
-		}
+		cJSON_ArrayForEach(note, notes) doc_reason(d, json_get_text(note, "code"), json_get_text(note, "text"));
 	}
 	doc_end(d);
 	cJSON_Delete(notes);
@@ -327,9 +312,7 @@ static bool has_failures(const cJSON *document)
 
 	cJSON_ArrayForEach(reason, json_get(document, "reasons"))
 	{
-		const char *code = cJSON_GetStringValue(json_get(reason, "code"));
-
-		if (code && strcmp(code, "runs_failed") == 0)
+		if (strcmp(json_get_text(reason, "code"), "runs_failed") == 0)
 			return true;
 	}
 	return false;

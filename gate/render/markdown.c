@@ -2,6 +2,7 @@
 #include "gate/render/render.h"
 
 #include "base/command.h"
+#include "base/json.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -61,10 +62,8 @@ static void add_reasons(const struct decided *d, struct buf *out)
 	buf_format(out, ": %s\n\n", decision_text(d->decision));
 	cJSON_ArrayForEach(reason, d->reasons)
 	{
-		const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "text"));
-
 		buf_text(out, "- ");
-		add_text(text ? text : "", out);
+		add_text(json_get_text(reason, "text"), out);
 		buf_char(out, '\n');
 	}
 }
@@ -75,10 +74,8 @@ static void add_notes(const cJSON *notes, struct buf *out)
 
 	cJSON_ArrayForEach(note, notes)
 	{
-		const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(note, "text"));
-
 		buf_text(out, "\n");
-		add_text(text ? text : "", out);
+		add_text(json_get_text(note, "text"), out);
 		buf_char(out, '\n');
 	}
 }
