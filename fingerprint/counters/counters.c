@@ -174,9 +174,8 @@ enum assay_status counters_cells(struct store *store, const char *fingerprint, s
 					 "LEFT JOIN counter USING (fingerprint, run, stressor) WHERE fingerprint = ? ORDER BY 1, 2, 3",
 					 "t", fingerprint);
 
-	while (store_next(store, stmt, &st, err)) {
+	while (store_next(store, stmt, &st, err))
 		read_cell(stmt, mem_next(cells, count, &capacity));
-	}
 	sqlite3_finalize(stmt);
 	*out = cells;
 	*n = count;

@@ -41,9 +41,8 @@ struct here *here_new(const char *const *words, size_t n)
 	struct here *here = mem_new(1, sizeof(*here));
 	struct buf command = BUF_INIT;
 
-	for (size_t i = 0; i < n && i < SHOWN_WORDS; i++) {
+	for (size_t i = 0; i < n && i < SHOWN_WORDS; i++)
 		buf_format(&command, "%s%s", i ? " " : "", TEXT_SHOWN(words[i]));
-	}
 	if (n > SHOWN_WORDS)
 		buf_text(&command, " ...");
 	here->words = words;

@@ -48,9 +48,8 @@ enum assay_status night_list(struct store *store, struct night **out, size_t *n,
 	enum assay_status st = store_prepare(store, NIGHT_COLUMNS "ORDER BY started_ms DESC, id", &stmt, err);
 
 	*n = 0;
-	while (store_next(store, stmt, &st, err)) {
+	while (store_next(store, stmt, &st, err))
 		night_read(stmt, mem_next(list, *n, &capacity));
-	}
 	sqlite3_finalize(stmt);
 	*out = list;
 	if (st) {
@@ -147,9 +146,8 @@ enum assay_status night_comparisons_load(struct store *store, const char *night,
 	    "fresh_plan, decision, detail, seconds, min_gain FROM night_comparison WHERE night = ? ORDER BY number",
 	    "t", night);
 
-	while (store_next(store, stmt, &st, err)) {
+	while (store_next(store, stmt, &st, err))
 		st = night_read_comparison(store, stmt, mem_next(all.items, all.n, &capacity), err);
-	}
 	sqlite3_finalize(stmt);
 	*out = all;
 	if (st)

@@ -383,9 +383,8 @@ static enum assay_status execution_load_rows(struct store *store, const char *sq
 	size_t capacity = 0;
 	enum assay_status st = store_ask(store, &stmt, err, sql, b ? "tt" : "t", a, b);
 
-	while (store_next(store, stmt, &st, err)) {
+	while (store_next(store, stmt, &st, err))
 		execution_read_row(stmt, mem_next(rows.items, rows.n, &capacity));
-	}
 	sqlite3_finalize(stmt);
 	*out = rows;
 	if (st)

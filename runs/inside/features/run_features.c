@@ -354,9 +354,8 @@ enum assay_status run_features_text_parse(const char *text, size_t n, struct run
 	}
 	parts_join(&parts);
 	for (size_t i = 0; i < parts.n && !st; i++)
-		if (parts.items[i].kind == FEATURE_VALUE && parts.items[i].of > 1) {
+		if (parts.items[i].kind == FEATURE_VALUE && parts.items[i].of > 1)
 			st = assay_fail(err, ASSAY_E_FORMAT, "'%s' is there twice", TEXT_SHOWN(parts.items[i].name));
-		}
 	if (!st)
 		parts_take(&parts, &f);
 	parts_release(&parts);
@@ -366,7 +365,6 @@ enum assay_status run_features_text_parse(const char *text, size_t n, struct run
 
 void run_features_text(const struct run_features *f, struct buf *out)
 {
-	for (size_t i = 0; i < f->n; i++) {
+	for (size_t i = 0; i < f->n; i++)
 		buf_format(out, "%s %s\n", TEXT_DOUBLE(f->items[i].value), f->items[i].name);
-	}
 }
