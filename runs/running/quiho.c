@@ -264,19 +264,7 @@ static struct quiho_item quiho_item_of(const struct quiho_row *row, const char *
 	return item;
 }
 
-static int quiho_compare_numbers(double a, double b)
-{
-	return (a > b) - (a < b);
-}
-
-static int quiho_compare_battery(const struct quiho_row *a, const struct quiho_row *b)
-{
-	int order = strcmp(a->battery_hash, b->battery_hash);
-
-	if (!order)
-		order = strcmp(a->stress_ng, b->stress_ng);
-	return order ? order : strcmp(a->architecture, b->architecture);
-}
+ORDER_BY(quiho_compare_battery, struct quiho_row, BY_TEXT(battery_hash) BY_TEXT(stress_ng) BY_TEXT(architecture))
 
 static int quiho_compare_keys(const struct quiho_item *a, const struct quiho_item *b)
 {
@@ -297,14 +285,7 @@ static int quiho_compare_keys(const struct quiho_item *a, const struct quiho_ite
 	return a->fingerprint ? 0 : strcmp(a->version, b->version);
 }
 
-static int quiho_compare_source(const struct quiho_row *a, const struct quiho_row *b)
-{
-	int order = strcmp(a->url, b->url);
-
-	if (!order)
-		order = strcmp(a->revision, b->revision);
-	return order ? order : strcmp(a->user, b->user);
-}
+ORDER_BY(quiho_compare_source, struct quiho_row, BY_TEXT(url) BY_TEXT(revision) BY_TEXT(user))
 
 /* Values of one key stand in ascending order, so that the order of rows in the file changes nothing. */
 static int quiho_compare_item(const void *x, const void *y)
@@ -313,7 +294,7 @@ static int quiho_compare_item(const void *x, const void *y)
 	int order = quiho_compare_keys(a, b);
 
 	if (!order)
-		order = quiho_compare_numbers(a->row->value, b->row->value);
+		order = (a->row->value > b->row->value) - (a->row->value < b->row->value);
 	return order ? order : quiho_compare_source(a->row, b->row);
 }
 
