@@ -1,6 +1,7 @@
 #include "gate/evaluate/evaluate.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "base/text.h"
 #include "gate/decide/verdict.h"
@@ -205,16 +206,7 @@ static void judge_walk(const struct walk_profile *baseline, const struct walk_pr
 	walk_release(&walk);
 }
 
-static int compare_runs(const struct run *a, const struct run *b)
-{
-	int order = strcmp(a->machine, b->machine);
-
-	if (order)
-		return order;
-	if (a->repetition != b->repetition)
-		return (a->repetition > b->repetition) - (a->repetition < b->repetition);
-	return (a->taken_ms > b->taken_ms) - (a->taken_ms < b->taken_ms);
-}
+ORDER_BY(compare_runs, struct run, BY_TEXT(machine) BY_UP(repetition) BY_UP(taken_ms))
 
 /* Results of one version that both sides have. */
 static size_t count_shared(const struct run_set *a, const struct run_set *b)

@@ -2,6 +2,7 @@
 #include "gate/variance/variance.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "model/variance/fixed_workload.h"
 #include "model/variance/usual.h"
 
@@ -15,32 +16,10 @@ struct place {
 	size_t at;
 };
 
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* What must be equal for work to be comparable at all. */
-static int same_kind(const struct fragment *x, const struct fragment *y)
-{
-	int order = compare_u64(x->to, y->to);
-
-	if (!order)
-		order = compare_u64(x->from, y->from);
-	if (!order)
-		order = compare_u64(x->activity, y->activity);
-	if (!order)
-		order = compare_u64(x->basis, y->basis);
-	return order ? order : compare_u64(x->arguments, y->arguments);
-}
-
-static int places_order(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-	int order = same_kind(x->item, y->item);
-
-	return order ? order : compare_u64(x->at, y->at);
-}
+ORDER_BY(same_kind, struct fragment, BY_UP(to) BY_UP(from) BY_UP(activity) BY_UP(basis) BY_UP(arguments))
+ORDER_BY(places_order, struct place,
+	 BY_UP(item->to) BY_UP(item->from) BY_UP(item->activity) BY_UP(item->basis) BY_UP(item->arguments) BY_UP(at))
 
 /* Blocks of neighbours in one process: those of one column of the map, or, where these are few, fewer fragments than that. */
 static size_t blocks_of(const struct variance *v, const struct place *places, size_t n, double *mean)

@@ -312,24 +312,9 @@ struct site_place {
 	uint32_t at;
 };
 
-static int sites_order(const struct fragment_site *x, const struct fragment_site *y)
-{
-	int order = strcmp(x->module, y->module);
+ORDER_BY(sites_order, struct fragment_site, BY_TEXT(module) BY_UP(address) BY_TEXT(name))
 
-	if (order)
-		return order;
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
-
-static int site_places_order(const void *a, const void *b)
-{
-	const struct site_place *x = a, *y = b;
-	int order = sites_order(x->site, y->site);
-
-	return order ? order : (x->at > y->at) - (x->at < y->at);
-}
+ORDER_BY(site_places_order, struct site_place, BY_TEXT(site->module) BY_UP(site->address) BY_TEXT(site->name) BY_UP(at))
 
 /* The sites of all files as one list in order, each once; map[] from those of the files. */
 static void sites_join(struct fragments *f, uint32_t *map)
