@@ -1,5 +1,4 @@
-/* Sorting, and functions for it: each is a row that names the members by which structs of a type are ordered, the first by which they
- *differ.
+/* Sorting. What arrays are sorted by is a row that names the members of a struct, the first of which differs decides:
  *
  *	ORDER_BY(compare_points, struct history_point, BY_UP(taken_ms) BY_TEXT(version) BY_TEXT(plan))
  *
