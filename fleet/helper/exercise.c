@@ -112,9 +112,10 @@ static int store(unsigned long pieces)
 	return failed;
 }
 
+static char piece[PIECE_BYTES]; /* not const: zeros that are would be bytes of the helper */
+
 static _Noreturn void send_pieces(const struct sockaddr_in *to, unsigned long pieces)
 {
-	static const char piece[PIECE_BYTES];
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), failed = fd < 0 || connect(fd, (const void *)to, sizeof(*to));
 
 	for (size_t left = pieces * PIECE_BYTES; !failed && left > 0;) {
@@ -131,7 +132,6 @@ static int transmit(unsigned long pieces)
 {
 	struct sockaddr_in here = { .sin_family = AF_INET, .sin_port = htons(PORT), .sin_addr = { htonl(INADDR_LOOPBACK) } };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), status = 1;
-	static char piece[PIECE_BYTES];
 	pid_t child;
 
 	if (fd < 0 || bind(fd, (const void *)&here, sizeof(here)) || listen(fd, 1))
