@@ -10,7 +10,7 @@
 	echo
 	echo 'Three refactorings are not what they are meant to be. Each cell of `report` is a text of its own first: it is natively slower, and a regression is right. The'
 	echo 'fields that `map_grow` of `wordcount` reads have come to lie in the same 16 bytes, so that no entry has them in two lines: a tenth of its misses, two'
-	echo 'thousandths of the program, so `improved` is right, if nothing that a clock can see. `tidy` of `ring` reads two variables less for each item, so that'
+	echo 'thousandths of the program: `improved` would be right, if nothing that a clock can see. `tidy` of `ring` reads two variables less for each item, so that'
 	echo 'its consumers make as many accesses for one as its producers; their clocks keep step then, which they did not before, and what is handed over meets in'
 	echo 'the same windows of logical time (docs/emulation.md): an error. Copies inside of libstdc++.so are not seen; in `bus` gcc has inlined the'
 	echo "functions that have the faults, and callers or a \`std::function\`'s handler are named."
