@@ -43,7 +43,7 @@ static double value_of(const struct run_features *f, const char *name)
 static void test_sums_and_means(void **state)
 {
 	struct file *file =
-	    file_new("c loop a.c:8 f\nv value n a.c:2 f\nc loop a.c:8 f\n= call f a.c:1\nd value x a.c:3 f\nc call g a.c:1\n", 17);
+	    file_new("c loop a.c:8 f\nv value n a.c:2 f\nc loop a.c:8 f\n= call f a.c:1\nd value x a.c:3 f\nc call g a.c:1\n", 15);
 	const double real[] = { 1.5, 2.5 };
 	struct run_features f;
 	struct assay_error err;
@@ -51,15 +51,15 @@ static void test_sums_and_means(void **state)
 	(void)state;
 	file->blocks[0][0] = (UINT64_C(1) << 40) + 1;
 	file->blocks[1][0] = 2;
-	file->blocks[0][8] = 40;
+	file->blocks[0][7] = 40;
 	file->blocks[0][1] = 2; /* values in one thread, one in the other */
 	file->blocks[0][2] = (uint64_t)-10;
 	file->blocks[0][3] = 7;
 	file->blocks[1][1] = 1;
 	file->blocks[1][2] = 30;
 	for (size_t b = 0; b < BLOCKS; b++) {
-		file->blocks[b][9] = 1000;
-		memcpy(&file->blocks[b][10], &real[b], 8);
+		file->blocks[b][8] = 5;
+		memcpy(&file->blocks[b][9], &real[b], 8);
 	}
 	check(run_features_parse("x", (const unsigned char *)file, sizeof(*file), &f, &err), &err);
 	assert_true(value_of(&f, "loop a.c:8 f") == 1099511627776.0 + 43);
@@ -112,7 +112,7 @@ static void test_damaged(void **state)
 	file->names[0] = '=';
 	refused(file, sizeof(*file), ASSAY_E_FORMAT, "name 1 is damaged");
 	file->header.version = 9;
-	refused(file, sizeof(*file), ASSAY_E_VERSION, "features of version 9, this program reads 1");
+	refused(file, sizeof(*file), ASSAY_E_VERSION, "features of version 9, this program reads 2");
 	free(file);
 }
 

@@ -11,7 +11,7 @@
  *
  *   "c NAME\n"  one slot: how often
  *   "= NAME\n"  no slot: another name of the counter before it
- *   "v NAME\n"  FEATURES_VALUE_SLOTS: how many values there were, the first of them as signed integers, and one that is of no use
+ *   "v NAME\n"  FEATURES_VALUE_SLOTS: how many values are kept, and the first FEATURES_VALUES that there were, as signed integers
  *   "d NAME\n"  the same, as doubles
  *   "s NAME\n", "b", "a", "n"  no slot: a piece that can be left out (slices.h) */
 #ifndef RUNS_FEATURES_COUNTING_FORMAT_H
@@ -20,10 +20,10 @@
 #include <stdint.h>
 
 #define FEATURES_MAGIC	     "assayftr" /* 8 bytes, without the NUL */
-#define FEATURES_VERSION     1u
+#define FEATURES_VERSION     2u
 #define FEATURES_PAGE	     4096u
 #define FEATURES_VALUES	     5u
-#define FEATURES_VALUE_SLOTS (1u + FEATURES_VALUES + 1u)
+#define FEATURES_VALUE_SLOTS (1u + FEATURES_VALUES)
 #define FEATURES_SLOTS_MAX   (16u << 20)
 #define FEATURES_NAMES_MAX   (256u << 20) /* bytes */
 #define FEATURES_BLOCKS_MAX  65536u

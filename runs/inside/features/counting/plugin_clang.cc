@@ -15,6 +15,7 @@
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
 #include <llvm/Support/FileSystem.h>
@@ -352,20 +353,22 @@ void increment(IRBuilder<> *code, const counters &c, Value *base, uint64_t slot)
 	counter_store(code, c.kind, at, code->CreateAdd(counter_load(code, c.kind, at), code->getInt64(1)));
 }
 
-/* slots[1 + min(n, 5)] = value; n = slots[0]++; the last slot is that of all later ones. */
+/* if (slots[0] < 5) slots[++slots[0]] = value: nearly always that is a comparison, and no store. */
 void store_value(const counters &c, Value *base, const value &v)
 {
-	IRBuilder<> code(v.mark);
-	Value *what = v.of.what, *first = slot_at(&code, base, code.getInt64(v.slot)), *n, *least;
+	IRBuilder<> test(v.mark);
+	Value *what = v.of.what, *first = slot_at(&test, base, test.getInt64(v.slot)), *n = counter_load(&test, c.kind, first);
+	MDNode *seldom = MDBuilder(v.mark->getContext()).createBranchWeights(1, 1u << 20);
+	IRBuilder<> code(
+	    SplitBlockAndInsertIfThen(test.CreateICmpULT(n, test.getInt64(FEATURES_VALUES)), v.mark, false, seldom));
 
 	if (v.real)
 		what = code.CreateBitCast(code.CreateFPExt(what, code.getDoubleTy()), code.getInt64Ty());
 	else
 		what = code.CreateIntCast(what, code.getInt64Ty(), !v.of.is_unsigned);
-	n = counter_load(&code, c.kind, first);
-	least = code.CreateBinaryIntrinsic(Intrinsic::umin, n, code.getInt64(FEATURES_VALUES));
-	counter_store(&code, c.kind, slot_at(&code, first, code.CreateAdd(least, code.getInt64(1))), what);
-	counter_store(&code, c.kind, first, code.CreateAdd(n, code.getInt64(1)));
+	n = code.CreateAdd(n, code.getInt64(1));
+	counter_store(&code, c.kind, slot_at(&code, first, n), what);
+	counter_store(&code, c.kind, first, n);
 }
 
 /* Where the thread's counters of this unit begin. */
@@ -424,8 +427,6 @@ void change_function(const plan &p, const counters &c, bool stops)
 	Value *base = base_at(&first, c);
 
 	first.SetCurrentDebugLocation(DebugLoc());
-	for (const value &v : p.values)
-		store_value(c, base, v);
 	for (const anchor &a : p.anchors) {
 		bool at_entry = a.block == entry && !a.before && !a.to;
 		BasicBlock *block = a.to ? between(a.block, a.to) : a.block;
@@ -440,6 +441,8 @@ void change_function(const plan &p, const counters &c, bool stops)
 	}
 	if (stops)
 		stop_at(&first, p.function->getParent());
+	for (const value &v : p.values) /* last: that divides blocks */
+		store_value(c, base, v);
 	now_writes(p.function);
 }
 

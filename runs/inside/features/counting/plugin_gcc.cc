@@ -455,22 +455,46 @@ tree word_of(gimple_seq *code, const value &v)
 	return word;
 }
 
-/* slots[1 + min(n, 5)] = value; n = slots[0]++; the last slot is that of all later ones. */
-gimple_seq store_value(tree base, const value &v)
+/* A block behind a statement that seldom is run: if (what). `test` ends with the condition. */
+basic_block seldom_behind(gimple *statement, gimple_seq test)
 {
-	gimple_seq code = NULL;
-	tree n = make_ssa_name(made.counter), least = make_ssa_name(made.counter), more = make_ssa_name(made.counter);
-	tree word = word_of(&code, v), bytes = make_ssa_name(made.counter), offset, at = make_ssa_name(TREE_TYPE(base));
+	basic_block before = gimple_bb(statement), seldom;
+	edge past = split_block(before, statement), way;
+	gimple_stmt_iterator end = gsi_last_bb(before);
 
-	gimple_seq_add_stmt(&code, gimple_build_assign(n, counter_at(base, v.slot)));
-	gimple_seq_add_stmt(&code, gimple_build_assign(least, MIN_EXPR, n, build_int_cst(made.counter, FEATURES_VALUES)));
-	gimple_seq_add_stmt(&code, gimple_build_assign(bytes, MULT_EXPR, least, build_int_cst(made.counter, 8)));
+	gsi_insert_seq_after(&end, test, GSI_NEW_STMT);
+	seldom = create_empty_bb(before);
+	if (current_loops) {
+		add_bb_to_loop(seldom, before->loop_father);
+		loops_state_set(LOOPS_NEED_FIXUP);
+	}
+	way = make_edge(before, seldom, EDGE_TRUE_VALUE);
+	way->probability = profile_probability::very_unlikely();
+	past->flags = EDGE_FALSE_VALUE;
+	past->probability = way->probability.invert();
+	seldom->count = way->count();
+	make_single_succ_edge(seldom, past->dest, EDGE_FALLTHRU);
+	return seldom;
+}
+
+/* if (slots[0] < 5) slots[++slots[0]] = value: nearly always that is a comparison, and no store. */
+void store_value(tree base, const value &v)
+{
+	gimple_seq test = NULL, code = NULL;
+	tree n = make_ssa_name(made.counter), more = make_ssa_name(made.counter), bytes = make_ssa_name(made.counter);
+	tree at = make_ssa_name(TREE_TYPE(base)), offset;
+	gimple_stmt_iterator into;
+
+	gimple_seq_add_stmt(&test, gimple_build_assign(n, counter_at(base, v.slot)));
+	gimple_seq_add_stmt(&test, gimple_build_cond(LT_EXPR, n, build_int_cst(made.counter, FEATURES_VALUES), NULL_TREE, NULL_TREE));
+	gimple_seq_add_stmt(&code, gimple_build_assign(more, PLUS_EXPR, n, build_int_cst(made.counter, 1)));
+	gimple_seq_add_stmt(&code, gimple_build_assign(bytes, MULT_EXPR, more, build_int_cst(made.counter, 8)));
 	offset = gimple_convert(&code, sizetype, bytes);
 	gimple_seq_add_stmt(&code, gimple_build_assign(at, POINTER_PLUS_EXPR, base, offset));
-	gimple_seq_add_stmt(&code, gimple_build_assign(counter_at(at, v.slot + 1), word));
-	gimple_seq_add_stmt(&code, gimple_build_assign(more, PLUS_EXPR, n, build_int_cst(made.counter, 1)));
+	gimple_seq_add_stmt(&code, gimple_build_assign(counter_at(at, v.slot), word_of(&code, v)));
 	gimple_seq_add_stmt(&code, gimple_build_assign(counter_at(base, v.slot), more));
-	return code;
+	into = gsi_start_bb(seldom_behind(v.behind ? v.behind : SSA_NAME_DEF_STMT(base), test));
+	gsi_insert_seq_before(&into, code, GSI_NEW_STMT);
 }
 
 gimple_seq stop_here()
@@ -490,21 +514,13 @@ void insert_before(basic_block block, gimple_seq code)
 	gsi_insert_seq_before(&at, code, GSI_NEW_STMT);
 }
 
-/* Statements go behind others first, then to the beginnings of blocks, then on edges; what is at the entry comes last, to be first. */
+/* What is at the entry comes last, to be first; then values, which divide blocks. */
 void change_function(const plan &p, bool stops)
 {
 	edge entry = single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(cfun));
 	gimple_seq first = NULL;
 	tree base = insert_base(&first);
 
-	for (const value &v : p.values)
-		if (v.behind) {
-			gimple_stmt_iterator at = gsi_for_stmt(v.behind);
-
-			gsi_insert_seq_after(&at, store_value(base, v), GSI_NEW_STMT);
-		} else {
-			gimple_seq_add_seq(&first, store_value(base, v));
-		}
 	for (const anchor &a : p.anchors)
 		if (a.way == entry)
 			gimple_seq_add_seq(&first, increment(base, a.slot));
@@ -518,6 +534,8 @@ void change_function(const plan &p, bool stops)
 		gimple_seq_add_seq(&first, stop_here());
 	gsi_insert_seq_on_edge(entry, first);
 	gsi_commit_edge_inserts();
+	for (const value &v : p.values)
+		store_value(base, v);
 }
 
 bool is_stop()
