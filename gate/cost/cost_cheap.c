@@ -36,42 +36,63 @@ static bool is_same(const struct costs *whole, size_t column, const struct costs
 	return other != SIZE_MAX || !costs_is_new(cheap, whole->names[column]) || costs_is_count(whole, column);
 }
 
-/* What is known by the runs of this version: each count that is the same, unless another source has it for less. */
-static enum assay_status price_version(struct store *store, const struct cost_model *model, const struct cost_asked *asked,
-				       const char *version, enum cost_source source, struct cost_cheap_version *counted,
-				       struct cost_cheap *out, struct assay_error *err)
+void cost_version_release(struct cost_version *version)
+{
+	costs_release(&version->costs);
+	free(version->part);
+	free(version->of);
+	*version = (struct cost_version){ .part = NULL };
+}
+
+enum assay_status cost_version_load(struct store *store, const struct cost_model *model, const char *version, struct cost_version *out,
+				    struct assay_error *err)
 {
 	struct costs_asked how = {
-		.application = model->costs.application, .version = version, .machine = model->costs.machine, .of = asked->costs.of
+		.application = model->costs.application, .version = version, .machine = model->costs.machine, .of = model->costs.of
 	};
-	struct costs costs = { .application = NULL };
-	enum assay_status st = costs_load(store, &how, &costs, err);
-	double *part = mem_new(costs.n, sizeof(*part));
+	struct cost_version v = { .part = NULL };
+	enum assay_status st = costs_load(store, &how, &v.costs, err);
 
-	for (size_t i = 0; !st && i < costs.n; i++) {
-		size_t at = costs_same_input(&model->costs, costs.inputs[i].hash);
+	v.part = mem_new(v.costs.n, sizeof(*v.part));
+	v.of = mem_new(v.costs.n, sizeof(*v.of));
+	for (size_t i = 0; !st && i < v.costs.n; i++) {
+		size_t at = costs_same_input(&model->costs, v.costs.inputs[i].hash);
 
-		if (at != SIZE_MAX)
-			part[counted->inputs++] = costs.inputs[i].median / model->costs.inputs[at].median;
+		if (at == SIZE_MAX)
+			continue;
+		v.part[v.inputs] = v.costs.inputs[i].median / model->costs.inputs[at].median;
+		v.of[v.inputs++] = at;
 	}
-	if (!st && counted->inputs < COST_CHEAP_INPUTS_MIN)
-		st = assay_fail(err, ASSAY_E_NODATA,
-				"of the inputs of %s@%s '%s' has run %zu: at least %d are needed to see which counts are the same there",
-				model->costs.application, model->costs.version, version, counted->inputs, COST_CHEAP_INPUTS_MIN);
+	if (!st && v.inputs < COST_CHEAP_INPUTS_MIN)
+		st = assay_fail(err, ASSAY_E_NODATA, "of the inputs of %s@%s '%s' has run %zu: at least %d are needed to compare them",
+				model->costs.application, model->costs.version, version, v.inputs, COST_CHEAP_INPUTS_MIN);
+	*out = v;
+	if (st)
+		cost_version_release(out);
+	return st;
+}
+
+/* What is known by the runs of this version: each count that is the same, unless another source has it for less. */
+static enum assay_status price_version(struct store *store, const struct cost_model *model, const char *version, enum cost_source source,
+				       struct cost_cheap_version *counted, struct cost_cheap *out, struct assay_error *err)
+{
+	struct cost_version v = { .part = NULL };
+	enum assay_status st = cost_version_load(store, model, version, &v, err);
+
+	counted->inputs = v.inputs;
 	if (!st)
-		out->prices[source] = stats_median(part, counted->inputs);
+		out->prices[source] = stats_median(v.part, v.inputs);
 	counted->refused = mem_new(model->costs.p, sizeof(*counted->refused));
 	for (size_t j = 0; !st && j < model->costs.p; j++) {
 		if (model->costs.origin[j] != COST_COUNTED)
 			continue;
-		counted->refused[j] = !is_same(&model->costs, j, &costs);
+		counted->refused[j] = !is_same(&model->costs, j, &v.costs);
 		counted->same += !counted->refused[j];
 		counted->other += counted->refused[j];
 		if (!counted->refused[j] && out->prices[source] < out->prices[out->source[j]])
 			out->source[j] = source;
 	}
-	free(part);
-	costs_release(&costs);
+	cost_version_release(&v);
 	return st;
 }
 
@@ -142,9 +163,9 @@ enum assay_status cost_cheap_of(struct store *store, const struct cost_model *mo
 	out->prices[COST_EARLY] = out->prices[COST_SLICE] = (double)NAN;
 	out->prices[COST_COMMAND] = price_of_command(costs);
 	if (!st && cheap->early)
-		st = price_version(store, model, asked, cheap->early, COST_EARLY, &out->early, out, err);
+		st = price_version(store, model, cheap->early, COST_EARLY, &out->early, out, err);
 	if (!st && cheap->slice)
-		st = price_version(store, model, asked, cheap->slice, COST_SLICE, &out->slice, out, err);
+		st = price_version(store, model, cheap->slice, COST_SLICE, &out->slice, out, err);
 	if (!st)
 		fit_cheap(model, asked, out);
 	else
