@@ -32,9 +32,8 @@ def named(i):
     return f"i{i:03}.json"
 
 
-def laboratory(assay, program, name, plain, work):
-    """A laboratory with all inputs that were drawn; one that is there already stays as it is."""
-    lab = os.path.join(work, name + ".worst")
+def laboratory(assay, program, name, versions, inputs, known, lab, work):
+    """A laboratory with these drawn inputs, with or without what is known of them, and these binaries by version; one that is there already stays as it is."""
     apps, drawings = os.path.join(lab, "apps"), os.path.join(work, name + ".inputs")
     if os.path.exists(os.path.join(lab, "done")):
         return lab
@@ -44,24 +43,31 @@ def laboratory(assay, program, name, plain, work):
         out.write("hosts:\n  - { name: here, transport: local }\n")
     for directory in ("bin", "data", "words", "known"):
         os.makedirs(os.path.join(apps, directory))
-    shutil.copy(plain, os.path.join(apps, "bin", "program"))
+    for version, binary in versions.items():
+        shutil.copy(binary, os.path.join(apps, "bin", version))
     with open(os.path.join(apps, "bin", "work.sh"), "w", encoding="ascii") as out:
         out.write(WORK)
     os.chmod(os.path.join(apps, "bin", "work.sh"), 0o755)
     os.makedirs(drawings, exist_ok=True)
-    for i in range(INPUTS):
-        words, known = drawn(program, name, drawings, i)
+    for i in inputs:
+        words, drawn_by = drawn(program, name, drawings, i)
         path = os.path.join(drawings, f"{i:03}.json")
         shutil.copy(path, os.path.join(apps, "data", named(i)))
         with open(os.path.join(apps, "words", named(i)), "w", encoding="utf-8") as out:
             out.write("".join(word.replace(path, "@FILE@") + "\n" for word in words))
         with open(os.path.join(apps, "known", named(i)), "w", encoding="ascii") as out:
-            out.write("".join(f"{value} {key}\n" for key, value in known.items() if key != "bytes"))
+            out.write("".join(f"{value} {key}\n" for key, value in drawn_by.items() if key != "bytes"))
     with open(os.path.join(apps, name + ".yaml"), "w", encoding="ascii") as out:
         out.write("files: [bin, words, known]\ninputs_of: data\n"
-                  "command: ['{files}/bin/work.sh', '{files}/bin/program', '{files}/words/{input}', '{files}/data/{input}']\n"
-                  "features: [/bin/cat, '{files}/known/{input}']\nversions: { plain: }\nrepetitions: 1\nwarm_ups: 0\nsampling: off\n")
+                  "command: ['{files}/bin/work.sh', '{files}/bin/{version}', '{files}/words/{input}', '{files}/data/{input}']\n")
+        if known:
+            out.write("features: [/bin/cat, '{files}/known/{input}']\n")
+        out.write("versions: { " + ": , ".join(versions) + ": }\nrepetitions: 1\nwarm_ups: 0\nsampling: off\n")
     return lab
+
+
+def learned_of(name):
+    return sorted(random.Random(f"worst {name}").sample(range(INPUTS), LEARNED))
 
 
 def said_of(words, ok=(0,)):
@@ -72,7 +78,7 @@ def said_of(words, ok=(0,)):
 
 
 def run(program, lab, name, inputs):
-    """All of them; what failed is said."""
+    """All of them, by all versions; what failed is said."""
     words = [program, "-C", lab, "run", name, "--inputs", ",".join(inputs), "--quiet"]
     for _ in range(5):
         if subprocess.run(words, stdout=subprocess.DEVNULL, check=False).returncode == 0:
@@ -87,9 +93,8 @@ def run(program, lab, name, inputs):
 def main():
     name, program, sources, work, samples = sys.argv[1:6]
     plain = built(PROGRAMS[name], sources, os.path.join(work, name + ".plain"), "")
-    lab = laboratory(program, PROGRAMS[name], name, plain, work)
-    done, all_names = os.path.join(lab, "done"), [named(i) for i in range(INPUTS)]
-    learned = sorted(random.Random(f"worst {name}").sample(all_names, LEARNED))
+    lab = laboratory(program, PROGRAMS[name], name, {"plain": plain}, range(INPUTS), True, os.path.join(work, name + ".worst"), work)
+    done, learned = os.path.join(lab, "done"), [named(i) for i in learned_of(name)]
     if not os.path.exists(done):
         run(program, lab, name, learned)
         with open(done, "w", encoding="ascii"):
@@ -124,4 +129,5 @@ def main():
                             order.index(one["input"]) + 1, "learned" if one["input"] in learned else "not run"))
 
 
-main()
+if __name__ == "__main__":
+    main()

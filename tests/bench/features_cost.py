@@ -1,12 +1,16 @@
 """features_cost.py packages: prints the packages that the programs are of.
-features_cost.py build|time ASSAY SOURCES WORK SAMPLES ROUNDS: what counting costs programs of Debian, built by gcc and by clang.
+features_cost.py build|time|few ASSAY SOURCES WORK SAMPLES ROUNDS: what counting costs programs of Debian, built by gcc and by clang.
 
 build builds each program three times by each compiler from its sources in SOURCES/PACKAGE, as it is, to count, and to count with values, and makes its
 input; what is there is kept. time runs all of them in turns, ROUNDS times, from memory, and writes their processor times to SAMPLES (CSV); it prints the
-table of the page. Counts are kept in memory, too, as `assay features run` has them kept."""
+table of the page. Counts are kept in memory, too, as `assay features run` has them kept.
+
+few runs drawn inputs (cost_worst.py) by the plain and the counting build of gcc, has `assay cost train --counting-cost` choose what is counted, builds that, and runs the three
+in turns, ROUNDS times."""
 import concurrent.futures
 import csv
 import dataclasses
+import json
 import math
 import os
 import random
@@ -16,10 +20,12 @@ import sys
 import tempfile
 
 import cost_programs
+import cost_worst
 
 COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang-14", "clang++-14")}
 BUILDS = {"plain": "", "counting": "features build --", "values": "features build --values --"}
 LIMITS = {"counting": 1.15, "values": 2.0}
+FEW, ALLOWED = ("bzip2", "lz4", "sqlite3"), .05
 
 
 def text_of(path, n):
@@ -58,11 +64,12 @@ PROGRAMS = {
 ALL = cost_programs.PROGRAMS | {"zstd": cost_programs.Program("libzstd", "$COUNT make -s -C programs CFLAGS=-O3 HAVE_ZLIB=0 HAVE_LZMA=0 HAVE_LZ4=0 zstd", "programs/zstd", None)}
 
 
-def built(name, compiler, how, assay, sources, work):
+def built(name, compiler, how, assay, sources, work, words=None):
     cc, cxx = COMPILERS[compiler]
+    words = BUILDS[how] if words is None else words
     build = ALL[name].build.replace("$COUNT make", f"$COUNT make CC={cc}").replace("$COUNT gcc", f"$COUNT {cc}").replace("$COUNT g++", f"$COUNT {cxx}")
     return cost_programs.built(dataclasses.replace(ALL[name], build=build), sources, os.path.join(work, f"{name}.{compiler}.{how}"),
-                               f"{assay} {BUILDS[how]}" if BUILDS[how] else "")
+                               f"{assay} {words}" if words else "")
 
 
 def all_of(name, assay, sources, work):
@@ -91,6 +98,35 @@ def times_of(name, binaries, path, rounds):
             yield row
 
 
+def few(name, assay, sources, work, rounds):
+    """A row of the table."""
+    versions = {how: built(name, "gcc", how, assay, sources, work) for how in ("plain", "counting")}
+    lab, learned = os.path.join(work, name + ".lab"), cost_worst.learned_of(name)
+    cost_worst.laboratory(assay, cost_programs.PROGRAMS[name], name, versions, learned, False, lab, work)
+    cost_worst.run(assay, lab, name, [cost_worst.named(i) for i in learned])
+    names = os.path.join(work, name + ".few")
+    said = json.loads(cost_worst.said_of([assay, "-C", lab, "cost", "train", f"{name}@plain", "--counts", "counting", "--counting-cost", str(ALLOWED), "--selected", names,
+                                          "--format", "json", "--max-error", "100"]).stdout)
+    shutil.rmtree(os.path.join(work, f"{name}.gcc.few"), ignore_errors=True)
+    versions["few"] = built(name, "gcc", "few", assay, sources, work, f"features build --only {names} --")
+    times = {how: [0.0] * rounds for how in versions}
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+        for i in learned:
+            words, _ = cost_programs.drawn(cost_programs.PROGRAMS[name], name, os.path.join(work, name + ".inputs"), i)
+            path = os.path.join(work, name + ".inputs", f"{i:03}.json")
+            words = [word.replace(path, shutil.copy(path, memory)) for word in words]
+            for k in range(rounds):
+                for how in sorted(versions, key=lambda how, k=k: (list(versions).index(how) + k) % len(versions)):
+                    os.environ["ASSAY_FEATURES_DIRECTORY"] = counts = tempfile.mkdtemp(dir=memory)
+                    times[how][k] += cost_programs.seconds([versions[how], *words])
+                    shutil.rmtree(counts)
+    counting = said["counting"]
+    kept = [one for one in counting["features"] if one["kept"]]
+    parts = {how: f"{100 * (statistics.median(a / b for a, b in zip(times[how], times['plain'])) - 1):.1f} %" for how in ("counting", "few")}
+    return (f"| {name} | {100 * counting['measured']:.1f} % | {1e9 * counting['each_s']:.2f} ns | {sum(one['kept'] is False for one in counting['features'])} | {len(kept)} | {100 * counting['error_all']:.1f} % | "
+            f"{100 * said['error']:.1f} % | {100 * counting['price']:.2f} % | {parts['counting']} | **{parts['few']}** |")
+
+
 def table(samples):
     """Medians, and those of ratios of a round; the geometric means of these."""
     print("| program | compiler | plain | counting | | with values | |\n| --- | --- | --- | --- | --- | --- | --- |")
@@ -113,6 +149,10 @@ def main():
         print(*(ALL[name].package for name in PROGRAMS))
         return
     what, assay, sources, work, path, rounds = *sys.argv[1:6], int(sys.argv[6])
+    if what == "few":
+        for name in FEW:
+            print(few(name, assay, sources, work, rounds), flush=True)
+        return
     programs = {name: all_of(name, assay, sources, work) for name in PROGRAMS}
     if what == "build":
         return
