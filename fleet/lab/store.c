@@ -14,7 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* What is true of a file that we cannot have written. */
+/* What is true of a file that we cannot have written, or not so. */
 #define FOREIGN_REMEDY "put a copy of 'assay backup' in its place, or move it away to begin a new one"
 
 /* ---- the schema of runs.db ---- */
@@ -97,13 +97,15 @@ static enum assay_status file_check(const char *path, struct assay_error *err)
 	if (fd < 0)
 		return assay_fail_errno(err, errno, "cannot read '%s'", path);
 	n = pread(fd, header, sizeof(header), 0);
-	recovers = n == 0 || file_has_log(path);
+	recovers = n != 0 && file_has_log(path); /* of an empty file SQLite would throw the log away */
 	/* In this order: if the log has gone in between, all that it held is in the file by now. */
 	if (fstat(fd, &file))
 		file.st_size = 0;
 	close(fd);
 	if (recovers)
-		return ASSAY_OK; /* new, or SQLite does */
+		return ASSAY_OK;
+	if (n == 0)
+		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is empty, and all that was stored is gone from it: " FOREIGN_REMEDY, path);
 	if (n < (ssize_t)sizeof(header) || memcmp(header, "SQLite format 3", 16) != 0)
 		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is not a database of assay: " FOREIGN_REMEDY, path);
 	page_bytes = (uint64_t)header[16] << 8 | header[17];
@@ -280,10 +282,11 @@ static enum assay_status open_file(struct store *store, const char *uri, int fla
 	return ASSAY_OK;
 }
 
-static enum assay_status open_write(struct store *store, struct assay_error *err)
+/* at: the file, which is the store's or is to become it. */
+static enum assay_status open_write(struct store *store, const char *at, struct assay_error *err)
 {
-	char *uri = file_uri(store->path);
-	int version = 0, made = open(store->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600); /* the log gets the mode of the file */
+	char *uri = file_uri(at);
+	int version = 0, made = open(at, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600); /* the log gets the mode of the file */
 	enum assay_status st;
 
 	if (made >= 0)
@@ -300,6 +303,20 @@ static enum assay_status open_write(struct store *store, struct assay_error *err
 	if (!st)
 		st = migrate_schema(store, err);
 	free(uri);
+	return st;
+}
+
+/* A new one has its tables before it has its name: a file without any is one that was damaged, never one whose maker was killed. */
+static enum assay_status make_store(struct store *store, struct assay_error *err)
+{
+	char *at = mem_format("%s.new", store->path);
+	enum assay_status st = open_write(store, at, err);
+
+	sqlite3_close_v2(store->db);
+	store->db = NULL;
+	if (!st && rename(at, store->path))
+		st = assay_fail_errno(err, errno, "cannot write '%s'", store->path);
+	free(at);
 	return st;
 }
 
@@ -396,7 +413,7 @@ static enum assay_status migrate_then_read(struct store *store, int version, str
 	enum assay_status st;
 
 	store_rollback(store); /* it would wait for the end of our snapshot */
-	st = open_write(&writer, err);
+	st = open_write(&writer, store->path, err);
 	sqlite3_close_v2(writer.db);
 	if (st == ASSAY_E_IO) {
 		bytes = sqlite3_serialize(store->db, "main", &n, 0);
@@ -435,14 +452,16 @@ enum assay_status store_open(const char *path, enum store_access access, struct 
 {
 	struct store store = { .path = mem_string(path) };
 	struct stat file;
-	bool failed = stat(path, &file), exists = !failed && file.st_size > 0;
+	bool failed = stat(path, &file), exists = !failed;
 	enum assay_status st =
 	    failed && errno != ENOENT ? assay_fail_errno(err, errno, "cannot read '%s'", path) : file_must_be_local(path, err);
 
 	if (!st && exists)
 		st = file_check(path, err);
+	else if (!st && access == STORE_WRITE)
+		st = make_store(&store, err);
 	if (!st && access == STORE_WRITE)
-		st = open_write(&store, err);
+		st = open_write(&store, path, err);
 	else if (!st)
 		st = exists ? open_read(&store, err) : open_empty(&store, err);
 	/* What is sorted stays in memory, like all that is read: a full /var/tmp would be told as this file's fault. */

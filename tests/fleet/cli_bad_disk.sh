@@ -72,15 +72,17 @@ run -C "$tmp/broken" catalog check
 refused 1 .assay/runs.db damaged
 run -C "$tmp/broken" runs export
 refused 1 .assay/runs.db damaged
-what='database: empty, as a crash while it was made leaves it'
+what='database: of 0 bytes, as a file system leaves it that was repaired'
 fresh
 : >"$db"
-run -C "$tmp/broken" catalog check
-expect_status 2
-expect_stdout 'is not in the store'
-run -C "$tmp/broken" import quiho "$tmp/package"
+readers "is empty, and all that was stored is gone from it: put a copy of 'assay backup' in its place"
+what='database: half made by one that was killed'
+run init "$tmp/young"
+: >"$tmp/young/.assay/runs.db.new"
+run -C "$tmp/young" import quiho "$tmp/package"
 expect_status 0
-still_there "$tmp/broken"
+still_there "$tmp/young"
+[ "$(ls "$tmp/young/.assay" | grep -c new)" = 0 ] || fail "left behind: $(ls "$tmp/young/.assay")"
 what='database: not there'
 rm "$db"
 run -C "$tmp/broken" import quiho "$tmp/package"

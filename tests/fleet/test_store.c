@@ -124,7 +124,10 @@ static void test_read_missing(void **state)
 	store_close(&store);
 	assert_int_equal(access("s.db", F_OK), -1);
 	scratch_put("empty.db", "");
-	expect_rules("empty.db", STORE_READ, "0\n");
+	refuse_both("of 0 bytes", "empty.db", ASSAY_E_CORRUPT, "'empty.db' is empty");
+	scratch_put("empty.db-wal", "a log that SQLite would throw away");
+	refuse_both("of 0 bytes, with a log", "empty.db", ASSAY_E_CORRUPT, "'empty.db' is empty");
+	assert_int_equal(access("empty.db-wal", F_OK), 0);
 	refuse("no directory", "none/s.db", STORE_WRITE, ASSAY_E_IO, "none/s.db");
 	assert_int_equal(mkdir("directory", 0755), 0);
 	refuse_both("a directory", "directory", ASSAY_E_CORRUPT, "'directory'");
