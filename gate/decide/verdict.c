@@ -281,11 +281,22 @@ bool verdict_never_starts(const struct verdict *v)
 	return b->executed && b->not_started == b->executed && !b->n;
 }
 
+/* Has it gone on until its time limit more than once, where none of the baseline took half as long? */
+static bool verdict_hangs(const struct verdict *v)
+{
+	const struct run_set *a = v->baseline, *b = v->candidate;
+	int64_t longest_ns = 0;
+
+	for (size_t i = 0; i < a->n; i++)
+		longest_ns = a->items[i].usage.wall_ns > longest_ns ? a->items[i].usage.wall_ns : longest_ns;
+	return b->executed > 1 && longest_ns > 0 && longest_ns <= b->hung_ns / 2;
+}
+
 bool verdict_crashes(const struct verdict *v)
 {
 	const struct run_set *a = v->baseline, *b = v->candidate;
 
-	return verdict_always_fails(v) && b->crashed == b->executed && a->executed && !a->failed;
+	return verdict_always_fails(v) && b->crashed == b->executed && (!b->hung_ns || verdict_hangs(v)) && a->executed && !a->failed;
 }
 
 /* Do both have results, of one and the same build? */

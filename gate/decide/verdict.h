@@ -108,7 +108,8 @@ bool verdict_by_processor(const struct verdict *verdict);
 bool verdict_always_fails(const struct verdict *verdict);
 /* Is there no program of the candidate that could be executed? Then nothing of it was measured, as where a build fails. */
 bool verdict_never_starts(const struct verdict *verdict);
-/* Has each of these runs crashed, by a signal or with a status, while none of the baseline failed? */
+/* Has each of these runs crashed, by a signal or with a status, or hung until its time limit (two at least, for twice as long as any of the
+ * baseline), while none of the baseline failed? */
 bool verdict_crashes(const struct verdict *verdict);
 /* Inconclusive by the interval, which shows a slowdown but not on which side of the smallest one that matters it lies. */
 bool verdict_around(const struct verdict *verdict);

@@ -18,7 +18,7 @@ struct decision_input {
 	bool control_moved;	   /* the baseline beside itself moved in the same direction */
 	bool chance;		   /* among as many comparisons as the night has, one such finding may be chance */
 	bool alike;		   /* nearly all findings of the night lean one way, or rest on one machine */
-	bool crashes;		   /* every run of the candidate crashed, and none of the baseline's failed */
+	bool crashes;		   /* every run of the candidate crashed or hung, and none of the baseline's failed */
 };
 
 enum decision_condition { DECISION_EITHER, DECISION_NO, DECISION_YES };
@@ -32,7 +32,8 @@ enum decision_condition { DECISION_EITHER, DECISION_NO, DECISION_YES };
 #define DECISION_RULE_ROWS(X)                                                                                                              \
 	X(RULE_CRASHES, "every_run_crashes", DECISION_REGRESSION, DECISION_OF(DECISION_REGRESSION), DECISION_EITHER, FRESH_ANY,            \
 	  DECISION_EITHER, DECISION_EITHER, DECISION_EITHER, DECISION_YES,                                                                 \
-	  "every run of the candidate crashed, and none of the baseline failed: that is no matter of the machines and needs no confirmation") \
+	  "every run of the candidate crashed, or was ended by its time limit after twice as long as any of the baseline had taken, and none " \
+	  "of the baseline failed: that is no matter of the machines and needs no confirmation")                                           \
 	X(RULE_LEFT_OUT, "too_many_left_out", DECISION_ENVIRONMENT, DECISION_OF(DECISION_INCONCLUSIVE), DECISION_YES, FRESH_ANY,           \
 	  DECISION_EITHER, DECISION_EITHER, DECISION_EITHER, DECISION_EITHER,                                                              \
 	  "too many runs were disturbed by what else the machines did: measure again when they are quiet")                                 \

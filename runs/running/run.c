@@ -35,8 +35,9 @@ static enum assay_status run_set_count_executions(struct store *store, const str
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st = store_ask(store, &stmt, err,
 					 "SELECT machine, plan, count(*), sum(outcome <> 'ok'), max(architecture), sum(outcome IN "
-					 "('failed', 'killed')), sum(outcome = 'not_started') FROM execution WHERE application = ? "
-					 "AND version = ? GROUP BY machine, plan ORDER BY machine",
+					 "('failed', 'killed', 'timeout')), sum(outcome = 'not_started'), ifnull(min(CASE outcome WHEN "
+					 "'timeout' THEN wall_ns END), 0) FROM execution WHERE application = ? AND version = ? GROUP BY "
+					 "machine, plan ORDER BY machine",
 					 "tt", set->application, set->version);
 
 	while (store_next(store, stmt, &st, err)) {
@@ -57,6 +58,7 @@ static enum assay_status run_set_count_executions(struct store *store, const str
 		snprintf(at->architecture, sizeof(at->architecture), "%s", store_text(stmt, 4));
 		at->crashed = (size_t)sqlite3_column_int64(stmt, 5);
 		at->not_started = (size_t)sqlite3_column_int64(stmt, 6);
+		at->hung_ns = sqlite3_column_int64(stmt, 7);
 		of_latest += build == latest ? at->executed : 0;
 	}
 	run_set_sum(set);
@@ -68,11 +70,14 @@ static enum assay_status run_set_count_executions(struct store *store, const str
 void run_set_sum(struct run_set *set)
 {
 	set->executed = set->failed = set->crashed = set->not_started = 0;
+	set->hung_ns = 0;
 	for (size_t i = 0; i < set->n_on; i++) {
 		set->executed += set->on[i].executed;
 		set->failed += set->on[i].failed;
 		set->crashed += set->on[i].crashed;
 		set->not_started += set->on[i].not_started;
+		if (set->on[i].hung_ns && (!set->hung_ns || set->on[i].hung_ns < set->hung_ns))
+			set->hung_ns = set->on[i].hung_ns;
 	}
 }
 

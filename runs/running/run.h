@@ -55,7 +55,9 @@ struct run_executed {
 	char *machine, plan[DIGEST_ID_BYTES];
 	char architecture[RUN_ARCHITECTURE_BYTES]; /* "" when it is not known */
 	size_t executed, failed;
-	size_t crashed, not_started; /* of those that failed: ended by a signal or with a status; no program that can be executed */
+	size_t crashed, not_started; /* of those that failed: ended by a signal, with a status or by the time limit; no program that can be
+					executed */
+	int64_t hung_ns;	     /* the shortest that the time limit ended; 0: none */
 };
 
 /* The runs of one version of an application. A name such as `main` stays while the build under it changes: only those of one
@@ -73,7 +75,8 @@ struct run_set {
 	char plan[DIGEST_ID_BYTES]; /* the latest plan of the build that counts; "" when that was imported */
 	struct run_executed *on;    /* [n_on], of the build that counts, by machine; none of an imported one */
 	size_t n_on;
-	size_t executed, failed, crashed, not_started; /* of all machines together */
+	size_t executed, failed, crashed, not_started; /* of all machines together, and so hung_ns */
+	int64_t hung_ns;
 	size_t planned, missing; /* in the latest plan that has this version: its runs, and how many of them were not made */
 };
 
