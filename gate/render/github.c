@@ -18,11 +18,11 @@ static void add_text(const char *text, const char *escaped, struct buf *out)
 	}
 }
 
-static const char *level_of(enum decision decision)
+static const char *level_of(const struct decided *d)
 {
-	if (decision == DECISION_REGRESSION)
+	if (d->decision == DECISION_REGRESSION)
 		return "error";
-	return decision == DECISION_PASS || decision == DECISION_IMPROVED ? "notice" : "warning";
+	return decision_exit(d->decision) == 0 && !decided_has(d, "hosts_lost") ? "notice" : "warning";
 }
 
 static void add_command(const struct decided *d, struct buf *out)
@@ -32,7 +32,7 @@ static void add_command(const struct decided *d, struct buf *out)
 
 	buf_text(&reasons, "");
 	decided_reasons(d, "\n- ", "", &reasons);
-	buf_format(out, "::%s title=assay%%3A %s of ", level_of(d->decision), decision_text(d->decision));
+	buf_format(out, "::%s title=assay%%3A %s of ", level_of(d), decision_text(d->decision));
 	add_text(d->application, "%:,", out);
 	buf_text(out, "::");
 	add_text(d->candidate, "%", out);

@@ -9,12 +9,18 @@
 
 enum outcome { PASSED, FAILED, PREVENTED, OPEN, OUTCOMES };
 
-static enum outcome outcome_of(enum decision decision)
+/* What passes on the hosts that were left has not been looked at on those that were lost. */
+static bool lost_hosts(const struct decided *d)
 {
-	switch (decision) {
+	return decision_exit(d->decision) == 0 && decided_has(d, "hosts_lost");
+}
+
+static enum outcome outcome_of(const struct decided *d)
+{
+	switch (d->decision) {
 	case DECISION_PASS:
 	case DECISION_IMPROVED:
-		return PASSED;
+		return lost_hosts(d) ? PREVENTED : PASSED;
 	case DECISION_REGRESSION:
 		return FAILED;
 	case DECISION_ENVIRONMENT:
@@ -28,7 +34,7 @@ static enum outcome outcome_of(enum decision decision)
 static void add_case(const struct decided *d, struct buf *out)
 {
 	static const char *const elements[OUTCOMES] = { [FAILED] = "failure", [PREVENTED] = "error", [OPEN] = "skipped" };
-	const char *element = elements[outcome_of(d->decision)];
+	const char *element = elements[outcome_of(d)];
 	char *text = decided_text(d);
 	struct buf reasons = BUF_INIT;
 
@@ -39,8 +45,9 @@ static void add_case(const struct decided *d, struct buf *out)
 	if (element) {
 		html_format(out, "      <%s", element);
 		if (strcmp(element, "skipped") != 0)
-			html_format(out, " type=\"%s\"", decision_text(d->decision));
-		html_format(out, " message=\"%s: %s\"/>\n", decision_text(d->decision), text);
+			html_format(out, " type=\"%s\"", lost_hosts(d) ? "hosts_lost" : decision_text(d->decision));
+		html_format(out, " message=\"%s%s: %s\"/>\n", decision_text(d->decision), lost_hosts(d) ? ", and hosts were lost" : "",
+			    text);
 	}
 	html_format(out, "      <system-out>%s: %s %s\n", decision_text(d->decision), d->candidate, text);
 	for (char *rest = reasons.bytes, *line; (line = strsep(&rest, "\n")) && *line;)
@@ -56,7 +63,7 @@ static void add_suite(const struct decided *first, size_t n, struct buf *out)
 	unsigned counts[OUTCOMES] = { 0 };
 
 	for (size_t i = 0; i < n; i++)
-		counts[outcome_of(first[i].decision)]++;
+		counts[outcome_of(&first[i])]++;
 	html_format(out, "  <testsuite name=\"%s\" tests=\"%zu\" failures=\"%u\" errors=\"%u\" skipped=\"%u\">\n", first->application, n,
 		    counts[FAILED], counts[PREVENTED], counts[OPEN]);
 	for (size_t i = 0; i < n; i++)

@@ -195,8 +195,13 @@ assert "baseline/mix@crash (against ok)" not in d and "candidate/mix@unbuilt (ag
 
 of_night aaaaaaaa junit
 holds "$tmp/out" 'JUnit' 'message="regression: cannot be compared with ok: candidate_always_fails of crash"' '- gone: cannot connect'
+reads /usr/bin/python3 -c '
+import sys, junitparser
+case, = (c for s in junitparser.JUnitXml.fromstring(sys.stdin.read()) for c in s if c.name == "same against ok")
+error, = case.result
+assert isinstance(error, junitparser.Error) and error.type == "hosts_lost" and error.message.startswith("pass, and hosts were lost: costs"), error'
 of_night aaaaaaaa github
-holds "$tmp/out" 'GitHub' 'crash cannot be compared with ok: candidate_always_fails of crash' '%0A- gone: cannot connect'
+holds "$tmp/out" 'GitHub' 'crash cannot be compared with ok: candidate_always_fails of crash' '%0A- gone: cannot connect' '::warning title=assay%3A pass of mix::same'
 of_night aaaaaaaa markdown
 holds "$tmp/out" 'Markdown' '## assay: 4 pass, 3 regressions, 1 nothing_measured' '| - | - |' '- gone: cannot connect'
 grep -q -e '- to -' "$tmp/out" && fail 'an interval of nothing'
