@@ -407,6 +407,40 @@ static enum assay_status freeze_candidate(struct freezing *f, const char *name)
 	return st;
 }
 
+static bool is_pattern(const char *name)
+{
+	return strpbrk(name, "*?[") != NULL;
+}
+
+static bool is_compared_with(const struct suite_entry *e, const char *version)
+{
+	for (size_t i = 0; i < e->against.n; i++) {
+		if (strcmp(e->against.items[i], version) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The manifest's own versions of such names, in its order, but those that they are compared with. */
+static enum assay_status freeze_candidates(struct freezing *f, const char *pattern)
+{
+	size_t n = f->manifest.n_versions, fitting = 0; /* what is derived of them comes behind */
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < n; i++) {
+		char *name = mem_string(f->manifest.versions[i].name);
+
+		if (!f->manifest.versions[i].stem && fnmatch(pattern, name, 0) == 0 && !is_compared_with(f->entry, name)) {
+			st = freeze_candidate(f, name);
+			fitting++;
+		}
+		free(name);
+	}
+	if (!st && !fitting)
+		st = fail_no_such(f, false, pattern);
+	return costs_one_application(f, st) ? add_comparison(f, pattern, "", "version", f->err->text, WHOLE) : st;
+}
+
 static enum assay_status freeze_application(struct freezing *f, const char *name)
 {
 	const struct manifest_words *candidates = &f->entry->candidates;
@@ -423,7 +457,8 @@ static enum assay_status freeze_application(struct freezing *f, const char *name
 		free(last);
 	}
 	for (size_t i = 0; !st && i < candidates->n; i++)
-		st = freeze_candidate(f, candidates->items[i]);
+		st = is_pattern(candidates->items[i]) ? freeze_candidates(f, candidates->items[i])
+						      : freeze_candidate(f, candidates->items[i]);
 	if (costs_one_application(f, st))
 		st = add_comparison(f, candidates->n ? candidates->items[0] : "?", "", "version", f->err->text, WHOLE);
 	manifest_release(&f->manifest);
@@ -471,7 +506,7 @@ static enum assay_status choose_hosts(struct freezing *f)
 
 static enum assay_status freeze_entry(struct freezing *f, char **names, size_t n, const struct manifest_words *only)
 {
-	bool pattern = strpbrk(f->entry->application, "*?[") != NULL;
+	bool pattern = is_pattern(f->entry->application);
 	enum assay_status st = choose_hosts(f);
 
 	if (!st && !pattern && is_asked(only, f->entry->application))

@@ -21,7 +21,7 @@
 
 struct suite_entry {
 	char *application;		  /* a manifest's name, or a pattern of such names with * ? [ ] */
-	struct manifest_words candidates; /* versions; none: the manifest's last one */
+	struct manifest_words candidates; /* versions, or patterns; none: the manifest's last one */
 	struct manifest_words against;	  /* at least one */
 	struct manifest_words inputs;	  /* none: all */
 	char *hosts;			  /* a node set; NULL: all */
