@@ -16,7 +16,7 @@ struct arguments {
 	struct cli_list applications, fail_on;
 	const char *directory; /* of pages */
 	double budget_s;       /* 0: the suite's */
-	bool anew;
+	bool anew, dry_run;
 };
 
 /* ---- what counts as a failure ---- */
@@ -101,6 +101,7 @@ static enum assay_status nightly_command_run(struct lab *none, void *arguments, 
 						 .only = { a->applications.items, a->applications.n },
 						 .budget_s = a->budget_s,
 						 .anew = a->anew,
+						 .dry_run = a->dry_run,
 						 .cancelled = &cmd_run_cancelled,
 						 .watch = cmd_run_watch,
 						 .note = note };
@@ -110,6 +111,8 @@ static enum assay_status nightly_command_run(struct lab *none, void *arguments, 
 
 	(void)none;
 	cancel_on_signals(&cmd_run_cancelled);
+	if (a->dry_run)
+		return nightly_dry(&options, d, err);
 	st = nightly_run(&options, id, err);
 	if (!st)
 		st = lab_open(cli_directory(), STORE_READ, &lab, err);
@@ -134,6 +137,8 @@ static const struct cli_option nightly_options[] = {
 		 "each version at most"),
 	CLI_FLAG("anew", struct arguments, anew,
 		 "Give up a night that was interrupted, with what it has, and begin another with suite.yaml as it is"),
+	CLI_FLAG("dry-run", struct arguments, dry_run,
+		 "Show what would be compared with what, on how many hosts, and how long it would take; nothing is run or written"),
 	FAIL_ON,
 	CLI_END,
 };
@@ -150,7 +155,8 @@ const struct command nightly_command = {
 	    "blocks until each comparison is decided or its budget ends, confirms findings by fresh runs beside a control, and keeps a "
 	    "decision for each. A night that was killed goes on where it was, unless '--anew' gives it up; there is one at a time; it ends "
 	    "by its deadline with what it has, and says what it did not reach.",
-	.examples = "  assay nightly\n"
+	.examples = "  assay nightly --dry-run\n"
+		    "  assay nightly\n"
 		    "  assay nightly --applications 'sql*' --budget 5m --fail-on regression\n"
 		    "  assay nightly --format junit -o night.xml\n",
 	.exit_status = EXIT_STATUS,

@@ -16,6 +16,10 @@ void cmd_run_tell(const struct launch *launch);
 #define CMD_RUN_SPAN_BYTES 32
 const char *cmd_run_span(double seconds, char out[CMD_RUN_SPAN_BYTES]);
 
+/* "about 3 min, and 4 unknown, at most 40 min"; free() it. And for programs. */
+char *cmd_run_estimate_text(const struct estimate *e);
+void cmd_run_estimate(const struct estimate *e, struct document *d);
+
 /* What is to be run, or was: seed, repetitions, versions and inputs; and the whole answer when nothing is run (cmd_run_dry.c). */
 void cmd_run_plan(const struct launch *launch, bool dry, struct document *d);
 void cmd_run_dry(const struct launch *launch, struct document *d);

@@ -9,8 +9,7 @@
 
 #define ORDER_SHOWN 60
 
-/* "about 3 min, and 4 unknown, at most 40 min" */
-static char *estimate_text(const struct estimate *e)
+char *cmd_run_estimate_text(const struct estimate *e)
 {
 	char known[CMD_RUN_SPAN_BYTES], most[CMD_RUN_SPAN_BYTES];
 
@@ -23,7 +22,7 @@ static char *estimate_text(const struct estimate *e)
 	return mem_string(known);
 }
 
-static void add_estimate(const struct estimate *e, struct document *d)
+void cmd_run_estimate(const struct estimate *e, struct document *d)
 {
 	doc_set(d, "runs", e->runs);
 	doc_set(d, "seconds", e->seconds);
@@ -38,7 +37,7 @@ static void add_dry_hosts(const struct launch *launch, struct document *d)
 	doc_table(d, "hosts");
 	for (size_t i = 0; i < launch->n; i++) {
 		const struct estimate *e = &launch->estimates[i];
-		char *time = estimate_text(e);
+		char *time = cmd_run_estimate_text(e);
 
 		doc_row(d);
 		doc_show(d, "host", "host", launch->hosts[i]->name);
@@ -48,7 +47,7 @@ static void add_dry_hosts(const struct launch *launch, struct document *d)
 		doc_show(d, NULL, "repetitions", plan->repetitions);
 		doc_show(d, NULL, "warm-ups", plan->warm_ups);
 		doc_show(d, NULL, "runs", e->runs);
-		add_estimate(e, d);
+		cmd_run_estimate(e, d);
 		doc_show(d, NULL, "time", time);
 		free(time);
 	}
@@ -105,13 +104,13 @@ static void add_order(const struct launch *launch, struct document *d)
 void cmd_run_dry(const struct launch *launch, struct document *d)
 {
 	struct estimate total = estimate_total(launch->estimates, launch->hosts, launch->n);
-	char *time = estimate_text(&total);
+	char *time = cmd_run_estimate_text(&total);
 
 	doc_line(d, "%zu run%s, all together: %s (not counting the time between runs). Nothing was run.\n", total.runs,
 		 text_plural(total.runs), time);
 	cmd_run_plan(launch, true, d);
 	add_dry_hosts(launch, d);
-	add_estimate(&total, d);
+	cmd_run_estimate(&total, d);
 	if (launch->plan.probe)
 		add_dry_probe(launch, d);
 	if (launch->plan.shapes_s > 0)

@@ -50,13 +50,18 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 	else
 		nightly_log(&n, "interrupted by signal %d; the next 'assay nightly' goes on", (int)*options->cancelled);
 	memcpy(id, n.night.id, DIGEST_ID_BYTES);
-	cJSON_Delete(n.notes);
-	night_comparisons_release(&n.comparisons);
-	night_release(&n.night);
-	suite_release(&n.suite);
+	nightly_release(&n);
 	if (lock >= 0)
 		close(lock);
 	return st;
+}
+
+void nightly_release(struct nightly *n)
+{
+	cJSON_Delete(n->notes);
+	night_comparisons_release(&n->comparisons);
+	night_release(&n->night);
+	suite_release(&n->suite);
 }
 
 static enum assay_status night_work(struct nightly *n, struct assay_error *err)
@@ -146,7 +151,8 @@ bool nightly_is_over(const struct nightly *n)
 
 enum assay_status nightly_open(const struct nightly *n, struct lab *lab, struct assay_error *err)
 {
-	enum assay_status st = lab_open_soon(n->options->directory, STORE_WRITE, n->suite.wait_s, n->options->cancelled, lab, err);
+	enum assay_status st = lab_open_soon(n->options->directory, n->options->dry_run ? STORE_READ : STORE_WRITE, n->suite.wait_s,
+					     n->options->cancelled, lab, err);
 
 	if (!st)
 		lab_sign(lab, n->options->command);
@@ -162,7 +168,8 @@ void nightly_note(struct nightly *n, const char *code, const char *fmt, ...)
 	cJSON_AddStringToObject(note, "code", code);
 	cJSON_AddStringToObject(note, "text", text);
 	cJSON_AddItemToArray(n->notes, note);
-	n->options->note(text);
+	if (!n->options->dry_run) /* where the answer is there at once */
+		n->options->note(text);
 	nightly_log(n, "%s: %s", code, text);
 	free(text);
 }
@@ -209,7 +216,7 @@ static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, s
 	n->night.deadline_ms = suite_deadline_ms(&n->suite, n->night.started_ms);
 	for (size_t i = 0; n->options->budget_s > 0 && i < n->comparisons.n; i++)
 		n->comparisons.items[i].budget_s = n->options->budget_s;
-	if (!st)
+	if (!st && !n->options->dry_run)
 		st = night_begin(&lab->store, &n->night, &n->comparisons, err);
 	if (!st && notes.no_such.size)
 		nightly_note(n, "not_there", "not measured: %s", notes.no_such.bytes);
@@ -300,13 +307,34 @@ static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_er
 	again = !st && (n->given_up || (n->night.deadline_ms && clock_real_ms() >= n->night.deadline_ms));
 	if (again) {
 		st = nightly_conclude(n, err);
-		night_comparisons_release(&n->comparisons);
-		night_release(&n->night);
-		suite_release(&n->suite);
-		cJSON_Delete(n->notes);
+		nightly_release(n);
 		return st ? st : night_begin_or_go_on(n, err);
 	}
 	if (!st)
 		deadline_set(n);
+	return st;
+}
+
+enum assay_status nightly_plan(const struct nightly_options *options, struct nightly *out, struct assay_error *err)
+{
+	struct lab lab = { .lock_fd = -1 };
+	struct assay_error none;
+	char *text = NULL;
+	enum assay_status st;
+
+	*out = (struct nightly){ .options = options, .notes = cJSON_CreateArray() };
+	st = read_suite(out, &text, err);
+	if (!st)
+		st = nightly_open(out, &lab, err);
+	if (!st && !night_unfinished(&lab.store, &out->night, &none) && !options->anew &&
+	    !(out->night.deadline_ms && clock_real_ms() >= out->night.deadline_ms)) {
+		st = go_on(out, &lab, text, err);
+	} else if (!st) {
+		night_release(&out->night);
+		st = begin(out, &lab, text, err);
+		text = NULL;
+	}
+	lab_close(&lab);
+	free(text);
 	return st;
 }

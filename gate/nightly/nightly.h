@@ -12,6 +12,7 @@ struct nightly_options {
 	struct manifest_words only;		       /* applications; n == 0: all */
 	double budget_s;			       /* of each comparison; 0: the suite's */
 	bool anew;				       /* a night that was interrupted is given up, and another begins */
+	bool dry_run;				       /* for nightly_plan(): nothing is written, not even the log */
 	volatile sig_atomic_t *cancelled;	       /* becomes SIGALRM at the deadline */
 	void (*watch)(struct launch_options *options); /* progress of runs; may be NULL */
 	void (*note)(const char *text);
@@ -36,6 +37,13 @@ void nightly_log(const struct nightly *n, const char *fmt, ...) __attribute__((f
  * another one goes on. */
 enum assay_status nightly_run(const struct nightly_options *options, char id[DIGEST_ID_BYTES], struct assay_error *err);
 
+/* What nightly_run() would do, and nothing is done: into *out, of which the night's id is "" where another would begin. nightly_release()
+ * it, whatever is returned. */
+enum assay_status nightly_plan(const struct nightly_options *options, struct nightly *out, struct assay_error *err);
+void nightly_release(struct nightly *n);
+/* The answer of that: what would be compared with what, and how long the first look at each would take. */
+enum assay_status nightly_dry(const struct nightly_options *options, struct document *d, struct assay_error *err);
+
 /* ---- its parts, each a file ---- */
 
 /* The laboratory, for a moment, and none of its runs. lab_close() it. */
@@ -58,11 +66,17 @@ enum assay_status nightly_freeze(struct lab *lab, const char *file, const struct
 
 /* Of hosts that have none, or an old one; what cannot be taken is noted. */
 enum assay_status nightly_fingerprints(struct nightly *n, struct assay_error *err);
+/* Which hosts these are: (*out)[*count] borrowed from the inventory; free() it. */
+enum assay_status nightly_without_fingerprint(struct nightly *n, struct lab *lab, const struct host ***out, size_t *count,
+					      struct assay_error *err);
 
 /* Blocks of runs until the interval decides; and fresh runs with a control, as many of each. What prevents them is noted with the
  * comparison; only faults of this machine or of the store are errors. */
 enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c, struct assay_error *err);
 enum assay_status nightly_confirm(struct nightly *n, struct night_comparison *c, struct assay_error *err);
+/* How long it is to its first look, on how many hosts; nothing is run. */
+enum assay_status nightly_estimate(const struct nightly *n, struct night_comparison *c, struct estimate *out, size_t *hosts,
+				   struct assay_error *err);
 
 /* After measuring: a decision, unless it is a finding that waits for fresh runs and for the rest of the night. */
 enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, struct assay_error *err);

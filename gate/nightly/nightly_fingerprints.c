@@ -8,8 +8,8 @@
 
 #define DAY_MS 86400000.
 
-/* Hosts of the night's comparisons without a fingerprint that is young enough: (*out)[*n] borrowed from the inventory; free() it. */
-static enum assay_status find_old(struct nightly *n, struct lab *lab, const struct host ***out, size_t *count, struct assay_error *err)
+enum assay_status nightly_without_fingerprint(struct nightly *n, struct lab *lab, const struct host ***out, size_t *count,
+					      struct assay_error *err)
 {
 	const struct inventory *inventory = &lab->config.inventory;
 	double days = n->suite.max_age_days > 0 ? n->suite.max_age_days : lab->config.fingerprint_max_age_days;
@@ -87,7 +87,7 @@ enum assay_status nightly_fingerprints(struct nightly *n, struct assay_error *er
 		return ASSAY_OK;
 	st = nightly_open(n, &lab, err);
 	if (!st)
-		st = find_old(n, &lab, &hosts, &count, err);
+		st = nightly_without_fingerprint(n, &lab, &hosts, &count, err);
 	if (!st && count && !nightly_is_over(n))
 		st = take(n, &lab, hosts, count, err);
 	free(hosts);

@@ -35,7 +35,7 @@ void nightly_log(const struct nightly *n, const char *fmt, ...)
 {
 	char text[LINE_BYTES_MAX];
 	struct buf line = BUF_INIT;
-	int fd = log_open(n->options->directory);
+	int fd = n->options->dry_run ? -1 : log_open(n->options->directory);
 	va_list args;
 
 	va_start(args, fmt);

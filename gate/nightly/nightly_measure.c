@@ -83,6 +83,24 @@ static enum assay_status store_spent(struct spending_night *s, double seconds, s
 	return store_state(s->n, s->c, err);
 }
 
+enum assay_status nightly_estimate(const struct nightly *n, struct night_comparison *c, struct estimate *out, size_t *hosts,
+				   struct assay_error *err)
+{
+	char *again = mem_format("%s" MANIFEST_AGAIN, c->baseline), *versions[] = { c->baseline, c->candidate, again };
+	struct launch_options o = launch_of(n, c, "measure", versions, n->suite.control ? 3 : 2);
+	struct launch launch;
+	enum assay_status st;
+
+	o.dry_run = true;
+	o.resume = o.of_seed = false;
+	st = launch_run(&o, &launch, err);
+	*hosts = st ? 0 : launch.n;
+	*out = st ? (struct estimate){ .runs = 0 } : estimate_total(launch.estimates, launch.hosts, launch.n);
+	launch_release(&launch);
+	free(again);
+	return st;
+}
+
 enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
 	char *again = mem_format("%s" MANIFEST_AGAIN, c->baseline), *versions[] = { c->baseline, c->candidate, again };

@@ -371,6 +371,11 @@ expect_json .nights[0].finished_ms null
 killed=$(json .nights[0].night)
 cp "$lab/suite.yaml" "$tmp/suite.yaml"
 echo '# changed' >>"$lab/suite.yaml"
+run -C "$lab" nightly --dry-run --format json
+expect_status 0
+expect_json .night "$killed"
+run -C "$lab" nightly --dry-run --anew --format json
+expect_json .night null
 run -C "$lab" nightly --format json
 expect_status 3
 cases=$((cases + 1))
@@ -546,6 +551,27 @@ cases=$((cases + 1))
 [ "$(sqlite3 "$lab/.assay/runs.db" "SELECT count(*) FROM execution WHERE application = 'none' AND version = 'missing'")" = 6 ] || fail 'more runs will not find it'
 run -C "$lab" gate none@ok none@missing
 expect_status 6
+
+what='candidates by patterns, and what a night would do'
+application bad 100 100.02 120
+printf '%s\n' 'comparisons:' "  - { application: bad, candidates: 'v*', against: v1, budget: 1m }" "  - { application: good, candidates: ['x*', v2], against: v1 }" \
+	'fingerprints: { battery: quick }' 'deadline: 8h' 'repeat: no' >"$lab/suite.yaml"
+find "$lab" -type f -exec sha256sum {} + | sort >"$tmp/before"
+run -C "$lab" nightly --dry-run --format json
+expect_status 0
+expect_no_stderr
+expect_json .comparisons 4 .measured 3 .night null .budget_s 1320 .fingerprints 3
+expect_json '.comparisons[0].candidate' v2 '.comparisons[1].candidate' v3 '.comparisons[1].hosts' 3 '.comparisons[1].runs' 12 '.comparisons[1].unknown' 0
+holds "$tmp/out" 'the answer' "good.yaml' has no version 'x*'"
+run -C "$lab" nightly --dry-run
+expect_stdout '3 of 4 comparisons would be measured: 36 runs to the first looks' 'Nothing was run.' 'by their budgets at most 22 min 00 s' \
+	"Fingerprints with battery 'quick' before that: host1, host2, host3."
+find "$lab" -type f -exec sha256sum {} + | sort >"$tmp/after"
+expect_same_files "$tmp/before" "$tmp/after"
+sed -i 's/quick/none/' "$lab/suite.yaml"
+run -C "$lab" nightly --applications bad --format json
+expect_status 3
+expect_json .decisions 2 '.decisions[0].candidate' v3 '.decisions[1].candidate' v2
 
 what='an accepted baseline that has expired is never replaced without a word'
 application good 100 100.01
