@@ -38,12 +38,17 @@ static enum assay_status prune_run(struct lab *lab, void *arguments, struct docu
 	if (!a->dry_run)
 		doc_line(d, "%zu sample file%s removed, %.1f MiB when they are not compressed", pruned.samples.files,
 			 text_plural(pruned.samples.files), (double)pruned.samples.bytes / (1 << 20));
+	if (pruned.unused_bytes)
+		doc_line(d,
+			 "runs.db keeps its size, for the disk has no room to write it anew: %.1f MiB inside are used by what comes next",
+			 (double)pruned.unused_bytes / (1 << 20));
 	doc_line(d, "the store has %.1f MiB now", (double)space.bytes / (1 << 20));
 	doc_set_bool(d, "dry_run", a->dry_run);
 	doc_set(d, "executions", pruned.executions);
 	doc_set(d, "output_bytes", pruned.output_bytes);
 	doc_set(d, "sample_files", pruned.samples.files);
 	doc_set(d, "sample_bytes", pruned.samples.bytes);
+	doc_set(d, "unused_bytes", pruned.unused_bytes);
 	doc_set(d, "store_bytes", space.bytes);
 	return ASSAY_OK;
 }

@@ -14,6 +14,11 @@
 #define WALK_FDS 16
 #define GIB	 (1024. * 1024 * 1024)
 
+/* What a write-ahead log of all pages has besides them. */
+#define LOG_PART	64
+#define LOG_LEAST_BYTES (1 << 17)
+
+/* Room is found where there is hardly any: what is freed is not written over, which SQLite may have been built to do. */
 static enum assay_status prune_outputs(struct store *store, int64_t before_ms, bool dry_run, struct pruned *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -28,23 +33,52 @@ static enum assay_status prune_outputs(struct store *store, int64_t before_ms, b
 	}
 	sqlite3_finalize(stmt);
 	if (!st && !dry_run)
+		st = store_do(store, err, "PRAGMA secure_delete = OFF", "");
+	if (!st && !dry_run)
 		st = store_do(store, err,
 			      "UPDATE execution SET out = ?, err = x'' WHERE taken_ms < ? AND (out <> x'' OR err <> x'') AND out <> ?",
 			      "bib", PRUNED, sizeof(PRUNED) - 1, before_ms, PRUNED, sizeof(PRUNED) - 1);
-	if (!st && !dry_run)
-		st = store_do(store, err, "VACUUM", "");
-	if (!st && !dry_run)
-		st = store_do(store, err, "PRAGMA wal_checkpoint(TRUNCATE)", "");
 	return st;
+}
+
+/* VACUUM writes all that stays once more, beside itself: where the disk has no room for that, the file keeps its size, and what comes next
+ * is written into what is free inside. */
+static enum assay_status shrink(struct lab *lab, struct pruned *out, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	struct store_space space;
+	int64_t stays = 0;
+	enum assay_status st = store_do(&lab->store, err, "PRAGMA wal_checkpoint(TRUNCATE)", "");
+
+	if (!st)
+		st = store_ask(&lab->store, &stmt, err,
+			       "SELECT page_count * page_size, freelist_count * page_size FROM pragma_page_count, pragma_freelist_count, "
+			       "pragma_page_size",
+			       "");
+	if (stmt && store_next(&lab->store, stmt, &st, err)) {
+		out->unused_bytes = sqlite3_column_int64(stmt, 1);
+		stays = sqlite3_column_int64(stmt, 0) - out->unused_bytes;
+	}
+	sqlite3_finalize(stmt);
+	if (!st)
+		st = prune_space(lab, &space, err);
+	if (st || space.free_bytes < stays + stays / LOG_PART + LOG_LEAST_BYTES)
+		return st;
+	out->unused_bytes = 0;
+	st = store_do(&lab->store, err, "VACUUM", "");
+	return st ? st : store_do(&lab->store, err, "PRAGMA wal_checkpoint(TRUNCATE)", "");
 }
 
 enum assay_status prune_before(struct lab *lab, int64_t before_ms, bool dry_run, struct pruned *out, struct assay_error *err)
 {
-	enum assay_status st;
+	enum assay_status st = ASSAY_OK;
 
 	*out = (struct pruned){ .before_ms = before_ms };
-	st = prune_outputs(&lab->store, before_ms, dry_run, out, err);
-	return st || dry_run ? st : sample_keep_prune(lab, before_ms, &out->samples, err);
+	if (!dry_run)
+		st = sample_keep_prune(lab, before_ms, &out->samples, err); /* which makes room for the rest */
+	if (!st)
+		st = prune_outputs(&lab->store, before_ms, dry_run, out, err);
+	return st || dry_run ? st : shrink(lab, out, err);
 }
 
 /* ---- quota ---- */
@@ -90,6 +124,8 @@ enum assay_status prune_to_quota(struct lab *lab, struct pruned *out, struct sto
 		sum.before_ms = one.before_ms;
 		if (!st)
 			st = prune_space(lab, space, err);
+		sum.unused_bytes = one.unused_bytes;
+		space->bytes -= one.unused_bytes;
 	}
 	*out = sum;
 	if (!st && quota > 0 && (double)space->bytes > quota)

@@ -8,6 +8,7 @@
 
 struct pruned {
 	int64_t executions, output_bytes;
+	int64_t unused_bytes; /* inside the database: there was no room to make it smaller */
 	struct sample_pruned samples;
 	int64_t before_ms; /* of what was measured before */
 };
@@ -22,7 +23,8 @@ struct store_space {
 /* O(files). */
 enum assay_status prune_space(const struct lab *lab, struct store_space *out, struct assay_error *err);
 
-/* The oldest first, until the store is within its quota; nothing of the last day. *space: afterwards. ASSAY_E_LIMIT: that is not enough. */
+/* The oldest first, until the store, without what is unused inside, is within its quota; nothing of the last day. *space: afterwards.
+ * ASSAY_E_LIMIT: that is not enough. */
 enum assay_status prune_to_quota(struct lab *lab, struct pruned *out, struct store_space *space, struct assay_error *err);
 
 #endif

@@ -194,10 +194,11 @@ static enum assay_status store_fail(struct store *store, int code, struct assay_
 		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged (%s): restore it from a copy, or import or measure again",
 				  store->path, text);
 	case SQLITE_FULL:
-		return assay_fail(err, ASSAY_E_IO,
-				  "cannot write '%s': the disk is full; nothing that was stored is lost: make some room, then 'assay prune "
-				  "--older-than DAYS' makes more (it needs a little itself)",
-				  store->path);
+		return assay_fail(
+		    err, ASSAY_E_IO,
+		    "cannot write '%s': the disk is full; nothing that was stored is lost: make a little room, some hundred KiB, "
+		    "then 'assay prune --older-than DAYS' makes more",
+		    store->path);
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
 		return assay_fail(err, ASSAY_E_BUSY, "'%s' is in use by another process", store->path);

@@ -281,6 +281,27 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=1m none "$tmp/disk" 2>/dev/nul
 	refused 1 'its disk is full' "$tmp/disk/records"
 	rm "$tmp/disk/fill"
 	umount "$tmp/disk"
+
+	what='disk nearly full: what was printed is removed, where the database cannot be written anew'
+	mount -t tmpfs -o size=24m none "$tmp/disk"
+	run init "$tmp/disk/lab"
+	echo 'hosts: [{ name: h1, transport: local, type: t }]' >>"$tmp/disk/lab/lab.yaml"
+	printf '%s\n' 'command: [/bin/echo, cost 7]' 'versions: { a: , b: }' 'repetitions: 4' 'warm_ups: 0' "metric: { source: regex, pattern: 'cost ([0-9.]+)' }" \
+		>"$tmp/disk/lab/apps/x.yaml"
+	run -C "$tmp/disk/lab" run x
+	expect_status 0
+	sqlite3 "$tmp/disk/lab/.assay/runs.db" "UPDATE execution SET out = randomblob(900000); UPDATE execution SET taken_ms = 1 WHERE version = 'a' AND repetition < 3"
+	dd if=/dev/zero of="$tmp/disk/fill" bs=1024 count=$(($(df -k "$tmp/disk" | awk 'END { print $4 }') - 120)) 2>/dev/null
+	run -C "$tmp/disk/lab" prune --older-than 1 --format json
+	expect_status 0
+	expect_json .executions 2 .output_bytes 1800000
+	cases=$((cases + 2))
+	[ "$(json .unused_bytes)" -gt 1800000 ] || fail "$(json .unused_bytes) bytes are unused"
+	[ "$(sqlite3 "$tmp/disk/lab/.assay/runs.db" 'SELECT sum(length(out) > 800000) FROM execution')" = 6 ] || fail 'what was printed is there'
+	rm "$tmp/disk/fill"
+	run -C "$tmp/disk/lab" prune --older-than 1 --format json
+	expect_json .unused_bytes 0
+	umount "$tmp/disk"
 	tidy() { :; }
 else
 	echo 'no small disk could be mounted: only a limit of file size was looked at'

@@ -617,7 +617,8 @@ static int fill_small_disk(void)
 	if (store_open("s.db", STORE_WRITE, &store, &err) || store_begin(&store, &err) || add_rules(&store, "a", 3, 5) ||
 	    store_commit(&store, &err))
 		return 3;
-	failed = fill_disk(&store, "cannot write 's.db': the disk is full; nothing that was stored is lost: make some room, then ");
+	failed =
+	    fill_disk(&store, "cannot write 's.db': the disk is full; nothing that was stored is lost: make a little room, some hundred ");
 	store_close(&store);
 	return failed || count_rules("s.db") != 3;
 }
