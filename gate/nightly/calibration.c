@@ -233,7 +233,7 @@ enum assay_status calibration_put(const char *directory, struct calibration_entr
 /* ---- quoting ---- */
 
 struct totals {
-	size_t pairs, called, planted, found;
+	size_t pairs, distinct, called, planted, found;
 	unsigned percent;
 	int64_t taken_ms;    /* of the oldest */
 	const char *unknown; /* a machine that was not among those measured; NULL: none */
@@ -242,6 +242,7 @@ struct totals {
 static void count(const struct calibration_entry *e, struct totals *t)
 {
 	t->pairs += e->identical.pairs;
+	t->distinct += e->identical.distinct;
 	t->called += e->identical.decision[DECISION_REGRESSION];
 	for (size_t i = 0; i < e->n_planted; i++) {
 		const struct calibration_planted *p = &e->planted[i];
@@ -290,6 +291,7 @@ char *calibration_quote(const struct calibration *c, const char *application, ch
 	cJSON_AddStringToObject(root, "of", own ? "application" : "laboratory");
 	json_add_number(root, "taken_ms", (double)t.taken_ms);
 	json_add_number(root, "identical", (double)t.pairs);
+	json_add_number(root, "distinct", (double)t.distinct);
 	json_add_number(root, "called", (double)t.called);
 	json_add_number(root, "percent", t.percent);
 	json_add_number(root, "planted", (double)t.planted);
@@ -336,14 +338,18 @@ char *calibration_line(const char *quote)
 {
 	cJSON *root = quoted(quote);
 	const char *of = cJSON_GetStringValue(json_get(root, "of")), *stale = cJSON_GetStringValue(json_get(root, "stale"));
-	char *line = !root
-			 ? NULL
-			 : mem_format("%s, %zu of %zu identical pairs were called slower; a planted %zu %% was found in %zu of %zu.%s%s%s",
-				      of && strcmp(of, "application") == 0 ? "With this application" : "On this laboratory",
-				      json_get_count(root, "called"), json_get_count(root, "identical"), json_get_count(root, "percent"),
-				      json_get_count(root, "found"), json_get_count(root, "planted"),
-				      stale && *stale ? " Calibrate again: " : "", stale ? stale : "", stale && *stale ? "." : "");
+	bool own = of && strcmp(of, "application") == 0, again = stale && *stale;
+	char distinct[64] = "", *line; /* older ones do not say */
+	size_t n = json_get_count(root, "distinct");
 
+	if (!root)
+		return NULL;
+	if (json_get(root, "distinct"))
+		snprintf(distinct, sizeof(distinct), " (%zu share%s no run with another one)", n, n == 1 ? "s" : "");
+	line = mem_format("%s, %zu of %zu identical pairs%s were called slower; a planted %zu %% was found in %zu of %zu.%s%s%s",
+			  own ? "With this application" : "On this laboratory", json_get_count(root, "called"),
+			  json_get_count(root, "identical"), distinct, json_get_count(root, "percent"), json_get_count(root, "found"),
+			  json_get_count(root, "planted"), again ? " Calibrate again: " : "", again ? stale : "", again ? "." : "");
 	cJSON_Delete(root);
 	return line;
 }

@@ -35,6 +35,8 @@ for i in 1 2 3; do expect_json ".comparisons[$i].pairs" 5; done
 expect_json '.comparisons[1].kind' cpu
 expect_json '.comparisons[3].kind' calls
 plan=$(json .plan)
+distinct=$((10 - $(json '.comparisons[0].resampled')))
+share="$distinct share$([ $distinct = 1 ] && echo s)"
 run -C "$lab" runs list --format json
 grep -q 'a+memory5' "$tmp/out" || fail 'the planted runs are not in the store'
 
@@ -70,21 +72,21 @@ grep -q "\"plan\": *\"$plan\"" "$lab/calibration.json" || fail 'it does not name
 what='a decision quotes it'
 run -C "$lab" run drawn --quiet
 run -C "$lab" gate drawn@a drawn@b --format json
-expect_json '.calibration.identical' 10
+expect_json '.calibration.identical' 10 '.calibration.distinct' "$distinct"
 expect_json '.calibration.of' application
 expect_json '.calibration.stale' ''
 printf '%s\n' 'comparisons: [{ application: drawn, budget: 1s }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
 run -C "$lab" nightly --quiet --format json
 id=$(json '.decisions[0].id')
 run -C "$lab" explain "$id"
-expect_stdout 'of 10 identical pairs were called slower'
+expect_stdout "of 10 identical pairs ($share no run with another one) were called slower"
 run -C "$lab" verify "$id"
 expect_status 0
 
 what='its report quotes it, too'
 run -C "$lab" report drawn@a drawn@b -o "$tmp/drawn.html" --format json
 expect_json '.calibration.identical' 10
-grep -q 'of 10 identical pairs were called slower' "$tmp/drawn.html" || fail 'the page'
+grep -q "of 10 identical pairs ($share no run with another one) were called slower" "$tmp/drawn.html" || fail 'the page'
 
 what='an old one'
 sed -i 's/"taken_ms": [0-9]*/"taken_ms": 1000000000000/' "$lab/calibration.json"

@@ -147,8 +147,9 @@ static void test_quote(void **state)
 	assert_string_equal(quote, "");
 	free(quote);
 	assert_int_equal(calibration_parse("c", text, strlen(text), &c, &err), ASSAY_OK);
-	expect_quote(&c, "a", m1, 1, "\"identical\":120,\"called\":1,\"percent\":5,\"planted\":120,\"found\":117,\"stale\":\"\"");
-	expect_quote(&c, "z", m1, 1, "\"of\":\"laboratory\",\"taken_ms\":86400000,\"identical\":240,\"called\":1,");
+	expect_quote(&c, "a", m1, 1,
+		     "\"identical\":120,\"distinct\":10,\"called\":1,\"percent\":5,\"planted\":120,\"found\":117,\"stale\":\"\"");
+	expect_quote(&c, "z", m1, 1, "\"of\":\"laboratory\",\"taken_ms\":86400000,\"identical\":240,\"distinct\":20,\"called\":1,");
 	expect_quote(&c, "a", m1, 31, "long ago");
 	expect_quote(&c, "a", m3, 1, "'m3' was not among the machines");
 	calibration_release(&c);
