@@ -61,6 +61,26 @@ static void test_points(void **state)
 	lab_close(&lab);
 }
 
+/* Twelve versions that cost the same, each on two of three machines, of which the slowest takes nine times as long as the fastest. */
+static void test_merged(void **state)
+{
+	struct lab lab = scratch_lab("lab");
+	struct history h;
+
+	(void)state;
+	put(&lab.store,
+	    "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 11), m(k, name, cost) AS (VALUES (0, 'a', "
+	    "1), (1, 'b', 4), (2, 'c', 9)) INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, "
+	    "metric) SELECT 'sort', printf('v%02d', i), name, 1000 * i, 1, 1, cost FROM n, m WHERE i % 3 <> k");
+	h = load(&lab, "sort", HISTORY_METRIC);
+	assert_int_equal(h.n, 12);
+	assert_int_equal(h.changes.n, 0);
+	for (size_t i = 0; i < h.n; i++)
+		assert_true(fabs(h.points[i].cost - h.points[0].cost) < 1e-9);
+	history_release(&h);
+	lab_close(&lab);
+}
+
 #define DECISION(id, made_ms, time, ratio)                                                                                                 \
 	"INSERT INTO decision (id, night, number, made_ms, application, baseline, candidate, decision, ratio, request, document) VALUES "  \
 	"('" id "', 'n', 1, " made_ms ", 'sort', '1', '2', 'pass', " ratio ", '{}', '{\"time\": \"" time "\"}')"
@@ -122,7 +142,7 @@ static void test_by_processor(void **state)
 
 int suite_history(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_points), SCRATCH_TEST(test_by_processor) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_points), SCRATCH_TEST(test_merged), SCRATCH_TEST(test_by_processor) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/json.h"
+#include "gate/nightly/baselines.h"
 #include "gate/nightly/judge.h"
 #include "gate/nightly/night_answer.h"
 #include "gate/nightly/suite.h"
@@ -236,12 +237,54 @@ static void test_why(void **state)
 	}
 }
 
+/* ---- accepted baselines ---- */
+
+#define DAY_MS INT64_C(86400000)
+
+static const char accepted_text[] = "baselines:\n"
+				    "- {application: app, version: v1, accepted: 2026-01-02, reason: a}\n"
+				    "- {application: app/in, version: v2, until: 2026-01-10, reason: b}\n"
+				    "- {application: app, version: v3, until: 2026-01-05, reason: c}\n"
+				    "- {application: ap, version: v4, reason: d}\n";
+
+/* Until a day is until its end. */
+static void test_accepted(void **state)
+{
+	static const struct {
+		const char *application, *day, *counts, *expired; /* versions; NULL: none */
+	} rows[] = {
+		{ "app", "2026-01-01", "v3", NULL },	{ "app", "2026-01-05", "v3", NULL },	{ "app", "2026-01-06", "v1", "v3" },
+		{ "app/in", "2026-01-10", "v2", NULL }, { "app/in", "2026-01-11", "v1", "v2" }, { "app/of", "2026-01-05", "v3", NULL },
+		{ "app/of", "2026-01-06", "v1", "v3" }, { "ap/in", "2026-01-01", "v4", NULL },	{ "apply", "2026-01-01", NULL, NULL },
+	};
+	struct baselines all;
+	struct assay_error err;
+	char *text;
+
+	(void)state;
+	assert_int_equal(baselines_parse("b", accepted_text, strlen(accepted_text), &all, &err), ASSAY_OK);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct baseline *counts, *expired;
+		int64_t ms;
+
+		assert_int_equal(baselines_date(rows[i].day, &ms, &err), ASSAY_OK);
+		counts = baselines_find(&all, rows[i].application, ms + DAY_MS - 1);
+		expired = baselines_expired(&all, rows[i].application, ms + DAY_MS - 1);
+		assert_string_equal(counts ? counts->version : "none", rows[i].counts ? rows[i].counts : "none");
+		assert_string_equal(expired ? expired->version : "none", rows[i].expired ? rows[i].expired : "none");
+	}
+	text = baselines_text(&all.items[0], &all.items[2]);
+	assert_string_equal(text, "accepted on 2026-01-02: a; accepted later, 'v3' expired on 2026-01-05");
+	free(text);
+	baselines_release(&all);
+}
+
 int suite_nightly(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rules),	      cmocka_unit_test(test_never_worse), cmocka_unit_test(test_suite),
 		cmocka_unit_test(test_suite_refused), cmocka_unit_test(test_deadline),	  cmocka_unit_test(test_request),
-		cmocka_unit_test(test_why),
+		cmocka_unit_test(test_why),	      cmocka_unit_test(test_accepted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
