@@ -57,8 +57,8 @@ struct observe_share {
 				 where there is no work */
 	double own_ns;	      /* without nested calls, with all else that costs; not divided by anything */
 };
-/* About how long work takes, and waiting for lines that other threads have changed (counters.h), so that little work with much contention
- * is not little; 0 for all else: what a thread misses, allocates and asks the system for once, at its beginning, would count in short runs.
+/* About how long work takes, waiting for lines that other threads have changed, and system calls (counters.h), so that little work with
+ * much of these is not little; 0 for all else: what a thread misses and allocates once, at its beginning, would count in short runs.
  * costs[2 * n_counters]: these, and behind them those of all that costs anything. */
 static double *shares_costs(const struct samples *s)
 {
@@ -66,10 +66,11 @@ static double *shares_costs(const struct samples *s)
 
 	for (size_t c = 0; c < s->n_counters; c++) {
 		struct counter_about about = counter_about(s->back_end, s->counters[c]);
-		bool shares =
-		    about.trouble == TROUBLE_FALSE_SHARING || about.trouble == TROUBLE_TRUE_SHARING || about.trouble == TROUBLE_SHARING;
+		bool counts = about.role == COUNTER_WORK || about.trouble == TROUBLE_FALSE_SHARING ||
+			      about.trouble == TROUBLE_TRUE_SHARING || about.trouble == TROUBLE_SHARING ||
+			      about.trouble == TROUBLE_SYSTEM_CALLS;
 
-		costs[c] = about.role == COUNTER_WORK || shares ? about.cost_ns : 0;
+		costs[c] = counts ? about.cost_ns : 0;
 		costs[s->n_counters + c] = about.role == COUNTER_EFFECT ? 0 : about.cost_ns;
 	}
 	return costs;

@@ -11,8 +11,8 @@ struct observe_options {
 	double least_ns;    /* the same where there is no work to count (10000) */
 	size_t samples_max; /* of a function and run; beyond, a seeded choice (0: no limit) */
 	uint64_t seed;
-	double least_share; /* functions with less of all that was done (work and contention by what they cost, or time), here and in
-			       `other`, are put aside (.005) */
+	double least_share; /* functions with less of all that was done (work, contention, system calls by what they cost, or time), here
+			       and in `other`, are put aside (.005) */
 	bool per_thread;    /* divide by the threads alive at the end of an invocation, as published: which is chance, where threads end
 			       together */
 	const struct side *other; /* with which this one will be compared, or NULL: what is taken with nested calls there, is here, too */
@@ -58,7 +58,7 @@ struct observed {
 		enum observe_remark_kind why;
 	} * aside; /* [n_aside] functions of which nothing is left, by name */
 	size_t n_aside;
-	double *share;	   /* [functions] of all that this side did, without nested calls: work and contention by what they cost, or time */
+	double *share;	   /* [functions] of all that this side did, without nested calls: as least_share has it */
 	double done_ns;	   /* all that it did, so */
 	double *own_ns;	   /* [functions] what each did in a run without nested calls, by all that costs (counters.h), or its time; where
 			    * what nested calls took is an estimate, so is this */

@@ -79,6 +79,26 @@ static void test_vectors(void **state)
 	side_release(&side);
 }
 
+/* What asks the system is not little because it does little else. */
+static void test_system_calls(void **state)
+{
+	static const char *const asked[] = { "emulated:accesses", "emulated:blocks", "emulated:system_calls", NULL };
+	static const struct made rows[] = {
+		{ .function = 0, .weight = 150, .values = { 3, 1, 1 } },
+		{ .function = 1, .values = { 1e6, 1e6, 0 } },
+	};
+	struct side side = made_side("a");
+	struct observed o;
+
+	(void)state;
+	made_run(&side, "1", made_samples(RECORD_EMULATED, asked, functions, rows, COUNT(rows)));
+	look(&side, &observe_defaults, &o);
+	assert_int_equal(o.observations.functions, 2);
+	near("share", o.share[0], 150 * 302. / (150 * 302. + 1e6));
+	observed_release(&o);
+	side_release(&side);
+}
+
 static void test_pooling(void **state)
 {
 	struct observe_options options = plain();
@@ -429,10 +449,11 @@ static void test_missing(void **state)
 int suite_observe(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_vectors),	  cmocka_unit_test(test_pooling),   cmocka_unit_test(test_left_out),
-		cmocka_unit_test(test_limit),	  cmocka_unit_test(test_inclusive), cmocka_unit_test(test_small),
-		cmocka_unit_test(test_contended), cmocka_unit_test(test_join),	    cmocka_unit_test(test_time),
-		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_totals),    cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_vectors),	 cmocka_unit_test(test_system_calls), cmocka_unit_test(test_pooling),
+		cmocka_unit_test(test_left_out), cmocka_unit_test(test_limit),	      cmocka_unit_test(test_inclusive),
+		cmocka_unit_test(test_small),	 cmocka_unit_test(test_contended),    cmocka_unit_test(test_join),
+		cmocka_unit_test(test_time),	 cmocka_unit_test(test_refused),      cmocka_unit_test(test_totals),
+		cmocka_unit_test(test_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
