@@ -345,10 +345,14 @@ static double changes_cost_of_run(const struct change *changes, size_t p, const 
 static void kind_add_costs(const struct change *changes, size_t p, const struct work *work, struct kind *kind, bool *slower, bool *faster)
 {
 	double time_ns = (double)NAN;
+	bool fewer = false, more = false;
 
 	for (size_t c = 0; c < p; c++) {
 		const struct change *change = &changes[c];
+		bool event = change->about.role != COUNTER_WORK && change->about.role != COUNTER_EFFECT;
 
+		fewer = fewer || (event && change->more < 0);
+		more = more || (event && change->more > 0);
 		kind->diluted = kind->diluted || change_is_diluted(change, work);
 		kind->condensed = kind->condensed || change_is_condensed(change, work);
 		if (change->about.role != COUNTER_EFFECT) {
@@ -364,6 +368,8 @@ static void kind_add_costs(const struct change *changes, size_t p, const struct 
 			time_ns = change->is_time ? now - change->normal : time_ns;
 		}
 	}
+	kind->diluted = kind->diluted && !fewer;
+	kind->condensed = kind->condensed && !more;
 	kind->more_ns = isnan(time_ns) ? kind->more_ns : time_ns;
 	kind->own_ns = isnan(time_ns) ? kind->own_ns : time_ns;
 }
