@@ -71,24 +71,23 @@ struct run_arguments {
 static enum assay_status emulate_run_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct run_arguments *a = arguments;
-	enum assay_status st = launch_directory(a->samples, 0755, "ASSAY_EMULATE_DIRECTORY", err);
+	enum assay_status st = cmd_made_none_yet(a->samples, err);
 	char *nodes = mem_format("%lld", (long long)a->nodes);
-	struct cmd_made before = { .n = 0 };
 
 	(void)lab;
 	(void)d;
+	if (!st)
+		st = launch_directory(a->samples, 0755, "ASSAY_EMULATE_DIRECTORY", err);
 	if (!st) {
 		launch_variable("ASSAY_EMULATE_FULL", a->full ? "1" : NULL);
 		launch_variable("ASSAY_EMULATE_FUNCTIONS", a->functions);
 		launch_variable("ASSAY_EMULATE_NODES", a->nodes ? nodes : NULL);
-		cmd_made_before(a->samples, &before);
 		st = launch_checked(a->words.items, err);
 	}
 	if (!st)
 		st =
-		    cmd_made(a->samples, &before,
+		    cmd_made(a->samples,
 			     "the program wrote no samples: was it built by 'assay emulate build', and does it call these functions?", err);
-	cmd_made_release(&before);
 	free(nodes);
 	return st;
 }
@@ -97,7 +96,8 @@ static const struct run_arguments run_defaults = { .samples = "samples" };
 
 static const struct cli_option run_options[] = {
 	CLI_OPTION(TEXT, "output", "DIRECTORY", struct run_arguments, samples,
-		   "Directory for the sample files (default: samples); it is made if need be, its parents are not", .letter = 'o'),
+		   "Directory for the sample files of this run (default: samples); it is made if need be, its parents are not",
+		   .letter = 'o'),
 	CLI_FLAG("full", struct run_arguments, full, "Simulate all windows: slower, with less noise in short functions"),
 	CLI_TEXT("functions", "NAME,...|@FILE", struct run_arguments, functions, "Take samples of these functions only (default: of all)"),
 	CLI_INTEGER("nodes", "N", struct run_arguments, nodes, 1, 64, "Nodes of memory among which threads are distributed (default: 2)"),

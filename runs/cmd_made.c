@@ -69,13 +69,29 @@ void cmd_made_since(const char *directory, const struct cmd_made *before, struct
 	cmd_made_release(&now);
 }
 
-enum assay_status cmd_made(const char *directory, const struct cmd_made *before, const char *nothing, struct assay_error *err)
+enum assay_status cmd_made_none_yet(const char *directory, struct assay_error *err)
+{
+	struct cmd_made made;
+	enum assay_status st = ASSAY_OK;
+
+	cmd_made_before(directory, &made);
+	if (made.n)
+		st =
+		    assay_fail(err, ASSAY_E_USAGE,
+			       "'%s' has %zu sample file%s of an earlier run, and what a directory holds is taken as one run: name another "
+			       "one (-o), or remove the files",
+			       directory, made.n, text_plural(made.n));
+	cmd_made_release(&made);
+	return st;
+}
+
+enum assay_status cmd_made(const char *directory, const char *nothing, struct assay_error *err)
 {
 	struct outcome outcome = { 0 };
 	struct cmd_made made;
 	char *command, *unseen;
 
-	cmd_made_since(directory, before, &made);
+	cmd_made_since(directory, &(struct cmd_made){ .n = 0 }, &made);
 	for (size_t i = 0; i < made.n; i++)
 		count_file(made.names[i], &outcome);
 	cmd_made_release(&made);

@@ -17,8 +17,11 @@ void cmd_made_release(struct cmd_made *made);			   /* accepts zeroed */
 /* The paths of those that came since. *out is overwritten; cmd_made_release() it. */
 void cmd_made_since(const char *directory, const struct cmd_made *before, struct cmd_made *out);
 
-/* Says on standard error how many samples came since, and what to do with them. ASSAY_E_NODATA if there are none: because samples were
+/* ASSAY_E_USAGE where the directory has sample files: with those of another run they would look like one run that did both. */
+enum assay_status cmd_made_none_yet(const char *directory, struct assay_error *err);
+
+/* Says on standard error how many samples there are now, and what to do with them. ASSAY_E_NODATA if there are none: because samples were
  * dropped, or for the reason `nothing`. */
-enum assay_status cmd_made(const char *directory, const struct cmd_made *before, const char *nothing, struct assay_error *err);
+enum assay_status cmd_made(const char *directory, const char *nothing, struct assay_error *err);
 
 #endif

@@ -132,12 +132,12 @@ static enum assay_status list_write(const struct arguments *a, const struct buf 
 
 static enum assay_status measure_program(const struct arguments *a, const struct buf *list, struct assay_error *err)
 {
-	char *path, *absolute = NULL, *directory = NULL, budget[TEXT_DOUBLE_BYTES];
-	enum assay_status st = list_write(a, list, &path, err), ended;
-	struct cmd_made before;
+	char *path = NULL, *absolute = NULL, *directory = NULL, budget[TEXT_DOUBLE_BYTES];
+	enum assay_status st = cmd_made_none_yet(a->output, err), ended;
 	struct assay_error program;
 
-	cmd_made_before(a->output, &before);
+	if (!st)
+		st = list_write(a, list, &path, err);
 	if (!st) {
 		absolute = realpath(path, NULL);
 		directory = realpath(a->output, NULL);
@@ -151,13 +151,12 @@ static enum assay_status measure_program(const struct arguments *a, const struct
 		launch_variable("ASSAY_PROBE_BUDGET", a->budget < 0 ? NULL : text_from_double(a->budget, budget));
 		launch_variable("ASSAY_PROBE_INPUT", a->input);
 		ended = run_all(a, &program);
-		st = cmd_made(a->output, &before, "no selected function was called", err);
+		st = cmd_made(a->output, "no selected function was called", err);
 		if (ended) { /* samples until then are kept */
 			st = ended;
 			*err = program;
 		}
 	}
-	cmd_made_release(&before);
 	mem_free(path, absolute, directory);
 	return st;
 }
@@ -195,7 +194,8 @@ static const struct cli_option options[] = {
 	CLI_TEXT("input", "NAME", struct arguments, input,
 		 "Name of the input, kept with the samples: those of different inputs are never joined"),
 	CLI_OPTION(TEXT, "output", "DIRECTORY", struct arguments, output,
-		   "Directory for the sample files (default: samples); it is made if need be, its parents are not", .letter = 'o'),
+		   "Directory for the sample files of this run (default: samples); it is made if need be, its parents are not",
+		   .letter = 'o'),
 	CLI_TEXT("list", "FILE", struct arguments, list,
 		 "Only write the list that the probe's library takes, for programs that are started in another way"),
 	CLI_TEXT("library", "FILE", struct arguments, library, "The probe's library (default: the one that came with this program)"),

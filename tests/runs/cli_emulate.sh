@@ -38,6 +38,12 @@ grep -q '"arguments": "1 1000"' "$tmp/out" || fail 'what the program was asked t
 cases=$((cases + 1))
 [ "$(stat -c %a samples/*)" = 600 ] || fail 'nobody else should see it'
 
+what='a second run into the same directory would look like one that did twice as much'
+run emulate run -o samples -- ./one 1 1000
+refused 2 "'samples' has 1 sample file of an earlier run, and what a directory holds is taken as one run: name another one (-o)"
+cases=$((cases + 1))
+[ "$(ls samples | wc -l)" -eq 1 ] || fail 'the program should not have run'
+
 what='what was not built for it writes nothing, and that is said'
 printf 'int main(void) { return 0; }\n' >plain.c
 gcc plain.c -o plain

@@ -254,7 +254,9 @@ run probe -o samples --functions work -- ./calls 3
 LD_PRELOAD=$library ASSAY_PROBE_VERSION=99 ASSAY_PROBE_LIST=samples/functions.list ASSAY_PROBE_DIRECTORY=none ./calls 3 >printed 2>"$tmp/err"
 cases=$((cases + 1))
 [ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -q 'version 99' "$tmp/err" || fail 'one line that names both versions expected'
-run probe -o samples --functions work --module ./calls -- sh -c 'echo "wants version $ASSAY_PROBE_VERSION"; ./calls 3 >/dev/null'
+run probe -o samples --functions work -- ./calls 3
+refused 2 "'samples' has 1 sample file of an earlier run"
+run probe -o wants --functions work --module ./calls -- sh -c 'echo "wants version $ASSAY_PROBE_VERSION"; ./calls 3 >/dev/null'
 expect_status 0
 expect_stdout 'wants version 1'
 
