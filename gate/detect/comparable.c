@@ -176,6 +176,44 @@ static char *left_out_killed(const struct side *side)
 			    : NULL;
 }
 
+static char *left_out_empty(const struct side *side)
+{
+	return side->empty ? mem_format("%s: %zu director%s empty and count%s as no run", side->what, side->empty,
+					side->empty == 1 ? "y is" : "ies are", side->empty == 1 ? "s" : "")
+			   : NULL;
+}
+
+/* In more than half of the runs; 0: there is no such number. */
+static size_t files_of(const struct side *side)
+{
+	for (size_t r = 0; r < side->n; r++) {
+		size_t same = 0;
+
+		for (size_t k = 0; k < side->n; k++)
+			same += side->runs[k].n_files == side->runs[r].n_files;
+		if (2 * same > side->n)
+			return side->runs[r].n_files;
+	}
+	return 0;
+}
+
+/* Runs of one version that have several times the processes of most runs of the other are perhaps several runs each. */
+static char *comparable_processes(const struct side *old, const struct side *new)
+{
+	for (int s = 0; s < 2; s++) {
+		const struct side *side = s ? old : new, *other = s ? new : old;
+		size_t files = files_of(other);
+
+		for (size_t r = 0; r < side->n && files; r++)
+			if (side->runs[r].n_files > files && side->runs[r].n_files % files == 0)
+				return mem_format(
+				    "run '%s' of %s has %zu sample files, where runs of %s have %zu: was its directory used for "
+				    "several runs?",
+				    side->runs[r].name, side->what, side->runs[r].n_files, other->what, files);
+	}
+	return NULL;
+}
+
 size_t comparable_remarks(const struct side *old, const struct side *new, struct comparable_remark out[COMPARABLE_REMARKS])
 {
 	const struct side *sides[2] = { old ? old : new, new };
@@ -186,10 +224,12 @@ size_t comparable_remarks(const struct side *old, const struct side *new, struct
 	if (old) {
 		add(out, &n, "other_program", comparable_programs(old, new), true);
 		add(out, &n, "other_work", comparable_inputs(old, new), true);
+		add(out, &n, "processes", comparable_processes(old, new), false);
 	}
 	for (size_t s = first; s < 2; s++) {
 		add(out, &n, "cut_off", left_out_cut(sides[s]), false);
 		add(out, &n, "killed", left_out_killed(sides[s]), false);
+		add(out, &n, "empty", left_out_empty(sides[s]), false);
 	}
 	return n;
 }

@@ -4,7 +4,7 @@
 
 #include "gate/detect/side.h"
 
-#define COMPARABLE_REMARKS 8
+#define COMPARABLE_REMARKS 11
 
 struct comparable_remark {
 	const char *code;

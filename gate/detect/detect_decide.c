@@ -11,7 +11,8 @@
 #define LEAST_OUTWEIGHED .5 /* of what is saved, at most, is what became worse where the version as a whole did not */
 #define DIVIDED_SAID	 3  /* functions that are named where single calls differ alone; more are counted */
 #define DIVIDED_BYTES	 100
-#define UNSURE_PART	 .5 /* of a mean duration, at most: with more, no ratio is known */
+#define CALLS_SAID	 .005 /* below that the number of calls is as it was, in three digits */
+#define UNSURE_PART	 .5   /* of a mean duration, at most: with more, no ratio is known */
 
 void detected_add_reason(struct detected *d, const char *code, const char *fmt, ...)
 {
@@ -84,6 +85,18 @@ static bool detected_saves_nothing(const struct detected *d)
 	return calling > 0 && saved <= calling;
 }
 
+/* It ends well in all runs of the old version, and not in all of the new one: what it did there until then nobody knows. */
+static bool detected_crashes(const struct detected *d)
+{
+	return d->input->old && d->input->new->killed && !d->input->old->killed;
+}
+
+/* In another number of calls, as it is said. */
+static bool called_otherwise(const struct detected_function *f)
+{
+	return f->found->anomalous && f->kind.spread && fabs(f->kind.calls - 1) >= CALLS_SAID;
+}
+
 static enum decision decision_of(const struct detected *d)
 {
 	if (!d->n)
@@ -92,7 +105,7 @@ static enum decision decision_of(const struct detected *d)
 		return DECISION_INCONCLUSIVE;
 	if (d->n_worse && !detected_outweighed(d))
 		return DECISION_REGRESSION;
-	if (d->unseen.library)
+	if (d->unseen.library || detected_crashes(d))
 		return DECISION_INCONCLUSIVE;
 	if (detected_unsure(d, true))
 		return DECISION_INCONCLUSIVE;
@@ -106,7 +119,7 @@ static void detected_explain_aside(struct detected *d, const struct detected_fun
 {
 	struct buf text = BUF_INIT;
 
-	if (f->found->anomalous && f->kind.spread && (f->kind.calls < 1 || f->kind.calls > 1))
+	if (called_otherwise(f))
 		detected_add_reason(
 		    d, "called_otherwise",
 		    "%s: called %.3g times as often in a run; what single calls do has changed with that, and not for the worse", f->name,
@@ -135,7 +148,7 @@ static void detected_explain_divided(struct detected *d)
 	for (size_t i = 0; i < d->n; i++) {
 		const struct detected_function *f = &d->functions[i];
 
-		if (f->found->anomalous && f->kind.spread && !(f->kind.calls < 1 || f->kind.calls > 1) && ++n <= DIVIDED_SAID)
+		if (f->found->anomalous && f->kind.spread && !called_otherwise(f) && ++n <= DIVIDED_SAID)
 			buf_format(&names, "%s%s", n > 1 ? ", " : "", f->name);
 	}
 	if (n > DIVIDED_SAID || names.size > DIVIDED_BYTES) {

@@ -73,16 +73,34 @@ void side_add_samples(struct side *side, const char *hash, struct samples *sampl
 	*samples = (struct samples){ .items = NULL };
 }
 
+/* Is it the beginning of a sample file, without all that tells what it is about? */
+static bool is_cut_short(const void *bytes, size_t n)
+{
+	struct record_header header;
+	size_t magic = sizeof(header.magic);
+
+	if (n && memcmp(bytes, RECORD_MAGIC, n < magic ? n : magic) != 0)
+		return false;
+	if (n < sizeof(header))
+		return true;
+	memcpy(&header, bytes, sizeof(header));
+	return n < (size_t)header.header_bytes + header.names_bytes_max;
+}
+
 static enum assay_status side_add_file(struct side *side, const char *name, const void *bytes, size_t n, struct assay_error *err)
 {
 	char hash[DIGEST_HEX_BYTES];
 	struct samples samples;
 	enum assay_status st = samples_parse(name, bytes, n, &samples, err);
 
-	if (st)
+	if (st && !(st == ASSAY_E_FORMAT && is_cut_short(bytes, n)))
 		return st;
-	if (samples.truncated && !side->cut_file)
+	if ((st || samples.truncated) && !side->cut_file)
 		side->cut_file = mem_string(name);
+	if (st) {
+		side->runs[side->n - 1].cut = true;
+		return ASSAY_OK;
+	}
 	digest_sha256(bytes, n, hash);
 	side_add_samples(side, hash, &samples);
 	return ASSAY_OK;
@@ -205,7 +223,7 @@ static bool run_is_cut(const struct side_run *run)
 	for (size_t f = 0; f < run->n_files; f++)
 		if (run->files[f].truncated)
 			return true;
-	return false;
+	return run->cut;
 }
 
 static enum assay_status side_leave_out_cut(struct side *side, struct assay_error *err)
@@ -262,10 +280,35 @@ enum assay_status sides_keep_ended(struct side *old, struct side *new, struct as
 	return ASSAY_OK;
 }
 
+/* The build of the process's program; NULL: not known. */
+static const char *build_of(const struct samples *s)
+{
+	for (size_t f = 0; f < s->n_functions; f++)
+		if (strcmp(s->functions[f].name, "main") == 0)
+			return s->functions[f].module;
+	return NULL;
+}
+
+/* Processes of one run have one build of a program; with two, several runs were recorded into one directory. */
+static enum assay_status side_check_builds(const struct side *side, const struct side_run *run, struct assay_error *err)
+{
+	for (size_t f = 1; f < run->n_files; f++) {
+		const char *then = samples_info(&run->files[f - 1], "program"), *now = samples_info(&run->files[f], "program");
+		const char *builds[2] = { build_of(&run->files[f - 1]), build_of(&run->files[f]) };
+
+		if (then && now && strcmp(then, now) == 0 && builds[0] && builds[1] && strcmp(builds[0], builds[1]) != 0)
+			return assay_fail(err, ASSAY_E_USAGE,
+					  "%s: run '%s' has samples of two builds of '%s': a directory holds one run, record each into "
+					  "one of its own",
+					  side->what, run->name, now);
+	}
+	return ASSAY_OK;
+}
+
 enum assay_status side_check(struct side *side, struct assay_error *err)
 {
 	const struct side_run *first = NULL;
-	enum assay_status st;
+	enum assay_status st = ASSAY_OK;
 
 	for (size_t r = 0; r < side->n; r++) {
 		for (size_t f = 0; f < side->runs[r].n_files; f++) {
@@ -282,9 +325,11 @@ enum assay_status side_check(struct side *side, struct assay_error *err)
 						  samples_back_end_name(s->back_end));
 		}
 	}
-	if (!first)
+	if (!first && !side->cut_file)
 		return assay_fail(err, ASSAY_E_NODATA, "%s: there are no sample files (RUN/FILE" SUFFIX " or FILE" SUFFIX ")", side->what);
 	st = side_leave_out_cut(side, err);
+	for (size_t r = 0; r < side->n && !st; r++)
+		st = side_check_builds(side, &side->runs[r], err);
 	return st ? st : side_check_counters(side, err);
 }
 
@@ -311,7 +356,7 @@ static enum assay_status side_add_path(struct side *side, const char *path, size
 	return st;
 }
 
-/* A run that is a directory; one without samples is not a run. */
+/* A run that is a directory; one without samples is not a run, and where it has nothing at all that is worth a word. */
 static enum assay_status side_add_directory(struct side *side, const char *path, const char *name, size_t *files, struct assay_error *err)
 {
 	char **names;
@@ -320,6 +365,7 @@ static enum assay_status side_add_directory(struct side *side, const char *path,
 	size_t n;
 
 	st = file_names(path, "", &names, &n, err);
+	side->empty += !st && !n;
 	for (size_t i = 0; i < n && !st; i++) {
 		char *file = mem_format("%s/%s", path, names[i]);
 

@@ -14,6 +14,7 @@ struct side_run {
 	char *input, *machine; /* "" when not known */
 	struct samples *files; /* [n_files], by name */
 	size_t n_files;
+	bool cut;	 /* a file of it ends before anything of it is known */
 	double *numbers; /* [side.n_numbers] NaN: not known */
 };
 
@@ -28,6 +29,7 @@ struct side {
 	size_t failed, pruned, others;
 	size_t cut, killed; /* executions that are left out: a file of theirs is cut off; the program was killed (sides_keep_ended()) */
 	char *cut_file;	    /* the first of those that are cut off, or its run; NULL: none is */
+	size_t empty;	    /* directories with nothing in them: what they were made for left nothing */
 	bool stale;	    /* they are of another build than the latest runs that give results */
 	char **numbers;	    /* [n_numbers] what is known of each input in numbers (input_costs.h); 0: no more than its arguments */
 	size_t n_numbers;

@@ -110,6 +110,19 @@ expect_json .reasons[0].code cut_off
 run detect calls.runs some.runs --rate .1
 expect_status 0
 expect_stdout "some.runs: 2 runs are left out: their sample files are cut off (the first: 'some.runs/2/"
+cp -R calls.runs short.runs
+truncate -s 0 short.runs/1/*
+truncate -s 5 short.runs/3/*
+truncate -s 700 short.runs/5/*
+truncate -s 4096 short.runs/7/*
+rm short.runs/9/*
+run detect calls.runs short.runs --rate .1
+expect_status 0
+expect_stdout "short.runs: 4 runs are left out: their sample files are cut off (the first: 'short.runs/1/" \
+	'short.runs: 1 directory is empty and counts as no run'
+echo nothing >"$(ls short.runs/1/*)"
+run detect calls.runs short.runs --rate .1
+refused 2 'not a sample file'
 run detect calls.runs all.runs --rate .1
 refused 6 'sample files of all its 4 runs are cut off' "'all.runs/1/"
 run detect all.runs calls.runs --rate .1
@@ -132,6 +145,30 @@ run detect calls.runs mixed.runs --rate .1 --format json
 expect_status 3
 expect_json .samples[1].killed 1
 expect_json .reasons[0].code killed
+
+what='where only the new version crashes, nothing is known to be as good'
+cp -R calls.runs crashes.runs
+cp -R killed.runs/5 crashes.runs/50
+cp -R killed.runs/6 crashes.runs/60
+run detect calls.runs crashes.runs --rate .1
+expect_status 4
+expect_stdout 'crashes.runs: 2 runs are left out: the program was killed or crashed there'
+run detect crashes.runs crashes.runs --rate .1
+expect_status 0
+
+what='several runs in one directory'
+cp -R calls.runs twice.runs
+for i in $(seq 9); do
+	ASSAY_EMULATE_DIRECTORY=twice.runs/$i ./calls >/dev/null
+done
+run detect calls.runs twice.runs --rate .1
+expect_stdout "run '1' of twice.runs has 2 sample files, where runs of calls.runs have 1: was its directory used for several runs?"
+cp calls kept
+cp often calls
+ASSAY_EMULATE_DIRECTORY=twice.runs/4 ./calls >/dev/null
+mv kept calls
+run detect calls.runs twice.runs --rate .1
+refused 2 "twice.runs: run '4' has samples of two builds of '"
 
 # asked PROGRAM DIRECTORY RUNS SIZE FIRST: each run with a seed of its own
 asked() {
