@@ -364,7 +364,7 @@ refused 2 "there is no directory 'nonesuch'"
 mkdir -p damaged/1
 head -c 100 "$(ls old/1/*.samples)" >damaged/1/1-1.samples
 run detect damaged new
-refused 2 'damaged/1/1-1.samples'
+refused 6 'sample files of all its 1 runs are cut off' 'damaged/1/1-1.samples'
 
 what='usage'
 run detect old
