@@ -234,7 +234,7 @@ rm -rf samples
 run probe -o samples --functions other -- ./twice
 expect_status 0
 gcc $flags -fPIC -shared "$source/plugin.c" -o libplugin.so || exit 1
-run probe -o samples --functions plugin --module libplugin.so -- true
+run probe -o not-called --functions plugin --module libplugin.so -- true
 expect_status 6
 expect_error 'no selected function was called'
 
