@@ -57,7 +57,7 @@ gcc heap.c -o heap
 for name in h hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh; do
 	run emulate build -- gcc heap.c -o "$name"
 	expect_status 0
-	run emulate run -o heap-samples -- ./"$name"
+	run emulate run -o "heap-samples.${#name}" -- ./"$name"
 	expect_status 0
 	expect_same_files expected-heap out
 done
@@ -139,7 +139,7 @@ cases=$((cases + 1))
 what='a program that fails'
 printf 'int main(void) { return 3; }\n' >three.c
 run emulate build -- gcc three.c -o three
-run emulate run -- ./three
+run emulate run -o three-samples -- ./three
 refused 1 "'./three' ended with status 3"
 
 what='a program that is killed keeps what it has'
@@ -163,6 +163,7 @@ cases=$((cases + 1))
 what='signals at random moments, and coroutines that handlers switch to'
 run emulate build -- gcc -g -O1 "$ASSAY_SOURCE/tests/probed/hostile.c" -o hostile -pthread
 for _ in 1 2 3; do
+	rm -rf hostile-samples
 	timeout 60 "$ASSAY" emulate run -o hostile-samples -- ./hostile 100 >out 2>err
 	status=$?
 	expect_status 0
