@@ -22,8 +22,9 @@ static const struct {
 
 /* What a function did in a thread is passed on to one that called it there. */
 struct edge {
-	size_t from, to; /* of samples.calls */
-	double part;
+	size_t from, to;    /* of samples.calls */
+	double calls, work; /* in the samples; then the parts of what is passed on */
+	double *sums;	    /* [n_counters] the same: what differs between calls is passed on as it does */
 };
 
 /* One file. */
@@ -43,17 +44,6 @@ static bool is_alone(const struct passing *p, size_t function)
 	const char *name = p->s->functions[function].name;
 
 	return p->s->functions[function].n > 0 && (stems_find(p->names[0], name) == SIZE_MAX || stems_find(p->names[1], name) == SIZE_MAX);
-}
-
-/* What the compiler made of a function of the user's in a template of the library is the user's. */
-bool callers_is_library(const char *symbol)
-{
-	const char *name = symbol + 2;
-
-	if (strncmp(symbol, "_Z", 2) != 0 || strstr(symbol, "Ul"))
-		return false;
-	name += strspn(name, "NKVRO");
-	return (name[0] == 'S' && name[1] >= 'a' && name[1] <= 'z') || strncmp(name, "9__gnu_cxx", 10) == 0;
 }
 
 /* ---- who called ---- */
@@ -76,26 +66,42 @@ static double sample_work(const struct passing *p, size_t item)
 	return isnan(work) ? 1 : work;
 }
 
+/* The function's edges begin with the first. */
+static struct edge *passing_edge(struct passing *p, size_t first, size_t from, size_t to)
+{
+	for (size_t i = first; i < p->n; i++)
+		if (p->edges[i].from == from && p->edges[i].to == to)
+			return &p->edges[i];
+	p->edges = mem_grow(p->edges, p->n, &p->capacity, sizeof(p->edges[0]));
+	p->edges[p->n] = (struct edge){ .from = from, .to = to, .sums = mem_new(p->s->n_counters + 1, sizeof(double)) };
+	return &p->edges[p->n++];
+}
+
 static bool passing_add_function(struct passing *p, size_t function)
 {
 	const struct samples_function *f = &p->s->functions[function];
+	size_t n = p->n;
 
 	if (!totals_known(p->s, function))
 		return false;
 	for (size_t i = f->first; i < f->first + f->n; i++) {
 		const struct sample *item = &p->s->items[i];
 		bool first = item->caller == RECORD_NO_CALLER;
-		struct edge edge = { .from = samples_calls_at(p->s, function, item->thread), .part = item->weight * sample_work(p, i) };
+		size_t from = samples_calls_at(p->s, function, item->thread), to;
+		struct edge *edge;
 
 		if (!item->caller)
 			return false;
-		edge.to = first ? calls_of_main(p->s) : samples_calls_at(p->s, item->caller - 1, item->thread);
-		if (edge.to == edge.from || (first && edge.to == SIZE_MAX))
+		to = first ? calls_of_main(p->s) : samples_calls_at(p->s, item->caller - 1, item->thread);
+		if (to == from || (first && to == SIZE_MAX))
 			continue;
-		if (edge.to == SIZE_MAX || edge.from == SIZE_MAX)
+		if (to == SIZE_MAX || from == SIZE_MAX)
 			return false;
-		p->edges = mem_grow(p->edges, p->n, &p->capacity, sizeof(p->edges[0]));
-		p->edges[p->n++] = edge;
+		edge = passing_edge(p, n, from, to);
+		edge->calls += item->weight;
+		edge->work += item->weight * sample_work(p, i);
+		for (size_t c = 0; c < p->s->n_counters; c++)
+			edge->sums[c] += item->weight * fmax(0, p->s->alone[i * p->s->n_counters + c]);
 	}
 	return true;
 }
@@ -118,29 +124,34 @@ static size_t edges_end(const struct passing *p, size_t first)
 	return end;
 }
 
-/* Each pair once; the parts of a function in a thread come to 1. */
-static void edges_merge(struct passing *p)
+/* The parts of a function in a thread come to 1; where no sample had any of a counter, they are those of work. */
+static void edges_divide(struct passing *p)
 {
-	size_t kept = 0;
+	double *all = mem_new(p->s->n_counters + 1, sizeof(all[0]));
 
 	if (p->n)
 		qsort(p->edges, p->n, sizeof(p->edges[0]), by_ends);
-	for (size_t i = 0; i < p->n; i++) {
-		if (kept && by_ends(&p->edges[kept - 1], &p->edges[i]) == 0)
-			p->edges[kept - 1].part += p->edges[i].part;
-		else
-			p->edges[kept++] = p->edges[i];
-	}
-	p->n = kept;
 	for (size_t first = 0, end; first < p->n; first = end) {
-		double all = 0;
+		double calls = 0, work = 0;
 
 		end = edges_end(p, first);
-		for (size_t i = first; i < end; i++)
-			all += p->edges[i].part;
-		for (size_t i = first; i < end; i++)
-			p->edges[i].part /= all;
+		memset(all, 0, p->s->n_counters * sizeof(all[0]));
+		for (size_t i = first; i < end; i++) {
+			calls += p->edges[i].calls;
+			work += p->edges[i].work;
+			for (size_t c = 0; c < p->s->n_counters; c++)
+				all[c] += p->edges[i].sums[c];
+		}
+		for (size_t i = first; i < end; i++) {
+			struct edge *edge = &p->edges[i];
+
+			edge->calls /= calls;
+			edge->work /= work;
+			for (size_t c = 0; c < p->s->n_counters; c++)
+				edge->sums[c] = all[c] > 0 ? edge->sums[c] / all[c] : edge->work;
+		}
 	}
+	free(all);
 }
 
 /* ---- passing on ---- */
@@ -189,9 +200,15 @@ static double edges_pass(struct passing *p, double *costs)
 		memcpy(sums, from, width * sizeof(sums[0]));
 		memset(from, 0, width * sizeof(from[0]));
 		for (size_t i = first; i < end; i++) {
-			costs[i] += p->edges[i].part * cost;
-			for (size_t c = 0; c < width; c++)
-				p->s->calls[p->edges[i].to].sums[c] += p->edges[i].part * sums[c];
+			const struct edge *edge = &p->edges[i];
+			double *to = p->s->calls[edge->to].sums;
+
+			for (size_t c = 0; c < p->s->n_counters; c++) {
+				to[c] += edge->sums[c] * sums[c];
+				costs[i] += isnan(sums[c]) ? 0 : edge->sums[c] * p->costs[c] * sums[c];
+			}
+			for (size_t c = p->s->n_counters; c < width; c++)
+				to[c] += edge->calls * sums[c];
 		}
 	}
 	free(sums);
@@ -243,11 +260,11 @@ static bool file_pass(struct samples *s, const struct stems names[2], struct ste
 		p.costs[c] = about.role == COUNTER_EFFECT ? 0 : about.cost_ns;
 	}
 	for (size_t f = 0; f < s->n_functions; f++)
-		p.moves[f] = is_alone(&p, f) || (s->functions[f].n && callers_is_library(s->functions[f].name));
+		p.moves[f] = is_alone(&p, f) || (s->functions[f].n && record_is_library(s->functions[f].name));
 	for (size_t f = 0; f < s->n_functions && known; f++)
 		known = !p.moves[f] || passing_add_function(&p, f);
 	if (known) {
-		edges_merge(&p);
+		edges_divide(&p);
 		for (size_t i = 0; i < s->n_calls; i++)
 			if (is_alone(&p, s->calls[i].function))
 				calls_find_calling(s, &s->calls[i]);
@@ -256,6 +273,8 @@ static bool file_pass(struct samples *s, const struct stems names[2], struct ste
 	}
 	free(p.moves);
 	free(p.costs);
+	for (size_t i = 0; i < p.n; i++)
+		free(p.edges[i].sums);
 	free(p.edges);
 	return known;
 }

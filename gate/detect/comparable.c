@@ -107,7 +107,7 @@ static struct own_part own_part_of(const struct side *side, const struct side *o
 	for (size_t i = 0; i < here.n; i++) {
 		if (stems_find(&there, here.items[i]) != SIZE_MAX)
 			part.common++;
-		else if (!callers_is_library(here.items[i]))
+		else if (!record_is_library(here.items[i]))
 			stems_add(&part.functions, here.items[i]);
 	}
 	stems_sort(&part.functions);

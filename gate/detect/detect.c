@@ -80,7 +80,7 @@ static void detected_skip_one_sided(struct detected *d)
 			const char *name = d->callers.moved[s].items[i];
 
 			if (!s || stems_find(&d->callers.moved[0], name) == SIZE_MAX)
-				detected_skip_why(d, name, callers_is_library(name) ? DETECT_LIBRARY : DETECT_WITH_CALLERS, (double)NAN);
+				detected_skip_why(d, name, record_is_library(name) ? DETECT_LIBRARY : DETECT_WITH_CALLERS, (double)NAN);
 		}
 	for (size_t f = 0; f < old->observations.functions; f++)
 		if (!observed_has(new, old->functions[f]) && !observed_aside(new, old->functions[f]))

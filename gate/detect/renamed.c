@@ -84,7 +84,7 @@ static struct only_list only_in(const struct stems *here, const struct stems *th
 	struct only_list list = { .items = NULL };
 
 	for (size_t i = 0; i < here->n; i++) {
-		bool both = stems_find(there, here->items[i]) != SIZE_MAX || callers_is_library(here->items[i]);
+		bool both = stems_find(there, here->items[i]) != SIZE_MAX || record_is_library(here->items[i]);
 		char *name = both ? NULL : name_alone(here->items[i]);
 
 		if (!name)

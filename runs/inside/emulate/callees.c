@@ -16,7 +16,7 @@
 static void callees_forget(struct thread *t)
 {
 	t->n_callees = t->n_callees ? t->n_callees : 1; /* the first one is the thread itself, without a function */
-	t->callees[0].function = NONE;
+	t->callees[0].function.number = NONE;
 	for (uint32_t i = 0; i < t->n_callees; i++) {
 		struct callee *c = &t->callees[i];
 
@@ -60,7 +60,7 @@ uint32_t callee_new(struct thread *t, uintptr_t site)
 	BUSY_HERE();
 	n = __atomic_fetch_add(&t->n_callees, 1, __ATOMIC_RELAXED);
 	t->callees[n] = (struct callee){
-		.function = function_number(site),
+		.function = function_at(site),
 		.salt = site % (1u << PAGE_BITS),
 		.strata = { { .step = 1 }, { .step = 1 } },
 	};
@@ -341,7 +341,7 @@ static bool total_write(struct thread *t, const struct callee *c, const struct c
 		if (!sample)
 			return false;
 		*sample = (struct record_sample){
-			.function = c->function,
+			.function = c->function.number,
 			.ordinal = row ? 0 : c->calls,
 			.weight = row ? spread->bursts : 0,
 			.flags = RECORD_TOTAL | (row ? RECORD_ERROR : 0) | (meeting ? 0 : RECORD_NESTED),
@@ -399,6 +399,6 @@ void callees_write(struct thread *t)
 	clock_add(t);
 	callees_burst_end(t);
 	for (uint32_t i = 1; i < t->n_callees; i++)
-		if (t->callees[i].function != NONE && t->callees[i].calls && !callee_write(t, i, &now))
+		if (t->callees[i].function.number != NONE && t->callees[i].calls && !callee_write(t, i, &now))
 			return;
 }

@@ -50,8 +50,8 @@ struct meeting {
 
 struct callee {
 	uint64_t calls;
-	uint32_t function; /* NONE: not selected */
-	uint32_t salt;	   /* of the hash: the same wherever the program lies */
+	struct function function;
+	uint32_t salt; /* of the hash: the same wherever the program lies */
 	struct stratum strata[2];
 	struct counts own; /* in the function itself */
 	struct spread spread;
@@ -183,6 +183,12 @@ static inline void callee_changed(struct thread *t, uint32_t before)
 {
 	__asm__ volatile("" ::: "memory");
 	t->changing = before;
+}
+
+/* What happens in it is its own. What a function of the C++ library does is its caller's, if that is selected. */
+static inline bool callee_owns(const struct thread *t, const struct callee *c)
+{
+	return c->function.number != NONE && !(c->function.library && t->owner);
 }
 
 /* It is called: *ordinal is the call's number. Returns how many calls a sample of it stands for; 0: it is not sampled. */

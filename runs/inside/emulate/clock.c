@@ -182,7 +182,7 @@ void clock_add(struct thread *t)
 	for (uint32_t i = 0; i < PLACES_FOUND && t->n_clock_places; i++) {
 		struct clock_place place = t->clock_places[i];
 
-		place.of = t->callees[place.of].function;
+		place.of = t->callees[place.of].function.number;
 		if (place.count)
 			place_add(all, PLACES_ALL, &n_all, &place);
 	}

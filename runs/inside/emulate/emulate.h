@@ -441,7 +441,11 @@ void callee_meet(struct thread *t, uint32_t callee, unsigned kind, double hitm, 
 void callees_write(struct thread *t); /* under the lock of windows.c: the totals, when the thread has ended or the process does */
 
 /* functions.c */
-uint32_t function_number(uintptr_t site); /* NONE: not selected */
+struct function {
+	uint32_t number; /* NONE: not selected */
+	bool library;	 /* record_is_library() */
+};
+struct function function_at(uintptr_t site);
 /* Where a function's code is, and a hash of its name. Without a symbol: an empty range from the module's base on. */
 struct code {
 	uintptr_t start, end;

@@ -99,12 +99,12 @@ static void sample_begin(struct thread *t, struct frame *f, uint64_t ordinal, ui
 		return;
 	invocation = &t->invocations[i];
 	*invocation = (struct invocation){
-		.function = t->callees[t->owner].function,
+		.function = t->callees[t->owner].function.number,
 		.weight = weight,
 		.ordinal = ordinal,
 		.depth = t->depth++,
 		.parent = t->invocation,
-		.caller = t->callees[f->owner].function,
+		.caller = t->callees[f->owner].function.number,
 	};
 	f->kind |= FRAME_SAMPLED;
 	t->invocation = i;
@@ -236,7 +236,7 @@ static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t s
 	f = &t->frames[n];
 	if (UNLIKELY(hot.waits) && caller == handlers_return && waiting_is_interrupted(t))
 		kind |= FRAME_INTERRUPTS;
-	if (callee != NONE && t->callees[callee].function != NONE)
+	if (callee != NONE && callee_owns(t, &t->callees[callee]))
 		kind |= FRAME_SELECTED;
 	if (kind & FRAME_SELECTED)
 		callee_changes(t, callee, &before);
@@ -274,7 +274,11 @@ void __tsan_func_entry(void *caller)
 		const struct place *place = &t->places[place_hash(site)];
 		struct callee *c = &t->callees[place->callee];
 
-		if (LIKELY(place->site == site && c->function != NONE && c->strata[0].seen < c->strata[0].next)) {
+		if (place->site == site && c->function.library && t->owner) {
+			frame_add(t, n, (struct frame){ stack, t->invocation, t->block, t->owner, place->callee, 0 });
+			return;
+		}
+		if (LIKELY(place->site == site && callee_owns(t, c) && c->strata[0].seen < c->strata[0].next)) {
 			callee_changes(t, place->callee, &before);
 			frame_add(t, n, (struct frame){ stack, t->invocation, t->block, t->owner, place->callee, FRAME_SELECTED });
 			callees_account_plain(t);
@@ -357,6 +361,11 @@ void __tsan_func_exit(void)
 			t->owner = f.owner;
 			callee_changed(t, before);
 			t->invocation = f.invocation;
+			t->block = f.block;
+			return;
+		}
+		if (LIKELY(f.kind == 0)) {
+			t->n_frames = n - 1;
 			t->block = f.block;
 			return;
 		}

@@ -17,7 +17,7 @@
 
 struct site {
 	uintptr_t address; /* 0: free */
-	uint32_t number;
+	struct function function;
 };
 
 static struct site *sites; /* [SITES], by hash */
@@ -190,16 +190,15 @@ static void symbol_close(const struct symbol *symbol)
 		munmap(symbol->file, symbol->file_bytes);
 }
 
-/* The number of a new function; NONE: not selected. */
-static uint32_t number_in(const struct module *m)
+static struct function function_new(const struct module *m)
 {
 	struct symbol symbol = symbol_open(m);
-	uint32_t number = NONE;
+	struct function function = { NONE, record_is_library(symbol.name) };
 
 	if (is_selected(symbol.name) && !is_registration(symbol.name))
-		number = record_function(&runtime.writer, symbol.start, m->build_id, symbol.name);
+		function.number = record_function(&runtime.writer, symbol.start, m->build_id, symbol.name);
 	symbol_close(&symbol);
-	return number;
+	return function;
 }
 
 struct code function_code(uintptr_t pc)
@@ -220,10 +219,10 @@ struct code function_code(uintptr_t pc)
 	return code;
 }
 
-uint32_t function_number(uintptr_t site)
+struct function function_at(uintptr_t site)
 {
 	struct module m = { .address = site };
-	uint32_t number = NONE;
+	struct function function = { .number = NONE };
 	size_t i = (site * 0x9e3779b97f4a7c15u) >> 48;
 
 	threads_lock();
@@ -232,16 +231,16 @@ uint32_t function_number(uintptr_t site)
 	while (sites && sites[i].address != 0 && sites[i].address != site)
 		i = (i + 1) % SITES;
 	if (sites && sites[i].address == site) {
-		number = sites[i].number;
+		function = sites[i].function;
 	} else if (sites && n_sites < SITES / 4 * 3) {
 		dl_iterate_phdr(look_at_module, &m);
 		if (m.found)
-			number = number_in(&m);
-		sites[i] = (struct site){ site, number };
+			function = function_new(&m);
+		sites[i] = (struct site){ site, function };
 		n_sites++;
 	}
 	threads_unlock();
-	return number;
+	return function;
 }
 
 bool functions_called_in(uintptr_t start, uintptr_t end)

@@ -14,8 +14,10 @@
 #ifndef RUNS_RECORD_H
 #define RUNS_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define RECORD_MAGIC	     "assaysmp" /* 8 bytes, without the NUL */
 #define RECORD_VERSION	     1u
@@ -114,6 +116,18 @@ struct record_brief {
 	uint16_t depth, threads; /* threads: 65535 is that or more */
 	uint64_t ordinal, start, duration;
 };
+
+/* Is it the C++ library's? What the compiler made of a function of the user's in a template of the library is the user's. What the others
+ * do is looked at by who called them; the emulation counts it as the caller's. */
+static inline bool record_is_library(const char *symbol)
+{
+	const char *name = symbol + 2;
+
+	if (strncmp(symbol, "_Z", 2) != 0 || strstr(symbol, "Ul"))
+		return false;
+	name += strspn(name, "NKVRO");
+	return (name[0] == 'S' && name[1] >= 'a' && name[1] <= 'z') || strncmp(name, "9__gnu_cxx", 10) == 0;
+}
 
 /* Continues a hash, from 0 (FNV-1a, Fowler, Noll and Vo). */
 static inline uint64_t record_check(uint64_t hash, const void *bytes, size_t n)
