@@ -26,8 +26,9 @@ static char *show(const struct emulate_plan *plan)
 			} else if (strcmp(word, "-fsanitize=thread") == 0) {
 				buf_text(&out, " <compile>");
 			} else if (strncmp(word, "-fsanitize-cov", 14) != 0 && strcmp(word, "-fno-lto") != 0 && word[1] != 'U' &&
-				   strncmp(word, "-mmem", 5) != 0 && strncmp(word, "-fno-inline-s", 13) != 0 &&
-				   strncmp(word, "--param=", 8) != 0 && strcmp(word, "-ldl") != 0 &&
+				   strncmp(word, "-fno-builtin-", 13) != 0 && strncmp(word, "-mmem", 5) != 0 &&
+				   strncmp(word, "-fno-inline-s", 13) != 0 && strncmp(word, "--param=", 8) != 0 &&
+				   strcmp(word, "-ldl") != 0 &&
 				   !(exported && (strcmp(word, "-pthread") == 0 || strcmp(word, "-lm") == 0))) {
 				buf_format(&out, "%s%s", k ? " " : i ? " ; " : "", word);
 			}

@@ -528,6 +528,70 @@ static void test_strings(void **state)
 	}
 }
 
+/* In all calls of the function whose symbol has that part, a call. */
+static double a_call(const struct samples *s, const char *part, const char *counter)
+{
+	struct samples_total all = { 0 };
+	size_t f = 0;
+	double n;
+
+	while (f < s->n_functions && !(s->functions[f].n && strstr(s->functions[f].name, part)))
+		f++;
+	if (f == s->n_functions)
+		fail_msg("no samples of %s", part);
+	samples_total_find(s, f, &all);
+	assert_true(all.complete);
+	n = all.sums[samples_counter(s, counter)] / (double)all.calls;
+	samples_total_release(&all);
+	return n;
+}
+
+/* What functions of the C++ library do is exactly the caller's, for which they do it. */
+static void test_done_for_callers(void **state)
+{
+	static const struct {
+		const char *function;
+		double allocations;
+	} rows[] = { { "short_copy", 0 }, { "long_copy", 1 }, { "in_reserve", 0 }, { "step_by_step", 7 } };
+	static const char *const compilers[] = { "g++", "clang++-14" }, *const levels[] = { "-O0", "-O2" };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(compilers) * COUNT(levels); i++) {
+		struct samples s;
+
+		build(compilers[i / 2], levels[i % 2], "special/callers.cc", "program");
+		run("", "./program", &s, 1);
+		for (size_t k = 0; k < COUNT(rows); k++)
+			check_near(rows[k].function, a_call(&s, rows[k].function, "emulated:allocations"), rows[k].allocations, 0);
+		for (size_t k = 0; k < s.n; k++)
+			assert_true(!record_is_library(s.functions[s.items[k].function].name) || s.items[k].caller == RECORD_NO_CALLER);
+		samples_release(&s);
+	}
+}
+
+/* 16 bytes at most are an access. */
+static void test_in_place(void **state)
+{
+	static const struct {
+		const char *function;
+		double accesses;
+	} rows[] = { { "four", 2 },    { "sixteen", 2 }, { "sixty_four", 8 }, { "ordered", 2 },
+		     { "old_way", 2 }, { "word", 2 },	 { "beginning", 2 },  { "loaded", 1 } };
+	static const char *const compilers[] = { "gcc", "clang-14" };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(compilers); i++) {
+		struct samples s;
+
+		build(compilers[i], "", "special/compares.c", "program");
+		run("", "./program", &s, 1);
+		must("test \"$(cat emulated)\" = 8000");
+		for (size_t k = 0; k < COUNT(rows); k++)
+			check_near(rows[k].function, a_call(&s, rows[k].function, "emulated:accesses"), rows[k].accesses, 0);
+		samples_release(&s);
+	}
+}
+
 static void test_openmp(void **state)
 {
 	static const char *const compilers[] = { "gcc", "clang-14" };
@@ -580,11 +644,25 @@ static void test_library(void **state)
 int suite_emulation(void)
 {
 	static const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_potential), SCRATCH_TEST(test_determinism), SCRATCH_TEST(test_reused),       SCRATCH_TEST(test_padding),
-		SCRATCH_TEST(test_places),    SCRATCH_TEST(test_others),      SCRATCH_TEST(test_jumps),	       SCRATCH_TEST(test_forks),
-		SCRATCH_TEST(test_languages), SCRATCH_TEST(test_openmp),      SCRATCH_TEST(test_library),      SCRATCH_TEST(test_shares),
-		SCRATCH_TEST(test_waits),     SCRATCH_TEST(test_polls),	      SCRATCH_TEST(test_library_work), SCRATCH_TEST(test_elsewhere),
+		SCRATCH_TEST(test_potential),
+		SCRATCH_TEST(test_determinism),
+		SCRATCH_TEST(test_reused),
+		SCRATCH_TEST(test_padding),
+		SCRATCH_TEST(test_places),
+		SCRATCH_TEST(test_others),
+		SCRATCH_TEST(test_jumps),
+		SCRATCH_TEST(test_forks),
+		SCRATCH_TEST(test_languages),
+		SCRATCH_TEST(test_openmp),
+		SCRATCH_TEST(test_library),
+		SCRATCH_TEST(test_shares),
+		SCRATCH_TEST(test_waits),
+		SCRATCH_TEST(test_polls),
+		SCRATCH_TEST(test_library_work),
+		SCRATCH_TEST(test_elsewhere),
 		SCRATCH_TEST(test_strings),
+		SCRATCH_TEST(test_in_place),
+		SCRATCH_TEST(test_done_for_callers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

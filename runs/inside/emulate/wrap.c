@@ -93,6 +93,7 @@ static void compares(const void *a, const void *b, size_t n, bool text)
 	reads(b, bytes);
 }
 WRAP(int, __wrap_memcmp, __real_memcmp, (const void *a, const void *b, size_t n), (a, b, n), compares(a, b, n, false))
+WRAP(int, __wrap_bcmp, __real_bcmp, (const void *a, const void *b, size_t n), (a, b, n), compares(a, b, n, false))
 WRAP(int, __wrap_strcmp, __real_strcmp, (const char *a, const char *b), (a, b), compares(a, b, SIZE_MAX, true))
 WRAP(int, __wrap_strncmp, __real_strncmp, (const char *a, const char *b, size_t n), (a, b, n), compares(a, b, n, true))
 

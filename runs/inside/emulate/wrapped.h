@@ -58,7 +58,7 @@
 
 /* In wrap.c: memory and strings. */
 #define WRAPPED_MEMORY(X) \
-	X("memcpy") X("memmove") X("memset") X("mempcpy") X("memcmp") X("memchr") X("strlen") X("strnlen") X("strcpy") \
+	X("memcpy") X("memmove") X("memset") X("mempcpy") X("memcmp") X("bcmp") X("memchr") X("strlen") X("strnlen") X("strcpy") \
 	X("stpcpy") X("strncpy") X("strcat") X("strncat") X("strcmp") X("strncmp") X("strchr") X("strrchr") X("strstr") \
 	X("__memcpy_chk") X("__memmove_chk") X("__memset_chk") X("__strcpy_chk") X("__stpcpy_chk") X("__strncpy_chk") \
 	X("__strcat_chk") X("__strncat_chk")

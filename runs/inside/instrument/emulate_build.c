@@ -15,7 +15,11 @@ EMBED_FILE(emulate_archive_bytes, ASSAY_EMULATE_ARCHIVE);
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 
-static const char *const compile_flags[] = { "-fsanitize=thread", "-fsanitize-coverage=trace-pc", "-U__SANITIZE_THREAD__", "-fno-lto" };
+/* Comparisons of few bytes would be made in place, after accesses have been instrumented, and clang's of many become bcmp(). */
+static const char *const compile_flags[] = { "-fsanitize=thread",     "-fsanitize-coverage=trace-pc",
+					     "-U__SANITIZE_THREAD__", "-fno-lto",
+					     "-fno-builtin-memcmp",   "-fno-builtin-bcmp",
+					     "-fno-builtin-strcmp",   "-fno-builtin-strncmp" };
 /* The emulation would not see copies that gcc makes in a loop. */
 static const char *const gcc_flags[] = { "-mmemcpy-strategy=libcall:-1:noalign", "-mmemset-strategy=libcall:-1:noalign" };
 /* Before the words of the command, which may say otherwise. What is inlined has no name any more, and where functions are small or called
