@@ -13,11 +13,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct arguments {
 	struct cli_list words, modules, functions;
 	const char *counters, *library, *list, *input, *output;
 	double budget;
+	int64_t seed; /* below 0: one is drawn */
 };
 
 /* ---- what is measured ---- */
@@ -99,6 +101,18 @@ static enum assay_status set_preload(const struct arguments *a, struct assay_err
 	return ASSAY_OK;
 }
 
+/* One for all runs that counters need: what they measure is joined by call. */
+static void set_seed(int64_t seed)
+{
+	struct timespec now;
+	char *text;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	text = mem_format("%lld", (long long)(seed < 0 ? (now.tv_sec * 1000003 + now.tv_nsec) & UINT32_MAX : seed));
+	launch_variable("ASSAY_PROBE_SEED", text);
+	free(text);
+}
+
 static enum assay_status run_all(const struct arguments *a, struct assay_error *err)
 {
 	struct counting_plan plan = { .runs = NULL };
@@ -150,6 +164,7 @@ static enum assay_status measure_program(const struct arguments *a, const struct
 		launch_variable("ASSAY_PROBE_VERSION", INSTRUMENT_VERSION);
 		launch_variable("ASSAY_PROBE_BUDGET", a->budget < 0 ? NULL : text_from_double(a->budget, budget));
 		launch_variable("ASSAY_PROBE_INPUT", a->input);
+		set_seed(a->seed);
 		ended = run_all(a, &program);
 		st = cmd_made(a->output, "no selected function was called", err);
 		if (ended) { /* samples until then are kept */
@@ -181,7 +196,7 @@ static enum assay_status probe_run(struct lab *lab, void *arguments, struct docu
 	return st;
 }
 
-static const struct arguments defaults = { .output = "samples", .budget = -1 }; /* the library's own */
+static const struct arguments defaults = { .output = "samples", .budget = -1 /* the library's own */, .seed = -1 };
 
 static const struct cli_option options[] = {
 	CLI_OPTION(LIST, "functions", "NAME,...|@FILE", struct arguments, functions,
@@ -191,6 +206,8 @@ static const struct cli_option options[] = {
 		 "What to count besides time ('assay counters' lists what there is)"),
 	CLI_REAL("budget", "F", struct arguments, budget, 0, 1,
 		 "How much longer functions may take for being measured, a fraction (default: 0.03; 0: measure every call)"),
+	CLI_INTEGER("seed", "N", struct arguments, seed, 0, UINT32_MAX,
+		    "Which calls are measured where not all are (default: others in each run; the files say which N it was)"),
 	CLI_TEXT("input", "NAME", struct arguments, input,
 		 "Name of the input, kept with the samples: those of different inputs are never joined"),
 	CLI_OPTION(TEXT, "output", "DIRECTORY", struct arguments, output,

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/secret.h"
@@ -483,9 +484,12 @@ enum host_run {
 static void add_instrument(const struct execute_host *h, const struct plan_cell *cell, size_t pack, struct helper_request *request)
 {
 	const struct execute *x = h->x;
-	char *files = set_directory(h, x->options->plan->n_versions + 1);
+	const struct plan *plan = x->options->plan;
+	char *files = set_directory(h, plan->n_versions + 1);
+	char *which = mem_format("%" PRIu64 " %s %s %" PRId64, plan->seed, h->host->id, plan->inputs[cell->input], cell->repetition);
 	const struct instrument_run run = { .version = cell->version,
-					    .input = x->options->plan->inputs[cell->input],
+					    .input = plan->inputs[cell->input],
+					    .seed = digest_seed(which),
 					    .files = files,
 					    .samples = h->samples,
 					    .pack = h->packs.n ? &h->packs.runs[pack] : NULL };
@@ -493,7 +497,7 @@ static void add_instrument(const struct execute_host *h, const struct plan_cell 
 
 	instrument_environment(x->options->instrument, &run, &environment);
 	add_environment(request, &environment);
-	free(files);
+	mem_free(files, which);
 }
 
 /* Are calls into the outside recorded? Functions are measured without. */

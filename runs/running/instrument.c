@@ -11,6 +11,7 @@
 #include "runs/inside/instrument/site.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -315,6 +316,7 @@ static void add_probe(const struct instrument *instrument, const struct instrume
 	add(out, mem_format("ASSAY_PROBE_DIRECTORY=%s", run->samples));
 	add(out, mem_string("ASSAY_PROBE_VERSION=" INSTRUMENT_VERSION));
 	add(out, mem_format("ASSAY_PROBE_BUDGET=%s", text_from_double(instrument->manifest->probe.budget, budget)));
+	add(out, mem_format("ASSAY_PROBE_SEED=%" PRIu64, run->seed));
 	add(out, mem_format("ASSAY_PROBE_INPUT=%s", run->input));
 	if (counters)
 		add(out, mem_format("ASSAY_PROBE_COUNTERS=%s", counters));

@@ -51,6 +51,7 @@ char *instrument_refusal(const char *architecture);
 struct instrument_run {
 	size_t version;			 /* of the plan */
 	const char *input;		 /* name */
+	uint64_t seed;			 /* which calls are measured; the same for all packs of a repetition */
 	const char *files, *samples;	 /* directories on the host: of instrument.files; for sample files */
 	const struct counting_run *pack; /* NULL: no counters */
 };

@@ -93,6 +93,23 @@ done
 cases=$((cases + 1))
 [ $attempt -lt 12 ] || fail "16 rounds of a loop take $sixteen ns, 4 rounds $four +- $unsure"
 
+what='which calls are measured: others in each run, and the file says by which seed'
+gcc $flags "$source/calls.c" -o calls || exit 1
+probe --functions tiny --seed 7 -- ./calls 100
+expect_json .files[0].about.seed 7
+probe --functions tiny -- ./calls 100
+first=$(sed -n 's/.*"seed": "\([0-9]*\)".*/\1/p' "$tmp/out")
+probe --functions tiny -- ./calls 100
+cases=$((cases + 1))
+[ -n "$first" ] && [ "$first" != "$(sed -n 's/.*"seed": "\([0-9]*\)".*/\1/p' "$tmp/out")" ] || fail "two runs with the seed '$first'"
+rm -f samples/*.samples
+for _ in 1 2; do
+	LD_PRELOAD=$library ASSAY_PROBE_LIST=samples/functions.list ASSAY_PROBE_DIRECTORY=samples ./calls 100 >printed
+done
+run samples samples --format json
+cases=$((cases + 1))
+[ "$(sed -n 's/.*"seed": "\([0-9]*\)".*/\1/p' "$tmp/out" | sort -u | wc -l)" = 2 ] || fail 'two runs by hand should have two seeds'
+
 what='C++ names need no arguments when they are alone'
 probe --functions catcher -- ./unwind
 expect_status 0

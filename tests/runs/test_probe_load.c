@@ -496,6 +496,29 @@ static void test_own_code(void **state)
 	later.n = 0;
 }
 
+/* Runs and functions measure other calls: of one in sixteen, each is the other's by chance. Seeds that follow each other, too. */
+static void test_seeds(void **state)
+{
+	unsigned same = 0, n = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 100; seed++) {
+		uint64_t one[3];
+
+		for (unsigned k = 0; k < 3; k++) {
+			probe.seed = seed + k % 2;
+			one[k] = seed_of(0x1530 + 16 * (k / 2));
+		}
+		for (uint64_t block = 0; block < 64; block++, n += 2)
+			for (unsigned k = 1; k < 3; k++)
+				same += probe_level_next(one[0], 4, 16 * block) == probe_level_next(one[k], 4, 16 * block);
+		probe.seed = seed;
+		assert_int_equal(one[0], seed_of(0x1530));
+	}
+	probe.seed = 0;
+	assert_in_range(same, n / 16 - 130, n / 16 + 130); /* five standard deviations */
+}
+
 /* The table of the fall-back does not fill up, so that looking into it ends: libraries come again and again, at other places. */
 static void test_instrumented_full(void **state)
 {
@@ -550,6 +573,7 @@ int main(void)
 		cmocka_unit_test(test_gadget),	  SCRATCH_TEST(test_list),	 SCRATCH_TEST(test_list_file),
 		SCRATCH_TEST(test_patch),	  SCRATCH_TEST(test_calibrated), SCRATCH_TEST(test_addresses_of_another_build),
 		SCRATCH_TEST(test_more_than_fit), SCRATCH_TEST(test_own_code),	 SCRATCH_TEST(test_instrumented_full),
+		cmocka_unit_test(test_seeds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

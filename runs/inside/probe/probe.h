@@ -85,7 +85,7 @@ struct probe_thread {
 
 /* A function of the list in this process. */
 struct probe_function {
-	uint64_t seed; /* which of its calls are sampled follows from this and the ordinal alone */
+	uint64_t seed; /* the run's and its address: which of its calls are sampled follows from this and the ordinal alone */
 	uintptr_t address;
 };
 
@@ -98,6 +98,7 @@ struct probe {
 	uint32_t threads;		     /* alive */
 	uintptr_t stack_limit;		     /* of the first thread's stack, in bytes, when the program began */
 	uintptr_t first_thread;		     /* its thread pointer */
+	uint64_t seed;			     /* another one in each run, so that means vary among runs as samples do */
 	uint64_t budget_ppm;		     /* overhead that is allowed, in millionths */
 	uint64_t cost_sampled, cost_counted; /* in ticks: of a sampled call, of a call that is only counted */
 	uint64_t cost_inside;		     /* ticks that an empty function seems to take; 0: not known */

@@ -12,8 +12,8 @@
 /* ---- which calls are sampled ---- */
 
 /* One in 2^level. Which one in each block of so many calls follows from the function and the ordinal alone, such that calls sampled at a
- * level are sampled at every lower one, too: two runs measure the same invocations, whatever their levels were, as far as both measure any.
- */
+ * level are sampled at every lower one, too: two runs with the same seed measure the same invocations, whatever their levels were, as far
+ * as both measure any. */
 static uint64_t hash_mix(uint64_t x)
 {
 	/* The finalizer of MurmurHash3. */

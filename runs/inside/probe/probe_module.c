@@ -89,7 +89,7 @@ static const struct probe_range *code_of(const struct module *m, uintptr_t addre
 
 static uint64_t seed_of(uint64_t address)
 {
-	return (address + 1) * 0x9e3779b97f4a7c15u;
+	return (address + 1) * 0x9e3779b97f4a7c15u + probe.seed * 0xd1342543de82ef95u;
 }
 
 /* A number for the function; UINT32_MAX: none. */

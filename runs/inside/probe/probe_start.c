@@ -52,6 +52,12 @@ static uint64_t budget_from(const char *text)
 	return (uint64_t)(value * 1e6 + .5);
 }
 
+/* Runs of the same program that all measured the same calls would agree on a mean that is not that of all calls. */
+static uint64_t seed_from(const char *text)
+{
+	return text ? strtoull(text, NULL, 10) : record_ticks() & UINT32_MAX;
+}
+
 static uint64_t counters_cost(void)
 {
 	uint64_t values[RECORD_COUNTERS_MAX], before = record_ticks();
@@ -88,6 +94,7 @@ static void program_say(void)
 	record_program(&probe.writer);
 	record_info(&probe.writer, "probe", PROBE_VERSION);
 	record_info_number(&probe.writer, "budget_ppm", probe.budget_ppm);
+	record_info_number(&probe.writer, "seed", probe.seed);
 	record_info_number(&probe.writer, "cost_sampled_ticks", probe.cost_sampled);
 	if (secure_getenv("ASSAY_PROBE_INPUT"))
 		record_info(&probe.writer, "input", secure_getenv("ASSAY_PROBE_INPUT"));
@@ -192,6 +199,7 @@ __attribute__((constructor)) static void probe_start(void)
 		return;
 	}
 	probe.budget_ppm = budget_from(secure_getenv("ASSAY_PROBE_BUDGET"));
+	probe.seed = seed_from(secure_getenv("ASSAY_PROBE_SEED"));
 	if (!probe_list_read(path, &list))
 		return;
 	probe.first_thread = (uintptr_t)__builtin_thread_pointer();
