@@ -57,10 +57,11 @@ static struct sampled sampled_find(const struct samples *s, const struct samples
 /* Where the means over all calls lie. */
 static void add_interval(const struct samples *s, size_t function, bool high, struct document *d)
 {
-	struct samples_mean ns = samples_mean(s, function, SAMPLES_MEAN_NS);
+	struct samples_mean ns = samples_mean(s, function, SAMPLES_MEAN_NS), alone = samples_mean(s, function, SAMPLES_MEAN_ALONE_NS);
 
 	doc_object(d, high ? "high" : "low");
 	doc_set(d, "ns", high ? ns.high : ns.low);
+	doc_set(d, "alone_ns", high ? alone.high : alone.low);
 	for (size_t c = 0; c < s->n_counters; c++) {
 		struct samples_mean mean = samples_mean(s, function, c);
 
@@ -110,6 +111,7 @@ static void add_function(const struct samples *s, size_t function, struct docume
 	struct samples_mean ns = samples_mean(s, function, SAMPLES_MEAN_NS), alone = samples_mean(s, function, SAMPLES_MEAN_ALONE_NS);
 	struct samples_total total;
 	char *name = demangle(f->name);
+	double away;
 
 	samples_total_find(s, function, &total);
 	doc_row(d);
@@ -125,7 +127,9 @@ static void add_function(const struct samples *s, size_t function, struct docume
 	doc_set_bool(d, "estimated", sampled.estimated);
 	doc_showf(d, "ns", "mean ns", ns.mean, "%.1f", ns.mean);
 	doc_showf(d, "alone_ns", "itself ns", alone.mean, "%s%.1f", sampled.estimated ? "~" : "", alone.mean);
-	doc_showf(d, "alone_unsure_ns", "+-", sampled.unsure_ns, "%.1f", sampled.unsure_ns);
+	doc_set(d, "alone_unsure_ns", sampled.unsure_ns);
+	away = sampled.unsure_ns + alone.high - alone.mean;
+	doc_showf(d, NULL, "+-", away, "%.1f", away);
 	doc_object(d, "counters");
 	for (size_t c = 0; c < s->n_counters; c++)
 		doc_set(d, s->counters[c], samples_mean(s, function, c).mean);

@@ -1,6 +1,8 @@
 /* The reader on files built by hand: what was spent in a function itself, damaged files, and the joining of runs. */
+#include "base/rng.h"
 #include "runs/inside/record/record_writer.h"
 #include "runs/inside/samples/samples_join.h"
+#include "runs/inside/samples/samples_mean.h"
 #include "tests/scratch.h"
 
 #include <math.h>
@@ -599,6 +601,75 @@ static void test_join(void **state)
 	}
 }
 
+/* ---- means of calls that were chosen at random ---- */
+
+/* Lengths as functions have them: most are alike, and a few are long. */
+struct lengths {
+	const char *what;
+	double one_in, times; /* so many calls are so many times as long */
+	double spread;	      /* of the logarithm */
+	size_t n;	      /* samples */
+};
+
+static double length_drawn(const struct lengths *l, struct rng *rng)
+{
+	return 100 * (rng_double(rng) * l->one_in < 1 ? l->times : 1) * exp(l->spread * rng_normal(rng));
+}
+
+static double length_mean(const struct lengths *l)
+{
+	return 100 * (1 + (l->times - 1) / l->one_in) * exp(l->spread * l->spread / 2);
+}
+
+/* Where an interval is said, it holds the mean of all calls; of few samples none is. */
+static void test_means_cover(void **state)
+{
+	static const struct lengths rows[] = {
+		{ "nearly the same", 1e9, 1, .1, 100 }, { "every twentieth is long", 20, 50, .1, 100 },
+		{ "every fortieth", 40, 100, .1, 200 }, { "log-normal", 1e9, 1, 1, 100 },
+		{ "wide", 1e9, 1, 1.5, 100 },		{ "wide, and many", 1e9, 1, 1.5, 600 },
+		{ "every tenth", 10, 20, .5, 300 },	{ "too few", 20, 50, .1, 15 },
+		{ "still too few", 1e9, 1, .1, 90 },
+	};
+	static struct sample items[600];
+	struct samples_function function = { .n = 0 };
+	struct samples s = { .functions = &function, .n_functions = 1, .items = items };
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 1);
+	for (size_t r = 0; r < COUNT(rows); r++) {
+		unsigned held = 0, trials = 500;
+
+		function.n = s.n = rows[r].n;
+		for (unsigned k = 0; k < trials; k++) {
+			struct samples_mean mean;
+			double truth = length_mean(&rows[r]);
+
+			for (size_t i = 0; i < s.n; i++)
+				items[i] = (struct sample){ .weight = 64, .ns = length_drawn(&rows[r], &rng) };
+			mean = samples_mean(&s, 0, SAMPLES_MEAN_NS);
+			held += isnan(mean.low) ? 0 : mean.low <= truth && truth <= mean.high;
+			if (isnan(mean.low) != (s.n < SAMPLES_MEAN_LEAST) || isnan(mean.high) != isnan(mean.low))
+				fail_msg("%s: %g to %g", rows[r].what, mean.low, mean.high);
+		}
+		if (s.n >= SAMPLES_MEAN_LEAST && held < trials * 9 / 10)
+			fail_msg("%s: %u of %u means lie in their intervals", rows[r].what, held, trials);
+	}
+}
+
+/* All calls are samples: nothing is estimated, however few there are. */
+static void test_mean_of_all(void **state)
+{
+	struct sample items[] = { { .weight = 1, .ns = 10 }, { .weight = 1, .ns = 1000 }, { .weight = 1, .ns = 40 } };
+	struct samples_function function = { .n = COUNT(items) };
+	struct samples s = { .functions = &function, .n_functions = 1, .items = items, .n = COUNT(items) };
+	struct samples_mean mean = samples_mean(&s, 0, SAMPLES_MEAN_NS);
+
+	(void)state;
+	assert_true(mean.mean == 350 && mean.low == 350 && mean.high == 350);
+}
+
 int suite_samples(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -608,7 +679,8 @@ int suite_samples(void)
 		cmocka_unit_test(test_costs),	      cmocka_unit_test(test_costs_of_few),
 		cmocka_unit_test(test_truncated),     cmocka_unit_test(test_unknown_function),
 		cmocka_unit_test(test_join),	      cmocka_unit_test(test_brief),
-		cmocka_unit_test(test_brief_damaged),
+		cmocka_unit_test(test_brief_damaged), cmocka_unit_test(test_means_cover),
+		cmocka_unit_test(test_mean_of_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

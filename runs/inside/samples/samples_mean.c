@@ -4,7 +4,8 @@
 
 #include <math.h>
 
-#define LEVEL .975
+#define LEVEL  .975
+#define UNSEEN 3.0 /* so many of n calls may be without one among n samples, by a chance of one in twenty */
 
 /* The samples of a function, and a counter of them. */
 struct reading {
@@ -37,27 +38,34 @@ void samples_interval(double estimate, double error, double bursts, double *low,
 		*low = *high = (double)NAN;
 }
 
-/* Of exact values: the weighted mean, and the variance that comes from calls that are not samples. */
-static double mean_exact(const struct reading *r, size_t counter, double *variance, double *n)
+/* Of exact values: the weighted mean, and what is known of it by calls that are not samples. */
+struct exact {
+	double mean, error, most;
+	double n; /* samples_effective() */
+};
+
+static struct exact mean_exact(const struct reading *r, size_t counter)
 {
-	double sum = 0, weight = 0, squares = 0, mean;
+	struct exact out = { .most = 0 };
+	double sum = 0, weight = 0, squares = 0, rest = 0;
 
-	*n = 0;
 	for (size_t i = r->first; i < r->first + r->n; i++) {
-		double value = value_at(r, i, counter);
+		double value = value_at(r, i, counter), w = isnan(value) ? 0 : weight_at(r, i);
 
-		sum += isnan(value) ? 0 : weight_at(r, i) * value;
-		weight += isnan(value) ? 0 : weight_at(r, i);
-		*n += !isnan(value);
+		sum += w > 0 ? w * value : 0;
+		weight += w;
+		rest += w * (w - 1);
+		out.most = w > 0 ? fmax(out.most, value) : out.most;
 	}
-	mean = weight > 0 ? sum / weight : (double)NAN;
+	out.mean = weight > 0 ? sum / weight : (double)NAN;
+	out.n = samples_effective(weight, rest);
 	for (size_t i = r->first; i < r->first + r->n; i++) {
-		double w = weight_at(r, i), away = value_at(r, i, counter) - mean;
+		double w = weight_at(r, i), away = value_at(r, i, counter) - out.mean;
 
 		squares += isnan(away) ? 0 : w * (w - 1) * away * away;
 	}
-	*variance = *n > 1 ? squares / (weight * weight) * *n / (*n - 1) : squares > 0 ? (double)INFINITY : 0;
-	return mean;
+	out.error = squares > 0 ? sqrt(squares / (1 - 1 / out.n)) / weight : 0;
+	return out;
 }
 
 /* Samples up to the next whose simulated counters are known, or the thread's end. Those of others are taken to be like the one known. */
@@ -110,7 +118,7 @@ static double ratio_simulated(const struct reading *r, bool *whole)
 static void mean_find(const struct reading *r, struct samples_mean *out)
 {
 	bool simulated = r->simulated != SIZE_MAX && r->counter > r->simulated && r->counter < r->samples->n_counters, whole;
-	double variance, n, ratio = simulated ? ratio_simulated(r, &whole) : (double)NAN;
+	double ratio = simulated ? ratio_simulated(r, &whole) : (double)NAN;
 
 	if (!isnan(ratio)) { /* else it made no access */
 		struct reading accesses = *r;
@@ -120,8 +128,11 @@ static void mean_find(const struct reading *r, struct samples_mean *out)
 		out->mean *= ratio;
 		out->low = out->high = whole ? out->mean : (double)NAN;
 	} else {
-		out->mean = mean_exact(r, r->counter, &variance, &n);
-		samples_interval(out->mean, sqrt(variance), n, &out->low, &out->high);
+		struct exact exact = mean_exact(r, r->counter);
+
+		out->mean = exact.mean;
+		samples_interval(exact.mean, exact.n < SAMPLES_MEAN_LEAST ? (double)NAN : exact.error, exact.n, &out->low, &out->high);
+		out->high += UNSEEN / exact.n * (exact.most - exact.mean);
 	}
 }
 
