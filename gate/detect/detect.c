@@ -378,6 +378,22 @@ static bool detected_put_aside(struct detected *d, const struct detect_options *
 	return true;
 }
 
+/* Which calls were measured is chance: with few of them, it decides what the mean is. */
+static bool detected_few(const struct detected *d, size_t function)
+{
+	double measured = d->seen.measured[function];
+
+	if (!d->input->model)
+		measured = fmin(measured, d->normal.measured[function]);
+	return measured < DETECT_MEASURED_MIN;
+}
+
+/* Less time, and nothing else, of which a few runs make the mean. */
+static bool detected_by_chance(const struct detected *d, const struct detected_function *f)
+{
+	return f->kind.improved && f->kind.column == SIZE_MAX && detected_spread(d, f);
+}
+
 /* Of a function that is judged with what it calls all of that came on top, too, and any caller would stand before the function that has the
  * fault. That it is an estimate is no reason to rank by something else. */
 static double detected_more_ns(const struct detected *d, const struct detected_function *f)
@@ -402,8 +418,11 @@ static void detected_functions(const struct detect_options *options, struct dete
 		const char *symbol = d->seen.functions[found->function];
 		struct detected_function *f = &d->functions[d->n];
 
-		if (!found->known) {
-			detected_skip_why(d, symbol, DETECT_NOT_LEARNED, d->seen.share[found->function]);
+		if (!found->known || detected_few(d, found->function)) {
+			double share = d->seen.share[found->function];
+
+			d->few_measured = d->few_measured || (found->known && share >= DETECT_SHARE_SAID);
+			detected_skip_why(d, symbol, found->known ? DETECT_FEW_MEASURED : DETECT_NOT_LEARNED, share);
 			continue;
 		}
 		*f = (struct detected_function){
@@ -420,7 +439,7 @@ static void detected_functions(const struct detect_options *options, struct dete
 			f->kind = detected_kind(d, found);
 		f->calls /= f->kind.calls > 0 ? f->kind.calls : 1; /* as the kind has it: of as many calls as normally */
 		f->kind.small = f->kind.small || (found->anomalous && detected_is_little(d, f));
-		f->anomalous = found->anomalous && !f->kind.small && !f->kind.mixed;
+		f->anomalous = found->anomalous && !f->kind.small && !f->kind.mixed && !detected_by_chance(d, f);
 		f->more_ns = detected_more_ns(d, f);
 		f->new_part = detected_new_part(d, f);
 		if (!detected_put_aside(d, options, f)) {

@@ -17,6 +17,7 @@
 
 #define DETECT_LEAST_OF_ALL .001 /* of what a version does in all: a change that comes to less does not matter */
 #define DETECT_SHARE_SAID   .1	 /* of what a version does: a function with as much is named where some of its counters are missing */
+#define DETECT_MEASURED_MIN 30	 /* calls of a function in all runs, where not all are measured: of fewer a mean is anything */
 #define DETECT_RUNS_MIN	    3	 /* normal runs: with fewer nothing can be held out from two others */
 
 struct detect_options {
@@ -40,6 +41,7 @@ struct detect_input {
 	X(DETECT_ONLY_NEW, "only_in_new", "only the new version called it")                                                                \
 	X(DETECT_WITH_CALLERS, "with_callers", "only one version has it: what it does counts as its callers'")                             \
 	X(DETECT_LIBRARY, "library", "the C++ library has it: what it does counts as its callers'")                                        \
+	X(DETECT_FEW_MEASURED, "few_measured", "too few of its calls were measured to know how long they take")                            \
 	X(DETECT_NOT_LEARNED, "not_learned", "there were too few normal runs with it, or it did next to nothing in them")
 
 struct detected_skip {
@@ -85,6 +87,7 @@ struct detected {
 	struct unseen unseen;	      /* what of the program's time nothing is counted of */
 	bool all_functions;	      /* nothing was worse in those that changed: what did not change was judged as well */
 	bool apart;		      /* nothing can be concluded from what functions do (comparable.h) */
+	bool few_measured;	      /* of a function with DETECT_SHARE_SAID */
 	size_t runs_unlike; /* of the new version, with inputs unlike those of normal runs: some of their functions were not judged */
 	struct detector *detector;	    /* NULL when nothing could be fitted, with Mann-Whitney, and with a model */
 	const struct detector_about *about; /* NULL: there is no detector */

@@ -26,23 +26,39 @@ void detected_add_reason(struct detected *d, const char *code, const char *fmt, 
 	d->reasons[d->n_reasons++] = (struct detect_reason){ mem_string(code), text };
 }
 
-/* A function that does much, and whose duration is not known better than by half: by what measuring takes, or, spread, since a few runs
- * make the mean, such as one in which a sample was interrupted that stands for many calls. */
+/* NULL: no time was looked at. */
+static const struct detection_mean *detected_duration(const struct detected *d, const struct detected_function *f)
+{
+	for (size_t c = 0; c < d->seen.observations.values.cols && f->found->means; c++)
+		if (strcmp(d->seen.columns[c], COUNTERS_TIME) == 0)
+			return &f->found->means[c];
+	return NULL;
+}
+
+bool detected_spread(const struct detected *d, const struct detected_function *f)
+{
+	const struct detection_mean *mean = detected_duration(d, f);
+
+	return mean && mean->unsure >= UNSURE_PART;
+}
+
+/* By what measuring takes. */
+static bool detected_inexact(const struct detected *d, const struct detected_function *f)
+{
+	double then = d->input->model ? 0 : d->normal.unsure_ns[f->found->function], now = d->seen.unsure_ns[f->found->function];
+	const struct detection_mean *mean = detected_duration(d, f);
+
+	return mean && fmax(then, now) > 0 && (now >= UNSURE_PART * mean->now || then >= UNSURE_PART * mean->normal);
+}
+
+/* A function that does much, and whose duration is not known better than by half. */
 static const struct detected_function *detected_unsure(const struct detected *d, bool spread)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		const struct detected_function *f = &d->functions[i];
-		double then = d->input->model ? 0 : d->normal.unsure_ns[f->found->function], now = d->seen.unsure_ns[f->found->function];
 
-		for (size_t c = 0; c < d->seen.observations.values.cols && f->found->means && f->share >= DETECT_SHARE_SAID; c++) {
-			const struct detection_mean *mean = &f->found->means[c];
-
-			if (strcmp(d->seen.columns[c], COUNTERS_TIME) != 0)
-				continue;
-			if (spread ? mean->unsure >= UNSURE_PART
-				   : fmax(then, now) > 0 && (now >= UNSURE_PART * mean->now || then >= UNSURE_PART * mean->normal))
-				return f;
-		}
+		if (f->share >= DETECT_SHARE_SAID && (spread ? detected_spread(d, f) : detected_inexact(d, f)))
+			return f;
 	}
 	return NULL;
 }
@@ -107,7 +123,7 @@ static enum decision decision_of(const struct detected *d)
 		return DECISION_REGRESSION;
 	if (d->unseen.library || detected_crashes(d))
 		return DECISION_INCONCLUSIVE;
-	if (detected_unsure(d, true))
+	if (d->few_measured || detected_unsure(d, true))
 		return DECISION_INCONCLUSIVE;
 	if (d->n_improved && !detected_saves_nothing(d))
 		return DECISION_IMPROVED;
@@ -199,6 +215,9 @@ static void detected_explain_functions(struct detected *d)
 		    "how long %s takes is not known: few runs are far from the others and make the mean; on a machine that does "
 		    "nothing else they are fewer",
 		    detected_unsure(d, true)->name);
+	if (d->few_measured && !d->n_worse)
+		detected_add_reason(d, "unsure",
+				    "too few calls were measured of functions that do much: more runs, or a higher --budget, help");
 	if (d->n_small > d->n_spread)
 		detected_add_reason(d, "detected_but_small", "%zu function%s changed by less than the minimum effect",
 				    d->n_small - d->n_spread, text_plural(d->n_small - d->n_spread));

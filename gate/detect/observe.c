@@ -5,6 +5,7 @@
 #include "gate/detect/pool.h"
 #include "gate/detect/stems.h"
 #include "gate/detect/totals.h"
+#include "runs/inside/samples/samples_mean.h"
 
 #include <math.h>
 #include <string.h>
@@ -195,7 +196,8 @@ struct observing {
 	struct totals_run *totals; /* [names.n] of one run */
 	bool *estimated;	   /* [names.n] in one run: what single calls did themselves */
 	bool use_totals;	   /* both sides tell them */
-	double *measured;	   /* [names.n] calls that unsure_ns is a sum over */
+	double *calls, *squares;   /* [names.n] weights of samples, and what samples_effective() wants beside them */
+	bool seeded;		   /* runs say by which seed */
 };
 
 static void observing_columns(struct observing *w)
@@ -229,8 +231,11 @@ static void observing_remark(struct observing *w, enum observe_remark_kind kind,
 static void observing_add_unsure(struct observing *w, const struct samples *s, const struct samples_function *function, size_t name)
 {
 	for (size_t i = function->first; i < function->first + function->n && counter_time_watched(s->back_end); i++) {
-		w->out->unsure_ns[name] += s->items[i].weight * s->items[i].alone_unsure_ns;
-		w->measured[name] += s->items[i].weight;
+		double weight = s->items[i].weight;
+
+		w->out->unsure_ns[name] += weight * s->items[i].alone_unsure_ns;
+		w->calls[name] += weight;
+		w->squares[name] += weight * (weight - 1);
 	}
 }
 
@@ -281,6 +286,7 @@ static void observing_add_function(struct observing *w, const struct source *sou
 	}
 	if (!rows.n)
 		return;
+	w->seeded = w->seeded || samples_info(source->files[0], "seed");
 	if (source->n == 1)
 		observing_add_unsure(w, source->files[0], &source->files[0]->functions[function], name);
 	if (!shape.alone)
@@ -427,7 +433,9 @@ static void observing_begin(struct observing *w)
 	stems_add_all(&w->only, w->options->only, w->options->n_only);
 	stems_add_all(&w->active_names, w->options->active_names, w->options->n_active);
 	w->cells = mem_new(w->names.n, sizeof(w->cells[0]));
-	w->measured = mem_new(w->names.n, sizeof(w->measured[0]));
+	w->calls = mem_new(w->names.n, sizeof(w->calls[0]));
+	w->squares = mem_new(w->names.n, sizeof(w->squares[0]));
+	o->measured = mem_new(w->names.n, sizeof(o->measured[0]));
 	o->unsure_ns = mem_new(w->names.n, sizeof(o->unsure_ns[0]));
 	w->totals = mem_new(w->names.n, sizeof(w->totals[0]));
 	w->estimated = mem_new(w->names.n, sizeof(w->estimated[0]));
@@ -494,6 +502,7 @@ static void observed_put_aside(struct observed *o, const bool *keep, enum observ
 		o->share[kept] = o->share[f];
 		o->own_ns[kept] = o->own_ns[f];
 		o->unsure_ns[kept] = o->unsure_ns[f];
+		o->measured[kept] = o->measured[f];
 		for (size_t k = 0; k < OBSERVE_REMARKS; k++)
 			o->remarks[k][kept] = o->remarks[k][f];
 		kept++;
@@ -561,8 +570,10 @@ static void observing_end(struct observing *w)
 {
 	struct observed *o = w->out;
 
-	for (size_t f = 0; f < w->names.n; f++)
-		o->unsure_ns[f] /= w->measured[f] > 0 ? w->measured[f] : 1;
+	for (size_t f = 0; f < w->names.n; f++) {
+		o->unsure_ns[f] /= w->calls[f] > 0 ? w->calls[f] : 1;
+		o->measured[f] = samples_effective(w->calls[f], w->squares[f]) / (w->seeded ? 1 : (double)w->side->n);
+	}
 	o->functions = w->names.items;
 	o->observations.functions = w->names.n;
 	observed_put_empty_aside(o);
@@ -604,7 +615,8 @@ enum assay_status observe(const struct side *side, const struct observe_options 
 	stems_release(&w.active_names);
 	free(w.small);
 	free(w.totals);
-	free(w.measured);
+	free(w.calls);
+	free(w.squares);
 	free(w.estimated);
 	free(w.cells);
 	observed_release(&observed);
@@ -625,6 +637,7 @@ void observed_release(struct observed *observed)
 	free(observed->share);
 	free(observed->own_ns);
 	free(observed->unsure_ns);
+	free(observed->measured);
 	free(observed->functions);
 	free(observed->columns);
 	free(observed->min_relevant_delta);

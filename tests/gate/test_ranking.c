@@ -100,47 +100,77 @@ static void test_places(void **state)
 	}
 }
 
-/* One function alone, each sample of which stands for many calls. interrupted: so long one of them took, in the first run. */
-static struct side runs_of_one(const char *what, double ns, double interrupted_ns, struct rng *rng)
+/* A function, each sample of which stands for many calls. */
+struct sampled {
+	double ns, interrupted_ns; /* so long one of them took, in the first run; 0: none */
+	size_t samples;		   /* of a run, at most SAMPLES */
+	double beside_ns;	   /* of another function that is measured as often; 0: there is none */
+	bool seeded;		   /* other calls are measured in each run */
+};
+
+static void sampled_seed(struct samples *s, size_t run)
 {
-	static const char *const one[] = { "f", NULL };
+	s->infos = mem_new(1, sizeof(s->infos[0]));
+	s->infos[s->n_infos++] = (struct samples_info){ mem_string("seed"), mem_format("%zu", run) };
+}
+
+static struct side runs_of(const char *what, const struct sampled *sampled, struct rng *rng)
+{
+	static const char *const names[][3] = { { "f", NULL }, { "f", "beside", NULL } };
+	size_t measured = sampled->beside_ns > 0 ? 2 : 1, n = sampled->samples;
 	struct side side = made_side(what);
 	struct assay_error err;
 
 	for (size_t r = 0; r < RUNS; r++) {
-		struct made rows[SAMPLES];
+		struct made rows[2 * SAMPLES];
+		struct samples samples;
 		char *name = mem_format("%03zu", r);
 
 		memset(rows, 0, sizeof(rows));
-		for (size_t i = 0; i < SAMPLES; i++)
-			rows[i] = (struct made){ .ns = ns * exp(.01 * rng_normal(rng)), .weight = 1000 };
-		if (r == 0 && interrupted_ns > 0)
-			rows[SAMPLES / 2].ns = interrupted_ns;
-		made_run(&side, name, made_samples(RECORD_TIME, counters, one, rows, SAMPLES));
+		for (size_t i = 0; i < measured * n; i++)
+			rows[i] = (struct made){ .function = (uint32_t)(i / n),
+						 .ns = (i < n ? sampled->ns : sampled->beside_ns) * exp(.01 * rng_normal(rng)),
+						 .weight = 1000 };
+		if (r == 0 && sampled->interrupted_ns > 0)
+			rows[n / 2].ns = sampled->interrupted_ns;
+		samples = made_samples(RECORD_TIME, counters, names[measured - 1], rows, measured * n);
+		if (sampled->seeded)
+			sampled_seed(&samples, r);
+		made_run(&side, name, samples);
 		free(name);
 	}
 	check(side_check(&side, &err), &err);
 	return side;
 }
 
-/* A call that was interrupted, and stands for many that were not, makes a mean anything: nothing rests on it. */
-static void test_interrupted(void **state)
+/* A call that was interrupted, and stands for many that were not, makes a mean anything: nothing rests on it, nor on few calls that are the
+ * same in all runs. */
+static void test_chance(void **state)
 {
 	static const struct {
-		double then, interrupted, now;
+		struct sampled then, now;
 		enum decision decision;
 	} cases[] = {
-		{ 1000, 0, 1000, DECISION_PASS },	    { 1000, 0, 4000, DECISION_REGRESSION },
-		{ 4000, 0, 1000, DECISION_IMPROVED },	    { 1000, 5e6, 4000, DECISION_INCONCLUSIVE }, /* "improved" by the means */
-		{ 1000, 5e6, 1000, DECISION_INCONCLUSIVE },
+		{ { 1000, 0, 50, 0, false }, { 1000, 0, 50, 0, false }, DECISION_PASS },
+		{ { 1000, 0, 50, 0, false }, { 4000, 0, 50, 0, false }, DECISION_REGRESSION },
+		{ { 4000, 0, 50, 0, false }, { 1000, 0, 50, 0, false }, DECISION_IMPROVED },
+		{ { 1000, 5e6, 50, 0, false }, { 4000, 0, 50, 0, false }, DECISION_INCONCLUSIVE }, /* "improved" by the means */
+		{ { 1000, 5e6, 50, 0, false }, { 1000, 0, 50, 0, false }, DECISION_INCONCLUSIVE },
+		{ { 1000, 1e7, 50, 50000, false }, { 700, 0, 50, 50000, false }, DECISION_PASS }, /* it does a fiftieth */
+		{ { 1000, 0, 50, 50000, false }, { 700, 0, 50, 50000, false }, DECISION_IMPROVED },
+		{ { 70, 0, 17, 0, false }, { 180, 0, 22, 0, false }, DECISION_NOTHING_MEASURED },
+		{ { 70, 0, 50, 0, false }, { 180, 0, 22, 0, false }, DECISION_NOTHING_MEASURED },
+		{ { 280, 0, 15, 0, false }, { 70, 0, 9, 0, false }, DECISION_NOTHING_MEASURED },
+		{ { 70, 0, 17, 0, true }, { 180, 0, 17, 0, true }, DECISION_REGRESSION }, /* all runs together */
+		{ { 4000, 0, 17, 0, true }, { 1000, 0, 17, 0, true }, DECISION_IMPROVED },
+		{ { 70, 0, 2, 0, true }, { 180, 0, 2, 0, true }, DECISION_NOTHING_MEASURED },
 	};
 	struct rng rng;
 
 	(void)state;
 	rng_seed(&rng, 2);
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct side old = runs_of_one("old", cases[i].then, cases[i].interrupted, &rng),
-			    new = runs_of_one("new", cases[i].now, 0, &rng);
+		struct side old = runs_of("old", &cases[i].then, &rng), new = runs_of("new", &cases[i].now, &rng);
 		struct detect_input input = { .old = &old, .new = &new };
 		struct detect_options options = { .detector = detector_defaults,
 						  .comparison = &comparison_mannwhitney,
@@ -150,7 +180,8 @@ static void test_interrupted(void **state)
 
 		check(detect(&input, &options, &d, &err), &err);
 		if (d.decision != cases[i].decision)
-			fail_msg("%g (%g) and %g ns: %s", cases[i].then, cases[i].interrupted, cases[i].now, decision_text(d.decision));
+			fail_msg("%zu: %g (%g) and %g ns: %s", i, cases[i].then.ns, cases[i].then.interrupted_ns, cases[i].now.ns,
+				 decision_text(d.decision));
 		detected_release(&d);
 		side_release(&old);
 		side_release(&new);
@@ -159,7 +190,7 @@ static void test_interrupted(void **state)
 
 int suite_ranking(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_places), cmocka_unit_test(test_interrupted) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_places), cmocka_unit_test(test_chance) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
