@@ -24,20 +24,31 @@
 
 /* ---- shared with model train ---- */
 
-static bool side_shares(const struct side *side)
+/* What the emulation could not see in the run in which it was most. */
+static uint64_t side_unseen(const struct side *side, const char *what)
 {
+	uint64_t most = 0;
+
 	for (size_t r = 0; r < side->n; r++) {
-		for (size_t i = 0; i < side->runs[r].n_files; i++) {
-			if (samples_shared_bytes(&side->runs[r].files[i]) > 0)
-				return true;
-		}
+		uint64_t n = 0;
+
+		for (size_t i = 0; i < side->runs[r].n_files; i++)
+			n += samples_info_number(&side->runs[r].files[i], what);
+		most = n > most ? n : most;
 	}
-	return false;
+	return most;
 }
 
 static void remark_left_out(const struct side *side)
 {
-	if (side_shares(side))
+	uint64_t threads = side_unseen(side, SAMPLES_THREADS_UNSEEN);
+
+	if (threads)
+		cli_remark(
+		    "%s: %llu thread%s of a run were not simulated, for there were more at a time than the emulation follows: what they "
+		    "did is not judged",
+		    side->what, (unsigned long long)threads, text_plural(threads));
+	if (side_unseen(side, SAMPLES_SHARED_BYTES))
 		cli_remark("%s: the program maps memory that other processes may share: sharing between processes was not simulated, and "
 			   "is not judged",
 			   side->what);

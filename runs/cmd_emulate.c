@@ -85,9 +85,8 @@ static enum assay_status emulate_run_run(struct lab *lab, void *arguments, struc
 		st = launch_checked(a->words.items, err);
 	}
 	if (!st)
-		st =
-		    cmd_made(a->samples,
-			     "the program wrote no samples: was it built by 'assay emulate build', and does it call these functions?", err);
+		st = cmd_made(a->samples, "the program wrote no samples: was it built by 'assay emulate build'?",
+			      a->functions ? "none of the functions that --functions names was called" : "no function was called", err);
 	free(nodes);
 	return st;
 }

@@ -13,6 +13,8 @@
 struct outcome {
 	size_t files, samples;
 	uint64_t dropped, calls; /* of those that were only counted, too */
+	uint64_t unseen;	 /* threads */
+	bool unfinished;	 /* processes of the emulation, which write at their end */
 	bool shares;		 /* memory with other processes */
 	struct samples_time time;
 	char *why; /* of the first file that says why some were dropped */
@@ -28,13 +30,15 @@ static void count_file(const char *path, struct outcome *outcome)
 		return;
 	}
 	outcome->files++;
+	outcome->unfinished |= samples.back_end == RECORD_EMULATED && !samples.finished;
 	outcome->samples += samples.n;
 	outcome->dropped += samples.dropped;
 	for (size_t i = 0; i < samples.n_calls; i++)
 		outcome->calls += samples.calls[i].calls;
 	if (samples.dropped && !outcome->why && samples_info(&samples, "dropped"))
 		outcome->why = mem_string(samples_info(&samples, "dropped"));
-	outcome->shares |= samples_shared_bytes(&samples) > 0;
+	outcome->shares |= samples_info_number(&samples, SAMPLES_SHARED_BYTES) > 0;
+	outcome->unseen += samples_info_number(&samples, SAMPLES_THREADS_UNSEEN);
 	if (samples.back_end == RECORD_EMULATED)
 		samples_time_add(&outcome->time, &samples);
 	samples_release(&samples);
@@ -85,7 +89,18 @@ enum assay_status cmd_made_none_yet(const char *directory, struct assay_error *e
 	return st;
 }
 
-enum assay_status cmd_made(const char *directory, const char *nothing, struct assay_error *err)
+static const char *why_nothing(const struct outcome *outcome, const char *no_file, const char *no_call)
+{
+	if (outcome->dropped)
+		return "no sample could be kept";
+	if (!outcome->files)
+		return no_file;
+	return outcome->unfinished ? "the program's samples are lost or still to come: it did not end in order, went on as another program "
+				     "(exec*()), or left a process that runs on and writes them at its end (daemon())"
+				   : no_call;
+}
+
+enum assay_status cmd_made(const char *directory, const char *no_file, const char *no_call, struct assay_error *err)
 {
 	struct outcome outcome = { 0 };
 	struct cmd_made made;
@@ -100,6 +115,10 @@ enum assay_status cmd_made(const char *directory, const char *nothing, struct as
 			   outcome.why ? outcome.why : "the file does not say why");
 	if (outcome.shares)
 		cli_remark("the program maps memory that other processes may share: sharing between processes is not simulated");
+	if (outcome.unseen)
+		cli_remark(
+		    "%llu thread%s not simulated: there were more at a time than the emulation follows, and nothing of them is counted",
+		    (unsigned long long)outcome.unseen, outcome.unseen > 1 ? "s were" : " was");
 	unseen = samples_time_text(&outcome.time);
 	if (unseen)
 		cli_remark("%s", unseen);
@@ -111,7 +130,7 @@ enum assay_status cmd_made(const char *directory, const char *nothing, struct as
 				  "%llu call%s of selected functions, of which none could be measured (docs/probe.md says which cannot be)",
 				  (unsigned long long)outcome.calls, text_plural(outcome.calls));
 	if (!outcome.samples)
-		return launch_left_nothing(directory, outcome.dropped ? "no sample could be kept" : nothing, err);
+		return launch_left_nothing(directory, why_nothing(&outcome, no_file, no_call), err);
 	command = text_command((const char *const[]){ "samples", directory, NULL });
 	cli_remark("%zu sample%s in %zu file%s of '%s': %s shows them, 'assay detect OLD NEW' compares those of two builds",
 		   outcome.samples, text_plural(outcome.samples), outcome.files, text_plural(outcome.files), directory, command);

@@ -21,7 +21,7 @@ void cmd_made_since(const char *directory, const struct cmd_made *before, struct
 enum assay_status cmd_made_none_yet(const char *directory, struct assay_error *err);
 
 /* Says on standard error how many samples there are now, and what to do with them. ASSAY_E_NODATA if there are none: because samples were
- * dropped, or for the reason `nothing`. */
-enum assay_status cmd_made(const char *directory, const char *nothing, struct assay_error *err);
+ * dropped or lost, no file came (no_file), or nothing was called (no_call). */
+enum assay_status cmd_made(const char *directory, const char *no_file, const char *no_call, struct assay_error *err);
 
 #endif

@@ -166,7 +166,7 @@ static enum assay_status measure_program(const struct arguments *a, const struct
 		launch_variable("ASSAY_PROBE_INPUT", a->input);
 		set_seed(a->seed);
 		ended = run_all(a, &program);
-		st = cmd_made(a->output, "no selected function was called", err);
+		st = cmd_made(a->output, "no selected function was called", "no selected function was called", err);
 		if (ended) { /* samples until then are kept */
 			st = ended;
 			*err = program;

@@ -50,6 +50,71 @@ gcc plain.c -o plain
 run emulate run -o nothing -- ./plain
 refused 6 "the program wrote no samples: was it built by 'assay emulate build'"
 
+what='what was built for it and wrote nothing all the same: why'
+cat >ways.c <<'EOF'
+#include <string.h>
+#include <unistd.h>
+
+__attribute__((noinline)) long work(long n)
+{
+	volatile long sum = 0;
+
+	for (long i = 0; i < n; i++)
+		sum += i;
+	return sum;
+}
+
+int main(int argc, char **argv)
+{
+	if (work(1000) && argc > 1 && strcmp(argv[1], "exec") == 0)
+		execl("/bin/true", "true", (char *)NULL);
+	if (argc > 1 && strcmp(argv[1], "daemon") == 0 && daemon(1, 0) == 0)
+		sleep(5);
+	return 0;
+}
+EOF
+run emulate build -- gcc -O2 ways.c -o ways
+run emulate run -o ways-exec -- ./ways exec
+refused 6 "the program's samples are lost or still to come"
+run emulate run -o ways-daemon -- ./ways daemon
+refused 6 "the program's samples are lost or still to come"
+run emulate run -o ways-functions --functions nosuch -- ./ways
+refused 6 'none of the functions that --functions names was called'
+
+what='more threads at a time than are followed: that is said'
+cat >crowd.c <<'EOF'
+#include <pthread.h>
+
+#define CROWD 300
+
+static pthread_barrier_t all;
+
+static void *wait_for_all(void *unused)
+{
+	pthread_barrier_wait(&all);
+	return unused;
+}
+
+int main(void)
+{
+	pthread_t threads[CROWD];
+
+	pthread_barrier_init(&all, NULL, CROWD);
+	for (int i = 0; i < CROWD; i++)
+		pthread_create(&threads[i], NULL, wait_for_all, NULL);
+	for (int i = 0; i < CROWD; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+EOF
+run emulate build -- gcc -O2 -pthread crowd.c -o crowd
+run emulate run -o crowd-samples -- ./crowd
+expect_status 0
+cases=$((cases + 2))
+grep -q '45 threads were not simulated: there were more at a time than the emulation follows' "$tmp/err" || fail 'it should be said'
+run detect crowd-samples crowd-samples
+grep -q 'crowd-samples: 45 threads of a run were not simulated' "$tmp/err" || fail 'it should be said'
+
 what='memory lies where it lies natively, however long the path of the program'
 printf '#include <stdio.h>\n#include <stdlib.h>\nint main(void) { printf("%%zx\\n", (size_t)malloc(40) %% 4096); return 0; }\n' >heap.c
 gcc heap.c -o heap
@@ -241,6 +306,8 @@ run emulate build
 refused 2 'missing argument: -- COMPILER'
 run emulate build --archive x -- gcc
 refused 2 '--archive'
+run emulate build -- rustc a.rs
+refused 2 "'rustc' is neither gcc nor clang"
 run emulate build -- nonesuch-cc -c a.c
 refused 1 "cannot run 'nonesuch-cc'"
 run emulate build -- gcc -static a.o -o a

@@ -474,7 +474,7 @@ static void test_shares(void **state)
 	build("gcc", "", "special/shares.c", "program");
 	for (int own = 0; own < 2; own++) {
 		run("", own ? "./program -" : "./program", &s, 1);
-		assert_int_equal(samples_shared_bytes(&s), own ? 0 : 12288);
+		assert_int_equal(samples_info_number(&s, SAMPLES_SHARED_BYTES), own ? 0 : 12288);
 		samples_release(&s);
 		must("'%s' emulate run -o t%d -- ./program %s 2>said; grep -c 'sharing between processes is not simulated' said >n; "
 		     "test \"$(cat n)\" = %d",

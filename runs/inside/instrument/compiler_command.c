@@ -109,6 +109,11 @@ bool compiler_command_builds(const char *const *words, size_t n)
 	return is_one_of(base_name(words[launcher_words(words, n)]), "make gmake cmake ninja meson sh bash");
 }
 
+bool compiler_command_is_foreign(const char *const *words, size_t n)
+{
+	return is_one_of(base_name(words[launcher_words(words, n)]), "rustc cargo go ghc javac ocamlopt tcc");
+}
+
 void compiler_command_parse(const char *const *words, size_t n, struct compiler_command *out)
 {
 	size_t first = launcher_words(words, n) + 1;

@@ -580,9 +580,9 @@ const char *samples_info(const struct samples *samples, const char *key)
 	return NULL;
 }
 
-uint64_t samples_shared_bytes(const struct samples *samples)
+uint64_t samples_info_number(const struct samples *samples, const char *key)
 {
-	const char *text = samples_info(samples, "shared-bytes");
+	const char *text = samples_info(samples, key);
 
 	return text ? strtoull(text, NULL, 10) : 0;
 }

@@ -85,9 +85,10 @@ enum assay_status samples_parse(const char *name, const void *bytes, size_t n, s
 void samples_release(struct samples *samples); /* accepts zeroed */
 
 const char *samples_info(const struct samples *samples, const char *key); /* NULL when it is not there; else the last one */
-/* Of memory that the process mapped for writing and that others may share (shared-bytes): what they do to it is not simulated. 0: not
- * known. */
-uint64_t samples_shared_bytes(const struct samples *samples);
+/* What the emulation could not see, in numbers; 0: not known. */
+#define SAMPLES_SHARED_BYTES   "shared-bytes"	       /* of memory that the process mapped for writing and that others may share */
+#define SAMPLES_THREADS_UNSEEN "threads-not-simulated" /* more than it follows at a time: nothing of them is counted */
+uint64_t samples_info_number(const struct samples *samples, const char *key);
 size_t samples_counter(const struct samples *samples, const char *name); /* SIZE_MAX when it is not there */
 /* The calls [n] of a function, by thread; O(log(calls)). */
 const struct samples_calls *samples_calls_of(const struct samples *samples, size_t function, size_t *n);
