@@ -214,6 +214,19 @@ static char *comparable_processes(const struct side *old, const struct side *new
 	return NULL;
 }
 
+/* The emulation is part of the program: one that an earlier assay has built may count the same work otherwise. */
+static char *comparable_counting(const struct side *old, const struct side *new)
+{
+	uint64_t then = samples_info_number(side_run_first(&old->runs[0]), "counting");
+	uint64_t now = samples_info_number(side_run_first(&new->runs[0]), "counting");
+
+	if (then == now)
+		return NULL;
+	return mem_format(
+	    "%s was built by an earlier assay, which counted the same work otherwise: build it anew with 'assay emulate build'",
+	    then < now ? old->what : new->what);
+}
+
 size_t comparable_remarks(const struct side *old, const struct side *new, struct comparable_remark out[COMPARABLE_REMARKS])
 {
 	const struct side *sides[2] = { old ? old : new, new };
@@ -224,6 +237,7 @@ size_t comparable_remarks(const struct side *old, const struct side *new, struct
 	if (old) {
 		add(out, &n, "other_program", comparable_programs(old, new), true);
 		add(out, &n, "other_work", comparable_inputs(old, new), true);
+		add(out, &n, "counted_otherwise", comparable_counting(old, new), true);
 		add(out, &n, "processes", comparable_processes(old, new), false);
 	}
 	for (size_t s = first; s < 2; s++) {

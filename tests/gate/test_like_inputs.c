@@ -226,6 +226,32 @@ static void arguments_that_name_the_build(void **state)
 	side_release(&sides[1]);
 }
 
+/* The emulation of one side counted otherwise. */
+static void built_by_an_earlier_assay(void **state)
+{
+	struct detected d;
+	struct rng rng;
+	struct side old, new;
+
+	(void)state;
+	rng_seed(&rng, 1);
+	old = sized("old", TRAIN, 1e3, 1e4, 1, &rng);
+	new = sized("new", SEEN, 1e3, 1e4, 1.3, &rng);
+	for (size_t r = 0; r < SEEN; r++) {
+		struct samples *s = &new.runs[r].files[0];
+
+		s->infos = mem_resize(s->infos, s->n_infos + 1, sizeof(s->infos[0]));
+		s->infos[s->n_infos++] = (struct samples_info){ mem_string("counting"), mem_string("2") };
+	}
+	judge(&old, &new, &d);
+	assert_int_equal(d.decision, DECISION_INCONCLUSIVE);
+	assert_string_equal(reason(&d, "counted_otherwise"), "old was built by an earlier assay, which counted the same work otherwise: "
+							     "build it anew with 'assay emulate build'");
+	release(&d);
+	side_release(&new);
+	side_release(&old);
+}
+
 /* Ten times as large as all that was learned: nobody knows. */
 static void unlike_all(void **state)
 {
@@ -348,6 +374,7 @@ int suite_like_inputs(void)
 		cmocka_unit_test(runs_of_the_same_input),
 		cmocka_unit_test(many_inputs_in_turn),
 		cmocka_unit_test(arguments_that_name_the_build),
+		cmocka_unit_test(built_by_an_earlier_assay),
 		cmocka_unit_test(unlike_all),
 		cmocka_unit_test(kept),
 		cmocka_unit_test(what_cannot_be_kept),

@@ -16,6 +16,7 @@
 #define NODES		  2u
 #define MESSAGE_BYTES	  512u
 #define SDE_LIBRARY	  "libsde.so.1"
+#define COUNTING	  2 /* goes up where the same program counts otherwise: files before it had none */
 
 /* As sde_lib.h declares them. */
 #define MODE_INSTANT   0x10 /* read only, as it is: what came since the start (0) would be since any thread's start */
@@ -85,6 +86,7 @@ static void describe(void)
 	record_info(&runtime.writer, "windows", runtime.full ? "all" : "sampled");
 	record_info_number(&runtime.writer, "nodes", runtime.nodes);
 	record_info(&runtime.writer, "totals", "nested");
+	record_info_number(&runtime.writer, "counting", COUNTING);
 }
 
 /* ---- fork ---- */
