@@ -214,11 +214,9 @@ static char *comparable_processes(const struct side *old, const struct side *new
 	return NULL;
 }
 
-/* The emulation is part of the program: one that an earlier assay has built may count the same work otherwise. */
 static char *comparable_counting(const struct side *old, const struct side *new)
 {
-	uint64_t then = samples_info_number(side_run_first(&old->runs[0]), "counting");
-	uint64_t now = samples_info_number(side_run_first(&new->runs[0]), "counting");
+	uint64_t then = side_counting(old), now = side_counting(new);
 
 	if (then == now)
 		return NULL;

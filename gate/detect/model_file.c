@@ -46,6 +46,7 @@ void model_file_make(const struct side *side, const struct observed *observed, c
 		.what = mem_string(side->what),
 		.trained = mem_string(trained),
 		.back_end = side->back_end,
+		.counting = side_counting(side),
 		.hardware_type = mem_string(side->hardware_type),
 		.counters = texts_copy(observed->observations.columns, observed->observations.values.cols),
 		.n_counters = observed->observations.values.cols,
@@ -91,6 +92,8 @@ cJSON *model_file_json(const struct model_file *m)
 	cJSON_AddStringToObject(root, "what", m->what);
 	cJSON_AddStringToObject(root, "trained", m->trained);
 	cJSON_AddStringToObject(root, "backend", samples_back_end_name(m->back_end));
+	if (m->counting)
+		cJSON_AddNumberToObject(root, "counting", (double)m->counting);
 	cJSON_AddStringToObject(root, "hardware_type", m->hardware_type);
 	add_texts(root, "counters", m->counters, m->n_counters);
 	add_texts(root, "with_nested", m->inclusive, m->n_inclusive);
@@ -190,6 +193,8 @@ static void read_all(struct json_reader *r, const cJSON *root, struct model_file
 	m->trained = mem_string(json_reader_text(r, root, "trained"));
 	m->hardware_type = mem_string(json_reader_text(r, root, "hardware_type"));
 	m->back_end = back_end_of(r, root);
+	if (json_reader_has(r, root, "counting"))
+		m->counting = json_reader_size(r, root, "counting", 0, INTEGER_MAX);
 	m->counters = texts_of(r, root, "counters", MODEL_FILE_COUNTERS_MAX, &m->n_counters);
 	m->inclusive = texts_of(r, root, "with_nested", RECORD_FUNCTIONS_MAX, &m->n_inclusive);
 	if (cJSON_GetObjectItemCaseSensitive(root, "with_share")) /* older models have learned no others */
@@ -263,6 +268,11 @@ enum assay_status model_file_check(const struct model_file *model, const struct 
 	theirs.counters = names;
 	theirs.n_counters = kept;
 	st = side_compare_traits(&mine, &theirs, err);
+	if (!st && model->counting != side_counting(side))
+		st = assay_fail(
+		    err, ASSAY_E_USAGE,
+		    "the emulation of %s counts the same work otherwise than that of %s: build both by one assay, and train anew",
+		    model->what, side->what);
 	if (st)
 		assay_context(err, "this model cannot judge these samples");
 	free(names);

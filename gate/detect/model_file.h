@@ -12,6 +12,7 @@ struct model_file {
 	char *what;    /* "sqlite@1.2", "samples/old" */
 	char *trained; /* "2026-11-20T15:00:00Z" */
 	enum record_back_end back_end;
+	uint64_t counting;   /* side_counting() */
 	char *hardware_type; /* "" when not known */
 	char **counters;     /* [n_counters] of the detector's columns, by name */
 	size_t n_counters;

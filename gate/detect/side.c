@@ -250,6 +250,11 @@ const struct samples *side_run_first(const struct side_run *run)
 	return first;
 }
 
+uint64_t side_counting(const struct side *side)
+{
+	return samples_info_number(side_run_first(&side->runs[0]), "counting");
+}
+
 static bool run_was_killed(const struct side_run *run)
 {
 	return run->n_files && !side_run_first(run)->finished;

@@ -60,6 +60,10 @@ enum assay_status sides_keep_ended(struct side *old, struct side *new, struct as
 /* Of the process that began first. */
 const struct samples *side_run_first(const struct side_run *run);
 
+/* The emulation is part of the program: one that an earlier assay has built may count the same work otherwise, and says so by a smaller
+ * number (docs/formats.md, `counting`). */
+uint64_t side_counting(const struct side *side);
+
 /* May two be compared? ASSAY_E_USAGE that names the first difference: back end, hardware type (where both are known), counters. */
 enum assay_status side_compare(const struct side *a, const struct side *b, struct assay_error *err);
 /* The same for what is known of one whose samples are gone: counters sorted; `what` names it. Only counters that are looked at count. */

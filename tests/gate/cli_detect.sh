@@ -242,6 +242,9 @@ run detect old timed
 refused 2 "different back ends are never compared: 'old' is emulated, 'timed' is time"
 run detect --model-file 1.0.model timed
 refused 2 'this model cannot judge these samples' 'different back ends'
+jq 'del(.counting)' 1.0.model >earlier.model
+run detect --model-file earlier.model old
+refused 2 'this model cannot judge these samples' 'counts the same work otherwise'
 mkdir -p both/1 both/2
 cp old/1/* both/1
 cp timed/1/* both/2
