@@ -39,8 +39,7 @@ static bool is_same(const struct costs *whole, size_t column, const struct costs
 void cost_version_release(struct cost_version *version)
 {
 	costs_release(&version->costs);
-	free(version->part);
-	free(version->of);
+	mem_free(version->part, version->of);
 	*version = (struct cost_version){ .part = NULL };
 }
 

@@ -11,9 +11,7 @@
 
 void cost_counting_release(struct cost_counting *counting)
 {
-	free(counting->price);
-	free(counting->wanted);
-	free(counting->removed);
+	mem_free(counting->price, counting->wanted, counting->removed);
 	*counting = (struct cost_counting){ .version = NULL };
 }
 

@@ -63,7 +63,7 @@ struct observed {
 	double *own_ns;	   /* [functions] what each did in a run without nested calls, by all that costs (counters.h), or its time; where
 			    * what nested calls took is an estimate, so is this */
 	double *measured;  /* [functions] for how many calls, chosen at random, the samples of all runs count (samples_effective()). Runs
-			    * that  do not say by which seed have measured the same ones */
+			    * that do not say by which seed have measured the same ones */
 	double *unsure_ns; /* [functions] by how much a mean duration may be wrong, whatever the number of samples: what measuring takes; 0
 			      where no duration is looked at */
 };

@@ -140,6 +140,12 @@ refused 2 "assay run nothing --probe"
 cases=$((cases + 1))
 [ -z "$(find "$lab/.assay/samples" -type f ! -perm 600)" ] && [ -z "$(find "$lab/.assay/samples" -type d ! -perm 700)" ] || fail 'others may read samples'
 
+what='each repetition measures calls of its own'
+run -C "$lab" samples p@a --show '' --format json
+seeds=$(sed -n 's/.*"seed": "\([0-9]*\)".*/\1/p' "$tmp/out" | sort -u | wc -l)
+cases=$((cases + 1))
+[ "$seeds" = 4 ] || fail "4 runs with $seeds seeds"
+
 what='they are no results'
 run -C "$lab" runs list --format json
 expect_json .applications 0
