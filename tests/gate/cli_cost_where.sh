@@ -125,11 +125,19 @@ refused 2 '--early is for --predictor-cost'
 run -C "$lab" cost train work@old --predictor-cost .05 --of metric
 refused 2 'not in the metric'
 
-run -C "$lab" cost worst work@old --counts counts
+run -C "$lab" cost worst work@old --counts counts --max-error 100
 refused 6 'no input of work has bytes'
 
 what='the function, its line in the new source, and the loop of the old one'
-run -C "$lab" gate work@old work@new --method cost --counts counts --format json
+# One run of an input may not do where something else uses the machine; then there are more.
+for more in 1 2 3; do
+	if [ "$more" != 1 ]; then
+		run -C "$lab" run work --versions old --inputs "$(names a)" --quiet
+		run -C "$lab" run work --versions new,same --inputs "$(names b)" --quiet
+	fi
+	run -C "$lab" gate work@old work@new --method cost --counts counts --format json
+	[ "$status" = 4 ] || break
+done
 expect_status 3
 expect_json .slower_at[0].function second
 expect_json .slower_at[0].loop 'loop work.c:13 second'
