@@ -151,7 +151,7 @@ static bool info_is_first(const struct samples *s, size_t i)
 	return true;
 }
 
-/* Where the time of an emulated process went: one that is in a library counts there for nothing else. */
+/* Where the time of an emulated process went. */
 static void add_clock(const struct samples *s, struct document *d)
 {
 	struct samples_clock *rows;
@@ -163,6 +163,7 @@ static void add_clock(const struct samples *s, struct document *d)
 		doc_set(d, "function", rows[i].function == SIZE_MAX ? NULL : s->functions[rows[i].function].name);
 		doc_set(d, "ticks", (double)rows[i].ticks);
 		doc_set(d, "library", rows[i].library);
+		doc_set_bool(d, "counted", rows[i].counted);
 		doc_end(d);
 	}
 	doc_end(d);

@@ -60,6 +60,16 @@ static double ticks_in(const struct samples_time *time, const char *library)
 	return 0;
 }
 
+/* In the program's own code, which is built for the emulation. */
+static double ticks_own(const struct samples_time *time)
+{
+	double own = time->ticks;
+
+	for (size_t i = 0; i < time->n; i++)
+		own -= time->libraries[i].ticks;
+	return own;
+}
+
 /* In the runs of a version: mean, variance of the mean (no less than that of a clock that ticks at random), number. */
 struct spread {
 	double mean, variance;
@@ -91,16 +101,18 @@ static double chance_of(const struct spread *then, const struct spread *now)
 }
 
 /* How many times as long the new version is in the library, by runs; 1: that may be chance, or the machine's doing, which was slower in
- * what counts as well. */
-static double times_longer(const struct times *old, const struct times *new, const char *library)
+ * what counts as well, or the program itself saves it, which calls what it did itself. */
+static double times_longer(const struct times *old, const struct times *new, const struct samples_library *library)
 {
-	struct spread then = spread_in(old, library), now = spread_in(new, library);
-	double counted_then = old->all.ticks - old->all.unseen, counted_now = new->all.ticks - new->all.unseen, times, slower = 1;
+	struct spread then = spread_in(old, library->name), now = spread_in(new, library->name);
+	double own_then = ticks_own(&old->all), own_now = ticks_own(&new->all), more = now.mean - then.mean, times, slower = 1;
 
-	if (chance_of(&then, &now) > UNSEEN_LEVEL || now.mean - then.mean < UNSEEN_OF * new->all.ticks / (double)new->n)
+	if (library->counted)
+		more -= fmax(0, own_then / (double)old->n - own_now / (double)new->n);
+	if (chance_of(&then, &now) > UNSEEN_LEVEL || more < UNSEEN_OF * new->all.ticks / (double)new->n)
 		return 1;
-	if (old->work > 0 && new->work > 0 && counted_then > 0 && counted_now > 0)
-		slower = counted_now / new->work / (counted_then / old->work);
+	if (old->work > 0 && new->work > 0 && own_then > 0 && own_now > 0)
+		slower = own_now / new->work / (own_then / old->work);
 	times = now.mean / fmax(then.mean, 1. / (double)old->n);
 	return fmin(times, times / slower);
 }
@@ -146,7 +158,7 @@ void unseen_find(const struct side *old, const struct side *new, struct unseen *
 		then = times_of(old);
 	out->text = samples_time_text(part_of(&then.all) > part_of(&now.all) ? &then.all : &now.all);
 	for (size_t i = 0; i < now.all.n && then.n >= RUNS_MIN && now.n >= RUNS_MIN && !then.all.unknown && !now.all.unknown; i++) {
-		double times = times_longer(&then, &now, now.all.libraries[i].name);
+		double times = times_longer(&then, &now, &now.all.libraries[i]);
 
 		if (times < UNSEEN_GREW || times <= out->times)
 			continue;

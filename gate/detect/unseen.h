@@ -1,5 +1,5 @@
-/* What the emulation does not count: time in libraries that were not built for it, by the clock that runs beside it. It says nothing of a
- * function, but how much there is, and whether it grew. */
+/* What the emulation does not count: time in libraries that were not built for it, by the clock that runs beside it, and in the C library,
+ * whose calls count at a fixed price. It says nothing of a function, but how much there is, and whether it grew. */
 #ifndef GATE_DETECT_UNSEEN_H
 #define GATE_DETECT_UNSEEN_H
 

@@ -27,7 +27,7 @@ struct clock_place {
 	uint32_t of, count; /* count 0: free */
 };
 
-/* What counts, and what does not count here because it counts elsewhere: our own work; the C library's, which counts as blocks; waiting. */
+/* What counts, and what does not count here because it counts elsewhere: our own work, and waiting. */
 enum { LIBRARY_COUNTED, LIBRARY_LEFT_OUT, LIBRARY_PROGRAM /* not built for the emulation */, LIBRARY_FIRST };
 
 static struct clock_now none, *nows; /* nows [THREADS] */
@@ -232,14 +232,29 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
+static bool begins_with(const char *name, const char *const words[], size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(name, words[i], strlen(words[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Their calls count, at a price; their time is beside it. */
+static bool is_priced(const char *name)
+{
+	static const char *const priced[] = { "libc.so", "libm.so", "libmvec.so" };
+
+	return begins_with(name, priced, sizeof(priced) / sizeof(priced[0]));
+}
+
 static uint32_t library_number(const char *name)
 {
-	static const char *const left_out[] = { "libc.so",  "libm.so", "libmvec.so", "libpthread.so", "libdl.so",   "librt.so", "ld-linux",
-						"libgomp.", "libomp.", "libomp-",    "libiomp",	      "linux-vdso", "libpapi.", "libsde." };
+	static const char *const left_out[] = { "libpthread.so", "libdl.so", "librt.so",   "ld-linux", "libgomp.", "libomp.",
+						"libomp-",	 "libiomp",  "linux-vdso", "libpapi.", "libsde." };
 
-	for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++)
-		if (strncmp(name, left_out[i], strlen(left_out[i])) == 0)
-			return LIBRARY_LEFT_OUT;
+	if (begins_with(name, left_out, sizeof(left_out) / sizeof(left_out[0])))
+		return LIBRARY_LEFT_OUT;
 	for (uint32_t i = LIBRARY_FIRST; i < n_libraries; i++)
 		if (strcmp(libraries[i], name) == 0)
 			return i;
@@ -306,12 +321,12 @@ static size_t append(char *line, size_t n, const char *text)
 
 static void row_write(const struct clock_place *row)
 {
-	char line[LIBRARY_BYTES + 48], digits[24];
+	char line[LIBRARY_BYTES + 64], digits[24];
 	size_t n = append(line, 0, row->of == NONE ? "-" : record_number(row->of, 10, digits));
 
 	n = append(line, n, " ");
 	n = append(line, n, record_number(row->count, 10, digits));
-	n = append(line, n, " ");
+	n = append(line, n, is_priced(libraries[row->where]) ? " counted " : " ");
 	append(line, n, libraries[row->where]);
 	record_info(&runtime.writer, "clock", line);
 }

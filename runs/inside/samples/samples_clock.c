@@ -33,8 +33,9 @@ static bool clock_parse(const struct samples *samples, const char *text, struct 
 	text = number_of(text, &out->ticks);
 	if (!text || *text == '\0')
 		return false;
-	out->library = strcmp(text, COUNTED) == 0 ? NULL : text;
-	return true;
+	out->counted = strcmp(text, COUNTED) == 0 || strncmp(text, COUNTED " ", sizeof(COUNTED)) == 0;
+	out->library = !out->counted ? text : text[strlen(COUNTED)] ? text + sizeof(COUNTED) : NULL;
+	return !out->library || *out->library != '\0';
 }
 
 size_t samples_clock(const struct samples *samples, struct samples_clock **out)
@@ -73,12 +74,15 @@ void samples_time_add(struct samples_time *time, const struct samples *samples)
 	time->unknown |= !is_known(samples);
 	for (size_t i = 0; i < n; i++) {
 		double ticks = (double)rows[i].ticks;
+		struct samples_library *library;
 
 		time->ticks += ticks;
 		if (!rows[i].library)
 			continue;
-		time->unseen += ticks;
-		samples_time_in(time, rows[i].library)->ticks += ticks;
+		time->unseen += rows[i].counted ? 0 : ticks;
+		library = samples_time_in(time, rows[i].library);
+		library->counted = rows[i].counted && (library->counted || library->ticks == 0);
+		library->ticks += ticks;
 	}
 	free(rows);
 }
@@ -88,7 +92,7 @@ const struct samples_library *samples_time_most(const struct samples_time *time)
 	const struct samples_library *most = NULL;
 
 	for (size_t i = 0; i < time->n; i++)
-		if (!most || time->libraries[i].ticks > most->ticks)
+		if (!time->libraries[i].counted && (!most || time->libraries[i].ticks > most->ticks))
 			most = &time->libraries[i];
 	return most;
 }

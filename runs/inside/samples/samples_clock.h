@@ -1,5 +1,5 @@
-/* Where the time of an emulated process went, by the kernel's clock (runs/inside/emulate/clock.c): in code that counts, and in libraries
- * that were not built for the emulation, of which nothing is counted. */
+/* Where the time of an emulated process went, by the kernel's clock (runs/inside/emulate/clock.c): in code that counts; in the C library,
+ * of which calls are counted; and in libraries that were not built for the emulation, of which nothing is. */
 #ifndef RUNS_SAMPLES_CLOCK_H
 #define RUNS_SAMPLES_CLOCK_H
 
@@ -11,7 +11,8 @@
 struct samples_clock {
 	size_t function;     /* that was active, innermost of those that are known; SIZE_MAX: none */
 	uint64_t ticks;	     /* of the clock */
-	const char *library; /* the file's name; SAMPLES_CLOCK_PROGRAM; NULL: it counts. Borrowed */
+	const char *library; /* the file's name; SAMPLES_CLOCK_PROGRAM; NULL: the program's own code, which counts. Borrowed */
+	bool counted;	     /* NULL, or the C library, whose calls count at a fixed price */
 };
 
 /* *out [returned], to free(): in the file's order. 0: nothing is known, or nothing took long enough. Lines that cannot be read are left
@@ -24,14 +25,15 @@ struct samples_time {
 	struct samples_library {
 		char *name;
 		double ticks;
-	} * libraries; /* [n] */
+		bool counted; /* its calls are */
+	} * libraries;	      /* [n] */
 	size_t n;
 	bool unknown; /* of some of it: a thread had no clock, or a process ended without telling */
 };
 void samples_time_add(struct samples_time *time, const struct samples *samples); /* of the emulated back end */
 /* Its entry with that name, new if there is none yet. */
 struct samples_library *samples_time_in(struct samples_time *time, const char *name);
-/* The library where most of the unseen time is. NULL: there is none. */
+/* The library, of which nothing is counted, where most time is. NULL: there is none. */
 const struct samples_library *samples_time_most(const struct samples_time *time);
 void samples_time_release(struct samples_time *time); /* accepts zeroed */
 
