@@ -114,6 +114,21 @@ static void test_decisions(void **state)
 	}
 }
 
+/* The first line answers. */
+static void check_answer(const struct detected *d)
+{
+	struct buf text = BUF_INIT;
+	struct document out;
+
+	document_init(&out);
+	detect_add(d, false, &out);
+	document_human(&out, &(struct doc_style){ .columns = 100 }, &text);
+	if (!strstr(text.bytes, " times as much time is spent in libc.so.6; by what is counted none of 1 function"))
+		fail_msg("%s", text.bytes);
+	buf_release(&text);
+	document_release(&out);
+}
+
 /* Time in the C library, whose calls count: never said to be unseen, and no pass where it grew and the program saves less. */
 static void test_priced(void **state)
 {
@@ -149,6 +164,8 @@ static void test_priced(void **state)
 		    (*slower != '\0') != (rows[i].decision == DECISION_INCONCLUSIVE))
 			fail_msg("%s: %s; %s; %s", rows[i].what, decision_text(d.decision), reason(&d, "unseen_time"), slower);
 		assert_true(!*slower || strstr(slower, " in libc.so.6, mostly from pack::run()"));
+		if (i == 1)
+			check_answer(&d);
 		detected_release(&d);
 		side_release(&old);
 		side_release(&new);
