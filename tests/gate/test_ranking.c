@@ -188,9 +188,78 @@ static void test_chance(void **state)
 	}
 }
 
+#define DIVIDED_RUNS 20 /* as many as the usual rate asks for */
+
+/* Of each run so many calls of one function, which in turns access so much. */
+struct divided {
+	size_t calls;
+	double accesses[2];
+};
+
+static struct side divided_runs(const char *what, const struct divided *divided, struct rng *rng)
+{
+	static const char *const names[] = { "f", NULL }, *const counted[] = { "emulated:accesses", "emulated:blocks", NULL };
+	struct side side = made_side(what);
+	struct assay_error err;
+
+	for (size_t r = 0; r < DIVIDED_RUNS; r++) {
+		struct made rows[2 * SAMPLES];
+		double size = exp(.01 * rng_normal(rng)); /* of the input */
+		char *name = mem_format("%03zu", r);
+
+		memset(rows, 0, sizeof(rows));
+		for (size_t i = 0; i < divided->calls; i++) {
+			double accesses = size * divided->accesses[i % 2];
+
+			rows[i] = (struct made){ .values = { accesses, accesses / 2 } };
+		}
+		made_run(&side, name, made_samples(RECORD_EMULATED, counted, names, rows, divided->calls));
+		free(name);
+	}
+	check(side_check(&side, &err), &err);
+	return side;
+}
+
+/* The same work, divided between calls in another way: no regression, and of the number of calls is said what is true. */
+static void test_divided(void **state)
+{
+	static const struct {
+		struct divided now;
+		const char *code, *text;
+	} cases[] = {
+		{ { SAMPLES, { 100, 1900 } }, "divided_otherwise", "f: single calls differ" },
+		{ { 2 * SAMPLES, { 500, 500 } }, "called_otherwise", "f: called 2 times as often" },
+	};
+	static const struct divided then = { SAMPLES, { 1000, 1000 } };
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 3);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct side old = divided_runs("old", &then, &rng), new = divided_runs("new", &cases[i].now, &rng);
+		struct detect_input input = { .old = &old, .new = &new };
+		struct detect_options options = { .detector = detector_defaults, .observe = observe_defaults };
+		const char *text = "";
+		struct assay_error err;
+		struct detected d;
+
+		check(detect(&input, &options, &d, &err), &err);
+		assert_int_equal(d.decision, DECISION_PASS);
+		for (size_t k = 0; k < d.n_reasons; k++) {
+			assert_true(strcmp(d.reasons[k].code, cases[!i].code) != 0);
+			text = strcmp(d.reasons[k].code, cases[i].code) == 0 ? d.reasons[k].text : text;
+		}
+		if (!strstr(text, cases[i].text))
+			fail_msg("%s: '%s'", cases[i].code, text);
+		detected_release(&d);
+		side_release(&old);
+		side_release(&new);
+	}
+}
+
 int suite_ranking(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_places), cmocka_unit_test(test_chance) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_places), cmocka_unit_test(test_chance), cmocka_unit_test(test_divided) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
