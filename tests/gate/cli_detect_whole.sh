@@ -103,6 +103,24 @@ for model in autoencoder mann-whitney; do
 	[ $model = autoencoder ] || expect_stdout 'not more than what calls take' # by the autoencoder nothing may have changed at all
 done
 
+build uneven.own "$whole/../special/uneven.c"
+build uneven.taken -DTAKEN "$whole/../special/uneven.c"
+for program in own taken; do
+	sample uneven.$program uneven/$program 9 0
+done
+for model in autoencoder mann-whitney; do
+	what="$model: work that threads take from each other is no more work, but on pages of others"
+	run detect uneven/own uneven/taken --rate .1 --model $model --format json
+	expect_status 3
+	expect_json .functions[0].name part
+	expect_json .functions[0].kind remote_memory
+	expect_json .functions[0].further_kinds 0
+	run detect uneven/own uneven/own --rate .1 --model $model --format json
+	expect_json .decision pass
+done
+run samples uneven/taken --format json
+expect_near '.functions[0].counters["emulated:accesses"]' 245763 .001
+
 what='what compilers add to each file of a program is none of its functions'
 echo 'struct Table { Table(); int values[4]; }; Table::Table() { for (int &v : values) v = 1; } Table table;' >table.cc
 for compiler in 'g++ -O0' 'g++ -O2' 'g++ -O2 -flto' 'clang++ -O0' 'clang++ -O2'; do
