@@ -318,6 +318,7 @@ static void test_elsewhere(void **state)
 static void test_priced(void **state)
 {
 	struct samples s[2];
+	struct samples_time time = { .n = 0 };
 
 	(void)state;
 	build("gcc", "", "special/scans.c", "program");
@@ -328,8 +329,12 @@ static void test_priced(void **state)
 	else if (!(ticks(&s[0], "read_number", "libc.so.6") <= 40 && ticks(&s[1], "read_number", "libc.so.6") >= 60))
 		fail_msg("%g ticks in a short text, %g in a long one", ticks(&s[0], "read_number", "libc.so.6"),
 			 ticks(&s[1], "read_number", "libc.so.6"));
-	for (size_t k = 0; k < 2; k++)
+	for (size_t k = 0; k < 2; k++) {
+		samples_time_add(&time, &s[k]);
 		samples_release(&s[k]);
+	}
+	assert_float_equal(time.unseen, 0, 0);
+	samples_time_release(&time);
 }
 
 static double calls_of(const struct samples *s, const char *function)
