@@ -33,6 +33,7 @@ EMBED_FILE(schema_running_7, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_7.sql"
 EMBED_FILE(schema_running_9, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_9.sql");
 EMBED_FILE(schema_running_10, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_10.sql");
 EMBED_FILE(schema_running_12, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_12.sql");
+EMBED_FILE(schema_running_13, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_13.sql");
 EMBED_FILE(schema_nightly_8, ASSAY_SOURCE_DIRECTORY "/gate/nightly/schema_8.sql");
 EMBED_FILE(schema_nightly_11, ASSAY_SOURCE_DIRECTORY "/gate/nightly/schema_11.sql");
 EMBED_FILE(schema_samples_5, ASSAY_SOURCE_DIRECTORY "/runs/inside/samples/schema_5.sql");
@@ -51,6 +52,7 @@ const struct store_migration store_migrations[] = {
 	{ { schema_running_10, NULL } },
 	{ { schema_nightly_11, NULL } },
 	{ { schema_running_12, NULL } },
+	{ { schema_running_13, NULL } },
 };
 
 const int store_migrations_n = (int)(sizeof(store_migrations) / sizeof(store_migrations[0]));

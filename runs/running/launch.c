@@ -216,8 +216,6 @@ static enum assay_status launch_resume(const struct launch_options *options, str
 	for (size_t i = 0; !st && i < launch->plan.n_versions; i++)
 		manifest_derive(&launch->manifest, launch->plan.versions[i]);
 	if (!st)
-		launch->plan.dearer = options->choice.dearer;
-	if (!st)
 		st = plan_check_choice(&launch->plan, &options->choice, launch->hosts, launch->n, err);
 	if (!st)
 		st = plan_check(&launch->lab.store, &launch->plan, &launch->manifest, err);

@@ -30,7 +30,7 @@ struct plan {
 	bool complete;
 	double level; /* of intervals of its results, where they were looked at while it grew (gate/decide/looks.h); NaN: they were not */
 	double shapes_s; /* so long each version and input is run with one thing after the other dearer, on each machine; 0: not */
-	unsigned dearer; /* then also these shapes (fleet/shape/shape.h), a bit each; not stored: who resumes names them anew */
+	unsigned dearer; /* then also these shapes (fleet/shape/shape.h), a bit each */
 	char *probe;	 /* how functions are measured in its runs (manifest_probe_text()), which are no results then; NULL: they are */
 };
 
@@ -79,7 +79,7 @@ struct plan_choice {
 	uint64_t seed;	 /* else one is drawn */
 	bool probe;	 /* functions are measured, as the manifest's `probe` says */
 	double shapes_s; /* as of a plan; 0: as it is */
-	unsigned dearer; /* as of a plan */
+	unsigned dearer; /* as of a plan; 0: as it is */
 };
 
 /* A plan that is not in the store yet: all but id, time and the artefacts' hashes, which are "". ASSAY_E_USAGE for names that the

@@ -156,6 +156,14 @@ done >"$tmp/out"
 run -C "$tmp/lab" profile copy/large --format json
 expect_json '.counts[0].sensitivities[2].name' cores
 expect_json '.counts[0].sensitivities[3].name' network
+sqlite3 "$tmp/lab/.assay/runs.db" "DELETE FROM shaped_run; UPDATE plan SET complete = 0 WHERE dearer = 'network'"
+run -C "$tmp/lab" run copy --resume --dearer quota
+refused 2 '--dearer contradicts the runs that are to be resumed (network)'
+run -C "$tmp/lab" run copy --resume --format json
+expect_status 0
+cases=$((cases + 1))
+[ "$(sqlite3 "$tmp/lab/.assay/runs.db" "SELECT count(*) > 0 FROM shaped_run WHERE shape = 'network'")" = 1 ] ||
+	fail 'what was asked for is not dearer in runs that are resumed'
 sed -i '/shapes:/d; /dearer:/d' "$tmp/lab/lab.yaml"
 
 what='another build is not counted by the runs of the one before'
