@@ -341,23 +341,36 @@ struct hot {
 	struct thread *thread; /* NULL: not known (yet), or not simulated */
 	uint32_t simulating;
 	uint32_t waits;	   /* nothing counts (waiting.c): then there is a thread */
-	uint32_t busy;	   /* we are at work: hooks in signal handlers and in what we call do nothing */
-	uintptr_t busy_at; /* where on the stack that began; UINTPTR_MAX: it ends in any case */
+	uint64_t busy;	   /* we are at work, so many times BUSY_ONCE, and where that began: hooks in handlers and in what we call do nothing */
 };
 extern __thread struct hot hot;
 
-static inline void busy_begin(uintptr_t at)
-{
-	hot.busy_at = hot.busy ? hot.busy_at : at;
-	__asm__ volatile("" ::: "memory");
-	hot.busy++;
-}
-#define BUSY_HERE() busy_begin((uintptr_t)__builtin_frame_address(0)) /* a handler may jump out of it */
+#define BUSY_ONCE   (UINT64_C(1) << 48)
+#define BUSY_ALWAYS (BUSY_ONCE - 1) /* no place on a stack: it ends in any case */
 
-/* Of BUSY_HERE(): where a handler has taken it for left, it has ended already. */
+/* From here on, up to busy_end(), we are at work. `at` is its place on the stack, for a handler may jump out of it. One word, written once:
+ * a handler that came between two would leave the place of its own work, which lies below, and the next one would take this for left. */
+static inline void busy_begin(uint64_t at)
+{
+	uint64_t busy = __atomic_load_n(&hot.busy, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&hot.busy, busy ? busy + BUSY_ONCE : BUSY_ONCE | at, __ATOMIC_RELAXED);
+	__asm__ volatile("" ::: "memory");
+}
+#define BUSY_HERE() busy_begin((uintptr_t)__builtin_frame_address(0))
+
+static inline uintptr_t busy_at(void)
+{
+	return hot.busy & BUSY_ALWAYS;
+}
+
+/* Where a handler has taken it for left, it has ended already. */
 static inline void busy_end(void)
 {
-	hot.busy -= hot.busy != 0;
+	uint64_t busy = __atomic_load_n(&hot.busy, __ATOMIC_RELAXED);
+
+	__asm__ volatile("" ::: "memory");
+	__atomic_store_n(&hot.busy, busy < 2 * BUSY_ONCE ? 0 : busy - BUSY_ONCE, __ATOMIC_RELAXED);
 }
 extern __thread uint64_t system_calls;
 

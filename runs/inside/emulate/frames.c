@@ -209,7 +209,7 @@ static bool on_alternate_stack(void)
 /* We are at work; not if a handler has jumped out of that: the stack would be below. The window that was at work begins anew. */
 static __attribute__((noinline, cold)) bool is_busy(struct thread *t, uintptr_t stack)
 {
-	if (!on_own_stack(t, stack) || !on_own_stack(t, hot.busy_at) || stack <= hot.busy_at || on_alternate_stack())
+	if (!on_own_stack(t, stack) || !on_own_stack(t, busy_at()) || stack <= busy_at() || on_alternate_stack())
 		return true;
 	hot.busy = 0;
 	__atomic_store_n(&t->pauses, false, __ATOMIC_RELAXED);

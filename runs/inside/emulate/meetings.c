@@ -173,7 +173,7 @@ static void team_enter(struct team *team, uint32_t size)
 	if (!team->master)
 		return;
 	if (t && t != team->master) {
-		busy_begin(UINTPTR_MAX);
+		busy_begin(BUSY_ALWAYS);
 		window_close(t);
 	}
 	threads_lock();
@@ -198,9 +198,9 @@ static void team_leave(struct team *team)
 		return;
 	window = window_after(t);
 	if (t != team->master) {
-		busy_begin(UINTPTR_MAX);
+		busy_begin(BUSY_ALWAYS);
 		window_close(t);
-		hot.busy--;
+		busy_end();
 	}
 	threads_lock();
 	team->end = window > team->end ? window : team->end;

@@ -93,12 +93,12 @@ static void describe(void)
 
 static void before_fork(void)
 {
-	busy_begin(UINTPTR_MAX);
+	busy_begin(BUSY_ALWAYS);
 }
 
 static void after_fork(void)
 {
-	hot.busy--;
+	busy_end();
 }
 
 /* After the other files' handlers. */
@@ -110,7 +110,7 @@ static void in_child(void)
 	runtime.counts = runtime.rest = (struct counts){ 0 };
 	runtime.hitm[0] = runtime.hitm[1] = runtime.rest_hitm[0] = runtime.rest_hitm[1] = 0;
 	record_fork(&runtime.writer, t ? &t->record : &none);
-	hot.busy--;
+	busy_end();
 }
 
 /* ---- the exact counters as PAPI's software-defined events, sde:::assay::accesses and so on, of the thread that reads ---- */
@@ -181,7 +181,7 @@ void runtime_start(void)
 	started = true;
 	if (!directory || !*directory)
 		return;
-	busy_begin(UINTPTR_MAX);
+	busy_begin(BUSY_ALWAYS);
 	runtime.full = full && *full == '1';
 	runtime.nodes = nodes_of(secure_getenv("ASSAY_EMULATE_NODES"));
 	runtime.directory = pages_map(DIRECTORY_ENTRIES * sizeof(*runtime.directory));
@@ -192,7 +192,7 @@ void runtime_start(void)
 		say("cannot read the list of functions ", list, strerror(failed));
 	else if (!runtime.directory)
 		say("there is no memory for ", "the emulation", NULL);
-	hot.busy--;
+	busy_end();
 	if (!runtime.on)
 		return;
 	describe();
@@ -202,9 +202,9 @@ void runtime_start(void)
 	at_quick_exit(runtime_finish);
 	pthread_atfork(before_fork, after_fork, in_child); /* the last: it comes first before fork(), and last after it */
 	thread_attach();
-	busy_begin(UINTPTR_MAX);
+	busy_begin(BUSY_ALWAYS);
 	events_register();
-	hot.busy--;
+	busy_end();
 }
 
 /* prefix:NAME VALUE of each counter. */
@@ -228,7 +228,7 @@ void runtime_finish(void)
 		return; /* a child of vfork() has its parent's memory */
 	runtime.on = false;
 	threads_finish();
-	busy_begin(UINTPTR_MAX);
+	busy_begin(BUSY_ALWAYS);
 	evaluate_all();
 	write_sums("total:", &runtime.counts, runtime.hitm);
 	write_sums("rest:", &runtime.rest, runtime.rest_hitm);
@@ -239,7 +239,7 @@ void runtime_finish(void)
 	record_info_number(&runtime.writer, "windows-forced", runtime.forced);
 	record_info_number(&runtime.writer, "touches-dropped", runtime.dropped);
 	record_close(&runtime.writer);
-	hot.busy--;
+	busy_end();
 }
 
 __attribute__((constructor(101))) static void on_start(void)

@@ -66,12 +66,12 @@ void spin_unlock(struct spin *s)
 void threads_lock(void)
 {
 	spin_lock(&lock);
-	busy_begin(UINTPTR_MAX);
+	busy_begin(BUSY_ALWAYS);
 }
 
 void threads_unlock(void)
 {
-	hot.busy--;
+	busy_end();
 	spin_unlock(&lock);
 }
 
@@ -389,7 +389,7 @@ static void thread_enter(struct thread *t, uintptr_t stack_low, uintptr_t stack_
 {
 	t->stack_low = stack_low;
 	t->stack_high = stack_high;
-	hot = (struct hot){ .thread = t, .busy = 1, .blocks_left = BLOCKS_GRANTED };
+	hot = (struct hot){ .thread = t, .busy = BUSY_ONCE | BUSY_ALWAYS, .blocks_left = BLOCKS_GRANTED };
 	system_calls = 0;
 	t->hot = &hot;
 	t->blocks_granted = BLOCKS_GRANTED;
@@ -435,7 +435,7 @@ static void thread_leave(struct thread *t)
 	uint64_t window;
 
 	waiting_stop();
-	busy_begin(UINTPTR_MAX);
+	busy_begin(BUSY_ALWAYS);
 	window = window_after(t);
 	window_close(t);
 	frames_unwind_all(t);
@@ -496,17 +496,17 @@ uint64_t thread_advance(struct thread *t, uint64_t window)
 	waiting_stop();
 	own = window_after(t);
 	next = own > window ? own : window;
-	busy_begin(UINTPTR_MAX);
+	busy_begin(BUSY_ALWAYS);
 	window_close(t);
 	window_begin(t, next);
-	hot.busy--;
+	busy_end();
 	return next;
 }
 
 void thread_wait_begin(struct thread *t)
 {
 	waiting_stop();
-	busy_begin(UINTPTR_MAX);
+	busy_begin(BUSY_ALWAYS);
 	t->resume = window_after(t);
 	window_close(t);
 }
@@ -514,7 +514,7 @@ void thread_wait_begin(struct thread *t)
 void thread_wait_end(struct thread *t)
 {
 	window_begin(t, t->resume);
-	hot.busy--;
+	busy_end();
 }
 
 /* ---- creation and joining ---- */
@@ -531,7 +531,7 @@ static struct thread *thread_create_begin(size_t stack_bytes)
 	if (!self || hot.busy)
 		return NULL;
 	waiting_stop();
-	busy_begin(UINTPTR_MAX);
+	busy_begin(BUSY_ALWAYS);
 	window = window_now(self, &used);
 	stays = used <= ALIGNED_ACCESSES && threads_meet_in(window);
 	if (!stays) {
@@ -547,7 +547,7 @@ static struct thread *thread_create_begin(size_t stack_bytes)
 	threads_unlock();
 	if (!stays)
 		window_begin(self, window); /* with one more to meet */
-	hot.busy--;
+	busy_end();
 	return t;
 }
 
