@@ -434,6 +434,36 @@ static void test_polls(void **state)
 	}
 }
 
+/* A handler after each instruction of the hooks would leave no time for them; after each n-th one, for many n, it comes nearly everywhere,
+ * and twice in the same piece of work. Where the hooks are at work it counts nowhere. */
+static void test_steps(void **state)
+{
+	static const char *const functions[] = { "main", "put", "changes", "adds" };
+	static const char *const counters[] = { "emulated:accesses", "emulated:blocks", "emulated:atomics" };
+	double undisturbed[COUNT(functions)][COUNT(counters)];
+
+	(void)state;
+	build("gcc", "", "special/steps.c", "program");
+	for (int i = 0; i < 36; i++) {
+		char *command = mem_format("./program %d", i ? 24 + i : 1000000);
+		struct samples s;
+
+		run("", command, &s, 1);
+		for (size_t f = 0; f < COUNT(functions); f++) {
+			for (size_t c = 0; c < COUNT(counters); c++) {
+				double sum = all_of(&s, functions[f], counters[c]);
+
+				undisturbed[f][c] = i == 0 ? sum : undisturbed[f][c];
+				check_near(command, sum, undisturbed[f][c], 0);
+			}
+		}
+		if (i > 0)
+			check_near(command, all_of(&s, "on_signal", "emulated:accesses"), 8 * calls_of(&s, "on_signal"), 0);
+		samples_release(&s);
+		free(command);
+	}
+}
+
 static void test_jumps(void **state)
 {
 	static const char *const compilers[] = { "gcc", "clang-14" };
@@ -667,16 +697,13 @@ static void test_library(void **state)
 int suite_emulation(void)
 {
 	static const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_potential),	 SCRATCH_TEST(test_determinism),
-		SCRATCH_TEST(test_reused),	 SCRATCH_TEST(test_padding),
-		SCRATCH_TEST(test_places),	 SCRATCH_TEST(test_others),
-		SCRATCH_TEST(test_jumps),	 SCRATCH_TEST(test_forks),
-		SCRATCH_TEST(test_languages),	 SCRATCH_TEST(test_openmp),
-		SCRATCH_TEST(test_library),	 SCRATCH_TEST(test_shares),
-		SCRATCH_TEST(test_waits),	 SCRATCH_TEST(test_polls),
-		SCRATCH_TEST(test_library_work), SCRATCH_TEST(test_elsewhere),
-		SCRATCH_TEST(test_priced),	 SCRATCH_TEST(test_strings),
-		SCRATCH_TEST(test_in_place),	 SCRATCH_TEST(test_done_for_callers),
+		SCRATCH_TEST(test_potential),	 SCRATCH_TEST(test_determinism), SCRATCH_TEST(test_reused),
+		SCRATCH_TEST(test_padding),	 SCRATCH_TEST(test_places),	 SCRATCH_TEST(test_others),
+		SCRATCH_TEST(test_jumps),	 SCRATCH_TEST(test_forks),	 SCRATCH_TEST(test_languages),
+		SCRATCH_TEST(test_openmp),	 SCRATCH_TEST(test_library),	 SCRATCH_TEST(test_shares),
+		SCRATCH_TEST(test_waits),	 SCRATCH_TEST(test_polls),	 SCRATCH_TEST(test_steps),
+		SCRATCH_TEST(test_library_work), SCRATCH_TEST(test_elsewhere),	 SCRATCH_TEST(test_priced),
+		SCRATCH_TEST(test_strings),	 SCRATCH_TEST(test_in_place),	 SCRATCH_TEST(test_done_for_callers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

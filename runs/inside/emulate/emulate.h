@@ -340,8 +340,8 @@ struct hot {
 	uint64_t allocations, allocated_bytes, copied_bytes, atomics, waited, changes;
 	struct thread *thread; /* NULL: not known (yet), or not simulated */
 	uint32_t simulating;
-	uint32_t waits;	   /* nothing counts (waiting.c): then there is a thread */
-	uint64_t busy;	   /* we are at work, so many times BUSY_ONCE, and where that began: hooks in handlers and in what we call do nothing */
+	uint32_t waits; /* nothing counts (waiting.c): then there is a thread */
+	uint64_t busy; /* we are at work, so many times BUSY_ONCE, and where that began: hooks in handlers and in what we call do nothing */
 };
 extern __thread struct hot hot;
 
