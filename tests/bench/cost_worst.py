@@ -3,6 +3,7 @@
 PROGRAM runs LEARNED drawn inputs in a laboratory whose manifest has all of them, with what they were drawn by. Of the others `cost worst` lists those that should
 cost most for each byte; the first SHOWN of all are run, and compared with what SAMPLES (CSV, of cost.sh) has of every one."""
 import csv
+import itertools
 import json
 import os
 import random
@@ -15,6 +16,7 @@ import sys
 from cost_programs import PROGRAMS, built, drawn, read
 
 INPUTS, LEARNED, SHOWN = 360, 60, 10
+BYTES = 500 << 20  # of all inputs of a program: a version has files of at most 512 MiB
 WORK = """#!/bin/sh
 # work.sh PROGRAM WORDS FILE: its words, a line each, in which @ stands for the file
 program=$1 words=$2 file=$3
@@ -66,8 +68,13 @@ def laboratory(assay, program, name, versions, inputs, known, lab, work):
     return lab
 
 
-def learned_of(name):
-    return sorted(random.Random(f"worst {name}").sample(range(INPUTS), LEARNED))
+def learned_of(name, inputs=range(INPUTS)):
+    return sorted(random.Random(f"worst {name}").sample(inputs, LEARNED))
+
+
+def fitting(sizes):
+    """The first inputs: as many as a manifest may have."""
+    return range(sum(total <= BYTES for total in itertools.accumulate(sizes)))
 
 
 def said_of(words, ok=(0,)):
@@ -93,8 +100,10 @@ def run(program, lab, name, inputs):
 def main():
     name, program, sources, work, samples = sys.argv[1:6]
     plain = built(PROGRAMS[name], sources, os.path.join(work, name + ".plain"), "")
-    lab = laboratory(program, PROGRAMS[name], name, {"plain": plain}, range(INPUTS), True, os.path.join(work, name + ".worst"), work)
-    done, learned = os.path.join(lab, "done"), [named(i) for i in learned_of(name)]
+    rows = read(samples)
+    inputs = fitting(row["bytes"] for row in rows)
+    lab = laboratory(program, PROGRAMS[name], name, {"plain": plain}, inputs, True, os.path.join(work, name + ".worst"), work)
+    done, learned = os.path.join(lab, "done"), [named(i) for i in learned_of(name, inputs)]
     if not os.path.exists(done):
         run(program, lab, name, learned)
         with open(done, "w", encoding="ascii"):
@@ -105,8 +114,8 @@ def main():
         print(f"| {name} | {100 * trained['error']:.1f} % | refused: {said.stderr.strip()} |" + " |" * 8)
         return
     worst, answer = json.loads(said.stdout)["worst"], json.loads(said.stdout)
-    cost = {named(i): min(row[f"seconds {k + 1}"] for k in range(3)) for i, row in enumerate(read(samples))}
-    size = {named(i): row["bytes"] for i, row in enumerate(read(samples))}
+    cost = {named(i): min(row[f"seconds {k + 1}"] for k in range(3)) for i, row in enumerate(rows)}
+    size = {named(i): row["bytes"] for i, row in enumerate(rows)}
     # Both start the program differently, which costs the same of every input: what every run costs is by each of them.
     floor = trained["intercept"]
     measured = {key: (cost[key] - floor) / size[key] for key in (one["input"] for one in worst)}
