@@ -55,7 +55,7 @@ marked_value value_of(llvm::DbgValueInst *mark, const llvm::DominatorTree &domin
 llvm::MDNode *counter_kind(llvm::Module *m);
 llvm::LoadInst *counter_load(llvm::IRBuilder<> *code, llvm::MDNode *kind, llvm::Value *at);
 void counter_store(llvm::IRBuilder<> *code, llvm::MDNode *kind, llvm::Value *at, llvm::Value *what);
-/* Those of loops that call nothing are in registers until these end. True: something has changed. */
+/* The few of an innermost loop that calls nothing are in registers until it ends. True: something has changed. */
 bool counters_to_registers(llvm::Function *f, llvm::LoopInfo *loops, llvm::DominatorTree *dominators);
 
 } // namespace counted

@@ -1,4 +1,4 @@
-/* Counters as memory, for clang's plugin: what the compiler may know of them, and that they are in registers while loops last. */
+/* Counters as memory, for clang's plugin: what the compiler may know of them, and that they are in registers while inner loops last. */
 #include "runs/inside/features/counting/plugin_clang.h"
 
 #include <llvm/Analysis/LoopInfo.h>
@@ -12,7 +12,9 @@
 using namespace llvm;
 using namespace counted;
 
-#define EXITS_MAX 8u /* of a loop whose counters are in registers */
+/* Of a loop whose counters are in registers. With more there are too few registers, and whatever enters and leaves the loop moves them all. */
+#define EXITS_MAX    8u
+#define COUNTERS_MAX 4u
 
 static bool is_cxx(const Module &m)
 {
@@ -118,19 +120,15 @@ bool has_few_exits(const Loop *loop)
 	return loop->isLoopSimplifyForm() && exits.size() <= EXITS_MAX && none_of(exits, [](BasicBlock *exit) { return exit->isEHPad(); });
 }
 
-/* The outermost loops for which it can be done. */
 void hold_counters(Loop *loop, MDNode *kind, std::vector<AllocaInst *> *locals)
 {
 	SmallVector<BasicBlock *, 8> exits;
+	auto counters = counters_in(loop, kind);
 
-	if (!is_quiet(loop) || !has_few_exits(loop)) {
-		for (Loop *inner : *loop)
-			hold_counters(inner, kind, locals);
-		return;
-	}
 	loop->getUniqueExitBlocks(exits);
-	for (const auto &one : counters_in(loop, kind))
-		locals->push_back(hold_counter(loop, exits, kind, one.first, one.second));
+	if (counters.size() <= COUNTERS_MAX)
+		for (const auto &one : counters)
+			locals->push_back(hold_counter(loop, exits, kind, one.first, one.second));
 }
 
 } // namespace
@@ -139,8 +137,9 @@ bool counted::counters_to_registers(Function *f, LoopInfo *loops, DominatorTree 
 {
 	std::vector<AllocaInst *> locals;
 
-	for (Loop *loop : *loops)
-		hold_counters(loop, counter_kind(f->getParent()), &locals);
+	for (Loop *loop : loops->getLoopsInPreorder())
+		if (loop->isInnermost() && is_quiet(loop) && has_few_exits(loop))
+			hold_counters(loop, counter_kind(f->getParent()), &locals);
 	if (!locals.empty())
 		PromoteMemToReg(locals, *dominators);
 	return !locals.empty();
