@@ -16,7 +16,7 @@ import sys
 from cost_programs import PROGRAMS, built, drawn, read
 
 INPUTS, LEARNED, SHOWN = 360, 60, 10
-BYTES = 500 << 20  # of all inputs of a program: a version has files of at most 512 MiB
+BYTES = 400 << 20  # of all inputs of a program: a version has files of at most 512 MiB
 WORK = """#!/bin/sh
 # work.sh PROGRAM WORDS FILE: its words, a line each, in which @ stands for the file
 program=$1 words=$2 file=$3
@@ -35,7 +35,7 @@ def named(i):
 
 
 def laboratory(assay, program, name, versions, inputs, known, lab, work):
-    """A laboratory with these drawn inputs, with or without what is known of them, and these binaries by version; one that is there already stays as it is."""
+    """A laboratory with these drawn inputs, what they were drawn by in their environment or not, and these binaries by version; one that is there already stays as it is."""
     apps, drawings = os.path.join(lab, "apps"), os.path.join(work, name + ".inputs")
     if os.path.exists(os.path.join(lab, "done")):
         return lab
@@ -43,8 +43,9 @@ def laboratory(assay, program, name, versions, inputs, known, lab, work):
     subprocess.run([assay, "init", lab], check=True, stdout=subprocess.DEVNULL)
     with open(os.path.join(lab, "lab.yaml"), "a", encoding="ascii") as out:
         out.write("hosts:\n  - { name: here, transport: local }\n")
-    for directory in ("bin", "data", "words", "known"):
+    for directory in ("bin", "data", "words"):
         os.makedirs(os.path.join(apps, directory))
+    listed = []
     for version, binary in versions.items():
         shutil.copy(binary, os.path.join(apps, "bin", version))
     with open(os.path.join(apps, "bin", "work.sh"), "w", encoding="ascii") as out:
@@ -57,13 +58,14 @@ def laboratory(assay, program, name, versions, inputs, known, lab, work):
         shutil.copy(path, os.path.join(apps, "data", named(i)))
         with open(os.path.join(apps, "words", named(i)), "w", encoding="utf-8") as out:
             out.write("".join(word.replace(path, "@FILE@") + "\n" for word in words))
-        with open(os.path.join(apps, "known", named(i)), "w", encoding="ascii") as out:
-            out.write("".join(f"{value} {key}\n" for key, value in drawn_by.items() if key != "bytes"))
+        variables = ", ".join(f"{key.upper()}: '{value}'" for key, value in drawn_by.items() if key != "bytes")
+        listed.append(f"  {named(i)}: {{ arguments: ['{{files}}/words/{named(i)}', '{{files}}/data/{named(i)}'], environment: {{ {variables} }} }}\n")
     with open(os.path.join(apps, name + ".yaml"), "w", encoding="ascii") as out:
-        out.write("files: [bin, words, known]\ninputs_of: data\n"
-                  "command: ['{files}/bin/work.sh', '{files}/bin/{version}', '{files}/words/{input}', '{files}/data/{input}']\n")
+        command = "'{files}/bin/work.sh', '{files}/bin/{version}'"
         if known:
-            out.write("features: [/bin/cat, '{files}/known/{input}']\n")
+            out.write(f"files: [bin, words, data]\ncommand: [{command}]\ninputs:\n" + "".join(listed))
+        else:
+            out.write(f"files: [bin, words]\ninputs_of: data\ncommand: [{command}, '{{files}}/words/{{input}}', '{{files}}/data/{{input}}']\n")
         out.write("versions: { " + ": , ".join(versions) + ": }\nrepetitions: 1\nwarm_ups: 0\nsampling: off\n")
     return lab
 
