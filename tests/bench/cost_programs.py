@@ -154,11 +154,15 @@ def counts(assay, words, directory):
     return {name: number for number, name in (line.split(" ", 1) for line in shown.splitlines())}
 
 
-def read(path):
+def read_text(path):
     if not os.path.exists(path):
         return []
     with open(path, encoding="ascii", newline="") as source:
-        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(source)]
+        return list(csv.DictReader(source))
+
+
+def read(path):
+    return [{name: float(value) for name, value in row.items()} for row in read_text(path)]
 
 
 def independent(rows):

@@ -2,11 +2,11 @@
 features_cost.py build|time|few ASSAY SOURCES WORK SAMPLES ROUNDS: what counting costs programs of Debian, built by gcc and by clang.
 
 build builds each program three times by each compiler from its sources in SOURCES/PACKAGE, as it is, to count, and to count with values, and makes its
-input; what is there is kept. time runs all of them in turns, ROUNDS times, from memory, and writes their processor times to SAMPLES (CSV); it prints the
-table of the page. Counts are kept in memory, too, as `assay features run` has them kept.
+input; what is there is kept. time runs all of them in turns, ROUNDS times, from memory, and writes their processor times to SAMPLES (CSV); rounds that were
+ended before are in WORK/times.csv, and are not run again. It prints the table of the page. Counts are kept in memory, too, as `assay features run` has them kept.
 
 few runs drawn inputs (cost_worst.py) by the plain and the counting build of gcc, has `assay cost train --counting-cost` choose what is counted, builds that, and runs the three
-in turns, ROUNDS times."""
+in turns, ROUNDS times; a row that is in WORK is not measured again."""
 import concurrent.futures
 import csv
 import dataclasses
@@ -84,18 +84,34 @@ def all_of(name, assay, sources, work):
         return dict(zip(which, two.map(lambda one: built(name, *one, assay, sources, work), which))), path
 
 
-def times_of(name, binaries, path, rounds):
-    """A row a round: seconds by compiler and build, in an order that turns."""
-    order = list(binaries)
+def round_of(name, binaries, path, k):
+    """Seconds by compiler and build, in an order that turns."""
+    order, row = list(binaries), {}
     with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
         arguments = PROGRAMS[name][2](shutil.copy(path, memory))
+        for which in order[k % len(order):] + order[:k % len(order)]:
+            os.environ["ASSAY_FEATURES_DIRECTORY"] = counts = tempfile.mkdtemp(dir=memory)
+            row[which] = cost_programs.seconds([binaries[which], *arguments])
+            shutil.rmtree(counts)
+    return row
+
+
+def samples_of(programs, path, rounds):
+    """Rounds by program, those of PATH among them; each new one is added to it when it has ended."""
+    columns = [f"{compiler} {how}" for compiler in COMPILERS for how in BUILDS]
+    kept = {(row["program"], int(row["round"])): {tuple(column.split()): row[column] for column in columns} for row in cost_programs.read_text(path)}
+    with open(path, "a", encoding="ascii", newline="") as out:
+        write = csv.writer(out, lineterminator="\n")
+        if not kept and not out.tell():
+            write.writerow(["program", "round", *columns])
         for k in range(rounds):
-            row = {}
-            for which in order[k % len(order):] + order[:k % len(order)]:
-                os.environ["ASSAY_FEATURES_DIRECTORY"] = counts = tempfile.mkdtemp(dir=memory)
-                row[which] = cost_programs.seconds([binaries[which], *arguments])
-                shutil.rmtree(counts)
-            yield row
+            for name in programs:
+                if (name, k + 1) not in kept:
+                    row = round_of(name, *programs[name], k)
+                    kept[name, k + 1] = row
+                    write.writerow([name, k + 1, *(f"{row[tuple(column.split())]:.6f}" for column in columns)])
+                    out.flush()
+    return {name: [{which: float(seconds) for which, seconds in kept[name, k + 1].items()} for k in range(rounds)] for name in programs}
 
 
 def few(name, assay, sources, work, rounds):
@@ -151,18 +167,20 @@ def main():
     what, assay, sources, work, path, rounds = *sys.argv[1:6], int(sys.argv[6])
     if what == "few":
         for name in FEW:
-            print(few(name, assay, sources, work, rounds), flush=True)
+            row = os.path.join(work, name + ".few.row")
+            if not os.path.exists(row):
+                text = few(name, assay, sources, work, rounds)
+                with open(row, "w", encoding="utf-8") as out:
+                    out.write(text + "\n")
+            with open(row, encoding="utf-8") as ended:
+                print(ended.read(), end="", flush=True)
         return
     programs = {name: all_of(name, assay, sources, work) for name in PROGRAMS}
     if what == "build":
         return
-    samples = {name: list(times_of(name, *programs[name], rounds)) for name in PROGRAMS}
-    with open(path, "w", encoding="ascii", newline="") as out:
-        write = csv.writer(out, lineterminator="\n")
-        write.writerow(["program", "round", *(f"{compiler} {how}" for compiler in COMPILERS for how in BUILDS)])
-        for name, rounds_of in samples.items():
-            for k, row in enumerate(rounds_of):
-                write.writerow([name, k + 1, *(f"{row[compiler, how]:.6f}" for compiler in COMPILERS for how in BUILDS)])
+    kept = os.path.join(work, "times.csv")
+    samples = samples_of(programs, kept, rounds)
+    shutil.copy(kept, path)
     table(samples)
 
 
