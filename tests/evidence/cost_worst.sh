@@ -17,7 +17,7 @@ done
 Of each program a manifest has the 360 drawn inputs of [what an input should cost](cost.md), as many as are 400 MiB, as files, and what they were drawn by as variables of their environment; 60 of them, drawn, were run once each. `assay cost worst` ranks
 all of them by what they should cost for each byte beyond what every run costs, and looks at no count. The ten that it puts first were run then. What all cost had been measured for cost.md, from memory, without `assay`: that says which are the dearest in truth.
 
-*Error*: of the model on inputs left out. *Ranked*: inputs that it says something of; the others are left out, since most of what they cost every run does, or the model does not know. Costs are a byte, beyond what every run costs, in
+*Error*: of the model on inputs left out; above 15 % `assay` refuses it, and was asked with `--max-error 100` for what is said here. *Ranked*: inputs that it says something of; the others are left out, since most of what they cost every run does, or the model does not know. Costs are a byte, beyond what every run costs, in
 times the median of those ranked: what it expects of its first; what that took when it was run; the dearest of its ten; in truth the dearest of all, and of the 60 that were run before. *Place*: that its first has in truth. *Of ten*: how many of its first ten are among the ten dearest in truth.
 *Expected, off*: |expected / measured - 1| of the ten.
 
