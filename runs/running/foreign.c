@@ -10,6 +10,7 @@
 #include <expat.h>
 #include <inttypes.h>
 #include <math.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -382,9 +383,11 @@ struct phoronix {
 	char *path[DEPTH_MAX];
 	size_t depth;
 	struct buf text;
-	struct buf identifier, title, description, proportion, entry, value, raw; /* of a result */
-	struct buf measured, when;						  /* of a system */
-	char **systems, **times;						  /* [n_systems] */
+	struct buf identifier, title, description, scale, proportion, entry, value, raw; /* of a result */
+	struct buf measured, when;							 /* of a system */
+	char *application;								 /* of a result whose data have begun; else NULL */
+	void *names;									 /* of all results so far, a tree; owned */
+	char **systems, **times;							 /* [n_systems] */
 	size_t n_systems;
 	enum assay_status st;
 };
@@ -403,6 +406,42 @@ static bool stands_at(const struct phoronix *p, const char *path)
 	return i == p->depth;
 }
 
+static const char *said(const struct buf *b)
+{
+	return b->size > 0 ? b->bytes : "";
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* Takes the name; false: a result has it already. */
+static bool phoronix_name(struct phoronix *p, char *name)
+{
+	char *const *of = tsearch(name, &p->names, compare_names);
+
+	ASSAY_BUG_IF(!of);
+	if (*of != name)
+		free(name);
+	p->application = *of;
+	return *of == name;
+}
+
+/* A test may measure several things under one description, as LevelDB's do operations and bytes a second: what follows the first one has
+ * its unit in its name, too. */
+static void phoronix_data(struct phoronix *p)
+{
+	const char *test = *said(&p->identifier) ? said(&p->identifier) : said(&p->title);
+
+	if (phoronix_name(p, *said(&p->description) ? mem_format("%s/%s", test, said(&p->description)) : mem_string(test)) ||
+	    phoronix_name(p, mem_format("%s (%s)", p->application, said(&p->scale))))
+		return;
+	p->st = assay_fail(p->r->err, ASSAY_E_FORMAT, "%s:%lu: a second result '%s': nothing tells it from the first", p->r->options->name,
+			   XML_GetCurrentLineNumber(p->parser), TEXT_SHOWN(p->application));
+	XML_StopParser(p->parser, XML_FALSE);
+}
+
 static void phoronix_open(void *of, const XML_Char *name, const XML_Char **attributes)
 {
 	struct phoronix *p = of;
@@ -412,6 +451,8 @@ static void phoronix_open(void *of, const XML_Char *name, const XML_Char **attri
 		p->path[p->depth] = mem_string(name);
 	p->depth++;
 	buf_clear(&p->text);
+	if (!p->st && !p->application && stands_at(p, "PhoronixTestSuite/Result/Data"))
+		phoronix_data(p);
 }
 
 static void phoronix_text(void *of, const XML_Char *bytes, int n)
@@ -431,31 +472,26 @@ static char *phoronix_time(const struct phoronix *p, const char *measured)
 	return time_of_file(p->r);
 }
 
-static const char *said(const struct buf *b)
-{
-	return b->size > 0 ? b->bytes : "";
-}
-
-/* "12.5:12.6:12.4" are a result's repetitions; without them it has one. */
+/* "12.5:12.6:12.4" are a result's repetitions; without them it has one. Where several systems are said to be one machine, they are what was
+ * compared on it: its kernels, compilers, settings. */
 static void phoronix_entry(struct phoronix *p)
 {
-	const char *machine_said = said(&p->entry), *name = *said(&p->identifier) ? said(&p->identifier) : said(&p->title);
+	const char *measured = said(&p->entry), *version = p->r->options->machine && p->n_systems > 1 ? measured : "";
 	char *values = mem_string(*said(&p->raw) ? said(&p->raw) : said(&p->value)), *rest = values, *value;
-	char *machine = machine_of(p->r, machine_said);
-	char *application = *said(&p->description) ? mem_format("%s/%s", name, said(&p->description)) : mem_string(name);
+	char *machine = machine_of(p->r, measured);
 
 	if (!machine)
 		p->st = fail_no_machine(p->r);
 	if (!*values) /* it failed there */
-		failed_add(p->r, application);
+		failed_add(p->r, p->application);
 	while (!p->st && *values && (value = strsep(&rest, ":")))
-		row_add(p->r, (struct row){ .application = mem_string(application),
-					    .version = mem_string(""),
+		row_add(p->r, (struct row){ .application = mem_string(p->application),
+					    .version = mem_string(version),
 					    .machine = mem_string(machine),
-					    .taken = phoronix_time(p, machine_said),
+					    .taken = phoronix_time(p, measured),
 					    .value = mem_string(value),
 					    .direction = strcmp(said(&p->proportion), "HIB") == 0 ? "higher" : "lower" });
-	mem_free(application, machine, values);
+	mem_free(machine, values);
 	buf_clear(&p->entry);
 	buf_clear(&p->value);
 	buf_clear(&p->raw);
@@ -476,7 +512,9 @@ static void phoronix_result(struct phoronix *p)
 	buf_clear(&p->identifier);
 	buf_clear(&p->title);
 	buf_clear(&p->description);
+	buf_clear(&p->scale);
 	buf_clear(&p->proportion);
+	p->application = NULL;
 }
 
 static void phoronix_close(void *of, const XML_Char *name)
@@ -485,13 +523,16 @@ static void phoronix_close(void *of, const XML_Char *name)
 	const struct {
 		const char *path;
 		struct buf *to;
-	} leaves[] = {
-		{ "PhoronixTestSuite/System/Identifier", &p->measured },	 { "PhoronixTestSuite/System/TimeStamp", &p->when },
-		{ "PhoronixTestSuite/Result/Identifier", &p->identifier },	 { "PhoronixTestSuite/Result/Title", &p->title },
-		{ "PhoronixTestSuite/Result/Description", &p->description },	 { "PhoronixTestSuite/Result/Proportion", &p->proportion },
-		{ "PhoronixTestSuite/Result/Data/Entry/Identifier", &p->entry }, { "PhoronixTestSuite/Result/Data/Entry/Value", &p->value },
-		{ "PhoronixTestSuite/Result/Data/Entry/RawString", &p->raw }
-	};
+	} leaves[] = { { "PhoronixTestSuite/System/Identifier", &p->measured },
+		       { "PhoronixTestSuite/System/TimeStamp", &p->when },
+		       { "PhoronixTestSuite/Result/Identifier", &p->identifier },
+		       { "PhoronixTestSuite/Result/Title", &p->title },
+		       { "PhoronixTestSuite/Result/Description", &p->description },
+		       { "PhoronixTestSuite/Result/Scale", &p->scale },
+		       { "PhoronixTestSuite/Result/Proportion", &p->proportion },
+		       { "PhoronixTestSuite/Result/Data/Entry/Identifier", &p->entry },
+		       { "PhoronixTestSuite/Result/Data/Entry/Value", &p->value },
+		       { "PhoronixTestSuite/Result/Data/Entry/RawString", &p->raw } };
 
 	(void)name;
 	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++) {
@@ -516,7 +557,7 @@ static void phoronix_close(void *of, const XML_Char *name)
 
 static void phoronix_release(struct phoronix *p)
 {
-	struct buf *texts[] = { &p->text,  &p->identifier, &p->title, &p->description, &p->proportion,
+	struct buf *texts[] = { &p->text,  &p->identifier, &p->title, &p->description, &p->scale, &p->proportion,
 				&p->entry, &p->value,	   &p->raw,   &p->measured,    &p->when };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -526,6 +567,7 @@ static void phoronix_release(struct phoronix *p)
 	for (size_t i = 0; i < p->n_systems; i++)
 		mem_free(p->systems[i], p->times[i]);
 	mem_free(p->systems, p->times);
+	tdestroy(p->names, free);
 	XML_ParserFree(p->parser);
 }
 
@@ -540,9 +582,6 @@ static enum assay_status phoronix_read(struct reader *r, const char *text, size_
 	if (XML_Parse(p.parser, text, (int)n, 1) == XML_STATUS_ERROR && !p.st)
 		p.st = assay_fail(r->err, ASSAY_E_FORMAT, "%s:%lu: %s", r->options->name, XML_GetCurrentLineNumber(p.parser),
 				  XML_ErrorString(XML_GetErrorCode(p.parser)));
-	if (!p.st && r->options->machine && p.n_systems > 1)
-		p.st = assay_fail(r->err, ASSAY_E_USAGE, "%s has the results of %zu systems; --machine would make them one",
-				  r->options->name, p.n_systems);
 	phoronix_release(&p);
 	return p.st;
 }

@@ -184,8 +184,90 @@ expect_json '.results[4].machine' node2
 expect_json '.results[4].metric' 5130
 expect_json '.results[4].repetition' 2
 expect_json '.results[4].taken_ms' 1634719200000
-import "$tmp/p.xml" --machine x
-refused 2 '2 systems'
+
+what='one machine, whose systems are what was compared on it'
+import "$tmp/p.xml" --machine x --application on-x
+expect_stdout 'on-x/pts/compress-7zip-1.10.0/Test: Rating@node1 and other versions'
+run -C "$lab" runs show 'on-x/pts/compress-7zip-1.10.0/Test: Rating@node2' --format json
+expect_json '.results[0].machine' x
+expect_json .results 3
+
+what='a file as the suite saves it: one run that measures two things, another test, a monitor'
+# result IDENTIFIER TITLE ARGUMENTS DESCRIPTION SCALE PROPORTION FORMAT VALUE RAW
+result() {
+	cat <<E2
+  <Result>
+    <Identifier>$1</Identifier>
+    <Title>$2</Title>
+    <AppVersion>1.23</AppVersion>
+    <Arguments>$3</Arguments>
+    <Description>$4</Description>
+    <Scale>$5</Scale>
+    <Proportion>$6</Proportion>
+    <DisplayFormat>$7</DisplayFormat>
+    <Data>
+      <Entry>
+        <Identifier>ci &amp; more</Identifier>
+        <Value>$8</Value>
+        <RawString>$9</RawString>
+        <JSON>{"compiler-options":{"compiler-type":"CXX","compiler":"g++"},"test-run-times":"24.18:17.79"}</JSON>
+      </Entry>
+    </Data>
+  </Result>
+E2
+}
+suite() {
+	cat <<'E2'
+<?xml version="1.0"?>
+<!--Phoronix Test Suite v10.8.4-->
+<PhoronixTestSuite>
+  <Generated>
+    <Title>nightly</Title>
+    <LastModified>2026-09-29 22:55:10</LastModified>
+    <TestClient>Phoronix Test Suite v10.8.4</TestClient>
+    <Description>KVM testing on Debian 12 via the Phoronix Test Suite.</Description>
+  </Generated>
+  <System>
+    <Identifier>ci &amp; more</Identifier>
+    <Hardware>Processor: 19/01 (4 Cores), Memory: 8GB</Hardware>
+    <Software>OS: Debian 12, Kernel: 6.1.102 (x86_64)</Software>
+    <User>ubuntu</User>
+    <TimeStamp>2026-09-29 22:54:14</TimeStamp>
+    <TestClientVersion>10.8.4</TestClientVersion>
+    <Notes></Notes>
+    <JSON>{"cpu-microcode":"0x1000065"}</JSON>
+  </System>
+E2
+	result pts/leveldb-1.1.0 LevelDB '--benchmarks=fillsync' 'Benchmark: Fill Sync' MB/s HIB BAR_GRAPH "${1:-}" "${1:+0.4:0.5:0.6}"
+	result pts/leveldb-1.1.0 LevelDB '--benchmarks=fillsync' 'Benchmark: Fill Sync' 'Microseconds Per Op' LIB BAR_GRAPH 7012.1 7011.9:7012.0:7012.4
+	result pts/leveldb-1.1.0 LevelDB '--benchmarks=readhot' 'Benchmark: Hot Read' 'Microseconds Per Op' LIB BAR_GRAPH 3.5 3.4:3.6
+	result '' 'CPU Temperature Monitor' '' 'Phoronix Test Suite System Monitoring' Celsius '' LINE_GRAPH 35,36,38.5 ''
+	echo '</PhoronixTestSuite>'
+}
+leveldb='pts/leveldb-1.1.0/Benchmark: Fill Sync'
+for megabytes in 0.5 ''; do # where one has failed, the other keeps its name
+	suite $megabytes >"$tmp/suite.xml"
+	import "$tmp/suite.xml" --version "v$megabytes" --format json
+	expect_status 0
+	expect_json .rows "$([ "$megabytes" ] && echo 9 || echo 6)"
+	expect_json .not_used.not_a_number 1
+	run -C "$lab" runs show "$leveldb (Microseconds Per Op)@v$megabytes" --format json
+	expect_json .results 3
+	expect_json .higher_is_better false
+	expect_json '.results[2].metric' 7012.4
+	expect_json '.results[0].machine' 'ci & more'
+	expect_json '.results[0].taken_ms' 1790722454000
+done
+run -C "$lab" runs show "$leveldb@v0.5" --format json
+expect_json .results 3
+expect_json .higher_is_better true
+run -C "$lab" runs show "$leveldb@v" --format json
+refused 2 v0.5
+run -C "$lab" runs show 'pts/leveldb-1.1.0/Benchmark: Hot Read@v' --format json
+expect_json .results 2
+suite 0.5 | sed 's/Hot Read/Fill Sync/' >"$tmp/same.xml"
+import "$tmp/same.xml" --version 3
+refused 2 'same.xml:65: ' "a second result '$leveldb (Microseconds Per Op)'"
 
 what='files that are none'
 for text in '' '{' '{}' '[]' '<a' '<a/>' '{"results": 3}' '{"results": [{"command": "x", "times": ["y"]}]}' '{"benchmarks": []}' '<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>'; do
