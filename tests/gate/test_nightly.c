@@ -159,6 +159,53 @@ static void test_deadline(void **state)
 	assert_int_equal(suite_deadline_ms(&s, ten_at_night), ten_at_night + 90000);
 }
 
+/* ---- how a night ends ---- */
+
+/* The worst of what is there and is asked for: what is worse is taken away one after the other. */
+static void test_exit(void **state)
+{
+	static const struct {
+		const char *id; /* of its decision; "": it was not reached */
+		enum decision decision;
+		const char *detail;
+		int status;
+	} rows[] = {
+		{ "a", DECISION_REGRESSION, "", 3 },   { "b", DECISION_NOTHING_MEASURED, "", 6 },
+		{ "", DECISION_PASS, "", 6 },	       { "d", DECISION_ENVIRONMENT, "", 5 },
+		{ "e", DECISION_INCONCLUSIVE, "", 4 }, { "f", DECISION_PASS, "h1: gone", 7 },
+		{ "g", DECISION_IMPROVED, "", 0 },     { "h", DECISION_PASS, "", 0 },
+	};
+	enum { N = sizeof(rows) / sizeof(rows[0]) };
+	struct night_comparison c[N];
+	struct night_decision d[N];
+
+	(void)state;
+	for (int i = 0; i < N; i++) { /* the best first: order decides nothing */
+		c[i] = (struct night_comparison){ .plan = "p", .detail = mem_string(rows[N - 1 - i].detail) };
+		d[i] = (struct night_decision){ .decision = rows[N - 1 - i].decision };
+		snprintf(c[i].decision, sizeof(c[i].decision), "%s", rows[N - 1 - i].id);
+		snprintf(d[i].id, sizeof(d[i].id), "%s", rows[N - 1 - i].id);
+	}
+	for (int i = 0; i < N; i++) {
+		struct night_comparisons left = { c, (size_t)(N - i) }, one = { &c[N - 1 - i], 1 };
+		struct night_decisions all = { d, N };
+
+		assert_int_equal(night_exit(&left, &all, ~0u), rows[i].status);
+		assert_int_equal(night_exit(&one, &all, ~0u), rows[i].status);
+		assert_int_equal(night_exit(&left, &all, 0), 0);
+		for (int k = 0; k < NIGHT_FAILURES; k++) {
+			static const int statuses[] = { 3, 6, 5, 4, 7 };
+			bool there = false;
+
+			for (int j = i; j < N; j++)
+				there = there || rows[j].status == statuses[k];
+			assert_int_equal(night_exit(&left, &all, 1u << k), there ? statuses[k] : 0);
+		}
+	}
+	for (int i = 0; i < N; i++)
+		free(c[i].detail);
+}
+
 /* ---- what a decision rests on ---- */
 
 static void test_request(void **state)
@@ -284,7 +331,7 @@ int suite_nightly(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rules),	      cmocka_unit_test(test_never_worse), cmocka_unit_test(test_suite),
 		cmocka_unit_test(test_suite_refused), cmocka_unit_test(test_deadline),	  cmocka_unit_test(test_request),
-		cmocka_unit_test(test_why),	      cmocka_unit_test(test_accepted),
+		cmocka_unit_test(test_why),	      cmocka_unit_test(test_accepted),	  cmocka_unit_test(test_exit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
