@@ -158,6 +158,10 @@ void times_of(const struct evidence *evidence, const struct lab_config *config, 
 		if (a.n && b.n) {
 			pairing_of(evidence, config, &a, &b, &pairing);
 			t.of[time] = pairing_effect(&pairing, asked);
+			if (time == TIME_PROCESSOR && t.share > 0)
+				t.of[time].minimum_detectable =
+				    pairing_effect(&pairing, &(struct effect_asked){ asked->min_effect / t.share, asked->level })
+					.minimum_detectable;
 		}
 		pairing_release(&pairing);
 		mem_free(a.items, b.items);
@@ -265,6 +269,11 @@ void times_answer(const struct times *t, bool decided, struct document *d)
 bool verdict_by_processor(const struct verdict *v)
 {
 	return rule_by_processor(v->rule);
+}
+
+const struct effect *verdict_effect(const struct verdict *v)
+{
+	return verdict_by_processor(v) ? &v->times.of[TIME_PROCESSOR] : &v->effect;
 }
 
 bool verdict_always_fails(const struct verdict *v)

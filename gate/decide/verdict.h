@@ -32,7 +32,8 @@ struct times {
 	size_t n_machines;
 	bool disturbed;	     /* more than a quarter of the baseline's runs were */
 	bool metric_is_wall; /* then rules look at the times */
-	double share;	     /* of the baseline's own wall-clock time that it had a processor, at most 1 */
+	double share;	     /* of the baseline's own wall-clock time that it had a processor, at most 1: the less, the more of processor
+			      * time it takes to matter, which the minimum detectable effect in `of` knows */
 };
 
 /* All arguments must outlive *out; times_release() it. */
@@ -102,8 +103,9 @@ void verdict_excuse(struct verdict *verdict, const char *code, char *text);
  * has decided. min_gain > 0. */
 void verdict_gain(struct verdict *verdict, double min_gain);
 
-/* Has processor time decided, and not the metric? */
+/* Has processor time decided, and not the metric? The effect of the one that has. */
 bool verdict_by_processor(const struct verdict *verdict);
+const struct effect *verdict_effect(const struct verdict *verdict);
 /* Has the candidate no result because all of its runs failed, while the baseline has some that could be compared? */
 bool verdict_always_fails(const struct verdict *verdict);
 /* Is there no program of the candidate that could be executed? Then nothing of it was measured, as where a build fails. */

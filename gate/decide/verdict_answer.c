@@ -311,7 +311,7 @@ static void answer_decision(const struct verdict *v, struct document *d)
 
 static void answer_detectable(const struct verdict *v, struct document *d)
 {
-	double effect = v->effect.minimum_detectable;
+	double effect = verdict_effect(v)->minimum_detectable;
 
 	if (isnan(effect))
 		doc_set(d, "minimum_detectable_effect", DOC_NOTHING);

@@ -137,7 +137,7 @@ static const struct effect *effect_behind(const struct verdict *v, bool processo
 
 bool judge_settled(const struct verdict *v)
 {
-	double low = effect_behind(v, verdict_by_processor(v))->low;
+	double low = verdict_effect(v)->low;
 
 	if (v->effect.decision == DECISION_REGRESSION)
 		return isnan(low) || stats_round(low) >= stats_round(1 + v->min_effect);
@@ -147,7 +147,7 @@ bool judge_settled(const struct verdict *v)
 /* From the interval back to the statistic; what looks may spend on this one is a part of all. */
 static double p_of(const struct verdict *v)
 {
-	const struct effect *e = effect_behind(v, verdict_by_processor(v));
+	const struct effect *e = verdict_effect(v);
 	double level = e->level, df, statistic;
 	size_t runs = v->baseline->n + v->candidate->n;
 
@@ -343,7 +343,7 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 	document_init(&sides);
 	if (!st) {
 		bool regression = c.verdict.effect.decision == DECISION_REGRESSION;
-		const struct effect *e = effect_behind(&c.verdict, verdict_by_processor(&c.verdict));
+		const struct effect *e = verdict_effect(&c.verdict);
 		const char *architecture = c.verdict.architecture;
 		struct document verdict;
 

@@ -12,7 +12,7 @@
 
 /* Goes up with every change by which the same results may be decided otherwise, in base, runs or gate, so that a decision that was made
  * before is not said to have been tampered with. */
-#define JUDGE_RULES 5
+#define JUDGE_RULES 6
 
 /* Nothing of it is looked up anew when a decision is recomputed. */
 struct judge_request {

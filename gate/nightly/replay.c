@@ -108,18 +108,19 @@ static void one_pair(struct replaying *r, int last, struct rng *rng, struct repl
 	bool by_processor = false, settled = false;
 	int64_t n = 0;
 
-	draw(r, looks_repetitions(r->of->first, last), rng);
+	draw(r, r->of->at_once ? r->of->at_once : looks_repetitions(r->of->first, last), rng);
 	for (int look = r->of->at_once ? last : 1; look <= last && !settled; look++) {
 		double level = r->of->at_once ? EFFECT_LEVEL : looks_level(look, look == last);
 		struct run_set sides[2];
 		struct verdict v = { .n_reasons = 0 };
 
-		n = looks_repetitions(r->of->first, look);
+		n = r->of->at_once ? r->of->at_once : looks_repetitions(r->of->first, look);
 		if (look_at(r, n, level, sides, &v)) {
 			decision = v.effect.decision;
 			by_wall = v.by_interval;
 			settled = judge_settled(&v);
 			by_processor = verdict_by_processor(&v);
+			out->detectable = verdict_effect(&v)->minimum_detectable;
 		}
 		forget(sides, &v);
 	}

@@ -11,7 +11,7 @@ struct replay {
 	int64_t repetitions, first;	/* first: at the first look (gate/decide/looks.h) */
 	double min_effect;
 	bool identical; /* sides change places at random, and that they are the same build decides nothing */
-	bool at_once;	/* one look at the end instead */
+	int64_t at_once; /* one look at so many repetitions instead; 0: look by look */
 };
 
 struct replay_counts {
@@ -21,6 +21,7 @@ struct replay_counts {
 	size_t by_wall[DECISIONS]; /* what the interval of the metric alone says in the end */
 	size_t seen_again;	   /* regressions that fresh runs, drawn likewise, showed once more: a night calls these */
 	double looked_at;	   /* repetitions a pair, on the average */
+	double detectable;	   /* what the last pair says that it could have found, at its last look */
 };
 
 /* Each machine's runs are a stretch from a place that is drawn. `rng` goes on from call to call. False, with zeros: there are not enough

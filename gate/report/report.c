@@ -126,15 +126,9 @@ static void machines_release(struct page_machines *machines)
 
 /* ---- the answer ---- */
 
-/* Of the time that decided. */
-static const struct effect *effect_shown(const struct verdict *v)
-{
-	return verdict_by_processor(v) ? &v->times.of[TIME_PROCESSOR] : &v->effect;
-}
-
 static char *headline_change(const struct verdict *v)
 {
-	double ratio = effect_shown(v)->ratio;
+	double ratio = verdict_effect(v)->ratio;
 	const char *verb = verdict_by_processor(v) ? "takes" : "costs", *of = verdict_by_processor(v) ? " processor time" : "";
 
 	if (ratio >= 2)
@@ -228,7 +222,7 @@ static void zone_label(const struct svg_axis *axis, double from, double to, cons
 
 static void add_interval(const struct verdict *v, struct document *d)
 {
-	const struct effect *e = effect_shown(v);
+	const struct effect *e = verdict_effect(v);
 	struct buf svg = BUF_INIT;
 	bool known = isfinite(e->low) && isfinite(e->high);
 	double slower = 1 + v->min_effect, faster = 1 / slower;
@@ -266,7 +260,7 @@ static void add_interval(const struct verdict *v, struct document *d)
 
 static void add_ratio(const struct verdict *v, struct document *d)
 {
-	const struct effect *e = effect_shown(v);
+	const struct effect *e = verdict_effect(v);
 	int digits = report_decimals(e->ratio);
 	char *more = isfinite(e->low) ? mem_format("%s interval %s to %s", effect_level(e->level).text, report_number(e->low, digits).text,
 						   report_number(e->high, digits).text)
@@ -293,7 +287,7 @@ static void add_types(const struct verdict *v, struct document *d)
 
 static void add_detectable(const struct verdict *v, struct document *d)
 {
-	double least = effect_shown(v)->minimum_detectable;
+	double least = verdict_effect(v)->minimum_detectable;
 	char *matters = mem_format("%.3g\u00a0%%", 100 * v->min_effect), *value;
 
 	page_fact(d, "Slowdown that matters", matters, "smaller ones are let pass");

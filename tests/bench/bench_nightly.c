@@ -2,9 +2,12 @@
  * a night does (gate/nightly/replay.h). Usage: bench_nightly [--blind] RECORD.csv PAIRS EFFECT...; the record is
  * "wall_ns,user_us,sys_us,run_delay_ns", and where it has them ",pulse_compute_ns,pulse_memory_ns", which --blind does not look at, in the
  * order of time. Each host has all of it, from another place on; a pair has a stretch of each; versions take turns as in a plan (A B B A).
+ * bench_nightly --designs RECORD.csv PAIRS EFFECT...: beside designs that are fixed; bench_nightly --detectable RECORD.csv PAIRS: is what
+ * could have been found what is found?
  */
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/stats.h"
 #include "base/text.h"
 #include "gate/decide/effect.h"
 #include "gate/nightly/replay.h"
@@ -54,14 +57,18 @@ static void load(const char *path, bool blind)
 	}
 }
 
+/* For what could have been found: noise is drawn run by run, so that no two pairs share any; and what is planted is so much more of all, of waiting
+ * too, not of processor time alone and as much longer on the wall. NULL: neither. */
+static struct rng *drawn;
+
 static struct run run_of(const struct recorded *r, size_t host, int64_t repetition, double factor)
 {
-	double cpu = (double)r->user_us + (double)r->sys_us;
+	double cpu = (double)r->user_us + (double)r->sys_us, more = (factor - 1) * (drawn ? (double)r->wall_ns : cpu * 1e3);
 	struct run run = { .machine = mem_format("h%zu", host), .repetition = repetition, .recorded = 1, .plan = "p" };
 
-	run.usage = (struct metric_usage){ r->wall_ns + (int64_t)((factor - 1) * cpu * 1e3), (int64_t)(factor * cpu), 0 };
+	run.usage = (struct metric_usage){ r->wall_ns + (int64_t)more, (int64_t)(factor * cpu), 0 };
 	run.metric = (double)run.usage.wall_ns / 1e9;
-	run.withheld_ns[RUN_WAITED] = r->delay_ns;
+	run.withheld_ns[RUN_WAITED] = drawn && r->delay_ns > 0 ? (int64_t)(factor * (double)r->delay_ns) : r->delay_ns;
 	for (int i = RUN_THROTTLED; i < RUN_WITHHELD; i++)
 		run.withheld_ns[i] = -1;
 	run.withheld_ns[RUN_PULSE_COMPUTE] = r->pulse_ns[0];
@@ -82,15 +89,16 @@ static void sides_of(double factor, struct run_set sides[2])
 		for (int64_t r = 0; r < repetitions; r++) {
 			for (int place = 0; place < 2; place++) {
 				int side = (r + place) % 2 != 0;
+				size_t at = drawn ? (size_t)rng_below(drawn, n_record) : h * n_record / HOSTS + (size_t)(2 * r + place);
 
-				sides[side].items[sides[side].n++] = run_of(
-				    &record[(h * n_record / HOSTS + (size_t)(2 * r + place)) % n_record], h, r + 1, side ? factor : 1);
+				sides[side].items[sides[side].n++] = run_of(&record[at % n_record], h, r + 1, side ? factor : 1);
 			}
 		}
 	}
 }
 
-static void replay_and_print(double effect, size_t pairs, bool at_once, struct rng *rng)
+/* at_once: repetitions of one look, 0: look by look. */
+static struct replay_counts replayed(double effect, size_t pairs, int64_t at_once, struct rng *rng)
 {
 	static const struct evidence evidence;
 	static const struct lab_config config;
@@ -106,34 +114,104 @@ static void replay_and_print(double effect, size_t pairs, bool at_once, struct r
 	sides_of(1 + effect, sides);
 	if (!replay_pairs(&evidence, &config, &replay, pairs, rng, &c))
 		exit(1);
+	run_set_release(&sides[0]);
+	run_set_release(&sides[1]);
+	return c;
+}
+
+static void print_counts(double effect, size_t pairs, bool at_once, struct rng *rng)
+{
+	struct replay_counts c = replayed(effect, pairs, at_once ? looks_repetitions(FIRST, LOOKS_MAX) : 0, rng);
+
 	printf("| %s | %+.0f %% | %zu |", at_once ? "all at once" : "looks", 100 * effect, pairs);
 	for (int d = 0; d <= DECISION_ENVIRONMENT; d++)
 		printf(" %zu |", c.decision[d]);
 	printf(" %zu | %zu, %zu | %.1f |\n", c.seen_again, c.by_wall[DECISION_REGRESSION], c.by_wall[DECISION_INCONCLUSIVE], c.looked_at);
 	fflush(stdout);
-	run_set_release(&sides[0]);
-	run_set_release(&sides[1]);
+}
+
+/* A row each: how many are passed where nothing is planted, how many found. */
+static void print_design(int64_t at_once, const double *effects, size_t n, size_t pairs)
+{
+	double repetitions[8];
+	struct rng rng;
+
+	rng_seed(&rng, 17);
+	if (at_once)
+		printf("| %" PRId64 " |", at_once);
+	else
+		printf("| looks |");
+	for (size_t i = 0; i < n; i++) {
+		struct replay_counts c = replayed(effects[i], pairs, at_once, &rng);
+
+		printf(" %zu |", c.decision[effects[i] > 0 ? DECISION_REGRESSION : DECISION_PASS]);
+		repetitions[i] = c.looked_at;
+	}
+	for (size_t i = 0; i < n; i++)
+		printf(" %.1f%s", repetitions[i], i + 1 < n ? "," : " |\n");
+	fflush(stdout);
+}
+
+static void print_designs(const double *effects, size_t n, size_t pairs)
+{
+	static const int64_t fixed[] = { 4, 8, 12, 16, 20, 24, 32, 40, 48, 64 };
+
+	print_design(0, effects, n, pairs);
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+		print_design(fixed[i], effects, n, pairs);
+}
+
+/* For each pair in which nothing is planted, what it says that it could have found is planted into another one. */
+static void print_detectable(int64_t at_once, size_t pairs)
+{
+	double *said = mem_new(pairs, sizeof(*said));
+	size_t found = 0;
+	struct rng rng;
+
+	rng_seed(&rng, 17);
+	drawn = &rng;
+	for (size_t i = 0; i < pairs; i++) {
+		said[i] = replayed(0, 1, at_once, &rng).detectable;
+		found += replayed(said[i], 1, at_once, &rng).decision[DECISION_REGRESSION];
+	}
+	if (at_once)
+		printf("| %" PRId64 " |", at_once);
+	else
+		printf("| looks |");
+	printf(" %.1f %% (%.1f to %.1f) | %zu of %zu |\n", 100 * stats_median(said, pairs), 100 * stats_quantile(said, pairs, .05),
+	       100 * stats_quantile(said, pairs, .95), found, pairs);
+	fflush(stdout);
+	free(said);
 }
 
 int main(int argc, char **argv)
 {
+	const char *how = argc > 1 && strncmp(argv[1], "--", 2) == 0 ? argv[1] : "";
+	double effects[8] = { 0 };
 	struct rng rng;
 	int64_t pairs;
-	bool blind = argc > 1 && strcmp(argv[1], "--blind") == 0;
+	size_t n = 0;
 
-	argc -= blind;
-	argv += blind;
-	if (argc < 4 || !text_int64(argv[2], &pairs) || pairs < 1)
+	argc -= *how != 0;
+	argv += *how != 0;
+	if (argc < 3 || argc > 11 || !text_int64(argv[2], &pairs) || pairs < 1)
 		return 2;
-	load(argv[1], blind);
-	rng_seed(&rng, 17);
-	for (int i = 3; i < argc; i++) {
-		double effect;
-
-		if (!text_double(argv[i], &effect))
+	for (int i = 3; i < argc; i++)
+		if (!text_double(argv[i], &effects[n++]))
 			return 2;
-		replay_and_print(effect, (size_t)pairs, false, &rng);
-		replay_and_print(effect, (size_t)pairs, true, &rng);
+	load(argv[1], strcmp(how, "--blind") == 0);
+	rng_seed(&rng, 17);
+	if (strcmp(how, "--designs") == 0) {
+		print_designs(effects, n, (size_t)pairs);
+	} else if (strcmp(how, "--detectable") == 0) {
+		for (int look = 1; look <= LOOKS_MAX; look++)
+			print_detectable(looks_repetitions(FIRST, look), (size_t)pairs);
+		print_detectable(0, (size_t)pairs);
+	} else {
+		for (size_t i = 0; i < n; i++) {
+			print_counts(effects[i], (size_t)pairs, false, &rng);
+			print_counts(effects[i], (size_t)pairs, true, &rng);
+		}
 	}
 	free(record);
 	return 0;

@@ -1,6 +1,7 @@
 /* The table of rules, row by row and as a whole; and what it sees of runs. */
 #include "gate/decide/rules.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "gate/decide/verdict.h"
 
@@ -204,6 +205,43 @@ static void test_runs(void **state)
 	}
 }
 
+/* What could have been found is said of the time that decided, and of processor time as far as it lengthens the wall-clock time. */
+static void test_detectable(void **state)
+{
+	const struct evidence evidence = { 0 };
+	const struct lab_config config = { .min_effect = .03 };
+
+	(void)state;
+	for (int busy = 0; busy < 2; busy++) {
+		const struct made made = { 1, 1, 0, busy, true };
+		struct run_set sides[2];
+		struct assay_error err;
+		struct document d;
+		struct verdict v;
+		cJSON *json;
+		double said, of[2];
+
+		document_init(&d);
+		for (int side = 0; side < 2; side++)
+			make(&sides[side], &made, side);
+		assert_int_equal(verdict_of(&evidence, &config, &sides[0], &sides[1], .03, &v, &err), ASSAY_OK);
+		assert_int_equal(verdict_by_processor(&v), busy);
+		verdict_answer(&v, true, true, &d);
+		json = document_cjson(&d);
+		said = json_get_number(json, "minimum_detectable_effect");
+		of[0] = v.effect.minimum_detectable;
+		of[1] = v.times.of[TIME_PROCESSOR].minimum_detectable;
+		assert_true(said == of[busy] && of[0] != of[1]);
+		assert_true(v.times.share > .85 && v.times.share < .95);
+		assert_true(of[1] >= .03 / v.times.share && of[1] < .04);
+		cJSON_Delete(json);
+		document_release(&d);
+		verdict_release(&v);
+		run_set_release(&sides[0]);
+		run_set_release(&sides[1]);
+	}
+}
+
 int suite_rules(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +249,7 @@ int suite_rules(void)
 		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_page),
 		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_detectable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
