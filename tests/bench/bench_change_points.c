@@ -1,5 +1,6 @@
 /* Change points of drawn series: found, false, at their place; beside the rule of Apache Otava (Hunter, ICPE 2023) in its plainest form:
- * the same division by energy statistics, accepted where Student's t test of its two sides has p at most .001. 60 points, noise of 1 %. */
+ * the same division by energy statistics, accepted where Student's t test of its two sides has p at most .001. 60 points, noise of 1 %.
+ * Usage: bench_change_points RECORD.csv; the record is of one program's runs, as bench_nightly has it: its points are medians of four. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
@@ -22,6 +23,7 @@ static const struct kind {
 	double modes;  /* chance of the other level, 20 % higher */
 	double memory; /* of the noise: autocorrelation */
 	double drift;  /* over all points */
+	enum { DRAWN, WALL, PROCESSOR } noise;
 } kinds[] = {
 	{ .name = "nothing", .at = POINTS },
 	{ .name = "nothing, a spike of 10 to 50 % in 5 % of the points", .at = POINTS, .spikes = .05 },
@@ -38,18 +40,52 @@ static const struct kind {
 	{ .name = "+5 %, spikes as above", .at = 30, .step = .05, .spikes = .05 },
 	{ .name = "+10 %, a third of the points 20 % higher", .at = 30, .step = .1, .modes = .33 },
 	{ .name = "a creep of 5 % over all points", .at = POINTS, .drift = .05 },
+	{ .name = "recorded processor time, nothing", .at = POINTS, .noise = PROCESSOR },
+	{ .name = "recorded processor time, +3 % in the middle", .at = 30, .step = .03, .noise = PROCESSOR },
+	{ .name = "recorded processor time, +5 % in the middle", .at = 30, .step = .05, .noise = PROCESSOR },
+	{ .name = "recorded wall-clock time, nothing", .at = POINTS, .noise = WALL },
+	{ .name = "recorded wall-clock time, +5 % in the middle", .at = 30, .step = .05, .noise = WALL },
+	{ .name = "recorded wall-clock time, +20 % in the middle", .at = 30, .step = .2, .noise = WALL },
 };
 
 struct outcome {
 	double any, near, exact, more; /* parts of the series */
 };
 
+#define RECORDED 150
+
+static double record[PROCESSOR + 1][RECORDED]; /* logs; none of DRAWN */
+
+static void load(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	double runs[PROCESSOR + 1][4], user, kernel;
+
+	for (size_t i = 0; file && i < 4 * RECORDED; i++) {
+		if (fscanf(file, "%lf,%lf,%lf%*[^\n]", &runs[WALL][i % 4], &user, &kernel) != 3)
+			break;
+		runs[PROCESSOR][i % 4] = user + kernel;
+		for (int of = WALL; i % 4 == 3 && of <= PROCESSOR; of++)
+			record[of][i / 4] = log(stats_median(runs[of], 4));
+	}
+	if (!file || !(record[WALL][RECORDED - 1] > 0)) {
+		fprintf(stderr, "bench_change_points: no 600 runs in '%s'\n", path);
+		exit(1);
+	}
+	fclose(file);
+}
+
+/* Recorded noise is a stretch of the record from a place that is drawn, forwards or backwards. */
 static void draw(const struct kind *k, double *x, struct rng *rng)
 {
 	double noise = 0;
+	size_t from = k->noise ? (size_t)rng_below(rng, RECORDED - POINTS + 1) : 0;
+	bool back = k->noise && rng_below(rng, 2);
 
 	for (size_t i = 0; i < POINTS; i++) {
 		noise = k->memory * noise + sqrt(1 - k->memory * k->memory) * NOISE * rng_normal(rng);
+		if (k->noise)
+			noise = record[k->noise][from + (back ? POINTS - 1 - i : i)];
 		x[i] = noise + (i >= k->at ? log1p(k->step) : 0) + log1p(k->drift) * (double)i / POINTS;
 		if (rng_double(rng) < k->spikes)
 			x[i] += .1 + .4 * rng_double(rng);
@@ -138,8 +174,11 @@ static void row(const struct kind *k)
 	       theirs.any, theirs.near, theirs.exact, theirs.more);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc != 2)
+		return 2;
+	load(argv[1]);
 	puts("| series | found or false | within 2 points | exact | more than one | t test: found or false | within 2 | exact | more than "
 	     "one |");
 	puts("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");

@@ -57,8 +57,8 @@ static void load(const char *path, bool blind)
 	}
 }
 
-/* For what could have been found: noise is drawn run by run, so that no two pairs share any; and what is planted is so much more of all, of waiting
- * too, not of processor time alone and as much longer on the wall. NULL: neither. */
+/* For what could have been found: noise is drawn run by run, so that no two pairs share any; and what is planted is so much more of all, of
+ * waiting too, not of processor time alone and as much longer on the wall. NULL: neither. */
 static struct rng *drawn;
 
 static struct run run_of(const struct recorded *r, size_t host, int64_t repetition, double factor)
