@@ -166,6 +166,7 @@ static enum assay_status explain(struct store *store, const struct night_decisio
 					 .low = decision->low,
 					 .high = decision->high,
 					 .level = cJSON_IsNumber(level) ? level->valuedouble : (double)NAN,
+					 .by_processor = strcmp(json_get_text(document, "time"), "processor") == 0,
 					 .reasons = json_get(document, "reasons") };
 	char *text = decided_text(&decided), *next = next_of(store, decision, document), date[TEXT_DATE_BYTES];
 	enum assay_status st;

@@ -36,6 +36,7 @@ static bool decided_of(const cJSON *row, struct decided *to)
 	to->low = json_get_number(numbers, "low");
 	to->high = json_get_number(numbers, "high");
 	to->level = json_get_number(numbers, "level");
+	to->by_processor = strcmp(json_get_text(row, "time"), "processor") == 0;
 	to->reasons = json_get(row, "reasons");
 	to->against = json_get_text(row, "against");
 	return decision < DECISIONS;
@@ -164,13 +165,19 @@ static char *why_without_ratio(const struct decided *decided)
 
 char *decided_text(const struct decided *decided)
 {
+	char *interval, *text;
+
 	if (isnan(decided->ratio))
 		return why_without_ratio(decided);
 	if (isnan(decided->low) || isnan(decided->high))
-		return mem_format("costs %s times as much as %s (no interval)", text_fixed(decided->ratio, 3).text, decided->baseline);
-	return mem_format("costs %s times as much as %s (%s%sinterval %s to %s)", text_fixed(decided->ratio, 3).text, decided->baseline,
-			  decided->level > 0 ? effect_level(decided->level).text : "", decided->level > 0 ? " " : "",
-			  text_fixed(decided->low, 3).text, text_fixed(decided->high, 3).text);
+		interval = mem_string("no interval");
+	else
+		interval = mem_format("%s%sinterval %s to %s", decided->level > 0 ? effect_level(decided->level).text : "",
+				      decided->level > 0 ? " " : "", text_fixed(decided->low, 3).text, text_fixed(decided->high, 3).text);
+	text = mem_format("%s %s times as much %sas %s (%s)", decided->by_processor ? "takes" : "costs", text_fixed(decided->ratio, 3).text,
+			  decided->by_processor ? "processor time " : "", decided->baseline, interval);
+	free(interval);
+	return text;
 }
 
 void decided_reasons(const struct decided *decided, const char *before, const char *after, struct buf *out)

@@ -14,6 +14,7 @@ struct decided {
 	enum decision decision;
 	double ratio, low, high; /* of costs, candidate / baseline; NaN: not known */
 	double level;		 /* of the interval; NaN: not known */
+	bool by_processor;	 /* ratio and interval are those of processor time, which decided */
 	const cJSON *reasons;	 /* [{code, text}], or NULL */
 	const char *against;	 /* of a night: why this baseline; else "" */
 	char *key;		 /* no other of the answer has it; the same in every night that compares the same (decisions_of()) */
@@ -33,7 +34,8 @@ struct decisions {
 void decisions_of(const struct document *d, const char *command, struct decisions *out);
 void decisions_release(struct decisions *decisions);
 
-/* "costs 1.031 times as much as 1.0 (99.69 % interval 1.012 to 1.050)", or why nothing can be compared; free() it. */
+/* "costs 1.031 times as much as 1.0 (99.69 % interval 1.012 to 1.050)", "takes 1.031 times as much processor time as ...", or why nothing
+ * can be compared; free() it. */
 char *decided_text(const struct decided *decided);
 /* Has it a reason with this code? */
 bool decided_has(const struct decided *decided, const char *code);

@@ -301,6 +301,10 @@ processor=$(json '.runs.times[0].ratio')
 run -C "$lab" nightly show --format json
 expect_json .decisions[0].time processor
 expect_json .decisions[0].ratio "$processor"
+run -C "$lab" explain "$(json .decisions[0].id)"
+expect_stdout 'counting@v2 takes ' ' times as much processor time as v1 ('
+run -C "$lab" nightly show --format github
+expect_stdout '::v2 takes ' ' times as much processor time as v1 ('
 
 what='so does the gate, with the interval of the time that decided'
 run -C "$lab" gate counting@v1 counting@v2

@@ -245,11 +245,8 @@ static void test_detectable(void **state)
 int suite_rules(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_page),
-		cmocka_unit_test(test_runs),
-		cmocka_unit_test(test_detectable),
+		cmocka_unit_test(test_rows), cmocka_unit_test(test_whole),	cmocka_unit_test(test_page),
+		cmocka_unit_test(test_runs), cmocka_unit_test(test_detectable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
