@@ -6,7 +6,7 @@ input; what is there is kept. time runs all of them in turns, ROUNDS times, from
 ended before are in WORK/times.csv, and are not run again. It prints the table of the page. Counts are kept in memory, too, as `assay features run` has them kept.
 
 few runs drawn inputs (cost_worst.py) by the plain and the counting build of gcc, has `assay cost train --counting-cost` choose what is counted, builds that, and runs the three
-in turns, ROUNDS times; a row that is in WORK is not measured again."""
+in turns, ROUNDS times (0: they are built alone); what is in WORK is neither chosen nor measured again."""
 import concurrent.futures
 import csv
 import dataclasses
@@ -117,14 +117,21 @@ def samples_of(programs, path, rounds):
 def few(name, assay, sources, work, rounds):
     """A row of the table."""
     versions = {how: built(name, "gcc", how, assay, sources, work) for how in ("plain", "counting")}
-    lab, learned = os.path.join(work, name + ".lab"), cost_worst.learned_of(name)
-    cost_worst.laboratory(assay, cost_programs.PROGRAMS[name], name, versions, learned, False, lab, work)
-    cost_worst.run(assay, lab, name, [cost_worst.named(i) for i in learned])
+    lab, learned, kept = os.path.join(work, name + ".lab"), cost_worst.learned_of(name), os.path.join(work, name + ".few.json")
     names = os.path.join(work, name + ".few")
-    said = json.loads(cost_worst.said_of([assay, "-C", lab, "cost", "train", f"{name}@plain", "--counts", "counting", "--counting-cost", str(ALLOWED), "--selected", names,
-                                          "--format", "json", "--max-error", "100"]).stdout)
-    shutil.rmtree(os.path.join(work, f"{name}.gcc.few"), ignore_errors=True)
+    if not os.path.exists(kept):
+        cost_worst.laboratory(assay, cost_programs.PROGRAMS[name], name, versions, learned, False, lab, work)
+        cost_worst.run(assay, lab, name, [cost_worst.named(i) for i in learned])
+        text = cost_worst.said_of([assay, "-C", lab, "cost", "train", f"{name}@plain", "--counts", "counting", "--counting-cost", str(ALLOWED), "--selected", names,
+                                   "--format", "json", "--max-error", "100"]).stdout
+        shutil.rmtree(os.path.join(work, f"{name}.gcc.few"), ignore_errors=True)
+        with open(kept, "w", encoding="utf-8") as out:
+            out.write(text)
+    with open(kept, encoding="utf-8") as text:
+        said = json.load(text)
     versions["few"] = built(name, "gcc", "few", assay, sources, work, f"features build --only {names} --")
+    if not rounds:
+        return ""
     times = {how: [0.0] * rounds for how in versions}
     with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
         for i in learned:
@@ -137,9 +144,9 @@ def few(name, assay, sources, work, rounds):
                     times[how][k] += cost_programs.seconds([versions[how], *words])
                     shutil.rmtree(counts)
     counting = said["counting"]
-    kept = [one for one in counting["features"] if one["kept"]]
+    left = [one for one in counting["features"] if one["kept"]]
     parts = {how: f"{100 * (statistics.median(a / b for a, b in zip(times[how], times['plain'])) - 1):.1f} %" for how in ("counting", "few")}
-    return (f"| {name} | {100 * counting['measured']:.1f} % | {1e9 * counting['each_s']:.2f} ns | {sum(one['kept'] is False for one in counting['features'])} | {len(kept)} | {100 * counting['error_all']:.1f} % | "
+    return (f"| {name} | {100 * counting['measured']:.1f} % | {1e9 * counting['each_s']:.2f} ns | {sum(one['kept'] is False for one in counting['features'])} | {len(left)} | {100 * counting['error_all']:.1f} % | "
             f"{100 * said['error']:.1f} % | {100 * counting['price']:.2f} % | {parts['counting']} | **{parts['few']}** |")
 
 
@@ -170,10 +177,12 @@ def main():
             row = os.path.join(work, name + ".few.row")
             if not os.path.exists(row):
                 text = few(name, assay, sources, work, rounds)
+                if not rounds:
+                    continue
                 with open(row, "w", encoding="utf-8") as out:
                     out.write(text + "\n")
-            with open(row, encoding="utf-8") as ended:
-                print(ended.read(), end="", flush=True)
+            with open(row, encoding="utf-8") as measured:
+                print(measured.read(), end="", flush=True)
         return
     programs = {name: all_of(name, assay, sources, work) for name in PROGRAMS}
     if what == "build":

@@ -17,6 +17,7 @@ table() {
 	/usr/bin/python3 tests/bench/features_cost.py "$1" "$assay" "$kept" "$builds" docs/evidence/features.csv "$2"
 }
 table build 0
+table few 0 >/dev/null
 table time "${ROUNDS:-10}" >"$work/times"
 {
 	evidence_head "What counting costs"
