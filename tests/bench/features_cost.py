@@ -88,7 +88,7 @@ def round_of(name, binaries, path, k):
     """Seconds by compiler and build, in an order that turns."""
     order, row = list(binaries), {}
     with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
-        arguments = PROGRAMS[name][2](shutil.copy(path, memory))
+        arguments = PROGRAMS[name][2](shutil.copy(path, os.path.join(memory, "input.json")))  # jsoncpp's program takes no file of another ending
         for which in order[k % len(order):] + order[:k % len(order)]:
             os.environ["ASSAY_FEATURES_DIRECTORY"] = counts = tempfile.mkdtemp(dir=memory)
             row[which] = cost_programs.seconds([binaries[which], *arguments])
