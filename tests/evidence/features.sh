@@ -1,6 +1,6 @@
 #!/bin/sh
 # What counting costs programs of Debian, built by gcc and by clang: processor time beside that of plain builds, in turns. With a directory KEPT,
-# sources, inputs, what this code has built, and each round that has ended are kept: a run that is ended early is gone on with. ROUNDS (10), FEW_ROUNDS (5); every time is in docs/evidence/features.csv.
+# sources, inputs, what this code has built, and each round that has ended are kept: a run that is ended early is gone on with. ROUNDS (10), FEW_ROUNDS (5; 0: the second table is left out); every time is in docs/evidence/features.csv.
 . tests/lib_evidence.sh
 . tests/lib_debian.sh
 kept=${KEPT:-$work/kept}
@@ -17,15 +17,18 @@ table() {
 	/usr/bin/python3 tests/bench/features_cost.py "$1" "$assay" "$kept" "$builds" docs/evidence/features.csv "$2"
 }
 table build 0
-table few 0 >/dev/null
+few=${FEW_ROUNDS:-5}
+second=
+[ "$few" = 0 ] || { table few 0 >/dev/null; second=" (in the second table $few)"; }
 table time "${ROUNDS:-10}" >"$work/times"
 {
 	evidence_head "What counting costs"
-	echo "Processor time, medians of ${ROUNDS:-10} runs (in the second table ${FEW_ROUNDS:-5}) of each build in turns, from memory; $(clang-14 --version | sed -n '1s/.*\(clang\) version \([0-9.]*\).*/\1 \2/p')," \
+	echo "Processor time, medians of ${ROUNDS:-10} runs$second of each build in turns, from memory; $(clang-14 --version | sed -n '1s/.*\(clang\) version \([0-9.]*\).*/\1 \2/p')," \
 		"Debian's sources ($(for package in $packages; do cat "$kept/$package.version"; done | sed ':a;N;$!ba;s/\n/, /g')), -O2 (lz4 and zstd: -O3)." \
 		"What was counted went to files in memory. Ratios are medians of those of a round, to the plain build of the same compiler. [features.csv](features.csv) has all times, in seconds."
 	echo
 	cat "$work/times"
+	[ "$few" = 0 ] || {
 	printf '\n## What the model needs, for at most 5 %%\n\n'
 	cat <<'END_TEXT'
 60 drawn inputs of [what an input should cost](cost.md) were run by the plain and the counting build of gcc, once each, in a laboratory; nothing but their sizes was known of them before a run. `assay cost train --counting-cost .05` removed the most
@@ -35,6 +38,7 @@ build, in turns, from memory, median of the rounds. *Removed* are features that 
 | program | said: counting costs | a count | removed | kept | error with all | with those kept | said: these cost | measured: all | measured: these (at most 5 %) |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 END_TEXT
-	table few "${FEW_ROUNDS:-5}"
+	table few "$few"
+	}
 } >"$work/page"
 evidence_done
