@@ -608,14 +608,12 @@ printf '%s\n' 'comparisons: [{ application: late, candidates: [hang, slow], agai
 run -C "$lab" nightly --format json
 expect_json .decisions[0].candidate hang
 expect_json .decisions[0].decision regression
-cases=$((cases + 3))
+cases=$((cases + 2))
 count() {
 	sqlite3 "$lab/.assay/runs.db" "SELECT count(*) FROM execution WHERE application = 'late' AND version = '$1'"
 }
 [ "$(count hang)" = 1 ] || fail "$(count hang) runs of a version that hangs"
 [ "$(count slow)" = 12 ] || fail "$(count slow) runs of a slow version, not 4 on each of 3 hosts"
-seconds=$(json .decisions[0].seconds)
-[ "${seconds%.*}" -lt 8 ] || fail "it took $seconds s"
 expect_stdout 'it had reached its time limit'
 
 what='one that hangs twice needs no fresh runs, unless the baseline takes half of that time'
