@@ -120,8 +120,7 @@ static void add_head(const struct dry *dry, struct document *d)
 		doc_line(d, "The night of %s would go on.", text_from_ms(night->started_ms / 1000 * 1000, date));
 	doc_line(d,
 		 "%zu of %zu comparison%s would be measured: %zu run%s to the first looks (time: %s); by their budgets %s. Findings are "
-		 "measured "
-		 "once more. Nothing was run.",
+		 "measured once more. Nothing was run.",
 		 dry->measured, dry->night.comparisons.n, text_plural(dry->night.comparisons.n), dry->first.runs,
 		 text_plural(dry->first.runs), time, budgets);
 	if (night->deadline_ms)
