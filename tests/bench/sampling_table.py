@@ -62,10 +62,11 @@ def measure(bench, rounds, path, command, ways):
     return [r for r in runs.values() if len(r) == ways]
 
 
-def interval(logs):
-    """Mean and 90 % interval (its upper end is the one-sided 95 % limit); normal quantile: there are dozens of pairs."""
-    mean = statistics.mean(logs)
-    reach = 1.645 * statistics.stdev(logs) / math.sqrt(len(logs))
+def interval(programs):
+    """Mean of the programs' means, and its 90 % interval (its upper end is the one-sided 95 % limit); normal quantile: there are dozens of pairs
+    of each. What one program took says nothing of another, which ran at another time."""
+    mean = statistics.mean(statistics.mean(logs) for logs in programs)
+    reach = 1.645 * math.sqrt(sum(statistics.variance(logs) / len(logs) for logs in programs)) / len(programs)
     mean, low, high = [f"{(math.exp(x) - 1) * 100:+.2f} %" for x in (mean, mean - reach, mean + reach)]
     return mean, f"{low} to {high}"
 
@@ -79,16 +80,15 @@ def main(bench, rounds, work):
         cells = []
         for way in WAYS:
             logs = [math.log(r[way][0] / r[0][0]) for r in runs]
-            cells += [f"{statistics.median(r[way][1] for r in runs):.0f}", *interval(logs)]
+            cells += [f"{statistics.median(r[way][1] for r in runs):.0f}", *interval([logs])]
             if name != FORKS:
                 everything[way].append(logs)
         print(f"| {name} | {len(runs)} | {statistics.median(r[0][0] for r in runs) / 1000:.0f} | {' | '.join(cells)} |")
     cells = []
-    for rows in everything.values():
-        n = min(len(logs) for logs in rows)
-        mean, reach = interval([statistics.mean(logs[i] for logs in rows) for i in range(n)])
+    for programs in everything.values():
+        mean, reach = interval(programs)
         cells += ["", f"**{mean}**", reach]
-    print(f"| all but {FORKS} | {n} | | {' | '.join(cells)} |")
+    print(f"| all but {FORKS} | | | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":
