@@ -471,6 +471,8 @@ void breakdowns_find(struct variance *v)
 	struct segments all;
 	struct sums *usual;
 
+	if (!v->n_regions)
+		return;
 	segments_of(v, &all);
 	usual = usual_sums(v, &all);
 	for (size_t r = 0; r < v->n_regions; r++)

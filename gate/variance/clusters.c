@@ -18,8 +18,70 @@ struct place {
 
 /* What must be equal for work to be comparable at all. */
 ORDER_BY(same_kind, struct fragment, BY_UP(to) BY_UP(from) BY_UP(activity) BY_UP(basis) BY_UP(arguments))
-ORDER_BY(places_order, struct place,
-	 BY_UP(item->to) BY_UP(item->from) BY_UP(item->activity) BY_UP(item->basis) BY_UP(item->arguments) BY_UP(at))
+
+/* A table of kinds, which are few, by what must be equal: sorting a million fragments by it took longer than all the rest. */
+struct kind {
+	const struct fragment *first;
+	size_t n, from; /* how many there are; where their places begin */
+	uint32_t number;
+};
+
+struct kinds {
+	struct kind *items; /* [n] */
+	size_t n, capacity;
+	uint32_t *slots; /* [size] number of a kind, and 1; 0: free */
+	size_t size;	 /* a power of two */
+};
+
+ORDER_BY(kinds_order, struct kind, BY_UP(first->to) BY_UP(first->from) BY_UP(first->activity) BY_UP(first->basis) BY_UP(first->arguments))
+
+static uint64_t kind_hash(const struct fragment *f)
+{
+	const uint64_t words[] = { f->arguments, (uint64_t)f->to << 32 | f->from, (uint64_t)f->activity << 16 | f->basis };
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15u;
+		hash ^= hash >> 29;
+	}
+	return hash;
+}
+
+/* Its slot, or the one that is free for it. */
+static uint32_t *kind_slot(const struct kinds *k, const struct fragment *f)
+{
+	size_t at = kind_hash(f) & (k->size - 1);
+
+	while (k->slots[at] && same_kind(k->items[k->slots[at] - 1].first, f) != 0)
+		at = (at + 1) & (k->size - 1);
+	return &k->slots[at];
+}
+
+static void kinds_grow(struct kinds *k)
+{
+	free(k->slots);
+	k->size = k->size ? 2 * k->size : 1024;
+	k->slots = mem_new(k->size, sizeof(*k->slots));
+	for (size_t i = 0; i < k->n; i++)
+		*kind_slot(k, k->items[i].first) = (uint32_t)i + 1;
+}
+
+static uint32_t kind_of(struct kinds *k, const struct fragment *f)
+{
+	uint32_t *slot;
+
+	if (2 * k->n >= k->size)
+		kinds_grow(k);
+	slot = kind_slot(k, f);
+	if (!*slot) {
+		const struct kind kind = { .first = f, .number = (uint32_t)k->n };
+
+		mem_append(k->items, k->n, &k->capacity, kind);
+		*slot = (uint32_t)k->n;
+	}
+	k->items[*slot - 1].n++;
+	return *slot - 1;
+}
 
 /* Blocks of neighbours in one process: those of one column of the map, or, where these are few, fewer fragments than that. */
 static size_t blocks_of(const struct variance *v, const struct place *places, size_t n, double *mean)
@@ -79,8 +141,8 @@ static void cluster_add(struct variance *v, const struct place *places, size_t n
 	free(mean);
 }
 
-/* places[n] are of one kind. */
-static void kind_divide(struct variance *v, const struct place *places, size_t n, size_t *capacity)
+/* places[n] are of one kind, and what they did differs. */
+static void works_divide(struct variance *v, const struct place *places, size_t n, size_t *capacity)
 {
 	struct mat work = mat_new(n, 1);
 	size_t *cluster = mem_new(n, sizeof(*cluster)), clusters, *first;
@@ -105,19 +167,53 @@ static void kind_divide(struct variance *v, const struct place *places, size_t n
 	mat_release(&work);
 }
 
-void clusters_find(struct variance *v)
+static bool same_work(const struct place *places, size_t n)
 {
-	const struct fragments *f = &v->fragments;
+	size_t i = 1;
+
+	while (i < n && places[i].item->work == places[0].item->work)
+		i++;
+	return i >= n;
+}
+
+/* places[n] are of one kind. Where nothing counts their work, they are one cluster. */
+static void kind_divide(struct variance *v, const struct place *places, size_t n, size_t *capacity)
+{
+	if (same_work(places, n)) {
+		cluster_add(v, places, n, capacity);
+		return;
+	}
+	works_divide(v, places, n, capacity);
+}
+
+/* Kinds in order, and the places [n] of each in the order of the fragments. */
+static struct place *places_find(const struct fragments *f, struct kinds *kinds)
+{
 	struct place *places = mem_new(f->n, sizeof(*places));
-	size_t capacity = 0;
+	uint32_t *kind = mem_new(f->n, sizeof(*kind));
+	size_t *next, from = 0;
 
 	for (size_t i = 0; i < f->n; i++)
-		places[i] = (struct place){ &f->items[i], i };
-	qsort(places, f->n, sizeof(*places), places_order);
-	for (size_t i = 0, n; i < f->n; i += n) {
-		for (n = 1; i + n < f->n && same_kind(places[i].item, places[i + n].item) == 0;)
-			n++;
-		kind_divide(v, places + i, n, &capacity);
+		kind[i] = kind_of(kinds, &f->items[i]);
+	order_sort(kinds->items, kinds->n, kinds_order);
+	next = mem_new(kinds->n, sizeof(*next));
+	for (size_t k = 0; k < kinds->n; k++) {
+		kinds->items[k].from = next[kinds->items[k].number] = from;
+		from += kinds->items[k].n;
 	}
-	free(places);
+	for (size_t i = 0; i < f->n; i++)
+		places[next[kind[i]]++] = (struct place){ &f->items[i], i };
+	mem_free(next, kind, kinds->slots);
+	return places;
+}
+
+void clusters_find(struct variance *v)
+{
+	struct kinds kinds = { .n = 0 };
+	struct place *places = places_find(&v->fragments, &kinds);
+	size_t capacity = 0;
+
+	for (size_t k = 0; k < kinds.n; k++)
+		kind_divide(v, places + kinds.items[k].from, kinds.items[k].n, &capacity);
+	mem_free(kinds.items, places);
 }

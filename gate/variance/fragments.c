@@ -1,5 +1,6 @@
 #include "gate/variance/fragments.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
@@ -18,12 +19,19 @@ struct columns {
 	size_t size, kind, result, args, from, since, work, from_weight, account[ACCOUNTS];
 };
 
+/* What calls of a site are for: of descriptors that lead to files, and of those that lead to other processes. */
+struct meaning {
+	enum activity activity[2];
+	bool moves;
+};
+
 /* What is being put together: fragments and snapshots of all files so far, with the sites of their own files. */
 struct loading {
 	struct fragments out;
 	size_t items_capacity, snapshots_capacity, processes_capacity, sites_capacity;
 	const struct fragments_window *window; /* NULL: all */
-	uint32_t run;			       /* of the present file */
+	uint32_t run;			       /* of the present file, */
+	struct meaning *meanings;	       /* and of its functions */
 	const char *cut;		       /* the first file that ends before its first call; NULL: none does */
 };
 
@@ -82,14 +90,6 @@ static void fragment_add(struct loading *l, const struct fragment *f, double wei
 	l->out.items[l->out.n++].weight = (uint32_t)fmin(ldexp(weight, (int)thin), UINT32_MAX);
 }
 
-/* One of so many, by a hash of when it was. */
-static bool is_taken(const struct loading *l, const struct sample *item)
-{
-	unsigned thin = l->window ? l->window->thin_log2 : 0;
-
-	return !(mixed(item->thread, item->start_s) >> 16 & ((UINT64_C(1) << thin) - 1));
-}
-
 /* `args` are partners then, and its tag is no part of the work. */
 static bool is_mpi(uint64_t kind, double args)
 {
@@ -101,6 +101,19 @@ static void partner_read(struct fragment *f, uint64_t args, uint64_t kind)
 	f->peer = (int32_t)(args & ((1u << INTERPOSE_PEER_BITS) - 1)) - 1;
 	f->comm = (uint32_t)(args >> (INTERPOSE_PEER_BITS + INTERPOSE_TAG_BITS)) & ((1u << INTERPOSE_COMM_BITS) - 1);
 	f->collective = kind == INTERPOSE_COLLECTIVE;
+}
+
+/* There are far more calls than sites. */
+static void meanings_find(struct loading *l, const struct samples *s)
+{
+	free(l->meanings);
+	l->meanings = mem_new(s->n_functions, sizeof(*l->meanings));
+	for (size_t f = 0; f < s->n_functions; f++) {
+		struct meaning *m = &l->meanings[f];
+
+		m->activity[0] = call_activity(s->functions[f].name, INTERPOSE_FILE, &m->moves);
+		m->activity[1] = call_activity(s->functions[f].name, INTERPOSE_PIPE, &m->moves);
+	}
 }
 
 /* The call itself. */
@@ -117,10 +130,10 @@ static void call_add(struct loading *l, const struct samples *s, const struct co
 			      .to = site,
 			      .basis = BASIS_ARGUMENTS,
 			      .peer = -1 };
-	bool moves;
+	const struct meaning *m = &l->meanings[s->items[i].function];
 
-	f.activity = (uint16_t)call_activity(s->functions[s->items[i].function].name, descriptor, &moves);
-	f.work = moves && !isnan(result) ? result : isnan(size) ? 0 : size;
+	f.activity = (uint16_t)m->activity[descriptor == INTERPOSE_PIPE || descriptor == INTERPOSE_SOCKET];
+	f.work = m->moves && !isnan(result) ? result : isnan(size) ? 0 : size;
 	if (is_mpi(descriptor, args)) {
 		partner_read(&f, (uint64_t)args, descriptor);
 		args -= (double)((uint64_t)args & TAG_MASK);
@@ -289,9 +302,10 @@ static enum assay_status file_add(struct loading *l, const char *name, const str
 		l->cut = name;
 	p.basis = basis_of(s, &c);
 	sites_add(l, s);
+	meanings_find(l, s);
 	for (size_t i = 0; i < s->n; i++) {
 		if (s->items[i].thread >= FRAGMENTS_THREADS_MAX || !(s->items[i].ns >= 0 && s->items[i].ns < 1e18) ||
-		    !(fabs(s->items[i].start_s) < 1e9) || !is_taken(l, &s->items[i]))
+		    !(fabs(s->items[i].start_s) < 1e9))
 			continue;
 		call_add(l, s, &c, i, first_site + s->items[i].function);
 		edge_add(l, s, &c, i, first_site, p.basis);
@@ -301,6 +315,17 @@ static enum assay_status file_add(struct loading *l, const char *name, const str
 	p.n_snapshots = l->out.n_snapshots - p.first_snapshot;
 	mem_append(l->out.processes, l->out.n_processes, &l->processes_capacity, p);
 	return ASSAY_OK;
+}
+
+static enum assay_status bytes_add(struct loading *l, const char *name, const void *bytes, size_t n, struct assay_error *err)
+{
+	struct samples s = { .items = NULL };
+	enum assay_status st = samples_parse_in_order(name, bytes, n, l->window ? l->window->thin_log2 : 0, &s, err);
+
+	if (!st)
+		st = file_add(l, name, &s, err);
+	samples_release(&s);
+	return st;
 }
 
 /* ---- all of them ---- */
@@ -341,7 +366,7 @@ static void sites_join(struct fragments *f, uint32_t *map)
 	f->n_sites = n;
 }
 
-ORDER_BY(items_order, struct fragment, BY_UP(process) BY_UP(thread) BY_UP(start_s) BY_UP(time_s) BY_UP(from))
+ORDER_BY(items_order, struct fragment, BY_UP(thread) BY_UP(start_s) BY_UP(time_s) BY_UP(from))
 
 ORDER_BY(snapshots_order, struct snapshot, BY_UP(process) BY_UP(thread) BY_UP(at_s))
 
@@ -424,6 +449,24 @@ static void window_cut(struct fragments *f, const struct fragments_window *w)
 	f->n_snapshots = n;
 }
 
+/* Each process's behind those of the one before it, and these in order. */
+static void items_sort(struct fragments *f)
+{
+	struct fragment *sorted = mem_new(f->n, sizeof(*sorted));
+	size_t *next = mem_new(f->n_processes + 1, sizeof(*next));
+
+	for (size_t i = 0; i < f->n; i++)
+		next[f->items[i].process + 1]++;
+	for (size_t p = 0; p < f->n_processes; p++)
+		next[p + 1] += next[p];
+	for (size_t i = 0; i < f->n; i++)
+		sorted[next[f->items[i].process]++] = f->items[i];
+	for (size_t p = 0, from = 0; p < f->n_processes; from = next[p++])
+		order_sort(sorted + from, next[p] - from, items_order);
+	mem_free(next, f->items);
+	f->items = sorted;
+}
+
 /* What is known of processes from their fragments, which are in order. */
 static void processes_complete(struct fragments *f)
 {
@@ -460,37 +503,45 @@ static void processes_complete(struct fragments *f)
 	}
 }
 
-ORDER_POINTERS_BY(places_order, struct fragment, BY_UP(process) BY_UP(thread) BY_UP(from) BY_UP(to) BY_PLACE)
+ORDER_POINTERS_BY(places_order, struct fragment, BY_UP(thread) BY_UP(from) BY_UP(to) BY_PLACE)
 
 static bool same_place(const struct fragment *x, const struct fragment *y)
 {
-	return x->process == y->process && x->thread == y->thread && x->from == y->from && x->to == y->to;
+	return x->thread == y->thread && x->from == y->from && x->to == y->to;
+}
+
+static bool stand_alone(const struct fragment *items, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && items[i].weight <= 1)
+		i++;
+	return i == n;
 }
 
 /* A fragment stands for others of its place halfway to its neighbours there, and they can have taken no more time than there was: where one
- * of thousands is recorded, one that had to wait for a processor would weigh as if all had. */
-static void weights_bound(struct fragments *f)
+ * of thousands is recorded, one that had to wait for a processor would weigh as if all had. at [p->n]: room to work in. */
+static void weights_bound(struct fragments *f, const struct fragment_process *p, struct fragment **at)
 {
-	struct fragment **at = mem_new(f->n, sizeof(struct fragment *));
-
-	for (size_t i = 0; i < f->n; i++)
-		at[i] = &f->items[i];
-	qsort(at, f->n, sizeof(struct fragment *), places_order);
-	for (size_t i = 0; i < f->n; i++) {
+	if (stand_alone(f->items + p->first, p->n))
+		return;
+	for (size_t i = 0; i < p->n; i++)
+		at[i] = &f->items[p->first + i];
+	order_sort(at, p->n, places_order);
+	for (size_t i = 0; i < p->n; i++) {
 		struct fragment *item = at[i];
-		const struct fragment_process *p = &f->processes[item->process];
 		double from = i > 0 && same_place(at[i - 1], item) ? at[i - 1]->start_s : p->start_s;
-		double to = i + 1 < f->n && same_place(at[i + 1], item) ? at[i + 1]->start_s : p->end_s;
+		double to = i + 1 < p->n && same_place(at[i + 1], item) ? at[i + 1]->start_s : p->end_s;
 		double most = fmax(to - from, 0) / 2;
 
 		if (item->weight * item->time_s > most)
 			item->weight = (uint32_t)fmax(most / item->time_s, 1);
 	}
-	free(at);
 }
 
 static enum assay_status loading_finish(struct loading *l, struct fragments *out, struct assay_error *err)
 {
+	struct fragment **at;
 	uint32_t *map;
 
 	if (!l->out.n && !l->window && l->cut)
@@ -502,13 +553,15 @@ static enum assay_status loading_finish(struct loading *l, struct fragments *out
 	map = mem_new(l->out.n_sites, sizeof(*map));
 	sites_join(&l->out, map);
 	number_all(&l->out, l->window, map);
-	free(map);
 	if (l->window)
 		window_cut(&l->out, l->window);
-	order_sort(l->out.items, l->out.n, items_order);
+	items_sort(&l->out);
 	order_sort(l->out.snapshots, l->out.n_snapshots, snapshots_order);
 	processes_complete(&l->out);
-	weights_bound(&l->out);
+	at = mem_new(l->out.n, sizeof(struct fragment *));
+	for (size_t p = 0; p < l->out.n_processes; p++)
+		weights_bound(&l->out, &l->out.processes[p], at);
+	mem_free(at, map);
 	*out = l->out;
 	l->out = (struct fragments){ .n = 0 };
 	return ASSAY_OK;
@@ -520,17 +573,12 @@ enum assay_status fragments_parse(const struct fragments_file *files, size_t n, 
 	struct loading l = { .window = window };
 	enum assay_status st = ASSAY_OK;
 
-	for (size_t i = 0; !st && i < n; i++) {
-		struct samples s = { .items = NULL };
-
-		st = samples_parse(files[i].name, files[i].bytes, files[i].n, &s, err);
-		if (!st)
-			st = file_add(&l, files[i].name, &s, err);
-		samples_release(&s);
-	}
+	for (size_t i = 0; !st && i < n; i++)
+		st = bytes_add(&l, files[i].name, files[i].bytes, files[i].n, err);
 	if (!st)
 		st = loading_finish(&l, out, err);
 	fragments_release(&l.out);
+	free(l.meanings);
 	return st;
 }
 
@@ -542,17 +590,18 @@ enum assay_status fragments_read(const char *const *paths, const uint32_t *run, 
 	if (n > FRAGMENTS_FILES_MAX)
 		return assay_fail(err, ASSAY_E_LIMIT, "%zu files: at most %u at once", n, FRAGMENTS_FILES_MAX);
 	for (size_t i = 0; !st && i < n; i++) {
-		struct samples s = { .items = NULL };
+		struct buf bytes = BUF_INIT;
 
 		l.run = run ? run[i] : 0;
-		st = samples_read(paths[i], &s, err);
+		st = file_read(paths[i], SAMPLES_FILE_BYTES_MAX, &bytes, err);
 		if (!st)
-			st = file_add(&l, paths[i], &s, err);
-		samples_release(&s);
+			st = bytes_add(&l, paths[i], bytes.bytes ? bytes.bytes : "", bytes.size, err);
+		buf_release(&bytes);
 	}
 	if (!st)
 		st = loading_finish(&l, out, err);
 	fragments_release(&l.out);
+	free(l.meanings);
 	return st;
 }
 

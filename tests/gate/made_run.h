@@ -97,7 +97,7 @@ static inline int made_begin(struct made_process *p, const char *directory, int 
 						.n_counters = MADE_COUNTERS,
 						.back_end = RECORD_TIME,
 						.packed = true,
-						.chunk_bytes = 65536,
+						.chunk_bytes = 4096,
 						.names_bytes_max = 65536,
 						.ticks_per_s = 1000000000 };
 	char host[16];

@@ -638,6 +638,31 @@ static void order(void **state)
 	file_names_free(names, n);
 }
 
+/* Of more kinds than a table begins with: each by itself, and in order. */
+static void kinds(void **state)
+{
+	enum { KINDS = 3000 };
+	struct variance v = { .fragments = { .n = 2 * KINDS }, .columns = 1, .column_s = 1, .threshold = VARIANCE_THRESHOLD };
+	struct fragment *items = mem_new(2 * KINDS, sizeof(*items));
+
+	(void)state;
+	v.fragments.items = items;
+	for (size_t i = 0; i < 2 * KINDS; i++)
+		items[i] = (struct fragment){ .time_s = 1,
+					      .arguments = i * 7919 % KINDS,
+					      .from = FRAGMENT_NO_SITE,
+					      .weight = 1,
+					      .activity = ACTIVITY_IO,
+					      .basis = BASIS_ARGUMENTS };
+	clusters_find(&v);
+	assert_int_equal(v.n_clusters, KINDS);
+	for (size_t c = 0; c < KINDS; c++)
+		assert_true(v.clusters[c].arguments == c && v.clusters[c].n == 2);
+	for (size_t i = 0; i < 2 * KINDS; i++)
+		assert_int_equal(v.clusters[items[i].cluster].arguments, items[i].arguments);
+	mem_free(items, v.clusters);
+}
+
 static void activities(void **state)
 {
 	static const struct {
@@ -738,14 +763,14 @@ static void own_loss(void **state)
 
 int suite_variance(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed),	SCRATCH_TEST(undisturbed),    SCRATCH_TEST(sporadic),
-					    SCRATCH_TEST(places),	SCRATCH_TEST(partners),	      SCRATCH_TEST(chosen),
-					    SCRATCH_TEST(unnamed),	SCRATCH_TEST(alike),	      SCRATCH_TEST(collectives),
-					    SCRATCH_TEST(heavy),	SCRATCH_TEST(uncounted_work), SCRATCH_TEST(clusters),
-					    SCRATCH_TEST(marked),	SCRATCH_TEST(order),	      cmocka_unit_test(activities),
-					    SCRATCH_TEST(finer),	SCRATCH_TEST(disk),	      SCRATCH_TEST(adjoining),
-					    cmocka_unit_test(own_loss), SCRATCH_TEST(intervals),      SCRATCH_TEST(more_of_all),
-					    SCRATCH_TEST(versions),	SCRATCH_TEST(named_work) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed),   SCRATCH_TEST(undisturbed),    SCRATCH_TEST(sporadic),
+					    SCRATCH_TEST(places),      SCRATCH_TEST(partners),	     SCRATCH_TEST(chosen),
+					    SCRATCH_TEST(unnamed),     SCRATCH_TEST(alike),	     SCRATCH_TEST(collectives),
+					    SCRATCH_TEST(heavy),       SCRATCH_TEST(uncounted_work), SCRATCH_TEST(clusters),
+					    SCRATCH_TEST(marked),      SCRATCH_TEST(order),	     cmocka_unit_test(activities),
+					    cmocka_unit_test(kinds),   SCRATCH_TEST(finer),	     SCRATCH_TEST(disk),
+					    SCRATCH_TEST(adjoining),   cmocka_unit_test(own_loss),   SCRATCH_TEST(intervals),
+					    SCRATCH_TEST(more_of_all), SCRATCH_TEST(versions),	     SCRATCH_TEST(named_work) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -486,6 +486,44 @@ static void test_brief(void **state)
 	samples_release(&read[1]);
 }
 
+/* As they were recorded: the same ones, and what nested ones took is still in those around them; and one of some, which are among them. */
+static void test_in_order(void **state)
+{
+	struct samples all, some;
+	struct assay_error err;
+	struct file f = { .n_chunks = 0 };
+	struct buf bytes = BUF_INIT;
+	size_t found = 0;
+
+	(void)state;
+	nested(&f);
+	for (uint32_t i = 0; i < 40; i++)
+		add(&f, 1, &(struct record_sample){ .function = i % 2, .weight = 1, .ordinal = i, .start = 10 * i, .duration = i },
+		    (uint64_t[]){ i });
+	finish(&f, &bytes);
+	check(samples_parse_in_order("test", bytes.bytes, bytes.size, 0, &all, &err), &err);
+	assert_int_equal(all.n, 45);
+	for (size_t i = 0; i < 5; i++) {
+		static const double starts_s[] = { 200e-9, 300e-9, 100e-9, 500e-9, 0 }, counts[] = { 5, 5, 30, 10, 100 };
+
+		assert_int_equal(all.items[i].thread, 0);
+		assert_float_equal(all.items[i].start_s, starts_s[i], 1e-12);
+		assert_float_equal(all.values[i], counts[i], 0);
+	}
+	for (size_t i = 5; i < 45; i++)
+		assert_true(all.items[i].thread == 1 && all.items[i].ordinal == i - 5 && all.values[i] == (double)(i - 5));
+	check(samples_parse_in_order("test", bytes.bytes, bytes.size, 1, &some, &err), &err);
+	assert_in_range(some.n, 12, 33); /* by chance, always the same */
+	for (size_t i = 0; i < some.n; i++)
+		for (; found < all.n && (all.items[found].thread != some.items[i].thread ||
+					 all.items[found].start_s != some.items[i].start_s || all.values[found] != some.values[i]);)
+			found++;
+	assert_true(found < all.n);
+	samples_release(&all);
+	samples_release(&some);
+	buf_release(&bytes);
+}
+
 static void test_brief_damaged(void **state)
 {
 	struct file f = { .n_chunks = 0, .brief = true };
@@ -673,14 +711,14 @@ static void test_mean_of_all(void **state)
 int suite_samples(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_alone),	      cmocka_unit_test(test_alone_is_estimated),
-		cmocka_unit_test(test_vector),	      cmocka_unit_test(test_alone_beside_unsimulated),
-		cmocka_unit_test(test_totals),	      cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_costs),	      cmocka_unit_test(test_costs_of_few),
-		cmocka_unit_test(test_truncated),     cmocka_unit_test(test_unknown_function),
-		cmocka_unit_test(test_join),	      cmocka_unit_test(test_brief),
-		cmocka_unit_test(test_brief_damaged), cmocka_unit_test(test_means_cover),
-		cmocka_unit_test(test_mean_of_all),
+		cmocka_unit_test(test_alone),	    cmocka_unit_test(test_alone_is_estimated),
+		cmocka_unit_test(test_vector),	    cmocka_unit_test(test_alone_beside_unsimulated),
+		cmocka_unit_test(test_totals),	    cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_costs),	    cmocka_unit_test(test_costs_of_few),
+		cmocka_unit_test(test_truncated),   cmocka_unit_test(test_unknown_function),
+		cmocka_unit_test(test_join),	    cmocka_unit_test(test_brief),
+		cmocka_unit_test(test_in_order),    cmocka_unit_test(test_brief_damaged),
+		cmocka_unit_test(test_means_cover), cmocka_unit_test(test_mean_of_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,30 +150,38 @@ static void sample_fill(struct record_sample *s, const uint64_t *last, uint32_t 
 		s->counters[c] = last[UNKNOWN] >> c & 1 ? UINT64_MAX : last[COUNTER + c];
 }
 
+static inline uint64_t unfolded(uint64_t more)
+{
+	return more >> 1 ^ -(more & 1);
+}
+
+/* Of most samples few fields are there: only their bits are looked at. */
 size_t record_unpack_4(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *state, struct record_sample *s)
 {
 	unsigned char bits[RECORD_PACK_BITS(RECORD_COUNTERS_MAX)] = { 0 };
-	size_t at = bits_get(bytes, n, RECORD_PACK_BITS(n_counters), bits), fields = RECORD_PACK_FIELDS(n_counters);
-	uint64_t *last = NULL, function = state[1];
+	size_t at = bits_get(bytes, n, RECORD_PACK_BITS(n_counters), bits), fields = RECORD_PACK_FIELDS(n_counters), size = 0;
+	size_t all = fields > ORDERED ? fields : ORDERED;
+	uint64_t *last, more = 0;
 
-	for (size_t i = 0; at && (i < ORDERED || i < fields); i++) {
-		size_t f = field_at(i), bit = i < FREQUENT ? i : i + 2, size = 0;
-		uint64_t more = 0;
+	if (!at || (bits[0] & 1 && !(size = number_get(bytes + at, n - at, &more))))
+		return 0;
+	at += size;
+	last = expected(state, state[1] + unfolded(more), n_counters);
+	last[FUNCTION] += unfolded(more);
+	bits[0] &= (unsigned char)~1u;
+	for (size_t byte = 0; byte < RECORD_PACK_BITS(n_counters); byte++)
+		for (unsigned left = bits[byte]; left; left &= left - 1) {
+			size_t bit = 8 * byte + (size_t)__builtin_ctz(left), i = bit < FREQUENT ? bit : bit - 2, f;
 
-		if (bits[bit / 8] >> bit % 8 & 1) {
+			if (i >= all)
+				break;
+			f = field_at(i);
 			size = number_get(bytes + at, n - at, &more);
 			if (!size || f >= fields)
 				return 0;
+			last[f] += unfolded(more);
+			at += size;
 		}
-		more = more >> 1 ^ -(more & 1);
-		at += size;
-		if (f == FUNCTION) /* the first of them */
-			last = expected(state, function + more, n_counters);
-		if (size)
-			last[f] += more;
-	}
-	if (!last)
-		return 0;
 	expect_next(state, last);
 	sample_fill(s, last, n_counters);
 	return at;
@@ -205,7 +213,7 @@ size_t record_unpack_3(const unsigned char *bytes, size_t n, uint32_t n_counters
 		if (!size)
 			return 0;
 		at += size;
-		last[f] += more >> 1 ^ -(more & 1);
+		last[f] += unfolded(more);
 	}
 	sample_fill(s, last, n_counters);
 	return at;

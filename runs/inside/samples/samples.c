@@ -1,6 +1,7 @@
 /* From the bytes of a sample file to arrays by function: header and names, chunks, what was spent in each function itself, the order.
  * Every size in the file is checked before it is used. */
 #include "runs/inside/samples/samples.h"
+#include "runs/inside/changes/map.h"
 #include "runs/inside/record/record_pack.h"
 #include "runs/inside/samples/samples_alone.h"
 
@@ -49,6 +50,8 @@ struct source {
 	size_t sample_bytes;  /* once they are unpacked */
 	size_t unpacked;      /* samples, of which there are no more than a file without packing can have */
 	size_t damaged;	      /* of a checked file, the first place that is; 0: none */
+	bool in_order;	      /* as they were recorded, without what was spent in the function itself; */
+	unsigned thin_log2;   /* one of so many */
 	struct chunk *chunks; /* [n_chunks] */
 	size_t n_chunks, capacity;
 	struct total *totals; /* [n_totals] */
@@ -342,10 +345,10 @@ static void sample_add(uint64_t start_ticks, uint32_t thread, const struct recor
 		.unsure_ns = unsure.ns,
 		.alone_unsure_ns = unsure.alone_ns,
 	};
-	if (width) {
+	if (width)
 		memcpy(out->values + out->n * out->n_counters, values + 1, width);
+	if (width && out->alone)
 		memcpy(out->alone + out->n * out->n_counters, alone + 1, width);
-	}
 	out->n++;
 }
 
@@ -358,6 +361,12 @@ static void total_add(struct source *s, const struct record_sample *head, uint32
 				   .kind = head->flags & (RECORD_NESTED | RECORD_ERROR),
 				   .calls = head->ordinal,
 				   .bytes = bytes });
+}
+
+/* By a hash of whose it is and when. */
+static bool is_taken(const struct source *s, uint32_t thread, const struct record_sample *head)
+{
+	return !(map_mix(head->start, thread) & ((UINT64_C(1) << s->thin_log2) - 1));
 }
 
 /* Within a thread in the order of the file. */
@@ -376,7 +385,7 @@ static void samples_add(struct source *s, struct samples *out)
 		n += s->chunks[i].n;
 	out->items = mem_new(n, sizeof(out->items[0]));
 	out->values = mem_new(n * out->n_counters, sizeof(double));
-	out->alone = mem_new(n * out->n_counters, sizeof(double));
+	out->alone = s->in_order ? NULL : mem_new(n * out->n_counters, sizeof(double));
 	for (size_t i = 0; i < s->n_chunks; i++) {
 		const struct chunk *chunk = &s->chunks[i];
 
@@ -393,6 +402,11 @@ static void samples_add(struct source *s, struct samples *out)
 				total_add(s, &head, chunk->thread, bytes);
 			} else if (head.flags & RECORD_LATE) {
 				out->functions[head.function].late++;
+			} else if (s->in_order) {
+				if (!is_taken(s, chunk->thread, &head))
+					continue;
+				values_read(bytes, &head, out, values);
+				sample_add(s->header.started_ticks, chunk->thread, &head, values, values, (struct unsure){ 0, 0 }, out);
 			} else {
 				values_read(bytes, &head, out, values);
 				unsure = alone_find(&pending, &head, values, alone);
@@ -507,9 +521,8 @@ static void totals_read(struct source *s, struct samples *out)
 
 /* ---- all of it ---- */
 
-enum assay_status samples_parse(const char *name, const void *bytes, size_t n, struct samples *out, struct assay_error *err)
+static enum assay_status source_parse(const char *name, struct source s, struct samples *out, struct assay_error *err)
 {
-	struct source s = { .bytes = bytes, .size = n };
 	struct samples made = { .items = NULL };
 	enum assay_status st = header_check(name, &s, err);
 
@@ -530,7 +543,8 @@ enum assay_status samples_parse(const char *name, const void *bytes, size_t n, s
 				s.damaged);
 		goto out;
 	}
-	samples_sort(&made);
+	if (!s.in_order)
+		samples_sort(&made);
 	totals_read(&s, &made);
 	*out = made;
 	made = (struct samples){ .items = NULL }; /* now the caller's */
@@ -540,6 +554,17 @@ out:
 	mem_free(s.chunks, s.totals);
 	samples_release(&made);
 	return st;
+}
+
+enum assay_status samples_parse(const char *name, const void *bytes, size_t n, struct samples *out, struct assay_error *err)
+{
+	return source_parse(name, (struct source){ .bytes = bytes, .size = n }, out, err);
+}
+
+enum assay_status samples_parse_in_order(const char *name, const void *bytes, size_t n, unsigned thin_log2, struct samples *out,
+					 struct assay_error *err)
+{
+	return source_parse(name, (struct source){ .bytes = bytes, .size = n, .in_order = true, .thin_log2 = thin_log2 }, out, err);
 }
 
 const char *samples_back_end_name(enum record_back_end back_end)
