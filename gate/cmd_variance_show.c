@@ -4,6 +4,7 @@
 #include "gate/cmd.h"
 #include "gate/variance/answer.h"
 #include "gate/variance/follow.h"
+#include "gate/variance/long_waits.h"
 #include "gate/variance/site_places.h"
 #include "gate/variance/stored_runs.h"
 #include "runs/running/run.h"
@@ -92,6 +93,10 @@ static void times_shift(struct variance *v)
 			region->members[i].throughout = false; /* of a window, that says nothing */
 		}
 	}
+	for (size_t i = 0; i < v->n_waits; i++) {
+		v->waits[i].from_s += v->fragments.from_s;
+		v->waits[i].to_s += v->fragments.from_s;
+	}
 }
 
 /* Counters that processes take from now on. */
@@ -116,6 +121,7 @@ static void window_json(const struct follow_window *w, const struct variance *v,
 	doc_set(&d, "coverage", variance_coverage(v));
 	doc_set_bool(&d, "variance", v->n_regions > 0);
 	variance_regions(v, &d);
+	long_waits_section(v, &d);
 	doc_list(&d, "asked");
 	for (size_t i = 0; i < asked->n; i++) {
 		doc_object(&d, NULL);
@@ -134,6 +140,8 @@ static void window_json(const struct follow_window *w, const struct variance *v,
 
 static void window_text(const struct follow_window *w, const struct variance *v, const struct asked *asked)
 {
+	char *waits = long_waits_sentence(v);
+
 	printf("%8.1f s to %.1f s  ", w->from_s, w->to_s);
 	if (!v->fragments.n)
 		puts("no recorded call ended");
@@ -145,6 +153,9 @@ static void window_text(const struct follow_window *w, const struct variance *v,
 		printf("%s%s\n", r ? "          " : "", sentence);
 		free(sentence);
 	}
+	if (waits)
+		printf("          not judged, as it is waiting: %s\n", waits);
+	free(waits);
 	for (size_t i = 0; i < asked->n; i++)
 		printf("          %s takes counters of level %d of %d from now on\n", v->fragments.processes[asked->levels[i].process].name,
 		       (int)asked->levels[i].level, (int)RECORD_LEVEL_RESOURCES);

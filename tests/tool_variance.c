@@ -1,6 +1,6 @@
 /* Record files with a known truth: tool_variance DIRECTORY RANKS SECONDS [counted] [coupled] [halves] [whole] [RANK:FROM:TO:KIND:FACTOR]...
- * or wait=SECONDS at the end of each step. KIND: queue, stop, slow, faults, work, crowded, throttled, steal, clock. whole: the work of so
- * many undisturbed seconds, however long it takes.
+ * or wait=SECONDS at the end of each step. KIND: queue, stop, slow, faults, work, crowded, throttled, steal, clock, waits (these). whole:
+ * the work of so many undisturbed seconds, however long it takes.
  */
 #include "tests/gate/made_run.h"
 
@@ -9,15 +9,14 @@
 
 static bool disturbance_parse(const char *text, struct made_disturbance *d)
 {
-	static const char *const kinds[MADE_KINDS] = {
-		"queue", "stop", "slow", "faults", "work", "crowded", "throttled", "steal", "clock"
-	};
+	static const char *const kinds[MADE_KINDS] = { "queue",	  "stop",      "slow",	"faults", "work",
+						       "crowded", "throttled", "steal", "clock",  [MADE_WAITS] = "waits" };
 	char kind[16];
 
 	if (sscanf(text, "%d:%lf:%lf:%15[a-z]:%lf", &d->rank, &d->from_s, &d->to_s, kind, &d->factor) != 5)
 		return false;
 	for (int k = 0; k < MADE_KINDS; k++)
-		if (strcmp(kind, kinds[k]) == 0) {
+		if (kinds[k] && strcmp(kind, kinds[k]) == 0) {
 			d->kind = (enum made_kind)k;
 			return true;
 		}

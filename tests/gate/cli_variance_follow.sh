@@ -97,6 +97,20 @@ cases=$((cases + 1))
 cases=$((cases + 1))
 [ "$(head -n 2 long.jsonl | grep -c '"variance":false')" = 2 ] || fail 'nothing was slow until 8 s'
 
+what='waits that were longer than usual are told, though nothing is slow'
+mkdir waits
+"$ASSAY_VARIANCE" waits 2 8 wait=.002 1:5:6:waits:20 || fail 'cannot make it'
+"$ASSAY" variance show waits --follow --window 4 --format json >waits.jsonl || fail 'it failed'
+cases=$((cases + 1))
+grep -q '^{"from_s":4,.*"regions":\[\],.*"waits":\[{"process":"rank 1","place":"sem_wait' waits.jsonl || fail "$(cut -c1-600 waits.jsonl)"
+cases=$((cases + 1))
+sed -n 's/^{"from_s":4,.*"waits":\[[^]]*"from_s":\([0-9.]*\),"to_s":\([0-9.]*\),.*/\1 \2/p' waits.jsonl | awk '$1 > 4.9 && $1 < 5.1 && $2 > 5.9 && $2 < 6.2 { ok = 1 } END { exit !ok }' ||
+	fail "when: $(cut -c1-600 waits.jsonl)"
+cases=$((cases + 1))
+head -n 1 waits.jsonl | grep -q '"waits":\[\]' || fail "none until then: $(head -n 1 waits.jsonl | cut -c1-600)"
+run variance show waits --follow --window 4
+expect_stdout 'not judged, as it is waiting: rank 1 waited'
+
 what='wrong words'
 run variance show records --follow --region 0:1-2
 refused 2 region

@@ -26,6 +26,7 @@ enum made_kind {
 	MADE_MEMORY,	/* memory is short: half of it on the processor */
 	MADE_THREADS,	/* threads of its own use the processor, and are not recorded */
 	MADE_CHILDREN,	/* children do */
+	MADE_WAITS,	/* the wait at the end of a step takes longer (wait_s) */
 	MADE_TURNS,	/* more work, and as much more waiting and as many more switches as that has with another program beside it */
 	MADE_KINDS
 };
@@ -212,6 +213,8 @@ static inline double made_compute(struct made_process *p, const struct made_opti
 		if ((d->rank >= 0 && d->rank != rank) || p->now < d->from_s || p->now >= d->to_s)
 			continue;
 		switch (d->kind) {
+		case MADE_WAITS:
+			continue;
 		case MADE_QUEUE:
 			p->queue += more;
 			p->involuntary++;
@@ -277,6 +280,20 @@ static inline double made_compute(struct made_process *p, const struct made_opti
 	return taken;
 }
 
+/* The wait at the end of a step. */
+static inline double made_pause(const struct made_process *p, const struct made_options *o, int rank)
+{
+	double times = 1;
+
+	for (size_t i = 0; i < o->n; i++) {
+		const struct made_disturbance *d = &o->disturbances[i];
+
+		if (d->kind == MADE_WAITS && (d->rank < 0 || d->rank == rank) && p->now >= d->from_s && p->now < d->to_s)
+			times *= d->factor;
+	}
+	return times * o->wait_s;
+}
+
 /* One step: compute, send, receive. */
 static inline void made_step(struct made_process *p, const struct made_options *o, int rank, size_t step)
 {
@@ -293,9 +310,11 @@ static inline void made_step(struct made_process *p, const struct made_options *
 	made_call(p, o, 0, 4096, step ? 1 : -1, taken, work,
 		  MADE_CALL_S * (1 + .1 * rng_double(&p->rng)) + (o->sporadic && rng_double(&p->rng) < .01 ? .05 : 0) + slow);
 	if (o->wait_s > 0) {
-		made_call(p, o, 2, 0, 0, 1e-6, 500, o->wait_s);
-		p->cpu -= o->wait_s;
-		p->idle += o->wait_s;
+		double pause = made_pause(p, o, rank);
+
+		made_call(p, o, 2, 0, 0, 1e-6, 500, pause);
+		p->cpu -= pause;
+		p->idle += pause;
 	}
 }
 
