@@ -1,7 +1,8 @@
-"""What recording calls costs: single calls, and whole programs at the policy's 1 %, plain and recorded by turns; and programs that count statements.
-usage: variance_costs.py LIBRARY DIRECTORY [PAIRS [SECONDS]]: measures what DIRECTORY does not have yet, for so long, and prints the tables. Exits with 3 when
+"""What recording calls costs: single calls, and whole programs at the policy's 1 %, by turns plain, recorded, and recorded with call paths; and programs
+that count statements. usage: variance_costs.py LIBRARY DIRECTORY [TURNS [SECONDS]]: measures what DIRECTORY does not have yet, for so long, and prints the tables. Exits with 3 when
 pairs are still missing. Programs that are not installed are named; those that count are built from DIRECTORY/sources/PROGRAM, if that is there."""
 import glob
+import itertools
 import json
 import math
 import os
@@ -107,10 +108,14 @@ def programs_there(directory, assay):
     return there
 
 
-def environment(library, records, overhead):
+PLAIN, RECORDED, PATHS = range(3)
+
+
+def environment(library, records, overhead, how=RECORDED):
     if not records:
         return dict(os.environ)
-    return dict(os.environ, LD_PRELOAD=library, ASSAY_INTERPOSE_DIRECTORY=records, ASSAY_INTERPOSE_OVERHEAD_PPM=str(overhead))
+    return dict(os.environ, LD_PRELOAD=library, ASSAY_INTERPOSE_DIRECTORY=records, ASSAY_INTERPOSE_OVERHEAD_PPM=str(overhead),
+                ASSAY_INTERPOSE_CONTEXT=str(int(how == PATHS)))
 
 
 def cpu_of(pid):
@@ -131,12 +136,12 @@ def redis(directory, env):
     return cpu_of(server.pid)
 
 
-def once(library, directory, words, recorded):
+def once(library, directory, words, how):
     """Processor time, time, and bytes of records, of the process that has most."""
-    records = directory + "/records" if recorded else None
+    records = directory + "/records" if how != PLAIN else None
     shutil.rmtree(directory + "/records", ignore_errors=True)
     os.makedirs(directory + "/records")
-    env = environment(library, records, 10000)
+    env = environment(library, records, 10000, how)
     began = time.monotonic()
     if words:
         cpu = cpu_of(subprocess.Popen(words, cwd=directory, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).pid)
@@ -189,12 +194,13 @@ def typical(x):
     return statistics.median(means), means[len(means) - max(outside, 1)]
 
 
-def print_programs(pairs):
-    """Returns ratio and limit of each."""
+def print_programs(turns, how=RECORDED):
+    """Against plain ones. Returns ratio and limit of each."""
     told = {}
-    print("| program | pairs | seconds | processor time s | two plain ones differ by | recorded / plain | upper 95 % limit | records KB/s of a process, at most |")
+    print("| program | turns | seconds | processor time s | two plain ones differ by | recorded / plain | upper 95 % limit | records KB/s of a process, at most |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for name, rows in pairs.items():
+    for name, rows in turns.items():
+        rows = [(row[PLAIN], row[how]) for row in rows]
         middle, upper = typical([math.log(b["cpu"] / a["cpu"]) for a, b in rows])
         told[name] = math.exp(middle), math.exp(upper)
         plain = [a["cpu"] for a, _ in rows]
@@ -205,14 +211,20 @@ def print_programs(pairs):
     return told
 
 
-def print_all(pairs):
-    counting = {name: rows for name, rows in pairs.items() if name.endswith("counting")}
-    told = print_programs({name: rows for name, rows in pairs.items() if name not in counting})
+def print_mean(told):
     for without, what in (LONG, ""), ("hpcc, 2 ranks", ", hpcc being the longer one"):
         some = [one for name, one in told.items() if name != without]
         if some and (without == LONG or LONG in told):
             mean, error = statistics.mean(r for r, _ in some), math.sqrt(sum((u - r) ** 2 for r, u in some)) / len(some)
             print(f"\nArithmetic mean of {len(some)} programs{what}: {mean:.4f}, upper 95 % limit {mean + error:.4f}; the worst: {max(some)[0]:.4f}; the highest limit: {max(u for _, u in some):.4f}.")
+
+
+def print_all(turns):
+    counting = {name: rows for name, rows in turns.items() if name.endswith("counting")}
+    others = {name: rows for name, rows in turns.items() if name not in counting}
+    print_mean(print_programs(others))
+    print("\nThe same, in the same turns, with call paths (`--context-aware`):\n")
+    print_mean(print_programs(others, PATHS))
     if counting:
         print("\nThe same where the recorded ones are built to count statements, and the plain ones are not:\n")
         print_programs(counting)
@@ -220,7 +232,7 @@ def print_all(pairs):
 
 def main():
     library, directory = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-    pairs, seconds = (int(sys.argv[i]) if len(sys.argv) > i else d for i, d in ((3, 12), (4, 540)))
+    turns, seconds = (int(sys.argv[i]) if len(sys.argv) > i else d for i, d in ((3, 12), (4, 540)))
     os.makedirs(directory + "/long", exist_ok=True)
     with open(directory + "/long/hpccinf.txt", "w") as out:
         out.write(HPCC.format(3600))
@@ -231,7 +243,7 @@ def main():
     until, missing = time.monotonic() + seconds, 0
     there = programs_there(directory, os.path.dirname(library) + "/assay")
     calls, programs = {call: [] for call in CALLS}, {name: [] for name in there}
-    for i in range(pairs):
+    for i in range(turns):
         for call in CALLS if i < 7 else ():
             path = f"{directory}/call.{call}.{i}"
             if os.path.exists(path) or time.monotonic() < until:
@@ -241,10 +253,10 @@ def main():
         for name, words in there.items():
             if i % 2 and name.endswith("counting"):  # they are half as many
                 continue
-            path = f"{directory}/pair.{name.replace('/', '-')}.{i}"
+            path, ways = f"{directory}/turn.{name.replace('/', '-')}.{i}", [PLAIN, RECORDED] if name.endswith("counting") else [PLAIN, RECORDED, PATHS]
             if os.path.exists(path) or time.monotonic() < until:
-                order = (False, True) if i % 2 else (True, False)
-                programs[name].append(keep(path, lambda: [r for _, r in sorted((recorded, once(library, directory, words[recorded], recorded)) for recorded in order)]))
+                order = list(itertools.permutations(ways))[(i // 2 if len(ways) == 2 else i) % math.factorial(len(ways))]
+                programs[name].append(keep(path, lambda: [r for _, r in sorted((how, once(library, directory, words[min(how, RECORDED)], how)) for how in order)]))
             else:
                 missing += 1
     if missing:

@@ -1,5 +1,5 @@
 """Runs that are analysed while they go on: how late each window is told, and what that takes. usage: variance_follow.py ASSAY DIRECTORY [SECONDS]: records
-tests/apps/special/four.c for ten minutes with an analysis beside it, and replays 2,048 ranks through eight analyses, unless DIRECTORY has that or SECONDS is 0;
+tests/apps/special/four.c for ten minutes with an analysis beside it, and replays 2,048 ranks through two analyses, unless DIRECTORY has that or SECONDS is 0;
 prints what it found. Exits with 3 when something is missing."""
 import glob
 import json
@@ -13,8 +13,8 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RUN_S, EARLY_S, WINDOW_S = 605, 30, 15
-RANKS, ANALYSES, SHORT_S = 2048, 8, 2
-SLOW = {700: (1, 2), 1900: (2, 3)}  # ranks, and when their computation takes 1.6 times as long
+RANKS, ANALYSES, MADE_S = 2048, 2, 24
+SLOW = {700: (3, 6), 1900: (12, 15)}  # ranks, and when their computation takes 1.6 times as long
 
 
 def resident_kb(pid):
@@ -57,24 +57,34 @@ def follow_long(assay):
                 "early_kb": max(kb for at, kb in memory.items() if at < EARLY_S), "most_kb": max(memory.values())}
 
 
+def follow_some(assay, files):
+    """One analysis: its windows, and how long each took after the one before it."""
+    began, windows = time.monotonic(), []
+    analysis = subprocess.Popen([assay, "variance", "show", *files, "--follow", "--window", str(WINDOW_S), "--format", "json"], stdout=subprocess.PIPE, text=True)
+    for line in analysis.stdout:
+        w, now = json.loads(line), time.monotonic()
+        windows.append({"took_s": now - began, "fragments": w["fragments"],
+                        "regions": [[p["rank"], w["from_s"], r["from_s"], r["to_s"]] for r in w["regions"] for p in r["processes"]]})
+        began = now
+    _, status, used = os.wait4(analysis.pid, 0)
+    return {"status": status, "cpu_s": used.ru_utime + used.ru_stime, "kb": used.ru_maxrss, "windows": windows}
+
+
 def follow_many(assay):
     """As if they had just been written; each analysis has as many ranks."""
     with tempfile.TemporaryDirectory() as work:
         made = [f"{rank}:{a}:{b}:slow:1.6" for rank, (a, b) in SLOW.items()]
-        subprocess.run([os.path.dirname(assay) + "/tests/tool_variance", work, str(RANKS), "4", *made], check=True)
-        files, began, there, told = sorted(glob.glob(work + "/*.samples"), key=lambda f: int(os.path.basename(f).split("-")[0])), time.monotonic(), [], []
-        for i in range(ANALYSES):
-            out = open(f"{work}/out.{i}", "w+")
-            some = files[i * RANKS // ANALYSES:(i + 1) * RANKS // ANALYSES]
-            there.append((subprocess.Popen([assay, "variance", "show", *some, "--follow", "--window", str(SHORT_S), "--format", "json"], stdout=out), out))
-        for analysis, out in there:
-            _, status, used = os.wait4(analysis.pid, 0)
-            out.seek(0)
-            windows = [json.loads(line) for line in out]
-            told.append({"status": status, "cpu_s": used.ru_utime + used.ru_stime, "kb": used.ru_maxrss, "fragments": max(w["fragments"] for w in windows),
-                         "regions": [[p["rank"], w["from_s"], r["from_s"], r["to_s"]] for w in windows for r in w["regions"] for p in r["processes"]]})
-            out.close()
-        return {"seconds": time.monotonic() - began, "analyses": told}
+        subprocess.run([os.path.dirname(assay) + "/tests/tool_variance", work, str(RANKS), str(MADE_S), *made], check=True)
+        files, told = sorted(glob.glob(work + "/*.samples")), [None] * ANALYSES
+
+        def one(i):
+            told[i] = follow_some(assay, files[i * RANKS // ANALYSES:(i + 1) * RANKS // ANALYSES])
+        threads = [threading.Thread(target=one, args=(i,)) for i in range(ANALYSES)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return {"analyses": told, "load": os.getloadavg()[0], "bytes": sum(os.stat(f).st_blocks * 512 for f in files)}
 
 
 def keep(path, what, seconds):
@@ -100,13 +110,13 @@ def main():
               f"{sum(w['fragments'] for w in windows):,} fragments in all (each in two windows), at most {max(w['fragments'] for w in windows):,} in one. A window was told at most\n"
               f"{max(w['lag_s'] for w in windows):.1f} s after its end ({WINDOW_S} s asked). Resident memory of the analysis: {long['early_kb']:,} KB at most in the first {EARLY_S} s, {long['most_kb']:,} KB at most in all.\n")
     if many:
-        all_of, expected = many["analyses"], sum(len(a["regions"]) for a in many["analyses"])
-        right = sum(rank in SLOW for a in all_of for rank, *_ in a["regions"])
-        named = {rank for a in all_of for rank, *_ in a["regions"]} & set(SLOW)
-        print(f"Records of {RANKS:,} ranks (4 s, nothing counts the work; in two of them, {' and '.join(map(str, SLOW))}, computation takes 1.6 times as long for a second), as if they had just been\n"
-              f"written, through {ANALYSES} analyses beside each other of {RANKS // ANALYSES} ranks each, with windows of {SHORT_S} s: all done after {many['seconds']:.1f} s; each took {min(a['cpu_s'] for a in all_of):.1f} to\n"
-              f"{max(a['cpu_s'] for a in all_of):.1f} s of processor time and {min(a['kb'] for a in all_of) // 1024} to {max(a['kb'] for a in all_of) // 1024} MB, at most {max(a['fragments'] for a in all_of):,} fragments in a window.\n"
-              f"{len(named)} of the {len(SLOW)} slow ranks were told, in {right} windows, and {expected - right} others.\n")
+        windows, analyses = [w for a in many["analyses"] for w in a["windows"]], many["analyses"]
+        whole, regions = [w for a in analyses for w in a["windows"][:-2]], [r for w in windows for r in w["regions"]]
+        right, named = sum(rank in SLOW for rank, *_ in regions), {rank for rank, *_ in regions} & set(SLOW)
+        print(f"Records of {RANKS:,} ranks ({MADE_S} s, {many['bytes'] / RANKS / MADE_S / 1024:.0f} KB in a second of a rank, nothing counts the work; in two of them, {' and '.join(map(str, SLOW))}, computation takes 1.6 times as\n"
+              f"long for three seconds), as if they had just been written, through {ANALYSES} analyses beside each other of {RANKS // ANALYSES:,} ranks each, on {os.cpu_count()} processors at a load of {many['load']:.0f}, with windows of {WINDOW_S} s,\n"
+              f"of which one begins every {WINDOW_S / 2} s: a window took {min(w['took_s'] for w in whole):.1f} to {max(w['took_s'] for w in whole):.1f} s after the one before it, with at most {max(w['fragments'] for w in windows):,} fragments; each analysis took\n"
+              f"{min(a['cpu_s'] / len(a['windows']) for a in analyses):.1f} to {max(a['cpu_s'] / len(a['windows']) for a in analyses):.1f} s of processor time a window, and {min(a['kb'] for a in analyses) // 1024} to {max(a['kb'] for a in analyses) // 1024} MB. {len(named)} of the {len(SLOW)} slow ranks were told, in {right} windows, and {len(regions) - right} others.\n")
     if not long or not many:
         print("Not all of it is measured: once more", file=sys.stderr)
         if seconds > 0:

@@ -1,21 +1,14 @@
 #!/bin/sh
-# Where and when real runs were slow, and whether it was the code: recorded, disturbed and judged; and what recording costs. Some forty minutes,
-# with breaks where wanted: CORPUS=DIRECTORY keeps what was recorded, SECONDS_NOW=N measures for so long and says what is missing (0: judges what
-# there is). SEED: who is disturbed and when. DISTURBED, STILL, PAIRS, COSTS: runs of each kind. Needs root and control groups of version 1.
+# Where and when real runs were slow, and whether it was the code: recorded, disturbed and judged. Some twenty minutes, with breaks where wanted:
+# CORPUS=DIRECTORY keeps what was recorded, SECONDS_NOW=N measures for so long and says what is missing (0: judges what there is). SEED: who is
+# disturbed and when. DISTURBED, STILL, PAIRS: runs of each kind. Needs root and control groups of version 1. What recording costs, and runs
+# that are analysed while they go on, are pages of their own (variance_costs.sh, variance_follow.sh).
 . tests/lib_evidence.sh
-. tests/lib_debian.sh
 corpus=${CORPUS:-$work/corpus}
 seconds=${SECONDS_NOW:-3600}
 mkdir -p "$corpus"
-for program in bzip2 lz4 sqlite3; do
-	[ -d "$corpus/costs/sources/$program" ] || unpack $program bookworm "$corpus/costs/sources/$program" >/dev/null
-done
-[ -f "$corpus/costs/sources/sqlite3/sqlite3.c" ] ||
-	(cd "$corpus/costs/sources/sqlite3" && ./configure --disable-tcl --disable-readline && make -s sqlite3.c shell.c) >/dev/null
 /usr/bin/python3 tests/bench/variance_four.py "$assay" "$corpus/runs" "${SEED:-1}" "${DISTURBED:-20}" "${STILL:-40}" "$seconds" >"$work/found"
 /usr/bin/python3 tests/bench/variance_versions.py "$assay" "$corpus/versions" "${PAIRS:-10}" "$seconds" >"$work/told"
-/usr/bin/python3 tests/bench/variance_costs.py "$(dirname "$assay")/libassay-interpose.so" "$corpus/costs" "${COSTS:-24}" "$seconds" >"$work/costs"
-/usr/bin/python3 tests/bench/variance_follow.py "$assay" "$corpus/follow" "$seconds" >"$work/follow"
 {
 	evidence_head 'Variance'
 	echo "Who was disturbed and when was drawn with the seed ${SEED:-1}, of which no run had been seen when the code was written. Runs are recorded alone on the"
@@ -36,9 +29,6 @@ done
 	cat "$work/found"
 	echo
 	[ ! -f "$corpus/notes.md" ] || { cat "$corpus/notes.md"; echo; } # what is to be said of these runs
-	echo '## A run that goes on'
-	echo
-	cat "$work/follow"
 	echo '## Code or environment'
 	echo
 	echo 'The same program as three versions: `same` has another build-id, `more` does 10 % more rounds, `slower` does the same rounds and misses caches (the table'
@@ -46,19 +36,5 @@ done
 	echo 'version beside it right after each. The decision asked is the one with `--beside`.'
 	echo
 	cat "$work/told"
-	echo
-	echo '## What recording costs'
-	echo
-	echo 'Nanoseconds of processor time of a call, medians of 7 by turns: plain, recorded as it comes (1 % of the time for timing), and with every call timed.'
-	echo
-	sed '/^$/,$d' "$work/costs"
-	echo
-	echo 'Processor time of whole programs with the library preloaded, at 1 %, pairs by turns: the median of the means of two (Hodges and Lehmann), and its one-sided upper 95 % limit, by signed'
-	echo 'ranks; of the mean of all, by the sum of the squares of what is between the two.'
-	echo 'Analysis and `assay variance record` itself, which looks at the processes 20 times a second, are not in it.'
-	echo
-	sed '1,/^$/d' "$work/costs"
-	echo
-	echo 'VAPRO publishes 1.38 % for the mean of 18 programs with the counters of a processor; its tool needs them, and does not run on this machine.'
 } >"$work/page"
 evidence_done
