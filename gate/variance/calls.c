@@ -72,6 +72,7 @@ static const struct call_row rows[] = {
 	{ "mtx_*", ACTIVITY_WAITING, false },
 	{ "cnd_*", ACTIVITY_WAITING, false },
 	{ "flock", ACTIVITY_WAITING, false },
+	{ "futex", ACTIVITY_WAITING, false },
 	{ "sleep", ACTIVITY_WAITING, false },
 	{ "usleep", ACTIVITY_WAITING, false },
 	{ "nanosleep", ACTIVITY_WAITING, false },

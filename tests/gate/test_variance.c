@@ -679,6 +679,7 @@ static void activities(void **state)
 		{ "write", 3, ACTIVITY_COMMUNICATION, true },
 		{ "pthread_mutex_lock", 0, ACTIVITY_WAITING, false },
 		{ "fsync", 2, ACTIVITY_IO, false },
+		{ "futex", 0, ACTIVITY_WAITING, false },
 		{ "fwrite", 2, ACTIVITY_IO, false },
 		{ "fwrite", 3, ACTIVITY_COMMUNICATION, false },
 		{ "poll", 0, ACTIVITY_WAITING, false },

@@ -1,5 +1,6 @@
 /* Calls into the outside in awkward ways. What it prints must not depend on whether they are recorded. */
 #include <errno.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -7,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -165,6 +168,28 @@ static void locks(void)
 	SAY(" %d\n", n);
 }
 
+/* Asked of the kernel by number, as C++'s atomic variables and Rust's locks do. */
+static void by_number(void)
+{
+	struct timespec soon = { 0, 20000000 };
+	char bytes[16] = "";
+	int word = 1;
+	long n;
+
+	n = syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 1, &soon, NULL, 0);
+	SAY("futex %ld timed out %d\n", n, errno == ETIMEDOUT);
+	errno = 77;
+	n = syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1);
+	SAY("woken %ld errno %d\n", n, errno);
+	n = syscall(SYS_write, pipes[1], "number", 6);
+	SAY("write %ld errno %d\n", n, errno);
+	n = syscall(SYS_read, pipes[0], bytes, sizeof(bytes));
+	SAY("read %ld %s errno %d\n", n, bytes, errno);
+	n = syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 1); /* its sixth word is wrong */
+	SAY("mmap %ld errno %d\n", n, errno);
+	SAY("itself %d\n", syscall(SYS_getpid) == getpid());
+}
+
 static void forks(void)
 {
 	int status;
@@ -196,6 +221,7 @@ int main(int argc, char **argv)
 	threads();
 	sockets();
 	locks();
+	by_number();
 	forks();
 	for (int fd = 3; fd < 2000; fd++)
 		close(fd);

@@ -106,6 +106,7 @@ static void test_what_is_recorded(void **state)
 {
 	struct samples s;
 	size_t sent = 0, failed = 0, often = 0, waited = 0, busiest = 0, children = 0, locks = 0;
+	size_t futexes = 0, numbered = 0;
 
 	(void)state;
 	recorded("ASSAY_INTERPOSE_BYTES_PER_S=0 \"$ASSAY_INTERPOSED\" >under; test $? -eq 5"); /* all that is timed */
@@ -124,6 +125,9 @@ static void test_what_is_recorded(void **state)
 		often += item->weight > 1;
 		children += strcmp(name, "wait") == 0 && counter(&s, i, "result") > 1;
 		locks += strcmp(name, "sem_wait") == 0 || strcmp(name, "pthread_rwlock_wrlock") == 0;
+		futexes += strcmp(name, "futex") == 0 && item->ns >= 20e6;
+		numbered += (strcmp(name, "write") == 0 && counter(&s, i, "size") == 6 && counter(&s, i, "result") == 6) ||
+			    (strcmp(name, "read") == 0 && counter(&s, i, "size") == 16 && counter(&s, i, "result") == 6);
 		waited += strcmp(name, "usleep") == 0 && item->ns >= 20e6 && counter(&s, i, "size") == 20e6;
 	}
 	assert_int_equal(sent, 1);
@@ -131,6 +135,8 @@ static void test_what_is_recorded(void **state)
 	assert_int_equal(waited, 1);
 	assert_int_equal(children, 3);
 	assert_int_equal(locks, 2);
+	assert_int_equal(futexes, 1);
+	assert_int_equal(numbered, 2);
 	assert_true(often > 0);
 	/* 100,000 writes from one place are far fewer samples, and edges lead from them to reads. */
 	for (size_t f = 0; f < s.n_functions; f++) {

@@ -1,6 +1,7 @@
 /* The calls that are recorded: a row each. */
 #define _FORTIFY_SOURCE 0 /* the functions themselves, not their inline forms */
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -14,6 +15,7 @@
 #include <sys/sem.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <threads.h>
@@ -134,6 +136,81 @@ CALL(ssize_t, splice, (int in, off64_t *in_at, int out, off64_t *out_at, size_t 
      n, ARG(flags))
 CALL(ssize_t, copy_file_range, (int in, off64_t *in_at, int out, off64_t *out_at, size_t n, unsigned flags),
      (in, in_at, out, out_at, n, flags), out, n, ARG(flags))
+
+/* ---- what is asked of the kernel by number ---- */
+
+/* As C++'s atomic variables and Rust's locks wait; and what moves bytes. It has as many words as there can be, as the C library's own, and
+ * those that were not given are never looked at: the call goes on with the same ones, as a jump where nothing is recorded. */
+static long (*next_by_number)(long, long, long, long, long, long, long);
+EXPORT long by_number(long number, long a, long b, long c, long d, long e, long f) __asm__("syscall");
+
+__attribute__((noinline)) static long slow_by_number(uint64_t key, const char *name, long number, long a, long b, long c, long d, long e,
+						     long f)
+{
+	bool waits = number == SYS_futex;
+	struct interpose_call call;
+	long r;
+
+	if (!next_by_number)
+		interpose_next((void **)(void *)&next_by_number, "syscall", NULL);
+	if (!interpose_enter(&call, key, name))
+		return next_by_number(number, a, b, c, d, e, f);
+	r = next_by_number(number, a, b, c, d, e, f);
+	if (waits)
+		interpose_leave(&call, NO_FILE, NO_SIZE, ARG(b & FUTEX_CMD_MASK), r);
+	else
+		interpose_leave(&call, (int)a, (uint64_t)c, NO_ARGS, r);
+	return r;
+}
+
+static bool futex_waits(long operation)
+{
+	switch (operation & FUTEX_CMD_MASK) {
+	case FUTEX_WAIT:
+	case FUTEX_WAIT_BITSET:
+	case FUTEX_WAIT_REQUEUE_PI:
+	case FUTEX_LOCK_PI:
+	case FUTEX_LOCK_PI2:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* One place may ask for several of them: each is a call site of its own. */
+#define BY_NUMBER(name)                                                                                                                    \
+	do {                                                                                                                               \
+		const uint64_t key = KEY();                                                                                                \
+                                                                                                                                           \
+		return interpose_skips(key) ? next_by_number(number, a, b, c, d, e, f)                                                     \
+					    : slow_by_number(key, name, number, a, b, c, d, e, f);                                         \
+	} while (0)
+
+long by_number(long number, long a, long b, long c, long d, long e, long f)
+{
+	switch (number) {
+	case SYS_futex:
+		if (futex_waits(b))
+			BY_NUMBER("futex");
+		break;
+	case SYS_read:
+		BY_NUMBER("read");
+	case SYS_write:
+		BY_NUMBER("write");
+	case SYS_pread64:
+		BY_NUMBER("pread");
+	case SYS_pwrite64:
+		BY_NUMBER("pwrite");
+	case SYS_seccomp: /* as by prctl() */
+		interpose_stop();
+		break;
+	default:
+		break;
+	}
+	if (!next_by_number)
+		interpose_next((void **)(void *)&next_by_number, "syscall", NULL);
+	return next_by_number(number, a, b, c, d, e, f);
+}
 
 /* What programs that call little outside call themselves where a piece of work ends: they declare it weak, and it is there when they are
  * recorded. Computation that ends at marks of different numbers is not compared. */
