@@ -3,20 +3,25 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
+#include "fleet/cgroup/stops.h"
 #include "runs/cmd.h"
 #include "runs/cmd_made.h"
 #include "runs/inside/instrument/functions.h"
 #include "runs/inside/instrument/launch.h"
-#include "runs/inside/instrument/stops.h"
+#include "runs/inside/record/record.h"
 #include "runs/inside/samples/samples.h"
 #include "runs/running/instrument.h"
 
+#include <errno.h>
 #include <math.h>
+#include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define RECORD_LEAST_BYTES (256u << 10) /* what a file needs before its first record */
@@ -61,6 +66,58 @@ static void set_environment(const struct arguments *a, const char *library, cons
 	launch_variable("ASSAY_INTERPOSE_CONTEXT", a->context ? "1" : "0");
 	launch_variable("ASSAY_INTERPOSE_PROGRESSIVE", a->progressive ? "1" : "0");
 	mem_free(preload, ppm);
+}
+
+/* ---- what processes are told from outside ---- */
+
+struct watch {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t ending;
+	bool runs, end;
+	struct stops *stops;
+};
+
+static void *watch_run(void *of)
+{
+	struct watch *w = of;
+
+	pthread_mutex_lock(&w->lock);
+	while (!w->end) {
+		int64_t left = stops_look(w->stops);
+		struct timespec at;
+
+		clock_gettime(CLOCK_REALTIME, &at);
+		left += at.tv_nsec;
+		at.tv_sec += left / 1000000000;
+		at.tv_nsec = left % 1000000000;
+		while (!w->end && pthread_cond_timedwait(&w->ending, &w->lock, &at) != ETIMEDOUT)
+			;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+/* Where there can be no thread, nobody is told anything. */
+static void watch_begin(struct watch *w, const char *directory)
+{
+	static const struct stops_words words = RECORD_STOPS;
+
+	*w = (struct watch){ .stops = stops_new(directory, &words) };
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->ending, NULL);
+	w->runs = w->stops && pthread_create(&w->thread, NULL, watch_run, w) == 0;
+}
+
+static void watch_end(struct watch *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->end = true;
+	pthread_cond_signal(&w->ending);
+	pthread_mutex_unlock(&w->lock);
+	if (w->runs)
+		pthread_join(w->thread, NULL);
+	stops_free(w->stops);
 }
 
 /* ---- what was recorded ---- */
@@ -236,7 +293,7 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 	char *library = NULL, *functions = NULL;
 	enum assay_status st = functions_check((const char *const *)a->functions.items, a->functions.n, err), ended;
 	struct assay_error program;
-	struct stops *stops;
+	struct watch watch;
 
 	(void)lab;
 	(void)d;
@@ -255,9 +312,9 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 		st = write_functions(a, &functions, err);
 	if (!st) {
 		set_environment(a, library, functions);
-		stops = stops_watch(a->output);
+		watch_begin(&watch, a->output);
 		ended = launch_checked(a->words.items, &program);
-		stops_end(stops);
+		watch_end(&watch);
 		st = tell(a, &before, err);
 		if (ended) { /* records until then are kept */
 			st = ended;

@@ -88,6 +88,14 @@ void helper_request_shape(struct helper_request *request, const struct shaped *s
 	helper_request_text(request, HELPER_SHAPE, text);
 }
 
+void helper_request_stops(struct helper_request *request, const char *directory, const struct stops_words *words)
+{
+	char *text = mem_format("%u %u %u %u %s", words->pid, words->finished, words->stopped_ns, words->run_ns, directory);
+
+	helper_request_text(request, HELPER_STOPS, text);
+	free(text);
+}
+
 void helper_request_limit(struct helper_request *request, const char *name, uint64_t value)
 {
 	char *text = mem_format("%s=%llu", name, (unsigned long long)value);

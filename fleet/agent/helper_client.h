@@ -6,6 +6,7 @@
 #include "fleet/inventory/inventory.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "fleet/cgroup/stops.h"
 #include "fleet/helper/protocol.h"
 #include "fleet/agent/spool.h"
 #include "fleet/shape/shape.h"
@@ -50,6 +51,8 @@ void helper_request_variable(struct helper_request *request, const char *text);
 void helper_request_number(struct helper_request *request, char kind, int64_t value);
 void helper_request_mode(struct helper_request *request, unsigned mode);
 void helper_request_shape(struct helper_request *request, const struct shaped *shaped);
+/* Its processes are told what they cannot see, in files of that directory. */
+void helper_request_stops(struct helper_request *request, const char *directory, const struct stops_words *words);
 /* name: of HELPER_LIMIT. */
 void helper_request_limit(struct helper_request *request, const char *name, uint64_t value);
 /* The command waits for this lock file, and holds it while it runs; others who wait are told who we are. */

@@ -23,12 +23,15 @@ bool process_read(const char *id, struct process *out)
 	at = strrchr(text, ')');
 	if (!at || strlen(at) < 4)
 		return false;
-	*out = (struct process){ .id = (pid_t)strtol(id, NULL, 10), .alive = at[2] != 'Z' && at[2] != 'X' };
+	*out = (struct process){ .id = (pid_t)strtol(id, NULL, 10), .state = at[2], .alive = at[2] != 'Z' && at[2] != 'X' };
 	out->parent = (pid_t)strtol(at + 3, &at, 10);
 	out->group = (pid_t)strtol(at, &at, 10);
 	out->session = (pid_t)strtol(at, &at, 10);
-	for (int field = 7; field < 22; field++)
-		strtoll(at, &at, 10);
+	for (int field = 7; field < 22; field++) {
+		uint64_t value = strtoull(at, &at, 10);
+
+		out->children_ticks += field == 16 || field == 17 ? value : 0; /* in user mode, in the kernel */
+	}
 	out->start_ticks = strtoull(at, &at, 10);
 	return true;
 }

@@ -8,9 +8,11 @@
 
 struct process {
 	pid_t id, parent, group, session;
-	uint64_t start_ticks; /* since boot: with the id it names one process for good */
-	bool alive;	      /* not a zombie */
-	bool ours;	      /* for the caller; false */
+	uint64_t start_ticks;	 /* since boot: with the id it names one process for good */
+	uint64_t children_ticks; /* of processor time: of those that it has waited for */
+	char state;		 /* as the kernel says: 'R', 'S', 'T' (stopped), 'Z'... */
+	bool alive;		 /* not a zombie */
+	bool ours;		 /* for the caller; false */
 };
 
 /* id: a directory of /proc. False when there is no such process. */

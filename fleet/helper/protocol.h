@@ -45,7 +45,10 @@
 /* run: where its time goes is sampled, and comes before the result as a HELPER_FILE (sampler.h): "places" in files, too; or a number: so
  * many nanoseconds apart, and, behind a blank, a directory: places in files below it, too, as many as SAMPLER_SPOTS_BYTES let */
 #define HELPER_SAMPLE 'y'
-#define HELPER_PULSE  'u' /* run: a pulse is taken before it and after it (pulse.h) */
+/* run: "PID FINISHED STOPPED RUN DIRECTORY": its processes are told for how long they were stopped, and what all of it has used, in files
+ * in that directory, at these places (fleet/cgroup/stops.h) */
+#define HELPER_STOPS 'v'
+#define HELPER_PULSE 'u' /* run: a pulse is taken before it and after it (pulse.h) */
 /* run: NAME=LEVEL, a shape of fleet/shape/shape.h and its dose, repeated; where one cannot be had, the run is refused */
 #define HELPER_SHAPE	 'x'
 #define HELPER_PLANT	 'n' /* run: a slowdown that is planted (fleet/shape/plant.h): "cpu5" */

@@ -300,6 +300,24 @@ static bool parse_sample(struct request *request, const struct frame *frame)
 	return !blank || parse_text(request, &(struct frame){ frame->kind, blank + 1, frame->size - number - 1 }, &request->sample_below);
 }
 
+/* Four places, and the directory. */
+static bool parse_stops(struct request *request, const struct frame *frame)
+{
+	unsigned *const at[] = { &request->stops.pid, &request->stops.finished, &request->stops.stopped_ns, &request->stops.run_ns };
+	const char *text = frame->bytes, *end = frame->bytes + frame->size;
+
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		const char *blank = memchr(text, ' ', (size_t)(end - text));
+		uint64_t value;
+
+		if (!blank || !whole_number(text, (size_t)(blank - text), 10, STOPS_WORD_MAX, &value))
+			return request_refuse(request, "four places and a directory say where processes are told");
+		*at[i] = (unsigned)value;
+		text = blank + 1;
+	}
+	return parse_text(request, &(struct frame){ frame->kind, text, (size_t)(end - text) }, &request->stops_below);
+}
+
 static bool parse_mode(struct request *request, const struct frame *frame)
 {
 	uint64_t value;
@@ -513,6 +531,8 @@ static bool request_take(struct request *request, const struct frame *frame)
 		return parse_group(request, frame);
 	case HELPER_SAMPLE:
 		return parse_sample(request, frame);
+	case HELPER_STOPS:
+		return parse_stops(request, frame);
 	case HELPER_PULSE:
 		return request->pulse = true;
 	case HELPER_SHAPE:

@@ -2,6 +2,7 @@
 #ifndef FLEET_HELPER_REQUEST_H
 #define FLEET_HELPER_REQUEST_H
 
+#include "fleet/cgroup/stops.h"
 #include "fleet/shape/plant.h"
 #include "fleet/shape/shape.h"
 
@@ -83,6 +84,8 @@ struct request {
 	bool sample, sample_places, pulse;
 	uint64_t sample_ns; /* 0: not said */
 	char *sample_below; /* NULL: not said */
+	char *stops_below;  /* NULL: nobody is told anything */
+	struct stops_words stops;
 	struct request_group group;
 	struct shaped shaped[SHAPES]; /* [n_shaped] */
 	size_t n_shaped;

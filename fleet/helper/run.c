@@ -281,6 +281,8 @@ struct run {
 	uint64_t own_delay_ns;	 /* that this process had waited for a processor before it last slept */
 	struct sampler *sampler; /* NULL: none was asked for */
 	struct delays delays;	 /* with a sampler */
+	struct stops *stops;	 /* NULL: nobody is told */
+	int stops_ms;		 /* until the next look */
 	char group_text[128];	 /* of the result */
 };
 
@@ -318,6 +320,7 @@ static bool run_start(struct run *run)
 	run->sampler = request->sample ? sampler_open(request->sample_places, request->sample_below, request->sample_ns) : NULL;
 	if (run->sampler)
 		wait_for_phase(request->sample_ns ? request->sample_ns : SAMPLER_PERIOD_NS);
+	run->stops = request->stops_below ? stops_new(request->stops_below, &request->stops) : NULL;
 	if (request->pulse)
 		pulse_take(&run->accounts.pulse);
 	run->started_ms = clock_real_ms();
@@ -466,9 +469,20 @@ static void run_timers(struct run *run)
 	}
 }
 
+/* What it looks at again and again may not wait longer; -1: it looks at nothing. */
+static int run_until_look(const struct run *run)
+{
+	int most = run->sampler ? SAMPLER_DRAIN_MS : -1;
+
+	if (run->stops && (most < 0 || run->stops_ms < most))
+		most = run->stops_ms;
+	return most;
+}
+
 static int run_until_timer(const struct run *run)
 {
 	int64_t first = NEVER, left;
+	int most = run_until_look(run);
 
 	if (run->state != RUN_RUNNING || run->ended_ns != 0)
 		return -1;
@@ -477,10 +491,10 @@ static int run_until_timer(const struct run *run)
 	first = run->kill_ns < first ? run->kill_ns : first;
 	first = run->give_up_ns < first ? run->give_up_ns : first;
 	if (first == NEVER)
-		return run->sampler ? SAMPLER_DRAIN_MS : -1;
+		return most;
 	left = (first - clock_monotonic_ns() + 999999) / 1000000;
-	if (run->sampler && left > SAMPLER_DRAIN_MS)
-		return SAMPLER_DRAIN_MS;
+	if (most >= 0 && left > most)
+		return most;
 	return left <= 0 ? 0 : left > 1000000 ? 1000000 : (int)left;
 }
 
@@ -590,6 +604,8 @@ static bool run_step(struct run *run)
 		sampler_drain(run->sampler);
 	if (run->sampler && run->state == RUN_RUNNING && run->ended_ns == 0)
 		delays_look(&run->delays, clock_monotonic_ns());
+	if (run->stops && run->state == RUN_RUNNING && run->ended_ns == 0)
+		run->stops_ms = (int)(stops_look(run->stops) / 1000000) + 1;
 	run_timers(run);
 	if (run->state == RUN_RUNNING && run->ended_ns != 0)
 		run_end_rest(run);
@@ -621,6 +637,7 @@ static int run_worker(void *argument)
 			run_end_all(&run);
 	}
 	sampler_close(run.sampler);
+	stops_free(run.stops);
 	if (run.state == RUN_REFUSED)
 		return request_answer_refusal(run.task->request, run.task->out, run.task->in);
 	return run.state == RUN_DRAINING && run.result_said ? 0 : 1;

@@ -15,6 +15,7 @@
 #include "runs/running/own_features.h"
 #include "runs/running/sampled_lines.h"
 #include "runs/inside/features/counting/format.h"
+#include "runs/inside/record/record.h"
 #include "runs/running/samples_fetch.h"
 #include "runs/running/stack.h"
 
@@ -508,11 +509,13 @@ static bool host_records(const struct execute_host *h)
 
 static void add_recording(const struct execute_host *h, struct helper_request *request)
 {
+	static const struct stops_words words = RECORD_STOPS;
 	char *files = set_directory(h, 0), *library = mem_format("LD_PRELOAD=%s/" INSTRUMENT_RECORDER, files);
 	char *directory = mem_format("ASSAY_INTERPOSE_DIRECTORY=%s", h->samples);
 
 	helper_request_variable(request, library);
 	helper_request_variable(request, directory);
+	helper_request_stops(request, h->samples, &words);
 	mem_free(directory, library, files);
 }
 

@@ -713,6 +713,39 @@ static void test_files(void **state)
 	session_release(&s);
 }
 
+/* A process is told in its file for how long it was stopped, and what all of the command has used, what keeps no file too. */
+static void test_told(void **state)
+{
+	static const struct stops_words words = { 0, 8, 16, 24 };
+	struct helper_request request;
+	uint64_t told[4] = { 0 };
+	struct session s;
+	double used_ns;
+	FILE *file;
+
+	(void)state;
+	assert_int_equal(mkdir("told", 0755), 0);
+	shell_request(&request, "p=$$; for i in 1 2 3 4 5 6 7 8; do printf \"\\\\$(printf %03o $((p & 255)))\"; p=$((p >> 8)); done >new;"
+				"head -c 24 /dev/zero >>new; mv new told/1.samples;"
+				"(sleep .3; kill -CONT $$) & kill -STOP $$; wait;"
+				"sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'; sleep .3");
+	helper_request_stops(&request, "told", &words);
+	session_run(&s, &request);
+	assert_int_equal(s.answer.result.exit_status, 0);
+	used_ns = 1e3 * (double)(s.answer.result.user_us + s.answer.result.sys_us);
+	file = fopen("told/1.samples", "rb");
+	assert_non_null(file);
+	assert_int_equal(fread(told, sizeof(told), 1, file), 1);
+	fclose(file);
+	session_release(&s);
+	assert_true(told[2] > 150000000 && told[2] < 60000000000);
+	assert_true((double)told[3] > .5 * used_ns && (double)told[3] < 1.1 * used_ns + 30e6); /* the kernel's clock ticks in 10 ms */
+
+	shell_request(&request, "true");
+	helper_request_text(&request, HELPER_STOPS, "0 8 16 told");
+	session_refused(&s, &request, "four places");
+}
+
 static size_t files_here(void)
 {
 	DIR *here = opendir(".");
@@ -794,6 +827,7 @@ int suite_helper(void)
 		SESSION_TEST(test_runaway),
 		SESSION_TEST(test_output_held),
 		SESSION_TEST(test_files),
+		SESSION_TEST(test_told),
 		SESSION_TEST(test_put_whole_or_not),
 	};
 

@@ -34,6 +34,9 @@ static void request_release(struct request *request)
 	free(request->lock);
 	free(request->holder);
 	free(request->input_path);
+	free(request->input_of);
+	free(request->sample_below);
+	free(request->stops_below);
 	request_init(request, request->input);
 }
 

@@ -82,6 +82,47 @@ expect_status 3
 expect_json .decision regression
 expect_json .variance.explains false
 
+what='a process that was stopped in a call'
+cat >"$tmp/stopped.c" <<'C'
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+/* Writes one block after the other; what it has forked stops it for a while. */
+int main(void)
+{
+	static char block[4 << 20];
+	int file = open("file", O_RDWR | O_CREAT, 0600);
+	pid_t writer = getpid();
+
+	if (fork() == 0) {
+		usleep(300000);
+		kill(writer, SIGSTOP);
+		usleep(500000);
+		kill(writer, SIGCONT);
+		_exit(0);
+	}
+	for (int i = 0; i < 500; i++)
+		if (pwrite(file, block, sizeof(block), 0) < 0)
+			return 1;
+	return 0;
+}
+C
+gcc -O1 "$tmp/stopped.c" -o "$tmp/build/stopped"
+{
+	echo 'repetitions: 1'
+	echo 'warm_ups: 0'
+	echo 'variance: yes'
+	echo 'versions:'
+	echo "  one: { directory: $tmp/build, command: ['{build}/stopped'] }"
+} >"$lab/apps/stopped.yaml"
+run -C "$lab" run stopped
+expect_status 0
+run -C "$lab" variance show stopped@one --format json
+expect_status 0
+expect_json '.regions[0].activity' io
+expect_json '.regions[0].parts[0].cause' stopped
+
 what='nothing was recorded'
 run -C "$lab" variance show p@none
 refused 6 'variance: yes'

@@ -17,7 +17,7 @@
  *                with these: of the control groups that it was in, as long as it was; of the processors that it was on; time of all
  *                processors of the machine that anybody used. Looked at more rarely
  *   loop_ticks   with these: ticks that a loop of always as many operations took, a few milliseconds ago at most: the processor's clock
- *   stopped_ns   with these: for how long the process was stopped, as it is told from outside (runs/inside/instrument/stops.h)
+ *   stopped_ns   with these: for how long the process was stopped, as it is told from outside (fleet/cgroup/stops.h)
  *   io_pressure_ns, memory_pressure_ns
  *                with these: for how long any task of the process's control group (version 2), or of the machine, waited for a disk, or
  *                for memory that was short

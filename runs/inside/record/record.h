@@ -63,13 +63,19 @@ struct record_header {
 	uint64_t chunks;	  /* in use; grows */
 	uint64_t dropped;	  /* samples for which there was not even a chunk */
 	uint64_t finished;	  /* 1 when the process ended in order */
-	uint64_t
-	    stopped_ns;	 /* written from outside: for how long it was stopped, and 1; 0: nobody looks (runs/inside/instrument/stops.h) */
+	uint64_t stopped_ns;	  /* written from outside: for how long it was stopped, and 1; 0: nobody looks (fleet/cgroup/stops.h) */
 	uint64_t level;	 /* enum record_level; but for RECORD_LEVEL_ALL another one may be written from outside: it is taken from then on */
 	uint64_t run_ns; /* written from outside: processor time of all processes of the run on this host, and 1; 0: nobody looks */
 	/* From version 5 on: what ticks_per_s was to begin with, and record_header_check(). */
 	uint64_t ticks_per_s_first, check;
 };
+
+/* The places of a struct stops_words (fleet/cgroup/stops.h). */
+#define RECORD_STOPS                                                                                                                       \
+	{                                                                                                                                  \
+		offsetof(struct record_header, pid), offsetof(struct record_header, finished), offsetof(struct record_header, stopped_ns), \
+		    offsetof(struct record_header, run_ns)                                                                                 \
+	}
 
 /* A chunk belongs to one thread; a thread takes a new one when it is full. One whose magic is 0 was never begun. */
 struct record_chunk {

@@ -1,0 +1,288 @@
+#include "fleet/cgroup/stops.h"
+
+#include "base/clock.h"
+#include "fleet/cgroup/process.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PERIOD_NS INT64_C(50000000) /* between two looks, at least */
+#define COST_PART 250		    /* of the time, one in so many at most: with many processes they are looked at more rarely */
+#define ENDING	  ".samples"
+
+struct watched {
+	char *name;
+	pid_t pid; /* 0: not known yet */
+	uint64_t stopped_ns;
+	bool was_stopped, ended;
+};
+
+struct member {
+	pid_t pid;
+	char state; /* 0: there is none that has begun since */
+};
+
+struct stops {
+	char *directory;
+	struct stops_words words;
+	uint64_t began;	       /* ticks since the machine began */
+	int64_t last, due;     /* monotonic, nanoseconds */
+	struct watched *items; /* [n], by name */
+	size_t n, items_capacity;
+	struct member *tree; /* [n_tree] of the run, at this look */
+	size_t n_tree, tree_capacity;
+	uint64_t used_ns, used_then_ns; /* by all of the run; by those that were there at the last look, with children that had ended */
+	bool fell;			/* the latter is more than now: one ended just then, or its parent does not want to know */
+};
+
+static int64_t now_of(clockid_t clock)
+{
+	struct timespec t = { 0, 0 };
+
+	clock_gettime(clock, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Room for one more. */
+static void *grown(void *array, size_t n, size_t *capacity, size_t bytes)
+{
+	if (n < *capacity)
+		return array;
+	*capacity = *capacity ? 2 * *capacity : 16;
+	array = realloc(array, *capacity * bytes);
+	if (!array)
+		abort();
+	return array;
+}
+
+/* ---- the processes of the run ---- */
+
+/* Fills its state. Returns the processor time of its threads, and of the children that it has waited for. */
+static uint64_t member_read(struct member *m, uint64_t began)
+{
+	const clockid_t clock = (clockid_t)(~(unsigned)m->pid << 3 | 2); /* as clock_getcpuclockid() says */
+	struct process p;
+	char id[16];
+
+	m->state = 0;
+	snprintf(id, sizeof(id), "%d", (int)m->pid);
+	if (!process_read(id, &p) || p.start_ticks < began)
+		return 0;
+	m->state = p.state;
+	return (uint64_t)now_of(clock) + p.children_ticks * (uint64_t)(1000000000 / sysconf(_SC_CLK_TCK));
+}
+
+static struct member *tree_find(struct stops *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->n_tree; i++)
+		if (s->tree[i].pid == pid)
+			return &s->tree[i];
+	return NULL;
+}
+
+static void tree_add(struct stops *s, pid_t pid)
+{
+	if (tree_find(s, pid))
+		return;
+	s->tree = grown(s->tree, s->n_tree, &s->tree_capacity, sizeof(*s->tree));
+	s->tree[s->n_tree++] = (struct member){ .pid = pid };
+}
+
+static void thread_children_add(struct stops *s, pid_t pid, const char *thread)
+{
+	char path[80], text[4096], *at = text, *end;
+	size_t kept = 0;
+	ssize_t n;
+	int file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%.12s/children", (int)pid, thread);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	while (file >= 0 && (n = read(file, text + kept, sizeof(text) - 1 - kept)) > 0) {
+		text[kept + (size_t)n] = '\0';
+		for (long child; (child = strtol(at, &end, 10)) > 0 && *end; at = end)
+			tree_add(s, (pid_t)child);
+		kept = strlen(at); /* the beginning of a number, of which the rest comes yet */
+		memmove(text, at, kept + 1);
+		at = text;
+	}
+	if (file >= 0)
+		close(file);
+}
+
+/* Each thread has those that it has started. */
+static void children_add(struct stops *s, pid_t pid)
+{
+	struct dirent *one;
+	char path[32];
+	DIR *threads;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	threads = opendir(path);
+	while (threads && (one = readdir(threads)))
+		if (one->d_name[0] != '.')
+			thread_children_add(s, pid, one->d_name);
+	if (threads)
+		closedir(threads);
+}
+
+static void tree_look(struct stops *s)
+{
+	uint64_t used = 0;
+
+	s->n_tree = 0;
+	children_add(s, getpid());
+	for (size_t i = 0; i < s->n; i++)
+		if (!s->items[i].ended && s->items[i].pid)
+			tree_add(s, s->items[i].pid);
+	for (size_t i = 0; i < s->n_tree; i++) {
+		used += member_read(&s->tree[i], s->began);
+		if (s->tree[i].state)
+			children_add(s, s->tree[i].pid);
+	}
+	s->used_ns += used > s->used_then_ns ? used - s->used_then_ns : 0;
+	if (used >= s->used_then_ns || s->fell)
+		s->used_then_ns = used;
+	s->fell = used < s->used_then_ns;
+}
+
+/* ---- their files ---- */
+
+static int watched_order(const void *a, const void *b)
+{
+	const struct watched *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+/* Those that came since. */
+static void files_look(struct stops *s)
+{
+	DIR *all = opendir(s->directory);
+	size_t before = s->n;
+	struct dirent *one;
+
+	while (all && (one = readdir(all))) {
+		const struct watched key = { .name = one->d_name };
+		size_t n = strlen(one->d_name);
+
+		if (n < sizeof(ENDING) || strcmp(one->d_name + n - (sizeof(ENDING) - 1), ENDING) != 0 ||
+		    (before && bsearch(&key, s->items, before, sizeof(key), watched_order)))
+			continue;
+		s->items = grown(s->items, s->n, &s->items_capacity, sizeof(*s->items));
+		s->items[s->n] = (struct watched){ .name = strdup(one->d_name) };
+		if (!s->items[s->n++].name)
+			abort();
+	}
+	if (all)
+		closedir(all);
+	if (s->n > before)
+		qsort(s->items, s->n, sizeof(*s->items), watched_order);
+}
+
+static int file_open(const struct stops *s, const struct watched *w)
+{
+	char path[4096 + 256];
+
+	snprintf(path, sizeof(path), "%s/%s", s->directory, w->name);
+	return open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+/* 0: it is not there. */
+static uint64_t word_read(int file, unsigned at)
+{
+	uint64_t word = 0;
+
+	return pread(file, &word, sizeof(word), at) == sizeof(word) ? word : 0;
+}
+
+/* A disk that takes nothing more has taken this place before. */
+static void word_write(int file, unsigned at, uint64_t word)
+{
+	(void)!pwrite(file, &word, sizeof(word), at);
+}
+
+/* Whose it is, which it says when it is whole. */
+static void watched_begin(const struct stops *s, struct watched *w)
+{
+	int file = w->pid ? -1 : file_open(s, w);
+
+	if (file < 0)
+		return;
+	w->pid = (pid_t)word_read(file, s->words.pid);
+	close(file);
+}
+
+/* `since`: the time since the last look. One that was stopped at this look alone was for half of it, about. */
+static void watched_look(struct stops *s, struct watched *w, uint64_t since)
+{
+	int file = file_open(s, w);
+	const struct member *m = file < 0 || word_read(file, s->words.finished) ? NULL : tree_find(s, w->pid);
+	bool stopped = m && m->state == 'T';
+
+	w->ended = !m || !m->state;
+	w->stopped_ns += (stopped ? since / 2 : 0) + (w->was_stopped ? since / 2 : 0);
+	w->was_stopped = stopped;
+	if (!w->ended) {
+		word_write(file, s->words.stopped_ns, w->stopped_ns + 1);
+		word_write(file, s->words.run_ns, s->used_ns + 1);
+	}
+	if (file >= 0)
+		close(file);
+}
+
+/* ---- */
+
+struct stops *stops_new(const char *directory, const struct stops_words *words)
+{
+	struct stops *s = calloc(1, sizeof(*s));
+	char *copy = strdup(directory);
+
+	if (!s || !copy) {
+		free(s);
+		free(copy);
+		return NULL;
+	}
+	s->directory = copy;
+	s->words = *words;
+	s->began = (uint64_t)(now_of(CLOCK_BOOTTIME) / (1000000000 / sysconf(_SC_CLK_TCK)));
+	s->last = clock_monotonic_ns();
+	s->due = s->last + PERIOD_NS;
+	return s;
+}
+
+int64_t stops_look(struct stops *s)
+{
+	int64_t now = clock_monotonic_ns(), cost;
+
+	if (now < s->due)
+		return s->due - now;
+	cost = now_of(CLOCK_THREAD_CPUTIME_ID);
+	files_look(s);
+	for (size_t i = 0; i < s->n; i++)
+		watched_begin(s, &s->items[i]);
+	tree_look(s);
+	for (size_t i = 0; i < s->n; i++)
+		if (s->items[i].pid && !s->items[i].ended)
+			watched_look(s, &s->items[i], (uint64_t)(now - s->last));
+	s->last = now;
+	cost = COST_PART * (now_of(CLOCK_THREAD_CPUTIME_ID) - cost);
+	s->due = now + (cost > PERIOD_NS ? cost : PERIOD_NS);
+	return s->due - now;
+}
+
+void stops_free(struct stops *s)
+{
+	for (size_t i = 0; s && i < s->n; i++)
+		free(s->items[i].name);
+	if (!s)
+		return;
+	free(s->items);
+	free(s->tree);
+	free(s->directory);
+	free(s);
+}

@@ -1,0 +1,27 @@
+/* Tells recorded processes of this machine for how long they were stopped (by a signal, from the keyboard): they cannot see it themselves,
+ * and a call that was under way then looks as if it had taken so long. The state of each is looked at again and again, from outside; how
+ * long it was stopped goes into its record file, where its own records take it from. With it goes what all processes of the run have used
+ * of this machine's processors, whether they are recorded or not: what else was used, others did. Plain C with the C library only: the
+ * helper on a host does it for a laboratory's runs, `assay variance record` for its own. */
+#ifndef FLEET_CGROUP_STOPS_H
+#define FLEET_CGROUP_STOPS_H
+
+#include <stdint.h>
+
+#define STOPS_WORD_MAX 4088u /* they are in the first 4096 bytes */
+
+/* Where in a file words of 8 bytes are: the process, which is 0 until the file is whole; not 0 once it has ended in order; and what is
+ * told, each in nanoseconds and 1. */
+struct stops_words {
+	unsigned pid, finished, stopped_ns, run_ns;
+};
+
+/* Of the run are this process's children that begin from now on, those that have files (*.samples) in the directory, and all that these
+ * have started. stops_free() it; NULL: there is no memory. */
+struct stops *stops_new(const char *directory, const struct stops_words *words);
+/* Looks at all of them where it is time for that: every 50 ms, or as often as .4 % of a processor allows. Returns nanoseconds until the
+ * next time. */
+int64_t stops_look(struct stops *stops);
+void stops_free(struct stops *stops); /* accepts NULL */
+
+#endif
