@@ -4,10 +4,15 @@ cd "$tmp" || exit 1
 program=$ASSAY_SOURCE/tests/interposed/counted.c
 "$ASSAY" variance build -- gcc -c -x c /dev/null -o none.o 2>err || { grep -q 'without the plugin' err && skip "$(cat err)"; }
 
+# With counters of the processor that are played (probed/perf_event.c), lest those of this machine be used. By default there are none.
+# recorded COMMAND...
+recorded() {
+	LD_PRELOAD=${ASSAY_PERF_EVENT:?} ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0 PERF_EVENT_ERRNO=${played:-13} "$@"
+}
 # clusters ./PROGRAM: of each cluster of computation in between two writes how its work is known, and how much it is of the least; sorted.
 clusters() {
 	rm -rf records
-	"$ASSAY" variance record --overhead 0 -o records -- "$@" 2>"$tmp/err" || fail 'not recorded'
+	recorded "$ASSAY" variance record --overhead 0 -o records -- "$@" 2>"$tmp/err" || fail 'not recorded'
 	"$ASSAY" variance show --format json records >shown
 	/usr/bin/python3 - shown <<'END' >got || fail 'no answer'
 import json, sys
@@ -41,6 +46,25 @@ gcc -O2 "$program" -o plain -pthread
 clusters ./plain
 cases=$((cases + 1))
 [ "$(cat got)" = 'unverified 0.00' ] || fail "$(cat got)"
+
+what='what the processor counts is known before what the program counts'
+# by ./PROGRAM: how its work is known.
+by() {
+	clusters "$@"
+	cut -d' ' -f1 got | uniq
+}
+if played=0 LIBPFM_FORCE_PMU=skl && export LIBPFM_FORCE_PMU && recorded "${ASSAY_COUNTED:?}" counters PAPI_TOT_INS >/dev/null 2>&1; then
+	cases=$((cases + 4))
+	[ "$(by ./counted)" = instructions ] || fail "by: $(cat got)"
+	played=13
+	[ "$(by ./counted)" = statements ] || fail "by: $(cat got)"
+	played=0
+	[ "$(by ./plain)" = instructions ] || fail "by: $(cat got)"
+	grep -q '"basis": "instructions"' shown || fail 'the answer does not say by what work is known'
+else
+	echo 'not tested: counters of the processor (this user may not count)'
+fi
+played=13
 
 what='places are functions and lines as far as the program, as it was, tells them'
 cases=$((cases + 3))

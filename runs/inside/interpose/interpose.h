@@ -10,7 +10,8 @@
  *   from         number of the call site of the thread's call just before this one: from -> this site is an edge of the graph
  *   since        ticks from the end of that call to the start of this one, which the edge took; with looking at the
  *                kernel's accounts where that took so long that the thread cannot have been running
- *   work         statements in between, if they are counted: then "i work statements" is there (assay variance build)
+ *   work         instructions in between, outside of the kernel, if the processor counts them for us: then "i work instructions" is
+ *                there; else statements, if these are counted (assay variance build): "i work statements"
  *   cpu_ns, run_delay_ns, minor_faults, major_faults, voluntary, involuntary
  *                of the thread since it began, when the call began; at most once in PERIOD_TICKS
  *   throttled_ns, steal_ns, busy_ns
@@ -191,6 +192,21 @@ uint64_t interpose_loop_ticks(void);
 void interpose_withheld_forked(void);
 /* Of a descriptor; it is looked at again after a while. */
 enum interpose_kind interpose_kind_of(int file, uint64_t now);
+/* Instructions of the calling thread, by the processor. */
+struct perf_event_mmap_page;
+struct interpose_counter {
+	const volatile struct perf_event_mmap_page *page; /* NULL: it is read by its descriptor, which takes two system calls */
+	int file;					  /* -1: none */
+	uint64_t id;					  /* of the event */
+};
+/* False: the processor has no such counter, or not for us. interpose_counter_end() it. */
+bool interpose_counter_begin(struct interpose_counter *counter);
+bool interpose_counts(void);						  /* threads of this process have it, if any have */
+uint64_t interpose_counter_read(const struct interpose_counter *counter); /* UINT64_MAX: not known */
+/* `forked`: in a child, to which the mapping does not come. */
+void interpose_counter_end(struct interpose_counter *counter, bool forked);
+/* For it, and for tests. */
+uint64_t interpose_counter_of(const volatile struct perf_event_mmap_page *page);
 #define INTERPOSE_PATH 8u
 struct interpose_path {
 	uint64_t hash; /* with the call site's key */

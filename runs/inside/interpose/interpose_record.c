@@ -63,6 +63,8 @@ struct thread_state {
 	uint8_t from_log2;
 	uint64_t end; /* of the call `from` */
 	uint64_t work;
+	struct interpose_counter counter;
+	bool counting;
 	uint64_t random;
 	uint64_t looked;	      /* at the kernel's accounts */
 	uint64_t usual_look, period;  /* what that takes; until the next time */
@@ -87,9 +89,9 @@ static struct record_writer writer;
 static pthread_key_t at_end;
 static bool forked; /* and the child has not begun a file of its own */
 static bool threads_hidden;
-static bool stopped;	/* for good */
-static bool paths;	/* vertices have theirs */
-static bool statements; /* are counted, and the file says so */
+static bool stopped; /* for good */
+static bool paths;   /* vertices have theirs */
+static bool worked;  /* work is counted, and the file says so */
 static char process_name[THREAD_NAME_BYTES];
 
 /* Modules that count (runs/inside/features/counting/) count in this one, or this library reads that of the program. */
@@ -148,6 +150,7 @@ static bool sites_begin(void)
 	mine.period = PERIOD_TICKS;
 	mine.gap = volume.overhead_ppm ? GAP_TICKS : 0;
 	mine.paced = record_ticks();
+	mine.counting = interpose_counter_begin(&mine.counter);
 	pthread_setspecific(at_end, at);
 	interpose_hot.sites = at;
 	return true;
@@ -215,12 +218,29 @@ static void pace(uint64_t now)
 	mine.paced = now;
 }
 
-/* Statements since the call before; UINT64_MAX: none of what executed them counts. */
+/* Of instructions, or else of statements, until now; UINT64_MAX: not known. */
+static uint64_t work_now(void)
+{
+	if (mine.counting)
+		return interpose_counter_read(&mine.counter);
+	return interpose_counts() ? UINT64_MAX : assay_statements;
+}
+
+/* Since the call before; UINT64_MAX: none of what executed them counts. */
 static uint64_t work_since(void)
 {
-	uint64_t work = assay_statements - mine.work;
+	uint64_t now = work_now();
 
-	return work ? work : UINT64_MAX;
+	return now == UINT64_MAX || mine.work == UINT64_MAX || now == mine.work ? UINT64_MAX : now - mine.work;
+}
+
+/* Reading a counter is no time of the program's. Returns now. */
+static uint64_t work_took(uint64_t before)
+{
+	uint64_t now = record_ticks(), took = now - before;
+
+	mine.spent += took < WRITE_TICKS_MOST ? took : WRITE_TICKS_MOST;
+	return now;
 }
 
 /* What is asked for now. What the thread does not take any more is not known from now on; what it begins to take it looks at soon. */
@@ -316,6 +336,8 @@ static void call_begin(struct interpose_call *call, struct interpose_site *s, ui
 					 .from_log2 = mine.from_log2,
 					 .turn = !s->left,
 					 .block_log2 = (uint8_t)s->block_log2 };
+	if (chained && mine.counting)
+		call->start = work_took(now);
 	interpose_hot.from = INTERPOSE_NO_SITE;
 	if (call->turn)
 		site_turn(s, now);
@@ -360,7 +382,10 @@ static bool is_recording(void)
 	if (!forked)
 		return false;
 	forked = false;
-	return record_fork(&writer, &mine.record) == 0;
+	if (record_fork(&writer, &mine.record) != 0)
+		return false;
+	mine.counting = mine.sites && interpose_counter_begin(&mine.counter);
+	return true;
 }
 
 bool interpose_enter(struct interpose_call *call, uint64_t key, const char *name)
@@ -445,8 +470,8 @@ __attribute__((noinline)) static void record_write(const struct interpose_call *
 					  .ordinal = call->ordinal,
 					  .start = call->start,
 					  .duration = now - call->start };
-	if (call->work != UINT64_MAX && !__atomic_exchange_n(&statements, true, __ATOMIC_RELAXED))
-		record_info(&writer, "work", "statements");
+	if (call->work != UINT64_MAX && !__atomic_exchange_n(&worked, true, __ATOMIC_RELAXED))
+		record_info(&writer, "work", interpose_counts() ? "instructions" : "statements");
 	counters = sample->counters;
 	counters[0] = size;
 	counters[1] = interpose_kind_of(file, now);
@@ -490,8 +515,8 @@ void interpose_leave(const struct interpose_call *call, int file, uint64_t size,
 	if (call->turn) {
 		interpose_hot.from = call->number;
 		mine.from_log2 = call->block_log2;
-		mine.work = assay_statements;
-		mine.end = now;
+		mine.work = work_now();
+		mine.end = mine.counting ? work_took(now) : now;
 	}
 	interpose_hot.busy = false;
 }
@@ -507,6 +532,9 @@ static void thread_end(void *sites)
 {
 	mine.ended = true;
 	mine.sites = NULL;
+	if (mine.counting)
+		interpose_counter_end(&mine.counter, !interpose_has_file());
+	mine.counting = false;
 	interpose_hot.sites = nowhere;
 	interpose_hot.from = INTERPOSE_NO_SITE;
 	munmap(sites, THREAD_BYTES);
@@ -519,6 +547,9 @@ static void process_forked(void)
 	if (mine.sites) /* kept, for a handler may have forked while its thread was in a call that is being recorded */
 		memset(mine.sites, 0, THREAD_SITES * sizeof(*mine.sites));
 	mine.n_sites = 0;
+	if (mine.counting)
+		interpose_counter_end(&mine.counter, true);
+	mine.counting = false;
 	mine.random ^= record_ticks();
 	interpose_hot.from = INTERPOSE_NO_SITE;
 	interpose_withheld_forked();
