@@ -345,6 +345,16 @@ struct hot {
 };
 extern __thread struct hot hot;
 
+/* One less of what hooks count down; is it below 0 now? One instruction, whatever the compiler adds to a subtraction: a handler that came
+ * between reading and writing would count, or begin a window, in vain. */
+static inline bool count_down(int64_t *left)
+{
+	bool below;
+
+	__asm__ volatile("subq $1, %1" : "=@ccs"(below), "+m"(*left));
+	return below;
+}
+
 #define BUSY_ONCE   (UINT64_C(1) << 48)
 #define BUSY_ALWAYS (BUSY_ONCE - 1) /* no place on a stack: it ends in any case */
 

@@ -11,7 +11,7 @@ __thread struct hot hot;
 
 static inline void on_read(const void *at, size_t bytes)
 {
-	if (UNLIKELY(--hot.left < 0))
+	if (UNLIKELY(count_down(&hot.left)))
 		simulate_read((uintptr_t)at, bytes);
 }
 
@@ -19,7 +19,7 @@ static inline void on_read(const void *at, size_t bytes)
 static __attribute__((noinline)) void on_write_elsewhere(uintptr_t at, size_t bytes)
 {
 	page_written(at >> PAGE_BITS);
-	if (UNLIKELY(--hot.left < 0))
+	if (UNLIKELY(count_down(&hot.left)))
 		simulate_write(at, bytes);
 }
 
@@ -27,7 +27,7 @@ static inline void on_write(const void *at, size_t bytes)
 {
 	if (UNLIKELY((uintptr_t)at >> PAGE_BITS != hot.written_page))
 		on_write_elsewhere((uintptr_t)at, bytes);
-	else if (UNLIKELY(--hot.left < 0))
+	else if (UNLIKELY(count_down(&hot.left)))
 		simulate_write((uintptr_t)at, bytes);
 }
 
@@ -95,7 +95,7 @@ EXPORT void __tsan_write_range_pc(void *at, size_t bytes, void *pc)
 
 EXPORT void __sanitizer_cov_trace_pc(void)
 {
-	if (UNLIKELY(--hot.blocks_left < 0))
+	if (UNLIKELY(count_down(&hot.blocks_left)))
 		simulate_block((uintptr_t)__builtin_return_address(0));
 }
 
@@ -125,7 +125,7 @@ static inline void on_atomic(const volatile void *at, size_t bytes, enum access 
 	hot.atomics++;
 	if (access == ACCESS_WRITE && UNLIKELY(address >> PAGE_BITS != hot.written_page))
 		page_written(address >> PAGE_BITS);
-	if (LIKELY(--hot.left >= 0))
+	if (LIKELY(!count_down(&hot.left)))
 		return;
 	if (access == ACCESS_WRITE)
 		simulate_write(address, bytes);

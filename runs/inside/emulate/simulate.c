@@ -396,7 +396,7 @@ static __attribute__((noinline)) void simulate_slowly(uintptr_t address, uint32_
 	struct thread *t;
 
 	if (UNLIKELY(hot.waits)) {
-		if (waiting_goes_on(address, to - (address & 63) + 1, access) || --hot.left >= 0)
+		if (waiting_goes_on(address, to - (address & 63) + 1, access) || !count_down(&hot.left))
 			return;
 	}
 	if (address >> ADDRESS_BITS != 0) {
@@ -564,7 +564,7 @@ static __attribute__((noinline)) void simulate_block_slowly(uintptr_t pc)
 	struct thread *t = hot.thread;
 	uint32_t block, path;
 
-	if (UNLIKELY(hot.waits) && (waiting_goes_on_in_block() || --hot.blocks_left >= 0))
+	if (UNLIKELY(hot.waits) && (waiting_goes_on_in_block() || !count_down(&hot.blocks_left)))
 		return;
 	if (!t) {
 		hot.blocks_left = BLOCKS_GRANTED; /* not begun, or not simulated: no more questions */
