@@ -152,6 +152,14 @@ def once(library, directory, words, how):
     return {"cpu": cpu, "seconds": seconds, "bytes": max(files, default=0)}
 
 
+def seen_of(library, directory, words):
+    """Of a recorded run: coverage, by what the work of computation is known, the part of the time that was waiting."""
+    once(library, directory, words, RECORDED)
+    shown = subprocess.run([os.path.dirname(library) + "/assay", "variance", "show", directory + "/records", "--format", "json"], stdout=subprocess.PIPE, check=True)
+    shown = json.loads(shown.stdout)
+    return {key: shown[key] for key in ("coverage", "basis", "waiting", "fragments", "processes")}
+
+
 def call_ns(library, directory, call, overhead):
     """Of a call, nanoseconds of processor time; overhead: None, plain."""
     records = directory + "/call-records"
@@ -230,6 +238,15 @@ def print_all(turns):
         print_programs(counting)
 
 
+def print_seen(seen):
+    """Of a run of each."""
+    print("\nWhat is seen of a recorded run of each: coverage is the part of the time without waiting that is in work that repeats.\n")
+    print("| program | coverage | work of computation known by | waiting | fragments | processes |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for name, one in seen.items():
+        print(f"| {name} | {one['coverage']:.2f} | {one['basis']} | {one['waiting']:.2f} | {one['fragments']:,} | {one['processes']} |")
+
+
 def main():
     library, directory = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     turns, seconds = (int(sys.argv[i]) if len(sys.argv) > i else d for i, d in ((3, 12), (4, 540)))
@@ -266,6 +283,8 @@ def main():
     print_calls(calls)
     print()
     print_all({name: rows for name, rows in programs.items() if len(rows) > 4})
+    seen = {name: f"{directory}/seen.{name.replace('/', '-')}" for name in there}
+    print_seen({name: keep(path, lambda: seen_of(library, directory, there[name][RECORDED])) for name, path in seen.items() if seconds > 0 or os.path.exists(path)})
     for name in PROGRAMS:
         if name not in there:
             print(f"\n`{name}` is not installed here.")
