@@ -8,9 +8,9 @@ corpus=${CORPUS:-$work/corpus}
 seconds=${SECONDS_NOW:-3600}
 mkdir -p "$corpus"
 /usr/bin/python3 tests/bench/variance_four.py "$assay" "$corpus/runs" "${SEED:-1}" "${DISTURBED:-20}" "${STILL:-40}" "$seconds" >"$work/found"
-/usr/bin/python3 tests/bench/variance_versions.py "$assay" "$corpus/versions" "${PAIRS:-10}" "$seconds" >"$work/told"
-{
-	evidence_head 'Variance'
+[ "${draw:-}" ] || /usr/bin/python3 tests/bench/variance_versions.py "$assay" "$corpus/versions" "${PAIRS:-10}" "$seconds" >"$work/told"
+(
+	evidence_head "Variance${draw:+: $draw}"
 	echo "Who was disturbed and when was drawn with the seed ${SEED:-1}, of which no run had been seen when the code was written. Runs are recorded alone on the"
 	echo 'machine, as far as that is known (others), and preferred over other programs (`cpu.shares`: 16 times as much for each process).'
 	echo
@@ -29,6 +29,7 @@ mkdir -p "$corpus"
 	cat "$work/found"
 	echo
 	[ ! -f "$corpus/notes.md" ] || { cat "$corpus/notes.md"; echo; } # what is to be said of these runs
+	[ -z "${draw:-}" ] || exit 0
 	echo '## Code or environment'
 	echo
 	echo 'The same program as three versions: `same` has another build-id, `more` does 10 % more rounds, `slower` does the same rounds and misses caches (the table'
@@ -36,5 +37,5 @@ mkdir -p "$corpus"
 	echo 'version beside it right after each. The decision asked is the one with `--beside`.'
 	echo
 	cat "$work/told"
-} >"$work/page"
+) >"$work/page"
 evidence_done
