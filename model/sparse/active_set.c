@@ -8,7 +8,10 @@
 
 #define DEPENDENT 1e-11 /* a column of whose square less is left beside the others is a sum of them */
 #define STEPS	  10	/* for each column and row; more than were ever seen */
-#define NEAR	  1e-6	/* of lambda: a pull that is so near, by the products of the columns, is measured by what the set leaves */
+#define NEAR	  1e-6	/* of lambda: a pull that is so near, by the products of the columns, is measured where these are not good enough */
+#define ROUNDING  1e-14 /* of pulls by products of columns: of the columns' lengths and the coefficients; more than was ever seen */
+
+typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
 
 struct active_set {
 	struct active_problem of;
@@ -16,7 +19,10 @@ struct active_set {
 	double *b;    /* [p] the caller's */
 	double *rest; /* [n] what the set leaves of y */
 	double *near; /* [p] pulls, by products of the columns */
-	size_t *set;  /* [k] columns */
+	bool fresh;   /* they are those at b */
+	double *size; /* [p] lengths of the columns that are allowed */
+	double longest;
+	size_t *set; /* [k] columns */
 	size_t k, room;
 	double *sign;	/* [k] */
 	double *factor; /* [room x room], lower, of the products of the columns */
@@ -47,16 +53,57 @@ double active_set_dot(const double *x, const double *y, size_t n)
 	return (a + b) + (c + d);
 }
 
+/* Of x with four columns, one behind the other, each as above: eight sums at a time. */
+static void four_dots(const double *z, const double *x, size_t n, double *out)
+{
+	const double *z1 = z + n, *z2 = z1 + n, *z3 = z2 + n;
+	pair a0 = { 0.0 }, a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4) {
+		pair left = *(const pair *)(x + i), right = *(const pair *)(x + i + 2);
+
+		a0 += *(const pair *)(z + i) * left;
+		b0 += *(const pair *)(z + i + 2) * right;
+		a1 += *(const pair *)(z1 + i) * left;
+		b1 += *(const pair *)(z1 + i + 2) * right;
+		a2 += *(const pair *)(z2 + i) * left;
+		b2 += *(const pair *)(z2 + i + 2) * right;
+		a3 += *(const pair *)(z3 + i) * left;
+		b3 += *(const pair *)(z3 + i + 2) * right;
+	}
+	for (; i < n; i++) {
+		a0[0] += z[i] * x[i];
+		a1[0] += z1[i] * x[i];
+		a2[0] += z2[i] * x[i];
+		a3[0] += z3[i] * x[i];
+	}
+	out[0] = (a0[0] + a0[1]) + (b0[0] + b0[1]);
+	out[1] = (a1[0] + a1[1]) + (b1[0] + b1[1]);
+	out[2] = (a2[0] + a2[1]) + (b2[0] + b2[1]);
+	out[3] = (a3[0] + a3[1]) + (b3[0] + b3[1]);
+}
+
+/* Those with columns that have theirs are known. */
 static const double *products(const struct active_set *a, size_t j)
 {
-	double **all = a->of.products;
+	double **all = a->of.products, *new;
+	size_t n = a->of.n, p = a->of.p;
 
-	if (!all[j]) {
-		all[j] = mem_new(a->of.p, sizeof(double));
-		for (size_t i = 0; i < a->of.p; i++)
-			all[j][i] = active_set_dot(column(a, i), column(a, j), a->of.n);
+	if (all[j])
+		return all[j];
+	new = mem_new(p, sizeof(*new));
+	for (size_t i = 0; i < p; i++) {
+		if (all[i]) {
+			new[i] = all[i][j];
+		} else if (i + 4 <= p && !all[i + 1] && !all[i + 2] && !all[i + 3]) {
+			four_dots(column(a, i), column(a, j), n, new + i);
+			i += 3;
+		} else {
+			new[i] = active_set_dot(column(a, i), column(a, j), n);
+		}
 	}
-	return all[j];
+	return all[j] = new;
 }
 
 /* ---- the factor ---- */
@@ -99,19 +146,38 @@ static bool append(struct active_set *a, size_t j, double sign)
 
 /* ---- what enters and leaves ---- */
 
-/* Without those whose coefficient is 0; the factor of those before the first of them stays. */
+/* Without column i: what it leaves right of the diagonal is turned away, a pair of columns of the factor at a time (Golub and Van Loan,
+ * "Matrix Computations", 6.5.2). */
+static void leave(struct active_set *a, size_t i)
+{
+	double *cosine = a->x, *sine = a->step;
+
+	a->k--;
+	memmove(a->set + i, a->set + i + 1, (a->k - i) * sizeof(*a->set));
+	memmove(a->sign + i, a->sign + i + 1, (a->k - i) * sizeof(*a->sign));
+	for (size_t r = i; r < a->k; r++) {
+		double *row = a->factor + r * a->room, right;
+
+		memcpy(row, row + a->room, (r + 2) * sizeof(*row));
+		right = row[i];
+		for (size_t c = i; c < r; c++) {
+			double left = right;
+
+			right = cosine[c] * row[c + 1] - sine[c] * left;
+			row[c] = cosine[c] * left + sine[c] * row[c + 1];
+		}
+		row[r] = sqrt(right * right + row[r + 1] * row[r + 1]);
+		cosine[r] = right / row[r];
+		sine[r] = row[r + 1] / row[r];
+	}
+}
+
+/* Without those whose coefficient is 0. */
 static void thin(struct active_set *a)
 {
-	size_t n = a->k, first = 0;
-
-	while (first < n && a->b[a->set[first]] != 0.0)
-		first++;
-	a->k = first;
-	for (size_t i = first; i < n; i++) {
-		size_t j = a->set[i];
-
-		if (a->b[j] != 0.0 && !append(a, j, a->sign[i]))
-			a->b[j] = 0.0;
+	for (size_t i = a->k; i-- > 0;) {
+		if (a->b[a->set[i]] == 0.0)
+			leave(a, i);
 	}
 }
 
@@ -150,6 +216,7 @@ static bool exchange(struct active_set *a, size_t j, double sign)
 	if (!move(a, &most))
 		return false;
 	thin(a);
+	a->fresh = false;
 	if (!append(a, j, sign))
 		return false;
 	a->b[j] = sign * most;
@@ -174,6 +241,37 @@ static void measure_rest(struct active_set *a)
 	}
 }
 
+/* Pulls by the products of the columns, which are as good as their sum is well known. */
+static const double *measure_near(struct active_set *a)
+{
+	size_t p = a->of.p;
+
+	if (a->fresh)
+		return a->near;
+	memcpy(a->near, a->of.pull, p * sizeof(*a->near));
+	for (size_t i = 0; i < a->k; i++) {
+		const double *with = products(a, a->set[i]), b = a->b[a->set[i]];
+		size_t j = 0;
+
+		for (; j + 2 <= p; j += 2)
+			*(pair *)(a->near + j) -= b * *(const pair *)(with + j);
+		for (; j < p; j++)
+			a->near[j] -= b * with[j];
+	}
+	a->fresh = true;
+	return a->near;
+}
+
+/* Whether rounding of these is far below what is enough. */
+static bool near_will_do(const struct active_set *a)
+{
+	double all = 0.0;
+
+	for (size_t i = 0; i < a->k; i++)
+		all += fabs(a->b[a->set[i]]) * a->size[a->set[i]];
+	return ROUNDING * a->longest * all <= a->of.enough;
+}
+
 /* To the minimum with the columns and signs of the set, whose pulls are in `step`. False: one of them has left it. */
 static bool descend(struct active_set *a)
 {
@@ -185,30 +283,22 @@ static bool descend(struct active_set *a)
 	forward(a, a->step);
 	backward(a, a->step);
 	whole = !move(a, &most);
+	a->fresh = false;
 	if (!whole)
 		thin(a);
 	return whole;
 }
 
-/* By the products of the columns, which is as good as their sum is well known. */
-static bool descend_near(struct active_set *a, size_t last)
+static bool descend_near(struct active_set *a)
 {
-	bool whole;
+	const double *near = measure_near(a);
 
-	for (size_t i = 0; i < a->k; i++) {
-		const double *with = products(a, a->set[i]);
-
-		a->step[i] = a->of.pull[a->set[i]];
-		for (size_t k = 0; k < a->k; k++)
-			a->step[i] -= with[a->set[k]] * a->b[a->set[k]];
-	}
-	whole = descend(a);
-	if (!whole && last != SIZE_MAX && a->b[last] == 0.0)
-		a->barred[last] = true;
-	return whole;
+	for (size_t i = 0; i < a->k; i++)
+		a->step[i] = near[a->set[i]];
+	return descend(a);
 }
 
-/* By what the set leaves: what rounding has left of the step before. */
+/* By what the set leaves. */
 static bool descend_exactly(struct active_set *a)
 {
 	measure_rest(a);
@@ -217,29 +307,33 @@ static bool descend_exactly(struct active_set *a)
 	return descend(a);
 }
 
+/* What rounding has left of the step before: where products do, as little as changes no pull that matters. */
+static bool polish(struct active_set *a)
+{
+	bool near = near_will_do(a), whole = near ? descend_near(a) : descend_exactly(a);
+
+	a->fresh = near && whole;
+	return whole;
+}
+
 /* Whose pull exceeds lambda most; SIZE_MAX: none does. */
 static size_t next_of(struct active_set *a, double *sign)
 {
 	double most = a->lambda + a->of.enough, nearly = a->lambda - NEAR * a->lambda;
+	const double *near = measure_near(a);
 	size_t found = SIZE_MAX;
-	bool measured = false;
+	bool measured = false, exactly = !near_will_do(a);
 
-	memcpy(a->near, a->of.pull, a->of.p * sizeof(*a->near));
-	for (size_t i = 0; i < a->k; i++) {
-		const double *with = products(a, a->set[i]), b = a->b[a->set[i]];
-
-		for (size_t j = 0; j < a->of.p; j++)
-			a->near[j] -= b * with[j];
-	}
 	for (size_t j = 0; j < a->of.p; j++) {
-		double pull;
+		double pull = near[j];
 
-		if ((a->of.any_sign ? fabs(a->near[j]) : a->near[j]) < nearly || a->b[j] != 0.0 || !a->of.allowed[j] || a->barred[j])
+		if ((a->of.any_sign ? fabs(pull) : pull) < nearly || a->b[j] != 0.0 || !a->of.allowed[j] || a->barred[j])
 			continue;
-		if (!measured)
+		if (exactly && !measured)
 			measure_rest(a);
-		measured = true;
-		pull = active_set_dot(column(a, j), a->rest, a->of.n);
+		measured = exactly;
+		if (exactly)
+			pull = active_set_dot(column(a, j), a->rest, a->of.n);
 		if ((a->of.any_sign ? fabs(pull) : pull) > most) {
 			most = fabs(pull);
 			*sign = copysign(1.0, pull);
@@ -259,6 +353,11 @@ struct active_set *active_set_new(const struct active_problem *problem, double *
 	*a = (struct active_set){ .of = *problem, .b = b, .room = problem->n < allowed ? problem->n : allowed };
 	a->rest = mem_new(problem->n, sizeof(*a->rest));
 	a->near = mem_new(problem->p, sizeof(*a->near));
+	a->size = mem_new(problem->p, sizeof(*a->size));
+	for (size_t j = 0; j < problem->p; j++) {
+		a->size[j] = problem->allowed[j] ? sqrt(active_set_dot(column(a, j), column(a, j), problem->n)) : 0.0;
+		a->longest = fmax(a->longest, a->size[j]);
+	}
 	a->set = mem_new(a->room, sizeof(*a->set));
 	a->sign = mem_new(a->room, sizeof(*a->sign));
 	a->factor = mem_resize(NULL, a->room * a->room, sizeof(*a->factor)); /* most of it is never touched */
@@ -280,16 +379,16 @@ void active_set_solve(struct active_set *a, double lambda)
 	a->lambda = lambda;
 	memset(a->barred, 0, a->of.p * sizeof(*a->barred));
 	for (size_t step = 0; step < STEPS * (a->of.n + a->of.p); step++) {
-		if (!descend_near(a, last)) {
+		if (!descend_near(a)) {
+			if (last != SIZE_MAX && a->b[last] == 0.0)
+				a->barred[last] = true;
 			last = SIZE_MAX;
 			continue;
 		}
 		last = next_of(a, &sign);
-		if (last != SIZE_MAX)
-			a->barred[last] = !enter(a, last, sign);
-		else if (descend_exactly(a) && (last = next_of(a, &sign)) == SIZE_MAX)
+		if (last == SIZE_MAX && polish(a) && (near_will_do(a) || (last = next_of(a, &sign)) == SIZE_MAX))
 			break;
-		else if (last != SIZE_MAX)
+		if (last != SIZE_MAX)
 			a->barred[last] = !enter(a, last, sign);
 	}
 }
@@ -298,5 +397,5 @@ void active_set_free(struct active_set *a)
 {
 	if (!a)
 		return;
-	mem_free(a->rest, a->near, a->set, a->sign, a->factor, a->x, a->step, a->barred, a);
+	mem_free(a->rest, a->near, a->size, a->set, a->sign, a->factor, a->x, a->step, a->barred, a);
 }

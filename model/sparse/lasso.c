@@ -4,6 +4,7 @@
 #include "model/sparse/active_set.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ENOUGH 1e-11 /* of the deviation of y: what a pull may exceed lambda by */
@@ -50,13 +51,39 @@ static struct active_set *set_of(const struct scaled *d, const bool *allowed, do
 			      b);
 }
 
+/* The columns one after the other: of some at a time, as rows lie in lines of memory. */
+static double *columns_of(const struct mat *X)
+{
+	const size_t together = 8;
+	double *z = mem_new(X->rows * X->cols, sizeof(*z));
+
+	for (size_t first = 0; first < X->cols; first += together) {
+		size_t end = first + together < X->cols ? first + together : X->cols;
+
+		for (size_t i = 0; i < X->rows; i++) {
+			for (size_t j = first; j < end; j++)
+				z[j * X->rows + i] = mat_get(X, i, j);
+		}
+	}
+	return z;
+}
+
+static double largest_of(const double *x, size_t n)
+{
+	double largest = 0.0;
+
+	for (size_t i = 0; i < n; i++)
+		largest = fabs(x[i]) > largest ? fabs(x[i]) : largest;
+	return largest;
+}
+
 /* Columns divided by their deviation, unless they are as given; `origin`: not centred, so that there is no intercept. */
 static struct scaled scaled_of(const struct mat *X, const double *y, const double *weight, const struct lasso_options *how, bool origin)
 {
 	size_t n = X->rows, p = X->cols;
 	struct scaled d = { .n = n,
 			    .p = p,
-			    .z = mem_new(n * p, sizeof(double)),
+			    .z = columns_of(X),
 			    .mean = mem_new(p, sizeof(double)),
 			    .sd = mem_new(p, sizeof(double)),
 			    .root = mem_new(n, sizeof(double)),
@@ -78,20 +105,17 @@ static struct scaled scaled_of(const struct mat *X, const double *y, const doubl
 		d.y[i] = d.root[i] * y[i];
 	d.y_mean = origin ? 0.0 : d.y_mean;
 	for (size_t j = 0; j < p; j++) {
-		double *z = d.z + j * n, largest = 0.0;
+		double *z = d.z + j * n, largest = largest_of(z, n), scale;
 
-		for (size_t i = 0; i < n; i++) {
-			z[i] = mat_get(X, i, j);
-			largest = fmax(largest, fabs(z[i]));
-		}
 		d.sd[j] = centre(z, d.root, n, &d.mean[j]);
 		if (d.sd[j] <= 1e-12 * largest)
 			d.sd[j] = 0.0;
 		d.varies[j] = d.sd[j] > 0.0;
 		if (d.varies[j] && how->as_given)
 			d.sd[j] = 1.0;
+		scale = d.varies[j] ? 1.0 / d.sd[j] : 0.0;
 		for (size_t i = 0; i < n; i++)
-			z[i] = d.sd[j] > 0.0 ? (z[i] + (origin ? d.root[i] * d.mean[j] : 0.0)) / d.sd[j] : 0.0;
+			z[i] = (z[i] + (origin ? d.root[i] * d.mean[j] : 0.0)) * scale;
 		d.mean[j] = origin ? 0.0 : d.mean[j];
 		d.pull[j] = active_set_dot(z, d.y, n);
 	}
@@ -194,6 +218,36 @@ void lasso_path_of(const struct mat *X, const double *y, const double *weight, c
 	}
 	scaled_release(&d);
 	scaled_release(&origin);
+}
+
+void lasso_values(const struct mat *beta, const double *intercept, size_t k, const struct mat *X, double *value)
+{
+	size_t *has = mem_new(X->cols, sizeof(*has)), n = 0, i = 0;
+	const double *b = beta->at + k * beta->cols, *x = X->at;
+
+	for (size_t j = 0; j < X->cols; j++) {
+		if (b[j] != 0.0)
+			has[n++] = j;
+	}
+	for (; i + 4 <= X->rows; i += 4, x += 4 * X->cols) { /* sums that do not wait for each other */
+		double sum[4] = { intercept[k], intercept[k], intercept[k], intercept[k] };
+
+		for (size_t at = 0; at < n; at++) {
+			size_t j = has[at];
+
+			sum[0] += b[j] * x[j];
+			sum[1] += b[j] * x[j + X->cols];
+			sum[2] += b[j] * x[j + 2 * X->cols];
+			sum[3] += b[j] * x[j + 3 * X->cols];
+		}
+		memcpy(value + i, sum, sizeof(sum));
+	}
+	for (; i < X->rows; i++, x += X->cols) {
+		value[i] = intercept[k];
+		for (size_t at = 0; at < n; at++)
+			value[i] += b[has[at]] * x[has[at]];
+	}
+	free(has);
 }
 
 void lasso_path_release(struct lasso_path *path)

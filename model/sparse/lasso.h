@@ -35,6 +35,8 @@ struct lasso_path {
  * *out is overwritten; lasso_path_release() it. */
 void lasso_path_of(const struct mat *X, const double *y, const double *weight, const struct lasso_options *how, const double *lambdas,
 		   struct lasso_path *out);
+/* What row k of coefficients, for the columns as they are given, and its intercept make of X's rows: value [X->rows]. */
+void lasso_values(const struct mat *beta, const double *intercept, size_t k, const struct mat *X, double *value);
 void lasso_path_release(struct lasso_path *path); /* accepts zeroed */
 
 #endif

@@ -227,17 +227,14 @@ struct trial {
 /* Adds the errors on the runs of one fold: relative, or squared. */
 static void add_errors(const struct runs *out, const struct mat *beta, const double *intercept, bool squared, double *error)
 {
-	for (size_t k = 0; k < LASSO_LAMBDAS; k++) {
-		for (size_t i = 0; i < out->X.rows; i++) {
-			double cost = intercept[k];
+	double *cost = mem_new(out->X.rows, sizeof(*cost));
 
-			for (size_t j = 0; j < out->X.cols; j++) {
-				if (mat_get(beta, k, j) != 0.0)
-					cost += mat_get(beta, k, j) * mat_get(&out->X, i, j);
-			}
-			error[k] += squared ? (cost - out->y[i]) * (cost - out->y[i]) : sparse_error(out->y[i], cost);
-		}
+	for (size_t k = 0; k < LASSO_LAMBDAS; k++) {
+		lasso_values(beta, intercept, k, &out->X, cost);
+		for (size_t i = 0; i < out->X.rows; i++)
+			error[k] += squared ? (cost[i] - out->y[i]) * (cost[i] - out->y[i]) : sparse_error(out->y[i], cost[i]);
 	}
+	free(cost);
 }
 
 static void try_folds(const struct runs *all, const struct lasso_options *how, const double *lambda, struct trial *t)

@@ -66,8 +66,9 @@ static void standardise(struct mat *X)
 /* Adds to error[] what the path of all rows but [from, to) leaves of those. */
 static void try_fold(const struct mat *X, const double *y, size_t from, size_t to, const double *lambda, double *error)
 {
-	struct mat in = mat_new(X->rows - (to - from), X->cols);
-	double *of = mem_new(in.rows, sizeof(*of)), *weight = mem_new(in.rows, sizeof(*weight));
+	struct mat in = mat_new(X->rows - (to - from), X->cols), out = { .rows = to - from, .cols = X->cols, .at = X->at + from * X->cols };
+	double *value = mem_new(to - from, sizeof(*value)), *of = mem_new(in.rows, sizeof(*of)),
+	       *weight = mem_new(in.rows, sizeof(*weight));
 	struct lasso_path path;
 
 	for (size_t i = 0, n = 0; i < X->rows; i++) {
@@ -79,18 +80,13 @@ static void try_fold(const struct mat *X, const double *y, size_t from, size_t t
 	}
 	lasso_path_of(&in, of, weight, &how, lambda, &path);
 	for (size_t k = 0; k < LASSO_LAMBDAS; k++) {
-		for (size_t i = from; i < to; i++) {
-			double value = path.intercept[k];
-
-			for (size_t j = 0; j < X->cols; j++) {
-				if (mat_get(&path.beta, k, j) != 0.0)
-					value += mat_get(&path.beta, k, j) * mat_get(X, i, j);
-			}
-			error[k] += pow(value - y[i], 2.0) / (double)(to - from);
-		}
+		lasso_values(&path.beta, path.intercept, k, &out, value);
+		for (size_t i = from; i < to; i++)
+			error[k] += pow(value[i - from] - y[i], 2.0) / (double)(to - from);
 	}
 	lasso_path_release(&path);
 	mat_release(&in);
+	free(value);
 	free(weight);
 	free(of);
 }
