@@ -1,5 +1,5 @@
 /* A program that counts itself what a counting build of it should count, and says so: "loop LINE N", "call LINE N", "branch LINE TAKEN OF".
- * features MODE [ARG]: one, fork, threads, exec, kill, crash, abort, closed, jump, library FILE. Each process says it before it ends. */
+ * features MODE [ARG]: one, fork, threads, exec, kill, crash, abort, closed, jump, quiet, library FILE. Each process says it before it ends. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -93,6 +93,66 @@ static __attribute__((noinline)) unsigned work(unsigned n) { CALL;
 	return sum;
 }
 
+/* Loops that call nothing, and are left in several ways: it counts in variables of its own, and says so at the end. */
+static __attribute__((noinline)) unsigned quiet(const unsigned char *text, unsigned n, unsigned most) { CALL;
+	unsigned steps = 0, falls = 0, ends = 0, inner = 0, few = 0, sum = 0, at = 0, line = __LINE__ + 1;
+	for (unsigned i = 0; i < n; i++) {
+		steps++;
+		if (text[i] & 1) {
+			sum *= 31;
+			sum += text[i];
+		}
+		if (sum > most) {
+			falls++;
+			sum -= most;
+			if (text[i] == 77) {
+				ends++;
+				break;
+			}
+		}
+	}
+	for (; at < n; at += 1 + sum % 3) {
+		few++;
+		for (unsigned k = at; k < n; k += 2) {
+			inner++;
+			if (text[k] == 13)
+				break;
+			sum ^= text[k];
+		}
+	}
+	loops[line] += steps;
+	tested[line + 6] += steps;
+	taken[line + 6] += falls;
+	tested[line + 9] += falls;
+	taken[line + 9] += ends;
+	loops[line + 15] += few;
+	loops[line + 17] += inner;
+	return sum;
+}
+
+/* But for counting it need not be called again with the same. */
+static __attribute__((noinline)) unsigned bucket(unsigned x) {
+	return x > 500 ? x / 3 : x % 7 == 3 ? x << 2 : x;
+}
+
+static void quiet_all(void) { CALL;
+	unsigned char text[1000];
+	unsigned sum = 0, n = 0;
+
+	for (unsigned i = 0; i < 1000; i++) { LOOP;
+		text[i] = (unsigned char)(hash(i) >> 3);
+	}
+	for (unsigned i = 0; i < 1000; i++) { LOOP;
+		quiet(text, i, 1u << (i % 31));
+		if (text[i] & 1) {
+			sum += bucket(i);
+			n++;
+		}
+		sum ^= bucket(i) << 3;
+	}
+	calls[134] += sum ? 1000 + n : 0;
+}
+
 static void *thread(void *of) { CALL;
 	unsigned n = *(unsigned *)of, sum = 0;
 
@@ -168,6 +228,8 @@ int main(int argc, char **argv) { CALL;
 		forks();
 	else if (strcmp(mode, "threads") == 0)
 		threads();
+	else if (strcmp(mode, "quiet") == 0)
+		quiet_all();
 	else if (strcmp(mode, "jump") == 0)
 		jumps();
 	else if (strcmp(mode, "library") == 0)

@@ -48,6 +48,7 @@ for level in -O0 -O2; do
 	expect_no_stdout
 	expect_no_stderr
 	counts 12 ./counted one
+	counts 22 ./counted quiet
 done
 what="$cc: children count in files of their own"
 counts 15 ./counted fork

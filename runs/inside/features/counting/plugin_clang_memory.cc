@@ -12,10 +12,6 @@
 using namespace llvm;
 using namespace counted;
 
-/* Of a loop whose counters are in registers. With more there are too few registers, and whatever enters and leaves the loop moves them all. */
-#define EXITS_MAX    8u
-#define COUNTERS_MAX 4u
-
 static bool is_cxx(const Module &m)
 {
 	for (const DICompileUnit *unit : m.debug_compile_units())
@@ -117,7 +113,7 @@ bool has_few_exits(const Loop *loop)
 	SmallVector<BasicBlock *, 8> exits;
 
 	loop->getUniqueExitBlocks(exits);
-	return loop->isLoopSimplifyForm() && exits.size() <= EXITS_MAX && none_of(exits, [](BasicBlock *exit) { return exit->isEHPad(); });
+	return loop->isLoopSimplifyForm() && exits.size() <= HELD_EXITS_MAX && none_of(exits, [](BasicBlock *exit) { return exit->isEHPad(); });
 }
 
 void hold_counters(Loop *loop, MDNode *kind, std::vector<AllocaInst *> *locals)
@@ -126,7 +122,7 @@ void hold_counters(Loop *loop, MDNode *kind, std::vector<AllocaInst *> *locals)
 	auto counters = counters_in(loop, kind);
 
 	loop->getUniqueExitBlocks(exits);
-	if (counters.size() <= COUNTERS_MAX)
+	if (counters.size() <= HELD_MAX)
 		for (const auto &one : counters)
 			locals->push_back(hold_counter(loop, exits, kind, one.first, one.second));
 }

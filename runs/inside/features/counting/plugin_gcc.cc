@@ -42,6 +42,7 @@
 #include <vector>
 
 #include "runs/inside/features/counting/format.h"
+#include "runs/inside/features/counting/plugin_gcc.h"
 #include "runs/inside/features/counting/plugin_shared.h"
 #include "runs/inside/features/counting/slices_plugin.h"
 #include "runs/inside/features/counting/statements.h"
@@ -52,72 +53,6 @@ namespace
 {
 
 wishes wished;
-
-/* ---- the counters of this translation unit ---- */
-
-struct unit {
-	tree array;   /* the counters; its size is known at the end */
-	tree counter; /* their type: no object of the program has it */
-	counted_unit counted;
-};
-unit made;
-
-void unit_begin()
-{
-	if (made.array)
-		return;
-	made.counter = build_distinct_type_copy(long_long_unsigned_type_node);
-	TYPE_ALIAS_SET(made.counter) = new_alias_set();
-	made.array = build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier("assay_features_counters"),
-				build_array_type(made.counter, build_index_type(size_int(FEATURES_SLOTS_MAX))));
-	TREE_STATIC(made.array) = 1;
-	TREE_ADDRESSABLE(made.array) = 1;
-	TREE_USED(made.array) = 1;
-	DECL_ARTIFICIAL(made.array) = 1;
-	DECL_IGNORED_P(made.array) = 1;
-	DECL_PRESERVE_P(made.array) = 1;
-	SET_DECL_ALIGN(made.array, 64);
-	DECL_USER_ALIGN(made.array) = 1;
-	set_decl_section_name(made.array, "assay_features");
-}
-
-tree names_decl()
-{
-	size_t n = made.counted.names.size();
-	tree type = build_array_type(char_type_node, build_index_type(size_int(n - 1)));
-	tree text = build_string(n, made.counted.names.data()), decl;
-
-	TREE_TYPE(text) = type;
-	decl = build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier("assay_features_text"), type);
-	TREE_STATIC(decl) = 1;
-	TREE_READONLY(decl) = 1;
-	TREE_USED(decl) = 1;
-	DECL_ARTIFICIAL(decl) = 1;
-	DECL_IGNORED_P(decl) = 1;
-	DECL_PRESERVE_P(decl) = 1;
-	DECL_INITIAL(decl) = text;
-	SET_DECL_ALIGN(decl, 8); /* those of several units are one text */
-	DECL_USER_ALIGN(decl) = 1;
-	set_decl_section_name(decl, "assay_features_names");
-	return decl;
-}
-
-void unit_end()
-{
-	tree type;
-
-	made.counted.names += slices_names();
-	if (!made.counted.names.empty())
-		varpool_node::finalize_decl(names_decl());
-	if (!made.counted.slots)
-		return;
-	type = build_array_type(made.counter, build_index_type(size_int(made.counted.slots - 1)));
-	TREE_TYPE(made.array) = type;
-	DECL_SIZE(made.array) = NULL_TREE;
-	DECL_SIZE_UNIT(made.array) = NULL_TREE;
-	layout_decl(made.array, 0);
-	varpool_node::finalize_decl(made.array);
-}
 
 /* ---- names ---- */
 
@@ -158,6 +93,7 @@ struct anchor {
 	edge way;
 	std::vector<std::string> names;
 	unsigned HOST_WIDE_INT slot;
+	tree held; /* a variable of the function: what the loop at work has counted; NULL: it counts in memory */
 };
 
 struct value {
@@ -170,6 +106,7 @@ struct value {
 struct plan {
 	std::vector<anchor> anchors;
 	std::vector<value> values;
+	std::vector<held_loop> held;
 };
 
 /* Nothing can be put before what returns twice. */
@@ -199,7 +136,7 @@ void count(plan *p, basic_block block, edge way, const std::string &name)
 			a.names.push_back(name);
 			return;
 		}
-	p->anchors.push_back({ block, way, { name }, 0 });
+	p->anchors.push_back({ block, way, { name }, 0, NULL_TREE });
 }
 
 location_t first_location(basic_block block)
@@ -392,6 +329,18 @@ void plan_block(plan *p, basic_block block)
 	}
 }
 
+void hold_counters(plan *p)
+{
+	std::vector<class loop *> where;
+
+	for (const anchor &a : p->anchors)
+		where.push_back(loop_of(a.block, a.way));
+	p->held = held_loops(where);
+	for (const held_loop &loop : p->held)
+		for (size_t i : loop.counters)
+			p->anchors[i].held = create_tmp_reg(made.counter, "counted");
+}
+
 void plan_function(plan *p)
 {
 	location_t where = DECL_SOURCE_LOCATION(current_function_decl);
@@ -407,41 +356,30 @@ void plan_function(plan *p)
 		plan_block(p, block);
 	for (anchor &a : p->anchors)
 		a.slot = counter_new(&made.counted, a.names);
+	if (optimize)
+		hold_counters(p);
 }
 
 /* ---- the changes ---- */
 
-/* Where the thread's counters of this unit begin, as a pointer. */
-tree insert_base(gimple_seq *code)
+gimple_seq increment(tree base, const anchor &a)
 {
-	tree delta = make_ssa_name(sizetype), base = make_ssa_name(build_pointer_type(made.counter));
-	vec<tree, va_gc> *outputs = NULL;
-	gasm *text;
-
-	vec_safe_push(outputs, build_tree_list(build_tree_list(NULL_TREE, build_string(3, "=r")), delta));
-	text = gimple_build_asm_vec(delta_assembly, NULL, outputs, NULL, NULL);
-	gimple_asm_set_volatile(text, false);
-	gimple_asm_set_inline(text, true);
-	SSA_NAME_DEF_STMT(delta) = text;
-	gimple_seq_add_stmt(code, text);
-	gimple_seq_add_stmt(code, gimple_build_assign(base, POINTER_PLUS_EXPR, build_fold_addr_expr_with_type(made.array, TREE_TYPE(base)), delta));
-	return base;
-}
-
-tree counter_at(tree base, unsigned HOST_WIDE_INT slot)
-{
-	return build2(MEM_REF, made.counter, base, build_int_cst(build_pointer_type(made.counter), (HOST_WIDE_INT)slot * 8));
-}
-
-gimple_seq increment(tree base, unsigned HOST_WIDE_INT slot)
-{
+	tree one = build_int_cst(made.counter, 1);
 	gimple_seq code = NULL;
-	tree before = make_ssa_name(made.counter), after = make_ssa_name(made.counter);
 
-	gimple_seq_add_stmt(&code, gimple_build_assign(before, counter_at(base, slot)));
-	gimple_seq_add_stmt(&code, gimple_build_assign(after, PLUS_EXPR, before, build_int_cst(made.counter, 1)));
-	gimple_seq_add_stmt(&code, gimple_build_assign(counter_at(base, slot), after));
+	if (!a.held)
+		return counter_add(base, a.slot, one);
+	gimple_seq_add_stmt(&code, gimple_build_assign(a.held, PLUS_EXPR, a.held, one));
 	return code;
+}
+
+/* From nothing where the loop is entered; where it is left that is added to the counter in memory. */
+void hold(tree base, const held_loop &loop, const anchor &a)
+{
+	for (edge way : loop.entries)
+		gsi_insert_on_edge(way, gimple_build_assign(a.held, build_zero_cst(made.counter)));
+	for (edge way : loop.exits)
+		gsi_insert_seq_on_edge(way, counter_add(base, a.slot, a.held));
 }
 
 /* The value as a word, converted. */
@@ -519,17 +457,20 @@ void change_function(const plan &p, bool stops)
 {
 	edge entry = single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(cfun));
 	gimple_seq first = NULL;
-	tree base = insert_base(&first);
+	tree base = p.anchors.empty() && p.values.empty() ? NULL_TREE : counters_base(&first);
 
 	for (const anchor &a : p.anchors)
 		if (a.way == entry)
-			gimple_seq_add_seq(&first, increment(base, a.slot));
+			gimple_seq_add_seq(&first, increment(base, a));
 		else if (a.way)
-			gsi_insert_seq_on_edge(a.way, increment(base, a.slot));
+			gsi_insert_seq_on_edge(a.way, increment(base, a));
 		else if (entry->dest != a.block || !single_pred_p(a.block))
-			insert_before(a.block, increment(base, a.slot));
+			insert_before(a.block, increment(base, a));
 		else
-			gimple_seq_add_seq(&first, increment(base, a.slot));
+			gimple_seq_add_seq(&first, increment(base, a));
+	for (const held_loop &loop : p.held)
+		for (size_t i : loop.counters)
+			hold(base, loop, p.anchors[i]);
 	if (stops)
 		gimple_seq_add_seq(&first, stop_here());
 	gsi_insert_seq_on_edge(entry, first);
@@ -630,6 +571,7 @@ public:
 		FOR_EACH_DEFINED_FUNCTION (node)
 			if (gimple_has_body_p(node->decl) && !node->thunk && !node->clone_of)
 				update_calls(node);
+		made.counted.names += slices_names();
 		unit_end();
 		slices_end();
 		return 0;
@@ -681,5 +623,6 @@ int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *versio
 	}
 	place.pass = new counting();
 	register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &place);
+	inlined_register(info->base_name);
 	return 0;
 }

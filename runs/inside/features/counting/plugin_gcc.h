@@ -1,0 +1,45 @@
+/* Between the parts of gcc's plugin (plugin_gcc.cc). */
+#ifndef RUNS_FEATURES_COUNTING_PLUGIN_GCC_H
+#define RUNS_FEATURES_COUNTING_PLUGIN_GCC_H
+
+#include "runs/inside/features/counting/plugin_shared.h"
+
+/* ---- memory (plugin_gcc_memory.cc) ---- */
+
+/* The counters of this translation unit. */
+struct counters_unit {
+	tree array;   /* its size is known at the end */
+	tree counter; /* their type: no object of the program has it */
+	counted_unit counted;
+};
+
+extern counters_unit made;
+
+void unit_begin();
+void unit_end();
+/* Where the thread's counters of this unit begin, as a pointer. */
+tree counters_base(gimple_seq *code);
+tree counter_at(tree base, unsigned HOST_WIDE_INT slot);
+gimple_seq counter_add(tree base, unsigned HOST_WIDE_INT slot, tree what);
+/* What counters_base() begins with; that and all else that is of counters. */
+bool is_base(const gimple *statement);
+bool is_counting(const gimple *statement);
+
+/* The innermost loop that a block or, where that is NULL, an edge is in. While loops are known. */
+class loop *loop_of(basic_block block, edge way);
+
+struct held_loop {
+	std::vector<edge> entries, exits;
+	std::vector<size_t> counters;
+};
+
+/* Loops whose counters, by number, are in registers: the innermost that call nothing and so end in order, if few are counted there.
+ * `where`: the innermost loop that each of the function is in. While loops are known. */
+std::vector<held_loop> held_loops(const std::vector<class loop *> &where);
+
+/* ---- functions in others (plugin_gcc_inlined.cc) ---- */
+
+/* Of the plugin with this name. */
+void inlined_register(const char *plugin);
+
+#endif

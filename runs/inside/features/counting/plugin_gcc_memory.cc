@@ -1,0 +1,287 @@
+/* Counters as memory, for gcc's plugin: those of the translation unit, where they are, and that they are in registers while inner loops last. */
+#include <gcc-plugin.h>
+
+#include <tree.h>
+#include <gimple.h>
+#include <basic-block.h>
+#include <gimple-iterator.h>
+#include <cfgloop.h>
+#include <cgraph.h>
+#include <ssa.h>
+#include <tree-ssanames.h>
+#include <stringpool.h>
+#include <alias.h>
+#include <varasm.h>
+#include <stor-layout.h>
+#include <fold-const.h>
+
+#include <string>
+#include <vector>
+
+#include "runs/inside/features/counting/format.h"
+#include "runs/inside/features/counting/plugin_gcc.h"
+
+counters_unit made;
+
+namespace
+{
+
+/* ---- of the unit ---- */
+
+tree names_decl()
+{
+	size_t n = made.counted.names.size();
+	tree type = build_array_type(char_type_node, build_index_type(size_int(n - 1)));
+	tree text = build_string(n, made.counted.names.data()), decl;
+
+	TREE_TYPE(text) = type;
+	decl = build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier("assay_features_text"), type);
+	TREE_STATIC(decl) = 1;
+	TREE_READONLY(decl) = 1;
+	TREE_USED(decl) = 1;
+	DECL_ARTIFICIAL(decl) = 1;
+	DECL_IGNORED_P(decl) = 1;
+	DECL_PRESERVE_P(decl) = 1;
+	DECL_INITIAL(decl) = text;
+	SET_DECL_ALIGN(decl, 8); /* those of several units are one text */
+	DECL_USER_ALIGN(decl) = 1;
+	set_decl_section_name(decl, "assay_features_names");
+	return decl;
+}
+
+void base_decl()
+{
+	tree decl = build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier("assay_features_base"), ptr_type_node);
+
+	TREE_STATIC(decl) = 1;
+	TREE_USED(decl) = 1;
+	DECL_ARTIFICIAL(decl) = 1;
+	DECL_IGNORED_P(decl) = 1;
+	DECL_PRESERVE_P(decl) = 1;
+	set_decl_tls_model(decl, TLS_MODEL_INITIAL_EXEC);
+	varpool_node::finalize_decl(decl);
+}
+
+/* ---- code ---- */
+
+const char *const add_assembly = "addq\t%2, %c1(%0)";
+/* As delta_assembly, but %0 becomes where the thread's counters of the unit begin, which is kept in a variable of the thread: nothing need
+ * be added. That is 0 until the thread has counters and was in the unit. Of programs alone: libraries that are loaded late have little room
+ * for such variables. */
+const char *const base_assembly = "movq\tassay_features_base@gottpoff(%%rip), %0\n\t"
+				  "movq\t%%fs:(%0), %0\n\t"
+				  "testq\t%0, %0\n\t"
+				  "je\t771f\n"
+				  "772:\n\t"
+				  ".subsection\t1\n"
+				  "771:\n\t"
+				  "movq\tassay_features_delta@gottpoff(%%rip), %0\n\t"
+				  "cmpq\t$0, %%fs:(%0)\n\t"
+				  "jne\t773f\n\t"
+				  "leaq\t-128(%%rsp), %%rsp\n\t"
+				  "call\tassay_features_enter\n\t"
+				  "leaq\t128(%%rsp), %%rsp\n\t"
+				  "773:\n\t"
+				  "movq\t%%fs:(%0), %0\n\t"
+				  "testq\t%0, %0\n\t"
+				  "je\t774f\n\t"
+				  "leaq\t-128(%%rsp), %%rsp\n\t"
+				  "pushq\t%0\n\t"
+				  "leaq\tassay_features_counters(%%rip), %0\n\t"
+				  "addq\t%0, (%%rsp)\n\t"
+				  "movq\tassay_features_base@gottpoff(%%rip), %0\n\t"
+				  "popq\t%%fs:(%0)\n\t"
+				  "leaq\t128(%%rsp), %%rsp\n\t"
+				  "movq\t%%fs:(%0), %0\n\t"
+				  "jmp\t772b\n"
+				  "774:\n\t"
+				  "leaq\tassay_features_counters(%%rip), %0\n\t"
+				  "jmp\t772b\n\t"
+				  ".previous";
+
+tree operand(const char *constraint, tree what)
+{
+	return build_tree_list(build_tree_list(NULL_TREE, build_string(strlen(constraint), constraint)), what);
+}
+
+/* Assembly of which the compiler need not know that it writes to memory: nothing of the program is there. */
+gasm *assembly(gimple_seq *code, const char *text, vec<tree, va_gc> *inputs, tree output)
+{
+	vec<tree, va_gc> *outputs = NULL;
+	gasm *out;
+
+	if (output)
+		vec_safe_push(outputs, operand("=r", output));
+	out = gimple_build_asm_vec(text, inputs, outputs, NULL, NULL);
+	gimple_asm_set_volatile(out, !output);
+	gimple_asm_set_inline(out, true);
+	if (output)
+		SSA_NAME_DEF_STMT(output) = out;
+	gimple_seq_add_stmt(code, out);
+	return out;
+}
+
+bool is_assembly(const gimple *statement, const char *text)
+{
+	const gasm *one = dyn_cast<const gasm *>(statement);
+
+	return one && !strcmp(gimple_asm_string(one), text);
+}
+
+/* ---- in registers ---- */
+
+/* Of a loop that ends in order: nothing ends the process or starts another one, and no other thread is waited for. */
+bool is_quiet(gimple *statement)
+{
+	if (gasm *text = dyn_cast<gasm *>(statement))
+		return !gimple_asm_volatile_p(text);
+	if (gcall *call = dyn_cast<gcall *>(statement))
+		return gimple_call_builtin_p(call, BUILT_IN_NORMAL) &&
+		       ((gimple_call_flags(call) & (ECF_CONST | ECF_PURE)) || gimple_call_builtin_p(call, BUILT_IN_MEMCPY) ||
+			gimple_call_builtin_p(call, BUILT_IN_MEMSET));
+	return !gimple_has_volatile_ops(statement);
+}
+
+bool is_quiet(basic_block block)
+{
+	edge way;
+	edge_iterator i;
+
+	FOR_EACH_EDGE (way, i, block->succs)
+		if (way->flags & (EDGE_ABNORMAL | EDGE_EH))
+			return false;
+	FOR_EACH_EDGE (way, i, block->preds)
+		if (way->flags & (EDGE_ABNORMAL | EDGE_EH))
+			return false;
+	for (gimple_stmt_iterator at = gsi_start_nondebug_bb(block); !gsi_end_p(at); gsi_next_nondebug(&at))
+		if (!is_quiet(gsi_stmt(at)))
+			return false;
+	return true;
+}
+
+bool is_quiet(const class loop *loop)
+{
+	basic_block *blocks = get_loop_body(loop);
+	bool quiet = true;
+
+	for (unsigned i = 0; i < loop->num_nodes && quiet; i++)
+		quiet = is_quiet(blocks[i]);
+	free(blocks);
+	return quiet;
+}
+
+held_loop held_loop_of(const class loop *loop)
+{
+	held_loop out;
+	edge way;
+	edge_iterator i;
+
+	FOR_EACH_EDGE (way, i, loop->header->preds)
+		if (!flow_bb_inside_loop_p(loop, way->src))
+			out.entries.push_back(way);
+	for (edge exit : get_loop_exit_edges(loop))
+		out.exits.push_back(exit);
+	return out;
+}
+
+} // namespace
+
+void unit_begin()
+{
+	if (made.array)
+		return;
+	made.counter = build_distinct_type_copy(long_long_unsigned_type_node);
+	TYPE_ALIAS_SET(made.counter) = new_alias_set();
+	made.array = build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier("assay_features_counters"),
+				build_array_type(made.counter, build_index_type(size_int(FEATURES_SLOTS_MAX))));
+	TREE_STATIC(made.array) = 1;
+	TREE_ADDRESSABLE(made.array) = 1;
+	TREE_USED(made.array) = 1;
+	DECL_ARTIFICIAL(made.array) = 1;
+	DECL_IGNORED_P(made.array) = 1;
+	DECL_PRESERVE_P(made.array) = 1;
+	SET_DECL_ALIGN(made.array, 64);
+	DECL_USER_ALIGN(made.array) = 1;
+	set_decl_section_name(made.array, "assay_features");
+}
+
+void unit_end()
+{
+	tree type;
+
+	if (!made.counted.names.empty())
+		varpool_node::finalize_decl(names_decl());
+	if (!made.counted.slots)
+		return;
+	type = build_array_type(made.counter, build_index_type(size_int(made.counted.slots - 1)));
+	TREE_TYPE(made.array) = type;
+	DECL_SIZE(made.array) = NULL_TREE;
+	DECL_SIZE_UNIT(made.array) = NULL_TREE;
+	layout_decl(made.array, 0);
+	varpool_node::finalize_decl(made.array);
+	if (!flag_shlib)
+		base_decl();
+}
+
+tree counters_base(gimple_seq *code)
+{
+	tree base = make_ssa_name(build_pointer_type(made.counter)), delta = flag_shlib ? make_ssa_name(sizetype) : base;
+
+	assembly(code, flag_shlib ? delta_assembly : base_assembly, NULL, delta);
+	if (flag_shlib)
+		gimple_seq_add_stmt(
+		    code, gimple_build_assign(base, POINTER_PLUS_EXPR, build_fold_addr_expr_with_type(made.array, TREE_TYPE(base)), delta));
+	return base;
+}
+
+tree counter_at(tree base, unsigned HOST_WIDE_INT slot)
+{
+	return build2(MEM_REF, made.counter, base, build_int_cst(build_pointer_type(made.counter), (HOST_WIDE_INT)slot * 8));
+}
+
+gimple_seq counter_add(tree base, unsigned HOST_WIDE_INT slot, tree what)
+{
+	vec<tree, va_gc> *inputs = NULL;
+	gimple_seq code = NULL;
+
+	vec_safe_push(inputs, operand("r", base));
+	vec_safe_push(inputs, operand("i", build_int_cst(long_integer_type_node, slot * 8)));
+	vec_safe_push(inputs, operand("re", what));
+	assembly(&code, add_assembly, inputs, NULL_TREE);
+	return code;
+}
+
+bool is_base(const gimple *statement)
+{
+	return is_assembly(statement, flag_shlib ? delta_assembly : base_assembly);
+}
+
+bool is_counting(const gimple *statement)
+{
+	tree type = is_gimple_assign(statement) ? TREE_TYPE(gimple_assign_lhs(statement)) : NULL_TREE;
+
+	return type ? (POINTER_TYPE_P(type) ? TREE_TYPE(type) : type) == made.counter
+		    : is_base(statement) || is_assembly(statement, add_assembly);
+}
+
+class loop *loop_of(basic_block block, edge way)
+{
+	return block ? block->loop_father : find_common_loop(way->src->loop_father, way->dest->loop_father);
+}
+
+std::vector<held_loop> held_loops(const std::vector<class loop *> &where)
+{
+	std::vector<held_loop> out;
+
+	for (auto loop : loops_list(cfun, LI_ONLY_INNERMOST)) {
+		held_loop one = held_loop_of(loop);
+
+		for (size_t i = 0; i < where.size(); i++)
+			if (where[i] == loop)
+				one.counters.push_back(i);
+		if (!one.counters.empty() && one.counters.size() <= HELD_MAX && !one.exits.empty() && one.exits.size() <= HELD_EXITS_MAX &&
+		    is_quiet(loop))
+			out.push_back(one);
+	}
+	return out;
+}
