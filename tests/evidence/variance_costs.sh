@@ -17,6 +17,7 @@ fi
 /usr/bin/python3 tests/bench/variance_costs.py "$(dirname "$assay")/libassay-interpose.so" "$corpus/costs" "${COSTS:-24}" "${SECONDS_NOW:-3600}" >"$work/costs"
 {
 	evidence_head 'What recording calls costs'
+	evidence_recorded "$corpus"
 	echo 'Nanoseconds of processor time of a call, medians of 7 by turns: plain, recorded as it comes (1 % of the time for timing), and with every call timed.'
 	echo
 	sed '/^$/,$d' "$work/costs"
