@@ -4,10 +4,15 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/if_packet.h>
+#include <linux/sockios.h>
+#include <net/ethernet.h>
+#include <net/if.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -18,9 +23,10 @@
 #define FAR_BYTES     (64u << 20) /* more than most caches, and than what any processor finds without a walk */
 #define CACHE_BYTES   (8u << 20)  /* of the last cache, where that does not say how large it is */
 #define PIECE_BYTES   (64u << 10)
-#define STEPS_A_TIME  2u    /* of a chase */
-#define TIMES_A_PIECE 600u  /* so many count for one piece of storage or network */
-#define LINES_A_TIME  160u  /* of a stream */
+#define STEPS_A_TIME  2u   /* of a chase */
+#define TIMES_A_PIECE 600u /* so many count for one piece of storage or network */
+#define LINES_A_TIME  160u /* of a stream */
+#define FRAME_BYTES   1400u
 #define PORT	      47113 /* of a network that is its own */
 
 static void compute(unsigned long times)
@@ -145,6 +151,28 @@ static int transmit(unsigned long pieces)
 	return fd < 0 || waitpid(child, &status, 0) != child || status != 0;
 }
 
+/* Frames that nobody takes: of a kind that is for experiments (IEEE 802), from the interface to itself. They wait until it has sent them.
+ */
+static int emit(unsigned long pieces)
+{
+	const char *interface = getenv(SHAPE_INTERFACE_VARIABLE);
+	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_802_EX1), .sll_halen = ETH_ALEN };
+	int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0), failed = fd < 0 || !interface, waiting = 1;
+	struct ifreq own = { .ifr_ifindex = 0 };
+
+	if (!failed) {
+		snprintf(own.ifr_name, sizeof(own.ifr_name), "%s", interface);
+		to.sll_ifindex = (int)if_nametoindex(interface);
+		failed = ioctl(fd, SIOCGIFHWADDR, &own);
+		memcpy(to.sll_addr, own.ifr_hwaddr.sa_data, ETH_ALEN);
+	}
+	for (size_t sent = 0; !failed && sent < pieces * PIECE_BYTES; sent += FRAME_BYTES)
+		failed = sendto(fd, piece, FRAME_BYTES, 0, (const void *)&to, sizeof(to)) < 0;
+	while (!failed && ioctl(fd, SIOCOUTQ, &waiting) == 0 && waiting > 0)
+		usleep(100);
+	return failed;
+}
+
 /* A library does it, in any dynamic program. */
 static int exercise_library(unsigned shape, const char *times)
 {
@@ -180,6 +208,8 @@ int shape_exercise(const char *name, const char *times)
 		return store(n / TIMES_A_PIECE);
 	case SHAPE_NAMESPACE:
 		return transmit(n / TIMES_A_PIECE);
+	case SHAPE_QDISC:
+		return emit(n / TIMES_A_PIECE);
 	default:
 		compute(n);
 		return 0;

@@ -1,8 +1,9 @@
-#include "fleet/helper/machine.h"
+#include "fleet/helper/surroundings.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #define JOURNAL_BYTES (1u << 20)
 #define VALUE_BYTES   4096
 #define CLAIMS	      100
+#define BUCKET	      "bucket:" /* begins what stands in the journal for an interface: nanoseconds a byte, 0 as it was */
 
 const char *machine_root(void)
 {
@@ -30,8 +32,11 @@ const char *machine_root(void)
 
 static int put_value(const char *path, const char *text)
 {
-	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC), errnum = 0;
+	bool bucket = strncmp(path, BUCKET, strlen(BUCKET)) == 0;
+	int fd = bucket ? -1 : open(path, O_WRONLY | O_TRUNC | O_CLOEXEC), errnum = 0;
 
+	if (bucket)
+		return network_slow(path + strlen(BUCKET), (unsigned)strtoul(text, NULL, 10));
 	if (fd < 0 || write(fd, text, strlen(text)) < 0)
 		errnum = errno;
 	if (fd >= 0)
@@ -291,7 +296,10 @@ void machine_give_back(struct machine *m)
 static bool refuse(char why[SHAPE_WHY_BYTES], const char *what, const char *path, int errnum)
 {
 	snprintf(why, SHAPE_WHY_BYTES, "cannot make it dearer: cannot %s '%.150s': %s%s", what, path, strerror(errnum),
-		 geteuid() != 0 && (errnum == EACCES || errnum == EPERM) ? " (it needs root)" : "");
+		 geteuid() != 0 && (errnum == EACCES || errnum == EPERM) ? " (it needs root)"
+		 : errnum == EEXIST && strncmp(path, BUCKET, strlen(BUCKET)) == 0
+		     ? " (it has a queueing discipline of its own, which would be lost: 'tc qdisc show')"
+		     : "");
 	return false;
 }
 
@@ -323,12 +331,39 @@ static bool add_change(const char *path, const struct shaped *shaped, struct cha
 	return true;
 }
 
+/* As root only, by which the kernel would tell: then what is there is not ours. */
+static bool add_interface(unsigned level, struct changes *out, char why[SHAPE_WHY_BYTES])
+{
+	const char *interface = getenv(SHAPE_INTERFACE_VARIABLE);
+	char path[VALUE_BYTES], value[24];
+
+	if (!interface || !*interface) {
+		snprintf(why, SHAPE_WHY_BYTES,
+			 "cannot make it dearer: no interface is named: " SHAPE_INTERFACE_VARIABLE
+			 "=eth0 in the environment of the command");
+		return false;
+	}
+	if (if_nametoindex(interface) == 0)
+		return refuse(why, "find the interface", interface, ENODEV);
+	if (geteuid() != 0)
+		return refuse(why, "slow down the interface", interface, EPERM);
+	snprintf(path, sizeof(path), BUCKET "%s", interface);
+	snprintf(value, sizeof(value), "%u", level);
+	if (level > 0) {
+		add_texts(&out->journal, &out->n_journal, path, "0");
+		add_texts(&out->values, &out->n_values, path, value);
+	}
+	return true;
+}
+
 static bool find_changes(const char *root, const struct shaped *shaped, struct changes *out, char why[SHAPE_WHY_BYTES])
 {
 	bool ok = true, any = false;
 	char path[VALUE_BYTES];
 	DIR *policies;
 
+	if (shapes[shaped->shape].means == SHAPE_QDISC)
+		return add_interface(shaped->level, out, why);
 	if (shapes[shaped->shape].means != SHAPE_CPUFREQ) {
 		snprintf(path, sizeof(path), "%s/sys/fs/resctrl/schemata", root);
 		return add_change(path, shaped, out, why);
@@ -373,7 +408,7 @@ bool machine_take(const char *root, const struct shaped *shaped, size_t n, struc
 	for (size_t i = 0; ok && i < n; i++) {
 		enum shape_means means = shapes[shaped[i].shape].means;
 
-		if (means == SHAPE_CPUFREQ || means == SHAPE_RESCTRL_MB || means == SHAPE_RESCTRL_L3)
+		if (means == SHAPE_CPUFREQ || means == SHAPE_RESCTRL_MB || means == SHAPE_RESCTRL_L3 || means == SHAPE_QDISC)
 			ok = find_changes(root, &shaped[i], &changes, why);
 	}
 	if (ok && changes.n_values > 0)

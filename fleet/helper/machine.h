@@ -1,7 +1,7 @@
 /* What a whole machine does slower for one command: its processors' highest frequency (cpufreq), memory bandwidth and ways of the last
- * cache of resctrl's default group. What stood in the kernel's files is kept in a journal below /run before they are written, and given
- * back when the command has ended: by its helper, when that is killed by a process that stays for nothing else, and when that is killed too
- * by the next run on the machine. Plain C with the C library only. */
+ * cache of resctrl's default group, what one of its network interfaces sends. What stood in the kernel's files is kept in a journal below
+ * /run before they are written, and given back when the command has ended: by its helper, when that is killed by a process that stays for
+ * nothing else, and when that is killed too by the next run on the machine. Plain C with the C library only. */
 #ifndef FLEET_HELPER_MACHINE_H
 #define FLEET_HELPER_MACHINE_H
 

@@ -1,4 +1,5 @@
-/* A network of a command's own: a namespace with a loopback interface, whose packets pass a token bucket (tc-tbf(8)). */
+/* A network of a command's own: a namespace with a loopback interface, whose packets pass a token bucket (tc-tbf(8)); and an interface of
+ * the machine's, with the same. */
 #include "fleet/helper/surroundings.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #define BURST_BYTES (256u << 10) /* more than the largest packet */
 #define QUEUE_BYTES (16u << 20)	 /* what waits: nothing is lost */
 #define TICK_NS	    64u		 /* of the kernel's packet schedulers (PSCHED_SHIFT) */
+#define HANDLE	    0xa55a0000u	 /* of our bucket: what has another one is another's, and is neither replaced nor taken away */
 
 static int bring_up(const char *interface)
 {
@@ -65,12 +67,13 @@ static int ask_kernel(const struct message *m)
 	return errnum;
 }
 
-static int slow_down(unsigned interface, unsigned ns_per_byte)
+static int put_bucket(unsigned interface, unsigned ns_per_byte)
 {
 	struct message m = { .head = { .nlmsg_len = NLMSG_LENGTH(sizeof(m.tc)),
 				       .nlmsg_type = RTM_NEWQDISC,
-				       .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE },
-			     .tc = { .tcm_family = AF_UNSPEC, .tcm_ifindex = (int)interface, .tcm_parent = TC_H_ROOT } };
+				       .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL },
+			     .tc = {
+				 .tcm_family = AF_UNSPEC, .tcm_ifindex = (int)interface, .tcm_handle = HANDLE, .tcm_parent = TC_H_ROOT } };
 	struct tc_tbf_qopt bucket = { .rate = { .linklayer = TC_LINKLAYER_ETHERNET, .rate = 1000000000u / ns_per_byte },
 				      .limit = QUEUE_BYTES,
 				      .buffer = BURST_BYTES / TICK_NS * ns_per_byte };
@@ -83,9 +86,28 @@ static int slow_down(unsigned interface, unsigned ns_per_byte)
 	return ask_kernel(&m);
 }
 
+static int take_bucket(unsigned interface)
+{
+	const struct message m = {
+		.head = { .nlmsg_len = NLMSG_LENGTH(sizeof(m.tc)), .nlmsg_type = RTM_DELQDISC, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
+		.tc = { .tcm_family = AF_UNSPEC, .tcm_ifindex = (int)interface, .tcm_handle = HANDLE, .tcm_parent = TC_H_ROOT }
+	};
+
+	return ask_kernel(&m);
+}
+
+int network_slow(const char *interface, unsigned ns_per_byte)
+{
+	unsigned index = if_nametoindex(interface);
+
+	if (index == 0)
+		return ENODEV;
+	return ns_per_byte ? put_bucket(index, ns_per_byte) : take_bucket(index);
+}
+
 int network_own(unsigned ns_per_byte)
 {
 	int errnum = unshare(CLONE_NEWNET) ? errno : bring_up("lo");
 
-	return !errnum && ns_per_byte ? slow_down(if_nametoindex("lo"), ns_per_byte) : errnum;
+	return !errnum && ns_per_byte ? network_slow("lo", ns_per_byte) : errnum;
 }

@@ -651,6 +651,14 @@ static enum lock_got run_take_lock(struct run_task *task)
 	return LOCK_HELD;
 }
 
+/* What is said to the command is said to who makes its machine slower, too. */
+static void hear_interface(const struct request *request)
+{
+	for (size_t i = 0; i < request->variables.n; i++)
+		if (strncmp(request->variables.texts[i], SHAPE_INTERFACE_VARIABLE "=", strlen(SHAPE_INTERFACE_VARIABLE "=")) == 0)
+			putenv(request->variables.texts[i]);
+}
+
 /* False: request->refusal says why; nothing is left of it. */
 static bool prepare(struct run_task *task)
 {
@@ -658,6 +666,7 @@ static bool prepare(struct run_task *task)
 	char why[SHAPE_WHY_BYTES];
 
 	machine_sweep(machine_root());
+	hear_interface(request);
 	if ((request->n_shaped == 0 || surroundings_take(machine_root(), request->shaped, request->n_shaped, &task->around, why)) &&
 	    group_open(&request->group, request->directory ? request->directory : ".", &task->group, why))
 		return true;

@@ -40,6 +40,10 @@ void surroundings_quiet(struct surroundings *s);
 /* This process and what it starts get a network of their own: a loopback interface that passes no more than that, if it is not 0. */
 int network_own(unsigned ns_per_byte);
 
+/* What goes out by this interface passes no more than that; 0: as fast as it can, again. Where somebody has given it a queueing discipline,
+ * nothing is changed: EEXIST. 0 or an error number. */
+int network_slow(const char *interface, unsigned ns_per_byte);
+
 /* "exercise SHAPE TIMES" of the helper: does so many times what the shape makes dearer, in a place where nothing else does. An exit status.
  */
 int shape_exercise(const char *name, const char *times);

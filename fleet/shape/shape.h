@@ -8,6 +8,9 @@
 
 #include <stdbool.h>
 
+/* In the environment of the command: its network interface that is to be slower. */
+#define SHAPE_INTERFACE_VARIABLE "ASSAY_INTERFACE"
+
 /* How it is done. Constant, code, its usual dose, whether it needs root, what it needs, what it touches. Those from SHAPE_INTERRUPTS on
  * make a resource slower, and what that costs is a sensitivity; those from SHAPE_AFFINITY on are taken only when they are asked for by
  * name. */
@@ -35,7 +38,9 @@
 	  "the whole machine, while the command runs: cache ways (L3) of the default group of resctrl")                                    \
 	X(SHAPE_SIBLINGS, "siblings", 1, 0, "cores with two threads",                                                                      \
 	  "the command keeps to one thread of each core; the others are kept busy while it runs")                                          \
-	X(SHAPE_NODES, "nodes", 1, 0, "two NUMA nodes", "the command alone: it runs on one node and has its memory on another")
+	X(SHAPE_NODES, "nodes", 1, 0, "two NUMA nodes", "the command alone: it runs on one node and has its memory on another")            \
+	X(SHAPE_QDISC, "qdisc", 40, 1, "an interface that " SHAPE_INTERFACE_VARIABLE " names",                                             \
+	  "the whole machine, while the command runs: what it sends by that interface passes a token bucket")
 
 #define SHAPE_MEANS_ENUM(constant, ...) constant,
 enum shape_means { SHAPE_MEANS_ROWS(SHAPE_MEANS_ENUM) SHAPE_MEANS };
@@ -63,7 +68,8 @@ enum shape_means { SHAPE_MEANS_ROWS(SHAPE_MEANS_ENUM) SHAPE_MEANS };
 	X(SHAPE_BANDWIDTH, "bandwidth", SHAPE_RESCTRL_MB, "streams through memory")                                                        \
 	X(SHAPE_WAYS, "cache", SHAPE_RESCTRL_L3, "memory that is met in the last cache")                                                   \
 	X(SHAPE_NEIGHBOUR, "neighbour", SHAPE_SIBLINGS, "a core beside a busy thread")                                                     \
-	X(SHAPE_DISTANCE, "numa", SHAPE_NODES, "memory of another node")
+	X(SHAPE_DISTANCE, "numa", SHAPE_NODES, "memory of another node")                                                                   \
+	X(SHAPE_INTERFACE, "interface", SHAPE_QDISC, "what an interface sends")
 
 #define SHAPE_ENUM(constant, name, means, thing) constant,
 enum { SHAPE_ROWS(SHAPE_ENUM) SHAPES };
@@ -80,8 +86,8 @@ extern const struct shape shapes[SHAPES];
 unsigned shape_usual(unsigned shape);
 
 /* A shape and its dose, in the unit of its means: of filters divisions before each call, of libraries ten steps of arithmetic, of
- * interrupts seven a second; of clear_refs times a second; of storage and network nanoseconds a byte; of siblings and nodes 1; of the
- * others per cent that are taken away. 0: all is as with a dose, but for the dose. */
+ * interrupts seven a second; of clear_refs times a second; of storage, network and interface nanoseconds a byte; of siblings and nodes 1;
+ * of the others per cent that are taken away. 0: all is as with a dose, but for the dose. */
 struct shaped {
 	unsigned shape, level;
 };

@@ -4,6 +4,8 @@
 #include "tests/scratch.h"
 #include "tests/fleet/helper_session.h"
 
+#include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 
 #define CPUFREQ	  "machine/sys/devices/system/cpu/cpufreq/"
@@ -386,6 +388,154 @@ static void test_network(void **state)
 	}
 }
 
+/* ---- an interface that is named ---- */
+
+#define ONE	   "assay-one"
+#define DISCIPLINE "tc qdisc show dev " ONE " | cut -d ' ' -f 2,3"
+
+/* Without a helper, which would give back what others owe. Returns its status. */
+static int run_shell(const char *script, char *said, size_t size)
+{
+	int ends[2], status;
+	ssize_t n;
+	pid_t child;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	child = fork();
+	if (child == 0) {
+		dup2(ends[1], STDOUT_FILENO);
+		execl("/bin/sh", "sh", "-c", script, (char *)NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	n = read(ends[0], said, size - 1);
+	said[n > 0 ? n : 0] = '\0';
+	close(ends[0]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
+/* Two interfaces that are each other's end, in a namespace of the test's own. False: there can be none here. */
+static bool network_enter(int *before)
+{
+	char said[64];
+
+	*before = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (geteuid() != 0 || unshare(CLONE_NEWNET))
+		return false;
+	setenv("ASSAY_INTERFACE", ONE, 1);
+	return run_shell("ip link add " ONE " type veth peer name assay-two && ip link set " ONE " up && ip link set assay-two up", said,
+			 sizeof(said)) == 0;
+}
+
+static void network_leave(int before)
+{
+	unsetenv("ASSAY_INTERFACE");
+	assert_true(geteuid() != 0 || setns(before, CLONE_NEWNET) == 0);
+	close(before);
+}
+
+static void check_discipline(const char *expected)
+{
+	char said[64];
+
+	assert_int_equal(run_shell(DISCIPLINE, said, sizeof(said)), 0);
+	if (strncmp(said, expected, strlen(expected)) != 0)
+		fail_msg("'%s' is not '%s'", said, expected);
+}
+
+/* 1 MiB of frames, of which a quarter passes at once, takes 200 ms at 256 ns a byte; then it is as it was. */
+static void test_interface(void **state)
+{
+	struct helper_request request;
+	int before;
+
+	(void)state;
+	if (network_enter(&before)) {
+		for (unsigned level = 0; level <= 256; level += 256) {
+			struct session s;
+
+			helper_request_init(&request, "run");
+			helper_request_text(&request, HELPER_ARGUMENT, "/proc/self/exe");
+			helper_request_text(&request, HELPER_ARGUMENT, "exercise");
+			helper_request_text(&request, HELPER_ARGUMENT, "interface");
+			helper_request_text(&request, HELPER_ARGUMENT, "9600");
+			helper_request_shape(&request, &(struct shaped){ SHAPE_INTERFACE, level });
+			session_run(&s, &request);
+			assert_null(s.answer.refusal);
+			assert_int_equal(s.answer.result.exit_status, 0);
+			if ((s.answer.result.wall_ns > 150000000) != (level > 0))
+				fail_msg("at %u it took %lld ns", level, (long long)s.answer.result.wall_ns);
+			session_release(&s);
+			check_discipline("noqueue 0:");
+			assert_int_equal(journals(), 0);
+		}
+		shaped_request(&request, DISCIPLINE, SHAPE_INTERFACE, 40);
+		check_output(&request, "tbf a55a:\n");
+	}
+	network_leave(before);
+}
+
+/* A queue that somebody has put there is neither replaced nor taken away. */
+static void test_interface_of_others(void **state)
+{
+	int before;
+
+	(void)state;
+	if (network_enter(&before)) {
+		char said[64];
+
+		assert_int_equal(run_shell("tc qdisc add dev " ONE " root handle 7: pfifo limit 50", said, sizeof(said)), 0);
+		refused_as(SHAPE_INTERFACE, 40, 0, "queueing discipline of its own");
+		check_discipline("pfifo 7:");
+		refused_as(SHAPE_INTERFACE, 40, NOBODY, "it needs root");
+		setenv("ASSAY_INTERFACE", "assay-none", 1);
+		refused_as(SHAPE_INTERFACE, 0, 0, "No such device");
+		unsetenv("ASSAY_INTERFACE");
+		refused_as(SHAPE_INTERFACE, 0, 0, "no interface is named");
+		assert_int_equal(journals(), 0);
+	}
+	network_leave(before);
+}
+
+/* With helper, worker and keeper gone, the next run does. */
+static void test_interface_after_sigkill(void **state)
+{
+	int before;
+
+	(void)state;
+	for (enum killed killed = network_enter(&before) ? BOTH : ALL + 1; killed <= ALL; killed++) {
+		struct helper_request request;
+		struct session s;
+		pid_t keeper;
+
+		shaped_request(&request, "exec sleep 4243", SHAPE_INTERFACE, 40);
+		session_start(&s, &request);
+		session_begun(&s);
+		check_discipline("tbf a55a:");
+		for (int64_t end = now_ms() + SESSION_PATIENCE_MS; (keeper = find_keeper()) <= 0; sleep_ms(2))
+			assert_true(now_ms() < end);
+		kill(s.helper, SIGSTOP);
+		if (killed == ALL)
+			kill(keeper, SIGKILL);
+		kill(child_of(s.helper), SIGKILL);
+		kill(s.helper, SIGKILL);
+		session_end(&s);
+		session_release(&s);
+		none_left(SESSION_PATIENCE_MS);
+		if (killed == ALL) {
+			check_discipline("tbf a55a:");
+			shell_request(&request, "true");
+			check_output(&request, "");
+		}
+		while (find_keeper() > 0)
+			sleep_ms(5);
+		check_discipline("noqueue 0:");
+		assert_int_equal(journals(), 0);
+	}
+	network_leave(before);
+}
+
 /* Its own pages, which it does not touch while it waits; libraries are others' too. */
 static void test_page_walks(void **state)
 {
@@ -425,6 +575,9 @@ int suite_surroundings(void)
 		MACHINE_TEST(test_others_leave_it),
 		MACHINE_TEST(test_refused),
 		MACHINE_TEST(test_placement),
+		MACHINE_TEST(test_interface),
+		MACHINE_TEST(test_interface_of_others),
+		MACHINE_TEST(test_interface_after_sigkill),
 		SESSION_TEST(test_cores),
 		SESSION_TEST(test_quota),
 		SESSION_TEST(test_storage),
