@@ -110,6 +110,13 @@ void measure_request_lock(struct helper_request *request); /* it waits for the b
 	X(pulse_compute_ns, "")                                                                                                            \
 	X(pulse_memory_ns, "")                                                                                                             \
 	X(processes, "")                                                                                                                   \
+	X(instructions, "instructions in user space")                                                                                      \
+	X(cycles, "cycles that they took")                                                                                                 \
+	X(topdown_slots, "slots for instructions in them")                                                                                 \
+	X(topdown_retiring, "")                                                                                                            \
+	X(topdown_bad_speculation, "")                                                                                                     \
+	X(topdown_frontend, "")                                                                                                            \
+	X(topdown_backend, "")                                                                                                             \
 	X(tick_ns, "")
 
 /* What RESULT says; numbers that it does not say are -1. */

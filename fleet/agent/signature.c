@@ -117,6 +117,38 @@ static double account_median(const struct helper_result *const *results, size_t 
 	return median;
 }
 
+static double median_of(const struct helper_result *const *results, size_t n, size_t at)
+{
+	const struct account_row row = { NULL, NULL, at };
+
+	return account_median(results, n, &row);
+}
+
+/* What of a PMU's counts is told apart from the counts themselves, for people. */
+static void pmu_lines(struct document *d, const struct helper_result *const *results, size_t n)
+{
+	static const struct {
+		const char *text;
+		size_t at;
+	} parts[] = {
+		{ "% of them retired instructions", offsetof(struct helper_result, topdown_retiring) },
+		{ "% were lost to wrong guesses", offsetof(struct helper_result, topdown_bad_speculation) },
+		{ "% waited for instructions", offsetof(struct helper_result, topdown_frontend) },
+		{ "% waited for data or units", offsetof(struct helper_result, topdown_backend) },
+	};
+	double ratio = median_of(results, n, offsetof(struct helper_result, instructions)) /
+		       median_of(results, n, offsetof(struct helper_result, cycles)),
+	       slots = median_of(results, n, offsetof(struct helper_result, topdown_slots));
+
+	if (isfinite(ratio))
+		doc_showf(d, NULL, "instructions a cycle", ratio, "%.2f", ratio);
+	for (size_t i = 0; slots > 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
+		double part = median_of(results, n, parts[i].at) / slots;
+
+		doc_showf(d, NULL, parts[i].text, part, "%.0f", 100 * part);
+	}
+}
+
 void signature_medians(struct document *d, const char *key, const struct helper_result *const *results, size_t n)
 {
 	doc_heading(d, "Counted by the kernel, a run (medians)");
@@ -131,4 +163,5 @@ void signature_medians(struct document *d, const char *key, const struct helper_
 		else
 			doc_set(d, rows[i].name, median);
 	}
+	pmu_lines(d, results, n);
 }

@@ -166,7 +166,7 @@ static void read_io(unsigned long long io[4], bool *unknown)
 
 void accounts_begin(struct accounts *accounts)
 {
-	*accounts = (struct accounts){ .io_unknown = false };
+	*accounts = (struct accounts){ .pulse = accounts->pulse };
 	read_io(accounts->io, &accounts->io_unknown);
 	read_totals(accounts->totals, &accounts->busy_ns);
 }
@@ -206,6 +206,7 @@ void accounts_end(struct accounts *accounts)
 	int64_t now[ACCOUNTS_TOTALS], busy_ns;
 
 	read_io(io, &accounts->io_unknown);
+	pmu_end(&accounts->pmu);
 	accounts->frequency_khz = climate_frequency_khz("");
 	accounts->temperature_mc = climate_temperature_mc("");
 	for (int i = 0; i < 4; i++)
@@ -247,6 +248,7 @@ void accounts_say(const struct accounts *accounts, const struct rusage *usage, c
 	if (accounts->pulse.compute_ns > 0)
 		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "pulse_compute_ns %lld\npulse_memory_ns %lld\n",
 			      (long long)accounts->pulse.compute_ns, (long long)accounts->pulse.memory_ns);
+	n += pmu_say(&accounts->pmu, text + n, ACCOUNTS_BYTES - (size_t)n);
 	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0)
 		snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "tick_ns %lld\n", (long long)tick.tv_sec * 1000000000 + tick.tv_nsec);
 }

@@ -3,6 +3,7 @@
 #ifndef FLEET_HELPER_ACCOUNTS_H
 #define FLEET_HELPER_ACCOUNTS_H
 
+#include "fleet/helper/pmu.h"
 #include "fleet/helper/pulse.h"
 #include "fleet/helper/turns.h"
 
@@ -11,7 +12,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#define ACCOUNTS_BYTES	1280
+#define ACCOUNTS_BYTES	(1280 + PMU_BYTES)
 #define ACCOUNTS_TOTALS 6
 
 struct accounts {
@@ -25,6 +26,7 @@ struct accounts {
 	int64_t frequency_khz;		 /* when it has ended; below 0: not known */
 	int64_t temperature_mc;		 /* likewise; thousandths of a degree Celsius */
 	struct pulse pulse;		 /* taken by who wants one; zeroed: nobody did */
+	struct pmu pmu;			 /* likewise */
 };
 
 void accounts_begin(struct accounts *accounts);

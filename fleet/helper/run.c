@@ -329,6 +329,8 @@ static bool run_start(struct run *run)
 	run->interrupt_ns = run_timer(run->started_ns, request->interrupt_ms);
 	run->timeout_ns = run_timer(run->started_ns, request->timeout_ms);
 	run->kill_ns = run->give_up_ns = NEVER;
+	if (run->sampler)
+		pmu_open(&run->accounts.pmu, "");
 	if (!command_start(run->task, &run->command))
 		return false;
 	if (surroundings_disturb(&run->task->around, run->command.id))

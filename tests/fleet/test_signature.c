@@ -77,9 +77,48 @@ static void test_parse(void **state)
 		check_fails(rows[i].what, signature_parse(rows[i].text, &signature, &err), ASSAY_E_FORMAT, &err, rows[i].fault);
 }
 
+/* What people are shown under this label; NULL: nothing. */
+static const char *shown_in(const struct doc_node *node, const char *label)
+{
+	const char *found = node->label && strcmp(node->label, label) == 0 ? node->shown : NULL;
+
+	for (const struct doc_node *in = node->first; in && !found; in = in->next)
+		found = shown_in(in, label);
+	return found;
+}
+
+/* Of three runs, of which a PMU has counted two. */
+static void test_pmu_counts(void **state)
+{
+	struct helper_result runs[3];
+	const struct helper_result *all[] = { &runs[0], &runs[1], &runs[2] };
+	struct document d;
+
+	(void)state;
+	memset(runs, 0xff, sizeof(runs));
+	document_init(&d);
+	signature_medians(&d, "counts", all, 3);
+	assert_null(shown_in(&d.root, "instructions a cycle"));
+	document_release(&d);
+	for (size_t i = 0; i < 2; i++) {
+		runs[i].instructions = 2600;
+		runs[i].cycles = 2000;
+		runs[i].topdown_slots = 4000;
+		runs[i].topdown_retiring = 1000;
+		runs[i].topdown_bad_speculation = runs[i].topdown_frontend = 0;
+		runs[i].topdown_backend = 3000;
+	}
+	document_init(&d);
+	signature_medians(&d, "counts", all, 3);
+	assert_string_equal(shown_in(&d.root, "instructions a cycle"), "1.30");
+	assert_string_equal(shown_in(&d.root, "% of them retired instructions"), "25");
+	assert_string_equal(shown_in(&d.root, "% waited for data or units"), "75");
+	document_release(&d);
+}
+
 int suite_signature(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_text), cmocka_unit_test(test_parse) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_text), cmocka_unit_test(test_parse), cmocka_unit_test(test_pmu_counts) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
