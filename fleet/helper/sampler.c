@@ -285,12 +285,15 @@ static void take_sample(struct sampler *s, const struct ring *ring, const struct
 	slice_add(s, place, words[2]);
 }
 
-/* Someone came to the processor, or left it, of which a sample tells. PID and TID of the other one, those of the one, time. */
+/* Someone came to the processor, or is about to leave it, of which a sample has told. PID and TID of the other one, those of the one, time.
+ */
 static void take_switch(struct sampler *s, const struct ring *ring, const struct perf_event_header *record)
 {
 	const uint64_t *words = (const uint64_t *)(const void *)(record + 1);
 
-	if (!(record->misc & PERF_RECORD_MISC_SWITCH_OUT))
+	if (record->misc & PERF_RECORD_MISC_SWITCH_OUT)
+		sampler_turns_left(&s->turns, (size_t)(ring - s->rings), words[2], (uint32_t)(words[1] >> 32));
+	else
 		sampler_turns_came(&s->turns, (size_t)(ring - s->rings), words[2], (uint32_t)(words[0] >> 32),
 				   who_of(s, ring, (uint32_t)words[0]));
 }

@@ -76,11 +76,21 @@ void sampler_turns_begin(struct sampler_turns *t)
 	t->open = true;
 }
 
+/* Who has left, until then. */
+static void left_add(struct sampler_turns *t, struct sampler_turns_ring *of, uint64_t time_ns)
+{
+	if (of->left_known)
+		turns_add(&t->turns, (uint32_t)(of - t->rings), time_ns, of->left_who, true, false);
+	of->left_known = false;
+}
+
 static void window_close(struct sampler_turns *t, uint64_t end_ns, bool last)
 {
 	uint64_t apart_ns = APART_NS + end_ns % MORE_NS, told = 0;
 
 	files_close(t);
+	for (size_t i = 0; i < t->n; i++)
+		left_add(t, &t->rings[i], t->rings[i].left_ns);
 	turns_end(&t->turns, end_ns, last ? 0 : t->after_ns);
 	for (size_t i = 0; i < t->n; i++) {
 		told += (uint64_t)t->rings[i].told;
@@ -93,26 +103,39 @@ static void window_close(struct sampler_turns *t, uint64_t end_ns, bool last)
 void sampler_turns_take(struct sampler_turns *t, size_t ring, uint64_t time_ns, uint32_t thread, enum turns_who who, bool change)
 {
 	struct sampler_turns_ring *of = &t->rings[ring];
-	bool last;
 
 	if (!t->known)
 		return;
+	left_add(t, of, of->left_ns);
 	of->told += change;
-	last = change && of->told >= of->wanted;
-	turns_add(&t->turns, (uint32_t)ring, time_ns, who, change, last);
-	if (change) {
+	if (change && of->told < of->wanted) {
 		of->left = thread;
+		of->left_who = who;
+		of->left_ns = time_ns;
 		of->left_known = true;
+		return;
 	}
+	turns_add(&t->turns, (uint32_t)ring, time_ns, who, change, change);
+}
+
+void sampler_turns_left(struct sampler_turns *t, size_t ring, uint64_t time_ns, uint32_t thread)
+{
+	struct sampler_turns_ring *of = &t->rings[ring];
+
+	if (of->left_known && of->left == thread)
+		of->left_ns = time_ns;
 }
 
 void sampler_turns_came(struct sampler_turns *t, size_t ring, uint64_t time_ns, uint32_t thread, enum turns_who who)
 {
 	struct sampler_turns_ring *of = &t->rings[ring];
+	bool known = of->left_known && of->left == thread;
 
-	if (t->known && !(of->left_known && of->left == thread))
+	if (!t->known)
+		return;
+	left_add(t, of, known ? time_ns : of->left_ns);
+	if (!known)
 		turns_add(&t->turns, (uint32_t)ring, time_ns, who, true, false);
-	of->left_known = false;
 }
 
 void sampler_turns_drain(struct sampler_turns *t, uint64_t end_ns, uint64_t lost, bool last)

@@ -10,8 +10,10 @@ struct sampler_turns {
 		int processor, ring_fd;
 		int fd;		      /* below 0: it does not tell now */
 		int64_t wanted, told; /* changes in this window */
-		uint32_t left;	      /* the thread of the last change */
-		bool left_known;      /* nobody has come since */
+		uint32_t left;	      /* the thread of the last change, */
+		enum turns_who left_who;
+		uint64_t left_ns;
+		bool left_known; /* of which it is not told yet: nobody has come since */
 	} rings[TURNS_PROCESSORS];
 	size_t n;
 	bool known; /* of all processors */
@@ -27,6 +29,10 @@ void sampler_turns_begin(struct sampler_turns *turns);
 
 /* A record of the ring: until then this thread of `who` was at work there, and with `change` left. */
 void sampler_turns_take(struct sampler_turns *turns, size_t ring, uint64_t time_ns, uint32_t thread, enum turns_who who, bool change);
+
+/* This thread has told of its leaving until then: a change is told before it happens, and to tell it takes some 1.5 us, which are no
+ * waiting. */
+void sampler_turns_left(struct sampler_turns *turns, size_t ring, uint64_t time_ns, uint32_t thread);
 
 /* Then a thread came there after this one of `who`, of whose leaving nothing may have been told. */
 void sampler_turns_came(struct sampler_turns *turns, size_t ring, uint64_t time_ns, uint32_t thread, enum turns_who who);

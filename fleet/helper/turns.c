@@ -1,5 +1,7 @@
 #include "fleet/helper/turns.h"
 
+#include "base/order.h"
+
 #include <stdlib.h>
 
 #define SPAN_NS	      50000000 /* of the first window */
@@ -101,6 +103,9 @@ static void window_go(const struct turns *t, struct window *w)
 	}
 }
 
+/* Of who leaves it may be told late. */
+ORDER_BY(compare_events, struct turns_event, BY_UP(time_ns))
+
 /* A window that is over early stands for what made so many changes rather than for its time: seldom, so that the next one is shorter than
  * it was, and later ones a little longer each. */
 static void span_choose(struct turns *t, const struct window *w)
@@ -114,14 +119,15 @@ void turns_end(struct turns *t, uint64_t end_ns, uint64_t after_ns)
 {
 	struct window w = { .idle = t->processors };
 
+	order_sort(t->items, t->n, compare_events);
 	if (end_ns > t->covered_ns && window_find(t, end_ns, after_ns, &w)) {
-		double weight = (double)(end_ns - t->covered_ns) / (double)(w.until_ns - w.from_ns);
+		double weight = (double)(w.until_ns - t->covered_ns) / (double)(w.until_ns - w.from_ns);
 
 		window_go(t, &w);
 		t->seen_ns += weight * (double)(w.until_ns - w.from_ns);
 		t->idle_ns += weight * w.idle_ns;
 		t->shut_out_ns += weight * w.shut_out;
-		t->covered_ns = end_ns;
+		t->covered_ns = w.until_ns;
 		span_choose(t, &w);
 	}
 	t->n = 0;

@@ -28,7 +28,7 @@ struct turns {
 	size_t processors;
 	uint64_t span_ns;	       /* a window takes at most so long */
 	uint64_t begun_ns, covered_ns; /* this window, to be told of; up to when windows stand for the time */
-	/* Of all windows, each for the time since the one before: */
+	/* Of all windows, each for the time since the end of what the one before has told: */
 	double seen_ns, idle_ns; /* of the time; none was at work */
 	double shut_out_ns;	 /* none was at work, and no processor was idle */
 };

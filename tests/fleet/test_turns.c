@@ -49,11 +49,34 @@ static void test_window(void **state)
 	turns_add(&t, 0, 21000, TURNS_SELF, true, false);
 	turns_add(&t, 0, 24000, TURNS_OURS, true, false);
 	turns_add(&t, 1, 29000, TURNS_OURS, false, false);
-	turns_end(&t, 30000, 3000); /* who is on the first processor in the last part would not have been met yet */
-	assert_near(t.seen_ns, 11000 + 6000 * 3);
+	turns_end(&t, 30000, 3000);		    /* who is on the first processor in the last part would not have been met yet */
+	assert_near(t.seen_ns, 11000 + 6000 * 2.5); /* from where the last one ended to where this one did */
 	assert_near(t.idle_ns, 4400);
 	turns_release(&t);
 	assert_int_equal(turns_of(&t, 88000).idle_ns, -1);
+}
+
+/* What made so many changes that the window was over early stands for its own time alone: what came then, the next window tells. */
+static void test_over_early(void **state)
+{
+	struct turns t = { .n = 0 };
+
+	(void)state;
+	turns_begin(&t, 2, 1000);
+	turns_add(&t, 0, 2000, TURNS_SELF, true, false);
+	turns_add(&t, 1, 4000, TURNS_OURS, true, false);
+	turns_add(&t, 1, 12000, TURNS_IDLE, true, true);
+	turns_add(&t, 0, 12000, TURNS_IDLE, true, true);
+	turns_end(&t, 50000000, 0);
+	assert_near(t.seen_ns, 11000);
+	assert_near(t.idle_ns, 8000 * 1.1);
+	turns_begin(&t, 2, 100000000);
+	turns_add(&t, 0, 100000000, TURNS_SELF, true, false);
+	turns_add(&t, 0, 140000000, TURNS_OURS, false, false);
+	turns_end(&t, 150000000, 10000000);
+	assert_near(t.idle_ns, 8000 * 1.1);
+	assert_true(t.seen_ns > 100000000);
+	turns_release(&t);
 }
 
 /* ---- many ---- */
@@ -196,10 +219,36 @@ static void test_idle_untold(void **state)
 
 		tell(&t, told);
 		assert_int_equal(t.rings[0].told, told ? 4 : 3);
+		left_add(&t, &t.rings[0], t.rings[0].left_ns); /* as where a window ends */
 		turns_end(&t.turns, 9000, 0);
 		assert_near(t.turns.idle_ns, 2 * 500 * (8.0 / 7)); /* the first 1000 were not seen */
 		turns_release(&t.turns);
 	}
+}
+
+/* To tell of a change takes time, which is no waiting: who leaves is there until it has told all, and until another one says that it came.
+ */
+static void test_telling(void **state)
+{
+	struct sampler_turns t = told_of_two();
+
+	(void)state;
+	sampler_turns_take(&t, 0, 2000, 5, TURNS_SELF, true);
+	sampler_turns_came(&t, 0, 2000, 5, TURNS_SELF);
+	sampler_turns_take(&t, 0, 5000, 7, TURNS_OURS, true);
+	sampler_turns_left(&t, 0, 5600, 7);
+	sampler_turns_came(&t, 0, 6000, 7, TURNS_OURS);
+	sampler_turns_take(&t, 1, 7000, 8, TURNS_OTHER, true);
+	sampler_turns_left(&t, 1, 7100, 9); /* not that one */
+	sampler_turns_came(&t, 0, 9000, 0, TURNS_IDLE);
+	sampler_turns_take(&t, 0, 12000, 7, TURNS_OURS, true);
+	sampler_turns_left(&t, 0, 12400, 7);		  /* nobody says that they came */
+	sampler_turns_came(&t, 1, 13000, 10, TURNS_OURS); /* beside that one, which is told later */
+	sampler_turns_came(&t, 0, 15000, 0, TURNS_IDLE);
+	sampler_turns_take(&t, 0, 16000, 7, TURNS_OURS, true);
+	turns_end(&t.turns, 15000, 0);
+	assert_near(t.turns.idle_ns, (1000 + 2000) * (14000.0 / 13000));
+	turns_release(&t.turns);
 }
 
 /* What is missing makes all of it unknown; a window that was refused begins no other one. */
@@ -256,8 +305,10 @@ static void test_cost(void **state)
 
 int suite_turns(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_window), cmocka_unit_test(test_turns), cmocka_unit_test(test_idle_untold),
-					    cmocka_unit_test(test_refused), cmocka_unit_test(test_cost) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_window),  cmocka_unit_test(test_over_early),
+					    cmocka_unit_test(test_turns),   cmocka_unit_test(test_idle_untold),
+					    cmocka_unit_test(test_telling), cmocka_unit_test(test_refused),
+					    cmocka_unit_test(test_cost) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
