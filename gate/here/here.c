@@ -80,8 +80,8 @@ static enum assay_status here_take(struct here *here, const struct local_said *s
 		return st;
 	here->results[here->n] = said->result;
 	here->runs[here->n] = level_run_of("here", &said->result, (double)(sampled->processes - processes));
-	here->user[here->n] = sampled->user - user;
-	here->kernel[here->n++] = sampled->kernel - kernel;
+	here->met[here->n++] = (struct parts_run){ sampled->user - user, sampled->kernel - kernel, said->result.minor_faults,
+						   said->result.voluntary_switches };
 	return ASSAY_OK;
 }
 
@@ -113,17 +113,15 @@ static enum assay_status here_run(struct here *here, const struct here_how *how,
 static void here_end(struct here *here)
 {
 	double wall[HERE_RUNS_MAX], cpu[HERE_RUNS_MAX], cpu_s = 0;
-	int64_t faults[HERE_RUNS_MAX];
 
 	for (size_t r = 0; r < here->n; r++) {
 		wall[r] = here->runs[r].wall;
 		cpu[r] = here->runs[r].user + here->runs[r].sys;
 		cpu_s += cpu[r];
-		faults[r] = here->results[r].minor_faults;
 	}
 	here->wall_s = stats_median(wall, here->n);
 	here->cpu_s = stats_median(cpu, here->n);
-	parts_divide(&here->sampled, here->user, here->kernel, faults, here->runs, here->n);
+	parts_divide(&here->sampled, here->met, here->runs, here->n);
 	levels_bound(here->runs, here->n);
 	levels_of(here->runs, here->n, &here->levels);
 	parts_of(&here->levels, &here->sampled, cpu_s, &here->parts);

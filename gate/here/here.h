@@ -18,7 +18,7 @@ struct here {
 	char *command; /* its first words, for people */
 	struct level_run runs[HERE_RUNS_MAX];
 	struct helper_result results[HERE_RUNS_MAX];
-	uint64_t user[HERE_RUNS_MAX], kernel[HERE_RUNS_MAX]; /* samples */
+	struct parts_run met[HERE_RUNS_MAX];
 	size_t n;
 	struct sampled sampled;
 	/* When all are done: */

@@ -127,25 +127,37 @@ static void level_others(const struct level_run *runs, size_t n, struct levels *
 			out->doubt = (double)NAN;
 }
 
+/* By how much it may be less and more for a further reason. What has nothing to do with each other adds up in squares: runs have their
+ * errors, and clocks theirs. */
+static void level_widen(struct levels *levels, enum level level, double less, double more)
+{
+	double share = levels->of[level].share;
+
+	if (isnan(levels->of[level].low)) /* a single run */
+		return;
+	levels->of[level].low = fmax(share - hypot(share - levels->of[level].low, less), 0.0);
+	levels->of[level].high = fmin(share + hypot(levels->of[level].high - share, more), 1.0);
+}
+
 /* What is blurred may be the other's, or that of the other this one's. */
 static void level_blur(struct levels *levels, enum level level, enum level other)
 {
-	levels->of[level].low -= fmin(levels->blurred, levels->of[level].low);
-	levels->of[level].high += fmin(fmin(levels->blurred, levels->of[other].share), 1.0 - levels->of[level].high);
+	level_widen(levels, level, levels->blurred, fmin(levels->blurred, levels->of[other].share));
 }
 
 /* Waiting that came after the end, and is missing elsewhere; waiting that may have been for a processor; and what waiting, which is but a
  * difference of accounts, may be off by them. */
 static void level_late(struct levels *levels, enum level level)
 {
-	double doubt = isnan(levels->doubt) ? 0.0 : levels->doubt;
+	double doubt = isnan(levels->doubt) ? 0.0 : levels->doubt, share = levels->of[level].share;
 
 	if (level == LEVEL_WAITING) {
-		levels->of[level].low -= fmin(levels->late + doubt + ACCOUNTS, levels->of[level].low);
-		levels->of[level].high += fmin(ACCOUNTS + levels->unsure, 1.0 - levels->of[level].high);
+		level_widen(levels, level, levels->late, 0.0);
+		level_widen(levels, level, doubt, levels->unsure);
+		level_widen(levels, level, ACCOUNTS, ACCOUNTS);
 	} else {
-		levels->of[level].low -= fmin(levels->unsure * levels->of[level].share, levels->of[level].low);
-		levels->of[level].high += fmin(levels->late + doubt * levels->of[level].share, 1.0 - levels->of[level].high);
+		level_widen(levels, level, levels->unsure * share, doubt * share);
+		level_widen(levels, level, 0.0, levels->late);
 	}
 }
 
@@ -271,6 +283,8 @@ struct level_run level_run_of(const char *machine, const struct helper_result *r
 
 	if (r->idle_ns >= 0)
 		level_idle(&run, r);
+	else if (processes <= 1 && r->others_delay_ns == 0 && r->crowded_ns >= 0)
+		run.crowded = run.delay; /* of a single thread a kernel that says either knows exactly how long it was kept waiting */
 	else
 		level_delays(&run, (double)r->others_delay_ns / 1e9);
 	return run;

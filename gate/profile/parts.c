@@ -19,7 +19,8 @@
 #define NAME_COLUMNS	 33		    /* that people see */
 #define FEW		 100		    /* samples */
 #define FEWEST		 20		    /* that divide better than ticks, where those hardly do */
-#define UNMET_MAX	 .5		    /* of the processor's time: with more of it the clock was not that */
+#define UNMET_MAX	 .5		    /* of the processor's time: with more of it the clock was not that, */
+#define HANDED_S	 3e-5		    /* but for so long at each time that a processor is given away and had again (20 us here) */
 #define UNMET_TIMES	 2		    /* of what was met of a class: no more of it was not met (up to 1.4 times here) */
 #define FAULT_BACK_NS	 100		    /* from a page fault to the program: 95 to 150 here, of virtual machines without a PMU; */
 #define FAULT_BACK_ERROR .4		    /* so much of that it may be off */
@@ -54,68 +55,93 @@ static double unmet_of(const struct sampled *s, double cpu_s)
 	return s->apart || s->kernel_hidden || all <= 0 || all > expected ? 0.0 : 1.0 - all / expected;
 }
 
-/* Are there enough to divide by, and have they met nearly all, or miss less than what ticks cannot tell apart? */
-static bool divides(const struct sampled *s, double cpu_s, double blurred_s)
-{
-	uint64_t all = s->user + s->kernel;
-	double missed = s->apart ? 1.0 - covered_of(s, all, cpu_s) : 0.0;
+/* Of all runs together, or of one. */
+struct handing {
+	double cpu_s, handed_s; /* the latter: of it, at most so much was not met because a processor was handed over */
+};
 
-	if (unmet_of(s, cpu_s) > UNMET_MAX)
+static struct handing handing_of(const struct parts_run *met, const struct level_run *run)
+{
+	double cpu_s = run->user + run->sys;
+
+	return (struct handing){ cpu_s, fmin(cpu_s, met->switches > 0 ? (double)met->switches * HANDED_S : 0.0) };
+}
+
+/* Are there enough to divide by, and have they met nearly all, or miss less than what ticks cannot tell apart? Of who hands over for most
+ * of its time ticks tell nothing. */
+static bool divides(const struct sampled *s, const struct handing *all, double blurred_s)
+{
+	uint64_t samples = s->user + s->kernel;
+	double missed = s->apart ? 1.0 - covered_of(s, samples, all->cpu_s) : 0.0,
+	       unseen_s = s->apart ? blurred_s : fmax(blurred_s, all->handed_s);
+
+	if (unmet_of(s, all->cpu_s) > fmax(UNMET_MAX, all->handed_s / all->cpu_s))
 		return false;
-	return !s->kernel_hidden && all >= (blurred_s > cpu_s / 2.0 ? FEWEST : FEW) && (missed <= 0.0 || missed * cpu_s < blurred_s);
+	return !s->kernel_hidden && samples >= (unseen_s > all->cpu_s / 2.0 ? FEWEST : FEW) &&
+	       (missed <= 0.0 || missed * all->cpu_s < blurred_s);
 }
 
 /* How far unmet_of() may be off, 90 %, as runs[n] differ in it. Of few nothing is known but that a program that has a processor for half of
- * the time is met as often as this by chance. */
-static double unmet_reach(const struct sampled *s, const uint64_t *user, const uint64_t *kernel, const struct level_run *runs, size_t n,
-			  double unmet)
+ * the time is met as often as this by chance. It is no less than nothing, and no more than what handing over takes, or than was found. */
+static double unmet_reach(const struct sampled *s, const struct parts_run *met, const struct level_run *runs, size_t n, double unmet,
+			  const struct handing *handing)
 {
-	double squares = 0, all = 0;
+	double squares = 0, all = 0, bound = fmax(unmet, handing->handed_s / handing->cpu_s - unmet);
 
 	if (n < 3)
-		return fmin(unmet, sqrt((1.0 - unmet) / (double)(s->user + s->kernel)));
+		return fmin(bound, sqrt((1.0 - unmet) / (double)(s->user + s->kernel)));
 	for (size_t i = 0; i < n; i++) {
 		double expected = (runs[i].user + runs[i].sys) * 1e9 / (double)s->period_ns;
 
-		squares += pow((double)(user[i] + kernel[i]) - (1.0 - unmet) * expected, 2);
+		squares += pow((double)(met[i].user + met[i].kernel) - (1.0 - unmet) * expected, 2);
 		all += expected;
 	}
-	return fmin(unmet, stats_t_quantile(.95, (double)n - 1) * sqrt(squares * (double)n / ((double)n - 1)) / all);
+	return fmin(bound, stats_t_quantile(.95, (double)n - 1) * sqrt(squares * (double)n / ((double)n - 1)) / all);
 }
 
 /* Ticks are samples, too: of few of them the division is no better known than of few samples. */
-static void ticks_blur(struct level_run *runs, size_t n, double cpu_s)
+static void ticks_blur(const struct sampled *s, const struct parts_run *met, struct level_run *runs, size_t n, double cpu_s)
 {
 	double ticks = cpu_s / LEVEL_TICK_S;
+	bool whole = s->period_ns > 0 && !s->apart;
 
-	for (size_t i = 0; i < n && ticks > 0 && ticks < FEW; i++)
-		runs[i].blurred = fmax(runs[i].blurred, (runs[i].user + runs[i].sys) * fmin(Z / 2.0 / sqrt(ticks), 1.0));
+	for (size_t i = 0; i < n && ticks > 0 && ticks < FEW; i++) {
+		struct handing handing = handing_of(&met[i], &runs[i]);
+
+		runs[i].blurred = fmax(runs[i].blurred, handing.cpu_s * fmin(Z / 2.0 / sqrt(ticks), 1.0));
+		if (whole)
+			runs[i].blurred = fmax(runs[i].blurred, handing.handed_s);
+	}
 }
 
-void parts_divide(struct sampled *s, const uint64_t *user, const uint64_t *kernel, const int64_t *faults, struct level_run *runs, size_t n)
+void parts_divide(struct sampled *s, const struct parts_run *met, struct level_run *runs, size_t n)
 {
-	double cpu_s = 0, blurred_s = 0, all_back = 0, few = 0, missing, all_samples = (double)(s->user + s->kernel), unmet;
+	struct handing handing = { 0, 0 };
+	double blurred_s = 0, all_back = 0, few = 0, missing, all_samples = (double)(s->user + s->kernel), unmet;
 
 	for (size_t i = 0; i < n; i++) {
-		cpu_s += runs[i].user + runs[i].sys;
+		struct handing one = handing_of(&met[i], &runs[i]);
+
+		handing.cpu_s += one.cpu_s;
+		handing.handed_s += one.handed_s;
 		blurred_s += runs[i].blurred;
 	}
-	if (!divides(s, cpu_s, blurred_s)) {
-		ticks_blur(runs, n, cpu_s);
+	if (!divides(s, &handing, blurred_s)) {
+		ticks_blur(s, met, runs, n, handing.cpu_s);
 		return;
 	}
-	unmet = unmet_of(s, cpu_s);
+	unmet = unmet_of(s, handing.cpu_s);
 	if (all_samples < FEW) /* of how few there are, the interval is that of the widest share */
 		few = Z / 2.0 / sqrt(all_samples);
-	few += s->apart ? 1.0 - covered_of(s, s->user + s->kernel, cpu_s) : 0.0;
-	missing = s->apart ? 0.0 : unmet_reach(s, user, kernel, runs, n, unmet);
+	few += s->apart ? 1.0 - covered_of(s, s->user + s->kernel, handing.cpu_s) : 0.0;
+	missing = s->apart ? 0.0 : unmet_reach(s, met, runs, n, unmet, &handing);
 	for (size_t i = 0; i < n; i++)
-		all_back += samples_back(s, user[i], faults[i]);
+		all_back += samples_back(s, met[i].user, met[i].faults);
 	for (size_t i = 0; i < n; i++) {
-		bool met = user[i] + kernel[i] > 0; /* else as in the other runs */
-		double all = (double)(met ? user[i] + kernel[i] : s->user + s->kernel),
-		       back = met ? samples_back(s, user[i], faults[i]) : all_back;
-		double cpu = runs[i].user + runs[i].sys, computing = ((double)(met ? user[i] : s->user) - back) / all;
+		bool any = met[i].user + met[i].kernel > 0; /* else as in the other runs */
+		double all = (double)(any ? met[i].user + met[i].kernel : s->user + s->kernel),
+		       back = any ? samples_back(s, met[i].user, met[i].faults) : all_back;
+		double cpu = runs[i].user + runs[i].sys, computing = ((double)(any ? met[i].user : s->user) - back) / all;
 
 		runs[i].user = cpu * computing * (1.0 - unmet);
 		runs[i].sys = cpu - runs[i].user;

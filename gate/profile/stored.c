@@ -54,8 +54,7 @@ struct stored_tally {
 /* Runs with samples stand first. */
 struct stored_runs {
 	struct level_run *items;
-	uint64_t *user, *kernel; /* [sampled_runs], their samples */
-	int64_t *faults;
+	struct parts_run *met; /* [sampled_runs] */
 	size_t n;
 	struct stored_tally *tallies; /* [n_tallies], of machines with samples */
 	size_t n_tallies, tallies_capacity;
@@ -78,15 +77,12 @@ static void stored_count(const struct sampled *sampled, const char *machine, str
 		tally->in[i] = sampled->functions[i].count;
 }
 
-static void stored_put_run(struct stored_time *stored, struct stored_runs *runs, struct level_run run, uint64_t user, uint64_t kernel,
-			   int64_t faults)
+static void stored_put_run(struct stored_time *stored, struct stored_runs *runs, struct level_run run, struct parts_run met)
 {
-	if (user + kernel > 0) {
+	if (met.user + met.kernel > 0) {
 		runs->items[runs->n++] = runs->items[stored->sampled_runs];
 		runs->items[stored->sampled_runs] = run;
-		runs->user[stored->sampled_runs] = user;
-		runs->faults[stored->sampled_runs] = faults;
-		runs->kernel[stored->sampled_runs++] = kernel;
+		runs->met[stored->sampled_runs++] = met;
 		stored_count(&stored->sampled, run.machine, runs);
 	} else {
 		runs->items[runs->n++] = run;
@@ -114,7 +110,8 @@ static enum assay_status stored_add(struct stored_time *stored, const struct exe
 	signature.of.sys_us = row->sys_us;
 	stored_put_run(stored, runs,
 		       level_run_of(row->machine, &signature.of, fmax(processes ? (double)processes : (double)signature.of.processes, 1)),
-		       sampled->user - user, sampled->kernel - kernel, signature.of.minor_faults);
+		       (struct parts_run){ sampled->user - user, sampled->kernel - kernel, signature.of.minor_faults,
+					   signature.of.voluntary_switches });
 	signature_release(&signature);
 	return st;
 }
@@ -180,7 +177,7 @@ static void stored_end(struct stored_time *stored, struct stored_runs *runs)
 
 	for (size_t i = 0; i < stored->sampled_runs; i++)
 		cpu_s += runs->items[i].user + runs->items[i].sys;
-	parts_divide(&stored->sampled, runs->user, runs->kernel, runs->faults, runs->items, stored->sampled_runs);
+	parts_divide(&stored->sampled, runs->met, runs->items, stored->sampled_runs);
 	levels_bound(runs->items, runs->n);
 	levels_of(runs->items, runs->n, &stored->levels);
 	parts_of(&stored->levels, &stored->sampled, cpu_s, &stored->parts);
@@ -189,10 +186,7 @@ static void stored_end(struct stored_time *stored, struct stored_runs *runs)
 
 enum assay_status stored_time_load(struct store *store, const struct run_set *runs, struct stored_time **out, struct assay_error *err)
 {
-	struct stored_runs of = { .items = mem_new(runs->n + 1, sizeof(*of.items)),
-				  .user = mem_new(runs->n, sizeof(*of.user)),
-				  .kernel = mem_new(runs->n, sizeof(*of.kernel)),
-				  .faults = mem_new(runs->n, sizeof(*of.faults)) };
+	struct stored_runs of = { .items = mem_new(runs->n + 1, sizeof(*of.items)), .met = mem_new(runs->n, sizeof(*of.met)) };
 	struct stored_time *stored = mem_new(1, sizeof(*stored));
 	struct execution_rows rows;
 	char *program = NULL;
@@ -210,7 +204,7 @@ enum assay_status stored_time_load(struct store *store, const struct run_set *ru
 		st = sampled_add(&stored->sampled, of.refusal, program, NULL, err);
 	if (!st)
 		stored_end(stored, &of);
-	mem_free(of.refusal, of.kernel, of.faults, of.user, of.tallies, of.items, program);
+	mem_free(of.refusal, of.met, of.tallies, of.items, program);
 	execution_rows_release(&rows);
 	if (st) {
 		stored_time_free(stored);

@@ -95,6 +95,27 @@ static void test_others_delay(void **state)
 	assert_near(level_run_of("a", &unknown, 1).delay, .1);
 }
 
+/* How crowded the host was is no doubt of a single thread, which the kernel accounts exactly. */
+static void test_single(void **state)
+{
+	struct helper_result result = { .wall_ns = 1000000000,
+					.user_us = 500000,
+					.run_delay_ns = 100000000,
+					.others_delay_ns = 0,
+					.idle_ns = -1,
+					.crowded_ns = 400000000 };
+
+	(void)state;
+	assert_near(level_run_of("a", &result, 1).delay, .1);
+	assert_near(level_run_of("a", &result, 1).crowded, .1);
+	assert_near(level_run_of("a", &result, 2).crowded, .4);
+	result.crowded_ns = -1; /* without /proc neither is known */
+	assert_true(isnan(level_run_of("a", &result, 1).crowded));
+	result.crowded_ns = 400000000;
+	result.others_delay_ns = -1; /* it is not known whether it is one */
+	assert_near(level_run_of("a", &result, 1).crowded, .4);
+}
+
 /* Where all processors were seen, it is known for how long none of several had one, whatever the accounts say; and threads that wait for
  * each other are kept waiting by nobody. */
 static void test_idle(void **state)
@@ -141,7 +162,7 @@ static void test_idle(void **state)
 	    (struct level_run){ "a", 1.1, .7, .1, .2, .2, 0, 0, .4 }; /* of what it waited for a processor, so much may be its own */
 	levels_of(runs, 2, &levels);
 	assert_shares(&levels, .7, .1, .2);
-	assert_near(levels.of[LEVEL_WAITING].high, .2 + .05 + .0005);
+	assert_near(levels.of[LEVEL_WAITING].high, .2 + hypot(.05, .0005));
 	assert_near(levels.of[LEVEL_COMPUTE].low, .7 - .7 * .05);
 }
 
@@ -204,9 +225,9 @@ static void test_doubt(void **state)
 	(void)state;
 	levels_of(runs, 2, &levels);
 	assert_shares(&levels, .3, .2, .5);
-	assert_near(levels.of[LEVEL_WAITING].low, .5 - .04 - .0002 - .0005);
+	assert_near(levels.of[LEVEL_WAITING].low, .5 - hypot(hypot(.04, .0002), .0005));
 	assert_near(levels.of[LEVEL_WAITING].high, .5005);
-	assert_near(levels.of[LEVEL_COMPUTE].high, .3 + .3 * .04 + .0002);
+	assert_near(levels.of[LEVEL_COMPUTE].high, .3 + hypot(.3 * .04, .0002));
 }
 
 /* What short processes are said to compute may be the kernel's work: the interval says so, and the text does not divide it. */
@@ -227,8 +248,8 @@ static void test_ticks(void **state)
 	assert_near(levels.blurred, .5);
 	assert_true(levels.certain && !levels.divided);
 	assert_near(levels.of[LEVEL_COMPUTE].low, 0);
-	assert_near(levels.of[LEVEL_KERNEL].high, .6);	  /* waiting may have been after the end: of 2 ms .2 */
-	assert_near(levels.of[LEVEL_WAITING].low, .3995); /* and the accounts do not agree to the last */
+	assert_near(levels.of[LEVEL_KERNEL].high, hypot(.5, .1));	  /* waiting may have been after the end: of 2 ms .2 */
+	assert_near(levels.of[LEVEL_WAITING].low, .5 - hypot(.1, .0005)); /* and the accounts do not agree to the last */
 	text = levels_text(&levels, NULL);
 	assert_string_equal(text, "50 % of its time computing or in the kernel and 50 % waiting");
 	free(text);
@@ -254,9 +275,10 @@ static void test_text(void **state)
 int suite_levels(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_run),	 cmocka_unit_test(test_machines), cmocka_unit_test(test_others_delay),
-		cmocka_unit_test(test_idle),	 cmocka_unit_test(test_doubt),	  cmocka_unit_test(test_foreign),
-		cmocka_unit_test(test_interval), cmocka_unit_test(test_ticks),	  cmocka_unit_test(test_text),
+		cmocka_unit_test(test_one_run), cmocka_unit_test(test_machines), cmocka_unit_test(test_others_delay),
+		cmocka_unit_test(test_single),	cmocka_unit_test(test_idle),	 cmocka_unit_test(test_doubt),
+		cmocka_unit_test(test_foreign), cmocka_unit_test(test_interval), cmocka_unit_test(test_ticks),
+		cmocka_unit_test(test_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -347,6 +347,16 @@ static void test_sentence(void **state)
 	    "indicative because the machine is busy");
 }
 
+/* As parts_divide(), of runs that hand nothing over. */
+static void divide(struct sampled *s, const uint64_t *user, const uint64_t *kernel, const int64_t *faults, struct level_run *runs, size_t n)
+{
+	struct parts_run met[8];
+
+	for (size_t i = 0; i < n; i++)
+		met[i] = (struct parts_run){ user[i], kernel[i], faults[i], 0 };
+	parts_divide(s, met, runs, n);
+}
+
 /* By the samples of each run, if they are of nearly all of the time; never to less than nothing. */
 static void test_divide(void **state)
 {
@@ -359,30 +369,30 @@ static void test_divide(void **state)
 
 	(void)state;
 	check(sampled_add(&s, "2000000 period ns\n12 user /bin/a\n", "a", NULL, &err), &err);
-	parts_divide(&s, user, kernel, none, &few, 1);
+	divide(&s, user, kernel, none, &few, 1);
 	assert_true(few.sys == .02 && few.blurred == .1);
 	s = (struct sampled){ .n = 0 }; /* thirty divide short processes better than ticks, which do not */
 	few = (struct level_run){ "a", 1, .06, 0, 0, 0, .06, 0, 0 };
 	check(sampled_add(&s, "2000000 period ns\n10 user /bin/a\n20 kernel read\n1 processes -\n", "a", NULL, &err), &err);
-	parts_divide(&s, &ten, &twenty, none, &few, 1);
+	divide(&s, &ten, &twenty, none, &few, 1);
 	assert_true(fabs(few.user - .02) < 1e-12 && fabs(few.sys - .04) < 1e-12 && few.blurred > .008 && few.blurred < .01);
 	few = (struct level_run){ "a", 1, .04, .02, 0, 0, 0, 0, 0 }; /* but not one that has met ticks, though few */
-	parts_divide(&s, &ten, &twenty, none, &few, 1);
+	divide(&s, &ten, &twenty, none, &few, 1);
 	assert_true(few.user == .04 && few.blurred > .01 && few.blurred < .015);
 	few = (struct level_run){ "a", 1, .4, .2, 0, 0, 0, 0, 0 }; /* many are believed */
-	parts_divide(&s, &ten, &twenty, none, &few, 1);
+	divide(&s, &ten, &twenty, none, &few, 1);
 	assert_true(few.user == .4 && few.blurred == 0);
 	s = (struct sampled){ .n = 0 }; /* half of the time was met: better than ticks, which tell nothing, and so much less certain */
 	few = (struct level_run){ "a", 1, .4, .4, 0, 0, .8, 0, 0 };
 	check(sampled_add(&s, "2000000 period ns\n150 user /bin/a\n50 kernel read\n1 processes -\n", "a", NULL, &err), &err);
-	parts_divide(&s, user + 1, kernel + 1, none, &few, 1);
+	divide(&s, user + 1, kernel + 1, none, &few, 1);
 	assert_true(fabs(few.user - .6) < 1e-12 && fabs(few.sys - .2) < 1e-12 && fabs(few.blurred - .4) < 1e-12);
 	s = (struct sampled){ .n = 0 };
 	for (int i = 0; i < 4; i++) { /* not sampled, half, all, hidden */
 		struct level_run runs[2] = { ticks[0], ticks[1] };
 
 		s.kernel_hidden = i == 3;
-		parts_divide(&s, user, kernel, none, runs, 2);
+		divide(&s, user, kernel, none, runs, 2);
 		if (i == 2) {
 			assert_true(fabs(runs[0].user - .6) < 1e-12 && fabs(runs[0].sys - .2) < 1e-12 && runs[0].blurred == 0);
 			assert_true(fabs(runs[1].user - .03) < 1e-12 && fabs(runs[1].sys - .01) < 1e-12 && runs[1].blurred == 0);
@@ -397,7 +407,7 @@ static void test_divide(void **state)
 	s.kernel_hidden = false; /* the way back from 600,000 faults is the kernel's: 30 samples of the 300 */
 	few = ticks[0];
 	s.unnamed = 100;
-	parts_divide(&s, user, kernel, faults, &few, 1);
+	divide(&s, user, kernel, faults, &few, 1);
 	assert_int_equal(s.unnamed, 90);
 	assert_true(fabs(few.user - .54) < 1e-12 && fabs(few.sys - .26) < 1e-12 && few.blurred > 0 && few.blurred < .06);
 	assert_class(&s, "page faults", true, 30);
@@ -408,7 +418,7 @@ static void test_divide(void **state)
 		struct level_run run = { "a", 1, i / 7.0, 0, 0, 0, 0, 0, 0 };
 		const uint64_t computing = (uint64_t)i, nothing = 0;
 
-		parts_divide(&s, &computing, &nothing, none, &run, 1);
+		divide(&s, &computing, &nothing, none, &run, 1);
 		assert_true(run.sys >= 0 && run.user > 0);
 	}
 }
@@ -428,7 +438,7 @@ static void test_unmet_alone(void **state)
 
 	(void)state;
 	check(sampled_add(&s, text, "a", NULL, &err), &err);
-	parts_divide(&s, &user, &kernel, &none, &run, 1); /* 100 of 500 are missing */
+	divide(&s, &user, &kernel, &none, &run, 1); /* 100 of 500 are missing */
 	levels_of(&run, 1, &levels);
 	parts_of(&levels, &s, 1.0, &parts);
 	for (size_t i = 0; i < parts.n; i++) {
@@ -443,7 +453,7 @@ static void test_unmet_alone(void **state)
 	s = (struct sampled){ .n = 0 }; /* nothing hands over: whose it is nobody knows */
 	check(sampled_add(&s, "2000000 period ns\n9 processes whole\n100 user /bin/a\n300 kernel read\n", "a", NULL, &err), &err);
 	run = (struct level_run){ "a", 2, .9, .1, 0, 0, 0, 0, 0 };
-	parts_divide(&s, &user, &kernel, &none, &run, 1);
+	divide(&s, &user, &kernel, &none, &run, 1);
 	levels_of(&run, 1, &levels);
 	parts_of(&levels, &s, 1.0, &parts);
 	for (size_t i = 0; i < parts.n; i++)
@@ -470,7 +480,7 @@ static void test_unmet(void **state)
 	(void)state;
 	check(sampled_add(&s, text, "a", NULL, &err), &err);
 	assert_true(!s.apart);
-	parts_divide(&s, &user, &kernel, &none, &run, 1); /* 100 of 500 are missing */
+	divide(&s, &user, &kernel, &none, &run, 1); /* 100 of 500 are missing */
 	assert_true(fabs(run.user - .2) < 1e-12 && fabs(run.sys - .8) < 1e-12 && fabs(run.blurred - .25 * sqrt(.8 / 400)) < 1e-12);
 	assert_class(&s, "synchronisation", true, 225);
 	assert_class(&s, "processes and signals", true, 75);
@@ -491,33 +501,76 @@ static void test_unmet(void **state)
 	s = (struct sampled){ .n = 0 }; /* as much in each of three runs: that is no chance */
 	for (int i = 0; i < 3; i++)
 		check(sampled_add(&s, text, "a", NULL, &err), &err);
-	parts_divide(&s, users, kernels, nones, runs, 3);
+	divide(&s, users, kernels, nones, runs, 3);
 	assert_true(fabs(runs[0].user - .2) < 1e-12 && runs[0].blurred < 1e-12);
 	s = (struct sampled){ .n = 0 };
 	for (int i = 0; i < 3; i++) {
 		check(sampled_add(&s, text, "a", NULL, &err), &err);
 		runs[i] = (struct level_run){ "a", 2, .9, .1, 0, 0, 0, 0, 0 };
 	}
-	parts_divide(&s, users, unlike, nones, runs, 3);
+	divide(&s, users, unlike, nones, runs, 3);
 	assert_true(runs[0].blurred > .02 && runs[0].blurred < .05);
 	s = (struct sampled){ .n = 0 }; /* nothing hands over: it is not known what it was */
 	check(sampled_add(&s, "2000000 period ns\n1 processes whole\n300 user /bin/a\n100 kernel read\n", "a", NULL, &err), &err);
 	run = (struct level_run){ "a", 2, .9, .1, 0, 0, 0, 0, 0 };
-	parts_divide(&s, &kernel, &user, &none, &run, 1);
+	divide(&s, &kernel, &user, &none, &run, 1);
 	assert_true(fabs(run.user - .6) < 1e-12);
 	assert_class(&s, "other work", true, 100);
 	check(sampled_add(&s, "2000000 period ns\n1 processes -\n", "a", NULL, &err), &err);
 	assert_true(s.apart);
 }
 
+/* Both clocks miss who gives a processor away again and again: ticks say what they have not seen, so that samples divide though they are
+ * few, and where they have met all by chance, as much may be missing as runs differ by. */
+static void test_handed_over(void **state)
+{
+	static const char text[] = "4000000 period ns\n1 processes whole\n3 user /bin/a\n7 kernel nanosleep\n";
+	struct parts_run met[] = { { 3, 7, 0, 2500 }, { 3, 7, 0, 2500 }, { 3, 7, 0, 2500 } };
+	struct level_run runs[3], much = { "a", 2, .9, .1, 0, 0, 0, 0, 0 }, two[3];
+	struct sampled s = { .n = 0 };
+	struct levels levels;
+	struct assay_error err;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(runs); i++) {
+		check(sampled_add(&s, text, "a", NULL, &err), &err);
+		runs[i] = (struct level_run){ "a", 1, .1, 0, 0, 0, 0, 0, 0 }; /* by ticks, all was computed */
+	}
+	parts_divide(&s, met, runs, 3); /* 30 of 75 were met */
+	assert_true(fabs(runs[0].user - .1 * .3 * .4) < 1e-9);
+	levels_of(runs, 3, &levels);
+	assert_true(levels.of[LEVEL_COMPUTE].low < .012 && levels.of[LEVEL_COMPUTE].high > .012 && levels.of[LEVEL_COMPUTE].high < .04);
+	for (size_t i = 0; i < COUNT(runs); i++) { /* hardly anything given away: the clock was not that */
+		met[i].switches = 20;
+		runs[i] = (struct level_run){ "a", 1, .1, 0, 0, 0, 0, 0, 0 };
+	}
+	s = (struct sampled){ .n = 0 };
+	for (size_t i = 0; i < COUNT(runs); i++)
+		check(sampled_add(&s, text, "a", NULL, &err), &err);
+	parts_divide(&s, met, runs, 3);
+	assert_true(fabs(runs[0].user - .1) < 1e-9);
+	for (int64_t switches = 0; switches <= 2000; switches += 2000) {
+		s = (struct sampled){ .n = 0 };
+		for (uint64_t i = 0; i < 3; i++) {
+			check(sampled_add(&s, "4000000 period ns\n1 processes whole\n240 user /bin/a\n10 kernel nanosleep\n", "a", NULL,
+					  &err),
+			      &err);
+			met[i] = (struct parts_run){ 236 + 4 * i, 10, 0, switches };
+			two[i] = much;
+		}
+		parts_divide(&s, met, two, 3); /* 750 of 750 */
+		assert_true(switches ? two[0].blurred > .01 && two[0].blurred < .04 : two[0].blurred < 1e-9);
+	}
+}
+
 int suite_sampled(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_classes),	   cmocka_unit_test(test_transfers),   cmocka_unit_test(test_refused_and_malformed),
-		cmocka_unit_test(test_many),	   cmocka_unit_test(test_shares),      cmocka_unit_test(test_kernel_hidden),
-		cmocka_unit_test(test_sentence),   cmocka_unit_test(test_divide),      cmocka_unit_test(test_intervals),
-		cmocka_unit_test(test_unmet),	   cmocka_unit_test(test_unmet_alone), cmocka_unit_test(test_spreads),
-		cmocka_unit_test(test_dispersion),
+		cmocka_unit_test(test_classes),	 cmocka_unit_test(test_transfers),   cmocka_unit_test(test_refused_and_malformed),
+		cmocka_unit_test(test_many),	 cmocka_unit_test(test_shares),	     cmocka_unit_test(test_kernel_hidden),
+		cmocka_unit_test(test_sentence), cmocka_unit_test(test_divide),	     cmocka_unit_test(test_intervals),
+		cmocka_unit_test(test_unmet),	 cmocka_unit_test(test_unmet_alone), cmocka_unit_test(test_handed_over),
+		cmocka_unit_test(test_spreads),	 cmocka_unit_test(test_dispersion),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
