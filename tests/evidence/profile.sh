@@ -29,8 +29,10 @@ fi
 	echo 'Waiting of one thread is what is left of wall-clock time after the processor'"'"'s time; of several, the time in which none of them had a'
 	echo 'processor, as processors told of their changes in a part of it, but for that in which one was ready and no processor idle. The truth of several'
 	echo 'is the same by the whole trace of the kernel. Intervals of categories'
-	echo 'are as wide as the runs differ in them. Where the truth is itself known to a range alone, an interval holds it that meets the range, so that more'
-	echo 'of those hold it than would hold a single number.'
+	echo 'are as wide as the runs differ in them.'
+	echo
+	echo 'What an interval is worth is seen where the truth is known to half of its width or better. Where the truth is itself a range, an interval'
+	echo 'counts for the part of the range that it holds: to meet it would be easier than to hold a single number.'
 	echo
 	/usr/bin/python3 tests/bench/profile_composed.py page "$kept" "$table.csv"
 	echo
