@@ -1,7 +1,10 @@
-"""Counts by doses (assay profile --here --shapes), held against what programs do: tests/bench/counted.c, and real ones under strace -c.
+"""Counts by doses (assay profile --here --shapes), held against what programs do: tests/bench/counted.c, and real ones under strace -c. And
+what a slower processor costs, held against what tests/apps/composed.c says of how long it had one.
 
     counts_programs.py measure ASSAY COUNTED WORK     appends to WORK/counts.jsonl what is not there yet, a line a program
+    counts_programs.py sense ASSAY COMPOSED WORK      likewise, to WORK/sensed.jsonl
     counts_programs.py page WORK CSV                  the page's tables; every row of every answer to CSV
+    counts_programs.py sensed_page WORK               the table of what a slower processor costs
 
 COUNTS_ONLY=N measures the first N programs alone.
 """
@@ -68,12 +71,16 @@ def truth_of(words):
 
 # ---- measuring ----
 
-def answers(work):
+def lines_of(path):
     try:
-        with open(os.path.join(work, "counts.jsonl"), encoding="utf-8") as lines:
+        with open(path, encoding="utf-8") as lines:
             return [json.loads(line) for line in lines]
     except FileNotFoundError:
         return []
+
+
+def answers(work):
+    return lines_of(os.path.join(work, "counts.jsonl"))
 
 
 def measure(assay, counted, work):
@@ -91,6 +98,57 @@ def measure(assay, counted, work):
         answer = json.loads(said.stdout)
         with open(os.path.join(work, "counts.jsonl"), "a", encoding="utf-8") as out:
             out.write(json.dumps({"words": words, "load": load, "counts": answer["counts"], "cpu_s": answer["cpu_s"], "truth": truth_of(words)}) + "\n")
+
+
+# ---- what is slower ----
+
+SENSED = [["arithmetic=100"], ["arithmetic=50", "sleeping=50"], ["arithmetic=25", "sleeping=75"], ["arithmetic=50", "file-data=25", "sleeping=25"],
+          ["sorting=40", "memory=35", "sleeping=25"], ["sleeping=100"]]
+SENSED_RUNS = 5
+
+
+def processor_share(composed, words):
+    """How much of its time, without what others kept it waiting for, it had a processor."""
+    cpu = whole = 0
+    for _ in range(SENSED_RUNS):
+        said = subprocess.run([composed, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stdout
+        rows = [[float(v) for v in line.split(",")[2:]] for line in said.splitlines()]
+        cpu += sum(r[1] for r in rows)
+        whole += sum(r[0] - r[4] for r in rows)
+    return cpu / whole
+
+
+def sense(assay, composed, work):
+    path = os.path.join(work, "sensed.jsonl")
+    done = [a["words"] for a in lines_of(path)]
+    for parts in SENSED:
+        words = [*parts, "seconds=.2", "work=fixed"]
+        if words in done:
+            continue
+        print(" ".join(words), file=sys.stderr)
+        before = processor_share(composed, words)
+        said = subprocess.run([assay, "profile", "--here", "--shapes", "--dearer", "quota", "--quiet", "--budget", BUDGET, "--format", "json", "--", composed,
+                               *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        if said.returncode:
+            sys.exit(said.stderr)
+        told = {s["name"]: s for s in json.loads(said.stdout)["sensitivities"]}
+        with open(path, "a", encoding="utf-8") as out:
+            out.write(json.dumps({"words": words, "told": told, "truth": (before + processor_share(composed, words)) / 2}) + "\n")
+
+
+def sensed_page(work):
+    all_of = lines_of(os.path.join(work, "sensed.jsonl"))
+    print("\n| program | had a processor | a slower one costs | 90 % interval | a quota of it | 90 % interval |\n| --- | ---: | ---: | --- | ---: | --- |")
+    for a in all_of:
+        row = [" ".join(w for w in a["words"] if w.split("=")[0] not in ("seconds", "work")), f"{a['truth']:.2f}"]
+        for name in ("processor", "quota"):
+            s = a["told"][name]
+            row += [s["refused"] or "not told from nothing", ""] if s["cost"] is None else [f"{s['cost']:.2f}", f"{s['low']:.2f} to {s['high']:.2f}"]
+        print("| " + " | ".join(row) + " |")
+    for name in ("processor", "quota"):
+        rows = [(a["told"][name], a["truth"]) for a in all_of if a["told"][name]["cost"] is not None]
+        print(f"\n{name}: {sum(s['low'] <= t <= s['high'] for s, t in rows)} of {len(rows)} intervals hold it, off by "
+              f"{sum(abs(s['cost'] - t) for s, t in rows) / max(len(rows), 1):.2f} on the average, by {max((abs(s['cost'] - t) for s, t in rows), default=0):.2f} at most.")
 
 
 # ---- the page ----
@@ -131,4 +189,4 @@ def page(work, table):
 
 
 if __name__ == "__main__":
-    {"measure": measure, "page": page}[sys.argv[1]](*sys.argv[2:])
+    {"measure": measure, "sense": sense, "page": page, "sensed_page": sensed_page}[sys.argv[1]](*sys.argv[2:])
