@@ -240,6 +240,8 @@ def print_all(turns):
 
 def print_seen(seen):
     """Of a run of each."""
+    if not seen:
+        return
     print("\nWhat is seen of a recorded run of each: coverage is the part of the time without waiting that is in work that repeats.\n")
     print("| program | coverage | work of computation known by | waiting | fragments | processes |")
     print("| --- | --- | --- | --- | --- | --- |")
