@@ -442,7 +442,8 @@ static void test_steps(void **state)
 	static const char *const counters[] = { "emulated:accesses", "emulated:blocks", "emulated:atomics" };
 	double undisturbed[COUNT(functions)][COUNT(counters)];
 #ifdef __SANITIZE_ADDRESS__
-	int steps = 60, runs = 12; /* hooks that check, too, take more instructions, and are begun again when a handler has come in between */
+	int steps = 60,
+	    runs = 12; /* hooks that check, too, take more instructions, and are begun again when a handler has come in between */
 #else
 	int steps = 24, runs = 36;
 #endif
