@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <libiberty/libiberty.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -326,9 +327,11 @@ static void note_compiled(void)
 		close(fd);
 }
 
-static enum assay_status compile(const char *const *words, size_t n, const struct features_build *how, const char *directory,
+static enum assay_status compile(const char *const *given, size_t n, const struct features_build *how, const char *directory,
 				 struct assay_error *err)
 {
+	char **all = compiler_command_expanded(given, &n);
+	const char *const *words = (const char *const *)all;
 	struct features_command command;
 	enum assay_status st = command_make(words, n, how, directory, &command, err);
 
@@ -343,6 +346,7 @@ static enum assay_status compile(const char *const *words, size_t n, const struc
 	if (!st && command.links)
 		remark_what_is_missing(words, n, how);
 	command_release(&command);
+	freeargv(all);
 	return st;
 }
 
@@ -363,7 +367,9 @@ static enum assay_status self_words(const struct features_build *how, char **out
 				how->pieces ? " --pieces" : "", how->without ? " --without " : "", how->without ? how->without : "");
 	if (strpbrk(program, " ;'\"$\\") || (how->only && strpbrk(how->only, " ;'\"$\\")) ||
 	    (how->until && strpbrk(how->until, " ;'\"$\\")) || (how->without && strpbrk(how->without, " ;'\"$\\")))
-		st = assay_fail(err, ASSAY_E_USAGE, "'%s' is a command for build systems, which take its words apart at blanks and marks",
+		st = assay_fail(err, ASSAY_E_USAGE,
+				"'%s' is a command for build systems, which take its words apart at blanks and marks: name files and "
+				"functions that have none, or call the compiler itself",
 				*out);
 	free(program);
 	return st;

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "runs/inside/instrument/launch.h"
 
+#include <libiberty/libiberty.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +113,21 @@ bool compiler_command_builds(const char *const *words, size_t n)
 bool compiler_command_is_foreign(const char *const *words, size_t n)
 {
 	return is_one_of(base_name(words[launcher_words(words, n)]), "rustc cargo go ghc javac ocamlopt tcc");
+}
+
+char **compiler_command_expanded(const char *const *words, size_t *n)
+{
+	char **given = mem_new(*n + 1, sizeof(*given)), **all = given;
+	int count = (int)*n;
+
+	for (size_t i = 0; i < *n; i++)
+		given[i] = mem_string(words[i]);
+	expandargv(&count, &all);
+	if (all == given)
+		all = dupargv(given);
+	mem_free_all(given, *n);
+	*n = (size_t)count;
+	return all;
 }
 
 void compiler_command_parse(const char *const *words, size_t n, struct compiler_command *out)

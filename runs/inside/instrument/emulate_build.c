@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <libiberty/libiberty.h>
 #include <string.h>
 
 EMBED_FILE(emulate_archive_bytes, ASSAY_EMULATE_ARCHIVE);
@@ -213,15 +214,16 @@ static enum assay_status execute_plan(const struct emulate_plan *plan, const cha
 	return st;
 }
 
-enum assay_status emulate_build(const char *const *words, size_t n, struct assay_error *err)
+enum assay_status emulate_build(const char *const *given, size_t n, struct assay_error *err)
 {
+	char **words = compiler_command_expanded(given, &n);
 	const char *parent = getenv("TMPDIR");
 	char *directory = mem_format("%s/assay-emulate-XXXXXX", parent && *parent ? parent : "/tmp");
 	struct emulate_plan plan = { 0 };
 	enum assay_status st;
 
 	if (mkdtemp(directory)) {
-		st = emulate_plan_make(words, n, directory, &plan, err);
+		st = emulate_plan_make((const char *const *)words, n, directory, &plan, err);
 		if (!st)
 			st = execute_plan(&plan, directory, err);
 		nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
@@ -229,6 +231,7 @@ enum assay_status emulate_build(const char *const *words, size_t n, struct assay
 		st = assay_fail_errno(err, errno, "cannot make a directory '%s'", directory);
 	}
 	emulate_plan_release(&plan);
+	freeargv(words);
 	free(directory);
 	return st;
 }
