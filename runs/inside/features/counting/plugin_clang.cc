@@ -15,6 +15,7 @@
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
@@ -280,15 +281,25 @@ void count_exception(plan *p, CallBase *call)
 		count(p, call, call->getParent(), NULL, exception_name(place(where), name_at(*p->of, where), what));
 }
 
+/* What decides whether a coroutine goes on is no branch of the source, and what stands behind it must be what divides coroutines knows. */
+bool is_of_coroutine(const Value *condition)
+{
+	if (const CmpInst *comparison = dyn_cast<CmpInst>(condition))
+		condition = comparison->getOperand(0);
+	if (const IntrinsicInst *intrinsic = dyn_cast<IntrinsicInst>(condition))
+		return intrinsic->getCalledFunction()->getName().startswith("llvm.coro.");
+	return false;
+}
+
 void plan_block(plan *p, BasicBlock *block, const LoopInfo &loops, const BranchProbabilityInfo &chances)
 {
 	for (Instruction &i : *block)
 		if (CallBase *call = dyn_cast<CallBase>(&i))
 			count_exception(p, call);
-		else if (SwitchInst *choice = dyn_cast<SwitchInst>(&i))
+		else if (SwitchInst *choice = dyn_cast<SwitchInst>(&i); choice && !is_of_coroutine(choice->getCondition()))
 			count_switch(p, choice);
 		else if (BranchInst *test = dyn_cast<BranchInst>(&i))
-			if (test->isConditional())
+			if (test->isConditional() && !is_of_coroutine(test->getCondition()))
 				count_condition(p, test, loops, chances);
 }
 
