@@ -289,7 +289,7 @@ static void show_lines(struct lines *lines, const struct run_features *runs, con
 	if (a->same_input)
 		doc_line(d, "%zu differ between the runs: they are nondeterministic", lines->differing);
 	if (incomplete)
-		doc_line(d, "Some threads could not count: these features are too low.");
+		doc_line(d, "Some threads or children could not count: these features are too low.");
 	if (cut_off)
 		doc_line(
 		    d,

@@ -52,6 +52,88 @@ for level in -O0 -O2; do
 done
 what="$cc: children count in files of their own"
 counts 15 ./counted fork
+what="$cc: a coroutine that throws goes on as it would"
+cat >coroutine.cc <<'END'
+#include <coroutine>
+#include <cstdio>
+struct numbers {
+	struct promise_type {
+		int value;
+		numbers get_return_object() { return { std::coroutine_handle<promise_type>::from_promise(*this) }; }
+		std::suspend_always initial_suspend() { return {}; }
+		std::suspend_always final_suspend() noexcept { return {}; }
+		std::suspend_always yield_value(int x) { value = x; return {}; }
+		void return_void() {}
+		void unhandled_exception() { throw; }
+	};
+	std::coroutine_handle<promise_type> handle;
+	~numbers() { handle.destroy(); }
+};
+static numbers below(int n)
+{
+	for (int i = 0; i < n; i++)
+		co_yield i;
+	throw n;
+}
+int main()
+{
+	int sum = 0;
+	for (int k = 0; k < 10; k++) {
+		numbers all = below(20);
+		try {
+			for (;; sum += all.handle.promise().value)
+				all.handle.resume();
+		} catch (int n) {
+			sum += n;
+		}
+	}
+	printf("%d\n", sum);
+}
+END
+run features build -- $cxx -std=c++20 -O1 coroutine.cc -o coroutine
+expect_status 0
+rm -rf counts
+run features run -o counts -- ./coroutine
+expect_status 0
+expect_stdout 2100
+run features show --text counts
+[ $cc = gcc ] || expect_stdout '200 loop coroutine.cc:18 below' # gcc takes it apart before anything is counted
+what="$cc: sources, objects and options in files"
+echo "-O1 -w '$probed/features.c'" >response
+run features build -- $cc -pthread @response -o from_file
+expect_status 0
+counts 12 ./from_file one
+run features build -- $cc -O1 -w -c "$probed/features.c" -o from_file.o
+expect_status 0
+echo "from_file.o -o from_file" >response
+run features build -- $cc -pthread @response
+expect_status 0
+counts 12 ./from_file one
+what="$cc: a child that can make no file"
+cat >no_file.c <<'END'
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	volatile long sum = 0;
+	if (fork() > 0)
+		return wait(0) < 0;
+	for (int i = 0; i < 100; i++)
+		sum += i;
+	return sum < 0;
+}
+END
+sed 's/volatile long sum = 0;/& setrlimit(RLIMIT_NOFILE, \&(struct rlimit){ 3, 3 });/' no_file.c >limited.c
+for name in no_file limited; do
+	run features build -- $cc -O1 -w $name.c -o $name
+	expect_status 0
+	rm -rf counts
+	run features run -o counts -- ./$name
+	expect_status 0
+	run features show counts --format json
+	expect_json .incomplete "$([ $name = limited ] && echo true || echo false)"
+done
 what="$cc: threads, each in counters of its own"
 counts 18 ./counted threads
 what="$cc: a program that becomes another one"

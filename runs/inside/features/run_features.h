@@ -35,7 +35,7 @@ struct run_features {
 	size_t pieces_n, pieces_capacity;
 	size_t files;	 /* that were read */
 	size_t cut_off;	 /* of them: the process did not end in order */
-	bool incomplete; /* a thread's counts are missing: it could not make its block */
+	bool incomplete; /* counts of a thread or a child are missing: there was no room for them */
 };
 
 /* Reads all files *.features of a directory. Counts are sums over threads, processes and modules, and over places of one name; those of

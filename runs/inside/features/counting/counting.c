@@ -287,6 +287,11 @@ static void start(int self)
 	__atomic_store_n(&state, READY, __ATOMIC_RELEASE);
 }
 
+static void note_lost(struct counting_header *of)
+{
+	__atomic_add_fetch(&of->lost, 1, __ATOMIC_RELAXED);
+}
+
 /* Gives the thread a block. One for which there is none counts in the first one, with its thread: that is noted. */
 void assay_features_take(void)
 {
@@ -302,7 +307,7 @@ void assay_features_take(void)
 			i = block_new(self, -1);
 	}
 	if ((i == BLOCKS || !block[i]) && header)
-		__atomic_add_fetch(&header->lost, 1, __ATOMIC_RELAXED);
+		note_lost(header);
 	if (i == BLOCKS || !block[i])
 		i = 0;
 	if (block[i])
@@ -331,20 +336,29 @@ __asm__(".pushsection .text\n"
 
 /* ---- the process ---- */
 
-/* A child counts in a file of its own, and in the same places of memory: functions at work know where theirs are. */
+/* A child counts in a file of its own, and in the same places of memory: functions at work know where theirs are. Where it gets no file its
+ * parent's, of which it still has the header, says that counts are missing. */
 static void in_child(void)
 {
 	uint32_t n = blocks < BLOCKS ? blocks : BLOCKS;
 	int self = (int)record_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0), fd;
 	uintptr_t mine = assay_features_delta + (uintptr_t)counters_begin;
+	struct counting_header *parents = header;
 
 	if (!header)
 		return;
 	fd = file_open();
+	if (fd < 0)
+		note_lost(parents);
 	for (uint32_t i = 0; i < n; i++) {
-		if (block[i] && !block_map(i, block[i], fd))
+		bool own = assay_features_delta && (uintptr_t)block[i] == mine;
+
+		if (block[i] && !block_map(i, block[i], fd)) {
 			map(block[i], block_bytes(), -1, 0);
-		owner[i] = assay_features_delta && (uintptr_t)block[i] == mine ? self : 0;
+			if (own && fd >= 0)
+				note_lost(header);
+		}
+		owner[i] = own ? self : 0;
 	}
 	if (fd >= 0)
 		record_system_call(SYS_close, fd, 0, 0, 0, 0, 0);
