@@ -37,7 +37,9 @@ static char *read_printed(const struct own_features_asked *asked, const char *te
 	if (run_features_text_parse(text, n, out, &err))
 		return mem_format("what the command 'features' printed of input '%s': %s", asked->input, err.text);
 	for (size_t i = 0; i < out->n; i++) {
-		if (run_features_find(asked->known, out->items[i].name))
+		bool is_counted = out->items[i].kind == FEATURE_COUNT || strncmp(out->items[i].name, "value ", strlen("value ")) == 0;
+
+		if (is_counted || run_features_find(asked->known, out->items[i].name))
 			return mem_format("what the command 'features' printed of input '%s': '%.15g %s' has a name that assay itself uses",
 					  asked->input, out->items[i].value, TEXT_SHOWN(out->items[i].name));
 	}
