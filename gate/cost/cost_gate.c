@@ -7,10 +7,13 @@
 #include "gate/cost/cost_side.h"
 #include "gate/cost/cost_where.h"
 #include "gate/cost/cost_words.h"
+#include "gate/decide/rules.h"
 #include "model/sparse/excess.h"
 #include "runs/running/evidence.h"
+#include "runs/running/run_build.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +52,7 @@ struct within {
 struct sides {
 	struct side *items; /* [n], the machine with most of the baseline's inputs first */
 	size_t n;
+	bool same_build;       /* as rules.h has it, by an input that both ran */
 	struct within *within; /* [n_within], one, or one for each architecture; the first is the one that decides */
 	size_t n_within;
 };
@@ -66,6 +70,39 @@ static const struct side *first_within(const struct sides *sides, const char *ar
 	while (!is_within(s, architecture))
 		s++;
 	return s;
+}
+
+/* "" where it is not known. */
+static enum assay_status build_of(struct store *store, const struct costs *costs, const char *input, char id[DIGEST_ID_BYTES],
+				  struct assay_error *err)
+{
+	char *application = mem_format("%s%s%s", costs->application, *input ? "/" : "", input);
+	struct run_builds builds;
+	enum assay_status st = run_builds_load(store, application, costs->version, &builds, err);
+	const struct run_build *latest = st ? NULL : run_builds_latest(&builds);
+
+	snprintf(id, DIGEST_ID_BYTES, "%s", latest ? latest->id : "");
+	if (!st)
+		run_builds_release(&builds);
+	free(application);
+	return st;
+}
+
+static enum assay_status same_build(struct store *store, const struct costs *old, const struct costs *new, bool *same,
+				    struct assay_error *err)
+{
+	char a[DIGEST_ID_BYTES] = "", b[DIGEST_ID_BYTES] = "";
+	enum assay_status st = ASSAY_OK;
+	size_t i = 0;
+
+	while (i < new->n && costs_input(old, new->inputs[i].name) == SIZE_MAX)
+		i++;
+	if (i < new->n && strcmp(old->version, new->version) != 0) {
+		st = build_of(store, old, new->inputs[i].name, a, err);
+		st = st ? st : build_of(store, new, new->inputs[i].name, b, err);
+	}
+	*same = !st && *a && strcmp(a, b) == 0;
+	return st;
 }
 
 /* Machines that have runs of both. */
@@ -93,6 +130,8 @@ static enum assay_status sides_of(struct lab *lab, const struct evidence *eviden
 	if (!st && !out->n)
 		st = assay_fail(err, ASSAY_E_NODATA, "no machine ran both %s@%s and %s@%s", old.application, old.version, new.application,
 				new.version);
+	if (!st)
+		st = same_build(&lab->store, &old, &new, &out->same_build, err);
 	costs_release(&old);
 	costs_release(&new);
 	return st;
@@ -131,6 +170,8 @@ static struct within decide_within(const struct lab *lab, const struct sides *si
 	out.effect = effect_of(pairs, out.machines, n_types, &(struct effect_asked){ min_effect, EFFECT_LEVEL }, NULL);
 	if (!speaks_for_all(first_within(sides, architecture), out.effect.decision))
 		out.effect.decision = DECISION_INCONCLUSIVE;
+	if (sides->same_build && (out.effect.decision == DECISION_REGRESSION || out.effect.decision == DECISION_IMPROVED))
+		out.effect.decision = DECISION_ENVIRONMENT;
 	mem_free(types, pairs);
 	return out;
 }
@@ -199,6 +240,12 @@ static void add_suspect(const struct side *s, const struct sparse_suspect *one, 
 	buf_release(&words);
 }
 
+/* Certainly; else what explains it best explains chance. */
+static bool is_slower(const struct side *s)
+{
+	return s->of.log_ratio > stats_t_quantile(.975, s->of.df) * s->of.noise;
+}
+
 static void add_where(const struct side *s, const struct mat *X, struct document *d)
 {
 	const struct cost_where_asked asked = { .model = &s->model,
@@ -207,7 +254,7 @@ static void add_where(const struct side *s, const struct mat *X, struct document
 						.X = X,
 						.ratio = s->of.ratio,
 						.usual = s->of.usual,
-						.slower = s->of.log_ratio > stats_t_quantile(.975, s->of.df) * s->of.noise };
+						.slower = is_slower(s) };
 	struct cost_where where;
 
 	cost_where_of(&asked, &where);
@@ -218,11 +265,12 @@ static void add_where(const struct side *s, const struct mat *X, struct document
 static void add_suspects(const struct side *s, struct document *d)
 {
 	struct mat X = cost_side_rows(&s->of);
-	size_t n;
-	struct sparse_suspect *all = sparse_suspects(&s->model.all.model, &X, s->of.ratio, s->of.usual, &n);
+	size_t n = 0;
+	struct sparse_suspect *all = is_slower(s) ? sparse_suspects(&s->model.all.model, &X, s->of.ratio, s->of.usual, &n) : NULL;
 
 	add_where(s, &X, d);
-	doc_heading(d, "What became slower, if it is one thing");
+	if (n)
+		doc_heading(d, "What became slower, if it is one thing");
 	doc_table(d, "slower");
 	for (size_t i = 0; i < n && i < SUSPECTS_MAX; i++)
 		add_suspect(s, &all[i], d);
@@ -326,6 +374,19 @@ static void add_architectures(const struct sides *sides, struct document *d)
 	doc_end(d);
 }
 
+static void add_not_interleaved(const struct side *s, struct document *d)
+{
+	const char *old = s->model.costs.version, *new = s->of.costs.version, *application = s->model.costs.application;
+	char *versions = mem_format("%s,%s", old, new);
+	char *command = text_command((const char *const[]){ "run", application, "--versions", versions, NULL });
+	char *text = mem_format("the two did not take turns on '%s': what changed there in the meantime looks like a change of the version "
+				"(%s lets both run the same inputs, in turns)",
+				s->model.costs.machine, command);
+
+	doc_reason(d, "not_interleaved", text);
+	mem_free(text, command, versions);
+}
+
 static void add_reasons(const struct sides *sides, double min_effect, struct document *d)
 {
 	const struct side *s = first_within(sides, sides->within->architecture);
@@ -336,20 +397,30 @@ static void add_reasons(const struct sides *sides, double min_effect, struct doc
 	if (sides->n_within > 1)
 		add_apart(sides, d);
 	if (s->of.unlike) {
+		bool too_many = e->decision == DECISION_INCONCLUSIVE && !speaks_for_all(s, DECISION_INCONCLUSIVE);
+
 		text = mem_format(
 		    "%zu of %zu inputs of the candidate are unlike all that the baseline has run ('%s' is outside of what was learned), "
-		    "and do not count",
-		    s->of.unlike, s->of.unlike + s->of.n, cost_fit_column(&s->model, &s->model.all, s->of.unlike_column));
+		    "and do not count%s",
+		    s->of.unlike, s->of.unlike + s->of.n, cost_fit_column(&s->model, &s->model.all, s->of.unlike_column),
+		    too_many ? ": too many for a decision about all, unless the baseline runs them, too" : "");
 		doc_reason(d, "unlike_inputs", text);
 		free(text);
 	}
-	text = mem_format("the same work costs %.4f times as much (95 %% interval %.4f to %.4f); what matters is %g", e->ratio, e->low,
-			  e->high, 1.0 + min_effect);
+	if (e->decision == DECISION_ENVIRONMENT)
+		doc_reason(d, rule_code(RULE_SAME_BUILD), rule_text(RULE_SAME_BUILD));
+	if (s->of.n < COST_SIDE_INPUTS_MIN)
+		text = mem_format("%zu inputs can be compared; at least %d are needed", s->of.n, COST_SIDE_INPUTS_MIN);
+	else
+		text = mem_format("the same work costs %.4f times as much (95 %% interval %.4f to %.4f); what matters is %g", e->ratio,
+				  e->low, e->high, 1.0 + min_effect);
 	doc_reason(d, "same_work", text);
 	free(text);
 	doc_reason(d, s->of.paired ? "same_inputs" : "other_inputs",
 		   s->of.paired ? "most inputs were run by both, and each is compared with itself"
 				: "the inputs differ, and each is compared with what the baseline's model expects of it");
+	if (!s->of.turns.n)
+		add_not_interleaved(s, d);
 	doc_end(d);
 }
 
@@ -420,9 +491,15 @@ static void answer(const struct sides *sides, double min_effect, struct document
 	struct buf sentence = BUF_INIT;
 
 	cost_sentence(&s->model, &s->model.all, &sentence);
-	doc_answer(d, decision_tone(decision), decision_text(decision),
-		   "the same work costs %s@%s %.3f times as much as %s@%s (%.3f to %.3f)", s->of.costs.application, s->of.costs.version,
-		   e->ratio, s->model.costs.application, s->model.costs.version, e->low, e->high);
+	if (s->of.n < COST_SIDE_INPUTS_MIN)
+		doc_answer(d, decision_tone(decision), decision_text(decision),
+			   "%zu of %zu inputs of %s@%s can be compared with what %s@%s has run, and at least %d are needed", s->of.n,
+			   s->of.n + s->of.unlike, s->of.costs.application, s->of.costs.version, s->model.costs.application,
+			   s->model.costs.version, COST_SIDE_INPUTS_MIN);
+	else
+		doc_answer(d, decision_tone(decision), decision_text(decision),
+			   "the same work costs %s@%s %.3f times as much as %s@%s (%.3f to %.3f)", s->of.costs.application,
+			   s->of.costs.version, e->ratio, s->model.costs.application, s->model.costs.version, e->low, e->high);
 	doc_set(d, "method", "cost");
 	doc_set(d, "decision", decision_text(decision));
 	add_reasons(sides, min_effect, d);

@@ -7,10 +7,12 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 void cost_side_release(struct cost_side *s)
 {
 	costs_release(&s->costs);
+	costs_release(&s->turns);
 	mem_free(s->expected, s->ratio, s->input);
 	*s = (struct cost_side){ .model = NULL };
 }
@@ -52,6 +54,37 @@ size_t cost_side_unlike(const struct cost_side *s, size_t input, const double *r
 	return unlike;
 }
 
+static size_t common_inputs(const struct costs *a, const struct costs *b)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->n; i++)
+		n += costs_same_input(a, b->inputs[i].hash) != SIZE_MAX;
+	return n;
+}
+
+/* Runs of the two by one `assay run`; false: too few. */
+static bool load_turns(struct store *store, const struct cost_model *model, const struct costs_asked *asked, struct cost_side *s)
+{
+	struct costs_asked old = *asked, new = *asked;
+	struct assay_error ignored;
+	size_t common;
+
+	if (strcmp(model->costs.application, asked->application) != 0 || !asked->version ||
+	    strcmp(model->costs.version, asked->version) == 0)
+		return false;
+	old.version = new.beside = model->costs.version;
+	old.beside = asked->version;
+	if (!costs_load(store, &old, &s->turns, &ignored) && !costs_load(store, &new, &s->costs, &ignored)) {
+		common = common_inputs(&s->turns, &s->costs);
+		if (common >= COST_SIDE_INPUTS_MIN && 2 * common >= s->costs.n)
+			return true;
+	}
+	costs_release(&s->turns);
+	costs_release(&s->costs);
+	return false;
+}
+
 /* Which inputs count, and what the model expects of them. */
 static enum assay_status look_at_inputs(struct cost_side *s, struct assay_error *err)
 {
@@ -81,7 +114,7 @@ static enum assay_status look_at_inputs(struct cost_side *s, struct assay_error 
 		cost_fit_row(fit, row, part);
 		s->expected[s->n] = sparse_predict(&fit->model, part);
 		s->input[s->n++] = i;
-		common += costs_same_input(&s->model->costs, s->costs.inputs[i].hash) != SIZE_MAX;
+		common += costs_same_input(s->turns.n ? &s->turns : &s->model->costs, s->costs.inputs[i].hash) != SIZE_MAX;
 	}
 	s->paired = common >= COST_SIDE_INPUTS_MIN && 2 * common >= s->n;
 	mem_free(row, part);
@@ -98,17 +131,18 @@ static double mean_of(const double *x, size_t n, double *error)
 /* The inputs that both ran: what the model says of them does not matter. */
 static void compare_paired(struct cost_side *s)
 {
+	const struct costs *olds = s->turns.n ? &s->turns : &s->model->costs;
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
 		const struct cost_input *new = &s->costs.inputs[s->input[i]];
-		size_t old = costs_same_input(&s->model->costs, new->hash);
+		size_t old = costs_same_input(olds, new->hash);
 
 		if (old == SIZE_MAX)
 			continue;
 		s->expected[n] = s->expected[i];
 		s->input[n] = s->input[i];
-		s->ratio[n++] = log(new->median / s->model->costs.inputs[old].median);
+		s->ratio[n++] = log(new->median / olds->inputs[old].median);
 	}
 	s->n = n;
 	s->log_ratio = mean_of(s->ratio, n, &s->noise);
@@ -151,7 +185,7 @@ enum assay_status cost_side_of(struct store *store, const struct cost_model *mod
 			       struct assay_error *err)
 {
 	struct cost_side s = { .model = model };
-	enum assay_status st = costs_load(store, asked, &s.costs, err);
+	enum assay_status st = load_turns(store, model, asked, &s) ? ASSAY_OK : costs_load(store, asked, &s.costs, err);
 
 	if (!st)
 		st = look_at_inputs(&s, err);

@@ -9,7 +9,8 @@
 
 struct cost_side {
 	const struct cost_model *model; /* borrowed */
-	struct costs costs;		/* of the other runs */
+	struct costs costs;		/* of the other runs; of those alone that took turns with the model's, where they are enough */
+	struct costs turns;		/* of the model's version, the runs that took turns with them; no inputs: too few of either */
 	double *expected, *ratio; /* [n] of the inputs that count: by the model, and the log of what they cost over what they should */
 	size_t *input;		  /* [n] of costs.inputs */
 	size_t n, unlike, unlike_column;
@@ -18,7 +19,9 @@ struct cost_side {
 	double log_ratio, noise, df; /* only with COST_SIDE_INPUTS_MIN */
 };
 
-/* The model must outlive *out, which is overwritten; cost_side_release() it. ASSAY_E_NODATA: of an input features are not known that the
+/* Where one `assay run` made runs of both versions, and of at least COST_SIDE_INPUTS_MIN inputs of the other's runs there, and half of them,
+ * the model's version has runs there, too, these are compared with each other alone: whatever the machine did meanwhile, both had it.
+ * The model must outlive *out, which is overwritten; cost_side_release() it. ASSAY_E_NODATA: of an input features are not known that the
  * model needs; else as costs_load(). */
 enum assay_status cost_side_of(struct store *store, const struct cost_model *model, const struct costs_asked *asked, struct cost_side *out,
 			       struct assay_error *err);

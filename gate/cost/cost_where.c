@@ -367,15 +367,16 @@ static void say_first(const struct cost_where_place *first, struct document *d)
 {
 	struct buf words = BUF_INIT;
 
+	if (first->of.adds > 0.0)
+		buf_format(&words, ": %.1f %% of the cost that is expected were added there", 100 * first->of.adds);
 	if (first->loop) {
 		buf_text(&words, ", most of it in ");
 		cost_feature_words(first->loop, &words);
 	}
 	if (first->line)
 		buf_format(&words, "; the line is %s:%u", first->file, first->line);
-	doc_line(d,
-		 "slower in %s, if it is one function, with a probability of %.2f: %.1f %% of the cost that is expected were added there%s",
-		 first->function, first->likely, 100 * first->of.adds, words.bytes ? words.bytes : "");
+	doc_line(d, "slower in %s, if it is one function, with a probability of %.2f%s", first->function, first->likely,
+		 words.bytes ? words.bytes : "");
 	buf_release(&words);
 }
 
@@ -391,7 +392,8 @@ void cost_where_answer(const struct cost_where *where, struct document *d)
 	else if (where->n)
 		doc_line(d, "all of it became slower alike, with a probability of %.2f, by samples of where the time went", where->alike);
 	doc_set(d, "slower_alike", where->slower ? where->alike : (double)NAN);
-	doc_heading(d, "Where it became slower, by samples of where the time went and by which inputs cost more");
+	if (where->n)
+		doc_heading(d, "Where it became slower, by samples of where the time went and by which inputs cost more");
 	doc_table(d, "slower_at");
 	for (size_t i = 0; i < where->n; i++) {
 		const struct cost_where_place *place = &where->items[i];

@@ -131,7 +131,8 @@ static double cost_of_row(sqlite3_stmt *stmt, enum cost_of of)
 	return store_double(stmt, METRIC);
 }
 
-static enum assay_status load_runs(struct store *store, struct costs *costs, const char *version, const char *artefact,
+/* beside: NULL, or a version that the plans of the runs must have, too. */
+static enum assay_status load_runs(struct store *store, struct costs *costs, const char *version, const char *artefact, const char *beside,
 				   struct costs_runs *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -141,8 +142,9 @@ static enum assay_status load_runs(struct store *store, struct costs *costs, con
 	    "e.taken_ms, (SELECT r.fingerprint FROM run AS r WHERE r.application = e.application AND r.version = ?2 AND r.machine = "
 	    "e.machine AND r.taken_ms = e.taken_ms AND r.repetition = e.repetition LIMIT 1) FROM plan AS p JOIN plan_item AS v ON v.plan = "
 	    "p.id AND v.kind = 'version' AND v.name = ?2 JOIN execution AS e ON e.plan = p.id AND e.version = ?2 WHERE p.application = ?1 "
-	    "AND p.probe IS NULL AND e.outcome = 'ok' ORDER BY e.machine, e.input, p.started_ms, p.id, e.repetition",
-	    "tt", costs->application, version);
+	    "AND p.probe IS NULL AND e.outcome = 'ok' AND (?3 IS NULL OR EXISTS (SELECT 1 FROM plan_item AS b WHERE b.plan = p.id AND "
+	    "b.kind = 'version' AND b.name = ?3)) ORDER BY e.machine, e.input, p.started_ms, p.id, e.repetition",
+	    "ttt", costs->application, version, beside);
 
 	while (store_next(store, stmt, &st, err)) {
 		size_t n = (size_t)sqlite3_column_bytes(stmt, FEATURES);
@@ -494,7 +496,7 @@ static enum assay_status load_counts(struct store *store, const char *version, s
 	enum assay_status st = find_build(store, costs->application, version, &name, &artefact, err);
 
 	if (!st)
-		st = load_runs(store, &ignored, version, artefact, out, err);
+		st = load_runs(store, &ignored, version, artefact, NULL, out, err);
 	mem_free(name, artefact);
 	return st;
 }
@@ -506,7 +508,7 @@ static enum assay_status load_all(struct store *store, const struct costs_asked 
 	enum assay_status st = find_build(store, asked->application, asked->version, &costs->version, &artefact, err);
 
 	if (!st)
-		st = load_runs(store, costs, costs->version, artefact, runs, err);
+		st = load_runs(store, costs, costs->version, artefact, asked->beside, runs, err);
 	if (!st && asked->counts)
 		st = load_counts(store, asked->counts, costs, counts, err);
 	for (size_t i = 0; i < runs->n; i++)
@@ -558,7 +560,11 @@ bool costs_is_count(const struct costs *costs, size_t column)
 
 bool costs_is_new(const struct costs *costs, const char *name)
 {
-	return costs_column(costs, name) == SIZE_MAX && !are_among(costs->unsteady, costs->n_unsteady, name) &&
+	bool counts = false;
+
+	for (size_t j = 0; j < costs->p && !counts; j++)
+		counts = costs_is_count(costs, j);
+	return counts && costs_column(costs, name) == SIZE_MAX && !are_among(costs->unsteady, costs->n_unsteady, name) &&
 	       !are_among(costs->unknown, costs->n_unknown, name);
 }
 

@@ -36,6 +36,7 @@ struct costs_asked {
 	const char *version;	 /* NULL: the only one */
 	const char *counts;	 /* the version whose runs have counted the features; NULL: its own */
 	const char *machine;	 /* NULL: the one with the most inputs */
+	const char *beside;	 /* a version: those runs alone that one `assay run` made of both; NULL: all */
 	enum cost_of of;
 };
 
@@ -78,7 +79,7 @@ void costs_release(struct costs *costs); /* accepts zeroed */
 
 size_t costs_column(const struct costs *costs, const char *name); /* SIZE_MAX: not there */
 bool costs_is_count(const struct costs *costs, size_t column);	  /* how often a run did something; else a value */
-/* Whether nothing is known of it: it is no feature that runs had, or a count that was 0 in all. */
+/* Whether nothing is known of a count: it is no feature that runs had, or was 0 in all. False where runs did not count. */
 bool costs_is_new(const struct costs *costs, const char *name);
 size_t costs_input(const struct costs *costs, const char *name);
 size_t costs_same_input(const struct costs *costs, const char *hash);
