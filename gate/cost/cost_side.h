@@ -19,8 +19,8 @@ struct cost_side {
 	double log_ratio, noise, df; /* only with COST_SIDE_INPUTS_MIN */
 };
 
-/* Where one `assay run` made runs of both versions, and of at least COST_SIDE_INPUTS_MIN inputs of the other's runs there, and half of them,
- * the model's version has runs there, too, these are compared with each other alone: whatever the machine did meanwhile, both had it.
+/* Where one `assay run` made runs of both versions, of at least COST_SIDE_INPUTS_MIN inputs and half of those that it ran with the other,
+ * these are compared with each other alone: whatever the machine did meanwhile, both had it.
  * The model must outlive *out, which is overwritten; cost_side_release() it. ASSAY_E_NODATA: of an input features are not known that the
  * model needs; else as costs_load(). */
 enum assay_status cost_side_of(struct store *store, const struct cost_model *model, const struct costs_asked *asked, struct cost_side *out,

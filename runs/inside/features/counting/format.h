@@ -38,7 +38,7 @@ struct counting_header {
 	uint64_t names_bytes; /* without padding */
 	uint64_t block_bytes; /* a multiple of the page */
 	uint64_t blocks;      /* in use; grows, stored after the block is there */
-	uint64_t lost;	      /* threads for which there was no block, children for which there was no file: what they counted is not here */
+	uint64_t lost;	      /* threads without a block and children without a file: what they counted is not here */
 	uint64_t finished;    /* 1 when the process ended in order */
 };
 
