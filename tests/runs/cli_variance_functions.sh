@@ -24,7 +24,7 @@ what='what they do is work of as much as the argument says'
 import json, sys
 rows = [c for c in json.load(open(sys.argv[1]))["graph"] if c["place"].startswith("work ") and "-> work:return " in c["place"]]
 for c in sorted(rows, key=lambda c: c["work"]):
-    print(c["activity"], c["basis"], c["work"], c["stand_for"] >= 100)
+    print(c["activity"], c["basis"], c["work"], c["stand_for"] >= 10)
 END
 cases=$((cases + 1))
 printf 'computation arguments %s True\n' 300000 600000 | cmp -s - got || fail "$(cat got)"
