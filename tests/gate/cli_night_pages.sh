@@ -17,8 +17,8 @@ cat >"$tmp/p.c" <<'END'
 #include <stdio.h>
 #include <stdlib.h>
 static volatile long sink;
-__attribute__((noinline)) void parse_words(long n) { for (long i = 0; i < n; i++) sink += i * FACTOR; }
-__attribute__((noinline)) void count_words(long n) { for (long i = 0; i < n; i++) sink ^= i * FACTOR; }
+__attribute__((noinline)) void parse_words(long n) { for (long i = 0; i < n * FACTOR; i++) sink += i; }
+__attribute__((noinline)) void count_words(long n) { for (long i = 0; i < n * FACTOR; i++) sink ^= i; }
 int main(void)
 {
 	for (int i = 0; i < 40; i++) {
@@ -30,7 +30,7 @@ int main(void)
 }
 END
 for version in old new; do
-	[ $version = old ] && factor=1 || factor='(i % 7 + 1)'
+	[ $version = old ] && factor=1 || factor=2
 	mkdir "$tmp/$version"
 	gcc -O2 -g -fpatchable-function-entry=5 "-DFACTOR=$factor" -o "$tmp/$version/p" "$tmp/p.c" || exit 1
 done
