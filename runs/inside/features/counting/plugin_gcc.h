@@ -15,6 +15,9 @@ struct counters_unit {
 
 extern counters_unit made;
 
+/* An array of the translation unit in a section of its own, of which the end of the unit says how long it is: at most n. */
+tree section_array(const char *name, tree element, int n, unsigned align, const char *section);
+
 void unit_begin();
 void unit_end();
 /* Where the thread's counters of this unit begin, as a pointer. */

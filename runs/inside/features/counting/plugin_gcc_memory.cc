@@ -186,23 +186,30 @@ held_loop held_loop_of(const class loop *loop)
 
 } // namespace
 
+tree section_array(const char *name, tree element, int n, unsigned align, const char *section)
+{
+	tree array =
+	    build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier(name), build_array_type(element, build_index_type(size_int(n))));
+
+	TREE_STATIC(array) = 1;
+	TREE_ADDRESSABLE(array) = 1;
+	TREE_USED(array) = 1;
+	DECL_ARTIFICIAL(array) = 1;
+	DECL_IGNORED_P(array) = 1;
+	DECL_PRESERVE_P(array) = 1;
+	SET_DECL_ALIGN(array, align);
+	DECL_USER_ALIGN(array) = 1;
+	set_decl_section_name(array, section);
+	return array;
+}
+
 void unit_begin()
 {
 	if (made.array)
 		return;
 	made.counter = build_distinct_type_copy(long_long_unsigned_type_node);
 	TYPE_ALIAS_SET(made.counter) = new_alias_set();
-	made.array = build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier("assay_features_counters"),
-				build_array_type(made.counter, build_index_type(size_int(FEATURES_SLOTS_MAX))));
-	TREE_STATIC(made.array) = 1;
-	TREE_ADDRESSABLE(made.array) = 1;
-	TREE_USED(made.array) = 1;
-	DECL_ARTIFICIAL(made.array) = 1;
-	DECL_IGNORED_P(made.array) = 1;
-	DECL_PRESERVE_P(made.array) = 1;
-	SET_DECL_ALIGN(made.array, 64);
-	DECL_USER_ALIGN(made.array) = 1;
-	set_decl_section_name(made.array, "assay_features");
+	made.array = section_array("assay_features_counters", made.counter, FEATURES_SLOTS_MAX, 64, "assay_features");
 }
 
 void unit_end()

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "runs/inside/features/counting/slices.h"
-#include "runs/inside/features/counting/plugin_shared.h"
+#include "runs/inside/features/counting/plugin_gcc.h"
 #include "runs/inside/features/counting/slices_plugin.h"
 
 namespace
@@ -43,17 +43,7 @@ void array_begin()
 {
 	if (pieces.array)
 		return;
-	pieces.array = build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier("assay_features_switch"),
-				  build_array_type(unsigned_char_type_node, build_index_type(size_int(1 << 24))));
-	TREE_STATIC(pieces.array) = 1;
-	TREE_ADDRESSABLE(pieces.array) = 1;
-	TREE_USED(pieces.array) = 1;
-	DECL_ARTIFICIAL(pieces.array) = 1;
-	DECL_IGNORED_P(pieces.array) = 1;
-	DECL_PRESERVE_P(pieces.array) = 1;
-	SET_DECL_ALIGN(pieces.array, 8);
-	DECL_USER_ALIGN(pieces.array) = 1;
-	set_decl_section_name(pieces.array, "assay_features_switches");
+	pieces.array = section_array("assay_features_switch", unsigned_char_type_node, 1 << 24, 8, "assay_features_switches");
 }
 
 /* What stands for the switch of a new piece. */
