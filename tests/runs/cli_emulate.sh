@@ -16,6 +16,14 @@ run emulate build -- gcc two.o -o two
 expect_status 0
 cmp -s one two || { echo 'note: the two differ'; }
 
+what='sources and options in a file'
+echo "-O2 -D_GNU_SOURCE '$apps/branch.c'" >response
+run emulate build -- gcc @response -o three
+expect_status 0
+run emulate run -o of-three -- ./three 1 1000
+expect_status 0
+expect_error "samples in 1 file of 'of-three'"
+
 what='it runs as any other'
 gcc -O2 -D_GNU_SOURCE -w "$apps/branch.c" -o native
 ./native 1 1000 >expected
