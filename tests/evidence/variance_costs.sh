@@ -18,7 +18,7 @@ fi
 {
 	evidence_head 'What recording calls costs'
 	evidence_recorded "$corpus"
-	echo 'Nanoseconds of processor time of a call, medians of 7 by turns: plain, recorded as it comes (1 % of the time for timing), and with every call timed.'
+	echo 'Nanoseconds of processor time of a round of calls, medians of 7 by turns: plain, recorded as it comes (1 % of the time for timing), and with every call timed.'
 	echo
 	sed '/^$/,$d' "$work/costs"
 	echo
