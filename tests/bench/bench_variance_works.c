@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 	if (!wanted)
 		return 2;
 	if (record_files_read(&name, 1, &fragments, &err) != ASSAY_OK || variance_of(&fragments, &options, &v, &err) != ASSAY_OK) {
-		fprintf(stderr, "%s\n", err.message);
+		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}
 	for (size_t i = 0; i < v.fragments.n; i++) {
