@@ -482,6 +482,8 @@ enum assay_status launch_run(const struct launch_options *options, struct launch
 
 	*out = (struct launch){ .lab = { .lock_fd = -1 } };
 	st = manifest_open(options->directory, options->application, &out->manifest, err);
+	if (!st && out->manifest.left_out && options->note)
+		options->note(out->manifest.left_out);
 	for (size_t i = 0; !st && i < options->choice.versions.n; i++)
 		manifest_derive(&out->manifest, options->choice.versions.items[i]);
 	if (!st)

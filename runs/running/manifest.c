@@ -39,7 +39,7 @@ void manifest_release(struct manifest *manifest)
 	for (size_t i = 0; i < manifest->n_inputs; i++)
 		manifest_input_release(&manifest->inputs[i]);
 	mem_free(manifest->versions, manifest->inputs, manifest->file, manifest->directory, manifest->text, manifest->application,
-		 manifest->description, manifest->work, manifest->inputs_of);
+		 manifest->description, manifest->work, manifest->inputs_of, manifest->left_out);
 	manifest_words_release(&manifest->features);
 	manifest_words_release(&manifest->files);
 	free(manifest->files_lines);
@@ -582,29 +582,46 @@ enum assay_status manifest_parse(const char *file, const char *text, size_t n, s
 
 /* ---- files ---- */
 
-/* The directory's names, in the place of the one that stands for all of them. */
+/* ASSAY_E_FORMAT: it cannot be an input's name. */
+static enum assay_status manifest_check_listed(const struct manifest_reader *r, const struct manifest *m, size_t line, const char *name)
+{
+	enum assay_status st = manifest_check_name(r, line, "an input", name);
+
+	if (!st && strlen(m->application) + 1 + strlen(name) > RUN_NAME_BYTES_MAX)
+		st = manifest_fail(r, ASSAY_E_FORMAT, line, "the names of application and input '%s' are together longer than %d bytes",
+				   name, RUN_NAME_BYTES_MAX - 1);
+	return st;
+}
+
+/* The directory's names, in the place of the one that stands for all of them. Those that cannot be names of inputs are left out. */
 static enum assay_status manifest_list_inputs(struct manifest *m, struct assay_error *err)
 {
-	const struct manifest_reader r = { m->file, err };
+	struct assay_error why;
+	const struct manifest_reader r = { m->file, err }, one = { m->file, &why };
 	char *directory = *m->inputs_of == '/' ? mem_string(m->inputs_of) : mem_format("%s/%s", m->directory, m->inputs_of), **names;
 	size_t n, line = m->inputs[0].line;
 	enum assay_status st = file_names(directory, "", &names, &n, err);
 
 	if (st)
 		assay_context(err, "%s:%zu: 'inputs_of'", m->file, line);
-	if (!st && (n == 0 || n > MANIFEST_INPUTS_MAX))
-		st = manifest_fail(&r, n ? ASSAY_E_LIMIT : ASSAY_E_NODATA, line, "'inputs_of': there are %zu inputs in '%s', of 1 to %d", n,
-				   directory, MANIFEST_INPUTS_MAX);
 	manifest_input_release(&m->inputs[0]);
 	m->inputs = mem_resize(m->inputs, n + 1, sizeof(*m->inputs));
 	m->n_inputs = 0;
-	for (size_t i = 0; !st && i < n; i++) {
-		m->inputs[m->n_inputs++] = (struct manifest_input){ .name = mem_string(names[i]), .line = line };
-		st = manifest_check_name(&r, line, "an input", names[i]);
-		if (!st && strlen(m->application) + 1 + strlen(names[i]) > RUN_NAME_BYTES_MAX)
-			st = manifest_fail(&r, ASSAY_E_FORMAT, line,
-					   "the names of application and input '%s' are together longer than %d bytes", names[i],
-					   RUN_NAME_BYTES_MAX - 1);
+	for (size_t i = 0; i < n; i++) {
+		if (!manifest_check_listed(&one, m, line, names[i]))
+			m->inputs[m->n_inputs++] = (struct manifest_input){ .name = mem_string(names[i]), .line = line };
+		else if (!m->left_out)
+			m->left_out = mem_string(why.text);
+	}
+	if (!st && (m->n_inputs == 0 || m->n_inputs > MANIFEST_INPUTS_MAX))
+		st = manifest_fail(&r, m->n_inputs ? ASSAY_E_LIMIT : ASSAY_E_NODATA, line,
+				   "'inputs_of': there are %zu inputs in '%s', of 1 to %d%s%s", m->n_inputs, directory, MANIFEST_INPUTS_MAX,
+				   m->left_out ? "; " : "", m->left_out ? m->left_out : "");
+	if (m->left_out) {
+		char *text = mem_format("%zu of %zu names in '%s' left out: %s", n - m->n_inputs, n, directory, m->left_out);
+
+		free(m->left_out);
+		m->left_out = text;
 	}
 	if (!st)
 		manifest_hash_all(m);

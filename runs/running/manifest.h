@@ -74,6 +74,7 @@ struct manifest {
 	char *inputs_of;		/* a directory, absolute or relative to the manifest: each name in it is an input, deployed as
 					 * {files}/DIRECTORY/NAME; NULL: none. Then manifest_open() lists them, and manifest_parse(), which looks at no
 					 * files, has one input without a name, which stands for any */
+	char *left_out;			/* for people: which names in it cannot be an input's, and why; NULL: all can */
 	struct manifest_words features; /* a command that prints features of an input; n == 0: none */
 	char *work;			/* directory on the hosts under which everything happens; absolute */
 	int64_t time_limit_ms;		/* of one run; default 10 minutes */

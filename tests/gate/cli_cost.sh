@@ -85,10 +85,20 @@ sqlite3 "$lab/.assay/runs.db" "SELECT input FROM execution WHERE outcome = 'ok' 
 rm "$tmp/fails"
 sqlite3 "$lab/.assay/runs.db" "DELETE FROM execution"
 
-what='runs'
-run -C "$lab" run work --versions old --inputs "$(names a)" --quiet
+what='a name that cannot be an input'"'"'s'
+: >"$lab/apps/data/odd, odd"
+run -C "$lab" run work --versions old --inputs a01,a03 --quiet
 expect_status 0
 
+expect_error "1 of 65 names in " "data' left out: " "'odd, odd' cannot be the name of an input"
+rm "$lab/apps/data/odd, odd"
+sqlite3 "$lab/.assay/runs.db" "DELETE FROM execution"
+
+what='runs'
+for part in a0 a1 a2 a3 a4; do
+	run -C "$lab" run work --versions old --inputs "$(names $part)" --quiet
+	expect_status 0
+done
 what='too few inputs'
 run -C "$lab" cost train work@old --of metric --min-runs 60
 refused 6 'ran 44 inputs' '60 are needed' --min-runs
