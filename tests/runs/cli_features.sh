@@ -284,6 +284,31 @@ if command -v cmake >/dev/null; then
 	expect_no_stderr
 	run features build -- cmake --build built
 	expect_no_stderr
+
+	what="$cc: cmake with another launcher"
+	mkdir launcher
+	printf '#!/bin/sh\necho "$1" >>"%s/launched"\nexec "$@"\n' "$PWD" >launcher/ccache
+	chmod 755 launcher/ccache
+	for generator in 'Unix Makefiles' Ninja; do
+		[ "$generator" != Ninja ] || command -v ninja >/dev/null || continue
+		rm -rf built launched
+		run features build -- cmake -G "$generator" -B built "-DCMAKE_C_COMPILER=$cc" "-DCMAKE_C_COMPILER_LAUNCHER=$PWD/launcher/ccache" .
+		expect_status 0
+		expect_no_stderr
+		cmake --build built >out.log 2>&1
+		rm -rf of-cmake
+		"$ASSAY" features run -o of-cmake -- built/by-cmake 9 2>err
+		run features show of-cmake
+		expect_stdout '9  loop some.c:2 main'
+		cases=$((cases + 1))
+		grep -q "$cc" launched || fail "the launcher was left out: $(cat launched)"
+	done
+	rm -r built
+	run features build -- cmake -B built -D CMAKE_C_COMPILER_LAUNCHER:STRING=/bin/time .
+	refused 2 'CMAKE_C_COMPILER_LAUNCHER:STRING=/bin/time' 'leave that out'
+	sed -i "2a set(CMAKE_C_COMPILER_LAUNCHER $PWD/launcher/ccache)" CMakeLists.txt
+	run features build -- cmake -B built .
+	expect_error 'nothing will be counted' "'built'"
 fi
 done
 [ -n "${counted_by:-}" ] || skip 'no plugin of a compiler'

@@ -375,19 +375,119 @@ static enum assay_status self_words(const struct features_build *how, char **out
 	return st;
 }
 
-/* The words of `self` with blanks between them become a list of CMake. */
-static void set_launchers(const char *self)
+static const char *const launchers[] = { "CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER", "CMAKE_C_LINKER_LAUNCHER",
+					 "CMAKE_CXX_LINKER_LAUNCHER" };
+#define LAUNCHERS (sizeof(launchers) / sizeof(launchers[0]))
+
+/* The word that gives CMake's variable a value: -DNAME=VALUE or NAME:TYPE=VALUE after -D; NULL: another word. */
+static const char *value_of(const char *word, const char *name)
 {
-	static const char *const names[] = { "CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER", "CMAKE_C_LINKER_LAUNCHER",
-					     "CMAKE_CXX_LINKER_LAUNCHER" };
-	char *list = mem_string(self);
+	size_t n = strlen(name);
+
+	word += strncmp(word, "-D", 2) == 0 ? 2 : 0;
+	if (strncmp(word, name, n) != 0 || !strchr(":=", word[n]))
+		return NULL;
+	return strchr(word, '=') ? strchr(word, '=') + 1 : NULL;
+}
+
+/* What would launch the compiler comes behind `self`, whose words with blanks between them become a list of CMake; free() it. */
+static char *launcher_before(const char *self, const char *value)
+{
+	char *list = mem_string(self), *all;
 
 	for (char *at = list; *at; at++)
 		if (*at == ' ')
 			*at = ';';
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		launch_variable(names[i], list);
+	all = strstr(value, list) == value ? mem_string(value) : mem_format("%s%s%s", list, *value ? ";" : "", value);
 	free(list);
+	return all;
+}
+
+/* ---- has CMake taken it? ---- */
+
+/* What there was before is not compiled again, and a name of a compiler in a Makefile is none of ours: it would be found out when a run
+ * counts nothing. CMake compiles nothing where it does not build. */
+static bool must_compile(const char *const *words, size_t n)
+{
+	const char *slash = strrchr(words[0], '/');
+	bool builds = strcmp(slash ? slash + 1 : words[0], "cmake") != 0;
+
+	for (size_t i = 1; i < n; i++)
+		builds = builds || strcmp(words[i], "--build") == 0;
+	return builds;
+}
+
+/* Of the file tree that is looked through. */
+static const char *launched_by;
+static size_t rules, rules_launched;
+
+static int look_at_rules(const char *path, const struct stat *info, int kind, struct FTW *walk)
+{
+	const char *name = path + walk->base;
+	struct buf text = BUF_INIT;
+	struct assay_error ignored;
+
+	(void)info;
+	if (kind == FTW_F && (strcmp(name, "build.make") == 0 || strcmp(name, "rules.ninja") == 0) &&
+	    !file_read(path, ONLY_BYTES_MAX, &text, &ignored)) {
+		rules++;
+		rules_launched += memmem(text.bytes, text.size, launched_by, strlen(launched_by)) != NULL;
+	}
+	buf_release(&text);
+	return 0;
+}
+
+/* A project may set its launcher itself, and an older build may have kept one: nothing would be counted, and that be found out by runs. */
+static void remark_other_launcher(const char *const *words, size_t n, const char *self)
+{
+	const char *directory = ".";
+	char *program = mem_bytes(self, strcspn(self, " ")), *cache;
+
+	for (size_t i = 1; i < n; i++)
+		if (strncmp(words[i], "-B", 2) == 0 && (words[i][2] || i + 1 < n))
+			directory = words[i][2] ? words[i] + 2 : words[i + 1];
+	cache = mem_format("%s/CMakeCache.txt", directory);
+	launched_by = program;
+	rules = rules_launched = 0;
+	if (!must_compile(words, n) && access(cache, F_OK) == 0)
+		nftw(directory, look_at_rules, 16, FTW_PHYS);
+	if (rules && !rules_launched)
+		cli_remark(
+		    "CMake launches the compiler of '%s' by something else, and nothing will be counted: 'cmake --fresh' forgets what "
+		    "it has kept, and a CMakeLists.txt may set CMAKE_C_COMPILER_LAUNCHER only where it is not set yet",
+		    directory);
+	mem_free(program, cache);
+}
+
+/* By the environment and, where words of the command say otherwise, by these: words[n] may be replaced. */
+static enum assay_status set_launchers(const char *self, char **words, size_t n, struct assay_error *err)
+{
+	for (size_t i = 0; i < LAUNCHERS; i++) {
+		const char *now = getenv(launchers[i]), *value;
+		char *all;
+
+		for (size_t k = 0; k < n; k++) {
+			char *word = words[k];
+
+			if (!(value = value_of(word, launchers[i])))
+				continue;
+			all = launcher_before(self, value);
+			if (*value && strcmp(all, value) != 0 && !compiler_command_launches(value)) {
+				free(all);
+				return assay_fail(
+				    err, ASSAY_E_USAGE,
+				    "'%s': what counts launches the compiler itself, with ccache and the like behind it alone: "
+				    "leave that out",
+				    word);
+			}
+			words[k] = mem_format("%.*s%s", (int)(value - word), word, all);
+			mem_free(word, all);
+		}
+		all = launcher_before(self, now && compiler_command_launches(now) ? now : "");
+		launch_variable(launchers[i], all);
+		free(all);
+	}
+	return ASSAY_OK;
 }
 
 /* A variable of make: the compiler that its command line names, or the environment, or the usual one, behind `self`. */
@@ -402,18 +502,6 @@ static char *compiler_variable(const char *name, const char *usual, const char *
 	return mem_format("%s=%s %s", name, self, now && *now ? now : usual);
 }
 
-/* What there was before is not compiled again, and a name of a compiler in a Makefile is none of ours: it would be found out when a run
- * counts nothing. CMake compiles nothing where it does not build. */
-static bool must_compile(const char *const *words, size_t n)
-{
-	const char *slash = strrchr(words[0], '/');
-	bool builds = strcmp(slash ? slash + 1 : words[0], "cmake") != 0;
-
-	for (size_t i = 1; i < n; i++)
-		builds = builds || strcmp(words[i], "--build") == 0;
-	return builds;
-}
-
 static enum assay_status call_builder(const char *const *words, size_t n, const char *self, struct assay_error *err)
 {
 	const char *slash = strrchr(words[0], '/'), *name = slash ? slash + 1 : words[0];
@@ -421,7 +509,7 @@ static enum assay_status call_builder(const char *const *words, size_t n, const 
 	char *variables[] = { compiler_variable("CC", "gcc", words, n, self), compiler_variable("CXX", "g++", words, n, self) };
 	char **all = mem_new(n + 3, sizeof(*all));
 	size_t used = 0;
-	enum assay_status st;
+	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; i < n; i++)
 		if (!is_make || (strncmp(words[i], "CC=", 3) != 0 && strncmp(words[i], "CXX=", 4) != 0))
@@ -430,12 +518,15 @@ static enum assay_status call_builder(const char *const *words, size_t n, const 
 		all[used++] = mem_string(variables[0]);
 		all[used++] = mem_string(variables[1]);
 	} else if (is_cmake) {
-		set_launchers(self);
+		st = set_launchers(self, all, used, err);
 	} else {
 		launch_variable("CC", strchr(variables[0], '=') + 1);
 		launch_variable("CXX", strchr(variables[1], '=') + 1);
 	}
-	st = launch_checked(all, err);
+	if (!st)
+		st = launch_checked(all, err);
+	if (!st && is_cmake)
+		remark_other_launcher(words, n, self);
 	mem_free_all(all, used);
 	mem_free(variables[0], variables[1]);
 	return st;

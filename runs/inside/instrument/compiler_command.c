@@ -100,9 +100,14 @@ static void judge_target(struct compiler_command *c, const char *word, const cha
 		target_set(c, next);
 }
 
+bool compiler_command_launches(const char *word)
+{
+	return is_one_of(base_name(word), "ccache sccache distcc icecc");
+}
+
 static size_t launcher_words(const char *const *words, size_t n)
 {
-	return n > 1 && is_one_of(base_name(words[0]), "ccache sccache distcc icecc") ? 1 : 0;
+	return n > 1 && compiler_command_launches(words[0]) ? 1 : 0;
 }
 
 bool compiler_command_builds(const char *const *words, size_t n)

@@ -50,6 +50,7 @@ enum assay_status compiler_command_check(const struct compiler_command *command,
 /* The command is a known program that calls compilers: make, cmake... */
 bool compiler_command_builds(const char *const *words, size_t n);
 bool compiler_command_is_foreign(const char *const *words, size_t n); /* it compiles another language than C and C++, or by itself */
+bool compiler_command_launches(const char *word);		      /* a compiler, as ccache does */
 bool compiler_word_starts(const char *word, const char *prefix);
 
 #endif
