@@ -121,6 +121,37 @@ static bool gate_same_version(const struct run_set *a, const struct run_set *b)
 	return strcmp(a->application, b->application) == 0 && strcmp(a->version, b->version) == 0;
 }
 
+/* Results are by input: which decision takes all of them. */
+static enum assay_status gate_fail_without_input(struct lab *lab, const struct arguments *a, enum assay_status st, struct assay_error *err)
+{
+	char *applications[2] = { NULL, NULL }, *versions[2] = { NULL, NULL }, *command = NULL, *text = mem_string(err->text);
+	struct assay_error ignored;
+
+	if (st == ASSAY_E_NOTFOUND && !run_selector(a->selectors[0], &applications[0], &versions[0], &ignored) &&
+	    !run_selector(a->selectors[1], &applications[1], &versions[1], &ignored) && versions[0] && versions[1])
+		command = cost_gate_command(&lab->store, (const char *const *)applications, (const char *const *)versions);
+	if (command)
+		(void)assay_fail(err, st, "%s (%s compares what all inputs should cost)", text, command);
+	for (int i = 0; i < 2; i++)
+		mem_free(applications[i], versions[i]);
+	mem_free(command, text);
+	return st;
+}
+
+/* What one input does not settle, all of them may. */
+static void gate_add_advice(struct lab *lab, const struct run_set runs[2], struct document *d)
+{
+	const char *applications[] = { runs[0].application, runs[1].application }, *versions[] = { runs[0].version, runs[1].version };
+	bool settled = d->exit_status != decision_exit(DECISION_INCONCLUSIVE) && d->exit_status != decision_exit(DECISION_NOTHING_MEASURED);
+	char *command = settled ? NULL : cost_gate_command(&lab->store, applications, versions);
+
+	if (command) {
+		doc_set(d, "by_cost", command);
+		doc_line(d, "what all inputs of both should cost may tell more: %s", command);
+	}
+	free(command);
+}
+
 static enum assay_status gate_stored(struct lab *lab, const struct arguments *a, struct document *d, struct assay_error *err)
 {
 	bool walk = a->method == METHOD_PUBLISHED;
@@ -129,8 +160,12 @@ static enum assay_status gate_stored(struct lab *lab, const struct arguments *a,
 
 	if (!st && gate_same_version(&e.runs[0], &e.runs[1]))
 		cli_remark("%s@%s is compared with itself: that tells nothing about a change", e.runs[0].application, e.runs[0].version);
-	if (!st)
+	if (st)
+		st = gate_fail_without_input(lab, a, st, err);
+	else
 		st = (walk ? gate_by_walk : gate_by_ratio)(lab, &e, a, d, err);
+	if (!st)
+		gate_add_advice(lab, e.runs, d);
 	cmd_evidence_release(&e);
 	return st;
 }

@@ -549,3 +549,38 @@ enum assay_status cost_gate(struct lab *lab, const struct cost_asked *baseline, 
 	evidence_release(&evidence);
 	return st;
 }
+
+static bool ran_enough(struct store *store, const char *application, const char *const versions[2])
+{
+	sqlite3_stmt *stmt = NULL;
+	struct assay_error ignored;
+	bool enough = false;
+	enum assay_status st = store_ask(
+	    store, &stmt, &ignored,
+	    "SELECT COUNT(DISTINCT CASE e.version WHEN ?2 THEN e.input END), COUNT(DISTINCT CASE e.version WHEN ?3 THEN e.input END) "
+	    "FROM plan AS p JOIN execution AS e ON e.plan = p.id WHERE p.application = ?1 AND p.probe IS NULL AND e.outcome = 'ok' "
+	    "AND e.features IS NOT NULL GROUP BY e.machine",
+	    "ttt", application, versions[0], versions[1]);
+
+	while (store_next(store, stmt, &st, &ignored))
+		enough =
+		    enough || (sqlite3_column_int64(stmt, 0) >= COST_RUNS_MIN && sqlite3_column_int64(stmt, 1) >= COST_SIDE_INPUTS_MIN);
+	(void)store_finish(stmt, st);
+	return enough;
+}
+
+char *cost_gate_command(struct store *store, const char *const applications[2], const char *const versions[2])
+{
+	size_t n = strcspn(applications[0], "/");
+	char *application = mem_bytes(applications[0], n), *old, *new, *command = NULL;
+
+	if (n == strcspn(applications[1], "/") && strncmp(application, applications[1], n) == 0 && strcmp(versions[0], versions[1]) != 0 &&
+	    ran_enough(store, application, versions)) {
+		old = mem_format("%s@%s", application, versions[0]);
+		new = mem_format("%s@%s", application, versions[1]);
+		command = text_command((const char *const[]){ "gate", old, new, "--method", "cost", NULL });
+		mem_free(old, new);
+	}
+	free(application);
+	return command;
+}

@@ -20,4 +20,8 @@
 enum assay_status cost_gate(struct lab *lab, const struct cost_asked *baseline, const char *candidate, double min_effect,
 			    struct document *d, struct assay_error *err);
 
+/* The command that lets it decide, for advice: free() it. NULL: it could not, for no machine ran enough inputs of both, or the two are not
+ * versions of one application (inputs in their names do not matter). */
+char *cost_gate_command(struct store *store, const char *const applications[2], const char *const versions[2]);
+
 #endif

@@ -246,6 +246,15 @@ run -C "$lab" gate work@old work@new --of metric
 refused 2 'belong to --method cost'
 
 what='architectures are decided apart'
+what='what all inputs would tell'
+run -C "$lab" gate work@old work@new
+refused 2 "'work' has results by input, say which" "('assay gate work@old work@new --method cost' compares what all inputs should cost)"
+run -C "$lab" gate work/a01@old work/b50@new
+expect_stdout "what all inputs of both should cost may tell more: 'assay gate work@old work@new --method cost'"
+run -C "$lab" gate work@same work@new
+cases=$((cases + 1))
+! grep -q 'method cost' "$tmp/err" || fail 'of 20 inputs it would be refused'
+
 # The same runs on a machine of another architecture, where the candidate costs 8 % more: 4 % on average of both.
 sqlite3 "$lab/.assay/runs.db" "CREATE TABLE other AS SELECT * FROM execution WHERE application LIKE 'work/%' AND outcome = 'ok';
 UPDATE other SET machine = 'arm', architecture = 'aarch64', metric = metric * CASE version WHEN 'old' THEN 5 ELSE 5.4 END;
