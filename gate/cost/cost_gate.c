@@ -4,6 +4,7 @@
 #include "base/order.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "gate/cost/cost_drift.h"
 #include "gate/cost/cost_side.h"
 #include "gate/cost/cost_where.h"
 #include "gate/cost/cost_words.h"
@@ -22,8 +23,9 @@
 
 /* One machine. */
 struct side {
-	struct cost_model model;  /* of the baseline */
-	struct cost_side of;	  /* the candidate */
+	struct cost_model model; /* of the baseline */
+	struct cost_side of;	 /* the candidate */
+	struct cost_drift drift;
 	const char *architecture; /* NULL: not known; borrowed */
 };
 
@@ -37,7 +39,10 @@ static enum assay_status side_of(struct lab *lab, const struct cost_asked *asked
 	old.costs.machine = new.machine = machine;
 	new.version = candidate;
 	st = cost_model_of(&lab->store, &old, &s->model, err);
-	return st ? st : cost_side_of(&lab->store, &s->model, &new, &s->of, err);
+	st = st ? st : cost_side_of(&lab->store, &s->model, &new, &s->of, err);
+	if (!st)
+		s->drift = cost_drift_of(&s->of);
+	return st;
 }
 
 /* ---- all machines ---- */
@@ -146,12 +151,43 @@ static bool speaks_for_all(const struct side *s, enum decision decision)
 	return s->of.n >= COST_SIDE_INPUTS_MIN && (double)s->of.unlike <= most * (double)(s->of.n + s->of.unlike);
 }
 
+/* Whether a machine that was faster or slower that day would look like what was found: nothing says how much its sessions differ. */
+static bool may_be_drift(const struct side *s)
+{
+	return s->of.n >= COST_SIDE_INPUTS_MIN && isnan(s->drift.spread);
+}
+
+/* An interval that is of these machines: their sessions may differ by more. Degrees of freedom by Welch and Satterthwaite. */
+static void widen_by_drift(const struct effect_pair *pairs, const struct cost_drift *const *drift, size_t n, double min_effect,
+			   struct effect *e)
+{
+	double variance = 0.0, uncertain = 0.0, half;
+
+	for (size_t i = 0; i < n; i++) {
+		double alike = 0.0, own;
+
+		for (size_t k = 0; k < n; k++)
+			alike += pairs[k].type == pairs[i].type;
+		own = pow(drift[i]->error / ((double)e->types * alike), 2);
+		variance += own;
+		uncertain += own > 0.0 ? own * own / drift[i]->df : 0.0;
+	}
+	if (!e->within || !(variance > 0.0))
+		return;
+	half = stats_t_quantile((1.0 + e->level) / 2.0, variance * variance / uncertain) * sqrt(variance);
+	e->low = fmin(e->low, e->ratio * exp(-half));
+	e->high = fmax(e->high, e->ratio * exp(half));
+	e->decision = effect_decide(e->ratio, e->low, e->high, min_effect);
+}
+
 static struct within decide_within(const struct lab *lab, const struct sides *sides, const char *architecture, double min_effect)
 {
 	struct effect_pair *pairs = mem_new(sides->n, sizeof(*pairs));
+	const struct cost_drift **drift = mem_new(sides->n, sizeof(*drift));
 	const char **types = mem_new(sides->n, sizeof(*types));
 	struct within out = { .architecture = architecture };
 	size_t n_types = 0;
+	bool unknown = false;
 
 	for (size_t i = 0; i < sides->n; i++) {
 		const struct side *s = &sides->items[i];
@@ -165,14 +201,19 @@ static struct within decide_within(const struct lab *lab, const struct sides *si
 			t++;
 		if (t == n_types)
 			types[n_types++] = type;
+		drift[out.machines] = &s->drift;
 		pairs[out.machines++] = (struct effect_pair){ t, s->of.log_ratio, s->of.noise, s->of.df };
+		unknown = unknown || may_be_drift(s);
 	}
 	out.effect = effect_of(pairs, out.machines, n_types, &(struct effect_asked){ min_effect, EFFECT_LEVEL }, NULL);
+	widen_by_drift(pairs, drift, out.machines, min_effect, &out.effect);
 	if (!speaks_for_all(first_within(sides, architecture), out.effect.decision))
 		out.effect.decision = DECISION_INCONCLUSIVE;
 	if (sides->same_build && (out.effect.decision == DECISION_REGRESSION || out.effect.decision == DECISION_IMPROVED))
 		out.effect.decision = DECISION_ENVIRONMENT;
-	mem_free(types, pairs);
+	else if (unknown && out.effect.within) /* else types differ by it, too */
+		out.effect.decision = DECISION_INCONCLUSIVE;
+	mem_free(types, pairs, drift);
 	return out;
 }
 
@@ -241,12 +282,16 @@ static void add_suspect(const struct side *s, const struct sparse_suspect *one, 
 }
 
 /* Certainly; else what explains it best explains chance. */
-static bool is_slower(const struct side *s)
+static bool is_slower(const struct side *s, bool within)
 {
-	return s->of.log_ratio > stats_t_quantile(.975, s->of.df) * s->of.noise;
+	double half = stats_t_quantile(.975, s->of.df) * s->of.noise;
+
+	if (within && s->drift.df > 0.0)
+		half = fmax(half, stats_t_quantile(.975, s->drift.df) * s->drift.error);
+	return !(within && may_be_drift(s)) && s->of.log_ratio > half;
 }
 
-static void add_where(const struct side *s, const struct mat *X, struct document *d)
+static void add_where(const struct side *s, bool slower, const struct mat *X, struct document *d)
 {
 	const struct cost_where_asked asked = { .model = &s->model,
 						.candidate = &s->of.costs,
@@ -254,7 +299,7 @@ static void add_where(const struct side *s, const struct mat *X, struct document
 						.X = X,
 						.ratio = s->of.ratio,
 						.usual = s->of.usual,
-						.slower = is_slower(s) };
+						.slower = slower };
 	struct cost_where where;
 
 	cost_where_of(&asked, &where);
@@ -262,13 +307,14 @@ static void add_where(const struct side *s, const struct mat *X, struct document
 	free(where.items);
 }
 
-static void add_suspects(const struct side *s, struct document *d)
+static void add_suspects(const struct side *s, bool within, struct document *d)
 {
+	bool slower = is_slower(s, within);
 	struct mat X = cost_side_rows(&s->of);
 	size_t n = 0;
-	struct sparse_suspect *all = is_slower(s) ? sparse_suspects(&s->model.all.model, &X, s->of.ratio, s->of.usual, &n) : NULL;
+	struct sparse_suspect *all = slower ? sparse_suspects(&s->model.all.model, &X, s->of.ratio, s->of.usual, &n) : NULL;
 
-	add_where(s, &X, d);
+	add_where(s, slower, &X, d);
 	if (n)
 		doc_heading(d, "What became slower, if it is one thing");
 	doc_table(d, "slower");
@@ -374,22 +420,49 @@ static void add_architectures(const struct sides *sides, struct document *d)
 	doc_end(d);
 }
 
-static void add_not_interleaved(const struct side *s, struct document *d)
+/* The machine that is told of: one whose drift is not known before others. */
+static const struct side *without_turns(const struct sides *sides)
+{
+	const struct side *found = NULL;
+
+	for (size_t i = 0; i < sides->n; i++) {
+		const struct side *s = &sides->items[i];
+
+		if (is_within(s, sides->within->architecture) && !s->of.turns.n && (!found || (may_be_drift(s) && !may_be_drift(found))))
+			found = s;
+	}
+	return found;
+}
+
+static void add_not_interleaved(const struct side *s, bool within, struct document *d)
 {
 	const char *old = s->model.costs.version, *new = s->of.costs.version, *application = s->model.costs.application;
 	char *versions = mem_format("%s,%s", old, new);
-	char *command = text_command((const char *const[]){ "run", application, "--versions", versions, NULL });
-	char *text = mem_format("the two did not take turns on '%s': what changed there in the meantime looks like a change of the version "
-				"(%s lets both run the same inputs, in turns)",
-				s->model.costs.machine, command);
+	char *command = text_command((const char *const[]){ "run", application, "--versions", versions, NULL }), *text;
+	bool unknown = within && may_be_drift(s);
 
-	doc_reason(d, "not_interleaved", text);
+	if (unknown)
+		text =
+		    mem_format("the two did not take turns on '%s', where '%s' has one session alone: how much such sessions differ by "
+			       "themselves, and so whether it is the version, cannot be told (%s lets both run the same inputs, in turns)",
+			       s->model.costs.machine, old, command);
+	else if (s->drift.sessions > 1)
+		text =
+		    mem_format("the two did not take turns on '%s': the %zu sessions of '%s' there differ by %.1f %% (standard deviation), "
+			       "and by as much '%s' may differ from them (%s lets both run the same inputs, in turns)",
+			       s->model.costs.machine, s->drift.sessions, old, 100 * expm1(s->drift.spread), new, command);
+	else
+		text =
+		    mem_format("the two did not take turns on '%s': what changed there in the meantime looks like a change of the version "
+			       "(%s lets both run the same inputs, in turns)",
+			       s->model.costs.machine, command);
+	doc_reason(d, unknown ? "one_session" : "not_interleaved", text);
 	mem_free(text, command, versions);
 }
 
 static void add_reasons(const struct sides *sides, double min_effect, struct document *d)
 {
-	const struct side *s = first_within(sides, sides->within->architecture);
+	const struct side *s = first_within(sides, sides->within->architecture), *apart = without_turns(sides);
 	const struct effect *e = &sides->within->effect;
 	char *text;
 
@@ -419,8 +492,8 @@ static void add_reasons(const struct sides *sides, double min_effect, struct doc
 	doc_reason(d, s->of.paired ? "same_inputs" : "other_inputs",
 		   s->of.paired ? "most inputs were run by both, and each is compared with itself"
 				: "the inputs differ, and each is compared with what the baseline's model expects of it");
-	if (!s->of.turns.n)
-		add_not_interleaved(s, d);
+	if (apart)
+		add_not_interleaved(apart, e->within, d);
 	doc_end(d);
 }
 
@@ -446,6 +519,8 @@ static void add_machines(const struct sides *sides, struct document *d)
 		doc_show(d, "machine", "machine", s->model.costs.machine);
 		doc_showf(d, "ratio", "same work", used ? exp(s->of.log_ratio) : (double)NAN, "%.4f", exp(s->of.log_ratio));
 		doc_set(d, "noise", used ? s->of.noise : (double)NAN);
+		doc_set(d, "sessions", s->drift.sessions);
+		doc_set(d, "drift", s->drift.spread);
 		doc_show(d, "baseline_inputs", "learned", s->model.costs.n);
 		doc_show(d, "candidate_inputs", "compared", s->of.n);
 		doc_show(d, "unlike", "unlike", s->of.unlike);
@@ -517,7 +592,7 @@ static void answer(const struct sides *sides, double min_effect, struct document
 	doc_line(d, "the baseline's model: %s", sentence.bytes);
 	if (s->of.n >= COST_SIDE_INPUTS_MIN) {
 		add_work(s, d);
-		add_suspects(s, d);
+		add_suspects(s, e->within, d);
 		add_inputs(s, d);
 	}
 	add_machines(sides, d);

@@ -21,6 +21,7 @@ ROWS_FUNCTION(cost_origin_code, enum cost_origin, COST_ORIGIN_ROWS, ROWS_CODE)
 struct costs_run {
 	char *machine, *architecture, *input, *hash, *signature, *fingerprint;
 	int64_t taken_ms;
+	size_t session;
 	double cost;
 	const struct run_features *counted; /* its own, or those of another version's run of the input; borrowed */
 	struct execution_features features;
@@ -34,7 +35,7 @@ struct costs_runs {
 void costs_release(struct costs *costs)
 {
 	for (size_t i = 0; i < costs->n; i++) {
-		mem_free(costs->inputs[i].name, costs->inputs[i].hash, costs->inputs[i].cost);
+		mem_free(costs->inputs[i].name, costs->inputs[i].hash, costs->inputs[i].cost, costs->inputs[i].session);
 		cost_places_release(&costs->inputs[i].places);
 	}
 	mem_free(costs->inputs, costs->application, costs->version, costs->machine, costs->architecture, costs->fingerprint);
@@ -115,7 +116,7 @@ static enum assay_status find_build(struct store *store, const char *application
 	return st || versions == 1 ? st : fail_nothing(store, application, version, err);
 }
 
-enum { MACHINE, INPUT, METRIC, WALL, USER, SYS, FEATURES, ARTEFACT, ARCHITECTURE, SIGNATURE, TAKEN, FINGERPRINT };
+enum { MACHINE, INPUT, METRIC, WALL, USER, SYS, FEATURES, ARTEFACT, ARCHITECTURE, SIGNATURE, TAKEN, SESSION, FINGERPRINT };
 
 static double cost_of_row(sqlite3_stmt *stmt, enum cost_of of)
 {
@@ -139,7 +140,8 @@ static enum assay_status load_runs(struct store *store, struct costs *costs, con
 	enum assay_status st = store_ask(
 	    store, &stmt, err,
 	    "SELECT e.machine, e.input, e.metric, e.wall_ns, e.user_us, e.sys_us, e.features, v.artefact, e.architecture, e.signature, "
-	    "e.taken_ms, (SELECT r.fingerprint FROM run AS r WHERE r.application = e.application AND r.version = ?2 AND r.machine = "
+	    "e.taken_ms, dense_rank() OVER (ORDER BY p.started_ms, p.id), (SELECT r.fingerprint FROM run AS r WHERE r.application = "
+	    "e.application AND r.version = ?2 AND r.machine = "
 	    "e.machine AND r.taken_ms = e.taken_ms AND r.repetition = e.repetition LIMIT 1) FROM plan AS p JOIN plan_item AS v ON v.plan = "
 	    "p.id AND v.kind = 'version' AND v.name = ?2 JOIN execution AS e ON e.plan = p.id AND e.version = ?2 WHERE p.application = ?1 "
 	    "AND p.probe IS NULL AND e.outcome = 'ok' AND (?3 IS NULL OR EXISTS (SELECT 1 FROM plan_item AS b WHERE b.plan = p.id AND "
@@ -164,6 +166,7 @@ static enum assay_status load_runs(struct store *store, struct costs *costs, con
 					   .fingerprint = mem_string(store_text(stmt, FINGERPRINT)),
 					   .taken_ms = sqlite3_column_int64(stmt, TAKEN),
 					   .cost = cost };
+					   .session = (size_t)sqlite3_column_int64(stmt, SESSION),
 		st = execution_features_unpack(sqlite3_column_blob(stmt, FEATURES), n, &run->features, err);
 		run->hash = mem_string(*run->features.input ? run->features.input : run->input);
 		if (st)
@@ -238,8 +241,11 @@ static enum assay_status add_input(const struct costs_run *runs, size_t n, struc
 		.name = mem_string(runs[0].input), .hash = mem_string(runs[0].hash), .runs = n, .own_seconds = runs[0].features.own_seconds
 	};
 	in->cost = mem_new(n, sizeof(*in->cost));
-	for (size_t i = 0; i < n; i++)
+	in->session = mem_new(n, sizeof(*in->session));
+	for (size_t i = 0; i < n; i++) {
 		in->cost[i] = runs[i].cost;
+		in->session[i] = runs[i].session;
+	}
 	in->median = stats_median(in->cost, n);
 	for (size_t i = 0; i < n && !st; i++)
 		st = cost_places_add(&in->places, runs[i].signature, err);

@@ -41,9 +41,12 @@ struct costs_asked {
 };
 
 struct cost_input {
-	char *name;   /* of the input, without the application's; "" where inputs have none */
-	char *hash;   /* of what it is; its name where that is not known */
-	double *cost; /* [runs], above 0, rising */
+	char *name;  /* of the input, without the application's; "" where inputs have none */
+	char **also; /* [n_also] further names under which it was run: the same arguments, environment and contents of files */
+	size_t n_also;
+	char *hash;	 /* of what it is; its name where that is not known */
+	double *cost;	 /* [runs], above 0, rising */
+	size_t *session; /* [runs] which `assay run` made it: rising with time, not dense */
 	size_t runs;
 	double median;
 	double own_seconds; /* that the manifest's `features` took */

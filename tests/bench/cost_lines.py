@@ -18,6 +18,7 @@ import sys
 from cost_programs import PROGRAMS, built, counts, seconds
 
 LEARNED, OTHERS, MORE = 60, 30, (.05, .1)
+SESSIONS = 4  # of the baseline: what they differ by is no change of a version
 LEAST = {"sqlite3": .005}  # of all that is counted; else .02: in sqlite no loop of so much has braces
 NS_EACH = .4  # of the countdown; corrected by measuring
 MARK = (0x7A55A197, 0x19C057ED)  # stand before the number in the program
@@ -174,7 +175,8 @@ def laboratory_of(program, name, assay, sources, work, path, loops):
     for version in versions:
         put(lab, version, counting if version == "counts" else old)
     run(assay, lab, name, "counts", inputs)
-    run(assay, lab, name, "old", inputs[:LEARNED])
+    for k in range(SESSIONS):
+        run(assay, lab, name, "old", inputs[k:LEARNED:SESSIONS])
     run(assay, lab, name, "same", inputs[LEARNED:])
     with open(done, "w", encoding="ascii"):
         return words

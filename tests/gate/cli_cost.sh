@@ -317,6 +317,26 @@ awk -v most="$(json .inputs[0].ratio)" -v least="$(json .inputs[11].ratio)" 'BEG
 run -C "$lab" report work/a07@old work/a07@new -o "$tmp/report.html"
 expect_status 0
 cases=$((cases + 1))
+what='what sessions of the baseline differ by is no change of the version'
+cp "$lab/.assay/runs.db" "$tmp/before.db"
+sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET metric = metric * CASE substr(input, 2, 1) WHEN '1' THEN 1.08 WHEN '2' THEN .94 WHEN '3' THEN 1.04 WHEN '4' THEN .96 ELSE 1 END
+	WHERE application LIKE 'work/a%' AND version = 'old'"
+run -C "$lab" gate work@old work@new --method cost --of metric --format json
+expect_status 4
+expect_json .decision inconclusive .machines[0].sessions 5 .slower[0] '(nothing)'
+expect_near .machines[0].drift .058 .1
+expect_stdout 'the 5 sessions of ' 'standard deviation'
+run -C "$lab" gate work@old work@new --method cost --of metric --min-effect .3
+expect_status 0
+what='one session tells nothing of that'
+cp "$tmp/before.db" "$lab/.assay/runs.db"
+sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET plan = (SELECT plan FROM execution WHERE application = 'work/a01' AND version = 'old') WHERE application LIKE 'work/a%' AND version = 'old'"
+run -C "$lab" gate work@old work@new --method cost --of metric --format json
+expect_status 4
+expect_json .decision inconclusive .machines[0].sessions 1 .machines[0].drift null .slower[0] '(nothing)'
+expect_stdout one_session 'run work --versions old,new'
+cp "$tmp/before.db" "$lab/.assay/runs.db"
+
 sed 's/<[^>]*>/ /g' "$tmp/report.html" | tr -s ' \n' ' ' >"$tmp/out"
 grep -Eq 'What this input should cost.* old .* 1\.00[0-9] new .* 1\.0[0-9]+, outside of the interval .* outer .* every run' "$tmp/out" ||
 	fail "the report should have what the input should cost: $(grep -o 'What this input.\{600\}' "$tmp/out")"
@@ -467,3 +487,4 @@ else
 fi
 
 finish
+	run -C "$lab" run counted --versions plain --inputs "$(names a)" --quiet # a second session

@@ -71,8 +71,10 @@ names() {
 what='runs with samples'
 run -C "$lab" run work --versions counts --quiet
 expect_status 0
-run -C "$lab" run work --versions old --inputs "$(names a)" --quiet
-expect_status 0
+for part in "$(names a0)" "$(names a1)" "$(names a2)" "$(names a3),a40"; do # sessions
+	run -C "$lab" run work --versions old --inputs "$part" --quiet
+	expect_status 0
+done
 run -C "$lab" run work --versions new,same --inputs "$(names b)" --quiet
 expect_status 0
 signature=$(sqlite3 "$lab/.assay/runs.db" "SELECT json_extract(signature, '\$.samples') FROM execution WHERE version = 'new' LIMIT 1")
