@@ -152,8 +152,9 @@ static void add_left(const struct cost_model *model, struct document *d)
 		doc_line(d, "%zu differ%s when an input is run again: nondeterministic (%s%s)", c->n_unsteady,
 			 c->n_unsteady == 1 ? "s" : "", c->unsteady[0], c->n_unsteady > 1 ? ", ..." : "");
 	if (c->n_unknown)
-		doc_line(d, "%zu %s not known of all inputs (%s%s)", c->n_unknown, c->n_unknown == 1 ? "is" : "are", c->unknown[0],
-			 c->n_unknown > 1 ? ", ..." : "");
+		doc_line(d,
+			 "%zu %s missing in some runs, as where a feature was renamed (%s%s): run those inputs again, or name it as before",
+			 c->n_unknown, c->n_unknown == 1 ? "is" : "are", c->unknown[0], c->n_unknown > 1 ? ", ..." : "");
 	for (size_t k = 0, shown = 0; k < fit->n && same; k++) {
 		const struct sparse_column *column = &fit->model.column[k];
 

@@ -288,14 +288,15 @@ static bool names_have(const struct names *names, const char *name)
 	return are_among(names->items, names->n, name);
 }
 
-/* Both sorted: what is in both and differs, and what only one of them has. */
-static void add_unsteady(const struct run_features *a, const struct run_features *b, struct names *out)
+/* Both sorted: what is in both and differs, and of counts what only one of them has. A command that prints other names than before is
+ * another matter. */
+static void add_unsteady(const struct run_features *a, const struct run_features *b, bool counts, struct names *out)
 {
 	for (size_t i = 0, k = 0; i < a->n || k < b->n;) {
 		int order = i == a->n ? 1 : k == b->n ? -1 : strcmp(a->items[i].name, b->items[k].name);
 		double x = order <= 0 ? a->items[i].value : 0.0, y = order >= 0 ? b->items[k].value : 0.0;
 
-		if (fabs(x - y) > SAME * fmax(fabs(x), fabs(y)))
+		if ((counts || order == 0) && fabs(x - y) > SAME * fmax(fabs(x), fabs(y)))
 			names_add(out, order <= 0 ? a->items[i].name : b->items[k].name);
 		i += order <= 0;
 		k += order >= 0;
@@ -343,9 +344,9 @@ static void look_at_features(const struct costs_run *runs, size_t n, struct name
 		add_names(before ? &before->features.own : NULL, &run->features.own, names);
 		add_names(before ? before->counted : NULL, run->counted, names);
 		if (before && strcmp(before->hash, run->hash) == 0) {
-			add_unsteady(&before->features.known, &run->features.known, unsteady);
-			add_unsteady(&before->features.own, &run->features.own, unsteady);
-			add_unsteady(before->counted, run->counted, unsteady);
+			add_unsteady(&before->features.known, &run->features.known, false, unsteady);
+			add_unsteady(&before->features.own, &run->features.own, false, unsteady);
+			add_unsteady(before->counted, run->counted, true, unsteady);
 		}
 	}
 	sort_names(names->items, &names->n);
@@ -474,7 +475,7 @@ static void join_counts(struct costs_runs *runs, struct costs_runs *counts, stru
 	order_sort(counts->items, counts->n, compare_hashes);
 	for (size_t i = 1; i < counts->n; i++) {
 		if (strcmp(counts->items[i - 1].hash, counts->items[i].hash) == 0)
-			add_unsteady(&counts->items[i - 1].features.counted, &counts->items[i].features.counted, unsteady);
+			add_unsteady(&counts->items[i - 1].features.counted, &counts->items[i].features.counted, true, unsteady);
 	}
 	for (size_t i = 0; i < runs->n; i++) {
 		struct costs_run run = runs->items[i];

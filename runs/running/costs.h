@@ -66,7 +66,7 @@ struct costs {
 	size_t p;
 	char **unsteady; /* [n_unsteady] features that differ where an input is run again: not in X */
 	size_t n_unsteady;
-	char **unknown; /* [n_unknown] values that some inputs lack: not in X */
+	char **unknown; /* [n_unknown] values that some runs lack, as where they were renamed: not in X */
 	size_t n_unknown;
 	size_t other_builds; /* runs of other builds of the version, which do not count */
 	size_t without;	     /* runs whose features were not recorded */
