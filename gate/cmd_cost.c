@@ -216,9 +216,9 @@ static enum assay_status set_from_file(const struct cost_model *model, const cha
 		counted = counted || list.items[i].kind == FEATURE_COUNT;
 		if (column != SIZE_MAX)
 			q->row[column] = list.items[i].value;
-		else if (list.items[i].kind == FEATURE_COUNT && costs_is_new(&model->costs, list.items[i].name))
-			q->elsewhere += list.items[i].value;
 	}
+	if (!st)
+		q->elsewhere = costs_elsewhere(&model->costs, &list);
 	for (size_t j = 0; !st && counted && j < model->costs.p; j++) {
 		if (isnan(q->row[j]) && costs_is_count(&model->costs, j))
 			q->row[j] = 0.0;
@@ -228,16 +228,23 @@ static enum assay_status set_from_file(const struct cost_model *model, const cha
 	return st;
 }
 
-/* An input that was not run: what its manifest says of it. */
-static enum assay_status set_from_manifest(const struct arguments *a, const struct cost_model *model, double *row, struct assay_error *err)
+static void set_run(const struct cost_model *model, size_t input, struct cost_question *q)
+{
+	memcpy(q->row, model->costs.X.at + input * model->costs.p, model->costs.p * sizeof(double));
+	q->measured = model->costs.inputs[input].median;
+}
+
+/* What the manifest says of an input. ASSAY_E_NOTFOUND: it does not have it. */
+static enum assay_status read_manifest(const char *name, const struct cost_model *model, struct execution_features *out,
+				       struct assay_error *err)
 {
 	struct manifest manifest = { .file = NULL };
 	struct artefact files = { .files = NULL };
-	struct execution_features features = { .input = "" };
-	char *input = mem_string(a->input), shown[TEXT_SHOWN_BYTES];
+	char *input = mem_string(name), shown[TEXT_SHOWN_BYTES];
 	enum assay_status st = manifest_open(cli_directory(), model->costs.application, &manifest, err);
 	size_t index = st ? SIZE_MAX : manifest_find_input(&manifest, input);
 
+	*out = (struct execution_features){ .input = "" };
 	if (!st && index == SIZE_MAX)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "no input '%s': neither was it run, nor does the manifest have it",
 				text_shown(input, shown));
@@ -245,14 +252,38 @@ static enum assay_status set_from_manifest(const struct arguments *a, const stru
 		st = artefact_files(&manifest, &files, err);
 	if (!st)
 		st = artefact_add_inputs(&manifest, &input, 1, &files, err);
-	if (!st) {
-		input_features_of(&manifest, index, &files, &features);
-		costs_row(&model->costs, &features, row);
-	}
-	execution_features_release(&features);
+	if (!st)
+		input_features_of(&manifest, index, &files, out);
 	artefact_release(&files);
 	manifest_release(&manifest);
 	free(input);
+	return st;
+}
+
+/* An input that was not run by this name: what its manifest says of it, and what other runs do. */
+static enum assay_status set_not_run(struct lab *lab, const struct arguments *a, const struct cost_model *model, struct cost_question *q,
+				     struct assay_error *err)
+{
+	const struct costs_asked asked = { .application = model->costs.application, .version = model->costs.version, .counts = a->counts };
+	struct execution_features features;
+	struct assay_error other;
+	enum assay_status st = read_manifest(a->input, model, &features, err);
+	size_t same = st ? SIZE_MAX : costs_same_input(&model->costs, features.input);
+
+	if (same != SIZE_MAX) {
+		q->same_as = model->costs.inputs[same].name;
+		set_run(model, same, q);
+	} else if (!costs_other_run(&lab->store, &asked, a->input, features.input, &q->other, &other) && q->other.version) {
+		q->other_code = !q->other.counts && q->other.features.counted.n;
+		if (!q->other.counts)
+			run_features_release(&q->other.features.counted);
+		costs_row(&model->costs, &q->other.features, q->row);
+		q->elsewhere = costs_elsewhere(&model->costs, &q->other.features.counted);
+		st = ASSAY_OK;
+	} else if (!st) {
+		costs_row(&model->costs, &features, q->row);
+	}
+	execution_features_release(&features);
 	return st;
 }
 
@@ -269,27 +300,30 @@ static enum assay_status check_row(const struct costs *c, const double *row, str
 	return ASSAY_OK;
 }
 
-static enum assay_status ask(const struct arguments *a, const struct cost_model *model, struct cost_question *q, struct assay_error *err)
+static enum assay_status ask(struct lab *lab, const struct arguments *a, const struct cost_model *model, struct cost_question *q,
+			     struct assay_error *err)
 {
 	const struct costs *c = &model->costs;
 	size_t input = a->input ? costs_input(c, a->input) : SIZE_MAX;
+	double *was = mem_new(c->p, sizeof(*was)), elsewhere;
 	enum assay_status st = ASSAY_OK;
 
 	*q = (struct cost_question){ .input = a->input, .row = mem_new(c->p, sizeof(double)), .measured = (double)NAN };
 	for (size_t j = 0; j < c->p; j++)
 		q->row[j] = c->origin[j] == COST_KNOWN && input_feature_is_word(c->names[j]) ? 0.0 : (double)NAN;
-	if (input != SIZE_MAX) {
-		memcpy(q->row, c->X.at + input * c->p, c->p * sizeof(double));
-		q->measured = c->inputs[input].median;
-	} else if (a->input) {
-		st = set_from_manifest(a, model, q->row, err);
-	}
+	if (input != SIZE_MAX)
+		set_run(model, input, q);
+	else if (a->input)
+		st = set_not_run(lab, a, model, q, err);
+	memcpy(was, q->row, c->p * sizeof(double));
+	elsewhere = q->elsewhere;
 	if (!st && a->features)
 		st = set_from_file(model, a->features, q, err);
 	if (!st)
 		st = set_given(model, &a->given, q->row, err);
-	if (input != SIZE_MAX && (q->elsewhere > 0.0 || memcmp(q->row, c->X.at + input * c->p, c->p * sizeof(double)) != 0))
+	if (q->elsewhere != elsewhere || memcmp(q->row, was, c->p * sizeof(double)) != 0)
 		q->measured = (double)NAN; /* it is another input by now */
+	free(was);
 	return st ? st : check_row(c, q->row, err);
 }
 
@@ -317,6 +351,18 @@ static enum assay_status check_known(const struct cost_model *model, const doubl
 			  100 * fit->model.error_mean, 100 * max_error, 100 * model->all.model.error_mean);
 }
 
+/* Counts of another code do not help here, but may elsewhere. */
+static enum assay_status add_remedy(const struct cost_question *q, enum assay_status st, struct assay_error *err)
+{
+	char *text = mem_string(err->text);
+
+	if (st == ASSAY_E_NODATA && q->other_code)
+		(void)assay_fail(err, st, "%s; '%s' has counted in it, but counts are of the code (--counts %s learns by its counts)", text,
+				 q->other.version, q->other.version);
+	free(text);
+	return st;
+}
+
 static enum assay_status predict_or_explain(struct lab *lab, const struct arguments *a, bool terms, struct document *d,
 					    struct assay_error *err)
 {
@@ -328,7 +374,7 @@ static enum assay_status predict_or_explain(struct lab *lab, const struct argume
 	if (!st)
 		st = check_error(&model, a->max_error, err);
 	if (!st)
-		st = ask(a, &model, &question, err);
+		st = ask(lab, a, &model, &question, err);
 	if (!st)
 		st = check_known(&model, question.row, a->max_error, err);
 	question.on = &on;
@@ -336,7 +382,10 @@ static enum assay_status predict_or_explain(struct lab *lab, const struct argume
 		question.measured = (double)NAN;
 	if (!st)
 		st = cost_prediction_answer(&model, &question, terms, d, err);
+	if (st)
+		st = add_remedy(&question, st, err);
 	free(question.row);
+	costs_other_release(&question.other);
 	cost_model_release(&model);
 	return st;
 }

@@ -12,6 +12,29 @@
 
 /* ---- a model ---- */
 
+/* Inputs that were run by several names. */
+static void add_names(const struct costs *c, struct document *d)
+{
+	const struct cost_input *first = NULL;
+	size_t n = 0;
+
+	doc_list(d, "same");
+	doc_hide(d);
+	for (size_t i = 0; i < c->n; i++) {
+		first = !first && c->inputs[i].n_also ? &c->inputs[i] : first;
+		for (size_t k = 0; k < c->inputs[i].n_also; k++, n++) {
+			doc_object(d, NULL);
+			doc_set(d, "input", c->inputs[i].also[k]);
+			doc_set(d, "as", c->inputs[i].name);
+			doc_end(d);
+		}
+	}
+	doc_end(d);
+	if (n)
+		doc_line(d, "(%zu name%s of inputs that have another one, with the same content: '%s' is '%s'%s)", n, text_plural(n),
+			 first->also[0], first->name, n > 1 ? ", ..." : "");
+}
+
 /* machine: which the answer is about. */
 static void add_head(const struct cost_model *model, const char *machine, struct document *d)
 {
@@ -35,6 +58,7 @@ static void add_head(const struct cost_model *model, const char *machine, struct
 		doc_line(d, "(%zu run%s of other builds of it do not count)", c->other_builds, text_plural(c->other_builds));
 	if (c->uncounted)
 		doc_line(d, "(%zu run%s of inputs that were not counted do not count)", c->uncounted, text_plural(c->uncounted));
+	add_names(c, d);
 }
 
 /* The part of the cost that the term is, over all inputs learned. */
@@ -319,6 +343,20 @@ void cost_terms_table(const struct cost_model *model, const struct cost_fit *fit
 	doc_end(d);
 }
 
+/* By what an input is known that was not run, or not by this name. */
+static void add_other(const struct costs *c, const struct cost_question *q, struct document *d)
+{
+	bool used = q->other.counts || q->other.features.own.n;
+
+	doc_set(d, "same_as", q->same_as);
+	doc_set(d, "features_of", used ? q->other.version : NULL);
+	if (q->same_as)
+		doc_line(d, "it is the same as '%s', by another name", q->same_as);
+	if (used)
+		doc_line(d, "%s a run of it by %s@%s", q->other.counts ? "its counts are of" : "its own features are of", c->application,
+			 q->other.version);
+}
+
 enum assay_status cost_prediction_answer(const struct cost_model *model, const struct cost_question *q, bool terms, struct document *d,
 					 struct assay_error *err)
 {
@@ -360,6 +398,7 @@ enum assay_status cost_prediction_answer(const struct cost_model *model, const s
 	if (!isnan(q->measured))
 		doc_line(d, "it was run, and cost %s: %.1f %% %s", cost_quantity(c->of, q->measured).text,
 			 100 * fabs(q->measured / value - 1.0), q->measured >= value ? "more" : "less");
+	add_other(c, q, d);
 	cost_machine_answer(q->on, model, d);
 	add_head(model, q->on->name ? q->on->name : c->machine, d);
 	if (fit == &model->before && model->before.n < model->all.n)

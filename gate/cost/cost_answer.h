@@ -12,10 +12,13 @@ void cost_model_answer(const struct cost_model *model, double max_error, const s
 
 /* What is asked about. */
 struct cost_question {
-	const char *input; /* its name; NULL: features were given */
-	double *row;	   /* [costs.p]; NaN: not known */
-	double elsewhere;  /* counts in places that no input learned has reached */
-	double measured;   /* what it did cost; NaN: it was not run */
+	const char *input;	  /* its name; NULL: features were given */
+	double *row;		  /* [costs.p]; NaN: not known */
+	double elsewhere;	  /* counts in places that no input learned has reached */
+	double measured;	  /* what it did cost; NaN: it was not run */
+	const char *same_as;	  /* by another name it was run: borrowed; NULL: not so */
+	struct costs_other other; /* where it was not run: what another run says of it */
+	bool other_code;	  /* it has counted, but by another code than that whose counts the model has */
 	const struct cost_machine *on;
 };
 /* ASSAY_E_NODATA: features that the model needs are not known; the error names them. terms: what each costs here. */

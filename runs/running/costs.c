@@ -36,6 +36,7 @@ void costs_release(struct costs *costs)
 {
 	for (size_t i = 0; i < costs->n; i++) {
 		mem_free(costs->inputs[i].name, costs->inputs[i].hash, costs->inputs[i].cost, costs->inputs[i].session);
+		mem_free_all(costs->inputs[i].also, costs->inputs[i].n_also);
 		cost_places_release(&costs->inputs[i].places);
 	}
 	mem_free(costs->inputs, costs->application, costs->version, costs->machine, costs->architecture, costs->fingerprint);
@@ -165,8 +166,8 @@ static enum assay_status load_runs(struct store *store, struct costs *costs, con
 					   .signature = mem_string(store_text(stmt, SIGNATURE)),
 					   .fingerprint = mem_string(store_text(stmt, FINGERPRINT)),
 					   .taken_ms = sqlite3_column_int64(stmt, TAKEN),
-					   .cost = cost };
 					   .session = (size_t)sqlite3_column_int64(stmt, SESSION),
+					   .cost = cost };
 		st = execution_features_unpack(sqlite3_column_blob(stmt, FEATURES), n, &run->features, err);
 		run->hash = mem_string(*run->features.input ? run->features.input : run->input);
 		if (st)
@@ -231,28 +232,6 @@ static enum assay_status choose_machine(struct costs *costs, const char *machine
 	return ASSAY_OK;
 }
 
-/* An input of so many runs, which are sorted by cost. */
-static enum assay_status add_input(const struct costs_run *runs, size_t n, struct costs *costs, struct assay_error *err)
-{
-	struct cost_input *in = &costs->inputs[costs->n++];
-	enum assay_status st = ASSAY_OK;
-
-	*in = (struct cost_input){
-		.name = mem_string(runs[0].input), .hash = mem_string(runs[0].hash), .runs = n, .own_seconds = runs[0].features.own_seconds
-	};
-	in->cost = mem_new(n, sizeof(*in->cost));
-	in->session = mem_new(n, sizeof(*in->session));
-	for (size_t i = 0; i < n; i++) {
-		in->cost[i] = runs[i].cost;
-		in->session[i] = runs[i].session;
-	}
-	in->median = stats_median(in->cost, n);
-	for (size_t i = 0; i < n && !st; i++)
-		st = cost_places_add(&in->places, runs[i].signature, err);
-	cost_places_end(&in->places);
-	return st;
-}
-
 /* Sorted, each once. */
 static void sort_names(char **names, size_t *n)
 {
@@ -276,6 +255,43 @@ struct names {
 static void names_add(struct names *names, const char *name)
 {
 	mem_append(names->items, names->n, &names->capacity, mem_string(name));
+}
+
+/* Its names: the first, by their bytes, and the others. */
+static void name_input(const struct costs_run *runs, size_t n, struct cost_input *in)
+{
+	struct names names = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		names_add(&names, runs[i].input);
+	sort_names(names.items, &names.n);
+	in->name = names.items[0];
+	in->n_also = names.n - 1;
+	in->also = mem_new(in->n_also, sizeof(char *));
+	for (size_t i = 0; i < in->n_also; i++)
+		in->also[i] = names.items[i + 1];
+	free(names.items);
+}
+
+/* An input of so many runs, which are sorted by cost. */
+static enum assay_status add_input(const struct costs_run *runs, size_t n, struct costs *costs, struct assay_error *err)
+{
+	struct cost_input *in = &costs->inputs[costs->n++];
+	enum assay_status st = ASSAY_OK;
+
+	*in = (struct cost_input){ .hash = mem_string(runs[0].hash), .runs = n, .own_seconds = runs[0].features.own_seconds };
+	name_input(runs, n, in);
+	in->cost = mem_new(n, sizeof(*in->cost));
+	in->session = mem_new(n, sizeof(*in->session));
+	for (size_t i = 0; i < n; i++) {
+		in->cost[i] = runs[i].cost;
+		in->session[i] = runs[i].session;
+	}
+	in->median = stats_median(in->cost, n);
+	for (size_t i = 0; i < n && !st; i++)
+		st = cost_places_add(&in->places, runs[i].signature, err);
+	cost_places_end(&in->places);
+	return st;
 }
 
 static bool are_among(char *const *names, size_t n, const char *name)
@@ -409,6 +425,17 @@ static void fill_row(const struct costs *costs, const struct execution_features 
 void costs_row(const struct costs *costs, const struct execution_features *features, double *row)
 {
 	fill_row(costs, features, &features->counted, row);
+}
+
+double costs_elsewhere(const struct costs *costs, const struct run_features *counted)
+{
+	double sum = 0.0;
+
+	for (size_t i = 0; i < counted->n; i++) {
+		if (counted->items[i].kind == FEATURE_COUNT && costs_is_new(costs, counted->items[i].name))
+			sum += counted->items[i].value;
+	}
+	return sum;
 }
 
 static void make_rows(const struct costs_run *runs, size_t n, struct names *unsteady, struct costs *costs)
@@ -553,6 +580,56 @@ enum assay_status costs_load(struct store *store, const struct costs_asked *aske
 	return st;
 }
 
+/* ---- another version's run of an input ---- */
+
+/* artefact: NULL: of any build. */
+static enum assay_status find_run(struct store *store, const char *application, const char *version, const char *artefact,
+				  const char *input, const char *hash, struct execution_features *out, char **found,
+				  struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_ask(
+	    store, &stmt, err,
+	    "SELECT v.name, e.features FROM plan AS p JOIN plan_item AS v ON v.plan = p.id AND v.kind = 'version' AND (?2 IS NULL OR "
+	    "v.name "
+	    "= ?2) AND (?3 IS NULL OR v.artefact = ?3) JOIN execution AS e ON e.plan = p.id AND e.version = v.name AND e.input = ?4 WHERE "
+	    "p.application = ?1 AND p.probe IS NULL AND e.outcome = 'ok' ORDER BY p.started_ms DESC, p.id DESC, v.name",
+	    "tttt", application, version, artefact, input);
+
+	while (!*found && store_next(store, stmt, &st, err)) {
+		st = execution_features_unpack(sqlite3_column_blob(stmt, 1), (size_t)sqlite3_column_bytes(stmt, 1), out, err);
+		if (st)
+			break;
+		if ((out->counted.n || (!version && out->own.n)) && (!*hash || strcmp(out->input, hash) == 0))
+			*found = mem_string(store_text(stmt, 0));
+		else
+			execution_features_release(out);
+	}
+	return store_finish(stmt, st);
+}
+
+enum assay_status costs_other_run(struct store *store, const struct costs_asked *asked, const char *input, const char *hash,
+				  struct costs_other *out, struct assay_error *err)
+{
+	char *artefact = NULL, *name = NULL;
+	enum assay_status st = find_build(store, asked->application, asked->counts ? asked->counts : asked->version, &name, &artefact, err);
+
+	*out = (struct costs_other){ .version = NULL };
+	if (!st)
+		st = find_run(store, asked->application, name, artefact, input, hash, &out->features, &out->version, err);
+	out->counts = out->version != NULL;
+	if (!st && !out->version)
+		st = find_run(store, asked->application, NULL, NULL, input, hash, &out->features, &out->version, err);
+	mem_free(artefact, name);
+	return st;
+}
+
+void costs_other_release(struct costs_other *other)
+{
+	execution_features_release(&other->features);
+	free(other->version);
+}
+
 size_t costs_column(const struct costs *costs, const char *name)
 {
 	char **found = costs->p ? bsearch(&name, costs->names, costs->p, sizeof(char *), text_order) : NULL;
@@ -587,7 +664,9 @@ size_t costs_same_input(const struct costs *costs, const char *hash)
 size_t costs_input(const struct costs *costs, const char *name)
 {
 	for (size_t i = 0; i < costs->n; i++) {
-		if (strcmp(costs->inputs[i].name, name) == 0)
+		bool is = strcmp(costs->inputs[i].name, name) == 0;
+
+		if (is || are_among(costs->inputs[i].also, costs->inputs[i].n_also, name))
 			return i;
 	}
 	return SIZE_MAX;

@@ -84,9 +84,24 @@ size_t costs_column(const struct costs *costs, const char *name); /* SIZE_MAX: n
 bool costs_is_count(const struct costs *costs, size_t column);	  /* how often a run did something; else a value */
 /* Whether nothing is known of a count: it is no feature that runs had, or was 0 in all. False where runs did not count. */
 bool costs_is_new(const struct costs *costs, const char *name);
-size_t costs_input(const struct costs *costs, const char *name);
+size_t costs_input(const struct costs *costs, const char *name); /* by any of its names */
 size_t costs_same_input(const struct costs *costs, const char *hash);
 /* The features of a run as a row: [p]. What is missing is 0 where that may be, else NaN. */
 void costs_row(const struct costs *costs, const struct execution_features *features, double *row);
+/* What is counted in places that no run of costs has reached. */
+double costs_elsewhere(const struct costs *costs, const struct run_features *counted);
+
+/* What the latest run of an input that was not made there says of it. */
+struct costs_other {
+	char *version; /* that made it; NULL: there is none */
+	bool counts;   /* what it counted is of the code whose counts were asked for, else of another's */
+	struct execution_features features;
+};
+
+/* By the version that counts, else by any that counted or has own features. hash: of the input as it is; "": of whatever it was. *out is
+ * overwritten; costs_other_release() it. */
+enum assay_status costs_other_run(struct store *store, const struct costs_asked *asked, const char *input, const char *hash,
+				  struct costs_other *out, struct assay_error *err);
+void costs_other_release(struct costs_other *other); /* accepts zeroed */
 
 #endif

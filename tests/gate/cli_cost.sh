@@ -90,7 +90,6 @@ what='a name that cannot be an input'"'"'s'
 : >"$lab/apps/data/odd, odd"
 run -C "$lab" run work --versions old --inputs a01,a03 --quiet
 expect_status 0
-
 expect_error "1 of 65 names in " "data' left out: " "'odd, odd' cannot be the name of an input"
 rm "$lab/apps/data/odd, odd"
 sqlite3 "$lab/.assay/runs.db" "DELETE FROM execution"
@@ -100,6 +99,7 @@ for part in a0 a1 a2 a3 a4; do
 	run -C "$lab" run work --versions old --inputs "$(names $part)" --quiet
 	expect_status 0
 done
+
 what='too few inputs'
 run -C "$lab" cost train work@old --of metric --min-runs 60
 refused 6 'ran 44 inputs' '60 are needed' --min-runs
@@ -246,7 +246,6 @@ refused 6 'ran 20 inputs' "--min-runs of 'assay cost'"
 run -C "$lab" gate work@old work@new --of metric
 refused 2 'belong to --method cost'
 
-what='architectures are decided apart'
 what='what all inputs would tell'
 run -C "$lab" gate work@old work@new
 refused 2 "'work' has results by input, say which" "('assay gate work@old work@new --method cost' compares what all inputs should cost)"
@@ -256,6 +255,7 @@ run -C "$lab" gate work@same work@new
 cases=$((cases + 1))
 ! grep -q 'method cost' "$tmp/err" || fail 'of 20 inputs it would be refused'
 
+what='architectures are decided apart'
 # The same runs on a machine of another architecture, where the candidate costs 8 % more: 4 % on average of both.
 sqlite3 "$lab/.assay/runs.db" "CREATE TABLE other AS SELECT * FROM execution WHERE application LIKE 'work/%' AND outcome = 'ok';
 UPDATE other SET machine = 'arm', architecture = 'aarch64', metric = metric * CASE version WHEN 'old' THEN 5 ELSE 5.4 END;
@@ -272,7 +272,34 @@ expect_json .machines[0].machine arm
 expect_json .reasons[0].code architectures_apart
 sqlite3 "$lab/.assay/runs.db" "DELETE FROM execution WHERE machine = 'arm'"
 
+what='what other runs of an input say of it'
+run -C "$lab" cost predict work@old --of metric --input b50 --format json
+expect_status 0
+expect_json .features_of new .same_as null .before false .measured null
+run -C "$lab" cost predict work@old --of metric --input b50
+expect_stdout 'its own features are of a run of it by work@new'
+echo '1 2' >"$lab/apps/data/b50" # it is another by now
+run -C "$lab" cost predict work@old --of metric --input b50
+refused 6 "not known of this input: 'outer'"
+
+what='one input by two names'
+cp "$lab/apps/data/a07" "$lab/apps/data/twin"
+run -C "$lab" cost predict work@old --of metric --input a07 --format json
+same=$(json .measured)
+run -C "$lab" cost predict work@old --of metric --input twin --format json
+expect_status 0
+expect_json .same_as a07 .measured "$same"
+run -C "$lab" cost predict work@old --of metric --input twin
+expect_stdout "it is the same as 'a07', by another name" 'it was run, and cost'
 cp "$lab/.assay/runs.db" "$tmp/before.db"
+run -C "$lab" run work --versions old --inputs twin --quiet
+run -C "$lab" cost train work@old --of metric
+expect_stdout 'learned from 44 inputs (45 runs)' "(1 name of inputs that have another one, with the same content: 'twin' is 'a07')"
+run -C "$lab" cost predict work@old --of metric --input twin
+expect_stdout 'it was run, and cost'
+cp "$tmp/before.db" "$lab/.assay/runs.db"
+rm "$lab/apps/data/twin"
+
 what='own features that were renamed'
 : >"$tmp/renamed"
 run -C "$lab" run work --versions old --inputs a07 --quiet
@@ -289,6 +316,26 @@ run -C "$lab" run work --versions new --inputs "$(names a)" --quiet
 run -C "$lab" gate work@old work@new --method cost --of metric --min-effect 0.03
 expect_status 3
 expect_stdout 'each is compared with itself' outer 'did not take turns' 'run work --versions old,new'
+
+what='what sessions of the baseline differ by is no change of the version'
+cp "$lab/.assay/runs.db" "$tmp/before.db"
+sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET metric = metric * CASE substr(input, 2, 1) WHEN '1' THEN 1.08 WHEN '2' THEN .94 WHEN '3' THEN 1.04 WHEN '4' THEN .96 ELSE 1 END
+	WHERE application LIKE 'work/a%' AND version = 'old'"
+run -C "$lab" gate work@old work@new --method cost --of metric --format json
+expect_status 4
+expect_json .decision inconclusive .machines[0].sessions 5 .slower[0] '(nothing)'
+expect_near .machines[0].drift .058 .1
+expect_stdout 'the 5 sessions of ' 'standard deviation'
+run -C "$lab" gate work@old work@new --method cost --of metric --min-effect .3
+expect_status 0
+what='one session tells nothing of that'
+cp "$tmp/before.db" "$lab/.assay/runs.db"
+sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET plan = (SELECT plan FROM execution WHERE application = 'work/a01' AND version = 'old') WHERE application LIKE 'work/a%' AND version = 'old'"
+run -C "$lab" gate work@old work@new --method cost --of metric --format json
+expect_status 4
+expect_json .decision inconclusive .machines[0].sessions 1 .machines[0].drift null .slower[0] '(nothing)'
+expect_stdout one_session 'run work --versions old,new'
+cp "$tmp/before.db" "$lab/.assay/runs.db"
 
 what='what took turns is compared alone'
 # Between the runs of one and those of the other the machine became a fifth slower.
@@ -330,26 +377,6 @@ awk -v most="$(json .inputs[0].ratio)" -v least="$(json .inputs[11].ratio)" 'BEG
 run -C "$lab" report work/a07@old work/a07@new -o "$tmp/report.html"
 expect_status 0
 cases=$((cases + 1))
-what='what sessions of the baseline differ by is no change of the version'
-cp "$lab/.assay/runs.db" "$tmp/before.db"
-sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET metric = metric * CASE substr(input, 2, 1) WHEN '1' THEN 1.08 WHEN '2' THEN .94 WHEN '3' THEN 1.04 WHEN '4' THEN .96 ELSE 1 END
-	WHERE application LIKE 'work/a%' AND version = 'old'"
-run -C "$lab" gate work@old work@new --method cost --of metric --format json
-expect_status 4
-expect_json .decision inconclusive .machines[0].sessions 5 .slower[0] '(nothing)'
-expect_near .machines[0].drift .058 .1
-expect_stdout 'the 5 sessions of ' 'standard deviation'
-run -C "$lab" gate work@old work@new --method cost --of metric --min-effect .3
-expect_status 0
-what='one session tells nothing of that'
-cp "$tmp/before.db" "$lab/.assay/runs.db"
-sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET plan = (SELECT plan FROM execution WHERE application = 'work/a01' AND version = 'old') WHERE application LIKE 'work/a%' AND version = 'old'"
-run -C "$lab" gate work@old work@new --method cost --of metric --format json
-expect_status 4
-expect_json .decision inconclusive .machines[0].sessions 1 .machines[0].drift null .slower[0] '(nothing)'
-expect_stdout one_session 'run work --versions old,new'
-cp "$tmp/before.db" "$lab/.assay/runs.db"
-
 sed 's/<[^>]*>/ /g' "$tmp/report.html" | tr -s ' \n' ' ' >"$tmp/out"
 grep -Eq 'What this input should cost.* old .* 1\.00[0-9] new .* 1\.0[0-9]+, outside of the interval .* outer .* every run' "$tmp/out" ||
 	fail "the report should have what the input should cost: $(grep -o 'What this input.\{600\}' "$tmp/out")"
@@ -488,6 +515,7 @@ END
 	expect_status 4
 	expect_stdout "'places that no input reached' is 501" 'more than 1 % of all that was counted'
 	what='one loop became dearer, and inputs are other ones'
+	run -C "$lab" run counted --versions plain --inputs "$(names a)" --quiet # a second session
 	run -C "$lab" run counted --versions counting,changed --inputs "$(names b)" --quiet
 	expect_status 0
 	run -C "$lab" gate counted@plain counted@changed --method cost --counts counting --of metric --format json
@@ -500,4 +528,3 @@ else
 fi
 
 finish
-	run -C "$lab" run counted --versions plain --inputs "$(names a)" --quiet # a second session

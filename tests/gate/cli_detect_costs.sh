@@ -92,11 +92,23 @@ run -C "$lab" detect work@old work@same --counts counts
 expect_status 0
 
 what='of an input that was not run the sizes of files are known, which say little'
-run -C "$lab" cost predict work@old --counts counts --input bfa
+sed 's/^./8/' "$lab/apps/data/bfa" >"$lab/apps/data/never"
+run -C "$lab" cost predict work@old --counts counts --input never
 refused 6 'what is known of this input before a run says what it costs within' --max-error --features
-run -C "$lab" cost predict work@old --counts counts --input bfa --max-error 50
+run -C "$lab" cost predict work@old --counts counts --input never --max-error 50
 expect_status 0
 expect_stdout 'from what is known before a run'
+what='what the version that counts has counted in it'
+run -C "$lab" cost predict work@old --counts counts --input bfa
+expect_status 0
+expect_stdout 'its counts are of a run of it by work@counts'
+read -r n m rest <"$lab/apps/data/bfa"
+run -C "$lab" cost predict work@old --counts counts --of metric --input bfa --format json
+expect_json .features_of counts .before false
+expect_near .value "$((3000 + 2 * ${n#0} + ${m#0}))" .01
+run -C "$lab" cost predict work@old --counts counts --input bother
+expect_status 4
+expect_stdout 'places that no input reached'
 run -C "$lab" cost predict work@old --counts counts --input aab
 expect_status 0
 
@@ -106,6 +118,8 @@ counted() {
 		WHERE c.version = 'counts' AND c.input = execution.input) WHERE metric IS NOT NULL"
 }
 counted
+run -C "$lab" cost predict work@old --input bfa
+refused 6 'what is known of this input before a run' "has counted in it, but counts are of the code (--counts "
 run -C "$lab" detect work@old work@same
 cases=$((cases + 1))
 ! grep -q 'compared at like inputs' "$tmp/out" || fail "nothing is known of what the candidate ran: $(cat "$tmp/out")"
