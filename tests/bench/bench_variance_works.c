@@ -38,7 +38,7 @@ static size_t kinds_of(const size_t *x, size_t n)
 
 int main(int argc, char **argv)
 {
-	const struct variance_options options = { .threshold = VARIANCE_THRESHOLD, .least_s = NAN };
+	const struct variance_options options = { .threshold = VARIANCE_THRESHOLD, .least_s = (double)NAN };
 	static size_t truth[PIECES_MAX], found[PIECES_MAX];
 	enum basis basis = BASIS_UNVERIFIED;
 	struct fragments fragments;
