@@ -329,13 +329,6 @@ static void add_suspects(const struct side *s, bool within, struct document *d)
 
 /* ---- more work ---- */
 
-/* Mean and its standard error. */
-static double mean_of(const double *x, size_t n, double *error)
-{
-	*error = stats_sd(x, n) / sqrt((double)n);
-	return stats_mean(x, n);
-}
-
 /* The ratio of what the model expects of the candidate's inputs to what it expects of the baseline's, by term and in all. */
 static void add_work(const struct side *s, struct document *d)
 {
@@ -350,8 +343,8 @@ static void add_work(const struct side *s, struct document *d)
 	}
 	for (size_t i = 0; i < s->of.n; i++)
 		is[i] = log(s->of.expected[i]);
-	by = -mean_of(was, old->n, &was_error);
-	by += mean_of(is, s->of.n, &is_error);
+	by = -cost_side_mean(was, old->n, &was_error);
+	by += cost_side_mean(is, s->of.n, &is_error);
 	t = stats_t_quantile(.975, (double)(s->of.n < old->n ? s->of.n : old->n) - 1.0) * hypot(was_error, is_error);
 	doc_object(d, "work");
 	doc_set(d, "ratio", exp(by));

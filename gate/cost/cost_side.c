@@ -121,8 +121,7 @@ static enum assay_status look_at_inputs(struct cost_side *s, struct assay_error 
 	return st;
 }
 
-/* Mean and its standard error. */
-static double mean_of(const double *x, size_t n, double *error)
+double cost_side_mean(const double *x, size_t n, double *error)
 {
 	*error = stats_sd(x, n) / sqrt((double)n);
 	return stats_mean(x, n);
@@ -145,7 +144,7 @@ static void compare_paired(struct cost_side *s)
 		s->ratio[n++] = log(new->median / olds->inputs[old].median);
 	}
 	s->n = n;
-	s->log_ratio = mean_of(s->ratio, n, &s->noise);
+	s->log_ratio = cost_side_mean(s->ratio, n, &s->noise);
 	s->df = (double)n - 1.0;
 }
 

@@ -34,4 +34,7 @@ size_t cost_side_unlike(const struct cost_side *side, size_t input, const double
 /* Those that count, as the model's fit of all features has them: [n x fit.n]. mat_release() it. */
 struct mat cost_side_rows(const struct cost_side *side);
 
+/* Mean and its standard error. */
+double cost_side_mean(const double *x, size_t n, double *error);
+
 #endif

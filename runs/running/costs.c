@@ -141,7 +141,7 @@ static enum assay_status load_runs(struct store *store, struct costs *costs, con
 	enum assay_status st = store_ask(
 	    store, &stmt, err,
 	    "SELECT e.machine, e.input, e.metric, e.wall_ns, e.user_us, e.sys_us, e.features, v.artefact, e.architecture, e.signature, "
-	    "e.taken_ms, dense_rank() OVER (ORDER BY p.started_ms, p.id), (SELECT r.fingerprint FROM run AS r WHERE r.application = "
+	    "e.taken_ms, p.rowid, (SELECT r.fingerprint FROM run AS r WHERE r.application = "
 	    "e.application AND r.version = ?2 AND r.machine = "
 	    "e.machine AND r.taken_ms = e.taken_ms AND r.repetition = e.repetition LIMIT 1) FROM plan AS p JOIN plan_item AS v ON v.plan = "
 	    "p.id AND v.kind = 'version' AND v.name = ?2 JOIN execution AS e ON e.plan = p.id AND e.version = ?2 WHERE p.application = ?1 "

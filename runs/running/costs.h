@@ -46,7 +46,7 @@ struct cost_input {
 	size_t n_also;
 	char *hash;	 /* of what it is; its name where that is not known */
 	double *cost;	 /* [runs], above 0, rising */
-	size_t *session; /* [runs] which `assay run` made it: rising with time, not dense */
+	size_t *session; /* [runs] which `assay run` made it, from 1: rising with time */
 	size_t runs;
 	double median;
 	double own_seconds; /* that the manifest's `features` took */
