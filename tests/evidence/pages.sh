@@ -31,12 +31,15 @@ $more"
 	begun=$(date +%s%N)
 	eval "$line" >"$3" 2>&1 </dev/null 3<&-
 	status=$?
-	[ "$status" = 0 ] || bad=$((bad + 1))
+	case $line in
+	'assay nightly show'*) [ "$status" = 0 ] || [ "$status" = 3 ] ;; # it ends as the night did, in which a version is slower
+	*) [ "$status" = 0 ] ;;
+	esac || bad=$((bad + 1))
 	echo "\$ $line"
 	head -n 60 "$3"
 	printf '[status %d, %d ms]\n\n' "$status" $((($(date +%s%N) - begun) / 1000000))
 done
-echo "$bad lines ended with another status than 0." >"$4"
+echo "$bad lines ended with another status than 0 ('nightly show' of the slower version: than 3)." >"$4"
 EOF
 	echo "## docs/$1.md"
 	echo
