@@ -2,31 +2,25 @@
 
 #include "base/error.h"
 
-#define RULE_ROW(constant, code, decision, performance, processor, own, same_build, disturbed, text)                                       \
-	{ code, text, decision, performance, processor, own, same_build, disturbed },
-
+#define RULE_ROW(constant, code, decision, when, text) { code, text, decision },
 static const struct {
 	const char *code, *text;
 	enum decision decision;
-	unsigned performance, processor, own;
-	enum rule_condition same_build, disturbed;
 } rules[RULES] = { RULE_ROWS(RULE_ROW) };
 
-static bool meets(enum rule_condition condition, bool value)
-{
-	return condition == RULE_EITHER || (condition == RULE_YES) == value;
-}
+#define RULE_WHEN(constant, code, decision, when, text)                                                                                    \
+	if (when)                                                                                                                          \
+		return constant;
 
 enum rule rule_of(const struct rule_input *in)
 {
-	enum rule rule = 0;
+	enum { R = 1u << DECISION_REGRESSION, I = 1u << DECISION_IMPROVED, P = 1u << DECISION_PASS, U = 1u << DECISION_INCONCLUSIVE };
+	enum { NONE = 1u << RULE_UNKNOWN };
+	unsigned performance = 1u << in->performance, processor = 1u << in->processor, own = 1u << in->own;
 
 	ASSAY_BUG_IF(in->performance >= DECISIONS || in->processor > RULE_UNKNOWN || in->own > RULE_UNKNOWN);
-	while (rule < RULES && !(rules[rule].performance & 1u << in->performance && rules[rule].processor & 1u << in->processor &&
-				 rules[rule].own & 1u << in->own && meets(rules[rule].same_build, in->same_build) &&
-				 meets(rules[rule].disturbed, in->disturbed)))
-		rule++;
-	return rule;
+	RULE_ROWS(RULE_WHEN)
+	return RULES;
 }
 
 const char *rule_code(enum rule rule)

@@ -17,41 +17,30 @@ struct rule_input {
 	bool disturbed;		   /* the machines kept even the baseline's runs waiting, now more, now less */
 };
 
-/* Sets of decisions. */
-#define RULE_R	  (1u << DECISION_REGRESSION)
-#define RULE_I	  (1u << DECISION_IMPROVED)
-#define RULE_P	  (1u << DECISION_PASS)
-#define RULE_U	  (1u << DECISION_INCONCLUSIVE)
-#define RULE_NONE (1u << RULE_UNKNOWN)
-#define RULE_ALL  (~0u)
-
-enum rule_condition { RULE_EITHER, RULE_NO, RULE_YES };
-
-/* Constant, code of its reason, decision, performance, processor, own, same build, disturbed; what it says after "the verdict is X since".
- */
+/* Constant, code of its reason, decision, when it applies (sets of decisions: regression, improved, pass, unsettled, not known); what it
+ * says after "the verdict is X since". */
 /* clang-format off */
 #define RULE_ROWS(X)                                                                                                                       \
-	X(RULE_SAME_BUILD, "same_build", DECISION_ENVIRONMENT, RULE_R | RULE_I, RULE_ALL, RULE_ALL, RULE_YES, RULE_EITHER,                 \
+	X(RULE_SAME_BUILD, "same_build", DECISION_ENVIRONMENT, performance & (R | I) && in->same_build,                                    \
 	  "both versions are the same build, run by the same command: what moved is not the code")                                         \
-	X(RULE_COMPUTES_MORE, "computes_more", DECISION_REGRESSION, RULE_R | RULE_U, RULE_R, RULE_ALL, RULE_EITHER, RULE_EITHER,           \
+	X(RULE_COMPUTES_MORE, "computes_more", DECISION_REGRESSION, performance & (R | U) && processor & R,                                \
 	  "the candidate takes more processor time, and by enough to matter: that is the code")                                            \
-	X(RULE_HIDDEN, "hidden_by_busy", DECISION_REGRESSION, RULE_P | RULE_I, RULE_R, RULE_R | RULE_U | RULE_NONE, RULE_EITHER, RULE_YES,    \
+	X(RULE_HIDDEN, "hidden_by_busy", DECISION_REGRESSION, performance & (P | I) && processor & R && own & (R | U | NONE) && in->disturbed, \
 	  "the candidate takes more processor time, and by enough to matter; that the wall-clock time does not show it is because machines " \
 	  "were busy with something else for most of it")                                                                                  \
-	X(RULE_WAITS_MORE, "waits_more", DECISION_REGRESSION, RULE_R, RULE_ALL, RULE_R, RULE_EITHER, RULE_EITHER,                          \
+	X(RULE_WAITS_MORE, "waits_more", DECISION_REGRESSION, performance & R && own & R,                                                  \
 	  "the candidate waits more of its own accord (input and output, locks, sleep): it was not kept from a processor meanwhile")       \
-	X(RULE_WAITS_FOR_ITSELF, "waits_for_itself", DECISION_REGRESSION, RULE_R, RULE_P | RULE_I, RULE_P | RULE_I, RULE_EITHER, RULE_NO,  \
+	X(RULE_WAITS_FOR_ITSELF, "waits_for_itself", DECISION_REGRESSION, performance & R && processor & (P | I) && own & (P | I) && !in->disturbed, \
 	  "the candidate waits more for processors on machines that did not keep the baseline waiting: its own processes or threads are in " \
 	  "each other's way")                                                                                                              \
-	X(RULE_MACHINES_BUSY, "machines_busy", DECISION_ENVIRONMENT, RULE_R, RULE_P | RULE_I | RULE_U, RULE_P | RULE_I | RULE_U,           \
-	  RULE_EITHER, RULE_YES,                                                                                                           \
+	X(RULE_MACHINES_BUSY, "machines_busy", DECISION_ENVIRONMENT, performance & R && processor & (P | I | U) && own & (P | I | U) && in->disturbed, \
 	  "it is slower on the wall alone, where machines were busy with something else")                                                  \
-	X(RULE_ALIKE_BUT_BUSY, "computes_alike", DECISION_PASS, RULE_U | RULE_I, RULE_P, RULE_P, RULE_EITHER, RULE_YES,                    \
+	X(RULE_ALIKE_BUT_BUSY, "computes_alike", DECISION_PASS, performance & (U | I) && processor & P && own & P && in->disturbed,        \
 	  "processor time, and the wall-clock time without what machines withheld, rule out a slowdown that matters; the rest of the "     \
 	  "difference is machines that were busy with something else")                                                                     \
-	X(RULE_BETTER_BUT_BUSY, "computes_less", DECISION_IMPROVED, RULE_U, RULE_I, RULE_I, RULE_EITHER, RULE_YES,                         \
+	X(RULE_BETTER_BUT_BUSY, "computes_less", DECISION_IMPROVED, performance & U && processor & I && own & I && in->disturbed,          \
 	  "processor time, and the wall-clock time without what machines withheld, are better, and by enough to matter")                   \
-	X(RULE_DISTURBED, "disturbed", DECISION_ENVIRONMENT, RULE_U, RULE_ALL, RULE_ALL, RULE_EITHER, RULE_YES,                            \
+	X(RULE_DISTURBED, "disturbed", DECISION_ENVIRONMENT, performance & U && in->disturbed,                                             \
 	  "machines were busy with something else, and nothing is settled: measure again when they are quiet")
 /* clang-format on */
 

@@ -21,36 +21,23 @@ struct decision_input {
 	bool crashes;		   /* every run of the candidate crashed or hung, and none of the baseline's failed */
 };
 
-enum decision_condition { DECISION_EITHER, DECISION_NO, DECISION_YES };
-
-#define DECISION_OF(decision) (1u << (decision))
-
-#define FRESH_ANY (~0u)
-
-/* Constant, code of its reason, decision, verdicts, left out, fresh runs, control moved, chance, alike, crashes; what it says. */
+/* Constant, code of its reason, decision, when it applies; what it says. */
 /* clang-format off */
 #define DECISION_RULE_ROWS(X)                                                                                                              \
-	X(RULE_CRASHES, "every_run_crashes", DECISION_REGRESSION, DECISION_OF(DECISION_REGRESSION), DECISION_EITHER, FRESH_ANY,            \
-	  DECISION_EITHER, DECISION_EITHER, DECISION_EITHER, DECISION_YES,                                                                 \
+	X(RULE_CRASHES, "every_run_crashes", DECISION_REGRESSION, slower && in->crashes,                                                   \
 	  "every run of the candidate crashed, or was ended by its time limit after twice as long as any of the baseline had taken, and none " \
 	  "of the baseline failed: that is no matter of the machines and needs no confirmation")                                           \
-	X(RULE_LEFT_OUT, "too_many_left_out", DECISION_ENVIRONMENT, DECISION_OF(DECISION_INCONCLUSIVE), DECISION_YES, FRESH_ANY,           \
-	  DECISION_EITHER, DECISION_EITHER, DECISION_EITHER, DECISION_EITHER,                                                              \
+	X(RULE_LEFT_OUT, "too_many_left_out", DECISION_ENVIRONMENT, in->verdict == DECISION_INCONCLUSIVE && in->left_out,                  \
 	  "too many runs were disturbed by what else the machines did: measure again when they are quiet")                                 \
-	X(RULE_CONTROL, "control_moved", DECISION_ENVIRONMENT, DECISION_OF(DECISION_REGRESSION), DECISION_EITHER, FRESH_ANY,               \
-	  DECISION_YES, DECISION_EITHER, DECISION_EITHER, DECISION_EITHER,                                                                 \
+	X(RULE_CONTROL, "control_moved", DECISION_ENVIRONMENT, slower && in->control_moved,                                                \
 	  "the baseline, run once more beside itself, became slower as well: the machines moved, not the code")                            \
-	X(RULE_ALIKE, "findings_alike", DECISION_ENVIRONMENT, DECISION_OF(DECISION_REGRESSION), DECISION_EITHER, FRESH_ANY,                \
-	  DECISION_EITHER, DECISION_EITHER, DECISION_YES, DECISION_EITHER,                                                                 \
+	X(RULE_ALIKE, "findings_alike", DECISION_ENVIRONMENT, slower && in->alike,                                                         \
 	  "nearly everything that was measured this night leans the same way, or rests on the same machine: the night suspects itself")    \
-	X(RULE_NOT_SEEN, "not_seen_again", DECISION_INCONCLUSIVE, DECISION_OF(DECISION_REGRESSION), DECISION_EITHER,                       \
-	  1u << FRESH_NOT_SEEN, DECISION_EITHER, DECISION_EITHER, DECISION_EITHER, DECISION_EITHER,                                        \
+	X(RULE_NOT_SEEN, "not_seen_again", DECISION_INCONCLUSIVE, slower && in->fresh == FRESH_NOT_SEEN,                                   \
 	  "a regression was found, and fresh runs did not show it again on enough machines")                                               \
-	X(RULE_NOT_CONFIRMED, "not_confirmed", DECISION_INCONCLUSIVE, DECISION_OF(DECISION_REGRESSION), DECISION_EITHER,                   \
-	  1u << FRESH_DUE, DECISION_EITHER, DECISION_EITHER, DECISION_EITHER, DECISION_EITHER,                                             \
+	X(RULE_NOT_CONFIRMED, "not_confirmed", DECISION_INCONCLUSIVE, slower && in->fresh == FRESH_DUE,                                    \
 	  "a regression was found, and there was no time left to confirm it by fresh runs")                                                \
-	X(RULE_CHANCE, "may_be_chance", DECISION_INCONCLUSIVE, DECISION_OF(DECISION_REGRESSION), DECISION_EITHER, 1u << FRESH_NONE,        \
-	  DECISION_EITHER, DECISION_YES, DECISION_EITHER, DECISION_EITHER,                                                                 \
+	X(RULE_CHANCE, "may_be_chance", DECISION_INCONCLUSIVE, slower && in->fresh == FRESH_NONE && in->chance,                            \
 	  "among as many comparisons as this night has, a finding as weak as this one may be chance (false discovery rate 5 %)")
 /* clang-format on */
 
