@@ -532,10 +532,12 @@ static void run_pass_output(struct run *run, int which)
 static void run_turns(struct run *run, int64_t wall_ns)
 {
 	const struct turns *turns = run->sampler ? sampler_turns(run->sampler, run->ended_ns) : NULL;
+	const struct timeval *user = &run->usage.ru_utime, *sys = &run->usage.ru_stime;
+	int64_t cpu_us = ((int64_t)user->tv_sec + sys->tv_sec) * 1000000 + user->tv_usec + sys->tv_usec;
 
 	run->accounts.told.idle_ns = -1;
 	if (turns)
-		run->accounts.told = turns_of(turns, wall_ns);
+		run->accounts.told = turns_of(turns, wall_ns, 1000 * cpu_us);
 }
 
 static void run_say_result(struct run *run)

@@ -209,10 +209,10 @@ static void take_program(struct sampler *s, const struct perf_event_header *reco
 	sampler_maps_name(s->maps, pid, program_of(s, *name ? name : "?"));
 }
 
-/* pid, parent's pid, ... */
+/* pid, parent's pid, thread, parent's thread, time, ... */
 static void take_process(struct sampler *s, struct ring *ring, const struct perf_event_header *record)
 {
-	uint32_t ids[2];
+	uint32_t ids[3];
 
 	memcpy(ids, record + 1, sizeof(ids));
 	if (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC) {
@@ -224,6 +224,7 @@ static void take_process(struct sampler *s, struct ring *ring, const struct perf
 	} else if (record->type == PERF_RECORD_FORK && is_ours(s, ids[1])) {
 		s->processes += ids[0] != ids[1];
 		s->several = true;
+		sampler_turns_born(&s->turns, ring->next_ns, ids[2]);
 		sampler_maps_fork(s->maps, ids[0], ids[1]);
 	} else if (record->type == PERF_RECORD_FORK && ids[0] != s->command) {
 		sampler_maps_forget(s->maps, ids[0]);
@@ -295,7 +296,7 @@ static void take_switch(struct sampler *s, const struct ring *ring, const struct
 		sampler_turns_left(&s->turns, (size_t)(ring - s->rings), words[2], (uint32_t)(words[1] >> 32));
 	else
 		sampler_turns_came(&s->turns, (size_t)(ring - s->rings), words[2], (uint32_t)(words[0] >> 32),
-				   who_of(s, ring, (uint32_t)words[0]));
+				   who_of(s, ring, (uint32_t)words[0]), (uint32_t)(words[1] >> 32));
 }
 
 static void take_record(struct sampler *s, struct ring *ring, struct perf_event_header *record)

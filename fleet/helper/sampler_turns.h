@@ -4,6 +4,8 @@
 
 #include "fleet/helper/turns.h"
 
+#define TURNS_BORN 64 /* that may wait for a first processor at once */
+
 struct sampler_turns {
 	struct turns turns;
 	struct sampler_turns_ring {
@@ -13,8 +15,14 @@ struct sampler_turns {
 		uint32_t left;	      /* the thread of the last change, */
 		enum turns_who left_who;
 		uint64_t left_ns;
+		uint64_t came_ns;
 		bool left_known; /* of which it is not told yet: nobody has come since */
 	} rings[TURNS_PROCESSORS];
+	struct {
+		uint32_t thread;
+		uint64_t time_ns;
+	} born[TURNS_BORN]; /* the last n_born of them */
+	size_t n_born;
 	size_t n;
 	bool known; /* of all processors */
 	bool open;  /* a window, since begun_ns; else the next one begins at next_ns */
@@ -34,8 +42,11 @@ void sampler_turns_take(struct sampler_turns *turns, size_t ring, uint64_t time_
  * waiting. */
 void sampler_turns_left(struct sampler_turns *turns, size_t ring, uint64_t time_ns, uint32_t thread);
 
-/* Then a thread came there after this one of `who`, of whose leaving nothing may have been told. */
-void sampler_turns_came(struct sampler_turns *turns, size_t ring, uint64_t time_ns, uint32_t thread, enum turns_who who);
+/* A thread was made then. While an idle processor wakes up for it, the kernel's accounts charge it (Linux 6.18), beside who has made it. */
+void sampler_turns_born(struct sampler_turns *turns, uint64_t time_ns, uint32_t thread);
+
+/* Then thread `comes` came there after this one of `who`, of whose leaving nothing may have been told. */
+void sampler_turns_came(struct sampler_turns *turns, size_t ring, uint64_t time_ns, uint32_t thread, enum turns_who who, uint32_t comes);
 
 /* All up to end_ns was taken, with so many records lost since the beginning. Ends a window that was long enough; with `last` any. */
 void sampler_turns_drain(struct sampler_turns *turns, uint64_t end_ns, uint64_t lost, bool last);

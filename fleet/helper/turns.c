@@ -42,7 +42,7 @@ void turns_release(struct turns *t)
 
 struct window {
 	uint64_t from_ns, until_ns;
-	double idle_ns, shut_out;
+	double idle_ns, beside_ns, shut_out;
 	uint8_t on[TURNS_PROCESSORS]; /* who comes next */
 	size_t ours, idle;	      /* of them */
 	bool over;		      /* it ends because of a processor nothing more was told */
@@ -72,6 +72,7 @@ static bool window_find(const struct turns *t, uint64_t end_ns, uint64_t after_n
 static void window_spend(struct window *w, double ns)
 {
 	w->idle_ns += w->ours == 0 ? ns : 0.0;
+	w->beside_ns += w->ours > 1 ? (double)(w->ours - 1) * ns : 0.0;
 	w->shut_out += w->ours == 0 && w->idle == 0 ? ns : 0.0;
 }
 
@@ -126,6 +127,7 @@ void turns_end(struct turns *t, uint64_t end_ns, uint64_t after_ns)
 		window_go(t, &w);
 		t->seen_ns += weight * (double)(w.until_ns - w.from_ns);
 		t->idle_ns += weight * w.idle_ns;
+		t->beside_ns += weight * w.beside_ns;
 		t->shut_out_ns += weight * w.shut_out;
 		t->covered_ns = w.until_ns;
 		span_choose(t, &w);
@@ -133,10 +135,14 @@ void turns_end(struct turns *t, uint64_t end_ns, uint64_t after_ns)
 	t->n = 0;
 }
 
-struct turns_told turns_of(const struct turns *t, int64_t wall_ns)
+struct turns_told turns_of(const struct turns *t, int64_t wall_ns, int64_t cpu_ns)
 {
-	if (!(t->seen_ns > 0))
+	double scale = t->seen_ns > 0 ? (double)wall_ns / t->seen_ns : 0.0, idle_ns = t->idle_ns * scale,
+	       left_ns = (double)(wall_ns - cpu_ns) + t->beside_ns * scale;
+
+	if (!(scale > 0))
 		return (struct turns_told){ -1, -1 };
-	return (struct turns_told){ (int64_t)(t->idle_ns / t->seen_ns * (double)wall_ns),
-				    (int64_t)(t->shut_out_ns / t->seen_ns * (double)wall_ns) };
+	if (t->beside_ns + t->shut_out_ns < t->idle_ns - t->shut_out_ns)
+		idle_ns = left_ns > 0 ? left_ns : 0.0;
+	return (struct turns_told){ (int64_t)idle_ns, (int64_t)(t->shut_out_ns * scale) };
 }

@@ -1,7 +1,6 @@
 /* Of a command with several threads and processes: for how long none of them had a processor. The accounts do not say it: the time of two
- * that are at work at once is in them twice, and of one that wakes an idle processor some kernels (Linux 6.18) count from when it was
- * woken. The kernel tells of each change of a processor, for a while now and then, for it costs; so long is a window. Without knowledge of
- * where that comes from. */
+ * that are at work at once is in them twice. The kernel tells of each change of a processor, for a while now and then, for it costs; so
+ * long is a window. Without knowledge of where that comes from. */
 #ifndef FLEET_HELPER_TURNS_H
 #define FLEET_HELPER_TURNS_H
 
@@ -30,6 +29,7 @@ struct turns {
 	uint64_t begun_ns, covered_ns; /* this window, to be told of; up to when windows stand for the time */
 	/* Of all windows, each for the time since the end of what the one before has told: */
 	double seen_ns, idle_ns; /* of the time; none was at work */
+	double beside_ns;	 /* of all that were at work but one */
 	double shut_out_ns;	 /* none was at work, and no processor was idle */
 };
 
@@ -46,11 +46,13 @@ void turns_end(struct turns *turns, uint64_t end_ns, uint64_t after_ns);
 
 void turns_release(struct turns *turns);
 
-/* Of the whole run, which took so long. */
+/* Of the whole run, which took so long, and by the accounts so much of processors' time. Some kernels (Linux 6.18) charge who is woken
+ * while an idle processor wakes up for it: what is charged is no waiting. What was seen in a part of the time differs by what was not: so
+ * where they were at work beside each other, or shut out, for less than they waited, waiting is what the accounts leave. */
 struct turns_told {
 	int64_t idle_ns; /* -1: not known */
 	int64_t shut_out_ns;
 };
-struct turns_told turns_of(const struct turns *turns, int64_t wall_ns);
+struct turns_told turns_of(const struct turns *turns, int64_t wall_ns, int64_t cpu_ns);
 
 #endif

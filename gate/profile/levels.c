@@ -33,8 +33,7 @@ double level_blurred(double cpu_s, double processes, double tick_s)
 	return processes <= 1 && cpu_s >= tick_s ? 0.0 : fmin(most, cpu_s);
 }
 
-/* Of several at work the wall-clock time says nothing: two may be at work at once, and what wakes an idle processor may be counted before
- * it has one. */
+/* Of several at work the wall-clock time says nothing, for two may be at work at once. */
 static double level_all(const struct level_run *run)
 {
 	double wall = run->wall - run->delay, cpu = run->user + run->sys;
@@ -256,7 +255,7 @@ static void level_delays(struct level_run *run, double others)
 #define SHUT_OUT_UNSEEN 2 /* it may be so many times as long as was seen in a part of the time */
 
 /* With all processors seen: others kept it waiting for no longer than none of these was idle, and no longer than it said to be ready for
- * one. That an idle one has to wake up before it takes over is of the program's own waiting. It cannot be longer than none of the command
+ * one. That an idle one has to wake up before it takes over is the program's own. It cannot be longer than none of the command
  * was at work. */
 static void level_idle(struct level_run *run, const struct helper_result *r)
 {

@@ -42,7 +42,8 @@ static void test_window(void **state)
 	assert_near(t.seen_ns, 11000); /* of which 10 in the window */
 	assert_near(t.idle_ns, 4000 * 1.1);
 	assert_near(t.shut_out_ns, 2000 * 1.1);
-	told = turns_of(&t, 22000);
+	assert_near(t.beside_ns, 2000 * 1.1);
+	told = turns_of(&t, 22000, 19000);
 	assert_int_equal(told.idle_ns, 8800);
 	assert_int_equal(told.shut_out_ns, 4400);
 	turns_begin(&t, 2, 20000);
@@ -53,7 +54,22 @@ static void test_window(void **state)
 	assert_near(t.seen_ns, 11000 + 6000 * 2.5); /* from where the last one ended to where this one did */
 	assert_near(t.idle_ns, 4400);
 	turns_release(&t);
-	assert_int_equal(turns_of(&t, 88000).idle_ns, -1);
+	assert_int_equal(turns_of(&t, 88000, 0).idle_ns, -1);
+}
+
+/* What the accounts charge is no waiting, though it was seen that none was at work; but where several were at work beside each other for
+ * longer than none was, or had no processor, it is known better what was seen. */
+static void test_charged(void **state)
+{
+	struct turns t = { .seen_ns = 1000, .idle_ns = 300, .beside_ns = 50 };
+
+	(void)state;
+	assert_int_equal(turns_of(&t, 2000, 1600).idle_ns, 500);
+	assert_int_equal(turns_of(&t, 2000, 2200).idle_ns, 0);
+	t.beside_ns = 400;
+	assert_int_equal(turns_of(&t, 2000, 1600).idle_ns, 600);
+	t = (struct turns){ .seen_ns = 1000, .idle_ns = 300, .shut_out_ns = 200 };
+	assert_int_equal(turns_of(&t, 2000, 1600).idle_ns, 600);
 }
 
 /* What made so many changes that the window was over early stands for its own time alone: what came then, the next window tells. */
@@ -196,17 +212,17 @@ static struct sampler_turns told_of_two(void)
 static void tell(struct sampler_turns *t, bool idle_told)
 {
 	sampler_turns_take(t, 0, 2000, 5, TURNS_SELF, true);
-	sampler_turns_came(t, 0, 2000, 5, TURNS_SELF);
+	sampler_turns_came(t, 0, 2000, 5, TURNS_SELF, 20);
 	sampler_turns_take(t, 0, 5000, 7, TURNS_OURS, true);
-	sampler_turns_came(t, 0, 5000, 7, TURNS_OURS);
+	sampler_turns_came(t, 0, 5000, 7, TURNS_OURS, 20);
 	if (idle_told)
 		sampler_turns_take(t, 1, 5500, 0, TURNS_IDLE, true);
-	sampler_turns_came(t, 1, 5500, 0, TURNS_IDLE);
+	sampler_turns_came(t, 1, 5500, 0, TURNS_IDLE, 20);
 	sampler_turns_take(t, 1, 8000, 8, TURNS_OURS, true);
-	sampler_turns_came(t, 1, 8000, 8, TURNS_OURS);
+	sampler_turns_came(t, 1, 8000, 8, TURNS_OURS, 20);
 	if (idle_told)
 		sampler_turns_take(t, 0, 8500, 0, TURNS_IDLE, true);
-	sampler_turns_came(t, 0, 8500, 0, TURNS_IDLE);
+	sampler_turns_came(t, 0, 8500, 0, TURNS_IDLE, 20);
 	sampler_turns_take(t, 0, 9000, 7, TURNS_OURS, true);
 }
 
@@ -234,20 +250,53 @@ static void test_telling(void **state)
 
 	(void)state;
 	sampler_turns_take(&t, 0, 2000, 5, TURNS_SELF, true);
-	sampler_turns_came(&t, 0, 2000, 5, TURNS_SELF);
+	sampler_turns_came(&t, 0, 2000, 5, TURNS_SELF, 20);
 	sampler_turns_take(&t, 0, 5000, 7, TURNS_OURS, true);
 	sampler_turns_left(&t, 0, 5600, 7);
-	sampler_turns_came(&t, 0, 6000, 7, TURNS_OURS);
+	sampler_turns_came(&t, 0, 6000, 7, TURNS_OURS, 20);
 	sampler_turns_take(&t, 1, 7000, 8, TURNS_OTHER, true);
 	sampler_turns_left(&t, 1, 7100, 9); /* not that one */
-	sampler_turns_came(&t, 0, 9000, 0, TURNS_IDLE);
+	sampler_turns_came(&t, 0, 9000, 0, TURNS_IDLE, 20);
 	sampler_turns_take(&t, 0, 12000, 7, TURNS_OURS, true);
-	sampler_turns_left(&t, 0, 12400, 7);		  /* nobody says that they came */
-	sampler_turns_came(&t, 1, 13000, 10, TURNS_OURS); /* beside that one, which is told later */
-	sampler_turns_came(&t, 0, 15000, 0, TURNS_IDLE);
+	sampler_turns_left(&t, 0, 12400, 7);		      /* nobody says that they came */
+	sampler_turns_came(&t, 1, 13000, 10, TURNS_OURS, 20); /* beside that one, which is told later */
+	sampler_turns_came(&t, 0, 15000, 0, TURNS_IDLE, 20);
 	sampler_turns_take(&t, 0, 16000, 7, TURNS_OURS, true);
 	turns_end(&t.turns, 15000, 0);
 	assert_near(t.turns.idle_ns, (1000 + 2000) * (14000.0 / 13000));
+	turns_release(&t.turns);
+}
+
+/* While an idle processor wakes up for a thread that is new, the accounts charge that one; not later, nor where it was not idle, nor before
+ * it was. */
+static void test_born(void **state)
+{
+	struct sampler_turns t = told_of_two();
+
+	(void)state;
+	t.begun_ns = 400;
+	sampler_turns_born(&t, 300, 10);
+	sampler_turns_take(&t, 0, 2000, 5, TURNS_SELF, true);
+	sampler_turns_came(&t, 0, 2000, 5, TURNS_SELF, 7);
+	sampler_turns_born(&t, 3000 - CHARGED_NS, 8);
+	sampler_turns_take(&t, 0, 5000, 7, TURNS_OURS, true);
+	sampler_turns_came(&t, 0, 5000, 7, TURNS_OURS, 0);
+	sampler_turns_came(&t, 1, 7000, 0, TURNS_IDLE, 8);
+	sampler_turns_born(&t, 7500 - CHARGED_NS, 9);
+	sampler_turns_take(&t, 1, 8000, 8, TURNS_OURS, true);
+	sampler_turns_came(&t, 1, 8000, 8, TURNS_OURS, 0);
+	sampler_turns_came(&t, 0, 8500, 0, TURNS_IDLE, 8);
+	sampler_turns_take(&t, 0, 9000, 8, TURNS_OURS, true);
+	sampler_turns_came(&t, 0, 9000, 8, TURNS_OURS, 0);
+	sampler_turns_came(&t, 1, 9400, 0, TURNS_IDLE, 9); /* idle since 8000: from there on */
+	sampler_turns_came(&t, 0, 9600, 0, TURNS_IDLE, 10);
+	sampler_turns_take(&t, 0, 10000, 10, TURNS_OURS, true);
+	sampler_turns_take(&t, 1, 10000, 9, TURNS_OURS, true);
+	left_add(&t, &t.rings[0], t.rings[0].left_ns);
+	left_add(&t, &t.rings[1], t.rings[1].left_ns);
+	turns_end(&t.turns, 10000, 0);
+	assert_near(t.turns.idle_ns, 0);
+	assert_near(t.turns.beside_ns, (2000 + 500 + 400) * (9.0 / 8));
 	turns_release(&t.turns);
 }
 
@@ -306,6 +355,7 @@ static void test_cost(void **state)
 int suite_turns(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_window),  cmocka_unit_test(test_over_early),
+					    cmocka_unit_test(test_charged), cmocka_unit_test(test_born),
 					    cmocka_unit_test(test_turns),   cmocka_unit_test(test_idle_untold),
 					    cmocka_unit_test(test_telling), cmocka_unit_test(test_refused),
 					    cmocka_unit_test(test_cost) };
