@@ -5,7 +5,7 @@ import re
 import subprocess
 import tempfile
 
-SCHEDULING = ("sched_switch", "sched_waking", "sched_wakeup", "sched_wakeup_new")
+SCHEDULING = ("sched_switch", "sched_waking", "sched_wakeup", "sched_wakeup_new", "sched_stat_runtime")
 
 
 class Instance:
@@ -51,7 +51,7 @@ def scheduling(comm):
 
 def told(lines, comm):
     """(time in s, task, what becomes of it: "run", "ready", "off", "gone", "waking" (another one begins to wake it), "woken"); or of a processor,
-    "idle" or "busy"."""
+    "idle" or "busy"; or the seconds that the kernel has just charged to a task that has a processor."""
     line_of = re.compile(r"\[(\d+)\] \S+ +([\d.]+): (sched_\w+): (.*)")
     switch_of = re.compile(r"prev_comm=(.*) prev_pid=(\d+) prev_prio=-?\d+ prev_state=(\S+) ==> next_comm=(.*) next_pid=(\d+)")
     for line in lines:
@@ -63,8 +63,9 @@ def told(lines, comm):
         at = float(found[2])
         switch = switch_of.match(found[4])
         if not switch:
-            woken = re.search(r" pid=(\d+)", " " + found[4])
-            yield at, int(woken[1]), "waking" if found[3] == "sched_waking" else "woken"
+            task = int(re.search(r" pid=(\d+)", " " + found[4])[1])
+            charged = re.search(r" runtime=(\d+)", found[4])
+            yield at, task, int(charged[1]) / 1e9 if charged else "waking" if found[3] == "sched_waking" else "woken"
             continue
         if switch[1] == comm:
             yield at, int(switch[2]), "ready" if switch[3].startswith("R") else "gone" if switch[3][0] in "XZ" else "off"
@@ -74,17 +75,22 @@ def told(lines, comm):
 
 
 def events_of(lines, comm):
-    """The same in the order of time, without "waking". Some kernels tell nothing of what a processor does while its idle task has it (Linux 6.18:
-    of all but the first one): neither that it wakes a task nor that this one comes to the processor. What leaves one without having come has
-    done so when it was woken."""
-    states, waking, events = {}, {}, []
+    """The same in the order of time, without "waking". That a task comes to a processor is when the kernel's accounts begin to charge it, as they
+    say when it leaves: so nothing is both waiting and the processor's time. Some kernels (Linux 6.18) tell nothing of what a processor does while its
+    idle task has it, and charge a new task from when it was made, while an idle processor wakes up for it."""
+    states, waking, charged, events = {}, {}, {}, []
     for at, task, state in sorted(told(lines, comm), key=lambda event: event[0]):
+        if isinstance(state, float):
+            charged[task] = charged.get(task, 0) + state
+            continue
         before = states.get(task)
         if state in ("waking", "woken"):
             waking[task] = at
         if state == "waking":
             continue
-        if state in ("ready", "off", "gone") and before in ("off", "woken") and task in waking:
+        if state in ("ready", "off", "gone") and task in charged:
+            events.append((at - charged.pop(task), task, "run"))
+        elif state in ("ready", "off", "gone") and before in ("off", "woken") and task in waking:
             events.append((waking[task], task, "run"))
         if state != "woken" or before != "run":  # else it had not gone to sleep yet
             states[task] = state
