@@ -21,7 +21,7 @@ import traced
 
 BUDGET_S, MORE_BUDGET_S = 8, 3
 RUN_S = .5
-SEED, MORE = int(os.environ.get("PROFILE_SEED", "17")), 60
+SEED, MORE = int(os.environ.get("PROFILE_SEED", "17")), 180
 MORE_TO_DO = 75
 PICKED = [{part: 100} for part in ("arithmetic", "strings", "allocation", "file-data", "file-metadata", "faults", "locks", "sockets")] + [
     {"arithmetic": 30, "file-data": 20, "strings": 20, "sorting": 15, "mapping": 15},  # was trusted and wrong by machines alone
@@ -152,8 +152,8 @@ def answers(work):
 def run_truth(rows, idle=None):
     """Of one run: shares of its time by level and by part; rows: part -> seconds of each kind. `small`: of what is before and beside
     the turns it is not known whether it was the kernel's. `idle`: seconds for which, by the kernel's trace, none of its threads and
-    processes had a processor, less those for which one was ready and others had all of them. Without, waiting is what is left of each turn's time; of several at work that would be
-    too little, for what two of them compute at once is counted twice, and hides as much of the waiting."""
+    processes was charged for a processor, less those for which one was ready and others had all of them. Without, waiting is what is left of each turn's
+    time; of several at work that would be too little, for what two of them compute at once is counted twice, and hides as much of the waiting."""
     levels = collections.Counter()
     parts = collections.Counter()
     for part, (wall, cpu, _, _, delay, calls, mapping, n, touching) in rows.items():

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Profiles of commands on this machine, held against what is known of them: programs of known composition (tests/apps/composed.c), and
-# fifteen real ones. Some 20 minutes. PROFILE_WORK keeps what was measured: a second call goes on where the first one ended; without it all
+# fifteen real ones. Some 25 minutes. PROFILE_WORK keeps what was measured: a second call goes on where the first one ended; without it all
 # is measured anew. PROFILE_SLICE, seconds: each call ends by itself after about so long (status 75) until all is measured. PROFILE_SEED
 # (17) draws other compositions. Root, where the kernel's tracing is to be had: else the real programs are left out.
 . tests/lib_evidence.sh
@@ -23,12 +23,12 @@ fi
 	echo '## Programs of known composition'
 	echo
 	echo 'Sixteen parts, one to five at a time, by turns; each times itself, the kernel by the time stamp counter around its calls, so that the truth'
-	echo 'owes nothing to ticks or samples. Thirty compositions get 8 s each, sixty more 3 s, for the intervals. Every row of every answer:'
+	echo 'owes nothing to ticks or samples. Thirty compositions get 8 s each, 180 more 3 s, for the intervals. Every row of every answer:'
 	echo "[profile.csv](profile.csv). Drawn with seed ${PROFILE_SEED:-17}. A row is judged where the answer or the truth gives it 2 % of the time or more."
 	echo
-	echo 'Waiting of one thread is what is left of wall-clock time after the processor'"'"'s time; of several, the time in which none of them had a'
-	echo 'processor, as processors told of their changes in a part of it, but for that in which one was ready and no processor idle. The truth of several'
-	echo 'is the same by the whole trace of the kernel. Intervals of categories'
+	echo 'Waiting of one thread is what is left of wall-clock time after the processor'"'"'s time; of several, what is left with the time that they are'
+	echo 'at work beside each other, as processors told of their changes in a part of it, but for that in which one was ready and no processor idle.'
+	echo 'The truth of several is the time in which the kernel charged none of them, by the whole of its trace. Intervals of categories'
 	echo 'are as wide as the runs differ in them.'
 	echo
 	echo 'What an interval is worth is seen where the truth is known to half of its width or better. Where the truth is itself a range, an interval'
