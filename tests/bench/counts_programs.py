@@ -136,19 +136,30 @@ def sense(assay, composed, work):
             out.write(json.dumps({"words": words, "told": told, "truth": (before + processor_share(composed, words)) / 2}) + "\n")
 
 
+def sensed_truth(answer, name):
+    """From, to: of the processor how much of its time the program had one. A quota takes no longer than that, and no shorter than until the
+    program has had all of its time: what it sleeps for may pass while it has used its quota up."""
+    share, dose = answer["truth"], answer["told"][name]["dose"] / 100
+    return (max((1 + dose) * share - 1, 0) / dose if name == "quota" else share), share
+
+
 def sensed_page(work):
     all_of = lines_of(os.path.join(work, "sensed.jsonl"))
-    print("\n| program | had a processor | a slower one costs | 90 % interval | a quota of it | 90 % interval |\n| --- | ---: | ---: | --- | ---: | --- |")
+    print("\n| program | had a processor | a slower one costs | 90 % interval | a quota should cost | costs | 90 % interval |\n"
+          "| --- | ---: | ---: | --- | ---: | ---: | --- |")
     for a in all_of:
         row = [" ".join(w for w in a["words"] if w.split("=")[0] not in ("seconds", "work")), f"{a['truth']:.2f}"]
         for name in ("processor", "quota"):
             s = a["told"][name]
+            if name == "quota":
+                row.append("" if s["cost"] is None else "{:.2f} to {:.2f}".format(*sensed_truth(a, name)))
             row += [s["refused"] or "not told from nothing", ""] if s["cost"] is None else [f"{s['cost']:.2f}", f"{s['low']:.2f} to {s['high']:.2f}"]
         print("| " + " | ".join(row) + " |")
     for name in ("processor", "quota"):
-        rows = [(a["told"][name], a["truth"]) for a in all_of if a["told"][name]["cost"] is not None]
-        print(f"\n{name}: {sum(s['low'] <= t <= s['high'] for s, t in rows)} of {len(rows)} intervals hold it, off by "
-              f"{sum(abs(s['cost'] - t) for s, t in rows) / max(len(rows), 1):.2f} on the average, by {max((abs(s['cost'] - t) for s, t in rows), default=0):.2f} at most.")
+        rows = [(a["told"][name], *sensed_truth(a, name)) for a in all_of if a["told"][name]["cost"] is not None]
+        errors = [max(low - s["cost"], s["cost"] - high, 0) for s, low, high in rows]
+        print(f"\n{name}: {sum(s['low'] <= high and s['high'] >= low for s, low, high in rows)} of {len(rows)} intervals hold it, off by "
+              f"{sum(errors) / max(len(rows), 1):.2f} on the average, by {max(errors, default=0):.2f} at most.")
 
 
 # ---- the page ----

@@ -22,7 +22,7 @@ gcc -O2 -pthread -o "$kept/composed" tests/apps/composed.c
 	echo
 	echo 'For each part by which it is slower, by how much the wall-clock time grows: that is how much of its time a program had one. Programs of known'
 	echo 'composition (tests/apps/composed.c) with fixed work, which say for how long they had one; the processor is interrupted, or 80 % of its time taken'
-	echo 'away by a quota.'
+	echo 'away by a quota. That costs less where a program sleeps while it has used its quota up: no less than until it has had all of its time.'
 	/usr/bin/python3 tests/bench/counts_programs.py sensed_page "$kept"
 } >"$work/page"
 evidence_done
