@@ -5,6 +5,7 @@
 #include "gate/page/html.h"
 #include "gate/variance/long_waits.h"
 #include "gate/variance/more_work.h"
+#include "gate/variance/processors.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -122,11 +123,25 @@ static void answer_chance(const struct variance *v, struct document *d)
 	mem_free(lost, from, to);
 }
 
+/* Where it is so all along, nothing shows what is usual. */
+static void answer_waited(const struct variance *v, size_t process, double waited_s, struct document *d)
+{
+	const struct fragment_process *p = &v->fragments.processes[process];
+	char *waited = variance_seconds(waited_s);
+
+	doc_line(d, "but %s was ready to run and had no processor for %s, %.0f %% of its time: '--region %lld:%.2f-%.2f' tells who used it",
+		 p->name, waited, 100 * fmin(waited_s / p->thread_s, 1), p->rank >= 0 ? (long long)p->rank : (long long)process, p->start_s,
+		 p->end_s);
+	free(waited);
+}
+
 static void answer_nothing(const struct variance *v, struct document *d)
 {
+	double waited_s;
+	size_t waited = processors_waited_most(&v->fragments, 1 - v->threshold, v->least_s, &waited_s);
 	char *least = variance_seconds(v->least_s), *waits = long_waits_sentence(v);
-	bool doubtful =
-	    variance_coverage(v) < FEW || waiting_share(v) > 1 - FEW || waits || v->chance.time_s > DOUBTFUL * v->chance.expected_s;
+	bool doubtful = variance_coverage(v) < FEW || waiting_share(v) > 1 - FEW || waits || waited < v->fragments.n_processes ||
+			v->chance.time_s > DOUBTFUL * v->chance.expected_s;
 	struct buf text = BUF_INIT;
 
 	buf_format(&text, "no variance above %.0f %% that cost %s or more was found%s; ", 100 * (1 - v->threshold), least,
@@ -139,6 +154,8 @@ static void answer_nothing(const struct variance *v, struct document *d)
 	buf_format(&text, "%.0f %% %sin fixed work that repeats (coverage)", 100 * variance_coverage(v),
 		   waiting_share(v) >= WAITED ? "was " : "of the time was ");
 	doc_answer(d, doubtful ? DOC_DOUBTFUL : DOC_GOOD, "", "%s", text.bytes);
+	if (waited < v->fragments.n_processes)
+		answer_waited(v, waited, waited_s, d);
 	if (v->chance.fragments)
 		answer_chance(v, d);
 	buf_release(&text);

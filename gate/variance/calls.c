@@ -79,6 +79,7 @@ static const struct call_row rows[] = {
 	{ "clock_nanosleep", ACTIVITY_WAITING, false },
 	{ "wait*", ACTIVITY_WAITING, false },
 	{ "sigwait*", ACTIVITY_WAITING, false },
+	{ "sigsuspend", ACTIVITY_WAITING, false },
 	{ "pause", ACTIVITY_WAITING, false },
 };
 

@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TAG_MASK (((UINT64_C(1) << INTERPOSE_TAG_BITS) - 1) << INTERPOSE_PEER_BITS)
-#define PARTNERS 0x1p50 /* all bits of a partner */
+#define TAG_MASK      (((UINT64_C(1) << INTERPOSE_TAG_BITS) - 1) << INTERPOSE_PEER_BITS)
+#define PARTNERS      0x1p50 /* all bits of a partner */
+#define FEW_STOOD_FOR 8
 
 /* The columns of a file by what they mean; SIZE_MAX: it has none. */
 struct columns {
@@ -223,8 +224,10 @@ char *fragment_thread_text(const struct fragment_process *process, uint32_t thre
 static void process_describe(const struct samples *s, struct fragment_process *p)
 {
 	const char *program = samples_info(s, "program"), *host = samples_info(s, "host"), *slash = program ? strrchr(program, '/') : NULL;
+	const char *arguments = samples_info(s, "arguments");
 
 	p->program = mem_string(program ? slash ? slash + 1 : program : "");
+	p->arguments = mem_string(arguments ? arguments : "");
 	p->host = mem_string(host ? host : "");
 	p->rank = rank_of(s);
 	p->pid = s->pid;
@@ -242,7 +245,7 @@ static void process_release(struct fragment_process *p)
 {
 	for (size_t i = 0; i < p->n_named; i++)
 		free(p->named[i].name);
-	mem_free(p->named, p->name, p->program, p->host);
+	mem_free(p->named, p->name, p->program, p->arguments, p->host);
 }
 
 /* The same process from another file is a copy, or the same file by another name. */
@@ -381,6 +384,52 @@ static uint64_t run_began(const struct fragments *f, size_t process)
 	return began;
 }
 
+struct command {
+	const struct fragment_process *process;
+	size_t at;
+};
+
+ORDER_BY(commands_order, struct command, BY_UP(process->run) BY_TEXT(process->program) BY_TEXT(process->arguments) BY_UP(at))
+
+/* What a program was asked to do is a part of its work where nothing else tells that: of processes without ranks, which of the different
+ * command lines of their program in their run theirs is, from 0, in the order in which the first of each began. free() it. */
+static double *commands_number(const struct fragments *f)
+{
+	struct command *commands = mem_new(f->n_processes, sizeof(*commands));
+	size_t *first = mem_new(f->n_processes, sizeof(*first)), *of_program = mem_new(f->n_processes, sizeof(*of_program));
+	double *number = mem_new(f->n_processes, sizeof(*number)), *n = mem_new(f->n_processes, sizeof(*n));
+
+	for (size_t p = 0; p < f->n_processes; p++)
+		commands[p] = (struct command){ &f->processes[p], p };
+	order_sort(commands, f->n_processes, commands_order);
+	for (size_t i = 0; i < f->n_processes; i++) {
+		const struct fragment_process *p = commands[i].process, *before = i ? commands[i - 1].process : NULL;
+		bool same_program = before && before->run == p->run && strcmp(before->program, p->program) == 0;
+		size_t last = i ? commands[i - 1].at : 0;
+
+		of_program[commands[i].at] = same_program ? of_program[last] : commands[i].at;
+		first[commands[i].at] = same_program && strcmp(before->arguments, p->arguments) == 0 ? first[last] : commands[i].at;
+	}
+	for (size_t p = 0; p < f->n_processes; p++)
+		if (f->processes[p].rank < 0)
+			number[p] = first[p] == p ? n[of_program[p]]++ : number[first[p]];
+	mem_free(commands, first, of_program, n);
+	return number;
+}
+
+static void commands_tell(struct fragments *f)
+{
+	double *number = commands_number(f);
+
+	for (size_t i = 0; i < f->n; i++) {
+		struct fragment *item = &f->items[i];
+
+		if (item->activity == ACTIVITY_COMPUTATION && item->basis == BASIS_UNVERIFIED && number[item->process] > 0)
+			item->arguments = mixed(item->arguments, number[item->process]);
+	}
+	free(number);
+}
+
 /* Times of all processes since their run's beginning, and new numbers for sites and processes. */
 static void number_all(struct fragments *f, const struct fragments_window *window, const uint32_t *map)
 {
@@ -411,6 +460,7 @@ static void number_all(struct fragments *f, const struct fragments_window *windo
 		f->snapshots[i].at_s += f->processes[f->snapshots[i].process].start_s;
 	}
 	free(process_now);
+	commands_tell(f);
 }
 
 /* What ended outside of the window goes, and times begin with what is left. */
@@ -519,6 +569,13 @@ static bool stand_alone(const struct fragment *items, size_t n)
 	return i == n;
 }
 
+/* How many neighbours on either side tell how much time there was. Where most are recorded, chance evens out within some dozens: a long one
+ * among short ones that stands for two must weigh as two, for of two such ones, one is recorded. */
+static size_t neighbours_of(uint32_t weight)
+{
+	return weight <= FEW_STOOD_FOR ? FEW_STOOD_FOR * (size_t)weight : 1;
+}
+
 /* A fragment stands for others of its place halfway to its neighbours there, and they can have taken no more time than there was: where one
  * of thousands is recorded, one that had to wait for a processor would weigh as if all had. at [p->n]: room to work in. */
 static void weights_bound(struct fragments *f, const struct fragment_process *p, struct fragment **at)
@@ -528,14 +585,19 @@ static void weights_bound(struct fragments *f, const struct fragment_process *p,
 	for (size_t i = 0; i < p->n; i++)
 		at[i] = &f->items[p->first + i];
 	order_sort(at, p->n, places_order);
-	for (size_t i = 0; i < p->n; i++) {
-		struct fragment *item = at[i];
-		double from = i > 0 && same_place(at[i - 1], item) ? at[i - 1]->start_s : p->start_s;
-		double to = i + 1 < p->n && same_place(at[i + 1], item) ? at[i + 1]->start_s : p->end_s;
-		double most = fmax(to - from, 0) / 2;
+	for (size_t first = 0, n; first < p->n; first += n) {
+		for (n = 1; first + n < p->n && same_place(at[first], at[first + n]);)
+			n++;
+		for (size_t i = 0; i < n; i++) {
+			struct fragment *item = at[first + i];
+			size_t k = neighbours_of(item->weight);
+			double from = i >= k ? at[first + i - k]->start_s : p->start_s,
+			       to = i + k < n ? at[first + i + k]->start_s : p->end_s;
+			double most = fmax(to - from, 0) / 2;
 
-		if (item->weight * item->time_s > most)
-			item->weight = (uint32_t)fmax(most / item->time_s, 1);
+			if (item->weight * item->time_s > most)
+				item->weight = (uint32_t)fmax(most / item->time_s, 1);
+		}
 	}
 }
 

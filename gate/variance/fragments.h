@@ -86,8 +86,8 @@ struct fragment_process {
 	char *name;		       /* "rank 3", or "process 4711 (sort)" */
 	struct fragment_thread *named; /* [n_named] threads that have a name of their own, later ones of the same thread last */
 	size_t n_named;
-	char *program, *host;
-	int64_t rank; /* -1: none */
+	char *program, *arguments, *host; /* arguments: of its command line; "": none, or not known */
+	int64_t rank;			  /* -1: none */
 	uint64_t pid, started_ns;
 	double start_s, end_s; /* since the run's beginning; end: of its last fragment */
 	double thread_s;       /* sum over its threads of the time from the first fragment to the end of the last */

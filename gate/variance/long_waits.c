@@ -189,10 +189,10 @@ char *long_wait_sentence(const struct variance *v, const struct long_wait *w)
 	return text;
 }
 
-/* A server that has nothing to do waits by design. */
-static bool waits_for_requests(const char *name)
+/* A server that has nothing to do waits by design, and so does who waits for a child: the next one does something else. */
+static bool waits_by_design(const char *name)
 {
-	static const char *const beginnings[] = { "epoll_", "poll", "ppoll", "select", "pselect", "accept" };
+	static const char *const beginnings[] = { "epoll_", "poll", "ppoll", "select", "pselect", "accept", "wait" };
 
 	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
 		if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
@@ -203,7 +203,7 @@ static bool waits_for_requests(const char *name)
 char *long_waits_sentence(const struct variance *v)
 {
 	for (size_t i = 0; i < v->n_waits; i++)
-		if (!waits_for_requests(v->fragments.sites[v->waits[i].site].name))
+		if (!waits_by_design(v->fragments.sites[v->waits[i].site].name))
 			return long_wait_sentence(v, &v->waits[i]);
 	return NULL;
 }

@@ -13,7 +13,7 @@ void long_waits_find(struct variance *v);
 const struct long_wait *long_waits_leading(const struct variance *v);
 /* "process 7 (app) waited 834 ms longer than usual in ...". free() it. */
 char *long_wait_sentence(const struct variance *v, const struct long_wait *wait);
-/* Of the one that cost most, of those that do not wait for requests from outside; NULL: there is none. free() it. */
+/* Of the one that cost most, of those that do not wait for requests or for children; NULL: there is none. free() it. */
 char *long_waits_sentence(const struct variance *v);
 /* A table of them, or an empty one. */
 void long_waits_section(const struct variance *v, struct document *d);

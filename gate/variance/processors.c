@@ -124,3 +124,36 @@ struct processors_used processors_used(const struct fragments *f, size_t process
 	out.all |= !isnan(run);
 	return out;
 }
+
+/* Since its threads began; NaN: that was not asked. */
+static double waited_of(const struct fragments *f, size_t process)
+{
+	const struct snapshot *s = f->snapshots + f->processes[process].first_snapshot;
+	double sum = (double)NAN, last = (double)NAN;
+
+	for (size_t i = 0, n = f->processes[process].n_snapshots; i < n; i++) {
+		last = isnan(s[i].value[ACCOUNT_QUEUE]) ? last : s[i].value[ACCOUNT_QUEUE];
+		if (i + 1 < n && s[i + 1].thread == s[i].thread)
+			continue;
+		if (!isnan(last))
+			sum = (isnan(sum) ? 0 : sum) + last;
+		last = (double)NAN;
+	}
+	return sum;
+}
+
+size_t processors_waited_most(const struct fragments *f, double share, double least_s, double *waited_s)
+{
+	size_t most = SIZE_MAX;
+
+	*waited_s = least_s;
+	for (size_t p = 0; p < f->n_processes; p++) {
+		double waited = waited_of(f, p);
+
+		if (!(waited > *waited_s && waited > share * f->processes[p].thread_s))
+			continue;
+		*waited_s = waited;
+		most = p;
+	}
+	return most;
+}

@@ -14,5 +14,8 @@ struct processors_used {
 
 /* O(snapshots of the run). */
 struct processors_used processors_used(const struct fragments *f, size_t process, double from_s, double to_s);
+/* The process whose threads were ready to run and had no processor for longest, if that is more than `share` of their time, and more than
+ * least_s; else SIZE_MAX. */
+size_t processors_waited_most(const struct fragments *fragments, double share, double least_s, double *waited_s);
 
 #endif

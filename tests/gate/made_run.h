@@ -42,23 +42,25 @@ struct made_options {
 	double seconds; /* of the run, undisturbed */
 	double noise;	/* relative standard deviation of each computation */
 	uint64_t seed;
-	size_t steps;	       /* so many, however long they take; 0: until the run's seconds are over */
-	bool counted;	       /* work is counted */
-	bool uncounted_system; /* no counters of the operating system */
-	bool several_works;    /* three sizes of work on one edge, by turns */
-	bool coupled;	       /* all wait for the slowest at each step */
-	bool pair;	       /* rank 0 waits for the last one, whose calls have partners; the others for none */
-	bool halves;	       /* the lower half of the ranks and the upper one make collective calls, each among themselves */
-	bool rare;	       /* one step of eight is recorded, for all; */
-	double rare_until_s;   /* its calls take 1.4 ms longer from 1 s until then */
-	bool sporadic;	       /* one call of 100, by chance, takes 50 ms longer */
-	bool heavy;	       /* one call says that it stands for thousands */
-	bool one_host;	       /* for all ranks */
-	double wait_s;	       /* each step ends with so long a wait */
-	bool files;	       /* the first call of a step writes a file, and waits for its disk when it is slow */
-	bool queued;	       /* slow calls wait for a processor */
-	double finer_from_s;   /* until then only times are counted */
-	int slow_calls;	       /* 1 + the rank whose first call of a step takes 4 ms longer, */
+	size_t steps;		     /* so many, however long they take; 0: until the run's seconds are over */
+	bool counted;		     /* work is counted */
+	bool uncounted_system;	     /* no counters of the operating system */
+	bool several_works;	     /* three sizes of work on one edge, by turns */
+	bool coupled;		     /* all wait for the slowest at each step */
+	bool pair;		     /* rank 0 waits for the last one, whose calls have partners; the others for none */
+	bool halves;		     /* the lower half of the ranks and the upper one make collective calls, each among themselves */
+	bool rare;		     /* one step of eight is recorded, for all; */
+	double rare_until_s;	     /* its calls take 1.4 ms longer from 1 s until then */
+	bool sporadic;		     /* one call of 100, by chance, takes 50 ms longer */
+	bool heavy;		     /* one call says that it stands for thousands */
+	bool bursts;		     /* a step is three short pieces and one of 12 ms; of two such, one is recorded */
+	const char *const *commands; /* [ranks] command lines of processes that have no ranks */
+	bool one_host;		     /* for all ranks */
+	double wait_s;		     /* each step ends with so long a wait */
+	bool files;		     /* the first call of a step writes a file, and waits for its disk when it is slow */
+	bool queued;		     /* slow calls wait for a processor */
+	double finer_from_s;	     /* until then only times are counted */
+	int slow_calls;		     /* 1 + the rank whose first call of a step takes 4 ms longer, */
 	double slow_from_s, slow_to_s;
 	double also_slow_s;			     /* and the next rank's so much longer */
 	const struct made_disturbance *disturbances; /* [n] */
@@ -81,7 +83,7 @@ struct made_process {
 	double idle;		  /* its host's one processor was */
 	double loop;
 	uint64_t ordinal, calls;
-	uint32_t sites[3];
+	uint32_t sites[3], weight; /* weight: of the next record; 0: as usual */
 };
 
 static const char *const made_counters[MADE_COUNTERS] = { "size",	  "kind",	  "result",	    "args",
@@ -117,7 +119,10 @@ static inline int made_begin(struct made_process *p, const char *directory, int 
 	record_info(&p->w, "work", o->counted ? "instructions" : "none");
 	snprintf(host, sizeof(host), "node%d", o->one_host ? 0 : rank);
 	record_info(&p->w, "host", host);
-	record_info_number(&p->w, "rank", (uint64_t)rank);
+	if (o->commands)
+		record_info(&p->w, "arguments", o->commands[rank]);
+	else
+		record_info_number(&p->w, "rank", (uint64_t)rank);
 	p->sites[0] = record_function(&p->w, 0x1000, "c0ffee", o->files ? "write" : "MPI_Send");
 	p->sites[1] = record_function(&p->w, 0x1080, "c0ffee", o->halves ? "MPI_Allreduce" : "MPI_Recv");
 	p->sites[2] = record_function(&p->w, 0x1100, "c0ffee", o->wait_s > 0 ? "sem_wait" : "write");
@@ -161,9 +166,10 @@ static inline void made_call(struct made_process *p, const struct made_options *
 		return;
 	}
 	*s = (struct record_sample){ .function = p->sites[site],
-				     .weight = o->heavy && p->ordinal == 200 ? 1u << 16
-					       : o->rare		     ? 8
-									     : 1,
+				     .weight = p->weight		       ? p->weight
+					       : o->heavy && p->ordinal == 200 ? 1u << 16
+					       : o->rare		       ? 8
+									       : 1,
 				     .ordinal = p->ordinal++,
 				     .start = (uint64_t)(p->now * 1e9),
 				     .duration = (uint64_t)(seconds * 1e9) };
@@ -318,6 +324,20 @@ static inline void made_step(struct made_process *p, const struct made_options *
 	}
 }
 
+/* Whichever of two long pieces chance says is recorded, with the call behind it, and stands for both. */
+static inline void made_burst(struct made_process *p, const struct made_options *o)
+{
+	for (int i = 0; i < 3; i++)
+		made_call(p, o, 0, 1, 0, 1e-6, -1, 1e-6);
+	p->now += .012;
+	p->cpu += .012;
+	if (rng_below(&p->rng, 2))
+		return;
+	p->weight = 2;
+	made_call(p, o, 0, 1, 0, .012, -1, 1e-6);
+	p->weight = 0;
+}
+
 /* Returns 0, or an errno. */
 static inline int made_run(const char *directory, const struct made_options *o)
 {
@@ -329,12 +349,15 @@ static inline int made_run(const char *directory, const struct made_options *o)
 		failed = made_begin(&p[r], directory, r, o);
 	for (size_t step = 0; !failed && (o->steps ? step < o->steps : slowest < o->seconds); step++) {
 		for (int r = 0; r < o->ranks; r++) {
-			made_step(&p[r], o, r, step);
+			if (o->bursts)
+				made_burst(&p[r], o);
+			else
+				made_step(&p[r], o, r, step);
 			slowest = fmax(slowest, p[r].now);
 		}
 		for (int r = 0; r < o->ranks; r++)
 			waits[r] = made_wait(p, o, r);
-		for (int r = 0; r < o->ranks; r++) /* who is early waits, spinning */
+		for (int r = 0; r < o->ranks && !o->bursts; r++) /* who is early waits, spinning */
 			made_call(&p[r], o, 1, 4096, 0, 1e-6, 500, waits[r] + MADE_CALL_S * (1 + .1 * rng_double(&p[r].rng)));
 	}
 	for (int r = 0; p && r < o->ranks; r++)

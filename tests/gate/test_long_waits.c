@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { WRITE, LOCK, SLEEP, PAUSE, SITES };
+enum { WRITE, LOCK, SLEEP, PAUSE, CHILD, SITES };
 
 struct made {
 	struct fragments f;
@@ -30,7 +30,7 @@ static void add(struct made *m, uint32_t thread, uint32_t from, uint32_t to, enu
 
 static void analyse(struct made *m, size_t threads, struct variance *v)
 {
-	static const char *const names[SITES] = { "write", "pthread_mutex_lock", "usleep", "pause" };
+	static const char *const names[SITES] = { "write", "pthread_mutex_lock", "usleep", "pause", "waitpid" };
 	const struct variance_options options = { .threshold = VARIANCE_THRESHOLD, .least_s = (double)NAN };
 	struct fragment_process *p = mem_new(1, sizeof(*p));
 	struct assay_error err;
@@ -167,6 +167,25 @@ static void waits_by_design(void **state)
 	variance_release(&v);
 }
 
+/* One child that does something else is in the table, and not in the first line. */
+static void longer_child(void **state)
+{
+	struct made m = { .capacity = 0 };
+	struct variance v;
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < 40; i++)
+		add(&m, 0, FRAGMENT_NO_SITE, CHILD, ACTIVITY_WAITING, i == 20 ? 1.2 : .001);
+	analyse(&m, 1, &v);
+	assert_int_equal(v.n_waits, 1);
+	text = answer_of(&v);
+	*strchr(text, '\n') = '\0';
+	assert_null(strstr(text, "waitpid"));
+	free(text);
+	variance_release(&v);
+}
+
 /* What the map shows is in the sentence, though it may be chance. */
 static void chance(void **state)
 {
@@ -194,6 +213,7 @@ int suite_long_waits(void)
 		cmocka_unit_test(lock),
 		cmocka_unit_test(slow_beside),
 		cmocka_unit_test(waits_by_design),
+		cmocka_unit_test(longer_child),
 		cmocka_unit_test(chance),
 	};
 

@@ -1,0 +1,99 @@
+/* Whose work is compared with whose, and what a record stands for. */
+#include "gate/variance/answer.h"
+#include "gate/variance/processors.h"
+#include "gate/variance/stored_runs.h"
+#include "tests/gate/made_run.h"
+#include "tests/scratch.h"
+
+static void analyse(const char *directory, const struct made_options *o, struct variance *v)
+{
+	const struct variance_options options = { .threshold = VARIANCE_THRESHOLD, .least_s = (double)NAN };
+	struct fragments f;
+	struct assay_error err;
+
+	assert_int_equal(mkdir(directory, 0755), 0);
+	assert_int_equal(made_run(directory, o), 0);
+	check(record_files_read(&directory, 1, &f, &err), &err);
+	check(variance_of(&f, &options, v, &err), &err);
+}
+
+static char *said(const struct variance *v)
+{
+	struct document d;
+	struct buf text = BUF_INIT;
+
+	document_init(&d);
+	variance_answer(v, &d);
+	document_human(&d, &(struct doc_style){ .columns = 400 }, &text);
+	document_release(&d);
+	return buf_take(&text);
+}
+
+/* Two processes of one program, the second of which takes three times as long for each piece: slow, if both were asked to do the same;
+ * another work, if they were not, unless it is counted. */
+static void commands(void **state)
+{
+	static const char *const alike[] = { "-1 file", "-1 file", "-1 file" }, *const unlike[] = { "-1", "-d", "-1" };
+	static const struct made_disturbance slow = { 1, 0, 99, 3, MADE_SLOW };
+	struct made_options o = { .ranks = 3, .seconds = 3, .noise = .01, .seed = 3, .commands = alike, .disturbances = &slow, .n = 1 };
+	struct variance v;
+
+	(void)state;
+	analyse("alike", &o, &v);
+	assert_int_equal(v.n_regions, 1);
+	assert_int_equal(v.regions[0].members[0].process, 1);
+	variance_release(&v);
+	o.commands = unlike;
+	analyse("unlike", &o, &v);
+	assert_int_equal(v.n_regions, 0);
+	variance_release(&v);
+	o.counted = true;
+	analyse("counted", &o, &v);
+	assert_int_equal(v.n_regions, 1);
+	variance_release(&v);
+}
+
+/* A long piece among short ones that stands for two weighs as two. */
+static void bursts(void **state)
+{
+	const struct made_options o = { .ranks = 1, .seconds = 6, .seed = 5, .bursts = true };
+	struct variance v;
+
+	(void)state;
+	analyse("bursts", &o, &v);
+	assert_true(fabs(v.activity_s[ACTIVITY_COMPUTATION] / v.total_s - 1) < .15);
+	assert_true(variance_coverage(&v) > .85);
+	variance_release(&v);
+}
+
+/* Others have the processor for three quarters of the time, from beginning to end: nothing shows what is usual, but that is told. */
+static void waited(void **state)
+{
+	static const struct made_disturbance queue = { 0, 0, 99, 4, MADE_QUEUE };
+	struct made_options o = { .ranks = 1, .seconds = 3, .noise = .01, .seed = 3, .disturbances = &queue, .n = 1 };
+	double waited_s;
+	struct variance v;
+	char *text;
+
+	(void)state;
+	analyse("waited", &o, &v);
+	assert_int_equal(v.n_regions, 0);
+	assert_int_equal(processors_waited_most(&v.fragments, .15, v.least_s, &waited_s), 0);
+	assert_true(fabs(waited_s / v.total_s - .71) < .06);
+	assert_true(strstr(text = said(&v), "but rank 0 was ready to run and had no processor for ") && strstr(text, "'--region 0:0.00-"));
+	free(text);
+	variance_release(&v);
+	o.n = 0;
+	analyse("calm", &o, &v);
+	assert_int_equal(processors_waited_most(&v.fragments, .15, v.least_s, &waited_s), SIZE_MAX);
+	assert_null(strstr(text = said(&v), "no processor"));
+	free(text);
+	variance_release(&v);
+}
+
+int suite_whose_work(void)
+{
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(commands), SCRATCH_TEST(bursts), SCRATCH_TEST(waited) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
