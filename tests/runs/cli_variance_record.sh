@@ -17,6 +17,10 @@ grep -q "records\? of about [1-9][0-9]* calls at [1-9][0-9]* call sites\? in 're
 cases=$((cases + 1))
 grep -q "next: 'assay variance show records'" told || fail "$(cat told)"
 
+# A shell that waits for its child does not compute.
+"$ASSAY" variance show records --format json >shown
+grep -q '"place": *"wait' shown || fail "a call that waits for a child expected: $(cat shown)"
+
 status=0
 "$ASSAY" variance record -o failed -- sh -c 'sleep .01; exit 3' 2>told || status=$?
 [ "$status" -eq 1 ] || fail "status $status of a program that failed"

@@ -75,6 +75,7 @@ struct interpose_site {
 	uint32_t after;	     /* calls of its block behind that one */
 	uint64_t next;	     /* ordinal of that one */
 	uint64_t last;	     /* ticks of the last one */
+	uint64_t each;	     /* ticks from one call to the next, of late */
 	uint32_t number;     /* of the file's function */
 	uint32_t block_log2; /* one call of so many is timed: of that block */
 } __attribute__((aligned(64)));

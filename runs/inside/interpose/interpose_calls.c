@@ -105,6 +105,7 @@ CALL(int, sem_wait, (sem_t * semaphore), (semaphore), NO_FILE, NO_SIZE, NO_ARGS)
 CALL(int, sem_timedwait, (sem_t * semaphore, const struct timespec *t), (semaphore, t), NO_FILE, NO_SIZE, NO_ARGS)
 
 CALL(pid_t, wait, (int *status), (status), NO_FILE, NO_SIZE, NO_ARGS)
+CALL(pid_t, wait3, (int *status, int options, struct rusage *usage), (status, options, usage), NO_FILE, NO_SIZE, ARG(options))
 CALL(pid_t, waitpid, (pid_t child, int *status, int options), (child, status, options), NO_FILE, NO_SIZE, ARG(options))
 CALL(pid_t, wait4, (pid_t child, int *status, int options, struct rusage *usage), (child, status, options, usage), NO_FILE, NO_SIZE,
      ARG(options))
@@ -113,6 +114,7 @@ CALL(int, waitid, (idtype_t which, id_t child, siginfo_t *info, int options), (w
      interpose_mix(ARG(which), (uint64_t)options))
 CALL(int, pselect, (int n, fd_set *in, fd_set *out, fd_set *other, const struct timespec *t, const sigset_t *mask),
      (n, in, out, other, t, mask), NO_FILE, (uint64_t)n, NO_ARGS)
+CALL(int, sigsuspend, (const sigset_t *mask), (mask), NO_FILE, NO_SIZE, NO_ARGS)
 CALL(int, sigwait, (const sigset_t *set, int *which), (set, which), NO_FILE, NO_SIZE, NO_ARGS)
 CALL(int, sigwaitinfo, (const sigset_t *set, siginfo_t *info), (set, info), NO_FILE, NO_SIZE, NO_ARGS)
 CALL(int, sigtimedwait, (const sigset_t *set, siginfo_t *info, const struct timespec *t), (set, info, t), NO_FILE, NO_SIZE, NO_ARGS)

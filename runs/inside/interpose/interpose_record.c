@@ -26,6 +26,7 @@
 #define GAP_TICKS	  25000u /* about 10 microseconds between two timed calls of a site, to begin with */
 #define GAP_TICKS_LEAST	  2500u
 #define GAP_TICKS_MOST	  (1u << 30)
+#define EACH_TICKS	  250000u   /* about 100 microseconds: to time all calls that are so far apart takes .1 % of the time */
 #define PACE_CALLS	  256u	    /* timed ones, after which a thread looks how much time they took */
 #define COUNTED_NS	  2u	    /* what counting a call takes */
 #define TIMED_NS	  120u	    /* what timing a call takes, with the one after it, where caches are needed for more */
@@ -40,7 +41,7 @@
 #define THETA_LOG2_LEAST  10u	    /* .4 microseconds */
 #define THETA_LOG2_MOST	  32u
 #define THETA_BYTES	  1024u
-#define BURST_BYTES	  8192u	 /* beyond the rate, with names: with what is reserved, 50 KB in the first second, */
+#define BURST_BYTES	  2048u	 /* beyond the rate, with names: with what is reserved, 50 KB in the first second, */
 #define BYTES_PER_S	  24000u /* and less in all others */
 #define OVERHEAD_PPM	  10000u
 #define TIMING_PART	  4u	  /* of that; the rest is for looking and writing, which have limits of their own, and for caches */
@@ -182,13 +183,17 @@ static struct interpose_site *site_find(uint64_t key, const char *name)
 
 /* ---- which calls are timed ---- */
 
-/* Binary exponential back-off, and the way back; the next block begins behind the present one. */
+/* Binary exponential back-off, and the way back; the next block begins behind the present one. Calls that are few are all timed, whatever
+ * others of the thread take: what is long is not skipped for what is short. */
 static void site_turn(struct interpose_site *s, uint64_t now)
 {
-	uint64_t gap = now - s->last;
+	uint64_t gap = s->last ? now - s->last : mine.gap;
 	uint32_t at;
 
-	if (gap < mine.gap && s->block_log2 < BLOCK_LOG2_MAX)
+	s->each += (gap >> s->block_log2) / 8 - s->each / 8;
+	if (s->each > EACH_TICKS)
+		s->block_log2 = 0;
+	else if (gap < mine.gap && s->block_log2 < BLOCK_LOG2_MAX)
 		s->block_log2++;
 	else if (gap > 4 * mine.gap && s->block_log2)
 		s->block_log2--;
