@@ -210,11 +210,8 @@ static void chance(void **state)
 int suite_long_waits(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lock),
-		cmocka_unit_test(slow_beside),
-		cmocka_unit_test(waits_by_design),
-		cmocka_unit_test(longer_child),
-		cmocka_unit_test(chance),
+		cmocka_unit_test(lock),		cmocka_unit_test(slow_beside), cmocka_unit_test(waits_by_design),
+		cmocka_unit_test(longer_child), cmocka_unit_test(chance),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
