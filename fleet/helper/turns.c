@@ -137,12 +137,12 @@ void turns_end(struct turns *t, uint64_t end_ns, uint64_t after_ns)
 
 struct turns_told turns_of(const struct turns *t, int64_t wall_ns, int64_t cpu_ns)
 {
-	double scale = t->seen_ns > 0 ? (double)wall_ns / t->seen_ns : 0.0, idle_ns = t->idle_ns * scale,
-	       left_ns = (double)(wall_ns - cpu_ns) + t->beside_ns * scale;
+	double scale = t->seen_ns > 0 ? (double)wall_ns / t->seen_ns : 0.0, idle_ns = t->idle_ns * scale, beside_ns = t->beside_ns * scale,
+	       shut_out_ns = t->shut_out_ns * scale, left_ns = (double)(wall_ns - cpu_ns) + beside_ns;
 
 	if (!(scale > 0))
 		return (struct turns_told){ -1, -1 };
-	if (t->beside_ns + t->shut_out_ns < t->idle_ns - t->shut_out_ns)
+	if (beside_ns + shut_out_ns < (left_ns > idle_ns ? left_ns : idle_ns) - shut_out_ns)
 		idle_ns = left_ns > 0 ? left_ns : 0.0;
-	return (struct turns_told){ (int64_t)idle_ns, (int64_t)(t->shut_out_ns * scale) };
+	return (struct turns_told){ (int64_t)idle_ns, (int64_t)shut_out_ns };
 }

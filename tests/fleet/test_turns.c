@@ -67,9 +67,11 @@ static void test_charged(void **state)
 	assert_int_equal(turns_of(&t, 2000, 1600).idle_ns, 500);
 	assert_int_equal(turns_of(&t, 2000, 2200).idle_ns, 0);
 	t.beside_ns = 400;
-	assert_int_equal(turns_of(&t, 2000, 1600).idle_ns, 600);
+	assert_int_equal(turns_of(&t, 2000, 2100).idle_ns, 600);
 	t = (struct turns){ .seen_ns = 1000, .idle_ns = 300, .shut_out_ns = 200 };
 	assert_int_equal(turns_of(&t, 2000, 1600).idle_ns, 600);
+	t = (struct turns){ .seen_ns = 1000 }; /* while it was looked, one was at work all the time */
+	assert_int_equal(turns_of(&t, 2000, 1600).idle_ns, 400);
 }
 
 /* What made so many changes that the window was over early stands for its own time alone: what came then, the next window tells. */
