@@ -2,12 +2,9 @@
 
 #include "base/error.h"
 
-#define RULE_ROW(constant, code, decision, when, text) { code, text, decision },
-static const struct {
-	const char *code, *text;
-	enum decision decision;
-} rules[RULES] = { RULE_ROWS(RULE_ROW) };
-
+#define RULE_CODE(constant, code, decision, when, text)	    code,
+#define RULE_TEXT(constant, code, decision, when, text)	    text,
+#define RULE_DECISION(constant, code, decision, when, text) decision,
 #define RULE_WHEN(constant, code, decision, when, text)                                                                                    \
 	if (when)                                                                                                                          \
 		return constant;
@@ -23,22 +20,15 @@ enum rule rule_of(const struct rule_input *in)
 	return RULES;
 }
 
-const char *rule_code(enum rule rule)
-{
-	ASSAY_BUG_IF(rule >= RULES);
-	return rules[rule].code;
-}
-
-const char *rule_text(enum rule rule)
-{
-	ASSAY_BUG_IF(rule >= RULES);
-	return rules[rule].text;
-}
+ROWS_FUNCTION(rule_code, enum rule, RULE_ROWS, RULE_CODE)
+ROWS_FUNCTION(rule_text, enum rule, RULE_ROWS, RULE_TEXT)
 
 enum decision rule_decision(enum rule rule)
 {
+	static const enum decision decisions[] = { RULE_ROWS(RULE_DECISION) };
+
 	ASSAY_BUG_IF(rule >= RULES);
-	return rules[rule].decision;
+	return decisions[rule];
 }
 
 bool rule_by_processor(enum rule rule)

@@ -1,11 +1,8 @@
 #include "gate/nightly/decision.h"
 
-#define RULE_ROW(constant, code, decision, when, text) { code, text, decision },
-static const struct {
-	const char *code, *text;
-	enum decision decision;
-} rules[DECISION_RULES] = { DECISION_RULE_ROWS(RULE_ROW) };
-
+#define RULE_CODE(constant, code, decision, when, text)	    code,
+#define RULE_TEXT(constant, code, decision, when, text)	    text,
+#define RULE_DECISION(constant, code, decision, when, text) decision,
 #define RULE_WHEN(constant, code, decision, when, text)                                                                                    \
 	if (when)                                                                                                                          \
 		return constant;
@@ -19,20 +16,13 @@ enum decision_rule decision_rule_of(const struct decision_input *in)
 	return DECISION_RULES;
 }
 
-const char *decision_rule_code(enum decision_rule rule)
-{
-	ASSAY_BUG_IF(rule >= DECISION_RULES);
-	return rules[rule].code;
-}
-
-const char *decision_rule_text(enum decision_rule rule)
-{
-	ASSAY_BUG_IF(rule >= DECISION_RULES);
-	return rules[rule].text;
-}
+ROWS_FUNCTION(decision_rule_code, enum decision_rule, DECISION_RULE_ROWS, RULE_CODE)
+ROWS_FUNCTION(decision_rule_text, enum decision_rule, DECISION_RULE_ROWS, RULE_TEXT)
 
 enum decision decision_rule_decision(enum decision_rule rule)
 {
+	static const enum decision decisions[] = { DECISION_RULE_ROWS(RULE_DECISION) };
+
 	ASSAY_BUG_IF(rule >= DECISION_RULES);
-	return rules[rule].decision;
+	return decisions[rule];
 }
