@@ -24,6 +24,19 @@ run emulate run -o of-three -- ./three 1 1000
 expect_status 0
 expect_error "samples in 1 file of 'of-three'"
 
+if command -v cmake >/dev/null; then
+	what='cmake, with ccache as its launcher'
+	mkdir by-cmake launcher
+	printf '#!/bin/sh\nexec "$@"\n' >launcher/ccache
+	chmod 755 launcher/ccache
+	printf 'cmake_minimum_required(VERSION 3.21)\nproject(p C)\nadd_executable(made %s)\nset(CMAKE_C_FLAGS -D_GNU_SOURCE)\n' "$apps/branch.c" >by-cmake/CMakeLists.txt
+	CC="$ASSAY emulate build -- gcc" cmake -S by-cmake -B built "-DCMAKE_C_COMPILER_LAUNCHER=$PWD/launcher/ccache" >out.log 2>&1
+	cmake --build built >>out.log 2>&1
+	run emulate run -o of-made -- built/made 1 1000
+	expect_status 0
+	expect_error "samples in 1 file of 'of-made'"
+fi
+
 what='it runs as any other'
 gcc -O2 -D_GNU_SOURCE -w "$apps/branch.c" -o native
 ./native 1 1000 >expected
@@ -310,6 +323,8 @@ refused 1 "cannot write 'none/lib.a': there is no directory 'none' (mkdir -p mak
 what='usage'
 run emulate build -- make CC=gcc
 refused 2 "'make' is not a compiler" "make CC='assay emulate build -- gcc'"
+run emulate build -- cmake -B built
+refused 2 "'cmake' is not a compiler" "or CC='assay emulate build -- gcc' cmake"
 run emulate build
 refused 2 'missing argument: -- COMPILER'
 run emulate build --archive x -- gcc

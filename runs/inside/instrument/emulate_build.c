@@ -53,7 +53,8 @@ static enum assay_status check_words(const char *const *words, size_t n, struct 
 
 	if (compiler_command_builds(words, n))
 		return assay_fail(err, ASSAY_E_USAGE,
-				  "'%s' is not a compiler: let it call this as its compiler, make CC='assay emulate build -- gcc'",
+				  "'%s' is not a compiler: let it call this as its compiler, make CC='assay emulate build -- gcc', "
+				  "or CC='assay emulate build -- gcc' cmake",
 				  words[0]);
 	if (compiler_command_is_foreign(words, n))
 		return assay_fail(err, ASSAY_E_USAGE, "'%s' is neither gcc nor clang: what it compiles cannot be counted", words[0]);
