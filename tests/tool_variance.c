@@ -1,5 +1,5 @@
 /* Record files with a known truth: tool_variance DIRECTORY RANKS SECONDS [counted] [coupled] [halves] [whole] [RANK:FROM:TO:KIND:FACTOR]...
- * or wait=SECONDS at the end of each step. KIND: queue, stop, slow, faults, work, crowded, throttled, steal, clock, waits (these). whole:
+ * or wait=SECONDS at the end of each step. KIND: queue, stop, slow, faults, work, nobody, throttled, steal, clock, waits (these). whole:
  * the work of so many undisturbed seconds, however long it takes.
  */
 #include "tests/gate/made_run.h"
@@ -10,7 +10,7 @@
 static bool disturbance_parse(const char *text, struct made_disturbance *d)
 {
 	static const char *const kinds[MADE_KINDS] = { "queue",	  "stop",      "slow",	"faults", "work",
-						       "crowded", "throttled", "steal", "clock",  [MADE_WAITS] = "waits" };
+						       "nobody", "throttled", "steal", "clock",  [MADE_WAITS] = "waits" };
 	char kind[16];
 
 	if (sscanf(text, "%d:%lf:%lf:%15[a-z]:%lf", &d->rank, &d->from_s, &d->to_s, kind, &d->factor) != 5)

@@ -357,29 +357,33 @@ static double usual_of(double whole, double in, double rest_s, double time_s)
 	return (whole - in) / rest_s * time_s;
 }
 
-/* Whose the processors were that a member waited for: others', when they used enough of them for that, unless it is only the run that used
- * more than in the rest of its time. Old records know no more of the run than its recorded threads. */
+/* Whose the processors were that a member waited for. What its own run used in its way must be enough for that to be the reason, and so must
+ * what others used; where both are, it is who used more than in the rest of the time, and the run itself only where others cannot have been
+ * all of it. Old records know no more of the run than its recorded threads. */
 static enum loss_cause queue_cause(const struct variance *v, const struct region_member *m, const struct sums *window, double queue)
 {
-	double time = m->to_s - m->from_s, rest = v->fragments.span_s - time, others, others_more, own_more;
+	double to = fmin(m->to_s, v->fragments.span_s), time = to - m->from_s, rest = v->fragments.span_s - time;
+	double least = OUTSIDE * queue, others, others_more, own_more;
 	struct processors_used in, whole;
 
 	if (!(window->known_s[ACCOUNT_MINOR] > 0)) /* only times are taken */
 		return LOSS_WAITING;
-	in = processors_used(&v->fragments, m->process, m->from_s, m->to_s);
+	in = processors_used(&v->fragments, m->process, m->from_s, to);
 	others = in.busy_s - in.own_s;
 	if (isnan(others))
 		return LOSS_WAITING;
-	if (others < OUTSIDE * queue)
+	if (in.beside_s < least) /* it cannot have been in its own way */
+		return others < least ? LOSS_WAITING : LOSS_QUEUE;
+	if (others < least)
 		return LOSS_CROWDED;
 	if (rest < USUAL_LEAST * time)
 		return LOSS_QUEUE;
 	whole = processors_used(&v->fragments, m->process, 0, v->fragments.span_s);
 	own_more = in.own_s - in.self_s - usual_of(whole.own_s - whole.self_s, in.own_s - in.self_s, rest, time);
 	others_more = others - usual_of(whole.busy_s - whole.own_s, others, rest, time);
-	if (own_more < OUTSIDE * queue)
+	if (own_more < least)
 		return LOSS_QUEUE;
-	return others_more < OUTSIDE * queue ? LOSS_CROWDED : LOSS_WAITING;
+	return others_more < least && others < queue ? LOSS_CROWDED : LOSS_WAITING;
 }
 
 /* What the time on the processor would have been less by, had its clock been as fast as usual. */

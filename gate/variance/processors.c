@@ -87,17 +87,21 @@ static double host_rise(const struct fragments *f, size_t process, enum account 
 	return (between(&low[1], &high[1], times[1]) - between(&low[0], &high[0], times[0])) * (to_s - from_s) / (times[1] - times[0]);
 }
 
-static double threads_rise(const struct snapshot *s, size_t n, double began_s, double from_s, double to_s)
+/* *most: of the one that used most. */
+static double threads_rise(const struct snapshot *s, size_t n, double began_s, double from_s, double to_s, double *most)
 {
 	double sum = 0;
 
+	*most = 0;
 	for (size_t i = 0, k; i < n; i += k) {
 		double one;
 
 		for (k = 1; i + k < n && s[i + k].thread == s[i].thread;)
 			k++;
 		one = rise(s + i, k, ACCOUNT_CPU, began_s, from_s, to_s);
-		sum += isnan(one) ? 0 : one;
+		one = isnan(one) ? 0 : one;
+		*most = fmax(*most, one);
+		sum += one;
 	}
 	return sum;
 }
@@ -105,22 +109,26 @@ static double threads_rise(const struct snapshot *s, size_t n, double began_s, d
 struct processors_used processors_used(const struct fragments *f, size_t process, double from_s, double to_s)
 {
 	struct processors_used out = { .busy_s = host_rise(f, process, ACCOUNT_BUSY, from_s, to_s) };
-	double run = host_rise(f, process, ACCOUNT_RUN, from_s, to_s);
+	double run = host_rise(f, process, ACCOUNT_RUN, from_s, to_s), first = 0;
 
 	for (size_t p = 0; p < f->n_processes; p++) {
 		const struct snapshot *s = f->snapshots + f->processes[p].first_snapshot;
-		double threads, own;
+		double threads, own, most;
 
 		if (!same_host(f, process, p))
 			continue;
-		threads = threads_rise(s, f->processes[p].n_snapshots, f->processes[p].start_s, from_s, to_s);
+		threads = threads_rise(s, f->processes[p].n_snapshots, f->processes[p].start_s, from_s, to_s, &most);
 		own = rise(s, f->processes[p].n_snapshots, ACCOUNT_OWN, f->processes[p].start_s, from_s, to_s);
 		out.own_s += fmax(threads, own); /* which is a number where one of them is */
-		out.self_s = p == process ? threads : out.self_s;
+		if (p == process) {
+			out.self_s = threads;
+			first = most;
+		}
 		out.all |= !isnan(own);
 	}
 	if (run - LATE_S > out.own_s)
 		out.own_s = run;
+	out.beside_s = out.own_s - first;
 	out.all |= !isnan(run);
 	return out;
 }

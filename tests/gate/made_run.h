@@ -19,7 +19,7 @@ enum made_kind {
 	MADE_SLOW,	/* the processor itself is slower */
 	MADE_FAULTS,	/* page faults, of 2 microseconds each */
 	MADE_WORK,	/* more work */
-	MADE_CROWDED,	/* it waits for a processor that nobody else uses: for the run itself */
+	MADE_NOBODY,	/* it waits for a processor, and nobody is known to use that */
 	MADE_THROTTLED, /* its group's quota is used up: it waits for a processor */
 	MADE_STEAL,	/* the machine's host takes the processor away */
 	MADE_CLOCK,	/* the processor's clock is slower */
@@ -27,6 +27,7 @@ enum made_kind {
 	MADE_THREADS,	/* threads of its own use the processor, and are not recorded */
 	MADE_CHILDREN,	/* children do */
 	MADE_WAITS,	/* the wait at the end of a step takes longer (wait_s) */
+	MADE_BESIDE,	/* others use another processor of its host, as much as it would take longer */
 	MADE_TURNS,	/* more work, and as much more waiting and as many more switches as that has with another program beside it */
 	MADE_KINDS
 };
@@ -221,6 +222,9 @@ static inline double made_compute(struct made_process *p, const struct made_opti
 		switch (d->kind) {
 		case MADE_WAITS:
 			continue;
+		case MADE_BESIDE:
+			p->idle -= more;
+			continue;
 		case MADE_QUEUE:
 			p->queue += more;
 			p->involuntary++;
@@ -247,7 +251,7 @@ static inline double made_compute(struct made_process *p, const struct made_opti
 			p->queue += more;
 			p->children += more;
 			break;
-		case MADE_CROWDED:
+		case MADE_NOBODY:
 			p->queue += more;
 			p->idle += more;
 			break;

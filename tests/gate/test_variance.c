@@ -53,7 +53,7 @@ static void disturbed(void **state)
 	} rows[] = {
 		{ { 1, 1, 2.5, 2, MADE_QUEUE }, LOSS_QUEUE, .715 },	 { { 2, 1, 2.5, 1.5, MADE_SLOW }, LOSS_PROCESSOR, .475 },
 		{ { 0, 1, 2.5, 2, MADE_FAULTS }, LOSS_MINOR, .715 },	 { { 3, 1, 1, .8, MADE_STOP }, LOSS_STOPPED, .8 },
-		{ { 2, 1, 2.5, 2, MADE_CROWDED }, LOSS_CROWDED, .715 },	 { { 1, 1, 2.5, 2, MADE_THROTTLED }, LOSS_THROTTLED, .715 },
+		{ { 2, 1, 2.5, 2, MADE_NOBODY }, LOSS_WAITING, .715 },	 { { 1, 1, 2.5, 2, MADE_THROTTLED }, LOSS_THROTTLED, .715 },
 		{ { 0, 1, 2.5, 2, MADE_STEAL }, LOSS_STEAL, .715 },	 { { 3, 1, 2.5, 1.5, MADE_CLOCK }, LOSS_CLOCK, .475 },
 		{ { 1, 1, 2.5, 2, MADE_MEMORY }, LOSS_MEMORY, .715 },	 { { 0, 1, 2.5, 2, MADE_THREADS }, LOSS_CROWDED, .715 },
 		{ { 2, 1, 2.5, 2, MADE_CHILDREN }, LOSS_CROWDED, .715 },
@@ -178,7 +178,7 @@ static void finer(void **state)
 		double from_s;
 		enum loss_cause cause;
 	} rows[] = { { MADE_QUEUE, 99, LOSS_WAITING },	      { MADE_THROTTLED, 99, LOSS_WAITING }, { MADE_QUEUE, 1.8, LOSS_QUEUE },
-		     { MADE_THROTTLED, 1.8, LOSS_THROTTLED }, { MADE_CROWDED, 1.8, LOSS_CROWDED },  { MADE_SLOW, 99, LOSS_PROCESSOR },
+		     { MADE_THROTTLED, 1.8, LOSS_THROTTLED }, { MADE_CHILDREN, 1.8, LOSS_CROWDED }, { MADE_SLOW, 99, LOSS_PROCESSOR },
 		     { MADE_MEMORY, 1.8, LOSS_MEMORY } };
 
 	(void)state;

@@ -1,4 +1,4 @@
-/* Whose work is compared with whose, and what a record stands for. */
+/* Whose work is compared with whose, what a record stands for, and whose the processors were. */
 #include "gate/variance/answer.h"
 #include "gate/variance/processors.h"
 #include "gate/variance/stored_runs.h"
@@ -91,9 +91,33 @@ static void waited(void **state)
 	variance_release(&v);
 }
 
+/* Children of its own are in its way, as far as that is known: others use another processor all the time, for less than it waits, or for
+ * longer. */
+static void another_processor(void **state)
+{
+	static const struct {
+		double factor;
+		enum loss_cause cause;
+	} rows[] = { { 1.25, LOSS_CROWDED }, { 2.5, LOSS_WAITING } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct made_disturbance d[] = { { 1, 1, 2.5, 2, MADE_CHILDREN }, { 1, 0, 99, rows[i].factor, MADE_BESIDE } };
+		const struct made_options o = {
+			.ranks = 2, .seconds = 4, .noise = .01, .seed = 3, .counted = true, .disturbances = d, .n = 2
+		};
+		struct variance v;
+
+		analyse(i ? "longer" : "less", &o, &v);
+		assert_int_equal(v.n_regions, 1);
+		assert_int_equal(v.regions[0].why.parts[0].cause, rows[i].cause);
+		variance_release(&v);
+	}
+}
+
 int suite_whose_work(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(commands), SCRATCH_TEST(bursts), SCRATCH_TEST(waited) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(commands), SCRATCH_TEST(bursts), SCRATCH_TEST(waited), SCRATCH_TEST(another_processor) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
