@@ -142,6 +142,16 @@ static void bytes_make(const struct followed *f, int file, const struct buf *chu
 	buf_add(out, chunks->bytes ? chunks->bytes : "", chunks->size);
 }
 
+/* One that nobody writes would be waited for. */
+static int file_open(const char *path, bool *regular)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat info;
+
+	*regular = file < 0 || (fstat(file, &info) == 0 && S_ISREG(info.st_mode));
+	return file;
+}
+
 /* Checks header and names as readers of whole files do. */
 static bool is_known(struct follow *all, struct followed *f, int file, struct assay_error *err)
 {
@@ -243,12 +253,16 @@ static size_t files_look(struct follow *f, void (*remark)(const char *fmt, ...) 
 
 	for (size_t i = 0; i < f->n; i++) {
 		struct followed *one = &f->files[i];
-		int file = one->ended ? -1 : open(one->path, O_RDONLY | O_CLOEXEC);
+		bool regular = true;
+		int file = one->ended ? -1 : file_open(one->path, &regular);
 		struct assay_error err = { .text = "" };
 
 		if (file < 0)
 			continue;
-		if (!one->known && !is_known(f, one, file, &err) && !one->refused) {
+		if (!regular) {
+			one->ended = true;
+			remark("cannot read '%s': it is not a regular file", one->path);
+		} else if (!one->known && !is_known(f, one, file, &err) && !one->refused) {
 			struct stat info;
 
 			/* One that has just begun is not whole yet. */
@@ -295,7 +309,8 @@ static void places_forget(struct followed *f, double from_s)
 static size_t file_take(struct follow *all, struct followed *f, const struct follow_window *w, struct buf *out)
 {
 	double began_s = ((double)f->header.started_ns - (double)all->began_ns) / 1e9;
-	int file = open(f->path, O_RDONLY | O_CLOEXEC);
+	bool regular;
+	int file = file_open(f->path, &regular);
 	struct buf chunks = BUF_INIT;
 	size_t n = 0, records = 0;
 

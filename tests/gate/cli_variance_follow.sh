@@ -111,6 +111,21 @@ head -n 1 waits.jsonl | grep -q '"waits":\[\]' || fail "none until then: $(head 
 run variance show waits --follow --window 4
 expect_stdout 'not judged, as it is waiting: rank 1 waited'
 
+what='a pipe that nobody writes is refused, and what is beside it is told'
+mkfifo waits/pipe.samples
+"$ASSAY" variance show waits --follow --window 4 >beside 2>beside.err &
+analysis=$!
+for _ in $(seq 300); do
+	kill -0 "$analysis" 2>/dev/null || break
+	sleep .1
+done
+cases=$((cases + 1))
+! kill -9 "$analysis" 2>/dev/null || fail 'it waits for the pipe'
+grep -q "'waits/pipe.samples': it is not a regular file" beside.err || fail "$(cat beside.err)"
+rm waits/pipe.samples
+run variance show waits --follow --window 4
+cmp beside "$tmp/out" || fail 'another answer'
+
 what='wrong words'
 run variance show records --follow --region 0:1-2
 refused 2 region
