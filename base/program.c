@@ -562,16 +562,22 @@ static const char *directory_option(int argc, char **argv, int *i)
 	return value;
 }
 
+static void file_too_large(int signal)
+{
+	(void)signal;
+}
+
 /* What a program may meet when it starts. A standard descriptor that is closed would be taken by the next file that is opened,
  * and text meant for people would go into it: /dev/null takes its place, such that writing to it fails. A limit of file size is
- * to be an error of the write that meets it, not the end of the process. */
+ * to be an error of the write that meets it, not the end of the process; programs that it starts have it as it was. */
 static void prepare_process(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) == -1 && errno == EBADF && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
 			abort();
 	}
-	signal(SIGXFSZ, SIG_IGN);
+	if (signal(SIGXFSZ, file_too_large) == SIG_IGN)
+		signal(SIGXFSZ, SIG_IGN);
 	cancel_say("assay: interrupted; what was stored until then is kept\n");
 }
 
