@@ -154,7 +154,13 @@ same 0 xz -c
 if command -v gcc >/dev/null; then
 	gcc -O2 "$ASSAY_SOURCE/tests/interposed/restricted.c" -o restricted
 	same 4 ./restricted
+	for end in _exit exit return; do
+		same 4 ./restricted $end
+	done
 fi
+
+# A limit of file size ends it.
+same 153 sh -c 'ulimit -c 0; ulimit -f 1; head -c 9999 /dev/zero >large'
 
 # Marks are there when it is recorded, and the computation before marks of one number is a place of its own; at fixed addresses, too.
 if command -v gcc >/dev/null; then

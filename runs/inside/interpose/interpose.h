@@ -122,11 +122,11 @@ __attribute__((always_inline)) static inline bool interpose_skips(uint64_t key)
  * or jump away: nothing is held. */
 bool interpose_enter(struct interpose_call *call, uint64_t key, const char *name);
 void interpose_leave(const struct interpose_call *call, int file, uint64_t size, uint64_t args, int64_t result);
-/* Not in a child that has not begun its file. */
+/* Not in a child that has not begun its file, and not once it has stopped. */
 bool interpose_has_file(void);
 /* The process ends here, in order. */
 void interpose_finish(void);
-/* From now on nothing is recorded: the process may not make the system calls that recording needs. */
+/* From now on nothing is recorded, and no system call made that is not the program's: what it may not call would kill it. */
 void interpose_stop(void);
 /* The program is about to limit its address space. */
 void interpose_limit(uint64_t bytes);

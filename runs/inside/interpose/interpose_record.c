@@ -377,7 +377,7 @@ static void path_find(struct interpose_call *call, const char *name)
 
 bool interpose_has_file(void)
 {
-	return writer.header && *writer.alive;
+	return !stopped && writer.header && *writer.alive;
 }
 
 static bool is_recording(void)
@@ -537,11 +537,13 @@ static void thread_end(void *sites)
 {
 	mine.ended = true;
 	mine.sites = NULL;
+	interpose_hot.sites = nowhere;
+	interpose_hot.from = INTERPOSE_NO_SITE;
+	if (stopped)
+		return;
 	if (mine.counting)
 		interpose_counter_end(&mine.counter, !interpose_has_file());
 	mine.counting = false;
-	interpose_hot.sites = nowhere;
-	interpose_hot.from = INTERPOSE_NO_SITE;
 	munmap(sites, THREAD_BYTES);
 }
 
@@ -552,7 +554,7 @@ static void process_forked(void)
 	if (mine.sites) /* kept, for a handler may have forked while its thread was in a call that is being recorded */
 		memset(mine.sites, 0, THREAD_SITES * sizeof(*mine.sites));
 	mine.n_sites = 0;
-	if (mine.counting)
+	if (mine.counting && !stopped)
 		interpose_counter_end(&mine.counter, true);
 	mine.counting = false;
 	mine.random ^= record_ticks();
@@ -680,5 +682,6 @@ void interpose_finish(void)
 
 __attribute__((destructor)) static void interpose_end(void)
 {
-	record_close(&writer);
+	if (!stopped)
+		record_close(&writer);
 }
