@@ -75,9 +75,10 @@ struct interpose_site {
 	uint32_t after;	     /* calls of its block behind that one */
 	uint64_t next;	     /* ordinal of that one */
 	uint64_t last;	     /* ticks of the last one */
-	uint64_t each;	     /* ticks from one call to the next, of late */
+	uint64_t second;     /* ticks: when its present second began */
 	uint32_t number;     /* of the file's function */
 	uint32_t block_log2; /* one call of so many is timed: of that block */
+	uint32_t free;	     /* calls that are all timed in this second */
 } __attribute__((aligned(64)));
 
 /* What a wrapper needs of its thread. */

@@ -26,7 +26,8 @@
 #define GAP_TICKS	  25000u /* about 10 microseconds between two timed calls of a site, to begin with */
 #define GAP_TICKS_LEAST	  2500u
 #define GAP_TICKS_MOST	  (1u << 30)
-#define EACH_TICKS	  250000u   /* about 100 microseconds: to time all calls that are so far apart takes .1 % of the time */
+#define FREE_CALLS	  4096u	    /* of a site in a second are all timed: .05 % of its time, */
+#define FREE_PATHS	  512u	    /* of which each takes as long as several */
 #define PACE_CALLS	  256u	    /* timed ones, after which a thread looks how much time they took */
 #define COUNTED_NS	  2u	    /* what counting a call takes */
 #define TIMED_NS	  120u	    /* what timing a call takes, with the one after it, where caches are needed for more */
@@ -41,7 +42,7 @@
 #define THETA_LOG2_LEAST  10u	    /* .4 microseconds */
 #define THETA_LOG2_MOST	  32u
 #define THETA_BYTES	  1024u
-#define BURST_BYTES	  2048u	 /* beyond the rate, with names: with what is reserved, 50 KB in the first second, */
+#define BURST_BYTES	  6144u	 /* beyond the rate, with names: with what is reserved, 50 KB in the first second, */
 #define BYTES_PER_S	  24000u /* and less in all others */
 #define OVERHEAD_PPM	  10000u
 #define TIMING_PART	  4u	  /* of that; the rest is for looking and writing, which have limits of their own, and for caches */
@@ -80,6 +81,7 @@ struct thread_state {
 	uint64_t spent;	     /* ticks since then, on call paths */
 	uint64_t counted;    /* calls since then, timed or not */
 	uint32_t timed;
+	bool counts; /* the last call whose turn it was: for how often calls are timed */
 };
 
 static struct interpose_site nowhere[THREAD_SITES]; /* always empty */
@@ -183,17 +185,22 @@ static struct interpose_site *site_find(uint64_t key, const char *name)
 
 /* ---- which calls are timed ---- */
 
-/* Binary exponential back-off, and the way back; the next block begins behind the present one. Calls that are few are all timed, whatever
- * others of the thread take: what is long is not skipped for what is short. */
-static void site_turn(struct interpose_site *s, uint64_t now)
+/* Binary exponential back-off, and the way back; the next block begins behind the present one. The first calls of each second are all
+ * timed, whatever others of the thread take, lest what is long be skipped for what is short before it. False: this one was of those. */
+static bool site_turn(struct interpose_site *s, uint64_t now)
 {
 	uint64_t gap = s->last ? now - s->last : mine.gap;
+	bool counts = !s->free;
 	uint32_t at;
 
-	s->each += (gap >> s->block_log2) / 8 - s->each / 8;
-	if (s->each > EACH_TICKS)
+	if (now - s->second > writer.options.ticks_per_s) {
+		s->second = now;
+		s->free = paths ? FREE_PATHS : FREE_CALLS;
+	}
+	if (s->free) {
+		s->free--;
 		s->block_log2 = 0;
-	else if (gap < mine.gap && s->block_log2 < BLOCK_LOG2_MAX)
+	} else if (gap < mine.gap && s->block_log2 < BLOCK_LOG2_MAX)
 		s->block_log2++;
 	else if (gap > 4 * mine.gap && s->block_log2)
 		s->block_log2--;
@@ -203,6 +210,7 @@ static void site_turn(struct interpose_site *s, uint64_t now)
 	s->after = (1u << s->block_log2) - 1 - at;
 	s->next += s->left + 1;
 	mine.counted += s->left + 1;
+	return counts;
 }
 
 /* How much of the thread's time goes into counting and timing calls; sites are to be timed as often as that allows. What counts too many
@@ -345,7 +353,7 @@ static void call_begin(struct interpose_call *call, struct interpose_site *s, ui
 		call->start = work_took(now);
 	interpose_hot.from = INTERPOSE_NO_SITE;
 	if (call->turn)
-		site_turn(s, now);
+		mine.counts = site_turn(s, now);
 	else
 		s->left--;
 	if (now - mine.looked > mine.period && now - mine.looked > 1ull << volume.theta_log2) {
@@ -355,7 +363,7 @@ static void call_begin(struct interpose_call *call, struct interpose_site *s, ui
 		if (chained && call->start - now > most)
 			call->since += call->start - now;
 	}
-	if (++mine.timed == PACE_CALLS && volume.overhead_ppm)
+	if (mine.counts && ++mine.timed == PACE_CALLS && volume.overhead_ppm)
 		pace(now);
 }
 
