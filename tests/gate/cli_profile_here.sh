@@ -172,6 +172,16 @@ fi
 run profile --here --budget 0.5 --format json -- dd if=/dev/zero of=/dev/null bs=1M count=2000
 expect_json .programs 0
 
+what='tiers that are the same program'
+ln -s "$(command -v dd)" "$tmp/front" && ln -s "$(command -v dd)" "$tmp/store"
+run profile --here --budget 1 --format json -- sh -c '"$1/front" if=/dev/zero bs=64k count=20000 | "$1/store" of=/dev/null bs=64k' sh "$tmp"
+expect_status 0
+if sampled; then
+	cases=$((cases + 1))
+	names=" $(json '.programs[0].name') $(json '.programs[1].name') "
+	for tier in front store; do case $names in *" $tier "*) ;; *) fail "the programs are$names, without $tier" ;; esac done
+fi
+
 what='ranks of a parallel program'
 cat >"$tmp/ranks" <<'END'
 #!/bin/sh
