@@ -203,12 +203,28 @@ static double standard_deviations(const struct sampled *s, size_t class)
 	return (isinf(freedom) ? Z : stats_t_quantile(.95, freedom)) * sqrt(ratio);
 }
 
+/* Which of the program's classes met the way back from page faults is not known: all that was taken from this one may be another's, and
+ * what was taken from the others this one's. */
+static void back_bounds(const struct sampled *s, size_t class, double *less, double *more)
+{
+	double others = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		others += i != class ? (double)s->classes[i].back : 0;
+	*less = fmin(others, (double)s->classes[class].count);
+	*more = (double)s->classes[class].back;
+}
+
 /* Of what was not met of all classes: how much of this one's may be another's, and how much of the others' this one's. */
 static void unmet_bounds(const struct sampled *s, size_t class, double *less, double *more)
 {
 	const struct sampled_class *c = &s->classes[class];
 	double met = (double)(c->count - c->unmet), unmet = (double)c->unmet, others = 0;
 
+	if (!c->kernel) {
+		back_bounds(s, class, less, more);
+		return;
+	}
 	for (size_t i = 0; i < s->n; i++)
 		others += i != class && s->classes[i].unmet > 0 ? (double)(s->classes[i].count - s->classes[i].unmet) : 0;
 	*less = UNMET_TIMES * met < unmet ? unmet : fmin(unmet, UNMET_TIMES * others);

@@ -499,10 +499,14 @@ void sampled_back(struct sampled *s, double samples)
 		return;
 	s->user = 0;
 	for (size_t i = 0; i < s->n; i++) {
-		if (s->classes[i].kernel)
+		struct sampled_class *class = &s->classes[i];
+		uint64_t left = (uint64_t)llround((double)class->count * kept);
+
+		if (class->kernel)
 			continue;
-		s->classes[i].count = (uint64_t)llround((double)s->classes[i].count * kept);
-		s->user += s->classes[i].count;
+		class->back = class->count - left;
+		class->count = left;
+		s->user += left;
 	}
 	for (size_t i = 0; i < s->n_functions; i++)
 		s->functions[i].count = (uint64_t)llround((double)s->functions[i].count * kept);

@@ -15,6 +15,7 @@ struct sampled_class {
 	char name[SAMPLED_NAME_BYTES];
 	bool kernel;
 	uint64_t count, unmet;	       /* so many of count were not met: sampled_unmet() */
+	uint64_t back;		       /* so many were taken from it: sampled_back() */
 	double met, squares, products; /* as met in runs: sums of its counts, of their squares, of their products with those of its level */
 };
 
@@ -87,7 +88,7 @@ const char *sampled_kernel_class(const char *name);
  * drawing would. */
 double sampled_dispersion(const struct sampled *sampled, size_t class, double *freedom);
 
-/* So many of the program's samples, of all its classes and functions alike, met the way back from page faults: they become those. */
+/* So many of the program's samples, as if of all its classes and functions alike, met the way back from page faults: they become those. */
 void sampled_back(struct sampled *sampled, double samples);
 
 /* So many samples are missing of those that the processor's time promises. The clock of a processor meets all of the program's time, but

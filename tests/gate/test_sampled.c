@@ -423,6 +423,38 @@ static void test_divide(void **state)
 	}
 }
 
+/* Ways back from page faults may all have been in one of the program's classes: the intervals say so. */
+static void test_back_of_one(void **state)
+{
+	static const char text[] =
+	    "2000000 period ns\n9 processes whole\n6000 user /bin/a\n2000 user /lib64/ld-linux-x86-64.so.2\n2000 kernel page_fault\n";
+	static const uint64_t user = 8000, kernel = 2000;
+	static const int64_t faults = 32000000, none = 0;
+	struct assay_error err;
+
+	(void)state;
+	for (int any = 0; any < 2; any++) { /* 1600 of the 8000 */
+		struct level_run run = { "a", 20, 16, 4, 0, 0, 0, 0, 0 };
+		struct sampled s = { .n = 0 };
+		struct levels levels;
+		struct parts parts;
+
+		check(sampled_add(&s, text, "a", NULL, &err), &err);
+		divide(&s, &user, &kernel, any ? &faults : &none, &run, 1);
+		levels_of(&run, 1, &levels);
+		parts_of(&levels, &s, 20, &parts);
+		for (size_t i = 0; i < parts.n; i++) {
+			const struct part *p = &parts.items[i];
+
+			if (p->depth == PART_CATEGORY && strcmp(p->name, "dynamic linker") == 0) {
+				assert_true(fabs(p->share - (any ? .16 : .2)) < 1e-3);
+				assert_true(any ? p->high > .2 && p->low < .05 : p->high < .21 && p->low > .19);
+			}
+		}
+		parts_release(&parts);
+	}
+}
+
 /* Of what was hardly met little can be missing, so that a class that hands over nearly alone has nearly all of it. */
 static void test_unmet_alone(void **state)
 {
@@ -566,11 +598,11 @@ static void test_handed_over(void **state)
 int suite_sampled(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_classes),	 cmocka_unit_test(test_transfers),   cmocka_unit_test(test_refused_and_malformed),
-		cmocka_unit_test(test_many),	 cmocka_unit_test(test_shares),	     cmocka_unit_test(test_kernel_hidden),
-		cmocka_unit_test(test_sentence), cmocka_unit_test(test_divide),	     cmocka_unit_test(test_intervals),
-		cmocka_unit_test(test_unmet),	 cmocka_unit_test(test_unmet_alone), cmocka_unit_test(test_handed_over),
-		cmocka_unit_test(test_spreads),	 cmocka_unit_test(test_dispersion),
+		cmocka_unit_test(test_classes),	    cmocka_unit_test(test_transfers),	cmocka_unit_test(test_refused_and_malformed),
+		cmocka_unit_test(test_many),	    cmocka_unit_test(test_shares),	cmocka_unit_test(test_kernel_hidden),
+		cmocka_unit_test(test_sentence),    cmocka_unit_test(test_divide),	cmocka_unit_test(test_intervals),
+		cmocka_unit_test(test_unmet),	    cmocka_unit_test(test_back_of_one), cmocka_unit_test(test_unmet_alone),
+		cmocka_unit_test(test_handed_over), cmocka_unit_test(test_spreads),	cmocka_unit_test(test_dispersion),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
