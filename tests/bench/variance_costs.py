@@ -157,12 +157,16 @@ def once(library, directory, words, how):
 
 
 def seen_of(library, directory, words):
-    """Of a recorded run: coverage, by what the work of computation is known, the part of the time that was waiting; bytes a second, of three (of one
-    second at least: a file has a beginning)."""
-    rates = sorted(r["bytes"] / max(r["seconds"], 1) for r in (once(library, directory, words, RECORDED) for _ in range(3)))
-    shown = subprocess.run([os.path.dirname(library) + "/assay", "variance", "show", directory + "/records", "--format", "json"], stdout=subprocess.PIPE, check=True)
-    shown = json.loads(shown.stdout)
-    return {"rate": rates[1], **{key: shown[key] for key in ("coverage", "basis", "waiting", "fragments", "processes")}}
+    """Of three recorded runs, the one in the middle by its coverage: coverage, by what the work of computation is known, the part of the time that was
+    waiting; bytes a second (of one second at least: a file has a beginning)."""
+    runs = []
+    for _ in range(3):
+        ran = once(library, directory, words, RECORDED)
+        shown = subprocess.run([os.path.dirname(library) + "/assay", "variance", "show", directory + "/records", "--format", "json"], stdout=subprocess.PIPE, check=True)
+        shown = json.loads(shown.stdout)
+        runs.append({"rate": ran["bytes"] / max(ran["seconds"], 1), **{key: shown[key] for key in ("coverage", "basis", "waiting", "fragments", "processes")}})
+    runs.sort(key=lambda run: run["coverage"])
+    return {**runs[1], "range": [runs[0]["coverage"], runs[2]["coverage"]]}
 
 
 def call_ns(library, directory, call, overhead):
@@ -246,11 +250,11 @@ def print_seen(seen):
     """Of a run of each."""
     if not seen:
         return
-    print("\nWhat is seen of a recorded run of each: coverage is the part of the time without waiting that is in work that repeats; KB/s: of the process that\nrecords most, the median of three runs; of its first second where it has no more.\n")
+    print("\nWhat is seen of a recorded run of each: coverage is the part of the time without waiting that is in work that repeats; KB/s: of the process that\nrecords most; of its first second where it has no more. Of three runs, the one in the middle by coverage; all three in brackets.\n")
     print("| program | coverage | work of computation known by | waiting | fragments | processes | records KB/s |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for name, one in seen.items():
-        print(f"| {name} | {one['coverage']:.2f} | {one['basis']} | {one['waiting']:.2f} | {one['fragments']:,} | {one['processes']} | {one['rate'] / 1000:.1f} |")
+        print(f"| {name} | {one['coverage']:.2f} ({one['range'][0]:.2f} to {one['range'][1]:.2f}) | {one['basis']} | {one['waiting']:.2f} | {one['fragments']:,} | {one['processes']} | {one['rate'] / 1000:.1f} |")
 
 
 def main():

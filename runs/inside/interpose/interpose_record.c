@@ -26,8 +26,7 @@
 #define GAP_TICKS	  25000u /* about 10 microseconds between two timed calls of a site, to begin with */
 #define GAP_TICKS_LEAST	  2500u
 #define GAP_TICKS_MOST	  (1u << 30)
-#define FREE_CALLS	  4096u	    /* of a site in a second are all timed: .05 % of its time, */
-#define FREE_PATHS	  512u	    /* of which each takes as long as several */
+#define FREE_CALLS	  4096u	    /* of a site in a second are all timed: .05 % of its time */
 #define PACE_CALLS	  256u	    /* timed ones, after which a thread looks how much time they took */
 #define COUNTED_NS	  2u	    /* what counting a call takes */
 #define TIMED_NS	  120u	    /* what timing a call takes, with the one after it, where caches are needed for more */
@@ -195,7 +194,7 @@ static bool site_turn(struct interpose_site *s, uint64_t now)
 
 	if (now - s->second > writer.options.ticks_per_s) {
 		s->second = now;
-		s->free = paths ? FREE_PATHS : FREE_CALLS;
+		s->free = paths ? 0 : FREE_CALLS; /* a path takes as long as ten */
 	}
 	if (s->free) {
 		s->free--;
