@@ -139,8 +139,8 @@ def sense(assay, composed, work):
 def sensed_truth(answer, name):
     """From, to: of the processor how much of its time the program had one. A quota takes no longer than that, and no shorter than until the
     program has had all of its time: what it sleeps for may pass while it has used its quota up."""
-    share, dose = answer["truth"], answer["told"][name]["dose"] / 100
-    return (max((1 + dose) * share - 1, 0) / dose if name == "quota" else share), share
+    share, dose = answer["truth"], answer["told"][name]["dose"]  # 1: twice as long
+    return (min(max((1 + dose) * share - 1, 0) / dose, share) if name == "quota" else share), share
 
 
 def sensed_page(work):
