@@ -140,7 +140,8 @@ static void window_json(const struct follow_window *w, const struct variance *v,
 
 static void window_text(const struct follow_window *w, const struct variance *v, const struct asked *asked)
 {
-	char *waits = long_waits_sentence(v);
+	size_t process;
+	char *waits = long_waits_sentence(v), *waited = v->fragments.n && !v->n_regions ? processor_waits_sentence(v, &process) : NULL;
 
 	printf("%8.1f s to %.1f s  ", w->from_s, w->to_s);
 	if (!v->fragments.n)
@@ -153,9 +154,11 @@ static void window_text(const struct follow_window *w, const struct variance *v,
 		printf("%s%s\n", r ? "          " : "", sentence);
 		free(sentence);
 	}
+	if (waited)
+		printf("          but %s\n", waited);
 	if (waits)
 		printf("          not judged, as it is waiting: %s\n", waits);
-	free(waits);
+	mem_free(waits, waited);
 	for (size_t i = 0; i < asked->n; i++)
 		printf("          %s takes counters of level %d of %d from now on\n", v->fragments.processes[asked->levels[i].process].name,
 		       (int)asked->levels[i].level, (int)RECORD_LEVEL_RESOURCES);

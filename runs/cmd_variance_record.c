@@ -317,6 +317,8 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 		watch_end(&watch);
 		st = tell(a, &before, err);
 		if (ended) { /* records until then are kept */
+			if (st)
+				cli_remark("%s", err->text);
 			st = ended;
 			*err = program;
 		}

@@ -5,7 +5,6 @@
 #include "gate/page/html.h"
 #include "gate/variance/long_waits.h"
 #include "gate/variance/more_work.h"
-#include "gate/variance/processors.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -93,10 +92,19 @@ double variance_coverage(const struct variance *v)
 	return judged_s > 0 ? fmin(v->covered_s / judged_s, 1) : 0;
 }
 
-/* Of the time of all threads. */
+/* Of the time of all threads, or of what records stand for, where that is more: they tell of calls that were not looked at. */
+static double activity_share(const struct variance *v, enum activity activity)
+{
+	double sum = 0;
+
+	for (size_t a = 0; a < ACTIVITIES; a++)
+		sum += v->activity_s[a];
+	return v->total_s > 0 ? v->activity_s[activity] / fmax(v->total_s, sum) : 0;
+}
+
 static double waiting_share(const struct variance *v)
 {
-	return v->total_s > 0 ? fmin(v->activity_s[ACTIVITY_WAITING] / v->total_s, 1) : 0;
+	return activity_share(v, ACTIVITY_WAITING);
 }
 
 static bool throughout(const struct region *r)
@@ -124,23 +132,19 @@ static void answer_chance(const struct variance *v, struct document *d)
 }
 
 /* Where it is so all along, nothing shows what is usual. */
-static void answer_waited(const struct variance *v, size_t process, double waited_s, struct document *d)
+static void answer_waited(const struct variance *v, size_t process, const char *waited, struct document *d)
 {
 	const struct fragment_process *p = &v->fragments.processes[process];
-	char *waited = variance_seconds(waited_s);
 
-	doc_line(d, "but %s was ready to run and had no processor for %s, %.0f %% of its time: '--region %lld:%.2f-%.2f' tells who used it",
-		 p->name, waited, 100 * fmin(waited_s / p->thread_s, 1), p->rank >= 0 ? (long long)p->rank : (long long)process, p->start_s,
-		 p->end_s);
-	free(waited);
+	doc_line(d, "but %s: '--region %lld:%.2f-%.2f' tells who used it", waited, p->rank >= 0 ? (long long)p->rank : (long long)process,
+		 p->start_s, p->end_s);
 }
 
 static void answer_nothing(const struct variance *v, struct document *d)
 {
-	double waited_s;
-	size_t waited = processors_waited_most(&v->fragments, 1 - v->threshold, v->least_s, &waited_s);
-	char *least = variance_seconds(v->least_s), *waits = long_waits_sentence(v);
-	bool doubtful = variance_coverage(v) < FEW || waiting_share(v) > 1 - FEW || waits || waited < v->fragments.n_processes ||
+	size_t process;
+	char *least = variance_seconds(v->least_s), *waits = long_waits_sentence(v), *waited = processor_waits_sentence(v, &process);
+	bool doubtful = variance_coverage(v) < FEW || waiting_share(v) > 1 - FEW || waits || waited ||
 			v->chance.time_s > DOUBTFUL * v->chance.expected_s;
 	struct buf text = BUF_INIT;
 
@@ -154,12 +158,12 @@ static void answer_nothing(const struct variance *v, struct document *d)
 	buf_format(&text, "%.0f %% %sin fixed work that repeats (coverage)", 100 * variance_coverage(v),
 		   waiting_share(v) >= WAITED ? "was " : "of the time was ");
 	doc_answer(d, doubtful ? DOC_DOUBTFUL : DOC_GOOD, "", "%s", text.bytes);
-	if (waited < v->fragments.n_processes)
-		answer_waited(v, waited, waited_s, d);
+	if (waited)
+		answer_waited(v, process, waited, d);
 	if (v->chance.fragments)
 		answer_chance(v, d);
 	buf_release(&text);
-	mem_free(waits, least);
+	mem_free(waits, waited, least);
 }
 
 /* Of threads that lose beside each other, what the run lost, too. */
@@ -388,7 +392,7 @@ static void coverage_section(const struct variance *v, struct document *d)
 	doc_set(d, "least_s", v->least_s);
 	doc_table(d, "activities");
 	for (size_t a = 0; a < ACTIVITIES; a++) {
-		double share = v->total_s > 0 ? v->activity_s[a] / v->total_s : 0;
+		double share = activity_share(v, (enum activity)a);
 		double repeated = a < ACTIVITY_MAPS && v->maps[a].time_s > 0 ? v->maps[a].repeated_s / v->maps[a].time_s : (double)NAN;
 
 		doc_row(d);

@@ -357,9 +357,9 @@ static double usual_of(double whole, double in, double rest_s, double time_s)
 	return (whole - in) / rest_s * time_s;
 }
 
-/* Whose the processors were that a member waited for. What its own run used in its way must be enough for that to be the reason, and so must
- * what others used; where both are, it is who used more than in the rest of the time, and the run itself only where others cannot have been
- * all of it. Old records know no more of the run than its recorded threads. */
+/* Whose the processors were that a member waited for. What its own run used in its way must be enough for that to be the reason, and so
+ * must what others used; where both are, it is who used more than in the rest of the time, and the run itself only where others cannot have
+ * been all of it. Old records know no more of the run than its recorded threads. */
 static enum loss_cause queue_cause(const struct variance *v, const struct region_member *m, const struct sums *window, double queue)
 {
 	double to = fmin(m->to_s, v->fragments.span_s), time = to - m->from_s, rest = v->fragments.span_s - time;

@@ -391,8 +391,9 @@ struct command {
 
 ORDER_BY(commands_order, struct command, BY_UP(process->run) BY_TEXT(process->program) BY_TEXT(process->arguments) BY_UP(at))
 
-/* What a program was asked to do is a part of its work where nothing else tells that: of processes without ranks, which of the different
- * command lines of their program in their run theirs is, from 0, in the order in which the first of each began. free() it. */
+/* What a program was asked to do is a part of its work where nothing else tells that, and says with whom it talks: of processes without
+ * ranks, which of the different command lines of their program in their run theirs is, from 0, in the order in which the first of each
+ * began. free() it. */
 static double *commands_number(const struct fragments *f)
 {
 	struct command *commands = mem_new(f->n_processes, sizeof(*commands));
@@ -424,7 +425,8 @@ static void commands_tell(struct fragments *f)
 	for (size_t i = 0; i < f->n; i++) {
 		struct fragment *item = &f->items[i];
 
-		if (item->activity == ACTIVITY_COMPUTATION && item->basis == BASIS_UNVERIFIED && number[item->process] > 0)
+		if (number[item->process] > 0 && (item->activity == ACTIVITY_COMMUNICATION ||
+						  (item->activity == ACTIVITY_COMPUTATION && item->basis == BASIS_UNVERIFIED)))
 			item->arguments = mixed(item->arguments, number[item->process]);
 	}
 	free(number);

@@ -11,6 +11,7 @@
 #define FORGOTTEN 1.01 /* a window: what was usual is taken to be so much slower, until it is as slow as now */
 
 struct variance_known {
+	uint64_t windows;
 	struct {
 		uint64_t key; /* 0: free */
 		double work, usual_s, slow_s;
@@ -75,9 +76,12 @@ static void cluster_apply(struct cluster *c, uint64_t key, struct variance_known
 	}
 }
 
-void known_apply(struct variance *v, struct variance_known *known)
+bool known_apply(struct variance *v, struct variance_known *known)
 {
+	bool before = known->windows++ > 0;
+
 	for (size_t i = 0; i < v->n_clusters; i++)
 		if (v->clusters[i].repeated && v->clusters[i].activity == ACTIVITY_COMPUTATION)
 			cluster_apply(&v->clusters[i], cluster_key(v, &v->clusters[i]), known);
+	return before;
 }

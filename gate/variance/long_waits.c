@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "gate/variance/answer.h"
+#include "gate/variance/processors.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #define ENDED	  .05 /* of a wait: something that ended so close to its end may have ended it */
 #define EXPLAINED .5  /* of these waits, which one place in one thread must cover to be named */
 #define TOLD	  10
+#define SURE	  3 /* standard errors, by which what calls waited that were not looked at must be more than what is told */
 
 /* ---- finding them ---- */
 
@@ -40,8 +42,8 @@ ORDER_POINTERS_BY(by_cluster, struct fragment, BY_UP(cluster) BY_UP(start_s) BY_
 
 ORDER_POINTERS_BY(by_length, struct fragment, BY_DOWN(time_s) BY_PLACE)
 
-/* Sums over waits[n], which are long ones of one cluster in order of time. */
-static struct long_wait wait_sum(const struct variance *v, const struct fragment *const *waits, size_t n)
+/* Sums over waits[n], which are long ones of one cluster in order of time. *sure_s: what they waited longer at least. */
+static struct long_wait wait_sum(const struct variance *v, const struct fragment *const *waits, size_t n, double *sure_s)
 {
 	const struct cluster *c = &v->clusters[waits[0]->cluster];
 	struct long_wait w = { .process = waits[0]->process,
@@ -49,12 +51,14 @@ static struct long_wait wait_sum(const struct variance *v, const struct fragment
 			       .lock = is_lock(v->fragments.sites[c->to].name),
 			       .usual_s = c->usual_s,
 			       .from_s = (double)NAN };
-	double sum = 0;
+	double sum = 0, error = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		w.calls += waits[i]->weight;
 		w.loss_s += longer_s(v, waits[i]);
+		error += pow(longer_s(v, waits[i]), 2) * (1 - 1. / waits[i]->weight);
 	}
+	*sure_s = w.loss_s - SURE * sqrt(error); /* as of regions (stretches.c) */
 	for (size_t i = 0; i < n; i++) {
 		if (isnan(w.from_s) && sum + longer_s(v, waits[i]) >= AROUND * w.loss_s)
 			w.from_s = waits[i]->start_s;
@@ -131,11 +135,12 @@ void long_waits_find(struct variance *v)
 		order_sort(waits, n, by_cluster);
 		for (size_t i = 0, k; i < n; i += k) {
 			struct long_wait w;
+			double sure_s;
 
 			for (k = 1; i + k < n && waits[i + k]->cluster == waits[i]->cluster;)
 				k++;
-			w = wait_sum(v, waits + i, k);
-			if (!(w.loss_s >= v->least_s))
+			w = wait_sum(v, waits + i, k, &sure_s);
+			if (!(sure_s >= v->least_s))
 				continue;
 			if (w.lock)
 				holder_find(v, &w, waits + i, k);
@@ -206,6 +211,24 @@ char *long_waits_sentence(const struct variance *v)
 		if (!waits_by_design(v->fragments.sites[v->waits[i].site].name))
 			return long_wait_sentence(v, &v->waits[i]);
 	return NULL;
+}
+
+char *processor_waits_sentence(const struct variance *v, size_t *process)
+{
+	double waited_s;
+	size_t at = processors_waited_most(&v->fragments, 1 - v->threshold, v->least_s, &waited_s);
+	const struct fragment_process *p;
+	char *waited, *text;
+
+	if (at >= v->fragments.n_processes)
+		return NULL;
+	*process = at;
+	p = &v->fragments.processes[at];
+	waited = variance_seconds(waited_s);
+	text = mem_format("%s was ready to run and had no processor for %s, %.0f %% of its time", p->name, waited,
+			  100 * fmin(waited_s / p->thread_s, 1));
+	free(waited);
+	return text;
 }
 
 void long_waits_section(const struct variance *v, struct document *d)

@@ -133,18 +133,20 @@ struct processors_used processors_used(const struct fragments *f, size_t process
 	return out;
 }
 
-/* Since its threads began; NaN: that was not asked. */
+/* Since its threads began, or since the beginning of the window; NaN: that was not asked. */
 static double waited_of(const struct fragments *f, size_t process)
 {
 	const struct snapshot *s = f->snapshots + f->processes[process].first_snapshot;
-	double sum = (double)NAN, last = (double)NAN;
+	double sum = (double)NAN, last = (double)NAN, first = 0;
 
 	for (size_t i = 0, n = f->processes[process].n_snapshots; i < n; i++) {
+		if (isnan(last) && f->from_s > 0)
+			first = s[i].value[ACCOUNT_QUEUE];
 		last = isnan(s[i].value[ACCOUNT_QUEUE]) ? last : s[i].value[ACCOUNT_QUEUE];
 		if (i + 1 < n && s[i + 1].thread == s[i].thread)
 			continue;
 		if (!isnan(last))
-			sum = (isnan(sum) ? 0 : sum) + last;
+			sum = (isnan(sum) ? 0 : sum) + last - first;
 		last = (double)NAN;
 	}
 	return sum;

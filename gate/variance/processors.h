@@ -10,7 +10,7 @@ struct processors_used {
 	    own_s; /* by the run's processes on that host: at least by their recorded threads, and by all others as far as they are known */
 	double self_s;	 /* of that, the recorded threads of the process, */
 	double beside_s; /* and all but the one of these that used most: what can have been in its way */
-	bool all;      /* threads that record nothing are known as well */
+	bool all;	 /* threads that record nothing are known as well */
 };
 
 /* O(snapshots of the run). */

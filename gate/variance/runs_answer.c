@@ -133,17 +133,14 @@ void variance_runs_answer(const struct variance *v, struct document *d)
 {
 	size_t n = v->fragments.n_runs, slow = 0, slowest = 0;
 	struct run_sum *runs = mem_new(n, sizeof(*runs));
-	double *spans = mem_new(n, sizeof(*spans)), *more = more_work(v, true), usual;
+	double usual, *times = variance_runs_times(v, &usual), *more = more_work(v, true);
 
 	for (size_t r = 0; r < n; r++)
 		runs[r].process = VARIANCE_NONE;
 	losses_add(v, runs);
-	for (size_t r = 0; r < n; r++)
-		spans[r] = runs[r].span_s;
-	usual = stats_median(spans, n);
 	for (size_t r = 0; r < n; r++) {
 		runs[r].more_work = more[r];
-		runs[r].times = usual > 0 ? runs[r].span_s / usual : 1;
+		runs[r].times = times[r];
 		runs[r].slow = stats_round(runs[r].times * v->threshold) > 1;
 		slow += runs[r].slow;
 		if (runs[r].span_s > runs[slowest].span_s)
@@ -158,5 +155,5 @@ void variance_runs_answer(const struct variance *v, struct document *d)
 	for (size_t r = 0; r < n; r++)
 		run_row(v, &runs[r], v->fragments.runs[r], d);
 	doc_end(d);
-	mem_free(more, spans, runs);
+	mem_free(more, times, runs);
 }

@@ -280,6 +280,14 @@ static void throughout_add(const struct variance *v, struct row *row, struct str
 	stretch_add(out, &s);
 }
 
+/* The same of a process of a run that was slow itself: that it was is known, however much the others differ. */
+static double run_slow_from(const struct variance *v, const double *runs, const struct row *row)
+{
+	bool slow = v->fragments.n_runs && stats_round(runs[v->fragments.processes[row->process].run] * v->threshold) > 1;
+
+	return slow ? apart(v, row->map) : (double)INFINITY;
+}
+
 void stretches_find(const struct variance *v, struct stretches *out)
 {
 	struct row row = { .x = mem_new(v->columns, sizeof(*row.x)),
@@ -287,7 +295,7 @@ void stretches_find(const struct variance *v, struct stretches *out)
 			   .alone = mem_new(v->columns, sizeof(*row.alone)),
 			   .piece = mem_new(v->columns, sizeof(*row.piece)) };
 	size_t n = v->fragments.n_processes;
-	double *times = mem_new(n, sizeof(*times)), slow;
+	double *times = mem_new(n, sizeof(*times)), slow, usual_s, *runs = variance_runs_times(v, &usual_s);
 
 	*out = (struct stretches){ .n = 0 };
 	for (row.map = 0; row.map < ACTIVITY_MAPS; row.map++) {
@@ -295,8 +303,8 @@ void stretches_find(const struct variance *v, struct stretches *out)
 			times[row.process] = row_scan(v, &row, out);
 		slow = throughout_from(v, row.map, times);
 		for (row.process = 0; row.process < n; row.process++)
-			if (times[row.process] > slow)
+			if (times[row.process] > fmin(slow, run_slow_from(v, runs, &row)))
 				throughout_add(v, &row, out);
 	}
-	mem_free(times, row.x, row.joined, row.alone, row.piece);
+	mem_free(times, runs, row.x, row.joined, row.alone, row.piece);
 }

@@ -1,9 +1,11 @@
 #include "gate/variance/variance.h"
 
 #include "base/mem.h"
+#include "base/stats.h"
 #include "gate/variance/long_waits.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 size_t variance_column(const struct variance *v, double at_s)
 {
@@ -68,7 +70,7 @@ static void maps_fill(struct variance *v)
 enum assay_status variance_of(struct fragments *fragments, const struct variance_options *options, struct variance *out,
 			      struct assay_error *err)
 {
-	struct variance v = { .fragments = *fragments, .threshold = options->threshold, .known = options->known };
+	struct variance v = { .fragments = *fragments, .threshold = options->threshold };
 	enum assay_status st;
 
 	*fragments = (struct fragments){ .n = 0 };
@@ -76,7 +78,7 @@ enum assay_status variance_of(struct fragments *fragments, const struct variance
 	columns_choose(&v);
 	clusters_find(&v);
 	if (options->known)
-		known_apply(&v, options->known);
+		v.known = known_apply(&v, options->known);
 	maps_fill(&v);
 	st = regions_find(&v, options, err);
 	if (!st) {
@@ -88,6 +90,25 @@ enum assay_status variance_of(struct fragments *fragments, const struct variance
 	}
 	variance_release(&v);
 	return st;
+}
+
+double *variance_runs_times(const struct variance *v, double *usual_s)
+{
+	size_t n = v->fragments.n_runs ? v->fragments.n_runs : 1;
+	double *times = mem_new(n, sizeof(*times)), *spans = mem_new(n, sizeof(*spans));
+
+	for (size_t p = 0; p < v->fragments.n_processes; p++) {
+		const struct fragment_process *process = &v->fragments.processes[p];
+
+		times[process->run] = fmax(times[process->run], process->end_s);
+	}
+	for (size_t r = 0; r < n; r++)
+		spans[r] = times[r];
+	*usual_s = n ? stats_median(spans, n) : 0;
+	for (size_t r = 0; r < n; r++)
+		times[r] = *usual_s > 0 ? times[r] / *usual_s : 1;
+	free(spans);
+	return times;
 }
 
 void variance_release(struct variance *v)

@@ -121,10 +121,13 @@ enum assay_status variance_of(struct fragments *fragments, const struct variance
 			      struct assay_error *err);
 void variance_release(struct variance *variance); /* accepts zeroed */
 
+/* Of each of the runs, how many times as long as the median one it took; [n_runs], free() it. Slow: above 1 / threshold. */
+double *variance_runs_times(const struct variance *v, double *usual_s);
+
 /* For variance_of(): clusters of all fragments, whose numbers they get; and what is usual in each. */
 void clusters_find(struct variance *v);
-/* Brings what is usual in computation up to date, on both sides. */
-void known_apply(struct variance *v, struct variance_known *known);
+/* Brings what is usual in computation up to date, on both sides. False: there was no window before this one. */
+bool known_apply(struct variance *v, struct variance_known *known);
 /* And the regions of the maps. */
 enum assay_status regions_find(struct variance *v, const struct variance_options *options, struct assay_error *err);
 /* Once their breakdowns are known: which of them are the consequence of which. */

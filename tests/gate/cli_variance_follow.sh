@@ -126,6 +126,12 @@ rm waits/pipe.samples
 run variance show waits --follow --window 4
 cmp beside "$tmp/out" || fail 'another answer'
 
+what='before the first window nothing is known to be usual; what waited for a processor all along is told'
+mkdir hogged
+"$ASSAY_VARIANCE" hogged 1 3 0:0:99:queue:4 || fail 'cannot make it'
+run variance show hogged --follow
+expect_stdout 'no variance' 'but rank 0 was ready to run and had no processor for'
+
 what='wrong words'
 run variance show records --follow --region 0:1-2
 refused 2 region

@@ -186,6 +186,24 @@ static void longer_child(void **state)
 	variance_release(&v);
 }
 
+/* One call that stands for thousands was interrupted: nothing says that the others waited. */
+static void interrupted(void **state)
+{
+	struct made m = { .capacity = 0 };
+	struct variance v;
+
+	(void)state;
+	for (size_t i = 0; i < 400; i++) {
+		add(&m, 0, WRITE, LOCK, ACTIVITY_COMPUTATION, .001);
+		add(&m, 0, FRAGMENT_NO_SITE, LOCK, ACTIVITY_WAITING, i == 200 ? 2e-5 : 1e-7);
+		m.f.items[m.f.n - 1].weight = 1000;
+		m.now[0] += .0001;
+	}
+	analyse(&m, 1, &v);
+	assert_int_equal(v.n_waits, 0);
+	variance_release(&v);
+}
+
 /* What the map shows is in the sentence, though it may be chance. */
 static void chance(void **state)
 {
@@ -211,7 +229,7 @@ int suite_long_waits(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lock),		cmocka_unit_test(slow_beside), cmocka_unit_test(waits_by_design),
-		cmocka_unit_test(longer_child), cmocka_unit_test(chance),
+		cmocka_unit_test(longer_child), cmocka_unit_test(interrupted), cmocka_unit_test(chance),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,9 +115,56 @@ static void another_processor(void **state)
 	}
 }
 
+/* Of five runs of one process, which differ much, the last one waits for a processor from beginning to end: that is its reason. */
+static void slow_run(void **state)
+{
+	static const double factors[] = { 1, 1.4, 1.9, 2.3, 4 };
+	static const char *const names[] = { "first", "second", "third", "fourth", "fifth" };
+	struct made_disturbance d = { -1, 0, 99, 1, MADE_SLOW };
+	struct made_options o = { .ranks = 1, .steps = 500, .noise = .01, .seed = 3, .disturbances = &d, .n = 1 };
+	const struct variance_options options = { .threshold = VARIANCE_THRESHOLD, .least_s = (double)NAN };
+	struct fragments f;
+	struct assay_error err;
+	struct variance v;
+
+	(void)state;
+	for (size_t r = 0; r < 5; r++) {
+		d.factor = factors[r];
+		d.kind = r == 4 ? MADE_QUEUE : MADE_SLOW;
+		assert_int_equal(mkdir(names[r], 0755), 0);
+		assert_int_equal(made_run(names[r], &o), 0);
+	}
+	check(record_files_read(names, 5, &f, &err), &err);
+	check(variance_of(&f, &options, &v, &err), &err);
+	assert_true(v.n_regions > 0);
+	assert_int_equal(v.fragments.processes[v.regions[0].members[0].process].run, 4);
+	assert_true(v.regions[0].members[0].throughout);
+	variance_release(&v);
+}
+
+/* The last of four processes waits longer for each message: it was asked to do something else, and talks to others; or it was not. */
+static void talk(void **state)
+{
+	static const char *const unlike[] = { "-1", "-1", "-1", "-d" }, *const alike[] = { "-1", "-1", "-1", "-1" };
+	struct made_options o = {
+		.ranks = 4, .seconds = 3, .noise = .01, .seed = 3, .commands = alike, .slow_calls = 4, .slow_from_s = 0, .slow_to_s = 99
+	};
+	struct variance v;
+
+	(void)state;
+	analyse("alike", &o, &v);
+	assert_int_equal(v.n_regions, 1);
+	variance_release(&v);
+	o.commands = unlike;
+	analyse("unlike", &o, &v);
+	assert_int_equal(v.n_regions, 0);
+	variance_release(&v);
+}
+
 int suite_whose_work(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(commands), SCRATCH_TEST(bursts), SCRATCH_TEST(waited), SCRATCH_TEST(another_processor) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(commands), SCRATCH_TEST(bursts), SCRATCH_TEST(waited),
+					    SCRATCH_TEST(slow_run), SCRATCH_TEST(talk),	  SCRATCH_TEST(another_processor) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,6 +41,14 @@ ls records >before
 grep -q "'records' has the records of a run already" told || fail "$(cat told)"
 ls records | cmp - before || fail 'the program was run'
 
+# Why nothing was recorded is said of a program that fails, too.
+if printf 'int main(void) { return 7; }\n' | gcc -static -x c -o static - 2>/dev/null; then
+	status=0
+	"$ASSAY" variance record -o nothing -- ./static 2>told || status=$?
+	[ "$status" -eq 1 ] || fail "status $status of a static program that failed"
+	grep -q 'is linked statically' told && grep -q 'ended with status 7' told || fail "$(cat told)"
+fi
+
 status=0
 "$ASSAY" variance record -o missing/records -- true 2>told || status=$?
 [ "$status" -eq 1 ] || fail "status $status without the directory's parent"
