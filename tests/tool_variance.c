@@ -9,8 +9,8 @@
 
 static bool disturbance_parse(const char *text, struct made_disturbance *d)
 {
-	static const char *const kinds[MADE_KINDS] = { "queue",	  "stop",      "slow",	"faults", "work",
-						       "nobody", "throttled", "steal", "clock",  [MADE_WAITS] = "waits" };
+	static const char *const kinds[MADE_KINDS] = { "queue",	 "stop",      "slow",  "faults", "work",
+						       "nobody", "throttled", "steal", "clock",	 [MADE_WAITS] = "waits" };
 	char kind[16];
 
 	if (sscanf(text, "%d:%lf:%lf:%15[a-z]:%lf", &d->rank, &d->from_s, &d->to_s, kind, &d->factor) != 5)

@@ -1,5 +1,5 @@
-/* Says something, allows itself nothing but reading, writing and ending, and goes on. With an argument it has a filter, and ends by _exit(), by
- * exit() or by returning, as that says. */
+/* Says something, allows itself nothing but reading, writing and ending, and goes on. With an argument it has a filter, and ends by
+ * _exit(), by exit() or by returning, as that says. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>

@@ -170,7 +170,7 @@ LIMITS(setrlimit64, rlimit64)
 	{                                                                                                                                  \
 		if (!next_##name)                                                                                                          \
 			interpose_next((void **)(void *)&next_##name, #name, NULL);                                                        \
-		if (interpose_has_file() && (!process || process == getpid()))                                                                                       \
+		if (interpose_has_file() && (!process || process == getpid()))                                                             \
 			limit_look((int)which, (const struct rlimit *)limit);                                                              \
 		return next_##name(process, (int)which, limit, before);                                                                    \
 	}
