@@ -1,5 +1,5 @@
 /* Waiting is not judged, and that is said; where a process waited longer than usual, for a lock above all, is said too. */
-#include "gate/variance/answer.h"
+#include "tests/gate/said.h"
 #include "tests/scratch.h"
 
 #include <math.h>
@@ -59,18 +59,6 @@ static void analyse(struct made *m, size_t threads, struct variance *v)
 	check(variance_of(&m->f, &options, v, &err), &err);
 }
 
-static char *answer_of(const struct variance *v)
-{
-	struct document d;
-	struct buf text = BUF_INIT;
-
-	document_init(&d);
-	variance_answer(v, &d);
-	document_human(&d, &(struct doc_style){ .columns = 400 }, &text);
-	document_release(&d);
-	return buf_take(&text);
-}
-
 /* One thread computes, takes the lock and writes; the other one holds the lock for 60 ms at a time, from 1 s to 1.6 s. */
 static void lock_made(struct made *m, bool held)
 {
@@ -108,7 +96,7 @@ static void lock(void **state)
 	assert_true(v.waits[0].lock && v.waits[0].calls == 10);
 	assert_true(fabs(v.waits[0].loss_s - .58) < .01 && fabs(v.waits[0].from_s - 1) < .05 && fabs(v.waits[0].to_s - 1.6) < .05);
 	assert_true(v.waits[0].held_s > .5 && v.waits[0].holder == 1 && v.waits[0].holder_to == SLEEP);
-	text = answer_of(&v);
+	text = said(&v);
 	assert_non_null(strstr(text,
 			       "process 7 (app) waited 580 ms longer than usual in pthread_mutex_lock in main from 1.00 s to 1.60 s, in 10 "
 			       "calls that usually take 0.1 us: its thread 2 (keeper) held it, at usleep in main"));
@@ -135,7 +123,7 @@ static void slow_beside(void **state)
 	assert_int_equal(v.n_regions, 1);
 	assert_true(fabs(v.regions[0].estimated_s - 3) < .1);
 	assert_true(fabs(v.regions[0].elapsed_s - 1.5) < .05);
-	text = answer_of(&v);
+	text = said(&v);
 	assert_non_null(strstr(text, " of the run's time ("));
 	assert_non_null(strstr(text, " by all threads together)"));
 	free(text);
@@ -159,7 +147,7 @@ static void waits_by_design(void **state)
 	analyse(&m, 1, &v);
 	assert_int_equal(v.n_regions + v.n_waits, 0);
 	assert_true(variance_coverage(&v) > .9 && v.covered_s < .1 * v.total_s);
-	text = answer_of(&v);
+	text = said(&v);
 	assert_non_null(strstr(text, "no variance above 15 %"));
 	assert_non_null(strstr(text, " % of the time was waiting, which is not judged; of the rest 9"));
 	assert_non_null(strstr(text, "not recorded"));
@@ -179,7 +167,7 @@ static void longer_child(void **state)
 		add(&m, 0, FRAGMENT_NO_SITE, CHILD, ACTIVITY_WAITING, i == 20 ? 1.2 : .001);
 	analyse(&m, 1, &v);
 	assert_int_equal(v.n_waits, 1);
-	text = answer_of(&v);
+	text = said(&v);
 	*strchr(text, '\n') = '\0';
 	assert_null(strstr(text, "waitpid"));
 	free(text);
@@ -218,7 +206,7 @@ static void chance(void **state)
 	}
 	analyse(&m, 1, &v);
 	assert_int_equal(v.n_regions, 0);
-	text = answer_of(&v);
+	text = said(&v);
 	assert_non_null(strstr(text, "found beyond chance"));
 	assert_non_null(strstr(text, "slowest was process 7 (app)"));
 	free(text);

@@ -1,8 +1,8 @@
 /* Whose work is compared with whose, what a record stands for, and whose the processors were. */
-#include "gate/variance/answer.h"
 #include "gate/variance/processors.h"
 #include "gate/variance/stored_runs.h"
 #include "tests/gate/made_run.h"
+#include "tests/gate/said.h"
 #include "tests/scratch.h"
 
 static void analyse(const char *directory, const struct made_options *o, struct variance *v)
@@ -15,18 +15,6 @@ static void analyse(const char *directory, const struct made_options *o, struct 
 	assert_int_equal(made_run(directory, o), 0);
 	check(record_files_read(&directory, 1, &f, &err), &err);
 	check(variance_of(&f, &options, v, &err), &err);
-}
-
-static char *said(const struct variance *v)
-{
-	struct document d;
-	struct buf text = BUF_INIT;
-
-	document_init(&d);
-	variance_answer(v, &d);
-	document_human(&d, &(struct doc_style){ .columns = 400 }, &text);
-	document_release(&d);
-	return buf_take(&text);
 }
 
 /* Two processes of one program, the second of which takes three times as long for each piece: slow, if both were asked to do the same;

@@ -1,0 +1,20 @@
+/* What an analysis says, as text. */
+#ifndef TESTS_SAID_H
+#define TESTS_SAID_H
+
+#include "gate/variance/answer.h"
+
+/* free() it. */
+static inline char *said(const struct variance *v)
+{
+	struct document d;
+	struct buf text = BUF_INIT;
+
+	document_init(&d);
+	variance_answer(v, &d);
+	document_human(&d, &(struct doc_style){ .columns = 400 }, &text);
+	document_release(&d);
+	return buf_take(&text);
+}
+
+#endif
