@@ -141,6 +141,13 @@ class Networks:
             subprocess.run(["ip", "netns", "del", name], check=True)
 
 
+def signal_to(pid, number):
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass  # it has ended: the disturbance fell beside the program, and the run is made again
+
+
 def device(path):
     number = os.stat(path).st_dev
     return f"{os.major(number)}:{os.minor(number)}"
@@ -164,7 +171,7 @@ class Disturbance:
         elif what == "net":
             run.networks.slow(victim)
         elif what == "stop":
-            os.kill(run.pids[victim], signal.SIGSTOP)
+            signal_to(run.pids[victim], signal.SIGSTOP)
 
     def end(self):
         groups, victim = self.run.groups, self.victim
@@ -180,7 +187,7 @@ class Disturbance:
         elif self.what == "net":
             self.run.networks.usual(victim)
         elif self.what == "stop":
-            os.kill(self.run.pids[victim], signal.SIGCONT)
+            signal_to(self.run.pids[victim], signal.SIGCONT)
 
 
 def plan_of(kind, dice):
