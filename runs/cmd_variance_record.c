@@ -1,5 +1,6 @@
 /* assay variance record */
 #include "base/command.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
@@ -17,6 +18,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -25,6 +27,7 @@
 #include <unistd.h>
 
 #define RECORD_LEAST_BYTES (256u << 10) /* what a file needs before its first record */
+#define STATUS_BYTES_MAX   (1u << 20)
 
 struct arguments {
 	struct cli_list words;
@@ -53,6 +56,25 @@ static enum assay_status write_functions(const struct arguments *a, char **path,
 	return st;
 }
 
+/* How many filters of system calls (seccomp) everything here has: what is given more is not recorded, for it might be killed. */
+static void tell_filters(void)
+{
+	static const char *const keys[] = { "\nSeccomp_filters:", "\nSeccomp:" }; /* the latter alone before Linux 5.9 */
+	struct buf status = BUF_INIT;
+	struct assay_error ignored;
+	const char *line = NULL;
+	char digits[24];
+
+	if (!file_read("/proc/self/status", STATUS_BYTES_MAX, &status, &ignored))
+		for (size_t i = 0; i < 2 && !line; i++)
+			line = strstr(status.bytes, keys[i]);
+	if (line) {
+		snprintf(digits, sizeof(digits), "%lu", strtoul(strchr(line, ':') + 1, NULL, 10));
+		launch_variable("ASSAY_INTERPOSE_FILTERS", digits);
+	}
+	buf_release(&status);
+}
+
 /* The libraries come before what LD_PRELOAD has already, for interposition. */
 static void set_environment(const struct arguments *a, const char *library, const char *functions)
 {
@@ -62,6 +84,7 @@ static void set_environment(const struct arguments *a, const char *library, cons
 	char *ppm = mem_format("%.0f", a->overhead * 1e6);
 
 	launch_variable("LD_PRELOAD", preload);
+	tell_filters();
 	launch_variable("ASSAY_INTERPOSE_OVERHEAD_PPM", ppm);
 	launch_variable("ASSAY_INTERPOSE_CONTEXT", a->context ? "1" : "0");
 	launch_variable("ASSAY_INTERPOSE_PROGRESSIVE", a->progressive ? "1" : "0");

@@ -19,10 +19,12 @@ static void numbers(void **state)
 		     { "last", 1u << 1, 18446744073709551614u },
 		     { "open", 1u << 1, UINT64_MAX },
 		     { "cpu", 1u << 1 | 1u << 3, 18 },
-		     { "cpu1", 1u << 7 | 1u << 8, 5886 } };
+		     { "cpu1", 1u << 7 | 1u << 8, 5886 },
+		     { "Seccomp_filters:", 1u << 1, 12 } };
 
 	(void)state;
-	scratch_put("numbers", "cpu  7 9 11\ncpu1 933044 742520 400030 540550 5998 0 4627 1259 0 0\ncpu10 1 2 3 4 5 6 7 42 0 0\nintr 88\n"
+	scratch_put("numbers", "cpu  7 9 11\ncpu1 933044 742520 400030 540550 5998 0 4627 1259 0 0\ncpu10 1 2 3 4 5 6 7 42 0 0\nintr "
+			       "88\nSeccomp:\t2\nSeccomp_filters:\t12\n"
 			       "last 18446744073709551614\nopen 5");
 	for (size_t i = 0; i < COUNT(rows); i++)
 		assert_int_equal(number_in("numbers", rows[i].line, rows[i].words), rows[i].expected);

@@ -188,6 +188,9 @@ static inline uint64_t interpose_usual(uint64_t before, uint64_t took, uint64_t 
 bool interpose_accounts_read(struct interpose_accounts *out, uint64_t *turns, enum record_level level);
 /* Of those what was withheld, and pressure: some 20 microseconds, more on large machines; now and then 50 for all threads. */
 void interpose_withheld_read(struct interpose_accounts *out, struct interpose_withheld *withheld, enum record_level level, uint64_t now);
+/* May this process make system calls that are not the program's? Not where it was given more filters (seccomp) than what records it has, or
+ * where that is not known. UINT64_MAX: that is not told; then than the machine's, or the container's, first process. */
+bool interpose_is_free(uint64_t filters);
 /* Ticks that so many operations, each of which waits for the one before it, take now: about 2000 turns of the processor's clock. */
 uint64_t interpose_loop_ticks(void);
 /* In a child. */

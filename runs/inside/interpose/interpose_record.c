@@ -653,7 +653,8 @@ __attribute__((constructor)) static void interpose_start(void)
 	int before = errno;
 
 	volume.overhead_ppm = number_of("ASSAY_INTERPOSE_OVERHEAD_PPM", OVERHEAD_PPM);
-	if (directory && pthread_key_create(&at_end, thread_end) == 0 && record_open(&writer, &options) == 0) {
+	if (directory && interpose_is_free(number_of("ASSAY_INTERPOSE_FILTERS", UINT64_MAX)) &&
+	    pthread_key_create(&at_end, thread_end) == 0 && record_open(&writer, &options) == 0) {
 		volume.bytes_per_s = number_of("ASSAY_INTERPOSE_BYTES_PER_S", BYTES_PER_S);
 		volume.burst = BURST_BYTES;
 		volume_begin();
