@@ -290,6 +290,12 @@ static void place_add(struct versus *out, size_t *capacity, const struct varianc
 	mem_append(out->places, out->n_places, capacity, p);
 }
 
+/* More waiting explains more time, and less waiting less. */
+static double waits_of(double waits_s, double longer_s)
+{
+	return longer_s > 0 ? fmin(fmax(waits_s, 0), longer_s) : fmax(fmin(waits_s, 0), longer_s);
+}
+
 /* places: of the candidate, or NULL. */
 static struct versus_run run_measure(const struct variance *old_run, const struct variance *new_run, struct versus *places)
 {
@@ -326,7 +332,7 @@ static struct versus_run run_measure(const struct variance *old_run, const struc
 	}
 	r.work_more = old_s > 0 ? r.expected_s / old_s - 1 : (double)NAN;
 	r.slower = r.expected_s > 0 ? r.time_s / r.expected_s - 1 : 0;
-	r.waits_s = fmin(fmax(less_unknown(after.waits_s - before.waits_s * (1 + r.work_more)), 0), fmax(r.time_s - r.expected_s, 0));
+	r.waits_s = waits_of(less_unknown(after.waits_s - before.waits_s * (1 + r.work_more)), r.time_s - r.expected_s);
 	r.processor_more = 1 + r.work_more > 0 ? processor_ratio(&before, &after) / (1 + r.work_more) - 1 : (double)NAN;
 	r.others_s = after.others_s - before.others_s;
 	r.shared = old_s > 0 && r.time_s > 0 ? fmin(old_both / old_s, new_both / r.time_s) : 0;
@@ -352,7 +358,7 @@ static bool waits_explain(const struct versus_run *r)
 {
 	double longer = r->time_s - r->expected_s;
 
-	return r->waits_s >= longer * VERSUS_EXPLAINED;
+	return fabs(r->waits_s) >= fabs(longer) * VERSUS_EXPLAINED;
 }
 
 /* Others used as much more of the processors beside the new version as it waited more than the old one; true where that is not known. */
@@ -369,8 +375,10 @@ static enum versus_reason decide_beside(const struct versus_run *new, const stru
 		return VERSUS_SLOWER;
 	if (more_than(-processor, VERSUS_CHANGED))
 		return VERSUS_FASTER;
-	if (more_than(unexplained(new) - unexplained(old), VERSUS_CALLS))
+	if (more_than(fabs(unexplained(new) - unexplained(old)), VERSUS_CALLS))
 		return VERSUS_IN_CALLS;
+	if (more_than(-new->slower, VERSUS_CHANGED))
+		return more_than(-old->slower, VERSUS_CHANGED) ? VERSUS_BOTH_FASTER : VERSUS_UNTOLD;
 	if (!more_than(new->slower, VERSUS_CHANGED))
 		return VERSUS_SAME;
 	if (more_than((1 + new->slower) / (1 + old->slower) - 1, VERSUS_CALLS) && !others_explain(new, old))
@@ -392,24 +400,32 @@ static enum versus_reason decide(const struct versus *v)
 		return VERSUS_UNTOLD;
 	if (more_than(new->slower, VERSUS_CHANGED))
 		return waits_explain(new) ? VERSUS_WAITED : VERSUS_UNTOLD;
-	if (more_than(-new->slower, VERSUS_CHANGED) && more_than(-new->processor_more, VERSUS_CHANGED))
-		return VERSUS_UNTOLD; /* as well as the code's doing, the baseline may have been slow */
+	if (more_than(-new->slower, VERSUS_CHANGED)) /* as well as the code's doing, the baseline may have been slow */
+		return waits_explain(new) ? VERSUS_WAITED_LESS : VERSUS_UNTOLD;
 	return VERSUS_SAME;
 }
 
-/* The run took longer, and that in waiting, which is no part of the version's own time. */
-static bool waits_longer(const struct versus_run *r, const struct versus *v)
+/* The run took longer (1), or less long (-1), and that in waiting, which is no part of the version's own time. */
+static int waits_changed(const struct versus_run *r, const struct versus *v)
 {
-	return more_than(r->run_more, VERSUS_CALLS) && r->waiting_more_s >= WAITED_OF_RUN * (r->run_s - v->baseline_s);
+	int sign = r->run_more < 0 ? -1 : 1;
+
+	return more_than(sign * r->run_more, VERSUS_CALLS) && sign * r->waiting_more_s >= WAITED_OF_RUN * sign * (r->run_s - v->baseline_s)
+		   ? sign
+		   : 0;
 }
 
 static enum versus_reason decide_waiting(const struct versus *v)
 {
-	if (v->reason != VERSUS_SAME || !waits_longer(&v->candidate, v))
+	int sign = waits_changed(&v->candidate, v);
+
+	if (v->reason != VERSUS_SAME || !sign)
 		return v->reason;
 	if (!v->has_beside)
-		return VERSUS_WAITS_LONGER;
-	return waits_longer(&v->beside, v) ? VERSUS_BOTH : VERSUS_WAITS_MORE;
+		return sign > 0 ? VERSUS_WAITS_LONGER : VERSUS_WAITS_SHORTER;
+	if (waits_changed(&v->beside, v) == sign)
+		return sign > 0 ? VERSUS_BOTH : VERSUS_BOTH_FASTER;
+	return sign > 0 ? VERSUS_WAITS_MORE : VERSUS_WAITS_LESS;
 }
 
 static int places_order(const void *a, const void *b)
@@ -471,7 +487,7 @@ static enum doc_tone tone_of(enum versus_reason reason)
 {
 	const char *decision = decision_of(reason);
 
-	if (strcmp(decision, "code") == 0 && reason != VERSUS_LESS_WORK && reason != VERSUS_FASTER)
+	if (strcmp(decision, "code") == 0 && reason != VERSUS_LESS_WORK && reason != VERSUS_FASTER && reason != VERSUS_WAITS_LESS)
 		return DOC_BAD;
 	return strcmp(decision, "inconclusive") == 0 ? DOC_DOUBTFUL : DOC_GOOD;
 }
@@ -526,7 +542,7 @@ static void places_table(const struct versus *v, struct document *d)
 /* What keeps the decision from being surer, and what would mend that. */
 static void remedies(const struct versus *v, struct document *d)
 {
-	if (v->reason == VERSUS_UNTOLD || v->reason == VERSUS_WAITS_LONGER)
+	if (!v->has_beside && (v->reason == VERSUS_UNTOLD || v->reason == VERSUS_WAITS_LONGER || v->reason == VERSUS_WAITS_SHORTER))
 		doc_line(d, "to know, record the old version again now, beside the new one, and add it: 'assay variance compare BASELINE "
 			    "CANDIDATE --beside DIRECTORY'; does it take as long, it is the environment, else the code");
 	if (v->reason == VERSUS_WAITED && !v->has_beside)

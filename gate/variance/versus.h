@@ -3,12 +3,12 @@
  * place in the program: the same build's by address, another build's by the order of its calls.
  *
  *   more work in the same places, or work in new places      code
- *   as much work, more time, and it waited for processors    environment
+ *   as much work, another time, and that for processors      environment
  *   as much work, another processor time                     what the old version does beside it decides: the same, environment; else code
  *   and beside an old version that did not wait so long      code, unless others did use the processors meanwhile
  *
- * Input and output count beside computation; messages and waiting do not, as their time is others': but a run that took longer because it
- * waited is never called the same. */
+ * Input and output count beside computation; messages and waiting do not, as their time is others': but a run that took longer, or
+ * less long, because it waited is never called the same. */
 #ifndef GATE_VARIANCE_VERSUS_H
 #define GATE_VARIANCE_VERSUS_H
 
@@ -30,15 +30,20 @@
 	  "as much work takes more processor time, and beside it that of the old version does not")                                        \
 	X(VERSUS_FASTER, "faster_per_operation", "code", "the same places take less processor time")                                       \
 	X(VERSUS_WAITED, "waits", "environment", "as much work, and it waited for a processor")                                            \
+	X(VERSUS_WAITED_LESS, "waited_less", "environment", "as much work in less time, as the baseline waited longer for a processor")    \
 	X(VERSUS_WAITED_ALONE, "waits_alone", "code",                                                                                      \
 	  "as much work, and it waited for a processor, for which the old version beside it did not")                                      \
 	X(VERSUS_BOTH, "both_slower", "environment", "the old version is as slow beside it")                                               \
+	X(VERSUS_BOTH_FASTER, "both_faster", "environment", "the old version is as fast beside it")                                        \
 	X(VERSUS_UNTOLD, "needs_interleaved_runs", "inconclusive",                                                                         \
-	  "as much work took another processor time, or longer than waiting for one explains: code or environment")                        \
+	  "as much work took another processor time, or another time than waiting for one explains: code or environment")                  \
 	X(VERSUS_IN_CALLS, "calls", "inconclusive",                                                                                        \
-	  "calls took longer than in the old version beside it: one run of each does not tell why")                                        \
+	  "calls took another time than in the old version beside it: one run of each does not tell why")                                  \
 	X(VERSUS_WAITS_LONGER, "waits_longer", "inconclusive",                                                                             \
 	  "as much work in as much time, but it waits longer in calls: code, or what it waits for")                                        \
+	X(VERSUS_WAITS_SHORTER, "waits_shorter", "inconclusive",                                                                           \
+	  "as much work in as much time, but the baseline waited longer in calls: code, or what it waited for")                            \
+	X(VERSUS_WAITS_LESS, "waits_less", "code", "as much work, but it waits less in calls, and the old version beside it does not")     \
 	X(VERSUS_WAITS_MORE, "waits_more", "code", "as much work, but it waits longer in calls, and the old version beside it does not")   \
 	X(VERSUS_NOT_SHARED, "little_shared", "inconclusive", "too little of the time is in work that repeats and that both versions have")
 #define VERSUS_ENUM(id, name, decision, text) id,
@@ -53,7 +58,7 @@ struct versus_run {
 	double expected_s;		  /* what the baseline takes for as much work */
 	double work_more;		  /* expected / the baseline's time - 1 */
 	double slower;			  /* time / expected - 1 */
-	double waits_s;			  /* of time - expected: the processor was not free, or taken away */
+	double waits_s;			  /* of time - expected, with its sign: the processor was not free, or taken away */
 	double processor_more; /* processor time for as much work, of all threads as far as they are known; NaN: it was not recorded */
 	double others_s;       /* that others used of the processors, less what they used beside the baseline; NaN: not known */
 	double shared;	       /* of its time and of the baseline's, the smaller: in places that both have, and that repeat */

@@ -44,13 +44,19 @@ compared environment waits "$tmp/old" "$tmp/queue"
 run variance compare "$tmp/old" "$tmp/queue"
 expect_stdout 'environment ' 'it waited for a processor' '--beside'
 
+what='others used the processor beside the baseline'
+compared environment waited_less "$tmp/queue" "$tmp/old"
+compared environment both_faster "$tmp/queue" "$tmp/old" --beside "$tmp/again"
+run variance compare "$tmp/queue" "$tmp/old"
+expect_stdout 'environment ' 'as much work in less time, as the baseline waited longer for a processor'
+
 what='others used the processor, and the work itself took longer'
 compared inconclusive needs_interleaved_runs "$tmp/old" "$tmp/both"
 compared code slower_per_operation "$tmp/old" "$tmp/both" --beside "$tmp/queue"
 
 what='a baseline that was slow does not make a version faster'
 compared inconclusive needs_interleaved_runs "$tmp/slow" "$tmp/old"
-compared same same "$tmp/slow" "$tmp/old" --beside "$tmp/again"
+compared environment both_faster "$tmp/slow" "$tmp/old" --beside "$tmp/again"
 
 what='slower on the processor: what the old version does beside it decides'
 compared inconclusive needs_interleaved_runs "$tmp/old" "$tmp/slow"
@@ -68,6 +74,9 @@ made longer wait=.004
 compared same same "$tmp/waits" "$tmp/waits_again"
 compared inconclusive waits_longer "$tmp/waits" "$tmp/longer"
 expect_json '.places[0].place' 'sem_wait at 1100 in c0ffee'
+compared inconclusive waits_shorter "$tmp/longer" "$tmp/waits"
+compared code waits_less "$tmp/longer" "$tmp/waits" --beside "$tmp/longer"
+compared environment both_faster "$tmp/longer" "$tmp/waits" --beside "$tmp/waits_again"
 compared code waits_more "$tmp/waits" "$tmp/longer" --beside "$tmp/waits_again"
 compared environment both_slower "$tmp/waits" "$tmp/longer" --beside "$tmp/longer"
 run variance compare "$tmp/waits" "$tmp/longer"
