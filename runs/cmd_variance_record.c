@@ -1,4 +1,5 @@
 /* assay variance record */
+#include "base/clock.h"
 #include "base/command.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -14,6 +15,7 @@
 #include "runs/running/instrument.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -81,10 +83,12 @@ static void set_environment(const struct arguments *a, const char *library, cons
 	const char *old = getenv("LD_PRELOAD");
 	char *preload = mem_format("%s%s%s%s%s", functions ? functions : "", functions ? ":" : "", library, old && *old ? ":" : "",
 				   old && *old ? old : "");
-	char *ppm = mem_format("%.0f", a->overhead * 1e6);
+	char *ppm = mem_format("%.0f", a->overhead * 1e6), run[24];
 
 	launch_variable("LD_PRELOAD", preload);
 	tell_filters();
+	snprintf(run, sizeof(run), "%" PRId64, clock_real_ms());
+	launch_variable("ASSAY_INTERPOSE_RUN", run);
 	launch_variable("ASSAY_INTERPOSE_OVERHEAD_PPM", ppm);
 	launch_variable("ASSAY_INTERPOSE_CONTEXT", a->context ? "1" : "0");
 	launch_variable("ASSAY_INTERPOSE_PROGRESSIVE", a->progressive ? "1" : "0");
@@ -153,6 +157,10 @@ struct recorded {
 	uint64_t dropped;
 	uint64_t *pids, *children; /* [processes], [n_children] that fork() has said */
 	size_t pids_capacity, n_children, children_capacity;
+	uint64_t *executed; /* [n_executed] processes, each as often as it has executed a program */
+	size_t n_executed, executed_capacity;
+	size_t ranks, restricted; /* processes that have a rank, and that have restricted their system calls */
+	char *restricted_name;	  /* the first of their programs; NULL: not known */
 };
 
 /* What fork() has returned. */
@@ -169,19 +177,53 @@ static void children_add(const struct samples *file, struct recorded *sum)
 	}
 }
 
+static size_t count_of(const uint64_t *pids, size_t n, uint64_t pid)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		count += pids[i] == pid;
+	return count;
+}
+
 /* How many of them have no file. */
 static size_t children_missing(const struct recorded *sum)
 {
 	size_t missing = 0;
 
-	for (size_t i = 0; i < sum->n_children; i++) {
-		size_t p = 0;
-
-		while (p < sum->processes && sum->pids[p] != sum->children[i])
-			p++;
-		missing += p == sum->processes;
-	}
+	for (size_t i = 0; i < sum->n_children; i++)
+		missing += !count_of(sum->pids, sum->processes, sum->children[i]);
 	return missing;
+}
+
+/* The last call of the process executed another program, which begins a file of its own. */
+static bool has_executed(const struct samples *file)
+{
+	const struct sample *last = NULL;
+
+	for (size_t i = 0; i < file->n; i++)
+		last = last && last->start_s > file->items[i].start_s ? last : &file->items[i];
+	return last && !file->finished && strncmp(file->functions[last->function].name, "exec", 4) == 0;
+}
+
+/* How many such files there are not. What starts ranks has none. */
+static size_t executed_missing(const struct recorded *sum)
+{
+	size_t missing = 0;
+
+	for (size_t i = 0; i < sum->n_executed && !sum->ranks; i++)
+		missing += count_of(sum->executed, i + 1, sum->executed[i]) >= count_of(sum->pids, sum->processes, sum->executed[i]);
+	return missing;
+}
+
+static void restricted_add(const struct samples *file, struct recorded *sum)
+{
+	const char *program = samples_info(file, "program");
+
+	if (!samples_info(file, "stopped"))
+		return;
+	if (!sum->restricted++ && program)
+		sum->restricted_name = mem_string(program);
 }
 
 static void file_add(const char *path, struct recorded *sum)
@@ -195,6 +237,10 @@ static void file_add(const char *path, struct recorded *sum)
 	}
 	mem_append(sum->pids, sum->processes, &sum->pids_capacity, file.pid);
 	children_add(&file, sum);
+	if (has_executed(&file))
+		mem_append(sum->executed, sum->n_executed, &sum->executed_capacity, file.pid);
+	restricted_add(&file, sum);
+	sum->ranks += samples_info(&file, "rank") != NULL;
 	sum->killed += !file.finished;
 	sum->records += file.n;
 	sum->dropped += file.dropped;
@@ -260,10 +306,32 @@ static const char *nothing_why(const char *program, const struct recorded *sum)
 		       "disk)";
 	if (getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur < RECORD_LEAST_BYTES)
 		return "no call into the outside was recorded: the limit on the size of files (ulimit -f) leaves no room for records";
+	if (sum->restricted)
+		return "no call into the outside was recorded: the program restricted its system calls (seccomp) before the first one";
 	if (info.st_mode & (S_ISUID | S_ISGID))
 		return "no call into the outside was recorded: the program is set-user-ID or set-group-ID, and the system preloads no "
 		       "library into such ones";
 	return "no call into the outside was recorded: the program calls none of these functions, or is linked statically";
+}
+
+/* Of processes without records: children that were forked, and programs that were executed. */
+static void missing_tell(const char *directory, size_t children, size_t executed)
+{
+	size_t n = children + executed;
+	struct stat info;
+	bool closed = geteuid() == 0 && stat(directory, &info) == 0 && !(info.st_mode & S_IWOTH);
+	char *user = closed
+			 ? mem_format(", or ran as another user, who may not write into '%s' ('mkdir -m 1777 DIRECTORY' makes one for all)",
+				      directory)
+			 : mem_string("");
+
+	if (n)
+		cli_remark(
+		    "%zu process%s that %s forked, or executed another program, left no records of that, and what %s did is not in "
+		    "the answers: they made no call, or ran a program that is linked statically, has other rights or a stricter filter of "
+		    "system calls (seccomp), or was started without LD_PRELOAD%s",
+		    n, n == 1 ? "" : "es", n == 1 ? "was" : "were", n == 1 ? "it" : "they", user);
+	free(user);
 }
 
 static enum assay_status tell(const struct arguments *a, const struct cmd_made *before, struct assay_error *err)
@@ -271,7 +339,7 @@ static enum assay_status tell(const struct arguments *a, const struct cmd_made *
 	const char *directory = a->output;
 	struct recorded sum = { 0 };
 	struct cmd_made made;
-	size_t sites, missing;
+	size_t sites, missing, executed;
 	enum assay_status st = ASSAY_OK;
 	char *next;
 
@@ -282,16 +350,19 @@ static enum assay_status tell(const struct arguments *a, const struct cmd_made *
 	functions_missing(a, &sum);
 	sites = sites_count(&sum);
 	missing = children_missing(&sum);
-	mem_free(sum.pids, sum.children);
+	executed = executed_missing(&sum);
+	mem_free(sum.pids, sum.children, sum.executed);
 	if (sum.dropped)
 		cli_remark("%llu records were dropped: there was no room for them", (unsigned long long)sum.dropped);
 	if (!sum.records)
 		st = launch_left_nothing(directory, nothing_why(a->words.items[0], &sum), err);
-	if (missing)
-		cli_remark(
-		    "%zu process%s that %s forked left no records, and what they did is not in the answers: they made no call, or ran a "
-		    "program that is linked statically, has other rights, or was started without LD_PRELOAD",
-		    missing, missing == 1 ? "" : "es", missing == 1 ? "was" : "were");
+	missing_tell(directory, missing, executed);
+	if (sum.restricted)
+		cli_remark("%zu process%s (%s) restricted %s system calls (seccomp, or no new privileges) and %s recorded until then: what "
+			   "came after is not in the answers; most programs have an option to run without that",
+			   sum.restricted, sum.restricted == 1 ? "" : "es", sum.restricted_name ? sum.restricted_name : "?",
+			   sum.restricted == 1 ? "its" : "their", sum.restricted == 1 ? "was" : "were");
+	free(sum.restricted_name);
 	if (st)
 		return st;
 	cli_remark("%zu record%s of about %.0f calls at %zu call site%s in '%s', from %zu process%s", sum.records, text_plural(sum.records),

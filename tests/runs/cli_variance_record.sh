@@ -115,6 +115,17 @@ fi
 
 # Processes that left no records are counted.
 "$ASSAY" variance record -o without -- sh -c '(env -u LD_PRELOAD sleep .05); sleep .01' 2>told || fail "$(cat told)"
+grep -q '1 process that was forked, or executed another program, left no records of that' told || fail "$(cat told)"
+"$ASSAY" variance record -o without_too -- sh -c 'sleep .01; exec env -u LD_PRELOAD sleep .05' 2>told || fail "$(cat told)"
+grep -q '1 process that was forked, or executed another program, left no records of that' told || fail "$(cat told)"
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	chmod 755 .
+	"$ASSAY" variance record -o other_user -- setpriv --reuid 65534 --clear-groups sleep .01 2>told || fail "$(cat told)"
+	grep -q "as another user, who may not write into 'other_user' ('mkdir -m 1777" told || fail "$(cat told)"
+	mkdir -m 1777 for_all
+	"$ASSAY" variance record -o for_all -- setpriv --reuid 65534 --clear-groups sleep .01 2>told || fail "$(cat told)"
+	! grep -q 'left no records' told || fail "$(cat told)"
+fi
 if [ "$(id -u)" -eq 0 ] && cp "$(command -v sleep)" set && chown 65534 set && chmod 4755 set; then
 	status=0
 	"$ASSAY" variance record -o set_user -- ./set .01 2>told || status=$?
@@ -168,6 +179,7 @@ if command -v gcc >/dev/null; then
 	# Nor does one that is executed where the recorder's own calls are forbidden; where everything has the filter, it is recorded.
 	gcc -O2 "$ASSAY_SOURCE/tests/interposed/sandbox.c" -o sandbox
 	same 0 ./sandbox strict cat
+	grep -q 'restricted its system calls (seccomp' told || fail "$(cat told)"
 	./sandbox lax "$ASSAY" variance record -o filtered -- cat numbers >/dev/null 2>told || fail "$(cat told)"
 	grep -q 'from 1 process$' told || fail "$(cat told)"
 fi

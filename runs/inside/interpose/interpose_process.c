@@ -82,7 +82,8 @@ EXPORT pid_t fork(void)
 CALL(int, posix_spawn, SPAWN_PARAMETERS, (child, path, actions, attributes, words, variables), NO_FILE, NO_SIZE, NO_ARGS)
 CALL(int, posix_spawnp, SPAWN_PARAMETERS, (child, path, actions, attributes, words, variables), NO_FILE, NO_SIZE, NO_ARGS)
 
-/* What does not return is recorded before it, as if it took no time. */
+/* What does not return is recorded before it, as if it took no time, and whatever chance says: that a program was executed tells why the
+ * records end there. */
 #define RECORD_LAST(name)                                                                                                                  \
 	do {                                                                                                                               \
 		const uint64_t key = KEY();                                                                                                \
@@ -90,8 +91,10 @@ CALL(int, posix_spawnp, SPAWN_PARAMETERS, (child, path, actions, attributes, wor
                                                                                                                                            \
 		if (!next_##name)                                                                                                          \
 			interpose_next((void **)(void *)&next_##name, #name, NULL);                                                        \
-		if (!interpose_skips(key) && ENTER(&call, key, #name))                                                                     \
+		if (!interpose_skips(key) && ENTER(&call, key, #name)) {                                                                   \
+			call.accounts = call.accounts ? call.accounts : 1;                                                                 \
 			interpose_leave(&call, NO_FILE, NO_SIZE, NO_ARGS, 0);                                                              \
+		}                                                                                                                          \
 	} while (0)
 #define EXECUTE(name, parameters, arguments)                                                                                               \
 	static int(*next_##name) parameters;                                                                                               \
