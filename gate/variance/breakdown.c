@@ -351,7 +351,30 @@ static double refine_counted(const struct segments *all, size_t process, const s
 	return left;
 }
 
-/* What it was a second in the rest of the run, and in so much time. */
+struct span {
+	double from_s, to_s;
+};
+
+/* The member's time, and before and after it as long as the same processes of its host were there: those that have ended use no processor,
+ * which is not what they usually do. One that was hardly there but in that time shows nothing of it. */
+static struct span same_processes(const struct fragments *f, const struct region_member *m, struct span in)
+{
+	struct span out = { 0, f->span_s };
+	double least = USUAL_LEAST * (in.to_s - in.from_s);
+
+	for (size_t p = 0; p < f->n_processes; p++) {
+		const struct fragment_process *one = &f->processes[p];
+		double both = fmin(one->end_s, in.to_s) - fmax(one->start_s, in.from_s);
+
+		if (!processors_same_host(f, m->process, p) || both <= 0 || one->end_s - one->start_s - both < least)
+			continue;
+		out.from_s = fmax(out.from_s, fmin(one->start_s, in.from_s));
+		out.to_s = fmin(out.to_s, fmax(one->end_s, in.to_s));
+	}
+	return out;
+}
+
+/* What it was a second in the rest of that time, and in so much time. */
 static double usual_of(double whole, double in, double rest_s, double time_s)
 {
 	return (whole - in) / rest_s * time_s;
@@ -362,13 +385,15 @@ static double usual_of(double whole, double in, double rest_s, double time_s)
  * been all of it. Old records know no more of the run than its recorded threads. */
 static enum loss_cause queue_cause(const struct variance *v, const struct region_member *m, const struct sums *window, double queue)
 {
-	double to = fmin(m->to_s, v->fragments.span_s), time = to - m->from_s, rest = v->fragments.span_s - time;
+	const struct span at = { m->from_s, fmin(m->to_s, v->fragments.span_s) };
+	struct span all = same_processes(&v->fragments, m, at);
+	double time = at.to_s - at.from_s, rest = all.to_s - all.from_s - time;
 	double least = OUTSIDE * queue, others, others_more, own_more;
 	struct processors_used in, whole;
 
 	if (!(window->known_s[ACCOUNT_MINOR] > 0)) /* only times are taken */
 		return LOSS_WAITING;
-	in = processors_used(&v->fragments, m->process, m->from_s, to);
+	in = processors_used(&v->fragments, m->process, at.from_s, at.to_s);
 	others = in.busy_s - in.own_s;
 	if (isnan(others))
 		return LOSS_WAITING;
@@ -376,9 +401,13 @@ static enum loss_cause queue_cause(const struct variance *v, const struct region
 		return others < least ? LOSS_WAITING : LOSS_QUEUE;
 	if (others < least)
 		return LOSS_CROWDED;
+	if (rest < USUAL_LEAST * time) {
+		all = (struct span){ 0, v->fragments.span_s };
+		rest = all.to_s - time;
+	}
 	if (rest < USUAL_LEAST * time)
 		return LOSS_QUEUE;
-	whole = processors_used(&v->fragments, m->process, 0, v->fragments.span_s);
+	whole = processors_used(&v->fragments, m->process, all.from_s, all.to_s);
 	own_more = in.own_s - in.self_s - usual_of(whole.own_s - whole.self_s, in.own_s - in.self_s, rest, time);
 	others_more = others - usual_of(whole.busy_s - whole.own_s, others, rest, time);
 	if (own_more < least)

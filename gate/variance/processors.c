@@ -54,7 +54,7 @@ static double rise(const struct snapshot *s, size_t n, enum account a, double be
 	return between(&low[1], &high[1], to_s) - between(&low[0], &high[0], from_s);
 }
 
-static bool same_host(const struct fragments *f, size_t a, size_t b)
+bool processors_same_host(const struct fragments *f, size_t a, size_t b)
 {
 	return f->processes[a].run == f->processes[b].run && strcmp(f->processes[a].host, f->processes[b].host) == 0;
 }
@@ -66,7 +66,7 @@ static double host_rise(const struct fragments *f, size_t process, enum account 
 	double first = (double)INFINITY, last = -(double)INFINITY, times[2];
 
 	for (size_t i = 0; i < f->n_snapshots; i++)
-		if (!isnan(f->snapshots[i].value[a]) && same_host(f, process, f->snapshots[i].process)) {
+		if (!isnan(f->snapshots[i].value[a]) && processors_same_host(f, process, f->snapshots[i].process)) {
 			first = fmin(first, f->snapshots[i].at_s);
 			last = fmax(last, f->snapshots[i].at_s);
 		}
@@ -76,11 +76,11 @@ static double host_rise(const struct fragments *f, size_t process, enum account 
 		return (double)NAN;
 	for (int end = 0; end < 2; end++) {
 		for (size_t p = 0; p < f->n_processes; p++)
-			if (same_host(f, process, p))
+			if (processors_same_host(f, process, p))
 				before_find(f->snapshots + f->processes[p].first_snapshot, f->processes[p].n_snapshots, a, times[end],
 					    &low[end]);
 		for (size_t p = 0; p < f->n_processes; p++)
-			if (same_host(f, process, p))
+			if (processors_same_host(f, process, p))
 				after_find(f->snapshots + f->processes[p].first_snapshot, f->processes[p].n_snapshots, a, times[end],
 					   low[end].value, &high[end]);
 	}
@@ -115,7 +115,7 @@ struct processors_used processors_used(const struct fragments *f, size_t process
 		const struct snapshot *s = f->snapshots + f->processes[p].first_snapshot;
 		double threads, own, most;
 
-		if (!same_host(f, process, p))
+		if (!processors_same_host(f, process, p))
 			continue;
 		threads = threads_rise(s, f->processes[p].n_snapshots, f->processes[p].start_s, from_s, to_s, &most);
 		own = rise(s, f->processes[p].n_snapshots, ACCOUNT_OWN, f->processes[p].start_s, from_s, to_s);

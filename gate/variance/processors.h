@@ -13,6 +13,8 @@ struct processors_used {
 	bool all;	 /* threads that record nothing are known as well */
 };
 
+/* Of the same run, too. */
+bool processors_same_host(const struct fragments *f, size_t a, size_t b);
 /* O(snapshots of the run). */
 struct processors_used processors_used(const struct fragments *f, size_t process, double from_s, double to_s);
 /* The process whose threads were ready to run and had no processor for longest, if that is more than `share` of their time, and more than

@@ -149,10 +149,81 @@ static void talk(void **state)
 	variance_release(&v);
 }
 
+/* Three processes on one host, by hand: from 1 to 2 s the first one waits for a processor. The last one is there from from_s to to_s. */
+#define LOOKS 41
+
+static void looked(struct fragments *f, double hog, double from_s, double to_s)
+{
+	double used[3] = { 0, 0, 0 }, queue = 0, busy = 0;
+
+	for (int k = 0; k < LOOKS; k++) {
+		double at = .1 * k;
+		bool then = at > 1.05 && at < 2.05;
+
+		for (size_t p = 0; p < 3; p++) {
+			double more = k == 0 ? 0 : p < 2 ? (then ? .025 : .05) : at > from_s + .05 && at < to_s + .05 ? .1 : 0;
+			struct snapshot *s = &f->snapshots[p * LOOKS + (size_t)k];
+
+			*s = (struct snapshot){ .at_s = at, .process = (uint32_t)p };
+			for (size_t a = 0; a < ACCOUNTS; a++)
+				s->value[a] = a == ACCOUNT_MINOR ? 0 : (double)NAN;
+			used[p] += more;
+			busy += more;
+			s->value[ACCOUNT_CPU] = s->value[ACCOUNT_OWN] = used[p];
+		}
+		queue += then ? .05 : 0;
+		busy += then ? hog : 0;
+		for (size_t p = 0; p < 3; p++) {
+			f->snapshots[p * LOOKS + (size_t)k].value[ACCOUNT_QUEUE] = p ? 0 : queue;
+			f->snapshots[p * LOOKS + (size_t)k].value[ACCOUNT_BUSY] = busy;
+		}
+	}
+}
+
+/* Whose the processor was, when a process of the run has used one as well: not its, if it always does, and has ended since. */
+static void who_ended(void **state)
+{
+	static const struct {
+		double hog, from_s, to_s;
+		enum loss_cause cause;
+	} rows[] = {
+		{ .05, 0, 2.2, LOSS_QUEUE }, /* the other one ends soon after */
+		{ .05, 1, 2, LOSS_WAITING }, /* it was there in that time alone: it may be either */
+		{ 0, 1, 2, LOSS_CROWDED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct fragment_process processes[3];
+		struct snapshot snapshots[3 * LOOKS];
+		struct region_member member = { .process = 0, .from_s = 1, .to_s = 2, .estimated_s = .5, .beside = 1 };
+		struct region region = { .activity = ACTIVITY_IO, .members = &member, .n = 1 };
+		struct variance v = { .fragments = { .processes = processes,
+						     .n_processes = 3,
+						     .snapshots = snapshots,
+						     .n_snapshots = 3 * LOOKS,
+						     .span_s = 4 },
+				      .regions = &region,
+				      .n_regions = 1 };
+
+		for (size_t p = 0; p < 3; p++)
+			processes[p] = (struct fragment_process){ .host = (char *)(uintptr_t) "node",
+								  .start_s = p < 2 ? 0 : rows[i].from_s,
+								  .end_s = p < 2 ? 4 : rows[i].to_s,
+								  .first_snapshot = p * LOOKS,
+								  .n_snapshots = LOOKS };
+		looked(&v.fragments, rows[i].hog, rows[i].from_s, rows[i].to_s);
+		breakdowns_find(&v);
+		assert_int_equal(region.why.parts[0].cause, rows[i].cause);
+		breakdown_release(&region.why);
+	}
+}
+
 int suite_whose_work(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(commands), SCRATCH_TEST(bursts), SCRATCH_TEST(waited),
-					    SCRATCH_TEST(slow_run), SCRATCH_TEST(talk),	  SCRATCH_TEST(another_processor) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(commands),	SCRATCH_TEST(bursts), SCRATCH_TEST(waited),
+					    SCRATCH_TEST(slow_run),	SCRATCH_TEST(talk),   SCRATCH_TEST(another_processor),
+					    cmocka_unit_test(who_ended) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
