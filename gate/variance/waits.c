@@ -14,6 +14,7 @@
 #define ALIKE	 .8    /* of the time in either of two windows, in both: the same rank came last */
 #define MOST	 .5    /* of the time of calls whose partners can be known, for one of them */
 #define RECORDED .95   /* of the calls of the others: hardly any was not looked at */
+#define PARTNERS .8    /* of the calls of a partner that is named: where one was not looked at, the next one tells nearly as well */
 #define JUST	 .05   /* of a call's time: what began so shortly before its end may have ended it, */
 #define LEAST_S	 50e-6 /* or so shortly */
 
@@ -256,6 +257,12 @@ static size_t ended_most(const struct variance *v, const struct waits *known, co
 	return most;
 }
 
+/* Most calls of a partner were recorded. */
+static bool partner_known(const struct waits_calls *calls)
+{
+	return calls->n && (double)calls->n >= PARTNERS * calls->weight;
+}
+
 /* For how long the process waited in that call; NaN: that is not known. */
 static double waited_in(const struct variance *v, struct waits *known, const struct region_member *m, const struct fragment *f,
 			size_t ended)
@@ -267,7 +274,7 @@ static double waited_in(const struct variance *v, struct waits *known, const str
 		other = process_of_rank(v, p->run, f->peer);
 	else if (f->comm && f->collective)
 		other = last_known(v, known, f->comm, m->process, (struct window){ m->from_s, m->to_s });
-	if (other == SIZE_MAX || other == m->process)
+	if (other == SIZE_MAX || other == m->process || (other != ended && !partner_known(&known->calls[other])))
 		return (double)NAN;
 	return other == ended ? until_it_ended(&known->calls[other], f)
 			      : until_it_came(&known->calls[other], f, f->collective ? -1 : p->rank);
@@ -278,7 +285,7 @@ static double cluster_own_loss(const struct variance *v, struct waits *known, co
 			       const struct fragment *const *items, size_t n)
 {
 	bool named = items[0]->peer >= 0 || items[0]->comm;
-	size_t ended = named ? SIZE_MAX : ended_most(v, known, m, items, n), others = 0;
+	size_t ended = named || !all_known(v, known, m->process) ? SIZE_MAX : ended_most(v, known, m, items, n), others = 0;
 	double *usual = mem_new(n, sizeof(*usual)), own = 0, weight = 0, loss = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -314,7 +321,7 @@ double waits_own_loss(const struct variance *v, struct waits *known, const struc
 	size_t n = 0;
 
 	waits_begin(v, known);
-	if (!all_known(v, known, m->process))
+	if (!v->fragments.one_host)
 		return m->loss_s;
 	items = mem_new(p->n, sizeof(*items));
 	for (size_t i = p->first; i < p->first + p->n; i++)

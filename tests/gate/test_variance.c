@@ -696,10 +696,11 @@ static void activities(void **state)
 }
 
 /* Two processes, by hand: calls of the first one every 10 ms, of two clusters by turns, the second half of them longer. The other one
- * begins a call of its own just before each of the first cluster's ends, and late_s earlier where they are slow. */
+ * begins a call of its own just before each of the first cluster's ends, and late_s earlier where they are slow; of its calls one of so
+ * many stands for two. */
 #define OWN_CALLS 40
 
-static void own_run(struct variance *v, bool named, double late_s)
+static void own_run(struct variance *v, bool named, double late_s, uint32_t two_of)
 {
 	static struct fragment_process processes[2];
 	static struct cluster clusters[3];
@@ -730,6 +731,7 @@ static void own_run(struct variance *v, bool named, double late_s)
 		f.process = 1;
 		f.cluster = 2;
 		f.peer = named ? 0 : -1;
+		f.weight = two_of && i % two_of == 0 ? 2 : 1;
 		items[OWN_CALLS + i] = f;
 	}
 }
@@ -741,11 +743,15 @@ static void own_loss(void **state)
 	static const struct {
 		bool named;
 		double late_s, from_s, own_s;
+		uint32_t two_of;
 	} rows[] = {
-		{ false, 0, .2, .03 },	 /* ten reads of its own took 3 ms longer, ten of what the other one wrote 4 ms longer */
-		{ true, 0, .2, .03 },	 /* by name */
-		{ true, .002, .2, .05 }, /* ten messages were noticed 2 ms late */
-		{ true, .002, 0, .06 },	 /* as long as it ran: nothing to compare with */
+		{ false, 0, .2, .03, 0 },   /* ten reads of its own took 3 ms longer, ten of what the other one wrote 4 ms longer */
+		{ true, 0, .2, .03, 0 },    /* by name */
+		{ true, .002, .2, .05, 0 }, /* ten messages were noticed 2 ms late */
+		{ true, .002, 0, .06, 0 },  /* as long as it ran: nothing to compare with */
+		{ true, .002, .2, .05, 8 }, /* some of the other one's calls were not looked at: who is named is known nevertheless, */
+		{ false, 0, .2, .07, 8 },   /* who is not is not, */
+		{ true, .002, .2, .09, 2 }, /* nor is who is named when they are many */
 	};
 
 	(void)state;
@@ -754,7 +760,7 @@ static void own_loss(void **state)
 		struct waits known = { .n = 0 };
 		struct variance v;
 
-		own_run(&v, rows[i].named, rows[i].late_s);
+		own_run(&v, rows[i].named, rows[i].late_s, rows[i].two_of);
 		assert_true(fabs(waits_own_loss(&v, &known, &m) / rows[i].own_s - 1) < .02);
 		v.fragments.one_host = false; /* clocks may differ */
 		assert_float_equal(waits_own_loss(&v, &known, &m), m.loss_s, 1e-9);
