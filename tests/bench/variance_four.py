@@ -308,12 +308,19 @@ def late(directory, process):
     return out
 
 
+def stood_still(directory, process):
+    """For how long at most a process did not look at its clock: one that is stopped between two pieces has none that says so, and whoever lets it go on may
+    be late to say when that was."""
+    stamps = sorted(at for kind, start, s in pieces(directory, process) if kind != "d" for at in (start, start + s))
+    return max(b - a for a, b in zip(stamps, stamps[1:]))
+
+
 def lost(directory, run, victims):
     """By the processes' own clocks: what their pieces took, and for how long a token had to wait for them, beyond the median of those outside of the
     disturbance, or, where that lasted as long as the run, of the other processes'."""
     from_s, to_s = run["when"]
     if run["kind"].endswith("stop"):
-        return to_s - from_s  # one that is stopped in a message has no piece that says so
+        return stood_still(directory, victims[0])
     whole = run["lasts"] == "whole"
     total = 0
     logs = [[piece for piece in pieces(directory, p) if piece[0] in "abrwn"] + late(directory, p) for p in range(len(run["pids"]))]
@@ -365,7 +372,7 @@ def fell_beside(directory, run):
     usual = json.load(open(f"{os.path.dirname(directory)}/usual.{run['program']}/run.json"))
     usual_s = usual.get("ran_s", usual["seconds"])
     asked_s = {"second": 1, "half": usual_s / 2, "third": usual_s / 3}[run["lasts"]]
-    ended = min(pieces(directory, v)[-1][1] for _, victims in run["done"] for v in victims)
+    ended = min(max(start + s for kind, start, s in pieces(directory, v) if kind != "d") for _, victims in run["done"] for v in victims)
     return min(ended, run["when"][1]) - run["when"][0] < .9 * asked_s or run["when"][1] - run["when"][0] > 1.2 * asked_s + .1
 
 

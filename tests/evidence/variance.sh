@@ -21,8 +21,8 @@ mkdir -p "$corpus"
 	echo 'One of them is disturbed from .2 to .4 of the undisturbed time on, for half of it, unless another time is said.'
 	echo 'Right: the regions that cost most are of the disturbed processes alone, and what both a region and its disturbance last is at least .7 of what either lasts.'
 	echo 'Right kind: the cause named first is the one asked for (`disk`: in input and output; `net`: in communication). The truth of a loss is what the process'"'"'s own clock'
-	echo 'says of its pieces, and of how long a token that was there waited for it, against the median of those outside (of a stop:'
-	echo 'as long as it lasted). Gain: what the run takes longer than the median of the undisturbed ones. Most of its time in messages: what accounting of communication'
+	echo 'says of its pieces, and of how long a token that was there waited for it, against the median of those outside (of a stop: for how'
+	echo 'long it did not look at its clock). Gain: what the run takes longer than the median of the undisturbed ones. Most of its time in messages: what accounting of communication'
 	echo 'alone (as mpiP does) blames, the process with the largest share of its time there, is a disturbed one; by its nature it is the one that waits. What others or the'
 	echo 'host did: waiting for a processor that other programs used, steal, quotas, a slower clock of the processor are most of each region. Coverage is what `variance show` says.'
 	echo
