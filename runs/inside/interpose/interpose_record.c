@@ -3,8 +3,8 @@
  * Timing (at each site): calls come in blocks of a power of 2; of each block one is timed, whichever chance says. The size is chosen before
  * the block begins, from how often the site was called before. After a timed call the thread's next one is timed, too, so that the edge in
  * between is whole.
- * Recording: what took theta ticks or more is recorded, of what took less a part: one of 2, 4, 8... so that each record stands for about as
- * much time. Theta follows from how many bytes have been written before.
+ * Recording: what took theta ticks or more, with the calls that it stands for, is recorded, of what took less a part: one of 2, 4, 8... so
+ * that each record stands for about as much time. Theta follows from how many bytes have been written before.
  * Both probabilities are known when chance decides, and do not depend on what it says: so sums of weight x value are unbiased. */
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/record/record_pack.h"
@@ -455,10 +455,10 @@ static void theta_follow(uint64_t now, uint32_t bytes)
 	__atomic_store_n(&volume.theta_log2, theta, __ATOMIC_RELAXED);
 }
 
-/* What took so long is recorded in one of 1 << n cases; n, or NOT_CHOSEN. */
-static uint32_t part_log2(uint64_t ticks, uint32_t theta_log2, uint32_t by_chance)
+/* What took so long and stands for 1 << block_log2 calls is recorded in one of 1 << n cases; n, or NOT_CHOSEN. */
+static uint32_t part_log2(uint64_t ticks, uint32_t block_log2, uint32_t theta_log2, uint32_t by_chance)
 {
-	uint32_t log2 = 63u - (uint32_t)__builtin_clzll(ticks | 1), part = log2 < theta_log2 ? theta_log2 - log2 : 0;
+	uint32_t log2 = 63u - (uint32_t)__builtin_clzll(ticks | 1) + block_log2, part = log2 < theta_log2 ? theta_log2 - log2 : 0;
 
 	part = part < PART_LOG2_MAX ? part : PART_LOG2_MAX;
 	return by_chance & ((1u << part) - 1) ? NOT_CHOSEN : part;
@@ -514,9 +514,9 @@ void interpose_leave(const struct interpose_call *call, int file, uint64_t size,
 	interpose_hot.busy = true;
 	by_chance = chance();
 	if (call->turn)
-		vertex = part_log2(now - call->start, theta, by_chance);
+		vertex = part_log2(now - call->start, call->block_log2, theta, by_chance);
 	if (call->from != INTERPOSE_NO_SITE)
-		edge = part_log2(call->since, theta, by_chance);
+		edge = part_log2(call->since, call->from_log2, theta, by_chance);
 	if (vertex != NOT_CHOSEN || edge != NOT_CHOSEN || call->accounts) {
 		struct choice weights = { vertex == NOT_CHOSEN ? 0 : 1u << (call->block_log2 + vertex),
 					  edge == NOT_CHOSEN ? 0 : 1u << (call->from_log2 + edge) };
