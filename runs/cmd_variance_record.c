@@ -1,5 +1,4 @@
 /* assay variance record */
-#include "base/clock.h"
 #include "base/command.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -15,7 +14,6 @@
 #include "runs/running/instrument.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -83,12 +81,10 @@ static void set_environment(const struct arguments *a, const char *library, cons
 	const char *old = getenv("LD_PRELOAD");
 	char *preload = mem_format("%s%s%s%s%s", functions ? functions : "", functions ? ":" : "", library, old && *old ? ":" : "",
 				   old && *old ? old : "");
-	char *ppm = mem_format("%.0f", a->overhead * 1e6), run[24];
+	char *ppm = mem_format("%.0f", a->overhead * 1e6);
 
 	launch_variable("LD_PRELOAD", preload);
 	tell_filters();
-	snprintf(run, sizeof(run), "%" PRId64, clock_real_ms());
-	launch_variable("ASSAY_INTERPOSE_RUN", run);
 	launch_variable("ASSAY_INTERPOSE_OVERHEAD_PPM", ppm);
 	launch_variable("ASSAY_INTERPOSE_CONTEXT", a->context ? "1" : "0");
 	launch_variable("ASSAY_INTERPOSE_PROGRESSIVE", a->progressive ? "1" : "0");
