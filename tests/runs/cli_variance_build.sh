@@ -76,12 +76,45 @@ cp plain lines
 run variance show --format json records
 grep -q '"write at [0-9a-f]* in [0-9a-f]* ->' "$tmp/out" || fail "of another program: $(grep -m 1 '"place"' "$tmp/out")"
 
+cat >opens.c <<'END'
+#include <dlfcn.h>
+unsigned work(unsigned rounds)
+{
+	static unsigned (*function)(unsigned);
+	if (!function)
+		function = (unsigned (*)(unsigned))dlsym(dlopen("./libwork.so", RTLD_NOW), "work");
+	return function(rounds);
+}
+END
 what='a library counts, and the program does not'
 "$ASSAY" variance build -- gcc -O2 -DIN_LIBRARY -fPIC -shared "$program" -o libwork.so
 gcc -O2 -DIN_PROGRAM "$program" -o outside -L. -lwork -Wl,-rpath,"$tmp" -pthread
 divided ./outside
+what='a library that counts is loaded later, and the program does not count'
+gcc -O2 -DIN_PROGRAM "$program" opens.c -o opens -pthread
+divided ./opens
+what='the program counts, too'
+"$ASSAY" variance build -- gcc -O2 -DIN_PROGRAM "$program" opens.c -o opens -pthread
+divided ./opens
+what='a library that is not built by -fPIC'
+"$ASSAY" variance build -- gcc -O2 -DIN_LIBRARY -shared "$program" -o libwork.so
+divided ./outside
 what='both count'
 "$ASSAY" variance build -- gcc -O2 -DIN_PROGRAM "$program" -o outside -L. -lwork -Wl,-rpath,"$tmp" -pthread
+divided ./outside
+what='both count, and the library comes first'
+"$ASSAY" variance build -- gcc -O2 -DIN_PROGRAM -c "$program" -o program.o
+"$ASSAY" variance build -- gcc -Wl,--no-as-needed ./libwork.so program.o -o outside -Wl,-rpath,"$tmp" -pthread
+divided ./outside
+what='an archive counts, and the program does not but is linked so'
+"$ASSAY" variance build -- gcc -O2 -DIN_LIBRARY -c "$program" -o work.o
+ar rcs libparts.a work.o
+gcc -O2 -DIN_PROGRAM -c "$program" -o program.o
+"$ASSAY" variance build -- gcc program.o -o outside -L. -lparts -pthread
+divided ./outside
+what='both count, an archive and a library that comes first'
+"$ASSAY" variance build -- gcc -O2 -DIN_PROGRAM -c "$program" -o program.o
+"$ASSAY" variance build -- gcc -Wl,--no-as-needed ./libwork.so program.o -o outside -L. -lparts -Wl,-rpath,"$tmp" -pthread
 divided ./outside
 
 what='a function that is entered twice, exceptions, and as jumps to computed places'

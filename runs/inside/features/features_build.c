@@ -24,10 +24,12 @@
 EMBED_FILE(features_gcc_bytes, ASSAY_FEATURES_PARTS "/assay_features_gcc.so");
 EMBED_FILE(features_clang_bytes, ASSAY_FEATURES_PARTS "/assay_features_clang.so");
 EMBED_FILE(features_archive_bytes, ASSAY_FEATURES_PARTS "/libassay-features.a");
+EMBED_FILE(features_statements_bytes, ASSAY_FEATURES_PARTS "/assay_statements.o");
 
 #define FEATURES_PLUGIN	 "assay_features.so"
 #define FEATURES_WISHES	 FEATURES_PLUGIN ".wishes" /* of clang's: its arguments */
 #define FEATURES_ARCHIVE "libassay-features.a"
+#define FEATURES_OBJECT	 "assay_statements.o"
 #define PLUGIN_ARGUMENT	 "-fplugin-arg-assay_features-"
 #define VERSION_BYTES	 64
 #define LINKED_BYTES_MAX (1u << 30)
@@ -126,9 +128,11 @@ static char *arguments_of(const struct features_build *how, const char *before, 
 	const struct {
 		const char *key, *value;
 		bool has;
-	} all[] = { { "only", how->only, how->only != NULL },	       { "values", NULL, how->values },
-		    { "until", how->until, how->until != NULL },       { "pieces", NULL, how->pieces },
-		    { "without", how->without, how->without != NULL }, { "statements", NULL, how->statements } };
+	} all[] = { { "only", how->only, how->only != NULL },
+		    { "values", NULL, how->values },
+		    { "until", how->until, how->until != NULL },
+		    { "pieces", NULL, how->pieces },
+		    { "without", how->without, how->without != NULL } };
 	char *text = mem_string("");
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
@@ -142,11 +146,14 @@ static char *arguments_of(const struct features_build *how, const char *before, 
 	return text;
 }
 
-static void add_gcc(struct features_command *command, const struct features_build *how, const char *directory)
+static void add_gcc(struct features_command *command, const struct compiler_command *c, const struct features_build *how,
+		    const char *directory)
 {
 	char *arguments = arguments_of(how, PLUGIN_ARGUMENT, "\n"), *rest = arguments, *word;
 
 	add_format(command, "-fplugin=", directory, FEATURES_PLUGIN);
+	if (how->statements)
+		add(command, c->is_library ? PLUGIN_ARGUMENT "statements=library" : PLUGIN_ARGUMENT "statements");
 	while ((word = strsep(&rest, "\n")))
 		if (*word)
 			add(command, word);
@@ -181,7 +188,7 @@ static void add_clang(struct features_command *command, const struct compiler_co
 		add(command, "-gline-tables-only");
 }
 
-/* `directory`: of FEATURES_PLUGIN and FEATURES_ARCHIVE. */
+/* `directory`: of FEATURES_PLUGIN, and FEATURES_ARCHIVE or FEATURES_OBJECT. */
 static enum assay_status command_make(const char *const *words, size_t n, const struct features_build *how, const char *directory,
 				      struct features_command *out, struct assay_error *err)
 {
@@ -201,15 +208,18 @@ static enum assay_status command_make(const char *const *words, size_t n, const 
 		if (c.kind == COMPILER_CLANG)
 			add_clang(&command, &c, how, directory);
 		else
-			add_gcc(&command, how, directory);
+			add_gcc(&command, &c, how, directory);
 		add(&command, "-fno-lto");
 	}
 	if (command.links) {
 		add(&command, "-fno-lto");
 		add(&command, "-xnone");
-		add_format(&command, "", directory, FEATURES_ARCHIVE);
-		if (how->statements) /* of the program, for its libraries and the one that records */
+		if (how->statements) { /* the program's own, although a library has one; for its libraries, too, and the one that records */
+			add_format(&command, "", directory, FEATURES_OBJECT);
 			add(&command, "-Wl,--export-dynamic-symbol=assay_statements");
+		} else {
+			add_format(&command, "", directory, FEATURES_ARCHIVE);
+		}
 	}
 	if (!st && command.compiles)
 		st = check_version(c.compiler[c.n_compiler - 1], &compilers[c.kind], err);
@@ -337,7 +347,9 @@ static enum assay_status compile(const char *const *given, size_t n, const struc
 
 	if (!st && command.compiles)
 		st = plugin_write(&command, how, directory, err);
-	if (!st && command.links)
+	if (!st && command.links && how->statements)
+		st = write_to(directory, FEATURES_OBJECT, features_statements_bytes, features_statements_bytes_end, err);
+	else if (!st && command.links)
 		st = write_to(directory, FEATURES_ARCHIVE, features_archive_bytes, features_archive_bytes_end, err);
 	if (!st)
 		st = launch_checked(command.words, err);

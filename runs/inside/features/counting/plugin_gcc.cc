@@ -607,7 +607,7 @@ int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *versio
 		const char *key = info->argv[i].key, *text = info->argv[i].value;
 
 		if (strcmp(key, "statements") == 0) {
-			statements_register(info->base_name);
+			statements_register(info->base_name, text ? text : "");
 			return 0;
 		}
 		if (strcmp(key, "pieces") == 0)

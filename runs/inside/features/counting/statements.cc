@@ -2,9 +2,10 @@
  * (statements.c), for `assay variance build`. It works on functions as they are after inlining and before loops are optimised, so that what
  * a loop adds is one sum where its length is known.
  *
- * A function collects in a variable of its own, which the compiler holds in a register, and adds that to the thread's before it calls
- * something and where it returns: so the thread's is right whenever something outside looks at it. Functions that may be entered a second
- * time (setjmp), and all where nothing is optimised, add each block at once. */
+ * At each place of a function it is known how much the thread's variable lacks there, and the ways of a function that are gone often
+ * add nothing (potentials.cc). It lacks nothing when something outside may look at it: at calls, but of functions that were compiled before
+ * and call none that looks, and where the function returns. Loops without such calls collect in a register. Functions that may be entered a
+ * second time (setjmp), and all where nothing is optimised, add each block at once. */
 #include <gcc-plugin.h>
 
 #include <tree.h>
@@ -12,36 +13,48 @@
 #include <tree-pass.h>
 #include <context.h>
 #include <basic-block.h>
+#include <cfgloop.h>
+#include <varasm.h>
 #include <gimple-iterator.h>
 #include <cgraph.h>
 #include <ssa.h>
+#include <sreal.h>
 #include <tree-cfg.h>
+#include <tree-eh.h>
 #include <tree-into-ssa.h>
 #include <stringpool.h>
 #include <attribs.h>
 
+#include <set>
 #include <vector>
 
+#include "runs/inside/features/counting/potentials.h"
 #include "runs/inside/features/counting/statements.h"
 
 namespace
 {
 
-const char *const add_text = "movq\tassay_statements@gottpoff(%%rip), %0\n\taddq\t%1, %%fs:(%0)";
+bool of_library, plainly; /* statements_register() */
+
+/* Libraries reach the thread's variable by the table of addresses. */
+const char *const add_text = "addq\t%0, %%fs:assay_statements@tpoff";
+const char *const add_text_of_library = "movq\tassay_statements@gottpoff(%%rip), %0\n\taddq\t%1, %%fs:(%0)";
 
 /* The compiler may neither remove it nor move it over a call. */
 gimple *add_to_thread(tree amount)
 {
 	vec<tree, va_gc> *inputs = NULL, *outputs = NULL;
-	tree address = create_tmp_reg(long_unsigned_type_node);
 	gasm *text;
 
-	vec_safe_push(outputs, build_tree_list(build_tree_list(NULL_TREE, build_string(4, "=&r")), make_ssa_name(address)));
 	vec_safe_push(inputs, build_tree_list(build_tree_list(NULL_TREE, build_string(3, "re")), amount));
-	text = gimple_build_asm_vec(add_text, inputs, outputs, NULL, NULL);
+	if (of_library)
+		vec_safe_push(outputs, build_tree_list(build_tree_list(NULL_TREE, build_string(4, "=&r")),
+						       make_ssa_name(create_tmp_reg(long_unsigned_type_node))));
+	text = gimple_build_asm_vec(of_library ? add_text_of_library : add_text, inputs, outputs, NULL, NULL);
 	gimple_asm_set_volatile(text, true);
 	gimple_asm_set_inline(text, true);
-	SSA_NAME_DEF_STMT(TREE_VALUE((*outputs)[0])) = text;
+	if (of_library)
+		SSA_NAME_DEF_STMT(TREE_VALUE((*outputs)[0])) = text;
 	return text;
 }
 
@@ -51,32 +64,53 @@ bool is_work(gimple *statement)
 	       gimple_code(statement) != GIMPLE_PREDICT && gimple_code(statement) != GIMPLE_NOP && gimple_code(statement) != GIMPLE_RETURN;
 }
 
+/* ---- blocks ---- */
+
+/* Functions, by DECL_UID, that were compiled before and call nothing that looks at the thread's variable. */
+std::set<unsigned> stays;
+
+/* fwrite(), fork() and their like, and what does not return (but the mark of a place that is never reached)? */
+bool built_in_leaves(gcall *call)
+{
+	int flags = gimple_call_flags(call);
+
+	return !(flags & ECF_LEAF) || (flags & (ECF_NORETURN | ECF_CONST)) == ECF_NORETURN;
+}
+
 /* May something behind it look at the thread's variable? */
 bool leaves_function(gimple *statement)
 {
 	gcall *call = dyn_cast<gcall *>(statement);
+	tree callee;
 
-	return call && !gimple_call_internal_p(call) && !gimple_call_builtin_p(call, BUILT_IN_NORMAL) &&
-	       !gimple_call_builtin_p(call, BUILT_IN_MD);
+	if (!call)
+		return stmt_can_throw_external(cfun, statement);
+	if (gimple_call_builtin_p(call, BUILT_IN_NORMAL))
+		return built_in_leaves(call);
+	if (gimple_call_internal_p(call) || gimple_call_builtin_p(call, BUILT_IN_MD))
+		return false;
+	callee = gimple_call_fndecl(call);
+	return !callee || !stays.count(DECL_UID(callee)) || !decl_binds_to_current_def_p(callee);
 }
 
 struct block_work {
-	unsigned statements;
-	bool leaves; /* the function, by a call: nothing is collected at its end */
+	long statements;
+	gimple *leaves; /* the first call that leaves the function, or NULL; nothing is owed behind it */
 };
 
 block_work work_of(basic_block block)
 {
-	block_work work = { 0, false };
+	block_work work = { 0, NULL };
 
 	for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
 		work.statements += is_work(gsi_stmt(at));
-		work.leaves |= leaves_function(gsi_stmt(at));
+		if (!work.leaves && leaves_function(gsi_stmt(at)))
+			work.leaves = gsi_stmt(at);
 	}
 	return work;
 }
 
-tree constant(unsigned n)
+tree constant(long n)
 {
 	return build_int_cst(long_unsigned_type_node, n);
 }
@@ -89,7 +123,7 @@ void count_at_once()
 
 	FOR_EACH_BB_FN(block, cfun)
 	{
-		unsigned n = work_of(block).statements;
+		long n = work_of(block).statements;
 		gimple_stmt_iterator at = gsi_after_labels(block);
 
 		if (n)
@@ -97,70 +131,201 @@ void count_at_once()
 	}
 }
 
-/* ---- collected ---- */
+/* ---- where it is seldom ---- */
 
-void collect(tree sum, basic_block block, unsigned n)
+/* How often, of ways on which something is added only if there is no other place. */
+#define ALWAYS 1e18
+
+const size_t ground = 0; /* the node at which nothing is owed */
+
+double often(profile_count count)
 {
-	gimple_stmt_iterator at = gsi_after_labels(block);
+	profile_count entry = ENTRY_BLOCK_PTR_FOR_FN(cfun)->count;
 
-	gsi_insert_before(&at, gimple_build_assign(sum, PLUS_EXPR, sum, constant(n)), GSI_NEW_STMT);
+	return count.initialized_p() && entry.initialized_p() ? count.to_sreal_scale(entry).to_double() : 1;
 }
 
-void add_before(tree sum, gimple_stmt_iterator *at)
+bool is_end(basic_block block)
 {
-	gsi_insert_before(at, add_to_thread(sum), GSI_SAME_STMT);
-	gsi_insert_before(at, gimple_build_assign(sum, constant(0)), GSI_SAME_STMT);
+	return block->index < NUM_FIXED_BLOCKS;
 }
 
-void add_before_calls(tree sum, basic_block block)
+/* Where something may be added: in a block, before the call by which it leaves or else at its beginning; or between blocks. */
+struct place {
+	basic_block block; /* or NULL */
+	edge way;
+};
+
+class plan
 {
-	for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at))
-		if (leaves_function(gsi_stmt(at)))
-			add_before(sum, &at);
+	std::vector<block_work> work;	/* of each block */
+	std::vector<class loop *> held; /* of each block, the loop in which a register has the sum; or NULL */
+	std::vector<tree> sum;		/* of each loop, by its number */
+	std::vector<potential_way> ways;
+	std::vector<place> places;
+
+	size_t before(basic_block block) const;
+	size_t behind(basic_block block) const;
+	bool only_returns(basic_block block) const;
+	void hold_sums();
+	double often_on(edge way) const;
+	void add_block(basic_block block);
+	void add_way(edge way);
+	void insert_in(basic_block block, long n);
+	void insert_on(edge way, long n);
+
+      public:
+	void make();
+	bool leaves() const;
+};
+
+size_t plan::before(basic_block block) const
+{
+	return is_end(block) ? ground : 1 + 2 * (size_t)block->index;
+}
+
+size_t plan::behind(basic_block block) const
+{
+	return is_end(block) || work[block->index].leaves ? ground : 2 + 2 * (size_t)block->index;
+}
+
+bool plan::leaves() const
+{
+	for (const block_work &w : work)
+		if (w.leaves)
+			return true;
+	return false;
 }
 
 /* Is nothing but the way out of the function in it? A call before it may become a jump, if nothing stands in between. */
-bool only_returns(basic_block block, const std::vector<block_work> &work)
+bool plan::only_returns(basic_block block) const
 {
 	return !work[block->index].statements && single_succ_p(block) && single_succ(block) == EXIT_BLOCK_PTR_FOR_FN(cfun);
 }
 
-void add_at_returns(tree sum, const std::vector<block_work> &work)
+/* By a call, or on a way on which nothing can be added? */
+bool is_left(basic_block block, const block_work &work)
 {
-	edge out, in;
-	edge_iterator i, k;
+	edge way;
+	edge_iterator i;
 
-	FOR_EACH_EDGE(out, i, EXIT_BLOCK_PTR_FOR_FN(cfun)->preds)
+	FOR_EACH_EDGE(way, i, block->preds)
+	if (way->flags & (EDGE_EH | EDGE_ABNORMAL))
+		return true;
+	FOR_EACH_EDGE(way, i, block->succs)
+	if (way->flags & (EDGE_EH | EDGE_ABNORMAL))
+		return true;
+	return work.leaves;
+}
+
+/* In each outermost loop that is not left so. */
+void plan::hold_sums()
+{
+	std::vector<bool> left(number_of_loops(cfun), false);
+	basic_block block;
+
+	left[0] = true; /* the function */
+	FOR_EACH_BB_FN(block, cfun)
+	if (is_left(block, work[block->index]))
+		for (class loop *loop = block->loop_father; loop; loop = loop_outer(loop))
+			left[loop->num] = true;
+	FOR_EACH_BB_FN(block, cfun)
 	{
-		gimple_stmt_iterator last = gsi_last_bb(out->src);
+		class loop *loop = block->loop_father;
 
-		if (!only_returns(out->src, work)) {
-			if (!work[out->src->index].leaves && !gsi_end_p(last))
-				add_before(sum, &last);
+		if (left[loop->num])
 			continue;
-		}
-		FOR_EACH_EDGE(in, k, out->src->preds)
-		if (in->src != ENTRY_BLOCK_PTR_FOR_FN(cfun) && !work[in->src->index].leaves && !(in->flags & EDGE_COMPLEX))
-			gsi_insert_on_edge(in, add_to_thread(sum));
+		while (!left[loop_outer(loop)->num])
+			loop = loop_outer(loop);
+		held[block->index] = loop;
+		if (!sum[loop->num])
+			sum[loop->num] = create_tmp_reg(long_unsigned_type_node, "assay_statements");
 	}
 }
 
-void count_collected()
+/* What is added where a register begins or ends to have the sum is nearly free; in between two blocks one of which has no other neighbour
+ * it is added in that one; elsewhere it takes a block of its own, and a jump. */
+double plan::often_on(edge way) const
 {
-	tree sum = create_tmp_reg(long_unsigned_type_node, "assay_statements");
-	std::vector<block_work> work(last_basic_block_for_fn(cfun));
-	basic_block block;
+	double n = often(way->count());
 
+	if (held[way->src->index] != held[way->dest->index])
+		return held[way->src->index] ? n / 10 : n / 20;
+	if (way->flags & EDGE_EH || is_end(way->dest) || single_pred_p(way->dest))
+		return ALWAYS;
+	if (single_succ_p(way->src))
+		return behind(way->src) == ground ? n : ALWAYS;
+	return 2 * n;
+}
+
+void plan::add_block(basic_block block)
+{
+	ways.push_back({ before(block), behind(block), work[block->index].statements, only_returns(block) ? ALWAYS : often(block->count) });
+	places.push_back({ block, NULL });
+}
+
+void plan::add_way(edge way)
+{
+	ways.push_back({ behind(way->src), before(way->dest), 0, often_on(way) });
+	places.push_back({ NULL, way });
+}
+
+void plan::insert_in(basic_block block, long n)
+{
+	gimple *call = work[block->index].leaves;
+	gimple_stmt_iterator at = call ? gsi_for_stmt(call) : gsi_after_labels(block);
+	tree held_in = held[block->index] ? sum[held[block->index]->num] : NULL_TREE;
+
+	if (n)
+		gsi_insert_before(&at, held_in ? gimple_build_assign(held_in, PLUS_EXPR, held_in, constant(n)) : add_to_thread(constant(n)),
+				  GSI_SAME_STMT);
+}
+
+void plan::insert_on(edge way, long n)
+{
+	class loop *from = held[way->src->index], *to = held[way->dest->index];
+	tree amount = constant(n);
+
+	if (from && n) {
+		amount = from == to ? sum[from->num] : make_ssa_name(long_unsigned_type_node);
+		gsi_insert_on_edge(way, gimple_build_assign(amount, PLUS_EXPR, sum[from->num], constant(n)));
+	} else if (from) {
+		amount = sum[from->num];
+	}
+	if (from == to && (from || !n))
+		return;
+	gsi_insert_on_edge(way, to ? gimple_build_assign(sum[to->num], amount) : add_to_thread(amount));
+}
+
+void plan::make()
+{
+	std::vector<long> owed;
+	basic_block block;
+	edge way;
+	edge_iterator i;
+
+	work.resize(last_basic_block_for_fn(cfun));
+	held.resize(work.size());
+	sum.resize(number_of_loops(cfun));
 	FOR_EACH_BB_FN(block, cfun)
 	work[block->index] = work_of(block);
-	add_at_returns(sum, work);
+	hold_sums();
+	add_way(single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(cfun)));
 	FOR_EACH_BB_FN(block, cfun)
 	{
-		add_before_calls(sum, block);
-		if (work[block->index].statements)
-			collect(sum, block, work[block->index].statements);
+		add_block(block);
+		FOR_EACH_EDGE(way, i, block->succs)
+		add_way(way);
 	}
-	gsi_insert_on_edge(single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(cfun)), gimple_build_assign(sum, constant(0)));
+	owed = potentials(1 + 2 * work.size(), ways);
+	for (size_t k = 0; k < ways.size(); k++) {
+		long n = owed[ways[k].from] + ways[k].counted - owed[ways[k].to];
+
+		if (places[k].block)
+			insert_in(places[k].block, n);
+		else
+			insert_on(places[k].way, n);
+	}
 	gsi_commit_edge_inserts();
 }
 
@@ -201,21 +366,30 @@ class statements : public gimple_opt_pass
 
 	unsigned execute(function *) final override
 	{
-		if (!optimize || has_abnormal_ways())
+		plan p;
+
+		if (!optimize || plainly || has_abnormal_ways()) {
 			count_at_once();
-		else
-			count_collected();
+			return 0;
+		}
+		loop_optimizer_init(AVOID_CFG_MODIFICATIONS);
+		p.make();
+		loop_optimizer_finalize();
+		if (!p.leaves())
+			stays.insert(DECL_UID(current_function_decl));
 		return 0;
 	}
 };
 
 } // namespace
 
-void statements_register(const char *plugin)
+void statements_register(const char *plugin, const char *how)
 {
 	struct register_pass_info with = { new statements(true), "sancov", 1, PASS_POS_INSERT_AFTER };
 	struct register_pass_info without = { new statements(false), "sancov_O0", 1, PASS_POS_INSERT_AFTER };
 
+	plainly = strcmp(how, "plainly") == 0;
+	of_library = flag_shlib || strcmp(how, "library") == 0;
 	register_callback(plugin, PLUGIN_PASS_MANAGER_SETUP, NULL, &with);
 	register_callback(plugin, PLUGIN_PASS_MANAGER_SETUP, NULL, &without);
 }
