@@ -29,7 +29,7 @@ divided() {
 	printf 'statements %s\n' 1.00 1.20 1.50 2.00 | cmp -s - got || fail "$(cat got)"
 }
 
-for level in -O0 -O1 -O2 -O3; do
+for level in -O0 -Og -O1 -Os -O2 -O3; do
 	what="built with $level"
 	run variance build -- gcc "$level" "$program" -o counted -pthread
 	expect_status 0

@@ -29,7 +29,7 @@ alike() {
 }
 
 /usr/bin/python3 "$interposed/ways.py" 1 >ways.cc
-for level in -O0 -O1 -Os -O2 -O3 '-O2 -fPIC'; do
+for level in -O0 -Og -O1 -Os -O2 -O3 '-O2 -fPIC'; do
 	what="functions that chance makes, $level"
 	# shellcheck disable=SC2086 # words
 	alike $level ways.cc

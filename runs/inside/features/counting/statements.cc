@@ -357,6 +357,11 @@ class statements : public gimple_opt_pass
 	{
 	}
 
+	opt_pass *clone() final override
+	{
+		return new statements(optimized);
+	}
+
 	bool gate(function *f) final override
 	{
 		return optimized == !!optimize && !lookup_attribute("no_instrument_function", DECL_ATTRIBUTES(f->decl)) &&
@@ -385,7 +390,7 @@ class statements : public gimple_opt_pass
 
 void statements_register(const char *plugin, const char *how)
 {
-	struct register_pass_info with = { new statements(true), "sancov", 1, PASS_POS_INSERT_AFTER };
+	struct register_pass_info with = { new statements(true), "sancov", 0, PASS_POS_INSERT_AFTER }; /* of -Og, too */
 	struct register_pass_info without = { new statements(false), "sancov_O0", 1, PASS_POS_INSERT_AFTER };
 
 	plainly = strcmp(how, "plainly") == 0;
