@@ -43,8 +43,9 @@ char *variance_why(const struct region *r)
 
 		if (share < .05)
 			break;
-		buf_format(&text, "%s%.0f %% %s%s", i ? ", " : "", 100 * share, loss_cause_text(r->why.parts[i].cause),
-			   ends ? ", for the other end or the way to it" : "");
+		buf_format(&text, "%s%.0f %% %s", i ? ", " : "", 100 * share, loss_cause_text(r->why.parts[i].cause));
+		if (ends)
+			buf_format(&text, ", for %s or the way to it", r->peer ? r->peer : "the other end");
 	}
 	return buf_take(&text);
 }

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
+#include "gate/variance/ends.h"
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/samples/samples.h"
 
@@ -32,7 +33,8 @@ struct loading {
 	size_t items_capacity, snapshots_capacity, processes_capacity, sites_capacity;
 	const struct fragments_window *window; /* NULL: all */
 	uint32_t run;			       /* of the present file, */
-	struct meaning *meanings;	       /* and of its functions */
+	struct meaning *meanings;	       /* of its functions, */
+	uint32_t ends[ENDS_NUMBERS];	       /* and of its ends */
 	const char *cut;		       /* the first file that ends before its first call; NULL: none does */
 };
 
@@ -122,7 +124,7 @@ static void call_add(struct loading *l, const struct samples *s, const struct co
 {
 	double size = value_at(s, i, c->size), kind = value_at(s, i, c->kind), result = value_at(s, i, c->result);
 	double args = value_at(s, i, c->args);
-	uint64_t descriptor = kind >= 0 && kind < UINT32_MAX ? (uint64_t)kind : 0;
+	uint64_t descriptor = kind >= 0 && kind < UINT32_MAX ? (uint64_t)kind : 0, end = descriptor >> INTERPOSE_KIND_BITS;
 	struct fragment f = { .start_s = s->items[i].start_s,
 			      .time_s = s->items[i].ns / 1e9,
 			      .process = (uint32_t)l->out.n_processes,
@@ -130,17 +132,19 @@ static void call_add(struct loading *l, const struct samples *s, const struct co
 			      .from = FRAGMENT_NO_SITE,
 			      .to = site,
 			      .basis = BASIS_ARGUMENTS,
+			      .end = end < ENDS_NUMBERS ? l->ends[end] : 0,
 			      .peer = -1 };
 	const struct meaning *m = &l->meanings[s->items[i].function];
 
+	descriptor -= end << INTERPOSE_KIND_BITS;
 	f.activity = (uint16_t)m->activity[descriptor == INTERPOSE_PIPE || descriptor == INTERPOSE_SOCKET];
 	f.work = m->moves && !isnan(result) ? result : isnan(size) ? 0 : size;
 	if (is_mpi(descriptor, args)) {
 		partner_read(&f, (uint64_t)args, descriptor);
 		args -= (double)((uint64_t)args & TAG_MASK);
 	}
-	f.arguments = mixed(mixed(mixed(0, kind), args), isnan(result) ? 0 : 1); /* a call that fails does something else */
-	if (f.activity == ACTIVITY_COMMUNICATION && !s->items[i].ordinal)	 /* the first one waits until its partner begins */
+	f.arguments = mixed(mixed(mixed(0, (double)descriptor), args), isnan(result) ? 0 : 1); /* a call that fails does something else */
+	if (f.activity == ACTIVITY_COMMUNICATION && !s->items[i].ordinal) /* the first one waits until its partner begins */
 		f.arguments = mixed(f.arguments, 1);
 	if (s->items[i].weight)
 		fragment_add(l, &f, s->items[i].weight);
@@ -305,6 +309,7 @@ static enum assay_status file_add(struct loading *l, const char *name, const str
 		l->cut = name;
 	p.basis = basis_of(s, &c);
 	sites_add(l, s);
+	ends_add(&l->out, s, &p, l->ends);
 	meanings_find(l, s);
 	for (size_t i = 0; i < s->n; i++) {
 		if (s->items[i].thread >= FRAGMENTS_THREADS_MAX || !(s->items[i].ns >= 0 && s->items[i].ns < 1e18) ||
@@ -447,6 +452,8 @@ static void number_all(struct fragments *f, const struct fragments_window *windo
 			began = run_began(f, p);
 		f->processes[p].start_s = f->processes[p].started_ns > began ? (double)(f->processes[p].started_ns - began) / 1e9 : 0;
 	}
+	for (size_t i = 0; i < f->n_ends; i++)
+		f->ends[i].process = process_now[f->ends[i].process];
 	for (size_t i = 0; i < f->n; i++) {
 		struct fragment *item = &f->items[i];
 
@@ -617,6 +624,7 @@ static enum assay_status loading_finish(struct loading *l, struct fragments *out
 	map = mem_new(l->out.n_sites, sizeof(*map));
 	sites_join(&l->out, map);
 	number_all(&l->out, l->window, map);
+	ends_match(&l->out);
 	if (l->window)
 		window_cut(&l->out, l->window);
 	items_sort(&l->out);
@@ -675,6 +683,7 @@ void fragments_release(struct fragments *f)
 		process_release(&f->processes[p]);
 	for (size_t s = 0; s < f->n_sites; s++)
 		site_release(&f->sites[s]);
+	ends_release(f);
 	mem_free_all(f->runs, f->n_runs);
 	mem_free(f->processes, f->sites, f->items, f->snapshots);
 	*f = (struct fragments){ .n = 0 };

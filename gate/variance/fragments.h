@@ -48,6 +48,16 @@ struct fragment {
 	int32_t peer;	    /* rank of the partner or root of a call of MPI; -1: none, or not known */
 	uint32_t comm : 31; /* a hash of the ranks that such a call is of; 0: none */
 	uint32_t collective : 1;
+	uint32_t end; /* 1 + place in ends[] of what its descriptor leads to; 0: not known */
+};
+
+/* A pipe or a connection, as one process has it. */
+#define END_NOBODY  (SIZE_MAX - 1) /* at its other end, of the processes that were recorded */
+#define END_UNKNOWN SIZE_MAX	   /* or several */
+struct fragment_end {
+	char *key, *peer; /* peer: "ADDRESS:PORT"; "": it is a pipe */
+	uint32_t process;
+	size_t partner; /* process, or one of these */
 };
 
 /* What the kernel has counted for a thread, or on its host, until a moment. name in the file. */
@@ -110,6 +120,8 @@ struct fragments {
 	size_t n;
 	struct snapshot *snapshots; /* [n_snapshots], by process, thread, time */
 	size_t n_snapshots;
+	struct fragment_end *ends; /* [n_ends] */
+	size_t n_ends, ends_capacity;
 	char **runs; /* [n_runs] names, of several runs that had the same to do; each has times since its own beginning. NULL: it is one */
 	size_t n_runs;
 	double span_s; /* from the first process's beginning to the last one's end; of the longest run */

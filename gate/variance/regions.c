@@ -1,4 +1,5 @@
 /* Regions of the maps in which work was slow: stretches of one process, joined with those of others at the same time. */
+#include "gate/variance/ends.h"
 #include "gate/variance/stretches.h"
 #include "gate/variance/waits.h"
 
@@ -125,10 +126,10 @@ static bool slow_then(const struct stretches *all, size_t process, const struct 
 static size_t stretch_follow(const struct variance *v, const struct stretches *all, const struct stretch *s, struct waits *known)
 {
 	size_t process = s->member.process, first = VARIANCE_NONE;
-	bool unnamed;
+	bool nobody;
 
 	for (size_t steps = 0; steps < v->fragments.n_processes; steps++) {
-		process = waited_for(v, known, process, s->member.from_s, s->member.to_s, &unnamed);
+		process = waited_for(v, known, process, s->member.from_s, s->member.to_s, &nobody);
 		if (process == VARIANCE_NONE || process == s->member.process)
 			break;
 		if (slow_then(all, process, s))
@@ -142,7 +143,7 @@ static size_t stretch_follow(const struct variance *v, const struct stretches *a
 static void stretches_explain(struct variance *v, struct stretches *all, struct waits *known)
 {
 	size_t capacity = 0;
-	bool unnamed;
+	bool nobody;
 
 	for (size_t i = 0; i < all->n; i++)
 		region_take(region_new(v, all->items[i].activity, &capacity), &all->items[i].member);
@@ -157,8 +158,8 @@ static void stretches_explain(struct variance *v, struct stretches *all, struct 
 		s->waits = messages && blocked(r);
 		s->own_s = messages ? waits_own_loss(v, known, &s->member) : s->member.loss_s;
 		if (s->waits) {
-			waited_for(v, known, s->member.process, s->member.from_s, s->member.to_s, &unnamed);
-			s->waits = !unnamed || s->own_s < EXPLAINED * s->member.loss_s;
+			waited_for(v, known, s->member.process, s->member.from_s, s->member.to_s, &nobody);
+			s->waits = !nobody || s->own_s < EXPLAINED * s->member.loss_s;
 		}
 	}
 	regions_release(v);
@@ -467,8 +468,10 @@ enum assay_status regions_find(struct variance *v, const struct variance_options
 	if (options->marked_from_s < options->marked_to_s)
 		st = marked_add(v, options, &capacity, err);
 	stretches_join(v, &all, &capacity);
-	for (size_t r = 0; r < v->n_regions; r++)
+	for (size_t r = 0; r < v->n_regions; r++) {
 		region_sum(v, &v->regions[r]);
+		v->regions[r].peer = ends_peer(v, &v->regions[r]);
+	}
 	v->chance = all.chance.member;
 	v->chance_activity = all.chance.activity;
 	order_sort(v->regions, v->n_regions, regions_order);

@@ -77,6 +77,7 @@ struct region {
 	size_t waited_for; /* process that the first one waited for, by the calls' partners; VARIANCE_NONE: they do not say */
 	bool waits;	   /* messages, whose loss is a consequence of what others did */
 	bool marked;
+	const char *peer; /* "ADDRESS:PORT" that most of what it lost in messages was for; NULL: that is not known */
 	struct breakdown why;
 };
 

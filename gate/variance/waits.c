@@ -1,5 +1,6 @@
 /* Whom calls waited for. Those of MPI: the partner of a message; in a collective call the rank that came last, which is the one that spent
- * the least time in communication meanwhile. Others: whoever began a call just before they ended. */
+ * the least time in communication meanwhile. Of a pipe or a connection: who is at its other end. Others: whoever began a call just before
+ * they ended. */
 #include "gate/variance/waits.h"
 
 #include "base/mem.h"
@@ -21,6 +22,12 @@
 struct window {
 	double from_s, to_s;
 };
+
+/* END_UNKNOWN: the call does not say, or there are several. */
+static size_t end_partner(const struct variance *v, const struct fragment *f)
+{
+	return f->end ? v->fragments.ends[f->end - 1].partner : END_UNKNOWN;
+}
 
 static double within(const struct fragment *f, struct window w)
 {
@@ -104,7 +111,7 @@ static void calls_find(const struct variance *v, size_t process, struct waits_ca
 
 		if (f->activity != ACTIVITY_COMMUNICATION)
 			continue;
-		out->items[out->n++] = (struct waits_call){ f->start_s, f->peer };
+		out->items[out->n++] = (struct waits_call){ f->start_s, f->peer, end_partner(v, f) };
 		out->weight += f->weight;
 	}
 	qsort(out->items, out->n, sizeof(*out->items), calls_order);
@@ -178,10 +185,10 @@ void waits_release(struct waits *waits, const struct variance *v)
 	*waits = (struct waits){ .n = 0 };
 }
 
-size_t waited_for(const struct variance *v, struct waits *known, size_t process, double from_s, double to_s, bool *unnamed)
+size_t waited_for(const struct variance *v, struct waits *known, size_t process, double from_s, double to_s, bool *nobody)
 {
 	const struct fragment_process *p = &v->fragments.processes[process];
-	double *votes = mem_new(v->fragments.n_processes, sizeof(*votes)), all = 0, without = 0;
+	double *votes = mem_new(v->fragments.n_processes, sizeof(*votes)), all = 0, without = 0, outside = 0;
 	const struct window w = { from_s, to_s };
 	size_t most = SIZE_MAX;
 
@@ -197,9 +204,15 @@ size_t waited_for(const struct variance *v, struct waits *known, size_t process,
 			other = process_of_rank(v, p->run, f->peer);
 		else if (f->comm && f->collective)
 			other = last_known(v, known, f->comm, process, w);
-		else if (f->activity == ACTIVITY_COMMUNICATION && f->peer < 0 && !f->comm && more > 0)
-			without += unnamed_vote(v, known, process, f, time * more / f->time_s, votes);
-		if (other == SIZE_MAX || other == process)
+		else if (f->activity == ACTIVITY_COMMUNICATION && f->peer < 0 && !f->comm && more > 0) {
+			time *= more / f->time_s;
+			other = end_partner(v, f);
+			if (other == END_NOBODY)
+				outside += time;
+			else if (other == END_UNKNOWN)
+				without += unnamed_vote(v, known, process, f, time, votes);
+		}
+		if (other >= v->fragments.n_processes || other == process)
 			continue;
 		all += time;
 		votes[other] += time;
@@ -207,8 +220,8 @@ size_t waited_for(const struct variance *v, struct waits *known, size_t process,
 	for (size_t i = 0; i < v->fragments.n_processes; i++)
 		if (votes[i] > 0 && (most == SIZE_MAX || votes[i] > votes[most]))
 			most = i;
-	all += without;
-	*unnamed = without > MOST * all && all_known(v, known, process);
+	all += without + outside;
+	*nobody = outside > MOST * all || (without > MOST * all && all_known(v, known, process));
 	if (most != SIZE_MAX && votes[most] < MOST * all)
 		most = SIZE_MAX;
 	free(votes);
@@ -228,11 +241,13 @@ static double until_it_came(const struct waits_calls *other, const struct fragme
 	return i < end ? other->items[i].begin - f->start_s : 0;
 }
 
-/* Of a call that `other` ended by its last one. */
-static double until_it_ended(const struct waits_calls *other, const struct fragment *f)
+/* Of a call that `other` ended by its last one; partner: the last one with that process (END_UNKNOWN: with any). */
+static double until_it_ended(const struct waits_calls *other, const struct fragment *f, size_t partner)
 {
 	size_t end = began_until(other, f->start_s + f->time_s);
 
+	while (end && partner != END_UNKNOWN && other->items[end - 1].partner != partner)
+		end--;
 	return end ? fmax(other->items[end - 1].begin - f->start_s, 0) : 0;
 }
 
@@ -263,21 +278,25 @@ static bool partner_known(const struct waits_calls *calls)
 	return calls->n && (double)calls->n >= PARTNERS * calls->weight;
 }
 
-/* For how long the process waited in that call; NaN: that is not known. */
+/* For how long the process waited in that call; NaN: that is not known. `ended`: who ended those that say nothing of their partners. */
 static double waited_in(const struct variance *v, struct waits *known, const struct region_member *m, const struct fragment *f,
 			size_t ended)
 {
 	const struct fragment_process *p = &v->fragments.processes[m->process];
-	size_t other = ended;
+	size_t other = end_partner(v, f), of = other == END_UNKNOWN ? END_UNKNOWN : m->process;
 
+	if (other == END_NOBODY)
+		return 0;
 	if (f->peer >= 0 && !f->collective)
 		other = process_of_rank(v, p->run, f->peer);
 	else if (f->comm && f->collective)
 		other = last_known(v, known, f->comm, m->process, (struct window){ m->from_s, m->to_s });
+	else if (other == END_UNKNOWN)
+		other = ended;
 	if (other == SIZE_MAX || other == m->process || (other != ended && !partner_known(&known->calls[other])))
 		return (double)NAN;
-	return other == ended ? until_it_ended(&known->calls[other], f)
-			      : until_it_came(&known->calls[other], f, f->collective ? -1 : p->rank);
+	return other == ended || of != END_UNKNOWN ? until_it_ended(&known->calls[other], f, of)
+						   : until_it_came(&known->calls[other], f, f->collective ? -1 : p->rank);
 }
 
 /* items[n] of one cluster. Their own time is what they did not wait; what is usual of that is the median of those at other times. */

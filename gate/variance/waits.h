@@ -17,7 +17,8 @@ struct waits {
 		struct waits_call {
 			double begin;
 			int32_t peer;
-		} * items; /* [n] in order: its calls that communicate */
+			size_t partner; /* at the other end of its pipe or connection: process, or END_ */
+		} * items;		/* [n] in order: its calls that communicate */
 		size_t n;
 		double weight; /* calls that they stand for */
 	} * calls;	       /* [processes]; NULL: not looked at yet */
@@ -26,10 +27,10 @@ struct waits {
 void waits_release(struct waits *waits, const struct variance *v); /* begin with zeroes */
 
 /* The process for which another one's calls in [from_s, to_s) waited most; SIZE_MAX: that is not known, or none had half of the time. Where
- * calls do not say with whom they are (pipes, sockets), it is who began a call just before one that took longer than usual ended: whoever
- * was in one call all the time did not end it. *nobody: it was none of the recorded processes for most of that time. O(fragments), for what
- * was not asked for before. */
-size_t waited_for(const struct variance *v, struct waits *known, size_t process, double from_s, double to_s, bool *unnamed);
+ * calls do not say with whom they are (sockets of one host, pipes of several processes), it is who began a call just before one that took
+ * longer than usual ended: whoever was in one call all the time did not end it. *nobody: it was none of the recorded processes for most of
+ * that time. O(fragments), for what was not asked for before. */
+size_t waited_for(const struct variance *v, struct waits *known, size_t process, double from_s, double to_s, bool *nobody);
 
 /* Of what a process lost in communication, what it did not wait for others of its run: of calls of MPI, the time from when the partner, or
  * the last one of all, came to it (a sender that is late is the receiver's loss in no case: Wolf and others' "late sender"); of others, all

@@ -43,18 +43,19 @@ struct made_options {
 	double seconds; /* of the run, undisturbed */
 	double noise;	/* relative standard deviation of each computation */
 	uint64_t seed;
-	size_t steps;		     /* so many, however long they take; 0: until the run's seconds are over */
-	bool counted;		     /* work is counted */
-	bool uncounted_system;	     /* no counters of the operating system */
-	bool several_works;	     /* three sizes of work on one edge, by turns */
-	bool coupled;		     /* all wait for the slowest at each step */
-	bool pair;		     /* rank 0 waits for the last one, whose calls have partners; the others for none */
-	bool halves;		     /* the lower half of the ranks and the upper one make collective calls, each among themselves */
-	bool rare;		     /* one step of eight is recorded, for all; */
-	double rare_until_s;	     /* its calls take 1.4 ms longer from 1 s until then */
-	bool sporadic;		     /* one call of 100, by chance, takes 50 ms longer */
-	bool heavy;		     /* one call says that it stands for thousands */
-	bool bursts;		     /* a step is three short pieces and one of 12 ms; of two such, one is recorded */
+	size_t steps;	       /* so many, however long they take; 0: until the run's seconds are over */
+	bool counted;	       /* work is counted */
+	bool uncounted_system; /* no counters of the operating system */
+	bool several_works;    /* three sizes of work on one edge, by turns */
+	bool coupled;	       /* all wait for the slowest at each step */
+	bool pair;	       /* rank 0 waits for the last one, whose calls have partners; the others for none */
+	bool halves;	       /* the lower half of the ranks and the upper one make collective calls, each among themselves */
+	bool ends;	       /* two ranks: a step's first call is on a connection to 10.9.9.9:7777, its last one on one between them */
+	bool rare;	       /* one step of eight is recorded, for all; */
+	double rare_until_s;   /* its calls take 1.4 ms longer from 1 s until then */
+	bool sporadic;	       /* one call of 100, by chance, takes 50 ms longer */
+	bool heavy;	       /* one call says that it stands for thousands */
+	bool bursts;	       /* a step is three short pieces and one of 12 ms; of two such, one is recorded */
 	const char *const *commands; /* [ranks] command lines of processes that have no ranks */
 	bool one_host;		     /* for all ranks */
 	double wait_s;		     /* each step ends with so long a wait */
@@ -94,6 +95,20 @@ static const char *const made_counters[MADE_COUNTERS] = { "size",	  "kind",	  "r
 							  "busy_ns",	  "loop_ticks",	  "io_pressure_ns", "memory_pressure_ns",
 							  "own_ns",	  "run_ns" };
 
+/* The parent's lines are in a child's file as well, and do not count. */
+static inline void made_ends(struct made_process *p, int rank)
+{
+	const int pid = (int)p->w.header->pid;
+	char text[128];
+
+	record_info(&p->w, "end:1", "7 inet 10.0.0.1:7 10.0.0.2:7");
+	record_info(&p->w, "end:2", "7 pipe 14:7");
+	snprintf(text, sizeof(text), "%d inet 10.0.0.%d:6 10.9.9.9:7777", pid, rank);
+	record_info(&p->w, "end:1", text);
+	snprintf(text, sizeof(text), "%d inet 10.0.0.%d:5 10.0.0.%d:5", pid, rank, 1 - rank);
+	record_info(&p->w, "end:2", text);
+}
+
 static inline int made_begin(struct made_process *p, const char *directory, int rank, const struct made_options *o)
 {
 	const struct record_options options = { .directory = directory,
@@ -124,8 +139,10 @@ static inline int made_begin(struct made_process *p, const char *directory, int 
 		record_info(&p->w, "arguments", o->commands[rank]);
 	else
 		record_info_number(&p->w, "rank", (uint64_t)rank);
-	p->sites[0] = record_function(&p->w, 0x1000, "c0ffee", o->files ? "write" : "MPI_Send");
-	p->sites[1] = record_function(&p->w, 0x1080, "c0ffee", o->halves ? "MPI_Allreduce" : "MPI_Recv");
+	if (o->ends)
+		made_ends(p, rank);
+	p->sites[0] = record_function(&p->w, 0x1000, "c0ffee", o->files ? "write" : o->ends ? "send" : "MPI_Send");
+	p->sites[1] = record_function(&p->w, 0x1080, "c0ffee", o->halves ? "MPI_Allreduce" : o->ends ? "recv" : "MPI_Recv");
 	p->sites[2] = record_function(&p->w, 0x1100, "c0ffee", o->wait_s > 0 ? "sem_wait" : "write");
 	rng_seed(&p->rng, o->seed + (uint64_t)rank);
 	p->read_at = -1;
@@ -178,7 +195,9 @@ static inline void made_call(struct made_process *p, const struct made_options *
 	s->counters[1] = site == 2 || (site == 0 && o->files) ? INTERPOSE_FILE : INTERPOSE_SOCKET;
 	s->counters[2] = (uint64_t)size;
 	s->counters[3] = 77;
-	if (o->pair && p->w.header->pid == 1000) {
+	if (o->ends)
+		s->counters[1] += (uint64_t)(1 + site) << INTERPOSE_KIND_BITS;
+	else if (o->pair && p->w.header->pid == 1000) {
 		s->counters[1] = INTERPOSE_MESSAGE;
 		s->counters[3] = (uint64_t)o->ranks; /* and 1 */
 	}

@@ -426,6 +426,37 @@ static void partners(void **state)
 	variance_release(&v);
 }
 
+/* A connection to somebody outside is slow, and who waits for that process by another one has the same loss: few calls were looked at. */
+static void other_ends(void **state)
+{
+	const struct made_options o = { .ranks = 2,
+					.seconds = 6,
+					.noise = .01,
+					.seed = 3,
+					.counted = true,
+					.pair = true,
+					.ends = true,
+					.rare = true,
+					.slow_calls = 2,
+					.slow_from_s = 2,
+					.slow_to_s = 4 };
+	struct variance v;
+
+	(void)state;
+	analyse(&o, &usual_options, &v);
+	assert_int_equal(v.n_regions, 2);
+	assert_int_equal(v.regions[0].n, 1);
+	assert_int_equal(v.regions[0].members[0].process, 1);
+	assert_int_equal(v.regions[0].caused_by, VARIANCE_NONE);
+	assert_string_equal(v.regions[0].peer, "10.9.9.9:7777");
+	assert_true(fabs(v.regions[0].from_s - 2) < .1 && fabs(v.regions[0].to_s - 4) < .1);
+	assert_int_equal(v.regions[1].members[0].process, 0);
+	assert_int_equal(v.regions[1].waited_for, 1);
+	assert_int_equal(v.regions[1].caused_by, 0);
+	assert_string_equal(v.regions[1].peer, "10.0.0.1:5");
+	variance_release(&v);
+}
+
 /* Records that stand for others: four slow ones of 32 calls may be chance, a row of thirty is not. */
 static void chosen(void **state)
 {
@@ -770,14 +801,15 @@ static void own_loss(void **state)
 
 int suite_variance(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed),   SCRATCH_TEST(undisturbed),    SCRATCH_TEST(sporadic),
-					    SCRATCH_TEST(places),      SCRATCH_TEST(partners),	     SCRATCH_TEST(chosen),
-					    SCRATCH_TEST(unnamed),     SCRATCH_TEST(alike),	     SCRATCH_TEST(collectives),
-					    SCRATCH_TEST(heavy),       SCRATCH_TEST(uncounted_work), SCRATCH_TEST(clusters),
-					    SCRATCH_TEST(marked),      SCRATCH_TEST(order),	     cmocka_unit_test(activities),
-					    cmocka_unit_test(kinds),   SCRATCH_TEST(finer),	     SCRATCH_TEST(disk),
-					    SCRATCH_TEST(adjoining),   cmocka_unit_test(own_loss),   SCRATCH_TEST(intervals),
-					    SCRATCH_TEST(more_of_all), SCRATCH_TEST(versions),	     SCRATCH_TEST(named_work) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed),	  SCRATCH_TEST(undisturbed), SCRATCH_TEST(sporadic),
+					    SCRATCH_TEST(places),	  SCRATCH_TEST(partners),    SCRATCH_TEST(chosen),
+					    SCRATCH_TEST(unnamed),	  SCRATCH_TEST(other_ends),  SCRATCH_TEST(alike),
+					    SCRATCH_TEST(collectives),	  SCRATCH_TEST(heavy),	     SCRATCH_TEST(uncounted_work),
+					    SCRATCH_TEST(clusters),	  SCRATCH_TEST(marked),	     SCRATCH_TEST(order),
+					    cmocka_unit_test(activities), cmocka_unit_test(kinds),   SCRATCH_TEST(finer),
+					    SCRATCH_TEST(disk),		  SCRATCH_TEST(adjoining),   cmocka_unit_test(own_loss),
+					    SCRATCH_TEST(intervals),	  SCRATCH_TEST(more_of_all), SCRATCH_TEST(versions),
+					    SCRATCH_TEST(named_work) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

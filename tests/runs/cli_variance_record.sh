@@ -21,6 +21,17 @@ grep -q "next: 'assay variance show records'" told || fail "$(cat told)"
 "$ASSAY" variance show records --format json >shown
 grep -q '"place": *"wait' shown || fail "a call that waits for a child expected: $(cat shown)"
 
+# Whom a process talks to: a pipe has one name in both of its processes, a connection its two addresses.
+gcc -O1 -o ends "${ASSAY_SOURCE:?}/tests/apps/special/ends.c"
+"$ASSAY" variance record -o ends.records -- ./ends 2>told || fail "$(cat told)"
+for file in ends.records/*.samples; do
+	pid=$(basename "$file" | sed 's/-.*//')
+	grep -a "^i[0-9a-f]* end:[0-9]* $pid " "$file" | sed "s/.* $pid //" | sort >>ends.told
+done
+[ "$(grep -c '^pipe ' ends.told)" -eq 2 ] && [ "$(grep '^pipe ' ends.told | sort -u | wc -l)" -eq 1 ] || fail "$(cat ends.told)"
+[ "$(sed -n 's/^inet //p' ends.told | tr ' ' '\n' | sort | uniq -c | grep -c '^ *2 127\.0\.0\.1:[0-9]*$')" -eq 2 ] || fail "$(cat ends.told)"
+cases=$((cases + 1))
+
 status=0
 "$ASSAY" variance record -o failed -- sh -c 'sleep .01; exit 3' 2>told || status=$?
 [ "$status" -eq 1 ] || fail "status $status of a program that failed"

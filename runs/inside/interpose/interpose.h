@@ -4,7 +4,8 @@
  * the call returns to in the module with that build-id, and the name of what was called. The counters, UINT64_MAX where not known:
  *
  *   size         what was asked for: bytes, descriptors of a poll, nanoseconds of a sleep
- *   kind         of the descriptor, one of enum interpose_kind
+ *   kind         of the descriptor, one of enum interpose_kind; above these INTERPOSE_KIND_BITS, of a pipe or a connection, N of the line
+ *                "i end:N PID pipe DEVICE:INODE" or "i end:N PID inet LOCAL PEER" with this process's id; 0: not known
  *   result       what the call returned; UINT64_MAX: it failed
  *   args         a hash of the other arguments that determine the work; 0: there are none
  *   from         number of the call site of the thread's call just before this one: from -> this site is an edge of the graph
@@ -55,6 +56,8 @@ enum interpose_kind {
 	INTERPOSE_FUNCTION /* no descriptor: where a function that the user names begins or ends; `size` is its argument's, if one is named
 			    */
 };
+
+#define INTERPOSE_KIND_BITS 8
 
 /* `args` of calls of MPI, from the low bits on: the partner's rank in the whole program (of a collective call, the root's) and 1, the tag,
  * and a hash of the communicator's ranks, which is the same in all of them. 0: not known, or there is none. */
@@ -195,8 +198,11 @@ bool interpose_is_free(uint64_t filters);
 uint64_t interpose_loop_ticks(void);
 /* In a child. */
 void interpose_withheld_forked(void);
-/* Of a descriptor; it is looked at again after a while. */
-enum interpose_kind interpose_kind_of(int file, uint64_t now);
+/* The counter `kind` of a descriptor, which is looked at again after a while. */
+struct record_writer;
+uint32_t interpose_kind_of(struct record_writer *writer, int file, uint64_t now);
+/* In a child, which numbers ends anew. */
+void interpose_files_forked(void);
 /* Instructions of the calling thread, by the processor. */
 struct perf_event_mmap_page;
 struct interpose_counter {
@@ -224,7 +230,6 @@ bool interpose_context_begin(void);
 void interpose_context(uint64_t key, struct interpose_path *out);
 /* Number of a call site for the file's function, or (path is not NULL) of it and the path; INTERPOSE_NO_SITE: there is no room, or another
  * thread is just giving it one. */
-struct record_writer;
 uint32_t interpose_site_number(struct record_writer *writer, uint64_t key, const char *name, const struct interpose_path *path);
 
 #endif

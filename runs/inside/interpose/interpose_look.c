@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -18,13 +19,16 @@
 #define SITES_MAX      (1u << SITES_LOG2)
 #define MODULES_MAX    32u
 #define NAME_BYTES     (64u + INTERPOSE_PATH * 17u)
-#define KINDS_MAX      1024u
+#define FILES_MAX      1024u
+#define ENDS_MAX       63u
+#define END_BYTES      128u
 #define WITHHELD_TICKS 50000000u					 /* about 20 milliseconds between two looks at what was withheld */
 #define STAT_PART      4000u						 /* of a thread's time, at most: one in so many */
 #define GROUP_PART     2000u						 /* of all threads' */
 #define TICK_NS	       10000000u					 /* of /proc/stat; its unit is the same on all x86-64 and aarch64 */
 #define BUSY_WORDS     (1u << 1 | 1u << 2 | 1u << 3 | 1u << 6 | 1u << 7) /* user, nice, system, of both kinds of interrupts */
-#define KIND_TICKS     2000000u /* after which a descriptor is looked at again: libc closes and opens some unseen */
+#define LOOK_TICKS     2000000u /* after which a descriptor is looked at again: libc closes and opens some unseen */
+#define LOOK_MASK      UINT64_C(0xffff)
 
 /* The result, or -errno. */
 static inline long ask(long number, long a, long b, long c, long d)
@@ -155,15 +159,18 @@ uint32_t interpose_site_number(struct record_writer *writer, uint64_t key, const
 
 /* ---- descriptors ---- */
 
-static uint64_t kinds[KINDS_MAX]; /* ticks << 3 | kind */
+/* What is known of each: ticks >> LOOK_SHIFT, then the end's number and the kind. 0: it was not looked at yet. */
+static uint64_t known_files[FILES_MAX];
 
-static enum interpose_kind kind_look(int file)
+/* Pipes and connections by their inodes; an end's number is its place and 1. */
+static struct {
+	uint64_t keys[ENDS_MAX];
+	uint32_t n; /* places that are taken */
+} known_ends;
+
+static enum interpose_kind kind_of(uint32_t mode)
 {
-	struct stat now;
-
-	if (ask(SYS_fstat, file, (long)&now, 0, 0) != 0)
-		return INTERPOSE_OTHER;
-	switch (now.st_mode & S_IFMT) {
+	switch (mode & S_IFMT) {
 	case S_IFREG:
 		return INTERPOSE_FILE;
 	case S_IFIFO:
@@ -179,20 +186,118 @@ static enum interpose_kind kind_look(int file)
 	}
 }
 
-enum interpose_kind interpose_kind_of(int file, uint64_t now)
+/* Appends a number, and what stands behind it. */
+static char *number_text(char *at, uint64_t number, unsigned base, char behind)
+{
+	char digits[24];
+	const char *text = record_number(number, base, digits);
+	size_t n = strlen(text);
+
+	memcpy(at, text, n);
+	at[n] = behind;
+	return at + n + 1;
+}
+
+/* " ADDRESS:PORT", of IPv6 in brackets, without leaving out zeroes; NULL: it is neither. */
+static char *address_text(char *at, const struct sockaddr_in6 *six)
+{
+	const struct sockaddr_in *four = (const void *)six;
+	const unsigned char *bytes = (const void *)&four->sin_addr;
+
+	*at++ = ' ';
+	if (six->sin6_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&six->sin6_addr))
+		bytes = six->sin6_addr.s6_addr + 12;
+	else if (six->sin6_family == AF_INET6) {
+		*at++ = '[';
+		for (int i = 0; i < 16; i += 2)
+			at = number_text(at, (uint64_t)six->sin6_addr.s6_addr[i] << 8 | six->sin6_addr.s6_addr[i + 1], 16,
+					 i < 14 ? ':' : ']');
+		*at++ = ':';
+		return number_text(at, ntohs(six->sin6_port), 10, '\0') - 1;
+	} else if (six->sin6_family != AF_INET)
+		return NULL;
+	for (int i = 0; i < 4; i++)
+		at = number_text(at, bytes[i], 10, i < 3 ? '.' : ':');
+	return number_text(at, ntohs(six->sin6_port), 10, '\0') - 1; /* at the same place in both */
+}
+
+/* "PID pipe DEVICE:INODE" or "PID inet LOCAL PEER", which both of its ends say; the process for a child, which has its parent's names but
+ * not its numbers. False: it is not known who is at the other end. */
+static bool end_text(int file, const struct stat *now, char out[END_BYTES])
+{
+	char *at = number_text(out, (uint64_t)ask(SYS_getpid, 0, 0, 0, 0), 10, ' ');
+
+	if (S_ISFIFO(now->st_mode)) {
+		memcpy(at, "pipe ", 5);
+		at = number_text(at + 5, now->st_dev, 10, ':');
+		number_text(at, now->st_ino, 10, '\0');
+		return true;
+	}
+	memcpy(at, "inet", 4);
+	at += 4;
+	for (int peer = 0; at && peer < 2; peer++) {
+		struct sockaddr_in6 address = { .sin6_family = AF_UNSPEC };
+		socklen_t n = sizeof(address);
+
+		if (ask(peer ? SYS_getpeername : SYS_getsockname, file, (long)&address, (long)&n, 0) != 0)
+			return false;
+		at = address_text(at, &address);
+	}
+	return at != NULL;
+}
+
+static uint32_t end_number(struct record_writer *writer, int file, const struct stat *now)
+{
+	uint64_t key = interpose_mix(interpose_mix(1, now->st_dev), now->st_ino) | 1;
+	uint32_t n = __atomic_load_n(&known_ends.n, __ATOMIC_ACQUIRE), at = 0;
+	char text[END_BYTES], name[16] = "end:";
+
+	while (at < n && __atomic_load_n(&known_ends.keys[at], __ATOMIC_RELAXED) != key)
+		at++;
+	if (at < n || n == ENDS_MAX || !end_text(file, now, text))
+		return at < n ? at + 1 : 0;
+	at = __atomic_fetch_add(&known_ends.n, 1, __ATOMIC_ACQ_REL); /* another thread may give it another number */
+	if (at >= ENDS_MAX) {
+		__atomic_store_n(&known_ends.n, ENDS_MAX, __ATOMIC_RELEASE);
+		return 0;
+	}
+	number_text(name + 4, at + 1, 10, '\0');
+	record_info(writer, name, text);
+	__atomic_store_n(&known_ends.keys[at], key, __ATOMIC_RELEASE);
+	return at + 1;
+}
+
+static uint32_t file_look(struct record_writer *writer, int file)
+{
+	struct stat now;
+	enum interpose_kind kind;
+
+	if (ask(SYS_fstat, file, (long)&now, 0, 0) != 0)
+		return INTERPOSE_OTHER;
+	kind = kind_of(now.st_mode);
+	return kind | (kind == INTERPOSE_PIPE || kind == INTERPOSE_SOCKET ? end_number(writer, file, &now) << INTERPOSE_KIND_BITS : 0);
+}
+
+uint32_t interpose_kind_of(struct record_writer *writer, int file, uint64_t now)
 {
 	uint64_t known;
 
 	if (file < 0)
-		return file == INTERPOSE_NO_FILE ? INTERPOSE_NONE : (enum interpose_kind) - file;
-	if ((uint32_t)file >= KINDS_MAX)
-		return kind_look(file);
-	known = __atomic_load_n(&kinds[file], __ATOMIC_RELAXED);
-	if (!known || now - (known >> 3) > KIND_TICKS) {
-		known = now << 3 | kind_look(file);
-		__atomic_store_n(&kinds[file], known, __ATOMIC_RELAXED);
+		return (uint32_t)(file == INTERPOSE_NO_FILE ? INTERPOSE_NONE : (enum interpose_kind) - file);
+	if ((uint32_t)file >= FILES_MAX)
+		return file_look(writer, file);
+	known = __atomic_load_n(&known_files[file], __ATOMIC_RELAXED);
+	if (!known || now - (known & ~LOOK_MASK) > LOOK_TICKS) {
+		known = (now & ~LOOK_MASK) | file_look(writer, file);
+		__atomic_store_n(&known_files[file], known, __ATOMIC_RELAXED);
 	}
-	return known & 7;
+	return known & LOOK_MASK;
+}
+
+void interpose_files_forked(void)
+{
+	memset(known_files, 0, sizeof(known_files));
+	memset(&known_ends, 0, sizeof(known_ends));
 }
 
 /* ---- the kernel's accounts ---- */

@@ -486,7 +486,7 @@ __attribute__((noinline)) static void record_write(const struct interpose_call *
 		record_info(&writer, "work", interpose_counts() ? "instructions" : "statements");
 	counters = sample->counters;
 	counters[0] = size;
-	counters[1] = interpose_kind_of(file, now);
+	counters[1] = interpose_kind_of(&writer, file, now);
 	counters[2] = result < 0 ? UINT64_MAX : (uint64_t)result;
 	counters[3] = args;
 	counters[4] = call->from == INTERPOSE_NO_SITE ? UINT64_MAX : call->from;
@@ -567,6 +567,7 @@ static void process_forked(void)
 	mine.random ^= record_ticks();
 	interpose_hot.from = INTERPOSE_NO_SITE;
 	interpose_withheld_forked();
+	interpose_files_forked();
 	forked = writer.header != NULL;
 	volume_begin();
 	interpose_hot.busy = false;
