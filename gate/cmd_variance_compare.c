@@ -1,4 +1,5 @@
 /* assay variance compare */
+#include "base/mem.h"
 #include "gate/cmd.h"
 #include "gate/variance/site_places.h"
 #include "gate/variance/stored_runs.h"
@@ -7,7 +8,8 @@
 #include <math.h>
 
 struct arguments {
-	const char *baseline, *candidate, *beside;
+	const char *baseline, *candidate;
+	struct cli_list beside;
 };
 
 static enum assay_status run_read(const char *name, struct variance *out, struct assay_error *err)
@@ -27,22 +29,23 @@ static enum assay_status run_read(const char *name, struct variance *out, struct
 static enum assay_status compare_runs(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
-	struct variance baseline = { .n_clusters = 0 }, candidate = { .n_clusters = 0 }, beside = { .n_clusters = 0 };
+	struct variance baseline = { .n_clusters = 0 }, candidate = { .n_clusters = 0 };
+	struct variance *beside = mem_new(a->beside.n, sizeof(*beside));
 	enum assay_status st = run_read(a->baseline, &baseline, err);
 
 	(void)lab;
 	if (!st)
 		st = run_read(a->candidate, &candidate, err);
-	if (!st && a->beside)
-		st = run_read(a->beside, &beside, err);
+	for (size_t i = 0; !st && i < a->beside.n; i++)
+		st = run_read(a->beside.items[i], &beside[i], err);
 	if (!st) {
 		struct versus versus;
 
-		versus_of(&baseline, &candidate, a->beside ? &beside : NULL, &versus);
+		versus_of(&baseline, &candidate, beside, a->beside.n, &versus);
 		versus_answer(&versus, &baseline, &candidate, d);
 		versus_release(&versus);
 	}
-	variance_release(&beside);
+	mem_release_all(beside, a->beside.n, variance_release);
 	variance_release(&candidate);
 	variance_release(&baseline);
 	return st;
@@ -51,8 +54,9 @@ static enum assay_status compare_runs(struct lab *lab, void *arguments, struct d
 static const struct cli_option words[] = { CLI_WORD("BASELINE", struct arguments, baseline),
 					   CLI_WORD("CANDIDATE", struct arguments, candidate), CLI_END };
 static const struct cli_option options[] = {
-	CLI_TEXT("beside", "DIRECTORY", struct arguments, beside,
-		 "Records of the baseline's version, run again beside the candidate: what is as slow there is the environment"),
+	CLI_LIST("beside", "DIRECTORY", struct arguments, beside,
+		 "Records of the baseline's version, run again beside the candidate: what is as slow there is the environment (repeatable: "
+		 "of several runs the one in the middle counts, by processor time)"),
 	CLI_END,
 };
 

@@ -438,12 +438,28 @@ static int places_order(const void *a, const void *b)
 	return x->from != y->from ? (x->from > y->from) - (x->from < y->from) : (x->to > y->to) - (x->to < y->to);
 }
 
-void versus_of(const struct variance *baseline, const struct variance *candidate, const struct variance *beside, struct versus *out)
+ORDER_BY(runs_order, struct versus_run, BY_UP(processor_more) BY_UP(slower))
+
+/* The one in the middle: a single one may have been disturbed. */
+static struct versus_run beside_measure(const struct variance *baseline, const struct variance *beside, size_t n)
 {
-	*out = (struct versus){ .has_beside = beside };
+	struct versus_run *runs = mem_new(n, sizeof(*runs)), middle;
+
+	for (size_t i = 0; i < n; i++)
+		runs[i] = run_measure(baseline, &beside[i], NULL);
+	order_sort(runs, n, runs_order);
+	middle = runs[(n - 1) / 2];
+	free(runs);
+	return middle;
+}
+
+void versus_of(const struct variance *baseline, const struct variance *candidate, const struct variance *beside, size_t n_beside,
+	       struct versus *out)
+{
+	*out = (struct versus){ .has_beside = n_beside > 0 };
 	out->candidate = run_measure(baseline, candidate, out);
-	if (beside)
-		out->beside = run_measure(baseline, beside, NULL);
+	if (n_beside)
+		out->beside = beside_measure(baseline, beside, n_beside);
 	out->baseline_s = baseline->fragments.span_s;
 	out->reason = decide(out);
 	out->reason = decide_waiting(out);

@@ -64,6 +64,7 @@ run variance compare "$tmp/old" "$tmp/slow"
 expect_stdout 'inconclusive ' 'record the old version again now'
 compared environment both_slower "$tmp/old" "$tmp/slow" --beside "$tmp/slow"
 compared code slower_per_operation "$tmp/old" "$tmp/slow" --beside "$tmp/again"
+compared code slower_per_operation "$tmp/old" "$tmp/slow" --beside "$tmp/slow" --beside "$tmp/again" --beside "$tmp/queue"
 compared code slower_per_operation "$tmp/old" "$tmp/slow" --beside "$tmp/queue"
 compared code faster_per_operation "$tmp/old" "$tmp/again" --beside "$tmp/slow"
 
