@@ -17,7 +17,6 @@
 #define WAITED	      .05  /* of the time, from which the answer says that it was not judged */
 #define DOUBTFUL      2	   /* times as long, though chance may have made it */
 #define BESIDE	      1.25 /* threads at the same time, from which their losses are no sum of the run's */
-#define FEW	      .7   /* coverage below which the answer says so; as published */
 
 /* ---- pieces ---- */
 
@@ -145,7 +144,7 @@ static void answer_nothing(const struct variance *v, struct document *d)
 {
 	size_t process;
 	char *least = variance_seconds(v->least_s), *waits = long_waits_sentence(v), *waited = processor_waits_sentence(v, &process);
-	bool doubtful = variance_coverage(v) < FEW || waiting_share(v) > 1 - FEW || waits || waited ||
+	bool doubtful = variance_coverage(v) < VARIANCE_FEW || waiting_share(v) > 1 - VARIANCE_FEW || waits || waited ||
 			v->chance.time_s > DOUBTFUL * v->chance.expected_s;
 	struct buf text = BUF_INIT;
 
@@ -536,33 +535,6 @@ static void maps_section(const struct variance *v, struct document *d)
 	}
 }
 
-static void notes_section(const struct variance *v, struct document *d)
-{
-	const struct fragments *f = &v->fragments;
-	size_t truncated = 0, unfinished = 0, counted = 0;
-	uint64_t dropped = 0;
-
-	for (size_t p = 0; p < f->n_processes; p++) {
-		dropped += f->processes[p].dropped;
-		truncated += f->processes[p].truncated;
-		unfinished += !f->processes[p].finished;
-		counted += f->processes[p].n_snapshots > 1;
-	}
-	doc_section(d, "notes", NULL, "What this rests on", NULL);
-	doc_show(d, "processes", "processes", f->n_processes);
-	doc_show(d, "fragments", "fragments", f->n);
-	doc_show(d, "basis", "work of computation is known by", f->n_processes ? basis_name(f->processes[0].basis) : "");
-	doc_showf(d, "column_s", "a column of the maps", v->column_s, "%.3g s", v->column_s);
-	doc_show(d, "dropped", "calls that were lost", (size_t)dropped);
-	doc_show(d, "unfinished", "processes that did not end in order", unfinished);
-	doc_set(d, "truncated", truncated);
-	doc_showf(d, "with_counters", "processes with counters of the operating system", counted, "%zu", counted);
-	if (!f->one_host)
-		doc_line(d, "the processes ran on several hosts: when something happened is as exact as their clocks agree");
-	if (variance_coverage(v) < FEW)
-		doc_line(d, "little of the time is in work that repeats (below %.0f %%): what happened in the rest is not seen", 100 * FEW);
-}
-
 void variance_answer(const struct variance *v, struct document *d)
 {
 	const struct long_wait *lock = long_waits_leading(v);
@@ -577,6 +549,7 @@ void variance_answer(const struct variance *v, struct document *d)
 		answer_nothing(v, d);
 	if (!v->fragments.n_runs)
 		answer_work(v, d);
+	variance_missing(v, d);
 	doc_set_bool(d, "variance", v->n_regions > 0 || lock);
 	doc_set(d, "by_environment", regions_by_environment(v));
 	variance_regions(v, d);
@@ -585,7 +558,7 @@ void variance_answer(const struct variance *v, struct document *d)
 	maps_section(v, d);
 	coverage_section(v, d);
 	graph_section(v, d);
-	notes_section(v, d);
+	variance_notes(v, d);
 }
 
 /* Maps of processes and time, as a picture and as text. */

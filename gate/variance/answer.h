@@ -9,6 +9,11 @@
 /* Fills the document: the answer in one sentence, regions, what took their time, maps, coverage, the graph, what is missing. */
 void variance_answer(const struct variance *v, struct document *d);
 
+/* What it rests on, and, where something of the run is not there, that. */
+void variance_notes(const struct variance *v, struct document *d);
+void variance_missing(const struct variance *v, struct document *d);
+#define VARIANCE_FEW .7 /* coverage below which the answer says so; as published */
+
 /* Of several runs the answer, and which of them was slow. */
 void variance_runs_answer(const struct variance *v, struct document *d);
 /* Its regions alone. */

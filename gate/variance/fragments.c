@@ -234,6 +234,7 @@ static void process_describe(const struct samples *s, struct fragment_process *p
 	p->arguments = mem_string(arguments ? arguments : "");
 	p->host = mem_string(host ? host : "");
 	p->rank = rank_of(s);
+	p->ranks = samples_info_number(s, "ranks") <= FRAGMENTS_FILES_MAX ? (size_t)samples_info_number(s, "ranks") : 0;
 	p->pid = s->pid;
 	p->started_ns = s->started_ns;
 	p->dropped = s->dropped;

@@ -98,6 +98,7 @@ struct fragment_process {
 	size_t n_named;
 	char *program, *arguments, *host; /* arguments: of its command line; "": none, or not known */
 	int64_t rank;			  /* -1: none */
+	size_t ranks;			  /* that there are; 0: not known */
 	uint64_t pid, started_ns;
 	double start_s, end_s; /* since the run's beginning; end: of its last fragment */
 	double thread_s;       /* sum over its threads of the time from the first fragment to the end of the last */

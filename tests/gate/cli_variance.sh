@@ -119,4 +119,17 @@ cp "$1" "$tmp/copy.samples"
 run variance show "$tmp/queue" "$1" "$tmp/copy.samples" --format json
 expect_status 0
 expect_json '.processes' 4
+what='records that are cut, and of a rank that are missing'
+mkdir "$tmp/parted"
+"$ASSAY_VARIANCE" "$tmp/parted" 3 2 counted || fail 'cannot make records'
+run variance show "$tmp/parted" --format json
+expect_json .missing_ranks 0
+truncate -s 90000 "$(ls "$tmp"/parted/*.samples | head -n 1)"
+rm "$(ls "$tmp"/parted/*.samples | tail -n 1)"
+run variance show "$tmp/parted"
+expect_status 0
+expect_stdout 'the records of rank 0 are cut' '1 of 3 ranks left no records here (2)'
+run variance show "$tmp/parted" --format json
+expect_json .missing_ranks 1
+expect_json .truncated 1
 finish

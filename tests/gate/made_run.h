@@ -139,6 +139,8 @@ static inline int made_begin(struct made_process *p, const char *directory, int 
 		record_info(&p->w, "arguments", o->commands[rank]);
 	else
 		record_info_number(&p->w, "rank", (uint64_t)rank);
+	if (!o->commands)
+		record_info_number(&p->w, "ranks", (uint64_t)o->ranks);
 	if (o->ends)
 		made_ends(p, rank);
 	p->sites[0] = record_function(&p->w, 0x1000, "c0ffee", o->files ? "write" : o->ends ? "send" : "MPI_Send");
