@@ -19,7 +19,6 @@ guest_init() {
 		mount -t sysfs sysfs /sys
 		mount -t devtmpfs dev /dev
 		ln -s /proc/self/fd /dev/fd
-		ln -s /proc/self/fd/1 /dev/stdout
 		chmod 1777 /tmp
 		END_SH
 		cat

@@ -192,8 +192,10 @@ static void stressor_request(const struct take_host *h, const struct battery_ent
 {
 	char *option = mem_format("--%s", entry->stressor);
 	char *seconds = mem_format("%" PRId64, 20 + 2 * entry->milliseconds / 1000); /* its own end comes long after ours */
-	const char *const stressor[] = { "stress-ng", "--temp-path", h->directory, "--no-rand-seed", "--oomable", "-q", "--metrics",
-					 "--yaml",    "/dev/stdout", "-t",	   seconds,	     option,	  "1" };
+	const char *const stressor[] = { /* not /dev/stdout, which may be missing, or have become a file */
+					 "stress-ng", "--temp-path",	 h->directory, "--no-rand-seed", "--oomable", "-q", "--metrics",
+					 "--yaml",    "/proc/self/fd/1", "-t",	       seconds,		 option,      "1"
+	};
 	const size_t n_stressor = sizeof(stressor) / sizeof(stressor[0]);
 	const char **words = mem_new(n + n_stressor, sizeof(*words));
 
