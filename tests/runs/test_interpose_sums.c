@@ -22,6 +22,7 @@ struct sums {
 };
 
 static struct sums truth, estimate;
+static size_t records_of[CALLED];
 static uint32_t before;
 
 static void edge_add(struct sums *s, uint32_t from, uint32_t to, double weight, double ticks)
@@ -98,6 +99,7 @@ static size_t records_take(void)
 			assert_true(bytes > 0);
 			at += bytes;
 			site = site_of(s->function);
+			records_of[site] += s->weight > 0;
 			estimate.calls[site] += s->weight;
 			estimate.ticks[site] += (double)s->weight * (double)s->duration;
 			if (s->counters[7]) {
@@ -217,6 +219,25 @@ static void test_budget(void **state)
 	assert_true(records_take() > 0);
 }
 
+/* Short calls that take half of a second together, beside fewer long ones: as many records are of either. */
+static void test_polls(void **state)
+{
+	const uint64_t until = clock_now + writer.options.ticks_per_s;
+
+	(void)state;
+	sites_forget();
+	memset(records_of, 0, sizeof(records_of));
+	while (clock_now < until) {
+		for (int i = 0; i < 4000; i++)
+			happens(0, 100, 90);
+		for (int i = 0; i < 60; i++)
+			happens(1, 6000, 6000);
+	}
+	records_take();
+	assert_true(records_of[1] >= 100);
+	assert_true(3 * records_of[0] >= 2 * records_of[1]);
+}
+
 static int open_records(void **state)
 {
 	const struct record_options options = { .directory = ".",
@@ -240,7 +261,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_everything), cmocka_unit_test(test_some_are_timed), cmocka_unit_test(test_some_are_recorded),
-		cmocka_unit_test(test_both),	   cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_both),	   cmocka_unit_test(test_budget),	  cmocka_unit_test(test_polls),
 	};
 
 	return cmocka_run_group_tests(tests, open_records, scratch_leave);
