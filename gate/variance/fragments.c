@@ -5,6 +5,7 @@
 #include "base/order.h"
 #include "base/text.h"
 #include "gate/variance/ends.h"
+#include "gate/variance/window.h"
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/samples/samples.h"
 
@@ -473,42 +474,6 @@ static void number_all(struct fragments *f, const struct fragments_window *windo
 	commands_tell(f);
 }
 
-/* What ended outside of the window goes, and times begin with what is left. */
-static void window_cut(struct fragments *f, const struct fragments_window *w)
-{
-	double first = w->from_s;
-	size_t n = 0;
-
-	for (size_t i = 0; i < f->n; i++) {
-		const struct fragment *item = &f->items[i];
-		double end = item->start_s + item->time_s;
-
-		if (!(end > w->from_s && end <= w->to_s))
-			continue;
-		first = fmin(first, item->start_s);
-		f->items[n++] = *item;
-	}
-	f->n = n;
-	f->from_s = fmax(first, fmax(2 * w->from_s - w->to_s, 0));
-	for (size_t i = 0; i < f->n; i++) {
-		struct fragment *item = &f->items[i];
-		double before = fmax(f->from_s - item->start_s, 0);
-
-		item->start_s += before - f->from_s;
-		item->time_s -= before;
-	}
-	for (size_t p = 0; p < f->n_processes; p++)
-		f->processes[p].start_s = fmax(f->processes[p].start_s - f->from_s, 0);
-	n = 0;
-	for (size_t i = 0; i < f->n_snapshots; i++) {
-		if (f->snapshots[i].at_s < f->from_s || f->snapshots[i].at_s > w->to_s)
-			continue;
-		f->snapshots[n] = f->snapshots[i];
-		f->snapshots[n++].at_s -= f->from_s;
-	}
-	f->n_snapshots = n;
-}
-
 /* Each process's behind those of the one before it, and these in order. */
 static void items_sort(struct fragments *f)
 {
@@ -626,10 +591,10 @@ static enum assay_status loading_finish(struct loading *l, struct fragments *out
 	sites_join(&l->out, map);
 	number_all(&l->out, l->window, map);
 	ends_match(&l->out);
-	if (l->window)
-		window_cut(&l->out, l->window);
-	items_sort(&l->out);
 	order_sort(l->out.snapshots, l->out.n_snapshots, snapshots_order);
+	if (l->window)
+		fragments_cut(&l->out, l->window);
+	items_sort(&l->out);
 	processes_complete(&l->out);
 	at = mem_new(l->out.n, sizeof(struct fragment *));
 	for (size_t p = 0; p < l->out.n_processes; p++)

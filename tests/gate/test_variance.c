@@ -1,4 +1,5 @@
 /* Runs whose truth is known: who was slow, when, why, and what it cost. */
+#include "base/file.h"
 #include "gate/variance/answer.h"
 #include "gate/variance/more_work.h"
 #include "gate/variance/stored_runs.h"
@@ -457,6 +458,33 @@ static void other_ends(void **state)
 	variance_release(&v);
 }
 
+/* A window that begins within a stop: what the thread had before that tells what it was. */
+static void window_edge(void **state)
+{
+	const struct made_disturbance d = { 0, 1.9, 3, .4, MADE_STOP };
+	const struct made_options o = {
+		.ranks = 1, .seconds = 4, .noise = .01, .seed = 3, .counted = true, .one_host = true, .disturbances = &d, .n = 1
+	};
+	const struct fragments_window window = { .began_ns = 1700000000000000000u, .from_s = 2, .to_s = 4 };
+	char *name = mem_format("edge/%d-0.samples", (int)getpid());
+	struct buf bytes = BUF_INIT;
+	struct assay_error err;
+	struct fragments f;
+	struct variance v;
+
+	(void)state;
+	assert_int_equal(mkdir("edge", 0755), 0);
+	assert_int_equal(made_run("edge", &o), 0);
+	check(file_read(name, SIZE_MAX, &bytes, &err), &err);
+	free(name);
+	check(fragments_parse(&(struct fragments_file){ "edge", bytes.bytes, bytes.size }, 1, &window, &f, &err), &err);
+	check(variance_of(&f, &usual_options, &v, &err), &err);
+	assert_int_equal(v.n_regions, 1);
+	assert_true(share_of(&v.regions[0], LOSS_STOPPED) > .9);
+	variance_release(&v);
+	buf_release(&bytes);
+}
+
 /* Records that stand for others: four slow ones of 32 calls may be chance, a row of thirty is not. */
 static void chosen(void **state)
 {
@@ -801,15 +829,15 @@ static void own_loss(void **state)
 
 int suite_variance(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed),	  SCRATCH_TEST(undisturbed), SCRATCH_TEST(sporadic),
-					    SCRATCH_TEST(places),	  SCRATCH_TEST(partners),    SCRATCH_TEST(chosen),
-					    SCRATCH_TEST(unnamed),	  SCRATCH_TEST(other_ends),  SCRATCH_TEST(alike),
-					    SCRATCH_TEST(collectives),	  SCRATCH_TEST(heavy),	     SCRATCH_TEST(uncounted_work),
-					    SCRATCH_TEST(clusters),	  SCRATCH_TEST(marked),	     SCRATCH_TEST(order),
-					    cmocka_unit_test(activities), cmocka_unit_test(kinds),   SCRATCH_TEST(finer),
-					    SCRATCH_TEST(disk),		  SCRATCH_TEST(adjoining),   cmocka_unit_test(own_loss),
-					    SCRATCH_TEST(intervals),	  SCRATCH_TEST(more_of_all), SCRATCH_TEST(versions),
-					    SCRATCH_TEST(named_work) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed),	  SCRATCH_TEST(undisturbed),	SCRATCH_TEST(sporadic),
+					    SCRATCH_TEST(places),	  SCRATCH_TEST(partners),	SCRATCH_TEST(chosen),
+					    SCRATCH_TEST(unnamed),	  SCRATCH_TEST(other_ends),	SCRATCH_TEST(window_edge),
+					    SCRATCH_TEST(alike),	  SCRATCH_TEST(collectives),	SCRATCH_TEST(heavy),
+					    SCRATCH_TEST(uncounted_work), SCRATCH_TEST(clusters),	SCRATCH_TEST(marked),
+					    SCRATCH_TEST(order),	  cmocka_unit_test(activities), cmocka_unit_test(kinds),
+					    SCRATCH_TEST(finer),	  SCRATCH_TEST(disk),		SCRATCH_TEST(adjoining),
+					    cmocka_unit_test(own_loss),	  SCRATCH_TEST(intervals),	SCRATCH_TEST(more_of_all),
+					    SCRATCH_TEST(versions),	  SCRATCH_TEST(named_work) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
