@@ -57,13 +57,13 @@ static size_t ranks_missing(const struct fragments *f, size_t run, struct docume
 	for (size_t p = 0; p < f->n_processes; p++)
 		if (f->processes[p].run == run && f->processes[p].rank >= 0 && (size_t)f->processes[p].rank < ranks)
 			there[f->processes[p].rank] = true;
-	for (size_t r = 0; r < ranks; r++) {
-		char *name = mem_format("%zu", r);
+	for (size_t r = 0; r < ranks; r++)
+		if (!there[r]) {
+			char *name = mem_format("%zu", r);
 
-		if (!there[r])
 			name_add(&names, missing++, name);
-		free(name);
-	}
+			free(name);
+		}
 	if (missing)
 		doc_line(d, "%s%s%s%zu of %zu ranks left no records here (%s): what these did, and who waited for them, is not known",
 			 f->n_runs ? "of run '" : "", f->n_runs ? f->runs[run] : "", f->n_runs ? "' " : "", missing, ranks, names.bytes);

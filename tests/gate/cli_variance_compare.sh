@@ -65,6 +65,7 @@ expect_stdout 'inconclusive ' 'record the old version again now'
 compared environment both_slower "$tmp/old" "$tmp/slow" --beside "$tmp/slow"
 compared code slower_per_operation "$tmp/old" "$tmp/slow" --beside "$tmp/again"
 compared code slower_per_operation "$tmp/old" "$tmp/slow" --beside "$tmp/slow" --beside "$tmp/again" --beside "$tmp/queue"
+compared environment both_slower "$tmp/old" "$tmp/slow" --beside "$tmp/again" --beside "$tmp/slow" --beside "$tmp/slow"
 compared code slower_per_operation "$tmp/old" "$tmp/slow" --beside "$tmp/queue"
 compared code faster_per_operation "$tmp/old" "$tmp/again" --beside "$tmp/slow"
 

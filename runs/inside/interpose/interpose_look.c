@@ -159,7 +159,7 @@ uint32_t interpose_site_number(struct record_writer *writer, uint64_t key, const
 
 /* ---- descriptors ---- */
 
-/* What is known of each: ticks >> LOOK_SHIFT, then the end's number and the kind. 0: it was not looked at yet. */
+/* The counter `kind` of each, in LOOK_MASK, and above it the ticks at which it was looked at. 0: it was not yet. */
 static uint64_t known_files[FILES_MAX];
 
 /* Pipes and connections by their inodes; an end's number is its place and 1. */
