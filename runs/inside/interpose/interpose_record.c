@@ -41,7 +41,7 @@
 #define THETA_LOG2_LEAST  10u	    /* .4 microseconds */
 #define THETA_LOG2_MOST	  32u
 #define THETA_BYTES	  1024u
-#define BURST_BYTES	  12288u /* beyond the rate, with names: with what is reserved, some 55 KB in the first second, */
+#define BURST_BYTES	  4096u	 /* beyond the rate, with names: with what is reserved, less than 50 KB in the first second, */
 #define BYTES_PER_S	  24000u /* and less in all others */
 #define OVERHEAD_PPM	  10000u
 #define TIMING_PART	  4u	  /* of that; the rest is for looking and writing, which have limits of their own, and for caches */
