@@ -85,21 +85,29 @@ static char *times_text(const struct region *r)
 	return times_of(r) > TIMES_TOLD ? mem_format("more than %d", TIMES_TOLD) : mem_format("%.2f", times_of(r));
 }
 
-double variance_coverage(const struct variance *v)
-{
-	double judged_s = v->total_s - v->activity_s[ACTIVITY_WAITING];
-
-	return judged_s > 0 ? fmin(v->covered_s / judged_s, 1) : 0;
-}
-
-/* Of the time of all threads, or of what records stand for, where that is more: they tell of calls that were not looked at. */
-static double activity_share(const struct variance *v, enum activity activity)
+/* Of all threads, or what records stand for, where that is more: they tell of calls that were not looked at, and looking takes time, too.
+ */
+static double all_s(const struct variance *v)
 {
 	double sum = 0;
 
 	for (size_t a = 0; a < ACTIVITIES; a++)
 		sum += v->activity_s[a];
-	return v->total_s > 0 ? v->activity_s[activity] / fmax(v->total_s, sum) : 0;
+	return fmax(v->total_s, sum);
+}
+
+double variance_coverage(const struct variance *v)
+{
+	double judged_s = all_s(v) - v->activity_s[ACTIVITY_WAITING];
+
+	return judged_s > 0 ? v->covered_s / judged_s : 0;
+}
+
+static double activity_share(const struct variance *v, enum activity activity)
+{
+	double all = all_s(v);
+
+	return all > 0 ? v->activity_s[activity] / all : 0;
 }
 
 static double waiting_share(const struct variance *v)

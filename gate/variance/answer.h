@@ -18,7 +18,7 @@ void variance_missing(const struct variance *v, struct document *d);
 void variance_runs_answer(const struct variance *v, struct document *d);
 /* Its regions alone. */
 void variance_regions(const struct variance *v, struct document *d);
-/* Time in clusters of repeated fixed work / time of all threads. */
+/* Time in clusters of repeated fixed work / time of all threads without waiting. */
 double variance_coverage(const struct variance *v);
 /* "rank 1 lost 3.2 s in computation from 20.1 s to 26.0 s, in which ...". free() it. */
 char *variance_sentence(const struct variance *v, const struct region *r);

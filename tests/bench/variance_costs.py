@@ -78,10 +78,11 @@ def inputs(directory):
 
 # Each in DIRECTORY, for a second or more on two processors by itself; what it prints is thrown away. What has one thread stays on one processor.
 ONE = ["taskset", "-c", "1"]
+MPI = ["env", "OPENBLAS_NUM_THREADS=1", "mpirun", "--allow-run-as-root", "--oversubscribe"]  # a rank for each processor, and no threads beside
 LONG = "hpcc, 2 ranks, longer"
 PROGRAMS = {
-    "hpcc, 2 ranks": ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2", "hpcc"],
-    LONG: ["mpirun", "--allow-run-as-root", "--oversubscribe", "--wdir", "long", "-np", "2", "hpcc"],
+    "hpcc, 2 ranks": [*MPI, "-np", "2", "hpcc"],
+    LONG: [*MPI, "--wdir", "long", "-np", "2", "hpcc"],
     "pigz -p 2": ["pigz", "-p", "2", "-c", "text", "text", "text"],
     "sqlite3": [*ONE, "sh", "-c", "rm -f base; sqlite3 base <sql"],
     "sort --parallel=2": ["sort", "--parallel=2", "-S", "200M", "text", "text", "text"],
