@@ -78,7 +78,7 @@ def inputs(directory):
 
 # Each in DIRECTORY, for a second or more on two processors by itself; what it prints is thrown away. What has one thread stays on one processor.
 ONE = ["taskset", "-c", "1"]
-MPI = ["env", "OPENBLAS_NUM_THREADS=1", "mpirun", "--allow-run-as-root", "--oversubscribe"]  # a rank for each processor, and no threads beside
+MPI = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
 LONG = "hpcc, 2 ranks, longer"
 PROGRAMS = {
     "hpcc, 2 ranks": [*MPI, "-np", "2", "hpcc"],
@@ -264,6 +264,7 @@ def main():
     os.makedirs(directory + "/long", exist_ok=True)
     with open(directory + "/long/hpccinf.txt", "w") as out:
         out.write(HPCC.format(3600))
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # a rank for each processor, and no threads beside
     preferred()
     inputs(directory)
     if not os.path.exists(directory + "/calls"):
