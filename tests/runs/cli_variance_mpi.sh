@@ -22,12 +22,12 @@ expect_of() {
 	[ "$expect_of_value" = "$4" ] || fail "$3 of $2 in rank $1 is $expect_of_value, expected $4"
 }
 
-# recorded LAUNCHER PROGRAM...: in $tmp/records.
+# recorded LAUNCHER PROGRAM...: in $tmp/records; all calls are timed unless $overhead says otherwise.
 recorded() {
 	rm -rf "$tmp/records"
 	recorded_by=$1
 	shift
-	(cd "$tmp" && "$ASSAY" variance record -o records --overhead 0 -- "$recorded_by" -np 2 "$@") >"$tmp/out" 2>"$tmp/err" ||
+	(cd "$tmp" && "$ASSAY" variance record -o records --overhead "${overhead:-0}" -- "$recorded_by" -np 2 "$@") >"$tmp/out" 2>"$tmp/err" ||
 		fail "it failed: $(cat "$tmp/err" "$tmp/out")"
 	cases=$((cases + 1))
 	grep -q 'from 2 processes' "$tmp/err" || fail "two processes expected, the launcher is none: $(cat "$tmp/err")"
@@ -78,6 +78,11 @@ for mpi in openmpi mpich; do
 	cases=$((cases + 1))
 	[ "$(cat "$tmp/ranks.data")" = 0123456789abcdef0123456789abcdef ] || fail 'the file is what both wrote'
 	what="$mpi: what happens within a call is not recorded, nor are its threads"
+	cases=$((cases + 1))
+	! cat "$tmp"/records/*.samples | tr '\0' '\n' | grep -aqE '(epoll_wait|poll|writev|recvmsg)$' || fail 'calls of the library itself'
+	what="$mpi: nor what happens within a call that is not looked at"
+	overhead=1 recorded "mpirun.$mpi" ./ranks 1 0 10000000
+	expect_of 0 MPI_Iprobe kind 7
 	cases=$((cases + 1))
 	! cat "$tmp"/records/*.samples | tr '\0' '\n' | grep -aqE '(epoll_wait|poll|writev|recvmsg)$' || fail 'calls of the library itself'
 

@@ -79,16 +79,17 @@ struct interpose_site {
 	uint64_t next;	     /* ordinal of that one */
 	uint64_t last;	     /* ticks of the last one */
 	uint64_t second;     /* ticks: when its present second began */
-	uint32_t number;     /* of the file's function */
+	uint32_t number;     /* of the file's function; INTERPOSE_NO_SITE: it is never recorded */
 	uint32_t block_log2; /* one call of so many is timed: of that block */
 	uint32_t free;	     /* calls that are all timed in this second */
 } __attribute__((aligned(64)));
 
 /* What a wrapper needs of its thread. */
 struct interpose_hot {
-	struct interpose_site *sites; /* [1 << INTERPOSE_SITES_LOG2], never NULL */
-	uint32_t from;		      /* site of the call just before, if that was timed: this one is timed as well */
-	bool busy; /* within the recorder, or hidden: what a signal's handler or a library calls meanwhile is not recorded */
+	struct interpose_site
+	    *sites;    /* [1 << INTERPOSE_SITES_LOG2], never NULL; an empty one while `from` is known, so that none is skipped */
+	uint32_t from; /* site of the call just before, if that was timed: this one is timed as well */
+	bool busy;     /* within the recorder, or hidden: what a signal's handler or a library calls meanwhile is not recorded */
 };
 extern _Thread_local struct interpose_hot interpose_hot __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -116,7 +117,7 @@ __attribute__((always_inline)) static inline bool interpose_skips(uint64_t key)
 {
 	struct interpose_site *s = &interpose_hot.sites[interpose_place(key)];
 
-	if (s->key != key || !s->left || interpose_hot.from != INTERPOSE_NO_SITE)
+	if (s->key != key || !s->left)
 		return false;
 	s->left--;
 	return true;
@@ -145,6 +146,8 @@ static inline bool interpose_hide(bool hidden)
 	interpose_hot.busy = hidden;
 	return before;
 }
+/* Is that in one of the libraries that MPI is made of? What these call is not recorded, wherever they are called from. */
+bool interpose_is_mpi(uintptr_t address);
 /* Nor are threads that make their first call meanwhile, ever. */
 void interpose_hide_threads(bool hidden);
 
@@ -198,8 +201,12 @@ bool interpose_is_free(uint64_t filters);
 uint64_t interpose_loop_ticks(void);
 /* In a child. */
 void interpose_withheld_forked(void);
-/* The counter `kind` of a descriptor, which is looked at again after a while. */
 struct record_writer;
+/* Is this what starts ranks, and only waits for them? */
+bool interpose_is_launcher(void);
+/* Of a parallel program: who this is, as those that start such programs say. */
+void interpose_say_rank(struct record_writer *writer);
+/* The counter `kind` of a descriptor, which is looked at again after a while. */
 uint32_t interpose_kind_of(struct record_writer *writer, int file, uint64_t now);
 /* In a child, which numbers ends anew. */
 void interpose_files_forked(void);

@@ -645,3 +645,34 @@ void interpose_withheld_forked(void)
 	own_group.busy = false;
 	own_group.pace.due = 0;
 }
+
+/* ---- parallel programs ---- */
+
+bool interpose_is_launcher(void)
+{
+	static const char *const beginnings[] = { "mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "hydra_", "srun" };
+
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
+		if (strncmp(program_invocation_short_name, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	return false;
+}
+
+void interpose_say_rank(struct record_writer *writer)
+{
+	static const char *const names[][2] = { { "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" },
+						{ "PMIX_RANK", "PMIX_SIZE" },
+						{ "PMI_RANK", "PMI_SIZE" },
+						{ "SLURM_PROCID", "SLURM_NTASKS" } };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *rank = getenv(names[i][0]), *ranks = getenv(names[i][1]);
+
+		if (rank) {
+			record_info(writer, "rank", rank);
+			if (ranks)
+				record_info(writer, "ranks", ranks);
+			return;
+		}
+	}
+}

@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +103,23 @@ __attribute__((noinline, cold)) static function *next_find(const struct row *row
 		mpi_find(caller);
 	errno = before;
 	return row->found->next[fortran] = next;
+}
+
+bool interpose_is_mpi(uintptr_t address)
+{
+	static const char *const beginnings[] = { "libmpi.",  "libmpi_",  "libmpich", "libopen-",  "mca_",   "libpmi",	  "libprrte",
+						  "libevent", "libhwloc", "libuc",    "libfabric", "libpsm", "libibverbs" };
+	struct dl_find_object found;
+	const char *name, *slash;
+
+	if (!mpi.known || _dl_find_object((void *)address, &found) != 0)
+		return false;
+	name = found.dlfo_link_map->l_name;
+	slash = strrchr(name, '/');
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
+		if (strncmp(slash ? slash + 1 : name, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	return false;
 }
 
 static int call_2(function *f, word a, word b)
@@ -419,52 +437,53 @@ static int call_of(const struct row *row, uint64_t key, const word *words, bool 
 
 /* ---- the calls ---- */
 
-#define P1     word a
-#define P2     P1, word b
-#define P3     P2, word c
-#define P4     P3, word d
-#define P5     P4, word e
-#define P6     P5, word f
-#define P7     P6, word g
-#define P8     P7, word h
-#define P9     P8, word i
-#define P10    P9, word j
-#define P11    P10, word k
-#define P12    P11, word l
-#define A1     a
-#define A2     A1, b
-#define A3     A2, c
-#define A4     A3, d
-#define A5     A4, e
-#define A6     A5, f
-#define A7     A6, g
-#define A8     A7, h
-#define A9     A8, i
-#define A10    A9, j
-#define A11    A10, k
-#define A12    A11, l
-#define EXPORT __attribute__((visibility("default")))
-#define KEY    interpose_key(__builtin_return_address(0), MPI_NUMBERS + __COUNTER__)
+#define WORDS(...) __VA_ARGS__
+#define P1	   word a
+#define P2	   P1, word b
+#define P3	   P2, word c
+#define P4	   P3, word d
+#define P5	   P4, word e
+#define P6	   P5, word f
+#define P7	   P6, word g
+#define P8	   P7, word h
+#define P9	   P8, word i
+#define P10	   P9, word j
+#define P11	   P10, word k
+#define P12	   P11, word l
+#define A1	   a
+#define A2	   A1, b
+#define A3	   A2, c
+#define A4	   A3, d
+#define A5	   A4, e
+#define A6	   A5, f
+#define A7	   A6, g
+#define A8	   A7, h
+#define A9	   A8, i
+#define A10	   A9, j
+#define A11	   A10, k
+#define A12	   A11, l
+#define EXPORT	   __attribute__((visibility("default")))
+#define KEY	   interpose_key(__builtin_return_address(0), MPI_NUMBERS + __COUNTER__)
 
 #define ROW(NAME, name, KIND, ...)                                                                                                         \
 	static struct found found_##NAME;                                                                                                  \
 	static const struct row row_##NAME = { "PMPI_" #NAME, "pmpi_" #name "_", &found_##NAME, .kind = INTERPOSE_##KIND, __VA_ARGS__ };
-/* Programs that wait ask again and again: what is not timed is passed on as it came. */
+/* Programs that wait ask again and again, and the memory that they use meanwhile is fetched for several turns at once as long as these are
+ * short: what is not timed is a jump, as for other calls (interpose_wrap.h), and what it calls is known by its place (interpose_is_mpi()).
+ */
 #define IN_C(NAME, parameters, ...)                                                                                                        \
+	__attribute__((noinline)) static int slow_##NAME(uint64_t key, WORDS parameters)                                                   \
+	{                                                                                                                                  \
+		return call_of(&row_##NAME, key, (const word[WORDS_MAX]){ __VA_ARGS__ }, false);                                           \
+	}                                                                                                                                  \
 	EXPORT int MPI_##NAME parameters;                                                                                                  \
 	EXPORT int MPI_##NAME parameters                                                                                                   \
 	{                                                                                                                                  \
 		const uint64_t key = KEY | class_of(&row_##NAME, (const word[]){ __VA_ARGS__ }, false);                                    \
-		function *next = found_##NAME.next[0];                                                                                     \
-		bool hidden;                                                                                                               \
-		int r;                                                                                                                     \
                                                                                                                                            \
-		if (!is_quick(&row_##NAME) || !next || !interpose_skips(key))                                                              \
-			return call_of(&row_##NAME, key, (const word[WORDS_MAX]){ __VA_ARGS__ }, false);                                   \
-		hidden = interpose_hide(true);                                                                                             \
-		r = ((int(*) parameters)(void (*)(void))next)(__VA_ARGS__);                                                                \
-		interpose_hide(hidden);                                                                                                    \
-		return r;                                                                                                                  \
+		if (!is_quick(&row_##NAME) || !interpose_skips(key))                                                                       \
+			return slow_##NAME(key, __VA_ARGS__);                                                                              \
+		return ((int(*) parameters)(void (*)(void))found_##NAME.next[0])(__VA_ARGS__);                                             \
 	}
 #define IN_FORTRAN(NAME, name, parameters, ...)                                                                                            \
 	EXPORT void mpi_##name##_ parameters;                                                                                              \

@@ -128,6 +128,13 @@ static uint64_t ticks_of_ns(uint64_t ns)
 
 /* ---- sites ---- */
 
+/* With a call just before that was timed none is skipped. */
+static void from_set(uint32_t from)
+{
+	interpose_hot.from = from;
+	interpose_hot.sites = from == INTERPOSE_NO_SITE && mine.sites ? mine.sites : nowhere;
+}
+
 static bool sites_begin(void)
 {
 	int before = errno;
@@ -158,17 +165,19 @@ static bool sites_begin(void)
 	return true;
 }
 
-static struct interpose_site *site_begin(struct interpose_site *s, uint64_t key, const char *name)
+/* True: there is room for it. */
+static bool site_begin(struct interpose_site *s, uint64_t key, const char *name)
 {
-	uint32_t number = mine.n_sites < THREAD_SITES * 3 / 4 ? interpose_site_number(&writer, key, name, NULL) : INTERPOSE_NO_SITE;
+	bool mpi = interpose_is_mpi(key & ((1ull << INTERPOSE_ADDRESS_BITS) - 1)), room = mine.n_sites < THREAD_SITES * 3 / 4;
+	uint32_t number = room && !mpi ? interpose_site_number(&writer, key, name, NULL) : INTERPOSE_NO_SITE;
 
-	if (number == INTERPOSE_NO_SITE) {
+	if (!room || (number == INTERPOSE_NO_SITE && !mpi)) {
 		record_drop(&writer, &mine.record);
-		return NULL;
+		return false;
 	}
 	mine.n_sites++;
 	*s = (struct interpose_site){ .key = key, .number = number };
-	return s;
+	return true;
 }
 
 static struct interpose_site *site_find(uint64_t key, const char *name)
@@ -179,7 +188,12 @@ static struct interpose_site *site_find(uint64_t key, const char *name)
 		return NULL;
 	while (mine.sites[at].key && mine.sites[at].key != key)
 		at = (at + 1) & (THREAD_SITES - 1);
-	return mine.sites[at].key ? &mine.sites[at] : site_begin(&mine.sites[at], key, name);
+	if (!mine.sites[at].key && !site_begin(&mine.sites[at], key, name))
+		return NULL;
+	if (mine.sites[at].number != INTERPOSE_NO_SITE)
+		return &mine.sites[at];
+	mine.sites[at].left = UINT32_MAX;
+	return NULL;
 }
 
 /* ---- which calls are timed ---- */
@@ -350,7 +364,7 @@ static void call_begin(struct interpose_call *call, struct interpose_site *s, ui
 					 .block_log2 = (uint8_t)s->block_log2 };
 	if (chained && mine.counting)
 		call->start = work_took(now);
-	interpose_hot.from = INTERPOSE_NO_SITE;
+	from_set(INTERPOSE_NO_SITE);
 	if (call->turn)
 		mine.counts = site_turn(s, now);
 	else
@@ -417,7 +431,7 @@ bool interpose_enter(struct interpose_call *call, uint64_t key, const char *name
 	} else if (s)
 		s->left--;
 	else
-		interpose_hot.from = INTERPOSE_NO_SITE;
+		from_set(INTERPOSE_NO_SITE);
 	interpose_hot.busy = false;
 	return timed;
 }
@@ -525,7 +539,7 @@ void interpose_leave(const struct interpose_call *call, int file, uint64_t size,
 		now = record_ticks(); /* what that took is not the program's */
 	}
 	if (call->turn) {
-		interpose_hot.from = call->number;
+		from_set(call->number);
 		mine.from_log2 = call->block_log2;
 		mine.work = work_now();
 		mine.end = mine.counting ? work_took(now) : now;
@@ -544,8 +558,7 @@ static void thread_end(void *sites)
 {
 	mine.ended = true;
 	mine.sites = NULL;
-	interpose_hot.sites = nowhere;
-	interpose_hot.from = INTERPOSE_NO_SITE;
+	from_set(INTERPOSE_NO_SITE);
 	if (stopped)
 		return;
 	if (mine.counting)
@@ -565,43 +578,12 @@ static void process_forked(void)
 		interpose_counter_end(&mine.counter, true);
 	mine.counting = false;
 	mine.random ^= record_ticks();
-	interpose_hot.from = INTERPOSE_NO_SITE;
+	from_set(INTERPOSE_NO_SITE);
 	interpose_withheld_forked();
 	interpose_files_forked();
 	forked = writer.header != NULL;
 	volume_begin();
 	interpose_hot.busy = false;
-}
-
-/* What starts ranks only waits for them. */
-static bool is_launcher(void)
-{
-	static const char *const beginnings[] = { "mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "hydra_", "srun" };
-
-	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
-		if (strncmp(program_invocation_short_name, beginnings[i], strlen(beginnings[i])) == 0)
-			return true;
-	return false;
-}
-
-/* Of a parallel program: who this is, as those that start such programs say. */
-static void say_rank(void)
-{
-	static const char *const names[][2] = { { "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" },
-						{ "PMIX_RANK", "PMIX_SIZE" },
-						{ "PMI_RANK", "PMI_SIZE" },
-						{ "SLURM_PROCID", "SLURM_NTASKS" } };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *rank = getenv(names[i][0]), *ranks = getenv(names[i][1]);
-
-		if (rank) {
-			record_info(&writer, "rank", rank);
-			if (ranks)
-				record_info(&writer, "ranks", ranks);
-			return;
-		}
-	}
 }
 
 static void say_who(void)
@@ -612,7 +594,7 @@ static void say_who(void)
 	record_info(&writer, "calls", "outside");
 	if (uname(&host) == 0)
 		record_info(&writer, "host", host.nodename);
-	say_rank();
+	interpose_say_rank(&writer);
 	record_system_call(SYS_prctl, PR_GET_NAME, (long)process_name, 0, 0, 0, 0);
 }
 
@@ -640,7 +622,7 @@ __attribute__((constructor)) static void interpose_start(void)
 		"throttled_ns", "steal_ns", "busy_ns",	    "stopped_ns",   "loop_ticks",   "io_pressure_ns", "memory_pressure_ns",
 		"own_ns",	"run_ns"
 	};
-	const char *directory = is_launcher() ? NULL : getenv("ASSAY_INTERPOSE_DIRECTORY");
+	const char *directory = interpose_is_launcher() ? NULL : getenv("ASSAY_INTERPOSE_DIRECTORY");
 	const struct record_options options = {
 		.directory = directory,
 		.back_end = RECORD_TIME,
