@@ -14,7 +14,7 @@
 #define CHUNK_BYTES	 65536
 #define TEMPORARY_PREFIX ".assay-"
 
-static enum assay_status check_regular(int fd, const char *path, size_t limit, struct assay_error *err)
+static enum assay_status check_regular(int fd, const char *path, size_t limit, size_t *size, struct assay_error *err)
 {
 	struct stat st;
 
@@ -27,16 +27,38 @@ static enum assay_status check_regular(int fd, const char *path, size_t limit, s
 	if (st.st_size > 0 && (size_t)st.st_size > limit)
 		return assay_fail(err, ASSAY_E_LIMIT, "cannot read '%s': %lld bytes; at most %zu are read", path, (long long)st.st_size,
 				  limit);
+	*size = st.st_size > CHUNK_BYTES ? (size_t)st.st_size : 0;
 	return ASSAY_OK;
 }
 
-static enum assay_status read_all(int fd, const char *path, size_t limit, struct buf *out, struct assay_error *err)
+/* Steps over a hole of the file. Until `size` the memory is zeros, and takes no room before it is written. */
+static void skip_hole(int fd, size_t size, struct buf *out)
+{
+	off_t data = lseek(fd, (off_t)out->size, SEEK_DATA);
+
+	if (data < 0 && errno == ENXIO)
+		data = lseek(fd, 0, SEEK_END);
+	if (data > (off_t)out->size && (size_t)data <= size)
+		out->size = (size_t)data;
+	else if (data >= 0)
+		lseek(fd, (off_t)out->size, SEEK_SET);
+}
+
+/* size: of a regular file; 0: it is none, or small. */
+static enum assay_status read_all(int fd, const char *path, size_t limit, size_t size, struct buf *out, struct assay_error *err)
 {
 	char chunk[CHUNK_BYTES];
 	ssize_t n;
 
+	if (size)
+		*out = (struct buf){ .bytes = mem_new(size + 1, 1), .capacity = size + 1 };
 	buf_add(out, "", 0); /* bytes is "" for an empty file, not NULL */
-	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
+	for (;;) {
+		if (size)
+			skip_hole(fd, size, out);
+		n = read(fd, chunk, sizeof(chunk));
+		if (n == 0)
+			return ASSAY_OK;
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -45,7 +67,6 @@ static enum assay_status read_all(int fd, const char *path, size_t limit, struct
 			return assay_fail(err, ASSAY_E_LIMIT, "cannot read '%s': more than the %zu bytes that are read", path, limit);
 		buf_add(out, chunk, (size_t)n);
 	}
-	return ASSAY_OK;
 }
 
 enum assay_status file_read(const char *path, size_t limit, struct buf *out, struct assay_error *err)
@@ -54,6 +75,7 @@ enum assay_status file_read(const char *path, size_t limit, struct buf *out, str
 	struct buf bytes = BUF_INIT;
 	enum assay_status st = ASSAY_OK;
 	int fd = STDIN_FILENO;
+	size_t size = 0;
 
 	if (standard_input) {
 		path = "standard input";
@@ -64,10 +86,10 @@ enum assay_status file_read(const char *path, size_t limit, struct buf *out, str
 			return assay_fail(err, ASSAY_E_NOTFOUND, "cannot read '%s': no such file", path);
 		if (fd < 0)
 			return assay_fail_errno(err, errno, "cannot read '%s'", path);
-		st = check_regular(fd, path, limit, err);
+		st = check_regular(fd, path, limit, &size, err);
 	}
 	if (!st)
-		st = read_all(fd, path, limit, &bytes, err);
+		st = read_all(fd, path, limit, size, &bytes, err);
 	if (!standard_input)
 		close(fd);
 	if (st) {

@@ -342,6 +342,39 @@ static void test_no_permission(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+static size_t peak_kib(void)
+{
+	struct rusage usage;
+
+	assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+	return (size_t)usage.ru_maxrss;
+}
+
+/* What is a hole is zeros, and takes no memory. */
+static void test_hole(void **state)
+{
+	const size_t size = 256 << 20, at = 128 << 20;
+	int file = open("sparse", O_RDWR | O_CREAT, 0600);
+	struct buf bytes = BUF_INIT;
+	struct assay_error err;
+	size_t before;
+
+	(void)state;
+	assert_int_equal(ftruncate(file, (off_t)size), 0);
+	assert_int_equal(pwrite(file, "x", 1, (off_t)at), 1);
+	before = peak_kib();
+	assert_int_equal(file_read("sparse", size - 1, &bytes, &err), ASSAY_E_LIMIT);
+	assert_int_equal(file_read("sparse", size, &bytes, &err), ASSAY_OK);
+	if (lseek(file, 0, SEEK_DATA) > 0)
+		assert_in_range(peak_kib() - before, 0, 64 << 10);
+	assert_int_equal(bytes.size, size);
+	assert_int_equal(bytes.bytes[at - 1], 0);
+	assert_int_equal(bytes.bytes[at], 'x');
+	assert_int_equal(bytes.bytes[size - 1], 0);
+	close(file);
+	buf_release(&bytes);
+}
+
 static void test_make_directory(void **state)
 {
 	struct assay_error err;
@@ -392,11 +425,20 @@ static void test_names(void **state)
 int suite_file(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_read),	 TEST(test_read_size_unknown), TEST(test_read_standard_input),
-		TEST(test_replace),	 TEST(test_replace_mode),      TEST(test_replace_mode_threads),
-		TEST(test_replace_link), TEST(test_replace_refused),   TEST(test_size_limit),
-		TEST(test_full_disk),	 TEST(test_no_permission),     TEST(test_make_directory),
+		TEST(test_read),
+		TEST(test_read_size_unknown),
+		TEST(test_read_standard_input),
+		TEST(test_replace),
+		TEST(test_replace_mode),
+		TEST(test_replace_mode_threads),
+		TEST(test_replace_link),
+		TEST(test_replace_refused),
+		TEST(test_size_limit),
+		TEST(test_full_disk),
+		TEST(test_no_permission),
+		TEST(test_make_directory),
 		TEST(test_names),
+		TEST(test_hole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
