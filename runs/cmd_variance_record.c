@@ -1,4 +1,5 @@
 /* assay variance record */
+#include "base/clock.h"
 #include "base/command.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -81,14 +82,15 @@ static void set_environment(const struct arguments *a, const char *library, cons
 	const char *old = getenv("LD_PRELOAD");
 	char *preload = mem_format("%s%s%s%s%s", functions ? functions : "", functions ? ":" : "", library, old && *old ? ":" : "",
 				   old && *old ? old : "");
-	char *ppm = mem_format("%.0f", a->overhead * 1e6);
+	char *ppm = mem_format("%.0f", a->overhead * 1e6), *run = mem_format("%lld", (long long)clock_real_ms());
 
 	launch_variable("LD_PRELOAD", preload);
 	tell_filters();
+	launch_variable("ASSAY_INTERPOSE_RUN", run);
 	launch_variable("ASSAY_INTERPOSE_OVERHEAD_PPM", ppm);
 	launch_variable("ASSAY_INTERPOSE_CONTEXT", a->context ? "1" : "0");
 	launch_variable("ASSAY_INTERPOSE_PROGRESSIVE", a->progressive ? "1" : "0");
-	mem_free(preload, ppm);
+	mem_free(preload, ppm, run);
 }
 
 /* ---- what processes are told from outside ---- */

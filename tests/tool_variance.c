@@ -1,6 +1,6 @@
 /* Record files with a known truth: tool_variance DIRECTORY RANKS SECONDS [counted] [coupled] [halves] [whole] [RANK:FROM:TO:KIND:FACTOR]...
- * or wait=SECONDS at the end of each step. KIND: queue, stop, slow, faults, work, nobody, throttled, steal, clock, waits (these). whole:
- * the work of so many undisturbed seconds, however long it takes.
+ * or wait=SECONDS at the end of each step, run=NUMBER of the recording. KIND: queue, stop, slow, faults, work, nobody, throttled, steal,
+ * clock, waits (these). whole: the work of so many undisturbed seconds, however long it takes.
  */
 #include "tests/gate/made_run.h"
 
@@ -41,6 +41,8 @@ int main(int argc, char **argv)
 			o.halves = true;
 		else if (strncmp(argv[i], "wait=", 5) == 0)
 			o.wait_s = strtod(argv[i] + 5, NULL);
+		else if (strncmp(argv[i], "run=", 4) == 0)
+			o.recording = strtoul(argv[i] + 4, NULL, 10);
 		else if (strcmp(argv[i], "whole") == 0)
 			o.steps = (size_t)(o.seconds / (MADE_STEP_S + 2 * MADE_CALL_S));
 		else if (o.n >= 16 || !disturbance_parse(argv[i], &disturbances[o.n++]))

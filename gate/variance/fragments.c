@@ -236,6 +236,7 @@ static void process_describe(const struct samples *s, struct fragment_process *p
 	p->host = mem_string(host ? host : "");
 	p->rank = rank_of(s);
 	p->ranks = samples_info_number(s, "ranks") <= FRAGMENTS_FILES_MAX ? (size_t)samples_info_number(s, "ranks") : 0;
+	p->recording = samples_info_number(s, "run");
 	p->pid = s->pid;
 	p->started_ns = s->started_ns;
 	p->dropped = s->dropped;
@@ -262,6 +263,18 @@ static bool is_there(const struct loading *l, const struct fragment_process *one
 
 		if (other->run == one->run && other->pid == one->pid && other->started_ns == one->started_ns &&
 		    strcmp(other->host, one->host) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Recorded at another time than those before it, whose run it would be taken for a part of. */
+static bool is_of_another(const struct loading *l, const struct fragment_process *one)
+{
+	for (size_t p = 0; p < l->out.n_processes; p++) {
+		const struct fragment_process *other = &l->out.processes[p];
+
+		if (other->run == one->run && other->recording && one->recording && other->recording != one->recording)
 			return true;
 	}
 	return false;
@@ -303,6 +316,13 @@ static enum assay_status file_add(struct loading *l, const char *name, const str
 		    "%s: with this file there would be more than %u fragments: analyse the processes in groups, by naming their files",
 		    name, FRAGMENTS_MAX);
 	process_describe(s, &p);
+	if (is_of_another(l, &p)) {
+		process_release(&p);
+		return assay_fail(err, ASSAY_E_CONFLICT,
+				  "%s: was recorded in another run than files before it, and one directory is one run: give each run's "
+				  "files a directory of their own, and name these",
+				  name);
+	}
 	if (is_there(l, &p)) {
 		process_release(&p);
 		return ASSAY_OK;

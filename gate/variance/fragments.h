@@ -99,6 +99,7 @@ struct fragment_process {
 	char *program, *arguments, *host; /* arguments: of its command line; "": none, or not known */
 	int64_t rank;			  /* -1: none */
 	size_t ranks;			  /* that there are; 0: not known */
+	uint64_t recording;		  /* the same for all that one 'assay variance record' has recorded; 0: not known */
 	uint64_t pid, started_ns;
 	double start_s, end_s; /* since the run's beginning; end: of its last fragment */
 	double thread_s;       /* sum over its threads of the time from the first fragment to the end of the last */
@@ -141,7 +142,8 @@ struct fragments_window {
 
 /* Reads record files, in whatever order they are given; run: [n], to which of several runs each belongs, from 0; NULL: to the same one. A
  * process whose file is there twice counts once. ASSAY_E_FORMAT: not such a file, or one without calls; ASSAY_E_LIMIT: too many
- * fragments; ASSAY_E_NODATA: no file has a fragment. *out is overwritten; fragments_release() it. */
+ * fragments; ASSAY_E_CONFLICT: those of one run were recorded as several; ASSAY_E_NODATA: no file has a fragment. *out is overwritten;
+ * fragments_release() it. */
 enum assay_status fragments_read(const char *const *paths, const uint32_t *run, size_t n, struct fragments *out, struct assay_error *err);
 /* The same of files in memory. */
 struct fragments_file {

@@ -132,4 +132,20 @@ expect_stdout 'the records of rank 0 are cut' '1 of 3 ranks left no records here
 run variance show "$tmp/parted" --format json
 expect_json .missing_ranks 1
 expect_json .truncated 1
+
+what='records of two runs in one directory'
+mkdir "$tmp/mixed"
+made one 2 2 counted run=1
+made two 2 2 counted run=2
+run variance show "$tmp/one" "$tmp/two"
+expect_status 0
+for name in one two; do
+	for file in "$tmp/$name"/*.samples; do
+		cp "$file" "$tmp/mixed/$name-${file##*/}"
+	done
+done
+run variance show "$tmp/mixed"
+refused 2 'in another run than files before it'
+run variance compare "$tmp/one" "$tmp/mixed"
+refused 2 'in another run than files before it'
 finish

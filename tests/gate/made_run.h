@@ -40,8 +40,9 @@ struct made_disturbance {
 
 struct made_options {
 	int ranks;
-	double seconds; /* of the run, undisturbed */
-	double noise;	/* relative standard deviation of each computation */
+	uint64_t recording; /* 0: it is not told */
+	double seconds;	    /* of the run, undisturbed */
+	double noise;	    /* relative standard deviation of each computation */
 	uint64_t seed;
 	size_t steps;	       /* so many, however long they take; 0: until the run's seconds are over */
 	bool counted;	       /* work is counted */
@@ -141,6 +142,7 @@ static inline int made_begin(struct made_process *p, const char *directory, int 
 		record_info_number(&p->w, "rank", (uint64_t)rank);
 	if (!o->commands)
 		record_info_number(&p->w, "ranks", (uint64_t)o->ranks);
+	record_info_number(&p->w, "run", o->recording);
 	if (o->ends)
 		made_ends(p, rank);
 	p->sites[0] = record_function(&p->w, 0x1000, "c0ffee", o->files ? "write" : o->ends ? "send" : "MPI_Send");

@@ -44,6 +44,14 @@ once=$(sed -n "s/.* calls at \([0-9]*\) call site.*/\1/p" told)
 "$ASSAY" variance record -o again -- sh -c 'sleep .01; sleep .01; sleep .01; sleep .01; sleep .01; sleep .01' 2>told || fail "$(cat told)"
 [ "$(sed -n "s/.* calls at \([0-9]*\) call site.*/\1/p" told)" -le $((once + 1)) ] || fail "$once sites, then: $(cat told)"
 
+# Their files in one directory are not taken for one run.
+mkdir mixed
+cp same/*.samples again/*.samples mixed
+status=0
+"$ASSAY" variance show mixed 2>told || status=$?
+[ "$status" -eq 2 ] || fail "status $status of two runs in one directory"
+grep -q 'was recorded in another run than files before it' told || fail "$(cat told)"
+
 # One directory is one run: a second one would be taken for other processes of it.
 status=0
 ls records >before

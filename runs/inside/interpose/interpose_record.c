@@ -642,6 +642,7 @@ __attribute__((constructor)) static void interpose_start(void)
 		volume.burst = BURST_BYTES;
 		volume_begin();
 		say_who();
+		record_info_number(&writer, "run", number_of("ASSAY_INTERPOSE_RUN", 0));
 		paths = number_of("ASSAY_INTERPOSE_CONTEXT", 0) && interpose_context_begin();
 		if (paths)
 			record_info(&writer, "vertices", "paths");
