@@ -484,7 +484,6 @@ static void number_all(struct fragments *f, const struct fragments_window *windo
 		item->to = map[item->to];
 		if (item->from != FRAGMENT_NO_SITE)
 			item->from = map[item->from];
-		f->last_s = fmax(f->last_s, item->start_s + item->time_s);
 	}
 	for (size_t i = 0; i < f->n_snapshots; i++) {
 		f->snapshots[i].process = process_now[f->snapshots[i].process];
@@ -607,6 +606,7 @@ static enum assay_status loading_finish(struct loading *l, struct fragments *out
 	if (!l->out.n && !l->window)
 		return assay_fail(err, ASSAY_E_NODATA,
 				  "no calls were recorded: the program makes none, or the library that records them was not loaded");
+	l->out.snapshots = mem_grow(l->out.snapshots, l->out.n_snapshots, &l->snapshots_capacity, sizeof(*l->out.snapshots)); /* not NULL */
 	map = mem_new(l->out.n_sites, sizeof(*map));
 	sites_join(&l->out, map);
 	number_all(&l->out, l->window, map);
