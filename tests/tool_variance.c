@@ -1,6 +1,6 @@
 /* Record files with a known truth: tool_variance DIRECTORY RANKS SECONDS [counted] [coupled] [halves] [whole] [RANK:FROM:TO:KIND:FACTOR]...
- * or wait=SECONDS at the end of each step, run=NUMBER of the recording. KIND: queue, stop, slow, faults, work, nobody, throttled, steal,
- * clock, waits (these). whole: the work of so many undisturbed seconds, however long it takes.
+ * or wait=SECONDS at the end of each step, run=NUMBER of the recording, killed=PID without an end, unset: in 1970. KIND: queue, stop, slow,
+ * faults, work, nobody, throttled, steal, clock, waits (these). whole: the work of so many undisturbed seconds, however long it takes.
  */
 #include "tests/gate/made_run.h"
 
@@ -43,6 +43,10 @@ int main(int argc, char **argv)
 			o.wait_s = strtod(argv[i] + 5, NULL);
 		else if (strncmp(argv[i], "run=", 4) == 0)
 			o.recording = strtoul(argv[i] + 4, NULL, 10);
+		else if (strcmp(argv[i], "unset") == 0)
+			o.unset = true;
+		else if (strncmp(argv[i], "killed=", 7) == 0)
+			o.killed = strtoul(argv[i] + 7, NULL, 10);
 		else if (strcmp(argv[i], "whole") == 0)
 			o.steps = (size_t)(o.seconds / (MADE_STEP_S + 2 * MADE_CALL_S));
 		else if (o.n >= 16 || !disturbance_parse(argv[i], &disturbances[o.n++]))

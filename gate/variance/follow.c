@@ -1,8 +1,10 @@
 #include "gate/variance/follow.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "fleet/cgroup/process.h"
 #include "gate/variance/stored_runs.h"
 #include "runs/inside/record/record_pack.h"
 #include "runs/inside/samples/samples.h"
@@ -20,8 +22,9 @@
 #include <unistd.h>
 
 #define PAGE_BYTES 4096u
-#define LOOK_S	   .5 /* between two looks at files that grow */
-#define ELSEWHERE  4  /* windows without a call, after which a process of another host is taken to have ended */
+#define LOOK_S	   .5	/* between two looks at files that grow */
+#define SET_S	   3600 /* a clock may have been set by so much meanwhile */
+#define ELSEWHERE  4	/* windows without a call, after which a process of another host is taken to have ended */
 
 /* A chunk of which the present window, or one after it, needs something. */
 struct place {
@@ -49,10 +52,13 @@ struct follow {
 	double window_s;
 	struct followed *files; /* [n], by path */
 	size_t n, capacity;
-	uint64_t began_ns;   /* of the first process */
+	uint64_t began_ns; /* of the first process, once there is one */
+	bool began;
+	bool waits;	     /* for that, and has said so */
 	uint64_t windows;    /* so far */
-	bool waits;	     /* for the first, and has said so */
-	double first_late_s; /* when what the last window did not need began; INFINITY: there is none, and no process was running */
+	bool ran;	     /* a process was running at the last one; */
+	double first_late_s; /* when what that did not need began; INFINITY: there is nothing; */
+	double next_s;	     /* and when the next one is over where there is nothing, by the monotonic clock */
 	char host[65];
 };
 
@@ -62,6 +68,11 @@ static double now_s(void)
 
 	clock_gettime(CLOCK_REALTIME, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static double monotonic_s(void)
+{
+	return (double)clock_monotonic_ns() / 1e9;
 }
 
 static void sleep_s(double s)
@@ -199,18 +210,35 @@ static void place_look(const struct followed *f, int file, struct place *p)
 	    ((double)first.sample.start + (double)first.sample.duration - (double)f->header.started_ticks) / (double)f->header.ticks_per_s;
 }
 
+/* Unless it is in another name space. Where it was killed, another one may have its number. */
+static bool has_ended(const struct record_header *h)
+{
+	struct process now;
+	struct timespec up;
+	char id[24];
+
+	snprintf(id, sizeof(id), "%llu", (unsigned long long)h->pid);
+	if (!h->pid || h->pid > INT32_MAX || (kill((pid_t)h->pid, 0) != 0 && errno == ESRCH))
+		return true;
+	clock_gettime(CLOCK_BOOTTIME, &up);
+	return process_read(id, &now) &&
+	       now_s() - (double)up.tv_sec + (double)now.start_ticks / (double)sysconf(_SC_CLK_TCK) > (double)h->started_ns / 1e9 + SET_S;
+}
+
 /* Chunks that have begun since; whether the process has ended. */
 static void file_look(struct follow *all, struct followed *f, int file)
 {
 	struct record_header h;
 	struct stat info;
+	uint64_t end;
 
 	if (pread(file, &h, sizeof(h), 0) != sizeof(h) || fstat(file, &info) != 0 || !h.ticks_per_s)
 		return;
+	end = info.st_size < (off_t)SAMPLES_FILE_BYTES_MAX ? (uint64_t)info.st_size : SAMPLES_FILE_BYTES_MAX;
 	f->header.chunks = h.chunks;
 	f->header.ticks_per_s = h.ticks_per_s;
 	f->header.level = h.level;
-	for (; f->seen < h.chunks && place_of(f, f->seen) < (uint64_t)info.st_size; f->seen++)
+	for (; f->seen < h.chunks && place_of(f, f->seen) < end; f->seen++)
 		mem_append(f->places, f->n, &f->capacity, (struct place){ .index = f->seen, .begun_s = (double)NAN });
 	for (size_t i = 0; i < f->n; i++)
 		if (isnan(f->places[i].begun_s))
@@ -219,8 +247,8 @@ static void file_look(struct follow *all, struct followed *f, int file)
 	f->ended = h.finished == 1;
 	if (!f->here)
 		f->ended |= f->quiet_s > ELSEWHERE * all->window_s;
-	else if (kill((pid_t)f->header.pid, 0) != 0 && errno == ESRCH) /* unless it is in another namespace */
-		f->ended |= f->quiet_s > all->window_s;
+	else if (f->quiet_s > all->window_s)
+		f->ended |= has_ended(&f->header);
 }
 
 /* ---- all of them ---- */
@@ -257,8 +285,13 @@ static size_t files_look(struct follow *f, void (*remark)(const char *fmt, ...) 
 		int file = one->ended ? -1 : file_open(one->path, &regular);
 		struct assay_error err = { .text = "" };
 
-		if (file < 0)
+		if (file < 0) {
+			if (!one->ended && !one->refused && errno != ENOENT) {
+				remark("cannot read '%s': %s", one->path, strerror(errno));
+				one->refused = true;
+			}
 			continue;
+		}
 		if (!regular) {
 			one->ended = true;
 			remark("cannot read '%s': it is not a regular file", one->path);
@@ -273,8 +306,9 @@ static size_t files_look(struct follow *f, void (*remark)(const char *fmt, ...) 
 		if (one->known) {
 			file_look(f, one, file);
 			running += !one->ended;
-			if (!f->windows && (!f->began_ns || one->header.started_ns < f->began_ns))
+			if (!f->windows && (!f->began || one->header.started_ns < f->began_ns))
 				f->began_ns = one->header.started_ns;
+			f->began = true;
 		}
 		close(file);
 	}
@@ -344,7 +378,7 @@ static enum assay_status window_take(struct follow *f, struct follow_window *w, 
 	enum assay_status st = ASSAY_OK;
 	size_t n = 0, records = 0;
 
-	f->first_late_s = w->running ? 0 : (double)INFINITY;
+	f->first_late_s = (double)INFINITY;
 	for (size_t i = 0; i < f->n; i++) {
 		struct buf bytes = BUF_INIT;
 
@@ -363,40 +397,60 @@ static enum assay_status window_take(struct follow *f, struct follow_window *w, 
 	for (size_t i = 0; i < n; i++)
 		free((void *)(uintptr_t)files[i].bytes);
 	free(files);
-	if (!st && w->fragments.last_s > w->to_s)
-		f->first_late_s = fmin(f->first_late_s, w->fragments.last_s);
+	if (!st && n)
+		f->first_late_s = fmin(f->first_late_s, w->fragments.next_s);
 	return st;
+}
+
+/* Of a run that has ended, a window without a call is followed by the one where the next call is. */
+static void gap_skip(struct follow *f)
+{
+	double next = floor(f->first_late_s / (f->window_s / 2)) - 1;
+
+	if (f->windows && !f->ran && isfinite(next) && next > (double)f->windows)
+		f->windows = (uint64_t)next;
+}
+
+/* For how long the window goes on. Where nothing is known after the one before, no less than half of it: the clock may have been set. */
+static double left_s(const struct follow *f, const struct follow_window *w)
+{
+	double by_clock = f->began ? -follow_lag(f, w) : LOOK_S;
+
+	return f->windows && isinf(f->first_late_s) ? fmax(by_clock, f->next_s - monotonic_s()) : by_clock;
 }
 
 enum assay_status follow_next(struct follow *f, void (*remark)(const char *fmt, ...) __attribute__((format(printf, 1, 2))),
 			      struct follow_window *out, bool *more, struct assay_error *err)
 {
-	double from_s = (double)f->windows * f->window_s / 2;
+	double from_s, left, late, step_s = f->window_s / 2;
 	enum assay_status st;
 
+	gap_skip(f);
+	from_s = (double)f->windows * step_s;
 	*out = (struct follow_window){ .from_s = from_s, .to_s = from_s + f->window_s };
 	*more = false;
 	for (;;) {
-		double late;
-
 		st = files_find(f, err);
 		if (st)
 			return st;
 		out->running = files_look(f, remark);
-		if (!f->began_ns && !f->waits)
+		if (!f->began && !f->waits)
 			remark("waiting for records in '%s'", f->names[0]);
 		f->waits = true;
-		late = f->began_ns ? follow_lag(f, out) : -1;
-		if (late >= 0 || (f->began_ns && !out->running))
+		left = left_s(f, out);
+		if (left <= 0 || (f->began && !out->running))
 			break;
-		sleep_s(fmin(LOOK_S, fmax(-late, .01)));
+		sleep_s(fmin(LOOK_S, fmax(left, .01)));
 	}
-	if (f->windows && isinf(f->first_late_s)) {
+	if (f->windows && !f->ran && isinf(f->first_late_s)) {
 		*out = (struct follow_window){ .running = 0 };
 		return ASSAY_OK;
 	}
 	*more = true;
 	f->windows++;
+	f->ran = out->running;
+	late = follow_lag(f, out);
+	f->next_s = monotonic_s() + step_s - (late > 0 && late < step_s ? late : 0);
 	return window_take(f, out, err);
 }
 

@@ -128,7 +128,8 @@ struct fragments {
 	size_t n_runs;
 	double span_s; /* from the first process's beginning to the last one's end; of the longest run */
 	double from_s; /* in a window: how long after the run's beginning its times begin */
-	double last_s; /* end of the last fragment that was read, in the window or not; since the run's beginning */
+	double
+	    next_s; /* of a window: end of the first fragment that was read and ended after it, since the run's beginning; INFINITY: none */
 	bool one_host; /* else clocks may differ */
 };
 

@@ -34,10 +34,13 @@ void fragments_cut(struct fragments *f, const struct fragments_window *w)
 	double first = w->from_s;
 	size_t n = 0;
 
+	f->next_s = (double)INFINITY;
 	for (size_t i = 0; i < f->n; i++) {
 		const struct fragment *item = &f->items[i];
 		double end = item->start_s + item->time_s;
 
+		if (end > w->to_s)
+			f->next_s = fmin(f->next_s, end);
 		if (!(end > w->from_s && end <= w->to_s))
 			continue;
 		first = fmin(first, item->start_s);

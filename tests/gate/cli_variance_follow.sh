@@ -111,8 +111,9 @@ head -n 1 waits.jsonl | grep -q '"waits":\[\]' || fail "none until then: $(head 
 run variance show waits --follow --window 4
 expect_stdout 'not judged, as it is waiting: rank 1 waited'
 
-what='a pipe that nobody writes is refused, and what is beside it is told'
+what='a pipe that nobody writes and a link to itself are refused, and what is beside them is told'
 mkfifo waits/pipe.samples
+ln -s loop.samples waits/loop.samples
 "$ASSAY" variance show waits --follow --window 4 >beside 2>beside.err &
 analysis=$!
 for _ in $(seq 300); do
@@ -122,7 +123,8 @@ done
 cases=$((cases + 1))
 ! kill -9 "$analysis" 2>/dev/null || fail 'it waits for the pipe'
 grep -q "'waits/pipe.samples': it is not a regular file" beside.err || fail "$(cat beside.err)"
-rm waits/pipe.samples
+grep -q "cannot read 'waits/loop.samples': " beside.err || fail "$(cat beside.err)"
+rm waits/pipe.samples waits/loop.samples
 run variance show waits --follow --window 4
 cmp beside "$tmp/out" || fail 'another answer'
 
@@ -131,6 +133,44 @@ mkdir hogged
 "$ASSAY_VARIANCE" hogged 1 3 0:0:99:queue:4 || fail 'cannot make it'
 run variance show hogged --follow
 expect_stdout 'no variance' 'but rank 0 was ready to run and had no processor for'
+
+# ends DIRECTORY: following it ends by itself.
+ends() {
+	"$ASSAY" variance show "$1" --follow --window 1 >ends.out 2>ends.err &
+	analysis=$!
+	for _ in $(seq 300); do
+		kill -0 "$analysis" 2>/dev/null || break
+		sleep .1
+	done
+	cases=$((cases + 1))
+	! kill -9 "$analysis" 2>/dev/null || fail "it does not end: $(tail -n 2 ends.out ends.err)"
+}
+
+what='a process that was killed, whose number another one has now'
+mkdir reused
+"$ASSAY_VARIANCE" reused 1 2 "killed=$$" || fail 'cannot make it'
+ends reused
+
+what='a clock that was not set yet'
+mkdir unset
+"$ASSAY_VARIANCE" unset 1 2 unset || fail 'cannot make it'
+ends unset
+"$ASSAY_VARIANCE" unset 1 2 || fail 'cannot make it'
+ends unset
+cases=$((cases + 1))
+[ "$(grep -c 'no variance' ends.out)" -ge 6 ] && [ "$(wc -l <ends.out)" -le 20 ] || fail "two processes: $(head -n 30 ends.out)"
+
+what='of a process whose clock was set while it ran, windows are over no sooner than time goes by'
+mkdir set
+"$ASSAY_VARIANCE" set 1 2 "killed=$$" || fail 'cannot make it'
+touch -d '+1 day' set/*.samples
+"$ASSAY" variance show set --follow --window 1 >set.out 2>set.err &
+analysis=$!
+sleep 3
+kill -9 "$analysis"
+wait "$analysis" 2>/dev/null || :
+cases=$((cases + 1))
+[ "$(wc -l <set.out)" -le 100 ] || fail "$(wc -l <set.out) windows in 3 s"
 
 what='wrong words'
 run variance show records --follow --region 0:1-2

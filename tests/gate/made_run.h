@@ -41,6 +41,8 @@ struct made_disturbance {
 struct made_options {
 	int ranks;
 	uint64_t recording; /* 0: it is not told */
+	bool unset;	    /* the clock was not set yet when it began: it was in 1970 */
+	uint64_t killed;    /* on this host, the process of the first file, which has no end; 0: none was */
 	double seconds;	    /* of the run, undisturbed */
 	double noise;	    /* relative standard deviation of each computation */
 	uint64_t seed;
@@ -127,15 +129,16 @@ static inline int made_begin(struct made_process *p, const char *directory, int 
 	failed = record_open(&p->w, &options);
 	if (failed)
 		return failed;
-	p->w.header->started_ns = 1700000000000000000u;
+	p->w.header->started_ns = o->unset ? 0 : 1700000000000000000u;
 	p->w.header->started_ticks = 0;
-	p->w.header->pid = 1000 + (uint64_t)rank;
+	p->w.header->pid = (o->killed ? o->killed : 1000) + (uint64_t)rank;
 	p->w.header->check = record_header_check(p->w.header);
 	record_info(&p->w, "program", "/usr/bin/solver");
 	record_info(&p->w, "calls", "outside");
 	record_info(&p->w, "work", o->counted ? "instructions" : "none");
 	snprintf(host, sizeof(host), "node%d", o->one_host ? 0 : rank);
-	record_info(&p->w, "host", host);
+	if (!o->killed)
+		record_info(&p->w, "host", host);
 	if (o->commands)
 		record_info(&p->w, "arguments", o->commands[rank]);
 	else
@@ -387,7 +390,7 @@ static inline int made_run(const char *directory, const struct made_options *o)
 		for (int r = 0; r < o->ranks && !o->bursts; r++) /* who is early waits, spinning */
 			made_call(&p[r], o, 1, 4096, 0, 1e-6, 500, waits[r] + MADE_CALL_S * (1 + .1 * rng_double(&p[r].rng)));
 	}
-	for (int r = 0; p && r < o->ranks; r++)
+	for (int r = 0; p && r < o->ranks && !o->killed; r++)
 		record_close(&p[r].w);
 	free(waits);
 	free(p);
