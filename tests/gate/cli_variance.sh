@@ -133,6 +133,22 @@ run variance show "$tmp/parted" --format json
 expect_json .missing_ranks 1
 expect_json .truncated 1
 
+what='of processes that were killed while they made their files'
+made begun 2 2 counted
+: >"$tmp/begun/1-0.samples"
+truncate -s 70000 "$tmp/begun/2-0.samples"
+made names 1 .0001 counted "killed=$$"
+for file in "$tmp"/names/*.samples; do # with two lines of its names, and no chunk yet
+	head -c 4114 "$file" >"$tmp/begun/3-0.samples"
+done
+truncate -s 70000 "$tmp/begun/3-0.samples"
+printf '\0' | dd of="$tmp/begun/3-0.samples" bs=1 seek=72 conv=notrunc 2>/dev/null
+run variance show "$tmp/begun" --format json
+expect_status 0
+expect_json .processes 2
+run samples "$tmp/begun/3-0.samples"
+refused 6 'ended while it made this file'
+
 what='records of two runs in one directory'
 mkdir "$tmp/mixed"
 made one 2 2 counted run=1

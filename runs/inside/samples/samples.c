@@ -74,10 +74,19 @@ static bool header_is_whole(const struct record_header *h)
 	return h->check == record_header_check(h) && clock > 1 - CLOCK_MOVES && clock < 1 + CLOCK_MOVES;
 }
 
+/* Then there are zeros, and no chunk. */
+static enum assay_status fail_unbegun(const char *name, struct assay_error *err)
+{
+	return assay_fail(err, ASSAY_E_NODATA, "%s: its process ended while it made this file", name);
+}
+
 static enum assay_status header_check(const char *name, struct source *s, struct assay_error *err)
 {
 	const struct record_header *h = &s->header;
+	static const char zeros[sizeof(h->magic)];
 
+	if (!s->size || (s->size >= sizeof(*h) && memcmp(s->bytes, zeros, sizeof(zeros)) == 0))
+		return fail_unbegun(name, err);
 	if (s->size < sizeof(*h) || memcmp(s->bytes, RECORD_MAGIC, 8) != 0)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: not a sample file", name);
 	memcpy(&s->header, s->bytes, sizeof(*h));
@@ -193,6 +202,8 @@ static enum assay_status names_parse(const char *name, const struct source *s, s
 	}
 	if (is_checked(s) && n && *at && (end || n + (size_t)(at - (const char *)s->bytes) < s->size))
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: its names are damaged", name);
+	if (out->n_counters != s->header.n_counters && n && !*at && !s->header.chunks)
+		return fail_unbegun(name, err);
 	if (out->n_counters != s->header.n_counters)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: the names of its counters are not there", name);
 	return ASSAY_OK;
