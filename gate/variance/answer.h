@@ -12,6 +12,8 @@ void variance_answer(const struct variance *v, struct document *d);
 /* What it rests on, and, where something of the run is not there, that. */
 void variance_notes(const struct variance *v, struct document *d);
 void variance_missing(const struct variance *v, struct document *d);
+/* Why that is too much for this run to be compared with another one; NULL: it is not. free() it. */
+char *variance_incomplete(const struct fragments *fragments);
 #define VARIANCE_FEW .7 /* coverage below which the answer says so; as published */
 
 /* Of several runs the answer, and which of them was slow. */

@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-#define NAMES_TOLD 3
+#define NAMES_TOLD  3
+#define LOST_MATTER .05 /* of all records: as much as is a change between two runs */
 
 void variance_notes(const struct variance *v, struct document *d)
 {
@@ -43,11 +44,12 @@ static void name_add(struct buf *names, size_t before, const char *name)
 		buf_text(names, ", ...");
 }
 
-/* Of one of several runs: which of its ranks left no records. Returns how many. */
-static size_t ranks_missing(const struct fragments *f, size_t run, struct document *d)
+/* Of one of several runs: which of its ranks left no records; NULL: all did. free() it; *missing: how many more. */
+static char *ranks_missing(const struct fragments *f, size_t run, size_t *missing)
 {
 	struct buf names = BUF_INIT;
-	size_t ranks = 0, missing = 0;
+	size_t ranks = 0, n = 0;
+	char *text = NULL;
 	bool *there;
 
 	for (size_t p = 0; p < f->n_processes; p++)
@@ -61,30 +63,83 @@ static size_t ranks_missing(const struct fragments *f, size_t run, struct docume
 		if (!there[r]) {
 			char *name = mem_format("%zu", r);
 
-			name_add(&names, missing++, name);
+			name_add(&names, n++, name);
 			free(name);
 		}
-	if (missing)
-		doc_line(d, "%s%s%s%zu of %zu ranks left no records here (%s): what these did, and who waited for them, is not known",
-			 f->n_runs ? "of run '" : "", f->n_runs ? f->runs[run] : "", f->n_runs ? "' " : "", missing, ranks, names.bytes);
+	if (n)
+		text = mem_format("%s%s%s%zu of %zu ranks left no records here (%s): what these did, and who waited for them, is not known",
+				  f->n_runs ? "of run '" : "", f->n_runs ? f->runs[run] : "", f->n_runs ? "' " : "", n, ranks, names.bytes);
+	*missing += n;
 	buf_release(&names);
 	free(there);
-	return missing;
+	return text;
 }
 
-void variance_missing(const struct variance *v, struct document *d)
+/* NULL: none are. free() it. */
+static char *records_cut(const struct fragments *f)
 {
-	const struct fragments *f = &v->fragments;
 	struct buf names = BUF_INIT;
-	size_t cut = 0, missing = 0;
+	size_t cut = 0;
+	char *text = NULL;
 
 	for (size_t p = 0; p < f->n_processes; p++)
 		if (f->processes[p].truncated)
 			name_add(&names, cut++, f->processes[p].name);
 	if (cut)
-		doc_line(d, "the records of %s are cut: what came after their end is not in this answer", names.bytes);
-	for (size_t run = 0; run < (f->n_runs ? f->n_runs : 1); run++)
-		missing += ranks_missing(f, run, d);
-	doc_set(d, "missing_ranks", missing);
+		text = mem_format("the records of %s are cut: what came after their end is not in this answer", names.bytes);
 	buf_release(&names);
+	return text;
+}
+
+/* NULL: no more than that part of all. free() it. */
+static char *records_lost(const struct fragments *f, double part)
+{
+	struct buf names = BUF_INIT;
+	double lost = 0, kept = 0;
+	size_t processes = 0;
+	char *text = NULL;
+
+	for (size_t p = 0; p < f->n_processes; p++) {
+		lost += (double)f->processes[p].dropped;
+		if (f->processes[p].dropped)
+			name_add(&names, processes++, f->processes[p].name);
+	}
+	for (size_t i = 0; i < f->n; i++)
+		kept += f->items[i].from == FRAGMENT_NO_SITE;
+	if (lost > part * (lost + kept))
+		text = mem_format("there was no room for %.0f record%s of %s (a full disk, or a limit on the size of files): what happened "
+				  "then is not in this answer, and not in its coverage",
+				  lost, lost == 1 ? "" : "s", names.bytes);
+	buf_release(&names);
+	return text;
+}
+
+char *variance_incomplete(const struct fragments *f)
+{
+	size_t missing = 0;
+	char *text = records_cut(f);
+
+	for (size_t run = 0; !text && run < (f->n_runs ? f->n_runs : 1); run++)
+		text = ranks_missing(f, run, &missing);
+	return text ? text : records_lost(f, LOST_MATTER);
+}
+
+/* free()s the text. */
+static void line_say(struct document *d, char *text)
+{
+	if (text)
+		doc_line(d, "%s", text);
+	free(text);
+}
+
+void variance_missing(const struct variance *v, struct document *d)
+{
+	const struct fragments *f = &v->fragments;
+	size_t missing = 0;
+
+	line_say(d, records_cut(f));
+	line_say(d, records_lost(f, 0));
+	for (size_t run = 0; run < (f->n_runs ? f->n_runs : 1); run++)
+		line_say(d, ranks_missing(f, run, &missing));
+	doc_set(d, "missing_ranks", missing);
 }

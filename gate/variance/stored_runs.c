@@ -181,7 +181,8 @@ enum assay_status stored_runs_list(struct lab *lab, const char *application, con
 	}
 	if (!st && !out->n)
 		st = assay_fail(err, ASSAY_E_NODATA,
-				"there are no recorded runs of %s@%s: 'variance: yes' in its manifest makes 'assay run' record",
+				"there are no recorded runs of %s@%s: 'variance: yes' in its manifest makes 'assay run' record those that "
+				"are not linked statically",
 				application, version);
 	if (st)
 		stored_runs_release(out);

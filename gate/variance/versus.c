@@ -453,6 +453,16 @@ static struct versus_run beside_measure(const struct variance *baseline, const s
 	return middle;
 }
 
+/* The first run whose records are not whole. */
+static void incomplete_find(const char *who, const struct variance *run, struct versus *out)
+{
+	char *why = out->incomplete ? NULL : variance_incomplete(&run->fragments);
+
+	if (why)
+		out->incomplete = mem_format("of the %s, %s: record it again", who, why);
+	free(why);
+}
+
 void versus_of(const struct variance *baseline, const struct variance *candidate, const struct variance *beside, size_t n_beside,
 	       struct versus *out)
 {
@@ -461,14 +471,18 @@ void versus_of(const struct variance *baseline, const struct variance *candidate
 	if (n_beside)
 		out->beside = beside_measure(baseline, beside, n_beside);
 	out->baseline_s = baseline->fragments.span_s;
+	incomplete_find("baseline", baseline, out);
+	incomplete_find("candidate", candidate, out);
+	for (size_t i = 0; i < n_beside; i++)
+		incomplete_find("baseline's version beside it", &beside[i], out);
 	out->reason = decide(out);
-	out->reason = decide_waiting(out);
+	out->reason = out->incomplete ? VERSUS_NOT_WHOLE : decide_waiting(out);
 	order_sort(out->places, out->n_places, places_order);
 }
 
 void versus_release(struct versus *v)
 {
-	free(v->places);
+	mem_free(v->places, v->incomplete);
 	*v = (struct versus){ .n_places = 0 };
 }
 
@@ -565,6 +579,8 @@ static void remedies(const struct versus *v, struct document *d)
 		doc_line(
 		    d,
 		    "what the code itself may have lost is hidden behind that: compare again when processors are free, or with --beside");
+	if (v->incomplete)
+		doc_line(d, "%s", v->incomplete);
 	if (v->reason == VERSUS_NOT_SHARED)
 		doc_line(d, "longer runs, or the same input for both, have more work that repeats in both");
 	if (!(v->candidate.counted > .5) && strcmp(decision_of(v->reason), "code") == 0 && v->reason != VERSUS_MORE_WORK &&

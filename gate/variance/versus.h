@@ -45,7 +45,9 @@
 	  "as much work in as much time, but the baseline waited longer in calls: code, or what it waited for")                            \
 	X(VERSUS_WAITS_LESS, "waits_less", "code", "as much work, but it waits less in calls, and the old version beside it does not")     \
 	X(VERSUS_WAITS_MORE, "waits_more", "code", "as much work, but it waits longer in calls, and the old version beside it does not")   \
-	X(VERSUS_NOT_SHARED, "little_shared", "inconclusive", "too little of the time is in work that repeats and that both versions have")
+	X(VERSUS_NOT_SHARED, "little_shared", "inconclusive",                                                                              \
+	  "too little of the time is in work that repeats and that both versions have")                                                    \
+	X(VERSUS_NOT_WHOLE, "records_incomplete", "inconclusive", "not all of these runs was recorded, and the rest may differ")
 #define VERSUS_ENUM(id, name, decision, text) id,
 enum versus_reason { VERSUS_ROWS(VERSUS_ENUM) VERSUS_REASONS };
 #undef VERSUS_ENUM
@@ -77,6 +79,7 @@ struct versus {
 	bool has_beside;
 	double baseline_s; /* its run, from beginning to end */
 	enum versus_reason reason;
+	char *incomplete;	     /* whose records are not whole, and why; NULL: all are */
 	struct versus_place *places; /* [n_places], what changed the time most first */
 	size_t n_places;
 };

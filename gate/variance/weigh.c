@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
+#include "base/text.h"
 #include "gate/variance/answer.h"
 #include "gate/variance/stored_runs.h"
 
@@ -59,25 +60,49 @@ static void worst_keep(const struct variance *v, const struct sample_file *file,
 	}
 }
 
+/* Takes the text. */
+static void unseen_keep(char *why, struct weighed_side *side)
+{
+	if (side->unseen++)
+		free(why);
+	else
+		side->why = why;
+}
+
+static void run_weigh(const struct variance *v, const struct sample_file *file, struct weighed_runs *runs, struct weighed_side *side)
+{
+	struct weighed_run *run = &runs->items[side->runs++];
+
+	*run = (struct weighed_run){ file->machine, v->fragments.span_s, lost_to_environment(v) };
+	side->seconds += run->seconds;
+	side->lost_s += run->lost_s;
+	worst_keep(v, file, side);
+}
+
 static void side_weigh(struct lab *lab, const struct run_set *set, struct weighed_runs *runs, struct weighed_side *side)
 {
 	static const struct variance_options options = { .threshold = VARIANCE_THRESHOLD, .least_s = (double)NAN };
-	struct assay_error ignored;
+	struct assay_error err;
 
 	*runs = (struct weighed_runs){ .items = NULL };
-	if (!*set->plan || stored_runs_list(lab, set->application, set->version, set->plan, &runs->stored, &ignored))
+	if (!*set->plan || stored_runs_list(lab, set->application, set->version, set->plan, &runs->stored, &err))
 		return;
 	runs->items = mem_new(runs->stored.n, sizeof(*runs->items));
 	for (size_t i = 0; i < runs->stored.n; i++) {
 		const struct sample_file *file = &runs->stored.files[runs->stored.items[i].first];
 		struct variance v;
 
-		if (stored_run_variance(lab, &runs->stored, i, &options, &v, &ignored))
+		char *incomplete;
+
+		if (stored_run_variance(lab, &runs->stored, i, &options, &v, &err)) {
+			unseen_keep(mem_string(err.text), side);
 			continue;
-		runs->items[side->runs] = (struct weighed_run){ file->machine, v.fragments.span_s, lost_to_environment(&v) };
-		side->seconds += runs->items[side->runs].seconds;
-		side->lost_s += runs->items[side->runs++].lost_s;
-		worst_keep(&v, file, side);
+		}
+		incomplete = variance_incomplete(&v.fragments);
+		if (incomplete)
+			unseen_keep(incomplete, side);
+		else
+			run_weigh(&v, file, runs, side);
 		variance_release(&v);
 	}
 	if (side->runs) {
@@ -142,7 +167,7 @@ void variance_weigh(struct lab *lab, const struct run_set *baseline, const struc
 
 void variance_weighed_release(struct variance_weighed *w)
 {
-	mem_free(w->sides[0].worst, w->sides[1].worst);
+	mem_free(w->sides[0].worst, w->sides[1].worst, w->sides[0].why, w->sides[1].why);
 	*w = (struct variance_weighed){ .explains = false };
 }
 
@@ -159,7 +184,7 @@ void variance_weighed_answer(const struct variance_weighed *w, struct document *
 {
 	static const char *const names[] = { "baseline", "candidate" };
 
-	if (!w->sides[0].runs && !w->sides[1].runs)
+	if (!w->sides[0].runs && !w->sides[1].runs && !w->sides[0].unseen && !w->sides[1].unseen)
 		return;
 	doc_section(d, "variance", "Variance", "What others took from the runs",
 		    "Calls of these runs were recorded: where work that repeats was slow, and by whose doing ('assay variance show').");
@@ -174,10 +199,15 @@ void variance_weighed_answer(const struct variance_weighed *w, struct document *
 		doc_row(d);
 		doc_show(d, "side", "recorded runs of", names[s]);
 		doc_show(d, "runs", "runs", side->runs);
+		doc_show(d, "unseen", "left out", side->unseen);
 		doc_showf(d, "seconds", "seconds", side->seconds, "%.3f", side->seconds);
 		doc_showf(d, "lost_s", "lost to others", side->lost_s, "%.3f", side->lost_s);
 		doc_show(d, "worst", "most expensive region", side->worst ? side->worst : "-");
 	}
 	doc_end(d);
 	doc_end(d);
+	for (int s = 0; s < 2; s++)
+		if (w->sides[s].unseen)
+			doc_line(d, "%zu recorded run%s of the %s cannot be weighed, and others may have slowed %s: %s", w->sides[s].unseen,
+				 text_plural(w->sides[s].unseen), names[s], w->sides[s].unseen == 1 ? "it" : "them", w->sides[s].why);
 }

@@ -9,6 +9,8 @@
 struct variance_weighed {
 	struct weighed_side {
 		size_t runs;	/* that were recorded; 0: none */
+		size_t unseen;	/* beside these: their records cannot be read, or are not whole */
+		char *why;	/* of the first of those; NULL: there are none */
 		double seconds; /* mean, from the first call to the last */
 		double lost_s;	/* mean, of that, to the environment */
 		char *worst;	/* the most expensive region of them: where, when, why; NULL: there is none */
@@ -18,7 +20,7 @@ struct variance_weighed {
 	bool explains;	       /* without it there is no slowdown that matters */
 };
 
-/* Of the runs of the latest plans of both; what cannot be read is as if it had not been recorded. */
+/* Of the runs of the latest plans of both. */
 void variance_weigh(struct lab *lab, const struct run_set *baseline, const struct run_set *candidate, double min_effect,
 		    struct variance_weighed *out);
 void variance_weighed_release(struct variance_weighed *weighed); /* accepts zeroed */

@@ -82,6 +82,16 @@ expect_status 3
 expect_json .decision regression
 expect_json .variance.explains false
 
+what='records that are gone: it is said that they cannot be weighed'
+mv "$lab/.assay/samples" "$tmp/samples"
+run -C "$lab" gate p@old p@queue --format json
+expect_status 3
+expect_json '.variance.sides[1].runs' 0
+expect_json '.variance.sides[1].unseen' 4
+run -C "$lab" gate p@old p@queue
+expect_stdout '4 recorded runs of the candidate cannot be weighed' 'is missing: restore it'
+mv "$tmp/samples" "$lab/.assay/samples"
+
 what='a process that was stopped in a call'
 cat >"$tmp/stopped.c" <<'C'
 #include <fcntl.h>
@@ -129,9 +139,26 @@ expect_status 0
 expect_json '.regions[0].activity' io
 expect_json '.regions[0].parts[0].cause' stopped
 
+what='a process that was killed before its file was begun does not take the records of others with it'
+printf '#!/bin/sh\n: >"$ASSAY_INTERPOSE_DIRECTORY/1-0.samples"\nexec /bin/ls /\n' >"$tmp/build/begun"
+chmod 755 "$tmp/build/begun"
+{
+	echo 'repetitions: 1'
+	echo 'warm_ups: 0'
+	echo 'variance: yes'
+	echo 'versions:'
+	echo "  one: { directory: $tmp/build, command: ['{build}/begun'] }"
+} >"$lab/apps/begun.yaml"
+run -C "$lab" run begun
+expect_status 0
+expect_stdout 'the records of a process are not kept: 1-0.samples: not a sample file'
+run -C "$lab" variance show begun@one --format json
+expect_status 0
+expect_json .run.recorded 1
+
 what='nothing was recorded'
 run -C "$lab" variance show p@none
-refused 6 'variance: yes'
+refused 6 'variance: yes' 'not linked statically'
 run -C "$lab" samples p@old
 refused 2 'no samples'
 finish

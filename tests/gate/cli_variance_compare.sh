@@ -84,6 +84,29 @@ compared environment both_slower "$tmp/waits" "$tmp/longer" --beside "$tmp/longe
 run variance compare "$tmp/waits" "$tmp/longer"
 expect_stdout 'it waits longer in calls' 'the run took' 'instead of' 'record the old version again now'
 
+what='records that are not whole: no decision'
+# no_room NAME BYTE: one process of $tmp/NAME had no room for a record, or for 65,536 where it is the third byte of their number.
+no_room() {
+	printf '\001' | dd of="$(ls "$tmp/$1"/*.samples | head -n 1)" bs=1 seek=$((80 + $2)) conv=notrunc 2>/dev/null
+}
+for name in cut missing lost few; do cp -R "$tmp/old" "$tmp/$name"; done
+truncate -s 90000 "$(ls "$tmp"/cut/*.samples | head -n 1)"
+rm "$(ls "$tmp"/missing/*.samples | tail -n 1)"
+no_room lost 2
+no_room few 0
+for name in cut missing lost; do
+	compared inconclusive records_incomplete "$tmp/old" "$tmp/$name"
+	compared inconclusive records_incomplete "$tmp/$name" "$tmp/old"
+	compared inconclusive records_incomplete "$tmp/old" "$tmp/queue" --beside "$tmp/$name"
+done
+compared same same "$tmp/old" "$tmp/few"
+run variance compare "$tmp/old" "$tmp/lost"
+expect_stdout 'of the candidate, there was no room for 65536 records of rank ' 'record it again'
+run variance compare "$tmp/missing" "$tmp/old"
+expect_stdout 'of the baseline, 1 of 2 ranks left no records here'
+run variance show "$tmp/few"
+expect_stdout 'there was no room for 1 record' 'not in its coverage'
+
 what='the same as a page'
 run variance compare "$tmp/old" "$tmp/more" --format html
 expect_status 0
