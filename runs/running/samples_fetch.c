@@ -192,7 +192,8 @@ static enum assay_status calls_keep(const struct samples_source *source, const c
 	bool empty = !st && !samples.n;
 
 	if (st) {
-		*why = mem_string(err.text);
+		if (!*why)
+			*why = mem_format("the records of a process are not kept: %s", err.text);
 		return ASSAY_OK;
 	}
 	samples_release(&samples);
@@ -208,7 +209,7 @@ bool samples_fetch_calls(struct session *session, const struct samples_source *s
 	char *why = NULL;
 	bool ok = files_list(session, source->directory, ".samples", &files, &why);
 
-	for (size_t i = 0; ok && !why && i < files.n; i++) {
+	for (size_t i = 0; ok && i < files.n; i++) { /* one that is wrong does not take the others with it */
 		char *bytes = NULL;
 		size_t n = 0;
 
