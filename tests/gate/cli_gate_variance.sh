@@ -139,20 +139,20 @@ expect_status 0
 expect_json '.regions[0].activity' io
 expect_json '.regions[0].parts[0].cause' stopped
 
-what='a process that was killed before its file was begun does not take the records of others with it'
-printf '#!/bin/sh\n: >"$ASSAY_INTERPOSE_DIRECTORY/1-0.samples"\nexec /bin/ls /\n' >"$tmp/build/begun"
-chmod 755 "$tmp/build/begun"
+what='a record file that is wrong does not take those of other processes with it'
+printf '#!/bin/sh\necho damaged >"$ASSAY_INTERPOSE_DIRECTORY/1-0.samples"\nexec /bin/ls /\n' >"$tmp/build/wrong"
+chmod 755 "$tmp/build/wrong"
 {
 	echo 'repetitions: 1'
 	echo 'warm_ups: 0'
 	echo 'variance: yes'
 	echo 'versions:'
-	echo "  one: { directory: $tmp/build, command: ['{build}/begun'] }"
-} >"$lab/apps/begun.yaml"
-run -C "$lab" run begun
+	echo "  one: { directory: $tmp/build, command: ['{build}/wrong'] }"
+} >"$lab/apps/wrong.yaml"
+run -C "$lab" run wrong
 expect_status 0
 expect_stdout 'the records of a process are not kept: 1-0.samples: not a sample file'
-run -C "$lab" variance show begun@one --format json
+run -C "$lab" variance show wrong@one --format json
 expect_status 0
 expect_json .run.recorded 1
 
