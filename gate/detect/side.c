@@ -93,7 +93,7 @@ static enum assay_status side_add_file(struct side *side, const char *name, cons
 	struct samples samples;
 	enum assay_status st = samples_parse(name, bytes, n, &samples, err);
 
-	if (st && !(st == ASSAY_E_FORMAT && is_cut_short(bytes, n)))
+	if (st && st != ASSAY_E_NODATA && !(st == ASSAY_E_FORMAT && is_cut_short(bytes, n)))
 		return st;
 	if ((st || samples.truncated) && !side->cut_file)
 		side->cut_file = mem_string(name);
