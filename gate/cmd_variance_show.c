@@ -140,8 +140,7 @@ static void window_json(const struct follow_window *w, const struct variance *v,
 
 static void window_text(const struct follow_window *w, const struct variance *v, const struct asked *asked)
 {
-	size_t process;
-	char *waits = long_waits_sentence(v), *waited = v->fragments.n && !v->n_regions ? processor_waits_sentence(v, &process) : NULL;
+	char *waits = long_waits_sentence(v), *waited = v->fragments.n && !v->n_regions ? processor_waits_sentence(v) : NULL;
 
 	printf("%8.1f s to %.1f s  ", w->from_s, w->to_s);
 	if (!v->fragments.n)

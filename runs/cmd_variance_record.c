@@ -367,9 +367,7 @@ static enum assay_status tell(const struct arguments *a, const struct cmd_made *
 		   fmax(sum.calls, (double)sum.records), sites, text_plural(sites), directory, sum.processes,
 		   sum.processes == 1 ? "" : "es");
 	if (sum.killed)
-		cli_remark(
-		    "of these processes %zu did not end in order: they were killed, ended at once by _exit(), or executed another program",
-		    sum.killed);
+		cli_remark("%zu of them did not end in order: killed, ended at once by _exit(), or became another program", sum.killed);
 	next = text_command((const char *const[]){ "variance", "show", directory, NULL });
 	cli_remark("next: %s", next);
 	free(next);

@@ -32,7 +32,16 @@ char *variance_processes(const struct variance *v, const struct region *r)
 	return buf_take(&text);
 }
 
-char *variance_why(const struct region *r)
+/* With whom its calls were, as far as that is known. */
+static void calls_with(const struct variance *v, const struct region *r, struct buf *text)
+{
+	if (r->waited_for != VARIANCE_NONE)
+		buf_format(text, ", waiting for %s", v->fragments.processes[r->waited_for].name);
+	else
+		buf_format(text, ", for %s or the way to it", r->peer ? r->peer : "the other end");
+}
+
+char *variance_why(const struct variance *v, const struct region *r)
 {
 	struct buf text = BUF_INIT;
 
@@ -44,7 +53,7 @@ char *variance_why(const struct region *r)
 			break;
 		buf_format(&text, "%s%.0f %% %s", i ? ", " : "", 100 * share, loss_cause_text(r->why.parts[i].cause));
 		if (ends)
-			buf_format(&text, ", for %s or the way to it", r->peer ? r->peer : "the other end");
+			calls_with(v, r, &text);
 	}
 	return buf_take(&text);
 }
@@ -139,19 +148,9 @@ static void answer_chance(const struct variance *v, struct document *d)
 	mem_free(lost, from, to);
 }
 
-/* Where it is so all along, nothing shows what is usual. */
-static void answer_waited(const struct variance *v, size_t process, const char *waited, struct document *d)
-{
-	const struct fragment_process *p = &v->fragments.processes[process];
-
-	doc_line(d, "but %s: '--region %lld:%.2f-%.2f' tells who used it", waited, p->rank >= 0 ? (long long)p->rank : (long long)process,
-		 p->start_s, p->end_s);
-}
-
 static void answer_nothing(const struct variance *v, struct document *d)
 {
-	size_t process;
-	char *least = variance_seconds(v->least_s), *waits = long_waits_sentence(v), *waited = processor_waits_sentence(v, &process);
+	char *least = variance_seconds(v->least_s), *waits = long_waits_sentence(v), *waited = processor_waits_sentence(v);
 	bool doubtful = variance_coverage(v) < VARIANCE_FEW || waiting_share(v) > 1 - VARIANCE_FEW || waits || waited ||
 			v->chance.time_s > DOUBTFUL * v->chance.expected_s;
 	struct buf text = BUF_INIT;
@@ -166,8 +165,8 @@ static void answer_nothing(const struct variance *v, struct document *d)
 	buf_format(&text, "%.0f %% %sin fixed work that repeats (coverage)", 100 * variance_coverage(v),
 		   waiting_share(v) >= WAITED ? "was " : "of the time was ");
 	doc_answer(d, doubtful ? DOC_DOUBTFUL : DOC_GOOD, "", "%s", text.bytes);
-	if (waited)
-		answer_waited(v, process, waited, d);
+	if (waited) /* where it is so all along, nothing shows what is usual */
+		doc_line(d, "but %s", waited);
 	if (v->chance.fragments)
 		answer_chance(v, d);
 	buf_release(&text);
@@ -190,7 +189,7 @@ static char *lost_text(const struct region *r)
 
 char *variance_sentence(const struct variance *v, const struct region *r)
 {
-	char *who = variance_processes(v, r), *why = variance_why(r), *lost = lost_text(r);
+	char *who = variance_processes(v, r), *why = variance_why(v, r), *lost = lost_text(r);
 	char *from = variance_seconds(r->from_s), *to = variance_seconds(r->to_s);
 	char *when = throughout(r) ? mem_string("as long as it ran") : mem_format("from %s to %s", from, to);
 	char *times = times_text(r);
@@ -290,7 +289,7 @@ static void region_parts(const struct region *r, struct document *d)
 static void region_row(const struct variance *v, size_t at, struct document *d)
 {
 	const struct region *r = &v->regions[at];
-	char *who = variance_processes(v, r), *why = variance_why(r), *lost = variance_seconds(r->estimated_s), *times = times_text(r);
+	char *who = variance_processes(v, r), *why = variance_why(v, r), *lost = variance_seconds(r->estimated_s), *times = times_text(r);
 
 	doc_row(d);
 	doc_show(d, "region", "region", at + 1);

@@ -27,7 +27,7 @@ char *variance_sentence(const struct variance *v, const struct region *r);
 /* "rank 1", "rank 1 and rank 2", "rank 1, rank 2 and 30 more". free() it. */
 char *variance_processes(const struct variance *v, const struct region *r);
 /* "91 % waiting for a processor that others used, 9 % on the processor". free() it. */
-char *variance_why(const struct region *r);
+char *variance_why(const struct variance *v, const struct region *r);
 /* The part of its loss that others did to it: programs outside of the run, quotas, the machine's host. */
 double variance_environment(const struct region *r);
 /* "read in main, sort.c:80 -> write at 184a in 89e383": a call, or from one to the next. free() it. */

@@ -357,7 +357,7 @@ struct span {
 
 /* The member's time, and before and after it as long as the same processes of its host were there: those that have ended use no processor,
  * which is not what they usually do. One that was hardly there but in that time shows nothing of it. */
-static struct span same_processes(const struct fragments *f, const struct region_member *m, struct span in)
+static struct span same_processes(const struct fragments *f, size_t process, struct span in)
 {
 	struct span out = { 0, f->span_s };
 	double least = USUAL_LEAST * (in.to_s - in.from_s);
@@ -366,7 +366,7 @@ static struct span same_processes(const struct fragments *f, const struct region
 		const struct fragment_process *one = &f->processes[p];
 		double both = fmin(one->end_s, in.to_s) - fmax(one->start_s, in.from_s);
 
-		if (!processors_same_host(f, m->process, p) || both <= 0 || one->end_s - one->start_s - both < least)
+		if (!processors_same_host(f, process, p) || both <= 0 || one->end_s - one->start_s - both < least)
 			continue;
 		out.from_s = fmax(out.from_s, fmin(one->start_s, in.from_s));
 		out.to_s = fmin(out.to_s, fmax(one->end_s, in.to_s));
@@ -383,17 +383,15 @@ static double usual_of(double whole, double in, double rest_s, double time_s)
 /* Whose the processors were that a member waited for. What its own run used in its way must be enough for that to be the reason, and so
  * must what others used; where both are, it is who used more than in the rest of the time, and the run itself only where others cannot have
  * been all of it. Old records know no more of the run than its recorded threads. */
-static enum loss_cause queue_cause(const struct variance *v, const struct region_member *m, const struct sums *window, double queue)
+enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, double from_s, double to_s, double queue)
 {
-	const struct span at = { m->from_s, fmin(m->to_s, v->fragments.span_s) };
-	struct span all = same_processes(&v->fragments, m, at);
+	const struct span at = { from_s, fmin(to_s, v->fragments.span_s) };
+	struct span all = same_processes(&v->fragments, process, at);
 	double time = at.to_s - at.from_s, rest = all.to_s - all.from_s - time;
 	double least = OUTSIDE * queue, others, others_more, own_more;
 	struct processors_used in, whole;
 
-	if (!(window->known_s[ACCOUNT_MINOR] > 0)) /* only times are taken */
-		return LOSS_WAITING;
-	in = processors_used(&v->fragments, m->process, at.from_s, at.to_s);
+	in = processors_used(&v->fragments, process, at.from_s, at.to_s);
 	others = in.busy_s - in.own_s;
 	if (isnan(others))
 		return LOSS_WAITING;
@@ -407,7 +405,7 @@ static enum loss_cause queue_cause(const struct variance *v, const struct region
 	}
 	if (rest < USUAL_LEAST * time)
 		return LOSS_QUEUE;
-	whole = processors_used(&v->fragments, m->process, all.from_s, all.to_s);
+	whole = processors_used(&v->fragments, process, all.from_s, all.to_s);
 	own_more = in.own_s - in.self_s - usual_of(whole.own_s - whole.self_s, in.own_s - in.self_s, rest, time);
 	others_more = others - usual_of(whole.busy_s - whole.own_s, others, rest, time);
 	if (own_more < least)
@@ -459,7 +457,10 @@ static void member_explain(const struct variance *v, const struct segments *all,
 
 		part_add(b, LOSS_STEAL, from_stopped + take(&left, steal - from_stopped), true);
 	}
-	part_add(b, queue_cause(v, m, &window, queue), queue, true);
+	part_add(b,
+		 window.known_s[ACCOUNT_MINOR] > 0 ? breakdown_queue_cause(v, m->process, m->from_s, m->to_s, queue)
+						   : LOSS_WAITING, /* only times are taken */
+		 queue, true);
 	memory = r->activity == ACTIVITY_COMPUTATION ? excess_of(ACCOUNT_MEMORY_PRESSURE, &window, normal, loss) : 0;
 	if (memory > 0) {
 		double from_stopped = take(&stopped, memory);

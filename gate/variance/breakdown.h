@@ -60,6 +60,8 @@ struct region;
 
 /* For all regions: fills region.why. O(fragments + snapshots) and the regressions. */
 void breakdowns_find(struct variance *v);
+/* Whose the processors were that a process waited `queue` seconds for: run_queue, own_queue or waiting. */
+enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, double from_s, double to_s, double queue);
 void breakdown_release(struct breakdown *breakdown); /* accepts zeroed */
 
 #endif

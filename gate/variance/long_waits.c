@@ -194,6 +194,15 @@ char *long_wait_sentence(const struct variance *v, const struct long_wait *w)
 	return text;
 }
 
+/* Threads are waited for by calls that wait for locks as well (Python's join() is a sem_wait()): one call that fills most of the process's
+ * time is the way that the program works. */
+static bool waits_throughout(const struct variance *v, const struct long_wait *w)
+{
+	const struct fragment_process *p = &v->fragments.processes[w->process];
+
+	return w->calls < 2 && w->loss_s > CONFINED * (p->end_s - p->start_s);
+}
+
 /* A server that has nothing to do waits by design, and so does who waits for a child: the next one does something else. */
 static bool waits_by_design(const char *name)
 {
@@ -208,12 +217,19 @@ static bool waits_by_design(const char *name)
 char *long_waits_sentence(const struct variance *v)
 {
 	for (size_t i = 0; i < v->n_waits; i++)
-		if (!waits_by_design(v->fragments.sites[v->waits[i].site].name))
+		if (!waits_by_design(v->fragments.sites[v->waits[i].site].name) && !waits_throughout(v, &v->waits[i]))
 			return long_wait_sentence(v, &v->waits[i]);
 	return NULL;
 }
 
-char *processor_waits_sentence(const struct variance *v, size_t *process)
+static const char *who_used(enum loss_cause cause)
+{
+	return cause == LOSS_QUEUE     ? "others used it"
+	       : cause == LOSS_CROWDED ? "the run itself used it"
+				       : "it is not known whether others or the run itself used it";
+}
+
+char *processor_waits_sentence(const struct variance *v)
 {
 	double waited_s;
 	size_t at = processors_waited_most(&v->fragments, 1 - v->threshold, v->least_s, &waited_s);
@@ -222,11 +238,10 @@ char *processor_waits_sentence(const struct variance *v, size_t *process)
 
 	if (at >= v->fragments.n_processes)
 		return NULL;
-	*process = at;
 	p = &v->fragments.processes[at];
 	waited = variance_seconds(waited_s);
-	text = mem_format("%s was ready to run and had no processor for %s, %.0f %% of its time", p->name, waited,
-			  100 * fmin(waited_s / p->thread_s, 1));
+	text = mem_format("%s was ready to run and had no processor for %s, %.0f %% of its time: %s", p->name, waited,
+			  100 * fmin(waited_s / p->thread_s, 1), who_used(breakdown_queue_cause(v, at, p->start_s, p->end_s, waited_s)));
 	free(waited);
 	return text;
 }

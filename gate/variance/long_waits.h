@@ -15,9 +15,9 @@ const struct long_wait *long_waits_leading(const struct variance *v);
 char *long_wait_sentence(const struct variance *v, const struct long_wait *wait);
 /* Of the one that cost most, of those that do not wait for requests or for children; NULL: there is none. free() it. */
 char *long_waits_sentence(const struct variance *v);
-/* "rank 1 was ready to run and had no processor for 2.1 s, 60 % of its time", of the one that had none for longest; NULL: none of them had
- * to wait for much. free() it. */
-char *processor_waits_sentence(const struct variance *v, size_t *process);
+/* "rank 1 was ready to run and had no processor for 2.1 s, 60 % of its time: others used it", of the one that had none for longest; NULL:
+ * none of them had to wait for much. free() it. */
+char *processor_waits_sentence(const struct variance *v);
 /* A table of them, or an empty one. */
 void long_waits_section(const struct variance *v, struct document *d);
 

@@ -597,7 +597,7 @@ static void slow_places(const char *who, const struct variance *run, struct docu
 	if (!r)
 		return;
 	processes = variance_processes(run, r);
-	why = variance_why(r);
+	why = variance_why(run, r);
 	lost = variance_seconds(r->estimated_s);
 	doc_line(d, "within the %s, %s lost %s from %.2f s to %.2f s%s%s ('assay variance show' says more)", who, processes, lost,
 		 r->from_s, r->to_s, *why ? ": " : "", why);

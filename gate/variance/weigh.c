@@ -51,7 +51,7 @@ static void worst_keep(const struct variance *v, const struct sample_file *file,
 			continue;
 		who = variance_processes(v, g);
 		lost = variance_seconds(g->elapsed_s);
-		why = variance_why(g);
+		why = variance_why(v, g);
 		free(side->worst);
 		side->worst_s = g->elapsed_s;
 		side->worst = mem_format("%s lost %s from %.2f s to %.2f s of repetition %lld on %s: %s", who, lost, g->from_s, g->to_s,

@@ -174,6 +174,29 @@ static void longer_child(void **state)
 	variance_release(&v);
 }
 
+/* Who waits for threads by a lock, from beginning to end, is in the table, and not in the first line; who waits for as long, but in a part
+ * of the time, is in both. */
+static void joined(void **state)
+{
+	(void)state;
+	for (int part = 0; part < 2; part++) {
+		struct made m = { .capacity = 0 };
+		struct variance v;
+		char *text;
+
+		for (size_t i = 0; i < 40; i++)
+			add(&m, 0, FRAGMENT_NO_SITE, LOCK, ACTIVITY_WAITING, i == 20 ? 1.2 : .001);
+		add(&m, 0, LOCK, PAUSE, ACTIVITY_COMPUTATION, part ? 2 : .1);
+		analyse(&m, 1, &v);
+		assert_int_equal(v.n_waits, 1);
+		text = said(&v);
+		*strchr(text, '\n') = '\0';
+		assert_int_equal(strstr(text, "pthread_mutex_lock") != NULL, part);
+		free(text);
+		variance_release(&v);
+	}
+}
+
 /* One call that stands for thousands was interrupted: nothing says that the others waited. */
 static void interrupted(void **state)
 {
@@ -235,9 +258,9 @@ static void stand_for_more(void **state)
 int suite_long_waits(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lock),		  cmocka_unit_test(slow_beside), cmocka_unit_test(waits_by_design),
-		cmocka_unit_test(longer_child),	  cmocka_unit_test(interrupted), cmocka_unit_test(chance),
-		cmocka_unit_test(stand_for_more),
+		cmocka_unit_test(lock),		cmocka_unit_test(slow_beside),	  cmocka_unit_test(waits_by_design),
+		cmocka_unit_test(longer_child), cmocka_unit_test(joined),	  cmocka_unit_test(interrupted),
+		cmocka_unit_test(chance),	cmocka_unit_test(stand_for_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

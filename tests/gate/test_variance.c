@@ -442,6 +442,7 @@ static void other_ends(void **state)
 					.slow_from_s = 2,
 					.slow_to_s = 4 };
 	struct variance v;
+	char *said;
 
 	(void)state;
 	analyse(&o, &usual_options, &v);
@@ -455,6 +456,10 @@ static void other_ends(void **state)
 	assert_int_equal(v.regions[1].waited_for, 1);
 	assert_int_equal(v.regions[1].caused_by, 0);
 	assert_string_equal(v.regions[1].peer, "10.0.0.1:5");
+	assert_non_null(strstr(said = variance_sentence(&v, &v.regions[1]), "inside the calls, waiting for rank 1"));
+	free(said);
+	assert_non_null(strstr(said = variance_sentence(&v, &v.regions[0]), "inside the calls, for 10.9.9.9:7777 or the way to it"));
+	free(said);
 	variance_release(&v);
 }
 
