@@ -111,32 +111,9 @@ head -n 1 waits.jsonl | grep -q '"waits":\[\]' || fail "none until then: $(head 
 run variance show waits --follow --window 4
 expect_stdout 'not judged, as it is waiting: rank 1 waited'
 
-what='a pipe that nobody writes and a link to itself are refused, and what is beside them is told'
-mkfifo waits/pipe.samples
-ln -s loop.samples waits/loop.samples
-"$ASSAY" variance show waits --follow --window 4 >beside 2>beside.err &
-analysis=$!
-for _ in $(seq 300); do
-	kill -0 "$analysis" 2>/dev/null || break
-	sleep .1
-done
-cases=$((cases + 1))
-! kill -9 "$analysis" 2>/dev/null || fail 'it waits for the pipe'
-grep -q "'waits/pipe.samples': it is not a regular file" beside.err || fail "$(cat beside.err)"
-grep -q "cannot read 'waits/loop.samples': " beside.err || fail "$(cat beside.err)"
-rm waits/pipe.samples waits/loop.samples
-run variance show waits --follow --window 4
-cmp beside "$tmp/out" || fail 'another answer'
-
-what='before the first window nothing is known to be usual; what waited for a processor all along is told'
-mkdir hogged
-"$ASSAY_VARIANCE" hogged 1 3 0:0:99:queue:4 || fail 'cannot make it'
-run variance show hogged --follow
-expect_stdout 'no variance' 'but rank 0 was ready to run and had no processor for'
-
-# ends DIRECTORY: following it ends by itself.
+# ends DIRECTORY [WINDOW]: following it ends by itself; what it says is in ends.out and ends.err.
 ends() {
-	"$ASSAY" variance show "$1" --follow --window 1 >ends.out 2>ends.err &
+	"$ASSAY" variance show "$1" --follow --window "${2:-1}" >ends.out 2>ends.err &
 	analysis=$!
 	for _ in $(seq 300); do
 		kill -0 "$analysis" 2>/dev/null || break
@@ -145,6 +122,23 @@ ends() {
 	cases=$((cases + 1))
 	! kill -9 "$analysis" 2>/dev/null || fail "it does not end: $(tail -n 2 ends.out ends.err)"
 }
+
+what='a pipe that nobody writes and a link to itself are refused, and what is beside them is told'
+mkfifo waits/pipe.samples
+ln -s loop.samples waits/loop.samples
+ends waits 4
+cases=$((cases + 1))
+grep -q "'waits/pipe.samples': it is not a regular file" ends.err || fail "$(cat ends.err)"
+grep -q "cannot read 'waits/loop.samples': " ends.err || fail "$(cat ends.err)"
+rm waits/pipe.samples waits/loop.samples
+run variance show waits --follow --window 4
+cmp ends.out "$tmp/out" || fail 'another answer'
+
+what='before the first window nothing is known to be usual; what waited for a processor all along is told'
+mkdir hogged
+"$ASSAY_VARIANCE" hogged 1 3 0:0:99:queue:4 || fail 'cannot make it'
+run variance show hogged --follow
+expect_stdout 'no variance' 'but rank 0 was ready to run and had no processor for'
 
 what='a process that was killed, whose number another one has now'
 mkdir reused
