@@ -1,4 +1,4 @@
-/* Waiting is not judged, and that is said; where a process waited longer than usual, for a lock above all, is said too. */
+/* Waiting is not judged, and that is said; where a process waited longer than usual, for a lock above all, or was stopped, is said too. */
 #include "tests/gate/said.h"
 #include "tests/scratch.h"
 
@@ -47,6 +47,7 @@ static void analyse(struct made *m, size_t threads, struct variance *v)
 					.end_s = fmax(m->now[0], m->now[1]),
 					.thread_s = m->now[0] + m->now[1],
 					.n = m->f.n,
+					.n_snapshots = m->f.n_snapshots,
 					.threads = (uint32_t)threads,
 					.finished = true };
 	p->named = mem_new(2, sizeof(*p->named));
@@ -255,12 +256,65 @@ static void stand_for_more(void **state)
 	variance_release(&v);
 }
 
+/* So long since it began. */
+static void stopped_told(struct made *m, size_t *capacity, double stopped_s)
+{
+	struct snapshot *at = mem_next(m->f.snapshots, m->f.n_snapshots, capacity);
+
+	*at = (struct snapshot){ .at_s = m->now[0] };
+	for (size_t a = 0; a < ACCOUNTS; a++)
+		at->value[a] = (double)NAN;
+	at->value[ACCOUNT_CPU] = .01 * m->now[0];
+	at->value[ACCOUNT_STOPPED] = stopped_s;
+}
+
+/* A server that was stopped while it waited for a request has lost that time; one that waits longer than it was stopped waits for a
+ * request, and so does one that was not stopped. */
+static void stopped_in_wait(void **state)
+{
+	static const struct {
+		double waited_s, stopped_s;
+		size_t stops, regions; /* one after the other */
+	} rows[] = { { 1, .95, 1, 1 }, { 5, .95, 1, 0 }, { 1, 0, 1, 0 }, { .04, .03, 20, 1 } };
+
+	(void)state;
+	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+		struct made m = { .capacity = 0 };
+		struct variance v;
+		double stopped = 0, began = 0, ended = 0;
+		size_t capacity = 0;
+
+		for (size_t i = 0; i < 300; i++) {
+			bool longer = i >= 150 && i < 150 + rows[r].stops;
+
+			add(&m, 0, PAUSE, PAUSE, ACTIVITY_COMPUTATION, .001);
+			began = i == 150 ? m.now[0] : began;
+			stopped_told(&m, &capacity, stopped);
+			add(&m, 0, FRAGMENT_NO_SITE, PAUSE, ACTIVITY_WAITING,
+			    longer ? rows[r].waited_s : .004 + .0003 * (double)(i * 7 % 11));
+			stopped += longer ? rows[r].stopped_s : 0;
+			ended = longer ? m.now[0] : ended;
+		}
+		analyse(&m, 1, &v);
+		assert_int_equal(v.n_regions, rows[r].regions);
+		if (v.n_regions) {
+			const struct region *one = &v.regions[0];
+
+			assert_int_equal(one->activity, ACTIVITY_WAITING);
+			assert_true(fabs(one->estimated_s - stopped) < .02 * stopped);
+			assert_true(fabs(one->from_s - began) < .01 && fabs(one->to_s - ended) < .01);
+			assert_true(one->why.n && one->why.parts[0].cause == LOSS_STOPPED && one->why.parts[0].impact_s > .9 * stopped);
+		}
+		variance_release(&v);
+	}
+}
+
 int suite_long_waits(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lock),		cmocka_unit_test(slow_beside),	  cmocka_unit_test(waits_by_design),
 		cmocka_unit_test(longer_child), cmocka_unit_test(joined),	  cmocka_unit_test(interrupted),
-		cmocka_unit_test(chance),	cmocka_unit_test(stand_for_more),
+		cmocka_unit_test(chance),	cmocka_unit_test(stand_for_more), cmocka_unit_test(stopped_in_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
