@@ -428,16 +428,17 @@ static const char *file_end(const char *module)
 	return slash ? slash + 1 : *module == '=' ? module + 1 : module;
 }
 
-/* "read in main, sort.c:88", else "read at 4f2a in 9c1e77": the call, its place, the beginning of its module's build-id. free() it. */
+/* "read in main, sort.c:88", else "read at 4f2a in sort", or of a file that is not known the beginning of its build-id. free() it. */
 static char *site_text(const struct fragment_site *s)
 {
 	int n = (int)strcspn(s->name, "<");
-	const char *path = s->name[n] ? s->name + n : "";
+	const char *path = s->name[n] ? s->name + n : "", *between = *path ? " " : "";
 
 	if (s->place)
-		return mem_format("%.*s in %s%s%s", n, s->name, s->place, *path ? " " : "", path);
-	return mem_format("%.*s at %llx in %.6s%s%s", n, s->name, (unsigned long long)s->address, file_end(s->module), *path ? " " : "",
-			  path);
+		return mem_format("%.*s in %s%s%s", n, s->name, s->place, between, path);
+	if (s->is_file)
+		return mem_format("%.*s at %llx in %s%s%s", n, s->name, (unsigned long long)s->address, file_end(s->file), between, path);
+	return mem_format("%.*s at %llx in %.6s%s%s", n, s->name, (unsigned long long)s->address, file_end(s->module), between, path);
 }
 
 char *variance_place(const struct fragments *f, uint32_t from, uint32_t to)

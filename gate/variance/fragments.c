@@ -282,20 +282,41 @@ static bool is_of_another(const struct loading *l, const struct fragment_process
 
 static void site_release(struct fragment_site *site)
 {
-	mem_free(site->module, site->name, site->program, site->place);
+	mem_free(site->module, site->name, site->file, site->place);
+}
+
+/* Libraries' paths, for each function of theirs: "module:N" is of the one that function N is in. free() it. */
+static const char **modules_find(const struct samples *s)
+{
+	const char **path = mem_new(s->n_functions, sizeof(*path));
+	int64_t n;
+
+	for (size_t i = 0; i < s->n_infos; i++) {
+		if (strncmp(s->infos[i].key, "module:", 7) != 0 || !text_int64(s->infos[i].key + 7, &n) || n < 0 ||
+		    n >= (int64_t)s->n_functions)
+			continue;
+		for (size_t f = (size_t)n; f < s->n_functions; f++)
+			if (strcmp(s->functions[f].module, s->functions[n].module) == 0)
+				path[f] = s->infos[i].value;
+	}
+	return path;
 }
 
 static void sites_add(struct loading *l, const struct samples *s)
 {
-	const char *program = samples_info(s, "program");
+	const char *program = samples_info(s, "program"), **path = modules_find(s);
 
 	for (size_t f = 0; f < s->n_functions; f++) {
+		const char *file = path[f] ? path[f] : program;
+
 		mem_append(l->out.sites, l->out.n_sites, &l->sites_capacity,
 			   (struct fragment_site){ .module = mem_string(s->functions[f].module),
 						   .name = mem_string(s->functions[f].name),
 						   .address = s->functions[f].address,
-						   .program = mem_string(program ? program : "") });
+						   .file = mem_string(file ? file : ""),
+						   .is_file = path[f] != NULL });
 	}
+	free(path);
 }
 
 static enum assay_status file_add(struct loading *l, const char *name, const struct samples *s, struct assay_error *err)

@@ -20,7 +20,8 @@
 struct fragment_site {
 	char *module, *name; /* build-id, "=FILE" or "-"; what is called */
 	uint64_t address;    /* in the module's file, behind the call */
-	char *program;	     /* path of one that made such a record; "": not known */
+	char *file;	     /* path of the module's file, */
+	bool is_file;	     /* or else of a program that made such a record; "": not known */
 	char *place;	     /* as people know it; NULL unless site_places_find() has found it */
 };
 

@@ -14,8 +14,28 @@ static const char *file_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* Those of C++ can be longer than all the rest of a line. */
+static void parameters_cut(char *function)
+{
+	size_t n = strlen(function), depth = 0;
+
+	n -= n > 6 && strcmp(function + n - 6, " const") == 0 ? 6 : 0;
+	if (!n || function[n - 1] != ')')
+		return;
+	while (n > 1) {
+		char c = function[--n];
+
+		depth += c == ')';
+		depth -= c == '(';
+		if (!depth) {
+			function[n] = '\0';
+			return;
+		}
+	}
+}
+
 /* "main, sort.c:88", "main+2f of sort" where no line is known; NULL: there is no function. free() it. */
-static char *place_of(const struct image *image, const char *program, uint64_t behind_call)
+static char *place_of(const struct image *image, const char *path, uint64_t behind_call)
 {
 	uint64_t address = behind_call - 1;
 	size_t s = image_symbol_before(image, address);
@@ -30,11 +50,12 @@ static char *place_of(const struct image *image, const char *program, uint64_t b
 	if (!symbol || address >= symbol->address + symbol->size)
 		return NULL;
 	function = demangle(symbol->name);
+	parameters_cut(function);
 	line = image->dwarf && dwarf_addrdie(image->dwarf, address, &unit) ? dwarf_getsrc_die(&unit, address) : NULL;
 	if (line && !dwarf_lineno(line, &number) && number > 0 && dwarf_linesrc(line, NULL, NULL))
 		place = mem_format("%s, %s:%d", function, file_name(dwarf_linesrc(line, NULL, NULL)), number);
 	else
-		place = mem_format("%s+%llx of %s", function, (unsigned long long)(behind_call - symbol->address), file_name(program));
+		place = mem_format("%s+%llx of %s", function, (unsigned long long)(behind_call - symbol->address), file_name(path));
 	free(function);
 	return place;
 }
@@ -48,13 +69,15 @@ void site_places_find(struct fragments *f)
 	for (size_t s = 0; s < f->n_sites; s++) {
 		struct fragment_site *site = &f->sites[s];
 
-		if (strcmp(opened, site->program) != 0) {
+		if (strcmp(opened, site->file) != 0) {
 			image_release(&image);
-			opened = site->program;
-			(void)image_open(opened, IMAGE_SYMBOLS, &image, &ignored);
+			opened = site->file;
+			(void)image_open(opened, IMAGE_NAMELESS, &image, &ignored);
 		}
-		if (image.build_id[0] && strcmp(image.build_id, site->module) == 0)
-			site->place = place_of(&image, opened, site->address);
+		if (!image.build_id[0] || strcmp(image.build_id, site->module) != 0)
+			continue;
+		site->is_file = true;
+		site->place = place_of(&image, opened, site->address);
 	}
 	image_release(&image);
 }

@@ -38,7 +38,8 @@ static void analyse(struct made *m, size_t threads, struct variance *v)
 	m->f.sites = mem_new(SITES, sizeof(*m->f.sites));
 	m->f.n_sites = SITES;
 	for (size_t s = 0; s < SITES; s++)
-		m->f.sites[s] = (struct fragment_site){ mem_string("-"), mem_string(names[s]), 16 * s, mem_string(""), mem_string("main") };
+		m->f.sites[s] =
+		    (struct fragment_site){ mem_string("-"), mem_string(names[s]), 16 * s, mem_string(""), false, mem_string("main") };
 	*p = (struct fragment_process){ .name = mem_string("process 7 (app)"),
 					.program = mem_string("app"),
 					.host = mem_string(""),

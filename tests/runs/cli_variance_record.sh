@@ -32,6 +32,22 @@ done
 [ "$(sed -n 's/^inet //p' ends.told | tr ' ' '\n' | sort | uniq -c | grep -c '^ *2 127\.0\.0\.1:[0-9]*$')" -eq 2 ] || fail "$(cat ends.told)"
 cases=$((cases + 1))
 
+# A call in a library, and one in a program without symbols, are in files that have names.
+printf '#include <unistd.h>\nvoid said(void) { (void)!write(1, "x", 1); }\n' | gcc -O1 -shared -fPIC -x c -o libsaid.so -
+printf '#include <unistd.h>\nvoid said(void);\nint main(void) { for (int i = 0; i < 300; i++) said(), (void)!write(1, "y", 1); }\n' | gcc -O1 -s -x c -o bare - -x none ./libsaid.so
+"$ASSAY" variance record -o places -- ./bare >/dev/null 2>told || fail "$(cat told)"
+"$ASSAY" variance show places >shown
+grep -q 'write in said+[0-9a-f]* of libsaid.so' shown && grep -q 'write at [0-9a-f]* in bare' shown || fail "$(cat shown)"
+printf '#include <unistd.h>\nnamespace n { struct s { void said(int, void (*)(int)) const { (void)!write(1, "z", 1); } }; }\nint main() { for (int i = 0; i < 300; i++) n::s().said(i, nullptr); }\n' |
+	g++ -O0 -x c++ -o plus -
+"$ASSAY" variance record -o plus.records -- ./plus >/dev/null 2>told || fail "$(cat told)"
+"$ASSAY" variance show plus.records >shown
+grep -q 'write in n::s::said+[0-9a-f]* of plus' shown || fail "$(cat shown)"
+rm libsaid.so
+"$ASSAY" variance show places >shown
+grep -q 'write at [0-9a-f]* in libsaid.so' shown || fail "$(cat shown)"
+cases=$((cases + 1))
+
 status=0
 "$ASSAY" variance record -o failed -- sh -c 'sleep .01; exit 3' 2>told || status=$?
 [ "$status" -eq 1 ] || fail "status $status of a program that failed"

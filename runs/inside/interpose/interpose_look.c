@@ -74,10 +74,11 @@ static uint64_t id_hash(const char *id)
 	return hash | 1;
 }
 
-static uint32_t function_of(struct record_writer *writer, uintptr_t address, const char *id, const char *name)
+/* file: the path of a library, once for each. */
+static uint32_t function_of(struct record_writer *writer, uintptr_t address, const char *id, const char *name, const char *file)
 {
 	uint64_t hash = id_hash(id), none = 0;
-	char digits[24], short_id[26] = "~";
+	char digits[24], short_id[26] = "~", key[32] = "module:";
 	struct named_module *m = modules;
 	uint32_t number;
 
@@ -92,8 +93,14 @@ static uint32_t function_of(struct record_writer *writer, uintptr_t address, con
 	}
 	number = record_function(writer, address, id, name);
 	if (number != UINT32_MAX && m < modules + MODULES_MAX &&
-	    __atomic_compare_exchange_n(&m->id, &none, hash, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	    __atomic_compare_exchange_n(&m->id, &none, hash, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+		const char *text = record_number(number, 10, digits);
+
 		__atomic_store_n(&m->number_and_1, number + 1, __ATOMIC_RELEASE);
+		memcpy(key + 7, text, strlen(text) + 1);
+		if (*file)
+			record_info(writer, key, file);
+	}
 	return number;
 }
 
@@ -131,7 +138,8 @@ static uint32_t site_name(struct record_writer *writer, uint64_t key, const char
 		if (memcmp(elf->e_ident, ELFMAG, SELFMAG) == 0)
 			record_module_id(base, (const Elf64_Phdr *)(const void *)((const char *)elf + elf->e_phoff), elf->e_phnum, id);
 	}
-	return *id ? function_of(writer, address - base, id, name) : record_function(writer, address - base, "-", name);
+	return *id ? function_of(writer, address - base, id, name, found.dlfo_link_map->l_name)
+		   : record_function(writer, address - base, "-", name);
 }
 
 uint32_t interpose_site_number(struct record_writer *writer, uint64_t key, const char *name, const struct interpose_path *path)
