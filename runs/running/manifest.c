@@ -115,10 +115,9 @@ void manifest_derive(struct manifest *manifest, const char *name)
 
 size_t manifest_find_version(const struct manifest *manifest, const char *name)
 {
-	for (size_t i = 0; i < manifest->n_versions; i++) {
+	for (size_t i = 0; i < manifest->n_versions; i++)
 		if (strcmp(manifest->versions[i].name, name) == 0)
 			return i;
-	}
 	return SIZE_MAX;
 }
 
@@ -147,10 +146,9 @@ char *manifest_own_reason(const struct manifest *manifest, const struct manifest
 
 size_t manifest_find_input(const struct manifest *manifest, const char *name)
 {
-	for (size_t i = 0; i < manifest->n_inputs; i++) {
+	for (size_t i = 0; i < manifest->n_inputs; i++)
 		if (strcmp(manifest->inputs[i].name, name) == 0)
 			return i;
-	}
 	return manifest->inputs_of && !*manifest->inputs[0].name ? 0 : SIZE_MAX;
 }
 
@@ -170,8 +168,9 @@ char *manifest_stored_name(const struct manifest *manifest, size_t input)
 
 /* Manifests from YAML. */
 
-#define SECONDS_MIN .1
-#define SECONDS_MAX 604800. /* a week */
+#define VERSIONS_HINT "a map with at least one version, such as {old: {directory: build-old}, new: {directory: build-new}}"
+#define SECONDS_MIN   .1
+#define SECONDS_MAX   604800. /* a week */
 
 /* ---- texts ---- */
 
@@ -216,12 +215,10 @@ static enum assay_status manifest_parse_architectures(const struct manifest_read
 {
 	if (map->n_items == 0 || map->n_items > PROGRAM_ARCHITECTURES)
 		return manifest_fail(r, ASSAY_E_FORMAT, map->line, "'%s' as a map has an item for each architecture, such as x86_64", key);
-	for (size_t i = 0; i < PROGRAM_ARCHITECTURES; i++) {
-		for (size_t k = 0; k < map->n_items; k++) {
+	for (size_t i = 0; i < PROGRAM_ARCHITECTURES; i++)
+		for (size_t k = 0; k < map->n_items; k++)
 			if (strcmp(map->items[k].key, program_architectures[i]) == 0)
 				v->own[v->n_own++].architecture = mem_string(program_architectures[i]);
-		}
-	}
 	return v->n_own == map->n_items
 		   ? ASSAY_OK
 		   : manifest_fail(r, ASSAY_E_FORMAT, map->line, "'%s' is a map of architectures as 'uname -m' names them: %s, %s", key,
@@ -338,9 +335,7 @@ static enum assay_status manifest_parse_versions(const struct manifest_reader *r
 	enum assay_status st = ASSAY_OK;
 
 	if (map->kind != YAML_MAP || map->n_items == 0)
-		return manifest_fail(r, ASSAY_E_FORMAT, map->line,
-				     "'versions' is a map with at least one version, such as {old: {directory: build-old}, "
-				     "new: {directory: build-new}}");
+		return manifest_fail(r, ASSAY_E_FORMAT, map->line, "'versions' is " VERSIONS_HINT);
 	if (map->n_items > MANIFEST_VERSIONS_MAX)
 		return manifest_fail(r, ASSAY_E_LIMIT, map->line, "more than %d versions", MANIFEST_VERSIONS_MAX);
 	m->versions = mem_new(map->n_items, sizeof(*m->versions));
@@ -408,11 +403,10 @@ static enum assay_status manifest_parse_inputs(const struct manifest_reader *r, 
 		struct manifest_input *in = &m->inputs[m->n_inputs++];
 
 		st = manifest_parse_named_input(r, all, &all->items[i], in);
-		for (size_t k = 0; !st && k < i; k++) {
+		for (size_t k = 0; !st && k < i; k++)
 			if (strcmp(m->inputs[k].name, in->name) == 0)
 				st = manifest_fail(r, ASSAY_E_FORMAT, in->line, "the input '%s' appears twice (first on line %zu)",
 						   in->name, m->inputs[k].line);
-		}
 		if (!st && strlen(m->application) + 1 + strlen(in->name) > RUN_NAME_BYTES_MAX)
 			st = manifest_fail(r, ASSAY_E_FORMAT, in->line,
 					   "the names of application and input are together longer than %d bytes", RUN_NAME_BYTES_MAX - 1);
@@ -488,7 +482,7 @@ static enum assay_status manifest_parse_texts(const struct manifest_reader *r, c
 		st = manifest_parse_line(r, root, "work", &m->work);
 	if (!st && (*m->work != '/' || manifest_leads_up(m->work)))
 		st = manifest_fail(r, ASSAY_E_FORMAT, yaml_get(root, "work")->line,
-				   "'work' is a directory of the hosts: it starts with '/', without '..'");
+				   "'work' is a directory of the hosts: it starts with '/', without '..', such as " MANIFEST_DIRECTORY);
 	if (!st && (node = yaml_get(root, "files")))
 		st = manifest_words_parse(r, node, MANIFEST_LITERAL, &m->files);
 	m->files_lines = mem_new(m->files.n, sizeof(*m->files_lines));
@@ -508,6 +502,10 @@ static enum assay_status manifest_parse_root(const struct manifest_reader *r, co
 	enum assay_status st = yaml_keys(r->file, root, "a manifest", keys, sizeof(keys) / sizeof(keys[0]), r->err);
 	const struct yaml_node *node;
 
+	for (size_t i = 0; !st && i < root->n_items; i++)
+		if (!yaml_get(root, root->items[i].key)) /* its default may not be what was meant */
+			st = manifest_fail(r, ASSAY_E_FORMAT, root->items[i].line, "'%s' has no value: %s", root->items[i].key,
+					   strcmp(root->items[i].key, "versions") ? "give it one, or leave it out" : VERSIONS_HINT);
 	if (!st)
 		st = manifest_parse_texts(r, root, m);
 	if (!st && (node = yaml_get(root, "command")))
@@ -515,7 +513,7 @@ static enum assay_status manifest_parse_root(const struct manifest_reader *r, co
 	if (!st && (node = yaml_get(root, "environment")))
 		st = manifest_environment_parse(r, node, &m->environment);
 	if (!st && !yaml_get(root, "versions"))
-		st = manifest_fail(r, ASSAY_E_FORMAT, root->line, "the manifest has no 'versions'");
+		st = manifest_fail(r, ASSAY_E_FORMAT, root->line, "the manifest has no 'versions': " VERSIONS_HINT);
 	if (!st)
 		st = manifest_parse_versions(r, yaml_get(root, "versions"), m);
 	if (!st && yaml_get(root, "inputs") && (node = yaml_get(root, "inputs_of")))

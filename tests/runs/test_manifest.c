@@ -30,7 +30,7 @@ static void test_refused(void **state)
 		const char *text, *error; /* a part of it */
 		size_t line;
 	} rows[] = {
-		{ "", "no 'versions'", 1 },
+		{ "", "no 'versions': a map with at least one version, such as {old:", 1 },
 		{ "- a\n", "a manifest must be a map", 1 },
 		{ SMALLEST "comand: [true]\n", "did you mean 'command'", 3 },
 		{ SMALLEST "env: {A: b}\n", "unknown key 'env'", 3 },
@@ -58,7 +58,9 @@ static void test_refused(void **state)
 		{ SMALLEST "environment:\n  A_TOKEN=value: b\n", "'A_TOKEN=(hidden)' cannot be the name", 4 },
 		{ SMALLEST "environment:\n  A: {b: c}\n", "a word is expected", 4 },
 		{ SMALLEST "environment:\n  A: '{build}'\n", "'{build}' stands for nothing", 2 },
-		{ "command: [a]\nversions:\n", "no 'versions'", 1 },
+		{ "command: [a]\nversions:\n", "'versions' has no value: a map with at least one version, such as {old:", 2 },
+		{ SMALLEST "variance:\n", "'variance' has no value: give it one, or leave it out", 3 },
+		{ SMALLEST "work:\n", "'work' has no value", 3 },
 		{ "command: [a]\nversions: {}\n", "at least one version", 2 },
 		{ "command: [a]\nversions: [b, c]\n", "a map with at least one version", 2 },
 		{ "command: [a]\nversions: {b: c}\n", "a version must be a map", 2 },
@@ -101,7 +103,7 @@ static void test_refused(void **state)
 		{ SMALLEST "time_limit: 1m\n", "not '1m'", 3 },
 		{ SMALLEST "repetitions: 0\n", "from 1 to 10000", 3 },
 		{ SMALLEST "warm_ups: -1\n", "from 0 to 10000", 3 },
-		{ SMALLEST "work: scratch\n", "starts with '/'", 3 },
+		{ SMALLEST "work: scratch\n", "starts with '/', without '..', such as /dev/shm", 3 },
 		{ SMALLEST "work: /tmp/../etc\n", "without '..'", 3 },
 		{ SMALLEST "files: data\n", "write [data]", 3 },
 		{ SMALLEST "files: ['']\n", "not a text of one line", 3 },
