@@ -289,7 +289,7 @@ static size_t sites_count(struct recorded *sum)
 }
 
 /* Why a program left nothing, as far as its file and what was dropped say. */
-static const char *nothing_why(const char *program, const struct recorded *sum)
+static const char *nothing_why(const char *program, const char *directory, const struct recorded *sum)
 {
 	struct assay_error ignored;
 	struct stat info = { .st_mode = 0 };
@@ -299,6 +299,8 @@ static const char *nothing_why(const char *program, const struct recorded *sum)
 	if (!launch_find(program, &path, &ignored))
 		(void)!stat(path, &info);
 	free(path);
+	if (access(directory, F_OK) != 0)
+		return "there are no records: their directory was removed while the program ran";
 	if (sum->dropped)
 		return "no call into the outside was recorded: there was no room for its records (a limit on the size of files, or a full "
 		       "disk)";
@@ -353,7 +355,7 @@ static enum assay_status tell(const struct arguments *a, const struct cmd_made *
 	if (sum.dropped)
 		cli_remark("%llu records were dropped: there was no room for them", (unsigned long long)sum.dropped);
 	if (!sum.records)
-		st = launch_left_nothing(directory, nothing_why(a->words.items[0], &sum), err);
+		st = launch_left_nothing(directory, nothing_why(a->words.items[0], directory, &sum), err);
 	missing_tell(directory, missing, executed);
 	if (sum.restricted)
 		cli_remark("%zu process%s (%s) restricted %s system calls (seccomp, or no new privileges) and %s recorded until then: what "

@@ -1,16 +1,18 @@
 #include "runs/running/samples_fetch.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "fleet/agent/helper_client.h"
 #include "runs/inside/features/counting/format.h"
 #include "runs/inside/features/run_features.h"
 
 #include <math.h>
 
-#define LIST_BYTES_MAX (1u << 20)
-#define LIST_MS	       (5 * 60 * 1000)
-#define FETCH_MS       (60 * 60 * 1000) /* of one file */
-#define SPARE_MS       (60 * 1000)	/* on top of the host's own limit */
+#define LIST_BYTES_MAX	(1u << 20)
+#define LIST_MS		(5 * 60 * 1000)
+#define FETCH_MS	(60 * 60 * 1000) /* of one file */
+#define CALLS_FILES_MAX 8192		 /* as many are analysed at once */
+#define SPARE_MS	(60 * 1000)	 /* on top of the host's own limit */
 
 void samples_found_release(struct samples_found *samples)
 {
@@ -29,10 +31,8 @@ static bool is_written_name(const char *name, const char *suffix)
 	return pid && n && pid + n < 64 && strcmp(name + pid + 1 + n, suffix) == 0;
 }
 
-bool samples_found_parse(char *text, const char *suffix, struct samples_found *out, char **why)
+void samples_found_parse(char *text, const char *suffix, struct samples_found *out)
 {
-	uint64_t all = 0;
-
 	for (char *line = text, *next; line; line = next) {
 		char *end;
 		uint64_t bytes;
@@ -41,17 +41,29 @@ bool samples_found_parse(char *text, const char *suffix, struct samples_found *o
 		if (next)
 			*next++ = '\0';
 		bytes = strtoull(line, &end, 10);
-		if (end == line || *end != ' ' || !is_written_name(end + 1, suffix))
-			continue;
-		all += bytes;
-		if (out->n == SAMPLES_FETCH_FILES_MAX || bytes > SAMPLES_FETCH_BYTES_MAX || all > SAMPLES_FETCH_BYTES_MAX) {
-			*why = mem_format("its samples are more than is fetched of a run (%u MiB in %d files): select fewer functions",
-					  SAMPLES_FETCH_BYTES_MAX >> 20, SAMPLES_FETCH_FILES_MAX);
-			return false;
-		}
-		mem_append(out->items, out->n, &out->capacity, (struct samples_found_file){ .name = mem_string(end + 1), .bytes = bytes });
+		if (end != line && *end == ' ' && is_written_name(end + 1, suffix))
+			mem_append(out->items, out->n, &out->capacity,
+				   (struct samples_found_file){ .name = mem_string(end + 1), .bytes = bytes });
 	}
-	return true;
+}
+
+ORDER_BY(largest_first, struct samples_found_file, BY_DOWN(bytes) BY_TEXT(name))
+
+size_t samples_found_limit(struct samples_found *found, size_t files_max, uint64_t bytes_max)
+{
+	size_t kept = 0, all = found->n;
+
+	order_sort(found->items, all, largest_first);
+	for (size_t i = 0; i < all; i++) {
+		if (kept == files_max || found->items[i].bytes > bytes_max) {
+			free(found->items[i].name);
+			continue;
+		}
+		bytes_max -= found->items[i].bytes;
+		found->items[kept++] = found->items[i];
+	}
+	found->n = kept;
+	return all - kept;
 }
 
 void samples_spoil(struct execution *e, const char *why)
@@ -64,11 +76,25 @@ void samples_spoil(struct execution *e, const char *why)
 	e->detail = mem_string(why);
 }
 
+/* Files that cannot be had in part. */
+static void limit_all(struct samples_found *found, const char *what, const char *remedy, char **why)
+{
+	if (!samples_found_limit(found, SAMPLES_FETCH_FILES_MAX, SAMPLES_FETCH_BYTES_MAX))
+		return;
+	samples_found_release(found);
+	*why = mem_format("its %s are more than is fetched of a run (%u MiB in %d files): %s", what, SAMPLES_FETCH_BYTES_MAX >> 20,
+			  SAMPLES_FETCH_FILES_MAX, remedy);
+}
+
+/* What stands for a list where there is no directory. */
+#define GONE "gone\n"
+
 /* Where the list cannot be used *out stays empty, and *why says it; free() it. */
 static bool files_list(struct session *session, const char *directory, const char *suffix, struct samples_found *out, char **why)
 {
 	/* "BYTES NAME" a line; where there is none, the pattern is not a file. */
-	static const char script[] = "cd -- \"$1\" && for f in *\"$2\"; do [ -f \"$f\" ] && echo \"$(wc -c <\"$f\") $f\"; done; :";
+	static const char script[] = "cd -- \"$1\" 2>/dev/null || { echo gone; exit 0; }; for f in *\"$2\"; do [ -f \"$f\" ] && "
+				     "echo \"$(wc -c <\"$f\") $f\"; done; :";
 	const char *const words[] = { "sh", "-c", script, "sh", directory, suffix };
 	struct helper_request request;
 	struct helper_answer answer;
@@ -84,8 +110,10 @@ static bool files_list(struct session *session, const char *directory, const cha
 		session_explain(session, "the files that runs left cannot be listed");
 	else if (spool_text(&answer.out, LIST_BYTES_MAX, &text, &n, &err))
 		*why = mem_string(err.text);
-	else if (!samples_found_parse(text, suffix, out, why))
-		samples_found_release(out);
+	else if (strcmp(text, GONE) == 0)
+		*why = mem_string("its records are not there: their directory was removed while it ran");
+	else
+		samples_found_parse(text, suffix, out);
 	helper_request_release(&request);
 	helper_answer_release(&answer);
 	free(text);
@@ -170,6 +198,7 @@ bool samples_fetch(struct session *session, const struct samples_source *source,
 	char *why = NULL;
 	bool ok = files_list(session, source->directory, ".samples", &files, &why);
 
+	limit_all(&files, "samples", "select fewer functions", &why);
 	if (why)
 		samples_spoil(e, why);
 	for (size_t i = 0; ok && i < files.n; i++)
@@ -208,7 +237,12 @@ bool samples_fetch_calls(struct session *session, const struct samples_source *s
 	struct samples_found files = { NULL, 0, 0 };
 	char *why = NULL;
 	bool ok = files_list(session, source->directory, ".samples", &files, &why);
+	size_t all = files.n, without = samples_found_limit(&files, CALLS_FILES_MAX, SAMPLES_FETCH_BYTES_MAX);
 
+	if (without)
+		why = mem_format("its records are more than is kept of a run (%u MiB in %d files): %zu of %zu files are left out; 'assay "
+				 "variance record' on the machine itself keeps all",
+				 SAMPLES_FETCH_BYTES_MAX >> 20, CALLS_FILES_MAX, without, all);
 	for (size_t i = 0; ok && i < files.n; i++) { /* one that is wrong does not take the others with it */
 		char *bytes = NULL;
 		size_t n = 0;
@@ -234,6 +268,7 @@ bool samples_fetch_features(struct session *session, const char *directory, stru
 	char *why = NULL;
 	bool ok = files_list(session, directory, FEATURES_SUFFIX, &found, &why);
 
+	limit_all(&found, "counted features", "measure a command that begins fewer processes", &why);
 	files = mem_new(found.n, sizeof(*files));
 	for (size_t i = 0; ok && i < found.n; i++) {
 		files[i].name = found.items[i].name;

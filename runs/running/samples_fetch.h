@@ -12,7 +12,7 @@
 
 /* All sample files of one run; a file is fetched in one piece. */
 #define SAMPLES_FETCH_BYTES_MAX (256u << 20)
-#define SAMPLES_FETCH_FILES_MAX 1000 /* processes of one run that have samples */
+#define SAMPLES_FETCH_FILES_MAX 1000 /* processes of one run that have samples, which are of use only all together */
 
 struct samples_source {
 	const struct lab *lab;
@@ -29,8 +29,8 @@ bool samples_fetch(struct session *session, const struct samples_source *source,
  * False when the host has failed. */
 bool samples_fetch_features(struct session *session, const char *directory, struct execution *e);
 
-/* Records of its calls into the outside are kept with the execution. What is wrong with them is its `detail`; its result stays. As
- * samples_fetch(). */
+/* Records of its calls into the outside are kept with the execution, the largest ones where there are too many. What is wrong with them is
+ * its `detail`; its result stays. As samples_fetch(). */
 bool samples_fetch_calls(struct session *session, const struct samples_source *source, struct execution *e, struct assay_error *fault);
 
 /* The execution has no samples, or not all: that is its outcome, unless there is a worse one. */
@@ -45,9 +45,11 @@ struct samples_found {
 	size_t n, capacity;
 };
 
-/* From "BYTES NAME" lines (changed) to the files PID-N and suffix that are fetched; names that the writer does not give are left out. False
- * when they are more than is fetched of a run: *why says it, free() it. samples_found_release() *out, which begins empty. */
-bool samples_found_parse(char *text, const char *suffix, struct samples_found *out, char **why);
+/* From "BYTES NAME" lines (changed) to the files PID-N and suffix; names that the writer does not give are left out.
+ * samples_found_release() *out, which begins empty. */
+void samples_found_parse(char *text, const char *suffix, struct samples_found *out);
+/* Keeps the largest ones, within these limits; returns how many it leaves out. */
+size_t samples_found_limit(struct samples_found *found, size_t files_max, uint64_t bytes_max);
 void samples_found_release(struct samples_found *samples); /* accepts zeroed */
 
 #endif

@@ -148,6 +148,12 @@ END
 	grep -q '"thread:[0-9]*": "keeper"' out || fail "$(cat out)"
 fi
 
+# A directory that is removed meanwhile has no records.
+status=0
+"$ASSAY" variance record -o removed -- rm -r removed 2>told || status=$?
+[ "$status" -eq 6 ] || fail "status $status where the directory was removed"
+grep -q 'their directory was removed while the program ran' told || fail "$(cat told)"
+
 # Processes that left no records are counted.
 "$ASSAY" variance record -o without -- sh -c '(env -u LD_PRELOAD sleep .05); sleep .01' 2>told || fail "$(cat told)"
 grep -q '1 process that was forked, or executed another program, left no records of that' told || fail "$(cat told)"
