@@ -1,5 +1,6 @@
 /* Record files with a known truth: tool_variance DIRECTORY RANKS SECONDS [counted] [coupled] [halves] [whole] [RANK:FROM:TO:KIND:FACTOR]...
- * or wait=SECONDS at the end of each step, run=NUMBER of the recording, killed=PID without an end, unset: in 1970. KIND: queue, stop, slow,
+ * or wait=SECONDS at the end of each step, run=NUMBER of the recording, killed=PID without an end, unset: in 1970, set=SECONDS: by so much
+ * the clock was set before the last rank began, one: on one host, host=NAME of hosts. KIND: queue, stop, slow,
  * faults, work, nobody, throttled, steal, clock, waits (these). whole: the work of so many undisturbed seconds, however long it takes.
  */
 #include "tests/gate/made_run.h"
@@ -43,7 +44,14 @@ int main(int argc, char **argv)
 			o.wait_s = strtod(argv[i] + 5, NULL);
 		else if (strncmp(argv[i], "run=", 4) == 0)
 			o.recording = strtoul(argv[i] + 4, NULL, 10);
-		else if (strcmp(argv[i], "unset") == 0)
+		else if (strncmp(argv[i], "host=", 5) == 0)
+			o.host = argv[i] + 5;
+		else if (strcmp(argv[i], "one") == 0)
+			o.one_host = true;
+		else if (strncmp(argv[i], "set=", 4) == 0) {
+			o.set = o.ranks;
+			o.set_s = strtod(argv[i] + 4, NULL);
+		} else if (strcmp(argv[i], "unset") == 0)
 			o.unset = true;
 		else if (strncmp(argv[i], "killed=", 7) == 0)
 			o.killed = strtoul(argv[i] + 7, NULL, 10);

@@ -5,6 +5,7 @@
 #include "base/order.h"
 #include "base/text.h"
 #include "gate/variance/ends.h"
+#include "gate/variance/scale.h"
 #include "gate/variance/window.h"
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/samples/samples.h"
@@ -229,16 +230,19 @@ char *fragment_thread_text(const struct fragment_process *process, uint32_t thre
 static void process_describe(const struct samples *s, struct fragment_process *p)
 {
 	const char *program = samples_info(s, "program"), *host = samples_info(s, "host"), *slash = program ? strrchr(program, '/') : NULL;
-	const char *arguments = samples_info(s, "arguments");
+	const char *arguments = samples_info(s, "arguments"), *boot = samples_info(s, "boot");
 
 	p->program = mem_string(program ? slash ? slash + 1 : program : "");
 	p->arguments = mem_string(arguments ? arguments : "");
 	p->host = mem_string(host ? host : "");
+	p->clock = mem_string(boot ? boot : p->host);
 	p->rank = rank_of(s);
 	p->ranks = samples_info_number(s, "ranks") <= FRAGMENTS_FILES_MAX ? (size_t)samples_info_number(s, "ranks") : 0;
 	p->recording = samples_info_number(s, "run");
 	p->pid = s->pid;
 	p->started_ns = s->started_ns;
+	p->started_ticks = s->started_ticks;
+	p->tick_s = s->ns_per_tick / 1e9;
 	p->dropped = s->dropped;
 	p->finished = s->finished;
 	p->truncated = s->truncated;
@@ -252,7 +256,7 @@ static void process_release(struct fragment_process *p)
 {
 	for (size_t i = 0; i < p->n_named; i++)
 		free(p->named[i].name);
-	mem_free(p->named, p->name, p->program, p->arguments, p->host);
+	mem_free(p->named, p->name, p->program, p->arguments, p->host, p->clock);
 }
 
 /* The same process from another file is a copy, or the same file by another name. */
@@ -358,6 +362,7 @@ static enum assay_status file_add(struct loading *l, const char *name, const str
 		if (s->items[i].thread >= FRAGMENTS_THREADS_MAX || !(s->items[i].ns >= 0 && s->items[i].ns < 1e18) ||
 		    !(fabs(s->items[i].start_s) < 1e9))
 			continue;
+		p.lives_s = fmax(p.lives_s, s->items[i].start_s + s->items[i].ns / 1e9);
 		call_add(l, s, &c, i, first_site + s->items[i].function);
 		edge_add(l, s, &c, i, first_site, p.basis);
 		snapshot_add(l, s, &c, i);
@@ -421,17 +426,6 @@ ORDER_BY(items_order, struct fragment, BY_UP(thread) BY_UP(start_s) BY_UP(time_s
 
 ORDER_BY(snapshots_order, struct snapshot, BY_UP(process) BY_UP(thread) BY_UP(at_s))
 
-/* When the run of this process began, which are in order. */
-static uint64_t run_began(const struct fragments *f, size_t process)
-{
-	uint64_t began = f->processes[process].started_ns;
-
-	for (size_t p = process; p < f->n_processes && f->processes[p].run == f->processes[process].run; p++)
-		if (f->processes[p].started_ns < began)
-			began = f->processes[p].started_ns;
-	return began;
-}
-
 struct command {
 	const struct fragment_process *process;
 	size_t at;
@@ -484,17 +478,13 @@ static void commands_tell(struct fragments *f)
 static void number_all(struct fragments *f, const struct fragments_window *window, const uint32_t *map)
 {
 	uint32_t *process_now = mem_new(f->n_processes, sizeof(*process_now));
-	uint64_t began = window ? window->began_ns : 0;
 
 	for (size_t p = 0; p < f->n_processes; p++)
 		f->processes[p].was = (uint32_t)p;
 	qsort(f->processes, f->n_processes, sizeof(*f->processes), processes_order);
-	for (size_t p = 0; p < f->n_processes; p++) {
+	for (size_t p = 0; p < f->n_processes; p++)
 		process_now[f->processes[p].was] = (uint32_t)p;
-		if (!window && (!p || f->processes[p].run != f->processes[p - 1].run))
-			began = run_began(f, p);
-		f->processes[p].start_s = f->processes[p].started_ns > began ? (double)(f->processes[p].started_ns - began) / 1e9 : 0;
-	}
+	scale_find(f, window);
 	for (size_t i = 0; i < f->n_ends; i++)
 		f->ends[i].process = process_now[f->ends[i].process];
 	for (size_t i = 0; i < f->n; i++) {
@@ -692,7 +682,7 @@ void fragments_release(struct fragments *f)
 		site_release(&f->sites[s]);
 	ends_release(f);
 	mem_free_all(f->runs, f->n_runs);
-	mem_free(f->processes, f->sites, f->items, f->snapshots);
+	mem_free(f->processes, f->sites, f->items, f->snapshots, f->mended);
 	*f = (struct fragments){ .n = 0 };
 }
 

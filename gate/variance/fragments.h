@@ -98,13 +98,15 @@ struct fragment_process {
 	struct fragment_thread *named; /* [n_named] threads that have a name of their own, later ones of the same thread last */
 	size_t n_named;
 	char *program, *arguments, *host; /* arguments: of its command line; "": none, or not known */
+	char *clock;			  /* the same for all under one kernel, as far as it is known */
 	int64_t rank;			  /* -1: none */
 	size_t ranks;			  /* that there are; 0: not known */
 	uint64_t recording;		  /* the same for all that one 'assay variance record' has recorded; 0: not known */
-	uint64_t pid, started_ns;
-	double start_s, end_s; /* since the run's beginning; end: of its last fragment */
-	double thread_s;       /* sum over its threads of the time from the first fragment to the end of the last */
-	size_t first, n;       /* its fragments: items[first], ... */
+	uint64_t pid, started_ns, started_ticks;
+	double tick_s, lives_s; /* lives_s: until the end of its last call */
+	double start_s, end_s;	/* since the run's beginning; end: of its last fragment */
+	double thread_s;	/* sum over its threads of the time from the first fragment to the end of the last */
+	size_t first, n;	/* its fragments: items[first], ... */
 	size_t first_snapshot, n_snapshots;
 	uint32_t threads;
 	uint32_t was; /* its place among the files that were read */
@@ -125,6 +127,12 @@ struct fragments {
 	size_t n_snapshots;
 	struct fragment_end *ends; /* [n_ends] */
 	size_t n_ends, ends_capacity;
+	struct fragment_mended {
+		size_t process;
+		double by_s;
+		bool apart;
+	} * mended; /* [n_mended] clocks (scale.h) */
+	size_t n_mended;
 	char **runs; /* [n_runs] names, of several runs that had the same to do; each has times since its own beginning. NULL: it is one */
 	size_t n_runs;
 	double span_s; /* from the first process's beginning to the last one's end; of the longest run */

@@ -1,4 +1,5 @@
 #include "gate/variance/answer.h"
+#include "gate/variance/scale.h"
 
 #include "base/mem.h"
 
@@ -137,9 +138,11 @@ void variance_missing(const struct variance *v, struct document *d)
 	const struct fragments *f = &v->fragments;
 	size_t missing = 0;
 
+	scale_tell(f, NULL, d);
 	line_say(d, records_cut(f));
 	line_say(d, records_lost(f, 0));
 	for (size_t run = 0; run < (f->n_runs ? f->n_runs : 1); run++)
 		line_say(d, ranks_missing(f, run, &missing));
 	doc_set(d, "missing_ranks", missing);
+	doc_set(d, "clocks_mended", f->n_mended);
 }

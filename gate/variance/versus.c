@@ -5,6 +5,7 @@
 #include "base/stats.h"
 #include "gate/variance/answer.h"
 #include "gate/variance/processors.h"
+#include "gate/variance/scale.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -604,6 +605,31 @@ static void slow_places(const char *who, const struct variance *run, struct docu
 	mem_free(processes, why, lost);
 }
 
+static bool is_where(const struct fragments *run, const struct fragment_process *other)
+{
+	size_t p = 0;
+
+	while (p < run->n_processes && strcmp(run->processes[p].host, other->host) != 0 &&
+	       strcmp(run->processes[p].clock, other->clock) != 0)
+		p++;
+	return p < run->n_processes;
+}
+
+/* False: it ran nowhere where the other one did not, or that is not known. */
+static bool host_tell(const char *who, const struct fragments *run, const char *whose, const struct fragments *other, struct document *d)
+{
+	for (size_t p = 0; p < run->n_processes; p++) {
+		const char *host = run->processes[p].host;
+
+		if (!*host || is_where(other, &run->processes[p]))
+			continue;
+		doc_line(d, "the %s ran on %s, where the %s did not run: what differs may be the machines, and not the versions", who, host,
+			 whose);
+		return true;
+	}
+	return false;
+}
+
 void versus_answer(const struct versus *v, const struct variance *baseline, const struct variance *candidate, struct document *d)
 {
 	const struct versus_run *r = &v->candidate;
@@ -618,6 +644,10 @@ void versus_answer(const struct versus *v, const struct variance *baseline, cons
 	doc_set(d, "decision", decision_of(v->reason));
 	doc_set(d, "reason", reason_name(v->reason));
 	remedies(v, d);
+	if (!host_tell("candidate", &candidate->fragments, "baseline", &baseline->fragments, d))
+		host_tell("baseline", &baseline->fragments, "candidate", &candidate->fragments, d);
+	scale_tell(&baseline->fragments, "the baseline", d);
+	scale_tell(&candidate->fragments, "the candidate", d);
 	slow_places("baseline", baseline, d);
 	slow_places("candidate", candidate, d);
 	doc_table(d, "runs");

@@ -38,6 +38,19 @@ expect_json '.regions[0].parts[0].timed' true
 expect_json '.regions[1].caused_by' 1
 expect_json '.basis' instructions
 
+what='a clock that was set while the run went on'
+made unset 2 3 counted one 1:1:2:queue:2
+made set 2 3 counted one set=3600 1:1:2:queue:2
+run variance show "$tmp/unset"
+expect_stdout 'rank 1 lost' 'in computation from 1.01 s to 2.00 s'
+mv "$tmp/out" "$tmp/unset.out"
+run variance show "$tmp/set"
+expect_status 0
+expect_stdout 'the clock of node0 was set by 3600.0 s forward while it ran'
+grep -v 'the clock of' "$tmp/out" | cmp - "$tmp/unset.out" || fail 'the rest is not as if it had not been set'
+run variance show "$tmp/set" --format json
+expect_json .clocks_mended 1
+
 what='files named one by one'
 run variance show "$tmp"/queue/*.samples --format json
 expect_json '.regions[1].caused_by' 1

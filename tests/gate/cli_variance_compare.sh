@@ -107,6 +107,20 @@ expect_stdout 'of the baseline, 1 of 2 ranks left no records here'
 run variance show "$tmp/few"
 expect_stdout 'there was no room for 1 record' 'not in its coverage'
 
+what='a clock that was set while one of them ran'
+made one one
+made set one set=3600
+compared same same "$tmp/one" "$tmp/set"
+run variance compare "$tmp/one" "$tmp/set"
+expect_stdout 'of the candidate, the clock of node0 was set by 3600.0 s forward'
+! grep -q 'ran on' "$tmp/out" || fail 'another host than the same'
+
+what='they ran on different hosts'
+made elsewhere host=pc
+compared same same "$tmp/old" "$tmp/elsewhere"
+run variance compare "$tmp/old" "$tmp/elsewhere"
+expect_stdout 'the candidate ran on pc0, where the baseline did not run: what differs may be the machines'
+
 what='the same as a page'
 run variance compare "$tmp/old" "$tmp/more" --format html
 expect_status 0

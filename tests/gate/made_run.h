@@ -40,11 +40,16 @@ struct made_disturbance {
 
 struct made_options {
 	int ranks;
-	uint64_t recording; /* 0: it is not told */
-	bool unset;	    /* the clock was not set yet when it began: it was in 1970 */
-	uint64_t killed;    /* on this host, the process of the first file, which has no end; 0: none was */
-	double seconds;	    /* of the run, undisturbed */
-	double noise;	    /* relative standard deviation of each computation */
+	uint64_t recording;	  /* 0: it is not told */
+	const char *host;	  /* begins the names of hosts; NULL: "node" */
+	int set;		  /* 1 + the rank of a process that began when the clock had been set */
+	double set_s;		  /* forward by so much */
+	const char *const *boots; /* [ranks] of the kernels; NULL: it is not told */
+	uint64_t ticks_apart;	  /* that each rank's clock is ahead of the one before it */
+	bool unset;		  /* the clock was not set yet when it began: it was in 1970 */
+	uint64_t killed;	  /* on this host, the process of the first file, which has no end; 0: none was */
+	double seconds;		  /* of the run, undisturbed */
+	double noise;		  /* relative standard deviation of each computation */
 	uint64_t seed;
 	size_t steps;	       /* so many, however long they take; 0: until the run's seconds are over */
 	bool counted;	       /* work is counted */
@@ -72,8 +77,9 @@ struct made_options {
 	size_t n;
 };
 
-#define MADE_STEP_S   .002  /* computation of a step */
-#define MADE_CALL_S   .0001 /* communication */
+#define MADE_TICKS    UINT64_C(1000000000000) /* when it began */
+#define MADE_STEP_S   .002		      /* computation of a step */
+#define MADE_CALL_S   .0001		      /* communication */
 #define MADE_COUNTERS 22
 #define MADE_LOOP     1450 /* ticks of the loop by which the clock is told */
 #define MADE_FAULT_S  2e-6
@@ -130,15 +136,19 @@ static inline int made_begin(struct made_process *p, const char *directory, int 
 	if (failed)
 		return failed;
 	p->w.header->started_ns = o->unset ? 0 : 1700000000000000000u;
-	p->w.header->started_ticks = 0;
+	if (o->set == 1 + rank)
+		p->w.header->started_ns += (uint64_t)(int64_t)(o->set_s * 1e9);
+	p->w.header->started_ticks = MADE_TICKS + o->ticks_apart * (uint64_t)rank;
 	p->w.header->pid = (o->killed ? o->killed : 1000) + (uint64_t)rank;
 	p->w.header->check = record_header_check(p->w.header);
 	record_info(&p->w, "program", "/usr/bin/solver");
 	record_info(&p->w, "calls", "outside");
 	record_info(&p->w, "work", o->counted ? "instructions" : "none");
-	snprintf(host, sizeof(host), "node%d", o->one_host ? 0 : rank);
+	snprintf(host, sizeof(host), "%s%d", o->host ? o->host : "node", o->one_host ? 0 : rank);
 	if (!o->killed)
 		record_info(&p->w, "host", host);
+	if (o->boots)
+		record_info(&p->w, "boot", o->boots[rank]);
 	if (o->commands)
 		record_info(&p->w, "arguments", o->commands[rank]);
 	else
@@ -196,7 +206,7 @@ static inline void made_call(struct made_process *p, const struct made_options *
 					       : o->rare		       ? 8
 									       : 1,
 				     .ordinal = p->ordinal++,
-				     .start = (uint64_t)(p->now * 1e9),
+				     .start = p->w.header->started_ticks + (uint64_t)(p->now * 1e9),
 				     .duration = (uint64_t)(seconds * 1e9) };
 	s->counters[0] = (uint64_t)size;
 	s->counters[1] = site == 2 || (site == 0 && o->files) ? INTERPOSE_FILE : INTERPOSE_SOCKET;

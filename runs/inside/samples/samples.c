@@ -544,6 +544,7 @@ static enum assay_status source_parse(const char *name, struct source s, struct 
 	made.back_end = (enum record_back_end)s.header.back_end;
 	made.pid = s.header.pid;
 	made.started_ns = s.header.started_ns;
+	made.started_ticks = s.header.started_ticks;
 	made.ns_per_tick = 1e9 / (double)s.header.ticks_per_s;
 	made.dropped = s.header.dropped;
 	made.finished = s.header.finished == 1;

@@ -54,7 +54,7 @@ struct samples_info {
 
 struct samples {
 	enum record_back_end back_end;
-	uint64_t pid, started_ns;
+	uint64_t pid, started_ns, started_ticks;
 	double ns_per_tick;
 	char **counters; /* [n_counters] */
 	size_t n_counters;
