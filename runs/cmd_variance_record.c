@@ -12,6 +12,7 @@
 #include "runs/inside/instrument/launch.h"
 #include "runs/inside/record/record.h"
 #include "runs/inside/samples/samples.h"
+#include "runs/inside/samples/samples_children.h"
 #include "runs/running/instrument.h"
 
 #include <errno.h>
@@ -153,7 +154,7 @@ struct recorded {
 	size_t n_sites, capacity;
 	double calls; /* estimated from the records' weights */
 	uint64_t dropped;
-	uint64_t *pids, *children; /* [processes], [n_children] that fork() has said */
+	uint64_t *pids, *children; /* [processes], [n_children] that fork() and waitpid() have said */
 	size_t pids_capacity, n_children, children_capacity;
 	uint64_t *executed; /* [n_executed] processes, each as often as it has executed a program */
 	size_t n_executed, executed_capacity;
@@ -161,18 +162,15 @@ struct recorded {
 	char *restricted_name;	  /* the first of their programs; NULL: not known */
 };
 
-/* What fork() has returned. */
+/* Those of one process are not those of another one. */
 static void children_add(const struct samples *file, struct recorded *sum)
 {
-	size_t result = samples_counter(file, "result");
+	size_t n;
+	uint64_t *children = samples_children(file, &n);
 
-	for (size_t i = 0; i < file->n && result != SIZE_MAX; i++) {
-		double child = file->values[i * file->n_counters + result];
-
-		if (strncmp(file->functions[file->items[i].function].name, "fork", 4) != 0 || !(child > 0))
-			continue;
-		mem_append(sum->children, sum->n_children, &sum->children_capacity, (uint64_t)child);
-	}
+	for (size_t i = 0; i < n; i++)
+		mem_append(sum->children, sum->n_children, &sum->children_capacity, children[i]);
+	free(children);
 }
 
 static size_t count_of(const uint64_t *pids, size_t n, uint64_t pid)

@@ -14,6 +14,8 @@ void variance_notes(const struct variance *v, struct document *d);
 void variance_missing(const struct variance *v, struct document *d);
 /* Why that is too much for this run to be compared with another one; NULL: it is not. free() it. */
 char *variance_incomplete(const struct fragments *fragments);
+/* How many processes that others of the run began or waited for left no records here, and which is the first; NULL: all did. free() it. */
+char *variance_children_missing(const struct fragments *fragments, size_t run, size_t *n);
 #define VARIANCE_FEW .7 /* coverage below which the answer says so; as published */
 
 /* Of several runs the answer, and which of them was slow. */

@@ -8,7 +8,7 @@
 #include "gate/variance/scale.h"
 #include "gate/variance/window.h"
 #include "runs/inside/interpose/interpose.h"
-#include "runs/inside/samples/samples.h"
+#include "runs/inside/samples/samples_children.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -246,6 +246,7 @@ static void process_describe(const struct samples *s, struct fragment_process *p
 	p->dropped = s->dropped;
 	p->finished = s->finished;
 	p->truncated = s->truncated;
+	p->children = samples_children(s, &p->n_children);
 	threads_name(s, p);
 	p->name = p->rank >= 0 ? mem_format("rank %lld", (long long)p->rank)
 			       : mem_format("process %llu%s%s%s", (unsigned long long)p->pid, *p->program ? " (" : "", p->program,
@@ -256,7 +257,7 @@ static void process_release(struct fragment_process *p)
 {
 	for (size_t i = 0; i < p->n_named; i++)
 		free(p->named[i].name);
-	mem_free(p->named, p->name, p->program, p->arguments, p->host, p->clock);
+	mem_free(p->named, p->name, p->program, p->arguments, p->host, p->clock, p->children);
 }
 
 /* The same process from another file is a copy, or the same file by another name. */

@@ -99,9 +99,11 @@ struct fragment_process {
 	size_t n_named;
 	char *program, *arguments, *host; /* arguments: of its command line; "": none, or not known */
 	char *clock;			  /* the same for all under one kernel, as far as it is known */
-	int64_t rank;			  /* -1: none */
-	size_t ranks;			  /* that there are; 0: not known */
-	uint64_t recording;		  /* the same for all that one 'assay variance record' has recorded; 0: not known */
+	uint64_t *children;		  /* [n_children] processes that it began or waited for, as far as it is known */
+	size_t n_children;
+	int64_t rank;	    /* -1: none */
+	size_t ranks;	    /* that there are; 0: not known */
+	uint64_t recording; /* the same for all that one 'assay variance record' has recorded; 0: not known */
 	uint64_t pid, started_ns, started_ticks;
 	double tick_s, lives_s; /* lives_s: until the end of its last call */
 	double start_s, end_s;	/* since the run's beginning; end: of its last fragment */

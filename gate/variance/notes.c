@@ -115,6 +115,39 @@ static char *records_lost(const struct fragments *f, double part)
 	return text;
 }
 
+static bool is_recorded(const struct fragments *f, const struct fragment_process *parent, uint64_t pid)
+{
+	size_t p = 0;
+
+	while (p < f->n_processes &&
+	       (f->processes[p].run != parent->run || f->processes[p].pid != pid || strcmp(f->processes[p].host, parent->host) != 0))
+		p++;
+	return p < f->n_processes;
+}
+
+char *variance_children_missing(const struct fragments *f, size_t run, size_t *n)
+{
+	const struct fragment_process *parent = NULL;
+	uint64_t first = 0;
+
+	*n = 0;
+	for (size_t p = 0; p < f->n_processes; p++)
+		if (f->processes[p].run == run && f->processes[p].rank >= 0)
+			return NULL; /* what starts ranks has no records */
+	for (size_t p = 0; p < f->n_processes; p++)
+		for (size_t i = 0; f->processes[p].run == run && i < f->processes[p].n_children; i++) {
+			if (is_recorded(f, &f->processes[p], f->processes[p].children[i]))
+				continue;
+			if (!(*n)++) {
+				parent = &f->processes[p];
+				first = parent->children[i];
+			}
+		}
+	return !*n ? NULL
+		   : mem_format("%zu process%s that others began or waited for left no records here (such as %llu, of %s)", *n,
+				*n == 1 ? "" : "es", (unsigned long long)first, parent->name);
+}
+
 char *variance_incomplete(const struct fragments *f)
 {
 	size_t missing = 0;
@@ -136,13 +169,25 @@ static void line_say(struct document *d, char *text)
 void variance_missing(const struct variance *v, struct document *d)
 {
 	const struct fragments *f = &v->fragments;
-	size_t missing = 0;
+	size_t missing = 0, children = 0, n;
 
 	scale_tell(f, NULL, d);
 	line_say(d, records_cut(f));
 	line_say(d, records_lost(f, 0));
 	for (size_t run = 0; run < (f->n_runs ? f->n_runs : 1); run++)
 		line_say(d, ranks_missing(f, run, &missing));
+	for (size_t run = 0; run < (f->n_runs ? f->n_runs : 1); run++) {
+		char *text = variance_children_missing(f, run, &n);
+
+		children += n;
+		if (text)
+			doc_line(d,
+				 "%s: what they did is not in this answer (they made no call, ran a program that is linked statically, "
+				 "or their records are gone)",
+				 text);
+		free(text);
+	}
+	doc_set(d, "missing_children", children);
 	doc_set(d, "missing_ranks", missing);
 	doc_set(d, "clocks_mended", f->n_mended);
 }

@@ -464,6 +464,22 @@ static void incomplete_find(const char *who, const struct variance *run, struct 
 	free(why);
 }
 
+/* A run that seems to have done less work than the other one, and has more processes without records, may have done as much. */
+static void children_weigh(const struct variance *baseline, const struct variance *candidate, struct versus *out)
+{
+	bool less = out->reason == VERSUS_LESS_WORK;
+	size_t n, others;
+	char *text = variance_children_missing(&(less ? candidate : baseline)->fragments, 0, &n);
+	char *other = variance_children_missing(&(less ? baseline : candidate)->fragments, 0, &others);
+
+	if (!out->incomplete && (less || out->reason == VERSUS_MORE_WORK) && (double)n > (1 + VERSUS_CHANGED) * (double)others) {
+		out->incomplete = mem_format("of the %s, %s, and %zu of the %s: what they did is not known",
+					     less ? "candidate" : "baseline", text, others, less ? "baseline" : "candidate");
+		out->reason = VERSUS_NOT_WHOLE;
+	}
+	mem_free(text, other);
+}
+
 void versus_of(const struct variance *baseline, const struct variance *candidate, const struct variance *beside, size_t n_beside,
 	       struct versus *out)
 {
@@ -478,6 +494,7 @@ void versus_of(const struct variance *baseline, const struct variance *candidate
 		incomplete_find("baseline's version beside it", &beside[i], out);
 	out->reason = decide(out);
 	out->reason = out->incomplete ? VERSUS_NOT_WHOLE : decide_waiting(out);
+	children_weigh(baseline, candidate, out);
 	order_sort(out->places, out->n_places, places_order);
 }
 
