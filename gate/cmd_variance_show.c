@@ -29,7 +29,8 @@ struct arguments {
 	double window_s;
 };
 
-static void show_which(const struct stored_runs *runs, size_t at, struct document *d)
+/* gone: how many runs cannot be read, and why. */
+static void show_which(const struct stored_runs *runs, size_t at, size_t gone, const char *why, struct document *d)
 {
 	const struct sample_file *f = &runs->files[runs->items[at].first];
 
@@ -39,7 +40,10 @@ static void show_which(const struct stored_runs *runs, size_t at, struct documen
 	doc_set(d, "repetition", f->repetition);
 	doc_set(d, "plan", f->plan);
 	doc_set(d, "recorded", runs->n);
+	doc_set(d, "unreadable", gone);
 	doc_end(d);
+	if (gone)
+		doc_line(d, "%zu of %zu recorded runs cannot be read: %s", gone, runs->n, why);
 	if (runs->n > 1)
 		doc_line(d, "of %zu recorded runs this is the one that lost most: machine %s, input '%s', repetition %lld", runs->n,
 			 f->machine, f->input, (long long)f->repetition);
@@ -53,7 +57,7 @@ static enum assay_status show_stored(const char *selector, const struct variance
 	struct variance variance = { .n_clusters = 0 };
 	struct stored_runs runs = { .files = NULL };
 	struct lab lab = { .lock_fd = -1 };
-	size_t at = 0;
+	size_t at = 0, gone = 0;
 	enum assay_status st = run_selector(selector, &application, &given, err);
 
 	if (!st)
@@ -65,10 +69,10 @@ static enum assay_status show_stored(const char *selector, const struct variance
 	if (!st)
 		st = stored_runs_list(&lab, application, version, NULL, &runs, err);
 	if (!st)
-		st = stored_runs_worst(&lab, &runs, options, &variance, &at, err);
+		st = stored_runs_worst(&lab, &runs, options, &variance, &at, &gone, err);
 	if (!st) {
 		variance_answer(&variance, d);
-		show_which(&runs, at, d);
+		show_which(&runs, at, gone, err->text, d);
 	}
 	variance_release(&variance);
 	stored_runs_release(&runs);

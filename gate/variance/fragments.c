@@ -683,7 +683,7 @@ void fragments_release(struct fragments *f)
 		site_release(&f->sites[s]);
 	ends_release(f);
 	mem_free_all(f->runs, f->n_runs);
-	mem_free(f->processes, f->sites, f->items, f->snapshots, f->mended);
+	mem_free(f->processes, f->sites, f->items, f->snapshots, f->mended, f->gone_why);
 	*f = (struct fragments){ .n = 0 };
 }
 

@@ -92,6 +92,12 @@ static char *records_cut(const struct fragments *f)
 	return text;
 }
 
+/* NULL: none are. free() it. */
+static char *records_gone(const struct fragments *f)
+{
+	return f->gone ? mem_format("%zu of its record files cannot be read: %s", f->gone, f->gone_why) : NULL;
+}
+
 /* NULL: no more than that part of all. free() it. */
 static char *records_lost(const struct fragments *f, double part)
 {
@@ -151,8 +157,9 @@ char *variance_children_missing(const struct fragments *f, size_t run, size_t *n
 char *variance_incomplete(const struct fragments *f)
 {
 	size_t missing = 0;
-	char *text = records_cut(f);
+	char *text = records_gone(f);
 
+	text = text ? text : records_cut(f);
 	for (size_t run = 0; !text && run < (f->n_runs ? f->n_runs : 1); run++)
 		text = ranks_missing(f, run, &missing);
 	return text ? text : records_lost(f, LOST_MATTER);
@@ -172,6 +179,7 @@ void variance_missing(const struct variance *v, struct document *d)
 	size_t missing = 0, children = 0, n;
 
 	scale_tell(f, NULL, d);
+	line_say(d, records_gone(f));
 	line_say(d, records_cut(f));
 	line_say(d, records_lost(f, 0));
 	for (size_t run = 0; run < (f->n_runs ? f->n_runs : 1); run++)
@@ -187,6 +195,7 @@ void variance_missing(const struct variance *v, struct document *d)
 				 text);
 		free(text);
 	}
+	doc_set(d, "unreadable_files", f->gone);
 	doc_set(d, "missing_children", children);
 	doc_set(d, "missing_ranks", missing);
 	doc_set(d, "clocks_mended", f->n_mended);

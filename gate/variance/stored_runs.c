@@ -204,15 +204,24 @@ enum assay_status stored_run_variance(const struct lab *lab, const struct stored
 	struct buf *bytes = mem_new(r->n, sizeof(*bytes));
 	struct fragments fragments = { .n = 0 };
 	enum assay_status st = ASSAY_OK;
+	char *why = NULL;
+	size_t n = 0;
 
-	for (size_t i = 0; !st && i < r->n; i++) {
+	for (size_t i = 0; i < r->n; i++) {
 		const struct sample_file *f = &runs->files[r->first + i];
 
-		st = sample_files_bytes(lab, f, &bytes[i], err);
-		files[i] = (struct fragments_file){ .name = f->hash, .bytes = bytes[i].bytes ? bytes[i].bytes : "", .n = bytes[i].size };
+		st = sample_files_bytes(lab, f, &bytes[n], err);
+		if (st && !why)
+			why = mem_string(err->text);
+		if (st)
+			continue;
+		files[n] = (struct fragments_file){ .name = f->hash, .bytes = bytes[n].bytes ? bytes[n].bytes : "", .n = bytes[n].size };
+		n++;
 	}
-	if (!st)
-		st = fragments_parse(files, r->n, NULL, &fragments, err);
+	if (n)
+		st = fragments_parse(files, n, NULL, &fragments, err);
+	fragments.gone = r->n - n;
+	fragments.gone_why = why;
 	if (!st)
 		st = variance_of(&fragments, options, out, err);
 	fragments_release(&fragments);
@@ -231,26 +240,28 @@ static double lost(const struct variance *v)
 }
 
 enum assay_status stored_runs_worst(const struct lab *lab, const struct stored_runs *runs, const struct variance_options *options,
-				    struct variance *out, size_t *at, struct assay_error *err)
+				    struct variance *out, size_t *at, size_t *gone, struct assay_error *err)
 {
-	enum assay_status st = stored_run_variance(lab, runs, 0, options, out, err);
+	enum assay_status st = ASSAY_OK;
 
-	*at = 0;
-	for (size_t i = 1; !st && i < runs->n; i++) {
+	*out = (struct variance){ .n_clusters = 0 };
+	*gone = 0;
+	for (size_t i = 0; i < runs->n; i++) {
 		struct variance other;
 
 		st = stored_run_variance(lab, runs, i, options, &other, err);
-		if (!st && lost(&other) > lost(out)) {
+		if (st) {
+			++*gone;
+			continue;
+		}
+		if (*gone == i || lost(&other) > lost(out)) {
 			struct variance less = *out;
 
 			*out = other;
 			other = less;
 			*at = i;
 		}
-		if (!st)
-			variance_release(&other);
-		else
-			variance_release(out);
+		variance_release(&other);
 	}
-	return st;
+	return *gone == runs->n ? st : ASSAY_OK;
 }

@@ -23,13 +23,13 @@ enum assay_status stored_runs_list(struct lab *lab, const char *application, con
 				   struct assay_error *err);
 void stored_runs_release(struct stored_runs *runs); /* accepts zeroed */
 
-/* Looks for the variance of one; variance_release() *out. */
+/* Looks for the variance of one; variance_release() *out. Files that cannot be read are left out, unless none can. */
 enum assay_status stored_run_variance(const struct lab *lab, const struct stored_runs *runs, size_t run,
 				      const struct variance_options *options, struct variance *out, struct assay_error *err);
 
-/* Of all, the one in which most was lost; *at: which. */
+/* Of all, the one in which most was lost; *at: which; *gone: how many cannot be read, of which err tells the last one's reason. */
 enum assay_status stored_runs_worst(const struct lab *lab, const struct stored_runs *runs, const struct variance_options *options,
-				    struct variance *out, size_t *at, struct assay_error *err);
+				    struct variance *out, size_t *at, size_t *gone, struct assay_error *err);
 
 /* The record files of a run: named one by one, or all *.samples of directories. */
 /* All their files, as they are now: (*paths)[*n], file_names_free() them. ASSAY_E_NOTFOUND: there is no such directory. */

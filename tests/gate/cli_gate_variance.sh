@@ -3,6 +3,7 @@
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 . "${ASSAY_SOURCE:?}/tests/lib_here.sh"
 command -v gcc >/dev/null || skip 'there is no gcc'
+command -v sqlite3 >/dev/null || skip 'there is no sqlite3'
 tidy() { kill_marked; }
 
 cat >"$tmp/made.c" <<'C'
@@ -170,6 +171,35 @@ printf '#!/bin/sh\nrm -r "$ASSAY_INTERPOSE_DIRECTORY"\nexec /bin/ls /\n' >"$tmp/
 run -C "$lab" run wrong
 expect_status 0
 expect_stdout 'its records are not there: their directory was removed while it ran'
+
+what='a stored file that is gone, of one process, and of a whole run'
+# stored REPETITION: the paths of its record files.
+stored() {
+	sqlite3 "$lab/.assay/runs.db" "SELECT '$lab/.assay/samples/' || substr(hash, 1, 2) || '/' || hash || '.samples.zst' FROM sample_file
+		JOIN execution USING (plan, machine, version, input, repetition) WHERE application = 'gone' AND repetition = $1 ORDER BY hash"
+}
+printf '#!/bin/sh\n/bin/ls / >/dev/null\n/bin/ls /\n:\n' >"$tmp/build/wrong"
+sed 's/repetitions: 1/repetitions: 3/' "$lab/apps/wrong.yaml" >"$lab/apps/gone.yaml"
+run -C "$lab" run gone
+run -C "$lab" variance show gone@one --format json
+expect_status 0
+expect_json .unreadable_files 0
+expect_json .processes 3
+expect_json .run.unreadable 0
+rm "$(stored 1 | head -n 1)"
+for repetition in 2 3; do
+	for file in $(stored $repetition); do rm "$file"; done
+done
+run -C "$lab" variance show gone@one --format json
+expect_status 0
+expect_json .unreadable_files 1
+expect_json .processes 2
+expect_json .run.unreadable 2
+run -C "$lab" variance show gone@one
+expect_stdout '1 of its record files cannot be read: the sample file' 'is missing: restore it' '2 of 3 recorded runs cannot be read'
+for file in $(stored 1 | tail -n 2); do rm "$file"; done
+run -C "$lab" variance show gone@one
+refused 1 'is missing: restore it'
 
 what='nothing was recorded'
 run -C "$lab" variance show p@none
