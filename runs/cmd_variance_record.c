@@ -113,11 +113,11 @@ static void *watch_run(void *of)
 		int64_t left = stops_look(w->stops);
 		struct timespec at;
 
-		clock_gettime(CLOCK_REALTIME, &at);
+		clock_gettime(CLOCK_MONOTONIC, &at);
 		left += at.tv_nsec;
 		at.tv_sec += left / 1000000000;
 		at.tv_nsec = left % 1000000000;
-		while (!w->end && pthread_cond_timedwait(&w->ending, &w->lock, &at) != ETIMEDOUT)
+		while (!w->end && pthread_cond_clockwait(&w->ending, &w->lock, CLOCK_MONOTONIC, &at) != ETIMEDOUT)
 			;
 	}
 	pthread_mutex_unlock(&w->lock);

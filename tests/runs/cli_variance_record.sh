@@ -154,6 +154,30 @@ status=0
 [ "$status" -eq 6 ] || fail "status $status where the directory was removed"
 grep -q 'their directory was removed while the program ran' told || fail "$(cat told)"
 
+# Processes are looked at from outside whatever the clock says, which may be set back meanwhile.
+if command -v gcc >/dev/null; then
+	cat >ahead.c <<'END'
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* An hour ahead, but for who waits until then. */
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+	int failed = (int)syscall(SYS_clock_gettime, clock, t);
+
+	t->tv_sec += clock == CLOCK_REALTIME ? 3600 : 0;
+	return failed;
+}
+END
+	gcc -O1 -shared -fPIC -o ahead.so ahead.c
+	LD_PRELOAD="$PWD/ahead.so" ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" "$ASSAY" variance record -o ahead -- \
+		sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep .05; done' 2>told || fail "$(cat told)"
+	"$ASSAY" samples "$(find ahead -name '*.samples' | sort -V | head -n 1)" --format json >out || fail 'no samples'
+	grep -q '"stopped_ns": *[0-9]' out || fail 'nobody looked'
+fi
+
 # Processes that left no records are counted.
 "$ASSAY" variance record -o without -- sh -c '(env -u LD_PRELOAD sleep .05); sleep .01' 2>told || fail "$(cat told)"
 grep -q '1 process that was forked, or executed another program, left no records of that' told || fail "$(cat told)"
