@@ -464,7 +464,10 @@ static void incomplete_find(const char *who, const struct variance *run, struct 
 	free(why);
 }
 
-/* A run that seems to have done less work than the other one, and has more processes without records, may have done as much. */
+#define CHILDREN_MANY 30
+
+/* A run that seems to have done less work than the other one, and has more processes without records, may have done as much. Where a run
+ * has many, its records tell of some, by chance. */
 static void children_weigh(const struct variance *baseline, const struct variance *candidate, struct versus *out)
 {
 	bool less = out->reason == VERSUS_LESS_WORK;
@@ -472,7 +475,11 @@ static void children_weigh(const struct variance *baseline, const struct varianc
 	char *text = variance_children_missing(&(less ? candidate : baseline)->fragments, 0, &n);
 	char *other = variance_children_missing(&(less ? baseline : candidate)->fragments, 0, &others);
 
-	if (!out->incomplete && (less || out->reason == VERSUS_MORE_WORK) && (double)n > (1 + VERSUS_CHANGED) * (double)others) {
+	double most = (double)others;
+
+	if (others >= CHILDREN_MANY)
+		most += VERSUS_CHANGED * most + 3 * sqrt(most);
+	if (!out->incomplete && (less || out->reason == VERSUS_MORE_WORK) && (double)n > most) {
 		out->incomplete = mem_format("of the %s, %s, and %zu of the %s: what they did is not known",
 					     less ? "candidate" : "baseline", text, others, less ? "baseline" : "candidate");
 		out->reason = VERSUS_NOT_WHOLE;
