@@ -35,11 +35,4 @@ double variance_environment(const struct region *r);
 /* "read in main, sort.c:80 -> write at 184a in 89e383": a call, or from one to the next. free() it. */
 char *variance_place(const struct fragments *f, uint32_t from, uint32_t to);
 
-/* The map of an activity as SVG, at most VARIANCE_MAP_ROWS rows high; *processes: how many a row stands for, of which it shows the slowest.
- * *rows: how many there are. False: nothing of it was repeated. */
-#define VARIANCE_MAP_ROWS 128
-bool variance_map_svg(const struct variance *v, enum activity activity, struct buf *svg, size_t *rows, size_t *processes);
-/* The same as text: a line for each process, or for each so many; free() it. */
-char *variance_map_text(const struct variance *v, enum activity activity);
-
 #endif

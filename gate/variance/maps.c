@@ -1,0 +1,282 @@
+#include "gate/variance/maps.h"
+
+#include "base/mem.h"
+#include "base/order.h"
+#include "gate/page/html.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CLASSES	     6 /* of colours, h5 to h10 of the style sheet: as usual to more than so many times as long */
+#define TEXT_COLUMNS 60
+#define TEXT_ROWS    16
+#define PICTURE_ROWS 128
+#define NAMED_ROWS   20	 /* of a picture: with more there is no room for names beside them */
+#define BRIEF	     .25 /* of the run, for which a process must be there to have a row of its own where there are many */
+
+/* Times as long as usual, from where the classes after the first begin. */
+static const double borders[CLASSES - 1] = { 1.1, 1.1765, 1.4, 2, 4 };
+
+/* ---- rows ---- */
+
+struct row {
+	size_t first, n; /* processes: of[first], ... */
+	double time_s;
+	char *name;
+};
+
+struct rows {
+	struct row *items; /* [n] */
+	size_t n, capacity;
+	size_t *of, n_of; /* process */
+};
+
+static void row_add(const struct variance *v, struct rows *rows, size_t process, size_t n)
+{
+	struct row row = { .first = rows->n_of, .n = n };
+
+	for (size_t i = row.first; i < row.first + n; i++)
+		row.time_s += v->fragments.processes[rows->of[i]].thread_s;
+	rows->n_of += n;
+	row.name =
+	    n == 1 ? mem_string(v->fragments.processes[process].name) : mem_format("%zu of %s", n, v->fragments.processes[process].program);
+	mem_append(rows->items, rows->n, &rows->capacity, row);
+}
+
+static void row_add_one(const struct variance *v, struct rows *rows, size_t process)
+{
+	rows->of[rows->n_of] = process;
+	row_add(v, rows, process, 1);
+}
+
+struct brief {
+	const struct fragment_process *process;
+	size_t at;
+};
+
+ORDER_BY(briefs_order, struct brief, BY_UP(process->run) BY_TEXT(process->program) BY_UP(at))
+
+ORDER_BY(rows_order, struct row, BY_DOWN(time_s) BY_UP(first))
+
+static bool is_brief(const struct variance *v, const struct fragment_process *p)
+{
+	return p->rank < 0 && *p->program && p->end_s - p->start_s < BRIEF * v->fragments.span_s;
+}
+
+static bool same_program(const struct brief *a, const struct brief *b)
+{
+	return a->process->run == b->process->run && strcmp(a->process->program, b->process->program) == 0;
+}
+
+/* First those that are there for long, or that are the only ones of their program, then the others by their programs, the ones that took
+ * most time first. */
+static void rows_group(const struct variance *v, struct rows *rows)
+{
+	struct brief *briefs = mem_new(v->fragments.n_processes, sizeof(*briefs));
+	bool *grouped = mem_new(v->fragments.n_processes, sizeof(*grouped));
+	size_t n = 0, first;
+
+	for (size_t p = 0; p < v->fragments.n_processes; p++)
+		if (is_brief(v, &v->fragments.processes[p]))
+			briefs[n++] = (struct brief){ &v->fragments.processes[p], p };
+	order_sort(briefs, n, briefs_order);
+	for (size_t i = 1; i < n; i++)
+		if (same_program(&briefs[i - 1], &briefs[i]))
+			grouped[briefs[i - 1].at] = grouped[briefs[i].at] = true;
+	for (size_t p = 0; p < v->fragments.n_processes; p++)
+		if (!grouped[p])
+			row_add_one(v, rows, p);
+	first = rows->n;
+	for (size_t i = 0, k; i < n; i += k) {
+		for (k = 1; i + k < n && same_program(&briefs[i], &briefs[i + k]);)
+			k++;
+		for (size_t j = 0; k > 1 && j < k; j++)
+			rows->of[rows->n_of + j] = briefs[i + j].at;
+		if (k > 1)
+			row_add(v, rows, briefs[i].at, k);
+	}
+	order_sort(rows->items + first, rows->n - first, rows_order);
+	mem_free(briefs, grouped);
+}
+
+/* Neighbours [n] of it are one. */
+static void row_join(struct row *to, const struct row *rows, size_t n)
+{
+	size_t processes = rows[0].n;
+	char *name = rows[0].name;
+
+	for (size_t i = 1; i < n; i++) {
+		processes += rows[i].n;
+		free(rows[i].name);
+	}
+	*to = (struct row){ rows[0].first, processes, 0, n > 1 ? mem_format("%s and %zu more", name, processes - rows[0].n) : name };
+	if (n > 1)
+		free(name);
+}
+
+/* Ranks have neighbours; of others the ones that took least time are one row. */
+static void rows_limit(const struct variance *v, struct rows *rows, size_t most)
+{
+	size_t each = (rows->n + most - 1) / most, n = 0, *of = mem_new(rows->n_of, sizeof(*of)), n_of = 0;
+	bool ranks = v->fragments.processes[0].rank >= 0 || v->fragments.processes[v->fragments.n_processes - 1].rank >= 0;
+
+	if (!ranks)
+		order_sort(rows->items, rows->n, rows_order);
+	for (size_t r = 0; r < rows->n; r++) { /* neighbours are beside each other again */
+		memcpy(of + n_of, rows->of + rows->items[r].first, rows->items[r].n * sizeof(*of));
+		rows->items[r].first = n_of;
+		n_of += rows->items[r].n;
+	}
+	free(rows->of);
+	rows->of = of;
+	for (size_t r = 0, k; r < rows->n; r += k) {
+		k = ranks ? each : n + 1 < most ? 1 : rows->n - r;
+		k = k < rows->n - r ? k : rows->n - r;
+		row_join(&rows->items[n++], &rows->items[r], k);
+	}
+	rows->n = n;
+}
+
+static void rows_make(const struct variance *v, size_t most, struct rows *out)
+{
+	size_t n = v->fragments.n_processes;
+
+	*out = (struct rows){ .of = mem_new(n, sizeof(*out->of)) };
+	if (n > TEXT_ROWS)
+		rows_group(v, out);
+	else
+		for (size_t p = 0; p < n; p++)
+			row_add_one(v, out, p);
+	if (out->n > most)
+		rows_limit(v, out, most);
+}
+
+static void rows_release(struct rows *rows)
+{
+	for (size_t r = 0; r < rows->n; r++)
+		free(rows->items[r].name);
+	mem_free(rows->items, rows->of);
+}
+
+/* ---- cells ---- */
+
+/* Times as long as usual in the slowest of a row's processes, over some columns; NaN: none did such work then. */
+static double slowest(const struct map *map, const struct rows *rows, size_t row, size_t column, size_t columns)
+{
+	const struct row *r = &rows->items[row];
+	double most = (double)NAN;
+
+	for (size_t i = r->first; i < r->first + r->n; i++) {
+		double time = 0, expected = 0;
+
+		for (size_t c = column; c < column + columns && c < map->time.cols; c++) {
+			time += mat_get(&map->time, rows->of[i], c);
+			expected += mat_get(&map->expected, rows->of[i], c);
+		}
+		if (expected > 0 && !(time / expected <= most))
+			most = time / expected;
+	}
+	return most;
+}
+
+static size_t class_of(double times)
+{
+	size_t k = 0;
+
+	while (k < CLASSES - 1 && times >= borders[k])
+		k++;
+	return k;
+}
+
+/* All cells of one class, as what a path draws. */
+static void class_path(const struct map *map, const struct rows *rows, size_t class, struct buf *path)
+{
+	for (size_t row = 0; row < rows->n; row++)
+		for (size_t c = 0, n; c < map->time.cols; c += n ? n : 1) {
+			for (n = 0; c + n < map->time.cols; n++) {
+				double times = slowest(map, rows, row, c + n, 1);
+
+				if (isnan(times) || class_of(times) != class)
+					break;
+			}
+			if (n)
+				buf_format(path, "M%zu %zuh%zuv1h-%zuz", c, row, n, n);
+		}
+}
+
+static void map_svg(const struct variance *v, const struct map *map, const struct rows *rows, struct buf *svg)
+{
+	unsigned height = (unsigned)fmin(fmax(24.0 * (double)rows->n, 48), 480);
+
+	buf_text(svg, "<div class=\"map\">");
+	if (rows->n <= NAMED_ROWS) {
+		buf_text(svg, "<ol aria-hidden=\"true\">");
+		for (size_t r = 0; r < rows->n; r++)
+			html_format(svg, "<li>%s</li>", rows->items[r].name);
+		buf_text(svg, "</ol>");
+	}
+	buf_format(svg,
+		   "<svg class=\"zoom\" tabindex=\"0\" role=\"img\" aria-label=\"Map of processes and time\" width=\"100%%\" height=\"%u\" "
+		   "viewBox=\"0 0 %zu %zu\" preserveAspectRatio=\"none\" data-column=\"%.9g\">",
+		   height, v->columns, rows->n, v->column_s);
+	for (size_t k = 0; k < CLASSES; k++) {
+		struct buf path = BUF_INIT;
+
+		class_path(map, rows, k, &path);
+		if (path.size)
+			buf_format(svg, "<path class=\"m%zu\" d=\"%s\"/>", k, path.bytes);
+		buf_release(&path);
+	}
+	buf_text(svg, "</svg></div>");
+}
+
+/* A line for each row; free() it. */
+static char *map_text(const struct variance *v, const struct map *map, const struct rows *rows)
+{
+	static const char shades[CLASSES] = { '.', '-', '+', '*', '#', '@' };
+	size_t columns = (v->columns + TEXT_COLUMNS - 1) / TEXT_COLUMNS;
+	struct buf text = BUF_INIT;
+
+	for (size_t row = 0; row < rows->n; row++) {
+		buf_text(&text, row ? "\n  " : "");
+		for (size_t c = 0; c < v->columns; c += columns) {
+			double times = slowest(map, rows, row, c, columns);
+
+			buf_char(&text, isnan(times) ? ' ' : shades[class_of(times)]);
+		}
+		buf_format(&text, "  %s", rows->items[row].name);
+	}
+	return buf_take(&text);
+}
+
+void variance_maps(const struct variance *v, struct document *d)
+{
+	struct rows picture, lines;
+	bool begun = false;
+
+	rows_make(v, PICTURE_ROWS, &picture);
+	rows_make(v, TEXT_ROWS, &lines);
+	for (size_t m = 0; m < ACTIVITY_MAPS; m++) {
+		const char *name = activity_text((enum activity)m);
+		struct buf svg = BUF_INIT;
+		char *text;
+
+		if (!(v->maps[m].repeated_s > 0))
+			continue;
+		if (!begun)
+			doc_section(
+			    d, "maps", "Maps", "Processes and time",
+			    "Each row is a process, or the slowest of several, time goes from left to right. Pale cells are as usual, "
+			    "dark ones slower: the work there took so much longer. On a page the wheel or + and - zoom, arrows move, "
+			    "0 shows all.");
+		begun = true;
+		map_svg(v, &v->maps[m], &picture, &svg);
+		text = map_text(v, &v->maps[m], &lines);
+		doc_subheading(d, "%c%s", name[0] - 'a' + 'A', name + 1);
+		doc_picture(d, "", &svg, DOC_MARK("vh") "%s" DOC_END, text);
+		free(text);
+	}
+	rows_release(&picture);
+	rows_release(&lines);
+}

@@ -1,0 +1,139 @@
+/* Rows of the maps, where there are many processes. */
+#include "tests/gate/said.h"
+#include "tests/scratch.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A process that computes in pieces of 10 ms, with a call behind each. */
+struct made {
+	const char *program;
+	int64_t rank;
+	double from_s, to_s;
+};
+
+static char *map_of(const struct made *made, size_t n)
+{
+	const struct variance_options options = { .threshold = VARIANCE_THRESHOLD, .least_s = (double)NAN };
+	struct fragments f = { .n_sites = 1, .n_processes = n, .one_host = true };
+	struct variance v;
+	struct assay_error err;
+	size_t capacity = 0;
+	char *text, *map;
+
+	f.sites = mem_new(1, sizeof(*f.sites));
+	f.sites[0] = (struct fragment_site){ .module = mem_string("-"), .name = mem_string("write"), .file = mem_string("") };
+	f.processes = mem_new(n, sizeof(*f.processes));
+	for (size_t p = 0; p < n; p++) {
+		const struct made *m = &made[p];
+		struct fragment_process *out = &f.processes[p];
+
+		*out = (struct fragment_process){ .name = m->rank >= 0 ? mem_format("rank %lld", (long long)m->rank)
+								       : mem_format("process %zu (%s)", p, m->program),
+						  .program = mem_string(m->program),
+						  .host = mem_string(""),
+						  .rank = m->rank,
+						  .pid = p + 1,
+						  .start_s = m->from_s,
+						  .end_s = m->to_s,
+						  .thread_s = m->to_s - m->from_s,
+						  .first = f.n,
+						  .threads = 1,
+						  .finished = true };
+		for (double at = m->from_s; at + .005 < m->to_s; at += .01)
+			mem_append(f.items, f.n, &capacity,
+				   (struct fragment){
+				       .start_s = at, .time_s = .01, .process = (uint32_t)p, .weight = 1, .basis = BASIS_UNVERIFIED });
+		out->n = f.n - out->first;
+		f.span_s = fmax(f.span_s, m->to_s);
+	}
+	check(variance_of(&f, &options, &v, &err), &err);
+	text = said(&v);
+	variance_release(&v);
+	map = strstr(text, "\nComputation\n");
+	assert_non_null(map);
+	map = mem_string(map);
+	*strstr(map, "\n\n") = '\0';
+	free(text);
+	return map;
+}
+
+static size_t lines_of(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += *text == '\n';
+	return n - 1; /* the heading */
+}
+
+/* Those of one program that are there for a short time are one row behind the others; one that is there for long, or the only one of its
+ * program, has its own. */
+static void short_ones(void **state)
+{
+	struct made made[43];
+	char *map;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(made); i++)
+		made[i] = (struct made){ "sh", -1, .1 * (double)i, .1 * (double)i + .1 };
+	made[0] = (struct made){ "sh", -1, 0, 4.3 };
+	made[7] = (struct made){ "make", -1, .7, .8 };
+	map = map_of(made, COUNT(made));
+	assert_int_equal(lines_of(map), 3);
+	assert_non_null(strstr(map, ".  process 0 (sh)\n"));
+	assert_non_null(strstr(map, "  process 7 (make)\n"));
+	assert_non_null(strstr(map, ".  41 of sh"));
+	assert_true(strstr(map, "41 of sh") > strstr(map, "process 7 (make)"));
+	free(map);
+	map = map_of(made, 16); /* there is room for all of them */
+	assert_int_equal(lines_of(map), 16);
+	free(map);
+}
+
+/* Too many programs: the last row is of those that took least time. */
+static void many_programs(void **state)
+{
+	char names[40][16];
+	struct made made[COUNT(names)];
+	char *map;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(made); i++) {
+		snprintf(names[i], sizeof(names[i]), "p%zu", i);
+		made[i] = (struct made){ names[i], -1, 0, i == 33 ? 4 : 1 };
+	}
+	map = map_of(made, COUNT(made));
+	assert_int_equal(lines_of(map), 16);
+	assert_true(strstr(map, "process 33 (p33)") < strstr(map, "process 0 (p0)"));
+	assert_non_null(strstr(map, "  process 14 (p14) and 24 more"));
+	free(map);
+}
+
+/* Neighbours of ranks are together. */
+static void many_ranks(void **state)
+{
+	struct made made[64];
+	char *map;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(made); i++)
+		made[i] = (struct made){ "app", (int64_t)i, 0, 2 };
+	map = map_of(made, COUNT(made));
+	assert_int_equal(lines_of(map), 16);
+	assert_non_null(strstr(map, "  rank 0 and 3 more\n"));
+	assert_non_null(strstr(map, "  rank 60 and 3 more"));
+	free(map);
+}
+
+int suite_maps(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(short_ones),
+		cmocka_unit_test(many_programs),
+		cmocka_unit_test(many_ranks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
