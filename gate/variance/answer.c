@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/order.h"
+#include "gate/variance/graph.h"
 #include "gate/variance/long_waits.h"
 #include "gate/variance/maps.h"
 #include "gate/variance/more_work.h"
@@ -9,14 +10,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define REGIONS_TOLD  20 /* with their parts; all are in the table of JSON */
-#define CLUSTERS_TOLD 30
-#define RARE_TOLD     10
-#define NAMES_TOLD    3
-#define TIMES_TOLD    100
-#define WAITED	      .05  /* of the time, from which the answer says that it was not judged */
-#define DOUBTFUL      2	   /* times as long, though chance may have made it */
-#define BESIDE	      1.25 /* threads at the same time, from which their losses are no sum of the run's */
+#define REGIONS_TOLD 20 /* with their parts; all are in the table of JSON */
+#define NAMES_TOLD   3
+#define TIMES_TOLD   100
+#define WAITED	     .05  /* of the time, from which the answer says that it was not judged */
+#define DOUBTFUL     2	  /* times as long, though chance may have made it */
+#define WHOLE	     .9	  /* of the run, which is all of it */
+#define BESIDE	     1.25 /* threads at the same time, from which their losses are no sum of the run's */
 
 /* ---- pieces ---- */
 
@@ -187,16 +187,26 @@ static char *lost_text(const struct region *r)
 	return text;
 }
 
+/* When it was: of a process that was slow all along, whether that is the run. free() it. */
+static char *when_text(const struct variance *v, const struct region *r)
+{
+	char *from = variance_seconds(r->from_s), *to = variance_seconds(r->to_s), *text;
+	const char *ran = !throughout(r) ? "" : r->n > 1 ? "as long as they ran, " : "as long as it ran, ";
+
+	text = *ran && r->to_s - r->from_s >= WHOLE * v->fragments.span_s ? mem_string("throughout the run")
+									  : mem_format("%sfrom %s to %s", ran, from, to);
+	mem_free(from, to);
+	return text;
+}
+
 char *variance_sentence(const struct variance *v, const struct region *r)
 {
 	char *who = variance_processes(v, r), *why = variance_why(v, r), *lost = lost_text(r);
-	char *from = variance_seconds(r->from_s), *to = variance_seconds(r->to_s);
-	char *when = throughout(r) ? mem_string("as long as it ran") : mem_format("from %s to %s", from, to);
-	char *times = times_text(r);
+	char *when = when_text(v, r), *times = times_text(r);
 	char *text = mem_format("%s lost %s in %s %s, in which it took %s times as long as usual%s%s", who, lost,
 				activity_text(r->activity), when, times, *why ? ": " : "", why);
 
-	mem_free(times, who, why, lost, from, to, when);
+	mem_free(times, who, why, lost, when);
 	return text;
 }
 
@@ -453,69 +463,6 @@ char *variance_place(const struct fragments *f, uint32_t from, uint32_t to)
 	return text;
 }
 
-static int clusters_by_time(const void *a, const void *b)
-{
-	const struct cluster *const *x = a, *const *y = b;
-
-	if ((*x)->time_s != (*y)->time_s)
-		return (*x)->time_s > (*y)->time_s ? -1 : 1;
-	return (*x > *y) - (*x < *y);
-}
-
-static void cluster_row(const struct variance *v, const struct cluster *c, struct document *d)
-{
-	char *place = variance_place(&v->fragments, c->from, c->to), *time = variance_seconds(c->time_s),
-	     *usual = variance_seconds(c->usual_s);
-
-	doc_row(d);
-	doc_set(d, "activity", activity_name(c->activity));
-	doc_show(d, "place", "call, or from one to the next", place);
-	doc_showf(d, "fragments", "fragments", c->n, "%zu", c->n);
-	doc_set(d, "stand_for", c->weight);
-	doc_showf(d, "time_s", "time", c->time_s, "%s", time);
-	if (c->repeated)
-		doc_showf(d, "usual_s", "usual", c->usual_s, "%s", usual);
-	else
-		doc_show(d, "usual_s", "usual", DOC_NOTHING);
-	doc_showf(d, "work", "work", c->work, "%.4g", c->work);
-	doc_show(d, "basis", "known by", basis_name(c->basis));
-	mem_free(place, time, usual);
-}
-
-static void graph_section(const struct variance *v, struct document *d)
-{
-	const struct cluster **sorted = mem_new(v->n_clusters, sizeof(*sorted));
-	size_t told = 0, rare = 0;
-
-	for (size_t i = 0; i < v->n_clusters; i++)
-		sorted[i] = &v->clusters[i];
-	order_sort(sorted, v->n_clusters, clusters_by_time);
-	doc_section(d, "graph", "Graph", "What repeats: calls, and the computation between them",
-		    "Call sites are the vertices of a graph, computation from one call to the next its edges. Fragments of one edge or "
-		    "vertex that did the same work, within 5 %, are a cluster.");
-	doc_set(d, "clusters", v->n_clusters);
-	doc_table(d, "graph");
-	for (size_t i = 0; i < v->n_clusters && told < CLUSTERS_TOLD; i++) {
-		if (!sorted[i]->repeated)
-			continue;
-		cluster_row(v, sorted[i], d);
-		told++;
-	}
-	doc_end(d);
-	for (size_t i = 0; i < v->n_clusters && rare < RARE_TOLD; i++) {
-		if (sorted[i]->repeated || sorted[i]->time_s < VARIANCE_RARE * v->fragments.span_s)
-			continue;
-		if (!rare++) {
-			doc_subheading(d, "Long work that does not repeat");
-			doc_table(d, "rare");
-		}
-		cluster_row(v, sorted[i], d);
-	}
-	if (rare)
-		doc_end(d);
-	free(sorted);
-}
-
 void variance_answer(const struct variance *v, struct document *d)
 {
 	const struct long_wait *lock = long_waits_leading(v);
@@ -538,6 +485,6 @@ void variance_answer(const struct variance *v, struct document *d)
 	long_waits_section(v, d);
 	variance_maps(v, d);
 	coverage_section(v, d);
-	graph_section(v, d);
+	variance_graph(v, d);
 	variance_notes(v, d);
 }

@@ -42,6 +42,20 @@ ORDER_POINTERS_BY(by_cluster, struct fragment, BY_UP(cluster) BY_UP(start_s) BY_
 
 ORDER_POINTERS_BY(by_length, struct fragment, BY_DOWN(time_s) BY_PLACE)
 
+/* As far as is known: who is whose child is not. */
+bool wait_of_recorded(const struct variance *v, const struct fragment *f)
+{
+	const struct fragment_process *p = v->fragments.processes, *own = &p[f->process];
+	double there = 0;
+
+	if (f->from != FRAGMENT_NO_SITE || strncmp(v->fragments.sites[f->to].name, "wait", 4) != 0)
+		return false;
+	for (size_t i = 0; i < v->fragments.n_processes; i++)
+		if (processors_same_host(&v->fragments, f->process, i) && p[i].start_s > own->start_s)
+			there += fmax(fmin(p[i].end_s, f->start_s + f->time_s) - fmax(p[i].start_s, f->start_s), 0);
+	return there >= EXPLAINED * f->time_s;
+}
+
 /* Sums over waits[n], which are long ones of one cluster in order of time. *sure_s: what they waited longer at least. */
 static struct long_wait wait_sum(const struct variance *v, const struct fragment *const *waits, size_t n, double *sure_s)
 {
@@ -51,13 +65,15 @@ static struct long_wait wait_sum(const struct variance *v, const struct fragment
 			       .lock = is_lock(v->fragments.sites[c->to].name),
 			       .usual_s = c->usual_s,
 			       .from_s = (double)NAN };
-	double sum = 0, error = 0;
+	double sum = 0, error = 0, recorded = 0;
 
 	for (size_t i = 0; i < n; i++) {
+		recorded += wait_of_recorded(v, waits[i]) ? longer_s(v, waits[i]) : 0;
 		w.calls += waits[i]->weight;
 		w.loss_s += longer_s(v, waits[i]);
 		error += pow(longer_s(v, waits[i]), 2) * (1 - 1. / waits[i]->weight);
 	}
+	w.recorded = recorded > EXPLAINED * w.loss_s;
 	*sure_s = w.loss_s - SURE * sqrt(error); /* as of regions (stretches.c) */
 	for (size_t i = 0; i < n; i++) {
 		if (isnan(w.from_s) && sum + longer_s(v, waits[i]) >= AROUND * w.loss_s)
@@ -248,22 +264,27 @@ char *processor_waits_sentence(const struct variance *v)
 
 void long_waits_section(const struct variance *v, struct document *d)
 {
-	if (!v->n_waits)
-		doc_list(d, "waits");
-	else {
+	size_t n = 0, told = 0;
+
+	for (size_t i = 0; i < v->n_waits; i++)
+		n += !v->waits[i].recorded;
+	if (n)
 		doc_section(d, "waits", "Waits", "Where it waited longer than usual",
 			    "Waiting is not judged: it is as long as what is waited for. These calls waited longer than they usually do at "
 			    "their place.");
-		doc_table(d, "waits");
-	}
+	doc_table(d, "waits");
+	if (!n)
+		doc_hide(d);
 	for (size_t i = 0; i < v->n_waits; i++) {
 		const struct long_wait *w = &v->waits[i];
 		char *place = variance_place(&v->fragments, FRAGMENT_NO_SITE, w->site), *lost = variance_seconds(w->loss_s);
 		char *usual = variance_seconds(w->usual_s), *holder = holder_text(v, w);
 
 		doc_row(d);
-		if (i >= TOLD)
+		if (told >= TOLD || w->recorded)
 			doc_hide(d);
+		else
+			told++;
 		doc_show(d, "process", "where", v->fragments.processes[w->process].name);
 		doc_show(d, "place", "call", place);
 		doc_showf(d, "loss_s", "longer by", w->loss_s, "%s", lost);

@@ -18,6 +18,9 @@ char *long_waits_sentence(const struct variance *v);
 /* "rank 1 was ready to run and had no processor for 2.1 s, 60 % of its time: others used it", of the one that had none for longest; NULL:
  * none of them had to wait for much. free() it. */
 char *processor_waits_sentence(const struct variance *v);
+/* A call that waits for children, while processes were there that began after its own and were recorded: what it waited for is known by
+ * their own records. O(processes). */
+bool wait_of_recorded(const struct variance *v, const struct fragment *fragment);
 /* A table of them, or an empty one. */
 void long_waits_section(const struct variance *v, struct document *d);
 

@@ -317,6 +317,14 @@ static void places(void **state)
 	assert_int_equal(v.n_regions, 1);
 	assert_int_equal(v.regions[0].members[0].process, 1);
 	assert_true(v.regions[0].members[0].throughout);
+	for (size_t part = 0; part < 2; part++) {
+		char *text = variance_sentence(&v, &v.regions[0]);
+
+		assert_non_null(strstr(text, part ? " in computation as long as it ran, from 0 s to "
+						  : " in computation throughout the run, in which"));
+		free(text);
+		v.fragments.span_s *= 2; /* others went on */
+	}
 	variance_release(&v);
 
 	d = (struct made_disturbance){ -1, 1, 2, 2, MADE_QUEUE };
