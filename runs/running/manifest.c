@@ -168,9 +168,8 @@ char *manifest_stored_name(const struct manifest *manifest, size_t input)
 
 /* Manifests from YAML. */
 
-#define VERSIONS_HINT "a map with at least one version, such as {old: {directory: build-old}, new: {directory: build-new}}"
-#define SECONDS_MIN   .1
-#define SECONDS_MAX   604800. /* a week */
+#define SECONDS_MIN .1
+#define SECONDS_MAX 604800. /* a week */
 
 /* ---- texts ---- */
 
@@ -289,7 +288,7 @@ static enum assay_status manifest_check_git(const struct manifest_reader *r, con
 static enum assay_status manifest_parse_git(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_version *v)
 {
 	static const char *const keys[] = { "repository", "reference", "build", "directory" };
-	enum assay_status st = yaml_keys(r->file, node, "git", keys, sizeof(keys) / sizeof(keys[0]), r->err);
+	enum assay_status st = manifest_keys(r, node, "git", keys, sizeof(keys) / sizeof(keys[0]));
 
 	v->kind = MANIFEST_GIT;
 	if (st)
@@ -314,7 +313,7 @@ static enum assay_status manifest_parse_version(const struct manifest_reader *r,
 	v->line = node->line;
 	if (st || !yaml_get(map, node->key))
 		return st; /* nothing of its own */
-	st = yaml_keys(r->file, node, "a version", keys, sizeof(keys) / sizeof(keys[0]), r->err);
+	st = manifest_keys(r, node, "a version", keys, sizeof(keys) / sizeof(keys[0]));
 	if (!st && yaml_get(node, "directory") && yaml_get(node, "git"))
 		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "the version '%s' has both 'directory' and 'git': one of them", v->name);
 	if (!st && yaml_get(node, "directory")) {
@@ -335,7 +334,7 @@ static enum assay_status manifest_parse_versions(const struct manifest_reader *r
 	enum assay_status st = ASSAY_OK;
 
 	if (map->kind != YAML_MAP || map->n_items == 0)
-		return manifest_fail(r, ASSAY_E_FORMAT, map->line, "'versions' is " VERSIONS_HINT);
+		return manifest_fail(r, ASSAY_E_FORMAT, map->line, "'versions' is " MANIFEST_VERSIONS_HINT);
 	if (map->n_items > MANIFEST_VERSIONS_MAX)
 		return manifest_fail(r, ASSAY_E_LIMIT, map->line, "more than %d versions", MANIFEST_VERSIONS_MAX);
 	m->versions = mem_new(map->n_items, sizeof(*m->versions));
@@ -344,7 +343,9 @@ static enum assay_status manifest_parse_versions(const struct manifest_reader *r
 
 		st = manifest_parse_version(r, map, &map->items[i], v);
 		if (!st && m->command.n == 0 && v->command.n == 0)
-			st = manifest_fail(r, ASSAY_E_FORMAT, v->line, "the version '%s' has no command, and the manifest has none either",
+			st = manifest_fail(r, ASSAY_E_FORMAT, v->line,
+					   "the version '%s' has no command, and the manifest has none either: write 'command: "
+					   "[PROGRAM, ARGUMENT]' here or there",
 					   v->name);
 	}
 	return st;
@@ -499,13 +500,9 @@ static enum assay_status manifest_parse_root(const struct manifest_reader *r, co
 	static const char *const keys[] = { "application", "description", "files",     "command",     "environment", "inputs",
 					    "versions",	   "time_limit",  "metric",    "repetitions", "warm_ups",    "work",
 					    "probe",	   "sampling",	  "inputs_of", "features",    "variance" };
-	enum assay_status st = yaml_keys(r->file, root, "a manifest", keys, sizeof(keys) / sizeof(keys[0]), r->err);
+	enum assay_status st = manifest_keys(r, root, "a manifest", keys, sizeof(keys) / sizeof(keys[0]));
 	const struct yaml_node *node;
 
-	for (size_t i = 0; !st && i < root->n_items; i++)
-		if (!yaml_get(root, root->items[i].key)) /* its default may not be what was meant */
-			st = manifest_fail(r, ASSAY_E_FORMAT, root->items[i].line, "'%s' has no value: %s", root->items[i].key,
-					   strcmp(root->items[i].key, "versions") ? "give it one, or leave it out" : VERSIONS_HINT);
 	if (!st)
 		st = manifest_parse_texts(r, root, m);
 	if (!st && (node = yaml_get(root, "command")))
@@ -513,7 +510,7 @@ static enum assay_status manifest_parse_root(const struct manifest_reader *r, co
 	if (!st && (node = yaml_get(root, "environment")))
 		st = manifest_environment_parse(r, node, &m->environment);
 	if (!st && !yaml_get(root, "versions"))
-		st = manifest_fail(r, ASSAY_E_FORMAT, root->line, "the manifest has no 'versions': " VERSIONS_HINT);
+		st = manifest_fail(r, ASSAY_E_FORMAT, root->line, "the manifest has no 'versions': " MANIFEST_VERSIONS_HINT);
 	if (!st)
 		st = manifest_parse_versions(r, yaml_get(root, "versions"), m);
 	if (!st && yaml_get(root, "inputs") && (node = yaml_get(root, "inputs_of")))

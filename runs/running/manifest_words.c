@@ -37,6 +37,18 @@ enum assay_status manifest_fail(const struct manifest_reader *r, enum assay_stat
 	return assay_fail(r->err, status, "%s:%zu: %s", r->file, line, text);
 }
 
+enum assay_status manifest_keys(const struct manifest_reader *r, const struct yaml_node *map, const char *what, const char *const *keys,
+				size_t n)
+{
+	enum assay_status st = yaml_keys(r->file, map, what, keys, n, r->err);
+
+	for (size_t i = 0; !st && i < map->n_items; i++)
+		if (!yaml_get(map, map->items[i].key))
+			st = manifest_fail(r, ASSAY_E_FORMAT, map->items[i].line, "'%s' has no value: %s", map->items[i].key,
+					   strcmp(map->items[i].key, "versions") ? "give it one, or leave it out" : MANIFEST_VERSIONS_HINT);
+	return st;
+}
+
 bool manifest_is_line(const char *text)
 {
 	bool ok = *text != '\0';

@@ -28,6 +28,11 @@ struct manifest_reader {
 enum assay_status manifest_fail(const struct manifest_reader *r, enum assay_status status, size_t line, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* As yaml_keys(), but each key has a value: its default may not be what was meant by one without. */
+enum assay_status manifest_keys(const struct manifest_reader *r, const struct yaml_node *map, const char *what, const char *const *keys,
+				size_t n);
+#define MANIFEST_VERSIONS_HINT "a map with at least one version, such as {old: {directory: build-old}, new: {directory: build-new}}"
+
 /* From YAML; *out is empty before, and released by its owner, on failure too. A command has at least one word; an environment is
  * a map of names and values and becomes "NAME=value". */
 enum manifest_braces {
