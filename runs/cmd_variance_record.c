@@ -16,6 +16,7 @@
 #include "runs/running/instrument.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -286,8 +287,17 @@ static size_t sites_count(struct recorded *sum)
 	return n;
 }
 
+/* Or another one is in its place. */
+static bool is_gone(const char *path, int directory)
+{
+	struct stat was, now;
+
+	return directory >= 0 && fstat(directory, &was) == 0 &&
+	       (stat(path, &now) != 0 || was.st_ino != now.st_ino || was.st_dev != now.st_dev);
+}
+
 /* Why a program left nothing, as far as its file and what was dropped say. */
-static const char *nothing_why(const char *program, const char *directory, const struct recorded *sum)
+static const char *nothing_why(const char *program, bool gone, const struct recorded *sum)
 {
 	struct assay_error ignored;
 	struct stat info = { .st_mode = 0 };
@@ -297,8 +307,8 @@ static const char *nothing_why(const char *program, const char *directory, const
 	if (!launch_find(program, &path, &ignored))
 		(void)!stat(path, &info);
 	free(path);
-	if (access(directory, F_OK) != 0)
-		return "there are no records: their directory was removed while the program ran";
+	if (gone)
+		return "there are no records: their directory was removed or moved while the program ran";
 	if (sum->dropped)
 		return "no call into the outside was recorded: there was no room for its records (a limit on the size of files, or a full "
 		       "disk)";
@@ -332,7 +342,7 @@ static void missing_tell(const char *directory, size_t children, size_t executed
 	free(user);
 }
 
-static enum assay_status tell(const struct arguments *a, const struct cmd_made *before, struct assay_error *err)
+static enum assay_status tell(const struct arguments *a, const struct cmd_made *before, bool gone, struct assay_error *err)
 {
 	const char *directory = a->output;
 	struct recorded sum = { 0 };
@@ -352,8 +362,10 @@ static enum assay_status tell(const struct arguments *a, const struct cmd_made *
 	mem_free(sum.pids, sum.children, sum.executed);
 	if (sum.dropped)
 		cli_remark("%llu records were dropped: there was no room for them", (unsigned long long)sum.dropped);
+	if (gone && sum.records)
+		cli_remark("the directory was removed or moved while the program ran, and what was recorded until then with it");
 	if (!sum.records)
-		st = launch_left_nothing(directory, nothing_why(a->words.items[0], directory, &sum), err);
+		st = launch_left_nothing(directory, nothing_why(a->words.items[0], gone, &sum), err);
 	missing_tell(directory, missing, executed);
 	if (sum.restricted)
 		cli_remark("%zu process%s (%s) restricted %s system calls (seccomp, or no new privileges) and %s recorded until then: what "
@@ -384,6 +396,7 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 	enum assay_status st = functions_check((const char *const *)a->functions.items, a->functions.n, err), ended;
 	struct assay_error program;
 	struct watch watch;
+	int directory = -1;
 
 	(void)lab;
 	(void)d;
@@ -401,11 +414,12 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 	if (!st)
 		st = write_functions(a, &functions, err);
 	if (!st) {
+		directory = open(a->output, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		set_environment(a, library, functions);
 		watch_begin(&watch, a->output);
 		ended = launch_checked(a->words.items, &program);
 		watch_end(&watch);
-		st = tell(a, &before, err);
+		st = tell(a, &before, is_gone(a->output, directory), err);
 		if (ended) { /* records until then are kept */
 			if (st)
 				cli_remark("%s", err->text);
@@ -413,6 +427,8 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 			*err = program;
 		}
 	}
+	if (directory >= 0)
+		close(directory);
 	launch_end_as_told();
 	cmd_made_release(&before);
 	mem_free(library, functions);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define SET_S	 .1   /* more than that, */
-#define SET_PART .002 /* and than that of the time meanwhile, is no error in reading a clock */
+#define SET_PART .001 /* and than that of the time meanwhile, is no error in reading a clock */
 #define MOST_S	 1e9  /* no run takes so long: these are not ticks of one clock */
 #define APART_S	 10   /* ranks begin beside each other, but for so long */
 #define TOLD	 3

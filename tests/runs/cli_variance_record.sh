@@ -154,7 +154,9 @@ fi
 status=0
 "$ASSAY" variance record -o removed -- rm -r removed 2>told || status=$?
 [ "$status" -eq 6 ] || fail "status $status where the directory was removed"
-grep -q 'their directory was removed while the program ran' told || fail "$(cat told)"
+grep -q 'their directory was removed or moved while the program ran' told || fail "$(cat told)"
+"$ASSAY" variance record -o removed -- sh -c 'rm -r removed; mkdir removed; ls -d /' >/dev/null 2>told || fail "$(cat told)"
+grep -q 'the directory was removed or moved while the program ran, and what was recorded until then with it' told || fail "$(cat told)"
 
 # Processes are looked at from outside whatever the clock says, which may be set back meanwhile.
 if command -v gcc >/dev/null; then
