@@ -392,14 +392,16 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 {
 	const struct arguments *a = arguments;
 	struct cmd_made before = { .n = 0 };
-	char *library = NULL, *functions = NULL;
+	char *library = NULL, *functions = NULL, *path = NULL;
 	enum assay_status st = functions_check((const char *const *)a->functions.items, a->functions.n, err), ended;
 	struct assay_error program;
 	struct watch watch;
-	int directory = -1;
+	int directory = -1, status = 0;
 
 	(void)lab;
 	(void)d;
+	if (!st)
+		st = launch_find(a->words.items[0], &path, err);
 	if (!st)
 		st = instrument_own_library(INSTRUMENT_RECORDER, &library, err);
 	if (!st)
@@ -417,8 +419,11 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 		directory = open(a->output, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		set_environment(a, library, functions);
 		watch_begin(&watch, a->output);
-		ended = launch_checked(a->words.items, &program);
+		st = launch_program(a->words.items, -1, &status, err);
 		watch_end(&watch);
+	}
+	if (!st) {
+		ended = launch_ended(a->words.items[0], status, &program);
 		st = tell(a, &before, is_gone(a->output, directory), err);
 		if (ended) { /* records until then are kept */
 			if (st)
@@ -431,7 +436,7 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 		close(directory);
 	launch_end_as_told();
 	cmd_made_release(&before);
-	mem_free(library, functions);
+	mem_free(library, functions, path);
 	return st;
 }
 

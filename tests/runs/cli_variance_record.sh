@@ -86,6 +86,34 @@ if printf 'int main(void) { return 7; }\n' | gcc -static -x c -o static - 2>/dev
 	grep -q 'is linked statically' told && grep -q 'ended with status 7' told || fail "$(cat told)"
 fi
 
+# What cannot begin is said at once, and nothing else.
+# refused STATUS TEXT ARGUMENT...: assay variance record with these.
+refused()
+{
+	expected=$1 text=$2 status=0
+	shift 2
+	"$ASSAY" variance record "$@" 2>told || status=$?
+	[ "$status" -eq "$expected" ] || fail "status $status of $*"
+	grep -q "$text" told && [ "$(wc -l <told)" -eq 1 ] || fail "$*: $(cat told)"
+}
+refused 2 "there is no program './nosuch'" -o begun -- ./nosuch
+refused 2 "there is no program 'nosuch' in PATH" -o begun -- nosuch
+[ ! -e begun ] || fail 'a directory for the records of no program'
+printf '#!/no/such/shell\n' >script
+refused 1 "cannot run './script': Permission denied" -o begun -- ./script
+chmod +x script
+refused 1 "cannot run './script': No such file" -o begun -- ./script
+refused 1 "nothing can be written in '/proc'" -o /proc -- touch ran
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	chmod 755 .
+	mkdir own
+	status=0
+	setpriv --reuid 65534 --clear-groups "$ASSAY" variance record -o own -- touch "$directory/ran" 2>told || status=$?
+	[ "$status" -eq 1 ] && grep -q "nothing can be written in 'own': Permission denied" told && [ "$(wc -l <told)" -eq 1 ] ||
+		fail "status $status: $(cat told)"
+fi
+[ ! -e ran ] || fail 'the program was run without records'
+
 status=0
 "$ASSAY" variance record -o missing/records -- true 2>told || status=$?
 [ "$status" -eq 1 ] || fail "status $status without the directory's parent"

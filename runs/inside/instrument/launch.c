@@ -4,6 +4,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
@@ -94,19 +95,22 @@ enum assay_status launch_program(char *const *words, int out, int *status, struc
 	return failed ? assay_fail_errno(err, failed, "cannot run '%s'", words[0]) : ASSAY_OK;
 }
 
+enum assay_status launch_ended(const char *program, int status, struct assay_error *err)
+{
+	if (WIFSIGNALED(status))
+		return assay_fail(err, ASSAY_E_IO, "'%s' was killed by signal %d (%s)", program, WTERMSIG(status),
+				  strsignal(WTERMSIG(status)));
+	if (WEXITSTATUS(status) != 0)
+		return assay_fail(err, ASSAY_E_IO, "'%s' ended with status %d", program, WEXITSTATUS(status));
+	return ASSAY_OK;
+}
+
 enum assay_status launch_checked(char *const *words, struct assay_error *err)
 {
 	int status = 0;
 	enum assay_status st = launch_program(words, -1, &status, err);
 
-	if (st)
-		return st;
-	if (WIFSIGNALED(status))
-		return assay_fail(err, ASSAY_E_IO, "'%s' was killed by signal %d (%s)", words[0], WTERMSIG(status),
-				  strsignal(WTERMSIG(status)));
-	if (WEXITSTATUS(status) != 0)
-		return assay_fail(err, ASSAY_E_IO, "'%s' ended with status %d", words[0], WEXITSTATUS(status));
-	return ASSAY_OK;
+	return st ? st : launch_ended(words[0], status, err);
 }
 
 void launch_variable(const char *name, const char *value)
@@ -120,13 +124,20 @@ void launch_variable(const char *name, const char *value)
 enum assay_status launch_directory(const char *path, unsigned mode, const char *variable, struct assay_error *err)
 {
 	enum assay_status st = file_make_directory(path, mode, err);
-	char *absolute = st ? NULL : realpath(path, NULL);
+	char *absolute = st ? NULL : realpath(path, NULL), *file = mem_format("%s/.assay-XXXXXX", path);
+	int fd = absolute ? mkostemp(file, O_CLOEXEC) : -1;
 
 	if (!st && !absolute)
 		st = assay_fail_errno(err, errno, "cannot find '%s'", path);
+	else if (!st && fd < 0)
+		st = assay_fail_errno(err, errno, "nothing can be written in '%s'", path);
+	if (fd >= 0) {
+		close(fd);
+		unlink(file);
+	}
 	if (!st)
 		launch_variable(variable, absolute);
-	free(absolute);
+	mem_free(absolute, file);
 	return st;
 }
 
@@ -148,6 +159,9 @@ enum assay_status launch_find(const char *program, char **path, struct assay_err
 	const char *list = getenv("PATH");
 
 	if (strchr(program, '/')) {
+		if (access(program, X_OK) != 0)
+			return errno == ENOENT ? assay_fail(err, ASSAY_E_NOTFOUND, "there is no program '%s'", program)
+					       : assay_fail_errno(err, errno, "cannot run '%s'", program);
 		*path = mem_string(program);
 		return ASSAY_OK;
 	}
