@@ -4,6 +4,7 @@
 #include "runs/inside/record/record_pack.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -38,6 +39,81 @@ static void test_what_is_written_is_read(void **state)
 		assert_true(s.values[2 * i] == (double)(2 * (i % 10000) + i / 10000));
 		assert_true(s.values[2 * i + 1] != s.values[2 * i + 1]);
 	}
+	samples_release(&s);
+}
+
+/* ---- who reads while a file is begun ---- */
+
+#define BEGUN_FILES 300u
+
+/* Looks at each of the files as soon as its first byte is there. Returns the number of those whose header was not whole. */
+static void *look_at_beginnings(void *argument)
+{
+	char path[600];
+	size_t torn = 0;
+
+	for (unsigned n = 0; n < BEGUN_FILES; n++) {
+		const volatile struct record_header *h;
+		struct record_header copy;
+		struct stat info = { .st_size = 0 };
+		int file = -1;
+
+		snprintf(path, sizeof(path), "%s/%d-%u.samples", (const char *)argument, (int)getpid(), n);
+		while (file < 0)
+			file = open(path, O_RDONLY);
+		while (fstat(file, &info) == 0 && info.st_size < (off_t)sizeof(copy))
+			;
+		h = mmap(NULL, 4096, PROT_READ, MAP_SHARED, file, 0);
+		close(file);
+		while (!h->magic[0])
+			;
+		memcpy(&copy, (const void *)(uintptr_t)h, sizeof(copy));
+		torn += copy.check != record_header_check(&copy);
+		munmap((void *)(uintptr_t)h, 4096);
+	}
+	return (void *)torn;
+}
+
+static void test_begun_whole(void **state)
+{
+	struct record_writer w;
+	pthread_t reader;
+	void *torn;
+
+	(void)state;
+	assert_int_equal(pthread_create(&reader, NULL, look_at_beginnings, (void *)(uintptr_t)options.directory), 0);
+	for (unsigned i = 0; i < BEGUN_FILES; i++) {
+		assert_int_equal(record_open(&w, &options), 0);
+		record_close(&w);
+	}
+	pthread_join(reader, &torn);
+	assert_null(torn);
+}
+
+/* Another file in its place is not written to, and what is mapped is not taken for that one. */
+static void test_replaced(void **state)
+{
+	struct record_writer w;
+	struct record_thread t = { 0 };
+	struct stat other;
+	struct samples s;
+	FILE *f;
+
+	(void)state;
+	assert_int_equal(record_open(&w, &options), 0);
+	record_function(&w, 1, "m", "f");
+	assert_true(put(&w, &t, 0, 0, 0));
+	assert_int_equal(rename(w.path, "elsewhere"), 0);
+	f = fopen(w.path, "w");
+	assert_non_null(f);
+	fclose(f);
+	for (uint64_t i = 1; i < 20000; i++) /* several chunks */
+		assert_true(put(&w, &t, 0, i, i));
+	record_close(&w);
+	assert_int_equal(stat(w.path, &other), 0);
+	assert_int_equal(other.st_size, 0);
+	read_file("elsewhere", &s);
+	assert_int_equal(s.n, 20000);
 	samples_release(&s);
 }
 
@@ -544,6 +620,8 @@ int suite_record(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCRATCH_TEST(test_what_is_written_is_read),
+		SCRATCH_TEST(test_begun_whole),
+		SCRATCH_TEST(test_replaced),
 		SCRATCH_TEST(test_threads_do_not_wait),
 		SCRATCH_TEST(test_killed),
 		SCRATCH_TEST(test_fork),

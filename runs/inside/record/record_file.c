@@ -127,12 +127,28 @@ uint64_t record_file_bytes(const struct record_writer *w)
 
 /* ---- its descriptor, for when the file can no longer be opened ---- */
 
-static bool file_is_kept(const struct record_writer *w)
+static bool is_own(const struct record_writer *w, long file)
 {
 	struct stat now;
 
-	return w->kept >= 0 && record_system_call(SYS_fstat, w->kept, (long)&now, 0, 0, 0, 0) == 0 && now.st_dev == w->device &&
+	return file >= 0 && record_system_call(SYS_fstat, file, (long)&now, 0, 0, 0, 0) == 0 && now.st_dev == w->device &&
 	       now.st_ino == w->inode;
+}
+
+static bool file_is_kept(const struct record_writer *w)
+{
+	return is_own(w, w->kept);
+}
+
+/* By its name; a descriptor, or -errno. What is mapped is this file alone, whoever has put another one there meanwhile. */
+static long file_open(const struct record_writer *w)
+{
+	long file = record_system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0, 0, 0);
+
+	if (file < 0 || is_own(w, file))
+		return file;
+	record_system_call(SYS_close, file, 0, 0, 0, 0, 0);
+	return -ESTALE;
 }
 
 /* At a number that the program does not use; not at all where numbers do not go so high. */
@@ -154,21 +170,33 @@ void record_file_let_go(struct record_writer *w)
 	w->kept = -1;
 }
 
+/* The magic last: whoever reads meanwhile sees a file that is not begun, or the whole header. */
 static void header_write(const struct record_writer *w, struct record_header *header, uint64_t pid)
 {
-	memcpy(header->magic, RECORD_MAGIC, sizeof(header->magic));
-	header->version = w->options.packed ? RECORD_VERSION_PACKED : w->options.brief ? RECORD_VERSION_BRIEF : RECORD_VERSION;
-	header->back_end = w->options.back_end;
-	header->header_bytes = RECORD_PAGE_BYTES;
-	header->names_bytes_max = w->options.names_bytes_max;
-	header->chunk_bytes = w->options.chunk_bytes;
-	header->n_counters = w->options.n_counters;
-	header->pid = pid;
-	header->started_ns = record_clock_ns(CLOCK_REALTIME);
-	header->started_ticks = w->own_clock ? record_ticks() : 0;
-	header->ticks_per_s = header->ticks_per_s_first = w->options.ticks_per_s;
-	header->level = w->in_memory ? RECORD_LEVEL_ALL : w->options.level; /* nobody else sees that memory */
-	header->check = record_header_check(header);
+	struct record_header new = {
+		.magic = RECORD_MAGIC,
+		.version = w->options.packed  ? RECORD_VERSION_PACKED
+			   : w->options.brief ? RECORD_VERSION_BRIEF
+					      : RECORD_VERSION,
+		.back_end = w->options.back_end,
+		.header_bytes = RECORD_PAGE_BYTES,
+		.names_bytes_max = w->options.names_bytes_max,
+		.chunk_bytes = w->options.chunk_bytes,
+		.n_counters = w->options.n_counters,
+		.pid = pid,
+		.started_ns = record_clock_ns(CLOCK_REALTIME),
+		.started_ticks = w->own_clock ? record_ticks() : 0,
+		.ticks_per_s = w->options.ticks_per_s,
+		.ticks_per_s_first = w->options.ticks_per_s,
+		.level = w->in_memory ? RECORD_LEVEL_ALL : w->options.level, /* nobody else sees that memory */
+	};
+	uint64_t magic;
+
+	new.check = record_header_check(&new);
+	memcpy(&magic, new.magic, sizeof(magic));
+	memset(new.magic, 0, sizeof(new.magic));
+	*header = new;
+	__atomic_store_n((uint64_t *)(void *)header->magic, magic, __ATOMIC_RELEASE);
 }
 
 /* What has been written there once can be written again, whatever happens to the disk meanwhile. */
@@ -236,7 +264,7 @@ int record_file_begin(struct record_writer *w)
  * descriptor is checked, but a thread of the program might put a file of its own there the moment after. */
 int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes, bool fresh)
 {
-	long opened = w->in_memory ? 0 : record_system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
+	long opened = w->in_memory ? 0 : file_open(w);
 	int failed;
 
 	if (w->in_memory)
@@ -255,7 +283,7 @@ int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes
 /* A part of a file that is kept in memory. 0 or an errno. */
 int record_file_write(const struct record_writer *w, uint64_t offset, uint64_t bytes)
 {
-	long opened = record_system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0), n = 0;
+	long opened = file_open(w), n = 0;
 	uint64_t end = offset + bytes;
 
 	if (is_beyond_limit(end))
