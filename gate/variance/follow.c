@@ -1,6 +1,5 @@
 #include "gate/variance/follow.h"
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/order.h"
@@ -40,8 +39,10 @@ struct followed {
 	bool refused;		     /* and that was said */
 	bool here;		     /* its process runs on this host */
 	bool ended;
-	double quiet_s;	      /* since it grew */
-	struct place *places; /* [n] */
+	struct timespec written; /* the file, at the last look; */
+	double written_s;	 /* by the monotonic clock, when that was first seen */
+	uint64_t process_ticks;	 /* when its process began, as this host's kernel says; 0: it was not there */
+	struct place *places;	 /* [n] */
 	size_t n, capacity;
 	uint64_t seen; /* chunks */
 };
@@ -52,27 +53,28 @@ struct follow {
 	double window_s;
 	struct followed *files; /* [n], by path */
 	size_t n, capacity;
+	double clock_s;	   /* that the clock was ahead of the monotonic one to begin with: it may be set later on */
 	uint64_t began_ns; /* of the first process, once there is one */
 	bool began;
 	bool waits;	     /* for that, and has said so */
 	uint64_t windows;    /* so far */
 	bool ran;	     /* a process was running at the last one; */
 	double first_late_s; /* when what that did not need began; INFINITY: there is nothing; */
-	double next_s;	     /* and when the next one is over where there is nothing, by the monotonic clock */
+	double next_s;	     /* and when the next one is over at the latest, by the monotonic clock */
 	char host[65];
 };
 
-static double now_s(void)
+static double now_s(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_REALTIME, &t);
+	clock_gettime(clock, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static double monotonic_s(void)
 {
-	return (double)clock_monotonic_ns() / 1e9;
+	return now_s(CLOCK_MONOTONIC);
 }
 
 static void sleep_s(double s)
@@ -90,6 +92,7 @@ struct follow *follow_new(const char *const *names, size_t n, double window_s)
 	f->names = names;
 	f->n_names = n;
 	f->window_s = window_s;
+	f->clock_s = now_s(CLOCK_REALTIME) - monotonic_s();
 	if (uname(&host) == 0)
 		memcpy(f->host, host.nodename, sizeof(f->host) - 1);
 	return f;
@@ -106,7 +109,40 @@ void follow_free(struct follow *f)
 
 double follow_lag(const struct follow *f, const struct follow_window *w)
 {
-	return now_s() - (double)f->began_ns / 1e9 - w->to_s;
+	return f->clock_s + monotonic_s() - (double)f->began_ns / 1e9 - w->to_s;
+}
+
+/* ---- a process ---- */
+
+static bool process_find(uint64_t pid, struct process *out)
+{
+	char id[24];
+
+	snprintf(id, sizeof(id), "%llu", (unsigned long long)pid);
+	return pid <= INT32_MAX && process_read(id, out);
+}
+
+/* When the process of the file began, as this host's kernel says; 0: it is not there. Where it was killed, another one may have its number:
+ * that is told by the clock, and only once, for that may be set. */
+static uint64_t process_begin(const struct record_header *h)
+{
+	double machine_s = now_s(CLOCK_REALTIME) - now_s(CLOCK_BOOTTIME), began_s;
+	struct process now;
+
+	if (!process_find(h->pid, &now))
+		return 0;
+	began_s = machine_s + (double)now.start_ticks / (double)sysconf(_SC_CLK_TCK);
+	return began_s > (double)h->started_ns / 1e9 + SET_S ? 0 : now.start_ticks;
+}
+
+/* Unless it is in another name space. */
+static bool has_ended(const struct followed *f)
+{
+	struct process now;
+
+	if (!f->header.pid || f->header.pid > INT32_MAX || (kill((pid_t)f->header.pid, 0) != 0 && errno == ESRCH))
+		return true;
+	return process_find(f->header.pid, &now) && now.start_ticks != f->process_ticks;
 }
 
 /* ---- a file ---- */
@@ -181,6 +217,7 @@ static bool is_known(struct follow *all, struct followed *f, int file, struct as
 	} else if (samples_parse(f->path, bytes.bytes, bytes.size, &s, err) == ASSAY_OK) {
 		host = samples_info(&s, "host");
 		f->here = !host || strcmp(host, all->host) == 0;
+		f->process_ticks = f->here ? process_begin(&f->header) : 0;
 		f->known = true;
 		samples_release(&s);
 	}
@@ -210,31 +247,30 @@ static void place_look(const struct followed *f, int file, struct place *p)
 	    ((double)first.sample.start + (double)first.sample.duration - (double)f->header.started_ticks) / (double)f->header.ticks_per_s;
 }
 
-/* Unless it is in another name space. Where it was killed, another one may have its number. */
-static bool has_ended(const struct record_header *h)
+/* For how long nothing has been written. */
+static double quiet_s(struct followed *f, const struct stat *info)
 {
-	struct process now;
-	struct timespec up;
-	char id[24];
-
-	snprintf(id, sizeof(id), "%llu", (unsigned long long)h->pid);
-	if (!h->pid || h->pid > INT32_MAX || (kill((pid_t)h->pid, 0) != 0 && errno == ESRCH))
-		return true;
-	clock_gettime(CLOCK_BOOTTIME, &up);
-	return process_read(id, &now) &&
-	       now_s() - (double)up.tv_sec + (double)now.start_ticks / (double)sysconf(_SC_CLK_TCK) > (double)h->started_ns / 1e9 + SET_S;
+	if (f->written.tv_sec != info->st_mtim.tv_sec || f->written.tv_nsec != info->st_mtim.tv_nsec) {
+		f->written = info->st_mtim;
+		f->written_s = monotonic_s();
+	}
+	return fmax(now_s(CLOCK_REALTIME) - (double)info->st_mtim.tv_sec, monotonic_s() - f->written_s);
 }
 
-/* Chunks that have begun since; whether the process has ended. */
-static void file_look(struct follow *all, struct followed *f, int file)
+/* Chunks that have begun since; whether the process has ended. False: the file is not what it was. */
+static bool file_look(struct follow *all, struct followed *f, int file)
 {
 	struct record_header h;
 	struct stat info;
 	uint64_t end;
+	double quiet;
 
-	if (pread(file, &h, sizeof(h), 0) != sizeof(h) || fstat(file, &info) != 0 || !h.ticks_per_s)
-		return;
+	if (pread(file, &h, sizeof(h), 0) != sizeof(h) || fstat(file, &info) != 0 || !h.ticks_per_s ||
+	    memcmp(&h, &f->header, RECORD_CHECKED_BYTES) != 0)
+		return false;
 	end = info.st_size < (off_t)SAMPLES_FILE_BYTES_MAX ? (uint64_t)info.st_size : SAMPLES_FILE_BYTES_MAX;
+	if (f->seen && place_of(f, f->seen - 1) >= end)
+		return false;
 	f->header.chunks = h.chunks;
 	f->header.ticks_per_s = h.ticks_per_s;
 	f->header.level = h.level;
@@ -243,12 +279,9 @@ static void file_look(struct follow *all, struct followed *f, int file)
 	for (size_t i = 0; i < f->n; i++)
 		if (isnan(f->places[i].begun_s))
 			place_look(f, file, &f->places[i]);
-	f->quiet_s = now_s() - (double)info.st_mtim.tv_sec;
-	f->ended = h.finished == 1;
-	if (!f->here)
-		f->ended |= f->quiet_s > ELSEWHERE * all->window_s;
-	else if (f->quiet_s > all->window_s)
-		f->ended |= has_ended(&f->header);
+	quiet = quiet_s(f, &info);
+	f->ended = h.finished == 1 || (f->here ? quiet > all->window_s && has_ended(f) : quiet > ELSEWHERE * all->window_s);
+	return true;
 }
 
 /* ---- all of them ---- */
@@ -274,43 +307,65 @@ static enum assay_status files_find(struct follow *f, struct assay_error *err)
 	return st;
 }
 
+/* Why a file is not read is said once. */
+static void file_refuse(struct followed *f, const char *why, follow_remark *remark)
+{
+	if (!f->refused)
+		remark("cannot read '%s': %s", f->path, why);
+	f->refused = true;
+}
+
+/* It is no record file, or not that one any more: what is not told yet never is. */
+static void file_leave(struct followed *f, const char *why, follow_remark *remark)
+{
+	file_refuse(f, why, remark);
+	f->ended = true;
+	f->known = false;
+}
+
+static void file_follow(struct follow *all, struct followed *f, follow_remark *remark)
+{
+	struct assay_error err = { .text = "" };
+	struct stat info = { .st_size = 0 };
+	bool regular;
+	int file = file_open(f->path, &regular);
+
+	if (file < 0 && f->known && errno != EMFILE && errno != ENFILE)
+		file_leave(f, errno == ENOENT ? "it is gone" : strerror(errno), remark);
+	else if (file < 0 && errno != ENOENT)
+		file_refuse(f, strerror(errno), remark);
+	else if (!regular)
+		file_leave(f, "it is not a regular file", remark);
+	else if (file >= 0 && !f->known && !is_known(all, f, file, &err) && !f->refused) {
+		/* One that has just begun is not whole yet. */
+		f->refused = fstat(file, &info) == 0 && quiet_s(f, &info) > all->window_s;
+		if (f->refused)
+			remark("%s", err.text);
+	}
+	if (file >= 0 && f->known && !file_look(all, f, file))
+		file_leave(f, "it was cut off, or another file has taken its place", remark);
+	if (file >= 0)
+		close(file);
+}
+
 /* Returns how many processes have not ended. */
-static size_t files_look(struct follow *f, void (*remark)(const char *fmt, ...) __attribute__((format(printf, 1, 2))))
+static size_t files_look(struct follow *f, follow_remark *remark)
 {
 	size_t running = 0;
 
 	for (size_t i = 0; i < f->n; i++) {
 		struct followed *one = &f->files[i];
-		bool regular = true;
-		int file = one->ended ? -1 : file_open(one->path, &regular);
-		struct assay_error err = { .text = "" };
 
-		if (file < 0) {
-			if (!one->ended && !one->refused && errno != ENOENT) {
-				remark("cannot read '%s': %s", one->path, strerror(errno));
-				one->refused = true;
-			}
+		if (!one->ended)
+			file_follow(f, one, remark);
+		if (!one->known)
 			continue;
-		}
-		if (!regular) {
-			one->ended = true;
-			remark("cannot read '%s': it is not a regular file", one->path);
-		} else if (!one->known && !is_known(f, one, file, &err) && !one->refused) {
-			struct stat info;
-
-			/* One that has just begun is not whole yet. */
-			one->refused = fstat(file, &info) == 0 && now_s() - (double)info.st_mtim.tv_sec > f->window_s;
-			if (one->refused)
-				remark("%s", err.text);
-		}
-		if (one->known) {
-			file_look(f, one, file);
-			running += !one->ended;
-			if (!f->windows && (!f->began || one->header.started_ns < f->began_ns))
-				f->began_ns = one->header.started_ns;
-			f->began = true;
-		}
-		close(file);
+		running += !one->ended;
+		if (!f->windows && (!f->began || one->header.started_ns < f->began_ns))
+			f->began_ns = one->header.started_ns;
+		if (!f->began)
+			f->next_s = monotonic_s() + f->window_s;
+		f->began = true;
 	}
 	return running;
 }
@@ -411,16 +466,17 @@ static void gap_skip(struct follow *f)
 		f->windows = (uint64_t)next;
 }
 
-/* For how long the window goes on. Where nothing is known after the one before, no less than half of it: the clock may have been set. */
+/* For how long the window goes on. Where nothing is known after the one before, as long as half of it takes: a clock may have been set. */
 static double left_s(const struct follow *f, const struct follow_window *w)
 {
-	double by_clock = f->began ? -follow_lag(f, w) : LOOK_S;
+	double left = f->next_s - monotonic_s();
 
-	return f->windows && isinf(f->first_late_s) ? fmax(by_clock, f->next_s - monotonic_s()) : by_clock;
+	if (!f->began)
+		return LOOK_S;
+	return f->windows && isinf(f->first_late_s) ? left : fmin(left, -follow_lag(f, w));
 }
 
-enum assay_status follow_next(struct follow *f, void (*remark)(const char *fmt, ...) __attribute__((format(printf, 1, 2))),
-			      struct follow_window *out, bool *more, struct assay_error *err)
+enum assay_status follow_next(struct follow *f, follow_remark *remark, struct follow_window *out, bool *more, struct assay_error *err)
 {
 	double from_s, left, late, step_s = f->window_s / 2;
 	enum assay_status st;
@@ -432,7 +488,7 @@ enum assay_status follow_next(struct follow *f, void (*remark)(const char *fmt, 
 	for (;;) {
 		st = files_find(f, err);
 		if (st)
-			return st;
+			return f->began ? err->status = ASSAY_E_IO : st; /* it was there */
 		out->running = files_look(f, remark);
 		if (!f->began && !f->waits)
 			remark("waiting for records in '%s'", f->names[0]);

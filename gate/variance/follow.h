@@ -25,11 +25,11 @@ struct follow_level {
 
 /* `names`: files, or directories in which files may still appear; borrowed. */
 struct follow *follow_new(const char *const *names, size_t n, double window_s);
+typedef void follow_remark(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Waits until the next window is over, or all processes have ended; *out is overwritten, fragments_release() what is in it. *more is false
  * when there is no further window, and *out is zeroed. A file that cannot be read is left out, and said by `remark` once. ASSAY_E_NOTFOUND:
- * a directory is not there. */
-enum assay_status follow_next(struct follow *follow, void (*remark)(const char *fmt, ...) __attribute__((format(printf, 1, 2))),
-			      struct follow_window *out, bool *more, struct assay_error *err);
+ * a directory is not there; ASSAY_E_IO: not any more. */
+enum assay_status follow_next(struct follow *follow, follow_remark *remark, struct follow_window *out, bool *more, struct assay_error *err);
 /* Once a window has been analysed: tells processes of this host which counters to take, if they were begun to be told so. `out`: [processes
  * of the window], overwritten by those that were told. Returns how many. */
 size_t follow_ask(struct follow *follow, const struct variance *v, struct follow_level *out);

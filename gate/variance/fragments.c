@@ -482,7 +482,7 @@ static void number_all(struct fragments *f, const struct fragments_window *windo
 
 	for (size_t p = 0; p < f->n_processes; p++)
 		f->processes[p].was = (uint32_t)p;
-	qsort(f->processes, f->n_processes, sizeof(*f->processes), processes_order);
+	order_sort(f->processes, f->n_processes, processes_order);
 	for (size_t p = 0; p < f->n_processes; p++)
 		process_now[f->processes[p].was] = (uint32_t)p;
 	scale_find(f, window);

@@ -154,17 +154,121 @@ ends unset
 cases=$((cases + 1))
 [ "$(grep -c 'no variance' ends.out)" -ge 6 ] && [ "$(wc -l <ends.out)" -le 20 ] || fail "two processes: $(head -n 30 ends.out)"
 
-what='of a process whose clock was set while it ran, windows are over no sooner than time goes by'
+what='a process whose clock was set while it ran'
 mkdir set
 "$ASSAY_VARIANCE" set 1 2 "killed=$$" || fail 'cannot make it'
 touch -d '+1 day' set/*.samples
-"$ASSAY" variance show set --follow --window 1 >set.out 2>set.err &
-analysis=$!
-sleep 3
-kill -9 "$analysis"
-wait "$analysis" 2>/dev/null || :
+ends set
 cases=$((cases + 1))
-[ "$(wc -l <set.out)" -le 100 ] || fail "$(wc -l <set.out) windows in 3 s"
+[ "$(wc -l <ends.out)" -le 20 ] || fail "$(wc -l <ends.out) windows"
+
+what='a clock that is set while it follows'
+cat >clock.c <<'C'
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+	long failed = syscall(SYS_clock_gettime, clock, t), set = 0;
+	FILE *f = clock == CLOCK_REALTIME ? fopen("set_by", "r") : NULL;
+
+	if (f && fscanf(f, "%ld", &set) == 1)
+		t->tv_sec += set;
+	if (f)
+		fclose(f);
+	return (int)failed;
+}
+C
+gcc -O1 -shared -fPIC -o clock.so clock.c || fail 'cannot compile'
+# at_clock ARGUMENT...: assay, by the clock that the file set_by sets.
+at_clock() {
+	ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" LD_PRELOAD="$tmp/clock.so" exec "$ASSAY" "$@"
+}
+# lines FILE N: waits until it has more than so many.
+lines() {
+	for _ in $(seq 200); do
+		[ "$(wc -l <"$1")" -le "$2" ] || return 0
+		sleep .1
+	done
+	return 1
+}
+for set_by in -3600 7200 before; do
+	rm -f stop set_by
+	[ "$set_by" != before ] || echo -3600 >set_by
+	"$ASSAY" variance record -o "clock$set_by" -- ./paced 0 0 2>/dev/null &
+	program=$!
+	until [ -n "$(ls "clock$set_by"/*.samples 2>/dev/null)" ]; do
+		sleep .1
+	done
+	: >clock.jsonl
+	at_clock variance show "clock$set_by" --follow --window 1 --format json >clock.jsonl 2>clock.err &
+	analysis=$!
+	cases=$((cases + 3))
+	lines clock.jsonl 1 || fail "nothing is told ($set_by): $(cat clock.err)"
+	[ "$set_by" = before ] || echo "$set_by" >set_by
+	told=$(wc -l <clock.jsonl)
+	lines clock.jsonl $((told + 3)) || fail "nothing is told after that ($set_by): $(tail -n 1 clock.jsonl | cut -c1-100)"
+	[ "$(wc -l <clock.jsonl)" -le $((told + 20)) ] || fail "more windows than time ($set_by)"
+	kill -0 "$analysis" || fail "it has ended ($set_by): $(cat clock.err)"
+	: >stop
+	wait "$program" || fail 'the program ends in order'
+	wait "$analysis" || fail "it failed: $(cat clock.err)"
+done
+rm -f set_by
+
+# followed DIRECTORY: a program that is recorded there, until windows have been told; the records are $files.
+followed() {
+	: >ends.out
+	rm -f stop
+	"$ASSAY" variance record -o "$1" -- ./paced 0 0 2>/dev/null &
+	program=$!
+	until files=$(ls "$1"/*.samples 2>/dev/null) && [ -n "$files" ]; do
+		sleep .1
+	done
+	"$ASSAY" variance show "$1" --follow --window 1 >ends.out 2>ends.err &
+	analysis=$!
+	cases=$((cases + 1))
+	lines ends.out 1 || fail "nothing is told: $(cat ends.err)"
+}
+# ended STATUS TEXT: it ends by itself while the program runs on, and says why.
+ended() {
+	for _ in $(seq 100); do
+		kill -0 "$analysis" 2>/dev/null || break
+		sleep .1
+	done
+	cases=$((cases + 1))
+	! kill -9 "$analysis" 2>/dev/null || fail 'it does not end'
+	status=0
+	wait "$analysis" || status=$?
+	[ "$status" -eq "$1" ] && grep -q "$2" ends.err && [ "$(wc -l <ends.err)" -le 2 ] || fail "status $status: $(cat ends.err)"
+	: >stop
+	wait "$program" || :
+}
+
+what='records that vanish while they are followed'
+followed vanishes
+mv vanishes elsewhere
+ended 1 "cannot read 'vanishes': No such file"
+followed emptied
+rm $files
+ended 0 "cannot read '$files': it is gone"
+for instead in fifo directory device other shorter; do
+	followed "$instead"
+	case $instead in
+	fifo) rm "$files" && mkfifo "$files" ;;
+	directory) rm "$files" && mkdir "$files" ;;
+	device) ln -sf /dev/zero "$files" ;;
+	other) cp waits/*-0.samples "$instead.copy" 2>/dev/null || cp "$(ls waits/*.samples | head -n 1)" "$instead.copy" && mv "$instead.copy" "$files" ;;
+	shorter) cp "$files" "$instead.copy" && truncate -s 8192 "$instead.copy" && mv "$instead.copy" "$files" ;;
+	esac
+	case $instead in
+	other | shorter) ended 0 "cannot read '$files': it was cut off, or another file has taken its place" ;;
+	*) ended 0 "cannot read '$files': it is not a regular file" ;;
+	esac
+done
 
 what='wrong words'
 run variance show records --follow --region 0:1-2
