@@ -46,10 +46,7 @@ const char *cli_command_name(void)
 static void print_line(const char *name, const char *text, const char *after)
 {
 	fprintf(stderr, "%s: ", name);
-	for (size_t control; *text; text += control ? control : 1) {
-		control = text_control(text);
-		fputc(control ? '?' : *text, stderr);
-	}
+	text_put(text, stderr);
 	fprintf(stderr, "%s\n", after);
 }
 

@@ -27,6 +27,8 @@ size_t json_get_count(const cJSON *object, const char *key);
 
 /* The document as indented text with a final newline, doubles as in text_from_double; free() it. */
 char *json_text(const cJSON *root);
+/* On one line, with numbers as cJSON has them. */
+char *json_line(const cJSON *root);
 
 /* Appends json_text(root) and deletes root. */
 struct buf;

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #define COLUMNS_MAX 120
+#define WRONG_BYTE  "\xef\xbf\xbd" /* the replacement character */
 
 static void add_value(struct buf *out, const cJSON *node, size_t indent);
 
@@ -55,7 +56,7 @@ static void add_mended(struct buf *out, const char *text)
 		else if (length)
 			buf_add(out, text, length);
 		else
-			buf_text(out, "\xef\xbf\xbd");
+			buf_text(out, WRONG_BYTE);
 		text += length ? length : 1;
 		n -= length ? length : 1;
 	}
@@ -217,6 +218,24 @@ char *json_text(const cJSON *root)
 	struct buf out = BUF_INIT;
 
 	add_document(&out, root);
+	return buf_take(&out);
+}
+
+char *json_line(const cJSON *root)
+{
+	char *text = cJSON_PrintUnformatted(root);
+	struct buf out = BUF_INIT;
+
+	ASSAY_BUG_IF(!text);
+	for (size_t n = strlen(text), at = 0, length; at < n; at += length ? length : 1) {
+		length = utf8_length(text + at, n - at);
+		if (length)
+			buf_add(&out, text + at, length);
+		else
+			buf_text(&out, WRONG_BYTE);
+	}
+	buf_char(&out, '\n');
+	cJSON_free(text);
 	return buf_take(&out);
 }
 

@@ -404,6 +404,14 @@ size_t text_control(const char *text)
 	return first < 0x20 || first == 0x7f;
 }
 
+void text_put(const char *text, FILE *to)
+{
+	for (size_t control; *text; text += control ? control : 1) {
+		control = text_control(text);
+		fputc(control ? '?' : *text, to);
+	}
+}
+
 const char *text_shown(const char *text, char *out)
 {
 	size_t n = strnlen(text, TEXT_SHOWN_BYTES), used = n, shown = 0;

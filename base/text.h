@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct buf;
 
@@ -63,6 +64,9 @@ bool text_is_utf8(const char *bytes, size_t n);
 /* Bytes of the control character that text begins with, 0 when it begins with none: those of ASCII, and of Latin-1 as UTF-8 has them, which
  * terminals obey as well ("\u009b" is the beginning of their sequences). */
 size_t text_control(const char *text);
+
+/* Outside text, whose control characters become '?'. */
+void text_put(const char *text, FILE *to);
 
 /* Outside text for a message: on one line (control characters become '?'), cut with "..." when long. `out` needs TEXT_SHOWN_BYTES. */
 #define TEXT_SHOWN_BYTES 80

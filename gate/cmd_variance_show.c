@@ -1,4 +1,5 @@
 /* assay variance show */
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/cmd.h"
@@ -135,11 +136,19 @@ static void window_json(const struct follow_window *w, const struct variance *v,
 	}
 	doc_end(&d);
 	json = document_cjson(&d);
-	text = cJSON_PrintUnformatted(json);
-	puts(text);
-	cJSON_free(text);
+	text = json_line(json);
+	fputs(text, stdout);
+	free(text);
 	cJSON_Delete(json);
 	document_release(&d);
+}
+
+/* A line; names of programs may hold what a terminal obeys. */
+static void say(const char *before, const char *text)
+{
+	fputs(before, stdout);
+	text_put(text, stdout);
+	putchar('\n');
 }
 
 static void window_text(const struct follow_window *w, const struct variance *v, const struct asked *asked)
@@ -154,17 +163,22 @@ static void window_text(const struct follow_window *w, const struct variance *v,
 	for (size_t r = 0; r < v->n_regions; r++) {
 		char *sentence = variance_sentence(v, &v->regions[r]);
 
-		printf("%s%s\n", r ? "          " : "", sentence);
+		say(r ? "          " : "", sentence);
 		free(sentence);
 	}
 	if (waited)
-		printf("          but %s\n", waited);
+		say("          but ", waited);
 	if (waits)
-		printf("          not judged, as it is waiting: %s\n", waits);
+		say("          not judged, as it is waiting: ", waits);
 	mem_free(waits, waited);
-	for (size_t i = 0; i < asked->n; i++)
-		printf("          %s takes counters of level %d of %d from now on\n", v->fragments.processes[asked->levels[i].process].name,
-		       (int)asked->levels[i].level, (int)RECORD_LEVEL_RESOURCES);
+	for (size_t i = 0; i < asked->n; i++) {
+		char *takes =
+		    mem_format("%s takes counters of level %d of %d from now on", v->fragments.processes[asked->levels[i].process].name,
+			       (int)asked->levels[i].level, (int)RECORD_LEVEL_RESOURCES);
+
+		say("          ", takes);
+		free(takes);
+	}
 }
 
 static enum assay_status window_tell(const struct arguments *a, struct follow *follow, struct variance_known *known,

@@ -270,6 +270,21 @@ for instead in fifo directory device other shorter; do
 	esac
 done
 
+what='names of programs are not obeyed by a terminal'
+name=$(printf 'p\302\2331m\033[31m\377')
+cp paced "$name"
+rm -f stop
+(sleep 3; : >stop) &
+"$ASSAY" variance record -o named -- "./$name" 0 0 2>/dev/null || fail 'it failed'
+wait
+"$ASSAY" variance show named --follow --window 1 >named.out 2>&1 || fail "$(cat named.out)"
+"$ASSAY" variance show named --region 0:0-2 >>named.out 2>&1 || fail "$(cat named.out)"
+cases=$((cases + 2))
+! LC_ALL=C grep -q "$(printf '\302\233')" named.out && ! grep -q "$(printf '\033')" named.out || fail "$(cat -v named.out)"
+"$ASSAY" variance show named --follow --window 1 --format json >named.jsonl || fail 'it failed'
+"$ASSAY" variance show named --format json >>named.jsonl || fail 'it failed'
+iconv -f UTF-8 -t UTF-8 named.jsonl >/dev/null || fail "not UTF-8: $(cat -v named.jsonl)"
+
 what='wrong words'
 run variance show records --follow --region 0:1-2
 refused 2 region
