@@ -284,6 +284,49 @@ fi
 # A limit of file size ends it.
 same 153 sh -c 'ulimit -c 0; ulimit -f 1; head -c 9999 /dev/zero >large'
 
+# Where nothing is recorded any more, or nothing ever was, calls are jumps to what is behind the library: it returns to the program itself.
+if command -v gcc >/dev/null; then
+	cat >behind.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+int fdatasync(int fd)
+{
+	Dl_info from;
+
+	(void)fd;
+	fputs(dladdr(__builtin_return_address(0), &from) && strstr(from.dli_fname, "interpose") ? "library\n" : "program\n", stdout);
+	return 0;
+}
+END
+	cat >jumps.c <<'END'
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	int sum = 0;
+
+	(void)argv;
+	for (int i = 0; i < 4; i++) {
+		if (argc > 1 && i == 2)
+			prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+		sum += fdatasync(-1);
+	}
+	return sum;
+}
+END
+	gcc -O1 -shared -fPIC -o behind.so behind.c && gcc -O1 -o jumps jumps.c
+	LD_PRELOAD="$ASSAY_INTERPOSE:$PWD/behind.so" ./jumps >out
+	[ "$(tr '\n' ' ' <out)" = 'library program program program ' ] || fail "calls without records come from: $(cat out)"
+	# shellcheck disable=SC2016 # the inner shell's words
+	"$ASSAY" variance record -o jumps.records --overhead 0 -- sh -c 'LD_PRELOAD=$LD_PRELOAD:$PWD/behind.so exec ./jumps stop' >out 2>told || fail "$(cat told)"
+	[ "$(tr '\n' ' ' <out)" = 'library library program program ' ] || fail "calls after the end of recording come from: $(cat out)"
+fi
+
 # Marks are there when it is recorded, and the computation before marks of one number is a place of its own; at fixed addresses, too.
 if command -v gcc >/dev/null; then
 	for how in -pie -no-pie; do

@@ -254,6 +254,7 @@ static int open_records(void **state)
 						.chunk_bytes = CHUNK_BYTES,
 						.ticks_per_s = 2500000000u };
 
+	interpose_off = false; /* it was loaded without a directory */
 	return scratch_enter(state) || record_open(&writer, &options);
 }
 

@@ -123,6 +123,12 @@ __attribute__((always_inline)) static inline bool interpose_skips(uint64_t key)
 	return true;
 }
 
+/* Nothing is recorded, for good. */
+extern bool interpose_off __attribute__((visibility("hidden")));
+
+/* True: all that is to be done is to call `next`, which is known; asked by a jump to it, for the caller's sake. */
+#define INTERPOSE_JUMPS(key, next) (interpose_skips(key) || (interpose_off && (next)))
+
 /* After that. True: this call is timed, and the caller ends it by interpose_leave(). `name`: static. In between the thread may end, fork
  * or jump away: nothing is held. */
 bool interpose_enter(struct interpose_call *call, uint64_t key, const char *name);

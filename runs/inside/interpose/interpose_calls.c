@@ -184,8 +184,8 @@ static bool futex_waits(long operation)
 	do {                                                                                                                               \
 		const uint64_t key = KEY();                                                                                                \
                                                                                                                                            \
-		return interpose_skips(key) ? next_by_number(number, a, b, c, d, e, f)                                                     \
-					    : slow_by_number(key, name, number, a, b, c, d, e, f);                                         \
+		return INTERPOSE_JUMPS(key, next_by_number) ? next_by_number(number, a, b, c, d, e, f)                                     \
+							    : slow_by_number(key, name, number, a, b, c, d, e, f);                         \
 	} while (0)
 
 long by_number(long number, long a, long b, long c, long d, long e, long f)

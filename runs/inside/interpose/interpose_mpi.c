@@ -481,7 +481,7 @@ static int call_of(const struct row *row, uint64_t key, const word *words, bool 
 	{                                                                                                                                  \
 		const uint64_t key = KEY | class_of(&row_##NAME, (const word[]){ __VA_ARGS__ }, false);                                    \
                                                                                                                                            \
-		if (!is_quick(&row_##NAME) || !interpose_skips(key))                                                                       \
+		if (!(is_quick(&row_##NAME) && interpose_skips(key)) && !(interpose_off && found_##NAME.next[0]))                          \
 			return slow_##NAME(key, __VA_ARGS__);                                                                              \
 		return ((int(*) parameters)(void (*)(void))found_##NAME.next[0])(__VA_ARGS__);                                             \
 	}
@@ -491,7 +491,10 @@ static int call_of(const struct row *row, uint64_t key, const word *words, bool 
 	{                                                                                                                                  \
 		const word words[WORDS_MAX] = { __VA_ARGS__ };                                                                             \
                                                                                                                                            \
-		call_of(&row_##NAME, KEY | class_of(&row_##NAME, words, true), words, true);                                               \
+		if (interpose_off && found_##NAME.next[1])                                                                                 \
+			((void(*) parameters)(void (*)(void))found_##NAME.next[1])(__VA_ARGS__);                                           \
+		else                                                                                                                       \
+			call_of(&row_##NAME, KEY | class_of(&row_##NAME, words, true), words, true);                                       \
 	}
 /* With N arguments, and in Fortran the error behind them. */
 #define CALL(NAME, name, N, KIND, ...)                                                                                                     \

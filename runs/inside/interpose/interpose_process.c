@@ -40,7 +40,7 @@ CALL(int, munmap, (void *at, size_t n), (at, n), NO_FILE, n, NO_ARGS)
 			mode = va_arg(list, mode_t);                                                                                       \
 			va_end(list);                                                                                                      \
 		}                                                                                                                          \
-		return interpose_skips(key) ? next_##name(__VA_ARGS__, mode) : slow_##name(key, __VA_ARGS__, mode);                        \
+		return INTERPOSE_JUMPS(key, next_##name) ? next_##name(__VA_ARGS__, mode) : slow_##name(key, __VA_ARGS__, mode);           \
 	}
 OPEN(open, (const char *path, int flags, ...), (const char *path, int flags), path, flags)
 OPEN(open64, (const char *path, int flags, ...), (const char *path, int flags), path, flags)

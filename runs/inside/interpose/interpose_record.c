@@ -92,9 +92,9 @@ static struct record_writer writer;
 static pthread_key_t at_end;
 static bool forked; /* and the child has not begun a file of its own */
 static bool threads_hidden;
-static bool stopped; /* for good */
-static bool paths;   /* vertices have theirs */
-static bool worked;  /* work is counted, and the file says so */
+bool interpose_off;
+static bool paths;  /* vertices have theirs */
+static bool worked; /* work is counted, and the file says so */
 static char process_name[THREAD_NAME_BYTES];
 
 /* Modules that count (runs/inside/features/counting/) count in this one, or this library reads that of the program. */
@@ -399,7 +399,7 @@ static void path_find(struct interpose_call *call, const char *name)
 
 bool interpose_has_file(void)
 {
-	return !stopped && writer.header && *writer.alive;
+	return !interpose_off && writer.header && *writer.alive;
 }
 
 static bool is_recording(void)
@@ -409,7 +409,8 @@ static bool is_recording(void)
 	if (!forked)
 		return false;
 	forked = false;
-	if (record_fork(&writer, &mine.record) != 0)
+	interpose_off = record_fork(&writer, &mine.record) != 0;
+	if (interpose_off)
 		return false;
 	mine.counting = mine.sites && interpose_counter_begin(&mine.counter);
 	return true;
@@ -420,7 +421,7 @@ bool interpose_enter(struct interpose_call *call, uint64_t key, const char *name
 	struct interpose_site *s;
 	bool timed = false;
 
-	if (interpose_hot.busy || stopped)
+	if (interpose_hot.busy || interpose_off)
 		return false;
 	interpose_hot.busy = true;
 	s = is_recording() ? site_find(key, name) : NULL;
@@ -524,7 +525,7 @@ void interpose_leave(const struct interpose_call *call, int file, uint64_t size,
 	uint32_t vertex = NOT_CHOSEN, edge = NOT_CHOSEN;
 
 	/* The thread has ended, or this is another process than the one that began the call. */
-	if (interpose_hot.busy || stopped || !mine.sites || call->site->key != call->key)
+	if (interpose_hot.busy || interpose_off || !mine.sites || call->site->key != call->key)
 		return;
 	interpose_hot.busy = true;
 	by_chance = chance();
@@ -560,7 +561,7 @@ static void thread_end(void *sites)
 	mine.ended = true;
 	mine.sites = NULL;
 	from_set(INTERPOSE_NO_SITE);
-	if (stopped)
+	if (interpose_off)
 		return;
 	if (mine.counting)
 		interpose_counter_end(&mine.counter, !interpose_has_file());
@@ -575,7 +576,7 @@ static void process_forked(void)
 	if (mine.sites) /* kept, for a handler may have forked while its thread was in a call that is being recorded */
 		memset(mine.sites, 0, THREAD_SITES * sizeof(*mine.sites));
 	mine.n_sites = 0;
-	if (mine.counting && !stopped)
+	if (mine.counting && !interpose_off)
 		interpose_counter_end(&mine.counter, true);
 	mine.counting = false;
 	mine.random ^= record_ticks();
@@ -662,6 +663,7 @@ __attribute__((constructor)) static void interpose_start(void)
 			record_info(&writer, "vertices", "paths");
 		pthread_atfork(NULL, NULL, process_forked);
 	}
+	interpose_off |= !writer.header;
 	errno = before;
 }
 
@@ -670,7 +672,7 @@ void interpose_stop(void)
 	if (interpose_has_file())
 		record_info(&writer, "stopped", "the program restricts its system calls");
 	interpose_finish();
-	stopped = true;
+	interpose_off = true;
 }
 
 void interpose_limit(uint64_t bytes)
@@ -688,6 +690,6 @@ void interpose_finish(void)
 
 __attribute__((destructor)) static void interpose_end(void)
 {
-	if (!stopped)
+	if (!interpose_off)
 		record_close(&writer);
 }

@@ -66,7 +66,7 @@ CALL_OF(NULL, int, __vdprintf_chk, "vdprintf", (int fd, int flag, const char *fo
 		int r;                                                                                                                     \
                                                                                                                                            \
 		va_start(list, format);                                                                                                    \
-		r = interpose_skips(key) ? next_##name arguments : slow_##name(key, WORDS arguments);                                      \
+		r = INTERPOSE_JUMPS(key, next_##name) ? next_##name arguments : slow_##name(key, WORDS arguments);                         \
 		va_end(list);                                                                                                              \
 		return r;                                                                                                                  \
 	}

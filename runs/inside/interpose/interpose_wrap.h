@@ -62,7 +62,7 @@ static inline int64_t result_number(int64_t r)
 	{                                                                                                                                  \
 		const uint64_t key = KEY();                                                                                                \
                                                                                                                                            \
-		return interpose_skips(key) ? next_##name arguments : slow_##name(key, WORDS arguments);                                   \
+		return INTERPOSE_JUMPS(key, next_##name) ? next_##name arguments : slow_##name(key, WORDS arguments);                      \
 	}
 #define CALL(result, name, parameters, arguments, file, size, args)                                                                        \
 	CALL_OF(NULL, result, name, #name, parameters, arguments, file, size, args)
