@@ -11,7 +11,7 @@
 #define SURE	      3	  /* standard errors by which a loss must be more than the least that is told: there are many places to look at */
 #define ORDERS_BETTER 1	  /* of SLOW_SPANS_ORDERS may have as slow a stretch */
 #define BESIDE	      1.2 /* times one piece: what a stretch that is hardly more than that may have beside it by chance */
-#define MOST	      .5  /* of a stretch: long fragments */
+#define MOST	      .5  /* of a stretch: long fragments; of a column: one of them */
 /* Standard deviations beyond chance, of a row with VARIANCE_COLUMNS pieces, and in proportion to the square root of their number: of
  * computation, and of calls, whose times are alike for a while by themselves. */
 #define BEYOND	     5
@@ -88,7 +88,7 @@ struct row {
 	size_t map, process;
 	double *x;     /* [columns] logarithm of how many times as long as usual the work there took; NaN: there was none; -INFINITY: it was
 			* found before */
-	bool *joined;  /* [columns] to the one before, by a fragment that is longer than a column */
+	bool *joined;  /* [columns] to the one before, by a fragment that is most of both */
 	bool *alone;   /* [columns] part of such a fragment, which is slow by itself */
 	double *piece; /* [columns] scratch */
 };
@@ -111,9 +111,14 @@ static void row_fill(const struct variance *v, struct row *row)
 
 		if (f->activity != row->map || f->time_s < v->column_s)
 			continue;
-		for (size_t c = first; c <= last; c++) {
-			row->joined[c] |= c > first;
+		for (size_t c = first, before = last + 1; c <= last; c++) {
+			double part = stretch_part(f, (double)c * v->column_s, (double)(c + 1) * v->column_s);
+
 			row->alone[c] |= slow;
+			if (part * f->time_s < MOST * v->column_s)
+				continue;
+			row->joined[c] |= before + 1 == c;
+			before = c;
 		}
 	}
 }
