@@ -124,7 +124,7 @@ static void window_json(const struct follow_window *w, const struct variance *v,
 	doc_set(&d, "processes", v->fragments.n_processes);
 	doc_set(&d, "fragments", v->fragments.n);
 	doc_set(&d, "coverage", variance_coverage(v));
-	doc_set_bool(&d, "variance", v->n_regions > 0);
+	doc_set_bool(&d, "variance", variance_any(v));
 	variance_regions(v, &d);
 	long_waits_section(v, &d);
 	doc_list(&d, "asked");
@@ -153,7 +153,7 @@ static void say(const char *before, const char *text)
 
 static void window_text(const struct follow_window *w, const struct variance *v, const struct asked *asked)
 {
-	char *waits = long_waits_sentence(v), *waited = v->fragments.n && !v->n_regions ? processor_waits_sentence(v) : NULL;
+	char *waits = long_waits_sentence(v), *waited = v->fragments.n && !variance_any(v) ? processor_waits_sentence(v) : NULL;
 
 	printf("%8.1f s to %.1f s  ", w->from_s, w->to_s);
 	if (!v->fragments.n)

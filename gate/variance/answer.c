@@ -83,6 +83,11 @@ static bool may_be_work(const struct region *r)
 	return r->verified < .5 && r->activity == ACTIVITY_COMPUTATION;
 }
 
+bool variance_any(const struct variance *v)
+{
+	return v->n_regions && !v->regions[0].work;
+}
+
 static double times_of(const struct region *r)
 {
 	return r->expected_s > 0 ? r->time_s / r->expected_s : (double)NAN;
@@ -148,10 +153,18 @@ static void answer_chance(const struct variance *v, struct document *d)
 	mem_free(lost, from, to);
 }
 
+static void answer_likely_work(const struct variance *v, const struct region *r, struct document *d)
+{
+	char *text = variance_sentence(v, r);
+
+	doc_line(d, "%s; to know, build the program by 'assay variance build' and record it again", text);
+	free(text);
+}
+
 static void answer_nothing(const struct variance *v, struct document *d)
 {
 	char *least = variance_seconds(v->least_s), *waits = long_waits_sentence(v), *waited = processor_waits_sentence(v);
-	bool doubtful = variance_coverage(v) < VARIANCE_FEW || waiting_share(v) > 1 - VARIANCE_FEW || waits || waited ||
+	bool doubtful = v->n_regions || variance_coverage(v) < VARIANCE_FEW || waiting_share(v) > 1 - VARIANCE_FEW || waits || waited ||
 			v->chance.time_s > DOUBTFUL * v->chance.expected_s;
 	struct buf text = BUF_INIT;
 
@@ -167,6 +180,8 @@ static void answer_nothing(const struct variance *v, struct document *d)
 	doc_answer(d, doubtful ? DOC_DOUBTFUL : DOC_GOOD, "", "%s", text.bytes);
 	if (waited) /* where it is so all along, nothing shows what is usual */
 		doc_line(d, "but %s", waited);
+	if (v->n_regions)
+		answer_likely_work(v, &v->regions[0], d);
 	if (v->chance.fragments)
 		answer_chance(v, d);
 	buf_release(&text);
@@ -203,8 +218,12 @@ char *variance_sentence(const struct variance *v, const struct region *r)
 {
 	char *who = variance_processes(v, r), *why = variance_why(v, r), *lost = lost_text(r);
 	char *when = when_text(v, r), *times = times_text(r);
-	char *text = mem_format("%s lost %s in %s %s, in which it took %s times as long as usual%s%s", who, lost,
-				activity_text(r->activity), when, times, *why ? ": " : "", why);
+	char *text = r->work
+			 ? mem_format("%s most likely had more work to do %s, which nothing counted: computation took %s times as long as "
+				      "usual, %s longer, on the processor",
+				      who, when, times, lost)
+			 : mem_format("%s lost %s in %s %s, in which it took %s times as long as usual%s%s", who, lost,
+				      activity_text(r->activity), when, times, *why ? ": " : "", why);
 
 	mem_free(times, who, why, lost, when);
 	return text;
@@ -317,6 +336,7 @@ static void region_row(const struct variance *v, size_t at, struct document *d)
 	doc_set(d, "verified", r->verified);
 	doc_set_bool(d, "throughout", throughout(r));
 	doc_set_bool(d, "marked", r->marked);
+	doc_set_bool(d, "likely_work", r->work);
 	doc_set(d, "caused_by", r->caused_by == VARIANCE_NONE ? DOC_NOTHING : doc_value_size(r->caused_by + 1));
 	doc_set(d, "waited_for", r->waited_for == VARIANCE_NONE ? DOC_NOTHING : doc_value_size(r->waited_for));
 	if (r->caused_by != VARIANCE_NONE)
@@ -324,7 +344,7 @@ static void region_row(const struct variance *v, size_t at, struct document *d)
 	else if (r->waited_for != VARIANCE_NONE)
 		doc_showf(d, NULL, "why", why, "waited for %s", v->fragments.processes[r->waited_for].name);
 	else
-		doc_show(d, NULL, "why", *why ? why : "-");
+		doc_showf(d, NULL, "why", why, "%s%s", r->work ? "more work, most likely: " : "", *why ? why : "-");
 	region_members(v, r, d);
 	region_parts(r, d);
 	mem_free(times, who, why, lost);
@@ -471,14 +491,14 @@ void variance_answer(const struct variance *v, struct document *d)
 		variance_runs_answer(v, d);
 	else if (lock)
 		answer_lock(v, lock, d);
-	else if (v->n_regions)
+	else if (variance_any(v))
 		answer_region(v, &v->regions[0], d);
 	else
 		answer_nothing(v, d);
 	if (!v->fragments.n_runs)
 		answer_work(v, d);
 	variance_missing(v, d);
-	doc_set_bool(d, "variance", v->n_regions > 0 || lock);
+	doc_set_bool(d, "variance", variance_any(v) || lock);
 	doc_set(d, "by_environment", regions_by_environment(v));
 	variance_regions(v, d);
 	parts_section(v, d);

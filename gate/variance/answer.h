@@ -22,6 +22,8 @@ char *variance_children_missing(const struct fragments *fragments, size_t run, s
 void variance_runs_answer(const struct variance *v, struct document *d);
 /* Its regions alone. */
 void variance_regions(const struct variance *v, struct document *d);
+/* Something was slow, and not only more work, as far as can be told. */
+bool variance_any(const struct variance *v);
 /* Time in clusters of repeated fixed work / time of all threads without waiting. */
 double variance_coverage(const struct variance *v);
 /* "rank 1 lost 3.2 s in computation from 20.1 s to 26.0 s, in which ...". free() it. */

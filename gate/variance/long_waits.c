@@ -175,7 +175,7 @@ const struct long_wait *long_waits_leading(const struct variance *v)
 		const struct long_wait *w = &v->waits[i];
 		const struct fragment_process *p = &v->fragments.processes[w->process];
 
-		if (v->n_regions && (v->regions[0].marked || w->loss_s <= v->regions[0].estimated_s))
+		if (variance_any(v) && (v->regions[0].marked || w->loss_s <= v->regions[0].estimated_s))
 			return NULL;
 		if (w->lock && w->to_s - w->from_s <= CONFINED * (p->end_s - p->start_s))
 			return w;

@@ -15,6 +15,7 @@
 #define TOGETHER  .5  /* of the time in which either was slow, in which both were: one region */
 #define EXPLAINED .5  /* of what another process waited, which is enough to be what it waited for */
 #define ALIKE	  1.5 /* times as much lost in the same time */
+#define MORE_WORK 4   /* times as slow on the processor: caches, memory and siblings that others use do not do that */
 #define FOLLOWED  .5  /* of a region's time, in which another process was slow: they waited for it */
 
 static bool together(const struct region *r, const struct region_member *m)
@@ -407,15 +408,26 @@ static void causes_follow(struct variance *v)
 			v->regions[r].caused_by = slow_meanwhile(v, &v->regions[r], v->regions[r].waited_for);
 }
 
-/* What is the consequence of another region stands behind those that are not. */
+/* Between the same calls programs do the one thing now, another then. */
+static bool likely_work(const struct region *r)
+{
+	double processor_s = 0;
+
+	for (size_t i = 0; i < r->why.n; i++)
+		processor_s += r->why.parts[i].cause == LOSS_PROCESSOR ? r->why.parts[i].impact_s : 0;
+	return r->activity == ACTIVITY_COMPUTATION && !r->marked && r->verified < .5 && r->time_s >= MORE_WORK * r->expected_s &&
+	       processor_s >= EXPLAINED * r->why.loss_s;
+}
+
+/* What was slow stands before what most likely was more work, and that before what is the consequence of another region. */
 static void causes_first(struct variance *v)
 {
 	struct region *sorted = mem_new(v->n_regions, sizeof(*sorted));
 	size_t *now = mem_new(v->n_regions, sizeof(*now)), n = 0;
 
-	for (int consequences = 0; consequences < 2; consequences++)
+	for (int group = 0; group < 3; group++)
 		for (size_t r = 0; r < v->n_regions; r++)
-			if ((v->regions[r].caused_by != VARIANCE_NONE) == consequences) {
+			if ((v->regions[r].caused_by != VARIANCE_NONE ? 2 : v->regions[r].work) == group) {
 				now[r] = n;
 				sorted[n++] = v->regions[r];
 			}
@@ -484,6 +496,8 @@ enum assay_status regions_find(struct variance *v, const struct variance_options
 
 void regions_follow(struct variance *v)
 {
+	for (size_t r = 0; r < v->n_regions; r++)
+		v->regions[r].work = likely_work(&v->regions[r]);
 	causes_follow(v);
 	causes_first(v);
 }

@@ -77,6 +77,7 @@ struct region {
 	size_t waited_for; /* process that the first one waited for, by the calls' partners; VARIANCE_NONE: they do not say */
 	bool waits;	   /* messages, whose loss is a consequence of what others did */
 	bool marked;
+	bool work;	  /* most likely more of it, which nothing counted: on the processor, and too slow for anything else */
 	const char *peer; /* "ADDRESS:PORT" that most of what it lost in messages was for; NULL: that is not known */
 	struct breakdown why;
 };
@@ -108,7 +109,7 @@ struct variance {
 	double verified_s;	       /* of that, where the work is known */
 	double least_s, threshold;
 	bool known;		/* what is usual in computation is known from windows before */
-	struct region *regions; /* [n_regions], a marked one, then the most expensive first, then consequences of others */
+	struct region *regions; /* [n_regions], a marked one, then the most expensive first, then more work, then consequences of others */
 	size_t n_regions;
 	struct long_wait *waits; /* [n_waits], the most expensive first; only such as cost least_s */
 	size_t n_waits;

@@ -616,7 +616,7 @@ static void remedies(const struct versus *v, struct document *d)
 
 static void slow_places(const char *who, const struct variance *run, struct document *d)
 {
-	const struct region *r = run->n_regions ? &run->regions[0] : NULL;
+	const struct region *r = variance_any(run) ? &run->regions[0] : NULL;
 	char *processes, *why, *lost;
 
 	if (!r)

@@ -92,6 +92,15 @@ made more 2 3 1:1:2:work:1.5
 run variance show "$tmp/more"
 expect_status 0
 expect_stdout 'rank 1 lost' 'it may have been more of it'
+made much 2 3 1:1:2:work:8
+run variance show "$tmp/much"
+expect_stdout 'no variance above 15 %' 'rank 1 most likely had more work to do from' 'more work, most likely: '
+run variance show "$tmp/much" --format json
+expect_json .variance false
+expect_json '.regions[0].likely_work' true
+made slow 2 3 1:1:2:queue:8
+run variance show "$tmp/slow"
+expect_stdout 'rank 1 lost' 'waiting for a processor'
 
 what='wrong words'
 run variance show
