@@ -244,6 +244,7 @@ static void process_describe(const struct samples *s, struct fragment_process *p
 	p->started_ticks = s->started_ticks;
 	p->tick_s = s->ns_per_tick / 1e9;
 	p->dropped = s->dropped;
+	p->dropped_why = mem_string(samples_info(s, "dropped") ? samples_info(s, "dropped") : "");
 	p->finished = s->finished;
 	p->truncated = s->truncated;
 	p->children = samples_children(s, &p->n_children);
@@ -257,7 +258,7 @@ static void process_release(struct fragment_process *p)
 {
 	for (size_t i = 0; i < p->n_named; i++)
 		free(p->named[i].name);
-	mem_free(p->named, p->name, p->program, p->arguments, p->host, p->clock, p->children);
+	mem_free(p->named, p->name, p->program, p->arguments, p->host, p->clock, p->children, p->dropped_why);
 }
 
 /* The same process from another file is a copy, or the same file by another name. */

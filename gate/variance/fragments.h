@@ -114,6 +114,7 @@ struct fragment_process {
 	uint32_t was; /* its place among the files that were read */
 	uint32_t run; /* of those that are analysed together */
 	uint64_t dropped;
+	char *dropped_why; /* "": that is not known, or none was */
 	bool finished, truncated;
 	enum basis basis; /* of its computation */
 };

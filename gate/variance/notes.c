@@ -104,19 +104,22 @@ static char *records_lost(const struct fragments *f, double part)
 	struct buf names = BUF_INIT;
 	double lost = 0, kept = 0;
 	size_t processes = 0;
+	const char *why = "";
 	char *text = NULL;
 
 	for (size_t p = 0; p < f->n_processes; p++) {
 		lost += (double)f->processes[p].dropped;
-		if (f->processes[p].dropped)
+		if (f->processes[p].dropped) {
 			name_add(&names, processes++, f->processes[p].name);
+			why = *why ? why : f->processes[p].dropped_why;
+		}
 	}
 	for (size_t i = 0; i < f->n; i++)
 		kept += f->items[i].from == FRAGMENT_NO_SITE;
 	if (lost > part * (lost + kept))
-		text = mem_format("there was no room for %.0f record%s of %s (a full disk, or a limit on the size of files): what happened "
-				  "then is not in this answer, and not in its coverage",
-				  lost, lost == 1 ? "" : "s", names.bytes);
+		text = mem_format("%.0f call%s of %s could not be recorded (%s): what happened then is not in this answer, and not in its "
+				  "coverage",
+				  lost, lost == 1 ? "" : "s", names.bytes, *why ? why : "a full disk, or a limit on the size of files");
 	buf_release(&names);
 	return text;
 }

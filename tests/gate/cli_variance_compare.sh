@@ -101,11 +101,11 @@ for name in cut missing lost; do
 done
 compared same same "$tmp/old" "$tmp/few"
 run variance compare "$tmp/old" "$tmp/lost"
-expect_stdout 'of the candidate, there was no room for 65536 records of rank ' 'record it again'
+expect_stdout 'of the candidate, 65536 calls of rank ' 'could not be recorded (a full disk' 'record it again'
 run variance compare "$tmp/missing" "$tmp/old"
 expect_stdout 'of the baseline, 1 of 2 ranks left no records here'
 run variance show "$tmp/few"
-expect_stdout 'there was no room for 1 record' 'not in its coverage'
+expect_stdout '1 call of rank ' 'could not be recorded' 'not in its coverage'
 
 what='a clock that was set while one of them ran'
 made one one

@@ -70,6 +70,21 @@ status=0
 [ "$status" -eq 2 ] || fail "status $status of two runs in one directory"
 grep -q 'was recorded in another run than files before it' told || fail "$(cat told)"
 
+# Call sites beyond what there is room for, in a thread and in the process: what is not recorded is said with its reason.
+for sites in 1400 1800; do
+	{
+		echo '#include <unistd.h>'
+		echo 'int main(void) { int bad = 0;'
+		yes 'bad += write(1, "", 0) != 0;' | head -n "$sites"
+		echo 'return bad != 0; }'
+	} >sites.c
+	gcc -o sites.$sites sites.c
+	"$ASSAY" variance record -o records.$sites -- ./sites.$sites 2>told || fail "$(cat told)"
+	"$ASSAY" variance show records.$sites >shown || fail "$(cat shown)"
+done
+"$ASSAY" variance show records.1400 | grep 'could not be recorded' && fail 'room for 1,400 call sites expected'
+grep -q ' calls of process .* could not be recorded (more call sites than there is room for)' shown || fail "$(cat shown)"
+
 # One directory is one run: a second one would be taken for other processes of it.
 status=0
 ls records >before

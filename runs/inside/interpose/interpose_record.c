@@ -61,6 +61,7 @@ struct thread_state {
 	struct interpose_site *sites; /* NULL: none yet. Then, in the same mapping, `packing` */
 	uint64_t *packing;	      /* [PACK_WORDS] */
 	uint32_t n_sites;
+	bool wiped; /* `sites`, in children, by the kernel */
 	bool ended; /* the thread's destructors have run */
 	uint8_t from_log2;
 	uint64_t end; /* of the call `from` */
@@ -147,11 +148,12 @@ static bool sites_begin(void)
 	at = mmap(NULL, THREAD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at == MAP_FAILED) {
 		mine.ended = true; /* not at each of its calls again */
+		record_say_why(&writer, "no memory for a thread's call sites");
 		record_drop(&writer, &mine.record);
 		errno = before;
 		return false;
 	}
-	madvise(at, THREAD_BYTES, MADV_WIPEONFORK);
+	mine.wiped = madvise(at, THREAD_BYTES, MADV_WIPEONFORK) == 0; /* since Linux 4.14 */
 	errno = before;
 	mine.sites = at;
 	mine.packing = (uint64_t *)(void *)(mine.sites + THREAD_SITES);
@@ -173,6 +175,7 @@ static bool site_begin(struct interpose_site *s, uint64_t key, const char *name)
 	uint32_t number = room && !mpi ? interpose_site_number(&writer, key, name, NULL) : INTERPOSE_NO_SITE;
 
 	if (!room || (number == INTERPOSE_NO_SITE && !mpi)) {
+		record_say_why(&writer, "more call sites than there is room for");
 		record_drop(&writer, &mine.record);
 		return false;
 	}
@@ -573,7 +576,7 @@ static void thread_end(void *sites)
 static void process_forked(void)
 {
 	interpose_hot.busy = true;
-	if (mine.sites) /* kept, for a handler may have forked while its thread was in a call that is being recorded */
+	if (mine.sites && !mine.wiped) /* kept, for a handler may have forked while its thread was in a call that is being recorded */
 		memset(mine.sites, 0, THREAD_SITES * sizeof(*mine.sites));
 	mine.n_sites = 0;
 	if (mine.counting && !interpose_off)

@@ -274,8 +274,7 @@ static uint64_t place_of(const struct record_writer *w, uint64_t chunk)
 	return RECORD_PAGE_BYTES + w->options.names_bytes_max + chunk * w->options.chunk_bytes;
 }
 
-/* The first reason is kept. */
-static void record_say_why(struct record_writer *w, const char *why)
+void record_say_why(struct record_writer *w, const char *why)
 {
 	if (!__atomic_exchange_n(&w->said, true, __ATOMIC_RELAXED))
 		record_info(w, "dropped", why);

@@ -113,6 +113,9 @@ const char *record_number(uint64_t value, unsigned base, char out[24]);
 uint64_t record_signals_block(void); /* returns those that were blocked before */
 void record_signals_restore(uint64_t before);
 
+/* Why samples are dropped, as "dropped" about the process; the first reason is kept. */
+void record_say_why(struct record_writer *w, const char *why);
+
 /* Private: counts a dropped sample. */
 static inline void record_drop(struct record_writer *w, struct record_thread *t)
 {
