@@ -6,6 +6,7 @@
 #include "gate/variance/long_waits.h"
 #include "gate/variance/maps.h"
 #include "gate/variance/more_work.h"
+#include "gate/variance/processors.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #define TIMES_TOLD   100
 #define WAITED	     .05  /* of the time, from which the answer says that it was not judged */
 #define DOUBTFUL     2	  /* times as long, though chance may have made it */
+#define MOST	     .5	  /* of the time that was waited for a processor, for which one must have used it to be named */
 #define WHOLE	     .9	  /* of the run, which is all of it */
 #define BESIDE	     1.25 /* threads at the same time, from which their losses are no sum of the run's */
 
@@ -41,6 +43,16 @@ static void calls_with(const struct variance *v, const struct region *r, struct 
 		buf_format(text, ", for %s or the way to it", r->peer ? r->peer : "the other end");
 }
 
+/* Who of the run had the processor that its first process waited for, as far as that is known. */
+static void used_by(const struct variance *v, const struct region *r, double waited_s, struct buf *text)
+{
+	const struct region_member *m = &r->members[0];
+	size_t most = processors_used_more(&v->fragments, m->process, m->from_s, m->to_s, MOST * waited_s);
+
+	if (most != SIZE_MAX)
+		buf_format(text, ", most of it %s", most == m->process ? "its other threads" : v->fragments.processes[most].name);
+}
+
 char *variance_why(const struct variance *v, const struct region *r)
 {
 	struct buf text = BUF_INIT;
@@ -54,6 +66,8 @@ char *variance_why(const struct variance *v, const struct region *r)
 		buf_format(&text, "%s%.0f %% %s", i ? ", " : "", 100 * share, loss_cause_text(r->why.parts[i].cause));
 		if (ends)
 			calls_with(v, r, &text);
+		if (r->why.parts[i].cause == LOSS_CROWDED)
+			used_by(v, r, r->why.parts[i].impact_s, &text);
 	}
 	return buf_take(&text);
 }

@@ -238,11 +238,17 @@ char *long_waits_sentence(const struct variance *v)
 	return NULL;
 }
 
-static const char *who_used(enum loss_cause cause)
+/* free() it. */
+static char *who_used(const struct variance *v, enum loss_cause cause, size_t process, double from_s, double to_s)
 {
-	return cause == LOSS_QUEUE     ? "others used it"
-	       : cause == LOSS_CROWDED ? "the run itself used it"
-				       : "it is not known whether others or the run itself used it";
+	struct processors_used used = processors_used(&v->fragments, process, from_s, to_s);
+	char *others = variance_seconds(used.busy_s - used.own_s), *text;
+
+	text = cause == LOSS_QUEUE     ? mem_format("others used it, for %s of the processors' time meanwhile", others)
+	       : cause == LOSS_CROWDED ? mem_string("the run itself used it")
+				       : mem_string("it is not known whether others or the run itself used it");
+	free(others);
+	return text;
 }
 
 char *processor_waits_sentence(const struct variance *v)
@@ -250,15 +256,16 @@ char *processor_waits_sentence(const struct variance *v)
 	double waited_s;
 	size_t at = processors_waited_most(&v->fragments, 1 - v->threshold, v->least_s, &waited_s);
 	const struct fragment_process *p;
-	char *waited, *text;
+	char *waited, *text, *used;
 
 	if (at >= v->fragments.n_processes)
 		return NULL;
 	p = &v->fragments.processes[at];
 	waited = variance_seconds(waited_s);
+	used = who_used(v, breakdown_queue_cause(v, at, p->start_s, p->end_s, waited_s), at, p->start_s, p->end_s);
 	text = mem_format("%s was ready to run and had no processor for %s, %.0f %% of its time: %s", p->name, waited,
-			  100 * fmin(waited_s / p->thread_s, 1), who_used(breakdown_queue_cause(v, at, p->start_s, p->end_s, waited_s)));
-	free(waited);
+			  100 * fmin(waited_s / p->thread_s, 1), used);
+	mem_free(waited, used);
 	return text;
 }
 

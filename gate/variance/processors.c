@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#define REST   .1 /* of a time, which must be there besides */
 #define LATE_S .1 /* what is told from outside may be behind by so much */
 
 struct moment {
@@ -106,19 +107,54 @@ static double threads_rise(const struct snapshot *s, size_t n, double began_s, d
 	return sum;
 }
 
+/* By all threads of a process; *threads: by the recorded ones, *most: by the one of these that used most. */
+static double process_rise(const struct fragments *f, size_t process, double from_s, double to_s, double *threads, double *most)
+{
+	const struct fragment_process *p = &f->processes[process];
+	const struct snapshot *s = f->snapshots + p->first_snapshot;
+
+	*threads = threads_rise(s, p->n_snapshots, p->start_s, from_s, to_s, most); /* which is a number */
+	return rise(s, p->n_snapshots, ACCOUNT_OWN, p->start_s, from_s, to_s);
+}
+
+static double used_beside(const struct fragments *f, size_t process, size_t other, double from_s, double to_s)
+{
+	double threads, most, own = process_rise(f, other, from_s, to_s, &threads, &most);
+
+	return fmax(own, threads) - (other == process ? most : 0);
+}
+
+size_t processors_used_more(const struct fragments *f, size_t process, double from_s, double to_s, double least_s)
+{
+	double time = to_s - from_s, rest = f->span_s - time, least = least_s;
+	size_t found = SIZE_MAX;
+
+	for (size_t p = 0; rest > REST * time && p < f->n_processes; p++) {
+		double in, more;
+
+		if (!processors_same_host(f, process, p))
+			continue;
+		in = used_beside(f, process, p, from_s, to_s);
+		more = in - (used_beside(f, process, p, 0, f->span_s) - in) / rest * time;
+		if (!(more >= least))
+			continue;
+		least = more;
+		found = p;
+	}
+	return found;
+}
+
 struct processors_used processors_used(const struct fragments *f, size_t process, double from_s, double to_s)
 {
 	struct processors_used out = { .busy_s = host_rise(f, process, ACCOUNT_BUSY, from_s, to_s) };
 	double run = host_rise(f, process, ACCOUNT_RUN, from_s, to_s), first = 0;
 
 	for (size_t p = 0; p < f->n_processes; p++) {
-		const struct snapshot *s = f->snapshots + f->processes[p].first_snapshot;
 		double threads, own, most;
 
 		if (!processors_same_host(f, process, p))
 			continue;
-		threads = threads_rise(s, f->processes[p].n_snapshots, f->processes[p].start_s, from_s, to_s, &most);
-		own = rise(s, f->processes[p].n_snapshots, ACCOUNT_OWN, f->processes[p].start_s, from_s, to_s);
+		own = process_rise(f, p, from_s, to_s, &threads, &most);
 		out.own_s += fmax(threads, own); /* which is a number where one of them is */
 		if (p == process) {
 			out.self_s = threads;

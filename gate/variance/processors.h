@@ -17,6 +17,10 @@ struct processors_used {
 bool processors_same_host(const struct fragments *f, size_t a, size_t b);
 /* O(snapshots of the run). */
 struct processors_used processors_used(const struct fragments *f, size_t process, double from_s, double to_s);
+/* The recorded process on that host that used more of the processors in that time than in as much of the rest of the run, by at least
+ * least_s and more than any other did; `process` itself is meant without the thread that used most. SIZE_MAX: none did, or there is no
+ * rest. O(snapshots of the run). */
+size_t processors_used_more(const struct fragments *f, size_t process, double from_s, double to_s, double least_s);
 /* The process whose threads were ready to run and had no processor for longest, if that is more than `share` of their time, and more than
  * least_s; else SIZE_MAX. */
 size_t processors_waited_most(const struct fragments *fragments, double share, double least_s, double *waited_s);

@@ -69,7 +69,7 @@ static void waited(void **state)
 	assert_int_equal(processors_waited_most(&v.fragments, .15, v.least_s, &waited_s), 0);
 	assert_true(fabs(waited_s / v.total_s - .71) < .06);
 	assert_true(strstr(text = said(&v), "but rank 0 was ready to run and had no processor for ") &&
-		    strstr(text, " % of its time: others used it"));
+		    strstr(text, " % of its time: others used it, for 2.") && strstr(text, " s of the processors' time meanwhile"));
 	free(text);
 	variance_release(&v);
 	o.n = 0;
@@ -100,6 +100,30 @@ static void another_processor(void **state)
 		analyse(i ? "longer" : "less", &o, &v);
 		assert_int_equal(v.n_regions, 1);
 		assert_int_equal(v.regions[0].why.parts[0].cause, rows[i].cause);
+		variance_release(&v);
+	}
+}
+
+/* The run itself had the processor: who of it is said, if one had most of that. */
+static void most_of_it(void **state)
+{
+	static const enum made_kind kinds[] = { MADE_THREADS, MADE_CHILDREN };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const struct made_disturbance d = { 1, 1, 2.5, 2, kinds[i] };
+		const struct made_options o = {
+			.ranks = 2, .seconds = 4, .noise = .01, .seed = 3, .counted = true, .one_host = i == 0, .disturbances = &d, .n = 1
+		};
+		struct variance v;
+		char *why;
+
+		analyse(i ? "children" : "threads", &o, &v);
+		assert_int_equal(v.n_regions, 1);
+		why = variance_why(&v, &v.regions[0]);
+		assert_non_null(strstr(why, i ? "the run itself used" : "the run itself used, most of it its other threads"));
+		assert_int_equal(strstr(why, "most of it") != NULL, !i); /* children record nothing */
+		free(why);
 		variance_release(&v);
 	}
 }
@@ -222,9 +246,9 @@ static void who_ended(void **state)
 
 int suite_whose_work(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(commands),	SCRATCH_TEST(bursts), SCRATCH_TEST(waited),
-					    SCRATCH_TEST(slow_run),	SCRATCH_TEST(talk),   SCRATCH_TEST(another_processor),
-					    cmocka_unit_test(who_ended) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(commands),	 SCRATCH_TEST(bursts),	  SCRATCH_TEST(waited),
+					    SCRATCH_TEST(slow_run),	 SCRATCH_TEST(talk),	  SCRATCH_TEST(another_processor),
+					    cmocka_unit_test(who_ended), SCRATCH_TEST(most_of_it) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
