@@ -91,10 +91,10 @@ static size_t regions_by_environment(const struct variance *v)
 	return n;
 }
 
-/* Whatever took the time: more work takes longer, and waits longer, too. */
+/* Whatever took the time, but that it was stopped: more work takes longer, and waits longer, too. */
 static bool may_be_work(const struct region *r)
 {
-	return r->verified < .5 && r->activity == ACTIVITY_COMPUTATION;
+	return r->verified < .5 && r->activity == ACTIVITY_COMPUTATION && !(r->why.n && r->why.parts[0].cause == LOSS_STOPPED);
 }
 
 bool variance_any(const struct variance *v)

@@ -15,6 +15,7 @@ struct stop {
 	double from_s, to_s, stopped_s;
 	const struct fragment *slowed; /* what it slowed most; NULL: nothing */
 	double loss_s;
+	double covered_s; /* of it, in one call or computation, slowed or not */
 };
 
 ORDER_POINTERS_BY(by_time, struct snapshot, BY_UP(at_s) BY_PLACE)
@@ -35,7 +36,7 @@ static struct stop *stops_of(const struct fragments *f, const struct fragment_pr
 		double more = before ? at[i]->value[ACCOUNT_STOPPED] - before->value[ACCOUNT_STOPPED] : 0;
 
 		if (more > 0)
-			mem_append(stops, *n, &capacity, (struct stop){ before->at_s, at[i]->at_s, more, NULL, 0 });
+			mem_append(stops, *n, &capacity, (struct stop){ before->at_s, at[i]->at_s, more, NULL, 0, 0 });
 		if (more >= 0)
 			before = at[i];
 	}
@@ -64,23 +65,45 @@ static double in_stop(const struct fragment *f, const struct stop *s)
 	return fmin(stretch_overlap(f->start_s, f->start_s + f->time_s, s->from_s, s->to_s), s->stopped_s);
 }
 
-/* What it took longer than usual. Of what does not repeat nothing is usual: computation has lost what it was stopped for, and the rest may
- * have waited. */
-static double longer_s(const struct variance *v, const struct fragment *f)
+/* What calls of each site usually take, of those kinds that repeat the longest; NaN: none does. [sites], free() it. */
+static double *sites_usual(const struct variance *v)
+{
+	double *usual = mem_new(v->fragments.n_sites, sizeof(*usual));
+
+	for (size_t s = 0; s < v->fragments.n_sites; s++)
+		usual[s] = (double)NAN;
+	for (size_t c = 0; c < v->n_clusters; c++) {
+		const struct cluster *one = &v->clusters[c];
+
+		if (one->repeated && one->from == FRAGMENT_NO_SITE)
+			usual[one->to] = fmax(one->usual_s, usual[one->to]); /* which is a number */
+	}
+	return usual;
+}
+
+/* What it took longer than usual. A call that a stop has interrupted returns as no other does: it is as long as others of its site.
+ * Computation that does not repeat has lost what it was stopped for. */
+static double longer_s(const struct variance *v, const double *usual, const struct fragment *f)
 {
 	const struct cluster *c = &v->clusters[f->cluster];
 
-	return c->repeated ? f->time_s - c->usual_s : f->activity == ACTIVITY_COMPUTATION ? f->time_s : 0;
+	if (c->repeated)
+		return f->time_s - c->usual_s;
+	if (f->activity == ACTIVITY_COMPUTATION)
+		return f->time_s;
+	return f->from == FRAGMENT_NO_SITE && !isnan(usual[f->to]) ? f->time_s - usual[f->to] : 0;
 }
 
 /* A wait that went on long after the stop was not for it. */
-static void stops_blame(const struct variance *v, const struct fragment *f, struct stop *stops, size_t n)
+static void stops_blame(const struct variance *v, const double *usual, const struct fragment *f, struct stop *stops, size_t n)
 {
-	double longer = longer_s(v, f), stopped = 0, end = f->start_s + f->time_s;
+	double longer = longer_s(v, usual, f), stopped = 0, end = f->start_s + f->time_s;
 	size_t first = stop_at(stops, n, f->start_s);
 
-	for (size_t k = first; k < n && stops[k].from_s < end; k++)
+	for (size_t k = first; k < n && stops[k].from_s < end; k++) {
+		stops[k].covered_s = fmax(stops[k].covered_s, in_stop(f, &stops[k]));
 		stopped += in_stop(f, &stops[k]);
+	}
 	if (!(longer > 0) || (f->activity != ACTIVITY_COMPUTATION && stopped < EXPLAINED * longer))
 		return;
 	for (size_t k = first; k < n && stops[k].from_s < end; k++) {
@@ -93,18 +116,25 @@ static void stops_blame(const struct variance *v, const struct fragment *f, stru
 	}
 }
 
+/* Where nothing was recorded there were more calls than each is recorded of: it was not waiting. */
+static bool is_unseen(const struct stop *s)
+{
+	return s->covered_s < EXPLAINED * s->stopped_s;
+}
+
 static struct stretch stretch_of(const struct stop *s, size_t process)
 {
-	const struct fragment *f = s->slowed;
-	struct stretch out = { .activity = (enum activity)f->activity,
+	const struct fragment *f = is_unseen(s) ? NULL : s->slowed;
+	struct stretch out = { .activity = f ? (enum activity)f->activity : ACTIVITY_COMPUTATION,
 			       .member = { .process = process,
-					   .from_s = fmax(f->start_s, s->from_s),
-					   .to_s = fmin(f->start_s + f->time_s, s->to_s),
-					   .loss_s = s->loss_s,
-					   .estimated_s = s->loss_s,
+					   .from_s = f ? fmax(f->start_s, s->from_s) : s->from_s,
+					   .to_s = f ? fmin(f->start_s + f->time_s, s->to_s) : s->to_s,
+					   .loss_s = f ? s->loss_s : s->stopped_s,
 					   .beside = 1,
 					   .fragments = 1 } };
 
+	out.member.loss_s = fmin(out.member.loss_s, out.member.to_s - out.member.from_s);
+	out.member.estimated_s = out.member.loss_s;
 	out.member.time_s = out.member.to_s - out.member.from_s;
 	out.member.expected_s = out.member.time_s - out.member.loss_s;
 	return out;
@@ -137,7 +167,7 @@ static void found_add(const struct variance *v, const struct stretch *s, struct 
 }
 
 /* Those that are no further apart than what is between them are one: who is stopped again and again. */
-static void process_stops(const struct variance *v, size_t process, struct stretches *all)
+static void process_stops(const struct variance *v, const double *usual, size_t process, struct stretches *all)
 {
 	const struct fragment_process *p = &v->fragments.processes[process];
 	size_t n;
@@ -145,11 +175,11 @@ static void process_stops(const struct variance *v, size_t process, struct stret
 	struct stretch s = { .member.fragments = 0 };
 
 	for (size_t i = p->first; n && i < p->first + p->n; i++)
-		stops_blame(v, &v->fragments.items[i], stops, n);
+		stops_blame(v, usual, &v->fragments.items[i], stops, n);
 	for (size_t k = 0; k < n; k++) {
 		struct stretch one;
 
-		if (!stops[k].slowed)
+		if (!stops[k].slowed && !is_unseen(&stops[k]))
 			continue;
 		one = stretch_of(&stops[k], process);
 		if (s.member.fragments && one.activity == s.activity &&
@@ -166,6 +196,9 @@ static void process_stops(const struct variance *v, size_t process, struct stret
 
 void stops_find(const struct variance *v, struct stretches *all)
 {
+	double *usual = sites_usual(v);
+
 	for (size_t p = 0; p < v->fragments.n_processes; p++)
-		process_stops(v, p, all);
+		process_stops(v, usual, p, all);
+	free(usual);
 }

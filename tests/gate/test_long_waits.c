@@ -269,20 +269,23 @@ static void stopped_told(struct made *m, size_t *capacity, double stopped_s)
 	at->value[ACCOUNT_STOPPED] = stopped_s;
 }
 
-/* A server that was stopped while it waited for a request has lost that time; one that waits longer than it was stopped waits for a
- * request, and so does one that was not stopped. */
+/* A server that was stopped while it waited for a request has lost that time, also where that wait ended as none before, or was not looked
+ * at among many; one that waits longer than it was stopped waits for a request, and so does one that was not stopped. */
 static void stopped_in_wait(void **state)
 {
 	static const struct {
 		double waited_s, stopped_s;
 		size_t stops, regions; /* one after the other */
-	} rows[] = { { 1, .95, 1, 1 }, { 5, .95, 1, 0 }, { 1, 0, 1, 0 }, { .04, .03, 20, 1 } };
+		bool interrupted, unseen;
+	} rows[] = { { 1, .95, 1, 1, false, false },	{ 5, .95, 1, 0, false, false }, { 1, 0, 1, 0, false, false },
+		     { .04, .03, 20, 1, false, false }, { 1, .95, 1, 1, true, false },	{ 1, .95, 1, 1, false, true } };
 
 	(void)state;
 	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
 		struct made m = { .capacity = 0 };
 		struct variance v;
 		double stopped = 0, began = 0, ended = 0;
+		char *text;
 		size_t capacity = 0;
 
 		for (size_t i = 0; i < 300; i++) {
@@ -293,6 +296,10 @@ static void stopped_in_wait(void **state)
 			stopped_told(&m, &capacity, stopped);
 			add(&m, 0, FRAGMENT_NO_SITE, PAUSE, ACTIVITY_WAITING,
 			    longer ? rows[r].waited_s : .004 + .0003 * (double)(i * 7 % 11));
+			if (longer)
+				m.f.items[m.f.n - 1].arguments = rows[r].interrupted;
+			if (longer && rows[r].unseen)
+				m.f.n--;
 			stopped += longer ? rows[r].stopped_s : 0;
 			ended = longer ? m.now[0] : ended;
 		}
@@ -301,7 +308,9 @@ static void stopped_in_wait(void **state)
 		if (v.n_regions) {
 			const struct region *one = &v.regions[0];
 
-			assert_int_equal(one->activity, ACTIVITY_WAITING);
+			assert_int_equal(one->activity, rows[r].unseen ? ACTIVITY_COMPUTATION : ACTIVITY_WAITING);
+			assert_null(strstr(text = said(&v), "nothing counted the work")); /* no work takes longer for that */
+			free(text);
 			assert_true(fabs(one->estimated_s - stopped) < .02 * stopped);
 			assert_true(fabs(one->from_s - began) < .01 && fabs(one->to_s - ended) < .01);
 			assert_true(one->why.n && one->why.parts[0].cause == LOSS_STOPPED && one->why.parts[0].impact_s > .9 * stopped);

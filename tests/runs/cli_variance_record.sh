@@ -45,6 +45,10 @@ printf '#include <unistd.h>\nnamespace n { struct s { void said(int, void (*)(in
 "$ASSAY" variance record -o plus.records -- ./plus >/dev/null 2>told || fail "$(cat told)"
 "$ASSAY" variance show plus.records >shown
 grep -q 'write in n::s::said+[0-9a-f]* of plus' shown || fail "$(cat shown)"
+ln -s bare called # is called otherwise than its file
+"$ASSAY" variance record -o called.records -- ./called >/dev/null 2>told || fail "$(cat told)"
+"$ASSAY" variance show called.records >shown
+grep -q '(called)' shown && grep -q 'write at [0-9a-f]* in bare' shown || fail "$(cat shown)"
 rm libsaid.so
 "$ASSAY" variance show places >shown
 grep -q 'write at [0-9a-f]* in libsaid.so' shown || fail "$(cat shown)"

@@ -167,8 +167,16 @@ void record_info_number(struct record_writer *w, const char *key, uint64_t numbe
 	record_info(w, key, record_number(number, 10, digits));
 }
 
-/* What the program was asked to do: the words after its name, with blanks between them; the first ones if there are many. */
-static void record_arguments(struct record_writer *w)
+static const char *path_end(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* What the program was asked to do: the words after its name, with blanks between them; the first ones if there are many. And what it was
+ * called, where that is not its file's name: one file can be several programs. */
+static void record_arguments(struct record_writer *w, const char *path)
 {
 	char words[ARGUMENTS_BYTES] = "";
 	long file = record_system_call(SYS_openat, AT_FDCWD, (long)"/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0, 0, 0), n = 0, name;
@@ -178,6 +186,8 @@ static void record_arguments(struct record_writer *w)
 		record_system_call(SYS_close, file, 0, 0, 0, 0, 0);
 	}
 	name = (long)strlen(words);
+	if (*path_end(words) && strcmp(path_end(words), path_end(path)) != 0)
+		record_info(w, "name", path_end(words));
 	if (n == (long)sizeof(words) - 1) {
 		while (n > name && words[n - 1])
 			n--; /* whole words only */
@@ -196,7 +206,7 @@ void record_program(struct record_writer *w)
 
 	path[n > 0 ? n : 0] = '\0';
 	record_info(w, "program", path);
-	record_arguments(w);
+	record_arguments(w, path);
 }
 
 static bool record_counter(struct record_writer *w, const char *name)
