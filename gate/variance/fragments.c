@@ -230,9 +230,9 @@ char *fragment_thread_text(const struct fragment_process *process, uint32_t thre
 static void process_describe(const struct samples *s, struct fragment_process *p)
 {
 	const char *program = samples_info(s, "program"), *host = samples_info(s, "host"), *slash = program ? strrchr(program, '/') : NULL;
-	const char *arguments = samples_info(s, "arguments"), *boot = samples_info(s, "boot");
+	const char *arguments = samples_info(s, "arguments"), *boot = samples_info(s, "boot"), *name = samples_info(s, "name");
 
-	p->program = mem_string(program ? slash ? slash + 1 : program : "");
+	p->program = mem_string(name ? name : program ? slash ? slash + 1 : program : "");
 	p->arguments = mem_string(arguments ? arguments : "");
 	p->host = mem_string(host ? host : "");
 	p->clock = mem_string(boot ? boot : p->host);

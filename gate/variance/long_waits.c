@@ -253,19 +253,25 @@ static char *who_used(const struct variance *v, enum loss_cause cause, size_t pr
 
 char *processor_waits_sentence(const struct variance *v)
 {
-	double waited_s;
-	size_t at = processors_waited_most(&v->fragments, 1 - v->threshold, v->least_s, &waited_s);
+	struct processors_waited w;
 	const struct fragment_process *p;
-	char *waited, *text, *used;
+	char *waited, *from, *to, *when, *used, *text;
 
-	if (at >= v->fragments.n_processes)
+	if (!processors_waited_most(&v->fragments, 1 - v->threshold, v->least_s, &w))
 		return NULL;
-	p = &v->fragments.processes[at];
-	waited = variance_seconds(waited_s);
-	used = who_used(v, breakdown_queue_cause(v, at, p->start_s, p->end_s, waited_s), at, p->start_s, p->end_s);
-	text = mem_format("%s was ready to run and had no processor for %s, %.0f %% of its time: %s", p->name, waited,
-			  100 * fmin(waited_s / p->thread_s, 1), used);
-	mem_free(waited, used);
+	p = &v->fragments.processes[w.process];
+	if (!(w.to_s - w.from_s <= CONFINED * (p->end_s - p->start_s))) {
+		w.from_s = p->start_s;
+		w.to_s = p->end_s;
+	}
+	waited = variance_seconds(w.waited_s);
+	from = variance_seconds(w.from_s);
+	to = variance_seconds(w.to_s);
+	when = w.to_s - w.from_s < p->end_s - p->start_s ? mem_format(", from %s to %s", from, to) : mem_string("");
+	used = who_used(v, breakdown_queue_cause(v, w.process, w.from_s, w.to_s, w.waited_s), w.process, w.from_s, w.to_s);
+	text = mem_format("%s was ready to run and had no processor for %s%s, %.0f %% of the time that it wanted one: %s", p->name, waited,
+			  when, 100 * w.waited_s / w.wanted_s, used);
+	mem_free(waited, from, to, when, used);
 	return text;
 }
 

@@ -69,35 +69,26 @@ static bool same_program(const struct brief *a, const struct brief *b)
 	return a->process->run == b->process->run && strcmp(a->process->program, b->process->program) == 0;
 }
 
-/* First those that are there for long, or that are the only ones of their program, then the others by their programs, the ones that took
- * most time first. */
+/* First those that are there for long, then the others by their programs, the ones that took most time first. */
 static void rows_group(const struct variance *v, struct rows *rows)
 {
 	struct brief *briefs = mem_new(v->fragments.n_processes, sizeof(*briefs));
-	bool *grouped = mem_new(v->fragments.n_processes, sizeof(*grouped));
 	size_t n = 0, first;
 
 	for (size_t p = 0; p < v->fragments.n_processes; p++)
 		if (is_brief(v, &v->fragments.processes[p]))
 			briefs[n++] = (struct brief){ &v->fragments.processes[p], p };
-	order_sort(briefs, n, briefs_order);
-	for (size_t i = 1; i < n; i++)
-		if (same_program(&briefs[i - 1], &briefs[i]))
-			grouped[briefs[i - 1].at] = grouped[briefs[i].at] = true;
-	for (size_t p = 0; p < v->fragments.n_processes; p++)
-		if (!grouped[p])
+		else
 			row_add_one(v, rows, p);
 	first = rows->n;
+	order_sort(briefs, n, briefs_order);
 	for (size_t i = 0, k; i < n; i += k) {
-		for (k = 1; i + k < n && same_program(&briefs[i], &briefs[i + k]);)
-			k++;
-		for (size_t j = 0; k > 1 && j < k; j++)
-			rows->of[rows->n_of + j] = briefs[i + j].at;
-		if (k > 1)
-			row_add(v, rows, briefs[i].at, k);
+		for (k = 0; i + k < n && same_program(&briefs[i], &briefs[i + k]); k++)
+			rows->of[rows->n_of + k] = briefs[i + k].at;
+		row_add(v, rows, briefs[i].at, k);
 	}
 	order_sort(rows->items + first, rows->n - first, rows_order);
-	mem_free(briefs, grouped);
+	free(briefs);
 }
 
 /* Neighbours [n] of it are one. */

@@ -1,10 +1,15 @@
 #include "gate/variance/processors.h"
 
+#include "base/mem.h"
+#include "base/order.h"
+
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define REST   .1 /* of a time, which must be there besides */
-#define LATE_S .1 /* what is told from outside may be behind by so much */
+#define REST   .1  /* of a time, which must be there besides */
+#define AROUND .05 /* of what was waited, on either side, that does not count for when it was */
+#define LATE_S .1  /* what is told from outside may be behind by so much */
 
 struct moment {
 	double at_s, value;
@@ -169,37 +174,71 @@ struct processors_used processors_used(const struct fragments *f, size_t process
 	return out;
 }
 
-/* Since its threads began, or since the beginning of the window; NaN: that was not asked. */
-static double waited_of(const struct fragments *f, size_t process)
-{
-	const struct snapshot *s = f->snapshots + f->processes[process].first_snapshot;
-	double sum = (double)NAN, last = (double)NAN, first = 0;
+/* More of it than the last time that the thread said, from that moment on. */
+struct more {
+	double from_s, to_s, more_s;
+};
 
-	for (size_t i = 0, n = f->processes[process].n_snapshots; i < n; i++) {
-		if (isnan(last) && f->from_s > 0)
-			first = s[i].value[ACCOUNT_QUEUE];
-		last = isnan(s[i].value[ACCOUNT_QUEUE]) ? last : s[i].value[ACCOUNT_QUEUE];
-		if (i + 1 < n && s[i + 1].thread == s[i].thread)
+ORDER_BY(more_order, struct more, BY_UP(to_s) BY_UP(from_s) BY_UP(more_s))
+
+/* Of a process's threads since they began, or since the beginning of the window. Returns how many; `out` may be NULL. *sum_s: NaN: that was
+ * not asked. */
+static size_t threads_more(const struct fragments *f, size_t process, enum account a, struct more *out, double *sum_s)
+{
+	const struct fragment_process *p = &f->processes[process];
+	const struct snapshot *s = f->snapshots + p->first_snapshot;
+	struct moment last = none_before;
+	size_t n = 0;
+
+	*sum_s = (double)NAN;
+	for (size_t i = 0; i < p->n_snapshots; i++) {
+		double more;
+
+		if (!i || s[i].thread != s[i - 1].thread)
+			last = none_before;
+		if (isnan(s[i].value[a]))
 			continue;
-		if (!isnan(last))
-			sum = (isnan(sum) ? 0 : sum) + last - first;
-		last = (double)NAN;
+		more = last.value >= 0 ? s[i].value[a] - last.value : f->from_s > 0 ? 0 : s[i].value[a];
+		*sum_s = (isnan(*sum_s) ? 0 : *sum_s) + more;
+		if (out && more > 0)
+			out[n++] = (struct more){ last.value >= 0 ? last.at_s : s[i].at_s, s[i].at_s, more };
+		last = (struct moment){ s[i].at_s, s[i].value[a] };
 	}
-	return sum;
+	return n;
 }
 
-size_t processors_waited_most(const struct fragments *f, double share, double least_s, double *waited_s)
+/* From when to when nearly all of it was. */
+static void waited_when(const struct fragments *f, struct processors_waited *w)
 {
-	size_t most = SIZE_MAX;
+	struct more *more = mem_new(f->processes[w->process].n_snapshots, sizeof(*more));
+	double sum_s, until_s = 0;
+	size_t n = threads_more(f, w->process, ACCOUNT_QUEUE, more, &sum_s);
 
-	*waited_s = least_s;
-	for (size_t p = 0; p < f->n_processes; p++) {
-		double waited = waited_of(f, p);
-
-		if (!(waited > *waited_s && waited > share * f->processes[p].thread_s))
-			continue;
-		*waited_s = waited;
-		most = p;
+	order_sort(more, n, more_order);
+	w->from_s = (double)NAN;
+	for (size_t i = 0; i < n; i++) {
+		if (until_s < (1 - AROUND) * sum_s)
+			w->to_s = more[i].to_s;
+		until_s += more[i].more_s;
+		if (isnan(w->from_s) && until_s >= AROUND * sum_s)
+			w->from_s = more[i].from_s;
 	}
-	return most;
+	free(more);
+}
+
+bool processors_waited_most(const struct fragments *f, double share, double least_s, struct processors_waited *out)
+{
+	*out = (struct processors_waited){ .process = SIZE_MAX, .waited_s = least_s };
+	for (size_t p = 0; p < f->n_processes; p++) {
+		double waited, ran;
+
+		threads_more(f, p, ACCOUNT_QUEUE, NULL, &waited);
+		threads_more(f, p, ACCOUNT_CPU, NULL, &ran);
+		if (waited > out->waited_s && waited > share * (waited + ran))
+			*out = (struct processors_waited){ .process = p, .waited_s = waited, .wanted_s = waited + ran };
+	}
+	if (out->process == SIZE_MAX)
+		return false;
+	waited_when(f, out);
+	return true;
 }

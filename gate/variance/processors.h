@@ -21,8 +21,15 @@ struct processors_used processors_used(const struct fragments *f, size_t process
  * least_s and more than any other did; `process` itself is meant without the thread that used most. SIZE_MAX: none did, or there is no
  * rest. O(snapshots of the run). */
 size_t processors_used_more(const struct fragments *f, size_t process, double from_s, double to_s, double least_s);
-/* The process whose threads were ready to run and had no processor for longest, if that is more than `share` of their time, and more than
- * least_s; else SIZE_MAX. */
-size_t processors_waited_most(const struct fragments *fragments, double share, double least_s, double *waited_s);
+/* How long the threads of a process were ready to run and had no processor, of how long they ran or were; and from when to when most of
+ * that was. */
+struct processors_waited {
+	size_t process;
+	double waited_s, wanted_s, from_s, to_s;
+};
+
+/* The process whose threads waited for longest, if that is more than `share` of the time in which they wanted one, and more than least_s.
+ * False: there is none. */
+bool processors_waited_most(const struct fragments *fragments, double share, double least_s, struct processors_waited *out);
 
 #endif

@@ -58,23 +58,32 @@ static void bursts(void **state)
 static void waited(void **state)
 {
 	static const struct made_disturbance queue = { 0, 0, 99, 4, MADE_QUEUE };
+	static const struct made_disturbance part = { 0, 1, 2, 4, MADE_QUEUE };
 	struct made_options o = { .ranks = 1, .seconds = 3, .noise = .01, .seed = 3, .disturbances = &queue, .n = 1 };
-	double waited_s;
+	struct processors_waited w;
 	struct variance v;
 	char *text;
 
 	(void)state;
 	analyse("waited", &o, &v);
 	assert_int_equal(v.n_regions, 0);
-	assert_int_equal(processors_waited_most(&v.fragments, .15, v.least_s, &waited_s), 0);
-	assert_true(fabs(waited_s / v.total_s - .71) < .06);
+	assert_true(processors_waited_most(&v.fragments, .15, v.least_s, &w) && w.process == 0);
+	assert_true(fabs(w.waited_s / v.total_s - .71) < .06 && w.to_s - w.from_s > .8 * v.fragments.span_s);
 	assert_true(strstr(text = said(&v), "but rank 0 was ready to run and had no processor for ") &&
-		    strstr(text, " % of its time: others used it, for 2.") && strstr(text, " s of the processors' time meanwhile"));
+		    strstr(text, " % of the time that it wanted one: others used it, for 2.") &&
+		    strstr(text, " s of the processors' time meanwhile"));
+	free(text);
+	variance_release(&v);
+	o.disturbances = &part; /* in a part of the time, which is said where no region says it */
+	analyse("part", &o, &v);
+	regions_release(&v);
+	assert_non_null(strstr(text = said(&v), ", from 1.0"));
+	assert_non_null(strstr(text, " s to 1.9"));
 	free(text);
 	variance_release(&v);
 	o.n = 0;
 	analyse("calm", &o, &v);
-	assert_int_equal(processors_waited_most(&v.fragments, .15, v.least_s, &waited_s), SIZE_MAX);
+	assert_false(processors_waited_most(&v.fragments, .15, v.least_s, &w));
 	assert_null(strstr(text = said(&v), "no processor"));
 	free(text);
 	variance_release(&v);
