@@ -608,17 +608,15 @@ static void weights_bound(struct fragments *f, const struct fragment_process *p,
 	}
 }
 
-static enum assay_status loading_finish(struct loading *l, struct fragments *out, struct assay_error *err)
+static enum assay_status all_complete(struct loading *l, struct assay_error *err)
 {
 	struct fragment **at;
 	uint32_t *map;
 
-	if (!l->out.n && !l->window && l->cut)
-		return assay_fail(err, ASSAY_E_NODATA, "%s: the file has been cut: it ends before the first call that was recorded",
-				  l->cut);
 	if (!l->out.n && !l->window)
-		return assay_fail(err, ASSAY_E_NODATA,
-				  "no calls were recorded: the program makes none, or the library that records them was not loaded");
+		return assay_fail(err, ASSAY_E_NODATA, "%s%s", l->cut ? l->cut : "no calls were recorded: the program makes none, or the ",
+				  l->cut ? ": the file has been cut: it ends before the first call that was recorded"
+					 : "library that records them was not loaded");
 	l->out.snapshots = mem_grow(l->out.snapshots, l->out.n_snapshots, &l->snapshots_capacity, sizeof(*l->out.snapshots)); /* not NULL */
 	map = mem_new(l->out.n_sites, sizeof(*map));
 	sites_join(&l->out, map);
@@ -633,9 +631,18 @@ static enum assay_status loading_finish(struct loading *l, struct fragments *out
 	for (size_t p = 0; p < l->out.n_processes; p++)
 		weights_bound(&l->out, &l->out.processes[p], at);
 	mem_free(at, map);
-	*out = l->out;
-	l->out = (struct fragments){ .n = 0 };
 	return ASSAY_OK;
+}
+
+static enum assay_status loading_finish(struct loading *l, enum assay_status st, struct fragments *out, struct assay_error *err)
+{
+	if (!st && !(st = all_complete(l, err))) {
+		*out = l->out;
+		l->out = (struct fragments){ .n = 0 };
+	}
+	fragments_release(&l->out);
+	free(l->meanings);
+	return st;
 }
 
 enum assay_status fragments_parse(const struct fragments_file *files, size_t n, const struct fragments_window *window,
@@ -646,11 +653,7 @@ enum assay_status fragments_parse(const struct fragments_file *files, size_t n, 
 
 	for (size_t i = 0; !st && i < n; i++)
 		st = bytes_add(&l, files[i].name, files[i].bytes, files[i].n, err);
-	if (!st)
-		st = loading_finish(&l, out, err);
-	fragments_release(&l.out);
-	free(l.meanings);
-	return st;
+	return loading_finish(&l, st, out, err);
 }
 
 enum assay_status fragments_read(const char *const *paths, const uint32_t *run, size_t n, struct fragments *out, struct assay_error *err)
@@ -662,18 +665,18 @@ enum assay_status fragments_read(const char *const *paths, const uint32_t *run, 
 		return assay_fail(err, ASSAY_E_LIMIT, "%zu files: at most %u at once", n, FRAGMENTS_FILES_MAX);
 	for (size_t i = 0; !st && i < n; i++) {
 		struct buf bytes = BUF_INIT;
+		bool read = !(st = file_read(paths[i], SAMPLES_FILE_BYTES_MAX, &bytes, err));
 
 		l.run = run ? run[i] : 0;
-		st = file_read(paths[i], SAMPLES_FILE_BYTES_MAX, &bytes, err);
-		if (!st)
+		if (read)
 			st = bytes_add(&l, paths[i], bytes.bytes ? bytes.bytes : "", bytes.size, err);
 		buf_release(&bytes);
+		if (!(read ? st == ASSAY_E_FORMAT || st == ASSAY_E_VERSION : st) || ++l.out.gone == n)
+			continue;
+		l.out.gone_why = l.out.gone_why ? l.out.gone_why : mem_string(err->text);
+		st = ASSAY_OK;
 	}
-	if (!st)
-		st = loading_finish(&l, out, err);
-	fragments_release(&l.out);
-	free(l.meanings);
-	return st;
+	return loading_finish(&l, st, out, err);
 }
 
 void fragments_release(struct fragments *f)

@@ -136,7 +136,7 @@ struct fragments {
 		bool apart;
 	} * mended; /* [n_mended] clocks (scale.h) */
 	size_t n_mended;
-	size_t gone;	/* record files of a run in the laboratory that cannot be read, */
+	size_t gone;	/* record files that cannot be read, or are none, */
 	char *gone_why; /* and why the first one cannot; NULL: all can */
 	char **runs; /* [n_runs] names, of several runs that had the same to do; each has times since its own beginning. NULL: it is one */
 	size_t n_runs;

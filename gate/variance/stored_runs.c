@@ -116,6 +116,14 @@ static enum assay_status runs_read(const char *const *names, size_t n, struct fr
 	}
 	if (!st)
 		st = fragments_read((const char *const *)all.items, run, all.n, out, err);
+	for (size_t i = 0; !st && i < n; i++) {
+		size_t p = 0;
+
+		while (p < out->n_processes && out->processes[p].run != i)
+			p++;
+		if (p == out->n_processes)
+			st = assay_fail(err, ASSAY_E_NODATA, "%s: none of its record files can be read, or has a call", names[i]);
+	}
 	if (!st)
 		runs_name(out, names, n);
 	free(run);

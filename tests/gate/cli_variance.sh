@@ -171,6 +171,23 @@ expect_json .processes 2
 run samples "$tmp/begun/3-0.samples"
 refused 6 'ended while it made this file'
 
+what='a record file that cannot be read does not take the others with it'
+made spoilt 2 2 counted
+mkdir "$tmp/spoilt/7-0.samples"
+head -c 5000 /dev/urandom >"$tmp/spoilt/8-0.samples"
+run variance show "$tmp/spoilt"
+expect_status 0
+expect_stdout '2 of its record files cannot be read: cannot read ' '7-0.samples'
+run variance show "$tmp/spoilt" --format json
+expect_json .unreadable_files 2
+expect_json .processes 2
+run variance show "$tmp/spoilt/8-0.samples" "$tmp/spoilt/8-0.samples"
+refused 2 'not a sample file'
+mkdir "$tmp/noise"
+mv "$tmp/spoilt/8-0.samples" "$tmp/noise"
+run variance show "$tmp/spoilt" "$tmp/noise"
+refused 6 'noise: none of its record files can be read'
+
 what='records of two runs in one directory'
 mkdir "$tmp/mixed"
 made one 2 2 counted run=1
