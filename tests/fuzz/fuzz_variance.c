@@ -3,14 +3,146 @@
 #include "gate/variance/answer.h"
 
 #include "base/mem.h"
-#include "runs/inside/record/record.h"
+#include "base/rng.h"
+#include "runs/inside/record/record_pack.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
+__attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most); /* libFuzzer's */
+
+/* ---- what is changed: header, names and samples, whose checks are right again afterwards ---- */
+
+static uint64_t changed(uint64_t value, struct rng *rng)
+{
+	static const uint64_t values[] = { 0, 1, 2, 63, 1u << 20, UINT32_MAX, INT64_MAX, UINT64_MAX, UINT64_MAX - 1, 1u << 30 };
+
+	switch (rng_below(rng, 4)) {
+	case 0:
+		return values[rng_below(rng, sizeof(values) / sizeof(values[0]))];
+	case 1:
+		return value + (UINT64_C(1) << rng_below(rng, 64));
+	case 2:
+		return value - (UINT64_C(1) << rng_below(rng, 64));
+	default:
+		return value ^ (UINT64_C(1) << rng_below(rng, 20));
+	}
+}
+
+static void sample_change(struct record_sample *s, uint32_t n_counters, struct rng *rng)
+{
+	uint64_t field = rng_below(rng, 6 + n_counters);
+
+	if (field == 0)
+		s->function = (uint32_t)changed(s->function, rng);
+	else if (field == 1)
+		s->weight = (uint32_t)changed(s->weight, rng);
+	else if (field == 2)
+		s->ordinal = changed(s->ordinal, rng);
+	else if (field == 3)
+		s->start = changed(s->start, rng);
+	else if (field == 4)
+		s->duration = changed(s->duration, rng);
+	else if (field == 5)
+		s->flags = (uint32_t)changed(s->flags, rng);
+	else
+		s->counters[field - 6] = changed(s->counters[field - 6], rng);
+}
+
+static void chunk_change(uint8_t *bytes, size_t n, uint32_t n_counters, struct rng *rng)
+{
+	uint64_t *from = mem_new(RECORD_PACK_STATE(n_counters), sizeof(*from)), *to = mem_new(RECORD_PACK_STATE(n_counters), sizeof(*to));
+	struct record_sample *sample = mem_new(1, sizeof(*sample) + n_counters * sizeof(uint64_t));
+	uint8_t *packed = mem_new(n + RECORD_PACKED_BYTES(n_counters), 1);
+	size_t at = sizeof(struct record_chunk), out = at, took, seldom = 1 + rng_below(rng, 64);
+	struct record_chunk head;
+
+	memcpy(&head, bytes, sizeof(head));
+	record_pack_forget(from, head.thread);
+	head.thread = rng_below(rng, 8) ? head.thread : (uint32_t)rng_below(rng, 3);
+	record_pack_forget(to, head.thread);
+	head.samples = 0;
+	while ((took = record_unpack(bytes + at, n - at, n_counters, from, sample)) > 0) {
+		at += took;
+		for (size_t times = rng_below(rng, seldom) ? 1 : rng_below(rng, 3); times > 0; times--) {
+			size_t size;
+
+			if (!rng_below(rng, seldom))
+				sample_change(sample, n_counters, rng);
+			size = record_pack(sample, n_counters, to, packed + out);
+			if (out + size > n)
+				break;
+			out += size;
+			head.samples++;
+		}
+		if (out + RECORD_PACKED_BYTES(n_counters) > n)
+			break;
+	}
+	memcpy(bytes + sizeof(head), packed + sizeof(head), out - sizeof(head));
+	memset(bytes + out, 0, n - out);
+	memcpy(bytes, &head, sizeof(head));
+	mem_free(from, to, sample, packed);
+}
+
+static void names_mend(uint8_t *at, size_t n)
+{
+	uint8_t *end;
+
+	for (; n && *at && (end = memchr(at, '\n', n)); n -= (size_t)(end + 1 - at), at = end + 1) {
+		char digits[3];
+
+		if (end - at < 4)
+			continue;
+		snprintf(digits, sizeof(digits), "%02x",
+			 record_check_byte(record_check(record_check(0, at, 1), at + 3, (size_t)(end - at) - 3)));
+		memcpy(at + 1, digits, 2);
+	}
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
+{
+	struct record_header h;
+	struct rng rng;
+	size_t chunks;
+
+	rng_seed(&rng, seed);
+	if (size < sizeof(h) || !rng_below(&rng, 8))
+		return LLVMFuzzerMutate(data, size, most);
+	memcpy(&h, data, sizeof(h));
+	if (h.n_counters > RECORD_COUNTERS_MAX || h.version != RECORD_VERSION_PACKED ||
+	    (uint64_t)h.header_bytes + h.names_bytes_max >= size ||
+	    h.chunk_bytes < sizeof(struct record_chunk) + RECORD_PACKED_BYTES(h.n_counters) || h.chunk_bytes > size)
+		return LLVMFuzzerMutate(data, size, most);
+	chunks = (size - h.header_bytes - h.names_bytes_max) / h.chunk_bytes;
+	if (!rng_below(&rng, 8)) { /* what is not the file's layout */
+		uint64_t fields[] = { h.pid, h.started_ns, h.started_ticks, h.ticks_per_s, h.dropped, h.finished };
+		size_t field = rng_below(&rng, sizeof(fields) / sizeof(fields[0]));
+
+		fields[field] = changed(fields[field], &rng);
+		h.pid = fields[0];
+		h.started_ns = fields[1];
+		h.started_ticks = fields[2];
+		h.ticks_per_s = h.ticks_per_s_first = fields[3];
+		h.dropped = fields[4];
+		h.finished = fields[5];
+	}
+	h.check = record_header_check(&h);
+	memcpy(data, &h, sizeof(h));
+	if (!rng_below(&rng, 4))
+		(void)LLVMFuzzerMutate(data + h.header_bytes, h.names_bytes_max, h.names_bytes_max);
+	names_mend(data + h.header_bytes, h.names_bytes_max);
+	if (chunks)
+		chunk_change(data + h.header_bytes + h.names_bytes_max + rng_below(&rng, chunks) * h.chunk_bytes, h.chunk_bytes,
+			     h.n_counters, &rng);
+	return size;
+}
+
+/* ---- what is asked ---- */
 
 static void check(const struct variance *v)
 {
