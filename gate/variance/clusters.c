@@ -84,7 +84,7 @@ static uint32_t kind_of(struct kinds *k, const struct fragment *f)
 }
 
 /* Blocks of neighbours in one process: those of one column of the map, or, where these are few, fewer fragments than that. */
-static size_t blocks_of(const struct variance *v, const struct place *places, size_t n, double *mean)
+static size_t blocks_of(const struct variance *v, const struct place *places, size_t n, double *mean, double *weights)
 {
 	size_t blocks = 0, run, columns = 0;
 
@@ -104,6 +104,7 @@ static size_t blocks_of(const struct variance *v, const struct place *places, si
 			time += f->weight * f->time_s;
 			weight += f->weight;
 		}
+		weights[blocks] = weight;
 		mean[blocks++] = time / weight;
 	}
 	return blocks;
@@ -120,7 +121,7 @@ static void cluster_add(struct variance *v, const struct place *places, size_t n
 			     .basis = (enum basis)first->basis,
 			     .n = n,
 			     .repeated = n >= VARIANCE_REPEATED };
-	double *mean = mem_new(n, sizeof(*mean));
+	double *mean = mem_new(n, sizeof(*mean)), *weight = mem_new(n, sizeof(*weight));
 
 	for (size_t i = 0; i < n; i++) {
 		const struct fragment *f = places[i].item;
@@ -132,13 +133,14 @@ static void cluster_add(struct variance *v, const struct place *places, size_t n
 	}
 	c.work /= c.weight;
 	if (c.repeated) {
-		struct usual usual = usual_of(mean, blocks_of(v, places, n, mean), v->threshold, c.activity != ACTIVITY_COMPUTATION);
+		struct usual usual =
+		    usual_of(mean, weight, blocks_of(v, places, n, mean, weight), v->threshold, c.activity != ACTIVITY_COMPUTATION);
 
 		c.usual_s = usual.usual;
 		c.slow_s = usual.slow;
 	}
 	mem_append(v->clusters, v->n_clusters, capacity, c);
-	free(mean);
+	mem_free(mean, weight);
 }
 
 /* places[n] are of one kind, and what they did differs. */

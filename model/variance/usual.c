@@ -20,7 +20,20 @@ static double quantile_of(const double *sorted, size_t n, double p)
 	return i + 1 < n ? sorted[i] + (at - below) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
 }
 
-struct usual usual_of(const double *mean, size_t n, double threshold, bool naturally)
+/* Of the blocks up to `slow`, by what they stand for. */
+static double mean_of(const double *mean, const double *weight, size_t n, double slow)
+{
+	double sum = 0, weights = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (mean[i] <= slow) {
+			sum += weight[i] * mean[i];
+			weights += weight[i];
+		}
+	return sum / weights;
+}
+
+struct usual usual_of(const double *mean, const double *weight, size_t n, double threshold, bool naturally)
 {
 	double *sorted = mem_new(n, sizeof(*sorted));
 	double octile, quartile, upper;
@@ -37,7 +50,7 @@ struct usual usual_of(const double *mean, size_t n, double threshold, bool natur
 		out.slow = fmax(out.slow, upper + 1.5 * (upper - quartile));
 	while (usual < n && sorted[usual] <= out.slow)
 		usual++;
-	out.usual = quantile_of(sorted, usual ? usual : 1, .5);
+	out.usual = naturally ? mean_of(mean, weight, n, out.slow) : quantile_of(sorted, usual ? usual : 1, .5);
 	free(sorted);
 	return out;
 }

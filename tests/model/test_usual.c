@@ -20,6 +20,16 @@ static void draw(double *x, size_t n, double noise, uint64_t seed)
 		x[i] = 1 + noise * rng_normal(&rng);
 }
 
+/* Of blocks that stand for as much. */
+static struct usual usual(const double *x, size_t n, bool naturally)
+{
+	double weight[N];
+
+	for (size_t i = 0; i < n; i++)
+		weight[i] = 3;
+	return usual_of(x, weight, n, .85, naturally);
+}
+
 /* Steady work is slow from 1 / .85 on; neither one freak nor a half of slow blocks changes what is usual. */
 static void steady(void **state)
 {
@@ -28,14 +38,14 @@ static void steady(void **state)
 
 	(void)state;
 	draw(x, N, .01, 1);
-	u = usual_of(x, N, .85, false);
+	u = usual(x, N, false);
 	assert_float_equal(u.usual, 1, .003);
 	assert_float_equal(u.slow, 1.1765F, .015);
 	x[17] = .01;
-	assert_float_equal(usual_of(x, N, .85, false).usual, 1, .003);
+	assert_float_equal(usual(x, N, false).usual, 1, .003);
 	for (size_t i = 0; i < N / 2; i++)
 		x[i] *= 2;
-	u = usual_of(x, N, .85, false);
+	u = usual(x, N, false);
 	assert_float_equal(u.usual, 1, .01);
 	assert_true(u.slow < 1.25);
 }
@@ -51,7 +61,7 @@ static void varying(void **state)
 		struct usual u;
 
 		draw(x, N, .2, seed);
-		u = usual_of(x, N, .85, false);
+		u = usual(x, N, false);
 		for (size_t i = 0; i < N; i++)
 			slow += x[i] > u.slow;
 	}
@@ -65,14 +75,32 @@ static void natural(void **state)
 	(void)state;
 	for (size_t i = 0; i < N; i++)
 		x[i] = i < 2 * N / 3 ? 1 : 5;
-	assert_true(usual_of(x, N, .85, true).slow > 5);
-	assert_true(usual_of(x, N, .85, false).slow < 1.2);
-	assert_float_equal(usual_of(x, 1, .85, false).usual, 1, 0);
+	assert_true(usual(x, N, true).slow > 5);
+	assert_true(usual(x, N, false).slow < 1.2);
+	assert_float_equal(usual(x, 1, false).usual, 1, 0);
+}
+
+/* Calls that return at once or wait, with few records of the many short ones: most blocks have none of these, and a large mean. */
+static void few_records(void **state)
+{
+	double x[N], weight[N], sum = 0, weights = 0;
+
+	(void)state;
+	for (size_t i = 0; i < N; i++) {
+		x[i] = i % 4 ? 1 : .2;
+		weight[i] = i % 4 ? 1 : 12;
+		sum += weight[i] * x[i];
+		weights += weight[i];
+	}
+	assert_float_equal(usual_of(x, weight, N, .85, true).usual, (float)(sum / weights), 1e-9);
+	x[N / 2] = 100;
+	assert_float_equal(usual_of(x, weight, N, .85, true).usual, (float)(sum / weights), .01);
 }
 
 int suite_usual(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(steady), cmocka_unit_test(varying), cmocka_unit_test(natural) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(steady), cmocka_unit_test(varying), cmocka_unit_test(natural),
+					    cmocka_unit_test(few_records) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
