@@ -8,8 +8,8 @@
 #include <math.h>
 
 struct arguments {
-	const char *baseline, *candidate;
-	struct cli_list beside;
+	const char *baseline;
+	struct cli_list candidates, beside;
 };
 
 static enum assay_status run_read(const char *name, struct variance *out, struct assay_error *err)
@@ -29,34 +29,34 @@ static enum assay_status run_read(const char *name, struct variance *out, struct
 static enum assay_status compare_runs(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
-	struct variance baseline = { .n_clusters = 0 }, candidate = { .n_clusters = 0 };
-	struct variance *beside = mem_new(a->beside.n, sizeof(*beside));
+	struct variance baseline = { .n_clusters = 0 };
+	struct variance *candidates = mem_new(a->candidates.n, sizeof(*candidates)), *beside = mem_new(a->beside.n, sizeof(*beside));
 	enum assay_status st = run_read(a->baseline, &baseline, err);
 
 	(void)lab;
-	if (!st)
-		st = run_read(a->candidate, &candidate, err);
+	for (size_t i = 0; !st && i < a->candidates.n; i++)
+		st = run_read(a->candidates.items[i], &candidates[i], err);
 	for (size_t i = 0; !st && i < a->beside.n; i++)
 		st = run_read(a->beside.items[i], &beside[i], err);
 	if (!st) {
 		struct versus versus;
 
-		versus_of(&baseline, &candidate, beside, a->beside.n, &versus);
-		versus_answer(&versus, &baseline, &candidate, d);
+		versus_of(&baseline, candidates, a->candidates.n, beside, a->beside.n, &versus);
+		versus_answer(&versus, &baseline, &candidates[versus.middle], d);
 		versus_release(&versus);
 	}
 	mem_release_all(beside, a->beside.n, variance_release);
-	variance_release(&candidate);
+	mem_release_all(candidates, a->candidates.n, variance_release);
 	variance_release(&baseline);
 	return st;
 }
 
 static const struct cli_option words[] = { CLI_WORD("BASELINE", struct arguments, baseline),
-					   CLI_WORD("CANDIDATE", struct arguments, candidate), CLI_END };
+					   CLI_WORDS("CANDIDATE", struct arguments, candidates, 1), CLI_END };
 static const struct cli_option options[] = {
-	CLI_LIST("beside", "DIRECTORY", struct arguments, beside,
-		 "Records of the baseline's version, run again beside the candidate: what is as slow there is the environment (repeatable: "
-		 "of several runs the one in the middle counts, by processor time)"),
+	CLI_LIST(
+	    "beside", "DIRECTORY", struct arguments, beside,
+	    "Records of the baseline's version, run again beside the candidate: what is as slow there is the environment (repeatable)"),
 	CLI_END,
 };
 
@@ -66,11 +66,14 @@ const struct command variance_compare_command = {
 	.about =
 	    "Compares what 'assay variance record' has written of a run of each version, place by place: each is a directory of records, "
 	    "or a file. More work is the code. As much work in more time is the environment where waiting for processors explains it; "
-	    "where it took more processor time, only the old version, run again beside the new one, can tell (--beside).\n\n"
+	    "where it took more processor time, only the old version, run again beside the new one, can tell (--beside). A single run may "
+	    "have been disturbed: best are three "
+	    "of each, recorded by turns, of which the one in the middle counts, by processor time.\n\n"
 	    "Work is what instructions or statements count; where nothing counts it, how often each place was passed and how many bytes "
 	    "were moved. Both versions must have had the same to do.",
 	.examples = "  assay variance compare records-of-1.4 records-of-1.5\n"
-		    "  assay variance compare records-of-1.4 records-of-1.5 --beside records-of-1.4-again\n",
+		    "  assay variance compare records-of-1.4 records-of-1.5 --beside records-of-1.4-again\n"
+		    "  assay variance compare records-of-1.4 new-1 new-2 new-3 --beside old-1 --beside old-2 --beside old-3\n",
 	.exit_status = "0 answered, whatever the decision; 1 failure, 2 usage, 6 no calls were recorded.",
 	.words = words,
 	.options = options,

@@ -441,16 +441,28 @@ static int places_order(const void *a, const void *b)
 
 ORDER_BY(runs_order, struct versus_run, BY_UP(processor_more) BY_UP(slower))
 
-/* The one in the middle: a single one may have been disturbed. */
-static struct versus_run beside_measure(const struct variance *baseline, const struct variance *beside, size_t n)
+/* Which of them is in the middle: a single one may have been disturbed. */
+static size_t middle_of(const struct variance *baseline, const struct variance *runs, size_t n)
 {
-	struct versus_run *runs = mem_new(n, sizeof(*runs)), middle;
+	struct versus_run *measured;
+	size_t middle = 0;
 
+	if (n == 1)
+		return 0;
+	measured = mem_new(n, sizeof(*measured));
 	for (size_t i = 0; i < n; i++)
-		runs[i] = run_measure(baseline, &beside[i], NULL);
-	order_sort(runs, n, runs_order);
-	middle = runs[(n - 1) / 2];
-	free(runs);
+		measured[i] = run_measure(baseline, &runs[i], NULL);
+	for (size_t i = 0; i < n; i++) {
+		size_t before = 0;
+
+		for (size_t k = 0; k < n; k++) {
+			int order = runs_order(&measured[k], &measured[i]);
+
+			before += order < 0 || (order == 0 && k < i);
+		}
+		middle = before == (n - 1) / 2 ? i : middle;
+	}
+	free(measured);
 	return middle;
 }
 
@@ -487,21 +499,22 @@ static void children_weigh(const struct variance *baseline, const struct varianc
 	mem_free(text, other);
 }
 
-void versus_of(const struct variance *baseline, const struct variance *candidate, const struct variance *beside, size_t n_beside,
-	       struct versus *out)
+void versus_of(const struct variance *baseline, const struct variance *candidates, size_t n_candidates, const struct variance *beside,
+	       size_t n_beside, struct versus *out)
 {
-	*out = (struct versus){ .has_beside = n_beside > 0 };
-	out->candidate = run_measure(baseline, candidate, out);
+	*out = (struct versus){ .has_beside = n_beside > 0, .middle = middle_of(baseline, candidates, n_candidates) };
+	out->candidate = run_measure(baseline, &candidates[out->middle], out);
 	if (n_beside)
-		out->beside = beside_measure(baseline, beside, n_beside);
+		out->beside = run_measure(baseline, &beside[middle_of(baseline, beside, n_beside)], NULL);
 	out->baseline_s = baseline->fragments.span_s;
 	incomplete_find("baseline", baseline, out);
-	incomplete_find("candidate", candidate, out);
+	for (size_t i = 0; i < n_candidates; i++)
+		incomplete_find("candidate", &candidates[i], out);
 	for (size_t i = 0; i < n_beside; i++)
 		incomplete_find("baseline's version beside it", &beside[i], out);
 	out->reason = decide(out);
 	out->reason = out->incomplete ? VERSUS_NOT_WHOLE : decide_waiting(out);
-	children_weigh(baseline, candidate, out);
+	children_weigh(baseline, &candidates[out->middle], out);
 	order_sort(out->places, out->n_places, places_order);
 }
 

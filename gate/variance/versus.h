@@ -75,7 +75,8 @@ struct versus_place {
 };
 
 struct versus {
-	struct versus_run candidate, beside; /* beside: of several the one in the middle, by processor time */
+	struct versus_run candidate, beside; /* of several runs of either the one in the middle, by processor time */
+	size_t middle;			     /* of the candidate's */
 	bool has_beside;
 	double baseline_s; /* its run, from beginning to end */
 	enum versus_reason reason;
@@ -84,10 +85,10 @@ struct versus {
 	size_t n_places;
 };
 
-/* beside: [n_beside] runs of the baseline's version beside the candidate. *out is overwritten; versus_release() it before those that it is
- * about. O(n log n), and the product of the numbers of call sites of two builds. */
-void versus_of(const struct variance *baseline, const struct variance *candidate, const struct variance *beside, size_t n_beside,
-	       struct versus *out);
+/* candidates: [n_candidates] runs, 1 or more; beside: [n_beside] runs of the baseline's version beside them. *out is overwritten;
+ * versus_release() it before those that it is about. O(n log n), and the product of the numbers of call sites of two builds. */
+void versus_of(const struct variance *baseline, const struct variance *candidates, size_t n_candidates, const struct variance *beside,
+	       size_t n_beside, struct versus *out);
 void versus_release(struct versus *versus);
 /* What is said of it. */
 void versus_answer(const struct versus *versus, const struct variance *baseline, const struct variance *candidate, struct document *d);

@@ -33,8 +33,8 @@ mkdir -p "$corpus"
 	echo '## Code or environment'
 	echo
 	echo 'The same program as three versions: `same` has another build-id, `more` does 10 % more rounds, `slower` does the same rounds and misses caches (the table'
-	echo 'of every sixteenth read is larger). Each run with and without others on the processor of its first two processes; a baseline is recorded once, without; the old'
-	echo 'version beside it three times right after each. The decision asked is the one with `--beside`, three times.'
+	echo 'of every sixteenth read is larger). Each run with and without others on the processor of its first two processes; a baseline is recorded once, without; then'
+	echo 'each three times, by turns with the old version. The decision asked is of all six (`compare BASELINE RUN RUN RUN --beside` of each of the old ones); `without`: of the first run alone.'
 	echo
 	cat "$work/told"
 ) >"$work/page"

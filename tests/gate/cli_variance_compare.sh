@@ -66,6 +66,8 @@ compared environment both_slower "$tmp/old" "$tmp/slow" --beside "$tmp/slow"
 compared code slower_per_operation "$tmp/old" "$tmp/slow" --beside "$tmp/again"
 compared code slower_per_operation "$tmp/old" "$tmp/slow" --beside "$tmp/slow" --beside "$tmp/again" --beside "$tmp/queue"
 compared environment both_slower "$tmp/old" "$tmp/slow" --beside "$tmp/again" --beside "$tmp/slow" --beside "$tmp/slow"
+compared same same "$tmp/old" "$tmp/slow" "$tmp/again" "$tmp/old" --beside "$tmp/again"
+compared code slower_per_operation "$tmp/old" "$tmp/slow" "$tmp/again" "$tmp/slow" --beside "$tmp/again"
 compared code slower_per_operation "$tmp/old" "$tmp/slow" --beside "$tmp/queue"
 compared code faster_per_operation "$tmp/old" "$tmp/again" --beside "$tmp/slow"
 

@@ -46,7 +46,7 @@ static void compared(void **state)
 
 		read_made(old_name, rows[i].old_steps, rows[i].old_children, &old);
 		read_made(new_name, rows[i].new_steps, rows[i].new_children, &new);
-		versus_of(&old, &new, NULL, 0, &versus);
+		versus_of(&old, &new, 1, NULL, 0, &versus);
 		if (versus.reason != rows[i].reason)
 			fail_msg("row %zu: %d", i, (int)versus.reason);
 		versus_release(&versus);

@@ -114,7 +114,7 @@ static void versions(void **state)
 
 			analyse(&o, &usual_options, &v[k]);
 		}
-		versus_of(&v[0], &v[1], &v[2], !rows[i].alone, &versus);
+		versus_of(&v[0], &v[1], 1, &v[2], !rows[i].alone, &versus);
 		assert_int_equal(versus.reason, rows[i].reason);
 		versus_release(&versus);
 		for (size_t k = 0; k < 3; k++)
