@@ -480,9 +480,8 @@ static char *site_text(const struct fragment_site *s)
 
 	if (s->place)
 		return mem_format("%.*s in %s%s%s", n, s->name, s->place, between, path);
-	if (s->is_file)
-		return mem_format("%.*s at %llx in %s%s%s", n, s->name, (unsigned long long)s->address, file_end(s->file), between, path);
-	return mem_format("%.*s at %llx in %.6s%s%s", n, s->name, (unsigned long long)s->address, file_end(s->module), between, path);
+	return mem_format("%.*s at %llx in %.*s%s%s", n, s->name, (unsigned long long)s->address, s->is_file || *s->module == '=' ? 256 : 6,
+			  file_end(s->is_file ? s->file : s->module), between, path);
 }
 
 char *variance_place(const struct fragments *f, uint32_t from, uint32_t to)

@@ -45,6 +45,10 @@ printf '#include <unistd.h>\nnamespace n { struct s { void said(int, void (*)(in
 "$ASSAY" variance record -o plus.records -- ./plus >/dev/null 2>told || fail "$(cat told)"
 "$ASSAY" variance show plus.records >shown
 grep -q 'write in n::s::said+[0-9a-f]* of plus' shown || fail "$(cat shown)"
+printf '#include <unistd.h>\nint main(void) { for (int i = 0; i < 300; i++) (void)!write(1, "y", 1); }\n' | gcc -O1 -s -Wl,--build-id=none -x c -o unmarked -
+"$ASSAY" variance record -o unmarked.records -- ./unmarked >/dev/null 2>told || fail "$(cat told)"
+"$ASSAY" variance show unmarked.records >shown
+grep -q 'write at [0-9a-f]* in unmarked ' shown || fail "$(cat shown)"
 ln -s bare called # is called otherwise than its file
 "$ASSAY" variance record -o called.records -- ./called >/dev/null 2>told || fail "$(cat told)"
 "$ASSAY" variance show called.records >shown

@@ -20,6 +20,7 @@
 #define MODULES_MAX    32u
 #define NAME_BYTES     (64u + INTERPOSE_PATH * 17u)
 #define FILES_MAX      1024u
+#define FILE_BYTES     512u /* of a path */
 #define ENDS_MAX       63u
 #define END_BYTES      128u
 #define WITHHELD_TICKS 50000000u					 /* about 20 milliseconds between two looks at what was withheld */
@@ -124,6 +125,28 @@ static void path_name(const char *name, const struct interpose_path *path, char 
 	out[at] = '\0';
 }
 
+/* "=NAME" of a module that has no build-id: of a library's path, or ("") of the program. */
+static void file_id(const char *path, char out[RECORD_BUILD_ID_BYTES])
+{
+	char self[FILE_BYTES];
+	const char *slash;
+	size_t n;
+
+	if (!*path) {
+		long length = ask(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)self, sizeof(self) - 1);
+
+		self[length > 0 && length < (long)sizeof(self) - 1 ? length : 0] = '\0';
+		path = self;
+	}
+	slash = strrchr(path, '/');
+	path = slash ? slash + 1 : path;
+	n = strcspn(path, " \n");
+	if (!n || path[n] || n + 2 > RECORD_BUILD_ID_BYTES)
+		return;
+	*out = '=';
+	memcpy(out + 1, path, n + 1);
+}
+
 /* The site's address in the module's file, and the module's build-id. */
 static uint32_t site_name(struct record_writer *writer, uint64_t key, const char *name)
 {
@@ -137,6 +160,8 @@ static uint32_t site_name(struct record_writer *writer, uint64_t key, const char
 		base = found.dlfo_link_map->l_addr;
 		if (memcmp(elf->e_ident, ELFMAG, SELFMAG) == 0)
 			record_module_id(base, (const Elf64_Phdr *)(const void *)((const char *)elf + elf->e_phoff), elf->e_phnum, id);
+		if (!*id)
+			file_id(found.dlfo_link_map->l_name, id);
 	}
 	return *id ? function_of(writer, address - base, id, name, found.dlfo_link_map->l_name)
 		   : record_function(writer, address - base, "-", name);
