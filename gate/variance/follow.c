@@ -426,7 +426,34 @@ static size_t file_take(struct follow *all, struct followed *f, const struct fol
 	return records;
 }
 
-static enum assay_status window_take(struct follow *f, struct follow_window *w, struct assay_error *err)
+/* Leaves out the files that are damaged, and says which. False: none is. */
+static bool damaged_leave(struct follow *f, struct fragments_file *files, size_t *n, follow_remark *remark)
+{
+	size_t kept = 0, all = *n;
+
+	for (size_t i = 0; i < all; i++) {
+		struct samples s = { .items = NULL };
+		struct assay_error err;
+		size_t k = 0;
+		enum assay_status st = samples_parse(files[i].name, files[i].bytes, files[i].n, &s, &err);
+
+		if (st != ASSAY_E_FORMAT && st != ASSAY_E_VERSION) {
+			files[kept++] = files[i];
+			samples_release(&s);
+			continue;
+		}
+		while (f->files[k].path != files[i].name)
+			k++;
+		f->files[k].known = false;
+		f->files[k].ended = true;
+		remark("%s", err.text);
+		free((void *)(uintptr_t)files[i].bytes);
+	}
+	*n = kept;
+	return kept < all;
+}
+
+static enum assay_status window_take(struct follow *f, struct follow_window *w, follow_remark *remark, struct assay_error *err)
 {
 	struct fragments_file *files = mem_new(f->n, sizeof(*files));
 	struct fragments_window window = { .began_ns = f->began_ns, .from_s = w->from_s, .to_s = w->to_s };
@@ -447,8 +474,9 @@ static enum assay_status window_take(struct follow *f, struct follow_window *w, 
 	}
 	while (records >> window.thin_log2 > FOLLOW_RECORDS_MAX)
 		window.thin_log2++;
-	if (n)
-		st = fragments_parse(files, n, &window, &w->fragments, err);
+	do
+		st = n ? fragments_parse(files, n, &window, &w->fragments, err) : ASSAY_OK;
+	while ((st == ASSAY_E_FORMAT || st == ASSAY_E_VERSION) && damaged_leave(f, files, &n, remark));
 	for (size_t i = 0; i < n; i++)
 		free((void *)(uintptr_t)files[i].bytes);
 	free(files);
@@ -507,7 +535,7 @@ enum assay_status follow_next(struct follow *f, follow_remark *remark, struct fo
 	f->ran = out->running;
 	late = follow_lag(f, out);
 	f->next_s = monotonic_s() + step_s - (late > 0 && late < step_s ? late : 0);
-	return window_take(f, out, err);
+	return window_take(f, out, remark, err);
 }
 
 /* ---- which counters are taken next ---- */

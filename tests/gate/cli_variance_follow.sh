@@ -270,6 +270,16 @@ for instead in fifo directory device other shorter; do
 	esac
 done
 
+what='a record file that is damaged while it is followed does not take the others with it'
+mkdir damaged
+"$ASSAY_VARIANCE" damaged 2 2 "killed=$$" || fail 'cannot make it'
+file=$(ls damaged/*-0.samples | head -n 1)
+printf 'xxxxxxxxxxxxxxxx' | dd of="$file" bs=1 seek=$(($(stat -c %s "$file") - 5000)) conv=notrunc 2>/dev/null
+ends damaged
+cases=$((cases + 2))
+[ "$(grep -c "$file: it is damaged" ends.err)" = 1 ] && [ "$(wc -l <ends.err)" = 1 ] || fail "$(cat ends.err)"
+grep -q 'no variance; coverage' ends.out || fail "nothing of the other: $(cat ends.out)"
+
 what='names of programs are not obeyed by a terminal'
 name=$(printf 'p\302\2331m\033[31m\377')
 cp paced "$name"
