@@ -136,32 +136,96 @@ static void holder_find(const struct variance *v, struct long_wait *w, const str
 
 ORDER_BY(by_loss, struct long_wait, BY_DOWN(loss_s) BY_UP(process) BY_UP(site))
 
+/* waits[n]: room to work in. */
+static void process_waits(struct variance *v, size_t process, const struct fragment **waits, size_t *capacity)
+{
+	const struct fragment_process *p = &v->fragments.processes[process];
+	size_t n = 0;
+
+	for (size_t i = p->first; i < p->first + p->n; i++)
+		if (is_long(v, &v->fragments.items[i]))
+			waits[n++] = &v->fragments.items[i];
+	order_sort(waits, n, by_cluster);
+	for (size_t i = 0, k; i < n; i += k) {
+		struct long_wait w;
+		double sure_s;
+
+		for (k = 1; i + k < n && waits[i + k]->cluster == waits[i]->cluster;)
+			k++;
+		w = wait_sum(v, waits + i, k, &sure_s);
+		if (!(sure_s >= v->least_s))
+			continue;
+		if (w.lock)
+			holder_find(v, &w, waits + i, k);
+		mem_append(v->waits, v->n_waits, capacity, w);
+	}
+}
+
+static bool is_sleep(const struct variance *v, const struct fragment *f)
+{
+	const char *name = v->fragments.sites[f->to].name;
+	size_t n = strcspn(name, "<");
+
+	return f->activity == ACTIVITY_WAITING && f->from == FRAGMENT_NO_SITE && n >= 5 && strncmp(name + n - 5, "sleep", 5) == 0;
+}
+
+/* waits[n] are all that a process slept at one place, in order of time. Where that is again and again, and little else, in a part of the
+ * time alone, it tried something until it could have it. */
+static void sleeps_add(struct variance *v, const struct fragment *const *waits, size_t n, size_t *capacity)
+{
+	const struct fragment_process *p = &v->fragments.processes[waits[0]->process];
+	struct long_wait w = { .process = waits[0]->process, .site = waits[0]->to, .sleeps = true, .from_s = waits[0]->start_s };
+	double time_s;
+
+	for (size_t i = 0; i < n; i++) {
+		w.calls += waits[i]->weight;
+		w.loss_s += waits[i]->weight * waits[i]->time_s;
+		w.to_s = fmax(w.to_s, waits[i]->start_s + waits[i]->time_s);
+	}
+	time_s = w.to_s - w.from_s;
+	if (w.calls >= VARIANCE_REPEATED && w.loss_s >= v->least_s && w.loss_s >= EXPLAINED * time_s &&
+	    time_s <= CONFINED * (p->end_s - p->start_s))
+		mem_append(v->waits, v->n_waits, capacity, w);
+}
+
+/* Also as what was done by who held a lock. */
+static bool is_told(const struct variance *v, size_t process, uint32_t site)
+{
+	for (size_t i = v->n_waits; i-- > 0 && v->waits[i].process == process;)
+		if (v->waits[i].site == site || (v->waits[i].held_s > 0 && v->waits[i].holder_to == site))
+			return true;
+	return false;
+}
+
+ORDER_POINTERS_BY(by_site, struct fragment, BY_UP(to) BY_UP(start_s) BY_PLACE)
+
+/* The same. */
+static void process_sleeps(struct variance *v, size_t process, const struct fragment **waits, size_t *capacity)
+{
+	const struct fragment_process *p = &v->fragments.processes[process];
+	size_t n = 0;
+
+	for (size_t i = p->first; i < p->first + p->n; i++)
+		if (is_sleep(v, &v->fragments.items[i]))
+			waits[n++] = &v->fragments.items[i];
+	order_sort(waits, n, by_site);
+	for (size_t i = 0, k; i < n; i += k) {
+		for (k = 1; i + k < n && waits[i + k]->to == waits[i]->to;)
+			k++;
+		if (!is_told(v, process, waits[i]->to))
+			sleeps_add(v, waits + i, k, capacity);
+	}
+}
+
 void long_waits_find(struct variance *v)
 {
 	const struct fragment **waits = mem_new(v->fragments.n, sizeof(*waits));
 	size_t capacity = 0;
 
 	for (size_t p = 0; p < v->fragments.n_processes; p++) {
-		const struct fragment_process *process = &v->fragments.processes[p];
-		size_t n = 0;
-
-		for (size_t i = process->first; i < process->first + process->n; i++)
-			if (is_long(v, &v->fragments.items[i]))
-				waits[n++] = &v->fragments.items[i];
-		order_sort(waits, n, by_cluster);
-		for (size_t i = 0, k; i < n; i += k) {
-			struct long_wait w;
-			double sure_s;
-
-			for (k = 1; i + k < n && waits[i + k]->cluster == waits[i]->cluster;)
-				k++;
-			w = wait_sum(v, waits + i, k, &sure_s);
-			if (!(sure_s >= v->least_s))
-				continue;
-			if (w.lock)
-				holder_find(v, &w, waits + i, k);
-			mem_append(v->waits, v->n_waits, &capacity, w);
-		}
+		process_waits(v, p, waits, &capacity);
+		if (!(v->fragments.next_s > 0)) /* in a window it is not known what it does at other times */
+			process_sleeps(v, p, waits, &capacity);
 	}
 	order_sort(v->waits, v->n_waits, by_loss);
 	free(waits);
@@ -202,9 +266,13 @@ char *long_wait_sentence(const struct variance *v, const struct long_wait *w)
 	char *place = variance_place(&v->fragments, FRAGMENT_NO_SITE, w->site), *lost = variance_seconds(w->loss_s);
 	char *from = variance_seconds(w->from_s), *to = variance_seconds(w->to_s), *usual = variance_seconds(w->usual_s);
 	char *holder = holder_text(v, w);
-	char *text = mem_format("%s waited %s longer than usual in %s from %s to %s, in %.0f call%s that usually take%s %s%s%s",
-				v->fragments.processes[w->process].name, lost, place, from, to, w->calls, w->calls == 1 ? "" : "s",
-				w->calls == 1 ? "s" : "", usual, *holder ? ": " : "", holder);
+	const char *who = v->fragments.processes[w->process].name, *many = w->calls == 1 ? "" : "s", *takes = w->calls == 1 ? "s" : "";
+	char *text =
+	    w->sleeps
+		? mem_format("%s slept %s in %s from %s to %s, in %.0f calls, and at no other time: it tried something again and again",
+			     who, lost, place, from, to, w->calls)
+		: mem_format("%s waited %s longer than usual in %s from %s to %s, in %.0f call%s that usually take%s %s%s%s", who, lost,
+			     place, from, to, w->calls, many, takes, usual, *holder ? ": " : "", holder);
 
 	mem_free(place, lost, from, to, usual, holder);
 	return text;
@@ -302,7 +370,7 @@ void long_waits_section(const struct variance *v, struct document *d)
 		doc_show(d, "place", "call", place);
 		doc_showf(d, "loss_s", "longer by", w->loss_s, "%s", lost);
 		doc_showf(d, "calls", "calls", w->calls, "%.0f", w->calls);
-		doc_showf(d, "usual_s", "usual", w->usual_s, "%s", usual);
+		doc_showf(d, "usual_s", "usual", w->usual_s, "%s", w->sleeps ? "none" : usual);
 		doc_showf(d, "from_s", "from s", w->from_s, "%.2f", w->from_s);
 		doc_showf(d, "to_s", "to s", w->to_s, "%.2f", w->to_s);
 		doc_show(d, "holder", "meanwhile", *holder ? holder : "-");

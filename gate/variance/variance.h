@@ -87,6 +87,7 @@ struct long_wait {
 	size_t process;
 	uint32_t site;
 	bool lock;		/* it waited for a lock, which another thread or process held */
+	bool sleeps;		/* of no usual length: it slept there again and again, and only then */
 	bool recorded;		/* it waited for children that were recorded themselves */
 	double calls;		/* that waited so long */
 	double usual_s, loss_s; /* loss: what they waited beyond the usual time */

@@ -199,6 +199,39 @@ static void joined(void **state)
 	}
 }
 
+/* Who sleeps again and again, a little longer each time, in a part of the time tries something until it can have it; who does so all the
+ * time, or now and then, works so. */
+static void tries_again(void **state)
+{
+	static const struct {
+		size_t every, from, to;
+		bool told;
+	} rows[] = { { 1, 100, 112, true }, { 1, 0, 300, false }, { 20, 0, 150, false } };
+
+	(void)state;
+	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+		struct made m = { .capacity = 0 };
+		struct variance v;
+		char *text;
+
+		for (size_t i = 0; i < 300; i++) {
+			if (i >= rows[r].from && i < rows[r].to && i % rows[r].every == 0) {
+				add(&m, 0, FRAGMENT_NO_SITE, SLEEP, ACTIVITY_WAITING, .001 * (double)(1 + i - rows[r].from));
+				m.f.items[m.f.n - 1].arguments = i;
+			}
+			add(&m, 0, WRITE, WRITE, ACTIVITY_COMPUTATION,
+			    i >= rows[r].from && i < rows[r].to && rows[r].every == 1 ? .001 : .01);
+			add(&m, 0, FRAGMENT_NO_SITE, WRITE, ACTIVITY_IO, 1e-6);
+		}
+		analyse(&m, 1, &v);
+		text = said(&v);
+		assert_int_equal(strstr(text, "process 7 (app) slept 78 ms in usleep in main from 1.00 s to ") != NULL, rows[r].told);
+		assert_int_equal(strstr(text, "again and again") != NULL, rows[r].told);
+		free(text);
+		variance_release(&v);
+	}
+}
+
 /* One call that stands for thousands was interrupted: nothing says that the others waited. */
 static void interrupted(void **state)
 {
@@ -325,6 +358,7 @@ int suite_long_waits(void)
 		cmocka_unit_test(lock),		cmocka_unit_test(slow_beside),	  cmocka_unit_test(waits_by_design),
 		cmocka_unit_test(longer_child), cmocka_unit_test(joined),	  cmocka_unit_test(interrupted),
 		cmocka_unit_test(chance),	cmocka_unit_test(stand_for_more), cmocka_unit_test(stopped_in_wait),
+		cmocka_unit_test(tries_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
