@@ -4,6 +4,7 @@ Exits with 3 when runs are still missing."""
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -38,16 +39,17 @@ def record(assay, binary, to, hog):
     os.rename(to + ".new", to)
 
 
-def seconds_of(binary):
-    """Processor time of some turns, the least of five."""
-    def once():
-        with tempfile.TemporaryDirectory() as work:
-            before = os.times()
-            subprocess.run([binary, work, "100"], input=b"\n", check=True)
-            after = os.times()
-        return after.children_user - before.children_user
+def processor_time(binary):
+    with tempfile.TemporaryDirectory() as work:
+        before = os.times()
+        subprocess.run([binary, work, "200"], input=b"\n", check=True)
+        after = os.times()
+    return after.children_user - before.children_user
 
-    return min(once() for _ in range(5))
+
+def slower_by(binary, other):
+    """Times as much processor time, of both by turns: the median of seven."""
+    return statistics.median(processor_time(binary) / processor_time(other) for _ in range(7))
 
 
 def build(directory):
@@ -58,7 +60,7 @@ def build(directory):
         return
     for far in FAR:
         subprocess.run(["gcc", "-O2", f"-DFAR={far}", SOURCE, "-o", f"{directory}/slower.new"], check=True)
-        ratio = seconds_of(f"{directory}/slower.new") / seconds_of(f"{directory}/old.bin")
+        ratio = slower_by(f"{directory}/slower.new", f"{directory}/old.bin")
         if ratio >= SLOWER or far == FAR[-1]:
             break
     with open(f"{directory}/slower.txt", "w") as out:
