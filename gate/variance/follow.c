@@ -4,8 +4,10 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "fleet/cgroup/process.h"
+#include "gate/variance/scale.h"
 #include "gate/variance/stored_runs.h"
 #include "runs/inside/record/record_pack.h"
+#include "runs/inside/record/record_system.h"
 #include "runs/inside/samples/samples.h"
 
 #include <errno.h>
@@ -33,7 +35,7 @@ struct place {
 };
 
 struct followed {
-	char *path;
+	char *path, *clock;	     /* clock: "": not known */
 	struct record_header header; /* as last read */
 	bool known;		     /* it is a record file: the header has been checked */
 	bool refused;		     /* and that was said */
@@ -53,15 +55,16 @@ struct follow {
 	double window_s;
 	struct followed *files; /* [n], by path */
 	size_t n, capacity;
-	double clock_s;	   /* that the clock was ahead of the monotonic one to begin with: it may be set later on */
-	uint64_t began_ns; /* of the first process, once there is one */
+	struct fragments_moment first; /* when the first process began, once there is one, */
+	double first_s;		       /* and when that was by the monotonic clock: the other one may be set */
 	bool began;
 	bool waits;	     /* for that, and has said so */
+	bool set;	     /* a clock was, and that was said */
 	uint64_t windows;    /* so far */
 	bool ran;	     /* a process was running at the last one; */
 	double first_late_s; /* when what that did not need began; INFINITY: there is nothing; */
 	double next_s;	     /* and when the next one is over at the latest, by the monotonic clock */
-	char host[65];
+	char host[65], *clock;
 };
 
 static double now_s(clockid_t clock)
@@ -84,6 +87,19 @@ static void sleep_s(double s)
 	nanosleep(&t, NULL);
 }
 
+/* The kernel's id, as record files have it; NULL: it is not known. */
+static char *own_clock(void)
+{
+	struct buf id = BUF_INIT;
+	struct assay_error ignored;
+	char *clock = NULL;
+
+	if (!file_read("/proc/sys/kernel/random/boot_id", PAGE_BYTES, &id, &ignored) && id.size >= 8)
+		clock = mem_bytes(id.bytes, 8);
+	buf_release(&id);
+	return clock;
+}
+
 struct follow *follow_new(const char *const *names, size_t n, double window_s)
 {
 	struct follow *f = mem_new(1, sizeof(*f));
@@ -92,7 +108,7 @@ struct follow *follow_new(const char *const *names, size_t n, double window_s)
 	f->names = names;
 	f->n_names = n;
 	f->window_s = window_s;
-	f->clock_s = now_s(CLOCK_REALTIME) - monotonic_s();
+	f->clock = own_clock();
 	if (uname(&host) == 0)
 		memcpy(f->host, host.nodename, sizeof(f->host) - 1);
 	return f;
@@ -101,15 +117,43 @@ struct follow *follow_new(const char *const *names, size_t n, double window_s)
 void follow_free(struct follow *f)
 {
 	for (size_t i = 0; f && i < f->n; i++)
-		mem_free(f->files[i].path, f->files[i].places);
+		mem_free(f->files[i].path, f->files[i].clock, f->files[i].places);
 	if (f)
-		free(f->files);
+		mem_free(f->files, f->clock);
 	free(f);
 }
 
 double follow_lag(const struct follow *f, const struct follow_window *w)
 {
-	return f->clock_s + monotonic_s() - (double)f->began_ns / 1e9 - w->to_s;
+	return monotonic_s() - f->first_s - w->to_s;
+}
+
+static struct fragments_moment begin_of(const struct followed *f)
+{
+	return (struct fragments_moment){ f->header.started_ns, f->header.started_ticks, 1 / (double)f->header.ticks_per_s, f->clock };
+}
+
+static void set_tell(struct follow *all, const struct followed *f, follow_remark *remark)
+{
+	const struct fragments_moment began = begin_of(f), real = { .ns = began.ns };
+	double by_s = scale_since(&all->first, &real) - scale_since(&all->first, &began);
+
+	if (by_s != 0 && !all->set)
+		remark("the clock was set by %.1f s %s while the program ran: times here are by a clock that nobody sets", fabs(by_s),
+		       by_s > 0 ? "forward" : "back");
+	all->set |= by_s != 0;
+}
+
+/* Windows count from the beginning of the first process. */
+static void first_find(struct follow *all, const struct followed *f)
+{
+	const struct fragments_moment now = { (uint64_t)(now_s(CLOCK_REALTIME) * 1e9), record_ticks(), 0, all->clock };
+	const struct fragments_moment began = begin_of(f);
+
+	if (all->windows || (all->began && scale_since(&all->first, &began) >= 0))
+		return;
+	all->first = began;
+	all->first_s = monotonic_s() - scale_since(&began, &now);
 }
 
 /* ---- a process ---- */
@@ -204,7 +248,7 @@ static bool is_known(struct follow *all, struct followed *f, int file, struct as
 {
 	struct buf none = BUF_INIT, bytes = BUF_INIT;
 	struct samples s;
-	const char *host;
+	const char *host, *clock;
 
 	if (pread(file, &f->header, sizeof(f->header), 0) != sizeof(f->header) || f->header.header_bytes > RECORD_NAMES_BYTES_MAX ||
 	    f->header.names_bytes_max > RECORD_NAMES_BYTES_MAX) {
@@ -216,6 +260,8 @@ static bool is_known(struct follow *all, struct followed *f, int file, struct as
 		assay_fail(err, ASSAY_E_FORMAT, "%s: only files that this version of assay records can be followed", f->path);
 	} else if (samples_parse(f->path, bytes.bytes, bytes.size, &s, err) == ASSAY_OK) {
 		host = samples_info(&s, "host");
+		clock = samples_info(&s, "boot");
+		f->clock = mem_string(clock ? clock : host ? host : "");
 		f->here = !host || strcmp(host, all->host) == 0;
 		f->process_ticks = f->here ? process_begin(&f->header) : 0;
 		f->known = true;
@@ -361,8 +407,8 @@ static size_t files_look(struct follow *f, follow_remark *remark)
 		if (!one->known)
 			continue;
 		running += !one->ended;
-		if (!f->windows && (!f->began || one->header.started_ns < f->began_ns))
-			f->began_ns = one->header.started_ns;
+		first_find(f, one);
+		set_tell(f, one, remark);
 		if (!f->began)
 			f->next_s = monotonic_s() + f->window_s;
 		f->began = true;
@@ -397,7 +443,8 @@ static void places_forget(struct followed *f, double from_s)
 /* The chunks that have what ended until to_s. Returns how many records they have. */
 static size_t file_take(struct follow *all, struct followed *f, const struct follow_window *w, struct buf *out)
 {
-	double began_s = ((double)f->header.started_ns - (double)all->began_ns) / 1e9;
+	const struct fragments_moment began = begin_of(f);
+	double began_s = scale_since(&all->first, &began);
 	bool regular;
 	int file = file_open(f->path, &regular);
 	struct buf chunks = BUF_INIT;
@@ -456,7 +503,7 @@ static bool damaged_leave(struct follow *f, struct fragments_file *files, size_t
 static enum assay_status window_take(struct follow *f, struct follow_window *w, follow_remark *remark, struct assay_error *err)
 {
 	struct fragments_file *files = mem_new(f->n, sizeof(*files));
-	struct fragments_window window = { .began_ns = f->began_ns, .from_s = w->from_s, .to_s = w->to_s };
+	struct fragments_window window = { .began = f->first, .from_s = w->from_s, .to_s = w->to_s };
 	enum assay_status st = ASSAY_OK;
 	size_t n = 0, records = 0;
 

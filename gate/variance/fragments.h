@@ -147,10 +147,17 @@ struct fragments {
 	bool one_host; /* else clocks may differ */
 };
 
+/* By real time since 1970, and by the ticks (0: not known) of a clock (NULL: not known). */
+struct fragments_moment {
+	uint64_t ns, ticks;
+	double tick_s;
+	const char *clock;
+};
+
 /* A part of a run: what ended in (from_s, to_s]. Its times begin at from_s, or earlier, where the first fragment begins, but no more than
  * the window's length earlier. */
 struct fragments_window {
-	uint64_t began_ns; /* the run; real time since 1970 */
+	struct fragments_moment began; /* the run */
 	double from_s, to_s;
 	unsigned thin_log2; /* of so many records one is taken, and stands for all */
 };

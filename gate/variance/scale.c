@@ -20,6 +20,25 @@ struct group {
 	size_t n;
 };
 
+static double less_s(uint64_t to_ns, uint64_t from_ns)
+{
+	return (double)(int64_t)(to_ns - from_ns) / 1e9;
+}
+
+/* Real time and ticks, which are so far apart at most, say something else. */
+static bool is_set(double apart_s, double ticks_s)
+{
+	return ticks_s < MOST_S && fabs(apart_s) > SET_S + SET_PART * ticks_s;
+}
+
+double scale_since(const struct fragments_moment *from, const struct fragments_moment *to)
+{
+	double real_s = less_s(to->ns, from->ns), ticks_s = less_s(to->ticks, from->ticks) * 1e9 * from->tick_s;
+	bool same = from->clock && to->clock && from->ticks && to->ticks && strcmp(from->clock, to->clock) == 0;
+
+	return same && is_set(real_s - ticks_s, fabs(ticks_s)) ? ticks_s : real_s;
+}
+
 static void group_of(const struct fragments *f, size_t one, size_t end, struct group *g)
 {
 	g->n = 0;
@@ -73,7 +92,7 @@ static void group_mend(struct fragments *f, const struct group *g)
 		most = fmax(most, fabs(since[i]));
 		set_s = fabs(by_s) > fabs(set_s) ? by_s : set_s;
 	}
-	if (known && most < MOST_S && fabs(set_s) > SET_S + SET_PART * most) {
+	if (known && is_set(set_s, most)) {
 		double middle = stats_quantile(zero, g->n, (double)((g->n - 1) / 2) / (double)(g->n - 1));
 
 		for (size_t i = 0; i < g->n; i++)
@@ -167,17 +186,21 @@ static uint64_t run_began(const struct fragments *f, size_t first, size_t end)
 
 void scale_find(struct fragments *f, const struct fragments_window *window)
 {
-	for (size_t first = 0, end; first < f->n_processes; first = end) {
+	for (size_t i = 0; window && i < f->n_processes; i++) {
+		struct fragment_process *p = &f->processes[i];
+		const struct fragments_moment began = { p->started_ns, p->started_ticks, p->tick_s, p->clock };
+
+		p->start_s = fmax(scale_since(&window->began, &began), 0);
+	}
+	for (size_t first = 0, end; !window && first < f->n_processes; first = end) {
 		uint64_t began;
 
-		for (end = first; end < f->n_processes && (window || f->processes[end].run == f->processes[first].run);)
+		for (end = first; end < f->n_processes && f->processes[end].run == f->processes[first].run;)
 			end++;
-		began = window ? window->began_ns : run_began(f, first, end);
+		began = run_began(f, first, end);
 		for (size_t p = first; p < end; p++)
-			f->processes[p].start_s =
-			    f->processes[p].started_ns > began ? (double)(f->processes[p].started_ns - began) / 1e9 : 0;
-		if (!window)
-			run_mend(f, first, end);
+			f->processes[p].start_s = (double)(f->processes[p].started_ns - began) / 1e9;
+		run_mend(f, first, end);
 	}
 }
 

@@ -7,7 +7,9 @@
 #include "base/document.h"
 #include "gate/variance/fragments.h"
 
-/* Fills in start_s of all processes, which are in order, and what was mended on the way. In a window real time counts. */
+/* Seconds from one moment to another: by ticks of their clock where they have the same and real time says something else. */
+double scale_since(const struct fragments_moment *from, const struct fragments_moment *to);
+/* Fills in start_s of all processes, which are in order, and, but for a window, what was mended on the way. */
 void scale_find(struct fragments *f, const struct fragments_window *window);
 /* Says what was mended, of "the candidate", or (NULL) of the one run that there is. */
 void scale_tell(const struct fragments *f, const char *whose, struct document *d);

@@ -197,7 +197,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t half = size / 2;
 	char *other = mem_bytes((const char *)data, half);
 	const struct fragments_file files[] = { { "one", data, size }, { "half", other, half } };
-	const struct fragments_window window = { .began_ns = 1700000000000000000u, .from_s = .1, .to_s = .3, .thin_log2 = 1 };
+	const struct fragments_window window = { .began = { .ns = 1700000000000000000u }, .from_s = .1, .to_s = .3, .thin_log2 = 1 };
 	char *one = answer_of(files, 1, NULL), *again = answer_of(files, 1, NULL);
 
 	if (half >= sizeof(struct record_header))

@@ -478,7 +478,7 @@ static void window_edge(void **state)
 	const struct made_options o = {
 		.ranks = 1, .seconds = 4, .noise = .01, .seed = 3, .counted = true, .one_host = true, .disturbances = &d, .n = 1
 	};
-	const struct fragments_window window = { .began_ns = 1700000000000000000u, .from_s = 2, .to_s = 4 };
+	const struct fragments_window window = { .began = { .ns = 1700000000000000000u }, .from_s = 2, .to_s = 4 };
 	char *name = mem_format("edge/%d-0.samples", (int)getpid());
 	struct buf bytes = BUF_INIT;
 	struct assay_error err;
