@@ -41,7 +41,8 @@ until_there '"cause":"run_queue"'
 kill $hogs
 hogs=
 cases=$((cases + 1))
-grep '"parts":\[{"cause"' told.jsonl | head -n 1 | grep -q '"parts":\[{"cause":"waiting".*"asked":\[{"process":"[^"]*","level":2}\]' ||
+# What other programs do to the processor may be told before.
+grep '"parts":\[{"cause"' told.jsonl | head -n 1 | grep -q '"parts":\[{"cause":"\(waiting\|on_processor\)".*"asked":\[{"process":"[^"]*","level":2}\]' ||
 	fail "the first window of those: $(grep '"cause"' told.jsonl | head -n 1)"
 cases=$((cases + 1))
 grep -q '"cause":"run_queue"' told.jsonl || fail 'never refined'
