@@ -140,12 +140,26 @@ static struct stretch stretch_of(const struct stop *s, size_t process)
 	return out;
 }
 
+/* What makes a process slow as long as it ran says nothing of when, and is no stretch of its own where the stop did most of that. */
+static void throughout_drop(const struct stretch *s, struct stretches *all)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct region_member *m = &all->items[i].member;
+
+		if (!(m->throughout && m->process == s->member.process && s->member.loss_s * m->beside >= EXPLAINED * m->loss_s))
+			all->items[kept++] = all->items[i];
+	}
+	all->n = kept;
+}
+
 static bool is_found(const struct stretches *all, const struct stretch *s)
 {
 	double both = 0;
 
 	for (size_t i = 0; i < all->n; i++)
-		if (all->items[i].member.process == s->member.process)
+		if (all->items[i].member.process == s->member.process && !all->items[i].member.throughout)
 			both += stretch_overlap(all->items[i].member.from_s, all->items[i].member.to_s, s->member.from_s, s->member.to_s);
 	return both >= FOUND * (s->member.to_s - s->member.from_s);
 }
@@ -162,8 +176,10 @@ static void stretch_join(struct stretch *to, const struct stretch *s)
 
 static void found_add(const struct variance *v, const struct stretch *s, struct stretches *all)
 {
-	if (s->member.fragments && stats_round(s->member.loss_s) >= stats_round(v->least_s) && !is_found(all, s))
-		stretch_add(all, s);
+	if (!s->member.fragments || stats_round(s->member.loss_s) < stats_round(v->least_s) || is_found(all, s))
+		return;
+	throughout_drop(s, all);
+	stretch_add(all, s);
 }
 
 /* Those that are no further apart than what is between them are one: who is stopped again and again. */

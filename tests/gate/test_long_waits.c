@@ -1,4 +1,5 @@
 /* Waiting is not judged, and that is said; where a process waited longer than usual, for a lock above all, or was stopped, is said too. */
+#include "gate/variance/stops.h"
 #include "tests/gate/said.h"
 #include "tests/scratch.h"
 
@@ -352,13 +353,47 @@ static void stopped_in_wait(void **state)
 	}
 }
 
+/* Slow as long as it ran, of which a stop is most, or little: the stop's own time is told. */
+static void stopped_throughout(void **state)
+{
+	static const double losses_s[] = { 1.8, 10 };
+	struct made m = { .capacity = 0 };
+	struct variance v;
+	size_t capacity = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 300; i++) {
+		stopped_told(&m, &capacity, i > 150 ? .95 : 0);
+		add(&m, 0, FRAGMENT_NO_SITE, PAUSE, ACTIVITY_WAITING, i == 150 ? 1 : .004);
+	}
+	analyse(&m, 1, &v);
+	for (size_t k = 0; k < sizeof(losses_s) / sizeof(losses_s[0]); k++) {
+		const struct stretch throughout = { .member = { .to_s = 2.2, .loss_s = losses_s[k], .beside = 1, .throughout = true } };
+		struct stretches all = { .n = 0 };
+
+		stretch_add(&all, &throughout);
+		stops_find(&v, &all);
+		assert_int_equal(all.n, 1 + k);
+		assert_true(!all.items[k].member.throughout && fabs(all.items[k].member.to_s - 1.6) < .05);
+		free(all.items);
+	}
+	variance_release(&v);
+}
+
 int suite_long_waits(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lock),		cmocka_unit_test(slow_beside),	  cmocka_unit_test(waits_by_design),
-		cmocka_unit_test(longer_child), cmocka_unit_test(joined),	  cmocka_unit_test(interrupted),
-		cmocka_unit_test(chance),	cmocka_unit_test(stand_for_more), cmocka_unit_test(stopped_in_wait),
+		cmocka_unit_test(lock),
+		cmocka_unit_test(slow_beside),
+		cmocka_unit_test(waits_by_design),
+		cmocka_unit_test(longer_child),
+		cmocka_unit_test(joined),
+		cmocka_unit_test(interrupted),
+		cmocka_unit_test(chance),
+		cmocka_unit_test(stand_for_more),
+		cmocka_unit_test(stopped_in_wait),
 		cmocka_unit_test(tries_again),
+		cmocka_unit_test(stopped_throughout),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
