@@ -11,7 +11,7 @@ mkdir -p "$corpus"
 [ "${draw:-}" ] || /usr/bin/python3 tests/bench/variance_versions.py "$assay" "$corpus/versions" "${PAIRS:-10}" "$seconds" >"$work/told"
 (
 	evidence_head "Variance${draw:+: $draw}"
-	echo "Who was disturbed and when was drawn with the seed ${SEED:-1}, of which no run had been seen when the code was written. Runs are recorded alone on the"
+	echo "Who was disturbed and when was drawn with the seed ${SEED:-1}, of which no run had been seen when the code was written, unless it is said below. Runs are recorded alone on the"
 	echo 'machine, as far as that is known (others), and preferred over other programs (`cpu.shares`: 16 times as much for each process).'
 	echo
 	echo '## Disturbances of a real program'
