@@ -236,8 +236,9 @@ char *variance_sentence(const struct variance *v, const struct region *r)
 			 ? mem_format("%s most likely had more work to do %s, which nothing counted: computation took %s times as long as "
 				      "usual, %s longer, on the processor",
 				      who, when, times, lost)
-			 : mem_format("%s lost %s in %s %s, in which it took %s times as long as usual%s%s", who, lost,
-				      activity_text(r->activity), when, times, *why ? ": " : "", why);
+			 : mem_format("%s lost %s %s %s %s, in which it took %s times as long as usual%s%s", who, lost,
+				      r->activity == ACTIVITY_WAITING ? "while" : "in", activity_text(r->activity), when, times,
+				      *why ? ": " : "", why);
 
 	mem_free(times, who, why, lost, when);
 	return text;

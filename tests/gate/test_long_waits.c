@@ -344,6 +344,7 @@ static void stopped_in_wait(void **state)
 
 			assert_int_equal(one->activity, rows[r].unseen ? ACTIVITY_COMPUTATION : ACTIVITY_WAITING);
 			assert_null(strstr(text = said(&v), "nothing counted the work")); /* no work takes longer for that */
+			assert_non_null(strstr(text, rows[r].unseen ? " in computation " : " while waiting "));
 			free(text);
 			assert_true(fabs(one->estimated_s - stopped) < .02 * stopped);
 			assert_true(fabs(one->from_s - began) < .01 && fabs(one->to_s - ended) < .01);
