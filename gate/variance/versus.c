@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAIRS_MAX (4u << 20)
+#define CHILDREN_MANY 30 /* without records, of which chance tells some */
+#define PAIRS_MAX     (4u << 20)
 
 /* Sites [from, to) of a list. */
 struct range {
@@ -476,8 +477,6 @@ static void incomplete_find(const char *who, const struct variance *run, struct 
 	free(why);
 }
 
-#define CHILDREN_MANY 30
-
 /* A run that seems to have done less work than the other one, and has more processes without records, may have done as much. Where a run
  * has many, its records tell of some, by chance. */
 static void children_weigh(const struct variance *baseline, const struct variance *candidate, struct versus *out)
@@ -486,7 +485,6 @@ static void children_weigh(const struct variance *baseline, const struct varianc
 	size_t n, others;
 	char *text = variance_children_missing(&(less ? candidate : baseline)->fragments, 0, &n);
 	char *other = variance_children_missing(&(less ? baseline : candidate)->fragments, 0, &others);
-
 	double most = (double)others;
 
 	if (others >= CHILDREN_MANY)
