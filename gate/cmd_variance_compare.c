@@ -56,25 +56,25 @@ static const struct cli_option words[] = { CLI_WORD("BASELINE", struct arguments
 static const struct cli_option options[] = {
 	CLI_LIST(
 	    "beside", "DIRECTORY", struct arguments, beside,
-	    "Records of the baseline's version, run again beside the candidate: what is as slow there is the environment (repeatable)"),
+	    "Records of the baseline's version, run again beside the candidate: what is slow there, too, is the environment (repeatable)"),
 	CLI_END,
 };
 
 const struct command variance_compare_command = {
 	.name = "variance compare",
-	.summary = "say whether a version is slower by its code or by its environment",
+	.summary = "tell whether a version is slower because of its code or its environment",
 	.about =
-	    "Compares what 'assay variance record' has written of a run of each version, place by place: each is a directory of records, "
-	    "or a file. More work is the code. As much work in more time is the environment where waiting for processors explains it; "
-	    "where it took more processor time, only the old version, run again beside the new one, can tell (--beside). A single run may "
-	    "have been disturbed: best are three "
-	    "of each, recorded by turns, of which the one in the middle counts, by processor time.\n\n"
-	    "Work is what instructions or statements count; where nothing counts it, how often each place was passed and how many bytes "
-	    "were moved. Both versions must have had the same to do.",
+	    "Compares the records of a run of each version ('assay variance record'), place by place; both must have run the same task. "
+	    "More work is due to the code. The same work in more time is due to the environment if waiting for processors explains it; if "
+	    "it took more processor time, only the old version, run again beside the new one, can tell (--beside).\n\n"
+	    "A single run may have been disturbed: best are three of each, recorded in turn, of which the median by processor time "
+	    "counts.\n\n"
+	    "Work is counted in instructions or statements; where nothing counts it, by how often each place was passed and how many bytes "
+	    "were moved. Each argument is a directory of records, or a record file.",
 	.examples = "  assay variance compare records-of-1.4 records-of-1.5\n"
 		    "  assay variance compare records-of-1.4 records-of-1.5 --beside records-of-1.4-again\n"
 		    "  assay variance compare records-of-1.4 new-1 new-2 new-3 --beside old-1 --beside old-2 --beside old-3\n",
-	.exit_status = "0 answered, whatever the decision; 1 failure, 2 usage, 6 no calls were recorded.",
+	.exit_status = "0 answered, whatever the decision, 1 failure, 2 usage, 6 no calls were recorded.",
 	.words = words,
 	.options = options,
 	CLI_RUN(struct arguments, CLI_LAB_NONE, compare_runs),

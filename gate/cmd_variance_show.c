@@ -46,8 +46,8 @@ static void show_which(const struct stored_runs *runs, size_t at, size_t gone, c
 	if (gone)
 		doc_line(d, "%zu of %zu recorded runs cannot be read: %s", gone, runs->n, why);
 	if (runs->n > 1)
-		doc_line(d, "of %zu recorded runs this is the one that lost most: machine %s, input '%s', repetition %lld", runs->n,
-			 f->machine, f->input, (long long)f->repetition);
+		doc_line(d, "of %zu recorded runs, this one lost most: machine %s, input '%s', repetition %lld", runs->n, f->machine,
+			 f->input, (long long)f->repetition);
 }
 
 /* Of what the laboratory has of APP@VERSION, the run in which most was lost. */
@@ -169,7 +169,7 @@ static void window_text(const struct follow_window *w, const struct variance *v,
 	if (waited)
 		say("          but ", waited);
 	if (waits)
-		say("          not judged, as it is waiting: ", waits);
+		say("          waiting is not judged, but ", waits);
 	mem_free(waits, waited);
 	for (size_t i = 0; i < asked->n; i++) {
 		char *takes =
@@ -243,7 +243,7 @@ static enum assay_status show_run(struct lab *lab, void *arguments, struct docum
 
 	(void)lab;
 	if (a->follow && a->marked.to_s > 0)
-		return assay_fail(err, ASSAY_E_USAGE, "--follow goes without --region");
+		return assay_fail(err, ASSAY_E_USAGE, "--region cannot be used with --follow");
 	d->answered = a->follow;
 	if (a->follow)
 		return follow_run(a, err);
@@ -253,7 +253,7 @@ static enum assay_status show_run(struct lab *lab, void *arguments, struct docum
 	if (!st)
 		st = record_files_read((const char *const *)a->files.items, a->files.n, &fragments, err);
 	if (!st && fragments.n_runs && a->marked.to_s > 0)
-		st = assay_fail(err, ASSAY_E_USAGE, "--region is for the records of one run");
+		st = assay_fail(err, ASSAY_E_USAGE, "--region needs the records of one run");
 	if (!st)
 		st = variance_of(&fragments, &options, &variance, err);
 	if (!st) {
@@ -279,46 +279,49 @@ static enum assay_status parse_region(const char *text, void *to, struct assay_e
 		     m->from_s >= 0 && m->from_s < m->to_s && m->to_s < 1e9;
 	}
 	free(rank);
-	return ok ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "RANK:FROM-TO, with seconds since the run began, such as 3:10.5-12");
+	return ok ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "RANK:FROM-TO, in seconds since the run began, such as 3:10.5-12");
 }
 
 static const struct cli_option words[] = { CLI_WORDS("FILE...|DIRECTORY...|APP@VERSION", struct arguments, files, 1), CLI_END };
 static const struct cli_option options[] = {
 	CLI_REAL("threshold", "P", struct arguments, threshold, .1, .99,
-		 "Work is slow below this part of its usual speed, where it does not vary more by itself (default: .85)"),
+		 "Work is slow below this fraction of its usual speed, or of a lower one if it varies more by itself (default: .85)"),
 	CLI_REAL("min-loss", "SECONDS", struct arguments, least_s, 0, 1e9,
-		 "Tell what cost so much or more (default: 1 % of the time that the run took)"),
-	CLI_PARSED("region", "RANK:FROM-TO", struct arguments, marked, parse_region,
-		   "Say what took the time there, slow or not: seconds since the run began, of a rank or, where there are none, of a "
-		   "process by its place from 0"),
-	CLI_FLAG("follow", struct arguments, follow,
-		 "Analyse a run while it goes on, in windows of time that overlap by half: a line as each is over, until all processes "
-		 "have ended. With --format json each line is a JSON object"),
-	CLI_REAL("window", "SECONDS", struct arguments, window_s, .5, 3600, "With --follow: how long a window is (default: 15)"),
+		 "Report what cost at least this much (default: 1 % of the run's time)"),
+	CLI_PARSED(
+	    "region", "RANK:FROM-TO", struct arguments, marked, parse_region,
+	    "Tell what took the time there, slow or not: a rank (or, without ranks, a process, counted from 0), and seconds since the "
+	    "run began"),
+	CLI_FLAG(
+	    "follow", struct arguments, follow,
+	    "Analyse a run in progress, in windows of time that overlap by half: a report at the end of each, until all processes have "
+	    "ended. With --format json each is one line, a JSON object"),
+	CLI_REAL("window", "SECONDS", struct arguments, window_s, .5, 3600, "With --follow: the length of a window (default: 15)"),
 	CLI_END,
 };
 static const struct arguments defaults = { .threshold = VARIANCE_THRESHOLD, .least_s = -1, .window_s = FOLLOW_WINDOW_S };
 
 const struct command variance_show_command = {
 	.name = "variance show",
-	.summary = "say where and when a run was slow, and why",
+	.summary = "tell where and when a run was slow, and why",
 	.about =
-	    "Reads what 'assay variance record' has written, one file for each process, and looks for stretches of the run in which work "
-	    "that repeats took longer than usual: in which processes, from when to when, what that cost in seconds, and what took the "
-	    "time: waiting for a processor, being stopped or throttled, page faults, or other processes that were slow themselves.\n\n"
-	    "Computation between two calls is compared with itself where it did the same work, by instructions or statements where these "
-	    "were counted; where they were not, the answer says so, and more work cannot be told from slow work. Coverage is the part of "
-	    "the time that is in work that repeats.\n\n"
-	    "Of several directories each is a run of its own, and all had the same to do: work is compared with the same work in all of "
-	    "them, and the answer names the runs that were slow.\n\n"
-	    "Of an application in the laboratory, whose manifest says 'variance: yes', it shows the run of the latest plan that lost most.",
+	    "Reads the records of a run ('assay variance record') and looks for stretches of time in which repeated work took longer than "
+	    "usual: in which processes, from when to when, how many seconds that cost, and what took the time: waiting for a processor, "
+	    "being stopped or throttled, page faults, other processes that were slow themselves, and so on.\n\n"
+	    "Each call, and the computation between two calls, is compared with others that did the same work. The work of computation is "
+	    "known if instructions or statements were counted ('assay variance build'); if not, more work cannot be told from slow work, "
+	    "and the answer says so. Coverage is the share of the time in work that repeats and can be judged.\n\n"
+	    "Several directories are several runs of the same task: work is compared across all of them, and the answer names the runs "
+	    "that were slow.\n\n"
+	    "APP@VERSION is an application in the laboratory whose manifest says 'variance: yes': shown is the run of the latest plan that "
+	    "lost most.",
 	.examples = "  assay variance show records\n"
 		    "  assay variance show monday tuesday wednesday\n"
 		    "  assay variance show myapp@1.1\n"
 		    "  assay variance show records --region 1:10-20\n"
 		    "  assay variance show records --format html > records.html\n"
 		    "  assay variance show records --follow\n",
-	.exit_status = "0 answered, whether there is variance or not; 1 failure, 2 usage, 6 no calls were recorded.",
+	.exit_status = "0 answered, whether there is variance or not, 1 failure, 2 usage, 6 no calls were recorded.",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,

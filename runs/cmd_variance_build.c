@@ -22,12 +22,14 @@ static const struct cli_option words[] = { CLI_WORDS("-- COMMAND [ARG]", struct 
 const struct command variance_build_command = {
 	.name = "variance build",
 	.summary = "compile a program so that it counts its own work",
-	.about = "Compiles or links with the command that follows --, so that each thread of the program counts the statements that it "
-		 "executes. 'assay variance record' keeps how many there were between two calls, and 'assay variance show' knows then that "
-		 "computation took longer for the same work, where it would have to say that its work is unverified.\n\n"
-		 "The command is gcc or g++, or what calls them: make gets this as its CC and CXX, cmake as its launchers, any other "
-		 "program as CC and CXX in its environment. The compilers of MPI libraries are told by their own variables which one they "
-		 "call. Libraries that are not built so do not count. Unrecorded such a program runs as any other, a few per cent slower.",
+	.about =
+	    "Runs the compiler or build command that follows --, so that each thread of the program counts the statements that it "
+	    "executes. 'assay variance record' keeps the count between two calls, and 'assay variance show' can then tell slower "
+	    "computation from more computation; without counts it has to say that the work is unverified.\n\n"
+	    "The command is gcc or g++, or something that calls them: make gets this compiler as CC and CXX, cmake as compiler launchers, "
+	    "any other program as CC and CXX in its environment. MPI's compiler wrappers are told by variables of their own which "
+	    "compiler to call. Libraries that are not built this way do not count. The program runs without assay as well, a few per "
+	    "cent slower than before.",
 	.examples = "  assay variance build -- gcc -O2 sort.c -o sort\n"
 		    "  assay variance build -- make -j4\n"
 		    "  OMPI_CC='assay variance build -- gcc' mpicc -O2 solver.c -o solver\n"

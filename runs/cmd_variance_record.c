@@ -268,10 +268,8 @@ static void functions_missing(const struct arguments *a, const struct recorded *
 				break;
 		}
 		if (k == sum->n_sites)
-			cli_remark(
-			    "'%.*s' was never recorded: nothing that was linked dynamically called a function of this name in another "
-			    "module",
-			    (int)n, name);
+			cli_remark("'%.*s' was never recorded: no dynamically linked code called a function of that name in another module",
+				   (int)n, name);
 	}
 }
 
@@ -310,16 +308,14 @@ static const char *nothing_why(const char *program, bool gone, const struct reco
 	if (gone)
 		return "there are no records: their directory was removed or moved while the program ran";
 	if (sum->dropped)
-		return "no call into the outside was recorded: there was no room for its records (a limit on the size of files, or a full "
-		       "disk)";
+		return "no call was recorded: there was no room for records (a limit on the size of files, or a full disk)";
 	if (getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur < RECORD_LEAST_BYTES)
-		return "no call into the outside was recorded: the limit on the size of files (ulimit -f) leaves no room for records";
+		return "no call was recorded: the limit on the size of files (ulimit -f) leaves no room for records";
 	if (sum->restricted)
-		return "no call into the outside was recorded: the program restricted its system calls (seccomp) before the first one";
+		return "no call was recorded: the program restricted its system calls (seccomp) before the first one";
 	if (info.st_mode & (S_ISUID | S_ISGID))
-		return "no call into the outside was recorded: the program is set-user-ID or set-group-ID, and the system preloads no "
-		       "library into such ones";
-	return "no call into the outside was recorded: the program calls none of these functions, or is linked statically";
+		return "no call was recorded: the program is set-user-ID or set-group-ID, and no library is preloaded into such programs";
+	return "no call was recorded: the program makes none that is recorded, or is linked statically";
 }
 
 /* Of processes without records: children that were forked, and programs that were executed. */
@@ -328,17 +324,17 @@ static void missing_tell(const char *directory, size_t children, size_t executed
 	size_t n = children + executed;
 	struct stat info;
 	bool closed = geteuid() == 0 && stat(directory, &info) == 0 && !(info.st_mode & S_IWOTH);
-	char *user = closed
-			 ? mem_format(", or ran as another user, who may not write into '%s' ('mkdir -m 1777 DIRECTORY' makes one for all)",
-				      directory)
-			 : mem_string("");
+	char *user =
+	    closed ? mem_format(", or ran as another user, who may not write into '%s' ('mkdir -m 1777 DIRECTORY' makes one for all users)",
+				directory)
+		   : mem_string("");
 
 	if (n)
-		cli_remark(
-		    "%zu process%s that %s forked, or executed another program, left no records of that, and what %s did is not in "
-		    "the answers: they made no call, or ran a program that is linked statically, has other rights or a stricter filter of "
-		    "system calls (seccomp), or was started without LD_PRELOAD%s",
-		    n, n == 1 ? "" : "es", n == 1 ? "was" : "were", n == 1 ? "it" : "they", user);
+		cli_remark("%zu process%s, forked or having executed another program, left no records and will be missing from the "
+			   "answers: they made "
+			   "no call, or ran a program that is linked statically, has other privileges or a stricter filter of system calls "
+			   "(seccomp), or was started without LD_PRELOAD%s",
+			   n, n == 1 ? "" : "es", user);
 	free(user);
 }
 
@@ -363,15 +359,16 @@ static enum assay_status tell(const struct arguments *a, const struct cmd_made *
 	if (sum.dropped)
 		cli_remark("%llu records were dropped: there was no room for them", (unsigned long long)sum.dropped);
 	if (gone && sum.records)
-		cli_remark("the directory was removed or moved while the program ran, and what was recorded until then with it");
+		cli_remark("the directory was removed or moved while the program ran, and with it what had been recorded until then");
 	if (!sum.records)
 		st = launch_left_nothing(directory, nothing_why(a->words.items[0], gone, &sum), err);
 	missing_tell(directory, missing, executed);
 	if (sum.restricted)
-		cli_remark("%zu process%s (%s) restricted %s system calls (seccomp, or no new privileges) and %s recorded until then: what "
-			   "came after is not in the answers; most programs have an option to run without that",
-			   sum.restricted, sum.restricted == 1 ? "" : "es", sum.restricted_name ? sum.restricted_name : "?",
-			   sum.restricted == 1 ? "its" : "their", sum.restricted == 1 ? "was" : "were");
+		cli_remark(
+		    "%zu process%s (%s) restricted %s system calls (seccomp, or no new privileges) and %s recorded only until then; most "
+		    "programs have an option to run without that",
+		    sum.restricted, sum.restricted == 1 ? "" : "es", sum.restricted_name ? sum.restricted_name : "?",
+		    sum.restricted == 1 ? "its" : "their", sum.restricted == 1 ? "was" : "were");
 	free(sum.restricted_name);
 	if (st)
 		return st;
@@ -379,7 +376,8 @@ static enum assay_status tell(const struct arguments *a, const struct cmd_made *
 		   fmax(sum.calls, (double)sum.records), sites, text_plural(sites), directory, sum.processes,
 		   sum.processes == 1 ? "" : "es");
 	if (sum.killed)
-		cli_remark("%zu of them did not end in order: killed, ended at once by _exit(), or became another program", sum.killed);
+		cli_remark("%zu of these processes did not exit normally: they were killed, called _exit(), or executed another program",
+			   sum.killed);
 	next = text_command((const char *const[]){ "variance", "show", directory, NULL });
 	cli_remark("next: %s", next);
 	free(next);
@@ -410,7 +408,7 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 		cmd_made_before(a->output, &before);
 		if (before.n)
 			st = assay_fail(err, ASSAY_E_CONFLICT,
-					"'%s' has the records of a run already, and one directory is one run: name another one with -o",
+					"'%s' already has the records of a run, and one directory holds one run: name another with -o",
 					a->output);
 	}
 	if (!st)
@@ -461,19 +459,21 @@ static const struct arguments defaults = { .output = "records", .overhead = .01 
 
 static const struct cli_option options[] = {
 	CLI_OPTION(TEXT, "output", "DIRECTORY", struct arguments, output,
-		   "Directory for the records (default: records); it is made if need be, its parents are not", .letter = 'o'),
-	CLI_PARSED("overhead", "SHARE", struct arguments, overhead, share_parse,
-		   "How much of a thread's time may go into timing calls, as 1% or .01 (default: 1%; 0: time every call, of which as many "
-		   "are recorded as fit in some 24 KB a second of a process)"),
+		   "Directory for the records of this run (default: records); it is created if need be, its parents are not",
+		   .letter = 'o'),
+	CLI_PARSED(
+	    "overhead", "SHARE", struct arguments, overhead, share_parse,
+	    "How much of a thread's time may go into timing calls, as 1% or .01 (default: 1%; 0: time every call, and record as many "
+	    "as fit in some 24 KB a second for each process)"),
 	CLI_LIST("call", "NAME[:N]", struct arguments, functions,
-		 "Record where calls of this function of a library begin and end, too; its argument N, from 1 to 6, tells how much it has "
-		 "to do (may be given again)"),
+		 "Also record where calls of this library function begin and end; its argument N, from 1 to 6, tells how much work a call "
+		 "has (repeatable)"),
 	CLI_FLAG("context-aware", struct arguments, context,
-		 "Tell a call by the path of calls that led to it, and not by its place alone: finer work, at more cost of each call that "
-		 "is timed"),
-	CLI_FLAG("progressive", struct arguments, progressive,
-		 "Take the coarsest counters of the operating system only, until 'assay variance show --follow' asks a slow process for "
-		 "finer ones"),
+		 "Tell call sites apart by the path of calls that led to them: a finer comparison, but each timed call costs more"),
+	CLI_FLAG(
+	    "progressive", struct arguments, progressive,
+	    "Read only the coarsest counters of the operating system until 'assay variance show --follow' asks a slow process for finer "
+	    "ones"),
 	CLI_END
 };
 
@@ -481,17 +481,18 @@ static const struct cli_option words[] = { CLI_WORDS("-- PROGRAM [ARG]", struct 
 
 const struct command variance_record_command = {
 	.name = "variance record",
-	.summary = "run a program and record its calls into the outside",
-	.about = "Runs a program and records its calls into the outside (input and output, waiting, synchronisation): from where, with how "
-		 "much to do, how long they took, and how long the program computed between them. The program is not built for it, and its "
-		 "threads and the processes that it starts are recorded too: a file for each process, in a directory. Of programs of "
-		 "several ranks, which mpirun starts, these are the ranks, and calls of MPI are recorded with their partners.\n\n"
-		 "Calls that come too often are recorded in part, each record with how many it stands for.",
+	.summary = "run a program and record its calls",
+	.about =
+	    "Runs a program and records its calls into the outside (input and output, waiting, synchronisation, processes, MPI): where "
+	    "they are in the program, how much they had to do, how long they took, and how long the program computed between them. "
+	    "'assay variance show' then tells where and when the run was slow. The program need not be built for it. Its threads and the "
+	    "processes that it starts are recorded too, each process in a file of its own; under mpirun, these are the ranks.\n\n"
+	    "Calls that come too often are sampled, and each record says how many it stands for.",
 	.examples = "  assay variance record -- ./myapp 1000\n"
 		    "  assay variance record --call deflate --call compress2:4 -- ./myapp 1000\n"
 		    "  assay variance record -o records --overhead 0.5% -- ./server --port 8080\n"
 		    "  assay variance record -- mpirun -np 4 ./myapp 1000\n",
-	.exit_status = "0 recorded; 6 there was nothing to record; 1 the program or something else failed; 2 usage.",
+	.exit_status = "0 recorded, 1 the program or something else failed, 2 usage, 6 there was nothing to record.",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,

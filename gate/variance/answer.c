@@ -11,14 +11,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define REGIONS_TOLD 20 /* with their parts; all are in the table of JSON */
-#define NAMES_TOLD   3
-#define TIMES_TOLD   100
-#define WAITED	     .05  /* of the time, from which the answer says that it was not judged */
-#define DOUBTFUL     2	  /* times as long, though chance may have made it */
-#define MOST	     .5	  /* of the time that was waited for a processor, for which one must have used it to be named */
-#define WHOLE	     .9	  /* of the run, which is all of it */
-#define BESIDE	     1.25 /* threads at the same time, from which their losses are no sum of the run's */
+#define REGIONS_TOLD  20 /* with their parts; all are in the table of JSON */
+#define NAMES_TOLD    3
+#define TIMES_TOLD    100
+#define WAITED	      .05  /* of the time, from which the answer says that it was not judged */
+#define DOUBTFUL      2	   /* times as long, though chance may have made it */
+#define MOST	      .5   /* of the time that was waited for a processor, for which one must have used it to be named */
+#define WHOLE	      .9   /* of the run, which is all of it */
+#define BESIDE	      1.25 /* threads at the same time, from which their losses are no sum of the run's */
+#define BUILD_TO_KNOW "to find out, build the program with 'assay variance build' and record it again"
 
 /* ---- pieces ---- */
 
@@ -40,7 +41,7 @@ static void calls_with(const struct variance *v, const struct region *r, struct 
 	if (r->waited_for != VARIANCE_NONE)
 		buf_format(text, ", waiting for %s", v->fragments.processes[r->waited_for].name);
 	else
-		buf_format(text, ", for %s or the way to it", r->peer ? r->peer : "the other end");
+		buf_format(text, ", for %s or the network in between", r->peer ? r->peer : "the other end");
 }
 
 /* Who of the run had the processor that its first process waited for, as far as that is known. */
@@ -50,7 +51,7 @@ static void used_by(const struct variance *v, const struct region *r, double wai
 	size_t most = processors_used_more(&v->fragments, m->process, m->from_s, m->to_s, MOST * waited_s);
 
 	if (most != SIZE_MAX)
-		buf_format(text, ", most of it %s", most == m->process ? "its other threads" : v->fragments.processes[most].name);
+		buf_format(text, ", mostly %s", most == m->process ? "its other threads" : v->fragments.processes[most].name);
 }
 
 char *variance_why(const struct variance *v, const struct region *r)
@@ -161,45 +162,51 @@ static void answer_chance(const struct variance *v, struct document *d)
 
 	doc_line(
 	    d,
-	    "slowest was %s: %s more than usual in %s from %s to %s, %.2f times as long, but chance makes as much of pieces as few, or "
-	    "as uneven, as these",
-	    v->fragments.processes[m->process].name, lost, activity_text(v->chance_activity), from, to, m->time_s / m->expected_s);
+	    "the slowest stretch was %s of %s from %s to %s: %s longer than usual (%.2f times as long), but with pieces of work as few, or "
+	    "as uneven, as these that can be chance",
+	    activity_text(v->chance_activity), v->fragments.processes[m->process].name, from, to, lost, m->time_s / m->expected_s);
 	mem_free(lost, from, to);
 }
 
-static void answer_likely_work(const struct variance *v, const struct region *r, struct document *d)
+/* What was looked for, and in how much of the time. */
+static void answer_judged(const struct variance *v, struct document *d)
 {
-	char *text = variance_sentence(v, r);
+	char *least = variance_seconds(v->least_s), *waiting = NULL;
 
-	doc_line(d, "%s; to know, build the program by 'assay variance build' and record it again", text);
-	free(text);
+	if (waiting_share(v) >= WAITED)
+		waiting = mem_format("%.0f %% of the time was waiting, which is not judged; %.0f %% of the rest", 100 * waiting_share(v),
+				     100 * variance_coverage(v));
+	doc_line(d, "nothing %sthat repeats took more than %.2f times as long as usual and lost %s or more by it%s",
+		 v->n_regions ? "else " : "", 1 / v->threshold, least, v->chance.fragments ? ", beyond chance" : "");
+	if (waiting)
+		doc_line(d, "%s was in work that repeats (coverage)", waiting);
+	else
+		doc_line(d, "%.0f %% of the time was in work that repeats (coverage)", 100 * variance_coverage(v));
+	mem_free(least, waiting);
 }
 
 static void answer_nothing(const struct variance *v, struct document *d)
 {
-	char *least = variance_seconds(v->least_s), *waits = long_waits_sentence(v), *waited = processor_waits_sentence(v);
-	bool doubtful = v->n_regions || variance_coverage(v) < VARIANCE_FEW || waiting_share(v) > 1 - VARIANCE_FEW || waits || waited ||
-			v->chance.time_s > DOUBTFUL * v->chance.expected_s;
-	struct buf text = BUF_INIT;
+	char *waits = long_waits_sentence(v), *waited = processor_waits_sentence(v), *work = NULL;
+	bool few = variance_coverage(v) < VARIANCE_FEW || waiting_share(v) > 1 - VARIANCE_FEW;
+	bool doubtful = few || v->n_regions || waits || waited || v->chance.time_s > DOUBTFUL * v->chance.expected_s;
+	const char *but;
 
-	buf_format(&text, "no variance above %.0f %% that cost %s or more was found%s; ", 100 * (1 - v->threshold), least,
-		   v->chance.fragments ? " beyond chance" : "");
-	if (waiting_share(v) >= WAITED)
-		buf_format(&text, "%.0f %% of the time was waiting, which is not judged%s%s; of the rest ", 100 * waiting_share(v),
-			   waits ? ": " : "", waits ? waits : "");
-	else if (waits)
-		buf_format(&text, "%s; ", waits);
-	buf_format(&text, "%.0f %% %sin fixed work that repeats (coverage)", 100 * variance_coverage(v),
-		   waiting_share(v) >= WAITED ? "was " : "of the time was ");
-	doc_answer(d, doubtful ? DOC_DOUBTFUL : DOC_GOOD, "", "%s", text.bytes);
-	if (waited) /* where it is so all along, nothing shows what is usual */
-		doc_line(d, "but %s", waited);
 	if (v->n_regions)
-		answer_likely_work(v, &v->regions[0], d);
+		work = variance_sentence(v, &v->regions[0]);
+	but = waited ? waited : waits ? waits : work; /* who has no processor all along has nothing that shows what is usual */
+	doc_answer(d, doubtful ? DOC_DOUBTFUL : DOC_GOOD, "", "no variance found%s%s%s", v->chance.fragments ? " beyond chance" : "",
+		   but ? ", but " : "", but ? but : "");
+	if (waits && waits != but)
+		doc_line(d, "also, %s", waits);
+	if (work && work != but)
+		doc_line(d, "also, %s", work);
+	if (work)
+		doc_line(d, BUILD_TO_KNOW);
 	if (v->chance.fragments)
 		answer_chance(v, d);
-	buf_release(&text);
-	mem_free(waits, waited, least);
+	answer_judged(v, d);
+	mem_free(waits, waited, work);
 }
 
 /* Of threads that lose beside each other, what the run lost, too. */
@@ -209,7 +216,7 @@ static char *lost_text(const struct region *r)
 
 	for (size_t i = 0; i < r->n && !text; i++)
 		if (r->members[i].beside > BESIDE)
-			text = mem_format("%s of the run's time (%s by all threads together)", elapsed, lost);
+			text = mem_format("%s of run time (%s summed over its threads)", elapsed, lost);
 	if (!text)
 		text = mem_string(lost);
 	mem_free(elapsed, lost);
@@ -220,7 +227,7 @@ static char *lost_text(const struct region *r)
 static char *when_text(const struct variance *v, const struct region *r)
 {
 	char *from = variance_seconds(r->from_s), *to = variance_seconds(r->to_s), *text;
-	const char *ran = !throughout(r) ? "" : r->n > 1 ? "as long as they ran, " : "as long as it ran, ";
+	const char *ran = !throughout(r) ? "" : r->n > 1 ? "for as long as they ran, " : "for as long as it ran, ";
 
 	text = *ran && r->to_s - r->from_s >= WHOLE * v->fragments.span_s ? mem_string("throughout the run")
 									  : mem_format("%sfrom %s to %s", ran, from, to);
@@ -232,13 +239,13 @@ char *variance_sentence(const struct variance *v, const struct region *r)
 {
 	char *who = variance_processes(v, r), *why = variance_why(v, r), *lost = lost_text(r);
 	char *when = when_text(v, r), *times = times_text(r);
-	char *text = r->work
-			 ? mem_format("%s most likely had more work to do %s, which nothing counted: computation took %s times as long as "
-				      "usual, %s longer, on the processor",
-				      who, when, times, lost)
-			 : mem_format("%s lost %s %s %s %s, in which it took %s times as long as usual%s%s", who, lost,
-				      r->activity == ACTIVITY_WAITING ? "while" : "in", activity_text(r->activity), when, times,
-				      *why ? ": " : "", why);
+	char *text =
+	    r->work ? mem_format("%s most likely had more work %s: its computation, whose work was not counted, took %s times as long as "
+				 "usual (%s longer)",
+				 who, when, times, lost)
+		    : mem_format("%s lost %s %s %s %s (%s times as long as usual)%s%s", who, lost,
+				 r->activity == ACTIVITY_WAITING ? "while" : "in", activity_text(r->activity), when, times,
+				 *why ? ": " : "", why);
 
 	mem_free(times, who, why, lost, when);
 	return text;
@@ -250,10 +257,9 @@ static void answer_region(const struct variance *v, const struct region *r, stru
 
 	doc_answer(d, DOC_BAD, "", "%s", text);
 	if (may_be_work(r))
-		doc_line(d, "nothing counted the work of this computation: it may have been more of it; to know, build the program by "
-			    "'assay variance build' and record it again");
+		doc_line(d, "the work of this computation was not counted, so it may simply have been more work; " BUILD_TO_KNOW);
 	if (waits)
-		doc_line(d, "not judged, as it is waiting: %s", waits);
+		doc_line(d, "waiting is not judged, but %s", waits);
 	mem_free(waits, text);
 }
 
@@ -264,11 +270,10 @@ static void answer_work(const struct variance *v, struct document *d)
 
 	for (size_t p = 0; p < v->fragments.n_processes; p++)
 		if (more[p] > 0)
-			doc_line(
-			    d,
-			    "%s did %.0f %% more work than the median rank, as that was counted: that is its code's doing, or its input's, "
-			    "not the environment's",
-			    v->fragments.processes[p].name, 100 * more[p]);
+			doc_line(d,
+				 "%s did %.0f %% more work than the median rank, by count: because of its code or its input, not of the "
+				 "environment",
+				 v->fragments.processes[p].name, 100 * more[p]);
 	free(more);
 }
 
@@ -337,9 +342,9 @@ static void region_row(const struct variance *v, size_t at, struct document *d)
 
 	doc_row(d);
 	doc_show(d, "region", "region", at + 1);
-	doc_show(d, NULL, "where", who);
+	doc_show(d, NULL, "process", who);
 	doc_set(d, "activity", activity_name(r->activity));
-	doc_show(d, NULL, "in", activity_text(r->activity));
+	doc_show(d, NULL, "activity", activity_text(r->activity));
 	doc_showf(d, "from_s", "from s", r->from_s, "%.2f", r->from_s);
 	doc_showf(d, "to_s", "to s", r->to_s, "%.2f", r->to_s);
 	doc_showf(d, "loss_s", "lost", r->estimated_s, "%s", lost);
@@ -359,7 +364,7 @@ static void region_row(const struct variance *v, size_t at, struct document *d)
 	else if (r->waited_for != VARIANCE_NONE)
 		doc_showf(d, NULL, "why", why, "waited for %s", v->fragments.processes[r->waited_for].name);
 	else
-		doc_showf(d, NULL, "why", why, "%s%s", r->work ? "more work, most likely: " : "", *why ? why : "-");
+		doc_showf(d, NULL, "why", why, "%s%s", r->work ? "most likely more work: " : "", *why ? why : "-");
 	region_members(v, r, d);
 	region_parts(r, d);
 	mem_free(times, who, why, lost);
@@ -370,9 +375,10 @@ void variance_regions(const struct variance *v, struct document *d)
 	if (!v->n_regions)
 		doc_list(d, "regions");
 	else {
-		doc_section(d, "regions", "Regions", "Where and when work was slow",
-			    "Each is a stretch of time in which one or more processes did work that repeats slower than usual. A loss is "
-			    "what that cost, with the time between that does not repeat taken as slow alike.");
+		doc_section(
+		    d, "regions", "Regions", "Where and when work was slow",
+		    "In each of these stretches of time, one or more processes were slower than usual at work that repeats. What was "
+		    "lost includes the time between, which is taken to be as slow.");
 		doc_table(d, "regions");
 	}
 	for (size_t r = 0; r < v->n_regions; r++)
@@ -393,7 +399,7 @@ static void parts_table(const struct variance *v, size_t at, struct document *d)
 		char *impact = variance_seconds(p->impact_s), *low = variance_seconds(p->low_s), *high = variance_seconds(p->high_s);
 
 		doc_row(d);
-		doc_show(d, NULL, "the time was lost", loss_cause_text(p->cause));
+		doc_show(d, NULL, "cause", loss_cause_text(p->cause));
 		doc_showf(d, NULL, "share", share, "%.0f %%", 100 * share);
 		doc_bar(d, "", fmin(share, 1));
 		doc_show(d, NULL, "lost", impact);
@@ -401,9 +407,10 @@ static void parts_table(const struct variance *v, size_t at, struct document *d)
 			doc_showf(d, NULL, "how it is known", "", "estimated, 95 %% interval %s to %s", low, high);
 		else
 			doc_show(d, NULL, "how it is known",
-				 !p->timed		  ? "what remains"
-				 : p->cause == LOSS_CLOCK ? "timed by a loop"
-							  : "timed by the kernel");
+				 !p->timed		    ? "the remainder"
+				 : p->cause == LOSS_CLOCK   ? "timed by a loop of fixed length"
+				 : p->cause == LOSS_STOPPED ? "seen from outside, or not accounted for otherwise"
+							    : "timed by the kernel");
 		mem_free(impact, low, high);
 	}
 	doc_end(d);
@@ -419,8 +426,7 @@ static void parts_section(const struct variance *v, struct document *d)
 			continue;
 		if (!told++)
 			doc_section(d, "why", "Why", "What took the time",
-				    "What the kernel timed is subtracted first; what was only counted is estimated by least squares; the "
-				    "rest remains.");
+				    "What the kernel timed is subtracted first, and what it only counted is estimated by least squares.");
 		parts_table(v, r, d);
 	}
 }
@@ -432,9 +438,9 @@ static void coverage_section(const struct variance *v, struct document *d)
 	double rest = v->total_s;
 
 	doc_section(
-	    d, "coverage", "Coverage", "What the run's time was for",
-	    "Only work that repeats can be compared with itself: coverage is its share of the time of all threads, without waiting, "
-	    "which is not judged.");
+	    d, "coverage", "Coverage", "Where the time went",
+	    "Only work that repeats can be compared with itself. Coverage is its share of the time of all threads, waiting excluded: how "
+	    "long a wait is depends on what is waited for, so waiting is not judged.");
 	doc_set(d, "coverage", variance_coverage(v));
 	doc_set(d, "verified_coverage", v->covered_s > 0 ? variance_coverage(v) * v->verified_s / v->covered_s : 0);
 	doc_set(d, "waiting", waiting_share(v));
@@ -449,19 +455,19 @@ static void coverage_section(const struct variance *v, struct document *d)
 
 		doc_row(d);
 		doc_set(d, "activity", activity_name((enum activity)a));
-		doc_show(d, NULL, "what", activity_text((enum activity)a));
+		doc_show(d, NULL, "activity", activity_text((enum activity)a));
 		doc_showf(d, "time_s", "seconds", v->activity_s[a], "%.3f", v->activity_s[a]);
-		doc_showf(d, "share", "of all", share, "%.1f %%", 100 * share);
-		doc_showf(d, "repeated", "repeats", repeated, "%.1f %%", 100 * repeated);
+		doc_showf(d, "share", "share", share, "%.1f %%", 100 * share);
+		doc_showf(d, "repeated", "of it repeated", repeated, "%.1f %%", 100 * repeated);
 		rest -= v->activity_s[a];
 	}
 	if (rest > 0) {
 		doc_row(d);
 		doc_set(d, "activity", "unrecorded");
-		doc_show(d, NULL, "what", "not recorded");
+		doc_show(d, NULL, "activity", "not recorded");
 		doc_showf(d, "time_s", "seconds", rest, "%.3f", rest);
-		doc_showf(d, "share", "of all", rest / v->total_s, "%.1f %%", 100 * rest / v->total_s);
-		doc_show(d, "repeated", "repeats", DOC_NOTHING);
+		doc_showf(d, "share", "share", rest / v->total_s, "%.1f %%", 100 * rest / v->total_s);
+		doc_show(d, "repeated", "of it repeated", DOC_NOTHING);
 	}
 	doc_end(d);
 }

@@ -14,21 +14,21 @@
 
 /* name for programs, text for people: "87 % ...". */
 #define LOSS_ROWS(X)                                                                                                                       \
-	X(LOSS_QUEUE, "run_queue", "waiting for a processor that others used")                                                             \
-	X(LOSS_CROWDED, "own_queue", "waiting for a processor that the run itself used")                                                   \
-	X(LOSS_WAITING, "waiting", "waiting for a processor that others or the run itself used: it is not known who")                      \
-	X(LOSS_THROTTLED, "throttled", "throttled by the quota of its control group")                                                      \
-	X(LOSS_STEAL, "steal", "processor time that the machine's host took away")                                                         \
-	X(LOSS_MEMORY, "memory", "waiting for memory, which was short")                                                                    \
+	X(LOSS_QUEUE, "run_queue", "waiting for a processor that other programs were using")                                               \
+	X(LOSS_CROWDED, "own_queue", "waiting for a processor that the run itself was using")                                              \
+	X(LOSS_WAITING, "waiting", "waiting for a processor (it is not known who was using it)")                                           \
+	X(LOSS_THROTTLED, "throttled", "throttled by its control group's quota")                                                           \
+	X(LOSS_STEAL, "steal", "processor time taken away by the hypervisor (steal)")                                                      \
+	X(LOSS_MEMORY, "memory", "stalled because memory was short")                                                                       \
 	X(LOSS_DISK, "disk", "waiting for a disk")                                                                                         \
-	X(LOSS_PAGES, "page_reads", "waiting for pages from the disk")                                                                     \
-	X(LOSS_STOPPED, "stopped", "stopped, or blocked outside of the recorded calls")                                                    \
-	X(LOSS_MINOR, "minor_faults", "page faults without input or output")                                                               \
-	X(LOSS_SWITCHES, "involuntary_switches", "being switched out, and what that left in the caches")                                   \
-	X(LOSS_CLOCK, "clock", "a slower clock of the processor")                                                                          \
+	X(LOSS_PAGES, "page_reads", "page faults that read from a disk")                                                                   \
+	X(LOSS_STOPPED, "stopped", "stopped, or blocked outside the recorded calls")                                                       \
+	X(LOSS_MINOR, "minor_faults", "page faults that needed no disk")                                                                   \
+	X(LOSS_SWITCHES, "involuntary_switches", "being switched out, and the cold caches after it")                                       \
+	X(LOSS_CLOCK, "clock", "a slower processor clock")                                                                                 \
 	X(LOSS_CALLS, "calls", "inside the calls")                                                                                         \
-	X(LOSS_PROCESSOR, "on_processor", "on the processor")                                                                              \
-	X(LOSS_UNKNOWN, "unknown", "not known: there are no counters of the operating system for it")
+	X(LOSS_PROCESSOR, "on_processor", "slower execution on the processor")                                                             \
+	X(LOSS_UNKNOWN, "unknown", "unknown, for want of the operating system's counters")
 
 #define LOSS_ENUM(id, name, text) id,
 enum loss_cause { LOSS_ROWS(LOSS_ENUM) CAUSES };

@@ -139,7 +139,7 @@ static void set_tell(struct follow *all, const struct followed *f, follow_remark
 	double by_s = scale_since(&all->first, &real) - scale_since(&all->first, &began);
 
 	if (by_s != 0 && !all->set)
-		remark("the clock was set by %.1f s %s while the program ran: times here are by a clock that nobody sets", fabs(by_s),
+		remark("the clock was set by %.1f s %s while the program ran: times here are from a clock that cannot be set", fabs(by_s),
 		       by_s > 0 ? "forward" : "back");
 	all->set |= by_s != 0;
 }

@@ -334,8 +334,8 @@ static enum assay_status file_add(struct loading *l, const char *name, const str
 	columns_find(s, &c);
 	if (c.size == SIZE_MAX || c.kind == SIZE_MAX)
 		return assay_fail(err, ASSAY_E_FORMAT,
-				  "%s: has no calls into the outside ('assay variance record' writes such files; of others, 'assay "
-				  "samples' says what is in them)",
+				  "%s: not a file of 'assay variance record': it has no calls into the outside ('assay samples' "
+				  "tells what it has)",
 				  name);
 	if (l->out.n + 2 * s->n > FRAGMENTS_MAX || l->out.n_sites + s->n_functions >= UINT32_MAX)
 		return assay_fail(
@@ -346,8 +346,8 @@ static enum assay_status file_add(struct loading *l, const char *name, const str
 	if (is_of_another(l, &p)) {
 		process_release(&p);
 		return assay_fail(err, ASSAY_E_CONFLICT,
-				  "%s: was recorded in another run than files before it, and one directory is one run: give each run's "
-				  "files a directory of their own, and name these",
+				  "%s: belongs to another run than the files before it, and one directory holds one run: put each "
+				  "run's files into a directory of its own, and name the directories",
 				  name);
 	}
 	if (is_there(l, &p)) {

@@ -70,13 +70,13 @@ static void place_row(const struct variance *v, const struct place *p, struct do
 
 	doc_row(d);
 	doc_aside(d);
-	doc_show(d, NULL, "call, or from one to the next", place);
-	doc_show(d, NULL, "kinds", p->kinds);
+	doc_show(d, NULL, "call, or computation from -> to", place);
+	doc_show(d, NULL, "kinds of work", p->kinds);
 	doc_show(d, NULL, "fragments", p->n);
 	doc_showf(d, NULL, "time", p->time_s, "%s", time);
 	doc_show(d, NULL, "usual", usual);
 	doc_show(d, NULL, "work", work);
-	doc_show(d, NULL, "known by", basis_name(p->basis));
+	doc_show(d, NULL, "work known by", basis_name(p->basis));
 	mem_free(place, time, usual, work);
 }
 
@@ -172,9 +172,10 @@ void variance_graph(const struct variance *v, struct document *d)
 		if (wait_of_recorded(v, f))
 			recorded[f->cluster] += f->weight * f->time_s;
 	}
-	doc_section(d, "graph", "Graph", "What repeats: calls, and the computation between them",
-		    "Call sites are the vertices of a graph, computation from one call to the next its edges. Fragments of one edge or "
-		    "vertex that did the same work, within 5 %, are a cluster: of so many kinds of work.");
+	doc_section(
+	    d, "graph", "Graph", "What repeats: calls, and the computation between them",
+	    "Call sites are the vertices of a graph, and the computation from one call to the next its edges. Fragments of one edge "
+	    "or vertex that did the same work, within 5 %, are one kind of work.");
 	doc_set(d, "clusters", v->n_clusters);
 	n = clusters_choose(v, true, chosen);
 	graph_table(v, "graph", NULL, chosen, n, CLUSTERS_TOLD, recorded, d);

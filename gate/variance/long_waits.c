@@ -256,7 +256,7 @@ static char *holder_text(const struct variance *v, const struct long_wait *w)
 		return mem_string("");
 	place = variance_place(&v->fragments, w->holder_from, w->holder_to);
 	thread = fragment_thread_text(&v->fragments.processes[w->process], w->holder);
-	text = mem_format("its %s held it, at %s", thread, place);
+	text = mem_format("its %s held the lock, in %s", thread, place);
 	mem_free(thread, place);
 	return text;
 }
@@ -266,13 +266,12 @@ char *long_wait_sentence(const struct variance *v, const struct long_wait *w)
 	char *place = variance_place(&v->fragments, FRAGMENT_NO_SITE, w->site), *lost = variance_seconds(w->loss_s);
 	char *from = variance_seconds(w->from_s), *to = variance_seconds(w->to_s), *usual = variance_seconds(w->usual_s);
 	char *holder = holder_text(v, w);
-	const char *who = v->fragments.processes[w->process].name, *many = w->calls == 1 ? "" : "s", *takes = w->calls == 1 ? "s" : "";
-	char *text =
-	    w->sleeps
-		? mem_format("%s slept %s in %s from %s to %s, in %.0f calls, and at no other time: it tried something again and again",
-			     who, lost, place, from, to, w->calls)
-		: mem_format("%s waited %s longer than usual in %s from %s to %s, in %.0f call%s that usually take%s %s%s%s", who, lost,
-			     place, from, to, w->calls, many, takes, usual, *holder ? ": " : "", holder);
+	const char *who = v->fragments.processes[w->process].name, *many = w->calls == 1 ? "" : "s", *each = w->calls == 1 ? "" : " each";
+	char *text = w->sleeps
+			 ? mem_format("%s slept %s in %.0f calls of %s, all from %s to %s: it kept retrying something, such as a lock", who,
+				      lost, w->calls, place, from, to)
+			 : mem_format("%s waited %s longer than usual in %.0f call%s of %s from %s to %s (usually %s%s)%s%s", who, lost,
+				      w->calls, many, place, from, to, usual, each, *holder ? ": " : "", holder);
 
 	mem_free(place, lost, from, to, usual, holder);
 	return text;
@@ -312,9 +311,9 @@ static char *who_used(const struct variance *v, enum loss_cause cause, size_t pr
 	struct processors_used used = processors_used(&v->fragments, process, from_s, to_s);
 	char *others = variance_seconds(used.busy_s - used.own_s), *text;
 
-	text = cause == LOSS_QUEUE     ? mem_format("others used it, for %s of the processors' time meanwhile", others)
-	       : cause == LOSS_CROWDED ? mem_string("the run itself used it")
-				       : mem_string("it is not known whether others or the run itself used it");
+	text = cause == LOSS_QUEUE     ? mem_format("other programs used %s of processor time meanwhile", others)
+	       : cause == LOSS_CROWDED ? mem_string("the run itself was using the processors")
+				       : mem_string("it is not known who was using the processors");
 	free(others);
 	return text;
 }
@@ -335,10 +334,10 @@ char *processor_waits_sentence(const struct variance *v)
 	waited = variance_seconds(w.waited_s);
 	from = variance_seconds(w.from_s);
 	to = variance_seconds(w.to_s);
-	when = w.to_s - w.from_s < p->end_s - p->start_s ? mem_format(", from %s to %s", from, to) : mem_string("");
+	when = w.to_s - w.from_s < p->end_s - p->start_s ? mem_format(" from %s to %s", from, to) : mem_string("");
 	used = who_used(v, breakdown_queue_cause(v, w.process, w.from_s, w.to_s, w.waited_s), w.process, w.from_s, w.to_s);
-	text = mem_format("%s was ready to run and had no processor for %s%s, %.0f %% of the time that it wanted one: %s", p->name, waited,
-			  when, 100 * w.waited_s / w.wanted_s, used);
+	text = mem_format("%s waited %s for a processor%s (%.0f %% of the time that it needed one): %s", p->name, waited, when,
+			  100 * w.waited_s / w.wanted_s, used);
 	mem_free(waited, from, to, when, used);
 	return text;
 }
@@ -350,9 +349,10 @@ void long_waits_section(const struct variance *v, struct document *d)
 	for (size_t i = 0; i < v->n_waits; i++)
 		n += !v->waits[i].recorded;
 	if (n)
-		doc_section(d, "waits", "Waits", "Where it waited longer than usual",
-			    "Waiting is not judged: it is as long as what is waited for. These calls waited longer than they usually do at "
-			    "their place.");
+		doc_section(
+		    d, "waits", "Waits", "Where it waited longer than usual",
+		    "Waiting is not judged, because it lasts as long as what is waited for; but these calls waited longer than usual "
+		    "at their place.");
 	doc_table(d, "waits");
 	if (!n)
 		doc_hide(d);
@@ -366,9 +366,9 @@ void long_waits_section(const struct variance *v, struct document *d)
 			doc_hide(d);
 		else
 			told++;
-		doc_show(d, "process", "where", v->fragments.processes[w->process].name);
+		doc_show(d, "process", "process", v->fragments.processes[w->process].name);
 		doc_show(d, "place", "call", place);
-		doc_showf(d, "loss_s", "longer by", w->loss_s, "%s", lost);
+		doc_showf(d, "loss_s", "waited longer by", w->loss_s, "%s", lost);
 		doc_showf(d, "calls", "calls", w->calls, "%.0f", w->calls);
 		doc_showf(d, "usual_s", "usual", w->usual_s, "%s", w->sleeps ? "none" : usual);
 		doc_showf(d, "from_s", "from s", w->from_s, "%.2f", w->from_s);

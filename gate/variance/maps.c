@@ -256,11 +256,10 @@ void variance_maps(const struct variance *v, struct document *d)
 		if (!(v->maps[m].repeated_s > 0))
 			continue;
 		if (!begun)
-			doc_section(
-			    d, "maps", "Maps", "Processes and time",
-			    "Each row is a process, or the slowest of several, time goes from left to right. Pale cells are as usual, "
-			    "dark ones slower: the work there took so much longer. On a page the wheel or + and - zoom, arrows move, "
-			    "0 shows all.");
+			doc_section(d, "maps", "Maps", "Processes and time",
+				    "Each row is a process (or the slowest of several), and time goes from left to right. Pale cells took "
+				    "as long as "
+				    "usual, dark ones longer. The wheel or + and - zoom, arrows move, 0 shows all.");
 		begun = true;
 		map_svg(v, &v->maps[m], &picture, &svg);
 		text = map_text(v, &v->maps[m], &lines);

@@ -2,6 +2,7 @@
 #include "gate/variance/scale.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 
@@ -20,20 +21,19 @@ void variance_notes(const struct variance *v, struct document *d)
 		unfinished += !f->processes[p].finished;
 		counted += f->processes[p].n_snapshots > 1;
 	}
-	doc_section(d, "notes", NULL, "What this rests on", NULL);
+	doc_section(d, "notes", NULL, "What this is based on", NULL);
 	doc_show(d, "processes", "processes", f->n_processes);
 	doc_show(d, "fragments", "fragments", f->n);
-	doc_show(d, "basis", "work of computation is known by", f->n_processes ? basis_name(f->processes[0].basis) : "");
-	doc_showf(d, "column_s", "a column of the maps", v->column_s, "%.3g s", v->column_s);
-	doc_show(d, "dropped", "calls that were lost", (size_t)dropped);
-	doc_show(d, "unfinished", "processes that did not end in order", unfinished);
+	doc_show(d, "basis", "work of computation known by", f->n_processes ? basis_name(f->processes[0].basis) : "");
+	doc_showf(d, "column_s", "one column of the maps", v->column_s, "%.3g s", v->column_s);
+	doc_show(d, "dropped", "calls not recorded for want of room", (size_t)dropped);
+	doc_show(d, "unfinished", "processes that did not exit normally", unfinished);
 	doc_set(d, "truncated", truncated);
-	doc_showf(d, "with_counters", "processes with counters of the operating system", counted, "%zu", counted);
+	doc_showf(d, "with_counters", "processes with operating-system counters", counted, "%zu", counted);
 	if (!f->one_host)
-		doc_line(d, "the processes ran on several hosts: when something happened is as exact as their clocks agree");
+		doc_line(d, "the processes ran on several hosts: times are as exact as their clocks agree");
 	if (variance_coverage(v) < VARIANCE_FEW)
-		doc_line(d, "little of the time is in work that repeats (below %.0f %%): what happened in the rest is not seen",
-			 100 * VARIANCE_FEW);
+		doc_line(d, "coverage is low (below %.0f %%): what happened in the rest of the time is not seen", 100 * VARIANCE_FEW);
 }
 
 /* Appends one of several names. */
@@ -68,8 +68,8 @@ static char *ranks_missing(const struct fragments *f, size_t run, size_t *missin
 			free(name);
 		}
 	if (n)
-		text = mem_format("%s%s%s%zu of %zu ranks left no records here (%s): what these did, and who waited for them, is not known",
-				  f->n_runs ? "of run '" : "", f->n_runs ? f->runs[run] : "", f->n_runs ? "' " : "", n, ranks, names.bytes);
+		text = mem_format("%s%s%s%zu of %zu ranks left no records here (%s): what they did, and who waited for them, is not known",
+				  f->n_runs ? "in run '" : "", f->n_runs ? f->runs[run] : "", f->n_runs ? "' " : "", n, ranks, names.bytes);
 	*missing += n;
 	buf_release(&names);
 	free(there);
@@ -87,7 +87,7 @@ static char *records_cut(const struct fragments *f)
 		if (f->processes[p].truncated)
 			name_add(&names, cut++, f->processes[p].name);
 	if (cut)
-		text = mem_format("the records of %s are cut: what came after their end is not in this answer", names.bytes);
+		text = mem_format("the records of %s are cut off: what came later is missing from this answer", names.bytes);
 	buf_release(&names);
 	return text;
 }
@@ -95,7 +95,7 @@ static char *records_cut(const struct fragments *f)
 /* NULL: none are. free() it. */
 static char *records_gone(const struct fragments *f)
 {
-	return f->gone ? mem_format("%zu of its record files cannot be read: %s", f->gone, f->gone_why) : NULL;
+	return f->gone ? mem_format("%zu record file%s cannot be read: %s", f->gone, text_plural(f->gone), f->gone_why) : NULL;
 }
 
 /* NULL: no more than that part of all. free() it. */
@@ -117,9 +117,8 @@ static char *records_lost(const struct fragments *f, double part)
 	for (size_t i = 0; i < f->n; i++)
 		kept += f->items[i].from == FRAGMENT_NO_SITE;
 	if (lost > part * (lost + kept))
-		text = mem_format("%.0f call%s of %s could not be recorded (%s): what happened then is not in this answer, and not in its "
-				  "coverage",
-				  lost, lost == 1 ? "" : "s", names.bytes, *why ? why : "a full disk, or a limit on the size of files");
+		text = mem_format("%.0f call%s of %s could not be recorded (%s): they are missing from this answer and its coverage", lost,
+				  lost == 1 ? "" : "s", names.bytes, *why ? why : "a full disk, or a limit on the size of files");
 	buf_release(&names);
 	return text;
 }
@@ -153,8 +152,8 @@ char *variance_children_missing(const struct fragments *f, size_t run, size_t *n
 			}
 		}
 	return !*n ? NULL
-		   : mem_format("%zu process%s that others began or waited for left no records here (such as %llu, of %s)", *n,
-				*n == 1 ? "" : "es", (unsigned long long)first, parent->name);
+		   : mem_format("%zu child process%s left no records here (such as %llu, a child of %s)", *n, *n == 1 ? "" : "es",
+				(unsigned long long)first, parent->name);
 }
 
 char *variance_incomplete(const struct fragments *f)
@@ -192,10 +191,11 @@ void variance_missing(const struct variance *v, struct document *d)
 
 		children += n;
 		if (text)
-			doc_line(d,
-				 "%s: what they did is not in this answer (they made no call, ran a program that is linked statically, "
-				 "or their records are gone)",
-				 text);
+			doc_line(
+			    d,
+			    "%s: what they did is missing from this answer (they made no call, ran a statically linked program, or their "
+			    "records are gone)",
+			    text);
 		free(text);
 	}
 	doc_set(d, "unreadable_files", f->gone);

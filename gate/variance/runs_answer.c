@@ -75,11 +75,10 @@ static char *why_of(const struct variance *v, const struct run_sum *r)
 	char *lost;
 
 	if (r->more_work > 0)
-		buf_format(&text, "; it did %.0f %% more work, as that was counted, which is not the environment's doing",
-			   100 * r->more_work);
+		buf_format(&text, "; it did %.0f %% more work, by count, which is not the environment's doing", 100 * r->more_work);
 	if (r->process != VARIANCE_NONE && r->cause_s[cause] >= TOLD * cause_sum(r)) {
 		lost = variance_seconds(r->lost_s);
-		buf_format(&text, "; %s lost most, %s; of all that was lost there, %.0f %% %s", v->fragments.processes[r->process].name,
+		buf_format(&text, "; %s lost most (%s); %.0f %% of all losses in that run: %s", v->fragments.processes[r->process].name,
 			   lost, 100 * r->cause_s[cause] / cause_sum(r), loss_cause_text((enum loss_cause)cause));
 		free(lost);
 	}
@@ -92,7 +91,7 @@ static void first_line(const struct variance *v, const struct run_sum *runs, siz
 	char *usual = variance_seconds(usual_s), *took = variance_seconds(runs[slowest].span_s), *why = why_of(v, &runs[slowest]);
 
 	if (!slow)
-		doc_answer(d, DOC_GOOD, "no slow run", "in %zu: the median took %s, and the slowest, %s, %.2f times as long",
+		doc_answer(d, DOC_GOOD, "no slow run", "in %zu: the median took %s, the slowest (%s) %.2f times as long",
 			   v->fragments.n_runs, usual, v->fragments.runs[slowest], runs[slowest].times);
 	else if (slow == 1)
 		doc_answer(d, DOC_BAD, "", "of %zu runs, %s was slow: it took %s, %.2f times as long as the median%s", v->fragments.n_runs,
@@ -118,14 +117,14 @@ static void run_row(const struct variance *v, const struct run_sum *r, const cha
 		doc_showf(d, "more_work", "more work", r->more_work, "%+.0f %%", 100 * r->more_work);
 	else
 		doc_show(d, "more_work", "more work", DOC_NOTHING);
-	doc_showf(d, "lost_s", "lost by one process, s", r->lost_s, "%.3f", r->lost_s);
-	doc_show(d, "process", "which", r->process == VARIANCE_NONE ? "-" : v->fragments.processes[r->process].name);
+	doc_showf(d, "lost_s", "most lost, s", r->lost_s, "%.3f", r->lost_s);
+	doc_show(d, "process", "by process", r->process == VARIANCE_NONE ? "-" : v->fragments.processes[r->process].name);
 	if (all > 0) {
 		doc_set(d, "cause", loss_cause_name((enum loss_cause)cause));
 		doc_set(d, "share", r->cause_s[cause] / all);
-		doc_showf(d, NULL, "by", "", "%.0f %% %s", 100 * r->cause_s[cause] / all, loss_cause_text((enum loss_cause)cause));
+		doc_showf(d, NULL, "main cause", "", "%.0f %% %s", 100 * r->cause_s[cause] / all, loss_cause_text((enum loss_cause)cause));
 	} else {
-		doc_show(d, "cause", "by", DOC_NOTHING);
+		doc_show(d, "cause", "main cause", DOC_NOTHING);
 	}
 }
 
@@ -149,8 +148,8 @@ void variance_runs_answer(const struct variance *v, struct document *d)
 	first_line(v, runs, slow, slowest, usual, d);
 	doc_set(d, "slow_runs", slow);
 	doc_section(d, "runs", "Runs", "Which run was slow",
-		    "Work is compared with the same work in all runs. A run is slow when it took more than 1 / .85 of the median's time; "
-		    "what was lost is that of the process that lost most, for processes run beside each other.");
+		    "Work is compared with the same work in all runs. A run is slow if it took more than 1 / .85 of the median's time; "
+		    "its loss is that of the process that lost most.");
 	doc_table(d, "runs");
 	for (size_t r = 0; r < n; r++)
 		run_row(v, &runs[r], v->fragments.runs[r], d);

@@ -215,8 +215,8 @@ void scale_tell(const struct fragments *f, const char *whose, struct document *d
 
 		doc_line(d,
 			 m->apart ? "%s%s%sthe clock of %s is %s %s that of the first rank: both are taken to have begun at the same time"
-				  : "%s%s%sthe clock of %s was set by %s %s while it ran: times here are by a clock that nobody sets",
-			 run ? "of " : "", run ? run : "", run ? ", " : "", host, by,
+				  : "%s%s%sthe clock of %s was set by %s %s during the run: times here are from a clock that cannot be set",
+			 run ? "in " : "", run ? run : "", run ? ", " : "", host, by,
 			 m->apart ? (m->by_s > 0 ? "ahead of" : "behind") : (m->by_s > 0 ? "forward" : "back"));
 		free(by);
 	}

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #define SUFFIX	".samples"
-#define NOTHING "%s: no *" SUFFIX " in it ('assay variance record' writes them)"
+#define NOTHING "%s: there are no record files (*" SUFFIX ") in it; 'assay variance record' writes them"
 
 struct paths {
 	char **items; /* [n] */
@@ -122,7 +122,7 @@ static enum assay_status runs_read(const char *const *names, size_t n, struct fr
 		while (p < out->n_processes && out->processes[p].run != i)
 			p++;
 		if (p == out->n_processes)
-			st = assay_fail(err, ASSAY_E_NODATA, "%s: none of its record files can be read, or has a call", names[i]);
+			st = assay_fail(err, ASSAY_E_NODATA, "%s: no record file in it can be read and has a call", names[i]);
 	}
 	if (!st)
 		runs_name(out, names, n);
@@ -138,7 +138,7 @@ enum assay_status record_files_read(const char *const *names, size_t n, struct f
 	if (directories < 2)
 		return one_run_read(names, n, out, err);
 	if (directories < n)
-		return assay_fail(err, ASSAY_E_USAGE, "directories of several runs, or the files of one: not both");
+		return assay_fail(err, ASSAY_E_USAGE, "name the directories of several runs, or the files of one run, not both");
 	return runs_read(names, n, out, err);
 }
 
@@ -189,8 +189,8 @@ enum assay_status stored_runs_list(struct lab *lab, const char *application, con
 	}
 	if (!st && !out->n)
 		st = assay_fail(err, ASSAY_E_NODATA,
-				"there are no recorded runs of %s@%s: 'variance: yes' in its manifest makes 'assay run' record those that "
-				"are not linked statically",
+				"there are no recorded runs of %s@%s: with 'variance: yes' in the manifest, 'assay run' records programs "
+				"that are not linked statically",
 				application, version);
 	if (st)
 		stored_runs_release(out);

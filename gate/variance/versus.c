@@ -473,7 +473,7 @@ static void incomplete_find(const char *who, const struct variance *run, struct 
 	char *why = out->incomplete ? NULL : variance_incomplete(&run->fragments);
 
 	if (why)
-		out->incomplete = mem_format("of the %s, %s: record it again", who, why);
+		out->incomplete = mem_format("in the %s, %s: record it again", who, why);
 	free(why);
 }
 
@@ -490,7 +490,7 @@ static void children_weigh(const struct variance *baseline, const struct varianc
 	if (others >= CHILDREN_MANY)
 		most += VERSUS_CHANGED * most + 3 * sqrt(most);
 	if (!out->incomplete && (less || out->reason == VERSUS_MORE_WORK) && (double)n > most) {
-		out->incomplete = mem_format("of the %s, %s, and %zu of the %s: what they did is not known",
+		out->incomplete = mem_format("in the %s, %s, and %zu in the %s: what they did is not known",
 					     less ? "candidate" : "baseline", text, others, less ? "baseline" : "candidate");
 		out->reason = VERSUS_NOT_WHOLE;
 	}
@@ -509,7 +509,7 @@ void versus_of(const struct variance *baseline, const struct variance *candidate
 	for (size_t i = 0; i < n_candidates; i++)
 		incomplete_find("candidate", &candidates[i], out);
 	for (size_t i = 0; i < n_beside; i++)
-		incomplete_find("baseline's version beside it", &beside[i], out);
+		incomplete_find("old version run beside it", &beside[i], out);
 	out->reason = decide(out);
 	out->reason = out->incomplete ? VERSUS_NOT_WHOLE : decide_waiting(out);
 	children_weigh(baseline, &candidates[out->middle], out);
@@ -564,15 +564,15 @@ static void run_row(const char *name, const struct versus_run *r, struct documen
 
 	doc_row(d);
 	doc_show(d, "run", "run", name);
-	doc_showf(d, "run_s", "run took s", r->run_s, "%.3f", r->run_s);
+	doc_showf(d, "run_s", "run took, s", r->run_s, "%.3f", r->run_s);
 	doc_showf(d, "run_more", "against the baseline", r->run_more, "%+.1f %%", 100 * r->run_more);
-	doc_showf(d, "waiting_s", "its threads waited s", r->waiting_s, "%.3f", r->waiting_s);
-	doc_showf(d, "time_s", "worked s", r->time_s, "%.3f", r->time_s);
+	doc_showf(d, "waiting_s", "threads waited, s", r->waiting_s, "%.3f", r->waiting_s);
+	doc_showf(d, "time_s", "threads worked, s", r->time_s, "%.3f", r->time_s);
 	doc_showf(d, "work_more", "work", r->work_more, "%+.1f %%", 100 * r->work_more);
-	doc_showf(d, "slower", "time for as much work", r->slower, "%+.1f %%", 100 * r->slower);
-	doc_showf(d, "waits_s", "of that, waiting for a processor", r->waits_s, "%+.1f %%", 100 * waited);
-	doc_showf(d, "processor_more", "processor time", r->processor_more, "%+.1f %%", 100 * r->processor_more);
-	doc_showf(d, "shared", "in work of both", r->shared, "%.0f %%", 100 * r->shared);
+	doc_showf(d, "slower", "time for the same work", r->slower, "%+.1f %%", 100 * r->slower);
+	doc_showf(d, "waits_s", "of it waiting for a processor", r->waits_s, "%+.1f %%", 100 * waited);
+	doc_showf(d, "processor_more", "processor time for it", r->processor_more, "%+.1f %%", 100 * r->processor_more);
+	doc_showf(d, "shared", "in common work", r->shared, "%.0f %%", 100 * r->shared);
 	doc_showf(d, "counted", "work counted", r->counted, "%.0f %%", 100 * r->counted);
 }
 
@@ -581,7 +581,7 @@ static void places_table(const struct versus *v, struct document *d)
 	size_t shown = 0;
 
 	doc_section(d, "places", "Places", "Where the time changed",
-		    "Calls, and the computation between two calls, by what they take more or less than in the baseline.");
+		    "Calls, and the computation between two calls, those first whose time changed most.");
 	doc_table(d, "places");
 	for (size_t i = 0; i < v->n_places && i < PLACES_TOLD; i++) {
 		const struct versus_place *p = &v->places[i];
@@ -592,13 +592,13 @@ static void places_table(const struct versus *v, struct document *d)
 		if (shown && fabs(p->new_s - p->old_s) < CHANGE * (v->candidate.time_s + v->candidate.waiting_s))
 			doc_hide(d);
 		shown++;
-		doc_show(d, "place", "call, or from one to the next", place);
+		doc_show(d, "place", "call, or computation from -> to", place);
 		doc_showf(d, "baseline_s", "baseline", p->old_s, "%s", old);
 		if (p->only_old || p->only_new)
 			doc_show(d, "work_more", "work", DOC_NOTHING);
 		else
 			doc_showf(d, "work_more", "work", p->work_more, "%+.1f %%", 100 * p->work_more);
-		doc_showf(d, "expected_s", "for that work", p->expected_s, "%s", for_work);
+		doc_showf(d, "expected_s", "expected for its work", p->expected_s, "%s", for_work);
 		doc_showf(d, "candidate_s", "candidate", p->new_s, "%s", new);
 		mem_free(place, old, new, for_work);
 	}
@@ -609,20 +609,21 @@ static void places_table(const struct versus *v, struct document *d)
 static void remedies(const struct versus *v, struct document *d)
 {
 	if (!v->has_beside && (v->reason == VERSUS_UNTOLD || v->reason == VERSUS_WAITS_LONGER || v->reason == VERSUS_WAITS_SHORTER))
-		doc_line(d, "to know, record the old version again now, beside the new one, and add it: 'assay variance compare BASELINE "
-			    "CANDIDATE --beside DIRECTORY'; does it take as long, it is the environment, else the code");
+		doc_line(d, "to decide, record the old version again now, beside the new one, and pass it with --beside DIRECTORY: if it "
+			    "has changed as "
+			    "much, the environment did it, otherwise the code");
 	if (v->reason == VERSUS_WAITED && !v->has_beside)
-		doc_line(
-		    d,
-		    "what the code itself may have lost is hidden behind that: compare again when processors are free, or with --beside");
+		doc_line(d, "slower code may be hidden behind that waiting: compare again when processors are free, or with --beside");
 	if (v->incomplete)
 		doc_line(d, "%s", v->incomplete);
 	if (v->reason == VERSUS_NOT_SHARED)
-		doc_line(d, "longer runs, or the same input for both, have more work that repeats in both");
+		doc_line(d, "longer runs, or the same input for both versions, have more repeated work in common");
 	if (!(v->candidate.counted > .5) && strcmp(decision_of(v->reason), "code") == 0 && v->reason != VERSUS_MORE_WORK &&
 	    v->reason != VERSUS_LESS_WORK)
-		doc_line(d, "nothing counted the work of the computation: it may be more work or slower work; 'assay variance build' makes "
-			    "programs count it");
+		doc_line(
+		    d,
+		    "the work of the computation was not counted, so this may be more work or slower work: build both versions with 'assay "
+		    "variance build' to tell");
 }
 
 static void slow_places(const char *who, const struct variance *run, struct document *d)
@@ -635,7 +636,7 @@ static void slow_places(const char *who, const struct variance *run, struct docu
 	processes = variance_processes(run, r);
 	why = variance_why(run, r);
 	lost = variance_seconds(r->estimated_s);
-	doc_line(d, "within the %s, %s lost %s from %.2f s to %.2f s%s%s ('assay variance show' says more)", who, processes, lost,
+	doc_line(d, "in the %s's run, %s lost %s from %.2f s to %.2f s%s%s ('assay variance show' tells more)", who, processes, lost,
 		 r->from_s, r->to_s, *why ? ": " : "", why);
 	mem_free(processes, why, lost);
 }
@@ -658,8 +659,8 @@ static bool host_tell(const char *who, const struct fragments *run, const char *
 
 		if (!*host || is_where(other, &run->processes[p]))
 			continue;
-		doc_line(d, "the %s ran on %s, where the %s did not run: what differs may be the machines, and not the versions", who, host,
-			 whose);
+		doc_line(d, "the %s ran on %s, where the %s did not run: the difference may lie in the machines rather than the versions",
+			 who, host, whose);
 		return true;
 	}
 	return false;
@@ -668,13 +669,14 @@ static bool host_tell(const char *who, const struct fragments *run, const char *
 void versus_answer(const struct versus *v, const struct variance *baseline, const struct variance *candidate, struct document *d)
 {
 	const struct versus_run *r = &v->candidate;
+	char *processor = isnan(r->processor_more) ? mem_string("not known") : mem_format("%+.1f %%", 100 * r->processor_more);
+	char *work = isnan(r->work_more) ? mem_string("not known") : mem_format("%+.1f %%", 100 * r->work_more);
 
 	doc_answer(
 	    d, tone_of(v->reason), decision_of(v->reason),
-	    "%s: the run took %.2f s instead of %.2f s (%+.1f %%); work %+.1f %%, time for as much work %+.1f %%, processor time for "
-	    "it %+.1f %%",
-	    reason_text(v->reason), r->run_s, v->baseline_s, 100 * r->run_more, 100 * r->work_more, 100 * r->slower,
-	    100 * r->processor_more);
+	    "%s; the run took %.2f s instead of %.2f s (%+.1f %%): work %s, time for the same work %+.1f %%, processor time for it %s",
+	    reason_text(v->reason), r->run_s, v->baseline_s, 100 * r->run_more, work, 100 * r->slower, processor);
+	mem_free(work, processor);
 	doc_set(d, "baseline_run_s", v->baseline_s);
 	doc_set(d, "decision", decision_of(v->reason));
 	doc_set(d, "reason", reason_name(v->reason));
@@ -688,7 +690,7 @@ void versus_answer(const struct versus *v, const struct variance *baseline, cons
 	doc_table(d, "runs");
 	run_row("candidate", r, d);
 	if (v->has_beside)
-		run_row("baseline's version beside it", &v->beside, d);
+		run_row("old version run beside it", &v->beside, d);
 	doc_end(d);
 	places_table(v, d);
 }

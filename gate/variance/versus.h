@@ -23,31 +23,33 @@
 
 /* name for programs; decision; text for people. */
 #define VERSUS_ROWS(X)                                                                                                                     \
-	X(VERSUS_SAME, "same", "same", "as much work in as much time")                                                                     \
-	X(VERSUS_MORE_WORK, "more_work", "code", "it does more work")                                                                      \
-	X(VERSUS_LESS_WORK, "less_work", "code", "it does less work")                                                                      \
-	X(VERSUS_SLOWER, "slower_per_operation", "code",                                                                                   \
-	  "as much work takes more processor time, and beside it that of the old version does not")                                        \
-	X(VERSUS_FASTER, "faster_per_operation", "code", "the same places take less processor time")                                       \
-	X(VERSUS_WAITED, "waits", "environment", "as much work, and it waited for a processor")                                            \
-	X(VERSUS_WAITED_LESS, "waited_less", "environment", "as much work in less time, as the baseline waited longer for a processor")    \
+	X(VERSUS_SAME, "same", "same", "the same work in the same time")                                                                   \
+	X(VERSUS_MORE_WORK, "more_work", "code", "the candidate does more work")                                                           \
+	X(VERSUS_LESS_WORK, "less_work", "code", "the candidate does less work")                                                           \
+	X(VERSUS_SLOWER, "slower_per_operation", "code", "the same work takes more processor time than in the old version run beside it")  \
+	X(VERSUS_FASTER, "faster_per_operation", "code", "the same work takes less processor time than in the old version run beside it")  \
+	X(VERSUS_WAITED, "waits", "environment", "the same work, but the candidate waited for a processor")                                \
+	X(VERSUS_WAITED_LESS, "waited_less", "environment",                                                                                \
+	  "the same work in less time, because the baseline waited longer for a processor")                                                \
 	X(VERSUS_WAITED_ALONE, "waits_alone", "code",                                                                                      \
-	  "as much work, and it waited for a processor, for which the old version beside it did not")                                      \
-	X(VERSUS_BOTH, "both_slower", "environment", "the old version is as slow beside it")                                               \
-	X(VERSUS_BOTH_FASTER, "both_faster", "environment", "the old version is as fast beside it")                                        \
+	  "the same work, but the candidate waited for a processor, unlike the old version run beside it")                                 \
+	X(VERSUS_BOTH, "both_slower", "environment", "the candidate is slower than the baseline, but so is the old version run beside it") \
+	X(VERSUS_BOTH_FASTER, "both_faster", "environment",                                                                                \
+	  "the candidate is faster than the baseline, but so is the old version run beside it")                                            \
 	X(VERSUS_UNTOLD, "needs_interleaved_runs", "inconclusive",                                                                         \
-	  "as much work took another processor time, or another time than waiting for one explains: code or environment")                  \
+	  "the same work took a different time, and waiting for a processor does not explain that: code or environment")                   \
 	X(VERSUS_IN_CALLS, "calls", "inconclusive",                                                                                        \
-	  "calls took another time than in the old version beside it: one run of each does not tell why")                                  \
+	  "calls took a different time than in the old version run beside it; one run of each cannot tell why")                            \
 	X(VERSUS_WAITS_LONGER, "waits_longer", "inconclusive",                                                                             \
-	  "as much work in as much time, but it waits longer in calls: code, or what it waits for")                                        \
+	  "the same work in the same time, but the candidate waits longer in calls: its code, or what it waits for")                       \
 	X(VERSUS_WAITS_SHORTER, "waits_shorter", "inconclusive",                                                                           \
-	  "as much work in as much time, but the baseline waited longer in calls: code, or what it waited for")                            \
-	X(VERSUS_WAITS_LESS, "waits_less", "code", "as much work, but it waits less in calls, and the old version beside it does not")     \
-	X(VERSUS_WAITS_MORE, "waits_more", "code", "as much work, but it waits longer in calls, and the old version beside it does not")   \
-	X(VERSUS_NOT_SHARED, "little_shared", "inconclusive",                                                                              \
-	  "too little of the time is in work that repeats and that both versions have")                                                    \
-	X(VERSUS_NOT_WHOLE, "records_incomplete", "inconclusive", "not all of these runs was recorded, and the rest may differ")
+	  "the same work in the same time, but the baseline waited longer in calls: its code, or what it waited for")                      \
+	X(VERSUS_WAITS_LESS, "waits_less", "code",                                                                                         \
+	  "the same work, but the candidate waits less in calls, unlike the old version run beside it")                                    \
+	X(VERSUS_WAITS_MORE, "waits_more", "code",                                                                                         \
+	  "the same work, but the candidate waits longer in calls, unlike the old version run beside it")                                  \
+	X(VERSUS_NOT_SHARED, "little_shared", "inconclusive", "too little of the time is in repeated work that both versions have")        \
+	X(VERSUS_NOT_WHOLE, "records_incomplete", "inconclusive", "parts of these runs were not recorded, and may differ")
 #define VERSUS_ENUM(id, name, decision, text) id,
 enum versus_reason { VERSUS_ROWS(VERSUS_ENUM) VERSUS_REASONS };
 #undef VERSUS_ENUM

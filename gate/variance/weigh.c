@@ -175,8 +175,8 @@ void variance_excuse(const struct variance_weighed *w, struct verdict *v)
 {
 	if (w->explains)
 		verdict_excuse(v, "variance",
-			       mem_format("recorded runs of the candidate took %.3f times as long as the baseline's, and %.3f times "
-					  "without what others took from them: %s",
+			       mem_format("the candidate's recorded runs took %.3f times as long as the baseline's, but %.3f times "
+					  "without what the environment cost them: %s",
 					  w->ratio, w->without, w->sides[1].worst));
 }
 
@@ -186,8 +186,8 @@ void variance_weighed_answer(const struct variance_weighed *w, struct document *
 
 	if (!w->sides[0].runs && !w->sides[1].runs && !w->sides[0].unseen && !w->sides[1].unseen)
 		return;
-	doc_section(d, "variance", "Variance", "What others took from the runs",
-		    "Calls of these runs were recorded: where work that repeats was slow, and by whose doing ('assay variance show').");
+	doc_section(d, "variance", "Variance", "What the environment cost these runs",
+		    "Calls of these runs were recorded, which shows where repeated work was slow, and why ('assay variance show').");
 	doc_object(d, "variance");
 	doc_set(d, "ratio", w->ratio);
 	doc_set(d, "without", w->without);
@@ -200,14 +200,15 @@ void variance_weighed_answer(const struct variance_weighed *w, struct document *
 		doc_show(d, "side", "recorded runs of", names[s]);
 		doc_show(d, "runs", "runs", side->runs);
 		doc_show(d, "unseen", "left out", side->unseen);
-		doc_showf(d, "seconds", "seconds", side->seconds, "%.3f", side->seconds);
-		doc_showf(d, "lost_s", "lost to others", side->lost_s, "%.3f", side->lost_s);
+		doc_showf(d, "seconds", "took, s", side->seconds, "%.3f", side->seconds);
+		doc_showf(d, "lost_s", "lost to the environment, s", side->lost_s, "%.3f", side->lost_s);
 		doc_show(d, "worst", "most expensive region", side->worst ? side->worst : "-");
 	}
 	doc_end(d);
 	doc_end(d);
 	for (int s = 0; s < 2; s++)
 		if (w->sides[s].unseen)
-			doc_line(d, "%zu recorded run%s of the %s cannot be weighed, and others may have slowed %s: %s", w->sides[s].unseen,
-				 text_plural(w->sides[s].unseen), names[s], w->sides[s].unseen == 1 ? "it" : "them", w->sides[s].why);
+			doc_line(d, "%zu recorded run%s of the %s cannot be analysed, and the environment may have slowed %s: %s",
+				 w->sides[s].unseen, text_plural(w->sides[s].unseen), names[s], w->sides[s].unseen == 1 ? "it" : "them",
+				 w->sides[s].why);
 }

@@ -71,11 +71,11 @@ expect_json '.reasons[0].code' variance
 expect_json .variance.explains true
 expect_json '.variance.sides[1].runs' 4
 run -C "$lab" gate p@old p@queue
-expect_stdout 'environment ' 'times without what others took from them: rank 1 lost' 'waiting for a processor that others used'
+expect_stdout 'environment ' 'times without what the environment cost them: rank 1 lost' 'waiting for a processor that other programs were using'
 run -C "$lab" report p@old p@queue -o "$tmp/page.html"
 expect_status 0
 expect_stdout 'environment'
-grep -q 'What others took from the runs' "$tmp/page.html" || fail 'the page has no section on variance'
+grep -q 'What the environment cost these runs' "$tmp/page.html" || fail 'the page has no section on variance'
 
 what='a slowdown of the code'
 run -C "$lab" gate p@old p@slow --format json
@@ -83,14 +83,14 @@ expect_status 3
 expect_json .decision regression
 expect_json .variance.explains false
 
-what='records that are gone: it is said that they cannot be weighed'
+what='records that are gone: it is said that they cannot be analysed'
 mv "$lab/.assay/samples" "$tmp/samples"
 run -C "$lab" gate p@old p@queue --format json
 expect_status 3
 expect_json '.variance.sides[1].runs' 0
 expect_json '.variance.sides[1].unseen' 4
 run -C "$lab" gate p@old p@queue
-expect_stdout '4 recorded runs of the candidate cannot be weighed' 'is missing: restore it'
+expect_stdout '4 recorded runs of the candidate cannot be analysed' 'is missing: restore it'
 mv "$tmp/samples" "$lab/.assay/samples"
 
 what='a process that was stopped in a call'
@@ -196,7 +196,7 @@ expect_json .unreadable_files 1
 expect_json .processes 2
 expect_json .run.unreadable 2
 run -C "$lab" variance show gone@one
-expect_stdout '1 of its record files cannot be read: the sample file' 'is missing: restore it' '2 of 3 recorded runs cannot be read'
+expect_stdout '1 record file cannot be read: the sample file' 'is missing: restore it' '2 of 3 recorded runs cannot be read'
 for file in $(stored 1 | tail -n 2); do rm "$file"; done
 run -C "$lab" variance show gone@one
 refused 1 'is missing: restore it'

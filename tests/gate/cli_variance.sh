@@ -13,14 +13,14 @@ what='nothing is slow'
 made still 2 3 counted
 run variance show "$tmp/still"
 expect_status 0
-expect_stdout 'no variance' 'above 15 % that cost' '100 % of the time was in fixed work'
+expect_stdout 'no variance' 'nothing that repeats took more than 1.18 times as long as usual and lost ' '100 % of the time was in work that repeats (coverage)'
 expect_no_stderr
 
 what='one rank waits for its processor, and others wait for it'
 made queue 4 3 counted coupled 1:1:2:queue:2
 run variance show "$tmp/queue"
 expect_status 0
-expect_stdout 'rank 1 lost' 'in computation from 1.01 s to 2.00 s' '2.00 times as long as usual' 'waiting for a processor that others used' \
+expect_stdout 'rank 1 lost' 'in computation from 1.01 s to 2.00 s' '2.00 times as long as usual' 'waiting for a processor that other programs were using' \
 	'waited for region 1' 'rank 0, rank 2 and rank 3'
 expect_no_stderr
 
@@ -46,7 +46,7 @@ expect_stdout 'rank 1 lost' 'in computation from 1.01 s to 2.00 s'
 mv "$tmp/out" "$tmp/unset.out"
 run variance show "$tmp/set"
 expect_status 0
-expect_stdout 'the clock of node0 was set by 3600.0 s forward while it ran'
+expect_stdout 'the clock of node0 was set by 3600.0 s forward during the run'
 grep -v 'the clock of' "$tmp/out" | cmp - "$tmp/unset.out" || fail 'the rest is not as if it had not been set'
 run variance show "$tmp/set" --format json
 expect_json .clocks_mended 1
@@ -78,7 +78,7 @@ expect_json '.runs[2].cause' run_queue
 expect_json '.regions[0].throughout' true
 expect_json '.regions[1]' '(nothing)'
 run variance show "$tmp/run1" "$tmp/run2" "$tmp/run3" "$tmp/run4" "$tmp/run5"
-expect_stdout 'of 5 runs' 'run3 was slow' 'times as long as the median' 'waiting for a processor that others used'
+expect_stdout 'of 5 runs' 'run3 was slow' 'times as long as the median' 'waiting for a processor that other programs were using'
 expect_no_stderr
 run variance show "$tmp/run1" "$tmp/run2" "$tmp/run4"
 expect_stdout 'no slow run' 'in 3: the median took'
@@ -91,10 +91,10 @@ what='work that nobody counted'
 made more 2 3 1:1:2:work:1.5
 run variance show "$tmp/more"
 expect_status 0
-expect_stdout 'rank 1 lost' 'it may have been more of it'
+expect_stdout 'rank 1 lost' 'was not counted, so it may simply have been more work'
 made much 2 3 1:1:2:work:8
 run variance show "$tmp/much"
-expect_stdout 'no variance above 15 %' 'rank 1 most likely had more work to do from' 'more work, most likely: '
+expect_stdout 'no variance found, but rank 1 most likely had more work from' 'nothing else that repeats' 'most likely more work: '
 run variance show "$tmp/much" --format json
 expect_json .variance false
 expect_json '.regions[0].likely_work' true
@@ -150,7 +150,7 @@ truncate -s 90000 "$(ls "$tmp"/parted/*.samples | head -n 1)"
 rm "$(ls "$tmp"/parted/*.samples | tail -n 1)"
 run variance show "$tmp/parted"
 expect_status 0
-expect_stdout 'the records of rank 0 are cut' '1 of 3 ranks left no records here (2)'
+expect_stdout 'the records of rank 0 are cut off' '1 of 3 ranks left no records here (2)'
 run variance show "$tmp/parted" --format json
 expect_json .missing_ranks 1
 expect_json .truncated 1
@@ -177,7 +177,7 @@ mkdir "$tmp/spoilt/7-0.samples"
 head -c 5000 /dev/urandom >"$tmp/spoilt/8-0.samples"
 run variance show "$tmp/spoilt"
 expect_status 0
-expect_stdout '2 of its record files cannot be read: cannot read ' '7-0.samples'
+expect_stdout '2 record files cannot be read: cannot read ' '7-0.samples'
 run variance show "$tmp/spoilt" --format json
 expect_json .unreadable_files 2
 expect_json .processes 2
@@ -186,7 +186,7 @@ refused 2 'not a sample file'
 mkdir "$tmp/noise"
 mv "$tmp/spoilt/8-0.samples" "$tmp/noise"
 run variance show "$tmp/spoilt" "$tmp/noise"
-refused 6 'noise: none of its record files can be read'
+refused 6 'noise: no record file in it can be read and has a call'
 
 what='records of two runs in one directory'
 mkdir "$tmp/mixed"
@@ -200,7 +200,7 @@ for name in one two; do
 	done
 done
 run variance show "$tmp/mixed"
-refused 2 'in another run than files before it'
+refused 2 'belongs to another run than the files before it'
 run variance compare "$tmp/one" "$tmp/mixed"
-refused 2 'in another run than files before it'
+refused 2 'belongs to another run than the files before it'
 finish

@@ -29,7 +29,7 @@ made slow -1:0:99:slow:1.15
 what='nothing changed'
 compared same same "$tmp/old" "$tmp/again"
 run variance compare "$tmp/old" "$tmp/again"
-expect_stdout 'same ' 'as much work in as much time' 'work +0.0 %'
+expect_stdout 'same ' 'the same work in the same time' 'work +0.0 %'
 expect_no_stderr
 
 what='more work'
@@ -37,18 +37,18 @@ compared code more_work "$tmp/old" "$tmp/more"
 compared code less_work "$tmp/more" "$tmp/old"
 compared code more_work "$tmp/old" "$tmp/more" --beside "$tmp/queue"
 run variance compare "$tmp/old" "$tmp/more"
-expect_stdout 'code ' 'it does more work: the run took' 'work +20.'
+expect_stdout 'code ' 'the candidate does more work; the run took' 'work +20.'
 
 what='others used the processor'
 compared environment waits "$tmp/old" "$tmp/queue"
 run variance compare "$tmp/old" "$tmp/queue"
-expect_stdout 'environment ' 'it waited for a processor' '--beside'
+expect_stdout 'environment ' 'the candidate waited for a processor' '--beside'
 
 what='others used the processor beside the baseline'
 compared environment waited_less "$tmp/queue" "$tmp/old"
 compared environment both_faster "$tmp/queue" "$tmp/old" --beside "$tmp/again"
 run variance compare "$tmp/queue" "$tmp/old"
-expect_stdout 'environment ' 'as much work in less time, as the baseline waited longer for a processor'
+expect_stdout 'environment ' 'the same work in less time, because the baseline waited longer for a processor'
 
 what='others used the processor, and the work itself took longer'
 compared inconclusive needs_interleaved_runs "$tmp/old" "$tmp/both"
@@ -84,7 +84,7 @@ compared environment both_faster "$tmp/longer" "$tmp/waits" --beside "$tmp/waits
 compared code waits_more "$tmp/waits" "$tmp/longer" --beside "$tmp/waits_again"
 compared environment both_slower "$tmp/waits" "$tmp/longer" --beside "$tmp/longer"
 run variance compare "$tmp/waits" "$tmp/longer"
-expect_stdout 'it waits longer in calls' 'the run took' 'instead of' 'record the old version again now'
+expect_stdout 'the candidate waits longer in calls' 'the run took' 'instead of' 'record the old version again now'
 
 what='records that are not whole: no decision'
 # no_room NAME BYTE: one process of $tmp/NAME had no room for a record, or for 65,536 where it is the third byte of their number.
@@ -103,25 +103,25 @@ for name in cut missing lost; do
 done
 compared same same "$tmp/old" "$tmp/few"
 run variance compare "$tmp/old" "$tmp/lost"
-expect_stdout 'of the candidate, 65536 calls of rank ' 'could not be recorded (a full disk' 'record it again'
+expect_stdout 'in the candidate, 65536 calls of rank ' 'could not be recorded (a full disk' 'record it again'
 run variance compare "$tmp/missing" "$tmp/old"
-expect_stdout 'of the baseline, 1 of 2 ranks left no records here'
+expect_stdout 'in the baseline, 1 of 2 ranks left no records here'
 run variance show "$tmp/few"
-expect_stdout '1 call of rank ' 'could not be recorded' 'not in its coverage'
+expect_stdout '1 call of rank ' 'could not be recorded' 'missing from this answer and its coverage'
 
 what='a clock that was set while one of them ran'
 made one one
 made set one set=3600
 compared same same "$tmp/one" "$tmp/set"
 run variance compare "$tmp/one" "$tmp/set"
-expect_stdout 'of the candidate, the clock of node0 was set by 3600.0 s forward'
+expect_stdout 'in the candidate, the clock of node0 was set by 3600.0 s forward'
 ! grep -q 'ran on' "$tmp/out" || fail 'another host than the same'
 
 what='they ran on different hosts'
 made elsewhere host=pc
 compared same same "$tmp/old" "$tmp/elsewhere"
 run variance compare "$tmp/old" "$tmp/elsewhere"
-expect_stdout 'the candidate ran on pc0, where the baseline did not run: what differs may be the machines'
+expect_stdout 'the candidate ran on pc0, where the baseline did not run: the difference may lie in the machines'
 
 what='the file of a process that another one waited for is gone'
 "$ASSAY" variance record -o "$tmp/both_there" -- sh -c 'for i in 1 2; do dd if=/dev/zero of="$1" bs=64k count=400 & done; wait' sh "$tmp/zeros" 2>"$tmp/err" || fail "$(cat "$tmp/err")"
@@ -132,7 +132,7 @@ compared same same "$tmp/both_there" "$tmp/both_there"
 compared inconclusive records_incomplete "$tmp/both_there" "$tmp/one_gone"
 compared inconclusive records_incomplete "$tmp/one_gone" "$tmp/both_there"
 run variance compare "$tmp/both_there" "$tmp/one_gone"
-expect_stdout 'of the candidate, 1 process that others began or waited for left no records here' 'and 0 of the baseline'
+expect_stdout 'in the candidate, 1 child process left no records here' 'and 0 in the baseline'
 run variance show "$tmp/one_gone" --format json
 expect_json .missing_children 1
 

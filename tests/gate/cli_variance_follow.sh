@@ -109,7 +109,7 @@ sed -n 's/^{"from_s":4,.*"waits":\[[^]]*"from_s":\([0-9.]*\),"to_s":\([0-9.]*\),
 cases=$((cases + 1))
 head -n 1 waits.jsonl | grep -q '"waits":\[\]' || fail "none until then: $(head -n 1 waits.jsonl | cut -c1-600)"
 run variance show waits --follow --window 4
-expect_stdout 'not judged, as it is waiting: rank 1 waited'
+expect_stdout 'waiting is not judged, but rank 1 waited'
 
 # ends DIRECTORY [WINDOW]: following it ends by itself; what it says is in ends.out and ends.err.
 ends() {
@@ -138,7 +138,7 @@ what='before the first window nothing is known to be usual; what waited for a pr
 mkdir hogged
 "$ASSAY_VARIANCE" hogged 1 3 0:0:99:queue:4 || fail 'cannot make it'
 run variance show hogged --follow
-expect_stdout 'no variance' 'but rank 0 was ready to run and had no processor for'
+expect_stdout 'no variance' 'but rank 0 waited ' ' s for a processor'
 
 what='a process that was killed, whose number another one has now'
 mkdir reused

@@ -76,7 +76,7 @@ cp same/*.samples again/*.samples mixed
 status=0
 "$ASSAY" variance show mixed 2>told || status=$?
 [ "$status" -eq 2 ] || fail "status $status of two runs in one directory"
-grep -q 'was recorded in another run than files before it' told || fail "$(cat told)"
+grep -q 'belongs to another run than the files before it' told || fail "$(cat told)"
 
 # Call sites beyond what there is room for, in a thread and in the process: what is not recorded is said with its reason.
 for sites in 1400 1800; do
@@ -98,7 +98,7 @@ status=0
 ls records >before
 "$ASSAY" variance record -o records -- sleep .01 2>told || status=$?
 [ "$status" -eq 2 ] || fail "status $status with the records of another run"
-grep -q "'records' has the records of a run already" told || fail "$(cat told)"
+grep -q "'records' already has the records of a run" told || fail "$(cat told)"
 ls records | cmp - before || fail 'the program was run'
 
 # Why nothing was recorded is said of a program that fails, too.
@@ -207,7 +207,7 @@ status=0
 [ "$status" -eq 6 ] || fail "status $status where the directory was removed"
 grep -q 'their directory was removed or moved while the program ran' told || fail "$(cat told)"
 "$ASSAY" variance record -o removed -- sh -c 'rm -r removed; mkdir removed; ls -d /' >/dev/null 2>told || fail "$(cat told)"
-grep -q 'the directory was removed or moved while the program ran, and what was recorded until then with it' told || fail "$(cat told)"
+grep -q 'the directory was removed or moved while the program ran, and with it what had been recorded until then' told || fail "$(cat told)"
 
 # Processes are looked at from outside whatever the clock says, which may be set back meanwhile.
 if command -v gcc >/dev/null; then
@@ -235,9 +235,9 @@ fi
 
 # Processes that left no records are counted.
 "$ASSAY" variance record -o without -- sh -c '(env -u LD_PRELOAD sleep .05); sleep .01' 2>told || fail "$(cat told)"
-grep -q '1 process that was forked, or executed another program, left no records of that' told || fail "$(cat told)"
+grep -q '1 process, forked or having executed another program, left no records' told || fail "$(cat told)"
 "$ASSAY" variance record -o without_too -- sh -c 'sleep .01; exec env -u LD_PRELOAD sleep .05' 2>told || fail "$(cat told)"
-grep -q '1 process that was forked, or executed another program, left no records of that' told || fail "$(cat told)"
+grep -q '1 process, forked or having executed another program, left no records' told || fail "$(cat told)"
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	chmod 755 .
 	"$ASSAY" variance record -o other_user -- setpriv --reuid 65534 --clear-groups sleep .01 2>told || fail "$(cat told)"
