@@ -2,7 +2,14 @@
  *
  *	ORDER_BY(compare_points, struct history_point, BY_UP(taken_ms) BY_TEXT(version) BY_TEXT(plan))
  *
- * defines static int compare_points(const void *, const void *). NaN equals everything. */
+ * defines static int compare_points(const void *, const void *). NaN equals everything.
+ *
+ * Of an array in order, the first element that is not before what is looked for, by bisection; its length where all are:
+ *
+ *	ORDER_FIRST(point_at, struct history_point, x->taken_ms < taken_ms, int64_t taken_ms)
+ *
+ * defines static size_t point_at(const struct history_point *array, size_t n, int64_t taken_ms). The condition is one on an element x;
+ *where it holds of one, it must hold of all that stand before that. */
 #ifndef BASE_ORDER_H
 #define BASE_ORDER_H
 
@@ -32,6 +39,23 @@
                                                               \
 		keys                                          \
 		return order;                                 \
+	}
+
+#define ORDER_FIRST(name, type, is_before, ...)                          \
+	static size_t name(const type *array, size_t n, __VA_ARGS__)     \
+	{                                                                \
+		size_t low = 0, high = n;                                \
+                                                                         \
+		while (low < high) {                                     \
+			const size_t middle = low + (high - low) / 2;    \
+			const type *x = &array[middle];                  \
+                                                                         \
+			if (is_before)                                   \
+				low = middle + 1;                        \
+			else                                             \
+				high = middle;                           \
+		}                                                        \
+		return low;                                              \
 	}
 /* clang-format on */
 

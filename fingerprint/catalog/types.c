@@ -248,22 +248,14 @@ void types_release(struct types *types)
 	*types = (struct types){ 0 };
 }
 
+ORDER_FIRST(member_at, struct types_member, strcmp(x->fingerprint->id, id) < 0, const char *id)
+
 size_t types_find(const struct types *types, const char *fingerprint_id)
 {
-	size_t low = 0, high = types->n_members;
+	size_t at = member_at(types->members, types->n_members, fingerprint_id);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = strcmp(fingerprint_id, types->members[middle].fingerprint->id);
-
-		if (order == 0)
-			return types->members[middle].type;
-		if (order < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return SIZE_MAX;
+	return at < types->n_members && strcmp(types->members[at].fingerprint->id, fingerprint_id) == 0 ? types->members[at].type
+													: SIZE_MAX;
 }
 
 /* ---- types given from outside ---- */

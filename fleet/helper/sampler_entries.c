@@ -247,19 +247,13 @@ void sampler_entries_free(struct sampler_entries *entries)
 	free(entries);
 }
 
+ORDER_FIRST(entry_behind, struct entry, x->begin <= at, uint64_t at)
+
 static const struct entry *entry_at(const struct sampler_entries *e, uint64_t at)
 {
-	size_t low = 0, high = e->n;
+	size_t n = entry_behind(e->items, e->n, at);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (e->items[middle].begin <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 && at < e->items[low - 1].end ? &e->items[low - 1] : NULL;
+	return n > 0 && at < e->items[n - 1].end ? &e->items[n - 1] : NULL;
 }
 
 static bool is_one_of(const char *name, const char *a, const char *b, const char *c, const char *d)

@@ -1,5 +1,7 @@
 #include "fleet/helper/sampler_maps.h"
 
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,20 +165,7 @@ bool sampler_maps_has(const struct sampler_maps *maps, uint32_t pid)
 /* ---- what they have ---- */
 
 /* The first that ends behind the address. */
-static size_t map_behind(const struct space *space, uint64_t address)
-{
-	size_t low = 0, high = space->n;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (space->items[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
+ORDER_FIRST(map_behind, struct sampler_map, x->end <= address, uint64_t address)
 
 /* The process's own, which it may change; with room for two more. */
 static struct space *space_own(struct process *process)
@@ -221,7 +210,7 @@ bool sampler_maps_add(struct sampler_maps *maps, uint32_t pid, const struct samp
 	if (!process || map->end <= map->begin)
 		return process != NULL;
 	space = space_own(process);
-	first = map_behind(space, map->begin);
+	first = map_behind(space->items, space->n, map->begin);
 	last = first;
 	while (last < space->n && space->items[last].begin < map->end)
 		last++;
@@ -245,7 +234,7 @@ const struct sampler_map *sampler_maps_at(const struct sampler_maps *maps, uint3
 {
 	const struct process *process = *process_link(maps, pid);
 	const struct space *space = process ? process->space : NULL;
-	size_t at = space ? map_behind(space, address) : 0;
+	size_t at = space ? map_behind(space->items, space->n, address) : 0;
 
 	return space && at < space->n && space->items[at].begin <= address ? &space->items[at] : NULL;
 }

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 
 #include <ctype.h>
@@ -416,25 +417,12 @@ static struct known_hosts_matches find(const struct known_hosts *known, const ch
 }
 
 /* Where the name is in the sorted cache, or belongs. */
-static size_t position(const struct known_hosts_cache *cache, const char *name)
-{
-	size_t low = 0, high = cache->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strcmp(cache->names[middle].name, name) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
+ORDER_FIRST(matches_at, struct known_hosts_matches, strcmp(x->name, name) < 0, const char *name)
 
 static const struct known_hosts_matches *known_hosts_match(const struct known_hosts *known, const char *name)
 {
 	struct known_hosts_cache *cache = known->cache;
-	size_t at = position(cache, name);
+	size_t at = matches_at(cache->names, cache->n, name);
 
 	if (at < cache->n && strcmp(cache->names[at].name, name) == 0)
 		return &cache->names[at];

@@ -43,21 +43,8 @@ struct sums {
 
 /* ---- segments ---- */
 
-/* Between two snapshots, of seg[n] of one thread in order of time, the first that ends behind this moment. */
-static size_t segment_at(const struct segment *seg, size_t n, double at_s)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (seg[middle].to_s <= at_s)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
+/* Between two snapshots, of segments of one thread in order of time, the first that ends behind this moment. */
+ORDER_FIRST(segment_at, struct segment, x->to_s <= at_s, double at_s)
 
 static void segments_fill(const struct variance *v, const struct fragment *f, struct segment *seg, size_t n)
 {

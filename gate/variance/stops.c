@@ -45,20 +45,7 @@ static struct stop *stops_of(const struct fragments *f, const struct fragment_pr
 }
 
 /* The first that ends behind this moment. */
-static size_t stop_at(const struct stop *stops, size_t n, double at_s)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (stops[middle].to_s <= at_s)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
+ORDER_FIRST(stop_at, struct stop, x->to_s <= at_s, double at_s)
 
 static double in_stop(const struct fragment *f, const struct stop *s)
 {

@@ -34,21 +34,14 @@ static double within(const struct fragment *f, struct window w)
 	return fmax(fmin(f->start_s + f->time_s, w.to_s) - fmax(f->start_s, w.from_s), 0);
 }
 
-/* They are in order of their runs and ranks. */
+ORDER_FIRST(rank_at, struct fragment_process, x->run < run || (x->run == run && x->rank < rank), uint32_t run, int64_t rank)
+
 static size_t process_of_rank(const struct variance *v, uint32_t run, int64_t rank)
 {
 	const struct fragment_process *p = v->fragments.processes;
-	size_t from = 0, to = v->fragments.n_processes;
+	size_t n = v->fragments.n_processes, at = rank_at(p, n, run, rank);
 
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (p[middle].run < run || (p[middle].run == run && p[middle].rank < rank))
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from < v->fragments.n_processes && p[from].run == run && p[from].rank == rank ? from : SIZE_MAX;
+	return at < n && p[at].run == run && p[at].rank == rank ? at : SIZE_MAX;
 }
 
 /* Of those of its run that ever call with these ranks, but not `process`. */
@@ -126,20 +119,12 @@ static void waits_begin(const struct variance *v, struct waits *known)
 		calls_find(v, i, &known->calls[i]);
 }
 
+ORDER_FIRST(call_after, struct waits_call, x->begin <= at_s, double at_s)
+
 /* How many of them began until then. */
 static size_t began_until(const struct waits_calls *calls, double to_s)
 {
-	size_t from = 0, to = calls->n;
-
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (calls->items[middle].begin <= to_s)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return call_after(calls->items, calls->n, to_s);
 }
 
 /* Did a process end that call, for it began one of its own just before: 1, less the chance that one of those that it began meanwhile was

@@ -53,10 +53,38 @@ static void test_numbers(void **state)
 	assert_true(x[0] > x[1] && x[1] > x[2]);
 }
 
+ORDER_FIRST(size_at, struct thing, x->size < size, int64_t size)
+ORDER_FIRST(pointer_after, struct thing *const, (*x)->size <= size, int64_t size)
+ORDER_FIRST(both_at, struct thing, x->size < size || (x->size == size && strcmp(x->name, name) < 0), int64_t size, const char *name)
+
+/* As whoever looks at one after the other finds it. */
+static void test_first(void **state)
+{
+	struct thing t[] = { { "a", 1, 0 }, { "a", 3, 0 }, { "b", 3, 0 }, { "d", 3, 0 }, { "a", 4, 0 } };
+	const struct thing *order[] = { &t[0], &t[1], &t[2], &t[3], &t[4] };
+
+	(void)state;
+	for (size_t n = 0; n <= 5; n++)
+		for (int64_t size = 0; size < 6; size++) {
+			size_t before = 0, until = 0;
+
+			for (size_t i = 0; i < n; i++) {
+				before += t[i].size < size;
+				until += t[i].size <= size;
+			}
+			assert_int_equal(size_at(t, n, size), before);
+			assert_int_equal(pointer_after(order, n, size), until);
+		}
+	assert_int_equal(both_at(t, 5, 3, "b"), 2);
+	assert_int_equal(both_at(t, 5, 3, "c"), 3);
+	assert_int_equal(both_at(t, 5, 3, "e"), 4);
+	assert_int_equal(size_at(NULL, 0, 1), 0);
+}
+
 int suite_sorting(void)
 {
 	static const struct CMUnitTest tests[] = { cmocka_unit_test(test_members), cmocka_unit_test(test_pointers),
-						   cmocka_unit_test(test_numbers) };
+						   cmocka_unit_test(test_numbers), cmocka_unit_test(test_first) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -225,21 +225,14 @@ static void begin(struct search *s)
 	reach(s, 0, function_for_others(program, "main"));
 }
 
+ORDER_FIRST(edge_at, struct edge, x->from < function, size_t function)
+
 static void follow(struct search *s, size_t build, size_t function)
 {
 	const struct loadable *l = &s->items[build];
-	size_t low = 0, high = l->n_edges;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (l->edges[middle].from < function)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < l->n_edges && l->edges[low].from == function; low++)
-		reach(s, build, l->edges[low].to);
+	for (size_t i = edge_at(l->edges, l->n_edges, function); i < l->n_edges && l->edges[i].from == function; i++)
+		reach(s, build, l->edges[i].to);
 }
 
 void reachable_of(const struct build *const *builds, size_t n, struct reachable *out)

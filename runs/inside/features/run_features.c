@@ -276,22 +276,13 @@ enum assay_status run_features_read(const char *directory, struct run_features *
 	return st;
 }
 
+ORDER_FIRST(feature_at, struct run_feature, strcmp(x->name, name) < 0, const char *name)
+
 const struct run_feature *run_features_find(const struct run_features *f, const char *name)
 {
-	size_t low = 0, high = f->n;
+	size_t at = feature_at(f->items, f->n, name);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = strcmp(f->items[middle].name, name);
-
-		if (order == 0)
-			return &f->items[middle];
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return at < f->n && strcmp(f->items[at].name, name) == 0 ? &f->items[at] : NULL;
 }
 
 void run_features_release(struct run_features *f)

@@ -2,39 +2,26 @@
 #include "runs/inside/samples/samples.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The first that is not before this one. */
-static size_t calls_find(const struct samples *samples, size_t function, uint32_t thread)
-{
-	size_t low = 0, high = samples->n_calls;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct samples_calls *c = &samples->calls[middle];
-
-		if (c->function < function || (c->function == function && c->thread < thread))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
+ORDER_FIRST(calls_at, struct samples_calls, x->function < function || (x->function == function && x->thread < thread), size_t function,
+	    uint32_t thread)
 
 const struct samples_calls *samples_calls_of(const struct samples *samples, size_t function, size_t *n)
 {
-	size_t first = calls_find(samples, function, 0);
+	size_t first = calls_at(samples->calls, samples->n_calls, function, 0);
 
-	*n = calls_find(samples, function + 1, 0) - first;
+	*n = calls_at(samples->calls, samples->n_calls, function + 1, 0) - first;
 	return *n ? samples->calls + first : NULL;
 }
 
 size_t samples_calls_at(const struct samples *samples, size_t function, uint32_t thread)
 {
-	size_t i = calls_find(samples, function, thread);
+	size_t i = calls_at(samples->calls, samples->n_calls, function, thread);
 
 	return i < samples->n_calls && samples->calls[i].function == function && samples->calls[i].thread == thread ? i : SIZE_MAX;
 }
