@@ -21,6 +21,7 @@
 /* The columns of a file by what they mean; SIZE_MAX: it has none. */
 struct columns {
 	size_t size, kind, result, args, from, since, work, from_weight, account[ACCOUNTS];
+	enum basis basis; /* what `work` counts */
 };
 
 /* What calls of a site are for: of descriptors that lead to files, and of those that lead to other processes. */
@@ -42,6 +43,16 @@ struct loading {
 
 /* ---- one file ---- */
 
+static enum basis basis_of(const struct samples *s)
+{
+	const char *work = samples_info(s, "work");
+
+	return !work				   ? BASIS_UNVERIFIED
+	       : strcmp(work, "instructions") == 0 ? BASIS_INSTRUCTIONS
+	       : strcmp(work, "statements") == 0   ? BASIS_STATEMENTS
+						   : BASIS_UNVERIFIED;
+}
+
 static void columns_find(const struct samples *s, struct columns *c)
 {
 #define ACCOUNT_NAME(id, name) name,
@@ -54,6 +65,7 @@ static void columns_find(const struct samples *s, struct columns *c)
 	c->from = samples_counter(s, "from");
 	c->since = samples_counter(s, "since");
 	c->work = samples_counter(s, "work");
+	c->basis = basis_of(s);
 	c->from_weight = samples_counter(s, "from_weight");
 	for (size_t a = 0; a < ACCOUNTS; a++)
 		c->account[a] = samples_counter(s, accounts[a]);
@@ -73,17 +85,6 @@ static uint64_t mixed(uint64_t hash, double value)
 		memcpy(&bits, &value, sizeof(bits));
 	hash = (hash ^ bits) * 0x9e3779b97f4a7c15u;
 	return hash ^ hash >> 29;
-}
-
-static enum basis basis_of(const struct samples *s, const struct columns *c)
-{
-	const char *work = samples_info(s, "work");
-
-	if (c->work == SIZE_MAX || !work)
-		return BASIS_UNVERIFIED;
-	return strcmp(work, "instructions") == 0 ? BASIS_INSTRUCTIONS
-	       : strcmp(work, "statements") == 0 ? BASIS_STATEMENTS
-						 : BASIS_UNVERIFIED;
 }
 
 static void fragment_add(struct loading *l, const struct fragment *f, double weight)
@@ -153,7 +154,7 @@ static void call_add(struct loading *l, const struct samples *s, const struct co
 }
 
 /* The computation that led to the call. */
-static void edge_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i, uint32_t first_site, enum basis basis)
+static void edge_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i, uint32_t first_site)
 {
 	double from = value_at(s, i, c->from), since = value_at(s, i, c->since), work = value_at(s, i, c->work),
 	       size = value_at(s, i, c->size);
@@ -170,7 +171,7 @@ static void edge_add(struct loading *l, const struct samples *s, const struct co
 	f.start_s = s->items[i].start_s - f.time_s;
 	f.from = first_site + (uint32_t)from;
 	f.to = first_site + s->items[i].function;
-	f.basis = (uint16_t)(isnan(work) ? BASIS_UNVERIFIED : basis);
+	f.basis = (uint16_t)(isnan(work) ? BASIS_UNVERIFIED : c->basis);
 	if (isnan(work) && value_at(s, i, c->kind) == INTERPOSE_FUNCTION && !isnan(size)) {
 		f.basis = BASIS_ARGUMENTS; /* the user has said that it tells the work */
 		work = size;
@@ -356,7 +357,6 @@ static enum assay_status file_add(struct loading *l, const char *name, const str
 	}
 	if (s->truncated && !s->n && !l->cut)
 		l->cut = name;
-	p.basis = basis_of(s, &c);
 	sites_add(l, s);
 	ends_add(&l->out, s, &p, l->ends);
 	meanings_find(l, s);
@@ -366,7 +366,7 @@ static enum assay_status file_add(struct loading *l, const char *name, const str
 			continue;
 		p.lives_s = fmax(p.lives_s, s->items[i].start_s + s->items[i].ns / 1e9);
 		call_add(l, s, &c, i, first_site + s->items[i].function);
-		edge_add(l, s, &c, i, first_site, p.basis);
+		edge_add(l, s, &c, i, first_site);
 		snapshot_add(l, s, &c, i);
 	}
 	p.n = l->out.n - p.first;

@@ -116,7 +116,6 @@ struct fragment_process {
 	uint64_t dropped;
 	char *dropped_why; /* "": that is not known, or none was */
 	bool finished, truncated;
-	enum basis basis; /* of its computation */
 };
 
 struct fragments {

@@ -9,6 +9,20 @@
 #define NAMES_TOLD  3
 #define LOST_MATTER .05 /* of all records: as much as is a change between two runs */
 
+/* By what most of the time of computation is known. */
+static const char *basis_of_most(const struct variance *v)
+{
+	double time_s[BASES] = { 0 };
+	enum basis most = BASIS_UNVERIFIED;
+
+	for (size_t c = 0; c < v->n_clusters; c++)
+		if (v->clusters[c].activity == ACTIVITY_COMPUTATION)
+			time_s[v->clusters[c].basis] += v->clusters[c].time_s;
+	for (enum basis b = 0; b < BASES; b++)
+		most = time_s[b] > time_s[most] ? b : most;
+	return basis_name(most);
+}
+
 void variance_notes(const struct variance *v, struct document *d)
 {
 	const struct fragments *f = &v->fragments;
@@ -24,7 +38,7 @@ void variance_notes(const struct variance *v, struct document *d)
 	doc_section(d, "notes", NULL, "What this is based on", NULL);
 	doc_show(d, "processes", "processes", f->n_processes);
 	doc_show(d, "fragments", "fragments", f->n);
-	doc_show(d, "basis", "work of computation known by", f->n_processes ? basis_name(f->processes[0].basis) : "");
+	doc_show(d, "basis", "work of computation known by", basis_of_most(v));
 	doc_showf(d, "column_s", "one column of the maps", v->column_s, "%.3g s", v->column_s);
 	doc_show(d, "dropped", "calls not recorded for want of room", (size_t)dropped);
 	doc_show(d, "unfinished", "processes that did not exit normally", unfinished);

@@ -38,6 +38,11 @@ for level in -O0 -Og -O1 -Os -O2 -O3; do
 	divided ./counted
 done
 
+what='of a shell that begins it, too, for most of the computation is its own'
+clusters sh -c './counted; :'
+cases=$((cases + 1))
+grep -q '^  "basis": "statements"' shown || fail "$(grep '^  "basis"' shown)"
+
 what='functions at work become jumps as before'
 ./counted 10000001 || fail "status $?"
 
