@@ -559,19 +559,28 @@ enum assay_status verdict_of(const struct evidence *evidence, const struct lab_c
 	return ASSAY_OK;
 }
 
-void verdict_excuse(struct verdict *v, const char *code, char *text)
+bool verdict_excuse(struct verdict *v, const char *code, char *text)
 {
-	bool own =
-	    v->rule == RULE_COMPUTES_MORE || v->rule == RULE_HIDDEN || v->rule == RULE_WAITS_MORE || v->rule == RULE_WAITS_FOR_ITSELF;
+	bool own = v->rule == RULE_COMPUTES_MORE || v->rule == RULE_HIDDEN || v->rule == RULE_WAITS_MORE;
+	size_t n = 0;
 
 	if (v->effect.decision != DECISION_REGRESSION || own || !v->effect.types) {
 		free(text);
-		return;
+		return false;
 	}
-	ASSAY_BUG_IF(v->n_reasons == VERDICT_REASONS_MAX);
+	for (size_t i = 0; i < v->n_reasons; i++) { /* the rule that has decided no longer does */
+		if (v->rule < RULES && strcmp(v->reasons[i].code, rule_code(v->rule)) == 0)
+			free(v->reasons[i].text);
+		else
+			v->reasons[n++] = v->reasons[i];
+	}
+	v->n_reasons = n;
+	v->rule = RULES;
 	v->effect.decision = DECISION_ENVIRONMENT;
+	ASSAY_BUG_IF(v->n_reasons == VERDICT_REASONS_MAX);
 	memmove(v->reasons + 1, v->reasons, v->n_reasons++ * sizeof(*v->reasons));
 	v->reasons[0] = (struct verdict_reason){ code, true, text };
+	return true;
 }
 
 void verdict_release(struct verdict *verdict)

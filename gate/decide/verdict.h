@@ -96,8 +96,9 @@ void verdict_release(struct verdict *verdict);
 void verdict_explain(struct verdict *verdict);
 
 /* A regression that what is known besides puts down to the environment becomes that, with `text` (taken over) as a reason of this code; not
- * where processor time, or waiting of the candidate's own, has shown that it is the code's. */
-void verdict_excuse(struct verdict *verdict, const char *code, char *text);
+ * where processor time, or waiting for something else than a processor, has shown that it is the code's: then false. That the candidate
+ * waits for itself is only concluded from machines that did not keep the baseline waiting, and gives way to who has seen more. */
+bool verdict_excuse(struct verdict *verdict, const char *code, char *text);
 
 /* Improvements count from another size on than slowdowns: decides anew between improved and pass, with a reason, where the interval alone
  * has decided. min_gain > 0. */

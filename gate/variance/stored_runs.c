@@ -166,7 +166,7 @@ static void runs_divide(struct stored_runs *runs)
 		const struct sample_file *f = &runs->files[i];
 		struct stored_run *last = runs->n ? &runs->items[runs->n - 1] : NULL;
 
-		if (!f->ok || f->pruned || strcmp(f->plan, runs->plan) != 0)
+		if (!f->ok || strcmp(f->plan, runs->plan) != 0)
 			continue;
 		if (last && last->first + last->n == i && same_run(f, &runs->files[last->first])) {
 			last->n++;

@@ -17,8 +17,8 @@ struct stored_runs {
 	const char *plan; /* of all of them; borrowed from files */
 };
 
-/* Those of a plan, or (NULL) of the latest one that recorded any, which gave results and whose records are still there. ASSAY_E_NODATA
- * where there are none. *out is overwritten; stored_runs_release() it. */
+/* Those of a plan, or (NULL) of the latest one of which records are still there, that gave results, also those whose records were removed
+ * (they cannot be read). ASSAY_E_NODATA where there are none. *out is overwritten; stored_runs_release() it. */
 enum assay_status stored_runs_list(struct lab *lab, const char *application, const char *version, const char *plan, struct stored_runs *out,
 				   struct assay_error *err);
 void stored_runs_release(struct stored_runs *runs); /* accepts zeroed */

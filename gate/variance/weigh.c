@@ -79,6 +79,18 @@ static void run_weigh(const struct variance *v, const struct sample_file *file, 
 	worst_keep(v, file, side);
 }
 
+/* Those that a night leaves out do not, nor do those of machines of another architecture. */
+static bool counts(const struct run_set *set, const struct sample_file *file)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		const struct run *run = &set->items[i];
+
+		if (run->repetition == file->repetition && strcmp(run->machine, file->machine) == 0 && strcmp(run->plan, file->plan) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void side_weigh(struct lab *lab, const struct run_set *set, struct weighed_runs *runs, struct weighed_side *side)
 {
 	static const struct variance_options options = { .threshold = VARIANCE_THRESHOLD, .least_s = (double)NAN };
@@ -91,9 +103,10 @@ static void side_weigh(struct lab *lab, const struct run_set *set, struct weighe
 	for (size_t i = 0; i < runs->stored.n; i++) {
 		const struct sample_file *file = &runs->stored.files[runs->stored.items[i].first];
 		struct variance v;
-
 		char *incomplete;
 
+		if (!counts(set, file))
+			continue;
 		if (stored_run_variance(lab, &runs->stored, i, &options, &v, &err)) {
 			unseen_keep(mem_string(err.text), side);
 			continue;
@@ -171,13 +184,13 @@ void variance_weighed_release(struct variance_weighed *w)
 	*w = (struct variance_weighed){ .explains = false };
 }
 
-void variance_excuse(const struct variance_weighed *w, struct verdict *v)
+bool variance_excuse(const struct variance_weighed *w, struct verdict *v)
 {
-	if (w->explains)
-		verdict_excuse(v, "variance",
-			       mem_format("the candidate's recorded runs took %.3f times as long as the baseline's, but %.3f times "
-					  "without what the environment cost them: %s",
-					  w->ratio, w->without, w->sides[1].worst));
+	return w->explains &&
+	       verdict_excuse(v, "variance",
+			      mem_format("the candidate's recorded runs took %.3f times as long as the baseline's, but %.3f times "
+					 "without what the environment cost them: %s",
+					 w->ratio, w->without, w->sides[1].worst));
 }
 
 void variance_weighed_answer(const struct variance_weighed *w, struct document *d)

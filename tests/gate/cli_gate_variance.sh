@@ -92,6 +92,12 @@ expect_json '.variance.sides[1].unseen' 4
 run -C "$lab" gate p@old p@queue
 expect_stdout '4 recorded runs of the candidate cannot be analysed' 'is missing: restore it'
 mv "$tmp/samples" "$lab/.assay/samples"
+sqlite3 "$lab/.assay/runs.db" 'UPDATE sample_file SET pruned = 1 WHERE repetition > 1'
+run -C "$lab" gate p@old p@queue --format json
+expect_json '.variance.sides[1].runs' 1 '.variance.sides[1].unseen' 3
+run -C "$lab" gate p@old p@queue
+expect_stdout '3 recorded runs of the candidate cannot be analysed' 'was removed by'
+sqlite3 "$lab/.assay/runs.db" 'UPDATE sample_file SET pruned = 0'
 
 what='a process that was stopped in a call'
 cat >"$tmp/stopped.c" <<'C'

@@ -164,6 +164,25 @@ static void make(struct run_set *set, const struct made *made, int side)
 	}
 }
 
+static bool has_reason(const struct verdict *v, const char *code)
+{
+	for (size_t r = 0; r < v->n_reasons; r++)
+		if (strcmp(v->reasons[r].code, code) == 0)
+			return true;
+	return false;
+}
+
+/* That others did it is believed against what was only concluded, and not against what was measured. */
+static void expect_excused(struct verdict *v, bool believed)
+{
+	enum decision before = v->effect.decision;
+
+	assert_int_equal(verdict_excuse(v, "others", mem_string("others did it")), believed);
+	assert_int_equal(v->effect.decision, believed ? DECISION_ENVIRONMENT : before);
+	assert_int_equal(has_reason(v, "others"), believed);
+	assert_false(believed && has_reason(v, "waits_for_itself"));
+}
+
 static void test_runs(void **state)
 {
 	static const struct {
@@ -171,14 +190,15 @@ static void test_runs(void **state)
 		struct made made;
 		enum decision by_interval, decision;
 		const char *reason;
+		bool excused;
 	} runs[] = {
-		{ "nothing changed", { 1, 1, 0, 0, true }, P, P, NULL },
-		{ "nothing changed among hogs", { 1, 1, 0, 1, true }, U, P, "computes_alike" },
-		{ "5 % more among hogs", { 1.06, 1, 0, 1, true }, U, R, "computes_more" },
-		{ "more, quiet", { 1.1, 1, 0, 0, true }, R, R, "computes_more" },
-		{ "waits more", { 1, 2, 0, 0, true }, R, R, "waits_more" },
-		{ "waits for itself", { 1, 1, .1, 0, true }, R, R, "waits_for_itself" },
-		{ "one build", { 1, 2, 0, 0, false }, R, E, "same_build" },
+		{ "nothing changed", { 1, 1, 0, 0, true }, P, P, NULL, false },
+		{ "nothing changed among hogs", { 1, 1, 0, 1, true }, U, P, "computes_alike", false },
+		{ "5 % more among hogs", { 1.06, 1, 0, 1, true }, U, R, "computes_more", false },
+		{ "more, quiet", { 1.1, 1, 0, 0, true }, R, R, "computes_more", false },
+		{ "waits more", { 1, 2, 0, 0, true }, R, R, "waits_more", false },
+		{ "waits for itself", { 1, 1, .1, 0, true }, R, R, "waits_for_itself", true },
+		{ "one build", { 1, 2, 0, 0, false }, R, E, "same_build", false },
 	};
 	const struct evidence evidence = { 0 };
 	const struct lab_config config = { .min_effect = .03 };
@@ -188,17 +208,16 @@ static void test_runs(void **state)
 		struct run_set sides[2];
 		struct assay_error err;
 		struct verdict v;
-		bool said = !runs[i].reason;
 
 		make(&sides[0], &runs[i].made, 0);
 		make(&sides[1], &runs[i].made, 1);
 		assert_int_equal(verdict_of(&evidence, &config, &sides[0], &sides[1], .03, &v, &err), ASSAY_OK);
-		for (size_t r = 0; r < v.n_reasons; r++)
-			said = said || strcmp(v.reasons[r].code, runs[i].reason) == 0;
-		if (v.by_interval != runs[i].by_interval || v.effect.decision != runs[i].decision || !said)
+		if (v.by_interval != runs[i].by_interval || v.effect.decision != runs[i].decision ||
+		    (runs[i].reason && !has_reason(&v, runs[i].reason)))
 			fail_msg("%s: %s by the interval, %s (%.4f, %.4f to %.4f)", runs[i].what, decision_text(v.by_interval),
 				 decision_text(v.effect.decision), v.effect.ratio, v.effect.low, v.effect.high);
 		assert_int_equal(v.times.disturbed, runs[i].made.busy > 0);
+		expect_excused(&v, runs[i].excused);
 		verdict_release(&v);
 		run_set_release(&sides[0]);
 		run_set_release(&sides[1]);
