@@ -19,6 +19,8 @@
 #define MOST	      .5   /* of the time that was waited for a processor, for which one must have used it to be named */
 #define WHOLE	      .9   /* of the run, which is all of it */
 #define BESIDE	      1.25 /* threads at the same time, from which their losses are no sum of the run's */
+#define CHANGED	      .05  /* of work, from which it is more */
+#define SMALLEST      .005 /* of a loss, below which a part is not told to people */
 #define BUILD_TO_KNOW "to find out, build the program with 'assay variance build' and record it again"
 
 /* ---- pieces ---- */
@@ -40,8 +42,10 @@ static void calls_with(const struct variance *v, const struct region *r, struct 
 {
 	if (r->waited_for != VARIANCE_NONE)
 		buf_format(text, ", waiting for %s", v->fragments.processes[r->waited_for].name);
+	else if (r->peer)
+		buf_format(text, ", waiting for %s or the network in between", r->peer);
 	else
-		buf_format(text, ", for %s or the network in between", r->peer ? r->peer : "the other end");
+		buf_text(text, ", waiting for the other end");
 }
 
 /* Who of the run had the processor that its first process waited for, as far as that is known. */
@@ -92,10 +96,18 @@ static size_t regions_by_environment(const struct variance *v)
 	return n;
 }
 
-/* Whatever took the time, but that it was stopped: more work takes longer, and waits longer, too. */
+/* More work waits longer, too, but not without more time on the processor. */
 static bool may_be_work(const struct region *r)
 {
-	return r->verified < .5 && r->activity == ACTIVITY_COMPUTATION && !(r->why.n && r->why.parts[0].cause == LOSS_STOPPED);
+	double ran = r->why.n ? 0 : 1; /* part of the loss */
+
+	for (size_t i = 0; i < r->why.n; i++) {
+		enum loss_cause cause = r->why.parts[i].cause;
+
+		if (cause == LOSS_PROCESSOR || cause == LOSS_MINOR || cause == LOSS_SWITCHES || cause == LOSS_UNKNOWN)
+			ran += r->why.parts[i].impact_s / r->why.loss_s;
+	}
+	return r->verified < .5 && r->activity == ACTIVITY_COMPUTATION && ran * r->loss_s > CHANGED * r->expected_s;
 }
 
 bool variance_any(const struct variance *v)
@@ -168,26 +180,22 @@ static void answer_chance(const struct variance *v, struct document *d)
 	mem_free(lost, from, to);
 }
 
-/* What was looked for, and in how much of the time. */
-static void answer_judged(const struct variance *v, struct document *d)
+/* How much of the time was judged. */
+static void answer_coverage(const struct variance *v, struct document *d)
 {
-	char *least = variance_seconds(v->least_s), *waiting = NULL;
+	char *waiting = waiting_share(v) < WAITED
+			    ? mem_string("")
+			    : mem_format("was waiting, which is not judged; %.0f %% of the rest ", 100 * variance_coverage(v));
 
-	if (waiting_share(v) >= WAITED)
-		waiting = mem_format("%.0f %% of the time was waiting, which is not judged; %.0f %% of the rest", 100 * waiting_share(v),
-				     100 * variance_coverage(v));
-	doc_line(d, "nothing %sthat repeats took more than %.2f times as long as usual and lost %s or more by it%s",
-		 v->n_regions ? "else " : "", 1 / v->threshold, least, v->chance.fragments ? ", beyond chance" : "");
-	if (waiting)
-		doc_line(d, "%s was in work that repeats (coverage)", waiting);
-	else
-		doc_line(d, "%.0f %% of the time was in work that repeats (coverage)", 100 * variance_coverage(v));
-	mem_free(least, waiting);
+	doc_line(d, "%.0f %% of the time %swas in work that repeats (coverage)%s",
+		 100 * (*waiting ? waiting_share(v) : variance_coverage(v)), waiting,
+		 variance_coverage(v) < VARIANCE_FEW ? ": what happened in the other time is not seen" : "");
+	free(waiting);
 }
 
 static void answer_nothing(const struct variance *v, struct document *d)
 {
-	char *waits = long_waits_sentence(v), *waited = processor_waits_sentence(v), *work = NULL;
+	char *waits = long_waits_sentence(v), *waited = processor_waits_sentence(v), *work = NULL, *least = variance_seconds(v->least_s);
 	bool few = variance_coverage(v) < VARIANCE_FEW || waiting_share(v) > 1 - VARIANCE_FEW;
 	bool doubtful = few || v->n_regions || waits || waited || v->chance.time_s > DOUBTFUL * v->chance.expected_s;
 	const char *but;
@@ -205,8 +213,9 @@ static void answer_nothing(const struct variance *v, struct document *d)
 		doc_line(d, BUILD_TO_KNOW);
 	if (v->chance.fragments)
 		answer_chance(v, d);
-	answer_judged(v, d);
-	mem_free(waits, waited, work);
+	doc_line(d, "nothing %sthat repeats took more than %.2f times as long as usual and lost %s or more by it%s",
+		 v->n_regions ? "else " : "", 1 / v->threshold, least, v->chance.fragments ? ", beyond chance" : "");
+	mem_free(waits, waited, work, least);
 }
 
 /* Of threads that lose beside each other, what the run lost, too. */
@@ -396,8 +405,13 @@ static void parts_table(const struct variance *v, size_t at, struct document *d)
 	for (size_t i = 0; i < r->why.n; i++) {
 		const struct breakdown_part *p = &r->why.parts[i];
 		double share = r->why.loss_s > 0 ? p->impact_s / r->why.loss_s : 0;
-		char *impact = variance_seconds(p->impact_s), *low = variance_seconds(p->low_s), *high = variance_seconds(p->high_s);
+		char *impact, *low, *high;
 
+		if (share < SMALLEST)
+			continue;
+		impact = variance_seconds(p->impact_s);
+		low = variance_seconds(p->low_s);
+		high = variance_seconds(p->high_s);
 		doc_row(d);
 		doc_show(d, NULL, "cause", loss_cause_text(p->cause));
 		doc_showf(d, NULL, "share", share, "%.0f %%", 100 * share);
@@ -517,6 +531,8 @@ void variance_answer(const struct variance *v, struct document *d)
 		answer_nothing(v, d);
 	if (!v->fragments.n_runs)
 		answer_work(v, d);
+	if (variance_coverage(v) < VARIANCE_FEW || !(v->fragments.n_runs || lock || variance_any(v)))
+		answer_coverage(v, d);
 	variance_missing(v, d);
 	doc_set_bool(d, "variance", variance_any(v) || lock);
 	doc_set(d, "by_environment", regions_by_environment(v));

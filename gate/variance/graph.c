@@ -11,6 +11,7 @@
 
 #define CLUSTERS_TOLD 30
 #define RARE_TOLD     10
+#define PLACES_LEAST  10 /* that people are told, and more if they took long */
 #define RECORDED      .5 /* of the time in calls of a kind: their place says nothing that other records do not */
 
 /* Clusters of one place. */
@@ -54,9 +55,15 @@ static char *seconds_text(const double least_most[2])
 	return text;
 }
 
+/* As an integer, as long as that is short. free() it. */
+static char *amount_text(double work)
+{
+	return mem_format(work < 1e7 ? "%.0f" : "%.4g", work);
+}
+
 static char *work_text(const double least_most[2])
 {
-	char *least = mem_format("%.4g", least_most[0]), *most = mem_format("%.4g", least_most[1]);
+	char *least = amount_text(least_most[0]), *most = amount_text(least_most[1]);
 	char *text = strcmp(least, most) == 0 ? mem_string(least) : mem_format("%s to %s", least, most);
 
 	mem_free(least, most);
@@ -66,7 +73,8 @@ static char *work_text(const double least_most[2])
 static void place_row(const struct variance *v, const struct place *p, struct document *d)
 {
 	char *place = variance_place(&v->fragments, p->first->from, p->first->to), *time = variance_seconds(p->time_s);
-	char *usual = p->first->repeated ? seconds_text(p->usual_s) : mem_string("-"), *work = work_text(p->work);
+	char *usual = p->first->repeated ? seconds_text(p->usual_s) : mem_string("-"),
+	     *work = p->basis == BASIS_UNVERIFIED ? mem_string("-") : work_text(p->work);
 
 	doc_row(d);
 	doc_aside(d);
@@ -140,7 +148,7 @@ static void graph_table(const struct variance *v, const char *key, const char *h
 	order_sort(clusters, n, clusters_by_time);
 	for (size_t i = 0; i < n && i < told; i++)
 		cluster_row(v, clusters[i], d);
-	for (size_t i = 0; i < n_places && i < told; i++)
+	for (size_t i = 0; i < n_places && i < told && (i < PLACES_LEAST || places[i].time_s >= VARIANCE_RARE * v->total_s); i++)
 		place_row(v, &places[i], d);
 	doc_end(d);
 	free(places);

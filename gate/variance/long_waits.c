@@ -336,7 +336,7 @@ char *processor_waits_sentence(const struct variance *v)
 	to = variance_seconds(w.to_s);
 	when = w.to_s - w.from_s < p->end_s - p->start_s ? mem_format(" from %s to %s", from, to) : mem_string("");
 	used = who_used(v, breakdown_queue_cause(v, w.process, w.from_s, w.to_s, w.waited_s), w.process, w.from_s, w.to_s);
-	text = mem_format("%s waited %s for a processor%s (%.0f %% of the time that it needed one): %s", p->name, waited, when,
+	text = mem_format("%s waited %s for a processor%s (%.0f %% of the time that its threads needed one): %s", p->name, waited, when,
 			  100 * w.waited_s / w.wanted_s, used);
 	mem_free(waited, from, to, when, used);
 	return text;

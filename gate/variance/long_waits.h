@@ -15,8 +15,8 @@ const struct long_wait *long_waits_leading(const struct variance *v);
 char *long_wait_sentence(const struct variance *v, const struct long_wait *wait);
 /* Of the one that cost most, of those that do not wait for requests or for children; NULL: there is none. free() it. */
 char *long_waits_sentence(const struct variance *v);
-/* "rank 1 waited 2.1 s for a processor from 3.1 s to 5.0 s (60 % of the time that it needed one): other programs used 1.9 s ...", about the
- * process that waited longest; NULL: none waited for much. free() it. */
+/* "rank 1 waited 2.1 s for a processor from 3.1 s to 5.0 s (60 % of the time that its threads needed one): other programs used 1.9 s ...",
+ * about the process that waited longest; NULL: none waited for much. free() it. */
 char *processor_waits_sentence(const struct variance *v);
 /* A call that waits for children, while processes were there that began after its own and were recorded: what it waited for is known by
  * their own records. O(processes). */

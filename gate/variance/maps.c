@@ -222,11 +222,27 @@ static void map_svg(const struct variance *v, const struct map *map, const struc
 	buf_text(svg, "</svg></div>");
 }
 
-/* A line for each row; free() it. */
-static char *map_text(const struct variance *v, const struct map *map, const struct rows *rows)
+static const char shades[CLASSES] = { '.', '-', '+', '*', '#', '@' };
+
+static size_t text_columns(const struct variance *v)
 {
-	static const char shades[CLASSES] = { '.', '-', '+', '*', '#', '@' };
-	size_t columns = (v->columns + TEXT_COLUMNS - 1) / TEXT_COLUMNS;
+	return (v->columns + TEXT_COLUMNS - 1) / TEXT_COLUMNS;
+}
+
+/* What the characters of the text mean. */
+static void legend_add(const struct variance *v, struct buf *text)
+{
+	buf_format(text, "\n  a character is %.3g s; times as long as usual: %c below %.3g", (double)text_columns(v) * v->column_s,
+		   shades[0], borders[0]);
+	for (size_t k = 1; k < CLASSES; k++)
+		buf_format(text, ", %c %.3g", shades[k], borders[k - 1]);
+	buf_text(text, " or more");
+}
+
+/* A line for each row; free() it. */
+static char *map_text(const struct variance *v, const struct map *map, const struct rows *rows, bool legend)
+{
+	size_t columns = text_columns(v);
 	struct buf text = BUF_INIT;
 
 	for (size_t row = 0; row < rows->n; row++) {
@@ -238,6 +254,8 @@ static char *map_text(const struct variance *v, const struct map *map, const str
 		}
 		buf_format(&text, "  %s", rows->items[row].name);
 	}
+	if (legend)
+		legend_add(v, &text);
 	return buf_take(&text);
 }
 
@@ -258,11 +276,10 @@ void variance_maps(const struct variance *v, struct document *d)
 		if (!begun)
 			doc_section(d, "maps", "Maps", "Processes and time",
 				    "Each row is a process (or the slowest of several), and time goes from left to right. Pale cells took "
-				    "as long as "
-				    "usual, dark ones longer. The wheel or + and - zoom, arrows move, 0 shows all.");
-		begun = true;
+				    "as long as usual, dark ones longer. The wheel or + and - zoom, arrows move, 0 shows all.");
 		map_svg(v, &v->maps[m], &picture, &svg);
-		text = map_text(v, &v->maps[m], &lines);
+		text = map_text(v, &v->maps[m], &lines, !begun);
+		begun = true;
 		doc_subheading(d, "%c%s", name[0] - 'a' + 'A', name + 1);
 		doc_picture(d, "", &svg, DOC_MARK("vh") "%s" DOC_END, text);
 		free(text);

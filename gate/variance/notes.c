@@ -46,8 +46,6 @@ void variance_notes(const struct variance *v, struct document *d)
 	doc_showf(d, "with_counters", "processes with operating-system counters", counted, "%zu", counted);
 	if (!f->one_host)
 		doc_line(d, "the processes ran on several hosts: times are as exact as their clocks agree");
-	if (variance_coverage(v) < VARIANCE_FEW)
-		doc_line(d, "coverage is low (below %.0f %%): what happened in the rest of the time is not seen", 100 * VARIANCE_FEW);
 }
 
 /* Appends one of several names. */

@@ -78,8 +78,8 @@ static char *why_of(const struct variance *v, const struct run_sum *r)
 		buf_format(&text, "; it did %.0f %% more work, by count, which is not the environment's doing", 100 * r->more_work);
 	if (r->process != VARIANCE_NONE && r->cause_s[cause] >= TOLD * cause_sum(r)) {
 		lost = variance_seconds(r->lost_s);
-		buf_format(&text, "; %s lost most (%s); %.0f %% of all losses in that run: %s", v->fragments.processes[r->process].name,
-			   lost, 100 * r->cause_s[cause] / cause_sum(r), loss_cause_text((enum loss_cause)cause));
+		buf_format(&text, "; %s lost most (%s); of the run's losses, %.0f %% was %s", v->fragments.processes[r->process].name, lost,
+			   100 * r->cause_s[cause] / cause_sum(r), loss_cause_text((enum loss_cause)cause));
 		free(lost);
 	}
 	return buf_take(&text);
@@ -117,7 +117,7 @@ static void run_row(const struct variance *v, const struct run_sum *r, const cha
 		doc_showf(d, "more_work", "more work", r->more_work, "%+.0f %%", 100 * r->more_work);
 	else
 		doc_show(d, "more_work", "more work", DOC_NOTHING);
-	doc_showf(d, "lost_s", "most lost, s", r->lost_s, "%.3f", r->lost_s);
+	doc_showf(d, "lost_s", "lost, s", r->lost_s, "%.3f", r->lost_s);
 	doc_show(d, "process", "by process", r->process == VARIANCE_NONE ? "-" : v->fragments.processes[r->process].name);
 	if (all > 0) {
 		doc_set(d, "cause", loss_cause_name((enum loss_cause)cause));

@@ -542,11 +542,13 @@ static const char *decision_of(enum versus_reason reason)
 	return decisions[reason];
 }
 
-static const char *reason_text(enum versus_reason reason)
+static const char *reason_text(const struct versus *v)
 {
 	static const char *const texts[] = { VERSUS_ROWS(VERSUS_TEXT) };
 
-	return texts[reason];
+	if (v->reason == VERSUS_UNTOLD && more_than(v->candidate.processor_more, VERSUS_CHANGED))
+		return "the same work took more processor time, because of the code or of the environment";
+	return texts[v->reason];
 }
 
 static enum doc_tone tone_of(enum versus_reason reason)
@@ -564,16 +566,16 @@ static void run_row(const char *name, const struct versus_run *r, struct documen
 
 	doc_row(d);
 	doc_show(d, "run", "run", name);
-	doc_showf(d, "run_s", "run took, s", r->run_s, "%.3f", r->run_s);
-	doc_showf(d, "run_more", "against the baseline", r->run_more, "%+.1f %%", 100 * r->run_more);
-	doc_showf(d, "waiting_s", "threads waited, s", r->waiting_s, "%.3f", r->waiting_s);
-	doc_showf(d, "time_s", "threads worked, s", r->time_s, "%.3f", r->time_s);
+	doc_showf(d, "run_s", "took, s", r->run_s, "%.3f", r->run_s);
+	doc_showf(d, "run_more", "vs. baseline", r->run_more, "%+.1f %%", 100 * r->run_more);
+	doc_showf(d, "waiting_s", "waited, s", r->waiting_s, "%.3f", r->waiting_s);
+	doc_showf(d, "time_s", "worked, s", r->time_s, "%.3f", r->time_s);
 	doc_showf(d, "work_more", "work", r->work_more, "%+.1f %%", 100 * r->work_more);
 	doc_showf(d, "slower", "time for the same work", r->slower, "%+.1f %%", 100 * r->slower);
-	doc_showf(d, "waits_s", "of it waiting for a processor", r->waits_s, "%+.1f %%", 100 * waited);
+	doc_showf(d, "waits_s", "of it, for a processor", r->waits_s, "%+.1f %%", 100 * waited);
 	doc_showf(d, "processor_more", "processor time for it", r->processor_more, "%+.1f %%", 100 * r->processor_more);
-	doc_showf(d, "shared", "in common work", r->shared, "%.0f %%", 100 * r->shared);
-	doc_showf(d, "counted", "work counted", r->counted, "%.0f %%", 100 * r->counted);
+	doc_showf(d, "shared", "in common", r->shared, "%.0f %%", 100 * r->shared);
+	doc_showf(d, "counted", "counted", r->counted, "%.0f %%", 100 * r->counted);
 }
 
 static void places_table(const struct versus *v, struct document *d)
@@ -675,7 +677,7 @@ void versus_answer(const struct versus *v, const struct variance *baseline, cons
 	doc_answer(
 	    d, tone_of(v->reason), decision_of(v->reason),
 	    "%s; the run took %.2f s instead of %.2f s (%+.1f %%): work %s, time for the same work %+.1f %%, processor time for it %s",
-	    reason_text(v->reason), r->run_s, v->baseline_s, 100 * r->run_more, work, 100 * r->slower, processor);
+	    reason_text(v), r->run_s, v->baseline_s, 100 * r->run_more, work, 100 * r->slower, processor);
 	mem_free(work, processor);
 	doc_set(d, "baseline_run_s", v->baseline_s);
 	doc_set(d, "decision", decision_of(v->reason));

@@ -37,7 +37,7 @@
 	X(VERSUS_BOTH_FASTER, "both_faster", "environment",                                                                                \
 	  "the candidate is faster than the baseline, but so is the old version run beside it")                                            \
 	X(VERSUS_UNTOLD, "needs_interleaved_runs", "inconclusive",                                                                         \
-	  "the same work took a different time, and waiting for a processor does not explain that: code or environment")                   \
+	  "the same work took a different time, because of the code or of the environment")                                                \
 	X(VERSUS_IN_CALLS, "calls", "inconclusive",                                                                                        \
 	  "calls took a different time than in the old version run beside it; one run of each cannot tell why")                            \
 	X(VERSUS_WAITS_LONGER, "waits_longer", "inconclusive",                                                                             \

@@ -24,7 +24,7 @@ expect_stdout 'rank 1 lost' 'in computation from 1.01 s to 2.00 s' '2.00 times a
 	'waited for region 1' 'rank 0, rank 2 and rank 3'
 expect_no_stderr
 
-what='the same as a page: maps have colours, names and zoom'
+what='as an HTML page: maps have colours, names and zoom'
 run variance show "$tmp/queue" --format html
 expect_status 0
 expect_stdout 'svg class="zoom"' '<li>' 'class="m5"' '.m5 { fill' 'querySelectorAll("svg.zoom")'
@@ -100,7 +100,8 @@ expect_json .variance false
 expect_json '.regions[0].likely_work' true
 made slow 2 3 1:1:2:queue:8
 run variance show "$tmp/slow"
-expect_stdout 'rank 1 lost' 'waiting for a processor'
+expect_stdout 'rank 1 lost' 'waiting for a processor' 'times as long as usual: . below 1.1, - 1.1'
+! grep -q 'more work' "$tmp/out" || fail 'waiting alone is not more work'
 
 what='wrong words'
 run variance show

@@ -61,7 +61,7 @@ compared environment both_faster "$tmp/slow" "$tmp/old" --beside "$tmp/again"
 what='slower on the processor: what the old version does beside it decides'
 compared inconclusive needs_interleaved_runs "$tmp/old" "$tmp/slow"
 run variance compare "$tmp/old" "$tmp/slow"
-expect_stdout 'inconclusive ' 'record the old version again now'
+expect_stdout 'inconclusive ' 'the same work took more processor time, because of the code or of the environment' 'record the old version again now'
 compared environment both_slower "$tmp/old" "$tmp/slow" --beside "$tmp/slow"
 compared code slower_per_operation "$tmp/old" "$tmp/slow" --beside "$tmp/again"
 compared code slower_per_operation "$tmp/old" "$tmp/slow" --beside "$tmp/slow" --beside "$tmp/again" --beside "$tmp/queue"

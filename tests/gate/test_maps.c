@@ -65,7 +65,7 @@ static size_t lines_of(const char *text)
 
 	for (; *text; text++)
 		n += *text == '\n';
-	return n - 1; /* the heading */
+	return n - 2; /* the heading, and what the characters mean */
 }
 
 /* Those of one program that are there for a short time are one row behind the others, the ones that took most time first. */

@@ -70,14 +70,14 @@ static void waited(void **state)
 	assert_true(processors_waited_most(&v.fragments, .15, v.least_s, &w) && w.process == 0);
 	assert_true(fabs(w.waited_s / v.total_s - .71) < .06 && w.to_s - w.from_s > .8 * v.fragments.span_s);
 	assert_true(strstr(text = said(&v), "no variance found, but rank 0 waited ") &&
-		    strstr(text, " % of the time that it needed one): other programs used 2.") &&
+		    strstr(text, " % of the time that its threads needed one): other programs used 2.") &&
 		    strstr(text, " s of processor time meanwhile"));
 	free(text);
 	variance_release(&v);
 	o.disturbances = &part; /* in a part of the time, which is said where no region says it */
 	analyse("part", &o, &v);
 	regions_release(&v);
-	assert_non_null(strstr(text = said(&v), " s for a processor from 1.0"));
+	assert_non_null(strstr(text = said(&v), "for a processor from 1.0"));
 	assert_non_null(strstr(text, " s to 1.9"));
 	free(text);
 	variance_release(&v);
