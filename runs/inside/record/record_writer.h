@@ -125,7 +125,8 @@ static inline void record_drop(struct record_writer *w, struct record_thread *t)
 		__atomic_fetch_add(&w->header->dropped, 1, __ATOMIC_RELAXED);
 }
 
-/* True: there is no room for good, or there was none lately and looking again takes long; the sample is dropped, and counted. */
+/* True: there is no room for good, or there was none lately and looking again takes long; the sample is dropped, and counted unless the
+ * file has been closed: what comes after that is not missing. */
 static inline bool record_drops(struct record_writer *w, struct record_thread *t)
 {
 	if (!w->header || !*w->alive) /* in a child of fork() without a file of its own, w is the parent's */
@@ -133,7 +134,8 @@ static inline bool record_drops(struct record_writer *w, struct record_thread *t
 	if (t->final || (!t->skip && !__atomic_load_n(&w->full, __ATOMIC_RELAXED)))
 		return false;
 	t->skip -= t->skip > 0;
-	record_drop(w, t);
+	if (!w->header->finished)
+		record_drop(w, t);
 	return true;
 }
 
