@@ -180,16 +180,20 @@ static void answer_chance(const struct variance *v, struct document *d)
 	mem_free(lost, from, to);
 }
 
-/* How much of the time was judged. */
+/* How much of the time was judged. What a run does once repeats in as many runs as a cluster needs fragments. */
 static void answer_coverage(const struct variance *v, struct document *d)
 {
+	bool few = variance_coverage(v) < VARIANCE_FEW;
 	char *waiting = waiting_share(v) < WAITED
 			    ? mem_string("")
 			    : mem_format("was waiting, which is not judged; %.0f %% of the rest ", 100 * variance_coverage(v));
 
 	doc_line(d, "%.0f %% of the time %swas in work that repeats (coverage)%s",
 		 100 * (*waiting ? waiting_share(v) : variance_coverage(v)), waiting,
-		 variance_coverage(v) < VARIANCE_FEW ? ": what happened in the other time is not seen" : "");
+		 few ? ": what happened in the other time is not seen" : "");
+	if (few && v->fragments.n_runs < VARIANCE_REPEATED)
+		doc_line(d, "what a run does only once can be compared between runs: record it %d times and show all of them together",
+			 VARIANCE_REPEATED);
 	free(waiting);
 }
 

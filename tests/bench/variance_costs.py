@@ -114,6 +114,7 @@ def programs_there(directory, assay):
 
 
 PLAIN, RECORDED, PATHS = range(3)
+RUNS = 5  # that coverage is told of: as many as work must repeat to be compared
 
 
 def environment(library, records, overhead, how=RECORDED):
@@ -158,16 +159,19 @@ def once(library, directory, words, how):
 
 
 def seen_of(library, directory, words):
-    """Of three recorded runs, the one in the middle by its coverage: coverage, by what the work of computation is known, the part of the time that was
-    waiting; bytes a second (of one second at least: a file has a beginning)."""
-    runs = []
-    for _ in range(3):
+    """Of RUNS recorded runs, the one in the middle by its coverage: coverage, by what the work of computation is known, the part of the time that was
+    waiting; bytes a second (of one second at least: a file has a beginning). And the coverage of all of them together."""
+    def shown(names):
+        return json.loads(subprocess.run([os.path.dirname(library) + "/assay", "variance", "show", *names, "--format", "json"], stdout=subprocess.PIPE, check=True).stdout)
+    runs, kept = [], [f"{directory}/records.{i}" for i in range(RUNS)]
+    for name in kept:
         ran = once(library, directory, words, RECORDED)
-        shown = subprocess.run([os.path.dirname(library) + "/assay", "variance", "show", directory + "/records", "--format", "json"], stdout=subprocess.PIPE, check=True)
-        shown = json.loads(shown.stdout)
-        runs.append({"rate": ran["bytes"] / max(ran["seconds"], 1), **{key: shown[key] for key in ("coverage", "basis", "waiting", "fragments", "processes")}})
+        shutil.rmtree(name, ignore_errors=True)
+        os.rename(directory + "/records", name)
+        one = shown([name])
+        runs.append({"rate": ran["bytes"] / max(ran["seconds"], 1), **{key: one[key] for key in ("coverage", "basis", "waiting", "fragments", "processes")}})
     runs.sort(key=lambda run: run["coverage"])
-    return {**runs[1], "range": [runs[0]["coverage"], runs[2]["coverage"]]}
+    return {**runs[RUNS // 2], "range": [runs[0]["coverage"], runs[-1]["coverage"]], "together": shown(kept)["coverage"]}
 
 
 def call_ns(library, directory, call, overhead):
@@ -251,11 +255,14 @@ def print_seen(seen):
     """Of a run of each."""
     if not seen:
         return
-    print("\nWhat is seen of a recorded run of each: coverage is the part of the time without waiting that is in work that repeats; KB/s: of the process that\nrecords most; of its first second where it has no more. Of three runs, the one in the middle by coverage; all three in brackets.\n")
-    print("| program | coverage | work of computation known by | waiting | fragments | processes | records KB/s |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print("\nWhat is seen of a recorded run of each: coverage is the part of the time without waiting that is in work that repeats; KB/s: of the process that\n"
+          f"records most; of its first second where it has no more. Of {RUNS} runs, the one in the middle by coverage; the least and the most in brackets; and that of\n"
+          f"all {RUNS} analysed together (`assay variance show RUN RUN...`), in which work that a run does only once repeats.\n")
+    print("| program | coverage | of all together | work of computation known by | waiting | fragments | processes | records KB/s |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for name, one in seen.items():
-        print(f"| {name} | {one['coverage']:.2f} ({one['range'][0]:.2f} to {one['range'][1]:.2f}) | {one['basis']} | {one['waiting']:.2f} | {one['fragments']:,} | {one['processes']} | {one['rate'] / 1000:.1f} |")
+        print(f"| {name} | {one['coverage']:.2f} ({one['range'][0]:.2f} to {one['range'][1]:.2f}) | {one['together']:.2f} | {one['basis']} | {one['waiting']:.2f} | "
+              f"{one['fragments']:,} | {one['processes']} | {one['rate'] / 1000:.1f} |")
 
 
 def main():

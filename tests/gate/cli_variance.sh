@@ -189,6 +189,19 @@ mv "$tmp/spoilt/8-0.samples" "$tmp/noise"
 run variance show "$tmp/spoilt" "$tmp/noise"
 refused 6 'noise: no record file in it can be read and has a call'
 
+what='what one run does once repeats in five'
+gcc -O2 -o "$tmp/once" "$ASSAY_SOURCE/tests/interposed/once.c" || fail 'cannot compile'
+for run in a b c d e; do
+	"$ASSAY" variance record -o "$tmp/once.$run" -- "$tmp/once" 2>/dev/null || fail 'not recorded'
+done
+run variance show "$tmp/once.a"
+expect_stdout '0 % of the time was in work that repeats' 'record it 5 times and show all of them together'
+run variance show "$tmp/once.a" "$tmp/once.b" "$tmp/once.c" "$tmp/once.d" "$tmp/once.e"
+cases=$((cases + 1))
+! grep -q 'record it 5 times' "$tmp/out" || fail "$(cat "$tmp/out")"
+cases=$((cases + 1))
+"$ASSAY" variance show "$tmp"/once.? --format json | grep -q '^  "coverage": 0.[89]' || fail 'five runs do not repeat'
+
 what='records of two runs in one directory'
 mkdir "$tmp/mixed"
 made one 2 2 counted run=1
