@@ -1,7 +1,7 @@
-/* What took the time that a region lost, step by step: first what the kernel times directly (waiting for a processor, stopped or blocked
- * outside of recorded calls), which is subtracted; what remains is on the processor, or inside the calls. Where a step's share is large it
- * is refined: throttling and steal, which are timed too, and by least squares page faults and switches, which are only counted
- * (model/variance/factors.h). Shares add up to the whole; what nothing explains is a factor of its own. */
+/* The causes of a region's loss, step by step. What the kernel times directly (waiting for a processor, quotas, steal, stops) is subtracted
+ * first; the remainder is on the processor, or inside calls. If much remains on the processor, the cost of page faults and switches, which
+ * are only counted, is estimated by least squares (model/variance/factors.h). Parts add up to the loss; what nothing explains is a part of
+ * its own. */
 #ifndef GATE_VARIANCE_BREAKDOWN_H
 #define GATE_VARIANCE_BREAKDOWN_H
 
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BREAKDOWN_MAJOR .25 /* of the loss: from there on a factor is refined; as published */
+#define BREAKDOWN_MAJOR .25 /* of the loss, above which a part is refined; as published */
 
 /* name for programs, text for people: "87 % ...". */
 #define LOSS_ROWS(X)                                                                                                                       \
@@ -35,32 +35,32 @@ enum loss_cause { LOSS_ROWS(LOSS_ENUM) CAUSES };
 #undef LOSS_ENUM
 const char *loss_cause_name(enum loss_cause cause);
 const char *loss_cause_text(enum loss_cause cause);
-/* Done to the run by what is not part of it. */
+/* Whether it comes from outside the run. */
 bool loss_cause_is_environment(enum loss_cause cause);
-/* Which counters divide it further (enum record_level); RECORD_LEVEL_ALL: none. */
+/* The level of counters that would divide it further; RECORD_LEVEL_ALL: none. */
 enum record_level loss_cause_level(enum loss_cause cause);
 
 struct breakdown_part {
 	enum loss_cause cause;
 	double impact_s;      /* of the loss */
 	double low_s, high_s; /* the 95 % interval where it is estimated; else both are impact_s */
-	bool timed;	      /* by the kernel; else estimated, or what remains */
-	double count;	      /* events more than usual, of what is counted; NaN: it is not */
+	bool timed;	      /* by the kernel; else estimated, or the remainder */
+	double count;	      /* events beyond the usual number; NaN: not an estimate by counts */
 };
 
 struct breakdown {
 	struct breakdown_part *parts; /* [n], the largest first; they add up to loss_s */
 	size_t n;
 	double loss_s;
-	bool counters; /* the operating system's are there */
+	bool counters; /* the record has the operating system's there */
 };
 
 struct variance;
 struct region;
 
-/* For all regions: fills region.why. O(fragments + snapshots) and the regressions. */
+/* Fills region.why of all regions. O(fragments + snapshots), and a regression for each member. */
 void breakdowns_find(struct variance *v);
-/* Whose the processors were that a process waited `queue` seconds for: run_queue, own_queue or waiting. */
+/* Who used the processors that a process waited `queue` seconds for: LOSS_QUEUE, LOSS_CROWDED or LOSS_WAITING (not known). */
 enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, double from_s, double to_s, double queue);
 void breakdown_release(struct breakdown *breakdown); /* accepts zeroed */
 

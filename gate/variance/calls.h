@@ -1,11 +1,11 @@
-/* What calls into the outside are for, by their names: one table. */
+/* What recorded calls are for, by their names. */
 #ifndef GATE_VARIANCE_CALLS_H
 #define GATE_VARIANCE_CALLS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a stretch of a run was for. name for programs, text for people. */
+/* The activities of a run. name for programs, text for people. */
 #define ACTIVITY_ROWS(X)                                                                                                                   \
 	X(ACTIVITY_COMPUTATION, "computation", "computation")                                                                              \
 	X(ACTIVITY_COMMUNICATION, "communication", "communication")                                                                        \
@@ -21,8 +21,8 @@ enum activity { ACTIVITY_ROWS(ACTIVITY_ENUM) ACTIVITIES };
 const char *activity_name(enum activity activity);
 const char *activity_text(enum activity activity);
 
-/* Of a call by its name, to a descriptor of that kind (enum interpose_kind of runs/inside/interpose). *moves: its result is how many bytes
- * it moved, which is the work that it did. */
+/* The activity of a call, by its name and the kind of its descriptor (enum interpose_kind of runs/inside/interpose). *moves: its result is
+ * the number of bytes that it moved, which is its work. */
 enum activity call_activity(const char *name, uint64_t kind, bool *moves);
 
 #endif

@@ -1,5 +1,4 @@
-/* Who is at the other end of the pipes and connections of a run's processes, as their files say (runs/inside/interpose/interpose.h,
- * `kind`). */
+/* Which process is at the other end of a pipe or connection, by what the record files say (runs/inside/interpose/interpose.h, `kind`). */
 #ifndef GATE_VARIANCE_ENDS_H
 #define GATE_VARIANCE_ENDS_H
 
@@ -8,13 +7,13 @@
 
 #define ENDS_NUMBERS 256u
 
-/* Those of a file's process, the next one of all. map[N]: the place in fragments->ends, and 1, of the file's number N; 0: it says nothing
- * of that. */
+/* Adds the ends of the process of one file, which is the next of all. map[N] becomes 1 + the place in fragments->ends of the file's end N;
+ * 0: the file does not have it. */
 void ends_add(struct fragments *fragments, const struct samples *samples, const struct fragment_process *process,
 	      uint32_t map[ENDS_NUMBERS]);
-/* Once all files are read and their processes have their places: fills `partner`. */
+/* Fills `partner` of all ends, once all files are read and processes are in order. */
 void ends_match(struct fragments *fragments);
-/* "ADDRESS:PORT" of the connection on which a region lost most of what its calls lost; NULL: none did. Borrowed from the fragments. */
+/* "ADDRESS:PORT" of the connection on which the region's calls lost most; NULL: there is none. Borrowed from the fragments. */
 const char *ends_peer(const struct variance *v, const struct region *region);
 void ends_release(struct fragments *fragments);
 

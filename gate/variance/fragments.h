@@ -1,6 +1,6 @@
-/* Records of calls into the outside (runs/inside/interpose) as fragments of a run: the calls, and the computation between two calls of a
- * thread. Call sites are the vertices of a state transition graph, and computation from one to the next its edges (VAPRO; Zheng and
- * others, PPoPP 2022). */
+/* The records of a run (runs/inside/interpose) as fragments: its calls into the outside, and the computation between two calls of a thread.
+ * Call sites are the vertices of a state transition graph, and the computation from one to the next its edges (VAPRO; Zheng and others,
+ * PPoPP 2022). */
 #ifndef GATE_VARIANCE_FRAGMENTS_H
 #define GATE_VARIANCE_FRAGMENTS_H
 
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FRAGMENTS_MAX	      (8u << 20) /* of a run: what is analysed at once needs about 100 bytes each */
+#define FRAGMENTS_MAX	      (8u << 20) /* analysed at once; about 100 bytes each */
 #define FRAGMENTS_FILES_MAX   8192u
 #define FRAGMENTS_THREADS_MAX 65536u
 #define FRAGMENT_NO_SITE      UINT32_MAX
@@ -19,14 +19,14 @@
 /* A call site. */
 struct fragment_site {
 	char *module, *name; /* build-id, "=FILE" or "-"; what is called */
-	uint64_t address;    /* in the module's file, behind the call */
-	char *file;	     /* path of the module's file, */
-	bool is_file;	     /* or else of a program that made such a record; "": not known */
-	char *place;	     /* as people know it; NULL unless site_places_find() has found it */
+	uint64_t address;    /* in the module's file: the return address */
+	char *file;	     /* path of the module's file (is_file), */
+	bool is_file;	     /* or of the program that made the record; "": not known */
+	char *place;	     /* "main, sort.c:88"; NULL unless site_places_find() found it */
 };
 
-/* By what it is known that the fragments of a cluster did the same work: instructions counted by the processor, statements counted by the
- * program, the arguments of the calls; or by nothing but the place in the program. name for programs. */
+/* How it is known that fragments did the same work: by instructions that the processor counted, statements that the program counted,
+ * arguments of the calls, or only by their place in the program (unverified). name for programs. */
 #define BASIS_ROWS(X)                                                                                                                      \
 	X(BASIS_INSTRUCTIONS, "instructions")                                                                                              \
 	X(BASIS_STATEMENTS, "statements")                                                                                                  \
@@ -39,29 +39,29 @@ const char *basis_name(enum basis basis);
 
 struct fragment {
 	double start_s, time_s;	  /* since the run's beginning; start_s >= 0 */
-	double work;		  /* instructions, statements or bytes; 0 where none are known */
-	uint64_t arguments;	  /* hash of what else determines the work */
+	double work;		  /* instructions, statements or bytes; 0: not known */
+	uint64_t arguments;	  /* hash of what else tells its work */
 	uint32_t process, thread; /* thread: as in the process's file */
 	uint32_t from, to;	  /* sites; from is FRAGMENT_NO_SITE for the call at `to` itself */
 	uint32_t weight;	  /* fragments that it stands for, at least 1 */
 	uint16_t activity, basis;
-	uint32_t cluster;   /* filled by clusters_find() */
+	uint32_t cluster;   /* set by clusters_find() */
 	int32_t peer;	    /* rank of the partner or root of a call of MPI; -1: none, or not known */
-	uint32_t comm : 31; /* a hash of the ranks that such a call is of; 0: none */
+	uint32_t comm : 31; /* hash of the ranks of its communicator; 0: none */
 	uint32_t collective : 1;
-	uint32_t end; /* 1 + place in ends[] of what its descriptor leads to; 0: not known */
+	uint32_t end; /* 1 + place in ends[] of its pipe or connection; 0: not known */
 };
 
-/* A pipe or a connection, as one process has it. */
-#define END_NOBODY  (SIZE_MAX - 1) /* at its other end, of the processes that were recorded */
-#define END_UNKNOWN SIZE_MAX	   /* or several */
+/* One process's end of a pipe or connection. */
+#define END_NOBODY  (SIZE_MAX - 1) /* no recorded process is at the other end */
+#define END_UNKNOWN SIZE_MAX	   /* not known, or several are */
 struct fragment_end {
 	char *key, *peer; /* peer: "ADDRESS:PORT"; "": it is a pipe */
 	uint32_t process;
 	size_t partner; /* process, or one of these */
 };
 
-/* What the kernel has counted for a thread, or on its host, until a moment. name in the file. */
+/* What the kernel counted, from the beginning until a moment, for a thread or its host. name in the file. */
 #define ACCOUNT_ROWS(X)                                                                                                                    \
 	X(ACCOUNT_CPU, "cpu_ns")                                                                                                           \
 	X(ACCOUNT_QUEUE, "run_delay_ns")                                                                                                   \
@@ -71,13 +71,13 @@ struct fragment_end {
 	X(ACCOUNT_INVOLUNTARY, "involuntary")                                                                                              \
 	X(ACCOUNT_THROTTLED, "throttled_ns")                                                                                               \
 	X(ACCOUNT_STEAL, "steal_ns")                                                                                                       \
-	X(ACCOUNT_BUSY, "busy_ns") /* of all processors of its host, by anybody */                                                         \
-	X(ACCOUNT_OWN, "own_ns")   /* of those, by all threads of the process, */                                                          \
+	X(ACCOUNT_BUSY, "busy_ns") /* of all processors of its host, by any program; */                                                    \
+	X(ACCOUNT_OWN, "own_ns")   /* of that, by all threads of the process, */                                                           \
 	X(ACCOUNT_RUN, "run_ns")   /* and by all processes of the run, recorded or not */                                                  \
 	X(ACCOUNT_STOPPED, "stopped_ns")                                                                                                   \
-	X(ACCOUNT_IO_PRESSURE, "io_pressure_ns")	 /* that anybody of its control group or host waited for a disk */                 \
+	X(ACCOUNT_IO_PRESSURE, "io_pressure_ns")	 /* that any program of its control group or host waited for a disk, */            \
 	X(ACCOUNT_MEMORY_PRESSURE, "memory_pressure_ns") /* or for memory */                                                               \
-	X(ACCOUNT_LOOP, "loop_ticks")			 /* not until then, but just then: what so many operations took */
+	X(ACCOUNT_LOOP, "loop_ticks")			 /* not summed: what a loop of fixed length took just then */
 #define ACCOUNT_ENUM(id, name) id,
 enum account { ACCOUNT_ROWS(ACCOUNT_ENUM) ACCOUNTS };
 #undef ACCOUNT_ENUM
@@ -95,26 +95,26 @@ struct fragment_thread {
 
 struct fragment_process {
 	char *name;		       /* "rank 3", or "process 4711 (sort)" */
-	struct fragment_thread *named; /* [n_named] threads that have a name of their own, later ones of the same thread last */
+	struct fragment_thread *named; /* [n_named] names that threads gave themselves; of the same thread, later ones last */
 	size_t n_named;
-	char *program, *arguments, *host; /* arguments: of its command line; "": none, or not known */
-	char *clock;			  /* the same for all under one kernel, as far as it is known */
-	uint64_t *children;		  /* [n_children] processes that it began or waited for, as far as it is known */
+	char *program, *arguments, *host; /* arguments: of the command line; "": none, or not known */
+	char *clock;			  /* equal for all under one kernel; "": not known */
+	uint64_t *children;		  /* [n_children] processes that it forked or waited for, as far as known */
 	size_t n_children;
 	int64_t rank;	    /* -1: none */
-	size_t ranks;	    /* that there are; 0: not known */
-	uint64_t recording; /* the same for all that one 'assay variance record' has recorded; 0: not known */
+	size_t ranks;	    /* of the whole program; 0: not known */
+	uint64_t recording; /* equal for all of one 'assay variance record'; 0: not known */
 	uint64_t pid, started_ns, started_ticks;
-	double tick_s, lives_s; /* lives_s: until the end of its last call */
+	double tick_s, lives_s; /* lives_s: from its start to the end of its last call */
 	double start_s, end_s;	/* since the run's beginning; end: of its last fragment */
 	double thread_s;	/* sum over its threads of the time from the first fragment to the end of the last */
 	size_t first, n;	/* its fragments: items[first], ... */
 	size_t first_snapshot, n_snapshots;
 	uint32_t threads;
-	uint32_t was; /* its place among the files that were read */
-	uint32_t run; /* of those that are analysed together */
+	uint32_t was; /* place among the files that were read */
+	uint32_t run; /* of those that are analysed together, from 0 */
 	uint64_t dropped;
-	char *dropped_why; /* "": that is not known, or none was */
+	char *dropped_why; /* "": not known, or none was dropped */
 	bool finished, truncated;
 };
 
@@ -135,44 +135,43 @@ struct fragments {
 		bool apart;
 	} * mended; /* [n_mended] clocks (scale.h) */
 	size_t n_mended;
-	size_t gone;	/* record files that cannot be read, or are none, */
+	size_t gone;	/* files that cannot be read or are no record files, */
 	char *gone_why; /* and why the first one cannot; NULL: all can */
-	char **runs; /* [n_runs] names, of several runs that had the same to do; each has times since its own beginning. NULL: it is one */
+	char **runs;	/* [n_runs] names of several runs of the same task, each with times since its own beginning. NULL: one run */
 	size_t n_runs;
 	double span_s; /* from the first process's beginning to the last one's end; of the longest run */
-	double from_s; /* in a window: how long after the run's beginning its times begin */
+	double from_s; /* of a window: when its times begin, since the run's beginning */
 	double
 	    next_s; /* of a window: end of the first fragment that was read and ended after it, since the run's beginning; INFINITY: none */
 	bool one_host; /* else clocks may differ */
 };
 
-/* By real time since 1970, and by the ticks (0: not known) of a clock (NULL: not known). */
+/* A moment by real time since 1970, and by ticks (0: not known) of a clock (NULL: not known). */
 struct fragments_moment {
 	uint64_t ns, ticks;
 	double tick_s;
 	const char *clock;
 };
 
-/* A part of a run: what ended in (from_s, to_s]. Its times begin at from_s, or earlier, where the first fragment begins, but no more than
- * the window's length earlier. */
+/* A part of a run: what ended in (from_s, to_s]. Its times begin at from_s, or earlier if the first fragment does, by the window's length
+ * at most. */
 struct fragments_window {
-	struct fragments_moment began; /* the run */
+	struct fragments_moment began; /* when the run began */
 	double from_s, to_s;
-	unsigned thin_log2; /* of so many records one is taken, and stands for all */
+	unsigned thin_log2; /* one of 2^thin_log2 records is taken and stands for all of them */
 };
 
-/* Reads record files, in whatever order they are given; run: [n], to which of several runs each belongs, from 0; NULL: to the same one. A
- * process whose file is there twice counts once. ASSAY_E_FORMAT: not such a file, or one without calls; ASSAY_E_LIMIT: too many
- * fragments; ASSAY_E_CONFLICT: those of one run were recorded as several; ASSAY_E_NODATA: no file has a fragment. *out is overwritten;
- * fragments_release() it. */
+/* Reads record files; their order does not matter. run: [n], the run (from 0) of each file; NULL: all are of one. A process whose file is
+ * named twice counts once. ASSAY_E_FORMAT: not such a file, or one without calls; ASSAY_E_LIMIT: too many fragments; ASSAY_E_CONFLICT:
+ * files of one run come from several recordings; ASSAY_E_NODATA: no file has a fragment. *out is overwritten; fragments_release() it. */
 enum assay_status fragments_read(const char *const *paths, const uint32_t *run, size_t n, struct fragments *out, struct assay_error *err);
-/* The same of files in memory. */
+/* The same for files in memory. */
 struct fragments_file {
 	const char *name;
 	const void *bytes;
 	size_t n;
 };
-/* `window`: NULL for all of it; of a window there may be no fragment. */
+/* window: NULL for the whole run; a window may have no fragment. */
 enum assay_status fragments_parse(const struct fragments_file *files, size_t n, const struct fragments_window *window,
 				  struct fragments *out, struct assay_error *err);
 void fragments_release(struct fragments *fragments); /* accepts zeroed */

@@ -5,9 +5,9 @@
 #include "base/document.h"
 #include "gate/variance/variance.h"
 
-/* A section with each activity's map. Where there are many processes, those of one program that ran for a part of the time are a row
- * together, behind the others, and what is still too much is the last row, or, of ranks, as many neighbours a row as it takes. A row of
- * several processes shows the slowest of them. */
+/* A section with the map of each activity. If there are many processes, those of one program that ran for a part of the time share a row,
+ * after the others; what is still too much is joined in the last row, or, for ranks, neighbours share rows. A row of several processes
+ * shows the slowest of them. */
 void variance_maps(const struct variance *v, struct document *d);
 
 #endif

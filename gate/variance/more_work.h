@@ -1,11 +1,11 @@
-/* Who had more to do than the others, where that is counted: no variance, and not the environment's doing. */
+/* Which rank or run had more work than the others, by count: that is neither variance nor the environment's doing. */
 #ifndef GATE_VARIANCE_MORE_WORK_H
 #define GATE_VARIANCE_MORE_WORK_H
 
 #include "gate/variance/variance.h"
 
-/* Of each run [n_runs], or of each rank [n_processes]: how much more work its computation was than the median one's; 0: no more than 5 %,
- * or it is not counted, or there are no three. free() it. O(fragments). */
+/* For each run [n_runs], or each process [n_processes]: how much more work its computation had than the median run's or rank's, as a part
+ * of that; 0: at most 5 %, not counted, or fewer than three have counts. free() it. O(fragments). */
 double *more_work(const struct variance *v, bool of_runs);
 
 #endif

@@ -11,7 +11,7 @@ struct stored_runs {
 	struct sample_file *files; /* [n_files] */
 	size_t n_files;
 	struct stored_run {
-		size_t first, n; /* of files: one a process */
+		size_t first, n; /* its files: one for each process */
 	} * items;		 /* [n], by machine, input, repetition */
 	size_t n;
 	const char *plan; /* of all of them; borrowed from files */
@@ -23,20 +23,21 @@ enum assay_status stored_runs_list(struct lab *lab, const char *application, con
 				   struct assay_error *err);
 void stored_runs_release(struct stored_runs *runs); /* accepts zeroed */
 
-/* Looks for the variance of one; variance_release() *out. Files that cannot be read are left out, unless none can. */
+/* Analyses one run; variance_release() *out. Files that cannot be read are left out, unless all are. */
 enum assay_status stored_run_variance(const struct lab *lab, const struct stored_runs *runs, size_t run,
 				      const struct variance_options *options, struct variance *out, struct assay_error *err);
 
-/* Of all, the one in which most was lost; *at: which; *gone: how many cannot be read, of which err tells the last one's reason. */
+/* Analyses all runs and keeps the one that lost most, which is number *at. *gone: how many cannot be read; err has the last one's reason.
+ */
 enum assay_status stored_runs_worst(const struct lab *lab, const struct stored_runs *runs, const struct variance_options *options,
 				    struct variance *out, size_t *at, size_t *gone, struct assay_error *err);
 
-/* The record files of a run: named one by one, or all *.samples of directories. */
-/* All their files, as they are now: (*paths)[*n], file_names_free() them. ASSAY_E_NOTFOUND: there is no such directory. */
+/* The record files that names stand for, as they are now: files, and all *.samples of directories. (*paths)[*n]; file_names_free() them.
+ * ASSAY_E_NOTFOUND: there is no such file or directory. */
 enum assay_status record_files_list(const char *const *names, size_t n_names, char ***paths, size_t *n, struct assay_error *err);
 
-/* As fragments_read(), which reads what the names stand for. Where several directories are named, each is a run of its own, and files
- * cannot be named beside them (ASSAY_E_USAGE). ASSAY_E_NODATA: a directory has no such file. */
+/* fragments_read() of what the names stand for. Several directories are several runs, and no files may be named beside them
+ * (ASSAY_E_USAGE). ASSAY_E_NODATA: a directory has no record file. */
 enum assay_status record_files_read(const char *const *names, size_t n, struct fragments *out, struct assay_error *err);
 
 #endif

@@ -1,14 +1,14 @@
-/* Whether a version of a program is slower than another by its code or by its environment, from records of a run of each (and, if there is
- * one, of the old version run again beside the new one). Calls into the outside and the computation between them are compared by their
- * place in the program: the same build's by address, another build's by the order of its calls.
+/* Whether a version of a program is slower than another because of its code or its environment, from the records of a run of each and, if
+ * there is one, of the old version run again beside the new one. Calls and the computation between them are compared by their place in the
+ * program: by address for the same build, by the order of calls for another.
  *
- *   more work in the same places, or work in new places      code
- *   as much work, another time, and that for processors      environment
- *   as much work, another processor time                     what the old version does beside it decides: the same, environment; else code
- *   and beside an old version that did not wait so long      code, unless others did use the processors meanwhile
+ *   more work in the same places, or work in new places          code
+ *   the same work, the difference in time waiting for processors environment; code if the old version beside it did not wait so long,
+ *                                                                unless other programs used the processors more
+ *   the same work, another processor time                        environment if it is the same in the old version beside it, else code
  *
- * Input and output count beside computation; messages and waiting do not, as their time is others': but a run that took longer, or
- * less long, because it waited is never called the same. */
+ * Input and output count like computation. Messages and waiting do not, because their time depends on others; but a run that took longer,
+ * or shorter, because it waited is never called the same. */
 #ifndef GATE_VARIANCE_VERSUS_H
 #define GATE_VARIANCE_VERSUS_H
 
@@ -17,9 +17,9 @@
 #include "gate/variance/variance.h"
 
 #define VERSUS_CHANGED	 .05 /* of work or of time, from which it is a change */
-#define VERSUS_EXPLAINED .75 /* of the time lost, which waits must explain */
-#define VERSUS_SHARED	 .30 /* of the time, which must be in places that both have and repeat */
-#define VERSUS_CALLS	 .10 /* more time neither on a processor nor waiting for one, which a single pair of runs can show */
+#define VERSUS_EXPLAINED .75 /* of the difference in time, that waits must explain */
+#define VERSUS_SHARED	 .30 /* of the time, that must be in repeated work that both have */
+#define VERSUS_CALLS	 .10 /* of the time, from which a single pair of runs can show a difference outside of processors */
 
 /* name for programs; decision; text for people. */
 #define VERSUS_ROWS(X)                                                                                                                     \
@@ -54,19 +54,19 @@
 enum versus_reason { VERSUS_ROWS(VERSUS_ENUM) VERSUS_REASONS };
 #undef VERSUS_ENUM
 
-/* One run against the baseline's; parts are of 1, more than 0 where it is more than there. */
+/* One run against the baseline; differences are parts of the baseline's, above 0 for more. */
 struct versus_run {
 	double run_s, run_more;		  /* from its beginning to its end; run / the baseline's - 1 */
 	double waiting_s, waiting_more_s; /* of all threads; beyond the baseline's */
 	double time_s;			  /* computation, input and output, of all threads */
-	double expected_s;		  /* what the baseline takes for as much work */
+	double expected_s;		  /* what the baseline takes for the same work */
 	double work_more;		  /* expected / the baseline's time - 1 */
 	double slower;			  /* time / expected - 1 */
-	double waits_s;			  /* of time - expected, with its sign: the processor was not free, or taken away */
-	double processor_more; /* processor time for as much work, of all threads as far as they are known; NaN: it was not recorded */
-	double others_s;       /* that others used of the processors, less what they used beside the baseline; NaN: not known */
-	double shared;	       /* of its time and of the baseline's, the smaller: in places that both have, and that repeat */
-	double counted;	       /* of the time of its computation: work is counted in both */
+	double waits_s;			  /* the part of time - expected, with its sign, spent waiting for a processor */
+	double processor_more;		  /* processor time for the same work, of all threads as far as known; NaN: not recorded */
+	double others_s;		  /* processor time of other programs, less that beside the baseline; NaN: not known */
+	double shared;	/* part of its time, or of the baseline's, whichever is smaller, in repeated work that both have */
+	double counted; /* part of the time of its computation whose work is counted in both */
 };
 
 struct versus_place {
@@ -77,28 +77,28 @@ struct versus_place {
 };
 
 struct versus {
-	struct versus_run candidate, beside; /* of several runs of either the one in the middle, by processor time */
-	size_t middle;			     /* of the candidate's */
+	struct versus_run candidate, beside; /* of several runs of either, the median by processor time */
+	size_t middle;			     /* which of the candidate's runs that is */
 	bool has_beside;
 	double baseline_s; /* its run, from beginning to end */
 	enum versus_reason reason;
-	char *incomplete;	     /* whose records are not whole, and why; NULL: all are */
-	struct versus_place *places; /* [n_places], what changed the time most first */
+	char *incomplete;	     /* whose records are incomplete, and why; NULL: none are */
+	struct versus_place *places; /* [n_places], those first whose time changed most */
 	size_t n_places;
 };
 
-/* candidates: [n_candidates] runs, 1 or more; beside: [n_beside] runs of the baseline's version beside them. *out is overwritten;
- * versus_release() it before those that it is about. O(n log n), and the product of the numbers of call sites of two builds. */
+/* candidates: [n_candidates] runs, 1 or more; beside: [n_beside] runs of the old version beside them. *out is overwritten; versus_release()
+ * it before the runs. O(n log n), and the product of the numbers of call sites of two builds. */
 void versus_of(const struct variance *baseline, const struct variance *candidates, size_t n_candidates, const struct variance *beside,
 	       size_t n_beside, struct versus *out);
 void versus_release(struct versus *versus);
-/* What is said of it. */
+/* Fills the document with the decision and what it rests on. */
 void versus_answer(const struct versus *versus, const struct variance *baseline, const struct variance *candidate, struct document *d);
 
-/* Which call site of one build is which of another: the same module's by address; of modules that only one of them has, those that are most
- * alike belong together, and their sites by the longest common subsequence of the names of what is called, in the order of addresses. */
-/* For each site of `new` the number of that of `old`, or FRAGMENT_NO_SITE. free() it. O(sites of old * sites of new) at worst; modules with
- * more than 4 million pairs are not matched. */
+/* Which call site of one build corresponds to which of another: for each site of `new` the number of that of `old`, or FRAGMENT_NO_SITE.
+ * free() it. Sites of the same module are matched by address. Modules that only one build has are paired by likeness, and their sites by
+ * the longest common subsequence of called names, in the order of addresses. O(sites of old * sites of new) at worst; modules with more
+ * than 4 million pairs are not matched. */
 uint32_t *sites_match(const struct fragments *old, const struct fragments *new);
 
 #endif

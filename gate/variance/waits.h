@@ -1,10 +1,10 @@
-/* Whom a process waited for. */
+/* Which process another one waited for in communication. */
 #ifndef GATE_VARIANCE_WAITS_H
 #define GATE_VARIANCE_WAITS_H
 
 #include "gate/variance/variance.h"
 
-/* Which rank came last, of a communicator in some time: many wait for the same one at about the same time, and looking takes long. */
+/* What was looked up before: which rank of a communicator came last in some interval, because many ask at about the same time. */
 struct waits {
 	struct waits_last {
 		uint32_t comm;
@@ -26,15 +26,15 @@ struct waits {
 
 void waits_release(struct waits *waits, const struct variance *v); /* begin with zeroes */
 
-/* The process for which another one's calls in [from_s, to_s) waited most; SIZE_MAX: that is not known, or none had half of the time. Where
- * calls do not say with whom they are (sockets of one host, pipes of several processes), it is who began a call just before one that took
- * longer than usual ended: whoever was in one call all the time did not end it. *nobody: it was none of the recorded processes for most of
- * that time. O(fragments), for what was not asked for before. */
+/* The process that another one's calls in [from_s, to_s) waited for most; SIZE_MAX: not known, or none for half of the time. If calls do
+ * not name their partner (local sockets, pipes of several processes), it is the process that began a call just before a slow one ended: one
+ * that was inside a call all the time did not end it. *nobody: for most of that time it was no recorded process. O(fragments) when first
+ * asked about a process. */
 size_t waited_for(const struct variance *v, struct waits *known, size_t process, double from_s, double to_s, bool *nobody);
 
-/* Of what a process lost in communication, what it did not wait for others of its run: of calls of MPI, the time from when the partner, or
- * the last one of all, came to it (a sender that is late is the receiver's loss in no case: Wolf and others' "late sender"); of others, all
- * of those that none of the recorded processes ended. Where that is not known, all. O(fragments). */
+/* The part of a loss in communication that was not waiting for others of the run: of MPI calls, the time after the partner, or the last
+ * rank, arrived (a late sender is never the receiver's loss: Wolf and others); of others, all calls that no recorded process ended.
+ * Everything, if that is not known. O(fragments). */
 double waits_own_loss(const struct variance *v, struct waits *known, const struct region_member *m);
 
 #endif

@@ -1,5 +1,4 @@
-/* What recorded runs say of a slowdown: how much of it is time that others took from the candidate's runs (regions of variance whose cause
- * is the environment). */
+/* How much of a slowdown is time that the environment cost the candidate's runs, by the regions of recorded runs. */
 #ifndef GATE_VARIANCE_WEIGH_H
 #define GATE_VARIANCE_WEIGH_H
 
@@ -8,16 +7,17 @@
 
 struct variance_weighed {
 	struct weighed_side {
-		size_t runs;	/* that were recorded; 0: none */
-		size_t unseen;	/* beside these: their records cannot be read, were removed, or are not whole */
-		char *why;	/* of the first of those; NULL: there are none */
+		size_t runs;	/* recorded and analysed; 0: none */
+		size_t unseen;	/* further ones, whose records cannot be read, were removed or are not whole */
+		char *why;	/* of the first of these; NULL: there are none */
 		double seconds; /* mean, from the first call to the last */
-		double lost_s;	/* mean, of that, to the environment */
-		char *worst;	/* the most expensive region of them: where, when, why; NULL: there is none */
+		double lost_s;	/* mean, of that, lost to the environment */
+		char *worst;	/* the costliest region: where, when, why; NULL: there is none */
 		double worst_s;
-	} sides[2];	       /* baseline, candidate */
-	double ratio, without; /* over machines that recorded both: candidate / baseline, and without what was lost; NaN: there are none */
-	bool explains;	       /* without it there is no slowdown that matters */
+	} sides[2]; /* baseline, candidate */
+	double ratio,
+	    without;   /* candidate / baseline over machines that recorded both, and the same without what was lost; NaN: no machine */
+	bool explains; /* without what was lost there is no slowdown that matters */
 };
 
 /* Of those runs of the latest plans of both that count. O(their records); one run's are in memory at a time. */
@@ -25,11 +25,11 @@ void variance_weigh(struct lab *lab, const struct run_set *baseline, const struc
 		    struct variance_weighed *out);
 void variance_weighed_release(struct variance_weighed *weighed); /* accepts zeroed */
 
-/* A regression that this explains, and that is not the code's by its processor time, becomes `environment`, with the region as a reason;
- * else false. */
+/* A regression that this explains, and that is not due to the code by its processor time, becomes `environment`, with the region as the
+ * reason. False: it does not. */
 bool variance_excuse(const struct variance_weighed *weighed, struct verdict *verdict);
 
-/* The object `variance`, and its table; nothing where nothing was recorded. */
+/* Adds the object `variance` and its table, if anything was recorded. */
 void variance_weighed_answer(const struct variance_weighed *weighed, struct document *d);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "gate/variance/fragments.h"
 
-/* Of fragments with times since the run's beginning, and snapshots in order: what ended outside of the window goes, and times begin with
- * what is left. O(fragments and snapshots). */
+/* Removes what ended outside the window from fragments with times since the run's beginning, whose snapshots are in order; times then begin
+ * with what is left. O(fragments + snapshots). */
 void fragments_cut(struct fragments *fragments, const struct fragments_window *window);
 
 #endif
