@@ -43,11 +43,11 @@ static void show_which(const struct stored_runs *runs, size_t at, size_t gone, c
 	doc_set(d, "recorded", runs->n);
 	doc_set(d, "unreadable", gone);
 	doc_end(d);
+	if (runs->n > 1)
+		doc_line(d, "of %zu recorded runs, this one lost most: machine %s%s%s, repetition %lld", runs->n, f->machine,
+			 *f->input ? ", input " : "", f->input, (long long)f->repetition);
 	if (gone)
 		doc_line(d, "%zu of %zu recorded runs cannot be read: %s", gone, runs->n, why);
-	if (runs->n > 1)
-		doc_line(d, "of %zu recorded runs, this one lost most: machine %s, input '%s', repetition %lld", runs->n, f->machine,
-			 f->input, (long long)f->repetition);
 }
 
 /* Of what the laboratory has of APP@VERSION, the run in which most was lost. */
@@ -72,8 +72,9 @@ static enum assay_status show_stored(const char *selector, const struct variance
 	if (!st)
 		st = stored_runs_worst(&lab, &runs, options, &variance, &at, &gone, err);
 	if (!st) {
-		variance_answer(&variance, d);
+		variance_conclusion(&variance, d);
 		show_which(&runs, at, gone, err->text, d);
+		variance_details(&variance, d);
 	}
 	variance_release(&variance);
 	stored_runs_release(&runs);

@@ -521,7 +521,7 @@ char *variance_place(const struct fragments *f, uint32_t from, uint32_t to)
 	return text;
 }
 
-void variance_answer(const struct variance *v, struct document *d)
+void variance_conclusion(const struct variance *v, struct document *d)
 {
 	const struct long_wait *lock = long_waits_leading(v);
 
@@ -540,6 +540,10 @@ void variance_answer(const struct variance *v, struct document *d)
 	variance_missing(v, d);
 	doc_set_bool(d, "variance", variance_any(v) || lock);
 	doc_set(d, "by_environment", regions_by_environment(v));
+}
+
+void variance_details(const struct variance *v, struct document *d)
+{
 	variance_regions(v, d);
 	parts_section(v, d);
 	long_waits_section(v, d);
@@ -547,4 +551,10 @@ void variance_answer(const struct variance *v, struct document *d)
 	coverage_section(v, d);
 	variance_graph(v, d);
 	variance_notes(v, d);
+}
+
+void variance_answer(const struct variance *v, struct document *d)
+{
+	variance_conclusion(v, d);
+	variance_details(v, d);
 }

@@ -6,8 +6,12 @@
 #include "base/document.h"
 #include "gate/variance/variance.h"
 
-/* Fills the document: the answer in one sentence, regions and the causes of their losses, maps, coverage, the graph, what is missing. */
+/* Fills the document: the answer in one sentence, with what is missing; then regions and the causes of their losses, maps, coverage, the
+ * graph. */
 void variance_answer(const struct variance *v, struct document *d);
+/* The two halves of that, for a caller who has something to say in between. */
+void variance_conclusion(const struct variance *v, struct document *d);
+void variance_details(const struct variance *v, struct document *d);
 
 /* What the answer is based on; and what is missing from the records. */
 void variance_notes(const struct variance *v, struct document *d);

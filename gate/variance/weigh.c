@@ -54,8 +54,8 @@ static void worst_keep(const struct variance *v, const struct sample_file *file,
 		why = variance_why(v, g);
 		free(side->worst);
 		side->worst_s = g->elapsed_s;
-		side->worst = mem_format("%s lost %s from %.2f s to %.2f s of repetition %lld on %s: %s", who, lost, g->from_s, g->to_s,
-					 (long long)file->repetition, file->machine, why);
+		side->worst = mem_format("in repetition %lld on %s, %s lost %s from %.2f s to %.2f s: %s", (long long)file->repetition,
+					 file->machine, who, lost, g->from_s, g->to_s, why);
 		mem_free(who, lost, why);
 	}
 }

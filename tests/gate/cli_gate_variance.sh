@@ -62,6 +62,7 @@ expect_json '.regions[0].parts[0].cause' run_queue
 expect_json .by_environment 1
 run -C "$lab" variance show p@old
 expect_stdout 'no variance' 'of 4 recorded runs'
+sed -n 2,4p "$tmp/out" | grep -q 'this one lost most: machine here, repetition' || fail 'which run it is stands beside the answer'
 
 what='a slowdown that others made'
 run -C "$lab" gate p@old p@queue --format json
@@ -71,7 +72,7 @@ expect_json '.reasons[0].code' variance
 expect_json .variance.explains true
 expect_json '.variance.sides[1].runs' 4
 run -C "$lab" gate p@old p@queue
-expect_stdout 'environment ' 'times without what the environment cost them: rank 1 lost' 'waiting for a processor that other programs were using'
+expect_stdout 'environment ' 'times without what the environment cost them: in repetition ' ' on here, rank 1 lost' 'waiting for a processor that other programs were using'
 run -C "$lab" report p@old p@queue -o "$tmp/page.html"
 expect_status 0
 expect_stdout 'environment'
