@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <time.h>
 
 #define SITES_LOG2     12 /* of a process */
@@ -23,12 +24,12 @@
 #define FILE_BYTES     512u /* of a path */
 #define ENDS_MAX       63u
 #define END_BYTES      128u
-#define WITHHELD_TICKS 50000000u					 /* about 20 milliseconds between two looks at what was withheld */
-#define STAT_PART      4000u						 /* of a thread's time, at most: one in so many */
-#define GROUP_PART     2000u						 /* of all threads' */
-#define TICK_NS	       10000000u					 /* of /proc/stat; its unit is the same on all x86-64 and aarch64 */
-#define BUSY_WORDS     (1u << 1 | 1u << 2 | 1u << 3 | 1u << 6 | 1u << 7) /* user, nice, system, of both kinds of interrupts */
-#define LOOK_TICKS     2000000u /* after which a descriptor is looked at again: libc closes and opens some unseen */
+#define WITHHELD_TICKS 50000000u		     /* about 20 milliseconds between two looks at what was withheld */
+#define STAT_PART      4000u			     /* of a thread's time, at most: one in so many */
+#define GROUP_PART     2000u			     /* of all threads' */
+#define TICK_NS	       10000000u		     /* of /proc/stat; its unit is the same on all x86-64 and aarch64 */
+#define IDLE_WORDS     (1u << 4 | 1u << 5 | 1u << 8) /* idle, also while something waits for a disk, or stolen */
+#define LOOK_TICKS     2000000u			     /* after which a descriptor is looked at again: libc closes and opens some unseen */
 #define LOOK_MASK      UINT64_C(0xffff)
 
 /* The result, or -errno. */
@@ -606,33 +607,35 @@ static void group_read(enum record_level level)
 	grow(&own_group.memory, pressure_of("/sys/fs/cgroup", name ? name : "", bytes, "/memory.pressure", "/proc/pressure/memory"), same);
 }
 
-/* "cpu12" */
-static void processor_name(uint32_t processor, char name[16])
+/* All of the time but what was idle, which the kernel times: as using a processor it only counts what its clock's ticks meet there, and
+ * so hardly anything of what sleeps at those moments, as one does that waits for others who take turns. UINT64_MAX: not now. */
+static uint64_t busy_read(struct text *stat)
 {
-	char digits[12];
-	int n = 0, at = 3;
+	static int processors;
+	uint64_t now = cpu_time(CLOCK_MONOTONIC), start = record_ticks(), idle = number_next(stat, "cpu", IDLE_WORDS);
+	int before = errno, n = __atomic_load_n(&processors, __ATOMIC_RELAXED);
 
-	do
-		digits[n++] = (char)('0' + processor % 10);
-	while (processor /= 10);
-	memcpy(name, "cpu", 3);
-	while (n)
-		name[at++] = digits[--n];
-	name[at] = '\0';
+	if (!n)
+		__atomic_store_n(&processors, n = get_nprocs(), __ATOMIC_RELAXED);
+	errno = before;
+	if (idle == UINT64_MAX || now == UINT64_MAX || record_ticks() - start > INTERPOSE_LONG)
+		return UINT64_MAX;
+	now *= (uint64_t)n;
+	return now > idle * TICK_NS ? now - idle * TICK_NS : UINT64_MAX; /* a container may have a clock of its own */
 }
 
 /* What the machine does, and what was stolen from the processor on which the thread is, as far as it has been there since the last time. */
 static void stat_read(struct interpose_accounts *out, struct interpose_withheld *w)
 {
 	struct text stat = text_open("/proc/stat");
-	uint64_t busy = number_next(&stat, "cpu", BUSY_WORDS), ticks;
+	uint64_t busy = busy_read(&stat), ticks;
 	uint32_t processor = 0;
-	char name[16];
+	char name[16] = "cpu";
 
 	if (busy != UINT64_MAX)
-		out->busy_ns = busy * TICK_NS;
+		out->busy_ns = busy;
 	ask(SYS_getcpu, (long)&processor, 0, 0, 0);
-	processor_name(processor, name);
+	number_text(name + 3, processor, 10, '\0');
 	ticks = number_next(&stat, name, 1 << 8);
 	text_close(&stat);
 	if (ticks == UINT64_MAX)
