@@ -174,7 +174,7 @@ static void window_text(const struct follow_window *w, const struct variance *v,
 	mem_free(waits, waited);
 	for (size_t i = 0; i < asked->n; i++) {
 		char *takes =
-		    mem_format("%s takes counters of level %d of %d from now on", v->fragments.processes[asked->levels[i].process].name,
+		    mem_format("%s reads counters of level %d (of %d) from now on", v->fragments.processes[asked->levels[i].process].name,
 			       (int)asked->levels[i].level, (int)RECORD_LEVEL_RESOURCES);
 
 		say("          ", takes);

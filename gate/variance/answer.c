@@ -19,7 +19,7 @@
 #define MOST	      .5   /* of the time that was waited for a processor, for which one must have used it to be named */
 #define WHOLE	      .9   /* of the run, which is all of it */
 #define BESIDE	      1.25 /* threads at the same time, from which their losses are no sum of the run's */
-#define CHANGED	      .05  /* of work, from which it is more */
+#define CHANGED	      .05  /* of work, from which it is more; of a loss, from which work may explain it */
 #define SMALLEST      .005 /* of a loss, below which a part is not told to people */
 #define BUILD_TO_KNOW "to find out, build the program with 'assay variance build' and record it again"
 
@@ -96,7 +96,7 @@ static size_t regions_by_environment(const struct variance *v)
 	return n;
 }
 
-/* More work waits longer, too, but not without more time on the processor. */
+/* More work waits longer, too, but not without more time on the processor; and what hardly ran there explains no loss by it. */
 static bool may_be_work(const struct region *r)
 {
 	double ran = r->why.n ? 0 : 1; /* part of the loss */
@@ -107,7 +107,7 @@ static bool may_be_work(const struct region *r)
 		if (cause == LOSS_PROCESSOR || cause == LOSS_MINOR || cause == LOSS_SWITCHES || cause == LOSS_UNKNOWN)
 			ran += r->why.parts[i].impact_s / r->why.loss_s;
 	}
-	return r->verified < .5 && r->activity == ACTIVITY_COMPUTATION && ran * r->loss_s > CHANGED * r->expected_s;
+	return r->verified < .5 && r->activity == ACTIVITY_COMPUTATION && ran > CHANGED && ran * r->loss_s > CHANGED * r->expected_s;
 }
 
 bool variance_any(const struct variance *v)
@@ -190,7 +190,7 @@ static void answer_coverage(const struct variance *v, struct document *d)
 
 	doc_line(d, "%.0f %% of the time %swas in work that repeats (coverage)%s",
 		 100 * (*waiting ? waiting_share(v) : variance_coverage(v)), waiting,
-		 few ? ": what happened in the other time is not seen" : "");
+		 few ? ": what happened in the remaining time is not seen" : "");
 	if (few && v->fragments.n_runs < VARIANCE_REPEATED)
 		doc_line(d, "what a run does only once can be compared between runs: record it %d times and show all of them together",
 			 VARIANCE_REPEATED);

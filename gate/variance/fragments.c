@@ -662,7 +662,7 @@ enum assay_status fragments_read(const char *const *paths, const uint32_t *run, 
 	enum assay_status st = ASSAY_OK;
 
 	if (n > FRAGMENTS_FILES_MAX)
-		return assay_fail(err, ASSAY_E_LIMIT, "%zu files: at most %u at once", n, FRAGMENTS_FILES_MAX);
+		return assay_fail(err, ASSAY_E_LIMIT, "%zu record files: at most %u can be analysed at once", n, FRAGMENTS_FILES_MAX);
 	for (size_t i = 0; !st && i < n; i++) {
 		struct buf bytes = BUF_INIT;
 		bool read = !(st = file_read(paths[i], SAMPLES_FILE_BYTES_MAX, &bytes, err));

@@ -66,8 +66,8 @@ static size_t main_cause(const struct run_sum *r)
 	return most;
 }
 
-/* "; it did 20 % more work ...; process 3 (solver) of b lost most, 2.10 s: of all that was lost 92 % throttled ..."; empty: nothing was.
- * free() it. */
+/* "; it did 20 % more work ...; process 3 (solver) of b lost most (2.10 s); of the run's losses, 92 % was throttled ..."; empty: none lost
+ * anything. free() it. */
 static char *why_of(const struct variance *v, const struct run_sum *r)
 {
 	size_t cause = main_cause(r);

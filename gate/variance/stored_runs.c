@@ -122,7 +122,7 @@ static enum assay_status runs_read(const char *const *names, size_t n, struct fr
 		while (p < out->n_processes && out->processes[p].run != i)
 			p++;
 		if (p == out->n_processes)
-			st = assay_fail(err, ASSAY_E_NODATA, "%s: no record file in it can be read and has a call", names[i]);
+			st = assay_fail(err, ASSAY_E_NODATA, "%s: it has no readable record file with calls", names[i]);
 	}
 	if (!st)
 		runs_name(out, names, n);

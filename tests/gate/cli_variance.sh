@@ -102,6 +102,10 @@ made slow 2 3 1:1:2:queue:8
 run variance show "$tmp/slow"
 expect_stdout 'rank 1 lost' 'waiting for a processor' 'times as long as usual: . below 1.1, - 1.1'
 ! grep -q 'more work' "$tmp/out" || fail 'waiting alone is not more work'
+made crawling 2 3 1:1:2:queue:40 1:1:2:slow:1.5
+run variance show "$tmp/crawling"
+expect_stdout 'rank 1 lost' 'waiting for a processor'
+! grep -q 'more work' "$tmp/out" || fail 'what hardly ran lost nothing by more work'
 
 what='wrong words'
 run variance show
@@ -187,7 +191,7 @@ refused 2 'not a sample file'
 mkdir "$tmp/noise"
 mv "$tmp/spoilt/8-0.samples" "$tmp/noise"
 run variance show "$tmp/spoilt" "$tmp/noise"
-refused 6 'noise: no record file in it can be read and has a call'
+refused 6 'noise: it has no readable record file with calls'
 
 what='what one run does once repeats in five'
 gcc -O2 -o "$tmp/once" "$ASSAY_SOURCE/tests/interposed/once.c" || fail 'cannot compile'
