@@ -1,7 +1,9 @@
-/* Record files with a known truth: tool_variance DIRECTORY RANKS SECONDS [counted] [coupled] [halves] [whole] [RANK:FROM:TO:KIND:FACTOR]...
+/* Record files with a known truth: tool_variance DIRECTORY RANKS SECONDS [counted] [coupled] [halves] [whole] [silent]
+ * [RANK:FROM:TO:KIND:FACTOR]...
  * or wait=SECONDS at the end of each step, run=NUMBER of the recording, killed=PID without an end, unset: in 1970, set=SECONDS: by so much
  * the clock was set before the last rank began, one: on one host, host=NAME of hosts. KIND: queue, stop, slow,
- * faults, work, nobody, throttled, steal, clock, waits (these). whole: the work of so many undisturbed seconds, however long it takes.
+ * faults, work, nobody, throttled, steal, clock, waits (these). whole: the work of so many undisturbed seconds, however long it takes;
+ * silent: without counters of the operating system.
  */
 #include "tests/gate/made_run.h"
 
@@ -55,6 +57,8 @@ int main(int argc, char **argv)
 			o.unset = true;
 		else if (strncmp(argv[i], "killed=", 7) == 0)
 			o.killed = strtoul(argv[i] + 7, NULL, 10);
+		else if (strcmp(argv[i], "silent") == 0)
+			o.uncounted_system = true;
 		else if (strcmp(argv[i], "whole") == 0)
 			o.steps = (size_t)(o.seconds / (MADE_STEP_S + 2 * MADE_CALL_S));
 		else if (o.n >= 16 || !disturbance_parse(argv[i], &disturbances[o.n++]))

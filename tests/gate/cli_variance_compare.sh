@@ -32,6 +32,11 @@ run variance compare "$tmp/old" "$tmp/again"
 expect_stdout 'same ' 'the same work in the same time' 'work +0.0 %'
 expect_no_stderr
 
+what='records without counters of the operating system'
+made silent silent
+run variance compare "$tmp/silent" "$tmp/silent"
+expect_stdout 'same ' 'processor time for it not known'
+
 what='more work'
 compared code more_work "$tmp/old" "$tmp/more"
 compared code less_work "$tmp/more" "$tmp/old"
