@@ -186,7 +186,7 @@ static bool has_ended(const struct followed *f)
 
 	if (!f->header.pid || f->header.pid > INT32_MAX || (kill((pid_t)f->header.pid, 0) != 0 && errno == ESRCH))
 		return true;
-	return process_find(f->header.pid, &now) && now.start_ticks != f->process_ticks;
+	return process_find(f->header.pid, &now) && (!now.alive || now.start_ticks != f->process_ticks);
 }
 
 /* ---- a file ---- */

@@ -6,6 +6,7 @@
 #include "tests/scratch.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 
 /* ---- profiles ---- */
@@ -412,6 +413,40 @@ static void test_process(void **state)
 	assert_true(self.alive && self.start_ticks > 0 && self.start_ticks == again.start_ticks);
 }
 
+static void *sleep_on(void *none)
+{
+	for (;;)
+		pause();
+	return none;
+}
+
+/* A process whose first thread has ended, and another one not. */
+static void test_process_of_threads(void **state)
+{
+	struct process p;
+	siginfo_t info;
+	char id[16];
+	pid_t child = fork();
+
+	(void)state;
+	if (!child) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, sleep_on, NULL);
+		syscall(SYS_exit, 0);
+	}
+	snprintf(id, sizeof(id), "%d", (int)child);
+	do
+		assert_true(process_read(id, &p));
+	while (p.state != 'Z');
+	kill(child, SIGKILL);
+	assert_true(p.alive);
+	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+	assert_true(process_read(id, &p));
+	assert_false(p.alive);
+	waitpid(child, NULL, 0);
+}
+
 /* ---- keys ---- */
 
 static void test_key(void **state)
@@ -443,11 +478,17 @@ static void test_key(void **state)
 int suite_emulate(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_profile),	      cmocka_unit_test(test_builtin_profiles),
-		SCRATCH_TEST(test_profile_directory), SCRATCH_TEST(test_string_library),
-		SCRATCH_TEST(test_compare_library),   SCRATCH_TEST(test_malloc_library),
-		cmocka_unit_test(test_state),	      SCRATCH_TEST(test_state_file),
-		cmocka_unit_test(test_process),	      SCRATCH_TEST(test_key),
+		cmocka_unit_test(test_profile),
+		cmocka_unit_test(test_builtin_profiles),
+		SCRATCH_TEST(test_profile_directory),
+		SCRATCH_TEST(test_string_library),
+		SCRATCH_TEST(test_compare_library),
+		SCRATCH_TEST(test_malloc_library),
+		cmocka_unit_test(test_state),
+		SCRATCH_TEST(test_state_file),
+		cmocka_unit_test(test_process),
+		cmocka_unit_test(test_process_of_threads),
+		SCRATCH_TEST(test_key),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
