@@ -507,14 +507,8 @@ void breakdown_release(struct breakdown *b)
 	*b = (struct breakdown){ .n = 0 };
 }
 
-#define LOSS_NAME(id, name, text) name,
-#define LOSS_TEXT(id, name, text) text,
-const char *loss_cause_name(enum loss_cause cause)
-{
-	static const char *const names[] = { LOSS_ROWS(LOSS_NAME) };
-
-	return names[cause];
-}
+ROWS_FUNCTION(loss_cause_name, enum loss_cause, LOSS_ROWS, ROWS_CODE)
+ROWS_FUNCTION(loss_cause_text, enum loss_cause, LOSS_ROWS, ROWS_TEXT)
 
 bool loss_cause_is_environment(enum loss_cause cause)
 {
@@ -530,11 +524,4 @@ enum record_level loss_cause_level(enum loss_cause cause)
 							  [LOSS_PROCESSOR] = RECORD_LEVEL_RESOURCES };
 
 	return levels[cause];
-}
-
-const char *loss_cause_text(enum loss_cause cause)
-{
-	static const char *const texts[] = { LOSS_ROWS(LOSS_TEXT) };
-
-	return texts[cause];
 }

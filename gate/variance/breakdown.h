@@ -5,6 +5,7 @@
 #ifndef GATE_VARIANCE_BREAKDOWN_H
 #define GATE_VARIANCE_BREAKDOWN_H
 
+#include "base/rows.h"
 #include "runs/inside/record/record.h"
 
 #include <stdbool.h>
@@ -30,9 +31,7 @@
 	X(LOSS_PROCESSOR, "on_processor", "slower execution on the processor")                                                             \
 	X(LOSS_UNKNOWN, "unknown", "unknown, for want of the operating system's counters")
 
-#define LOSS_ENUM(id, name, text) id,
-enum loss_cause { LOSS_ROWS(LOSS_ENUM) CAUSES };
-#undef LOSS_ENUM
+enum loss_cause { LOSS_ROWS(ROWS_ENUM) CAUSES };
 const char *loss_cause_name(enum loss_cause cause);
 const char *loss_cause_text(enum loss_cause cause);
 /* Whether it comes from outside the run. */

@@ -104,18 +104,5 @@ enum activity call_activity(const char *name, uint64_t kind, bool *moves)
 	return ACTIVITY_OTHER;
 }
 
-#define ACTIVITY_NAME(id, name, text) name,
-#define ACTIVITY_TEXT(id, name, text) text,
-const char *activity_name(enum activity activity)
-{
-	static const char *const names[] = { ACTIVITY_ROWS(ACTIVITY_NAME) };
-
-	return names[activity];
-}
-
-const char *activity_text(enum activity activity)
-{
-	static const char *const texts[] = { ACTIVITY_ROWS(ACTIVITY_TEXT) };
-
-	return texts[activity];
-}
+ROWS_FUNCTION(activity_name, enum activity, ACTIVITY_ROWS, ROWS_CODE)
+ROWS_FUNCTION(activity_text, enum activity, ACTIVITY_ROWS, ROWS_TEXT)

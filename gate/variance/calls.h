@@ -2,6 +2,8 @@
 #ifndef GATE_VARIANCE_CALLS_H
 #define GATE_VARIANCE_CALLS_H
 
+#include "base/rows.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -13,9 +15,7 @@
 	X(ACTIVITY_WAITING, "waiting", "waiting")                                                                                          \
 	X(ACTIVITY_OTHER, "other", "other calls")
 
-#define ACTIVITY_ENUM(id, name, text) id,
-enum activity { ACTIVITY_ROWS(ACTIVITY_ENUM) ACTIVITIES };
-#undef ACTIVITY_ENUM
+enum activity { ACTIVITY_ROWS(ROWS_ENUM) ACTIVITIES };
 #define ACTIVITY_MAPS 3 /* the first ones have a map: waiting has no usual length */
 
 const char *activity_name(enum activity activity);

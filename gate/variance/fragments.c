@@ -55,8 +55,7 @@ static enum basis basis_of(const struct samples *s)
 
 static void columns_find(const struct samples *s, struct columns *c)
 {
-#define ACCOUNT_NAME(id, name) name,
-	static const char *const accounts[] = { ACCOUNT_ROWS(ACCOUNT_NAME) };
+	static const char *const accounts[] = { ACCOUNT_ROWS(ROWS_WORD) };
 
 	c->size = samples_counter(s, "size");
 	c->kind = samples_counter(s, "kind");
@@ -691,10 +690,4 @@ void fragments_release(struct fragments *f)
 	*f = (struct fragments){ .n = 0 };
 }
 
-#define BASIS_NAME(id, name) name,
-const char *basis_name(enum basis basis)
-{
-	static const char *const names[] = { BASIS_ROWS(BASIS_NAME) };
-
-	return names[basis];
-}
+ROWS_FUNCTION(basis_name, enum basis, BASIS_ROWS, ROWS_WORD)

@@ -5,6 +5,7 @@
 #define GATE_VARIANCE_FRAGMENTS_H
 
 #include "base/error.h"
+#include "base/rows.h"
 #include "gate/variance/calls.h"
 
 #include <stdbool.h>
@@ -32,9 +33,7 @@ struct fragment_site {
 	X(BASIS_STATEMENTS, "statements")                                                                                                  \
 	X(BASIS_ARGUMENTS, "arguments")                                                                                                    \
 	X(BASIS_UNVERIFIED, "unverified")
-#define BASIS_ENUM(id, name) id,
-enum basis { BASIS_ROWS(BASIS_ENUM) BASES };
-#undef BASIS_ENUM
+enum basis { BASIS_ROWS(ROWS_ENUM) BASES };
 const char *basis_name(enum basis basis);
 
 struct fragment {
@@ -78,9 +77,7 @@ struct fragment_end {
 	X(ACCOUNT_IO_PRESSURE, "io_pressure_ns")	 /* that any program of its control group or host waited for a disk, */            \
 	X(ACCOUNT_MEMORY_PRESSURE, "memory_pressure_ns") /* or for memory */                                                               \
 	X(ACCOUNT_LOOP, "loop_ticks")			 /* not summed: what a loop of fixed length took just then */
-#define ACCOUNT_ENUM(id, name) id,
-enum account { ACCOUNT_ROWS(ACCOUNT_ENUM) ACCOUNTS };
-#undef ACCOUNT_ENUM
+enum account { ACCOUNT_ROWS(ROWS_ENUM) ACCOUNTS };
 
 struct snapshot {
 	double at_s;

@@ -528,27 +528,17 @@ void versus_release(struct versus *v)
 #define VERSUS_NAME(id, name, decision, text)	  name,
 #define VERSUS_DECISION(id, name, decision, text) decision,
 #define VERSUS_TEXT(id, name, decision, text)	  text,
-static const char *reason_name(enum versus_reason reason)
+/* clang-format off */
+static ROWS_FUNCTION(reason_name, enum versus_reason, VERSUS_ROWS, VERSUS_NAME)
+static ROWS_FUNCTION(decision_of, enum versus_reason, VERSUS_ROWS, VERSUS_DECISION)
+static ROWS_FUNCTION(reason_words, enum versus_reason, VERSUS_ROWS, VERSUS_TEXT)
+    /* clang-format on */
+
+    static const char *reason_text(const struct versus *v)
 {
-	static const char *const names[] = { VERSUS_ROWS(VERSUS_NAME) };
-
-	return names[reason];
-}
-
-static const char *decision_of(enum versus_reason reason)
-{
-	static const char *const decisions[] = { VERSUS_ROWS(VERSUS_DECISION) };
-
-	return decisions[reason];
-}
-
-static const char *reason_text(const struct versus *v)
-{
-	static const char *const texts[] = { VERSUS_ROWS(VERSUS_TEXT) };
-
 	if (v->reason == VERSUS_UNTOLD && more_than(v->candidate.processor_more, VERSUS_CHANGED))
 		return "the same work took more processor time, because of the code or of the environment";
-	return texts[v->reason];
+	return reason_words(v->reason);
 }
 
 static enum doc_tone tone_of(enum versus_reason reason)

@@ -50,9 +50,7 @@
 	  "the same work, but the candidate waits longer in calls, unlike the old version run beside it")                                  \
 	X(VERSUS_NOT_SHARED, "little_shared", "inconclusive", "too little of the time is in repeated work that both versions have")        \
 	X(VERSUS_NOT_WHOLE, "records_incomplete", "inconclusive", "parts of these runs were not recorded, and may differ")
-#define VERSUS_ENUM(id, name, decision, text) id,
-enum versus_reason { VERSUS_ROWS(VERSUS_ENUM) VERSUS_REASONS };
-#undef VERSUS_ENUM
+enum versus_reason { VERSUS_ROWS(ROWS_ENUM) VERSUS_REASONS };
 
 /* One run against the baseline; differences are parts of the baseline's, above 0 for more. */
 struct versus_run {
