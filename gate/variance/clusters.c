@@ -11,11 +11,6 @@
 
 #define BLOCKS_LEAST 16 /* of a cluster, as far as it has fragments */
 
-struct place {
-	const struct fragment *item;
-	size_t at;
-};
-
 /* What must be equal for work to be comparable at all. */
 ORDER_BY(same_kind, struct fragment, BY_UP(to) BY_UP(from) BY_UP(activity) BY_UP(basis) BY_UP(arguments))
 
@@ -84,22 +79,22 @@ static uint32_t kind_of(struct kinds *k, const struct fragment *f)
 }
 
 /* Blocks of neighbours in one process: those of one column of the map, or, where these are few, fewer fragments than that. */
-static size_t blocks_of(const struct variance *v, const struct place *places, size_t n, double *mean, double *weights)
+static size_t blocks_of(const struct variance *v, struct fragment *const *places, size_t n, double *mean, double *weights)
 {
 	size_t blocks = 0, run, columns = 0;
 
 	for (size_t i = 0; i < n; i++)
-		columns += !i || places[i].item->process != places[i - 1].item->process ||
-			   variance_column(v, places[i].item->start_s) != variance_column(v, places[i - 1].item->start_s);
+		columns += !i || places[i]->process != places[i - 1]->process ||
+			   variance_column(v, places[i]->start_s) != variance_column(v, places[i - 1]->start_s);
 	for (size_t i = 0; i < n; i += run) {
 		double time = 0, weight = 0;
 
 		for (run = 0; i + run < n; run++) {
-			const struct fragment *f = places[i + run].item;
+			const struct fragment *f = places[i + run];
 
-			if (run && (f->process != places[i].item->process ||
-				    variance_column(v, f->start_s) != variance_column(v, places[i].item->start_s) ||
-				    (columns < BLOCKS_LEAST && run >= n / BLOCKS_LEAST)))
+			if (run &&
+			    (f->process != places[i]->process || variance_column(v, f->start_s) != variance_column(v, places[i]->start_s) ||
+			     (columns < BLOCKS_LEAST && run >= n / BLOCKS_LEAST)))
 				break;
 			time += f->weight * f->time_s;
 			weight += f->weight;
@@ -111,9 +106,9 @@ static size_t blocks_of(const struct variance *v, const struct place *places, si
 }
 
 /* places[n] did the same work; in the order of the fragments. */
-static void cluster_add(struct variance *v, const struct place *places, size_t n, size_t *capacity)
+static void cluster_add(struct variance *v, struct fragment *const *places, size_t n, size_t *capacity)
 {
-	const struct fragment *first = places[0].item;
+	const struct fragment *first = places[0];
 	struct cluster c = { .from = first->from,
 			     .to = first->to,
 			     .arguments = first->arguments,
@@ -124,9 +119,9 @@ static void cluster_add(struct variance *v, const struct place *places, size_t n
 	double *mean = mem_new(n, sizeof(*mean)), *weight = mem_new(n, sizeof(*weight));
 
 	for (size_t i = 0; i < n; i++) {
-		const struct fragment *f = places[i].item;
+		struct fragment *f = places[i];
 
-		v->fragments.items[places[i].at].cluster = (uint32_t)v->n_clusters;
+		f->cluster = (uint32_t)v->n_clusters;
 		c.weight += f->weight;
 		c.time_s += f->weight * f->time_s;
 		c.work += f->weight * f->work;
@@ -144,14 +139,14 @@ static void cluster_add(struct variance *v, const struct place *places, size_t n
 }
 
 /* places[n] are of one kind, and what they did differs. */
-static void works_divide(struct variance *v, const struct place *places, size_t n, size_t *capacity)
+static void works_divide(struct variance *v, struct fragment *const *places, size_t n, size_t *capacity)
 {
 	struct mat work = mat_new(n, 1);
 	size_t *cluster = mem_new(n, sizeof(*cluster)), clusters, *first;
-	struct place *sorted = mem_new(n, sizeof(*sorted));
+	struct fragment **sorted = mem_new(n, sizeof(struct fragment *));
 
 	for (size_t i = 0; i < n; i++)
-		work.at[i] = places[i].item->work;
+		work.at[i] = places[i]->work;
 	clusters = fixed_workload_clusters(&work, FIXED_WORKLOAD_DISTANCE, cluster);
 	first = mem_new(clusters + 1, sizeof(*first));
 	for (size_t i = 0; i < n; i++)
@@ -169,29 +164,28 @@ static void works_divide(struct variance *v, const struct place *places, size_t 
 	mat_release(&work);
 }
 
-static bool same_work(const struct place *places, size_t n)
+static bool same_work(struct fragment *const *places, size_t n)
 {
 	size_t i = 1;
 
-	while (i < n && places[i].item->work == places[0].item->work)
+	while (i < n && places[i]->work == places[0]->work)
 		i++;
 	return i >= n;
 }
 
 /* places[n] are of one kind. Where nothing counts their work, they are one cluster. */
-static void kind_divide(struct variance *v, const struct place *places, size_t n, size_t *capacity)
+static void kind_divide(struct variance *v, struct fragment *const *places, size_t n, size_t *capacity)
 {
-	if (same_work(places, n)) {
+	if (same_work(places, n))
 		cluster_add(v, places, n, capacity);
-		return;
-	}
-	works_divide(v, places, n, capacity);
+	else
+		works_divide(v, places, n, capacity);
 }
 
 /* Kinds in order, and the places [n] of each in the order of the fragments. */
-static struct place *places_find(const struct fragments *f, struct kinds *kinds)
+static struct fragment **places_find(const struct fragments *f, struct kinds *kinds)
 {
-	struct place *places = mem_new(f->n, sizeof(*places));
+	struct fragment **places = mem_new(f->n, sizeof(struct fragment *));
 	uint32_t *kind = mem_new(f->n, sizeof(*kind));
 	size_t *next, from = 0;
 
@@ -204,7 +198,7 @@ static struct place *places_find(const struct fragments *f, struct kinds *kinds)
 		from += kinds->items[k].n;
 	}
 	for (size_t i = 0; i < f->n; i++)
-		places[next[kind[i]]++] = (struct place){ &f->items[i], i };
+		places[next[kind[i]]++] = &f->items[i];
 	mem_free(next, kind, kinds->slots);
 	return places;
 }
@@ -212,7 +206,7 @@ static struct place *places_find(const struct fragments *f, struct kinds *kinds)
 void clusters_find(struct variance *v)
 {
 	struct kinds kinds = { .n = 0 };
-	struct place *places = places_find(&v->fragments, &kinds);
+	struct fragment **places = places_find(&v->fragments, &kinds);
 	size_t capacity = 0;
 
 	for (size_t k = 0; k < kinds.n; k++)

@@ -389,34 +389,27 @@ static enum assay_status bytes_add(struct loading *l, const char *name, const vo
 
 ORDER_BY(processes_order, struct fragment_process, BY_UP(run) BY_UP(rank) BY_UP(started_ns) BY_UP(pid) BY_TEXT(host))
 
-struct site_place {
-	const struct fragment_site *site;
-	uint32_t at;
-};
+#define BY_SITE BY_TEXT(module) BY_UP(address) BY_TEXT(name)
+ORDER_BY(sites_order, struct fragment_site, BY_SITE)
 
-ORDER_BY(sites_order, struct fragment_site, BY_TEXT(module) BY_UP(address) BY_TEXT(name))
-
-ORDER_BY(site_places_order, struct site_place, BY_TEXT(site->module) BY_UP(site->address) BY_TEXT(site->name) BY_UP(at))
+ORDER_POINTERS_BY(site_places_order, struct fragment_site, BY_SITE BY_PLACE)
 
 /* The sites of all files as one list in order, each once; map[] from those of the files. */
 static void sites_join(struct fragments *f, uint32_t *map)
 {
-	struct site_place *places = mem_new(f->n_sites, sizeof(*places));
+	struct fragment_site **places = mem_new(f->n_sites, sizeof(struct fragment_site *));
 	struct fragment_site *joined = mem_new(f->n_sites, sizeof(*joined));
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->n_sites; i++)
-		places[i] = (struct site_place){ &f->sites[i], (uint32_t)i };
+		places[i] = &f->sites[i];
 	order_sort(places, f->n_sites, site_places_order);
 	for (size_t i = 0; i < f->n_sites; i++) {
-		struct fragment_site *site = &f->sites[places[i].at];
-
-		if (n && sites_order(&joined[n - 1], site) == 0)
-			site_release(site);
+		if (n && sites_order(&joined[n - 1], places[i]) == 0)
+			site_release(places[i]);
 		else
-			joined[n++] = *site;
-		map[places[i].at] = (uint32_t)n - 1;
-		places[i].site = NULL;
+			joined[n++] = *places[i];
+		map[places[i] - f->sites] = (uint32_t)n - 1;
 	}
 	mem_free(places, f->sites);
 	f->sites = joined;
@@ -427,32 +420,27 @@ ORDER_BY(items_order, struct fragment, BY_UP(thread) BY_UP(start_s) BY_UP(time_s
 
 ORDER_BY(snapshots_order, struct snapshot, BY_UP(process) BY_UP(thread) BY_UP(at_s))
 
-struct command {
-	const struct fragment_process *process;
-	size_t at;
-};
-
-ORDER_BY(commands_order, struct command, BY_UP(process->run) BY_TEXT(process->program) BY_TEXT(process->arguments) BY_UP(at))
+ORDER_POINTERS_BY(commands_order, struct fragment_process, BY_UP(run) BY_TEXT(program) BY_TEXT(arguments) BY_PLACE)
 
 /* What a program was asked to do is a part of its work where nothing else tells that, and says with whom it talks: of processes without
  * ranks, which of the different command lines of their program in their run theirs is, from 0, in the order in which the first of each
  * began. free() it. */
 static double *commands_number(const struct fragments *f)
 {
-	struct command *commands = mem_new(f->n_processes, sizeof(*commands));
+	const struct fragment_process **commands = mem_new(f->n_processes, sizeof(*commands));
 	size_t *first = mem_new(f->n_processes, sizeof(*first)), *of_program = mem_new(f->n_processes, sizeof(*of_program));
 	double *number = mem_new(f->n_processes, sizeof(*number)), *n = mem_new(f->n_processes, sizeof(*n));
 
 	for (size_t p = 0; p < f->n_processes; p++)
-		commands[p] = (struct command){ &f->processes[p], p };
+		commands[p] = &f->processes[p];
 	order_sort(commands, f->n_processes, commands_order);
 	for (size_t i = 0; i < f->n_processes; i++) {
-		const struct fragment_process *p = commands[i].process, *before = i ? commands[i - 1].process : NULL;
+		const struct fragment_process *p = commands[i], *before = i ? commands[i - 1] : NULL;
 		bool same_program = before && before->run == p->run && strcmp(before->program, p->program) == 0;
-		size_t last = i ? commands[i - 1].at : 0;
+		size_t at = (size_t)(p - f->processes), last = before ? (size_t)(before - f->processes) : 0;
 
-		of_program[commands[i].at] = same_program ? of_program[last] : commands[i].at;
-		first[commands[i].at] = same_program && strcmp(before->arguments, p->arguments) == 0 ? first[last] : commands[i].at;
+		of_program[at] = same_program ? of_program[last] : at;
+		first[at] = same_program && strcmp(before->arguments, p->arguments) == 0 ? first[last] : at;
 	}
 	for (size_t p = 0; p < f->n_processes; p++)
 		if (f->processes[p].rank < 0)

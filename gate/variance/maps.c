@@ -32,30 +32,25 @@ struct rows {
 	size_t *of, n_of; /* process */
 };
 
-static void row_add(const struct variance *v, struct rows *rows, size_t process, size_t n)
+static void row_add(const struct variance *v, struct rows *rows, size_t n)
 {
+	const struct fragment_process *first = &v->fragments.processes[rows->of[rows->n_of]];
 	struct row row = { .first = rows->n_of, .n = n };
 
 	for (size_t i = row.first; i < row.first + n; i++)
 		row.time_s += v->fragments.processes[rows->of[i]].thread_s;
 	rows->n_of += n;
-	row.name =
-	    n == 1 ? mem_string(v->fragments.processes[process].name) : mem_format("%zu of %s", n, v->fragments.processes[process].program);
+	row.name = n == 1 ? mem_string(first->name) : mem_format("%zu of %s", n, first->program);
 	mem_append(rows->items, rows->n, &rows->capacity, row);
 }
 
 static void row_add_one(const struct variance *v, struct rows *rows, size_t process)
 {
 	rows->of[rows->n_of] = process;
-	row_add(v, rows, process, 1);
+	row_add(v, rows, 1);
 }
 
-struct brief {
-	const struct fragment_process *process;
-	size_t at;
-};
-
-ORDER_BY(briefs_order, struct brief, BY_UP(process->run) BY_TEXT(process->program) BY_UP(at))
+ORDER_POINTERS_BY(briefs_order, struct fragment_process, BY_UP(run) BY_TEXT(program) BY_PLACE)
 
 ORDER_BY(rows_order, struct row, BY_DOWN(time_s) BY_UP(first))
 
@@ -64,28 +59,29 @@ static bool is_brief(const struct variance *v, const struct fragment_process *p)
 	return p->rank < 0 && *p->program && p->end_s - p->start_s < BRIEF * v->fragments.span_s;
 }
 
-static bool same_program(const struct brief *a, const struct brief *b)
+static bool same_program(const struct fragment_process *a, const struct fragment_process *b)
 {
-	return a->process->run == b->process->run && strcmp(a->process->program, b->process->program) == 0;
+	return a->run == b->run && strcmp(a->program, b->program) == 0;
 }
 
 /* First those that are there for long, then the others by their programs, the ones that took most time first. */
 static void rows_group(const struct variance *v, struct rows *rows)
 {
-	struct brief *briefs = mem_new(v->fragments.n_processes, sizeof(*briefs));
+	const struct fragment_process *processes = v->fragments.processes;
+	const struct fragment_process **briefs = mem_new(v->fragments.n_processes, sizeof(*briefs));
 	size_t n = 0, first;
 
 	for (size_t p = 0; p < v->fragments.n_processes; p++)
-		if (is_brief(v, &v->fragments.processes[p]))
-			briefs[n++] = (struct brief){ &v->fragments.processes[p], p };
+		if (is_brief(v, &processes[p]))
+			briefs[n++] = &processes[p];
 		else
 			row_add_one(v, rows, p);
 	first = rows->n;
 	order_sort(briefs, n, briefs_order);
 	for (size_t i = 0, k; i < n; i += k) {
-		for (k = 0; i + k < n && same_program(&briefs[i], &briefs[i + k]); k++)
-			rows->of[rows->n_of + k] = briefs[i + k].at;
-		row_add(v, rows, briefs[i].at, k);
+		for (k = 0; i + k < n && same_program(briefs[i], briefs[i + k]); k++)
+			rows->of[rows->n_of + k] = (size_t)(briefs[i + k] - processes);
+		row_add(v, rows, k);
 	}
 	order_sort(rows->items + first, rows->n - first, rows_order);
 	free(briefs);
