@@ -35,7 +35,7 @@ struct segments {
 
 /* Sums over some time of a process. */
 struct sums {
-	double wall_s, time_s, expected_s, calls_s, stopped_s;
+	double wall_s, stopped_s;
 	double account[ACCOUNTS]; /* ACCOUNT_LOOP: times seconds on the processor, */
 	double known_s[ACCOUNTS]; /* of wall_s, in which it is known */
 	double looped_s;	  /* where it is known */
@@ -177,9 +177,6 @@ static void segments_of(const struct variance *v, struct segments *out)
 static void sums_add(struct sums *to, const struct segment *s, double part)
 {
 	to->wall_s += part * (s->to_s - s->from_s);
-	to->time_s += part * s->time_s;
-	to->expected_s += part * s->expected_s;
-	to->calls_s += part * s->calls_s;
 	to->stopped_s += part * s->stopped_s;
 	for (size_t a = 0; a < ACCOUNT_LOOP; a++) {
 		to->account[a] += part * known(s->account[a]);
@@ -424,7 +421,6 @@ static void member_explain(const struct variance *v, const struct segments *all,
 		part_add(b, LOSS_UNKNOWN, loss, false);
 		return;
 	}
-	b->counters = true;
 	/* Seen from outside, in a call or not; what remains of the clock is told from that without it. */
 	seen = take(&left, excess_of(ACCOUNT_STOPPED, &window, normal, loss));
 	part_add(b, LOSS_STOPPED, seen, true);

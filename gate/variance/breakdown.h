@@ -51,7 +51,6 @@ struct breakdown {
 	struct breakdown_part *parts; /* [n], the largest first; they add up to loss_s */
 	size_t n;
 	double loss_s;
-	bool counters; /* the record has the operating system's there */
 };
 
 struct variance;

@@ -55,7 +55,8 @@ static enum basis basis_of(const struct samples *s)
 
 static void columns_find(const struct samples *s, struct columns *c)
 {
-	static const char *const accounts[] = { ACCOUNT_ROWS(ROWS_WORD) };
+#define ACCOUNT_NAME(id, name, unit) name,
+	static const char *const accounts[] = { ACCOUNT_ROWS(ACCOUNT_NAME) };
 
 	c->size = samples_counter(s, "size");
 	c->kind = samples_counter(s, "kind");
@@ -183,11 +184,8 @@ static void edge_add(struct loading *l, const struct samples *s, const struct co
 
 static void snapshot_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i)
 {
-	static const double unit[ACCOUNTS] = { [ACCOUNT_CPU] = 1e-9,   [ACCOUNT_QUEUE] = 1e-9,	     [ACCOUNT_THROTTLED] = 1e-9,
-					       [ACCOUNT_STEAL] = 1e-9, [ACCOUNT_BUSY] = 1e-9,	     [ACCOUNT_OWN] = 1e-9,
-					       [ACCOUNT_RUN] = 1e-9,   [ACCOUNT_STOPPED] = 1e-9,     [ACCOUNT_MINOR] = 1,
-					       [ACCOUNT_MAJOR] = 1,    [ACCOUNT_VOLUNTARY] = 1,	     [ACCOUNT_INVOLUNTARY] = 1,
-					       [ACCOUNT_LOOP] = 1,     [ACCOUNT_IO_PRESSURE] = 1e-9, [ACCOUNT_MEMORY_PRESSURE] = 1e-9 };
+#define ACCOUNT_UNIT(id, name, unit) unit,
+	static const double unit[] = { ACCOUNT_ROWS(ACCOUNT_UNIT) };
 	struct snapshot *at;
 
 	if (isnan(value_at(s, i, c->account[ACCOUNT_CPU])) && isnan(value_at(s, i, c->account[ACCOUNT_QUEUE])))
@@ -529,7 +527,6 @@ static void processes_complete(struct fragments *f)
 
 			if (begins) {
 				p->thread_s += to - from;
-				p->threads++;
 				from = item->start_s;
 				to = from;
 			}

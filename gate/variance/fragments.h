@@ -60,23 +60,22 @@ struct fragment_end {
 	size_t partner; /* process, or one of these */
 };
 
-/* What the kernel counted, from the beginning until a moment, for a thread or its host. name in the file. */
+/* What the kernel counted, from the beginning until a moment, for a thread or its host. name in the file; its unit, of those here. */
 #define ACCOUNT_ROWS(X)                                                                                                                    \
-	X(ACCOUNT_CPU, "cpu_ns")                                                                                                           \
-	X(ACCOUNT_QUEUE, "run_delay_ns")                                                                                                   \
-	X(ACCOUNT_MINOR, "minor_faults")                                                                                                   \
-	X(ACCOUNT_MAJOR, "major_faults")                                                                                                   \
-	X(ACCOUNT_VOLUNTARY, "voluntary")                                                                                                  \
-	X(ACCOUNT_INVOLUNTARY, "involuntary")                                                                                              \
-	X(ACCOUNT_THROTTLED, "throttled_ns")                                                                                               \
-	X(ACCOUNT_STEAL, "steal_ns")                                                                                                       \
-	X(ACCOUNT_BUSY, "busy_ns") /* of all processors of its host, by any program; */                                                    \
-	X(ACCOUNT_OWN, "own_ns")   /* of that, by all threads of the process, */                                                           \
-	X(ACCOUNT_RUN, "run_ns")   /* and by all processes of the run, recorded or not */                                                  \
-	X(ACCOUNT_STOPPED, "stopped_ns")                                                                                                   \
-	X(ACCOUNT_IO_PRESSURE, "io_pressure_ns")	 /* that any program of its control group or host waited for a disk, */            \
-	X(ACCOUNT_MEMORY_PRESSURE, "memory_pressure_ns") /* or for memory */                                                               \
-	X(ACCOUNT_LOOP, "loop_ticks")			 /* not summed: what a loop of fixed length took just then */
+	X(ACCOUNT_CPU, "cpu_ns", 1e-9)                                                                                                     \
+	X(ACCOUNT_QUEUE, "run_delay_ns", 1e-9)                                                                                             \
+	X(ACCOUNT_MINOR, "minor_faults", 1)                                                                                                \
+	X(ACCOUNT_MAJOR, "major_faults", 1)                                                                                                \
+	X(ACCOUNT_INVOLUNTARY, "involuntary", 1)                                                                                           \
+	X(ACCOUNT_THROTTLED, "throttled_ns", 1e-9)                                                                                         \
+	X(ACCOUNT_STEAL, "steal_ns", 1e-9)                                                                                                 \
+	X(ACCOUNT_BUSY, "busy_ns", 1e-9) /* of all processors of its host, by any program; */                                              \
+	X(ACCOUNT_OWN, "own_ns", 1e-9)	 /* of that, by all threads of the process, */                                                     \
+	X(ACCOUNT_RUN, "run_ns", 1e-9)	 /* and by all processes of the run, recorded or not */                                            \
+	X(ACCOUNT_STOPPED, "stopped_ns", 1e-9)                                                                                             \
+	X(ACCOUNT_IO_PRESSURE, "io_pressure_ns", 1e-9)	       /* that any program of its control group or host waited for a disk, */      \
+	X(ACCOUNT_MEMORY_PRESSURE, "memory_pressure_ns", 1e-9) /* or for memory */                                                         \
+	X(ACCOUNT_LOOP, "loop_ticks", 1)		       /* not summed: what a loop of fixed length took just then */
 enum account { ACCOUNT_ROWS(ROWS_ENUM) ACCOUNTS };
 
 struct snapshot {
@@ -107,7 +106,6 @@ struct fragment_process {
 	double thread_s;	/* sum over its threads of the time from the first fragment to the end of the last */
 	size_t first, n;	/* its fragments: items[first], ... */
 	size_t first_snapshot, n_snapshots;
-	uint32_t threads;
 	uint32_t was; /* place among the files that were read */
 	uint32_t run; /* of those that are analysed together, from 0 */
 	uint64_t dropped;

@@ -40,7 +40,6 @@ struct cluster {
 	double time_s; /* of all of those */
 	double work;   /* mean */
 	double usual_s, slow_s;
-	double loss_s; /* beyond the usual time, in slow fragments */
 	bool repeated;
 };
 

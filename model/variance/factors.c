@@ -52,23 +52,23 @@ static bool invert(const struct square *a, size_t n, struct square *out, double 
 }
 
 /* Centred columns of unit length, y too; lengths[p + 1]. */
-static void standardise(const struct mat *X, const double *y, struct mat *z, double *lengths, double *means)
+static void standardise(const struct mat *X, const double *y, struct mat *z, double *lengths)
 {
 	size_t n = X->rows, p = X->cols;
 
 	for (size_t j = 0; j <= p; j++) {
-		double sum = 0, squares = 0;
+		double sum = 0, squares = 0, mean;
 
 		for (size_t i = 0; i < n; i++)
 			sum += j < p ? mat_get(X, i, j) : y[i];
-		means[j] = sum / (double)n;
+		mean = sum / (double)n;
 		for (size_t i = 0; i < n; i++) {
-			double value = (j < p ? mat_get(X, i, j) : y[i]) - means[j];
+			double value = (j < p ? mat_get(X, i, j) : y[i]) - mean;
 
 			squares += value * value;
 			mat_set(z, i, j, value);
 		}
-		lengths[j] = sqrt(squares) > 1e-12 * fabs(means[j]) * sqrt((double)n) ? sqrt(squares) : 0;
+		lengths[j] = sqrt(squares) > 1e-12 * fabs(mean) * sqrt((double)n) ? sqrt(squares) : 0;
 		for (size_t i = 0; i < n; i++)
 			mat_set(z, i, j, lengths[j] > 0 ? mat_get(z, i, j) / lengths[j] : 0);
 	}
@@ -117,11 +117,12 @@ static size_t most_collinear(const struct square *r, size_t n, size_t rows)
 	return at;
 }
 
-static void coefficients(const struct square *r, const double *with_y, const size_t *kept, size_t n, const double *lengths,
-			 const double *means, size_t p, struct factors *out)
+/* Of X [rows x p]; n are kept. */
+static void coefficients(const struct square *r, const double *with_y, const size_t *kept, size_t n, const double *lengths, size_t rows,
+			 size_t p, struct factors *out)
 {
 	struct square inverse;
-	double log_determinant, explained = 0, df = (double)out->rows - (double)n - 1, left;
+	double log_determinant, explained = 0, df = (double)rows - (double)n - 1, left;
 
 	if (!invert(r, n, &inverse, &log_determinant))
 		return;
@@ -133,9 +134,7 @@ static void coefficients(const struct square *r, const double *with_y, const siz
 		explained += beta * with_y[a];
 		out->of[kept[a]].coefficient = beta;
 	}
-	out->r_squared = fmin(fmax(explained, 0), 1);
-	left = (1 - out->r_squared) / df;
-	out->intercept = means[p];
+	left = (1 - fmin(fmax(explained, 0), 1)) / df;
 	for (size_t a = 0; a < n; a++) {
 		struct factor *f = &out->of[kept[a]];
 		double unit = lengths[p] / lengths[kept[a]], error = sqrt(left * inverse.at[a][a]) * unit;
@@ -145,7 +144,7 @@ static void coefficients(const struct square *r, const double *with_y, const siz
 		f->low = f->coefficient - half;
 		f->high = f->coefficient + half;
 		f->p = error > 0 ? 2 * (1 - stats_t_cdf(fabs(f->coefficient) / error, df)) : 0;
-		out->intercept -= f->coefficient * means[kept[a]];
+		f->kept = true;
 	}
 	out->fitted = true;
 }
@@ -154,20 +153,19 @@ void factors_fit(const struct mat *X, const double *y, struct factors *out)
 {
 	size_t n = X->rows, p = X->cols, kept[FACTORS_MAX], m = 0;
 	struct mat z = mat_new(n, p + 1), all = mat_new(p + 1, p + 1);
-	double lengths[FACTORS_MAX + 1], means[FACTORS_MAX + 1], with_y[FACTORS_MAX];
+	double lengths[FACTORS_MAX + 1], with_y[FACTORS_MAX];
 	struct square r;
 
 	ASSAY_BUG_IF(p > FACTORS_MAX);
-	*out = (struct factors){ .rows = n, .intercept = (double)NAN };
+	*out = (struct factors){ .fitted = false };
 	if (n)
-		standardise(X, y, &z, lengths, means);
+		standardise(X, y, &z, lengths);
 	for (size_t a = 0; n && a <= p; a++)
 		for (size_t b = 0; b <= p; b++)
 			for (size_t i = 0; i < n; i++)
 				all.at[a * (p + 1) + b] += mat_get(&z, i, a) * mat_get(&z, i, b);
 	for (size_t j = 0; j < p; j++) {
-		out->of[j] =
-		    (struct factor){ .follows = SIZE_MAX, .coefficient = (double)NAN, .low = (double)NAN, .high = (double)NAN, .p = 1 };
+		out->of[j] = (struct factor){ .coefficient = (double)NAN, .low = (double)NAN, .high = (double)NAN, .p = 1 };
 		if (n && lengths[j] > 0)
 			kept[m++] = j;
 	}
@@ -182,17 +180,8 @@ void factors_fit(const struct mat *X, const double *y, struct factors *out)
 	}
 	if (m && n > m + ROWS_MORE && lengths[p] > 0) {
 		correlations(&all, kept, m, p, &r, with_y);
-		coefficients(&r, with_y, kept, m, lengths, means, p, out);
+		coefficients(&r, with_y, kept, m, lengths, n, p, out);
 	}
-	for (size_t a = 0; out->fitted && a < m; a++)
-		out->of[kept[a]].kept = true;
-	for (size_t j = 0; out->fitted && j < p; j++)
-		for (size_t a = 0; !out->of[j].kept && lengths[j] > 0 && a < m; a++) {
-			size_t best = out->of[j].follows;
-
-			if (best == SIZE_MAX || fabs(mat_get(&all, j, kept[a])) > fabs(mat_get(&all, j, best)))
-				out->of[j].follows = kept[a];
-		}
 	mat_release(&z);
 	mat_release(&all);
 }

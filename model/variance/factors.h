@@ -16,7 +16,6 @@
 
 struct factor {
 	bool kept;	    /* has a coefficient of its own */
-	size_t follows;	    /* of one that was left out: the factor it correlates with most, of those that were kept; SIZE_MAX: of none */
 	double coefficient; /* of y for one unit; NaN when not kept */
 	double low, high;   /* the 95 % interval */
 	double p;	    /* two-sided, of the coefficient being 0 */
@@ -24,10 +23,7 @@ struct factor {
 
 struct factors {
 	struct factor of[FACTORS_MAX]; /* [X->cols] */
-	double intercept;
-	double r_squared; /* of y, explained by all that were kept */
-	size_t rows;
-	bool fitted; /* false: too few rows, or nothing varies */
+	bool fitted;		       /* false: too few rows, or nothing varies */
 };
 
 /* X [n x p], y [n]: finite; p <= FACTORS_MAX. Constant columns are left out. O(n p^2 + p^4). */

@@ -45,7 +45,7 @@ struct usual usual_of(const double *mean, const double *weight, size_t n, double
 	octile = quantile_of(sorted, n, .125);
 	quartile = quantile_of(sorted, n, .25);
 	upper = quantile_of(sorted, n, .75);
-	out = (struct usual){ .fastest = quartile, .slow = fmax(quartile / threshold, quartile + FENCE * (quartile - octile)) };
+	out = (struct usual){ .slow = fmax(quartile / threshold, quartile + FENCE * (quartile - octile)) };
 	if (naturally)
 		out.slow = fmax(out.slow, upper + 1.5 * (upper - quartile));
 	while (usual < n && sorted[usual] <= out.slow)

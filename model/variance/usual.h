@@ -15,9 +15,8 @@
 #include <stddef.h>
 
 struct usual {
-	double fastest; /* sustained: what performance is measured against */
-	double usual;	/* of the blocks that are not slow: the median, or, where they vary naturally, the mean */
-	double slow;	/* a block whose mean is above this is slow */
+	double usual; /* of the blocks that are not slow: the median, or, where they vary naturally, the mean */
+	double slow;  /* a block whose mean is above this is slow */
 };
 
 /* mean  [n] >= 0, finite; weight: [n] calls that each stands for, > 0; n > 0.

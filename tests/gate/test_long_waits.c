@@ -29,7 +29,7 @@ static void add(struct made *m, uint32_t thread, uint32_t from, uint32_t to, enu
 	m->now[thread] += time_s;
 }
 
-static void analyse(struct made *m, size_t threads, struct variance *v)
+static void analyse(struct made *m, struct variance *v)
 {
 	static const char *const names[SITES] = { "write", "pthread_mutex_lock", "usleep", "pause", "waitpid" };
 	const struct variance_options options = { .threshold = VARIANCE_THRESHOLD, .least_s = (double)NAN };
@@ -50,7 +50,6 @@ static void analyse(struct made *m, size_t threads, struct variance *v)
 					.thread_s = m->now[0] + m->now[1],
 					.n = m->f.n,
 					.n_snapshots = m->f.n_snapshots,
-					.threads = (uint32_t)threads,
 					.finished = true };
 	p->named = mem_new(2, sizeof(*p->named));
 	p->named[p->n_named++] = (struct fragment_thread){ 1, mem_string("main") };
@@ -93,7 +92,7 @@ static void lock(void **state)
 			memmove(&m.f.items[k + 1], &m.f.items[k], (i - k) * sizeof(f));
 			m.f.items[k++] = f;
 		}
-	analyse(&m, 2, &v);
+	analyse(&m, &v);
 	assert_int_equal(v.n_regions, 0);
 	assert_int_equal(v.n_waits, 1);
 	assert_true(v.waits[0].lock && v.waits[0].calls == 10);
@@ -122,7 +121,7 @@ static void slow_beside(void **state)
 			add(&m, thread, WRITE, WRITE, ACTIVITY_COMPUTATION, slow ? .02 : .005);
 			add(&m, thread, FRAGMENT_NO_SITE, WRITE, ACTIVITY_IO, 1e-6);
 		}
-	analyse(&m, 2, &v);
+	analyse(&m, &v);
 	assert_int_equal(v.n_regions, 1);
 	assert_true(fabs(v.regions[0].estimated_s - 3) < .1);
 	assert_true(fabs(v.regions[0].elapsed_s - 1.5) < .05);
@@ -147,7 +146,7 @@ static void waits_by_design(void **state)
 		add(&m, 0, FRAGMENT_NO_SITE, WRITE, ACTIVITY_IO, 1e-6);
 		m.now[0] += .0001;
 	}
-	analyse(&m, 1, &v);
+	analyse(&m, &v);
 	assert_int_equal(v.n_regions + v.n_waits, 0);
 	assert_true(variance_coverage(&v) > .9 && v.covered_s < .1 * v.total_s);
 	text = said(&v);
@@ -168,7 +167,7 @@ static void longer_child(void **state)
 	(void)state;
 	for (size_t i = 0; i < 40; i++)
 		add(&m, 0, FRAGMENT_NO_SITE, CHILD, ACTIVITY_WAITING, i == 20 ? 1.2 : .001);
-	analyse(&m, 1, &v);
+	analyse(&m, &v);
 	assert_int_equal(v.n_waits, 1);
 	text = said(&v);
 	*strchr(text, '\n') = '\0';
@@ -190,7 +189,7 @@ static void joined(void **state)
 		for (size_t i = 0; i < 40; i++)
 			add(&m, 0, FRAGMENT_NO_SITE, LOCK, ACTIVITY_WAITING, i == 20 ? 1.2 : .001);
 		add(&m, 0, LOCK, PAUSE, ACTIVITY_COMPUTATION, part ? 2 : .1);
-		analyse(&m, 1, &v);
+		analyse(&m, &v);
 		assert_int_equal(v.n_waits, 1);
 		text = said(&v);
 		*strchr(text, '\n') = '\0';
@@ -224,7 +223,7 @@ static void tries_again(void **state)
 			    i >= rows[r].from && i < rows[r].to && rows[r].every == 1 ? .001 : .01);
 			add(&m, 0, FRAGMENT_NO_SITE, WRITE, ACTIVITY_IO, 1e-6);
 		}
-		analyse(&m, 1, &v);
+		analyse(&m, &v);
 		text = said(&v);
 		assert_int_equal(strstr(text, "process 7 (app) slept 78 ms in 12 calls of usleep in main, all from 1.00 s to ") != NULL,
 				 rows[r].told);
@@ -247,7 +246,7 @@ static void interrupted(void **state)
 		m.f.items[m.f.n - 1].weight = 1000;
 		m.now[0] += .0001;
 	}
-	analyse(&m, 1, &v);
+	analyse(&m, &v);
 	assert_int_equal(v.n_waits, 0);
 	variance_release(&v);
 }
@@ -264,7 +263,7 @@ static void chance(void **state)
 		add(&m, 0, WRITE, WRITE, ACTIVITY_COMPUTATION, i == 9 || i == 24 || i == 25 || i == 40 || i == 52 ? .15 : .02);
 		add(&m, 0, FRAGMENT_NO_SITE, WRITE, ACTIVITY_IO, 1e-6);
 	}
-	analyse(&m, 1, &v);
+	analyse(&m, &v);
 	assert_int_equal(v.n_regions, 0);
 	text = said(&v);
 	assert_non_null(strstr(text, "found beyond chance"));
@@ -287,7 +286,7 @@ static void stand_for_more(void **state)
 		add(&m, 0, PAUSE, PAUSE, ACTIVITY_COMPUTATION, .001);
 	}
 	add(&m, 0, PAUSE, WRITE, ACTIVITY_COMPUTATION, .3);
-	analyse(&m, 1, &v);
+	analyse(&m, &v);
 	assert_true(fabs(variance_coverage(&v) - .5) < .01);
 	variance_release(&v);
 }
@@ -338,7 +337,7 @@ static void stopped_in_wait(void **state)
 			stopped += longer ? rows[r].stopped_s : 0;
 			ended = longer ? m.now[0] : ended;
 		}
-		analyse(&m, 1, &v);
+		analyse(&m, &v);
 		assert_int_equal(v.n_regions, rows[r].regions);
 		if (v.n_regions) {
 			const struct region *one = &v.regions[0];
@@ -368,7 +367,7 @@ static void stopped_throughout(void **state)
 		stopped_told(&m, &capacity, i > 150 ? .95 : 0);
 		add(&m, 0, FRAGMENT_NO_SITE, PAUSE, ACTIVITY_WAITING, i == 150 ? 1 : .004);
 	}
-	analyse(&m, 1, &v);
+	analyse(&m, &v);
 	for (size_t k = 0; k < sizeof(losses_s) / sizeof(losses_s[0]); k++) {
 		const struct stretch throughout = { .member = { .to_s = 2.2, .loss_s = losses_s[k], .beside = 1, .throughout = true } };
 		struct stretches all = { .n = 0 };

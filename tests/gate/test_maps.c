@@ -39,7 +39,6 @@ static char *map_of(const struct made *made, size_t n)
 						  .end_s = m->to_s,
 						  .thread_s = m->to_s - m->from_s,
 						  .first = f.n,
-						  .threads = 1,
 						  .finished = true };
 		for (double at = m->from_s; at + .005 < m->to_s; at += .01)
 			mem_append(f.items, f.n, &capacity,
