@@ -29,6 +29,9 @@
 #define BY_DOWN(member) if (x->member > y->member) return -1; else if (x->member < y->member) return 1;
 #define BY_VALUE        if (*x < *y) return -1; else if (*x > *y) return 1; /* of numbers themselves */
 #define BY_VALUE_DOWN   if (*x > *y) return -1; else if (*x < *y) return 1;
+/* Of what arithmetic may make otherwise in its last bits on another machine; base/stats.h. */
+#define BY_DOWN_ROUNDED(member)                                                                                  \
+	if (stats_round(x->member) != stats_round(y->member)) return stats_round(x->member) > stats_round(y->member) ? -1 : 1;
 #define BY_PLACE        if (x != y) return x < y ? -1 : 1; /* the last one: for pointers into one array */
 
 #define ORDER_OF(name, type, first, second, keys)             \

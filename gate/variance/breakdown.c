@@ -250,6 +250,14 @@ static double take(double *left, double much)
 	return taken;
 }
 
+/* So much, of what is left of one thing and then of another. */
+static void part_take(struct breakdown *b, enum loss_cause cause, double much, double *first, double *then)
+{
+	double taken = take(first, much);
+
+	part_add(b, cause, taken + take(then, much - taken), true);
+}
+
 /* More of something in a window than is usual in so much expected time. */
 static double excess(double in, double usual, const struct sums *window, const struct sums *normal, double loss)
 {
@@ -411,7 +419,7 @@ static void member_explain(const struct variance *v, const struct segments *all,
 {
 	const struct sums *normal = &usual[m->process];
 	struct sums window = { .wall_s = 0 };
-	double loss = fmax(m->estimated_s, 0), left = loss, seen, queue, stopped, throttled, steal, memory;
+	double loss = fmax(m->estimated_s, 0), left = loss, seen, queue, stopped;
 
 	for (size_t k = all->first[m->process]; k < all->first[m->process + 1]; k++)
 		sums_add(&window, &all->items[k], part_of(&all->items[k], m->from_s, m->to_s));
@@ -428,28 +436,14 @@ static void member_explain(const struct variance *v, const struct segments *all,
 	stopped = r->activity == ACTIVITY_COMPUTATION
 		      ? take(&left, excess(window.stopped_s, normal->stopped_s, &window, normal, loss) - seen)
 		      : 0;
-	throttled = excess_of(ACCOUNT_THROTTLED, &window, normal, loss);
-	if (throttled > 0) {
-		double from_queue = take(&queue, throttled);
-
-		part_add(b, LOSS_THROTTLED, from_queue + take(&stopped, throttled - from_queue), true);
-	}
-	steal = excess_of(ACCOUNT_STEAL, &window, normal, loss);
-	if (steal > 0) {
-		double from_stopped = take(&stopped, steal);
-
-		part_add(b, LOSS_STEAL, from_stopped + take(&left, steal - from_stopped), true);
-	}
+	part_take(b, LOSS_THROTTLED, excess_of(ACCOUNT_THROTTLED, &window, normal, loss), &queue, &stopped);
+	part_take(b, LOSS_STEAL, excess_of(ACCOUNT_STEAL, &window, normal, loss), &stopped, &left);
 	part_add(b,
 		 window.known_s[ACCOUNT_MINOR] > 0 ? breakdown_queue_cause(v, m->process, m->from_s, m->to_s, queue)
 						   : LOSS_WAITING, /* only times are taken */
 		 queue, true);
-	memory = r->activity == ACTIVITY_COMPUTATION ? excess_of(ACCOUNT_MEMORY_PRESSURE, &window, normal, loss) : 0;
-	if (memory > 0) {
-		double from_stopped = take(&stopped, memory);
-
-		part_add(b, LOSS_MEMORY, from_stopped + take(&left, memory - from_stopped), true);
-	}
+	if (r->activity == ACTIVITY_COMPUTATION)
+		part_take(b, LOSS_MEMORY, excess_of(ACCOUNT_MEMORY_PRESSURE, &window, normal, loss), &stopped, &left);
 	part_add(b, excess_of(ACCOUNT_MAJOR, &window, normal, loss) > 0 ? LOSS_PAGES : LOSS_STOPPED, stopped, true);
 	part_add(b, LOSS_CLOCK, take(&left, clock_loss(&window, all->loop[m->process])), true);
 	if (r->activity == ACTIVITY_COMPUTATION && left > BREAKDOWN_MAJOR * loss)
@@ -459,13 +453,7 @@ static void member_explain(const struct variance *v, const struct segments *all,
 	part_add(b, r->activity == ACTIVITY_COMPUTATION ? LOSS_PROCESSOR : LOSS_CALLS, left, false);
 }
 
-static int parts_order(const void *a, const void *b)
-{
-	const struct breakdown_part *x = a, *y = b;
-	double p = stats_round(x->impact_s), q = stats_round(y->impact_s);
-
-	return p != q ? (p > q ? -1 : 1) : (x->cause > y->cause) - (x->cause < y->cause);
-}
+ORDER_BY(parts_order, struct breakdown_part, BY_DOWN_ROUNDED(impact_s) BY_UP(cause))
 
 static void region_explain(const struct variance *v, const struct segments *all, const struct sums *usual, struct region *r)
 {

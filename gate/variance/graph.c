@@ -45,10 +45,9 @@ static void cluster_row(const struct variance *v, const struct cluster *c, struc
 	free(place);
 }
 
-/* "0.02 ms", "0.02 ms to 12 ms". free() it. */
-static char *seconds_text(const double least_most[2])
+/* "0.02 ms", "0.02 ms to 12 ms", of texts that it takes. free() it. */
+static char *range_text(char *least, char *most)
 {
-	char *least = variance_seconds(least_most[0]), *most = variance_seconds(least_most[1]);
 	char *text = strcmp(least, most) == 0 ? mem_string(least) : mem_format("%s to %s", least, most);
 
 	mem_free(least, most);
@@ -61,20 +60,11 @@ static char *amount_text(double work)
 	return mem_format(work < 1e7 ? "%.0f" : "%.4g", work);
 }
 
-static char *work_text(const double least_most[2])
-{
-	char *least = amount_text(least_most[0]), *most = amount_text(least_most[1]);
-	char *text = strcmp(least, most) == 0 ? mem_string(least) : mem_format("%s to %s", least, most);
-
-	mem_free(least, most);
-	return text;
-}
-
 static void place_row(const struct variance *v, const struct place *p, struct document *d)
 {
 	char *place = variance_place(&v->fragments, p->first->from, p->first->to), *time = variance_seconds(p->time_s);
-	char *usual = p->first->repeated ? seconds_text(p->usual_s) : mem_string("-"),
-	     *work = p->basis == BASIS_UNVERIFIED ? mem_string("-") : work_text(p->work);
+	char *usual = p->first->repeated ? range_text(variance_seconds(p->usual_s[0]), variance_seconds(p->usual_s[1])) : mem_string("-");
+	char *work = p->basis == BASIS_UNVERIFIED ? mem_string("-") : range_text(amount_text(p->work[0]), amount_text(p->work[1]));
 
 	doc_row(d);
 	doc_aside(d);

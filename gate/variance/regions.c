@@ -360,21 +360,7 @@ static void stretches_join(struct variance *v, const struct stretches *all, size
 	free(which);
 }
 
-static int regions_order(const void *a, const void *b)
-{
-	const struct region *x = a, *y = b;
-	double p = stats_round(x->estimated_s), q = stats_round(y->estimated_s);
-
-	if (x->marked != y->marked)
-		return x->marked ? -1 : 1;
-	if (p != q)
-		return p > q ? -1 : 1;
-	if (x->from_s != y->from_s)
-		return x->from_s < y->from_s ? -1 : 1;
-	if (x->activity != y->activity)
-		return x->activity < y->activity ? -1 : 1;
-	return (x->members[0].process > y->members[0].process) - (x->members[0].process < y->members[0].process);
-}
+ORDER_BY(regions_order, struct region, BY_DOWN(marked) BY_DOWN_ROUNDED(estimated_s) BY_UP(from_s) BY_UP(activity) BY_UP(members[0].process))
 
 /* The region of others that were slow themselves for most of the time of this one: of `process`, or (VARIANCE_NONE) of any that are not in
  * it, the one with the longest common time. */

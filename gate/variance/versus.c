@@ -157,12 +157,7 @@ struct edges {
 	size_t n;
 };
 
-static int edges_order(const void *a, const void *b)
-{
-	const struct edge *x = a, *y = b;
-
-	return x->key != y->key ? (x->key > y->key ? 1 : -1) : (x->activity > y->activity) - (x->activity < y->activity);
-}
+ORDER_BY(edges_order, struct edge, BY_UP(key) BY_UP(activity))
 
 static uint32_t site_now(const uint32_t *match, size_t n_old, uint32_t site)
 {
@@ -279,16 +274,19 @@ static double processor_ratio(const struct accounts *before, const struct accoun
 static void place_add(struct versus *out, size_t *capacity, const struct variance *old_run, const struct variance *new_run,
 		      const struct edge *old, const struct edge *new)
 {
+	static const struct edge none = { .time_s = 0 };
+	const struct edge *before = old ? old : &none, *after = new ? new : &none;
 	struct versus_place p = { .only_old = !new,
 				  .only_new = !old,
-				  .from = new ? new->from : old->from,
-				  .to = new ? new->to : old->to,
-				  .old_s = old ? old->time_s : 0,
-				  .new_s = new ? new->time_s : 0,
-				  .work_more = old &&new ? work_ratio(old, new) - 1 : (double)NAN,
+				  .from = new ? after->from : before->from,
+				  .to = new ? after->to : before->to,
+				  .old_s = before->time_s,
+				  .new_s = after->time_s,
+				  .work_more = old &&new ? work_ratio(before, after) - 1 : (double)NAN,
 				  .named_by = new ? &new_run->fragments : &old_run->fragments };
 
-	p.expected_s = !old ? p.new_s : !new ? 0 : old->time_s *(1 + p.work_more);
+	p.changed_s = fabs(p.new_s - p.old_s);
+	p.expected_s = !old ? p.new_s : !new ? 0 : p.old_s *(1 + p.work_more);
 	mem_append(out->places, out->n_places, capacity, p);
 }
 
@@ -312,9 +310,8 @@ static struct versus_run run_measure(const struct variance *old_run, const struc
 	size_t capacity = 0;
 
 	for (size_t i = 0, k = 0; i < old.n || k < new.n;) {
-		bool only_old = k >= new.n || (i < old.n && edges_order(&old.items[i], &new.items[k]) < 0);
-		bool only_new = !only_old && (i >= old.n || edges_order(&new.items[k], &old.items[i]) < 0);
-		const struct edge *o = only_new ? NULL : &old.items[i++], *n = only_old ? NULL : &new.items[k++];
+		int order = k >= new.n ? -1 : i >= old.n ? 1 : edges_order(&old.items[i], &new.items[k]);
+		const struct edge *o = order <= 0 ? &old.items[i++] : NULL, *n = order >= 0 ? &new.items[k++] : NULL;
 
 		if (places)
 			place_add(places, &capacity, old_run, new_run, o, n);
@@ -430,15 +427,7 @@ static enum versus_reason decide_waiting(const struct versus *v)
 	return sign > 0 ? VERSUS_WAITS_MORE : VERSUS_WAITS_LESS;
 }
 
-static int places_order(const void *a, const void *b)
-{
-	const struct versus_place *x = a, *y = b;
-	double p = stats_round(fabs(x->new_s - x->old_s)), q = stats_round(fabs(y->new_s - y->old_s));
-
-	if (p != q)
-		return p > q ? -1 : 1;
-	return x->from != y->from ? (x->from > y->from) - (x->from < y->from) : (x->to > y->to) - (x->to < y->to);
-}
+ORDER_BY(places_order, struct versus_place, BY_DOWN_ROUNDED(changed_s) BY_UP(from) BY_UP(to))
 
 ORDER_BY(runs_order, struct versus_run, BY_UP(processor_more) BY_UP(slower))
 
@@ -581,7 +570,7 @@ static void places_table(const struct versus *v, struct document *d)
 		char *new = variance_seconds(p->new_s), *for_work = variance_seconds(p->expected_s);
 
 		doc_row(d);
-		if (shown && fabs(p->new_s - p->old_s) < CHANGE * (v->candidate.time_s + v->candidate.waiting_s))
+		if (shown && p->changed_s < CHANGE * (v->candidate.time_s + v->candidate.waiting_s))
 			doc_hide(d);
 		shown++;
 		doc_show(d, "place", "call, or computation from -> to", place);

@@ -71,6 +71,7 @@ struct versus_place {
 	uint32_t from, to; /* sites of the candidate, or of the baseline where only that has it */
 	bool only_old, only_new;
 	double old_s, expected_s, new_s, work_more;
+	double changed_s; /* between old and new, whichever is more */
 	const struct fragments *named_by;
 };
 

@@ -310,12 +310,7 @@ static double cluster_own_loss(const struct variance *v, struct waits *known, co
 	return loss;
 }
 
-static int clusters_order(const void *a, const void *b)
-{
-	const struct fragment *const *x = a, *const *y = b;
-
-	return (*x)->cluster != (*y)->cluster ? ((*x)->cluster > (*y)->cluster) - ((*x)->cluster < (*y)->cluster) : (*x > *y) - (*x < *y);
-}
+ORDER_POINTERS_BY(clusters_order, struct fragment, BY_UP(cluster) BY_PLACE)
 
 double waits_own_loss(const struct variance *v, struct waits *known, const struct region_member *m)
 {
