@@ -141,13 +141,13 @@ static void cluster_add(struct variance *v, struct fragment *const *places, size
 /* places[n] are of one kind, and what they did differs. */
 static void works_divide(struct variance *v, struct fragment *const *places, size_t n, size_t *capacity)
 {
-	struct mat work = mat_new(n, 1);
+	double *work = mem_new(n, sizeof(*work));
 	size_t *cluster = mem_new(n, sizeof(*cluster)), clusters, *first;
 	struct fragment **sorted = mem_new(n, sizeof(struct fragment *));
 
 	for (size_t i = 0; i < n; i++)
-		work.at[i] = places[i]->work;
-	clusters = fixed_workload_clusters(&work, FIXED_WORKLOAD_DISTANCE, cluster);
+		work[i] = places[i]->work;
+	clusters = fixed_workload_clusters(work, n, FIXED_WORKLOAD_DISTANCE, cluster);
 	first = mem_new(clusters + 1, sizeof(*first));
 	for (size_t i = 0; i < n; i++)
 		first[cluster[i] + 1]++;
@@ -160,8 +160,7 @@ static void works_divide(struct variance *v, struct fragment *const *places, siz
 
 		cluster_add(v, sorted + from, first[c] - from, capacity);
 	}
-	mem_free(sorted, first, cluster);
-	mat_release(&work);
+	mem_free(sorted, first, cluster, work);
 }
 
 static bool same_work(struct fragment *const *places, size_t n)

@@ -1,67 +1,32 @@
 #include "model/variance/fixed_workload.h"
 
-#include "base/error.h"
 #include "base/mem.h"
 #include "base/order.h"
 
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-struct vector {
-	double norm;
-	const double *at; /* [p] */
-	size_t row, p;
+struct numbered {
+	double work;
+	size_t row;
 };
 
-/* By norm, then by components: equal vectors are equal wherever they stand. */
-static int vectors_by_norm(const void *a, const void *b)
+ORDER_BY(works_order, struct numbered, BY_UP(work) BY_UP(row))
+
+size_t fixed_workload_clusters(const double *work, size_t n, double distance, size_t *cluster)
 {
-	const struct vector *x = a, *y = b;
+	struct numbered *sorted = mem_new(n, sizeof(*sorted));
+	size_t clusters = 0;
 
-	if (x->norm != y->norm)
-		return x->norm < y->norm ? -1 : 1;
-	for (size_t j = 0; j < x->p; j++)
-		if (x->at[j] != y->at[j])
-			return x->at[j] < y->at[j] ? -1 : 1;
-	return (x->row > y->row) - (x->row < y->row);
-}
-
-static double vectors_distance(const struct vector *a, const struct vector *b)
-{
-	double sum = 0;
-
-	for (size_t j = 0; j < a->p; j++)
-		sum += (a->at[j] - b->at[j]) * (a->at[j] - b->at[j]);
-	return sqrt(sum);
-}
-
-size_t fixed_workload_clusters(const struct mat *X, double distance, size_t *cluster)
-{
-	size_t n = X->rows, p = X->cols, clusters = 0;
-	struct vector *v = mem_new(n, sizeof(*v));
-
-	for (size_t i = 0; i < n; i++) {
-		double sum = 0;
-
-		for (size_t j = 0; j < p; j++)
-			sum += mat_get(X, i, j) * mat_get(X, i, j);
-		v[i] = (struct vector){ .norm = sqrt(sum), .at = X->at + i * p, .row = i, .p = p };
-		cluster[i] = SIZE_MAX;
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = (struct numbered){ work[i], i };
+	order_sort(sorted, n, works_order);
+	for (size_t i = 0, first = 0; i < n; i++) {
+		if (!i || sorted[i].work - sorted[first].work > distance * sorted[first].work) {
+			first = i;
+			clusters++;
+		}
+		cluster[sorted[i].row] = clusters - 1;
 	}
-	order_sort(v, n, vectors_by_norm);
-	for (size_t first = 0; first < n; first++) {
-		double limit = distance * v[first].norm;
-
-		if (cluster[v[first].row] != SIZE_MAX)
-			continue;
-		/* A vector whose norm is further away is further away itself. */
-		for (size_t i = first; i < n && v[i].norm - v[first].norm <= limit; i++)
-			if (cluster[v[i].row] == SIZE_MAX && vectors_distance(&v[first], &v[i]) <= limit)
-				cluster[v[i].row] = clusters;
-		clusters++;
-	}
-	free(v);
+	free(sorted);
 	return clusters;
 }

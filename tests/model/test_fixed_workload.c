@@ -30,10 +30,10 @@ static void published(void **state)
 
 #define N 3000
 
-/* Works 12 % apart, with .3 % noise, in two counters that vary independently: found as they are, whatever the order of the rows. */
+/* Works 12 % apart, with .3 % noise: found as they are, whatever their order. */
 static void planted(void **state)
 {
-	struct mat X = mat_new(N, 2), turned = mat_new(N, 2);
+	double x[N], turned[N];
 	size_t truth[N], found[N], again[N];
 	struct rng rng;
 
@@ -45,47 +45,41 @@ static void planted(void **state)
 		truth[i] = (size_t)rng_below(&rng, 10);
 		for (size_t k = 0; k < truth[i]; k++)
 			work *= 1.12;
-		mat_set(&X, i, 0, work * (1 + .003 * rng_normal(&rng)));
-		mat_set(&X, i, 1, (truth[i] % 2 ? .5 : 1) * work * (1 + .003 * rng_normal(&rng)));
-		mat_set(&turned, N - 1 - i, 0, mat_get(&X, i, 0));
-		mat_set(&turned, N - 1 - i, 1, mat_get(&X, i, 1));
+		x[i] = turned[N - 1 - i] = work * (1 + .003 * rng_normal(&rng));
 	}
-	assert_int_equal(fixed_workload_clusters(&X, FIXED_WORKLOAD_DISTANCE, found), 10);
+	assert_int_equal(fixed_workload_clusters(x, N, FIXED_WORKLOAD_DISTANCE, found), 10);
 	assert_true(v_measure(truth, found, N) >= .95);
-	assert_int_equal(fixed_workload_clusters(&turned, FIXED_WORKLOAD_DISTANCE, again), 10);
+	assert_int_equal(fixed_workload_clusters(turned, N, FIXED_WORKLOAD_DISTANCE, again), 10);
 	for (size_t i = 0; i < N; i++)
 		assert_int_equal(found[i], again[N - 1 - i]);
-	mat_release(&X);
-	mat_release(&turned);
 }
 
 /* No member is further from the one that began its cluster than the distance, and none that was near enough to an earlier one is later. */
 static void rule(void **state)
 {
-	struct mat X = mat_new(500, 1);
+	double x[500];
 	size_t found[500], n;
 	struct rng rng;
 
 	(void)state;
 	rng_seed(&rng, 9);
 	for (size_t i = 0; i < 500; i++)
-		X.at[i] = i < 20 ? 0 : 1 + 3 * rng_double(&rng);
-	n = fixed_workload_clusters(&X, .05, found);
+		x[i] = i < 20 ? 0 : 1 + 3 * rng_double(&rng);
+	n = fixed_workload_clusters(x, 500, .05, found);
 	for (size_t c = 0, begins = 0; c < n; c++) {
 		double least = 1e9, most = 0;
 
 		for (size_t i = 0; i < 500; i++)
 			if (found[i] == c) {
-				least = X.at[i] < least ? X.at[i] : least;
-				most = X.at[i] > most ? X.at[i] : most;
+				least = x[i] < least ? x[i] : least;
+				most = x[i] > most ? x[i] : most;
 				begins++;
 			}
 		assert_true(most <= least * 1.05 + 1e-12);
 		for (size_t i = 0; i < 500; i++)
-			assert_true(found[i] <= c || X.at[i] > least * 1.05 - 1e-12);
+			assert_true(found[i] <= c || x[i] > least * 1.05 - 1e-12);
 		assert_true(begins > 0);
 	}
-	mat_release(&X);
 }
 
 /* ---- a program that counts its own statements, as `assay variance build` has it: each block adds what is in it ---- */
@@ -155,7 +149,7 @@ static uint32_t worked(struct rng *rng, size_t kind)
 static void counted(void **state)
 {
 	enum { FRAGMENTS = 1800, WORKS = 9 };
-	struct mat work = mat_new(FRAGMENTS, 1), same = mat_new(FRAGMENTS, 1);
+	double work[FRAGMENTS], same[FRAGMENTS] = { 0 };
 	size_t truth[FRAGMENTS], found[FRAGMENTS];
 	uint32_t kept = 0;
 	struct rng rng;
@@ -167,17 +161,15 @@ static void counted(void **state)
 		statements = 0;
 		truth[i] = (size_t)rng_below(&rng, WORKS);
 		kept ^= worked(&rng, truth[i]);
-		work.at[i] = (double)statements;
+		work[i] = (double)statements;
 	}
 	assert_true(kept != 0);
-	fixed_workload_clusters(&work, FIXED_WORKLOAD_DISTANCE, found);
+	fixed_workload_clusters(work, FRAGMENTS, FIXED_WORKLOAD_DISTANCE, found);
 	v = v_measure(truth, found, FRAGMENTS);
 	print_message("V-measure %.3f\n", v);
 	assert_true(v >= .95);
-	fixed_workload_clusters(&same, FIXED_WORKLOAD_DISTANCE, found); /* nothing counts */
+	fixed_workload_clusters(same, FRAGMENTS, FIXED_WORKLOAD_DISTANCE, found); /* nothing counts */
 	assert_true(v_measure(truth, found, FRAGMENTS) < .05);
-	mat_release(&work);
-	mat_release(&same);
 }
 
 int suite_fixed_workload(void)
