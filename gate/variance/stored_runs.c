@@ -8,16 +8,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define SUFFIX	".samples"
-#define NOTHING "%s: there are no record files (*" SUFFIX ") in it; 'assay variance record' writes them"
+#define SUFFIX ".samples"
 
 struct paths {
-	char **items; /* [n] */
-	size_t n, capacity;
+	char **items;  /* [n] */
+	uint32_t *run; /* [n] to which each belongs */
+	size_t n, capacity, runs_capacity;
+	uint32_t adding; /* the run of the next ones */
 };
 
 static void paths_add(struct paths *paths, char *path)
 {
+	paths->run = mem_grow(paths->run, paths->n, &paths->runs_capacity, sizeof(*paths->run));
+	paths->run[paths->n] = paths->adding;
 	mem_append(paths->items, paths->n, &paths->capacity, path);
 }
 
@@ -33,23 +36,31 @@ static enum assay_status directory_add(struct paths *paths, const char *director
 	return st;
 }
 
-enum assay_status record_files_list(const char *const *names, size_t n_names, char ***out, size_t *n, struct assay_error *err)
+static enum assay_status names_add(struct paths *paths, const char *const *names, size_t n, struct assay_error *err)
 {
-	struct paths paths = { .n = 0 };
 	enum assay_status st = ASSAY_OK;
 
-	for (size_t i = 0; !st && i < n_names; i++) {
+	for (size_t i = 0; !st && i < n; i++) {
 		struct stat info;
 
 		if (stat(names[i], &info) != 0)
 			st = assay_fail(err, ASSAY_E_NOTFOUND, "cannot read '%s': %s", names[i], strerror(errno));
 		else if (S_ISDIR(info.st_mode))
-			st = directory_add(&paths, names[i], err);
+			st = directory_add(paths, names[i], err);
 		else
-			paths_add(&paths, mem_string(names[i]));
+			paths_add(paths, mem_string(names[i]));
 	}
+	return st;
+}
+
+enum assay_status record_files_list(const char *const *names, size_t n_names, char ***out, size_t *n, struct assay_error *err)
+{
+	struct paths paths = { .n = 0 };
+	enum assay_status st = names_add(&paths, names, n_names, err);
+
 	*out = paths.items;
 	*n = paths.n;
+	free(paths.run);
 	return st;
 }
 
@@ -63,20 +74,6 @@ static size_t directories_count(const char *const *names, size_t n)
 		directories += stat(names[i], &info) == 0 && S_ISDIR(info.st_mode);
 	}
 	return directories;
-}
-
-static enum assay_status one_run_read(const char *const *names, size_t n, struct fragments *out, struct assay_error *err)
-{
-	char **paths;
-	size_t n_paths;
-	enum assay_status st = record_files_list(names, n, &paths, &n_paths, err);
-
-	if (!st && !n_paths)
-		st = assay_fail(err, ASSAY_E_NODATA, NOTHING, names[0]);
-	if (!st)
-		st = fragments_read((const char *const *)paths, NULL, n_paths, out, err);
-	file_names_free(paths, n_paths);
-	return st;
 }
 
 /* Of several runs, processes have the run's name beside their own. */
@@ -93,53 +90,41 @@ static void runs_name(struct fragments *f, const char *const *names, size_t n)
 	}
 }
 
-static enum assay_status runs_read(const char *const *names, size_t n, struct fragments *out, struct assay_error *err)
+/* Some of its files can be read, and have a call. */
+static bool has_run(const struct fragments *f, size_t run)
 {
-	struct paths all = { .n = 0 };
-	uint32_t *run = NULL;
-	size_t capacity = 0;
-	enum assay_status st = ASSAY_OK;
+	size_t p = 0;
 
-	for (size_t i = 0; !st && i < n; i++) {
-		char **paths;
-		size_t n_paths;
-
-		st = record_files_list(&names[i], 1, &paths, &n_paths, err);
-		if (!st && !n_paths)
-			st = assay_fail(err, ASSAY_E_NODATA, NOTHING, names[i]);
-		for (size_t k = 0; k < n_paths; k++) {
-			run = mem_grow(run, all.n, &capacity, sizeof(*run));
-			run[all.n] = (uint32_t)i;
-			paths_add(&all, paths[k]);
-		}
-		free(paths);
-	}
-	if (!st)
-		st = fragments_read((const char *const *)all.items, run, all.n, out, err);
-	for (size_t i = 0; !st && i < n; i++) {
-		size_t p = 0;
-
-		while (p < out->n_processes && out->processes[p].run != i)
-			p++;
-		if (p == out->n_processes)
-			st = assay_fail(err, ASSAY_E_NODATA, "%s: it has no readable record file with calls", names[i]);
-	}
-	if (!st)
-		runs_name(out, names, n);
-	free(run);
-	file_names_free(all.items, all.n);
-	return st;
+	while (p < f->n_processes && f->processes[p].run != run)
+		p++;
+	return p < f->n_processes;
 }
 
 enum assay_status record_files_read(const char *const *names, size_t n, struct fragments *out, struct assay_error *err)
 {
-	size_t directories = directories_count(names, n);
+	size_t directories = directories_count(names, n), runs = directories < 2 ? 1 : n, each = runs == 1 ? n : 1;
+	struct paths all = { .n = 0 };
+	enum assay_status st = ASSAY_OK;
 
-	if (directories < 2)
-		return one_run_read(names, n, out, err);
-	if (directories < n)
+	if (runs > 1 && directories < n)
 		return assay_fail(err, ASSAY_E_USAGE, "name the directories of several runs, or the files of one run, not both");
-	return runs_read(names, n, out, err);
+	for (size_t i = 0, before = 0; !st && i < runs; i++, before = all.n) {
+		all.adding = (uint32_t)i;
+		st = names_add(&all, names + i, each, err);
+		if (!st && all.n == before)
+			st = assay_fail(err, ASSAY_E_NODATA,
+					"%s: there are no record files (*" SUFFIX ") in it; 'assay variance record' writes them", names[i]);
+	}
+	if (!st)
+		st = fragments_read((const char *const *)all.items, all.run, all.n, out, err);
+	for (size_t i = 0; !st && i < runs; i++)
+		if (!has_run(out, i))
+			st = assay_fail(err, ASSAY_E_NODATA, "%s: it has no readable record file with calls", names[i]);
+	if (!st && runs > 1)
+		runs_name(out, names, n);
+	free(all.run);
+	file_names_free(all.items, all.n);
+	return st;
 }
 
 static bool same_run(const struct sample_file *a, const struct sample_file *b)
