@@ -58,12 +58,17 @@ static void used_by(const struct variance *v, const struct region *r, double wai
 		buf_format(text, ", mostly %s", most == m->process ? "its other threads" : v->fragments.processes[most].name);
 }
 
+static double part_share(const struct breakdown *why, size_t i)
+{
+	return why->loss_s > 0 ? why->parts[i].impact_s / why->loss_s : 0;
+}
+
 char *variance_why(const struct variance *v, const struct region *r)
 {
 	struct buf text = BUF_INIT;
 
 	for (size_t i = 0; i < r->why.n && i < 3; i++) {
-		double share = r->why.loss_s > 0 ? r->why.parts[i].impact_s / r->why.loss_s : 0;
+		double share = part_share(&r->why, i);
 		bool ends = r->activity == ACTIVITY_COMMUNICATION && r->why.parts[i].cause == LOSS_CALLS;
 
 		if (share < .05)
@@ -86,14 +91,9 @@ double variance_environment(const struct region *r)
 	return r->why.loss_s > 0 ? sum / r->why.loss_s : 0;
 }
 
-/* Regions that are nobody else's consequence, and of which others did most. */
-static size_t regions_by_environment(const struct variance *v)
+bool variance_by_environment(const struct region *r)
 {
-	size_t n = 0;
-
-	for (size_t r = 0; r < v->n_regions; r++)
-		n += v->regions[r].caused_by == VARIANCE_NONE && variance_environment(&v->regions[r]) >= .5;
-	return n;
+	return r->caused_by == VARIANCE_NONE && variance_environment(r) >= .5;
 }
 
 /* More work waits longer, too, but not without more time on the processor; and what hardly ran there explains no loss by it. */
@@ -340,7 +340,7 @@ static void region_parts(const struct region *r, struct document *d)
 		doc_set(d, "impact_s", p->impact_s);
 		doc_set(d, "low_s", p->low_s);
 		doc_set(d, "high_s", p->high_s);
-		doc_set(d, "share", r->why.loss_s > 0 ? p->impact_s / r->why.loss_s : 0);
+		doc_set(d, "share", part_share(&r->why, i));
 		doc_set_bool(d, "timed", p->timed);
 		doc_set(d, "count", p->count);
 		doc_end(d);
@@ -408,7 +408,7 @@ static void parts_table(const struct variance *v, size_t at, struct document *d)
 	doc_table(d, NULL);
 	for (size_t i = 0; i < r->why.n; i++) {
 		const struct breakdown_part *p = &r->why.parts[i];
-		double share = r->why.loss_s > 0 ? p->impact_s / r->why.loss_s : 0;
+		double share = part_share(&r->why, i);
 		char *impact, *low, *high;
 
 		if (share < SMALLEST)
@@ -524,7 +524,10 @@ char *variance_place(const struct fragments *f, uint32_t from, uint32_t to)
 void variance_conclusion(const struct variance *v, struct document *d)
 {
 	const struct long_wait *lock = long_waits_leading(v);
+	size_t by_environment = 0;
 
+	for (size_t r = 0; r < v->n_regions; r++)
+		by_environment += variance_by_environment(&v->regions[r]);
 	if (v->fragments.n_runs)
 		variance_runs_answer(v, d);
 	else if (lock)
@@ -539,7 +542,7 @@ void variance_conclusion(const struct variance *v, struct document *d)
 		answer_coverage(v, d);
 	variance_missing(v, d);
 	doc_set_bool(d, "variance", variance_any(v) || lock);
-	doc_set(d, "by_environment", regions_by_environment(v));
+	doc_set(d, "by_environment", by_environment);
 }
 
 void variance_details(const struct variance *v, struct document *d)

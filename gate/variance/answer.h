@@ -38,6 +38,8 @@ char *variance_processes(const struct variance *v, const struct region *r);
 char *variance_why(const struct variance *v, const struct region *r);
 /* The part of its loss that came from the environment: programs outside the run, quotas, the machine's host. */
 double variance_environment(const struct region *r);
+/* It is no consequence of another region, and most of its loss came from the environment. */
+bool variance_by_environment(const struct region *r);
 /* "read in main, sort.c:80 -> write at 184a in 89e383": a call (from: FRAGMENT_NO_SITE), or the computation from one to the next. free()
  * it. */
 char *variance_place(const struct fragments *f, uint32_t from, uint32_t to);

@@ -32,14 +32,9 @@ ORDER_BY(kinds_order, struct kind, BY_UP(first->to) BY_UP(first->from) BY_UP(fir
 
 static uint64_t kind_hash(const struct fragment *f)
 {
-	const uint64_t words[] = { f->arguments, (uint64_t)f->to << 32 | f->from, (uint64_t)f->activity << 16 | f->basis };
-	uint64_t hash = 0;
+	uint64_t hash = fragment_hash(fragment_hash(0, f->arguments), (uint64_t)f->to << 32 | f->from);
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15u;
-		hash ^= hash >> 29;
-	}
-	return hash;
+	return fragment_hash(hash, (uint64_t)f->activity << 16 | f->basis);
 }
 
 /* Its slot, or the one that is free for it. */

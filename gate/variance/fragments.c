@@ -83,8 +83,7 @@ static uint64_t mixed(uint64_t hash, double value)
 
 	if (!isnan(value))
 		memcpy(&bits, &value, sizeof(bits));
-	hash = (hash ^ bits) * 0x9e3779b97f4a7c15u;
-	return hash ^ hash >> 29;
+	return fragment_hash(hash, bits);
 }
 
 static void fragment_add(struct loading *l, const struct fragment *f, double weight)

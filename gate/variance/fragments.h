@@ -78,6 +78,13 @@ struct fragment_end {
 	X(ACCOUNT_LOOP, "loop_ticks", 1)		       /* not summed: what a loop of fixed length took just then */
 enum account { ACCOUNT_ROWS(ROWS_ENUM) ACCOUNTS };
 
+/* Of several words, one after the other, from 0. */
+static inline uint64_t fragment_hash(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+	return hash ^ hash >> 29;
+}
+
 struct snapshot {
 	double at_s;
 	double value[ACCOUNTS]; /* times in seconds; NaN: not in the file */

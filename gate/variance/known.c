@@ -23,20 +23,14 @@ struct variance_known *variance_known_new(void)
 	return mem_new(1, sizeof(struct variance_known));
 }
 
-static uint64_t mixed(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-	return hash ^ hash >> 29;
-}
-
 static uint64_t site_key(const struct fragment_site *s)
 {
-	uint64_t key = mixed(0, s->address);
+	uint64_t key = fragment_hash(0, s->address);
 
 	for (const char *at = s->module; *at; at++)
-		key = mixed(key, (unsigned char)*at);
+		key = fragment_hash(key, (unsigned char)*at);
 	for (const char *at = s->name; *at; at++)
-		key = mixed(key, (unsigned char)*at);
+		key = fragment_hash(key, (unsigned char)*at);
 	return key;
 }
 
@@ -46,8 +40,8 @@ static uint64_t cluster_key(const struct variance *v, const struct cluster *c)
 	uint64_t key = site_key(&v->fragments.sites[c->to]);
 
 	if (c->from != FRAGMENT_NO_SITE) /* the way there is another one than the way back */
-		key = mixed(mixed(key, 1), site_key(&v->fragments.sites[c->from]));
-	return mixed(mixed(key, c->basis), c->arguments) | 1;
+		key = fragment_hash(fragment_hash(key, 1), site_key(&v->fragments.sites[c->from]));
+	return fragment_hash(fragment_hash(key, c->basis), c->arguments) | 1;
 }
 
 static void cluster_apply(struct cluster *c, uint64_t key, struct variance_known *known)

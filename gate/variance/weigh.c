@@ -20,18 +20,13 @@ struct weighed_runs {
 	struct weighed_run *items; /* [stored.n] */
 };
 
-static bool by_environment(const struct region *r)
-{
-	return r->caused_by == VARIANCE_NONE && variance_environment(r) >= .5;
-}
-
 /* Processes run beside each other: of the one that lost most. */
 static double lost_to_environment(const struct variance *v)
 {
 	double *lost = mem_new(v->fragments.n_processes, sizeof(*lost)), most = 0;
 
 	for (size_t r = 0; r < v->n_regions; r++)
-		for (size_t i = 0; by_environment(&v->regions[r]) && i < v->regions[r].n; i++) {
+		for (size_t i = 0; variance_by_environment(&v->regions[r]) && i < v->regions[r].n; i++) {
 			const struct region_member *m = &v->regions[r].members[i];
 
 			lost[m->process] += region_elapsed_s(m) * variance_environment(&v->regions[r]);
@@ -47,7 +42,7 @@ static void worst_keep(const struct variance *v, const struct sample_file *file,
 		const struct region *g = &v->regions[r];
 		char *who, *lost, *why;
 
-		if (!by_environment(g) || g->elapsed_s <= side->worst_s)
+		if (!variance_by_environment(g) || g->elapsed_s <= side->worst_s)
 			continue;
 		who = variance_processes(v, g);
 		lost = variance_seconds(g->elapsed_s);
