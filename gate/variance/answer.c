@@ -200,6 +200,7 @@ static void answer_coverage(const struct variance *v, struct document *d)
 static void answer_nothing(const struct variance *v, struct document *d)
 {
 	char *waits = long_waits_sentence(v), *waited = processor_waits_sentence(v), *work = NULL, *least = variance_seconds(v->least_s);
+	char *judged = mem_format("only %.0f %% of the time could be judged", all_s(v) > 0 ? 100 * v->covered_s / all_s(v) : 0);
 	bool few = variance_coverage(v) < VARIANCE_FEW || waiting_share(v) > 1 - VARIANCE_FEW;
 	bool doubtful = few || v->n_regions || waits || waited || v->chance.time_s > DOUBTFUL * v->chance.expected_s;
 	const char *but;
@@ -207,6 +208,7 @@ static void answer_nothing(const struct variance *v, struct document *d)
 	if (v->n_regions)
 		work = variance_sentence(v, &v->regions[0]);
 	but = waited ? waited : waits ? waits : work; /* who has no processor all along has nothing that shows what is usual */
+	but = but || variance_coverage(v) >= VARIANCE_FEW ? but : judged;
 	doc_answer(d, doubtful ? DOC_DOUBTFUL : DOC_GOOD, "", "no variance found%s%s%s", v->chance.fragments ? " beyond chance" : "",
 		   but ? ", but " : "", but ? but : "");
 	if (waits && waits != but)
@@ -219,7 +221,7 @@ static void answer_nothing(const struct variance *v, struct document *d)
 		answer_chance(v, d);
 	doc_line(d, "nothing %sthat repeats took more than %.2f times as long as usual and lost %s or more by it%s",
 		 v->n_regions ? "else " : "", 1 / v->threshold, least, v->chance.fragments ? ", beyond chance" : "");
-	mem_free(waits, waited, work, least);
+	mem_free(waits, waited, work, least, judged);
 }
 
 /* Of threads that lose beside each other, what the run lost, too. */

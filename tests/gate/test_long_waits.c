@@ -278,6 +278,7 @@ static void stand_for_more(void **state)
 {
 	struct made m = { .capacity = 0 };
 	struct variance v;
+	char *text;
 
 	(void)state;
 	for (size_t i = 0; i < 300; i++) {
@@ -288,6 +289,9 @@ static void stand_for_more(void **state)
 	add(&m, 0, PAUSE, WRITE, ACTIVITY_COMPUTATION, .3);
 	analyse(&m, &v);
 	assert_true(fabs(variance_coverage(&v) - .5) < .01);
+	text = said(&v);
+	assert_non_null(strstr(text, "no variance found, but only 25 % of the time could be judged\n"));
+	free(text);
 	variance_release(&v);
 }
 
