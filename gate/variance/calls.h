@@ -24,5 +24,7 @@ const char *activity_text(enum activity activity);
 /* The activity of a call, by its name and the kind of its descriptor (enum interpose_kind of runs/inside/interpose). *moves: its result is
  * the number of bytes that it moved, which is its work. */
 enum activity call_activity(const char *name, uint64_t kind, bool *moves);
+/* It waits for any of several descriptors, and does nothing with them. */
+bool call_polls(const char *name);
 
 #endif
