@@ -35,7 +35,7 @@ static void explain_runs(const cJSON *document, struct document *d)
 	const cJSON *machines = json_get(document, "machines"), *confirmed = json_get(document, "confirmed"),
 		    *repeated = json_get(document, "repeated"), *fresh = json_get(confirmed, "fresh"),
 		    *control = json_get(confirmed, "control");
-
+	const char *outcome = json_get_text(fresh, "outcome");
 	size_t left_out = left_out_of(document);
 
 	if (cJSON_IsNumber(machines))
@@ -48,8 +48,10 @@ static void explain_runs(const cJSON *document, struct document *d)
 		doc_line(d, "%.0f run%s repeated at once, because the machine was busy with something else.", repeated->valuedouble,
 			 repeated->valuedouble > 1 ? "s were" : " was");
 	if (fresh)
-		doc_line(d, "Fresh runs were made to confirm it: it was %s%s.",
-			 strcmp(json_get_text(fresh, "outcome"), "seen") == 0 ? "seen again" : "not seen again",
+		doc_line(d, "Fresh runs were made to confirm it: %s%s.",
+			 strcmp(outcome, "seen") == 0	     ? "it was seen again"
+			 : strcmp(outcome, "disturbed") == 0 ? "their environment slowed them"
+							     : "it was not seen again",
 			 strcmp(json_get_text(control, "outcome"), "moved") == 0 ? ", but the baseline beside itself moved as well" : "");
 }
 
@@ -273,6 +275,32 @@ static enum assay_status recompute(struct lab *lab, const struct judge_request *
 	return st;
 }
 
+/* Recorded runs that it has looked at. */
+static double weighed_in(const cJSON *document)
+{
+	const cJSON *both[] = { json_get(document, "runs"), json_get(json_get(document, "confirmed"), "fresh") }, *side;
+	double n = 0;
+
+	for (int i = 0; i < 2; i++)
+		cJSON_ArrayForEach(side, json_get(json_get(both[i], "variance"), "sides")) n += json_get_number(side, "runs");
+	return n;
+}
+
+/* What it has found in records cannot be found again without them: that is nobody's doing but theirs who removed, or lost, them. */
+static bool records_gone(const cJSON *kept, const cJSON *now, struct document *d)
+{
+	double gone = weighed_in(kept) - weighed_in(now);
+
+	if (!(gone > 0))
+		return false;
+	doc_set(d, "verdict", "archived");
+	doc_answer(d, DOC_DOUBTFUL, "archived", "not verifiable: records of %.0f runs that it rests on were removed, or cannot be read",
+		   gone);
+	doc_line(d, "'assay explain' shows all that was kept of it.");
+	d->exit_status = 6;
+	return true;
+}
+
 static enum assay_status compare_documents(const char *kept, const char *now, int64_t rules, struct document *d, struct assay_error *err)
 {
 	struct buf path = BUF_INIT;
@@ -281,7 +309,7 @@ static enum assay_status compare_documents(const char *kept, const char *now, in
 
 	if (!st)
 		st = json_parse("decision", now, strlen(now), &b, err);
-	if (!st && first_difference(a, b, &path)) {
+	if (!st && !records_gone(a, b, d) && first_difference(a, b, &path)) {
 		bool other = rules != JUDGE_RULES;
 
 		doc_set(d, "verdict", other ? "other_rules" : "differs");
@@ -412,10 +440,11 @@ const struct command verify_command = {
 	.summary = "recompute a decision that was kept from the raw results",
 	.about =
 	    "Recomputes a decision from the raw results that it rests on and compares all that was kept of it, byte by byte. What rests on "
-	    "results that were pruned is archived and cannot be verified; what an assay with other rules made may differ for that reason.",
+	    "results or records that were removed is archived and cannot be verified; what an assay with other rules made may differ for "
+	    "that reason.",
 	.examples = "  assay verify 1a2b3c\n",
-	.exit_status =
-	    "0 it is the same, 1 it differs (or failure), 2 usage, 4 by other rules than those of this assay, 6 its results were pruned.",
+	.exit_status = "0 it is the same, 1 it differs (or failure), 2 usage, 4 by other rules than those of this assay, 6 its results or "
+		       "records were removed.",
 	.words = words,
 	CLI_RUN(struct arguments, CLI_LAB_READ, verify_run),
 };

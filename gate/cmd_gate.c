@@ -71,8 +71,7 @@ static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidenc
 		verdict_release(&v);
 		return st;
 	}
-	variance_weigh(lab, v.baseline, v.candidate, min_effect, &weighed);
-	variance_excuse(&weighed, &v);
+	variance_weigh(lab, &v, &weighed);
 	contributions_of(&e->evidence, &v, 0, &contributions);
 	function_evidence_of(lab, v.baseline, v.candidate, false, &functions);
 	likeness_of(lab, &e->evidence, &v, &contributions, &functions, &likeness);

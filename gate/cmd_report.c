@@ -31,8 +31,7 @@ static enum assay_status report_run(struct lab *lab, void *arguments, struct doc
 		st = calibration_quote_now(lab, &verdict, &quote, err);
 	if (!st) {
 		line = calibration_line(quote);
-		variance_weigh(lab, verdict.baseline, verdict.candidate, min_effect, &weighed);
-		variance_excuse(&weighed, &verdict);
+		variance_weigh(lab, &verdict, &weighed);
 		cost_expected_of(&lab->store, verdict.baseline, verdict.candidate, a->counts, &expected);
 		st = report_file(lab, &e.evidence,
 				 &(struct report_file){ .verdict = &verdict,

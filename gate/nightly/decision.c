@@ -11,7 +11,7 @@ enum decision_rule decision_rule_of(const struct decision_input *in)
 {
 	bool slower = in->verdict == DECISION_REGRESSION;
 
-	ASSAY_BUG_IF(in->verdict >= DECISIONS || in->fresh > FRESH_NOT_SEEN);
+	ASSAY_BUG_IF(in->verdict >= DECISIONS || in->fresh > FRESH_DISTURBED);
 	DECISION_RULE_ROWS(RULE_WHEN)
 	return DECISION_RULES;
 }

@@ -9,7 +9,8 @@
 
 #include <stdbool.h>
 
-enum decision_fresh { FRESH_NONE, FRESH_DUE, FRESH_SEEN, FRESH_NOT_SEEN }; /* none: not asked for; due: asked for, and not made */
+/* None: not asked for; due: asked for, and not made; disturbed: they are as slow, by what others took from them. */
+enum decision_fresh { FRESH_NONE, FRESH_DUE, FRESH_SEEN, FRESH_NOT_SEEN, FRESH_DISTURBED };
 
 struct decision_input {
 	enum decision verdict;	   /* of the runs that count */
@@ -33,6 +34,8 @@ struct decision_input {
 	  "the baseline, run once more beside itself, became slower as well: the machines moved, not the code")                            \
 	X(RULE_ALIKE, "findings_alike", DECISION_ENVIRONMENT, slower && in->alike,                                                         \
 	  "nearly everything that was measured this night leans the same way, or rests on the same machine: the night suspects itself")    \
+	X(RULE_FRESH_DISTURBED, "fresh_disturbed", DECISION_ENVIRONMENT, slower && in->fresh == FRESH_DISTURBED,                           \
+	  "a regression was found, and fresh runs cannot confirm it, for it was their environment that slowed them")                       \
 	X(RULE_NOT_SEEN, "not_seen_again", DECISION_INCONCLUSIVE, slower && in->fresh == FRESH_NOT_SEEN,                                   \
 	  "a regression was found, and fresh runs did not show it again on enough machines")                                               \
 	X(RULE_NOT_CONFIRMED, "not_confirmed", DECISION_INCONCLUSIVE, slower && in->fresh == FRESH_DUE,                                    \

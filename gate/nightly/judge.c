@@ -13,6 +13,7 @@
 
 #define MACHINES_MAX	1000000
 #define JUDGE_RULES_MAX 1000000
+#define RULES_RECORDS	7 /* from which on records of runs are looked at */
 
 /* ---- the request ---- */
 
@@ -100,8 +101,15 @@ void judge_request_release(struct judge_request *q)
 
 /* ---- two versions of one plan ---- */
 
+bool judge_weigh(struct lab *lab, const struct judge_request *q, struct judge_compared *c)
+{
+	return c->verdict.effect.decision == DECISION_REGRESSION && (!q->rules || q->rules >= RULES_RECORDS) &&
+	       variance_weigh(lab, &c->verdict, &c->weighed);
+}
+
 void judge_compared_release(struct judge_compared *c)
 {
+	variance_weighed_release(&c->weighed);
 	verdict_release(&c->verdict);
 	disturbed_release(&c->disturbed);
 	run_set_release(&c->sides[0]);
@@ -195,8 +203,9 @@ bool judge_seen_again(const struct verdict *v, bool processor, size_t machines)
 	return found && machines_showing(v) >= wanted;
 }
 
-static void answer_side_effect(const char *key, const struct verdict *v, bool processor, const char *word, struct document *d)
+static void answer_side_effect(const char *key, const struct judge_compared *c, bool processor, const char *word, struct document *d)
 {
+	const struct verdict *v = &c->verdict;
 	const struct effect *e = effect_behind(v, processor);
 
 	doc_object(d, key);
@@ -206,10 +215,11 @@ static void answer_side_effect(const char *key, const struct verdict *v, bool pr
 	doc_set(d, "level", e->level);
 	doc_set(d, "machines", v->pairing.used);
 	doc_set(d, "outcome", word);
+	variance_weighed_answer(&c->weighed, d);
 	doc_end(d);
 }
 
-/* Did the baseline beside itself become slower, too, by the time that decided? */
+/* Did the baseline beside itself become slower, too, by the time that decided? Whoever did that: its records are not looked at. */
 static enum assay_status judge_control(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, const char *plan,
 				       const char *architecture, bool processor, const char *key, struct judgement *out, struct document *d,
 				       struct assay_error *err)
@@ -225,7 +235,7 @@ static enum assay_status judge_control(struct lab *lab, const struct evidence *e
 		bool moved = by_time == DECISION_REGRESSION;
 
 		out->input.control_moved = out->input.control_moved || moved;
-		answer_side_effect(key, v, processor, moved ? "moved" : "still", d);
+		answer_side_effect(key, &control, processor, moved ? "moved" : "still", d);
 	}
 	judge_compared_release(&control);
 	free(again);
@@ -237,13 +247,19 @@ static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evi
 				     const char *architecture, bool processor, struct judgement *out, struct document *d,
 				     struct assay_error *err)
 {
+	static const char *const fresh_words[] = { [FRESH_SEEN] = "seen", [FRESH_NOT_SEEN] = "not_seen", [FRESH_DISTURBED] = "disturbed" };
 	struct judge_compared fresh;
 	enum assay_status st =
 	    judge_compare(lab, evidence, q, q->fresh_plan, (const char *const[]){ q->baseline, q->candidate }, architecture, &fresh, err);
 
 	if (!st) {
-		out->input.fresh = judge_seen_again(&fresh.verdict, processor, (size_t)q->machines) ? FRESH_SEEN : FRESH_NOT_SEEN;
-		answer_side_effect("fresh", &fresh.verdict, processor, out->input.fresh == FRESH_SEEN ? "seen" : "not_seen", d);
+		if (judge_weigh(lab, q, &fresh)) {
+			out->input.fresh = FRESH_DISTURBED;
+			out->fresh_why = mem_string(fresh.verdict.reasons[0].text);
+		} else {
+			out->input.fresh = judge_seen_again(&fresh.verdict, processor, (size_t)q->machines) ? FRESH_SEEN : FRESH_NOT_SEEN;
+		}
+		answer_side_effect("fresh", &fresh, processor, fresh_words[out->input.fresh], d);
 	}
 	judge_compared_release(&fresh);
 	return st ? st : judge_control(lab, evidence, q, q->fresh_plan, architecture, processor, "control", out, d, err);
@@ -264,8 +280,13 @@ static void answer_accepted(const struct judge_request *q, struct document *d)
 static void answer_reasons(const struct judge_request *q, const struct judgement *j, const struct verdict *v, struct document *d)
 {
 	doc_list(d, "reasons");
-	if (j->rule < DECISION_RULES)
-		doc_reason(d, decision_rule_code(j->rule), decision_rule_text(j->rule));
+	if (j->rule < DECISION_RULES) {
+		const char *why = j->rule == RULE_FRESH_DISTURBED ? j->fresh_why : "";
+		char *text = mem_format("%s%s%s", decision_rule_text(j->rule), *why ? ": " : "", why);
+
+		doc_reason(d, decision_rule_code(j->rule), text);
+		free(text);
+	}
 	for (size_t i = 0; i < v->n_reasons; i++)
 		doc_reason(d, v->reasons[i].code, v->reasons[i].text);
 	answer_accepted(q, d);
@@ -342,7 +363,7 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 	document_init(&all);
 	document_init(&sides);
 	if (!st) {
-		bool regression = c.verdict.effect.decision == DECISION_REGRESSION;
+		bool regression = !judge_weigh(lab, q, &c) && c.verdict.effect.decision == DECISION_REGRESSION;
 		const struct effect *e = verdict_effect(&c.verdict);
 		const char *architecture = c.verdict.architecture;
 		struct document verdict;
@@ -379,6 +400,7 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 		doc_set_json(&all, "confirmed", document_cjson(&sides));
 		document_init(&verdict);
 		verdict_answer(&c.verdict, true, true, &verdict);
+		variance_weighed_answer(&c.weighed, &verdict);
 		doc_set_json(&all, "runs", document_cjson(&verdict));
 		document_release(&verdict);
 		out->document = document_text(&all);
@@ -411,6 +433,6 @@ enum assay_status judge(struct lab *lab, const struct evidence *evidence, const 
 
 void judgement_release(struct judgement *j)
 {
-	mem_free(j->machine, j->document);
+	mem_free(j->machine, j->fresh_why, j->document);
 	*j = (struct judgement){ .rule = DECISION_RULES };
 }

@@ -8,15 +8,17 @@
 #include "gate/nightly/decision.h"
 #include "gate/nightly/disturbed.h"
 #include "gate/nightly/night.h"
+#include "gate/variance/weigh.h"
 #include "runs/running/evidence.h"
 
-/* Goes up with every change by which the same results may be decided otherwise, in base, runs or gate, so that a decision that was made
- * before is not said to have been tampered with. */
-#define JUDGE_RULES 6
+/* Goes up with every change by which the same results may be decided otherwise, or told in other words, in base, runs or gate, so that a
+ * decision that was made before is not said to have been tampered with. */
+#define JUDGE_RULES 7
 
 /* Nothing of it is looked up anew when a decision is recomputed. */
 struct judge_request {
-	int64_t rules; /* JUDGE_RULES of the assay that made it; 1: from before they were counted. judge_request_text() sets it */
+	int64_t rules; /* JUDGE_RULES of the assay that made it; 1: from before they were counted; 0: it is being made, and
+			* judge_request_text() sets it */
 	char *application, *baseline, *candidate;
 	char plan[DIGEST_ID_BYTES];	  /* "": nothing was run, and `why` says it */
 	char fresh_plan[DIGEST_ID_BYTES]; /* of the runs that confirm a finding, with the baseline once more; "": none */
@@ -39,12 +41,15 @@ struct judge_compared {
 	struct run_set sides[2];
 	struct disturbed disturbed;
 	struct verdict verdict;
+	struct variance_weighed weighed; /* once judge_weigh() has been asked: of a regression */
 };
 
 /* Baseline and candidate, on machines of one architecture (NULL: of all). judge_compared_release() *out, whatever is returned. */
 enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, const char *plan,
 				const char *const versions[2], const char *architecture, struct judge_compared *out,
 				struct assay_error *err);
+/* Looks at the records of these runs, where they say regression: true, what others took explains it, and it has become `environment`. */
+bool judge_weigh(struct lab *lab, const struct judge_request *q, struct judge_compared *compared);
 void judge_compared_release(struct judge_compared *compared); /* accepts zeroed */
 
 struct judgement {
@@ -55,6 +60,7 @@ struct judgement {
 	double ratio, low, high, level; /* NaN where there is none */
 	double p;			/* two-sided, of the finding, with what looks have spent; NaN: there is no interval */
 	char *machine;			/* without which the finding would not stand; NULL: none */
+	char *fresh_why;		/* what others took from fresh runs; NULL: they do not explain it */
 	char *document;			/* JSON text */
 };
 

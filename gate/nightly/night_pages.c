@@ -120,9 +120,11 @@ static enum assay_status report_write(struct pages *p, size_t i, const struct ju
 	enum assay_status st;
 
 	links_of(p, i, &links);
-	st = report_file(p->lab, &p->evidence,
-			 &(struct report_file){ .verdict = &compared->verdict, .above = links.links, .note = note, .unsynced = true }, path,
-			 &p->found[i], p->err);
+	st = report_file(
+	    p->lab, &p->evidence,
+	    &(struct report_file){
+		.verdict = &compared->verdict, .weighed = &compared->weighed, .above = links.links, .note = note, .unsynced = true },
+	    path, &p->found[i], p->err);
 	p->reports[i] = !st;
 	p->written += !st;
 	links_release(&links);
@@ -174,8 +176,10 @@ static enum assay_status report_one(struct pages *p, size_t i)
 		st = judge_compare(p->lab, &p->evidence, &request, request.plan,
 				   (const char *const[]){ request.baseline, request.candidate }, NULL, &compared, p->err);
 	if (!st && *request.plan) {
-		enum decision alone = compared.verdict.effect.decision;
+		enum decision alone;
 
+		judge_weigh(p->lab, &request, &compared);
+		alone = compared.verdict.effect.decision;
 		compared.verdict.effect.decision = a->decision->decision;
 		st = report_write(p, i, &compared, alone);
 	}

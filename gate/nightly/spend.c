@@ -5,6 +5,7 @@
 #include "gate/decide/verdict.h"
 #include "gate/nightly/disturbed.h"
 #include "gate/nightly/judge.h"
+#include "gate/variance/weigh.h"
 
 #define BLOCK 2 /* repetitions: each other's mirror */
 
@@ -30,6 +31,7 @@ static enum assay_status look_at_input(const struct spending *s, struct launch *
 	struct run_set sides[2] = { 0 };
 	struct verdict verdict = { .n_features = 0 };
 	struct disturbed disturbed = { .n = 0 };
+	struct variance_weighed weighed = { .explains = false };
 	double min_effect = s->asked.min_effect > 0 ? s->asked.min_effect : launch->lab.config.min_effect;
 	enum assay_status st = ASSAY_OK;
 
@@ -40,6 +42,9 @@ static enum assay_status look_at_input(const struct spending *s, struct launch *
 		disturbed_take(sides, min_effect, &disturbed);
 	if (!st)
 		st = verdict_of(evidence, &launch->lab.config, &sides[0], &sides[1], min_effect, &verdict, err);
+	if (!st && verdict.effect.decision == DECISION_REGRESSION && judge_settled(&verdict))
+		variance_weigh(&launch->lab, &verdict, &weighed); /* what it explains is settled by runs that are left alone */
+	variance_weighed_release(&weighed);
 	disturbed_release(&disturbed);
 	*decided = *decided && !st && judge_settled(&verdict);
 	verdict_release(&verdict);

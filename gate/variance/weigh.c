@@ -155,37 +155,32 @@ static double ratio_of(const struct weighed_runs runs[2], const struct variance_
 	return machines ? exp(sum / (double)machines) : (double)NAN;
 }
 
-void variance_weigh(struct lab *lab, const struct run_set *baseline, const struct run_set *candidate, double min_effect,
-		    struct variance_weighed *out)
+bool variance_weigh(struct lab *lab, struct verdict *v, struct variance_weighed *out)
 {
+	double matters = stats_round(1 + v->min_effect);
 	struct weighed_runs runs[2];
 
 	*out = (struct variance_weighed){ .explains = false };
-	side_weigh(lab, baseline, &runs[0], &out->sides[0]);
-	side_weigh(lab, candidate, &runs[1], &out->sides[1]);
+	side_weigh(lab, v->baseline, &runs[0], &out->sides[0]);
+	side_weigh(lab, v->candidate, &runs[1], &out->sides[1]);
 	out->ratio = ratio_of(runs, out, false);
 	out->without = ratio_of(runs, out, true);
-	out->explains = out->sides[1].worst && stats_round(out->ratio) >= stats_round(1 + min_effect) &&
-			stats_round(out->without) < stats_round(1 + min_effect);
+	out->explains = out->sides[1].worst && stats_round(out->ratio) >= matters && stats_round(out->without) < matters;
 	for (int s = 0; s < 2; s++) {
 		stored_runs_release(&runs[s].stored);
 		free(runs[s].items);
 	}
+	return out->explains &&
+	       verdict_excuse(v, "variance",
+			      mem_format("the candidate's recorded runs took %.3f times as long as the baseline's, but %.3f times "
+					 "without what the environment cost them: %s",
+					 out->ratio, out->without, out->sides[1].worst));
 }
 
 void variance_weighed_release(struct variance_weighed *w)
 {
 	mem_free(w->sides[0].worst, w->sides[1].worst, w->sides[0].why, w->sides[1].why);
 	*w = (struct variance_weighed){ .explains = false };
-}
-
-bool variance_excuse(const struct variance_weighed *w, struct verdict *v)
-{
-	return w->explains &&
-	       verdict_excuse(v, "variance",
-			      mem_format("the candidate's recorded runs took %.3f times as long as the baseline's, but %.3f times "
-					 "without what the environment cost them: %s",
-					 w->ratio, w->without, w->sides[1].worst));
 }
 
 void variance_weighed_answer(const struct variance_weighed *w, struct document *d)

@@ -20,14 +20,11 @@ struct variance_weighed {
 	bool explains; /* without what was lost there is no slowdown that matters */
 };
 
-/* Of those runs of the latest plans of both that count. O(their records); one run's are in memory at a time. */
-void variance_weigh(struct lab *lab, const struct run_set *baseline, const struct run_set *candidate, double min_effect,
-		    struct variance_weighed *out);
+/* Of those runs of the latest plans of both sides that count. A regression that their records explain, and that is not the code's by its
+ * processor time, becomes `environment`, with the region as a reason: then true. *out is overwritten. O(their records), of which those of
+ * one run are in memory at a time: some 10 ms for a run of a second. */
+bool variance_weigh(struct lab *lab, struct verdict *verdict, struct variance_weighed *out);
 void variance_weighed_release(struct variance_weighed *weighed); /* accepts zeroed */
-
-/* A regression that this explains, and that is not due to the code by its processor time, becomes `environment`, with the region as the
- * reason. False: it does not. */
-bool variance_excuse(const struct variance_weighed *weighed, struct verdict *verdict);
 
 /* Adds the object `variance` and its table, if anything was recorded. */
 void variance_weighed_answer(const struct variance_weighed *weighed, struct document *d);

@@ -247,11 +247,11 @@ by_rules() {
 	sqlite3 "$lab/.assay/runs.db" "UPDATE decision SET id = '$1' WHERE id = '$decision'"
 	decision=$1
 }
-by_rules 6 1
+by_rules 7 1
 run -C "$lab" verify "$decision"
 expect_status 4
-expect_stdout 'other rules  made by rules 1; the rules of this assay (6) say something else' "first at 'ratio'"
-by_rules 1 6
+expect_stdout 'other rules  made by rules 1; the rules of this assay (7) say something else' "first at 'ratio'"
+by_rules 1 7
 sqlite3 "$lab/.assay/runs.db" "DELETE FROM run WHERE application = 'bad'; INSERT INTO run SELECT * FROM kept; DROP TABLE kept"
 run -C "$lab" verify "$decision"
 expect_status 0

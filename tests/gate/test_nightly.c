@@ -32,6 +32,8 @@ static void test_rules(void **state)
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_SEEN, .control_moved = true }, RULE_CONTROL, DECISION_ENVIRONMENT },
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_NOT_SEEN, .control_moved = true }, RULE_CONTROL, DECISION_ENVIRONMENT },
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_SEEN, .alike = true }, RULE_ALIKE, DECISION_ENVIRONMENT },
+		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_DISTURBED, .control_moved = true }, RULE_CONTROL, DECISION_ENVIRONMENT },
+		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_DISTURBED }, RULE_FRESH_DISTURBED, DECISION_ENVIRONMENT },
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_NOT_SEEN }, RULE_NOT_SEEN, DECISION_INCONCLUSIVE },
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_DUE }, RULE_NOT_CONFIRMED, DECISION_INCONCLUSIVE },
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_NONE, .chance = true }, RULE_CHANCE, DECISION_INCONCLUSIVE },
@@ -62,9 +64,9 @@ static void test_rules(void **state)
 static void test_never_worse(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < DECISIONS * 4 * 32; i++) {
+	for (unsigned i = 0; i < DECISIONS * 5 * 32; i++) {
 		struct decision_input in = {
-			(enum decision)(i % DECISIONS), i & 1, (enum decision_fresh)(i / DECISIONS % 4), i & 2, i & 4, i & 8, i & 16
+			(enum decision)(i % DECISIONS), i & 1, (enum decision_fresh)(i / DECISIONS % 5), i & 2, i & 4, i & 8, i & 16
 		};
 		enum decision_rule rule = decision_rule_of(&in);
 
