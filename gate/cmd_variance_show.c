@@ -30,7 +30,7 @@ struct arguments {
 	double window_s;
 };
 
-/* gone: how many runs cannot be read, and why. */
+/* gone: number of runs that cannot be read. */
 static void show_which(const struct stored_runs *runs, size_t at, size_t gone, const char *why, struct document *d)
 {
 	const struct sample_file *f = &runs->files[runs->items[at].first];
@@ -50,7 +50,7 @@ static void show_which(const struct stored_runs *runs, size_t at, size_t gone, c
 		doc_line(d, "%zu of %zu recorded runs cannot be read: %s", gone, runs->n, why);
 }
 
-/* Of what the laboratory has of APP@VERSION, the run in which most was lost. */
+/* The run of APP@VERSION in the laboratory that lost most. */
 static enum assay_status show_stored(const char *selector, const struct variance_options *options, struct document *d,
 				     struct assay_error *err)
 {
@@ -64,7 +64,7 @@ static enum assay_status show_stored(const char *selector, const struct variance
 	if (!st)
 		st = lab_open(cli_directory(), STORE_READ, &lab, err);
 	if (!st && given)
-		version = mem_string(given); /* of all inputs, unless one is named */
+		version = mem_string(given); /* all inputs, unless one is named */
 	else if (!st)
 		st = run_resolve(&lab.store, application, NULL, &version, err);
 	if (!st)
@@ -85,7 +85,7 @@ static enum assay_status show_stored(const char *selector, const struct variance
 
 /* ---- a run that goes on ---- */
 
-/* Times since the run began, which the window's regions have from the window's beginning on. */
+/* From times since the beginning of the window to times since the run began. */
 static void times_shift(struct variance *v)
 {
 	for (size_t r = 0; r < v->n_regions; r++) {
@@ -96,7 +96,7 @@ static void times_shift(struct variance *v)
 		for (size_t i = 0; i < region->n; i++) {
 			region->members[i].from_s += v->fragments.from_s;
 			region->members[i].to_s += v->fragments.from_s;
-			region->members[i].throughout = false; /* of a window, that says nothing */
+			region->members[i].throughout = false; /* says nothing about a window */
 		}
 	}
 	for (size_t i = 0; i < v->n_waits; i++) {
@@ -105,7 +105,7 @@ static void times_shift(struct variance *v)
 	}
 }
 
-/* Counters that processes take from now on. */
+/* Levels of counters that processes read from now on. */
 struct asked {
 	struct follow_level *levels; /* [n] */
 	size_t n;
@@ -144,7 +144,7 @@ static void window_json(const struct follow_window *w, const struct variance *v,
 	document_release(&d);
 }
 
-/* A line; names of programs may hold what a terminal obeys. */
+/* Prints a line; names of programs may contain control characters. */
 static void say(const char *before, const char *text)
 {
 	fputs(before, stdout);

@@ -11,16 +11,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define REGIONS_TOLD  20 /* with their parts; all are in the table of JSON */
+#define REGIONS_TOLD  20 /* with their causes; JSON has all */
 #define NAMES_TOLD    3
 #define TIMES_TOLD    100
-#define WAITED	      .05  /* of the time, from which the answer says that it was not judged */
-#define DOUBTFUL      2	   /* times as long, though chance may have made it */
-#define MOST	      .5   /* of the time that was waited for a processor, for which one must have used it to be named */
-#define WHOLE	      .9   /* of the run, which is all of it */
-#define BESIDE	      1.25 /* threads at the same time, from which their losses are no sum of the run's */
+#define WAITED	      .05  /* share of the time, from which the answer mentions it */
+#define DOUBTFUL      2	   /* times as long as usual, from which a stretch that may be chance makes the answer doubtful */
+#define MOST	      .5   /* of the wait for a processor, that a process must have used it to be named */
+#define WHOLE	      .9   /* of the run, from which it is "throughout" */
+#define BESIDE	      1.25 /* threads at once, from which the run lost less time than their sum */
 #define CHANGED	      .05  /* of work, from which it is more; of a loss, from which work may explain it */
-#define SMALLEST      .005 /* of a loss, below which a part is not told to people */
+#define SMALLEST      .005 /* of a loss, below which people are not shown a part */
 #define BUILD_TO_KNOW "to find out, build the program with 'assay variance build' and record it again"
 
 /* ---- pieces ---- */
@@ -37,7 +37,7 @@ char *variance_processes(const struct variance *v, const struct region *r)
 	return buf_take(&text);
 }
 
-/* With whom its calls were, as far as that is known. */
+/* Whom its calls waited for, as far as known. */
 static void calls_with(const struct variance *v, const struct region *r, struct buf *text)
 {
 	if (r->waited_for != VARIANCE_NONE)
@@ -48,7 +48,7 @@ static void calls_with(const struct variance *v, const struct region *r, struct 
 		buf_text(text, ", waiting for the other end");
 }
 
-/* Who of the run had the processor that its first process waited for, as far as that is known. */
+/* Which process of the run used the processor that its first process waited for, as far as known. */
 static void used_by(const struct variance *v, const struct region *r, double waited_s, struct buf *text)
 {
 	const struct region_member *m = &r->members[0];
@@ -96,7 +96,8 @@ bool variance_by_environment(const struct region *r)
 	return r->caused_by == VARIANCE_NONE && variance_environment(r) >= .5;
 }
 
-/* More work waits longer, too, but not without more time on the processor; and what hardly ran there explains no loss by it. */
+/* More work waits longer, too, but not without more time on the processor; and if hardly any of the loss ran there, work does not explain
+ * it. */
 static bool may_be_work(const struct region *r)
 {
 	double ran = r->why.n ? 0 : 1; /* part of the loss */
@@ -120,14 +121,13 @@ static double times_of(const struct region *r)
 	return r->expected_s > 0 ? r->time_s / r->expected_s : (double)NAN;
 }
 
-/* "1.50", "more than 100": calls that take next to nothing unless they have to wait. free() it. */
+/* "1.50", or "more than 100" for calls that take next to nothing unless they have to wait. free() it. */
 static char *times_text(const struct region *r)
 {
 	return times_of(r) > TIMES_TOLD ? mem_format("more than %d", TIMES_TOLD) : mem_format("%.2f", times_of(r));
 }
 
-/* Of all threads, or what records stand for, where that is more: they tell of calls that were not looked at, and looking takes time, too.
- */
+/* Time of all threads, or what records stand for if that is more, since they include the cost of timing for calls that were not timed. */
 static double all_s(const struct variance *v)
 {
 	double sum = 0;
@@ -166,7 +166,7 @@ static bool throughout(const struct region *r)
 
 /* ---- the first line ---- */
 
-/* What the map shows as slow though no region is found there. */
+/* The slowest stretch of the map, if there is no region. */
 static void answer_chance(const struct variance *v, struct document *d)
 {
 	const struct region_member *m = &v->chance;
@@ -180,7 +180,7 @@ static void answer_chance(const struct variance *v, struct document *d)
 	mem_free(lost, from, to);
 }
 
-/* How much of the time was judged. What a run does once repeats in as many runs as a cluster needs fragments. */
+/* How much of the time was judged. What a run does once is repeated in as many runs as a cluster needs fragments. */
 static void answer_coverage(const struct variance *v, struct document *d)
 {
 	bool few = variance_coverage(v) < VARIANCE_FEW;
@@ -207,7 +207,7 @@ static void answer_nothing(const struct variance *v, struct document *d)
 
 	if (v->n_regions)
 		work = variance_sentence(v, &v->regions[0]);
-	but = waited ? waited : waits ? waits : work; /* who has no processor all along has nothing that shows what is usual */
+	but = waited ? waited : waits ? waits : work; /* a process without a processor all along has nothing that shows what is usual */
 	but = but || variance_coverage(v) >= VARIANCE_FEW ? but : judged;
 	doc_answer(d, doubtful ? DOC_DOUBTFUL : DOC_GOOD, "", "no variance found%s%s%s", v->chance.fragments ? " beyond chance" : "",
 		   but ? ", but " : "", but ? but : "");
@@ -224,7 +224,7 @@ static void answer_nothing(const struct variance *v, struct document *d)
 	mem_free(waits, waited, work, least, judged);
 }
 
-/* Of threads that lose beside each other, what the run lost, too. */
+/* Seconds lost; if several threads lost time at once, also the run time that cost. free() it. */
 static char *lost_text(const struct region *r)
 {
 	char *lost = variance_seconds(fmax(r->estimated_s, 0)), *elapsed = variance_seconds(r->elapsed_s), *text = NULL;
@@ -238,7 +238,7 @@ static char *lost_text(const struct region *r)
 	return text;
 }
 
-/* When it was: of a process that was slow all along, whether that is the run. free() it. */
+/* "from 1.0 s to 2.0 s", "throughout the run". free() it. */
 static char *when_text(const struct variance *v, const struct region *r)
 {
 	char *from = variance_seconds(r->from_s), *to = variance_seconds(r->to_s), *text;
@@ -278,7 +278,7 @@ static void answer_region(const struct variance *v, const struct region *r, stru
 	mem_free(waits, text);
 }
 
-/* Others wait for it. */
+/* Ranks with more work, for which others wait. */
 static void answer_work(const struct variance *v, struct document *d)
 {
 	double *more = more_work(v, false);
@@ -499,7 +499,7 @@ static const char *file_end(const char *module)
 	return slash ? slash + 1 : *module == '=' ? module + 1 : module;
 }
 
-/* "read in main, sort.c:88", else "read at 4f2a in sort", or of a file that is not known the beginning of its build-id. free() it. */
+/* "read in main, sort.c:88", "read at 4f2a in sort", or, if the file is not known, with the beginning of its build-id. free() it. */
 static char *site_text(const struct fragment_site *s)
 {
 	int n = (int)strcspn(s->name, "<");

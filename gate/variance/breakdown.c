@@ -12,28 +12,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define USUAL_LEAST .1	 /* of a process's time outside of regions, below which what is usual is told from all processes */
-#define NOTHING_S   1e-6 /* what is less is not told */
-#define OUTSIDE	    .5	 /* of the time that a process waited for a processor, for which others used one at least */
+#define USUAL_LEAST .1	 /* part of a process's time outside regions, below which all processes tell what is usual */
+#define NOTHING_S   1e-6 /* smaller parts are left out */
+#define OUTSIDE	    .5	 /* of a wait for a processor, that others must at least have used one */
 
-/* What a thread did between two moments at which the kernel's counters were read. */
+/* What a thread did between two readings of the kernel's counters. */
 struct segment {
 	uint32_t process, thread;
 	double from_s, to_s;
-	double account[ACCOUNTS];  /* more of each, and of ACCOUNT_LOOP the mean; NaN: not known */
-	double calls_s;		   /* in recorded calls, with those that they stand for */
+	double account[ACCOUNTS];  /* differences, and for ACCOUNT_LOOP the mean; NaN: not known */
+	double calls_s;		   /* in recorded calls and those that they stand for */
 	double time_s, expected_s; /* repeated computation */
-	double stopped_s;	   /* neither on a processor, nor waiting for one, nor in a call */
+	double stopped_s;	   /* neither running, nor waiting for a processor, nor in a call */
 };
 
 struct segments {
 	struct segment *items; /* [n], by process, thread, time */
 	size_t n, capacity;
 	size_t *first; /* [processes + 1] */
-	double *loop;  /* [processes] ticks of the loop on its host, as fast as it usually is; NaN: not known */
+	double *loop;  /* [processes] usual ticks of the loop on its host; NaN: not known */
 };
 
-/* Sums over some time of a process. */
+/* Sums over a stretch of a process's time. */
 struct sums {
 	double wall_s, stopped_s;
 	double account[ACCOUNTS]; /* ACCOUNT_LOOP: times seconds on the processor, */
@@ -43,7 +43,7 @@ struct sums {
 
 /* ---- segments ---- */
 
-/* Between two snapshots, of segments of one thread in order of time, the first that ends behind this moment. */
+/* The first segment that ends after this moment, of those of one thread in order of time. */
 ORDER_FIRST(segment_at, struct segment, x->to_s <= at_s, double at_s)
 
 static void segments_fill(const struct variance *v, const struct fragment *f, struct segment *seg, size_t n)
@@ -125,8 +125,8 @@ static void process_segments(const struct variance *v, size_t process, struct se
 	}
 }
 
-/* Of all processes on the host of this one, the first there. As of the time of work: the lower quartile stands for the fastest.
- * loops [segments]: room to work in. */
+/* For all processes on the host of this one, which is the first of them. As for work, the lower quartile stands for the fastest. loops:
+ * [segments], room to work in. */
 static double host_loop(const struct variance *v, const struct segments *all, size_t process, double *loops)
 {
 	const struct fragment_process *p = v->fragments.processes;
@@ -193,7 +193,7 @@ static double part_of(const struct segment *s, double from_s, double to_s)
 	return fmax(fmin(s->to_s, to_s) - fmax(s->from_s, from_s), 0) / (s->to_s - s->from_s);
 }
 
-/* Part of a segment that is in no region of its process. */
+/* The part of a segment that is in no region of its process. */
 static double part_usual(const struct variance *v, const struct segment *s)
 {
 	double part = 1;
@@ -205,7 +205,7 @@ static double part_usual(const struct variance *v, const struct segment *s)
 	return part;
 }
 
-/* What is usual in each process: [processes], and in all of them at the end. */
+/* What is usual in each process, and in all of them: [processes + 1]. free() it. */
 static struct sums *usual_sums(const struct variance *v, const struct segments *all)
 {
 	size_t n = v->fragments.n_processes;
@@ -241,7 +241,7 @@ static struct breakdown_part *part_add(struct breakdown *b, enum loss_cause caus
 	return part;
 }
 
-/* As much as there is, up to most; the rest of *left stays. */
+/* Takes as much from *left as there is, and returns it. */
 static double take(double *left, double much)
 {
 	double taken = fmin(fmax(much, 0), fmax(*left, 0));
@@ -258,7 +258,7 @@ static void part_take(struct breakdown *b, enum loss_cause cause, double much, d
 	part_add(b, cause, taken + take(then, much - taken), true);
 }
 
-/* More of something in a window than is usual in so much expected time. */
+/* How much more of something there is in a window than usual in as much expected time. */
 static double excess(double in, double usual, const struct sums *window, const struct sums *normal, double loss)
 {
 	double expected = fmax(window->wall_s - loss, 0);
@@ -266,13 +266,13 @@ static double excess(double in, double usual, const struct sums *window, const s
 	return in - (normal->wall_s > 0 ? usual / normal->wall_s * expected : 0);
 }
 
-/* Of an account: where it is known for a part of the time alone, that stands for all. */
+/* An account that is known for a part of the time stands for all of it. */
 static double all_of(const struct sums *s, enum account a)
 {
 	return s->known_s[a] > 0 ? s->account[a] * (s->wall_s / s->known_s[a]) : 0;
 }
 
-/* The same of what is usual: a small part, as of threads that have just begun, does not. */
+/* The same for what is usual, where a small part, as of threads that have just begun, does not. */
 static double most_of(const struct sums *s, enum account a)
 {
 	return s->known_s[a] >= s->wall_s / 2 ? all_of(s, a) : s->account[a];
@@ -283,8 +283,8 @@ static double excess_of(enum account a, const struct sums *window, const struct 
 	return excess(all_of(window, a), most_of(normal, a), window, normal, loss);
 }
 
-/* Least squares over all segments of a process that are mostly repeated computation: what a fault or a switch costs. All of it is for a
- * second: more work, which takes longer, has more of everything, and none of that is its cause. */
+/* What a fault or a switch costs, by least squares over all segments of a process that are mostly repeated computation. Everything is per
+ * second, because longer segments have more of everything without being caused by it. */
 static void counted_costs(const struct segment *s, size_t n, const enum account *accounts, size_t p, struct factors *out)
 {
 	struct mat X = mat_new(n, p);
@@ -310,13 +310,13 @@ static void counted_costs(const struct segment *s, size_t n, const enum account 
 	free(y);
 }
 
-/* No more than there is to explain, and no less than nothing. */
+/* Between nothing and what there is to explain. */
 static double within(double much, double left)
 {
 	return fmin(fmax(much, 0), left);
 }
 
-/* Refines what is on the processor by what is counted there; returns what is left. */
+/* Refines the loss on the processor by what is counted; returns the rest. */
 static double refine_counted(const struct segments *all, size_t process, const struct sums *window, const struct sums *normal, double left,
 			     struct breakdown *b)
 {
@@ -347,8 +347,8 @@ struct span {
 	double from_s, to_s;
 };
 
-/* The member's time, and before and after it as long as the same processes of its host were there: those that have ended use no processor,
- * which is not what they usually do. One that was hardly there but in that time shows nothing of it. */
+/* The member's time, extended while the same processes of its host were there: those that have ended use no processor, which is not usual
+ * for them. A process that was hardly there at other times shows nothing. */
 static struct span same_processes(const struct fragments *f, size_t process, struct span in)
 {
 	struct span out = { 0, f->span_s };
@@ -366,15 +366,15 @@ static struct span same_processes(const struct fragments *f, size_t process, str
 	return out;
 }
 
-/* What it was a second in the rest of that time, and in so much time. */
+/* What is usual in time_s, by the rest of the time. */
 static double usual_of(double whole, double in, double rest_s, double time_s)
 {
 	return (whole - in) / rest_s * time_s;
 }
 
-/* Whose the processors were that a member waited for. What its own run used in its way must be enough for that to be the reason, and so
- * must what others used; where both are, it is who used more than in the rest of the time, and the run itself only where others cannot have
- * been all of it. Old records know no more of the run than its recorded threads. */
+/* Who used the processors that a member waited for. What the run itself, or others, used must be enough to explain the wait. If both are,
+ * it was the one that used more than at other times, and the run itself only if others cannot explain all of it. Old records know only the
+ * recorded threads of the run. */
 enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, double from_s, double to_s, double queue)
 {
 	const struct span at = { from_s, fmin(to_s, v->fragments.span_s) };
@@ -387,7 +387,7 @@ enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, 
 	others = in.busy_s - in.own_s;
 	if (isnan(others))
 		return LOSS_WAITING;
-	if (in.beside_s < least) /* it cannot have been in its own way */
+	if (in.beside_s < least) /* the run cannot have been in its own way */
 		return others < least ? LOSS_WAITING : LOSS_QUEUE;
 	if (others < least)
 		return LOSS_CROWDED;
@@ -405,7 +405,7 @@ enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, 
 	return others_more < least && others < queue ? LOSS_CROWDED : LOSS_WAITING;
 }
 
-/* What the time on the processor would have been less by, had its clock been as fast as usual. */
+/* How much shorter the time on the processor would have been at its usual clock. */
 static double clock_loss(const struct sums *window, double loop)
 {
 	double mean = window->looped_s > 0 ? window->account[ACCOUNT_LOOP] / window->looped_s : 0;
@@ -429,7 +429,7 @@ static void member_explain(const struct variance *v, const struct segments *all,
 		part_add(b, LOSS_UNKNOWN, loss, false);
 		return;
 	}
-	/* Seen from outside, in a call or not; what remains of the clock is told from that without it. */
+	/* Seen from outside, in a call or not; what else the time does not account for is found without it. */
 	seen = take(&left, excess_of(ACCOUNT_STOPPED, &window, normal, loss));
 	part_add(b, LOSS_STOPPED, seen, true);
 	queue = take(&left, excess_of(ACCOUNT_QUEUE, &window, normal, loss));
@@ -440,7 +440,7 @@ static void member_explain(const struct variance *v, const struct segments *all,
 	part_take(b, LOSS_STEAL, excess_of(ACCOUNT_STEAL, &window, normal, loss), &stopped, &left);
 	part_add(b,
 		 window.known_s[ACCOUNT_MINOR] > 0 ? breakdown_queue_cause(v, m->process, m->from_s, m->to_s, queue)
-						   : LOSS_WAITING, /* only times are taken */
+						   : LOSS_WAITING, /* the level of counters has only times */
 		 queue, true);
 	if (r->activity == ACTIVITY_COMPUTATION)
 		part_take(b, LOSS_MEMORY, excess_of(ACCOUNT_MEMORY_PRESSURE, &window, normal, loss), &stopped, &left);

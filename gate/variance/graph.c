@@ -11,8 +11,8 @@
 
 #define CLUSTERS_TOLD 30
 #define RARE_TOLD     10
-#define PLACES_LEAST  10 /* that people are told, and more if they took long */
-#define RECORDED      .5 /* of the time in calls of a kind: their place says nothing that other records do not */
+#define PLACES_LEAST  10 /* that people are shown, and more if they took long */
+#define RECORDED      .5 /* of the time in calls of a cluster, from which it only repeats what other records tell */
 
 /* Clusters of one place. */
 struct place {
@@ -54,7 +54,7 @@ static char *range_text(char *least, char *most)
 	return text;
 }
 
-/* As an integer, as long as that is short. free() it. */
+/* As an integer if that is short. free() it. */
 static char *amount_text(double work)
 {
 	return mem_format(work < 1e7 ? "%.0f" : "%.4g", work);
@@ -78,7 +78,7 @@ static void place_row(const struct variance *v, const struct place *p, struct do
 	mem_free(place, time, usual, work);
 }
 
-/* clusters[n] are of one place, the one that took most time first. */
+/* clusters[n] of one place, those first that took most time. */
 static struct place place_of(const struct cluster *const *clusters, size_t n)
 {
 	struct place p = { .first = clusters[0],
@@ -98,8 +98,8 @@ static struct place place_of(const struct cluster *const *clusters, size_t n)
 	return p;
 }
 
-/* clusters[n] by places, which are [*n_places]; without those that mostly waited for processes that were recorded: `recorded`, for each of
- * all clusters, is for how long. free() it. */
+/* The places [*n_places] of clusters[n], without clusters that mostly waited for recorded processes; recorded: for each of all clusters,
+ * for how long it did. free() it. */
 static struct place *places_of(const struct variance *v, const struct cluster *const *clusters, size_t n, const double *recorded,
 			       size_t *n_places)
 {
@@ -123,7 +123,7 @@ static struct place *places_of(const struct variance *v, const struct cluster *c
 	return places;
 }
 
-/* key: of the table, whose heading stands before it, or which has one of its own. */
+/* key: of the table; heading: its own, or NULL if it follows that of the section. */
 static void graph_table(const struct variance *v, const char *key, const char *heading, const struct cluster **clusters, size_t n,
 			size_t told, const double *recorded, struct document *d)
 {
@@ -144,7 +144,7 @@ static void graph_table(const struct variance *v, const char *key, const char *h
 	free(places);
 }
 
-/* Those that are repeated, or else those that are not and took long. Returns how many. */
+/* Clusters that are repeated, or long ones that are not. Returns their number. */
 static size_t clusters_choose(const struct variance *v, bool repeated, const struct cluster **out)
 {
 	size_t n = 0;

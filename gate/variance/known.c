@@ -1,4 +1,4 @@
-/* What was usual in the windows of a run before the present one. */
+/* What was usual in earlier windows of a run. */
 #include "gate/variance/variance.h"
 
 #include "base/mem.h"
@@ -6,9 +6,9 @@
 
 #include <math.h>
 
-#define PLACES	  (1u << 16) /* of clusters; later ones are not kept */
+#define PLACES	  (1u << 16) /* for clusters; later ones are not kept */
 #define TRIES	  64u
-#define FORGOTTEN 1.01 /* a window: what was usual is taken to be so much slower, until it is as slow as now */
+#define FORGOTTEN 1.01 /* factor by which what was usual becomes slower in each window, until it is as slow as now */
 
 struct variance_known {
 	uint64_t windows;
@@ -34,12 +34,12 @@ static uint64_t site_key(const struct fragment_site *s)
 	return key;
 }
 
-/* Sites have other numbers in each window. */
+/* Sites have different numbers in each window. */
 static uint64_t cluster_key(const struct variance *v, const struct cluster *c)
 {
 	uint64_t key = site_key(&v->fragments.sites[c->to]);
 
-	if (c->from != FRAGMENT_NO_SITE) /* the way there is another one than the way back */
+	if (c->from != FRAGMENT_NO_SITE) /* the way there is not the way back */
 		key = fragment_hash(fragment_hash(key, 1), site_key(&v->fragments.sites[c->from]));
 	return fragment_hash(fragment_hash(key, c->basis), c->arguments) | 1;
 }

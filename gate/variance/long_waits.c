@@ -10,13 +10,13 @@
 #include <string.h>
 
 #define TIMES	  2   /* as long as usual, from which a wait is long */
-#define AROUND	  .05 /* of a loss, on either side, that does not count for when it was */
-#define CONFINED  .5  /* of the process's time: longer waits for a lock are the way that the program works */
-#define LONGEST	  64  /* waits, for which it is looked who ended them */
-#define ENDED	  .05 /* of a wait: something that ended so close to its end may have ended it */
-#define EXPLAINED .5  /* of these waits, which one place in one thread must cover to be named */
+#define AROUND	  .05 /* of a loss, left out at either end when telling when it was */
+#define CONFINED  .5  /* of the process's time, beyond which waiting for a lock is how the program works */
+#define LONGEST	  64  /* number of longest waits for which the thread that ended them is looked for */
+#define ENDED	  .05 /* of a wait: what ended so close to its end may have ended it */
+#define EXPLAINED .5  /* of these waits, that one place in one thread must cover to be named */
 #define TOLD	  10
-#define SURE	  3 /* standard errors, by which what calls waited that were not looked at must be more than what is told */
+#define SURE	  3 /* standard errors, because records stand for calls that were not timed */
 
 /* ---- finding them ---- */
 
@@ -42,7 +42,7 @@ ORDER_POINTERS_BY(by_cluster, struct fragment, BY_UP(cluster) BY_UP(start_s) BY_
 
 ORDER_POINTERS_BY(by_length, struct fragment, BY_DOWN(time_s) BY_PLACE)
 
-/* As far as is known: who is whose child is not. */
+/* As far as known: records do not tell whose child a process is. */
 bool wait_of_recorded(const struct variance *v, const struct fragment *f)
 {
 	const struct fragment_process *p = v->fragments.processes, *own = &p[f->process];
@@ -56,7 +56,7 @@ bool wait_of_recorded(const struct variance *v, const struct fragment *f)
 	return there >= EXPLAINED * f->time_s;
 }
 
-/* Sums over waits[n], which are long ones of one cluster in order of time. *sure_s: what they waited longer at least. */
+/* Sums over waits[n], long ones of one cluster in order of time. *sure_s: the least that they waited beyond the usual. */
 static struct long_wait wait_sum(const struct variance *v, const struct fragment *const *waits, size_t n, double *sure_s)
 {
 	const struct cluster *c = &v->clusters[waits[0]->cluster];
@@ -94,7 +94,7 @@ struct held {
 
 ORDER_BY(by_place, struct held, BY_UP(thread) BY_UP(from) BY_UP(to))
 
-/* What another thread did during most of a wait, and which ended as the wait did: so it held what was waited for. */
+/* Something that another thread did during most of a wait and that ended with it: so it held what was waited for. */
 static bool ended_with(const struct fragment *f, const struct fragment *wait)
 {
 	double end = f->start_s + f->time_s, until = wait->start_s + wait->time_s;
@@ -169,8 +169,8 @@ static bool is_sleep(const struct variance *v, const struct fragment *f)
 	return f->activity == ACTIVITY_WAITING && f->from == FRAGMENT_NO_SITE && n >= 5 && strncmp(name + n - 5, "sleep", 5) == 0;
 }
 
-/* waits[n] are all that a process slept at one place, in order of time. Where that is again and again, and little else, in a part of the
- * time alone, it tried something until it could have it. */
+/* waits[n] are all sleeps of a process at one place, in order of time. If it did little else meanwhile, and only in a part of its time, it
+ * was retrying something. */
 static void sleeps_add(struct variance *v, const struct fragment *const *waits, size_t n, size_t *capacity)
 {
 	const struct fragment_process *p = &v->fragments.processes[waits[0]->process];
@@ -188,7 +188,7 @@ static void sleeps_add(struct variance *v, const struct fragment *const *waits, 
 		mem_append(v->waits, v->n_waits, capacity, w);
 }
 
-/* Also as what was done by who held a lock. */
+/* Also as what the holder of a lock did. */
 static bool is_told(const struct variance *v, size_t process, uint32_t site)
 {
 	for (size_t i = v->n_waits; i-- > 0 && v->waits[i].process == process;)
@@ -224,7 +224,7 @@ void long_waits_find(struct variance *v)
 
 	for (size_t p = 0; p < v->fragments.n_processes; p++) {
 		process_waits(v, p, waits, &capacity);
-		if (!(v->fragments.next_s > 0)) /* in a window it is not known what it does at other times */
+		if (!(v->fragments.next_s > 0)) /* a window does not show what it does at other times */
 			process_sleeps(v, p, waits, &capacity);
 	}
 	order_sort(v->waits, v->n_waits, by_loss);
@@ -247,7 +247,7 @@ const struct long_wait *long_waits_leading(const struct variance *v)
 	return NULL;
 }
 
-/* "thread 2 was at usleep in holder, app.c:11 meanwhile"; "": that is not known. */
+/* "its thread 2 held the lock, in usleep in holder, app.c:11"; "": not known. */
 static char *holder_text(const struct variance *v, const struct long_wait *w)
 {
 	char *place, *text, *thread;
@@ -277,8 +277,8 @@ char *long_wait_sentence(const struct variance *v, const struct long_wait *w)
 	return text;
 }
 
-/* Threads are waited for by calls that wait for locks as well (Python's join() is a sem_wait()): one call that fills most of the process's
- * time is the way that the program works. */
+/* Calls that wait for locks also serve to wait for threads (Python's join() is a sem_wait()): one that fills most of the process's time is
+ * how the program works. */
 static bool waits_throughout(const struct variance *v, const struct long_wait *w)
 {
 	const struct fragment_process *p = &v->fragments.processes[w->process];
@@ -286,7 +286,7 @@ static bool waits_throughout(const struct variance *v, const struct long_wait *w
 	return w->calls < 2 && w->loss_s > CONFINED * (p->end_s - p->start_s);
 }
 
-/* A server that has nothing to do waits by design, and so does who waits for a child: the next one does something else. */
+/* An idle server waits by design, and so does a parent, whose next child does something else. */
 static bool waits_by_design(const char *name)
 {
 	static const char *const beginnings[] = { "epoll_", "poll", "ppoll", "select", "pselect", "accept", "wait" };

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLASSES	     6 /* of colours, h5 to h10 of the style sheet: as usual to more than so many times as long */
+#define CLASSES	     6 /* colours, h5 to h10 of the style sheet, from usual to slowest */
 #define TEXT_COLUMNS 60
 #define TEXT_ROWS    16
 #define PICTURE_ROWS 128
-#define NAMED_ROWS   20	 /* of a picture: with more there is no room for names beside them */
-#define BRIEF	     .25 /* of the run, for which a process must be there to have a row of its own where there are many */
+#define NAMED_ROWS   20	 /* rows of a picture that have room for names beside them */
+#define BRIEF	     .25 /* of the run, below which a process shares a row if there are many */
 
-/* Times as long as usual, from where the classes after the first begin. */
+/* Times as long as usual at which each class after the first begins. */
 static const double borders[CLASSES - 1] = { 1.1, 1.1765, 1.4, 2, 4 };
 
 /* ---- rows ---- */
@@ -64,7 +64,7 @@ static bool same_program(const struct fragment_process *a, const struct fragment
 	return a->run == b->run && strcmp(a->program, b->program) == 0;
 }
 
-/* First those that are there for long, then the others by their programs, the ones that took most time first. */
+/* Long-lived processes first, then the others by program, those first that took most time. */
 static void rows_group(const struct variance *v, struct rows *rows)
 {
 	const struct fragment_process *processes = v->fragments.processes;
@@ -87,7 +87,7 @@ static void rows_group(const struct variance *v, struct rows *rows)
 	free(briefs);
 }
 
-/* Neighbours [n] of it are one. */
+/* Joins rows[n]. */
 static void row_join(struct row *to, const struct row *rows, size_t n)
 {
 	size_t processes = rows[0].n;
@@ -102,7 +102,7 @@ static void row_join(struct row *to, const struct row *rows, size_t n)
 		free(name);
 }
 
-/* Ranks have neighbours; of others the ones that took least time are one row. */
+/* Joins neighbouring ranks; of other processes, those that took least time. */
 static void rows_limit(const struct variance *v, struct rows *rows, size_t most)
 {
 	size_t each = (rows->n + most - 1) / most, n = 0, *of = mem_new(rows->n_of, sizeof(*of)), n_of = 0;
@@ -110,7 +110,7 @@ static void rows_limit(const struct variance *v, struct rows *rows, size_t most)
 
 	if (!ranks)
 		order_sort(rows->items, rows->n, rows_order);
-	for (size_t r = 0; r < rows->n; r++) { /* neighbours are beside each other again */
+	for (size_t r = 0; r < rows->n; r++) { /* rows that are joined must be adjacent in `of` */
 		memcpy(of + n_of, rows->of + rows->items[r].first, rows->items[r].n * sizeof(*of));
 		rows->items[r].first = n_of;
 		n_of += rows->items[r].n;
@@ -148,7 +148,7 @@ static void rows_release(struct rows *rows)
 
 /* ---- cells ---- */
 
-/* Times as long as usual in the slowest of a row's processes, over some columns; NaN: none did such work then. */
+/* Times as long as usual in the slowest of a row's processes, over some columns; NaN: none did such work there. */
 static double slowest(const struct map *map, const struct rows *rows, size_t row, size_t column, size_t columns)
 {
 	const struct row *r = &rows->items[row];
@@ -176,7 +176,7 @@ static size_t class_of(double times)
 	return k;
 }
 
-/* All cells of one class, as what a path draws. */
+/* All cells of one class, as the data of a path. */
 static void class_path(const struct map *map, const struct rows *rows, size_t class, struct buf *path)
 {
 	for (size_t row = 0; row < rows->n; row++)

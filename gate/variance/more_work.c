@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define CHANGED .05 /* of work, from which it is more */
-#define SURE	3   /* standard errors of sums, as records stand for calls that were not looked at */
+#define CHANGED .05 /* part of the work, from which it is more */
+#define SURE	3   /* standard errors of sums, because records stand for calls that were not timed */
 
 struct work {
 	double sum, variance;

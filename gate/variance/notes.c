@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #define NAMES_TOLD  3
-#define LOST_MATTER .05 /* of all records: as much as is a change between two runs */
+#define LOST_MATTER .05 /* part of all records, as large as a change between two runs */
 
-/* By what most of the time of computation is known. */
+/* How the work of most of the computation is known. */
 static const char *basis_of_most(const struct variance *v)
 {
 	double time_s[BASES] = { 0 };
@@ -57,7 +57,7 @@ static void name_add(struct buf *names, size_t before, const char *name)
 		buf_text(names, ", ...");
 }
 
-/* Of one of several runs: which of its ranks left no records; NULL: all did. free() it; *missing: how many more. */
+/* Which ranks of a run left no records; NULL: all did. free() it. Adds their number to *missing. */
 static char *ranks_missing(const struct fragments *f, size_t run, size_t *missing)
 {
 	struct buf names = BUF_INIT;
@@ -110,7 +110,7 @@ static char *records_gone(const struct fragments *f)
 	return f->gone ? mem_format("%zu record file%s cannot be read: %s", f->gone, text_plural(f->gone), f->gone_why) : NULL;
 }
 
-/* NULL: no more than that part of all. free() it. */
+/* NULL: at most that part of all was lost. free() it. */
 static char *records_lost(const struct fragments *f, double part)
 {
 	struct buf names = BUF_INIT;
@@ -153,7 +153,7 @@ char *variance_children_missing(const struct fragments *f, size_t run, size_t *n
 	*n = 0;
 	for (size_t p = 0; p < f->n_processes; p++)
 		if (f->processes[p].run == run && f->processes[p].rank >= 0)
-			return NULL; /* what starts ranks has no records */
+			return NULL; /* the launcher of ranks has no records */
 	for (size_t p = 0; p < f->n_processes; p++)
 		for (size_t i = 0; f->processes[p].run == run && i < f->processes[p].n_children; i++) {
 			if (is_recorded(f, &f->processes[p], f->processes[p].children[i]))

@@ -1,4 +1,4 @@
-/* Several runs that had the same to do: which of them was slow, and why. */
+/* Several runs of the same task: which of them was slow, and why. */
 #include "gate/variance/answer.h"
 #include "gate/variance/more_work.h"
 
@@ -8,13 +8,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define TOLD .05 /* of what was lost, from which a cause is told */
+#define TOLD .05 /* of the losses, from which a cause is named */
 
 struct run_sum {
-	double span_s;	  /* until its last process's end */
-	double times;	  /* as long as the median run */
-	double lost_s;	  /* of the process that lost most: processes run beside each other */
-	double more_work; /* than the median run, as part of that */
+	double span_s;	  /* until the end of its last process */
+	double times;	  /* as long as the median run took */
+	double lost_s;	  /* by the process that lost most, since processes run side by side */
+	double more_work; /* than the median run, as a part of that */
 	size_t process;
 	double cause_s[CAUSES]; /* of all its regions */
 	bool slow;

@@ -14,7 +14,7 @@ static const char *file_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Those of C++ can be longer than all the rest of a line. */
+/* Parameters in C++ can be longer than the rest of the line. */
 static void parameters_cut(char *function)
 {
 	size_t n = strlen(function), depth = 0;

@@ -76,7 +76,7 @@ static size_t directories_count(const char *const *names, size_t n)
 	return directories;
 }
 
-/* Of several runs, processes have the run's name beside their own. */
+/* Adds the run's name to those of its processes. */
 static void runs_name(struct fragments *f, const char *const *names, size_t n)
 {
 	f->runs = mem_new(n, sizeof(*f->runs));
@@ -142,7 +142,7 @@ static const char *latest_plan(const struct stored_runs *runs)
 	return latest ? latest->plan : "";
 }
 
-/* The files of a plan's run lie side by side. */
+/* The files of a run are adjacent. */
 static void runs_divide(struct stored_runs *runs)
 {
 	size_t capacity = 0;

@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHILDREN_MANY 30 /* without records, of which chance tells some */
-#define WAITED_OF_RUN .5 /* of the time that a run took longer: what its threads must have waited longer, to explain it */
+#define CHILDREN_MANY 30 /* children without records, from which on chance decides which of them are known */
+#define WAITED_OF_RUN .5 /* of the difference between two runs, that waiting must explain */
 
-/* All fragments of one place: a call, or the computation from one to the next. */
+/* All fragments of one place: a call, or the computation between two. */
 struct edge {
-	uint64_t key; /* sites by the numbers of the baseline, and behind those */
+	uint64_t key; /* sites by their numbers in the baseline; those that it does not have follow */
 	uint32_t from, to;
 	enum activity activity;
 	bool counted;
@@ -38,7 +38,7 @@ static uint32_t site_now(const uint32_t *match, size_t n_old, uint32_t site)
 	return !match ? site : match[site] != FRAGMENT_NO_SITE ? match[site] : (uint32_t)n_old + site;
 }
 
-/* match: for a site the baseline's; NULL: it is the baseline. */
+/* match: the baseline's site for each; NULL: this is the baseline. */
 static struct edges edges_of(const struct variance *v, const uint32_t *match, size_t n_old)
 {
 	struct edges e = { .items = mem_new(v->n_clusters, sizeof(*e.items)) };
@@ -74,13 +74,13 @@ static struct edges edges_of(const struct variance *v, const uint32_t *match, si
 	return e;
 }
 
-/* What others do is no part of a version's own time. */
+/* Time that depends on others is not the version's own. */
 static bool is_own(const struct edge *e)
 {
 	return e->activity == ACTIVITY_COMPUTATION || e->activity == ACTIVITY_IO;
 }
 
-/* How much more there was to do: counted, or bytes moved, or, where there is neither, how often. */
+/* Ratio of the work: by count or bytes moved, or, without either, by how often the place was passed. */
 static double work_ratio(const struct edge *old, const struct edge *new)
 {
 	bool by_work = old->activity == ACTIVITY_IO ? old->work > 0 && new->work > 0 : old->counted &&new->counted && old->work > 0;
@@ -100,7 +100,7 @@ static double less_unknown(double x)
 	return isnan(x) ? 0 : x;
 }
 
-/* Of all threads, from the first time they were read to the last. */
+/* Of all threads, from the first reading to the last. */
 static struct accounts accounts_of(const struct fragments *f)
 {
 	struct accounts a = { .cpu_s = 0 };
@@ -133,7 +133,7 @@ static struct accounts accounts_of(const struct fragments *f)
 	return a;
 }
 
-/* Processor time of all threads where both know it, else of those that are recorded. */
+/* Of the processor time of all threads if both know it, else of recorded threads. */
 static double processor_ratio(const struct accounts *before, const struct accounts *after)
 {
 	if (before->own_s > 0 && after->own_s > 0)
@@ -219,7 +219,7 @@ static bool more_than(double part, double limit)
 	return stats_round(part) > stats_round(limit); /* false for NaN */
 }
 
-/* Of the work's time: neither more work, nor waiting for a processor. */
+/* The part of the work's time that is neither more work nor waiting for a processor. */
 static double unexplained(const struct versus_run *r)
 {
 	return r->expected_s > 0 ? (r->time_s - r->expected_s - r->waits_s) / r->expected_s : 0;
@@ -232,7 +232,8 @@ static bool waits_explain(const struct versus_run *r)
 	return fabs(r->waits_s) >= fabs(longer) * VERSUS_EXPLAINED;
 }
 
-/* Others used as much more of the processors beside the new version as it waited more than the old one; true where that is not known. */
+/* Whether other programs used as much more of the processors beside the new version as it waited longer than the old one; true if not
+ * known. */
 static bool others_explain(const struct versus_run *new, const struct versus_run *old)
 {
 	return isnan(new->others_s - old->others_s) || new->others_s - old->others_s >= (new->waits_s - old->waits_s) / 2;
@@ -271,12 +272,12 @@ static enum versus_reason decide(const struct versus *v)
 		return VERSUS_UNTOLD;
 	if (more_than(new->slower, VERSUS_CHANGED))
 		return waits_explain(new) ? VERSUS_WAITED : VERSUS_UNTOLD;
-	if (more_than(-new->slower, VERSUS_CHANGED)) /* as well as the code's doing, the baseline may have been slow */
+	if (more_than(-new->slower, VERSUS_CHANGED)) /* the code may be faster, or the baseline may have been slow */
 		return waits_explain(new) ? VERSUS_WAITED_LESS : VERSUS_UNTOLD;
 	return VERSUS_SAME;
 }
 
-/* The run took longer (1), or less long (-1), and that in waiting, which is no part of the version's own time. */
+/* Whether the run took longer (1) or shorter (-1) because of waiting, which is not the version's own time; 0: neither. */
 static int waits_changed(const struct versus_run *r, const struct versus *v)
 {
 	int sign = r->run_more < 0 ? -1 : 1;
@@ -303,7 +304,7 @@ ORDER_BY(places_order, struct versus_place, BY_DOWN_ROUNDED(changed_s) BY_UP(fro
 
 ORDER_BY(runs_order, struct versus_run, BY_UP(processor_more) BY_UP(slower))
 
-/* Which of them is in the middle: a single one may have been disturbed. */
+/* Which of the runs is the median, since a single one may have been disturbed. */
 static size_t middle_of(const struct variance *baseline, const struct variance *runs, size_t n)
 {
 	struct versus_run *measured;
@@ -328,7 +329,7 @@ static size_t middle_of(const struct variance *baseline, const struct variance *
 	return middle;
 }
 
-/* The first run whose records are not whole. */
+/* Keeps the first run whose records are incomplete. */
 static void incomplete_find(const char *who, const struct variance *run, struct versus *out)
 {
 	char *why = out->incomplete ? NULL : variance_incomplete(&run->fragments);
@@ -338,8 +339,8 @@ static void incomplete_find(const char *who, const struct variance *run, struct 
 	free(why);
 }
 
-/* A run that seems to have done less work than the other one, and has more processes without records, may have done as much. Where a run
- * has many, its records tell of some, by chance. */
+/* A run that seems to have done less work but has more processes without records may have done as much. If there are many such processes,
+ * chance decides how many of them are known. */
 static void children_weigh(const struct variance *baseline, const struct variance *candidate, struct versus *out)
 {
 	bool less = out->reason == VERSUS_LESS_WORK;
@@ -384,7 +385,7 @@ void versus_release(struct versus *v)
 }
 
 #define PLACES_TOLD 12
-#define CHANGE	    .02 /* of all time: a place that changed it less is not told to people */
+#define CHANGE	    .02 /* of all time: people are not shown a place that changed less */
 
 #define VERSUS_NAME(id, name, decision, text)	  name,
 #define VERSUS_DECISION(id, name, decision, text) decision,
@@ -458,7 +459,7 @@ static void places_table(const struct versus *v, struct document *d)
 	doc_end(d);
 }
 
-/* What keeps the decision from being surer, and what would mend that. */
+/* What makes the decision doubtful, and what to do about it. */
 static void remedies(const struct versus *v, struct document *d)
 {
 	if (!v->has_beside && (v->reason == VERSUS_UNTOLD || v->reason == VERSUS_WAITS_LONGER || v->reason == VERSUS_WAITS_SHORTER))
@@ -504,7 +505,7 @@ static bool is_where(const struct fragments *run, const struct fragment_process 
 	return p < run->n_processes;
 }
 
-/* False: it ran nowhere where the other one did not, or that is not known. */
+/* False: it ran only where the other one did, or that is not known. */
 static bool host_tell(const char *who, const struct fragments *run, const char *whose, const struct fragments *other, struct document *d)
 {
 	for (size_t p = 0; p < run->n_processes; p++) {

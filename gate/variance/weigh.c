@@ -20,7 +20,7 @@ struct weighed_runs {
 	struct weighed_run *items; /* [stored.n] */
 };
 
-/* Processes run beside each other: of the one that lost most. */
+/* By the process that lost most, since processes run side by side. */
 static double lost_to_environment(const struct variance *v)
 {
 	double *lost = mem_new(v->fragments.n_processes, sizeof(*lost)), most = 0;
@@ -119,7 +119,7 @@ static void side_weigh(struct lab *lab, const struct run_set *set, struct weighe
 	}
 }
 
-/* Mean seconds on a machine, with what was lost or without; NaN: it has no runs. */
+/* Mean seconds on a machine, with or without what was lost; NaN: it has no runs. */
 static double machine_mean(const struct weighed_runs *runs, size_t n, const char *machine, bool without)
 {
 	double sum = 0;
@@ -144,7 +144,7 @@ static double ratio_of(const struct weighed_runs runs[2], const struct variance_
 		double ratio;
 
 		if (i && strcmp(machine, runs[0].items[i - 1].machine) == 0)
-			continue; /* they are in the order of machines */
+			continue; /* runs are ordered by machine */
 		ratio = log(machine_mean(&runs[1], w->sides[1].runs, machine, without) /
 			    machine_mean(&runs[0], w->sides[0].runs, machine, without));
 		if (isfinite(ratio)) {
