@@ -15,6 +15,7 @@
 #include "runs/inside/samples/samples_children.h"
 #include "runs/running/instrument.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -31,6 +32,7 @@
 
 #define RECORD_LEAST_BYTES (256u << 10) /* what a file needs before its first record */
 #define STATUS_BYTES_MAX   (1u << 20)
+#define WHY_BYTES	   160
 
 struct arguments {
 	struct cli_list words;
@@ -294,16 +296,42 @@ static bool is_gone(const char *path, int directory)
 	       (stat(path, &now) != 0 || was.st_ino != now.st_ino || was.st_dev != now.st_dev);
 }
 
+/* How many processes of this run go on, as those of a program that becomes a daemon do: they have our variable. */
+static size_t still_running(void)
+{
+	char *variable = mem_format("ASSAY_INTERPOSE_RUN=%s", getenv("ASSAY_INTERPOSE_RUN"));
+	DIR *processes = opendir("/proc");
+	size_t n = 0;
+
+	for (struct dirent *entry; processes && (entry = readdir(processes));) {
+		char *path = mem_format("/proc/%s/environ", entry->d_name);
+		struct buf variables = BUF_INIT;
+		struct assay_error ignored;
+
+		if (*entry->d_name >= '0' && *entry->d_name <= '9' && !file_read(path, STATUS_BYTES_MAX, &variables, &ignored))
+			n += variables.size && memmem(variables.bytes, variables.size, variable, strlen(variable) + 1) != NULL;
+		buf_release(&variables);
+		free(path);
+	}
+	if (processes)
+		closedir(processes);
+	free(variable);
+	return n;
+}
+
 /* Why a program left nothing, as far as its file and what was dropped say. */
-static const char *nothing_why(const char *program, bool gone, const struct recorded *sum)
+static const char *nothing_why(const char *program, bool gone, size_t running, const struct recorded *sum, char why[WHY_BYTES])
 {
 	struct assay_error ignored;
 	struct stat info = { .st_mode = 0 };
 	struct rlimit size;
+	const char *no_preload = NULL;
 	char *path = NULL;
 
-	if (!launch_find(program, &path, &ignored))
+	if (!launch_find(program, &path, &ignored)) {
 		(void)!stat(path, &info);
+		no_preload = launch_no_preload(path);
+	}
 	free(path);
 	if (gone)
 		return "there are no records: their directory was removed or moved while the program ran";
@@ -315,7 +343,14 @@ static const char *nothing_why(const char *program, bool gone, const struct reco
 		return "no call was recorded: the program restricted its system calls (seccomp) before the first one";
 	if (info.st_mode & (S_ISUID | S_ISGID))
 		return "no call was recorded: the program is set-user-ID or set-group-ID, and no library is preloaded into such programs";
-	return "no call was recorded: the program makes none that is recorded, or is linked statically";
+	if (no_preload) {
+		snprintf(why, WHY_BYTES, "no call was recorded: the program %s, and no library of ours can be preloaded into it",
+			 no_preload);
+		return why;
+	}
+	if (running)
+		return "no call was recorded yet: the program goes on in the background";
+	return "no call was recorded: the program makes none that is recorded";
 }
 
 /* Of processes without records: children that were forked, and programs that were executed. */
@@ -343,7 +378,8 @@ static enum assay_status tell(const struct arguments *a, const struct cmd_made *
 	const char *directory = a->output;
 	struct recorded sum = { 0 };
 	struct cmd_made made;
-	size_t sites, missing, executed;
+	size_t sites, missing, executed, running = still_running();
+	char why[WHY_BYTES];
 	enum assay_status st = ASSAY_OK;
 	char *next;
 
@@ -361,8 +397,11 @@ static enum assay_status tell(const struct arguments *a, const struct cmd_made *
 	if (gone && sum.records)
 		cli_remark("the directory was removed or moved while the program ran, and with it what had been recorded until then");
 	if (!sum.records)
-		st = launch_left_nothing(directory, nothing_why(a->words.items[0], gone, &sum), err);
+		st = launch_left_nothing(directory, nothing_why(a->words.items[0], gone, running, &sum, why), err);
 	missing_tell(directory, missing, executed);
+	if (running)
+		cli_remark("%zu process%s still running in the background: what %s from now on goes into '%s', too", running,
+			   running == 1 ? " of it is" : "es of it are", running == 1 ? "it does" : "they do", directory);
 	if (sum.restricted)
 		cli_remark(
 		    "%zu process%s (%s) restricted %s system calls (seccomp, or no new privileges) and %s recorded only until then; most "

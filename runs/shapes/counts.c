@@ -3,10 +3,9 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/stats.h"
+#include "runs/inside/instrument/launch.h"
 
 #include <math.h>
-#include <elf.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -401,26 +400,6 @@ static bool has_rights(const char *file)
 	return geteuid() != 0 && stat(file, &is) == 0 && ((is.st_mode & S_ISUID && is.st_uid != geteuid()) || is.st_mode & S_ISGID);
 }
 
-/* A program of machine code without a dynamic linker, into which nothing can be preloaded. */
-static bool is_static(const char *file)
-{
-	Elf64_Ehdr head;
-	bool dynamic = false, known;
-	int fd = open(file, O_RDONLY | O_CLOEXEC);
-
-	known = fd >= 0 && read(fd, &head, sizeof(head)) == (ssize_t)sizeof(head) && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
-		head.e_ident[EI_CLASS] == ELFCLASS64 && head.e_phentsize == sizeof(Elf64_Phdr);
-	for (size_t i = 0; known && i < head.e_phnum; i++) {
-		Elf64_Phdr part;
-
-		known = pread(fd, &part, sizeof(part), (off_t)(head.e_phoff + i * sizeof(part))) == (ssize_t)sizeof(part);
-		dynamic |= known && part.p_type == PT_INTERP;
-	}
-	if (fd >= 0)
-		close(fd);
-	return known && !dynamic;
-}
-
 static void refuse_all(struct counts *c, enum shape_means means, const char *why)
 {
 	for (unsigned shape = 0; shape < SHAPES; shape++) {
@@ -441,14 +420,17 @@ static bool all_refused(const struct counts *c)
 
 static void refuse_what_cannot(struct counts *c, const char *program)
 {
-	char *file = program_find(program);
+	char *file = program_find(program), *why = NULL;
+	const char *no_preload = file ? launch_no_preload(file) : NULL;
 
 	if (file && has_rights(file))
 		refuse_all(c, SHAPE_MEANS,
 			   "the program has rights of its own (set-user-ID), which a filter would take from it: root can count");
-	else if (file && is_static(file))
-		refuse_all(c, SHAPE_LIBRARY, "the program is linked statically: nothing can be preloaded into it");
-	free(file);
+	else if (no_preload) {
+		why = mem_format("the program %s: nothing can be preloaded into it", no_preload);
+		refuse_all(c, SHAPE_LIBRARY, why);
+	}
+	mem_free(why, file);
 }
 
 enum assay_status counts_measure(dose_runner *run, void *context, const char *const *words, size_t n, double budget_s, unsigned asked,

@@ -109,6 +109,21 @@ if printf 'int main(void) { return 7; }\n' | gcc -static -x c -o static - 2>/dev
 	grep -q 'is linked statically' told && grep -q 'ended with status 7' told || fail "$(cat told)"
 fi
 
+if printf 'int main(void) { return 0; }\n' | gcc -m32 -nostdlib -Wl,-e,main -x c -o narrow - 2>/dev/null; then
+	status=0
+	"$ASSAY" variance record -o nothing -- ./narrow 2>told || status=$?
+	grep -q 'is a 32-bit program' told || fail "status $status: $(cat told)"
+fi
+
+# A program that becomes a daemon goes on.
+printf '#include <unistd.h>\nint main(void) { if (daemon(1, 0)) return 1; sleep(2); return write(1, "x", 1) != 1; }\n' | gcc -x c -o away -
+status=0
+"$ASSAY" variance record -o away.records -- ./away 2>told || status=$?
+[ "$status" -eq 6 ] && grep -q 'no call was recorded yet: the program goes on in the background' told || fail "status $status: $(cat told)"
+"$ASSAY" variance record -o background -- sh -c 'sleep 1 >out 2>&1 & sleep .01' 2>told || fail "$(cat told)"
+grep -q "1 process of it is still running in the background" told || fail "$(cat told)"
+cases=$((cases + 1))
+
 # What cannot begin is said at once, and nothing else.
 # refused STATUS TEXT ARGUMENT...: assay variance record with these.
 refused()

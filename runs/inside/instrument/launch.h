@@ -28,4 +28,8 @@ enum assay_status launch_left_nothing(const char *directory, const char *why, st
 /* The file of a program: itself if it has a '/', else the first in PATH. free() it. An error: there is none that may be executed. */
 enum assay_status launch_find(const char *program, char **path, struct assay_error *err);
 
+/* Why no library of ours can be preloaded into the program in that file, as "is linked statically"; NULL: nothing in the file is in the
+ * way, or it is not machine code. */
+const char *launch_no_preload(const char *file);
+
 #endif
