@@ -39,6 +39,7 @@
 #define RUNS_INTERPOSE_H
 
 #include "runs/inside/record/record.h"
+#include "runs/inside/record/record_system.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -144,6 +145,8 @@ void interpose_limit(uint64_t bytes);
 /* Looks a function up at its first call, which may come before any constructor of ours. `version`: NULL, or one that it has in some
  * libraries. */
 __attribute__((cold)) void interpose_next(void **kept, const char *name, const char *version);
+/* The same behind this library, or, where only a part of the program has loaded what has it, where that part looks; NULL: there is none. */
+void *interpose_find(const char *name, uintptr_t caller);
 /* What the thread calls from now on is not recorded, or is again; what was so before. Not to be left by a jump. */
 static inline bool interpose_hide(bool hidden)
 {
@@ -164,6 +167,21 @@ static inline uint64_t interpose_mix(uint64_t args, uint64_t one)
 }
 
 /* ---- private to the library ---- */
+
+/* The result, or -errno. */
+static inline long interpose_ask(long number, long a, long b, long c, long d)
+{
+	return record_system_call(number, a, b, c, d, 0, 0);
+}
+
+static inline uint64_t interpose_text_hash(const char *text)
+{
+	uint64_t hash = 0;
+
+	for (; *text; text++)
+		hash = interpose_mix(hash, (unsigned char)*text);
+	return hash | 1;
+}
 
 struct interpose_accounts {
 	uint64_t cpu_ns, run_delay_ns, minor_faults, major_faults, voluntary, involuntary;
@@ -208,10 +226,14 @@ uint64_t interpose_loop_ticks(void);
 /* In a child. */
 void interpose_withheld_forked(void);
 struct record_writer;
+/* Something about the process, with a number behind the key: "thread:3". */
+void interpose_say(struct record_writer *writer, const char *beginning, uint64_t number, const char *value);
 /* Is this what starts ranks, and only waits for them? */
 bool interpose_is_launcher(void);
 /* Of a parallel program: who this is, as those that start such programs say. */
 void interpose_say_rank(struct record_writer *writer);
+/* All processes under one kernel have one clock, whatever name their host has for them. */
+void interpose_say_boot(struct record_writer *writer);
 /* The counter `kind` of a descriptor, which is looked at again after a while. */
 uint32_t interpose_kind_of(struct record_writer *writer, int file, uint64_t now);
 /* In a child, which numbers ends anew. */

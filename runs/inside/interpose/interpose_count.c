@@ -17,11 +17,6 @@
 enum { UNTRIED, COUNTS, REFUSED };
 static uint32_t found;
 
-static inline long ask(long number, long a, long b, long c, long d)
-{
-	return record_system_call(number, a, b, c, d, 0, 0);
-}
-
 /* Pinned: it counts all the time or not at all. By the C library's function, which tests replace; the rest is asked for directly. */
 static int event_open(void)
 {
@@ -95,7 +90,7 @@ static bool page_begin(struct interpose_counter *c, int file)
 		c->page = page;
 		return true;
 	}
-	ask(SYS_munmap, at, PAGE_BYTES, 0, 0);
+	interpose_ask(SYS_munmap, at, PAGE_BYTES, 0, 0);
 	return false;
 }
 
@@ -109,11 +104,11 @@ bool interpose_counter_begin(struct interpose_counter *c)
 	if (file < 0)
 		return false;
 	if (__atomic_load_n(&found, __ATOMIC_RELAXED) == COUNTS && !page_begin(c, file)) {
-		c->file = (int)ask(SYS_fcntl, file, F_DUPFD_CLOEXEC, RECORD_DESCRIPTOR_LEAST, 0);
-		if (c->file >= 0 && ask(SYS_ioctl, c->file, (long)PERF_EVENT_IOC_ID, (long)&c->id, 0) != 0)
+		c->file = (int)interpose_ask(SYS_fcntl, file, F_DUPFD_CLOEXEC, RECORD_DESCRIPTOR_LEAST, 0);
+		if (c->file >= 0 && interpose_ask(SYS_ioctl, c->file, (long)PERF_EVENT_IOC_ID, (long)&c->id, 0) != 0)
 			c->id = 0;
 	}
-	ask(SYS_close, file, 0, 0, 0);
+	interpose_ask(SYS_close, file, 0, 0, 0);
 	return c->page || c->file >= 0;
 }
 
@@ -127,7 +122,7 @@ static bool file_is_ours(const struct interpose_counter *c)
 {
 	uint64_t id;
 
-	return c->file >= 0 && ask(SYS_ioctl, c->file, (long)PERF_EVENT_IOC_ID, (long)&id, 0) == 0 && id == c->id;
+	return c->file >= 0 && interpose_ask(SYS_ioctl, c->file, (long)PERF_EVENT_IOC_ID, (long)&id, 0) == 0 && id == c->id;
 }
 
 uint64_t interpose_counter_read(const struct interpose_counter *c)
@@ -136,14 +131,14 @@ uint64_t interpose_counter_read(const struct interpose_counter *c)
 
 	if (c->page)
 		return interpose_counter_of(c->page);
-	return file_is_ours(c) && ask(SYS_read, c->file, (long)&value, sizeof(value), 0) == sizeof(value) ? value : UINT64_MAX;
+	return file_is_ours(c) && interpose_ask(SYS_read, c->file, (long)&value, sizeof(value), 0) == sizeof(value) ? value : UINT64_MAX;
 }
 
 void interpose_counter_end(struct interpose_counter *c, bool forked)
 {
 	if (c->page && !forked)
-		ask(SYS_munmap, (long)c->page, PAGE_BYTES, 0, 0);
+		interpose_ask(SYS_munmap, (long)c->page, PAGE_BYTES, 0, 0);
 	if (file_is_ours(c))
-		ask(SYS_close, c->file, 0, 0, 0);
+		interpose_ask(SYS_close, c->file, 0, 0, 0);
 	*c = (struct interpose_counter){ .file = -1 };
 }

@@ -7,9 +7,7 @@
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/record/record_system.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,15 +68,12 @@ __attribute__((constructor)) static void functions_take(void)
 	taken = true;
 }
 
-/* Behind this library, or, where only a part of the program has loaded it, where that part looks. There is none: as the linker does. */
+/* There is none: as the linker does. */
 static void *function_look(struct function *f, uintptr_t caller)
 {
 	static const char text[] = "assay: no library has a function that --call names\n";
-	struct dl_find_object found;
-	void *next = f->name ? dlsym(RTLD_NEXT, f->name) : NULL;
+	void *next = f->name ? interpose_find(f->name, caller) : NULL;
 
-	if (!next && f->name && _dl_find_object((void *)caller, &found) == 0)
-		next = dlsym(found.dlfo_link_map, f->name);
 	if (!next) {
 		record_system_call(SYS_write, 2, (long)text, sizeof(text) - 1, 0, 0, 0);
 		record_system_call(SYS_exit_group, 127, 0, 0, 0, 0, 0);

@@ -51,20 +51,9 @@ static struct {
 	word (*comm_f2c)(int), (*type_f2c)(int);
 } mpi;
 
-/* Behind this library, or, where the program has loaded MPI for a part of itself only, where that part looks. */
-static void *look(const char *name, uintptr_t caller)
-{
-	struct dl_find_object found;
-	void *at = dlsym(RTLD_NEXT, name);
-
-	if (!at && _dl_find_object((void *)caller, &found) == 0)
-		at = dlsym(found.dlfo_link_map, name);
-	return at;
-}
-
 static function *look_function(const char *name, uintptr_t caller)
 {
-	void *at = look(name, caller);
+	void *at = interpose_find(name, caller);
 	function *f;
 
 	__builtin_memcpy(&f, &at, sizeof(f));
@@ -76,7 +65,7 @@ static void mpi_find(uintptr_t caller)
 	void *world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world"); /* the program itself may have it */
 
 	if (!world)
-		world = look("ompi_mpi_comm_world", caller);
+		world = interpose_find("ompi_mpi_comm_world", caller);
 	mpi.open_mpi = world != NULL;
 	mpi.world = world ? (word)world : COMM_WORLD;
 	mpi.type_size = look_function("PMPI_Type_size", caller);
@@ -86,8 +75,8 @@ static void mpi_find(uintptr_t caller)
 	mpi.group_translate_ranks = look_function("PMPI_Group_translate_ranks", caller);
 	mpi.group_free = look_function("PMPI_Group_free", caller);
 	if (world) {
-		*(void **)&mpi.comm_f2c = look("PMPI_Comm_f2c", caller);
-		*(void **)&mpi.type_f2c = look("PMPI_Type_f2c", caller);
+		*(void **)&mpi.comm_f2c = interpose_find("PMPI_Comm_f2c", caller);
+		*(void **)&mpi.type_f2c = interpose_find("PMPI_Type_f2c", caller);
 	}
 	mpi.known = mpi.type_size && mpi.comm_size && mpi.comm_group && mpi.comm_test_inter && mpi.group_translate_ranks && mpi.group_free;
 }

@@ -304,16 +304,14 @@ static uint32_t idle_of(uint64_t ticks, uint64_t cpu_ns)
 static void name_look(void)
 {
 	static uint32_t said;
-	char now[THREAD_NAME_BYTES] = "", key[32] = "thread:", digits[24];
-	const char *number = record_number(mine.record.number, 10, digits);
+	char now[THREAD_NAME_BYTES] = "";
 
-	record_system_call(SYS_prctl, PR_GET_NAME, (long)now, 0, 0, 0, 0);
+	interpose_ask(SYS_prctl, PR_GET_NAME, (long)now, 0, 0);
 	if (!mine.record.numbered || !*now || strcmp(now, *mine.name ? mine.name : process_name) == 0 ||
 	    __atomic_fetch_add(&said, 1, __ATOMIC_RELAXED) >= THREADS_NAMED)
 		return;
 	memcpy(mine.name, now, sizeof(now));
-	memcpy(key + 7, number, strlen(number) + 1);
-	record_info(&writer, key, now);
+	interpose_say(&writer, "thread:", mine.record.number, now);
 }
 
 /* Returns how long it takes at most, unless the thread does not run meanwhile. */
@@ -591,18 +589,6 @@ static void process_forked(void)
 	interpose_hot.busy = false;
 }
 
-/* All processes under one kernel have one clock, whatever name their host has for them. */
-static void say_boot(void)
-{
-	long file = record_system_call(SYS_openat, AT_FDCWD, (long)"/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC, 0, 0, 0);
-	char id[9] = "";
-
-	if (file >= 0 && record_system_call(SYS_read, file, (long)id, sizeof(id) - 1, 0, 0, 0) == sizeof(id) - 1)
-		record_info(&writer, "boot", id);
-	if (file >= 0)
-		record_system_call(SYS_close, file, 0, 0, 0, 0, 0);
-}
-
 static void say_who(void)
 {
 	struct utsname host;
@@ -611,9 +597,9 @@ static void say_who(void)
 	record_info(&writer, "calls", "outside");
 	if (uname(&host) == 0)
 		record_info(&writer, "host", host.nodename);
-	say_boot();
+	interpose_say_boot(&writer);
 	interpose_say_rank(&writer);
-	record_system_call(SYS_prctl, PR_GET_NAME, (long)process_name, 0, 0, 0, 0);
+	interpose_ask(SYS_prctl, PR_GET_NAME, (long)process_name, 0, 0);
 }
 
 /* Of a variable; the default if it is not a number. */

@@ -1,5 +1,5 @@
 /* What the kernel says of a thread: numbers in its files, and how long its control groups were throttled. */
-#include "runs/inside/interpose/interpose_look.c"
+#include "runs/inside/interpose/interpose_accounts.c"
 
 #include "tests/scratch.h"
 
@@ -182,7 +182,7 @@ static void busy_between_ticks(void **state)
 	assert_true((double)(a.busy_ns - busy) > .9 * (double)used);
 }
 
-int suite_interpose_look(void)
+int suite_interpose_accounts(void)
 {
 	const struct CMUnitTest tests[] = { SCRATCH_TEST(numbers),
 					    SCRATCH_TEST(rows_in_order),
