@@ -1,13 +1,6 @@
 # Where and when runs were slow, as a user asks; the records are made, and what happened in them is known.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
-
-# made NAME ARGUMENTS...: $tmp/NAME.
-made() {
-	made_name=$1
-	shift
-	mkdir "$tmp/$made_name"
-	"${ASSAY_VARIANCE:?}" "$tmp/$made_name" "$@" || fail "cannot make $made_name"
-}
+. "${ASSAY_SOURCE:?}/tests/lib_variance.sh"
 
 what='nothing is slow'
 made still 2 3 counted
@@ -147,8 +140,7 @@ run variance show "$tmp/queue" "$1" "$tmp/copy.samples" --format json
 expect_status 0
 expect_json '.processes' 4
 what='records that are cut, and of a rank that are missing'
-mkdir "$tmp/parted"
-"$ASSAY_VARIANCE" "$tmp/parted" 3 2 counted || fail 'cannot make records'
+made parted 3 2 counted
 run variance show "$tmp/parted" --format json
 expect_json .missing_ranks 0
 truncate -s 90000 "$(ls "$tmp"/parted/*.samples | head -n 1)"

@@ -1,12 +1,12 @@
 # Two versions: slower by their code or by their environment; the records are made, and what happened in them is known.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_variance.sh"
 
-# made NAME ARGUMENTS...: $tmp/NAME.
-made() {
-	made_name=$1
+# ran NAME ARGUMENTS...: made, of the same work of two ranks, however long it takes.
+ran() {
+	ran_name=$1
 	shift
-	mkdir "$tmp/$made_name"
-	"${ASSAY_VARIANCE:?}" "$tmp/$made_name" 2 3 counted whole "$@" || fail "cannot make $made_name"
+	made "$ran_name" 2 3 counted whole "$@"
 }
 
 # compared DECISION REASON ARGUMENTS...
@@ -19,12 +19,12 @@ compared() {
 	expect_json .reason "$reason"
 }
 
-made old
-made again
-made more -1:0:99:work:1.2
-made queue -1:0:99:queue:1.5
-made both -1:0:99:queue:1.5 -1:0:99:slow:1.15
-made slow -1:0:99:slow:1.15
+ran old
+ran again
+ran more -1:0:99:work:1.2
+ran queue -1:0:99:queue:1.5
+ran both -1:0:99:queue:1.5 -1:0:99:slow:1.15
+ran slow -1:0:99:slow:1.15
 
 what='nothing changed'
 compared same same "$tmp/old" "$tmp/again"
@@ -33,7 +33,7 @@ expect_stdout 'same ' 'the same work in the same time' 'work +0.0 %'
 expect_no_stderr
 
 what='records without counters of the operating system'
-made silent silent
+ran silent silent
 run variance compare "$tmp/silent" "$tmp/silent"
 expect_stdout 'same ' 'processor time for it not known'
 
@@ -77,9 +77,9 @@ compared code slower_per_operation "$tmp/old" "$tmp/slow" --beside "$tmp/queue"
 compared code faster_per_operation "$tmp/old" "$tmp/again" --beside "$tmp/slow"
 
 what='a version that waits longer, with as much work, is not the same'
-made waits wait=.0005
-made waits_again wait=.0005
-made longer wait=.004
+ran waits wait=.0005
+ran waits_again wait=.0005
+ran longer wait=.004
 compared same same "$tmp/waits" "$tmp/waits_again"
 compared inconclusive waits_longer "$tmp/waits" "$tmp/longer"
 expect_json '.places[0].place' 'sem_wait at 1100 in c0ffee'
@@ -115,15 +115,15 @@ run variance show "$tmp/few"
 expect_stdout '1 call of rank ' 'could not be recorded' 'missing from this answer and its coverage'
 
 what='a clock that was set while one of them ran'
-made one one
-made set one set=3600
+ran one one
+ran set one set=3600
 compared same same "$tmp/one" "$tmp/set"
 run variance compare "$tmp/one" "$tmp/set"
 expect_stdout 'in the candidate, the clock of node0 was set by 3600.0 s forward'
 ! grep -q 'ran on' "$tmp/out" || fail 'another host than the same'
 
 what='they ran on different hosts'
-made elsewhere host=pc
+ran elsewhere host=pc
 compared same same "$tmp/old" "$tmp/elsewhere"
 run variance compare "$tmp/old" "$tmp/elsewhere"
 expect_stdout 'the candidate ran on pc0, where the baseline did not run: the difference may lie in the machines'

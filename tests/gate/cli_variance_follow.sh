@@ -1,6 +1,7 @@
 # assay variance show --follow: a run is analysed while it goes on, by an analysis that is killed and begun again; and its end is noticed. The
 # program runs until it is told to stop, so that nothing depends on how fast this machine is.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_variance.sh"
 command -v gcc >/dev/null || skip 'there is no gcc'
 gcc -O2 -o "$tmp/paced" "$ASSAY_SOURCE/tests/interposed/paced.c" || fail 'cannot compile'
 cd "$tmp"
@@ -112,8 +113,7 @@ kill "$(pgrep -P "$program" -x timeout)" 2>/dev/null
 wait "$program" 2>/dev/null || :
 
 what='what is slow during whole windows is known by those before'
-mkdir long
-"${ASSAY_VARIANCE:?}" long 1 24 counted 0:8:24:slow:1.5 || fail 'cannot make it'
+made long 1 24 counted 0:8:24:slow:1.5
 "$ASSAY" variance show long --follow --window 4 --format json >long.jsonl || fail 'it failed'
 cases=$((cases + 1))
 [ "$(grep -c '"variance":true' long.jsonl)" -ge 9 ] || fail "slow in windows: $(grep '"variance":true' long.jsonl | cut -c1-30)"
@@ -121,8 +121,7 @@ cases=$((cases + 1))
 [ "$(head -n 2 long.jsonl | grep -c '"variance":false')" = 2 ] || fail 'nothing was slow until 8 s'
 
 what='waits that were longer than usual are told, though nothing is slow'
-mkdir waits
-"$ASSAY_VARIANCE" waits 2 8 wait=.002 1:5:6:waits:20 || fail 'cannot make it'
+made waits 2 8 wait=.002 1:5:6:waits:20
 "$ASSAY" variance show waits --follow --window 4 --format json >waits.jsonl || fail 'it failed'
 cases=$((cases + 1))
 grep -q '^{"from_s":4,.*"regions":\[\],.*"waits":\[{"process":"rank 1","place":"sem_wait' waits.jsonl || fail "$(cut -c1-600 waits.jsonl)"
@@ -158,21 +157,18 @@ run variance show waits --follow --window 4
 cmp ends.out "$tmp/out" || fail 'another answer'
 
 what='before the first window nothing is known to be usual; what waited for a processor all along is told'
-mkdir hogged
-"$ASSAY_VARIANCE" hogged 1 3 0:0:99:queue:4 || fail 'cannot make it'
+made hogged 1 3 0:0:99:queue:4
 run variance show hogged --follow
 expect_stdout 'no variance' 'but rank 0 waited ' ' s for a processor'
 
 what='a process that was killed, whose number another one has now'
-mkdir reused
-"$ASSAY_VARIANCE" reused 1 2 "killed=$$" || fail 'cannot make it'
+made reused 1 2 "killed=$$"
 ends reused
 
 what='a clock that was not set yet'
-mkdir unset
-"$ASSAY_VARIANCE" unset 1 2 unset || fail 'cannot make it'
+made unset 1 2 unset
 ends unset
-"$ASSAY_VARIANCE" unset 1 2 || fail 'cannot make it'
+made unset 1 2
 ends unset
 cases=$((cases + 1))
 [ "$(grep -c 'no variance' ends.out)" -ge 3 ] && [ "$(wc -l <ends.out)" -le 6 ] || fail "two processes: $(head -n 30 ends.out)"
@@ -180,13 +176,11 @@ cases=$((cases + 1))
 grep -q 'the clock was set by 1700000000.0 s .* while the program ran' ends.err || fail "$(cat ends.err)"
 
 what='a clock that was set before a process began: windows as if it had not been'
-mkdir as_ever
-"$ASSAY_VARIANCE" as_ever 2 4 one 1:1:2:queue:2 || fail 'cannot make it'
+made as_ever 2 4 one 1:1:2:queue:2
 ends as_ever
 cp ends.out as_ever.out
 for set_by in -3600 3600; do
-	mkdir "one$set_by"
-	"$ASSAY_VARIANCE" "one$set_by" 2 4 one "set=$set_by" 1:1:2:queue:2 || fail 'cannot make it'
+	made "one$set_by" 2 4 one "set=$set_by" 1:1:2:queue:2
 	ends "one$set_by"
 	cases=$((cases + 2))
 	cmp as_ever.out ends.out || fail "set by $set_by: $(cat ends.out)"
@@ -194,8 +188,7 @@ for set_by in -3600 3600; do
 done
 
 what='a process whose clock was set while it ran'
-mkdir set
-"$ASSAY_VARIANCE" set 1 2 "killed=$$" || fail 'cannot make it'
+made set 1 2 "killed=$$"
 touch -d '+1 day' set/*.samples
 ends set
 cases=$((cases + 1))
@@ -318,8 +311,7 @@ for instead in fifo directory device other shorter; do
 done
 
 what='a record file that is damaged while it is followed does not take the others with it'
-mkdir damaged
-"$ASSAY_VARIANCE" damaged 2 2 "killed=$$" || fail 'cannot make it'
+made damaged 2 2 "killed=$$"
 file=$(ls damaged/*-0.samples | head -n 1)
 printf 'xxxxxxxxxxxxxxxx' | dd of="$file" bs=1 seek=$(($(stat -c %s "$file") - 5000)) conv=notrunc 2>/dev/null
 ends damaged
@@ -349,8 +341,7 @@ run variance show nowhere --follow
 refused 2 nowhere
 
 what='where nothing counts the work, the way from one call to another is not taken for the way back'
-mkdir back
-"$ASSAY_VARIANCE" back 1 12 || fail 'cannot make it'
+made back 1 12
 "$ASSAY" variance show back --follow --window 4 --format json >back.jsonl || fail 'it failed'
 cases=$((cases + 1))
 ! grep -q '"variance":true' back.jsonl || fail "nothing was slow: $(grep '"variance":true' back.jsonl | cut -c1-300)"
