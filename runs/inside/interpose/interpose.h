@@ -69,7 +69,8 @@ enum interpose_kind {
 #define INTERPOSE_NO_SIZE      UINT64_MAX
 #define INTERPOSE_NO_FILE      (-1) /* below that: an enum interpose_kind with the sign changed */
 #define INTERPOSE_NO_SITE      UINT32_MAX
-#define INTERPOSE_SITES_LOG2   11 /* places of a thread's table: what prints a report by itself has hundreds */
+#define INTERPOSE_LATER	       (UINT32_MAX - 1) /* another thread is giving the site its number */
+#define INTERPOSE_SITES_LOG2   11		/* places of a thread's table: what prints a report by itself has hundreds */
 #define INTERPOSE_ADDRESS_BITS 48
 
 /* A call site in a thread: one line of the processor's cache. */

@@ -71,10 +71,10 @@ void interpose_say(struct record_writer *writer, const char *beginning, uint64_t
 
 /* ---- numbers of sites, the same ones for all threads ---- */
 
-/* A place is taken by its key, and of use once its number is there. */
+/* A place is taken by its key, and of use once its number is there: 0 is one less than none. */
 struct shared_site {
 	uint64_t key;
-	uint32_t number_and_1;
+	uint32_t number_and_2;
 };
 
 static struct shared_site shared_sites[SITES_MAX];
@@ -188,11 +188,11 @@ uint32_t interpose_site_number(struct record_writer *writer, uint64_t key, const
 
 			if (path)
 				path_name(name, path, text);
-			__atomic_store_n(&s->number_and_1, site_name(writer, key, path ? text : name) + 1, __ATOMIC_RELEASE);
-			return s->number_and_1 - 1;
+			__atomic_store_n(&s->number_and_2, site_name(writer, key, path ? text : name) + 2, __ATOMIC_RELEASE);
+			return s->number_and_2 - 2;
 		}
-		if (there == id) /* 0, until its number is there */
-			return __atomic_load_n(&s->number_and_1, __ATOMIC_ACQUIRE) - 1;
+		if (there == id)
+			return __atomic_load_n(&s->number_and_2, __ATOMIC_ACQUIRE) - 2;
 	}
 	return INTERPOSE_NO_SITE;
 }

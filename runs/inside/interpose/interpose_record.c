@@ -174,6 +174,8 @@ static bool site_begin(struct interpose_site *s, uint64_t key, const char *name)
 	bool mpi = interpose_is_mpi(key & ((1ull << INTERPOSE_ADDRESS_BITS) - 1)), room = mine.n_sites < THREAD_SITES * 3 / 4;
 	uint32_t number = room && !mpi ? interpose_site_number(&writer, key, name, NULL) : INTERPOSE_NO_SITE;
 
+	if (number == INTERPOSE_LATER)
+		return false;
 	if (!room || (number == INTERPOSE_NO_SITE && !mpi)) {
 		record_say_why(&writer, "more call sites than there is room for");
 		record_drop(&writer, &mine.record);
@@ -391,7 +393,7 @@ static void path_find(struct interpose_call *call, const char *name)
 
 	interpose_context(call->key, &path);
 	number = interpose_site_number(&writer, call->key, name, &path);
-	if (number != INTERPOSE_NO_SITE)
+	if (number < INTERPOSE_LATER)
 		call->number = number;
 	took = record_ticks() - call->start;
 	mine.spent += took < WRITE_TICKS_MOST ? took : WRITE_TICKS_MOST;
