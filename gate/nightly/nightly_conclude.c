@@ -244,8 +244,10 @@ static enum assay_status decide_findings(struct nightly *n, struct lab *lab, con
 	for (size_t i = 0; !st && i < count; i++) {
 		if (!f[i].comparison)
 			continue;
-		judgement_release(&f[i].judgement);
-		st = judge(lab, evidence, &f[i].request, &f[i].judgement, err);
+		if (f[i].request.chance || f[i].request.alike) { /* else it has been made already, and records take long to read */
+			judgement_release(&f[i].judgement);
+			st = judge(lab, evidence, &f[i].request, &f[i].judgement, err);
+		}
 		if (!st)
 			st = keep(n, lab, f[i].comparison, &f[i].request, &f[i].judgement, err);
 	}
