@@ -43,6 +43,12 @@ static void failures(void)
 	SAY("read %ld errno %d\n", n, errno);
 	n = readv(pipes[0], nowhere, 3);
 	SAY("readv %ld errno %d\n", n, errno);
+	n = preadv2(pipes[0], nowhere, 3, -1, 0);
+	SAY("preadv2 %ld errno %d\n", n, errno);
+	n = pwritev2(pipes[1], &(struct iovec){ "xyz", 3 }, 1, -1, 0);
+	SAY("pwritev2 %ld errno %d\n", n, errno);
+	n = read(pipes[0], (char[3]){ 0 }, 3);
+	SAY("read %ld errno %d\n", n, errno);
 	n = pread(pipes[0], &byte, 1, 0);
 	SAY("pread %ld errno %d\n", n, errno);
 	n = nanosleep(&wrong, NULL);

@@ -54,6 +54,14 @@ CALL(ssize_t, preadv, (int fd, const struct iovec *v, int n, off_t at), (fd, v, 
 CALL(ssize_t, preadv64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at), fd, vector_bytes(v, n, r), NO_ARGS)
 CALL(ssize_t, pwritev, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at), fd, vector_bytes(v, n, r), NO_ARGS)
 CALL(ssize_t, pwritev64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at), fd, vector_bytes(v, n, r), NO_ARGS)
+CALL(ssize_t, preadv2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags), fd, vector_bytes(v, n, r),
+     NO_ARGS)
+CALL(ssize_t, preadv64v2, (int fd, const struct iovec *v, int n, off64_t at, int flags), (fd, v, n, at, flags), fd, vector_bytes(v, n, r),
+     NO_ARGS)
+CALL(ssize_t, pwritev2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags), fd, vector_bytes(v, n, r),
+     NO_ARGS)
+CALL(ssize_t, pwritev64v2, (int fd, const struct iovec *v, int n, off64_t at, int flags), (fd, v, n, at, flags), fd, vector_bytes(v, n, r),
+     NO_ARGS)
 CALL(ssize_t, sendfile, (int to, int from, off_t *at, size_t n), (to, from, at, n), to, n, NO_ARGS)
 CALL(ssize_t, sendfile64, (int to, int from, off64_t *at, size_t n), (to, from, at, n), to, n, NO_ARGS)
 CALL(int, fsync, (int fd), (fd), fd, NO_SIZE, NO_ARGS)
