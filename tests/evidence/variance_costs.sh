@@ -6,6 +6,8 @@
 . tests/lib_evidence.sh
 corpus=${CORPUS:-$work/corpus}
 mkdir -p "$corpus/costs"
+revision=$(git rev-parse --short HEAD)
+[ "${SECONDS_NOW:-3600}" = 0 ] || grep -qsx "$revision" "$corpus/recorded-at" || echo "$revision" >>"$corpus/recorded-at"
 if [ "${COUNTING:-yes}" = yes ]; then
 	. tests/lib_debian.sh
 	for program in bzip2 lz4 sqlite3; do
