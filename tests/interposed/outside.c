@@ -45,7 +45,7 @@ static void failures(void)
 	SAY("readv %ld errno %d\n", n, errno);
 	n = preadv2(pipes[0], nowhere, 3, -1, 0);
 	SAY("preadv2 %ld errno %d\n", n, errno);
-	n = pwritev2(pipes[1], &(struct iovec){ "xyz", 3 }, 1, -1, 0);
+	n = pwritev2(pipes[1], &(struct iovec){ (char[]){ "xyz" }, 3 }, 1, -1, 0);
 	SAY("pwritev2 %ld errno %d\n", n, errno);
 	n = read(pipes[0], (char[3]){ 0 }, 3);
 	SAY("read %ld errno %d\n", n, errno);
