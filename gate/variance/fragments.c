@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "gate/variance/ends.h"
 #include "gate/variance/scale.h"
+#include "gate/variance/weights.h"
 #include "gate/variance/window.h"
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/samples/samples_children.h"
@@ -14,9 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TAG_MASK      (((UINT64_C(1) << INTERPOSE_TAG_BITS) - 1) << INTERPOSE_PEER_BITS)
-#define PARTNERS      0x1p50 /* all bits of a partner */
-#define FEW_STOOD_FOR 8
+#define TAG_MASK (((UINT64_C(1) << INTERPOSE_TAG_BITS) - 1) << INTERPOSE_PEER_BITS)
+#define PARTNERS 0x1p50 /* all bits of a partner */
 
 /* The columns of a file by what they mean; SIZE_MAX: it has none. */
 struct columns {
@@ -543,57 +543,8 @@ static void processes_complete(struct fragments *f)
 	}
 }
 
-ORDER_POINTERS_BY(places_order, struct fragment, BY_UP(thread) BY_UP(from) BY_UP(to) BY_PLACE)
-
-static bool same_place(const struct fragment *x, const struct fragment *y)
-{
-	return x->thread == y->thread && x->from == y->from && x->to == y->to;
-}
-
-static bool stand_alone(const struct fragment *items, size_t n)
-{
-	size_t i = 0;
-
-	while (i < n && items[i].weight <= 1)
-		i++;
-	return i == n;
-}
-
-/* How many neighbours on either side tell how much time there was. Where most are recorded, chance evens out within some dozens: a long one
- * among short ones that stands for two must weigh as two, for of two such ones, one is recorded. */
-static size_t neighbours_of(uint32_t weight)
-{
-	return weight <= FEW_STOOD_FOR ? FEW_STOOD_FOR * (size_t)weight : 1;
-}
-
-/* A fragment stands for others of its place halfway to its neighbours there, and they can have taken no more time than there was: where one
- * of thousands is recorded, one that had to wait for a processor would weigh as if all had. at [p->n]: room to work in. */
-static void weights_bound(struct fragments *f, const struct fragment_process *p, struct fragment **at)
-{
-	if (stand_alone(f->items + p->first, p->n))
-		return;
-	for (size_t i = 0; i < p->n; i++)
-		at[i] = &f->items[p->first + i];
-	order_sort(at, p->n, places_order);
-	for (size_t first = 0, n; first < p->n; first += n) {
-		for (n = 1; first + n < p->n && same_place(at[first], at[first + n]);)
-			n++;
-		for (size_t i = 0; i < n; i++) {
-			struct fragment *item = at[first + i];
-			size_t k = neighbours_of(item->weight);
-			double from = i >= k ? at[first + i - k]->start_s : p->start_s,
-			       to = i + k < n ? at[first + i + k]->start_s : p->end_s;
-			double most = fmax(to - from, 0) / 2;
-
-			if (item->weight * item->time_s > most)
-				item->weight = (uint32_t)fmax(most / item->time_s, 1);
-		}
-	}
-}
-
 static enum assay_status all_complete(struct loading *l, struct assay_error *err)
 {
-	struct fragment **at;
 	uint32_t *map;
 
 	if (!l->out.n && !l->window)
@@ -610,10 +561,8 @@ static enum assay_status all_complete(struct loading *l, struct assay_error *err
 		fragments_cut(&l->out, l->window);
 	items_sort(&l->out);
 	processes_complete(&l->out);
-	at = mem_new(l->out.n, sizeof(struct fragment *));
-	for (size_t p = 0; p < l->out.n_processes; p++)
-		weights_bound(&l->out, &l->out.processes[p], at);
-	mem_free(at, map);
+	weights_bound(&l->out);
+	free(map);
 	return ASSAY_OK;
 }
 

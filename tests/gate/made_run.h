@@ -63,7 +63,7 @@ struct made_options {
 	double rare_until_s;   /* its calls take 1.4 ms longer from 1 s until then */
 	bool sporadic;	       /* one call of 100, by chance, takes 50 ms longer */
 	bool heavy;	       /* one call says that it stands for thousands */
-	bool bursts;	       /* a step is three short pieces and one of 12 ms; of two such, one is recorded */
+	uint32_t bursts;       /* a step is three short pieces and one of 12 ms; of so many such, one is recorded; 0: not so */
 	const char *const *commands; /* [ranks] command lines of processes that have no ranks */
 	bool one_host;		     /* for all ranks */
 	double wait_s;		     /* each step ends with so long a wait */
@@ -364,16 +364,16 @@ static inline void made_step(struct made_process *p, const struct made_options *
 	}
 }
 
-/* Whichever of two long pieces chance says is recorded, with the call behind it, and stands for both. */
+/* Whichever of several long pieces chance says is recorded, with the call behind it, and stands for all of them. */
 static inline void made_burst(struct made_process *p, const struct made_options *o)
 {
 	for (int i = 0; i < 3; i++)
 		made_call(p, o, 0, 1, 0, 1e-6, -1, 1e-6);
 	p->now += .012;
 	p->cpu += .012;
-	if (rng_below(&p->rng, 2))
+	if (rng_below(&p->rng, o->bursts))
 		return;
-	p->weight = 2;
+	p->weight = o->bursts;
 	made_call(p, o, 0, 1, 0, .012, -1, 1e-6);
 	p->weight = 0;
 }

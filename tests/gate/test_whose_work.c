@@ -41,16 +41,22 @@ static void commands(void **state)
 	variance_release(&v);
 }
 
-/* A long piece among short ones that stands for two weighs as two. */
+/* A long piece among short ones that stands for two weighs as two, and where many are as long, one that stands for 32 as nearly as many. */
 static void bursts(void **state)
 {
-	const struct made_options o = { .ranks = 1, .seconds = 6, .seed = 5, .bursts = true };
+	struct made_options o = { .ranks = 1, .seconds = 6, .seed = 5, .bursts = 2 };
 	struct variance v;
 
 	(void)state;
 	analyse("bursts", &o, &v);
 	assert_true(fabs(v.activity_s[ACTIVITY_COMPUTATION] / v.total_s - 1) < .15);
 	assert_true(variance_coverage(&v) > .85);
+	variance_release(&v);
+	o.seconds = 60;
+	o.bursts = 32;
+	analyse("rarely", &o, &v);
+	assert_true(v.activity_s[ACTIVITY_COMPUTATION] < 1.1 * v.total_s);
+	assert_true(variance_coverage(&v) > .65);
 	variance_release(&v);
 }
 
