@@ -66,7 +66,36 @@ static double most_of_place(const struct fragment_process *p, struct fragment *c
 
 /* A fragment stands for others of its place halfway to its neighbours there, and they can have taken no more time than there was: where one
  * of thousands is recorded, one that had to wait for a processor would weigh as if all had. But where others are as long, it stands for
- * such ones: computation that comes after a burst of calls is between many that are short. at [p->n]: room to work in. */
+ * such ones: computation that comes after a burst of calls is between many that are short. at[n]: of one place. */
+static void place_bound(const struct fragment_process *p, struct fragment *const *at, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		double most = most_of_place(p, at, n, i);
+
+		if (at[i]->weight * at[i]->time_s > most)
+			at[i]->weight = (uint32_t)fmax(most / at[i]->time_s, 1);
+	}
+}
+
+/* All that a thread did took no more time than it lived: timing makes calls longer that take next to nothing. at[n]: of one thread. */
+static void thread_bound(struct fragment *const *at, size_t n)
+{
+	double from = INFINITY, to = 0, few = 0, many = 0, part;
+
+	for (size_t i = 0; i < n; i++) {
+		double time = at[i]->weight * at[i]->time_s;
+
+		*(at[i]->weight <= FEW_STOOD_FOR ? &few : &many) += time;
+		from = fmin(from, at[i]->start_s);
+		to = fmax(to, at[i]->start_s + at[i]->time_s);
+	}
+	part = fmax(to - from - few, 0) / many;
+	for (size_t i = 0; many > 0 && part < 1 && i < n; i++)
+		if (at[i]->weight > FEW_STOOD_FOR)
+			at[i]->weight = (uint32_t)fmax(at[i]->weight * part, 1);
+}
+
+/* at [p->n]: room to work in. */
 static void process_bound(struct fragments *f, const struct fragment_process *p, struct fragment **at)
 {
 	if (stand_alone(f->items + p->first, p->n))
@@ -77,13 +106,12 @@ static void process_bound(struct fragments *f, const struct fragment_process *p,
 	for (size_t first = 0, n; first < p->n; first += n) {
 		for (n = 1; first + n < p->n && same_place(at[first], at[first + n]);)
 			n++;
-		for (size_t i = 0; i < n; i++) {
-			struct fragment *item = at[first + i];
-			double most = most_of_place(p, at + first, n, i);
-
-			if (item->weight * item->time_s > most)
-				item->weight = (uint32_t)fmax(most / item->time_s, 1);
-		}
+		place_bound(p, at + first, n);
+	}
+	for (size_t first = 0, n; first < p->n; first += n) {
+		for (n = 1; first + n < p->n && at[first]->thread == at[first + n]->thread;)
+			n++;
+		thread_bound(at + first, n);
 	}
 }
 
