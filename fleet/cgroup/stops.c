@@ -24,7 +24,8 @@ struct watched {
 
 struct member {
 	pid_t pid;
-	char state; /* 0: there is none that has begun since */
+	bool alive; /* false: it has ended, or there is none that has begun since */
+	bool stopped;
 };
 
 struct stops {
@@ -62,18 +63,19 @@ static void *grown(void *array, size_t n, size_t *capacity, size_t bytes)
 
 /* ---- the processes of the run ---- */
 
-/* Fills its state. Returns the processor time of its threads, and of the children that it has waited for. */
+/* Fills in how it is. Returns the processor time of its threads, and of the children that it has waited for. */
 static uint64_t member_read(struct member *m, uint64_t began)
 {
 	const clockid_t clock = (clockid_t)(~(unsigned)m->pid << 3 | 2); /* as clock_getcpuclockid() says */
 	struct process p;
 	char id[16];
 
-	m->state = 0;
+	m->alive = m->stopped = false;
 	snprintf(id, sizeof(id), "%d", (int)m->pid);
 	if (!process_read(id, &p) || p.start_ticks < began)
 		return 0;
-	m->state = p.state;
+	m->alive = p.alive;
+	m->stopped = p.state == 'T';
 	return (uint64_t)now_of(clock) + p.children_ticks * (uint64_t)(1000000000 / sysconf(_SC_CLK_TCK));
 }
 
@@ -141,7 +143,7 @@ static void tree_look(struct stops *s)
 			tree_add(s, s->items[i].pid);
 	for (size_t i = 0; i < s->n_tree; i++) {
 		used += member_read(&s->tree[i], s->began);
-		if (s->tree[i].state)
+		if (s->tree[i].alive)
 			children_add(s, s->tree[i].pid);
 	}
 	s->used_ns += used > s->used_then_ns ? used - s->used_then_ns : 0;
@@ -222,9 +224,9 @@ static void watched_look(struct stops *s, struct watched *w, uint64_t since)
 {
 	int file = file_open(s, w);
 	const struct member *m = file < 0 || word_read(file, s->words.finished) ? NULL : tree_find(s, w->pid);
-	bool stopped = m && m->state == 'T';
+	bool stopped = m && m->stopped;
 
-	w->ended = !m || !m->state;
+	w->ended = !m || !m->alive; /* one for which nobody has waited, too: its file is at rest */
 	w->stopped_ns += (stopped ? since / 2 : 0) + (w->was_stopped ? since / 2 : 0);
 	w->was_stopped = stopped;
 	if (!w->ended) {

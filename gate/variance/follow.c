@@ -300,7 +300,8 @@ static double quiet_s(struct followed *f, const struct stat *info)
 		f->written = info->st_mtim;
 		f->written_s = monotonic_s();
 	}
-	return fmax(now_s(CLOCK_REALTIME) - (double)info->st_mtim.tv_sec, monotonic_s() - f->written_s);
+	return fmax(now_s(CLOCK_REALTIME) - (double)info->st_mtim.tv_sec - (double)info->st_mtim.tv_nsec / 1e9,
+		    monotonic_s() - f->written_s);
 }
 
 /* Chunks that have begun since; whether the process has ended. False: the file is not what it was. */
