@@ -80,7 +80,7 @@ static void place_bound(const struct fragment_process *p, struct fragment *const
 /* All that a thread did took no more time than it lived: timing makes calls longer that take next to nothing. at[n]: of one thread. */
 static void thread_bound(struct fragment *const *at, size_t n)
 {
-	double from = INFINITY, to = 0, few = 0, many = 0, part;
+	double from = (double)INFINITY, to = 0, few = 0, many = 0, part;
 
 	for (size_t i = 0; i < n; i++) {
 		double time = at[i]->weight * at[i]->time_s;
