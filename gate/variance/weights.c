@@ -9,6 +9,7 @@
 #define FEW_STOOD_FOR	  8
 #define LIKE_IT		  8 /* on either side, or a quarter of that */
 #define NEIGHBOURS_LOOKED 10000u
+#define LEFT_LEAST	  .05 /* of a thread's time, for what stands for many */
 
 ORDER_POINTERS_BY(places_order, struct fragment, BY_UP(thread) BY_UP(from) BY_UP(to) BY_PLACE)
 
@@ -77,7 +78,8 @@ static void place_bound(const struct fragment_process *p, struct fragment *const
 	}
 }
 
-/* All that a thread did took no more time than it lived: timing makes calls longer that take next to nothing. at[n]: of one thread. */
+/* All that a thread did took no more time than it lived, or little more, for sums are off by chance: timing makes calls longer that take
+ * next to nothing. at[n]: of one thread. */
 static void thread_bound(struct fragment *const *at, size_t n)
 {
 	double from = (double)INFINITY, to = 0, few = 0, many = 0, part;
@@ -89,7 +91,7 @@ static void thread_bound(struct fragment *const *at, size_t n)
 		from = fmin(from, at[i]->start_s);
 		to = fmax(to, at[i]->start_s + at[i]->time_s);
 	}
-	part = fmax(to - from - few, 0) / many;
+	part = fmax(to - from - few, LEFT_LEAST * (to - from)) / many;
 	for (size_t i = 0; many > 0 && part < 1 && i < n; i++)
 		if (at[i]->weight > FEW_STOOD_FOR)
 			at[i]->weight = (uint32_t)fmax(at[i]->weight * part, 1);
