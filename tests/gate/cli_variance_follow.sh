@@ -89,29 +89,6 @@ wait "$program" 2>/dev/null || :
 cases=$((cases + 1))
 wait "$analysis" || fail "it failed: $(cat killed.err)"
 
-what='so does one for which nobody has waited'
-rm -rf killed pid
-mkdir killed
-"$ASSAY" variance record -o killed -- sh -c './paced 0 0 & echo $! >pid; exec timeout 100 sleep 100' 2>/dev/null &
-program=$!
-until ls killed/"$(cat pid 2>/dev/null)"-*.samples >/dev/null 2>&1; do
-	sleep .1
-done
-"$ASSAY" variance show killed/"$(cat pid)"-*.samples --follow --window 1 --format json >killed.jsonl 2>killed.err &
-analysis=$!
-until grep -q '"fragments":[1-9]' killed.jsonl; do
-	sleep .1
-done
-kill -9 "$(cat pid)"
-for i in $(seq 300); do
-	kill -0 "$analysis" 2>/dev/null || break
-	sleep .1
-done
-cases=$((cases + 1))
-! kill -0 "$analysis" 2>/dev/null || fail 'a zombie is followed'
-kill "$(pgrep -P "$program" -x timeout)" 2>/dev/null
-wait "$program" 2>/dev/null || :
-
 what='what is slow during whole windows is known by those before'
 made long 1 24 counted 0:8:24:slow:1.5
 "$ASSAY" variance show long --follow --window 4 --format json >long.jsonl || fail 'it failed'
@@ -144,6 +121,19 @@ ends() {
 	cases=$((cases + 1))
 	! kill -9 "$analysis" 2>/dev/null || fail "it does not end: $(tail -n 2 ends.out ends.err)"
 }
+
+what='a program that was killed, and for which nobody has waited, has ended'
+mkdir zombie
+"$ASSAY" variance record -o zombie -- sh -c './paced 0 0 & echo $! >pid; exec timeout 100 sleep 100' 2>/dev/null &
+program=$!
+until ls zombie/"$(cat pid)"-*.samples >/dev/null 2>&1; do
+	sleep .1
+done
+sleep 1
+kill -9 "$(cat pid)"
+ends zombie/"$(cat pid)"-*.samples
+kill "$(pgrep -P "$program" -x timeout)"
+wait "$program" || :
 
 what='a pipe that nobody writes and a link to itself are refused, and what is beside them is told'
 mkfifo waits/pipe.samples

@@ -64,6 +64,7 @@ struct made_options {
 	bool sporadic;	       /* one call of 100, by chance, takes 50 ms longer */
 	bool heavy;	       /* one call says that it stands for thousands */
 	uint32_t bursts;       /* a step is three short pieces and one of 12 ms; of so many such, one is recorded; 0: not so */
+	bool overstated;       /* these say that they stand for twice as many, and end at two places by turns */
 	const char *const *commands; /* [ranks] command lines of processes that have no ranks */
 	bool one_host;		     /* for all ranks */
 	double wait_s;		     /* each step ends with so long a wait */
@@ -373,8 +374,8 @@ static inline void made_burst(struct made_process *p, const struct made_options 
 	p->cpu += .012;
 	if (rng_below(&p->rng, o->bursts))
 		return;
-	p->weight = o->bursts;
-	made_call(p, o, 0, 1, 0, .012, -1, 1e-6);
+	p->weight = o->bursts << o->overstated;
+	made_call(p, o, o->overstated ? (int)(p->ordinal / 2 % 2) : 0, 1, 0, .012, -1, 1e-6);
 	p->weight = 0;
 }
 

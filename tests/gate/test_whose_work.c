@@ -58,6 +58,10 @@ static void bursts(void **state)
 	assert_true(v.activity_s[ACTIVITY_COMPUTATION] < 1.1 * v.total_s);
 	assert_true(variance_coverage(&v) > .65);
 	variance_release(&v);
+	o.overstated = true; /* at each place there is time enough, in the thread there is not */
+	analyse("overstated", &o, &v);
+	assert_true(v.activity_s[ACTIVITY_COMPUTATION] < 1.1 * v.total_s);
+	variance_release(&v);
 }
 
 /* Others have the processor for three quarters of the time, from beginning to end: nothing shows what is usual, but that is told. */
