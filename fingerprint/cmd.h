@@ -4,7 +4,7 @@
 
 #include "base/command.h"
 
-extern const struct command fleet_up_command, fingerprint_run_command, fingerprint_show_command, fingerprint_diff_command;
+extern const struct command fingerprint_run_command, fingerprint_show_command, fingerprint_diff_command;
 extern const struct command catalog_list_command, catalog_show_command, catalog_types_command, catalog_check_command, catalog_drift_command;
 extern const struct command catalog_accept_drift_command, catalog_rename_command, catalog_retire_command;
 

@@ -291,7 +291,7 @@ static _Noreturn void run_child(const struct emulate_site *site, const struct em
 
 static bool is_cancelled(const struct emulate_listener *listener)
 {
-	return listener && listener->cancelled && *listener->cancelled;
+	return listener->cancelled && *listener->cancelled;
 }
 
 static enum assay_status host_start(const struct emulate_site *site, struct emulate_host *host, struct assay_error *err)

@@ -164,28 +164,6 @@ enum assay_status emulate_profile_parse(const char *file, const char *name, cons
 	return st;
 }
 
-void emulate_profile_write(const struct emulate_profile *profile, struct buf *out)
-{
-	bool calls = false;
-
-	for (int i = 0; i < EMULATE_CLASSES; i++) {
-		if (profile->divisions[i])
-			buf_format(out, "%s  %s: %u\n", calls ? "" : "system_calls:\n", strchr(shapes[i].name, '-') + 1,
-				   profile->divisions[i]);
-		calls = calls || profile->divisions[i];
-	}
-	for (size_t i = 0; i < KNOBS; i++) {
-		unsigned level = *(const unsigned *)(const void *)((const char *)profile + knobs[i].offset);
-
-		if (level)
-			buf_format(out, "%s: %u\n", knobs[i].key, level);
-	}
-	if (profile->mmap_threshold_bytes)
-		buf_format(out, "mmap_threshold: %lld\n", (long long)profile->mmap_threshold_bytes);
-	if (profile->hog_mib)
-		buf_format(out, "hog:\n  mib: %u\n  percent: %u\n", profile->hog_mib, profile->hog_percent);
-}
-
 void emulate_profile_release(struct emulate_profile *profile)
 {
 	mem_free(profile->name, profile->about);

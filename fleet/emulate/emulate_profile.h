@@ -3,7 +3,6 @@
 #ifndef FLEET_EMULATE_PROFILE_H
 #define FLEET_EMULATE_PROFILE_H
 
-#include "base/buf.h"
 #include "base/error.h"
 #include "fleet/shape/shape.h"
 
@@ -43,8 +42,6 @@ extern const size_t emulate_data_n;
  * emulate_profile_release() it. */
 enum assay_status emulate_profile_parse(const char *file, const char *name, const char *text, size_t n, struct emulate_profile *out,
 					struct assay_error *err);
-/* The other way: appends text that gives the same knobs. */
-void emulate_profile_write(const struct emulate_profile *profile, struct buf *out);
 /* The profile of that name out of `directory`, or of those built into the program where that is NULL. ASSAY_E_NOTFOUND names the
  * ones that are there. */
 enum assay_status emulate_profile_load(const char *directory, const char *name, struct emulate_profile *out, struct assay_error *err);

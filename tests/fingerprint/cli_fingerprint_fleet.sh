@@ -136,30 +136,4 @@ run -C "$tmp/other" runs list --format json
 expect_json .applications[0].machines 1
 run fleet down "$lab"
 
-what='a host like another'
-printf 'name: two\npasses: 1\nseconds: 0.1\nstressors:\n  - { stressor: mincore }\n  - { stressor: crypt }\n' >"$tmp/two.yaml"
-run fleet up "$lab" --hosts 1 --profiles vm
-run -C "$lab" fingerprint run --battery "$tmp/two.yaml"
-expect_status 0
-run fleet down "$lab"
-run -C "$lab" fleet up "$tmp/like" --like emu01
-refused 2 "is of the battery 'two'" "not of 'quick'"
-run -C "$lab" fleet up "$tmp/like" --like emu99 --battery "$tmp/two.yaml"
-refused 2 emu99
-run -C "$lab" fleet up "$tmp/like" --like emu01 --battery "$tmp/two.yaml" --hosts 2
-refused 2 'makes one host'
-cases=$((cases + 1))
-[ ! -e "$tmp/like" ] || fail 'what is refused makes no directory'
-run -C "$lab" fleet up "$tmp/like" --like emu01 --battery "$tmp/two.yaml" --format json
-expect_status 0
-expect_json_parses
-expect_json .like.machine emu01
-expect_json .like.stressors[1].stressor mincore
-expect_json .hosts[0].profile like
-cases=$((cases + 1))
-grep -q '^  mapping: [1-9]' "$tmp/like/profiles/like.yaml" || fail 'mincore costs several times as much there: only dear mapping does that'
-run -C "$tmp/like" fleet exec -w @all -- true
-expect_status 0
-run fleet down "$tmp/like"
-
 finish

@@ -1,5 +1,4 @@
-/* A profile that is taken is within its limits, and written again it reads back the same; errors name the file. */
-#include "base/buf.h"
+/* A parsed profile is within its limits; errors name the file. */
 #include "base/mem.h"
 #include "fleet/emulate/emulate_profile.h"
 
@@ -19,22 +18,14 @@ static void check_limits(const struct emulate_profile *p)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct emulate_profile p, again;
+	struct emulate_profile p;
 	struct assay_error err = { .text = "" };
-	struct buf first = BUF_INIT, second = BUF_INIT;
 
 	if (emulate_profile_parse("fuzz", "p", (const char *)data, size, &p, &err)) {
 		ASSAY_BUG_IF(strncmp(err.text, "fuzz:", 5) != 0);
 		return 0;
 	}
 	check_limits(&p);
-	emulate_profile_write(&p, &first);
-	ASSAY_BUG_IF(emulate_profile_parse("fuzz", "p", first.bytes ? first.bytes : "", first.size, &again, &err) != ASSAY_OK);
-	emulate_profile_write(&again, &second);
-	ASSAY_BUG_IF(first.size != second.size || (first.size && memcmp(first.bytes, second.bytes, first.size) != 0));
 	emulate_profile_release(&p);
-	emulate_profile_release(&again);
-	buf_release(&first);
-	buf_release(&second);
 	return 0;
 }
