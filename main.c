@@ -68,7 +68,6 @@ static const struct command *const commands[] = {
 	&cost_train_command,
 	&cost_predict_command,
 	&cost_explain_command,
-	&cost_worst_command,
 	&baseline_accept_command,
 	&baseline_list_command,
 	HEADING("Why: what happens in functions"),

@@ -1,4 +1,4 @@
-/* assay cost train, predict, explain, worst */
+/* assay cost train, predict, explain */
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -9,7 +9,6 @@
 #include "gate/cost/cost_counting.h"
 #include "gate/cost/cost_machine.h"
 #include "gate/cost/cost_model.h"
-#include "gate/cost/cost_worst.h"
 #include "runs/running/artefact.h"
 #include "runs/running/input_features.h"
 #include "runs/running/run.h"
@@ -21,7 +20,7 @@
 struct arguments {
 	const char *selector, *machine, *counts, *input, *features, *selected, *early, *slice;
 	struct cli_list given; /* NAME=VALUE */
-	int64_t min_runs, degree, shown;
+	int64_t min_runs, degree;
 	double max_error, predictor_cost, counting_cost;
 	int of;
 	bool paper, terms;
@@ -400,20 +399,6 @@ static enum assay_status explain_run(struct lab *lab, void *arguments, struct do
 	return predict_or_explain(lab, arguments, true, d, err);
 }
 
-static enum assay_status worst_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
-{
-	const struct arguments *a = arguments;
-	struct cost_model model = { 0 };
-	enum assay_status st = load_model(lab, a, false, &model, err);
-
-	if (!st)
-		st = check_error(&model, a->max_error, err);
-	if (!st)
-		st = cost_worst_answer(lab, cli_directory(), &model, a->max_error, (size_t)a->shown, d, err);
-	cost_model_release(&model);
-	return st;
-}
-
 static enum assay_status question_check(void *arguments, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
@@ -467,13 +452,8 @@ static const struct cli_option question_options[] = {
 	MODEL_OPTIONS("The machine to predict for: where it did not run enough inputs, by its fingerprint and those of machines that did"),
 	CLI_END,
 };
-static const struct cli_option worst_options[] = {
-	CLI_INTEGER("shown", "N", struct arguments, shown, 1, 5000, "Show so many (default: 10)"),
-	MODEL_OPTIONS("The machine that the model is of"),
-	CLI_END,
-};
 static const struct arguments defaults = {
-	.shown = 10, .min_runs = COST_RUNS_MIN, .max_error = COST_ERROR_MAX, .predictor_cost = -1.0, .counting_cost = -1.0
+	.min_runs = COST_RUNS_MIN, .max_error = COST_ERROR_MAX, .predictor_cost = -1.0, .counting_cost = -1.0
 };
 
 const struct command cost_train_command = {
@@ -529,19 +509,4 @@ const struct command cost_explain_command = {
 	.defaults = &defaults,
 	.check = question_check,
 	CLI_RUN(struct arguments, CLI_LAB_READ, explain_run),
-};
-
-const struct command cost_worst_command = {
-	.name = "cost worst",
-	.summary = "find the inputs that should be the most expensive for their size",
-	.about =
-	    "Of all inputs that the manifest has, run or not, those which the model of 'assay cost train' expects to cost most for each of "
-	    "their bytes, beyond what every run costs; with what they did cost where they were run, and the command that runs the others.",
-	.examples = "  assay cost worst sorter@1.0\n"
-		    "  assay cost worst sorter@1.0 --shown 3 --format json | jq -r '.worst[].input'\n",
-	.exit_status = "0; 1 failure, 2 usage, " EXIT_ASKED,
-	.words = train_words,
-	.options = worst_options,
-	.defaults = &defaults,
-	CLI_RUN(struct arguments, CLI_LAB_READ, worst_run),
 };

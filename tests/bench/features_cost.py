@@ -5,7 +5,7 @@ build builds each program three times by each compiler from its sources in SOURC
 input; what is there is kept. time runs all of them in turns, ROUNDS times, from memory, and writes their processor times to SAMPLES (CSV); rounds that were
 ended before are in WORK/times.csv, and are not run again. It prints the table of the page. Counts are kept in memory, too, as `assay features run` has them kept.
 
-few runs drawn inputs (cost_worst.py) by the plain and the counting build of gcc, has `assay cost train --counting-cost` choose what is counted, builds that, and runs the three
+few runs LEARNED drawn inputs (cost_programs.py) by the plain and the counting build of gcc, has `assay cost train --counting-cost` choose what is counted, builds that, and runs the three
 in turns, ROUNDS times (0: they are built alone); what is in WORK is neither chosen nor measured again."""
 import concurrent.futures
 import csv
@@ -15,17 +15,29 @@ import math
 import os
 import random
 import shutil
+import sqlite3
 import statistics
+import subprocess
 import sys
 import tempfile
 
 import cost_programs
-import cost_worst
 
 COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang-14", "clang++-14")}
 BUILDS = {"plain": "", "counting": "features build --", "values": "features build --values --"}
 LIMITS = {"counting": 1.15, "values": 2.0}
 FEW, ALLOWED = ("bzip2", "lz4", "sqlite3"), .05
+INPUTS, LEARNED = 360, 60
+WORK = """#!/bin/sh
+# work.sh PROGRAM WORDS FILE: starts PROGRAM with the arguments in WORDS, one per line; @FILE@ in them is FILE.
+program=$1 words=$2 file=$3
+set --
+while IFS= read -r word; do
+	case $word in *@FILE@*) word=${word%%@FILE@*}$file${word##*@FILE@} ;; esac
+	set -- "$@" "$word"
+done <"$words"
+exec "$program" "$@"
+"""
 
 
 def text_of(path, n):
@@ -114,16 +126,73 @@ def samples_of(programs, path, rounds):
     return {name: [{which: float(seconds) for which, seconds in kept[name, k + 1].items()} for k in range(rounds)] for name in programs}
 
 
+def named(i):
+    """Returns the name of an input. jsoncpp's program takes no file of another ending."""
+    return f"i{i:03}.json"
+
+
+def learned_of(name):
+    """Returns the numbers of the inputs that a model learns from."""
+    return sorted(random.Random(f"worst {name}").sample(range(INPUTS), LEARNED))
+
+
+def laboratory(assay, name, versions, inputs, lab, work):
+    """Makes a laboratory with these drawn inputs and these binaries by version."""
+    apps, drawings = os.path.join(lab, "apps"), os.path.join(work, name + ".inputs")
+    shutil.rmtree(lab, ignore_errors=True)
+    subprocess.run([assay, "init", lab], check=True, stdout=subprocess.DEVNULL)
+    with open(os.path.join(lab, "lab.yaml"), "a", encoding="ascii") as out:
+        out.write("hosts:\n  - { name: here, transport: local }\n")
+    for directory in ("bin", "data", "words"):
+        os.makedirs(os.path.join(apps, directory))
+    for version, binary in versions.items():
+        shutil.copy(binary, os.path.join(apps, "bin", version))
+    with open(os.path.join(apps, "bin", "work.sh"), "w", encoding="ascii") as out:
+        out.write(WORK)
+    os.chmod(os.path.join(apps, "bin", "work.sh"), 0o755)
+    os.makedirs(drawings, exist_ok=True)
+    for i in inputs:
+        words, _ = cost_programs.drawn(cost_programs.PROGRAMS[name], name, drawings, i)
+        path = os.path.join(drawings, f"{i:03}.json")
+        shutil.copy(path, os.path.join(apps, "data", named(i)))
+        with open(os.path.join(apps, "words", named(i)), "w", encoding="utf-8") as out:
+            out.write("".join(word.replace(path, "@FILE@") + "\n" for word in words))
+    with open(os.path.join(apps, name + ".yaml"), "w", encoding="ascii") as out:
+        out.write("files: [bin, words]\ninputs_of: data\ncommand: ['{files}/bin/work.sh', '{files}/bin/{version}', '{files}/words/{input}', '{files}/data/{input}']\n")
+        out.write("versions: { " + ": , ".join(versions) + ": }\nrepetitions: 1\nwarm_ups: 0\nsampling: off\n")
+
+
+def run(assay, lab, name, inputs):
+    """Runs all of them by all versions. A machine that is busy for long may end a run early: it is resumed."""
+    words = [assay, "-C", lab, "run", name, "--inputs", ",".join(inputs), "--quiet"]
+    for _ in range(5):
+        if subprocess.run(words, stdout=subprocess.DEVNULL, check=False).returncode == 0:
+            break
+        words += ["--resume"] * ("--resume" not in words)
+    with sqlite3.connect(os.path.join(lab, ".assay", "runs.db")) as db:
+        ran = {row[0] for row in db.execute("SELECT input FROM execution WHERE outcome = 'ok'")}
+        if set(inputs) - ran:
+            sys.exit(f"{name} was not run with {sorted(set(inputs) - ran)}: {db.execute('SELECT err FROM execution ORDER BY taken_ms DESC').fetchone()}")
+
+
+def output_of(words):
+    """Returns the standard output of a command. Exits with its error if the command fails."""
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(words)}: {done.returncode}: {done.stderr[-2000:]}")
+    return done.stdout
+
+
 def few(name, assay, sources, work, rounds):
     """A row of the table."""
     versions = {how: built(name, "gcc", how, assay, sources, work) for how in ("plain", "counting")}
-    lab, learned, kept = os.path.join(work, name + ".lab"), cost_worst.learned_of(name), os.path.join(work, name + ".few.json")
+    lab, learned, kept = os.path.join(work, name + ".lab"), learned_of(name), os.path.join(work, name + ".few.json")
     names = os.path.join(work, name + ".few")
     if not os.path.exists(kept):
-        cost_worst.laboratory(assay, cost_programs.PROGRAMS[name], name, versions, learned, False, lab, work)
-        cost_worst.run(assay, lab, name, [cost_worst.named(i) for i in learned])
-        text = cost_worst.said_of([assay, "-C", lab, "cost", "train", f"{name}@plain", "--counts", "counting", "--counting-cost", str(ALLOWED), "--selected", names,
-                                   "--format", "json", "--max-error", "100"]).stdout
+        laboratory(assay, name, versions, learned, lab, work)
+        run(assay, lab, name, [named(i) for i in learned])
+        text = output_of([assay, "-C", lab, "cost", "train", f"{name}@plain", "--counts", "counting", "--counting-cost", str(ALLOWED), "--selected", names,
+                          "--format", "json", "--max-error", "100"])
         shutil.rmtree(os.path.join(work, f"{name}.gcc.few"), ignore_errors=True)
         with open(kept, "w", encoding="utf-8") as out:
             out.write(text)

@@ -122,7 +122,7 @@ awk -v error="$(json .error)" -v each="$(json '.terms[0].coefficient')" 'BEGIN {
 run -C "$lab" cost train work@old --of metric --max-error 0
 expect_status 4
 expect_stdout unreliable --max-error
-for command in worst 'predict outer=1000' 'explain outer=1000'; do
+for command in 'predict outer=1000' 'explain outer=1000'; do
 	run -C "$lab" cost ${command%% *} work@old --of metric --max-error 0 $(echo "$command" | cut -s -d ' ' -f 2)
 	refused 6 'the model errs by' --max-error
 done
@@ -402,28 +402,6 @@ what='nothing was counted'
 run -C "$lab" cost train work@old --of metric --selected "$tmp/selected"
 refused 6 'needs nothing that was counted'
 
-what='a few bytes are not dear because a run is, none are left out, and what failed is not advised again'
-cat >"$lab/apps/bin/sized.sh" <<'END'
-#!/bin/sh
-[ "${1##*/}" != d3 ] || exit 9
-echo "cost $((1000 + 3 * $(wc -c <"$1")))"
-END
-chmod 755 "$lab/apps/bin/sized.sh"
-sed -e '/^features:/d' -e '/^  [ns][ea]/d' -e 's|old: .*|only: { command: ["{files}/bin/sized.sh", "{files}/data/{input}"] }|' "$lab/apps/work.yaml" >"$lab/apps/sized.yaml"
-printf 7 >"$lab/apps/data/d1"
-: >"$lab/apps/data/d2"
-printf '%700d' 1 >"$lab/apps/data/d3"
-run -C "$lab" run sized --inputs "$(names a),d3" --quiet
-run -C "$lab" cost worst sized@only --of metric --shown 100
-expect_status 0
-expect_stdout ' should cost 3 a byte, 1.00 times the median' '(1 left out: they have no bytes)' 'beyond what every run costs' \
-	'left out: most of what they cost every run does' 'run sized --versions only --inputs b'
-cases=$((cases + 3))
-grep -q '^d3 .*failed' "$tmp/out" || fail 'd3 failed'
-! grep -q '^d1 ' "$tmp/out" || fail 'd1 is too small'
-! grep -q -e '--inputs .*d3' "$tmp/out" || fail 'd3 would fail again'
-rm "$lab/apps/data/"d[123]
-
 what='counts of another build'
 cat >"$tmp/counted.c" <<'END'
 #include <stdio.h>
@@ -495,17 +473,6 @@ END
 	run -C "$lab" cost explain counted@plain --counts counting --of metric --min-runs 4 --max-error 1000 --input a07 --format json
 	expect_json .low null .high null
 	sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET version = 'counting' WHERE version = 'none'"
-	what='the most expensive for their bytes, of inputs that were run and of those that were not'
-	run -C "$lab" cost worst counted@plain --counts counting --of metric
-	expect_status 0
-	expect_stdout 'times the median of 44 inputs' '(30 left out: what is known before a run does not say'
-	run -C "$lab" cost worst counted@plain --counts counting --of metric --shown 64 --format json
-	cases=$((cases + 2))
-	for k in 0 1 2 42; do
-		awk -v a="$(json ".worst[$k].per_byte")" -v b="$(json ".worst[$((k + 1))].per_byte")" 'BEGIN { exit !(a >= b && b > 0) }' || fail "not sorted at $k"
-	done
-	input=$(json .worst[0].input)
-	[ "$(json .worst[0].bytes)" = "$(wc -c <"$lab/apps/data/$input")" ] || fail "$input has $(json .worst[0].bytes) bytes"
 	what='counts that were never seen'
 	printf '1000 loop counted.c:9 main\n500 loop counted.c:11 main\n1 call never.c:1 never\n' >"$tmp/features"
 	run -C "$lab" cost predict counted@plain --counts counting --of metric --features "$tmp/features"

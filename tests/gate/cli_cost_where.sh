@@ -127,9 +127,6 @@ refused 2 '--early is for --predictor-cost'
 run -C "$lab" cost train work@old --predictor-cost .05 --of metric
 refused 2 'not in the metric'
 
-run -C "$lab" cost worst work@old --counts counts --max-error 100
-refused 6 'no input of work has bytes'
-
 what='the function, its line in the new source, and the loop of the old one'
 # One run of an input may not do where something else uses the machine; then there are more.
 for more in 1 2 3; do
