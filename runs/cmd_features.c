@@ -91,7 +91,7 @@ const struct command features_build_command = {
 	.summary = "compile a program so that its runs are counted",
 	.about =
 	    "Compiles or links with the command that follows --, so that a run of the program counts how often its loops go round, its "
-	    "branches are taken, its functions are called and its exceptions thrown. The command is gcc, g++, clang or clang++, or what "
+	    "branches are taken, its functions are called and its exceptions thrown. The command is gcc or g++, or what "
 	    "calls them: make gets this as its CC and CXX, cmake as its launchers, any other program as CC and CXX in its environment. "
 	    "Functions of system libraries are not counted.\n\n"
 	    "Without 'assay features run' such a program runs as any other, a little slower.",

@@ -1,15 +1,14 @@
 """features_cost.py packages: prints the packages that the programs are of.
-features_cost.py build|time|few ASSAY SOURCES WORK SAMPLES ROUNDS: what counting costs programs of Debian, built by gcc and by clang.
+features_cost.py build|time|few ASSAY SOURCES WORK SAMPLES ROUNDS: what counting costs programs of Debian.
 
-build builds each program three times by each compiler from its sources in SOURCES/PACKAGE, as it is, to count, and to count with values, and makes its
+build builds each program three times from its sources in SOURCES/PACKAGE, as it is, to count, and to count with values, and makes its
 input; what is there is kept. time runs all of them in turns, ROUNDS times, from memory, and writes their processor times to SAMPLES (CSV); rounds that were
 ended before are in WORK/times.csv, and are not run again. It prints the table of the page. Counts are kept in memory, too, as `assay features run` has them kept.
 
-few runs LEARNED drawn inputs (cost_programs.py) by the plain and the counting build of gcc, has `assay cost train --counting-cost` choose what is counted, builds that, and runs the three
+few runs LEARNED drawn inputs (cost_programs.py) by the plain and the counting build, has `assay cost train --counting-cost` choose what is counted, builds that, and runs the three
 in turns, ROUNDS times (0: they are built alone); what is in WORK is neither chosen nor measured again."""
 import concurrent.futures
 import csv
-import dataclasses
 import json
 import math
 import os
@@ -23,7 +22,6 @@ import tempfile
 
 import cost_programs
 
-COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang-14", "clang++-14")}
 BUILDS = {"plain": "", "counting": "features build --", "values": "features build --values --"}
 LIMITS = {"counting": 1.15, "values": 2.0}
 FEW, ALLOWED = ("bzip2", "lz4", "sqlite3"), .05
@@ -76,54 +74,49 @@ PROGRAMS = {
 ALL = cost_programs.PROGRAMS | {"zstd": cost_programs.Program("libzstd", "$COUNT make -s -C programs CFLAGS=-O3 HAVE_ZLIB=0 HAVE_LZMA=0 HAVE_LZ4=0 zstd", "programs/zstd", None)}
 
 
-def built(name, compiler, how, assay, sources, work, words=None):
-    cc, cxx = COMPILERS[compiler]
+def built(name, how, assay, sources, work, words=None):
     words = BUILDS[how] if words is None else words
-    build = ALL[name].build.replace("$COUNT make", f"$COUNT make CC={cc}").replace("$COUNT gcc", f"$COUNT {cc}").replace("$COUNT g++", f"$COUNT {cxx}")
-    return cost_programs.built(dataclasses.replace(ALL[name], build=build), sources, os.path.join(work, f"{name}.{compiler}.{how}"),
-                               f"{assay} {words}" if words else "")
+    return cost_programs.built(ALL[name], sources, os.path.join(work, f"{name}.{how}"), f"{assay} {words}" if words else "")
 
 
 def all_of(name, assay, sources, work):
-    """The binaries by compiler and build, and the input."""
+    """The binaries by build, and the input."""
     make, n, _ = PROGRAMS[name]
     path = os.path.join(work, name + ".input")
     if not os.path.exists(path):
         make(path + ".new", n)
         os.rename(path + ".new", path)
-    which = [(compiler, how) for compiler in COMPILERS for how in BUILDS]
     with concurrent.futures.ThreadPoolExecutor(2) as two:
-        return dict(zip(which, two.map(lambda one: built(name, *one, assay, sources, work), which))), path
+        return dict(zip(BUILDS, two.map(lambda how: built(name, how, assay, sources, work), BUILDS))), path
 
 
 def round_of(name, binaries, path, k):
-    """Seconds by compiler and build, in an order that turns."""
+    """Seconds by build, in an order that turns."""
     order, row = list(binaries), {}
     with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
         arguments = PROGRAMS[name][2](shutil.copy(path, os.path.join(memory, "input.json")))  # jsoncpp's program takes no file of another ending
-        for which in order[k % len(order):] + order[:k % len(order)]:
+        for how in order[k % len(order):] + order[:k % len(order)]:
             os.environ["ASSAY_FEATURES_DIRECTORY"] = counts = tempfile.mkdtemp(dir=memory)
-            row[which] = cost_programs.seconds([binaries[which], *arguments])
+            row[how] = cost_programs.seconds([binaries[how], *arguments])
             shutil.rmtree(counts)
     return row
 
 
 def samples_of(programs, path, rounds):
     """Rounds by program, those of PATH among them; each new one is added to it when it has ended."""
-    columns = [f"{compiler} {how}" for compiler in COMPILERS for how in BUILDS]
-    kept = {(row["program"], int(row["round"])): {tuple(column.split()): row[column] for column in columns} for row in cost_programs.read_text(path)}
+    kept = {(row["program"], int(row["round"])): {how: row[how] for how in BUILDS} for row in cost_programs.read_text(path)}
     with open(path, "a", encoding="ascii", newline="") as out:
         write = csv.writer(out, lineterminator="\n")
         if not kept and not out.tell():
-            write.writerow(["program", "round", *columns])
+            write.writerow(["program", "round", *BUILDS])
         for k in range(rounds):
             for name in programs:
                 if (name, k + 1) not in kept:
                     row = round_of(name, *programs[name], k)
                     kept[name, k + 1] = row
-                    write.writerow([name, k + 1, *(f"{row[tuple(column.split())]:.6f}" for column in columns)])
+                    write.writerow([name, k + 1, *(f"{row[how]:.6f}" for how in BUILDS)])
                     out.flush()
-    return {name: [{which: float(seconds) for which, seconds in kept[name, k + 1].items()} for k in range(rounds)] for name in programs}
+    return {name: [{how: float(seconds) for how, seconds in kept[name, k + 1].items()} for k in range(rounds)] for name in programs}
 
 
 def named(i):
@@ -185,20 +178,20 @@ def output_of(words):
 
 def few(name, assay, sources, work, rounds):
     """A row of the table."""
-    versions = {how: built(name, "gcc", how, assay, sources, work) for how in ("plain", "counting")}
+    versions = {how: built(name, how, assay, sources, work) for how in ("plain", "counting")}
     lab, learned, kept = os.path.join(work, name + ".lab"), learned_of(name), os.path.join(work, name + ".few.json")
-    names = os.path.join(work, name + ".few")
+    names = os.path.join(work, name + ".names")
     if not os.path.exists(kept):
         laboratory(assay, name, versions, learned, lab, work)
         run(assay, lab, name, [named(i) for i in learned])
         text = output_of([assay, "-C", lab, "cost", "train", f"{name}@plain", "--counts", "counting", "--counting-cost", str(ALLOWED), "--selected", names,
                           "--format", "json", "--max-error", "100"])
-        shutil.rmtree(os.path.join(work, f"{name}.gcc.few"), ignore_errors=True)
+        shutil.rmtree(os.path.join(work, f"{name}.few"), ignore_errors=True)
         with open(kept, "w", encoding="utf-8") as out:
             out.write(text)
     with open(kept, encoding="utf-8") as text:
         said = json.load(text)
-    versions["few"] = built(name, "gcc", "few", assay, sources, work, f"features build --only {names} --")
+    versions["few"] = built(name, "few", assay, sources, work, f"features build --only {names} --")
     if not rounds:
         return ""
     times = {how: [0.0] * rounds for how in versions}
@@ -221,19 +214,16 @@ def few(name, assay, sources, work, rounds):
 
 def table(samples):
     """Medians, and those of ratios of a round; the geometric means of these."""
-    print("| program | compiler | plain | counting | | with values | |\n| --- | --- | --- | --- | --- | --- | --- |")
-    means = {}
+    print("| program | plain | counting | | with values | |\n| --- | --- | --- | --- | --- | --- |")
+    means = {how: [] for how in LIMITS}
     for name, rounds in samples.items():
-        for compiler in COMPILERS:
-            cells = [f"{statistics.median(row[compiler, 'plain'] for row in rounds):.3f} s"]
-            for how in LIMITS:
-                ratio = statistics.median(row[compiler, how] / row[compiler, "plain"] for row in rounds)
-                means.setdefault((compiler, how), []).append(ratio)
-                cells += [f"{statistics.median(row[compiler, how] for row in rounds):.3f} s", f"{ratio:.3f}"]
-            print(f"| {name} | {compiler} |", " | ".join(cells), "|")
-    for compiler in COMPILERS:
-        cells = [f"| | **{math.exp(statistics.mean(math.log(x) for x in means[compiler, how])):.3f}** (at most {LIMITS[how]:g})" for how in LIMITS]
-        print(f"| geometric mean | {compiler} |", *cells, "|")
+        cells = [f"{statistics.median(row['plain'] for row in rounds):.3f} s"]
+        for how, ratios in means.items():
+            ratios.append(statistics.median(row[how] / row["plain"] for row in rounds))
+            cells += [f"{statistics.median(row[how] for row in rounds):.3f} s", f"{ratios[-1]:.3f}"]
+        print(f"| {name} |", " | ".join(cells), "|")
+    cells = [f"| | **{math.exp(statistics.mean(math.log(x) for x in ratios)):.3f}** (at most {LIMITS[how]:g})" for how, ratios in means.items()]
+    print("| geometric mean |", *cells, "|")
 
 
 def main():

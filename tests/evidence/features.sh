@@ -1,5 +1,5 @@
 #!/bin/sh
-# What counting costs programs of Debian, built by gcc and by clang: processor time beside that of plain builds, in turns. With a directory KEPT,
+# What counting costs programs of Debian: processor time beside that of plain builds, in turns. With a directory KEPT,
 # sources, inputs, what this code has built, and each round that has ended are kept: a run that is ended early is gone on with. ROUNDS (10), FEW_ROUNDS (5; 0: the second table is left out); every time is in docs/evidence/features.csv.
 . tests/lib_evidence.sh
 . tests/lib_debian.sh
@@ -23,15 +23,15 @@ second=
 table time "${ROUNDS:-10}" >"$work/times"
 {
 	evidence_head "What counting costs"
-	echo "Processor time, medians of ${ROUNDS:-10} runs$second of each build in turns, from memory; $(clang-14 --version | sed -n '1s/.*\(clang\) version \([0-9.]*\).*/\1 \2/p')," \
+	echo "Processor time, medians of ${ROUNDS:-10} runs$second of each build in turns, from memory;" \
 		"Debian's sources ($(for package in $packages; do cat "$kept/$package.version"; done | sed ':a;N;$!ba;s/\n/, /g')), -O2 (lz4 and zstd: -O3)." \
-		"What was counted went to files in memory. Ratios are medians of those of a round, to the plain build of the same compiler. [features.csv](features.csv) has all times, in seconds."
+		"What was counted went to files in memory. Ratios are medians of those of a round, to the plain build. [features.csv](features.csv) has all times, in seconds."
 	echo
 	cat "$work/times"
 	[ "$few" = 0 ] || {
 	printf '\n## What the model needs, for at most 5 %%\n\n'
 	cat <<'END_TEXT'
-60 drawn inputs of [what an input should cost](cost.md) were run by the plain and the counting build of gcc, once each, in a laboratory; nothing but their sizes was known of them before a run. `assay cost train --counting-cost .05` removed the most
+60 drawn inputs of [what an input should cost](cost.md) were run by the plain and the counting build, once each, in a laboratory; nothing but their sizes was known of them before a run. `assay cost train --counting-cost .05` removed the most
 expensive features until counting what is left that the model needs should cost at most 5 % of a run, and `assay features build --only` built what counts that. *Said*: what `cost train` says, before and of that build. *Measured*: processor time of all 60 inputs beside that of the plain
 build, in turns, from memory, median of the rounds. *Removed* are features that a model wanted.
 

@@ -164,11 +164,4 @@ run variance build -- make
 expect_status 0
 divided ./counted
 
-what='another compiler is refused'
-if command -v clang >/dev/null; then
-	run variance build -- clang -O2 "$program" -o other
-	expect_status 2
-	expect_error 'is clang'
-fi
-
 finish

@@ -22,12 +22,10 @@
 
 /* Empty if there was no compiler to build it for. */
 EMBED_FILE(features_gcc_bytes, ASSAY_FEATURES_PARTS "/assay_features_gcc.so");
-EMBED_FILE(features_clang_bytes, ASSAY_FEATURES_PARTS "/assay_features_clang.so");
 EMBED_FILE(features_archive_bytes, ASSAY_FEATURES_PARTS "/libassay-features.a");
 EMBED_FILE(features_statements_bytes, ASSAY_FEATURES_PARTS "/assay_statements.o");
 
 #define FEATURES_PLUGIN	 "assay_features.so"
-#define FEATURES_WISHES	 FEATURES_PLUGIN ".wishes" /* of clang's: its arguments */
 #define FEATURES_ARCHIVE "libassay-features.a"
 #define FEATURES_OBJECT	 "assay_statements.o"
 #define PLUGIN_ARGUMENT	 "-fplugin-arg-assay_features-"
@@ -36,30 +34,14 @@ EMBED_FILE(features_statements_bytes, ASSAY_FEATURES_PARTS "/assay_statements.o"
 #define ONLY_BYTES_MAX	 (64u << 20)
 #define COMPILED	 "ASSAY_BUILD_COMPILED" /* a file that is there once something was compiled for a builder */
 
-/* ---- the compilers ---- */
+/* ---- the compiler ---- */
 
-struct features_compiler {
-	const char *name, *version, *package; /* the plugin's version; Debian's package of headers */
-	const char *version_option;
-	const char *plugin, *plugin_end; /* its bytes */
-};
-
-/* By enum compiler_kind. */
-static const struct features_compiler compilers[] = {
-	[COMPILER_GCC] = { "gcc", ASSAY_FEATURES_GCC, "gcc-12-plugin-dev", "-dumpfullversion", features_gcc_bytes, features_gcc_bytes_end },
-	[COMPILER_CLANG] = { "clang", ASSAY_FEATURES_CLANG, "llvm-14-dev", "-dumpversion", features_clang_bytes, features_clang_bytes_end },
-};
-
-static enum assay_status check_compiler(const struct compiler_command *c, const struct features_build *how, struct assay_error *err)
+static enum assay_status check_compiler(const struct compiler_command *c, struct assay_error *err)
 {
-	const char *name = c->compiler[c->n_compiler - 1];
-
-	if (c->kind == COMPILER_CLANG && how->statements)
-		return assay_fail(err, ASSAY_E_USAGE, "'%s' is clang, whose programs cannot count statements: build with gcc", name);
-	if (c->kind == COMPILER_CLANG && (how->pieces || how->without))
-		return assay_fail(err, ASSAY_E_USAGE, "'%s' is clang, of whose programs nothing can be left out: build with gcc", name);
-	if (c->kind == COMPILER_OTHER)
-		return assay_fail(err, ASSAY_E_USAGE, "'%s' is neither gcc nor clang: counting is done by plugins of these", name);
+	if (c->kind != COMPILER_GCC)
+		return assay_fail(err, ASSAY_E_USAGE,
+				  "'%s' is %s: only gcc and g++ build programs that count; name these instead, for example CC=gcc CXX=g++",
+				  c->compiler[c->n_compiler - 1], c->kind == COMPILER_CLANG ? "clang" : "not gcc");
 	return compiler_command_check(c, err);
 }
 
@@ -78,21 +60,21 @@ static void first_line(char *const *words, char out[VERSION_BYTES])
 	out[strcspn(out, "\n")] = '\0';
 }
 
-static enum assay_status check_version(const char *compiler, const struct features_compiler *of, struct assay_error *err)
+static enum assay_status check_version(const char *compiler, struct assay_error *err)
 {
-	char *words[] = { mem_string(compiler), mem_string(of->version_option), NULL };
+	char *words[] = { mem_string(compiler), mem_string("-dumpfullversion"), NULL };
 	char version[VERSION_BYTES];
 	enum assay_status st = ASSAY_OK;
 
 	first_line(words, version);
-	if ((uintptr_t)of->plugin_end == (uintptr_t)of->plugin)
+	if ((uintptr_t)features_gcc_bytes_end == (uintptr_t)features_gcc_bytes)
+		st = assay_fail(
+		    err, ASSAY_E_VERSION,
+		    "this program was built without the plugin of gcc that counts: install gcc-12-plugin-dev, and build it again");
+	else if (*version && strcmp(version, ASSAY_FEATURES_GCC) != 0)
 		st = assay_fail(err, ASSAY_E_VERSION,
-				"this program was built without the plugin of %s that counts: install %s, and build it again", of->name,
-				of->package);
-	else if (*version && strcmp(version, of->version) != 0)
-		st = assay_fail(err, ASSAY_E_VERSION,
-				"'%s' is %s %s, and the plugin that counts is for %s %s: use that one, or build assay with this one",
-				compiler, of->name, TEXT_SHOWN(version), of->name, of->version);
+				"'%s' is gcc %s, and the plugin that counts is for gcc %s: use that one, or build assay with this one",
+				compiler, TEXT_SHOWN(version), ASSAY_FEATURES_GCC);
 	mem_free(words[0], words[1]);
 	return st;
 }
@@ -102,9 +84,7 @@ static enum assay_status check_version(const char *compiler, const struct featur
 struct features_command {
 	char **words; /* [n], then NULL */
 	size_t n, capacity;
-	enum compiler_kind kind;
 	bool compiles, links; /* the plugin, the archive must be there */
-	bool strips;	      /* debug information that nobody else wanted */
 };
 
 static void add(struct features_command *c, const char *word)
@@ -122,70 +102,30 @@ static void add_format(struct features_command *c, const char *before, const cha
 	free(word);
 }
 
-/* What is asked for, as the plugin's arguments: each between `before` and `after`. free() it. */
-static char *arguments_of(const struct features_build *how, const char *before, const char *after)
+static void add_argument(struct features_command *c, const char *key, const char *value)
 {
-	const struct {
-		const char *key, *value;
-		bool has;
-	} all[] = { { "only", how->only, how->only != NULL },
-		    { "values", NULL, how->values },
-		    { "until", how->until, how->until != NULL },
-		    { "pieces", NULL, how->pieces },
-		    { "without", how->without, how->without != NULL } };
-	char *text = mem_string("");
+	char *word = mem_format(PLUGIN_ARGUMENT "%s%s%s", key, value ? "=" : "", value ? value : "");
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (all[i].has) {
-			char *more = mem_format("%s%s%s%s%s%s", text, before, all[i].key, all[i].value ? "=" : "",
-						all[i].value ? all[i].value : "", after);
-
-			free(text);
-			text = more;
-		}
-	return text;
+	add(c, word);
+	free(word);
 }
 
-static void add_gcc(struct features_command *command, const struct compiler_command *c, const struct features_build *how,
-		    const char *directory)
+static void add_plugin(struct features_command *command, const struct compiler_command *c, const struct features_build *how,
+		       const char *directory)
 {
-	char *arguments = arguments_of(how, PLUGIN_ARGUMENT, "\n"), *rest = arguments, *word;
-
 	add_format(command, "-fplugin=", directory, FEATURES_PLUGIN);
 	if (how->statements)
-		add(command, c->is_library ? PLUGIN_ARGUMENT "statements=library" : PLUGIN_ARGUMENT "statements");
-	while ((word = strsep(&rest, "\n")))
-		if (*word)
-			add(command, word);
-	free(arguments);
-}
-
-/* Does the command want debug information? */
-static bool is_debugged(const struct compiler_command *c)
-{
-	bool is = false;
-
-	for (size_t i = 0; i < c->n; i++)
-		if (strcmp(c->words[i].words[0], "-g0") == 0)
-			is = false;
-		else if (c->words[i].kind == COMPILER_WORD_PLAIN && compiler_word_starts(c->words[i].words[0], "-g"))
-			is = true;
-	return is;
-}
-
-/* Places are known by debug information, variables by all of it. A process of its own says what the system's directories are; assembly has
- * no use for these options. */
-static void add_clang(struct features_command *command, const struct compiler_command *c, const struct features_build *how,
-		      const char *directory)
-{
-	add_format(command, "-fpass-plugin=", directory, FEATURES_PLUGIN);
-	add(command, "-fno-integrated-cc1");
-	add(command, "-Wno-unused-command-line-argument");
-	command->strips = !is_debugged(c);
+		add_argument(command, "statements", c->is_library ? "library" : NULL);
+	if (how->only)
+		add_argument(command, "only", how->only);
 	if (how->values)
-		add(command, "-g");
-	else if (command->strips)
-		add(command, "-gline-tables-only");
+		add_argument(command, "values", NULL);
+	if (how->until)
+		add_argument(command, "until", how->until);
+	if (how->pieces)
+		add_argument(command, "pieces", NULL);
+	if (how->without)
+		add_argument(command, "without", how->without);
 }
 
 /* `directory`: of FEATURES_PLUGIN, and FEATURES_ARCHIVE or FEATURES_OBJECT. */
@@ -198,17 +138,13 @@ static enum assay_status command_make(const char *const *words, size_t n, const 
 
 	ASSAY_BUG_IF(n == 0);
 	compiler_command_parse(words, n, &c);
-	st = check_compiler(&c, how, err);
+	st = check_compiler(&c, err);
 	for (size_t i = 0; i < n; i++)
 		add(&command, words[i]);
-	command.kind = c.kind;
 	command.compiles = c.sources > 0;
 	command.links = !c.compiles_only && !c.is_relocatable && c.sources + c.objects > 0;
 	if (command.compiles) {
-		if (c.kind == COMPILER_CLANG)
-			add_clang(&command, &c, how, directory);
-		else
-			add_gcc(&command, &c, how, directory);
+		add_plugin(&command, &c, how, directory);
 		add(&command, "-fno-lto");
 	}
 	if (command.links) {
@@ -222,7 +158,7 @@ static enum assay_status command_make(const char *const *words, size_t n, const 
 		}
 	}
 	if (!st && command.compiles)
-		st = check_version(c.compiler[c.n_compiler - 1], &compilers[c.kind], err);
+		st = check_version(c.compiler[c.n_compiler - 1], err);
 	compiler_command_release(&c);
 	*out = command;
 	return st;
@@ -250,21 +186,6 @@ static enum assay_status write_to(const char *directory, const char *name, const
 	enum assay_status st = file_replace(path, bytes, (size_t)(end - bytes), 0644, err);
 
 	free(path);
-	return st;
-}
-
-static enum assay_status plugin_write(const struct features_command *command, const struct features_build *how, const char *directory,
-				      struct assay_error *err)
-{
-	const struct features_compiler *of = &compilers[command->kind];
-	enum assay_status st = write_to(directory, FEATURES_PLUGIN, of->plugin, of->plugin_end, err);
-
-	if (!st && command->kind == COMPILER_CLANG) {
-		char *arguments = arguments_of(how, "", "\n"), *text = mem_format("%s%s", arguments, command->strips ? "strip\n" : "");
-
-		st = write_to(directory, FEATURES_WISHES, text, text + strlen(text), err);
-		mem_free(text, arguments);
-	}
 	return st;
 }
 
@@ -346,7 +267,7 @@ static enum assay_status compile(const char *const *given, size_t n, const struc
 	enum assay_status st = command_make(words, n, how, directory, &command, err);
 
 	if (!st && command.compiles)
-		st = plugin_write(&command, how, directory, err);
+		st = write_to(directory, FEATURES_PLUGIN, features_gcc_bytes, features_gcc_bytes_end, err);
 	if (!st && command.links && how->statements)
 		st = write_to(directory, FEATURES_OBJECT, features_statements_bytes, features_statements_bytes_end, err);
 	else if (!st && command.links)

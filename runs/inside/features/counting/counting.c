@@ -1,4 +1,4 @@
-/* What is linked into programs and libraries that count (plugin_gcc.cc, plugin_clang.cc): it gives each thread its block of counters, in a
+/* What is linked into programs and libraries that count (plugin_gcc.cc): it gives each thread its block of counters, in a
  * file that is mapped and so outlives the process whatever ends it (format.h). Each module, a program or a library, has its own copy of all
  * this, and its own file.
  *

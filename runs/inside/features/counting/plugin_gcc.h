@@ -2,7 +2,7 @@
 #ifndef RUNS_FEATURES_COUNTING_PLUGIN_GCC_H
 #define RUNS_FEATURES_COUNTING_PLUGIN_GCC_H
 
-#include "runs/inside/features/counting/plugin_shared.h"
+#include "runs/inside/features/counting/plugin_names.h"
 
 /* ---- memory (plugin_gcc_memory.cc) ---- */
 

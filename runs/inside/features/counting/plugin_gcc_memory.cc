@@ -21,6 +21,11 @@
 #include "runs/inside/features/counting/format.h"
 #include "runs/inside/features/counting/plugin_gcc.h"
 
+/* A loop whose counters are in registers has at most these. With more there are too few registers, and every way into and out of the loop
+ * moves them all. */
+#define HELD_EXITS_MAX 8u
+#define HELD_MAX       4u
+
 counters_unit made;
 
 namespace
@@ -64,6 +69,22 @@ void base_decl()
 
 /* ---- code ---- */
 
+/* %0 becomes the distance of the thread's counters from the section (counting.c). A thread gets its counters in its first function. The
+ * assembly has no effect that the compiler must know of: it may move it or remove it. */
+const char *const delta_assembly = "movq\tassay_features_delta@gottpoff(%%rip), %0\n\t"
+				   "movq\t%%fs:(%0), %0\n\t"
+				   "testq\t%0, %0\n\t"
+				   "je\t771f\n"
+				   "772:\n\t"
+				   ".subsection\t1\n"
+				   "771:\n\t"
+				   "leaq\t-128(%%rsp), %%rsp\n\t"
+				   "call\tassay_features_enter\n\t"
+				   "leaq\t128(%%rsp), %%rsp\n\t"
+				   "movq\tassay_features_delta@gottpoff(%%rip), %0\n\t"
+				   "movq\t%%fs:(%0), %0\n\t"
+				   "jmp\t772b\n\t"
+				   ".previous";
 const char *const add_assembly = "addq\t%2, %c1(%0)";
 /* As delta_assembly, but %0 becomes where the thread's counters of the unit begin, which is kept in a variable of the thread: nothing need
  * be added. That is 0 until the thread has counters and was in the unit. Of programs alone: libraries that are loaded late have little room

@@ -1,4 +1,4 @@
-#include "runs/inside/features/counting/plugin_shared.h"
+#include "runs/inside/features/counting/plugin_names.h"
 
 #include "runs/inside/features/counting/format.h"
 
@@ -142,18 +142,3 @@ uint64_t value_new(counted_unit *unit, const std::string &name, bool real)
 	unit->names += (real ? "d " : "v ") + name + '\n';
 	return slot;
 }
-
-const char *const delta_assembly = "movq\tassay_features_delta@gottpoff(%%rip), %0\n\t"
-				   "movq\t%%fs:(%0), %0\n\t"
-				   "testq\t%0, %0\n\t"
-				   "je\t771f\n"
-				   "772:\n\t"
-				   ".subsection\t1\n"
-				   "771:\n\t"
-				   "leaq\t-128(%%rsp), %%rsp\n\t"
-				   "call\tassay_features_enter\n\t"
-				   "leaq\t128(%%rsp), %%rsp\n\t"
-				   "movq\tassay_features_delta@gottpoff(%%rip), %0\n\t"
-				   "movq\t%%fs:(%0), %0\n\t"
-				   "jmp\t772b\n\t"
-				   ".previous";

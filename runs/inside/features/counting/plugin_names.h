@@ -1,7 +1,7 @@
-/* What the plugins that make programs count have in common, whichever compiler they are of (plugin_gcc.cc, plugin_clang.cc): what is asked
- * for, what features are called, and the text that names the counters of a translation unit in the order of their slots (format.h). */
-#ifndef RUNS_FEATURES_COUNTING_PLUGIN_SHARED_H
-#define RUNS_FEATURES_COUNTING_PLUGIN_SHARED_H
+/* Which features gcc's plugin (plugin_gcc.cc) is to count, the names of features, and the text that names the counters of a translation
+ * unit in the order of their slots (format.h). */
+#ifndef RUNS_FEATURES_COUNTING_PLUGIN_NAMES_H
+#define RUNS_FEATURES_COUNTING_PLUGIN_NAMES_H
 
 #include <cstdint>
 #include <set>
@@ -54,14 +54,5 @@ struct counted_unit {
 uint64_t counter_new(counted_unit *unit, const std::vector<std::string> &names);
 /* The first of its FEATURES_VALUE_SLOTS. */
 uint64_t value_new(counted_unit *unit, const std::string &name, bool real);
-
-/* Of a loop whose counters are in registers. With more there are too few registers, and whatever enters and leaves the loop moves them all.
- */
-#define HELD_EXITS_MAX 8u
-#define HELD_MAX       4u
-
-/* Assembly, as gcc writes it in a function: %0 becomes how far the thread's counters are away from the section (counting.c). A thread gets
- * its counters in its first function. It has no effect that the compiler must know of: it may move or go. */
-extern const char *const delta_assembly;
 
 #endif
