@@ -6,6 +6,7 @@
 #include "fleet/lab/lab.h"
 #include "gate/cmd.h"
 #include "gate/explore/explore.h"
+#include "model/lapack.h"
 
 #include <string.h>
 
@@ -171,6 +172,8 @@ static enum assay_status explore_run(struct lab *lab, void *arguments, struct do
 	struct sets sets = { 0 };
 	enum assay_status st = a->selectors.n ? load_chosen(lab, &a->selectors, &sets, err) : load_most(lab, &sets, &omissions, err);
 
+	if (!st)
+		st = lapack_load(err);
 	if (!st)
 		st = evidence_load(lab, &evidence, err);
 	if (!st)

@@ -1,16 +1,11 @@
 /* Principal components of standardised columns: the directions in which the rows differ most. Source: Hotelling, Journal of
- * Educational Psychology 24, 1933; the eigenvalues of the correlation matrix by Jacobi's rotations (Golub and Van Loan, Matrix
- * Computations, 8.5). Deterministic. O(rows * p^2 + p^3). */
+ * Educational Psychology 24, 1933; the eigenvalues of the correlation matrix by LAPACK (lapack.h). O(rows * p^2 + p^3). */
 #ifndef MODEL_PCA_H
 #define MODEL_PCA_H
 
 #include "base/mat.h"
 
 #include <stddef.h>
-
-/* The eigenvalues of a symmetric, finite matrix, largest first, and their vectors as the rows of *vectors, each of length one; of
- * two equal values the order is that of the diagonal. values [n], vectors [n x n]; `symmetric` is not changed. */
-void pca_eigen(const struct mat *symmetric, double *values, struct mat *vectors);
 
 struct pca {
 	size_t n;	       /* components: those whose eigenvalue is more than rounding, at most rows - 1 */

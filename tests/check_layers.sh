@@ -18,10 +18,10 @@ found=$(find base fleet fingerprint runs model gate -name '*.[ch]' -exec awk '
 		sub(/\/.*/, "", folder)
 		sub(/\/[^\/]*$/, "", directory)
 		in_others = FILENAME ~ /^runs\/inside\/(probe|emulate|interpose|features\/counting)\// # goes into the processes of others
-		# Programs, processes and libraries of their own end themselves; of the rest only commands print or exit; error.c and mem.c end a program
-		# that cannot go on.
+		# Programs, processes and libraries of their own end themselves; of the rest only commands print or exit; error.c, mem.c and
+		# lapack.c end a program that cannot go on.
 		quiet = !in_others && FILENAME !~ /^fleet\/(helper|cgroup|counting|emulate\/knobs)\// &&
-			FILENAME !~ /^fleet\/(shape\/plant|engine\/keeper)\.c$/ && FILENAME !~ /\/cmd_[^\/]*\.c$/ && FILENAME !~ /^base\/(command|error|mem|program|progress)\.c$/
+			FILENAME !~ /^fleet\/(shape\/plant|engine\/keeper)\.c$/ && FILENAME !~ /\/cmd_[^\/]*\.c$/ && FILENAME !~ /^(base\/(command|error|mem|program|progress)|model\/lapack)\.c$/
 		files++
 	}
 	/^#include "/ {

@@ -12,7 +12,7 @@ status=$?
 expect_status 0
 package=$(echo "$tmp"/made/assay_*_amd64.deb)
 dpkg-deb -f "$package" >"$tmp/control"
-holds "$tmp/control" 'the package' "Version: $("$ASSAY" --version | cut -d ' ' -f 2)" 'libssh-4' 'libsqlite3-0' 'libzydis' 'Recommends: openssh-client, stress-ng'
+holds "$tmp/control" 'the package' "Version: $("$ASSAY" --version | cut -d ' ' -f 2)" 'libssh-4' 'libsqlite3-0' 'libzydis' 'liblapacke' 'Recommends: openssh-client, stress-ng'
 dpkg-deb -x "$package" "$tmp/root"
 
 what='apt would install it'

@@ -1,7 +1,7 @@
 /* What the training of small networks spends its time in, several numbers at a time. No operation depends on how many: a sum is taken in
  * the same order by every variant and nothing is fused, so that all of them, on every machine, give the same bits; and an element of a
  * product depends on its row and column alone, whatever else is in the matrix. A library's dgemm is not used: at these shapes (100 x 32 x
- * 16) it takes two to three times as long (docs/evidence/autoencoder.md), and its bits are those of the processor. */
+ * 16) it takes two to five times as long (docs/evidence/autoencoder.md), and its bits are those of the processor. */
 #ifndef MODEL_ANOMALY_LANES_H
 #define MODEL_ANOMALY_LANES_H
 

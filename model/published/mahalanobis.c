@@ -16,12 +16,10 @@
 #include "base/rng.h"
 #include "base/stats.h"
 #include "model/anomaly/kmeans.h"
+#include "model/lapack.h"
 
-#include <dlfcn.h>
 #include <float.h>
-#include <lapacke.h>
 #include <math.h>
-#include <pthread.h>
 
 /* What is added to each variance, in squares of the scaled columns' unit: a tenth of the unit is negligible, also when columns that go
  * together leave less than that to be seen. It makes any covariance invertible. */
@@ -125,54 +123,6 @@ static void covariance_release(struct covariance *covariance)
 	free(covariance->mean);
 	mat_release(&covariance->matrix);
 	*covariance = (struct covariance){ .mean = NULL };
-}
-
-/* LAPACK by OpenBLAS, loaded by the first who needs it: its start takes three quarters of the processor time of a short command, and 60 KiB
- * for each thread that is ever begun. */
-#define LAPACK_LIBRARY "liblapacke.so.3"
-static struct {
-	pthread_once_t once;
-	__typeof__(LAPACKE_dpotrf) *potrf;
-	__typeof__(LAPACKE_dpotri) *potri;
-} lapack = { .once = PTHREAD_ONCE_INIT };
-
-static void lapack_open(void)
-{
-	void *library = dlopen(LAPACK_LIBRARY, RTLD_NOW);
-
-	lapack.potrf = library ? (__typeof__(LAPACKE_dpotrf) *)(uintptr_t)dlsym(library, "LAPACKE_dpotrf") : NULL;
-	lapack.potri = library ? (__typeof__(LAPACKE_dpotri) *)(uintptr_t)dlsym(library, "LAPACKE_dpotri") : NULL;
-}
-
-static enum assay_status mahalanobis_ready(struct assay_error *err)
-{
-	pthread_once(&lapack.once, lapack_open);
-	return lapack.potrf && lapack.potri
-		   ? ASSAY_OK
-		   : assay_fail(err, ASSAY_E_IO, "'" LAPACK_LIBRARY "' cannot be loaded: the package liblapacke of Debian has it");
-}
-
-/* The inverse of a symmetric matrix by Cholesky's decomposition, in place. False: it is not positive definite, and lost. log_det: natural
- * logarithm of the determinant of what was inverted; may be NULL. */
-static bool covariance_invert(struct mat *matrix, double *log_det)
-{
-	lapack_int p = (lapack_int)matrix->rows;
-	struct assay_error err;
-
-	ASSAY_BUG_IF(mahalanobis_ready(&err)); /* who fits has asked */
-	if (lapack.potrf(LAPACK_ROW_MAJOR, 'L', p, matrix->at, p) != 0)
-		return false;
-	if (log_det) {
-		*log_det = 0.0;
-		for (size_t j = 0; j < matrix->rows; j++)
-			*log_det += 2.0 * log(mat_get(matrix, j, j));
-	}
-	if (lapack.potri(LAPACK_ROW_MAJOR, 'L', p, matrix->at, p) != 0)
-		return false;
-	for (size_t j = 0; j < matrix->rows; j++)
-		for (size_t k = j + 1; k < matrix->cols; k++)
-			mat_set(matrix, j, k, mat_get(matrix, k, j));
-	return true;
 }
 
 /* ---- the scorer ---- */
@@ -283,7 +233,7 @@ static void mahalanobis_set_precision(struct mahalanobis *m, const struct mat *m
 	bool inverted;
 
 	memcpy(m->precision.at, matrix->at, m->p * m->p * sizeof(double));
-	inverted = covariance_invert(&m->precision, &m->log_det);
+	inverted = lapack_invert(m->precision.at, m->p, 0.0, &m->log_det);
 	ASSAY_BUG_IF(!inverted);
 }
 
@@ -513,7 +463,7 @@ static bool precision_is_valid(struct mat *precision)
 		for (size_t k = 0; k < j; k++)
 			mat_set(precision, k, j, mat_get(precision, j, k));
 	memcpy(copy.at, precision->at, copy.rows * copy.cols * sizeof(double));
-	inverted = covariance_invert(&copy, NULL);
+	inverted = lapack_invert(copy.at, copy.rows, 0.0, NULL);
 	mat_release(&copy);
 	return inverted;
 }
@@ -535,7 +485,7 @@ static enum assay_status mahalanobis_read(const struct scorer_kind *kind, const 
 	const cJSON *centers, *precision;
 	struct mahalanobis *m;
 
-	if ((r.st = mahalanobis_ready(err)))
+	if ((r.st = lapack_load(err)))
 		return r.st;
 	json_reader_keys(&r, json, "the model", keys, sizeof(keys) / sizeof(keys[0]));
 	centers = json_reader_array(&r, json, "centers", 1, CENTERS_MAX);
@@ -556,7 +506,7 @@ static enum assay_status mahalanobis_read(const struct scorer_kind *kind, const 
 
 const struct scorer_kind scorer_mahalanobis = {
 	.name = "mahalanobis",
-	.ready = mahalanobis_ready,
+	.ready = lapack_load,
 	.fit = mahalanobis_fit,
 	.parts = mahalanobis_parts,
 	.free = mahalanobis_free,
