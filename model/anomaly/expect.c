@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/stats.h"
+#include "model/lapack.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,51 +38,27 @@ static double fitting_factor(const struct fitting *f, const struct expect *e, si
 	return k ? mat_get(&f->runs->numbers, run, e->number[k - 1]) - e->low[k - 1] : 1.0;
 }
 
-/* a becomes its inverse, by Gauss and Jordan; false: it has none. Positive definite: no pivots are needed. */
-static bool fitting_invert(double a[COEFFICIENTS][COEFFICIENTS], size_t m)
-{
-	for (size_t k = 0; k < m; k++) {
-		double pivot = a[k][k];
-
-		if (!(pivot > SAME))
-			return false;
-		a[k][k] = 1.0;
-		for (size_t j = 0; j < m; j++)
-			a[k][j] /= pivot;
-		for (size_t i = 0; i < m; i++) {
-			double by = a[i][k];
-
-			if (i == k)
-				continue;
-			a[i][k] = 0.0;
-			for (size_t j = 0; j < m; j++)
-				a[i][j] -= by * a[k][j];
-		}
-	}
-	return true;
-}
-
-/* Weighted least squares, and what is left. inverse: of the weighted products of the factors. */
-static bool fitting_weighted(struct fitting *f, struct expect *e, double inverse[COEFFICIENTS][COEFFICIENTS])
+/* Fits by weighted least squares, and computes what is left. inverse [m x m], m = e->n + 1: of the weighted products of the factors. */
+static bool fitting_weighted(struct fitting *f, struct expect *e, double *inverse)
 {
 	double right[COEFFICIENTS] = { 0 }, c[COEFFICIENTS] = { 0 };
 	size_t m = e->n + 1;
 
-	memset(inverse, 0, COEFFICIENTS * sizeof(inverse[0]));
+	memset(inverse, 0, m * m * sizeof(*inverse));
 	for (size_t i = 0; i < f->n; i++) {
 		for (size_t k = 0; k < m; k++) {
 			double x = f->weight[i] * fitting_factor(f, e, f->run[i], k);
 
 			right[k] += x * f->y[f->run[i]];
 			for (size_t j = 0; j < m; j++)
-				inverse[k][j] += x * fitting_factor(f, e, f->run[i], j);
+				inverse[k * m + j] += x * fitting_factor(f, e, f->run[i], j);
 		}
 	}
-	if (!fitting_invert(inverse, m))
+	if (!lapack_invert(inverse, m, SAME, NULL))
 		return false;
 	for (size_t k = 0; k < m; k++) {
 		for (size_t j = 0; j < m; j++)
-			c[k] += inverse[k][j] * right[j];
+			c[k] += inverse[k * m + j] * right[j];
 	}
 	for (size_t i = 0; i < f->n; i++) {
 		f->residual[i] = f->y[f->run[i]];
@@ -95,16 +72,17 @@ static bool fitting_weighted(struct fitting *f, struct expect *e, double inverse
 
 /* The mean distance of the runs from what the others would say of them, and each in f->work: a residual over what its own weight in the fit
  * leaves of it. */
-static double fitting_left_out(const struct fitting *f, const struct expect *e, double inverse[COEFFICIENTS][COEFFICIENTS])
+static double fitting_left_out(const struct fitting *f, const struct expect *e, const double *inverse)
 {
+	size_t m = e->n + 1;
 	double sum = 0.0;
 
 	for (size_t i = 0; i < f->n; i++) {
 		double own = 0.0;
 
-		for (size_t k = 0; k <= e->n; k++) {
-			for (size_t j = 0; j <= e->n; j++)
-				own += inverse[k][j] * fitting_factor(f, e, f->run[i], k) * fitting_factor(f, e, f->run[i], j);
+		for (size_t k = 0; k < m; k++) {
+			for (size_t j = 0; j < m; j++)
+				own += inverse[k * m + j] * fitting_factor(f, e, f->run[i], k) * fitting_factor(f, e, f->run[i], j);
 		}
 		f->work[i] = fabs(f->residual[i]) / fmax(1.0 - f->weight[i] * own, SAME);
 		sum += f->work[i];
@@ -115,7 +93,7 @@ static double fitting_left_out(const struct fitting *f, const struct expect *e, 
 /* rounds: 1 is least squares. Returns the error for runs that are left out; INFINITY: the numbers cannot be told apart. */
 static double fitting_line(struct fitting *f, struct expect *e, size_t rounds)
 {
-	double inverse[COEFFICIENTS][COEFFICIENTS];
+	double inverse[COEFFICIENTS * COEFFICIENTS];
 
 	for (size_t i = 0; i < f->n; i++)
 		f->weight[i] = 1.0;
@@ -187,14 +165,14 @@ static bool fitting_add(struct fitting *f, size_t more, double worth, struct exp
 	return true;
 }
 
-/* As long as the error falls. Two at once have to help as two do one after the other: where more threads come with larger sizes, neither
- * says alone what the work of a thread is, but both do. *error: with those. */
+/* As long as the error falls, and is more than rounding. Two at once have to help as two do one after the other: where more threads come
+ * with larger sizes, neither says alone what the work of a thread is, but both do. *error: with those. */
 static void fitting_choose_numbers(struct fitting *f, struct expect *e, double *error)
 {
 	double worth = fitting_worth(f);
 
 	*error = fitting_line(f, e, ROUNDS);
-	while (fitting_add(f, 1, worth, e, error) || fitting_add(f, 2, worth * worth, e, error))
+	while (*error > SAME && (fitting_add(f, 1, worth, e, error) || fitting_add(f, 2, worth * worth, e, error)))
 		;
 }
 

@@ -2,54 +2,14 @@
 
 #include "base/error.h"
 #include "base/stats.h"
+#include "model/lapack.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#define ROWS_MORE 3 /* rows beyond the coefficients, below which nothing is fitted */
-
-struct square {
-	double at[FACTORS_MAX][FACTORS_MAX];
-};
-
-/* Inverse of the leading n x n of a positive definite matrix, and the logarithm of its determinant; false: it is singular. Cholesky. */
-static bool invert(const struct square *a, size_t n, struct square *out, double *log_determinant)
-{
-	struct square l = { .at = { { 0 } } }, inverse = { .at = { { 0 } } };
-
-	*log_determinant = 0;
-	for (size_t i = 0; i < n; i++) {
-		for (size_t j = 0; j <= i; j++) {
-			double sum = a->at[i][j];
-
-			for (size_t k = 0; k < j; k++)
-				sum -= l.at[i][k] * l.at[j][k];
-			if (i != j)
-				l.at[i][j] = sum / l.at[j][j];
-			else if (sum <= 1e-12)
-				return false;
-			else
-				l.at[i][i] = sqrt(sum);
-		}
-		*log_determinant += 2 * log(l.at[i][i]);
-	}
-	for (size_t j = 0; j < n; j++)
-		for (size_t i = j; i < n; i++) {
-			double sum = i == j;
-
-			for (size_t k = j; k < i; k++)
-				sum -= l.at[i][k] * inverse.at[k][j];
-			inverse.at[i][j] = sum / l.at[i][i];
-		}
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = 0; j < n; j++) {
-			out->at[i][j] = 0;
-			for (size_t k = i > j ? i : j; k < n; k++)
-				out->at[i][j] += inverse.at[k][i] * inverse.at[k][j];
-		}
-	return true;
-}
+#define ROWS_MORE 3	/* rows beyond the coefficients, below which nothing is fitted */
+#define SINGULAR  1e-12 /* of a column: what the others must leave of it */
 
 /* Centred columns of unit length, y too; lengths[p + 1]. */
 static void standardise(const struct mat *X, const double *y, struct mat *z, double *lengths)
@@ -74,28 +34,26 @@ static void standardise(const struct mat *X, const double *y, struct mat *z, dou
 	}
 }
 
-/* Correlations of the columns that are kept, in their order, and of each with y. */
-static void correlations(const struct mat *all, const size_t *kept, size_t n, size_t p, struct square *r, double *with_y)
+/* Inverts the correlations of the n columns that are kept, in their order: inverse [n x n]. */
+static bool invert(const struct mat *all, const size_t *kept, size_t n, double *inverse, double *log_determinant)
 {
-	for (size_t a = 0; a < n; a++) {
+	for (size_t a = 0; a < n; a++)
 		for (size_t b = 0; b < n; b++)
-			r->at[a][b] = mat_get(all, kept[a], kept[b]);
-		with_y[a] = mat_get(all, kept[a], p);
-	}
+			inverse[a * n + b] = mat_get(all, kept[a], kept[b]);
+	return lapack_invert(inverse, n, SINGULAR, log_determinant);
 }
 
-/* The place of the factor to leave out; SIZE_MAX: none. n > 1. */
-static size_t most_collinear(const struct square *r, size_t n, size_t rows)
+/* Returns the place of the factor to leave out; SIZE_MAX: none. n > 1. */
+static size_t most_collinear(const struct mat *all, const size_t *kept, size_t n, size_t rows)
 {
-	struct square inverse;
-	double log_determinant, chi2, most = 0;
+	double inverse[FACTORS_MAX * FACTORS_MAX], log_determinant, chi2, most = 0;
 	size_t at = SIZE_MAX;
 
-	if (!invert(r, n, &inverse, &log_determinant)) { /* one follows wholly from others: the last of the pair that is most alike */
+	if (!invert(all, kept, n, inverse, &log_determinant)) { /* one follows from others: the last of the most similar pair */
 		for (size_t i = 1; i < n; i++)
 			for (size_t j = 0; j < i; j++)
-				if (fabs(r->at[i][j]) >= most) {
-					most = fabs(r->at[i][j]);
+				if (fabs(mat_get(all, kept[i], kept[j])) >= most) {
+					most = fabs(mat_get(all, kept[i], kept[j]));
 					at = i;
 				}
 		return at;
@@ -104,40 +62,39 @@ static size_t most_collinear(const struct square *r, size_t n, size_t rows)
 	if (chi2 <= 0 || 1 - stats_chi2_cdf(chi2, (double)n * ((double)n - 1) / 2) >= FACTORS_LEVEL)
 		return SIZE_MAX;
 	for (size_t i = 0; i < n; i++) {
-		double r2 = 1 - 1 / inverse.at[i][i], df1 = (double)n - 1, df2 = (double)(rows - n);
-		double f = (inverse.at[i][i] - 1) * df2 / df1;
+		double inflation = inverse[i * n + i], r2 = 1 - 1 / inflation, df1 = (double)n - 1, df2 = (double)(rows - n);
+		double f = (inflation - 1) * df2 / df1;
 
 		if (stats_round(r2) < FACTORS_COLLINEAR || 1 - stats_f_cdf(f, df1, df2) >= FACTORS_LEVEL)
 			continue;
-		if (stats_round(inverse.at[i][i]) >= stats_round(most)) { /* of equals the last: callers name what matters first */
-			most = inverse.at[i][i];
+		if (stats_round(inflation) >= stats_round(most)) { /* of equals the last: callers name what matters first */
+			most = inflation;
 			at = i;
 		}
 	}
 	return at;
 }
 
-/* Of X [rows x p]; n are kept. */
-static void coefficients(const struct square *r, const double *with_y, const size_t *kept, size_t n, const double *lengths, size_t rows,
-			 size_t p, struct factors *out)
+/* Fits the n columns of [rows x p] that are kept. */
+static void coefficients(const struct mat *all, const size_t *kept, size_t n, const double *lengths, size_t rows, size_t p,
+			 struct factors *out)
 {
-	struct square inverse;
-	double log_determinant, explained = 0, df = (double)rows - (double)n - 1, left;
+	double inverse[FACTORS_MAX * FACTORS_MAX], explained = 0, df = (double)rows - (double)n - 1, left;
 
-	if (!invert(r, n, &inverse, &log_determinant))
+	if (!invert(all, kept, n, inverse, NULL))
 		return;
 	for (size_t a = 0; a < n; a++) {
 		double beta = 0;
 
 		for (size_t b = 0; b < n; b++)
-			beta += inverse.at[a][b] * with_y[b];
-		explained += beta * with_y[a];
+			beta += inverse[a * n + b] * mat_get(all, kept[b], p);
+		explained += beta * mat_get(all, kept[a], p);
 		out->of[kept[a]].coefficient = beta;
 	}
 	left = (1 - fmin(fmax(explained, 0), 1)) / df;
 	for (size_t a = 0; a < n; a++) {
 		struct factor *f = &out->of[kept[a]];
-		double unit = lengths[p] / lengths[kept[a]], error = sqrt(left * inverse.at[a][a]) * unit;
+		double unit = lengths[p] / lengths[kept[a]], error = sqrt(left * inverse[a * n + a]) * unit;
 		double half = stats_t_quantile(.975, df) * error;
 
 		f->coefficient *= unit;
@@ -153,8 +110,7 @@ void factors_fit(const struct mat *X, const double *y, struct factors *out)
 {
 	size_t n = X->rows, p = X->cols, kept[FACTORS_MAX], m = 0;
 	struct mat z = mat_new(n, p + 1), all = mat_new(p + 1, p + 1);
-	double lengths[FACTORS_MAX + 1], with_y[FACTORS_MAX];
-	struct square r;
+	double lengths[FACTORS_MAX + 1];
 
 	ASSAY_BUG_IF(p > FACTORS_MAX);
 	*out = (struct factors){ .fitted = false };
@@ -170,18 +126,14 @@ void factors_fit(const struct mat *X, const double *y, struct factors *out)
 			kept[m++] = j;
 	}
 	while (m > 1 && n > m + ROWS_MORE) {
-		size_t gone;
+		size_t gone = most_collinear(&all, kept, m, n);
 
-		correlations(&all, kept, m, p, &r, with_y);
-		gone = most_collinear(&r, m, n);
 		if (gone == SIZE_MAX)
 			break;
 		memmove(kept + gone, kept + gone + 1, (--m - gone) * sizeof(*kept));
 	}
-	if (m && n > m + ROWS_MORE && lengths[p] > 0) {
-		correlations(&all, kept, m, p, &r, with_y);
-		coefficients(&r, with_y, kept, m, lengths, n, p, out);
-	}
+	if (m && n > m + ROWS_MORE && lengths[p] > 0)
+		coefficients(&all, kept, m, lengths, n, p, out);
 	mat_release(&z);
 	mat_release(&all);
 }
