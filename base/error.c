@@ -4,25 +4,16 @@
 
 #include <stdarg.h>
 
-static const struct {
-	const char *text;
-	int exit_status;
-} rows[] = {
-#define ROW(name, text, exit_status) [name] = { text, exit_status },
+static const int exits[] = {
+#define ROW(name, exit_status) [name] = exit_status,
 	ASSAY_STATUS_ROWS(ROW)
 #undef ROW
 };
 
-const char *assay_status_text(enum assay_status status)
-{
-	ASSAY_BUG_IF((size_t)status >= sizeof(rows) / sizeof(rows[0]));
-	return rows[status].text;
-}
-
 int assay_status_exit(enum assay_status status)
 {
-	ASSAY_BUG_IF((size_t)status >= sizeof(rows) / sizeof(rows[0]));
-	return rows[status].exit_status;
+	ASSAY_BUG_IF((size_t)status >= sizeof(exits) / sizeof(exits[0]));
+	return exits[status];
 }
 
 enum assay_status assay_fail(struct assay_error *err, enum assay_status status, const char *fmt, ...)

@@ -3,21 +3,21 @@
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
-/* name, text, exit status of a command that ends with it (docs/formats.md). */
+/* Name, and exit status of a command that ends with it (docs/formats.md). */
 #define ASSAY_STATUS_ROWS(X)                                                                                                               \
-	X(ASSAY_OK, "ok", 0)                                                                                                               \
-	X(ASSAY_E_IO, "input or output failed", 1)                                                                                         \
-	X(ASSAY_E_USAGE, "wrong usage", 2)                                                                                                 \
-	X(ASSAY_E_FORMAT, "malformed input", 2)                                                                                            \
-	X(ASSAY_E_LIMIT, "input beyond a limit", 2)                                                                                        \
-	X(ASSAY_E_NOTFOUND, "no such thing", 2)                                                                                            \
-	X(ASSAY_E_CONFLICT, "contradicts what is stored", 2)                                                                               \
-	X(ASSAY_E_BUSY, "in use by another process", 1)                                                                                    \
-	X(ASSAY_E_VERSION, "made by a newer version", 1)                                                                                   \
-	X(ASSAY_E_CORRUPT, "stored data are damaged", 1)                                                                                   \
-	X(ASSAY_E_NODATA, "nothing measured that could be used", 6)
+	X(ASSAY_OK, 0)	       /* ok */                                                                                                    \
+	X(ASSAY_E_IO, 1)       /* input or output failed */                                                                                \
+	X(ASSAY_E_USAGE, 2)    /* wrong usage */                                                                                           \
+	X(ASSAY_E_FORMAT, 2)   /* malformed input */                                                                                       \
+	X(ASSAY_E_LIMIT, 2)    /* input beyond a limit */                                                                                  \
+	X(ASSAY_E_NOTFOUND, 2) /* no such thing */                                                                                         \
+	X(ASSAY_E_CONFLICT, 2) /* contradicts what is stored */                                                                            \
+	X(ASSAY_E_BUSY, 1)     /* in use by another process */                                                                             \
+	X(ASSAY_E_VERSION, 1)  /* made by a newer version */                                                                               \
+	X(ASSAY_E_CORRUPT, 1)  /* stored data are damaged */                                                                               \
+	X(ASSAY_E_NODATA, 6)   /* nothing measured that could be used */
 
-#define ASSAY_STATUS_ENUM(name, text, exit_status) name,
+#define ASSAY_STATUS_ENUM(name, exit_status) name,
 enum assay_status { ASSAY_STATUS_ROWS(ASSAY_STATUS_ENUM) };
 #undef ASSAY_STATUS_ENUM
 
@@ -29,7 +29,6 @@ struct assay_error {
 	char text[ASSAY_ERROR_BYTES];
 };
 
-const char *assay_status_text(enum assay_status status);
 int assay_status_exit(enum assay_status status);
 
 /* Fills *err (which may be NULL) and returns `status`, so that `return assay_fail(...)` and

@@ -146,8 +146,8 @@ static void conditions_of(const struct run_set *a, const struct run_set *b, doub
 
 /* ---- all ---- */
 
-void times_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
-	      const struct run_set *candidate, const struct effect_asked *asked, struct times *out)
+static void times_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
+		     const struct run_set *candidate, const struct effect_asked *asked, struct times *out)
 {
 	struct times t = { .metric_is_wall = is_wall(baseline) && is_wall(candidate), .share = share_of(baseline) };
 
@@ -170,7 +170,7 @@ void times_of(const struct evidence *evidence, const struct lab_config *config, 
 	*out = t;
 }
 
-void times_release(struct times *times)
+static void times_release(struct times *times)
 {
 	free(times->machines);
 	*times = (struct times){ .n_machines = 0 };

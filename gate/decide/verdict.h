@@ -36,11 +36,6 @@ struct times {
 			      * time it takes to matter, which the minimum detectable effect in `of` knows */
 };
 
-/* All arguments must outlive *out; times_release() it. */
-void times_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
-	      const struct run_set *candidate, const struct effect_asked *asked, struct times *out);
-void times_release(struct times *times); /* accepts zeroed */
-
 /* What rules look at beside the metric's decision. */
 struct rule_input times_input(const struct times *times, enum decision performance, double min_effect);
 

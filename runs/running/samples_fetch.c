@@ -274,7 +274,7 @@ bool samples_fetch_features(struct session *session, const char *directory, stru
 		files[i].name = found.items[i].name;
 		ok = file_get(session, directory, files[i].name, &files[i].bytes, &files[i].size);
 	}
-	if (ok && !why && run_features_parse_all(files, found.n, &e->features.counted, &err))
+	if (ok && !why && run_features_parse(files, found.n, &e->features.counted, &err))
 		why = mem_string(err.text);
 	if (ok && !why && e->features.counted.incomplete) {
 		run_features_release(&e->features.counted);

@@ -31,9 +31,11 @@ static void check(const struct run_features *f)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct assay_error err = { .text = "" };
+	char name[] = "fuzz";
+	const struct run_features_file file = { name, (char *)(uintptr_t)data, size };
 	struct run_features f;
 
-	if (run_features_parse("fuzz", data, size, &f, &err))
+	if (run_features_parse(&file, 1, &f, &err))
 		ASSAY_BUG_IF(!err.text[0]);
 	else
 		check(&f);

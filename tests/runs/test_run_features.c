@@ -40,6 +40,13 @@ static double value_of(const struct run_features *f, const char *name)
 	return found->value;
 }
 
+static enum assay_status parse(struct file *file, size_t size, struct run_features *out, struct assay_error *err)
+{
+	char name[] = "x";
+
+	return run_features_parse(&(struct run_features_file){ name, (char *)file, size }, 1, out, err);
+}
+
 static void test_sums_and_means(void **state)
 {
 	struct file *file =
@@ -61,7 +68,7 @@ static void test_sums_and_means(void **state)
 		file->blocks[b][8] = 5;
 		memcpy(&file->blocks[b][9], &real[b], 8);
 	}
-	check(run_features_parse("x", (const unsigned char *)file, sizeof(*file), &f, &err), &err);
+	check(parse(file, sizeof(*file), &f, &err), &err);
 	assert_true(value_of(&f, "loop a.c:8 f") == 1099511627776.0 + 43);
 	assert_true(value_of(&f, "call f a.c:1") == 40);
 	assert_true(value_of(&f, "call g a.c:1") == 0); /* never reached, and there */
@@ -76,7 +83,7 @@ static void test_sums_and_means(void **state)
 	assert_false(f.incomplete);
 	run_features_release(&f);
 	file->header.lost = 1;
-	check(run_features_parse("x", (const unsigned char *)file, sizeof(*file), &f, &err), &err);
+	check(parse(file, sizeof(*file), &f, &err), &err);
 	assert_true(f.incomplete);
 	run_features_release(&f);
 	free(file);
@@ -87,7 +94,7 @@ static void refused(struct file *file, size_t size, enum assay_status status, co
 	struct run_features f;
 	struct assay_error err;
 
-	check_fails(why, run_features_parse("x", (const unsigned char *)file, size, &f, &err), status, &err, why);
+	check_fails(why, parse(file, size, &f, &err), status, &err, why);
 	run_features_release(&f);
 }
 

@@ -225,7 +225,7 @@ static enum assay_status file_add(const char *name, const unsigned char *bytes, 
 
 /* ---- interface ---- */
 
-enum assay_status run_features_parse_all(const struct run_features_file *files, size_t n, struct run_features *out, struct assay_error *err)
+enum assay_status run_features_parse(const struct run_features_file *files, size_t n, struct run_features *out, struct assay_error *err)
 {
 	struct run_features f = { .n = 0 };
 	struct parts parts = { .n = 0 };
@@ -238,14 +238,6 @@ enum assay_status run_features_parse_all(const struct run_features_file *files, 
 	parts_release(&parts);
 	*out = f;
 	return st;
-}
-
-enum assay_status run_features_parse(const char *name, const unsigned char *bytes, size_t size, struct run_features *out,
-				     struct assay_error *err)
-{
-	const struct run_features_file file = { (char *)(uintptr_t)name, (char *)(uintptr_t)bytes, size };
-
-	return run_features_parse_all(&file, 1, out, err);
 }
 
 enum assay_status run_features_read(const char *directory, struct run_features *out, struct assay_error *err)

@@ -42,10 +42,6 @@ struct run_features {
  * what was never reached are there, with 0. Values are means over threads and processes; those that were never assigned are not there.
  * *out is overwritten; run_features_release() it. ASSAY_E_NODATA: there is no such file. O(n log n) for n counters of all files. */
 enum assay_status run_features_read(const char *directory, struct run_features *out, struct assay_error *err);
-/* The same of the bytes of one file; `name` is for errors. */
-enum assay_status run_features_parse(const char *name, const unsigned char *bytes, size_t size, struct run_features *out,
-				     struct assay_error *err);
-
 /* Bytes of a file. */
 struct run_features_file {
 	char *name; /* for errors */
@@ -53,8 +49,7 @@ struct run_features_file {
 	size_t size;
 };
 /* The same of files that are all of one run, as run_features_read(). ASSAY_OK and nothing in *out when n is 0. */
-enum assay_status run_features_parse_all(const struct run_features_file *files, size_t n, struct run_features *out,
-					 struct assay_error *err);
+enum assay_status run_features_parse(const struct run_features_file *files, size_t n, struct run_features *out, struct assay_error *err);
 
 /* The first word of a name tells: loop, branch, call and exception are counts. */
 enum feature_kind feature_kind_of(const char *name);
