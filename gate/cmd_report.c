@@ -9,7 +9,7 @@
 enum { MODEL_TIME, MODEL_PAPER };
 
 struct arguments {
-	const char *selectors[2], *path, *counts;
+	const char *selectors[2], *path;
 	double min_effect; /* 0: not given */
 	int model;
 };
@@ -20,7 +20,6 @@ static enum assay_status report_run(struct lab *lab, void *arguments, struct doc
 	double min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect;
 	struct verdict verdict = { 0 };
 	struct variance_weighed weighed = { .explains = false };
-	struct cost_expected expected = { .candidate = NULL };
 	char *quote = NULL, *line = NULL;
 	struct cmd_evidence e;
 	enum assay_status st = cmd_evidence_load(lab, a->selectors, 2, false, &e, err);
@@ -32,11 +31,9 @@ static enum assay_status report_run(struct lab *lab, void *arguments, struct doc
 	if (!st) {
 		line = calibration_line(quote);
 		variance_weigh(lab, &verdict, &weighed);
-		cost_expected_of(&lab->store, verdict.baseline, verdict.candidate, a->counts, &expected);
 		st = report_file(lab, &e.evidence,
 				 &(struct report_file){ .verdict = &verdict,
 							.weighed = &weighed,
-							.expected = &expected,
 							.published = a->model == MODEL_PAPER,
 							.note = line },
 				 a->path, NULL, err);
@@ -51,7 +48,6 @@ static enum assay_status report_run(struct lab *lab, void *arguments, struct doc
 		calibration_answer(quote, d);
 	}
 	mem_free(quote, line);
-	cost_expected_release(&expected);
 	variance_weighed_release(&weighed);
 	verdict_release(&verdict);
 	cmd_evidence_release(&e);
@@ -68,8 +64,6 @@ static const struct cli_option options[] = {
 	CLI_OPTION(TEXT, "output", "FILE", struct arguments, path, "The page, replaced as a whole (required)", .letter = 'o',
 		   .required = true),
 	CMD_MIN_EFFECT(struct arguments, min_effect),
-	CLI_TEXT("counts", "VERSION", struct arguments, counts,
-		 "Of one input of many: the version whose runs have counted the features, for what the input should cost"),
 	CLI_CHOICE("model", models, struct arguments, model, "Of the profiles: time (the default) or paper ('assay profile --help')"),
 	CLI_END,
 };

@@ -443,8 +443,6 @@ static void report_fill(const struct report *report, const struct report_names *
 	report_change(d, v, report->contributions, names);
 	if (report->weighed)
 		variance_weighed_answer(report->weighed, d);
-	if (report->expected)
-		cost_expected_section(report->expected, d);
 	report_functions(d, report->functions, report->likeness, verdict_of_cost(v));
 	report_profiles(d, report->profiles, names);
 	report_heatmap(d, &map, &report->evidence->fingerprints, &machines);

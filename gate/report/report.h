@@ -3,7 +3,6 @@
 #define GATE_REPORT_REPORT_H
 
 #include "base/buf.h"
-#include "gate/cost/cost_expected.h"
 #include "gate/decide/contributions.h"
 #include "gate/decide/verdict.h"
 #include "gate/detect/likeness.h"
@@ -21,7 +20,6 @@ struct report {
 	const struct lab_config *config;
 	const struct verdict *verdict;		   /* with both run sets */
 	const struct variance_weighed *weighed;	   /* NULL: the page does not mention it */
-	const struct cost_expected *expected;	   /* NULL: the same */
 	const struct contributions *contributions; /* NULL: the page does not mention them */
 	const struct function_evidence *functions; /* NULL: the same */
 	const struct likeness *likeness;	   /* NULL: the same */

@@ -6,7 +6,6 @@
 #include "gate/decide/verdict.h"
 #include "gate/page/document_html.h"
 #include "gate/report/report.h"
-#include "gate/cost/cost_expected.h"
 #include "gate/variance/weigh.h"
 #include "runs/running/evidence.h"
 
@@ -14,7 +13,6 @@
 struct report_file {
 	const struct verdict *verdict;
 	const struct variance_weighed *weighed; /* or NULL */
-	const struct cost_expected *expected;	/* or NULL */
 	bool published;				/* profiles by the published method */
 	const struct html_link *above;		/* pages that lead here, the last with NULL; or NULL */
 	const char *note;			/* below the decision; or NULL */
