@@ -6,7 +6,6 @@
 #include "gate/cmd.h"
 #include "gate/cost/cost_answer.h"
 #include "gate/cost/cost_cheap.h"
-#include "gate/cost/cost_counting.h"
 #include "gate/cost/cost_machine.h"
 #include "gate/cost/cost_model.h"
 #include "runs/running/artefact.h"
@@ -21,7 +20,7 @@ struct arguments {
 	const char *selector, *machine, *counts, *input, *features, *selected, *early, *slice;
 	struct cli_list given; /* NAME=VALUE */
 	int64_t min_runs, degree;
-	double max_error, predictor_cost, counting_cost;
+	double max_error, predictor_cost;
 	int of;
 	bool paper, terms;
 };
@@ -105,15 +104,6 @@ static enum assay_status add_cheap(struct lab *lab, const struct arguments *a, c
 	return st;
 }
 
-/* The model needs no more counts than may be spent on them. */
-static enum assay_status reduce_counting(struct lab *lab, const struct arguments *a, struct cost_model *model,
-					 struct cost_counting *counting, struct assay_error *err)
-{
-	const struct cost_asked asked = { .costs = { .counts = a->counts }, .degree = (size_t)a->degree };
-
-	return cost_counting_reduce(&lab->store, model, &asked, a->counting_cost, counting, err);
-}
-
 static enum assay_status train_check(void *arguments, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
@@ -121,10 +111,6 @@ static enum assay_status train_check(void *arguments, struct assay_error *err)
 	if ((a->early || a->slice) && a->predictor_cost < 0.0)
 		return assay_fail(err, ASSAY_E_USAGE, "%s is for --predictor-cost, which says what may be spent",
 				  a->early ? "--early" : "--slice");
-	if (a->counting_cost >= 0.0 && !a->counts)
-		return assay_fail(err, ASSAY_E_USAGE, "--counting-cost compares runs that count with others: name these by --counts");
-	if (a->counting_cost >= 0.0 && a->of == COST_METRIC)
-		return assay_fail(err, ASSAY_E_USAGE, "what counting costs is known in seconds, not in the metric: --of cpu or --of wall");
 	return ASSAY_OK;
 }
 
@@ -132,22 +118,16 @@ static enum assay_status train_run(struct lab *lab, void *arguments, struct docu
 {
 	const struct arguments *a = arguments;
 	struct cost_model model = { 0 }, paper = { 0 };
-	struct cost_counting counting = { .version = NULL };
 	enum assay_status st = load_model(lab, a, false, &model, err);
 
-	if (!st && a->counting_cost >= 0.0)
-		st = reduce_counting(lab, a, &model, &counting, err);
 	if (!st && a->paper)
 		st = load_model(lab, a, true, &paper, err);
 	if (!st && a->selected)
 		st = write_selected(&model, a->selected, err);
 	if (!st)
 		cost_model_answer(&model, a->max_error, a->paper ? &paper : NULL, d);
-	if (!st && a->counting_cost >= 0.0)
-		cost_counting_answer(&model, &counting, d);
 	if (!st && a->predictor_cost >= 0.0)
 		st = add_cheap(lab, a, &model, d, err);
-	cost_counting_release(&counting);
 	cost_model_release(&paper);
 	cost_model_release(&model);
 	return st;
@@ -431,8 +411,6 @@ static const struct cli_option train_options[] = {
 	CLI_FLAG("paper", struct arguments, paper, "Show the published procedure beside it: coefficients of any sign, absolute errors"),
 	CLI_TEXT("selected", "FILE", struct arguments, selected,
 		 "Write the counted features that the model needs to FILE, for 'assay features build --only'"),
-	CLI_REAL("counting-cost", "PART", struct arguments, counting_cost, 0.0, 1.0,
-		 "Remove the most expensive features until counting what the model needs costs at most this part of a run, such as .05"),
 	CLI_REAL("predictor-cost", "PART", struct arguments, predictor_cost, 0.0, 1.0,
 		 "Also learn from what is known before a run for at most this part of its cost, such as .05"),
 	CLI_TEXT("early", "VERSION", struct arguments, early,
@@ -452,9 +430,7 @@ static const struct cli_option question_options[] = {
 	MODEL_OPTIONS("The machine to predict for: where it did not run enough inputs, by its fingerprint and those of machines that did"),
 	CLI_END,
 };
-static const struct arguments defaults = {
-	.min_runs = COST_RUNS_MIN, .max_error = COST_ERROR_MAX, .predictor_cost = -1.0, .counting_cost = -1.0
-};
+static const struct arguments defaults = { .min_runs = COST_RUNS_MIN, .max_error = COST_ERROR_MAX, .predictor_cost = -1.0 };
 
 const struct command cost_train_command = {
 	.name = "cost train",
@@ -468,7 +444,7 @@ const struct command cost_train_command = {
 		    "  assay cost train sorter@1.0 --counts counted --paper\n"
 		    "  assay cost train sorter@1.0 --format json | jq .terms\n"
 		    "  assay cost train sorter@1.0 --counts counted --predictor-cost .05 --early read\n"
-		    "  assay cost train sorter@1.0 --counts counted --counting-cost .05 --selected names && assay features build --only "
+		    "  assay cost train sorter@1.0 --counts counted --selected names && assay features build --only "
 		    "names -- make\n",
 	.exit_status = "0, or 4 when the error is above --max-error; 1 failure, 2 usage, 6 too few inputs for a model.",
 	.words = train_words,

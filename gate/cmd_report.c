@@ -31,12 +31,10 @@ static enum assay_status report_run(struct lab *lab, void *arguments, struct doc
 	if (!st) {
 		line = calibration_line(quote);
 		variance_weigh(lab, &verdict, &weighed);
-		st = report_file(lab, &e.evidence,
-				 &(struct report_file){ .verdict = &verdict,
-							.weighed = &weighed,
-							.published = a->model == MODEL_PAPER,
-							.note = line },
-				 a->path, NULL, err);
+		st = report_file(
+		    lab, &e.evidence,
+		    &(struct report_file){ .verdict = &verdict, .weighed = &weighed, .published = a->model == MODEL_PAPER, .note = line },
+		    a->path, NULL, err);
 	}
 	if (!st) {
 		enum decision decision = verdict.effect.decision;

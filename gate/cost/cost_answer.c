@@ -320,7 +320,9 @@ static void add_unlike(const struct cost_model *model, const struct cost_fit *fi
 			 100 * SPARSE_ELSEWHERE_MAX);
 }
 
-void cost_terms_table(const struct cost_model *model, const struct cost_fit *fit, const double *part, double value, struct document *d)
+/* The table `terms`: the cost of each for an input with these values, part[fit->n], of which `value` is expected. */
+static void add_terms_of_input(const struct cost_model *model, const struct cost_fit *fit, const double *part, double value,
+			       struct document *d)
 {
 	doc_table(d, "terms");
 	for (size_t t = 0; t < fit->model.terms; t++) {
@@ -411,7 +413,7 @@ enum assay_status cost_prediction_answer(const struct cost_model *model, const s
 		if (q->on->name)
 			doc_line(d, "on '%s', where the model was learned; all of it takes %.3f times as long on '%s':", c->machine, times,
 				 q->on->name);
-		cost_terms_table(model, fit, part, value / times, d);
+		add_terms_of_input(model, fit, part, value / times, d);
 	}
 	d->exit_status = unlike == SIZE_MAX ? 0 : 4;
 	free(part);

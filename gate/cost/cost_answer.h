@@ -24,7 +24,5 @@ struct cost_question {
 /* ASSAY_E_NODATA: features that the model needs are not known; the error names them. terms: what each costs here. */
 enum assay_status cost_prediction_answer(const struct cost_model *model, const struct cost_question *question, bool terms,
 					 struct document *d, struct assay_error *err);
-/* The table `terms`: what each costs an input with these values, part[fit->n], of which `value` is expected. */
-void cost_terms_table(const struct cost_model *model, const struct cost_fit *fit, const double *part, double value, struct document *d);
 
 #endif

@@ -36,38 +36,41 @@ static bool is_same(const struct costs *whole, size_t column, const struct costs
 	return other != SIZE_MAX || !costs_is_new(cheap, whole->names[column]) || costs_is_count(whole, column);
 }
 
-void cost_version_release(struct cost_version *version)
+/* Another version's runs of inputs of the model. */
+struct other_runs {
+	struct costs costs;
+	size_t inputs; /* that both have run */
+	double *part;  /* [inputs] their cost, as a part of what they cost the model's version */
+};
+
+static void other_runs_release(struct other_runs *runs)
 {
-	costs_release(&version->costs);
-	mem_free(version->part, version->of);
-	*version = (struct cost_version){ .part = NULL };
+	costs_release(&runs->costs);
+	free(runs->part);
 }
 
-enum assay_status cost_version_load(struct store *store, const struct cost_model *model, const char *version, struct cost_version *out,
-				    struct assay_error *err)
+/* Loads the runs of `version`. ASSAY_E_NODATA: too few inputs are the model's. other_runs_release() *out, whatever is returned. */
+static enum assay_status load_other_runs(struct store *store, const struct cost_model *model, const char *version, struct other_runs *out,
+					 struct assay_error *err)
 {
 	struct costs_asked how = {
 		.application = model->costs.application, .version = version, .machine = model->costs.machine, .of = model->costs.of
 	};
-	struct cost_version v = { .part = NULL };
-	enum assay_status st = costs_load(store, &how, &v.costs, err);
+	enum assay_status st;
 
-	v.part = mem_new(v.costs.n, sizeof(*v.part));
-	v.of = mem_new(v.costs.n, sizeof(*v.of));
-	for (size_t i = 0; !st && i < v.costs.n; i++) {
-		size_t at = costs_same_input(&model->costs, v.costs.inputs[i].hash);
+	*out = (struct other_runs){ .part = NULL };
+	st = costs_load(store, &how, &out->costs, err);
+	out->part = mem_new(out->costs.n, sizeof(*out->part));
+	for (size_t i = 0; !st && i < out->costs.n; i++) {
+		const struct cost_input *input = &out->costs.inputs[i];
+		size_t at = costs_same_input(&model->costs, input->hash);
 
-		if (at == SIZE_MAX)
-			continue;
-		v.part[v.inputs] = v.costs.inputs[i].median / model->costs.inputs[at].median;
-		v.of[v.inputs++] = at;
+		if (at != SIZE_MAX)
+			out->part[out->inputs++] = input->median / model->costs.inputs[at].median;
 	}
-	if (!st && v.inputs < COST_CHEAP_INPUTS_MIN)
+	if (!st && out->inputs < COST_CHEAP_INPUTS_MIN)
 		st = assay_fail(err, ASSAY_E_NODATA, "of the inputs of %s@%s '%s' has run %zu: at least %d are needed to compare them",
-				model->costs.application, model->costs.version, version, v.inputs, COST_CHEAP_INPUTS_MIN);
-	*out = v;
-	if (st)
-		cost_version_release(out);
+				model->costs.application, model->costs.version, version, out->inputs, COST_CHEAP_INPUTS_MIN);
 	return st;
 }
 
@@ -75,8 +78,8 @@ enum assay_status cost_version_load(struct store *store, const struct cost_model
 static enum assay_status price_version(struct store *store, const struct cost_model *model, const char *version, enum cost_source source,
 				       struct cost_cheap_version *counted, struct cost_cheap *out, struct assay_error *err)
 {
-	struct cost_version v = { .part = NULL };
-	enum assay_status st = cost_version_load(store, model, version, &v, err);
+	struct other_runs v;
+	enum assay_status st = load_other_runs(store, model, version, &v, err);
 
 	counted->inputs = v.inputs;
 	if (!st)
@@ -91,7 +94,7 @@ static enum assay_status price_version(struct store *store, const struct cost_mo
 		if (!counted->refused[j] && out->prices[source] < out->prices[out->source[j]])
 			out->source[j] = source;
 	}
-	cost_version_release(&v);
+	other_runs_release(&v);
 	return st;
 }
 

@@ -23,19 +23,6 @@
 
 enum cost_source { COST_SOURCE_ROWS(ROWS_ENUM) COST_SOURCES };
 
-/* Another version's runs of inputs of the model. */
-struct cost_version {
-	struct costs costs;
-	size_t inputs; /* that both have run, at least COST_CHEAP_INPUTS_MIN */
-	double *part;  /* [inputs] what they cost it, as a part of what they cost the model's version */
-	size_t *of;    /* [inputs] of the model's inputs */
-};
-
-/* ASSAY_E_NODATA: too few inputs; else as costs_load(). *out is overwritten; cost_version_release() it. */
-enum assay_status cost_version_load(struct store *store, const struct cost_model *model, const char *version, struct cost_version *out,
-				    struct assay_error *err);
-void cost_version_release(struct cost_version *version); /* accepts zeroed */
-
 /* A version whose runs have counted for less than whole runs. */
 struct cost_cheap_version {
 	size_t inputs;	    /* that it and the model have; 0: there is no such version */

@@ -5,7 +5,7 @@ build builds each program three times from its sources in SOURCES/PACKAGE, as it
 input; what is there is kept. time runs all of them in turns, ROUNDS times, from memory, and writes their processor times to SAMPLES (CSV); rounds that were
 ended before are in WORK/times.csv, and are not run again. It prints the table of the page. Counts are kept in memory, too, as `assay features run` has them kept.
 
-few runs LEARNED drawn inputs (cost_programs.py) by the plain and the counting build, has `assay cost train --counting-cost` choose what is counted, builds that, and runs the three
+few runs LEARNED drawn inputs (cost_programs.py) by the plain and the counting build, has `assay cost train --selected` say what the model needs, builds what counts that, and runs the three
 in turns, ROUNDS times (0: they are built alone); what is in WORK is neither chosen nor measured again."""
 import concurrent.futures
 import csv
@@ -24,7 +24,7 @@ import cost_programs
 
 BUILDS = {"plain": "", "counting": "features build --", "values": "features build --values --"}
 LIMITS = {"counting": 1.15, "values": 2.0}
-FEW, ALLOWED = ("bzip2", "lz4", "sqlite3"), .05
+FEW = ("bzip2", "lz4", "sqlite3")
 INPUTS, LEARNED = 360, 60
 WORK = """#!/bin/sh
 # work.sh PROGRAM WORDS FILE: starts PROGRAM with the arguments in WORDS, one per line; @FILE@ in them is FILE.
@@ -184,7 +184,7 @@ def few(name, assay, sources, work, rounds):
     if not os.path.exists(kept):
         laboratory(assay, name, versions, learned, lab, work)
         run(assay, lab, name, [named(i) for i in learned])
-        text = output_of([assay, "-C", lab, "cost", "train", f"{name}@plain", "--counts", "counting", "--counting-cost", str(ALLOWED), "--selected", names,
+        text = output_of([assay, "-C", lab, "cost", "train", f"{name}@plain", "--counts", "counting", "--selected", names,
                           "--format", "json", "--max-error", "100"])
         shutil.rmtree(os.path.join(work, f"{name}.few"), ignore_errors=True)
         with open(kept, "w", encoding="utf-8") as out:
@@ -205,11 +205,10 @@ def few(name, assay, sources, work, rounds):
                     os.environ["ASSAY_FEATURES_DIRECTORY"] = counts = tempfile.mkdtemp(dir=memory)
                     times[how][k] += cost_programs.seconds([versions[how], *words])
                     shutil.rmtree(counts)
-    counting = said["counting"]
-    left = [one for one in counting["features"] if one["kept"]]
+    with open(names, encoding="utf-8") as text:
+        needed = len(text.readlines())
     parts = {how: f"{100 * (statistics.median(a / b for a, b in zip(times[how], times['plain'])) - 1):.1f} %" for how in ("counting", "few")}
-    return (f"| {name} | {100 * counting['measured']:.1f} % | {1e9 * counting['each_s']:.2f} ns | {sum(one['kept'] is False for one in counting['features'])} | {len(left)} | {100 * counting['error_all']:.1f} % | "
-            f"{100 * said['error']:.1f} % | {100 * counting['price']:.2f} % | {parts['counting']} | **{parts['few']}** |")
+    return f"| {name} | {needed} | {100 * said['error']:.1f} % | {parts['counting']} | **{parts['few']}** |"
 
 
 def table(samples):

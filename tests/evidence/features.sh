@@ -29,14 +29,14 @@ table time "${ROUNDS:-10}" >"$work/times"
 	echo
 	cat "$work/times"
 	[ "$few" = 0 ] || {
-	printf '\n## What the model needs, for at most 5 %%\n\n'
+	printf '\n## What the model needs%\n\n'
 	cat <<'END_TEXT'
-60 drawn inputs of [what an input should cost](cost.md) were run by the plain and the counting build, once each, in a laboratory; nothing but their sizes was known of them before a run. `assay cost train --counting-cost .05` removed the most
-expensive features until counting what is left that the model needs should cost at most 5 % of a run, and `assay features build --only` built what counts that. *Said*: what `cost train` says, before and of that build. *Measured*: processor time of all 60 inputs beside that of the plain
-build, in turns, from memory, median of the rounds. *Removed* are features that a model wanted.
+60 drawn inputs of [what an input should cost](cost.md) were run by the plain and the counting build, once each, in a laboratory; only their sizes were known before a run. `assay cost train --selected` wrote the names of the counts
+that the model needs (*counts*), and `assay features build --only` built a program that counts these. *Error*: of the model, on inputs left out. *All*, *these*: processor time of all 60 inputs by the build that counts everything and by that one, beside the plain
+build, in turns, from memory, median of the rounds.
 
-| program | said: counting costs | a count | removed | kept | error with all | with those kept | said: these cost | measured: all | measured: these (at most 5 %) |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| program | counts | error | all | these (at most 5 %) |
+| --- | --- | --- | --- | --- |
 END_TEXT
 	table few "$few"
 	}

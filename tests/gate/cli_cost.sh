@@ -430,32 +430,6 @@ END
 	expect_stdout ' 200 * (iterations of the loop at counted.c:9)' ' 200 * (iterations of the loop at counted.c:11)'
 	cases=$((cases + 1))
 	[ "$(sort "$tmp/selected")" = "$(printf 'loop counted.c:11 main\nloop counted.c:9 main')" ] || fail "selected: $(cat "$tmp/selected")"
-	what='what counting costs, and a model that needs little of it'
-	sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET sys_us = 0, user_us = metric WHERE version = 'plain';
-		UPDATE execution SET sys_us = 0, user_us = (SELECT 1.1 * p.user_us FROM execution AS p WHERE p.version = 'plain' AND p.input = execution.input) WHERE version = 'counting'"
-	run -C "$lab" cost train counted@plain --counts counting --counting-cost .2 --format json
-	expect_status 0
-	expect_json .counting.version counting .counting.inputs 44 .counting.removed 0 .counting.features[0].kept true .counting.features[1].kept true .counting.features[2] '(nothing)'
-	expect_near .counting.measured .1 .001
-	expect_near .counting.price .1 .02 # there is little else that it counts
-	dearest=$(json .counting.features[0].feature) least=$(json .counting.features[1].price)
-	awk -v a="$(json .counting.features[0].price)" -v b="$least" 'BEGIN { exit !(a < b) }' && dearest=$(json .counting.features[1].feature) least=$(json .counting.features[0].price)
-	run -C "$lab" cost train counted@plain --counts counting --counting-cost .08 --selected "$tmp/selected" --max-error 100 --format json
-	expect_status 0
-	expect_json .counting.removed 1
-	expect_near .counting.price "$least" 1e-9
-	cases=$((cases + 2))
-	[ "$(wc -l <"$tmp/selected")" = 1 ] && ! grep -qxF "$dearest" "$tmp/selected" || fail "without '$dearest', selected: $(cat "$tmp/selected")"
-	awk -v all="$(json .counting.error_all)" -v error="$(json .error)" 'BEGIN { exit !(all < .01 && error > .05) }' || fail "$(json .counting)"
-	run -C "$lab" cost train counted@plain --counts counting --counting-cost .08 --max-error 100
-	expect_stdout 'runs of counting cost 10.0 % more than those of plain (median of 44 inputs)' 'at most 8 % allowed' \
-		'without the 1 feature that is the most expensive' removed kept
-	run -C "$lab" cost train counted@plain --counts counting --counting-cost 0 --selected "$tmp/selected" --max-error 100
-	refused 6 'needs nothing that was counted'
-	run -C "$lab" cost train counted@plain --counting-cost .05
-	refused 2 'name these by --counts'
-	run -C "$lab" cost train counted@plain --counts counting --counting-cost .05 --of metric
-	refused 2 'not in the metric'
 	what='a model of some of the inputs that were run, since no others were counted'
 	sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET version = 'none' WHERE version = 'counting' AND input > 'a20'"
 	run -C "$lab" cost train counted@plain --counts counting --of metric
