@@ -122,7 +122,6 @@ static void explore_answer(const struct explore *e, const struct explore_applica
 
 	doc_line(d, "%zu machine%s of %zu hardware type%s, %zu stressor%s%s: the page is %s", e->machines, text_plural(e->machines),
 		 e->n_types, text_plural(e->n_types), e->n_stressors, text_plural(e->n_stressors), rank, path);
-	explore_battery_text(e, d);
 	doc_set(d, "file", path);
 	doc_set(d, "machines", e->machines);
 	doc_set(d, "hardware_types", e->n_types);
@@ -130,7 +129,6 @@ static void explore_answer(const struct explore *e, const struct explore_applica
 	doc_set(d, "groups", e->features.groups);
 	if (e->pca.n)
 		doc_set(d, "effective_rank", e->features.effective_rank);
-	explore_battery_members(e, d);
 	doc_list(d, "applications");
 	for (size_t i = 0; i < n; i++) {
 		doc_object(d, NULL);

@@ -371,7 +371,6 @@ void explore_of(const struct evidence *evidence, struct explore *out)
 		features_of(&e.rates, e.type, e.n_types, &e.features);
 		explore_correlate(&e);
 		pca_of(&e.features.type_logs, &e.pca);
-		explore_battery_of(&e);
 		omit_unmeasured(&e);
 		omit_state(&e, FEATURE_MISSING, "not measured on every machine: only in the table of variability");
 		omit_state(&e, FEATURE_CONSTANT, "the same on all hardware types: only in the table of variability");
@@ -385,7 +384,7 @@ void explore_release(struct explore *e)
 {
 	for (size_t j = 0; j < e->n_stressors; j++)
 		free(e->stressors[j].type_rate);
-	mem_free(e->stressors, e->fingerprints, e->type, e->types, e->order, e->moves, e->battery);
+	mem_free(e->stressors, e->fingerprints, e->type, e->types, e->order);
 	mat_release(&e->rates);
 	mat_release(&e->correlation);
 	features_release(&e->features);

@@ -38,12 +38,6 @@ struct explore {
 	struct mat correlation;	  /* [features.n x features.n] Spearman's over the types, by distinct column */
 	struct pca pca;		  /* of features.type_logs */
 
-	bool *moves; /* [n_stressors] over the types by more than twice its own noise */
-	size_t n_moving;
-	size_t *battery; /* [n_battery] stressors from which the others follow, the most telling first */
-	size_t n_battery;
-	double left; /* of the others, the most: standard deviations of their noise; above PIVOT_NOISE they do not follow */
-
 	struct omissions omissions; /* machines, fingerprints and stressors that are not in it */
 };
 
@@ -67,14 +61,6 @@ void explore_application_release(struct explore_application *application); /* ac
  * shown. `lab` is the laboratory's name, or NULL. */
 void explore_page(const struct explore *explore, const struct explore_application *applications, size_t n,
 		  const struct omissions *omissions, const char *lab, struct buf *out);
-
-/* What the stressors see of the machines; explore_battery.c. The first is part of explore_of(). */
-enum explore_category { EXPLORE_ABSENT, EXPLORE_STILL, EXPLORE_MOVES };
-void explore_battery_of(struct explore *explore);
-enum explore_category explore_category_of(const struct explore *explore, enum category category);
-void explore_battery_text(const struct explore *explore, struct document *d);	 /* for people */
-void explore_battery_members(const struct explore *explore, struct document *d); /* for programs */
-void explore_battery(struct document *d, const struct explore *explore);	 /* the section */
 
 /* The section about principal components. */
 void explore_components(struct document *d, const struct explore *explore);

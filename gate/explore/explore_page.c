@@ -424,7 +424,6 @@ void explore_page(const struct explore *e, const struct explore_application *app
 	add_overview(e, &d);
 	add_variability(e, &d);
 	add_correlation(e, &d);
-	explore_battery(&d, e);
 	explore_components(&d, e);
 	add_profiles(applications, n, &d);
 	add_conditions(e, &d);

@@ -314,77 +314,11 @@ static void test_little(void **state)
 	}
 }
 
-/* `cpu` does not move beyond its noise, `brk` and `qsort` do, `mmap` follows from `brk`: two stressors say all, and of the categories only
- * those without a moving stressor are still. */
-static void test_battery(void **state)
-{
-	static const char *const names[] = { "cpu", "brk", "mmap", "qsort" };
-	static const double rates[MACHINES][2] = { { 1, 4 }, { 2, 4 }, { 4, 1 }, { 1, 1 }, { 8, 2 }, { 3, 7 } };
-	struct world w;
-	const struct explore *e = &w.explore;
-
-	(void)state;
-	world_init(&w, "", 4);
-	for (size_t j = 1; j < 4; j++) {
-		free(w.evidence.fingerprints.stressors[j]);
-		w.evidence.fingerprints.stressors[j] = mem_string(names[j]);
-	}
-	for (size_t m = 0; m < MACHINES; m++) {
-		double of[2][4];
-
-		for (size_t pass = 0; pass < 2; pass++) {
-			double wave = pass ? 1.01 : .99;
-
-			of[pass][0] = (m % 2 ? 10.05 : 10) * wave;
-			of[pass][1] = rates[m][0] * wave;
-			of[pass][2] = 5 * rates[m][0] / wave;
-			of[pass][3] = rates[m][1] * wave;
-		}
-		add(&w, own_types[m], own_types[m], 0, "b", 2, &of[0][0]);
-	}
-	explore(&w);
-	assert_int_equal(e->n_stressors, 4);
-	for (size_t j = 0; j < 4; j++)
-		assert_int_equal(e->moves[j], strcmp(e->stressors[j].name, "cpu") != 0);
-	assert_int_equal(e->n_moving, 3);
-	assert_int_equal(e->n_battery, 2);
-	assert_true(e->left < 2);
-	assert_int_equal(explore_category_of(e, CATEGORY_CPU), EXPLORE_MOVES); /* by qsort, which is of two */
-	assert_int_equal(explore_category_of(e, CATEGORY_VM), EXPLORE_MOVES);
-	assert_int_equal(explore_category_of(e, CATEGORY_NETWORK), EXPLORE_ABSENT);
-	world_release(&w);
-}
-
-static const char *const still_parts[] = { "No stressor moves beyond twice its noise in: cpu",
-					   "This battery has no stressor in: ", "cpu (comparisons, processor); ",
-					   "No stressor and no shape moves: cpu-cache; ", NULL };
-
-/* Where only `cpu` is left, nothing moves. */
-static void test_still(void **state)
-{
-	struct world w;
-	char *page;
-
-	(void)state;
-	world_init(&w, "", 1);
-	for (size_t m = 0; m < MACHINES; m++)
-		add(&w, own_types[m], own_types[m], 0, "b", 2, (const double[]){ m % 2 ? 10.05 : 10, m % 3 ? 10.2 : 9.8 });
-	explore(&w);
-	assert_int_equal(explore_category_of(&w.explore, CATEGORY_CPU), EXPLORE_STILL);
-	assert_int_equal(w.explore.n_battery, 0);
-	page = page_of(&w);
-	for (size_t i = 0; still_parts[i]; i++)
-		assert_non_null(strstr(page, still_parts[i]));
-	free(page);
-	world_release(&w);
-}
-
 int suite_explore(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_variability),	  cmocka_unit_test(test_together),
 					    cmocka_unit_test(test_choice),	  cmocka_unit_test(test_page),
-					    cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_little),
-					    cmocka_unit_test(test_battery),	  cmocka_unit_test(test_still) };
+					    cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_little) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
