@@ -37,19 +37,19 @@ count_cells() {
 
 what='two fingerprints'
 make_lab real
-battery "$tmp/tiny.yaml" 2 .5 cpu memcpy str # stress-ng's start is in it, which takes long on a busy machine
+battery "$tmp/tiny.yaml" 1 1 cpu memcpy str # stress-ng's start is in it, which takes long on a busy machine
 for _ in 1 2; do
 	run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml" --format json
 	expect_status 0
 	expect_no_stderr
 	expect_json .hosts[0].complete true
-	expect_json .hosts[0].measured 6
+	expect_json .hosts[0].measured 3
 	id=$(json .hosts[0].fingerprint)
 	first=${first:-$id}
 done
 no_process_left
 nothing_in_shm
-count_cells here 6
+count_cells here 3
 expect_json .id "$id"
 expect_json .complete true
 expect_json .emulated false
@@ -57,7 +57,7 @@ expect_json .origin measured
 run -C "$lab" fingerprint show
 expect_stdout "$first" "$id" '2 fingerprints' measured
 run -C "$lab" fingerprint show here
-expect_stdout "fingerprint $id of here" conditions kernel cpu memcpy str '6 measured, 0 not'
+expect_stdout "fingerprint $id of here" conditions kernel cpu memcpy str '3 measured, 0 not'
 cp "$tmp/out" "$tmp/shown"
 run -C "$lab" fingerprint show here --format json
 if grep -q '"samples"' "$tmp/out"; then # where the kernel lets time be sampled: in the first pass, and said behind the rates
@@ -91,53 +91,6 @@ expect_status 0
 run -C "$lab" fingerprint diff "$id" here
 refused 2 'different batteries cannot be compared' tiny
 
-what='kill -9 in the middle'
-make_lab killed
-battery "$tmp/longer.yaml" 2 1 cpu memcpy str # the other cells take longer than it takes to see the first one
-"$ASSAY" -C "$lab" fingerprint run --battery "$tmp/longer.yaml" >"$tmp/out" 2>"$tmp/err" </dev/null &
-victim=$!
-for _ in $(seq 1000); do
-	run -C "$lab" fingerprint show --format json
-	measured=$(json .fingerprints[0].measured) || measured=0
-	[ "$measured" -ge 1 ] && break
-	sleep .05
-done
-there=$(work_directories)
-kill -KILL $victim
-wait $victim 2>/dev/null
-status=$?
-expect_status 137
-no_process_left
-cases=$((cases + 1))
-[ -n "$there" ] || fail 'a session has a directory in /dev/shm while it measures'
-nothing_in_shm
-run -C "$lab" fingerprint show --format json # one more may have ended before the kill
-measured=$(json .fingerprints[0].measured)
-run -C "$lab" fingerprint show
-expect_stdout incomplete
-id=$("$ASSAY" -C "$lab" fingerprint show --format json | "$ASSAY_JSON" .fingerprints[0].id)
-run -C "$lab" fingerprint show "$id"
-expect_stdout incomplete 'cpu '
-run -C "$lab" fingerprint show here
-refused 2 "'here' is neither a machine with a complete fingerprint"
-run -C "$lab" catalog drift
-expect_status 0
-run -C "$lab" fingerprint run --battery "$tmp/longer.yaml" --resume --format json
-expect_status 0
-expect_json .hosts[0].fingerprint "$id"
-expect_json .hosts[0].measured $((6 - measured))
-count_cells here 6
-run -C "$lab" fingerprint run --battery "$tmp/longer.yaml" --resume --format json
-expect_status 0
-expect_json .hosts[0].fingerprint "$id"
-expect_json .hosts[0].was_complete true
-expect_json .hosts[0].measured 0
-run -C "$lab" fingerprint run --battery "$tmp/longer.yaml" --resume
-expect_status 0
-expect_stdout 'it was complete already' 'there is nothing to resume'
-no_process_left
-nothing_in_shm
-
 # ---- a stress-ng that is not one ----
 
 # The stressor says what it does; $tmp/scale scales its numbers. It ends by itself, long before the seconds of its battery are over.
@@ -153,6 +106,10 @@ number() {
 	printf '      bogo-ops-per-second-usr-sys-time: %s\n      bogo-ops-per-second-real-time: %s\n' "\$rate" "\$rate"
 	printf '      wall-clock-time: 0.1\n      user-time: 0.1\n      system-time: 0.0\n\n...\n'
 }
+if [ -e "$tmp/hold" ]; then
+	while [ -e "$tmp/first" ] && [ -e "$tmp/hold" ]; do sleep .05; done
+	: >"$tmp/first"
+fi
 case \$stressor in
 rubbish) head -c 3000 /dev/urandom ;;
 flood) number; yes 'and so on' | head -c 3000000 ;;
@@ -173,16 +130,65 @@ esac
 END
 chmod 755 "$tmp/fake/stress-ng"
 
+what='kill -9 in the middle'
+make_lab killed "$tmp/fake:$PATH"
+battery "$tmp/longer.yaml" 2 60 cpu memcpy str
+: >"$tmp/hold" # all cells after the first one wait
+"$ASSAY" -C "$lab" fingerprint run --battery "$tmp/longer.yaml" >"$tmp/out" 2>"$tmp/err" </dev/null &
+victim=$!
+for _ in $(seq 1000); do
+	run -C "$lab" fingerprint show --format json
+	measured=$(json .fingerprints[0].measured) || measured=0
+	[ "$measured" -ge 1 ] && break
+	sleep .05
+done
+there=$(work_directories)
+kill -KILL $victim
+wait $victim 2>/dev/null
+status=$?
+expect_status 137
+no_process_left
+cases=$((cases + 1))
+[ -n "$there" ] || fail 'a session has a directory in /dev/shm while it measures'
+nothing_in_shm
+rm "$tmp/hold"
+run -C "$lab" fingerprint show --format json
+expect_json .fingerprints[0].measured 1
+run -C "$lab" fingerprint show
+expect_stdout incomplete
+id=$("$ASSAY" -C "$lab" fingerprint show --format json | "$ASSAY_JSON" .fingerprints[0].id)
+run -C "$lab" fingerprint show "$id"
+expect_stdout incomplete
+run -C "$lab" fingerprint show here
+refused 2 "'here' is neither a machine with a complete fingerprint"
+run -C "$lab" catalog drift
+expect_status 0
+run -C "$lab" fingerprint run --battery "$tmp/longer.yaml" --resume --format json
+expect_status 0
+expect_json .hosts[0].fingerprint "$id"
+expect_json .hosts[0].measured 5
+count_cells here 6
+run -C "$lab" fingerprint run --battery "$tmp/longer.yaml" --resume --format json
+expect_status 0
+expect_json .hosts[0].fingerprint "$id"
+expect_json .hosts[0].was_complete true
+expect_json .hosts[0].measured 0
+run -C "$lab" fingerprint run --battery "$tmp/longer.yaml" --resume
+expect_status 0
+expect_stdout 'it was complete already' 'there is nothing to resume'
+no_process_left
+nothing_in_shm
+
 what='lies, and what is made of them'
 make_lab lies "$tmp/fake:$PATH"
-battery "$tmp/lies.yaml" 1 1 cpu rubbish flood noisy three four seven other hang lies early
+battery "$tmp/lies.yaml" 1 60 cpu rubbish flood noisy three four seven other lies
 run -C "$lab" fingerprint run --battery "$tmp/lies.yaml" --format json
 expect_status 0
 expect_json .hosts[0].complete true
 expect_json .hosts[0].measured 2
-expect_json .hosts[0].missing 9
-expect_json .hosts[0].without_rate[0] early
-expect_json .hosts[0].without_rate[8] three
+expect_json .hosts[0].missing 7
+expect_json .hosts[0].without_rate[0] flood
+expect_json .hosts[0].without_rate[6] three
 no_process_left
 nothing_in_shm
 run -C "$lab" fingerprint show here
@@ -196,14 +202,27 @@ three lacks a resource
 four not implemented
 seven does not trust its own metrics
 other said version 0.15.06 before and 0.17.00 now
-hang was killed
-early was told to end after 1 s, before it had measured anything: the machine is too busy
 lies contradicts itself: 20000 operations of 'lies' per second, but
 END
 cases=$((cases + 1))
 [ "$(grep -c '  1: [0-9]' "$tmp/out")" -eq 2 ] || fail 'cpu and noisy alone have a number'
 run -C "$lab" catalog check
 expect_status 0
+
+what='what does not end, and what ends when it is told to'
+make_lab ends "$tmp/fake:$PATH"
+battery "$tmp/ends.yaml" 1 3 hang early
+run -C "$lab" fingerprint run --battery "$tmp/ends.yaml"
+expect_status 1
+no_process_left
+nothing_in_shm
+run -C "$lab" fingerprint show --format json
+run -C "$lab" fingerprint show "$(json .fingerprints[0].id)"
+for text in '  hang .* not measured (.*was killed' \
+	'  early .* not measured (.*was told to end after 3 s, before it had measured anything: the machine is too busy'; do
+	cases=$((cases + 1))
+	grep -q "^$text" "$tmp/out" || fail "expected: $text"
+done
 
 what='nothing can be measured'
 make_lab nothing "$tmp/fake:$PATH"
@@ -272,7 +291,7 @@ run -C "$lab" catalog drift
 expect_stdout 'h[1-4]: stress-ng was 0.17.08 and is 0.15.06: fingerprints (tiny) before and after are not compared'
 
 what='stress-ng is missing'
-make_lab missing /nonexistent
+make_lab missing "$tmp/none"
 run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml"
 expect_status 1
 expect_stdout 'apt-get install stress-ng' "0 of 1 fingerprint complete; 'assay fingerprint run --battery $tmp/tiny.yaml -w here' measures the rest"

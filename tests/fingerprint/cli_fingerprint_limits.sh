@@ -29,10 +29,11 @@ printf '      bogo-ops-per-second-usr-sys-time: 1000\n      bogo-ops-per-second-
 printf '      wall-clock-time: 0.1\n      user-time: 0.1\n      system-time: 0.0\n\n...\n'
 END
 chmod 755 "$tmp/fake/stress-ng"
+# The seconds are for a busy machine: all three end by themselves.
 cat >"$tmp/limits.yaml" <<'END'
 name: limits
 passes: 1
-seconds: 2
+seconds: 60
 limits: { memory_bytes: 134217728, processes: 20 }
 stressors: [{ stressor: cpu }, { stressor: resources }, { stressor: vm }]
 END

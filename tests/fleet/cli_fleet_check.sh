@@ -24,7 +24,7 @@ cat >"$tmp/lab/lab.yaml" <<END
 hosts:
   - { name: 'good[1-3]', address: 127.0.0.1, port: $port, identity_file: $tmp/user, profile: base, env: { PATH: $tmp/good } }
   - { name: new, address: 127.0.0.1, port: $port, identity_file: $tmp/user, profile: base, env: { PATH: $tmp/new } }
-  - { name: without, address: 127.0.0.1, port: $port, identity_file: $tmp/user, profile: base, env: { PATH: /nonexistent } }
+  - { name: without, address: 127.0.0.1, port: $port, identity_file: $tmp/user, profile: base, env: { PATH: $tmp/none } }
   - { name: rubbish, address: 127.0.0.1, port: $port, identity_file: $tmp/user, profile: base, env: { PATH: $tmp/rubbish } }
   - { name: hangs, address: 127.0.0.1, port: $port, identity_file: $tmp/user, profile: base, env: { PATH: $tmp/hangs } }
   - { name: 'twin[1-2]', address: 127.0.0.1, port: $port, identity_file: $tmp/user, env: { PATH: $tmp/good } }

@@ -172,7 +172,7 @@ cases=$((cases + 1))
 grep -lzqx "[4]$$" /proc/[0-9]*/cmdline 2>/dev/null && fail 'sleep should be gone'
 
 what='a host where the helper cannot be kept: the shell, and every word in quotes'
-sshd_start bare "SetEnv PATH=/nonexistent XDG_CACHE_HOME=/nonexistent"
+sshd_start bare "SetEnv PATH=$tmp/none XDG_CACHE_HOME=$tmp/none"
 cp "$tmp/lab/lab.yaml" "$tmp/without-bare"
 cp "$tmp/lab/known_hosts" "$tmp/known-without-bare"
 cat >>"$tmp/lab/lab.yaml" <<END

@@ -361,7 +361,7 @@ static void test_how_it_ends(void **state)
 		/* Late enough for PAPI's and the shell's start on a busy machine. */
 		{ "exec sleep 1000", 1500, -1, SIGINT },
 		{ "trap 'exit 4' INT; while :; do sleep .01; done", 1500, 4, -1 },
-		{ "exec /nonexistent", 0, 127, -1 },
+		{ "exec ./none", 0, 127, -1 },
 	};
 
 	(void)state;

@@ -230,7 +230,8 @@ static void test_accounts(void **state)
 	assert_int_equal(r->io_stalled_ns >= 0, access("/proc/pressure/io", R_OK) == 0);
 	assert_int_equal(r->memory_stalled_ns >= 0, access("/proc/pressure/memory", R_OK) == 0);
 	assert_true(r->throttled_ns >= -1);
-	assert_in_range(r->processes, 4, 1000000); /* the shell, one that ends, two dd, sleep; a new shell may replace itself */
+	if (r->processes >= 0) /* else the kernel's numbers of processes began again meanwhile */
+		assert_in_range(r->processes, 4, 1000000); /* the shell, one that ends, two dd, sleep; a new shell may replace itself */
 	assert_in_range(r->tick_ns, 1000000, 10000000);
 	session_release(&s);
 }

@@ -641,12 +641,13 @@ static int deploy_elsewhere(void)
 	struct buf out = BUF_INIT;
 	struct stat info;
 	const char *program;
-	char *place;
+	char *place, *home = getcwd(NULL, 0);
 	size_t n;
 	int status;
 
 	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
-	setenv("HOME", "/nonexistent", 1);
+	setenv("HOME", home, 1);
+	free(home);
 	unsetenv("XDG_CACHE_HOME");
 	if (setuid(nobody))
 		return 10;

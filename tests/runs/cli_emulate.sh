@@ -308,11 +308,11 @@ what='a directory that cannot be written'
 : >file
 run emulate run -o file -- ./one 1 1000
 expect_status 1
-ASSAY_EMULATE_DIRECTORY=/nonexistent ./one 1 1000 >out 2>err
+ASSAY_EMULATE_DIRECTORY=$tmp/none ./one 1 1000 >out 2>err
 status=$?
 expect_status 0
 expect_same_files expected out
-expect_error 'no samples are taken: cannot write to /nonexistent'
+expect_error 'no samples are taken: cannot write to '"$tmp/none"
 
 what='the directory of a directory or a file is not made, and it is said which one is missing'
 run emulate run -o none/samples -- ./one 1 1000
