@@ -1,40 +1,38 @@
 #!/bin/sh
 # Nights look at the records of runs: what others took from the candidate's is no regression, costs no fresh runs, and can be verified as long as the
-# records are there. First what happened in the records is known, for the program has them made; then a real program, and a real disturbance.
+# records are there. The program makes the records, so that their content is known. Real disturbances: `sh tests/run --evidence nightly`.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 . "${ASSAY_SOURCE:?}/tests/lib_run.sh"
 command -v gcc >/dev/null || skip 'there is no gcc'
 command -v sqlite3 >/dev/null || skip 'there is no sqlite3'
-hog=
-tidy() {
-	kill_marked
-	[ -z "$hog" ] || kill "$hog"
-}
 
 cat >"$tmp/made.c" <<'C'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-/* made COST SCRATCH NAME N PROGRAM ARGUMENT...: waits while there is SCRATCH/hold; PROGRAM DIRECTORY ARGUMENT..., in the directory for records, with the
- * last word "slow" made "queue" from the Nth run of this name on; says the cost, and a little noise */
+/* made COST SCRATCH NAME N PROGRAM ARGUMENT...: PROGRAM DIRECTORY ARGUMENT..., in the directory for records, with the last word "slow" made "queue"
+ * from the Nth run of this name on; says the cost, and a little noise. Runs of this name after as many as SCRATCH/hold.NAME has bytes wait while it
+ * is there. */
 int main(int argc, char **argv)
 {
 	char path[4096], *last = strstr(argv[argc - 1], ":slow:"), other[100];
 	struct timespec now;
+	struct stat hold;
 	int status, runs;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/hold", argv[2]);
-	while (access(path, F_OK) == 0)
-		usleep(10000);
 	snprintf(path, sizeof(path), "%s/%s", argv[2], argv[3]);
 	file = fopen(path, "a+");
 	fputc('.', file);
 	runs = (int)ftell(file);
 	fclose(file);
+	snprintf(path, sizeof(path), "%s/hold.%s", argv[2], argv[3]);
+	while (stat(path, &hold) == 0 && runs > hold.st_size)
+		usleep(10000);
 	if (last && runs >= atoi(argv[4])) {
 		snprintf(other, sizeof(other), "%.*s:queue:%s", (int)(last - argv[argc - 1]), argv[argc - 1], last + 6);
 		argv[argc - 1] = other;
@@ -166,14 +164,19 @@ expect_json .verdict same
 
 what='a night that is killed'
 suite queue
-: >"$tmp/scratch/hold"
+{
+	cat "$tmp/scratch/queue"
+	printf ...
+} >"$tmp/scratch/hold.queue"
+allowed=$(wc -c <"$tmp/scratch/hold.queue")
 "$ASSAY" -C "$lab" nightly >/dev/null 2>&1 &
 killed=$!
-for _ in $(seq 200); do
-	grep -c ' measuring p queue' "$lab/.assay/night.log" | grep -qx 2 && break
+for _ in $(seq 1200); do # three of its runs have ended, and the fourth waits
+	[ "$(wc -c <"$tmp/scratch/queue")" -le "$allowed" ] || break
 	sleep .1
 done
-(sleep 1 && rm "$tmp/scratch/hold" && sleep 2 && kill -9 $killed) 2>/dev/null
+kill -9 $killed
+rm "$tmp/scratch/hold.queue"
 wait $killed 2>/dev/null
 run -C "$lab" nightly --format json
 expect_status 5
@@ -183,90 +186,4 @@ expect_json .decisions 1 '.decisions[0].decision' environment '.decisions[0].rea
 run -C "$lab" verify "$(json '.decisions[0].id')"
 expect_status 0
 
-what='a real program, and real programs that keep it from its processor'
-cat >"$tmp/work.c" <<'C'
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-/* work PIECES [FILE [ONCE]]: so many pieces of work on one processor, each with a write behind it, and FILE is there during some of them, or only in
- * the run that makes ONCE
- * work hog FILE: while there is FILE, the processor is somebody else's for most of the time */
-int main(int argc, char **argv)
-{
-	int pieces = atoi(argv[1]), out = open("out", O_RDWR | O_CREAT, 0600);
-	volatile unsigned long x = 0;
-	double began = now();
-	cpu_set_t all, one;
-
-	if (argc > 3 && close(open(argv[3], O_CREAT | O_EXCL | O_WRONLY, 0600)))
-		argc = 2;
-	sched_getaffinity(0, sizeof(all), &all);
-	CPU_ZERO(&one);
-	for (int c = CPU_SETSIZE - 1; !CPU_COUNT(&one); c--)
-		if (CPU_ISSET(c, &all))
-			CPU_SET(c, &one);
-	sched_setaffinity(0, sizeof(one), &one);
-	if (!pieces && sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 }))
-		return 1;
-	while (!pieces) {
-		for (double until = now() + .007; access(argv[2], F_OK) == 0 && now() < until;)
-			;
-		usleep(1000);
-	}
-	for (int p = 0; p < pieces; p++) {
-		if (argc > 2 && p == pieces * 3 / 10)
-			close(open(argv[2], O_CREAT | O_WRONLY, 0600));
-		if (argc > 2 && p == pieces * 7 / 10)
-			unlink(argv[2]);
-		for (int i = 0; i < 1000000; i++)
-			x += (unsigned long)i;
-		if (pwrite(out, "x", 1, p) != 1)
-			return 1;
-	}
-	printf("cost %.6f\n", now() - began);
-	return 0;
-}
-C
-gcc -O1 "$tmp/work.c" -o "$tmp/build/work"
-(cd "$tmp/scratch" && exec "$tmp/build/work" hog hog) &
-hog=$!
-sleep .2
-if kill -0 "$hog" 2>/dev/null; then # else this user may not have a processor for itself
-	{
-		printf '%s\n' 'repetitions: 2' 'warm_ups: 0' 'variance: yes' "metric: { pattern: 'cost (.*)' }" 'versions:'
-		for version in "old:'100'" "kept:'100', $tmp/scratch/hog" "more:'250', $tmp/scratch/hog, $tmp/scratch/once"; do
-			echo "  ${version%%:*}: { directory: $tmp/build, command: ['{build}/work', ${version#*:}] }"
-		done
-	} >"$lab/apps/real.yaml"
-	printf '%s\n' 'comparisons: [{ application: real, candidates: [kept, more], against: old, min_effect: .8, budget: 15s }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
-	for attempt in 1 2 3; do # where all processors are busy with something else it is not always known who had this one
-		rm -f "$tmp/scratch/once"
-		run -C "$lab" nightly
-		[ "$(of kept decision) $(of more decision)" != 'environment regression' ] || break
-	done
-	expect_status 3
-	expect_stdout '1 regression, 1 environment' "real@kept: the candidate's recorded runs took" 'waiting for a processor'
-	expect_of kept decision environment
-	expect_of kept '.reasons[0].code' variance
-	expect_of more decision regression
-	expect_of more .confirmed.fresh.outcome seen
-	cases=$((cases + 1))
-	[ -e "$tmp/scratch/once" ] || fail 'no run of the slower version was disturbed'
-	for version in kept more; do
-		run -C "$lab" verify "$(of $version id)" --format json
-		expect_json .verdict same
-	done
-fi
 finish
