@@ -8,8 +8,8 @@ command -v stress-ng >/dev/null || skip 'there is no stress-ng'
 export XDG_CACHE_HOME="$tmp/cache"
 faults=perf::PAGE-FAULTS,perf::MINOR-FAULTS,perf::MAJOR-FAULTS
 
-# Each stressor of run N was counted once, and its page faults are those of both kinds and hardly more (one that is tried again is one
-# more fault, but neither minor nor major until it is done). The kernel counts the three apart: 1166 faults were seen with 1167 minor.
+# Each stressor of run N was counted once, and its page faults are at least those of both kinds (one that is tried again is one more fault,
+# but neither minor nor major until it is done). The kernel counts the three apart: 1166 faults were seen with 1167 minor.
 sums_are_right() {
 	cases=$((cases + 1))
 	cell=0
@@ -18,13 +18,13 @@ sums_are_right() {
 		minor=$(json ".counters.runs[$1].cells[$cell].counts.perf::MINOR-FAULTS")
 		major=$(json ".counters.runs[$1].cells[$cell].counts.perf::MAJOR-FAULTS")
 		both=$((minor + major))
-		[ "$all" -gt 0 ] && [ "$all" -ge $((both - both / 100 - 2)) ] && [ "$all" -le $((both + both / 5 + 10)) ] || fail "$stressor: $all page faults, $minor minor, $major major"
+		[ "$all" -gt 0 ] && [ "$all" -ge $((both - both / 100 - 2)) ] || fail "$stressor: $all page faults, $minor minor, $major major"
 		cell=$((cell + 1))
 	done
 	[ "$cell" -eq "$2" ] || fail "$2 stressors expected, not $cell"
 }
 
-battery "$tmp/tiny.yaml" 2 .5 cpu memcpy str # the start of stress-ng, and of what counts, is in it
+battery "$tmp/tiny.yaml" 1 1 cpu memcpy str # the start of stress-ng, and of what counts, is in it
 
 what='counters that are no list'
 make_lab plain
@@ -48,7 +48,7 @@ run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml" --counters --format jso
 expect_status 0
 expect_no_stderr
 expect_json .hosts[0].complete true
-expect_json .hosts[0].measured 6
+expect_json .hosts[0].measured 3
 counted=$(json .hosts[0].counted)
 without=$(json .hosts[0].without_counters)
 run -C "$lab" fingerprint show here --format json
@@ -59,7 +59,7 @@ else
 	echo "no hardware counters here: $without"
 	expect_json .counters.none "$without"
 	expect_json .counters.left_out[0].reason "$without"
-	battery "$tmp/one.yaml" 1 .2 memcpy
+	battery "$tmp/one.yaml" 1 1 memcpy
 	run -C "$lab" fingerprint run --battery "$tmp/one.yaml" --counters
 	expect_status 0
 	expect_stdout 'here: no hardware counters: ' '1 of 1 fingerprint complete'
@@ -70,7 +70,7 @@ cases=$((cases + 1))
 what='software events'
 run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml" --counters="$faults,perf::NOPE" --format json
 expect_status 0
-expect_json .hosts[0].measured 6
+expect_json .hosts[0].measured 3
 expect_json .hosts[0].counted 3
 expect_json .hosts[0].not_counted 0
 id=$(json .hosts[0].fingerprint)
@@ -82,59 +82,62 @@ json .counters.runs[1].family >/dev/null && fail 'they all fit in one run'
 expect_json .counters.left_out[0].event perf::NOPE
 sums_are_right 0 3
 cases=$((cases + 1))
-[ "$(tr -d ' \n' <"$tmp/out" | grep -o '"pass":[0-9]*,"per_s"' | wc -l)" -eq 6 ] || fail 'the counted runs must not be among the rates'
+[ "$(tr -d ' \n' <"$tmp/out" | grep -o '"pass":[0-9]*,"per_s"' | wc -l)" -eq 3 ] || fail 'the counted runs must not be among the rates'
 run -C "$lab" fingerprint show here
 expect_stdout 'counters of one run of each stressor' 'run 1, software' 'perf::MINOR-FAULTS'
 run -C "$lab" catalog check
 expect_status 0
 no_process_left
 
+# ---- a stress-ng that is not one ----
+
+mkdir "$tmp/fake"
+cat >"$tmp/fake/stress-ng" <<END
+#!/bin/sh
+[ "\$1" = --version ] && { echo 'stress-ng, version 0.15.06 (gcc 12.2, x86_64 Linux 6.1)'; exit; }
+while [ "\$1" != -t ]; do shift; done
+stressor=\${3#--}
+echo >>"$tmp/begun" # while there is $tmp/hold, all after four wait
+while [ -e "$tmp/hold" ] && [ "\$(wc -l <"$tmp/begun")" -gt 4 ]; do sleep .05; done
+case \$stressor in
+seven) exit 7 ;;
+three) exit 3 ;;
+esac
+printf -- '---\nsystem-info:\n      stress-ng-version: 0.15.06\n\nmetrics:\n    - stressor: %s\n      bogo-ops: 100\n' "\$stressor"
+printf '      bogo-ops-per-second-usr-sys-time: 1000\n      bogo-ops-per-second-real-time: 1000\n'
+printf '      wall-clock-time: 0.1\n      user-time: 0.1\n      system-time: 0.0\n\n...\n'
+END
+chmod 755 "$tmp/fake/stress-ng"
+
 what='kill -9 while it counts'
-make_lab killed
-battery "$tmp/longer.yaml" 1 .7 cpu memcpy str null wcs # the last four take longer than it takes to see the first one; operations are short, so that a busy machine does some
+make_lab killed "$tmp/fake:$PATH"
+battery "$tmp/longer.yaml" 1 60 cpu memcpy str
+: >"$tmp/hold" # once the first of the counted ones has ended
 "$ASSAY" -C "$lab" fingerprint run --battery "$tmp/longer.yaml" --counters="$faults" >"$tmp/out" 2>"$tmp/err" </dev/null &
 victim=$!
-for _ in $(seq 1000); do
-	run -C "$lab" fingerprint show --format json
-	id=$(json .fingerprints[0].id) && [ -n "$id" ] && break
-	kill -0 $victim 2>/dev/null || break
-	sleep .05
+for _ in $(seq 1200); do
+	[ "$(wc -l 2>/dev/null <"$tmp/begun" || echo 0)" -le 4 ] || break
+	sleep .1
 done
-for _ in $(seq 1000); do
-	run -C "$lab" fingerprint show "$id" --format json
-	done=$(json .counters.runs[0].cells[0].stressor) && [ -n "$done" ] && break
-	kill -0 $victim 2>/dev/null || break
-	sleep .05
-done
+run -C "$lab" fingerprint show --format json
+id=$(json .fingerprints[0].id)
+run -C "$lab" fingerprint show "$id" --format json
+expect_json .counters.runs[0].cells 1
 kill -KILL $victim
 wait $victim 2>/dev/null
 status=$?
 expect_status 137
 no_process_left
+rm "$tmp/hold"
 run -C "$lab" fingerprint run --battery "$tmp/longer.yaml" --counters=perf::TASK-CLOCK --resume --format json
 expect_status 0
 expect_json .hosts[0].fingerprint "$id"
 expect_json .hosts[0].measured 0
 run -C "$lab" fingerprint show here --format json
-sums_are_right 0 5 # as it was begun
+sums_are_right 0 3 # as it was begun
 no_process_left
 
 what='stressors that fail'
-mkdir "$tmp/fake"
-cat >"$tmp/fake/stress-ng" <<'END'
-#!/bin/sh
-[ "$1" = --version ] && { echo 'stress-ng, version 0.15.06 (gcc 12.2, x86_64 Linux 6.1)'; exit; }
-while [ "$1" != -t ]; do shift; done
-stressor=${3#--}
-case $stressor in
-seven) exit 7 ;;
-three) exit 3 ;;
-esac
-printf -- '---\nsystem-info:\n      stress-ng-version: 0.15.06\n\nmetrics:\n    - stressor: %s\n      bogo-ops: 100\n' "$stressor"
-printf '      bogo-ops-per-second-usr-sys-time: 1000\n      bogo-ops-per-second-real-time: 1000\n'
-printf '      wall-clock-time: 0.1\n      user-time: 0.1\n      system-time: 0.0\n\n...\n'
-END
-chmod 755 "$tmp/fake/stress-ng"
 make_lab fails "$tmp/fake:$PATH"
 battery "$tmp/fails.yaml" 1 10 cpu seven three
 run -C "$lab" fingerprint run --battery "$tmp/fails.yaml" --counters="$faults" --format json

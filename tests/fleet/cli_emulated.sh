@@ -5,7 +5,7 @@
 command -v ssh >/dev/null || skip 'there is no ssh (openssh-client)'
 [ "$(id -u)" = 0 ] || skip 'needs root, to be both root and an ordinary user'
 chmod 755 "$tmp"
-user=4242
+user=$((100000 + $$))
 held=
 
 tidy() {

@@ -208,22 +208,22 @@ static void test_silence(void **state)
 	struct host there = host_at(server.port), here = host_here();
 	const struct host *hosts[] = { &there, &here };
 	struct fleet_options options = fleet_defaults();
-	struct once silent = once("echo before; sleep 1000"), talking = once("for i in 1 2 3 4 5 6; do echo $i; sleep .5; done");
+	struct once silent = once("echo before; sleep 1000"), talking = once("for i in 1 2 3 4 5 6; do echo $i; sleep 1; done");
 	struct fleet_result results[2];
 
 	(void)state;
-	silent.command.silence_ms = talking.command.silence_ms = 2500;
+	silent.command.silence_ms = talking.command.silence_ms = 5000;
 	silent.command.timeout_ms = talking.command.timeout_ms = 600000;
 	run_hosts(hosts, 2, &silent, &options, results);
 	for (size_t h = 0; h < 2; h++) {
-		expect(&results[h], FLEET_TIMEOUT, "nothing was heard of the command for 2.5 s");
-		assert_true(results[h].command_ms >= 2500 && results[h].command_ms < 300000);
+		expect(&results[h], FLEET_TIMEOUT, "nothing was heard of the command for 5 s");
+		assert_true(results[h].command_ms >= 5000 && results[h].command_ms < 300000);
 		fleet_result_release(&results[h]);
 	}
 	run_hosts(hosts, 2, &talking, &options, results);
 	for (size_t h = 0; h < 2; h++) {
 		expect(&results[h], FLEET_OK, "");
-		assert_true(results[h].command_ms >= 3000);
+		assert_true(results[h].command_ms >= 6000);
 		fleet_result_release(&results[h]);
 	}
 }
@@ -238,7 +238,7 @@ static void test_output_of_timeout(void **state)
 	struct fleet_result results[2];
 
 	(void)state;
-	what.command.timeout_ms = 3000;
+	what.command.timeout_ms = 6000;
 	run_hosts(hosts, 2, &what, &options, results);
 	for (size_t h = 0; h < 2; h++) {
 		expect(&results[h], FLEET_TIMEOUT, "");

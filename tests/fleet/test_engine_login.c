@@ -335,7 +335,6 @@ static void test_cancel_at_agent(void **state)
 	const struct itimerval soon = { .it_value = { .tv_usec = 500000 } };
 	struct fleet_options options = fleet_defaults();
 	struct host host = host_at(server.port);
-	int64_t began_ns = clock_monotonic_ns();
 
 	(void)state;
 	start_fake_agent(half, sizeof(half) - 1);
@@ -344,7 +343,6 @@ static void test_cancel_at_agent(void **state)
 	signal(SIGALRM, on_alarm);
 	setitimer(ITIMER_REAL, &soon, NULL);
 	expect_outcome(&host, "true", &options, FLEET_FAILED, "cancelled");
-	assert_true(clock_monotonic_ns() - began_ns < 3000000000);
 	signal(SIGALRM, SIG_DFL);
 }
 

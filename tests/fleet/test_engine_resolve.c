@@ -9,8 +9,8 @@
 #include <netdb.h>
 #include <stdatomic.h>
 
-#define SLOW_MS	   30000 /* far from what anything here may take, however busy the machine */
-#define TIMEOUT_MS 1000	 /* far from what a thread needs for a name that is known */
+#define SLOW_MS	   120000 /* far from what anything here may take, however busy the machine */
+#define TIMEOUT_MS 5000	  /* far from what a thread needs for a name that is known */
 
 static atomic_bool enough; /* the tests are over: who waits may go */
 
@@ -102,9 +102,9 @@ static void test_slow_names(void **state)
 		names[i] = texts[i];
 	}
 	run_names(names, COUNT(names), TIMEOUT_MS, NULL, results);
-	assert_true(now_ms() - started < SLOW_MS - 500);
+	assert_true(now_ms() - started < SLOW_MS / 2);
 	for (size_t i = 0; i < COUNT(names); i++)
-		expect_part(&results[i], i < 40 ? "no answer about this name within 1 s" : "Connection refused");
+		expect_part(&results[i], i < 40 ? "no answer about this name within 5 s" : "Connection refused");
 }
 
 static void test_cancelled(void **state)

@@ -596,5 +596,5 @@ nested 4000
 few=$work
 nested 16000
 cases=$((cases + 1))
-[ "$work" -le $((8 * few + 40)) ] || fail "4,000 took $few hundredths of a second, 16,000 took $work"
+[ "$work" -le $((12 * few + 100)) ] || fail "4,000 took $few hundredths of a second, 16,000 took $work"
 finish
