@@ -86,8 +86,6 @@ static const struct command *const commands[] = {
 	&samples_prune_command,
 	&samples_command,
 	&detect_command,
-	&model_train_command,
-	&model_show_command,
 	HEADING("Where and when a run was slow"),
 	&variance_show_command,
 	&variance_compare_command,

@@ -139,29 +139,3 @@ const cJSON *json_reader_array(struct json_reader *r, const cJSON *object, const
 		json_reader_fail(r, "'%s' has %zu element%s, not %zu to %zu", key, n, text_plural(n), low, high);
 	return r->st ? NULL : array;
 }
-
-void json_reader_fill(struct json_reader *r, const cJSON *array, const char *key, double low, double high, size_t n, double *out)
-{
-	const cJSON *item;
-	size_t i = 0;
-
-	if (!r->st && (!cJSON_IsArray(array) || (size_t)cJSON_GetArraySize(array) != n))
-		json_reader_fail(r, "'%s' must be a list of %zu number%s", key, n, text_plural(n));
-	for (item = r->st ? NULL : array->child; item; item = item->next) {
-		if (!cJSON_IsNumber(item) || !(item->valuedouble >= low && item->valuedouble <= high)) {
-			json_reader_fail(r, "element %zu of '%s' must be a number from %g to %g", i + 1, key, low, high);
-			return;
-		}
-		out[i++] = item->valuedouble;
-	}
-}
-
-double *json_reader_numbers(struct json_reader *r, const cJSON *object, const char *key, double low, double high, size_t n)
-{
-	const cJSON *array = json_reader_array(r, object, key, n, n);
-	double *out = array ? mem_new(n, sizeof(*out)) : NULL;
-
-	if (out)
-		json_reader_fill(r, array, key, low, high, n, out);
-	return out;
-}

@@ -26,9 +26,5 @@ bool json_reader_bool(struct json_reader *r, const cJSON *object, const char *ke
 const cJSON *json_reader_object(struct json_reader *r, const cJSON *object, const char *key);
 const cJSON *json_reader_array(struct json_reader *r, const cJSON *object, const char *key, size_t low,
 			       size_t high); /* by number of elements */
-double *json_reader_numbers(struct json_reader *r, const cJSON *object, const char *key, double low, double high,
-			    size_t n); /* [n], free() it */
-/* The same from an array that is at hand, into out[n]. */
-void json_reader_fill(struct json_reader *r, const cJSON *array, const char *key, double low, double high, size_t n, double *out);
 
 #endif

@@ -1,28 +1,23 @@
-/* assay detect; assay model train, assay model show: what is trained once and kept for it */
-#include "base/clock.h"
+/* assay detect */
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/cmd.h"
 #include "gate/detect/compilers.h"
 #include "gate/detect/detect.h"
 #include "gate/detect/input_costs.h"
-#include "gate/detect/model_file.h"
 #include "model/parallel.h"
 #include "model/published/published.h"
 #include "runs/cmd_run.h"
 #include "runs/running/run.h"
 #include "runs/running/version.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#define RATE_LEAST  1e-6
-#define RATE_MOST   .5
-#define SEED_MAX    (INT64_C(1) << 53)
-#define NAMES_SHOWN 12 /* of a kept model */
+#define RATE_LEAST 1e-6
+#define RATE_MOST  .5
+#define SEED_MAX   (INT64_C(1) << 53)
 
-/* ---- shared with model train ---- */
+/* ---- samples of one version ---- */
 
 /* What the emulation could not see in the run in which it was most. */
 static uint64_t side_unseen(const struct side *side, const char *what)
@@ -84,27 +79,16 @@ static enum assay_status detect_side(const char *word, const char *type, struct 
 	return st;
 }
 
-/* For the option --model. */
-static enum assay_status detect_scorer(const char *text, void *to, struct assay_error *err)
-{
-	const struct scorer_kind *found = scorer_named(text);
-
-	memcpy(to, &found, sizeof(found));
-	if (!found)
-		return assay_fail(err, ASSAY_E_USAGE, "unknown model '%s': there are autoencoder, paper, som, mahalanobis", text);
-	return found->ready ? found->ready(err) : ASSAY_OK;
-}
-
 /* ---- options ---- */
 
 struct arguments {
-	const char *words[2];  /* OLD and NEW; with --model-file NEW alone */
+	const char *words[2];  /* OLD and NEW */
 	double rate, t, least; /* below 0: not given */
 	int64_t seed, threads;
 	const char *model, *threshold, *clusters;
 	bool paper, single_sample;
 	struct cli_list functions;
-	const char *changes, *old_build, *new_build, *model_file, *type, *counts;
+	const char *changes, *old_build, *new_build, *type, *counts;
 	bool run, all;
 	struct detect_options detect; /* what these come to */
 };
@@ -131,7 +115,6 @@ static const struct cli_option options[] = {
 	CLI_TEXT("old-build", "FILE", struct arguments, old_build, "With --new-build: find the changed functions"),
 	CLI_TEXT("new-build", "FILE", struct arguments, new_build,
 		 "The program or library with debug information: file and line of functions"),
-	CLI_TEXT("model-file", "FILE", struct arguments, model_file, "What 'assay model train' has kept, instead of OLD"),
 	CLI_FLAG("run", struct arguments, run, "First run APP@OLD and APP@NEW on the machines, as 'assay run --probe' does"),
 	CLI_TEXT("type", "NAME", struct arguments, type, "Only stored samples of machines of this hardware type"),
 	CLI_TEXT("counts", "VERSION", struct arguments, counts,
@@ -144,8 +127,8 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_option words[] = {
-	CLI_OPTIONAL_WORD("OLD", struct arguments, words[0]),
-	CLI_OPTIONAL_WORD("NEW", struct arguments, words[1]),
+	CLI_WORD("OLD", struct arguments, words[0]),
+	CLI_WORD("NEW", struct arguments, words[1]),
 	CLI_END,
 };
 
@@ -224,21 +207,19 @@ static enum assay_status choose(struct arguments *a, struct assay_error *err)
 	return st ? st : choose_clusters(a, err);
 }
 
+/* Reports whether OLD and NEW are versions of the laboratory, not directories. */
+static bool of_versions(const struct arguments *a)
+{
+	return version_is_selector(a->words[0]) && version_is_selector(a->words[1]);
+}
+
 static enum assay_status detect_check(void *arguments, struct assay_error *err)
 {
 	struct arguments *a = arguments;
-	bool learning = a->rate >= 0 || a->model || a->paper || a->threshold || a->t >= 0 || a->clusters || a->single_sample ||
-			a->seed >= 0 || a->least >= 0;
 
-	if (a->model_file && learning)
-		return assay_fail(err, ASSAY_E_USAGE, "--model-file brings all choices along: leave out those of learning");
-	if (a->model_file ? !a->words[0] || a->words[1] : !a->words[1])
-		return assay_fail(err, ASSAY_E_USAGE,
-				  a->model_file ? "with --model-file there is one word: NEW"
-						: "OLD and NEW are needed: directories of samples, or APP@VERSION");
-	if (a->run && (a->model_file || !version_is_selector(a->words[0]) || !version_is_selector(a->words[1])))
+	if (a->run && !of_versions(a))
 		return assay_fail(err, ASSAY_E_USAGE, "--run takes APP@OLD and APP@NEW");
-	if (a->counts && (a->model_file || !version_is_selector(a->words[0]) || !version_is_selector(a->words[1])))
+	if (a->counts && !of_versions(a))
 		return assay_fail(err, ASSAY_E_USAGE, "--counts takes APP@OLD and APP@NEW");
 	if (a->old_build && !a->new_build)
 		return assay_fail(err, ASSAY_E_USAGE, "--old-build needs --new-build");
@@ -337,7 +318,7 @@ static char *detect_compilers(const struct arguments *a, const struct side *old)
 	struct assay_error none;
 	char *text = NULL;
 
-	if (!a->model_file && a->new_build && !build_open(a->new_build, IMAGE_DESCRIBED, &new, &none)) {
+	if (a->new_build && !build_open(a->new_build, IMAGE_DESCRIBED, &new, &none)) {
 		text = compilers_differ(old, a->old_build, &new);
 		build_release(&new);
 	}
@@ -351,7 +332,7 @@ static enum assay_status detect_costs(const struct arguments *a, struct side *ol
 	struct lab lab = { .lock_fd = -1 };
 	enum assay_status st;
 
-	if (a->model_file || !version_is_selector(a->words[0]) || !version_is_selector(a->words[1]))
+	if (!of_versions(a))
 		return ASSAY_OK;
 	st = lab_open(cli_directory(), STORE_READ, &lab, err);
 	if (!st)
@@ -365,26 +346,22 @@ static enum assay_status detect_costs(const struct arguments *a, struct side *ol
 static enum assay_status detect_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
-	const char *word = a->words[a->model_file ? 0 : 1];
 	struct side old = { .runs = NULL }, new = { .runs = NULL };
-	struct model_file model = { .detector = NULL };
 	struct places places = { .items = NULL };
 	struct detected detected = { .input = NULL };
-	struct detect_input input = {
-		.new = &new, .places = &places, .old = a->model_file ? NULL : &old, .model = a->model_file ? &model : NULL
-	};
+	struct detect_input input = { .old = &old, .new = &new, .places = &places };
 	enum assay_status st = a->run ? launch_both(a->words[0], a->words[1], err) : ASSAY_OK;
 	char *compilers = NULL;
 
 	(void)none;
 	if (!st)
-		st = places_for(a, word, &places, err);
+		st = places_for(a, a->words[1], &places, err);
 	if (!st)
-		st = a->model_file ? model_file_read(a->model_file, &model, err) : detect_side(a->words[0], a->type, &old, err);
+		st = detect_side(a->words[0], a->type, &old, err);
 	if (!st)
-		st = detect_side(word, a->type, &new, err);
+		st = detect_side(a->words[1], a->type, &new, err);
 	if (!st)
-		st = sides_keep_ended(a->model_file ? NULL : &old, &new, err);
+		st = sides_keep_ended(&old, &new, err);
 	if (!st)
 		st = detect_costs(a, &old, &new, err);
 	if (!st)
@@ -399,7 +376,6 @@ static enum assay_status detect_run(struct lab *none, void *arguments, struct do
 	free(compilers);
 	side_release(&old);
 	side_release(&new);
-	model_file_release(&model);
 	places_release(&places);
 	return st;
 }
@@ -410,7 +386,7 @@ const struct command detect_command = {
 	.about = "Learns from samples of OLD what is normal for each function, and says which functions of NEW are not, by which counters, "
 		 "and what kind of trouble that is. OLD and NEW are directories of samples, with a sub-directory or a file for each run of "
 		 "the program ('assay probe' and 'assay emulate run' write them), or APP@VERSION of the laboratory ('assay run --probe' "
-		 "keeps samples). With --model-file there is no OLD.\n\n"
+		 "keeps samples).\n\n"
 		 "Models (--model): autoencoder (the default), paper (the same as published), som, mahalanobis, mann-whitney (no model: "
 		 "means of runs compared). --paper takes all published choices together; other options change single ones of them.",
 	.examples = "  mkdir old new\n"
@@ -418,8 +394,7 @@ const struct command detect_command = {
 		    "  for i in $(seq 20); do assay emulate run -o new/$i -- ./new-build 4; done\n"
 		    "  assay detect old new --new-build ./new-build\n"
 		    "  assay detect old new --format json | jq '.functions[] | select(.anomalous)'\n"
-		    "  assay detect myapp@1.0 myapp@1.1 --run\n"
-		    "  assay detect --model-file 1.0.model new\n",
+		    "  assay detect myapp@1.0 myapp@1.1 --run\n",
 	.exit_status =
 	    "0 nothing is anomalous, or only for the better; 3 something is; 4 inconclusive: too few normal runs; 6 nothing measured; 1 "
 	    "failure, 2 usage.",
@@ -429,213 +404,4 @@ const struct command detect_command = {
 	.flags = CLI_PROGRESS,
 	.check = detect_check,
 	CLI_RUN(struct arguments, CLI_LAB_LATER, detect_run),
-};
-
-/* ---- what a kept model is ---- */
-
-static void add_names(const char *key, const char *label, char *const *names, size_t n, struct document *d)
-{
-	struct buf text = BUF_INIT;
-
-	for (size_t i = 0; i < n && i < NAMES_SHOWN; i++)
-		buf_format(&text, "%s%s", i ? ", " : "", names[i]);
-	if (n > NAMES_SHOWN)
-		buf_format(&text, " and %zu more", n - NAMES_SHOWN);
-	doc_list(d, key);
-	for (size_t i = 0; i < n; i++)
-		doc_set(d, NULL, names[i]);
-	doc_end(d);
-	if (n && label)
-		doc_line(d, "%-14s%s", label, text.bytes);
-	buf_release(&text);
-}
-
-/* All of a model but what it has learned. */
-static void add_model(const struct model_file *m, struct document *d)
-{
-	const struct detector_about *learned = detector_about(m->detector);
-
-	doc_set(d, "assay_model", MODEL_FILE_VERSION);
-	doc_set(d, "what", m->what);
-	doc_set(d, "trained", m->trained);
-	doc_line(d, "%-14s%s on %zu runs, %zu samples of %zu functions%s", "trained", m->trained, learned->runs, learned->samples,
-		 learned->functions, learned->sufficient ? "" : "; more runs would still change it");
-	doc_line(d, "%-14s%s%s%s, %zu cluster%s of functions, seed %llu", "model", m->options.scorer->name, *learned->topology ? " " : "",
-		 learned->topology, learned->clusters, text_plural(learned->clusters), (unsigned long long)m->options.seed);
-	doc_line(d, "%-14s%.3g a run asked for, %.3g measured on normal runs", "rate", m->options.rate, learned->rate_measured);
-	doc_line(d, "%-14s%s%s%s", "back end", samples_back_end_name(m->back_end), *m->hardware_type ? ", hardware type " : "",
-		 m->hardware_type);
-	doc_set(d, "backend", samples_back_end_name(m->back_end));
-	doc_set(d, "hardware_type", m->hardware_type);
-	add_names("counters", "counters", m->counters, m->n_counters, d);
-	add_names("with_nested", "with nested", m->inclusive, m->n_inclusive, d);
-	add_names("with_share", NULL, m->active_names, m->n_active, d);
-	doc_line(d, "%-14ssha256 %s", "samples", m->digest);
-	doc_set(d, "samples_sha256", m->digest);
-	doc_set(d, "model", m->options.scorer->name);
-	doc_set(d, "rate", m->options.rate);
-	doc_set(d, "seed", (double)m->options.seed);
-	doc_object(d, "training");
-	doc_set(d, "runs", learned->runs);
-	doc_set(d, "samples", learned->samples);
-	doc_set(d, "functions", learned->functions);
-	doc_set(d, "topology", learned->topology);
-	doc_set(d, "clusters", learned->clusters);
-	doc_set_bool(d, "sufficient", learned->sufficient);
-	doc_end(d);
-	doc_object(d, "observe");
-	doc_set(d, "least_work", m->observe.least_work);
-	doc_set(d, "least_ns", m->observe.least_ns);
-	doc_set(d, "least_share", m->observe.least_share);
-	doc_set(d, "samples_max", m->observe.samples_max);
-	doc_set(d, "seed", (double)m->observe.seed);
-	doc_set_bool(d, "per_thread", m->observe.per_thread);
-	doc_end(d);
-}
-
-/* ---- train ---- */
-
-struct train_arguments {
-	const char *samples, *output, *type;
-	double rate;
-	int64_t seed;
-	const struct scorer_kind *scorer;
-};
-
-static const struct train_arguments train_defaults = { .rate = .05, .seed = 1, .scorer = &scorer_autoencoder };
-
-static const struct cli_option train_options[] = {
-	CLI_OPTION(TEXT, "output", "FILE", struct train_arguments, output, "Where to keep it", .letter = 'o'),
-	CLI_REAL("rate", "RATE", struct train_arguments, rate, RATE_LEAST, RATE_MOST,
-		 "Accept this rate of false positives per run (default: 0.05)"),
-	CLI_PARSED("model", "NAME", struct train_arguments, scorer, detect_scorer,
-		   "What learns: autoencoder (the default), paper, som, mahalanobis"),
-	CLI_INTEGER("seed", "N", struct train_arguments, seed, 0, SEED_MAX, "Seed of everything random (default: 1)"),
-	CLI_TEXT("type", "NAME", struct train_arguments, type, "Only stored samples of machines of this hardware type"),
-	CLI_END,
-};
-
-static const struct cli_option train_words[] = { CLI_WORD("SAMPLES", struct train_arguments, samples), CLI_END };
-
-/* The file in the laboratory, whose directory is made when it is not there. free() it. */
-static enum assay_status model_path(const char *samples, char **out, struct assay_error *err)
-{
-	char *models = mem_format("%s/.assay/models", cli_directory()), *name = mem_string(samples);
-	enum assay_status st = ASSAY_OK;
-	struct stat info;
-
-	for (char *c = name; *c; c++)
-		if (*c == '/')
-			*c = '_';
-	if (stat(samples, &info) == 0)
-		st = assay_fail(err, ASSAY_E_USAGE, "-o FILE is needed: where to keep a model of a directory's samples");
-	else if (mkdir(models, 0700) != 0 && errno != EEXIST)
-		st = assay_fail_errno(err, errno, "cannot make the directory '%s'", models);
-	*out = st ? NULL : mem_format("%s/%s.model", models, name);
-	mem_free(models, name);
-	return st;
-}
-
-/* Learns from the samples. *out: model_file_release() it. */
-static enum assay_status learn(const struct train_arguments *a, struct model_file *out, struct assay_error *err)
-{
-	struct side side = { .runs = NULL };
-	struct observed observed = { .function = NULL };
-	struct like_inputs like = { .inputs = NULL };
-	struct detector *detector = NULL;
-	struct detector_options how = detector_defaults;
-	struct observe_options observing = observe_defaults, learned;
-	enum assay_status st = detect_side(a->samples, a->type, &side, err);
-
-	how.scorer = a->scorer;
-	how.rate = a->rate;
-	how.seed = observing.seed = (uint64_t)a->seed;
-	how.threads = parallel_threads();
-	learned = observing;
-	learned.least_share *= OBSERVE_LEARNED;
-	if (!st)
-		st = sides_keep_ended(NULL, &side, err);
-	if (!st)
-		st = observe(&side, &learned, &observed, err);
-	if (!st)
-		like_inputs_learn(&side, &observed, input_numbers(&side), true, &like);
-	if (!st)
-		st = detector_fit(&observed.observations, &how, &detector, err);
-	if (!st)
-		model_file_make(&side, &observed, &observing, &how, &like, &detector, TEXT_MS(clock_real_ms() / 1000 * 1000), out);
-	like_inputs_release(&like);
-	observed_release(&observed);
-	side_release(&side);
-	return st;
-}
-
-static enum assay_status model_train_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
-{
-	const struct train_arguments *a = arguments;
-	struct model_file model = { .detector = NULL };
-	char *path = a->output ? mem_string(a->output) : NULL;
-	enum assay_status st = path ? ASSAY_OK : model_path(a->samples, &path, err);
-
-	(void)none;
-	if (!st)
-		st = learn(a, &model, err);
-	if (!st)
-		st = model_file_write(&model, path, err);
-	if (!st) {
-		if (cli_for_people())
-			cli_remark("what is normal for %zu function%s, from %zu runs, is in '%s'",
-				   detector_about(model.detector)->functions, text_plural(detector_about(model.detector)->functions),
-				   detector_about(model.detector)->runs, path);
-		else
-			add_model(&model, d);
-		doc_set(d, "file", path);
-	}
-	model_file_release(&model);
-	free(path);
-	return st;
-}
-
-const struct command model_train_command = {
-	.name = "model train",
-	.summary = "learn from samples what is normal, and keep it",
-	.about = "Learns from samples what is normal, and keeps that: for 'assay detect --model-file'. The samples are a directory, or "
-		 "APP@VERSION of the laboratory. Without -o the file is .assay/models/APP@VERSION.model of the laboratory.",
-	.examples = "  assay model train samples/1.0 -o 1.0.model\n"
-		    "  assay detect --model-file 1.0.model samples/1.1\n",
-	.words = train_words,
-	.options = train_options,
-	.defaults = &train_defaults,
-	CLI_RUN(struct train_arguments, CLI_LAB_LATER, model_train_run),
-};
-
-/* ---- show ---- */
-
-struct show_arguments {
-	const char *file;
-};
-
-static const struct cli_option show_words[] = { CLI_WORD("FILE", struct show_arguments, file), CLI_END };
-
-static enum assay_status model_show_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
-{
-	const struct show_arguments *a = arguments;
-	struct model_file model = { .detector = NULL };
-	enum assay_status st = model_file_read(a->file, &model, err);
-
-	(void)none;
-	if (!st) {
-		doc_line(d, "what is normal for %s", model.what);
-		add_model(&model, d);
-	}
-	model_file_release(&model);
-	return st;
-}
-
-const struct command model_show_command = {
-	.name = "model show",
-	.summary = "show where a kept model comes from and what it knows",
-	.about = "Shows where a kept model comes from and what it knows.",
-	.examples = "  assay model show 1.0.model\n",
-	.words = show_words,
-	CLI_RUN(struct show_arguments, CLI_LAB_NONE, model_show_run),
 };

@@ -193,9 +193,6 @@ lab_samples() {
 		ask lab changes "$app@a" "$app@b" --object p
 	done
 	ask lab detect emulated@a emulated@b --type base
-	ask_file "$work/lab.model" lab model train emulated@a -o "$work/lab.model" --rate 0.2
-	ask lab model train emulated@a --rate 0.2
-	ask lab detect --model-file "$work/lab.model" emulated@b
 	ask lab samples prune --older-than 36500
 	ask lab samples prune --older-than 0
 	ask lab samples emulated@a
@@ -223,7 +220,6 @@ about_samples() {
 		ask none detect "$samples/seven" "$samples/seven-same" --model "$model"
 	done
 	detect_options
-	kept_models
 	about_builds
 }
 
@@ -236,17 +232,6 @@ detect_options() {
 	"$ASSAY" changes "$builds/seven-plain" "$builds/seven-plain-27" --format json >"$work/changes.json" || true
 	ask none detect "$samples/probed-seven" "$samples/probed-seven-27" --changes "$work/changes.json" --all
 	ask none detect "$samples/seven" "$samples/seven-27" --changes "$work/changes.json"
-}
-
-kept_models() {
-	for model in autoencoder paper som mahalanobis; do
-		ask_file "$work/$model.model" none model train "$samples/seven" -o "$work/$model.model" --model "$model"
-		ask none model show "$work/$model.model"
-		ask none detect --model-file "$work/$model.model" "$samples/seven-27" --all
-		ask none detect --model-file "$work/$model.model" "$samples/seven-same"
-	done
-	ask none model show "$builds/seven.c"
-	ask none detect --model-file "$work/som.model" "$samples/probed-seven"
 }
 
 about_builds() {
@@ -312,9 +297,7 @@ emulate build:...
 emulate run:...
 samples prune:
 samples:...
-detect:A B
-model train:SAMPLES
-model show:FILE'
+detect:A B'
 
 # In a laboratory: words and values that are refused.
 wrong_values() {
@@ -390,10 +373,8 @@ detect a b --clusters 0
 detect a b --threshold nothing
 detect a b --t 9
 detect a b --threads 0
-detect a b --model-file c
 detect a b --least 2
 detect a b --run
-model train a --model mann-whitney -o b
 probe -- /nowhere/at/all
 probe --functions a -- /nowhere/at/all
 probe --functions a --budget -1 -- true

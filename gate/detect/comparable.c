@@ -214,9 +214,16 @@ static char *comparable_processes(const struct side *old, const struct side *new
 	return NULL;
 }
 
+/* Returns a number that grows with the way in which the emulation counts work (docs/formats.md, `counting`). The emulation is part of
+ * the program, which an earlier assay may have built. */
+static uint64_t counting_of(const struct side *side)
+{
+	return samples_info_number(side_run_first(&side->runs[0]), "counting");
+}
+
 static char *comparable_counting(const struct side *old, const struct side *new)
 {
-	uint64_t then = side_counting(old), now = side_counting(new);
+	uint64_t then = counting_of(old), now = counting_of(new);
 
 	if (then == now)
 		return NULL;
@@ -227,18 +234,16 @@ static char *comparable_counting(const struct side *old, const struct side *new)
 
 size_t comparable_remarks(const struct side *old, const struct side *new, struct comparable_remark out[COMPARABLE_REMARKS])
 {
-	const struct side *sides[2] = { old ? old : new, new };
-	size_t n = 0, first = old ? 0 : 1;
+	const struct side *sides[2] = { old, new };
+	size_t n = 0;
 
-	for (size_t s = first; s < 2; s++)
+	for (size_t s = 0; s < 2; s++)
 		add(out, &n, "stripped", comparable_names(sides[s]), true);
-	if (old) {
-		add(out, &n, "other_program", comparable_programs(old, new), true);
-		add(out, &n, "other_work", comparable_inputs(old, new), true);
-		add(out, &n, "counted_otherwise", comparable_counting(old, new), true);
-		add(out, &n, "processes", comparable_processes(old, new), false);
-	}
-	for (size_t s = first; s < 2; s++) {
+	add(out, &n, "other_program", comparable_programs(old, new), true);
+	add(out, &n, "other_work", comparable_inputs(old, new), true);
+	add(out, &n, "counted_otherwise", comparable_counting(old, new), true);
+	add(out, &n, "processes", comparable_processes(old, new), false);
+	for (size_t s = 0; s < 2; s++) {
 		add(out, &n, "cut_off", left_out_cut(sides[s]), false);
 		add(out, &n, "killed", left_out_killed(sides[s]), false);
 		add(out, &n, "empty", left_out_empty(sides[s]), false);

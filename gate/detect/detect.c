@@ -101,8 +101,6 @@ static void detected_find_skipped(struct detected *d)
 	for (size_t i = 0; i < d->seen.n_aside; i++)
 		detected_skip(d, d->seen.aside[i].function, observe_remark_code(d->seen.aside[i].why),
 			      observe_remark_text(d->seen.aside[i].why), (double)NAN);
-	if (d->input->model)
-		return;
 	detected_skip_one_sided(d);
 	observed_keep_common(&d->normal, &d->seen);
 	missing_fill(&d->normal, &d->seen, &d->missing);
@@ -122,7 +120,7 @@ static enum assay_status detected_observe(const struct detect_options *options, 
 {
 	const struct detect_input *in = d->input;
 	const struct side *old = in->old, *new = in->new;
-	struct observe_options o = in->model ? in->model->observe : options->observe;
+	struct observe_options o = options->observe;
 	const char **changed = NULL;
 	enum assay_status st;
 
@@ -131,22 +129,15 @@ static enum assay_status detected_observe(const struct detect_options *options, 
 		o.n_only = places_changed(in->places, &changed);
 		o.only = changed;
 	}
-	if (in->old)
-		callers_find(in->old, in->new, &d->callers);
+	callers_find(in->old, in->new, &d->callers);
 	if (d->callers.there) {
 		old = &d->callers.sides[0];
 		new = &d->callers.sides[1];
 	}
 	o.other = old;
-	if (in->model) {
-		o.inclusive = (const char *const *)in->model->inclusive;
-		o.n_inclusive = in->model->n_inclusive;
-		o.active_names = (const char *const *)in->model->active_names;
-		o.n_active = in->model->n_active;
-	}
 	st = observe(new, &o, &d->seen, err);
 	o.other = new;
-	if (!st && old)
+	if (!st)
 		st = observe(old, &o, &d->normal, err);
 	free(changed);
 	return st;
@@ -155,24 +146,21 @@ static enum assay_status detected_observe(const struct detect_options *options, 
 static void detected_at_like_inputs(const struct detect_options *options, struct detected *d)
 {
 	const struct detect_input *in = d->input;
-	const struct like_inputs *like = in->model ? &in->model->like : &d->like;
-	size_t numbers = in->old ? input_numbers(in->old) : in->model->like.numbers, theirs = input_numbers(in->new);
-	bool common = !in->old || input_common(in->old, in->new);
+	size_t numbers = input_numbers(in->old), theirs = input_numbers(in->new);
+	bool common = input_common(in->old, in->new);
 	struct buf text = BUF_INIT;
 
-	if (in->old && !options->comparison && !options->detector.scaling->stretched)
+	if (!options->comparison && !options->detector.scaling->stretched)
 		return;
-	if (in->old)
-		like_inputs_learn(in->old, &d->normal, numbers == theirs ? numbers : 0, common, &d->like);
-	d->runs_unlike = like_inputs_apply(like, in->new, &d->seen);
-	like_inputs_text(like, in->old ? in->old->numbers : NULL, &text);
+	like_inputs_learn(in->old, &d->normal, numbers == theirs ? numbers : 0, common, &d->like);
+	d->runs_unlike = like_inputs_apply(&d->like, in->new, &d->seen);
+	like_inputs_text(&d->like, in->old->numbers, &text);
 	if (text.size)
 		detected_add_reason(d, "like_inputs", "%s", text.bytes);
-	if (numbers && numbers != theirs && (in->old || like->n))
-		detected_add_reason(
-		    d, "inputs_differ",
-		    "the inputs of the two versions do not have equally many numbers, or not in all runs: what follows their size was %s",
-		    in->old ? "compared as it is" : "not judged");
+	if (numbers && numbers != theirs)
+		detected_add_reason(d, "inputs_differ",
+				    "the inputs of the two versions do not have equally many numbers, or not in all runs: what follows "
+				    "their size was compared as it is");
 	else if (!common && !d->like.n && !d->apart)
 		detected_add_reason(d, "inputs_differ",
 				    "no input of the one version is an input of the other (where inputs have no names, the arguments are "
@@ -223,10 +211,6 @@ static enum assay_status detected_learn_and_judge(const struct detect_options *o
 	struct detector_options o = options->detector;
 	enum assay_status st = ASSAY_OK;
 
-	if (d->input->model) {
-		d->about = detector_about(d->input->model->detector);
-		return detector_judge(d->input->model->detector, &d->seen.observations, &d->detection, err);
-	}
 	if (options->comparison)
 		return options->comparison->judge(&d->normal.observations, &d->seen.observations, o.rate, &d->detection, err);
 	o.rate = d->rate_used;
@@ -270,7 +254,7 @@ static int compare_functions(const void *a, const void *b)
  * from what it calls, as far as that is known. */
 static const char *detected_cause(const struct detected *d, const struct detected_function *f)
 {
-	bool itself = !d->input->model && f->more_ns > MOST_NESTED * f->kind.more_ns * f->calls;
+	bool itself = f->more_ns > MOST_NESTED * f->kind.more_ns * f->calls;
 
 	for (size_t i = 0; i < d->n && f->with_nested && !itself; i++) {
 		const struct detected_function *callee = &d->functions[i];
@@ -304,7 +288,7 @@ static void detected_find_causes(struct detected *d)
 
 static struct kind detected_kind(const struct detected *d, const struct detection_function *found)
 {
-	double now = d->seen.unsure_ns[found->function], then = d->input->model ? now : d->normal.unsure_ns[found->function];
+	double now = d->seen.unsure_ns[found->function], then = d->normal.unsure_ns[found->function];
 
 	return kind_of(d->back_end, &d->seen.observations, found, (const double[]){ then, now });
 }
@@ -365,7 +349,7 @@ static bool detected_put_aside(struct detected *d, const struct detect_options *
 	size_t function = f->found->function;
 	struct buf kind = BUF_INIT;
 
-	if (d->input->model || f->share >= options->observe.least_share || d->normal.share[function] >= options->observe.least_share)
+	if (f->share >= options->observe.least_share || d->normal.share[function] >= options->observe.least_share)
 		return false;
 	if (f->anomalous) {
 		kind_text(&f->kind, "; also ", &kind);
@@ -381,11 +365,7 @@ static bool detected_put_aside(struct detected *d, const struct detect_options *
 /* Which calls were measured is chance: with few of them, it decides what the mean is. */
 static bool detected_few(const struct detected *d, size_t function)
 {
-	double measured = d->seen.measured[function];
-
-	if (!d->input->model)
-		measured = fmin(measured, d->normal.measured[function]);
-	return measured < DETECT_MEASURED_MIN;
+	return fmin(d->seen.measured[function], d->normal.measured[function]) < DETECT_MEASURED_MIN;
 }
 
 /* Less time, and nothing else, of which a few runs make the mean. */
@@ -401,7 +381,7 @@ static double detected_more_ns(const struct detected *d, const struct detected_f
 	double more = f->kind.more_ns * f->calls, own;
 	size_t function = f->found->function;
 
-	if (!f->with_nested || d->input->model)
+	if (!f->with_nested)
 		return more;
 	own = (d->seen.own_ns[function] - d->normal.own_ns[function]) * (double)d->seen.observations.runs;
 	return more > 0 ? fmax(0, fmin(own, more)) : fmin(0, fmax(own, more));
@@ -477,21 +457,15 @@ static void detected_find_apart(struct detected *d)
 	}
 }
 
-static enum assay_status detect_check_input(const struct detect_input *in, struct assay_error *err)
-{
-	ASSAY_BUG_IF(!in->old == !in->model);
-	return in->old ? side_compare(in->old, in->new, err) : model_file_check(in->model, in->new, err);
-}
-
 /* all: also functions that did not change. */
 static enum assay_status detect_in(const struct detect_input *input, const struct detect_options *options, bool all, struct detected *out,
 				   struct assay_error *err)
 {
 	struct detected d = { .input = input, .back_end = input->new->back_end, .decision = DECISION_INCONCLUSIVE, .all_functions = all };
-	enum assay_status st = detect_check_input(input, err);
+	enum assay_status st = side_compare(input->old, input->new, err);
 	size_t runs = 0;
 
-	d.rate_asked = d.rate_used = input->model ? input->model->options.rate : options->detector.rate;
+	d.rate_asked = d.rate_used = options->detector.rate;
 	if (!st)
 		st = detected_observe(options, &d, err);
 	if (st)
@@ -502,21 +476,19 @@ static enum assay_status detect_in(const struct detect_input *input, const struc
 	detected_at_like_inputs(options, &d);
 	detected_find_skipped(&d);
 	unseen_find(input->old, input->new, &d.unseen);
-	if (!input->model) {
-		runs = runs_with_samples(&d.normal);
-		d.rate_used = detect_rate(options, runs);
-		d.runs_needed = detect_runs_needed(options);
-	}
-	if (!input->model && d.normal.observations.values.rows && (d.rate_used > d.rate_asked || runs < DETECT_RUNS_MIN))
+	runs = runs_with_samples(&d.normal);
+	d.rate_used = detect_rate(options, runs);
+	d.runs_needed = detect_runs_needed(options);
+	if (d.normal.observations.values.rows && (d.rate_used > d.rate_asked || runs < DETECT_RUNS_MIN))
 		detected_explain_too_few(&d, runs);
-	if (d.seen.observations.values.rows && (input->model || runs >= DETECT_RUNS_MIN))
+	if (d.seen.observations.values.rows && runs >= DETECT_RUNS_MIN)
 		st = detected_learn_and_judge(options, &d, err);
 	if (st)
 		goto out;
 	detected_functions(options, &d);
 	if (d.n_skipped)
 		qsort(d.skipped, d.n_skipped, sizeof(d.skipped[0]), compare_skipped);
-	if (input->model || runs >= DETECT_RUNS_MIN || !d.seen.observations.values.rows)
+	if (runs >= DETECT_RUNS_MIN || !d.seen.observations.values.rows)
 		detected_decide(&d);
 	*out = d;
 	d = (struct detected){ .input = NULL };
@@ -530,7 +502,7 @@ enum assay_status detect(const struct detect_input *input, const struct detect_o
 			 struct assay_error *err)
 {
 	bool changed = input->places && input->places->know_change && !options->observe.only;
-	char *renamed = input->old ? renamed_match(input->old, input->new) : NULL;
+	char *renamed = renamed_match(input->old, input->new);
 	struct assay_error of_changed;
 	enum assay_status st = detect_in(input, options, false, out, changed ? &of_changed : err);
 	struct detected all;

@@ -1,5 +1,5 @@
-/* What is not normal in the samples of a version, compared with those of another, or by a kept model: functions with their kinds of
- * trouble, what was not judged and why, one decision. */
+/* What is not normal in the samples of a version, compared with those of another: functions with their kinds of trouble, what was
+ * not judged and why, one decision. */
 #ifndef GATE_DETECT_DETECT_H
 #define GATE_DETECT_DETECT_H
 
@@ -9,7 +9,6 @@
 #include "gate/detect/kind.h"
 #include "gate/detect/like_inputs.h"
 #include "gate/detect/missing.h"
-#include "gate/detect/model_file.h"
 #include "gate/detect/observe.h"
 #include "gate/detect/places.h"
 #include "gate/detect/unseen.h"
@@ -26,11 +25,9 @@ struct detect_options {
 	struct observe_options observe;
 };
 
-/* Either `old`, or `model`. */
 struct detect_input {
 	struct side *old; /* functions of C++ whose parameters have changed take their new names (renamed.h) */
 	const struct side *new;
-	const struct model_file *model;
 	const char *compilers;	     /* how the builds differ in them (compilers.h), or NULL */
 	const struct places *places; /* or NULL; where it knows the change, only changed functions are judged */
 };
@@ -80,16 +77,16 @@ struct detected {
 	size_t n_reasons;
 	double rate_asked, rate_used; /* the latter is larger where there are too few normal runs */
 	size_t runs_needed;	      /* for the rate that was asked for */
-	struct observed normal, seen; /* `normal` is zeroed with a model; values at the typical input where that is known (like_inputs.h) */
-	struct callers callers;	      /* zeroed with a model */
-	struct like_inputs like;      /* zeroed with a model */
-	struct missing missing;	      /* of `seen`; zeroed with a model */
-	struct unseen unseen;	      /* what of the program's time nothing is counted of */
-	bool all_functions;	      /* nothing was worse in those that changed: what did not change was judged as well */
-	bool apart;		      /* nothing can be concluded from what functions do (comparable.h) */
-	bool few_measured;	      /* of a function with DETECT_SHARE_SAID */
-	size_t runs_unlike; /* of the new version, with inputs unlike those of normal runs: some of their functions were not judged */
-	struct detector *detector;	    /* NULL when nothing could be fitted, with Mann-Whitney, and with a model */
+	struct observed normal, seen; /* values at the typical input where that is known (like_inputs.h) */
+	struct callers callers;
+	struct like_inputs like;
+	struct missing missing; /* of `seen` */
+	struct unseen unseen;	/* what of the program's time nothing is counted of */
+	bool all_functions;	/* nothing was worse in those that changed: what did not change was judged as well */
+	bool apart;		/* nothing can be concluded from what functions do (comparable.h) */
+	bool few_measured;	/* of a function with DETECT_SHARE_SAID */
+	size_t runs_unlike;	/* of the new version, with inputs unlike those of normal runs: some of their functions were not judged */
+	struct detector *detector;	    /* NULL when nothing could be fitted, and with Mann-Whitney */
 	const struct detector_about *about; /* NULL: there is no detector */
 	struct detection detection;
 	struct detected_function

@@ -45,7 +45,7 @@ bool detected_spread(const struct detected *d, const struct detected_function *f
 /* By what measuring takes. */
 static bool detected_inexact(const struct detected *d, const struct detected_function *f)
 {
-	double then = d->input->model ? 0 : d->normal.unsure_ns[f->found->function], now = d->seen.unsure_ns[f->found->function];
+	double then = d->normal.unsure_ns[f->found->function], now = d->seen.unsure_ns[f->found->function];
 	const struct detection_mean *mean = detected_duration(d, f);
 
 	return mean && fmax(then, now) > 0 && (now >= UNSURE_PART * mean->now || then >= UNSURE_PART * mean->normal);
@@ -104,7 +104,7 @@ static bool detected_saves_nothing(const struct detected *d)
 /* It ends well in all runs of the old version, and not in all of the new one: what it did there until then nobody knows. */
 static bool detected_crashes(const struct detected *d)
 {
-	return d->input->old && d->input->new->killed && !d->input->old->killed;
+	return d->input->new->killed && !d->input->old->killed;
 }
 
 /* In another number of calls, as it is said. */

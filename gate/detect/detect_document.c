@@ -15,7 +15,7 @@
 
 static void add_answer(const struct detected *d, struct document *out)
 {
-	const char *old = d->input->old ? d->input->old->what : d->input->model->what, *new = d->input->new->what;
+	const char *old = d->input->old->what, *new = d->input->new->what;
 	enum doc_tone tone = decision_tone(d->decision);
 	const char *word = decision_text(d->decision);
 	size_t changed = d->n_worse + d->n_improved;
@@ -324,11 +324,10 @@ static void add_skipped(const struct detected *d, bool all, struct document *out
 static void add_training(const struct detected *d, struct document *out)
 {
 	const struct detector_about *about = d->about;
-	size_t runs = d->input->old ? d->input->old->n : 0;
 
 	doc_object(out, "training");
-	doc_set(out, "what", d->input->old ? d->input->old->what : d->input->model->what);
-	doc_set(out, "runs", about ? about->runs : runs);
+	doc_set(out, "what", d->input->old->what);
+	doc_set(out, "runs", about ? about->runs : d->input->old->n);
 	doc_set(out, "sufficient", about ? doc_value_bool(about->sufficient) : DOC_NOTHING);
 	doc_set_empty(out, "topology", about ? about->topology : NULL);
 	doc_set(out, "clusters", about ? doc_value_size(about->clusters) : DOC_NOTHING);
@@ -385,8 +384,7 @@ void detect_add(const struct detected *d, bool all, struct document *out)
 	doc_set(out, "what", d->input->new->what);
 	doc_set(out, "backend", samples_back_end_name(d->back_end));
 	doc_list(out, "samples");
-	if (d->input->old)
-		add_side(d->input->old, out);
+	add_side(d->input->old, out);
 	add_side(d->input->new, out);
 	doc_end(out);
 	add_functions(d, all, out);

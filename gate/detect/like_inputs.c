@@ -2,7 +2,6 @@
 
 #include "base/buf.h"
 #include "base/digest.h"
-#include "base/json_reader.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "runs/running/input_features.h"
@@ -10,11 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#define FOLDS_MAX   40	    /* of more normal runs some are left out together */
-#define TOLERANCE   .05	    /* as detector_defaults has it: below, differences count by themselves, above by their ratio */
-#define INPUTS_MAX  1000000 /* of a model that is read */
-#define COLUMNS_MAX 1000000
-#define LARGEST	    1e6 /* of logarithms and slopes: far beyond all that occur */
+#define FOLDS_MAX 40  /* of more normal runs some are left out together */
+#define TOLERANCE .05 /* as detector_defaults has it: below, differences count by themselves, above by their ratio */
 
 /* ---- inputs of runs ---- */
 
@@ -459,116 +455,4 @@ void like_inputs_text(const struct like_inputs *like, char *const *names, struct
 		buf_format(out, "%sby runs of the same input", between != before ? "; " : names ? " " : " (");
 	if ((between != before || by_input) && !names)
 		buf_char(out, ')');
-}
-
-/* ---- in a model that is kept ---- */
-
-static cJSON *column_json(const struct like_column *c)
-{
-	cJSON *object = cJSON_CreateObject(), *list;
-
-	cJSON_AddStringToObject(object, "function", c->function);
-	cJSON_AddStringToObject(object, "column", c->column);
-	cJSON_AddNumberToObject(object, "stretch", c->stretch);
-	cJSON_AddNumberToObject(object, "typical", c->typical);
-	if (c->expect.by == EXPECT_BY_INPUT) {
-		list = cJSON_AddArrayToObject(object, "by_input");
-		for (size_t i = 0; i < c->expect.inputs; i++)
-			cJSON_AddItemToArray(list,
-					     isnan(c->expect.median[i]) ? cJSON_CreateNull() : cJSON_CreateNumber(c->expect.median[i]));
-		return object;
-	}
-	cJSON_AddNumberToObject(object, "intercept", c->expect.intercept);
-	list = cJSON_AddArrayToObject(object, "by_numbers");
-	for (size_t k = 0; k < c->expect.n; k++) {
-		cJSON *number = cJSON_CreateObject();
-
-		cJSON_AddNumberToObject(number, "number", (double)c->expect.number[k]);
-		cJSON_AddNumberToObject(number, "slope", c->expect.slope[k]);
-		cJSON_AddNumberToObject(number, "low", c->expect.low[k]);
-		cJSON_AddNumberToObject(number, "high", c->expect.high[k]);
-		cJSON_AddItemToArray(list, number);
-	}
-	return object;
-}
-
-cJSON *like_inputs_json(const struct like_inputs *like)
-{
-	cJSON *object = cJSON_CreateObject(), *list;
-
-	cJSON_AddNumberToObject(object, "numbers", (double)like->numbers);
-	list = cJSON_AddArrayToObject(object, "inputs");
-	for (size_t i = 0; i < like->n_inputs; i++)
-		cJSON_AddItemToArray(list, cJSON_CreateString(like->inputs[i]));
-	list = cJSON_AddArrayToObject(object, "columns");
-	for (size_t i = 0; i < like->n; i++)
-		cJSON_AddItemToArray(list, column_json(&like->columns[i]));
-	return object;
-}
-
-/* ---- read: checked so that comparing by it cannot go wrong ---- */
-
-static void numbers_read(struct json_reader *r, const cJSON *item, size_t numbers, struct expect *e)
-{
-	const cJSON *list = json_reader_array(r, item, "by_numbers", 0, numbers ? EXPECT_NUMBERS_USED : 0), *number;
-
-	e->by = EXPECT_BY_NUMBERS;
-	e->intercept = json_reader_number(r, item, "intercept", -LARGEST, LARGEST);
-	for (number = list ? list->child : NULL; number && !r->st; number = number->next) {
-		e->number[e->n] = json_reader_size(r, number, "number", 0, numbers - 1);
-		e->slope[e->n] = json_reader_number(r, number, "slope", -LARGEST, LARGEST);
-		e->low[e->n] = json_reader_number(r, number, "low", -LARGEST, LARGEST);
-		e->high[e->n] = json_reader_number(r, number, "high", e->low[e->n], LARGEST);
-		e->n++;
-	}
-}
-
-static void medians_read(struct json_reader *r, const cJSON *item, size_t inputs, struct expect *e)
-{
-	const cJSON *list = json_reader_array(r, item, "by_input", inputs, inputs), *median;
-
-	e->by = EXPECT_BY_INPUT;
-	e->median = mem_new(r->st ? 0 : inputs, sizeof(e->median[0]));
-	for (median = list ? list->child : NULL; median; median = median->next) {
-		if (!cJSON_IsNull(median) && !(cJSON_IsNumber(median) && fabs(median->valuedouble) <= LARGEST))
-			json_reader_fail(r, "'by_input' must consist of numbers and null");
-		e->median[e->inputs++] = cJSON_IsNull(median) ? (double)NAN : median->valuedouble;
-	}
-}
-
-static void column_read(struct json_reader *r, const cJSON *item, const struct like_inputs *like, struct like_column *c)
-{
-
-	c->function = mem_string(json_reader_text(r, item, "function"));
-	c->column = mem_string(json_reader_text(r, item, "column"));
-	c->stretch = json_reader_number(r, item, "stretch", 1e-300, 1e300);
-	c->typical = json_reader_number(r, item, "typical", -LARGEST, LARGEST);
-	if (json_reader_has(r, item, "by_input") && json_reader_array(r, item, "by_input", 0, SIZE_MAX))
-		medians_read(r, item, like->n_inputs, &c->expect);
-	else
-		numbers_read(r, item, like->numbers, &c->expect);
-}
-
-enum assay_status like_inputs_read(const char *name, const cJSON *json, struct like_inputs *out, struct assay_error *err)
-{
-	struct json_reader r = { .name = name, .err = err };
-	struct like_inputs like = { .numbers = json_reader_size(&r, json, "numbers", 0, INPUT_NUMBERS_MAX) };
-	const cJSON *list = json_reader_array(&r, json, "inputs", 0, INPUTS_MAX), *item;
-
-	like.inputs = mem_new(list ? (size_t)cJSON_GetArraySize(list) : 0, sizeof(like.inputs[0]));
-	for (item = list ? list->child : NULL; item && !r.st; item = item->next) {
-		if (!cJSON_IsString(item) || (like.n_inputs && strcmp(like.inputs[like.n_inputs - 1], item->valuestring) >= 0))
-			json_reader_fail(&r, "'inputs' must be texts in order, each once");
-		else
-			like.inputs[like.n_inputs++] = mem_string(item->valuestring);
-	}
-	list = json_reader_array(&r, json, "columns", 0, COLUMNS_MAX);
-	like.columns = mem_new(list ? (size_t)cJSON_GetArraySize(list) : 0, sizeof(like.columns[0]));
-	for (item = list ? list->child : NULL; item && !r.st; item = item->next)
-		column_read(&r, item, &like, &like.columns[like.n++]);
-	if (!r.st)
-		*out = like;
-	else
-		like_inputs_release(&like);
-	return r.st;
 }

@@ -5,7 +5,6 @@
 #ifndef GATE_DETECT_LIKE_INPUTS_H
 #define GATE_DETECT_LIKE_INPUTS_H
 
-#include "base/json.h"
 #include "gate/detect/observe.h"
 #include "model/anomaly/expect.h"
 
@@ -47,9 +46,5 @@ void like_inputs_release(struct like_inputs *like); /* accepts zeroed */
 /* "what 2 functions take was compared at like inputs (by number 2 of 3)"; appends nothing where nothing was. names: of the numbers, as the
  * side has them, or NULL. */
 void like_inputs_text(const struct like_inputs *like, char *const *names, struct buf *out);
-
-/* In a model that is kept (docs/formats.md). `name` is for messages; *out is overwritten. ASSAY_E_FORMAT. */
-cJSON *like_inputs_json(const struct like_inputs *like);
-enum assay_status like_inputs_read(const char *name, const cJSON *json, struct like_inputs *out, struct assay_error *err);
 
 #endif

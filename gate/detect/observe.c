@@ -188,7 +188,7 @@ double observe_share_of(const struct side *side, const struct stems *names)
 struct observing {
 	const struct side *side;
 	const struct observe_options *options;
-	struct stems names, inclusive, only, active_names;
+	struct stems names, inclusive, only;
 	enum observe_remark_kind *small; /* [names.n] why it is not looked at, OBSERVE_REMARKS: it is */
 	struct observed *out;		 /* its columns, remarks and counts are filled in */
 	size_t n_columns;
@@ -401,7 +401,7 @@ static void observing_find_small(struct observing *w)
 		w->small[i] = OBSERVE_REMARKS;
 		if (w->options->only && stems_find(&w->only, w->names.items[i]) == SIZE_MAX)
 			w->small[i] = OBSERVE_UNASKED;
-		else if (here[i].alone < least && there[i].alone < least && stems_find(&w->active_names, w->names.items[i]) == SIZE_MAX)
+		else if (here[i].alone < least && there[i].alone < least)
 			w->small[i] = OBSERVE_LITTLE_WORK;
 		else if (least > 0 && inclusive && nested_only(&here[i]) && (there[i].nested <= 0 || nested_only(&there[i])))
 			w->small[i] = OBSERVE_NESTED;
@@ -429,9 +429,7 @@ static void observing_begin(struct observing *w)
 	observe_names_of_estimated(w->side, &w->inclusive);
 	if (w->options->other)
 		observe_names_of_estimated(w->options->other, &w->inclusive);
-	stems_add_all(&w->inclusive, w->options->inclusive, w->options->n_inclusive);
 	stems_add_all(&w->only, w->options->only, w->options->n_only);
-	stems_add_all(&w->active_names, w->options->active_names, w->options->n_active);
 	w->cells = mem_new(w->names.n, sizeof(w->cells[0]));
 	w->calls = mem_new(w->names.n, sizeof(w->calls[0]));
 	w->squares = mem_new(w->names.n, sizeof(w->squares[0]));
@@ -612,7 +610,6 @@ enum assay_status observe(const struct side *side, const struct observe_options 
 	}
 	stems_release(&w.inclusive);
 	stems_release(&w.only);
-	stems_release(&w.active_names);
 	free(w.small);
 	free(w.totals);
 	free(w.calls);

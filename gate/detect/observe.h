@@ -16,15 +16,9 @@ struct observe_options {
 	bool per_thread;    /* divide by the threads alive at the end of an invocation, as published: which is chance, where threads end
 			       together */
 	const struct side *other; /* with which this one will be compared, or NULL: what is taken with nested calls there, is here, too */
-	const char *const *inclusive; /* [n_inclusive] names that are in any case */
-	size_t n_inclusive;
-	const char *const *only; /* [n_only] names that are looked at; NULL: all */
+	const char *const *only;  /* [n_only] names that are looked at; NULL: all */
 	size_t n_only;
-	const char *const
-	    *active_names; /* [n_active] names that do enough in what these are compared with, where that is not here (a kept model) */
-	size_t n_active;
 };
-#define OBSERVE_LEARNED .01 /* of least_share is enough to be learned: what does little in all normal runs may do much in a new one */
 extern const struct observe_options observe_defaults;
 #define OBSERVE_OWN_PART .1 /* of a function's work has to be its own, where what nested calls took is an estimate */
 

@@ -47,23 +47,12 @@ void side_add_run(struct side *side, const char *name, const char *input, const 
 	side->runs[side->n++] = (struct side_run){ .name = mem_string(name), .input = mem_string(input), .machine = mem_string(machine) };
 }
 
-/* The digest of all is that of what was there and of the new one. */
-static void digest_add(struct side *side, const char *name, const char *hash)
-{
-	struct buf text = BUF_INIT;
-
-	buf_format(&text, "%s\n%s\n%s\n", side->digest, name, hash);
-	digest_sha256(text.bytes, text.size, side->digest);
-	buf_release(&text);
-}
-
-void side_add_samples(struct side *side, const char *hash, struct samples *samples)
+void side_add_samples(struct side *side, struct samples *samples)
 {
 	struct side_run *run = &side->runs[side->n - 1];
 	const char *input = samples_info(samples, "input");
 
 	ASSAY_BUG_IF(!side->n);
-	digest_add(side, run->name, hash);
 	if (!*run->input && input) {
 		free(run->input);
 		run->input = mem_string(input);
@@ -89,7 +78,6 @@ static bool is_cut_short(const void *bytes, size_t n)
 
 static enum assay_status side_add_file(struct side *side, const char *name, const void *bytes, size_t n, struct assay_error *err)
 {
-	char hash[DIGEST_HEX_BYTES];
 	struct samples samples;
 	enum assay_status st = samples_parse(name, bytes, n, &samples, err);
 
@@ -101,8 +89,7 @@ static enum assay_status side_add_file(struct side *side, const char *name, cons
 		side->runs[side->n - 1].cut = true;
 		return ASSAY_OK;
 	}
-	digest_sha256(bytes, n, hash);
-	side_add_samples(side, hash, &samples);
+	side_add_samples(side, &samples);
 	return ASSAY_OK;
 }
 
@@ -167,9 +154,11 @@ static enum assay_status side_check_counters(const struct side *side, struct ass
 	return st;
 }
 
-enum assay_status side_compare_traits(const struct side_traits *a, const struct side_traits *b, struct assay_error *err)
+enum assay_status side_compare(const struct side *a, const struct side *b, struct assay_error *err)
 {
-	const char *only;
+	enum assay_status st = ASSAY_OK;
+	const char **in[2], *only;
+	size_t n[2];
 	bool in_a = false;
 
 	if (a->back_end != b->back_end)
@@ -179,27 +168,14 @@ enum assay_status side_compare_traits(const struct side_traits *a, const struct 
 		return assay_fail(err, ASSAY_E_USAGE,
 				  "samples of different hardware types are never compared: '%s' is of '%s', '%s' of '%s'", a->what,
 				  a->hardware_type, b->what, b->hardware_type);
-	only = only_one_has(a->counters, a->n_counters, b->counters, b->n_counters, &in_a);
+	n[0] = side_counters(&a->runs[0], &in[0]);
+	n[1] = side_counters(&b->runs[0], &in[1]);
+	only = only_one_has(in[0], n[0], in[1], n[1], &in_a);
 	if (only)
-		return assay_fail(err, ASSAY_E_USAGE, "samples with other counters cannot be compared: %s is in '%s' and not in '%s'", only,
-				  in_a ? a->what : b->what, in_a ? b->what : a->what);
-	return ASSAY_OK;
-}
-
-enum assay_status side_compare(const struct side *a, const struct side *b, struct assay_error *err)
-{
-	struct side_traits traits[2] = { { a->what, a->hardware_type, a->back_end, NULL, 0 },
-					 { b->what, b->hardware_type, b->back_end, NULL, 0 } };
-	const char **counters[2];
-	enum assay_status st;
-
-	traits[0].n_counters = side_counters(&a->runs[0], &counters[0]);
-	traits[1].n_counters = side_counters(&b->runs[0], &counters[1]);
-	traits[0].counters = counters[0];
-	traits[1].counters = counters[1];
-	st = side_compare_traits(&traits[0], &traits[1], err);
-	free(counters[0]);
-	free(counters[1]);
+		st = assay_fail(err, ASSAY_E_USAGE, "samples with other counters cannot be compared: %s is in '%s' and not in '%s'", only,
+				in_a ? a->what : b->what, in_a ? b->what : a->what);
+	free(in[0]);
+	free(in[1]);
 	return st;
 }
 
@@ -250,11 +226,6 @@ const struct samples *side_run_first(const struct side_run *run)
 	return first;
 }
 
-uint64_t side_counting(const struct side *side)
-{
-	return samples_info_number(side_run_first(&side->runs[0]), "counting");
-}
-
 static bool run_was_killed(const struct side_run *run)
 {
 	return run->n_files && !side_run_first(run)->finished;
@@ -271,9 +242,9 @@ static bool any_ended(const struct side *side)
 enum assay_status sides_keep_ended(struct side *old, struct side *new, struct assay_error *err)
 {
 	struct side *sides[2] = { new, old };
-	bool ended = any_ended(new) || (old && any_ended(old));
+	bool ended = any_ended(new) || any_ended(old);
 
-	for (int s = 0; s < (old ? 2 : 1) && ended; s++) {
+	for (int s = 0; s < 2 && ended; s++) {
 		sides[s]->killed = side_leave_out(sides[s], run_was_killed);
 		if (!sides[s]->n)
 			return assay_fail(
@@ -508,7 +479,7 @@ static enum assay_status side_add_execution(struct lab *lab, struct side *side, 
 
 		st = sample_files_read(lab, &files[i], &samples, err);
 		if (!st)
-			side_add_samples(side, files[i].hash, &samples);
+			side_add_samples(side, &samples);
 	}
 	return st;
 }

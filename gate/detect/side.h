@@ -2,7 +2,6 @@
 #ifndef GATE_DETECT_SIDE_H
 #define GATE_DETECT_SIDE_H
 
-#include "base/digest.h"
 #include "fleet/lab/lab.h"
 #include "runs/inside/samples/samples.h"
 
@@ -21,9 +20,8 @@ struct side_run {
 struct side {
 	char *what; /* "samples/old", "sqlite@1.2", for messages */
 	enum record_back_end back_end;
-	char *hardware_type;	       /* of the machines that the samples are from, "" when not known */
-	char digest[DIGEST_HEX_BYTES]; /* of the contents of all files and the names of runs */
-	struct side_run *runs;	       /* [n], by name */
+	char *hardware_type;   /* of the machines that the samples are from, "" when not known */
+	struct side_run *runs; /* [n], by name */
 	size_t n;
 	/* Executions that are left out: they failed; their files were removed by policy; they are of another build. */
 	size_t failed, pruned, others;
@@ -50,30 +48,18 @@ enum assay_status side_of_store(struct lab *lab, const char *selector, const cha
 /* To put a side together: adds a run, and a file to the last run (from its bytes; `name` is for messages); then side_check(), which
  * says whether they can be compared. It leaves out runs of which a file is cut off: what they did is not known. */
 void side_add_run(struct side *side, const char *name, const char *input, const char *machine);
-void side_add_samples(struct side *side, const char *hash, struct samples *samples); /* takes them over; of the content */
+void side_add_samples(struct side *side, struct samples *samples); /* takes them over */
 enum assay_status side_check(struct side *side, struct assay_error *err);
 
-/* A program that was killed did a part of its work only: such runs are left out where others, of either side (old: or NULL), ended in
+/* A program that was killed did a part of its work only: such runs are left out where others, of either side ended in
  * order. Where none did, that is how the program ends. ASSAY_E_NODATA: nothing is left of one. */
 enum assay_status sides_keep_ended(struct side *old, struct side *new, struct assay_error *err);
 
 /* Of the process that began first. */
 const struct samples *side_run_first(const struct side_run *run);
 
-/* The emulation is part of the program: one that an earlier assay has built may count the same work otherwise, and says so by a smaller
- * number (docs/formats.md, `counting`). */
-uint64_t side_counting(const struct side *side);
-
 /* May two be compared? ASSAY_E_USAGE that names the first difference: back end, hardware type (where both are known), counters. */
 enum assay_status side_compare(const struct side *a, const struct side *b, struct assay_error *err);
-/* The same for what is known of one whose samples are gone: counters sorted; `what` names it. Only counters that are looked at count. */
-struct side_traits {
-	const char *what, *hardware_type;
-	enum record_back_end back_end;
-	const char *const *counters; /* [n_counters] */
-	size_t n_counters;
-};
-enum assay_status side_compare_traits(const struct side_traits *a, const struct side_traits *b, struct assay_error *err);
 
 /* Names of all counters of a run, each once, sorted: (*out)[returned], names borrowed; free(*out). */
 size_t side_counters(const struct side_run *run, const char ***out);

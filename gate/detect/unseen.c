@@ -148,14 +148,13 @@ static double part_of(const struct samples_time *time)
 
 void unseen_find(const struct side *old, const struct side *new, struct unseen *out)
 {
-	struct times then = { .n = 0 }, now = { .n = 0 };
+	struct times then, now;
 
 	*out = (struct unseen){ .times = 1 };
 	if (new->back_end != RECORD_EMULATED)
 		return;
 	now = times_of(new);
-	if (old)
-		then = times_of(old);
+	then = times_of(old);
 	out->text = samples_time_text(part_of(&then.all) > part_of(&now.all) ? &then.all : &now.all);
 	for (size_t i = 0; i < now.all.n && then.n >= RUNS_MIN && now.n >= RUNS_MIN && !then.all.unknown && !now.all.unknown; i++) {
 		double times = times_longer(&then, &now, &now.all.libraries[i]);

@@ -16,7 +16,7 @@ struct unseen {
 	double times;		  /* as long */
 };
 
-/* old: NULL, nothing grew. Nothing is found where nothing is known: other back ends, no clock. *out is overwritten; unseen_release() it.
+/* Nothing is found where nothing is known: other back ends, no clock. *out is overwritten; unseen_release() it.
  * O(lines of the clock x libraries). */
 void unseen_find(const struct side *old, const struct side *new, struct unseen *out);
 void unseen_release(struct unseen *unseen); /* accepts zeroed */

@@ -1,6 +1,6 @@
 #include "model/anomaly/autoencoder.h"
 
-#include "base/json_reader.h"
+#include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -11,7 +11,6 @@
 #define LINE_BYTES     64
 #define LAYERS_MAX     ((size_t)2 * AUTOENCODER_DEPTH_MAX)
 #define JUDGED_AT_ONCE 128
-#define WEIGHT_MAX     1e100 /* of a number that is read: products with anything that a scorer lets in are finite */
 
 /* Numbers that vectors can be loaded from without crossing cache lines. */
 struct autoencoder_block {
@@ -464,124 +463,4 @@ void autoencoder_train(struct autoencoder *ae, const struct mat *rows, const str
 		*trained = held ? best.at : (struct autoencoder_trained){ epochs, (double)NAN };
 	free(best.values);
 	autoencoder_run_release(&t);
-}
-
-/* ---- JSON: numbers read back are those that were written, to the last bit ---- */
-
-#define CURVE_NAME(value, name) name,
-static const char *const curve_names[] = { LANES_CURVES(CURVE_NAME) };
-#undef CURVE_NAME
-
-static bool autoencoder_is_mirror(const struct autoencoder *ae, size_t layer)
-{
-	return ae->shape.tied && layer >= ae->shape.depth;
-}
-
-static cJSON *block_write(const double *at, size_t rows, size_t columns)
-{
-	cJSON *array = cJSON_CreateArray();
-
-	for (size_t i = 0; i < rows; i++)
-		for (size_t j = 0; j < columns; j++)
-			cJSON_AddItemToArray(array, cJSON_CreateNumber(at[i * lanes_padded(columns) + j]));
-	return array;
-}
-
-cJSON *autoencoder_write(const struct autoencoder *ae)
-{
-	cJSON *json = cJSON_CreateObject(), *widths, *layers;
-
-	cJSON_AddStringToObject(json, "hidden", curve_names[ae->shape.hidden]);
-	cJSON_AddStringToObject(json, "output", curve_names[ae->shape.output]);
-	cJSON_AddBoolToObject(json, "tied", ae->shape.tied);
-	widths = cJSON_AddArrayToObject(json, "widths");
-	for (size_t i = 0; i < ae->shape.depth; i++)
-		cJSON_AddItemToArray(widths, cJSON_CreateNumber((double)ae->shape.width[i]));
-	layers = cJSON_AddArrayToObject(json, "layers");
-	for (size_t l = 0; l < ae->layers; l++) {
-		cJSON *layer = cJSON_CreateObject();
-
-		if (!autoencoder_is_mirror(ae, l))
-			cJSON_AddItemToObject(layer, "weights",
-					      block_write(ae->values.at + ae->weights_at[l], ae->width[l], ae->width[l + 1]));
-		cJSON_AddItemToObject(layer, "biases", block_write(ae->values.at + ae->biases_at[l], 1, ae->width[l + 1]));
-		cJSON_AddItemToArray(layers, layer);
-	}
-	return json;
-}
-
-static enum lanes_curve curve_read(struct json_reader *r, const cJSON *json, const char *key)
-{
-	const char *text = json_reader_text(r, json, key);
-
-	for (size_t i = 0; i < sizeof(curve_names) / sizeof(curve_names[0]); i++)
-		if (!strcmp(text, curve_names[i]))
-			return (enum lanes_curve)i;
-	json_reader_fail(r, "'%s' is '%.40s', which is not an activation function", key, text);
-	return LANES_LINEAR;
-}
-
-static struct autoencoder_shape shape_read(struct json_reader *r, const cJSON *json, size_t columns)
-{
-	struct autoencoder_shape shape = { .columns = columns,
-					   .hidden = curve_read(r, json, "hidden"),
-					   .output = curve_read(r, json, "output") };
-	const cJSON *width, *widths;
-
-	shape.tied = json_reader_bool(r, json, "tied");
-	widths = json_reader_array(r, json, "widths", 1, AUTOENCODER_DEPTH_MAX);
-	cJSON_ArrayForEach(width, widths)
-	{
-		double w = cJSON_IsNumber(width) ? width->valuedouble : 0.0;
-
-		if (!(w >= 1.0 && w <= AUTOENCODER_WIDTH_MAX) || w != floor(w))
-			json_reader_fail(r, "'widths' must be integers from 1 to %d", AUTOENCODER_WIDTH_MAX);
-		else
-			shape.width[shape.depth++] = (size_t)w;
-	}
-	if (!r->st && autoencoder_weights(&shape) > AUTOENCODER_WEIGHTS_MAX)
-		r->st = assay_fail(r->err, ASSAY_E_LIMIT, "%s: more than %u weights", r->name, AUTOENCODER_WEIGHTS_MAX);
-	return shape;
-}
-
-static void block_read(struct json_reader *r, const cJSON *layer, const char *key, size_t rows, size_t columns, double *at)
-{
-	double *numbers = json_reader_numbers(r, layer, key, -WEIGHT_MAX, WEIGHT_MAX, rows * columns);
-
-	for (size_t i = 0; !r->st && i < rows * columns; i++)
-		at[i / columns * lanes_padded(columns) + i % columns] = numbers[i];
-	free(numbers);
-}
-
-static void layer_read(struct json_reader *r, const cJSON *json, struct autoencoder *ae, size_t layer)
-{
-	static const char *const keys[] = { "biases", "weights" };
-	size_t in = ae->width[layer], out = ae->width[layer + 1];
-
-	json_reader_keys(r, json, "a layer", keys, autoencoder_is_mirror(ae, layer) ? 1 : 2);
-	if (!autoencoder_is_mirror(ae, layer))
-		block_read(r, json, "weights", in, out, ae->values.at + ae->weights_at[layer]);
-	block_read(r, json, "biases", 1, out, ae->values.at + ae->biases_at[layer]);
-}
-
-struct autoencoder *autoencoder_read(struct json_reader *r, const cJSON *json, size_t columns)
-{
-	static const char *const keys[] = { "hidden", "output", "tied", "widths", "layers" };
-	struct autoencoder_shape shape;
-	struct autoencoder *ae;
-	const cJSON *layers, *layer;
-	size_t l = 0;
-
-	json_reader_keys(r, json, "a network", keys, sizeof(keys) / sizeof(keys[0]));
-	shape = shape_read(r, json, columns);
-	layers = json_reader_array(r, json, "layers", 2 * shape.depth, 2 * shape.depth);
-	if (r->st)
-		return NULL;
-	ae = autoencoder_new(&shape, 0);
-	cJSON_ArrayForEach(layer, layers) layer_read(r, layer, ae, l++);
-	autoencoder_tie(ae);
-	if (!r->st)
-		return ae;
-	autoencoder_free(ae);
-	return NULL;
 }

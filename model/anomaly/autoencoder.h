@@ -6,15 +6,13 @@
 #ifndef MODEL_ANOMALY_AUTOENCODER_H
 #define MODEL_ANOMALY_AUTOENCODER_H
 
-#include "base/json_reader.h"
 #include "base/mat.h"
 #include "model/anomaly/lanes.h"
 
 #include <stdint.h>
 
-#define AUTOENCODER_DEPTH_MAX	5	   /* layers each way */
-#define AUTOENCODER_WIDTH_MAX	1024	   /* neurons in a layer of those that are tried or read */
-#define AUTOENCODER_WEIGHTS_MAX (1u << 22) /* of a network that is read */
+#define AUTOENCODER_DEPTH_MAX 5	   /* layers each way */
+#define AUTOENCODER_WIDTH_MAX 1024 /* neurons in a layer of those that are tried */
 
 struct autoencoder_shape {
 	size_t columns;			     /* of the rows, >= 1 */
@@ -63,10 +61,5 @@ void autoencoder_expect(const struct autoencoder *ae, const struct mat *rows, st
 
 /* Mean over rows and columns of the squared difference. */
 double autoencoder_error(const struct autoencoder *ae, const struct mat *rows);
-
-/* {"hidden", "output", "tied", "widths", "layers": [{"weights", "biases"}]}; a tied layer of the way back has no weights. */
-cJSON *autoencoder_write(const struct autoencoder *ae);
-/* columns: of the rows. NULL: *r has the error. */
-struct autoencoder *autoencoder_read(struct json_reader *r, const cJSON *json, size_t columns);
 
 #endif

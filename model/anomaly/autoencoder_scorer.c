@@ -13,8 +13,7 @@
 #define ROWS_MAX     4096 /* that are learned from, so that a fit takes a fifth of a second however many there are */
 #define FOLDS	     3
 #define LARGEST	     1e150 /* of a value; beyond that its square would not be finite */
-#define SCALE_LEAST  1e-155
-#define MARGIN	     .1 /* by which a column may leave the range of what was learned, in parts of it, before the network is told */
+#define MARGIN	     .1	   /* by which a column may leave the range of what was learned, in parts of it, before the network is told */
 #define SHAPES_MAX   8
 #define NEGLIGIBLE   .05  /* part of an error by which another may exceed it without being worth more weights */
 #define STEPS_CHOSEN 4000 /* of training, not epochs: few rows need as many steps, not as many passes */
@@ -421,43 +420,6 @@ static struct scorer *autoencoder_scorer_fit(const struct mat *rows, const size_
 	return &f->scorer;
 }
 
-/* ---- models that are kept ---- */
-
-cJSON *autoencoder_scorer_write(const struct scorer *scorer)
-{
-	const struct autoencoder_scorer *f = (const struct autoencoder_scorer *)scorer;
-	cJSON *json = cJSON_CreateObject();
-
-	cJSON_AddNumberToObject(json, "scale", f->scale);
-	cJSON_AddItemToObject(json, "center", cJSON_CreateDoubleArray(f->center, (int)f->columns));
-	cJSON_AddItemToObject(json, "low", cJSON_CreateDoubleArray(f->low, (int)f->columns));
-	cJSON_AddItemToObject(json, "high", cJSON_CreateDoubleArray(f->high, (int)f->columns));
-	cJSON_AddItemToObject(json, "network", autoencoder_write(f->network));
-	return json;
-}
-
-enum assay_status autoencoder_scorer_read(const struct scorer_kind *kind, const cJSON *json, size_t columns, struct scorer **out,
-					  struct assay_error *err)
-{
-	static const char *const keys[] = { "scale", "center", "low", "high", "network" };
-	static const char *const lists[] = { "center", "low", "high" };
-	struct autoencoder_scorer *f = autoencoder_scorer_new(kind, columns);
-	struct json_reader r = { .name = kind->name, .err = err };
-
-	json_reader_keys(&r, json, "an autoencoder", keys, sizeof(keys) / sizeof(keys[0]));
-	f->scale = json_reader_number(&r, json, "scale", SCALE_LEAST, LARGEST);
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		json_reader_fill(&r, json_reader_array(&r, json, lists[i], columns, columns), lists[i], -LARGEST, LARGEST, columns,
-				 f->center + i * columns);
-	f->network = autoencoder_read(&r, json_reader_object(&r, json, "network"), columns);
-	if (f->network && autoencoder_shape(f->network)->hidden == LANES_LINEAR) /* nothing would bound what is read */
-		json_reader_fail(&r, "the hidden neurons of a scorer are not linear");
-	*out = r.st ? NULL : &f->scorer;
-	if (r.st)
-		autoencoder_scorer_free(&f->scorer);
-	return r.st;
-}
-
 /* "20-10-5-10-20" */
 void autoencoder_scorer_describe(const struct scorer *scorer, char *text, size_t size)
 {
@@ -479,7 +441,5 @@ const struct scorer_kind scorer_autoencoder = {
 	.fit = autoencoder_scorer_fit,
 	.parts = autoencoder_scorer_parts,
 	.free = autoencoder_scorer_free,
-	.write = autoencoder_scorer_write,
-	.read = autoencoder_scorer_read,
 	.describe = autoencoder_scorer_describe,
 };

@@ -23,9 +23,6 @@ struct mat autoencoder_scorer_input(const struct autoencoder_scorer *scorer,
 /* For the table of a kind. */
 void autoencoder_scorer_parts(const struct scorer *scorer, const struct mat *rows, struct mat *parts, struct mat *expected);
 void autoencoder_scorer_free(struct scorer *scorer);
-cJSON *autoencoder_scorer_write(const struct scorer *scorer);
-enum assay_status autoencoder_scorer_read(const struct scorer_kind *kind, const cJSON *json, size_t columns, struct scorer **out,
-					  struct assay_error *err);
 void autoencoder_scorer_describe(const struct scorer *scorer, char *text, size_t size);
 
 #endif

@@ -8,7 +8,7 @@
 #ifndef MODEL_ANOMALY_DETECTOR_H
 #define MODEL_ANOMALY_DETECTOR_H
 
-#include "base/json_reader.h"
+#include "base/error.h"
 #include "base/mat.h"
 #include "model/anomaly/scorer.h"
 
@@ -59,7 +59,7 @@ struct detector_options {
 };
 extern const struct detector_options detector_defaults;
 
-struct detector; /* fitted, or read from a model that was kept */
+struct detector; /* fitted */
 
 /* Why a column is not given to the scorers: no sample has it; it is the same in all samples of each function. */
 enum detector_dropped { DETECTOR_USED, DETECTOR_NOT_COUNTED, DETECTOR_CONSTANT };
@@ -155,9 +155,5 @@ struct comparison {
 /* A scorer or a comparison by name, among all (model/published/published.c); NULL: there is none. */
 const struct scorer_kind *scorer_named(const char *name);
 const struct comparison *comparison_named(const char *name);
-
-/* A model that is kept (docs/formats.md). read: ASSAY_E_FORMAT, ASSAY_E_VERSION. Writing and reading changes no bit of a verdict. */
-cJSON *detector_write(const struct detector *detector);
-enum assay_status detector_read(const cJSON *json, struct detector **out, struct assay_error *err);
 
 #endif

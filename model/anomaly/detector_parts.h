@@ -64,8 +64,7 @@ struct scale scale_new(size_t functions, size_t columns); /* units of 1, all els
 
 /* A way to scale columns, so that one unit is alike in all. */
 struct detector_scaling {
-	const char *name; /* in models that are kept */
-	bool stretched;	  /* differences count absolutely near zero and relatively elsewhere; then an error below one unit's square is
+	bool stretched; /* differences count absolutely near zero and relatively elsewhere; then an error below one unit's square is
 			     negligible */
 	/* *scale is new; of runs in use[run]. */
 	void (*learn)(const struct rows *rows, const bool *use, double tolerance, struct scale *scale);
@@ -183,8 +182,7 @@ struct run_score {
 
 /* From errors of samples to runs that are anomalous. */
 struct detector_rule {
-	const char *name; /* in models that are kept */
-	bool holds_out;	  /* errors of normal runs are by models that have not seen them */
+	bool holds_out; /* errors of normal runs are by models that have not seen them */
 	/* Sets d->threshold, d->known, d->about.rate_measured and what the rule needs itself. All arrays are there, zeroed. */
 	void (*learn)(struct detector *d, const struct detector_training *training);
 	/* scores [groups of rows]: of those of this run; *p [1]: as detection.run_p, NaN when it is left alone. Safe from several threads.
@@ -193,10 +191,6 @@ struct detector_rule {
 		      double *p);
 	/* The probability that of n normal runs so many, > 0, are called anomalous. */
 	double (*chance)(const struct detector *d, size_t n, size_t anomalous);
-	/* For models that are kept, what the rule knows of each function beside threshold and share; NULL: nothing. read begins with
-	 * function 0. */
-	void (*write)(const struct detector *d, size_t function, cJSON *json);
-	void (*read)(struct json_reader *r, const cJSON *json, struct detector *d, size_t function);
 	void (*free)(struct detector *d); /* or NULL */
 };
 
@@ -205,10 +199,5 @@ struct detector_rule {
 struct detection detection_new(const struct observations *seen); /* with room for all, zeroed */
 /* By votes, then by part, then by place. */
 void detection_columns_sort(struct detection_column *columns, size_t n);
-
-/* ---- by name: all that there are (model/published/published.c); NULL: there is none ---- */
-
-const struct detector_rule *detector_rule_named(const char *name);
-const struct detector_scaling *detector_scaling_named(const char *name);
 
 #endif

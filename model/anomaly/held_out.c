@@ -33,8 +33,6 @@
 #define BETWEEN_LEAST	   .0025   /* variance of S between runs that is negligible: a twentieth of its logarithm */
 #define BETWEEN_PRIOR	   4.0	   /* runs that the variance of the other functions counts as */
 #define THRESHOLD_LEAST	   1e-30   /* of a sample: errors below are rounding, and what is divided by it stays finite */
-#define SUMMARIES_MAX	   4000000 /* functions times runs of a model that is read */
-#define LARGEST		   1e15	   /* of numbers that are read: far beyond all that occur */
 
 struct calibrate_options {
 	double rate;	    /* of normal runs that may be called anomalous */
@@ -425,76 +423,6 @@ static double held_out_chance(const struct detector *d, size_t n, size_t anomalo
 	return calibrate_chance(d->calibration->runs, d->calibration->allowed, n, anomalous);
 }
 
-/* Of the runs that have the function: run, samples, mean, n, largest, squares, whether it matters. */
-static void held_out_write(const struct detector *d, size_t function, cJSON *json)
-{
-	const struct calibration *c = d->calibration;
-	cJSON *array = cJSON_AddArrayToObject(json, "runs");
-
-	for (size_t r = 0; r < c->runs; r++) {
-		const struct calibrate_summary *s = &c->normal[function * c->runs + r];
-		const double numbers[] = { (double)r, s->samples, s->mean, s->n, s->largest, s->squares, s->matters };
-
-		if (s->samples > 0.0)
-			cJSON_AddItemToArray(array, cJSON_CreateDoubleArray(numbers, sizeof(numbers) / sizeof(numbers[0])));
-	}
-}
-
-static void held_out_begin_reading(struct json_reader *r, struct detector *d)
-{
-	struct calibration *c = mem_new(1, sizeof(*c));
-
-	*c = (struct calibration){ .options = held_out_options(&d->options),
-				   .functions = d->about.functions,
-				   .runs = d->about.runs,
-				   .allowed = calibrate_allowed(d->options.rate, d->about.runs) };
-	d->calibration = c;
-	if (c->allowed == 0)
-		json_reader_fail(r, "'rate' is not supported by so few runs");
-	if (c->runs > SUMMARIES_MAX / c->functions)
-		json_reader_fail(r, "'functions' has too many elements for so many runs");
-	if (r->st)
-		return;
-	c->threshold = mem_new(c->functions, sizeof(*c->threshold));
-	c->normal = mem_new(c->functions * c->runs, sizeof(*c->normal));
-}
-
-static void held_out_read(struct json_reader *r, const cJSON *json, struct detector *d, size_t function)
-{
-	static const struct {
-		double low, high;
-	} limits[] = { { 1, LARGEST }, { 0, LARGEST }, { .5, LARGEST }, { 0, LARGEST }, { 0, LARGEST * LARGEST }, { 0, 1 } };
-	const cJSON *item, *array;
-	struct calibration *c;
-	double from = 0.0, x[7];
-
-	if (function == 0)
-		held_out_begin_reading(r, d);
-	c = d->calibration;
-	if (d->known[function] && !(d->threshold[function] >= THRESHOLD_LEAST))
-		json_reader_fail(r, "'threshold' must be above 0");
-	array = json_reader_array(r, json, "runs", 0, SIZE_MAX);
-	if (r->st)
-		return;
-	c->threshold[function] = d->known[function] ? d->threshold[function] : (double)NAN;
-	for (item = array->child; item && !r->st; item = item->next) {
-		json_reader_fill(r, item, "runs", 0.0, LARGEST * LARGEST, sizeof(x) / sizeof(x[0]), x);
-		if (r->st)
-			return;
-		for (size_t i = 1; i < sizeof(x) / sizeof(x[0]); i++) {
-			if (!(x[i] >= limits[i - 1].low && x[i] <= limits[i - 1].high))
-				json_reader_fail(r, "'runs' has %g, which is out of range", x[i]);
-		}
-		if (!(x[0] >= from && x[0] <= (double)c->runs - 1))
-			json_reader_fail(r, "'runs' must be in order, each once");
-		if (!r->st)
-			c->normal[function * c->runs + (size_t)x[0]] = (struct calibrate_summary){
-				.samples = x[1], .mean = x[2], .n = x[3], .largest = x[4], .squares = x[5], .matters = x[6] > 0.0
-			};
-		from = floor(x[0]) + 1.0;
-	}
-}
-
 static void held_out_free(struct detector *d)
 {
 	if (d->calibration)
@@ -503,12 +431,9 @@ static void held_out_free(struct detector *d)
 }
 
 const struct detector_rule detector_held_out = {
-	.name = "held_out",
 	.holds_out = true,
 	.learn = held_out_learn,
 	.judge = held_out_judge,
 	.chance = held_out_chance,
-	.write = held_out_write,
-	.read = held_out_read,
 	.free = held_out_free,
 };

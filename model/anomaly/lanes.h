@@ -16,15 +16,8 @@ static inline size_t lanes_padded(size_t n)
 	return (n + LANES_PAD - 1) / LANES_PAD * LANES_PAD;
 }
 
-/* value, name in files */
-#define LANES_CURVES(X)                                                                                                                    \
-	X(LANES_LINEAR, "linear")                                                                                                          \
-	X(LANES_TANH, "tanh")                                                                                                              \
-	X(LANES_SIGMOID, "sigmoid")
-
-#define LANES_ENUM(value, name) value,
-enum lanes_curve { LANES_CURVES(LANES_ENUM) };
-#undef LANES_ENUM
+/* What neurons do with their sum. */
+enum lanes_curve { LANES_LINEAR, LANES_TANH, LANES_SIGMOID };
 
 /* Adam (Kingma and Ba, ICLR 2015, algorithm 1), both corrections for the start folded into two numbers. */
 struct lanes_adam {

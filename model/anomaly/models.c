@@ -393,7 +393,7 @@ static void scale_learn(const struct rows *rows, const bool *use, double toleran
 	free(work.all);
 }
 
-const struct detector_scaling detector_asinh = { .name = "asinh", .stretched = true, .learn = scale_learn };
+const struct detector_scaling detector_asinh = { .stretched = true, .learn = scale_learn };
 
 /* Is the function's column always the same? */
 static bool scale_is_constant(const struct scale *s, size_t function, size_t j)

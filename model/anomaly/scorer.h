@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/mat.h"
 
-#include <cjson/cJSON.h>
 #include <stdint.h>
 
 struct scorer; /* fitted; each kind extends it */
@@ -26,11 +25,6 @@ struct scorer_kind {
 	void (*parts)(const struct scorer *scorer, const struct mat *rows, struct mat *parts, struct mat *expected);
 
 	void (*free)(struct scorer *scorer); /* accepts NULL */
-
-	/* For models that are kept. read: ASSAY_E_FORMAT; `kind` is the one whose function is called. */
-	cJSON *(*write)(const struct scorer *scorer);
-	enum assay_status (*read)(const struct scorer_kind *kind, const cJSON *json, size_t columns, struct scorer **out,
-				  struct assay_error *err);
 
 	/* A few words on the fitted one ("16-8-4-8-16") into text[size]. */
 	void (*describe)(const struct scorer *scorer, char *text, size_t size);

@@ -82,8 +82,6 @@ const struct scorer_kind scorer_paper = {
 	.fit = autoperf_fit,
 	.parts = autoencoder_scorer_parts,
 	.free = autoencoder_scorer_free,
-	.write = autoencoder_scorer_write,
-	.read = autoencoder_scorer_read,
 	.describe = autoencoder_scorer_describe,
 };
 
@@ -115,7 +113,7 @@ static void range_learn(const struct rows *rows, const bool *use, double toleran
 	}
 }
 
-const struct detector_scaling detector_range = { .name = "unit", .learn = range_learn };
+const struct detector_scaling detector_range = { .learn = range_learn };
 
 /* ---- thresholds ---- */
 
@@ -223,14 +221,12 @@ static double threshold_chance(const struct detector *d, size_t n, size_t anomal
 }
 
 const struct detector_rule detector_deviation = {
-	.name = "deviation",
 	.learn = deviation_learn,
 	.judge = threshold_judge,
 	.chance = threshold_chance,
 };
 
 const struct detector_rule detector_fixed = {
-	.name = "fixed",
 	.learn = fixed_learn,
 	.judge = threshold_judge,
 	.chance = threshold_chance,

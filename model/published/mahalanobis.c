@@ -23,17 +23,14 @@
 
 /* What is added to each variance, in squares of the scaled columns' unit: a tenth of the unit is negligible, also when columns that go
  * together leave less than that to be seen. It makes any covariance invertible. */
-#define FLOOR	      .01
-#define STARTS	      4 /* of k-means */
-#define TAIL	      .998
-#define NORMAL_TAIL   3.090232306167813 /* as many standard deviations is its absolute value at most with that probability */
-#define CENTER_MAX    1e100		/* of a model that is read */
-#define CENTERS_MAX   64
-#define PRECISION_MAX 1e3 /* no element is above 1 / FLOOR */
-#define FOLDS	      4
-#define RUNS_MIN      8	   /* fewer: one center */
-#define ROWS_MAX      4000 /* of more, every so many-th decides how many centers there are */
-#define GAIN	      1.0  /* of the mean logarithm of the density of a row, at least */
+#define FLOOR	    .01
+#define STARTS	    4 /* of k-means */
+#define TAIL	    .998
+#define NORMAL_TAIL 3.090232306167813 /* as many standard deviations is its absolute value at most with that probability */
+#define FOLDS	    4
+#define RUNS_MIN    8	 /* fewer: one center */
+#define ROWS_MAX    4000 /* of more, every so many-th decides how many centers there are */
+#define GAIN	    1.0	 /* of the mean logarithm of the density of a row, at least */
 
 /* ---- the covariance ---- */
 
@@ -132,8 +129,8 @@ struct mahalanobis {
 	size_t p;
 	struct mat centers;   /* [k x p] */
 	struct mat precision; /* [p x p] inverse of the covariance of differences from the own center, with what is added to it */
-	double log_det;	      /* of that covariance; not kept */
-	double *share;	      /* [k] of the rows; not kept */
+	double log_det;	      /* of that covariance */
+	double *share;	      /* [k] of the rows */
 	double shrinkage;
 };
 
@@ -434,83 +431,11 @@ static void mahalanobis_describe(const struct scorer *scorer, char *text, size_t
 		 m->shrinkage);
 }
 
-static cJSON *add_rows(cJSON *json, const char *name, const struct mat *m, bool triangle)
-{
-	cJSON *array = cJSON_AddArrayToObject(json, name);
-
-	for (size_t i = 0; i < m->rows; i++)
-		cJSON_AddItemToArray(array, cJSON_CreateDoubleArray(m->at + i * m->cols, (int)(triangle ? i + 1 : m->cols)));
-	return json;
-}
-
-static cJSON *mahalanobis_write(const struct scorer *scorer)
-{
-	const struct mahalanobis *m = (const struct mahalanobis *)scorer;
-	cJSON *json = cJSON_CreateObject();
-
-	cJSON_AddNumberToObject(json, "shrinkage", m->shrinkage);
-	add_rows(json, "centers", &m->centers, false);
-	return add_rows(json, "precision", &m->precision, true);
-}
-
-/* What is read must be the inverse of some covariance. */
-static bool precision_is_valid(struct mat *precision)
-{
-	struct mat copy = mat_new(precision->rows, precision->cols);
-	bool inverted;
-
-	for (size_t j = 0; j < precision->rows; j++)
-		for (size_t k = 0; k < j; k++)
-			mat_set(precision, k, j, mat_get(precision, j, k));
-	memcpy(copy.at, precision->at, copy.rows * copy.cols * sizeof(double));
-	inverted = lapack_invert(copy.at, copy.rows, 0.0, NULL);
-	mat_release(&copy);
-	return inverted;
-}
-
-/* The rows of a matrix; of a triangle row i has i + 1 numbers. */
-static void read_rows(struct json_reader *r, const cJSON *array, const char *name, bool triangle, double most, struct mat *m)
-{
-	const cJSON *row = array->child;
-
-	for (size_t i = 0; i < m->rows && !r->st; i++, row = row->next)
-		json_reader_fill(r, row, name, -most, most, triangle ? i + 1 : m->cols, m->at + i * m->cols);
-}
-
-static enum assay_status mahalanobis_read(const struct scorer_kind *kind, const cJSON *json, size_t columns, struct scorer **out,
-					  struct assay_error *err)
-{
-	static const char *const keys[] = { "shrinkage", "centers", "precision" };
-	struct json_reader r = { .name = kind->name, .err = err };
-	const cJSON *centers, *precision;
-	struct mahalanobis *m;
-
-	if ((r.st = lapack_load(err)))
-		return r.st;
-	json_reader_keys(&r, json, "the model", keys, sizeof(keys) / sizeof(keys[0]));
-	centers = json_reader_array(&r, json, "centers", 1, CENTERS_MAX);
-	precision = json_reader_array(&r, json, "precision", columns, columns);
-	if (r.st)
-		return r.st;
-	m = mahalanobis_new((size_t)cJSON_GetArraySize(centers), columns);
-	m->shrinkage = json_reader_number(&r, json, "shrinkage", -DBL_MAX, DBL_MAX);
-	read_rows(&r, centers, "centers", false, CENTER_MAX, &m->centers);
-	read_rows(&r, precision, "precision", true, PRECISION_MAX, &m->precision);
-	if (!r.st && !precision_is_valid(&m->precision))
-		json_reader_fail(&r, "'precision' is not positive definite");
-	*out = r.st ? NULL : &m->scorer;
-	if (r.st)
-		mahalanobis_free(&m->scorer);
-	return r.st;
-}
-
 const struct scorer_kind scorer_mahalanobis = {
 	.name = "mahalanobis",
 	.ready = lapack_load,
 	.fit = mahalanobis_fit,
 	.parts = mahalanobis_parts,
 	.free = mahalanobis_free,
-	.write = mahalanobis_write,
-	.read = mahalanobis_read,
 	.describe = mahalanobis_describe,
 };

@@ -1,11 +1,9 @@
-/* All ways to score, to scale, to judge and to compare, by name. */
+/* All ways to score and to compare, by name. */
 #include "model/published/published.h"
 
 #include <string.h>
 
 static const struct scorer_kind *const scorers[] = { &scorer_autoencoder, &scorer_paper, &scorer_som, &scorer_mahalanobis };
-static const struct detector_rule *const rules[] = { &detector_held_out, &detector_deviation, &detector_fixed };
-static const struct detector_scaling *const scalings[] = { &detector_asinh, &detector_range };
 static const struct comparison *const comparisons[] = { &comparison_mannwhitney };
 
 #define FIND(rows, wanted)                                                                                                                 \
@@ -17,16 +15,6 @@ static const struct comparison *const comparisons[] = { &comparison_mannwhitney 
 const struct scorer_kind *scorer_named(const char *name)
 {
 	FIND(scorers, name);
-}
-
-const struct detector_rule *detector_rule_named(const char *name)
-{
-	FIND(rules, name);
-}
-
-const struct detector_scaling *detector_scaling_named(const char *name)
-{
-	FIND(scalings, name);
 }
 
 const struct comparison *comparison_named(const char *name)

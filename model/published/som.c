@@ -26,9 +26,8 @@
 #define RATE_FIRST   .7 /* how far the best matching unit is drawn; falls linearly to the last */
 #define RATE_LAST    .01
 #define RADIUS_LAST  .5
-#define REACH	     3.0   /* radii; farther units are left alone */
-#define SPARSE	     .85   /* quantile of the areas */
-#define UNIT_MAX     1e100 /* of a model that is read */
+#define REACH	     3.0 /* radii; farther units are left alone */
+#define SPARSE	     .85 /* quantile of the areas */
 #define SIDE_MIN     3
 #define SIDE_MAX     32
 
@@ -211,47 +210,10 @@ static void som_describe(const struct scorer *scorer, char *text, size_t size)
 	snprintf(text, size, "%zu x %zu units", s->side, s->side);
 }
 
-static cJSON *som_write(const struct scorer *scorer)
-{
-	const struct som *s = (const struct som *)scorer;
-	cJSON *json = cJSON_CreateObject(), *units;
-
-	cJSON_AddNumberToObject(json, "side", (double)s->side);
-	units = cJSON_AddArrayToObject(json, "units");
-	for (size_t u = 0; u < s->unit.rows; u++)
-		cJSON_AddItemToArray(units, cJSON_CreateDoubleArray(s->unit.at + u * s->unit.cols, (int)s->unit.cols));
-	return json;
-}
-
-static enum assay_status som_read(const struct scorer_kind *kind, const cJSON *json, size_t columns, struct scorer **out,
-				  struct assay_error *err)
-{
-	static const char *const keys[] = { "side", "units" };
-	struct json_reader r = { .name = kind->name, .err = err };
-	const cJSON *units, *unit;
-	struct som *s;
-	size_t side, u = 0;
-
-	json_reader_keys(&r, json, "the model", keys, sizeof(keys) / sizeof(keys[0]));
-	side = json_reader_size(&r, json, "side", SIDE_MIN, SIDE_MAX);
-	units = json_reader_array(&r, json, "units", side * side, side * side);
-	if (r.st)
-		return r.st;
-	s = som_new(side, columns);
-	cJSON_ArrayForEach(unit, units) json_reader_fill(&r, unit, "units", -UNIT_MAX, UNIT_MAX, columns, s->unit.at + u++ * columns);
-	som_areas(s);
-	*out = r.st ? NULL : &s->scorer;
-	if (r.st)
-		som_free(&s->scorer);
-	return r.st;
-}
-
 const struct scorer_kind scorer_som = {
 	.name = "som",
 	.fit = som_fit,
 	.parts = som_parts,
 	.free = som_free,
-	.write = som_write,
-	.read = som_read,
 	.describe = som_describe,
 };

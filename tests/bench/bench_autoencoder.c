@@ -4,10 +4,9 @@
  * N       N of them side by side, a thread each: one line of JSON bench_autoencoder products              the products of one
  * step, by OpenBLAS and by model/anomaly/lanes.h: one line of JSON */
 #include "base/file.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/anomaly/autoencoder.h"
+#include "model/anomaly/autoencoder.c" /* the weights */
 #include "model/parallel.h"
 
 #include <cblas.h>
@@ -75,15 +74,29 @@ static int data(const char *path)
 	return 0;
 }
 
+/* Prints the numbers of a block as one list, row by row, without the padding. */
+static void print_block(const double *at, size_t rows, size_t columns)
+{
+	putchar('[');
+	for (size_t i = 0; i < rows; i++)
+		for (size_t j = 0; j < columns; j++)
+			printf("%s%.17g", i + j ? "," : "", at[i * lanes_padded(columns) + j]);
+	putchar(']');
+}
+
 static int start(uint64_t seed)
 {
 	struct autoencoder *ae = autoencoder_new(&shape, seed);
-	cJSON *json = autoencoder_write(ae);
-	char *text = json_text(json);
 
-	fputs(text, stdout);
-	free(text);
-	cJSON_Delete(json);
+	fputs("{\"layers\":[", stdout);
+	for (size_t l = 0; l < ae->layers; l++) {
+		printf("%s{\"weights\":", l ? "," : "");
+		print_block(ae->values.at + ae->weights_at[l], ae->width[l], ae->width[l + 1]);
+		fputs(",\"biases\":", stdout);
+		print_block(ae->values.at + ae->biases_at[l], 1, ae->width[l + 1]);
+		putchar('}');
+	}
+	puts("]}");
 	autoencoder_free(ae);
 	return 0;
 }

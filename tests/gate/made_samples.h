@@ -82,7 +82,7 @@ static inline struct side made_side(const char *what)
 static inline void made_run(struct side *side, const char *name, struct samples samples)
 {
 	side_add_run(side, name, "", "");
-	side_add_samples(side, name, &samples);
+	side_add_samples(side, &samples);
 }
 
 #endif

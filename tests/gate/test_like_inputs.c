@@ -26,7 +26,7 @@ static void add_run(struct side *side, const char *input, const char *arguments,
 	samples.infos = mem_new(1, sizeof(samples.infos[0]));
 	samples.infos[samples.n_infos++] = (struct samples_info){ mem_string("arguments"), mem_string(arguments) };
 	side_add_run(side, name, input, "");
-	side_add_samples(side, name, &samples);
+	side_add_samples(side, &samples);
 	free(name);
 }
 
@@ -284,88 +284,6 @@ static void unlike_all(void **state)
 	side_release(&old);
 }
 
-/* Written and read, it brings samples to the same bits. */
-static void kept(void **state)
-{
-	static const char *const inputs[] = { "small", "large" };
-	static const double sizes[] = { 1e3, 8e4 };
-	struct rng rng;
-
-	(void)state;
-	rng_seed(&rng, 1);
-	for (int by_name = 0; by_name < 2; by_name++) {
-		struct side old = by_name ? named("old", 19, inputs, sizes, 2, 1, &rng) : sized("old", 19, 1e3, 1e4, 1, &rng);
-		struct like_inputs like, again;
-		struct observed normal, seen[2];
-		struct assay_error err;
-		cJSON *json, *read;
-		char *text;
-
-		check(observe(&old, &observe_defaults, &normal, &err), &err);
-		like_inputs_learn(&old, &normal, input_numbers(&old), true, &like);
-		assert_int_equal(like.n, 1);
-		json = like_inputs_json(&like);
-		text = json_text(json);
-		check(json_parse("kept", text, strlen(text), &read, &err), &err);
-		check(like_inputs_read("kept", read, &again, &err), &err);
-		for (int i = 0; i < 2; i++) {
-			check(observe(&old, &observe_defaults, &seen[i], &err), &err);
-			assert_int_equal(like_inputs_apply(i ? &again : &like, &old, &seen[i]), 0);
-		}
-		for (size_t i = 0; i < 19; i++) {
-			assert_memory_equal(&seen[0].observations.values.at[2 * i], &seen[1].observations.values.at[2 * i],
-					    2 * sizeof(double));
-			assert_true(fabs(log(mat_get(&seen[0].observations.values, i, 1) / mat_get(&normal.observations.values, i, 1))) <
-				    .2);
-		}
-		observed_release(&seen[0]);
-		observed_release(&seen[1]);
-		observed_release(&normal);
-		like_inputs_release(&like);
-		like_inputs_release(&again);
-		free(text);
-		cJSON_Delete(json);
-		cJSON_Delete(read);
-		side_release(&old);
-	}
-}
-
-static void what_cannot_be_kept(void **state)
-{
-	static const struct {
-		const char *what, *text, *says;
-	} rows[] = {
-		{ "a number that no input has",
-		  "{\"numbers\":1,\"inputs\":[],\"columns\":[{\"function\":\"f\",\"column\":\"c\",\"stretch\":1,\"typical\":1,"
-		  "\"intercept\":0,\"by_numbers\":[{\"number\":1,\"slope\":1,\"low\":0,\"high\":1}]}]}",
-		  "number" },
-		{ "high below low",
-		  "{\"numbers\":1,\"inputs\":[],\"columns\":[{\"function\":\"f\",\"column\":\"c\",\"stretch\":1,\"typical\":1,"
-		  "\"intercept\":0,\"by_numbers\":[{\"number\":0,\"slope\":1,\"low\":2,\"high\":1}]}]}",
-		  "high" },
-		{ "not as many medians",
-		  "{\"numbers\":0,\"inputs\":[\"a\"],\"columns\":[{\"function\":\"f\",\"column\":\"c\",\"stretch\":1,\"typical\":1,\"by_"
-		  "input\":[1,2]}]}",
-		  "by_input" },
-		{ "no order", "{\"numbers\":0,\"inputs\":[\"b\",\"a\"],\"columns\":[]}", "in order" },
-		{ "no stretch",
-		  "{\"numbers\":0,\"inputs\":[],\"columns\":[{\"function\":\"f\",\"column\":\"c\",\"stretch\":0,\"typical\":1}]}",
-		  "stretch" },
-		{ "too many numbers", "{\"numbers\":17,\"inputs\":[],\"columns\":[]}", "numbers" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		struct like_inputs like;
-		struct assay_error err;
-		cJSON *json;
-
-		check(json_parse("kept", rows[i].text, strlen(rows[i].text), &json, &err), &err);
-		check_fails(rows[i].what, like_inputs_read("kept", json, &like, &err), ASSAY_E_FORMAT, &err, rows[i].says);
-		cJSON_Delete(json);
-	}
-}
-
 int suite_like_inputs(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -376,8 +294,6 @@ int suite_like_inputs(void)
 		cmocka_unit_test(arguments_that_name_the_build),
 		cmocka_unit_test(built_by_an_earlier_assay),
 		cmocka_unit_test(unlike_all),
-		cmocka_unit_test(kept),
-		cmocka_unit_test(what_cannot_be_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -302,7 +302,7 @@ static void test_join(void **state)
 	made_run(&side, "1", made_samples(RECORD_PAPI, first, functions, rows, 3));
 	rows[1].values[0] = 4000;
 	s = made_samples(RECORD_PAPI, second, functions, rows, 2); /* g was not called */
-	side_add_samples(&side, "x", &s);
+	side_add_samples(&side, &s);
 	look(&side, &options, &o);
 	assert_int_equal(o.observations.values.rows, 2);
 	near("by the work of its own execution", value(&o, 1, "PAPI_L3_TCM"), 40 / 4000.);
@@ -312,7 +312,7 @@ static void test_join(void **state)
 	observed_release(&o);
 
 	s = made_samples(RECORD_PAPI, second, functions, rows, 2);
-	side_add_samples(&side, "y", &s);
+	side_add_samples(&side, &s);
 	check_fails("two processes here, one there", observe(&side, &options, &o, &err), ASSAY_E_USAGE, &err,
 		    "did not have equally many processes");
 	side_release(&side);

@@ -39,7 +39,7 @@ static void add_run(struct side *side, const double own[3], uint32_t leaf_weight
 	samples = made_samples(RECORD_TIME, counters, functions, rows, n);
 	samples.calls[LEAVES].calls = LEAF;
 	side_add_run(side, name, "", "");
-	side_add_samples(side, name, &samples);
+	side_add_samples(side, &samples);
 	free(name);
 }
 

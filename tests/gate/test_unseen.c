@@ -41,7 +41,7 @@ static void add_run(struct side *side, const struct version *v, const char *libr
 	add_info(&s, "clock", mem_format("0 %.0f %s", fabs(v->library) * exp((v->noise > 0 ? v->noise : .1) * rng_normal(rng)), library));
 	add_info(&s, "clock", mem_string("- 1 libother.so"));
 	side_add_run(side, name, "", "");
-	side_add_samples(side, name, &s);
+	side_add_samples(side, &s);
 	free(name);
 }
 

@@ -1,6 +1,5 @@
 /* The network and its training: slopes equal finite differences, a linear network finds what principal components find, the same
  * seed gives the same bits. */
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/anomaly/autoencoder.c" /* what is inside, for the slopes */
@@ -340,100 +339,12 @@ static void test_published(void **state)
 	assert_true(autoperf_training.batch == 100 && autoperf_training.epochs == 100);
 }
 
-/* ---- JSON ---- */
-
-static void test_written_and_read(void **state)
-{
-	static const bool tied[] = { false, true };
-	struct mat rows = curved(50, 7, 51);
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(tied); i++) {
-		struct autoencoder_shape shape = middle;
-		struct autoencoder *ae, *back = NULL;
-		struct assay_error err = { 0 };
-		struct json_reader r = { .name = "network", .err = &err };
-		cJSON *json;
-		char *text;
-
-		shape.tied = tied[i];
-		ae = autoencoder_new(&shape, 9);
-		autoencoder_train(ae, &rows, NULL, &quick, 1, NULL);
-		json = autoencoder_write(ae);
-		text = json_text(json);
-		cJSON_Delete(json);
-		assert_int_equal(json_parse("model", text, strlen(text), &json, &err), ASSAY_OK);
-		back = autoencoder_read(&r, json, 7);
-		if (!back)
-			fail_msg("%s", err.text);
-		assert_true(same(ae, back));
-		assert_memory_equal(&ae->shape, &back->shape, offsetof(struct autoencoder_shape, tied)); /* padding follows */
-		assert_int_equal(ae->shape.tied, back->shape.tied);
-		cJSON_Delete(json);
-		free(text);
-		autoencoder_free(ae);
-		autoencoder_free(back);
-	}
-	mat_release(&rows);
-}
-
-#define HEAD "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":false,\"widths\":[1],\"layers\":["
-#define WAY  "{\"weights\":[1,2],\"biases\":[3]}"
-#define BACK "{\"weights\":[1,2],\"biases\":[3,4]}"
-
-static const struct {
-	const char *what, *json, *error;
-} unreadable[] = {
-	{ "smallest valid", HEAD WAY "," BACK "]}", NULL },
-	{ "no object", "[]", "must be an object" },
-	{ "unknown member", "{\"hiden\":1}", "hidden" },
-	{ "unknown curve", "{\"hidden\":\"relu\"}", "'relu', which is not an activation function" },
-	{ "tied is a word", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":\"no\"}", "'tied' must be true or false" },
-	{ "no widths", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":true,\"widths\":[],\"layers\":[]}",
-	  "'widths' has 0 elements, not 1 to 5" },
-	{ "a width of 0", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":true,\"widths\":[0],\"layers\":[]}", "integers from 1" },
-	{ "half a neuron", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":true,\"widths\":[1.5],\"layers\":[]}", "integers from 1" },
-	{ "too many neurons", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":true,\"widths\":[1e9],\"layers\":[]}",
-	  "integers from 1" },
-	{ "too many layers", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":true,\"widths\":[1,1,1,1,1,1],\"layers\":[]}", "1 to 5" },
-	{ "too many weights", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":false,\"widths\":[1024,1024,1024,1024],\"layers\":[]}",
-	  "more than" },
-	{ "one way only", HEAD WAY "]}", "'layers' has 1 element, not 2" },
-	{ "a number too few", HEAD "{\"weights\":[1],\"biases\":[3]}," BACK "]}", "'weights' has 1 element, not 2" },
-	{ "a number too many", HEAD WAY ",{\"weights\":[1,2],\"biases\":[3,4,5]}]}", "'biases' has 3 elements, not 2" },
-	{ "no biases", HEAD "{\"weights\":[1,2]}," BACK "]}", "biases" },
-	{ "a word among the weights", HEAD "{\"weights\":[1,\"x\"],\"biases\":[3]}," BACK "]}", "element 2 of 'weights' must be a number" },
-	{ "a weight beyond reason", HEAD "{\"weights\":[1,1e200],\"biases\":[3]}," BACK "]}", "must be a number from -1e+100 to 1e+100" },
-	{ "a tied layer with weights of its own",
-	  "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":true,\"widths\":[1],\"layers\":[" WAY "," BACK "]}", "weights" },
-};
-
-static void test_unreadable(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < COUNT(unreadable); i++) {
-		cJSON *json = cJSON_Parse(unreadable[i].json);
-		struct autoencoder *ae = NULL;
-		struct assay_error err = { 0 };
-		struct json_reader r = { .name = "network", .err = &err };
-
-		assert_non_null(json);
-		ae = autoencoder_read(&r, json, 2);
-		if (!unreadable[i].error ? r.st != ASSAY_OK : r.st == ASSAY_OK || !strstr(err.text, unreadable[i].error))
-			fail_msg("%s: '%s'", unreadable[i].what, err.text);
-		assert_true(!ae == !!unreadable[i].error);
-		autoencoder_free(ae);
-		cJSON_Delete(json);
-	}
-}
-
 int suite_autoencoder(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_drawn),	      cmocka_unit_test(test_slopes),	cmocka_unit_test(test_first_step),
 		cmocka_unit_test(test_linear_is_pca), cmocka_unit_test(test_same_bits), cmocka_unit_test(test_row_alone),
-		cmocka_unit_test(test_held_out),      cmocka_unit_test(test_published), cmocka_unit_test(test_written_and_read),
-		cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_held_out),      cmocka_unit_test(test_published),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

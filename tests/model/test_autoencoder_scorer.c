@@ -1,5 +1,4 @@
 /* Which shape is chosen and from which rows, and that a scorer ends in finite numbers whatever it gets. */
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/anomaly/autoencoder_scorer.c" /* what is inside */
@@ -375,47 +374,6 @@ static void test_same_bits(void **state)
 	free(run);
 }
 
-static void test_written_and_read(void **state)
-{
-	struct mat rows = follows(100, 5, 10), parts = mat_new(100, 5), again = mat_new(100, 5);
-	size_t *run = runs_of(100, 20);
-
-	(void)state;
-	for (size_t k = 0; k < COUNT(kinds); k++) {
-		struct scorer *scorer = kinds[k]->fit(&rows, run, 1), *back = NULL;
-		cJSON *json = kinds[k]->write(scorer);
-		char *text = json_text(json), before[64], after[64];
-		struct assay_error err = { 0 };
-
-		cJSON_Delete(json);
-		assert_int_equal(json_parse("model", text, strlen(text), &json, &err), ASSAY_OK);
-		if (kinds[k]->read(kinds[k], json, 5, &back, &err))
-			fail_msg("%s", err.text);
-		assert_ptr_equal(back->kind, kinds[k]);
-		kinds[k]->parts(scorer, &rows, &parts, NULL);
-		kinds[k]->parts(back, &rows, &again, NULL);
-		assert_memory_equal(parts.at, again.at, 100 * 5 * sizeof(double));
-		kinds[k]->describe(scorer, before, sizeof(before));
-		kinds[k]->describe(back, after, sizeof(after));
-		assert_string_equal(before, after);
-		assert_true(!strncmp(before, "5-", 2) && !strcmp(before + strlen(before) - 2, "-5"));
-		kinds[k]->free(scorer);
-		kinds[k]->free(back);
-		back = NULL;
-		assert_int_equal(kinds[k]->read(kinds[k], json, 6, &back, &err), ASSAY_E_FORMAT); /* rows of another kind */
-		cJSON_DeleteItemFromObject(json, "low");
-		assert_int_equal(kinds[k]->read(kinds[k], json, 5, &back, &err), ASSAY_E_FORMAT);
-		assert_non_null(strstr(err.text, "low"));
-		assert_null(back);
-		cJSON_Delete(json);
-		free(text);
-	}
-	mat_release(&rows);
-	mat_release(&parts);
-	mat_release(&again);
-	free(run);
-}
-
 static const struct {
 	const char *what;
 	size_t rows, columns, run_rows; /* rows of a run */
@@ -480,19 +438,12 @@ static void test_never_fails(void **state)
 int suite_autoencoder_scorer(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shapes),
-		cmocka_unit_test(test_shapes_published),
-		cmocka_unit_test(test_sample),
-		cmocka_unit_test(test_sample_of_many_runs),
-		cmocka_unit_test(test_chosen),
-		cmocka_unit_test(test_whole_runs),
-		cmocka_unit_test(test_least_error),
-		cmocka_unit_test(test_right_column),
-		cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_far_away),
-		cmocka_unit_test(test_same_bits),
-		cmocka_unit_test(test_never_fails),
-		cmocka_unit_test(test_written_and_read),
+		cmocka_unit_test(test_shapes),	    cmocka_unit_test(test_shapes_published),
+		cmocka_unit_test(test_sample),	    cmocka_unit_test(test_sample_of_many_runs),
+		cmocka_unit_test(test_chosen),	    cmocka_unit_test(test_whole_runs),
+		cmocka_unit_test(test_least_error), cmocka_unit_test(test_right_column),
+		cmocka_unit_test(test_parts),	    cmocka_unit_test(test_far_away),
+		cmocka_unit_test(test_same_bits),   cmocka_unit_test(test_never_fails),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,4 @@
 /* Scorers other than the autoencoder, against scikit-learn and numpy (1.2.1, 1.24.2), and what must hold whatever the data. */
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
@@ -304,109 +303,7 @@ static void test_any_rows(void **state)
 	check_scorer(&scorer_som);
 }
 
-static void check_kept(const struct scorer_kind *kind)
-{
-	struct mat rows = mat_new(120, 5), parts = mat_new(120, 5), again = mat_new(120, 5);
-	size_t run[120];
-	struct scorer *scorer, *back = NULL;
-	struct assay_error err;
-	struct rng rng;
-	cJSON *json, *read;
-	char *text;
-
-	rng_seed(&rng, 9);
-	sized_rows(&rng, 8.0, &rows, run);
-	scorer = kind->fit(&rows, run, 0);
-	json = kind->write(scorer);
-	text = json_text(json);
-	assert_int_equal(json_parse("kept", text, strlen(text), &read, &err), ASSAY_OK);
-	assert_int_equal(kind->read(kind, read, 5, &back, &err), ASSAY_OK);
-	kind->parts(scorer, &rows, &parts, NULL);
-	kind->parts(back, &rows, &again, NULL);
-	assert_memory_equal(parts.at, again.at, 600 * sizeof(double));
-	kind->free(scorer);
-	kind->free(back);
-	cJSON_Delete(json);
-	cJSON_Delete(read);
-	free(text);
-	mat_release(&rows);
-	mat_release(&parts);
-	mat_release(&again);
-}
-
-static void test_kept(void **state)
-{
-	(void)state;
-	check_kept(&scorer_mahalanobis);
-	check_kept(&scorer_som);
-}
-
-static void test_not_kept(void **state)
-{
-	static const struct {
-		const char *json, *says;
-	} rows[] = {
-		{ "[]", "must be an object" },
-		{ "{\"centers\":[[0,0]],\"precision\":[[1],[0,1]]}", "'shrinkage' is missing" },
-		{ "{\"shrinkage\":0,\"centers\":[[0]],\"precision\":[[1],[0,1]]}", "'centers' must be a list of 2 numbers" },
-		{ "{\"shrinkage\":0,\"centers\":[[0,0],[0,\"1\"]],\"precision\":[[1],[0,1]]}",
-		  "element 2 of 'centers' must be a number from -1e+100 to 1e+100" },
-		{ "{\"shrinkage\":0,\"centers\":[[0,1e101]],\"precision\":[[1],[0,1]]}",
-		  "element 2 of 'centers' must be a number from -1e+100 to 1e+100" },
-		{ "{\"shrinkage\":0,\"centers\":[[0,0]],\"precision\":[[1],[0,1001]]}",
-		  "element 2 of 'precision' must be a number from -1000 to 1000" },
-		{ "{\"shrinkage\":0,\"centers\":[[0,0]],\"precision\":[[1],[1]]}", "'precision' must be a list of 2 numbers" },
-		{ "{\"shrinkage\":0,\"centers\":[[0,0]],\"precision\":[[1]]}", "'precision' has 1 element, not 2" },
-		{ "{\"shrinkage\":0,\"centers\":[],\"precision\":[[1],[0,1]]}", "'centers' has 0 elements, not 1 to 64" },
-		{ "{\"shrinkage\":0,\"centers\":[0],\"precision\":[[1],[0,1]]}", "'centers' must be a list of 2 numbers" },
-		{ "{\"shrinkage\":0,\"centers\":[[0,0]],\"precision\":[[1],[0,1],[0,0,1]]}", "'precision' has 3 elements, not 2" },
-		{ "{\"shrinkage\":0,\"centers\":[[0,0]],\"precision\":[[1],[2,1]]}", "not positive definite" },
-		{ "{\"shrinkage\":0,\"centers\":[[0,0]],\"precision\":[[1],[0,1]],\"means\":1}", "unknown key 'means'" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		cJSON *json = cJSON_Parse(rows[i].json);
-		struct scorer *scorer = NULL;
-		struct assay_error err = { .text = "" };
-
-		assert_int_equal(scorer_mahalanobis.read(&scorer_mahalanobis, json, 2, &scorer, &err), ASSAY_E_FORMAT);
-		if (!strstr(err.text, rows[i].says))
-			fail_msg("'%s' does not say '%s'", err.text, rows[i].says);
-		assert_null(scorer);
-		cJSON_Delete(json);
-	}
-}
-
 /* ---- self-organising map ---- */
-
-static void test_map_not_kept(void **state)
-{
-	static const struct {
-		const char *json, *says;
-	} rows[] = {
-		{ "{\"units\":[]}", "'side' is missing" },
-		{ "{\"side\":2,\"units\":[[1],[1],[1],[1]]}", "'side'" },
-		{ "{\"side\":33,\"units\":[]}", "'side'" },
-		{ "{\"side\":3,\"units\":[[1],[1],[1],[1],[1],[1],[1],[1]]}", "'units' has 8 elements, not 9" },
-		{ "{\"side\":3,\"units\":[[1],[1],[1],[1],[1],[1],[1],[1],[1,2]]}", "'units' must be a list of 1 number" },
-		{ "{\"side\":3,\"units\":[[1],[1],[1],[1],[1],[1],[1],[1],[1e101]]}", "element 1 of 'units' must be a number" },
-		{ "{\"side\":3,\"units\":[[1],[1],[1],[1],[1],[1],[1],[1],[1]],\"unit\":1}", "unknown key 'unit'" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		cJSON *json = cJSON_Parse(rows[i].json);
-		struct scorer *scorer = NULL;
-		struct assay_error err = { .text = "" };
-
-		assert_int_equal(scorer_som.read(&scorer_som, json, 1, &scorer, &err), ASSAY_E_FORMAT);
-		if (!strstr(err.text, rows[i].says))
-			fail_msg("'%s' does not say '%s'", err.text, rows[i].says);
-		assert_null(scorer);
-		cJSON_Delete(json);
-	}
-}
 
 /* A map of 3 x 3 units in one column: 0 1 2 / 0 1 2 / 0 1 12. By hand, mean distance to the neighbours. */
 static void test_areas(void **state)
@@ -472,7 +369,6 @@ int suite_scorers(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_covariance), cmocka_unit_test(test_mahalanobis), cmocka_unit_test(test_alone),
 		cmocka_unit_test(test_tails),	   cmocka_unit_test(test_centers),     cmocka_unit_test(test_any_rows),
-		cmocka_unit_test(test_kept),	   cmocka_unit_test(test_not_kept),    cmocka_unit_test(test_map_not_kept),
 		cmocka_unit_test(test_areas),	   cmocka_unit_test(test_map),
 	};
 
