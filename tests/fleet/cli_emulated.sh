@@ -19,8 +19,8 @@ tidy() {
 on() {
 	dir=$1 n=$2
 	shift 2
-	timeout 20 ssh -F none -i "$dir/.assay/emulated/id_ed25519" -o IdentitiesOnly=yes -o UserKnownHostsFile="$dir/known_hosts" \
-		-o StrictHostKeyChecking=yes -o BatchMode=yes -o ConnectTimeout=10 -o LogLevel=ERROR \
+	timeout 200 ssh -F none -i "$dir/.assay/emulated/id_ed25519" -o IdentitiesOnly=yes -o UserKnownHostsFile="$dir/known_hosts" \
+		-o StrictHostKeyChecking=yes -o BatchMode=yes -o ConnectTimeout=100 -o LogLevel=ERROR \
 		-p "$(sed -n 's/^    port: //p' "$dir/lab.yaml" | sed -n "${n}p")" \
 		"$(sed -n 's/^    user: "\(.*\)"/\1/p' "$dir/lab.yaml" | sed -n "${n}p")@$(sed -n 's/^    address: //p' "$dir/lab.yaml" | sed -n "${n}p")" "$@" \
 		>"$tmp/out" 2>"$tmp/err" </dev/null
@@ -135,7 +135,7 @@ ticks() {
 # rests: its ticks stand still for a while, within some seconds; others may be at work on this machine, so that it comes late to anything.
 rests() {
 	cases=$((cases + 1))
-	for _ in $(seq 50); do
+	for _ in $(seq 200); do
 		before=$(ticks)
 		sleep .3
 		idle=$(ticks)
@@ -320,7 +320,10 @@ what='pages that are marked as not used, events that each page fault sets off'
 run fleet up "$lab" --profiles base,walk,fault
 expect_status 0
 base=$(touched "$lab" 1)
-walk=$(touched "$lab" 2)
+for _ in 1 2 3 4 5 6 7 8 9 10; do # a busy machine marks late
+	walk=$(touched "$lab" 2)
+	[ "${walk:-$base}" -ge $((base / 2)) ] || break
+done
 cases=$((cases + 1))
 [ "${base:-0}" -gt 100 ] && [ "${walk:-$base}" -lt $((base / 2)) ] || fail "kB of pages in use: base '$base', walk '$walk'"
 cases=$((cases + 1))

@@ -100,53 +100,6 @@ run -C "$lab" gate p@old p@queue
 expect_stdout '3 recorded runs of the candidate cannot be analysed' 'was removed by'
 sqlite3 "$lab/.assay/runs.db" 'UPDATE sample_file SET pruned = 0'
 
-what='a process that was stopped in a call'
-cat >"$tmp/stopped.c" <<'C'
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-/* Writes one block after the other; what it has forked stops it for a while. However fast it writes, it goes on for long enough. */
-int main(void)
-{
-	static char block[4 << 20];
-	int file = open("file", O_RDWR | O_CREAT, 0600);
-	pid_t writer = getpid(), other = fork();
-
-	if (other == 0) {
-		usleep(300000);
-		kill(writer, SIGSTOP);
-		usleep(500000);
-		kill(writer, SIGCONT);
-		_exit(0);
-	}
-	for (int left = 200; left > 0; left -= other == 0) {
-		if (pwrite(file, block, sizeof(block), 0) < 0)
-			return 1;
-		if (other && waitpid(other, NULL, WNOHANG) == other)
-			other = 0;
-	}
-	return 0;
-}
-C
-gcc -O1 "$tmp/stopped.c" -o "$tmp/build/stopped"
-{
-	echo 'repetitions: 1'
-	echo 'warm_ups: 0'
-	echo 'variance: yes'
-	echo 'versions:'
-	echo "  one: { directory: $tmp/build, command: ['{build}/stopped'] }"
-} >"$lab/apps/stopped.yaml"
-for attempt in 1 2 3; do # other programs make regions, too
-	run -C "$lab" run stopped
-	run -C "$lab" variance show stopped@one --format json
-	[ "$(json '.regions[0].activity') $(json '.regions[0].parts[0].cause')" != 'io stopped' ] || break
-done
-expect_status 0
-expect_json '.regions[0].activity' io
-expect_json '.regions[0].parts[0].cause' stopped
-
 what='a record file that is wrong does not take those of other processes with it'
 printf '#!/bin/sh\necho damaged >"$ASSAY_INTERPOSE_DIRECTORY/1-0.samples"\nexec /bin/ls /\n' >"$tmp/build/wrong"
 chmod 755 "$tmp/build/wrong"

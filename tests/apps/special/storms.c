@@ -10,7 +10,7 @@
 
 #include "boxes.h"
 
-#define BOXES	 20000
+#define BOXES	 2000
 #define EVERY_NS 20000
 
 static _Thread_local long handled[4];
