@@ -38,6 +38,8 @@ void emulate_step(struct emulate_listener *listener, const char *fmt, ...)
 	char line[ASSAY_ERROR_BYTES];
 	va_list args;
 
+	if (!listener)
+		return;
 	va_start(args, fmt);
 	vsnprintf(line, sizeof(line), fmt, args);
 	va_end(args);
