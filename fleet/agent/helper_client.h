@@ -97,8 +97,6 @@ void measure_request_lock(struct helper_request *request); /* it waits for the b
 	X(write_bytes, "bytes that they wrote")                                                                                            \
 	X(run_delay_ns, "")                                                                                                                \
 	X(others_delay_ns, "")                                                                                                             \
-	X(idle_ns, "")                                                                                                                     \
-	X(shut_out_ns, "")                                                                                                                 \
 	X(foreign_ns, "")                                                                                                                  \
 	X(crowded_ns, "")                                                                                                                  \
 	X(io_stalled_ns, "")                                                                                                               \

@@ -232,9 +232,6 @@ void accounts_say(const struct accounts *accounts, const struct rusage *usage, c
 			      (long long)(accounts->busy_ns > own_ns ? accounts->busy_ns - own_ns : 0));
 	if (accounts->others_delay_ns >= 0)
 		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "others_delay_ns %lld\n", (long long)accounts->others_delay_ns);
-	if (accounts->told.idle_ns >= 0)
-		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "idle_ns %lld\nshut_out_ns %lld\n", (long long)accounts->told.idle_ns,
-			      (long long)accounts->told.shut_out_ns);
 	if (!accounts->io_unknown)
 		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n,
 			      "read_bytes %llu\nwrite_bytes %llu\nread_calls %llu\nwrite_calls %llu\n", io[0], io[1], io[2], io[3]);

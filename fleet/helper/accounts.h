@@ -5,7 +5,6 @@
 
 #include "fleet/helper/pmu.h"
 #include "fleet/helper/pulse.h"
-#include "fleet/helper/turns.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,7 +19,6 @@ struct accounts {
 	bool io_unknown;
 	unsigned long long delay_ns;
 	int64_t others_delay_ns;	 /* by delays.h; -1: not known */
-	struct turns_told told;		 /* by turns.h */
 	int64_t totals[ACCOUNTS_TOTALS]; /* at first the host's; when the command has ended, how much more they were; -1: not known */
 	int64_t busy_ns;		 /* like them, of all processors together */
 	int64_t frequency_khz;		 /* when it has ended; below 0: not known */

@@ -88,9 +88,7 @@
  * read_bytes, write_bytes, read_calls, write_calls (system calls, with the descendants that were waited for; missing where the kernel
  * does not say); run_delay_ns (for which first threads of the processes that we have waited for were kept waiting for a processor),
  * others_delay_ns (for which their other threads were, and processes that one of them has waited for: with a sampler, as far as they lived
- * longer than 50 ms; of what waited at once the longest only), and of a command with several threads or processes, with a sampler of all
- * processors, as it was in a part of the time (fleet/helper/turns.h): idle_ns (in which none of it had a processor, or was charged for
- * one), shut_out_ns (in which none of it was, and no processor was idle); foreign_ns (for which the host's processors, all together, were
+ * longer than 50 ms; of what waited at once the longest only); foreign_ns (for which the host's processors, all together, were
  * at work for something else; within 10 ms); crowded_ns, io_stalled_ns, memory_stalled_ns (for which anything on the host was kept waiting
  * for a processor, for input or output, for memory, while the command ran), throttled_ns (for which the helper's control group, and those
  * around it, had used up their shares of the processors), processes (that were begun on the host, threads too), each missing where the

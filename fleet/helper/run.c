@@ -528,18 +528,6 @@ static void run_pass_output(struct run *run, int which)
 		close_once(fd);
 }
 
-/* A single thread waits for others alone. */
-static void run_turns(struct run *run, int64_t wall_ns)
-{
-	const struct turns *turns = run->sampler ? sampler_turns(run->sampler, run->ended_ns) : NULL;
-	const struct timeval *user = &run->usage.ru_utime, *sys = &run->usage.ru_stime;
-	int64_t cpu_us = ((int64_t)user->tv_sec + sys->tv_sec) * 1000000 + user->tv_usec + sys->tv_usec;
-
-	run->accounts.told.idle_ns = -1;
-	if (turns)
-		run->accounts.told = turns_of(turns, wall_ns, 1000 * cpu_us);
-}
-
 static void run_say_result(struct run *run)
 {
 	const struct rusage *u = &run->usage;
@@ -549,7 +537,6 @@ static void run_say_result(struct run *run)
 	char text[768 + ACCOUNTS_BYTES], counts[ACCOUNTS_BYTES];
 
 	run->accounts.others_delay_ns = run->sampler ? delays_of(&run->delays, run->ended_ns) : -1;
-	run_turns(run, run->ended_ns - (begun_ns ? begun_ns : run->started_ns));
 	accounts_say(&run->accounts, u, counts);
 	snprintf(text, sizeof(text),
 		 "%s %d\nwall_ns %lld\nuser_us %lld\nsys_us %lld\nmax_rss_bytes %lld\nlock_wait_ns %lld\nstarted_ms %lld\n"

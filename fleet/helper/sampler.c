@@ -5,7 +5,6 @@
 #include "fleet/helper/rank.h"
 #include "fleet/helper/sampler_entries.h"
 #include "fleet/helper/sampler_maps.h"
-#include "fleet/helper/sampler_turns.h"
 
 #include "base/clock.h"
 #include "base/order.h"
@@ -83,9 +82,8 @@ struct sampler {
 	bool whole;		  /* the rings have what all processes of the host do: those that the map does not know are others' */
 	uint32_t command;
 	struct sampler_entries *entries;
-	uint64_t lost, maps_lost, processes; /* `processes` beside the command's own */
-	bool several;			     /* processes or threads */
-	struct sampler_turns turns;
+	uint64_t lost, maps_lost;
+	uint64_t processes, threads; /* beside the command's own first one; of all processes */
 };
 
 enum { PLACE_UNKNOWN, PLACE_OTHER }; /* of user space, of the kernel: for what is not known, or has no room */
@@ -223,8 +221,7 @@ static void take_process(struct sampler *s, struct ring *ring, const struct perf
 		sampler_maps_exit(s->maps, ids[0]);
 	} else if (record->type == PERF_RECORD_FORK && is_ours(s, ids[1])) {
 		s->processes += ids[0] != ids[1];
-		s->several = true;
-		sampler_turns_born(&s->turns, ring->next_ns, ids[2]);
+		s->threads++;
 		sampler_maps_fork(s->maps, ids[0], ids[1]);
 	} else if (record->type == PERF_RECORD_FORK && ids[0] != s->command) {
 		sampler_maps_forget(s->maps, ids[0]);
@@ -252,26 +249,14 @@ static void slice_add(struct sampler *s, uint32_t place, uint64_t time_ns)
 	s->slices[place][time_ns / s->slice_ns]++;
 }
 
-static enum turns_who who_of(const struct sampler *s, const struct ring *ring, uint32_t pid)
-{
-	if (pid == 0)
-		return TURNS_IDLE;
-	if (pid == UINT32_MAX ? ring->ours_ended : is_ours(s, pid))
-		return TURNS_OURS;
-	return pid == (uint32_t)getpid() ? TURNS_SELF : TURNS_OTHER;
-}
-
-/* IP, PID and TID, time, the callers in the kernel; without those, a change to another process or thread. A process that has ended has no
- * number any more, while the kernel still takes it down: it is the last one of which this processor has told that. */
+/* IP, PID and TID, time, the callers in the kernel. A process that has ended has no number any more while the kernel still takes it down:
+ * it is the last one whose end this CPU has reported. */
 static void take_sample(struct sampler *s, const struct ring *ring, const struct perf_event_header *record)
 {
 	const uint64_t *words = (const uint64_t *)(const void *)(record + 1);
 	uint64_t room = (record->size - sizeof(*record)) / sizeof(*words), n;
 	uint32_t place = PLACE_UNKNOWN /* also a virtual machine's code */, program;
 
-	if (room >= 3 && s->whole)
-		sampler_turns_take(&s->turns, (size_t)(ring - s->rings), words[2], (uint32_t)(words[1] >> 32),
-				   who_of(s, ring, (uint32_t)words[1]), room == 3);
 	if (room < 4 || !((uint32_t)words[1] == UINT32_MAX ? ring->ours_ended : is_ours(s, (uint32_t)words[1])))
 		return;
 	n = words[3] < room - 4 ? words[3] : room - 4;
@@ -286,19 +271,6 @@ static void take_sample(struct sampler *s, const struct ring *ring, const struct
 	slice_add(s, place, words[2]);
 }
 
-/* Someone came to the processor, or is about to leave it, of which a sample has told. PID and TID of the other one, those of the one, time.
- */
-static void take_switch(struct sampler *s, const struct ring *ring, const struct perf_event_header *record)
-{
-	const uint64_t *words = (const uint64_t *)(const void *)(record + 1);
-
-	if (record->misc & PERF_RECORD_MISC_SWITCH_OUT)
-		sampler_turns_left(&s->turns, (size_t)(ring - s->rings), words[2], (uint32_t)(words[1] >> 32));
-	else
-		sampler_turns_came(&s->turns, (size_t)(ring - s->rings), words[2], (uint32_t)(words[0] >> 32),
-				   who_of(s, ring, (uint32_t)words[0]), (uint32_t)(words[1] >> 32));
-}
-
 static void take_record(struct sampler *s, struct ring *ring, struct perf_event_header *record)
 {
 	switch (record->type) {
@@ -310,9 +282,6 @@ static void take_record(struct sampler *s, struct ring *ring, struct perf_event_
 		break;
 	case PERF_RECORD_LOST:
 		s->lost += ((const uint64_t *)(const void *)(record + 1))[1];
-		break;
-	case PERF_RECORD_SWITCH_CPU_WIDE:
-		take_switch(s, ring, record);
 		break;
 	default:
 		take_process(s, ring, record);
@@ -392,15 +361,11 @@ void sampler_begin(struct sampler *s, pid_t command)
 	s->command = (uint32_t)command;
 	if (s->whole)
 		sampler_maps_fork(s->maps, s->command, 0);
-	sampler_turns_begin(&s->turns);
 }
 
 void sampler_drain(struct sampler *s)
 {
-	uint64_t end_ns = (uint64_t)clock_monotonic_ns() - SETTLED_NS;
-
-	rings_take(s, end_ns);
-	sampler_turns_drain(&s->turns, end_ns, s->lost, false);
+	rings_take(s, (uint64_t)clock_monotonic_ns() - SETTLED_NS);
 }
 
 /* ---- from the beginning to the end ---- */
@@ -453,8 +418,6 @@ static bool ring_open(struct sampler *s, int processor, bool kernel)
 		return false;
 	}
 	s->n_rings++;
-	if (s->whole)
-		sampler_turns_add(&s->turns, processor, ring->fd, s->period_ns);
 	return true;
 }
 
@@ -598,8 +561,8 @@ static char *say(struct sampler *s, size_t *size)
 	if (*s->refused)
 		fprintf(file, "0 %s\n", s->refused);
 	else
-		fprintf(file, "%llu period ns\n%llu processes %s\n", (unsigned long long)s->period_ns, 1 + (unsigned long long)s->processes,
-			s->whole ? "whole" : "-");
+		fprintf(file, "%llu period ns\n%llu processes %s\n%llu threads -\n", (unsigned long long)s->period_ns,
+			1 + (unsigned long long)s->processes, s->whole ? "whole" : "-", 1 + (unsigned long long)s->threads);
 	if (!*s->refused)
 		say_places(s, file);
 	if (s->lost > 0)
@@ -669,18 +632,10 @@ void sampler_say(struct sampler *s, struct frames_out *out)
 	free(text);
 }
 
-const struct turns *sampler_turns(struct sampler *s, int64_t ended_ns)
-{
-	rings_take(s, UINT64_MAX);
-	sampler_turns_drain(&s->turns, (uint64_t)ended_ns, s->lost, true);
-	return s->several && s->turns.known ? &s->turns.turns : NULL;
-}
-
 void sampler_close(struct sampler *s)
 {
 	if (!s)
 		return;
-	sampler_turns_close(&s->turns);
 	for (size_t i = 0; i < s->n_rings; i++) {
 		munmap(s->rings[i].page, s->page_bytes + s->ring_bytes);
 		close(s->rings[i].fd);

@@ -7,7 +7,6 @@
 #define FLEET_HELPER_SAMPLER_H
 
 #include "fleet/helper/request.h"
-#include "fleet/helper/turns.h"
 
 #include <sys/types.h>
 
@@ -37,17 +36,15 @@ void sampler_drain(struct sampler *sampler);
  * (NAME: the system call, "pipe" or "socket" where one is read or written, "transfer" where it is not known yet what is, "page_fault",
  * "interrupt", "schedule" (to another process), "boundary" (into a system call and out of it), "other"; or "not_allowed", or "not_named":
  * the kernel hides the addresses of its functions), `lost` (NAME "-": there was no room), `maps_lost` (NAME "-": so many times a process
- * had more than SAMPLER_MAPS_MAX), `processes` (COUNT were seen, NAME "-", or "whole" where the clock is that of each processor) and
- * `period` (COUNT is in nanoseconds, NAME "ns"), or one line "0 refused REASON" or, where rights are missing, "0 forbidden REASON". `slice`
- * (COUNT is in nanoseconds, NAME how many there are from the first sample to the last) and, behind a place that was met often, `slices`
- * (COUNT 0; NAME: how often in each slice, one after the other, such as "12,,3") say when. `program` (COUNT samples, NAME as the kernel
- * calls it, 15 bytes at most, or "rank 3" of what a launcher of parallel programs has started; the first, "?", is what was no program yet,
- * and what had no room) and, behind such a place, `programs` (COUNT 0; NAME: how often in each, in their order) say in which program.
- * Without all places at most SAMPLER_BRIEF_BYTES and SAMPLER_SPOTS_BYTES: what was met least is in "?" and "other" then. */
+ * had more than SAMPLER_MAPS_MAX), `processes` (COUNT were seen, NAME "-", or "whole" where the clock is that of each processor),
+ * `threads` (COUNT were seen, of all processes, NAME "-") and `period` (COUNT is in nanoseconds, NAME "ns"), or one line "0 refused REASON"
+ * or, where rights are missing, "0 forbidden REASON". `slice` (COUNT is in nanoseconds, NAME how many there are from the first sample to
+ * the last) and, behind a place that was met often, `slices` (COUNT 0; NAME: how often in each slice, one after the other, such as "12,,3")
+ * say when. `program` (COUNT samples, NAME as the kernel calls it, 15 bytes at most, or "rank 3" of what a launcher of parallel programs
+ * has started; the first, "?", is what was no program yet, and what had no room) and, behind such a place, `programs` (COUNT 0; NAME: how
+ * often in each, in their order) say in which program. Without all places at most SAMPLER_BRIEF_BYTES and SAMPLER_SPOTS_BYTES: what was met
+ * least is in "?" and "other" then. */
 void sampler_say(struct sampler *sampler, struct frames_out *out);
-
-/* What was seen of several threads or processes, once the command has ended; NULL: it was one all the time, or that cannot be seen. */
-const struct turns *sampler_turns(struct sampler *sampler, int64_t ended_ns);
 
 void sampler_close(struct sampler *sampler); /* accepts NULL */
 

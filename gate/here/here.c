@@ -73,15 +73,15 @@ static enum assay_status here_failed(const struct here *here, const struct local
 static enum assay_status here_take(struct here *here, const struct local_said *said, struct code *code, struct assay_error *err)
 {
 	struct sampled *sampled = &here->sampled;
-	uint64_t user = sampled->user, kernel = sampled->kernel, processes = sampled->processes;
+	uint64_t user = sampled->user, kernel = sampled->kernel, processes = sampled->processes, threads = sampled->threads;
 	enum assay_status st = said->samples ? sampled_add(sampled, said->samples, here->words[0], code, err) : ASSAY_OK;
 
 	if (st)
 		return st;
 	here->results[here->n] = said->result;
-	here->runs[here->n] = level_run_of("here", &said->result, (double)(sampled->processes - processes));
-	here->met[here->n++] = (struct parts_run){ sampled->user - user, sampled->kernel - kernel, said->result.minor_faults,
-						   said->result.voluntary_switches };
+	here->runs[here->n] =
+	    level_run_of("here", &said->result, (double)(sampled->processes - processes), (double)(sampled->threads - threads));
+	here->met[here->n++] = (struct parts_run){ sampled->user - user, sampled->kernel - kernel };
 	return ASSAY_OK;
 }
 
@@ -122,7 +122,6 @@ static void here_end(struct here *here)
 	here->wall_s = stats_median(wall, here->n);
 	here->cpu_s = stats_median(cpu, here->n);
 	parts_divide(&here->sampled, here->met, here->runs, here->n);
-	levels_bound(here->runs, here->n);
 	levels_of(here->runs, here->n, &here->levels);
 	parts_of(&here->levels, &here->sampled, cpu_s, &here->parts);
 }

@@ -9,11 +9,6 @@
 #include <string.h>
 
 #define DOUBT_MAX .05 /* of the time; above it the shares are indicative */
-#define ACCOUNTS                                                                                                                           \
-	.0005 /* of the time: the clock, the processor's time and the waiting for it are read one after another; so much they differ */
-#define FOREIGN_S  .01	 /* to which it is known for how long others had the processors */
-#define UNSURE	   .25	 /* of what several waited for a processor: two may have waited at once, or one while another one was at work */
-#define END_SEEN_S .0002 /* that a command has ended is seen as much later at most: who waits for it must wake up */
 
 ROWS_FUNCTION(level_code, enum level, LEVEL_ROWS, ROWS_CODE)
 ROWS_FUNCTION(level_text, enum level, LEVEL_ROWS, ROWS_TEXT)
@@ -33,12 +28,19 @@ double level_blurred(double cpu_s, double processes, double tick_s)
 	return processes <= 1 && cpu_s >= tick_s ? 0.0 : fmin(most, cpu_s);
 }
 
-/* Of several at work the wall-clock time says nothing, for two may be at work at once. */
 static double level_all(const struct level_run *run)
 {
-	double wall = run->wall - run->delay, cpu = run->user + run->sys;
+	return fmax(run->wall - run->delay, run->user + run->sys);
+}
 
-	return run->idle > 0.0 ? cpu + fmax(run->idle - run->delay, 0.0) : fmax(wall, cpu);
+/* Returns the largest share of waiting that the run can have had. One of its n threads ran for at least 1/n of the CPU time; all others may
+ * have run at the same time as that one, and then all of them waited for the rest of the wall-clock time. */
+static double level_most_waiting(const struct level_run *run)
+{
+	double cpu = run->user + run->sys, wall = run->wall - run->delay,
+	       waiting = fmax(wall - cpu / (run->threads > 1 ? run->threads : 1), 0.0);
+
+	return waiting / (cpu + waiting);
 }
 
 static void level_shares_add(struct level_shares *s, const struct level_run *run)
@@ -118,8 +120,7 @@ static void level_others(const struct level_run *runs, size_t n, struct levels *
 		out->delay += runs[i].delay / (all + runs[i].delay) / (double)n;
 		out->doubt += fmin(fmax(runs[i].crowded - runs[i].delay, 0.0), waited) / all / (double)n;
 		out->blurred += fmin(runs[i].blurred, cpu) / all / (double)n;
-		out->late += fmin(END_SEEN_S, waited) / all / (double)n;
-		out->unsure += runs[i].idle > 0.0 ? UNSURE * runs[i].delay / all / (double)n : 0.0;
+		out->hidden += fmax(level_most_waiting(&runs[i]) - (1.0 - cpu / all), 0.0) / (double)n;
 	}
 	for (size_t i = 0; i < n; i++)
 		if (isnan(runs[i].crowded))
@@ -144,19 +145,16 @@ static void level_blur(struct levels *levels, enum level level, enum level other
 	level_widen(levels, level, levels->blurred, fmin(levels->blurred, levels->of[other].share));
 }
 
-/* Waiting that came after the end, and is missing elsewhere; waiting that may have been for a processor; and what waiting, which is but a
- * difference of accounts, may be off by them. */
-static void level_late(struct levels *levels, enum level level)
+/* Adds to the interval the waiting that may have been run-queue delay, and the waiting that several threads hid. */
+static void level_doubt(struct levels *levels, enum level level)
 {
-	double doubt = isnan(levels->doubt) ? 0.0 : levels->doubt, share = levels->of[level].share;
+	double doubt = isnan(levels->doubt) ? 0.0 : levels->doubt, share = levels->of[level].share,
+	       running = 1.0 - levels->of[LEVEL_WAITING].share;
 
 	if (level == LEVEL_WAITING) {
-		level_widen(levels, level, levels->late, 0.0);
-		level_widen(levels, level, doubt, levels->unsure);
-		level_widen(levels, level, ACCOUNTS, ACCOUNTS);
+		level_widen(levels, level, doubt, levels->hidden);
 	} else {
-		level_widen(levels, level, levels->unsure * share, doubt * share);
-		level_widen(levels, level, 0.0, levels->late);
+		level_widen(levels, level, running > 0.0 ? levels->hidden * share / running : 0.0, doubt * share);
 	}
 }
 
@@ -185,58 +183,15 @@ void levels_of(const struct level_run *runs, size_t n, struct levels *out)
 		level_others(runs, n, out);
 		out->certain = out->doubt <= DOUBT_MAX || out->of[LEVEL_WAITING].share <= DOUBT_MAX;
 		out->divided = out->blurred <= DOUBT_MAX;
+		out->single = out->hidden <= DOUBT_MAX;
 		level_intervals(&all, out);
 		level_cut(out);
 		level_blur(out, LEVEL_COMPUTE, LEVEL_KERNEL);
 		level_blur(out, LEVEL_KERNEL, LEVEL_COMPUTE);
 		for (int level = 0; level < LEVELS; level++)
-			level_late(out, (enum level)level);
+			level_doubt(out, (enum level)level);
 	}
 	free(all.of);
-}
-
-/* ---- who else had the processors ---- */
-
-/* From its first run on. */
-static void level_bound(struct level_run *runs, size_t n)
-{
-	double delay = 0.0, doubt = 0.0, foreign = 0.0, left;
-	size_t known = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(runs[i].machine, runs[0].machine) != 0)
-			continue;
-		if (runs[i].foreign <= 0.0)
-			return;
-		known++;
-		foreign += runs[i].foreign;
-		delay += runs[i].delay;
-		doubt += fmax(runs[i].crowded - runs[i].delay, 0.0); /* 0 where that is not known */
-	}
-	foreign += FOREIGN_S * sqrt((double)known);
-	left = fmax(foreign - delay, 0.0);
-	for (size_t i = 0; i < n; i++) {
-		double more = fmax(runs[i].crowded - runs[i].delay, 0.0) * (doubt > left ? left / doubt : 1.0);
-
-		if (strcmp(runs[i].machine, runs[0].machine) != 0)
-			continue;
-		if (isnan(runs[i].crowded))
-			more = left / (double)known;
-		runs[i].delay *= delay > foreign ? foreign / delay : 1.0;
-		runs[i].crowded = runs[i].delay + more;
-	}
-}
-
-void levels_bound(struct level_run *runs, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		size_t first = 0;
-
-		while (strcmp(runs[first].machine, runs[i].machine) != 0)
-			first++;
-		if (first == i)
-			level_bound(runs + i, n - i);
-	}
 }
 
 /* Other threads and children that were kept waiting have cost the run time as far as none of it was at work meanwhile, or waited for a
@@ -252,22 +207,7 @@ static void level_delays(struct level_run *run, double others)
 		run->delay += others * (1.0 - run->delay / run->wall);
 }
 
-#define SHUT_OUT_UNSEEN 2 /* it may be so many times as long as was seen in a part of the time */
-
-/* With all processors seen: others kept it waiting for no longer than none of these was idle, and no longer than it said to be ready for
- * one. That an idle one has to wake up before it takes over is the program's own. It cannot be longer than none of the command
- * was at work. */
-static void level_idle(struct level_run *run, const struct helper_result *r)
-{
-	double shut_out = (double)r->shut_out_ns / 1e9, first = run->delay, others = fmax((double)r->others_delay_ns / 1e9, 0.0), most;
-
-	run->idle = fmax((double)r->idle_ns / 1e9, 1e-15); /* known, though it be nothing */
-	most = fmin(first + others * (1.0 - fmin(first / run->wall, 1.0)), run->idle);
-	run->delay = fmin(shut_out, most);
-	run->crowded = fmin(SHUT_OUT_UNSEEN * shut_out, run->idle); /* of short-lived processes nobody has said how long they were ready */
-}
-
-struct level_run level_run_of(const char *machine, const struct helper_result *r, double processes)
+struct level_run level_run_of(const char *machine, const struct helper_result *r, double processes, double threads)
 {
 	double cpu_s = (double)(r->user_us + r->sys_us) / 1e6, tick_s = r->tick_ns > 0 ? (double)r->tick_ns / 1e9 : LEVEL_TICK_S;
 	struct level_run run = { machine,
@@ -277,12 +217,9 @@ struct level_run level_run_of(const char *machine, const struct helper_result *r
 				 fmax((double)r->run_delay_ns / 1e9, 0.0),
 				 r->crowded_ns >= 0 ? (double)r->crowded_ns / 1e9 : (double)NAN,
 				 level_blurred(cpu_s, processes, tick_s),
-				 fmax((double)r->foreign_ns / 1e9, 0.0),
-				 0 };
+				 threads };
 
-	if (r->idle_ns >= 0)
-		level_idle(&run, r);
-	else if (processes <= 1 && r->others_delay_ns == 0 && r->crowded_ns >= 0)
+	if (processes <= 1 && r->others_delay_ns == 0 && r->crowded_ns >= 0)
 		run.crowded = run.delay; /* of a single thread a kernel that says either knows exactly how long it was kept waiting */
 	else
 		level_delays(&run, (double)r->others_delay_ns / 1e9);
@@ -330,5 +267,5 @@ char *levels_text(const struct levels *levels, char *const *details)
 
 bool level_trusted(const struct levels *levels, enum level level)
 {
-	return levels->runs > 1 && levels->certain && (levels->divided || level == LEVEL_WAITING);
+	return levels->runs > 1 && levels->certain && (level == LEVEL_WAITING ? levels->single : levels->divided);
 }

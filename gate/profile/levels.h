@@ -1,9 +1,9 @@
 /* The first level of a profile: of a version's time, how much it computed, how much the kernel worked for it, and how much it waited, as
  * the kernel has accounted it for each run. Measured, on one machine as on many: no model is in between.
  *
- * A run's time is its wall-clock time, and where it had several processors at work beside each other, the time of each of them. What is
- * left of it beside user + system is waiting: for input and output, locks, other processes. Waiting for a processor that others had is none
- * of it, as far as that is known. */
+ * A run's time is its wall-clock time, or its CPU time if that is longer. The time that is neither user nor system time is waiting: for
+ * input and output, locks, other processes. Run-queue delay is no part of it, as far as it is known. If several threads or processes run at
+ * once, their CPU time can hide waiting: levels_of() adds the most that it can hide to the interval. */
 #ifndef GATE_PROFILE_LEVELS_H
 #define GATE_PROFILE_LEVELS_H
 
@@ -24,8 +24,7 @@ struct level_run {
 	double delay;	/* of the wall-clock time: kept waiting for a processor by others */
 	double crowded; /* so much of it may have been that; NaN: not known */
 	double blurred; /* of user and sys: it may as well be the other's (level_blurred()) */
-	double foreign; /* others have had the processors for so long, all together: it was no more; 0: not known */
-	double idle;	/* none of it had a processor, delay included; 0: that is not known, too */
+	double threads; /* that it had, with those of all its processes; 0 if not known */
 };
 
 /* Mostly the kernel divides a process's time into its own and the program's by who is at work at each tick of its clock: that of a process
@@ -34,13 +33,8 @@ struct level_run {
 #define LEVEL_TICK_S .004 /* where it is not known */
 double level_blurred(double cpu_s, double processes, double tick_s);
 
-/* From the kernel's accounts of a run; `processes`: that it has had, at most. */
-struct level_run level_run_of(const char *machine, const struct helper_result *result, double processes);
-
-/* In place, before the levels: nobody is kept waiting by others for longer than these have the processors, by the host's clock of idleness.
- * What threads and children of a command have waited for is also each other: a thread that wakes another one goes on for a while, on the
- * same processor. So is what a host says of its crowding. By machine, for a single run the clock is too coarse. */
-void levels_bound(struct level_run *runs, size_t n);
+/* Returns a run, from the kernel's resource usage counters. processes, threads: at most so many belonged to it; threads 0: not known. */
+struct level_run level_run_of(const char *machine, const struct helper_result *result, double processes, double threads);
 
 struct levels {
 	size_t runs, machines; /* 0 runs: there is nothing to say */
@@ -49,8 +43,8 @@ struct levels {
 	bool certain;	       /* little of it can be that, or there is little waiting */
 	double blurred;	       /* of the time: computing that may be the kernel's, or the reverse; the intervals include that */
 	bool divided;	       /* that is little */
-	double late;	       /* of the time: waiting that may have been after the end; the intervals include that */
-	double unsure;	       /* of the time: waiting that was taken for one for a processor; the intervals include that */
+	double hidden;	       /* of the time: most waiting that several threads at once can hide; the intervals include it */
+	bool single;	       /* `hidden` is little */
 	struct {
 		double share;	  /* of the time: the mean over machines of the mean over their runs; they sum to 1 */
 		double low, high; /* 90 % interval of the mean over machines, or over the runs of a single one; NaN for a single run */

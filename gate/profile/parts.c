@@ -10,21 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define Z		 1.6448536269514722 /* 90 % on both sides */
-#define COVERED		 .9		    /* of the processor's time: samples are late now and then */
-#define SHOWN_MIN	 .005		    /* of the time: smaller parts are for programs only */
-#define TOLD_MIN	 .05		    /* of the time: larger ones stand in the sentence, */
-#define TOLD_MAX	 2		    /* so many of each level */
-#define FUNCTIONS_MAX	 5		    /* that people see of a category */
-#define NAME_COLUMNS	 33		    /* that people see */
-#define FEW		 100		    /* samples */
-#define FEWEST		 20		    /* that divide better than ticks, where those hardly do */
-#define UNMET_MAX	 .5		    /* of the processor's time: with more of it the clock was not that, */
-#define HANDED_S	 3e-5		    /* but for so long at each time that a processor is given away and had again (20 us here) */
-#define UNMET_TIMES	 2		    /* of what was met of a class: no more of it was not met (up to 1.4 times here) */
-#define FAULT_BACK_NS	 100		    /* from a page fault to the program: 95 to 150 here, of virtual machines without a PMU; */
-#define FAULT_BACK_ERROR .4		    /* so much of that it may be off */
-#define UNKNOWN_MAX	 .2		    /* of a level: more of it not known makes it indicative */
+#define Z	      1.6448536269514722 /* 90 % on both sides */
+#define COVERED	      .9		 /* of the processor's time: samples are late now and then */
+#define SHOWN_MIN     .005		 /* of the time: smaller parts are for programs only */
+#define TOLD_MIN      .05		 /* of the time: larger ones stand in the sentence, */
+#define TOLD_MAX      2			 /* so many of each level */
+#define FUNCTIONS_MAX 5			 /* that people see of a category */
+#define NAME_COLUMNS  33		 /* that people see */
+#define FEW	      100		 /* samples */
+#define UNKNOWN_MAX   .2		 /* of a level: more of it not known makes it indicative */
 
 static const char *const depths[] = { PART_ROWS(ROWS_WORD) };
 
@@ -41,121 +35,53 @@ static double covered_of(const struct sampled *s, uint64_t samples, double cpu_s
 	return (double)samples >= COVERED * expected - 2.0 * sqrt(expected) ? 1.0 : (double)samples / expected;
 }
 
-/* Samples of a run that met the way back from page faults. */
-static double samples_back(const struct sampled *s, uint64_t user, int64_t faults)
-{
-	return s->kernel_unnamed || faults <= 0 ? 0.0 : fmin((double)faults * FAULT_BACK_NS / (double)s->period_ns, (double)user);
-}
-
-/* How much of cpu_s the clocks of all processors have not met, [0, 1): see sampled_unmet(). Of others' time nothing is told apart. */
-static double unmet_of(const struct sampled *s, double cpu_s)
-{
-	double all = (double)(s->user + s->kernel + s->lost), expected = s->period_ns > 0 ? cpu_s * 1e9 / (double)s->period_ns : 0;
-
-	return s->apart || s->kernel_hidden || all <= 0 || all > expected ? 0.0 : 1.0 - all / expected;
-}
-
-/* Of all runs together, or of one. */
-struct handing {
-	double cpu_s, handed_s; /* the latter: of it, at most so much was not met because a processor was handed over */
-};
-
-static struct handing handing_of(const struct parts_run *met, const struct level_run *run)
-{
-	double cpu_s = run->user + run->sys;
-
-	return (struct handing){ cpu_s, fmin(cpu_s, met->switches > 0 ? (double)met->switches * HANDED_S : 0.0) };
-}
-
-/* Are there enough to divide by, and have they met nearly all, or miss less than what ticks cannot tell apart? Of who hands over for most
- * of its time ticks tell nothing. */
-static bool divides(const struct sampled *s, const struct handing *all, double blurred_s)
+/* Reports whether the samples can divide the CPU time: there are enough, and they met nearly all of it, or miss less than ticks cannot
+ * divide. */
+static bool divides(const struct sampled *s, double cpu_s, double blurred_s)
 {
 	uint64_t samples = s->user + s->kernel;
-	double missed = s->apart ? 1.0 - covered_of(s, samples, all->cpu_s) : 0.0,
-	       unseen_s = s->apart ? blurred_s : fmax(blurred_s, all->handed_s);
+	double missed = 1.0 - covered_of(s, samples, cpu_s);
 
-	if (unmet_of(s, all->cpu_s) > fmax(UNMET_MAX, all->handed_s / all->cpu_s))
-		return false;
-	return !s->kernel_hidden && samples >= (unseen_s > all->cpu_s / 2.0 ? FEWEST : FEW) &&
-	       (missed <= 0.0 || missed * all->cpu_s < blurred_s);
+	return !s->kernel_hidden && samples >= FEW && (missed <= 0.0 || missed * cpu_s < blurred_s);
 }
 
-/* How far unmet_of() may be off, 90 %, as runs[n] differ in it. Of few nothing is known but that a program that has a processor for half of
- * the time is met as often as this by chance. It is no less than nothing, and no more than what handing over takes, or than was found. */
-static double unmet_reach(const struct sampled *s, const struct parts_run *met, const struct level_run *runs, size_t n, double unmet,
-			  const struct handing *handing)
-{
-	double squares = 0, all = 0, bound = fmax(unmet, handing->handed_s / handing->cpu_s - unmet);
-
-	if (n < 3)
-		return fmin(bound, sqrt((1.0 - unmet) / (double)(s->user + s->kernel)));
-	for (size_t i = 0; i < n; i++) {
-		double expected = (runs[i].user + runs[i].sys) * 1e9 / (double)s->period_ns;
-
-		squares += pow((double)(met[i].user + met[i].kernel) - (1.0 - unmet) * expected, 2);
-		all += expected;
-	}
-	return fmin(bound, stats_t_quantile(.95, (double)n - 1) * sqrt(squares * (double)n / ((double)n - 1)) / all);
-}
-
-/* Ticks are samples, too: of few of them the division is no better known than of few samples. */
-static void ticks_blur(const struct sampled *s, const struct parts_run *met, struct level_run *runs, size_t n, double cpu_s)
+/* Adds the error of a division by few ticks, which are samples, too. */
+static void ticks_blur(struct level_run *runs, size_t n, double cpu_s)
 {
 	double ticks = cpu_s / LEVEL_TICK_S;
-	bool whole = s->period_ns > 0 && !s->apart;
 
-	for (size_t i = 0; i < n && ticks > 0 && ticks < FEW; i++) {
-		struct handing handing = handing_of(&met[i], &runs[i]);
-
-		runs[i].blurred = fmax(runs[i].blurred, handing.cpu_s * fmin(Z / 2.0 / sqrt(ticks), 1.0));
-		if (whole)
-			runs[i].blurred = fmax(runs[i].blurred, handing.handed_s);
-	}
+	for (size_t i = 0; i < n && ticks > 0 && ticks < FEW; i++)
+		runs[i].blurred = fmax(runs[i].blurred, (runs[i].user + runs[i].sys) * fmin(Z / 2.0 / sqrt(ticks), 1.0));
 }
 
-void parts_divide(struct sampled *s, const struct parts_run *met, struct level_run *runs, size_t n)
+void parts_divide(const struct sampled *s, const struct parts_run *met, struct level_run *runs, size_t n)
 {
-	struct handing handing = { 0, 0 };
-	double blurred_s = 0, all_back = 0, few = 0, missing, all_samples = (double)(s->user + s->kernel), unmet;
+	double cpu_s = 0, blurred_s = 0, missed;
 
 	for (size_t i = 0; i < n; i++) {
-		struct handing one = handing_of(&met[i], &runs[i]);
-
-		handing.cpu_s += one.cpu_s;
-		handing.handed_s += one.handed_s;
+		cpu_s += runs[i].user + runs[i].sys;
 		blurred_s += runs[i].blurred;
 	}
-	if (!divides(s, &handing, blurred_s)) {
-		ticks_blur(s, met, runs, n, handing.cpu_s);
+	if (!divides(s, cpu_s, blurred_s)) {
+		ticks_blur(runs, n, cpu_s);
 		return;
 	}
-	unmet = unmet_of(s, handing.cpu_s);
-	if (all_samples < FEW) /* of how few there are, the interval is that of the widest share */
-		few = Z / 2.0 / sqrt(all_samples);
-	few += s->apart ? 1.0 - covered_of(s, s->user + s->kernel, handing.cpu_s) : 0.0;
-	missing = s->apart ? 0.0 : unmet_reach(s, met, runs, n, unmet, &handing);
-	for (size_t i = 0; i < n; i++)
-		all_back += samples_back(s, met[i].user, met[i].faults);
+	missed = 1.0 - covered_of(s, s->user + s->kernel, cpu_s);
 	for (size_t i = 0; i < n; i++) {
 		bool any = met[i].user + met[i].kernel > 0; /* else as in the other runs */
-		double all = (double)(any ? met[i].user + met[i].kernel : s->user + s->kernel),
-		       back = any ? samples_back(s, met[i].user, met[i].faults) : all_back;
-		double cpu = runs[i].user + runs[i].sys, computing = ((double)(any ? met[i].user : s->user) - back) / all;
+		double all = (double)(any ? met[i].user + met[i].kernel : s->user + s->kernel), cpu = runs[i].user + runs[i].sys;
 
-		runs[i].user = cpu * computing * (1.0 - unmet);
+		runs[i].user = cpu * (double)(any ? met[i].user : s->user) / all;
 		runs[i].sys = cpu - runs[i].user;
-		runs[i].blurred = cpu * (back / all * FAULT_BACK_ERROR + few + computing * missing);
+		runs[i].blurred = cpu * missed;
 	}
-	sampled_back(s, all_back);
-	sampled_unmet(s, all_samples * unmet / (1.0 - unmet));
 }
 
-/* Bounds of a share by counts, 90 % (Wilson, Journal of the American Statistical Association 22(158), 1927), at `z` standard deviations. */
-static void wilson(double count, double all, double z, double *low, double *high)
+/* Bounds of a share by counts, 90 % (Wilson, Journal of the American Statistical Association 22(158), 1927). */
+static void wilson(double count, double all, double *low, double *high)
 {
-	double p = count / all, square = z * z / all, middle = (p + square / 2.0) / (1.0 + square),
-	       reach = z * sqrt(p * (1.0 - p) / all + square / (4.0 * all)) / (1.0 + square);
+	double p = count / all, square = Z * Z / all, middle = (p + square / 2.0) / (1.0 + square),
+	       reach = Z * sqrt(p * (1.0 - p) / all + square / (4.0 * all)) / (1.0 + square);
 
 	*low = fmax(middle - reach, 0.0);
 	*high = fmin(middle + reach, 1.0);
@@ -189,58 +115,20 @@ static void level_edges(const struct parts *p, enum level of, double *low, doubl
 	*high = levels->of[of].high;
 	if (!isnan(*low) || p->sampled->kernel_hidden)
 		return;
-	wilson(count, all, Z, low, high);
+	wilson(count, all, low, high);
 	*low = levels->of[of].share + cpu * (*low - count / all) - levels->blurred;
 	*high = levels->of[of].share + cpu * (*high - count / all) + levels->blurred;
 }
 
-/* Of a class's part: what runs differ by, and what may be the same in all of them, for each begins at about the same time of the clock: a
- * sample more or less, evenly. */
-static double standard_deviations(const struct sampled *s, size_t class)
-{
-	double freedom, ratio = sampled_dispersion(s, class, &freedom);
-
-	return (isinf(freedom) ? Z : stats_t_quantile(.95, freedom)) * sqrt(ratio);
-}
-
-/* Which of the program's classes met the way back from page faults is not known: all that was taken from this one may be another's, and
- * what was taken from the others this one's. */
-static void back_bounds(const struct sampled *s, size_t class, double *less, double *more)
-{
-	double others = 0;
-
-	for (size_t i = 0; i < s->n; i++)
-		others += i != class ? (double)s->classes[i].back : 0;
-	*less = fmin(others, (double)s->classes[class].count);
-	*more = (double)s->classes[class].back;
-}
-
-/* Of what was not met of all classes: how much of this one's may be another's, and how much of the others' this one's. */
-static void unmet_bounds(const struct sampled *s, size_t class, double *less, double *more)
-{
-	const struct sampled_class *c = &s->classes[class];
-	double met = (double)(c->count - c->unmet), unmet = (double)c->unmet, others = 0;
-
-	if (!c->kernel) {
-		back_bounds(s, class, less, more);
-		return;
-	}
-	for (size_t i = 0; i < s->n; i++)
-		others += i != class && s->classes[i].unmet > 0 ? (double)(s->classes[i].count - s->classes[i].unmet) : 0;
-	*less = UNMET_TIMES * met < unmet ? unmet : fmin(unmet, UNMET_TIMES * others);
-	*more = unmet > 0 ? fmin((double)s->unmet - unmet, fmax(UNMET_TIMES * met - unmet, 0.0)) : 0.0;
-}
-
-/* A part of what was sampled, of a class and its level; less, more: so much of the count may be another's, or of others this one's. */
-static void part_add(struct parts *p, struct part part, size_t class, uint64_t count, double less, double more, double covered)
+/* Adds a part of what was sampled, of a class and its level. */
+static void part_add(struct parts *p, struct part part, uint64_t count, double covered)
 {
 	const struct levels *levels = p->levels;
 	double all = (double)(part.of == LEVEL_KERNEL ? p->sampled->kernel : p->sampled->user), p_of = (double)count / all, low, high,
-	       unused, level = levels->of[part.of].share, least, most, z = standard_deviations(p->sampled, class);
+	       level = levels->of[part.of].share, least, most;
 
 	level_edges(p, part.of, &least, &most);
-	wilson((double)count - less, all, z, &low, &unused);
-	wilson((double)count + more, all, z, &unused, &high);
+	wilson((double)count, all, &low, &high);
 	part.share = level * covered * p_of;
 	part.low = fmax(part.share - covered * reach(p_of, low, level, least), 0.0);
 	part.high = fmin(part.share + covered * reach(p_of, high, level, most), 1.0);
@@ -263,16 +151,13 @@ static void parts_add(struct parts *p, double covered)
 						  .high = p->levels->of[level].high,
 						  .trusted = level_trusted(p->levels, (enum level)level) };
 	for (size_t i = 0; i < s->n; i++) {
-		double less, more;
-
 		if (s->classes[i].count == 0 || (s->classes[i].kernel && s->kernel_hidden)) /* ways back from it alone */
 			continue;
-		unmet_bounds(s, i, &less, &more);
 		part_add(p,
 			 (struct part){ .depth = PART_CATEGORY,
 					.of = s->classes[i].kernel ? LEVEL_KERNEL : LEVEL_COMPUTE,
 					.name = s->classes[i].name },
-			 i, s->classes[i].count, less, more, covered);
+			 s->classes[i].count, covered);
 	}
 	for (size_t i = 0; i < s->n_functions; i++) {
 		const struct sampled_function *f = &s->functions[i];
@@ -285,7 +170,7 @@ static void parts_add(struct parts *p, double covered)
 						.file = f->file,
 						.category = s->classes[f->class].name,
 						.by_callers = f->by_callers },
-				 f->class, f->count, 0, 0, covered);
+				 f->count, covered);
 	}
 	qsort(p->items, p->n, sizeof(*p->items), compare_parts);
 }
@@ -312,6 +197,13 @@ static void reasons_of_time(struct parts *p)
 		    mem_format("the machine is busy: up to %.0f %% of the time may have been waiting for a processor; on a quiet machine "
 			       "it is known",
 			       100 * levels->doubt));
+	if (!levels->single)
+		reason_add(
+		    p, PART_TIME, "several_at_once",
+		    mem_format(
+			"several threads or processes may have run at once, and hide waiting: up to %.0f %% more of the time may have "
+			"been waiting",
+			100 * levels->hidden));
 	if (levels->runs == 1)
 		reason_add(p, PART_TIME, "single_run", mem_string("a single run does not say how far runs differ; more of them do"));
 	if (!levels->divided)
@@ -326,8 +218,7 @@ static void reasons_of_samples(struct parts *p)
 {
 	static const char allow[] = "'sysctl kernel.perf_event_paranoid=1' or the capability CAP_PERFMON allows it";
 	const struct sampled *s = p->sampled;
-	const double all = (double)(s->user + s->kernel - s->unmet),
-		     cpu = p->levels->of[LEVEL_COMPUTE].share + p->levels->of[LEVEL_KERNEL].share;
+	const double all = (double)(s->user + s->kernel), cpu = p->levels->of[LEVEL_COMPUTE].share + p->levels->of[LEVEL_KERNEL].share;
 
 	if (s->period_ns <= 0) {
 		reason_add(p, PART_CATEGORY, s->forbidden ? "sampling_forbidden" : "not_sampled",
@@ -426,7 +317,9 @@ static const char *verdict_text(const struct parts *p)
 	return strcmp(p->reasons[0].code, "machine_busy") == 0 ? "; indicative because the machine is busy"
 	       : strcmp(p->reasons[0].code, "ticks") == 0      ? "; indicative because it is too short for the kernel's accounts"
 	       : strcmp(p->reasons[0].code, "single_run") == 0 ? "; indicative because it is a single run"
-							       : "; indicative because it is not known whether the machine is busy";
+	       : strcmp(p->reasons[0].code, "several_at_once") == 0
+		   ? "; indicative because several threads or processes may have run at once"
+		   : "; indicative because it is not known whether the machine is busy";
 }
 
 char *parts_text(const struct parts *p)
@@ -564,7 +457,7 @@ void parts_answer(const struct parts *p, const char *trust, const struct inferre
 	doc_end(d);
 	parts_trust(p, trust, d);
 	if (p->levels->runs > 0 && p->sampled->period_ns > 0) {
-		doc_set(d, "samples", p->sampled->user + p->sampled->kernel - p->sampled->unmet);
+		doc_set(d, "samples", p->sampled->user + p->sampled->kernel);
 		doc_set(d, "not_sampled", p->left);
 	}
 	parts_shown(p, d);

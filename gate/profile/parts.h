@@ -49,16 +49,12 @@ void parts_release(struct parts *parts);
 
 /* Of a run. */
 struct parts_run {
-	uint64_t user, kernel;	  /* samples */
-	int64_t faults, switches; /* page faults; times that it gave a processor away, to wait; below 0: not known */
+	uint64_t user, kernel; /* samples */
 };
 
-/* Ticks of the kernel's clock divide a process's time into its own and the program's, and miss who sleeps and wakes at them. The clock by
- * which time is sampled runs with the program itself: where it has met nearly all of the time of runs[n], its samples of each run, met[n],
- * divide it. It, too, is late while the kernel goes back to the program, which is the kernel's time: after a page fault it meets the
- * instruction that faulted, once more. For the faults of each run that is taken off what was computed, and counted as page faults. And both
- * clocks miss the kernel while it hands a processor over: so the time of switches may be the kernel's that was not met. */
-void parts_divide(struct sampled *sampled, const struct parts_run *met, struct level_run *runs, size_t n);
+/* Divides the CPU time of runs[n] into user and system time by the samples of each run, met[n], if these met nearly all of it: ticks of the
+ * kernel's clock, by which the kernel divides it, miss what sleeps and wakes at them. */
+void parts_divide(const struct sampled *sampled, const struct parts_run *met, struct level_run *runs, size_t n);
 
 /* "82 % of its time computing (string functions 40 %) and ...; trusted"; free() it. */
 char *parts_text(const struct parts *parts);

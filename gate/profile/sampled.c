@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DRAWN  4 /* so many degrees of freedom has the belief that samples are drawn, */
-#define SHARED 8 /* and at most so many what all classes of a level say of each of them */
-
 /* ---- classes ---- */
 
 struct class_row { /* names: as of code_is_named() */
@@ -353,6 +350,8 @@ static enum assay_status line_add(struct lines *l, const char *where, const char
 	} else if (strcmp(where, "processes") == 0) {
 		s->processes += (uint64_t)count;
 		s->apart = s->apart || strcmp(name, "whole") != 0;
+	} else if (strcmp(where, "threads") == 0) {
+		s->threads += (uint64_t)count;
 	} else if (strcmp(where, "user") == 0) {
 		char class[SAMPLED_NAME_BYTES];
 
@@ -404,81 +403,9 @@ static enum assay_status line_read(struct lines *l, char *line, struct assay_err
 	return line_add(l, where, name, count, err);
 }
 
-/* ---- how runs differ ---- */
-
-struct before {
-	uint64_t of[SAMPLED_CLASSES_MAX], level[2];
-};
-
-static struct before before_of(const struct sampled *s)
-{
-	struct before before = { .level = { s->user, s->kernel } };
-
-	for (size_t i = 0; i < s->n; i++)
-		before.of[i] = s->classes[i].count;
-	return before;
-}
-
-/* The run that was added since. */
-static void spread_add(struct sampled *s, const struct before *before)
-{
-	double all[2] = { (double)s->user - (double)before->level[0], (double)s->kernel - (double)before->level[1] };
-
-	for (size_t i = 0; i < 2; i++) {
-		s->levels[i].met += all[i];
-		s->levels[i].squares += all[i] * all[i];
-		s->levels[i].runs += all[i] > 0;
-	}
-	for (size_t i = 0; i < s->n; i++) {
-		struct sampled_class *class = &s->classes[i];
-		double met = (double)class->count - (double)before->of[i];
-
-		class->met += met;
-		class->squares += met * met;
-		class->products += met * all[class->kernel];
-	}
-}
-
-/* *seen: the variance of a class's count over all runs together, as they differ; *drawn: if each sample were drawn. */
-static void spread_of(const struct sampled *s, const struct sampled_class *class, double *seen, double *drawn)
-{
-	const struct sampled_level *level = &s->levels[class->kernel];
-	double part = class->met / level->met, runs = (double)level->runs;
-
-	*seen = runs / (runs - 1) * fmax(class->squares - 2 * part * class->products + part * part * level->squares, 0.0);
-	*drawn = level->met * part * (1.0 - part);
-}
-
-double sampled_dispersion(const struct sampled *s, size_t class, double *freedom)
-{
-	const struct sampled_level *level = &s->levels[s->classes[class].kernel];
-	double own_seen, own_drawn, seen = 0, drawn = 0, own = (double)level->runs - 1, others = -2, believed, ratio;
-
-	*freedom = HUGE_VAL;
-	if (level->runs < 2)
-		return 1.0;
-	for (size_t i = 0; i < s->n; i++) {
-		if (s->classes[i].kernel != s->classes[class].kernel)
-			continue;
-		spread_of(s, &s->classes[i], &own_seen, &own_drawn);
-		seen += own_seen;
-		drawn += own_drawn;
-		others += s->classes[i].met >= (double)level->runs; /* the last one follows from all others */
-	}
-	spread_of(s, &s->classes[class], &own_seen, &own_drawn);
-	if (!(drawn > 0 && own_drawn > 0))
-		return 1.0;
-	others = fmin(fmax(others, 0.0) * own, SHARED);
-	ratio = others * seen / drawn + own * own_seen / own_drawn;
-	believed = ratio < others + own ? DRAWN : 0; /* what runs differ by more has a reason */
-	*freedom = believed + others + own;
-	return (believed + ratio) / *freedom;
-}
-
 enum assay_status sampled_add(struct sampled *sampled, const char *text, const char *program, struct code *code, struct assay_error *err)
 {
 	struct lines lines = { .sampled = sampled, .program = program, .code = code };
-	struct before before = before_of(sampled);
 	char *copy = mem_string(text), *rest = copy, *line;
 	enum assay_status st = ASSAY_OK;
 
@@ -486,66 +413,6 @@ enum assay_status sampled_add(struct sampled *sampled, const char *text, const c
 		st = *line ? line_read(&lines, line, err) : ASSAY_OK;
 	lines_flush(&lines);
 	lines_divide(&lines);
-	spread_add(sampled, &before);
 	free(copy);
 	return st;
-}
-
-void sampled_back(struct sampled *s, double samples)
-{
-	double kept = s->user > 0 ? 1.0 - samples / (double)s->user : 1.0;
-
-	if (llround(samples) == 0)
-		return;
-	s->user = 0;
-	for (size_t i = 0; i < s->n; i++) {
-		struct sampled_class *class = &s->classes[i];
-		uint64_t left = (uint64_t)llround((double)class->count * kept);
-
-		if (class->kernel)
-			continue;
-		class->back = class->count - left;
-		class->count = left;
-		s->user += left;
-	}
-	for (size_t i = 0; i < s->n_functions; i++)
-		s->functions[i].count = (uint64_t)llround((double)s->functions[i].count * kept);
-	s->unnamed = (uint64_t)llround((double)s->unnamed * kept);
-	class_add(s, "page faults", true, (uint64_t)llround(samples));
-}
-
-/* Of the processor, to who sleeps or wakes. */
-static bool hands_over(const struct sampled_class *class)
-{
-	static const char *const names[] = {
-		"processes and signals", "synchronisation", "network and pipes", "waiting for events", "time", "switching between processes"
-	};
-
-	for (size_t i = 0; class->kernel && i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(names[i], class->name) == 0)
-			return true;
-	return false;
-}
-
-void sampled_unmet(struct sampled *s, double samples)
-{
-	double met = 0;
-	size_t n = s->n;
-
-	for (size_t i = 0; i < n; i++)
-		met += hands_over(&s->classes[i]) ? (double)s->classes[i].count : 0;
-	for (size_t i = 0; i < n && met > 0; i++) {
-		uint64_t count = hands_over(&s->classes[i]) ? (uint64_t)llround(samples * (double)s->classes[i].count / met) : 0;
-
-		s->classes[i].count += count;
-		s->classes[i].unmet += count;
-		s->kernel += count;
-		s->unmet += count;
-	}
-	if (met <= 0 && llround(samples) > 0) {
-		size_t other = class_add(s, "other work", true, (uint64_t)llround(samples));
-
-		s->classes[other].unmet += (uint64_t)llround(samples);
-		s->unmet += (uint64_t)llround(samples);
-	}
 }

@@ -14,9 +14,7 @@
 struct sampled_class {
 	char name[SAMPLED_NAME_BYTES];
 	bool kernel;
-	uint64_t count, unmet;	       /* so many of count were not met: sampled_unmet() */
-	uint64_t back;		       /* so many were taken from it: sampled_back() */
-	double met, squares, products; /* as met in runs: sums of its counts, of their squares, of their products with those of its level */
+	uint64_t count;
 };
 
 struct sampled_function {
@@ -57,22 +55,17 @@ struct sampled {
 	double sliced_ns; /* that these runs took, together */
 	uint64_t sliced_runs;
 	bool slices_over; /* further runs, on other machines, are not sliced */
-	uint64_t user, kernel, lost, processes;
-	struct sampled_level {
-		double met, squares; /* of the counts of runs */
-		size_t runs;	     /* that have any */
-	} levels[2];		     /* of user, kernel */
-	double undivided;	     /* less than a sample: what was not divided of "transfer" */
-	uint64_t unmet;		     /* of kernel */
-	uint64_t unnamed;	     /* of user: in no function that is known, where one was looked for */
-	uint64_t nameless;	     /* of user: in functions that are told by their address */
-	uint64_t maps_lost;	     /* times that a process had more code mapped than was kept */
-	int64_t period_ns;	     /* of the processor's time, between samples */
-	bool apart;		     /* in some runs each process had a clock of its own, which misses short ones */
-	bool kernel_hidden;	     /* sampling the kernel is not allowed */
-	bool kernel_unnamed;	     /* of its functions there are no addresses */
-	bool forbidden;		     /* rights would allow what is refused */
-	char refused[200];	     /* why there are none */
+	uint64_t user, kernel, lost, processes, threads;
+	double undivided;    /* less than a sample: what was not divided of "transfer" */
+	uint64_t unnamed;    /* of user: in no function that is known, where one was looked for */
+	uint64_t nameless;   /* of user: in functions that are told by their address */
+	uint64_t maps_lost;  /* times that a process had more code mapped than was kept */
+	int64_t period_ns;   /* of the processor's time, between samples */
+	bool apart;	     /* in some runs each process had a clock of its own, which misses short ones */
+	bool kernel_hidden;  /* sampling the kernel is not allowed */
+	bool kernel_unnamed; /* of its functions there are no addresses */
+	bool forbidden;	     /* rights would allow what is refused */
+	char refused[200];   /* why there are none */
 };
 
 /* Adds the lines of fleet/helper/sampler.h; `program` is the command's first word. With `code` (NULL: without), which was made before the
@@ -81,19 +74,5 @@ enum assay_status sampled_add(struct sampled *sampled, const char *text, const c
 
 /* The name of a class of the kernel's work, as the table has it: it lasts. What is none of them is "other work". */
 const char *sampled_kernel_class(const char *name);
-
-/* How much more, or less, the part that a class has of its level's samples differs between runs than if these were drawn one by one: the
- * ratio of the variances. Of few runs that says little; so it is held to what all classes of the level say, and to 1. *freedom: degrees of,
- * of the estimate. 1 for a single run. The clock meets a program at equal distances of its time, and misses less of what takes turns than
- * drawing would. */
-double sampled_dispersion(const struct sampled *sampled, size_t class, double *freedom);
-
-/* So many of the program's samples, as if of all its classes and functions alike, met the way back from page faults: they become those. */
-void sampled_back(struct sampled *sampled, double samples);
-
-/* So many samples are missing of those that the processor's time promises. The clock of a processor meets all of the program's time, but
- * where the kernel has interrupts off, which a virtual machine may never be told again; that is around the places where one process hands a
- * processor over to another. So they become the kernel's, of those classes. */
-void sampled_unmet(struct sampled *sampled, double samples);
 
 #endif

@@ -94,7 +94,7 @@ static enum assay_status stored_add(struct stored_time *stored, const struct exe
 				    struct stored_runs *runs, struct assay_error *err)
 {
 	struct sampled *sampled = &stored->sampled;
-	uint64_t user = sampled->user, kernel = sampled->kernel, processes = sampled->processes;
+	uint64_t user = sampled->user, kernel = sampled->kernel, processes = sampled->processes, threads = sampled->threads;
 	struct signature signature;
 	enum assay_status st = signature_parse(row->signature, &signature, err);
 
@@ -109,9 +109,9 @@ static enum assay_status stored_add(struct stored_time *stored, const struct exe
 	signature.of.user_us = row->user_us;
 	signature.of.sys_us = row->sys_us;
 	stored_put_run(stored, runs,
-		       level_run_of(row->machine, &signature.of, fmax(processes ? (double)processes : (double)signature.of.processes, 1)),
-		       (struct parts_run){ sampled->user - user, sampled->kernel - kernel, signature.of.minor_faults,
-					   signature.of.voluntary_switches });
+		       level_run_of(row->machine, &signature.of, fmax(processes ? (double)processes : (double)signature.of.processes, 1),
+				    (double)(sampled->threads - threads)),
+		       (struct parts_run){ sampled->user - user, sampled->kernel - kernel });
 	signature_release(&signature);
 	return st;
 }
@@ -178,7 +178,6 @@ static void stored_end(struct stored_time *stored, struct stored_runs *runs)
 	for (size_t i = 0; i < stored->sampled_runs; i++)
 		cpu_s += runs->items[i].user + runs->items[i].sys;
 	parts_divide(&stored->sampled, runs->met, runs->items, stored->sampled_runs);
-	levels_bound(runs->items, runs->n);
 	levels_of(runs->items, runs->n, &stored->levels);
 	parts_of(&stored->levels, &stored->sampled, cpu_s, &stored->parts);
 	stored_widen(stored, runs);

@@ -3,6 +3,7 @@
 #include "tests/fleet/helper_session.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -229,8 +230,7 @@ static void test_accounts(void **state)
 	assert_int_equal(r->io_stalled_ns >= 0, access("/proc/pressure/io", R_OK) == 0);
 	assert_int_equal(r->memory_stalled_ns >= 0, access("/proc/pressure/memory", R_OK) == 0);
 	assert_true(r->throttled_ns >= -1);
-	if (r->processes >= 0)				   /* else the kernel's numbers of processes began again meanwhile */
-		assert_in_range(r->processes, 4, 1000000); /* the shell, one that ends, two dd, sleep; a new shell may replace itself */
+	assert_in_range(r->processes, 4, 1000000); /* the shell, one that ends, two dd, sleep; a new shell may replace itself */
 	assert_in_range(r->tick_ns, 1000000, 10000000);
 	session_release(&s);
 }
@@ -306,7 +306,8 @@ static void test_pulse(void **state)
 	shell_request(&request, "true");
 	helper_request_text(&request, HELPER_PULSE, "");
 	session_run(&s, &request);
-	assert_true(s.answer.result.pulse_compute_ns > 0 && s.answer.result.pulse_memory_ns > 0);
+	assert_in_range(s.answer.result.pulse_compute_ns, 10000, 100000000);
+	assert_in_range(s.answer.result.pulse_memory_ns, 10000, 100000000);
 	session_release(&s);
 	shell_request(&request, "true");
 	session_run(&s, &request);
@@ -336,8 +337,7 @@ static void test_sampled(void **state)
 	session_release(&s);
 }
 
-/* A thread, or a child, that spins beside the first one on the same CPU waits for it, and that is known. How well: `--evidence accounts`.
- */
+/* What spins beside the first thread on the same processor knows for how long it was kept waiting: another thread, or a child. */
 static void check_others(const char *beside)
 {
 	char *script = mem_format("import os, threading, hashlib, time\n"
@@ -347,17 +347,25 @@ static void check_others(const char *beside)
 				  "    end = time.monotonic() + 1\n"
 				  "    while time.monotonic() < end:\n"
 				  "        hashlib.sha1(data)\n"
+				  "def second():\n"
+				  "    spin()\n"
+				  "    print(open(\"/proc/thread-self/schedstat\").read().split()[1], flush=True)\n"
 				  "%s\n",
 				  beside),
-	     *quoted = mem_format("exec python3 -c '%s'", script);
+	     *waited, *quoted = mem_format("exec python3 -c '%s'", script);
 	struct helper_request request;
+	struct assay_error err;
 	struct session s;
+	size_t n;
 
 	shell_request(&request, quoted);
 	helper_request_text(&request, HELPER_SAMPLE, "");
 	session_run(&s, &request);
-	assert_true(s.answer.result.others_delay_ns > 0);
+	check(spool_text(&s.answer.out, 100, &waited, &n, &err), &err);
+	assert_true(strtod(waited, NULL) > 2e8);
+	assert_true(fabs((double)s.answer.result.others_delay_ns / strtod(waited, NULL) - 1) < .25);
 	session_release(&s);
+	free(waited);
 	free(quoted);
 	free(script);
 }
@@ -370,30 +378,11 @@ static void test_others_wait(void **state)
 	(void)state;
 	if (access("/usr/bin/python3", X_OK) != 0)
 		skip();
-	check_others("t = threading.Thread(target=spin); t.start(); spin(); t.join()");
-	check_others("p = os.fork() or (spin(), os._exit(0)); spin(); os.waitpid(p, 0)");
+	check_others("t = threading.Thread(target=second); t.start(); spin(); t.join()");
+	check_others("p = os.fork() or (second(), os._exit(0)); spin(); os.waitpid(p, 0)");
 	shell_request(&request, "true"); /* nobody looked */
 	session_run(&s, &request);
 	assert_int_equal(s.answer.result.others_delay_ns, -1);
-	session_release(&s);
-}
-
-/* The time in which none of several processes was at work, where the kernel lets that be seen; of one process it is not asked. */
-static void test_idle(void **state)
-{
-	struct helper_request request;
-	struct session s;
-
-	(void)state;
-	shell_request(&request, "spin() { taskset -c $1 timeout .3 sh -c 'while :; do :; done'; }; spin 0 & spin 0 & wait; sleep .3");
-	helper_request_text(&request, HELPER_SAMPLE, "");
-	session_run(&s, &request);
-	assert_true(s.answer.result.idle_ns >= -1 && s.answer.result.idle_ns <= s.answer.result.wall_ns);
-	session_release(&s);
-	shell_request(&request, "exec dd if=/dev/zero of=/dev/null bs=1M count=500 2>/dev/null");
-	helper_request_text(&request, HELPER_SAMPLE, "");
-	session_run(&s, &request);
-	assert_int_equal(s.answer.result.idle_ns, -1);
 	session_release(&s);
 }
 
@@ -464,11 +453,12 @@ static void test_planned_end(void **state)
 
 	(void)state;
 	shell_request(&request, "trap 'exit 5' INT; while :; do sleep .02; done");
-	helper_request_number(&request, HELPER_INTERRUPT, 3000); /* by then the shell has read that */
+	helper_request_number(&request, HELPER_INTERRUPT, 1000); /* by then the shell has read that */
 	session_run(&s, &request);
 	assert_int_equal(s.answer.result.exit_status, 5);
 	assert_int_equal(s.answer.result.interrupted, 1);
 	assert_int_equal(s.answer.result.timed_out, 0);
+	assert_true(s.answer.result.wall_ns >= 1000000000);
 	none_left(0);
 	session_release(&s);
 
@@ -494,7 +484,7 @@ static void test_timeout(void **state)
 
 	(void)state;
 	shell_request(&request, tree);
-	helper_request_number(&request, HELPER_TIMEOUT, 5000); /* and one second to obey: by then all of them are there */
+	helper_request_number(&request, HELPER_TIMEOUT, 2000); /* and one second to obey: by then all of them are there */
 	session_start(&s, &request);
 	wait_marked(TREE_PROCESSES);
 	session_end(&s);
@@ -502,23 +492,29 @@ static void test_timeout(void **state)
 	assert_int_equal(s.answer.result.timed_out, 1);
 	assert_int_equal(s.answer.result.signal, SIGKILL);
 	assert_int_equal(s.answer.result.survivors, 0);
-	assert_true(s.answer.result.wall_ns >= 1000000000);
+	assert_true(s.answer.result.wall_ns >= 3000000000);
 	session_release(&s);
 }
 
-/* A command that obeys SIGTERM gets no other signal. */
+/* Who obeys SIGTERM has no second to wait. The shortest of several: on a busy machine a process comes late to its end. */
 static void test_timeout_obeyed(void **state)
 {
-	struct helper_request request;
-	struct session s;
+	int64_t shortest = INT64_MAX;
 
 	(void)state;
-	shell_request(&request, "kill -STOP $$");
-	helper_request_number(&request, HELPER_TIMEOUT, 100);
-	session_run(&s, &request);
-	assert_int_equal(s.answer.result.signal, SIGTERM);
-	assert_int_equal(s.answer.result.timed_out, 1);
-	session_release(&s);
+	for (int i = 0; i < 5; i++) {
+		struct helper_request request;
+		struct session s;
+
+		shell_request(&request, "kill -STOP $$");
+		helper_request_number(&request, HELPER_TIMEOUT, 100);
+		session_run(&s, &request);
+		assert_int_equal(s.answer.result.signal, SIGTERM);
+		assert_int_equal(s.answer.result.timed_out, 1);
+		shortest = s.answer.result.wall_ns < shortest ? s.answer.result.wall_ns : shortest;
+		session_release(&s);
+	}
+	assert_in_range(shortest, 50000000, 1099999999); /* the limit's clock begins a little before that of the command */
 }
 
 /* More than was asked for: exactly so much of it arrives, the other stream whole, and nothing of the command is left. */
@@ -572,7 +568,7 @@ static void test_leftovers(void **state)
 	session_release(&s);
 }
 
-#define HOPPING_MS 60000	    /* longer than it takes to end them, on a busy machine as well */
+#define HOPPING_MS 10000
 #define HOP	   "ASSAY_TEST_HOP" /* in the environment: this test is its own runaway program */
 
 /* Forks and leaves, each time into a session of its own, faster than anybody can look; for some seconds. */
@@ -786,7 +782,6 @@ int suite_helper(void)
 		SESSION_TEST(test_pulse),
 		SESSION_TEST(test_sampled),
 		SESSION_TEST(test_others_wait),
-		SESSION_TEST(test_idle),
 		SESSION_TEST(test_sampled_briefly),
 		SESSION_TEST(test_sampled_below),
 		SESSION_TEST(test_planned_end),
