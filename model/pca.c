@@ -64,17 +64,6 @@ static void turn(double *vector, const double *sd, size_t n)
 		vector[j] = -vector[j];
 }
 
-static double participation(const double *eigenvalue, size_t n)
-{
-	double sum = 0, squares = 0;
-
-	for (size_t k = 0; k < n; k++) {
-		sum += eigenvalue[k];
-		squares += eigenvalue[k] * eigenvalue[k];
-	}
-	return squares > 0 ? sum * sum / squares : 0;
-}
-
 void pca_of(const struct mat *X, struct pca *out)
 {
 	size_t p = X->cols, most = X->rows > 1 ? X->rows - 1 : 0;
@@ -90,7 +79,6 @@ void pca_of(const struct mat *X, struct pca *out)
 	for (size_t k = 0; k < pca.n; k++)
 		turn(&pca.loading.at[k * p], pca.sd, p);
 	pca.loading.rows = pca.n;
-	pca.effective_rank = participation(pca.eigenvalue, pca.n);
 	mat_release(&z);
 	mat_release(&r);
 	*out = pca;

@@ -8,12 +8,11 @@
 #include <stddef.h>
 
 struct pca {
-	size_t n;	       /* components: those whose eigenvalue is more than rounding, at most rows - 1 */
-	double *eigenvalue;    /* [n] of the correlation matrix, largest first: variances, which sum to the number of columns that
-				  vary */
-	double *mean, *sd;     /* [cols] what the columns were standardised by; sd is 0 where a column is the same in all rows */
-	struct mat loading;    /* [n x cols], rows of length one, each turned so that its largest element is positive; 0 where sd is 0 */
-	double effective_rank; /* participation ratio: (sum of eigenvalues)^2 / sum of their squares; 0 without components */
+	size_t n;	    /* components: those whose eigenvalue is more than rounding, at most rows - 1 */
+	double *eigenvalue; /* [n] of the correlation matrix, largest first: variances, which sum to the number of columns that
+			       vary */
+	double *mean, *sd;  /* [cols] what the columns were standardised by; sd is 0 where a column is the same in all rows */
+	struct mat loading; /* [n x cols], rows of length one, each turned so that its largest element is positive; 0 where sd is 0 */
 };
 
 /* X [rows x cols], finite. *out is overwritten; pca_release() it. */
