@@ -88,7 +88,6 @@ END
 
 quiho_pages() {
 	ask_page quiho explore
-	ask_page quiho explore --app hpccg --app stream/add-1@imported
 	ask_page quiho report mysqlslap/innodb_load mysqlslap/memory_load
 	ask_page quiho report stream/add-1 stream/add-2 --model paper
 	ask_page quiho report hpccg nothing

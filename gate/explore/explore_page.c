@@ -1,4 +1,4 @@
-/* The page about a catalog: what it is about first, how to read it last. */
+/* The page about a catalog: what it is about first, what is not in it last. */
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
@@ -6,19 +6,24 @@
 #include "gate/page/conditions.h"
 #include "gate/page/document_html.h"
 #include "gate/page/html.h"
+#include "gate/page/parts.h"
 #include "gate/page/svg.h"
 
 #include <math.h>
 #include <string.h>
 
-#define STRESSORS_SHOWN 60   /* the rest is folded */
-#define GROUPS_SHOWN	6    /* of an application */
-#define SMALLEST	.005 /* a share below it is not a finding */
-#define FEW		24   /* stressors: there is room for wider cells in the heat map */
+#define FEW	  24 /* stressors: there is room for wider cells in the heat map */
+#define SHOWN	  10 /* components at most */
+#define STRONGEST 4  /* stressors that are named */
+#define FLATTEST  .1 /* the second axis reaches so far up and down, of the first: what is next to nothing is not enlarged */
 
-/* ---- the first screen ---- */
+/* Marks of hardware types, each in all colours. */
+#define COLOURS 12
+static const char *const marks[] = { "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0", "M-4.5-4.5h9v9h-9z", "M0-6.5L6.5 0L0 6.5L-6.5 0z",
+				     "M0-6L5.6 4.6H-5.6z" };
+#define MARKS (sizeof(marks) / sizeof(marks[0]))
 
-static void add_headline(const struct explore *e, struct document *d)
+static void add_overview(const struct explore *e, struct document *d)
 {
 	double rank = round(e->features.effective_rank);
 
@@ -31,57 +36,20 @@ static void add_headline(const struct explore *e, struct document *d)
 	else
 		doc_answer(d, DOC_PLAIN, "", "%zu machines that differ in about %.0f thing%s", e->machines, rank,
 			   text_plural((size_t)rank));
-}
-
-static char *groups_text(const struct explore *e)
-{
-	if (!e->n)
-		return mem_string("");
-	if (!e->features.groups)
-		return mem_format("battery %s", e->fingerprints[0]->battery);
-	return mem_format("battery %s, in %zu group%s", e->fingerprints[0]->battery, e->features.groups, text_plural(e->features.groups));
-}
-
-static void add_facts(const struct explore *e, struct document *d)
-{
-	static const char *const what[] = { "Machines", "Hardware types", "Stressors", "Effective rank" };
-	char *values[] = { mem_format("%zu", e->machines), mem_format("%zu", e->n_types), mem_format("%zu", e->n_stressors),
-			   e->pca.n ? mem_format("%.1f", e->features.effective_rank) : mem_string("\u2013") };
-	char *more[] = { e->n == e->machines ? mem_string(e->n ? "one fingerprint each" : "")
-					     : mem_format("%zu fingerprints: some had several types", e->n),
-			 mem_string("which weigh equally"), groups_text(e), mem_string("directions in which they differ") };
-
-	for (int i = 0; i < 4; i++) {
-		page_fact(d, what[i], values[i], more[i]);
-		mem_free(values[i], more[i]);
-	}
-}
-
-static void add_overview(const struct explore *e, struct document *d)
-{
-	int64_t first = INT64_MAX, last = INT64_MIN;
-	char *rest;
-
-	add_headline(e, d);
-	add_facts(e, d);
-	for (size_t i = 0; i < e->n; i++) {
-		first = e->fingerprints[i]->taken_ms < first ? e->fingerprints[i]->taken_ms : first;
-		last = e->fingerprints[i]->taken_ms > last ? e->fingerprints[i]->taken_ms : last;
-	}
-	if (!e->n)
-		return;
-	rest = mem_format("; stress-ng %s, architecture %s.", e->fingerprints[0]->stress_ng, e->fingerprints[0]->architecture);
-	page_days(d, "Fingerprints taken", first, last, rest);
-	free(rest);
+	page_fact(d, "Machines", text_fixed((double)e->machines, 0).text, e->n > e->machines ? "some had several hardware types" : "");
+	page_fact(d, "Hardware types", text_fixed((double)e->n_types, 0).text, "which weigh equally");
+	page_fact(d, "Stressors", text_fixed((double)e->measured, 0).text, e->n ? e->fingerprints[0]->battery : "");
+	page_fact(d, "Effective rank", e->pca.n ? text_fixed(e->features.effective_rank, 1).text : "\u2013",
+		  "directions in which they differ");
 }
 
 /* ---- how much every stressor varies over the hardware types, and how well it repeats on one machine ---- */
 
-/* Most variable first; what has no number comes last. */
+/* Orders by variation, the largest first; then come those without a number, and those without a rate. */
 static int compare_stressors(const void *a, const void *b)
 {
 	const struct explore_stressor *x = *(const struct explore_stressor *const *)a, *y = *(const struct explore_stressor *const *)b;
-	double xv = isnan(x->cv) ? -1 : x->cv, yv = isnan(y->cv) ? -1 : y->cv;
+	double xv = isnan(x->cv) ? -!x->machines : x->cv, yv = isnan(y->cv) ? -!y->machines : y->cv;
 
 	if (xv != yv)
 		return xv > yv ? -1 : 1;
@@ -93,94 +61,63 @@ static struct svg_axis variability_axis(const struct explore *e)
 	double low = 1, high = 1;
 
 	for (size_t j = 0; j < e->n_stressors; j++) {
-		for (size_t t = 0; t < e->n_types; t++) {
-			double ratio = e->stressors[j].type_rate[t] / e->stressors[j].middle;
+		const struct explore_stressor *s = &e->stressors[j];
 
-			if (isnan(ratio))
-				continue;
-			low = fmin(low, ratio);
-			high = fmax(high, ratio);
+		for (size_t t = 0; t < s->n_types; t++) {
+			low = fmin(low, s->type_rate[t] / s->middle);
+			high = fmax(high, s->type_rate[t] / s->middle);
 		}
 	}
 	return svg_ratio_axis(low, high);
 }
 
-/* A dot for each type, and the middle half of them as a bar. */
-static void variability_plot(const struct explore *e, const struct explore_stressor *s, const struct svg_axis *axis, struct document *d)
+/* Draws a dot for each type, and the middle half of them as a bar. */
+static void variability_plot(const struct explore_stressor *s, const struct svg_axis *axis, struct document *d)
 {
-	double *ratios = mem_new(e->n_types, sizeof(*ratios));
 	struct buf svg = BUF_INIT;
-	size_t n = 0;
 
-	for (size_t t = 0; t < e->n_types; t++) {
-		if (!isnan(s->type_rate[t]))
-			ratios[n++] = s->type_rate[t] / s->middle;
-	}
 	svg_open(0, &svg);
 	svg_grid(axis, &svg);
-	if (n > 3)
+	if (s->n_types > 3)
 		html_format(&svg, "<line class=\"box c-%s\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"50%%\" y2=\"50%%\"/>",
-			    category_name(stressor_category(s->name)), svg_x(axis, stats_quantile(ratios, n, .25)),
-			    svg_x(axis, stats_quantile(ratios, n, .75)));
-	for (size_t i = 0; i < n; i++)
-		html_format(&svg, "<circle class=\"dot\" cx=\"%.2f%%\" cy=\"50%%\" r=\"3\"/>", svg_x(axis, ratios[i]));
+			    category_name(stressor_category(s->name)),
+			    svg_x(axis, stats_quantile(s->type_rate, s->n_types, .25) / s->middle),
+			    svg_x(axis, stats_quantile(s->type_rate, s->n_types, .75) / s->middle));
+	for (size_t t = 0; t < s->n_types; t++)
+		html_format(&svg, "<circle class=\"dot\" cx=\"%.2f%%\" cy=\"50%%\" r=\"3\"/>", svg_x(axis, s->type_rate[t] / s->middle));
 	svg_close(&svg);
 	doc_picture(d, "Rate over its median", &svg, NULL);
-	free(ratios);
-}
-
-static void variability_percent(struct document *d, const char *column, double share)
-{
-	doc_showf(d, NULL, column, share, share < .0995 ? "%.1f\u00a0%%" : "%.0f\u00a0%%", 100 * share);
-	if (!isnan(share))
-		doc_data(d, "v", "%.6g", share);
-}
-
-static void variability_table(const struct explore *e, const struct explore_stressor *const *sorted, size_t n, const struct svg_axis *axis,
-			      struct document *d)
-{
-	struct buf scale = BUF_INIT;
-
-	doc_table(d, NULL);
-	doc_style(d, "sortable vary");
-	svg_scale(axis, &scale);
-	doc_picture(d, "Rate over its median", &scale, NULL);
-	for (size_t i = 0; i < n; i++) {
-		doc_row(d);
-		doc_showf(d, NULL, "Stressor", "", "%s", sorted[i]->name);
-		page_category(d, stressor_category(sorted[i]->name));
-		variability_plot(e, sorted[i], axis, d);
-		variability_percent(d, "Over types", sorted[i]->cv);
-		variability_percent(d, "Repeated", sorted[i]->within);
-	}
-	doc_end(d);
 }
 
 static void add_variability(const struct explore *e, struct document *d)
 {
 	const struct explore_stressor **sorted = mem_new(e->n_stressors, sizeof(*sorted));
-	size_t shown = e->n_stressors < STRESSORS_SHOWN ? e->n_stressors : STRESSORS_SHOWN;
 	struct svg_axis axis = variability_axis(e);
+	struct buf scale = BUF_INIT;
 
 	doc_section(d, "variability", "Variability", "How much every stressor varies",
-		    "Each dot is a hardware type: its rate as a multiple of the stressor's median, on a logarithmic scale; the bar holds "
-		    "the middle half of them. The numbers are coefficients of variation: over the types, and over the repetitions on one "
-		    "machine. Where the first is not far above the second, the stressor tells machines apart by noise.");
+		    "Each dot is a hardware type: its rate (bogo-operations per second of CPU time) as a multiple of the stressor's "
+		    "median, on a logarithmic scale. The bar holds the middle half of them. The numbers are coefficients of variation: "
+		    "over the types, and over the repetitions on one machine. Where the first is not far above the second, the stressor "
+		    "distinguishes machines by noise.");
+	if (!e->measured)
+		doc_styled(d, "empty", "No fingerprint has a rate in it. " DOC_CODE "assay fingerprint run" DOC_END " takes fingerprints.");
 	for (size_t j = 0; j < e->n_stressors; j++)
 		sorted[j] = &e->stressors[j];
 	qsort(sorted, e->n_stressors, sizeof(*sorted), compare_stressors);
-	if (e->n_types == 1)
-		doc_styled(d, "note", "There is one hardware type: nothing can vary over one.");
-	if (!e->n_stressors)
-		doc_styled(d, "empty",
-			   "No machine of this catalog has a fingerprint with a rate in it. " DOC_CODE "assay fingerprint run" DOC_END
-			   " takes fingerprints.");
-	variability_table(e, sorted, shown, &axis, d);
-	if (e->n_stressors > shown) {
-		doc_fold(d, "%zu more", e->n_stressors - shown);
-		variability_table(e, sorted + shown, e->n_stressors - shown, &axis, d);
-		doc_end(d);
+	doc_table(d, NULL);
+	doc_style(d, "sortable vary");
+	svg_scale(&axis, &scale);
+	doc_picture(d, "Rate over its median", &scale, NULL);
+	for (size_t j = 0; j < e->n_stressors && sorted[j]->machines; j++) {
+		doc_row(d);
+		doc_showf(d, NULL, "Stressor", "", "%s", sorted[j]->name);
+		page_category(d, stressor_category(sorted[j]->name));
+		variability_plot(sorted[j], &axis, d);
+		doc_showf(d, NULL, "Over types", sorted[j]->cv, "%.1f\u00a0%%", 100 * sorted[j]->cv);
+		doc_showf(d, NULL, "Repeated", sorted[j]->within, "%.1f\u00a0%%", 100 * sorted[j]->within);
 	}
+	doc_end(d);
 	free(sorted);
 }
 
@@ -191,228 +128,176 @@ static const char *distinct_name(const struct explore *e, size_t distinct)
 	return e->stressors[e->features.first[distinct]].name;
 }
 
-static void correlation_row(const struct explore *e, size_t a, struct document *d)
+static void add_correlation(const struct explore *e, struct document *d)
 {
-	doc_row(d);
-	doc_showf(d, NULL, "Stressor", "", "%s", distinct_name(e, a));
-	for (size_t k = 0; k < e->features.n; k++) {
-		size_t b = e->order[k];
-		double r = mat_get(&e->correlation, a, b);
+	const struct features *f = &e->features;
 
-		doc_showf(d, NULL, distinct_name(e, b), r, "%s", page_signed(r, 2).text);
-		page_colour(d, r, 1, a != b && e->features.group[a] == e->features.group[b] ? " in" : "");
+	doc_section(
+	    d, "correlation", "Correlation", "Which stressors are correlated",
+	    "A machine that is fast at one of them is fast at the other (or slow, where it is opposite). Stressors in one group "
+	    "cannot be distinguished by these machines, so a profile speaks of the group. Over few types many look correlated by chance.");
+	if (e->n_types < 3 || f->n < 2) {
+		doc_styled(d, "empty", "This needs at least three hardware types and two stressors that were measured on every machine.");
+		return;
 	}
-}
-
-static void correlation_map(const struct explore *e, struct document *d)
-{
 	page_colours(d, "opposite", "together", 1, "Spearman's correlation from \u22121 to +1; the stressors of a group are framed", false);
 	doc_table(d, NULL);
-	doc_style(d, e->features.n <= FEW ? "heat wide few" : "heat wide");
+	doc_style(d, f->n <= FEW ? "heat wide few" : "heat wide");
 	doc_data(d, "says", "correlation");
 	doc_caption(d, "Heat map of correlations");
 	doc_column(d, "Stressor", "corner");
-	for (size_t k = 0; k < e->features.n; k++)
+	for (size_t k = 0; k < f->n; k++)
 		page_column(d, distinct_name(e, e->order[k]));
-	for (size_t k = 0; k < e->features.n; k++)
-		correlation_row(e, e->order[k], d);
-	doc_end(d);
-}
+	for (size_t i = 0; i < f->n; i++) {
+		size_t a = e->order[i];
 
-static size_t group_size(const struct explore *e, size_t group)
-{
-	size_t n = 0;
+		doc_row(d);
+		doc_showf(d, NULL, "Stressor", "", "%s", distinct_name(e, a));
+		for (size_t k = 0; k < f->n; k++) {
+			size_t b = e->order[k];
+			double r = stats_round(mat_get(&f->correlation, a, b));
 
-	for (size_t k = 0; k < e->features.n; k++)
-		n += e->features.group[k] == group;
-	return n;
-}
-
-static void group_item(const struct explore *e, size_t group, struct document *d)
-{
-	bool has[CATEGORY_COUNT] = { false };
-	struct buf names = BUF_INIT, categories = BUF_INIT;
-
-	for (size_t k = 0; k < e->features.n; k++) {
-		const char *name = distinct_name(e, e->order[k]);
-
-		if (e->features.group[e->order[k]] != group)
-			continue;
-		buf_format(&names, "%s%s", names.size ? ", " : "", name);
-		has[stressor_category(name)] = true;
-	}
-	for (int c = 0; c < CATEGORY_COUNT; c++) {
-		const char *name = category_name((enum category)c);
-
-		if (has[c])
-			buf_format(&categories, " \1cat c-%s\2%s" DOC_END, name, name);
-	}
-	doc_item(d, DOC_MARK("of-group") "%s" DOC_END "%s", names.bytes, categories.bytes);
-	buf_release(&names);
-	buf_release(&categories);
-}
-
-/* In the order of the heat map. */
-static void add_groups(const struct explore *e, struct document *d)
-{
-	bool *done = mem_new(e->features.groups, sizeof(*done));
-	size_t alone = 0;
-
-	for (size_t g = 0; g < e->features.groups; g++)
-		alone += group_size(e, g) == 1;
-	doc_subheading(d, "Groups");
-	doc_styled(d, "muted", "%zu stressors in %zu group%s, %zu of one stressor alone%s", e->features.n, e->features.groups,
-		   text_plural(e->features.groups), alone,
-		   alone < e->features.groups ? "; these have several, which are correlated:" : ".");
-	doc_list(d, NULL);
-	doc_style(d, "groups");
-	for (size_t k = 0; k < e->features.n; k++) {
-		size_t g = e->features.group[e->order[k]];
-
-		if (!done[g] && group_size(e, g) > 1)
-			group_item(e, g, d);
-		done[g] = true;
+			doc_showf(d, NULL, distinct_name(e, b), r, "%s", page_signed(r, 2).text);
+			page_colour(d, r, 1, a != b && f->group[a] == f->group[b] ? " in" : "");
+		}
 	}
 	doc_end(d);
-	free(done);
 }
 
-/* Of few types any two orders are likely to be the same or opposite: 2 of n! pairs of orders, which alone pass a limit of .9 up to five. */
-static void add_chance(size_t types, struct document *d)
-{
-	static const int per_cent[] = { [3] = 33, [4] = 8, [5] = 2 };
+/* ---- in how many things the machines differ ---- */
 
-	if (types >= sizeof(per_cent) / sizeof(per_cent[0]))
-		return;
-	doc_line(d,
-		 "Only " DOC_STRONG "%zu hardware types" DOC_END
-		 ": of 100 pairs of stressors that have nothing to do with each other, some %d look correlated, or opposite.",
-		 types, per_cent[types]);
-	doc_style(d, "finding");
-}
-
-static void add_correlation(const struct explore *e, struct document *d)
+/* Names the stressors with the largest loadings, with their signs. free() it. */
+static char *loadings_text(const struct explore *e, size_t component)
 {
-	doc_section(d, "correlation", "Correlation", "Which stressors are correlated",
-		    "A machine that is fast at one of them is fast at the other (or slow, where it is opposite). Stressors in one group "
-		    "cannot be told apart by these machines, so a profile speaks of the group.");
-	if (e->n_types >= 3 && e->features.n > 1) {
-		add_chance(e->n_types, d);
-		correlation_map(e, d);
-		add_groups(e, d);
-	} else {
-		doc_line(d, "This needs at least three hardware types and two stressors that were measured on every machine: over two "
-			    "types everything is correlated.");
-		doc_style(d, "empty");
+	const double *loading = &e->pca.loading.at[component * e->pca.loading.cols];
+	bool *named = mem_new(e->features.n, sizeof(*named));
+	struct buf out = BUF_INIT;
+
+	for (size_t i = 0; i < STRONGEST && i < e->features.n; i++) {
+		size_t best = SIZE_MAX;
+
+		for (size_t k = 0; k < e->features.n; k++) {
+			if (!named[k] && (best == SIZE_MAX || fabs(loading[k]) > fabs(loading[best]) + 1e-9))
+				best = k;
+		}
+		named[best] = true;
+		buf_format(&out, "%s" DOC_MARK("nb") "%s%s" DOC_END, i ? " " : "", loading[best] < 0 ? "\u2212" : "+",
+			   distinct_name(e, best));
 	}
+	free(named);
+	return buf_take(&out);
 }
 
-/* ---- what applications stress ---- */
-
-static void share_row(const struct page_bar *bar, const struct profile_group *group, struct document *d)
+static void component_table(const struct explore *e, struct document *d)
 {
-	doc_row(d);
-	doc_showf(d, NULL, "Group", bar->label, "%s", bar->label);
-	page_share(d, "Share of its time, 90\u00a0% interval", bar, 1);
-	if (!group || !isfinite(group->least) || !isfinite(group->most))
-		return;
-	doc_showf(d, NULL, "Other fits", group->least, "%.0f to %.0f\u00a0%%", 100 * group->least, 100 * group->most);
-	doc_style(d, "fits");
-}
+	double total = 0, sum = 0;
+	size_t shown = e->pca.n < SHOWN ? e->pca.n : SHOWN;
 
-static void share_table(const struct page_profile *shown, struct document *d)
-{
-	const struct profile *p = &shown->profile;
-	size_t n = 0;
-	double rest = 0;
-
+	for (size_t k = 0; k < e->pca.n; k++)
+		total += e->pca.eigenvalue[k];
 	doc_table(d, NULL);
-	doc_style(d, "shares");
-	for (; n < p->n_groups && n < GROUPS_SHOWN && p->groups[n].share >= SMALLEST; n++)
-		share_row(&shown->bars[n], &p->groups[n], d);
-	share_row(&shown->bars[p->n_groups], NULL, d); /* unexplained */
+	doc_style(d, "comps");
+	for (size_t k = 0; k < shown; k++) {
+		double share = e->pca.eigenvalue[k] / total;
+		char *loadings = loadings_text(e, k);
+		struct buf svg = BUF_INIT;
+
+		doc_row(d);
+		doc_showf(d, NULL, "No.", "", "%zu", k + 1);
+		doc_showf(d, NULL, "Variance", share, "%.1f\u00a0%%", 100 * share);
+		svg_open(20, &svg);
+		svg_bar("rest", NULL, 0, 100 * sum, 3, 14, &svg);
+		svg_bar("part", NULL, 100 * sum, 100 * (sum + share), 3, 14, &svg);
+		svg_close(&svg);
+		sum += share;
+		doc_picture(d, "Chart", &svg, NULL);
+		doc_showf(d, NULL, "Sum", sum, "%.1f\u00a0%%", 100 * sum);
+		doc_showf(d, NULL, "Loads most on", loadings, "%s", loadings);
+		doc_style(d, "loads");
+		free(loadings);
+	}
 	doc_end(d);
-	for (size_t i = n; i < p->n_groups; i++)
-		rest += p->groups[i].share;
-	if (n == p->n_groups)
-		return;
-	doc_styled(d, "muted",
-		   "And %.1f\u00a0%% in %zu other group%s. Groups below %.0f\u00a0%% are not ranked: most of them are not used at all.",
-		   100 * rest, p->n_groups - n, text_plural(p->n_groups - n), 100 * PROFILE_RANKED);
+	if (shown < e->pca.n)
+		doc_styled(d, "muted", "The other %zu of %zu hold %.1f\u00a0%% together.", e->pca.n - shown, e->pca.n, 100 * (1 - sum));
 }
 
-static void add_application(const struct explore_application *a, struct document *d)
-{
-	const struct profile *p = &a->shown.profile;
-	char *basis = page_basis(&a->shown);
+/* ---- the machines in the plane of the first two ---- */
 
-	doc_subheading(d, DOC_NAME "%s@%s" DOC_END " \1trust v-%d\2%s" DOC_END, a->runs.application, a->runs.version, (int)p->verdict,
-		       profile_verdict_text(p->verdict));
-	doc_styled(d, "muted", "%s.", basis);
-	free(basis);
-	if (p->fitted)
-		share_table(&a->shown, d);
-	page_reasons(d, p);
+static double score_of(const struct explore *e, size_t machine, size_t component)
+{
+	return component < e->pca.n ? pca_score(&e->pca, component, &e->features.logs.at[machine * e->features.n]) : 0;
 }
 
-static void add_profiles(const struct explore_application *applications, size_t n, struct document *d)
+static struct svg_axis plane_axis(const struct explore *e, size_t component, double least)
 {
-	doc_section(
-	    d, "profiles", "Profiles", "What applications stress",
-	    "Inferred from how their performance varies over the machines; nothing was instrumented. Whiskers are 90 % intervals; other "
-	    "fits is what any fit says that is nearly as good, so a group that could be nothing as well as most of it is shown like that.");
-	if (!n)
-		doc_styled(d, "empty", "No application has results on machines with a fingerprint.");
-	for (size_t i = 0; i < n; i++)
-		add_application(&applications[i], d);
-}
-
-/* ---- the rest ---- */
-
-static void add_conditions(const struct explore *e, struct document *d)
-{
-	struct page_machines machines = { e->fingerprints, mem_new(e->n, sizeof(bool)), e->n, 0 };
+	double low = -least, high = least;
 
 	for (size_t i = 0; i < e->n; i++) {
-		machines.used[i] = true;
-		machines.emulated += e->fingerprints[i]->profile != NULL;
+		low = fmin(low, score_of(e, i, component));
+		high = fmax(high, score_of(e, i, component));
 	}
-	page_conditions(d, e->evidence, &machines);
-	free(machines.used);
+	return svg_linear_axis(low, high);
 }
 
-static void add_method(const struct explore_application *applications, size_t n, struct document *d)
+static void add_plane(const struct explore *e, struct document *d)
 {
-	struct buf commands = BUF_INIT;
+	struct svg_axis x = plane_axis(e, 0, 0), y = plane_axis(e, 1, FLATTEST * (x.high - x.low));
+	struct buf svg = BUF_INIT;
 
-	doc_section(d, "method", NULL, "How to read this page", NULL);
-	page_term(
-	    d, "Rate",
-	    "Bogo-operations of a stress-ng stressor per second of user and system time: the median over the passes of a fingerprint.");
-	page_term(d, "Hardware type",
-		  "Machines of the same model. The rate of a type is the geometric mean of its machines'; types count once, however many "
-		  "machines they have.");
-	page_term(d, "Group",
-		  "Clusters by average linkage of the distance 1 \u2212 |Spearman's correlation|, cut at %.1f; the heat map is in the "
-		  "order of the leaves.",
-		  FEATURES_CUT);
-	page_term(d, "Effective rank",
-		  "Participation ratio of the eigenvalues of the correlations of log rates: the square of their sum over the sum of their "
-		  "squares.");
-	page_term(d, "Profile", "That of " DOC_CODE "assay profile" DOC_END ", which explains more.");
-	buf_text(&commands, "assay explore -o FILE.html");
-	for (size_t i = 0; i < n; i++) {
-		char *word = page_shell_word(applications[i].runs.application, applications[i].runs.version);
-
-		buf_format(&commands, " \\\n    --app %s", word);
-		free(word);
-	}
-	page_commands(d, commands.bytes);
-	buf_release(&commands);
+	html_format(&svg, "<svg class=\"plane\" width=\"100%%\" height=\"420\" role=\"img\" aria-label=\"Machines by their first two "
+			  "components; the table below has the numbers\">");
+	svg_grid(&x, &svg);
+	html_format(&svg, "<line class=\"one\" x1=\"0\" x2=\"100%%\" y1=\"%.2f%%\" y2=\"%.2f%%\"/>", 100 - svg_x(&y, 0),
+		    100 - svg_x(&y, 0));
+	for (size_t i = 0; i < e->n; i++)
+		html_format(&svg,
+			    "<svg class=\"t%zu\" x=\"%.2f%%\" y=\"%.2f%%\"><path class=\"bar\" d=\"%s\"><title>%s: %s</title></path></svg>",
+			    e->type[i] % COLOURS, svg_x(&x, score_of(e, i, 0)), 100 - svg_x(&y, score_of(e, i, 1)),
+			    marks[e->type[i] / COLOURS % MARKS], e->fingerprints[i]->machine, e->types[e->type[i]]);
+	svg_close(&svg);
+	svg_scale(&x, &svg);
+	doc_picture(d, NULL, &svg, "To the right: component 1. Upwards: component 2%s.", e->pca.n > 1 ? "" : ", which there is not");
 }
 
-void explore_page(const struct explore *e, const struct explore_application *applications, size_t n, const struct omissions *omissions,
-		  const char *lab, struct buf *out)
+/* Adds the machines, with their marks. */
+static void add_machines(const struct explore *e, struct document *d)
+{
+	doc_table(d, NULL);
+	doc_style(d, "sortable key-table");
+	for (size_t i = 0; i < e->n; i++) {
+		struct buf svg = BUF_INIT;
+
+		html_format(&svg,
+			    "<svg class=\"key\" width=\"14\" height=\"14\" viewBox=\"-7 -7 14 14\" aria-hidden=\"true\">"
+			    "<path class=\"bar\" d=\"%s\"/></svg>",
+			    marks[e->type[i] / COLOURS % MARKS]);
+		doc_row(d);
+		doc_picture(d, "Hardware type", &svg, DOC_NAME "%s" DOC_END, e->types[e->type[i]]);
+		doc_style(d, "t%zu", e->type[i] % COLOURS);
+		doc_showf(d, NULL, "Machine", "", DOC_NAME "%s" DOC_END, e->fingerprints[i]->machine);
+		doc_showf(d, NULL, "Comp. 1", score_of(e, i, 0), "%s", page_signed(score_of(e, i, 0), 2).text);
+		doc_showf(d, NULL, "Comp. 2", score_of(e, i, 1), "%s", page_signed(score_of(e, i, 1), 2).text);
+	}
+	doc_end(d);
+}
+
+static void add_components(const struct explore *e, struct document *d)
+{
+	doc_section(d, "components", "Components", "In how many things the machines differ",
+		    "Principal components of the logarithms of the rates, standardised over the hardware types: directions in which the "
+		    "machines differ, each independent of the others. The effective rank is how many there would be if all held the same "
+		    "variance. A profile can hardly distinguish more resources than that.");
+	if (!e->pca.n) {
+		doc_styled(d, "empty", "This needs at least two hardware types that differ in a stressor measured on every machine.");
+		return;
+	}
+	component_table(e, d);
+	doc_subheading(d, "The machines in the plane of the first two");
+	add_plane(e, d);
+	add_machines(e, d);
+}
+
+void explore_page(const struct explore *e, const char *lab, struct buf *out)
 {
 	char *title = mem_format("%zu machine%s%s%s", e->machines, text_plural(e->machines), lab ? " of " : "", lab ? lab : "");
 	struct html_page page = {
@@ -424,11 +309,9 @@ void explore_page(const struct explore *e, const struct explore_application *app
 	add_overview(e, &d);
 	add_variability(e, &d);
 	add_correlation(e, &d);
-	explore_components(&d, e);
-	add_profiles(applications, n, &d);
-	add_conditions(e, &d);
-	omissions_section(&d, &e->omissions, omissions);
-	add_method(applications, n, &d);
+	add_components(e, &d);
+	page_conditions(&d, e->evidence, &(struct page_machines){ e->fingerprints, NULL, e->n });
+	omissions_section(&d, &e->omissions, NULL);
 	html_page(&page, &d, out);
 	document_release(&d);
 	free(title);

@@ -274,15 +274,18 @@ static void add_machine(const struct evidence *evidence, const struct fingerprin
 void page_conditions(struct document *d, const struct evidence *evidence, const struct page_machines *machines)
 {
 	struct conditions all = conditions_of(machines);
+	size_t emulated = 0;
 
+	for (size_t i = 0; i < machines->n; i++)
+		emulated += machines->fingerprints[i]->profile != NULL;
 	doc_section(
 	    d, "conditions", "Conditions", "Conditions",
 	    "What the machines reported about themselves when their fingerprints were taken. A difference that goes with the result may "
 	    "explain it.");
-	if (machines->emulated)
+	if (emulated)
 		doc_styled(d, "note",
 			   "%zu of %zu machines are emulated hosts: programs on one computer, so that all its conditions are shared.",
-			   machines->emulated, machines->n);
+			   emulated, machines->n);
 	if (!machines->n)
 		doc_line(d, "There is no fingerprint, so nothing is known of the machines.");
 	else if (!all.n)
@@ -298,7 +301,7 @@ void page_conditions(struct document *d, const struct evidence *evidence, const 
 		doc_style(d, "sortable wide");
 		doc_caption(d, "Fingerprints");
 		for (size_t i = 0; i < machines->n; i++)
-			add_machine(evidence, machines->fingerprints[i], machines->used[i], d);
+			add_machine(evidence, machines->fingerprints[i], !machines->used || machines->used[i], d);
 		doc_end(d);
 	}
 	conditions_release(&all);

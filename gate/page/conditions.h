@@ -8,9 +8,8 @@
 /* The fingerprints that a page is about. */
 struct page_machines {
 	const struct fingerprint **fingerprints; /* [n], by machine, then time */
-	bool *used;				 /* [n], whether the machine counts */
+	bool *used;				 /* [n], whether the machine counts; NULL: all do */
 	size_t n;
-	size_t emulated; /* of them */
 };
 
 /* The section. */

@@ -138,16 +138,15 @@ char *page_shell_word(const char *application, const char *version)
 
 /* ---- what a version stresses ---- */
 
-void page_omit(const struct run_set *runs, const struct dataset *dataset, const struct profile_rows *rows, const char *where,
-	       struct omissions *omissions)
+void page_omit(const struct run_set *runs, const struct dataset *dataset, const struct profile_rows *rows, struct omissions *omissions)
 {
 	struct profile_left_out all[PROFILE_LEFT_OUT];
 	size_t n = profile_left_out(dataset, rows, all);
 
 	for (size_t i = 0; i < n; i++) {
 		if (all[i].n)
-			omissions_add(omissions, all[i].why, "%zu result%s of %s@%s%s", all[i].n, text_plural(all[i].n), runs->application,
-				      runs->version, where);
+			omissions_add(omissions, all[i].why, "%zu result%s of %s@%s, in its profile only", all[i].n, text_plural(all[i].n),
+				      runs->application, runs->version);
 	}
 }
 
@@ -169,29 +168,28 @@ static void profile_bars(struct page_profile *out)
 	    (struct page_bar){ "(unexplained)", CATEGORY_UNKNOWN, s->share[s->groups], s->low[s->groups], s->high[s->groups] };
 }
 
-char *page_basis(const struct page_profile *p)
+/* Returns "2 hardware types, 3 machines, 6 results", with the errors of the profile. free() it. */
+static char *profile_basis(const struct page_profile *p)
 {
 	struct buf out = BUF_INIT;
 
 	buf_format(&out, "%zu hardware type%s, %zu machine%s, %zu result%s", p->rows.types, text_plural(p->rows.types), p->dataset.machines,
 		   text_plural(p->dataset.machines), p->rows.rates.rows, text_plural(p->rows.rates.rows));
-	if (p->profile.fitted)
-		buf_format(&out, "; on types left out: error %.0f\u00a0%%, Q\u00b2 %.2f", 100 * p->profile.validation.mape,
-			   p->profile.validation.q2);
+	buf_format(&out, "; on types left out: error %.0f\u00a0%%, Q\u00b2 %.2f", 100 * p->profile.validation.mape,
+		   p->profile.validation.q2);
 	return buf_take(&out);
 }
 
-void page_profile_of(const struct evidence *evidence, const struct run_set *runs, const char *where, struct page_profile *out,
-		     struct omissions *omissions)
+void page_profile_of(const struct evidence *evidence, const struct run_set *runs, struct page_profile *out, struct omissions *omissions)
 {
 	*out = (struct page_profile){ .n = 0 };
 	dataset_sparse_of(evidence, runs, &out->dataset);
 	profile_rows_of(evidence, runs, &out->dataset, &out->rows);
-	page_omit(runs, &out->dataset, &out->rows, where, omissions);
+	page_omit(runs, &out->dataset, &out->rows, omissions);
 	profile_of(&out->rows, &profile_defaults, &out->profile);
 	if (out->profile.fitted) {
 		profile_bars(out);
-		out->basis = page_basis(out);
+		out->basis = profile_basis(out);
 	} else {
 		out->missing = mem_string(out->profile.n_reasons ? out->profile.reasons[0].text : "nothing was measured");
 	}

@@ -63,19 +63,15 @@ struct page_profile {
 	struct profile profile; /* whose bars are groups and the unexplained, as far as it is fitted; else bars are stressors */
 };
 
-/* Adds the results that are left out: rows as profile_left_out() has them; `where` ends the sentence. */
-void page_omit(const struct run_set *runs, const struct dataset *dataset, const struct profile_rows *rows, const char *where,
-	       struct omissions *omissions);
+/* Adds the results that the profile leaves out: rows as profile_left_out() has them. */
+void page_omit(const struct run_set *runs, const struct dataset *dataset, const struct profile_rows *rows, struct omissions *omissions);
 
-/* The validated profile. The first two arguments must outlive *out, which may not move; what it leaves out is added to the omissions
- * (`where` follows its number and version: "", or what else it is part of). */
-void page_profile_of(const struct evidence *evidence, const struct run_set *runs, const char *where, struct page_profile *out,
-		     struct omissions *omissions);
+/* The validated profile. The first two arguments must outlive *out, which may not move; the results that it leaves out are added to the
+ * omissions. */
+void page_profile_of(const struct evidence *evidence, const struct run_set *runs, struct page_profile *out, struct omissions *omissions);
 void page_profile_release(struct page_profile *profile); /* accepts zeroed */
 
 /* The list of a profile's reasons, folded where there is something else to see. */
 void page_reasons(struct document *d, const struct profile *profile);
-/* "2 hardware types, 3 machines, 6 results", with its errors where it is fitted. free() it. */
-char *page_basis(const struct page_profile *profile);
 
 #endif

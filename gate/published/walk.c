@@ -67,7 +67,7 @@ void paper_bars_of(const struct evidence *evidence, const struct run_set *runs, 
 				     : "Published method (quiho, 2018), not validated on machines that it did not see: read it as a hint.");
 	out->basis = mem_format("%zu hardware type%s, %zu machine%s, %zu results", d->hardware_types, text_plural(d->hardware_types),
 				d->machines, text_plural(d->machines), d->X.rows);
-	page_omit(runs, d, NULL, ", in its profile only", omissions);
+	page_omit(runs, d, NULL, omissions);
 	paper_profile_release(&paper);
 }
 

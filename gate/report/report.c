@@ -97,7 +97,7 @@ static bool is_used(const struct verdict *verdict, const struct fingerprint *f)
 static struct page_machines machines_of(const struct report *report)
 {
 	const struct pairing *p = &report->verdict->pairing;
-	struct page_machines out = { mem_new(p->n, sizeof(*out.fingerprints)), mem_new(p->n, sizeof(bool)), 0, 0 };
+	struct page_machines out = { mem_new(p->n, sizeof(*out.fingerprints)), mem_new(p->n, sizeof(bool)), 0 };
 
 	for (size_t i = 0; i < p->n; i++) {
 		const struct fingerprint *f = p->machines[i].fingerprint;
@@ -111,10 +111,8 @@ static struct page_machines machines_of(const struct report *report)
 			out.fingerprints[out.n++] = f;
 	}
 	qsort(out.fingerprints, out.n, sizeof(*out.fingerprints), compare_machines);
-	for (size_t i = 0; i < out.n; i++) {
+	for (size_t i = 0; i < out.n; i++)
 		out.used[i] = is_used(report->verdict, out.fingerprints[i]);
-		out.emulated += out.fingerprints[i]->profile != NULL;
-	}
 	return out;
 }
 

@@ -88,7 +88,7 @@ enum assay_status report_file(struct lab *lab, const struct evidence *evidence, 
 		if (file->published)
 			paper_bars_of(evidence, sides[i], &profiles[i], &omissions);
 		else
-			page_profile_of(evidence, sides[i], ", in its profile only", &profiles[i], &omissions);
+			page_profile_of(evidence, sides[i], &profiles[i], &omissions);
 	}
 	for (int i = 0; i < 2; i++)
 		omissions_other_builds(&omissions, sides[i]);

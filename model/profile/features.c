@@ -169,10 +169,14 @@ static void features_find_groups(struct features *f)
 	f->effective_rank = columns_participation(&columns);
 	for (size_t k = 0; k < f->n; k++)
 		stats_ranks(&columns.at[k * types], types, &ranks.at[k * types]);
+	f->correlation = mat_new(f->n, f->n);
 	for (size_t a = 0; a < f->n; a++) {
+		mat_set(&f->correlation, a, a, 1.0);
 		for (size_t b = a + 1; b < f->n; b++) {
-			double d = stats_round(1.0 - fabs(stats_correlation(&ranks.at[a * types], &ranks.at[b * types], types)));
+			double r = stats_correlation(&ranks.at[a * types], &ranks.at[b * types], types), d = stats_round(1.0 - fabs(r));
 
+			mat_set(&f->correlation, a, b, r);
+			mat_set(&f->correlation, b, a, r);
 			mat_set(&distance, a, b, d);
 			mat_set(&distance, b, a, d);
 		}
@@ -207,6 +211,7 @@ void features_release(struct features *f)
 	mem_free(f->state, f->distinct, f->centre, f->first, f->copies, f->group);
 	mat_release(&f->logs);
 	mat_release(&f->type_logs);
+	mat_release(&f->correlation);
 	*f = (struct features){ 0 };
 }
 

@@ -31,12 +31,13 @@ struct features {
 				    * constant factor on all rows are one distinct column */
 	double *centre;		   /* [p] mean log rate over the types, which weigh equally */
 
-	size_t n;	      /* distinct columns */
-	size_t *first;	      /* [n] the first column of each, ascending */
-	size_t *copies;	      /* [n] columns that are the same, >= 1 */
-	struct mat logs;      /* [rows x n] natural logs less their centre, rounded to 1e-9: a rescaled unit changes nothing */
-	struct mat type_logs; /* [types x n] their means */
-	size_t *group;	      /* [n] numbered in the order of their first columns */
+	size_t n;		/* distinct columns */
+	size_t *first;		/* [n] the first column of each, ascending */
+	size_t *copies;		/* [n] columns that are the same, >= 1 */
+	struct mat logs;	/* [rows x n] natural logs less their centre, rounded to 1e-9: a rescaled unit changes nothing */
+	struct mat type_logs;	/* [types x n] their means */
+	struct mat correlation; /* [n x n] Spearman's over the types */
+	size_t *group;		/* [n] numbered in the order of their first columns */
 	size_t groups;
 	double effective_rank; /* (sum of eigenvalues)^2 / sum of their squares of the correlations over types; 0 without columns */
 };

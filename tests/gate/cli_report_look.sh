@@ -49,7 +49,7 @@ what='the page about a catalog'
 run -C "$tmp/hostile.lab" explore -o "$tmp/explore.html"
 expect_status 0
 look explore
-expect_layout catalog,variability,correlation,components,profiles,conditions,left-out,method
+expect_layout catalog,variability,correlation,components,conditions,left-out
 expect_fact phone-light badge '8 machines that differ in about 1 thing'
 for frame in phone-dark screen-light no-script; do
 	expect_fact $frame marks 8

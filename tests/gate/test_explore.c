@@ -12,10 +12,7 @@ struct world {
 	const char *prefix; /* of every text */
 	struct evidence evidence;
 	struct lab_config config;
-	struct omissions omissions;
 	struct explore explore;
-	struct explore_application application;
-	size_t applications;
 };
 
 static void world_init(struct world *w, const char *prefix, size_t stressors)
@@ -46,21 +43,18 @@ static char *page_of(struct world *w)
 	struct buf out = BUF_INIT;
 	char *lab = mem_format("%slab", w->prefix);
 
-	explore_page(&w->explore, &w->application, w->applications, &w->omissions, lab, &out);
+	explore_page(&w->explore, lab, &out);
 	free(lab);
 	return buf_take(&out);
 }
 
 static void world_release(struct world *w)
 {
-	explore_application_release(&w->application);
 	explore_release(&w->explore);
-	omissions_release(&w->omissions);
 	evidence_release(&w->evidence);
 }
 
-static const char *const sections[] = { "catalog",    "variability", "correlation", "components", "profiles",
-					"conditions", "left-out",    "method",	    NULL };
+static const char *const sections[] = { "catalog", "variability", "correlation", "components", "conditions", "left-out", NULL };
 
 static void assert_near(double a, double b)
 {
@@ -146,17 +140,16 @@ static void test_together(void **state)
 	explore(&w);
 	assert_int_equal(e->features.n, 4); /* cpu, s01, s02, s04 */
 	assert_int_equal(e->features.groups, 2);
-	assert_near(mat_get(&e->correlation, 0, 1), 1);
-	assert_near(mat_get(&e->correlation, 0, 2), -1);
-	assert_near(mat_get(&e->correlation, 3, 0), 1 - 6. * 22 / (6 * 35)); /* 1 - 6 sum d^2 / (n (n^2 - 1)) */
+	assert_near(mat_get(&e->features.correlation, 0, 1), 1);
+	assert_near(mat_get(&e->features.correlation, 0, 2), -1);
+	assert_near(mat_get(&e->features.correlation, 3, 0), 1 - 6. * 22 / (6 * 35)); /* 1 - 6 sum d^2 / (n (n^2 - 1)) */
 	for (size_t k = 0; k < 4; k++)
 		place = e->order[k] == 3 ? k : place;
 	assert_true(place == 0 || place == 3); /* the other three stand side by side */
-	assert_true(omitted(&e->omissions, "1 stressor", "but for a factor", "s03 (as cpu)"));
-	assert_true(omitted(&e->omissions, "1 stressor", "the same on all", "s05"));
-	assert_true(omitted(&e->omissions, "1 stressor", "not measured on every", "s06 (on 5 of 6)"));
-	assert_near(e->pca.effective_rank, e->features.effective_rank);
-	assert_true(e->pca.effective_rank > 1.2 && e->pca.effective_rank < 2.2);
+	assert_true(omitted(&e->omissions, "3 stressors", "only in the table of variability", "s03 (on 6 of 6)"));
+	assert_true(omitted(&e->omissions, "3 stressors", "only in the table of variability", "s05 (on 6 of 6)"));
+	assert_true(omitted(&e->omissions, "3 stressors", "only in the table of variability", "s06 (on 5 of 6)"));
+	assert_true(e->features.effective_rank > 1.2 && e->features.effective_rank < 2.2);
 	world_release(&w);
 }
 
@@ -164,7 +157,7 @@ static void test_together(void **state)
 
 static void test_choice(void **state)
 {
-	static const double rates[3] = { 1, 2, 3 }, few[3] = { 1, (double)NAN, 0 };
+	static const double rates[3] = { 1, 2, 3 }, few[3] = { 1, (double)NAN, (double)NAN };
 	struct world w;
 	const struct omissions *o = &w.explore.omissions;
 
@@ -174,10 +167,10 @@ static void test_choice(void **state)
 	add(&w, "a", "t", 5, "b", 1, rates);	 /* the latest */
 	add(&w, "a", "other", 2, "b", 1, rates); /* it was other hardware then */
 	add(&w, "b", "t", 1, "b", 1, rates);
-	add(&w, "b", "t", 3, "b", 1, few); /* the latest that is whole counts */
 	for (int day = 0; day < 6; day++)
 		add(&w, "c", "t", day, "quick", 1, rates); /* many, of one machine */
 	add(&w, "d", "t", 0, "b", 1, rates);
+	add(&w, "e", "t", 0, "b", 1, few);
 	machine_retire(catalog_machine(&w.evidence.catalog, "d"), true, 0, "sold");
 	explore(&w);
 	assert_int_equal(w.explore.machines, 2);
@@ -186,57 +179,20 @@ static void test_choice(void **state)
 	assert_string_equal(w.explore.fingerprints[1]->id, "0000000000000002");
 	assert_string_equal(w.explore.fingerprints[2]->id, "0000000000000004");
 	assert_true(omitted(o, "1 retired machine", "no longer", "d"));
-	assert_true(omitted(o, "6 fingerprints", "another battery", "c (quick, stress-ng 1, x)"));
-	assert_true(omitted(o, "1 fingerprint", "more than half", "b (0000000000000005)"));
-	assert_true(omitted(o, "1 earlier fingerprint", "latest", NULL));
+	assert_true(omitted(o, "1 fingerprint", "another battery", "c (0000000000000010, quick, stress-ng 1, x)"));
+	assert_true(omitted(o, "1 fingerprint", "more than half", "e (0000000000000012, b, stress-ng 1, x)"));
+	assert_true(omitted(o, "6 earlier fingerprints", "latest", NULL));
 	assert_int_equal(o->n, 5); /* and the stressors, which are the same on all */
 	world_release(&w);
 }
 
 /* ---- the page ---- */
 
-static void add_application(struct world *w)
-{
-	struct run_set runs = { .application = mem_format("%sapp", w->prefix),
-				.version = mem_format("%s1", w->prefix),
-				.items = mem_new(2 * w->evidence.fingerprints.n, sizeof(struct run)) };
-
-	for (size_t i = 0; i < w->evidence.fingerprints.n; i++) {
-		const struct fingerprint *f = &w->evidence.fingerprints.items[i];
-
-		for (int k = 0; k < 2; k++) {
-			struct run *run = &runs.items[runs.n++];
-
-			*run = (struct run){ .machine = mem_string(f->machine),
-					     .taken_ms = f->taken_ms,
-					     .repetition = k + 1,
-					     .metric = 10 / f->rates[0] * (1 + .01 * k),
-					     .recorded = 1,
-					     .pass = 1 };
-			if (i)
-				memcpy(run->fingerprint, f->id, sizeof(f->id));
-		}
-	}
-	explore_application_of(&w->evidence, &runs, &w->application, &w->omissions);
-	assert_null(runs.items);
-	w->applications = 1;
-}
-
 static void test_page(void **state)
 {
-	static const char *const parts[] = { "6 machines that differ in about",
-					     "Effective rank",
-					     "Effective rank",
-					     "cpu",
-					     "s04",
-					     "4 stressors in 2 groups, 1 of one stressor alone",
-					     "component 1",
-					     "app@1",
-					     "5 hardware types, 5 machines",
-					     "2 results of app@1no fingerprint of the machine belongs to the run",
-					     "--app app@1",
-					     "lab",
-					     NULL };
+	static const char *const parts[] = {
+		"6 machines that differ in about", "Effective rank", "Effective rank", "cpu", "s04", "component 1", "m5: t5", "lab", NULL
+	};
 	struct world w;
 	char *page, *again;
 
@@ -244,7 +200,6 @@ static void test_page(void **state)
 	world_init(&w, "", 7);
 	add_six(&w, own_types);
 	explore(&w);
-	add_application(&w);
 	page = page_of(&w);
 	check_page("six", page, sections, parts);
 	again = page_of(&w);
@@ -256,7 +211,7 @@ static void test_page(void **state)
 
 static void test_hostile_names(void **state)
 {
-	static const char *const parts[] = { EVIL "m0", EVIL "t0", EVIL "s01", EVIL "b", EVIL "1", EVIL "x", EVIL "app", EVIL "lab", NULL };
+	static const char *const parts[] = { EVIL "m0", EVIL "t0", EVIL "s01", EVIL "b", EVIL "1", EVIL "lab", NULL };
 	struct world w;
 	char *page;
 
@@ -264,7 +219,6 @@ static void test_hostile_names(void **state)
 	world_init(&w, EVIL, 7);
 	add_six(&w, own_types);
 	explore(&w);
-	add_application(&w);
 	page = page_of(&w);
 	check_page("hostile", page, sections, parts);
 	assert_null(strstr(page, "<b onload"));
@@ -284,15 +238,13 @@ static void test_little(void **state)
 		{ 0,
 		  { NULL },
 		  { "No machine of this catalog has a fingerprint", "This needs at least three hardware types",
-		    "This needs at least two hardware types", "No application has results" } },
-		{ 1,
-		  { "t" },
-		  { "One machine: there is nothing to compare it with", "There is one hardware type",
 		    "This needs at least two hardware types" } },
-		{ 3, { "t", "t", "t" }, { "3 machines that are all alike", "There is one hardware type" } },
+		{ 1, { "t" }, { "One machine: there is nothing to compare it with", "This needs at least two hardware types" } },
+		{ 3, { "t", "t", "t" }, { "3 machines that are all alike" } },
 		{ 3,
 		  { "t", "u", "u" },
-		  { "3 machines that differ in about 1 thing", "This needs at least three hardware types", "There is no second one" } },
+		  { "3 machines that differ in about 1 thing", "This needs at least three hardware types",
+		    "component 2, which there is not" } },
 	};
 
 	(void)state;
@@ -305,8 +257,6 @@ static void test_little(void **state)
 		for (size_t m = 0; m < rows[i].machines; m++)
 			add(&w, names[m], rows[i].types[m], 0, "b", 1, rates[m]);
 		explore(&w);
-		if (rows[i].machines)
-			add_application(&w);
 		page = page_of(&w);
 		check_page("little", page, sections, rows[i].parts);
 		free(page);
