@@ -182,6 +182,8 @@ struct sweep {
 	const char *base;
 	char *mark; /* ASSAY_FLEET=TAG- */
 	const struct cgroup_places *groups;
+	struct stat *logs; /* [n_logs]: of its hosts, as far as they are there */
+	size_t n_logs;
 	struct process *all; /* [n], by id: every living process but this one */
 	size_t n, capacity;
 	char environment[ENVIRON_BYTES + 1];
@@ -235,14 +237,41 @@ static bool has_mark(struct sweep *s, pid_t pid)
 	return false;
 }
 
+static void list_logs(struct sweep *s)
+{
+	char *run = mem_format("%s/run", s->base);
+	DIR *hosts = opendir(run);
+	size_t capacity = 0;
+
+	for (struct dirent *entry; hosts && (entry = readdir(hosts));) {
+		char *path = mem_format("%s/%s/sshd.log", run, entry->d_name);
+		struct stat log;
+
+		if (entry->d_name[0] != '.' && stat(path, &log) == 0)
+			mem_append(s->logs, s->n_logs, &capacity, log);
+		free(path);
+	}
+	if (hosts)
+		closedir(hosts);
+	free(run);
+}
+
 /* An sshd overwrites its environment with its title, and a host's process has no mark before it becomes sshd; but the standard
- * error of both is the log of the host. */
+ * error of both is the log of the host: the file, or, once that was removed, its path. The path alone does not do: in a chroot it is
+ * another one if the process lives in another namespace of mounts. */
 static bool writes_to_log(const struct sweep *s, pid_t pid)
 {
 	char path[64], target[PATH_MAX];
+	struct stat file;
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/2", (int)pid);
+	if (stat(path, &file))
+		return false;
+	for (size_t i = 0; i < s->n_logs; i++) {
+		if (file.st_dev == s->logs[i].st_dev && file.st_ino == s->logs[i].st_ino)
+			return true;
+	}
 	n = readlink(path, target, sizeof(target) - 1);
 	target[n > 0 ? n : 0] = '\0';
 	return strncmp(target, s->base, strlen(s->base)) == 0 && strncmp(target + strlen(s->base), "/run/", 5) == 0;
@@ -344,6 +373,7 @@ static enum assay_status end_processes(const struct emulate_site *site, const ch
 	s->base = site->base;
 	s->mark = mem_format("ASSAY_FLEET=%s-", tag);
 	s->groups = groups;
+	list_logs(s);
 	*ended = 0;
 	for (int round = 0; left && round < ROUNDS_MAX; round++) {
 		if (round)
@@ -352,7 +382,7 @@ static enum assay_status end_processes(const struct emulate_site *site, const ch
 		left = kill_round(s, &pid);
 		*ended = left > *ended ? left : *ended;
 	}
-	mem_free(s->all, s->mark, s);
+	mem_free(s->all, s->logs, s->mark, s);
 	return left ? assay_fail(err, ASSAY_E_IO,
 				 "process %d of the emulated fleet does not end (it is another user's, or stuck in the kernel): end it, "
 				 "then run 'assay fleet down' again",

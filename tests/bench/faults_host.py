@@ -112,7 +112,7 @@ class Host:
 
     @staticmethod
     def inside(pid, *words):
-        return ("nsenter", "-t", str(pid), "-m", "-n", "-u", "--", *words)
+        return ("nsenter", "-t", str(pid), "-m", "-r", "-n", "-u", "--", *words) # -r: this may be a chroot
 
     def enter(self, *words, **options):
         return run(*self.inside(self.holder, *words), **options)
