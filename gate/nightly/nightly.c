@@ -9,7 +9,6 @@
 #include "fleet/lab/lab.h"
 #include "gate/nightly/night.h"
 #include "gate/nightly/suite.h"
-#include "gate/nightly/suspects.h"
 #include "runs/prune.h"
 
 #include <errno.h>
@@ -67,13 +66,9 @@ void nightly_release(struct nightly *n)
 static enum assay_status night_work(struct nightly *n, struct assay_error *err)
 {
 	enum assay_status st = nightly_fingerprints(n, err);
-	struct suspects suspects = { NULL, NULL, 0 };
 
-	if (!st)
-		suspects_find(n, &suspects);
-	n->suspects = &suspects;
 	for (size_t i = 0; !st && i < n->comparisons.n && !nightly_is_over(n); i++) {
-		struct night_comparison *c = &n->comparisons.items[suspects.order[i]];
+		struct night_comparison *c = &n->comparisons.items[i];
 
 		if (c->state != NIGHT_WAITING && c->state != NIGHT_MEASURING)
 			continue;
@@ -90,8 +85,6 @@ static enum assay_status night_work(struct nightly *n, struct assay_error *err)
 		if (!st)
 			nightly_hook(n);
 	}
-	n->suspects = NULL;
-	suspects_release(&suspects);
 	return st;
 }
 

@@ -24,7 +24,6 @@ struct nightly {
 	struct suite suite;
 	struct night night;
 	struct night_comparisons comparisons;
-	struct suspects *suspects;
 	cJSON *notes;  /* list of {code, text} */
 	bool given_up; /* it is concluded with what it has */
 };

@@ -10,7 +10,6 @@
 #include "gate/nightly/night_answer.h"
 #include "gate/nightly/nightly.h"
 #include "gate/nightly/suite.h"
-#include "gate/nightly/suspects.h"
 
 #include <math.h>
 
@@ -402,8 +401,6 @@ enum assay_status nightly_conclude(struct nightly *n, struct assay_error *err)
 
 		st = night_decisions_load(&lab.store, NULL, n->night.id, &decisions, err);
 		n->night.exit_status = night_exit(&n->comparisons, &decisions, ~0u);
-		if (n->suspects)
-			suspects_note(n, n->suspects, &decisions);
 		night_decisions_release(&decisions);
 	}
 	if (!st) {

@@ -77,18 +77,6 @@ enum assay_status version_file(const struct version_files *version, const char *
 	return st;
 }
 
-static void add_libraries(const struct artefact *artefact, struct version_object *object)
-{
-	object->libraries = mem_resize(object->libraries, object->n_libraries + artefact->n + 1, sizeof(*object->libraries));
-	for (size_t i = 0; i < artefact->n; i++) {
-		const struct artefact_file *file = &artefact->files[i];
-		const char *slash = strrchr(file->path, '/');
-
-		if (file->architecture && file->source && strstr(slash ? slash : file->path, ".so"))
-			object->libraries[object->n_libraries++] = mem_string(file->source);
-	}
-}
-
 /* `directory`: of what the version has for itself; NULL: nothing. */
 static enum assay_status find_object(const struct manifest *manifest, size_t version, const char *directory, const char *selector,
 				     const char *object, struct version_object *out, struct assay_error *err)
@@ -103,8 +91,6 @@ static enum assay_status find_object(const struct manifest *manifest, size_t ver
 		st = artefact_files(manifest, &files, err);
 	if (!st)
 		st = version_file(&all, object, &out->path, err);
-	add_libraries(&build, out);
-	add_libraries(&files, out);
 	artefact_release(&build);
 	artefact_release(&files);
 	return st;
@@ -202,6 +188,5 @@ enum assay_status version_find(const char *laboratory, const char *selector, con
 void version_object_release(struct version_object *object)
 {
 	mem_free(object->path, object->repository);
-	mem_free_all(object->libraries, object->n_libraries);
 	*object = (struct version_object){ .path = NULL };
 }

@@ -11,8 +11,6 @@ struct version_object {
 	char *path;	  /* of the program or library, on this machine */
 	char *repository; /* that it was built from; NULL: not by git */
 	char commit[ARTEFACT_COMMIT_BYTES];
-	char **libraries; /* [n_libraries], paths of the shared libraries among the version's files, on this machine */
-	size_t n_libraries;
 };
 
 /* Has it an '@', and is it not a file? */
