@@ -105,8 +105,6 @@ void measure_request_lock(struct helper_request *request); /* it waits for the b
 	X(steal_ns, "")                                                                                                                    \
 	X(frequency_khz, "")                                                                                                               \
 	X(temperature_mc, "")                                                                                                              \
-	X(pulse_compute_ns, "")                                                                                                            \
-	X(pulse_memory_ns, "")                                                                                                             \
 	X(processes, "")                                                                                                                   \
 	X(instructions, "instructions in user space")                                                                                      \
 	X(cycles, "cycles that they took")                                                                                                 \

@@ -166,7 +166,7 @@ static void read_io(unsigned long long io[4], bool *unknown)
 
 void accounts_begin(struct accounts *accounts)
 {
-	*accounts = (struct accounts){ .pulse = accounts->pulse };
+	*accounts = (struct accounts){ .delay_ns = 0 };
 	read_io(accounts->io, &accounts->io_unknown);
 	read_totals(accounts->totals, &accounts->busy_ns);
 }
@@ -242,9 +242,6 @@ void accounts_say(const struct accounts *accounts, const struct rusage *usage, c
 		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "frequency_khz %lld\n", (long long)accounts->frequency_khz);
 	if (accounts->temperature_mc >= 0)
 		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "temperature_mc %lld\n", (long long)accounts->temperature_mc);
-	if (accounts->pulse.compute_ns > 0)
-		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "pulse_compute_ns %lld\npulse_memory_ns %lld\n",
-			      (long long)accounts->pulse.compute_ns, (long long)accounts->pulse.memory_ns);
 	n += pmu_say(&accounts->pmu, text + n, ACCOUNTS_BYTES - (size_t)n);
 	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0)
 		snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "tick_ns %lld\n", (long long)tick.tv_sec * 1000000000 + tick.tv_nsec);

@@ -4,7 +4,6 @@
 #define FLEET_HELPER_ACCOUNTS_H
 
 #include "fleet/helper/pmu.h"
-#include "fleet/helper/pulse.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,8 +22,7 @@ struct accounts {
 	int64_t busy_ns;		 /* like them, of all processors together */
 	int64_t frequency_khz;		 /* when it has ended; below 0: not known */
 	int64_t temperature_mc;		 /* likewise; thousandths of a degree Celsius */
-	struct pulse pulse;		 /* taken by who wants one; zeroed: nobody did */
-	struct pmu pmu;			 /* likewise */
+	struct pmu pmu;			 /* taken by who wants it; zeroed: nobody did */
 };
 
 void accounts_begin(struct accounts *accounts);

@@ -48,7 +48,6 @@
 /* run: "PID FINISHED STOPPED RUN DIRECTORY": its processes are told for how long they were stopped, and what all of it has used, in files
  * in that directory, at these places (fleet/cgroup/stops.h) */
 #define HELPER_STOPS 'v'
-#define HELPER_PULSE 'u' /* run: a pulse is taken before it and after it (pulse.h) */
 /* run: NAME=LEVEL, a shape of fleet/shape/shape.h and its dose, repeated; where one cannot be had, the run is refused */
 #define HELPER_SHAPE	 'x'
 #define HELPER_PLANT	 'n' /* run: a slowdown that is planted (fleet/shape/plant.h): "cpu5" */

@@ -533,8 +533,6 @@ static bool request_take(struct request *request, const struct frame *frame)
 		return parse_sample(request, frame);
 	case HELPER_STOPS:
 		return parse_stops(request, frame);
-	case HELPER_PULSE:
-		return request->pulse = true;
 	case HELPER_SHAPE:
 		return parse_shape(request, frame);
 	case HELPER_PLANT:

@@ -81,7 +81,7 @@ struct request {
 	size_t n_limits;
 	uint64_t output_max; /* bytes of each stream */
 	bool output_dropped; /* what is more, instead of ending the command */
-	bool sample, sample_places, pulse;
+	bool sample, sample_places;
 	uint64_t sample_ns; /* 0: not said */
 	char *sample_below; /* NULL: not said */
 	char *stops_below;  /* NULL: nobody is told anything */

@@ -6,7 +6,6 @@
 #include "fleet/helper/descendants.h"
 #include "fleet/helper/lock.h"
 #include "fleet/helper/protocol.h"
-#include "fleet/helper/pulse.h"
 #include "fleet/helper/sampler.h"
 #include "fleet/shape/plant.h"
 #include "fleet/helper/surroundings.h"
@@ -321,8 +320,6 @@ static bool run_start(struct run *run)
 	if (run->sampler)
 		wait_for_phase(request->sample_ns ? request->sample_ns : SAMPLER_PERIOD_NS);
 	run->stops = request->stops_below ? stops_new(request->stops_below, &request->stops) : NULL;
-	if (request->pulse)
-		pulse_take(&run->accounts.pulse);
 	run->started_ms = clock_real_ms();
 	accounts_begin(&run->accounts);
 	run->started_ns = clock_monotonic_ns();
@@ -363,8 +360,6 @@ static void run_end_rest(struct run *run)
 {
 	run_end_all(run);
 	getrusage(RUSAGE_CHILDREN, &run->usage);
-	if (run->task->request->pulse)
-		pulse_take(&run->accounts.pulse);
 	lock_release(&run->task->lock);
 	if (run->state == RUN_RUNNING)
 		run->state = RUN_DRAINING;

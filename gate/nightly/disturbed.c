@@ -15,7 +15,7 @@ static ROWS_FUNCTION(disturbed_text, enum disturbed_cause, DISTURBED_ROWS, ROWS_
 
     /* ---- accounts ---- */
 
-    /* Parts of the wall-clock time, of one run, and times of pulses; NaN where the host did not say. */
+    /* Parts of the wall-clock time of one run; NaN where the host did not say. */
     struct account {
 	double share[DISTURBED_CAUSES];
 	int worst; /* cause by which it is disturbed; -1: it is not */
@@ -41,7 +41,7 @@ static struct accounts accounts_of(const struct run_set *set)
 			if (k == DISTURBED_WAITED && ns > 0 &&
 			    run->withheld_ns[DISTURBED_THROTTLED] > 0) /* a throttled process waits, too */
 				ns -= ns < run->withheld_ns[DISTURBED_THROTTLED] ? ns : run->withheld_ns[DISTURBED_THROTTLED];
-			a.items[i].share[k] = run_withheld_of((enum run_withheld)k, ns, run->usage.wall_ns);
+			a.items[i].share[k] = run_withheld_of(ns, run->usage.wall_ns);
 		}
 	}
 	return a;
@@ -62,7 +62,7 @@ static void judge_cause(struct accounts *a, size_t from, size_t to, int cause, d
 	usual = n ? stats_quantile(known, n, USUAL_QUANTILE) : (double)NAN;
 	for (size_t i = from; n && i < to; i++) {
 		struct account *r = &a->items[i];
-		double excess = run_withheld_excess((enum run_withheld)cause, r->share[cause], usual, min_effect);
+		double excess = run_withheld_excess(r->share[cause], usual, min_effect);
 
 		if (excess > 0 && (r->worst < 0 || excess > r->excess)) {
 			r->worst = cause;
@@ -101,7 +101,6 @@ static void list_machine(const struct run_set *set, const struct accounts *a, si
 	exceptions = (double)n <= EXCEPTIONS_MAX * (double)(to - from);
 	for (size_t i = from; i < to; i++) {
 		const struct account *r = &a->items[i];
-		bool slow = r->worst >= DISTURBED_PROCESSOR;
 
 		if (r->worst < 0)
 			continue;
@@ -110,8 +109,8 @@ static void list_machine(const struct run_set *set, const struct accounts *a, si
 						   .version = mem_string(set->version),
 						   .repetition = set->items[i].repetition,
 						   .cause = (enum disturbed_cause)r->worst,
-						   .share = slow ? r->excess : r->share[r->worst],
-						   .usual = slow ? 0 : r->usual,
+						   .share = r->share[r->worst],
+						   .usual = r->usual,
 						   .left_out = exceptions });
 	}
 }

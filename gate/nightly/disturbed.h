@@ -1,6 +1,5 @@
 /* Runs during which the machine was not itself, by the kernel's accounts of each: kept waiting for a processor, throttled, stalled for
- * input and output or for memory, for longer than is usual there; or beside which the same short work took longer than usual. They are
- * named with their cause and do not count. */
+ * input and output or for memory, for longer than is usual there. They are named with their cause and do not count. */
 #ifndef GATE_NIGHTLY_DISTURBED_H
 #define GATE_NIGHTLY_DISTURBED_H
 
@@ -14,9 +13,7 @@
 	X(DISTURBED_THROTTLED, "throttled", "its group had used up its share of the processors")                                           \
 	X(DISTURBED_IO, "io_stalled", "processes there waited for input or output")                                                        \
 	X(DISTURBED_MEMORY, "memory_stalled", "processes there waited for memory")                                                         \
-	X(DISTURBED_STOLEN, "steal", "a hypervisor had the processors for something else")                                                 \
-	X(DISTURBED_PROCESSOR, "slow_processor", "a processor took longer than usual for the same work beside it")                         \
-	X(DISTURBED_SLOW_MEMORY, "slow_memory", "memory took longer than usual for the same work beside it")
+	X(DISTURBED_STOLEN, "steal", "a hypervisor had the processors for something else")
 
 enum disturbed_cause { DISTURBED_ROWS(ROWS_ENUM) DISTURBED_CAUSES };
 const char *disturbed_code(enum disturbed_cause cause);
@@ -25,7 +22,7 @@ struct disturbed_run {
 	char *machine, *version;
 	int64_t repetition;
 	enum disturbed_cause cause;
-	double share, usual; /* of the wall-clock time; of the quieter runs of that version there. Slow: by how much slower; 0 */
+	double share, usual; /* of the wall-clock time; of the quieter runs of that version there */
 	bool left_out;	     /* false: there are too many of them, which medians do not see to */
 };
 

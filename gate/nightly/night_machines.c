@@ -144,8 +144,7 @@ static char *causes_text(const struct night_machine *m)
 	static const char *const words[DISTURBED_CAUSES] = {
 		[DISTURBED_WAITED] = "kept waiting",	  [DISTURBED_THROTTLED] = "throttled",
 		[DISTURBED_IO] = "input and output",	  [DISTURBED_MEMORY] = "memory",
-		[DISTURBED_STOLEN] = "stolen time",	  [DISTURBED_PROCESSOR] = "slower processors",
-		[DISTURBED_SLOW_MEMORY] = "slower memory"
+		[DISTURBED_STOLEN] = "stolen time"
 	};
 	struct buf text = BUF_INIT;
 

@@ -548,8 +548,6 @@ static void add_measured(const struct execute_host *h, const struct plan_cell *c
 		add_recording(h, request);
 	if (h->x->options->instrument)
 		add_instrument(h, cell, pack, request);
-	else
-		helper_request_text(request, HELPER_PULSE, "");
 	if (!h->x->options->instrument && h->x->options->manifest->sampling && cell->repetition >= 1)
 		ask_samples(h, request);
 }

@@ -47,15 +47,13 @@ bool repeat_asks(struct repeat *repeat, const struct execution *e, double min_ef
 	if (e->outcome != EXECUTION_OK || signature_parse(e->signature ? e->signature : "", &signature, &ignored))
 		return false;
 	for (int k = 0; k < RUN_WITHHELD; k++) {
-		const int64_t ns[] = { signature.of.run_delay_ns,      signature.of.throttled_ns, signature.of.io_stalled_ns,
-				       signature.of.memory_stalled_ns, signature.of.steal_ns,	  signature.of.pulse_compute_ns,
-				       signature.of.pulse_memory_ns };
-		double share = run_withheld_of((enum run_withheld)k, ns[k], e->usage.wall_ns);
+		const int64_t ns[] = { signature.of.run_delay_ns, signature.of.throttled_ns, signature.of.io_stalled_ns,
+				       signature.of.memory_stalled_ns, signature.of.steal_ns };
+		double share = run_withheld_of(ns[k], e->usage.wall_ns);
 
 		share = isnan(share) ? 0 : share;
 		if (usual->n >= KNOWN_MIN)
-			unusual = unusual || run_withheld_excess((enum run_withheld)k, share,
-								 stats_quantile(usual->share[k], usual->n, USUAL_QUANTILE), min_effect) > 0;
+			unusual = unusual || run_withheld_excess(share, stats_quantile(usual->share[k], usual->n, USUAL_QUANTILE), min_effect) > 0;
 		usual->share[k] = mem_resize(usual->share[k], usual->n + 1, sizeof(double));
 		usual->share[k][usual->n] = share;
 	}

@@ -114,28 +114,16 @@ static bool run_set_keep_latest_build(struct run_set *set, const struct run_buil
 
 /* ---- what was withheld ---- */
 
-/* Beside a stream through memory that made a program of some megabytes more than a tenth slower in 125 of 600 runs, pulses beyond .25 named
- * 50 runs, 17 of these rightly; beyond .4 they named 6, and 5 rightly (docs/evidence/nightly_memory.csv). */
-#define PULSE_MEMORY_MIN .4
-
-static bool is_pulse(enum run_withheld what)
+double run_withheld_of(int64_t ns, int64_t wall_ns)
 {
-	return what == RUN_PULSE_COMPUTE || what == RUN_PULSE_MEMORY;
-}
-
-double run_withheld_of(enum run_withheld what, int64_t ns, int64_t wall_ns)
-{
-	if (is_pulse(what))
-		return ns > 0 ? (double)ns : (double)NAN;
 	return wall_ns > 0 && ns >= 0 ? (double)ns / (double)wall_ns : (double)NAN;
 }
 
-double run_withheld_excess(enum run_withheld what, double value, double usual, double min_effect)
+double run_withheld_excess(double share, double usual, double min_effect)
 {
-	double excess = is_pulse(what) ? value / usual - 1 : value - usual;
-	double least = what == RUN_PULSE_MEMORY ? fmax(min_effect, PULSE_MEMORY_MIN) : min_effect;
+	double excess = share - usual;
 
-	return !isnan(excess) && stats_round(excess) >= stats_round(least) ? excess : 0;
+	return !isnan(excess) && stats_round(excess) >= stats_round(min_effect) ? excess : 0;
 }
 
 /* ---- builds ---- */

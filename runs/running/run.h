@@ -14,24 +14,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What was withheld from a run, by the accounts of its host; the last ones are how long a pulse beside it took (fleet/helper/pulse.h):
- * constant, the account of the signature. */
+/* Time that was withheld from a run, by the accounts of its host: constant, the account of the signature. */
 #define RUN_WITHHELD_ROWS(X)                                                                                                               \
 	X(RUN_WAITED, "run_delay_ns")	   /* its processes waited for a processor */                                                      \
 	X(RUN_THROTTLED, "throttled_ns")   /* its group had used up its share */                                                           \
 	X(RUN_IO_STALLED, "io_stalled_ns") /* something on the host waited for input or output */                                          \
 	X(RUN_MEMORY_STALLED, "memory_stalled_ns")                                                                                         \
-	X(RUN_STOLEN, "steal_ns") /* a hypervisor had the processors for something else */                                                 \
-	X(RUN_PULSE_COMPUTE, "pulse_compute_ns")                                                                                           \
-	X(RUN_PULSE_MEMORY, "pulse_memory_ns")
+	X(RUN_STOLEN, "steal_ns") /* a hypervisor had the processors for something else */
 
 enum run_withheld { RUN_WITHHELD_ROWS(ROWS_ENUM) RUN_WITHHELD };
 
-/* Of an account its part of the run's time; of a pulse its time. NaN where it is not known. */
-double run_withheld_of(enum run_withheld what, int64_t ns, int64_t wall_ns);
-/* By what part of the run's time, or of the pulse's, it was more than usual there; 0 where that is not enough to disturb the run: less than
- * min_effect, or less than what copies of memory differ by on a machine that is itself. */
-double run_withheld_excess(enum run_withheld what, double value, double usual, double min_effect);
+/* Returns an account as a part of the run's time; NaN where it is not known. */
+double run_withheld_of(int64_t ns, int64_t wall_ns);
+/* Returns the part of the run's time by which an account is above the usual one; 0 if that is less than min_effect: the run is not
+ * disturbed. */
+double run_withheld_excess(double share, double usual, double min_effect);
 
 #define RUN_ARCHITECTURE_BYTES 32
 

@@ -1,7 +1,7 @@
 /* Nights replayed from recorded noise: pairs of versions that are one and the same, or of which one computes more, decided and confirmed as
- * a night does (gate/nightly/replay.h). Usage: bench_nightly [--blind] RECORD.csv PAIRS EFFECT...; the record is
- * "wall_ns,user_us,sys_us,run_delay_ns", and where it has them ",pulse_compute_ns,pulse_memory_ns", which --blind does not look at, in the
- * order of time. Each host has all of it, from another place on; a pair has a stretch of each; versions take turns as in a plan (A B B A).
+ * a night does (gate/nightly/replay.h). Usage: bench_nightly RECORD.csv PAIRS EFFECT...; a line of the record starts with
+ * "wall_ns,user_us,sys_us,run_delay_ns"; lines are in the order of time. Each host has all of it, from another place on; a pair has a stretch
+ * of each; versions take turns as in a plan (A B B A).
  * bench_nightly --designs RECORD.csv PAIRS EFFECT...: beside designs that are fixed; bench_nightly --detectable RECORD.csv PAIRS: is what
  * could have been found what is found?
  */
@@ -22,13 +22,13 @@
 #define FIRST 4 /* repetitions at the first look */
 
 struct recorded {
-	int64_t wall_ns, user_us, sys_us, delay_ns, pulse_ns[2];
+	int64_t wall_ns, user_us, sys_us, delay_ns;
 };
 
 static struct recorded *record;
 static size_t n_record;
 
-static void load(const char *path, bool blind)
+static void load(const char *path)
 {
 	FILE *file = fopen(path, "r");
 	size_t capacity = 0;
@@ -40,13 +40,8 @@ static void load(const char *path, bool blind)
 		exit(1);
 	}
 	while (fgets(line, sizeof(line), file)) {
-		int known = sscanf(line, "%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%" SCNd64, &r.wall_ns, &r.user_us,
-				   &r.sys_us, &r.delay_ns, &r.pulse_ns[0], &r.pulse_ns[1]);
-
-		if (known < 4)
+		if (sscanf(line, "%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%" SCNd64, &r.wall_ns, &r.user_us, &r.sys_us, &r.delay_ns) < 4)
 			break;
-		if (known < 6 || blind)
-			r.pulse_ns[0] = r.pulse_ns[1] = -1;
 		record = mem_grow(record, n_record, &capacity, sizeof(*record));
 		record[n_record++] = r;
 	}
@@ -71,8 +66,6 @@ static struct run run_of(const struct recorded *r, size_t host, int64_t repetiti
 	run.withheld_ns[RUN_WAITED] = drawn && r->delay_ns > 0 ? (int64_t)(factor * (double)r->delay_ns) : r->delay_ns;
 	for (int i = RUN_THROTTLED; i < RUN_WITHHELD; i++)
 		run.withheld_ns[i] = -1;
-	run.withheld_ns[RUN_PULSE_COMPUTE] = r->pulse_ns[0];
-	run.withheld_ns[RUN_PULSE_MEMORY] = r->pulse_ns[1];
 	return run;
 }
 
@@ -199,7 +192,7 @@ int main(int argc, char **argv)
 	for (int i = 3; i < argc; i++)
 		if (!text_double(argv[i], &effects[n++]))
 			return 2;
-	load(argv[1], strcmp(how, "--blind") == 0);
+	load(argv[1]);
 	rng_seed(&rng, 17);
 	if (strcmp(how, "--designs") == 0) {
 		print_designs(effects, n, (size_t)pairs);

@@ -9,7 +9,7 @@ import statistics
 import sys
 
 # What a hog withholds: the writers to the disk and those that stream memory need processors, too.
-RIGHT = {"cpu": ["run_delay"], "memory": ["run_delay", "slow_memory"], "quota": ["throttled"], "disk": ["io_stalled", "run_delay"]}
+RIGHT = {"cpu": ["run_delay"], "memory": ["run_delay"], "quota": ["throttled"], "disk": ["io_stalled", "run_delay"]}
 WORDS = ["pass", "improved", "regression", "inconclusive", "environment"]
 SLOWER = 1.1
 

@@ -35,7 +35,7 @@ manifest() {
 	printf '%s\n' 'files: [burn]' "command: ['{files}/burn']" 'versions: { a: , b: }' 'repetitions: 300' 'sampling: off' >"$work/lab/apps/burn.yaml"
 }
 
-# Runs of one program, one after another, until the hogs are sent away: times, delays, pulses.
+# Runs of one program, one after another, until the hogs are sent away: times, delays.
 record() {
 	"$assay" -C "$work/lab" run burn --quiet >"$work/log"
 	for pid in $hogs; do kill "$pid" || true; done
@@ -45,7 +45,7 @@ import json, sqlite3, sys
 rows = sqlite3.connect(sys.argv[1]).execute("SELECT wall_ns, user_us, sys_us, signature FROM execution WHERE outcome = 'ok' ORDER BY taken_ms")
 for wall, user, system, signature in rows:
     of = json.loads(signature)
-    print(wall, user, system, of["run_delay_ns"], of.get("pulse_compute_ns", -1), of.get("pulse_memory_ns", -1), sep=",")
+    print(wall, user, system, of["run_delay_ns"], sep=",")
 END
 }
 
@@ -255,17 +255,15 @@ END
 	build/release/tests/bench_nightly "$raw" 300 0 .02 .03 .05 .1
 	cat <<'END'
 
-### What pulses change
+### Beside streams through memory
 
 **Replayed as well**, from 600 runs of a program that goes all over some megabytes, beside another one that streams memory for a second or two, again
-and again ([raw numbers](nightly_memory.csv)): the kernel's accounts do not show that, and processor time grows by it. *Blind*: the same pairs,
-and nothing is known of the pulses around each run.
+and again ([raw numbers](nightly_memory.csv); its last two columns are not used): the kernel's accounts do not show that, and processor time grows by it.
 
-| | design | planted | pairs | pass | improved | regression | inconclusive | environment | confirmed | by wall alone | repetitions |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| design | planted | pairs | pass | improved | regression | inconclusive | environment | confirmed | by wall alone | repetitions |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 END
-	build/release/tests/bench_nightly "$raw_memory" 300 0 .02 .05 .1 | sed 's/^/| with pulses /'
-	build/release/tests/bench_nightly --blind "$raw_memory" 300 0 .02 .05 .1 | sed 's/^/| blind /'
+	build/release/tests/bench_nightly "$raw_memory" 300 0 .02 .05 .1
 	cat <<'END'
 
 ## Calibrations on an emulated fleet
@@ -301,8 +299,8 @@ END
 	cat <<'END'
 
 Of the runs beside a hog: *disturbed* are those that decisions named, *by the right cause* those that were named by what the hog withholds: the processor
-(run_delay), the group's share (throttled), the disk or, by the writers, the processor (io_stalled, run_delay), memory or the processor (slow_memory,
-run_delay). *A tenth slower*: on the wall, than the median of the same version's runs on that host without a hog. *Begun anew*: runs that were repeated
+(run_delay), the group's share (throttled), the disk or, by the writers, the processor (io_stalled, run_delay), and of those that stream memory the processor
+(run_delay). *A tenth slower*: on the wall, than the median of the same version's runs on that host without a hog. *Begun anew*: runs that were repeated
 at once, and whose first attempt does not count.
 END
 	echo

@@ -296,25 +296,6 @@ static void test_throttled(void **state)
 	session_release(&s);
 }
 
-/* The same work takes about as long again; without being asked for nothing is measured. */
-static void test_pulse(void **state)
-{
-	struct helper_request request;
-	struct session s;
-
-	(void)state;
-	shell_request(&request, "true");
-	helper_request_text(&request, HELPER_PULSE, "");
-	session_run(&s, &request);
-	assert_in_range(s.answer.result.pulse_compute_ns, 10000, 100000000);
-	assert_in_range(s.answer.result.pulse_memory_ns, 10000, 100000000);
-	session_release(&s);
-	shell_request(&request, "true");
-	session_run(&s, &request);
-	assert_true(s.answer.result.pulse_compute_ns == -1 && s.answer.result.pulse_memory_ns == -1);
-	session_release(&s);
-}
-
 /* Where time goes: in the kernel by the system call, in a child as in the command; or a reason. */
 static void test_sampled(void **state)
 {
@@ -765,34 +746,15 @@ static void test_put_whole_or_not(void **state)
 int suite_helper(void)
 {
 	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_streams),
-		SESSION_TEST(test_much_output),
-		SESSION_TEST(test_signal),
-		SESSION_TEST(test_arguments),
-		SESSION_TEST(test_surroundings),
-		SESSION_TEST(test_joined),
-		SESSION_TEST(test_nothing_inherited),
-		SESSION_TEST(test_input),
-		SESSION_TEST(test_limits),
-		SESSION_TEST(test_cannot_start),
-		SESSION_TEST(test_measures),
-		SESSION_TEST(test_accounts),
-		SESSION_TEST(test_foreign),
-		SESSION_TEST(test_throttled),
-		SESSION_TEST(test_pulse),
-		SESSION_TEST(test_sampled),
-		SESSION_TEST(test_others_wait),
-		SESSION_TEST(test_sampled_briefly),
-		SESSION_TEST(test_sampled_below),
-		SESSION_TEST(test_planned_end),
-		SESSION_TEST(test_flood),
-		SESSION_TEST(test_timeout),
-		SESSION_TEST(test_timeout_obeyed),
-		SESSION_TEST(test_leftovers),
-		SESSION_TEST(test_runaway),
-		SESSION_TEST(test_output_held),
-		SESSION_TEST(test_files),
-		SESSION_TEST(test_told),
+		SESSION_TEST(test_streams),	      SESSION_TEST(test_much_output),	  SESSION_TEST(test_signal),
+		SESSION_TEST(test_arguments),	      SESSION_TEST(test_surroundings),	  SESSION_TEST(test_joined),
+		SESSION_TEST(test_nothing_inherited), SESSION_TEST(test_input),		  SESSION_TEST(test_limits),
+		SESSION_TEST(test_cannot_start),      SESSION_TEST(test_measures),	  SESSION_TEST(test_accounts),
+		SESSION_TEST(test_foreign),	      SESSION_TEST(test_throttled),	  SESSION_TEST(test_sampled),
+		SESSION_TEST(test_others_wait),	      SESSION_TEST(test_sampled_briefly), SESSION_TEST(test_sampled_below),
+		SESSION_TEST(test_planned_end),	      SESSION_TEST(test_flood),		  SESSION_TEST(test_timeout),
+		SESSION_TEST(test_timeout_obeyed),    SESSION_TEST(test_leftovers),	  SESSION_TEST(test_runaway),
+		SESSION_TEST(test_output_held),	      SESSION_TEST(test_files),		  SESSION_TEST(test_told),
 		SESSION_TEST(test_put_whole_or_not),
 	};
 

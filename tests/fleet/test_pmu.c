@@ -178,23 +178,9 @@ static void test_topdown(void **state)
 	pmu_end(&pmu);
 }
 
-/* What was measured before a command is not lost with what is counted of it. */
-static void test_before(void **state)
-{
-	struct accounts accounts = { .pulse = { 5, 6 } };
-	const struct rusage usage = { .ru_minflt = 0 };
-	char text[ACCOUNTS_BYTES];
-
-	(void)state;
-	accounts_begin(&accounts);
-	accounts_say(&accounts, &usage, text);
-	assert_non_null(strstr(text, "\npulse_compute_ns 5\npulse_memory_ns 6\n"));
-}
-
 int suite_pmu(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_none), SCRATCH_TEST(test_counted), SCRATCH_TEST(test_topdown),
-					    cmocka_unit_test(test_before) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_none), SCRATCH_TEST(test_counted), SCRATCH_TEST(test_topdown) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,29 +79,6 @@ static void test_causes(void **state)
 	finish(sides, &d);
 }
 
-/* The machine was slower, which no account says; of memory little differences are usual. */
-static void test_pulses(void **state)
-{
-	struct run_set sides[2];
-	struct disturbed d;
-
-	(void)state;
-	make(sides);
-	for (int side = 0; side < 2; side++)
-		for (int64_t r = 1; r <= REPETITIONS; r++) {
-			disturb(&sides[side], r, RUN_PULSE_COMPUTE, 100000 + (r == 12 ? 2000 : r));
-			disturb(&sides[side], r, RUN_PULSE_MEMORY, 90000 + 1500 * r);
-		}
-	disturb(&sides[0], 2, RUN_PULSE_COMPUTE, 110000);
-	disturb(&sides[1], 4, RUN_PULSE_MEMORY, 140000);
-	disturbed_take(sides, .03, &d);
-	assert_int_equal(d.n, 2);
-	assert_true(d.items[0].repetition == 2 && d.items[0].cause == DISTURBED_PROCESSOR && d.items[0].usual == 0);
-	assert_true(d.items[0].share > .099 && d.items[0].share < .1);
-	assert_true(d.items[1].repetition == 4 && d.items[1].cause == DISTURBED_SLOW_MEMORY && d.items[1].left_out);
-	finish(sides, &d);
-}
-
 static void test_too_many(void **state)
 {
 	struct run_set sides[2];
@@ -135,8 +112,10 @@ static void test_own_making(void **state)
 int suite_disturbed(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_quiet),	 cmocka_unit_test(test_causes),	    cmocka_unit_test(test_pulses),
-		cmocka_unit_test(test_too_many), cmocka_unit_test(test_own_making),
+		cmocka_unit_test(test_quiet),
+		cmocka_unit_test(test_causes),
+		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_own_making),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

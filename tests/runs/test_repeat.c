@@ -36,22 +36,6 @@ static void test_asks(void **state)
 	repeat_release(&repeat);
 }
 
-static void test_slower(void **state)
-{
-	struct repeat repeat = { NULL, 0, 0, 0 };
-
-	(void)state;
-	for (int i = 0; i < 6; i++) {
-		char *text =
-		    mem_format("{\"pulse_compute_ns\": %d, \"pulse_memory_ns\": %d}", i == 5 ? 104000 : 100000, i == 4 ? 120000 : 100000);
-		struct execution e = { .outcome = EXECUTION_OK, .usage = { .wall_ns = 100000000 }, .signature = text };
-
-		assert_true(repeat_asks(&repeat, &e, .03) == (i == 5));
-		free(text);
-	}
-	repeat_release(&repeat);
-}
-
 static void test_failed(void **state)
 {
 	struct repeat repeat = { NULL, 0, 0, 0 };
@@ -78,7 +62,7 @@ int suite_repeat(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_asks),
-		cmocka_unit_test(test_slower),
+
 		cmocka_unit_test(test_failed),
 		cmocka_unit_test(test_join),
 	};
