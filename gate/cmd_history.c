@@ -59,8 +59,8 @@ const struct command history_command = {
 	.about = "Shows what APP (or APP/INPUT) has cost over all versions and nights, merged over machines, and the change points: where "
 		 "the level moved for good, by at least the smallest effect that matters. A single point is a spike, not a change; what "
 		 "goes back and forth between two levels is said to. Beside each change: the first version behind it, on how many machines "
-		 "it is seen, and how their fingerprints moved meanwhile. Processor time, which busy machines hardly move, has a history "
-		 "beside that of the metric.",
+		 "it is seen, and how their fingerprints moved meanwhile. '--by processor' is of processor time, which busy machines "
+		 "hardly move.",
 	.examples = "  assay history myapp\n"
 		    "  assay history myapp/large --min-effect 0.01 --format html > history.html\n",
 	.words = words,

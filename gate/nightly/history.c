@@ -28,10 +28,10 @@ struct result {
 	const struct fingerprint *fingerprint; /* NULL: none belongs to it */
 };
 
-/* What the kernel's accounts say of all executions of one point on one machine: user's, the kernel's and all ns. */
+/* The processor time of all executions of one point on one machine, by the kernel's accounts. */
 struct account {
 	size_t point, machine;
-	double ns[3], runs;
+	double ns, runs;
 };
 
 /* A machine with results. */
@@ -153,16 +153,16 @@ static enum assay_status load_results(struct store *store, struct loading *l, st
 	return st;
 }
 
-/* ---- executions: what their machines were, and where their time went ---- */
+/* ---- executions: architectures of their machines, and processor time ---- */
 
 /* Of one point: its machines' architectures, where they are not known yet, and its accounts. */
 static enum assay_status load_accounts(struct store *store, struct loading *l, size_t point, struct assay_error *err)
 {
 	static const char sql[] =
-	    "SELECT machine, ifnull(max(architecture), ''), total(user_us * 1e3) FILTER (WHERE accounted), total(sys_us * 1e3) FILTER "
-	    "(WHERE accounted), total(max(wall_ns, (user_us + sys_us) * 1e3)) FILTER (WHERE accounted), count(*) FILTER (WHERE accounted) "
-	    "FROM (SELECT machine, architecture, user_us, sys_us, wall_ns, outcome = 'ok' AND wall_ns > 0 AND user_us >= 0 AND sys_us >= 0 "
-	    "AS accounted FROM execution WHERE plan = ? AND application = ? AND version = ?) GROUP BY machine";
+	    "SELECT machine, ifnull(max(architecture), ''), total((user_us + sys_us) * 1e3) FILTER (WHERE accounted), count(*) FILTER "
+	    "(WHERE "
+	    "accounted) FROM (SELECT machine, architecture, user_us, sys_us, outcome = 'ok' AND wall_ns > 0 AND user_us >= 0 AND sys_us >= "
+	    "0 AS accounted FROM execution WHERE plan = ? AND application = ? AND version = ?) GROUP BY machine";
 	const struct history_point *p = &l->history->points[point];
 	sqlite3_stmt *stmt = NULL;
 	size_t machine = 0;
@@ -174,29 +174,10 @@ static enum assay_status load_accounts(struct store *store, struct loading *l, s
 			continue;
 		if (!l->machines[machine].architecture && *store_text(stmt, 1))
 			l->machines[machine].architecture = mem_string(store_text(stmt, 1));
-		mem_append(
-		    l->accounts, l->n_accounts, &l->accounts_capacity,
-		    (struct account){
-			point, machine, { store_double(stmt, 2), store_double(stmt, 3), store_double(stmt, 4) }, store_double(stmt, 5) });
+		mem_append(l->accounts, l->n_accounts, &l->accounts_capacity,
+			   (struct account){ point, machine, store_double(stmt, 2), store_double(stmt, 3) });
 	}
 	return store_finish(stmt, st);
-}
-
-static void levels(struct loading *l)
-{
-	for (size_t i = 0; i < l->n_accounts; i++) {
-		double *sums = l->history->points[l->accounts[i].point].level;
-
-		for (int k = 0; k < 3; k++)
-			sums[k] += l->accounts[i].ns[k];
-	}
-	for (size_t i = 0; i < l->history->n; i++) {
-		double *level = l->history->points[i].level, all = level[2];
-
-		for (int k = 0; k < 2; k++)
-			level[k] = all > 0 ? level[k] / all : (double)NAN;
-		level[2] = all > 0 ? fmax(1 - level[0] - level[1], 0) : (double)NAN;
-	}
 }
 
 /* ---- machines of one architecture ---- */
@@ -302,7 +283,7 @@ static enum assay_status choose_machines(struct loading *l, const char *asked, s
 
 static void point_release(struct history_point *p)
 {
-	mem_free(p->version, p->plan, p->on, p->by_other, p->rate);
+	mem_free(p->version, p->plan, p->on, p->rate);
 }
 
 ORDER_BY(compare_points, struct history_point, BY_UP(taken_ms) BY_TEXT(version) BY_TEXT(plan))
@@ -383,10 +364,8 @@ static void medians(struct loading *l)
 	for (size_t i = 0; i < h->n; i++) {
 		h->points[i].on = mem_new(h->n_machines, sizeof(double));
 		h->points[i].rate = mem_new(h->n_machines, sizeof(double));
-		h->points[i].by_other = mem_new(h->n_machines, sizeof(double));
-		h->points[i].other = (double)NAN;
 		for (size_t m = 0; m < h->n_machines; m++)
-			h->points[i].on[m] = h->points[i].rate[m] = h->points[i].by_other[m] = (double)NAN;
+			h->points[i].on[m] = h->points[i].rate[m] = (double)NAN;
 	}
 	order_sort(l->results, l->n, compare_results);
 	for (size_t i = 0, end; i < l->n; i = end) {
@@ -440,74 +419,51 @@ static void find_changes(struct history *h, double min_effect)
 	free(x);
 }
 
-static void processor_times(struct loading *l)
+static bool account_is_known(const struct account *a)
 {
-	for (size_t i = 0; i < l->n_accounts; i++) {
-		const struct account *a = &l->accounts[i];
-		double ns = a->ns[0] + a->ns[1];
-
-		if (a->runs > 0 && ns > 0)
-			l->history->points[a->point].by_other[a->machine] = log(ns / a->runs);
-	}
+	return a->runs > 0 && a->ns > 0;
 }
 
-static bool is_known(const struct history *h, const double *on)
+static bool any_known(const struct loading *l)
+{
+	for (size_t i = 0; i < l->n_accounts; i++)
+		if (account_is_known(&l->accounts[i]))
+			return true;
+	return false;
+}
+
+static bool is_known(const struct history *h, const struct history_point *p)
 {
 	for (size_t m = 0; m < h->n_machines; m++)
-		if (!isnan(on[m]))
+		if (!isnan(p->on[m]))
 			return true;
 	return false;
 }
 
-static bool any_known(const struct history *h)
+/* Puts processor times in the place of the metric. Points without any are dropped. */
+static void turn_to_processor(struct loading *l)
 {
-	for (size_t i = 0; i < h->n; i++)
-		if (is_known(h, h->points[i].by_other))
-			return true;
-	return false;
-}
-
-/* Points of which nothing is known but the metric go. */
-static void turn_to_processor(struct history *h)
-{
+	struct history *h = l->history;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < h->n; i++) {
-		struct history_point *p = &h->points[i];
-		double *metric = p->on;
+		for (size_t m = 0; m < h->n_machines; m++)
+			h->points[i].on[m] = (double)NAN;
+	}
+	for (size_t i = 0; i < l->n_accounts; i++) {
+		const struct account *a = &l->accounts[i];
 
-		p->on = p->by_other;
-		p->by_other = metric;
-		if (is_known(h, p->on))
-			h->points[kept++] = *p;
+		if (account_is_known(a))
+			h->points[a->point].on[a->machine] = log(a->ns / a->runs);
+	}
+	for (size_t i = 0; i < h->n; i++) {
+		if (is_known(h, &h->points[i]))
+			h->points[kept++] = h->points[i];
 		else
-			point_release(p);
+			point_release(&h->points[i]);
 	}
 	h->without = h->n - kept;
 	h->n = kept;
-}
-
-/* The other time has a history as well, of the points of which it is known. */
-static void judge_other(struct history *h, double min_effect)
-{
-	struct history other = { .machines = h->machines, .n_machines = h->n_machines, .points = mem_new(h->n + 1, sizeof(*other.points)) };
-	size_t *of = mem_new(h->n + 1, sizeof(*of));
-
-	for (size_t i = 0; i < h->n; i++) {
-		if (!is_known(h, h->points[i].by_other))
-			continue;
-		of[other.n] = i;
-		other.points[other.n++] = (struct history_point){ .on = h->points[i].by_other };
-	}
-	merge(&other);
-	find_changes(&other, min_effect);
-	for (size_t k = 0; k < other.n; k++)
-		h->points[of[k]].other = history_relative(&other, other.points[k].cost);
-	h->other_n = other.n;
-	h->other_changes = other.changes.n;
-	h->other_now = other.n ? history_relative(&other, other.changes.segments[other.changes.n].median) : (double)NAN;
-	change_points_release(&other.changes);
-	mem_free(other.points, of);
 }
 
 /* What decided the last of its comparisons that was decided by a measurement. */
@@ -579,12 +535,10 @@ enum assay_status history_load(struct lab *lab, const struct evidence *evidence,
 	if (!st) {
 		order_points(&l);
 		medians(&l);
-		levels(&l);
-		processor_times(&l);
-		if (by == HISTORY_DECIDED && !any_known(out))
+		if (by == HISTORY_DECIDED && !any_known(&l))
 			out->by = HISTORY_METRIC;
 		if (out->by == HISTORY_PROCESSOR)
-			turn_to_processor(out);
+			turn_to_processor(&l);
 		if (!out->n)
 			st = assay_fail(err, ASSAY_E_NOTFOUND, "the processor time of no result of '%s' is known: '--by metric' judges it",
 					application);
@@ -592,7 +546,6 @@ enum assay_status history_load(struct lab *lab, const struct evidence *evidence,
 	if (!st) {
 		merge(out);
 		find_changes(out, min_effect);
-		judge_other(out, min_effect);
 	}
 	loading_release(&l);
 	if (st)

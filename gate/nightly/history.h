@@ -4,7 +4,6 @@
 
 #include "base/document.h"
 #include "fleet/lab/lab.h"
-#include "gate/page/svg.h"
 #include "model/change_points.h"
 #include "runs/running/evidence.h"
 
@@ -13,11 +12,9 @@ struct history_point {
 	char *version, *plan; /* plan "": imported */
 	int64_t taken_ms;     /* of its first result */
 	size_t machines, runs;
-	double cost; /* merged over machines, without what each of them costs more than others: log, of the metric or of its reciprocal */
-	double *on;  /* [n_machines], the same on each, the median; NaN: it did not run there */
-	double *by_other, other; /* as `on`, and relative to the first level, by the other time; NaN: not known */
-	double *rate;		 /* [n_machines], of their fingerprints: mean log rate; NaN: none belongs to it */
-	double level[3]; /* computing, in the kernel, waiting: parts of the time, by the kernel's accounts; NaN where there are none */
+	double cost;  /* merged over machines, without what each of them costs more than others: log, of the metric or of its reciprocal */
+	double *on;   /* [n_machines], the same on each, the median; NaN: it did not run there */
+	double *rate; /* [n_machines], of their fingerprints: mean log rate; NaN: none belongs to it */
 };
 
 struct history_architecture {
@@ -32,8 +29,6 @@ struct history {
 	char *application;
 	enum history_by by;		     /* not HISTORY_DECIDED */
 	size_t without;			     /* points that are not there, since nothing is known of their processor time */
-	size_t other_n, other_changes;	     /* by the other time: points and changes */
-	double other_now;		     /* and what it costs now, beside the first level; NaN: nothing is known */
 	char *architecture;		     /* NULL where none is known */
 	struct history_architecture *others; /* [n_others], which are left out */
 	size_t n_others;
@@ -52,14 +47,6 @@ enum assay_status history_load(struct lab *lab, const struct evidence *evidence,
 			       enum history_by by, double min_effect, struct history *out, struct assay_error *err);
 void history_release(struct history *history); /* accepts zeroed */
 
-/* Relative to the first level, from a log cost. */
-double history_relative(const struct history *history, double cost);
-bool history_is_spike(const struct history *history, size_t point);
-/* Of all costs, relative to the first level. */
-struct svg_axis history_axis(const struct history *history);
-
+/* Fills the document: the outcome, a picture for pages, changes, modes, points. */
 void history_answer(const struct history *history, double min_effect, struct document *d);
-/* The pictures of it, for pages; n > 0. */
-void history_plot(const struct history *history, struct document *d);
-
 #endif

@@ -3,16 +3,22 @@
 #include "base/order.h"
 #include "base/text.h"
 #include "gate/nightly/history.h"
+#include "gate/page/html.h"
 #include "gate/page/svg.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MODES_LEVEL .05 /* so improbable must it be that versions which keep to one of two levels do so by chance */
-#define MODES_NAMED 8	/* versions, at most */
+#define MODES_LEVEL  .05 /* so improbable must it be that versions which keep to one of two levels do so by chance */
+#define MODES_NAMED  8	 /* versions, at most */
+#define COST_HEIGHT  240.
+#define LEFT	     9. /* per cent for what stands beside the axis */
+#define RIGHT	     2.
+#define POINTS_LARGE 150 /* with more of them they are drawn smaller */
 
-double history_relative(const struct history *h, double cost)
+/* Returns a log cost relative to the first level. */
+static double relative_cost(const struct history *h, double cost)
 {
 	return exp(cost - h->changes.segments[0].median);
 }
@@ -26,7 +32,7 @@ static size_t segment_of(const struct history *h, size_t point)
 	return k;
 }
 
-bool history_is_spike(const struct history *h, size_t point)
+static bool is_spike(const struct history *h, size_t point)
 {
 	for (size_t i = 0; i < h->changes.n_spikes; i++)
 		if (h->changes.spikes[i] == point)
@@ -45,7 +51,7 @@ static double difference(const struct history *h, size_t change, size_t machine,
 		const double *of = *(double *const *)(const void *)((const char *)&h->points[i] + offset);
 		size_t behind = i >= s[1].begin;
 
-		if (!isnan(of[machine]) && !history_is_spike(h, i)) {
+		if (!isnan(of[machine]) && !is_spike(h, i)) {
 			sums[behind] += of[machine];
 			n[behind]++;
 		}
@@ -215,8 +221,8 @@ static void modes_release(struct modes *m)
 static void answer_modes_line(const struct history *h, const struct modes *m, struct document *d)
 {
 	const char *from = h->points[m->segment->begin].version, *to = h->points[m->segment->end - 1].version;
-	struct text_number low = text_fixed(history_relative(h, m->segment->modes[0]), 3),
-			   high = text_fixed(history_relative(h, m->segment->modes[1]), 3);
+	struct text_number low = text_fixed(relative_cost(h, m->segment->modes[0]), 3),
+			   high = text_fixed(relative_cost(h, m->segment->modes[1]), 3);
 	struct buf names = BUF_INIT;
 
 	for (size_t i = 0; i < m->n_high && i < MODES_NAMED; i++)
@@ -250,8 +256,8 @@ static void answer_modes(const struct history *h, struct document *d)
 		doc_object(d, NULL);
 		doc_set(d, "from", h->points[m.segment->begin].version);
 		doc_set(d, "to", h->points[m.segment->end - 1].version);
-		doc_set(d, "low", history_relative(h, m.segment->modes[0]));
-		doc_set(d, "high", history_relative(h, m.segment->modes[1]));
+		doc_set(d, "low", relative_cost(h, m.segment->modes[0]));
+		doc_set(d, "high", relative_cost(h, m.segment->modes[1]));
 		doc_set(d, "decided_by", words[m.by]);
 		doc_list(d, "high_versions");
 		for (size_t i = 0; i < m.n_high; i++)
@@ -264,29 +270,22 @@ static void answer_modes(const struct history *h, struct document *d)
 	doc_end(d);
 }
 
-struct svg_axis history_axis(const struct history *h)
+/* Returns an axis for all costs, relative to the first level. */
+static struct svg_axis cost_axis(const struct history *h)
 {
 	double low = 1, high = 1;
 
 	for (size_t i = 0; i < h->n; i++) {
-		low = fmin(low, history_relative(h, h->points[i].cost));
-		high = fmax(high, history_relative(h, h->points[i].cost));
+		low = fmin(low, relative_cost(h, h->points[i].cost));
+		high = fmax(high, relative_cost(h, h->points[i].cost));
 	}
 	return svg_ratio_axis(low, high);
-}
-
-static void answer_levels(const struct history_point *p, struct document *d)
-{
-	static const char *const keys[] = { "compute", "kernel", "waiting" }, *const labels[] = { "computing", "in the kernel", "waiting" };
-
-	for (int k = 0; k < 3; k++)
-		doc_showf(d, keys[k], labels[k], p->level[k], "%.0f %%", 100 * p->level[k]);
 }
 
 static void answer_point(const struct history *h, size_t i, const struct svg_axis *axis, struct document *d)
 {
 	const struct history_point *p = &h->points[i];
-	double ratio = history_relative(h, p->cost);
+	double ratio = relative_cost(h, p->cost);
 	struct buf svg = BUF_INIT;
 	size_t segment = segment_of(h, i);
 
@@ -298,21 +297,19 @@ static void answer_point(const struct history *h, size_t i, const struct svg_axi
 	doc_showf(d, "cost", h->by == HISTORY_PROCESSOR ? "processor" : "cost", ratio, "%s", text_fixed(ratio, 3).text);
 	svg_open(20, &svg);
 	svg_grid(axis, &svg);
-	svg_interval(axis, ratio, (double)NAN, (double)NAN, history_is_spike(h, i) ? SVG_RING : SVG_DOT, &svg);
+	svg_interval(axis, ratio, (double)NAN, (double)NAN, is_spike(h, i) ? SVG_RING : SVG_DOT, &svg);
 	svg_close(&svg);
 	doc_picture(d, "cost, first level = 1", &svg, NULL);
 	doc_set(d, "segment", segment);
-	doc_set_bool(d, "spike", history_is_spike(h, i));
-	doc_show(d, NULL, "", history_is_spike(h, i) ? "a spike" : segment > 0 && h->changes.items[segment - 1].at == i ? "changed" : "");
-	doc_showf(d, "other", h->by == HISTORY_PROCESSOR ? "metric" : "processor", p->other, "%s", text_fixed(p->other, 3).text);
+	doc_set_bool(d, "spike", is_spike(h, i));
+	doc_show(d, NULL, "", is_spike(h, i) ? "a spike" : segment > 0 && h->changes.items[segment - 1].at == i ? "changed" : "");
 	doc_show(d, "machines", "machines", p->machines);
 	doc_show(d, "runs", "results", p->runs);
-	answer_levels(p, d);
 }
 
 static void answer_points(const struct history *h, struct document *d)
 {
-	struct svg_axis axis = history_axis(h);
+	struct svg_axis axis = cost_axis(h);
 
 	doc_heading(d, "Every point, relative to the first level");
 	doc_table(d, "points");
@@ -320,6 +317,94 @@ static void answer_points(const struct history *h, struct document *d)
 		answer_point(h, i, &axis, d);
 	doc_end(d);
 }
+
+/* ---- the picture ---- */
+
+struct frame {
+	const struct history *h;
+	struct svg_axis axis; /* upwards */
+	double height;	      /* pixels */
+	struct buf *out;
+};
+
+/* In per cent; points stand at equal distances, in the order of time. */
+static double x_of(const struct history *h, double point)
+{
+	return LEFT + (100 - LEFT - RIGHT) * (point + .5) / (double)h->n;
+}
+
+static double y_of(const struct frame *f, double value)
+{
+	return f->height * (1 - svg_x(&f->axis, value) / 100);
+}
+
+static void begin(struct frame *f, const char *class)
+{
+	html_format(f->out, "<svg class=\"%s\" width=\"100%%\" height=\"%.0f\" aria-hidden=\"true\">", class, f->height);
+}
+
+static void grid(const struct frame *f)
+{
+	for (size_t i = 0; i < f->axis.n_ticks; i++) {
+		double y = y_of(f, f->axis.ticks[i]);
+
+		html_format(f->out, "<line class=\"%s\" x1=\"%.2f%%\" x2=\"100%%\" y1=\"%.1f\" y2=\"%.1f\"/>",
+			    fabs(f->axis.ticks[i] - 1) < 1e-9 ? "one" : "grid", LEFT, y, y);
+		html_format(f->out, "<text class=\"tick up\" x=\"%.2f%%\" y=\"%.1f\">%.4g</text>", LEFT - 1, y + 4, f->axis.ticks[i]);
+	}
+}
+
+static void change_lines(const struct frame *f)
+{
+	for (size_t k = 0; k < f->h->changes.n; k++) {
+		double x = x_of(f->h, (double)f->h->changes.items[k].at - .5);
+
+		html_format(f->out, "<line class=\"change\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"16\" y2=\"%.0f\"/>", x, x, f->height);
+		html_format(f->out, "<circle class=\"number\" cx=\"%.2f%%\" cy=\"10\" r=\"9\"/>", x);
+		html_format(f->out, "<text class=\"numbered\" x=\"%.2f%%\" y=\"14\">%zu</text>", x, k + 1);
+	}
+}
+
+static void levels(const struct frame *f)
+{
+	for (size_t k = 0; k <= f->h->changes.n; k++) {
+		const struct change_points_segment *s = &f->h->changes.segments[k];
+		double y = y_of(f, relative_cost(f->h, s->median));
+
+		html_format(f->out, "<line class=\"level\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%.1f\" y2=\"%.1f\"/>",
+			    x_of(f->h, (double)s->begin - .4), x_of(f->h, (double)s->end - .6), y, y);
+	}
+}
+
+static void points(const struct frame *f)
+{
+	for (size_t i = 0; i < f->h->n; i++) {
+		double ratio = relative_cost(f->h, f->h->points[i].cost);
+
+		html_format(f->out, "<circle class=\"%s\" cx=\"%.2f%%\" cy=\"%.1f\" r=\"%g\"><title>%s: %.3f</title></circle>",
+			    is_spike(f->h, i) ? "ring" : "mark", x_of(f->h, (double)i), y_of(f, ratio), f->h->n > POINTS_LARGE ? 2. : 3.5,
+			    f->h->points[i].version, ratio);
+	}
+}
+
+static void answer_picture(const struct history *h, struct document *d)
+{
+	struct buf svg = BUF_INIT;
+	struct frame f = { h, cost_axis(h), COST_HEIGHT, &svg };
+
+	begin(&f, "over-time");
+	grid(&f);
+	change_lines(&f);
+	levels(&f);
+	points(&f);
+	svg_close(&svg);
+	doc_picture(d, NULL, &svg, "%s beside the first level, %s to %s: a dot a version and night, a line where the level stays%s%s",
+		    h->by == HISTORY_PROCESSOR ? "Processor time" : "Cost", h->points[0].version, h->points[h->n - 1].version,
+		    h->changes.n ? "; numbers stand where it changed for good" : "", h->changes.n_spikes ? "; rings are spikes" : "");
+	doc_style(d, "plot-of costs");
+}
+
+/* ---- all ---- */
 
 static void answer_architectures(const struct history *h, struct document *d)
 {
@@ -339,34 +424,16 @@ static void answer_architectures(const struct history *h, struct document *d)
 	doc_end(d);
 }
 
-/* By the other time. */
-static void answer_other(const struct history *h, struct document *d)
+static void answer_by(const struct history *h, struct document *d)
 {
-	bool processor = h->by == HISTORY_PROCESSOR;
-	const char *other = processor ? "metric" : "processor", *name = processor ? "the metric" : "processor time";
-	struct text_number now = text_fixed(h->other_now, 3);
-
-	doc_set(d, "by", processor ? "processor" : "metric");
-	doc_object(d, "other");
-	doc_set(d, "by", other);
-	doc_set(d, "points", h->other_n);
-	doc_set(d, "changes", h->other_changes);
-	doc_set(d, "ratio", h->other_now);
-	doc_end(d);
+	doc_set(d, "by", h->by == HISTORY_PROCESSOR ? "processor" : "metric");
 	if (h->without)
 		doc_line(d, "%zu other point%s no processor time that is known.", h->without, h->without == 1 ? " has" : "s have");
-	if (h->other_n < (size_t)2 * CHANGE_POINTS_SEGMENT_MIN)
-		return;
-	if (h->other_changes)
-		doc_line(d, "By %s it costs %s times as much as at first, after %zu change%s in %zu points (--by %s).", name, now.text,
-			 h->other_changes, text_plural(h->other_changes), h->other_n, other);
-	else
-		doc_line(d, "By %s it is steady in %zu points (--by %s).", name, h->other_n, other);
 }
 
 void history_answer(const struct history *h, double min_effect, struct document *d)
 {
-	double now = history_relative(h, h->changes.segments[h->changes.n].median);
+	double now = relative_cost(h, h->changes.segments[h->changes.n].median);
 	const char *what = h->by == HISTORY_PROCESSOR ? " processor time" : "";
 	struct modes modes = h->changes.n ? (struct modes){ .n = 0 } : modes_of(h, 0);
 	bool by_version =
@@ -395,8 +462,9 @@ void history_answer(const struct history *h, double min_effect, struct document 
 	doc_set(d, "min_effect", min_effect);
 	doc_set(d, "machines", h->n_machines);
 	answer_architectures(h, d);
-	answer_other(h, d);
-	history_plot(h, d);
+	answer_by(h, d);
+	if (h->n)
+		answer_picture(h, d);
 	answer_changes(h, d);
 	answer_modes(h, d);
 	answer_points(h, d);

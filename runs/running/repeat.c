@@ -53,7 +53,8 @@ bool repeat_asks(struct repeat *repeat, const struct execution *e, double min_ef
 
 		share = isnan(share) ? 0 : share;
 		if (usual->n >= KNOWN_MIN)
-			unusual = unusual || run_withheld_excess(share, stats_quantile(usual->share[k], usual->n, USUAL_QUANTILE), min_effect) > 0;
+			unusual = unusual ||
+				  run_withheld_excess(share, stats_quantile(usual->share[k], usual->n, USUAL_QUANTILE), min_effect) > 0;
 		usual->share[k] = mem_resize(usual->share[k], usual->n + 1, sizeof(double));
 		usual->share[k][usual->n] = share;
 	}

@@ -113,10 +113,10 @@ expect_status 0
 run -C "$tmp/stepped.lab" history stepped --format html
 cp "$tmp/out" "$tmp/history.html"
 page=$tmp/history.html
-says 'Most moved: node3, × 0.93' 'rings are spikes' 'first version behind it'
+says 'rings are spikes' 'first version behind it'
 look history
 expect_layout answer,section-1
-expect_fact phone-light pictures 2
+expect_fact phone-light pictures 1
 expect_fact screen-dark changes 2
 expect_fact phone-dark keyboard yes
 finish
