@@ -6,7 +6,6 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "fingerprint/compare/compare.h"
-#include "gate/page/svg.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,7 +26,7 @@ static ROWS_FUNCTION(health_code, enum night_health, NIGHT_HEALTH_ROWS, ROWS_COD
 			return &m->items[i];
 	m->items = mem_grow(m->items, m->n, &m->capacity, sizeof(*m->items));
 	m->items[m->n] =
-	    (struct night_machine){ .name = name, .ratio = (double)NAN, .low = (double)NAN, .high = (double)NAN, .health = NIGHT_WELL };
+	    (struct night_machine){ .name = name, .ratio = (double)NAN, .health = NIGHT_WELL };
 	return &m->items[m->n++];
 }
 
@@ -81,8 +80,6 @@ static void compare_with_reference(struct night_machine *m, const struct evidenc
 		if (!isfinite(ratio) || ratio <= 0)
 			continue;
 		logs[n++] = log(ratio);
-		m->low = fmin(m->low, ratio);
-		m->high = fmax(m->high, ratio);
 	}
 	m->ratio = n ? exp(stats_median(logs, n)) : (double)NAN;
 	m->compared = compare.compared;
@@ -155,31 +152,7 @@ static char *causes_text(const struct night_machine *m)
 	return buf_take(&text);
 }
 
-static struct svg_axis axis_of(const struct night_machines *machines)
-{
-	double low = .95, high = 1.05;
-
-	for (size_t i = 0; i < machines->n; i++) {
-		low = fmin(low, machines->items[i].low);
-		high = fmax(high, machines->items[i].high);
-	}
-	return svg_ratio_axis(fmax(low, .2), fmin(high, 5));
-}
-
-/* The rates of all stressors, from the least to the most, with their median. */
-static void show_rates(const struct night_machine *m, const struct svg_axis *axis, struct document *d)
-{
-	struct buf svg = BUF_INIT;
-
-	svg_open(20, &svg);
-	svg_grid(axis, &svg);
-	if (!isnan(m->ratio))
-		svg_interval(axis, m->ratio, m->low, m->high, m->differing ? SVG_RING : SVG_DOT, &svg);
-	svg_close(&svg);
-	doc_picture(d, "chart of rates", &svg, NULL);
-}
-
-static void show_machine(const struct night_machine *m, const struct svg_axis *axis, bool rates, struct document *d)
+static void show_machine(const struct night_machine *m, bool rates, struct document *d)
 {
 	/* Told apart without colours, too. */
 	static const char *const signs[NIGHT_HEALTHS] = {
@@ -205,7 +178,6 @@ static void show_machine(const struct night_machine *m, const struct svg_axis *a
 		  text_from_ms(m->taken_ms, date));
 	if (rates) {
 		doc_showf(d, NULL, "rates, now / reference", m->ratio, "%s", text_fixed(m->ratio, 3).text);
-		show_rates(m, axis, d);
 		doc_showf(d, NULL, "stressors that differ", m->compared ? doc_value_size(m->differing) : DOC_NOTHING, "%zu of %zu",
 			  m->differing, m->compared);
 	}
@@ -214,24 +186,18 @@ static void show_machine(const struct night_machine *m, const struct svg_axis *a
 
 void night_machines_show(const struct night_machines *machines, struct document *d)
 {
-	struct svg_axis axis = axis_of(machines);
-	struct buf scale = BUF_INIT;
 	bool rates = false;
 
 	for (size_t i = 0; i < machines->n; i++)
 		rates = rates || !isnan(machines->items[i].ratio);
 	doc_section(d, "machines", "Machines", "The machines, and whether they were as usual",
 		    "What each of them did this night, what disturbed its runs, and its latest fingerprint beside the one that it is "
-		    "measured against: the rates of the stressors from the least to the most, and their median.");
+		    "measured against: the median of its stressors' rates.");
 	doc_table(d, NULL);
 	doc_style(d, "health wide sortable");
 	doc_caption(d, "The machines of this night");
-	if (rates) {
-		svg_scale(&axis, &scale);
-		doc_picture(d, "chart of rates", &scale, NULL);
-	}
 	for (size_t i = 0; i < machines->n; i++)
-		show_machine(&machines->items[i], &axis, rates, d);
+		show_machine(&machines->items[i], rates, d);
 	doc_end(d);
 	if (!machines->n)
 		doc_styled(d, "empty", "No machine has measured anything.");

@@ -27,7 +27,7 @@ struct night_machine {
 	size_t comparisons, runs, disturbed, left_out;
 	size_t causes[DISTURBED_CAUSES];
 	int64_t taken_ms;	    /* of its latest fingerprint; 0: none */
-	double ratio, low, high;    /* of the rates, then and now, in the median and at their ends; NaN: nothing to compare with */
+	double ratio;		    /* of the rates, then and now, in the median; NaN: nothing to compare with */
 	size_t compared, differing; /* stressors */
 	enum night_health health;
 };

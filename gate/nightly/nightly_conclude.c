@@ -286,78 +286,30 @@ static enum assay_status conclude_findings(struct nightly *n, struct lab *lab, s
 	return st;
 }
 
-/* In whole units, rounded up, as suite.yaml takes them: "90s", "25m", "9h". */
-static const char *span_text(double seconds, char out[TEXT_DOUBLE_BYTES])
-{
-	double unit = seconds > 10 * 3600 ? 3600 : seconds > 5 * 60 ? 60 : 1;
-
-	snprintf(out, TEXT_DOUBLE_BYTES, "%.0f%c", fmax(ceil(seconds / unit), 1), unit > 60 ? 'h' : unit > 1 ? 'm' : 's');
-	return out;
-}
-
 /* Nothing of it has been run that could be decided about. */
 static bool is_unreached(const struct night_comparison *c)
 {
 	return c->state == NIGHT_WAITING || (c->state == NIGHT_MEASURING && !*c->plan);
 }
 
-/* What a night's time went into, and would have. */
-struct spent {
-	double seconds, asked;		   /* of what was measured; budgets of all */
-	double others;			   /* what the night did besides, such as builds and fingerprints: it would do it again */
-	size_t measured, whole, unreached; /* comparisons; whole: not cut off */
-	size_t findings, unconfirmed;	   /* findings, and of these without fresh runs */
-};
-
-/* What was cut off might have gone on for its budget. */
-static struct spent spent_of(const struct nightly *n)
+/* Says what the deadline left undone, before the comparisons that it cut off are decided. */
+static void note_deadline(struct nightly *n)
 {
-	struct spent s = { .others = (double)(n->night.deadline_ms - n->night.started_ms) / 1000 };
+	size_t unreached = 0, unconfirmed = 0;
+	char fresh[96] = "";
 
 	for (size_t i = 0; i < n->comparisons.n; i++) {
 		const struct night_comparison *c = &n->comparisons.items[i];
-		bool cut = c->cut || c->state == NIGHT_MEASURING, found = c->state == NIGHT_CONFIRMING && n->suite.confirm;
 
-		s.unreached += cut || c->state == NIGHT_WAITING;
-		s.findings += found;
-		s.unconfirmed += found && !*c->fresh_plan;
-		s.asked += c->budget_s;
-		s.others -= c->seconds;
-		if (cut || (c->state != NIGHT_WAITING && *c->plan)) {
-			s.seconds += cut ? fmax(c->seconds, c->budget_s) : c->seconds;
-			s.measured++;
-			s.whole += !cut;
-		}
+		unreached += c->cut || c->state == NIGHT_WAITING || c->state == NIGHT_MEASURING;
+		unconfirmed += c->state == NIGHT_CONFIRMING && n->suite.confirm && !*c->fresh_plan;
 	}
-	s.others = fmax(s.others, 0);
-	return s;
-}
-
-/* Fresh runs have the baseline twice. */
-#define CONFIRMING_MORE 1.5
-
-/* Before those that were cut off are decided: which deadline would have sufficed, with fresh runs for what was found and, by the share of
- * findings so far, for what would have been; and which budget, where that is a smaller one than now. */
-static void note_deadline(struct nightly *n)
-{
-	const struct spent s = spent_of(n);
-	double had = (double)(n->night.deadline_ms - n->night.started_ms) / 1000, all = (double)n->comparisons.n;
-	double each = s.measured ? s.seconds / (double)s.measured : s.asked / all;
-	double more = (double)s.unconfirmed + (s.measured ? (double)(s.unreached * s.findings) / (double)s.measured : 0);
-	double confirming = each * more * (n->suite.control ? 1 : CONFIRMING_MORE), left = floor((had - s.others - confirming) / all - 1);
-	char took[TEXT_DOUBLE_BYTES], deadline[TEXT_DOUBLE_BYTES], span[TEXT_DOUBLE_BYTES], budget[64] = "", fresh[96] = "";
-
-	if (!n->night.deadline_ms || !(s.unreached || s.unconfirmed))
+	if (!n->night.deadline_ms || !(unreached || unconfirmed))
 		return;
-	if (s.measured && left >= 1 && left < fmin(each, s.asked / all))
-		snprintf(budget, sizeof(budget), ", or 'budget: %s' for each", span_text(left, span));
-	if (s.unconfirmed)
-		snprintf(fresh, sizeof(fresh), ", and %zu finding%s had no time for fresh runs", s.unconfirmed, text_plural(s.unconfirmed));
-	nightly_note(n, "deadline",
-		     "%zu of %zu comparisons %s not reached before the deadline, or cut off by it%s; one %s %s: 'deadline: %s' would have "
-		     "sufficed for all%s",
-		     s.unreached, n->comparisons.n, s.unreached == 1 ? "was" : "were", fresh, s.whole ? "takes about" : "may take",
-		     span_text(each, took), span_text(s.others + each * all + confirming, deadline), budget);
+	if (unconfirmed)
+		snprintf(fresh, sizeof(fresh), ", and %zu finding%s had no time for fresh runs", unconfirmed, text_plural(unconfirmed));
+	nightly_note(n, "deadline", "%zu of %zu comparisons %s not reached before the deadline, or cut off by it%s", unreached,
+		     n->comparisons.n, unreached == 1 ? "was" : "were", fresh);
 }
 
 /* What was begun is decided with what it has; the rest was not reached. */
