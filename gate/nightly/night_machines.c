@@ -25,8 +25,7 @@ static ROWS_FUNCTION(health_code, enum night_health, NIGHT_HEALTH_ROWS, ROWS_COD
 		if (strcmp(m->items[i].name, name) == 0)
 			return &m->items[i];
 	m->items = mem_grow(m->items, m->n, &m->capacity, sizeof(*m->items));
-	m->items[m->n] =
-	    (struct night_machine){ .name = name, .ratio = (double)NAN, .health = NIGHT_WELL };
+	m->items[m->n] = (struct night_machine){ .name = name, .ratio = (double)NAN, .health = NIGHT_WELL };
 	return &m->items[m->n++];
 }
 
@@ -138,11 +137,11 @@ void night_machines_release(struct night_machines *machines)
 
 static char *causes_text(const struct night_machine *m)
 {
-	static const char *const words[DISTURBED_CAUSES] = {
-		[DISTURBED_WAITED] = "kept waiting",	  [DISTURBED_THROTTLED] = "throttled",
-		[DISTURBED_IO] = "input and output",	  [DISTURBED_MEMORY] = "memory",
-		[DISTURBED_STOLEN] = "stolen time"
-	};
+	static const char *const words[DISTURBED_CAUSES] = { [DISTURBED_WAITED] = "kept waiting",
+							     [DISTURBED_THROTTLED] = "throttled",
+							     [DISTURBED_IO] = "input and output",
+							     [DISTURBED_MEMORY] = "memory",
+							     [DISTURBED_STOLEN] = "stolen time" };
 	struct buf text = BUF_INIT;
 
 	buf_text(&text, "");

@@ -6,6 +6,9 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "fingerprint/battery/battery.h"
+#include "fingerprint/take/take.h"
+#include "fleet/engine/local_command.h"
+#include "fleet/engine/reach.h"
 #include "fleet/lab/lab.h"
 #include "gate/nightly/night.h"
 #include "gate/nightly/suite.h"
@@ -23,9 +26,13 @@
 #define GIB		(1024. * MIB)
 #define QUOTA_NEARLY	.9
 #define FREE_LITTLE_GIB .25
+#define DAY_MS		86400000.
+#define HOOK_MS		(60 * 1000)
 
 static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_error *err);
 static enum assay_status night_work(struct nightly *n, struct assay_error *err);
+static enum assay_status night_fingerprints(struct nightly *n, struct assay_error *err);
+static void night_hook(struct nightly *n);
 static enum assay_status night_lock(const char *directory, int *fd, struct assay_error *err);
 
 /* ---- the way of a night ---- */
@@ -65,7 +72,7 @@ void nightly_release(struct nightly *n)
 
 static enum assay_status night_work(struct nightly *n, struct assay_error *err)
 {
-	enum assay_status st = nightly_fingerprints(n, err);
+	enum assay_status st = night_fingerprints(n, err);
 
 	for (size_t i = 0; !st && i < n->comparisons.n && !nightly_is_over(n); i++) {
 		struct night_comparison *c = &n->comparisons.items[i];
@@ -83,9 +90,145 @@ static enum assay_status night_work(struct nightly *n, struct assay_error *err)
 	if (!st && (!*n->options->cancelled || *n->options->cancelled == SIGALRM)) { /* else it goes on next time */
 		st = nightly_conclude(n, err);
 		if (!st)
-			nightly_hook(n);
+			night_hook(n);
 	}
 	return st;
+}
+
+/* ---- fingerprints ---- */
+
+/* Finds the hosts of the night without a recent fingerprint: (*out)[*count] borrowed from the inventory; free() it. */
+static enum assay_status hosts_without_fingerprint(struct nightly *n, struct lab *lab, const struct host ***out, size_t *count,
+						   struct assay_error *err)
+{
+	const struct inventory *inventory = &lab->config.inventory;
+	double days = n->suite.max_age_days > 0 ? n->suite.max_age_days : lab->config.fingerprint_max_age_days;
+	int64_t now_ms = clock_real_ms();
+	bool *wanted = mem_new(inventory->n, sizeof(*wanted));
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < n->comparisons.n; i++) {
+		const char *set = n->comparisons.items[i].hosts;
+		bool *selected = mem_new(inventory->n, sizeof(*selected));
+
+		st = inventory_select(inventory, *set ? set : NULL, NULL, NULL, selected, err);
+		for (size_t k = 0; k < inventory->n; k++)
+			wanted[k] = wanted[k] || (!st && selected[k]);
+		free(selected);
+	}
+	*out = mem_new(inventory->n, sizeof(**out));
+	*count = 0;
+	for (size_t k = 0; !st && k < inventory->n; k++) {
+		char id[FINGERPRINT_ID_BYTES] = "";
+
+		if (wanted[k])
+			st = fingerprint_before(&lab->store, inventory->hosts[k].id, inventory->hosts[k].profile, now_ms,
+						now_ms - (int64_t)(days * DAY_MS), id, err);
+		if (wanted[k] && !*id)
+			(*out)[(*count)++] = &inventory->hosts[k];
+	}
+	free(wanted);
+	return st;
+}
+
+static enum assay_status take_fingerprints_of(struct nightly *n, struct lab *lab, const struct host *const *hosts, size_t count,
+					      struct assay_error *err)
+{
+	struct take_result *results = mem_new(count, sizeof(*results));
+	struct battery battery = { 0 };
+	struct catalog catalog = { 0 };
+	struct reach reach = { 0 };
+	struct fleet_options fleet;
+	enum assay_status st = battery_open(n->suite.battery, &battery, err);
+
+	if (!st)
+		st = battery_select(&battery, NULL, 0, err);
+	if (!st)
+		st = catalog_load(lab->machines, NULL, &catalog, err);
+	if (!st)
+		st = reach_init(lab, &reach, err);
+	if (!st) {
+		const struct take_options options = { .battery = &battery, .resume = true, .fleet = &fleet };
+
+		fleet = reach_options(&reach);
+		fleet.cancelled = n->options->cancelled;
+		st = take_fingerprints(lab, &catalog, hosts, count, &options, results, err);
+	}
+	for (size_t i = 0; !st && i < count; i++) {
+		if (!results[i].complete)
+			nightly_note(n, "no_fingerprint", "no fingerprint of '%s': %s", hosts[i]->name,
+				     *results[i].fleet.message ? results[i].fleet.message : "it is not complete");
+	}
+	take_results_release(results, count);
+	free(results);
+	reach_release(&reach);
+	catalog_release(&catalog);
+	battery_release(&battery);
+	return st;
+}
+
+/* Takes fingerprints of hosts that have none, or an old one; the ones that cannot be taken are noted. */
+static enum assay_status night_fingerprints(struct nightly *n, struct assay_error *err)
+{
+	const struct host **hosts = NULL;
+	struct lab lab = { .lock_fd = -1 };
+	enum assay_status st;
+	size_t count = 0;
+
+	if (strcmp(n->suite.battery, SUITE_BATTERY_NONE) == 0)
+		return ASSAY_OK;
+	st = nightly_open(n, &lab, err);
+	if (!st)
+		st = hosts_without_fingerprint(n, &lab, &hosts, &count, err);
+	if (!st && count && !nightly_is_over(n))
+		st = take_fingerprints_of(n, &lab, hosts, count, err);
+	free(hosts);
+	lab_close(&lab);
+	if (st == ASSAY_E_NOTFOUND || st == ASSAY_E_FORMAT || st == ASSAY_E_USAGE) {
+		nightly_note(n, "no_fingerprint", "no fingerprints are taken: %s", err->text);
+		st = ASSAY_OK;
+	}
+	return st;
+}
+
+/* ---- the hook ---- */
+
+/* At the deadline measuring is cancelled, and not that others are told. */
+static void tell(struct nightly *n, const struct night_comparison *c)
+{
+	static volatile sig_atomic_t none;
+	const struct manifest_words *hook = &n->suite.hook;
+	const char **words = mem_new(hook->n + 1, sizeof(*words));
+	const struct local_command command = { .words = words,
+					       .n = hook->n + 1,
+					       .directory = n->options->directory,
+					       .timeout_ms = HOOK_MS,
+					       .cancelled = *n->options->cancelled == SIGALRM ? &none : n->options->cancelled };
+	struct local_said said = { .ok = false };
+	struct assay_error err;
+	char *text = NULL;
+
+	for (size_t i = 0; i < hook->n; i++)
+		words[i] = hook->items[i];
+	words[hook->n] = c->decision;
+	if (local_command_run(&command, &said, &err))
+		text = mem_format("the hook '%s' for decision %s: %s", words[0], c->decision, err.text);
+	else if (!said.ok)
+		text = mem_format("the hook '%s' for decision %s: %s", words[0], c->decision, said.fault);
+	if (text) {
+		n->options->note(text);
+		nightly_log(n, "%s", text);
+	}
+	local_said_release(&said);
+	mem_free(text, words);
+}
+
+/* Runs the hook of the suite with each decision, one after the other. A failure of the hook is noted, and changes nothing. */
+static void night_hook(struct nightly *n)
+{
+	for (size_t i = 0; n->suite.hook.n > 0 && i < n->comparisons.n; i++)
+		if (*n->comparisons.items[i].decision)
+			tell(n, &n->comparisons.items[i]);
 }
 
 /* ---- one at a time ---- */

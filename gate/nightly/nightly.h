@@ -63,12 +63,6 @@ enum assay_status nightly_freeze(struct lab *lab, const char *file, const struct
 				 const volatile sig_atomic_t *cancelled, struct night_comparisons *out, struct nightly_frozen *notes,
 				 struct assay_error *err);
 
-/* Of hosts that have none, or an old one; what cannot be taken is noted. */
-enum assay_status nightly_fingerprints(struct nightly *n, struct assay_error *err);
-/* Which hosts these are: (*out)[*count] borrowed from the inventory; free() it. */
-enum assay_status nightly_without_fingerprint(struct nightly *n, struct lab *lab, const struct host ***out, size_t *count,
-					      struct assay_error *err);
-
 /* Blocks of runs until the interval decides; and fresh runs with a control, as many of each. What prevents them is noted with the
  * comparison; only faults of this machine or of the store are errors. */
 enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c, struct assay_error *err);
@@ -81,7 +75,5 @@ enum assay_status nightly_estimate(const struct nightly *n, struct night_compari
 enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, struct assay_error *err);
 /* At the end: findings are decided among all, and the night has its end. */
 enum assay_status nightly_conclude(struct nightly *n, struct assay_error *err);
-/* Then the suite's hook is run with each decision, one after the other; what it does wrong is noted, and changes nothing. */
-void nightly_hook(struct nightly *n);
 
 #endif
