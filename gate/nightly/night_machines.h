@@ -1,5 +1,4 @@
-/* The machines of a night, and whether they were themselves: by their runs' accounts, and by their latest fingerprints beside those that
- * they are measured against. */
+/* The machines of a night, and whether they were as usual: by their runs' accounts, and by the age of their latest fingerprints. */
 #ifndef GATE_NIGHTLY_NIGHT_MACHINES_H
 #define GATE_NIGHTLY_NIGHT_MACHINES_H
 
@@ -13,8 +12,6 @@
 
 /* Constant, code, for people; the first that holds is said. */
 #define NIGHT_HEALTH_ROWS(X)                                                                                                               \
-	X(NIGHT_SLOWER, "slower", "slower than it was")                                                                                    \
-	X(NIGHT_FASTER, "faster", "faster than it was")                                                                                    \
 	X(NIGHT_DISTURBED, "disturbed", "disturbed")                                                                                       \
 	X(NIGHT_OLD, "old", "fingerprint is old")                                                                                          \
 	X(NIGHT_UNKNOWN, "unknown", "no fingerprint")                                                                                      \
@@ -26,9 +23,7 @@ struct night_machine {
 	const char *name; /* borrowed from a decision */
 	size_t comparisons, runs, disturbed, left_out;
 	size_t causes[DISTURBED_CAUSES];
-	int64_t taken_ms;	    /* of its latest fingerprint; 0: none */
-	double ratio;		    /* of the rates, then and now, in the median; NaN: nothing to compare with */
-	size_t compared, differing; /* stressors */
+	int64_t taken_ms; /* of its latest fingerprint; 0: none */
 	enum night_health health;
 };
 
