@@ -55,7 +55,6 @@ static const struct command *const commands[] = {
 	&gate_command,
 	&compare_command,
 	&report_command,
-	&evaluate_command,
 	&nightly_list_command,
 	&nightly_show_command,
 	&nightly_pages_command,

@@ -143,15 +143,10 @@ void doc_table(struct document *d, const char *key)
 
 void doc_row(struct document *d)
 {
-	doc_row_named(d, NULL);
-}
-
-void doc_row_named(struct document *d, const char *key)
-{
 	if (d->at->kind == DOC_ROW)
 		d->at = d->at->parent;
 	ASSAY_BUG_IF(d->at->kind != DOC_TABLE);
-	open_node(d, DOC_ROW, key);
+	open_node(d, DOC_ROW, NULL);
 }
 
 void doc_end(struct document *d)
@@ -351,14 +346,10 @@ static bool doc_is_data(const struct doc_node *node)
 	return node->key || ((parent->kind == DOC_LIST || parent->kind == DOC_TABLE) && doc_is_data(parent));
 }
 
-/* A table whose rows have names is an object. */
+/* Reports whether the node is an array for programs. */
 static bool is_array(const struct doc_node *node)
 {
-	const struct doc_node *row = node->kind == DOC_TABLE ? node->first : NULL;
-
-	while (row && row->kind != DOC_ROW)
-		row = row->next;
-	return node->kind == DOC_LIST || (node->kind == DOC_TABLE && !(row && row->key));
+	return node->kind == DOC_LIST || node->kind == DOC_TABLE;
 }
 
 static cJSON *cjson_of(const struct doc_node *node)

@@ -137,8 +137,6 @@ void doc_row(struct document *d); /* ends the row before it */
 void doc_end(struct document *d);
 void doc_hide(struct document *d);  /* the open object, list, table or row is not for people */
 void doc_aside(struct document *d); /* it is for people only: the last row of a table that is no element of the array */
-/* A row that is the member `key` of the object that such a table is for programs. */
-void doc_row_named(struct document *d, const char *key);
 
 /* ---- people ---- */
 

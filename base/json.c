@@ -1,7 +1,5 @@
 #include "base/json.h"
 
-#include "base/buf.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
@@ -316,16 +314,5 @@ enum assay_status json_parse(const char *name, const char *text, size_t n, cJSON
 out:
 	cJSON_Delete(root);
 	free(s.key_lines);
-	return st;
-}
-
-enum assay_status json_read(const char *path, cJSON **out, struct assay_error *err)
-{
-	struct buf text = BUF_INIT;
-	enum assay_status st = file_read(path, JSON_BYTES_MAX, &text, err);
-
-	if (!st)
-		st = json_parse(path, text.bytes, text.size, out, err);
-	buf_release(&text);
 	return st;
 }

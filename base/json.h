@@ -14,7 +14,6 @@
 /* Parses text[0..n) whole: nothing but blanks may follow, no duplicate keys, no NUL, UTF-8 only, numbers finite. Errors start
  * with "name:line: ". cJSON_Delete() the result. */
 enum assay_status json_parse(const char *name, const char *text, size_t n, cJSON **out, struct assay_error *err);
-enum assay_status json_read(const char *path, cJSON **out, struct assay_error *err);
 
 /* The member `key`: the number, or null where it is not finite. JSON has none that is not, and json_text() aborts at one. */
 void json_add_number(cJSON *object, const char *key, double value);

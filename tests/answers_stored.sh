@@ -24,7 +24,6 @@ about_quiho() {
 	done
 	quiho_profiles
 	quiho_gates
-	quiho_evaluations
 	quiho_pages
 	quiho_changes
 }
@@ -67,23 +66,6 @@ quiho_gates() {
 	done
 	ask quiho gate stream/add-1 stream/add-2 --method walk --epsilon 40
 	ask quiho compare mysqlslap/innodb_load mysqlslap/memory_load --machines --top 3
-}
-
-quiho_evaluations() {
-	cat >"$work/pairs.json" <<'END'
-[{"baseline": "mysqlslap/innodb_load", "candidate": "mysqlslap/memory_load", "changed": true, "label": "engine"},
- {"baseline": "mysqlslap/innodb_key", "candidate": "mysqlslap/memory_key", "changed": true, "label": "engine"},
- {"baseline": "stream/add-1", "candidate": "stream/add-4", "changed": true, "label": "threads", "cluster": "stream"},
- {"baseline": {"application": "hpccg", "repetitions": [1]}, "candidate": {"application": "hpccg", "repetitions": [2, 3]}, "changed": false},
- {"baseline": {"application": "comd", "repetitions": [1]}, "candidate": {"application": "comd", "repetitions": [2]}, "changed": false},
- {"baseline": {"application": "minife", "repetitions": [1, 3]}, "candidate": {"application": "minife", "repetitions": [2]}, "changed": false}]
-END
-	echo '[{"baseline": "hpccg", "candidate": "nothing", "changed": true}]' >"$work/none.json"
-	echo '[{"baseline": 3}]' >"$work/broken.json"
-	ask quiho evaluate "$work/pairs.json" --no-walk --all
-	ask quiho evaluate "$work/pairs.json" --resamples 300 --seed 5 --epsilon 20
-	ask quiho evaluate "$work/none.json"
-	ask quiho evaluate "$work/broken.json"
 }
 
 quiho_pages() {
@@ -171,9 +153,6 @@ lab_decisions() {
 	done
 	ask lab gate sqlite@wal sqlite@rollback --method walk
 	ask lab gate sqlite@wal sqlite@rollback --min-effect 0.5 --all
-	echo '[{"baseline": "sqlite@wal", "candidate": "sqlite@rollback", "changed": true},
-		{"baseline": "fails/x@a", "candidate": "fails/x@b", "changed": true}]' >"$work/lab.json"
-	ask lab evaluate "$work/lab.json" --no-walk --all
 	ask_page lab explore
 }
 
@@ -287,7 +266,6 @@ predict:APP
 gate:A B
 compare:A B
 report:A B
-evaluate:FILE
 changes:A B
 doctor:FILE
 counters:EVENTS
@@ -332,7 +310,6 @@ fleet check --fanout 0
 fleet exec --timeout 0 -- true
 fingerprint run --battery nothing
 run nothing --repetitions 0
-evaluate nothing.json
 END
 }
 

@@ -46,9 +46,6 @@ keys 'compare' app/slow@1.0 app/slow@1.1
 keys 'compare' app/slow@1.0 app/slow@1.1 --machines
 keys 'explore' -o "$tmp/page.html"
 keys 'report' app/slow@1.0 app/slow@1.1 -o "$tmp/page.html"
-echo '[{"baseline": "app/slow@1.0", "candidate": "app/slow@1.1", "changed": true, "label": "x"},
- {"baseline": "same@1.0", "candidate": "same@1.1", "changed": false}]' >"$tmp/pairs.json"
-keys 'evaluate' "$tmp/pairs.json" --all --resamples 100
 keys 'baseline accept' same@1.1 --reason test
 keys 'baseline list'
 keys 'history' app/slow

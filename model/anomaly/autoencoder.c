@@ -158,18 +158,6 @@ const struct autoencoder_shape *autoencoder_shape(const struct autoencoder *ae)
 	return &ae->shape;
 }
 
-size_t autoencoder_weights(const struct autoencoder_shape *shape)
-{
-	size_t in = shape->columns, weights = 0, biases = shape->columns;
-
-	for (size_t i = 0; i < shape->depth; i++) {
-		weights += in * shape->width[i];
-		biases += i + 1 < shape->depth ? 2 * shape->width[i] : shape->width[i];
-		in = shape->width[i];
-	}
-	return (shape->tied ? weights : 2 * weights) + biases;
-}
-
 static void autoencoder_batch_init(const struct autoencoder *ae, size_t rows, struct autoencoder_batch *batch)
 {
 	size_t n = 0;

@@ -43,9 +43,6 @@ struct autoencoder *autoencoder_new(const struct autoencoder_shape *shape, uint6
 void autoencoder_free(struct autoencoder *ae); /* accepts NULL */
 const struct autoencoder_shape *autoencoder_shape(const struct autoencoder *ae);
 
-/* Weights and biases that are trained. */
-size_t autoencoder_weights(const struct autoencoder_shape *shape);
-
 struct autoencoder_trained {
 	size_t epochs; /* of the state that was kept */
 	double error;  /* of the held-out rows then (autoencoder_error); NaN without them */

@@ -162,11 +162,11 @@ runs list --format|'--format' needs a value
 runs list -f|'-f' needs a value
 profile a --top 0|--top must be a whole number from 1 to 10000, not '0'
 profile a --top 10001|--top must be a whole number from 1 to 10000, not '10001'
-evaluate p --seed x|--seed must be a whole number from 0 to 9223372036854775807, not 'x'
+profile p --seed x|--seed must be a whole number from 0 to 9223372036854775807, not 'x'
 profile a --top 1e3|--top
 profile a --top 99999999999999999999|--top
 gate a b --min-effect -1|--min-effect
-evaluate p --min-effect 5|--min-effect must be a number from 1e-6 to 1, not '5'
+gate a b --min-effect 5|--min-effect must be a number from 1e-6 to 1, not '5'
 gate a b --method walk --epsilon 101|--epsilon must be a number from 0 to 100, not '101'
 fleet down a b|unexpected argument 'b'
 fleet up a b|unexpected argument 'b'

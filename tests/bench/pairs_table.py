@@ -1,4 +1,4 @@
-"""The page of tests/evidence/pairs.sh: EVALUATION DETECTABLE SECONDS, both as `assay evaluate --format json` has them."""
+"""The page of tests/evidence/pairs.sh: EVALUATION DETECTABLE SECONDS, both as tests/bench/evaluate has them."""
 import bisect
 import collections
 import json
@@ -27,7 +27,7 @@ min_effect {first['min_effect']}, epsilon {first['epsilon']:g}. Unchanged: three
 work. Changed: planted on the first of the halves of every application, and for shifts and added work on copy, scale and triad against another
 number of additions. *Slowdown p*: cost times 1 + p on every machine; "in order" on the other two halves of each. *Added work p*: cost + p of it, times how slow the machine is at one
 stressor, which is another one for each application. *Shift p*: the same, and 1 - p of the old cost: the mean over the machines stays about
-as it was. `assay evaluate` took {seconds} s.
+as it was. `tests/bench/evaluate` took {seconds} s.
 
 ## By method
 

@@ -1,17 +1,18 @@
 #!/bin/sh
-# How often is the gate right? Unchanged and planted pairs of the recorded applications, through `assay evaluate`.
+# How often is the gate right? Unchanged and planted pairs of the recorded applications, through tests/bench/evaluate.
 . tests/lib_evidence.sh
+evaluate=build/release/tests/bench/evaluate
 mkdir "$work/planted" "$work/detectable"
 "$assay" init "$work/lab" >/dev/null
 "$assay" -C "$work/lab" import quiho "$data" --types "$data/types.csv" >/dev/null
 /usr/bin/python3 tests/bench/pairs_plant.py plant "$data" "$work/planted"
 "$assay" -C "$work/lab" import quiho "$work/planted" >/dev/null
 start=$(date +%s)
-"$assay" -C "$work/lab" evaluate "$work/planted/pairs.json" --format json >"$work/first.json"
+"$evaluate" -C "$work/lab" "$work/planted/pairs.json" >"$work/first.json"
 seconds=$(($(date +%s) - start))
 /usr/bin/python3 tests/bench/pairs_plant.py detectable "$data" "$work/detectable" "$work/first.json"
 "$assay" -C "$work/lab" import quiho "$work/detectable" >/dev/null
-"$assay" -C "$work/lab" evaluate "$work/detectable/pairs.json" --no-walk --format json >"$work/second.json"
+"$evaluate" -C "$work/lab" "$work/detectable/pairs.json" --no-walk >"$work/second.json"
 {
 	evidence_head "The gate on labelled pairs"
 	/usr/bin/python3 tests/bench/pairs_table.py "$work/first.json" "$work/second.json" "$seconds"

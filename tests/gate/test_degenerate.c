@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "gate/decide/cause.h"
-#include "gate/evaluate/evaluate.h"
+#include "tests/bench/evaluate.h"
 #include "model/pca.h"
 #include "model/profile/growth.h"
 

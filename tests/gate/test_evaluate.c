@@ -1,8 +1,8 @@
 /* Labelled pairs, clusters of applications, rates and areas with their intervals. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "gate/evaluate/evaluate.c" /* what is static is tested, too */
-#include "gate/evaluate/evaluate_rates.c"
+#include "tests/bench/evaluate.c" /* what is static is tested, too */
+#include "tests/bench/evaluate_rates.c"
 
 #include <math.h>
 #include <setjmp.h>

@@ -72,12 +72,23 @@ static enum assay_status read_matrix(const char *path, struct assay_error *err)
 	return st;
 }
 
+static enum assay_status read_json(const char *path, struct assay_error *err)
+{
+	struct buf text = BUF_INIT;
+	enum assay_status st = file_read(path, JSON_BYTES_MAX, &text, err);
+
+	if (!st)
+		st = json_parse(path, text.bytes, text.size, &oracle.json, err);
+	buf_release(&text);
+	return st;
+}
+
 static int setup(void **state)
 {
 	struct assay_error err = { 0 };
 	char *matrix = mem_format("%s/matrix.csv", getenv("ASSAY_QUIHO"));
 	char *json = mem_format("%s/oracle.json", getenv("ASSAY_QUIHO"));
-	int bad = read_matrix(matrix, &err) || json_read(json, &oracle.json, &err);
+	int bad = read_matrix(matrix, &err) || read_json(json, &err);
 
 	(void)state;
 	if (bad)

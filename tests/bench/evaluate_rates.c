@@ -1,4 +1,4 @@
-#include "gate/evaluate/evaluate.h"
+#include "tests/bench/evaluate.h"
 
 #include "base/error.h"
 #include "base/mem.h"

@@ -1,6 +1,7 @@
-#include "gate/evaluate/evaluate.h"
+#include "tests/bench/evaluate.h"
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/json_reader.h"
 #include "base/mem.h"
 #include "base/order.h"
@@ -183,8 +184,12 @@ enum assay_status evaluate_pairs_parse(const char *name, const char *text, size_
 enum assay_status evaluate_pairs_read(const char *path, struct evaluate_pairs *out, struct assay_error *err)
 {
 	cJSON *root = NULL;
-	enum assay_status st = json_read(path, &root, err);
+	struct buf text = BUF_INIT;
+	enum assay_status st = file_read(path, JSON_BYTES_MAX, &text, err);
 
+	if (!st)
+		st = json_parse(path, text.bytes, text.size, &root, err);
+	buf_release(&text);
 	return pairs_parse_root(path, root, st, out, err);
 }
 

@@ -1,6 +1,12 @@
-/* The accuracy of the gate, and of simpler ways to tell versions apart, on labelled pairs (PAIRS.json, docs/formats.md). */
-#ifndef GATE_EVALUATE_EVALUATE_H
-#define GATE_EVALUATE_EVALUATE_H
+/* The accuracy of the gate, and of simpler ways to tell versions apart, on labelled pairs.
+ *
+ * PAIRS.json is a list of pairs: [{"baseline", "candidate", "changed"}]. Each side is a string APP[@VERSION], or an object {"application",
+ * and optionally "version", "repetitions", "timestamps"}. The lists restrict a side to results of these repetitions and times (seconds or
+ * milliseconds since 1970, as in results.csv). "changed" is the truth: true or false. Optional members of a pair: "label", a kind of pair
+ * whose results are also counted apart, and "cluster", a name that makes pairs of one program one cluster beyond the applications that they
+ * share. Unknown members are refused. */
+#ifndef TESTS_BENCH_EVALUATE_H
+#define TESTS_BENCH_EVALUATE_H
 
 #include "base/document.h"
 #include "base/rows.h"
