@@ -1,7 +1,7 @@
 /* assay counters */
 #include "base/command.h"
 #include "runs/cmd.h"
-#include "runs/inside/instrument/countable.h"
+#include "runs/inside/instrument/countable_here.h"
 
 #include <errno.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static enum assay_status answer_selftest(const struct counting_plan *plan, struc
 	if (n < 0)
 		return assay_fail_errno(err, errno, "cannot find this program");
 	self[n] = '\0';
-	st = countable_selftest(plan, program, &verdicts, err);
+	st = countable_here_selftest(plan, program, &verdicts, err);
 	for (size_t i = 0; i < verdicts.n; i++)
 		moved += verdicts.items[i].moves;
 	if (!st && plan->none)
@@ -116,14 +116,14 @@ static enum assay_status counters_run(struct lab *lab, void *arguments, struct d
 
 	(void)lab;
 	if (a->work)
-		return countable_work(a->work) ? ASSAY_OK
-					       : assay_fail(err, ASSAY_E_USAGE, "no program of the selftest is called '%s'", a->work);
+		return countable_here_work(a->work) ? ASSAY_OK
+						    : assay_fail(err, ASSAY_E_USAGE, "no program of the selftest is called '%s'", a->work);
 	if (a->events)
 		st = counting_events_parse(a->events, &events, err);
 	else
 		countable_default(countable_pmu_here(), &events);
 	if (!st)
-		st = countable_plan(&events, &plan, err);
+		st = countable_here_plan(&events, &plan, err);
 	if (!st && a->selftest)
 		st = answer_selftest(&plan, d, err);
 	else if (!st)

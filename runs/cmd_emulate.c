@@ -4,7 +4,7 @@
 #include "runs/cmd.h"
 #include "runs/cmd_made.h"
 #include "runs/inside/instrument/emulate_build.h"
-#include "runs/inside/instrument/launch.h"
+#include "runs/inside/instrument/foreground.h"
 
 #include <stdlib.h>
 
@@ -77,12 +77,12 @@ static enum assay_status emulate_run_run(struct lab *lab, void *arguments, struc
 	(void)lab;
 	(void)d;
 	if (!st)
-		st = launch_directory(a->samples, 0755, "ASSAY_EMULATE_DIRECTORY", err);
+		st = foreground_make_directory(a->samples, 0755, "ASSAY_EMULATE_DIRECTORY", err);
 	if (!st) {
-		launch_variable("ASSAY_EMULATE_FULL", a->full ? "1" : NULL);
-		launch_variable("ASSAY_EMULATE_FUNCTIONS", a->functions);
-		launch_variable("ASSAY_EMULATE_NODES", a->nodes ? nodes : NULL);
-		st = launch_checked(a->words.items, err);
+		foreground_set_variable("ASSAY_EMULATE_FULL", a->full ? "1" : NULL);
+		foreground_set_variable("ASSAY_EMULATE_FUNCTIONS", a->functions);
+		foreground_set_variable("ASSAY_EMULATE_NODES", a->nodes ? nodes : NULL);
+		st = foreground_run_checked(a->words.items, err);
 	}
 	if (!st)
 		st = cmd_made(a->samples, "the program wrote no samples: was it built by 'assay emulate build'?",

@@ -7,7 +7,7 @@
 #include "runs/cmd.h"
 #include "runs/inside/features/features_build.h"
 #include "runs/inside/features/run_features.h"
-#include "runs/inside/instrument/launch.h"
+#include "runs/inside/instrument/foreground.h"
 
 #include <errno.h>
 #include <math.h>
@@ -130,7 +130,7 @@ static size_t files_in(const char *directory)
 static enum assay_status features_run_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct run_arguments *a = arguments;
-	enum assay_status st = launch_directory(a->directory, 0700, "ASSAY_FEATURES_DIRECTORY", err);
+	enum assay_status st = foreground_make_directory(a->directory, 0700, "ASSAY_FEATURES_DIRECTORY", err);
 
 	(void)lab;
 	(void)d;
@@ -139,9 +139,10 @@ static enum assay_status features_run_run(struct lab *lab, void *arguments, stru
 				"'%s' has the features of a run already, and one directory is one run: name another one with -o",
 				a->directory);
 	if (!st) {
-		st = launch_checked(a->words.items, err);
+		st = foreground_run_checked(a->words.items, err);
 		if (!st && !files_in(a->directory))
-			st = launch_left_nothing(a->directory, "the program counted nothing: was it built by 'assay features build'?", err);
+			st = foreground_left_nothing(a->directory, "the program counted nothing: was it built by 'assay features build'?",
+						     err);
 	}
 	if (!st) {
 		char *command = text_command((const char *const[]){ "features", "show", a->directory, NULL });

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "runs/inside/instrument/launch.h"
+#include "runs/inside/instrument/foreground.h"
 #include "runs/inside/samples/samples_clock.h"
 
 #include <string.h>
@@ -130,7 +130,7 @@ enum assay_status cmd_made(const char *directory, const char *no_file, const cha
 				  "%llu call%s of selected functions, of which none could be measured (docs/probe.md says which cannot be)",
 				  (unsigned long long)outcome.calls, text_plural(outcome.calls));
 	if (!outcome.samples)
-		return launch_left_nothing(directory, why_nothing(&outcome, no_file, no_call), err);
+		return foreground_left_nothing(directory, why_nothing(&outcome, no_file, no_call), err);
 	command = text_command((const char *const[]){ "samples", directory, NULL });
 	cli_remark("%zu sample%s in %zu file%s of '%s': %s shows them, 'assay detect OLD NEW' compares those of two builds",
 		   outcome.samples, text_plural(outcome.samples), outcome.files, text_plural(outcome.files), directory, command);

@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "runs/cmd.h"
 #include "runs/cmd_made.h"
-#include "runs/inside/instrument/countable.h"
-#include "runs/inside/instrument/launch.h"
+#include "runs/inside/instrument/countable_here.h"
+#include "runs/inside/instrument/foreground.h"
 #include "runs/inside/instrument/site.h"
 #include "runs/running/instrument.h"
 
@@ -76,7 +76,7 @@ static enum assay_status plan_make(const struct arguments *a, struct counting_pl
 		st = counting_events_parse(a->counters, &events, err);
 	if (st)
 		return st;
-	st = countable_plan(&events, plan, err);
+	st = countable_here_plan(&events, plan, err);
 	if (!st && plan->none)
 		cli_remark("no hardware counters: %s", plan->none);
 	else if (!st && strcmp(a->counters, "default") != 0)
@@ -96,7 +96,7 @@ static enum assay_status set_preload(const struct arguments *a, struct assay_err
 	if (st)
 		return st;
 	value = mem_format("%s%s%s", library, old && *old ? ":" : "", old && *old ? old : "");
-	launch_variable("LD_PRELOAD", value);
+	foreground_set_variable("LD_PRELOAD", value);
 	mem_free(value, library);
 	return ASSAY_OK;
 }
@@ -109,7 +109,7 @@ static void set_seed(int64_t seed)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	text = mem_format("%lld", (long long)(seed < 0 ? (now.tv_sec * 1000003 + now.tv_nsec) & UINT32_MAX : seed));
-	launch_variable("ASSAY_PROBE_SEED", text);
+	foreground_set_variable("ASSAY_PROBE_SEED", text);
 	free(text);
 }
 
@@ -123,8 +123,8 @@ static enum assay_status run_all(const struct arguments *a, struct assay_error *
 	for (size_t i = 0; i < (plan.n ? plan.n : 1) && !st; i++) {
 		char *counters = plan.n ? instrument_counters(&plan.runs[i]) : NULL;
 
-		launch_variable("ASSAY_PROBE_COUNTERS", counters);
-		st = launch_checked(a->words.items, err);
+		foreground_set_variable("ASSAY_PROBE_COUNTERS", counters);
+		st = foreground_run_checked(a->words.items, err);
 		free(counters);
 	}
 	counting_plan_release(&plan);
@@ -159,11 +159,11 @@ static enum assay_status measure_program(const struct arguments *a, const struct
 			st = assay_fail_errno(err, errno, "cannot find '%s'", a->output);
 	}
 	if (!st) {
-		launch_variable("ASSAY_PROBE_LIST", absolute);
-		launch_variable("ASSAY_PROBE_DIRECTORY", directory);
-		launch_variable("ASSAY_PROBE_VERSION", INSTRUMENT_VERSION);
-		launch_variable("ASSAY_PROBE_BUDGET", a->budget < 0 ? NULL : text_from_double(a->budget, budget));
-		launch_variable("ASSAY_PROBE_INPUT", a->input);
+		foreground_set_variable("ASSAY_PROBE_LIST", absolute);
+		foreground_set_variable("ASSAY_PROBE_DIRECTORY", directory);
+		foreground_set_variable("ASSAY_PROBE_VERSION", INSTRUMENT_VERSION);
+		foreground_set_variable("ASSAY_PROBE_BUDGET", a->budget < 0 ? NULL : text_from_double(a->budget, budget));
+		foreground_set_variable("ASSAY_PROBE_INPUT", a->input);
 		set_seed(a->seed);
 		ended = run_all(a, &program);
 		st = cmd_made(a->output, "no selected function was called", "no selected function was called", err);
@@ -181,7 +181,7 @@ static enum assay_status probe_run(struct lab *lab, void *arguments, struct docu
 	const struct arguments *a = arguments;
 	struct buf list = BUF_INIT;
 	char *program = NULL;
-	enum assay_status st = launch_find(a->words.items[0], &program, err);
+	enum assay_status st = foreground_find_program(a->words.items[0], &program, err);
 
 	(void)lab;
 	(void)d;

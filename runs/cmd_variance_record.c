@@ -8,8 +8,8 @@
 #include "fleet/cgroup/stops.h"
 #include "runs/cmd.h"
 #include "runs/cmd_made.h"
-#include "runs/inside/instrument/functions.h"
-#include "runs/inside/instrument/launch.h"
+#include "runs/inside/instrument/called_functions.h"
+#include "runs/inside/instrument/foreground.h"
 #include "runs/inside/record/record.h"
 #include "runs/inside/samples/samples.h"
 #include "runs/inside/samples/samples_children.h"
@@ -53,10 +53,10 @@ static enum assay_status write_functions(const struct arguments *a, char **path,
 	if (!a->functions.n)
 		return ASSAY_OK;
 	*path = mem_format("%s/functions.so", directory);
-	st = functions_library(*path, (const char *const *)a->functions.items, a->functions.n, err);
+	st = called_functions_write(*path, (const char *const *)a->functions.items, a->functions.n, err);
 	for (size_t i = 0; i < a->functions.n; i++)
 		buf_format(&names, "%s%s", i ? "," : "", a->functions.items[i]);
-	launch_variable("ASSAY_INTERPOSE_FUNCTIONS", names.bytes);
+	foreground_set_variable("ASSAY_INTERPOSE_FUNCTIONS", names.bytes);
 	buf_release(&names);
 	return st;
 }
@@ -75,7 +75,7 @@ static void tell_filters(void)
 			line = strstr(status.bytes, keys[i]);
 	if (line) {
 		snprintf(digits, sizeof(digits), "%lu", strtoul(strchr(line, ':') + 1, NULL, 10));
-		launch_variable("ASSAY_INTERPOSE_FILTERS", digits);
+		foreground_set_variable("ASSAY_INTERPOSE_FILTERS", digits);
 	}
 	buf_release(&status);
 }
@@ -88,12 +88,12 @@ static void set_environment(const struct arguments *a, const char *library, cons
 				   old && *old ? old : "");
 	char *ppm = mem_format("%.0f", a->overhead * 1e6), *run = mem_format("%lld", (long long)clock_real_ms());
 
-	launch_variable("LD_PRELOAD", preload);
+	foreground_set_variable("LD_PRELOAD", preload);
 	tell_filters();
-	launch_variable("ASSAY_INTERPOSE_RUN", run);
-	launch_variable("ASSAY_INTERPOSE_OVERHEAD_PPM", ppm);
-	launch_variable("ASSAY_INTERPOSE_CONTEXT", a->context ? "1" : "0");
-	launch_variable("ASSAY_INTERPOSE_PROGRESSIVE", a->progressive ? "1" : "0");
+	foreground_set_variable("ASSAY_INTERPOSE_RUN", run);
+	foreground_set_variable("ASSAY_INTERPOSE_OVERHEAD_PPM", ppm);
+	foreground_set_variable("ASSAY_INTERPOSE_CONTEXT", a->context ? "1" : "0");
+	foreground_set_variable("ASSAY_INTERPOSE_PROGRESSIVE", a->progressive ? "1" : "0");
 	mem_free(preload, ppm, run);
 }
 
@@ -328,9 +328,9 @@ static const char *nothing_why(const char *program, bool gone, size_t running, c
 	const char *no_preload = NULL;
 	char *path = NULL;
 
-	if (!launch_find(program, &path, &ignored)) {
+	if (!foreground_find_program(program, &path, &ignored)) {
 		(void)!stat(path, &info);
-		no_preload = launch_no_preload(path);
+		no_preload = foreground_why_no_preload(path);
 	}
 	free(path);
 	if (gone)
@@ -397,7 +397,7 @@ static enum assay_status tell(const struct arguments *a, const struct cmd_made *
 	if (gone && sum.records)
 		cli_remark("the directory was removed or moved while the program ran, and with it what had been recorded until then");
 	if (!sum.records)
-		st = launch_left_nothing(directory, nothing_why(a->words.items[0], gone, running, &sum, why), err);
+		st = foreground_left_nothing(directory, nothing_why(a->words.items[0], gone, running, &sum, why), err);
 	missing_tell(directory, missing, executed);
 	if (running)
 		cli_remark("%zu process%s still running in the background: what %s from now on goes into '%s', too", running,
@@ -430,7 +430,7 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 	const struct arguments *a = arguments;
 	struct cmd_made before = { .n = 0 };
 	char *library = NULL, *functions = NULL, *path = NULL;
-	enum assay_status st = functions_check((const char *const *)a->functions.items, a->functions.n, err), ended;
+	enum assay_status st = called_functions_check((const char *const *)a->functions.items, a->functions.n, err), ended;
 	struct assay_error program;
 	struct watch watch;
 	int directory = -1, status = 0;
@@ -438,11 +438,11 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 	(void)lab;
 	(void)d;
 	if (!st)
-		st = launch_find(a->words.items[0], &path, err);
+		st = foreground_find_program(a->words.items[0], &path, err);
 	if (!st)
 		st = instrument_own_library(INSTRUMENT_RECORDER, &library, err);
 	if (!st)
-		st = launch_directory(a->output, 0755, "ASSAY_INTERPOSE_DIRECTORY", err);
+		st = foreground_make_directory(a->output, 0755, "ASSAY_INTERPOSE_DIRECTORY", err);
 	if (!st) {
 		cmd_made_before(a->output, &before);
 		if (before.n)
@@ -456,11 +456,11 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 		directory = open(a->output, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		set_environment(a, library, functions);
 		watch_begin(&watch, a->output);
-		st = launch_program(a->words.items, -1, &status, err);
+		st = foreground_run(a->words.items, -1, &status, err);
 		watch_end(&watch);
 	}
 	if (!st) {
-		ended = launch_ended(a->words.items[0], status, &program);
+		ended = foreground_check_end(a->words.items[0], status, &program);
 		st = tell(a, &before, is_gone(a->output, directory), err);
 		if (ended) { /* records until then are kept */
 			if (st)
@@ -471,7 +471,7 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 	}
 	if (directory >= 0)
 		close(directory);
-	launch_end_as_told();
+	foreground_end_as_told();
 	cmd_made_release(&before);
 	mem_free(library, functions, path);
 	return st;

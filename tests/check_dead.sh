@@ -16,7 +16,7 @@ status=0
 # Files that are compiled into other programs and libraries of the product, too, are used there.
 others='fleet/cgroup fleet/counting fleet/emulate fleet/helper runs/inside/record runs/inside/probe runs/inside/emulate runs/inside/interpose'
 # Tables and predictions that tests compare with libpfm's and scikit-learn's.
-tested=' countable_rows countable_pairs gbt_predict '
+tested=' countable_rows countable_here_pairs gbt_predict '
 while read -r name object; do
 	case $tested in *" $name "*) continue ;; esac
 	file=${object%.o}

@@ -1,6 +1,6 @@
 #include "gate/detect/counters.h"
 
-#include "runs/inside/instrument/countable.h"
+#include "fleet/counters/countable.h"
 
 #include <string.h>
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define EMULATION_ENTRY	   "__tsan_func_entry" /* a program with the emulation in it defines it */
-#define EMULATION_LIST_MAX (1u << 20)	       /* bytes: runs/inside/emulate/functions.c */
+#define EMULATION_LIST_MAX (1u << 20)	       /* bytes: runs/inside/emulate/emulate_functions.c */
 
 struct maker {
 	const struct manifest *manifest;

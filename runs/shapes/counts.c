@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/stats.h"
-#include "runs/inside/instrument/launch.h"
+#include "runs/inside/instrument/foreground.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -421,7 +421,7 @@ static bool all_refused(const struct counts *c)
 static void refuse_what_cannot(struct counts *c, const char *program)
 {
 	char *file = program_find(program), *why = NULL;
-	const char *no_preload = file ? launch_no_preload(file) : NULL;
+	const char *no_preload = file ? foreground_why_no_preload(file) : NULL;
 
 	if (file && has_rights(file))
 		refuse_all(c, SHAPE_MEANS,

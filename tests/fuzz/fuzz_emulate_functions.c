@@ -1,6 +1,6 @@
 /* What the emulated back end reads from outside: symbol tables of a program's file, which may be another one by now, and the list of
  * selected functions. The input is both, and the list's first name, if it has one, selects itself. */
-#include "runs/inside/emulate/functions.c"
+#include "runs/inside/emulate/emulate_functions.c"
 
 #include "base/error.h"
 #include "base/mem.h"

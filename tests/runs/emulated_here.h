@@ -17,7 +17,7 @@
 #define TIMES	60000
 #define THREADS 4
 
-/* runs/inside/emulate/emulate.h, as far as programs know it. */
+/* runs/inside/emulate/emulation.h, as far as programs know it. */
 void __tsan_func_entry(void *caller);
 void __tsan_func_exit(void);
 void __tsan_read4(void *at);

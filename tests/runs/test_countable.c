@@ -1,6 +1,6 @@
 /* The table of events against libpfm4's, micro-architectures, packing and joining against a machine that does not exist. */
 #include "fleet/counting/pack.h"
-#include "runs/inside/instrument/countable.h"
+#include "runs/inside/instrument/countable_here.h"
 
 #include <perfmon/pfmlib.h>
 #include <setjmp.h>
@@ -191,14 +191,14 @@ static void test_work_has_names(void **state)
 	size_t n;
 
 	(void)state;
-	pairs = countable_pairs(&n);
+	pairs = countable_here_pairs(&n);
 	assert_true(n > 5);
 	for (size_t i = 0; i < n; i++) {
-		assert_true(countable_work(pairs[i].good));
+		assert_true(countable_here_work(pairs[i].good));
 		if (strcmp(pairs[i].bad, "much") != 0) /* takes long */
-			assert_true(countable_work(pairs[i].bad));
+			assert_true(countable_here_work(pairs[i].bad));
 	}
-	assert_false(countable_work("nothing"));
+	assert_false(countable_here_work("nothing"));
 }
 
 int suite_countable(void)

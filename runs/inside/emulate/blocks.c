@@ -1,5 +1,5 @@
 /* Numbers of basic blocks that do not depend on where the linker has put them: of the function's name and the place in it. */
-#include "runs/inside/emulate/emulate.h"
+#include "runs/inside/emulate/emulation.h"
 
 #include <string.h>
 

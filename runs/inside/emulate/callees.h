@@ -6,7 +6,7 @@
 #ifndef RUNS_EMULATE_CALLEES_H
 #define RUNS_EMULATE_CALLEES_H
 
-#include "runs/inside/emulate/emulate.h"
+#include "runs/inside/emulate/emulation.h"
 
 #define PLACES_BITS 14
 #define PLACES	    (1u << PLACES_BITS)

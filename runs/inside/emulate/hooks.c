@@ -1,7 +1,7 @@
 /* What the compiler calls (-fsanitize=thread -fsanitize-coverage=trace-pc). In windows that are skipped an access costs a count
  * and a look at the page. Atomic operations are done here as the compiler would have done them. The last part is what programs
  * may call themselves. */
-#include "runs/inside/emulate/emulate.h"
+#include "runs/inside/emulate/emulation.h"
 
 /* The compiler declares all of this itself, and gives more than is used. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"

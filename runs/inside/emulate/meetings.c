@@ -1,7 +1,7 @@
 /* Where threads meet: barriers, and the teams of OpenMP's parallel regions. They go on with the latest one's clock. All state is
  * under the lock of threads.c. Of OpenMP, gcc's library is seen by its entry points, clang's by the interface for tools (OMPT),
  * of which only what is used here is declared. Tasks keep the clock of the thread that runs them. */
-#include "runs/inside/emulate/emulate.h"
+#include "runs/inside/emulate/emulation.h"
 
 #include <dlfcn.h>
 #include <sys/mman.h>

@@ -2,7 +2,7 @@
  * nothing to do with what is done to it after: each granule of 16 bytes, the least that malloc() gives, has a life, a number that is
  * another one after every beginning and end of a block there. Two threads share a line only where their lives are the same (windows.c), and
  * what the directory knows of an ended life is forgotten. */
-#include "runs/inside/emulate/emulate.h"
+#include "runs/inside/emulate/emulation.h"
 
 #include <string.h>
 #include <sys/mman.h>

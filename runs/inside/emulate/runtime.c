@@ -1,6 +1,6 @@
 /* Start and end of the emulation in a process. It is on when ASSAY_EMULATE_DIRECTORY names a directory for the sample file;
  * otherwise the program runs as it is. */
-#include "runs/inside/emulate/emulate.h"
+#include "runs/inside/emulate/emulation.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,6 +1,6 @@
 /* What an access does in a simulated window: TLB, caches, the directory of the lines' owners, and which thread touched which words of
  * which line, how close together. And in what order basic blocks follow each other. */
-#include "runs/inside/emulate/emulate.h"
+#include "runs/inside/emulate/emulation.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
  * that the other writes in a visit: all words are equally likely, and the larger visit has them all.
  *
  * A window is evaluated once no thread can touch it any more; then samples whose windows are all evaluated are written. */
-#include "runs/inside/emulate/emulate.h"
+#include "runs/inside/emulate/emulation.h"
 
 #include <sys/syscall.h>
 #include <time.h>

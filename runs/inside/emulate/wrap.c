@@ -1,6 +1,6 @@
 /* Functions of the C library that touch memory, allocate or lock, and C++'s operator new: what they do is counted or simulated,
  * then the real ones are called. System calls: wrap_calls.c. */
-#include "runs/inside/emulate/emulate.h"
+#include "runs/inside/emulate/emulation.h"
 
 #include <dlfcn.h>
 #include <malloc.h>

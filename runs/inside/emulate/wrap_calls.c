@@ -1,5 +1,5 @@
 /* System calls, and work of the C library: counted on the way, whatever the arguments are. */
-#include "runs/inside/emulate/emulate.h"
+#include "runs/inside/emulate/emulation.h"
 #include "runs/inside/emulate/wrapped.h"
 
 #include <stddef.h>

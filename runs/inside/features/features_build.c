@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "runs/inside/features/counting/until.h"
 #include "runs/inside/instrument/compiler_command.h"
-#include "runs/inside/instrument/launch.h"
+#include "runs/inside/instrument/foreground.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +52,7 @@ static void first_line(char *const *words, char out[VERSION_BYTES])
 	struct assay_error ignored;
 	ssize_t n = -1;
 
-	if (fd >= 0 && !launch_program(words, fd, &status, &ignored) && status == 0)
+	if (fd >= 0 && !foreground_run(words, fd, &status, &ignored) && status == 0)
 		n = pread(fd, out, VERSION_BYTES - 1, 0);
 	if (fd >= 0)
 		close(fd);
@@ -273,7 +273,7 @@ static enum assay_status compile(const char *const *given, size_t n, const struc
 	else if (!st && command.links)
 		st = write_to(directory, FEATURES_ARCHIVE, features_archive_bytes, features_archive_bytes_end, err);
 	if (!st)
-		st = launch_checked(command.words, err);
+		st = foreground_run_checked(command.words, err);
 	if (command.compiles)
 		note_compiled();
 	if (!st && command.links)
@@ -417,7 +417,7 @@ static enum assay_status set_launchers(const char *self, char **words, size_t n,
 			mem_free(word, all);
 		}
 		all = launcher_before(self, now && compiler_command_launches(now) ? now : "");
-		launch_variable(launchers[i], all);
+		foreground_set_variable(launchers[i], all);
 		free(all);
 	}
 	return ASSAY_OK;
@@ -453,11 +453,11 @@ static enum assay_status call_builder(const char *const *words, size_t n, const 
 	} else if (is_cmake) {
 		st = set_launchers(self, all, used, err);
 	} else {
-		launch_variable("CC", strchr(variables[0], '=') + 1);
-		launch_variable("CXX", strchr(variables[1], '=') + 1);
+		foreground_set_variable("CC", strchr(variables[0], '=') + 1);
+		foreground_set_variable("CXX", strchr(variables[1], '=') + 1);
 	}
 	if (!st)
-		st = launch_checked(all, err);
+		st = foreground_run_checked(all, err);
 	if (!st && is_cmake)
 		remark_other_launcher(words, n, self);
 	mem_free_all(all, used);
@@ -485,7 +485,7 @@ static enum assay_status build_all(const char *const *words, size_t n, const str
 	enum assay_status st = self_words(how, &self, err);
 
 	if (!st && first)
-		launch_variable(COMPILED, compiled);
+		foreground_set_variable(COMPILED, compiled);
 	if (!st)
 		st = call_builder(words, n, self, err);
 	if (!st && first && must_compile(words, n) && access(compiled, F_OK) != 0)

@@ -1,7 +1,7 @@
 #include "runs/inside/instrument/compiler_command.h"
 
 #include "base/mem.h"
-#include "runs/inside/instrument/launch.h"
+#include "runs/inside/instrument/foreground.h"
 
 #include <libiberty/libiberty.h>
 #include <stdio.h>
@@ -83,7 +83,7 @@ static void judge_compiler(struct compiler_command *c)
 {
 	const char *compiler = c->compiler[c->n_compiler - 1];
 	struct assay_error ignored;
-	char *path = NULL, *program = launch_find(compiler, &path, &ignored) ? NULL : realpath(path, NULL);
+	char *path = NULL, *program = foreground_find_program(compiler, &path, &ignored) ? NULL : realpath(path, NULL);
 	const char *name = base_name(program ? program : compiler);
 
 	c->kind = strstr(name, "clang") ? COMPILER_CLANG : strstr(name, "gcc") || strstr(name, "g++") ? COMPILER_GCC : COMPILER_OTHER;

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "runs/inside/emulate/wrapped.h"
 #include "runs/inside/instrument/compiler_command.h"
-#include "runs/inside/instrument/launch.h"
+#include "runs/inside/instrument/foreground.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -210,7 +210,7 @@ static enum assay_status execute_plan(const struct emulate_plan *plan, const cha
 	enum assay_status st = plan->links ? emulate_archive_write(archive, err) : ASSAY_OK;
 
 	for (size_t i = 0; i < plan->n && !st; i++)
-		st = launch_checked(plan->steps[i].words, err);
+		st = foreground_run_checked(plan->steps[i].words, err);
 	free(archive);
 	return st;
 }

@@ -1,6 +1,7 @@
 /* Functions of libraries that the user names: a call is two marks, where it begins and where it ends, and what happens in it lies between.
- * A library that `assay variance record` writes (runs/inside/instrument/functions.h) exports their names, each with its number in r11, and
- * leads here; ASSAY_INTERPOSE_FUNCTIONS has the names in that order: "NAME,NAME:N,...", N the argument that tells how much there is to do.
+ * A library that `assay variance record` writes (runs/inside/instrument/called_functions.h) exports their names, each with its number in
+ * r11, and leads here; ASSAY_INTERPOSE_FUNCTIONS has the names in that order: "NAME,NAME:N,...", N the argument that tells how much there
+ * is to do.
  *
  * The real function finds its arguments in the same registers, and up to 16 words on the stack, which are copied; unwinders find a frame
  * like any other, and whatever leaves it early leaves out the second mark. */

@@ -4,7 +4,7 @@
  *
  * A translation unit gets an array of counters in the section assay_features, and its names in assay_features_names, in the same order
  * (format.h). The array only gives the counters their addresses: a thread counts in a block of its own, which is so many bytes away from the
- * section as assay_features_delta says, a variable of the thread (counting.c). What counts the same has one counter with several names.
+ * section as assay_features_delta says, a variable of the thread (thread_counts.c). What counts the same has one counter with several names.
  *
  * Arguments: only=FILE (names that are wanted, a line each), values, until=FUNCTION (where a run may stop); or statements, alone: another
  * way to count (statements.cc). */

@@ -69,7 +69,7 @@ void base_decl()
 
 /* ---- code ---- */
 
-/* %0 becomes the distance of the thread's counters from the section (counting.c). A thread gets its counters in its first function. The
+/* %0 becomes the distance of the thread's counters from the section (thread_counts.c). A thread gets its counters in its first function. The
  * assembly has no effect that the compiler must know of: it may move it or remove it. */
 const char *const delta_assembly = "movq\tassay_features_delta@gottpoff(%%rip), %0\n\t"
 				   "movq\t%%fs:(%0), %0\n\t"

@@ -1,4 +1,4 @@
-#include "runs/inside/instrument/launch.h"
+#include "runs/inside/instrument/foreground.h"
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -54,7 +54,7 @@ static void forward_end(const struct sigaction before[2])
 	sigaction(SIGHUP, &before[1], NULL);
 }
 
-void launch_end_as_told(void)
+void foreground_end_as_told(void)
 {
 	if (!forwarded)
 		return;
@@ -62,7 +62,7 @@ void launch_end_as_told(void)
 	raise((int)forwarded);
 }
 
-enum assay_status launch_program(char *const *words, int out, int *status, struct assay_error *err)
+enum assay_status foreground_run(char *const *words, int out, int *status, struct assay_error *err)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, interrupt, quit, others[2];
 	posix_spawn_file_actions_t actions;
@@ -97,7 +97,7 @@ enum assay_status launch_program(char *const *words, int out, int *status, struc
 	return failed ? assay_fail_errno(err, failed, "cannot run '%s'", words[0]) : ASSAY_OK;
 }
 
-enum assay_status launch_ended(const char *program, int status, struct assay_error *err)
+enum assay_status foreground_check_end(const char *program, int status, struct assay_error *err)
 {
 	if (WIFSIGNALED(status))
 		return assay_fail(err, ASSAY_E_IO, "'%s' was killed by signal %d (%s)", program, WTERMSIG(status),
@@ -107,15 +107,15 @@ enum assay_status launch_ended(const char *program, int status, struct assay_err
 	return ASSAY_OK;
 }
 
-enum assay_status launch_checked(char *const *words, struct assay_error *err)
+enum assay_status foreground_run_checked(char *const *words, struct assay_error *err)
 {
 	int status = 0;
-	enum assay_status st = launch_program(words, -1, &status, err);
+	enum assay_status st = foreground_run(words, -1, &status, err);
 
-	return st ? st : launch_ended(words[0], status, err);
+	return st ? st : foreground_check_end(words[0], status, err);
 }
 
-void launch_variable(const char *name, const char *value)
+void foreground_set_variable(const char *name, const char *value)
 {
 	if (value)
 		setenv(name, value, 1);
@@ -123,7 +123,7 @@ void launch_variable(const char *name, const char *value)
 		unsetenv(name);
 }
 
-enum assay_status launch_directory(const char *path, unsigned mode, const char *variable, struct assay_error *err)
+enum assay_status foreground_make_directory(const char *path, unsigned mode, const char *variable, struct assay_error *err)
 {
 	enum assay_status st = file_make_directory(path, mode, err);
 	char *absolute = st ? NULL : realpath(path, NULL), *file = mem_format("%s/.assay-XXXXXX", path);
@@ -138,7 +138,7 @@ enum assay_status launch_directory(const char *path, unsigned mode, const char *
 		unlink(file);
 	}
 	if (!st)
-		launch_variable(variable, absolute);
+		foreground_set_variable(variable, absolute);
 	mem_free(absolute, file);
 	return st;
 }
@@ -146,7 +146,7 @@ enum assay_status launch_directory(const char *path, unsigned mode, const char *
 /* The libraries in the program reserve up to 160 KiB before they write anything, and stay silent where they cannot. */
 #define ROOM_BYTES ((int64_t)256 << 10)
 
-enum assay_status launch_left_nothing(const char *directory, const char *why, struct assay_error *err)
+enum assay_status foreground_left_nothing(const char *directory, const char *why, struct assay_error *err)
 {
 	struct statvfs fs;
 
@@ -156,7 +156,7 @@ enum assay_status launch_left_nothing(const char *directory, const char *why, st
 			  (long long)fs.f_bavail * (long long)fs.f_frsize / 1024);
 }
 
-enum assay_status launch_find(const char *program, char **path, struct assay_error *err)
+enum assay_status foreground_find_program(const char *program, char **path, struct assay_error *err)
 {
 	const char *list = getenv("PATH");
 
@@ -202,7 +202,7 @@ static bool loader_read(int fd, const Elf64_Ehdr *head, char loader[LOADER_BYTES
 	return true;
 }
 
-const char *launch_no_preload(const char *file)
+const char *foreground_why_no_preload(const char *file)
 {
 	Elf64_Ehdr head;
 	char loader[LOADER_BYTES];

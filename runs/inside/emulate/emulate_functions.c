@@ -1,6 +1,6 @@
 /* Numbers of functions in the sample file, by the place from where they call __tsan_func_entry(): one in each. Names are
  * looked up once for each function, in the symbol table of the program or library. */
-#include "runs/inside/emulate/emulate.h"
+#include "runs/inside/emulate/emulation.h"
 
 #include <elf.h>
 #include <errno.h>

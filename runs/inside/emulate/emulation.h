@@ -13,13 +13,13 @@
  *   memory.c                    pages and their nodes; where blocks of memory begin and end
  *   windows.c                   potential HITM: what threads did in the same window
  *   callees.c                   functions that a thread calls: totals, which calls are samples
- *   frames.c, functions.c       active functions, their samples; names
+ *   frames.c, emulate_functions.c  active functions, their samples; names
  *   clock.c                     time in libraries that do not count
  *   runtime.c                   start, options, end, counters for PAPI
  *
  * Private to runs/inside/emulate/. */
-#ifndef RUNS_EMULATE_EMULATE_H
-#define RUNS_EMULATE_EMULATE_H
+#ifndef RUNS_EMULATE_EMULATION_H
+#define RUNS_EMULATE_EMULATION_H
 
 #include "runs/inside/record/record_writer.h"
 

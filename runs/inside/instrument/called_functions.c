@@ -1,4 +1,4 @@
-#include "runs/inside/instrument/functions.h"
+#include "runs/inside/instrument/called_functions.h"
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -28,7 +28,7 @@ static bool item_is_right(const char *item)
 	       (!item[n] || (item[n + 1] >= '1' && item[n + 1] <= '6' && !item[n + 2]));
 }
 
-enum assay_status functions_check(const char *const *items, size_t n, struct assay_error *err)
+enum assay_status called_functions_check(const char *const *items, size_t n, struct assay_error *err)
 {
 #if !defined(__x86_64__)
 	if (n)
@@ -148,7 +148,7 @@ static void stub_put(struct buf *file, size_t at, uint32_t number, size_t table)
 	put(file, at, code, sizeof(code));
 }
 
-enum assay_status functions_library(const char *path, const char *const *items, size_t n, struct assay_error *err)
+enum assay_status called_functions_write(const char *path, const char *const *items, size_t n, struct assay_error *err)
 {
 	Elf64_Sym symbol = { .st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE) };
 	struct buf texts = BUF_INIT, file = BUF_INIT;

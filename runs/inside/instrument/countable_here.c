@@ -1,11 +1,11 @@
 /* The counting program (fleet/counting/) is asked about this machine as about any host; here it is put into memory and executed from
  * there. And small programs in pairs: one does what some counters are about, the other does not. */
-#include "runs/inside/instrument/countable.h"
+#include "runs/inside/instrument/countable_here.h"
 
 #include "base/file.h"
 #include "base/mem.h"
 #include "fleet/agent/program.h"
-#include "runs/inside/instrument/launch.h"
+#include "runs/inside/instrument/foreground.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -62,12 +62,12 @@ static enum assay_status run_counting(const char **words, int out, int *status, 
 		return assay_fail_errno(err, errno, "cannot put the counting program into memory");
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), program);
 	words[0] = path;
-	st = launch_program((char *const *)(uintptr_t)words, out, status, err);
+	st = foreground_run((char *const *)(uintptr_t)words, out, status, err);
 	close(program);
 	return st;
 }
 
-enum assay_status countable_plan(const struct counting_events *events, struct counting_plan *out, struct assay_error *err)
+enum assay_status countable_here_plan(const struct counting_events *events, struct counting_plan *out, struct assay_error *err)
 {
 	const char *words[3 + COUNTING_EVENTS_MAX] = { NULL, "plan" };
 	int file = file_of_bytes("plan", "", 0), status = 0;
@@ -108,7 +108,7 @@ static const struct countable_pair pairs[] = {
 	{ COUNTABLE_SOFTWARE, "perf::CONTEXT-SWITCHES", "little", "pauses", "200 pauses" },
 };
 
-const struct countable_pair *countable_pairs(size_t *n)
+const struct countable_pair *countable_here_pairs(size_t *n)
 {
 	*n = sizeof(pairs) / sizeof(pairs[0]);
 	return pairs;
@@ -183,8 +183,8 @@ static enum assay_status try_pair(const struct counting_run *run, const struct c
 	return st;
 }
 
-enum assay_status countable_selftest(const struct counting_plan *plan, const char *const *program, struct countable_verdicts *out,
-				     struct assay_error *err)
+enum assay_status countable_here_selftest(const struct counting_plan *plan, const char *const *program, struct countable_verdicts *out,
+					  struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
@@ -311,7 +311,7 @@ static void work_pauses(size_t n)
 		nanosleep(&pause, NULL);
 }
 
-bool countable_work(const char *name)
+bool countable_here_work(const char *name)
 {
 	static const struct {
 		const char *name;
