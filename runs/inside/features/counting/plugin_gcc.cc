@@ -43,9 +43,6 @@
 
 #include "runs/inside/features/counting/format.h"
 #include "runs/inside/features/counting/plugin_gcc.h"
-#include "runs/inside/features/counting/plugin_names.h"
-#include "runs/inside/features/counting/slices_plugin.h"
-#include "runs/inside/features/counting/statements.h"
 
 int plugin_is_GPL_compatible;
 

@@ -45,4 +45,26 @@ std::vector<held_loop> held_loops(const std::vector<class loop *> &where);
 /* Of the plugin with this name. */
 void inlined_register(const char *plugin);
 
+/* ---- pieces that a run can do without (slices.cc) ---- */
+
+bool slices_wanted();
+void slices_have_switches();
+bool slices_read(const char *path); /* names of pieces to leave out, a line each */
+void slices_enter();		    /* before anything is planned for a function */
+void slices_change();		    /* once it counts */
+const std::string &slices_names();  /* of its pieces, as lines of format.h */
+void slices_end();		    /* of the translation unit */
+
+/* ---- statements (statements.cc) ---- */
+
+/* Counts the statements of threads by the plugin with this name. how: "", "library" where the object becomes part of a library although it
+ * is not compiled with -fPIC, or "plainly", for the test that all ways count alike: each block adds its own. */
+void statements_register(const char *plugin, const char *how);
+
+/* ---- names (plugin_gcc.cc) ---- */
+
+bool slices_is_known(location_t where);
+std::string slices_place(gimple *statement); /* FILE:LINE:COLUMN FUNCTION */
+std::string slices_function();		     /* FUNCTION FILE:LINE */
+
 #endif

@@ -25,7 +25,6 @@
 
 #include "runs/inside/features/counting/slices.h"
 #include "runs/inside/features/counting/plugin_gcc.h"
-#include "runs/inside/features/counting/slices_plugin.h"
 
 namespace
 {

@@ -28,8 +28,8 @@
 #include <set>
 #include <vector>
 
+#include "runs/inside/features/counting/plugin_gcc.h"
 #include "runs/inside/features/counting/potentials.h"
-#include "runs/inside/features/counting/statements.h"
 
 namespace
 {
