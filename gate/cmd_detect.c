@@ -4,7 +4,6 @@
 #include "gate/cmd.h"
 #include "gate/detect/compilers.h"
 #include "gate/detect/detect.h"
-#include "gate/detect/input_costs.h"
 #include "model/parallel.h"
 #include "model/published/published.h"
 #include "runs/cmd_run.h"
@@ -88,7 +87,7 @@ struct arguments {
 	const char *model, *threshold, *clusters;
 	bool paper, single_sample;
 	struct cli_list functions;
-	const char *changes, *old_build, *new_build, *type, *counts;
+	const char *changes, *old_build, *new_build, *type;
 	bool run, all;
 	struct detect_options detect; /* what these come to */
 };
@@ -117,8 +116,6 @@ static const struct cli_option options[] = {
 		 "The program or library with debug information: file and line of functions"),
 	CLI_FLAG("run", struct arguments, run, "First run APP@OLD and APP@NEW on the machines, as 'assay run --probe' does"),
 	CLI_TEXT("type", "NAME", struct arguments, type, "Only stored samples of machines of this hardware type"),
-	CLI_TEXT("counts", "VERSION", struct arguments, counts,
-		 "The version of OLD's application whose runs have counted what inputs are like ('assay features build')"),
 	CLI_INTEGER("seed", "N", struct arguments, seed, 0, SEED_MAX, "Seed of everything random (default: 1)"),
 	CLI_INTEGER("threads", "N", struct arguments, threads, 1, 1024,
 		    "Threads at work (default: one a processor); the result is the same with any number"),
@@ -207,20 +204,12 @@ static enum assay_status choose(struct arguments *a, struct assay_error *err)
 	return st ? st : choose_clusters(a, err);
 }
 
-/* Reports whether OLD and NEW are versions of the laboratory, not directories. */
-static bool of_versions(const struct arguments *a)
-{
-	return version_is_selector(a->words[0]) && version_is_selector(a->words[1]);
-}
-
 static enum assay_status detect_check(void *arguments, struct assay_error *err)
 {
 	struct arguments *a = arguments;
 
-	if (a->run && !of_versions(a))
+	if (a->run && (!version_is_selector(a->words[0]) || !version_is_selector(a->words[1])))
 		return assay_fail(err, ASSAY_E_USAGE, "--run takes APP@OLD and APP@NEW");
-	if (a->counts && !of_versions(a))
-		return assay_fail(err, ASSAY_E_USAGE, "--counts takes APP@OLD and APP@NEW");
 	if (a->old_build && !a->new_build)
 		return assay_fail(err, ASSAY_E_USAGE, "--old-build needs --new-build");
 	if (a->old_build && a->changes)
@@ -325,22 +314,6 @@ static char *detect_compilers(const struct arguments *a, const struct side *old)
 	return text;
 }
 
-/* ---- what inputs should cost ---- */
-
-static enum assay_status detect_costs(const struct arguments *a, struct side *old, struct side *new, struct assay_error *err)
-{
-	struct lab lab = { .lock_fd = -1 };
-	enum assay_status st;
-
-	if (!of_versions(a))
-		return ASSAY_OK;
-	st = lab_open(cli_directory(), STORE_READ, &lab, err);
-	if (!st)
-		st = input_costs_set(&lab, a->words, a->counts, old, new, err);
-	lab_close(&lab);
-	return st;
-}
-
 /* ---- the command ---- */
 
 static enum assay_status detect_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
@@ -362,8 +335,6 @@ static enum assay_status detect_run(struct lab *none, void *arguments, struct do
 		st = detect_side(a->words[1], a->type, &new, err);
 	if (!st)
 		st = sides_keep_ended(&old, &new, err);
-	if (!st)
-		st = detect_costs(a, &old, &new, err);
 	if (!st)
 		input.compilers = compilers = detect_compilers(a, &old);
 	if (!st)

@@ -18,7 +18,7 @@ static double number_of(const struct side *side, size_t run, size_t k)
 {
 	double numbers[INPUT_NUMBERS_MAX];
 
-	input_run_numbers(side, &side->runs[run], numbers);
+	input_run_numbers(&side->runs[run], numbers);
 	return numbers[k];
 }
 
@@ -77,7 +77,7 @@ static char *comparable_inputs(const struct side *old, const struct side *new)
 {
 	size_t numbers = input_numbers(old);
 
-	if (old->n_numbers || new->n_numbers || input_common(old, new))
+	if (input_common(old, new))
 		return NULL;
 	if (numbers && numbers == input_numbers(new))
 		return numbers_apart(old, new, numbers);

@@ -154,7 +154,7 @@ static void detected_at_like_inputs(const struct detect_options *options, struct
 		return;
 	like_inputs_learn(in->old, &d->normal, numbers == theirs ? numbers : 0, common, &d->like);
 	d->runs_unlike = like_inputs_apply(&d->like, in->new, &d->seen);
-	like_inputs_text(&d->like, in->old->numbers, &text);
+	like_inputs_text(&d->like, &text);
 	if (text.size)
 		detected_add_reason(d, "like_inputs", "%s", text.bytes);
 	if (numbers && numbers != theirs)

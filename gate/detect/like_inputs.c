@@ -38,25 +38,21 @@ static size_t text_numbers(const char *text, double *numbers)
 	return n;
 }
 
-/* What a model knows of the input, else numbers in the arguments or, where these are not known, in the input's name. */
-size_t input_run_numbers(const struct side *side, const struct side_run *run, double *numbers)
+/* Takes numbers from the arguments or, if these are not known, from the input's name. */
+size_t input_run_numbers(const struct side_run *run, double *numbers)
 {
 	const char *arguments = run->n_files ? run_arguments(run) : "";
 
-	if (side->n_numbers) {
-		memcpy(numbers, run->numbers, side->n_numbers * sizeof(*numbers));
-		return side->n_numbers;
-	}
 	return text_numbers(*arguments ? arguments : run->input, numbers);
 }
 
 size_t input_numbers(const struct side *side)
 {
 	double numbers[INPUT_NUMBERS_MAX];
-	size_t n = side->n ? input_run_numbers(side, &side->runs[0], numbers) : 0;
+	size_t n = side->n ? input_run_numbers(&side->runs[0], numbers) : 0;
 
 	for (size_t r = 1; r < side->n; r++)
-		n = input_run_numbers(side, &side->runs[r], numbers) == n ? n : 0;
+		n = input_run_numbers(&side->runs[r], numbers) == n ? n : 0;
 	return n <= INPUT_NUMBERS_MAX ? n : 0;
 }
 
@@ -107,7 +103,7 @@ static struct expect_inputs like_expect_inputs(const struct like_inputs *like, c
 		(*input)[r] = found ? (size_t)(found - like->inputs) : SIZE_MAX;
 		free(text);
 		if (numbered)
-			input_run_numbers(side, &side->runs[r], numbers);
+			input_run_numbers(&side->runs[r], numbers);
 		for (size_t k = 0; k < like->numbers; k++)
 			mat_set(&out.numbers, r, k, numbered ? numbers[k] : (double)NAN);
 	}
@@ -422,11 +418,11 @@ size_t like_inputs_apply(const struct like_inputs *like, const struct side *side
 
 /* ---- what is said about it ---- */
 
-void like_inputs_text(const struct like_inputs *like, char *const *names, struct buf *out)
+void like_inputs_text(const struct like_inputs *like, struct buf *out)
 {
 	size_t functions = 0;
 	bool number[INPUT_NUMBERS_MAX] = { false }, by_input = false;
-	const char *before = names ? " by " : " (by number ", *between = before;
+	const char *before = " (by number ", *between = before;
 
 	for (size_t i = 0; i < like->n; i++) {
 		const struct expect *e = &like->columns[i].expect;
@@ -442,17 +438,13 @@ void like_inputs_text(const struct like_inputs *like, char *const *names, struct
 	for (size_t k = 0; k < like->numbers; k++) {
 		if (!number[k])
 			continue;
-		buf_text(out, between);
-		if (names)
-			buf_text(out, names[k]);
-		else
-			buf_format(out, "%zu", k + 1);
+		buf_format(out, "%s%zu", between, k + 1);
 		between = ", ";
 	}
-	if (between != before && !names)
+	if (between != before)
 		buf_format(out, " of %zu", like->numbers);
 	if (by_input)
-		buf_format(out, "%sby runs of the same input", between != before ? "; " : names ? " " : " (");
-	if ((between != before || by_input) && !names)
+		buf_format(out, "%sby runs of the same input", between != before ? "; " : " (");
+	if (between != before || by_input)
 		buf_char(out, ')');
 }

@@ -10,12 +10,11 @@
 
 #define INPUT_NUMBERS_MAX 16 /* of an input that are looked at; with more, none */
 
-/* An input is its name, or where it has none the arguments, as the samples have them. Its numbers: what a model of the cost says of it
- * (input_costs.h), else words that are numbers, also after '=', ':' and ','. Returns how many they are; 0: none, too many, or not equally
- * many in all runs. */
+/* An input is its name or, if it has none, the arguments in the samples. Its numbers are the arguments that are numbers, also after '=', ':'
+ * and ','. Returns how many they are; 0: none, too many, or not equally many in all runs. */
 size_t input_numbers(const struct side *side);
 /* Those of a run, as asinh(): numbers [INPUT_NUMBERS_MAX]. Returns how many there are, also of more. */
-size_t input_run_numbers(const struct side *side, const struct side_run *run, double *numbers);
+size_t input_run_numbers(const struct side_run *run, double *numbers);
 /* Whether some run of the one had an input of the other: not where arguments name the build, for example. O(runs of a * runs of b). */
 bool input_common(const struct side *a, const struct side *b);
 
@@ -43,8 +42,7 @@ void like_inputs_learn(const struct side *side, struct observed *normal, size_t 
 size_t like_inputs_apply(const struct like_inputs *like, const struct side *side, struct observed *seen);
 void like_inputs_release(struct like_inputs *like); /* accepts zeroed */
 
-/* "what 2 functions take was compared at like inputs (by number 2 of 3)"; appends nothing where nothing was. names: of the numbers, as the
- * side has them, or NULL. */
-void like_inputs_text(const struct like_inputs *like, char *const *names, struct buf *out);
+/* Appends "what 2 functions take was compared at like inputs (by number 2 of 3)", or nothing if nothing was. */
+void like_inputs_text(const struct like_inputs *like, struct buf *out);
 
 #endif

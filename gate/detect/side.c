@@ -22,16 +22,12 @@ static void run_release(struct side_run *run)
 	free(run->name);
 	free(run->input);
 	free(run->machine);
-	free(run->numbers);
 }
 
 void side_release(struct side *side)
 {
 	for (size_t r = 0; r < side->n; r++)
 		run_release(&side->runs[r]);
-	for (size_t k = 0; k < side->n_numbers; k++)
-		free(side->numbers[k]);
-	free(side->numbers);
 	free(side->runs);
 	free(side->what);
 	free(side->hardware_type);

@@ -13,8 +13,7 @@ struct side_run {
 	char *input, *machine; /* "" when not known */
 	struct samples *files; /* [n_files], by name */
 	size_t n_files;
-	bool cut;	 /* a file of it ends before anything of it is known */
-	double *numbers; /* [side.n_numbers] NaN: not known */
+	bool cut; /* a file of it ends before anything of it is known */
 };
 
 struct side {
@@ -29,8 +28,6 @@ struct side {
 	char *cut_file;	    /* the first of those that are cut off, or its run; NULL: none is */
 	size_t empty;	    /* directories with nothing in them: what they were made for left nothing */
 	bool stale;	    /* they are of another build than the latest runs that give results */
-	char **numbers;	    /* [n_numbers] what is known of each input in numbers (input_costs.h); 0: no more than its arguments */
-	size_t n_numbers;
 };
 
 /* directory/RUN/FILE.samples (a run a directory), or directory/FILE.samples (a run a file). Files of several back ends, or runs with other
