@@ -2,7 +2,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/cmd.h"
-#include "gate/detect/compilers.h"
 #include "gate/detect/detect.h"
 #include "model/parallel.h"
 #include "model/published/published.h"
@@ -300,20 +299,6 @@ static enum assay_status places_for(const struct arguments *a, const char *new, 
 	return ASSAY_OK;
 }
 
-/* NULL: they do not differ, or it is not known. */
-static char *detect_compilers(const struct arguments *a, const struct side *old)
-{
-	struct build new = { .referred = NULL };
-	struct assay_error none;
-	char *text = NULL;
-
-	if (a->new_build && !build_open(a->new_build, IMAGE_DESCRIBED, &new, &none)) {
-		text = compilers_differ(old, a->old_build, &new);
-		build_release(&new);
-	}
-	return text;
-}
-
 /* ---- the command ---- */
 
 static enum assay_status detect_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
@@ -324,7 +309,6 @@ static enum assay_status detect_run(struct lab *none, void *arguments, struct do
 	struct detected detected = { .input = NULL };
 	struct detect_input input = { .old = &old, .new = &new, .places = &places };
 	enum assay_status st = a->run ? launch_both(a->words[0], a->words[1], err) : ASSAY_OK;
-	char *compilers = NULL;
 
 	(void)none;
 	if (!st)
@@ -336,15 +320,12 @@ static enum assay_status detect_run(struct lab *none, void *arguments, struct do
 	if (!st)
 		st = sides_keep_ended(&old, &new, err);
 	if (!st)
-		input.compilers = compilers = detect_compilers(a, &old);
-	if (!st)
 		st = detect(&input, &a->detect, &detected, err);
 	if (!st) {
 		d->exit_status = decision_exit(detected.decision);
 		detect_add(&detected, a->all, d);
 	}
 	detected_release(&detected);
-	free(compilers);
 	side_release(&old);
 	side_release(&new);
 	places_release(&places);

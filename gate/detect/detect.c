@@ -471,8 +471,6 @@ static enum assay_status detect_in(const struct detect_input *input, const struc
 	if (st)
 		goto out;
 	detected_find_apart(&d);
-	if (input->compilers)
-		detected_add_reason(&d, "other_compiler", "%s", input->compilers);
 	detected_at_like_inputs(options, &d);
 	detected_find_skipped(&d);
 	unseen_find(input->old, input->new, &d.unseen);

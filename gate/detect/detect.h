@@ -28,7 +28,6 @@ struct detect_options {
 struct detect_input {
 	struct side *old; /* functions of C++ whose parameters have changed take their new names (renamed.h) */
 	const struct side *new;
-	const char *compilers;	     /* how the builds differ in them (compilers.h), or NULL */
 	const struct places *places; /* or NULL; where it knows the change, only changed functions are judged */
 };
 

@@ -221,15 +221,6 @@ sample renamed 4
 run detect calls.runs renamed.runs --rate .1
 expect_status 0
 
-what='another compiler, or other options'
-build calls.c unrolled -O2
-sample unrolled 4
-run detect calls.runs unrolled.runs --rate .1 --new-build unrolled
-expect_stdout 'the builds differ in the compiler or its options, of which all this may be the doing: nothing / -O2'
-run detect calls.runs parts.runs --rate .1 --new-build parts
-expect_status 0
-grep -q 'builds differ' out && fail 'the same compiler is called another'
-
 what='a program without names'
 cp often stripped
 strip stripped
