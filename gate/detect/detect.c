@@ -43,7 +43,6 @@ void detected_release(struct detected *d)
 	callers_release(&d->callers);
 	like_inputs_release(&d->like);
 	missing_release(&d->missing);
-	unseen_release(&d->unseen);
 	observed_release(&d->normal);
 	observed_release(&d->seen);
 	*d = (struct detected){ .input = NULL };
@@ -473,7 +472,6 @@ static enum assay_status detect_in(const struct detect_input *input, const struc
 	detected_find_apart(&d);
 	detected_at_like_inputs(options, &d);
 	detected_find_skipped(&d);
-	unseen_find(input->old, input->new, &d.unseen);
 	runs = runs_with_samples(&d.normal);
 	d.rate_used = detect_rate(options, runs);
 	d.runs_needed = detect_runs_needed(options);

@@ -11,7 +11,6 @@
 #include "gate/detect/missing.h"
 #include "gate/detect/observe.h"
 #include "gate/detect/places.h"
-#include "gate/detect/unseen.h"
 #include "model/anomaly/detector.h"
 
 #define DETECT_LEAST_OF_ALL .001 /* of what a version does in all: a change that comes to less does not matter */
@@ -80,7 +79,6 @@ struct detected {
 	struct callers callers;
 	struct like_inputs like;
 	struct missing missing; /* of `seen` */
-	struct unseen unseen;	/* what of the program's time nothing is counted of */
 	bool all_functions;	/* nothing was worse in those that changed: what did not change was judged as well */
 	bool apart;		/* nothing can be concluded from what functions do (comparable.h) */
 	bool few_measured;	/* of a function with DETECT_SHARE_SAID */

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/detect/counters.h"
+#include "runs/inside/samples/samples_clock.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -121,7 +122,7 @@ static enum decision decision_of(const struct detected *d)
 		return DECISION_INCONCLUSIVE;
 	if (d->n_worse && !detected_outweighed(d))
 		return DECISION_REGRESSION;
-	if (d->unseen.library || detected_crashes(d))
+	if (detected_crashes(d))
 		return DECISION_INCONCLUSIVE;
 	if (d->few_measured || detected_unsure(d, true))
 		return DECISION_INCONCLUSIVE;
@@ -226,23 +227,35 @@ static void detected_explain_functions(struct detected *d)
 				    d->n == 1 ? "s" : "", d->detection.runs, text_plural(d->detection.runs));
 }
 
-/* Nothing is counted there: it decides nothing but that nothing is known to be as good. */
+static struct samples_time time_of(const struct side *side)
+{
+	struct samples_time time = { .n = 0 };
+
+	for (size_t r = 0; r < side->n; r++)
+		for (size_t f = 0; f < side->runs[r].n_files; f++)
+			samples_time_add(&time, &side->runs[r].files[f]);
+	return time;
+}
+
+/* Says how much of the program's time the emulation does not count, in the version in which that is more. It decides nothing. */
 static void detected_explain_unseen(struct detected *d)
 {
-	const struct unseen *u = &d->unseen;
+	struct samples_time old = time_of(d->input->old), new = time_of(d->input->new);
+	char *text = samples_time_text(old.unseen * new.ticks > new.unseen * old.ticks ? &old : &new);
 
-	if (u->library)
-		detected_add_reason(d, "slower_elsewhere", "%.3g times as much time is spent in %s, mostly from %s: judge by time",
-				    u->times, u->library, u->function ? u->function : "no function that is known");
-	if (u->text)
-		detected_add_reason(d, "unseen_time", "%s", u->text);
+	if (text)
+		detected_add_reason(d, "unseen_time", "%s", text);
+	free(text);
+	samples_time_release(&old);
+	samples_time_release(&new);
 }
 
 void detected_decide(struct detected *d)
 {
 	d->decision = decision_of(d);
 	detected_explain_functions(d);
-	detected_explain_unseen(d);
+	if (d->back_end == RECORD_EMULATED)
+		detected_explain_unseen(d);
 	if (d->about && !d->about->sufficient && d->about->runs_more)
 		detected_add_reason(d, "training_insufficient",
 				    "the baseline has not converged: collect about %zu more run%s of the old version", d->about->runs_more,

@@ -25,10 +25,6 @@ static void add_answer(const struct detected *d, struct document *out)
 	else if (d->apart)
 		doc_answer(out, tone, word, "they cannot be compared; %zu of %zu function%s differ%s (%s -> %s)", changed, d->n,
 			   text_plural(d->n), changed == 1 ? "s" : "", old, new);
-	else if (!changed && d->unseen.library)
-		doc_answer(out, tone, word,
-			   "%.3g times as much time is spent in %s; by what is counted none of %zu function%s changed behaviour (%s -> %s)",
-			   d->unseen.times, d->unseen.library, d->n, text_plural(d->n), old, new);
 	else if (!changed)
 		doc_answer(out, tone, word, "none of %zu function%s changed behaviour (%s -> %s)", d->n, text_plural(d->n), old, new);
 	else

@@ -49,14 +49,8 @@ size_t samples_clock(const struct samples *samples, struct samples_clock **out)
 	return n;
 }
 
-static bool is_known(const struct samples *samples)
-{
-	const char *without = samples_info(samples, "clock-threads-without");
-
-	return without && strcmp(without, "0") == 0;
-}
-
-struct samples_library *samples_time_in(struct samples_time *time, const char *name)
+/* Returns the library of that name, a new one if there is none yet. */
+static struct samples_library *time_in(struct samples_time *time, const char *name)
 {
 	for (size_t i = 0; i < time->n; i++)
 		if (strcmp(time->libraries[i].name, name) == 0)
@@ -71,7 +65,6 @@ void samples_time_add(struct samples_time *time, const struct samples *samples)
 	struct samples_clock *rows;
 	size_t n = samples_clock(samples, &rows);
 
-	time->unknown |= !is_known(samples);
 	for (size_t i = 0; i < n; i++) {
 		double ticks = (double)rows[i].ticks;
 		struct samples_library *library;
@@ -80,14 +73,15 @@ void samples_time_add(struct samples_time *time, const struct samples *samples)
 		if (!rows[i].library)
 			continue;
 		time->unseen += rows[i].counted ? 0 : ticks;
-		library = samples_time_in(time, rows[i].library);
+		library = time_in(time, rows[i].library);
 		library->counted = rows[i].counted && (library->counted || library->ticks == 0);
 		library->ticks += ticks;
 	}
 	free(rows);
 }
 
-const struct samples_library *samples_time_most(const struct samples_time *time)
+/* Returns the library with most time among those of which nothing is counted; NULL: there is none. */
+static const struct samples_library *time_most(const struct samples_time *time)
 {
 	const struct samples_library *most = NULL;
 
@@ -107,7 +101,7 @@ void samples_time_release(struct samples_time *time)
 
 char *samples_time_text(const struct samples_time *time)
 {
-	const struct samples_library *most = samples_time_most(time);
+	const struct samples_library *most = time_most(time);
 
 	if (!most || time->ticks < SAMPLES_TICKS_MIN || time->unseen < SAMPLES_TIME_SAID * time->ticks)
 		return NULL;

@@ -28,13 +28,8 @@ struct samples_time {
 		bool counted; /* its calls are */
 	} * libraries;	      /* [n] */
 	size_t n;
-	bool unknown; /* of some of it: a thread had no clock, or a process ended without telling */
 };
 void samples_time_add(struct samples_time *time, const struct samples *samples); /* of the emulated back end */
-/* Its entry with that name, new if there is none yet. */
-struct samples_library *samples_time_in(struct samples_time *time, const char *name);
-/* The library, of which nothing is counted, where most time is. NULL: there is none. */
-const struct samples_library *samples_time_most(const struct samples_time *time);
 void samples_time_release(struct samples_time *time); /* accepts zeroed */
 
 #define SAMPLES_TIME_SAID .1 /* of all ticks: as many in libraries that do not count are worth a word... */
