@@ -42,7 +42,6 @@ void detected_release(struct detected *d)
 	detector_free(d->detector);
 	callers_release(&d->callers);
 	like_inputs_release(&d->like);
-	missing_release(&d->missing);
 	observed_release(&d->normal);
 	observed_release(&d->seen);
 	*d = (struct detected){ .input = NULL };
@@ -102,7 +101,6 @@ static void detected_find_skipped(struct detected *d)
 			      observe_remark_text(d->seen.aside[i].why), (double)NAN);
 	detected_skip_one_sided(d);
 	observed_keep_common(&d->normal, &d->seen);
-	missing_fill(&d->normal, &d->seen, &d->missing);
 }
 
 static int compare_skipped(const void *a, const void *b)

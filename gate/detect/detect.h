@@ -8,13 +8,12 @@
 #include "gate/detect/callers.h"
 #include "gate/detect/kind.h"
 #include "gate/detect/like_inputs.h"
-#include "gate/detect/missing.h"
 #include "gate/detect/observe.h"
 #include "gate/detect/places.h"
 #include "model/anomaly/detector.h"
 
 #define DETECT_LEAST_OF_ALL .001 /* of what a version does in all: a change that comes to less does not matter */
-#define DETECT_SHARE_SAID   .1	 /* of what a version does: a function with as much is named where some of its counters are missing */
+#define DETECT_SHARE_SAID   .1	 /* of what a version does: too few measured calls of a function with as much leave it open */
 #define DETECT_MEASURED_MIN 30	 /* calls of a function in all runs, where not all are measured: of fewer a mean is anything */
 #define DETECT_RUNS_MIN	    3	 /* normal runs: with fewer nothing can be held out from two others */
 
@@ -78,7 +77,6 @@ struct detected {
 	struct observed normal, seen; /* values at the typical input where that is known (like_inputs.h) */
 	struct callers callers;
 	struct like_inputs like;
-	struct missing missing; /* of `seen` */
 	bool all_functions;	/* nothing was worse in those that changed: what did not change was judged as well */
 	bool apart;		/* nothing can be concluded from what functions do (comparable.h) */
 	bool few_measured;	/* of a function with DETECT_SHARE_SAID */

@@ -131,7 +131,7 @@ static enum decision decision_of(const struct detected *d)
 	return detected_unsure(d, false) ? DECISION_INCONCLUSIVE : DECISION_PASS;
 }
 
-/* What is neither worse nor improved, and was judged without some counters. */
+/* Says what has changed in a function that is neither worse nor improved. */
 static void detected_explain_aside(struct detected *d, const struct detected_function *f, bool *mixed)
 {
 	struct buf text = BUF_INIT;
@@ -146,13 +146,6 @@ static void detected_explain_aside(struct detected *d, const struct detected_fun
 		kind_text(&f->kind, "; also ", &text);
 		detected_add_reason(d, "mixed", "%s: %s", f->name, text.bytes);
 	}
-	text.size = 0;
-	for (size_t c = 0; c < d->missing.columns; c++)
-		if (d->missing.is[f->found->function * d->missing.columns + c])
-			buf_format(&text, "%s%s", text.size ? ", " : "", counter_about(d->back_end, d->seen.columns[c]).text);
-	if (text.size && f->share >= DETECT_SHARE_SAID)
-		detected_add_reason(d, "judged_without", "%s was judged without what was not counted in it often enough: %s", f->name,
-				    text.bytes);
 	buf_release(&text);
 }
 

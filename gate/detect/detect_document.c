@@ -246,11 +246,6 @@ static void add_function(const struct detected *d, const struct detected_functio
 	for (size_t i = 0; i < f->kind.n_further && kind; i++)
 		doc_set(out, NULL, trouble_code(f->kind.further[i]));
 	doc_end(out);
-	doc_list(out, "missing");
-	for (size_t c = 0; c < d->missing.columns; c++)
-		if (d->missing.is[f->found->function * d->missing.columns + c])
-			doc_set(out, NULL, d->seen.columns[c]);
-	doc_end(out);
 	add_counters(d, f, for_people, out);
 }
 

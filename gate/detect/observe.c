@@ -345,6 +345,15 @@ static void observing_append(struct observing *w, size_t *capacity, const struct
 	m->rows++;
 }
 
+/* Reports whether all columns were counted in a row. */
+static bool row_is_whole(const struct pool_row *row, size_t columns)
+{
+	for (size_t c = 0; c < columns; c++)
+		if (isnan(row->values[c]))
+			return false;
+	return true;
+}
+
 static enum assay_status observing_add_run(struct observing *w, size_t run, size_t *capacity, struct assay_error *err)
 {
 	const struct side_run *r = &w->side->runs[run];
@@ -367,8 +376,14 @@ static enum assay_status observing_add_run(struct observing *w, size_t run, size
 			     cell);
 		totals_release(&w->totals[f]);
 		w->estimated[f] = false;
-		for (size_t i = 0; i < cell->n; i++)
-			observing_append(w, capacity, &cell->items[i], f, run);
+		for (size_t i = 0; i < cell->n; i++) {
+			if (row_is_whole(&cell->items[i], w->n_columns)) {
+				observing_append(w, capacity, &cell->items[i], f, run);
+				continue;
+			}
+			observing_remark(w, OBSERVE_NOT_COUNTED, f, cell->items[i].samples);
+			w->out->n_left_out += cell->items[i].samples;
+		}
 		w->out->n_left_out += cell->left_out;
 		pool_rows_release(cell);
 	}

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "gate/detect/kind.h"
 #include "gate/detect/like_inputs.h"
-#include "gate/detect/missing.h"
 #include "gate/detect/observe.h"
 #include "gate/detect/side_effect.h"
 #include "model/published/published.h"
@@ -266,7 +265,6 @@ static void observe_both(const struct side *a, const struct side *b, bool at_lik
 	struct observe_options options = observe_defaults;
 	size_t numbers = input_numbers(a);
 	struct like_inputs like;
-	struct missing missing;
 	struct assay_error err;
 
 	options.other = b;
@@ -276,8 +274,6 @@ static void observe_both(const struct side *a, const struct side *b, bool at_lik
 	if (observe(b, &options, of_b, &err))
 		fail(&err);
 	observed_keep_common(of_a, of_b);
-	missing_fill(of_a, of_b, &missing);
-	missing_release(&missing);
 	if (!at_like_inputs)
 		return;
 	like_inputs_learn(a, of_a, numbers == input_numbers(b) ? numbers : 0, input_common(a, b), &like);

@@ -1,5 +1,4 @@
 /* Samples to observations: what is divided by what, what is put together, what is left out, and that both sides are treated alike. */
-#include "gate/detect/missing.h"
 #include "gate/detect/observe.h"
 
 #include "tests/gate/made_samples.h"
@@ -130,8 +129,8 @@ static void test_pooling(void **state)
 	side_release(&side);
 }
 
-/* What is never whole is a row all the same, where its work was counted; a function that did little is a row all the same, so that it can
- * be seen to do more. */
+/* A function of which a counter was never counted is not judged. A function that did little is a row all the same, so that it can be seen to
+ * do more. */
 static void test_left_out(void **state)
 {
 	struct observe_options options = plain();
@@ -146,11 +145,12 @@ static void test_left_out(void **state)
 	(void)state;
 	made_run(&side, "1", emulated(rows, COUNT(rows)));
 	look(&side, &options, &o);
-	assert_int_equal(o.observations.values.rows, 2);
-	assert_int_equal(o.n_left_out, 0);
-	assert_int_equal(o.observations.functions, 2);
-	assert_string_equal(o.functions[1], "g");
-	assert_int_equal(o.n_aside, 0);
+	assert_int_equal(o.observations.values.rows, 1);
+	assert_int_equal(o.n_left_out, 2);
+	assert_int_equal(o.observations.functions, 1);
+	assert_string_equal(o.functions[0], "g");
+	assert_int_equal(o.n_aside, 1);
+	assert_int_equal(o.aside[0].why, OBSERVE_NOT_COUNTED);
 	observed_release(&o);
 	side_release(&side);
 
@@ -406,46 +406,6 @@ static void test_totals(void **state)
 	}
 }
 
-/* A counter that was counted in too few runs of one side says nothing of a function, on both; else the other runs stand for what is not
- * known. */
-static void test_missing(void **state)
-{
-	static const struct made counted[] = { { .function = 0, .values = { 300, 100, 4000, 0, 300 } },
-					       { .function = 1, .values = { 300, 100, 4000, 0, 300 } } };
-	static const struct made partly[] = { { .function = 0, .values = { 300, 100, (double)NAN, 0, 300 } },
-					      { .function = 1, .values = { 300, 100, 8000, 0, 300 } } };
-	static const char *const runs[] = { "1", "2" };
-	struct side old = made_side("old"), new = made_side("new");
-	struct observe_options options = plain();
-	struct observed of_old, of_new;
-	struct missing missing;
-
-	(void)state;
-	for (size_t r = 0; r < COUNT(runs); r++) {
-		made_run(&old, runs[r], emulated(r ? partly : counted, 2));
-		made_run(&new, runs[r], emulated(partly, 2));
-	}
-	look(&old, &options, &of_old);
-	look(&new, &options, &of_new);
-	missing_fill(&of_old, &of_new, &missing);
-	for (size_t c = 0; c < missing.columns; c++) {
-		assert_int_equal(missing.is[c], strcmp(of_new.columns[c], "emulated:hitm_false_milli") == 0);
-		assert_false(missing.is[missing.columns + c]);
-	}
-	for (size_t i = 0; i < of_old.observations.values.rows; i++)
-		if (of_old.function[i] == 0)
-			near("not compared", value(&of_old, i, "emulated:hitm_false_milli"), 0);
-	missing_release(&missing);
-	missing_fill(&of_old, &of_old, &missing); /* half of the runs */
-	for (size_t i = 0; i < missing.functions * missing.columns; i++)
-		assert_false(missing.is[i]);
-	missing_release(&missing);
-	observed_release(&of_old);
-	observed_release(&of_new);
-	side_release(&old);
-	side_release(&new);
-}
-
 int suite_observe(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -453,7 +413,6 @@ int suite_observe(void)
 		cmocka_unit_test(test_left_out), cmocka_unit_test(test_limit),	      cmocka_unit_test(test_inclusive),
 		cmocka_unit_test(test_small),	 cmocka_unit_test(test_contended),    cmocka_unit_test(test_join),
 		cmocka_unit_test(test_time),	 cmocka_unit_test(test_refused),      cmocka_unit_test(test_totals),
-		cmocka_unit_test(test_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
