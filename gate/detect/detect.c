@@ -41,7 +41,6 @@ void detected_release(struct detected *d)
 	detection_release(&d->detection);
 	detector_free(d->detector);
 	callers_release(&d->callers);
-	like_inputs_release(&d->like);
 	observed_release(&d->normal);
 	observed_release(&d->seen);
 	*d = (struct detected){ .input = NULL };
@@ -81,7 +80,7 @@ static void detected_skip_one_sided(struct detected *d)
 				detected_skip_why(d, name, record_is_library(name) ? DETECT_LIBRARY : DETECT_WITH_CALLERS, (double)NAN);
 		}
 	for (size_t f = 0; f < old->observations.functions; f++)
-		if (!observed_has(new, old->functions[f]) && !observed_aside(new, old->functions[f]))
+		if (observed_find(new, old->functions[f]) == SIZE_MAX && !observed_aside(new, old->functions[f]))
 			detected_skip_why(d, old->functions[f], DETECT_ONLY_OLD, (double)NAN);
 	for (size_t f = 0; f < new->observations.functions; f++) {
 		const struct observed_aside *aside = observed_aside(old, new->functions[f]);
@@ -89,7 +88,7 @@ static void detected_skip_one_sided(struct detected *d)
 		if (aside)
 			detected_skip(d, new->functions[f], observe_remark_code(aside->why), observe_remark_text(aside->why),
 				      new->share[f]);
-		else if (!observed_has(old, new->functions[f]))
+		else if (observed_find(old, new->functions[f]) == SIZE_MAX)
 			detected_skip_why(d, new->functions[f], DETECT_ONLY_NEW, new->share[f]);
 	}
 }
@@ -144,13 +143,11 @@ static void detected_at_like_inputs(const struct detect_options *options, struct
 {
 	const struct detect_input *in = d->input;
 	size_t numbers = input_numbers(in->old), theirs = input_numbers(in->new);
-	bool common = input_common(in->old, in->new);
 	struct buf text = BUF_INIT;
 
 	if (!options->comparison && !options->detector.scaling->stretched)
 		return;
-	like_inputs_learn(in->old, &d->normal, numbers == theirs ? numbers : 0, common, &d->like);
-	d->runs_unlike = like_inputs_apply(&d->like, in->new, &d->seen);
+	d->like = like_inputs_bring(in->old, &d->normal, in->new, &d->seen);
 	like_inputs_text(&d->like, &text);
 	if (text.size)
 		detected_add_reason(d, "like_inputs", "%s", text.bytes);
@@ -158,14 +155,14 @@ static void detected_at_like_inputs(const struct detect_options *options, struct
 		detected_add_reason(d, "inputs_differ",
 				    "the inputs of the two versions do not have equally many numbers, or not in all runs: what follows "
 				    "their size was compared as it is");
-	else if (!common && !d->like.n && !d->apart)
+	else if (!input_common(in->old, in->new) && !d->like.functions && !d->apart)
 		detected_add_reason(d, "inputs_differ",
 				    "no input of the one version is an input of the other (where inputs have no names, the arguments are "
 				    "compared, which may name the build): what follows the input was compared as it is");
-	if (d->runs_unlike)
+	if (d->like.runs_unlike)
 		detected_add_reason(d, "inputs_unlike",
 				    "%zu run%s had inputs unlike those of normal runs: what follows the input was not judged there",
-				    d->runs_unlike, text_plural(d->runs_unlike));
+				    d->like.runs_unlike, text_plural(d->like.runs_unlike));
 	buf_release(&text);
 }
 

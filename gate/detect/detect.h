@@ -77,10 +77,9 @@ struct detected {
 	struct observed normal, seen; /* values at the typical input where that is known (like_inputs.h) */
 	struct callers callers;
 	struct like_inputs like;
-	bool all_functions;	/* nothing was worse in those that changed: what did not change was judged as well */
-	bool apart;		/* nothing can be concluded from what functions do (comparable.h) */
-	bool few_measured;	/* of a function with DETECT_SHARE_SAID */
-	size_t runs_unlike;	/* of the new version, with inputs unlike those of normal runs: some of their functions were not judged */
+	bool all_functions;		    /* nothing was worse in those that changed: what did not change was judged as well */
+	bool apart;			    /* nothing can be concluded from what functions do (comparable.h) */
+	bool few_measured;		    /* of a function with DETECT_SHARE_SAID */
 	struct detector *detector;	    /* NULL when nothing could be fitted, and with Mann-Whitney */
 	const struct detector_about *about; /* NULL: there is no detector */
 	struct detection detection;

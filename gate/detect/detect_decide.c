@@ -234,7 +234,7 @@ static struct samples_time time_of(const struct side *side)
 static void detected_explain_unseen(struct detected *d)
 {
 	struct samples_time old = time_of(d->input->old), new = time_of(d->input->new);
-	char *text = samples_time_text(old.unseen * new.ticks > new.unseen * old.ticks ? &old : &new);
+	char *text = samples_time_text(old.unseen * new.ticks > new.unseen *old.ticks ? &old : &new);
 
 	if (text)
 		detected_add_reason(d, "unseen_time", "%s", text);

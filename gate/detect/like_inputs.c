@@ -1,7 +1,6 @@
 #include "gate/detect/like_inputs.h"
 
 #include "base/buf.h"
-#include "base/digest.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "runs/running/input_features.h"
@@ -56,59 +55,54 @@ size_t input_numbers(const struct side *side)
 	return n <= INPUT_NUMBERS_MAX ? n : 0;
 }
 
-/* The name that the manifest gives an input, or the arguments, which may name the build. As a digest: arguments may hold secrets, and
- * models are passed on. */
-static char *run_digest(const struct side_run *run)
+/* The name that the manifest gives an input or, if it has none, the arguments. */
+static const char *run_input(const struct side_run *run)
 {
-	const char *text = *run->input ? run->input : run->n_files ? run_arguments(run) : "";
-	char hex[DIGEST_HEX_BYTES];
-
-	digest_sha256(text, strlen(text), hex);
-	return mem_string(hex);
+	return *run->input ? run->input : run->n_files ? run_arguments(run) : "";
 }
 
-static int compare_texts(const void *a, const void *b)
+/* Returns the first of `runs` runs of `side` with this input; SIZE_MAX: none has it. */
+static size_t run_with(const struct side *side, size_t runs, const char *input)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	for (size_t r = 0; r < runs; r++)
+		if (strcmp(run_input(&side->runs[r]), input) == 0)
+			return r;
+	return SIZE_MAX;
 }
 
-static void like_name_inputs(const struct side *side, struct like_inputs *like)
+bool input_common(const struct side *a, const struct side *b)
 {
-	size_t kept = 0;
-
-	like->inputs = mem_new(side->n + 1, sizeof(like->inputs[0]));
-	for (size_t r = 0; r < side->n; r++)
-		like->inputs[r] = run_digest(&side->runs[r]);
-	qsort(like->inputs, side->n, sizeof(like->inputs[0]), compare_texts);
-	for (size_t i = 0; i < side->n; i++) {
-		if (kept && strcmp(like->inputs[kept - 1], like->inputs[i]) == 0)
-			free(like->inputs[i]);
-		else
-			like->inputs[kept++] = like->inputs[i];
-	}
-	like->n_inputs = kept;
+	for (size_t r = 0; r < a->n; r++)
+		if (run_with(b, b->n, run_input(&a->runs[r])) != SIZE_MAX)
+			return true;
+	return false;
 }
 
-static struct expect_inputs like_expect_inputs(const struct like_inputs *like, const struct side *side, size_t **input)
+/* Describes the inputs of a side's runs. An input is the first run of `old` that had it; by_input: runs of one input may be compared with
+ * each other. numbers: how many an input has, 0: they are not looked at. *input [runs], to free(), is part of what is returned. */
+static struct expect_inputs inputs_of(const struct side *side, const struct side *old, size_t numbers, bool by_input, size_t **input)
 {
-	bool numbered = like->numbers > 0 && input_numbers(side) == like->numbers;
-	struct expect_inputs out = { .numbers = mat_new(side->n, like->numbers), .inputs = like->n_inputs };
-	double numbers[INPUT_NUMBERS_MAX];
+	struct expect_inputs out = { .numbers = mat_new(side->n, numbers), .inputs = old->n };
+	double of_run[INPUT_NUMBERS_MAX];
 
 	*input = mem_new(side->n + 1, sizeof((*input)[0]));
 	for (size_t r = 0; r < side->n; r++) {
-		char *text = run_digest(&side->runs[r]),
-		     **found = bsearch(&text, like->inputs, like->n_inputs, sizeof(text), compare_texts);
-
-		(*input)[r] = found ? (size_t)(found - like->inputs) : SIZE_MAX;
-		free(text);
-		if (numbered)
-			input_run_numbers(&side->runs[r], numbers);
-		for (size_t k = 0; k < like->numbers; k++)
-			mat_set(&out.numbers, r, k, numbered ? numbers[k] : (double)NAN);
+		(*input)[r] = by_input ? run_with(old, old->n, run_input(&side->runs[r])) : SIZE_MAX;
+		if (numbers)
+			input_run_numbers(&side->runs[r], of_run);
+		for (size_t k = 0; k < numbers; k++)
+			mat_set(&out.numbers, r, k, of_run[k]);
 	}
 	out.input = *input;
 	return out;
+}
+
+static bool inputs_vary(const struct side *side)
+{
+	for (size_t r = 1; r < side->n; r++)
+		if (run_with(side, 1, run_input(&side->runs[r])) == SIZE_MAX)
+			return true;
+	return false;
 }
 
 /* ---- one column of one function ---- */
@@ -223,36 +217,41 @@ static void cell_left_out(const struct expect_inputs *inputs, const double *y, c
 	free(of);
 }
 
-/* Changes its values; what it should be with an input goes to the list, if anything is known of that. */
-static void cell_learn(const struct cell *c, const struct expect_inputs *inputs, struct like_inputs *like, bool *drop)
+/* Learns from normal values what the column should be with an input, and changes them to those at the typical input; drop [rows] gets those
+ * of runs with an input of which the others know nothing. *typical: median over the runs. *expect: expect_release() it. */
+static void cell_learn(const struct cell *c, const struct expect_inputs *inputs, double *typical, struct expect *expect, bool *drop)
 {
-	const struct observed *o = c->observed;
 	size_t runs = inputs->numbers.rows, n;
 	double *y = mem_new(3 * runs + 1, sizeof(y[0])), *by = y + runs;
 	bool *use = mem_new(runs + 1, sizeof(use[0]));
-	struct like_column column = { .stretch = c->stretch };
 
 	n = cell_medians(c, y, use);
-	column.typical = cell_typical(y, use, runs, by + runs);
-	expect_fit(inputs, y, use, &column.expect);
-	cell_left_out(inputs, y, use, n, column.typical, by);
+	*typical = cell_typical(y, use, runs, by + runs);
+	expect_fit(inputs, y, use, expect);
+	cell_left_out(inputs, y, use, n, *typical, by);
 	for (size_t i = 0; i < c->n; i++) {
-		size_t run = o->run[c->rows[i]];
+		size_t run = c->observed->run[c->rows[i]];
 
 		if (use[run] && isnan(by[run]))
-			drop[c->rows[i]] =
-			    drop[c->rows[i]] || column.expect.by != EXPECT_BY_NOTHING; /* a new run of it is not judged either */
+			drop[c->rows[i]] = drop[c->rows[i]] || expect->by != EXPECT_BY_NOTHING; /* nor is a new run of it judged */
 		else if (use[run] && fabs(by[run]) > 0)
 			cell_move(c, i, by[run]);
 	}
-	if (column.expect.by != EXPECT_BY_NOTHING) {
-		column.function = mem_string(o->functions[c->function]);
-		column.column = mem_string(o->columns[c->column]);
-		like->columns = mem_resize(like->columns, like->n + 1, sizeof(like->columns[0]));
-		like->columns[like->n++] = column;
-	}
 	free(y);
 	free(use);
+}
+
+/* Changes the values of what is judged to those at the typical input. drop as cell_learn(). */
+static void cell_apply(const struct cell *c, const struct expect_inputs *inputs, double typical, const struct expect *expect, bool *drop)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		double should;
+
+		if (expect_of(expect, inputs, c->observed->run[c->rows[i]], &should))
+			cell_move(c, i, typical - should);
+		else
+			drop[c->rows[i]] = true;
+	}
 }
 
 /* ---- all functions and columns ---- */
@@ -292,88 +291,30 @@ static struct cell cell_of(struct observed *o, const struct by_function *by, siz
 			      .n = by->first[function + 1] - by->first[function] };
 }
 
-bool input_common(const struct side *a, const struct side *b)
-{
-	bool common = false;
-
-	for (size_t i = 0; i < a->n && !common; i++) {
-		char *text = run_digest(&a->runs[i]);
-
-		for (size_t k = 0; k < b->n && !common; k++) {
-			char *other = run_digest(&b->runs[k]);
-
-			common = strcmp(text, other) == 0;
-			free(other);
-		}
-		free(text);
-	}
-	return common;
-}
-
-void like_inputs_learn(const struct side *side, struct observed *normal, size_t numbers, bool by_input, struct like_inputs *out)
-{
-	struct like_inputs like = { .numbers = numbers };
-	struct by_function by = by_function_of(normal);
+/* Those of one side. */
+struct values {
+	struct observed *observed;
 	struct expect_inputs inputs;
-	bool *drop = mem_new(normal->observations.values.rows + 1, sizeof(drop[0]));
 	size_t *input;
+	struct by_function by;
+	bool *drop; /* [rows] */
+};
 
-	like_name_inputs(side, &like);
-	inputs = like_expect_inputs(&like, side, &input);
-	for (size_t r = 0; r < side->n && !by_input; r++)
-		input[r] = SIZE_MAX;
-	for (size_t f = 0; f < normal->observations.functions && like.n_inputs > 1; f++) {
-		for (size_t c = 0; c < normal->observations.values.cols; c++) {
-			struct cell cell = cell_of(normal, &by, f, c, detector_stretch(normal->min_relevant_delta[c], TOLERANCE));
+static struct values values_of(const struct side *side, const struct side *old, struct observed *o, size_t numbers, bool by_input)
+{
+	struct values v = { .observed = o, .by = by_function_of(o), .drop = mem_new(o->observations.values.rows + 1, sizeof(bool)) };
 
-			if (normal->per_call[c])
-				cell_learn(&cell, &inputs, &like, drop);
-		}
-	}
-	observed_drop(normal, drop);
-	free(drop);
-	mat_release(&inputs.numbers);
-	by_function_release(&by);
-	free(input);
-	*out = like;
+	v.inputs = inputs_of(side, old, numbers, by_input, &v.input);
+	return v;
 }
 
-void like_inputs_release(struct like_inputs *like)
+static void values_release(struct values *v)
 {
-	for (size_t i = 0; i < like->n; i++) {
-		free(like->columns[i].function);
-		free(like->columns[i].column);
-		expect_release(&like->columns[i].expect);
-	}
-	for (size_t i = 0; i < like->n_inputs; i++)
-		free(like->inputs[i]);
-	free(like->columns);
-	free(like->inputs);
-	*like = (struct like_inputs){ .inputs = NULL };
-}
-
-/* ---- what is judged ---- */
-
-static size_t names_find(char *const *names, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(names[i], name) == 0)
-			return i;
-	}
-	return SIZE_MAX;
-}
-
-/* drop [rows] those of runs with an input of which nothing is known. */
-static void cell_apply(const struct cell *c, const struct expect_inputs *inputs, const struct like_column *like, bool *drop)
-{
-	for (size_t i = 0; i < c->n; i++) {
-		double should;
-
-		if (expect_of(&like->expect, inputs, c->observed->run[c->rows[i]], &should))
-			cell_move(c, i, like->typical - should);
-		else
-			drop[c->rows[i]] = true;
-	}
+	observed_drop(v->observed, v->drop);
+	mat_release(&v->inputs.numbers);
+	by_function_release(&v->by);
+	free(v->input);
+	free(v->drop);
 }
 
 static size_t runs_dropped(const struct observed *o, const bool *drop)
@@ -389,62 +330,67 @@ static size_t runs_dropped(const struct observed *o, const bool *drop)
 	return n;
 }
 
-size_t like_inputs_apply(const struct like_inputs *like, const struct side *side, struct observed *seen)
+/* Brings one column of one function to the typical input on both sides. Returns whether anything is known of that. */
+static bool column_bring(struct values *old, struct values *new, const size_t function[2], size_t column, struct like_inputs *like)
 {
-	struct by_function by = by_function_of(seen);
-	size_t *input, dropped;
-	bool *drop = mem_new(seen->observations.values.rows + 1, sizeof(drop[0]));
-	struct expect_inputs inputs = like_expect_inputs(like, side, &input);
+	double stretch = detector_stretch(old->observed->min_relevant_delta[column], TOLERANCE), typical;
+	struct cell then = cell_of(old->observed, &old->by, function[0], column, stretch);
+	struct cell now = cell_of(new->observed, &new->by, function[1], column, stretch);
+	struct expect expect;
+	bool known;
 
-	for (size_t i = 0; i < like->n; i++) {
-		const struct like_column *column = &like->columns[i];
-		size_t f = names_find(seen->functions, seen->observations.functions, column->function);
-		size_t c = names_find(seen->columns, seen->observations.values.cols, column->column);
-		struct cell cell;
+	cell_learn(&then, &old->inputs, &typical, &expect, old->drop);
+	known = expect.by != EXPECT_BY_NOTHING;
+	if (known)
+		cell_apply(&now, &new->inputs, typical, &expect, new->drop);
+	like->by_input = like->by_input || expect.by == EXPECT_BY_INPUT;
+	for (size_t k = 0; k < expect.n; k++)
+		like->by_number[expect.number[k]] = true;
+	expect_release(&expect);
+	return known;
+}
 
-		if (f == SIZE_MAX || c == SIZE_MAX)
-			continue;
-		cell = cell_of(seen, &by, f, c, column->stretch);
-		cell_apply(&cell, &inputs, column, drop);
+struct like_inputs like_inputs_bring(const struct side *old, struct observed *normal, const struct side *new, struct observed *seen)
+{
+	size_t numbers = input_numbers(old);
+	bool common = input_common(old, new), vary = inputs_vary(old);
+	struct like_inputs like = { .numbers = numbers == input_numbers(new) ? numbers : 0 };
+	struct values of_old = values_of(old, old, normal, like.numbers, common);
+	struct values of_new = values_of(new, old, seen, like.numbers, common);
+
+	for (size_t f = 0; f < normal->observations.functions && vary; f++) {
+		size_t function[2] = { f, observed_find(seen, normal->functions[f]) };
+		bool known = false;
+
+		for (size_t c = 0; c < normal->observations.values.cols && function[1] != SIZE_MAX; c++)
+			known = (normal->per_call[c] && column_bring(&of_old, &of_new, function, c, &like)) || known;
+		like.functions += known;
 	}
-	dropped = runs_dropped(seen, drop);
-	observed_drop(seen, drop);
-	mat_release(&inputs.numbers);
-	by_function_release(&by);
-	free(input);
-	free(drop);
-	return dropped;
+	like.runs_unlike = runs_dropped(seen, of_new.drop);
+	values_release(&of_old);
+	values_release(&of_new);
+	return like;
 }
 
 /* ---- what is said about it ---- */
 
 void like_inputs_text(const struct like_inputs *like, struct buf *out)
 {
-	size_t functions = 0;
-	bool number[INPUT_NUMBERS_MAX] = { false }, by_input = false;
 	const char *before = " (by number ", *between = before;
 
-	for (size_t i = 0; i < like->n; i++) {
-		const struct expect *e = &like->columns[i].expect;
-
-		functions += !i || strcmp(like->columns[i].function, like->columns[i - 1].function) != 0;
-		by_input = by_input || e->by == EXPECT_BY_INPUT;
-		for (size_t k = 0; k < e->n; k++)
-			number[e->number[k]] = true;
-	}
-	if (!functions)
+	if (!like->functions)
 		return;
-	buf_format(out, "what %zu function%s was compared at like inputs", functions, functions == 1 ? " takes" : "s take");
+	buf_format(out, "what %zu function%s was compared at like inputs", like->functions, like->functions == 1 ? " takes" : "s take");
 	for (size_t k = 0; k < like->numbers; k++) {
-		if (!number[k])
+		if (!like->by_number[k])
 			continue;
 		buf_format(out, "%s%zu", between, k + 1);
 		between = ", ";
 	}
 	if (between != before)
 		buf_format(out, " of %zu", like->numbers);
-	if (by_input)
+	if (like->by_input)
 		buf_format(out, "%sby runs of the same input", between != before ? "; " : " (");
-	if (between != before || by_input)
+	if (between != before || like->by_input)
 		buf_char(out, ')');
 }

@@ -525,9 +525,9 @@ static void observed_put_aside(struct observed *o, const bool *keep, enum observ
 	free(number);
 }
 
-bool observed_has(const struct observed *o, const char *function)
+size_t observed_find(const struct observed *o, const char *function)
 {
-	return stems_find(&(struct stems){ o->functions, o->observations.functions, 0 }, function) != SIZE_MAX;
+	return stems_find(&(struct stems){ o->functions, o->observations.functions, 0 }, function);
 }
 
 static void observed_keep_those_of(struct observed *o, const struct observed *other)
@@ -535,7 +535,7 @@ static void observed_keep_those_of(struct observed *o, const struct observed *ot
 	bool *keep = mem_new(o->observations.functions + 1, sizeof(keep[0]));
 
 	for (size_t f = 0; f < o->observations.functions; f++)
-		keep[f] = observed_has(other, o->functions[f]);
+		keep[f] = observed_find(other, o->functions[f]) != SIZE_MAX;
 	observed_put_aside(o, keep, OBSERVE_UNASKED);
 	free(keep);
 }

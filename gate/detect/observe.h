@@ -74,7 +74,7 @@ double observe_share_of(const struct side *side, const struct stems *names);
 /* How many calls the samples of a function stand for. */
 double observed_calls(const struct observed *observed, size_t function);
 
-bool observed_has(const struct observed *observed, const char *function);
+size_t observed_find(const struct observed *observed, const char *function); /* SIZE_MAX: not there */
 /* Puts aside the functions that only one of the two has; the others are numbered anew. */
 void observed_keep_common(struct observed *a, struct observed *b);
 

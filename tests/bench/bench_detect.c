@@ -263,8 +263,6 @@ static void judge(const struct method *m, double rate, uint64_t seed, const char
 static void observe_both(const struct side *a, const struct side *b, bool at_like_inputs, struct observed *of_a, struct observed *of_b)
 {
 	struct observe_options options = observe_defaults;
-	size_t numbers = input_numbers(a);
-	struct like_inputs like;
 	struct assay_error err;
 
 	options.other = b;
@@ -274,11 +272,8 @@ static void observe_both(const struct side *a, const struct side *b, bool at_lik
 	if (observe(b, &options, of_b, &err))
 		fail(&err);
 	observed_keep_common(of_a, of_b);
-	if (!at_like_inputs)
-		return;
-	like_inputs_learn(a, of_a, numbers == input_numbers(b) ? numbers : 0, input_common(a, b), &like);
-	like_inputs_apply(&like, b, of_b);
-	like_inputs_release(&like);
+	if (at_like_inputs)
+		(void)like_inputs_bring(a, of_a, b, of_b);
 }
 
 static void judge_all(char **argv)

@@ -159,7 +159,7 @@ static void runs_of_the_same_input(void **state)
 	new = named("new", SEEN, others, of_others, 2, 1, &rng);
 	judge(&old, &new, &d);
 	assert_int_equal(d.decision, DECISION_PASS);
-	assert_int_equal(d.runs_unlike, SEEN / 2);
+	assert_int_equal(d.like.runs_unlike, SEEN / 2);
 	assert_string_equal(reason(&d, "inputs_unlike"),
 			    "5 runs had inputs unlike those of normal runs: what follows the input was not judged there");
 	release(&d);
@@ -219,7 +219,7 @@ static void arguments_that_name_the_build(void **state)
 	}
 	judge(&sides[0], &sides[1], &d);
 	assert_int_equal(d.decision, DECISION_REGRESSION);
-	assert_int_equal(d.runs_unlike, 0);
+	assert_int_equal(d.like.runs_unlike, 0);
 	assert_non_null(reason(&d, "inputs_differ"));
 	release(&d);
 	side_release(&sides[0]);
@@ -265,7 +265,7 @@ static void unlike_all(void **state)
 	new = sized("new", SEEN, 1e5, 1e5, 1, &rng);
 	judge(&old, &new, &d);
 	assert_int_equal(d.decision, DECISION_NOTHING_MEASURED);
-	assert_int_equal(d.runs_unlike, SEEN);
+	assert_int_equal(d.like.runs_unlike, SEEN);
 	assert_int_equal(d.n_skipped, 1);
 	assert_string_equal(d.skipped[0].code, "unlike_input");
 	release(&d);
@@ -276,7 +276,7 @@ static void unlike_all(void **state)
 		add_run(&new, "", "5000", 5e3, 1, &rng);
 	new.back_end = RECORD_SOFTWARE;
 	judge(&old, &new, &d);
-	assert_int_equal(d.runs_unlike, 0);
+	assert_int_equal(d.like.runs_unlike, 0);
 	assert_null(reason(&d, "like_inputs"));
 	assert_non_null(reason(&d, "inputs_differ"));
 	release(&d);
