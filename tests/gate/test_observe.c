@@ -129,8 +129,8 @@ static void test_pooling(void **state)
 	side_release(&side);
 }
 
-/* A function of which a counter was never counted is not judged. A function that did little is a row all the same, so that it can be seen to
- * do more. */
+/* A function of which a counter was never counted is not judged. A function that did little is a row all the same, so that it can be seen
+ * to do more. */
 static void test_left_out(void **state)
 {
 	struct observe_options options = plain();

@@ -30,7 +30,7 @@ struct samples_time {
 	size_t n;
 };
 void samples_time_add(struct samples_time *time, const struct samples *samples); /* of the emulated back end */
-void samples_time_release(struct samples_time *time); /* accepts zeroed */
+void samples_time_release(struct samples_time *time);				 /* accepts zeroed */
 
 #define SAMPLES_TIME_SAID .1 /* of all ticks: as many in libraries that do not count are worth a word... */
 #define SAMPLES_TICKS_MIN 50 /* ...where there are so many in all */
