@@ -861,6 +861,26 @@ static void test_directions_must_agree(void **state)
 	world_release(&w);
 }
 
+/* Two runs that the time limit ended are a crash, unless the baseline takes more than half as long, or there is one only. */
+static void test_hangs(void **state)
+{
+	static const struct {
+		int64_t baseline_ns;
+		size_t runs;
+		bool crashes;
+	} rows[] = { { 500, 2, true }, { 501, 2, false }, { 500, 1, false }, { 0, 2, false } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct run one = { .usage = { .wall_ns = rows[i].baseline_ns } };
+		struct run_set baseline = { .items = &one, .n = 1, .executed = 1 };
+		struct run_set candidate = { .executed = rows[i].runs, .failed = rows[i].runs, .crashed = rows[i].runs, .hung_ns = 1000 };
+		struct verdict v = { .baseline = &baseline, .candidate = &candidate };
+
+		assert_int_equal(verdict_crashes(&v), rows[i].crashes);
+	}
+}
+
 int suite_verdict(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -880,6 +900,7 @@ int suite_verdict(void)
 		cmocka_unit_test(test_around),
 		cmocka_unit_test(test_one_statement),
 		cmocka_unit_test(test_always_fails),
+		cmocka_unit_test(test_hangs),
 		cmocka_unit_test(test_contributions_cancel),
 		cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_too_little),
