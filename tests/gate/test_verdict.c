@@ -873,8 +873,13 @@ static void test_hangs(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct run one = { .usage = { .wall_ns = rows[i].baseline_ns } };
-		struct run_set baseline = { .items = &one, .n = 1, .executed = 1 };
-		struct run_set candidate = { .executed = rows[i].runs, .failed = rows[i].runs, .crashed = rows[i].runs, .hung_ns = 1000 };
+		char application[] = "p";
+		struct run_set baseline = { .application = application, .items = &one, .n = 1, .executed = 1 };
+		struct run_set candidate = { .application = application,
+					     .executed = rows[i].runs,
+					     .failed = rows[i].runs,
+					     .crashed = rows[i].runs,
+					     .hung_ns = 1000 };
 		struct verdict v = { .baseline = &baseline, .candidate = &candidate };
 
 		assert_int_equal(verdict_crashes(&v), rows[i].crashes);

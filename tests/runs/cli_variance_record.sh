@@ -165,8 +165,7 @@ for signal in 15 1; do
 	status=0
 	"$ASSAY" variance record -o "ended$signal" -- sh -c 'echo $$ >pid; sleep .01; exec sleep 60' 2>told &
 	recorder=$!
-	until [ -s pid ]; do sleep .02; done
-	sleep .3
+	until [ -s pid ] && grep -q '^sleep$' "/proc/$(cat pid)/comm"; do sleep .02; done
 	kill -$signal $recorder
 	wait $recorder || status=$?
 	[ "$status" -eq $((128 + signal)) ] || fail "status $status after signal $signal"
