@@ -1,5 +1,5 @@
 #!/bin/sh
-# `assay fleet trust` and `assay fleet exec` against real sshd's, as whoever runs this and, from root, as an ordinary user too.
+# `assay fleet trust` and `assay fleet exec` against real sshd's, as the user who runs this; cli_fleet_exec_user.sh runs it as an ordinary user.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 . "${ASSAY_SOURCE:?}/tests/lib_sshd.sh"
 sshd_available || skip 'there is no sshd, ssh-keygen or setpriv (openssh-server, util-linux)'
@@ -7,24 +7,6 @@ export HOME="$tmp/home"
 mkdir "$HOME"
 unset SSH_AUTH_SOCK
 settings="SetEnv XDG_CACHE_HOME=$tmp/cache"
-
-# An ordinary user with a shell, whom only this script sees.
-if [ "$(id -u)" = 0 ] && [ -z "${ASSAY_TEST_AGAIN:-}" ]; then
-	cp /etc/passwd "$tmp/passwd"
-	user=$((100000 + $$)) # nobody else has left a helper in /tmp
-	echo "assaytest:*:$user:$user::/:/bin/sh" >>"$tmp/passwd"
-	export ASSAY_TEST_AGAIN=1
-	if ! setpriv --reuid $user --regid $user --clear-groups test -r "$0" -a -x "$ASSAY"; then
-		echo 'an ordinary user cannot read this directory: not run as one'
-	elif unshare -m true 2>/dev/null; then
-		# shellcheck disable=SC2016 # the inner shell's words
-		unshare -m --propagation private sh -c 'mount --bind "$1" /etc/passwd &&
-			TMPDIR=/tmp exec setpriv --reuid "$3" --regid "$3" --clear-groups sh "$2"' sh "$tmp/passwd" "$0" $user ||
-			{ echo 'failed as an ordinary user'; exit 1; }
-	else
-		echo 'no mount namespaces here: not run as an ordinary user'
-	fi
-fi
 
 sshd_start one "$settings"
 cat >"$tmp/hosts" <<END
