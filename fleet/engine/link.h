@@ -5,7 +5,7 @@
  *	ssh.c       a transport: a session of libssh;  ssh_login.c authentication
  *	dial.c      a connected socket: what is known of a host, its addresses, through other hosts
  *	local.c     a transport: this machine
- *	launch.c    a transport: a command that leads to the host;  slurm.c an allocation for it
+ *	launched.c  a transport: a command that leads to the host; an allocation of Slurm for it
  *	keeper.c    the process that ends launchers when this program was killed */
 #ifndef FLEET_ENGINE_LINK_H
 #define FLEET_ENGINE_LINK_H
@@ -245,23 +245,14 @@ void child_wait(pid_t pid, int ms);				    /* so long at most; child_end() is to
 int local_begin(struct local_link *local, const char *const *argv); /* a program with three pipes. Returns 0 or an errno */
 void local_close_fd(int *fd);
 
-/* ---- launch.c ---- */
+/* ---- launched.c ---- */
 
 void launch_said(struct link *link, const char *bytes, size_t n); /* on standard error */
-char *launch_line(struct link *link, const char *const *words); /* for sh, by the login node where there is one; free() it. NULL: failed */
-bool launch_key_refused(struct link *link, const char *said);	/* by ssh to the login node: then the host has failed */
-bool launch_begin(struct link *link, struct local_link *process, const char *const *words); /* the same, as a process */
 
 /* ---- keeper.c ---- */
 
 enum assay_status keeper_start(struct keeper *keeper, size_t hosts, struct assay_error *err); /* of so many at once */
 void keeper_add(const struct keeper *keeper, int process, pid_t pid);			      /* a pidfd; the process leads its group */
 void keeper_stop(struct keeper *keeper);
-
-/* ---- slurm.c ---- */
-
-bool slurm_open(struct link *link); /* waits in the queue */
-void slurm_close(struct link *link);
-void slurm_explain(struct link *link);
 
 #endif

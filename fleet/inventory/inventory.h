@@ -4,13 +4,28 @@
 
 #include "base/error.h"
 #include "base/yaml.h"
-#include "fleet/inventory/launcher.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define INVENTORY_HOSTS_MAX 10000
+
+#define LAUNCHER_WORDS_MAX 64
+#define LAUNCHER_HOST	   "{host}" /* in a word: the host's address */
+#define LAUNCHER_JOB	   "{job}"  /* of Slurm's words: the allocation */
+
+/* How a host behind a command is reached: words that are run on this machine, or on a login node, and carry a command to it. All zero: the
+ * host is not behind a command. */
+struct launcher {
+	char **words; /* [n] what stands before "/bin/sh -c COMMAND" */
+	size_t n;
+	char *login;	/* [user@]host[:port] on which the words are run, by ssh; NULL: this machine */
+	bool slurm;	/* within an allocation of one node, which is made with `options` */
+	char **options; /* [n_options] of srun: partition, account and the like */
+	size_t n_options;
+	double time_limit_s, queue_limit_s;
+};
 
 /* One host. Texts are owned; NULL where lab.yaml says nothing (then ~/.ssh/config may, see ssh_config.h). */
 #define SHAPES_LEAST_S .1 /* of host.shapes_s, and of what stands in its place */
@@ -46,9 +61,10 @@ struct inventory {
 
 /* The value of `hosts:` in lab.yaml. `file` is for messages. Keys of a host:
  *   name (range), id, address, port, identity_file, on, type (each a text or a range with as many names as `name`),
- *   user, groups (list), env (map), transport (ssh, local, command, slurm), profile, shapes (a time), dearer (list), and those of
- * launcher.h. `name` may be left out where `id` is given. Errors: unknown keys (nearest known one), duplicate names and ids with both
- * lines, ranges of different length, ports outside 1 to 65535, local hosts of different boxes. *out is overwritten; inventory_release() it.
+ *   user, groups (list), env (map), transport (ssh, local, command, slurm), profile, shapes (a time), dearer (list), launcher,
+ * login, options, time_limit, queue_limit. `name` may be left out where `id` is given. Errors: unknown keys (nearest known one), duplicate
+ * names and ids with both lines, ranges of different length, ports outside 1 to 65535, local hosts of different boxes. *out is overwritten;
+ * inventory_release() it.
  */
 enum assay_status inventory_parse(const char *file, const struct yaml_node *hosts, struct inventory *out, struct assay_error *err);
 void inventory_release(struct inventory *inventory);

@@ -268,7 +268,6 @@ static void test_launchers(void **state)
 	struct inventory inventory;
 	struct assay_error err;
 	const struct launcher *launcher;
-	char *word;
 
 	(void)state;
 	check(parse(text, &inventory, &err), &err);
@@ -286,9 +285,6 @@ static void test_launchers(void **state)
 	assert_true(inventory.hosts[2].shapes_s == 120 && inventory.hosts[1].shapes_s == 0);
 	assert_true(launcher->queue_limit_s == 4 * 3600);
 	inventory_release(&inventory);
-	word = launcher_word("{host}-x{job}{host}{", "a{job}", "12");
-	assert_string_equal(word, "a{job}-x12a{job}{");
-	free(word);
 }
 
 static void test_select(void **state)

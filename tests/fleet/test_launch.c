@@ -2,7 +2,7 @@
 #include "tests/fleet/engine_fixture.h"
 
 #include "fleet/agent/helper_client.h"
-#include "fleet/engine/launched.h"
+#include "fleet/engine/launched.c"
 
 #include <sys/prctl.h>
 
@@ -181,6 +181,15 @@ static void test_killed(void **state)
 	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
 }
 
+static void test_word(void **state)
+{
+	char *word = launcher_word("{host}-x{job}{host}{", "a{job}", "12");
+
+	(void)state;
+	assert_string_equal(word, "a{job}-x12a{job}{");
+	free(word);
+}
+
 static void put_program(const char *name, const char *text)
 {
 	scratch_put(name, text);
@@ -309,9 +318,9 @@ static int launch_enter(void **state)
 
 int suite_launch(void)
 {
-	const struct CMUnitTest tests[] = { ENGINE_TEST(test_statuses),	     ENGINE_TEST(test_ends),	  ENGINE_TEST(test_beside),
-					    cmocka_unit_test(test_said),     ENGINE_TEST(test_lost),	  ENGINE_TEST(test_killed),
-					    ENGINE_TEST(test_login_unknown), ENGINE_TEST(test_slurm_ends) };
+	const struct CMUnitTest tests[] = { ENGINE_TEST(test_statuses),	 ENGINE_TEST(test_ends),	  ENGINE_TEST(test_beside),
+					    cmocka_unit_test(test_word), cmocka_unit_test(test_said),	  ENGINE_TEST(test_lost),
+					    ENGINE_TEST(test_killed),	 ENGINE_TEST(test_login_unknown), ENGINE_TEST(test_slurm_ends) };
 
 	if (!sshd_available()) { /* for the fixture */
 		puts("skipped: no sshd here (package openssh-server)");
