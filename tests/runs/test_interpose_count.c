@@ -1,5 +1,5 @@
 /* What the processor counts of a thread: how the kernel's page about it is read, and that nothing is read where there is none. */
-#include "runs/inside/interpose/interpose_count.c"
+#include "runs/inside/interpose/interpose_record.c"
 
 #include "tests/scratch.h"
 
@@ -57,7 +57,7 @@ static void others(void **state)
 	close(both[1]);
 }
 
-int suite_interpose_count(void)
+int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(pages), cmocka_unit_test(threads), cmocka_unit_test(others) };
 

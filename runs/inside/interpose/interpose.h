@@ -239,31 +239,12 @@ void interpose_say_boot(struct record_writer *writer);
 uint32_t interpose_kind_of(struct record_writer *writer, int file, uint64_t now);
 /* In a child, which numbers ends anew. */
 void interpose_files_forked(void);
-/* Instructions of the calling thread, by the processor. */
-struct perf_event_mmap_page;
-struct interpose_counter {
-	const volatile struct perf_event_mmap_page *page; /* NULL: it is read by its descriptor, which takes two system calls */
-	int file;					  /* -1: none */
-	uint64_t id;					  /* of the event */
-};
-/* False: the processor has no such counter, or not for us. interpose_counter_end() it. */
-bool interpose_counter_begin(struct interpose_counter *counter);
-bool interpose_counts(void);						  /* threads of this process have it, if any have */
-uint64_t interpose_counter_read(const struct interpose_counter *counter); /* UINT64_MAX: not known */
-/* `forked`: in a child, to which the mapping does not come. */
-void interpose_counter_end(struct interpose_counter *counter, bool forked);
-/* For it, and for tests. */
-uint64_t interpose_counter_of(const volatile struct perf_event_mmap_page *page);
 #define INTERPOSE_PATH 8u
 struct interpose_path {
 	uint64_t hash; /* with the call site's key */
 	uint32_t n;
 	uintptr_t at[INTERPOSE_PATH];
 };
-/* False: there is no unwinder. */
-bool interpose_context_begin(void);
-/* The path to a call that is under way. Some microseconds. */
-void interpose_context(uint64_t key, struct interpose_path *out);
 /* Number of a call site for the file's function, or (path is not NULL) of it and the path; INTERPOSE_NO_SITE: there is no room, or another
  * thread is just giving it one. */
 uint32_t interpose_site_number(struct record_writer *writer, uint64_t key, const char *name, const struct interpose_path *path);
