@@ -1,5 +1,5 @@
 /* Threads and children of the probe: those that it is told about, and others; whose calls are whose; the kernel's counters in them. */
-#include "runs/inside/probe/probe_counters.c"
+#include "runs/inside/probe/probe_thread.c"
 
 #include "tests/runs/probe_stack.h"
 
@@ -235,7 +235,7 @@ static void test_fork_then_threads(void **state)
 }
 
 /* Begun and ended by somebody else; its first call is of a function that is not counted in thread-local storage itself. */
-static void *untold(void *argument)
+static void *untold_thread(void *argument)
 {
 	uintptr_t slots[2] = { 1, 2 };
 
@@ -260,7 +260,7 @@ static void test_threads_of_others(void **state)
 	for (int i = 0; i < 5; i++) {
 		pthread_t one;
 
-		assert_int_equal(create(&one, NULL, untold, NULL), 0);
+		assert_int_equal(create(&one, NULL, untold_thread, NULL), 0);
 		assert_int_equal(pthread_join(one, NULL), 0);
 		assert_int_equal(probe.threads, 1);
 	}

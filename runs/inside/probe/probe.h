@@ -212,11 +212,8 @@ void probe_threads_end(void);
 void probe_thread_init(void);
 void probe_child_begin(void); /* before anything else in a forked child; does nothing in other processes */
 
-/* probe_counters.c */
+/* Counters of threads. */
 enum record_back_end probe_counters_init(const char *wanted, const char **names, uint32_t *n);
-void probe_counters_thread(struct probe_thread *t);
-void probe_counters_thread_end(struct probe_thread *t);
-void probe_counters_child(struct probe_thread *t, bool alone); /* alone: the parent had no other thread */
 void probe_counters_read(struct probe_thread *t, uint64_t *values);
 void probe_counters_why(void); /* writes what is not available into the file, and why */
 
