@@ -1,18 +1,17 @@
 /* Inside fleet/engine: one struct fleet a call of fleet_each(), one struct link a host that is at work.
  *
- *	each.c      threads, turns, cancelling, how hosts end; the process that ends launchers when this program was killed
- *	session.c   commands and requests to the helper, over any transport
- *	ssh.c       a transport: a session of libssh;  ssh_login.c authentication
- *	dial.c      a connected socket: what is known of a host, its addresses, through other hosts
- *	local.c     a transport: this machine
- *	launched.c  a transport: a command that leads to the host; an allocation of Slurm for it */
+ *	each.c        threads, turns, cancelling, how hosts end; the process that ends launchers when this program was killed
+ *	session.c     commands and requests to the helper, over any transport
+ *	ssh.c         a transport: a session of libssh on a connected socket;  ssh_login.c authentication
+ *	ssh_target.c  what is known of a host: where to and as whom, by lab.yaml and ~/.ssh/config; the way through other hosts
+ *	local.c       a transport: this machine
+ *	launched.c    a transport: a command that leads to the host; an allocation of Slurm for it */
 #ifndef FLEET_ENGINE_LINK_H
 #define FLEET_ENGINE_LINK_H
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "fleet/engine/session.h"
-#include "fleet/ssh/ssh_config.h"
 
 #include <libssh/callbacks.h>
 #include <libssh/libssh.h>
@@ -208,12 +207,12 @@ void link_notef(struct link *link, const char *fmt, ...) __attribute__((format(p
 /* A command of this machine's shell, on the way to the host: false when it failed, or link->broken was set. */
 bool link_run_here(struct link *link, const char *text, struct spool *out, struct spool *err);
 
-/* ---- dial.c ---- */
+/* ---- ssh_target.c ---- */
 
 /* What lab.yaml and ~/.ssh/config together say of the host, into link->ssh. */
 bool target_describe(struct link *link);
 void target_release(struct link *link);
-int dial(struct link *link); /* a connected, non-blocking socket to it, or -1 */
+int dial_jump(struct link *link); /* `ssh -W` through other hosts: a socket to it, or -1 */
 void asked_release(struct fleet *fleet);
 bool jump_explain(struct link *link, const char *text); /* fails a host whose session through a jump host failed */
 void jump_release(struct link *link);

@@ -2,9 +2,10 @@
 
 #include "base/command.h"
 #include "base/mem.h"
-#include "fleet/ssh/ssh_config.h"
 
+#include <errno.h>
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* As OpenSSH, which goes to jump hosts and reads the configuration: the account's, whatever HOME says. */
@@ -13,6 +14,20 @@ static char *home_file(const char *name)
 	const struct passwd *me = getpwuid(geteuid());
 
 	return mem_format("%s/.ssh/%s", me ? me->pw_dir : "", name);
+}
+
+/* Who may write the file decides where connections go: as OpenSSH, one that others may write is refused. *there: it exists. */
+static enum assay_status ssh_config_check(const char *path, bool *there, struct assay_error *err)
+{
+	struct stat info;
+
+	*there = stat(path, &info) == 0;
+	if (!*there && errno != ENOENT && errno != ENOTDIR)
+		return assay_fail_errno(err, errno, "cannot read '%s'", path);
+	if (*there && ((info.st_uid != 0 && info.st_uid != geteuid()) || (info.st_mode & 022)))
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' belongs to another user, or others can write it: chown and chmod 600 it",
+				  path);
+	return ASSAY_OK;
 }
 
 enum assay_status reach_init(const struct lab *lab, struct reach *out, struct assay_error *err)

@@ -1,4 +1,5 @@
-/* A host over ssh: a session of libssh on a connected socket. Before the host key is found good, nothing of ours is sent.
+/* A host over ssh: a session of libssh on a connected socket; its addresses are tried in turn, each with its share of the time that is
+ * left. Before the host key is found good, nothing of ours is sent.
  *
  * libssh's own waiting cannot be cancelled, so its calls do not block, and ssh_wait() stands between them. libssh 0.10 makes the
  * descriptor that it was given a blocking one once it is writable (ssh_socket_pollcallback): it is made non-blocking again while the
@@ -9,22 +10,31 @@
 #include "base/text.h"
 #include "fleet/ssh/known_hosts.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <libssh/server.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* What libssh can verify. */
 static const char offered[] = "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256";
 
-#define SSH_PORT	 22
-#define NO_FILE		 "/dev/null/none"
-#define FILE_SHOWN_BYTES 60 /* of known_hosts in a message */
-#define BESIDE_MS	 30000
-#define OPEN_TRIES	 20
-#define OPEN_PAUSE_MS	 50
-#define READ_BYTES	 4096	    /* that libssh reads at a time */
-#define POLLS_A_TURN	 32	    /* then what is to be sent */
-#define IN_UNFLUSHED_MAX (1u << 20) /* bytes read from a host that does not read our answers */
+#define SSH_PORT	     22
+#define NO_FILE		     "/dev/null/none"
+#define FILE_SHOWN_BYTES     60 /* of known_hosts in a message */
+#define BESIDE_MS	     30000
+#define OPEN_TRIES	     20
+#define OPEN_PAUSE_MS	     50
+#define READ_BYTES	     4096 /* that libssh reads at a time */
+#define POLLS_A_TURN	     32	  /* then what is to be sent */
+#define KEEPALIVE_IDLE_S     30	  /* a host that vanishes without a word is noticed after about a minute */
+#define KEEPALIVE_INTERVAL_S 10
+#define KEEPALIVE_PROBES     3
+#define IN_UNFLUSHED_MAX     (1u << 20) /* bytes read from a host that does not read our answers */
 
 /* ---- waiting ---- */
 
@@ -109,6 +119,204 @@ bool ssh_broken(struct link *link, const char *while_what)
 	if (!greeted)
 		return link_fail(link, FLEET_UNREACHABLE, "what answers on port %d does not speak ssh", link->ssh.port);
 	return link_fail(link, FLEET_UNREACHABLE, "the connection ended %s: %.120s", while_what, text);
+}
+
+/* ---- addresses ---- */
+
+/* getaddrinfo() waits as long as it likes and cannot be cancelled: it has a thread of its own, which is left behind when it is late.
+ * Whoever leaves last frees this. */
+struct lookup {
+	pthread_mutex_t lock;
+	int users;
+	int answered_fd;
+	char *name;
+	struct addrinfo *found;
+	int error;
+};
+
+static void lookup_leave(struct lookup *lookup)
+{
+	bool last;
+
+	pthread_mutex_lock(&lookup->lock);
+	last = --lookup->users == 0;
+	pthread_mutex_unlock(&lookup->lock);
+	if (!last)
+		return;
+	if (lookup->found)
+		freeaddrinfo(lookup->found);
+	if (lookup->answered_fd >= 0)
+		close(lookup->answered_fd);
+	pthread_mutex_destroy(&lookup->lock);
+	mem_free(lookup->name, lookup);
+}
+
+static void *lookup_work(void *argument)
+{
+	static const struct addrinfo any_stream = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG };
+	struct lookup *lookup = argument;
+	struct addrinfo *found = NULL;
+	int error;
+
+	pthread_detach(pthread_self());
+	error = getaddrinfo(lookup->name, NULL, &any_stream, &found);
+	pthread_mutex_lock(&lookup->lock);
+	lookup->error = error;
+	lookup->found = error ? NULL : found;
+	eventfd_write(lookup->answered_fd, 1);
+	pthread_mutex_unlock(&lookup->lock);
+	lookup_leave(lookup);
+	return NULL;
+}
+
+static bool lookup_wait(struct link *link, struct lookup *lookup, struct addrinfo **out)
+{
+	struct pollfd fds[2] = { { .fd = lookup->answered_fd, .events = POLLIN } };
+	const char *name = link->ssh.address;
+	int error;
+
+	switch (link_wait(link, fds, 1, link->deadline_ms)) {
+	case LINK_CANCELLED:
+		return link_cancelled(link);
+	case LINK_LATE:
+		return link_fail(link, FLEET_UNREACHABLE, "no address for '%.100s': no answer about this name within %.3g s", name,
+				 (double)link->fleet->options.connect_timeout_ms / 1000);
+	default:
+		break;
+	}
+	pthread_mutex_lock(&lookup->lock);
+	*out = lookup->found;
+	lookup->found = NULL;
+	error = lookup->error;
+	pthread_mutex_unlock(&lookup->lock);
+	return *out || link_fail(link, FLEET_UNREACHABLE, "no address for '%.100s': %s", name, gai_strerror(error));
+}
+
+static bool resolve(struct link *link, struct addrinfo **out)
+{
+	static const struct addrinfo number_only = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST };
+	struct lookup *lookup;
+	pthread_t thread;
+	bool ok;
+
+	if (getaddrinfo(link->ssh.address, NULL, &number_only, out) == 0)
+		return true;
+	lookup = mem_new(1, sizeof(*lookup));
+	pthread_mutex_init(&lookup->lock, NULL);
+	lookup->users = 2;
+	lookup->name = mem_string(link->ssh.address);
+	lookup->answered_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (lookup->answered_fd >= 0 && fleet_thread(&thread, lookup_work, lookup) == 0) {
+		ok = lookup_wait(link, lookup, out);
+	} else {
+		lookup_leave(lookup); /* for the thread that there is not */
+		ok = link_fail(link, FLEET_UNREACHABLE, "cannot start a thread to find the address of '%.100s'", link->ssh.address);
+	}
+	lookup_leave(lookup);
+	return ok;
+}
+
+/* ---- sockets ---- */
+
+static void set_option(int fd, int level, int option, int value)
+{
+	(void)setsockopt(fd, level, option, &value, sizeof(value)); /* comfort: the connection works without */
+}
+
+/* Copies the address with its port; returns its size. */
+static socklen_t with_port(const struct addrinfo *at, int port, struct sockaddr_storage *out)
+{
+	memcpy(out, at->ai_addr, at->ai_addrlen);
+	if (at->ai_family == AF_INET6)
+		((struct sockaddr_in6 *)out)->sin6_port = htons((uint16_t)port);
+	else
+		((struct sockaddr_in *)out)->sin_port = htons((uint16_t)port);
+	return at->ai_addrlen;
+}
+
+/* A socket on its way, or -1 with errno. */
+static int dial_start(const struct addrinfo *at, int port)
+{
+	int fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct sockaddr_storage address;
+	socklen_t size;
+	int error;
+
+	if (fd < 0)
+		return -1;
+	/* Without it each small packet waits for the answer to the one before: 40 ms a connection. */
+	set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES);
+	size = with_port(at, port, &address);
+	if (connect(fd, (const struct sockaddr *)&address, size) == 0 || errno == EINPROGRESS)
+		return fd;
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+static int64_t share_of_time(const struct link *link, const struct addrinfo *at)
+{
+	int64_t now = link_now_ms(), left = link->deadline_ms - now, addresses = 0;
+
+	for (; at; at = at->ai_next)
+		addresses++;
+	return now + left / addresses;
+}
+
+/* One address: a connected socket, or -1 and *error (0: the host has failed). */
+static int dial_address(struct link *link, const struct addrinfo *at, int *error)
+{
+	int fd = dial_start(at, link->ssh.port);
+	struct pollfd fds[2] = { { .fd = fd, .events = POLLOUT } };
+	socklen_t size = sizeof(*error);
+
+	*error = errno;
+	if (fd < 0)
+		return -1;
+	switch (link_wait(link, fds, 1, share_of_time(link, at))) {
+	case LINK_READY:
+		if (getsockopt(fd, SOL_SOCKET, SO_ERROR, error, &size))
+			*error = errno;
+		if (!*error)
+			return fd;
+		break;
+	case LINK_LATE:
+		*error = ETIMEDOUT;
+		break;
+	default:
+		*error = 0;
+		link_cancelled(link);
+	}
+	close(fd);
+	return -1;
+}
+
+static int dial_directly(struct link *link)
+{
+	struct addrinfo *found;
+	int fd = -1, error = ETIMEDOUT;
+
+	if (!resolve(link, &found))
+		return -1;
+	for (const struct addrinfo *at = found; at && fd < 0 && error; at = at->ai_next)
+		fd = dial_address(link, at, &error);
+	freeaddrinfo(found);
+	if (fd < 0 && error == ETIMEDOUT && link_now_ms() >= link->deadline_ms)
+		link_fail(link, FLEET_UNREACHABLE, "no connection within %.3g s", (double)link->fleet->options.connect_timeout_ms / 1000);
+	else if (fd < 0 && error)
+		link_fail(link, FLEET_UNREACHABLE, "cannot connect to %s port %d: %s", link->ssh.address, link->ssh.port, strerror(error));
+	return fd;
+}
+
+/* A connected, non-blocking socket to the host, or -1. */
+static int dial(struct link *link)
+{
+	return link->ssh.jump_through ? dial_jump(link) : dial_directly(link);
 }
 
 /* ---- the session ---- */

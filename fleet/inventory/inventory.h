@@ -27,7 +27,7 @@ struct launcher {
 	double time_limit_s, queue_limit_s;
 };
 
-/* One host. Texts are owned; NULL where lab.yaml says nothing (then ~/.ssh/config may, see ssh_config.h). */
+/* One host. Texts are owned; NULL where lab.yaml says nothing (then ~/.ssh/config may, see fleet/engine/ssh_target.c). */
 #define SHAPES_LEAST_S .1 /* of host.shapes_s, and of what stands in its place */
 #define SHAPES_MOST_S  86400.0
 

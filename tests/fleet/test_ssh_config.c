@@ -1,5 +1,6 @@
 /* ~/.ssh/config as OpenSSH reads it, and what becomes of it. */
-#include "fleet/ssh/ssh_config.h"
+#include "fleet/engine/reach.c"
+#include "fleet/engine/ssh_target.c"
 
 #include "tests/scratch.h"
 

@@ -1,6 +1,6 @@
 /* Whatever `ssh -G` says: settings that are whole, or an error of one line; what is refused is not in the settings. */
 #include "base/mem.h"
-#include "fleet/ssh/ssh_config.h"
+#include "fleet/engine/ssh_target.c"
 
 #include <stdint.h>
 #include <string.h>

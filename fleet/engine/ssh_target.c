@@ -1,21 +1,361 @@
-/* From a host of the inventory to a connected socket: what is known of it, its addresses in turn, each with its share of the time that is
- * left; or `ssh -W` through another host. */
+/* What is known of a host of the inventory: where to and as whom, by lab.yaml and ~/.ssh/config; and the way there through other hosts. */
 #include "fleet/engine/link.h"
 
+#include "base/buf.h"
+#include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <signal.h>
-#include <sys/eventfd.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define SETTINGS_BYTES_MAX (1u << 20)
+
+/* What ~/.ssh/config says of one host, read by OpenSSH itself (`ssh -G`), so that Include, Match, patterns and tokens mean what they mean
+ * there. What we cannot do is refused by name. */
+
+struct ssh_settings {
+	char *host_name, *user;
+	int port;
+	char *proxy_jump, *host_key_alias; /* NULL: none */
+	char **identity_files;		   /* [n_identity_files], expanded */
+	size_t n_identity_files;
+	bool identities_named; /* identity_files are the user's; else OpenSSH's default ones count */
+	bool identities_only;  /* of the agent's keys, only those that identity_files name */
+	bool no_agent;
+	char **known_hosts_files; /* [n_known_hosts_files], of the user and of the system */
+	size_t n_known_hosts_files;
+};
+
+/* Keys that change what a connection is, and are not honoured unless they have their default value. All others are honoured (below) or
+ * matter to interactive sessions only. */
+static const struct {
+	const char *name, *instead; /* what to do, or NULL */
+} refused[] = {
+	{ "ProxyCommand", "use ProxyJump" },
+	{ "AddressFamily", "write the address into lab.yaml" },
+	{ "BindAddress", NULL },
+	{ "BindInterface", NULL },
+	{ "KnownHostsCommand", NULL },
+	{ "RevokedHostKeys", "write @revoked lines into a known_hosts file" },
+	{ "RequiredRSASize", NULL },
+	{ "CertificateFile", NULL },
+	{ "PKCS11Provider", "use an agent" },
+	{ "PubkeyAuthentication", NULL },
+	{ "PubkeyAcceptedAlgorithms", NULL },
+	{ "Ciphers", NULL },
+	{ "HostKeyAlgorithms", NULL },
+	{ "KexAlgorithms", NULL },
+	{ "MACs", NULL },
+	{ "RemoteCommand", NULL },
+	{ "SessionType", NULL },
+	{ "SetEnv", "use 'env' in lab.yaml" },
+};
+
+/* What ssh has said of one host, at work. */
+struct reading {
+	const char *defaults;
+	const char *host, *user, *home;
+	struct ssh_settings settings;
+	size_t n_identity_lines, n_default_identities;
+	struct assay_error *err;
+};
+
+/* The command for sh whose output is the settings of a host as lab.yaml has it: config NULL for OpenSSH's defaults; port 0 and user NULL
+ * where lab.yaml does not say. free() it. */
+static char *ssh_config_command(const char *config, const char *host, int port, const char *user)
+{
+	struct buf out = BUF_INIT;
+
+	buf_text(&out, "exec ssh -T -G -F ");
+	text_add_shell_word(&out, config ? config : "none");
+	if (port)
+		buf_format(&out, " -p %d", port);
+	if (user) {
+		buf_text(&out, " -l ");
+		text_add_shell_word(&out, user);
+	}
+	buf_text(&out, " -- ");
+	text_add_shell_word(&out, host);
+	return buf_take(&out);
+}
+
+/* ---- ~ and % ---- */
+
+static enum assay_status fail_value(const struct reading *r, const char *what, const char *text)
+{
+	return assay_fail(r->err, ASSAY_E_FORMAT, "~/.ssh/config: %s in '%s' is not honoured here", what, TEXT_SHOWN(text));
+}
+
+static bool add_token(const struct reading *r, char letter, struct buf *out)
+{
+	const struct ssh_settings *s = &r->settings;
+
+	switch (letter) {
+	case '%':
+		buf_char(out, '%');
+		return true;
+	case 'd':
+		buf_text(out, r->home);
+		return true;
+	case 'h':
+		buf_text(out, s->host_name ? s->host_name : r->host);
+		return true;
+	case 'k':
+		buf_text(out, s->host_key_alias ? s->host_key_alias : r->host);
+		return true;
+	case 'n':
+		buf_text(out, r->host);
+		return true;
+	case 'p':
+		buf_format(out, "%d", s->port);
+		return true;
+	case 'r':
+		buf_text(out, s->user ? s->user : r->user);
+		return true;
+	case 'u':
+		buf_text(out, r->user);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* "${NAME}" at *at, which moves to its end. */
+static bool add_variable(const char **at, struct buf *out)
+{
+	const char *start = *at + 2, *end = strchr(start, '}'), *value;
+	char *name;
+
+	if (!end)
+		return false;
+	name = mem_bytes(start, (size_t)(end - start));
+	value = getenv(name);
+	free(name);
+	if (value)
+		buf_text(out, value);
+	*at = end;
+	return value;
+}
+
+static enum assay_status expand(const struct reading *r, const char *text, char **out)
+{
+	struct buf expanded = BUF_INIT;
+	const char *s = text, *fault = NULL;
+
+	if (*s == '~' && (s[1] == '/' || !s[1])) {
+		buf_text(&expanded, r->home);
+		s++;
+	} else if (*s == '~') {
+		fault = "'~' of another user";
+	}
+	for (; *s && !fault; s++) {
+		if (*s == '$' && s[1] == '{')
+			fault = add_variable(&s, &expanded) ? NULL : "a variable that is not set";
+		else if (*s != '%')
+			buf_char(&expanded, *s);
+		else if (!add_token(r, s[1], &expanded))
+			fault = "this '%'";
+		else
+			s++;
+	}
+	if (fault) {
+		buf_release(&expanded);
+		return fail_value(r, fault, text);
+	}
+	*out = buf_take(&expanded);
+	return ASSAY_OK;
+}
+
+static enum assay_status add_path(const struct reading *r, const char *text, char ***paths, size_t *n)
+{
+	char *path = NULL;
+	enum assay_status st = expand(r, text, &path);
+
+	if (st)
+		return st;
+	*paths = mem_resize(*paths, *n + 1, sizeof(char *));
+	(*paths)[(*n)++] = path;
+	return ASSAY_OK;
+}
+
+/* ---- lines ---- */
+
+static bool is_default(const struct reading *r, const char *line)
+{
+	size_t n = strlen(line);
+
+	for (const char *at = r->defaults; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (strncmp(at, line, n) == 0 && (at[n] == '\n' || !at[n]))
+			return true;
+	}
+	return false;
+}
+
+static enum assay_status refuse_key(const struct reading *r, const char *key, const char *line)
+{
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		if (strcasecmp(refused[i].name, key) != 0 || is_default(r, line))
+			continue;
+		return assay_fail(r->err, ASSAY_E_FORMAT,
+				  "~/.ssh/config: '%s' changes the connection to '%s', but is not honoured%s%s (docs/formats.md has the "
+				  "keys that are not)",
+				  refused[i].name, TEXT_SHOWN(r->host), refused[i].instead ? ": " : "",
+				  refused[i].instead ? refused[i].instead : "");
+	}
+	return ASSAY_OK;
+}
+
+static void set_text(char **field, const char *value)
+{
+	free(*field);
+	*field = strcasecmp(value, "none") == 0 ? NULL : mem_string(value);
+}
+
+/* Those that others are expanded with. */
+static enum assay_status first_pass(struct reading *r, const char *key, const char *value)
+{
+	struct ssh_settings *s = &r->settings;
+	int64_t port;
+
+	if (strcmp(key, "hostname") == 0) {
+		set_text(&s->host_name, value);
+	} else if (strcmp(key, "user") == 0) {
+		set_text(&s->user, value);
+	} else if (strcmp(key, "hostkeyalias") == 0) {
+		set_text(&s->host_key_alias, value);
+	} else if (strcmp(key, "proxyjump") == 0) {
+		set_text(&s->proxy_jump, value);
+	} else if (strcmp(key, "identitiesonly") == 0) {
+		s->identities_only = strcmp(value, "yes") == 0;
+	} else if (strcmp(key, "identityagent") == 0) {
+		s->no_agent = strcasecmp(value, "none") == 0;
+		if (!s->no_agent && strcmp(value, "SSH_AUTH_SOCK") != 0)
+			return fail_value(r, "IdentityAgent (set SSH_AUTH_SOCK)", value);
+	} else if (strcmp(key, "port") == 0) {
+		if (!text_int64(value, &port) || port < 1 || port > 65535)
+			return fail_value(r, "this port", value);
+		s->port = (int)port;
+	}
+	return ASSAY_OK;
+}
+
+static enum assay_status second_pass(struct reading *r, const char *key, const char *value)
+{
+	struct ssh_settings *s = &r->settings;
+	enum assay_status st = ASSAY_OK;
+	char *words, *rest, *word;
+
+	if (strcmp(key, "identityfile") == 0 && strcasecmp(value, "none") != 0)
+		return add_path(r, value, &s->identity_files, &s->n_identity_files);
+	if ((strcmp(key, "userknownhostsfile") != 0 && strcmp(key, "globalknownhostsfile") != 0) || strcasecmp(value, "none") == 0)
+		return ASSAY_OK;
+	rest = words = mem_string(value);
+	while (!st && (word = strsep(&rest, " "))) {
+		if (*word)
+			st = add_path(r, word, &s->known_hosts_files, &s->n_known_hosts_files);
+	}
+	free(words);
+	return st;
+}
+
+/* One value of that output, as it stands there; free() it. NULL: none. */
+static char *ssh_settings_value(const char *text, const char *key)
+{
+	size_t n = strlen(key);
+
+	for (const char *at = text; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (strncmp(at, key, n) == 0 && at[n] == ' ')
+			return strncmp(at + n, " none\n", 6) == 0 ? NULL : mem_bytes(at + n + 1, strcspn(at + n + 1, "\n"));
+	}
+	return NULL;
+}
+
+static bool is_identity_line(const char *line)
+{
+	return strncmp(line, "identityfile ", strlen("identityfile ")) == 0;
+}
+
+/* Are the identity files those that OpenSSH takes when none is named? */
+static void count_identity(struct reading *r, const char *line)
+{
+	if (!is_identity_line(line))
+		return;
+	r->n_identity_lines++;
+	r->n_default_identities += is_default(r, line);
+}
+
+static enum assay_status each_line(struct reading *r, const char *text,
+				   enum assay_status (*take)(struct reading *, const char *key, const char *value), bool check)
+{
+	char *lines = mem_string(text), *rest = lines, *line;
+	enum assay_status st = ASSAY_OK;
+
+	while (!st && (line = strsep(&rest, "\n"))) {
+		char *whole = mem_string(line), *value = strchr(line, ' ');
+
+		if (value) {
+			*value++ = '\0';
+			if (check) {
+				count_identity(r, whole);
+				st = refuse_key(r, line, whole);
+			}
+			if (!st)
+				st = take(r, line, value);
+		}
+		free(whole);
+	}
+	free(lines);
+	return st;
+}
+
+static size_t count_default_identities(const char *defaults)
+{
+	size_t n = 0;
+
+	for (const char *at = defaults; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		n += is_identity_line(at);
+	}
+	return n;
+}
+
+static void ssh_settings_release(struct ssh_settings *settings)
+{
+	mem_free_all(settings->identity_files, settings->n_identity_files);
+	mem_free_all(settings->known_hosts_files, settings->n_known_hosts_files);
+	mem_free(settings->host_name, settings->user, settings->proxy_jump, settings->host_key_alias);
+	*settings = (struct ssh_settings){ 0 };
+}
+
+/* Its output as settings. `defaults` is that of the command without a config; `host` is as in lab.yaml; user and home are ours. *out is
+ * overwritten; ssh_settings_release() it. ASSAY_E_FORMAT names what cannot be honoured. */
+static enum assay_status ssh_settings_parse(const char *text, const char *defaults, const char *host, const char *user, const char *home,
+					    struct ssh_settings *out, struct assay_error *err)
+{
+	struct reading r = { .defaults = defaults, .host = host, .user = user, .home = home, .err = err };
+	enum assay_status st = each_line(&r, text, first_pass, true);
+
+	if (!st)
+		st = each_line(&r, text, second_pass, false);
+	if (!st && (!r.settings.host_name || !r.settings.port))
+		st = assay_fail(err, ASSAY_E_FORMAT, "~/.ssh/config: 'ssh -G' gives no host name and port");
+	r.settings.identities_named =
+	    r.n_default_identities != r.n_identity_lines || r.n_identity_lines != count_default_identities(defaults);
+	*out = r.settings;
+	if (st)
+		ssh_settings_release(out);
+	return st;
+}
 
 /* ---- what `ssh -G` says ---- */
 
@@ -240,7 +580,7 @@ static void close_two(int *fds)
 }
 
 /* as dial() */
-static int dial_jump(struct link *link)
+int dial_jump(struct link *link)
 {
 	char *target = mem_format("[%s]:%d", link->ssh.address, link->ssh.port), *way = jump_line(link, link->ssh.jump_through, target);
 	char *line = way ? with_home(link->fleet, way) : NULL;
@@ -363,10 +703,6 @@ void jump_release(struct link *link)
 	}
 }
 
-#define KEEPALIVE_IDLE_S     30 /* a host that vanishes without a word is noticed after about a minute */
-#define KEEPALIVE_INTERVAL_S 10
-#define KEEPALIVE_PROBES     3
-
 /* ---- where to, and as whom: lab.yaml first, then ~/.ssh/config, then what OpenSSH takes when nothing is said ---- */
 
 static const char *const default_keys[] = { "id_ed25519", "id_ecdsa", "id_rsa" };
@@ -481,201 +817,4 @@ void target_release(struct link *link)
 	mem_free_all(ssh->identities, ssh->n_identities);
 	mem_free_all(ssh->known_files, ssh->n_known_files);
 	mem_free(ssh->known_as, ssh->address, ssh->user, ssh->jump_through);
-}
-
-/* ---- addresses ---- */
-
-/* getaddrinfo() waits as long as it likes and cannot be cancelled: it has a thread of its own, which is left behind when it is late.
- * Whoever leaves last frees this. */
-struct lookup {
-	pthread_mutex_t lock;
-	int users;
-	int answered_fd;
-	char *name;
-	struct addrinfo *found;
-	int error;
-};
-
-static void lookup_leave(struct lookup *lookup)
-{
-	bool last;
-
-	pthread_mutex_lock(&lookup->lock);
-	last = --lookup->users == 0;
-	pthread_mutex_unlock(&lookup->lock);
-	if (!last)
-		return;
-	if (lookup->found)
-		freeaddrinfo(lookup->found);
-	if (lookup->answered_fd >= 0)
-		close(lookup->answered_fd);
-	pthread_mutex_destroy(&lookup->lock);
-	mem_free(lookup->name, lookup);
-}
-
-static void *lookup_work(void *argument)
-{
-	static const struct addrinfo any_stream = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG };
-	struct lookup *lookup = argument;
-	struct addrinfo *found = NULL;
-	int error;
-
-	pthread_detach(pthread_self());
-	error = getaddrinfo(lookup->name, NULL, &any_stream, &found);
-	pthread_mutex_lock(&lookup->lock);
-	lookup->error = error;
-	lookup->found = error ? NULL : found;
-	eventfd_write(lookup->answered_fd, 1);
-	pthread_mutex_unlock(&lookup->lock);
-	lookup_leave(lookup);
-	return NULL;
-}
-
-static bool lookup_wait(struct link *link, struct lookup *lookup, struct addrinfo **out)
-{
-	struct pollfd fds[2] = { { .fd = lookup->answered_fd, .events = POLLIN } };
-	const char *name = link->ssh.address;
-	int error;
-
-	switch (link_wait(link, fds, 1, link->deadline_ms)) {
-	case LINK_CANCELLED:
-		return link_cancelled(link);
-	case LINK_LATE:
-		return link_fail(link, FLEET_UNREACHABLE, "no address for '%.100s': no answer about this name within %.3g s", name,
-				 (double)link->fleet->options.connect_timeout_ms / 1000);
-	default:
-		break;
-	}
-	pthread_mutex_lock(&lookup->lock);
-	*out = lookup->found;
-	lookup->found = NULL;
-	error = lookup->error;
-	pthread_mutex_unlock(&lookup->lock);
-	return *out || link_fail(link, FLEET_UNREACHABLE, "no address for '%.100s': %s", name, gai_strerror(error));
-}
-
-static bool resolve(struct link *link, struct addrinfo **out)
-{
-	static const struct addrinfo number_only = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST };
-	struct lookup *lookup;
-	pthread_t thread;
-	bool ok;
-
-	if (getaddrinfo(link->ssh.address, NULL, &number_only, out) == 0)
-		return true;
-	lookup = mem_new(1, sizeof(*lookup));
-	pthread_mutex_init(&lookup->lock, NULL);
-	lookup->users = 2;
-	lookup->name = mem_string(link->ssh.address);
-	lookup->answered_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (lookup->answered_fd >= 0 && fleet_thread(&thread, lookup_work, lookup) == 0) {
-		ok = lookup_wait(link, lookup, out);
-	} else {
-		lookup_leave(lookup); /* for the thread that there is not */
-		ok = link_fail(link, FLEET_UNREACHABLE, "cannot start a thread to find the address of '%.100s'", link->ssh.address);
-	}
-	lookup_leave(lookup);
-	return ok;
-}
-
-/* ---- sockets ---- */
-
-static void set_option(int fd, int level, int option, int value)
-{
-	(void)setsockopt(fd, level, option, &value, sizeof(value)); /* comfort: the connection works without */
-}
-
-/* Copies the address with its port; returns its size. */
-static socklen_t with_port(const struct addrinfo *at, int port, struct sockaddr_storage *out)
-{
-	memcpy(out, at->ai_addr, at->ai_addrlen);
-	if (at->ai_family == AF_INET6)
-		((struct sockaddr_in6 *)out)->sin6_port = htons((uint16_t)port);
-	else
-		((struct sockaddr_in *)out)->sin_port = htons((uint16_t)port);
-	return at->ai_addrlen;
-}
-
-/* A socket on its way, or -1 with errno. */
-static int dial_start(const struct addrinfo *at, int port)
-{
-	int fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	struct sockaddr_storage address;
-	socklen_t size;
-	int error;
-
-	if (fd < 0)
-		return -1;
-	/* Without it each small packet waits for the answer to the one before: 40 ms a connection. */
-	set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-	set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-	set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
-	set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
-	set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES);
-	size = with_port(at, port, &address);
-	if (connect(fd, (const struct sockaddr *)&address, size) == 0 || errno == EINPROGRESS)
-		return fd;
-	error = errno;
-	close(fd);
-	errno = error;
-	return -1;
-}
-
-static int64_t share_of_time(const struct link *link, const struct addrinfo *at)
-{
-	int64_t now = link_now_ms(), left = link->deadline_ms - now, addresses = 0;
-
-	for (; at; at = at->ai_next)
-		addresses++;
-	return now + left / addresses;
-}
-
-/* One address: a connected socket, or -1 and *error (0: the host has failed). */
-static int dial_address(struct link *link, const struct addrinfo *at, int *error)
-{
-	int fd = dial_start(at, link->ssh.port);
-	struct pollfd fds[2] = { { .fd = fd, .events = POLLOUT } };
-	socklen_t size = sizeof(*error);
-
-	*error = errno;
-	if (fd < 0)
-		return -1;
-	switch (link_wait(link, fds, 1, share_of_time(link, at))) {
-	case LINK_READY:
-		if (getsockopt(fd, SOL_SOCKET, SO_ERROR, error, &size))
-			*error = errno;
-		if (!*error)
-			return fd;
-		break;
-	case LINK_LATE:
-		*error = ETIMEDOUT;
-		break;
-	default:
-		*error = 0;
-		link_cancelled(link);
-	}
-	close(fd);
-	return -1;
-}
-
-static int dial_directly(struct link *link)
-{
-	struct addrinfo *found;
-	int fd = -1, error = ETIMEDOUT;
-
-	if (!resolve(link, &found))
-		return -1;
-	for (const struct addrinfo *at = found; at && fd < 0 && error; at = at->ai_next)
-		fd = dial_address(link, at, &error);
-	freeaddrinfo(found);
-	if (fd < 0 && error == ETIMEDOUT && link_now_ms() >= link->deadline_ms)
-		link_fail(link, FLEET_UNREACHABLE, "no connection within %.3g s", (double)link->fleet->options.connect_timeout_ms / 1000);
-	else if (fd < 0 && error)
-		link_fail(link, FLEET_UNREACHABLE, "cannot connect to %s port %d: %s", link->ssh.address, link->ssh.port, strerror(error));
-	return fd;
-}
-
-int dial(struct link *link)
-{
-	return link->ssh.jump_through ? dial_jump(link) : dial_directly(link);
 }
