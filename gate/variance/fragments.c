@@ -4,19 +4,23 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
-#include "gate/variance/ends.h"
 #include "gate/variance/scale.h"
-#include "gate/variance/weights.h"
-#include "gate/variance/window.h"
+#include "gate/variance/stretches.h"
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/samples/samples_children.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TAG_MASK (((UINT64_C(1) << INTERPOSE_TAG_BITS) - 1) << INTERPOSE_PEER_BITS)
-#define PARTNERS 0x1p50 /* all bits of a partner */
+#define TAG_MASK	  (((UINT64_C(1) << INTERPOSE_TAG_BITS) - 1) << INTERPOSE_PEER_BITS)
+#define ENDS_NUMBERS	  256u	 /* of a process, as runs/inside/interpose/interpose.h says (`kind`) */
+#define PARTNERS	  0x1p50 /* all bits of a partner */
+#define FEW_STOOD_FOR	  8
+#define LIKE_IT		  8 /* on either side, or a quarter of that */
+#define NEIGHBOURS_LOOKED 10000u
+#define LEFT_LEAST	  .05 /* of a thread's time, for what stands for many */
 
 /* The columns of a file by what they mean; SIZE_MAX: it has none. */
 struct columns {
@@ -40,6 +44,280 @@ struct loading {
 	uint32_t ends[ENDS_NUMBERS];	       /* and of its ends */
 	const char *cut;		       /* the first file that ends before its first call; NULL: none does */
 };
+
+/* ---- ends of pipes and connections ---- */
+
+/* Of this host alone: what has the same name on another one is something else. */
+static bool is_local(const char *address)
+{
+	return strncmp(address, "127.", 4) == 0 || strncmp(address, "[0:0:0:0:0:0:0:1]:", 18) == 0;
+}
+
+/* The same for both ends of a connection: its addresses, the lower one first. */
+static char *connection_key(const char *local, const char *peer, const struct fragment_process *p)
+{
+	bool up = strcmp(local, peer) < 0;
+
+	return mem_format("%u %s %s %s", p->run, up ? local : peer, up ? peer : local, is_local(local) ? p->host : "");
+}
+
+/* "PID pipe DEVICE:INODE", "PID inet LOCAL PEER". False: of another process, which is the parent, or neither of these. */
+static bool end_read(const char *value, const struct fragment_process *p, struct fragment_end *out)
+{
+	char *words = mem_string(value), *rest, *pid = strtok_r(words, " ", &rest), *kind = strtok_r(NULL, " ", &rest);
+	char *one = strtok_r(NULL, " ", &rest), *two = strtok_r(NULL, " ", &rest);
+	int64_t number;
+	bool is = one && text_int64(pid, &number) && number >= 0 && (uint64_t)number == p->pid, found = true;
+
+	if (is && strcmp(kind, "pipe") == 0 && !two)
+		*out = (struct fragment_end){ .key = mem_format("%u pipe %s %s", p->run, one, p->host), .peer = mem_string("") };
+	else if (is && strcmp(kind, "inet") == 0 && two)
+		*out = (struct fragment_end){ .key = connection_key(one, two, p), .peer = mem_string(two) };
+	else
+		found = false;
+	free(words);
+	return found;
+}
+
+/* Adds the ends of the process of one file, which is the next of all. map[N] becomes 1 + the place in fragments->ends of the file's end N;
+ * 0: the file does not have it. */
+static void ends_add(struct fragments *f, const struct samples *s, const struct fragment_process *p, uint32_t map[ENDS_NUMBERS])
+{
+	memset(map, 0, ENDS_NUMBERS * sizeof(*map));
+	for (size_t i = 0; i < s->n_infos; i++) {
+		struct fragment_end end;
+		int64_t number;
+
+		if (strncmp(s->infos[i].key, "end:", 4) != 0 || !text_int64(s->infos[i].key + 4, &number) || number < 1 ||
+		    number >= (int64_t)ENDS_NUMBERS || map[number] || !end_read(s->infos[i].value, p, &end))
+			continue;
+		end.process = (uint32_t)f->n_processes;
+		mem_append(f->ends, f->n_ends, &f->ends_capacity, end);
+		map[number] = (uint32_t)f->n_ends;
+	}
+}
+
+ORDER_POINTERS_BY(ends_order, struct fragment_end, BY_TEXT(key) BY_UP(process))
+
+/* ends[n] of one pipe or connection: of two processes each is the other's partner. Who else is at the end of a pipe is not known: it may be
+ * another thread, or a process that has not called yet. */
+static void partners_tell(struct fragment_end **ends, size_t n)
+{
+	size_t processes = 1;
+
+	for (size_t i = 1; i < n; i++)
+		processes += ends[i]->process != ends[i - 1]->process;
+	for (size_t i = 0; i < n; i++)
+		ends[i]->partner = processes == 2	      ? ends[ends[i]->process == ends[0]->process ? n - 1 : 0]->process
+				   : n == 1 && *ends[i]->peer ? END_NOBODY
+							      : END_UNKNOWN;
+}
+
+/* Fills `partner` of all ends, once all files are read and processes are in order. */
+static void ends_match(struct fragments *f)
+{
+	struct fragment_end **at = mem_new(f->n_ends, sizeof(struct fragment_end *));
+
+	for (size_t i = 0; i < f->n_ends; i++)
+		at[i] = &f->ends[i];
+	order_sort(at, f->n_ends, ends_order);
+	for (size_t i = 0, n; i < f->n_ends; i += n) {
+		for (n = 1; i + n < f->n_ends && strcmp(at[i]->key, at[i + n]->key) == 0;)
+			n++;
+		partners_tell(at + i, n);
+	}
+	free(at);
+}
+
+static void ends_release(struct fragments *f)
+{
+	for (size_t i = 0; i < f->n_ends; i++)
+		mem_free(f->ends[i].key, f->ends[i].peer);
+	free(f->ends);
+}
+
+/* ---- weights ---- */
+
+/* For how many others recorded fragments can stand. */
+
+ORDER_POINTERS_BY(places_order, struct fragment, BY_UP(thread) BY_UP(from) BY_UP(to) BY_PLACE)
+
+static bool same_place(const struct fragment *x, const struct fragment *y)
+{
+	return x->thread == y->thread && x->from == y->from && x->to == y->to;
+}
+
+static bool stand_alone(const struct fragment *items, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && items[i].weight <= 1)
+		i++;
+	return i == n;
+}
+
+/* How many neighbours on either side tell how much time there was. Where most are recorded, chance evens out within some dozens: a long one
+ * among short ones that stands for two must weigh as two, for of two such ones, one is recorded. */
+static size_t neighbours_of(uint32_t weight)
+{
+	return weight <= FEW_STOOD_FOR ? FEW_STOOD_FOR * (size_t)weight : 1;
+}
+
+/* Of at[n], which are of one place: the k-th on one side of at[i] (step: 1 or -1) that is at least half as long; n: there is none near. */
+static size_t as_long(struct fragment *const *at, size_t n, size_t i, int step, size_t k)
+{
+	double least = at[i]->time_s / 2;
+
+	for (size_t looked = 0; looked < NEIGHBOURS_LOOKED && (step > 0 ? i + 1 < n : i > 0); looked++) {
+		i = step > 0 ? i + 1 : i - 1;
+		if (at[i]->time_s >= least && --k == 0)
+			return i;
+	}
+	return n;
+}
+
+/* The most that at[i] can stand for, of at[n] at one place. */
+static double most_of_place(const struct fragment_process *p, struct fragment *const *at, size_t n, size_t i)
+{
+	size_t k = neighbours_of(at[i]->weight);
+	bool alike = k == 1 && at[i]->from != FRAGMENT_NO_SITE;
+	double from, to;
+
+	for (size_t like = LIKE_IT; alike && like > 1; like /= 4) {
+		size_t before = as_long(at, n, i, -1, like), after = as_long(at, n, i, 1, like);
+
+		if (before < n && after < n)
+			return (at[after]->start_s - at[before]->start_s) / (2 * (double)like);
+	}
+	from = i >= k ? at[i - k]->start_s : p->start_s;
+	to = i + k < n ? at[i + k]->start_s : p->end_s;
+	return fmax(to - from, 0) / 2;
+}
+
+/* A fragment stands for others of its place halfway to its neighbours there, and they can have taken no more time than there was: where one
+ * of thousands is recorded, one that had to wait for a processor would weigh as if all had. But where others are as long, it stands for
+ * such ones: computation that comes after a burst of calls is between many that are short. at[n]: of one place. */
+static void place_bound(const struct fragment_process *p, struct fragment *const *at, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		double most = most_of_place(p, at, n, i);
+
+		if (at[i]->weight * at[i]->time_s > most)
+			at[i]->weight = (uint32_t)fmax(most / at[i]->time_s, 1);
+	}
+}
+
+/* All that a thread did took no more time than it lived, or little more, for sums are off by chance: timing makes calls longer that take
+ * next to nothing. at[n]: of one thread. */
+static void thread_bound(struct fragment *const *at, size_t n)
+{
+	double from = (double)INFINITY, to = 0, few = 0, many = 0, part;
+
+	for (size_t i = 0; i < n; i++) {
+		double time = at[i]->weight * at[i]->time_s;
+
+		*(at[i]->weight <= FEW_STOOD_FOR ? &few : &many) += time;
+		from = fmin(from, at[i]->start_s);
+		to = fmax(to, at[i]->start_s + at[i]->time_s);
+	}
+	part = fmax(to - from - few, LEFT_LEAST * (to - from)) / many;
+	for (size_t i = 0; many > 0 && part < 1 && i < n; i++)
+		if (at[i]->weight > FEW_STOOD_FOR)
+			at[i]->weight = (uint32_t)fmax(at[i]->weight * part, 1);
+}
+
+/* at [p->n]: room to work in. */
+static void process_bound(struct fragments *f, const struct fragment_process *p, struct fragment **at)
+{
+	if (stand_alone(f->items + p->first, p->n))
+		return;
+	for (size_t i = 0; i < p->n; i++)
+		at[i] = &f->items[p->first + i];
+	order_sort(at, p->n, places_order);
+	for (size_t first = 0, n; first < p->n; first += n) {
+		for (n = 1; first + n < p->n && same_place(at[first], at[first + n]);)
+			n++;
+		place_bound(p, at + first, n);
+	}
+	for (size_t first = 0, n; first < p->n; first += n) {
+		for (n = 1; first + n < p->n && at[first]->thread == at[first + n]->thread;)
+			n++;
+		thread_bound(at + first, n);
+	}
+}
+
+/* Lowers weights by which fragments would have taken more time than there was between their neighbours, or than their thread lived. Those
+ * of all threads are there, in order. O(n log n); of what is longer than nearly all at its place, up to 10,000 neighbours are looked at. */
+static void weights_bound(struct fragments *f)
+{
+	struct fragment **at = mem_new(f->n, sizeof(struct fragment *));
+
+	for (size_t p = 0; p < f->n_processes; p++)
+		process_bound(f, &f->processes[p], at);
+	free(at);
+}
+
+/* ---- a part of them ---- */
+
+/* A part of a run's fragments. */
+
+static bool same_thread(const struct snapshot *x, const struct snapshot *y)
+{
+	return x->process == y->process && x->thread == y->thread;
+}
+
+/* Those in the window, and of each thread the last one before it and the first one after it, so that what happened in between is known. */
+static void snapshots_cut(struct fragments *f, double to_s)
+{
+	struct snapshot *s = f->snapshots, before = { .process = UINT32_MAX };
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->n_snapshots; i++) {
+		const struct snapshot now = s[i];
+		bool early = i + 1 < f->n_snapshots && same_thread(&now, &s[i + 1]) && s[i + 1].at_s <= f->from_s;
+		bool late = same_thread(&now, &before) && before.at_s >= to_s;
+
+		before = now;
+		if (early || late)
+			continue;
+		s[n] = now;
+		s[n++].at_s -= f->from_s;
+	}
+	f->n_snapshots = n;
+}
+
+/* Removes what ended outside the window from fragments with times since the run's beginning, whose snapshots are in order; times then
+ * begin with what is left. O(fragments + snapshots). */
+static void fragments_cut(struct fragments *f, const struct fragments_window *w)
+{
+	double first = w->from_s;
+	size_t n = 0;
+
+	f->next_s = (double)INFINITY;
+	for (size_t i = 0; i < f->n; i++) {
+		const struct fragment *item = &f->items[i];
+		double end = item->start_s + item->time_s;
+
+		if (end > w->to_s)
+			f->next_s = fmin(f->next_s, end);
+		if (!(end > w->from_s && end <= w->to_s))
+			continue;
+		first = fmin(first, item->start_s);
+		f->items[n++] = *item;
+	}
+	f->n = n;
+	f->from_s = fmax(first, fmax(2 * w->from_s - w->to_s, 0));
+	for (size_t i = 0; i < f->n; i++) {
+		struct fragment *item = &f->items[i];
+		double before = fmax(f->from_s - item->start_s, 0);
+
+		item->start_s += before - f->from_s;
+		item->time_s -= before;
+	}
+	for (size_t p = 0; p < f->n_processes; p++)
+		f->processes[p].start_s = fmax(f->processes[p].start_s - f->from_s, 0);
+	snapshots_cut(f, w->to_s);
+}
 
 /* ---- one file ---- */
 

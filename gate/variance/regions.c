@@ -1,5 +1,4 @@
 /* Regions of the maps in which work was slow: stretches of one process, joined with those of others at the same time. */
-#include "gate/variance/ends.h"
 #include "gate/variance/stops.h"
 #include "gate/variance/stretches.h"
 #include "gate/variance/waits.h"
@@ -17,6 +16,7 @@
 #define ALIKE	  1.5 /* times as much lost in the same time */
 #define MORE_WORK 4   /* times as slow on the processor: caches, memory and siblings that others use do not do that */
 #define FOLLOWED  .5  /* of a region's time, in which another process was slow: they waited for it */
+#define MOST_LOST .5  /* of what calls took longer than usual */
 
 static bool together(const struct region *r, const struct region_member *m)
 {
@@ -484,6 +484,32 @@ static enum assay_status marked_add(struct variance *v, const struct variance_op
 	r->marked = true;
 	region_take(r, &m);
 	return ASSAY_OK;
+}
+
+/* "ADDRESS:PORT" of the connection on which the region's calls lost most; NULL: there is none. Borrowed from the fragments. */
+static const char *ends_peer(const struct variance *v, const struct region *r)
+{
+	double *longer = mem_new(v->fragments.n_ends + 1, sizeof(*longer)), all = 0;
+	size_t e = 1;
+
+	for (size_t k = 0; k < r->n; k++) {
+		const struct region_member *m = &r->members[k];
+		const struct fragment_process *p = &v->fragments.processes[m->process];
+
+		for (size_t i = p->first; i < p->first + p->n; i++) {
+			const struct fragment *f = &v->fragments.items[i];
+			double more = (f->time_s - v->clusters[f->cluster].usual_s) * f->weight * stretch_part(f, m->from_s, m->to_s);
+
+			if (f->activity != ACTIVITY_COMMUNICATION || !(more > 0))
+				continue;
+			all += more;
+			longer[f->end] += more;
+		}
+	}
+	while (e <= v->fragments.n_ends && longer[e] <= MOST_LOST * all)
+		e++;
+	free(longer);
+	return e <= v->fragments.n_ends && *v->fragments.ends[e - 1].peer ? v->fragments.ends[e - 1].peer : NULL;
 }
 
 enum assay_status regions_find(struct variance *v, const struct variance_options *options, struct assay_error *err)
