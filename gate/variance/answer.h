@@ -13,9 +13,6 @@ void variance_answer(const struct variance *v, struct document *d);
 void variance_conclusion(const struct variance *v, struct document *d);
 void variance_details(const struct variance *v, struct document *d);
 
-/* What the answer is based on; and what is missing from the records. */
-void variance_notes(const struct variance *v, struct document *d);
-void variance_missing(const struct variance *v, struct document *d);
 /* Why these records are too incomplete to be compared with those of another run; NULL: they are not. free() it. */
 char *variance_incomplete(const struct fragments *fragments);
 /* "3 child processes left no records here (such as ...)", with their number in *n; NULL: all left records. free() it. */

@@ -128,8 +128,6 @@ double *variance_runs_times(const struct variance *v, double *usual_s);
 
 /* Steps of variance_of(). Finds clusters and what is usual in each, and numbers fragments by them. */
 void clusters_find(struct variance *v);
-/* Updates what is usual in computation, in both. False: this is the first window. */
-bool known_apply(struct variance *v, struct variance_known *known);
 /* Finds the regions of the maps. */
 enum assay_status regions_find(struct variance *v, const struct variance_options *options, struct assay_error *err);
 /* Once their breakdowns are known: which regions are consequences of others. */
