@@ -2,8 +2,8 @@
 #ifndef GATE_REPORT_SECTIONS_H
 #define GATE_REPORT_SECTIONS_H
 
+#include "fingerprint/stored/fingerprint.h"
 #include "gate/page/conditions.h"
-#include "gate/report/heatmap.h"
 #include "gate/report/report.h"
 
 /* What the two versions are called where it must be short: versions of one application by their version, two applications of one
@@ -24,6 +24,5 @@ void report_change(struct document *d, const struct verdict *verdict, const stru
 void report_functions(struct document *d, const struct function_evidence *functions, const struct likeness *likeness,
 		      enum decision decision);
 void report_profiles(struct document *d, const struct page_profile profiles[2], const struct report_names *names);
-void report_heatmap(struct document *d, const struct heatmap *map, const struct fingerprint_set *set, const struct page_machines *machines);
 
 #endif

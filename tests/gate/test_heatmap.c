@@ -1,5 +1,5 @@
 /* z-scores, gaps and order of the heat map. */
-#include "gate/report/heatmap.h"
+#include "gate/report/report.c"
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -16,7 +16,7 @@
 enum { MACHINES_MAX = 16, STRESSORS_MAX = 16 };
 
 /* Fingerprints of one pass, rates in rows; borrowed names. */
-struct sample {
+struct made_sample {
 	struct fingerprint_set set;
 	struct fingerprint items[MACHINES_MAX];
 	const struct fingerprint *chosen[MACHINES_MAX];
@@ -28,9 +28,9 @@ struct sample {
 static char battery[] = "b", hash[] = "h", other_hash[] = "other", version[] = "1", machine_names[MACHINES_MAX][24],
 	    stressor_names[STRESSORS_MAX][24];
 
-static void sample_init(struct sample *s, size_t machines, size_t stressors, const double *rates)
+static void sample_init(struct made_sample *s, size_t machines, size_t stressors, const double *rates)
 {
-	*s = (struct sample){ .pass = 1 };
+	*s = (struct made_sample){ .pass = 1 };
 	memcpy(s->rates, rates, machines * stressors * sizeof(double));
 	for (size_t j = 0; j < stressors; j++) {
 		snprintf(stressor_names[j], sizeof(stressor_names[j]), "s%02zu", j);
@@ -75,7 +75,7 @@ static size_t column_of(const struct heatmap *map, size_t stressor)
 static void test_scores(void **state)
 {
 	const double e = exp(1), rates[] = { 1, 5, 7, e, 5, (double)NAN, e * e, 5, 0 };
-	struct sample s;
+	struct made_sample s;
 	struct heatmap map;
 
 	(void)state;
@@ -98,7 +98,7 @@ static void test_scores(void **state)
 static void test_unmeasured(void **state)
 {
 	const double rates[] = { 1, 0, (double)NAN, 2, 0, (double)NAN };
-	struct sample s;
+	struct made_sample s;
 	struct heatmap map;
 
 	(void)state;
@@ -113,7 +113,7 @@ static void test_unmeasured(void **state)
 static void test_incomparable(void **state)
 {
 	const double rates[] = { 1, 2, 3, 4 };
-	struct sample s;
+	struct made_sample s;
 	struct heatmap map;
 
 	(void)state;
@@ -128,7 +128,7 @@ static void test_incomparable(void **state)
 
 static void test_nothing(void **state)
 {
-	struct sample s;
+	struct made_sample s;
 	struct heatmap map;
 	double none = 0;
 
@@ -146,7 +146,7 @@ static void test_order(void **state)
 	enum { N = 12, KINDS = 3 };
 	double rates[N * N];
 	struct rng rng;
-	struct sample s;
+	struct made_sample s;
 	struct heatmap map;
 	size_t row_changes = 0, column_changes = 0;
 

@@ -1,8 +1,7 @@
 /* Two commands on one machine: what is decided of made runs, and what is said. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "gate/here/here_changes.h"
-#include "gate/here/here_effect.h"
+#include "gate/here/here_compare.c"
 #include "tests/scratch.h"
 
 #include <math.h>
