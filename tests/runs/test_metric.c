@@ -1,7 +1,7 @@
 /* From what a run took and printed to one number, or to why there is none. */
 #include "runs/running/manifest.h"
 #include "runs/running/metric.h"
-#include "runs/running/metric_pattern.h"
+#include "runs/running/metric.c"
 #include "tests/growth.h"
 
 #include <math.h>
