@@ -73,6 +73,42 @@ struct drift {
 	size_t n_ahead;
 };
 
+static void add_change(cJSON *list, const char *name, const char *before, const char *after)
+{
+	cJSON *object;
+
+	if (before && after && strcmp(before, after) == 0)
+		return;
+	object = cJSON_CreateObject();
+	cJSON_AddItemToArray(list, object);
+	cJSON_AddStringToObject(object, "name", name);
+	cJSON_AddStringToObject(object, "before", before ? before : "not known");
+	cJSON_AddStringToObject(object, "after", after ? after : "not known");
+}
+
+/* The words that differ between two such texts (kernel, governor, ...; numbers such as load are left out): an array of objects {name,
+ * before, after}, empty when either is NULL. cJSON_Delete() it. */
+static cJSON *conditions_changes(const char *before, const char *after)
+{
+	cJSON *list = cJSON_CreateArray(), *a = before && after ? cJSON_Parse(before) : NULL, *b = a ? cJSON_Parse(after) : NULL;
+	const cJSON *item, *other;
+
+	cJSON_ArrayForEach(item, a)
+	{
+		other = cJSON_GetObjectItemCaseSensitive(b, item->string);
+		if (cJSON_IsString(item))
+			add_change(list, item->string, item->valuestring, cJSON_GetStringValue(other));
+	}
+	cJSON_ArrayForEach(item, b)
+	{
+		if (cJSON_IsString(item) && !cJSON_GetObjectItemCaseSensitive(a, item->string))
+			add_change(list, item->string, NULL, item->valuestring);
+	}
+	cJSON_Delete(a);
+	cJSON_Delete(b);
+	return list;
+}
+
 /* Was stress-ng replaced since then? What the machine was under an older version it is not any more. */
 static bool drift_superseded(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms)
 {

@@ -1,13 +1,53 @@
 /* assay fingerprint diff */
+#include "base/mem.h"
+#include "base/stats.h"
 #include "base/text.h"
 #include "fingerprint/catalog/catalog.h"
 #include "fingerprint/cmd.h"
 #include "fingerprint/compare/compare.h"
 #include "fleet/lab/lab.h"
 
+#include <math.h>
+
 struct arguments {
 	const char *words[2];
 };
+
+/* The relative difference that a stressor of middling noise would have to show. */
+static double visible_difference(const struct compare *compare)
+{
+	double *halves = mem_new(compare->n, sizeof(double)), median;
+	size_t n = 0;
+
+	for (size_t i = 0; i < compare->n; i++) {
+		if (!isnan(compare->rows[i].noise))
+			halves[n++] = log(compare->rows[i].high / compare->rows[i].ratio);
+	}
+	median = n ? stats_median(halves, n) : (double)NAN;
+	free(halves);
+	return expm1(median);
+}
+
+/* For people: one line on how many differ, and on the others. */
+static void compare_add_rest(const struct compare *compare, struct document *d)
+{
+	size_t rest = compare->compared - compare->differing, missing = 0;
+	struct buf text = BUF_INIT;
+
+	if (!compare->has_noise)
+		buf_format(&text, "Nothing can be said of %zu stressor%s: the noise of one pass is not known", rest, text_plural(rest));
+	else if (rest == 0)
+		buf_text(&text, compare->compared ? "All stressors differ" : "No stressor was measured in both");
+	else
+		buf_format(&text, "%zu of %zu stressors do not differ beyond the noise of both (differences of about %.0f %% would show)",
+			   rest, compare->compared, 100 * visible_difference(compare));
+	for (size_t i = 0; i < compare->n; i++) {
+		if (isnan(compare->rows[i].ratio))
+			buf_format(&text, "%s%s", missing++ ? ", " : "; not measured in both: ", compare->rows[i].stressor);
+	}
+	doc_line(d, "%s", text.bytes);
+	buf_release(&text);
+}
 
 static void add_fingerprint(const struct fingerprint *f, const char *key, struct document *d)
 {

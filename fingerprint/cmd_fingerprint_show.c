@@ -276,6 +276,115 @@ static enum assay_status add_one(const struct fingerprint_item *item, const stru
 	return add_cells(cells, n, d, err);
 }
 
+/* ---- counters ---- */
+
+/* Everything that is known of the counters of one fingerprint. */
+struct counters {
+	struct counting_plan plan;
+	struct counter_cell *cells; /* [n] */
+	size_t n;
+};
+
+static void add_left_out(const struct counting_plan *plan, struct document *d)
+{
+	if (plan->none)
+		doc_line(d, "  no hardware counters: %s", plan->none);
+	doc_set(d, "none", plan->none);
+	doc_list(d, "left_out");
+	for (size_t i = 0; i < plan->n_absent; i++) {
+		const struct counting_absent *absent = &plan->absent[i];
+
+		/* What was said already need not be said of each event. */
+		if (!plan->none || strcmp(plan->none, absent->reason) != 0)
+			doc_line(d, "  left out: %s (%s)", absent->event, absent->reason);
+		doc_object(d, NULL);
+		doc_set(d, "event", absent->event);
+		doc_set(d, "reason", absent->reason);
+		doc_end(d);
+	}
+	doc_end(d);
+}
+
+/* The cells of one stressor in one run from `at` on: a line for people, an object for programs. Returns the index after them. */
+static size_t add_stressor(const struct counters *counters, size_t at, struct document *d)
+{
+	const struct counter_cell *first = &counters->cells[at];
+	struct buf line = BUF_INIT;
+
+	buf_format(&line, "    %-16s", first->stressor);
+	doc_object(d, NULL);
+	doc_set(d, "stressor", first->stressor);
+	if (first->reason) {
+		doc_set(d, "not_counted", first->reason);
+		buf_format(&line, "  not counted (%s)", first->reason);
+	} else {
+		doc_set(d, "operations", first->operations);
+		doc_set(d, "wall_ns", first->wall_ns);
+		doc_object(d, "counts");
+	}
+	for (; at < counters->n && counters->cells[at].run == first->run && strcmp(counters->cells[at].stressor, first->stressor) == 0;
+	     at++) {
+		const struct counter_cell *cell = &counters->cells[at];
+
+		if (first->reason || !cell->event)
+			continue;
+		doc_set(d, cell->event, cell->value);
+		buf_format(&line, "  %s %" PRId64, cell->event, cell->value);
+	}
+	if (!first->reason)
+		doc_end(d);
+	doc_line(d, "%s", line.bytes);
+	doc_end(d);
+	buf_release(&line);
+	return at;
+}
+
+static void add_runs(const struct counters *counters, struct document *d)
+{
+	size_t at = 0;
+
+	doc_list(d, "runs");
+	for (size_t i = 0; i < counters->plan.n; i++) {
+		const struct counting_run *run = &counters->plan.runs[i];
+
+		doc_object(d, NULL);
+		doc_line(d, "  run %zu, %s, %s", i + 1, run->family,
+			 strcmp(run->domain, "all") == 0 ? "with the kernel's part" : "in user space");
+		doc_set(d, "family", run->family);
+		doc_set(d, "domain", run->domain);
+		doc_texts(d, "events", run->events.names, run->events.n);
+		doc_list(d, "cells");
+		while (at < counters->n && counters->cells[at].run == (int64_t)i + 1)
+			at = add_stressor(counters, at, d);
+		doc_end(d);
+		doc_end(d);
+	}
+	doc_end(d);
+}
+
+/* All of them: "counters", null when there are none. */
+static enum assay_status counters_add(struct store *store, const char *fingerprint, struct document *d, struct assay_error *err)
+{
+	struct counters counters = { .n = 0 };
+	bool found = false;
+	enum assay_status st = counters_plan(store, fingerprint, &counters.plan, &found, err);
+
+	if (!st)
+		st = counters_cells(store, fingerprint, &counters.cells, &counters.n, err);
+	if (!st && found) {
+		doc_heading(d, "counters of one run of each stressor");
+		doc_object(d, "counters");
+		add_left_out(&counters.plan, d);
+		add_runs(&counters, d);
+		doc_end(d);
+	} else if (!st) {
+		doc_set(d, "counters", DOC_NOTHING);
+	}
+	counting_plan_release(&counters.plan);
+	counters_cells_free(counters.cells, counters.n);
+	return st;
+}
+
 /* Incomplete ones can be named by id only. */
 static enum assay_status choose_item(struct store *store, const struct fingerprint_listing *list, const char *word,
 				     const struct fingerprint_item **out, struct assay_error *err)

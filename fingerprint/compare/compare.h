@@ -48,8 +48,6 @@ void compare_history(const struct fingerprint_set *set, const struct fingerprint
 
 /* For people: the stressors that differ, largest first, at most `rows` of them; nothing when none differs. */
 void compare_add_largest(const struct compare *compare, size_t rows, struct document *d);
-/* For people: one line on how many differ, and on the others. */
-void compare_add_rest(const struct compare *compare, struct document *d);
 /* For programs: "stressors", an object for each row. */
 void compare_set_rows(const struct compare *compare, struct document *d);
 

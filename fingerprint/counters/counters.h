@@ -48,7 +48,4 @@ enum assay_status counters_cells(struct store *store, const char *fingerprint, s
 				 struct assay_error *err);
 void counters_cells_free(struct counter_cell *cells, size_t n);
 
-/* All of them: "counters", null when there are none. */
-enum assay_status counters_add(struct store *store, const char *fingerprint, struct document *d, struct assay_error *err);
-
 #endif

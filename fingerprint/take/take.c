@@ -1,7 +1,9 @@
 #include "fingerprint/take/take.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "fingerprint/catalog/identity.h"
 #include "fingerprint/counters/counters.h"
 #include "fingerprint/stored/fingerprint.h"
@@ -13,6 +15,7 @@
 #include "fleet/shape/shape.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #define ANSWER_MS	(120 * 1000) /* for an answer, besides what the command itself takes */
 #define COMMAND_MS	(60 * 1000)
@@ -86,6 +89,67 @@ static bool remove_directory(struct take_host *h)
 	bool ok;
 
 	return run_words(h, words, 4, &ok);
+}
+
+/* ---- under which conditions ---- */
+
+/* Identity belongs to the machine; counters are turned into a share; the clock is an offset, not a condition; what control groups the
+ * machine has does not say that a stressor was in one. */
+static bool is_condition(const char *name)
+{
+	static const char *const others[] = { "hostname",   "machine_id",	"board_name",	       "board_serial",
+					      "board_uuid", "steal_ticks",	"total_ticks",	       "clock_ms",
+					      "uid",	    "has_pmu",		"perf_event_paranoid", "cgroup",
+					      "cpu_family", "cpu_model_number", "cpu_stepping",	       "last_cache_bytes",
+					      "emulated" };
+
+	return !text_among(others, sizeof(others) / sizeof(others[0]), name);
+}
+
+/* per cent */
+
+static void add_number(cJSON *object, const char *name, double value)
+{
+	if (isfinite(value))
+		cJSON_AddNumberToObject(object, name, value);
+}
+
+static double steal_percent(const struct facts *before, const struct facts *after)
+{
+	double total = after->total_ticks - before->total_ticks;
+
+	return total > 0 ? 100 * (after->steal_ticks - before->steal_ticks) / total : (double)NAN;
+}
+
+/* What the facts say before the first stressor, and, with `after`, what changed until the last one: load and steal (per cent of all
+ * processor time in between). Identity is left out. cgroup: the version of the control groups that all stressors were measured in, 0 for
+ * none, -1 when that is not known. free() it. */
+static char *conditions_text(const struct facts *before, const struct facts *after, int64_t cgroup)
+{
+	static const char *const cgroups[] = { "none", "v1", "v2" };
+	cJSON *object = cJSON_CreateObject();
+	char *text;
+
+#define ADD(name)                                                                                                                          \
+	if (is_condition(#name) && before->name)                                                                                           \
+		cJSON_AddStringToObject(object, #name, before->name);
+	FACTS_TEXT_ROWS(ADD)
+#undef ADD
+#define ADD(name, low, high)                                                                                                               \
+	if (is_condition(#name))                                                                                                           \
+		add_number(object, #name, before->name);
+	FACTS_NUMBER_ROWS(ADD)
+#undef ADD
+	if (cgroup >= 0 && cgroup <= 2)
+		cJSON_AddStringToObject(object, "cgroup", cgroups[cgroup]);
+	if (after) {
+		add_number(object, "load1_after", after->load1);
+		add_number(object, "temperature_c_after", after->temperature_c);
+		add_number(object, "steal_percent", steal_percent(before, after));
+	}
+	text = json_text(object);
+	cJSON_Delete(object);
+	return text;
 }
 
 /* ---- is it fit, and which fingerprint is it? ---- */
