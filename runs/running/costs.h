@@ -6,7 +6,6 @@
 #include "base/mat.h"
 #include "base/rows.h"
 #include "fleet/lab/store.h"
-#include "runs/running/cost_places.h"
 #include "runs/running/execution_features.h"
 
 #include <stdbool.h>
@@ -38,6 +37,21 @@ struct costs_asked {
 	const char *machine;	 /* NULL: the one with the most inputs */
 	const char *beside;	 /* a version: those runs alone that one `assay run` made of both; NULL: all */
 	enum cost_of of;
+};
+
+/* Where in the application's own sources the time of an input's runs went, as it was sampled (runs/running/sampled_lines.h). */
+struct cost_place {
+	char *function, *file; /* file: without its directory; "-": not known */
+	unsigned line;	       /* 0: not known */
+	unsigned begins;       /* the line of the function's name; 0: not known */
+	double seconds;	       /* of a processor, a run on average */
+};
+
+struct cost_places {
+	struct cost_place *items; /* [n], by function, file and line */
+	size_t n, capacity;
+	size_t runs;   /* that have samples; 0: none */
+	double sample; /* seconds of `seconds` that one is */
 };
 
 struct cost_input {

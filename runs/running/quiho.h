@@ -97,13 +97,4 @@ struct quiho_import_result {
 enum assay_status quiho_import(struct lab *lab, const struct quiho_import_options *options, struct quiho_import_result *out,
 			       struct assay_error *err);
 
-/* machines.csv, from text (see csv.h); `name` is for messages: puts the evidence of a row into the machine of the catalog that
- * has exactly its name: other names are other machines, even of the same model. */
-enum assay_status quiho_machines_parse(const char *name, char *text, size_t n, struct catalog *catalog, size_t *known, size_t *unknown,
-				       struct assay_error *err);
-
-/* The same of DIRECTORY/machines.csv, where it is. */
-enum assay_status quiho_machines_read(const char *directory, struct catalog *catalog, size_t *known, size_t *unknown,
-				      struct assay_error *err);
-
 #endif

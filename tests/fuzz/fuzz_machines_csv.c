@@ -1,5 +1,5 @@
 /* Hardware from machines.csv: no machine is made, and what is taken can be written into the catalog and read again. */
-#include "runs/running/quiho.h"
+#include "runs/running/quiho.c"
 
 #include "tests/fuzz/small_catalog.h"
 

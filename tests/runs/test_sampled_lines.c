@@ -1,5 +1,5 @@
 /* Where in the sources time was sampled: in this program itself, as if it had been deployed. */
-#include "runs/running/cost_places.h"
+#include "runs/running/costs.c"
 #include "runs/running/sampled_lines.h"
 #include "tests/scratch.h"
 
