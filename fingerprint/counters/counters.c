@@ -2,8 +2,6 @@
 
 #include "base/mem.h"
 
-#include <inttypes.h>
-
 /* ---- plan ---- */
 
 /* run 0: left out, for a reason. */

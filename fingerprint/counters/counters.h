@@ -3,7 +3,6 @@
 #ifndef FINGERPRINT_COUNTERS_COUNTERS_H
 #define FINGERPRINT_COUNTERS_COUNTERS_H
 
-#include "base/document.h"
 #include "base/error.h"
 #include "fingerprint/battery/battery.h"
 #include "fleet/counters/counting_client.h"
