@@ -1,6 +1,6 @@
 /* Counters of a fingerprint in the store: the plan stays as it was begun, a run is there once, and an interruption loses nothing. */
 #include "fingerprint/counters/counters.h"
-#include "fingerprint/take/taking.h"
+#include "tests/fingerprint/begun.h"
 #include "tests/scratch.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 static struct lab lab;
 static struct battery battery;
-static struct taking session;
+static char session[FINGERPRINT_ID_BYTES];
 
 static int enter(void **state)
 {
@@ -24,13 +24,12 @@ static int enter(void **state)
 	lab = scratch_lab("lab");
 	check(battery_parse("tiny", BATTERY, strlen(BATTERY), &battery, &err), &err);
 	key = (struct fingerprint_key){ "m", battery.name, battery.hash, "0.15.06", "x86_64", 1000 };
-	check(taking_open(&lab.store, &key, &battery, "measured", NULL, "{}", TAKING_NEW, &session, &err), &err);
+	begin_fingerprint(&lab.store, &key, session);
 	return 0;
 }
 
 static int leave(void **state)
 {
-	taking_release(&session);
 	battery_release(&battery);
 	lab_close(&lab);
 	return scratch_leave(state);
@@ -52,12 +51,12 @@ static void test_plan(void **state)
 	bool found = true;
 
 	(void)state;
-	check(counters_plan(&lab.store, session.id, &again, &found, &err), &err);
+	check(counters_plan(&lab.store, session, &again, &found, &err), &err);
 	assert_false(found);
 	counting_plan_release(&again);
-	check(counters_put_plan(&lab.store, session.id, &plan, &err), &err);
-	check_fails("a second plan", counters_put_plan(&lab.store, session.id, &plan, &err), ASSAY_E_IO, &err, "");
-	check(counters_plan(&lab.store, session.id, &again, &found, &err), &err);
+	check(counters_put_plan(&lab.store, session, &plan, &err), &err);
+	check_fails("a second plan", counters_put_plan(&lab.store, session, &plan, &err), ASSAY_E_IO, &err, "");
+	check(counters_plan(&lab.store, session, &again, &found, &err), &err);
 	assert_true(found);
 	assert_int_equal(again.n, 3);
 	assert_int_equal(again.runs[1].events.n, 2);
@@ -79,8 +78,8 @@ static void test_no_counters_at_all(void **state)
 	bool found;
 
 	(void)state;
-	check(counters_put_plan(&lab.store, session.id, &plan, &err), &err);
-	check(counters_plan(&lab.store, session.id, &again, &found, &err), &err);
+	check(counters_put_plan(&lab.store, session, &plan, &err), &err);
+	check(counters_plan(&lab.store, session, &again, &found, &err), &err);
 	assert_true(found);
 	assert_int_equal(again.n, 0);
 	assert_string_equal(again.none, "no such thing");
@@ -100,17 +99,17 @@ static void test_runs(void **state)
 	size_t n;
 
 	(void)state;
-	check(counters_put_plan(&lab.store, session.id, &plan, &err), &err);
-	check(counters_put(&lab.store, session.id, &plan.runs[0].events, &good, &err), &err);
-	check(counters_put(&lab.store, session.id, &plan.runs[1].events, &bad, &err), &err);
-	check_fails("a run twice", counters_put(&lab.store, session.id, &plan.runs[0].events, &good, &err), ASSAY_E_IO, &err, "");
+	check(counters_put_plan(&lab.store, session, &plan, &err), &err);
+	check(counters_put(&lab.store, session, &plan.runs[0].events, &good, &err), &err);
+	check(counters_put(&lab.store, session, &plan.runs[1].events, &bad, &err), &err);
+	check_fails("a run twice", counters_put(&lab.store, session, &plan.runs[0].events, &good, &err), ASSAY_E_IO, &err, "");
 	check_select(&lab.store, "SELECT count(*) FROM counter", "2\n");
 
-	check(counters_done(&lab.store, session.id, &battery, plan.n, done, &err), &err);
+	check(counters_done(&lab.store, session, &battery, plan.n, done, &err), &err);
 	for (size_t i = 0; i < 6; i++)
 		assert_int_equal(done[i], i == 1 || i == 2); /* run 1 of str, run 2 of cpu */
 
-	check(counters_cells(&lab.store, session.id, &cells, &n, &err), &err);
+	check(counters_cells(&lab.store, session, &cells, &n, &err), &err);
 	assert_int_equal(n, 3);
 	assert_string_equal(cells[0].event, "PAPI_TOT_CYC");
 	assert_int_equal(cells[0].value, 7);
@@ -132,11 +131,11 @@ static void test_runs_that_are_not_counted_from_1(void **state)
 	struct assay_error err;
 	bool found;
 	char *sql = mem_format(
-	    "INSERT INTO counter_event (fingerprint, run, event, family, domain) VALUES ('%s', 2, 'A', 'hardware', 'user')", session.id);
+	    "INSERT INTO counter_event (fingerprint, run, event, family, domain) VALUES ('%s', 2, 'A', 'hardware', 'user')", session);
 
 	(void)state;
 	assert_int_equal(sqlite3_exec(lab.store.db, sql, NULL, NULL, NULL), SQLITE_OK);
-	check_fails("run 2 first", counters_plan(&lab.store, session.id, &plan, &found, &err), ASSAY_E_CORRUPT, &err, "counted from 1");
+	check_fails("run 2 first", counters_plan(&lab.store, session, &plan, &found, &err), ASSAY_E_CORRUPT, &err, "counted from 1");
 	counting_plan_release(&plan);
 	free(sql);
 }

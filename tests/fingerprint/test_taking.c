@@ -1,6 +1,6 @@
 /* A fingerprint while it is taken: resuming finds the right one, a cell is there once, nothing that was measured is lost by kill -9. */
 #include "fingerprint/stored/fingerprint.h"
-#include "fingerprint/take/taking.h"
+#include "fingerprint/take/take.c"
 #include "tests/scratch.h"
 
 #include <math.h>

@@ -3,9 +3,9 @@
 #include "gate/detect/likeness.c" /* the rates of stressors */
 
 #include "fingerprint/counters/counters.h"
-#include "fingerprint/take/taking.h"
 #include "gate/page/document_html.h"
 #include "gate/report/sections.h"
+#include "tests/fingerprint/begun.h"
 #include "tests/scratch.h"
 
 #include <math.h>
@@ -41,7 +41,7 @@ static double branches_of(size_t s)
 
 static struct lab lab;
 static struct battery battery;
-static struct taking session;
+static char session[FINGERPRINT_ID_BYTES];
 static struct evidence evidence;
 
 static void put_run(const struct counting_plan *plan, size_t run, size_t stressor, double factor)
@@ -61,7 +61,7 @@ static void put_run(const struct counting_plan *plan, size_t run, size_t stresso
 		values[k] = (int64_t)(1e5 * factor * each);
 	}
 	counted.values = values;
-	check(counters_put(&lab.store, session.id, events, &counted, &err), &err);
+	check(counters_put(&lab.store, session, events, &counted, &err), &err);
 }
 
 static void put_counters(void)
@@ -70,7 +70,7 @@ static void put_counters(void)
 	struct assay_error err;
 
 	check(counting_plan_parse(PLAN, strlen(PLAN), &plan, &err), &err);
-	check(counters_put_plan(&lab.store, session.id, &plan, &err), &err);
+	check(counters_put_plan(&lab.store, session, &plan, &err), &err);
 	for (size_t s = 0; s < STRESSORS; s++) {
 		put_run(&plan, 0, s, 1);
 		put_run(&plan, 1, s, .5); /* the second run came half as far */
@@ -94,14 +94,14 @@ static int enter(void **state)
 	check(battery_parse("made", text.bytes, text.size, &battery, &err), &err);
 	buf_release(&text);
 	key = (struct fingerprint_key){ "m", battery.name, battery.hash, "0.15.06", "x86_64", 1000 };
-	check(taking_open(&lab.store, &key, &battery, "measured", NULL, "{}", TAKING_NEW, &session, &err), &err);
+	begin_fingerprint(&lab.store, &key, session);
 	/* What the evidence would have of it. */
 	evidence = (struct evidence){ .fingerprints = { .n_stressors = STRESSORS, .n = 1 } };
 	evidence.fingerprints.stressors = mem_new(STRESSORS, sizeof(char *));
 	for (size_t s = 0; s < STRESSORS; s++)
 		evidence.fingerprints.stressors[s] = mem_string(names[s]);
 	f = evidence.fingerprints.items = mem_new(1, sizeof(*f));
-	memcpy(f->id, session.id, sizeof(f->id));
+	memcpy(f->id, session, sizeof(f->id));
 	f->machine = mem_string("m");
 	return 0;
 }
@@ -113,7 +113,6 @@ static int leave(void **state)
 	free(evidence.fingerprints.stressors);
 	free(evidence.fingerprints.items[0].machine);
 	free(evidence.fingerprints.items);
-	taking_release(&session);
 	battery_release(&battery);
 	lab_close(&lab);
 	return scratch_leave(state);
