@@ -494,14 +494,6 @@ static void threads_name(const struct samples *s, struct fragment_process *p)
 	}
 }
 
-char *fragment_thread_text(const struct fragment_process *process, uint32_t thread)
-{
-	for (size_t i = process->n_named; i-- > 0;)
-		if (process->named[i].number == thread)
-			return mem_format("thread %u (%s)", thread + 1, process->named[i].name);
-	return mem_format("thread %u", thread + 1);
-}
-
 static void process_describe(const struct samples *s, struct fragment_process *p)
 {
 	const char *program = samples_info(s, "program"), *host = samples_info(s, "host"), *slash = program ? strrchr(program, '/') : NULL;

@@ -177,7 +177,5 @@ struct fragments_file {
 enum assay_status fragments_parse(const struct fragments_file *files, size_t n, const struct fragments_window *window,
 				  struct fragments *out, struct assay_error *err);
 void fragments_release(struct fragments *fragments); /* accepts zeroed */
-/* "thread 3 (worker)", counted from 1. free() it. */
-char *fragment_thread_text(const struct fragment_process *process, uint32_t thread);
 
 #endif

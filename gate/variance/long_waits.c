@@ -20,6 +20,15 @@
 
 /* ---- finding them ---- */
 
+/* "thread 3 (worker)", counted from 1. free() it. */
+static char *fragment_thread_text(const struct fragment_process *process, uint32_t thread)
+{
+	for (size_t i = process->n_named; i-- > 0;)
+		if (process->named[i].number == thread)
+			return mem_format("thread %u (%s)", thread + 1, process->named[i].name);
+	return mem_format("thread %u", thread + 1);
+}
+
 static bool is_lock(const char *name)
 {
 	return strncmp(name, "pthread_mutex_", 14) == 0 || strncmp(name, "pthread_rwlock_", 15) == 0 ||
