@@ -1,11 +1,12 @@
 /* Inside fleet/engine: one struct fleet a call of fleet_each(), one struct link a host that is at work.
  *
- *	each.c        threads, turns, cancelling, how hosts end; the process that ends launchers when this program was killed
+ *	each.c        threads, turns, cancelling, how hosts end
  *	session.c     commands and requests to the helper, over any transport
  *	ssh.c         a transport: a session of libssh on a connected socket;  ssh_login.c authentication
  *	ssh_target.c  what is known of a host: where to and as whom, by lab.yaml and ~/.ssh/config; the way through other hosts
  *	local.c       a transport: this machine
- *	launched.c    a transport: a command that leads to the host; an allocation of Slurm for it */
+ *	launched.c    a transport: a command that leads to the host; an allocation of Slurm for it
+ *	keeper.c      the process that ends launchers when this program was killed */
 #ifndef FLEET_ENGINE_LINK_H
 #define FLEET_ENGINE_LINK_H
 
@@ -190,9 +191,6 @@ void link_make_printable(char *text);
 /* Starts a thread of small stack. Returns 0 or an errno. */
 int fleet_thread(pthread_t *thread, void *(*work)(void *), void *argument);
 
-/* Has the keeper end the process `pid`, which leads its group, when this program is gone. process: its pidfd. */
-void keeper_add(const struct keeper *keeper, int process, pid_t pid);
-
 /* ---- session.c ---- */
 
 void link_name_signal(int64_t number, char name[16]); /* Linux's names; others by number */
@@ -249,5 +247,11 @@ void local_close_fd(int *fd);
 /* ---- launched.c ---- */
 
 void launch_said(struct link *link, const char *bytes, size_t n); /* on standard error */
+
+/* ---- keeper.c ---- */
+
+enum assay_status keeper_start(struct keeper *keeper, size_t hosts, struct assay_error *err); /* of so many at once */
+void keeper_add(const struct keeper *keeper, int process, pid_t pid);			      /* a pidfd; the process leads its group */
+void keeper_stop(struct keeper *keeper);
 
 #endif
