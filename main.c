@@ -130,5 +130,5 @@ int main(int argc, char **argv)
 		.lab_close = close_lab,
 	};
 
-	return program_main(&program, argc, argv);
+	return dispatch_main(&program, argc, argv);
 }

@@ -166,7 +166,7 @@ struct program {
 };
 
 /* The program: finds the sub-command that argv names and runs it; handles --help, --version and a leading -C DIR. */
-int program_main(const struct program *program, int argc, char **argv);
+int dispatch_main(const struct program *program, int argc, char **argv);
 
 /* Commands about commands. */
 extern const struct command completion_command, manual_command;

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "fingerprint/catalog/catalog.h"
 #include "fingerprint/cmd.h"
-#include "fingerprint/counters/counters.h"
+#include "fingerprint/counters/stressor_counters.h"
 #include "fingerprint/stored/fingerprint.h"
 #include "fleet/agent/signature.h"
 #include "fleet/lab/lab.h"
@@ -367,10 +367,10 @@ static enum assay_status counters_add(struct store *store, const char *fingerpri
 {
 	struct counters counters = { .n = 0 };
 	bool found = false;
-	enum assay_status st = counters_plan(store, fingerprint, &counters.plan, &found, err);
+	enum assay_status st = stressor_counters_plan(store, fingerprint, &counters.plan, &found, err);
 
 	if (!st)
-		st = counters_cells(store, fingerprint, &counters.cells, &counters.n, err);
+		st = stressor_counters_cells(store, fingerprint, &counters.cells, &counters.n, err);
 	if (!st && found) {
 		doc_heading(d, "counters of one run of each stressor");
 		doc_object(d, "counters");
@@ -381,7 +381,7 @@ static enum assay_status counters_add(struct store *store, const char *fingerpri
 		doc_set(d, "counters", DOC_NOTHING);
 	}
 	counting_plan_release(&counters.plan);
-	counters_cells_free(counters.cells, counters.n);
+	stressor_counters_cells_free(counters.cells, counters.n);
 	return st;
 }
 

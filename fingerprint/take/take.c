@@ -8,7 +8,7 @@
 #include "fingerprint/battery/battery.h"
 #include "fingerprint/battery/stressng.h"
 #include "fingerprint/catalog/identity.h"
-#include "fingerprint/counters/counters.h"
+#include "fingerprint/counters/stressor_counters.h"
 #include "fingerprint/stored/fingerprint.h"
 #include "fleet/agent/helper_client.h"
 #include "fleet/agent/signature.h"
@@ -620,7 +620,7 @@ static bool make_plan(struct take_host *h, bool *found)
 	if (!*found)
 		return going;
 	fleet_lock(h->session);
-	return unlock_kept(h, counters_put_plan(&h->take->lab->store, h->taking.id, &h->plan, &err), &err);
+	return unlock_kept(h, stressor_counters_put_plan(&h->take->lab->store, h->taking.id, &h->plan, &err), &err);
 }
 
 /* What the counting program has written into its report: values, or why not (free() *why). False when the host has ended. */
@@ -678,7 +678,7 @@ static bool count_cell(struct take_host *h, size_t run, const struct battery_ent
 		h->result->counted += !why;
 		h->result->not_counted += why != NULL;
 		show_progress(h);
-		going = unlock_kept(h, counters_put(&h->take->lab->store, h->taking.id, &planned->events, &counted, &err), &err);
+		going = unlock_kept(h, stressor_counters_put(&h->take->lab->store, h->taking.id, &planned->events, &counted, &err), &err);
 	}
 	mem_free(why, text, words, report);
 	helper_answer_release(&answer);
@@ -694,7 +694,7 @@ static bool count_cells(struct take_host *h)
 	enum assay_status st;
 
 	fleet_lock(h->session);
-	st = counters_done(&h->take->lab->store, h->taking.id, battery, h->plan.n, done, &err);
+	st = stressor_counters_done(&h->take->lab->store, h->taking.id, battery, h->plan.n, done, &err);
 	for (size_t i = 0; !st && i < h->plan.n * battery->n; i++)
 		h->take->cells_total += !done[i];
 	going = unlock_kept(h, st, &err);
@@ -713,7 +713,7 @@ static bool count_events(struct take_host *h)
 	if (!h->take->options->events)
 		return true;
 	fleet_lock(h->session);
-	st = counters_plan(&h->take->lab->store, h->taking.id, &h->plan, &found, &err);
+	st = stressor_counters_plan(&h->take->lab->store, h->taking.id, &h->plan, &found, &err);
 	if (!unlock_kept(h, st, &err) || (!found && !make_plan(h, &found)))
 		return false;
 	if (found && h->plan.none)

@@ -4,7 +4,7 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "base/buf.h"
-#include "fingerprint/counters/counters.h"
+#include "fingerprint/counters/stressor_counters.h"
 #include "gate/detect/counters.h"
 
 #include <math.h>
@@ -118,13 +118,13 @@ static enum assay_status rates_read_one(struct rates_work *w, struct store *stor
 	struct counter_cell *cells = NULL;
 	size_t n = 0;
 	bool found = false;
-	enum assay_status st = counters_plan(store, id, &plan, &found, err);
+	enum assay_status st = stressor_counters_plan(store, id, &plan, &found, err);
 
 	if (!st && found)
-		st = counters_cells(store, id, &cells, &n, err);
+		st = stressor_counters_cells(store, id, &cells, &n, err);
 	if (!st && found)
 		rates_add_cells(w, &plan, cells, n);
-	counters_cells_free(cells, n);
+	stressor_counters_cells_free(cells, n);
 	counting_plan_release(&plan);
 	return st;
 }

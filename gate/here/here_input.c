@@ -90,7 +90,7 @@ enum assay_status here_input_take(bool progress, struct here_input *out, struct 
 	uint64_t all = 0;
 
 	*out = input;
-	if ((fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY || isatty(STDIN_FILENO)) /* it was closed (base/program.c) */
+	if ((fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY || isatty(STDIN_FILENO)) /* it was closed (base/dispatch.c) */
 		return ASSAY_OK;
 	path_set(&input, STDIN_FILENO);
 	if (is_whole_file(&input)) {

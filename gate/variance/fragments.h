@@ -44,7 +44,7 @@ struct fragment {
 	uint32_t from, to;	  /* sites; from is FRAGMENT_NO_SITE for the call at `to` itself */
 	uint32_t weight;	  /* fragments that it stands for, at least 1 */
 	uint16_t activity, basis;
-	uint32_t cluster;   /* set by clusters_find() */
+	uint32_t cluster;   /* set by fragment_clusters_find() */
 	int32_t peer;	    /* rank of the partner or root of a call of MPI; -1: none, or not known */
 	uint32_t comm : 31; /* hash of the ranks of its communicator; 0: none */
 	uint32_t collective : 1;

@@ -1,5 +1,5 @@
 /* Regions of the maps in which work was slow: stretches of one process, joined with those of others at the same time. */
-#include "gate/variance/stops.h"
+#include "gate/variance/stopped.h"
 #include "gate/variance/stretches.h"
 #include "gate/variance/waits.h"
 
@@ -520,7 +520,7 @@ enum assay_status regions_find(struct variance *v, const struct variance_options
 	size_t capacity = 0;
 
 	stretches_find(v, &all);
-	stops_find(v, &all);
+	stopped_find(v, &all);
 	stretches_explain(v, &all, &known);
 	stretches_follow(v, &all, &known);
 	if (waited_add(v, &all)) {

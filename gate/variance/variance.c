@@ -156,7 +156,7 @@ enum assay_status variance_of(struct fragments *fragments, const struct variance
 	*fragments = (struct fragments){ .n = 0 };
 	v.least_s = isnan(options->least_s) ? VARIANCE_LEAST * v.fragments.span_s : options->least_s;
 	columns_choose(&v);
-	clusters_find(&v);
+	fragment_clusters_find(&v);
 	if (options->known)
 		v.known = known_apply(&v, options->known);
 	maps_fill(&v);

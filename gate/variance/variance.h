@@ -127,7 +127,7 @@ void variance_release(struct variance *variance); /* accepts zeroed */
 double *variance_runs_times(const struct variance *v, double *usual_s);
 
 /* Steps of variance_of(). Finds clusters and what is usual in each, and numbers fragments by them. */
-void clusters_find(struct variance *v);
+void fragment_clusters_find(struct variance *v);
 /* Finds the regions of the maps. */
 enum assay_status regions_find(struct variance *v, const struct variance_options *options, struct assay_error *err);
 /* Once their breakdowns are known: which regions are consequences of others. */

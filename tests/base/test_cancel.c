@@ -77,7 +77,7 @@ static void test_early(void **state)
 	pid = fork();
 	if (pid == 0) {
 		dup2(ends[1], STDERR_FILENO);
-		_exit(program_main(&program, 2, words));
+		_exit(dispatch_main(&program, 2, words));
 	}
 	close(ends[1]);
 	assert_int_equal(waitpid(pid, &status, 0), pid);

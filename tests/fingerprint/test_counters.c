@@ -1,5 +1,5 @@
 /* Counters of a fingerprint in the store: the plan stays as it was begun, a run is there once, and an interruption loses nothing. */
-#include "fingerprint/counters/counters.h"
+#include "fingerprint/counters/stressor_counters.h"
 #include "tests/fingerprint/begun.h"
 #include "tests/scratch.h"
 
@@ -51,12 +51,12 @@ static void test_plan(void **state)
 	bool found = true;
 
 	(void)state;
-	check(counters_plan(&lab.store, session, &again, &found, &err), &err);
+	check(stressor_counters_plan(&lab.store, session, &again, &found, &err), &err);
 	assert_false(found);
 	counting_plan_release(&again);
-	check(counters_put_plan(&lab.store, session, &plan, &err), &err);
-	check_fails("a second plan", counters_put_plan(&lab.store, session, &plan, &err), ASSAY_E_IO, &err, "");
-	check(counters_plan(&lab.store, session, &again, &found, &err), &err);
+	check(stressor_counters_put_plan(&lab.store, session, &plan, &err), &err);
+	check_fails("a second plan", stressor_counters_put_plan(&lab.store, session, &plan, &err), ASSAY_E_IO, &err, "");
+	check(stressor_counters_plan(&lab.store, session, &again, &found, &err), &err);
 	assert_true(found);
 	assert_int_equal(again.n, 3);
 	assert_int_equal(again.runs[1].events.n, 2);
@@ -78,8 +78,8 @@ static void test_no_counters_at_all(void **state)
 	bool found;
 
 	(void)state;
-	check(counters_put_plan(&lab.store, session, &plan, &err), &err);
-	check(counters_plan(&lab.store, session, &again, &found, &err), &err);
+	check(stressor_counters_put_plan(&lab.store, session, &plan, &err), &err);
+	check(stressor_counters_plan(&lab.store, session, &again, &found, &err), &err);
 	assert_true(found);
 	assert_int_equal(again.n, 0);
 	assert_string_equal(again.none, "no such thing");
@@ -99,17 +99,17 @@ static void test_runs(void **state)
 	size_t n;
 
 	(void)state;
-	check(counters_put_plan(&lab.store, session, &plan, &err), &err);
-	check(counters_put(&lab.store, session, &plan.runs[0].events, &good, &err), &err);
-	check(counters_put(&lab.store, session, &plan.runs[1].events, &bad, &err), &err);
-	check_fails("a run twice", counters_put(&lab.store, session, &plan.runs[0].events, &good, &err), ASSAY_E_IO, &err, "");
+	check(stressor_counters_put_plan(&lab.store, session, &plan, &err), &err);
+	check(stressor_counters_put(&lab.store, session, &plan.runs[0].events, &good, &err), &err);
+	check(stressor_counters_put(&lab.store, session, &plan.runs[1].events, &bad, &err), &err);
+	check_fails("a run twice", stressor_counters_put(&lab.store, session, &plan.runs[0].events, &good, &err), ASSAY_E_IO, &err, "");
 	check_select(&lab.store, "SELECT count(*) FROM counter", "2\n");
 
-	check(counters_done(&lab.store, session, &battery, plan.n, done, &err), &err);
+	check(stressor_counters_done(&lab.store, session, &battery, plan.n, done, &err), &err);
 	for (size_t i = 0; i < 6; i++)
 		assert_int_equal(done[i], i == 1 || i == 2); /* run 1 of str, run 2 of cpu */
 
-	check(counters_cells(&lab.store, session, &cells, &n, &err), &err);
+	check(stressor_counters_cells(&lab.store, session, &cells, &n, &err), &err);
 	assert_int_equal(n, 3);
 	assert_string_equal(cells[0].event, "PAPI_TOT_CYC");
 	assert_int_equal(cells[0].value, 7);
@@ -120,7 +120,7 @@ static void test_runs(void **state)
 	assert_string_equal(cells[2].reason, "it hung");
 	assert_null(cells[2].event);
 	assert_true(isnan(cells[2].operations));
-	counters_cells_free(cells, n);
+	stressor_counters_cells_free(cells, n);
 	counting_plan_release(&plan);
 }
 
@@ -135,7 +135,8 @@ static void test_runs_that_are_not_counted_from_1(void **state)
 
 	(void)state;
 	assert_int_equal(sqlite3_exec(lab.store.db, sql, NULL, NULL, NULL), SQLITE_OK);
-	check_fails("run 2 first", counters_plan(&lab.store, session, &plan, &found, &err), ASSAY_E_CORRUPT, &err, "counted from 1");
+	check_fails("run 2 first", stressor_counters_plan(&lab.store, session, &plan, &found, &err), ASSAY_E_CORRUPT, &err,
+		    "counted from 1");
 	counting_plan_release(&plan);
 	free(sql);
 }

@@ -2,7 +2,7 @@
  */
 #include "gate/detect/likeness.c" /* the rates of stressors */
 
-#include "fingerprint/counters/counters.h"
+#include "fingerprint/counters/stressor_counters.h"
 #include "gate/page/document_html.h"
 #include "gate/report/sections.h"
 #include "tests/fingerprint/begun.h"
@@ -61,7 +61,7 @@ static void put_run(const struct counting_plan *plan, size_t run, size_t stresso
 		values[k] = (int64_t)(1e5 * factor * each);
 	}
 	counted.values = values;
-	check(counters_put(&lab.store, session, events, &counted, &err), &err);
+	check(stressor_counters_put(&lab.store, session, events, &counted, &err), &err);
 }
 
 static void put_counters(void)
@@ -70,7 +70,7 @@ static void put_counters(void)
 	struct assay_error err;
 
 	check(counting_plan_parse(PLAN, strlen(PLAN), &plan, &err), &err);
-	check(counters_put_plan(&lab.store, session, &plan, &err), &err);
+	check(stressor_counters_put_plan(&lab.store, session, &plan, &err), &err);
 	for (size_t s = 0; s < STRESSORS; s++) {
 		put_run(&plan, 0, s, 1);
 		put_run(&plan, 1, s, .5); /* the second run came half as far */

@@ -1,5 +1,5 @@
 /* Waiting is not judged, and that is said; where a process waited longer than usual, for a lock above all, or was stopped, is said too. */
-#include "gate/variance/stops.h"
+#include "gate/variance/stopped.h"
 #include "tests/gate/said.h"
 #include "tests/scratch.h"
 
@@ -377,7 +377,7 @@ static void stopped_throughout(void **state)
 		struct stretches all = { .n = 0 };
 
 		stretch_add(&all, &throughout);
-		stops_find(&v, &all);
+		stopped_find(&v, &all);
 		assert_int_equal(all.n, 1 + k);
 		assert_true(!all.items[k].member.throughout && fabs(all.items[k].member.to_s - 1.6) < .05);
 		free(all.items);

@@ -727,7 +727,7 @@ static void kinds(void **state)
 					      .weight = 1,
 					      .activity = ACTIVITY_IO,
 					      .basis = BASIS_ARGUMENTS };
-	clusters_find(&v);
+	fragment_clusters_find(&v);
 	assert_int_equal(v.n_clusters, KINDS);
 	for (size_t c = 0; c < KINDS; c++)
 		assert_true(v.clusters[c].arguments == c && v.clusters[c].n == 2);

@@ -1,4 +1,4 @@
-#include "fingerprint/counters/counters.h"
+#include "fingerprint/counters/stressor_counters.h"
 
 #include "base/mem.h"
 
@@ -27,7 +27,8 @@ static enum assay_status put_events(struct store *store, const char *fingerprint
 	return !st && plan->none ? put_event(store, fingerprint, 0, "", NULL, NULL, plan->none, err) : st;
 }
 
-enum assay_status counters_put_plan(struct store *store, const char *fingerprint, const struct counting_plan *plan, struct assay_error *err)
+enum assay_status stressor_counters_put_plan(struct store *store, const char *fingerprint, const struct counting_plan *plan,
+					     struct assay_error *err)
 {
 	enum assay_status st = store_begin(store, err);
 
@@ -69,8 +70,8 @@ static bool read_event(sqlite3_stmt *stmt, int64_t number, struct counting_plan 
 	return true;
 }
 
-enum assay_status counters_plan(struct store *store, const char *fingerprint, struct counting_plan *out, bool *found,
-				struct assay_error *err)
+enum assay_status stressor_counters_plan(struct store *store, const char *fingerprint, struct counting_plan *out, bool *found,
+					 struct assay_error *err)
 {
 	struct counting_plan plan = { .n = 0 };
 	sqlite3_stmt *stmt = NULL;
@@ -97,8 +98,8 @@ enum assay_status counters_plan(struct store *store, const char *fingerprint, st
 
 /* ---- runs ---- */
 
-enum assay_status counters_done(struct store *store, const char *fingerprint, const struct battery *battery, size_t runs, bool *done,
-				struct assay_error *err)
+enum assay_status stressor_counters_done(struct store *store, const char *fingerprint, const struct battery *battery, size_t runs,
+					 bool *done, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st = store_ask(store, &stmt, err, "SELECT run, stressor FROM counted WHERE fingerprint = ?", "t", fingerprint);
@@ -134,8 +135,8 @@ static enum assay_status put_values(struct store *store, const char *fingerprint
 	return st;
 }
 
-enum assay_status counters_put(struct store *store, const char *fingerprint, const struct counting_events *events,
-			       const struct counted *counted, struct assay_error *err)
+enum assay_status stressor_counters_put(struct store *store, const char *fingerprint, const struct counting_events *events,
+					const struct counted *counted, struct assay_error *err)
 {
 	enum assay_status st = store_begin(store, err);
 
@@ -161,8 +162,8 @@ static void read_cell(sqlite3_stmt *stmt, struct counter_cell *cell)
 				       .reason = *reason ? mem_string(reason) : NULL };
 }
 
-enum assay_status counters_cells(struct store *store, const char *fingerprint, struct counter_cell **out, size_t *n,
-				 struct assay_error *err)
+enum assay_status stressor_counters_cells(struct store *store, const char *fingerprint, struct counter_cell **out, size_t *n,
+					  struct assay_error *err)
 {
 	struct counter_cell *cells = NULL;
 	sqlite3_stmt *stmt = NULL;
@@ -178,14 +179,14 @@ enum assay_status counters_cells(struct store *store, const char *fingerprint, s
 	*out = cells;
 	*n = count;
 	if (st) {
-		counters_cells_free(cells, count);
+		stressor_counters_cells_free(cells, count);
 		*out = NULL;
 		*n = 0;
 	}
 	return st;
 }
 
-void counters_cells_free(struct counter_cell *cells, size_t n)
+void stressor_counters_cells_free(struct counter_cell *cells, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		mem_free(cells[i].stressor, cells[i].event, cells[i].reason);

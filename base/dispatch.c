@@ -581,7 +581,7 @@ static void prepare_process(void)
 	cancel_say("assay: interrupted; what was stored until then is kept\n");
 }
 
-int program_main(const struct program *program, int argc, char **argv)
+int dispatch_main(const struct program *program, int argc, char **argv)
 {
 	const char *directory = ".";
 	int i = 1;

@@ -1,4 +1,4 @@
-#include "gate/variance/stops.h"
+#include "gate/variance/stopped.h"
 
 #include "base/mem.h"
 #include "base/order.h"
@@ -197,7 +197,7 @@ static void process_stops(const struct variance *v, const double *usual, size_t 
 	free(stops);
 }
 
-void stops_find(const struct variance *v, struct stretches *all)
+void stopped_find(const struct variance *v, struct stretches *all)
 {
 	double *usual = sites_usual(v);
 

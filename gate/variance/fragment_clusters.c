@@ -197,7 +197,7 @@ static struct fragment **places_find(const struct fragments *f, struct kinds *ki
 	return places;
 }
 
-void clusters_find(struct variance *v)
+void fragment_clusters_find(struct variance *v)
 {
 	struct kinds kinds = { .n = 0 };
 	struct fragment **places = places_find(&v->fragments, &kinds);
