@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/rows.h"
-#include "runs/running/manifest_words.h"
+#include "runs/running/manifest.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,7 +6,6 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "fleet/shape/plant.h"
-#include "runs/running/manifest_words.h"
 #include "runs/running/metric.h"
 
 #include <stdbool.h>
@@ -17,6 +16,38 @@
 #define MANIFEST_INPUTS_MAX	 5000
 #define MANIFEST_REPETITIONS_MAX 10000
 #define MANIFEST_DIRECTORY	 "/dev/shm" /* where runs take place unless the manifest says otherwise */
+
+#define MANIFEST_WORDS_MAX 1000 /* of a command, and of any other list */
+
+/* A list of words: a command, arguments, paths, "NAME=value". */
+struct manifest_words {
+	char **items; /* [n] */
+	size_t n;
+};
+void manifest_words_add(struct manifest_words *words, const char *word);
+void manifest_words_release(struct manifest_words *words); /* accepts zeroed */
+
+/* The key `probe` of a manifest: how functions are measured by `assay run --probe`. */
+/* What measures functions. */
+enum manifest_back_end {
+	MANIFEST_PROBED,   /* the native probe: runs/inside/probe/ */
+	MANIFEST_EMULATED, /* versions are built with the emulation: runs/inside/emulate/ */
+};
+
+struct manifest_probe {
+	bool given; /* the manifest has `probe` */
+	enum manifest_back_end back_end;
+	bool changed;			 /* functions: those that differ between the first two versions of a plan; default */
+	struct manifest_words functions; /* else these */
+	bool default_counters;		 /* the default list of events; default */
+	struct manifest_words counters;	 /* else these; n == 0: time stamps alone */
+	double budget;			 /* [0, 1], of the probe; default .03 */
+	char *module;			 /* the file that has the functions, as it is deployed; NULL: what the command starts */
+	bool full;			 /* the emulation simulates all windows */
+};
+
+/* All that it says (it must be given), as JSON: the same text for the same meaning. free() it. */
+char *manifest_probe_text(const struct manifest_probe *probe);
 
 /* How a version comes to be. */
 enum manifest_build {

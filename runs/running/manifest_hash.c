@@ -2,8 +2,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
-#include "runs/running/manifest.h"
-#include "runs/running/manifest_words.h"
+#include "runs/running/manifest_parse.h"
 
 #include <inttypes.h>
 

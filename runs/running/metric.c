@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "runs/running/manifest_words.h"
+#include "runs/running/manifest_parse.h"
 #include "runs/running/run.h"
 
 #include <math.h>
