@@ -272,24 +272,6 @@ static void read_references(struct build *build)
 	map_sort(build->referred, build->n_referred, sizeof(*build->referred));
 }
 
-uint64_t build_end_of(const struct build *build, uint64_t address)
-{
-	const struct image_section *section = image_section_at(&build->image, address);
-	size_t symbol = image_symbol_before(&build->image, address);
-	size_t next = map_last(build->referred, build->n_referred, sizeof(*build->referred), address) + 1; /* SIZE_MAX + 1 is 0 */
-	uint64_t end;
-
-	if (!section)
-		return address;
-	end = section->address + section->size;
-	if (next < build->n_referred && build->referred[next] < end)
-		end = build->referred[next];
-	symbol++;
-	if (symbol < build->image.n_symbols && build->image.symbols[symbol].address < end)
-		end = build->image.symbols[symbol].address;
-	return end;
-}
-
 enum assay_status build_open(const char *path, enum image_detail least, struct build *out, struct assay_error *err)
 {
 	struct build build = { .referred = NULL };

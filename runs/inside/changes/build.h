@@ -15,9 +15,6 @@ struct build {
 enum assay_status build_open(const char *path, enum image_detail least, struct build *out, struct assay_error *err);
 void build_release(struct build *build); /* accepts zeroed */
 
-/* The latest end of what stands at an address of data: the next thing that is referred to or has a symbol, or the end of the section. */
-uint64_t build_end_of(const struct build *build, uint64_t address);
-
 /* The function that a call to this address reaches, directly or through the linkage table; FUNCTIONS_NONE: not of this build. */
 size_t build_callee(const struct build *build, uint64_t address);
 

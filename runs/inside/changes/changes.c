@@ -31,6 +31,84 @@ ROWS_FUNCTION(change_kind_heading, enum change_kind, CHANGE_KIND_ROWS, ROWS_TEXT
 ROWS_FUNCTION(change_reason_code, enum change_reason, CHANGE_REASON_ROWS, ROWS_CODE)
 ROWS_FUNCTION(change_reason_text, enum change_reason, CHANGE_REASON_ROWS, ROWS_TEXT)
 
+/* ---- functions that the source touches ---- */
+
+static const struct hunk_side *hunk_side(const struct source *source, size_t i, bool is_old)
+{
+	return is_old ? &source->hunks[i].old : &source->hunks[i].new;
+}
+
+/* The first hunk of each file on one side, by the address of its name. */
+static struct map first_hunks(const struct source *source, bool is_old)
+{
+	struct map first = { .slots = NULL };
+
+	for (size_t i = source->n_hunks; i-- > 0;)
+		map_set(&first, (uintptr_t)hunk_side(source, i, is_old)->file, i);
+	return first;
+}
+
+/* Is the function touched by hunks of its file, of which `i` is the first? git prints those of one file together. */
+static bool touch_function(const struct source *source, const struct function *function, size_t i, bool is_old, bool *in_hunk)
+{
+	const char *file = hunk_side(source, i, is_old)->file;
+	bool touched = false;
+
+	for (; i < source->n_hunks && hunk_side(source, i, is_old)->file == file; i++) {
+		const struct hunk_side *side = hunk_side(source, i, is_old);
+
+		if (side->lines && function->line < side->line + side->lines && function->last_line >= side->line)
+			in_hunk[i] = touched = true;
+	}
+	return touched;
+}
+
+static enum assay_status touch_side(const struct source *source, const struct functions *functions, bool is_old, bool *touched,
+				    bool *in_hunk, struct assay_error *err)
+{
+	const struct source_tree *tree = is_old ? &source->old : &source->new;
+	struct map first = first_hunks(source, is_old);
+	const char *last = NULL, *file = NULL;
+	bool any = false;
+	size_t hunk;
+
+	for (size_t i = 0; i < functions->n; i++) {
+		const struct function *function = &functions->items[i];
+
+		if (!function->present || !function->file || !function->line)
+			continue;
+		if (function->file != last) {
+			last = function->file;
+			file = source_file(tree, last);
+		}
+		any = any || file;
+		if (file && map_get(&first, (uintptr_t)file, &hunk))
+			touched[i] = touch_function(source, function, hunk, is_old, in_hunk);
+	}
+	map_release(&first);
+	if (!any)
+		return assay_fail(err, ASSAY_E_NODATA,
+				  "not one source file of the %s build is in commit %.12s: is this the repository that it was built from?",
+				  is_old ? "old" : "new", tree->commit);
+	return ASSAY_OK;
+}
+
+/* Sets touched_old[old->n] and touched_new[new->n] of functions with a hunk between their first and last line (functions_extents() comes
+ * first), and source->outside. ASSAY_E_NODATA if not one file of the functions of a build is in its tree. */
+static enum assay_status source_touched(struct source *source, const struct functions *old, const struct functions *new, bool *touched_old,
+					bool *touched_new, struct assay_error *err)
+{
+	bool *in_function = mem_new(source->n_hunks, sizeof(*in_function));
+	enum assay_status st = touch_side(source, old, true, touched_old, in_function, err);
+
+	if (!st)
+		st = touch_side(source, new, false, touched_new, in_function, err);
+	for (size_t i = 0; i < source->n_hunks; i++)
+		source->outside += !in_function[i];
+	free(in_function);
+	return st;
+}
+
 static size_t key_of_old(const struct changes *changes, size_t old)
 {
 	size_t new = changes->new_of_old[old];

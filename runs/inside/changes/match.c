@@ -17,6 +17,25 @@
 static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth); /* depth: how many pointers were followed */
 static bool same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth);
 
+/* The latest end of what stands at an address of data: the next thing that is referred to or has a symbol, or the end of the section. */
+static uint64_t build_end_of(const struct build *build, uint64_t address)
+{
+	const struct image_section *section = image_section_at(&build->image, address);
+	size_t symbol = image_symbol_before(&build->image, address);
+	size_t next = map_last(build->referred, build->n_referred, sizeof(*build->referred), address) + 1; /* SIZE_MAX + 1 is 0 */
+	uint64_t end;
+
+	if (!section)
+		return address;
+	end = section->address + section->size;
+	if (next < build->n_referred && build->referred[next] < end)
+		end = build->referred[next];
+	symbol++;
+	if (symbol < build->image.n_symbols && build->image.symbols[symbol].address < end)
+		end = build->image.symbols[symbol].address;
+	return end;
+}
+
 /* Of what other files do not see, no names are known. */
 static bool is_nameless(const struct image *image)
 {

@@ -37,11 +37,6 @@ void source_release(struct source *source); /* accepts zeroed */
 /* Parses the output of `git diff -U0` with the prefixes a/ and b/. ASSAY_E_FORMAT names the line. */
 enum assay_status source_parse(const char *text, size_t n, struct source *source, struct assay_error *err);
 
-/* Sets touched_old[old->n] and touched_new[new->n] of functions with a hunk between their first and last line (functions_extents() comes
- * first), and source->outside. ASSAY_E_NODATA if not one file of the functions of a build is in its tree. */
-enum assay_status source_touched(struct source *source, const struct functions *old, const struct functions *new, bool *touched_old,
-				 bool *touched_new, struct assay_error *err);
-
 /* What one commit holds: the names of its files, as source->new; and the content of one of them, appended to *text. Errors as
  * source_read(). */
 enum assay_status source_read_tree(const char *repository, const char *commit, struct source *out, struct assay_error *err);
