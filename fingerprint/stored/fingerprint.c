@@ -11,7 +11,7 @@
 #include <math.h>
 
 #define LOAD_BUSY  .25 /* for each processor: something else ran in a quarter of the last minute */
-#define STEAL_BUSY 2. /* per cent */
+#define STEAL_BUSY 2.  /* per cent */
 
 /* NaN when the text does not say. */
 static double number_of(const cJSON *object, const char *name)
