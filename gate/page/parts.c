@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "gate/page/svg.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,49 +19,12 @@ void page_category(struct document *d, enum category category)
 	doc_style(d, "cc c-%s", name);
 }
 
-void page_share(struct document *d, const char *column, const struct page_bar *bar, double scale)
-{
-	bool known = bar && isfinite(bar->low) && isfinite(bar->high);
-	struct buf svg = BUF_INIT;
-
-	if (!bar) {
-		doc_showf(d, NULL, column, "", DOC_ASIDE "not in this profile" DOC_END);
-		doc_style(d, "pbar");
-		return;
-	}
-	svg_open(20, &svg);
-	svg_bar("bar", category_name(bar->category), 0, 100 * fmax(bar->value, 0) / scale, 3, 14, &svg);
-	if (known)
-		svg_whisker(100 * fmax(bar->low, 0) / scale, 100 * fmin(bar->high / scale, 1), &svg);
-	svg_close(&svg);
-	if (known)
-		doc_picture(d, column, &svg, "%.1f %%" DOC_MARK("vh") ", interval %.1f to %.1f %%" DOC_END, 100 * bar->value,
-			    100 * bar->low, 100 * bar->high);
-	else
-		doc_picture(d, column, &svg, "%.1f %%", 100 * bar->value);
-	doc_style(d, "pbar");
-}
-
 /* ---- lines ---- */
 
 void page_fact(struct document *d, const char *what, const char *value, const char *more)
 {
 	doc_showf(d, NULL, what, value, DOC_STRONG "%s" DOC_END DOC_ASIDE "%s" DOC_END, value, more);
 	doc_style(d, "facts");
-}
-
-void page_days(struct document *d, const char *what, int64_t first_ms, int64_t last_ms, const char *rest)
-{
-	char first[TEXT_DATE_BYTES], last[TEXT_DATE_BYTES];
-
-	if (first_ms > last_ms)
-		return;
-	text_from_ms(first_ms, first);
-	text_from_ms(last_ms, last);
-	if (strncmp(first, last, 10) == 0)
-		doc_styled(d, "muted dates", "%s on %.10s (UTC)%s", what, first, rest);
-	else
-		doc_styled(d, "muted dates", "%s from %.10s to %.10s (UTC)%s", what, first, last, rest);
 }
 
 struct text_number page_signed(double value, int decimals)
@@ -106,34 +68,6 @@ void page_colours(struct document *d, const char *low, const char *high, double 
 	if (gaps)
 		doc_styled(d, "gaps", DOC_MARK("h hx") DOC_END "not measured");
 	doc_end(d);
-}
-
-void page_term(struct document *d, const char *term, const char *fmt, ...)
-{
-	char *text;
-
-	mem_formatted(text, fmt);
-	doc_entry(d, term);
-	doc_style(d, "method");
-	doc_line(d, "%s", text);
-	doc_end(d);
-	free(text);
-}
-
-void page_commands(struct document *d, const char *commands)
-{
-	doc_subheading(d, "The same again");
-	doc_raw(d, commands);
-}
-
-char *page_shell_word(const char *application, const char *version)
-{
-	char *plain = mem_format("%s@%s", application, version);
-	struct buf out = BUF_INIT;
-
-	text_add_shell_word(&out, plain);
-	free(plain);
-	return buf_take(&out);
 }
 
 /* ---- what a version stresses ---- */
@@ -202,19 +136,4 @@ void page_profile_release(struct page_profile *p)
 	dataset_release(&p->dataset);
 	mem_free(p->bars, p->caveat, p->basis, p->missing);
 	*p = (struct page_profile){ .n = 0 };
-}
-
-void page_reasons(struct document *d, const struct profile *p)
-{
-	if (!p->n_reasons)
-		return;
-	if (p->fitted)
-		doc_fold(d, "%s", p->verdict == PROFILE_TRUSTED ? "to know" : "why not trusted");
-	doc_list(d, NULL);
-	doc_style(d, "why");
-	for (size_t i = 0; i < p->n_reasons; i++)
-		doc_reason(d, p->reasons[i].code, p->reasons[i].text);
-	doc_end(d);
-	if (p->fitted)
-		doc_end(d);
 }

@@ -21,16 +21,10 @@ struct page_bar {
 	double low, high; /* its interval; NaN where there is none */
 };
 
-/* The bar, as wide as its part of `scale` > 0; NULL: not in this profile. */
-void page_share(struct document *d, const char *column, const struct page_bar *bar, double scale);
-
 /* ---- lines ---- */
 
 /* One of a few large numbers, with a few words under it. */
 void page_fact(struct document *d, const char *what, const char *value, const char *more);
-
-/* "Measured from 2026-01-01 to 2026-01-02 (UTC)", and the rest. Nothing where last is before first. */
-void page_days(struct document *d, const char *what, int64_t first_ms, int64_t last_ms, const char *rest);
 
 /* The colours h0 to h10 of a heat map, from -most to most; `note` explains, `gaps`: some cells have none. */
 void page_colours(struct document *d, const char *low, const char *high, double most, const char *note, bool gaps);
@@ -40,14 +34,6 @@ void page_column(struct document *d, const char *stressor);
 void page_colour(struct document *d, double value, double most, const char *more);
 /* With as many decimals and a sign, which 0 has not. */
 struct text_number page_signed(double value, int decimals);
-
-/* What a word of the page means. */
-void page_term(struct document *d, const char *term, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
-/* Commands in a frame, under their heading. */
-void page_commands(struct document *d, const char *commands);
-/* A selector as a word for a shell. free() it. */
-char *page_shell_word(const char *application, const char *version);
 
 /* ---- what a version stresses ---- */
 
@@ -70,8 +56,5 @@ void page_omit(const struct run_set *runs, const struct dataset *dataset, const 
  * omissions. */
 void page_profile_of(const struct evidence *evidence, const struct run_set *runs, struct page_profile *out, struct omissions *omissions);
 void page_profile_release(struct page_profile *profile); /* accepts zeroed */
-
-/* The list of a profile's reasons, folded where there is something else to see. */
-void page_reasons(struct document *d, const struct profile *profile);
 
 #endif

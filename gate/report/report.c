@@ -603,6 +603,7 @@ static void add_days(const struct verdict *v, struct document *d)
 {
 	const struct run_set *sets[] = { v->baseline, v->candidate };
 	int64_t first = INT64_MAX, last = INT64_MIN;
+	char from[TEXT_DATE_BYTES], to[TEXT_DATE_BYTES];
 
 	for (int i = 0; i < 2; i++) {
 		for (size_t k = 0; k < sets[i]->n; k++) {
@@ -610,7 +611,14 @@ static void add_days(const struct verdict *v, struct document *d)
 			last = sets[i]->items[k].taken_ms > last ? sets[i]->items[k].taken_ms : last;
 		}
 	}
-	page_days(d, "Measured", first, last, "");
+	if (first > last)
+		return;
+	text_from_ms(first, from);
+	text_from_ms(last, to);
+	if (strncmp(from, to, 10) == 0)
+		doc_styled(d, "muted dates", "Measured on %.10s (UTC)", from);
+	else
+		doc_styled(d, "muted dates", "Measured from %.10s to %.10s (UTC)", from, to);
 }
 
 static void add_decision(const struct verdict *v, const struct report_names *names, struct document *d)
@@ -676,30 +684,54 @@ static void add_left_out(const struct report *report, const struct heatmap *map,
 
 /* ---- how to read the page ---- */
 
+/* Explains a word of the page. */
+static void __attribute__((format(printf, 3, 4))) add_term(struct document *d, const char *term, const char *fmt, ...)
+{
+	char *text;
+
+	mem_formatted(text, fmt);
+	doc_entry(d, term);
+	doc_style(d, "method");
+	doc_line(d, "%s", text);
+	doc_end(d);
+	free(text);
+}
+
+/* Returns the selector of a version as a word for a shell. free() it. */
+static char *shell_word(const struct run_set *runs)
+{
+	char *plain = mem_format("%s@%s", runs->application, runs->version);
+	struct buf out = BUF_INIT;
+
+	text_add_shell_word(&out, plain);
+	free(plain);
+	return buf_take(&out);
+}
+
 static void add_method(const struct verdict *v, struct document *d)
 {
-	char *words[2] = { page_shell_word(v->baseline->application, v->baseline->version),
-			   page_shell_word(v->candidate->application, v->candidate->version) };
+	char *words[2] = { shell_word(v->baseline), shell_word(v->candidate) };
 	char *commands = mem_format("assay gate %s %s --min-effect %g --all\nassay profile %s\nassay profile %s", words[0], words[1],
 				    v->min_effect, words[0], words[1]);
 	double matters = 1 + v->min_effect;
 
 	doc_section(d, "method", NULL, "How to read this page", NULL);
-	page_term(
+	add_term(
 	    d, "Ratio of costs",
 	    "The candidate's cost divided by the baseline's, whatever the metric's direction: above 1 is worse. The middle is the mean of "
 	    "the hardware types' log ratios; the interval is Student's t over them, or, where they are fewer than %d, over the "
 	    "repetitions within the machines.",
 	    EFFECT_TYPES_MIN);
-	page_term(
+	add_term(
 	    d, "Decision",
 	    "Regression when the whole interval is above 1 and the ratio at least %.4g; improved when it is the other way round; pass when "
 	    "the whole interval is below %.4g; else inconclusive.",
 	    matters, matters);
-	page_term(d, "Hardware type", "Machines of the same model. They count once, however many there are.");
-	page_term(d, "Fingerprint",
-		  "Rates of a battery of stress-ng stressors on a machine: bogo-operations per second of user and system time.");
-	page_commands(d, commands);
+	add_term(d, "Hardware type", "Machines of the same model. They count once, however many there are.");
+	add_term(d, "Fingerprint",
+		 "Rates of a battery of stress-ng stressors on a machine: bogo-operations per second of user and system time.");
+	doc_subheading(d, "The same again");
+	doc_raw(d, commands);
 	mem_free(commands, words[0], words[1]);
 }
 

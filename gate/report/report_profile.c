@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "gate/page/html.h"
+#include "gate/page/svg.h"
 #include "gate/report/sections.h"
 
 #include <math.h>
@@ -152,6 +153,30 @@ static void add_categories(const struct page_profile profiles[2], const struct r
 
 /* ---- by stressor or group ---- */
 
+/* Adds the bar, as wide as its part of `scale` > 0; NULL: the stressor is not in this profile. */
+static void add_share(struct document *d, const char *column, const struct page_bar *bar, double scale)
+{
+	bool known = bar && isfinite(bar->low) && isfinite(bar->high);
+	struct buf svg = BUF_INIT;
+
+	if (!bar) {
+		doc_showf(d, NULL, column, "", DOC_ASIDE "not in this profile" DOC_END);
+		doc_style(d, "pbar");
+		return;
+	}
+	svg_open(20, &svg);
+	svg_bar("bar", category_name(bar->category), 0, 100 * fmax(bar->value, 0) / scale, 3, 14, &svg);
+	if (known)
+		svg_whisker(100 * fmax(bar->low, 0) / scale, 100 * fmin(bar->high / scale, 1), &svg);
+	svg_close(&svg);
+	if (known)
+		doc_picture(d, column, &svg, "%.1f %%" DOC_MARK("vh") ", interval %.1f to %.1f %%" DOC_END, 100 * bar->value,
+			    100 * bar->low, 100 * bar->high);
+	else
+		doc_picture(d, column, &svg, "%.1f %%", 100 * bar->value);
+	doc_style(d, "pbar");
+}
+
 static void profile_table(const struct profile_row *rows, size_t n, const char *label, const struct report_names *names, double scale,
 			  struct document *d)
 {
@@ -167,8 +192,8 @@ static void profile_table(const struct profile_row *rows, size_t n, const char *
 		doc_row(d);
 		doc_showf(d, NULL, label, rows[i].label, "%s", rows[i].label);
 		page_category(d, rows[i].category);
-		page_share(d, columns[0], rows[i].bars[0], scale);
-		page_share(d, columns[1], rows[i].bars[1], scale);
+		add_share(d, columns[0], rows[i].bars[0], scale);
+		add_share(d, columns[1], rows[i].bars[1], scale);
 	}
 	doc_end(d);
 	mem_free(columns[0], columns[1]);
@@ -215,13 +240,29 @@ static void add_tables(const struct page_profile profiles[2], const struct repor
 
 /* ---- how far to trust it ---- */
 
+/* Adds the list of a profile's reasons, folded where there is something else to see. */
+static void add_reasons(struct document *d, const struct profile *p)
+{
+	if (!p->n_reasons)
+		return;
+	if (p->fitted)
+		doc_fold(d, "%s", p->verdict == PROFILE_TRUSTED ? "to know" : "why not trusted");
+	doc_list(d, NULL);
+	doc_style(d, "why");
+	for (size_t i = 0; i < p->n_reasons; i++)
+		doc_reason(d, p->reasons[i].code, p->reasons[i].text);
+	doc_end(d);
+	if (p->fitted)
+		doc_end(d);
+}
+
 static void add_trust(const struct profile *p, const char *name, struct document *d)
 {
 	const char *word = profile_verdict_text(p->verdict);
 
 	doc_line(d, DOC_NAME "%s" DOC_END " \1trust v-%d\2%s" DOC_END, name, (int)p->verdict, word);
 	doc_data(d, "trust", "%s", word);
-	page_reasons(d, p);
+	add_reasons(d, p);
 }
 
 static void add_notes(const struct page_profile profiles[2], const struct report_names *names, struct document *d)
