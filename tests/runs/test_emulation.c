@@ -124,6 +124,24 @@ static void test_reused(void **state)
 	}
 }
 
+/* Data that another thread has written since are misses of every line, although both arrays fit into the cache, and no potential HITM: the
+ * accesses are ordered by barriers. */
+static void test_exchange(void **state)
+{
+	const double lines = 2000 * sizeof(long) / 64.0, phases = 400;
+
+	(void)state;
+	for (int bad = 0; bad < 2; bad++) {
+		struct samples s;
+
+		build("gcc", bad ? "-DBAD" : "", "special/exchange.c", "program");
+		run("--full", "./program", &s, 1);
+		check_near("misses", total(&s, "l1_misses"), 2 * lines * (bad ? phases : 1), .05 * 2 * lines * phases);
+		check_near("potential", rate(&s, "hitm_true_milli") + rate(&s, "hitm_false_milli"), 0, MILLI / 10);
+		samples_release(&s);
+	}
+}
+
 /* In random order, what a thread does in a row costs one transfer: a lock that is alone on its line costs less than one beside others,
  * and what the others cost is false sharing. */
 static void test_padding(void **state)
@@ -710,6 +728,7 @@ int suite_emulation(void)
 		SCRATCH_TEST(test_waits),	 SCRATCH_TEST(test_polls),	 SCRATCH_TEST(test_steps),
 		SCRATCH_TEST(test_library_work), SCRATCH_TEST(test_elsewhere),	 SCRATCH_TEST(test_priced),
 		SCRATCH_TEST(test_strings),	 SCRATCH_TEST(test_in_place),	 SCRATCH_TEST(test_done_for_callers),
+		SCRATCH_TEST(test_exchange),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
