@@ -118,7 +118,7 @@ printf '#include <time.h>\nint main(int c, char **v) { struct timespec t = { 5, 
 echo ./slow >commands-slow
 mkdir temporary
 # timeout tells its group, too, which is a second signal, and that ends a command at once: of the child alone it is one.
-TMPDIR=$tmp/temporary timeout --foreground -s TERM .5 "$ASSAY" features slice commands-slow >"$tmp/out" 2>"$tmp/err"
+TMPDIR=$tmp/temporary timeout --foreground -s TERM 3 "$ASSAY" features slice commands-slow >"$tmp/out" 2>"$tmp/err"
 cases=$((cases + 2))
 [ -z "$(ls temporary)" ] || fail "left: $(ls temporary)"
 grep -q interrupted "$tmp/err" || fail "$(cat "$tmp/err")"
