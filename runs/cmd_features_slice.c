@@ -1,7 +1,7 @@
 /* assay features slice: which pieces of a program a run can do without, so that some of its counts stay what they are and cost less. Found
  * by leaving pieces out and looking, as in Binkley and others, "ORBS: language-independent program slicing" (FSE 2014): whatever language
  * it is written in, and whatever it does with memory. What a slice counts is so right in the runs that were looked at, and must be compared
- * in all others (gate/cost/cost_cheap.h). Commands may only read, print and seem to write (counting/slices.c); it runs for some hundred
+ * in all others (gate/cmd_cost.c). Commands may only read, print and seem to write (counting/slices.c); it runs for some hundred
  * times as long as they do. */
 #include "base/cancel.h"
 #include "base/command.h"
