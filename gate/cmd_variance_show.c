@@ -50,6 +50,44 @@ static void show_which(const struct stored_runs *runs, size_t at, size_t gone, c
 		doc_line(d, "%zu of %zu recorded runs cannot be read: %s", gone, runs->n, why);
 }
 
+static double lost(const struct variance *v)
+{
+	double sum = 0;
+
+	for (size_t r = 0; r < v->n_regions; r++)
+		sum += v->regions[r].caused_by == VARIANCE_NONE ? v->regions[r].elapsed_s : 0;
+	return sum;
+}
+
+/* Analyses all runs and keeps the one that lost most, which is number *at. *gone: how many cannot be read; err has the last one's reason.
+ */
+static enum assay_status stored_runs_worst(const struct lab *lab, const struct stored_runs *runs, const struct variance_options *options,
+					   struct variance *out, size_t *at, size_t *gone, struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+
+	*out = (struct variance){ .n_clusters = 0 };
+	*gone = 0;
+	for (size_t i = 0; i < runs->n; i++) {
+		struct variance other;
+
+		st = stored_run_variance(lab, runs, i, options, &other, err);
+		if (st) {
+			++*gone;
+			continue;
+		}
+		if (*gone == i || lost(&other) > lost(out)) {
+			struct variance less = *out;
+
+			*out = other;
+			other = less;
+			*at = i;
+		}
+		variance_release(&other);
+	}
+	return *gone == runs->n ? st : ASSAY_OK;
+}
+
 /* The run of APP@VERSION in the laboratory that lost most. */
 static enum assay_status show_stored(const char *selector, const struct variance_options *options, struct document *d,
 				     struct assay_error *err)

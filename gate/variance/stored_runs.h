@@ -27,11 +27,6 @@ void stored_runs_release(struct stored_runs *runs); /* accepts zeroed */
 enum assay_status stored_run_variance(const struct lab *lab, const struct stored_runs *runs, size_t run,
 				      const struct variance_options *options, struct variance *out, struct assay_error *err);
 
-/* Analyses all runs and keeps the one that lost most, which is number *at. *gone: how many cannot be read; err has the last one's reason.
- */
-enum assay_status stored_runs_worst(const struct lab *lab, const struct stored_runs *runs, const struct variance_options *options,
-				    struct variance *out, size_t *at, size_t *gone, struct assay_error *err);
-
 /* The record files that names stand for, as they are now: files, and all *.samples of directories. (*paths)[*n]; file_names_free() them.
  * ASSAY_E_NOTFOUND: there is no such file or directory. */
 enum assay_status record_files_list(const char *const *names, size_t n_names, char ***paths, size_t *n, struct assay_error *err);

@@ -54,11 +54,6 @@ void match_init(struct match *match, const struct build *old, const struct build
 				 .left = FILES_READ *(old->image.size + new->image.size) };
 }
 
-void match_forget(struct match *match)
-{
-	map_release(&match->contents);
-}
-
 void match_release(struct match *match)
 {
 	code_release(&match->old_code);
@@ -166,34 +161,6 @@ static int same_texts(struct match *match, uint64_t a, uint64_t b)
 }
 
 /* ---- directories ---- */
-
-/* What precedes the common end of two paths, with the '/'. */
-static void add_root(struct match *match, const char *old, const char *new)
-{
-	size_t i = 0, old_bytes, new_bytes;
-
-	if (!strcmp(old, new) || !path_common_tail(old, new, &old_bytes, &new_bytes) || !old_bytes || !new_bytes)
-		return;
-	while (i < match->n_roots &&
-	       (match->roots[i].old_bytes != old_bytes || match->roots[i].new_bytes != new_bytes ||
-		strncmp(match->roots[i].old, old, old_bytes) != 0 || strncmp(match->roots[i].new, new, new_bytes) != 0))
-		i++;
-	if (i == match->n_roots && i < MATCH_ROOTS_MAX)
-		match->roots[match->n_roots++] = (struct match_root){ old, new, old_bytes, new_bytes };
-}
-
-void match_find_roots(struct match *match)
-{
-	const struct functions *f = &match->old->functions, *g = &match->new->functions;
-
-	for (size_t i = 0; i < f->n; i++) {
-		const struct function *a = &f->items[i];
-		const struct function *b = match->new_of_old[i] == FUNCTIONS_NONE ? NULL : &g->items[match->new_of_old[i]];
-
-		if (b && a->file && b->file)
-			add_root(match, a->file, b->file);
-	}
-}
 
 /* ---- tables of switches ---- */
 

@@ -37,13 +37,9 @@ struct match {
 	uint64_t left; /* bytes of contents that may still be compared: objects of a hostile build lie in each other */
 };
 
-/* The pairs are borrowed and may change between comparisons: match_forget() then drops results that depend on them. */
+/* The pairs are borrowed. Where they change between comparisons, results that depend on them are to be dropped (match->contents). */
 void match_init(struct match *match, const struct build *old, const struct build *new, size_t *new_of_old, size_t *old_of_new);
-void match_forget(struct match *match);
 void match_release(struct match *match);
-
-/* Finds the roots, from the functions that are paired by now. */
-void match_find_roots(struct match *match);
 
 /* Compares two bodies; afterwards the code of both is in old_code and new_code. O(instructions), but for contents: all of them
  * together are a few times the files; what would be more counts as different. */
