@@ -87,9 +87,9 @@ static void detected_skip_one_sided(struct detected *d)
 
 		if (aside)
 			detected_skip(d, new->functions[f], observe_remark_code(aside->why), observe_remark_text(aside->why),
-				      new->share[f]);
+				      new->facts[f].share);
 		else if (observed_find(old, new->functions[f]) == SIZE_MAX)
-			detected_skip_why(d, new->functions[f], DETECT_ONLY_NEW, new->share[f]);
+			detected_skip_why(d, new->functions[f], DETECT_ONLY_NEW, new->facts[f].share);
 	}
 }
 
@@ -282,7 +282,7 @@ static void detected_find_causes(struct detected *d)
 
 static struct kind detected_kind(const struct detected *d, const struct detection_function *found)
 {
-	double now = d->seen.unsure_ns[found->function], then = d->normal.unsure_ns[found->function];
+	double now = d->seen.facts[found->function].unsure_ns, then = d->normal.facts[found->function].unsure_ns;
 
 	return kind_of(d->back_end, &d->seen.observations, found, (const double[]){ then, now });
 }
@@ -343,7 +343,7 @@ static bool detected_put_aside(struct detected *d, const struct detect_options *
 	size_t function = f->found->function;
 	struct buf kind = BUF_INIT;
 
-	if (f->share >= options->observe.least_share || d->normal.share[function] >= options->observe.least_share)
+	if (f->share >= options->observe.least_share || d->normal.facts[function].share >= options->observe.least_share)
 		return false;
 	if (f->anomalous) {
 		kind_text(&f->kind, "; also ", &kind);
@@ -359,7 +359,7 @@ static bool detected_put_aside(struct detected *d, const struct detect_options *
 /* Which calls were measured is chance: with few of them, it decides what the mean is. */
 static bool detected_few(const struct detected *d, size_t function)
 {
-	return fmin(d->seen.measured[function], d->normal.measured[function]) < DETECT_MEASURED_MIN;
+	return fmin(d->seen.facts[function].measured, d->normal.facts[function].measured) < DETECT_MEASURED_MIN;
 }
 
 /* Less time, and nothing else, of which a few runs make the mean. */
@@ -377,7 +377,7 @@ static double detected_more_ns(const struct detected *d, const struct detected_f
 
 	if (!f->with_nested)
 		return more;
-	own = (d->seen.own_ns[function] - d->normal.own_ns[function]) * (double)d->seen.observations.runs;
+	own = (d->seen.facts[function].own_ns - d->normal.facts[function].own_ns) * (double)d->seen.observations.runs;
 	return more > 0 ? fmax(0, fmin(own, more)) : fmin(0, fmax(own, more));
 }
 
@@ -393,7 +393,7 @@ static void detected_functions(const struct detect_options *options, struct dete
 		struct detected_function *f = &d->functions[d->n];
 
 		if (!found->known || detected_few(d, found->function)) {
-			double share = d->seen.share[found->function];
+			double share = d->seen.facts[found->function].share;
 
 			d->few_measured = d->few_measured || (found->known && share >= DETECT_SHARE_SAID);
 			detected_skip_why(d, symbol, found->known ? DETECT_FEW_MEASURED : DETECT_NOT_LEARNED, share);
@@ -404,9 +404,9 @@ static void detected_functions(const struct detect_options *options, struct dete
 			.name = demangle(symbol),
 			.symbol = symbol,
 			.place = places ? places_find(places, symbol) : NULL,
-			.share = d->seen.share[found->function],
+			.share = d->seen.facts[found->function].share,
 			.calls = observed_calls(&d->seen, found->function),
-			.with_nested = d->seen.remarks[OBSERVE_INCLUSIVE][found->function] > 0,
+			.with_nested = d->seen.facts[found->function].remarks[OBSERVE_INCLUSIVE] > 0,
 			.kind = { .column = SIZE_MAX },
 		};
 		if (found->anomalous)

@@ -46,7 +46,7 @@ bool detected_spread(const struct detected *d, const struct detected_function *f
 /* By what measuring takes. */
 static bool detected_inexact(const struct detected *d, const struct detected_function *f)
 {
-	double then = d->normal.unsure_ns[f->found->function], now = d->seen.unsure_ns[f->found->function];
+	double then = d->normal.facts[f->found->function].unsure_ns, now = d->seen.facts[f->found->function].unsure_ns;
 	const struct detection_mean *mean = detected_duration(d, f);
 
 	return mean && fmax(then, now) > 0 && (now >= UNSURE_PART * mean->now || then >= UNSURE_PART * mean->normal);

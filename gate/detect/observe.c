@@ -185,19 +185,24 @@ double observe_share_of(const struct side *side, const struct stems *names)
 
 /* ---- rows of all functions ---- */
 
+struct observing_function {
+	enum observe_remark_kind small; /* why it is not looked at; OBSERVE_REMARKS: it is */
+	double calls, squares;		/* weights of samples, and what samples_effective() wants beside them */
+	/* Of one run. */
+	struct pool_rows cell;
+	struct totals_run totals;
+	bool estimated; /* what single calls did themselves */
+};
+
 struct observing {
 	const struct side *side;
 	const struct observe_options *options;
 	struct stems names, inclusive, only;
-	enum observe_remark_kind *small; /* [names.n] why it is not looked at, OBSERVE_REMARKS: it is */
-	struct observed *out;		 /* its columns, remarks and counts are filled in */
+	struct observed *out; /* its columns, remarks and counts are filled in */
 	size_t n_columns;
-	struct pool_rows *cells;   /* [names.n] of one run */
-	struct totals_run *totals; /* [names.n] of one run */
-	bool *estimated;	   /* [names.n] in one run: what single calls did themselves */
-	bool use_totals;	   /* both sides tell them */
-	double *calls, *squares;   /* [names.n] weights of samples, and what samples_effective() wants beside them */
-	bool seeded;		   /* runs say by which seed */
+	struct observing_function *functions; /* [names.n] */
+	bool use_totals;		      /* both sides tell them */
+	bool seeded;			      /* runs say by which seed */
 };
 
 static void observing_columns(struct observing *w)
@@ -225,7 +230,7 @@ static void observing_columns(struct observing *w)
 
 static void observing_remark(struct observing *w, enum observe_remark_kind kind, size_t function, size_t samples)
 {
-	w->out->remarks[kind][function] += samples;
+	w->out->facts[function].remarks[kind] += samples;
 }
 
 static void observing_add_unsure(struct observing *w, const struct samples *s, const struct samples_function *function, size_t name)
@@ -233,9 +238,9 @@ static void observing_add_unsure(struct observing *w, const struct samples *s, c
 	for (size_t i = function->first; i < function->first + function->n && counter_time_watched(s->back_end); i++) {
 		double weight = s->items[i].weight;
 
-		w->out->unsure_ns[name] += weight * s->items[i].alone_unsure_ns;
-		w->calls[name] += weight;
-		w->squares[name] += weight * (weight - 1);
+		w->out->facts[name].unsure_ns += weight * s->items[i].alone_unsure_ns;
+		w->functions[name].calls += weight;
+		w->functions[name].squares += weight * (weight - 1);
 	}
 }
 
@@ -265,6 +270,7 @@ static void observing_add_function(struct observing *w, const struct source *sou
 	struct pool_shape shape = {
 		from, w->out->per_call, w->n_columns, true, w->options->per_thread, w->options->least_work, w->options->least_ns
 	};
+	struct observing_function *of;
 	struct pool_rows *cell;
 	enum samples_apart apart;
 	struct source_rows rows = source_rows(source, function, &apart);
@@ -273,16 +279,18 @@ static void observing_add_function(struct observing *w, const struct source *sou
 
 	if (name == SIZE_MAX)
 		return;
-	if (w->small[name] != OBSERVE_REMARKS) {
-		observing_remark(w, w->small[name], name, rows.n);
+	of = &w->functions[name];
+	cell = &of->cell;
+	if (of->small != OBSERVE_REMARKS) {
+		observing_remark(w, of->small, name, rows.n);
 		return;
 	}
 	if (apart != SAMPLES_JOINED)
 		observing_remark(w, OBSERVE_APART, name, 1);
 	shape.alone = stems_find(&w->inclusive, w->names.items[name]) == SIZE_MAX;
 	if (w->use_totals && shape.alone && source->n == 1) {
-		totals_add(&w->totals[name], source->files[0], function, w->out->columns, w->n_columns);
-		w->estimated[name] = w->estimated[name] || any_estimated(source->files[0], &source->files[0]->functions[function]);
+		totals_add(&of->totals, source->files[0], function, w->out->columns, w->n_columns);
+		of->estimated = of->estimated || any_estimated(source->files[0], &source->files[0]->functions[function]);
 	}
 	if (!rows.n)
 		return;
@@ -291,7 +299,6 @@ static void observing_add_function(struct observing *w, const struct source *sou
 		observing_add_unsure(w, source->files[0], &source->files[0]->functions[function], name);
 	if (!shape.alone)
 		observing_remark(w, OBSERVE_INCLUSIVE, name, rows.n);
-	cell = &w->cells[name];
 	cell->columns = w->n_columns;
 	before = cell->n;
 	left_out = cell->left_out;
@@ -341,7 +348,6 @@ static void observing_append(struct observing *w, size_t *capacity, const struct
 	o->run[n] = run;
 	o->weight[n] = row->weight;
 	o->ns[n] = row->ns;
-	o->n_pooled += row->samples > 1 ? row->samples : 0;
 	m->rows++;
 }
 
@@ -369,22 +375,21 @@ static enum assay_status observing_add_run(struct observing *w, size_t run, size
 			observing_add_function(w, &sources[s], f, from);
 	}
 	for (size_t f = 0; f < w->names.n && !st; f++) {
-		struct pool_rows *cell = &w->cells[f];
+		struct observing_function *of = &w->functions[f];
+		struct pool_rows *cell = &of->cell;
 
 		pool_choose(cell, w->options->samples_max, observing_seed(w->options->seed, w->names.items[f], r->name));
-		totals_apply(&w->totals[f], &(struct pool_shape){ .per_call = w->out->per_call, .columns = w->n_columns }, w->estimated[f],
+		totals_apply(&of->totals, &(struct pool_shape){ .per_call = w->out->per_call, .columns = w->n_columns }, of->estimated,
 			     cell);
-		totals_release(&w->totals[f]);
-		w->estimated[f] = false;
+		totals_release(&of->totals);
+		of->estimated = false;
 		for (size_t i = 0; i < cell->n; i++) {
 			if (row_is_whole(&cell->items[i], w->n_columns)) {
 				observing_append(w, capacity, &cell->items[i], f, run);
 				continue;
 			}
 			observing_remark(w, OBSERVE_NOT_COUNTED, f, cell->items[i].samples);
-			w->out->n_left_out += cell->items[i].samples;
 		}
-		w->out->n_left_out += cell->left_out;
 		pool_rows_release(cell);
 	}
 	sources_free(sources, n);
@@ -403,23 +408,20 @@ static void observing_find_small(struct observing *w)
 	struct observe_share *here = mem_new(w->names.n, sizeof(here[0])), *there = mem_new(w->names.n, sizeof(there[0]));
 	double least = w->options->least_share;
 
-	w->small = mem_new(w->names.n, sizeof(w->small[0]));
-	w->out->share = mem_new(w->names.n, sizeof(double));
-	w->out->own_ns = mem_new(w->names.n, sizeof(double));
 	w->out->done_ns = observe_shares(w->side, &w->names, here);
 	(void)observe_shares(w->options->other ? w->options->other : w->side, &w->names, there);
 	for (size_t i = 0; i < w->names.n; i++) {
 		bool inclusive = stems_find(&w->inclusive, w->names.items[i]) != SIZE_MAX;
 
-		w->out->share[i] = here[i].alone;
-		w->out->own_ns[i] = here[i].own_ns / (double)w->side->n;
-		w->small[i] = OBSERVE_REMARKS;
+		w->out->facts[i].share = here[i].alone;
+		w->out->facts[i].own_ns = here[i].own_ns / (double)w->side->n;
+		w->functions[i].small = OBSERVE_REMARKS;
 		if (w->options->only && stems_find(&w->only, w->names.items[i]) == SIZE_MAX)
-			w->small[i] = OBSERVE_UNASKED;
+			w->functions[i].small = OBSERVE_UNASKED;
 		else if (here[i].alone < least && there[i].alone < least)
-			w->small[i] = OBSERVE_LITTLE_WORK;
+			w->functions[i].small = OBSERVE_LITTLE_WORK;
 		else if (least > 0 && inclusive && nested_only(&here[i]) && (there[i].nested <= 0 || nested_only(&there[i])))
-			w->small[i] = OBSERVE_NESTED;
+			w->functions[i].small = OBSERVE_NESTED;
 	}
 	free(here);
 	free(there);
@@ -445,17 +447,10 @@ static void observing_begin(struct observing *w)
 	if (w->options->other)
 		observe_names_of_estimated(w->options->other, &w->inclusive);
 	stems_add_all(&w->only, w->options->only, w->options->n_only);
-	w->cells = mem_new(w->names.n, sizeof(w->cells[0]));
-	w->calls = mem_new(w->names.n, sizeof(w->calls[0]));
-	w->squares = mem_new(w->names.n, sizeof(w->squares[0]));
-	o->measured = mem_new(w->names.n, sizeof(o->measured[0]));
-	o->unsure_ns = mem_new(w->names.n, sizeof(o->unsure_ns[0]));
-	w->totals = mem_new(w->names.n, sizeof(w->totals[0]));
-	w->estimated = mem_new(w->names.n, sizeof(w->estimated[0]));
+	w->functions = mem_new(w->names.n, sizeof(w->functions[0]));
+	o->facts = mem_new(w->names.n, sizeof(o->facts[0]));
 	w->use_totals = !w->options->per_thread && tells_totals(w->side) && (!w->options->other || tells_totals(w->options->other));
 	observing_find_small(w);
-	for (size_t k = 0; k < OBSERVE_REMARKS; k++)
-		o->remarks[k] = mem_new(w->names.n, sizeof(size_t));
 	observing_columns(w);
 	o->observations.values.cols = w->n_columns;
 }
@@ -466,7 +461,7 @@ static enum observe_remark_kind observed_why_none(const struct observed *o, size
 							  OBSERVE_OVERFLOW, OBSERVE_APART,	 OBSERVE_UNLIKE };
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-		if (o->remarks[order[i]][function])
+		if (o->facts[function].remarks[order[i]])
 			return order[i];
 	return OBSERVE_NOT_COUNTED;
 }
@@ -512,13 +507,7 @@ static void observed_put_aside(struct observed *o, const bool *keep, enum observ
 			continue;
 		}
 		o->functions[kept] = o->functions[f];
-		o->share[kept] = o->share[f];
-		o->own_ns[kept] = o->own_ns[f];
-		o->unsure_ns[kept] = o->unsure_ns[f];
-		o->measured[kept] = o->measured[f];
-		for (size_t k = 0; k < OBSERVE_REMARKS; k++)
-			o->remarks[k][kept] = o->remarks[k][f];
-		kept++;
+		o->facts[kept++] = o->facts[f];
 	}
 	observed_renumber(o, number);
 	o->observations.functions = kept;
@@ -571,7 +560,7 @@ void observed_drop(struct observed *o, const bool *drop)
 
 	for (size_t i = 0; i < o->observations.values.rows; i++) {
 		if (drop[i])
-			o->remarks[OBSERVE_UNLIKE][o->function[i]]++;
+			o->facts[o->function[i]].remarks[OBSERVE_UNLIKE]++;
 		else
 			observed_move_row(o, i, kept++);
 	}
@@ -584,8 +573,10 @@ static void observing_end(struct observing *w)
 	struct observed *o = w->out;
 
 	for (size_t f = 0; f < w->names.n; f++) {
-		o->unsure_ns[f] /= w->calls[f] > 0 ? w->calls[f] : 1;
-		o->measured[f] = samples_effective(w->calls[f], w->squares[f]) / (w->seeded ? 1 : (double)w->side->n);
+		const struct observing_function *of = &w->functions[f];
+
+		o->facts[f].unsure_ns /= of->calls > 0 ? of->calls : 1;
+		o->facts[f].measured = samples_effective(of->calls, of->squares) / (w->seeded ? 1 : (double)w->side->n);
 	}
 	o->functions = w->names.items;
 	o->observations.functions = w->names.n;
@@ -625,12 +616,7 @@ enum assay_status observe(const struct side *side, const struct observe_options 
 	}
 	stems_release(&w.inclusive);
 	stems_release(&w.only);
-	free(w.small);
-	free(w.totals);
-	free(w.calls);
-	free(w.squares);
-	free(w.estimated);
-	free(w.cells);
+	free(w.functions);
 	observed_release(&observed);
 	return st;
 }
@@ -641,15 +627,10 @@ void observed_release(struct observed *observed)
 		free(observed->functions[i]);
 	for (size_t i = 0; i < observed->observations.values.cols; i++)
 		free(observed->columns[i]);
-	for (size_t k = 0; k < OBSERVE_REMARKS; k++)
-		free(observed->remarks[k]);
 	for (size_t i = 0; i < observed->n_aside; i++)
 		free(observed->aside[i].function);
 	free(observed->aside);
-	free(observed->share);
-	free(observed->own_ns);
-	free(observed->unsure_ns);
-	free(observed->measured);
+	free(observed->facts);
 	free(observed->functions);
 	free(observed->columns);
 	free(observed->min_relevant_delta);

@@ -38,28 +38,32 @@ enum observe_remark_kind { OBSERVE_REMARK_ROWS(ROWS_ENUM) OBSERVE_REMARKS };
 const char *observe_remark_code(enum observe_remark_kind kind);
 const char *observe_remark_text(enum observe_remark_kind kind);
 
+/* What is known of a function on one side. */
+struct observed_facts {
+	double share;	  /* of all that this side did, without nested calls: as least_share has it */
+	double own_ns;	  /* what it did in a run without nested calls, by all that costs (counters.h), or its time; an estimate where what
+			   * nested calls took is one */
+	double measured;  /* for how many calls, chosen at random, the samples of all runs count (samples_effective()). Runs that do not say
+			   * by which seed have measured the same ones */
+	double unsure_ns; /* by how much a mean duration may be wrong, whatever the number of samples: what measuring takes; 0 where no
+			   * duration is looked at */
+	size_t remarks[OBSERVE_REMARKS]; /* how many samples each is true of; 0: not true */
+};
+
 struct observed {
 	struct observations observations; /* points into what follows; functions by name, runs as in the side */
 	size_t *function, *run;
 	double *weight, *min_relevant_delta, *ns; /* ns [n]: mean duration of a call of the sample without nested ones, for weighing
 						   * functions by time; of emulated ones its accesses and blocks instead */
-	bool *per_call;			  /* [columns] a mean over calls, not over work: it may follow what the program is asked to do */
-	char **functions, **columns;	  /* those that have samples here; names without the suffixes of compilers (".constprop.0") */
-	size_t n_pooled, n_left_out;	  /* samples that were put together; that could not be used */
-	size_t *remarks[OBSERVE_REMARKS]; /* [functions]: how many samples each is true of; 0: not true */
+	bool *per_call;		     /* [columns] a mean over calls, not over work: it may follow what the program is asked to do */
+	char **functions, **columns; /* those that have samples here; names without the suffixes of compilers (".constprop.0") */
 	struct observed_aside {
 		char *function;
 		enum observe_remark_kind why;
 	} * aside; /* [n_aside] functions of which nothing is left, by name */
 	size_t n_aside;
-	double *share;	   /* [functions] of all that this side did, without nested calls: as least_share has it */
-	double done_ns;	   /* all that it did, so */
-	double *own_ns;	   /* [functions] what each did in a run without nested calls, by all that costs (counters.h), or its time; where
-			    * what nested calls took is an estimate, so is this */
-	double *measured;  /* [functions] for how many calls, chosen at random, the samples of all runs count (samples_effective()). Runs
-			    * that do not say by which seed have measured the same ones */
-	double *unsure_ns; /* [functions] by how much a mean duration may be wrong, whatever the number of samples: what measuring takes; 0
-			      where no duration is looked at */
+	struct observed_facts *facts; /* [functions] */
+	double done_ns;		      /* all that this side did, by what it costs (least_share) */
 };
 
 /* Vectors are without nested selected functions, unless what those took is an estimate in any sample of the function: then they are with

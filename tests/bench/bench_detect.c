@@ -121,7 +121,7 @@ static void print_function(const char *head, const struct observed *seen, const 
 	printf("function\t%s\t%s\t%d\t%d\t%zu\t%zu\t%g\t%g\t%g\t%g\t%s%s\t", head, o->functions_names[f->function], f->known,
 	       f->anomalous && !f->small, f->runs_anomalous - f->runs_small, f->runs, f->score, f->threshold,
 	       fabs(kind->more_ns) * observed_calls(seen, f->function) / (kind->calls > 0 ? kind->calls : 1),
-	       seen->remarks[OBSERVE_INCLUSIVE][f->function] ? 0.0 : 1.0, kind->improved ? "-" : "", trouble_code(kind->trouble));
+	       seen->facts[f->function].remarks[OBSERVE_INCLUSIVE] ? 0.0 : 1.0, kind->improved ? "-" : "", trouble_code(kind->trouble));
 	for (size_t i = 0; i < f->n_columns; i++)
 		printf("%s%s:%.3f:%.3f:%+d:%.4g:%.4g", i ? "," : "", strrchr(o->columns[f->columns[i].column], ':') + 1,
 		       f->columns[i].votes, f->columns[i].part, f->columns[i].direction, f->columns[i].normal, f->columns[i].now);

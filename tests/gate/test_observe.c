@@ -66,7 +66,7 @@ static void test_vectors(void **state)
 	near("events are per work", value(&o, 0, "emulated:hitm_false_milli"), 50 / 400.);
 	near("without nested calls", value(&o, 1, "emulated:accesses"), 700);
 	near("weight", o.weight[1], 3);
-	near("share, by about what it costs", o.share[0], (400 * .5 + 50 * .07) / (400 * .5 + 50 * .07 + 3 * 1200 * .5));
+	near("share, by about what it costs", o.facts[0].share, (400 * .5 + 50 * .07) / (400 * .5 + 50 * .07 + 3 * 1200 * .5));
 	near("min_relevant_delta", o.min_relevant_delta[2], .5);
 	observed_release(&o);
 
@@ -93,7 +93,7 @@ static void test_system_calls(void **state)
 	made_run(&side, "1", made_samples(RECORD_EMULATED, asked, functions, rows, COUNT(rows)));
 	look(&side, &observe_defaults, &o);
 	assert_int_equal(o.observations.functions, 2);
-	near("share", o.share[0], 150 * 302. / (150 * 302. + 1e6));
+	near("share", o.facts[0].share, 150 * 302. / (150 * 302. + 1e6));
 	observed_release(&o);
 	side_release(&side);
 }
@@ -113,8 +113,6 @@ static void test_pooling(void **state)
 	look(&side, &options, &o);
 	/* 40 each, 100 wanted: 3 + 3 in the first thread, the 2 that are left with them; the 4 threads of one call together. */
 	assert_int_equal(o.observations.values.rows, 3);
-	assert_int_equal(o.n_pooled, 12);
-	assert_int_equal(o.n_left_out, 0);
 	near("calls", o.weight[0] + o.weight[1] + o.weight[2], 18);
 	near("over what was counted", value(&o, 0, "emulated:hitm_false_milli"), (1 * 0 + 1 * 2) / (40. * 2));
 	near("weighted", value(&o, 1, "emulated:hitm_false_milli"), (2 * 3 + 1 * 4 + 2 * 5 + 1 * 6 + 2 * 7) / (40. * 8));
@@ -146,7 +144,6 @@ static void test_left_out(void **state)
 	made_run(&side, "1", emulated(rows, COUNT(rows)));
 	look(&side, &options, &o);
 	assert_int_equal(o.observations.values.rows, 1);
-	assert_int_equal(o.n_left_out, 2);
 	assert_int_equal(o.observations.functions, 1);
 	assert_string_equal(o.functions[0], "g");
 	assert_int_equal(o.n_aside, 1);
@@ -220,12 +217,12 @@ static void test_inclusive(void **state)
 	made_run(&sides[1], "1", emulated(rows, COUNT(rows)));
 	look(&sides[0], &options, &o);
 	near("alone", value(&o, 0, "emulated:accesses"), 200);
-	assert_int_equal(o.remarks[OBSERVE_INCLUSIVE][0], 0);
+	assert_int_equal(o.facts[0].remarks[OBSERVE_INCLUSIVE], 0);
 	observed_release(&o);
 	options.other = &sides[1];
 	look(&sides[0], &options, &o);
 	near("with nested calls", value(&o, 0, "emulated:accesses"), 300);
-	assert_int_equal(o.remarks[OBSERVE_INCLUSIVE][0], 1);
+	assert_int_equal(o.facts[0].remarks[OBSERVE_INCLUSIVE], 1);
 	observed_release(&o);
 	options.least_share = .001; /* and what does next to nothing itself is put aside */
 	look(&sides[0], &options, &o);
@@ -277,7 +274,7 @@ static void test_contended(void **state)
 	made_run(&side, "1", emulated(rows, COUNT(rows)));
 	look(&side, &options, &o);
 	assert_int_equal(o.observations.functions, 2);
-	near("20 lines of 70 ns", o.share[1], (50 + 1400) / (50 + 1400 + 99900 * .5));
+	near("20 lines of 70 ns", o.facts[1].share, (50 + 1400) / (50 + 1400 + 99900 * .5));
 	observed_release(&o);
 	side_release(&side);
 }
@@ -400,7 +397,7 @@ static void test_totals(void **state)
 		near("calls", o.weight[0], known ? 10 : 2);
 		near("HITM", value(&o, 0, "emulated:hitm_false_milli"), known ? 15 : 20);
 		near("what is an estimate in samples", value(&o, 1, "emulated:accesses"), known ? 50 : 600);
-		assert_int_equal(o.remarks[OBSERVE_INCLUSIVE][1], known ? 0 : 1);
+		assert_int_equal(o.facts[1].remarks[OBSERVE_INCLUSIVE], known ? 0 : 1);
 		observed_release(&o);
 		side_release(&side);
 	}
