@@ -4,7 +4,6 @@
 #include "gate/detect/counters.h"
 #include "gate/detect/pool.h"
 #include "gate/detect/stems.h"
-#include "gate/detect/totals.h"
 #include "runs/inside/samples/samples_mean.h"
 
 #include <math.h>
@@ -44,7 +43,7 @@ static void observe_names_of_estimated(const struct side *side, struct stems *ou
 			const struct samples *s = &side->runs[r].files[f];
 
 			for (size_t k = 0; k < s->n_functions; k++)
-				if (!totals_known(s, k) && any_estimated(s, &s->functions[k]))
+				if (!pool_totals_known(s, k) && any_estimated(s, &s->functions[k]))
 					stems_add(out, s->functions[k].name);
 		}
 		stems_sort(out);
@@ -125,7 +124,7 @@ static struct observe_share shares_function(const struct samples *s, size_t func
 		done.nested += one.nested;
 		done.own_ns += one.own_ns;
 	}
-	if (!costs || !totals_known(s, function))
+	if (!costs || !pool_totals_known(s, function))
 		return done;
 	samples_total_find(s, function, &total);
 	for (size_t c = 0; c < s->n_counters; c++)
@@ -190,7 +189,7 @@ struct observing_function {
 	double calls, squares;		/* weights of samples, and what samples_effective() wants beside them */
 	/* Of one run. */
 	struct pool_rows cell;
-	struct totals_run totals;
+	struct pool_totals totals;
 	bool estimated; /* what single calls did themselves */
 };
 
@@ -289,7 +288,7 @@ static void observing_add_function(struct observing *w, const struct source *sou
 		observing_remark(w, OBSERVE_APART, name, 1);
 	shape.alone = stems_find(&w->inclusive, w->names.items[name]) == SIZE_MAX;
 	if (w->use_totals && shape.alone && source->n == 1) {
-		totals_add(&of->totals, source->files[0], function, w->out->columns, w->n_columns);
+		pool_totals_add(&of->totals, source->files[0], function, w->out->columns, w->n_columns);
 		of->estimated = of->estimated || any_estimated(source->files[0], &source->files[0]->functions[function]);
 	}
 	if (!rows.n)
@@ -379,9 +378,9 @@ static enum assay_status observing_add_run(struct observing *w, size_t run, size
 		struct pool_rows *cell = &of->cell;
 
 		pool_choose(cell, w->options->samples_max, observing_seed(w->options->seed, w->names.items[f], r->name));
-		totals_apply(&of->totals, &(struct pool_shape){ .per_call = w->out->per_call, .columns = w->n_columns }, of->estimated,
-			     cell);
-		totals_release(&of->totals);
+		pool_totals_apply(&of->totals, &(struct pool_shape){ .per_call = w->out->per_call, .columns = w->n_columns }, of->estimated,
+				  cell);
+		pool_totals_release(&of->totals);
 		of->estimated = false;
 		for (size_t i = 0; i < cell->n; i++) {
 			if (row_is_whole(&cell->items[i], w->n_columns)) {
@@ -433,7 +432,7 @@ static bool tells_totals(const struct side *side)
 	for (size_t r = 0; r < side->n; r++)
 		for (size_t f = 0; f < side->runs[r].n_files; f++)
 			for (size_t k = 0; k < side->runs[r].files[f].n_functions; k++)
-				if (totals_known(&side->runs[r].files[f], k))
+				if (pool_totals_known(&side->runs[r].files[f], k))
 					return true;
 	return false;
 }

@@ -59,4 +59,25 @@ void pool_rows_release(struct pool_rows *rows);
 /* Keeps `most` of them by a seeded choice, in their order, and gives them the weight of the others. */
 void pool_choose(struct pool_rows *rows, size_t most, uint64_t seed);
 
+/* ---- totals ---- */
+
+/* What a function did in all of its calls in a run, where sample files tell (runs/inside/samples/samples.h). The rows of its samples are
+ * brought to that, so that which calls were samples makes no difference to any mean. Within a run rows keep their proportions. */
+struct pool_totals {
+	double calls, work; /* of all of its threads and processes; 0 calls: not known */
+	double *sums;	    /* [columns] in the function itself; NaN: not known */
+	size_t columns;
+};
+
+/* Reports whether the file knows what the function did in all calls. */
+bool pool_totals_known(const struct samples *samples, size_t function);
+
+/* Adds a file's; one that does not know makes all unknown. columns[n] are names of counters. */
+void pool_totals_add(struct pool_totals *totals, const struct samples *samples, size_t function, char *const *columns, size_t n);
+
+/* Changes values, weights and work of a function's rows in a run; what was not counted in a row is what it is in the mean. collapse: one
+ * row takes the place of all, as where what single calls did is an estimate only. */
+void pool_totals_apply(const struct pool_totals *totals, const struct pool_shape *shape, bool collapse, struct pool_rows *rows);
+void pool_totals_release(struct pool_totals *totals); /* accepts zeroed */
+
 #endif
