@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/yaml.h"
@@ -10,8 +11,9 @@
 #include "fleet/engine/local_command.h"
 #include "fleet/engine/reach.h"
 #include "fleet/lab/lab.h"
-#include "gate/nightly/night.h"
+#include "gate/nightly/night_answer.h"
 #include "gate/nightly/suite.h"
+#include "runs/cmd_run.h"
 #include "runs/prune.h"
 
 #include <errno.h>
@@ -33,6 +35,8 @@ static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_er
 static enum assay_status night_work(struct nightly *n, struct assay_error *err);
 static enum assay_status night_fingerprints(struct nightly *n, struct assay_error *err);
 static void night_hook(struct nightly *n);
+static void night_end(struct nightly *n);
+static bool is_over(const struct nightly *n);
 static enum assay_status night_lock(const char *directory, int *fd, struct assay_error *err);
 
 /* ---- the way of a night ---- */
@@ -56,13 +60,13 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 	else
 		nightly_log(&n, "interrupted by signal %d; the next 'assay nightly' goes on", (int)*options->cancelled);
 	memcpy(id, n.night.id, DIGEST_ID_BYTES);
-	nightly_release(&n);
+	night_end(&n);
 	if (lock >= 0)
 		close(lock);
 	return st;
 }
 
-void nightly_release(struct nightly *n)
+static void night_end(struct nightly *n)
 {
 	cJSON_Delete(n->notes);
 	night_comparisons_release(&n->comparisons);
@@ -74,7 +78,7 @@ static enum assay_status night_work(struct nightly *n, struct assay_error *err)
 {
 	enum assay_status st = night_fingerprints(n, err);
 
-	for (size_t i = 0; !st && i < n->comparisons.n && !nightly_is_over(n); i++) {
+	for (size_t i = 0; !st && i < n->comparisons.n && !is_over(n); i++) {
 		struct night_comparison *c = &n->comparisons.items[i];
 
 		if (c->state != NIGHT_WAITING && c->state != NIGHT_MEASURING)
@@ -83,7 +87,7 @@ static enum assay_status night_work(struct nightly *n, struct assay_error *err)
 		if (!st)
 			st = nightly_judge(n, c, err);
 	}
-	for (size_t i = 0; !st && n->suite.confirm && i < n->comparisons.n && !nightly_is_over(n); i++) {
+	for (size_t i = 0; !st && n->suite.confirm && i < n->comparisons.n && !is_over(n); i++) {
 		if (n->comparisons.items[i].state == NIGHT_CONFIRMING)
 			st = nightly_confirm(n, &n->comparisons.items[i], err);
 	}
@@ -180,7 +184,7 @@ static enum assay_status night_fingerprints(struct nightly *n, struct assay_erro
 	st = nightly_open(n, &lab, err);
 	if (!st)
 		st = hosts_without_fingerprint(n, &lab, &hosts, &count, err);
-	if (!st && count && !nightly_is_over(n))
+	if (!st && count && !is_over(n))
 		st = take_fingerprints_of(n, &lab, hosts, count, err);
 	free(hosts);
 	lab_close(&lab);
@@ -278,7 +282,8 @@ static void deadline_set(struct nightly *n)
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-bool nightly_is_over(const struct nightly *n)
+/* Reports whether its deadline has come, or it was cancelled. */
+static bool is_over(const struct nightly *n)
 {
 	return *n->options->cancelled || (n->night.deadline_ms && clock_real_ms() >= n->night.deadline_ms);
 }
@@ -443,7 +448,7 @@ static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_er
 	again = !st && (n->given_up || (n->night.deadline_ms && clock_real_ms() >= n->night.deadline_ms));
 	if (again) {
 		st = nightly_conclude(n, err);
-		nightly_release(n);
+		night_end(n);
 		return st ? st : night_begin_or_go_on(n, err);
 	}
 	if (!st)
@@ -451,7 +456,9 @@ static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_er
 	return st;
 }
 
-enum assay_status nightly_plan(const struct nightly_options *options, struct nightly *out, struct assay_error *err)
+/* Finds what nightly_run() would do, and does nothing: the id of the night is "" where another would begin. night_end() *out, whatever is
+ * returned. */
+static enum assay_status night_plan(const struct nightly_options *options, struct nightly *out, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };
 	struct assay_error none;
@@ -472,5 +479,119 @@ enum assay_status nightly_plan(const struct nightly_options *options, struct nig
 	}
 	lab_close(&lab);
 	free(text);
+	return st;
+}
+
+/* ---- a dry run ---- */
+
+/* What a dry run says of one comparison. */
+struct ahead {
+	struct estimate first; /* look */
+	size_t hosts;
+	char *detail; /* why it would not be measured; NULL: it would */
+};
+
+struct dry {
+	struct nightly night;
+	struct ahead *ahead;   /* [n] of the night's comparisons */
+	struct estimate first; /* looks, together */
+	size_t measured;
+};
+
+static bool is_left(const struct night_comparison *c)
+{
+	return c->state == NIGHT_WAITING || c->state == NIGHT_MEASURING;
+}
+
+static void look_ahead(struct dry *dry, struct night_comparison *c, struct ahead *a)
+{
+	struct assay_error err;
+
+	if (!is_left(c))
+		a->detail = mem_string(night_state_text(c->state));
+	else if (!*c->baseline || *c->detail || nightly_estimate(&dry->night, c, &a->first, &a->hosts, &err))
+		a->detail = mem_format("would not be measured: %s", !*c->baseline || *c->detail ? c->detail : err.text);
+	if (a->detail)
+		return;
+	dry->measured++;
+	dry->first.runs += a->first.runs;
+	dry->first.unknown += a->first.unknown;
+	dry->first.seconds += a->first.seconds;
+	dry->first.at_most_s += a->first.at_most_s;
+}
+
+static void add_comparison(const struct night_comparison *c, const struct ahead *a, struct document *d)
+{
+	char *time = a->detail ? mem_string("-") : cmd_run_estimate_text(&a->first);
+
+	doc_row(d);
+	doc_show(d, "application", "application", c->application);
+	doc_show(d, "candidate", "candidate", c->candidate);
+	doc_show(d, "baseline", "baseline", c->baseline);
+	doc_show(d, "against", "which is", c->against);
+	doc_show(d, "hosts", "hosts", a->hosts);
+	cmd_run_estimate(&a->first, d);
+	doc_show(d, NULL, "runs", a->first.runs);
+	doc_show(d, NULL, "first look", time);
+	doc_set_empty(d, "detail", a->detail);
+	free(time);
+}
+
+static void add_comparisons(const struct dry *dry, struct document *d)
+{
+	const struct night_comparisons *all = &dry->night.comparisons;
+	const char *before = "\n";
+
+	doc_table(d, "comparisons");
+	for (size_t i = 0; i < all->n; i++)
+		add_comparison(&all->items[i], &dry->ahead[i], d);
+	doc_end(d);
+	for (size_t i = 0; i < all->n; i++) {
+		if (!dry->ahead[i].detail)
+			continue;
+		doc_line(d, "%s%s@%s: %s", before, all->items[i].application, all->items[i].candidate, dry->ahead[i].detail);
+		before = "";
+	}
+}
+
+static void add_head(const struct dry *dry, struct document *d)
+{
+	const struct night *night = &dry->night.night;
+	char *time = cmd_run_estimate_text(&dry->first), date[TEXT_DATE_BYTES];
+
+	if (*night->id)
+		doc_line(d, "The night of %s would go on.", text_from_ms(night->started_ms / 1000 * 1000, date));
+	doc_line(d,
+		 "%zu of %zu comparison%s would be measured: %zu run%s to the first looks (time: %s). Findings are measured once more. "
+		 "Nothing was run.",
+		 dry->measured, dry->night.comparisons.n, text_plural(dry->night.comparisons.n), dry->first.runs,
+		 text_plural(dry->first.runs), time);
+	doc_line(d, "%s", "");
+	doc_set_empty(d, "night", night->id);
+	doc_set(d, "measured", dry->measured);
+	cmd_run_estimate(&dry->first, d);
+	free(time);
+}
+
+enum assay_status nightly_dry(const struct nightly_options *options, struct document *d, struct assay_error *err)
+{
+	struct dry dry = { .measured = 0 };
+	enum assay_status st = night_plan(options, &dry.night, err);
+	struct night_comparisons *all = &dry.night.comparisons;
+
+	dry.ahead = mem_new(all->n + 1, sizeof(*dry.ahead));
+	for (size_t i = 0; !st && i < all->n; i++)
+		look_ahead(&dry, &all->items[i], &dry.ahead[i]);
+	if (!st) {
+		add_head(&dry, d);
+		add_comparisons(&dry, d);
+		free(dry.night.night.notes);
+		dry.night.night.notes = json_text(dry.night.notes);
+		night_answer_notes(&dry.night.night, d);
+	}
+	for (size_t i = 0; i < all->n; i++)
+		free(dry.ahead[i].detail);
+	free(dry.ahead);
+	night_end(&dry.night);
 	return st;
 }

@@ -12,7 +12,7 @@ struct nightly_options {
 	struct manifest_words only;		       /* applications; n == 0: all */
 	double budget_s;			       /* of each comparison; 0: the suite's */
 	bool anew;				       /* a night that was interrupted is given up, and another begins */
-	bool dry_run;				       /* for nightly_plan(): nothing is written, not even the log */
+	bool dry_run;				       /* nothing is written, not even the log */
 	volatile sig_atomic_t *cancelled;	       /* becomes SIGALRM at the deadline */
 	void (*watch)(struct launch_options *options); /* progress of runs; may be NULL */
 	void (*note)(const char *text);
@@ -36,18 +36,13 @@ void nightly_log(const struct nightly *n, const char *fmt, ...) __attribute__((f
  * another one goes on. */
 enum assay_status nightly_run(const struct nightly_options *options, char id[DIGEST_ID_BYTES], struct assay_error *err);
 
-/* What nightly_run() would do, and nothing is done: into *out, of which the night's id is "" where another would begin. nightly_release()
- * it, whatever is returned. */
-enum assay_status nightly_plan(const struct nightly_options *options, struct nightly *out, struct assay_error *err);
-void nightly_release(struct nightly *n);
-/* The answer of that: what would be compared with what, and how long the first look at each would take. */
+/* Fills *d with what nightly_run() would compare, and how long the first look at each would take. Nothing is run or written. */
 enum assay_status nightly_dry(const struct nightly_options *options, struct document *d, struct assay_error *err);
 
 /* ---- its parts, each a file ---- */
 
 /* The laboratory, for a moment, and none of its runs. lab_close() it. */
 enum assay_status nightly_open(const struct nightly *n, struct lab *lab, struct assay_error *err);
-bool nightly_is_over(const struct nightly *n); /* by its deadline, or cancelled */
 
 /* What a night says at its beginning. */
 struct nightly_frozen {
