@@ -10,10 +10,8 @@
 #include "gate/nightly/night_machines.h"
 #include "gate/page/parts.h"
 #include "gate/report/report_file.h"
-#include "model/parallel.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +19,7 @@
 #define MOST_MAX       .5
 #define FINDINGS_SHOWN 20
 
-/* What has been found out on the way to the first page. Applications have nothing to do with each other: their pages are written by several
- * threads, each with a copy of this, but what the lists point to. */
+/* Results on the way to the first page. */
 struct pages {
 	struct lab *lab;
 	const struct night *night;
@@ -505,83 +502,18 @@ static enum assay_status index_write(struct pages *p)
 	return st;
 }
 
-/* ---- several applications at once ---- */
+/* ---- all pages ---- */
 
-/* One thread of it. */
-struct writer {
-	struct pages pages;
-	struct lab lab; /* its own, or what is the caller's */
-	struct assay_error err;
-	enum assay_status st;
-};
-
-struct writers {
-	struct writer *items;
-	size_t n;
-	atomic_size_t next; /* comparison */
-};
-
-/* All pages of the application whose first comparison this is. */
+/* Writes all pages of the application whose first comparison this is. */
 static enum assay_status application_write(struct pages *p, size_t first)
 {
 	const struct night_answered *all = p->answers.items;
 	enum assay_status st = history_one(p, first);
 
 	for (size_t i = first; !st && i < p->answers.n; i++) {
-		if (all[i].decision && strcmp(all[i].comparison->application, all[first].comparison->application) == 0)
+		if (all[i].decision && first_of(&p->answers, i) == first)
 			st = report_one(p, i);
 	}
-	return st;
-}
-
-static void writer_work(void *context, size_t k)
-{
-	struct writers *all = context;
-	struct writer *w = &all->items[k];
-	size_t i;
-
-	while (!w->st && (i = atomic_fetch_add(&all->next, 1)) < w->pages.answers.n)
-		w->st = first_of(&w->pages.answers, i) == i ? application_write(&w->pages, i) : ASSAY_OK;
-}
-
-/* A connection to the store serves one thread: all but the first one have another. */
-static enum assay_status writers_open(struct writers *all, const struct pages *p)
-{
-	enum assay_status st = ASSAY_OK;
-
-	for (size_t k = 0; k < all->n; k++) {
-		struct writer *w = &all->items[k];
-
-		*w = (struct writer){ .pages = *p, .lab = { .lock_fd = -1 } };
-		w->pages.err = &w->err;
-		if (k && !st)
-			st = lab_open(p->lab->directory, STORE_READ, &w->lab, p->err);
-		if (k)
-			w->pages.lab = &w->lab;
-	}
-	return st;
-}
-
-static enum assay_status applications_write(struct pages *p)
-{
-	size_t threads = parallel_threads(), n = p->answers.n < threads ? p->answers.n : threads;
-	struct writers all = { .items = mem_new(n, sizeof(*all.items)), .n = n };
-	enum assay_status st = writers_open(&all, p);
-
-	atomic_init(&all.next, 0);
-	if (!st)
-		parallel_for(n, n, writer_work, &all);
-	for (size_t k = 0; k < n; k++) {
-		struct writer *w = &all.items[k];
-
-		if (!st && w->st) {
-			st = w->st;
-			*p->err = w->err;
-		}
-		p->written += w->pages.written;
-		lab_close(&w->lab);
-	}
-	free(all.items);
 	return st;
 }
 
@@ -597,8 +529,8 @@ enum assay_status night_pages(struct lab *lab, const struct night *night, const 
 	p.histories = mem_new(p.answers.n, sizeof(char *));
 	p.reports = mem_new(p.answers.n, sizeof(bool));
 	p.found = mem_new(p.answers.n, sizeof(*p.found));
-	if (!st)
-		st = applications_write(&p);
+	for (size_t i = 0; !st && i < p.answers.n; i++)
+		st = first_of(&p.answers, i) == i ? application_write(&p, i) : ASSAY_OK;
 	for (size_t i = 0; i < p.answers.n; i++)
 		p.any_functions = p.any_functions || p.found[i].n;
 	if (!st) {

@@ -88,7 +88,7 @@ of_night pages pages -o "$work/pages"
 	evidence_head 'Deciding about a million results'
 	echo '200 applications on 50 machines without fingerprints, two versions, 50 repetitions each; every tenth is 5 % slower. A command for each'
 	echo 'application, one after the other, as a script would; and a night of the same, whose pages decide about all of them anew from the raw results'
-	echo 'and render them by as many threads as there are processors. Wanted: 5 s and 256 MiB to decide and render all.'
+	echo 'and render them. Wanted: 5 s and 256 MiB to decide and render all.'
 	echo
 	echo "| command | applications | wall-clock s | processor s | MiB, the most | ended with 0, 3, another status |"
 	echo '| --- | ---: | ---: | ---: | ---: | --- |'

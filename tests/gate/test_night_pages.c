@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 
-#include <sched.h>
 #include <stdlib.h>
 
 #include "tests/scratch.h"
@@ -45,25 +44,7 @@ static int count_steps(unsigned kind, void *steps, void *stmt, void *ns)
 	return 0;
 }
 
-/* From now on by one thread, or by as many as before. */
-static void use_one_processor(bool one)
-{
-	static cpu_set_t all;
-	cpu_set_t set;
-
-	if (one) {
-		assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
-		for (size_t i = 0; i < CPU_SETSIZE; i++) {
-			CPU_ZERO(&set);
-			CPU_SET(i, &set);
-			if (CPU_ISSET(i, &all))
-				break;
-		}
-	}
-	assert_int_equal(sched_setaffinity(0, sizeof(set), one ? &set : &all), 0);
-}
-
-/* Steps of SQLite's machine: the same wherever it runs. Those of further threads, which have connections of their own, are not seen. */
+/* Steps of SQLite's machine: the same wherever it runs. */
 static uint64_t steps_of(int applications, const char *pages)
 {
 	char *directory = mem_format("%s-lab", pages);
@@ -92,49 +73,16 @@ static void test_growth_of_pages(void **state)
 	uint64_t few, many;
 
 	(void)state;
-	use_one_processor(true);
 	few = steps_of(FEW, "few");
 	many = steps_of(MANY, "many");
-	use_one_processor(false);
 	print_message("steps: %d applications %llu, %d %llu\n", FEW, (unsigned long long)few, MANY, (unsigned long long)many);
 	assert_true(few > 100 * FEW);
 	assert_true(many < STEPS_MAX * few);
 }
 
-static void expect_same(const char *name)
-{
-	char *one = mem_format("one/%s", name), *several = mem_format("several/%s", name);
-	char *is = scratch_text(several), *wanted = scratch_text(one);
-
-	assert_string_equal(is, wanted);
-	free(one);
-	free(several);
-	free(is);
-	free(wanted);
-}
-
-/* However many threads write them, the pages are the same. */
-static void test_threads(void **state)
-{
-	(void)state;
-	use_one_processor(true);
-	steps_of(MANY, "one");
-	use_one_processor(false);
-	steps_of(MANY, "several");
-	expect_same("index.html");
-	for (int i = 0; i < MANY; i++) {
-		char name[40];
-
-		snprintf(name, sizeof(name), "history-%d.html", i);
-		expect_same(name);
-		snprintf(name, sizeof(name), "%016x.html", i + 1);
-		expect_same(name);
-	}
-}
-
 int suite_night_pages(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_growth_of_pages), SCRATCH_TEST(test_threads) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_growth_of_pages) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
