@@ -7,7 +7,6 @@
 #include "base/rng.h"
 #include "model/profile/blend.h"
 #include "model/profile/range.h"
-#include "model/profile/stand_ins.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,6 +18,19 @@
 struct shares_parts {
 	struct mat of; /* [features.n x n] of a column's time, in each part; those of a level sum to at most 1 */
 	size_t *level; /* [n] */
+};
+
+/* A column, or the sum of two, that moves over the machines as another column: what a model says of that one may as well be theirs. On
+ * twelve machines that differ in a few ways, vm-splice moved as what reads files and what copies strings together. */
+struct stand_in {
+	size_t column, other; /* equal where one column stands for it alone */
+	double part;	      /* mean over the types of the first one's share in the sum, 0 to 1 */
+};
+
+struct stand_ins {
+	struct stand_in *items; /* [first[n]], those of column k from first[k] */
+	size_t *first;		/* [n + 1] */
+	size_t n;		/* distinct columns of the features */
 };
 
 struct shares_options {
