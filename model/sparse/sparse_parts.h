@@ -1,8 +1,8 @@
 /* Which part of what runs cost has grown beyond what a model expects of it: functions, lines. Each part takes a share of the prediction
  * that is a sum of what the terms take of it, fitted by least squares to the runs learned; other runs should have that share of theirs. The
  * shares of all parts add up to the costs, and so do their growths to the excess (excess.h). */
-#ifndef MODEL_SPARSE_PARTS_H
-#define MODEL_SPARSE_PARTS_H
+#ifndef MODEL_SPARSE_SPARSE_PARTS_H
+#define MODEL_SPARSE_SPARSE_PARTS_H
 
 #include "model/sparse/sparse.h"
 

@@ -1,4 +1,4 @@
-#include "model/sparse/parts.h"
+#include "model/sparse/sparse_parts.h"
 
 #include "base/mem.h"
 #include "model/sparse/leverage.h"
