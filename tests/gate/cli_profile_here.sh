@@ -53,7 +53,7 @@ END
 }
 # copied WHAT: the kernel's work is with files, and not with mapping memory.
 copied() {
-	run profile --here --budget 0.5 -- dd if=/dev/zero of=/dev/null bs=64k count=20000
+	run profile --here --budget 0.5 -- dd if=/dev/zero of=/dev/null bs=64k count=300000
 	expect_status 0
 	cases=$((cases + 1))
 	awk -v data="$(at 'file data')" -v mapping="$(at 'mapping memory')" 'BEGIN { exit !(data > mapping) }' || fail "$1: $(cat "$tmp/out")"
@@ -64,7 +64,7 @@ if sampled && [ -f "$kept" ] && command -v /usr/bin/python3 >/dev/null; then
 	poisoned 644
 	copied 'what others could have written is not believed'
 	poisoned 600
-	run profile --here --budget 0.5 -- dd if=/dev/zero of=/dev/null bs=64k count=20000
+	run profile --here --budget 0.5 -- dd if=/dev/zero of=/dev/null bs=64k count=300000
 	cases=$((cases + 1))
 	awk -v data="$(at 'file data')" -v mapping="$(at 'mapping memory')" 'BEGIN { exit !(mapping > data) }' || fail "they are not kept: $(cat "$tmp/out")"
 	printf x | dd of="$kept" bs=1 seek=3 conv=notrunc 2>/dev/null
