@@ -33,3 +33,16 @@ application() {
 	} >"$lab/apps/$name.yaml"
 }
 mkdir -p "$tmp/scratch"
+
+# suite_of_two: compares the latest versions of two applications, of which one became slower.
+suite_of_two() {
+	application good 100 100.01
+	application bad 100 100.02 120
+	cat >"$lab/suite.yaml" <<'END_OF_SUITE'
+comparisons:
+  - { application: good }
+  - { application: bad, against: [previous, v1], budget: 1m }
+fingerprints: { battery: none }
+repeat: no # costs hang on how often a version has run
+END_OF_SUITE
+}
