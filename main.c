@@ -38,8 +38,6 @@ static const struct command *const commands[] = {
 	&catalog_rename_command,
 	&catalog_retire_command,
 	&explore_command,
-	&shapes_list_command,
-	&shapes_count_command,
 	HEADING("What applications do on them"),
 	&run_command,
 	&runs_list_command,

@@ -121,16 +121,6 @@ static void rank_hosts(const struct inventory *inventory, int *rank)
 	}
 }
 
-enum assay_status cmd_fleet_parse_dearer(const char *text, void *to, struct assay_error *err)
-{
-	unsigned *set = to;
-
-	if (shapes_named(text, set))
-		return ASSAY_OK;
-	return assay_fail(err, ASSAY_E_USAGE,
-			  "names of shapes with commas between, or all: those of 'assay shapes list' that are only on request");
-}
-
 enum assay_status cmd_fleet_hosts(const struct inventory *inventory, const struct cmd_fleet_choice *choice, const struct host ***out,
 				  size_t *n, struct assay_error *err)
 {

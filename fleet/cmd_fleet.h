@@ -23,10 +23,6 @@ struct cmd_fleet_choice {
 /* Appends the text of an option to the list at `to` (char **). */
 enum assay_status cmd_fleet_parse_hosts(const char *text, void *to, struct assay_error *err);
 
-/* Shapes that are only taken when they are asked for (fleet/shape/shape.h): adds them to a set, an unsigned. */
-enum assay_status cmd_fleet_parse_dearer(const char *text, void *to, struct assay_error *err);
-#define CMD_FLEET_DEARER(arguments, member, help) CLI_PARSED("dearer", "NAMES", arguments, member, cmd_fleet_parse_dearer, help)
-
 /* The chosen hosts, in the order of the inventory: (*out)[*n] borrowed from it; free(*out). ASSAY_E_USAGE when none is left or
  * there is none at all. For "any N of" Slurm's nodes, sinfo is asked: idle ones come first, those that nobody gets last. */
 enum assay_status cmd_fleet_hosts(const struct inventory *inventory, const struct cmd_fleet_choice *choice, const struct host ***out,

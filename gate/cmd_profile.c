@@ -2,11 +2,9 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
-#include "fleet/cmd_fleet.h"
 #include "gate/cmd.h"
 #include "gate/cmd_evidence.h"
 #include "gate/here/here.h"
-#include "gate/profile/shaped_rows.h"
 #include "gate/profile/stored.h"
 #include "gate/profile/views.h"
 #include "gate/published/walk.h"
@@ -20,8 +18,7 @@ struct arguments {
 	int64_t top, resamples, seed;
 	double budget_s;
 	int model;
-	bool members, by_type, here, shapes, any_status;
-	unsigned dearer;
+	bool members, by_type, here, any_status;
 };
 
 /* ---- the first line, and how far it can be trusted ---- */
@@ -441,7 +438,6 @@ static void profile_answer(const struct profile *p, const struct stored_time *ti
 	doc_set(d, "effective_rank", p->rows->types ? p->data.features.effective_rank : (double)NAN);
 	answer_trust(p, d);
 	answer_basis(p, data, d);
-	shaped_rows_answer(p, d);
 	answer_choice(p, d);
 	if (p->fitted)
 		inferred_shown(&p->inferred, d);
@@ -578,9 +574,6 @@ static enum assay_status profile_time(struct lab *lab, const struct cmd_evidence
 	struct profile_rows rows;
 	struct profile profile = { 0 };
 	struct dataset dataset;
-	struct shaped_machine *machines =
-	    NULL; /* what it calls how often there, as it was also run with one thing after the other dearer */
-	size_t n_machines = 0;
 	struct stored_time *time;
 	enum assay_status st = stored_time_load(&lab->store, runs, &time, err);
 
@@ -596,16 +589,10 @@ static enum assay_status profile_time(struct lab *lab, const struct cmd_evidence
 		measured_answer(time, runs, err->text, d);
 		st = ASSAY_OK;
 	}
-	if (!st)
-		st = shaped_load(&lab->store, runs, &machines, &n_machines, err);
 	if (!st && rows.rates.rows > 0) {
-		shaped_rows_of(machines, n_machines, runs, &dataset, &rows);
 		profile_of(&rows, &how, &profile);
 		profile_answer(&profile, time, runs, &dataset, a, d);
 	}
-	if (!st)
-		shaped_answer(machines, n_machines, d);
-	shaped_free(machines, n_machines);
 	stored_time_free(time);
 	profile_release(&profile);
 	profile_rows_release(&rows);
@@ -648,22 +635,16 @@ static enum assay_status profile_run(struct lab *lab, void *arguments, struct do
 	const struct arguments *a = arguments;
 
 	(void)lab;
-	return a->here
-		   ? here_profile((const char *const *)a->words.items, a->words.n,
-				  &(struct here_how){
-				      .budget_s = a->budget_s, .progress = !cli_quiet(), .any_status = a->any_status, .dearer = a->dearer },
-				  a->shapes, d, err)
-		   : profile_stored(a, d, err);
+	return a->here ? here_profile((const char *const *)a->words.items, a->words.n,
+				      &(struct here_how){ .budget_s = a->budget_s, .progress = !cli_quiet(), .any_status = a->any_status },
+				      d, err)
+		       : profile_stored(a, d, err);
 }
 
 static enum assay_status profile_check(void *arguments, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
 
-	if (!a->here && a->shapes)
-		return assay_fail(err, ASSAY_E_USAGE, "--shapes goes with --here");
-	if (a->dearer && !a->shapes)
-		return assay_fail(err, ASSAY_E_USAGE, "--dearer goes with --shapes");
 	if (!a->here && a->words.n > 1)
 		return assay_fail(err, ASSAY_E_USAGE, "unexpected argument '%s': a command to profile follows --here --",
 				  a->words.items[1]);
@@ -682,12 +663,6 @@ static const struct cli_option options[] = {
 	CLI_FLAG("here", struct arguments, here, "Run the command that follows -- on this machine and measure it; without a laboratory"),
 	HERE_BUDGET(struct arguments, budget_s),
 	HERE_ANY_STATUS(struct arguments, any_status),
-	CLI_FLAG("shapes", struct arguments, shapes,
-		 "With --here: also run it with one thing dearer at a time, as long again or longer, and count how often it does that"),
-	CMD_FLEET_DEARER(
-	    struct arguments, dearer,
-	    "With --shapes: also what is only slowed down on request, such as quota,storage, or all; 'assay shapes list --here' "
-	    "says what it touches"),
 	CLI_END,
 };
 static const struct arguments defaults = { .top = 15, .resamples = SHARES_RESAMPLES, .seed = PROFILE_SEED, .budget_s = HERE_BUDGET_S };
@@ -709,8 +684,7 @@ const struct command profile_command = {
 		    "  assay profile stream/add-1@imported --members --by-type\n"
 		    "  assay profile stream/add-1@imported --model paper --format json\n"
 		    "  assay profile --here -- sqlite3 test.db 'select count(*) from t'\n"
-		    "  assay profile --here -- sort -u <words\n"
-		    "  assay profile --here --shapes --dearer cores,quota -- make -j2\n",
+		    "  assay profile --here -- sort -u <words\n",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,

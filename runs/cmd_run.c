@@ -162,18 +162,6 @@ static void add_answer(const struct launch *launch, struct document *d)
 	buf_release(&rest);
 }
 
-/* Of runs with something dearer. */
-static void add_shapes(const struct launch *launch, struct document *d)
-{
-	size_t all = launch_shaped(launch);
-
-	if (all == 0)
-		return;
-	doc_set(d, "shaped", launch->shaped);
-	doc_line(d, "With one thing after the other dearer: %zu of %zu version%s and inputs of hosts measured", launch->shaped, all,
-		 text_plural(all));
-}
-
 static void add_hosts(const struct launch *launch, struct document *d)
 {
 	doc_table(d, "hosts");
@@ -476,7 +464,6 @@ static void show_runs(const struct launch *launch, const char *selector, struct 
 	doc_set_bool(d, "complete", launch->plan.complete);
 	doc_set(d, "without_fingerprint", launch->without_fingerprint);
 	add_answer(launch, d);
-	add_shapes(launch, d);
 	add_hosts(launch, d);
 	add_results(launch, d);
 	add_failures(&launch->rows, d);
@@ -545,17 +532,6 @@ static enum assay_status run_run(struct lab *lab, void *arguments, struct docume
 	return st;
 }
 
-static enum assay_status parse_shapes(const char *text, void *to, struct assay_error *err)
-{
-	double *shapes_s = to, value;
-	bool ok = text_span(text, &value);
-
-	if (!ok || !(value >= SHAPES_LEAST_S && value <= SHAPES_MOST_S))
-		return assay_fail(err, ASSAY_E_USAGE, "seconds from %g to %g, such as 60, 60s or 2m", SHAPES_LEAST_S, SHAPES_MOST_S);
-	*shapes_s = value;
-	return ASSAY_OK;
-}
-
 static enum assay_status run_check(void *arguments, struct assay_error *err)
 {
 	struct arguments *a = arguments;
@@ -580,12 +556,6 @@ static const struct cli_option options[] = {
 		    "Runs of each version and input on each machine (default: the manifest's)"),
 	CLI_TEXT("seed", "N", struct arguments, seed,
 		 "Seed of the order in which versions take turns (default: a new one each time; it is shown and kept)"),
-	CLI_PARSED("shapes", "TIME", struct arguments, launch.choice.shapes_s, parse_shapes,
-		   "Afterwards run each version and input on each host for so long, two rounds at least, with one thing after the other "
-		   "dearer: 60, 60s or 2m (default: what lab.yaml says of the host); 'assay profile' shows how often it does them"),
-	CMD_FLEET_DEARER(struct arguments, launch.choice.dearer,
-			 "With --shapes: also what is only slowed down on request, such as quota,storage, or all (and what lab.yaml "
-			 "says of the host); 'assay shapes list' says what it touches"),
 	CLI_FLAG("probe", struct arguments, launch.choice.probe,
 		 "Measure functions, as 'probe' of the manifest says: runs give samples, and no results"),
 	CLI_FLAG("same-stack", struct arguments, launch.same_stack, "Run nothing when hosts differ in the libraries that a version loads"),
@@ -605,7 +575,6 @@ const struct command run_command = {
 		    "  assay run sqlite --versions wal,rollback --repetitions 10 -w node[01-04]\n"
 		    "  assay run sqlite --dry-run\n"
 		    "  assay run sqlite --resume\n"
-		    "  assay run sqlite --shapes 60s --dearer quota,storage\n"
 		    "  assay run sqlite --versions 1.0,1.1 --probe\n",
 	.exit_status = "0 all ok, or nothing to resume; 7 some hosts or runs failed, 1 all failed.",
 	.words = words,

@@ -113,10 +113,6 @@ void cmd_run_dry(const struct launch *launch, struct document *d)
 	cmd_run_estimate(&total, d);
 	if (launch->plan.probe)
 		add_dry_probe(launch, d);
-	if (launch->plan.shapes_s > 0)
-		doc_line(d,
-			 "\nThen each version and input for %g s on each host, two rounds at least, with one thing after the other dearer.",
-			 launch->plan.shapes_s);
 	add_order(launch, d);
 	free(time);
 }

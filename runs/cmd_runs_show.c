@@ -162,10 +162,8 @@ static void show_all(const struct shown *shown, struct document *d)
 	doc_end(d);
 	if (shown->others)
 		doc_line(d, "\n%s", shown->others);
-	if (shown->n_accounted) {
+	if (shown->n_accounted)
 		signature_medians(d, NULL, shown->accounted, shown->n_accounted);
-		doc_end(d);
-	}
 	if (shown->failed)
 		add_failed(shown, d);
 }

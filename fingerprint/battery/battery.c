@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "fingerprint/battery/stressor.h"
-#include "fleet/shape/shape.h"
 
 #include <inttypes.h>
 
@@ -203,30 +202,9 @@ static enum assay_status parse_seconds(const char *file, const struct yaml_node 
 	return st;
 }
 
-/* Which thing is dearer: a shape that hosts of a laboratory can be brought into. */
-static enum assay_status parse_dearer(const char *file, const struct yaml_node *node, struct battery_entry *entry, struct assay_error *err)
-{
-	const char *text = NULL;
-	char *name;
-	enum assay_status st = yaml_string(file, node, &text, err);
-
-	if (st)
-		return st;
-	for (entry->dearer = 0; entry->dearer < SHAPES; entry->dearer++)
-		if (shapes[entry->dearer].means != SHAPE_LIBRARY && strcmp(shapes[entry->dearer].name, text) == 0)
-			break;
-	if (entry->dearer == SHAPES)
-		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: no host can make '%s' dearer; 'assay shapes list' has what can be", file,
-				  node->line, TEXT_SHOWN(text));
-	name = mem_format("%s%c%s", entry->name, BATTERY_DEARER, text);
-	free(entry->name);
-	entry->name = name;
-	return ASSAY_OK;
-}
-
 static enum assay_status parse_entry(const char *file, const struct yaml_node *node, struct battery_entry *entry, struct assay_error *err)
 {
-	static const char *const keys[] = { "name", "stressor", "arguments", "categories", "seconds", "dangerous", "dearer" };
+	static const char *const keys[] = { "name", "stressor", "arguments", "categories", "seconds", "dangerous" };
 	const struct yaml_node *value;
 	enum assay_status st = yaml_keys(file, node, "a stressor", keys, sizeof(keys) / sizeof(keys[0]), err);
 
@@ -238,8 +216,6 @@ static enum assay_status parse_entry(const char *file, const struct yaml_node *n
 		st = parse_name(file, value, "a name", &entry->name, err);
 	if (!st && !entry->name)
 		entry->name = mem_string(entry->stressor);
-	if (!st && (value = yaml_get(node, "dearer")))
-		st = parse_dearer(file, value, entry, err);
 	if (!st && (value = yaml_get(node, "arguments")))
 		st = parse_arguments(file, value, entry, err);
 	if (!st && (value = yaml_get(node, "categories")))
@@ -270,7 +246,6 @@ static enum assay_status parse_entries(const char *file, const struct yaml_node 
 	for (size_t i = 0; !st && i < list->n_items; i++) {
 		battery->n++;
 		battery->entries[i].milliseconds = milliseconds;
-		battery->entries[i].dearer = SHAPES;
 		st = parse_entry(file, &list->items[i], &battery->entries[i], err);
 		for (size_t k = 0; !st && k < i; k++) {
 			if (strcmp(battery->entries[k].name, battery->entries[i].name) == 0)

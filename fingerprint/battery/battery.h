@@ -12,12 +12,10 @@
 
 #define BATTERY_ENTRIES_MAX 500
 #define BATTERY_PASSES_MAX  1000
-#define BATTERY_DEARER	    '@' /* in no name but for that */
 
 struct battery_entry {
-	char *name;	 /* the feature's name; the stressor's unless given; with something dearer BATTERY_DEARER and the shape behind it */
-	char *stressor;	 /* of stress-ng */
-	unsigned dearer; /* while it runs: a shape (fleet/shape/shape.h), by its usual dose; SHAPES: nothing */
+	char *name;	  /* the feature's name; the stressor's unless given */
+	char *stressor;	  /* of stress-ng */
 	char **arguments; /* [n_arguments] after `--STRESSOR 1` */
 	size_t n_arguments;
 	char **categories; /* [n_categories], a set in name order; those of the stressor unless given */

@@ -273,10 +273,6 @@ static enum assay_status rename_store(struct store *store, const char *from, con
 	if (!st)
 		st = update_machine(store, "UPDATE plan_stack SET machine = ? WHERE machine = ?", from, to, NULL, err);
 	if (!st)
-		st = update_machine(store, "UPDATE shaped_run SET machine = ? WHERE machine = ?", from, to, NULL, err);
-	if (!st)
-		st = update_machine(store, "UPDATE shaped_dose SET machine = ? WHERE machine = ?", from, to, NULL, err);
-	if (!st)
 		st = update_machine(store, "UPDATE plan_item SET name = ? WHERE kind = 'machine' AND name = ?", from, to, NULL, err);
 	return store_end(store, st, err);
 }

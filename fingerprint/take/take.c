@@ -14,7 +14,6 @@
 #include "fleet/agent/signature.h"
 #include "fleet/checkup.h"
 #include "fleet/engine/session.h"
-#include "fleet/shape/shape.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -463,8 +462,6 @@ static void stressor_request(const struct take_host *h, const struct battery_ent
 	for (size_t i = 0; i < entry->n_arguments; i++)
 		helper_request_text(request, HELPER_ARGUMENT, entry->arguments[i]);
 	helper_request_number(request, HELPER_INTERRUPT, entry->milliseconds);
-	if (entry->dearer < SHAPES)
-		helper_request_shape(request, &(struct shaped){ entry->dearer, shape_usual(entry->dearer) });
 	add_limits(&h->take->options->battery->limits, &h->before, request);
 	measure_request_lock(request);
 	mem_free(words, option, seconds);

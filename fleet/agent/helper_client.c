@@ -80,14 +80,6 @@ void helper_request_mode(struct helper_request *request, unsigned mode)
 	helper_request_text(request, HELPER_MODE, text);
 }
 
-void helper_request_shape(struct helper_request *request, const struct shaped *shaped)
-{
-	char text[SHAPE_NAME_BYTES];
-
-	shape_write(shaped, text);
-	helper_request_text(request, HELPER_SHAPE, text);
-}
-
 void helper_request_stops(struct helper_request *request, const char *directory, const struct stops_words *words)
 {
 	char *text = mem_format("%u %u %u %u %s", words->pid, words->finished, words->stopped_ns, words->run_ns, directory);

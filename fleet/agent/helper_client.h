@@ -9,7 +9,6 @@
 #include "fleet/cgroup/stops.h"
 #include "fleet/helper/protocol.h"
 #include "fleet/agent/spool.h"
-#include "fleet/shape/shape.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,7 +49,6 @@ void helper_request_text(struct helper_request *request, char kind, const char *
 void helper_request_variable(struct helper_request *request, const char *text);
 void helper_request_number(struct helper_request *request, char kind, int64_t value);
 void helper_request_mode(struct helper_request *request, unsigned mode);
-void helper_request_shape(struct helper_request *request, const struct shaped *shaped);
 /* Its processes are told what they cannot see, in files of that directory. */
 void helper_request_stops(struct helper_request *request, const char *directory, const struct stops_words *words);
 /* name: of HELPER_LIMIT. */

@@ -164,4 +164,5 @@ void signature_medians(struct document *d, const char *key, const struct helper_
 			doc_set(d, rows[i].name, median);
 	}
 	pmu_lines(d, results, n);
+	doc_end(d);
 }

@@ -25,7 +25,7 @@ enum assay_status signature_parse(const char *text, struct signature *out, struc
 
 /* All accounts of one run as members of an object, null where the host did not say. */
 void signature_set(struct document *d, const char *key, const struct helper_result *result);
-/* Medians over n runs, likewise (without a key only for people), and lines for people; the object stays open: doc_end() it. */
+/* Medians over n runs, likewise (without a key only for people), and lines for people. */
 void signature_medians(struct document *d, const char *key, const struct helper_result *const *results, size_t n);
 
 #endif

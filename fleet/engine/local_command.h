@@ -3,9 +3,7 @@
 #ifndef FLEET_LOCAL_COMMAND_H
 #define FLEET_LOCAL_COMMAND_H
 
-#include "fleet/agent/dose.h"
 #include "fleet/agent/helper_client.h"
-#include "fleet/shape/shape.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -17,16 +15,13 @@
 struct local_command {
 	const char *const *words; /* [n] */
 	size_t n;
-	bool git;		     /* without the variables that lead git to another repository: our caller may be one of its hooks */
-	const char *directory;	     /* NULL: ours */
-	const char *input;	     /* the file that is its standard input, opened anew; NULL: none */
-	const char *lock;	     /* a file that is locked until all of it is gone; NULL: none */
-	bool sample;		     /* where its time goes (fleet/helper/sampler.h), with places in files, */
-	int64_t sample_ns;	     /* or, above 0, without these, at that distance */
-	uint64_t kept_bytes;	     /* of each stream: what is more is dropped; 0: LOCAL_OUTPUT_BYTES_MAX */
-	const struct shaped *shaped; /* [n_shaped]: with these things dearer (fleet/shape/shape.h) */
-	size_t n_shaped;
-	char *preload; /* "LD_PRELOAD=...", or NULL */
+	bool git;	       /* without the variables that lead git to another repository: our caller may be one of its hooks */
+	const char *directory; /* NULL: ours */
+	const char *input;     /* the file that is its standard input, opened anew; NULL: none */
+	const char *lock;      /* a file that is locked until all of it is gone; NULL: none */
+	bool sample;	       /* where its time goes (fleet/helper/sampler.h), with places in files, */
+	int64_t sample_ns;     /* or, above 0, without these, at that distance */
+	uint64_t kept_bytes;   /* of each stream: what is more is dropped; 0: LOCAL_OUTPUT_BYTES_MAX */
 	int64_t timeout_ms;
 	const volatile sig_atomic_t *cancelled; /* may be NULL */
 };
@@ -52,20 +47,5 @@ const char *local_said_line(const struct local_said *said, enum local_line which
 /* The first line of both streams that speaks of an error, else the last one, as above: that is mostly no more than that something failed.
  * Texts may be NULL. */
 const char *local_error_line(const char *standard_error, const char *standard_out, char *out);
-
-/* Commands on this machine with something dearer: what fleet/agent/dose.h runs. */
-struct local_shape {
-	struct local_command command; /* but for its words and shapes */
-	bool any_status;	      /* a command that ends with another status than 0 is no failure; one that a signal ends is */
-	int libraries[2];	      /* files without a name, which are preloaded by way of this process, and end with it */
-};
-
-/* local_shape_end() it. */
-void local_shape_begin(struct local_shape *shape, const volatile sig_atomic_t *cancelled);
-void local_shape_end(struct local_shape *shape);
-
-/* A dose_runner; context: a struct local_shape. The box's lock is held around each run. */
-enum assay_status local_shape_run(void *context, const char *const *words, size_t n, const struct shaped *shaped, size_t n_shaped,
-				  struct helper_result *out, struct assay_error *err);
 
 #endif

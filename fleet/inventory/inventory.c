@@ -5,7 +5,6 @@
 #include "base/secret.h"
 #include "base/text.h"
 #include "fleet/inventory/nodeset.h"
-#include "fleet/shape/shape.h"
 
 #define NAME_BYTES_MAX	      200
 #define PATH_BYTES_MAX	      NODESET_NAME_BYTES_MAX
@@ -472,44 +471,11 @@ static enum assay_status parse_environment(struct entry *e)
 	return ASSAY_OK;
 }
 
-static enum assay_status parse_shapes(struct entry *e)
-{
-	const struct yaml_node *node = yaml_get(e->node, "shapes");
-	const char *text;
-	enum assay_status st = node ? yaml_string(e->file, node, &text, e->err) : ASSAY_OK;
-	double seconds;
-
-	if (!node || st)
-		return st;
-	if (!text_span(text, &seconds) || !(seconds >= SHAPES_LEAST_S && seconds <= SHAPES_MOST_S))
-		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: 'shapes' must be %g to %g seconds, such as 60s or 2m, not '%s'", e->file,
-				  node->line, SHAPES_LEAST_S, SHAPES_MOST_S, TEXT_SHOWN(text));
-	e->common.shapes_s = seconds;
-	return ASSAY_OK;
-}
-
-static enum assay_status parse_dearer(struct entry *e)
-{
-	const struct yaml_node *node = yaml_get(e->node, "dearer");
-	enum assay_status st = node ? yaml_list(e->file, node, e->err) : ASSAY_OK;
-
-	for (size_t i = 0; !st && node && i < node->n_items; i++) {
-		const char *name;
-
-		st = yaml_string(e->file, &node->items[i], &name, e->err);
-		if (!st && !shapes_named(name, &e->common.dearer))
-			st = assay_fail(e->err, ASSAY_E_FORMAT,
-					"%s:%zu: '%s' in 'dearer' is no shape of 'assay shapes list' that is only on request", e->file,
-					node->line, TEXT_SHOWN(name));
-	}
-	return st;
-}
-
 static enum assay_status parse_entry(struct entry *e)
 {
-	static const char *const keys[] = { "name",    "id",	     "address",	    "port",	 "identity_file", "on",	      "type",
-					    "user",    "groups",     "env",	    "transport", "profile",	  "launcher", "login",
-					    "options", "time_limit", "queue_limit", "shapes",	 "dearer" };
+	static const char *const keys[] = { "name",	"id",	 "address", "port",	  "identity_file", "on",
+					    "type",	"user",	 "groups",  "env",	  "transport",	   "profile",
+					    "launcher", "login", "options", "time_limit", "queue_limit" };
 	enum assay_status st;
 
 	if (e->node->kind != YAML_MAP)
@@ -538,10 +504,6 @@ static enum assay_status parse_entry(struct entry *e)
 		st = parse_transport(e);
 	if (!st)
 		st = parse_groups(e);
-	if (!st)
-		st = parse_shapes(e);
-	if (!st)
-		st = parse_dearer(e);
 	return st ? st : parse_environment(e);
 }
 
@@ -579,8 +541,6 @@ static struct host make_host(const struct entry *e, size_t i)
 		.n_environment = e->common.n_environment,
 		.box = mem_string(box ? box : name),
 		.profile = copy_text(e->common.profile),
-		.shapes_s = e->common.shapes_s,
-		.dearer = e->common.dearer,
 		.local = e->common.local,
 		.launcher = launcher_copy(&e->common.launcher),
 		.line = e->node->line,

@@ -28,9 +28,6 @@ struct launcher {
 };
 
 /* One host. Texts are owned; NULL where lab.yaml says nothing (then ~/.ssh/config may, see fleet/engine/ssh_target.c). */
-#define SHAPES_LEAST_S .1 /* of host.shapes_s, and of what stands in its place */
-#define SHAPES_MOST_S  86400.0
-
 struct host {
 	char *name;    /* unique; what -w selects and output shows */
 	char *id;      /* of the machine in the catalog, unique; the name unless given */
@@ -43,13 +40,11 @@ struct host {
 	char *type;	    /* hardware type given by hand; of an emulated host its profile */
 	char **environment; /* [n_environment], "NAME=value", for commands on this host */
 	size_t n_environment;
-	char *box;	      /* hosts of one box never measure at the same time; the name unless given by `on` */
-	char *profile;	      /* of an emulated host: its profile's name; everything from it is labelled emulated */
-	char *jump;	      /* not of lab.yaml: through these hosts, instead of what ~/.ssh/config says; NULL */
-	const char *leads_to; /* not of lab.yaml: the host of lab.yaml on whose way this one is; NULL */
-	double shapes_s; /* so long each version and input of an application is also run with one thing after the other dearer; 0: not */
-	unsigned dearer; /* then also these shapes, which are only taken when they are asked for: a bit each (fleet/shape/shape.h) */
-	bool local;	 /* `transport: local`: this machine, without ssh */
+	char *box;		  /* hosts of one box never measure at the same time; the name unless given by `on` */
+	char *profile;		  /* of an emulated host: its profile's name; everything from it is labelled emulated */
+	char *jump;		  /* not of lab.yaml: through these hosts, instead of what ~/.ssh/config says; NULL */
+	const char *leads_to;	  /* not of lab.yaml: the host of lab.yaml on whose way this one is; NULL */
+	bool local;		  /* `transport: local`: this machine, without ssh */
 	struct launcher launcher; /* `transport: command` and `slurm`; zeroed otherwise */
 	size_t line;		  /* in lab.yaml */
 };
@@ -61,11 +56,9 @@ struct inventory {
 
 /* The value of `hosts:` in lab.yaml. `file` is for messages. Keys of a host:
  *   name (range), id, address, port, identity_file, on, type (each a text or a range with as many names as `name`),
- *   user, groups (list), env (map), transport (ssh, local, command, slurm), profile, shapes (a time), dearer (list), launcher,
- * login, options, time_limit, queue_limit. `name` may be left out where `id` is given. Errors: unknown keys (nearest known one), duplicate
- * names and ids with both lines, ranges of different length, ports outside 1 to 65535, local hosts of different boxes. *out is overwritten;
- * inventory_release() it.
- */
+ *   user, groups (list), env (map), transport (ssh, local, command, slurm), profile, launcher, login, options, time_limit, queue_limit.
+ * `name` may be left out where `id` is given. Errors: unknown keys (nearest known one), duplicate names and ids with both lines, ranges of
+ * different length, ports outside 1 to 65535, local hosts of different boxes. *out is overwritten; inventory_release() it. */
 enum assay_status inventory_parse(const char *file, const struct yaml_node *hosts, struct inventory *out, struct assay_error *err);
 void inventory_release(struct inventory *inventory);
 

@@ -10,7 +10,6 @@
 #include "fleet/agent/signature.h"
 #include "fleet/engine/local_command.h"
 #include "gate/here/here_input.h"
-#include "runs/shapes/counts.h"
 
 #include <math.h>
 
@@ -165,7 +164,7 @@ void here_say_single(const struct here *here, const struct here_how *how, struct
 			 here->wall_s, how->budget_s, ceil(fmax(SINGLE_RUNS * here->wall_s, 2 * how->budget_s)));
 }
 
-static void here_answer(const struct here *here, const struct here_how *how, const struct counts *counts, struct document *d)
+static void here_answer(const struct here *here, const struct here_how *how, struct document *d)
 {
 	const struct helper_result *results[HERE_RUNS_MAX];
 	const struct levels *levels = &here->levels;
@@ -201,21 +200,13 @@ static void here_answer(const struct here *here, const struct here_how *how, con
 		doc_line(d, "What the command had started was still running when it ended, and was ended then: %lld process%s",
 			 (long long)left, left == 1 ? "" : "es");
 	signature_medians(d, "counts", results, here->n);
-	if (counts)
-		counts_members(counts, d);
-	doc_end(d);
-	if (counts)
-		counts_show(counts, d);
 	here_say_single(here, how, d);
 	mem_free(sentence, text);
 }
 
-enum assay_status here_profile(const char *const *words, size_t n, const struct here_how *how, bool doses, struct document *d,
-			       struct assay_error *err)
+enum assay_status here_profile(const char *const *words, size_t n, const struct here_how *how, struct document *d, struct assay_error *err)
 {
 	struct here *here = here_new(words, n);
-	struct local_shape shape;
-	struct counts counts = { .n = 0 };
 	struct here_how with_input = *how;
 	struct here_input input;
 	enum assay_status st = here_input_take(how->progress, &input, err);
@@ -223,15 +214,8 @@ enum assay_status here_profile(const char *const *words, size_t n, const struct 
 	with_input.input = input.path;
 	if (!st)
 		st = here_measure(&here, 1, &with_input, err);
-	local_shape_begin(&shape, &here_cancelled);
-	shape.any_status = how->any_status;
-	shape.command.input = *input.path ? input.path : NULL;
-	if (!st && doses)
-		st = counts_measure(local_shape_run, &shape, words, n, how->budget_s, how->dearer, true, how->progress, &counts, err);
-	local_shape_end(&shape);
 	if (!st)
-		here_answer(here, how, doses ? &counts : NULL, d);
-	counts_release(&counts);
+		here_answer(here, how, d);
 	here_input_release(&input);
 	here_free(here);
 	return st;

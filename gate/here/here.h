@@ -31,7 +31,6 @@ struct here_how {
 	double budget_s;
 	bool progress;
 	bool any_status;   /* other than 0 is no failure; to be ended by a signal is */
-	unsigned dearer;   /* with doses: also these shapes (fleet/shape/shape.h), a bit each */
 	const char *input; /* the file that each run reads (here_input.h); "" or NULL: none */
 };
 
@@ -46,10 +45,8 @@ enum assay_status here_measure(struct here *const *commands, size_t n, const str
 /* That a single run has no interval, and what budget would give one; nothing of more runs. */
 void here_say_single(const struct here *here, const struct here_how *how, struct document *d);
 
-/* What the command, which reads our standard input, does with its time, as an answer; with `doses` for as long again also how often it does
- * what (runs/shapes/counts.h). */
-enum assay_status here_profile(const char *const *words, size_t n, const struct here_how *how, bool doses, struct document *d,
-			       struct assay_error *err);
+/* Measures where the time of the command words[n] goes. Each run reads our standard input. Adds the answer to *d. */
+enum assay_status here_profile(const char *const *words, size_t n, const struct here_how *how, struct document *d, struct assay_error *err);
 
 /* Which of two commands is slower on this machine, by how much, and what the difference is made of. words[n]: A, "--", B; they run in turn.
  * ASSAY_E_USAGE: they are not two; ASSAY_E_NODATA: one fails. */

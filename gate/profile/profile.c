@@ -4,7 +4,6 @@
 #include "base/order.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "fingerprint/battery/battery.h"
 #include "gate/profile/views.h"
 #include "model/parallel.h"
 
@@ -26,8 +25,6 @@
 #define LEAST_TRUSTED	    .20	 /* smallest share of the leading group over the fits that are nearly as good */
 #define TIED_TRUSTED	    25.0 /* features that tie in a split */
 #define UNEXPLAINED_TRUSTED .25
-
-#define SHAPED_BETTER .95 /* times the error on types left out: less is no improvement */
 
 ROWS_FUNCTION(profile_verdict_text, enum profile_verdict, PROFILE_TRUST_ROWS, ROWS_WORD)
 
@@ -85,23 +82,12 @@ static double *rows_wobble(const struct evidence *evidence, const struct run_set
 	return wobble;
 }
 
-/* Columns of the data set that are not those of another one with something dearer; returns how many. */
-static size_t plain_columns(const struct dataset *d, size_t *plain)
-{
-	size_t n = 0;
-
-	for (size_t j = 0; j < d->X.cols; j++)
-		if (!strchr(d->features[j], BATTERY_DEARER))
-			plain[n++] = j;
-	return n;
-}
-
 /* Whether a row lacks a stressor that others of its type have: a pass that went wrong. What a whole type lacks is not a reason to leave its
  * rows out: then the stressor is not used (features.h). */
 static bool row_is_incomplete(const struct dataset *d, size_t row)
 {
 	for (size_t j = 0; j < d->X.cols; j++) {
-		if (!isnan(mat_get(&d->X, row, j)) || strchr(d->features[j], BATTERY_DEARER))
+		if (!isnan(mat_get(&d->X, row, j)))
 			continue;
 		for (size_t i = 0; i < d->X.rows; i++) {
 			if (d->types[i] == d->types[row] && !isnan(mat_get(&d->X, i, j)))
@@ -113,21 +99,14 @@ static bool row_is_incomplete(const struct dataset *d, size_t row)
 
 void profile_rows_of(const struct evidence *evidence, const struct run_set *runs, const struct dataset *d, struct profile_rows *out)
 {
-	size_t n_types = evidence->types.n, *index = mem_new(n_types, sizeof(*index)), *plain = mem_new(d->X.cols, sizeof(*plain)),
-	       cols = plain_columns(d, plain);
-	double *wobble = rows_wobble(evidence, runs, d);
+	size_t n_types = evidence->types.n, *index = mem_new(n_types, sizeof(*index)), cols = d->X.cols;
 	struct profile_rows r = { .features = mem_new(cols, sizeof(char *)),
 				  .rates = mat_new(d->X.rows, cols),
 				  .cost = mem_new(d->X.rows, sizeof(double)),
 				  .type = mem_new(d->X.rows, sizeof(size_t)),
-				  .from = mem_new(d->X.rows, sizeof(size_t)),
-				  .wobble = mem_new(cols, sizeof(double)),
 				  .type_names = mem_new(n_types, sizeof(char *)) };
 
-	for (size_t j = 0; j < cols; j++) {
-		r.features[j] = d->features[plain[j]];
-		r.wobble[j] = wobble[plain[j]];
-	}
+	memcpy(r.features, d->features, cols * sizeof(char *));
 	r.rates.rows = 0;
 	for (size_t i = 0; i < d->X.rows; i++) {
 		if (!(d->y[i] > 0)) {
@@ -137,9 +116,7 @@ void profile_rows_of(const struct evidence *evidence, const struct run_set *runs
 		} else if (row_is_incomplete(d, i)) {
 			r.incomplete++;
 		} else {
-			for (size_t j = 0; j < cols; j++)
-				r.rates.at[r.rates.rows * cols + j] = mat_get(&d->X, i, plain[j]);
-			r.from[r.rates.rows] = i;
+			memcpy(&r.rates.at[r.rates.rows * cols], &d->X.at[i * cols], cols * sizeof(double));
 			r.cost[r.rates.rows] = runs->higher_is_better ? 1.0 / d->y[i] : d->y[i];
 			r.type[r.rates.rows++] = d->types[i];
 			index[d->types[i]] = 1;
@@ -154,7 +131,8 @@ void profile_rows_of(const struct evidence *evidence, const struct run_set *runs
 	for (size_t i = 0; i < r.rates.rows; i++)
 		r.type[i] = index[r.type[i]];
 	r.noise = rows_noise(runs, d);
-	mem_free(wobble, plain, index);
+	r.wobble = rows_wobble(evidence, runs, d);
+	free(index);
 	*out = r;
 }
 
@@ -162,9 +140,7 @@ void profile_rows_release(struct profile_rows *r)
 {
 	free(r->features);
 	mat_release(&r->rates);
-	mem_free(r->cost, r->type, r->made_of, r->wobble, r->from);
-	mat_release(&r->shaped.rates);
-	mem_free(r->shaped.cost, r->shaped.type, r->type_names);
+	mem_free(r->cost, r->type, r->made_of, r->wobble, r->type_names);
 	*r = (struct profile_rows){ 0 };
 }
 
@@ -496,50 +472,17 @@ static struct mat rates_seen(const struct profile_rows *rows, enum feature_state
 	return m;
 }
 
-/* `shaped`: with the rows of machines with something dearer, each a further one of its machine's type. */
-static void profile_data(const struct profile_rows *rows, bool shaped, struct blend_data *out)
+static void profile_data(const struct profile_rows *rows, struct blend_data *out)
 {
-	const struct profile_shaped_rows *more = &rows->shaped;
-	double *logs;
 	enum feature_state *why = mem_new(rows->rates.cols, sizeof(*why));
 	struct mat seen = rates_seen(rows, why);
 
 	blend_data_of(&seen, rows->cost, rows->type, rows->types, out);
 	for (size_t j = 0; j < seen.cols; j++)
 		out->features.state[j] = why[j] ? why[j] : out->features.state[j];
-	logs = mem_new(out->features.n, sizeof(*logs));
-	for (size_t i = 0; shaped && i < more->rates.rows; i++) {
-		features_row(&out->features, &more->rates.at[i * more->rates.cols], logs);
-		additive_sums_add(&out->sums, more->type[i], logs, more->cost[i]);
-	}
-	free(logs);
 	views_join(rows, out);
 	mat_release(&seen);
 	free(why);
-}
-
-/* Machines with something dearer are rows of the models where these then err less on types left out. */
-static void profile_shape(struct profile *p, size_t threads)
-{
-	struct blend_validation without, with;
-	struct blend_data shaped;
-
-	profile_data(p->rows, true, &shaped);
-	blend_validate(&p->data, threads, &without);
-	blend_validate(&shaped, threads, &with);
-	p->shaped.rows = p->rows->shaped.rates.rows;
-	p->shaped.kept = stats_round(with.mape) < SHAPED_BETTER * stats_round(without.mape);
-	p->shaped.without = without.mape;
-	p->shaped.with = with.mape;
-	if (p->shaped.kept) {
-		struct blend_data other = p->data;
-
-		p->data = shaped;
-		shaped = other;
-	}
-	blend_data_release(&shaped);
-	blend_validation_release(&without);
-	blend_validation_release(&with);
 }
 
 void profile_of(const struct profile_rows *rows, const struct profile_options *options, struct profile *out)
@@ -547,10 +490,8 @@ void profile_of(const struct profile_rows *rows, const struct profile_options *o
 	struct profile p = { .rows = rows, .importance = mem_new(rows->rates.cols, sizeof(double)) };
 
 	if (rows->types > 0)
-		profile_data(rows, false, &p.data);
+		profile_data(rows, &p.data);
 	p.fitted = rows->types >= PROFILE_TYPES_MIN && p.data.features.n > 0;
-	if (p.fitted && rows->shaped.rates.rows > 0)
-		profile_shape(&p, options->threads ? options->threads : parallel_threads());
 	if (p.fitted)
 		profile_fit(&p, options);
 	profile_judge(&p);

@@ -23,18 +23,12 @@ struct profile_rows {
 	size_t types;
 	const char **type_names; /* [types], borrowed; ascending */
 	size_t not_positive;	 /* runs whose metric is not above 0, which are left out */
-	size_t *from;		 /* [rows] of the data set */
-	struct profile_shaped_rows {
-		struct mat rates; /* [n x features] */
-		double *cost;	  /* [n] */
-		size_t *type;	  /* [n] of the machine */
-	} shaped;		  /* the same machines with something dearer (shaped_rows.h); no rows: none */
-	size_t untyped;		  /* runs whose hardware type is not known, which are left out */
-	size_t incomplete;	  /* runs whose fingerprint lacks what others of their type have, which are left out */
-	struct made_of *made_of;  /* [rates.cols] where fingerprints say where the time of stressors goes; NULL: by the table */
-	struct made_of own;	  /* where the processor's time of the application went; without a kind: not known */
-	double *wobble;		  /* [rates.cols] relative noise of a rate; NULL: not known */
-	double noise;		  /* typical relative standard deviation of repetitions on one machine; 0 when unknown */
+	size_t untyped;		 /* runs whose hardware type is not known, which are left out */
+	size_t incomplete;	 /* runs whose fingerprint lacks what others of their type have, which are left out */
+	struct made_of *made_of; /* [rates.cols] where fingerprints say where the time of stressors goes; NULL: by the table */
+	struct made_of own;	 /* where the processor's time of the application went; without a kind: not known */
+	double *wobble;		 /* [rates.cols] relative noise of a rate; NULL: not known */
+	double noise;		 /* typical relative standard deviation of repetitions on one machine; 0 when unknown */
 };
 
 /* Rows of a version, types numbered in the order of their names. *dataset (as of dataset_sparse_of) must outlive *out. */
@@ -95,11 +89,6 @@ struct profile {
 	size_t n_groups, n_ranked;	    /* the first n_ranked are not tied for their small share */
 	double *importance;		    /* [rates.cols] of the stumps, copies share */
 	double by_category[CATEGORY_COUNT]; /* shares by main category of the columns */
-	struct {
-		size_t rows;	      /* of machines with something dearer; 0: there are none */
-		bool kept;	      /* they are rows of the models */
-		double without, with; /* mean relative error on types that are left out */
-	} shaped;
 	enum profile_verdict verdict;
 	struct profile_reason reasons[PROFILE_REASONS_MAX];
 	size_t n_reasons;

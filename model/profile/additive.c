@@ -33,14 +33,6 @@ static double sums_log_scale(const double *cost, const size_t *type, size_t rows
 	return scale;
 }
 
-/* What one row is to the sums: r [cols] from its logs [cols - 1] and the log of its cost. */
-static void sums_row(const double *logs, double y, size_t cols, double *r)
-{
-	for (size_t k = 0; k + 1 < cols; k++)
-		r[k] = exp(-logs[k] - y);
-	r[cols - 1] = exp(-y);
-}
-
 static void sums_add_row(struct additive_sums *s, size_t t, const double *r)
 {
 	for (size_t a = 0; a < s->cols; a++) {
@@ -61,10 +53,9 @@ static void sums_divide(struct additive_sums *s, size_t t, double count)
 void additive_sums_of(const struct features *f, const double *cost, const size_t *type, struct additive_sums *out)
 {
 	struct additive_sums s = { .types = f->type_logs.rows, .cols = f->n + 1, .groups = f->groups + 1 };
-	double *r = mem_new(s.cols, sizeof(*r));
+	double *count = mem_new(s.types, sizeof(*count)), *r = mem_new(s.cols, sizeof(*r));
 	double scale = sums_log_scale(cost, type, f->logs.rows, s.types);
 
-	s.rows = mem_new(s.types, sizeof(*s.rows));
 	s.y_scale = exp(scale);
 	s.G = mem_new(s.types, sizeof(*s.G));
 	for (size_t t = 0; t < s.types; t++)
@@ -76,26 +67,16 @@ void additive_sums_of(const struct features *f, const double *cost, const size_t
 	for (size_t i = 0; i < f->logs.rows; i++) {
 		double y = stats_round(log(cost[i]) - scale); /* a rescaled unit changes nothing */
 
-		sums_row(&f->logs.at[i * f->n], y, s.cols, r);
+		for (size_t k = 0; k < f->n; k++)
+			r[k] = exp(-mat_get(&f->logs, i, k) - y);
+		r[f->n] = exp(-y);
 		sums_add_row(&s, type[i], r);
-		s.rows[type[i]] += 1.0;
+		count[type[i]] += 1.0;
 	}
 	for (size_t t = 0; t < s.types; t++)
-		sums_divide(&s, t, s.rows[t]);
-	free(r);
+		sums_divide(&s, t, count[t]);
+	mem_free(count, r);
 	*out = s;
-}
-
-void additive_sums_add(struct additive_sums *s, size_t type, const double *logs, double cost)
-{
-	double *r = mem_new(s->cols, sizeof(*r));
-
-	ASSAY_BUG_IF(!(cost > 0) || s->views.rows > 0);
-	sums_row(logs, stats_round(log(cost) - log(s->y_scale)), s->cols, r);
-	sums_divide(s, type, 1.0 / s->rows[type]);
-	sums_add_row(s, type, r);
-	sums_divide(s, type, ++s->rows[type]);
-	free(r);
 }
 
 void additive_sums_see(struct additive_sums *s, const struct mat *differs)
@@ -115,7 +96,6 @@ void additive_sums_release(struct additive_sums *s)
 {
 	mat_release(&s->views);
 	mem_release_all(s->G, s->types, mat_release);
-	free(s->rows);
 	mat_release(&s->h);
 	free(s->group);
 	*s = (struct additive_sums){ 0 };

@@ -21,16 +21,12 @@ struct additive_sums {
 	struct mat *G;		    /* [types] of [cols x cols]: mean over the type's rows of r r', r_k = y_scale / (rate_k y) */
 	struct mat h;		    /* [types x cols] mean of r */
 	size_t *group;		    /* [cols] */
-	double *rows;		    /* [types] that are in the means */
 	double y_scale;		    /* geometric mean of the cost over types */
 	struct mat views;	    /* of additive_sums_see(); no rows without */
 };
 
 /* cost [rows] > 0, lower is better; type as given to features_of. */
 void additive_sums_of(const struct features *features, const double *cost, const size_t *type, struct additive_sums *out);
-
-/* One more row of a type, before the second view: rates as logs [cols - 1] in the form of features->logs. */
-void additive_sums_add(struct additive_sums *sums, size_t type, const double *logs, double cost);
 
 /* A second view of the same weights: where the time went. differs [cols - 1 x classes]: the part of a column's time that is of a class,
  * less that of the application's own time; 0 where that is not known. Of a type's time, the columns' shares s leave sum of s_k differs_k

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "runs/running/execute_host.h"
-#include "runs/running/execute_shapes.h"
 #include "runs/running/sampled_lines.h"
 #include "runs/running/stack.h"
 
@@ -20,11 +19,7 @@ static void execute_ended(size_t index, const struct fleet_result *result, size_
 	(void)n_done, (void)n;
 	for (size_t i = 0; i < h->n_cells; i++)
 		left += !h->done[i] && h->cells[i].repetition >= 1;
-	if (result->outcome == FLEET_OK || !x->options->fleet->note || strcmp(result->message, FLEET_CANCELLED) == 0)
-		return;
-	if (left == 0)
-		x->options->fleet->note("%s: %s: its runs with something dearer are not all made", h->host->name, result->message);
-	else
+	if (result->outcome != FLEET_OK && x->options->fleet->note && strcmp(result->message, FLEET_CANCELLED) != 0)
 		x->options->fleet->note("%s: %s: %zu run%s not made there", h->host->name, result->message, left,
 					left == 1 ? " is" : "s are");
 }
@@ -182,7 +177,7 @@ static enum assay_status execute_prepare_host(struct execute *x, const struct ho
 {
 	const struct plan *plan = x->options->plan;
 	struct execute_host *h = &x->hosts[x->n];
-	size_t left = 0, shapes_left = 0;
+	size_t left = 0;
 	enum assay_status st;
 
 	*h = (struct execute_host){ .x = x, .host = host, .index = index };
@@ -201,11 +196,9 @@ static enum assay_status execute_prepare_host(struct execute *x, const struct ho
 		left += !h->done[i] && !h->hung[execute_pair(h, i)];
 		x->results[index].known += h->done[i] && h->cells[i].repetition >= 1;
 	}
-	if (!st)
-		st = execute_shapes_left(x, host, &shapes_left, err);
 	x->cells += h->n_cells;
 	x->cells_done += h->n_cells - left;
-	if (st || !(left || shapes_left))
+	if (st || !left)
 		execute_host_release(h, plan->n_versions);
 	else
 		x->n++;

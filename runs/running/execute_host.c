@@ -11,7 +11,6 @@
 #include "fingerprint/catalog/identity.h"
 #include "fingerprint/catalog/types.h"
 #include "fleet/agent/helper_client.h"
-#include "runs/running/execute_shapes.h"
 #include "runs/running/own_features.h"
 #include "runs/running/sampled_lines.h"
 #include "runs/inside/features/counting/format.h"
@@ -90,7 +89,8 @@ static void add_path(struct manifest_words *words, const char *directory, const 
 	free(path);
 }
 
-bool execute_host_store_failed(struct execute_host *h, const struct assay_error *err)
+/* Ends every host: after a fault of our own store no result can be kept. Returns false. */
+static bool host_store_failed(struct execute_host *h, const struct assay_error *err)
 {
 	struct execute *x = h->x;
 
@@ -384,7 +384,7 @@ static bool host_keep_stack(struct execute_host *h, size_t version)
 	fleet_unlock(h->session);
 	if (st == ASSAY_E_CONFLICT)
 		return session_fail(h->session, "%s", err.text);
-	return !st || execute_host_store_failed(h, &err);
+	return !st || host_store_failed(h, &err);
 }
 
 static bool host_look_at_stacks(struct execute_host *h)
@@ -552,9 +552,7 @@ static void add_measured(const struct execute_host *h, const struct plan_cell *c
 		ask_samples(h, request);
 }
 
-/* With something dearer nothing is measured but what the kernel counts anyway. */
-static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, size_t pack, const struct shaped *shaped, size_t n_shaped,
-			 struct helper_answer *answer)
+static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, size_t pack, struct helper_answer *answer)
 {
 	int64_t limit_ms = h->x->options->manifest->time_limit_ms;
 	struct manifest_words words, environment;
@@ -566,10 +564,7 @@ static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, s
 	helper_request_limit(&request, "output", EXECUTION_STREAM_BYTES_MAX);
 	add_plant(h, cell->version, &request);
 	add_environment(&request, &environment);
-	for (size_t i = 0; i < n_shaped; i++)
-		helper_request_shape(&request, &shaped[i]);
-	if (!n_shaped)
-		add_measured(h, cell, pack, &request);
+	add_measured(h, cell, pack, &request);
 	helper_request_text(&request, HELPER_DIRECTORY, h->work);
 	manifest_words_release(&words);
 	return host_ask(h, &request, limit_ms, answer);
@@ -598,7 +593,7 @@ static bool host_fetch_calls(struct execute_host *h, struct execution *e)
 
 	if (samples_fetch_calls(h->session, &source, e, &fault))
 		return true;
-	return fault.status ? execute_host_store_failed(h, &fault) : false;
+	return fault.status ? host_store_failed(h, &fault) : false;
 }
 
 /* In a new, empty directory. *out is overwritten; execution_release() it. */
@@ -613,7 +608,7 @@ static enum host_run host_run_once(struct execute_host *h, const struct plan_cel
 	if (!host_renew(h, h->work, counts || h->x->options->instrument || host_records(h) ? h->samples : NULL,
 			"no new directory can be made for a run"))
 		return HOST_RUN_NONE;
-	if (host_ask_run(h, cell, pack, NULL, 0, &answer)) {
+	if (host_ask_run(h, cell, pack, &answer)) {
 		host_find_lines(h, cell->version, &answer);
 		if (execution_judge(&h->x->options->manifest->metric, &answer, out, &fault))
 			how = answer.result.survivors > 0 ? HOST_RUN_SURVIVED : HOST_RUN_ENDED;
@@ -629,13 +624,6 @@ static enum host_run host_run_once(struct execute_host *h, const struct plan_cel
 	if (host_records(h) && how == HOST_RUN_ENDED && cell->repetition >= 1 && !host_fetch_calls(h, out))
 		how = HOST_RUN_NONE;
 	return how;
-}
-
-bool execute_host_shaped(struct execute_host *h, const struct plan_cell *cell, const struct shaped *shaped, size_t n_shaped,
-			 struct helper_answer *answer)
-{
-	*answer = (struct helper_answer){ .refusal = NULL };
-	return host_renew(h, h->work, NULL, "no new directory can be made for a run") && host_ask_run(h, cell, 0, shaped, n_shaped, answer);
 }
 
 /* The first run's numbers and output stand for the repetition, or those of the first that did not end well. */
@@ -662,7 +650,7 @@ static bool host_fetch_samples(struct execute_host *h, size_t pack, struct execu
 
 	if (samples_fetch(h->session, &source, pack, e, &fault))
 		return true;
-	return fault.status ? execute_host_store_failed(h, &fault) : false;
+	return fault.status ? host_store_failed(h, &fault) : false;
 }
 
 /* A repetition is one execution, however many runs the counters take. */
@@ -719,7 +707,7 @@ static bool host_store(struct execute_host *h, size_t i, struct execution *e)
 		x->options->progress(h->host, e, x->cells_done, x->cells);
 	fleet_unlock(h->session);
 	free(stored_name);
-	return !st || execute_host_store_failed(h, &err);
+	return !st || host_store_failed(h, &err);
 }
 
 /* Once more, where something withheld much of it. */
@@ -769,13 +757,12 @@ static bool host_run_cell(struct execute_host *h, size_t i)
 	return ok;
 }
 
-static bool host_run_cells(struct execute_host *h)
+static void host_run_cells(struct execute_host *h)
 {
 	bool ok = true;
 
 	for (size_t i = 0; ok && i < h->n_cells; i++)
 		ok = h->done[i] || execute_skips(h, i) || host_run_cell(h, i);
-	return ok;
 }
 
 void execute_host(struct session *session, void *context)
@@ -790,7 +777,7 @@ void execute_host(struct session *session, void *context)
 	started_ns = clock_monotonic_ns();
 	if (host_look(h) && host_choose_builds(h) && host_check_files(h) && host_make_directory(h)) {
 		if (host_make_tree(h) && host_put_files(h) && host_look_at_stacks(h) && !x->look_only && host_ask_counters(h))
-			(void)(host_run_cells(h) && execute_shapes(h));
+			host_run_cells(h);
 		host_clean_up(h);
 	}
 	x->results[h->index].seconds += (double)(clock_monotonic_ns() - started_ns) / 1e9;

@@ -55,18 +55,10 @@ struct execute_host {
 /* All that is done on one host, from the way there to cleaning up; for fleet_each(), whose context is the struct execute. */
 void execute_host(struct session *session, void *context);
 
-/* Runs the command of a version and input once in a new, empty directory, with these things dearer. False: the session failed, and says
- * why. *answer: helper_answer_release() it in any case. */
-bool execute_host_shaped(struct execute_host *h, const struct plan_cell *cell, const struct shaped *shaped, size_t n_shaped,
-			 struct helper_answer *answer);
-
 /* Is this cell left out? For the version hangs, or the time is over. */
 bool execute_skips(struct execute_host *h, size_t cell);
 /* A run has reached its time limit. Returns the cell that it is stored as: of a warm-up the first repetition, which is not run any more. */
 size_t execute_hung(struct execute_host *h, size_t cell);
-
-/* A fault of our own store: nothing can be kept any more, so every host ends. False. */
-bool execute_host_store_failed(struct execute_host *h, const struct assay_error *err);
 
 /* Forgets what is known of the host, for another pass. */
 void execute_host_start_over(struct execute_host *h);

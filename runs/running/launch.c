@@ -7,7 +7,6 @@
 #include "runs/running/execution.h"
 #include "runs/running/input_features.h"
 #include "runs/running/samples_fetch.h"
-#include "runs/running/shaped.h"
 #include "runs/running/version.h"
 
 #include <math.h>
@@ -468,9 +467,7 @@ static enum assay_status launch_conclude(struct launch *launch, struct assay_err
 		st = execution_without_fingerprint(store, plan, &launch->without_fingerprint, err);
 	if (!st && plan->probe)
 		st = launch_load_samples(launch, err);
-	if (!st)
-		st = shaped_of_plan(store, plan->id, NULL, &launch->shaped, err);
-	plan->complete = launch->rows.n == plan->n_machines * launch_each(launch) && launch->shaped >= launch_shaped(launch);
+	plan->complete = launch->rows.n == plan->n_machines * launch_each(launch);
 	if (!st && plan->complete)
 		st = plan_complete(store, plan, err);
 	return st;
@@ -533,16 +530,6 @@ struct launch_tally launch_count(const struct launch *launch, const char *machin
 		t.failed += row->outcome != EXECUTION_OK;
 	}
 	return t;
-}
-
-size_t launch_shaped(const struct launch *launch)
-{
-	const struct plan *plan = &launch->plan;
-	size_t machines = 0;
-
-	for (size_t i = 0; i < launch->n; i++)
-		machines += plan_shapes_s(plan, launch->hosts[i]) > 0;
-	return machines * plan->n_versions * plan->n_inputs;
 }
 
 size_t launch_each(const struct launch *launch)

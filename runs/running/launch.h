@@ -48,7 +48,6 @@ struct launch {
 	struct execution_rows rows;	/* all that the store has of the plan */
 	struct stack_rows stacks;
 	size_t without_fingerprint;  /* results */
-	size_t shaped;		     /* versions with an input on a machine that were also run with something dearer */
 	struct sample_file *samples; /* [n_samples] of the application; the first n_of_plan are the plan's */
 	size_t n_samples, n_of_plan;
 	struct estimate *estimates; /* [n], of a dry run */
@@ -66,8 +65,7 @@ struct launch_tally {
 	size_t ok, failed;
 };
 struct launch_tally launch_count(const struct launch *launch, const char *machine, const char *version, const char *input);
-size_t launch_each(const struct launch *launch);   /* runs that each machine is to have */
-size_t launch_shaped(const struct launch *launch); /* how many `shaped` are to be */
+size_t launch_each(const struct launch *launch); /* runs that each machine is to have */
 enum launch_outcome { LAUNCH_ALL_OK, LAUNCH_SOME_FAILED, LAUNCH_ALL_FAILED };
 enum launch_outcome launch_outcome(const struct launch *launch);
 

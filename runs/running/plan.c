@@ -6,16 +6,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/text.h"
-#include "fleet/shape/shape.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <time.h>
-
-double plan_shapes_s(const struct plan *plan, const struct host *host)
-{
-	return plan->probe ? 0 : plan->shapes_s > 0 ? plan->shapes_s : host->shapes_s;
-}
 
 /* Seeded by the plan and the machine's name, so that other machines do not change its order. */
 static struct rng plan_rng_of(const struct plan *plan, size_t machine)
@@ -132,30 +125,14 @@ static void plan_identify(struct plan *plan)
 	buf_release(&text);
 }
 
-/* Names of shapes, as shapes_named() reads them; "": none. free() it. */
-static char *plan_dearer_names(unsigned dearer)
-{
-	struct buf names = BUF_INIT;
-
-	for (unsigned i = 0; i < SHAPES; i++)
-		if (dearer & 1u << i)
-			buf_format(&names, "%s%s", names.size ? "," : "", shapes[i].name);
-	return buf_take(&names);
-}
-
 static enum assay_status plan_insert_plan(struct store *store, const struct manifest *manifest, const struct plan *plan,
 					  struct assay_error *err)
 {
-	char *dearer = plan_dearer_names(plan->dearer);
-	enum assay_status st =
-	    store_do(store, err,
-		     "INSERT INTO plan (id, application, manifest, manifest_hash, repetitions, warm_ups, seed, started_ms, probe, "
-		     "shapes_s, dearer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		     "ttttiiiitdt", plan->id, plan->application, manifest->text, plan->manifest_hash, plan->repetitions, plan->warm_ups,
-		     (int64_t)plan->seed, plan->started_ms, plan->probe, plan->shapes_s > 0 ? plan->shapes_s : (double)NAN, dearer);
-
-	free(dearer);
-	return st;
+	return store_do(store, err,
+			"INSERT INTO plan (id, application, manifest, manifest_hash, repetitions, warm_ups, seed, started_ms, probe) "
+			"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			"ttttiiiit", plan->id, plan->application, manifest->text, plan->manifest_hash, plan->repetitions, plan->warm_ups,
+			(int64_t)plan->seed, plan->started_ms, plan->probe);
 }
 
 static enum assay_status plan_insert_list(struct store *store, const struct plan *plan, const struct plan_list *list,
@@ -220,8 +197,7 @@ static enum assay_status plan_load_list(struct store *store, const struct plan *
 	return st;
 }
 
-static enum assay_status plan_load_row(struct store *store, sqlite3_stmt *stmt, const char *application, struct plan *plan,
-				       struct assay_error *err)
+static void plan_load_row(sqlite3_stmt *stmt, const char *application, struct plan *plan)
 {
 	plan->application = mem_string(application);
 	snprintf(plan->id, sizeof(plan->id), "%s", store_text(stmt, 0));
@@ -231,15 +207,10 @@ static enum assay_status plan_load_row(struct store *store, sqlite3_stmt *stmt, 
 	plan->seed = (uint64_t)sqlite3_column_int64(stmt, 4);
 	plan->started_ms = sqlite3_column_int64(stmt, 5);
 	plan->level = store_double(stmt, 7);
-	plan->shapes_s = sqlite3_column_double(stmt, 8);
 	plan->probe = sqlite3_column_type(stmt, 6) == SQLITE_NULL ? NULL : mem_string(store_text(stmt, 6));
-	if (*store_text(stmt, 9) && !shapes_named(store_text(stmt, 9), &plan->dearer))
-		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' has a plan that makes '%s' dearer, which is not known", store->path,
-				  store_text(stmt, 9));
-	return ASSAY_OK;
 }
 
-#define PLAN_COLUMNS "SELECT id, manifest_hash, repetitions, warm_ups, seed, started_ms, probe, level, shapes_s, dearer FROM plan "
+#define PLAN_COLUMNS "SELECT id, manifest_hash, repetitions, warm_ups, seed, started_ms, probe, level FROM plan "
 
 /* The first row of a question about plans; ASSAY_E_NOTFOUND with `missing`. */
 static enum assay_status plan_load_first(struct store *store, sqlite3_stmt *stmt, enum assay_status st, const char *application,
@@ -249,7 +220,7 @@ static enum assay_status plan_load_first(struct store *store, sqlite3_stmt *stmt
 	struct plan_list lists[LISTS];
 
 	if (store_next(store, stmt, &st, err))
-		st = plan_load_row(store, stmt, application, &plan, err);
+		plan_load_row(stmt, application, &plan);
 	else if (!st)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "%s", missing);
 	sqlite3_finalize(stmt);
@@ -407,8 +378,6 @@ enum assay_status plan_choose(const struct manifest *manifest, const struct plan
 	struct plan plan = { .application = mem_string(manifest->application),
 			     .repetitions = choice->repetitions ? choice->repetitions : manifest->repetitions,
 			     .warm_ups = manifest->warm_ups,
-			     .shapes_s = choice->shapes_s,
-			     .dearer = choice->dearer,
 			     .seed = choice->has_seed ? choice->seed : plan_draw_seed() };
 	enum assay_status st = plan_choose_names(manifest, choice, &plan, err);
 
@@ -421,8 +390,6 @@ enum assay_status plan_choose(const struct manifest *manifest, const struct plan
 		plan.machines[plan.n_machines++] = mem_string(hosts[i]->id);
 	if (!st && choice->probe)
 		st = plan_choose_probe(manifest, &plan, err);
-	if (!st && choice->probe && choice->shapes_s > 0)
-		st = assay_fail(err, ASSAY_E_USAGE, "--shapes is for runs that give results: leave out --probe");
 	if (!st && plan.n_versions * plan.n_inputs > PLAN_CELLS_MAX / (size_t)(plan.repetitions + plan.warm_ups))
 		st = assay_fail(err, ASSAY_E_USAGE,
 				"more than %d runs on each machine: name fewer versions or inputs, or repeat them less often",
@@ -459,15 +426,6 @@ static enum assay_status plan_fail_contradiction(const char *option, char *const
 	return st;
 }
 
-static enum assay_status plan_fail_dearer(unsigned dearer, struct assay_error *err)
-{
-	char *name = plan_dearer_names(dearer);
-	enum assay_status st = plan_fail_contradiction("--dearer", &name, dearer ? 1 : 0, err);
-
-	free(name);
-	return st;
-}
-
 enum assay_status plan_check_choice(const struct plan *plan, const struct plan_choice *choice, const struct host *const *hosts, size_t n,
 				    struct assay_error *err)
 {
@@ -484,10 +442,6 @@ enum assay_status plan_check_choice(const struct plan *plan, const struct plan_c
 	if (choice->repetitions && choice->repetitions != plan->repetitions)
 		return assay_fail(err, ASSAY_E_USAGE, "--repetitions contradicts the runs that are to be resumed (%" PRId64 ")",
 				  plan->repetitions);
-	if (choice->shapes_s > 0 && choice->shapes_s != plan->shapes_s)
-		return assay_fail(err, ASSAY_E_USAGE, "--shapes contradicts the runs that are to be resumed (%g s)", plan->shapes_s);
-	if (choice->dearer && choice->dearer != plan->dearer)
-		return plan_fail_dearer(plan->dearer, err);
 	if (choice->has_seed && choice->seed != plan->seed)
 		return assay_fail(err, ASSAY_E_USAGE, "--seed contradicts the runs that are to be resumed (%" PRIu64 ")", plan->seed);
 	return ASSAY_OK;

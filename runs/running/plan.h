@@ -29,9 +29,7 @@ struct plan {
 	int64_t started_ms; /* since 1970 */
 	bool complete;
 	double level; /* of intervals of its results, where they were looked at while it grew (gate/decide/looks.h); NaN: they were not */
-	double shapes_s; /* so long each version and input is run with one thing after the other dearer, on each machine; 0: not */
-	unsigned dearer; /* then also these shapes (fleet/shape/shape.h), a bit each */
-	char *probe;	 /* how functions are measured in its runs (manifest_probe_text()), which are no results then; NULL: they are */
+	char *probe;  /* how functions are measured in its runs (manifest_probe_text()), which are no results then; NULL: they are */
 };
 
 /* One run of a plan on a machine. */
@@ -39,10 +37,6 @@ struct plan_cell {
 	size_t input, version;
 	int64_t repetition; /* from 1; warm-ups are 0, -1, ... and are never results */
 };
-
-/* For how long each version and input is run on the host with one thing after the other dearer: as the plan says, else as lab.yaml does; 0:
- * not at all, in particular with a probe. */
-double plan_shapes_s(const struct plan *plan, const struct host *host);
 
 /* The runs of one machine in their order: inputs one after another, in each the warm-ups of every version, then blocks of two
  * repetitions that are each other's mirror (ABBA; with more versions a seeded order, then its reverse; an odd last one alone).
@@ -76,10 +70,8 @@ struct plan_choice {
 	struct manifest_words versions, inputs; /* names; n == 0: all */
 	int64_t repetitions;			/* 0: the manifest's */
 	bool has_seed;
-	uint64_t seed;	 /* else one is drawn */
-	bool probe;	 /* functions are measured, as the manifest's `probe` says */
-	double shapes_s; /* as of a plan; 0: as it is */
-	unsigned dearer; /* as of a plan; 0: as it is */
+	uint64_t seed; /* else one is drawn */
+	bool probe;    /* functions are measured, as the manifest's `probe` says */
 };
 
 /* A plan that is not in the store yet: all but id, time and the artefacts' hashes, which are "". ASSAY_E_USAGE for names that the

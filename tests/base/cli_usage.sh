@@ -51,7 +51,7 @@ without_format() {
 }
 without_progress() {
 	case $1 in
-	run | detect | gate | nightly | bisect | calibrate | profile | compare | 'shapes list' | 'shapes count' | 'fingerprint run' | 'fleet check' | 'fleet exec' | 'fleet get' | 'fleet put') ;;
+	run | detect | gate | nightly | bisect | calibrate | profile | compare | 'fingerprint run' | 'fleet check' | 'fleet exec' | 'fleet get' | 'fleet put') ;;
 	*) echo yes ;;
 	esac
 }

@@ -383,9 +383,6 @@ static void test_same_results(void **state)
 	"INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, out, err)"                      \
 	" VALUES ('p', 'old', '1', '', 1, 'app', 5, 'failed', '', '');"                                                                    \
 	"INSERT INTO sample_file VALUES ('p', 'old', '1', '', 1, 0, 'hash', 5, 'time', '', 0);"                                            \
-	"INSERT INTO shaped_run (plan, machine, version, input, ordinal, application, shape, large, refused)"                              \
-	" VALUES ('p', 'old', '1', '', 0, 'app', 'calls-data', 0, 'why');"                                                                 \
-	"INSERT INTO shaped_dose VALUES ('p', 'old', '1', '', 0, 'filter', 0, 300);"                                                       \
 	"INSERT INTO stack VALUES ('s', 'text'); INSERT INTO plan_stack VALUES ('p', 'old', '1', 's');"
 
 /* What is to be run there, and what failed there, follows; two machines of one plan were never one. */
@@ -401,9 +398,8 @@ static void test_plans(void **state)
 	check(rename_it(&lab, "other", false, true, &result, &err), &err);
 	check_select(&lab.store,
 		     "SELECT machine FROM execution UNION ALL SELECT machine FROM plan_stack UNION ALL "
-		     "SELECT machine FROM sample_file UNION ALL SELECT machine FROM shaped_run UNION ALL "
-		     "SELECT machine FROM shaped_dose UNION ALL SELECT name FROM plan_item ORDER BY 1",
-		     "new\nother\nother\nother\nother\nother\nother\n");
+		     "SELECT machine FROM sample_file UNION ALL SELECT name FROM plan_item ORDER BY 1",
+		     "new\nother\nother\nother\nother\n");
 	lab_close(&lab);
 }
 

@@ -264,7 +264,7 @@ static void test_launchers(void **state)
 	static const char text[] =
 	    "hosts:\n"
 	    " - {name: 'a[1-2]', address: 'n[1-2]', transport: command, launcher: [rsh, '{host}'], login: me@front:2200}\n"
-	    " - {name: b, transport: slurm, options: [--partition=lab], time_limit: 30m, shapes: 2m}\n";
+	    " - {name: b, transport: slurm, options: [--partition=lab], time_limit: 30m}\n";
 	struct inventory inventory;
 	struct assay_error err;
 	const struct launcher *launcher;
@@ -282,7 +282,6 @@ static void test_launchers(void **state)
 	assert_string_equal(launcher->words[0], "srun");
 	assert_string_equal(launcher->options[0], "--partition=lab");
 	assert_true(launcher->time_limit_s == 1800);
-	assert_true(inventory.hosts[2].shapes_s == 120 && inventory.hosts[1].shapes_s == 0);
 	assert_true(launcher->queue_limit_s == 4 * 3600);
 	inventory_release(&inventory);
 }

@@ -45,21 +45,6 @@ if "$tmp/refuse" counters true; then
 	accounts_alone
 fi
 
-what='no filters of system calls, or no events: what cannot be made dearer is refused with the remedy, and the rest is counted'
-# refused_shape FROM WHAT TEXT: shapes number FROM (calls-data 0, processor 11) does not work under WHAT
-refused_shape() {
-	"$tmp/refuse" "$2" "$ASSAY" shapes list --here --format json >"$tmp/out" 2>"$tmp/err" </dev/null
-	status=$?
-	expect_status 0
-	expect_json ".shapes[$1].works" false
-	cases=$((cases + 1))
-	case $(json ".shapes[$1].refused") in *"$3"*) ;; *) fail "'$3' is not said: $(json ".shapes[$1].refused")" ;; esac
-}
-if "$tmp/refuse" filters true && "$tmp/refuse" counters true; then
-	refused_shape 0 filters 'has to allow seccomp(2)'
-	refused_shape 11 counters 'docker run --cap-add PERFMON'
-fi
-
 what='a setting that forbids all of it, as Debian has it'
 echo 3 >"$tmp/three"
 # shellcheck disable=SC2016 # the inner shell's words

@@ -1,7 +1,7 @@
 /* The levels of inferred profiles: what they are made of, what cannot be told apart, and a trap of machines that differ in few ways. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "gate/profile/shaped_rows.h"
+#include "gate/profile/profile.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -35,18 +35,8 @@ static const struct knobbed {
 	{ "vm-splice", { [STILL] = .40, [DATA] = .33, [STRINGS] = .27 } },
 };
 
-/* What takes [KNOBS] of its time takes so much where they are dear. */
-static double knobbed_time(const double *of, const double *dear)
-{
-	double time = 0.0;
-
-	for (size_t k = 0; k < KNOBS; k++)
-		time += of[k] * dear[k];
-	return time;
-}
-
-/* Each knob is turned up to threefold; every rate is known to 1 %. `like`: all hosts but the last have these two turned alike. */
-static struct profile_rows rows_of_knobs(const double *program, uint64_t seed, bool like)
+/* Each knob is turned up to threefold; every rate is known to 1 %. */
+static struct profile_rows knobbed_rows(const double *program, uint64_t seed)
 {
 	static const char *const names[HOSTS] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l" };
 	struct profile_rows r = { .features = mem_new(STRESSORS, sizeof(char *)),
@@ -66,145 +56,24 @@ static struct profile_rows rows_of_knobs(const double *program, uint64_t seed, b
 		r.type[t] = t;
 		for (size_t k = DATA; k < KNOBS; k++)
 			dear[k] = 1.0 + 2.0 * rng_double(&rng);
-		if (like && t + 1 < HOSTS)
-			dear[MAPPING] = dear[DATA];
 		for (size_t j = 0; j < STRESSORS; j++) {
+			double time = 0.0;
+
 			r.features[j] = stressors[j].name;
-			mat_set(&r.rates, t, j, exp(.01 * rng_normal(&rng)) / knobbed_time(stressors[j].of, dear));
+			for (size_t k = 0; k < KNOBS; k++)
+				time += stressors[j].of[k] * dear[k];
+			mat_set(&r.rates, t, j, exp(.01 * rng_normal(&rng)) / time);
 		}
-		r.cost[t] = knobbed_time(program, dear) * exp(.01 * rng_normal(&rng));
+		for (size_t k = 0; k < KNOBS; k++)
+			r.cost[t] += program[k] * dear[k];
+		r.cost[t] *= exp(.01 * rng_normal(&rng));
 	}
 	return r;
-}
-
-static struct profile_rows knobbed_rows(const double *program, uint64_t seed)
-{
-	return rows_of_knobs(program, seed, false);
 }
 
 /* Arithmetic, reads, strings, sorting and mappings; and the first three alone, which move as vm-splice does. */
 static const double five[KNOBS] = { [STILL] = .3, [DATA] = .27, [STRINGS] = .24, [COMPARING] = .1, [MAPPING] = .09 };
 static const double three[KNOBS] = { [STILL] = .38, [DATA] = .34, [STRINGS] = .28 };
-
-/* ---- one host under a further condition ---- */
-
-/* Reading and computing. */
-static const double reading[KNOBS] = { [STILL] = .5, [DATA] = .5 };
-
-/* On a host where nothing else is dear, `knob` is dear; of what the program takes then is said what it takes where `said` is. */
-static void add_shape(struct profile_rows *r, size_t knob, size_t said)
-{
-	double dear[KNOBS] = { 1, 1, 1, 1, 1 }, claimed[KNOBS] = { 1, 1, 1, 1, 1 };
-	struct profile_shaped_rows *to = &r->shaped;
-	size_t i = to->rates.rows++;
-
-	dear[knob] = claimed[said] = 4.0;
-	for (size_t j = 0; j < STRESSORS; j++)
-		mat_set(&to->rates, i, j, 1.0 / knobbed_time(stressors[j].of, dear));
-	to->cost[i] = knobbed_time(reading, claimed);
-	to->type[i] = 0;
-}
-
-static double share_of(const struct profile *p, const char *name)
-{
-	const struct features *f = &p->data.features;
-
-	for (size_t k = 0; k < f->n; k++)
-		if (strcmp(p->rows->features[f->first[k]], name) == 0)
-			return p->shares.column[k];
-	return 0.0;
-}
-
-/* Reading and mapping move alike on all hosts but one, and so that one is predicted badly without it; with reading alone dearer on another,
- * and mapping alone, they are told apart. Such rows are no types, and where what they say is wrong they are none at all. */
-static void test_shapes_tell_apart(void **state)
-{
-	(void)state;
-	for (uint64_t seed = 1; seed <= 5; seed++) {
-		struct profile_rows r = rows_of_knobs(reading, seed, true);
-		struct profile without, with, refused;
-
-		profile_of(&r, &options, &without);
-		assert_int_equal(without.shaped.rows, 0);
-		r.shaped = (struct profile_shaped_rows){ mat_new(2, STRESSORS), mem_new(2, sizeof(double)), mem_new(2, sizeof(size_t)) };
-		r.shaped.rates.rows = 0;
-		add_shape(&r, DATA, DATA);
-		add_shape(&r, MAPPING, MAPPING);
-		profile_of(&r, &options, &with);
-		assert_int_equal(with.shaped.rows, 2);
-		assert_true(with.shaped.kept && with.shaped.with < .95 * with.shaped.without);
-		assert_int_equal(with.data.types, HOSTS);
-		assert_int_equal(with.data.rows, HOSTS);
-		assert_true(with.validation.mape == with.shaped.with && without.validation.mape == with.shaped.without);
-		assert_true(share_of(&with, "mmap") < .1 && share_of(&with, "mmap") <= share_of(&without, "mmap") + .01);
-		r.shaped.rates.rows = 0;
-		add_shape(&r, DATA, MAPPING);
-		add_shape(&r, MAPPING, DATA);
-		profile_of(&r, &options, &refused);
-		assert_true(!refused.shaped.kept && refused.shaped.rows == 2 && refused.validation.mape == without.validation.mape);
-		assert_memory_equal(refused.shares.share, without.shares.share, (without.shares.groups + 1) * sizeof(double));
-		profile_release(&without);
-		profile_release(&with);
-		profile_release(&refused);
-		profile_rows_release(&r);
-	}
-}
-
-/* A machine with calls dearer is a row where the battery has all stressors under it, and the number of calls is known. */
-static void test_shaped_rows(void **state)
-{
-	static const char *features[] = { "cpu", "cpu@calls-data", "cpu@calls-time", "hdd", "hdd@calls-data", "hdd@calls-time" };
-	static double rates[] = { 10, 9, 10, 5, 4, 3, 20, 19, 20, 8, 0, 7 };
-	static char a[] = "a", b[] = "b", third[] = "c", no[] = "no";
-	static struct run runs[] = { { .machine = a }, { .machine = b } };
-	static const char *plain[] = { "cpu", "hdd" };
-	size_t index[] = { 0, 1 };
-	double costs[] = { 2, 1 };
-	const struct run_set set = { .items = runs, .n = 2 };
-	const struct dataset dataset = { .features = features, .X = { 2, 6, rates }, .run = index };
-	struct profile_rows rows = {
-		.features = plain, .rates = { 2, 2, (double[]){ 10, 5, 20, 8 } }, .cost = costs, .type = index, .types = 2, .from = index
-	};
-	struct shaped_machine machines[] = { { .machine = a }, { .machine = b }, { .machine = third } };
-
-	(void)state;
-	for (size_t m = 0; m < 3; m++) {
-		struct counts *c = &machines[m].counts;
-
-		for (size_t s = 0; s < SHAPES; s++)
-			c->of[s].refused = s == SHAPE_DATA ? NULL : no;
-		c->of[SHAPE_DATA].n = 100000;
-		c->doses[SHAPE_FILTER][0] = (struct count_dose){ .n = 1, .is = { .ns = 1000 } };
-		c->base_wall_s = .5;
-	}
-	shaped_rows_of(machines, 3, &set, &dataset, &rows);
-	assert_int_equal(rows.shaped.rates.rows, 1); /* hdd was not measured so on b; nothing ran on c; calls-time is not counted */
-	assert_true(mat_get(&rows.shaped.rates, 0, 0) == 9 && mat_get(&rows.shaped.rates, 0, 1) == 4 && rows.shaped.type[0] == 0);
-	assert_true(fabs(rows.shaped.cost[0] - 2 * 1.2) < 1e-12);
-	mat_release(&rows.shaped.rates);
-	free(rows.shaped.cost);
-	free(rows.shaped.type);
-}
-
-/* A row is one more in the mean of its type. */
-static void test_sums_add(void **state)
-{
-	struct profile_rows r = knobbed_rows(reading, 1);
-	struct blend_data d;
-	double G, h;
-
-	(void)state;
-	blend_data_of(&r.rates, r.cost, r.type, r.types, &d);
-	G = mat_get(&d.sums.G[3], 1, 2);
-	h = mat_get(&d.sums.h, 3, 1);
-	for (size_t i = 0; i < 2; i++)
-		additive_sums_add(&d.sums, 3, &d.features.logs.at[3 * d.features.n], r.cost[3]);
-	assert_true(fabs(mat_get(&d.sums.G[3], 1, 2) / G - 1) < 1e-9 && fabs(mat_get(&d.sums.h, 3, 1) / h - 1) < 1e-9);
-	additive_sums_add(&d.sums, 3, &d.features.logs.at[3 * d.features.n], r.cost[3] / 2);
-	assert_true(fabs(mat_get(&d.sums.h, 3, 1) / h - 1.25) < 1e-9); /* three times 1, and once 2 */
-	blend_data_release(&d);
-	profile_rows_release(&r);
-}
 
 static bool stands_in_for(const struct profile *p, const char *name, const char *a, const char *b)
 {
@@ -338,9 +207,10 @@ static void test_still(void **state)
 int suite_inferred(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_never_vm_splice), cmocka_unit_test(test_signature_decides), cmocka_unit_test(test_neither_view_alone),
-		cmocka_unit_test(test_still),		cmocka_unit_test(test_shapes_tell_apart), cmocka_unit_test(test_shaped_rows),
-		cmocka_unit_test(test_sums_add),
+		cmocka_unit_test(test_never_vm_splice),
+		cmocka_unit_test(test_signature_decides),
+		cmocka_unit_test(test_neither_view_alone),
+		cmocka_unit_test(test_still),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

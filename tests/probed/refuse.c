@@ -1,6 +1,6 @@
 /* Runs a program that may not change its own code ("code": memory-deny-write-execute, Linux 6.3), or may not count ("counters": a filter of
- * system calls, as containers have; "setting": the same, with what the kernel says where its setting forbids it), or may not filter its
- * calls ("filters": both ways to do that are refused). Status 77: this system has no such thing. */
+ * system calls, as containers have; "setting": the same, with what the kernel says where its setting forbids it). Status 77: this system
+ * has no such thing. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -31,27 +31,10 @@ static int no_counters(unsigned error)
 	return install(rules, sizeof(rules) / sizeof(rules[0]));
 }
 
-static int no_filters(void)
-{
-	struct sock_filter rules[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 3, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)), /* the low half of the first */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_SECCOMP, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-
-	return install(rules, sizeof(rules) / sizeof(rules[0]));
-}
-
 static int refuse(const char *what)
 {
 	if (strcmp(what, "code") == 0)
 		return prctl(SET_MDWE, 1L, 0L, 0L, 0L);
-	if (strcmp(what, "filters") == 0)
-		return no_filters();
 	return no_counters(strcmp(what, "setting") == 0 ? EACCES : EPERM);
 }
 
