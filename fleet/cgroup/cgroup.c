@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -164,23 +163,6 @@ static char *find_place(const char *mount, bool v2, const char *controller, cons
 	return place;
 }
 
-char *cgroup_place_find(const struct cgroup_sources *sources, const char *v1, const char *v2)
-{
-	FILE *mounts = setmntent(sources->mounts, "re");
-	struct mntent mount;
-	char text[4096], *place = NULL;
-
-	while (!place && mounts && getmntent_r(mounts, &mount, text, sizeof(text))) {
-		if (strcmp(mount.mnt_type, "cgroup2") == 0)
-			place = find_place(mount.mnt_dir, true, v2, sources->self);
-		else if (strcmp(mount.mnt_type, "cgroup") == 0 && hasmntopt(&mount, v1))
-			place = find_place(mount.mnt_dir, false, v1, sources->self);
-	}
-	if (mounts)
-		endmntent(mounts);
-	return place;
-}
-
 static void look_at_mount(const struct mntent *mount, const char *self, struct cgroup_places *out)
 {
 	bool v2 = strcmp(mount->mnt_type, "cgroup2") == 0;
@@ -259,63 +241,6 @@ int cgroup_limit_processes(const char *directory, unsigned long long n)
 	static const char *const files[] = { "pids.max" };
 
 	return put_limit(directory, files, 1, n);
-}
-
-/* Periods are short, so that a command of a few of them is slowed down all the time; but the kernel takes no quota below a millisecond. */
-int cgroup_limit_cpu(const char *directory, unsigned percent)
-{
-	unsigned period_us = percent < 10 ? 100000 : 10000, quota_us = period_us / 100 * percent;
-	char text[64];
-	int errnum;
-
-	if (percent >= 100)
-		snprintf(text, sizeof(text), "max %u", period_us);
-	else
-		snprintf(text, sizeof(text), "%u %u", quota_us, period_us);
-	errnum = put_file(directory, "cpu.max", text);
-	if (errnum != ENOENT)
-		return errnum;
-	snprintf(text, sizeof(text), "%u", period_us);
-	errnum = put_file(directory, "cpu.cfs_period_us", text);
-	snprintf(text, sizeof(text), "%d", percent >= 100 ? -1 : (int)quota_us);
-	return errnum ? errnum : put_file(directory, "cpu.cfs_quota_us", text);
-}
-
-/* The whole disk's number, of a partition too. False: it is no block device. */
-static bool device_of(const char *path, char number[32])
-{
-	char sys[96];
-	struct stat is;
-
-	if (stat(path, &is) || major(is.st_dev) == 0)
-		return false;
-	snprintf(number, 32, "%u:%u", major(is.st_dev), minor(is.st_dev));
-	snprintf(sys, sizeof(sys), "/sys/dev/block/%s/partition", number);
-	if (access(sys, F_OK) == 0) {
-		snprintf(sys, sizeof(sys), "/sys/dev/block/%s/..", number);
-		get_file(sys, "dev", number, 32);
-		number[strcspn(number, "\n")] = '\0';
-	}
-	return true;
-}
-
-int cgroup_limit_io(const char *directory, const char *path, unsigned bytes_per_s)
-{
-	static const char *const files[] = { "blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device" };
-	char number[32], text[128];
-	int errnum;
-
-	if (!device_of(path, number))
-		return ENODEV;
-	if (bytes_per_s)
-		snprintf(text, sizeof(text), "%s rbps=%u wbps=%u", number, bytes_per_s, bytes_per_s);
-	else
-		snprintf(text, sizeof(text), "%s rbps=max wbps=max", number);
-	errnum = put_file(directory, "io.max", text);
-	snprintf(text, sizeof(text), "%s %u", number, bytes_per_s);
-	for (size_t i = 0; i < 2 && (i == 0 ? errnum == ENOENT : !errnum); i++)
-		errnum = put_file(directory, files[i], text);
-	return errnum;
 }
 
 int cgroup_join(const char *directory, pid_t pid)

@@ -24,18 +24,11 @@ struct cgroup_places {
 /* In version 2 it may have a group hand controllers on. cgroup_places_release() it. */
 void cgroup_places_find(const struct cgroup_sources *sources, struct cgroup_places *out);
 void cgroup_places_release(struct cgroup_places *places); /* accepts zeroed */
-/* Likewise for one controller, by its names in version 1 and in version 2: free() it. NULL: there is none. */
-char *cgroup_place_find(const struct cgroup_sources *sources, const char *v1, const char *v2);
 
 /* Each controller's files in both versions: those of other controllers and of the other version are not there. 0: no limit.
  * ENOENT when no file took a limit that was asked for. */
 int cgroup_limit_memory(const char *directory, unsigned long long bytes); /* swap is not on top of it */
 int cgroup_limit_processes(const char *directory, unsigned long long n);
-/* So much of one processor's time, per cent; 100: as much as there is. */
-int cgroup_limit_cpu(const char *directory, unsigned percent);
-/* Of reading and of writing, each, by way of the block device that has `path`, as long as that does not wait in the page cache; 0: no
- * limit. ENODEV: no block device has it. */
-int cgroup_limit_io(const char *directory, const char *path, unsigned bytes_per_s);
 /* Version 2: groups below this one get both controllers, where it has them itself. */
 void cgroup_hand_on(const char *directory);
 int cgroup_join(const char *directory, pid_t pid); /* 0: this process */

@@ -200,7 +200,7 @@ enum assay_status emulate_hog_start(const struct emulate_site *site, const struc
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 		if (getppid() != parent)
 			_Exit(1);
-		close(channel); /* the host's events stay open here (fleet/shape/events.h): sshd closes what it has */
+		close(channel); /* the host's events stay open here (emulate_events.c): sshd closes what it has */
 		hog_run(&hog);
 	}
 	if (!st && pid < 0)

@@ -1,6 +1,5 @@
 /* One emulated host: its files, and the process that becomes its sshd. */
 #include "fleet/emulate/emulate_site.h"
-#include "fleet/shape/shape.h"
 #include "fleet/emulate/emulate_tools.h"
 
 #include "base/buf.h"
@@ -276,7 +275,7 @@ static _Noreturn void run_child(const struct emulate_site *site, const struct em
 	if (!st && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 		st = assay_fail_errno(&err, errno, "cannot become a subreaper");
 	if (!st) /* what the kernel refuses is left out, as was said before; the second process of the host keeps the rest */
-		events_start(host->profile->interrupts, host->profile->page_faults);
+		emulate_events_start(host->profile->interrupts, host->profile->page_faults);
 	if (!st && emulate_hog_wanted(host->profile))
 		st = emulate_hog_start(site, host, channel, &err);
 	if (!st)

@@ -84,15 +84,13 @@ static enum assay_status parse_level(const char *file, const struct yaml_node *m
 static enum assay_status parse_calls(const char *file, const struct yaml_node *map, struct emulate_profile *profile,
 				     struct assay_error *err)
 {
-	const char *keys[EMULATE_CLASSES];
+	static const char *const keys[] = { EMULATE_CLASS_ROWS(ROWS_WORD) };
 	unsigned sum = 0;
 	enum assay_status st;
 
-	for (int i = 0; i < EMULATE_CLASSES; i++)
-		keys[i] = strchr(shapes[i].name, '-') + 1;
 	st = yaml_keys(file, map, "system_calls", keys, EMULATE_CLASSES, err);
 	for (int i = 0; !st && i < EMULATE_CLASSES; i++) {
-		st = parse_level(file, map, keys[i], SHAPE_LEVEL_MAX, &profile->divisions[i], err);
+		st = parse_level(file, map, keys[i], EMULATE_CLASS_DIVISIONS_MAX, &profile->divisions[i], err);
 		sum += profile->divisions[i];
 	}
 	if (!st && sum > EMULATE_DIVISIONS_MAX)

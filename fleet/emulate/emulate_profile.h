@@ -4,7 +4,7 @@
 #define FLEET_EMULATE_PROFILE_H
 
 #include "base/error.h"
-#include "fleet/shape/shape.h"
+#include "base/rows.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,9 +12,21 @@
 #define EMULATE_PROFILE_BYTES_MAX 65536
 #define EMULATE_NAME_BYTES_MAX	  32
 
-/* Classes of system calls: the shapes by filters, named as these without "calls-". */
-#define EMULATE_CLASSES	      (SHAPE_OTHER + 1)
-#define EMULATE_DIVISIONS_MAX 28000 /* in all: the kernel has room for 32,768 instructions of all filters, sshd's own among them */
+/* Classes of system calls. Constant, key of `system_calls` in a profile. */
+#define EMULATE_CLASS_ROWS(X)                                                                                                              \
+	X(EMULATE_CALLS_DATA, "data")                                                                                                      \
+	X(EMULATE_CALLS_METADATA, "metadata")                                                                                              \
+	X(EMULATE_CALLS_MAPPING, "mapping")                                                                                                \
+	X(EMULATE_CALLS_PROCESSES, "processes")                                                                                            \
+	X(EMULATE_CALLS_SYNCHRONISATION, "synchronisation")                                                                                \
+	X(EMULATE_CALLS_NETWORK, "network")                                                                                                \
+	X(EMULATE_CALLS_EVENTS, "events")                                                                                                  \
+	X(EMULATE_CALLS_TIME, "time")                                                                                                      \
+	X(EMULATE_CALLS_OTHER, "other")
+
+enum emulate_class { EMULATE_CLASS_ROWS(ROWS_ENUM) EMULATE_CLASSES };
+#define EMULATE_CLASS_DIVISIONS_MAX 3800  /* of one class: a filter has room for 4,096 instructions, the lists of calls among them */
+#define EMULATE_DIVISIONS_MAX	    28000 /* in all: the kernel has room for 32,768 instructions of all filters, sshd's own among them */
 
 struct emulate_profile {
 	char *name;			     /* of the file, without ".yaml" */

@@ -1,5 +1,4 @@
 #include "fleet/emulate/emulate_site.h"
-#include "fleet/shape/shape.h"
 #include "fleet/emulate/emulate_tools.h"
 
 #include "base/file.h"
@@ -298,7 +297,7 @@ static void say_refused(struct bringup *b)
 
 	for (size_t i = 0; i < b->n_profiles; i++)
 		wanted = wanted || b->profiles[i].interrupts || b->profiles[i].page_faults;
-	errnum = wanted ? events_refused() : 0;
+	errnum = wanted ? emulate_events_refused() : 0;
 	if (errnum)
 		emulate_step(b->listener, "interrupts and page faults of hosts are as this machine's: perf_event_open(2) is refused (%s)%s",
 			     strerror(errnum),

@@ -30,10 +30,9 @@ static int group_add(struct group *group, const char *place)
 
 	if (!place)
 		return -1;
-	for (size_t i = 0; i < group->n; i++)
-		if (strncmp(group->directories[i], place, strlen(place)) == 0 &&
-		    strncmp(group->directories[i] + strlen(place), "/" PREFIX, sizeof("/" PREFIX) - 1) == 0)
-			return (int)i;
+	if (group->n == 1 && strncmp(group->directories[0], place, strlen(place)) == 0 &&
+	    strncmp(group->directories[0] + strlen(place), "/" PREFIX, sizeof("/" PREFIX) - 1) == 0)
+		return 0;
 	cgroup_sweep(place, PREFIX);
 	if (cgroup_claim(place, PREFIX, &directory, &fd))
 		return -1;
@@ -42,68 +41,25 @@ static int group_add(struct group *group, const char *place)
 	return (int)group->n++;
 }
 
-static const struct cgroup_sources sources = { "/proc/mounts", "/proc/self/cgroup" };
-
-static void open_limits(const struct request_group *wanted, struct group *group)
+void group_open(const struct request_group *wanted, struct group *out)
 {
+	static const struct cgroup_sources sources = { "/proc/mounts", "/proc/self/cgroup" };
+	struct group group = { .n = 0 };
 	struct cgroup_places places;
 	int memory, processes;
 	bool whole;
 
 	cgroup_places_find(&sources, &places);
-	memory = group_add(group, places.memory);
-	processes = group_add(group, places.pids);
-	whole = group->n > 0;
+	memory = group_add(&group, places.memory);
+	processes = group_add(&group, places.pids);
+	whole = group.n > 0;
 	if (wanted->memory_bytes)
-		whole = memory >= 0 && cgroup_limit_memory(group->directories[memory], wanted->memory_bytes) == 0 && whole;
+		whole = memory >= 0 && cgroup_limit_memory(group.directories[memory], wanted->memory_bytes) == 0 && whole;
 	if (wanted->processes)
-		whole = processes >= 0 && cgroup_limit_processes(group->directories[processes], wanted->processes) == 0 && whole;
-	group->version = whole ? places.version : 0;
+		whole = processes >= 0 && cgroup_limit_processes(group.directories[processes], wanted->processes) == 0 && whole;
+	group.version = whole ? places.version : 0;
 	cgroup_places_release(&places);
-}
-
-/* What stands for both names of a controller, in version 1 and in version 2. False with the reason. */
-static bool open_slow(struct group *group, const char *v1, const char *v2, int *at, char why[SHAPE_WHY_BYTES])
-{
-	char *place = cgroup_place_find(&sources, v1, v2);
-
-	*at = group_add(group, place);
-	free(place);
-	if (*at < 0)
-		snprintf(
-		    why, SHAPE_WHY_BYTES, "cannot make it dearer: this user can have no control group with the controller '%s' here%s", v2,
-		    geteuid() == 0 ? ": it is not mounted, or not handed on" : " (it needs root, or a group that was delegated to it)");
-	return *at >= 0;
-}
-
-static bool refuse_limit(const char *what, int errnum, char why[SHAPE_WHY_BYTES])
-{
-	if (errnum)
-		snprintf(why, SHAPE_WHY_BYTES, "cannot make it dearer: the control group takes no limit of %s: %s", what, strerror(errnum));
-	return errnum == 0;
-}
-
-bool group_open(const struct request_group *wanted, const char *directory, struct group *out, char why[SHAPE_WHY_BYTES])
-{
-	struct group group = { .n = 0 };
-	bool ok = true;
-	int at;
-
-	if (wanted->wanted)
-		open_limits(wanted, &group);
-	if (wanted->cpu)
-		ok = open_slow(&group, "cpu", "cpu", &at, why) &&
-		     refuse_limit("processor time", cgroup_limit_cpu(group.directories[at], 100 - wanted->cpu_taken_percent), why);
-	if (ok && wanted->io)
-		ok = open_slow(&group, "blkio", "io", &at, why) &&
-		     refuse_limit("the device that has the directory",
-				  cgroup_limit_io(group.directories[at], directory,
-						  wanted->io_ns_per_byte ? 1000000000u / wanted->io_ns_per_byte : 0),
-				  why);
-	if (!ok)
-		group_end(&group);
 	*out = group;
-	return ok;
 }
 
 bool group_enter(const struct group *group)

@@ -4,7 +4,6 @@
 #define FLEET_HELPER_DESCENDANTS_H
 
 #include "fleet/helper/request.h"
-#include "fleet/helper/machine.h"
 
 #include <stddef.h>
 
@@ -38,15 +37,14 @@ int guard_run(int (*work)(void *argument), void *argument);
 /* Limits of all processes of the command together, and a certain end of them. Where this user can have no group, or not with all
  * the limits, the command runs without. */
 struct group {
-	char *directories[4]; /* [n]: one a controller; in version 2 one for all */
-	int owner[4];	      /* [n]: locks that say whose it is; never inherited by a program */
+	char *directories[2]; /* [n]: one a controller; in version 2 one for both */
+	int owner[2];	      /* [n]: locks that say whose it is; never inherited by a program */
 	size_t n;
 	int version; /* with every limit that was asked for; else 0 */
 };
 
-/* Also sweeps groups whose owners are dead. Call it before the guard is there, so that the guard can end it when the worker is killed.
- * False with the reason, and no group: it cannot be made slower. */
-bool group_open(const struct request_group *wanted, const char *directory, struct group *out, char why[SHAPE_WHY_BYTES]);
+/* Also sweeps groups whose owners are dead. Call it before the guard is there, so that the guard can end it when the worker is killed. */
+void group_open(const struct request_group *wanted, struct group *out);
 /* This process moves into it, before it becomes the command. False: not into all of it. */
 bool group_enter(const struct group *group);
 bool group_has_members(const struct group *group);

@@ -10,7 +10,6 @@
 #include "fleet/helper/request.h"
 #include "fleet/helper/run.h"
 #include "fleet/helper/survey.h"
-#include "fleet/helper/surroundings.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -490,8 +489,6 @@ int main(int argc, char **argv)
 
 	if (whole_ends(&argc, argv, &status))
 		return status;
-	if (argc == 4 && strcmp(argv[1], "exercise") == 0)
-		return shape_exercise(argv[2], argv[3]);
 	if (argc != 1 || !reset_process())
 		return 2;
 	frames_raw(&out, HELPER_MAGIC, HELPER_MAGIC_BYTES);

@@ -47,10 +47,8 @@
 #define HELPER_SAMPLE 'y'
 /* run: "PID FINISHED STOPPED RUN DIRECTORY": its processes are told for how long they were stopped, and what all of it has used, in files
  * in that directory, at these places (fleet/cgroup/stops.h) */
-#define HELPER_STOPS 'v'
-/* run: NAME=LEVEL, a shape of fleet/shape/shape.h and its dose, repeated; where one cannot be had, the run is refused */
-#define HELPER_SHAPE	 'x'
-#define HELPER_PLANT	 'n' /* run: a slowdown that is planted (fleet/shape/plant.h): "cpu5" */
+#define HELPER_STOPS	 'v'
+#define HELPER_PLANT	 'n' /* run: a slowdown that is planted (fleet/emulate/plant.h): "cpu5" */
 #define HELPER_INTERRUPT 's' /* run: milliseconds after which the command's first process gets SIGINT (a planned end) */
 #define HELPER_TIMEOUT	 't' /* run: milliseconds after which everything is killed (SIGTERM to the group, SIGKILL a second later) */
 #define HELPER_GO	 'G' /* last */

@@ -385,27 +385,6 @@ static bool parse_group(struct request *request, const struct frame *frame)
 	return request_refuse(request, "a limit of a control group is memory= or pids= and a number above 0");
 }
 
-static bool parse_shape(struct request *request, const struct frame *frame)
-{
-	struct shaped *shaped = &request->shaped[request->n_shaped];
-	char *text = NULL;
-	bool ok = parse_text(request, frame, &text) && request->n_shaped < SHAPES && shape_read(text, shaped);
-
-	free(text);
-	if (!ok)
-		return request_refuse(request, "a shape is the name of one that this helper knows, '=' and a dose up to %u",
-				      SHAPE_LEVEL_MAX);
-	if (shapes[shaped->shape].means == SHAPE_GROUP_CPU) {
-		request->group.cpu = true;
-		request->group.cpu_taken_percent = shaped->level;
-	} else if (shapes[shaped->shape].means == SHAPE_GROUP_IO) {
-		request->group.io = true;
-		request->group.io_ns_per_byte = shaped->level;
-	}
-	request->n_shaped++;
-	return true;
-}
-
 static bool parse_plant(struct request *request, const struct frame *frame)
 {
 	char *text = NULL;
@@ -533,8 +512,6 @@ static bool request_take(struct request *request, const struct frame *frame)
 		return parse_sample(request, frame);
 	case HELPER_STOPS:
 		return parse_stops(request, frame);
-	case HELPER_SHAPE:
-		return parse_shape(request, frame);
 	case HELPER_PLANT:
 		return parse_plant(request, frame);
 	case HELPER_INTERRUPT:

@@ -3,8 +3,7 @@
 #define FLEET_HELPER_REQUEST_H
 
 #include "fleet/cgroup/stops.h"
-#include "fleet/shape/plant.h"
-#include "fleet/shape/shape.h"
+#include "fleet/emulate/plant.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,11 +59,6 @@ struct request_limit {
 struct request_group {
 	bool wanted;
 	uint64_t memory_bytes, processes; /* 0: no limit */
-	/* Of shapes, refused where there can be none: so much of one processor's time is taken away; the device of its directory is so
-	 * slow.
-	 */
-	bool cpu, io;
-	unsigned cpu_taken_percent, io_ns_per_byte;
 };
 
 struct request {
@@ -87,8 +81,6 @@ struct request {
 	char *stops_below;  /* NULL: nobody is told anything */
 	struct stops_words stops;
 	struct request_group group;
-	struct shaped shaped[SHAPES]; /* [n_shaped] */
-	size_t n_shaped;
 	struct plantation plant;
 
 	/* Where the input goes, piece by piece; false with request_refuse() done. */

@@ -7,8 +7,7 @@
 #include "fleet/helper/lock.h"
 #include "fleet/helper/protocol.h"
 #include "fleet/helper/sampler.h"
-#include "fleet/shape/plant.h"
-#include "fleet/helper/surroundings.h"
+#include "fleet/emulate/plant.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +38,6 @@ struct run_task {
 	struct lock lock;
 	pid_t guard;
 	struct group group; /* empty: none */
-	struct surroundings around;
 };
 
 /* ---- its process, from the fork to its first instruction ---- */
@@ -50,7 +48,7 @@ enum command_stage {
 	STAGE_STREAMS,
 	STAGE_DIRECTORY,
 	STAGE_LIMITS,
-	STAGE_SHAPE,
+	STAGE_PLANT,
 	STAGE_EXEC,
 };
 
@@ -173,14 +171,10 @@ static _Noreturn void command_become(const struct run_task *task, int out, int e
 		fault.stage = STAGE_LIMITS;
 	else {
 		set_environment(request);
-		fault.stage = STAGE_SHAPE;
-		errno = surroundings_enter(&task->around, request->shaped, request->n_shaped);
-	}
-	if (fault.stage == STAGE_SHAPE && !errno && request->plant.percent && plant_begin(&request->plant, report, &shared->delay_ns))
-		errno = EAGAIN;
-	if (fault.stage == STAGE_SHAPE && !errno) {
-		fault.stage = STAGE_EXEC;
-		execvp(request->arguments.texts[0], request->arguments.texts);
+		if (request->plant.percent && plant_begin(&request->plant, report, &shared->delay_ns))
+			fault.stage = STAGE_PLANT;
+		else
+			execvp(request->arguments.texts[0], request->arguments.texts);
 	}
 	fault.errnum = errno;
 	if (write(report, &fault, sizeof(fault)) < 0)
@@ -227,7 +221,6 @@ static bool command_start(const struct run_task *task, struct command *out)
 static void command_refuse(struct request *request, const struct command_fault *fault)
 {
 	const char *why = strerror(fault->errnum);
-	char shape_why[SHAPE_WHY_BYTES];
 
 	switch (fault->stage) {
 	case STAGE_STREAMS:
@@ -240,9 +233,8 @@ static void command_refuse(struct request *request, const struct command_fault *
 	case STAGE_LIMITS:
 		request_refuse(request, "cannot set the limits: %s", why);
 		break;
-	case STAGE_SHAPE:
-		surroundings_explain(request->shaped, request->n_shaped, fault->errnum, shape_why);
-		request_refuse(request, "cannot make it dearer: %s", shape_why);
+	case STAGE_PLANT:
+		request_refuse(request, "cannot inject a slowdown: %s", why);
 		break;
 	case STAGE_EXEC:
 		request->refusal_code = fault->errnum == EACCES ? HELPER_CODE_PERMISSION : HELPER_CODE_EXECUTE;
@@ -330,8 +322,6 @@ static bool run_start(struct run *run)
 		pmu_open(&run->accounts.pmu, "");
 	if (!command_start(run->task, &run->command))
 		return false;
-	if (surroundings_disturb(&run->task->around, run->command.id))
-		return request_refuse(run->task->request, "cannot make it dearer: no threads can be started");
 	if (run->sampler) {
 		sampler_begin(run->sampler, run->command.id);
 		delays_begin(&run->delays, run->command.id, run->started_ns);
@@ -345,14 +335,12 @@ static void run_end_all(struct run *run)
 	struct group *group = &run->task->group;
 	size_t met = group_has_members(group) ? descendants_signal(0) : 0;
 
-	surroundings_quiet(&run->task->around);
 	if (run->task->request->group.wanted)
 		group_say(group, run->group_text, sizeof(run->group_text));
 	group_kill(group);
 	run->survivors = descendants_end(&run->leftovers);
 	run->leftovers = met > run->leftovers ? met : run->leftovers;
 	group_end(group);
-	surroundings_end(&run->task->around);
 }
 
 /* The command has ended: so must all that it has left. Then the box is free, however long the output takes to be read. */
@@ -637,29 +625,6 @@ static enum lock_got run_take_lock(struct run_task *task)
 	return LOCK_HELD;
 }
 
-/* What is said to the command is said to who makes its machine slower, too. */
-static void hear_interface(const struct request *request)
-{
-	for (size_t i = 0; i < request->variables.n; i++)
-		if (strncmp(request->variables.texts[i], SHAPE_INTERFACE_VARIABLE "=", strlen(SHAPE_INTERFACE_VARIABLE "=")) == 0)
-			putenv(request->variables.texts[i]);
-}
-
-/* False: request->refusal says why; nothing is left of it. */
-static bool prepare(struct run_task *task)
-{
-	struct request *request = task->request;
-	char why[SHAPE_WHY_BYTES];
-
-	machine_sweep(machine_root());
-	hear_interface(request);
-	if ((request->n_shaped == 0 || surroundings_take(machine_root(), request->shaped, request->n_shaped, &task->around, why)) &&
-	    group_open(&request->group, request->directory ? request->directory : ".", &task->group, why))
-		return true;
-	surroundings_end(&task->around);
-	return request_refuse(request, "%s", why);
-}
-
 int run_request(struct request *request, struct frames_out *out, int in)
 {
 	struct run_task task = { .request = request, .out = out, .in = in, .lock = { -1, -1, 0, 0 }, .guard = getpid() };
@@ -669,11 +634,10 @@ int run_request(struct request *request, struct frames_out *out, int in)
 	if (got == LOCK_HELD) {
 		if (request->input_fd >= 0)
 			lseek(request->input_fd, 0, SEEK_SET);
-		if (!prepare(&task))
-			return request_answer_refusal(request, out, in);
+		if (request->group.wanted)
+			group_open(&request->group, &task.group);
 		status = guard_run(run_worker, &task);
 		group_end(&task.group); /* the worker has done so, unless it was killed */
-		surroundings_end(&task.around);
 		if (status < 0)
 			request_refuse(request, "cannot start a process: %s", strerror(errno));
 	}

@@ -5,7 +5,7 @@
 
 #include "base/document.h"
 #include "base/error.h"
-#include "fleet/shape/plant.h"
+#include "fleet/emulate/plant.h"
 #include "gate/nightly/replay.h"
 
 #define CALIBRATION_FILE "calibration.json"

@@ -5,7 +5,7 @@
 
 #include "base/digest.h"
 #include "base/error.h"
-#include "fleet/shape/plant.h"
+#include "fleet/emulate/plant.h"
 #include "runs/running/metric.h"
 
 #include <stdbool.h>
@@ -131,7 +131,7 @@ size_t manifest_find_version(const struct manifest *manifest, const char *name);
 const struct manifest_own *manifest_own_of(const struct manifest_version *version, const char *architecture);
 char *manifest_own_reason(const struct manifest *manifest, const struct manifest_version *version, const char *architecture);
 /* Versions that a manifest has without saying so: NAME-COMMIT, of its git version NAME what COMMIT (12 digits) was, NAME+again, which
- * is NAME once more, and NAME+cpu5, which is NAME with a slowdown planted in it (fleet/shape/plant.h). Adds the version to those of the
+ * is NAME once more, and NAME+cpu5, which is NAME with a slowdown planted in it (fleet/emulate/plant.h). Adds the version to those of the
  * manifest where `name` is of this kind and not among them yet; its hash stays. */
 void manifest_derive(struct manifest *manifest, const char *name);
 #define MANIFEST_COMMIT_DIGITS 12

@@ -1,5 +1,5 @@
 /* Planted slowdowns: their names, and that a command keeps its status, its end by a signal and its output, and costs more by as much. */
-#include "fleet/shape/plant.h"
+#include "fleet/emulate/plant.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -9,7 +9,7 @@ static void check_limits(const struct emulate_profile *p)
 	unsigned sum = 0;
 
 	for (int i = 0; i < EMULATE_CLASSES; i++) {
-		ASSAY_BUG_IF(p->divisions[i] > SHAPE_LEVEL_MAX);
+		ASSAY_BUG_IF(p->divisions[i] > EMULATE_CLASS_DIVISIONS_MAX);
 		sum += p->divisions[i];
 	}
 	ASSAY_BUG_IF(sum > EMULATE_DIVISIONS_MAX);

@@ -1,6 +1,5 @@
-/* Sorting and searching with a comparator that is called ASSAY_KNOB_COMPARE times, and takes ASSAY_KNOB_COMPARE_STEPS steps of arithmetic
- * more. Preloaded into every program of an emulated host, and into a command whose comparisons are counted (fleet/shape/). With
- * ASSAY_KNOB_COMPARE_EXERCISE there are so many at once. The sort itself is that of the C library, by qsort_r, which is not replaced. */
+/* Sorting and searching with a comparator that is called ASSAY_KNOB_COMPARE times. Preloaded into every program of an emulated host. The
+ * sort itself is that of the C library, by qsort_r, which is not replaced. */
 #include <stdlib.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -10,17 +9,7 @@ typedef int comparison(const void *a, const void *b); /* the standard has no nam
 EXPORT void qsort(void *items, size_t n, size_t size, comparison *compare);
 EXPORT void *repeated_bsearch(const void *key, const void *items, size_t n, size_t size, comparison *compare) __asm__("bsearch");
 
-static unsigned times = 1, steps;
-
-static unsigned number_of(const char *name)
-{
-	const char *level = getenv(name);
-	unsigned value = 0;
-
-	for (; level && *level >= '0' && *level <= '9' && value < 1000000; level++)
-		value = value * 10 + (unsigned)(*level - '0');
-	return value;
-}
+static unsigned times = 1;
 
 struct wrapped {
 	comparison *compare;
@@ -31,8 +20,6 @@ static int compare_repeated(const void *a, const void *b, void *arg)
 	const struct wrapped *w = arg;
 	int order = 0;
 
-	for (unsigned i = 0; i < steps; i++)
-		__asm__ volatile("" ::: "memory");
 	for (unsigned i = 0; i < times; i++)
 		order = w->compare(a, b);
 	return order;
@@ -68,17 +55,12 @@ void *repeated_bsearch(const void *key, const void *items, size_t n, size_t size
 	return NULL;
 }
 
-static int compare_bytes(const void *a, const void *b)
-{
-	return *(const char *)a - *(const char *)b;
-}
-
 __attribute__((constructor)) static void start(void)
 {
-	unsigned value = number_of("ASSAY_KNOB_COMPARE");
+	const char *level = getenv("ASSAY_KNOB_COMPARE");
+	unsigned value = 0;
 
+	for (; level && *level >= '0' && *level <= '9' && value < 1000000; level++)
+		value = value * 10 + (unsigned)(*level - '0');
 	times = value ? value : 1;
-	steps = number_of("ASSAY_KNOB_COMPARE_STEPS");
-	for (unsigned n = number_of("ASSAY_KNOB_COMPARE_EXERCISE"); n > 0; n--)
-		repeated_bsearch("", "", 1, 1, compare_bytes);
 }

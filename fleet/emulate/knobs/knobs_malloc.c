@@ -1,6 +1,5 @@
-/* Allocation and release that take ASSAY_KNOB_MALLOC steps of arithmetic more. Preloaded into every program of an emulated host, and into a
- * command whose allocations are counted (fleet/shape/). With ASSAY_KNOB_MALLOC_EXERCISE there are so many of both at once. The allocator
- * stays the C library's, by the names under which glibc exports it for this purpose. */
+/* Allocation and release that take ASSAY_KNOB_MALLOC steps of arithmetic more. Preloaded into every program of an emulated host. The
+ * allocator stays the C library's, by the names under which glibc exports it for this purpose. */
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -17,24 +16,12 @@ void __libc_free(void *p);
 
 static unsigned steps;
 
-static unsigned number_of(const char *name)
-{
-	const char *level = getenv(name);
-	unsigned value = 0;
-
-	for (; level && *level >= '0' && *level <= '9' && value < 1000000; level++)
-		value = value * 10 + (unsigned)(*level - '0');
-	return value;
-}
-
 __attribute__((constructor)) static void start(void)
 {
-	steps = number_of("ASSAY_KNOB_MALLOC");
-	for (unsigned n = number_of("ASSAY_KNOB_MALLOC_EXERCISE"); n > 1; n -= 2) {
-		void *volatile block = malloc(64);
+	const char *level = getenv("ASSAY_KNOB_MALLOC");
 
-		free(block);
-	}
+	for (; level && *level >= '0' && *level <= '9' && steps < 1000000; level++)
+		steps = steps * 10 + (unsigned)(*level - '0');
 }
 
 static void spend_steps(void)

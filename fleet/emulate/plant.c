@@ -1,4 +1,4 @@
-#include "fleet/shape/plant.h"
+#include "fleet/emulate/plant.h"
 
 #include <errno.h>
 #include <fcntl.h>

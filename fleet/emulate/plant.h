@@ -1,8 +1,8 @@
 /* A slowdown that is planted on purpose, to learn whether it is found: a command and, once it has ended, so many percent of its processor
  * time again, spent by a wrapper around it. Plain C with the C library only: the helper plants (fleet/helper/run.c), the controller asks.
  */
-#ifndef FLEET_PLANT_H
-#define FLEET_PLANT_H
+#ifndef FLEET_EMULATE_PLANT_H
+#define FLEET_EMULATE_PLANT_H
 
 #include "base/rows.h"
 
