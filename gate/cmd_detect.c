@@ -83,7 +83,8 @@ struct arguments {
 	const char *words[2];  /* OLD and NEW */
 	double rate, t, least; /* below 0: not given */
 	int64_t seed, threads;
-	const char *model, *threshold, *clusters;
+	int model; /* below 0: not given */
+	const char *threshold, *clusters;
 	bool paper, single_sample;
 	struct cli_list functions;
 	const char *changes, *old_build, *new_build, *type;
@@ -93,12 +94,16 @@ struct arguments {
 
 #define NOT_GIVEN (-1)
 
-static const struct arguments defaults = { .rate = NOT_GIVEN, .t = NOT_GIVEN, .least = NOT_GIVEN, .seed = NOT_GIVEN };
+static const struct arguments defaults = { .rate = NOT_GIVEN, .t = NOT_GIVEN, .least = NOT_GIVEN, .seed = NOT_GIVEN, .model = NOT_GIVEN };
+
+static const char *const models[] = { "autoencoder", "paper", NULL };
+static const struct scorer_kind *const scorers[] = { &scorer_autoencoder, &scorer_paper };
 
 static const struct cli_option options[] = {
 	CLI_REAL("rate", "RATE", struct arguments, rate, RATE_LEAST, RATE_MOST,
 		 "Accept this rate of false positives per run (default: 0.05; it takes 1/RATE - 1 normal runs)"),
-	CLI_TEXT("model", "NAME", struct arguments, model, "What learns: autoencoder, paper, som, mahalanobis, mann-whitney"),
+	CLI_CHOICE("model", models, struct arguments, model,
+		   "What learns: autoencoder (the default) or paper, which is trained as published"),
 	CLI_FLAG("paper", struct arguments, paper, "Make all choices as published with AutoPerf (2019), for comparison"),
 	CLI_TEXT("threshold", "NAME", struct arguments, threshold,
 		 "held-out (default), deviation (mean + t sd of errors), or a number: of the range, as published .1, .2, .4"),
@@ -127,23 +132,6 @@ static const struct cli_option words[] = {
 	CLI_WORD("NEW", struct arguments, words[1]),
 	CLI_END,
 };
-
-static enum assay_status choose_model(struct arguments *a, struct assay_error *err)
-{
-	const struct scorer_kind *scorer;
-
-	if (!a->model)
-		return ASSAY_OK;
-	scorer = scorer_named(a->model);
-	a->detect.comparison = comparison_named(a->model);
-	if (!scorer && !a->detect.comparison)
-		return assay_fail(err, ASSAY_E_USAGE, "unknown model '%s': there are autoencoder, paper, som, mahalanobis, mann-whitney",
-				  a->model);
-	if (!scorer)
-		return ASSAY_OK;
-	a->detect.detector.scorer = scorer;
-	return scorer->ready ? scorer->ready(err) : ASSAY_OK;
-}
 
 static enum assay_status choose_threshold(struct arguments *a, struct assay_error *err)
 {
@@ -197,9 +185,9 @@ static enum assay_status choose(struct arguments *a, struct assay_error *err)
 	a->detect.observe.least_share = a->least < 0 ? a->detect.observe.least_share : a->least;
 	a->detect.observe.only = a->functions.n ? (const char *const *)a->functions.items : NULL;
 	a->detect.observe.n_only = a->functions.n;
-	st = choose_model(a, err);
-	if (!st)
-		st = choose_threshold(a, err);
+	if (a->model >= 0)
+		d->scorer = scorers[a->model];
+	st = choose_threshold(a, err);
 	return st ? st : choose_clusters(a, err);
 }
 
@@ -339,8 +327,7 @@ const struct command detect_command = {
 		 "and what kind of trouble that is. OLD and NEW are directories of samples, with a sub-directory or a file for each run of "
 		 "the program ('assay probe' and 'assay emulate run' write them), or APP@VERSION of the laboratory ('assay run --probe' "
 		 "keeps samples).\n\n"
-		 "Models (--model): autoencoder (the default), paper (the same as published), som, mahalanobis, mann-whitney (no model: "
-		 "means of runs compared). --paper takes all published choices together; other options change single ones of them.",
+		 "--paper takes all published choices together; other options change single ones of them.",
 	.examples = "  mkdir old new\n"
 		    "  for i in $(seq 20); do assay emulate run -o old/$i -- ./old-build 4; done\n"
 		    "  for i in $(seq 20); do assay emulate run -o new/$i -- ./new-build 4; done\n"

@@ -193,10 +193,8 @@ about_samples() {
 	ask none detect "$samples/seven-few" "$samples/seven-27"
 	ask none detect "$samples/probed-seven" "$samples/probed-seven-27" --all
 	ask none detect "$samples/probed-seven" "$samples/seven-27"
-	for model in paper som mahalanobis mann-whitney; do
-		ask none detect "$samples/seven" "$samples/seven-27" --model "$model" --all
-		ask none detect "$samples/seven" "$samples/seven-same" --model "$model"
-	done
+	ask none detect "$samples/seven" "$samples/seven-27" --model paper --all
+	ask none detect "$samples/seven" "$samples/seven-same" --model paper
 	detect_options
 	about_builds
 }

@@ -145,7 +145,7 @@ static void detected_at_like_inputs(const struct detect_options *options, struct
 	size_t numbers = input_numbers(in->old), theirs = input_numbers(in->new);
 	struct buf text = BUF_INIT;
 
-	if (!options->comparison && !options->detector.scaling->stretched)
+	if (!options->detector.scaling->stretched)
 		return;
 	d->like = like_inputs_bring(in->old, &d->normal, in->new, &d->seen);
 	like_inputs_text(&d->like, &text);
@@ -184,7 +184,7 @@ static double detect_rate(const struct detect_options *options, size_t runs)
 {
 	double smallest = 1 / (double)(runs + 1);
 
-	if (options->comparison || !options->detector.rule->holds_out || runs >= detector_runs_needed(options->detector.rate))
+	if (!options->detector.rule->holds_out || runs >= detector_runs_needed(options->detector.rate))
 		return options->detector.rate;
 	while (detector_runs_needed(smallest) > runs)
 		smallest = nextafter(smallest, 1);
@@ -193,20 +193,16 @@ static double detect_rate(const struct detect_options *options, size_t runs)
 
 static size_t detect_runs_needed(const struct detect_options *options)
 {
-	size_t needed = options->comparison ? options->comparison->runs_least : DETECT_RUNS_MIN;
+	size_t needed = options->detector.rule->holds_out ? detector_runs_needed(options->detector.rate) : DETECT_RUNS_MIN;
 
-	if (!options->comparison && options->detector.rule->holds_out)
-		needed = detector_runs_needed(options->detector.rate);
 	return needed < DETECT_RUNS_MIN ? DETECT_RUNS_MIN : needed;
 }
 
 static enum assay_status detected_learn_and_judge(const struct detect_options *options, struct detected *d, struct assay_error *err)
 {
 	struct detector_options o = options->detector;
-	enum assay_status st = ASSAY_OK;
+	enum assay_status st;
 
-	if (options->comparison)
-		return options->comparison->judge(&d->normal.observations, &d->seen.observations, o.rate, &d->detection, err);
 	o.rate = d->rate_used;
 	st = detector_fit(&d->normal.observations, &o, &d->detector, err);
 	if (st)

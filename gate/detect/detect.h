@@ -19,7 +19,6 @@
 
 struct detect_options {
 	struct detector_options detector;
-	const struct comparison *comparison; /* in place of a detector; NULL: none */
 	struct observe_options observe;
 };
 
@@ -80,7 +79,7 @@ struct detected {
 	bool all_functions;		    /* nothing was worse in those that changed: what did not change was judged as well */
 	bool apart;			    /* nothing can be concluded from what functions do (comparable.h) */
 	bool few_measured;		    /* of a function with DETECT_SHARE_SAID */
-	struct detector *detector;	    /* NULL when nothing could be fitted, and with Mann-Whitney */
+	struct detector *detector;	    /* NULL when nothing could be fitted */
 	const struct detector_about *about; /* NULL: there is no detector */
 	struct detection detection;
 	struct detected_function

@@ -144,16 +144,4 @@ void detection_release(struct detection *detection); /* accepts zeroed */
 /* Errors of the held-out normal samples, for histograms: *out[*n], borrowed, of the function with this name. */
 void detector_normal_errors(const struct detector *detector, const char *function, const double **out, size_t *n);
 
-/* A way to judge that learns nothing: compares the runs. */
-struct comparison {
-	const char *name;
-	size_t runs_least; /* normal ones */
-	enum assay_status (*judge)(const struct observations *normal, const struct observations *seen, double rate, struct detection *out,
-				   struct assay_error *err);
-};
-
-/* A scorer or a comparison by name, among all (model/published/published.c); NULL: there is none. */
-const struct scorer_kind *scorer_named(const char *name);
-const struct comparison *comparison_named(const char *name);
-
 #endif

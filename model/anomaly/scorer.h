@@ -13,9 +13,6 @@ struct scorer; /* fitted; each kind extends it */
 struct scorer_kind {
 	const char *name;
 
-	/* Can it be fitted here? NULL: always. ASSAY_E_IO: a library is missing. Before the first fit. */
-	enum assay_status (*ready)(struct assay_error *err);
-
 	/* rows [n x p], n >= 2, p >= 1, finite; run [n]: where some rows have to be held out, whole runs are. The same rows in the same
 	 * order, run and seed give the same bits. Never fails. */
 	struct scorer *(*fit)(const struct mat *rows, const size_t *run, uint64_t seed);

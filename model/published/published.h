@@ -1,4 +1,4 @@
-/* Methods as they were published, for comparison: behind the interfaces of the default ones, and found by their names (published.c). */
+/* AutoPerf's method as it was published, for comparison: behind the interfaces of the default one. */
 #ifndef MODEL_PUBLISHED_PUBLISHED_H
 #define MODEL_PUBLISHED_PUBLISHED_H
 
@@ -12,11 +12,5 @@ extern const struct scorer_kind scorer_paper;
 extern const struct detector_rule detector_deviation, detector_fixed;
 extern const struct detector_scaling detector_range;
 extern const struct detector_options detector_paper;
-
-extern const struct scorer_kind scorer_som;	    /* a self-organising map, as UBL (som.c) */
-extern const struct scorer_kind scorer_mahalanobis; /* a normal distribution around one or several centers, shrunk (mahalanobis.c) */
-
-/* Each function and column by the test of Mann and Whitney on the means of runs (mannwhitney.c). */
-extern const struct comparison comparison_mannwhitney;
 
 #endif

@@ -11,6 +11,7 @@
 #include "gate/detect/observe.h"
 #include "gate/detect/side_effect.h"
 #include "model/published/published.h"
+#include "tests/bench/rivals.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -236,7 +237,7 @@ static void judge(const struct method *m, double rate, uint64_t seed, const char
 	double begin = 0.0;
 
 	if (m->how == BY_RANKS) {
-		st = comparison_mannwhitney.judge(&normal->observations, &seen->observations, rate, &found, &err);
+		st = mannwhitney_judge(&normal->observations, &seen->observations, rate, &found, &err);
 	} else {
 		st = fit(m, rate, seed, &normal->observations, &fitted, &err);
 		begin = now_s();

@@ -4,8 +4,8 @@
  * little more than a hundredth), "autoencoder" or "mahalanobis" (default), folds, first kind of data (0 to 3). */
 #include "base/stats.h"
 #include "base/text.h"
-#include "model/published/published.h"
 #include "model/parallel.h"
+#include "tests/bench/rivals.h"
 #include "tests/model/made_up_runs.h"
 
 #include <stdio.h>

@@ -3,10 +3,10 @@
 #define TESTS_BENCH_MORE_SCORERS_H
 
 #include "base/mem.h"
-#include "model/published/published.h"
 #include "model/anomaly/kmeans.h"
 #include "model/anomaly/scorer.h"
 #include "model/pca.h"
+#include "tests/bench/rivals.h"
 
 /* What is left of a row beside the principal components that have nine tenths of the variance (Jackson and Mudholkar, Technometrics 21(3),
  * 1979). */

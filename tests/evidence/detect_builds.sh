@@ -13,7 +13,7 @@ mkdir -p "$corpus"
 	[ -z "${BUILDS:-}" ] || printf 'Only these builds: %s.\n\n' "$BUILDS"
 	echo 'Fourteen programs of `tests/apps/whole`, 5 to 12 functions each: periodic lengths, work divided unevenly, memory that is used again, small functions'
 	echo 'called often, faults of a tenth to a third, faults that show in functions that did not change. 20 runs of each version, by several compilers and'
-	echo 'levels; `assay detect` as it is, with its default and with `--model mann-whitney`. Right is the decision, the function in the first place, the kind,'
+	echo 'levels; `assay detect` with its defaults. Right is the decision, the function in the first place, the kind,'
 	echo 'and no function named but those that truth.csv has. Learned from the bad version, the good one must be improved, or pass. Intervals are Wilson'"'"'s.'
 	echo
 	echo 'Natively `refactored` took .97 (gcc) and .95 (clang) of the time at -O0, .73 to .76 at -O1 and -O2, beside other work on 2026-11-26 (processor time, medians of 15'

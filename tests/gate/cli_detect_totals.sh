@@ -60,25 +60,23 @@ for program in parts often rarely; do
 	sample $program 4
 done
 
-for model in autoencoder mann-whitney; do
-	what="the same work in more calls, $model"
-	run detect calls.runs parts.runs --rate .1 --model $model --format json
-	expect_status 0
-	expect_json .decision pass
+what="the same work in more calls"
+run detect calls.runs parts.runs --rate .1 --format json
+expect_status 0
+expect_json .decision pass
 
-	what="more calls, none of which is dearer, $model"
-	run detect calls.runs often.runs --rate .1 --model $model --format json
-	expect_status 3
-	expect_json .functions[0].name fold
-	expect_json .functions[0].kind more_work
-	expect_json .functions[1].anomalous false
+what="more calls, none of which is dearer"
+run detect calls.runs often.runs --rate .1 --format json
+expect_status 3
+expect_json .functions[0].name fold
+expect_json .functions[0].kind more_work
+expect_json .functions[1].anomalous false
 
-	what="one call in seven does much more, $model"
-	run detect calls.runs rarely.runs --rate .1 --model $model --format json
-	expect_status 3
-	expect_json .functions[0].name fold
-	expect_json .functions[0].kind more_work
-done
+what="one call in seven does much more"
+run detect calls.runs rarely.runs --rate .1 --format json
+expect_status 3
+expect_json .functions[0].name fold
+expect_json .functions[0].kind more_work
 what='how often is said, and of a pass that no run is anomalous that decides anything'
 run detect calls.runs often.runs --rate .1
 expect_status 3
@@ -294,19 +292,17 @@ build moved.c overdone -DPREPARE=4000 -DSEARCH=2000
 sample neither 9
 sample prepared 4
 sample overdone 4
-for model in autoencoder mann-whitney; do
-	what="$model: what one function has more, another saves several times over"
-	run detect neither.runs prepared.runs --rate .1 --model $model --format json
-	expect_status 0
-	expect_json .decision improved
-	expect_stdout outweighed
-	expect_json .functions[0].name prepare
-	expect_json .functions[0].kind more_work
-	what="$model: what is saved does not make up for it"
-	run detect neither.runs overdone.runs --rate .1 --model $model --format json
-	expect_status 3
-	expect_json .functions[0].name prepare
-done
+what="what one function has more, another saves several times over"
+run detect neither.runs prepared.runs --rate .1 --format json
+expect_status 0
+expect_json .decision improved
+expect_stdout outweighed
+expect_json .functions[0].name prepare
+expect_json .functions[0].kind more_work
+what="what is saved does not make up for it"
+run detect neither.runs overdone.runs --rate .1 --format json
+expect_status 3
+expect_json .functions[0].name prepare
 
 # What all the calls save that there are no more, not those that are left.
 cat >ticks.c <<'EOF'

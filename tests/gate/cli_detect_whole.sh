@@ -35,17 +35,15 @@ END
 	build "$name.bad" -DBAD "$whole/$name.c"
 	sample "$name.good" "$name/good" 9 "$size"
 	sample "$name.bad" "$name/bad" 9 "$size"
-	for model in autoencoder mann-whitney; do
-		what="$name: the fault is found, $model"
-		run detect "$name/good" "$name/bad" --rate .1 --model $model --format json
-		expect_status 3
-		expect_json .functions[0].name $function
-		expect_json .functions[0].kind $kind
-		what="$name: the way back is better, $model"
-		run detect "$name/bad" "$name/good" --rate .1 --model $model --format json
-		expect_status 0
-		expect_json .decision improved
-	done
+	what="$name: the fault is found"
+	run detect "$name/good" "$name/bad" --rate .1 --format json
+	expect_status 3
+	expect_json .functions[0].name $function
+	expect_json .functions[0].kind $kind
+	what="$name: the way back is better"
+	run detect "$name/bad" "$name/good" --rate .1 --format json
+	expect_status 0
+	expect_json .decision improved
 done
 
 what='a copy in functions that only the new version has: it is the callers that do more'
@@ -53,16 +51,14 @@ what='a copy in functions that only the new version has: it is the callers that 
 "$ASSAY" emulate build -- g++ -O0 -g -w -DBAD "$whole/filters.cc" -pthread -o filters.bad || exit 1
 sample filters.good filters/good 9 150
 sample filters.bad filters/bad 9 150
-for model in autoencoder mann-whitney; do
-	run detect filters/good filters/bad --rate .1 --model $model --format json
-	expect_status 3
-	expect_json .functions[0].kind allocation
-	expect_json .functions[0].further_kinds[0] copying
-	expect_json .functions[0].new_part '(anonymous namespace)::Block<long>::Block((anonymous namespace)::Block<long> const&)'
-	grep -q '"name": *"(anonymous namespace)::Limit<long>::apply' out || fail 'the caller is not named'
-	run detect filters/bad filters/good --rate .1 --model $model --format json
-	expect_status 0
-done
+run detect filters/good filters/bad --rate .1 --format json
+expect_status 3
+expect_json .functions[0].kind allocation
+expect_json .functions[0].further_kinds[0] copying
+expect_json .functions[0].new_part '(anonymous namespace)::Block<long>::Block((anonymous namespace)::Block<long> const&)'
+grep -q '"name": *"(anonymous namespace)::Limit<long>::apply' out || fail 'the caller is not named'
+run detect filters/bad filters/good --rate .1 --format json
+expect_status 0
 
 # One loop has become two, whose ends are foretold twice as often wrongly; what was called 14 times each time stands in its caller now.
 build split.good "$whole/refactored.c"
@@ -71,18 +67,16 @@ build split.joined -DBAD "$whole/refactored.c"
 for program in good bad joined; do
 	sample split.$program split/$program 9 1500
 done
-for model in autoencoder mann-whitney; do
-	what="$model: further branches alone are a regression"
-	run detect split/good split/bad --rate .1 --model $model --format json
-	expect_status 3
-	expect_json .functions[0].name serve
-	expect_json .functions[0].kind branch
-	what="$model: calls that are saved outweigh further branches"
-	run detect split/good split/joined --rate .1 --model $model --format json
-	expect_status 0
-	expect_stdout outweighed
-	expect_json .functions[0].name serve
-done
+what="further branches alone are a regression"
+run detect split/good split/bad --rate .1 --format json
+expect_status 3
+expect_json .functions[0].name serve
+expect_json .functions[0].kind branch
+what="calls that are saved outweigh further branches"
+run detect split/good split/joined --rate .1 --format json
+expect_status 0
+expect_stdout outweighed
+expect_json .functions[0].name serve
 
 # At -O0 what is inlined has as many blocks and accesses in its caller as it had before, and a call and its return are no event of any counter; natively
 # this version takes .95 to .97 of the time.
@@ -90,34 +84,29 @@ for version in good joined; do
 	"$ASSAY" emulate build -- gcc -O0 -g -std=c11 -D_GNU_SOURCE -w $([ $version = good ] || echo -DBAD) "$whole/refactored.c" -pthread -o split0.$version || exit 1
 	sample split0.$version split0/$version 9 1500
 done
-for model in autoencoder mann-whitney; do
-	what="$model: calls that are saved outweigh further branches at -O0, too"
-	run detect split0/good split0/joined --rate .1 --model $model --format json
-	expect_status 0
-	expect_json .decision pass
-	expect_stdout outweighed
-	what="$model: and fewer branches are no improvement where calls take what they save"
-	run detect split0/joined split0/good --rate .1 --model $model --format json
-	expect_status 0
-	expect_json .decision pass
-	[ $model = autoencoder ] || expect_stdout 'not more than what calls take' # by the autoencoder nothing may have changed at all
-done
+what="calls that are saved outweigh further branches at -O0, too"
+run detect split0/good split0/joined --rate .1 --format json
+expect_status 0
+expect_json .decision pass
+expect_stdout outweighed
+what="and fewer branches are no improvement where calls take what they save"
+run detect split0/joined split0/good --rate .1 --format json
+expect_status 0
+expect_json .decision pass
 
 build uneven.own "$whole/../special/uneven.c"
 build uneven.taken -DTAKEN "$whole/../special/uneven.c"
 for program in own taken; do
 	sample uneven.$program uneven/$program 9 0
 done
-for model in autoencoder mann-whitney; do
-	what="$model: work that threads take from each other is no more work, but on pages of others"
-	run detect uneven/own uneven/taken --rate .1 --model $model --format json
-	expect_status 3
-	expect_json .functions[0].name part
-	expect_json .functions[0].kind remote_memory
-	expect_json .functions[0].further_kinds 0
-	run detect uneven/own uneven/own --rate .1 --model $model --format json
-	expect_json .decision pass
-done
+what="work that threads take from each other is no more work, but on pages of others"
+run detect uneven/own uneven/taken --rate .1 --format json
+expect_status 3
+expect_json .functions[0].name part
+expect_json .functions[0].kind remote_memory
+expect_json .functions[0].further_kinds 0
+run detect uneven/own uneven/own --rate .1 --format json
+expect_json .decision pass
 run samples uneven/taken --format json
 expect_near '.functions[0].counters["emulated:accesses"]' 245763 .001
 
@@ -140,9 +129,7 @@ build shifted -ffunction-sections -Wl,--sort-section=name front.c "$whole/json_r
 PADDING=$(printf '%3333s' '')
 export PADDING
 sample shifted json_reader/shifted 9 40
-for model in autoencoder mann-whitney; do
-	run detect json_reader/good json_reader/shifted --rate .1 --model $model --format json
-	expect_status 0
-	expect_json .decision pass
-done
+run detect json_reader/good json_reader/shifted --rate .1 --format json
+expect_status 0
+expect_json .decision pass
 finish

@@ -1,10 +1,10 @@
 /* Runs with inputs of different sizes: what is slower is found all the same, what is not, as often called so as was asked, and what nothing
  * is known of is not judged. */
-#include "model/published/published.h"
 #include "gate/detect/detect.h"
 
 #include "base/rng.h"
 #include "base/stats.h"
+#include "tests/bench/rivals.h"
 #include "tests/gate/made_samples.h"
 #include "tests/scratch.h"
 

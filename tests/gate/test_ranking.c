@@ -2,7 +2,7 @@
 #include "gate/detect/detect.h"
 
 #include "base/rng.h"
-#include "model/published/published.h"
+#include "tests/bench/rivals.h"
 #include "tests/gate/made_samples.h"
 #include "tests/scratch.h"
 
@@ -54,6 +54,16 @@ static struct side runs(const char *what, const double own[3], uint32_t leaf_wei
 	return side;
 }
 
+/* By a scorer that is fitted fast. */
+static struct detect_options quick(void)
+{
+	struct detect_options options = { .detector = detector_defaults, .observe = observe_defaults };
+
+	options.detector.scorer = &scorer_mahalanobis;
+	options.detector.rate = .1;
+	return options;
+}
+
 static const char *cause_of(const struct detected *d, const char *name)
 {
 	for (size_t i = 0; i < d->n; i++)
@@ -81,9 +91,7 @@ static void test_places(void **state)
 	for (size_t c = 0; c < COUNT(cases); c++) {
 		struct side old = runs("old", normal, 9, &rng), new = runs("new", cases[c].now, 11, &rng);
 		struct detect_input input = { .old = &old, .new = &new };
-		struct detect_options options = { .detector = detector_defaults,
-						  .comparison = &comparison_mannwhitney,
-						  .observe = observe_defaults };
+		struct detect_options options = quick();
 		struct assay_error err;
 		struct detected d;
 
@@ -172,9 +180,7 @@ static void test_chance(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct side old = runs_of("old", &cases[i].then, &rng), new = runs_of("new", &cases[i].now, &rng);
 		struct detect_input input = { .old = &old, .new = &new };
-		struct detect_options options = { .detector = detector_defaults,
-						  .comparison = &comparison_mannwhitney,
-						  .observe = observe_defaults };
+		struct detect_options options = quick();
 		struct assay_error err;
 		struct detected d;
 

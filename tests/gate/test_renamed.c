@@ -2,8 +2,8 @@
 #include "gate/detect/renamed.h"
 
 #include "gate/detect/detect.h"
-#include "model/published/published.h"
 #include "runs/inside/changes/functions.h"
+#include "tests/bench/rivals.h"
 #include "tests/gate/made_samples.h"
 #include "tests/scratch.h"
 
@@ -77,15 +77,22 @@ static void test_pairs(void **state)
 	}
 }
 
+/* By a scorer that is fitted fast. */
+static struct detect_options quick(void)
+{
+	struct detect_options options = { .detector = detector_defaults, .observe = observe_defaults };
+
+	options.detector.scorer = &scorer_mahalanobis;
+	return options;
+}
+
 /* So what one of them does more is its own, and no caller's. */
 static void test_judged(void **state)
 {
 	static const char *const names[2][2] = { { "_ZN3FewILj16EE4pushEi", "main" }, { "_ZN3FewILj4EE4pushEi", "main" } };
 	struct side old = made("old", names[0], 1e6), new = made("new", names[1], 2e6);
 	struct detect_input input = { .old = &old, .new = &new };
-	struct detect_options options = { .detector = detector_defaults,
-					  .comparison = &comparison_mannwhitney,
-					  .observe = observe_defaults };
+	struct detect_options options = quick();
 	struct assay_error err;
 	struct detected d;
 

@@ -1,5 +1,6 @@
 /* The detector: what is planted is found and named, what is normal is not, and nothing depends on the order of things. */
 #include "model/published/published.h"
+#include "tests/bench/rivals.h"
 #include "tests/model/made_up_runs.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* What judges without a scorer, against scipy and scikit-learn (1.10.1, 1.2.1), and what must hold whatever the data. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/published/mannwhitney.c" /* the tests of ranks */
+#include "tests/bench/mannwhitney.c" /* the tests of ranks */
 #include "tests/bench/tree.h"
 
 #include <math.h>

@@ -2,9 +2,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
-#include "model/published/mahalanobis.c" /* the covariance */
+#include "tests/bench/mahalanobis.c" /* the covariance */
 #include "model/anomaly/scorer.h"
-#include "model/published/som.c" /* the areas */
+#include "tests/bench/som.c" /* the areas */
 
 #include <math.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
  * are what is independent, so each run is one number for each function and column: the mean of its samples, weighted by the calls that they
  * stand for. Nothing is learned. A run is anomalous where a flagged column of it lies outside the normal runs' range. ASSAY_E_NODATA below
  * 4 normal runs, or where no p can be as small as it would have to be. */
-#include "model/published/published.h"
+#include "tests/bench/rivals.h"
 
 #include "base/mem.h"
 #include "base/stats.h"
@@ -456,8 +456,8 @@ static void ranking_release(struct ranking *g)
 	free(g->place);
 }
 
-static enum assay_status mannwhitney_judge(const struct observations *normal, const struct observations *seen, double rate,
-					   struct detection *out, struct assay_error *err)
+enum assay_status mannwhitney_judge(const struct observations *normal, const struct observations *seen, double rate, struct detection *out,
+				    struct assay_error *err)
 {
 	struct ranking g = ranking_of(normal, seen, rate);
 	enum assay_status st = names_of(normal, &g.names, g.normal.columns, g.normal.functions, err);
@@ -479,5 +479,3 @@ out:
 	ranking_release(&g);
 	return st;
 }
-
-const struct comparison comparison_mannwhitney = { .name = "mann-whitney", .runs_least = RUNS_MIN, .judge = mannwhitney_judge };

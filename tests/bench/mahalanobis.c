@@ -9,7 +9,7 @@
  * & New Zealand Journal of Statistics 58(1), 2016) sum to it and are not negative, but of two columns that go together they blame both
  * alike when one has moved. By P_ja^2 <= P_jj P_aa, here the column that moved alone always has the largest part, whatever it goes together
  * with. */
-#include "model/published/published.h"
+#include "tests/bench/rivals.h"
 
 #include "base/mem.h"
 #include "base/order.h"
@@ -433,7 +433,6 @@ static void mahalanobis_describe(const struct scorer *scorer, char *text, size_t
 
 const struct scorer_kind scorer_mahalanobis = {
 	.name = "mahalanobis",
-	.ready = lapack_load,
 	.fit = mahalanobis_fit,
 	.parts = mahalanobis_parts,
 	.free = mahalanobis_free,

@@ -13,7 +13,7 @@
  * What was to be expected is the nearest unit whose area is not above the 85th percentile. The paper's cross-validation between several
  * maps is left out, and the map has as many units as the rows can fill (about 5 sqrt(n): Vesanto and Alhoniemi, IEEE Transactions on Neural
  * Networks 11(3), 2000), at most the 32 x 32 of the paper. */
-#include "model/published/published.h"
+#include "tests/bench/rivals.h"
 
 #include "base/mem.h"
 #include "base/rng.h"
