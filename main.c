@@ -1,13 +1,13 @@
 /* The table of sub-commands and of formats, and nothing else. */
 #include "base/command.h"
 #include "base/mem.h"
-#include "fingerprint/cmd.h"
-#include "fleet/cmd.h"
+#include "fingerprint/commands/fingerprint_commands.h"
+#include "fleet/commands/fleet_commands.h"
 #include "fleet/lab/lab.h"
-#include "gate/cmd.h"
+#include "gate/commands/gate_commands.h"
 #include "gate/page/document_html.h"
 #include "gate/render/render.h"
-#include "runs/cmd.h"
+#include "runs/commands/runs_commands.h"
 
 /* clang-format off */
 #define HEADING(text) &(const struct command){ .name = text }

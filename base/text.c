@@ -475,3 +475,18 @@ char *text_command(const char *const *words)
 	free(line);
 	return command;
 }
+
+const char *text_duration(double seconds, char *out)
+{
+	long whole = lround(seconds);
+
+	if (seconds < 10)
+		snprintf(out, TEXT_DURATION_BYTES, "%.1f s", seconds);
+	else if (whole < 100)
+		snprintf(out, TEXT_DURATION_BYTES, "%ld s", whole);
+	else if (whole < 6000)
+		snprintf(out, TEXT_DURATION_BYTES, "%ld min %02ld s", whole / 60, whole % 60);
+	else
+		snprintf(out, TEXT_DURATION_BYTES, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
+	return out;
+}

@@ -45,6 +45,10 @@ struct text_number text_signed(double value, int decimals);
 /* An estimated probability: what is not known to be sure does not look as if: "0.97", ">0.99", "<0.01". */
 struct text_number text_probability(double p);
 
+/* Writes a duration such as "3 min 20 s". `out` needs TEXT_DURATION_BYTES. */
+#define TEXT_DURATION_BYTES 32
+const char *text_duration(double seconds, char *out);
+
 /* "2017-06-15T06:00:00Z" from milliseconds since 1970 UTC (milliseconds are shown only when not 0). `out` needs TEXT_DATE_BYTES. */
 #define TEXT_DATE_BYTES 32
 const char *text_from_ms(int64_t ms, char *out);

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Each folder may include only what stands to its left in this list; model only base.
+# Checks the layers: each folder includes only folders to its left in this list, model only base; only commands include headers of
+# commands. Checks that stems of files are unique.
 set -eu
 cd "${ASSAY_SOURCE:?}"
 status=0
@@ -32,6 +33,8 @@ found=$(find base fleet fingerprint runs model gate -name '*.[ch]' -exec awk '
 			complain("a file without its folder")
 		else if (!index(" " allowed[folder] " ", " " top " "))
 			complain(top "/ does not stand to the left of " folder "/")
+		if (included ~ /\/commands\// && FILENAME !~ /\/commands\//)
+			complain("only commands include headers of commands")
 		if (FILENAME ~ /^runs\/inside\// && included ~ /^runs\/running\//)
 			complain("what looks inside programs may be used by what runs them, not the other way round")
 		if (in_others && included !~ /^runs\/inside\/record/ && index(included, directory "/") != 1 &&
@@ -54,6 +57,8 @@ for file in $(ls); do
 		;;
 	esac
 done
+again=$(git ls-files 'base/*.c' 'fleet/*.c' 'fingerprint/*.c' 'runs/*.c' 'model/*.c' 'gate/*.c' 2>/dev/null | sed 's#.*/##' | sort | uniq -d)
+[ -z "$again" ] || { echo "several files have the stem of: $again"; status=1; }
 # Two functions of one name in two archives link without a word, and the one is called for the other.
 twice=$(nm -A --defined-only "$(dirname "${ASSAY:?}")"/libassay_*.a 2>/dev/null | awk '$2 ~ /[TDBR]/ && seen[$3]++ { print $3 }')
 [ -z "$twice" ] || { echo "defined twice: $twice"; status=1; }

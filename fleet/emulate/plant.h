@@ -1,5 +1,6 @@
 /* A slowdown that is planted on purpose, to learn whether it is found: a command and, once it has ended, so many percent of its processor
- * time again, spent by a wrapper around it. Plain C with the C library only: the helper plants (fleet/helper/run.c), the controller asks.
+ * time again, spent by a wrapper around it. Plain C with the C library only: the helper plants (fleet/helper/helper_run.c), the controller
+ * asks.
  */
 #ifndef FLEET_EMULATE_PLANT_H
 #define FLEET_EMULATE_PLANT_H

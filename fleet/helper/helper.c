@@ -8,7 +8,7 @@
 #include "fleet/helper/lock.h"
 #include "fleet/helper/protocol.h"
 #include "fleet/helper/request.h"
-#include "fleet/helper/run.h"
+#include "fleet/helper/helper_run.h"
 #include "fleet/helper/survey.h"
 
 #include <dirent.h>
@@ -464,7 +464,7 @@ static int serve_request(struct request *request, struct frames_out *out)
 {
 	switch (request->operation) {
 	case REQUEST_RUN:
-		return run_request(request, out, IN);
+		return helper_run(request, out, IN);
 	case REQUEST_READ:
 		return files_read(request, out, IN);
 	case REQUEST_GET:

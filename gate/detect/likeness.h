@@ -4,7 +4,7 @@
 #define GATE_DETECT_LIKENESS_H
 
 #include "gate/decide/contributions.h"
-#include "gate/detect/evidence.h"
+#include "gate/detect/function_evidence.h"
 #include "runs/running/evidence.h"
 #include "model/profile/counter_likeness.h"
 

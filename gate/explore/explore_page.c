@@ -6,7 +6,7 @@
 #include "gate/page/conditions.h"
 #include "gate/page/document_html.h"
 #include "gate/page/html.h"
-#include "gate/page/parts.h"
+#include "gate/page/page_parts.h"
 #include "gate/page/svg.h"
 
 #include <math.h>

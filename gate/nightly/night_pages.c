@@ -8,7 +8,7 @@
 #include "gate/nightly/judge.h"
 #include "gate/nightly/night_answer.h"
 #include "gate/nightly/night_machines.h"
-#include "gate/page/parts.h"
+#include "gate/page/page_parts.h"
 #include "gate/report/report_file.h"
 
 #include <math.h>

@@ -13,7 +13,6 @@
 #include "fleet/lab/lab.h"
 #include "gate/nightly/night_answer.h"
 #include "gate/nightly/suite.h"
-#include "runs/cmd_run.h"
 #include "runs/prune.h"
 
 #include <errno.h>
@@ -522,7 +521,7 @@ static void look_ahead(struct dry *dry, struct night_comparison *c, struct ahead
 
 static void add_comparison(const struct night_comparison *c, const struct ahead *a, struct document *d)
 {
-	char *time = a->detail ? mem_string("-") : cmd_run_estimate_text(&a->first);
+	char *time = a->detail ? mem_string("-") : estimate_text(&a->first);
 
 	doc_row(d);
 	doc_show(d, "application", "application", c->application);
@@ -530,7 +529,7 @@ static void add_comparison(const struct night_comparison *c, const struct ahead 
 	doc_show(d, "baseline", "baseline", c->baseline);
 	doc_show(d, "against", "which is", c->against);
 	doc_show(d, "hosts", "hosts", a->hosts);
-	cmd_run_estimate(&a->first, d);
+	estimate_answer(&a->first, d);
 	doc_show(d, NULL, "runs", a->first.runs);
 	doc_show(d, NULL, "first look", time);
 	doc_set_empty(d, "detail", a->detail);
@@ -557,7 +556,7 @@ static void add_comparisons(const struct dry *dry, struct document *d)
 static void add_head(const struct dry *dry, struct document *d)
 {
 	const struct night *night = &dry->night.night;
-	char *time = cmd_run_estimate_text(&dry->first), date[TEXT_DATE_BYTES];
+	char *time = estimate_text(&dry->first), date[TEXT_DATE_BYTES];
 
 	if (*night->id)
 		doc_line(d, "The night of %s would go on.", text_from_ms(night->started_ms / 1000 * 1000, date));
@@ -569,7 +568,7 @@ static void add_head(const struct dry *dry, struct document *d)
 	doc_line(d, "%s", "");
 	doc_set_empty(d, "night", night->id);
 	doc_set(d, "measured", dry->measured);
-	cmd_run_estimate(&dry->first, d);
+	estimate_answer(&dry->first, d);
 	free(time);
 }
 

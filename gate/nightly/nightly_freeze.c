@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/cmd_fleet.h"
+#include "fleet/engine/host_choice.h"
 #include "fleet/engine/local_command.h"
 #include "fleet/lab/lab.h"
 #include "gate/nightly/baselines.h"
@@ -491,14 +491,14 @@ static bool is_asked(const struct manifest_words *only, const char *name)
 /* A night stays on the machines with which it began. */
 static enum assay_status choose_hosts(struct freezing *f)
 {
-	const struct cmd_fleet_choice choice = { .hosts = f->entry->hosts };
+	const struct host_choice choice = { .hosts = f->entry->hosts };
 	const struct host **hosts = NULL;
 	size_t n = 0;
-	enum assay_status st = cmd_fleet_hosts(&f->lab->config.inventory, &choice, &hosts, &n, f->err);
+	enum assay_status st = host_choice_hosts(&f->lab->config.inventory, &choice, &hosts, &n, f->err);
 
 	free(f->chosen);
 	f->chosen = st || !f->entry->hosts		 ? NULL
-		    : inventory_has_any(f->entry->hosts) ? cmd_fleet_fold(hosts, n)
+		    : inventory_has_any(f->entry->hosts) ? host_choice_fold(hosts, n)
 							 : mem_string(f->entry->hosts);
 	free(hosts);
 	return st ? assay_context(f->err, "%s:%zu", f->file, f->entry->line) : ASSAY_OK;

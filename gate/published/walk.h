@@ -7,7 +7,7 @@
 
 #include "base/document.h"
 #include "gate/decide/effect.h"
-#include "gate/page/parts.h"
+#include "gate/page/page_parts.h"
 #include "model/published/gbt.h"
 #include "runs/running/evidence.h"
 

@@ -7,7 +7,7 @@
 #include "gate/decide/verdict.h"
 #include "gate/detect/likeness.h"
 #include "gate/page/document_html.h"
-#include "gate/page/parts.h"
+#include "gate/page/page_parts.h"
 #include "gate/variance/weigh.h"
 #include "runs/running/evidence.h"
 

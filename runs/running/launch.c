@@ -158,6 +158,27 @@ struct estimate estimate_total(const struct estimate *each, const struct host *c
 	return total;
 }
 
+char *estimate_text(const struct estimate *e)
+{
+	char known[TEXT_DURATION_BYTES], most[TEXT_DURATION_BYTES];
+
+	text_duration(e->seconds, known);
+	text_duration(e->at_most_s, most);
+	if (e->unknown == e->runs && e->runs)
+		return mem_format("unknown, at most %s", most);
+	if (e->unknown)
+		return mem_format("%s, and %zu unknown, at most %s", known, e->unknown, most);
+	return mem_string(known);
+}
+
+void estimate_answer(const struct estimate *e, struct document *d)
+{
+	doc_set(d, "runs", e->runs);
+	doc_set(d, "seconds", e->seconds);
+	doc_set(d, "unknown", e->unknown);
+	doc_set(d, "unknown_at_most_seconds", e->at_most_s);
+}
+
 #define FETCHED_BYTES_MAX (SAMPLES_FETCH_BYTES_MAX + (SAMPLES_FETCH_BYTES_MAX >> 8)) /* with samples; and the heads of the frames */
 
 static const struct manifest_version *launch_version(const struct launch *launch, size_t i)
@@ -204,7 +225,7 @@ static enum assay_status launch_resume(const struct launch_options *options, str
 	enum assay_status st = ASSAY_OK;
 
 	if (hosts_named)
-		st = cmd_fleet_hosts(inventory, &options->hosts, &launch->hosts, &launch->n, err);
+		st = host_choice_hosts(inventory, &options->hosts, &launch->hosts, &launch->n, err);
 	if (!st) {
 		st = options->of_seed
 			 ? plan_of_seed(&launch->lab.store, launch->manifest.application, options->choice.seed, &launch->plan, err)
@@ -231,7 +252,7 @@ static enum assay_status launch_choose(const struct launch_options *options, str
 
 	if (options->resume)
 		return launch_resume(options, launch, err);
-	st = cmd_fleet_hosts(&launch->lab.config.inventory, &options->hosts, &launch->hosts, &launch->n, err);
+	st = host_choice_hosts(&launch->lab.config.inventory, &options->hosts, &launch->hosts, &launch->n, err);
 	return st ? st : plan_choose(&launch->manifest, &options->choice, launch->hosts, launch->n, &launch->plan, err);
 }
 

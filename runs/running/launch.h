@@ -2,8 +2,9 @@
 #ifndef RUNS_RUNNING_LAUNCH_H
 #define RUNS_RUNNING_LAUNCH_H
 
+#include "base/document.h"
 #include "base/error.h"
-#include "fleet/cmd_fleet.h"
+#include "fleet/engine/host_choice.h"
 #include "fleet/lab/lab.h"
 #include "runs/inside/samples/sample_files.h"
 #include "runs/running/execute.h"
@@ -18,7 +19,7 @@ struct launch_options {
 	const char *directory;	 /* of the laboratory */
 	const char *command;	 /* what others are told while the laboratory is locked: "assay run" */
 	const char *application; /* as manifest_open() takes it */
-	struct cmd_fleet_choice hosts;
+	struct host_choice hosts;
 	struct plan_choice choice;
 	bool same_stack, dry_run, resume;
 	bool repeat;	/* disturbed runs, at once (runs/running/repeat.h) */
@@ -83,5 +84,10 @@ enum assay_status estimate_plan(struct store *store, const struct manifest *mani
 
 /* Together: hosts of one box one after another, boxes in parallel. hosts[plan->n_machines]. `runs` and `unknown` are sums. */
 struct estimate estimate_total(const struct estimate *each, const struct host *const *hosts, size_t n);
+
+/* Returns "3 min 20 s, and 4 unknown, at most 40 min"; free() it. */
+char *estimate_text(const struct estimate *e);
+/* Adds its members to the open object or row, for programs. */
+void estimate_answer(const struct estimate *e, struct document *d);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/command.h"
 #include "base/mem.h"
 #include "fleet/lab/lab.h"
-#include "gate/cmd_evidence.h"
+#include "gate/commands/cmd_evidence.h"
 #include "gate/published/walk.h"
 #include "model/parallel.h"
 #include "tests/bench/evaluate.h"

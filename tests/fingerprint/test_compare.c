@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "fingerprint/compare/compare.c"
-#include "fingerprint/cmd_catalog_drift.c" /* what stands in its answer */
+#include "fingerprint/commands/cmd_catalog_drift.c" /* what stands in its answer */
 #include "tests/scratch.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* What a decision says of functions: which are listed, how many, and what is left out. */
-#include "gate/detect/evidence.c" /* the text for people */
+#include "gate/detect/function_evidence.c" /* the text for people */
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The quiho data package: rows that cannot be used, and a store that depends on what was imported, not on how. */
-#include "runs/cmd_runs_export.c" /* the export */
+#include "runs/commands/cmd_runs_export.c" /* the export */
 #include "runs/running/quiho.h"
 
 #include "base/csv.h"

@@ -1,5 +1,5 @@
 /* Functions of libraries that the user names: a call is two marks, where it begins and where it ends, and what happens in it lies between.
- * A library that `assay variance record` writes (runs/cmd_variance_record.c) exports their names, each with its number in
+ * A library that `assay variance record` writes (runs/commands/cmd_variance_record.c) exports their names, each with its number in
  * r11, and leads here; ASSAY_INTERPOSE_FUNCTIONS has the names in that order: "NAME,NAME:N,...", N the argument that tells how much there
  * is to do.
  *

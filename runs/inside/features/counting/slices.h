@@ -1,5 +1,5 @@
-/* Pieces of a program that a run can do without, for counts that are wanted before a run (runs/cmd_features_slice.c): functions, calls of
- * libraries, and the ways of branches. With the argument `pieces` the plugin puts a switch before each of them, which
+/* Pieces of a program that a run can do without, for counts that are wanted before a run (runs/commands/cmd_features_slice.c): functions,
+ * calls of libraries, and the ways of branches. With the argument `pieces` the plugin puts a switch before each of them, which
  * ASSAY_FEATURES_WITHOUT sets for a run (slices.c); with `without=FILE` the pieces that FILE names are gone.
  *
  *   skip FUNCTION FILE:LINE                  a function that returns 0 at once, but counts that it was called

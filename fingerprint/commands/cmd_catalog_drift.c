@@ -1,0 +1,650 @@
+/* assay catalog drift
+ *
+ * Which machines are not what they were, or not what others of their hardware type are? A machine's latest fingerprint is compared with its
+ * reference, and where there are enough of them all in between are looked at for a lasting change. Fingerprints are compared only with
+ * those of the same battery, stress-ng and architecture: a machine with several batteries is looked at once for each. Retired machines are
+ * left out, and fingerprints with a time that is still to come: a clock was wrong, and they would be the latest for good. */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/rows.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "fingerprint/catalog/types.h"
+#include "fingerprint/commands/fingerprint_commands.h"
+#include "fingerprint/compare/compare.h"
+#include "fingerprint/stored/fingerprint.h"
+#include "fleet/inventory/nodeset.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define ROWS_SHOWN     8  /* of one machine */
+#define CONDITIONS_MAX 64 /* of one machine */
+
+/* Constant, code in JSON. */
+#define DRIFT_STATE_ROWS(X)                                                                                                                \
+	X(DRIFT_COMPARED, "compared")                                                                                                      \
+	X(DRIFT_ALONE, "nothing_to_compare_with") /* no second fingerprint, or member */                                                   \
+	X(DRIFT_REFERENCE, "is_the_reference")	  /* accepted, and nothing newer */                                                        \
+	X(DRIFT_NO_RAW, "raw_record_missing")	  /* in the catalog, not in the store */
+
+enum drift_state { DRIFT_STATE_ROWS(ROWS_ENUM) };
+static ROWS_FUNCTION(drift_state_code, enum drift_state, DRIFT_STATE_ROWS, ROWS_WORD)
+
+    /* A machine's latest fingerprint of a kind against its reference: the one that was accepted last, else its first. */
+    struct drift_past {
+	const struct machine *machine;
+	const struct machine_fingerprint *latest, *reference; /* the same when there is no other */
+	const struct machine_acceptance *acceptance;	      /* of the reference, or NULL */
+	enum drift_state state;
+	struct compare compare; /* reference first; empty unless DRIFT_COMPARED */
+	size_t history;		/* fingerprints from the reference to the latest, with both; 0 unless DRIFT_COMPARED */
+};
+
+/* A stressor by which a machine differs from more than half of the others of its type. */
+struct drift_stressor {
+	const char *name;
+	double ratio;	       /* to the median of the others */
+	size_t differ, others; /* from how many it differs, of how many that have the stressor */
+};
+
+/* A machine's latest fingerprint of a kind against those of the others of its type. */
+struct drift_peer {
+	const struct machine *machine;
+	const struct machine_fingerprint *latest;
+	size_t type;   /* index of types->types */
+	size_t others; /* machines that it was compared with */
+	enum drift_state state;
+	struct drift_stressor *stressors; /* [n], in name order */
+	size_t n;
+};
+
+/* A fingerprint that was left out for its time. */
+struct drift_ahead {
+	const struct machine *machine;
+	const struct machine_fingerprint *fingerprint;
+};
+
+struct drift {
+	struct drift_past *past;  /* [n], by machine, then time of the latest */
+	struct drift_peer *peers; /* [n], in the same order */
+	size_t n, retired;
+	struct drift_ahead *ahead; /* [n_ahead], by machine, then time */
+	size_t n_ahead;
+};
+
+static void add_change(cJSON *list, const char *name, const char *before, const char *after)
+{
+	cJSON *object;
+
+	if (before && after && strcmp(before, after) == 0)
+		return;
+	object = cJSON_CreateObject();
+	cJSON_AddItemToArray(list, object);
+	cJSON_AddStringToObject(object, "name", name);
+	cJSON_AddStringToObject(object, "before", before ? before : "not known");
+	cJSON_AddStringToObject(object, "after", after ? after : "not known");
+}
+
+/* The words that differ between two such texts (kernel, governor, ...; numbers such as load are left out): an array of objects {name,
+ * before, after}, empty when either is NULL. cJSON_Delete() it. */
+static cJSON *conditions_changes(const char *before, const char *after)
+{
+	cJSON *list = cJSON_CreateArray(), *a = before && after ? cJSON_Parse(before) : NULL, *b = a ? cJSON_Parse(after) : NULL;
+	const cJSON *item, *other;
+
+	cJSON_ArrayForEach(item, a)
+	{
+		other = cJSON_GetObjectItemCaseSensitive(b, item->string);
+		if (cJSON_IsString(item))
+			add_change(list, item->string, item->valuestring, cJSON_GetStringValue(other));
+	}
+	cJSON_ArrayForEach(item, b)
+	{
+		if (cJSON_IsString(item) && !cJSON_GetObjectItemCaseSensitive(a, item->string))
+			add_change(list, item->string, NULL, item->valuestring);
+	}
+	cJSON_Delete(a);
+	cJSON_Delete(b);
+	return list;
+}
+
+/* Was stress-ng replaced since then? What the machine was under an older version it is not any more. */
+static bool drift_superseded(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms)
+{
+	for (const struct machine_fingerprint *e = f + 1; e < machine->fingerprints + machine->n_fingerprints; e++) {
+		if (e->taken_ms <= now_ms && strcmp(e->battery_hash, f->battery_hash) == 0 && strcmp(e->architecture, f->architecture) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* ---- against its own past ---- */
+
+static enum drift_state past_state(const struct drift_past *past, const struct fingerprint_set *set)
+{
+	if (past->latest == past->reference)
+		return past->acceptance ? DRIFT_REFERENCE : DRIFT_ALONE;
+	return fingerprint_find(set, past->latest->id) && fingerprint_find(set, past->reference->id) ? DRIFT_COMPARED : DRIFT_NO_RAW;
+}
+
+/* All from the reference to the latest, which stand together in the set by time; *n of them, 0 before. free() it. */
+static const struct fingerprint **history_of(const struct fingerprint *reference, const struct fingerprint *latest, size_t *n)
+{
+	const struct fingerprint **history = mem_new(reference < latest ? (size_t)(latest - reference) + 1 : 1, sizeof(*history));
+
+	for (const struct fingerprint *f = reference; f <= latest; f++) {
+		if (fingerprint_comparable(f, latest))
+			history[(*n)++] = f;
+	}
+	return history;
+}
+
+/* Where there is a history each of the two ways to look at it has half of the level. */
+static enum assay_status compare_one_past(struct drift_past *past, const struct fingerprint_set *set, size_t looks)
+{
+	const struct fingerprint *reference = fingerprint_find(set, past->reference->id), *latest = fingerprint_find(set, past->latest->id);
+	const struct fingerprint **history = history_of(reference, latest, &past->history);
+	bool enough = past->history >= COMPARE_HISTORY_MIN;
+	enum assay_status st = compare_fingerprints(set, reference, latest, enough ? 2 * looks : looks, &past->compare, NULL);
+
+	if (!st && enough)
+		compare_history(set, history, past->history, 2 * looks, &past->compare);
+	free(history);
+	return st;
+}
+
+static void compare_past(struct drift *drift, const struct fingerprint_set *set)
+{
+	size_t looks = 0;
+
+	for (size_t i = 0; i < drift->n; i++) {
+		drift->past[i].state = past_state(&drift->past[i], set);
+		looks += drift->past[i].state == DRIFT_COMPARED;
+	}
+	for (size_t i = 0; i < drift->n; i++) {
+		struct drift_past *past = &drift->past[i];
+
+		/* Of one kind in the catalog but not in the store: changed by hand; `catalog check` says so. */
+		if (past->state == DRIFT_COMPARED && compare_one_past(past, set, looks))
+			past->state = DRIFT_NO_RAW;
+	}
+}
+
+/* ---- against its type ---- */
+
+/* One machine against the others: by stressor of the set. */
+struct tally {
+	size_t *differ, *others;
+	double *logs; /* [stressors x peers], of the ratios to the others */
+};
+
+static void count_differences(struct tally *tally, size_t peers, const struct fingerprint_set *set, const struct compare *compare)
+{
+	size_t j = 0;
+
+	for (size_t i = 0; i < compare->n; i++) {
+		const struct compare_row *row = &compare->rows[i];
+
+		while (strcmp(set->stressors[j], row->stressor) != 0)
+			j++;
+		if (isnan(row->ratio))
+			continue;
+		tally->logs[j * peers + tally->others[j]++] = log(row->ratio);
+		tally->differ[j] += row->differs;
+	}
+}
+
+static bool are_peers(const struct drift_peer *a, const struct drift_peer *b)
+{
+	return a->machine != b->machine && a->type == b->type && machine_comparable(a->latest, b->latest);
+}
+
+static void compare_peer(struct drift *drift, size_t index, const struct fingerprint_set *set, size_t looks)
+{
+	struct tally tally = { mem_new(set->n_stressors, sizeof(size_t)), mem_new(set->n_stressors, sizeof(size_t)),
+			       mem_new(set->n_stressors * drift->n, sizeof(double)) };
+	struct drift_peer *peer = &drift->peers[index];
+	const struct fingerprint *own = fingerprint_find(set, peer->latest->id);
+
+	for (size_t i = 0; i < drift->n; i++) {
+		const struct fingerprint *other = fingerprint_find(set, drift->peers[i].latest->id);
+		struct compare compare;
+
+		if (!other || !are_peers(peer, &drift->peers[i]) || compare_fingerprints(set, other, own, looks, &compare, NULL))
+			continue;
+		count_differences(&tally, drift->n, set, &compare);
+		compare_release(&compare);
+		peer->others++;
+	}
+	peer->state = peer->others ? DRIFT_COMPARED : DRIFT_ALONE;
+	peer->stressors = mem_new(set->n_stressors, sizeof(*peer->stressors));
+	for (size_t j = 0; j < set->n_stressors; j++) {
+		if (2 * tally.differ[j] <= tally.others[j])
+			continue;
+		peer->stressors[peer->n++] =
+		    (struct drift_stressor){ set->stressors[j], exp(stats_median(&tally.logs[j * drift->n], tally.others[j])),
+					     tally.differ[j], tally.others[j] };
+	}
+	mem_free(tally.differ, tally.others, tally.logs);
+}
+
+static bool has_peer(const struct drift *drift, size_t index)
+{
+	for (size_t i = 0; i < drift->n; i++) {
+		if (are_peers(&drift->peers[index], &drift->peers[i]))
+			return true;
+	}
+	return false;
+}
+
+static void compare_peers(struct drift *drift, const struct fingerprint_set *set)
+{
+	size_t looks = 0;
+
+	for (size_t i = 0; i < drift->n; i++)
+		looks += has_peer(drift, i);
+	for (size_t i = 0; i < drift->n; i++) {
+		if (fingerprint_find(set, drift->peers[i].latest->id))
+			compare_peer(drift, i, set, looks ? looks : 1);
+		else
+			drift->peers[i].state = DRIFT_NO_RAW;
+	}
+}
+
+/* ---- together ---- */
+
+static void add_machine(struct drift *drift, const struct machine *machine, const struct types *types, int64_t now_ms)
+{
+	for (size_t k = 0; k < machine->n_fingerprints; k++) {
+		const struct machine_fingerprint *f = &machine->fingerprints[k];
+		struct drift_past *past = &drift->past[drift->n];
+
+		if (f->taken_ms > now_ms)
+			drift->ahead[drift->n_ahead++] = (struct drift_ahead){ machine, f };
+		if (f->taken_ms > now_ms || drift_superseded(machine, f, now_ms))
+			continue;
+		*past = (struct drift_past){ .machine = machine, .latest = f };
+		past->reference = drift_reference(machine, f, &past->acceptance);
+		drift->peers[drift->n++] = (struct drift_peer){ .machine = machine, .latest = f, .type = types_find(types, f->id) };
+	}
+}
+
+/* All arguments must outlive *out. O(machines of a type ^ 2 * stressors). *out is overwritten; drift_release() it. */
+static void drift_of(const struct catalog *catalog, const struct fingerprint_set *set, const struct types *types, int64_t now_ms,
+		     struct drift *out)
+{
+	struct drift drift = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < catalog->n; i++)
+		n += catalog->machines[i].n_fingerprints;
+	drift.past = mem_new(n, sizeof(*drift.past));
+	drift.peers = mem_new(n, sizeof(*drift.peers));
+	drift.ahead = mem_new(n, sizeof(*drift.ahead));
+	for (size_t i = 0; i < catalog->n; i++) {
+		drift.retired += catalog->machines[i].retired;
+		if (!catalog->machines[i].retired)
+			add_machine(&drift, &catalog->machines[i], types, now_ms);
+	}
+	compare_past(&drift, set);
+	compare_peers(&drift, set);
+	*out = drift;
+}
+
+static void drift_release(struct drift *drift)
+{
+	for (size_t i = 0; i < drift->n; i++) {
+		compare_release(&drift->past[i].compare);
+		free(drift->peers[i].stressors);
+	}
+	mem_free(drift->past, drift->peers, drift->ahead);
+	*drift = (struct drift){ 0 };
+}
+
+/* ---- the answer ---- */
+
+/* What else the machine did while it was measured; NULL also of an emulated one, which says what the machine that emulates it does. */
+static char *busy_text(const struct machine_fingerprint *f)
+{
+	return strcmp(f->origin, "emulated") == 0 ? NULL : conditions_busy(f->conditions);
+}
+
+/* ---- for people ---- */
+
+static void add_busy(const struct machine_fingerprint *f, const char *what, struct document *d)
+{
+	char *text = busy_text(f);
+
+	if (text)
+		doc_line(d, "    %s was taken while the machine was not idle: %s", what, text);
+	free(text);
+}
+
+static void add_past(const struct drift_past *past, struct document *d)
+{
+	doc_line(d, "%s (%s): %s against %s%s", past->machine->id, past->latest->battery, TEXT_MS(past->latest->taken_ms),
+		 TEXT_MS(past->reference->taken_ms), past->acceptance ? ", accepted" : "");
+	compare_add_largest(&past->compare, ROWS_SHOWN, d);
+	if (past->compare.differing > ROWS_SHOWN)
+		doc_line(d, "    ('assay fingerprint diff %s %s' shows all)", past->reference->id, past->latest->id);
+	add_busy(past->reference, "what it is compared with", d);
+	add_busy(past->latest, "the latest", d);
+}
+
+static void show_alike(const char *folded, const char *text, void *to)
+{
+	doc_line(to, "  %s: %s", folded, text);
+}
+
+/* Of machines that differ from their past; those with the same one share a line. */
+static void add_conditions(const struct drift *drift, struct document *d)
+{
+	const char **names = mem_new(drift->n * CONDITIONS_MAX, sizeof(*names));
+	char **texts = mem_new(drift->n * CONDITIONS_MAX, sizeof(*texts));
+	size_t n = 0;
+
+	for (size_t i = 0; i < drift->n; i++) {
+		const struct drift_past *past = &drift->past[i];
+		cJSON *changes = past->compare.differing ? conditions_changes(past->reference->conditions, past->latest->conditions)
+							 : cJSON_CreateArray();
+		size_t end = n + CONDITIONS_MAX;
+		const cJSON *item;
+
+		cJSON_ArrayForEach(item, changes)
+		{
+			if (n == end)
+				break;
+			names[n] = past->machine->id;
+			texts[n++] = mem_format("%s was '%s' and is '%s'", cJSON_GetStringValue(cJSON_GetObjectItem(item, "name")),
+						conditions_shown(cJSON_GetStringValue(cJSON_GetObjectItem(item, "before"))),
+						conditions_shown(cJSON_GetStringValue(cJSON_GetObjectItem(item, "after"))));
+		}
+		cJSON_Delete(changes);
+	}
+	nodeset_fold_alike(names, texts, n, show_alike, d);
+	mem_free_all(texts, n);
+	free(names);
+}
+
+/* Once, with the first fingerprint under the new version. */
+static void add_versions(const struct drift *drift, struct document *d)
+{
+	const char **names = mem_new(drift->n, sizeof(*names));
+	char **texts = mem_new(drift->n, sizeof(*texts));
+
+	for (size_t i = 0; i < drift->n; i++) {
+		const struct machine_fingerprint *f = drift->past[i].latest;
+		const char *before = drift_version_before(drift->past[i].machine, f);
+
+		names[i] = drift->past[i].machine->id;
+		if (before)
+			texts[i] = mem_format("stress-ng was %s and is %s: fingerprints (%s) before and after are not compared", before,
+					      f->stress_ng, f->battery);
+	}
+	nodeset_fold_alike(names, texts, drift->n, show_alike, d);
+	mem_free_all(texts, drift->n);
+	free(names);
+}
+
+/* A list on its way: what goes before its next item. */
+struct listing {
+	const char *before;
+	struct buf text;
+};
+
+static void list_battery(const char *folded, const char *battery, void *to)
+{
+	struct listing *l = to;
+
+	buf_format(&l->text, "%s%s (%s)", l->before, folded, battery);
+	l->before = ", ";
+}
+
+/* A line with the machines whose past, or whose peers, are in a state: "a, node[1-3] (quick), b (paper)". */
+static void add_states(const struct drift *drift, enum drift_state state, bool peers, const char *before, struct document *d)
+{
+	struct listing list = { before, BUF_INIT };
+	const char **names = mem_new(drift->n, sizeof(*names));
+	char **batteries = mem_new(drift->n, sizeof(*batteries));
+
+	for (size_t i = 0; i < drift->n; i++) {
+		names[i] = drift->past[i].machine->id;
+		if ((peers ? drift->peers[i].state : drift->past[i].state) == state)
+			batteries[i] = drift->past[i].latest->battery;
+	}
+	nodeset_fold_alike(names, batteries, drift->n, list_battery, &list);
+	if (list.text.size)
+		doc_line(d, "%s", list.text.bytes);
+	buf_release(&list.text);
+	mem_free(batteries, names);
+}
+
+static void add_all_past(const struct drift *drift, struct document *d)
+{
+	size_t compared = 0, differ = 0;
+
+	for (size_t i = 0; i < drift->n; i++) {
+		compared += drift->past[i].state == DRIFT_COMPARED;
+		differ += drift->past[i].compare.differing > 0;
+	}
+	doc_line(d, "Against their own past, %zu of %zu that could be compared differ%s", differ, compared, differ == 1 ? "s" : "");
+	for (size_t i = 0; i < drift->n; i++) {
+		if (drift->past[i].compare.differing)
+			add_past(&drift->past[i], d);
+	}
+	add_conditions(drift, d);
+	add_versions(drift, d);
+	add_states(drift, DRIFT_ALONE, false, "  no second fingerprint to compare with: ", d);
+	add_states(drift, DRIFT_REFERENCE, false, "  nothing newer than what was accepted: ", d);
+	add_states(drift, DRIFT_NO_RAW, false, "  raw record missing ('assay catalog check' says more): ", d);
+}
+
+static void add_peer(const struct drift_peer *peer, const struct types *types, struct document *d)
+{
+	doc_line(d, "%s (%s), of type %s", peer->machine->id, peer->latest->battery, types->types[peer->type].name);
+	doc_table(d, NULL);
+	for (size_t i = 0; i < peer->n && i < ROWS_SHOWN; i++) {
+		const struct drift_stressor *stressor = &peer->stressors[i];
+
+		doc_row(d);
+		doc_show(d, NULL, "stressor", stressor->name);
+		doc_showf(d, NULL, "ratio to the others", stressor->ratio, "%.3f", stressor->ratio);
+		doc_showf(d, NULL, "differs from", stressor->differ, "%zu of %zu", stressor->differ, stressor->others);
+	}
+	doc_end(d);
+	if (peer->n > ROWS_SHOWN)
+		doc_line(d, "    and %zu more (--format json has all)", peer->n - ROWS_SHOWN);
+	add_busy(peer->latest, "it", d);
+}
+
+static void add_all_peers(const struct drift *drift, const struct types *types, struct document *d)
+{
+	size_t compared = 0, differ = 0;
+
+	for (size_t i = 0; i < drift->n; i++) {
+		compared += drift->peers[i].state == DRIFT_COMPARED;
+		differ += drift->peers[i].n > 0;
+	}
+	doc_heading(d, "Against others of their hardware type, %zu of %zu that could be compared differ%s", differ, compared,
+		    differ == 1 ? "s" : "");
+	for (size_t i = 0; i < drift->n; i++) {
+		if (drift->peers[i].n)
+			add_peer(&drift->peers[i], types, d);
+	}
+	add_states(drift, DRIFT_ALONE, true, "  no second machine of their type: ", d);
+	add_states(drift, DRIFT_NO_RAW, true, "  raw record missing ('assay catalog check' says more): ", d);
+}
+
+static void add_folded(const char *before, const char *const *names, size_t n, const char *behind, struct document *d)
+{
+	char *folded;
+
+	if (!n)
+		return;
+	folded = nodeset_fold(names, n);
+	doc_line(d, "\n%s%s%s", before, folded, behind);
+	free(folded);
+}
+
+static void add_left_out(const struct catalog *catalog, const struct drift *drift, struct document *d)
+{
+	const char **names = mem_new(catalog->n + drift->n_ahead, sizeof(*names));
+	size_t n = 0;
+
+	for (size_t i = 0; i < catalog->n; i++) {
+		if (!catalog->machines[i].n_fingerprints && !catalog->machines[i].retired)
+			names[n++] = catalog->machines[i].id;
+	}
+	add_folded("Without any fingerprint: ", names, n, "", d);
+	/* Until a newer one is there, the one before it stands for the machine. */
+	for (n = 0; n < drift->n_ahead; n++)
+		names[n] = drift->ahead[n].machine->id;
+	add_folded("left out: fingerprints with a time that is still to come, of ", names, n,
+		   ": the clock was wrong ('assay catalog show MACHINE' lists them)", d);
+	if (drift->retired)
+		doc_line(d, "\n%zu retired machine%s left out", drift->retired, drift->retired == 1 ? " is" : "s are");
+	free(names);
+}
+
+/* ---- for programs ---- */
+
+static void set_busy(const struct machine_fingerprint *f, const char *key, struct document *d)
+{
+	char *text = busy_text(f);
+
+	doc_set(d, key, text);
+	free(text);
+}
+
+static void set_past(const struct drift_past *past, struct document *d)
+{
+	doc_object(d, "past");
+	doc_set(d, "state", drift_state_code(past->state));
+	doc_set(d, "reference", past->reference->id);
+	doc_set(d, "reference_taken_ms", past->reference->taken_ms);
+	set_busy(past->reference, "reference_busy", d);
+	doc_set_bool(d, "accepted", past->acceptance != NULL);
+	if (past->state == DRIFT_COMPARED) {
+		doc_set(d, "history", past->history);
+		doc_set(d, "compared", past->compare.compared);
+		doc_set(d, "differing", past->compare.differing);
+		compare_set_rows(&past->compare, d);
+		doc_set_json(d, "conditions_changed", conditions_changes(past->reference->conditions, past->latest->conditions));
+	}
+	doc_end(d);
+}
+
+static void set_peer(const struct drift_peer *peer, const struct types *types, struct document *d)
+{
+	doc_object(d, "type");
+	doc_set(d, "state", drift_state_code(peer->state));
+	doc_set(d, "type", types->types[peer->type].name);
+	doc_set(d, "others", peer->others);
+	doc_list(d, "stressors");
+	for (size_t i = 0; i < peer->n; i++) {
+		doc_object(d, NULL);
+		doc_set(d, "stressor", peer->stressors[i].name);
+		doc_set(d, "ratio", peer->stressors[i].ratio);
+		doc_set(d, "differs_from", peer->stressors[i].differ);
+		doc_set(d, "others", peer->stressors[i].others);
+		doc_end(d);
+	}
+	doc_end(d);
+	doc_end(d);
+}
+
+static void set_machine(const struct drift_past *past, const struct drift_peer *peer, const struct types *types, struct document *d)
+{
+	const struct machine_fingerprint *f = past->latest;
+
+	doc_object(d, NULL);
+	doc_set(d, "machine", past->machine->id);
+	doc_set(d, "fingerprint", f->id);
+	doc_set(d, "taken_ms", f->taken_ms);
+	doc_set(d, "battery", f->battery);
+	doc_set(d, "battery_hash", f->battery_hash);
+	doc_set(d, "stress_ng", f->stress_ng);
+	doc_set(d, "stress_ng_before", drift_version_before(past->machine, f));
+	doc_set(d, "architecture", f->architecture);
+	doc_set(d, "origin", f->origin);
+	set_busy(f, "busy", d);
+	set_past(past, d);
+	set_peer(peer, types, d);
+	doc_end(d);
+}
+
+static void set_all(const struct catalog *catalog, const struct drift *drift, const struct types *types, struct document *d)
+{
+	doc_list(d, "machines");
+	for (size_t i = 0; i < drift->n; i++)
+		set_machine(&drift->past[i], &drift->peers[i], types, d);
+	doc_end(d);
+	doc_list(d, "without_fingerprint");
+	for (size_t i = 0; i < catalog->n; i++) {
+		if (!catalog->machines[i].n_fingerprints && !catalog->machines[i].retired)
+			doc_set(d, NULL, catalog->machines[i].id);
+	}
+	doc_end(d);
+	doc_list(d, "in_the_future");
+	for (size_t i = 0; i < drift->n_ahead; i++)
+		doc_set(d, NULL, drift->ahead[i].fingerprint->id);
+	doc_end(d);
+	doc_list(d, "retired");
+	for (size_t i = 0; i < catalog->n; i++) {
+		if (catalog->machines[i].retired)
+			doc_set(d, NULL, catalog->machines[i].id);
+	}
+	doc_end(d);
+}
+
+/* ---- the command ---- */
+
+static void add_drift(const struct catalog *catalog, const struct drift *drift, const struct types *types, struct document *d)
+{
+	if (drift->n) {
+		add_all_past(drift, d);
+		add_all_peers(drift, types, d);
+	}
+	if (catalog->n == 0)
+		doc_line(d, "The catalog is empty: 'assay fingerprint run' fills it.");
+	add_left_out(catalog, drift, d);
+	set_all(catalog, drift, types, d);
+}
+
+static enum assay_status catalog_drift_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	struct fingerprint_set set = { 0 };
+	struct catalog catalog = { 0 };
+	struct types types = { 0 };
+	struct drift drift = { 0 };
+	enum assay_status st = fingerprint_load(&lab->store, &set, err);
+
+	(void)arguments;
+	if (!st)
+		st = catalog_load(lab->machines, NULL, &catalog, err);
+	if (!st) {
+		types_of(&catalog, &lab->config, &types);
+		drift_of(&catalog, &set, &types, clock_real_ms(), &drift);
+		add_drift(&catalog, &drift, &types, d);
+	}
+	drift_release(&drift);
+	types_release(&types);
+	catalog_release(&catalog);
+	fingerprint_set_release(&set);
+	return st;
+}
+
+const struct command catalog_drift_command = {
+	.name = "catalog drift",
+	.summary = "find machines that changed, or differ from others of their type",
+	.about = "Says which machines have changed, and which differ from others of their hardware type, by which stressors. A machine's "
+		 "latest fingerprint is compared with its reference: the one that was accepted last ('assay catalog accept-drift'), else "
+		 "its first; and with the latest ones of the others of its type: it differs from them when it does so from more than half. "
+		 "The level of 5 % holds for all machines and stressors together.",
+	.examples = "  assay catalog drift\n"
+		    "  assay catalog drift --format json | jq '.machines[] | select(.past.differing > 0)'\n",
+	.exit_status = "0 whatever was found.",
+	.lab = CLI_LAB_READ,
+	.run = catalog_drift_run,
+};

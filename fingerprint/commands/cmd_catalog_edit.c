@@ -1,0 +1,233 @@
+/* assay catalog rename, accept-drift, retire: what changes a machine of the catalog. */
+#include "base/clock.h"
+#include "base/text.h"
+#include "fingerprint/catalog/identity.h"
+#include "fingerprint/commands/fingerprint_commands.h"
+#include "fingerprint/compare/compare.h"
+#include "fleet/lab/lab.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* The name of the host of lab.yaml that has this identifier, or NULL. */
+static const char *host_name(const struct lab *lab, const char *id)
+{
+	const struct host *host = inventory_find(&lab->config.inventory, id);
+
+	return host ? host->name : NULL;
+}
+
+static enum assay_status parse_reason(const char *text, void *to, struct assay_error *err)
+{
+	*(const char **)to = text;
+	return machine_check_reason(text, err);
+}
+
+/* Loads the catalog, lets `edit` change one machine of it, and saves it. */
+static enum assay_status edit_machine(struct lab *lab, const char *id, void *arguments, struct document *d,
+				      enum assay_status (*edit)(struct machine *, void *, struct document *, struct assay_error *),
+				      struct assay_error *err)
+{
+	struct catalog catalog = { 0 };
+	struct machine *machine = NULL;
+	size_t written = 0;
+	enum assay_status st = catalog_load(lab->machines, NULL, &catalog, err);
+
+	if (!st)
+		st = choose_machine(&catalog, id, &machine, err);
+	if (!st)
+		st = edit(machine, arguments, d, err);
+	if (!st)
+		st = catalog_save(&catalog, &written, err);
+	catalog_release(&catalog);
+	return st;
+}
+
+/* ---- rename ---- */
+
+struct rename_arguments {
+	const char *from, *to;
+	bool merge, force;
+};
+
+static enum assay_status rename_options_check(void *input, struct assay_error *err)
+{
+	const struct rename_arguments *a = input;
+
+	return a->force && !a->merge ? assay_fail(err, ASSAY_E_USAGE, "--force has an effect with --merge only") : ASSAY_OK;
+}
+
+static void add_renaming(const struct rename_arguments *a, const struct rename_result *result, struct document *d)
+{
+	if (result->completed)
+		doc_line(d, "%s is called %s: the renaming that was interrupted is complete", a->from, a->to);
+	else
+		doc_line(d, "%s %s %s: %" PRId64 " fingerprint%s and %" PRId64 " result%s followed%s", a->from,
+			 result->merged ? "is one with" : "is called", a->to, result->fingerprints,
+			 text_plural((size_t)result->fingerprints), result->runs, text_plural((size_t)result->runs),
+			 result->merged ? "; this cannot be undone" : "");
+	doc_set(d, "old", a->from);
+	doc_set(d, "new", a->to);
+	doc_set_bool(d, "merged", result->merged);
+	doc_set_bool(d, "completed", result->completed);
+	doc_set(d, "fingerprints", result->fingerprints);
+	doc_set(d, "runs", result->runs);
+}
+
+static enum assay_status catalog_rename_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+{
+	const struct rename_arguments *a = input;
+	enum rename_merge merge = a->force ? RENAME_FORCE : a->merge ? RENAME_MERGE : RENAME_NO_MERGE;
+	const char *host = host_name(lab, a->from);
+	struct rename_result result = { 0 };
+	struct catalog catalog = { 0 };
+	enum assay_status st = catalog_load(lab->machines, NULL, &catalog, err);
+
+	if (!st)
+		st = rename_machine(&lab->store, &catalog, a->from, a->to, merge, &result, err);
+	catalog_release(&catalog);
+	if (st)
+		return st;
+	if (host && strcmp(host, a->from) == 0)
+		cli_remark("lab.yaml still calls it '%s': give that host 'id: %s' there before it is measured again", a->from, a->to);
+	else if (host)
+		cli_remark("lab.yaml still calls it '%s': change the id of the host '%s' there to '%s' before it is measured again",
+			   a->from, host, a->to);
+	add_renaming(a, &result, d);
+	return ASSAY_OK;
+}
+
+static const struct cli_option rename_words[] = { CLI_WORD("OLD", struct rename_arguments, from),
+						  CLI_WORD("NEW", struct rename_arguments, to), CLI_END };
+static const struct cli_option rename_options[] = {
+	CLI_FLAG("merge", struct rename_arguments, merge, "NEW exists, and is the same machine; this cannot be undone"),
+	CLI_FLAG("force", struct rename_arguments, force, "With --merge: even where the two look different"), CLI_END
+};
+
+const struct command catalog_rename_command = {
+	.name = "catalog rename",
+	.summary = "give a machine another name",
+	.about = "Gives a machine another name: its file, its fingerprints and its runs follow. Where a machine of the new name exists, "
+		 "--merge makes them one, unless machine-id, board or CPU say that they are two, or, without --force, cores, profile, "
+		 "architecture or type. That is for good: afterwards nothing tells which of the two was measured. When it was interrupted, "
+		 "the same command completes it; 'assay catalog check' says so.",
+	.examples = "  assay catalog rename node7 node07\n"
+		    "  assay catalog rename node07-old-name node07 --merge\n",
+	.words = rename_words,
+	.options = rename_options,
+	.check = rename_options_check,
+	CLI_RUN(struct rename_arguments, CLI_LAB_WRITE, catalog_rename_run),
+};
+
+/* ---- accept-drift ---- */
+
+struct accept_arguments {
+	const char *machine, *reason;
+};
+
+/* Accepts what is not the reference already. */
+static enum assay_status accept_machine(struct machine *machine, void *input, struct document *d, struct assay_error *err)
+{
+	const struct accept_arguments *a = input;
+	int64_t now = clock_real_ms();
+	size_t n = 0;
+
+	if (machine->n_fingerprints == 0)
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' has no fingerprint that could be accepted", machine->id);
+	doc_set(d, "machine", machine->id);
+	doc_set(d, "reason", a->reason);
+	doc_list(d, "accepted");
+	for (size_t i = 0; i < machine->n_fingerprints; i++) {
+		const struct machine_fingerprint *f = &machine->fingerprints[i];
+		const struct machine_acceptance *acceptance;
+
+		if (!drift_is_latest(machine, f, now) || (drift_reference(machine, f, &acceptance) == f && acceptance))
+			continue;
+		machine_accept(machine, f->id, now, a->reason);
+		doc_set(d, NULL, f->id);
+		doc_line(d, "%s: fingerprint %s is the reference now", machine->id, f->id);
+		n++;
+	}
+	doc_end(d);
+	return n ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "'%s' has no fingerprint that is newer than what was accepted", machine->id);
+}
+
+static enum assay_status catalog_accept_drift_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+{
+	return edit_machine(lab, ((struct accept_arguments *)input)->machine, input, d, accept_machine, err);
+}
+
+static const struct cli_option accept_words[] = { CLI_WORD("MACHINE", struct accept_arguments, machine), CLI_END };
+static const struct cli_option accept_options[] = { CLI_OPTION(PARSED, "reason", "TEXT", struct accept_arguments, reason,
+							       "Why: one line, kept with the machine (needed)", .parse = parse_reason,
+							       .required = true),
+						    CLI_END };
+
+const struct command catalog_accept_drift_command = {
+	.name = "catalog accept-drift",
+	.summary = "accept the current state of a machine as the baseline",
+	.about = "Accepts the current state of a machine as its baseline: 'assay catalog drift' compares with its latest fingerprint from "
+		 "now on (of each battery, version of stress-ng and architecture). The reason is kept, with the date, in the machine's "
+		 "file; nothing is deleted.",
+	.examples = "  assay catalog accept-drift node07 --reason 'memory replaced, ticket 4711'\n",
+	.words = accept_words,
+	.options = accept_options,
+	CLI_RUN(struct accept_arguments, CLI_LAB_WRITE, catalog_accept_drift_run),
+};
+
+/* ---- retire ---- */
+
+struct retire_arguments {
+	const char *machine, *reason;
+	bool undo;
+};
+
+static enum assay_status retire_options_check(void *input, struct assay_error *err)
+{
+	const struct retire_arguments *a = input;
+
+	return a->undo && a->reason ? assay_fail(err, ASSAY_E_USAGE, "--undo and --reason do not go together") : ASSAY_OK;
+}
+
+static enum assay_status retire_machine(struct machine *machine, void *input, struct document *d, struct assay_error *err)
+{
+	const struct retire_arguments *a = input;
+
+	if (machine->retired == !a->undo)
+		return assay_fail(err, ASSAY_E_USAGE, a->undo ? "'%s' is not retired" : "'%s' is retired already", machine->id);
+	machine_retire(machine, !a->undo, clock_real_ms(), a->reason);
+	doc_line(d, a->undo ? "%s is in use again" : "%s is retired; its fingerprints and runs stay", machine->id);
+	doc_set(d, "machine", machine->id);
+	doc_set_bool(d, "retired", machine->retired);
+	if (machine->retired_reason)
+		doc_set(d, "reason", machine->retired_reason);
+	return ASSAY_OK;
+}
+
+static enum assay_status catalog_retire_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+{
+	const struct retire_arguments *a = input;
+	enum assay_status st = edit_machine(lab, a->machine, input, d, retire_machine, err);
+
+	if (!st && !a->undo && host_name(lab, a->machine))
+		cli_remark("lab.yaml still has '%s': 'assay fingerprint run' goes on measuring it", host_name(lab, a->machine));
+	return st;
+}
+
+static const struct cli_option retire_words[] = { CLI_WORD("MACHINE", struct retire_arguments, machine), CLI_END };
+static const struct cli_option retire_options[] = { CLI_PARSED("reason", "TEXT", struct retire_arguments, reason, parse_reason,
+							       "Why: one line, kept with the machine"),
+						    CLI_FLAG("undo", struct retire_arguments, undo, "It is in use again"), CLI_END };
+
+const struct command catalog_retire_command = {
+	.name = "catalog retire",
+	.summary = "mark a machine as no longer in use",
+	.about = "Marks a machine as no longer in use. Its fingerprints and runs stay, and results that have it stay valid; it is left out "
+		 "of 'catalog types', of drift and of suggestions. Date and reason are kept in its file.",
+	.examples = "  assay catalog retire node07 --reason 'sold'\n"
+		    "  assay catalog retire node07 --undo\n",
+	.words = retire_words,
+	.options = retire_options,
+	.check = retire_options_check,
+	CLI_RUN(struct retire_arguments, CLI_LAB_WRITE, catalog_retire_run),
+};

@@ -1,0 +1,462 @@
+/* assay fingerprint show */
+#include "base/mem.h"
+#include "base/order.h"
+#include "base/text.h"
+#include "fingerprint/catalog/catalog.h"
+#include "fingerprint/commands/fingerprint_commands.h"
+#include "fingerprint/counters/stressor_counters.h"
+#include "fingerprint/stored/fingerprint.h"
+#include "fleet/agent/signature.h"
+#include "fleet/lab/lab.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define CALLS_MAX   200 /* of the kernel, in one signature: what the helper sends is less */
+#define CALLS_SHOWN 3
+
+struct arguments {
+	const char *which;
+};
+
+/* ---- the cells of one ---- */
+
+struct fingerprint_cell {
+	char *stressor;
+	int64_t pass;
+	double per_s, real_per_s; /* NaN: not measured, not known */
+	char *reason;		  /* why not, else NULL */
+	char *signature;	  /* "" when there is none */
+};
+
+static void fingerprint_cells_free(struct fingerprint_cell *cells, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		mem_free(cells[i].stressor, cells[i].reason, cells[i].signature);
+	free(cells);
+}
+
+/* By stressor, then pass: the cells of one fingerprint. *out[*n]; fingerprint_cells_free() them. */
+static enum assay_status fingerprint_cells(struct store *store, const char *id, struct fingerprint_cell **out, size_t *n,
+					   struct assay_error *err)
+{
+	struct fingerprint_cell *cells = NULL;
+	sqlite3_stmt *stmt = NULL;
+	size_t capacity = 0, count = 0;
+	enum assay_status st = store_ask(store, &stmt, err,
+					 "SELECT stressor, pass, per_s, real_per_s, NULL AS reason, ordinal, signature FROM rate LEFT JOIN "
+					 "raw USING (fingerprint, pass, stressor) WHERE fingerprint = ?1 UNION ALL SELECT stressor, pass, "
+					 "NULL, NULL, reason, 0, NULL FROM missing WHERE fingerprint = ?1 ORDER BY 1, 2, 6",
+					 "t", id);
+
+	while (store_next(store, stmt, &st, err)) {
+		mem_append(cells, count, &capacity,
+			   (struct fingerprint_cell){ mem_string(store_text(stmt, 0)), sqlite3_column_int64(stmt, 1), store_double(stmt, 2),
+						      store_double(stmt, 3),
+						      sqlite3_column_type(stmt, 4) == SQLITE_NULL ? NULL : mem_string(store_text(stmt, 4)),
+						      mem_string(store_text(stmt, 6)) });
+		if (cells[count - 1].per_s == 0) {
+			cells[count - 1].per_s = cells[count - 1].real_per_s = (double)NAN;
+			cells[count - 1].reason = mem_string("recorded 0");
+		}
+	}
+	sqlite3_finalize(stmt);
+	*out = cells;
+	*n = count;
+	if (st) {
+		fingerprint_cells_free(cells, count);
+		*out = NULL;
+		*n = 0;
+	}
+	return st;
+}
+
+/* ---- fingerprints ---- */
+
+static const char *how_to_resume(const struct fingerprint_item *item)
+{
+	return item->complete ? "" : "incomplete ('assay fingerprint run --resume' goes on within a day)";
+}
+
+/* ---- all of them ---- */
+
+static void set_item(const struct fingerprint_item *item, struct document *d)
+{
+	doc_set(d, "id", item->head.id);
+	doc_set(d, "machine", item->head.machine);
+	doc_set(d, "taken", TEXT_MS(item->head.taken_ms));
+	doc_set(d, "taken_ms", item->head.taken_ms);
+	doc_set(d, "battery", item->head.battery);
+	doc_set(d, "battery_hash", item->head.battery_hash);
+	doc_set(d, "stress_ng", item->head.stress_ng);
+	doc_set(d, "architecture", item->head.architecture);
+	doc_set(d, "origin", item->head.origin);
+	if (item->head.profile)
+		doc_set(d, "profile", item->head.profile);
+	doc_set_bool(d, "emulated", strcmp(item->head.origin, "emulated") == 0);
+	doc_set_bool(d, "complete", item->complete);
+	doc_set(d, "passes", item->passes);
+	doc_set(d, "measured", item->measured);
+	doc_set(d, "missing", item->missing);
+}
+
+static void add_row(const struct fingerprint_item *item, struct document *d)
+{
+	doc_row(d);
+	doc_show(d, NULL, "machine", item->head.machine);
+	doc_show(d, NULL, "fingerprint", item->head.id);
+	doc_show(d, NULL, "taken", TEXT_MS(item->head.taken_ms));
+	doc_show(d, NULL, "battery", item->head.battery);
+	doc_show(d, NULL, "stress-ng", item->head.stress_ng);
+	doc_show(d, NULL, "passes", item->passes);
+	doc_show(d, NULL, "cells", item->measured);
+	doc_show(d, NULL, "missing", item->missing);
+	doc_showf(d, NULL, "origin", item->head.origin, "%s%s%s", item->head.origin, item->head.profile ? " " : "",
+		  item->head.profile ? item->head.profile : "");
+	doc_show(d, NULL, "", how_to_resume(item));
+	set_item(item, d);
+}
+
+static void add_all(const struct fingerprint_listing *list, struct document *d)
+{
+	if (list->n)
+		doc_line(d, "%zu fingerprint%s\n", list->n, text_plural(list->n));
+	else
+		doc_line(d, "There are no fingerprints: 'assay fingerprint run' takes some.");
+	doc_table(d, "fingerprints");
+	for (size_t i = 0; i < list->n; i++)
+		add_row(&list->items[i], d);
+	doc_end(d);
+}
+
+/* ---- one ---- */
+
+static void add_conditions(const char *conditions, struct document *d)
+{
+	cJSON *root = cJSON_Parse(conditions);
+	const cJSON *item;
+
+	doc_heading(d, "conditions");
+	cJSON_ArrayForEach(item, root)
+	{
+		if (cJSON_IsString(item))
+			doc_show(d, NULL, item->string, conditions_shown(item->valuestring));
+		else if (cJSON_IsNumber(item))
+			doc_show(d, NULL, item->string, item->valuedouble);
+	}
+	doc_set_json(d, "conditions", root);
+}
+
+/* ---- where its time went ---- */
+
+/* Of the samples of one cell, what the kernel did by call, the most first. */
+struct call {
+	char name[40];
+	int64_t count;
+};
+
+ORDER_BY(compare_calls, struct call, BY_DOWN(count) BY_TEXT(name))
+
+/* The lines `kernel` of fleet/helper/sampler.h; *user gets the samples in the program's own code. Returns how many; calls[CALLS_MAX]. */
+static size_t calls_of(const char *samples, struct call *calls, int64_t *user)
+{
+	char *copy = mem_string(samples), *rest = copy, *line;
+	size_t n = 0;
+
+	*user = 0;
+	while ((line = strsep(&rest, "\n"))) {
+		char *where = strchr(line, ' '), *name = where ? strchr(where + 1, ' ') : NULL;
+		int64_t count;
+
+		if (!name)
+			continue;
+		*where++ = *name++ = '\0';
+		if (!text_int64(line, &count) || count < 0)
+			continue;
+		if (strcmp(where, "user") == 0)
+			*user += count;
+		if (strcmp(where, "kernel") != 0 || n == CALLS_MAX || count == 0)
+			continue;
+		calls[n].count = count;
+		snprintf(calls[n++].name, sizeof(calls[0].name), "%s", name);
+	}
+	free(copy);
+	qsort(calls, n, sizeof(*calls), compare_calls);
+	return n;
+}
+
+/* "98 % computing", "12 % computing, kernel: brk 68 %, page_fault 15 %": behind a stressor's passes. */
+static void add_time(const struct signature *signature, struct document *d, struct buf *line)
+{
+	double cpu = (double)(signature->of.user_us + signature->of.sys_us), all;
+	struct call calls[CALLS_MAX];
+	int64_t user, kernel = 0;
+	size_t n;
+
+	if (!signature->samples)
+		return;
+	n = calls_of(signature->samples, calls, &user);
+	for (size_t i = 0; i < n; i++)
+		kernel += calls[i].count;
+	all = (double)(user + kernel);
+	if (!(all > 0.0) || !(cpu > 0.0))
+		return;
+	buf_format(line, "  %.0f %% computing", 100.0 * (double)user / all);
+	doc_object(d, "samples");
+	doc_set(d, "user", user);
+	doc_object(d, "kernel");
+	for (size_t i = 0; i < n; i++) {
+		doc_set(d, TEXT_SHOWN(calls[i].name), calls[i].count);
+		if (i < CALLS_SHOWN && (double)calls[i].count >= .05 * all)
+			buf_format(line, "%s%s %.0f %%", i ? ", " : ", kernel: ", TEXT_SHOWN(calls[i].name),
+				   100.0 * (double)calls[i].count / all);
+	}
+	doc_end(d);
+	doc_end(d);
+}
+
+/* People get a line for each stressor, with its passes and where its time went. */
+static enum assay_status add_cells(const struct fingerprint_cell *cells, size_t n, struct document *d, struct assay_error *err)
+{
+	struct buf line = BUF_INIT, time = BUF_INIT;
+	enum assay_status st = ASSAY_OK;
+
+	doc_list(d, "cells");
+	for (size_t i = 0; !st && i < n; i++) {
+		const struct fingerprint_cell *cell = &cells[i];
+		struct signature signature;
+
+		if (!line.size)
+			buf_format(&line, "  %-16s", cell->stressor);
+		if (cell->reason)
+			buf_format(&line, "  %" PRId64 ": not measured (%s)", cell->pass, cell->reason);
+		else
+			buf_format(&line, "  %" PRId64 ": %s", cell->pass, TEXT_DOUBLE(cell->per_s));
+		doc_object(d, NULL);
+		doc_set(d, "stressor", cell->stressor);
+		doc_set(d, "pass", cell->pass);
+		doc_set(d, "per_s", cell->per_s);
+		doc_set(d, "real_per_s", cell->real_per_s);
+		if (cell->reason)
+			doc_set(d, "not_measured", cell->reason);
+		st = signature_parse(cell->signature, &signature, err);
+		if (*cell->signature)
+			signature_set(d, "accounts", &signature.of);
+		if (!st)
+			add_time(&signature, d, &time);
+		signature_release(&signature);
+		doc_end(d);
+		if (i + 1 == n || strcmp(cell->stressor, cells[i + 1].stressor) != 0) {
+			doc_line(d, "%s%s", line.bytes, time.size ? time.bytes : "");
+			buf_clear(&line);
+			buf_clear(&time);
+		}
+	}
+	doc_end(d);
+	buf_release(&line);
+	buf_release(&time);
+	return st;
+}
+
+static enum assay_status add_one(const struct fingerprint_item *item, const struct fingerprint_cell *cells, size_t n, struct document *d,
+				 struct assay_error *err)
+{
+	doc_line(d, "fingerprint %s of %s, %s, %s", item->head.id, item->head.machine, TEXT_MS(item->head.taken_ms), item->head.origin);
+	if (item->head.profile)
+		doc_line(d, "emulated host, profile %s", item->head.profile);
+	doc_line(d, "battery %s (%s), stress-ng %s, architecture %s", item->head.battery, item->head.battery_hash, item->head.stress_ng,
+		 item->head.architecture);
+	if (!item->complete)
+		doc_line(d, "%s", how_to_resume(item));
+	set_item(item, d);
+	if (item->head.conditions)
+		add_conditions(item->head.conditions, d);
+	doc_heading(d, "bogo-operations per second of user and system time, by pass (%" PRId64 " measured, %" PRId64 " not)",
+		    item->measured, item->missing);
+	return add_cells(cells, n, d, err);
+}
+
+/* ---- counters ---- */
+
+/* Everything that is known of the counters of one fingerprint. */
+struct counters {
+	struct counting_plan plan;
+	struct counter_cell *cells; /* [n] */
+	size_t n;
+};
+
+static void add_left_out(const struct counting_plan *plan, struct document *d)
+{
+	if (plan->none)
+		doc_line(d, "  no hardware counters: %s", plan->none);
+	doc_set(d, "none", plan->none);
+	doc_list(d, "left_out");
+	for (size_t i = 0; i < plan->n_absent; i++) {
+		const struct counting_absent *absent = &plan->absent[i];
+
+		/* What was said already need not be said of each event. */
+		if (!plan->none || strcmp(plan->none, absent->reason) != 0)
+			doc_line(d, "  left out: %s (%s)", absent->event, absent->reason);
+		doc_object(d, NULL);
+		doc_set(d, "event", absent->event);
+		doc_set(d, "reason", absent->reason);
+		doc_end(d);
+	}
+	doc_end(d);
+}
+
+/* The cells of one stressor in one run from `at` on: a line for people, an object for programs. Returns the index after them. */
+static size_t add_stressor(const struct counters *counters, size_t at, struct document *d)
+{
+	const struct counter_cell *first = &counters->cells[at];
+	struct buf line = BUF_INIT;
+
+	buf_format(&line, "    %-16s", first->stressor);
+	doc_object(d, NULL);
+	doc_set(d, "stressor", first->stressor);
+	if (first->reason) {
+		doc_set(d, "not_counted", first->reason);
+		buf_format(&line, "  not counted (%s)", first->reason);
+	} else {
+		doc_set(d, "operations", first->operations);
+		doc_set(d, "wall_ns", first->wall_ns);
+		doc_object(d, "counts");
+	}
+	for (; at < counters->n && counters->cells[at].run == first->run && strcmp(counters->cells[at].stressor, first->stressor) == 0;
+	     at++) {
+		const struct counter_cell *cell = &counters->cells[at];
+
+		if (first->reason || !cell->event)
+			continue;
+		doc_set(d, cell->event, cell->value);
+		buf_format(&line, "  %s %" PRId64, cell->event, cell->value);
+	}
+	if (!first->reason)
+		doc_end(d);
+	doc_line(d, "%s", line.bytes);
+	doc_end(d);
+	buf_release(&line);
+	return at;
+}
+
+static void add_runs(const struct counters *counters, struct document *d)
+{
+	size_t at = 0;
+
+	doc_list(d, "runs");
+	for (size_t i = 0; i < counters->plan.n; i++) {
+		const struct counting_run *run = &counters->plan.runs[i];
+
+		doc_object(d, NULL);
+		doc_line(d, "  run %zu, %s, %s", i + 1, run->family,
+			 strcmp(run->domain, "all") == 0 ? "with the kernel's part" : "in user space");
+		doc_set(d, "family", run->family);
+		doc_set(d, "domain", run->domain);
+		doc_texts(d, "events", run->events.names, run->events.n);
+		doc_list(d, "cells");
+		while (at < counters->n && counters->cells[at].run == (int64_t)i + 1)
+			at = add_stressor(counters, at, d);
+		doc_end(d);
+		doc_end(d);
+	}
+	doc_end(d);
+}
+
+/* All of them: "counters", null when there are none. */
+static enum assay_status counters_add(struct store *store, const char *fingerprint, struct document *d, struct assay_error *err)
+{
+	struct counters counters = { .n = 0 };
+	bool found = false;
+	enum assay_status st = stressor_counters_plan(store, fingerprint, &counters.plan, &found, err);
+
+	if (!st)
+		st = stressor_counters_cells(store, fingerprint, &counters.cells, &counters.n, err);
+	if (!st && found) {
+		doc_heading(d, "counters of one run of each stressor");
+		doc_object(d, "counters");
+		add_left_out(&counters.plan, d);
+		add_runs(&counters, d);
+		doc_end(d);
+	} else if (!st) {
+		doc_set(d, "counters", DOC_NOTHING);
+	}
+	counting_plan_release(&counters.plan);
+	stressor_counters_cells_free(counters.cells, counters.n);
+	return st;
+}
+
+/* Incomplete ones can be named by id only. */
+static enum assay_status choose_item(struct store *store, const struct fingerprint_listing *list, const char *word,
+				     const struct fingerprint_item **out, struct assay_error *err)
+{
+	const struct fingerprint *chosen = NULL;
+	struct fingerprint_set set = { 0 };
+	enum assay_status st = ASSAY_OK;
+	const char *id = word;
+
+	*out = NULL;
+	for (size_t i = 0; i < list->n; i++) {
+		if (strcmp(list->items[i].head.id, word) == 0 && !list->items[i].complete)
+			*out = &list->items[i];
+	}
+	if (*out)
+		return ASSAY_OK;
+	st = fingerprint_load(store, &set, err);
+	if (!st)
+		st = choose_fingerprint(&set, word, &chosen, err);
+	if (!st)
+		id = chosen->id;
+	for (size_t i = 0; !st && i < list->n; i++) {
+		if (strcmp(list->items[i].head.id, id) == 0)
+			*out = &list->items[i];
+	}
+	fingerprint_set_release(&set);
+	return st;
+}
+
+static enum assay_status show_one(struct store *store, const struct fingerprint_listing *list, const char *word, struct document *d,
+				  struct assay_error *err)
+{
+	const struct fingerprint_item *item = NULL;
+	struct fingerprint_cell *cells = NULL;
+	size_t n = 0;
+	enum assay_status st = choose_item(store, list, word, &item, err);
+
+	if (!st)
+		st = fingerprint_cells(store, item->head.id, &cells, &n, err);
+	if (!st)
+		st = add_one(item, cells, n, d, err);
+	if (!st)
+		st = counters_add(store, item->head.id, d, err);
+	fingerprint_cells_free(cells, n);
+	return st;
+}
+
+static enum assay_status fingerprint_show_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+{
+	const struct arguments *arguments = input;
+	struct fingerprint_listing list = { 0 };
+	enum assay_status st = fingerprint_listing_load(&lab->store, &list, err);
+
+	if (!st && arguments->which)
+		st = show_one(&lab->store, &list, arguments->which, d, err);
+	else if (!st)
+		add_all(&list, d);
+	fingerprint_listing_release(&list);
+	return st;
+}
+
+static const struct cli_option words[] = { CLI_OPTIONAL_WORD("WHICH", struct arguments, which), CLI_END };
+
+const struct command fingerprint_show_command = {
+	.name = "fingerprint show",
+	.summary = "list all fingerprints, or show one with every pass",
+	.about =
+	    "Lists all fingerprints, incomplete ones too; or shows one in full: under which conditions it was taken, and every pass. WHICH "
+	    "is a machine (its latest complete fingerprint), the id of a fingerprint, or MACHINE@DATE with the beginning of its time.",
+	.examples = "  assay fingerprint show\n"
+		    "  assay fingerprint show node07\n"
+		    "  assay fingerprint show node07@2026-11-01 --format json\n",
+	.words = words,
+	CLI_RUN(struct arguments, CLI_LAB_READ, fingerprint_show_run),
+};

@@ -1,0 +1,286 @@
+/* assay fleet check */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/order.h"
+#include "base/text.h"
+#include "fleet/agent/helper_client.h"
+#include "fleet/checkup.h"
+#include "fleet/commands/fleet_commands.h"
+#include "fleet/commands/cmd_fleet_job.h"
+#include "fleet/inventory/nodeset.h"
+
+#include <math.h>
+
+#define TIMEOUT_MS 30000
+#define END_MS	   15000 /* that the helper gets to end stress-ng, after its time */
+#define GIB	   (1024.0 * 1024 * 1024)
+
+struct arguments {
+	struct cmd_fleet_options options;
+};
+
+struct check {
+	struct cmd_fleet_job job;
+	int64_t timeout_ms;
+	struct checkup_host *hosts; /* [n] */
+	char **version_faults;	    /* [n] */
+	struct checkup found;
+};
+
+/* ---- asking ---- */
+
+/* Its version, or why there is none; free() it. */
+static char *judge_version(const struct helper_answer *answer, char version[CHECKUP_VERSION_BYTES])
+{
+	char said[256];
+	struct assay_error err;
+	size_t n = 0;
+
+	if (answer->refusal)
+		return mem_format("stress-ng is missing (%s): install it (Debian: apt-get install stress-ng)", answer->refusal);
+	if (answer->result.timed_out > 0)
+		return mem_string("stress-ng hangs when it is asked for its version");
+	if (spool_read(&answer->out, 0, said, sizeof(said) - 1, &n, &err))
+		n = 0;
+	said[n] = '\0';
+	if (answer->result.exit_status == 0 && checkup_version(said, version))
+		return NULL;
+	said[strcspn(said, "\n")] = '\0';
+	return mem_format("what is called stress-ng there does not say its version, but '%s'", TEXT_SHOWN(said));
+}
+
+/* The facts come last: by then the helper is there, and the way to the clock is short. */
+static void check_host(struct session *session, void *context)
+{
+	static const char *const words[] = { "stress-ng", "--version" };
+	struct check *check = context;
+	struct checkup_host *h = &check->hosts[session->index];
+	struct helper_request request;
+	struct helper_answer answer;
+	int64_t asked_ms, answered_ms;
+	bool ok;
+
+	if (!session_open(session))
+		return;
+	measure_request(&request, session->host, words, 2, check->timeout_ms);
+	ok = session_run(session, &request, check->timeout_ms + END_MS, &answer);
+	if (ok)
+		check->version_faults[session->index] = judge_version(&answer, h->stress_ng);
+	helper_request_release(&request);
+	helper_answer_release(&answer);
+	asked_ms = clock_real_ms();
+	if (!ok || !session_facts(session, &h->facts))
+		return;
+	answered_ms = clock_real_ms();
+	h->round_trip_ms = (double)(answered_ms - asked_ms);
+	h->clock_offset_ms = h->facts.clock_ms - (double)(asked_ms + answered_ms) / 2;
+}
+
+/* ---- the answer ---- */
+
+ORDER_POINTERS_BY(by_text, struct checkup_problem, BY_TEXT(code) BY_TEXT(text) BY_UP(host))
+
+/* Hosts with the same problem share a line. */
+static void add_lines(const struct check *check, bool remarks, struct document *d)
+{
+	const struct checkup_problem **sorted = mem_new(check->found.n, sizeof(*sorted));
+	const char **names = mem_new(check->job.n, sizeof(*names));
+	size_t n = 0, same;
+
+	for (size_t i = 0; i < check->found.n; i++) {
+		if (check->found.problems[i].remark == remarks)
+			sorted[n++] = &check->found.problems[i];
+	}
+	order_sort(sorted, n, by_text);
+	for (size_t i = 0; i < n; i += same) {
+		char *folded;
+
+		for (same = 0; i + same < n && strcmp(sorted[i]->text, sorted[i + same]->text) == 0; same++)
+			names[same] = check->job.hosts[sorted[i + same]->host]->name;
+		folded = nodeset_fold(names, same);
+		doc_line(d, "%s: %s: %s", folded, remarks ? "remark" : "problem", sorted[i]->text);
+		free(folded);
+	}
+	mem_free(names, sorted);
+}
+
+static void add_facts(const struct checkup_host *h, struct document *d)
+{
+	if (h->result->outcome != FLEET_OK) {
+		doc_set(d, "facts", DOC_NOTHING);
+		return;
+	}
+	doc_object(d, "facts");
+#define ADD_TEXT(name)		   doc_set_empty(d, #name, h->facts.name);
+#define ADD_NUMBER(name, min, max) doc_set(d, #name, h->facts.name);
+	FACTS_TEXT_ROWS(ADD_TEXT)
+	FACTS_NUMBER_ROWS(ADD_NUMBER)
+#undef ADD_TEXT
+#undef ADD_NUMBER
+	doc_end(d);
+}
+
+static void show_text(struct document *d, const char *label, const char *text)
+{
+	doc_show(d, NULL, label, text && *text ? text : NULL);
+}
+
+static void show_state(const struct check *check, size_t i, struct document *d)
+{
+	const struct checkup_host *h = &check->hosts[i];
+	size_t problems = checkup_problems(&check->found, i);
+
+	if (h->result->outcome != FLEET_OK)
+		doc_show(d, NULL, "state", fleet_outcome_text(h->result->outcome));
+	else if (problems)
+		doc_showf(d, NULL, "state", problems, "%zu problem%s", problems, text_plural(problems));
+	else
+		doc_show(d, NULL, "state", "ok");
+}
+
+static void show_facts(const struct checkup_host *h, struct document *d)
+{
+	const struct facts *f = &h->facts;
+
+	doc_showf(d, NULL, "cpus", f->cpus_online, "%.0f", f->cpus_online);
+	doc_showf(d, NULL, "memory", f->memory_bytes, "%.1f GiB", f->memory_bytes / GIB);
+	doc_showf(d, NULL, "disk free", f->disk_free_bytes, "%.1f GiB", f->disk_free_bytes / GIB);
+	doc_showf(d, NULL, "shm free", f->shm_free_bytes, "%.1f GiB", f->shm_free_bytes / GIB);
+	doc_showf(d, NULL, "load", f->load1, "%.2f", f->load1);
+	doc_showf(d, NULL, "clock", f->clock_ms, "%+.2f s", h->clock_offset_ms / 1000);
+	show_text(d, "governor", f->governor);
+	show_text(d, "virtual", f->virtual_machine);
+	show_text(d, "pmu", isnan(f->has_pmu) ? NULL : f->has_pmu > 0 ? "yes" : "no");
+	show_text(d, "processor", f->cpu_model);
+	doc_show(d, NULL, "", h->host->profile ? "emulated" : "");
+}
+
+static void add_host(const struct check *check, size_t i, struct document *d)
+{
+	const struct checkup_host *h = &check->hosts[i];
+	const struct fleet_result *result = h->result;
+
+	doc_row(d);
+	doc_show(d, "host", "host", h->host->name);
+	doc_set_bool(d, "emulated", h->host->profile != NULL);
+	doc_set(d, "outcome", fleet_outcome_text(result->outcome));
+	doc_set(d, "message", result->message);
+	doc_set(d, "connect_ms", result->connect_ms);
+	doc_set(d, "command_ms", result->command_ms);
+	doc_set(d, "machine", h->host->id);
+	show_state(check, i, d);
+	doc_set_empty(d, "stress_ng", h->stress_ng);
+	show_text(d, "stress-ng", h->stress_ng);
+	doc_set(d, "clock_offset_ms", h->clock_offset_ms);
+	doc_set(d, "round_trip_ms", h->round_trip_ms);
+	show_facts(h, d);
+	add_facts(h, d);
+}
+
+static void add_problems(const struct check *check, const char *key, bool remarks, struct document *d)
+{
+	doc_list(d, key);
+	for (size_t i = 0; i < check->found.n; i++) {
+		const struct checkup_problem *p = &check->found.problems[i];
+
+		if (p->remark != remarks)
+			continue;
+		doc_object(d, NULL);
+		doc_set(d, "host", check->job.hosts[p->host]->name);
+		doc_set(d, "code", p->code);
+		doc_set(d, "text", p->text);
+		doc_end(d);
+	}
+	doc_end(d);
+}
+
+static void add_all(const struct check *check, size_t good, struct document *d)
+{
+	doc_line(d, "%zu of %zu host%s without a problem", good, check->job.n, text_plural(check->job.n));
+	add_lines(check, false, d);
+	add_lines(check, true, d);
+	doc_line(d, "%s", "");
+	doc_table(d, "hosts");
+	for (size_t i = 0; i < check->job.n; i++)
+		add_host(check, i, d);
+	doc_end(d);
+	add_problems(check, "problems", false, d);
+	add_problems(check, "remarks", true, d);
+}
+
+/* ---- all of it ---- */
+
+static void check_begin(struct check *check)
+{
+	struct assay_error err;
+
+	check->version_faults = mem_new(check->job.n, sizeof(char *));
+	check->hosts = mem_new(check->job.n, sizeof(*check->hosts));
+	for (size_t i = 0; i < check->job.n; i++) {
+		struct checkup_host *h = &check->hosts[i];
+
+		*h = (struct checkup_host){ .host = check->job.hosts[i], .clock_offset_ms = (double)NAN, .round_trip_ms = (double)NAN };
+		facts_parse("", 0, &h->facts, &err); /* nothing is known */
+	}
+}
+
+static void check_settle(struct check *check)
+{
+	for (size_t i = 0; i < check->job.n; i++) {
+		check->hosts[i].result = &check->job.results[i];
+		check->hosts[i].stress_ng_fault = check->version_faults[i];
+	}
+	checkup_find(check->hosts, check->job.n, &check->found);
+}
+
+static void check_release(struct check *check)
+{
+	for (size_t i = 0; check->hosts && i < check->job.n; i++) {
+		free(check->version_faults[i]);
+		facts_release(&check->hosts[i].facts);
+	}
+	mem_free(check->version_faults, check->hosts);
+	checkup_release(&check->found);
+	cmd_fleet_job_release(&check->job);
+}
+
+static enum assay_status fleet_check_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+{
+	const struct arguments *arguments = input;
+	struct check check = { .timeout_ms = arguments->options.timeout_ms };
+	enum assay_status st = cmd_fleet_job_open(&check.job, lab, &arguments->options, err);
+	size_t good = 0;
+
+	if (!st) {
+		check_begin(&check);
+		st = cmd_fleet_job_run(&check.job, check_host, &check, err);
+	}
+	if (!st) {
+		check_settle(&check);
+		for (size_t i = 0; i < check.job.n; i++)
+			good += checkup_problems(&check.found, i) == 0;
+		d->exit_status = good == check.job.n ? 0 : good ? 7 : 1;
+		add_all(&check, good, d);
+	}
+	check_release(&check);
+	return st;
+}
+
+static const struct arguments defaults = { .options.timeout_ms = TIMEOUT_MS };
+static const struct cli_option options[] = { CMD_FLEET_JOB_OPTIONS(struct arguments, options), CLI_END };
+
+const struct command fleet_check_command = {
+	.name = "fleet check",
+	.summary = "check that the hosts can be reached and are fit to be measured",
+	.about = "Can the hosts be reached, and are they fit to be measured? One line for each problem: no way in, stress-ng missing or of "
+		 "another version than on most hosts, less than 128 MiB free in /dev/shm, less than 1 GiB of disk or memory, a governor "
+		 "that is not 'performance', a clock more than 2 s off, a load above half of the processors, two hosts with one "
+		 "machine-id. Virtual machines and missing hardware counters are remarked upon, but are not problems.",
+	.examples = "  assay fleet check\n"
+		    "  assay fleet check -w node[01-12] --format json | jq '.problems'\n",
+	.exit_status = "0 no host has a problem, 7 some have, 1 all have; 2 usage.",
+	.options = options,
+	.defaults = &defaults,
+	.flags = CLI_PROGRESS,
+	CLI_RUN(struct arguments, CLI_LAB_READ, fleet_check_run),
+};

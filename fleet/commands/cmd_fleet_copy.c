@@ -1,0 +1,284 @@
+/* assay fleet put, assay fleet get: a file to many hosts, and a file of many hosts */
+#include "base/file.h"
+#include "base/mem.h"
+#include "fleet/commands/fleet_commands.h"
+#include "fleet/commands/cmd_fleet_job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PUT_BYTES_MAX ((uint64_t)1 << 30) /* kept in memory, once for all hosts */
+#define GET_BYTES_MAX (256u << 20)
+#define PIECE_BYTES   (1u << 20)
+#define TIMEOUT_MS    (60 * 60 * 1000)
+
+struct arguments {
+	struct cmd_fleet_options options;
+	const char *words[2]; /* put: LOCAL, REMOTE; get: REMOTE, DIRECTORY */
+};
+
+static const struct cli_option options[] = { CMD_FLEET_JOB_OPTIONS(struct arguments, options), CLI_END };
+
+static int64_t timeout_ms(const struct arguments *arguments)
+{
+	return arguments->options.timeout_ms ? arguments->options.timeout_ms : TIMEOUT_MS;
+}
+
+/* How the hosts have ended; add() says what else there is to say of one, or is NULL. */
+static void add_hosts(const struct cmd_fleet_job *job, void (*add)(const void *context, size_t host, struct document *d),
+		      const void *context, struct document *d)
+{
+	d->exit_status = fleet_exit(job->results, job->n);
+	doc_list(d, "hosts");
+	for (size_t i = 0; i < job->n; i++) {
+		cmd_fleet_job_object(job, i, d);
+		if (add)
+			add(context, i, d);
+		doc_end(d);
+	}
+	doc_end(d);
+	if (cli_for_people())
+		cmd_fleet_job_summary(job);
+}
+
+/* ---- put ---- */
+
+struct put {
+	struct cmd_fleet_job job;
+	const struct arguments *arguments;
+	char *path; /* on the hosts */
+	struct buf file;
+	unsigned mode;
+};
+
+static enum assay_status open_local(const char *path, int *fd, struct stat *info, struct assay_error *err)
+{
+	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (*fd < 0 || fstat(*fd, info))
+		return assay_fail(err, errno == ENOENT ? ASSAY_E_NOTFOUND : ASSAY_E_IO, "cannot read '%s': %s", path, strerror(errno));
+	if (!S_ISREG(info->st_mode))
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' is not a regular file: one file at a time is copied", path);
+	if ((uint64_t)info->st_size > PUT_BYTES_MAX)
+		return assay_fail(err, ASSAY_E_LIMIT, "'%s' has more than %" PRIu64 " MiB: such files are better copied by rsync", path,
+				  PUT_BYTES_MAX >> 20);
+	return ASSAY_OK;
+}
+
+static enum assay_status read_local(struct put *put, int fd, struct assay_error *err)
+{
+	char *piece = mem_new(PIECE_BYTES, 1);
+	enum assay_status st = ASSAY_OK;
+	ssize_t n;
+
+	while (!st && (n = read(fd, piece, PIECE_BYTES)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			st = assay_fail_errno(err, errno, "cannot read '%s'", put->arguments->words[0]);
+			break;
+		}
+		buf_add(&put->file, piece, (size_t)n);
+		if (put->file.size > PUT_BYTES_MAX)
+			st = assay_fail(err, ASSAY_E_LIMIT, "'%s' grows while it is read", put->arguments->words[0]);
+	}
+	free(piece);
+	return st;
+}
+
+static enum assay_status load_local(struct put *put, struct assay_error *err)
+{
+	struct stat info = { 0 };
+	enum assay_status st;
+	int fd = -1;
+
+	st = open_local(put->arguments->words[0], &fd, &info, err);
+	put->mode = info.st_mode & 0777;
+	if (!st)
+		st = read_local(put, fd, err);
+	if (fd >= 0)
+		close(fd);
+	return st;
+}
+
+static void put_file(struct session *session, void *context)
+{
+	const struct put *put = context;
+
+	if (session_open(session))
+		session_put(session, put->path, put->mode, put->file.bytes, put->file.size, timeout_ms(put->arguments));
+}
+
+static char *remote_path(const char *local, const char *remote)
+{
+	const char *name = strrchr(local, '/');
+	size_t n = strlen(remote);
+
+	return n && remote[n - 1] == '/' ? mem_format("%s%s", remote, name ? name + 1 : local) : mem_string(remote);
+}
+
+static enum assay_status put_all(struct put *put, struct document *d, struct assay_error *err)
+{
+	struct cmd_fleet_job *job = &put->job;
+	enum assay_status st = cmd_fleet_job_remote(put->arguments->words[1], err);
+
+	if (!st)
+		st = load_local(put, err);
+	if (!st)
+		st = cmd_fleet_job_run(job, put_file, put, err);
+	if (st)
+		return st;
+	doc_set(d, "local", put->arguments->words[0]);
+	doc_set(d, "remote", put->path);
+	doc_set(d, "bytes", put->file.size);
+	add_hosts(job, NULL, NULL, d);
+	return ASSAY_OK;
+}
+
+static enum assay_status fleet_put_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+{
+	const struct arguments *arguments = input;
+	struct put put = { .arguments = arguments, .path = remote_path(arguments->words[0], arguments->words[1]), .file = BUF_INIT };
+	enum assay_status st = cmd_fleet_job_open(&put.job, lab, &arguments->options, err);
+
+	if (!st)
+		st = put_all(&put, d, err);
+	cmd_fleet_job_release(&put.job);
+	buf_release(&put.file);
+	free(put.path);
+	return st;
+}
+
+static const struct cli_option put_words[] = { CLI_WORD("LOCAL", struct arguments, words[0]),
+					       CLI_WORD("REMOTE", struct arguments, words[1]), CLI_END };
+
+const struct command fleet_put_command = {
+	.name = "fleet put",
+	.summary = "copy a file to many hosts",
+	.about = "Copies a file to many hosts at once, with its mode. On each, the new file takes its name only when all of it is there "
+		 "and on the disk: an interrupted copy leaves the old one. A REMOTE that does not begin with a / starts at the home "
+		 "directory; one that ends with a / names a directory, and the file keeps its name.",
+	.examples = "  assay fleet put app.tar.gz /tmp/app.tar.gz\n"
+		    "  assay fleet put -w @rack1 bench.sh bin/\n",
+	.exit_status = "0 all hosts succeeded, 7 some failed, 1 all failed; 2 usage.",
+	.options = options,
+	.words = put_words,
+	.flags = CLI_PROGRESS,
+	CLI_RUN(struct arguments, CLI_LAB_READ, fleet_put_run),
+};
+
+/* ---- get ---- */
+
+struct get {
+	struct cmd_fleet_job job;
+	const struct arguments *arguments;
+	uint64_t *bytes; /* [job.n] */
+};
+
+static enum assay_status keep(const struct get *get, const char *name, const struct spool *spool, struct assay_error *err)
+{
+	char *path = mem_format("%s/%s", get->arguments->words[1], name), *bytes = NULL;
+	size_t n = 0;
+	enum assay_status st = spool_text(spool, GET_BYTES_MAX, &bytes, &n, err);
+
+	if (!st)
+		st = file_replace(path, bytes, n, 0666, err);
+	mem_free(bytes, path);
+	return st;
+}
+
+static void get_file(struct session *session, void *context)
+{
+	struct get *get = context;
+	struct assay_error err;
+	struct spool file;
+	bool ok;
+
+	if (!session_open(session))
+		return;
+	ok = session_get(session, get->arguments->words[0], timeout_ms(get->arguments), &file);
+	get->bytes[session->index] = file.size;
+	if (ok && keep(get, session->host->name, &file, &err))
+		session_fail(session, "%.200s", err.text);
+	else if (!ok && session->result->outcome == FLEET_FAILED && file.size >= GET_BYTES_MAX)
+		snprintf(session->result->message, sizeof(session->result->message),
+			 "the file has more than %u MiB: such files are better copied by rsync", GET_BYTES_MAX >> 20);
+	spool_release(&file);
+}
+
+/* A host's name becomes that of a file. */
+static enum assay_status check_names(const struct get *get, struct assay_error *err)
+{
+	for (size_t i = 0; i < get->job.n; i++) {
+		const char *name = get->job.hosts[i]->name;
+
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+			return assay_fail(err, ASSAY_E_USAGE, "the host '%s' cannot be the name of a file: exclude it with -x", name);
+	}
+	return ASSAY_OK;
+}
+
+static void add_bytes(const void *context, size_t host, struct document *d)
+{
+	const struct get *get = context;
+
+	if (get->job.results[host].outcome == FLEET_OK)
+		doc_set(d, "bytes", get->bytes[host]);
+	else
+		doc_set(d, "bytes", DOC_NOTHING);
+}
+
+static enum assay_status get_all(struct get *get, struct document *d, struct assay_error *err)
+{
+	struct cmd_fleet_job *job = &get->job;
+	enum assay_status st = cmd_fleet_job_remote(get->arguments->words[0], err);
+
+	if (!st)
+		st = check_names(get, err);
+	if (!st)
+		st = file_make_directory(get->arguments->words[1], 0777, err);
+	if (st)
+		return st;
+	get->bytes = mem_new(job->n, sizeof(*get->bytes));
+	job->options.output_bytes_max = GET_BYTES_MAX;
+	st = cmd_fleet_job_run(job, get_file, get, err);
+	if (st)
+		return st;
+	doc_set(d, "remote", get->arguments->words[0]);
+	doc_set(d, "directory", get->arguments->words[1]);
+	add_hosts(job, add_bytes, get, d);
+	return ASSAY_OK;
+}
+
+static enum assay_status fleet_get_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+{
+	const struct arguments *arguments = input;
+	struct get get = { .arguments = arguments };
+	enum assay_status st = cmd_fleet_job_open(&get.job, lab, &arguments->options, err);
+
+	if (!st)
+		st = get_all(&get, d, err);
+	free(get.bytes);
+	cmd_fleet_job_release(&get.job);
+	return st;
+}
+
+static const struct cli_option get_words[] = { CLI_WORD("REMOTE", struct arguments, words[0]),
+					       CLI_WORD("DIRECTORY", struct arguments, words[1]), CLI_END };
+
+const struct command fleet_get_command = {
+	.name = "fleet get",
+	.summary = "copy a file of many hosts into a directory here",
+	.about =
+	    "Copies a file of many hosts into a directory here, as DIRECTORY/HOST. A file takes its name only when all of it is there; "
+	    "what was there before stays for a host that fails. A REMOTE that does not begin with a / starts at the home directory.",
+	.examples = "  assay fleet get /var/log/kern.log logs\n"
+		    "  assay fleet get -w node[01-04] --format json /etc/os-release releases\n",
+	.exit_status = "0 all hosts succeeded, 7 some failed, 1 all failed; 2 usage.",
+	.options = options,
+	.words = get_words,
+	.flags = CLI_PROGRESS,
+	CLI_RUN(struct arguments, CLI_LAB_READ, fleet_get_run),
+};

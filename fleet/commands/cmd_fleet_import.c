@@ -1,0 +1,244 @@
+/* assay fleet import */
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "fleet/commands/fleet_commands.h"
+#include "fleet/commands/cmd_fleet.h"
+#include "fleet/inventory/nodeset.h"
+#include "fleet/lab/lab.h"
+
+struct arguments {
+	const char *from;
+	const char *partition, *login, *types;
+	bool dry_run;
+};
+
+/* ---- what lab.yaml gets ---- */
+
+static const struct host *host_of_node(const struct inventory *inventory, const char *node)
+{
+	for (size_t i = 0; i < inventory->n; i++) {
+		const struct host *host = &inventory->hosts[i];
+
+		if (strcmp(host->name, node) == 0 || (host->launcher.slurm && strcmp(host->address, node) == 0))
+			return host;
+	}
+	return NULL;
+}
+
+/* The first of --types that the node has; NULL: none. */
+static const char *type_of(const struct arguments *arguments, const struct slurm_node *node)
+{
+	for (const char *type = arguments->types; type && *type; type += strcspn(type, ",") + (type[strcspn(type, ",")] == ',')) {
+		for (size_t i = 0; i < node->n_features; i++) {
+			if (strlen(node->features[i]) == strcspn(type, ",") &&
+			    strncmp(node->features[i], type, strlen(node->features[i])) == 0)
+				return node->features[i];
+		}
+	}
+	return NULL;
+}
+
+/* An entry without its name: nodes that have it in common become one. In quotes: a feature may look like a number. free() it. */
+static char *entry_of(const struct arguments *arguments, const struct slurm_node *node)
+{
+	const char *type = type_of(arguments, node);
+	struct buf text = BUF_INIT;
+
+	buf_text(&text, "    transport: slurm\n");
+	if (arguments->login)
+		buf_format(&text, "    login: '%s'\n", arguments->login);
+	if (arguments->partition)
+		buf_format(&text, "    options: [-p, '%s']\n", arguments->partition);
+	if (type)
+		buf_format(&text, "    type: '%s'\n", type);
+	for (size_t i = 0; i < node->n_features; i++)
+		buf_format(&text, "%s'%s'", i ? ", " : "    groups: [", node->features[i]);
+	if (node->n_features)
+		buf_text(&text, "]\n");
+	return buf_take(&text);
+}
+
+static void add_entry(const char *folded, const char *entry, void *to)
+{
+	buf_format(to, "  - name: '%s'\n%s", folded, entry);
+}
+
+/* The new hosts as YAML, and how many there are. */
+static size_t make_entries(const struct arguments *arguments, const struct inventory *inventory, const struct slurm_nodes *nodes,
+			   struct buf *out)
+{
+	const char **names = mem_new(nodes->n, sizeof(*names));
+	char **entries = mem_new(nodes->n, sizeof(*entries));
+	size_t n = 0;
+
+	for (size_t i = 0; i < nodes->n; i++) {
+		if (host_of_node(inventory, nodes->nodes[i].name))
+			continue;
+		names[n] = nodes->nodes[i].name;
+		entries[n++] = entry_of(arguments, &nodes->nodes[i]);
+	}
+	nodeset_fold_alike(names, entries, n, add_entry, out);
+	mem_free_all(entries, n);
+	free(names);
+	return n;
+}
+
+static enum assay_status cannot_add(const char *path, const char *reason, struct assay_error *err)
+{
+	char *why = mem_string(reason); /* it is in *err */
+	enum assay_status st = assay_fail(err, ASSAY_E_FORMAT,
+					  "the new hosts cannot be put at the end of %s, where 'hosts' must be the last key, with a host a "
+					  "line as in 'assay init'%s%s; --dry-run shows them",
+					  path, *why ? ": " : "", why);
+
+	free(why);
+	return st;
+}
+
+/* What people have written stays as it is: the entries are put behind it, and the whole is read before it takes the place of the old one.
+ */
+static enum assay_status write_entries(const struct inventory *inventory, const struct buf *entries, size_t n, struct assay_error *err)
+{
+	char *path = mem_format("%s/lab.yaml", cli_directory());
+	struct lab_config config = { 0 };
+	struct buf text = BUF_INIT;
+	enum assay_status st = file_read(path, YAML_BYTES_MAX, &text, err);
+
+	if (!st && text.size && text.bytes[text.size - 1] != '\n')
+		buf_char(&text, '\n');
+	if (!st && !inventory->n)
+		buf_text(&text, "\nhosts:\n");
+	if (!st) {
+		buf_text(&text, entries->bytes);
+		st = lab_config_parse(path, text.bytes, text.size, &config, err);
+		if (st || config.inventory.n != inventory->n + n)
+			st = cannot_add(path, st ? err->text : "", err);
+		lab_config_release(&config);
+	}
+	if (!st)
+		st = file_replace(path, text.bytes, text.size, 0644, err);
+	buf_release(&text);
+	free(path);
+	return st;
+}
+
+/* ---- the command ---- */
+
+static void add_nodes(const struct arguments *arguments, const struct inventory *inventory, const struct slurm_nodes *nodes,
+		      struct document *d)
+{
+	doc_table(d, "nodes");
+	for (size_t i = 0; i < nodes->n; i++) {
+		const struct slurm_node *node = &nodes->nodes[i];
+		bool reason = strcmp(node->reason, "none") != 0;
+		struct buf features = BUF_INIT;
+
+		doc_row(d);
+		doc_show(d, "node", "node", node->name);
+		doc_show(d, "state", "state", node->state);
+		doc_showf(d, "reason", "reason", reason ? node->reason : NULL, "%s", reason ? node->reason : "-");
+		doc_list(d, "features");
+		doc_hide(d);
+		for (size_t k = 0; k < node->n_features; k++) {
+			doc_set(d, NULL, node->features[k]);
+			buf_format(&features, "%s%s", k ? "," : "", node->features[k]);
+		}
+		doc_end(d);
+		doc_show(d, NULL, "features", features.size ? features.bytes : "-");
+		doc_show(d, "type", "type", type_of(arguments, node));
+		doc_showf(d, "new", "lab.yaml", doc_value_bool(!host_of_node(inventory, node->name)), "%s",
+			  host_of_node(inventory, node->name) ? "there already" : "new");
+		buf_release(&features);
+	}
+	doc_end(d);
+}
+
+/* Hosts that the cluster does not have any more. */
+static void add_gone(const struct inventory *inventory, const struct slurm_nodes *nodes, struct document *d)
+{
+	struct buf names = BUF_INIT;
+
+	doc_list(d, "gone");
+	doc_hide(d);
+	for (size_t i = 0; i < inventory->n; i++) {
+		bool found = !inventory->hosts[i].launcher.slurm;
+
+		for (size_t k = 0; k < nodes->n && !found; k++)
+			found = strcmp(inventory->hosts[i].address, nodes->nodes[k].name) == 0;
+		if (found)
+			continue;
+		doc_set(d, NULL, inventory->hosts[i].name);
+		buf_format(&names, "%s%s", names.size ? ", " : "", inventory->hosts[i].name);
+	}
+	doc_end(d);
+	if (names.size)
+		doc_line(d, "\nIn lab.yaml, but no node of what was listed: %s", names.bytes);
+	buf_release(&names);
+}
+
+static enum assay_status check_words(const struct arguments *arguments, struct assay_error *err)
+{
+	const char *texts[] = { arguments->login, arguments->partition };
+
+	if (strcmp(arguments->from, "slurm") != 0)
+		return assay_fail(err, ASSAY_E_USAGE, "unknown batch system '%s' (known: slurm)", arguments->from);
+	for (size_t i = 0; i < 2; i++) {
+		if (texts[i] && (*texts[i] == '-' || !*texts[i] || strpbrk(texts[i], " '\"\n")))
+			return assay_fail(err, ASSAY_E_USAGE, "'%s' cannot be a login node or a partition", texts[i]);
+	}
+	return ASSAY_OK;
+}
+
+static enum assay_status fleet_import_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+{
+	const struct arguments *arguments = input;
+	const struct inventory *inventory = &lab->config.inventory;
+	struct slurm_nodes nodes = { 0 };
+	struct buf entries = BUF_INIT;
+	enum assay_status st = check_words(arguments, err);
+	size_t n = 0;
+
+	if (!st)
+		st = host_choice_sinfo(arguments->partition, arguments->login, &nodes, err);
+	if (!st)
+		n = make_entries(arguments, inventory, &nodes, &entries);
+	if (!st && n && !arguments->dry_run)
+		st = write_entries(inventory, &entries, n, err);
+	if (!st) {
+		doc_line(d, "%zu of %zu node%s %s to lab.yaml\n", n, nodes.n, text_plural(nodes.n),
+			 arguments->dry_run ? "would be added" : "added");
+		add_nodes(arguments, inventory, &nodes, d);
+		add_gone(inventory, &nodes, d);
+		doc_set(d, "added", n);
+		doc_set(d, "yaml", n ? entries.bytes : "");
+		if (n && arguments->dry_run)
+			doc_line(d, "\nhosts:\n%s", entries.bytes);
+	}
+	buf_release(&entries);
+	slurm_nodes_release(&nodes);
+	return st;
+}
+
+static const struct cli_option words[] = { CLI_WORD("SYSTEM", struct arguments, from), CLI_END };
+
+static const struct cli_option options[] = {
+	CLI_TEXT("partition", "NAME", struct arguments, partition, "Only nodes of this partition, which allocations will ask for"),
+	CLI_TEXT("login", "HOST", struct arguments, login, "Slurm's commands are run there, by ssh: [user@]host[:port]"),
+	CLI_TEXT("types", "FEATURE,...", struct arguments, types,
+		 "Features that are hardware types: nodes with one of them get it as their type"),
+	CLI_FLAG("dry-run", struct arguments, dry_run, "Show what lab.yaml would get"), CLI_END
+};
+
+const struct command fleet_import_command = {
+	.name = "fleet import",
+	.summary = "add the nodes of a batch system to lab.yaml",
+	.about = "Asks Slurm for its nodes (sinfo) and adds those that lab.yaml does not have to its end, as hosts with 'transport: "
+		 "slurm'. Their features become groups: -w @FEATURE. What is in lab.yaml stays as it is; nodes that are drained or down "
+		 "are added, too: what state a node is in is asked anew each time that it is needed. SYSTEM is slurm.",
+	.examples = "  assay fleet import slurm --dry-run\n"
+		    "  assay fleet import slurm --partition lab --types rome,milan\n",
+	.words = words,
+	.options = options,
+	CLI_RUN(struct arguments, CLI_LAB_WRITE, fleet_import_run),
+};

@@ -1,0 +1,432 @@
+/* assay fleet trust */
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "fleet/commands/fleet_commands.h"
+#include "fleet/commands/cmd_fleet.h"
+#include "fleet/engine/reach.h"
+#include "fleet/engine/session.h"
+#include "fleet/lab/lab.h"
+#include "fleet/ssh/known_hosts.h"
+
+#include <stdbool.h>
+
+#define FILE_SHOWN_BYTES 80
+
+/* ---- the laboratory's own file of host keys ---- */
+
+enum trust_action { TRUST_RECORDED, TRUST_REPLACED, TRUST_KNOWN, TRUST_REFUSED };
+
+/* What is to be done with the key that a host has shown. */
+struct trust_step {
+	enum trust_action action;
+	char message[256]; /* one line; "" when there is nothing to say */
+};
+
+/* The parts of a line as known_hosts_line() makes it. False when it is none. free(*host), hostkey_release(key). */
+static bool trust_parse(const char *line, char **host, int *port, struct hostkey *key)
+{
+	size_t n = strcspn(line, " ");
+	const char *type = line + n, *text;
+	const char *close = line[0] == '[' ? memchr(line, ']', n) : NULL;
+	int64_t number = 22;
+	char *digits;
+
+	type += strspn(type, " ");
+	text = strchr(type, ' ');
+	if (n == 0 || !text || !hostkey_from_base64(text + 1, key))
+		return false;
+	if (close && close[1] == ':') {
+		digits = mem_bytes(close + 2, n - (size_t)(close + 2 - line));
+		if (!text_int64(digits, &number))
+			number = 0;
+		free(digits);
+	}
+	*port = (int)number;
+	*host = close ? mem_bytes(line + 1, (size_t)(close - line - 1)) : mem_bytes(line, n);
+	return number >= 1 && number <= 65535;
+}
+
+/* Is the line about this host, and only about it? Asked of the same code that reads the whole file. */
+enum line_about { ABOUT_OTHERS, ABOUT_HOST, ABOUT_SEVERAL };
+
+static enum line_about line_about(const char *line, size_t n, const char *host, int port, const struct hostkey *key)
+{
+	struct known_hosts *alone = known_hosts_new();
+	enum line_about about = ABOUT_OTHERS;
+	enum known_hosts_answer answer;
+	struct assay_error err;
+	const char *file;
+	size_t at;
+
+	if (n && line[0] != '@' && !known_hosts_parse(alone, "line", line, n, &err)) {
+		answer = known_hosts_ask(alone, &(struct known_hosts_who){ .host = host, .port = port }, key, &file, &at);
+		if (answer != KNOWN_HOSTS_UNKNOWN)
+			about = strcspn(line, ",*?!") < strcspn(line, " \t") ? ABOUT_SEVERAL : ABOUT_HOST;
+	}
+	known_hosts_free(alone);
+	return about;
+}
+
+static enum assay_status take_out(struct buf *text, const char *own, const char *host, int port, const struct hostkey *key,
+				  struct assay_error *err)
+{
+	struct buf kept = BUF_INIT;
+	enum assay_status st = ASSAY_OK;
+	size_t line = 1;
+
+	for (size_t at = 0, n; !st && at < text->size; at += n, line++) {
+		const char *end = memchr(text->bytes + at, '\n', text->size - at);
+
+		n = end ? (size_t)(end + 1 - text->bytes) - at : text->size - at;
+		switch (line_about(text->bytes + at, n, host, port, key)) {
+		case ABOUT_OTHERS:
+			buf_add(&kept, text->bytes + at, n);
+			break;
+		case ABOUT_SEVERAL:
+			st = assay_fail(err, ASSAY_E_CONFLICT, "%s:%zu is about %s and other hosts: change that line yourself", own, line,
+					host);
+			break;
+		case ABOUT_HOST:
+			break;
+		}
+	}
+	if (st) {
+		buf_release(&kept);
+		return st;
+	}
+	buf_release(text);
+	*text = kept;
+	return ASSAY_OK;
+}
+
+static bool has_line(const struct buf *text, const char *line)
+{
+	const char *at = text->size ? text->bytes : NULL;
+	size_t n = strlen(line);
+
+	while (at && (strncmp(at, line, n) != 0 || at[n] != '\n')) {
+		at = strchr(at, '\n');
+		at = at ? at + 1 : NULL;
+	}
+	return at;
+}
+
+/* Once, also when several hosts of this run have one address. */
+static void add_line(struct buf *text, const char *line)
+{
+	if (has_line(text, line))
+		return;
+	if (text->size && text->bytes[text->size - 1] != '\n')
+		buf_char(text, '\n');
+	buf_text(text, line);
+	buf_char(text, '\n');
+}
+
+/* "BEFORE FILE:LINE AFTER" */
+static void say(struct trust_step *step, enum trust_action action, const char *before, const char *file, size_t line, const char *after)
+{
+	step->action = action;
+	snprintf(step->message, sizeof(step->message), "%s%s:%zu%s", before, text_path_end(file ? file : "known_hosts", FILE_SHOWN_BYTES),
+		 line, after);
+}
+
+/* Changes `text`, the contents of the laboratory's own file (`own` is its path), so that the host is known by the key of `line`.
+ * `known` is all that is known so far. A changed key is refused unless `replace`: then lines of this host alone are taken out of the
+ * text. A revoked key is always refused. */
+static enum assay_status trust_key(struct buf *text, const char *own, const struct known_hosts *known, const char *line, bool replace,
+				   struct trust_step *out, struct assay_error *err)
+{
+	struct hostkey key = { 0 };
+	const char *file = NULL;
+	enum assay_status st = ASSAY_OK;
+	char *host = NULL;
+	size_t at = 0;
+	int port;
+
+	*out = (struct trust_step){ .action = TRUST_RECORDED };
+	if (!trust_parse(line, &host, &port, &key)) {
+		st = assay_fail(err, ASSAY_E_FORMAT, "the host has shown a key that cannot be read");
+		goto out;
+	}
+	switch (known_hosts_ask(known, &(struct known_hosts_who){ .host = host, .port = port }, &key, &file, &at)) {
+	case KNOWN_HOSTS_OK:
+		say(out, TRUST_KNOWN, "known already, by ", file, at, "");
+		break;
+	case KNOWN_HOSTS_REVOKED:
+		say(out, TRUST_REFUSED, "this key is revoked (", file, at, "): the host needs a new one");
+		break;
+	case KNOWN_HOSTS_CHANGED:
+		if (!replace) {
+			say(out, TRUST_REFUSED, "", file, at,
+			    " has another key of this host: find out why it has changed (installed "
+			    "anew? another machine?), then --replace");
+			break;
+		}
+		out->action = TRUST_REPLACED;
+		if (file && strcmp(file, own) != 0)
+			say(out, TRUST_REPLACED, "", file, at,
+			    " still has the old key, which stays good: take it out with 'ssh-keygen -R'");
+		st = take_out(text, own, host, port, &key, err);
+		if (!st)
+			add_line(text, line);
+		break;
+	case KNOWN_HOSTS_UNKNOWN:
+	case KNOWN_HOSTS_ONLY_AUTHORITY:
+		add_line(text, line);
+		break;
+	}
+out:
+	hostkey_release(&key);
+	free(host);
+	return st;
+}
+
+struct arguments {
+	struct host_choice choice;
+	bool replace;
+};
+
+/* One host and what became of its key. */
+struct answer {
+	char *name;
+	bool jump;  /* on the way to others */
+	char *line; /* its key, as in known_hosts; NULL: it has shown none */
+	struct hostkey key;
+	bool shown, local;
+	struct trust_step step;
+	char *trouble; /* why it has shown none */
+};
+
+struct trusting {
+	const struct reach *reach;
+	bool replace;
+	struct answer *answers; /* [n], jump hosts first */
+	size_t n, capacity;
+};
+
+static const char *action_text(const struct answer *answer)
+{
+	static const char *const texts[] = { "recorded", "replaced", "known", "refused" };
+
+	return answer->local ? "local" : answer->shown ? texts[answer->step.action] : "failed";
+}
+
+static bool is_good(const struct answer *answer)
+{
+	return answer->local || (answer->shown && answer->step.action != TRUST_REFUSED);
+}
+
+static void ask_key(struct session *session, void *context)
+{
+	char **lines = context;
+
+	session_host_key(session, &lines[session->index]);
+}
+
+static void ask_jumps(struct session *session, void *context)
+{
+	char **ways = context;
+
+	session_jumps(session, &ways[session->index]);
+}
+
+/* What is to become of each key; the new text of the file is in *text. */
+static enum assay_status decide(const struct trusting *t, struct answer *answers, size_t n, struct buf *text, struct assay_error *err)
+{
+	enum assay_status st = file_read(t->reach->own, KNOWN_HOSTS_BYTES_MAX, text, err);
+
+	if (st == ASSAY_E_NOTFOUND)
+		st = ASSAY_OK;
+	for (size_t i = 0; !st && i < n; i++) {
+		char *host = NULL;
+		int port;
+
+		if (!answers[i].line)
+			continue;
+		answers[i].shown = trust_parse(answers[i].line, &host, &port, &answers[i].key);
+		free(host);
+		st = trust_key(text, t->reach->own, t->reach->known, answers[i].line, t->replace, &answers[i].step, err);
+	}
+	return st;
+}
+
+/* Asks hosts for their keys and records them. */
+static enum assay_status trust(struct trusting *t, const struct host *const *hosts, size_t n, bool jump, struct assay_error *err)
+{
+	const struct fleet_options options = reach_options(t->reach);
+	struct fleet_result *results = mem_new(n, sizeof(*results));
+	char **lines = mem_new(n, sizeof(*lines));
+	struct buf text = BUF_INIT;
+	enum assay_status st = fleet_each(hosts, n, &options, ask_key, lines, results, err);
+	size_t first = t->n;
+
+	for (size_t i = 0; !st && i < n; i++) {
+		mem_append(t->answers, t->n, &t->capacity,
+			   (struct answer){ .name = mem_string(hosts[i]->name),
+					    .jump = jump,
+					    .line = lines[i],
+					    .local = hosts[i]->local || hosts[i]->launcher.n,
+					    .trouble = mem_string(results[i].message) });
+		fleet_result_release(&results[i]);
+	}
+	if (!st)
+		st = decide(t, t->answers + first, n, &text, err);
+	if (!st && text.size)
+		st = file_replace(t->reach->own, text.bytes, text.size, 0644, err);
+	buf_release(&text);
+	mem_free(lines, results);
+	return st;
+}
+
+/* One jump host, `way` up to it, on the way to a host of the laboratory; ssh checks the keys of those before it, so theirs are recorded by
+ * now. */
+static enum assay_status trust_jump(struct trusting *t, const char *way, const char *leads_to, struct assay_error *err)
+{
+	const char *comma = strrchr(way, ','), *text = comma ? comma + 1 : way;
+	char *name = mem_string(text), *before = mem_bytes(way, comma ? (size_t)(comma - way) : 0);
+	struct jump_hop hop;
+	struct host host;
+	const struct host *hosts[] = { &host };
+	enum assay_status st;
+
+	jump_hop_parse(text, strlen(text), &hop);
+	host = (struct host){ .name = name,
+			      .id = name,
+			      .address = hop.host,
+			      .port = hop.port,
+			      .user = hop.user,
+			      .box = name,
+			      .jump = *before ? before : NULL,
+			      .leads_to = leads_to };
+	st = trust(t, hosts, 1, true, err);
+	jump_hop_release(&hop);
+	mem_free(before, name);
+	return st;
+}
+
+/* Every jump host on the way to these, once. */
+static enum assay_status trust_ways(struct trusting *t, const struct host *const *hosts, size_t n, struct assay_error *err)
+{
+	const struct fleet_options options = reach_options(t->reach);
+	struct fleet_result *results = mem_new(n, sizeof(*results));
+	char **ways = mem_new(n, sizeof(*ways)), **done = NULL;
+	size_t n_done = 0, capacity = 0;
+	enum assay_status st = fleet_each(hosts, n, &options, ask_jumps, ways, results, err);
+
+	for (size_t i = 0; !st && i < n; i++) {
+		for (size_t end = 0; !st && ways[i] && (!end || ways[i][end]);) {
+			bool known = false;
+			char *way;
+
+			end += strcspn(ways[i] + end + !!end, ",") + !!end;
+			way = mem_bytes(ways[i], end);
+			for (size_t k = 0; k < n_done && !known; k++)
+				known = strcmp(done[k], way) == 0;
+			if (!known)
+				st = trust_jump(t, way, hosts[i]->name, err);
+			mem_append(done, n_done, &capacity, way);
+		}
+		fleet_result_release(&results[i]);
+	}
+	mem_free_all(ways, n);
+	mem_free_all(done, n_done);
+	free(results);
+	return st;
+}
+
+/* ---- the answer ---- */
+
+static void add_answer(const struct answer *a, struct document *d)
+{
+	const char *message = a->local ? "no key is needed" : a->shown ? a->step.message : a->trouble;
+
+	doc_object(d, NULL);
+	doc_set(d, "host", a->name);
+	doc_set_bool(d, "jump", a->jump);
+	doc_set(d, "action", action_text(a));
+	if (a->shown) {
+		doc_set(d, "type", a->key.type);
+		doc_set(d, "fingerprint", a->key.shown);
+		doc_line(d, "%s%s: %s %s (%s)%s%s", a->name, a->jump ? " (jump host)" : "", action_text(a), a->key.shown, a->key.type,
+			 *message ? ": " : "", message);
+	} else {
+		doc_line(d, "%s%s: %s%s%s", a->name, a->jump ? " (jump host)" : "", action_text(a), *message ? ": " : "", message);
+	}
+	doc_set(d, "message", a->shown || a->local ? a->step.message : a->trouble);
+	doc_end(d);
+}
+
+static void add_answers(const struct answer *answers, size_t n, const char *own, struct document *d)
+{
+	size_t changed = 0, good = 0;
+
+	doc_set(d, "file", own);
+	doc_list(d, "hosts");
+	for (size_t i = 0; i < n; i++) {
+		const struct answer *a = &answers[i];
+
+		add_answer(a, d);
+		good += is_good(a);
+		changed += a->shown && (a->step.action == TRUST_RECORDED || a->step.action == TRUST_REPLACED);
+	}
+	doc_end(d);
+	if (changed)
+		doc_line(d,
+			 "\n%zu key%s written to %s. Compare with what the hosts say themselves: ssh-keygen -lf "
+			 "/etc/ssh/ssh_host_ed25519_key.pub",
+			 changed, text_plural(changed), own);
+	d->exit_status = good == n ? 0 : good ? 7 : 1;
+}
+
+static enum assay_status fleet_trust_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+{
+	const struct arguments *arguments = input;
+	const struct host **hosts = NULL;
+	struct reach reach = { 0 };
+	struct trusting t = { .reach = &reach, .replace = arguments->replace };
+	size_t n = 0;
+	enum assay_status st = host_choice_hosts(&lab->config.inventory, &arguments->choice, &hosts, &n, err);
+
+	if (!st)
+		st = reach_init(lab, &reach, err);
+	if (!st)
+		st = trust_ways(&t, hosts, n, err);
+	if (!st)
+		st = trust(&t, hosts, n, false, err);
+	if (!st)
+		add_answers(t.answers, t.n, reach.own, d);
+	for (size_t i = 0; i < t.n; i++) {
+		hostkey_release(&t.answers[i].key);
+		mem_free(t.answers[i].name, t.answers[i].line, t.answers[i].trouble);
+	}
+	mem_free(t.answers, hosts);
+	reach_release(&reach);
+	return st;
+}
+
+static const struct cli_option options[] = {
+	CLI_OPTION(PARSED, "hosts", "HOSTS", struct arguments, choice.hosts,
+		   "These hosts: names, ranges, @groups, such as \"node[01-03],@big\"; @all is every host", .letter = 'w',
+		   .parse = host_choice_parse, .owned = true, .required = true),
+	CLI_OPTION(PARSED, "exclude", "HOSTS", struct arguments, choice.exclude, "Not these hosts", .letter = 'x',
+		   .parse = host_choice_parse, .owned = true),
+	CLI_FLAG("replace", struct arguments, replace, "A key that has changed takes the place of the one that was recorded"),
+	CLI_END,
+};
+
+const struct command fleet_trust_command = {
+	.name = "fleet trust",
+	.summary = "record host keys that you have verified",
+	.about = "Asks hosts for their keys, shows the fingerprints, and records them in the file known_hosts of the laboratory: from then "
+		 "on assay talks to these hosts, and refuses any other key. Compare the fingerprints with what the hosts themselves say, "
+		 "on their consoles: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub. Jump hosts on the way (ProxyJump) are asked first. "
+		 "~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts are read, too, but never written.",
+	.examples = "  assay fleet trust -w node[01-12]\n"
+		    "  assay fleet trust -w node03 --replace\n",
+	.exit_status = "0 all hosts are known now, 7 some are not, 1 none is; 2 usage.",
+	.options = options, /* one writer of known_hosts */
+	CLI_RUN(struct arguments, CLI_LAB_WRITE, fleet_trust_run),
+};

@@ -1,0 +1,113 @@
+/* assay fleet up */
+#include "base/cancel.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "fleet/commands/fleet_commands.h"
+#include "fleet/emulate/emulate.h"
+
+struct arguments {
+	const char *directory, *profiles, *profile_directory;
+	int64_t hosts;
+	bool no_root;
+};
+
+/* By default twelve, or one for each profile named. */
+static size_t default_hosts(const char *profiles)
+{
+	size_t n = 1;
+
+	for (; profiles && *profiles; profiles++)
+		n += *profiles == ',';
+	return profiles && n <= EMULATE_HOSTS_MAX ? n : EMULATE_HOSTS_DEFAULT;
+}
+
+static void add_fleet(const struct emulate_fleet *fleet, const char *directory, struct document *d)
+{
+	char *use = text_command((const char *const[]){ "-C", directory, "fleet", "exec", "-w", "@all", "--", "hostname", NULL });
+	char *end = text_command((const char *const[]){ "fleet", "down", directory, NULL });
+
+	doc_set(d, "laboratory", fleet->directory);
+	doc_set_bool(d, "emulated", true);
+	doc_set_bool(d, "namespaces", fleet->namespaces);
+	doc_set(d, "user", fleet->user);
+	doc_table(d, "hosts");
+	for (size_t i = 0; i < fleet->n; i++) {
+		const struct emulated *host = &fleet->hosts[i];
+
+		doc_row(d);
+		doc_show(d, "name", "host", host->name);
+		doc_show(d, "address", "address", host->address);
+		doc_show(d, "port", "port", host->port);
+		doc_show(d, "profile", "profile", host->profile);
+	}
+	doc_end(d);
+	doc_line(d, "%zu emulated host%s up. Try %s; %s ends them.", fleet->n, fleet->n == 1 ? " is" : "s are", use, end);
+	mem_free(use, end);
+}
+
+static volatile sig_atomic_t cancelled;
+
+static void show_step(struct emulate_listener *listener, const char *line)
+{
+	(void)listener;
+	cli_remark("%s", line);
+}
+
+static enum assay_status fleet_up_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+{
+	const struct arguments *arguments = input;
+	struct emulate_listener listener = { show_step, &cancelled };
+	const struct emulate_options options = {
+		.directory = arguments->directory ? arguments->directory : cli_directory(),
+		.n_hosts = arguments->hosts ? (size_t)arguments->hosts : default_hosts(arguments->profiles),
+		.profiles = arguments->profiles,
+		.profile_directory = arguments->profile_directory,
+		.no_root = arguments->no_root,
+	};
+	struct emulate_fleet fleet = { 0 };
+	enum assay_status st;
+
+	(void)lab;
+	cancel_on_signals(&cancelled); /* then what stands so far is taken away */
+	st = emulate_up(&options, &listener, &fleet, err);
+	if (!st)
+		add_fleet(&fleet, options.directory, d);
+	emulate_fleet_release(&fleet);
+	return st;
+}
+
+static const struct cli_option words[] = { CLI_OPTIONAL_WORD("DIR", struct arguments, directory), CLI_END };
+
+static const struct cli_option options[] = {
+	CLI_OPTION(INTEGER, "hosts", "N", struct arguments, hosts, "How many (default: 12, or one for each profile of --profiles)",
+		   .letter = 'n', .low = 1, .high = EMULATE_HOSTS_MAX),
+	CLI_OPTION(TEXT, "profiles", "NAME,...", struct arguments, profiles,
+		   "Their profiles, from the first again when there are more hosts (default: all)", .letter = 'p'),
+	CLI_TEXT("profile-dir", "PATH", struct arguments, profile_directory,
+		 "Read profiles from the files NAME.yaml there, not from the program"),
+	CLI_FLAG("no-root", struct arguments, no_root, "No namespaces and limits, even where we may have them"),
+	CLI_END,
+};
+
+const struct command fleet_up_command = {
+	.name = "fleet up",
+	.summary = "bring up emulated hosts on this machine, to try everything on",
+	.about = "Brings up hosts on this machine, each with its own sshd, host key and environment, made different by profiles, and makes "
+		 "DIR a laboratory of them. As root each host has its own network address, host name, tmpfs and limits; otherwise they are "
+		 "sshd's of yours on ports of 127.0.0.1 from 22001 on. Needs openssh-server, and iproute2 for the network. What an earlier "
+		 "one left is removed first, however it ended.\n\n"
+		 "The fleet stands until 'assay fleet down DIR', or until the machine is started anew. All hosts share this machine: they "
+		 "measure one after another, and /dev/shm, processors and memory are the machine's. lab.yaml and known_hosts of DIR are "
+		 "replaced each time; a DIR with a lab.yaml of yours is refused.\n\n"
+		 "Twelve hosts are the machine as it is and eleven on which three things each are dearer: reading and writing (io), names "
+		 "of files (meta), mapping memory (vm), page faults (fault), page walks (walk), string functions (str), comparators "
+		 "(sort), allocation (malloc), the processor (clock). Profiles with one of them alone have their names, as have bw (memory "
+		 "in use by another), process, sync, net and time; yours are YAML files of the same kind (machines/emulated/base.yaml "
+		 "explains the keys).",
+	.examples = "  assay fleet up lab --hosts 4 --profiles base,vm,str,clock\n"
+		    "  assay -C lab fleet exec -w @all -- hostname\n"
+		    "  assay fleet down lab\n",
+	.words = words,
+	.options = options,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, fleet_up_run),
+};

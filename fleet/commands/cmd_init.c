@@ -1,0 +1,46 @@
+/* assay init */
+#include "base/text.h"
+#include "fleet/commands/fleet_commands.h"
+#include "fleet/lab/lab.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct arguments {
+	const char *directory;
+};
+
+static enum assay_status init_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+{
+	const struct arguments *arguments = input;
+	const char *directory = arguments->directory ? arguments->directory : cli_directory();
+	const char *const words[] = { "assay", strcmp(directory, ".") == 0 ? NULL : "-C", directory, NULL };
+	enum assay_status st = lab_create(directory, err);
+	char *command;
+
+	(void)lab;
+	if (st)
+		return st;
+	command = text_shell_line(words);
+	doc_set(d, "laboratory", directory);
+	doc_line(d,
+		 "Made the laboratory '%s'. Write your machines into its lab.yaml, which explains itself, and try '%s fleet check'; or '%s "
+		 "import quiho DIR' imports recorded machines.",
+		 directory, command, command);
+	free(command);
+	return ASSAY_OK;
+}
+
+static const struct cli_option words[] = { CLI_OPTIONAL_WORD("DIR", struct arguments, directory), CLI_END };
+
+const struct command init_command = {
+	.name = "init",
+	.summary = "make a laboratory directory",
+	.about = "Makes a laboratory in DIR (default: the current directory): lab.yaml with examples as comments, a folder for the catalog "
+		 "of machines, one for manifests of applications.",
+	.examples = "  assay init lab\n"
+		    "  assay -C lab import quiho ../quiho-data\n"
+		    "  assay -C lab runs list\n",
+	.words = words,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, init_run),
+};

@@ -1,0 +1,28 @@
+/* Which hosts of the inventory a command acts on. */
+#ifndef FLEET_HOST_CHOICE_H
+#define FLEET_HOST_CHOICE_H
+
+#include "base/error.h"
+#include "fleet/inventory/inventory.h"
+#include "fleet/inventory/slurm_nodes.h"
+
+/* The texts of -w and -x; NULL if not given. Starts zeroed. */
+struct host_choice {
+	char *hosts, *exclude;
+};
+
+/* Parses an option: appends its text to the list at `to` (char **). ASSAY_E_USAGE if it names no host. */
+enum assay_status host_choice_parse(const char *text, void *to, struct assay_error *err);
+
+/* Returns the chosen hosts in the order of the inventory: (*out)[*n] borrowed from it; free(*out). ASSAY_E_USAGE if none is left or the
+ * inventory is empty. For "any N of" Slurm's nodes it asks sinfo: idle ones come first, those that Slurm gives to nobody last. */
+enum assay_status host_choice_hosts(const struct inventory *inventory, const struct host_choice *choice, const struct host ***out,
+				    size_t *n, struct assay_error *err);
+
+/* Lists the nodes of a cluster (of the partition, or all if NULL) by sinfo: run here, or by ssh on `login`. slurm_nodes_release() *out. */
+enum assay_status host_choice_sinfo(const char *partition, const char *login, struct slurm_nodes *out, struct assay_error *err);
+
+/* Returns "node[01-12],here" for messages and summaries. free() it. */
+char *host_choice_fold(const struct host *const *hosts, size_t n);
+
+#endif

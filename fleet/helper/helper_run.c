@@ -1,0 +1,647 @@
+#include "fleet/helper/helper_run.h"
+
+#include "base/clock.h"
+#include "fleet/helper/accounts.h"
+#include "fleet/helper/delays.h"
+#include "fleet/helper/descendants.h"
+#include "fleet/helper/lock.h"
+#include "fleet/helper/protocol.h"
+#include "fleet/helper/sampler.h"
+#include "fleet/emulate/plant.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PIECE_BYTES   65536
+#define TERM_GRACE_NS INT64_C(1000000000) /* from SIGTERM to SIGKILL */
+#define KILL_AGAIN_NS INT64_C(100000000)
+#define NEVER	      INT64_MAX
+#define PHASE_NS_MAX  20000000
+
+/* What is to be done. */
+struct run_task {
+	struct request *request;
+	struct frames_out *out;
+	int in; /* the controller's end: closed means: stop everything */
+	struct lock lock;
+	pid_t guard;
+	struct group group; /* empty: none */
+};
+
+/* ---- its process, from the fork to its first instruction ---- */
+
+enum command_stage {
+	STAGE_GROUP, /* no fault: the command runs, but outside of its control group */
+	STAGE_SESSION,
+	STAGE_STREAMS,
+	STAGE_DIRECTORY,
+	STAGE_LIMITS,
+	STAGE_PLANT,
+	STAGE_EXEC,
+};
+
+/* What the child says when it could not become the command. */
+struct command_fault {
+	int stage; /* enum command_stage */
+	int errnum;
+};
+
+struct command_shared {
+	int64_t begun_ns;		 /* when its process began */
+	struct accounts_schedule before; /* what its schedule was then */
+	uint64_t delay_ns;		 /* a wrapper's child was kept waiting for one */
+};
+
+struct command {
+	pid_t id;
+	struct command_shared *shared; /* with its process */
+	int pipes[2];		       /* its standard output and standard error, not blocking */
+	int fault;		       /* at its end: the command runs; a struct command_fault: it does not (but STAGE_GROUP) */
+};
+
+static int command_own_session(void)
+{
+	sigset_t none;
+
+	/* This leaves alone what cannot be caught, and the two that the C library keeps for itself. */
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	return setsid() < 0;
+}
+
+static int command_set_streams(const struct request *request, int out, int error)
+{
+	int in = request->input_fd;
+
+	if (in < 0)
+		in = open(request->input_of ? request->input_of : "/dev/null", O_RDONLY | O_CLOEXEC);
+	return in < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(error, 2) < 0;
+}
+
+/* A hard limit that is lower already stays. */
+static int command_set_limits(const struct request *request)
+{
+	for (size_t i = 0; i < request->n_limits; i++) {
+		const struct request_limit *wanted = &request->limits[i];
+		struct rlimit limit;
+
+		if (getrlimit((__rlimit_resource_t)wanted->resource, &limit))
+			return 1;
+		if (wanted->value < limit.rlim_max)
+			limit.rlim_max = wanted->value;
+		limit.rlim_cur = limit.rlim_max;
+		if (setrlimit((__rlimit_resource_t)wanted->resource, &limit))
+			return 1;
+	}
+	return 0;
+}
+
+static int set_directory(const struct request *request)
+{
+	return request->directory && chdir(request->directory);
+}
+
+/* NAME=value before what NAME has already; an empty value changes nothing. */
+static void join_variable(const char *text)
+{
+	size_t name = strcspn(text, "="), value = strlen(text + name + 1);
+	char *key = strndup(text, name), *joined = NULL;
+	const char *old = key ? getenv(key) : NULL;
+
+	if (value && old && *old && asprintf(&joined, "%s:%s", text + name + 1, old) < 0)
+		joined = NULL;
+	if (key && value)
+		setenv(key, joined ? joined : text + name + 1, 1);
+	free(joined);
+	free(key);
+}
+
+static void set_environment(const struct request *request)
+{
+	for (size_t i = 0; i < request->variables.n; i++)
+		putenv(request->variables.texts[i]);
+	for (size_t i = 0; i < request->joined.n; i++)
+		join_variable(request->joined.texts[i]);
+}
+
+static void enter_group(const struct group *group, int report)
+{
+	static const struct command_fault outside = { STAGE_GROUP, 0 };
+
+	if (group->n > 0 && !group_enter(group) && write(report, &outside, sizeof(outside)) < 0)
+		_exit(126);
+}
+
+static _Noreturn void command_become(const struct run_task *task, int out, int error, int report, pid_t parent,
+				     struct command_shared *shared)
+{
+	const struct request *request = task->request;
+	struct command_fault fault = { STAGE_EXEC, 0 };
+
+	shared->before = accounts_schedule_of(getpid());
+	shared->begun_ns = clock_monotonic_ns();
+	/* Before setsid, which does not undo it. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(127);
+	enter_group(&task->group, report);
+	leftovers_mark(task->guard);
+	lock_hand_on(&task->lock);
+	if (command_own_session())
+		fault.stage = STAGE_SESSION;
+	else if (command_set_streams(request, out, error))
+		fault.stage = STAGE_STREAMS;
+	else if (set_directory(request))
+		fault.stage = STAGE_DIRECTORY;
+	else if (command_set_limits(request))
+		fault.stage = STAGE_LIMITS;
+	else {
+		set_environment(request);
+		if (request->plant.percent && plant_begin(&request->plant, report, &shared->delay_ns))
+			fault.stage = STAGE_PLANT;
+		else
+			execvp(request->arguments.texts[0], request->arguments.texts);
+	}
+	fault.errnum = errno;
+	if (write(report, &fault, sizeof(fault)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static void close_pair(const int pair[2])
+{
+	for (int i = 0; i < 2; i++) {
+		if (pair[i] >= 0)
+			close(pair[i]);
+	}
+}
+
+/* Forks. False: request->refusal says why. */
+static bool command_start(const struct run_task *task, struct command *out)
+{
+	int o[2] = { -1, -1 }, e[2] = { -1, -1 }, f[2] = { -1, -1 };
+	pid_t parent = getpid();
+
+	out->shared = mmap(NULL, sizeof(*out->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (out->shared == MAP_FAILED || pipe2(o, O_CLOEXEC) || pipe2(e, O_CLOEXEC) || pipe2(f, O_CLOEXEC) || (out->id = fork()) < 0) {
+		request_refuse(task->request, "cannot start a process: %s", strerror(errno));
+		close_pair(o);
+		close_pair(e);
+		close_pair(f);
+		return false;
+	}
+	if (out->id == 0)
+		command_become(task, o[1], e[1], f[1], parent, out->shared);
+	close(o[1]);
+	close(e[1]);
+	close(f[1]);
+	fcntl(o[0], F_SETFL, O_NONBLOCK);
+	fcntl(e[0], F_SETFL, O_NONBLOCK);
+	out->pipes[0] = o[0];
+	out->pipes[1] = e[0];
+	out->fault = f[0];
+	return true;
+}
+
+/* request->refusal from what the child said. */
+static void command_refuse(struct request *request, const struct command_fault *fault)
+{
+	const char *why = strerror(fault->errnum);
+
+	switch (fault->stage) {
+	case STAGE_STREAMS:
+		request_refuse(request, "cannot open the command's streams%s%.200s: %s", request->input_of ? ", the input is " : "",
+			       request->input_of ? request->input_of : "", why);
+		break;
+	case STAGE_DIRECTORY:
+		request_refuse(request, "cannot change to the directory '%.200s': %s", request->directory, why);
+		break;
+	case STAGE_LIMITS:
+		request_refuse(request, "cannot set the limits: %s", why);
+		break;
+	case STAGE_PLANT:
+		request_refuse(request, "cannot inject a slowdown: %s", why);
+		break;
+	case STAGE_EXEC:
+		request->refusal_code = fault->errnum == EACCES ? HELPER_CODE_PERMISSION : HELPER_CODE_EXECUTE;
+		request_refuse(request, "cannot execute '%.200s': %s", request->arguments.texts[0], why);
+		break;
+	default:
+		request_refuse(request, "cannot start a process: %s", why);
+	}
+}
+
+/* ---- its way ---- */
+
+enum run_state {
+	RUN_STARTING, /* forked; not yet known whether it became the command */
+	RUN_RUNNING,
+	RUN_DRAINING, /* nothing of it is left but bytes in the pipes */
+	RUN_REFUSED,
+	RUN_HUNG_UP,
+};
+
+struct run {
+	struct run_task *task;
+	enum run_state state;
+	struct command command;
+	int signals; /* signalfd */
+	int wait_status;
+	int64_t started_ns, started_ms, ended_ns;
+	int64_t interrupt_ns, timeout_ns, kill_ns, give_up_ns; /* when; NEVER */
+	bool timed_out, interrupted, result_said;
+	uint64_t sent[2]; /* bytes of standard output and standard error */
+	int flooded;	  /* 1, 2: which of them was too much, first */
+	size_t leftovers, survivors;
+	struct rusage usage;
+	struct accounts accounts;
+	uint64_t own_delay_ns;	 /* that this process had waited for a processor before it last slept */
+	struct sampler *sampler; /* NULL: none was asked for */
+	struct delays delays;	 /* with a sampler */
+	struct stops *stops;	 /* NULL: nobody is told */
+	int stops_ms;		 /* until the next look */
+	char group_text[128];	 /* of the result */
+};
+
+static void close_once(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static int64_t run_timer(int64_t start_ns, int64_t ms)
+{
+	return ms < 0 ? NEVER : start_ns + ms * 1000000;
+}
+
+/* The clocks by which processors are sampled began when they were opened, so that each run of a short command would be met at about the
+ * same places: it starts when chance wants, within a period of theirs. */
+static void wait_for_phase(uint64_t period_ns)
+{
+	uint32_t drawn;
+
+	if (getrandom(&drawn, sizeof(drawn), GRND_NONBLOCK) == (ssize_t)sizeof(drawn))
+		nanosleep(&(struct timespec){ 0, (long)(drawn % (period_ns < PHASE_NS_MAX ? period_ns : PHASE_NS_MAX)) }, NULL);
+}
+
+static bool run_start(struct run *run)
+{
+	const struct request *request = run->task->request;
+	sigset_t signals;
+
+	sigprocmask(SIG_BLOCK, NULL, &signals); /* those that the guard has blocked */
+	run->signals = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (run->signals < 0)
+		return request_refuse(run->task->request, "cannot watch signals: %s", strerror(errno));
+	run->sampler = request->sample ? sampler_open(request->sample_places, request->sample_below, request->sample_ns) : NULL;
+	if (run->sampler)
+		wait_for_phase(request->sample_ns ? request->sample_ns : SAMPLER_PERIOD_NS);
+	run->stops = request->stops_below ? stops_new(request->stops_below, &request->stops) : NULL;
+	run->started_ms = clock_real_ms();
+	accounts_begin(&run->accounts);
+	run->started_ns = clock_monotonic_ns();
+	run->interrupt_ns = run_timer(run->started_ns, request->interrupt_ms);
+	run->timeout_ns = run_timer(run->started_ns, request->timeout_ms);
+	run->kill_ns = run->give_up_ns = NEVER;
+	if (run->sampler)
+		pmu_open(&run->accounts.pmu, "");
+	if (!command_start(run->task, &run->command))
+		return false;
+	if (run->sampler) {
+		sampler_begin(run->sampler, run->command.id);
+		delays_begin(&run->delays, run->command.id, run->started_ns);
+	}
+	return true;
+}
+
+/* What is left of it; in a group by one stroke, so that it cannot fork away. */
+static void run_end_all(struct run *run)
+{
+	struct group *group = &run->task->group;
+	size_t met = group_has_members(group) ? descendants_signal(0) : 0;
+
+	if (run->task->request->group.wanted)
+		group_say(group, run->group_text, sizeof(run->group_text));
+	group_kill(group);
+	run->survivors = descendants_end(&run->leftovers);
+	run->leftovers = met > run->leftovers ? met : run->leftovers;
+	group_end(group);
+}
+
+/* The command has ended: so must all that it has left. Then the box is free, however long the output takes to be read. */
+static void run_end_rest(struct run *run)
+{
+	run_end_all(run);
+	getrusage(RUSAGE_CHILDREN, &run->usage);
+	lock_release(&run->task->lock);
+	if (run->state == RUN_RUNNING)
+		run->state = RUN_DRAINING;
+}
+
+/* The next one that has ended; 0: none. */
+static pid_t run_reap_one(struct run *run, int *status)
+{
+	const struct command_shared *shared = run->command.shared;
+	siginfo_t info = { .si_pid = 0 };
+	int64_t now;
+
+	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid == 0)
+		return 0;
+	now = clock_monotonic_ns();
+	accounts_add(&run->accounts, info.si_pid);
+	if (info.si_pid == run->command.id) {
+		int64_t made_ns = shared->begun_ns - (int64_t)(shared->before.ran_ns + shared->before.delay_ns);
+
+		run->ended_ns = accounts_ended_ns(info.si_pid, shared->begun_ns ? made_ns : run->started_ns, now, run->own_delay_ns);
+		if (run->ended_ns < shared->begun_ns)
+			run->ended_ns = shared->begun_ns;
+	}
+	return waitpid(info.si_pid, status, WNOHANG);
+}
+
+/* Reaps; orphans of the command arrive here too. */
+static void run_reap(struct run *run)
+{
+	struct signalfd_siginfo info;
+	int status;
+	pid_t gone;
+
+	while (read(run->signals, &info, sizeof(info)) > 0) {
+		if (info.ssi_signo != SIGCHLD)
+			run->state = RUN_HUNG_UP;
+	}
+	while (run->ended_ns == 0 && (gone = run_reap_one(run, &status)) > 0) {
+		if (gone != run->command.id)
+			continue;
+		run->wait_status = status;
+		run->accounts.delay_ns += run->command.shared->delay_ns - run->command.shared->before.delay_ns;
+		accounts_end(&run->accounts);
+	}
+}
+
+/* Has it become the command? */
+static void run_hear_fault(struct run *run)
+{
+	struct command_fault fault;
+	ssize_t n = read(run->command.fault, &fault, sizeof(fault));
+
+	if (n < 0 && errno == EINTR)
+		return;
+	if (n == (ssize_t)sizeof(fault) && fault.stage == STAGE_GROUP) {
+		run->task->group.version = 0;
+		return;
+	}
+	close_once(&run->command.fault);
+	if (n == (ssize_t)sizeof(fault)) {
+		command_refuse(run->task->request, &fault);
+		run->state = RUN_REFUSED;
+	} else {
+		frames_text(run->task->out, HELPER_BEGUN, "");
+		run->state = RUN_RUNNING;
+	}
+}
+
+/* SIGTERM to its group; SIGKILL to all of it a little later. */
+static void run_end_early(struct run *run, int64_t now)
+{
+	kill(-run->command.id, SIGTERM);
+	kill(-run->command.id, SIGCONT);
+	if (run->kill_ns != NEVER)
+		return;
+	run->kill_ns = now + TERM_GRACE_NS;
+	run->give_up_ns = run->kill_ns + INT64_C(1000000) * DESCENDANTS_PATIENCE_MS;
+}
+
+static void run_timers(struct run *run)
+{
+	int64_t now = clock_monotonic_ns();
+
+	if (run->ended_ns != 0 || run->state != RUN_RUNNING)
+		return;
+	if (now >= run->interrupt_ns) {
+		run->interrupt_ns = NEVER;
+		run->interrupted = true;
+		kill(run->command.id, SIGINT);
+	}
+	if (now >= run->timeout_ns) {
+		run->timeout_ns = NEVER;
+		run->timed_out = true;
+		run_end_early(run, now);
+	}
+	if (now >= run->kill_ns) {
+		run->kill_ns = now + KILL_AGAIN_NS;
+		group_kill(&run->task->group);
+		descendants_signal(SIGKILL);
+	}
+	if (now >= run->give_up_ns) { /* it cannot be killed; run_run_end_rest() counts it */
+		run->ended_ns = now;
+		run->wait_status = SIGKILL;
+	}
+}
+
+/* What it looks at again and again may not wait longer; -1: it looks at nothing. */
+static int run_until_look(const struct run *run)
+{
+	int most = run->sampler ? SAMPLER_DRAIN_MS : -1;
+
+	if (run->stops && (most < 0 || run->stops_ms < most))
+		most = run->stops_ms;
+	return most;
+}
+
+static int run_until_timer(const struct run *run)
+{
+	int64_t first = NEVER, left;
+	int most = run_until_look(run);
+
+	if (run->state != RUN_RUNNING || run->ended_ns != 0)
+		return -1;
+	first = run->interrupt_ns < first ? run->interrupt_ns : first;
+	first = run->timeout_ns < first ? run->timeout_ns : first;
+	first = run->kill_ns < first ? run->kill_ns : first;
+	first = run->give_up_ns < first ? run->give_up_ns : first;
+	if (first == NEVER)
+		return most;
+	left = (first - clock_monotonic_ns() + 999999) / 1000000;
+	if (most >= 0 && left > most)
+		return most;
+	return left <= 0 ? 0 : left > 1000000 ? 1000000 : (int)left;
+}
+
+/* One piece of a pipe becomes one frame, as far as it may be sent. */
+static void run_send(struct run *run, int which, size_t n)
+{
+	uint64_t left = run->task->request->output_max - run->sent[which];
+
+	if (left > 0)
+		frames_commit(run->task->out, which == 0 ? HELPER_STDOUT : HELPER_STDERR, n < left ? n : (size_t)left);
+	run->sent[which] += n < left ? n : left;
+	if (n <= left || run->task->request->output_dropped)
+		return;
+	run->flooded = run->flooded ? run->flooded : which + 1;
+	close_once(&run->command.pipes[which]);
+	if (run->state == RUN_RUNNING && run->ended_ns == 0)
+		run_end_early(run, clock_monotonic_ns());
+}
+
+/* At its end, and when nothing is left that could write, the pipe is closed. */
+static void run_pass_output(struct run *run, int which)
+{
+	int *fd = &run->command.pipes[which];
+	ssize_t n = read(*fd, frames_reserve(run->task->out, PIECE_BYTES), PIECE_BYTES);
+
+	if (n > 0)
+		run_send(run, which, (size_t)n);
+	else if (n == 0 || (errno != EINTR && (errno != EAGAIN || run->state == RUN_DRAINING)))
+		close_once(fd);
+}
+
+static void run_say_result(struct run *run)
+{
+	const struct rusage *u = &run->usage;
+	int64_t begun_ns =
+	    run->command.shared->begun_ns; /* that a process is made and comes to a processor is no part of the command's time */
+	bool exited = WIFEXITED(run->wait_status);
+	char text[768 + ACCOUNTS_BYTES], counts[ACCOUNTS_BYTES];
+
+	run->accounts.others_delay_ns = run->sampler ? delays_of(&run->delays, run->ended_ns) : -1;
+	accounts_say(&run->accounts, u, counts);
+	snprintf(text, sizeof(text),
+		 "%s %d\nwall_ns %lld\nuser_us %lld\nsys_us %lld\nmax_rss_bytes %lld\nlock_wait_ns %lld\nstarted_ms %lld\n"
+		 "timed_out %d\ninterrupted %d\nflooded %d\nleftovers %zu\nsurvivors %zu\nswept %zu\n%s%s",
+		 exited ? "exit" : "signal", exited ? WEXITSTATUS(run->wait_status) : WTERMSIG(run->wait_status),
+		 (long long)(run->ended_ns - (begun_ns ? begun_ns : run->started_ns)),
+		 (long long)u->ru_utime.tv_sec * 1000000 + u->ru_utime.tv_usec,
+		 (long long)u->ru_stime.tv_sec * 1000000 + u->ru_stime.tv_usec, (long long)u->ru_maxrss * 1024,
+		 (long long)run->task->lock.waited_ns, (long long)run->started_ms, run->timed_out, run->interrupted, run->flooded,
+		 run->leftovers, run->survivors, run->task->lock.ended, counts, run->group_text);
+	frames_text(run->task->out, HELPER_RESULT, text);
+	run->result_said = true;
+}
+
+/* Back-pressure: a pipe is looked at only while little waits to be written. */
+static bool has_room(const struct run *run)
+{
+	return frames_pending(run->task->out) < PIECE_BYTES;
+}
+
+static void run_wait(struct run *run)
+{
+	bool room = has_room(run) && run->state != RUN_STARTING;
+	struct frames_out *out = run->task->out;
+	struct pollfd wait[] = {
+		{ run->signals, POLLIN, 0 },
+		{ run->task->in, POLLIN, 0 },
+		{ out->fd, frames_pending(out) ? POLLOUT : 0, 0 }, /* POLLERR comes unasked when the reader is gone */
+		{ run->command.fault, POLLIN, 0 },
+		{ room ? run->command.pipes[0] : -1, POLLIN, 0 },
+		{ room ? run->command.pipes[1] : -1, POLLIN, 0 },
+	};
+	bool draining = run->state == RUN_DRAINING && room && (run->command.pipes[0] >= 0 || run->command.pipes[1] >= 0);
+
+	run->own_delay_ns = accounts_schedule_of(getpid()).delay_ns;
+	poll(wait, sizeof(wait) / sizeof(wait[0]), draining ? 0 : run_until_timer(run));
+	if (wait[0].revents)
+		run_reap(run);
+	if (wait[1].revents && !frames_still_there(run->task->in))
+		run->state = RUN_HUNG_UP;
+	if (wait[3].revents && run->state == RUN_STARTING)
+		run_hear_fault(run);
+	for (int i = 0; i < 2; i++) {
+		if (wait[4 + i].fd >= 0 && (wait[4 + i].revents || draining))
+			run_pass_output(run, i);
+	}
+	if (!frames_flush(out) || wait[2].revents & (POLLERR | POLLNVAL))
+		run->state = RUN_HUNG_UP;
+}
+
+/* True when all is said. */
+static bool run_step(struct run *run)
+{
+	run_wait(run);
+	if (run->sampler)
+		sampler_drain(run->sampler);
+	if (run->sampler && run->state == RUN_RUNNING && run->ended_ns == 0)
+		delays_look(&run->delays, clock_monotonic_ns());
+	if (run->stops && run->state == RUN_RUNNING && run->ended_ns == 0)
+		run->stops_ms = (int)(stops_look(run->stops) / 1000000) + 1;
+	run_timers(run);
+	if (run->state == RUN_RUNNING && run->ended_ns != 0)
+		run_end_rest(run);
+	if (run->state != RUN_DRAINING)
+		return run->state == RUN_REFUSED || run->state == RUN_HUNG_UP;
+	if (run->command.pipes[0] >= 0 || run->command.pipes[1] >= 0)
+		return false;
+	if (!run->result_said) {
+		if (run->sampler)
+			sampler_say(run->sampler, run->task->out);
+		run_say_result(run);
+		if (!frames_flush(run->task->out))
+			return true;
+	}
+	return frames_pending(run->task->out) == 0;
+}
+
+/* For guard_run(): a struct run_task. Sends BEGUN, the output and RESULT, or REFUSED. 0 when the command was run to its end. */
+static int run_worker(void *argument)
+{
+	struct run run = { .task = argument, .state = RUN_STARTING, .signals = -1, .command = { .pipes = { -1, -1 }, .fault = -1 } };
+
+	if (!run_start(&run)) {
+		run.state = RUN_REFUSED;
+	} else {
+		while (!run_step(&run))
+			;
+		if (run.state == RUN_REFUSED || run.state == RUN_HUNG_UP)
+			run_end_all(&run);
+	}
+	sampler_close(run.sampler);
+	stops_free(run.stops);
+	if (run.state == RUN_REFUSED)
+		return request_answer_refusal(run.task->request, run.task->out, run.task->in);
+	return run.state == RUN_DRAINING && run.result_said ? 0 : 1;
+}
+
+static enum lock_got run_take_lock(struct run_task *task)
+{
+	if (task->request->lock)
+		return lock_take(task->request, task->in, task->out, &task->lock);
+	task->lock.ended = leftovers_end();
+	return LOCK_HELD;
+}
+
+int helper_run(struct request *request, struct frames_out *out, int in)
+{
+	struct run_task task = { .request = request, .out = out, .in = in, .lock = { -1, -1, 0, 0 }, .guard = getpid() };
+	enum lock_got got = run_take_lock(&task);
+	int status = 1;
+
+	if (got == LOCK_HELD) {
+		if (request->input_fd >= 0)
+			lseek(request->input_fd, 0, SEEK_SET);
+		if (request->group.wanted)
+			group_open(&request->group, &task.group);
+		status = guard_run(run_worker, &task);
+		group_end(&task.group); /* the worker has done so, unless it was killed */
+		if (status < 0)
+			request_refuse(request, "cannot start a process: %s", strerror(errno));
+	}
+	if (got == LOCK_REFUSED || status < 0)
+		return request_answer_refusal(request, out, in);
+	return status;
+}

@@ -1,0 +1,201 @@
+/* assay baseline accept, list. */
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "fingerprint/catalog/machine.h"
+#include "fleet/lab/lab.h"
+#include "gate/commands/gate_commands.h"
+#include "gate/nightly/baselines.h"
+#include "runs/running/run.h"
+
+#include <string.h>
+
+/* ---- accept ---- */
+
+struct accept_arguments {
+	const char *selector, *reason;
+	int64_t until_ms; /* 0: for ever */
+};
+
+static bool is_of(const char *application, const char *name)
+{
+	size_t n = strlen(name);
+
+	return strncmp(application, name, n) == 0 && (application[n] == '\0' || application[n] == '/');
+}
+
+#define VERSIONS_SHOWN 20
+
+/* "v1, v2" of an application or all its inputs, those with results; is `version` (or NULL) among them, or how many runs of it failed?
+ * free() it. */
+static char *versions_of(const struct run_listing *list, size_t n, const char *application, const char *version, bool *found,
+			 int64_t *failed)
+{
+	struct buf text = BUF_INIT;
+	size_t versions = 0;
+
+	for (size_t i = 0; version && i < n; i++) {
+		if (is_of(list[i].application, application) && strcmp(list[i].version, version) == 0)
+			*failed += list[i].failed;
+	}
+
+	for (size_t i = 0; i < n; i++) {
+		bool again = !is_of(list[i].application, application) || !list[i].runs;
+
+		*found = *found || (!again && version && strcmp(list[i].version, version) == 0);
+		for (size_t k = 0; k < i && !again; k++)
+			again = list[k].runs && is_of(list[k].application, application) && strcmp(list[k].version, list[i].version) == 0;
+		if (!again && versions++ < VERSIONS_SHOWN)
+			buf_format(&text, "%s%s", versions > 1 ? ", " : "", list[i].version);
+	}
+	if (versions > VERSIONS_SHOWN)
+		buf_format(&text, " and %zu more", versions - VERSIONS_SHOWN);
+	return buf_take(&text);
+}
+
+/* Only what was measured can be accepted: a slip of the pen would be a baseline without results. `version` may be NULL: which one? */
+static enum assay_status check_measured(struct store *store, const char *application, const char *version, struct assay_error *err)
+{
+	struct run_listing *list;
+	bool found = false;
+	int64_t failed = 0;
+	size_t n;
+	enum assay_status st = run_list(store, &list, &n, err);
+	char *versions;
+
+	if (st)
+		return st;
+	versions = versions_of(list, n, application, version, &found, &failed);
+	run_list_free(list, n);
+	if (!found && failed)
+		st = assay_fail(err, ASSAY_E_USAGE,
+				"%s@%s has no result that a later version could be compared with: each of its %lld runs failed ('assay "
+				"runs show %s@%s --failed --output')",
+				application, version, (long long)failed, application, version);
+	else if (!*versions)
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has no results ('assay runs list' shows what has)", application);
+	else if (!version)
+		st = assay_fail(err, ASSAY_E_USAGE, "which version of '%s'? Say it as %s@VERSION: it has results of %s", application,
+				application, versions);
+	else if (!found)
+		st = assay_fail(err, ASSAY_E_USAGE, "%s@%s has no results: there are those of %s", application, version, versions);
+	free(versions);
+	return st;
+}
+
+static enum assay_status accept_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct accept_arguments *a = arguments;
+	struct baseline baseline = { .reason = (char *)(uintptr_t)a->reason, .until_ms = a->until_ms ? a->until_ms : INT64_MAX };
+	enum assay_status st = run_selector(a->selector, &baseline.application, &baseline.version, err);
+
+	if (!st)
+		st = check_measured(&lab->store, baseline.application, baseline.version, err);
+	if (!st)
+		st = baselines_accept(lab->directory, &baseline, err);
+	if (!st) {
+		doc_answer(d, DOC_GOOD, "accepted", "%s@%s is the baseline of %s%s%.10s", baseline.application, baseline.version,
+			   baseline.application, a->until_ms ? " until " : "", a->until_ms ? TEXT_MS(a->until_ms - 1) : "");
+		doc_set(d, "application", baseline.application);
+		doc_set(d, "version", baseline.version);
+		doc_set(d, "reason", a->reason);
+		doc_set(d, "until", a->until_ms ? TEXT_MS(a->until_ms) : NULL);
+		doc_line(d, "It stands in " DOC_NAME "%s/" BASELINES_FILE DOC_END ", which belongs into git.", lab->directory);
+	}
+	mem_free(baseline.application, baseline.version);
+	return st;
+}
+
+static enum assay_status parse_reason(const char *text, void *to, struct assay_error *err)
+{
+	*(const char **)to = text;
+	return machine_check_reason(text, err);
+}
+
+static enum assay_status parse_until(const char *text, void *to, struct assay_error *err)
+{
+	int64_t *until_ms = to;
+	enum assay_status st = baselines_date(text, until_ms, err);
+
+	*until_ms += 86400000; /* that day counts */
+	if (!st && *until_ms <= clock_real_ms())
+		st = assay_fail(err, ASSAY_E_USAGE, "that day is over");
+	return st;
+}
+
+static const struct cli_option accept_words[] = { CLI_WORD("APP@VERSION", struct accept_arguments, selector), CLI_END };
+static const struct cli_option accept_options[] = {
+	CLI_OPTION(PARSED, "reason", "TEXT", struct accept_arguments, reason, "Why, in one line (required)", .parse = parse_reason,
+		   .required = true),
+	CLI_PARSED("until", "DATE", struct accept_arguments, until_ms, parse_until,
+		   "The last day on which it counts, such as 2026-12-31 (default: no end)"),
+	CLI_END,
+};
+
+const struct command baseline_accept_command = {
+	.name = "baseline accept",
+	.summary = "accept a version as what later ones are compared with",
+	.about = "Says that APP@VERSION, as it is, is what later versions are compared with: after a release, or when a slowdown is the "
+		 "price of something that was wanted. 'assay nightly' compares with it; every decision that does so says so. It is written "
+		 "into baselines.yaml in the laboratory, where people may edit it; the last entry of an application counts, until it "
+		 "expires: then nights say so, and take no other version in its place. APP is of all its inputs, APP/INPUT of one.",
+	.examples = "  assay baseline accept myapp@2.0 --reason 'release 2.0'\n"
+		    "  assay baseline accept myapp@main-1a2b3c4d5e6f --reason 'checksums cost 4 %, wanted' --until 2027-01-31\n",
+	.words = accept_words,
+	.options = accept_options,
+	CLI_RUN(struct accept_arguments, CLI_LAB_WRITE, accept_run),
+};
+
+/* ---- list ---- */
+
+static void list_row(const struct baselines *all, const struct baseline *b, int64_t now_ms, struct document *d)
+{
+	const char *state = now_ms >= b->until_ms ? "expired" : baselines_find(all, b->application, now_ms) == b ? "counts" : "replaced";
+	char day[TEXT_DATE_BYTES], *accepted = b->accepted_ms ? mem_bytes(text_from_ms(b->accepted_ms, day), 10) : NULL,
+				   *until = b->until_ms < INT64_MAX ? mem_bytes(text_from_ms(b->until_ms - 1, day), 10) : NULL;
+
+	doc_row(d);
+	doc_show(d, "application", "application", b->application);
+	doc_show(d, "version", "version", b->version);
+	doc_show(d, "state", "state", state);
+	doc_show(d, "accepted", "accepted", accepted);
+	doc_show(d, "until", "until", until);
+	doc_show(d, "reason", "reason", b->reason);
+	doc_set(d, "line", b->line);
+	mem_free(accepted, until);
+}
+
+static enum assay_status list_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	struct baselines all;
+	int64_t now_ms = clock_real_ms();
+	size_t count = 0;
+	enum assay_status st = baselines_read(lab->directory, &all, err);
+
+	(void)arguments;
+	if (st)
+		return st;
+	for (size_t i = 0; i < all.n; i++)
+		count += baselines_find(&all, all.items[i].application, now_ms) == &all.items[i];
+	if (all.n)
+		doc_line(d, "%zu baseline%s count%s, of %zu that were accepted", count, text_plural(count), count == 1 ? "s" : "", all.n);
+	else
+		doc_line(d, "no baseline was accepted ('assay baseline accept APP@VERSION --reason TEXT' accepts one)");
+	doc_table(d, "baselines");
+	for (size_t i = 0; i < all.n; i++)
+		list_row(&all, &all.items[i], now_ms, d);
+	doc_end(d);
+	baselines_release(&all);
+	return st;
+}
+
+const struct command baseline_list_command = {
+	.name = "baseline list",
+	.summary = "list the versions that were accepted as baselines",
+	.about = "Lists what baselines.yaml has: which entry counts for each application, which were replaced by later ones, and which "
+		 "have expired.",
+	.examples = "  assay baseline list\n",
+	.lab = CLI_LAB_READ,
+	.run = list_run,
+};

@@ -1,0 +1,450 @@
+/* assay bisect: which commit made an application slower? Versions between a good and a bad one, built from git and measured beside the good
+ * one, as few as the noise allows. What was measured is in the store, so that the same question again goes on where it was. */
+#include "base/mem.h"
+#include "base/text.h"
+#include "fleet/engine/local_command.h"
+#include "gate/commands/gate_commands.h"
+#include "gate/commands/cmd_evidence.h"
+#include "gate/nightly/judge.h"
+#include "gate/nightly/spend.h"
+#include "model/bisection.h"
+#include "fleet/commands/cmd_fleet.h"
+#include "runs/commands/cmd_run.h"
+
+#include <math.h>
+
+#define GIT_MS	     (10 * 60 * 1000)
+#define COMMITS_MAX  100000
+#define COMMIT_BYTES 65
+#define WRONG	     .05 /* an interval decides so often for the wrong side at most */
+#define CERTAIN	     .95
+#define TRIES	     2 /* that a commit stays open before it is left out */
+#define STEPS_MAX    200
+
+struct arguments {
+	const char *selector, *good, *bad;
+	double min_effect, budget_s;
+	struct host_choice hosts;
+};
+
+struct step {
+	size_t commit;
+	enum decision decision;
+	double ratio, low, high, level;
+	char *why; /* it could not be measured; NULL: it was */
+};
+
+struct bisect {
+	const struct arguments *a;
+	char *name, *version, *input; /* of the application, as they were asked for */
+	struct manifest manifest;
+	const char *stem; /* of the version */
+	char *repository, *application;
+	char good[COMMIT_BYTES];
+	char (*commits)[COMMIT_BYTES]; /* [n], the first behind the good one first; the last is the bad one */
+	size_t n;
+	size_t *tries; /* [n] */
+	struct step *steps;
+	size_t n_steps;
+	struct bisection search;
+	struct assay_error *err;
+};
+
+/* ---- git ---- */
+
+static enum assay_status git(struct bisect *b, const char *const *words, size_t n, char **out)
+{
+	const char *all[12] = { "git", "-C", b->repository };
+	const struct local_command command = {
+		.words = all, .n = n + 3, .git = true, .timeout_ms = GIT_MS, .cancelled = &cmd_run_cancelled
+	};
+	struct local_said said = { .ok = false };
+	char shown[TEXT_SHOWN_BYTES];
+	enum assay_status st;
+
+	for (size_t i = 0; i < n; i++)
+		all[3 + i] = words[i];
+	st = local_command_run(&command, &said, b->err);
+	if (!st && !said.ok)
+		st = assay_fail(b->err, ASSAY_E_USAGE, "git %s in '%s': %s", words[0], b->repository,
+				local_said_line(&said, LOCAL_FIRST_LINE, shown));
+	*out = st ? NULL : mem_string(said.out);
+	local_said_release(&said);
+	return st;
+}
+#define GIT(b, out, ...) git(b, (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *), out)
+
+static enum assay_status commit_of(struct bisect *b, const char *revision, char commit[COMMIT_BYTES])
+{
+	char *asked = mem_format("%s^{commit}", revision), *line = NULL, shown[TEXT_SHOWN_BYTES];
+	enum assay_status st = GIT(b, &line, "rev-parse", "--verify", "--quiet", "--end-of-options", asked);
+
+	if (st)
+		st = assay_fail(b->err, ASSAY_E_USAGE, "'%s' has no commit '%s'", b->repository, text_shown(revision, shown));
+	else
+		snprintf(commit, COMMIT_BYTES, "%.*s", (int)strcspn(line, "\n"), line);
+	mem_free(line, asked);
+	return st;
+}
+
+/* From behind the good one to the bad one, by first parents: a branch that was merged counts as one step. */
+static enum assay_status commits_between(struct bisect *b, const char *bad)
+{
+	char *range = mem_format("%s..%s", b->good, bad), *text = NULL, *ignored = NULL;
+	enum assay_status st = GIT(b, &ignored, "merge-base", "--is-ancestor", b->good, bad);
+
+	if (st)
+		st = assay_fail(b->err, ASSAY_E_USAGE, "'%s' is no ancestor of '%s'", b->a->good, b->a->bad);
+	if (!st)
+		st = GIT(b, &text, "rev-list", "--reverse", "--first-parent", range, "--");
+	for (char *rest = text, *line; !st && (line = strsep(&rest, "\n")) && *line && b->n < COMMITS_MAX;) {
+		if ((b->n & (b->n - 1)) == 0)
+			b->commits = mem_resize(b->commits, b->n ? 2 * b->n : 1, sizeof(*b->commits));
+		snprintf(b->commits[b->n++], COMMIT_BYTES, "%s", line);
+	}
+	if (!st && !b->n)
+		st = assay_fail(b->err, ASSAY_E_USAGE, "'%s' and '%s' are the same commit", b->a->good, b->a->bad);
+	else if (!st && strcmp(b->commits[b->n - 1], bad) != 0)
+		st =
+		    assay_fail(b->err, ASSAY_E_LIMIT, "more than %d commits lie between '%s' and '%s'", COMMITS_MAX, b->a->good, b->a->bad);
+	mem_free(ignored, range, text);
+	return st;
+}
+
+/* ---- one comparison ---- */
+
+/* The same question has the same seed, by which what was measured is found again. */
+static uint64_t seed_of(const struct bisect *b, size_t commit, size_t round)
+{
+	char *text = mem_format("bisect\n%s\n%s\n%s\n%zu", b->application, b->good, b->commits[commit], round), hex[DIGEST_HEX_BYTES];
+	uint64_t seed;
+
+	digest_sha256(text, strlen(text), hex);
+	hex[15] = '\0';
+	seed = strtoull(hex, NULL, 16);
+	free(text);
+	return seed;
+}
+
+static enum assay_status judge_plan(struct bisect *b, char *const versions[2], const char *plan, double min_effect, struct step *step)
+{
+	struct judge_request q = {
+		.application = b->application, .baseline = versions[0], .candidate = versions[1], .machines = 1, .why = (char[]){ "" }
+	};
+	struct judgement j = { .document = NULL };
+	struct evidence evidence = { 0 };
+	struct lab lab = { .lock_fd = -1 };
+	enum assay_status st = lab_open(cli_directory(), STORE_READ, &lab, b->err);
+
+	snprintf(q.plan, sizeof(q.plan), "%s", plan);
+	q.min_effect = min_effect > 0 || st ? min_effect : lab.config.min_effect;
+	if (!st)
+		st = evidence_load(&lab, &evidence, b->err);
+	if (!st)
+		st = judge(&lab, &evidence, &q, &j, b->err);
+	if (!st) {
+		step->decision = j.decision;
+		step->ratio = j.ratio;
+		step->low = j.low;
+		step->high = j.high;
+		step->level = j.level;
+	}
+	judgement_release(&j);
+	evidence_release(&evidence);
+	lab_close(&lab);
+	return st;
+}
+
+/* A commit that cannot be built or run is no failure of the search. */
+static bool is_its_own(enum assay_status st)
+{
+	return st == ASSAY_E_USAGE || st == ASSAY_E_IO || st == ASSAY_E_NODATA || st == ASSAY_E_NOTFOUND || st == ASSAY_E_LIMIT;
+}
+
+static enum assay_status measure(struct bisect *b, size_t commit, double min_effect, struct step *step)
+{
+	char *versions[] = { mem_format("%s-%.*s", b->stem, MANIFEST_COMMIT_DIGITS, b->good),
+			     mem_format("%s-%.*s", b->stem, MANIFEST_COMMIT_DIGITS, b->commits[commit]) };
+	struct launch_options o = { .directory = cli_directory(),
+				    .command = cli_command_name(),
+				    .application = b->name,
+				    .hosts = b->a->hosts,
+				    .choice = { .versions = { versions, 2 },
+						.inputs = { &b->input, b->input ? 1 : 0 },
+						.has_seed = true,
+						.seed = seed_of(b, commit, b->tries[commit]++) },
+				    .resume = true,
+				    .of_seed = true };
+	struct spend spend = { .plan = "" };
+	enum assay_status st;
+
+	*step = (struct step){ commit, DECISION_NOTHING_MEASURED, (double)NAN, (double)NAN, (double)NAN, (double)NAN, NULL };
+	cmd_run_watch(&o);
+	st = spend_until_decided(&o, &(struct spend_asked){ .min_effect = min_effect, .budget_s = b->a->budget_s, .leave_out = true },
+				 &spend, b->err);
+	if (st && is_its_own(st) && !cmd_run_cancelled) {
+		step->why = mem_string(b->err->text);
+		st = ASSAY_OK;
+	} else if (!st && *spend.plan) {
+		st = judge_plan(b, versions, spend.plan, min_effect, step);
+	}
+	if (!st && cmd_run_cancelled)
+		st = assay_fail(b->err, ASSAY_E_IO, "interrupted; the same command goes on where it was");
+	spend_release(&spend);
+	mem_free(versions[0], versions[1]);
+	return st;
+}
+
+/* ---- the search ---- */
+
+static void say(const struct bisect *b, const struct step *step)
+{
+	if (!cli_quiet())
+		cli_remark("%.12s (%zu of %zu): %s", b->commits[step->commit], step->commit + 1, b->n,
+			   step->why ? step->why : decision_text(step->decision));
+}
+
+static enum assay_status add_step(struct bisect *b, size_t commit, double min_effect, struct step **out)
+{
+	enum assay_status st;
+
+	b->steps = mem_resize(b->steps, b->n_steps + 1, sizeof(*b->steps));
+	st = measure(b, commit, min_effect, &b->steps[b->n_steps]);
+	*out = &b->steps[b->n_steps];
+	if (!st) {
+		b->n_steps++;
+		say(b, *out);
+	}
+	return st;
+}
+
+static void learn(struct bisect *b, const struct step *step)
+{
+	bool bad = step->decision == DECISION_REGRESSION, good = step->decision == DECISION_PASS || step->decision == DECISION_IMPROVED;
+
+	if (bad || good)
+		bisection_tell(&b->search, step->commit, bad);
+	else if (step->why || b->tries[step->commit] >= TRIES)
+		bisection_skip(&b->search, step->commit);
+}
+
+/* min_effect: half of the slowdown, by its logarithm; what has it is bad. */
+static enum assay_status search(struct bisect *b, double min_effect)
+{
+	enum assay_status st = ASSAY_OK;
+	size_t from, to, next;
+
+	while (!st && b->n_steps < STEPS_MAX && bisection_found(&b->search, &from, &to) < CERTAIN &&
+	       (next = bisection_next(&b->search)) != SIZE_MAX) {
+		struct step *step;
+
+		st = add_step(b, next, min_effect, &step);
+		if (!st)
+			learn(b, step);
+	}
+	return st;
+}
+
+/* ---- the answer ---- */
+
+static size_t builds(const struct bisect *b)
+{
+	size_t n = 1; /* the good one */
+
+	for (size_t i = 0; i < b->n; i++)
+		n += b->tries[i] > 0;
+	return n;
+}
+
+static void answer_commit(struct bisect *b, const char *key, size_t commit, struct document *d)
+{
+	char *subject = NULL;
+	struct assay_error *err = b->err, ignored;
+
+	b->err = &ignored;
+	if (GIT(b, &subject, "log", "-1", "--format=%s", b->commits[commit], "--"))
+		subject = mem_string("");
+	b->err = err;
+	subject[strcspn(subject, "\n")] = '\0';
+	doc_object(d, key);
+	doc_set(d, "commit", b->commits[commit]);
+	doc_set(d, "subject", subject);
+	doc_end(d);
+	doc_line(d, "%.12s  %s", b->commits[commit], subject);
+	free(subject);
+}
+
+static void answer_steps(const struct bisect *b, struct document *d)
+{
+	doc_line(d, "%s", "");
+	doc_table(d, "steps");
+	for (size_t i = 0; i < b->n_steps; i++) {
+		const struct step *s = &b->steps[i];
+
+		doc_row(d);
+		doc_set(d, "commit", b->commits[s->commit]);
+		doc_showf(d, NULL, "commit", s->commit, "%.12s", b->commits[s->commit]);
+		doc_show(d, "number", "number", s->commit + 1);
+		doc_show(d, "decision", "beside the good one", s->why ? "not measured" : decision_text(s->decision));
+		doc_showf(d, "ratio", "ratio", s->ratio, "%s", text_fixed(s->ratio, 3).text);
+		doc_set(d, "low", s->low);
+		doc_set(d, "high", s->high);
+		doc_set(d, "level", s->level);
+		doc_showf(d, NULL, "interval", s->low, "%s", effect_span(s->low, s->high, s->level, 3).text);
+		if (s->why)
+			doc_show(d, "why", "why", s->why);
+	}
+	doc_end(d);
+}
+
+static void answer_found(struct bisect *b, struct document *d)
+{
+	size_t from = 0, to = 0;
+	double p = bisection_found(&b->search, &from, &to), ratio = b->steps[0].ratio;
+
+	if (p >= CERTAIN && from == to) {
+		doc_answer(d, DOC_BAD, "found", "%.12s is the first bad commit of %zu (probability %s): %s costs %s times as much as %s",
+			   b->commits[from], b->n, text_probability(p).text, b->a->bad, text_fixed(ratio, 3).text, b->a->good);
+		d->exit_status = 0;
+	} else {
+		doc_answer(d, DOC_DOUBTFUL, "not certain", "it is between %.12s and %.12s, %zu of %zu commits (probability %s)",
+			   b->commits[from], b->commits[to], to - from + 1, b->n, text_probability(p).text);
+		d->exit_status = 4;
+	}
+	doc_set(d, "outcome", d->exit_status ? "not_certain" : "found");
+	doc_set(d, "probability", p);
+	answer_commit(b, "first", from, d);
+	if (to > from)
+		answer_commit(b, "last", to, d);
+	doc_line(d, "%zu versions were built, and %zu comparisons made.", builds(b), b->n_steps);
+}
+
+static void answer_nothing(struct bisect *b, struct document *d)
+{
+	const struct step *s = &b->steps[0];
+
+	doc_answer(d, decision_tone(s->decision), "nothing to find", "%s is not slower than %s: %s%s%s", b->a->bad, b->a->good,
+		   s->why ? "" : decision_text(s->decision), s->why ? s->why : "", "");
+	doc_set(d, "outcome", "nothing_to_find");
+	d->exit_status = s->why ? 6 : decision_exit(s->decision);
+}
+
+static void answer(struct bisect *b, struct document *d)
+{
+	if (b->steps[0].decision == DECISION_REGRESSION)
+		answer_found(b, d);
+	else
+		answer_nothing(b, d);
+	doc_set(d, "application", b->application);
+	doc_set(d, "commits", b->n);
+	doc_set(d, "builds", builds(b));
+	answer_steps(b, d);
+}
+
+/* ---- all ---- */
+
+static enum assay_status choose_version(struct bisect *b)
+{
+	size_t found = SIZE_MAX, n = 0;
+
+	for (size_t i = 0; i < b->manifest.n_versions; i++) {
+		const struct manifest_version *v = &b->manifest.versions[i];
+
+		if (v->kind != MANIFEST_GIT || (b->version && strcmp(v->name, b->version) != 0))
+			continue;
+		found = i;
+		n++;
+	}
+	if (n == 0)
+		return assay_fail(b->err, ASSAY_E_USAGE, "%s: no version%s%s is built from git", b->manifest.file, b->version ? " " : "",
+				  b->version ? TEXT_SHOWN(b->version) : "");
+	if (n > 1)
+		return assay_fail(b->err, ASSAY_E_USAGE, "%s: several versions are built from git: say which, APP@VERSION",
+				  b->manifest.file);
+	b->stem = b->manifest.versions[found].name;
+	b->repository = manifest_repository(&b->manifest, &b->manifest.versions[found]);
+	return ASSAY_OK;
+}
+
+static enum assay_status prepare(struct bisect *b)
+{
+	char bad[COMMIT_BYTES];
+	size_t input = b->input ? manifest_find_input(&b->manifest, b->input) : 0;
+	enum assay_status st = choose_version(b);
+
+	if (!st && (input == SIZE_MAX || (!b->input && b->manifest.n_inputs > 1)))
+		st = assay_fail(b->err, ASSAY_E_USAGE, "%s: which of its inputs? APP/INPUT", b->manifest.file);
+	if (!st)
+		b->application = manifest_stored_name(&b->manifest, input);
+	if (!st)
+		st = commit_of(b, b->a->good, b->good);
+	if (!st)
+		st = commit_of(b, b->a->bad, bad);
+	if (!st)
+		st = commits_between(b, bad);
+	if (!st) {
+		b->tries = mem_new(b->n, sizeof(*b->tries));
+		bisection_init(&b->search, b->n, WRONG);
+	}
+	return st;
+}
+
+static void release(struct bisect *b)
+{
+	for (size_t i = 0; i < b->n_steps; i++)
+		free(b->steps[i].why);
+	mem_free(b->steps, b->commits, b->tries, b->repository, b->application, b->name, b->version);
+	bisection_release(&b->search);
+	manifest_release(&b->manifest);
+}
+
+static enum assay_status run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
+{
+	struct bisect b = { .a = arguments, .err = err };
+	struct step *first;
+	enum assay_status st = run_selector(b.a->selector, &b.name, &b.version, err);
+
+	(void)none;
+	b.input = st ? NULL : strchr(b.name, '/');
+	if (b.input)
+		*b.input++ = '\0';
+	if (!st)
+		st = manifest_open(cli_directory(), b.name, &b.manifest, err);
+	if (!st)
+		st = prepare(&b);
+	if (!st)
+		st = add_step(&b, b.n - 1, b.a->min_effect, &first);
+	if (!st && first->decision == DECISION_REGRESSION)
+		st = search(&b, sqrt(first->ratio) - 1);
+	if (!st)
+		answer(&b, d);
+	release(&b);
+	return st;
+}
+
+static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
+static const struct cli_option options[] = {
+	CLI_OPTION(TEXT, "good", "REV", struct arguments, good, "A revision that was as fast as it should be (required)", .required = true),
+	CLI_OPTION(TEXT, "bad", "REV", struct arguments, bad, "A later one that is slower (required)", .required = true),
+	CMD_MIN_EFFECT(struct arguments, min_effect),
+	CLI_SPAN("budget", struct arguments, budget_s, "Measure each comparison for so long at most: 90s, 20m or 2h"),
+	CMD_FLEET_HOSTS(struct arguments, hosts),
+	CLI_END,
+};
+
+const struct command bisect_command = {
+	.name = "bisect",
+	.summary = "find the commit that made an application slower",
+	.about = "Builds what lies between two revisions of the git repository that VERSION of the manifest is built from, measures it "
+		 "beside the good one on the fleet until each comparison is decided, and finds the first commit with at least half of the "
+		 "slowdown, in as few builds as the noise allows: answers may be wrong now and then, so the search goes on until one "
+		 "commit is 95 % probable. Commits that cannot be built or run are passed over. When it was interrupted, the same command "
+		 "goes on where it was.",
+	.examples = "  assay bisect myapp --good v1.4 --bad main\n"
+		    "  assay bisect myapp/large@main --good HEAD~64 --bad HEAD --budget 2m\n",
+	.exit_status = "0 found, or nothing to find; 4 not certain, 5 environment, 6 nothing measured; 1 failure, 2 usage.",
+	.words = words,
+	.options = options,
+	.flags = CLI_PROGRESS,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, run),
+};

@@ -1,0 +1,427 @@
+/* assay calibrate: measuring what decisions are worth here: one version beside itself and beside itself with planted slowdowns, as long as
+ * there is time; then comparisons are made of the runs (gate/nightly/replay.h). */
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/stats.h"
+#include "fleet/lab/lab.h"
+#include "gate/commands/gate_commands.h"
+#include "gate/commands/cmd_evidence.h"
+#include "gate/decide/effect.h"
+#include "gate/nightly/calibration.h"
+#include "fleet/commands/cmd_fleet.h"
+#include "runs/commands/cmd_run.h"
+
+#include <math.h>
+
+#define VERSIONS (2 + PLANT_KINDS)
+#define SEED	 17
+#define BUDGET_S 600.
+#define PAIRS	 120
+#define PERCENT	 5
+
+struct arguments {
+	const char *selector;
+	double min_effect, budget_s;
+	int64_t percent, pairs;
+	struct host_choice hosts;
+};
+
+struct calibrating {
+	const struct arguments *a;
+	char *versions[VERSIONS]; /* itself, again, and with each planted slowdown */
+	struct launch_options launch;
+	int64_t began_ns, began_ms, first;
+	double before_s; /* what sessions that were killed have measured */
+	struct calibration_entry *out;
+	char *name, *version, *input; /* as they were asked for */
+	char *application;	      /* as stored */
+};
+
+/* ---- measuring ---- */
+
+static enum assay_status name_versions(struct calibrating *c, struct assay_error *err)
+{
+	struct manifest manifest;
+	enum assay_status st = manifest_open(cli_directory(), c->name, &manifest, err);
+	const char *version;
+
+	if (st)
+		return st;
+	version = c->version ? c->version : manifest.versions[manifest.n_versions - 1].name;
+	c->versions[0] = mem_string(version);
+	c->versions[1] = mem_format("%s" MANIFEST_AGAIN, version);
+	for (int kind = 0; kind < PLANT_KINDS; kind++) {
+		char text[PLANT_BYTES];
+
+		plant_write(&(struct plantation){ (enum plant_kind)kind, (unsigned)c->a->percent }, text);
+		c->versions[2 + kind] = mem_format("%s+%s", version, text);
+	}
+	manifest_release(&manifest);
+	return ASSAY_OK;
+}
+
+static double left_s(const struct calibrating *c)
+{
+	return c->a->budget_s - c->before_s - (double)(clock_monotonic_ns() - c->began_ns) / 1e9;
+}
+
+/* The same for the same question until it is answered: by it the runs of a session that was killed are found. */
+static enum assay_status find_seed(struct calibrating *c, struct assay_error *err)
+{
+	struct calibration kept;
+	enum assay_status st = calibration_read(cli_directory(), &kept, err);
+	struct buf text = BUF_INIT;
+
+	if (st)
+		return st;
+	buf_format(&text, "%s\n%s\n%s\n%u\n%s\n%s", c->name, c->input ? c->input : "", c->versions[0], (unsigned)c->a->percent,
+		   c->a->hosts.hosts ? c->a->hosts.hosts : "", c->a->hosts.exclude ? c->a->hosts.exclude : "");
+	for (size_t i = 0; i < kept.n; i++)
+		buf_format(&text, "\n%s", kept.items[i].plan);
+	c->launch.choice.has_seed = true;
+	c->launch.choice.seed = digest_seed(text.bytes);
+	buf_release(&text);
+	calibration_release(&kept);
+	return ASSAY_OK;
+}
+
+/* Of the machine that ran the longest. */
+static double measured_before_s(const struct calibrating *c, const struct launch *launch)
+{
+	double most = 0, sum = 0;
+
+	for (size_t i = 0; i < launch->rows.n; i++) {
+		const struct execution_row *row = &launch->rows.items[i];
+
+		if (i && strcmp(row->machine, row[-1].machine) != 0)
+			sum = 0;
+		if (row->taken_ms < c->began_ms && row->wall_ns > 0)
+			sum += (double)row->wall_ns / 1e9;
+		most = fmax(most, sum);
+	}
+	return most;
+}
+
+/* Repetitions of all versions that a machine has made since. */
+static double repetitions_since(const struct launch *launch, int64_t since_ms)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < launch->rows.n; i++)
+		n += launch->rows.items[i].taken_ms >= since_ms;
+	return (double)n / (VERSIONS * (double)launch->n);
+}
+
+/* As many as the time allows by what the last ones took, up to what two pairs of all looks take. 0: no more. */
+static int64_t next_repetitions(const struct calibrating *c, int64_t now, double block, double block_s)
+{
+	int64_t most = 2 * looks_repetitions(c->first, LOOKS_MAX), next = now + (now < c->first * 2 ? now : c->first * 2);
+	double each_s = block_s / fmax(block, 1);
+
+	if (block <= 0) /* all was there: two show what they take */
+		next = now + 2;
+	next = next < most ? next : most;
+	if (each_s * (double)(next - now) > left_s(c))
+		next = now + (left_s(c) > 0 ? (int64_t)(left_s(c) / each_s) / 2 * 2 : 0);
+	if (next < 2 * c->first) /* fewer would be for nothing */
+		next = 2 * c->first;
+	return next > now && !cmd_run_cancelled ? next : 0;
+}
+
+/* Can these runs not go on? Then there are new ones. */
+static bool is_to_begin(const struct calibrating *c, const struct launch *launch, enum assay_status st)
+{
+	bool other = st == ASSAY_E_USAGE || st == ASSAY_E_CONFLICT || st == ASSAY_E_NOTFOUND;
+
+	return c->launch.resume && !c->first && (other || (!st && launch->nothing));
+}
+
+static enum assay_status grow(struct calibrating *c, struct launch *launch, int64_t block_ms, double block_s, bool *more,
+			      struct assay_error *err)
+{
+	int64_t now = launch->plan.repetitions, next;
+
+	if (!c->first) {
+		c->first = launch->manifest.repetitions;
+		c->before_s = measured_before_s(c, launch);
+		c->application = manifest_stored_name(&launch->manifest, manifest_find_input(&launch->manifest, launch->plan.inputs[0]));
+		memcpy(c->out->plan, launch->plan.id, sizeof(c->out->plan));
+	}
+	c->launch.resume = true;
+	next = next_repetitions(c, now, repetitions_since(launch, block_ms), block_s);
+	*more = next && launch_outcome(launch) != LAUNCH_ALL_FAILED;
+	return *more ? plan_grow(&launch->lab.store, launch->plan.id, next, EFFECT_LEVEL, err) : ASSAY_OK;
+}
+
+static enum assay_status measure(struct calibrating *c, struct assay_error *err)
+{
+	enum assay_status st = find_seed(c, err);
+	bool more = true;
+
+	c->launch.resume = c->launch.of_seed = true;
+	while (!st && more) {
+		int64_t block_ns = clock_monotonic_ns(), block_ms = clock_real_ms();
+		struct launch launch;
+
+		st = launch_run(&c->launch, &launch, err);
+		if (is_to_begin(c, &launch, st)) {
+			c->launch.resume = false;
+			st = ASSAY_OK;
+		} else if (!st) {
+			st = grow(c, &launch, block_ms, (double)(clock_monotonic_ns() - block_ns) / 1e9, &more, err);
+		}
+		launch_release(&launch);
+	}
+	return st;
+}
+
+/* ---- comparing ---- */
+
+static int64_t fewest_repetitions(const struct run_set *set)
+{
+	int64_t fewest = 0, last = 0;
+
+	for (size_t i = 0; i < set->n; i++) {
+		last = set->items[i].repetition;
+		if (i + 1 == set->n || strcmp(set->items[i].machine, set->items[i + 1].machine) != 0)
+			fewest = !fewest || last < fewest ? last : fewest;
+	}
+	return fewest;
+}
+
+/* Processor time where it is known, for that is what was planted; else the metric. */
+static double cost_of(const struct run *run)
+{
+	int64_t cpu_us = run->usage.user_us + run->usage.sys_us;
+
+	return cpu_us > 0 ? (double)cpu_us : run->metric;
+}
+
+/* How much more the planted version takes, by the medians of machines. */
+static double slower_by(const struct run_set *a, const struct run_set *b)
+{
+	double *x = mem_new(a->n + 1, sizeof(*x)), *y = mem_new(b->n + 1, sizeof(*y)), sum = 0;
+	size_t machines = 0;
+
+	for (size_t i = 0, end; i < a->n; i = end) {
+		size_t n = 0, m = 0;
+
+		for (end = i; end < a->n && strcmp(a->items[end].machine, a->items[i].machine) == 0; end++)
+			x[n++] = cost_of(&a->items[end]);
+		for (size_t k = 0; k < b->n; k++) {
+			if (strcmp(b->items[k].machine, a->items[i].machine) == 0)
+				y[m++] = cost_of(&b->items[k]);
+		}
+		if (!m || !(stats_median(x, n) > 0))
+			continue;
+		sum += log(stats_median(y, m) / stats_median(x, n));
+		machines++;
+	}
+	mem_free(x, y);
+	return machines ? expm1(sum / (double)machines) : (double)NAN;
+}
+
+static double median_waited(const struct run_set *set)
+{
+	double *share = mem_new(set->n + 1, sizeof(*share)), median = (double)NAN;
+	size_t n = 0;
+
+	for (size_t i = 0; i < set->n; i++) {
+		if (set->items[i].usage.wall_ns > 0 && set->items[i].withheld_ns[RUN_WAITED] >= 0)
+			share[n++] = (double)set->items[i].withheld_ns[RUN_WAITED] / (double)set->items[i].usage.wall_ns;
+	}
+	if (n)
+		median = stats_median(share, n);
+	free(share);
+	return median;
+}
+
+static void keep_machines(const struct run_set *set, struct calibration_entry *out)
+{
+	out->machines = mem_new(set->n, sizeof(*out->machines));
+	for (size_t i = 0; i < set->n; i++) {
+		if (!out->n_machines || strcmp(out->machines[out->n_machines - 1], set->items[i].machine) != 0)
+			out->machines[out->n_machines++] = mem_string(set->items[i].machine);
+	}
+}
+
+static enum assay_status compare(struct calibrating *c, struct lab *lab, const struct evidence *evidence, struct run_set sets[VERSIONS],
+				 struct assay_error *err)
+{
+	struct calibration_entry *out = c->out;
+	struct replay replay = { .min_effect = c->a->min_effect > 0 ? c->a->min_effect : lab->config.min_effect, .first = c->first };
+	struct rng rng;
+
+	rng_seed(&rng, SEED);
+	replay.repetitions = fewest_repetitions(&sets[0]);
+	for (int i = 1; i < VERSIONS; i++)
+		replay.repetitions = fewest_repetitions(&sets[i]) < replay.repetitions ? fewest_repetitions(&sets[i]) : replay.repetitions;
+	/* Little time: the first look is made of what there is. */
+	while (replay.first > 2 && 2 * replay.first > replay.repetitions)
+		replay.first--;
+	out->repetitions = replay.repetitions;
+	out->min_effect = replay.min_effect;
+	for (int i = 1; i < VERSIONS; i++) {
+		struct calibration_planted *p = i > 1 ? &out->planted[out->n_planted++] : NULL;
+
+		replay.sides[0] = &sets[0];
+		replay.sides[1] = &sets[i];
+		replay.identical = i == 1;
+		if (p) {
+			p->plant = (struct plantation){ (enum plant_kind)(i - 2), (unsigned)c->a->percent };
+			p->measured = slower_by(&sets[0], &sets[i]);
+		}
+		if (!replay_pairs(evidence, &lab->config, &replay, (size_t)(p ? (c->a->pairs + 1) / 2 : c->a->pairs), &rng,
+				  p ? &p->counts : &out->identical))
+			return assay_fail(err, ASSAY_E_NODATA,
+					  "%lld repetitions are too few for one comparison and another one to confirm it: give it more "
+					  "time by --budget",
+					  (long long)replay.repetitions);
+	}
+	out->waited = median_waited(&sets[0]);
+	keep_machines(&sets[0], out);
+	return ASSAY_OK;
+}
+
+static enum assay_status conclude(struct calibrating *c, struct assay_error *err)
+{
+	struct run_set sets[VERSIONS] = { 0 };
+	struct evidence evidence = { 0 };
+	struct lab lab = { .lock_fd = -1 };
+	enum assay_status st = lab_open(cli_directory(), STORE_READ, &lab, err);
+
+	if (!st)
+		st = evidence_load(&lab, &evidence, err);
+	for (int i = 0; !st && i < VERSIONS; i++)
+		st = run_load_plan(&lab.store, c->application, c->versions[i], c->out->plan, &sets[i], err);
+	c->out->application = mem_string(c->application);
+	c->out->version = mem_string(c->versions[0]);
+	c->out->taken_ms = clock_real_ms();
+	if (!st)
+		st = compare(c, &lab, &evidence, sets, err);
+	for (int i = 0; i < VERSIONS; i++)
+		run_set_release(&sets[i]);
+	evidence_release(&evidence);
+	lab_close(&lab);
+	return st;
+}
+
+/* ---- answer ---- */
+
+static void answer_row(const char *what, const struct calibration_planted *p, const struct replay_counts *c, struct document *d)
+{
+	doc_row(d);
+	doc_set(d, "kind", p ? plant_word(p->plant.kind) : "identical");
+	doc_show(d, NULL, "planted", what);
+	doc_set(d, "percent", p ? doc_value_integer(p->plant.percent) : DOC_NOTHING);
+	doc_set(d, "measured", p ? p->measured : (double)NAN);
+	doc_showf(d, NULL, "measured", p ? p->measured : (double)NAN, "%+.1f %%", p ? 100 * p->measured : 0.);
+	doc_show(d, "pairs", "pairs", c->pairs);
+	doc_set(d, "resampled", c->pairs - c->distinct);
+	for (int i = 0; i < DECISION_NOTHING_MEASURED; i++)
+		doc_show(d, decision_text((enum decision)i), decision_text((enum decision)i), c->decision[i]);
+	doc_show(d, "seen_again", "confirmed", c->seen_again);
+	doc_showf(d, "repetitions", "repetitions", c->looked_at, "%.1f", c->looked_at);
+}
+
+static void answer(const struct calibration_entry *e, struct document *d)
+{
+	size_t called = e->identical.decision[DECISION_REGRESSION], found = 0, planted = 0;
+
+	for (size_t i = 0; i < e->n_planted; i++) {
+		found += e->planted[i].counts.decision[DECISION_REGRESSION];
+		planted += e->planted[i].counts.pairs;
+	}
+	doc_answer(d, called ? DOC_DOUBTFUL : DOC_GOOD, "calibrated",
+		   "%zu of %zu identical pairs were called slower; a planted %u %% was found in %zu of %zu", called, e->identical.pairs,
+		   e->planted[0].plant.percent, found, planted);
+	doc_set(d, "application", e->application);
+	doc_set(d, "version", e->version);
+	doc_set(d, "plan", e->plan);
+	doc_set(d, "taken_ms", e->taken_ms);
+	doc_set(d, "min_effect", e->min_effect);
+	doc_show(d, "machines", "machines", e->n_machines);
+	doc_show(d, "runs_each", "repetitions of each version", e->repetitions);
+	doc_showf(d, "waited", "waited for a processor", e->waited, "%.1f %% of their time", 100 * e->waited);
+	doc_table(d, "comparisons");
+	answer_row("nothing", NULL, &e->identical, d);
+	for (size_t i = 0; i < e->n_planted; i++) {
+		char *what = mem_format("%u %% %s", e->planted[i].plant.percent, plant_text(e->planted[i].plant.kind));
+
+		answer_row(what, &e->planted[i], &e->planted[i].counts, d);
+		free(what);
+	}
+	doc_end(d);
+	doc_line(d, "%zu identical pairs share no run with another one; the others are made of the same runs in other combinations.",
+		 e->identical.distinct);
+	doc_line(d, "Kept in " CALIBRATION_FILE ", which belongs into git; decisions quote it.");
+}
+
+static enum assay_status run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
+{
+	struct calibration_entry entry = { .waited = (double)NAN };
+	struct calibrating c = { .a = arguments, .began_ns = clock_monotonic_ns(), .began_ms = clock_real_ms(), .out = &entry };
+	enum assay_status st = run_selector(c.a->selector, &c.name, &c.version, err);
+
+	(void)none;
+	c.input = st ? NULL : strchr(c.name, '/');
+	if (c.input)
+		*c.input++ = '\0';
+	if (!st)
+		st = name_versions(&c, err);
+	c.launch = (struct launch_options){ .directory = cli_directory(),
+					    .command = cli_command_name(),
+					    .application = c.name,
+					    .hosts = c.a->hosts,
+					    .choice = { .versions = { c.versions, VERSIONS }, .inputs = { &c.input, c.input ? 1 : 0 } } };
+	cmd_run_watch(&c.launch);
+	if (!st)
+		st = measure(&c, err);
+	if (!st)
+		st = conclude(&c, err);
+	if (!st)
+		answer(&entry, d);
+	if (!st)
+		st = calibration_put(cli_directory(), &entry, err);
+	else
+		calibration_entry_release(&entry);
+	for (int i = 0; i < VERSIONS; i++)
+		free(c.versions[i]);
+	mem_free(c.name, c.version, c.application);
+	return st;
+}
+
+static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
+static const struct cli_option options[] = {
+	CLI_SPAN("budget", struct arguments, budget_s,
+		 "Measure for so long, and as long as one comparison takes: 90s, 20m or 2h (default: 10m)"),
+	CLI_INTEGER("percent", "N", struct arguments, percent, 1, PLANT_PERCENT_MAX, "Plant slowdowns of N % (default: 5)"),
+	CLI_INTEGER("pairs", "N", struct arguments, pairs, 2, 100000,
+		    "Compare N identical pairs, and half as many of each slowdown (default: 120)"),
+	CMD_MIN_EFFECT(struct arguments, min_effect),
+	CMD_FLEET_HOSTS(struct arguments, hosts),
+	CLI_END,
+};
+static const struct arguments defaults = { .budget_s = BUDGET_S, .percent = PERCENT, .pairs = PAIRS };
+
+const struct command calibrate_command = {
+	.name = "calibrate",
+	.summary = "measure how often decisions on this laboratory are wrong",
+	.about =
+	    "Runs VERSION (the manifest's last one, if none is named) beside itself and beside itself with planted slowdowns: when it has "
+	    "ended, a wrapper spends so many percent of its processor time again, on computing, on memory traffic, or on system calls. "
+	    "Then compares, as a night does, pairs that are drawn from these runs: how often identical ones are called slower, and how "
+	    "often a slowdown is found. Kept "
+	    "in " CALIBRATION_FILE " with its date and conditions; every decision quotes it, and says when it "
+	    "is old. One that was killed goes on when the same is asked again; its budget is less by what its programs ran for.",
+	.examples = "  assay calibrate myapp --budget 30m\n"
+		    "  assay calibrate myapp/large@v2 --percent 3\n",
+	.exit_status = "0 calibrated; 1 failure, 2 usage.",
+	.words = words,
+	.options = options,
+	.defaults = &defaults,
+	.flags = CLI_PROGRESS,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, run),
+};

@@ -1,0 +1,311 @@
+/* assay catalog suggest: which machine, on which a version has not run, would sharpen its profile most */
+#include "base/mem.h"
+#include "base/order.h"
+#include "base/text.h"
+#include "gate/commands/gate_commands.h"
+#include "gate/commands/cmd_evidence.h"
+#include "gate/profile/profile.h"
+#include "model/profile/design.h"
+#include "runs/running/run.h"
+
+#include <math.h>
+
+#define NOISE_MIN .05 /* of a log time, when the models seem to miss less */
+#define KINDS	  3
+
+/* One hardware type that has not run it, by the machine of it that is first in name order. */
+struct suggest_machine {
+	const char *machine, *type; /* borrowed from the evidence; type NULL when not known */
+	size_t machines;	    /* of this type */
+	double gain;		    /* by how much the shares' standard deviation would fall, 0 to 1; NaN when nothing was fitted */
+	double leading;		    /* the same of the leading group's share */
+	double distance;	    /* root mean square of the log features from the nearest type that ran it; NaN without any */
+};
+
+/* A machine like the mean of those that ran it, but half as fast in one group. */
+struct suggest_kind {
+	const struct profile_group *group; /* borrowed from the profile */
+	double gain;
+};
+
+struct suggest {
+	const struct profile *profile;	  /* borrowed */
+	struct suggest_machine *machines; /* [n], most useful first */
+	size_t n, capacity;
+	struct suggest_kind *kinds; /* [n_kinds], most useful first; none when nothing was fitted */
+	size_t n_kinds;
+};
+
+/* ---- machines ---- */
+
+static double suggest_nearest(const struct features *f, const double *logs)
+{
+	double least = (double)INFINITY;
+
+	for (size_t t = 0; t < f->type_logs.rows; t++) {
+		double sum = 0.0;
+
+		for (size_t k = 0; k < f->n; k++) {
+			double d = logs[k] - mat_get(&f->type_logs, t, k);
+
+			sum += d * d;
+		}
+		least = fmin(least, sqrt(sum / (double)f->n));
+	}
+	return isfinite(least) ? least : (double)NAN;
+}
+
+/* What the models miss on types left out, in logs. */
+static double suggest_noise(const struct profile *p)
+{
+	return fmax(p->validation.mape, NOISE_MIN);
+}
+
+static void suggest_judge(const struct profile *p, const double *rates, struct suggest_machine *m)
+{
+	const struct features *f = &p->data.features;
+	double *logs = mem_new(f->n + p->n_groups, sizeof(*logs)), *gain = logs + f->n;
+
+	m->gain = m->leading = m->distance = (double)NAN;
+	if (p->rows->types > 0 && f->n > 0) {
+		features_row(f, rates, logs);
+		m->distance = suggest_nearest(f, logs);
+	}
+	if (p->fitted) {
+		m->gain = design_gain(&p->data, &p->blend.additive, logs, suggest_noise(p), gain);
+		m->leading = gain[f->group[f->distinct[p->groups[0].members[0]]]];
+	}
+	free(logs);
+}
+
+static struct suggest_machine *suggest_of_type(struct suggest *s, const char *type)
+{
+	for (size_t i = 0; type && i < s->n; i++) {
+		if (s->machines[i].type && strcmp(s->machines[i].type, type) == 0)
+			return &s->machines[i];
+	}
+	return NULL;
+}
+
+/* Whether fingerprint i can be used in the model, and no later one of its machine. They are sorted by machine, then time. */
+static bool is_latest(const struct fingerprint_set *set, size_t i, const struct fingerprint *kind)
+{
+	const char *machine = set->items[i].machine;
+
+	if (kind && !fingerprint_comparable(&set->items[i], kind))
+		return false;
+	for (size_t k = i + 1; k < set->n && strcmp(set->items[k].machine, machine) == 0; k++) {
+		if (!kind || fingerprint_comparable(&set->items[k], kind))
+			return false;
+	}
+	return true;
+}
+
+static void suggest_add_machines(const struct evidence *e, const struct run_set *runs, const struct dataset *d, struct suggest *s)
+{
+	const struct fingerprint_set *set = &e->fingerprints;
+	const struct fingerprint *kind = d->X.rows ? fingerprint_find(set, runs->items[d->run[0]].fingerprint) : NULL;
+	double *rates = mem_new(s->profile->rows->rates.cols, sizeof(*rates));
+
+	for (size_t i = 0; i < set->n; i++) {
+		const struct fingerprint *f = &set->items[i];
+		const struct machine *machine = catalog_find(&e->catalog, f->machine);
+		size_t index = types_find(&e->types, f->id);
+		const char *type = index < e->types.n ? e->types.types[index].name : NULL;
+		struct suggest_machine *known;
+
+		if (!is_latest(set, i, kind) || !machine || machine->retired ||
+		    (type && text_among(s->profile->rows->type_names, s->profile->rows->types, type)))
+			continue;
+		known = suggest_of_type(s, type);
+		if (known) {
+			known->machines++;
+			continue;
+		}
+		s->machines = mem_grow(s->machines, s->n, &s->capacity, sizeof(*s->machines));
+		s->machines[s->n] = (struct suggest_machine){ .machine = f->machine, .type = type, .machines = 1 };
+		profile_rates_of(set, f, s->profile->rows, rates);
+		suggest_judge(s->profile, rates, &s->machines[s->n++]);
+	}
+	free(rates);
+}
+
+static int compare_use(const void *a, const void *b)
+{
+	const struct suggest_machine *x = a, *y = b;
+	double p = isfinite(x->gain) ? x->gain : x->distance, q = isfinite(y->gain) ? y->gain : y->distance;
+
+	if (isfinite(p) && isfinite(q) && p != q)
+		return p > q ? -1 : 1;
+	return strcmp(x->machine, y->machine);
+}
+
+/* ---- kinds ---- */
+
+static int compare_gain(const void *a, const void *b)
+{
+	const struct suggest_kind *x = a, *y = b;
+
+	if (x->gain != y->gain)
+		return x->gain > y->gain ? -1 : 1;
+	return (x->group > y->group) - (x->group < y->group); /* both of one profile, by share */
+}
+
+static void suggest_add_kinds(struct suggest *s)
+{
+	const struct profile *p = s->profile;
+	const struct features *f = &p->data.features;
+	double *logs = mem_new(f->n, sizeof(*logs));
+
+	s->kinds = mem_new(p->n_groups, sizeof(*s->kinds));
+	for (size_t g = 0; g < p->n_groups; g++) {
+		size_t group = f->group[f->distinct[p->groups[g].members[0]]];
+
+		for (size_t k = 0; k < f->n; k++)
+			logs[k] = f->group[k] == group ? -log(2.0) : 0.0;
+		s->kinds[s->n_kinds++] =
+		    (struct suggest_kind){ &p->groups[g], design_gain(&p->data, &p->blend.additive, logs, suggest_noise(p), NULL) };
+	}
+	qsort(s->kinds, s->n_kinds, sizeof(*s->kinds), compare_gain);
+	free(logs);
+}
+
+/* ---- the answer ---- */
+
+static void suggest_sentence(const struct suggest *s, const struct run_set *runs, struct document *d)
+{
+	const struct suggest_machine *best = s->n ? &s->machines[0] : NULL;
+	size_t types = s->profile->rows->types;
+
+	if (!best)
+		doc_answer(d, DOC_PLAIN, "", "no machine: every hardware type of the catalog that has such a fingerprint ran it already");
+	else if (isfinite(best->gain))
+		doc_answer(d, DOC_PLAIN, "", "%s would sharpen the profile most, by %.0f %%", best->machine, 100 * best->gain);
+	else
+		doc_answer(d, DOC_PLAIN, "", "%s is the most unlike those that ran it", best->machine);
+	doc_line(d, "%s@%s ran on %zu hardware type%s (profile: %s); where to run it next:\n", runs->application, runs->version, types,
+		 text_plural(types), profile_verdict_text(s->profile->verdict));
+}
+
+static void suggest_add_machine(const struct suggest_machine *m, struct document *d)
+{
+	doc_showf(d, NULL, "sharper by", m->gain, "%.0f %%", 100 * m->gain);
+	doc_showf(d, NULL, "leading group", m->gain, "%.0f %%", 100 * m->leading);
+	doc_showf(d, NULL, "unlike", m->distance, "x%.2f", exp(m->distance));
+	doc_show(d, "machine", "machine", m->machine);
+	doc_set(d, "type", m->type);
+	doc_showf(d, NULL, "hardware type", m->machine, "%s%s", m->type ? m->type : "(unknown)", m->machines > 1 ? " (and others)" : "");
+	doc_set(d, "machines_of_type", m->machines);
+	doc_set(d, "gain", m->gain);
+	doc_set(d, "gain_leading", m->leading);
+	doc_set(d, "distance", m->distance);
+}
+
+static void suggest_add_table(const struct suggest *s, size_t shown, struct document *d)
+{
+	doc_table(d, "machines");
+	for (size_t i = 0; i < s->n; i++) {
+		doc_row(d);
+		if (i >= shown)
+			doc_hide(d);
+		suggest_add_machine(&s->machines[i], d);
+	}
+	doc_end(d);
+	if (s->n)
+		doc_line(d, "\nsharper by: expected fall of the shares' uncertainty; unlike: from the nearest type that ran it, over all "
+			    "stressors");
+	if (!s->profile->fitted)
+		doc_line(d, "nothing is fitted yet: the types that are most unlike come first");
+}
+
+static void suggest_add_slow(const struct suggest *s, struct document *d)
+{
+	if (s->n_kinds)
+		doc_line(d, "a machine half as fast as usual in one group only:");
+	doc_list(d, "kinds");
+	for (size_t k = 0; k < s->n_kinds; k++) {
+		doc_object(d, NULL);
+		doc_set(d, "slow_in", s->kinds[k].group->name);
+		doc_set(d, "gain", s->kinds[k].gain);
+		if (k < KINDS)
+			doc_item(d, "'%s': sharper by %.0f %%", s->kinds[k].group->name, 100 * s->kinds[k].gain);
+		doc_end(d);
+	}
+	doc_end(d);
+}
+
+static void suggest_add(const struct suggest *s, const struct run_set *runs, size_t shown, struct document *d)
+{
+	suggest_sentence(s, runs, d);
+	doc_set(d, "application", runs->application);
+	doc_set(d, "version", runs->version);
+	doc_set(d, "hardware_types", s->profile->rows->types);
+	doc_set(d, "verdict", profile_verdict_text(s->profile->verdict));
+	suggest_add_table(s, shown, d);
+	doc_set_json(d, "other_builds", run_others_json(runs));
+	suggest_add_slow(s, d);
+}
+
+/* Machines in use (not retired) whose latest fingerprint is of the kind that the results have, the `shown` most useful ones for people; and
+ * the kinds of machines that would help, if there were one. */
+static void suggest_answer(const struct evidence *evidence, const struct run_set *runs, size_t shown, struct document *d)
+{
+	struct profile_rows rows;
+	struct dataset dataset;
+	struct profile profile;
+	struct suggest s = { .profile = &profile };
+
+	dataset_sparse_of(evidence, runs, &dataset);
+	profile_rows_of(evidence, runs, &dataset, &rows);
+	profile_of(&rows, &profile_defaults, &profile);
+	suggest_add_machines(evidence, runs, &dataset, &s);
+	order_sort(s.machines, s.n, compare_use);
+	if (profile.fitted)
+		suggest_add_kinds(&s);
+	suggest_add(&s, runs, shown, d);
+	mem_free(s.machines, s.kinds);
+	profile_release(&profile);
+	profile_rows_release(&rows);
+	dataset_release(&dataset);
+}
+
+struct arguments {
+	const char *selector;
+	int64_t top;
+};
+
+static enum assay_status catalog_suggest_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	struct cmd_evidence e;
+	enum assay_status st = cmd_evidence_load(lab, &a->selector, 1, true, &e, err);
+
+	if (!st && !e.runs[0].n)
+		st = assay_fail(err, ASSAY_E_NODATA, "no result of '%s@%s' counts yet: run it with 'assay run'", e.runs[0].application,
+				e.runs[0].version);
+	if (!st)
+		suggest_answer(&e.evidence, &e.runs[0], (size_t)a->top, d);
+	cmd_evidence_release(&e);
+	return st;
+}
+
+static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
+static const struct cli_option options[] = {
+	CMD_TOP(struct arguments, top, "Show the N most useful hardware types (default: 10)"),
+	CLI_END,
+};
+static const struct arguments defaults = { .top = 10 };
+
+const struct command catalog_suggest_command = {
+	.name = "catalog suggest",
+	.summary = "suggest the machine that would sharpen a profile most",
+	.about =
+	    "Suggests which machine of the catalog, on which an application has not run, would sharpen its profile most, and by how much; "
+	    "and which kind of machine would, if there were one.",
+	.examples = "  assay catalog suggest hpccg\n"
+		    "  assay catalog suggest stream/add-1@imported --top 3 --format json\n",
+	.words = words,
+	.options = options,
+	.defaults = &defaults,
+	CLI_RUN(struct arguments, CLI_LAB_READ, catalog_suggest_run),
+};

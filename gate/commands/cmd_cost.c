@@ -1,0 +1,821 @@
+/* assay cost train, predict, explain */
+#include "base/document.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "fleet/lab/lab.h"
+#include "gate/commands/gate_commands.h"
+#include "gate/cost/cost_answer.h"
+#include "gate/cost/cost_model.h"
+#include "gate/cost/cost_words.h"
+#include "runs/running/artefact.h"
+#include "runs/running/input_features.h"
+#include "runs/running/run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COST_CHEAP_INPUTS_MIN 5 /* that both versions have run */
+
+/* ---- what it can be predicted from for little ---- */
+
+/* What a cost can be predicted from for little: each feature has a price, which is what must be spent to know it before the run, as a part
+ * of the run's cost. Free: what is known of the input. The command `features` of the manifest: its time, once for all that it prints. By
+ * early exit: a counting build that ends where a function is entered (`assay features build --until`) has run the inputs, and what it has
+ * counted by then is what was counted in whole runs, of every input; its time, once. By a slice: a build without most of the program
+ * (`assay features build --without`), the same way. All else is known after the run alone: its price is the run. The most expensive source
+ * is rejected and the model fitted again, until the predictor costs no more than is allowed. After Chun et al., "Mantis" (USENIX ATC 2013),
+ * section 4. */
+
+/* Constant, code, words. */
+#define COST_SOURCE_ROWS(X)                                                                                                                \
+	X(COST_FREE, "free", "known of the input, for nothing")                                                                            \
+	X(COST_COMMAND, "command", "printed by the manifest's 'features'")                                                                 \
+	X(COST_EARLY, "early_exit", "counted by then where a run that counts ends early")                                                  \
+	X(COST_SLICE, "slice", "counted by a slice, of which most of the program was left out")                                            \
+	X(COST_RUN, "run", "known after the run alone")
+
+enum cost_source { COST_SOURCE_ROWS(ROWS_ENUM) COST_SOURCES };
+
+/* A version whose runs have counted for less than whole runs. */
+struct cost_cheap_version {
+	size_t inputs;	    /* that it and the model have; 0: there is no such version */
+	size_t same, other; /* counts that are the same in all of them, or not: these are refused */
+	bool *refused;	    /* [costs.p]; NULL: there is no such version */
+};
+
+struct cost_cheap_asked {
+	const char *early, *slice; /* versions; NULL: there is none */
+	double allowed;		   /* part of the run's cost */
+};
+
+struct cost_cheap {
+	double allowed, price;	     /* parts of the run's cost */
+	double prices[COST_SOURCES]; /* NaN: there is none */
+	enum cost_source *source;    /* [costs.p] */
+	struct cost_fit fit;	     /* n == 0: nothing that is cheap enough tells the inputs apart */
+	size_t rejected;	     /* sources */
+	struct cost_cheap_version early, slice;
+};
+
+/* clang-format off */
+static ROWS_FUNCTION(source_code, enum cost_source, COST_SOURCE_ROWS, ROWS_CODE)
+static ROWS_FUNCTION(source_text, enum cost_source, COST_SOURCE_ROWS, ROWS_TEXT)
+    /* clang-format on */
+
+    static void cost_cheap_release(struct cost_cheap *cheap)
+{
+	cost_fit_release(&cheap->fit);
+	mem_free(cheap->source, cheap->early.refused, cheap->slice.refused);
+	*cheap = (struct cost_cheap){ .source = NULL };
+}
+
+/* ---- prices ---- */
+
+/* Whether what cheap runs have counted is what whole runs have, in all inputs that both ran; a count that they do not have is 0. */
+static bool is_same(const struct costs *whole, size_t column, const struct costs *cheap)
+{
+	size_t other = costs_column(cheap, whole->names[column]);
+
+	for (size_t i = 0; i < cheap->n; i++) {
+		size_t at = costs_same_input(whole, cheap->inputs[i].hash);
+		double value = other == SIZE_MAX ? 0.0 : mat_get(&cheap->X, i, other);
+
+		if (at != SIZE_MAX && mat_get(&whole->X, at, column) != value)
+			return false;
+	}
+	return other != SIZE_MAX || !costs_is_new(cheap, whole->names[column]) || costs_is_count(whole, column);
+}
+
+/* Another version's runs of inputs of the model. */
+struct other_runs {
+	struct costs costs;
+	size_t inputs; /* that both have run */
+	double *part;  /* [inputs] their cost, as a part of what they cost the model's version */
+};
+
+static void other_runs_release(struct other_runs *runs)
+{
+	costs_release(&runs->costs);
+	free(runs->part);
+}
+
+/* Loads the runs of `version`. ASSAY_E_NODATA: too few inputs are the model's. other_runs_release() *out, whatever is returned. */
+static enum assay_status load_other_runs(struct store *store, const struct cost_model *model, const char *version, struct other_runs *out,
+					 struct assay_error *err)
+{
+	struct costs_asked how = {
+		.application = model->costs.application, .version = version, .machine = model->costs.machine, .of = model->costs.of
+	};
+	enum assay_status st;
+
+	*out = (struct other_runs){ .part = NULL };
+	st = costs_load(store, &how, &out->costs, err);
+	out->part = mem_new(out->costs.n, sizeof(*out->part));
+	for (size_t i = 0; !st && i < out->costs.n; i++) {
+		const struct cost_input *input = &out->costs.inputs[i];
+		size_t at = costs_same_input(&model->costs, input->hash);
+
+		if (at != SIZE_MAX)
+			out->part[out->inputs++] = input->median / model->costs.inputs[at].median;
+	}
+	if (!st && out->inputs < COST_CHEAP_INPUTS_MIN)
+		st = assay_fail(err, ASSAY_E_NODATA, "of the inputs of %s@%s '%s' has run %zu: at least %d are needed to compare them",
+				model->costs.application, model->costs.version, version, out->inputs, COST_CHEAP_INPUTS_MIN);
+	return st;
+}
+
+/* What is known by the runs of this version: each count that is the same, unless another source has it for less. */
+static enum assay_status price_version(struct store *store, const struct cost_model *model, const char *version, enum cost_source source,
+				       struct cost_cheap_version *counted, struct cost_cheap *out, struct assay_error *err)
+{
+	struct other_runs v;
+	enum assay_status st = load_other_runs(store, model, version, &v, err);
+
+	counted->inputs = v.inputs;
+	if (!st)
+		out->prices[source] = stats_median(v.part, v.inputs);
+	counted->refused = mem_new(model->costs.p, sizeof(*counted->refused));
+	for (size_t j = 0; !st && j < model->costs.p; j++) {
+		if (model->costs.origin[j] != COST_COUNTED)
+			continue;
+		counted->refused[j] = !is_same(&model->costs, j, &v.costs);
+		counted->same += !counted->refused[j];
+		counted->other += counted->refused[j];
+		if (!counted->refused[j] && out->prices[source] < out->prices[out->source[j]])
+			out->source[j] = source;
+	}
+	other_runs_release(&v);
+	return st;
+}
+
+static double price_of_command(const struct costs *costs)
+{
+	double *part = mem_new(costs->n, sizeof(*part)), price;
+
+	for (size_t i = 0; i < costs->n; i++)
+		part[i] = costs->inputs[i].own_seconds / costs->inputs[i].median;
+	price = stats_median(part, costs->n);
+	free(part);
+	return price;
+}
+
+/* What must be spent to know all features of its terms; and on what most is. */
+static double price_of(const struct cost_cheap *cheap, const struct cost_fit *fit, enum cost_source *dearest)
+{
+	bool used[COST_SOURCES] = { false };
+	double price = 0.0;
+
+	for (size_t k = 0; k < fit->n; k++)
+		used[cheap->source[fit->column[k]]] |= sparse_uses(&fit->model, k);
+	*dearest = COST_FREE;
+	for (int s = COST_FREE + 1; s < COST_SOURCES; s++) {
+		if (!used[s])
+			continue;
+		price += cheap->prices[s];
+		if (*dearest == COST_FREE || cheap->prices[s] > cheap->prices[*dearest])
+			*dearest = (enum cost_source)s;
+	}
+	return price;
+}
+
+/* ---- rejecting ---- */
+
+static void fit_cheap(const struct cost_model *model, const struct cost_asked *asked, struct cost_cheap *cheap)
+{
+	bool rejected[COST_SOURCES] = { false }, *has = mem_new(model->costs.p, sizeof(*has));
+	enum cost_source dearest;
+
+	for (;;) {
+		for (size_t j = 0; j < model->costs.p; j++)
+			has[j] = !rejected[cheap->source[j]];
+		cost_fit_release(&cheap->fit);
+		cheap->fit = (struct cost_fit){ .n = 0 };
+		cost_fit_of(model, asked, has, &cheap->fit);
+		cheap->price = price_of(cheap, &cheap->fit, &dearest);
+		if (cheap->price <= cheap->allowed || dearest == COST_FREE)
+			break;
+		rejected[dearest] = true;
+		cheap->rejected++;
+	}
+	free(has);
+}
+
+/* ASSAY_E_NODATA: too few inputs of a cheap version are the model's; else as costs_load(). *out is overwritten; cost_cheap_release() it. */
+static enum assay_status cost_cheap_of(struct store *store, const struct cost_model *model, const struct cost_asked *asked,
+				       const struct cost_cheap_asked *cheap, struct cost_cheap *out, struct assay_error *err)
+{
+	const struct costs *costs = &model->costs;
+	enum assay_status st = ASSAY_OK;
+
+	*out = (struct cost_cheap){ .allowed = cheap->allowed, .source = mem_new(costs->p, sizeof(*out->source)) };
+	if (costs->of == COST_METRIC)
+		st = assay_fail(err, ASSAY_E_USAGE, "what a predictor costs is known in seconds, not in the metric: --of cpu or --of wall");
+	for (size_t j = 0; j < costs->p; j++)
+		out->source[j] = costs->origin[j] == COST_KNOWN ? COST_FREE : costs->origin[j] == COST_OWN ? COST_COMMAND : COST_RUN;
+	out->prices[COST_RUN] = 1.0;
+	out->prices[COST_EARLY] = out->prices[COST_SLICE] = (double)NAN;
+	out->prices[COST_COMMAND] = price_of_command(costs);
+	if (!st && cheap->early)
+		st = price_version(store, model, cheap->early, COST_EARLY, &out->early, out, err);
+	if (!st && cheap->slice)
+		st = price_version(store, model, cheap->slice, COST_SLICE, &out->slice, out, err);
+	if (!st)
+		fit_cheap(model, asked, out);
+	else
+		cost_cheap_release(out);
+	return st;
+}
+
+/* ---- the answer ---- */
+
+static void add_prices(const struct cost_cheap *cheap, struct document *d)
+{
+	doc_table(d, "prices");
+	for (int s = 0; s < COST_SOURCES; s++) {
+		if (isnan(cheap->prices[s]))
+			continue;
+		doc_row(d);
+		doc_set(d, "source", source_code((enum cost_source)s));
+		doc_show(d, NULL, "how it is known", source_text((enum cost_source)s));
+		doc_showf(d, "price", "of the run", cheap->prices[s], "%.3g %%", 100 * cheap->prices[s]);
+	}
+	doc_end(d);
+}
+
+/* How many counts of the model of all features there are; `refused`: that the slice has wrong. */
+static size_t wanted_counts(const struct cost_model *model, const bool *refused)
+{
+	size_t n = 0;
+
+	for (size_t j = 0; j < model->costs.p; j++) {
+		bool has = false;
+
+		for (size_t k = 0; k < model->all.n; k++)
+			has |= model->all.column[k] == j && sparse_uses(&model->all.model, k);
+		n += has && model->costs.origin[j] == COST_COUNTED && (!refused || refused[j]);
+	}
+	return n;
+}
+
+static void add_slice(const struct cost_model *model, const struct cost_cheap *cheap, struct document *d)
+{
+	const struct cost_cheap_version *slice = &cheap->slice;
+	size_t wanted = wanted_counts(model, NULL), refused = slice->refused ? wanted_counts(model, slice->refused) : wanted;
+
+	if (!slice->inputs) {
+		doc_set(d, "slice", DOC_NOTHING);
+		return;
+	}
+	doc_object(d, "slice");
+	doc_set(d, "inputs", slice->inputs);
+	doc_set(d, "wanted", wanted);
+	doc_set(d, "exact", wanted - refused);
+	doc_set(d, "refused", refused);
+	doc_set(d, "same", slice->same);
+	doc_set(d, "other", slice->other);
+	doc_end(d);
+	doc_line(
+	    d,
+	    "%zu counts of the slice are what whole runs count, in all of %zu inputs; %zu are not, and refused. Of the %zu counts that the "
+	    "model of all features wants, %zu are exact",
+	    slice->same, slice->inputs, slice->other, wanted, wanted - refused);
+}
+
+/* All features that the model of all, or the cheap one, has terms of. */
+static void add_features(const struct cost_model *model, const struct cost_cheap *cheap, struct document *d)
+{
+	const struct cost_fit *fits[] = { &model->all, &cheap->fit };
+
+	doc_table(d, "features");
+	for (size_t j = 0; j < model->costs.p; j++) {
+		bool has[2] = { false };
+
+		for (int f = 0; f < 2; f++) {
+			for (size_t k = 0; k < fits[f]->n; k++)
+				has[f] |= fits[f]->column[k] == j && sparse_uses(&fits[f]->model, k);
+		}
+		if (!has[0] && !has[1])
+			continue;
+		doc_row(d);
+		doc_show(d, "feature", "feature", model->costs.names[j]);
+		doc_show(d, "source", "known by", source_code(cheap->source[j]));
+		doc_set_bool(d, "wanted", has[0]);
+		doc_set_bool(d, "cheap", has[1]);
+		if (cheap->slice.refused && model->costs.origin[j] == COST_COUNTED)
+			doc_show(d, "sliced", "in the slice", cheap->slice.refused[j] ? "refused" : "exact");
+		else if (cheap->slice.refused)
+			doc_show(d, "sliced", "in the slice", DOC_NOTHING);
+		doc_show(d, NULL, "terms of", has[0] && has[1] ? "both" : has[0] ? "the model of all features" : "the cheap model");
+	}
+	doc_end(d);
+}
+
+/* A section and the member `cheap`. */
+static void cost_cheap_answer(const struct cost_model *model, const struct cost_cheap *cheap, struct document *d)
+{
+	struct buf sentence = BUF_INIT;
+
+	doc_heading(d, "Before a run, for little");
+	doc_object(d, "cheap");
+	doc_set(d, "allowed", cheap->allowed);
+	doc_set(d, "price", cheap->fit.n ? cheap->price : (double)NAN);
+	doc_set(d, "rejected", cheap->rejected);
+	doc_set(d, "final", cheap->early.same);
+	doc_set(d, "changes", cheap->early.other);
+	doc_set(d, "early_inputs", cheap->early.inputs);
+	if (cheap->fit.n) {
+		cost_sentence(model, &cheap->fit, &sentence);
+		doc_set(d, "sentence", sentence.bytes);
+		doc_set(d, "error", cheap->fit.model.error_mean);
+		doc_set(d, "error_all", model->all.model.error_mean);
+		doc_line(d, "%s", sentence.bytes);
+		doc_line(d,
+			 "error on inputs left out: %.1f %%, for %.3g %% of the run's cost (%.1f %% with all features, which cost the run)",
+			 100 * cheap->fit.model.error_mean, 100 * cheap->price, 100 * model->all.model.error_mean);
+	} else {
+		doc_set(d, "sentence", DOC_NOTHING);
+		doc_line(d, "nothing that costs at most %.3g %% of the run tells the inputs apart", 100 * cheap->allowed);
+	}
+	if (cheap->early.inputs)
+		doc_line(d, "%zu counts are final where early runs end, in all of %zu inputs; %zu are not, and refused", cheap->early.same,
+			 cheap->early.inputs, cheap->early.other);
+	add_slice(model, cheap, d);
+	add_prices(cheap, d);
+	add_features(model, cheap, d);
+	doc_end(d);
+	buf_release(&sentence);
+}
+
+struct arguments {
+	const char *selector, *machine, *counts, *input, *features, *selected, *early, *slice;
+	struct cli_list given; /* NAME=VALUE */
+	int64_t min_runs, degree;
+	double max_error, predictor_cost;
+	int of;
+	bool paper, terms;
+};
+
+/* *application and *version: the caller's to free(). */
+static enum assay_status what_is_asked(const struct arguments *a, char **application, char **version, struct cost_asked *out,
+				       struct assay_error *err)
+{
+	enum assay_status st = run_selector(a->selector, application, version, err);
+
+	*out = (struct cost_asked){ .costs = { .application = *application,
+					       .version = *version,
+					       .counts = a->counts,
+					       .machine = a->machine,
+					       .of = (enum cost_of)a->of },
+				    .min_runs = (size_t)a->min_runs,
+				    .degree = (size_t)a->degree };
+	return st;
+}
+
+static enum assay_status load_model(struct lab *lab, const struct arguments *a, bool paper, struct cost_model *out, struct assay_error *err)
+{
+	char *application = NULL, *version = NULL;
+	struct cost_asked asked;
+	enum assay_status st = what_is_asked(a, &application, &version, &asked, err);
+
+	asked.paper = paper;
+	if (!st)
+		st = cost_model_of(&lab->store, &asked, out, err);
+	mem_free(application, version);
+	return st;
+}
+
+/* The model of the machine that is asked about; where that did not run enough inputs, of the one that ran most, and how dear the same work
+ * is there. */
+static enum assay_status load_model_on(struct lab *lab, const struct arguments *a, struct cost_model *out, struct cost_machine *on,
+				       struct assay_error *err)
+{
+	char *application = NULL, *version = NULL;
+	struct assay_error why;
+	struct cost_asked asked;
+	enum assay_status st = what_is_asked(a, &application, &version, &asked, err);
+
+	*on = (struct cost_machine){ .name = NULL };
+	if (!st)
+		st = cost_model_of(&lab->store, &asked, out, err);
+	if (a->machine && (st == ASSAY_E_NOTFOUND || st == ASSAY_E_NODATA)) {
+		asked.costs.machine = NULL;
+		if (!cost_model_of(&lab->store, &asked, out, &why))
+			st = cost_machine_of(lab, out, &asked, a->machine, a->max_error, on, err);
+	}
+	mem_free(application, version);
+	return st;
+}
+
+static enum assay_status write_selected(const struct cost_model *model, const char *path, struct assay_error *err)
+{
+	struct buf names = BUF_INIT;
+	enum assay_status st = ASSAY_OK;
+
+	cost_model_counted(model, &names);
+	if (!names.size)
+		st = assay_fail(err, ASSAY_E_NODATA, "--selected: the model needs nothing that was counted in the runs");
+	else
+		st = file_replace(path, names.bytes, names.size, 0644, err);
+	buf_release(&names);
+	return st;
+}
+
+static enum assay_status add_cheap(struct lab *lab, const struct arguments *a, const struct cost_model *model, struct document *d,
+				   struct assay_error *err)
+{
+	const struct cost_asked asked = { .costs = { .of = (enum cost_of)a->of }, .degree = (size_t)a->degree };
+	const struct cost_cheap_asked allowed = { .early = a->early, .slice = a->slice, .allowed = a->predictor_cost };
+	struct cost_cheap cheap = { .source = NULL };
+	enum assay_status st = cost_cheap_of(&lab->store, model, &asked, &allowed, &cheap, err);
+
+	if (!st)
+		cost_cheap_answer(model, &cheap, d);
+	cost_cheap_release(&cheap);
+	return st;
+}
+
+static enum assay_status train_check(void *arguments, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+
+	if ((a->early || a->slice) && a->predictor_cost < 0.0)
+		return assay_fail(err, ASSAY_E_USAGE, "%s is for --predictor-cost, which says what may be spent",
+				  a->early ? "--early" : "--slice");
+	return ASSAY_OK;
+}
+
+static enum assay_status train_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	struct cost_model model = { 0 }, paper = { 0 };
+	enum assay_status st = load_model(lab, a, false, &model, err);
+
+	if (!st && a->paper)
+		st = load_model(lab, a, true, &paper, err);
+	if (!st && a->selected)
+		st = write_selected(&model, a->selected, err);
+	if (!st)
+		cost_model_answer(&model, a->max_error, a->paper ? &paper : NULL, d);
+	if (!st && a->predictor_cost >= 0.0)
+		st = add_cheap(lab, a, &model, d, err);
+	cost_model_release(&paper);
+	cost_model_release(&model);
+	return st;
+}
+
+/* ---- what is asked about ---- */
+
+static enum assay_status set_feature(const struct cost_model *model, const char *name, double value, double *row, struct assay_error *err)
+{
+	size_t column = costs_column(&model->costs, name);
+	const char *nearest = text_nearest(name, (const char *const *)model->costs.names, model->costs.p);
+
+	if (column == SIZE_MAX)
+		return assay_fail(err, ASSAY_E_USAGE, "the runs have no feature '%s'%s%s%s", TEXT_SHOWN(name),
+				  nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
+	row[column] = value;
+	return ASSAY_OK;
+}
+
+/* Are these NAME=NUMBER of one name? As in a file, the second is a mistake. */
+static bool same_name(const char *a, const char *b)
+{
+	const char *equals = strrchr(a, '=');
+
+	return equals && strrchr(b, '=') - b == equals - a && strncmp(a, b, (size_t)(equals - a)) == 0;
+}
+
+static enum assay_status set_given(const struct cost_model *model, const struct cli_list *given, double *row, struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < given->n; i++) {
+		char *equals = strrchr(given->items[i], '='), *name;
+		double value;
+
+		if (!equals || !text_double(equals + 1, &value))
+			return assay_fail(err, ASSAY_E_USAGE, "'%s' is not NAME=NUMBER", given->items[i]);
+		for (size_t k = 0; k < i; k++) {
+			if (same_name(given->items[k], given->items[i]))
+				return assay_fail(err, ASSAY_E_USAGE, "'%s' and '%s' are of one name", given->items[k], given->items[i]);
+		}
+		name = mem_bytes(given->items[i], (size_t)(equals - given->items[i]));
+		st = set_feature(model, name, value, row, err);
+		free(name);
+	}
+	return st;
+}
+
+/* Counts that a whole list of features does not have are 0. */
+static enum assay_status set_from_file(const struct cost_model *model, const char *path, struct cost_question *q, struct assay_error *err)
+{
+	struct buf text = BUF_INIT;
+	struct run_features list = { .items = NULL };
+	enum assay_status st = file_read(path, (size_t)64 << 20, &text, err);
+	bool counted = false;
+
+	if (!st) {
+		st = run_features_text_parse(text.bytes ? text.bytes : "", text.size, &list, err);
+		if (st)
+			assay_context(err, "%s", strcmp(path, "-") ? path : "standard input");
+	}
+	for (size_t i = 0; !st && i < list.n; i++) {
+		size_t column = costs_column(&model->costs, list.items[i].name);
+
+		counted = counted || list.items[i].kind == FEATURE_COUNT;
+		if (column != SIZE_MAX)
+			q->row[column] = list.items[i].value;
+	}
+	if (!st)
+		q->elsewhere = costs_elsewhere(&model->costs, &list);
+	for (size_t j = 0; !st && counted && j < model->costs.p; j++) {
+		if (isnan(q->row[j]) && costs_is_count(&model->costs, j))
+			q->row[j] = 0.0;
+	}
+	run_features_release(&list);
+	buf_release(&text);
+	return st;
+}
+
+static void set_run(const struct cost_model *model, size_t input, struct cost_question *q)
+{
+	memcpy(q->row, model->costs.X.at + input * model->costs.p, model->costs.p * sizeof(double));
+	q->measured = model->costs.inputs[input].median;
+}
+
+/* What the manifest says of an input. ASSAY_E_NOTFOUND: it does not have it. */
+static enum assay_status read_manifest(const char *name, const struct cost_model *model, struct execution_features *out,
+				       struct assay_error *err)
+{
+	struct manifest manifest = { .file = NULL };
+	struct artefact files = { .files = NULL };
+	char *input = mem_string(name), shown[TEXT_SHOWN_BYTES];
+	enum assay_status st = manifest_open(cli_directory(), model->costs.application, &manifest, err);
+	size_t index = st ? SIZE_MAX : manifest_find_input(&manifest, input);
+
+	*out = (struct execution_features){ .input = "" };
+	if (!st && index == SIZE_MAX)
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "no input '%s': neither was it run, nor does the manifest have it",
+				text_shown(input, shown));
+	if (!st)
+		st = artefact_files(&manifest, &files, err);
+	if (!st)
+		st = artefact_add_inputs(&manifest, &input, 1, &files, err);
+	if (!st)
+		input_features_of(&manifest, index, &files, out);
+	artefact_release(&files);
+	manifest_release(&manifest);
+	free(input);
+	return st;
+}
+
+/* An input that was not run by this name: what its manifest says of it, and what other runs do. */
+static enum assay_status set_not_run(struct lab *lab, const struct arguments *a, const struct cost_model *model, struct cost_question *q,
+				     struct assay_error *err)
+{
+	const struct costs_asked asked = { .application = model->costs.application, .version = model->costs.version, .counts = a->counts };
+	struct execution_features features;
+	struct assay_error other;
+	enum assay_status st = read_manifest(a->input, model, &features, err);
+	size_t same = st ? SIZE_MAX : costs_same_input(&model->costs, features.input);
+
+	if (same != SIZE_MAX) {
+		q->same_as = model->costs.inputs[same].name;
+		set_run(model, same, q);
+	} else if (!costs_other_run(&lab->store, &asked, a->input, features.input, &q->other, &other) && q->other.version) {
+		q->other_code = !q->other.counts && q->other.features.counted.n;
+		if (!q->other.counts)
+			run_features_release(&q->other.features.counted);
+		costs_row(&model->costs, &q->other.features, q->row);
+		q->elsewhere = costs_elsewhere(&model->costs, &q->other.features.counted);
+		st = ASSAY_OK;
+	} else if (!st) {
+		costs_row(&model->costs, &features, q->row);
+	}
+	execution_features_release(&features);
+	return st;
+}
+
+/* Nothing is counted less than never, and no file has less than no bytes. */
+static enum assay_status check_row(const struct costs *c, const double *row, struct assay_error *err)
+{
+	for (size_t j = 0; j < c->p; j++) {
+		bool size = costs_is_count(c, j) || (c->origin[j] == COST_KNOWN && input_feature_is_size(c->names[j]));
+
+		if (size && row[j] < 0.0)
+			return assay_fail(err, ASSAY_E_USAGE, "'%s' cannot be %.17g: it is a number of things, at least 0", c->names[j],
+					  row[j]);
+	}
+	return ASSAY_OK;
+}
+
+static enum assay_status ask(struct lab *lab, const struct arguments *a, const struct cost_model *model, struct cost_question *q,
+			     struct assay_error *err)
+{
+	const struct costs *c = &model->costs;
+	size_t input = a->input ? costs_input(c, a->input) : SIZE_MAX;
+	double *was = mem_new(c->p, sizeof(*was)), elsewhere;
+	enum assay_status st = ASSAY_OK;
+
+	*q = (struct cost_question){ .input = a->input, .row = mem_new(c->p, sizeof(double)), .measured = (double)NAN };
+	for (size_t j = 0; j < c->p; j++)
+		q->row[j] = c->origin[j] == COST_KNOWN && input_feature_is_word(c->names[j]) ? 0.0 : (double)NAN;
+	if (input != SIZE_MAX)
+		set_run(model, input, q);
+	else if (a->input)
+		st = set_not_run(lab, a, model, q, err);
+	memcpy(was, q->row, c->p * sizeof(double));
+	elsewhere = q->elsewhere;
+	if (!st && a->features)
+		st = set_from_file(model, a->features, q, err);
+	if (!st)
+		st = set_given(model, &a->given, q->row, err);
+	if (q->elsewhere != elsewhere || memcmp(q->row, was, c->p * sizeof(double)) != 0)
+		q->measured = (double)NAN; /* it is another input by now */
+	free(was);
+	return st ? st : check_row(c, q->row, err);
+}
+
+/* A model that errs more than --max-error says nothing of any input. */
+static enum assay_status check_error(const struct cost_model *model, double max_error, struct assay_error *err)
+{
+	if (model->all.model.error_mean <= max_error)
+		return ASSAY_OK;
+	return assay_fail(err, ASSAY_E_NODATA,
+			  "the model errs by %.1f %% on inputs left out, which is more than %.3g %% (--max-error): more inputs, or "
+			  "features that say more, are needed ('assay cost train' shows it)",
+			  100 * model->all.model.error_mean, 100 * max_error);
+}
+
+/* Nor does one of what is known before a run, which may err more than that of all features. */
+static enum assay_status check_known(const struct cost_model *model, const double *row, double max_error, struct assay_error *err)
+{
+	const struct cost_fit *fit = cost_fit_for(model, row);
+
+	if (!fit || fit->model.error_mean <= max_error)
+		return ASSAY_OK;
+	return assay_fail(err, ASSAY_E_NODATA,
+			  "what is known of this input before a run says what it costs within %.1f %%, which is more than %.3g %% "
+			  "(--max-error); with what is counted in a run it is %.1f %%: count in it, and give the counts with --features",
+			  100 * fit->model.error_mean, 100 * max_error, 100 * model->all.model.error_mean);
+}
+
+/* Counts of another code do not help here, but may elsewhere. */
+static enum assay_status add_remedy(const struct cost_question *q, enum assay_status st, struct assay_error *err)
+{
+	char *text = mem_string(err->text);
+
+	if (st == ASSAY_E_NODATA && q->other_code)
+		(void)assay_fail(err, st, "%s; '%s' has counted in it, but counts are of the code (--counts %s learns by its counts)", text,
+				 q->other.version, q->other.version);
+	free(text);
+	return st;
+}
+
+static enum assay_status predict_or_explain(struct lab *lab, const struct arguments *a, bool terms, struct document *d,
+					    struct assay_error *err)
+{
+	struct cost_model model = { 0 };
+	struct cost_machine on = { .name = NULL };
+	struct cost_question question = { .row = NULL };
+	enum assay_status st = load_model_on(lab, a, &model, &on, err);
+
+	if (!st)
+		st = check_error(&model, a->max_error, err);
+	if (!st)
+		st = ask(lab, a, &model, &question, err);
+	if (!st)
+		st = check_known(&model, question.row, a->max_error, err);
+	question.on = &on;
+	if (on.name) /* what was measured was measured elsewhere */
+		question.measured = (double)NAN;
+	if (!st)
+		st = cost_prediction_answer(&model, &question, terms, d, err);
+	if (st)
+		st = add_remedy(&question, st, err);
+	free(question.row);
+	costs_other_release(&question.other);
+	cost_model_release(&model);
+	return st;
+}
+
+static enum assay_status predict_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	return predict_or_explain(lab, arguments, false, d, err);
+}
+
+static enum assay_status explain_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	return predict_or_explain(lab, arguments, true, d, err);
+}
+
+static enum assay_status question_check(void *arguments, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+
+	if (!a->input && !a->features && !a->given.n)
+		return assay_fail(err, ASSAY_E_USAGE, "which input: --input NAME, --features FILE, or NAME=NUMBER");
+	return ASSAY_OK;
+}
+
+/* clang-format off */
+#define COST_CHOICE(constant, word, unit, text) [constant] = word,
+static const char *const choices[] = { COST_ROWS(COST_CHOICE) [COSTS] = NULL };
+#define EXIT_ASKED "6 the model cannot say: too few inputs, an error above --max-error, or features of the input that are not known."
+#define MODEL_OPTIONS(of_machine)                                                                                                          \
+	CLI_TEXT("machine", "MACHINE", struct arguments, machine, of_machine " (default: the one that ran most inputs)"),                  \
+	CLI_CHOICE("of", choices, struct arguments, of, "Of what: cpu, processor time (the default), wall, or metric"),                    \
+	CLI_TEXT("counts", "VERSION", struct arguments, counts,                                                                            \
+		 "The version whose runs have counted the features, a counting build (default: the version itself)"),                      \
+	CLI_INTEGER("min-runs", "N", struct arguments, min_runs, SPARSE_INPUTS_MIN, 1000000,                                               \
+		    "Refuse to learn from fewer inputs (default: 40; an input that was run again is one)"),                                \
+	CLI_REAL("max-error", "PART", struct arguments, max_error, 0.0, 1000.0,                                                            \
+		 "The mean error on inputs left out above which the model is of no use (default: 0.15)"),                                  \
+	CLI_INTEGER("degree", "N", struct arguments, degree, 1, SPARSE_DEGREE_MAX,                                                                    \
+		    "Products of up to N features (default: 2, and 3 of what is known before a run)")
+/* clang-format on */
+
+static const struct cli_option train_words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
+static const struct cli_option train_options[] = {
+	MODEL_OPTIONS("The machine that the model is of"),
+	CLI_FLAG("paper", struct arguments, paper, "Show the published procedure beside it: coefficients of any sign, absolute errors"),
+	CLI_TEXT("selected", "FILE", struct arguments, selected,
+		 "Write the counted features that the model needs to FILE, for 'assay features build --only'"),
+	CLI_REAL("predictor-cost", "PART", struct arguments, predictor_cost, 0.0, 1.0,
+		 "Also learn from what is known before a run for at most this part of its cost, such as .05"),
+	CLI_TEXT("early", "VERSION", struct arguments, early,
+		 "With it: a counting build whose runs end early ('assay features build --until')"),
+	CLI_TEXT("slice", "VERSION", struct arguments, slice,
+		 "With it: a counting build without most of the program ('assay features build --without')"),
+	CLI_END,
+};
+static const struct cli_option question_words[] = {
+	CLI_WORD("APP[@VERSION]", struct arguments, selector),
+	CLI_WORDS("NAME=NUMBER", struct arguments, given, 0),
+	CLI_END,
+};
+static const struct cli_option question_options[] = {
+	CLI_TEXT("input", "NAME", struct arguments, input, "An input that was run, or that the manifest has"),
+	CLI_TEXT("features", "FILE", struct arguments, features, "Features of an input, a line NUMBER NAME each; - is standard input"),
+	MODEL_OPTIONS("The machine to predict for: where it did not run enough inputs, by its fingerprint and those of machines that did"),
+	CLI_END,
+};
+static const struct arguments defaults = { .min_runs = COST_RUNS_MIN, .max_error = COST_ERROR_MAX, .predictor_cost = -1.0 };
+
+const struct command cost_train_command = {
+	.name = "cost train",
+	.summary = "learn what inputs cost a version, as a sum of few terms",
+	.about =
+	    "Learns from the runs of a version with many inputs what an input costs it: a sparse polynomial of what is known of the inputs "
+	    "(arguments, sizes of files, what the manifest's 'features' prints) and of what was counted in the runs. The first line is the "
+	    "model; then its errors on inputs left out, what each term takes, and what left. APP is the name of a manifest, without an "
+	    "input. Nothing is kept: the store says what the model is.",
+	.examples = "  assay cost train sorter@1.0\n"
+		    "  assay cost train sorter@1.0 --counts counted --paper\n"
+		    "  assay cost train sorter@1.0 --format json | jq .terms\n"
+		    "  assay cost train sorter@1.0 --counts counted --predictor-cost .05 --early read\n"
+		    "  assay cost train sorter@1.0 --counts counted --selected names && assay features build --only "
+		    "names -- make\n",
+	.exit_status = "0, or 4 when the error is above --max-error; 1 failure, 2 usage, 6 too few inputs for a model.",
+	.words = train_words,
+	.options = train_options,
+	.defaults = &defaults,
+	.check = train_check,
+	CLI_RUN(struct arguments, CLI_LAB_READ, train_run),
+};
+
+const struct command cost_predict_command = {
+	.name = "cost predict",
+	.summary = "predict what an input should cost a version",
+	.about =
+	    "Says what an input should cost a version, with a 90 % interval, by the model of 'assay cost train'. An input that is "
+	    "unlike all that were learned is an answer of its own. On a machine that did not run enough inputs it is the model of the "
+	    "machine that ran most, times how dear the same work should be by the fingerprints of both; where these do not carry that, "
+	    "it is refused.",
+	.examples = "  assay cost predict sorter@1.0 --input large\n"
+		    "  assay cost predict sorter@1.0 'bytes of the input=250000'\n"
+		    "  assay cost predict sorter@1.0 --input large --machine rome07\n"
+		    "  ./features new.txt | assay cost predict sorter@1.0 --features -\n",
+	.exit_status = "0, or 4 when the input is unlike all that were learned; 1 failure, 2 usage, " EXIT_ASKED,
+	.words = question_words,
+	.options = question_options,
+	.defaults = &defaults,
+	.check = question_check,
+	CLI_RUN(struct arguments, CLI_LAB_READ, predict_run),
+};
+
+const struct command cost_explain_command = {
+	.name = "cost explain",
+	.summary = "what each term of the model costs on an input",
+	.about = "As 'assay cost predict', and what each term of the model costs on this input.",
+	.examples = "  assay cost explain sorter@1.0 --input large\n",
+	.exit_status = "0, or 4 when the input is unlike all that were learned; 1 failure, 2 usage, " EXIT_ASKED,
+	.words = question_words,
+	.options = question_options,
+	.defaults = &defaults,
+	.check = question_check,
+	CLI_RUN(struct arguments, CLI_LAB_READ, explain_run),
+};

@@ -1,0 +1,346 @@
+/* assay detect */
+#include "base/mem.h"
+#include "base/text.h"
+#include "gate/commands/gate_commands.h"
+#include "gate/detect/detect.h"
+#include "model/parallel.h"
+#include "model/published/published.h"
+#include "runs/commands/cmd_run.h"
+#include "runs/running/run.h"
+#include "runs/running/version.h"
+
+#include <string.h>
+
+#define RATE_LEAST 1e-6
+#define RATE_MOST  .5
+#define SEED_MAX   (INT64_C(1) << 53)
+
+/* ---- samples of one version ---- */
+
+/* What the emulation could not see in the run in which it was most. */
+static uint64_t side_unseen(const struct side *side, const char *what)
+{
+	uint64_t most = 0;
+
+	for (size_t r = 0; r < side->n; r++) {
+		uint64_t n = 0;
+
+		for (size_t i = 0; i < side->runs[r].n_files; i++)
+			n += samples_info_number(&side->runs[r].files[i], what);
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+static void remark_left_out(const struct side *side)
+{
+	uint64_t threads = side_unseen(side, SAMPLES_THREADS_UNSEEN);
+
+	if (threads)
+		cli_remark(
+		    "%s: %llu thread%s of a run were not simulated, for there were more at a time than the emulation follows: what they "
+		    "did is not judged",
+		    side->what, (unsigned long long)threads, text_plural(threads));
+	if (side_unseen(side, SAMPLES_SHARED_BYTES))
+		cli_remark("%s: the program maps memory that other processes may share: sharing between processes was not simulated, and "
+			   "is not judged",
+			   side->what);
+	if (side->failed)
+		cli_remark("%s: %zu failed executions are left out", side->what, side->failed);
+	if (side->others)
+		cli_remark("%s: samples of %zu execution%s of another build than the latest are left out", side->what, side->others,
+			   text_plural(side->others));
+	if (side->stale)
+		cli_remark("%s: its samples are of another build than its latest runs ('assay run --probe' makes new ones)", side->what);
+	if (side->pruned)
+		cli_remark("%s: samples of %zu executions were removed by policy", side->what, side->pruned);
+}
+
+/* A directory of samples, or APP@VERSION of the laboratory; type NULL: any. Remarks on what of it is left out. */
+static enum assay_status detect_side(const char *word, const char *type, struct side *out, struct assay_error *err)
+{
+	struct lab lab = { .lock_fd = -1 };
+	enum assay_status st;
+
+	if (version_is_selector(word)) {
+		st = lab_open(cli_directory(), STORE_READ, &lab, err);
+		if (!st)
+			st = side_of_store(&lab, word, NULL, type, out, err);
+		lab_close(&lab);
+	} else {
+		st = version_is_said(cli_directory(), word, err);
+		if (!st)
+			st = side_read(word, out, err);
+	}
+	if (!st)
+		remark_left_out(out);
+	return st;
+}
+
+/* ---- options ---- */
+
+struct arguments {
+	const char *words[2];  /* OLD and NEW */
+	double rate, t, least; /* below 0: not given */
+	int64_t seed, threads;
+	int model; /* below 0: not given */
+	const char *threshold, *clusters;
+	bool paper, single_sample;
+	struct cli_list functions;
+	const char *changes, *old_build, *new_build, *type;
+	bool run, all;
+	struct detect_options detect; /* what these come to */
+};
+
+#define NOT_GIVEN (-1)
+
+static const struct arguments defaults = { .rate = NOT_GIVEN, .t = NOT_GIVEN, .least = NOT_GIVEN, .seed = NOT_GIVEN, .model = NOT_GIVEN };
+
+static const char *const models[] = { "autoencoder", "paper", NULL };
+static const struct scorer_kind *const scorers[] = { &scorer_autoencoder, &scorer_paper };
+
+static const struct cli_option options[] = {
+	CLI_REAL("rate", "RATE", struct arguments, rate, RATE_LEAST, RATE_MOST,
+		 "Accept this rate of false positives per run (default: 0.05; it takes 1/RATE - 1 normal runs)"),
+	CLI_CHOICE("model", models, struct arguments, model,
+		   "What learns: autoencoder (the default) or paper, which is trained as published"),
+	CLI_FLAG("paper", struct arguments, paper, "Make all choices as published with AutoPerf (2019), for comparison"),
+	CLI_TEXT("threshold", "NAME", struct arguments, threshold,
+		 "held-out (default), deviation (mean + t sd of errors), or a number: of the range, as published .1, .2, .4"),
+	CLI_REAL("t", "NUMBER", struct arguments, t, 0, 3, "The t of --threshold deviation, 0 to 3 (default: 2)"),
+	CLI_TEXT("clusters", "N", struct arguments, clusters,
+		 "Clusters of functions, a model for each: a number, or 'each' (one a function); default: chosen"),
+	CLI_FLAG("single-sample", struct arguments, single_sample, "Call a run anomalous for one anomalous sample"),
+	CLI_NAMES("functions", "NAME,...", struct arguments, functions, "Only these functions"),
+	CLI_REAL("least", "FRACTION", struct arguments, least, 0, 1, "Leave out functions with less of all the work (default: 0.005)"),
+	CLI_TEXT("changes", "FILE", struct arguments, changes,
+		 "The answer of 'assay changes --format json': only changed functions, with file and line"),
+	CLI_TEXT("old-build", "FILE", struct arguments, old_build, "With --new-build: find the changed functions"),
+	CLI_TEXT("new-build", "FILE", struct arguments, new_build,
+		 "The program or library with debug information: file and line of functions"),
+	CLI_FLAG("run", struct arguments, run, "First run APP@OLD and APP@NEW on the machines, as 'assay run --probe' does"),
+	CLI_TEXT("type", "NAME", struct arguments, type, "Only stored samples of machines of this hardware type"),
+	CLI_INTEGER("seed", "N", struct arguments, seed, 0, SEED_MAX, "Seed of everything random (default: 1)"),
+	CLI_INTEGER("threads", "N", struct arguments, threads, 1, 1024,
+		    "Threads at work (default: one a processor); the result is the same with any number"),
+	CLI_FLAG("all", struct arguments, all, "List all functions, also those that were not judged"),
+	CLI_END,
+};
+
+static const struct cli_option words[] = {
+	CLI_WORD("OLD", struct arguments, words[0]),
+	CLI_WORD("NEW", struct arguments, words[1]),
+	CLI_END,
+};
+
+static enum assay_status choose_threshold(struct arguments *a, struct assay_error *err)
+{
+	struct detector_options *d = &a->detect.detector;
+
+	if (!a->threshold)
+		return ASSAY_OK;
+	if (strcmp(a->threshold, "held-out") == 0) {
+		d->rule = &detector_held_out;
+	} else if (strcmp(a->threshold, "deviation") == 0) {
+		d->rule = &detector_deviation;
+	} else if (text_double(a->threshold, &d->fixed) && d->fixed > 0 && d->fixed <= 1) {
+		d->rule = &detector_fixed;
+		d->scaling = &detector_range;
+	} else {
+		return assay_fail(err, ASSAY_E_USAGE, "--threshold must be held-out, deviation or a number above 0 and up to 1, not '%s'",
+				  a->threshold);
+	}
+	return ASSAY_OK;
+}
+
+static enum assay_status choose_clusters(struct arguments *a, struct assay_error *err)
+{
+	int64_t n;
+
+	if (!a->clusters)
+		return ASSAY_OK;
+	if (strcmp(a->clusters, "each") == 0)
+		a->detect.detector.clusters = DETECTOR_ONE_EACH;
+	else if (text_int64(a->clusters, &n) && n >= 1 && n <= RECORD_FUNCTIONS_MAX)
+		a->detect.detector.clusters = (size_t)n;
+	else
+		return assay_fail(err, ASSAY_E_USAGE, "--clusters must be 'each' or a whole number from 1 to %d, not '%s'",
+				  RECORD_FUNCTIONS_MAX, a->clusters);
+	return ASSAY_OK;
+}
+
+/* From options to what the detector is asked. */
+static enum assay_status choose(struct arguments *a, struct assay_error *err)
+{
+	struct detector_options *d = &a->detect.detector;
+	enum assay_status st;
+
+	a->detect = (struct detect_options){ .detector = a->paper ? detector_paper : detector_defaults, .observe = observe_defaults };
+	a->detect.observe.per_thread = a->paper;
+	d->rate = a->rate < 0 ? d->rate : a->rate;
+	d->t = a->t < 0 ? d->t : a->t;
+	d->single_sample |= a->single_sample;
+	d->seed = a->detect.observe.seed = a->seed < 0 ? 1 : (uint64_t)a->seed;
+	d->threads = a->threads ? (size_t)a->threads : parallel_threads();
+	a->detect.observe.least_share = a->least < 0 ? a->detect.observe.least_share : a->least;
+	a->detect.observe.only = a->functions.n ? (const char *const *)a->functions.items : NULL;
+	a->detect.observe.n_only = a->functions.n;
+	if (a->model >= 0)
+		d->scorer = scorers[a->model];
+	st = choose_threshold(a, err);
+	return st ? st : choose_clusters(a, err);
+}
+
+static enum assay_status detect_check(void *arguments, struct assay_error *err)
+{
+	struct arguments *a = arguments;
+
+	if (a->run && (!version_is_selector(a->words[0]) || !version_is_selector(a->words[1])))
+		return assay_fail(err, ASSAY_E_USAGE, "--run takes APP@OLD and APP@NEW");
+	if (a->old_build && !a->new_build)
+		return assay_fail(err, ASSAY_E_USAGE, "--old-build needs --new-build");
+	if (a->old_build && a->changes)
+		return assay_fail(err, ASSAY_E_USAGE, "--changes already says what --old-build would find");
+	return choose(a, err);
+}
+
+/* ---- first the runs ---- */
+
+static enum assay_status all_failed(const char *application, struct assay_error *err)
+{
+	char *command = text_command((const char *const[]){ "runs", "show", application, "--failed", "--output", NULL });
+	enum assay_status st = assay_fail(err, ASSAY_E_IO, "all runs failed: %s shows why", command);
+
+	free(command);
+	return st;
+}
+
+static enum assay_status launch(const char *application, char *const versions[2], struct assay_error *err)
+{
+	struct launch_options o = { .directory = cli_directory(), .command = cli_command_name(), .application = application };
+	char *names[2] = { versions[0], versions[1] };
+	struct launch run;
+	enum assay_status st;
+
+	cmd_run_watch(&o);
+	o.choice = (struct plan_choice){ .versions = { names, 2 }, .probe = true };
+	st = launch_run(&o, &run, err);
+	if (!st)
+		cmd_run_tell(&run);
+	if (!st && launch_outcome(&run) == LAUNCH_ALL_FAILED)
+		st = all_failed(application, err);
+	launch_release(&run);
+	return st;
+}
+
+static enum assay_status launch_both(const char *old, const char *new, struct assay_error *err)
+{
+	char *applications[2] = { NULL, NULL }, *versions[2] = { NULL, NULL };
+	enum assay_status st = run_selector(old, &applications[0], &versions[0], err);
+
+	if (!st)
+		st = run_selector(new, &applications[1], &versions[1], err);
+	if (!st && (!versions[0] || !versions[1] || strcmp(applications[0], applications[1]) != 0))
+		st = assay_fail(err, ASSAY_E_USAGE, "--run takes two versions of one application, APP@OLD APP@NEW, not '%s' and '%s'", old,
+				new);
+	if (!st)
+		st = launch(applications[0], versions, err);
+	for (int i = 0; i < 2; i++)
+		mem_free(applications[i], versions[i]);
+	return st;
+}
+
+/* ---- where functions are ---- */
+
+static enum assay_status places_by_builds(const struct arguments *a, struct places *out, struct assay_error *err)
+{
+	struct changes_options choices = { .wrapper = CHANGES_WRAPPER };
+	struct build old = { .referred = NULL }, new = { .referred = NULL };
+	struct changes changes = { .old = { .referred = NULL } };
+	enum assay_status st = build_open(a->new_build, IMAGE_DESCRIBED, &new, err);
+
+	if (!st)
+		functions_extents(&new.image, &new.functions);
+	if (!st && !a->old_build)
+		places_of_build(&new, out);
+	if (!st && a->old_build) {
+		st = build_open(a->old_build, IMAGE_DESCRIBED, &old, err);
+		if (!st)
+			st = changes_find(&old, &new, &choices, &changes, err);
+		if (!st)
+			places_of_changes(&changes, out);
+	}
+	changes_release(&changes);
+	build_release(&old);
+	build_release(&new);
+	return st;
+}
+
+static enum assay_status places_for(const struct arguments *a, const char *new, struct places *out, struct assay_error *err)
+{
+	if (a->changes)
+		return places_read(a->changes, out, err);
+	if (a->new_build)
+		return places_by_builds(a, out, err);
+	if (version_is_selector(new))
+		places_of_version(cli_directory(), new, out);
+	return ASSAY_OK;
+}
+
+/* ---- the command ---- */
+
+static enum assay_status detect_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	struct side old = { .runs = NULL }, new = { .runs = NULL };
+	struct places places = { .items = NULL };
+	struct detected detected = { .input = NULL };
+	struct detect_input input = { .old = &old, .new = &new, .places = &places };
+	enum assay_status st = a->run ? launch_both(a->words[0], a->words[1], err) : ASSAY_OK;
+
+	(void)none;
+	if (!st)
+		st = places_for(a, a->words[1], &places, err);
+	if (!st)
+		st = detect_side(a->words[0], a->type, &old, err);
+	if (!st)
+		st = detect_side(a->words[1], a->type, &new, err);
+	if (!st)
+		st = sides_keep_ended(&old, &new, err);
+	if (!st)
+		st = detect(&input, &a->detect, &detected, err);
+	if (!st) {
+		d->exit_status = decision_exit(detected.decision);
+		detect_add(&detected, a->all, d);
+	}
+	detected_release(&detected);
+	side_release(&old);
+	side_release(&new);
+	places_release(&places);
+	return st;
+}
+
+const struct command detect_command = {
+	.name = "detect",
+	.summary = "find functions that changed behaviour, and why",
+	.about = "Learns from samples of OLD what is normal for each function, and says which functions of NEW are not, by which counters, "
+		 "and what kind of trouble that is. OLD and NEW are directories of samples, with a sub-directory or a file for each run of "
+		 "the program ('assay probe' and 'assay emulate run' write them), or APP@VERSION of the laboratory ('assay run --probe' "
+		 "keeps samples).\n\n"
+		 "--paper takes all published choices together; other options change single ones of them.",
+	.examples = "  mkdir old new\n"
+		    "  for i in $(seq 20); do assay emulate run -o old/$i -- ./old-build 4; done\n"
+		    "  for i in $(seq 20); do assay emulate run -o new/$i -- ./new-build 4; done\n"
+		    "  assay detect old new --new-build ./new-build\n"
+		    "  assay detect old new --format json | jq '.functions[] | select(.anomalous)'\n"
+		    "  assay detect myapp@1.0 myapp@1.1 --run\n",
+	.exit_status =
+	    "0 nothing is anomalous, or only for the better; 3 something is; 4 inconclusive: too few normal runs; 6 nothing measured; 1 "
+	    "failure, 2 usage.",
+	.words = words,
+	.options = options,
+	.defaults = &defaults,
+	.flags = CLI_PROGRESS,
+	.check = detect_check,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, detect_run),
+};

@@ -1,0 +1,37 @@
+#include "gate/commands/cmd_evidence.h"
+
+#include <stdlib.h>
+
+enum assay_status cmd_evidence_load(struct lab *lab, const char *const *selectors, size_t n, bool remark, struct cmd_evidence *out,
+				    struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+
+	*out = (struct cmd_evidence){ 0 };
+	for (size_t i = 0; !st && i < n; i++) {
+		char *others;
+
+		st = evidence_runs(lab, selectors[i], &out->runs[i], err);
+		others = !st && remark ? run_others_text(&out->runs[i]) : NULL;
+		if (others)
+			cli_remark("%s", others);
+		free(others);
+	}
+	if (!st)
+		st = evidence_load(lab, &out->evidence, err);
+	if (!st && remark) {
+		char *text = evidence_one_architecture(&out->evidence, out->runs, n);
+
+		if (text)
+			cli_remark("%s", text);
+		free(text);
+	}
+	return st;
+}
+
+void cmd_evidence_release(struct cmd_evidence *e)
+{
+	evidence_release(&e->evidence);
+	run_set_release(&e->runs[0]);
+	run_set_release(&e->runs[1]);
+}

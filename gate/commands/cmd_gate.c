@@ -1,0 +1,336 @@
+/* assay gate */
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "fleet/lab/lab.h"
+#include "gate/commands/gate_commands.h"
+#include "gate/commands/cmd_evidence.h"
+#include "gate/cost/cost_gate.h"
+#include "gate/decide/contributions.h"
+#include "gate/decide/verdict.h"
+#include "gate/detect/likeness.h"
+#include "gate/nightly/calibration.h"
+#include "gate/nightly/spend.h"
+#include "gate/profile/folded.h"
+#include "gate/published/walk.h"
+#include "gate/variance/weigh.h"
+#include "fleet/commands/cmd_fleet.h"
+#include "runs/commands/cmd_run.h"
+
+#include <inttypes.h>
+
+enum { METHOD_RATIO, METHOD_PUBLISHED, METHOD_COST };
+
+struct arguments {
+	const char *selectors[2];
+	double min_effect; /* 0: not given */
+	double epsilon;	   /* below 0: not given */
+	double budget_s;   /* 0: no limit */
+	int method, of;
+	const char *counts;
+	bool all, run;
+	const char *stacks; /* file; NULL: none */
+	struct host_choice hosts;
+};
+
+/* Where the time of both went, for programs that draw flame graphs. */
+static enum assay_status gate_stacks(struct lab *lab, const struct run_set sides[2], const char *path, struct assay_error *err)
+{
+	struct stored_time *stored[2] = { NULL, NULL };
+	struct buf text = BUF_INIT;
+	enum assay_status st = ASSAY_OK;
+
+	for (int i = 0; !st && i < 2; i++)
+		st = stored_time_load(&lab->store, &sides[i], &stored[i], err);
+	if (!st && !folded_difference(sides, stored, &text))
+		st = assay_fail(err, ASSAY_E_NODATA,
+				"--stacks: there are no runs of either version whose time is known (imported results have none)");
+	if (!st)
+		st = file_replace(path, text.bytes, text.size, 0644, err);
+	buf_release(&text);
+	stored_time_free(stored[0]);
+	stored_time_free(stored[1]);
+	return st;
+}
+
+static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
+				       struct assay_error *err)
+{
+	double min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect;
+	struct contributions contributions = { 0 };
+	char *quote = NULL;
+	struct function_evidence functions = { 0 };
+	struct likeness likeness = { 0 };
+	struct variance_weighed weighed;
+	struct verdict v;
+	enum assay_status st = verdict_of(&e->evidence, &lab->config, &e->runs[0], &e->runs[1], min_effect, &v, err);
+
+	if (st)
+		return st;
+	st = calibration_quote_now(lab, &v, &quote, err);
+	if (st) {
+		verdict_release(&v);
+		return st;
+	}
+	variance_weigh(lab, &v, &weighed);
+	contributions_of(&e->evidence, &v, 0, &contributions);
+	function_evidence_of(lab, v.baseline, v.candidate, false, &functions);
+	likeness_of(lab, &e->evidence, &v, &contributions, &functions, &likeness);
+	verdict_answer(&v, true, a->all, d);
+	calibration_answer(quote, d);
+	contributions_answer(&contributions, CONTRIBUTIONS_SHOWN, d);
+	function_evidence_add(&functions, verdict_of_cost(&v), d);
+	likeness_add(&likeness, d);
+	variance_weighed_answer(&weighed, d);
+	d->exit_status = decision_exit(v.effect.decision);
+	likeness_release(&likeness);
+	function_evidence_release(&functions);
+	contributions_release(&contributions);
+	free(quote);
+	variance_weighed_release(&weighed);
+	if (a->stacks)
+		st = gate_stacks(lab, v.own ? v.own : e->runs, a->stacks, err);
+	verdict_release(&v);
+	return st;
+}
+
+static enum assay_status gate_by_walk(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
+				      struct assay_error *err)
+{
+	struct walk_profile profiles[2] = { 0 };
+	struct walk walk = { 0 };
+	enum assay_status st = ASSAY_OK;
+
+	for (int i = 0; !st && i < 2; i++)
+		st = walk_profile_of(&e->evidence, &e->runs[i], &profiles[i], err);
+	if (!st) {
+		walk_of(&profiles[0], &profiles[1], a->epsilon >= 0 ? a->epsilon : WALK_EPSILON, &walk);
+		walk_answer(&walk, &e->runs[0], &e->runs[1], d);
+		d->exit_status = decision_exit(walk.decision);
+	}
+	walk_release(&walk);
+	walk_profile_release(&profiles[0]);
+	walk_profile_release(&profiles[1]);
+	if (!st && a->stacks)
+		st = gate_stacks(lab, e->runs, a->stacks, err);
+	return st;
+}
+
+static bool gate_same_version(const struct run_set *a, const struct run_set *b)
+{
+	return strcmp(a->application, b->application) == 0 && strcmp(a->version, b->version) == 0;
+}
+
+/* Results are by input: which decision takes all of them. */
+static enum assay_status gate_fail_without_input(struct lab *lab, const struct arguments *a, enum assay_status st, struct assay_error *err)
+{
+	char *applications[2] = { NULL, NULL }, *versions[2] = { NULL, NULL }, *command = NULL, *text = mem_string(err->text);
+	struct assay_error ignored;
+
+	if (st == ASSAY_E_NOTFOUND && !run_selector(a->selectors[0], &applications[0], &versions[0], &ignored) &&
+	    !run_selector(a->selectors[1], &applications[1], &versions[1], &ignored) && versions[0] && versions[1])
+		command = cost_gate_command(&lab->store, (const char *const *)applications, (const char *const *)versions);
+	if (command)
+		(void)assay_fail(err, st, "%s (%s compares what all inputs should cost)", text, command);
+	for (int i = 0; i < 2; i++)
+		mem_free(applications[i], versions[i]);
+	mem_free(command, text);
+	return st;
+}
+
+/* What one input does not settle, all of them may. */
+static void gate_add_advice(struct lab *lab, const struct run_set runs[2], struct document *d)
+{
+	const char *applications[] = { runs[0].application, runs[1].application }, *versions[] = { runs[0].version, runs[1].version };
+	bool settled = d->exit_status != decision_exit(DECISION_INCONCLUSIVE) && d->exit_status != decision_exit(DECISION_NOTHING_MEASURED);
+	char *command = settled ? NULL : cost_gate_command(&lab->store, applications, versions);
+
+	if (command) {
+		doc_set(d, "by_cost", command);
+		doc_line(d, "what all inputs of both should cost may tell more: %s", command);
+	}
+	free(command);
+}
+
+static enum assay_status gate_stored(struct lab *lab, const struct arguments *a, struct document *d, struct assay_error *err)
+{
+	bool walk = a->method == METHOD_PUBLISHED;
+	struct cmd_evidence e;
+	enum assay_status st = cmd_evidence_load(lab, a->selectors, 2, walk, &e, err);
+
+	if (!st && gate_same_version(&e.runs[0], &e.runs[1]))
+		cli_remark("%s@%s is compared with itself: that tells nothing about a change", e.runs[0].application, e.runs[0].version);
+	if (st)
+		st = gate_fail_without_input(lab, a, st, err);
+	else
+		st = (walk ? gate_by_walk : gate_by_ratio)(lab, &e, a, d, err);
+	if (!st)
+		gate_add_advice(lab, e.runs, d);
+	cmd_evidence_release(&e);
+	return st;
+}
+
+static void gate_tell_spent(const struct spend *spent, struct document *d)
+{
+	doc_object(d, "spent");
+	doc_set(d, "plan", spent->plan);
+	doc_set(d, "runs", spent->runs);
+	doc_set(d, "repetitions", spent->repetitions);
+	doc_set(d, "looks", (size_t)spent->looks);
+	doc_set(d, "seconds", spent->seconds);
+	doc_set_bool(d, "budget_ended", spent->budget);
+	doc_end(d);
+	cli_remark("%zu runs, %" PRId64 " repetitions of each version on each host, %d look%s, %.0f s%s", spent->runs, spent->repetitions,
+		   spent->looks, text_plural((size_t)spent->looks), spent->seconds,
+		   spent->decided  ? ""
+		   : spent->budget ? "; the budget ended it"
+				   : "; no more looks are made");
+}
+
+/* Measures until there is a decision. Where one of several inputs is named, only that one. */
+static enum assay_status gate_measure(const struct arguments *a, struct document *d, struct assay_error *err)
+{
+	struct launch_options o = { .directory = cli_directory(), .command = cli_command_name(), .hosts = a->hosts, .resume = true };
+	char *applications[2] = { NULL, NULL }, *versions[2] = { NULL, NULL }, *input;
+	struct spend spent = { .looks = 0 };
+	enum assay_status st = run_selector(a->selectors[0], &applications[0], &versions[0], err);
+
+	if (!st)
+		st = run_selector(a->selectors[1], &applications[1], &versions[1], err);
+	if (!st && (!versions[0] || !versions[1] || strcmp(applications[0], applications[1]) != 0))
+		st = assay_fail(err, ASSAY_E_USAGE, "--run takes two versions of one application, APP@OLD APP@NEW, not '%s' and '%s'",
+				a->selectors[0], a->selectors[1]);
+	if (!st) {
+		input = strchr(applications[0], '/');
+		if (input)
+			*input++ = '\0';
+		o.application = applications[0];
+		o.choice = (struct plan_choice){ .versions = { versions, 2 }, .inputs = { &input, input ? 1 : 0 } };
+		cmd_run_watch(&o);
+		st = spend_until_decided(&o, &(struct spend_asked){ .min_effect = a->min_effect, .budget_s = a->budget_s }, &spent, err);
+	}
+	if (!st)
+		gate_tell_spent(&spent, d);
+	spend_release(&spent);
+	for (int i = 0; i < 2; i++)
+		mem_free(applications[i], versions[i]);
+	return st;
+}
+
+/* By what the baseline's inputs have cost, whatever the candidate's are. */
+static enum assay_status gate_by_cost(struct lab *lab, const struct arguments *a, struct document *d, struct assay_error *err)
+{
+	char *applications[2] = { NULL, NULL }, *versions[2] = { NULL, NULL };
+	enum assay_status st = run_selector(a->selectors[0], &applications[0], &versions[0], err);
+
+	if (!st)
+		st = run_selector(a->selectors[1], &applications[1], &versions[1], err);
+	if (!st && (!versions[0] || !versions[1] || strcmp(applications[0], applications[1]) != 0))
+		st = assay_fail(err, ASSAY_E_USAGE,
+				"--method cost takes two versions of one application, APP@OLD APP@NEW, without an input");
+	if (!st) {
+		const struct cost_asked asked = {
+			.costs = { .application = applications[0], .version = versions[0], .counts = a->counts, .of = (enum cost_of)a->of },
+			.min_runs = COST_RUNS_MIN
+		};
+
+		st = cost_gate(lab, &asked, versions[1], a->min_effect > 0 ? a->min_effect : lab->config.min_effect, d, err);
+	}
+	for (int i = 0; i < 2; i++)
+		mem_free(applications[i], versions[i]);
+	return st;
+}
+
+static enum assay_status gate_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	struct lab lab = { .lock_fd = -1 };
+	enum assay_status st = a->run ? gate_measure(a, d, err) : ASSAY_OK;
+
+	(void)none;
+	if (!st)
+		st = lab_open(cli_directory(), STORE_READ, &lab, err);
+	if (!st)
+		st = a->method == METHOD_COST ? gate_by_cost(&lab, a, d, err) : gate_stored(&lab, a, d, err);
+	lab_close(&lab);
+	return st;
+}
+
+/* Options of the other method are a mistake, not a detail. */
+static enum assay_status gate_check(void *arguments, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+
+	if (!a->run && (a->budget_s > 0 || a->hosts.hosts || a->hosts.exclude))
+		return assay_fail(err, ASSAY_E_USAGE, "--budget, --hosts and --exclude belong to --run");
+	if (a->run && a->method != METHOD_RATIO)
+		return assay_fail(err, ASSAY_E_USAGE, "--run looks at ratios: it has no other --method");
+	if (a->method != METHOD_COST && (a->counts || a->of))
+		return assay_fail(err, ASSAY_E_USAGE, "--counts and --of belong to --method cost");
+	if (a->method == METHOD_COST && (a->all || a->stacks))
+		return assay_fail(err, ASSAY_E_USAGE,
+				  "--method cost has neither --all nor --stacks: it lists all machines, and compares no stacks");
+	if (a->method == METHOD_PUBLISHED && (a->min_effect > 0 || a->all))
+		return assay_fail(err, ASSAY_E_USAGE, "--method walk has neither --min-effect nor --all: it does not look at ratios");
+	if (a->method != METHOD_PUBLISHED && a->epsilon >= 0)
+		return assay_fail(err, ASSAY_E_USAGE, "--epsilon belongs to --method walk");
+	return ASSAY_OK;
+}
+
+static const char *const methods[] = { [METHOD_RATIO] = "ratio", [METHOD_PUBLISHED] = "walk", [METHOD_COST] = "cost", NULL };
+/* clang-format off */
+#define GATE_COST(constant, word, unit, text) [constant] = word,
+static const char *const costs[] = { COST_ROWS(GATE_COST) [COSTS] = NULL };
+/* clang-format on */
+static const struct cli_option words[] = {
+	CLI_WORD("BASELINE", struct arguments, selectors[0]),
+	CLI_WORD("CANDIDATE", struct arguments, selectors[1]),
+	CLI_END,
+};
+static const struct cli_option options[] = {
+	CMD_MIN_EFFECT(struct arguments, min_effect),
+	CLI_FLAG("run", struct arguments, run,
+		 "First run both versions in turn, until there is a decision: repetitions are doubled at most four times"),
+	CLI_SPAN("budget", struct arguments, budget_s, "With --run: measure for so long at most: 90s, 20m or 2h"),
+	CMD_FLEET_HOSTS(struct arguments, hosts),
+	CLI_OPTION(TEXT, "stacks", "FILE", struct arguments, stacks,
+		   "Write to FILE where the time of both went, as folded stacks with two columns, for flame graphs", .required = false),
+	CLI_FLAG("all", struct arguments, all, "List all machines, and those that were left out"),
+	CLI_CHOICE("method", methods, struct arguments, method, "The method: ratio (the default), walk or cost"),
+	CLI_CHOICE("of", costs, struct arguments, of, "With --method cost: cpu, processor time (the default), wall, or metric"),
+	CLI_TEXT("counts", "VERSION", struct arguments, counts, "With --method cost: the version whose runs have counted the features"),
+	CMD_EPSILON(struct arguments, epsilon),
+	CLI_END,
+};
+static const struct arguments defaults = { .epsilon = -1 };
+
+const struct command gate_command = {
+	.name = "gate",
+	.summary = "decide whether a candidate is slower than a baseline",
+	.about =
+	    "Decides whether CANDIDATE is slower than BASELINE, both APP[@VERSION]. Machines that ran both are compared with themselves, "
+	    "each hardware type counts once, and the decision rests on the interval of the ratio of costs: regression, improved, pass, or "
+	    "inconclusive. Of wall-clock times, processor time and the time that busy machines withheld have a say as well; where only the "
+	    "machines moved, the decision is environment. --budget, --hosts and --exclude go with --run.",
+	.more = "Methods:\n"
+		"  ratio  (default) the interval of the ratio of costs over hardware types\n"
+		"  walk   as published with quiho (2018), for comparison: walks down the importances of the\n"
+		"         baseline's profile and says regression at the first that differs by more than epsilon\n"
+		"         points; most unchanged versions look changed to it\n"
+		"  cost   for versions that ran many inputs, not all of them the same: by what the inputs should\n"
+		"         have cost the baseline ('assay cost train'); more work is told from slower code\n",
+	.examples = "  assay gate myapp@1.0 myapp@1.1 --min-effect 0.05\n"
+		    "  assay gate myapp@main myapp@branch --run --budget 20m\n"
+		    "  assay gate mysqlslap/innodb_load mysqlslap/memory_load --format json | jq .decision\n"
+		    "  assay gate myapp@1.0 myapp@1.1 --format junit --output assay.xml\n"
+		    "  assay gate myapp@1.0 myapp@1.1 --stacks difference.folded && flamegraph.pl difference.folded > difference.svg\n"
+		    "  assay gate myapp@1.0 myapp@1.1 --method walk --epsilon 20\n"
+		    "  assay gate sorter@1.0 sorter@1.1 --method cost --counts counted\n",
+	.exit_status = "0 pass or improved, 3 regression, 4 inconclusive, 5 environment, 6 nothing measured; 1 failure, 2 usage.",
+	.words = words,
+	.options = options,
+	.defaults = &defaults,
+	.flags = CLI_PROGRESS | CLI_DECISIONS,
+	.check = gate_check,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, gate_run),
+};

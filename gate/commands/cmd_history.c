@@ -1,0 +1,70 @@
+/* assay history */
+#include "base/text.h"
+#include "fleet/lab/lab.h"
+#include "gate/commands/gate_commands.h"
+#include "gate/commands/cmd_evidence.h"
+#include "gate/nightly/history.h"
+
+#include <string.h>
+
+struct arguments {
+	const char *application, *architecture, *by;
+	double min_effect; /* 0: the laboratory's */
+};
+
+static enum history_by by_of(const struct arguments *a)
+{
+	return !a->by ? HISTORY_DECIDED : strcmp(a->by, "metric") == 0 ? HISTORY_METRIC : HISTORY_PROCESSOR;
+}
+
+static enum assay_status history_check(void *arguments, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+
+	if (a->by && strcmp(a->by, "metric") != 0 && strcmp(a->by, "processor") != 0)
+		return assay_fail(err, ASSAY_E_USAGE, "--by takes metric or processor, not '%s'", TEXT_SHOWN(a->by));
+	return ASSAY_OK;
+}
+
+static enum assay_status history_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	double min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect;
+	struct evidence evidence;
+	struct history history = { 0 };
+	enum assay_status st = evidence_load(lab, &evidence, err);
+
+	if (!st)
+		st = history_load(lab, &evidence, a->application, a->architecture, by_of(a), min_effect, &history, err);
+	if (!st)
+		history_answer(&history, min_effect, d);
+	history_release(&history);
+	evidence_release(&evidence);
+	return st;
+}
+
+static const struct cli_option words[] = { CLI_WORD("APP", struct arguments, application), CLI_END };
+static const struct cli_option options[] = { CLI_TEXT("architecture", "NAME", struct arguments, architecture,
+						      "Of machines of this architecture, where there are several (default: that of "
+						      "most results)"),
+					     CLI_TEXT(
+						 "by", "TIME", struct arguments, by,
+						 "What is judged: metric (mostly the wall-clock time) or processor, the processor time "
+						 "(default: what decided the last comparison of a night, else metric)"),
+					     CMD_MIN_EFFECT(struct arguments, min_effect), CLI_END };
+
+const struct command history_command = {
+	.name = "history",
+	.summary = "show what an application cost over versions and nights, and where that changed",
+	.about = "Shows what APP (or APP/INPUT) has cost over all versions and nights, merged over machines, and the change points: where "
+		 "the level moved for good, by at least the smallest effect that matters. A single point is a spike, not a change; what "
+		 "goes back and forth between two levels is said to. Beside each change: the first version behind it, on how many machines "
+		 "it is seen, and how their fingerprints moved meanwhile. '--by processor' is of processor time, which busy machines "
+		 "hardly move.",
+	.examples = "  assay history myapp\n"
+		    "  assay history myapp/large --min-effect 0.01 --format html > history.html\n",
+	.words = words,
+	.options = options,
+	.check = history_check,
+	CLI_RUN(struct arguments, CLI_LAB_READ, history_run),
+};

@@ -1,0 +1,270 @@
+/* assay nightly, nightly list, nightly show */
+#include "base/cancel.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "fleet/lab/lab.h"
+#include "gate/commands/gate_commands.h"
+#include "gate/nightly/night_answer.h"
+#include "gate/nightly/night_pages.h"
+#include "gate/nightly/nightly.h"
+#include "runs/commands/cmd_run.h"
+
+#include <string.h>
+
+struct arguments {
+	const char *night;
+	struct cli_list applications, fail_on;
+	const char *directory; /* of pages */
+	double budget_s;       /* 0: the suite's */
+	bool anew, dry_run;
+};
+
+/* ---- what counts as a failure ---- */
+
+static enum assay_status failures_of(const struct cli_list *words, unsigned *out, struct assay_error *err)
+{
+	*out = words->n ? 0 : ~0u;
+	for (size_t i = 0; i < words->n; i++) {
+		int k = 0;
+
+		while (k < NIGHT_FAILURES && strcmp(night_failure_word((enum night_failure)k), words->items[i]) != 0)
+			k++;
+		if (k == NIGHT_FAILURES && strcmp(words->items[i], "nothing") != 0)
+			return assay_fail(
+			    err, ASSAY_E_USAGE,
+			    "--fail-on takes regression, nothing_measured, environment, inconclusive, hosts, or nothing, not '%s'",
+			    TEXT_SHOWN(words->items[i]));
+		*out |= k < NIGHT_FAILURES ? 1u << k : 0;
+	}
+	return ASSAY_OK;
+}
+
+static enum assay_status nightly_check(void *arguments, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	unsigned ignored;
+
+	return failures_of(&a->fail_on, &ignored, err);
+}
+
+static enum assay_status answer(struct lab *lab, const struct arguments *a, const char *id, struct document *d, struct assay_error *err)
+{
+	unsigned fail_on = 0;
+	struct night night;
+	enum assay_status st = failures_of(&a->fail_on, &fail_on, err);
+
+	if (!st)
+		st = night_find(&lab->store, id, &night, err);
+	if (st)
+		return st;
+	st = night_answer(&lab->store, &night, fail_on, d, err);
+	night_release(&night);
+	return st;
+}
+
+/* ---- nightly ---- */
+
+static void note(const char *text)
+{
+	cli_remark("%s", text);
+}
+
+/* Where suite.yaml wants them. A night whose pages cannot be written is decided nevertheless. */
+static void pages_write(struct lab *lab, const char *id)
+{
+	struct assay_error err = { .text = "" };
+	struct suite suite = { .entries = NULL };
+	struct night night;
+	enum assay_status st = night_find(&lab->store, id, &night, &err);
+
+	if (st)
+		return;
+	st = suite_parse(SUITE_FILE, night.suite, strlen(night.suite), &suite, &err);
+	if (!st && suite.pages && night.finished_ms) {
+		char *path = *suite.pages == '/' ? mem_string(suite.pages) : mem_format("%s/%s", cli_directory(), suite.pages);
+		size_t n;
+
+		st = night_pages(lab, &night, path, &n, &err);
+		free(path);
+	}
+	if (st)
+		cli_remark("the night's pages were not written: %s", err.text);
+	suite_release(&suite);
+	night_release(&night);
+}
+
+static enum assay_status nightly_command_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	const struct nightly_options options = { .directory = cli_directory(),
+						 .command = cli_command_name(),
+						 .only = { a->applications.items, a->applications.n },
+						 .budget_s = a->budget_s,
+						 .anew = a->anew,
+						 .dry_run = a->dry_run,
+						 .cancelled = &cmd_run_cancelled,
+						 .watch = cmd_run_watch,
+						 .note = note };
+	struct lab lab = { .lock_fd = -1 };
+	char id[DIGEST_ID_BYTES] = "";
+	enum assay_status st;
+
+	(void)none;
+	cancel_on_signals(&cmd_run_cancelled);
+	if (a->dry_run)
+		return nightly_dry(&options, d, err);
+	st = nightly_run(&options, id, err);
+	if (!st)
+		st = lab_open(cli_directory(), STORE_READ, &lab, err);
+	if (!st)
+		pages_write(&lab, id);
+	if (!st)
+		st = answer(&lab, a, id, d, err);
+	lab_close(&lab);
+	return st;
+}
+
+/* clang-format off */
+#define FAIL_ON \
+	CLI_NAMES("fail-on", "WORDS", struct arguments, fail_on, \
+		  "End with another status than 0 for these alone: regression, nothing_measured, environment, inconclusive, hosts; or nothing")
+/* clang-format on */
+
+static const struct cli_option nightly_options[] = {
+	CLI_NAMES("applications", "A,B", struct arguments, applications, "Only these applications of the suite: names or patterns"),
+	CLI_SPAN("budget", struct arguments, budget_s,
+		 "Measure each comparison for so long: 90s, 20m or 2h (default: that of suite.yaml); past it, hosts come to four runs of "
+		 "each version at most"),
+	CLI_FLAG("anew", struct arguments, anew,
+		 "Give up a night that was interrupted, with what it has, and begin another with suite.yaml as it is"),
+	CLI_FLAG("dry-run", struct arguments, dry_run,
+		 "Show what would be compared with what, on how many hosts, and how long it would take; nothing is run or written"),
+	FAIL_ON,
+	CLI_END,
+};
+
+#define EXIT_STATUS                                                                                                                        \
+	"The worst of 3 regression, 6 nothing measured or not reached, 5 environment, 4 inconclusive, 7 hosts were lost; 0 when there is " \
+	"none; 1 failure, 2 usage."
+
+const struct command nightly_command = {
+	.name = "nightly",
+	.summary = "measure and decide all that suite.yaml compares",
+	.about =
+	    "A night: takes fingerprints that are missing or old, builds versions from git, runs what suite.yaml compares in interleaved "
+	    "blocks until each comparison is decided or its budget ends, confirms findings by fresh runs beside a control, and keeps a "
+	    "decision for each. A night that was killed goes on where it was, unless '--anew' gives it up; there is one at a time; it ends "
+	    "by its deadline with what it has, and says what it did not reach.",
+	.examples = "  assay nightly --dry-run\n"
+		    "  assay nightly\n"
+		    "  assay nightly --applications 'sql*' --budget 5m --fail-on regression\n"
+		    "  assay nightly --format junit -o night.xml\n",
+	.exit_status = EXIT_STATUS,
+	.options = nightly_options,
+	.flags = CLI_PROGRESS | CLI_DECISIONS,
+	.check = nightly_check,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, nightly_command_run),
+};
+
+/* ---- nightly show ---- */
+
+static enum assay_status show_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+
+	return answer(lab, a, a->night, d, err);
+}
+
+static const struct cli_option show_words[] = { CLI_OPTIONAL_WORD("NIGHT", struct arguments, night), CLI_END };
+static const struct cli_option show_options[] = { FAIL_ON, CLI_END };
+
+const struct command nightly_show_command = {
+	.name = "nightly show",
+	.summary = "show a night: what was decided, worst first",
+	.about = "Shows the decisions of a night, by its id or the beginning of it; without one, of the latest.",
+	.examples = "  assay nightly show\n"
+		    "  assay nightly show 1a2b3c --format markdown\n",
+	.exit_status = EXIT_STATUS,
+	.words = show_words,
+	.options = show_options,
+	.flags = CLI_DECISIONS,
+	.check = nightly_check,
+	CLI_RUN(struct arguments, CLI_LAB_READ, show_run),
+};
+
+/* ---- nightly pages ---- */
+
+static enum assay_status pages_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	struct night night;
+	size_t n = 0;
+	enum assay_status st = night_find(&lab->store, a->night, &night, err);
+
+	if (st)
+		return st;
+	st = night_pages(lab, &night, a->directory, &n, err);
+	if (!st) {
+		doc_line(d, "%zu page%s in %s; the first is index.html.", n, text_plural(n), a->directory);
+		doc_set(d, "night", night.id);
+		doc_set(d, "directory", a->directory);
+		doc_set(d, "pages", n);
+	}
+	night_release(&night);
+	return st;
+}
+
+static const struct cli_option pages_options[] = {
+	CLI_OPTION(TEXT, "output", "DIR", struct arguments, directory, "The folder, made where it is missing (required)", .letter = 'o',
+		   .required = true),
+	CLI_END,
+};
+
+const struct command nightly_pages_command = {
+	.name = "nightly pages",
+	.summary = "write the pages of a night: applications, machines, reports, histories",
+	.about =
+	    "Writes a folder of HTML pages about a night (without its id, the latest): applications and machines, the worst first; the "
+	    "report of each decision, with the functions that changed; the history of each application. Nothing else is needed to read "
+	    "them. With 'pages: DIR' in suite.yaml every night writes its own.",
+	.examples = "  assay nightly pages -o pages\n",
+	.words = show_words,
+	.options = pages_options,
+	CLI_RUN(struct arguments, CLI_LAB_READ, pages_run),
+};
+
+/* ---- nightly list ---- */
+
+static enum assay_status list_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	struct night *nights = NULL;
+	size_t n = 0;
+	enum assay_status st = night_list(&lab->store, &nights, &n, err);
+
+	(void)arguments;
+	if (!st && !n)
+		doc_line(d, "There has been no night yet: 'assay nightly' begins one.");
+	doc_table(d, "nights");
+	for (size_t i = 0; i < n; i++) {
+		doc_row(d);
+		doc_show(d, "night", "night", nights[i].id);
+		doc_set(d, "started_ms", nights[i].started_ms);
+		doc_set(d, "finished_ms", nights[i].finished_ms ? doc_value_integer(nights[i].finished_ms) : DOC_NOTHING);
+		doc_show(d, NULL, "began", TEXT_MS(nights[i].started_ms / 1000 * 1000));
+		doc_show(d, NULL, "state", nights[i].finished_ms ? "ended" : "goes on, or was interrupted");
+		doc_set(d, "exit_status", nights[i].finished_ms ? doc_value_integer(nights[i].exit_status) : DOC_NOTHING);
+		doc_show(d, NULL, "status", nights[i].finished_ms ? doc_value_integer(nights[i].exit_status) : DOC_NOTHING);
+	}
+	doc_end(d);
+	night_list_free(nights, n);
+	return st;
+}
+
+const struct command nightly_list_command = {
+	.name = "nightly list",
+	.summary = "list the nights",
+	.about = "Lists all nights, the latest first.",
+	.examples = "  assay nightly list\n",
+	.lab = CLI_LAB_READ,
+	.run = list_run,
+};

@@ -1,0 +1,170 @@
+/* assay predict: the metric of a version on a machine on which it never ran */
+#include "base/mem.h"
+#include "base/text.h"
+#include "gate/commands/gate_commands.h"
+#include "gate/commands/cmd_evidence.h"
+#include "gate/profile/prediction.h"
+
+#include <math.h>
+
+#define FEW_TYPES 10 /* docs/evidence/irup.md, "Predictions from few hardware types" */
+
+struct predict {
+	const char *fingerprint; /* id under which it was predicted; borrowed */
+	const char *type;	 /* hardware type of the machine, NULL when not known; borrowed */
+	double value, low, high; /* in the unit of the metric; high may be infinite */
+	struct prediction of;
+	size_t types, rows; /* on which it rests */
+	bool type_ran;	    /* machines of the same type ran it */
+};
+
+static enum assay_status predict_with(const struct evidence *evidence, const struct run_set *runs, const struct fingerprint *f,
+				      struct profile_rows *rows, struct predict *out, struct assay_error *err)
+{
+	double *rates = mem_new(rows->rates.cols, sizeof(*rates));
+	size_t type = types_find(&evidence->types, f->id);
+	enum assay_status st = ASSAY_OK;
+
+	*out = (struct predict){ .fingerprint = f->id, .types = rows->types, .rows = rows->rates.rows };
+	out->type = type < evidence->types.n ? evidence->types.types[type].name : NULL;
+	for (size_t t = 0; out->type && t < rows->types; t++)
+		out->type_ran |= strcmp(rows->type_names[t], out->type) == 0;
+	profile_rates_of(&evidence->fingerprints, f, rows, rates);
+	if (!prediction_of(rows, rates, &out->of))
+		st = assay_fail(err, ASSAY_E_NODATA, "no stressor was measured on '%s' and on all machines that ran '%s@%s'", f->machine,
+				runs->application, runs->version);
+	out->value = exp(runs->higher_is_better ? -out->of.log_cost : out->of.log_cost);
+	out->low = out->value * exp(-out->of.half);
+	out->high = out->value * exp(out->of.half);
+	if (!st && !(out->value > 0 && isfinite(out->value)))
+		st = assay_fail(err, ASSAY_E_NODATA, "the results of '%s@%s' are too far apart to predict one on '%s'", runs->application,
+				runs->version, f->machine);
+	free(rates);
+	return st;
+}
+
+/* ---- the answer ---- */
+
+static void predict_people(const struct predict *p, const struct run_set *runs, const char *machine, struct document *d)
+{
+	const char *direction = runs->higher_is_better ? "higher" : "lower";
+
+	if (isfinite(p->high))
+		doc_answer(d, DOC_PLAIN, "", "%s@%s on %s: %.4g, 90 %% interval %.4g to %.4g (%s is better)", runs->application,
+			   runs->version, machine, p->value, p->low, p->high, direction);
+	else
+		doc_answer(
+		    d, DOC_PLAIN, "",
+		    "%s@%s on %s: %.4g, 90 %% interval from %.4g on, no upper limit, because the results are too far apart (%s is better)",
+		    runs->application, runs->version, machine, p->value, p->low, direction);
+	if (p->of.modelled)
+		doc_line(d, "from %zu hardware types (%zu results, %zu stressors); on types left out: error %.0f %%, Q2 %.2f", p->types,
+			 p->rows, p->of.stressors, 100 * p->of.mape, p->of.q2);
+	else
+		doc_line(
+		    d,
+		    "from %zu hardware types (%zu results): too few for models that know this machine from another, so this is their mean, "
+		    "and the interval is as wide as they are apart; from %d types on its fingerprint counts",
+		    p->types, p->rows, PREDICTION_MODEL_TYPES);
+	if (p->types < FEW_TYPES)
+		doc_line(d,
+			 "few hardware types: on recorded machines, 90 %% intervals from fewer than %d types held 84 to 90 %% of the true "
+			 "values",
+			 FEW_TYPES);
+	if (p->type_ran)
+		doc_line(d, "machines of its own hardware type (%s) ran it: the true value should be nearer than the interval says",
+			 p->type);
+	if (p->of.q2 < .5)
+		doc_line(d,
+			 "on types left out these models explain less than half of the variance: rely on the interval, not on the value");
+}
+
+static void predict_add(const struct predict *p, const struct run_set *runs, const char *machine, struct document *d)
+{
+	predict_people(p, runs, machine, d);
+	doc_set(d, "application", runs->application);
+	doc_set(d, "version", runs->version);
+	doc_set(d, "machine", machine);
+	doc_set_bool(d, "higher_is_better", runs->higher_is_better);
+	doc_set(d, "value", p->value);
+	doc_set(d, "low", p->low);
+	doc_set(d, "high", p->high);
+	doc_set(d, "level", PREDICTION_LEVEL);
+	doc_set(d, "fingerprint", p->fingerprint);
+	doc_set(d, "type", p->type);
+	doc_set_bool(d, "type_ran", p->type_ran);
+	doc_set(d, "hardware_types", p->types);
+	doc_set(d, "rows", p->rows);
+	doc_set(d, "stressors", p->of.stressors);
+	doc_set_bool(d, "modelled", p->of.modelled);
+	doc_set(d, "mape", p->of.mape);
+	doc_set(d, "q2", p->of.q2);
+	doc_set_json(d, "other_builds", run_others_json(runs));
+}
+
+/* ASSAY_E_NOTFOUND when the machine has no fingerprint at all; ASSAY_E_NODATA when none of the kind that the results have, when too few
+ * hardware types ran the version, no stressor was measured on all of them, or the results are too far apart. */
+static enum assay_status predict_answer(const struct evidence *evidence, const struct run_set *runs, const char *machine,
+					struct document *d, struct assay_error *err)
+{
+	const struct fingerprint_set *fingerprints = &evidence->fingerprints;
+	const struct fingerprint *f = NULL;
+	struct profile_rows rows;
+	struct dataset dataset;
+	struct predict predict;
+	enum assay_status st = ASSAY_OK;
+
+	dataset_sparse_of(evidence, runs, &dataset);
+	profile_rows_of(evidence, runs, &dataset, &rows);
+	if (rows.types < PREDICTION_TYPES_MIN)
+		st = assay_fail(err, ASSAY_E_NODATA,
+				"'%s@%s' ran on %zu hardware type%s with a fingerprint: a prediction needs %d; run it on %zu more",
+				runs->application, runs->version, rows.types, text_plural(rows.types), PREDICTION_TYPES_MIN,
+				PREDICTION_TYPES_MIN - rows.types);
+	if (!st)
+		st = prediction_fingerprint(fingerprints, machine, fingerprint_find(fingerprints, runs->items[dataset.run[0]].fingerprint),
+					    &f, err);
+	if (!st)
+		st = predict_with(evidence, runs, f, &rows, &predict, err);
+	if (!st)
+		predict_add(&predict, runs, f->machine, d);
+	profile_rows_release(&rows);
+	dataset_release(&dataset);
+	return st;
+}
+
+struct arguments {
+	const char *selector, *machine;
+};
+
+static enum assay_status predict_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	struct cmd_evidence e;
+	enum assay_status st = cmd_evidence_load(lab, &a->selector, 1, true, &e, err);
+
+	if (!st)
+		st = predict_answer(&e.evidence, &e.runs[0], a->machine, d, err);
+	cmd_evidence_release(&e);
+	return st;
+}
+
+static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
+static const struct cli_option options[] = {
+	CLI_OPTION(TEXT, "machine", "MACHINE", struct arguments, machine, "A machine of the catalog that has a fingerprint",
+		   .required = true),
+	CLI_END,
+};
+
+const struct command predict_command = {
+	.name = "predict",
+	.summary = "predict the performance of a version on a machine where it never ran",
+	.about = "Predicts the metric of a version on a machine on which it never ran, from the machine's fingerprint and the results on "
+		 "others. The interval contains the true value in nine of ten cases, a little less often with fewer than ten hardware "
+		 "types; its width comes from the errors on hardware types that were left out.",
+	.examples = "  assay predict miniamr --machine issdm-41\n"
+		    "  assay predict stream/add-1@imported --machine scruffy.soe.ucsc.edu --format json\n",
+	.words = words,
+	.options = options,
+	CLI_RUN(struct arguments, CLI_LAB_READ, predict_run),
+};

@@ -1,0 +1,694 @@
+/* assay profile; docs/formats.md has the members of its answers */
+#include "base/mem.h"
+#include "base/order.h"
+#include "base/text.h"
+#include "gate/commands/gate_commands.h"
+#include "gate/commands/cmd_evidence.h"
+#include "gate/here/here.h"
+#include "gate/profile/stored.h"
+#include "gate/profile/views.h"
+#include "gate/published/walk.h"
+
+#include <math.h>
+
+enum { MODEL_TIME, MODEL_PAPER };
+
+struct arguments {
+	struct cli_list words; /* a selector, or the command that is profiled here */
+	int64_t top, resamples, seed;
+	double budget_s;
+	int model;
+	bool members, by_type, here, any_status;
+};
+
+/* ---- the first line, and how far it can be trusted ---- */
+
+/* "A, B and C": why the profile is not trusted more than it is; free() it. */
+static char *because_text(const struct profile *p)
+{
+	struct buf text = BUF_INIT;
+	size_t left = 0;
+
+	for (size_t i = 0; i < p->n_reasons; i++)
+		left += p->reasons[i].at_most == p->verdict;
+	for (size_t i = 0; i < p->n_reasons; i++) {
+		if (p->reasons[i].at_most != p->verdict)
+			continue;
+		left--;
+		buf_format(&text, "%s%s", p->reasons[i].because, left > 1 ? ", " : left == 1 ? " and " : "");
+	}
+	return buf_take(&text);
+}
+
+/* "'vm: msync'", "computing" or "arithmetic and string functions": what leads at the deepest level that can be trusted. Its share in
+ * *share. free() it; NULL: at none. */
+static char *deepest_text(const struct profile *p, struct shares_part *share)
+{
+	const struct profile_group *group = p->n_groups ? &p->groups[0] : NULL;
+
+	if (group && p->verdict == PROFILE_TRUSTED) {
+		*share = (struct shares_part){ .share = group->share, .low = group->low, .high = group->high };
+		return mem_format("in '%s'", group->name);
+	}
+	for (size_t depth = INFERRED_LEVELS; depth-- > 0;) {
+		const struct inferred_part *lead = inferred_lead(&p->inferred, depth);
+
+		if (!p->inferred.trusted[depth])
+			continue;
+		*share = lead->share;
+		return depth > 0 ? mem_format("%s (%s)", level_text(lead->of), lead->name) : mem_string(level_text(lead->of));
+	}
+	return NULL;
+}
+
+/* What was measured comes first where the model cannot say which stressors; it says at which level it can. */
+static void answer_sentence(const struct profile *p, const struct parts *parts, const struct run_set *runs, struct document *d)
+{
+	const struct profile_group *lead = p->n_groups ? &p->groups[0] : NULL;
+	bool trusted = p->verdict == PROFILE_TRUSTED;
+	char *because = because_text(p), *measured = parts->levels->runs && !trusted ? parts_text(parts) : NULL, *deepest;
+	struct shares_part share = { 0 };
+
+	deepest = deepest_text(p, &share);
+	if (measured && p->verdict == PROFILE_NOT_IDENTIFIABLE)
+		doc_answer(d, DOC_DOUBTFUL, "", "%s@%s spends %s; more is not identifiable because %s", runs->application, runs->version,
+			   measured, because);
+	else if (measured)
+		doc_answer(d, DOC_DOUBTFUL, "", "%s@%s spends %s; which stressors it is like is %s because %s", runs->application,
+			   runs->version, measured, profile_verdict_text(p->verdict), because);
+	else if (deepest)
+		doc_answer(d, DOC_GOOD, "", "%s@%s spends about %.0f %% of its time %s (90 %% interval %.0f to %.0f %%); %s%s",
+			   runs->application, runs->version, 100 * share.share, deepest, 100 * share.low, 100 * share.high,
+			   trusted ? "trusted" : "trusted, but not which stressors, because ", because);
+	else if (p->verdict == PROFILE_NOT_IDENTIFIABLE)
+		doc_answer(d, DOC_BAD, profile_verdict_text(p->verdict), "what %s@%s spends its time on, because %s", runs->application,
+			   runs->version, because);
+	else
+		doc_answer(d, DOC_DOUBTFUL, "",
+			   "%s@%s spends about %.0f %% of its time in '%s' (90 %% interval %.0f to %.0f %%); %s because %s",
+			   runs->application, runs->version, 100 * lead->share, lead->name, 100 * lead->low, 100 * lead->high,
+			   profile_verdict_text(p->verdict), because);
+	mem_free(deepest, because, measured);
+}
+
+/* The deepest level that can be trusted. */
+static const char *trusted_level(const struct profile *p)
+{
+	return p->verdict == PROFILE_TRUSTED ? "group" : p->inferred.trusted[1] ? "category" : p->inferred.trusted[0] ? "time" : NULL;
+}
+
+static void answer_trust(const struct profile *p, struct document *d)
+{
+	doc_object(d, "trust");
+	doc_set(d, "verdict", profile_verdict_text(p->verdict));
+	doc_set_empty(d, "level", trusted_level(p));
+	doc_list(d, "reasons");
+	for (size_t i = 0; i < p->n_reasons; i++)
+		doc_reason(d, p->reasons[i].code, p->reasons[i].text);
+	doc_end(d);
+	doc_end(d);
+}
+
+static void answer_basis(const struct profile *p, const struct dataset *data, struct document *d)
+{
+	size_t rows = p->rows->rates.rows, types = p->rows->types;
+	double none = (double)NAN;
+
+	doc_set(d, "q2", p->fitted ? p->validation.q2 : none);
+	doc_set(d, "mape", p->fitted ? p->validation.mape : none);
+	doc_set(d, "noise", p->rows->noise);
+	doc_line(d, "from %zu hardware type%s (%zu machine%s, %zu result%s)%s", types, text_plural(types), data->machines,
+		 text_plural(data->machines), rows, text_plural(rows), p->fitted ? "" : "\n");
+	if (p->fitted)
+		doc_line(d, "on hardware types left out: error %.0f %%, Q2 %.2f; effective rank %.1f\n", 100 * p->validation.mape,
+			 p->validation.q2, p->data.features.effective_rank);
+}
+
+static void answer_choice(const struct profile *p, struct document *d)
+{
+	if (!p->fitted) {
+		doc_set(d, "choice", DOC_NOTHING);
+		return;
+	}
+	doc_object(d, "choice");
+	doc_set(d, "stumps", p->blend.choice.stumps);
+	doc_list(d, "additive");
+	for (size_t k = 0; k < BLEND_ADDITIVE; k++) {
+		doc_object(d, NULL);
+		doc_set(d, "size", blend_grid[k].size);
+		doc_set(d, "sharpness", blend_grid[k].sharpness);
+		doc_set(d, "weight", p->blend.choice.additive[k]);
+		doc_end(d);
+	}
+	doc_end(d);
+	doc_end(d);
+}
+
+/* ---- groups ---- */
+
+static void answer_group(const struct profile *p, size_t i, struct document *d)
+{
+	const struct profile_group *g = &p->groups[i];
+
+	if (i < p->n_ranked)
+		doc_show(d, NULL, "rank", g->rank);
+	doc_showf(d, NULL, "share", g->share, "%.1f %%", 100 * g->share);
+	doc_showf(d, NULL, "90 % interval", g->low, "%.0f to %.0f %%", 100 * g->low, 100 * g->high);
+	doc_showf(d, NULL, "other fits", g->least, "%.0f to %.0f %%", 100 * g->least, 100 * g->most);
+	doc_showf(d, NULL, "first", g->first, "%.0f %%", 100 * g->first);
+	doc_show(d, "name", "group", g->name);
+	doc_bar(d, "", g->share);
+	doc_list(d, "categories");
+	for (size_t c = 0; c < CATEGORY_COUNT; c++) {
+		if (g->categories[c])
+			doc_set(d, NULL, category_name((enum category)c));
+	}
+	doc_end(d);
+	doc_list(d, "members");
+	for (size_t k = 0; k < g->n; k++)
+		doc_set(d, NULL, p->rows->features[g->members[k]]);
+	doc_end(d);
+	doc_set(d, "share", g->share);
+	doc_set(d, "share_low", g->low);
+	doc_set(d, "share_high", g->high);
+	doc_set(d, "share_min", g->least);
+	doc_set(d, "share_max", g->most);
+	doc_set(d, "importance", g->importance);
+	doc_set(d, "rank", g->rank);
+	doc_set(d, "first_probability", g->first);
+}
+
+static void answer_unexplained_row(const struct shares *s, struct document *d)
+{
+	size_t k = s->groups;
+
+	doc_row(d);
+	doc_aside(d);
+	doc_showf(d, NULL, "share", s->share[k], "%.1f %%", 100 * s->share[k]);
+	doc_showf(d, NULL, "90 % interval", s->low[k], "%.0f to %.0f %%", 100 * s->low[k], 100 * s->high[k]);
+	doc_show(d, NULL, "group", "(unexplained)");
+}
+
+static void answer_unexplained(const struct profile *p, struct document *d)
+{
+	const struct shares *s = &p->shares;
+
+	if (!p->fitted) {
+		doc_set(d, "unexplained", DOC_NOTHING);
+		return;
+	}
+	doc_object(d, "unexplained");
+	doc_set(d, "share", s->share[s->groups]);
+	doc_set(d, "share_low", s->low[s->groups]);
+	doc_set(d, "share_high", s->high[s->groups]);
+	doc_end(d);
+}
+
+static void answer_groups(const struct profile *p, size_t shown, struct document *d)
+{
+	double rest = 0;
+
+	doc_table(d, "groups");
+	for (size_t i = 0; i < p->n_groups; i++) {
+		doc_row(d);
+		if (i >= shown)
+			doc_hide(d);
+		answer_group(p, i, d);
+	}
+	if (p->fitted)
+		answer_unexplained_row(&p->shares, d);
+	doc_end(d);
+	answer_unexplained(p, d);
+	for (size_t i = shown; i < p->n_groups; i++)
+		rest += p->groups[i].share;
+	if (shown < p->n_groups)
+		doc_line(d, "and %.1f %% in %zu other group%s (--top)", 100 * rest, p->n_groups - shown, text_plural(p->n_groups - shown));
+	if (p->fitted) {
+		doc_line(d,
+			 "\nshare: of its time; other fits: what models say that fit nearly as well; first: how often it is the largest");
+		doc_line(d, "rank: by share; groups below %.0f %% are tied: most of them are not used at all", 100 * PROFILE_RANKED);
+	}
+}
+
+static void answer_features(const struct profile *p, struct document *d)
+{
+	const struct features *f = &p->data.features;
+
+	doc_list(d, "features");
+	for (size_t g = 0; g < p->n_groups; g++) {
+		for (size_t i = 0; i < p->groups[g].n; i++) {
+			size_t j = p->groups[g].members[i], k = f->distinct[j];
+
+			doc_object(d, NULL);
+			doc_set(d, "name", p->rows->features[j]);
+			doc_set(d, "group", p->groups[g].name);
+			doc_set(d, "importance", p->importance[j]);
+			doc_set(d, "share", p->shares.column[k] / (double)f->copies[k]);
+			doc_end(d);
+		}
+	}
+	doc_end(d);
+	doc_list(d, "dropped");
+	for (size_t j = 0; f->state && j < f->p; j++) {
+		if (f->state[j] == FEATURE_USED)
+			continue;
+		doc_object(d, NULL);
+		doc_set(d, "name", p->rows->features[j]);
+		doc_set(d, "reason", feature_code(f->state[j]));
+		doc_end(d);
+	}
+	doc_end(d);
+}
+
+/* "cpu 34 %, vm 23 %", the largest first; free() it. */
+static char *profile_categories_text(const double shares[CATEGORY_COUNT])
+{
+	bool done[CATEGORY_COUNT] = { false };
+	struct buf text = BUF_INIT;
+
+	for (;;) {
+		size_t best = CATEGORY_COUNT;
+
+		for (size_t c = 0; c < CATEGORY_COUNT; c++) {
+			if (!done[c] && shares[c] >= .005 && (best == CATEGORY_COUNT || shares[c] > shares[best]))
+				best = c;
+		}
+		if (best == CATEGORY_COUNT)
+			break;
+		buf_format(&text, "%s%s %.0f %%", text.size ? ", " : "", category_name((enum category)best), 100 * shares[best]);
+		done[best] = true;
+	}
+	if (!text.size)
+		buf_text(&text, "nothing");
+	return buf_take(&text);
+}
+
+static void answer_categories(const struct profile *p, struct document *d)
+{
+	char *text = profile_categories_text(p->by_category);
+
+	if (p->fitted)
+		doc_line(d, "By main category: %s", text);
+	doc_object(d, "by_category");
+	for (size_t c = 0; c < CATEGORY_COUNT; c++) {
+		if (p->by_category[c] > 0)
+			doc_set(d, category_name((enum category)c), p->by_category[c]);
+	}
+	doc_end(d);
+	free(text);
+}
+
+static void answer_members(const struct profile *p, struct document *d)
+{
+	doc_heading(d, "Members");
+	for (size_t i = 0; i < p->n_groups; i++) {
+		struct buf text = BUF_INIT;
+
+		for (size_t k = 0; k < p->groups[i].n; k++)
+			buf_format(&text, " %s", p->rows->features[p->groups[i].members[k]]);
+		doc_line(d, "  %s:\n   %s", p->groups[i].name, text.bytes);
+		buf_release(&text);
+	}
+}
+
+/* ---- hardware types ---- */
+
+static void answer_type(const struct profile *p, size_t t, struct document *d)
+{
+	static const char *const places[] = { "1st", "2nd", "3rd" };
+	double rest = mat_get(&p->shares.by_type, t, p->shares.groups), error = p->validation.type_error[t];
+
+	doc_show(d, "type", "hardware type", p->rows->type_names[t]);
+	doc_showf(d, "error", "error", error, "%.0f %%", 100 * error);
+	doc_object(d, "shares");
+	for (size_t g = 0; g < p->n_groups; g++) {
+		size_t group = p->data.features.group[p->data.features.distinct[p->groups[g].members[0]]];
+
+		doc_set(d, p->groups[g].name, mat_get(&p->shares.by_type, t, group));
+	}
+	doc_end(d);
+	for (size_t g = 0; g < 3 && g < p->n_groups; g++) {
+		size_t group = p->data.features.group[p->data.features.distinct[p->groups[g].members[0]]];
+		double share = mat_get(&p->shares.by_type, t, group);
+
+		doc_showf(d, NULL, places[g], share, "%.0f %%", 100 * share);
+	}
+	doc_showf(d, "unexplained", "unexplained", rest, "%.0f %%", 100 * rest);
+}
+
+static void answer_types(const struct profile *p, bool shown, struct document *d)
+{
+	if (shown)
+		doc_heading(d, "By hardware type: share of the three leading groups");
+	doc_table(d, "by_hardware_type");
+	if (!shown)
+		doc_hide(d);
+	for (size_t t = 0; p->fitted && t < p->rows->types; t++) {
+		doc_row(d);
+		answer_type(p, t, d);
+	}
+	doc_end(d);
+}
+
+/* ---- what is left out ---- */
+
+/* Those of a data set alone where rows is NULL: members of the open object, and lines for people. */
+static void profile_left_out_answer(const struct dataset *data, const struct profile_rows *rows, struct document *d)
+{
+	struct profile_left_out all[PROFILE_LEFT_OUT];
+	size_t n = profile_left_out(data, rows, all);
+
+	for (size_t i = 0; i < n; i++) {
+		doc_set(d, all[i].code, all[i].n);
+		if (all[i].n)
+			doc_line(d, "left out: %zu results: %s", all[i].n, all[i].why);
+	}
+}
+
+static void answer_left_out(const struct profile *p, const struct dataset *data, struct document *d)
+{
+	const struct features *f = &p->data.features;
+
+	doc_object(d, "left_out");
+	profile_left_out_answer(data, p->rows, d);
+	doc_end(d);
+	for (size_t state = FEATURE_USED + 1; state < FEATURE_STATES; state++) {
+		struct buf names = BUF_INIT;
+
+		for (size_t j = 0; f->state && j < f->p; j++) {
+			if (f->state[j] == state)
+				buf_format(&names, "%s%s", names.size ? ", " : "", p->rows->features[j]);
+		}
+		if (names.size)
+			doc_line(d, "stressors left out: %s: %s", names.bytes, feature_text((enum feature_state)state));
+		buf_release(&names);
+	}
+}
+
+/* ---- all ---- */
+
+/* What was measured, whatever can be inferred beyond it; the levels of both. */
+static void answer_measured(const struct stored_time *time, const struct inferred *inferred, struct document *d)
+{
+	if (time->levels.runs) {
+		parts_answer(&time->parts, "measured", inferred, d);
+	} else {
+		doc_table(d, "levels");
+		doc_hide(d);
+		inferred_rows(inferred, d);
+		doc_end(d);
+		doc_set(d, "measured", DOC_NOTHING);
+	}
+	doc_set(d, "sampled_runs", time->sampled_runs);
+	if (time->sampled_runs && time->sampled_runs < time->levels.runs)
+		doc_line(d, "Samples are of %zu of %zu runs", time->sampled_runs, time->levels.runs);
+}
+
+/* On machines without fingerprints nothing can be inferred. */
+static void measured_answer(const struct stored_time *time, const struct run_set *runs, const char *why, struct document *d)
+{
+	char *text = parts_text(&time->parts), *reason = mem_format("%s; 'assay fingerprint run' takes them, before the runs", why);
+
+	doc_answer(d, DOC_DOUBTFUL, "", "%s@%s spends %s; more is not identifiable because no fingerprint belongs to its results",
+		   runs->application, runs->version, text);
+	answer_measured(time, NULL, d);
+	doc_set(d, "application", runs->application);
+	doc_set(d, "version", runs->version);
+	doc_set(d, "machines", time->levels.machines);
+	doc_object(d, "trust");
+	doc_set(d, "verdict", profile_verdict_text(PROFILE_NOT_IDENTIFIABLE));
+	doc_list(d, "reasons");
+	doc_reason(d, "no_fingerprints", reason);
+	doc_end(d);
+	doc_end(d);
+	mem_free(reason, text);
+}
+
+static void profile_answer(const struct profile *p, const struct stored_time *time, const struct run_set *runs, const struct dataset *data,
+			   const struct arguments *a, struct document *d)
+{
+	answer_sentence(p, &time->parts, runs, d);
+	answer_measured(time, &p->inferred, d);
+	doc_set(d, "application", runs->application);
+	doc_set(d, "version", runs->version);
+	doc_set(d, "battery", data->battery);
+	doc_set(d, "rows", p->rows->rates.rows);
+	doc_set(d, "machines", data->machines);
+	doc_set(d, "hardware_types", p->rows->types);
+	doc_set(d, "effective_rank", p->rows->types ? p->data.features.effective_rank : (double)NAN);
+	answer_trust(p, d);
+	answer_basis(p, data, d);
+	answer_choice(p, d);
+	if (p->fitted)
+		inferred_shown(&p->inferred, d);
+	answer_groups(p, (size_t)a->top, d);
+	answer_features(p, d);
+	answer_categories(p, d);
+	if (p->fitted && a->members)
+		answer_members(p, d);
+	answer_types(p, p->fitted && a->by_type, d);
+	answer_left_out(p, data, d);
+	doc_set_json(d, "other_builds", run_others_json(runs));
+}
+
+/* ---- the answer of the published profile ---- */
+
+struct stressor_bar {
+	const char *name;
+	double value;
+};
+
+ORDER_BY(compare_bars, struct stressor_bar, BY_DOWN(value) BY_TEXT(name))
+
+static void paper_bars(const struct stressor_bar *bars, size_t n, size_t shown, struct document *d)
+{
+	double rest = 0;
+
+	doc_table(d, NULL);
+	for (size_t i = 0; i < shown; i++) {
+		doc_row(d);
+		doc_show(d, NULL, "stressor", bars[i].name);
+		doc_showf(d, NULL, "importance", bars[i].value, "%.1f %%", 100 * bars[i].value);
+		doc_show(d, NULL, "category", category_name(stressor_category(bars[i].name)));
+		doc_bar(d, "", bars[i].value / bars[0].value);
+	}
+	doc_end(d);
+	for (size_t i = shown; i < n; i++)
+		rest += bars[i].value;
+	if (rest > .0005)
+		doc_line(d, "and %.1f %% in %zu others", 100 * rest, n - shown);
+}
+
+static void paper_people(const struct paper_profile *p, size_t shown, struct document *d)
+{
+	const double *importance = gbt_about(p->gbt).importance_per_tree;
+	double sums[CATEGORY_COUNT] = { 0 };
+	size_t cols = p->dataset.X.cols, n = 0;
+	struct stressor_bar *bars = mem_new(cols, sizeof(*bars));
+
+	for (size_t j = 0; j < cols; j++) {
+		bars[j] = (struct stressor_bar){ p->dataset.features[j], importance[j] };
+		sums[stressor_category(bars[j].name)] += importance[j];
+	}
+	qsort(bars, cols, sizeof(*bars), compare_bars);
+	while (n < cols && n < shown && bars[n].value > 0)
+		n++;
+	if (n)
+		doc_answer(d, DOC_PLAIN, "", "%s@%s varies most with '%s', which has %.1f %% of the importance", p->runs->application,
+			   p->runs->version, bars[0].name, 100 * bars[0].value);
+	else
+		doc_answer(d, DOC_PLAIN, "", "%s@%s has the same metric everywhere: nothing can be inferred from it", p->runs->application,
+			   p->runs->version);
+	doc_line(d, "published method, unvalidated, from %zu hardware type%s (%zu machine%s, %zu results);", p->dataset.hardware_types,
+		 text_plural(p->dataset.hardware_types), p->dataset.machines, text_plural(p->dataset.machines), p->dataset.X.rows);
+	doc_line(d, "%.1f features tied a split: stressors that tie share what the data cannot tell apart\n",
+		 gbt_about(p->gbt).tied_per_split);
+	if (p->dataset.hardware_types < 2)
+		doc_line(d, "On a single hardware type nothing differs but noise: do not read anything into these bars.\n");
+	if (n) {
+		char *categories = profile_categories_text(sums);
+
+		paper_bars(bars, cols, n, d);
+		doc_line(d, "\nBy main category: %s", categories);
+		free(categories);
+	}
+	free(bars);
+}
+
+static void paper_importances(const char *key, const struct dataset *data, const double *importance, struct document *d)
+{
+	doc_object(d, key);
+	for (size_t j = 0; j < data->X.cols; j++)
+		doc_set(d, data->features[j], importance[j]);
+	doc_end(d);
+}
+
+static void paper_errors(const struct gbt *gbt, struct document *d)
+{
+	static const size_t stages[] = { 1, 2, 3, 10, 100, 500, 1000 };
+
+	doc_object(d, "train_mse");
+	for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+		char stage[24];
+
+		snprintf(stage, sizeof(stage), "%zu", stages[i]);
+		doc_set(d, stage, gbt_about(gbt).mse[stages[i]]);
+	}
+	doc_end(d);
+}
+
+/* With bars of the `shown` most important stressors. */
+static void paper_profile_answer(const struct paper_profile *p, size_t shown, struct document *d)
+{
+	const struct dataset *data = &p->dataset;
+
+	paper_people(p, shown, d);
+	doc_set(d, "application", p->runs->application);
+	doc_set(d, "version", p->runs->version);
+	doc_set(d, "model", "paper");
+	doc_set_bool(d, "validated", false);
+	doc_set(d, "battery", data->battery);
+	doc_set(d, "rows", data->X.rows);
+	doc_set(d, "machines", data->machines);
+	doc_set(d, "hardware_types", data->hardware_types);
+	doc_texts(d, "features", data->features, data->X.cols);
+	paper_errors(p->gbt, d);
+	paper_importances("importances_sum", data, gbt_about(p->gbt).importance_sum, d);
+	paper_importances("importances_per_tree", data, gbt_about(p->gbt).importance_per_tree, d);
+	doc_set(d, "tied_per_split", gbt_about(p->gbt).tied_per_split);
+	doc_set(d, "ambiguous_splits", gbt_about(p->gbt).ambiguous_splits);
+	doc_object(d, "left_out");
+	profile_left_out_answer(data, NULL, d);
+	doc_end(d);
+	doc_set_json(d, "other_builds", run_others_json(p->runs));
+}
+
+/* ---- the command ---- */
+
+/* A profile that cannot be trusted is an answer; only without a single usable result it is an error. */
+static enum assay_status profile_time(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
+				      struct assay_error *err)
+{
+	const struct profile_options how = { .resamples = (size_t)a->resamples, .seed = (uint64_t)a->seed };
+	const struct run_set *runs = &e->runs[0];
+	struct profile_rows rows;
+	struct profile profile = { 0 };
+	struct dataset dataset;
+	struct stored_time *time;
+	enum assay_status st = stored_time_load(&lab->store, runs, &time, err);
+
+	if (st)
+		return st;
+	dataset_sparse_of(&e->evidence, runs, &dataset);
+	profile_rows_of(&e->evidence, runs, &dataset, &rows);
+	if (rows.rates.rows > 0)
+		st = views_load(&lab->store, time, &dataset, &rows, err);
+	else
+		st = profile_no_rows(runs, &dataset, "results above 0 on machines with a fingerprint", 0, err);
+	if (rows.rates.rows == 0 && time->levels.runs) {
+		measured_answer(time, runs, err->text, d);
+		st = ASSAY_OK;
+	}
+	if (!st && rows.rates.rows > 0) {
+		profile_of(&rows, &how, &profile);
+		profile_answer(&profile, time, runs, &dataset, a, d);
+	}
+	stored_time_free(time);
+	profile_release(&profile);
+	profile_rows_release(&rows);
+	dataset_release(&dataset);
+	return st;
+}
+
+static enum assay_status profile_paper(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
+				       struct assay_error *err)
+{
+	struct paper_profile profile;
+	enum assay_status st = paper_profile_of(&e->evidence, &e->runs[0], &profile, err);
+
+	(void)lab;
+	if (!st)
+		paper_profile_answer(&profile, (size_t)a->top, d);
+	paper_profile_release(&profile);
+	return st;
+}
+
+static enum assay_status profile_stored(const struct arguments *a, struct document *d, struct assay_error *err)
+{
+	const char *selector = a->words.items[0];
+	struct cmd_evidence e;
+	struct lab lab = { .lock_fd = -1 };
+	enum assay_status st = lab_open(cli_directory(), STORE_READ, &lab, err);
+
+	if (st)
+		return st;
+	st = cmd_evidence_load(&lab, &selector, 1, true, &e, err);
+	if (!st)
+		st = (a->model == MODEL_PAPER ? profile_paper : profile_time)(&lab, &e, a, d, err);
+	cmd_evidence_release(&e);
+	lab_close(&lab);
+	return st;
+}
+
+static enum assay_status profile_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+
+	(void)lab;
+	return a->here ? here_profile((const char *const *)a->words.items, a->words.n,
+				      &(struct here_how){ .budget_s = a->budget_s, .progress = !cli_quiet(), .any_status = a->any_status },
+				      d, err)
+		       : profile_stored(a, d, err);
+}
+
+static enum assay_status profile_check(void *arguments, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+
+	if (!a->here && a->words.n > 1)
+		return assay_fail(err, ASSAY_E_USAGE, "unexpected argument '%s': a command to profile follows --here --",
+				  a->words.items[1]);
+	return ASSAY_OK;
+}
+
+static const char *const models[] = { [MODEL_TIME] = "time", [MODEL_PAPER] = "paper", NULL };
+static const struct cli_option words[] = { CLI_WORDS("APP[@VERSION] | --here -- COMMAND [ARG]", struct arguments, words, 1), CLI_END };
+static const struct cli_option options[] = {
+	CLI_CHOICE("model", models, struct arguments, model, "The model: time (the default) or paper"),
+	CMD_TOP(struct arguments, top, "Show the N most important groups, or stressors of the paper's model (default: 15)"),
+	CLI_FLAG("members", struct arguments, members, "List the stressors of every group"),
+	CLI_FLAG("by-type", struct arguments, by_type, "Show the leading groups' shares on every hardware type"),
+	CMD_RESAMPLES(struct arguments, resamples, "Resamples of the hardware types for the error bars (default: 200)"),
+	CMD_SEED(struct arguments, seed),
+	CLI_FLAG("here", struct arguments, here, "Run the command that follows -- on this machine and measure it; without a laboratory"),
+	HERE_BUDGET(struct arguments, budget_s),
+	HERE_ANY_STATUS(struct arguments, any_status),
+	CLI_END,
+};
+static const struct arguments defaults = { .top = 15, .resamples = SHARES_RESAMPLES, .seed = PROFILE_SEED, .budget_s = HERE_BUDGET_S };
+
+const struct command profile_command = {
+	.name = "profile",
+	.summary = "infer which resources a version stresses",
+	.about =
+	    "Infers which resources an application stresses from how its performance varies over machines whose fingerprints are known; "
+	    "nothing is instrumented. Stressors that move together over the machines are one group. Each group has the share of the time "
+	    "that it explains, with its uncertainty, and the profile says whether it can be trusted, and if not, what would help. With "
+	    "--here a command is measured instead; each of its runs reads all of standard input.",
+	.more = "Models:\n"
+		"  time    (default) work on each resource divided by its speed, blended with boosted stumps;\n"
+		"          validated on hardware types left out\n"
+		"  paper   importances of boosted trees, as published with quiho (2018); not validated: it cannot\n"
+		"          tell how far it can be trusted\n",
+	.examples = "  assay profile hpccg\n"
+		    "  assay profile stream/add-1@imported --members --by-type\n"
+		    "  assay profile stream/add-1@imported --model paper --format json\n"
+		    "  assay profile --here -- sqlite3 test.db 'select count(*) from t'\n"
+		    "  assay profile --here -- sort -u <words\n",
+	.words = words,
+	.options = options,
+	.defaults = &defaults,
+	.flags = CLI_PROGRESS,
+	.check = profile_check,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, profile_run),
+};

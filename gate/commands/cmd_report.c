@@ -1,0 +1,81 @@
+/* assay report */
+#include "base/mem.h"
+#include "fleet/lab/lab.h"
+#include "gate/commands/gate_commands.h"
+#include "gate/commands/cmd_evidence.h"
+#include "gate/nightly/calibration.h"
+#include "gate/report/report_file.h"
+
+enum { MODEL_TIME, MODEL_PAPER };
+
+struct arguments {
+	const char *selectors[2], *path;
+	double min_effect; /* 0: not given */
+	int model;
+};
+
+static enum assay_status report_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	double min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect;
+	struct verdict verdict = { 0 };
+	struct variance_weighed weighed = { .explains = false };
+	char *quote = NULL, *line = NULL;
+	struct cmd_evidence e;
+	enum assay_status st = cmd_evidence_load(lab, a->selectors, 2, false, &e, err);
+
+	if (!st)
+		st = verdict_of(&e.evidence, &lab->config, &e.runs[0], &e.runs[1], min_effect, &verdict, err);
+	if (!st)
+		st = calibration_quote_now(lab, &verdict, &quote, err);
+	if (!st) {
+		line = calibration_line(quote);
+		variance_weigh(lab, &verdict, &weighed);
+		st = report_file(
+		    lab, &e.evidence,
+		    &(struct report_file){ .verdict = &verdict, .weighed = &weighed, .published = a->model == MODEL_PAPER, .note = line },
+		    a->path, NULL, err);
+	}
+	if (!st) {
+		enum decision decision = verdict.effect.decision;
+
+		doc_set(d, "decision", decision_text(decision));
+		doc_set(d, "file", a->path);
+		doc_answer(d, decision_tone(decision), decision_text(decision), "%s@%s -> %s@%s: the page is %s", e.runs[0].application,
+			   e.runs[0].version, e.runs[1].application, e.runs[1].version, a->path);
+		calibration_answer(quote, d);
+	}
+	mem_free(quote, line);
+	variance_weighed_release(&weighed);
+	verdict_release(&verdict);
+	cmd_evidence_release(&e);
+	return st;
+}
+
+static const char *const models[] = { [MODEL_TIME] = "time", [MODEL_PAPER] = "paper", NULL };
+static const struct cli_option words[] = {
+	CLI_WORD("BASELINE", struct arguments, selectors[0]),
+	CLI_WORD("CANDIDATE", struct arguments, selectors[1]),
+	CLI_END,
+};
+static const struct cli_option options[] = {
+	CLI_OPTION(TEXT, "output", "FILE", struct arguments, path, "The page, replaced as a whole (required)", .letter = 'o',
+		   .required = true),
+	CMD_MIN_EFFECT(struct arguments, min_effect),
+	CLI_CHOICE("model", models, struct arguments, model, "Of the profiles: time (the default) or paper ('assay profile --help')"),
+	CLI_END,
+};
+
+const struct command report_command = {
+	.name = "report",
+	.summary = "write the decision and what it rests on as an HTML page",
+	.about =
+	    "Writes one HTML page about two versions of an application: the decision and what it rests on, the ratio on each machine, what "
+	    "each version stresses, the machines' fingerprints and conditions, and what was left out and why. The page is one file and "
+	    "loads nothing.",
+	.examples = "  assay report myapp@1.0 myapp@1.1 -o report.html\n",
+	.exit_status = "0 when the page was written, whatever the decision; 'assay gate' decides by its exit status.",
+	.words = words,
+	.options = options,
+	CLI_RUN(struct arguments, CLI_LAB_READ, report_run),
+};

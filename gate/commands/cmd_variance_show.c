@@ -1,0 +1,368 @@
+/* assay variance show */
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "gate/commands/gate_commands.h"
+#include "gate/variance/answer.h"
+#include "gate/variance/follow.h"
+#include "gate/variance/long_waits.h"
+#include "gate/variance/site_places.h"
+#include "gate/variance/stored_runs.h"
+#include "runs/running/run.h"
+#include "runs/running/version.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct marked {
+	int64_t rank;
+	double from_s, to_s;
+};
+
+struct arguments {
+	struct cli_list files;
+	double threshold, least_s;
+	struct marked marked;
+	bool follow;
+	double window_s;
+};
+
+/* gone: number of runs that cannot be read. */
+static void show_which(const struct stored_runs *runs, size_t at, size_t gone, const char *why, struct document *d)
+{
+	const struct sample_file *f = &runs->files[runs->items[at].first];
+
+	doc_object(d, "run");
+	doc_set(d, "machine", f->machine);
+	doc_set(d, "input", f->input);
+	doc_set(d, "repetition", f->repetition);
+	doc_set(d, "plan", f->plan);
+	doc_set(d, "recorded", runs->n);
+	doc_set(d, "unreadable", gone);
+	doc_end(d);
+	if (runs->n > 1)
+		doc_line(d, "of %zu recorded runs, this one lost most: machine %s%s%s, repetition %lld", runs->n, f->machine,
+			 *f->input ? ", input " : "", f->input, (long long)f->repetition);
+	if (gone)
+		doc_line(d, "%zu of %zu recorded runs cannot be read: %s", gone, runs->n, why);
+}
+
+static double lost(const struct variance *v)
+{
+	double sum = 0;
+
+	for (size_t r = 0; r < v->n_regions; r++)
+		sum += v->regions[r].caused_by == VARIANCE_NONE ? v->regions[r].elapsed_s : 0;
+	return sum;
+}
+
+/* Analyses all runs and keeps the one that lost most, which is number *at. *gone: how many cannot be read; err has the last one's reason.
+ */
+static enum assay_status stored_runs_worst(const struct lab *lab, const struct stored_runs *runs, const struct variance_options *options,
+					   struct variance *out, size_t *at, size_t *gone, struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+
+	*out = (struct variance){ .n_clusters = 0 };
+	*gone = 0;
+	for (size_t i = 0; i < runs->n; i++) {
+		struct variance other;
+
+		st = stored_run_variance(lab, runs, i, options, &other, err);
+		if (st) {
+			++*gone;
+			continue;
+		}
+		if (*gone == i || lost(&other) > lost(out)) {
+			struct variance less = *out;
+
+			*out = other;
+			other = less;
+			*at = i;
+		}
+		variance_release(&other);
+	}
+	return *gone == runs->n ? st : ASSAY_OK;
+}
+
+/* The run of APP@VERSION in the laboratory that lost most. */
+static enum assay_status show_stored(const char *selector, const struct variance_options *options, struct document *d,
+				     struct assay_error *err)
+{
+	char *application = NULL, *given = NULL, *version = NULL;
+	struct variance variance = { .n_clusters = 0 };
+	struct stored_runs runs = { .files = NULL };
+	struct lab lab = { .lock_fd = -1 };
+	size_t at = 0, gone = 0;
+	enum assay_status st = run_selector(selector, &application, &given, err);
+
+	if (!st)
+		st = lab_open(cli_directory(), STORE_READ, &lab, err);
+	if (!st && given)
+		version = mem_string(given); /* all inputs, unless one is named */
+	else if (!st)
+		st = run_resolve(&lab.store, application, NULL, &version, err);
+	if (!st)
+		st = stored_runs_list(&lab, application, version, NULL, &runs, err);
+	if (!st)
+		st = stored_runs_worst(&lab, &runs, options, &variance, &at, &gone, err);
+	if (!st) {
+		variance_conclusion(&variance, d);
+		show_which(&runs, at, gone, err->text, d);
+		variance_details(&variance, d);
+	}
+	variance_release(&variance);
+	stored_runs_release(&runs);
+	lab_close(&lab);
+	mem_free(application, given, version);
+	return st;
+}
+
+/* ---- a run that goes on ---- */
+
+/* From times since the beginning of the window to times since the run began. */
+static void times_shift(struct variance *v)
+{
+	for (size_t r = 0; r < v->n_regions; r++) {
+		struct region *region = &v->regions[r];
+
+		region->from_s += v->fragments.from_s;
+		region->to_s += v->fragments.from_s;
+		for (size_t i = 0; i < region->n; i++) {
+			region->members[i].from_s += v->fragments.from_s;
+			region->members[i].to_s += v->fragments.from_s;
+			region->members[i].throughout = false; /* says nothing about a window */
+		}
+	}
+	for (size_t i = 0; i < v->n_waits; i++) {
+		v->waits[i].from_s += v->fragments.from_s;
+		v->waits[i].to_s += v->fragments.from_s;
+	}
+}
+
+/* Levels of counters that processes read from now on. */
+struct asked {
+	struct follow_level *levels; /* [n] */
+	size_t n;
+};
+
+static void window_json(const struct follow_window *w, const struct variance *v, const struct asked *asked, double lag_s)
+{
+	struct document d;
+	cJSON *json;
+	char *text;
+
+	document_init(&d);
+	doc_set(&d, "from_s", w->from_s);
+	doc_set(&d, "to_s", w->to_s);
+	doc_set(&d, "lag_s", lag_s);
+	doc_set(&d, "running", w->running);
+	doc_set(&d, "processes", v->fragments.n_processes);
+	doc_set(&d, "fragments", v->fragments.n);
+	doc_set(&d, "coverage", variance_coverage(v));
+	doc_set_bool(&d, "variance", variance_any(v));
+	variance_regions(v, &d);
+	long_waits_section(v, &d);
+	doc_list(&d, "asked");
+	for (size_t i = 0; i < asked->n; i++) {
+		doc_object(&d, NULL);
+		doc_set(&d, "process", v->fragments.processes[asked->levels[i].process].name);
+		doc_set(&d, "level", (size_t)asked->levels[i].level);
+		doc_end(&d);
+	}
+	doc_end(&d);
+	json = document_cjson(&d);
+	text = json_line(json);
+	fputs(text, stdout);
+	free(text);
+	cJSON_Delete(json);
+	document_release(&d);
+}
+
+/* Prints a line; names of programs may contain control characters. */
+static void say(const char *before, const char *text)
+{
+	fputs(before, stdout);
+	text_put(text, stdout);
+	putchar('\n');
+}
+
+static void window_text(const struct follow_window *w, const struct variance *v, const struct asked *asked)
+{
+	char *waits = long_waits_sentence(v), *waited = v->fragments.n && !variance_any(v) ? processor_waits_sentence(v) : NULL;
+
+	printf("%8.1f s to %.1f s  ", w->from_s, w->to_s);
+	if (!v->fragments.n)
+		puts("no recorded call ended");
+	else if (!v->n_regions)
+		printf("no variance; coverage %.0f %%\n", 100 * variance_coverage(v));
+	for (size_t r = 0; r < v->n_regions; r++) {
+		char *sentence = variance_sentence(v, &v->regions[r]);
+
+		say(r ? "          " : "", sentence);
+		free(sentence);
+	}
+	if (waited)
+		say("          but ", waited);
+	if (waits)
+		say("          waiting is not judged, but ", waits);
+	mem_free(waits, waited);
+	for (size_t i = 0; i < asked->n; i++) {
+		char *takes =
+		    mem_format("%s reads counters of level %d (of %d) from now on", v->fragments.processes[asked->levels[i].process].name,
+			       (int)asked->levels[i].level, (int)RECORD_LEVEL_RESOURCES);
+
+		say("          ", takes);
+		free(takes);
+	}
+}
+
+static enum assay_status window_tell(const struct arguments *a, struct follow *follow, struct variance_known *known,
+				     struct follow_window *w, struct assay_error *err)
+{
+	const struct variance_options options = { .threshold = a->threshold,
+						  .least_s = a->least_s < 0 ? (double)NAN : a->least_s,
+						  .known = known };
+	struct variance v = { .n_clusters = 0 };
+	enum assay_status st = w->fragments.n ? variance_of(&w->fragments, &options, &v, err) : ASSAY_OK;
+
+	if (!st) {
+		struct asked asked = { .levels = mem_new(v.fragments.n_processes, sizeof(*asked.levels)) };
+
+		asked.n = follow_ask(follow, &v, asked.levels);
+		times_shift(&v);
+		if (cli_for_people())
+			window_text(w, &v, &asked);
+		else
+			window_json(w, &v, &asked, follow_lag(follow, w));
+		free(asked.levels);
+		if (fflush(stdout) != 0)
+			st = assay_fail_errno(err, errno, "cannot write to standard output");
+	}
+	variance_release(&v);
+	return st;
+}
+
+static enum assay_status follow_run(const struct arguments *a, struct assay_error *err)
+{
+	struct follow *follow = follow_new((const char *const *)a->files.items, a->files.n, a->window_s);
+	struct variance_known *known = variance_known_new();
+	enum assay_status st = ASSAY_OK;
+	bool more = true;
+
+	while (!st && more) {
+		struct follow_window window;
+
+		st = follow_next(follow, cli_remark, &window, &more, err);
+		if (!st && more)
+			st = window_tell(a, follow, known, &window, err);
+		fragments_release(&window.fragments);
+	}
+	free(known);
+	follow_free(follow);
+	return st;
+}
+
+/* ---- a run ---- */
+
+static enum assay_status show_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	const struct variance_options options = { .threshold = a->threshold,
+						  .least_s = a->least_s < 0 ? (double)NAN : a->least_s,
+						  .marked_rank = a->marked.rank,
+						  .marked_from_s = a->marked.from_s,
+						  .marked_to_s = a->marked.to_s };
+	struct fragments fragments = { .n = 0 };
+	struct variance variance = { .n_clusters = 0 };
+	enum assay_status st;
+
+	(void)lab;
+	if (a->follow && a->marked.to_s > 0)
+		return assay_fail(err, ASSAY_E_USAGE, "--region cannot be used with --follow");
+	d->answered = a->follow;
+	if (a->follow)
+		return follow_run(a, err);
+	if (a->files.n == 1 && version_is_selector(a->files.items[0]))
+		return show_stored(a->files.items[0], &options, d, err);
+	st = a->files.n == 1 ? version_is_said(cli_directory(), a->files.items[0], err) : ASSAY_OK;
+	if (!st)
+		st = record_files_read((const char *const *)a->files.items, a->files.n, &fragments, err);
+	if (!st && fragments.n_runs && a->marked.to_s > 0)
+		st = assay_fail(err, ASSAY_E_USAGE, "--region needs the records of one run");
+	if (!st)
+		st = variance_of(&fragments, &options, &variance, err);
+	if (!st) {
+		site_places_find(&variance.fragments);
+		variance_answer(&variance, d);
+	}
+	variance_release(&variance);
+	fragments_release(&fragments);
+	return st;
+}
+
+/* "RANK:FROM-TO", in seconds. */
+static enum assay_status parse_region(const char *text, void *to, struct assay_error *err)
+{
+	struct marked *m = to;
+	char *rank = mem_string(text), *from = strchr(rank, ':'), *end = from ? strchr(from, '-') : NULL;
+	bool ok = from && end;
+
+	if (ok) {
+		*from++ = '\0';
+		*end++ = '\0';
+		ok = text_int64(rank, &m->rank) && text_double(from, &m->from_s) && text_double(end, &m->to_s) && m->rank >= 0 &&
+		     m->from_s >= 0 && m->from_s < m->to_s && m->to_s < 1e9;
+	}
+	free(rank);
+	return ok ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "RANK:FROM-TO, in seconds since the run began, such as 3:10.5-12");
+}
+
+static const struct cli_option words[] = { CLI_WORDS("FILE...|DIRECTORY...|APP@VERSION", struct arguments, files, 1), CLI_END };
+static const struct cli_option options[] = {
+	CLI_REAL("threshold", "P", struct arguments, threshold, .1, .99,
+		 "Work is slow below this fraction of its usual speed, or of a lower one if it varies more by itself (default: .85)"),
+	CLI_REAL("min-loss", "SECONDS", struct arguments, least_s, 0, 1e9,
+		 "Report what cost at least this much (default: 1 % of the run's time)"),
+	CLI_PARSED(
+	    "region", "RANK:FROM-TO", struct arguments, marked, parse_region,
+	    "Tell what took the time there, slow or not: a rank (or, without ranks, a process, counted from 0), and seconds since the "
+	    "run began"),
+	CLI_FLAG(
+	    "follow", struct arguments, follow,
+	    "Analyse a run in progress, in windows of time that overlap by half: a report at the end of each, until all processes have "
+	    "ended. With --format json each is one line, a JSON object"),
+	CLI_REAL("window", "SECONDS", struct arguments, window_s, .5, 3600, "With --follow: the length of a window (default: 15)"),
+	CLI_END,
+};
+static const struct arguments defaults = { .threshold = VARIANCE_THRESHOLD, .least_s = -1, .window_s = FOLLOW_WINDOW_S };
+
+const struct command variance_show_command = {
+	.name = "variance show",
+	.summary = "tell where and when a run was slow, and why",
+	.about =
+	    "Reads the records of a run ('assay variance record') and looks for stretches of time in which repeated work took longer than "
+	    "usual: in which processes, from when to when, how many seconds that cost, and what took the time: waiting for a processor, "
+	    "being stopped or throttled, page faults, other processes that were slow themselves, and so on.\n\n"
+	    "Each call, and the computation between two calls, is compared with others that did the same work. The work of computation is "
+	    "known if instructions or statements were counted ('assay variance build'); if not, more work cannot be told from slow work, "
+	    "and the answer says so. Coverage is the share of the time in work that repeats and can be judged.\n\n"
+	    "Several directories are several runs of the same task: work is compared across all of them, and the answer names the runs "
+	    "that were slow.\n\n"
+	    "APP@VERSION is an application in the laboratory whose manifest says 'variance: yes': shown is the run of the latest plan that "
+	    "lost most.",
+	.examples = "  assay variance show records\n"
+		    "  assay variance show monday tuesday wednesday\n"
+		    "  assay variance show myapp@1.1\n"
+		    "  assay variance show records --region 1:10-20\n"
+		    "  assay variance show records --format html > records.html\n"
+		    "  assay variance show records --follow\n",
+	.exit_status = "0 answered, whether there is variance or not, 1 failure, 2 usage, 6 no calls were recorded.",
+	.words = words,
+	.options = options,
+	.defaults = &defaults,
+	CLI_RUN(struct arguments, CLI_LAB_NONE, show_run),
+};

@@ -1,0 +1,281 @@
+#include "gate/detect/function_evidence.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "runs/running/run_build.h"
+#include "runs/inside/samples/sample_files.h"
+
+#include <unistd.h>
+
+#define SHOWN 5
+
+void function_evidence_release(struct function_evidence *e)
+{
+	detected_release(&e->detected);
+	side_release(&e->sides[0]);
+	side_release(&e->sides[1]);
+	places_release(&e->places);
+	free(e->missing);
+	*e = (struct function_evidence){ .there = false };
+}
+
+/* ---- the samples ---- */
+
+/* What is stored of one version: files[n] of the build whose results count, after them others. */
+struct stored_samples {
+	struct sample_file *files;
+	size_t n, all;
+};
+
+/* What explains a result has to be of the build that gave it. NULL: nothing is known of that. */
+static const char *build_of(const struct run_set *set)
+{
+	return *set->plan ? set->plan : NULL;
+}
+
+static void stored_samples_of(struct lab *lab, const struct run_set *set, struct stored_samples *out)
+{
+	struct assay_error ignored;
+
+	*out = (struct stored_samples){ .files = NULL };
+	if (sample_files_list(&lab->store, set->application, set->version, &out->files, &out->all, &ignored))
+		*out = (struct stored_samples){ .files = NULL };
+	out->n = out->all;
+	(void)run_build_keep_samples(&lab->store, build_of(set), out->files, &out->n,
+				     &ignored); /* reading them meets the same fault, and reports it */
+}
+
+static size_t files_of_type(const struct stored_samples *s, const char *type)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		n += s->files[i].ok && !s->files[i].pruned && strcmp(s->files[i].hardware_type, type) == 0;
+	return n;
+}
+
+static bool type_seen(const struct stored_samples *s, size_t before)
+{
+	for (size_t i = 0; i < before; i++)
+		if (strcmp(s->files[i].hardware_type, s->files[before].hardware_type) == 0)
+			return true;
+	return false;
+}
+
+/* Samples of several hardware types are never mixed: the type of which both versions have most, of several the first by name. Sets
+ * how many both have. NULL: there are none, or what counted does not depend on the machine. */
+static const char *choose_type(const struct stored_samples sides[2], size_t *types)
+{
+	const char *best = NULL;
+	size_t most = 0;
+
+	*types = 0;
+	for (size_t i = 0; i < sides[0].n; i++) {
+		const char *type = sides[0].files[i].hardware_type;
+		size_t old = files_of_type(&sides[0], type), new = files_of_type(&sides[1], type), least = old < new ? old : new;
+
+		if (sides[0].files[i].back_end == RECORD_EMULATED)
+			return NULL;
+		if (!least || type_seen(&sides[0], i))
+			continue;
+		++*types;
+		if (least > most || (least == most && strcmp(type, best) < 0)) {
+			best = type;
+			most = least;
+		}
+	}
+	return best;
+}
+
+static enum assay_status function_evidence_look(struct lab *lab, const struct run_set *const sets[2], const char *type, bool with_places,
+						struct function_evidence *e, struct assay_error *err)
+{
+	struct detect_options options = { .detector = detector_defaults, .observe = observe_defaults };
+	enum assay_status st = ASSAY_OK;
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	options.detector.threads = processors > 0 ? (size_t)processors : 1;
+	for (int i = 0; i < 2 && !st; i++) {
+		char *selector = mem_format("%s@%s", sets[i]->application, sets[i]->version);
+
+		st = side_of_store(lab, selector, build_of(sets[i]), type, &e->sides[i], err);
+		if (!st && i == 1 && with_places)
+			places_of_version(lab->directory, selector, &e->places);
+		free(selector);
+	}
+	e->input = (struct detect_input){ .old = &e->sides[0], .new = &e->sides[1], .places = &e->places };
+	return st ? st : detect(&e->input, &options, &e->detected, err);
+}
+
+/* Both have samples, and one or both none of the build whose results count: which, and what makes new ones. */
+static char *all_others(const struct run_set *const sets[2], const struct stored_samples stored[2])
+{
+	const struct sample_file *file = stored[0].files;
+	size_t name = strlen(file->application), input = strlen(file->input); /* of the manifest the name has no input */
+	bool same = strcmp(sets[0]->application, sets[1]->application) == 0;
+	char *application, *versions = mem_format("%s,%s", sets[0]->version, sets[1]->version), *command;
+	struct buf text = BUF_INIT;
+
+	buf_text(&text, "those of ");
+	for (int i = 0; i < 2; i++)
+		if (!stored[i].n)
+			buf_format(&text, "%s%s@%s", i && !stored[0].n ? " and " : "", sets[i]->application, sets[i]->version);
+	application = mem_bytes(file->application, input ? name - input - 1 : name);
+	command = text_command(same ? (const char *const[]){ "run", application, "--probe", "--versions", versions, NULL }
+				    : (const char *const[]){ "run", application, "--probe", NULL });
+	buf_format(&text, " are of another build than the results (%s makes new ones)", command);
+	free(command);
+	free(versions);
+	free(application);
+	return buf_take(&text);
+}
+
+void function_evidence_of(struct lab *lab, const struct run_set *baseline, const struct run_set *candidate, bool with_places,
+			  struct function_evidence *out)
+{
+	const struct run_set *const sets[2] = { baseline, candidate };
+	struct stored_samples stored[2];
+	struct assay_error err;
+
+	*out = (struct function_evidence){ .there = false };
+	stored_samples_of(lab, baseline, &stored[0]);
+	stored_samples_of(lab, candidate, &stored[1]);
+	if (stored[0].n && stored[1].n) {
+		const char *type = choose_type(stored, &out->types);
+
+		if (function_evidence_look(lab, sets, type, with_places, out, &err))
+			out->missing = mem_string(err.text);
+		else
+			out->there = true;
+	} else if (stored[0].all && stored[1].all) {
+		out->missing = all_others(sets, stored);
+	}
+	sample_files_free(stored[0].files, stored[0].all);
+	sample_files_free(stored[1].files, stored[1].all);
+}
+
+/* ---- the answer ---- */
+
+/* What is listed first in `functions` is worse, then what improved. */
+size_t function_evidence_leading(const struct function_evidence *e, enum decision decision, size_t *first)
+{
+	*first = decision == DECISION_IMPROVED ? e->detected.n_worse : 0;
+	return !e->there ? 0 : decision == DECISION_IMPROVED ? e->detected.n_improved : e->detected.n_worse;
+}
+
+bool function_evidence_explains(const struct function_evidence *e, enum decision decision)
+{
+	size_t first;
+
+	return (decision == DECISION_REGRESSION || decision == DECISION_IMPROVED) && function_evidence_leading(e, decision, &first) > 0;
+}
+
+static void add_function(const struct detected *d, const struct detected_function *f, struct document *out)
+{
+	const struct detection_column *c = NULL;
+	struct buf text = BUF_INIT;
+
+	for (size_t i = 0; i < f->found->n_columns && !c; i++)
+		if (f->kind.column == SIZE_MAX || f->found->columns[i].column == f->kind.column)
+			c = &f->found->columns[i];
+	buf_text(&text, f->name);
+	if (f->place && f->place->file)
+		buf_format(&text, " (%s:%u)", f->place->file, f->place->line);
+	buf_text(&text, ": ");
+	kind_text(&f->kind, "; also ", &text);
+	if (c) {
+		struct counter_about about = counter_about(d->back_end, d->seen.columns[c->column]);
+
+		buf_format(&text, "; %s %.3g -> %.3g %s", about.text, c->normal * about.scale, c->now * about.scale, about.unit);
+	}
+	doc_line(out, "  %s, in %zu of %zu runs", text.bytes, f->found->runs_anomalous, f->found->runs);
+	buf_release(&text);
+}
+
+/* Those of what is worse. */
+static void add_side_effects(const struct detected *d, struct document *out)
+{
+	size_t first = d->n_worse + d->n_improved;
+	struct buf text = BUF_INIT;
+
+	for (size_t i = first; i < first + d->n_side_effects && i < first + SHOWN; i++)
+		buf_format(&text, "%s%s of %s", i > first ? "; " : "  side effects: ", d->functions[i].name,
+			   d->functions[i].side_effect_of);
+	if (d->n_side_effects > SHOWN)
+		buf_format(&text, "; and %zu more", d->n_side_effects - SHOWN);
+	if (text.size)
+		doc_line(out, "%s", text.bytes);
+	buf_release(&text);
+}
+
+static void add_list(const struct function_evidence *e, const char *head, size_t first, size_t n, struct document *out)
+{
+	if (!n)
+		return;
+	doc_line(out, "%s", head);
+	for (size_t i = 0; i < n && i < SHOWN; i++)
+		add_function(&e->detected, &e->detected.functions[first + i], out);
+	if (n > SHOWN)
+		doc_line(out, "  and %zu more ('assay detect' lists them)", n - SHOWN);
+}
+
+static void add_heading(const struct function_evidence *e, struct document *out)
+{
+	char *type = e->types > 1 ? mem_format(" on hardware type '%s' (of %zu that both ran on; 'assay detect --type' takes another)",
+					       e->sides[0].hardware_type, e->types)
+				  : mem_string("");
+
+	doc_heading(out, "Functions, by %zu and %zu runs%s with %s counters%s", e->sides[0].n, e->sides[1].n, type,
+		    samples_back_end_name(e->detected.back_end),
+		    e->detected.rate_used > e->detected.rate_asked ? " (too few to be sure)" : "");
+	free(type);
+}
+
+/* What people read. */
+static void add_text(const struct function_evidence *e, enum decision decision, struct document *out)
+{
+	const struct detected *d = &e->detected;
+	bool moved = decision == DECISION_REGRESSION || decision == DECISION_IMPROVED;
+	size_t first, n = function_evidence_leading(e, decision, &first);
+
+	if (e->missing)
+		doc_line(out, "\nThere are samples of functions, but: %s", e->missing);
+	if (!e->there)
+		return;
+	add_heading(e, out);
+	if (!d->n)
+		doc_line(out, "none could be judged");
+	else if (moved && n)
+		add_list(e, "the change is explained by", first, n, out);
+	else if (moved)
+		doc_line(out, "none of %zu that were measured explains the change", d->n);
+	else if (!d->n_worse && !d->n_improved)
+		doc_line(out, "none of %zu changed behaviour", d->n);
+	else
+		add_list(e, "anomalous, which does not change the decision", 0, d->n_worse + d->n_improved, out);
+	if (moved && n && decision == DECISION_IMPROVED)
+		add_list(e, "although these became worse", 0, d->n_worse, out);
+	add_side_effects(d, out);
+	for (int i = 0; i < 2; i++)
+		if (e->sides[i].others)
+			doc_line(out, "  %s: samples of %zu run%s of another build than the results are left out", e->sides[i].what,
+				 e->sides[i].others, text_plural(e->sides[i].others));
+}
+
+void function_evidence_add(const struct function_evidence *e, enum decision decision, struct document *out)
+{
+	if (!e->there && !e->missing) {
+		doc_set(out, "functions", DOC_NOTHING);
+		return;
+	}
+	doc_object(out, "functions");
+	doc_hide(out);
+	if (e->there)
+		detect_add(&e->detected, true, out);
+	doc_set_empty(out, "hardware_type", e->there ? e->sides[0].hardware_type : NULL);
+	doc_set(out, "hardware_types", e->types);
+	doc_set_bool(out, "explains", function_evidence_explains(e, decision));
+	doc_set(out, "missing", e->missing);
+	doc_end(out);
+	add_text(e, decision, out);
+}

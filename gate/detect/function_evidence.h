@@ -1,0 +1,36 @@
+/* What stored samples of two versions add to the decision of the gate: they explain a change, or show what is anomalous besides; they never
+ * change the decision. */
+#ifndef GATE_DETECT_FUNCTION_EVIDENCE_H
+#define GATE_DETECT_FUNCTION_EVIDENCE_H
+
+#include "fleet/lab/lab.h"
+#include "gate/detect/detect.h"
+#include "runs/running/run.h"
+
+struct function_evidence {
+	bool there;    /* `detected` holds something */
+	char *missing; /* there are samples, but nothing could be concluded, and why; NULL otherwise */
+	size_t types;  /* hardware types of which both have samples; the one with most is looked at. 0: what counted does not depend on the
+			  machine */
+	struct side sides[2];
+	struct places places;
+	struct detect_input input; /* of the others */
+	struct detected detected;
+};
+
+/* Judges the two versions' stored samples. with_places: looks for the candidate's build, for files and lines of functions. *out is
+ * overwritten and must not be moved; function_evidence_release() it. Never fails: what goes wrong is `missing`. Cost: that of detect(). */
+void function_evidence_of(struct lab *lab, const struct run_set *baseline, const struct run_set *candidate, bool with_places,
+			  struct function_evidence *out);
+void function_evidence_release(struct function_evidence *evidence); /* accepts zeroed */
+
+/* Does the decision say that performance moved, and do functions say why? */
+bool function_evidence_explains(const struct function_evidence *evidence, enum decision decision);
+
+/* Those that moved as the decision says, `improved`, or for the worse: detected.functions[*first] and so many from there on. */
+size_t function_evidence_leading(const struct function_evidence *evidence, enum decision decision, size_t *first);
+
+/* Adds the member "functions", null without samples, and some lines for people. */
+void function_evidence_add(const struct function_evidence *evidence, enum decision decision, struct document *d);
+
+#endif

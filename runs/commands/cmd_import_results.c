@@ -1,0 +1,171 @@
+/* assay import results */
+#include "base/command.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "fleet/lab/lab.h"
+#include "runs/commands/runs_commands.h"
+#include "runs/running/foreign.h"
+#include "runs/running/run.h"
+
+#include <sys/stat.h>
+
+struct arguments {
+	const char *file, *version, *application, *machine, *metric;
+	int from;
+	struct cli_list columns;
+	int64_t taken_ms;
+};
+
+static const char *const tools[] = { FOREIGN_ROWS(ROWS_CODE) "auto", NULL };
+
+static enum assay_status parse_time(const char *text, void *to, struct assay_error *err)
+{
+	if (!text_timestamp_ms(text, to))
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' is not a time: seconds or milliseconds since 1970", text);
+	return ASSAY_OK;
+}
+
+static enum assay_status name_check(const char *what, const char *name, struct assay_error *err)
+{
+	if (name && !run_name_ok(name))
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' cannot be the name of %s (no '@', no control characters, at most %d bytes)",
+				  name, what, RUN_NAME_BYTES_MAX);
+	return ASSAY_OK;
+}
+
+static enum assay_status import_check(void *arguments, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	enum assay_status st = name_check("a version", a->version, err);
+
+	return st ? st : name_check("an application", a->application, err);
+}
+
+/* When nothing else says so: the file was written then. */
+static enum assay_status file_time(const char *path, int64_t *ms, struct assay_error *err)
+{
+	struct stat about;
+
+	if (stat(path, &about))
+		return assay_fail_errno(err, ASSAY_E_IO, "cannot read '%s'", path);
+	*ms = (int64_t)about.st_mtim.tv_sec * 1000 + about.st_mtim.tv_nsec / 1000000;
+	return ASSAY_OK;
+}
+
+/* A file without versions, imported under one name and then under another, says of both that they are alike. */
+static enum assay_status warn_of_twins(struct lab *lab, const struct arguments *a, const struct foreign_result *f, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st;
+
+	if (*f->version)
+		return ASSAY_OK;
+	st = store_ask(&lab->store, &stmt, err,
+		       "SELECT b.version FROM run AS a JOIN run AS b USING (application, machine, taken_ms, repetition, ordinal, metric) "
+		       "WHERE application = ? AND a.version = ? AND b.version <> a.version LIMIT 1",
+		       "tt", f->application, a->version);
+	if (store_next(&lab->store, stmt, &st, err))
+		cli_remark("results of %s@%s are those of %s@%s, measured at the same time: one file under two versions?", f->application,
+			   a->version, f->application, store_text(stmt, 0));
+	return store_finish(stmt, st);
+}
+
+static void show(const struct arguments *a, const struct foreign_result *f, const struct quiho_import_result *r, struct document *d)
+{
+	size_t not_used = 0;
+
+	for (int i = 0; i < QUIHO_SKIPS; i++)
+		not_used += r->skipped[i];
+	doc_line(d, "%zu result%s of %s%s@%s%s, read from %s: %zu new, %zu known before.", f->rows - not_used,
+		 text_plural(f->rows - not_used), f->several ? "several applications, such as " : "", f->application,
+		 *f->version ? f->version : a->version, f->versions ? " and other versions" : "", foreign_text(f->tool), r->runs_added,
+		 r->runs_known);
+	if (f->failed)
+		doc_line(d, "  not used      %zu measurement%s that failed there", f->failed, text_plural(f->failed));
+	for (int i = 0; i < QUIHO_SKIPS; i++) {
+		if (r->skipped[i])
+			doc_line(d, "  not used      %zu: %s (the first is measurement %zu of the file)", r->skipped[i],
+				 quiho_skip_text((enum quiho_skip)i), r->skipped_line[i] - 1);
+	}
+	doc_set(d, "file", a->file);
+	doc_set(d, "from", foreign_code(f->tool));
+	doc_set(d, "rows", f->rows);
+	doc_set(d, "failed", f->failed);
+	doc_set(d, "results_added", r->runs_added);
+	doc_set(d, "results_known", r->runs_known);
+	doc_object(d, "not_used");
+	for (int i = 0; i < QUIHO_SKIPS; i++)
+		doc_set(d, quiho_skip_code((enum quiho_skip)i), r->skipped[i]);
+	doc_end(d);
+}
+
+static enum assay_status import_results_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	struct foreign_options how = { .name = a->file,
+				       .tool = (enum foreign_tool)a->from,
+				       .application = a->application,
+				       .machine = a->machine,
+				       .metric = a->metric,
+				       .columns = (const char *const *)a->columns.items,
+				       .n_columns = a->columns.n,
+				       .taken_ms = a->taken_ms };
+	struct quiho_import_result result = { 0 };
+	struct foreign_result read = { .rows = 0 };
+	struct buf text = BUF_INIT, rows = BUF_INIT;
+	enum assay_status st = file_read(a->file, FOREIGN_BYTES_MAX, &text, err);
+
+	buf_add(&text, "", 0);
+	if (!st && how.taken_ms < 0)
+		st = file_time(a->file, &how.taken_ms, err);
+	if (!st)
+		st = foreign_read(text.bytes, text.size, &how, &rows, &read, err);
+	if (!st)
+		st = quiho_import(
+		    lab, &(struct quiho_import_options){ .file = a->file, .text = rows.bytes, .size = rows.size, .version = a->version },
+		    &result, err);
+	if (!st)
+		st = warn_of_twins(lab, a, &read, err);
+	if (!st)
+		show(a, &read, &result, d);
+	buf_release(&text);
+	buf_release(&rows);
+	return st;
+}
+
+static const struct arguments defaults = { .version = QUIHO_VERSION, .from = FOREIGN_TOOLS, .taken_ms = -1 };
+
+static const struct cli_option words[] = { CLI_WORD("FILE", struct arguments, file), CLI_END };
+
+static const struct cli_option options[] = {
+	CLI_TEXT("version", "NAME", struct arguments, version, "What was measured, where the file does not say it (default: imported)"),
+	CLI_TEXT("machine", "NAME", struct arguments, machine, "On which machine; needed where the file does not say it"),
+	CLI_TEXT("application", "NAME", struct arguments, application,
+		 "Name of the application; of a file with several benchmarks, what comes before their names"),
+	CLI_CHOICE("from", tools, struct arguments, from, "Who wrote it: gbench, hyperfine, phoronix or csv (default: as it looks)"),
+	CLI_TEXT("metric", "NAME", struct arguments, metric,
+		 "Of Google Benchmark: cpu_time, or a counter, instead of real_time; of those that end in _per_second more is better"),
+	CLI_NAMES("columns", "MEANING=COLUMN,...", struct arguments, columns,
+		  "Columns of CSV with other names: MEANING is application, version, machine, time, repetition, result or direction"),
+	CLI_PARSED("time", "TIME", struct arguments, taken_ms, parse_time,
+		   "When, in seconds since 1970, where the file does not say it (default: when it was written)"),
+	CLI_END
+};
+
+const struct command import_results_command = {
+	.name = "import results",
+	.summary = "import results that other tools measured",
+	.about = "Reads the JSON of Google Benchmark (--benchmark_out) or of hyperfine (--export-json), a CSV file whose header names its "
+		 "columns, or a result file of the Phoronix Test Suite. Each benchmark becomes an application, each repetition a result, "
+		 "with which 'gate', 'history' and 'report' work as with their own; what a tool has averaged itself is not used. Times are "
+		 "in seconds. Importing the same file again changes nothing; what contradicts it is refused.",
+	.examples = "  hyperfine -N --export-json new.json ./sort-2.1\n"
+		    "  assay import results new.json --application sort --version 2.1 --machine node1\n"
+		    "  assay import results copy.json --version $(git describe)\n"
+		    "  assay import results nightly.csv --columns application=bench,result=seconds --machine node1\n",
+	.words = words,
+	.options = options,
+	.defaults = &defaults,
+	.check = import_check,
+	CLI_RUN(struct arguments, CLI_LAB_WRITE, import_results_run),
+};

@@ -1,0 +1,77 @@
+/* assay prune */
+#include "base/clock.h"
+#include "base/command.h"
+#include "base/text.h"
+#include "fleet/lab/lab.h"
+#include "runs/commands/runs_commands.h"
+#include "runs/prune.h"
+
+#define DAY_MS 86400000.0
+#define NO_AGE -1
+
+struct arguments {
+	double days;
+	bool dry_run;
+};
+
+static enum assay_status prune_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	struct pruned pruned;
+	struct store_space space;
+	enum assay_status st;
+
+	if (a->days >= 0)
+		st = prune_before(lab, clock_real_ms() - (int64_t)(a->days * DAY_MS), a->dry_run, &pruned, err);
+	else if (lab->config.quota_gib > 0 && !a->dry_run)
+		st = prune_to_quota(lab, &pruned, &space, err);
+	else
+		st = assay_fail(err, ASSAY_E_USAGE, "say by --older-than DAYS what may be removed%s",
+				lab->config.quota_gib > 0 ? "" : ", or give lab.yaml a quota_gib");
+	if (!st)
+		st = prune_space(lab, &space, err);
+	if (st)
+		return st;
+	doc_line(d, "what %lld execution%s printed %s removed, %.1f MiB; all results stay, and decisions can be verified",
+		 (long long)pruned.executions, text_plural((size_t)pruned.executions), a->dry_run ? "would be" : "was",
+		 (double)pruned.output_bytes / (1 << 20));
+	if (!a->dry_run)
+		doc_line(d, "%zu sample file%s removed, %.1f MiB when they are not compressed", pruned.samples.files,
+			 text_plural(pruned.samples.files), (double)pruned.samples.bytes / (1 << 20));
+	if (pruned.unused_bytes)
+		doc_line(d,
+			 "runs.db keeps its size, for the disk has no room to write it anew: %.1f MiB inside are used by what comes next",
+			 (double)pruned.unused_bytes / (1 << 20));
+	doc_line(d, "the store has %.1f MiB now", (double)space.bytes / (1 << 20));
+	doc_set_bool(d, "dry_run", a->dry_run);
+	doc_set(d, "executions", pruned.executions);
+	doc_set(d, "output_bytes", pruned.output_bytes);
+	doc_set(d, "sample_files", pruned.samples.files);
+	doc_set(d, "sample_bytes", pruned.samples.bytes);
+	doc_set(d, "unused_bytes", pruned.unused_bytes);
+	doc_set(d, "store_bytes", space.bytes);
+	return ASSAY_OK;
+}
+
+static const struct cli_option options[] = {
+	CLI_OPTION(REAL, "older-than", "DAYS", struct arguments, days,
+		   "By the time when it was measured (default: what lab.yaml's quota_gib asks for)", .least = 0, .most = 36500),
+	CLI_FLAG("dry-run", struct arguments, dry_run, "Only say what would be removed of what programs printed"),
+	CLI_END,
+};
+static const struct arguments defaults = { .days = NO_AGE };
+
+const struct command prune_command = {
+	.name = "prune",
+	.summary = "remove what old runs printed, and old sample files",
+	.about = "Removes what makes a laboratory large: what programs printed, and sample files ('assay samples prune' removes these "
+		 "alone), older than so many days; without --older-than the oldest, until the store is within the quota_gib of lab.yaml. "
+		 "Each is marked. Results, accounts and fingerprints stay for ever: they are small, and decisions are recomputed from "
+		 "them. Of detectors, which rest on samples, only the answers stay.",
+	.examples = "  assay prune --older-than 90 --dry-run\n"
+		    "  assay prune --older-than 90\n"
+		    "  assay prune\n",
+	.options = options,
+	.defaults = &defaults,
+	CLI_RUN(struct arguments, CLI_LAB_WRITE, prune_run),
+};

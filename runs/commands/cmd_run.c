@@ -1,0 +1,571 @@
+/* assay run */
+#include "base/cancel.h"
+#include "base/progress.h"
+#include "base/command.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "base/term.h"
+#include "base/text.h"
+#include "runs/commands/runs_commands.h"
+#include "fleet/commands/cmd_fleet.h"
+#include "runs/commands/cmd_run.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+struct arguments {
+	const char *application, *seed;
+	struct cli_list versions, inputs;
+	struct launch_options launch;
+};
+
+/* ---- progress ---- */
+
+volatile sig_atomic_t cmd_run_cancelled;
+static struct progress progress;
+static double started_s;
+static size_t before; /* runs that were done before the first one of this session; SIZE_MAX: none has ended yet */
+
+static void run_begin(void)
+{
+	before = SIZE_MAX;
+	started_s = progress_now();
+	progress = progress_begin(stderr, started_s);
+}
+
+static void run_end(void)
+{
+	progress_end(&progress);
+}
+
+static void run_progress(const struct host *host, const struct execution *e, size_t done, size_t total)
+{
+	double now_s = progress_now();
+	char left[TEXT_DURATION_BYTES];
+
+	if (before == SIZE_MAX)
+		before = done - 1;
+	progress_show(&progress, now_s, done == total, "%zu of %zu runs, last on %s (%s%s), about %s left", done, total, host->name,
+		      execution_outcome_code(e->outcome), e->cell.repetition < 1 ? ", warm-up" : "",
+		      text_duration((now_s - started_s) / (double)(done - before) * (double)(total - done), left));
+}
+
+static void run_note(const char *text)
+{
+	cli_remark("%s", text);
+}
+
+void cmd_run_watch(struct launch_options *options)
+{
+	cancel_on_signals(&cmd_run_cancelled);
+	options->cancelled = &cmd_run_cancelled;
+	options->note = run_note;
+	options->begin = run_begin;
+	options->end = run_end;
+	options->progress = run_progress;
+}
+
+/* ---- the plan ---- */
+
+/* What the manifest says, and how many entry points are measured in each version, where that is known. */
+static void add_probe(const struct launch *launch, struct document *d)
+{
+	cJSON *probe = launch->plan.probe ? cJSON_Parse(launch->plan.probe) : NULL, *list;
+
+	list = probe && launch->instrument.n ? cJSON_AddArrayToObject(probe, "versions") : NULL;
+	if (probe && !list)
+		cJSON_AddNullToObject(probe, "versions");
+	for (size_t i = 0; list && i < launch->instrument.n; i++) {
+		cJSON *object = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(object, "version", launch->plan.versions[i]);
+		cJSON_AddNumberToObject(object, "entry_points", (double)launch->instrument.listed[i]);
+		cJSON_AddItemToArray(list, object);
+	}
+	doc_set_json(d, "probe", probe);
+}
+
+void cmd_run_plan(const struct launch *launch, bool dry, struct document *d)
+{
+	const struct plan *plan = &launch->plan;
+	char seed[32]; /* of 64 bits, more than a double holds: text */
+
+	snprintf(seed, sizeof(seed), "%" PRIu64, plan->seed);
+	doc_set(d, "application", plan->application);
+	doc_set_empty(d, "plan", plan->id);
+	doc_set_bool(d, "dry_run", dry);
+	doc_set(d, "seed", seed);
+	doc_set(d, "repetitions", plan->repetitions);
+	doc_set(d, "warm_ups", plan->warm_ups);
+	doc_texts(d, "versions", plan->versions, plan->n_versions);
+	doc_texts(d, "inputs", plan->inputs, plan->n_inputs);
+	add_probe(launch, d);
+}
+
+/* ---- what was run ---- */
+
+/* Why runs are missing: of the first host that did not come to its end, and how many more there are. */
+static void add_why_missing(const struct launch *launch, struct buf *out)
+{
+	size_t n = 0, first = 0;
+
+	for (size_t i = launch->n; i-- > 0;) {
+		if (launch->results[i].fleet.outcome == FLEET_OK)
+			continue;
+		first = i;
+		n++;
+	}
+	if (n && strcmp(launch->results[first].fleet.message, FLEET_CANCELLED) == 0)
+		buf_text(out, ": interrupted");
+	else if (n)
+		buf_format(out, ": %s: %s", launch->hosts[first]->name, launch->results[first].fleet.message);
+	if (n > 1 && strcmp(launch->results[first].fleet.message, FLEET_CANCELLED) != 0)
+		buf_format(out, "; and %zu more host%s", n - 1, text_plural(n - 1));
+}
+
+static void add_answer(const struct launch *launch, struct document *d)
+{
+	size_t all = launch->n * launch_each(launch);
+	struct launch_tally t = launch_count(launch, NULL, NULL, NULL);
+	bool complete = t.ok == all;
+	struct buf rest = BUF_INIT;
+
+	if (t.failed)
+		buf_format(&rest, ", %zu failed", t.failed);
+	if (t.ok + t.failed < all) {
+		buf_format(&rest, ", %zu missing (what was measured is kept)", all - t.ok - t.failed);
+		add_why_missing(launch, &rest);
+	}
+	doc_answer(d,
+		   complete ? DOC_GOOD
+		   : t.ok   ? DOC_DOUBTFUL
+			    : DOC_BAD,
+		   complete ? "complete"
+		   : t.ok   ? "incomplete"
+			    : "failed",
+		   "%zu of %zu run%s measured%s; order by seed %" PRIu64 "\n", t.ok, all, text_plural(all), rest.bytes ? rest.bytes : "",
+		   launch->plan.seed);
+	buf_release(&rest);
+}
+
+static void add_hosts(const struct launch *launch, struct document *d)
+{
+	doc_table(d, "hosts");
+	for (size_t i = 0; i < launch->n; i++) {
+		const struct host *host = launch->hosts[i];
+		const struct execute_result *r = &launch->results[i];
+		struct launch_tally t = launch_count(launch, host->id, NULL, NULL);
+		bool emulated = host->profile != NULL;
+
+		doc_row(d);
+		doc_show(d, "host", "host", host->name);
+		doc_set(d, "machine", host->id);
+		doc_set_bool(d, "emulated", emulated);
+		doc_show(d, "outcome", "outcome", fleet_outcome_text(r->fleet.outcome));
+		doc_set(d, "message", r->fleet.message);
+		doc_show(d, "ok", "ok", t.ok);
+		doc_show(d, "failed", "failed", t.failed);
+		doc_show(d, "missing", "missing", launch_each(launch) - t.ok - t.failed);
+		doc_set(d, "known", r->known);
+		doc_showf(d, "seconds", "seconds", r->seconds, "%.1f", r->seconds);
+		doc_set(d, "stack", r->stack);
+		doc_showf(d, NULL, "", r->fleet.message, "%s%s%s", emulated ? "emulated" : "", emulated && *r->fleet.message ? "  " : "",
+			  r->fleet.message);
+	}
+	doc_end(d);
+}
+
+/* The median over machines of the medians of their repetitions, and of the median absolute deviations from these; NaN when there is none.
+ */
+static double median_of(const struct launch *launch, const char *version, const char *input, double *noise)
+{
+	double *values = mem_new(launch->rows.n, sizeof(double)), *medians = mem_new(launch->n, sizeof(double)), median;
+	double *deviations = mem_new(launch->n, sizeof(double));
+	size_t n_medians = 0;
+
+	for (size_t m = 0; m < launch->n; m++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < launch->rows.n; i++) {
+			const struct execution_row *row = &launch->rows.items[i];
+
+			if (row->outcome == EXECUTION_OK && strcmp(row->machine, launch->hosts[m]->id) == 0 &&
+			    strcmp(row->version, version) == 0 && strcmp(row->input, input) == 0)
+				values[n++] = row->metric;
+		}
+		if (n) {
+			deviations[n_medians] = stats_mad(values, n);
+			medians[n_medians++] = stats_median(values, n);
+		}
+	}
+	median = n_medians ? stats_median(medians, n_medians) : (double)NAN;
+	*noise = n_medians ? stats_median(deviations, n_medians) : (double)NAN;
+	mem_free(deviations, medians, values);
+	return median;
+}
+
+static void add_median(const struct launch *launch, const char *version, const char *input, struct document *d)
+{
+	const char *unit = launch->manifest.metric.unit;
+	char number[TEXT_DOUBLE_BYTES];
+	double noise, median = median_of(launch, version, input, &noise);
+
+	doc_showf(d, "median", "median", median, "%s%s%s", isnan(median) ? "" : text_from_measured(median, noise, number), unit ? " " : "",
+		  unit ? unit : "");
+}
+
+/* The time of an instrumented run says nothing: its samples do. */
+static void add_samples(const struct launch *launch, const char *version, const char *input, struct document *d)
+{
+	size_t files = 0;
+	double bytes = 0;
+
+	for (size_t i = 0; i < launch->n_of_plan; i++) {
+		if (strcmp(version, launch->samples[i].version) != 0 || strcmp(input, launch->samples[i].input) != 0)
+			continue;
+		files++;
+		bytes += (double)launch->samples[i].bytes;
+	}
+	doc_show(d, "samples_files", "sample files", files);
+	doc_showf(d, "samples_bytes", "MiB", bytes, "%.1f", bytes / (1 << 20));
+}
+
+static char *stored_name(const struct launch *launch, size_t input)
+{
+	return manifest_stored_name(&launch->manifest, manifest_find_input(&launch->manifest, launch->plan.inputs[input]));
+}
+
+static void add_results(const struct launch *launch, struct document *d)
+{
+	const struct plan *plan = &launch->plan;
+
+	doc_line(d, "%s", "");
+	doc_table(d, "results");
+	for (size_t i = 0; i < plan->n_inputs * plan->n_versions; i++) {
+		const char *version = plan->versions[i % plan->n_versions], *input = plan->inputs[i / plan->n_versions];
+		struct launch_tally t = launch_count(launch, NULL, version, input);
+		char *name = stored_name(launch, i / plan->n_versions);
+
+		doc_row(d);
+		doc_show(d, "application", "application", name);
+		doc_show(d, "version", "version", version);
+		doc_show(d, "ok", "ok", t.ok);
+		doc_show(d, "failed", "failed", t.failed);
+		(plan->probe ? add_samples : add_median)(launch, version, input, d);
+		free(name);
+	}
+	doc_end(d);
+}
+
+static void add_failures(const struct execution_rows *rows, struct document *d)
+{
+	doc_table(d, "failures");
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct execution_row *row = &rows->items[i];
+
+		if (row->outcome == EXECUTION_OK)
+			continue;
+		doc_row(d);
+		doc_set(d, "machine", row->machine);
+		doc_set(d, "version", row->version);
+		doc_set(d, "input", row->input);
+		doc_set(d, "repetition", row->repetition);
+		doc_set(d, "outcome", execution_outcome_code(row->outcome));
+		doc_set(d, "detail", row->detail);
+	}
+	doc_end(d);
+}
+
+static bool is_like(const struct execution_row *a, const struct execution_row *b)
+{
+	return a->outcome == b->outcome && strcmp(a->version, b->version) == 0 && strcmp(a->input, b->input) == 0 &&
+	       strcmp(a->detail, b->detail) == 0;
+}
+
+/* The first failure (or warning) of each kind, and how many are like it. */
+static void add_kinds_of_failures(const struct execution_rows *rows, struct document *d)
+{
+	bool *told = mem_new(rows->n, sizeof(*told));
+	const char *empty_line = "\n";
+
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct execution_row *row = &rows->items[i];
+		size_t same = 0;
+
+		if (!*row->detail || told[i])
+			continue;
+		for (size_t k = i; k < rows->n; k++) {
+			if (!is_like(row, &rows->items[k]))
+				continue;
+			told[k] = true;
+			same++;
+		}
+		doc_line(d, "%sversion '%s'%s%s%s: %s (%zu run%s, the first on machine %s): %s", empty_line, row->version,
+			 *row->input ? ", input '" : "", row->input, *row->input ? "'" : "", execution_outcome_code(row->outcome), same,
+			 text_plural(same), row->machine, row->detail);
+		empty_line = "";
+	}
+	free(told);
+}
+
+/* Each is compared with the first one of its version. */
+static void add_stacks(const struct launch *launch, struct document *d)
+{
+	const struct stack_rows *stacks = &launch->stacks;
+	size_t expected = launch->n * launch->plan.n_versions;
+	const struct stack_row *first = NULL;
+	const char *empty_line = "\n";
+
+	doc_list(d, "stacks");
+	for (size_t i = 0; i < stacks->n; i++) {
+		const struct stack_row *row = &stacks->items[i];
+		char *difference;
+
+		first = first && strcmp(first->version, row->version) == 0 ? first : row;
+		difference = stack_difference(first->text, row->text);
+		doc_object(d, NULL);
+		doc_set(d, "machine", row->machine);
+		doc_set(d, "version", row->version);
+		doc_set(d, "stack", row->hash);
+		doc_set_bool(d, "same", !*difference);
+		doc_set(d, "difference", difference);
+		doc_end(d);
+		if (*difference) {
+			doc_line(d, "%sMixed software: version '%s' does not load the same on %s as on %s (%s)", empty_line, row->version,
+				 row->machine, first->machine, difference);
+			empty_line = "";
+		}
+		free(difference);
+	}
+	doc_end(d);
+	if (launch->rows.n && !stacks->n && expected)
+		doc_line(d, "%sWhat the version%s not known.", empty_line, launch->plan.n_versions == 1 ? " loads is" : "s load is");
+	else if (launch->rows.n && stacks->n < expected)
+		doc_line(d, "%sWhat the versions load is known for %zu of %zu pairs of a version and a host.", empty_line, stacks->n,
+			 expected);
+}
+
+/* ---- what to do next ---- */
+
+static void add_next(struct document *d, const char *remark, const char *const *words)
+{
+	char *line = text_shell_line(words);
+
+	if (strcmp(cli_directory(), ".") == 0) {
+		doc_line(d, "  assay %s%s", line, remark);
+	} else {
+		char *directory = text_shell_line((const char *const[]){ cli_directory(), NULL });
+
+		doc_line(d, "  assay -C %s %s%s", directory, line, remark);
+		free(directory);
+	}
+	free(line);
+}
+
+/* Which input answers are about that name one: the first of those that have the most versions with results, or with failures. */
+static size_t input_to_look_at(const struct launch *launch, bool failed, size_t *others)
+{
+	const struct plan *plan = &launch->plan;
+	size_t best = 0, most = 0;
+
+	*others = 0;
+	for (size_t i = 0; i < plan->n_inputs; i++) {
+		size_t versions = 0;
+
+		for (size_t v = 0; v < plan->n_versions; v++) {
+			struct launch_tally t = launch_count(launch, NULL, plan->versions[v], plan->inputs[i]);
+
+			versions += (failed ? t.failed : t.ok) > 0;
+		}
+		*others += versions > 0;
+		if (versions > most) {
+			most = versions;
+			best = i;
+		}
+	}
+	*others -= *others > 0;
+	return best;
+}
+
+static char *remark_of_others(size_t others)
+{
+	return others ? mem_format("     # and so on, for %zu more input%s", others, text_plural(others)) : mem_string("");
+}
+
+/* To look at the first two versions that have results of one input, or at the only one. */
+static void add_look(const struct launch *launch, struct document *d)
+{
+	const struct plan *plan = &launch->plan;
+	size_t others, input = input_to_look_at(launch, false, &others), n = 0;
+	char *found[2] = { NULL, NULL }, *name = stored_name(launch, input), *remark = remark_of_others(plan->probe ? 0 : others);
+
+	for (size_t v = 0; v < plan->n_versions && n < 2; v++) {
+		if (launch_count(launch, NULL, plan->versions[v], plan->inputs[input]).ok)
+			found[n++] = mem_format("%s@%s", plan->probe ? plan->application : name, plan->versions[v]);
+	}
+	for (size_t i = 0; plan->probe && i < n; i++)
+		add_next(d, "", (const char *const[]){ "samples", found[i], NULL });
+	if (n == 2)
+		add_next(d, remark, (const char *const[]){ plan->probe ? "detect" : "gate", found[0], found[1], NULL });
+	else if (n == 1 && !plan->probe)
+		add_next(d, remark, (const char *const[]){ "runs", "show", found[0], NULL });
+	mem_free(found[0], found[1], remark, name);
+}
+
+static void add_failures_next(const struct launch *launch, struct document *d)
+{
+	size_t others, input = input_to_look_at(launch, true, &others);
+	char *name = stored_name(launch, input), *remark = remark_of_others(others);
+
+	add_next(d, remark, (const char *const[]){ "runs", "show", name, "--failed", "--output", NULL });
+	mem_free(remark, name);
+}
+
+static void add_what_next(const struct launch *launch, const char *selector, struct document *d)
+{
+	const struct plan *plan = &launch->plan;
+	size_t without = launch->without_fingerprint;
+	char *remark;
+
+	doc_line(d, "\nNext:");
+	if (!plan->complete)
+		add_next(d, "",
+			 plan->probe ? (const char *const[]){ "run", selector, "--probe", "--resume", NULL }
+				     : (const char *const[]){ "run", selector, "--resume", NULL });
+	if (launch_count(launch, NULL, NULL, NULL).failed)
+		add_failures_next(launch, d);
+	if (without) {
+		remark = mem_format("     # %zu result%s no fingerprint of the machine: profiles need one, taken before the runs", without,
+				    without == 1 ? " has" : "s have");
+		add_next(d, remark, (const char *const[]){ "fingerprint", "run", NULL });
+		free(remark);
+	}
+	add_look(launch, d);
+}
+
+static void show_runs(const struct launch *launch, const char *selector, struct document *d)
+{
+	cmd_run_plan(launch, false, d);
+	doc_set(d, "started_ms", launch->plan.started_ms);
+	doc_set_bool(d, "complete", launch->plan.complete);
+	doc_set(d, "without_fingerprint", launch->without_fingerprint);
+	add_answer(launch, d);
+	add_hosts(launch, d);
+	add_results(launch, d);
+	add_failures(&launch->rows, d);
+	add_kinds_of_failures(&launch->rows, d);
+	add_stacks(launch, d);
+	add_what_next(launch, selector, d);
+	d->exit_status = (const int[]){ 0, 7, 1 }[launch_outcome(launch)];
+}
+
+void cmd_run_tell(const struct launch *launch)
+{
+	const struct doc_style style = { term_colours(stderr), term_utf8(), term_columns(stderr) };
+	struct buf text = BUF_INIT;
+	struct document d;
+
+	document_init(&d);
+	add_answer(launch, &d);
+	add_hosts(launch, &d);
+	add_results(launch, &d);
+	add_kinds_of_failures(&launch->rows, &d);
+	document_human(&d, &style, &text);
+	fprintf(stderr, "%s\n", text.bytes);
+	document_release(&d);
+	buf_release(&text);
+}
+
+/* ---- the command ---- */
+
+/* A script may ask for it every night: that is not a failure. */
+static void show_nothing(const struct launch *launch, const char *why, struct document *d)
+{
+	static const char *const lists[] = { "hosts", "results", "failures" };
+
+	doc_line(d, "%s", why);
+	doc_set(d, "application", launch->manifest.application);
+	doc_set(d, "plan", DOC_NOTHING);
+	doc_set_bool(d, "complete", true);
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		doc_list(d, lists[i]);
+		doc_end(d);
+	}
+}
+
+static enum assay_status run_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	struct arguments *a = arguments;
+	struct launch_options options = a->launch;
+	struct launch launch;
+	enum assay_status st;
+
+	(void)lab;
+	options.directory = cli_directory();
+	options.command = cli_command_name();
+	options.application = a->application;
+	options.choice.versions = (struct manifest_words){ a->versions.items, a->versions.n };
+	options.choice.inputs = (struct manifest_words){ a->inputs.items, a->inputs.n };
+	cmd_run_watch(&options);
+	st = launch_run(&options, &launch, err);
+	if (!st && launch.nothing)
+		show_nothing(&launch, err->text, d);
+	else if (!st && options.dry_run)
+		cmd_run_dry(&launch, d);
+	else if (!st)
+		show_runs(&launch, a->application, d);
+	launch_release(&launch);
+	return st;
+}
+
+static enum assay_status run_check(void *arguments, struct assay_error *err)
+{
+	struct arguments *a = arguments;
+	int64_t seed = 0;
+
+	if (a->versions.n > MANIFEST_WORDS_MAX || a->inputs.n > MANIFEST_WORDS_MAX)
+		return assay_fail(err, ASSAY_E_USAGE, "more than %d names", MANIFEST_WORDS_MAX);
+	if (a->seed && (!text_int64(a->seed, &seed) || seed < 0))
+		return assay_fail(err, ASSAY_E_USAGE, "--seed must be a whole number from 0 to %" PRId64 ", not '%s'", INT64_MAX, a->seed);
+	a->launch.choice.has_seed = a->seed != NULL;
+	a->launch.choice.seed = (uint64_t)seed;
+	return ASSAY_OK;
+}
+
+static const struct cli_option words[] = { CLI_WORD("APP", struct arguments, application), CLI_END };
+
+static const struct cli_option options[] = {
+	CMD_FLEET_HOSTS(struct arguments, launch.hosts),
+	CLI_NAMES("versions", "A,B", struct arguments, versions, "Only these versions (default: all of the manifest)"),
+	CLI_NAMES("inputs", "X,Y", struct arguments, inputs, "Only these inputs (default: all)"),
+	CLI_INTEGER("repetitions", "N", struct arguments, launch.choice.repetitions, 1, MANIFEST_REPETITIONS_MAX,
+		    "Runs of each version and input on each machine (default: the manifest's)"),
+	CLI_TEXT("seed", "N", struct arguments, seed,
+		 "Seed of the order in which versions take turns (default: a new one each time; it is shown and kept)"),
+	CLI_FLAG("probe", struct arguments, launch.choice.probe,
+		 "Measure functions, as 'probe' of the manifest says: runs give samples, and no results"),
+	CLI_FLAG("same-stack", struct arguments, launch.same_stack, "Run nothing when hosts differ in the libraries that a version loads"),
+	CLI_FLAG("dry-run", struct arguments, launch.dry_run, "Show what would be run, and how long it will take"),
+	CLI_FLAG("resume", struct arguments, launch.resume, "Continue the latest runs of this application that were interrupted"),
+	CLI_END
+};
+
+const struct command run_command = {
+	.name = "run",
+	.summary = "run versions of an application on the machines",
+	.about = "Runs the versions of an application on the machines of the laboratory: machines in parallel, one run at a time on each, "
+		 "the versions taking turns in a seeded order, so that a machine that becomes slower does not look like a slower version. "
+		 "Every result is stored at once; --resume continues after an interruption. APP is a manifest of apps/, by its name, or "
+		 "the path of one.",
+	.examples = "  assay run sqlite\n"
+		    "  assay run sqlite --versions wal,rollback --repetitions 10 -w node[01-04]\n"
+		    "  assay run sqlite --dry-run\n"
+		    "  assay run sqlite --resume\n"
+		    "  assay run sqlite --versions 1.0,1.1 --probe\n",
+	.exit_status = "0 all ok, or nothing to resume; 7 some hosts or runs failed, 1 all failed.",
+	.words = words,
+	.options = options,
+	.flags = CLI_PROGRESS,
+	.check = run_check,
+	CLI_RUN(struct arguments, CLI_LAB_LATER, run_run),
+};

@@ -1,0 +1,338 @@
+/* assay runs show */
+#include "base/command.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "fleet/lab/lab.h"
+#include "runs/commands/runs_commands.h"
+#include "runs/running/evidence.h"
+#include "runs/running/execution.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define TAIL_BYTES  2000 /* of each stream */
+#define BUILD_SHOWN 8	 /* digits */
+
+struct arguments {
+	const char *selector;
+	bool failed, output;
+};
+
+/* ---- results ---- */
+
+/* All runs of a version, also those of other builds. */
+struct shown {
+	const struct evidence *evidence;
+	const struct run_set *runs;
+	struct helper_result *accounts;		/* [runs->n], of the kernel */
+	const struct helper_result **accounted; /* [n_accounted]: those of them that are known */
+	size_t n_accounted;
+	const char *build; /* that counts; NULL: none does */
+	char *others;	   /* what is said of runs that do not count; NULL: all count */
+	size_t failed;
+};
+
+static const char *type_name(const struct evidence *evidence, const struct run *run)
+{
+	size_t type = types_find(&evidence->types, run->fingerprint);
+
+	return type == SIZE_MAX ? "-" : evidence->types.types[type].name;
+}
+
+static bool counts(const struct shown *shown, const struct run *run)
+{
+	return shown->build && strcmp(run->build, shown->build) == 0;
+}
+
+static enum assay_status load_accounts(struct store *store, struct shown *shown, struct assay_error *err)
+{
+	const struct run_set *runs = shown->runs;
+	struct execution_rows rows;
+	enum assay_status st = execution_results(store, runs->application, runs->version, &rows, err);
+
+	shown->accounts = mem_new(runs->n, sizeof(*shown->accounts));
+	shown->accounted = mem_new(runs->n, sizeof(*shown->accounted));
+	for (size_t i = 0; !st && i < runs->n; i++) {
+		const struct execution_row *row = execution_of_run(&rows, &runs->items[i]);
+		struct signature signature;
+
+		st = signature_parse(row ? row->signature : "", &signature, err);
+		shown->accounts[i] = signature.of;
+		signature_release(&signature);
+		if (!st && row && *row->signature)
+			shown->accounted[shown->n_accounted++] = &shown->accounts[i];
+	}
+	execution_rows_release(&rows);
+	return st;
+}
+
+static void add_repetitions(const struct shown *shown, struct document *d)
+{
+	doc_list(d, "results");
+	for (size_t i = 0; i < shown->runs->n; i++) {
+		const struct run *run = &shown->runs->items[i];
+
+		doc_object(d, NULL);
+		doc_set(d, "machine", run->machine);
+		doc_set(d, "type", type_name(shown->evidence, run));
+		doc_set(d, "taken_ms", run->taken_ms);
+		doc_set(d, "repetition", run->repetition);
+		doc_set(d, "metric", run->metric);
+		doc_set(d, "recorded", run->recorded);
+		doc_set_empty(d, "fingerprint", run->fingerprint);
+		doc_set_empty(d, "plan", run->plan);
+		doc_set_empty(d, "build", run->build);
+		doc_set_bool(d, "counts", counts(shown, run));
+		signature_set(d, "accounts", &shown->accounts[i]);
+		doc_end(d);
+	}
+	doc_end(d);
+}
+
+/* Repetitions of one machine and build under one fingerprint; without one, of one machine and 'assay run', or of one time. */
+static bool same_session(const struct run *a, const struct run *b)
+{
+	return strcmp(a->machine, b->machine) == 0 && strcmp(a->build, b->build) == 0 && strcmp(a->fingerprint, b->fingerprint) == 0 &&
+	       (*a->fingerprint || (*a->plan && strcmp(a->plan, b->plan) == 0) || a->taken_ms == b->taken_ms);
+}
+
+static bool is_first_of_session(const struct run_set *runs, size_t i)
+{
+	for (size_t k = i; k > 0 && strcmp(runs->items[k - 1].machine, runs->items[i].machine) == 0; k--) {
+		if (same_session(&runs->items[k - 1], &runs->items[i]))
+			return false;
+	}
+	return true;
+}
+
+static void show_session(const struct shown *shown, size_t first, struct document *d)
+{
+	const struct run_set *runs = shown->runs;
+	const struct run *run = &runs->items[first];
+	double *values = mem_new(runs->n, sizeof(double)), median, deviation;
+	char number[TEXT_DOUBLE_BYTES];
+	size_t n = 0;
+
+	for (size_t i = first; i < runs->n && strcmp(runs->items[i].machine, run->machine) == 0; i++) {
+		if (same_session(run, &runs->items[i]))
+			values[n++] = runs->items[i].metric;
+	}
+	median = stats_median(values, n);
+	deviation = stats_mad(values, n);
+	doc_row(d);
+	doc_show(d, NULL, "machine", run->machine);
+	doc_show(d, NULL, "type", type_name(shown->evidence, run));
+	doc_showf(d, NULL, "date", "", "%.10s", TEXT_MS(run->taken_ms));
+	doc_show(d, NULL, "n", n);
+	doc_showf(d, NULL, "median", median, "%s", text_from_measured(median, deviation, number));
+	doc_showf(d, NULL, "dispersion", median > 0 ? deviation / median : (double)NAN, "%.2f %%", 100 * deviation / median);
+	doc_show(d, NULL, "fingerprint", *run->fingerprint ? run->fingerprint : "none");
+	if (shown->others)
+		doc_showf(d, NULL, "build", run->build, "%.*s%s", BUILD_SHOWN, *run->build ? run->build : "imported",
+			  counts(shown, run) ? "" : ", does not count");
+	free(values);
+}
+
+static void add_failed(const struct shown *shown, struct document *d)
+{
+	const struct run_set *runs = shown->runs;
+	char *selector = mem_format("%s@%s", runs->application, runs->version);
+	char *command = text_command((const char *const[]){ "runs", "show", selector, "--failed", "--output", NULL });
+
+	doc_line(d, "%s%zu run%s failed: %s shows them", runs->n ? "\n" : "", shown->failed, text_plural(shown->failed), command);
+	mem_free(command, selector);
+}
+
+static void show_all(const struct shown *shown, struct document *d)
+{
+	const struct run_set *runs = shown->runs;
+
+	doc_line(d, "%s@%s, %s is better\n", runs->application, runs->version, runs->higher_is_better ? "higher" : "lower");
+	doc_set(d, "application", runs->application);
+	doc_set(d, "version", runs->version);
+	doc_set_bool(d, "higher_is_better", runs->higher_is_better);
+	doc_set(d, "failed", shown->failed);
+	add_repetitions(shown, d);
+	doc_table(d, NULL);
+	for (size_t i = 0; i < runs->n; i++) {
+		if (is_first_of_session(runs, i))
+			show_session(shown, i, d);
+	}
+	doc_end(d);
+	if (shown->others)
+		doc_line(d, "\n%s", shown->others);
+	if (shown->n_accounted)
+		signature_medians(d, NULL, shown->accounted, shown->n_accounted);
+	if (shown->failed)
+		add_failed(shown, d);
+}
+
+static enum assay_status show_results(struct lab *lab, const struct arguments *a, struct document *d, struct assay_error *err)
+{
+	struct evidence evidence = { 0 };
+	struct execution_rows failed = { NULL, 0 };
+	struct run_set runs = { 0 };
+	struct shown shown = { .evidence = &evidence, .runs = &runs };
+	char build[DIGEST_ID_BYTES];
+	enum assay_status st = evidence_runs(lab, a->selector, &runs, err);
+
+	if (!st)
+		st = execution_failures(&lab->store, runs.application, runs.version, false, &failed, err);
+	if (!st)
+		st = evidence_load(lab, &evidence, err);
+	if (!st) {
+		shown.failed = failed.n;
+		shown.others = run_others_text(&runs);
+		if (runs.n) {
+			memcpy(build, runs.items[0].build, sizeof(build));
+			shown.build = build;
+		}
+		run_set_join(&runs);
+		st = load_accounts(&lab->store, &shown, err);
+	}
+	if (!st)
+		show_all(&shown, d);
+	mem_free(shown.accounts, shown.accounted, shown.others);
+	evidence_release(&evidence);
+	execution_rows_release(&failed);
+	run_set_release(&runs);
+	return st;
+}
+
+/* ---- those that failed ---- */
+
+static bool is_printable(char c, bool utf8)
+{
+	unsigned char byte = (unsigned char)c;
+
+	return byte >= 0x80 ? utf8 : (byte >= ' ' && byte != 0x7f) || byte == '\n' || byte == '\t';
+}
+
+/* The last lines of a stream, indented; what a terminal should not get becomes '?'. */
+static void show_tail(const char *what, const char *bytes, size_t n, struct document *d)
+{
+	size_t from = n > TAIL_BYTES ? n - TAIL_BYTES : 0;
+	struct buf out = BUF_INIT;
+	bool fresh = true, utf8;
+
+	if (n == 0)
+		return;
+	while (from > 0 && from < n && bytes[from - 1] != '\n')
+		from++;
+	if (from == n)
+		from = n - TAIL_BYTES; /* one long line */
+	utf8 = text_is_utf8(bytes + from, n - from);
+	doc_line(d, "  %s%s:", what, from ? ", its end" : "");
+	for (size_t i = from; i < n; i++) {
+		if (fresh)
+			buf_text(&out, "    ");
+		fresh = bytes[i] == '\n';
+		buf_char(&out, is_printable(bytes[i], utf8) ? bytes[i] : '?');
+	}
+	if (!fresh)
+		buf_char(&out, '\n');
+	doc_raw(d, out.bytes);
+	buf_release(&out);
+}
+
+static void set_known(struct document *d, const char *key, int64_t value)
+{
+	doc_set(d, key, value >= 0 ? doc_value_of(value) : DOC_NOTHING);
+}
+
+/* null where it is not text. */
+static void set_stream(struct document *d, const char *key, const char *bytes, size_t n)
+{
+	doc_set(d, key, text_is_utf8(bytes, n) && !memchr(bytes, 0, n) ? bytes : NULL);
+}
+
+static void show_failure(const struct execution_row *row, bool output, struct document *d)
+{
+	doc_object(d, NULL);
+	doc_line(d, "%s  %s@%s on %s, repetition %" PRId64 "%s: %s: %s", TEXT_MS(row->taken_ms), row->application, row->version,
+		 row->machine, row->repetition, row->instrumented ? " (instrumented)" : "", execution_outcome_code(row->outcome),
+		 row->detail);
+	doc_set(d, "version", row->version);
+	doc_set(d, "machine", row->machine);
+	doc_set(d, "plan", row->plan);
+	doc_set(d, "taken_ms", row->taken_ms);
+	doc_set(d, "repetition", row->repetition);
+	doc_set(d, "outcome", execution_outcome_code(row->outcome));
+	doc_set(d, "detail", row->detail);
+	set_known(d, "exit_status", row->exit_status);
+	set_known(d, "signal", row->signal);
+	set_known(d, "wall_ns", row->wall_ns);
+	doc_set_bool(d, "instrumented", row->instrumented);
+	if (output) {
+		set_stream(d, "stdout", row->out, row->out_bytes);
+		set_stream(d, "stderr", row->err, row->err_bytes);
+		show_tail("standard output", row->out, row->out_bytes, d);
+		show_tail("standard error", row->err, row->err_bytes, d);
+	}
+	doc_end(d);
+}
+
+/* Executions of the application and, when it was named, the version. */
+static enum assay_status load_failed(struct lab *lab, const char *selector, struct execution_rows *out, struct assay_error *err)
+{
+	char *application = NULL, *version = NULL;
+	enum assay_status st = run_selector(selector, &application, &version, err);
+
+	if (!st)
+		st = execution_failures(&lab->store, application, version, true, out, err);
+	mem_free(application, version);
+	return st;
+}
+
+static enum assay_status show_failed(struct lab *lab, const struct arguments *a, struct document *d, struct assay_error *err)
+{
+	struct execution_rows rows = { NULL, 0 };
+	struct run_set runs = { 0 };
+	enum assay_status st = load_failed(lab, a->selector, &rows, err);
+
+	if (!st && rows.n == 0)
+		st = evidence_runs(lab, a->selector, &runs, err); /* says what there is, when there is no such application */
+	if (!st) {
+		doc_set(d, "selector", a->selector);
+		if (rows.n == 0)
+			doc_line(d, "No run failed.");
+		doc_list(d, "failed");
+		for (size_t i = 0; i < rows.n; i++)
+			show_failure(&rows.items[i], a->output, d);
+		doc_end(d);
+	}
+	run_set_release(&runs);
+	execution_rows_release(&rows);
+	return st;
+}
+
+/* ---- the command ---- */
+
+static enum assay_status runs_show_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+
+	return (a->failed || a->output ? show_failed : show_results)(lab, a, d, err);
+}
+
+static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
+
+static const struct cli_option options[] = {
+	CLI_FLAG("failed", struct arguments, failed, "The runs that failed, and why"),
+	CLI_FLAG("output", struct arguments, output, "The runs that failed, with the end of their output"), CLI_END
+};
+
+const struct command runs_show_command = {
+	.name = "runs show",
+	.summary = "show the results of one application, by machine",
+	.about = "Shows the results of an application, machine by machine: median of the repetitions, their dispersion (median absolute "
+		 "deviation), hardware type and fingerprint. Where the build under the version's name has changed, those of each build, "
+		 "and which count. With --format json, every repetition. Runs that failed are counted; --failed lists them instead of the "
+		 "results, with the reason, and --output adds the end of what each printed.",
+	.examples = "  assay runs show mysqlslap/innodb_load\n"
+		    "  assay runs show sqlite@wal --failed --output\n",
+	.words = words,
+	.options = options,
+	CLI_RUN(struct arguments, CLI_LAB_READ, runs_show_run),
+};
