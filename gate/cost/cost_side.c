@@ -42,7 +42,8 @@ static double elsewhere_of(const struct cost_side *s, size_t input)
 	return sum;
 }
 
-size_t cost_side_unlike(const struct cost_side *s, size_t input, const double *row)
+/* Returns sparse_unlike() of a row that has what the terms of the fit of all features need. */
+static size_t unlike_of(const struct cost_side *s, size_t input, const double *row)
 {
 	const struct cost_fit *fit = &s->model->all;
 	double *part = mem_new(fit->n, sizeof(*part));
@@ -105,7 +106,7 @@ static enum assay_status look_at_inputs(struct cost_side *s, struct assay_error 
 					"of the input '%s' of %s@%s on '%s' features are not known that the model needs: count all with "
 					"one version (--counts)",
 					s->costs.inputs[i].name, s->costs.application, s->costs.version, s->costs.machine);
-		unlike = st ? SIZE_MAX : cost_side_unlike(s, i, row);
+		unlike = st ? SIZE_MAX : unlike_of(s, i, row);
 		if (unlike != SIZE_MAX) {
 			s->unlike++;
 			s->unlike_column = unlike;

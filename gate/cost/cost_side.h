@@ -29,8 +29,6 @@ void cost_side_release(struct cost_side *side); /* accepts zeroed */
 
 /* One of costs.inputs as a row of the model's features: [model->costs.p]. */
 void cost_side_row(const struct cost_side *side, size_t input, double *row);
-/* As sparse_unlike(), of such a row, which has what the terms of that fit need. */
-size_t cost_side_unlike(const struct cost_side *side, size_t input, const double *row);
 /* Those that count, as the model's fit of all features has them: [n x fit.n]. mat_release() it. */
 struct mat cost_side_rows(const struct cost_side *side);
 
