@@ -80,7 +80,6 @@ static const struct command *const commands[] = {
 	&features_slice_command,
 	&variance_build_command,
 	&variance_record_command,
-	&samples_prune_command,
 	&samples_command,
 	&detect_command,
 	HEADING("Where and when a run was slow"),

@@ -171,8 +171,8 @@ lab_samples() {
 		ask lab changes "$app@a" "$app@b" --object p
 	done
 	ask lab detect emulated@a emulated@b --type base
-	ask lab samples prune --older-than 36500
-	ask lab samples prune --older-than 0
+	ask lab prune --samples --older-than 36500
+	ask lab prune --samples --older-than 0
 	ask lab samples emulated@a
 }
 
@@ -270,7 +270,6 @@ counters:EVENTS
 probe:...
 emulate build:...
 emulate run:...
-samples prune:
 samples:...
 detect:A B'
 
@@ -299,9 +298,6 @@ catalog retire issdm-0
 catalog accept-drift issdm-0
 runs show hpccg --output
 runs export --csv -o /nowhere/at/all.csv
-samples prune
-samples prune --older-than -1
-samples prune --older-than x
 fleet list -w n[01-
 fleet check -w @nothing
 fleet check --fanout 0

@@ -108,7 +108,6 @@ keys 'samples' p/good@a
 keys 'samples' p/good@a --show ''
 keys 'detect' p/good@a p/good@b --rate 0.3
 keys 'gate' p/good@a p/good@b
-keys 'samples prune' --older-than 0
 printf 'comparisons: [{ application: p, candidates: [b], against: [a], inputs: [good], budget: 5s }]\nfingerprints: { battery: none }\nrepeat: no\n' >"$lab/suite.yaml"
 keys 'nightly' --dry-run
 keys 'nightly'

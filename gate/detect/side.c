@@ -537,7 +537,7 @@ static enum assay_status listing_check_versions(const char *selector, const stru
 static enum assay_status side_is_empty(const struct side *side, const char *type, struct assay_error *err)
 {
 	if (side->pruned)
-		return assay_fail(err, ASSAY_E_NODATA, "%s: its samples were removed by 'assay samples prune': measure again", side->what);
+		return assay_fail(err, ASSAY_E_NODATA, "%s: its samples were removed by 'assay prune': measure again", side->what);
 	if (side->failed)
 		return assay_fail(err, ASSAY_E_NODATA, "%s: %zu executions have samples, but none of them ended well", side->what,
 				  side->failed);

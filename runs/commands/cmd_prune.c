@@ -11,17 +11,27 @@
 
 struct arguments {
 	double days;
-	bool dry_run;
+	bool dry_run, samples;
 };
+
+static void add_samples(const struct sample_pruned *samples, struct document *d)
+{
+	doc_line(d, "%zu sample file%s removed, %.1f MiB when they are not compressed", samples->files, text_plural(samples->files),
+		 (double)samples->bytes / (1 << 20));
+}
 
 static enum assay_status prune_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
-	struct pruned pruned;
+	struct pruned pruned = { .executions = 0 };
 	struct store_space space;
 	enum assay_status st;
 
-	if (a->days >= 0)
+	if (a->samples && (a->days < 0 || a->dry_run))
+		st = assay_fail(err, ASSAY_E_USAGE, a->dry_run ? "--samples has no --dry-run" : "--samples needs --older-than DAYS");
+	else if (a->samples)
+		st = sample_keep_prune(lab, clock_real_ms() - (int64_t)(a->days * DAY_MS), &pruned.samples, err);
+	else if (a->days >= 0)
 		st = prune_before(lab, clock_real_ms() - (int64_t)(a->days * DAY_MS), a->dry_run, &pruned, err);
 	else if (lab->config.quota_gib > 0 && !a->dry_run)
 		st = prune_to_quota(lab, &pruned, &space, err);
@@ -32,12 +42,12 @@ static enum assay_status prune_run(struct lab *lab, void *arguments, struct docu
 		st = prune_space(lab, &space, err);
 	if (st)
 		return st;
-	doc_line(d, "what %lld execution%s printed %s removed, %.1f MiB; all results stay, and decisions can be verified",
-		 (long long)pruned.executions, text_plural((size_t)pruned.executions), a->dry_run ? "would be" : "was",
-		 (double)pruned.output_bytes / (1 << 20));
+	if (!a->samples)
+		doc_line(d, "what %lld execution%s printed %s removed, %.1f MiB; all results stay, and decisions can be verified",
+			 (long long)pruned.executions, text_plural((size_t)pruned.executions), a->dry_run ? "would be" : "was",
+			 (double)pruned.output_bytes / (1 << 20));
 	if (!a->dry_run)
-		doc_line(d, "%zu sample file%s removed, %.1f MiB when they are not compressed", pruned.samples.files,
-			 text_plural(pruned.samples.files), (double)pruned.samples.bytes / (1 << 20));
+		add_samples(&pruned.samples, d);
 	if (pruned.unused_bytes)
 		doc_line(d,
 			 "runs.db keeps its size, for the disk has no room to write it anew: %.1f MiB inside are used by what comes next",
@@ -57,6 +67,7 @@ static const struct cli_option options[] = {
 	CLI_OPTION(REAL, "older-than", "DAYS", struct arguments, days,
 		   "By the time when it was measured (default: what lab.yaml's quota_gib asks for)", .least = 0, .most = 36500),
 	CLI_FLAG("dry-run", struct arguments, dry_run, "Only say what would be removed of what programs printed"),
+	CLI_FLAG("samples", struct arguments, samples, "Remove only sample files"),
 	CLI_END,
 };
 static const struct arguments defaults = { .days = NO_AGE };
@@ -64,12 +75,13 @@ static const struct arguments defaults = { .days = NO_AGE };
 const struct command prune_command = {
 	.name = "prune",
 	.summary = "remove what old runs printed, and old sample files",
-	.about = "Removes what makes a laboratory large: what programs printed, and sample files ('assay samples prune' removes these "
-		 "alone), older than so many days; without --older-than the oldest, until the store is within the quota_gib of lab.yaml. "
-		 "Each is marked. Results, accounts and fingerprints stay for ever: they are small, and decisions are recomputed from "
-		 "them. Of detectors, which rest on samples, only the answers stay.",
+	.about = "Removes what makes a laboratory large: the output of programs, and sample files, older than so many days; without "
+		 "--older-than the oldest, until the store is within the quota_gib of lab.yaml. Their rows stay, marked. Results, accounts "
+		 "and fingerprints stay for ever: they are small, and decisions are recomputed from them. Decisions that rest on removed "
+		 "sample files remain, but can no longer be verified.",
 	.examples = "  assay prune --older-than 90 --dry-run\n"
 		    "  assay prune --older-than 90\n"
+		    "  assay prune --older-than 90 --samples\n"
 		    "  assay prune\n",
 	.options = options,
 	.defaults = &defaults,

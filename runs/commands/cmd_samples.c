@@ -1,5 +1,4 @@
-/* assay samples, assay samples prune */
-#include "base/clock.h"
+/* assay samples */
 #include "base/command.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -19,7 +18,6 @@
 
 #define HASH_SHOWN   12
 #define VERSIONS_MAX 20
-#define DAY_MS	     86400000.0
 
 struct arguments {
 	struct cli_list files;
@@ -456,40 +454,4 @@ const struct command samples_command = {
 	.words = samples_words,
 	.options = samples_options,
 	CLI_RUN(struct arguments, CLI_LAB_LATER, samples_run),
-};
-
-/* ---- assay samples prune ---- */
-
-struct prune_arguments {
-	double days;
-};
-
-static enum assay_status samples_prune_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
-{
-	const struct prune_arguments *a = arguments;
-	struct sample_pruned pruned;
-	enum assay_status st = sample_keep_prune(lab, clock_real_ms() - (int64_t)(a->days * DAY_MS), &pruned, err);
-
-	if (st)
-		return st;
-	doc_line(d, "%zu sample file%s removed, %.1f MiB when they are not compressed", pruned.files, text_plural(pruned.files),
-		 (double)pruned.bytes / (1 << 20));
-	doc_set(d, "files", pruned.files);
-	doc_set(d, "bytes", pruned.bytes);
-	return ASSAY_OK;
-}
-
-static const struct cli_option samples_prune_options[] = { CLI_OPTION(REAL, "older-than", "DAYS", struct prune_arguments, days,
-								      "By the time when they were taken", .letter = 'o', .least = 0,
-								      .most = 36500, .required = true),
-							   CLI_END };
-
-const struct command samples_prune_command = {
-	.name = "samples prune",
-	.summary = "remove old sample files",
-	.about = "Removes sample files that are older than so many days. Their rows stay, marked: decisions that rested on them remain, "
-		 "but can no longer be verified.",
-	.examples = "  assay samples prune --older-than 90\n",
-	.options = samples_prune_options,
-	CLI_RUN(struct prune_arguments, CLI_LAB_WRITE, samples_prune_run),
 };

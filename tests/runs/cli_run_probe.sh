@@ -342,9 +342,11 @@ expect_status 0
 expect_stdout 'samples packs@a' 'samples packs@b' 'detect packs@a packs@b'
 
 what='old samples can be removed'
-run -C "$lab" samples prune
+run -C "$lab" prune --samples
 refused 2 '--older-than'
-run -C "$lab" samples prune --older-than 0 --format json
+run -C "$lab" prune --samples --older-than 0 --dry-run
+refused 2 '--dry-run'
+run -C "$lab" prune --samples --older-than 0 --format json
 expect_status 0
 cases=$((cases + 1))
 [ -z "$(stored)" ] || fail "not pruned: $(stored)"

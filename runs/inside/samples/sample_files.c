@@ -391,7 +391,7 @@ enum assay_status sample_files_bytes(const struct lab *lab, const struct sample_
 	enum assay_status st;
 
 	if (file->pruned)
-		st = assay_fail(err, ASSAY_E_NODATA, "'%s' was removed by 'assay samples prune': measure again", path);
+		st = assay_fail(err, ASSAY_E_NODATA, "'%s' was removed by 'assay prune': measure again", path);
 	else
 		st = file_read(path, SAMPLES_FILE_BYTES_MAX, &packed, err);
 	if (st == ASSAY_E_NOTFOUND)
