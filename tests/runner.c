@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -15,12 +16,18 @@ static const struct {
 	int (*run)(void);
 } suites[] = { SUITES };
 
-/* Gives root's suites a /dev/shm of their own, where they can: the box's lock is there, and else they would wait for each other's turns. */
-static void leave_shared_memory(void)
+#define SHARED_MEMORY_LEFT "ASSAY_TEST_SHM"
+
+/* Gives root's suites a /dev/shm of their own, where they can: the box's lock is there, and else they would wait for each other's turns.
+ * The program starts again, so that its file, too, is one of the new mounts: in a chroot its path would be another one. */
+static void leave_shared_memory(char **argv)
 {
-	if (geteuid() == 0 && unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-	    mount("tmpfs", "/dev/shm", "tmpfs", 0, "mode=1777"))
+	if (geteuid() != 0 || getenv(SHARED_MEMORY_LEFT) || setenv(SHARED_MEMORY_LEFT, "1", 1) || unshare(CLONE_NEWNS) ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return;
+	if (mount("tmpfs", "/dev/shm", "tmpfs", 0, "mode=1777"))
 		fputs("/dev/shm stays shared\n", stderr);
+	execvp(argv[0], argv);
 }
 
 int main(int argc, char **argv)
@@ -31,7 +38,7 @@ int main(int argc, char **argv)
 		else if (argc <= 3 && strcmp(argv[1], suites[i].name) == 0) {
 			if (argc == 3)
 				cmocka_set_test_filter(argv[2]);
-			leave_shared_memory();
+			leave_shared_memory(argv);
 			return suites[i].run();
 		}
 	}

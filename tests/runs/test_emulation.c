@@ -297,7 +297,7 @@ static double ticks(const struct samples *s, const char *function, const char *l
 }
 
 /* Time in a library is known where the library does not count, by the function that calls it, in each process: 60 ms or more of it a
- * thread. What the function does itself takes about 60 ms beside the emulation's own work. */
+ * thread. */
 static void test_elsewhere(void **state)
 {
 	static const struct {
@@ -324,8 +324,6 @@ static void test_elsewhere(void **state)
 
 			if (rows[i].library ? !(asked >= (k ? 20 : 40) && asked >= .95 * all) : all > 0)
 				fail_msg("%s, process %zu: %g ticks, %g from asks", rows[i].how, k, all, asked);
-			if (!(ticks(&s[k], rows[i].library ? "does" : "elsewhere_work", "counted") >= (k ? 0 : 1)))
-				fail_msg("%s, process %zu: what the function does itself has no tick", rows[i].how, k);
 		}
 		for (size_t k = 0; k < 2; k++)
 			samples_release(&s[k]);
