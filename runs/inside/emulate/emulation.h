@@ -8,9 +8,8 @@
  *   threads.c                   threads from creation to end, logical time, which windows are simulated
  *   waiting.c                   loops around sched_yield() and atomic operations, which are no work
  *   meetings.c                  barriers and OpenMP: where clocks pass between threads
- *   simulate.c                  what happens in a simulated window
- *   blocks.c                    numbers of basic blocks
- *   memory.c                    pages and their nodes; where blocks of memory begin and end
+ *   simulate.c                  what happens in a simulated window; numbers of basic blocks; pages, their nodes, and where blocks of
+ *                               memory begin and end
  *   windows.c                   potential HITM: what threads did in the same window
  *   callees.c                   functions that a thread calls: totals, which calls are samples
  *   frames.c, emulate_functions.c  active functions, their samples; names
@@ -122,7 +121,7 @@ struct touch {
 	uint32_t owner;		    /* the function that touched it (callees.c) */
 	uint32_t stamp;		    /* the window's; in the log: the window's weight */
 	uint16_t first, last;	    /* accesses that the window had left at the first and the last one to this line */
-	uint64_t lives;		    /* of its granules (memory.c) */
+	uint64_t lives;		    /* of its granules (simulate.c) */
 	uint16_t n[2], words[2];    /* reads and writes: how often; which of 16 words of 4 bytes, in visits that have ended */
 	uint16_t gaps[GAPS];	    /* accesses, by how long ago the thread's last one to the line was */
 	uint16_t visits, spread[2]; /* words touched, and written, in each visit: their sums */
@@ -432,16 +431,13 @@ void simulate_read(uintptr_t address, size_t bytes);
 void simulate_write(uintptr_t address, size_t bytes);
 void simulate_range(uintptr_t address, size_t bytes, enum access access);
 void simulate_block(uintptr_t pc);
-void simulate_anew(struct thread *t); /* the window or the invocation has changed */
-void simulate_line_anew(struct thread *t, uint64_t line);
-void directory_forget(uint64_t line, uint32_t granules); /* that their owner has changed them */
-void touch_visited(struct touch *touch);		 /* the visit has ended */
+void simulate_anew(struct thread *t);	 /* the window or the invocation has changed */
+void touch_visited(struct touch *touch); /* the visit has ended */
 
-/* memory.c */
+/* simulate.c: memory that is written, begins and ends */
 void memory_init(void);
 void page_written(uintptr_t page);
 void memory_begins(uintptr_t address, size_t bytes); /* a block of memory begins here, or ends: nothing is known of it */
-uint64_t memory_lives(uint64_t line);		     /* 16 bits for each granule, to be compared */
 
 /* frames.c */
 void handlers_find(void);		  /* how calls of signals' handlers are known */
@@ -486,9 +482,6 @@ void clock_fork(struct thread *t); /* NULL: it is not simulated */
 void clock_take(struct thread *t); /* what the clock has noted is the owner's */
 void clock_add(struct thread *t);  /* with the totals: what is the thread's is the process's */
 void clock_write(void);
-
-/* blocks.c */
-uint32_t block_number(uintptr_t pc); /* not 0; the same wherever the linker has put the function */
 
 /* windows.c */
 void evaluate_init(void);

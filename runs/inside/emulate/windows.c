@@ -4,7 +4,7 @@
  * accesses. These make m, reads and writes; one of them, u, makes r reads and w writes. Then the last access before the thread's that is
  * not a read of u is a write of u with probability w / (T / g + m - r); summed over the thread's accesses, each with the gap before it, and
  * over the other threads. So what comes in a row costs little, unless others come as often. Blocks of memory that were never there at the
- * same time do not count (memory.c).
+ * same time do not count (simulate.c).
  *
  * It is true sharing with the probability that a word that one of them touches in a visit, of all that it touches in the window, is one
  * that the other writes in a visit: all words are equally likely, and the larger visit has them all.
