@@ -52,7 +52,7 @@ void emulate_groups_find(const char *tag, struct cgroup_places *out);
 /* Tells the listener, who may be NULL. */
 void emulate_step(struct emulate_listener *listener, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- emulate_host.c, emulate_filter.c, emulate_events.c, emulate_hog.c ---- */
+/* ---- emulate_host.c, emulate_filter.c, emulate_events.c ---- */
 
 /* Writes a file of the fleet with this mode; not synced, since the next `up` makes it again. */
 enum assay_status emulate_write(const char *path, const char *bytes, size_t n, unsigned mode, struct assay_error *err);
@@ -74,10 +74,5 @@ enum assay_status emulate_filter_install(const struct emulate_profile *profile, 
 int emulate_events_start(unsigned interrupts_a_second, unsigned a_page_fault);
 /* Returns the error number with which the kernel refuses such events; 0: it does not. */
 int emulate_events_refused(void);
-
-/* Forks the second process of a host, which makes its memory dearer while a program tells it that it runs there
- * (fleet/emulate/knobs/knobs_hog.c), and keeps its events; it ends with its parent. `channel` is closed there. */
-bool emulate_hog_wanted(const struct emulate_profile *profile);
-enum assay_status emulate_hog_start(const struct emulate_site *site, const struct emulate_host *host, int channel, struct assay_error *err);
 
 #endif

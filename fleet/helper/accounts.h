@@ -17,7 +17,7 @@ struct accounts {
 	unsigned long long io[4]; /* bytes read and written, system calls that read and wrote */
 	bool io_unknown;
 	unsigned long long delay_ns;
-	int64_t others_delay_ns;	 /* by delays.h; -1: not known */
+	int64_t others_delay_ns;	 /* by helper_run.c; -1: not known */
 	int64_t totals[ACCOUNTS_TOTALS]; /* at first the host's; when the command has ended, how much more they were; -1: not known */
 	int64_t busy_ns;		 /* like them, of all processors together */
 	int64_t frequency_khz;		 /* when it has ended; below 0: not known */

@@ -39,7 +39,7 @@ static bool is_others(const struct sampled_program *p)
 	return strcmp(p->name, "?") == 0;
 }
 
-/* What a launcher of parallel programs has started: fleet/helper/rank.h. */
+/* What a launcher of parallel programs has started: fleet/helper/sampler.c. */
 static bool is_rank(const struct sampled_program *p)
 {
 	return strncmp(p->name, "rank ", 5) == 0;

@@ -1,4 +1,4 @@
-/* Tells the memory hog of an emulated host (fleet/emulate/emulate_hog.c) that a program has started there: it works until that program
+/* Tells the memory hog of an emulated host (fleet/emulate/emulate_host.c) that a program has started there: it works until that program
  * has ended, and no longer, so that hosts which wait for their turn are quiet. Shells do not count: one stands around every
  * command, and may turn into a program that only waits. Preloaded into every program of the host; leaves no descriptor open. */
 #include <errno.h>
