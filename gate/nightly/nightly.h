@@ -58,14 +58,6 @@ enum assay_status nightly_freeze(struct lab *lab, const char *file, const struct
 				 const volatile sig_atomic_t *cancelled, struct night_comparisons *out, struct nightly_frozen *notes,
 				 struct assay_error *err);
 
-/* Blocks of runs until the interval decides; and fresh runs with a control, as many of each. What prevents them is noted with the
- * comparison; only faults of this machine or of the store are errors. */
-enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c, struct assay_error *err);
-enum assay_status nightly_confirm(struct nightly *n, struct night_comparison *c, struct assay_error *err);
-/* How long it is to its first look, on how many hosts; nothing is run. */
-enum assay_status nightly_estimate(const struct nightly *n, struct night_comparison *c, struct estimate *out, size_t *hosts,
-				   struct assay_error *err);
-
 /* After measuring: a decision, unless it is a finding that waits for fresh runs and for the rest of the night. */
 enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, struct assay_error *err);
 /* At the end: findings are decided among all, and the night has its end. */
