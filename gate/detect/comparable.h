@@ -16,8 +16,7 @@ struct comparable_remark {
  * functions that the other side has not, which are most of its functions (`old` after renamed_match()); a number of the arguments is the
  * same in all old runs and another one in most new ones, or one program without such numbers was run on inputs of which none is on both
  * sides; the emulation in the programs of one side counts otherwise than in those of the other. Seeds that differ from run to run are no
- * such thing, nor are inputs of which a model knows what they cost. Returns how many. O(samples + runs of old * runs of new).
- */
+ * such thing. Returns how many. O(samples + runs of old * runs of new). */
 size_t comparable_remarks(const struct side *old, const struct side *new, struct comparable_remark out[COMPARABLE_REMARKS]);
 
 #endif
