@@ -29,11 +29,6 @@ bool metric_rules_higher_is_better(const struct metric_rules *rules, const char 
 /* Where a laboratory has no rules of its own: is it better when higher? */
 bool metric_rules_granted(const char *application);
 
-/* Keeps a rule after all others (a rule with the same glob moves there); inside the caller's transaction. */
-enum assay_status metric_rule_put(struct store *store, const char *glob, bool higher_is_better, struct assay_error *err);
-/* The same for exactly this name, where the rules do not say so already. */
-enum assay_status metric_rule_put_name(struct store *store, const char *application, bool higher_is_better, struct assay_error *err);
-
 /* What each plan measured. */
 struct plan_metric {
 	char plan[DIGEST_ID_BYTES];

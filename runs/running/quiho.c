@@ -152,6 +152,45 @@ void quiho_release(struct quiho *quiho)
 	*quiho = (struct quiho){ 0 };
 }
 
+/* ---- directions of metrics ---- */
+
+/* Keeps a rule after all others (a rule with the same glob moves there); inside the caller's transaction. */
+static enum assay_status metric_rule_put(struct store *store, const char *glob, bool higher_is_better, struct assay_error *err)
+{
+	enum assay_status st = store_do(store, err, "DELETE FROM metric_rule WHERE glob = ?", "t", glob);
+
+	return st ? st
+		  : store_do(store, err, "INSERT INTO metric_rule (glob, higher_is_better) VALUES (?, ?)", "ti", glob,
+			     (int64_t)higher_is_better);
+}
+
+/* A name as a pattern that only it matches. */
+static char *direction_exact_glob(const char *name)
+{
+	char *glob = mem_new(2 * strlen(name) + 1, 1), *to = glob;
+
+	for (; *name; name++) {
+		if (strchr("*?[]\\", *name))
+			*to++ = '\\';
+		*to++ = *name;
+	}
+	return glob;
+}
+
+/* The same for exactly this name, where the rules do not say so already. */
+static enum assay_status metric_rule_put_name(struct store *store, const char *application, bool higher_is_better, struct assay_error *err)
+{
+	struct metric_rules rules = { 0 };
+	char *glob = direction_exact_glob(application);
+	enum assay_status st = metric_rules_load(store, &rules, err);
+
+	if (!st && metric_rules_higher_is_better(&rules, application) != higher_is_better)
+		st = metric_rule_put(store, glob, higher_is_better, err);
+	metric_rules_release(&rules);
+	free(glob);
+	return st;
+}
+
 /* ---- machines.csv ---- */
 
 enum {
