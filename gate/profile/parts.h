@@ -4,7 +4,7 @@
 #define GATE_PROFILE_PARTS_H
 
 #include "base/document.h"
-#include "gate/profile/inferred.h"
+#include "gate/profile/profile.h"
 #include "gate/profile/sampled.h"
 
 #define PART_ROWS(X)                                                                                                                       \

@@ -5,9 +5,40 @@
 
 #include "base/document.h"
 #include "base/rows.h"
+#include "fingerprint/battery/made_of.h"
 #include "fingerprint/battery/stressor.h"
-#include "gate/profile/inferred.h"
+#include "gate/profile/levels.h"
+#include "model/profile/shares.h"
 #include "runs/running/evidence.h"
+
+/* The levels of an inferred profile: how much of the time it says is computing and how much the kernel's, and of which categories; as deep
+ * as these machines can tell. Stressors are divided by what they are made of (fingerprint/battery/made_of.h), whatever group they are in.
+ * Waiting is in none of it: a stressor's rate is one of the processor's time. */
+#define INFERRED_LEVELS 2 /* time, category */
+
+struct inferred_part {
+	size_t depth;	 /* 0: time, 1: category */
+	enum level of;	 /* LEVELS: of what is not known */
+	char *name;	 /* of a category: of all that these machines cannot tell apart */
+	size_t together; /* how many those are */
+	struct shares_part share;
+};
+
+struct inferred {
+	struct shares_parts parts;
+	struct inferred_part *items; /* [n], in the order of the parts */
+	size_t n;
+	bool sound; /* nothing speaks against the fit as a whole */
+	bool trusted[INFERRED_LEVELS];
+};
+
+/* The part of a level that leads; NULL when there is none. */
+const struct inferred_part *inferred_lead(const struct inferred *inferred, size_t depth);
+
+/* Rows of the open table `levels`, with the mark "inferred"; none of NULL. */
+void inferred_rows(const struct inferred *inferred, struct document *d);
+/* For people: the tree, and how deep it can be trusted. */
+void inferred_shown(const struct inferred *inferred, struct document *d);
 
 #define PROFILE_TYPES_MIN   4 /* hardware types: with fewer nothing can be left out, and nothing is fitted */
 #define PROFILE_REASONS_MAX 10

@@ -78,7 +78,7 @@ def verdicts(title, rows, keys):
 
 
 def folds(left_out):
-    """The least share of what leads (inferred.c) chosen anew without each stressor, and tried on it."""
+    """The least share of what leads (gate/profile/profile.c) chosen anew without each stressor, and tried on it."""
     grid = [.2, .25, .3, .35, .4, .45, .5]
     for depth, name in enumerate(("computing, kernel", "category")):
         known = [(x["name"], x["levels"][depth]) for x in left_out
