@@ -60,6 +60,18 @@ struct cost_cheap {
 	struct cost_cheap_version early, slice;
 };
 
+/* Does it say how much there is: bytes, lines or files? Never below 0. */
+static bool input_feature_is_size(const char *name)
+{
+	static const char *const sizes[] = { "bytes of ", "lines of ", "files of " };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		if (strncmp(name, sizes[i], strlen(sizes[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* clang-format off */
 static ROWS_FUNCTION(source_code, enum cost_source, COST_SOURCE_ROWS, ROWS_CODE)
 static ROWS_FUNCTION(source_text, enum cost_source, COST_SOURCE_ROWS, ROWS_TEXT)

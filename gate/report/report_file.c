@@ -7,6 +7,16 @@
 #include "gate/report/report.h"
 #include "runs/running/execution.h"
 
+/* Is what failed on the machine in this plan among `failed`? */
+static bool run_set_counts(const struct run_set *set, const char *machine, const char *plan)
+{
+	for (size_t i = 0; i < set->n_on; i++) {
+		if (strcmp(set->on[i].machine, machine) == 0)
+			return strcmp(set->on[i].plan, plan) == 0;
+	}
+	return false;
+}
+
 /* Runs that failed of the build that counts: those that the decision is about. */
 static enum assay_status omit_failures(struct store *store, const struct run_set *runs, struct omissions *list, struct assay_error *err)
 {

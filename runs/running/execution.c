@@ -467,16 +467,6 @@ const struct execution_row *execution_of_run(const struct execution_rows *rows, 
 	return NULL;
 }
 
-enum assay_status execution_without_fingerprint(struct store *store, const struct plan *plan, size_t *n, struct assay_error *err)
-{
-	sqlite3_stmt *stmt = NULL;
-	enum assay_status st =
-	    store_ask(store, &stmt, err, "SELECT count(*) FROM run WHERE plan = ? AND fingerprint IS NULL", "t", plan->id);
-
-	*n = store_next(store, stmt, &st, err) ? (size_t)sqlite3_column_int64(stmt, 0) : 0;
-	return store_finish(stmt, st);
-}
-
 void execution_rows_release(struct execution_rows *rows)
 {
 	for (size_t i = 0; i < rows->n; i++) {

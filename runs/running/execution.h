@@ -123,8 +123,6 @@ enum assay_status execution_results(struct store *store, const char *application
 				    struct assay_error *err);
 /* The execution that gave a result; NULL for one that was imported. `rows`: of execution_results(). */
 const struct execution_row *execution_of_run(const struct execution_rows *rows, const struct run *run);
-/* Results of a plan that no fingerprint belongs to. */
-enum assay_status execution_without_fingerprint(struct store *store, const struct plan *plan, size_t *n, struct assay_error *err);
 void execution_rows_release(struct execution_rows *rows); /* accepts zeroed */
 
 #endif

@@ -25,17 +25,6 @@ bool input_feature_is_word(const char *name)
 	return strncmp(name, ARGUMENT, head) == 0 && digits && strncmp(name + head + digits, IS, strlen(IS)) == 0;
 }
 
-bool input_feature_is_size(const char *name)
-{
-	static const char *const sizes[] = { "bytes of ", "lines of ", "files of " };
-
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		if (strncmp(name, sizes[i], strlen(sizes[i])) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Text of one line, without a blank at either end. */
 static bool is_name(const char *name)
 {

@@ -17,7 +17,5 @@ void input_features_of(const struct manifest *manifest, size_t input, const stru
 size_t input_feature_numbers(const char *word, double *numbers, size_t room);
 /* Is it there or not, with 0 where it is not listed ("argument 2 is sort")? */
 bool input_feature_is_word(const char *name);
-/* Does it say how much there is: bytes, lines or files? Never below 0. */
-bool input_feature_is_size(const char *name);
 
 #endif

@@ -20,6 +20,17 @@ struct past {
 	size_t n;
 };
 
+/* Results of a plan that no fingerprint belongs to. */
+static enum assay_status execution_without_fingerprint(struct store *store, const struct plan *plan, size_t *n, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st =
+	    store_ask(store, &stmt, err, "SELECT count(*) FROM run WHERE plan = ? AND fingerprint IS NULL", "t", plan->id);
+
+	*n = store_next(store, stmt, &st, err) ? (size_t)sqlite3_column_int64(stmt, 0) : 0;
+	return store_finish(stmt, st);
+}
+
 static void estimate_past_release(struct past *past)
 {
 	for (size_t i = 0; i < past->n; i++)

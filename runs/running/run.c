@@ -81,15 +81,6 @@ void run_set_sum(struct run_set *set)
 	}
 }
 
-bool run_set_counts(const struct run_set *set, const char *machine, const char *plan)
-{
-	for (size_t i = 0; i < set->n_on; i++) {
-		if (strcmp(set->on[i].machine, machine) == 0)
-			return strcmp(set->on[i].plan, plan) == 0;
-	}
-	return false;
-}
-
 /* The version is what its latest plan deployed; imported results are one build, and count where they are later. False: these count. */
 static bool run_set_keep_latest_build(struct run_set *set, const struct run_build *latest)
 {

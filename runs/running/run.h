@@ -95,9 +95,6 @@ void run_set_release(struct run_set *set);
 /* Sums up what was executed on the machines of set->on. */
 void run_set_sum(struct run_set *set);
 
-/* Is what failed on the machine in this plan among `failed`? */
-bool run_set_counts(const struct run_set *set, const char *machine, const char *plan);
-
 /* Makes those of other builds count, for who has another way to choose among all. */
 void run_set_join(struct run_set *set);
 
