@@ -551,7 +551,7 @@ enum assay_status helper_answer_add(struct helper_answer *answer, const char *by
 {
 	enum assay_status st = answer->fault.status;
 
-	while (!st && n > 0)
+	while (!st && n > 0 && !(answer->by_launcher && answer->ended && !answer->made))
 		st = answer->greeted ? take_some(answer, &bytes, &n) : take_noise(answer, &bytes, &n);
 	return st ? kept_fault(answer, err) : ASSAY_OK;
 }

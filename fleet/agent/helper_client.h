@@ -142,6 +142,7 @@ struct helper_answer {
 	struct helper_file *files; /* [n_files], in the order of the request */
 	size_t n_files;
 	bool wants_made;     /* set by who asks for it: of "work" */
+	bool by_launcher;    /* set by the caller: a launcher may write after the helper's end, which is ignored */
 	char *made;	     /* the directory; NULL while there is none */
 	bool greeted, begun; /* the helper is there; the command was started */
 	bool waiting;	     /* it has waited for its lock, for: */

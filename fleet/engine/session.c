@@ -398,6 +398,7 @@ static bool ask_once(struct session *session, const struct helper_request *reque
 	}
 	helper_answer_init(answer, link->fleet->options.output_bytes_max);
 	answer->wants_made = request->makes;
+	answer->by_launcher = link->host->launcher.n > 0;
 	spool_init(&noise, link->fleet->options.output_bytes_max);
 	ok = command_run(link, &run);
 	*there = ok ? helper_there(answer, run.exit_status) : HELPER_THERE;

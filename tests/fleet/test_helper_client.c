@@ -103,6 +103,30 @@ static void test_answers(void **state)
 	}
 }
 
+/* A launcher may write after the helper's end, in the same read or in a later one. */
+static void test_by_launcher(void **state)
+{
+	static const char answered[] = M B R "job step done\n";
+
+	(void)state;
+	for (size_t piece = 1; piece <= sizeof(answered); piece++) {
+		struct assay_error err = { .text = "" };
+		struct helper_answer answer;
+		enum assay_status st = ASSAY_OK;
+
+		helper_answer_init(&answer, 1 << 20);
+		answer.by_launcher = true;
+		for (size_t at = 0; !st && at < sizeof(answered) - 1; at += piece)
+			st = helper_answer_add(&answer, answered + at, at + piece < sizeof(answered) ? piece : sizeof(answered) - 1 - at,
+					       &err);
+		if (!st)
+			st = helper_answer_finish(&answer, &err);
+		check(st, &err);
+		assert_true(answer.ended && answer.result.exit_status == 0);
+		helper_answer_release(&answer);
+	}
+}
+
 /* What keeps a new directory says something every now and then: a controller that was suspended finds that right behind the answer. */
 static void test_made_and_kept(void **state)
 {
@@ -713,6 +737,7 @@ int suite_helper_client(void)
 	const struct CMUnitTest tests[] = {
 		SESSION_TEST(test_answers),
 		SESSION_TEST(test_what_an_answer_holds),
+		SESSION_TEST(test_by_launcher),
 		SESSION_TEST(test_made_and_kept),
 		SESSION_TEST(test_flood),
 		SESSION_TEST(test_missing),
