@@ -8,7 +8,7 @@
 
 struct replay {
 	const struct run_set *sides[2]; /* baseline and candidate; repetitions 1 to `repetitions` of one plan, in turn on every machine */
-	int64_t repetitions, first;	/* first: at the first look (gate/decide/looks.h) */
+	int64_t repetitions, first;	/* first: at the first look (gate/decide/effect.h) */
 	double min_effect;
 	bool identical;	 /* sides change places at random, and that they are the same build decides nothing */
 	int64_t at_once; /* one look at so many repetitions instead; 0: look by look */

@@ -28,7 +28,7 @@ struct plan {
 	uint64_t seed;
 	int64_t started_ms; /* since 1970 */
 	bool complete;
-	double level; /* of intervals of its results, where they were looked at while it grew (gate/decide/looks.h); NaN: they were not */
+	double level; /* of intervals of its results, where they were looked at while it grew (gate/decide/effect.h); NaN: they were not */
 	char *probe;  /* how functions are measured in its runs (manifest_probe_text()), which are no results then; NULL: they are */
 };
 
