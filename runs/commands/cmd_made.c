@@ -20,12 +20,15 @@ struct outcome {
 	char *why; /* of the first file that says why some were dropped */
 };
 
-static void count_file(const char *path, struct outcome *outcome)
+static void count_file(const char *directory, const char *name, struct outcome *outcome)
 {
+	char *path = mem_format("%s/%s", directory, name);
 	struct samples samples;
 	struct assay_error err;
+	enum assay_status st = samples_read(path, &samples, &err);
 
-	if (samples_read(path, &samples, &err)) {
+	free(path);
+	if (st) {
 		cli_remark("%s", err.text);
 		return;
 	}
@@ -44,48 +47,21 @@ static void count_file(const char *path, struct outcome *outcome)
 	samples_release(&samples);
 }
 
-void cmd_made_before(const char *directory, struct cmd_made *out)
-{
-	struct assay_error ignored;
-
-	*out = (struct cmd_made){ .n = 0 };
-	file_names(directory, ".samples", &out->names, &out->n, &ignored);
-}
-
-void cmd_made_release(struct cmd_made *made)
-{
-	file_names_free(made->names, made->n);
-}
-
-void cmd_made_since(const char *directory, const struct cmd_made *before, struct cmd_made *out)
-{
-	struct cmd_made now;
-	size_t k = 0;
-
-	cmd_made_before(directory, &now);
-	*out = (struct cmd_made){ .names = mem_new(now.n, sizeof(*out->names)) };
-	for (size_t i = 0; i < now.n; i++) {
-		while (k < before->n && strcmp(before->names[k], now.names[i]) < 0)
-			k++;
-		if (k == before->n || strcmp(before->names[k], now.names[i]) != 0)
-			out->names[out->n++] = mem_format("%s/%s", directory, now.names[i]);
-	}
-	cmd_made_release(&now);
-}
-
 enum assay_status cmd_made_none_yet(const char *directory, struct assay_error *err)
 {
-	struct cmd_made made;
+	struct assay_error ignored;
 	enum assay_status st = ASSAY_OK;
+	char **names = NULL;
+	size_t n = 0;
 
-	cmd_made_before(directory, &made);
-	if (made.n)
+	file_names(directory, ".samples", &names, &n, &ignored);
+	if (n)
 		st =
 		    assay_fail(err, ASSAY_E_USAGE,
 			       "'%s' has %zu sample file%s of an earlier run, and what a directory holds is taken as one run: name another "
 			       "one (-o), or remove the files",
-			       directory, made.n, text_plural(made.n));
-	cmd_made_release(&made);
+			       directory, n, text_plural(n));
+	file_names_free(names, n);
 	return st;
 }
 
@@ -103,13 +79,14 @@ static const char *why_nothing(const struct outcome *outcome, const char *no_fil
 enum assay_status cmd_made(const char *directory, const char *no_file, const char *no_call, struct assay_error *err)
 {
 	struct outcome outcome = { 0 };
-	struct cmd_made made;
-	char *command, *unseen;
+	struct assay_error ignored;
+	char **names = NULL, *command, *unseen;
+	size_t n = 0;
 
-	cmd_made_since(directory, &(struct cmd_made){ .n = 0 }, &made);
-	for (size_t i = 0; i < made.n; i++)
-		count_file(made.names[i], &outcome);
-	cmd_made_release(&made);
+	file_names(directory, ".samples", &names, &n, &ignored);
+	for (size_t i = 0; i < n; i++)
+		count_file(directory, names[i], &outcome);
+	file_names_free(names, n);
 	if (outcome.dropped)
 		cli_remark("%llu samples were dropped: %s (docs/probe.md)", (unsigned long long)outcome.dropped,
 			   outcome.why ? outcome.why : "the file does not say why");

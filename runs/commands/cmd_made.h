@@ -4,19 +4,6 @@
 
 #include "base/error.h"
 
-#include <stddef.h>
-
-/* The sample files that are in the directory before the program runs. */
-struct cmd_made {
-	char **names; /* [n] */
-	size_t n;
-};
-void cmd_made_before(const char *directory, struct cmd_made *out); /* *out is overwritten; cmd_made_release() it */
-void cmd_made_release(struct cmd_made *made);			   /* accepts zeroed */
-
-/* The paths of those that came since. *out is overwritten; cmd_made_release() it. */
-void cmd_made_since(const char *directory, const struct cmd_made *before, struct cmd_made *out);
-
 /* ASSAY_E_USAGE where the directory has sample files: with those of another run they would look like one run that did both. */
 enum assay_status cmd_made_none_yet(const char *directory, struct assay_error *err);
 

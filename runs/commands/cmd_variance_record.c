@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "fleet/cgroup/stops.h"
 #include "runs/commands/runs_commands.h"
-#include "runs/commands/cmd_made.h"
 #include "runs/inside/instrument/foreground.h"
 #include "runs/inside/record/record.h"
 #include "runs/inside/samples/samples.h"
@@ -561,20 +560,57 @@ static void missing_tell(const char *directory, size_t children, size_t executed
 	free(user);
 }
 
-static enum assay_status tell(const struct arguments *a, const struct cmd_made *before, bool gone, struct assay_error *err)
+/* Sample files of the directory, as the program leaves them. */
+struct record_files {
+	char **names; /* [n] */
+	size_t n;
+};
+
+static void files_release(struct record_files *files)
+{
+	file_names_free(files->names, files->n);
+}
+
+/* Finds the names of those that are there. *out is overwritten; files_release() it. */
+static void files_find(const char *directory, struct record_files *out)
+{
+	struct assay_error ignored;
+
+	*out = (struct record_files){ .n = 0 };
+	file_names(directory, ".samples", &out->names, &out->n, &ignored);
+}
+
+/* Finds the paths of those that came since. *out is overwritten; files_release() it. */
+static void files_since(const char *directory, const struct record_files *before, struct record_files *out)
+{
+	struct record_files now;
+	size_t k = 0;
+
+	files_find(directory, &now);
+	*out = (struct record_files){ .names = mem_new(now.n, sizeof(*out->names)) };
+	for (size_t i = 0; i < now.n; i++) {
+		while (k < before->n && strcmp(before->names[k], now.names[i]) < 0)
+			k++;
+		if (k == before->n || strcmp(before->names[k], now.names[i]) != 0)
+			out->names[out->n++] = mem_format("%s/%s", directory, now.names[i]);
+	}
+	files_release(&now);
+}
+
+static enum assay_status tell(const struct arguments *a, const struct record_files *before, bool gone, struct assay_error *err)
 {
 	const char *directory = a->output;
 	struct recorded sum = { 0 };
-	struct cmd_made made;
+	struct record_files made;
 	size_t sites, missing, executed, running = still_running();
 	char why[WHY_BYTES];
 	enum assay_status st = ASSAY_OK;
 	char *next;
 
-	cmd_made_since(directory, before, &made);
+	files_since(directory, before, &made);
 	for (size_t i = 0; i < made.n; i++)
 		file_add(made.names[i], &sum);
-	cmd_made_release(&made);
+	files_release(&made);
 	functions_missing(a, &sum);
 	sites = sites_count(&sum);
 	missing = children_missing(&sum);
@@ -616,7 +652,7 @@ static enum assay_status tell(const struct arguments *a, const struct cmd_made *
 static enum assay_status variance_record_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
-	struct cmd_made before = { .n = 0 };
+	struct record_files before = { .n = 0 };
 	char *library = NULL, *functions = NULL, *path = NULL;
 	enum assay_status st = called_functions_check((const char *const *)a->functions.items, a->functions.n, err), ended;
 	struct assay_error program;
@@ -632,7 +668,7 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 	if (!st)
 		st = foreground_make_directory(a->output, 0755, "ASSAY_INTERPOSE_DIRECTORY", err);
 	if (!st) {
-		cmd_made_before(a->output, &before);
+		files_find(a->output, &before);
 		if (before.n)
 			st = assay_fail(err, ASSAY_E_CONFLICT,
 					"'%s' already has the records of a run, and one directory holds one run: name another with -o",
@@ -660,7 +696,7 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 	if (directory >= 0)
 		close(directory);
 	foreground_end_as_told();
-	cmd_made_release(&before);
+	files_release(&before);
 	mem_free(library, functions, path);
 	return st;
 }
