@@ -10,7 +10,7 @@
 #include "gate/decide/rules.h"
 #include "model/sparse/excess.h"
 #include "runs/running/evidence.h"
-#include "runs/running/run_build.h"
+#include "runs/running/run.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "runs/running/run_build.h"
+#include "runs/running/run.h"
 #include "runs/inside/samples/sample_files.h"
 
 #include <unistd.h>

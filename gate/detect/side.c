@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "runs/inside/samples/sample_files.h"
 #include "runs/running/run.h"
-#include "runs/running/run_build.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -10,7 +10,6 @@
 #include "runs/inside/samples/samples_clock.h"
 #include "runs/inside/samples/samples_mean.h"
 #include "runs/running/run.h"
-#include "runs/running/run_build.h"
 
 #include <math.h>
 #include <sys/stat.h>

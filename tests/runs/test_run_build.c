@@ -1,5 +1,4 @@
 /* Which runs of a version count when the build under its name has changed: those of the build that its latest plan deployed. */
-#include "runs/running/run_build.h"
 
 #include "runs/running/execution.h"
 #include "runs/running/run.h"

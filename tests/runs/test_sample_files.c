@@ -3,7 +3,6 @@
 #include "runs/inside/samples/sample_files.c"
 
 #include "runs/inside/samples/sample_files.h"
-#include "runs/running/run_build.h"
 
 #include "runs/running/stack.h"
 #include "runs/running/execution.h"
