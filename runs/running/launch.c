@@ -9,7 +9,11 @@
 #include "runs/running/samples_fetch.h"
 #include "runs/running/version.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <time.h>
+
+#define PLAN_CELLS_MAX 1000000 /* runs of one machine */
 
 /* ---- how long it will take ---- */
 
@@ -227,6 +231,325 @@ void launch_release(struct launch *launch)
 }
 
 /* ---- which runs ---- */
+
+static enum assay_status plan_fail_unknown(const struct manifest *manifest, const char *kind, const char *name, const char *const *all,
+					   size_t n, struct assay_error *err)
+{
+	const char *nearest = n && *all[0] ? text_nearest(name, all, n) : NULL; /* one without a name is all there is */
+	struct buf list = BUF_INIT;
+	char shown[TEXT_SHOWN_BYTES];
+	enum assay_status st;
+
+	text_shown(name, shown);
+	for (size_t i = 0; i < n && i < 20; i++)
+		buf_format(&list, "%s%s", i ? ", " : "", all[i]);
+	if (nearest)
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has no %s '%s' (did you mean '%s'?)", manifest->file, kind, shown, nearest);
+	else
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has no %s '%s': it has %s", manifest->file, kind, shown,
+				n && *all[0] ? list.bytes : "none with a name");
+	buf_release(&list);
+	return st;
+}
+
+/* The names asked for (none: all) among those of the manifest. */
+static enum assay_status plan_choose_list(const struct manifest *manifest, const char *kind, const struct manifest_words *asked,
+					  const char *const *all, size_t n_all, char ***out, size_t *n, struct assay_error *err)
+{
+	size_t n_asked = asked->n ? asked->n : n_all;
+
+	*out = mem_new(n_asked, sizeof(char *));
+	*n = 0;
+	for (size_t i = 0; i < n_asked; i++) {
+		const char *name = asked->n ? asked->items[i] : all[i];
+		size_t k = 0;
+
+		while (k < n_all && strcmp(all[k], name) != 0)
+			k++;
+		if (k == n_all)
+			return plan_fail_unknown(manifest, kind, name, all, n_all, err);
+		if (text_among(*out, *n, name))
+			return assay_fail(err, ASSAY_E_USAGE, "%s '%s' is named twice", kind, name);
+		(*out)[(*n)++] = mem_string(name);
+	}
+	return ASSAY_OK;
+}
+
+static uint64_t plan_draw_seed(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000003 + (uint64_t)now.tv_nsec % 1000003; /* short enough to be typed */
+}
+
+static enum assay_status plan_choose_names(const struct manifest *manifest, const struct plan_choice *choice, struct plan *plan,
+					   struct assay_error *err)
+{
+	const char **versions = mem_new(manifest->n_versions, sizeof(*versions)), **inputs = mem_new(manifest->n_inputs, sizeof(*inputs));
+	enum assay_status st;
+
+	for (size_t i = 0; i < manifest->n_versions; i++)
+		versions[i] = manifest->versions[i].name;
+	for (size_t i = 0; i < manifest->n_inputs; i++)
+		inputs[i] = manifest->inputs[i].name;
+	st = plan_choose_list(manifest, "version", &choice->versions, versions, manifest->n_versions, &plan->versions, &plan->n_versions,
+			      err);
+	if (!st)
+		st = plan_choose_list(manifest, "input", &choice->inputs, inputs, manifest->n_inputs, &plan->inputs, &plan->n_inputs, err);
+	mem_free(versions, inputs);
+	return st;
+}
+
+/* What the emulation counts does not depend on what ran before. */
+static enum assay_status plan_choose_probe(const struct manifest *manifest, struct plan *plan, struct assay_error *err)
+{
+	if (!manifest->probe.given)
+		return assay_fail(err, ASSAY_E_USAGE,
+				  "'%s' does not say how functions are measured: add 'probe: {functions: changed}' for programs built with "
+				  "-fpatchable-function-entry=5, or 'probe: {back_end: emulated}' for those of 'assay emulate build'",
+				  manifest->file);
+	plan->probe = manifest_probe_text(&manifest->probe);
+	if (manifest->probe.back_end == MANIFEST_EMULATED)
+		plan->warm_ups = 0;
+	return ASSAY_OK;
+}
+
+/* Makes a plan that is not in the store yet: all but id, time and the artefacts' hashes, which are "". ASSAY_E_USAGE for names that the
+ * manifest does not have (with the nearest) and names that come twice, and for a probe of which the manifest says nothing. *out
+ * is overwritten; plan_release() it. */
+static enum assay_status plan_choose(const struct manifest *manifest, const struct plan_choice *choice, const struct host *const *hosts,
+				     size_t n, struct plan *out, struct assay_error *err)
+{
+	struct plan plan = { .application = mem_string(manifest->application),
+			     .repetitions = choice->repetitions ? choice->repetitions : manifest->repetitions,
+			     .warm_ups = manifest->warm_ups,
+			     .seed = choice->has_seed ? choice->seed : plan_draw_seed() };
+	enum assay_status st = plan_choose_names(manifest, choice, &plan, err);
+
+	memcpy(plan.manifest_hash, manifest->hash, sizeof(plan.manifest_hash));
+	plan.artefacts = mem_new(plan.n_versions, sizeof(char *));
+	for (size_t i = 0; i < plan.n_versions; i++)
+		plan.artefacts[i] = mem_string("");
+	plan.machines = mem_new(n, sizeof(char *));
+	for (size_t i = 0; i < n; i++)
+		plan.machines[plan.n_machines++] = mem_string(hosts[i]->id);
+	if (!st && choice->probe)
+		st = plan_choose_probe(manifest, &plan, err);
+	if (!st && plan.n_versions * plan.n_inputs > PLAN_CELLS_MAX / (size_t)(plan.repetitions + plan.warm_ups))
+		st = assay_fail(err, ASSAY_E_USAGE,
+				"more than %d runs on each machine: name fewer versions or inputs, or repeat them less often",
+				PLAN_CELLS_MAX);
+	*out = plan;
+	if (st)
+		plan_release(out);
+	return st;
+}
+
+/* The same names, in any order? Yes when none were asked for. */
+static bool plan_agrees(const struct manifest_words *asked, char *const *names, size_t n)
+{
+	bool same = asked->n == 0 || asked->n == n;
+
+	for (size_t i = 0; same && i < asked->n; i++)
+		same = text_among(names, n, asked->items[i]);
+	return same;
+}
+
+static enum assay_status plan_fail_contradiction(const char *option, char *const *names, size_t n, struct assay_error *err)
+{
+	struct buf list = BUF_INIT;
+	enum assay_status st;
+
+	for (size_t i = 0; i < n; i++)
+		buf_format(&list, "%s%s", i ? "," : "", names[i]);
+	st = assay_fail(err, ASSAY_E_USAGE,
+			"%s contradicts the runs that are to be resumed (%s): leave it out, or begin anew without --resume", option,
+			list.size ? list.bytes : "none");
+	buf_release(&list);
+	return st;
+}
+
+/* Compares the choice with a plan that is to be resumed; ASSAY_E_USAGE: it contradicts. hosts: NULL when no hosts were named. */
+static enum assay_status plan_check_choice(const struct plan *plan, const struct plan_choice *choice, const struct host *const *hosts,
+					   size_t n, struct assay_error *err)
+{
+	bool same_hosts = !hosts || n == plan->n_machines;
+
+	for (size_t i = 0; hosts && same_hosts && i < n; i++)
+		same_hosts = text_among(plan->machines, plan->n_machines, hosts[i]->id);
+	if (!plan_agrees(&choice->versions, plan->versions, plan->n_versions))
+		return plan_fail_contradiction("--versions", plan->versions, plan->n_versions, err);
+	if (!plan_agrees(&choice->inputs, plan->inputs, plan->n_inputs))
+		return plan_fail_contradiction("--inputs", plan->inputs, plan->n_inputs, err);
+	if (!same_hosts)
+		return plan_fail_contradiction("the choice of hosts", plan->machines, plan->n_machines, err);
+	if (choice->repetitions && choice->repetitions != plan->repetitions)
+		return assay_fail(err, ASSAY_E_USAGE, "--repetitions contradicts the runs that are to be resumed (%" PRId64 ")",
+				  plan->repetitions);
+	if (choice->has_seed && choice->seed != plan->seed)
+		return assay_fail(err, ASSAY_E_USAGE, "--seed contradicts the runs that are to be resumed (%" PRIu64 ")", plan->seed);
+	return ASSAY_OK;
+}
+
+/* Finds the hosts of a plan's machines, in its order: (*out)[plan->n_machines] borrowed from the inventory; free(*out).
+ * ASSAY_E_NOTFOUND when one of them is no longer in lab.yaml. */
+static enum assay_status plan_hosts(const struct plan *plan, const struct inventory *inventory, const struct host ***out,
+				    struct assay_error *err)
+{
+	const struct host **hosts = mem_new(plan->n_machines, sizeof(*hosts));
+
+	*out = NULL;
+	for (size_t i = 0; i < plan->n_machines; i++) {
+		hosts[i] = inventory_find(inventory, plan->machines[i]);
+		if (!hosts[i]) {
+			free(hosts);
+			return assay_fail(
+			    err, ASSAY_E_NOTFOUND,
+			    "the machine '%s' of these runs is no longer in lab.yaml: put it back, or begin anew without --resume",
+			    plan->machines[i]);
+		}
+	}
+	*out = hosts;
+	return ASSAY_OK;
+}
+
+/* What has changed since a plan began. */
+
+static bool plan_same_words(const struct manifest_words *a, const struct manifest_words *b)
+{
+	bool same = a->n == b->n;
+
+	for (size_t i = 0; same && i < a->n; i++)
+		same = strcmp(a->items[i], b->items[i]) == 0;
+	return same;
+}
+
+static bool plan_same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool plan_same_own(const struct manifest_version *a, const struct manifest_version *b)
+{
+	for (size_t i = 0; a->n_own == b->n_own && i < a->n_own; i++) {
+		const struct manifest_own *x = &a->own[i], *y = &b->own[i];
+
+		if (!plan_same_text(x->architecture, y->architecture) || !plan_same_text(x->directory, y->directory) ||
+		    !plan_same_words(&x->build, &y->build))
+			return false;
+	}
+	return a->n_own == b->n_own;
+}
+
+static bool plan_same_version(const struct manifest_version *a, const struct manifest_version *b)
+{
+	return a->kind == b->kind && plan_same_own(a, b) && plan_same_text(a->repository, b->repository) &&
+	       plan_same_text(a->reference, b->reference) && plan_same_words(&a->command, &b->command) &&
+	       plan_same_words(&a->environment, &b->environment);
+}
+
+static bool plan_same_metric(const struct metric *a, const struct metric *b)
+{
+	return a->source == b->source && plan_same_text(a->pattern, b->pattern) && plan_same_text(a->name, b->name) &&
+	       a->cpu_time == b->cpu_time && a->higher_is_better == b->higher_is_better;
+}
+
+static void plan_add_difference(struct buf *list, bool same, const char *what, const char *name)
+{
+	if (!same)
+		buf_format(list, "%s%s%s%s%s", list->size ? ", " : "", what, *name ? " '" : "", name, *name ? "'" : "");
+}
+
+/* For results the probe does not matter. */
+static bool plan_same_probe(const struct plan *plan, const struct manifest *now)
+{
+	char *text = plan->probe && now->probe.given ? manifest_probe_text(&now->probe) : NULL;
+	bool same = !plan->probe || plan_same_text(plan->probe, text);
+
+	free(text);
+	return same;
+}
+
+/* Only of versions and inputs that the plan has. */
+static void plan_compare_manifests(const struct plan *plan, const struct manifest *before, const struct manifest *now, struct buf *list)
+{
+	plan_add_difference(list, plan_same_words(&before->command, &now->command), "the command", "");
+	plan_add_difference(list, plan_same_words(&before->environment, &now->environment), "the environment", "");
+	plan_add_difference(list, plan_same_words(&before->files, &now->files), "the list of files", "");
+	plan_add_difference(list, plan_same_metric(&before->metric, &now->metric), "the metric", "");
+	plan_add_difference(list, before->time_limit_ms == now->time_limit_ms, "the time limit", "");
+	plan_add_difference(list, plan_same_text(before->work, now->work), "the directory on the hosts", "");
+	plan_add_difference(list, plan_same_probe(plan, now), "the probe", "");
+	for (size_t i = 0; i < plan->n_versions; i++) {
+		size_t a = manifest_find_version(before, plan->versions[i]), b = manifest_find_version(now, plan->versions[i]);
+
+		plan_add_difference(list, a != SIZE_MAX && b != SIZE_MAX && plan_same_version(&before->versions[a], &now->versions[b]),
+				    "version", plan->versions[i]);
+	}
+	for (size_t i = 0; i < plan->n_inputs; i++) {
+		size_t a = manifest_find_input(before, plan->inputs[i]), b = manifest_find_input(now, plan->inputs[i]);
+
+		plan_add_difference(list,
+				    a != SIZE_MAX && b != SIZE_MAX &&
+					plan_same_words(&before->inputs[a].arguments, &now->inputs[b].arguments) &&
+					plan_same_words(&before->inputs[a].environment, &now->inputs[b].environment),
+				    *plan->inputs[i] ? "input" : "the inputs", plan->inputs[i]);
+	}
+}
+
+static enum assay_status plan_load_text(struct store *store, const struct plan *plan, char **out, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_ask(store, &stmt, err, "SELECT manifest FROM plan WHERE id = ?", "t", plan->id);
+
+	*out = mem_string(store_next(store, stmt, &st, err) ? store_text(stmt, 0) : "");
+	return store_finish(stmt, st);
+}
+
+/* Compares the plan's manifest with the one that is there now; ASSAY_E_CONFLICT says what has changed. */
+static enum assay_status plan_check(struct store *store, const struct plan *plan, const struct manifest *manifest, struct assay_error *err)
+{
+	struct manifest before = { .file = NULL };
+	struct buf list = BUF_INIT;
+	char *text = NULL;
+	enum assay_status st;
+
+	if (strcmp(plan->manifest_hash, manifest->hash) == 0 && plan_same_probe(plan, manifest))
+		return ASSAY_OK;
+	st = plan_load_text(store, plan, &text, err);
+	if (!st && manifest_parse(manifest->file, text, strlen(text), &before, err) == ASSAY_OK) {
+		for (size_t i = 0; i < plan->n_versions; i++)
+			manifest_derive(&before, plan->versions[i]);
+		plan_compare_manifests(plan, &before, manifest, &list);
+	}
+	if (!st)
+		st = assay_fail(err, ASSAY_E_CONFLICT,
+				"'%s' has changed since these runs began (%s): restore it, or begin anew without --resume", manifest->file,
+				list.size ? list.bytes : "versions or inputs that are not among these runs");
+	manifest_release(&before);
+	buf_release(&list);
+	free(text);
+	return st;
+}
+
+/* Compares the plan's artefacts with artefacts[plan->n_versions], the hashes of what would be deployed now; ASSAY_E_CONFLICT says which
+ * version's files (and what is deployed with them) have changed. */
+static enum assay_status plan_check_artefacts(const struct plan *plan, char *const *artefacts, struct assay_error *err)
+{
+	struct buf list = BUF_INIT;
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; i < plan->n_versions; i++)
+		plan_add_difference(&list, strcmp(plan->artefacts[i], artefacts[i]) == 0, "version", plan->versions[i]);
+	if (list.size)
+		st = assay_fail(
+		    err, ASSAY_E_CONFLICT,
+		    "the files that are deployed have changed since these runs began (%s): restore them, or begin anew without --resume",
+		    list.bytes);
+	buf_release(&list);
+	return st;
+}
 
 static enum assay_status launch_resume(const struct launch_options *options, struct launch *launch, struct assay_error *err)
 {

@@ -15,6 +15,15 @@
 #include <signal.h>
 #include <stddef.h>
 
+/* What the user asked for; all is borrowed. */
+struct plan_choice {
+	struct manifest_words versions, inputs; /* names; n == 0: all */
+	int64_t repetitions;			/* 0: the manifest's */
+	bool has_seed;
+	uint64_t seed; /* else one is drawn */
+	bool probe;    /* functions are measured, as the manifest's `probe` says */
+};
+
 struct launch_options {
 	const char *directory;	 /* of the laboratory */
 	const char *command;	 /* what others are told while the laboratory is locked: "assay run" */

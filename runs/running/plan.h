@@ -3,7 +3,6 @@
 #define RUNS_RUNNING_PLAN_H
 
 #include "base/error.h"
-#include "fleet/inventory/inventory.h"
 #include "fleet/lab/store.h"
 #include "runs/running/manifest.h"
 #include "runs/running/run.h"
@@ -55,37 +54,5 @@ enum assay_status plan_complete(struct store *store, const struct plan *plan, st
  * is incomplete again. */
 enum assay_status plan_grow(struct store *store, const char *id, int64_t repetitions, double level, struct assay_error *err);
 void plan_release(struct plan *plan); /* accepts zeroed */
-
-/* May the plan be resumed? `manifest` as it is now; artefacts[plan->n_versions] are the hashes of what would be deployed
- * now. ASSAY_E_CONFLICT says what has changed: of the manifest, or which version's files (and what is deployed with them). */
-enum assay_status plan_check(struct store *store, const struct plan *plan, const struct manifest *manifest, struct assay_error *err);
-enum assay_status plan_check_artefacts(const struct plan *plan, char *const *artefacts, struct assay_error *err);
-
-/* ---- which versions, inputs and machines ---- */
-
-#define PLAN_CELLS_MAX 1000000 /* runs of one machine */
-
-/* What the user asked for; all is borrowed. */
-struct plan_choice {
-	struct manifest_words versions, inputs; /* names; n == 0: all */
-	int64_t repetitions;			/* 0: the manifest's */
-	bool has_seed;
-	uint64_t seed; /* else one is drawn */
-	bool probe;    /* functions are measured, as the manifest's `probe` says */
-};
-
-/* A plan that is not in the store yet: all but id, time and the artefacts' hashes, which are "". ASSAY_E_USAGE for names that the
- * manifest does not have (with the nearest) and names that come twice, and for a probe of which the manifest says nothing. *out
- * is overwritten; plan_release() it. */
-enum assay_status plan_choose(const struct manifest *manifest, const struct plan_choice *choice, const struct host *const *hosts, size_t n,
-			      struct plan *out, struct assay_error *err);
-
-/* Does the choice contradict a plan that is to be resumed? hosts: NULL when no hosts were named. ASSAY_E_USAGE. */
-enum assay_status plan_check_choice(const struct plan *plan, const struct plan_choice *choice, const struct host *const *hosts, size_t n,
-				    struct assay_error *err);
-
-/* The hosts of a plan's machines, in its order: (*out)[plan->n_machines] borrowed from the inventory; free(*out).
- * ASSAY_E_NOTFOUND when one of them is no longer in lab.yaml. */
-enum assay_status plan_hosts(const struct plan *plan, const struct inventory *inventory, const struct host ***out, struct assay_error *err);
 
 #endif

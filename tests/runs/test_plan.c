@@ -1,5 +1,5 @@
 /* Plans: the order is what makes versions comparable; a plan comes back from the store as it went in; what contradicts it is refused. */
-#include "runs/running/plan.h"
+#include "runs/running/launch.c" /* what is chosen, and whether a plan may be resumed */
 
 #include "tests/scratch.h"
 
