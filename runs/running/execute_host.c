@@ -6,8 +6,10 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/secret.h"
+#include "base/stats.h"
 #include "fingerprint/catalog/identity.h"
 #include "fingerprint/catalog/types.h"
 #include "fleet/agent/helper_client.h"
@@ -19,10 +21,15 @@
 #include "runs/running/stack.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #define COMMAND_MS (5 * 60 * 1000) /* of what prepares and cleans up */
 #define SPARE_MS   (60 * 1000)	   /* on top of a command's own time limit, which the host keeps */
 #define DAY_MS	   86400000.0
+
+#define KNOWN_MIN      4   /* runs, before anything is unusual */
+#define USUAL_QUANTILE .25 /* as when it is judged whether a run counts (gate/nightly/disturbed.c) */
+#define REPEATED_MAX   .25 /* of all runs there */
 
 /* ---- asking ---- */
 
@@ -708,6 +715,89 @@ static bool host_store(struct execute_host *h, size_t i, struct execution *e)
 	fleet_unlock(h->session);
 	free(stored_name);
 	return !st || host_store_failed(h, &err);
+}
+
+/* ---- repeating ----
+ *
+ * Runs during which the machine was not itself are repeated at once, where that was asked for: a run from which much more was withheld than
+ * from the quieter ones of the same version on the same host. The second one counts, whatever it was like; what the first one was like is
+ * kept with it. Bounded, for a host that is busy all the time would only be kept busy for longer. */
+
+struct repeat_usual {
+	size_t version, input;
+	double *share[RUN_WITHHELD]; /* [n] */
+	size_t n;
+};
+
+static void repeat_release(struct repeat *repeat)
+{
+	for (size_t i = 0; i < repeat->n; i++) {
+		for (int k = 0; k < RUN_WITHHELD; k++)
+			free(repeat->usual[i].share[k]);
+	}
+	free(repeat->usual);
+	*repeat = (struct repeat){ NULL, 0, 0, 0 };
+}
+
+static struct repeat_usual *usual_of(struct repeat *repeat, const struct plan_cell *cell)
+{
+	for (size_t i = 0; i < repeat->n; i++) {
+		if (repeat->usual[i].version == cell->version && repeat->usual[i].input == cell->input)
+			return &repeat->usual[i];
+	}
+	repeat->usual = mem_resize(repeat->usual, repeat->n + 1, sizeof(*repeat->usual));
+	repeat->usual[repeat->n] = (struct repeat_usual){ .version = cell->version, .input = cell->input };
+	return &repeat->usual[repeat->n++];
+}
+
+/* Returns whether one more run of a plan's version and input should be repeated. It counts as usual from now on. */
+static bool repeat_asks(struct repeat *repeat, const struct execution *e, double min_effect)
+{
+	struct repeat_usual *usual = usual_of(repeat, &e->cell);
+	struct signature signature;
+	struct assay_error ignored;
+	bool unusual = false;
+
+	if (e->outcome != EXECUTION_OK || signature_parse(e->signature ? e->signature : "", &signature, &ignored))
+		return false;
+	for (int k = 0; k < RUN_WITHHELD; k++) {
+		const int64_t ns[] = { signature.of.run_delay_ns, signature.of.throttled_ns, signature.of.io_stalled_ns,
+				       signature.of.memory_stalled_ns, signature.of.steal_ns };
+		double share = run_withheld_of(ns[k], e->usage.wall_ns);
+
+		share = isnan(share) ? 0 : share;
+		if (usual->n >= KNOWN_MIN)
+			unusual = unusual ||
+				  run_withheld_excess(share, stats_quantile(usual->share[k], usual->n, USUAL_QUANTILE), min_effect) > 0;
+		usual->share[k] = mem_resize(usual->share[k], usual->n + 1, sizeof(double));
+		usual->share[k][usual->n] = share;
+	}
+	usual->n++;
+	repeat->runs++;
+	signature_release(&signature);
+	if (!unusual || (double)(repeat->repeated + 1) > REPEATED_MAX * (double)repeat->runs)
+		return false;
+	repeat->repeated++;
+	return true;
+}
+
+/* Makes `second` stand for both: its signature says what was withheld from the first, as `repeated`. */
+static void repeat_join(const struct execution *first, struct execution *second)
+{
+	struct assay_error ignored;
+	cJSON *of_first = NULL, *of_second = NULL;
+
+	if (first->signature && second->signature && !json_parse("", first->signature, strlen(first->signature), &of_first, &ignored) &&
+	    !json_parse("", second->signature, strlen(second->signature), &of_second, &ignored)) {
+		cJSON_DeleteItemFromObjectCaseSensitive(of_first, "samples");
+		cJSON_AddNumberToObject(of_first, "metric", first->metric);
+		cJSON_AddItemToObject(of_second, "repeated", of_first);
+		of_first = NULL;
+		free(second->signature);
+		second->signature = cJSON_PrintUnformatted(of_second);
+	}
+	cJSON_Delete(of_first);
+	cJSON_Delete(of_second);
 }
 
 /* Once more, where something withheld much of it. */

@@ -7,7 +7,6 @@
 #include "fleet/engine/session.h"
 #include "runs/running/execute.h"
 #include "runs/running/own_features.h"
-#include "runs/running/repeat.h"
 
 /* Between samples of where the time of results goes (their cost: docs/evidence/sampling.md). No multiple of the kernel's timers. */
 #define EXECUTE_SAMPLE_NS 10007000
@@ -25,6 +24,12 @@ struct execute {
 	size_t cells_done, cells; /* of all hosts */
 	struct assay_error fault; /* of the store: ends everything */
 	bool failed;
+};
+
+/* What is usual on one host, of each version and input: which runs are repeated. Begins zeroed. */
+struct repeat {
+	struct repeat_usual *usual; /* [n] */
+	size_t n, runs, repeated;
 };
 
 struct execute_host {

@@ -1,5 +1,5 @@
 /* Which runs are made once more: unusual ones alone, from the fifth on, a quarter at most; and what is kept of the first one. */
-#include "runs/running/repeat.h"
+#include "runs/running/execute_host.c" /* which runs are repeated */
 
 #include "base/mem.h"
 
