@@ -506,6 +506,48 @@ static size_t still_running(void)
 	return n;
 }
 
+#define LOADER_BYTES 256
+
+/* The program's dynamic linker; "": it has none. False: it is no such file. */
+static bool loader_read(int fd, const Elf64_Ehdr *head, char loader[LOADER_BYTES])
+{
+	Elf64_Phdr part;
+	size_t n;
+
+	*loader = '\0';
+	for (size_t i = 0; i < head->e_phnum; i++) {
+		if (pread(fd, &part, sizeof(part), (off_t)(head->e_phoff + i * sizeof(part))) != (ssize_t)sizeof(part))
+			return false;
+		if (part.p_type != PT_INTERP)
+			continue;
+		n = part.p_filesz < LOADER_BYTES ? part.p_filesz : LOADER_BYTES - 1;
+		if (pread(fd, loader, n, (off_t)part.p_offset) != (ssize_t)n)
+			return false;
+		loader[n] = '\0';
+	}
+	return true;
+}
+
+/* Returns the reason for which no library can be preloaded into the program in that file, such as "is linked statically". NULL: the file
+ * has no such reason, or is not machine code. */
+static const char *why_no_preload(const char *file)
+{
+	Elf64_Ehdr head;
+	char loader[LOADER_BYTES];
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	const char *why = NULL;
+
+	if (fd >= 0 && read(fd, &head, sizeof(head)) == (ssize_t)sizeof(head) && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0) {
+		if (head.e_ident[EI_CLASS] != ELFCLASS64)
+			why = "is a 32-bit program";
+		else if (head.e_phentsize == sizeof(Elf64_Phdr) && loader_read(fd, &head, loader))
+			why = !*loader ? "is linked statically" : strstr(loader, "/ld-musl") ? "uses another C library (musl)" : NULL;
+	}
+	if (fd >= 0)
+		close(fd);
+	return why;
+}
+
 /* Why a program left nothing, as far as its file and what was dropped say. */
 static const char *nothing_why(const char *program, bool gone, size_t running, const struct recorded *sum, char why[WHY_BYTES])
 {
@@ -517,7 +559,7 @@ static const char *nothing_why(const char *program, bool gone, size_t running, c
 
 	if (!foreground_find_program(program, &path, &ignored)) {
 		(void)!stat(path, &info);
-		no_preload = foreground_why_no_preload(path);
+		no_preload = why_no_preload(path);
 	}
 	free(path);
 	if (gone)

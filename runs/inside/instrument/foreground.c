@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -178,44 +177,4 @@ enum assay_status foreground_find_program(const char *program, char **path, stru
 		list += n + (list[n] == ':');
 	}
 	return assay_fail(err, ASSAY_E_NOTFOUND, "there is no program '%s' in PATH", program);
-}
-
-#define LOADER_BYTES 256
-
-/* The program's dynamic linker; "": it has none. False: it is no such file. */
-static bool loader_read(int fd, const Elf64_Ehdr *head, char loader[LOADER_BYTES])
-{
-	Elf64_Phdr part;
-	size_t n;
-
-	*loader = '\0';
-	for (size_t i = 0; i < head->e_phnum; i++) {
-		if (pread(fd, &part, sizeof(part), (off_t)(head->e_phoff + i * sizeof(part))) != (ssize_t)sizeof(part))
-			return false;
-		if (part.p_type != PT_INTERP)
-			continue;
-		n = part.p_filesz < LOADER_BYTES ? part.p_filesz : LOADER_BYTES - 1;
-		if (pread(fd, loader, n, (off_t)part.p_offset) != (ssize_t)n)
-			return false;
-		loader[n] = '\0';
-	}
-	return true;
-}
-
-const char *foreground_why_no_preload(const char *file)
-{
-	Elf64_Ehdr head;
-	char loader[LOADER_BYTES];
-	int fd = open(file, O_RDONLY | O_CLOEXEC);
-	const char *why = NULL;
-
-	if (fd >= 0 && read(fd, &head, sizeof(head)) == (ssize_t)sizeof(head) && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0) {
-		if (head.e_ident[EI_CLASS] != ELFCLASS64)
-			why = "is a 32-bit program";
-		else if (head.e_phentsize == sizeof(Elf64_Phdr) && loader_read(fd, &head, loader))
-			why = !*loader ? "is linked statically" : strstr(loader, "/ld-musl") ? "uses another C library (musl)" : NULL;
-	}
-	if (fd >= 0)
-		close(fd);
-	return why;
 }

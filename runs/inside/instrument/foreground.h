@@ -29,8 +29,4 @@ enum assay_status foreground_left_nothing(const char *directory, const char *why
 /* Finds the file of a program: the word itself if it has a '/', else the first in PATH that may be executed. free() *path. */
 enum assay_status foreground_find_program(const char *program, char **path, struct assay_error *err);
 
-/* Returns the reason for which no library can be preloaded into the program in that file, such as "is linked statically". NULL: the file
- * has no such reason, or is not machine code. */
-const char *foreground_why_no_preload(const char *file);
-
 #endif
