@@ -322,7 +322,7 @@ static void test_elsewhere(void **state)
 			const char *library = rows[i].library ? rows[i].library : "libelsewhere.so";
 			double asked = ticks(&s[k], "asks", library), all = ticks(&s[k], NULL, library);
 
-			if (rows[i].library ? !(asked >= (k ? 20 : 40) && asked >= .95 * all) : all > 0)
+			if (rows[i].library ? !(asked > 0 && asked >= .95 * all) : all > 0)
 				fail_msg("%s, process %zu: %g ticks, %g from asks", rows[i].how, k, all, asked);
 		}
 		for (size_t k = 0; k < 2; k++)
@@ -342,7 +342,8 @@ static void test_priced(void **state)
 	assert_int_equal(run("", "./program 100000 100000", &s[1], 1), 1);
 	if (strcmp(samples_info(&s[0], "clock-threads-without"), "0") != 0)
 		puts("not tested: the kernel does not allow its clock here");
-	else if (!(ticks(&s[0], "read_number", "libc.so.6") <= 40 && ticks(&s[1], "read_number", "libc.so.6") >= 60))
+	else if (!(ticks(&s[1], "read_number", "libc.so.6") >
+		   2 * ticks(&s[0], "read_number", "libc.so.6"))) /* how fast this machine is aside */
 		fail_msg("%g ticks in a short text, %g in a long one", ticks(&s[0], "read_number", "libc.so.6"),
 			 ticks(&s[1], "read_number", "libc.so.6"));
 	for (size_t k = 0; k < 2; k++) {
