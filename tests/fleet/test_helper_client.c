@@ -548,13 +548,20 @@ static char *left_by(const char *host, pid_t pid)
 	return path;
 }
 
-/* A process that waits until it is killed: a shell that deploys, by its words. */
-static pid_t deploying_shell(void)
+/* Starts a shell whose words are those of one that deploys. It ends when *input, a new descriptor, is closed: also when this test fails. */
+static pid_t deploying_shell(int *input)
 {
-	char *words[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ "e=new-; sleep 60; exit $e" }, NULL };
+	char *words[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ "e=new-; read line; exit 3" }, NULL };
+	posix_spawn_file_actions_t actions;
+	int ends[2];
 	pid_t child;
 
-	assert_int_equal(posix_spawnp(&child, "sh", NULL, NULL, words, environ), 0);
+	assert_int_equal(pipe2(ends, O_CLOEXEC) | posix_spawn_file_actions_init(&actions), 0);
+	assert_int_equal(posix_spawn_file_actions_adddup2(&actions, ends[0], 0), 0);
+	assert_int_equal(posix_spawnp(&child, "sh", &actions, NULL, words, environ), 0);
+	posix_spawn_file_actions_destroy(&actions);
+	close(ends[0]);
+	*input = ends[1];
 	return child;
 }
 
@@ -569,6 +576,7 @@ static void test_deploy_sweeps(void **state)
 	struct assay_error err;
 	struct utsname name;
 	const char *program;
+	int input, status;
 	size_t n;
 
 	if (!child)
@@ -578,7 +586,7 @@ static void test_deploy_sweeps(void **state)
 	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
 	setenv("XDG_CACHE_HOME", *state, 1);
 	assert_int_equal(mkdir("assay", 0700), 0);
-	shell = deploying_shell();
+	shell = deploying_shell(&input);
 	for (int deployed = 0; deployed < 2; deployed++) {
 		gone = left_by(name.nodename, child);
 		reused = left_by(name.nodename, getpid());
@@ -599,8 +607,9 @@ static void test_deploy_sweeps(void **state)
 		free(working);
 		free(elsewhere);
 	}
-	kill(shell, SIGKILL);
-	assert_int_equal(waitpid(shell, NULL, 0), shell);
+	close(input);
+	assert_int_equal(waitpid(shell, &status, 0), shell);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 3);
 	unsetenv("XDG_CACHE_HOME");
 	buf_release(&out);
 }
