@@ -202,51 +202,6 @@ static void test_timeout(void **state)
 	free(marker);
 }
 
-/* Nothing is heard for too long, long before the time is over; who says something from time to time may take it. */
-static void test_silence(void **state)
-{
-	struct host there = host_at(server.port), here = host_here();
-	const struct host *hosts[] = { &there, &here };
-	struct fleet_options options = fleet_defaults();
-	struct once silent = once("echo before; sleep 1000"), talking = once("for i in 1 2 3 4 5 6; do echo $i; sleep 1; done");
-	struct fleet_result results[2];
-
-	(void)state;
-	silent.command.silence_ms = talking.command.silence_ms = 5000;
-	silent.command.timeout_ms = talking.command.timeout_ms = 600000;
-	run_hosts(hosts, 2, &silent, &options, results);
-	for (size_t h = 0; h < 2; h++) {
-		expect(&results[h], FLEET_TIMEOUT, "nothing was heard of the command for 5 s");
-		assert_true(results[h].command_ms >= 5000 && results[h].command_ms < 300000);
-		fleet_result_release(&results[h]);
-	}
-	run_hosts(hosts, 2, &talking, &options, results);
-	for (size_t h = 0; h < 2; h++) {
-		expect(&results[h], FLEET_OK, "");
-		assert_true(results[h].command_ms >= 6000);
-		fleet_result_release(&results[h]);
-	}
-}
-
-/* What was said before the end is kept. The time is one in which a shell starts and says a word on a busy machine, too. */
-static void test_output_of_timeout(void **state)
-{
-	struct host there = host_at(server.port), here = host_here();
-	const struct host *hosts[] = { &there, &here };
-	struct fleet_options options = fleet_defaults();
-	struct once what = once("echo before; sleep 20");
-	struct fleet_result results[2];
-
-	(void)state;
-	what.command.timeout_ms = 6000;
-	run_hosts(hosts, 2, &what, &options, results);
-	for (size_t h = 0; h < 2; h++) {
-		expect(&results[h], FLEET_TIMEOUT, "");
-		expect_text(&results[h].out, "before\n");
-		fleet_result_release(&results[h]);
-	}
-}
-
 static void test_flood(void **state)
 {
 	struct host hosts[] = { host_at(server.port), host_here() };
@@ -545,35 +500,38 @@ static void test_connection_lost(void **state)
 		       "the connection was lost while the command"); /* "ran", or "was started" when all answers come at once */
 }
 
-static char noted[512]; /* [] what was said last, in all */
-static size_t n_noted;
+/* ---- what takes seconds: all of it at the same time ---- */
 
-__attribute__((format(printf, 1, 2))) static void keep_note(const char *fmt, ...)
+static const struct patient {
+	const char *command;
+	int64_t silence_ms, timeout_ms;
+	enum fleet_outcome outcome;
+	const char *message, *out;
+	int64_t command_ms_min;
+} patients[] = {
+	/* Nothing is heard for too long, long before the time is over. */
+	{ "echo before; sleep 30", 5000, 600000, FLEET_TIMEOUT, "nothing was heard of the command for 5 s", "before\n", 5000 },
+	/* A command that prints something from time to time may take longer. */
+	{ "for i in 1 2 3 4 5 6; do echo $i; sleep 1; done", 5000, 600000, FLEET_OK, "", "1\n2\n3\n4\n5\n6\n", 6000 },
+	/* What was printed before the end is kept. In this time a shell starts and prints a word on a busy machine, too. */
+	{ "echo before; sleep 30", 0, 6000, FLEET_TIMEOUT, "within 6 s", "before\n", 6000 },
+};
+
+#define PATIENTS (sizeof(patients) / sizeof(patients[0]))
+
+/* Runs a command with the lock of `box`, for which it waits for a minute at most. */
+static void run_locked(struct session *session, const char *command)
 {
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(noted, sizeof(noted), fmt, args);
-	va_end(args);
-	n_noted++;
-}
-
-/* The first of two sessions holds the box for as long as `sleep` takes, the other one waits for it. */
-static void hold_box(struct session *session, void *context)
-{
-	const char *const *seconds = context;
 	char *lock = mem_format("%s/box/lock", directory);
 	struct helper_request request;
 	struct helper_answer answer;
 
 	helper_request_init(&request, "run");
-	helper_request_text(&request, HELPER_ARGUMENT, "sleep");
-	helper_request_text(&request, HELPER_ARGUMENT, seconds[session->index]);
+	helper_request_text(&request, HELPER_ARGUMENT, "sh");
+	helper_request_text(&request, HELPER_ARGUMENT, "-c");
+	helper_request_text(&request, HELPER_ARGUMENT, command);
 	helper_request_number(&request, HELPER_TIMEOUT, 60000);
 	helper_request_lock(&request, lock, 60000);
-	session_open(session);
-	if (session->index)
-		usleep(500000);
 	if (session_run(session, &request, 70000, &answer))
 		session_judge(session, &answer);
 	helper_request_release(&request);
@@ -581,29 +539,86 @@ static void hold_box(struct session *session, void *context)
 	free(lock);
 }
 
-/* Who waits for a box says so: for whom, since when, and until when at most. */
-static void test_wait_is_said(void **state)
+/* The first hosts run `patients`. The last two want the same box: the first of these holds it until the other one was said to wait. */
+static void patient_run(struct session *session, void *context)
 {
-	static const char *const seconds[] = { "12", "0" };
-	struct host first = host_here(), second = host_here();
-	const struct host *hosts[] = { &first, &second };
-	struct fleet_options options = fleet_defaults();
-	struct fleet_result results[2];
-	struct assay_error err;
+	char *holds = mem_format("cd '%s' && : >held && until [ -e noted ]; do sleep .05; done", directory);
+	const struct timespec pause = { 0, 10000000 };
+	bool opened = session_open(session);
+
+	(void)context;
+	if (opened && session->index < 2 * PATIENTS) {
+		const struct patient *patient = &patients[session->index / 2];
+		const struct fleet_command command = { .command = patient->command,
+						       .silence_ms = patient->silence_ms,
+						       .timeout_ms = patient->timeout_ms };
+
+		session_shell(session, &command, &session->result->out, &session->result->err);
+	} else if (opened && session->index == 2 * PATIENTS) {
+		run_locked(session, holds);
+	} else if (opened) {
+		for (int i = 0; i < 6000 && access("held", F_OK); i++)
+			nanosleep(&pause, NULL);
+		run_locked(session, "true");
+	}
+	free(holds);
+}
+
+static char noted[512]; /* the last note of a wait */
+static size_t n_noted;
+
+/* Others may be said of processes that sessions of other tests have left. */
+__attribute__((format(printf, 1, 2))) static void keep_note(const char *fmt, ...)
+{
+	char text[sizeof(noted)];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	if (!strstr(text, "has waited since"))
+		return;
+	memcpy(noted, text, sizeof(noted));
+	n_noted++;
+	scratch_put("noted", "");
+}
+
+/* A session that waits for a box says so: for which process, since when, and until when at most. */
+static void check_note(void)
+{
 	char *who = mem_format(", process %d, which measures there since 20", (int)getpid());
 
-	(void)state;
-	options.note = keep_note;
-	assert_int_equal(mkdir("box", 0755), 0);
-	check(fleet_each(hosts, 2, &options, hold_box, (void *)(uintptr_t)seconds, results, &err), &err);
-	for (size_t i = 0; i < 2; i++) {
-		expect(&results[i], FLEET_OK, "");
-		fleet_result_release(&results[i]);
-	}
 	assert_int_equal(n_noted, 1);
 	if (strncmp(noted, "remark: here: has waited since 20", 33) != 0 || !strstr(noted, who) || !strstr(noted, " and may until 20"))
 		fail_msg("not of %s: %s", who, noted);
 	free(who);
+}
+
+static void test_patience(void **state)
+{
+	struct host there = host_at(server.port), here = host_here();
+	const struct host *hosts[2 * PATIENTS + 2];
+	struct fleet_result results[2 * PATIENTS + 2];
+	struct fleet_options options = fleet_defaults();
+	struct assay_error err;
+
+	(void)state;
+	for (size_t i = 0; i < 2 * PATIENTS; i++)
+		hosts[i] = i % 2 ? &here : &there;
+	hosts[2 * PATIENTS] = hosts[2 * PATIENTS + 1] = &here;
+	options.note = keep_note;
+	assert_int_equal(mkdir("box", 0755), 0);
+	check(fleet_each(hosts, 2 * PATIENTS + 2, &options, patient_run, NULL, results, &err), &err);
+	for (size_t i = 0; i < 2 * PATIENTS; i++) {
+		expect(&results[i], patients[i / 2].outcome, patients[i / 2].message);
+		expect_text(&results[i].out, patients[i / 2].out);
+		assert_in_range(results[i].command_ms, patients[i / 2].command_ms_min, 300000);
+	}
+	expect(&results[2 * PATIENTS], FLEET_OK, "");
+	expect(&results[2 * PATIENTS + 1], FLEET_OK, "");
+	for (size_t i = 0; i < 2 * PATIENTS + 2; i++)
+		fleet_result_release(&results[i]);
+	check_note();
 }
 
 static void test_exit_rule(void **state)
@@ -631,8 +646,6 @@ int suite_engine(void)
 		ENGINE_TEST(test_input_unread),
 		ENGINE_TEST(test_hold_input),
 		ENGINE_TEST(test_timeout),
-		ENGINE_TEST(test_silence),
-		ENGINE_TEST(test_output_of_timeout),
 		ENGINE_TEST(test_flood),
 		ENGINE_TEST(test_several_commands),
 		ENGINE_TEST(test_no_command),
@@ -642,7 +655,7 @@ int suite_engine(void)
 		ENGINE_TEST(test_cancel),
 		ENGINE_TEST(test_bad_neighbours),
 		ENGINE_TEST(test_connection_lost),
-		ENGINE_TEST(test_wait_is_said),
+		ENGINE_TEST(test_patience),
 		ENGINE_TEST(test_exit_rule),
 	};
 
