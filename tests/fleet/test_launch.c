@@ -151,12 +151,14 @@ static void test_lost(void **state)
 	fleet_result_release(&result);
 }
 
-/* A launcher that neither reads nor heeds signals does not outlive a controller that was killed. It comes to us then. */
-static void test_killed(void **state)
+/* A launcher that neither reads nor heeds signals does not outlive a controller that was killed. It becomes our child then. It has ten
+ * seconds to end by itself, in which the other tests run. */
+static pid_t deaf_launcher;
+
+static void test_controller_killed(void **state)
 {
 	struct launched run = { .command = "true", .timeout_ms = 600000 };
-	pid_t controller, launcher;
-	int status = 0;
+	pid_t controller;
 	char *text;
 
 	(void)state;
@@ -166,15 +168,22 @@ static void test_killed(void **state)
 		launched_by("deaf", &run);
 		_exit(0);
 	}
-	for (int i = 0; i < 600 && access("deaf", F_OK); i++)
-		usleep(100000);
+	for (int i = 0; i < 6000 && access("deaf", F_OK); i++)
+		usleep(10000);
 	text = scratch_text("deaf");
-	launcher = (pid_t)strtol(text, NULL, 10);
+	deaf_launcher = (pid_t)strtol(text, NULL, 10);
 	free(text);
 	kill(controller, SIGKILL);
 	assert_int_equal(waitpid(controller, NULL, 0), controller);
+}
+
+static void test_its_launcher_ends(void **state)
+{
+	int status = 0;
+
+	(void)state;
 	alarm(120);
-	assert_int_equal(waitpid(launcher, &status, 0), launcher);
+	assert_int_equal(waitpid(deaf_launcher, &status, 0), deaf_launcher);
 	alarm(0);
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGKILL);
@@ -318,9 +327,18 @@ static int launch_enter(void **state)
 
 int suite_launch(void)
 {
-	const struct CMUnitTest tests[] = { ENGINE_TEST(test_statuses),	 ENGINE_TEST(test_ends),	  ENGINE_TEST(test_beside),
-					    cmocka_unit_test(test_word), cmocka_unit_test(test_said),	  ENGINE_TEST(test_lost),
-					    ENGINE_TEST(test_killed),	 ENGINE_TEST(test_login_unknown), ENGINE_TEST(test_slurm_ends) };
+	const struct CMUnitTest tests[] = {
+		ENGINE_TEST(test_controller_killed),
+		ENGINE_TEST(test_statuses),
+		ENGINE_TEST(test_ends),
+		ENGINE_TEST(test_beside),
+		cmocka_unit_test(test_word),
+		cmocka_unit_test(test_said),
+		ENGINE_TEST(test_lost),
+		ENGINE_TEST(test_login_unknown),
+		ENGINE_TEST(test_slurm_ends),
+		ENGINE_TEST(test_its_launcher_ends),
+	};
 
 	if (!sshd_available()) { /* for the fixture */
 		puts("skipped: no sshd here (package openssh-server)");
