@@ -6,7 +6,7 @@ kept=$ASSAY_SOURCE/tests/keys
 command -v gcc >/dev/null || skip 'there is no gcc'
 tidy() { kill_marked; }
 
-# Below these stand names of data, or what a machine has; a tenth of a second may have no sample of the kernel.
+# Below these stand names of data, or what a machine has; so little work may have no sample of the kernel.
 named='rates|shares|counts|accounts|conditions|facts|importances_per_tree|importances_sum|train_mse|not_used'
 
 # keys COMMAND ARGUMENT...: adds the paths of what it prints to $tmp/keys, below the command's name.
@@ -88,9 +88,9 @@ versions: { a: { directory: $tmp/a }, b: { directory: $tmp/b } }
 inputs: { good: { arguments: [1] }, bad: { arguments: [1, 3] } }
 repetitions: 2
 metric: { source: regex, pattern: 'cost ([0-9]+)' }
-probe: {}
+probe: { budget: 0 }
 END
-battery "$tmp/tiny.yaml" 1 0.1 cpu
+battery "$tmp/tiny.yaml" 1 60 cpu:600
 keys 'fleet list'
 keys 'fleet check'
 mkdir "$tmp/away"

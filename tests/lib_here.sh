@@ -8,10 +8,15 @@ make_lab() {
 	printf 'hosts:\n  - name: here\n    transport: local\n    env: { ASSAY_TEST_MARK: "%s", PATH: "%s" }\n' "$tmp" "${2:-$PATH}" >>"$lab/lab.yaml"
 }
 
-# battery FILE PASSES SECONDS STRESSOR...
+# battery FILE PASSES SECONDS STRESSOR...: a stressor of stress-ng as NAME:OPS ends after so many operations, however busy the machine is.
 battery() {
 	file=$1
 	printf 'name: tiny\npasses: %s\nseconds: %s\nstressors:\n' "$2" "$3" >"$file"
 	shift 3
-	for stressor; do printf '  - { stressor: "%s" }\n' "$stressor" >>"$file"; done
+	for stressor; do
+		case $stressor in
+		*:*) printf '  - { stressor: "%s", arguments: [--%s-ops, %s] }\n' "${stressor%:*}" "${stressor%:*}" "${stressor#*:}" ;;
+		*) printf '  - { stressor: "%s" }\n' "$stressor" ;;
+		esac
+	done >>"$file"
 }

@@ -24,7 +24,7 @@ sums_are_right() {
 	[ "$cell" -eq "$2" ] || fail "$2 stressors expected, not $cell"
 }
 
-battery "$tmp/tiny.yaml" 1 1 cpu memcpy str # the start of stress-ng, and of what counts, is in it
+battery "$tmp/tiny.yaml" 1 60 cpu:400 memcpy:100 str:100000
 
 what='counters that are no list'
 make_lab plain
@@ -59,7 +59,7 @@ else
 	echo "no hardware counters here: $without"
 	expect_json .counters.none "$without"
 	expect_json .counters.left_out[0].reason "$without"
-	battery "$tmp/one.yaml" 1 1 memcpy
+	battery "$tmp/one.yaml" 1 60 memcpy:100
 	run -C "$lab" fingerprint run --battery "$tmp/one.yaml" --counters
 	expect_status 0
 	expect_stdout 'here: no hardware counters: ' '1 of 1 fingerprint complete'

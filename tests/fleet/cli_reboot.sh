@@ -42,13 +42,17 @@ until_there() {
 mount --make-rprivate /
 empty_memory
 ip link set lo up
-printf 'name: tiny\npasses: 6\nseconds: 0.3\nstressors:\n  - { stressor: brk }\n  - { stressor: mincore }\n' >"$tmp/tiny.yaml"
+printf 'name: tiny\npasses: 6\nseconds: 60\nstressors:\n  - { stressor: brk, arguments: [--brk-ops, 50000] }\n  - { stressor: crypt, arguments: [--crypt-ops, 300] }\n' >"$tmp/tiny.yaml"
 run fleet up "$lab" --hosts 2
 expect_status 0
 
 what='in a fingerprint'
 "$ASSAY" -C "$lab" fingerprint run --battery "$tmp/tiny.yaml" >/dev/null 2>&1 &
-sleep 2.5
+for _ in $(seq 600); do
+	run -C "$lab" fingerprint show --format json
+	[ "$(json .fingerprints[0].measured)" -ge 2 ] 2>/dev/null && break
+	sleep .1
+done
 restart
 run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml" --resume
 expect_status 1

@@ -25,7 +25,7 @@ printf '\177ELF\002\001\001\000\000\000\000\000\000\000\000\000\002\000\267\000\
 chmod +x "$tmp/p-aarch64"
 printf '#!/bin/sh\nexec gcc "$@"\n' >"$tmp/aarch64-linux-gnu-gcc" # refused by its name, before it is called
 chmod +x "$tmp/aarch64-linux-gnu-gcc"
-battery "$tmp/tiny.yaml" 1 1 null
+battery "$tmp/tiny.yaml" 1 60 null:5000
 echo text >"$tmp/file"
 printf '#!/bin/sh\n' >"$tmp/script"
 chmod +x "$tmp/script"
