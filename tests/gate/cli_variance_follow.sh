@@ -17,34 +17,71 @@ until_windows() {
 	done
 }
 
+# ends DIRECTORY [WINDOW]: following it ends by itself; what it says is in ends.out and ends.err.
+ends() {
+	"$ASSAY" variance show "$1" --follow --window "${2:-1}" >ends.out 2>ends.err &
+	analysis=$!
+	for _ in $(seq 1200); do
+		kill -0 "$analysis" 2>/dev/null || break
+		sleep .1
+	done
+	cases=$((cases + 1))
+	! kill -9 "$analysis" 2>/dev/null || fail "it does not end: $(tail -n 2 ends.out ends.err)"
+}
+
 what='windows are told while the program runs'
-mkdir records
+mkdir records killed zombie
 : >first.jsonl >second.jsonl >killed.jsonl
 "$ASSAY" variance show records --follow --window 2 --format json >first.jsonl 2>first.err &
-analysis=$!
+first=$!
 until grep -q "waiting for records in 'records'" first.err; do
-	kill -0 "$analysis" || fail "it does not wait: $(cat first.err)"
+	kill -0 "$first" || fail "it does not wait: $(cat first.err)"
 	sleep .1
 done
 "$ASSAY" variance record -o records -- ./paced 0 0 2>/dev/null &
 program=$!
+# Beside it two others, which are killed below.
+"$ASSAY" variance record -o killed -- sh -c 'echo $$ >killed.pid; exec ./paced 0 0' 2>/dev/null &
+killed=$!
+"$ASSAY" variance show killed --follow --window 1 --format json >killed.jsonl 2>killed.err &
+killed_analysis=$!
+"$ASSAY" variance record -o zombie -- sh -c './paced 0 0 & echo $! >zombie.pid; exec timeout 100 sleep 100' 2>/dev/null &
+zombie=$!
 until_windows first.jsonl
 cases=$((cases + 1))
 kill -0 "$program" || fail 'the program runs until it is told to stop'
 
 what='the analysis is killed, and begun again'
-kill -9 "$analysis"
-wait "$analysis" 2>/dev/null || :
+kill -9 "$first"
+wait "$first" 2>/dev/null || :
 "$ASSAY" variance show records --follow --window 2 --format json >second.jsonl 2>second.err &
-analysis=$!
+second=$!
+
+what='a program that was killed ends, too'
+until_windows killed.jsonl
+kill -9 "$(cat killed.pid)"
+wait "$killed" 2>/dev/null || :
+cases=$((cases + 1))
+wait "$killed_analysis" || fail "it failed: $(cat killed.err)"
+
+what='a program that was killed, and for which nobody has waited, has ended'
+until ls zombie/"$(cat zombie.pid)"-*.samples >/dev/null 2>&1; do
+	sleep .1
+done
+kill -9 "$(cat zombie.pid)"
+ends zombie/"$(cat zombie.pid)"-*.samples
+kill "$(pgrep -P "$zombie" -x timeout)"
+wait "$zombie" || :
+
+what='an analysis that was begun again begins at the beginning of the run'
 until_windows second.jsonl
 cases=$((cases + 1))
-head -n 1 second.jsonl | grep -q '^{"from_s":0,' || fail 'it begins at the beginning of the run'
+head -n 1 second.jsonl | grep -q '^{"from_s":0,' || fail "$(head -n 1 second.jsonl | cut -c1-100)"
 : >stop
 wait "$program" || fail 'the program ends in order'
 
 what='the end of the run is the end of the analysis'
-wait "$analysis" || fail "it failed: $(cat second.err)"
+wait "$second" || fail "it failed: $(cat second.err)"
 cases=$((cases + 1))
 sed 's/^{"from_s":\([0-9.]*\).*/\1/' second.jsonl | awk '$1 != NR - 1 { exit 1 }' || fail 'a window is missing'
 cases=$((cases + 1))
@@ -54,19 +91,6 @@ run variance show records --follow --window 2
 expect_status 0
 expect_stdout '0.0 s to 2.0 s' '1.0 s to 3.0 s'
 expect_no_stderr
-
-what='a program that was killed ends, too'
-rm stop
-mkdir killed
-"$ASSAY" variance record -o killed -- sh -c 'echo $$ >pid; exec ./paced 0 0' 2>/dev/null &
-program=$!
-"$ASSAY" variance show killed --follow --window 1 --format json >killed.jsonl 2>killed.err &
-analysis=$!
-until_windows killed.jsonl
-kill -9 "$(cat pid)"
-wait "$program" 2>/dev/null || :
-cases=$((cases + 1))
-wait "$analysis" || fail "it failed: $(cat killed.err)"
 
 what='what is slow during whole windows is known by those before'
 made long 1 24 counted 0:8:24:slow:1.5
@@ -88,31 +112,6 @@ cases=$((cases + 1))
 head -n 1 waits.jsonl | grep -q '"waits":\[\]' || fail "none until then: $(head -n 1 waits.jsonl | cut -c1-600)"
 run variance show waits --follow --window 4
 expect_stdout 'waiting is not judged, but rank 1 waited'
-
-# ends DIRECTORY [WINDOW]: following it ends by itself; what it says is in ends.out and ends.err.
-ends() {
-	"$ASSAY" variance show "$1" --follow --window "${2:-1}" >ends.out 2>ends.err &
-	analysis=$!
-	for _ in $(seq 1200); do
-		kill -0 "$analysis" 2>/dev/null || break
-		sleep .1
-	done
-	cases=$((cases + 1))
-	! kill -9 "$analysis" 2>/dev/null || fail "it does not end: $(tail -n 2 ends.out ends.err)"
-}
-
-what='a program that was killed, and for which nobody has waited, has ended'
-mkdir zombie
-"$ASSAY" variance record -o zombie -- sh -c './paced 0 0 & echo $! >pid; exec timeout 100 sleep 100' 2>/dev/null &
-program=$!
-until ls zombie/"$(cat pid)"-*.samples >/dev/null 2>&1; do
-	sleep .1
-done
-sleep 1
-kill -9 "$(cat pid)"
-ends zombie/"$(cat pid)"-*.samples
-kill "$(pgrep -P "$program" -x timeout)"
-wait "$program" || :
 
 what='a pipe that nobody writes and a link to itself are refused, and what is beside them is told'
 mkfifo waits/pipe.samples
@@ -163,10 +162,34 @@ ends set
 cases=$((cases + 1))
 [ "$(wc -l <ends.out)" -le 20 ] || fail "$(wc -l <ends.out) windows"
 
+# What follows waits for windows of programs that go on: of all of them at the same time.
+
+# lines FILE N: waits until it has more than so many.
+lines() {
+	for _ in $(seq 1200); do
+		[ "$(wc -l <"$1")" -le "$2" ] || return 0
+		sleep .1
+	done
+	return 1
+}
+# recorded DIRECTORY [PROGRAM]: begins to record a program there, by the process program_DIRECTORY.
+recorded() {
+	"$ASSAY" variance record -o "$1" -- "${2:-./paced}" 0 0 2>/dev/null &
+	eval "program_$1=\$!"
+}
+# begun DIRECTORY: waits until its program has begun; the records are $files.
+begun() {
+	until files=$(ls "$1"/*.samples 2>/dev/null) && [ -n "$files" ]; do
+		sleep .1
+	done
+}
+rm -f stop
+
 what='a clock that is set while it follows'
 cat >clock.c <<'C'
 #define _GNU_SOURCE
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -174,7 +197,7 @@ cat >clock.c <<'C'
 int clock_gettime(clockid_t clock, struct timespec *t)
 {
 	long failed = syscall(SYS_clock_gettime, clock, t), set = 0;
-	FILE *f = clock == CLOCK_REALTIME ? fopen("set_by", "r") : NULL;
+	FILE *f = clock == CLOCK_REALTIME ? fopen(getenv("SET_BY"), "r") : NULL;
 
 	if (f && fscanf(f, "%ld", &set) == 1)
 		t->tv_sec += set;
@@ -184,99 +207,108 @@ int clock_gettime(clockid_t clock, struct timespec *t)
 }
 C
 gcc -O1 -shared -fPIC -o clock.so clock.c || fail 'cannot compile'
-# at_clock ARGUMENT...: assay, by the clock that the file set_by sets.
+# at_clock FILE ARGUMENT...: assay, by the clock that the file sets.
 at_clock() {
+	export SET_BY="$1"
+	shift
 	ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" LD_PRELOAD="$tmp/clock.so" exec "$ASSAY" "$@"
 }
-# lines FILE N: waits until it has more than so many.
-lines() {
-	for _ in $(seq 1200); do
-		[ "$(wc -l <"$1")" -le "$2" ] || return 0
-		sleep .1
-	done
-	return 1
-}
-for set_by in -3600 7200 before ahead; do
-	rm -f stop set_by
-	case $set_by in
-	before) echo -3600 >set_by ;;
-	ahead) echo 1800 >set_by ;;
-	esac
-	"$ASSAY" variance record -o "clock$set_by" -- ./paced 0 0 2>/dev/null &
-	program=$!
-	until [ -n "$(ls "clock$set_by"/*.samples 2>/dev/null)" ]; do
-		sleep .1
-	done
-	: >clock.jsonl
-	at_clock variance show "clock$set_by" --follow --window 1 --format json >clock.jsonl 2>clock.err &
-	analysis=$!
-	cases=$((cases + 3))
-	lines clock.jsonl 1 || fail "nothing is told ($set_by): $(cat clock.err)"
-	case $set_by in
-	before | ahead) ;;
-	*) echo "$set_by" >set_by ;;
-	esac
-	told=$(wc -l <clock.jsonl)
-	lines clock.jsonl $((told + 3)) || fail "nothing is told after that ($set_by): $(tail -n 1 clock.jsonl | cut -c1-100)"
-	[ "$(wc -l <clock.jsonl)" -le $((told + 500)) ] || fail "more windows than time ($set_by)"
-	cases=$((cases + 1))
-	tail -n 1 clock.jsonl | grep -q '"lag_s":-\{0,1\}[0-9]\{1,2\}[.,]' || fail "another lag ($set_by): $(tail -n 1 clock.jsonl | cut -c1-100)"
-	kill -0 "$analysis" || fail "it has ended ($set_by): $(cat clock.err)"
-	: >stop
-	wait "$program" || fail 'the program ends in order'
-	wait "$analysis" || fail "it failed: $(cat clock.err)"
+echo -3600 >clock_before.set
+echo 1800 >clock_ahead.set
+clocks='clock_back clock_on clock_before clock_ahead'
+for clock in $clocks; do
+	recorded $clock
 done
-rm -f set_by
+for clock in $clocks; do
+	begun $clock
+	: >$clock.jsonl
+	at_clock $clock.set variance show $clock --follow --window 1 --format json >$clock.jsonl 2>$clock.err &
+	eval "analysis_$clock=\$!"
+done
 
-# followed DIRECTORY: a program that is recorded there, until windows have been told; the records are $files.
-followed() {
-	: >ends.out
-	rm -f stop
-	"$ASSAY" variance record -o "$1" -- ./paced 0 0 2>/dev/null &
-	program=$!
-	until files=$(ls "$1"/*.samples 2>/dev/null) && [ -n "$files" ]; do
-		sleep .1
-	done
-	"$ASSAY" variance show "$1" --follow --window 1 >ends.out 2>ends.err &
-	analysis=$!
+what='records that vanish while they are followed'
+ways='vanishes emptied fifo directory device other shorter'
+for way in $ways; do
+	recorded $way
+done
+# Beside them a program whose name is not for a terminal.
+name=$(printf 'p\302\2331m\033[31m\377')
+cp paced "$name"
+recorded named "./$name"
+for way in $ways; do
+	begun $way
+	: >$way.out
+	"$ASSAY" variance show $way --follow --window 1 >$way.out 2>$way.err &
+	eval "analysis_$way=\$!"
+done
+for way in $ways; do
 	cases=$((cases + 1))
-	lines ends.out 1 || fail "nothing is told: $(cat ends.err)"
-}
-# ended STATUS TEXT: it ends by itself while the program runs on, and says why.
+	lines $way.out 1 || fail "nothing is told: $(cat $way.err)"
+done
+for way in $ways; do
+	begun $way
+	case $way in
+	vanishes) mv vanishes elsewhere ;;
+	emptied) rm $files ;;
+	fifo) rm "$files" && mkfifo "$files" ;;
+	directory) rm "$files" && mkdir "$files" ;;
+	device) ln -sf /dev/zero "$files" ;;
+	other) cp waits/*-0.samples other.copy 2>/dev/null || cp "$(ls waits/*.samples | head -n 1)" other.copy && mv other.copy "$files" ;;
+	shorter) cp "$files" shorter.copy && truncate -s 8192 shorter.copy && mv shorter.copy "$files" ;;
+	esac
+	eval "files_$way=\$files"
+done
+# ended WAY STATUS TEXT: its analysis ends by itself while the program runs on, and says why.
 ended() {
+	eval "analysis=\$analysis_$1"
 	for _ in $(seq 1200); do
 		kill -0 "$analysis" 2>/dev/null || break
 		sleep .1
 	done
 	cases=$((cases + 1))
-	! kill -9 "$analysis" 2>/dev/null || fail 'it does not end'
+	! kill -9 "$analysis" 2>/dev/null || fail "$1: it does not end"
 	status=0
 	wait "$analysis" || status=$?
-	[ "$status" -eq "$1" ] && grep -q "$2" ends.err && [ "$(wc -l <ends.err)" -le 2 ] || fail "status $status: $(cat ends.err)"
-	: >stop
-	wait "$program" || :
+	[ "$status" -eq "$2" ] && grep -q "$3" "$1.err" && [ "$(wc -l <"$1.err")" -le 2 ] || fail "$1: status $status: $(cat "$1.err")"
 }
+ended vanishes 1 "cannot read 'vanishes': No such file"
+for way in emptied fifo directory device other shorter; do
+	eval "files=\$files_$way"
+	case $way in
+	emptied) why='it is gone' ;;
+	other | shorter) why='it was cut off, or another file has taken its place' ;;
+	*) why='it is not a regular file' ;;
+	esac
+	ended $way 0 "cannot read '$files': $why"
+done
 
-what='records that vanish while they are followed'
-followed vanishes
-mv vanishes elsewhere
-ended 1 "cannot read 'vanishes': No such file"
-followed emptied
-rm $files
-ended 0 "cannot read '$files': it is gone"
-for instead in fifo directory device other shorter; do
-	followed "$instead"
-	case $instead in
-	fifo) rm "$files" && mkfifo "$files" ;;
-	directory) rm "$files" && mkdir "$files" ;;
-	device) ln -sf /dev/zero "$files" ;;
-	other) cp waits/*-0.samples "$instead.copy" 2>/dev/null || cp "$(ls waits/*.samples | head -n 1)" "$instead.copy" && mv "$instead.copy" "$files" ;;
-	shorter) cp "$files" "$instead.copy" && truncate -s 8192 "$instead.copy" && mv "$instead.copy" "$files" ;;
-	esac
-	case $instead in
-	other | shorter) ended 0 "cannot read '$files': it was cut off, or another file has taken its place" ;;
-	*) ended 0 "cannot read '$files': it is not a regular file" ;;
-	esac
+what='a clock that is set while it follows'
+for clock in $clocks; do
+	cases=$((cases + 1))
+	lines $clock.jsonl 1 || fail "nothing is told ($clock): $(cat $clock.err)"
+done
+echo -3600 >clock_back.set
+echo 7200 >clock_on.set
+for clock in $clocks; do
+	eval "told_$clock=$(wc -l <$clock.jsonl)"
+done
+for clock in $clocks; do
+	eval "told=\$told_$clock analysis=\$analysis_$clock"
+	cases=$((cases + 3))
+	lines $clock.jsonl $((told + 3)) || fail "nothing is told after that ($clock): $(tail -n 1 $clock.jsonl | cut -c1-100)"
+	[ "$(wc -l <$clock.jsonl)" -le $((told + 500)) ] || fail "more windows than time ($clock)"
+	tail -n 1 $clock.jsonl | grep -q '"lag_s":-\{0,1\}[0-9]\{1,2\}[.,]' || fail "another lag ($clock): $(tail -n 1 $clock.jsonl | cut -c1-100)"
+	kill -0 "$analysis" || fail "it has ended ($clock): $(cat $clock.err)"
+done
+: >stop
+for clock in $clocks; do
+	eval "program=\$program_$clock analysis=\$analysis_$clock"
+	wait "$program" || fail 'the program ends in order'
+	wait "$analysis" || fail "it failed: $(cat $clock.err)"
+done
+for way in $ways; do
+	eval "program=\$program_$way"
+	wait "$program" || :
 done
 
 what='a record file that is damaged while it is followed does not take the others with it'
@@ -289,12 +321,7 @@ cases=$((cases + 2))
 grep -q 'no variance; coverage' ends.out || fail "nothing of the other: $(cat ends.out)"
 
 what='names of programs are not obeyed by a terminal'
-name=$(printf 'p\302\2331m\033[31m\377')
-cp paced "$name"
-rm -f stop
-(sleep 3; : >stop) &
-"$ASSAY" variance record -o named -- "./$name" 0 0 2>/dev/null || fail 'it failed'
-wait
+wait "$program_named" || fail 'it failed'
 "$ASSAY" variance show named --follow --window 1 >named.out 2>&1 || fail "$(cat named.out)"
 "$ASSAY" variance show named --region 0:0-2 >>named.out 2>&1 || fail "$(cat named.out)"
 cases=$((cases + 2))
