@@ -145,17 +145,17 @@ static void level_blur(struct levels *levels, enum level level, enum level other
 	level_widen(levels, level, levels->blurred, fmin(levels->blurred, levels->of[other].share));
 }
 
-/* Adds to the interval the waiting that may have been run-queue delay, and the waiting that several threads hid. */
+/* Adds to the interval the waiting that may have been run-queue delay, and the waiting that several threads hid. How the rest of the time
+ * is divided is as uncertain, up and down: the work of several is not sampled evenly. */
 static void level_doubt(struct levels *levels, enum level level)
 {
 	double doubt = isnan(levels->doubt) ? 0.0 : levels->doubt, share = levels->of[level].share,
-	       running = 1.0 - levels->of[LEVEL_WAITING].share;
+	       running = 1.0 - levels->of[LEVEL_WAITING].share, hidden = running > 0.0 ? levels->hidden * share / running : 0.0;
 
-	if (level == LEVEL_WAITING) {
+	if (level == LEVEL_WAITING)
 		level_widen(levels, level, doubt, levels->hidden);
-	} else {
-		level_widen(levels, level, running > 0.0 ? levels->hidden * share / running : 0.0, doubt * share);
-	}
+	else
+		level_widen(levels, level, hidden, hypot(doubt * share, hidden));
 }
 
 /* Over all runs nobody waits for less than no time. */

@@ -289,8 +289,12 @@ def leads(rows):
     return ours, true, ours["truth"][1] >= true["truth"][0] - TIE
 
 
-def trusted(rows):
-    return bool(rows) and all(r["verdict"] == "trusted" for r in rows if r["share"] >= .05)
+def trusted(rows, but=()):
+    return bool(rows) and all(r["verdict"] == "trusted" for r in rows if r["share"] >= .05 and r["name"] not in but)
+
+
+def has_several(answer):
+    return bool(SEVERAL & {word.split("=")[0] for word in answer["words"]})
 
 
 def summary(answer):
@@ -326,7 +330,9 @@ def line(s):
 
 def counts(named, goal_levels, goal_categories):
     n = len(named)
-    for key, goal in (("levels", goal_levels), ("categories", goal_categories)):
+    enough = sum(trusted(s["levels"][4], ("waiting",) if has_several(s["answer"]) else ()) for s in named)
+    print(f"| trusted at compute and kernel, and at waiting but of several at once | {enough} of {n} | {goal_levels} |")
+    for key, goal in (("levels", ""), ("categories", goal_categories)):
         t = [s for s in named if s[key][0]]
         right = sum(s[key][3] for s in t)
         what = "compute, kernel, waiting" if key == "levels" else "categories"
@@ -355,7 +361,7 @@ def page(work, table):
     sharp = [r for r in intervals if is_sharp(r)]
     print(f"| intervals that hold the truth, where that is known well enough, all {len(all_of)} compositions | {sum(map(held, sharp)):.1f} of {len(sharp)} "
           f"({sum(map(held, sharp)) / max(len(sharp), 1):.3f}) | .90 ± .03 of at least 400 |")
-    several = [id(r) for s in all_of if SEVERAL & {w.split("=")[0] for w in s["answer"]["words"]} for r in s["rows"]]
+    several = [id(r) for s in all_of if has_several(s["answer"]) for r in s["rows"]]
     waits = [r for r in sharp if r["name"] == "waiting"]
     for what, rows in (("computing and the kernel", [r for r in sharp if r["level"] == "time" and r["name"] != "waiting"]),
                        ("waiting, of one thread", [r for r in waits if id(r) not in several]),

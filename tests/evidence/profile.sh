@@ -26,10 +26,9 @@ fi
 	echo 'owes nothing to ticks or samples. Thirty compositions get 8 s each, 180 more 3 s, for the intervals. Every row of every answer:'
 	echo "[profile.csv](profile.csv). Drawn with seed ${PROFILE_SEED:-17}. A row is judged where the answer or the truth gives it 2 % of the time or more."
 	echo
-	echo 'Waiting of one thread is what is left of wall-clock time after the processor'"'"'s time; of several, what is left with the time that they are'
-	echo 'at work beside each other, as processors told of their changes in a part of it, but for that in which one was ready and no processor idle.'
-	echo 'The truth of several is the time in which the kernel charged none of them, by the whole of its trace. Intervals of categories'
-	echo 'are as wide as the runs differ in them.'
+	echo 'Waiting of one thread is what is left of wall-clock time after CPU time. Several threads or processes at once can hide waiting: the'
+	echo 'intervals follow from their number, and waiting is indicative. The truth of several is the time in which the kernel charged none of'
+	echo 'them, by the whole of its trace.'
 	echo
 	echo 'What an interval is worth is seen where the truth is known to half of its width or better. Where the truth is itself a range, an interval'
 	echo 'counts for the part of the range that it holds: to meet it would be easier than to hold a single number.'
