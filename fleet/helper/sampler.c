@@ -5,7 +5,6 @@
 #include "fleet/counting/refused.h"
 #include "fleet/helper/protocol.h"
 #include "fleet/helper/sampler_entries.h"
-#include "fleet/helper/sampler_maps.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -30,6 +29,10 @@
 #define PROGRAMS_MAX   SAMPLER_PROGRAMS
 #define PROGRAM_BYTES  16 /* of what the kernel calls it */
 #define RANK_MAX       9999999
+#define BUCKETS	       1024  /* of processes by their number; a power of two */
+#define MAPS_MAX       65536 /* of one process, of code */
+#define PROCESSES_MAX  65536 /* alive at once */
+#define ENDED_MAX      256   /* processes that have ended last and are still known */
 
 /* ---- rank ---- */
 
@@ -85,6 +88,251 @@ static int64_t rank_of(uint32_t pid, const char *const *variables)
 		fclose(file);
 	free(entry);
 	return rank;
+}
+
+/* ---- which file a process has mapped where ---- */
+
+/* The history of processes tells it: fork(), exec() and mmap(), in the order of time. */
+
+struct sampler_map {
+	uint64_t begin, end, offset; /* of the file, at `begin` */
+	uint32_t place;		     /* of the file; see place_of() */
+};
+
+/* Shared between a process and those that it has forked, until one of them changes. */
+struct space {
+	size_t users, n, capacity;
+	struct sampler_map *items; /* [n], by address; none overlap */
+};
+
+struct process {
+	uint32_t pid, threads; /* 0: it has ended */
+	uint32_t program;
+	struct space *space; /* NULL: nothing */
+	struct process *next;
+};
+
+struct sampler_maps {
+	struct process *buckets[BUCKETS];
+	size_t n;
+	uint32_t ended[ENDED_MAX]; /* the last n_ended of them */
+	size_t n_ended;
+};
+
+/* Aborts if there is no memory. */
+static void *need(void *memory)
+{
+	if (!memory)
+		abort();
+	return memory;
+}
+
+static struct sampler_maps *sampler_maps_new(void)
+{
+	return need(calloc(1, sizeof(struct sampler_maps)));
+}
+
+static void space_leave(struct space *space)
+{
+	if (!space || --space->users > 0)
+		return;
+	free(space->items);
+	free(space);
+}
+
+/* The link that leads to it, or the one at the end of its bucket. */
+static struct process **process_link(const struct sampler_maps *maps, uint32_t pid)
+{
+	struct process *const *link = &maps->buckets[pid % BUCKETS];
+
+	while (*link && (*link)->pid != pid)
+		link = &(*link)->next;
+	return (struct process **)(uintptr_t)link;
+}
+
+/* NULL: there are too many. */
+static struct process *process_of(struct sampler_maps *maps, uint32_t pid)
+{
+	struct process **link = process_link(maps, pid);
+
+	if (!*link && maps->n < PROCESSES_MAX) {
+		*link = need(calloc(1, sizeof(**link)));
+		(*link)->pid = pid;
+		(*link)->threads = 1;
+		maps->n++;
+	}
+	return *link;
+}
+
+static void process_remove(struct sampler_maps *maps, struct process **link)
+{
+	struct process *gone = *link;
+
+	*link = gone->next;
+	space_leave(gone->space);
+	free(gone);
+	maps->n--;
+}
+
+static void sampler_maps_free(struct sampler_maps *maps)
+{
+	for (size_t i = 0; maps && i < BUCKETS; i++)
+		while (maps->buckets[i])
+			process_remove(maps, &maps->buckets[i]);
+	free(maps);
+}
+
+/* Gives a new process what its parent has now; what an earlier process of the same number had is gone. pid == parent: a further thread. */
+static void sampler_maps_fork(struct sampler_maps *maps, uint32_t pid, uint32_t parent)
+{
+	struct process *process = process_of(maps, pid), *of = *process_link(maps, parent);
+
+	if (!process)
+		return;
+	if (pid == parent) {
+		process->threads++;
+		return;
+	}
+	space_leave(process->space);
+	process->threads = 1;
+	process->program = of ? of->program : 0;
+	process->space = of ? of->space : NULL;
+	if (process->space)
+		process->space->users++;
+}
+
+/* Forgets what the process had mapped. */
+static void sampler_maps_exec(struct sampler_maps *maps, uint32_t pid)
+{
+	struct process *process = *process_link(maps, pid);
+
+	if (!process)
+		return;
+	space_leave(process->space);
+	process->space = NULL;
+}
+
+/* Ends a thread. After its last one the process has nothing, but is still known: the kernel reports the end before it takes the memory
+ * down, which is the process's time. Of the ended processes, the last ENDED_MAX are kept. */
+static void sampler_maps_exit(struct sampler_maps *maps, uint32_t pid)
+{
+	struct process *process = *process_link(maps, pid), **oldest;
+	uint32_t *ended = &maps->ended[maps->n_ended % ENDED_MAX];
+
+	if (!process || process->threads == 0 || --process->threads > 0)
+		return;
+	space_leave(process->space);
+	process->space = NULL;
+	oldest = process_link(maps, *ended);
+	if (maps->n_ended++ >= ENDED_MAX && *oldest && (*oldest)->threads == 0)
+		process_remove(maps, oldest);
+	*ended = pid;
+}
+
+/* Removes a process whose number another one has now. */
+static void sampler_maps_forget(struct sampler_maps *maps, uint32_t pid)
+{
+	struct process **link = process_link(maps, pid);
+
+	if (*link)
+		process_remove(maps, link);
+}
+
+/* Sets the number of the process's program, 0 at first. What it forks has the same, until it is set again. */
+static void sampler_maps_name(struct sampler_maps *maps, uint32_t pid, uint32_t program)
+{
+	struct process *process = process_of(maps, pid);
+
+	if (process)
+		process->program = program;
+}
+
+static uint32_t sampler_maps_program(const struct sampler_maps *maps, uint32_t pid)
+{
+	const struct process *process = *process_link(maps, pid);
+
+	return process ? process->program : 0;
+}
+
+static bool sampler_maps_has(const struct sampler_maps *maps, uint32_t pid)
+{
+	return *process_link(maps, pid) != NULL;
+}
+
+/* Returns the index of the first that ends after the address. */
+ORDER_FIRST(map_behind, struct sampler_map, x->end <= address, uint64_t address)
+
+/* The process's own, which it may change; with room for two more. */
+static struct space *space_own(struct process *process)
+{
+	struct space *shared = process->space, *own = shared;
+
+	if (!shared || shared->users > 1) {
+		own = need(calloc(1, sizeof(*own)));
+		own->users = 1;
+		own->n = shared ? shared->n : 0;
+		own->capacity = own->n + 16;
+		own->items = need(calloc(own->capacity, sizeof(*own->items)));
+		if (own->n)
+			memcpy(own->items, shared->items, own->n * sizeof(*own->items));
+		space_leave(shared);
+		process->space = own;
+	}
+	if (own->n + 2 > own->capacity) {
+		own->capacity *= 2;
+		own->items = need(realloc(own->items, own->capacity * sizeof(*own->items)));
+	}
+	return own;
+}
+
+static void space_replace(struct space *space, size_t at, size_t removed, const struct sampler_map *with, size_t n)
+{
+	memmove(space->items + at + n, space->items + at + removed, (space->n - at - removed) * sizeof(*space->items));
+	if (n)
+		memcpy(space->items + at, with, n * sizeof(*with));
+	space->n += n - removed;
+}
+
+/* Puts a map in the place of what it covers; the rest of that stays on its two sides. False: there are too many maps, or processes. */
+static bool sampler_maps_add(struct sampler_maps *maps, uint32_t pid, const struct sampler_map *map)
+{
+	struct process *process = process_of(maps, pid);
+	struct sampler_map with[3];
+	struct space *space;
+	size_t first, last, n = 0;
+	bool room;
+
+	if (!process || map->end <= map->begin)
+		return process != NULL;
+	space = space_own(process);
+	first = map_behind(space->items, space->n, map->begin);
+	last = first;
+	while (last < space->n && space->items[last].begin < map->end)
+		last++;
+	if (first < last && space->items[first].begin < map->begin) {
+		with[n] = space->items[first];
+		with[n++].end = map->begin;
+	}
+	room = space->n + n + 2 - (last - first) <= MAPS_MAX;
+	if (room)
+		with[n++] = *map;
+	if (first < last && space->items[last - 1].end > map->end) {
+		with[n] = space->items[last - 1];
+		with[n].offset += map->end - with[n].begin;
+		with[n++].begin = map->end;
+	}
+	space_replace(space, first, last - first, with, n);
+	return room;
+}
+
+/* Returns the map at the address, valid until the next change; NULL: none is known. */
+static const struct sampler_map *sampler_maps_at(const struct sampler_maps *maps, uint32_t pid, uint64_t address)
+{
+	const struct process *process = *process_link(maps, pid);
+	const struct space *space = process ? process->space : NULL;
+	size_t at = space ? map_behind(space->items, space->n, address) : 0;
+
+	return space && at < space->n && space->items[at].begin <= address ? &space->items[at] : NULL;
 }
 
 /* ---- what is known ---- */
@@ -513,10 +761,8 @@ static void rings_open(struct sampler *s)
 
 struct sampler *sampler_open(bool places, const char *below, uint64_t period_ns)
 {
-	struct sampler *s = calloc(1, sizeof(*s));
+	struct sampler *s = need(calloc(1, sizeof(*s)));
 
-	if (!s)
-		abort();
 	s->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	s->maps = sampler_maps_new();
 	s->places_wanted = places;

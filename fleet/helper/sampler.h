@@ -36,7 +36,7 @@ void sampler_drain(struct sampler *sampler);
  * (NAME: the system call, "pipe" or "socket" where one is read or written, "transfer" where it is not known yet what is, "page_fault",
  * "interrupt", "schedule" (to another process), "boundary" (into a system call and out of it), "other"; or "not_allowed", or "not_named":
  * the kernel hides the addresses of its functions), `lost` (NAME "-": there was no room), `maps_lost` (NAME "-": so many times a process
- * had more than SAMPLER_MAPS_MAX), `processes` (COUNT were seen, NAME "-", or "whole" where the clock is that of each processor),
+ * had mapped too many files), `processes` (COUNT were seen, NAME "-", or "whole" where the clock is that of each processor),
  * `threads` (COUNT were seen, of all processes, NAME "-") and `period` (COUNT is in nanoseconds, NAME "ns"), or one line "0 refused REASON"
  * or, where rights are missing, "0 forbidden REASON". `slice` (COUNT is in nanoseconds, NAME how many there are from the first sample to
  * the last) and, behind a place that was met often, `slices` (COUNT 0; NAME: how often in each slice, one after the other, such as "12,,3")

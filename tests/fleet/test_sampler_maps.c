@@ -1,5 +1,9 @@
-/* What a process has mapped where: a part of the helper, which is a program of its own. */
-#include "fleet/helper/sampler_maps.c"
+/* What a process has mapped where: a part of the sampler. The helper is a program of its own, so its files come in here. */
+#include "fleet/helper/request.h"
+
+#define frames_put(out, ...) ((void)(out))
+#include "fleet/helper/sampler.c"
+#include "fleet/helper/sampler_entries.c"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +83,7 @@ static void test_history(void **state)
 static void test_ended(void **state)
 {
 	struct sampler_maps *maps = sampler_maps_new();
-	uint32_t last = 2 * SAMPLER_ENDED_MAX;
+	uint32_t last = 2 * ENDED_MAX;
 
 	(void)state;
 	sampler_maps_fork(maps, 1, 0);
@@ -88,9 +92,9 @@ static void test_ended(void **state)
 		sampler_maps_exit(maps, pid);
 		sampler_maps_exit(maps, pid); /* it has ended already */
 	}
-	assert_true(sampler_maps_has(maps, 1) && sampler_maps_has(maps, last) && sampler_maps_has(maps, last - SAMPLER_ENDED_MAX + 1));
-	assert_false(sampler_maps_has(maps, last - SAMPLER_ENDED_MAX));
-	assert_int_equal(maps->n, 1 + SAMPLER_ENDED_MAX);
+	assert_true(sampler_maps_has(maps, 1) && sampler_maps_has(maps, last) && sampler_maps_has(maps, last - ENDED_MAX + 1));
+	assert_false(sampler_maps_has(maps, last - ENDED_MAX));
+	assert_int_equal(maps->n, 1 + ENDED_MAX);
 	sampler_maps_fork(maps, last, 1); /* another one, which lives */
 	for (uint32_t pid = last + 1; pid <= 2 * last; pid++) {
 		sampler_maps_fork(maps, pid, 1);
@@ -108,20 +112,20 @@ static void test_many(void **state)
 	size_t added = 0;
 
 	(void)state;
-	for (uint64_t i = 0; i < SAMPLER_MAPS_MAX + 100; i++) {
+	for (uint64_t i = 0; i < MAPS_MAX + 100; i++) {
 		map.begin = 20 * i;
 		map.end = map.begin + 10;
 		added += sampler_maps_add(maps, 1, &map);
 	}
-	assert_true(added <= SAMPLER_MAPS_MAX && added >= SAMPLER_MAPS_MAX - 2);
+	assert_true(added <= MAPS_MAX && added >= MAPS_MAX - 2);
 	assert_place(maps, 1, 45, 9, 5);
-	assert_null(sampler_maps_at(maps, 1, 20 * (SAMPLER_MAPS_MAX + 50) + 5));
-	map = (struct sampler_map){ 0, 20 * SAMPLER_MAPS_MAX, 0, 8 };
+	assert_null(sampler_maps_at(maps, 1, 20 * (MAPS_MAX + 50) + 5));
+	map = (struct sampler_map){ 0, 20 * MAPS_MAX, 0, 8 };
 	assert_true(sampler_maps_add(maps, 1, &map));
 	assert_place(maps, 1, 45, 8, 45);
-	for (uint32_t pid = 2; pid < SAMPLER_PROCESSES_MAX + 10; pid++)
+	for (uint32_t pid = 2; pid < PROCESSES_MAX + 10; pid++)
 		sampler_maps_fork(maps, pid, 1);
-	assert_true(sampler_maps_has(maps, SAMPLER_PROCESSES_MAX) && !sampler_maps_has(maps, SAMPLER_PROCESSES_MAX + 1));
+	assert_true(sampler_maps_has(maps, PROCESSES_MAX) && !sampler_maps_has(maps, PROCESSES_MAX + 1));
 	sampler_maps_free(maps);
 }
 
