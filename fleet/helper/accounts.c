@@ -1,18 +1,225 @@
 #include "fleet/helper/accounts.h"
 
 #include "base/clock.h"
-#include "fleet/helper/climate.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #define TEXT_BYTES 512
+
+/* ---- the PMU ---- */
+
+#define SOURCE	    "/sys/bus/event_source/devices/cpu"
+#define EVENT_BYTES 128
+
+static const struct {
+	const char *name;
+	int generic;
+	const char *file;
+} pmu_rows[PMU_EVENTS] = {
+#define PMU_ROW(name, generic, file) { name, generic, file },
+	PMU_ROWS(PMU_ROW)
+#undef PMU_ROW
+};
+
+static bool read_line(const char *root, const char *below, const char *file, char text[EVENT_BYTES])
+{
+	char path[1024];
+	int fd;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s" SOURCE "%s%s", root, below, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, EVENT_BYTES - 1);
+	text[n > 0 ? n : 0] = '\0';
+	if (fd >= 0)
+		close(fd);
+	return n > 0;
+}
+
+/* "event=0x00,umask=0x80", as processors of Intel have it; anything else in it is not for us. */
+static bool parse_event(char *text, uint64_t *config)
+{
+	*config = 0;
+	for (char *rest = text, *field; (field = strsep(&rest, ","));) {
+		if (strncmp(field, "event=", 6) == 0)
+			*config |= strtoull(field + 6, NULL, 0);
+		else if (strncmp(field, "umask=", 6) == 0)
+			*config |= strtoull(field + 6, NULL, 0) << 8;
+		else
+			return false;
+	}
+	return true;
+}
+
+static bool describe(size_t i, const char *root, struct perf_event_attr *event)
+{
+	char text[EVENT_BYTES];
+	uint64_t config = (uint64_t)pmu_rows[i].generic;
+
+	event->type = PERF_TYPE_HARDWARE;
+	if (pmu_rows[i].file) {
+		if (!read_line(root, "/events/", pmu_rows[i].file, text) || !parse_event(text, &config) ||
+		    !read_line(root, "/", "type", text))
+			return false;
+		event->type = (uint32_t)strtoul(text, NULL, 10);
+	}
+	event->config = config;
+	return true;
+}
+
+/* leader: of the group that it is in; -1: of none. */
+static int open_event(size_t i, const char *root, int leader)
+{
+	struct perf_event_attr event = { .size = sizeof(event),
+					 .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+					 .inherit = 1,
+					 .disabled = leader < 0,
+					 .enable_on_exec = leader < 0,
+					 .exclude_kernel = 1,
+					 .exclude_hv = 1 };
+
+	return describe(i, root, &event) ? (int)syscall(SYS_perf_event_open, &event, 0, -1, leader, PERF_FLAG_FD_CLOEXEC) : -1;
+}
+
+/* Opens the events before the command is forked; counting starts with its exec(). root: before the paths of /sys; "" but for tests. Nothing
+ * is counted where there is no PMU, or it is not allowed. */
+static void pmu_open(struct pmu *pmu, const char *root)
+{
+	int slots = -1;
+
+	*pmu = (struct pmu){ .open = true };
+	for (size_t i = 0; i < PMU_EVENTS; i++) {
+		bool part = pmu_rows[i].file && strcmp(pmu_rows[i].file, "slots") != 0; /* counted beside the slots alone */
+
+		pmu->fds[i] = (part && slots < 0) || (i > 0 && pmu->fds[0] < 0) ? -1 : open_event(i, root, part ? slots : -1);
+		slots = pmu_rows[i].file && !part ? pmu->fds[i] : slots;
+	}
+}
+
+/* What was not counted all the time is taken for as much as it was meanwhile. */
+static int64_t read_count(int fd)
+{
+	uint64_t told[3]; /* count, for how long it was wanted, for how long it was counted; in ns */
+
+	if (fd < 0 || read(fd, told, sizeof(told)) != (ssize_t)sizeof(told) || told[2] == 0)
+		return -1;
+	return (int64_t)((double)told[0] * ((double)told[1] / (double)told[2]));
+}
+
+/* Reads the counts, once the command has ended and was waited for. */
+static void pmu_end(struct pmu *pmu)
+{
+	for (size_t i = 0; pmu->open && i < PMU_EVENTS; i++)
+		pmu->counts[i] = read_count(pmu->fds[i]);
+	for (size_t i = 0; pmu->open && i < PMU_EVENTS; i++)
+		if (pmu->fds[i] >= 0)
+			close(pmu->fds[i]);
+	pmu->known = pmu->open;
+	pmu->open = false;
+}
+
+/* Writes lines "NAME COUNT" of what is known; returns how many bytes. */
+static int pmu_say(const struct pmu *pmu, char *text, size_t n)
+{
+	int all = 0;
+
+	for (size_t i = 0; pmu->known && i < PMU_EVENTS; i++)
+		if (pmu->counts[i] >= 0)
+			all += snprintf(text + all, n - (size_t)all, "%s %lld\n", pmu_rows[i].name, (long long)pmu->counts[i]);
+	return all;
+}
+
+/* ---- frequency and temperature ---- */
+
+#define PROCESSORS_MAX	8  /* whose frequency is asked */
+#define ZONES_MAX	32 /* numbers looked at; some may be missing */
+#define CHIPS_MAX	32
+#define SENSORS_MAX	16	/* of a chip */
+#define TEMPERATURE_MIN -273000 /* others are faults of the sensor */
+#define TEMPERATURE_MAX 1000000
+
+static bool read_word(const char *path, char word[32])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, word, 31);
+
+	word[n > 0 ? n : 0] = '\0';
+	word[strcspn(word, "\n")] = '\0';
+	if (fd >= 0)
+		close(fd);
+	return *word != '\0';
+}
+
+/* Of the first eight processors, on the average. */
+static int64_t climate_frequency_khz(const char *root)
+{
+	int64_t sum = 0, n = 0;
+
+	for (int i = 0; i < PROCESSORS_MAX; i++) {
+		char path[256], word[32];
+		long long khz;
+
+		snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", root, i);
+		khz = read_word(path, word) ? strtoll(word, NULL, 10) : 0;
+		if (khz <= 0)
+			break;
+		sum += khz;
+		n++;
+	}
+	return n ? sum / n : CLIMATE_UNKNOWN;
+}
+
+static int64_t warmer_of(int64_t a, const char *path)
+{
+	char word[32], *end = word;
+	long long b = read_word(path, word) ? strtoll(word, &end, 10) : 0;
+
+	return end != word && b > TEMPERATURE_MIN && b < TEMPERATURE_MAX && b > a ? b : a;
+}
+
+/* Other chips tell how warm disks and boards are. */
+static bool is_processors(const char *name)
+{
+	static const char *const names[] = { "coretemp", "k10temp", "zenpower", "cpu_thermal" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+int64_t climate_temperature_mc(const char *root)
+{
+	int64_t warmest = CLIMATE_UNKNOWN;
+	char path[256], name[32];
+
+	for (int i = 0; i < ZONES_MAX; i++) {
+		snprintf(path, sizeof(path), "%s/sys/class/thermal/thermal_zone%d/temp", root, i);
+		warmest = warmer_of(warmest, path);
+	}
+	for (int i = 0; i < CHIPS_MAX && warmest == CLIMATE_UNKNOWN; i++) {
+		snprintf(path, sizeof(path), "%s/sys/class/hwmon/hwmon%d/name", root, i);
+		if (!read_word(path, name) || !is_processors(name))
+			continue;
+		for (int k = 1; k <= SENSORS_MAX; k++) {
+			snprintf(path, sizeof(path), "%s/sys/class/hwmon/hwmon%d/temp%d_input", root, i, k);
+			warmest = warmer_of(warmest, path);
+		}
+	}
+	return warmest;
+}
+
+/* ---- what the kernel counts for every process, and of the host ---- */
 
 /* Totals of the host, of which the difference is the command's and that of whatever else ran meanwhile. */
 static const char *const totals[ACCOUNTS_TOTALS] = { "crowded_ns",   "io_stalled_ns", "memory_stalled_ns",
@@ -164,11 +371,13 @@ static void read_io(unsigned long long io[4], bool *unknown)
 	}
 }
 
-void accounts_begin(struct accounts *accounts)
+void accounts_begin(struct accounts *accounts, bool pmu)
 {
 	*accounts = (struct accounts){ .delay_ns = 0 };
 	read_io(accounts->io, &accounts->io_unknown);
 	read_totals(accounts->totals, &accounts->busy_ns);
+	if (pmu)
+		pmu_open(&accounts->pmu, "");
 }
 
 struct accounts_schedule accounts_schedule_of(pid_t id)
@@ -181,23 +390,6 @@ struct accounts_schedule accounts_schedule_of(pid_t id)
 	of.ran_ns = strtoull(at, &at, 10);
 	of.delay_ns = strtoull(at, &at, 10);
 	return of;
-}
-
-void accounts_add(struct accounts *accounts, pid_t id)
-{
-	struct accounts_schedule of = accounts_schedule_of(id);
-
-	accounts->delay_ns += of.delay_ns;
-}
-
-int64_t accounts_ended_ns(pid_t id, int64_t started_ns, int64_t now_ns, uint64_t own_delay_ns)
-{
-	struct accounts_schedule of = accounts_schedule_of(id);
-	int64_t late_ns = (int64_t)(accounts_schedule_of(getpid()).delay_ns - own_delay_ns);
-	int64_t first = started_ns + (int64_t)(of.ran_ns + of.delay_ns), seen = now_ns - late_ns;
-
-	first = first < now_ns ? first : now_ns;
-	return seen > first ? seen : first;
 }
 
 void accounts_end(struct accounts *accounts)

@@ -3,12 +3,33 @@
 #ifndef FLEET_HELPER_ACCOUNTS_H
 #define FLEET_HELPER_ACCOUNTS_H
 
-#include "fleet/helper/pmu.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+
+/* What a PMU counts of a command and all that it starts, in user space: instructions, cycles and, where the processor has events of these
+ * names, the top level of top-down (Yasin, ISPASS 2014). */
+
+/* Name in the result; the event of the kernel's own table, or -1 and the file of /sys that describes it. */
+#define PMU_ROWS(X)                                                                                                                        \
+	X("instructions", PERF_COUNT_HW_INSTRUCTIONS, NULL)                                                                                \
+	X("cycles", PERF_COUNT_HW_CPU_CYCLES, NULL)                                                                                        \
+	X("topdown_slots", -1, "slots")                                                                                                    \
+	X("topdown_retiring", -1, "topdown-retiring")                                                                                      \
+	X("topdown_bad_speculation", -1, "topdown-bad-spec")                                                                               \
+	X("topdown_frontend", -1, "topdown-fe-bound")                                                                                      \
+	X("topdown_backend", -1, "topdown-be-bound")
+#define PMU_EVENTS 7
+#define PMU_BYTES  384 /* of lines of the result */
+
+/* Zeroed is nothing. */
+struct pmu {
+	bool open;
+	int fds[PMU_EVENTS];	    /* below 0: it is not counted */
+	bool known;		    /* counts */
+	int64_t counts[PMU_EVENTS]; /* -1: it is not */
+};
 
 #define ACCOUNTS_BYTES	(1280 + PMU_BYTES)
 #define ACCOUNTS_TOTALS 6
@@ -22,10 +43,11 @@ struct accounts {
 	int64_t busy_ns;		 /* like them, of all processors together */
 	int64_t frequency_khz;		 /* when it has ended; below 0: not known */
 	int64_t temperature_mc;		 /* likewise; thousandths of a degree Celsius */
-	struct pmu pmu;			 /* taken by who wants it; zeroed: nobody did */
+	struct pmu pmu;			 /* zeroed: not asked for */
 };
 
-void accounts_begin(struct accounts *accounts);
+/* Before the command is forked. pmu: with what a PMU counts. */
+void accounts_begin(struct accounts *accounts, bool pmu);
 
 /* Of a process's first thread, alive or ended and not waited for yet: for how long it had a processor, and waited for one. Zeros where the
  * kernel does not say. */
@@ -34,16 +56,17 @@ struct accounts_schedule {
 };
 struct accounts_schedule accounts_schedule_of(pid_t id);
 
-/* When such a process, begun at started_ns or later, has ended: before this process could see it (now_ns), by as long as this one has
- * waited for a processor since its own delay was own_delay_ns; but not before what the other one's schedule takes. */
-int64_t accounts_ended_ns(pid_t id, int64_t started_ns, int64_t now_ns, uint64_t own_delay_ns);
-
-/* A process that has ended, and was not waited for yet: later nothing is known of it. */
-void accounts_add(struct accounts *accounts, pid_t id);
-
 void accounts_end(struct accounts *accounts); /* the command has ended, and was waited for */
 
-/* Lines of the result. */
+/* Writes lines of the result. */
 void accounts_say(const struct accounts *accounts, const struct rusage *usage, char text[ACCOUNTS_BYTES]);
+
+/* ---- frequency and temperature of the processors just now, as far as the kernel says; virtual machines mostly say neither ---- */
+
+#define CLIMATE_UNKNOWN INT64_MIN
+
+/* Thousandths of a degree Celsius: of the warmest thermal zone; where there is none, of the warmest of the processors' own sensors. root:
+ * before the paths of /sys; "" but for tests. */
+int64_t climate_temperature_mc(const char *root);
 
 #endif

@@ -8,8 +8,6 @@
 #include "fleet/helper/lock.h"
 #include "fleet/helper/protocol.h"
 #include "fleet/helper/request.h"
-#include "fleet/helper/helper_run.h"
-#include "fleet/helper/survey.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
-#include "fleet/helper/helper_run.h"
-
+/* Runs a command and reports how it went. */
 #include "base/clock.h"
 #include "fleet/emulate/plant.h"
 #include "fleet/helper/accounts.h"
 #include "fleet/helper/descendants.h"
 #include "fleet/helper/lock.h"
 #include "fleet/helper/protocol.h"
+#include "fleet/helper/request.h"
 #include "fleet/helper/sampler.h"
 
 #include <dirent.h>
@@ -454,13 +454,11 @@ static bool run_start(struct run *run)
 		wait_for_phase(request->sample_ns ? request->sample_ns : SAMPLER_PERIOD_NS);
 	run->stops = request->stops_below ? stops_new(request->stops_below, &request->stops) : NULL;
 	run->started_ms = clock_real_ms();
-	accounts_begin(&run->accounts);
+	accounts_begin(&run->accounts, run->sampler != NULL);
 	run->started_ns = clock_monotonic_ns();
 	run->interrupt_ns = run_timer(run->started_ns, request->interrupt_ms);
 	run->timeout_ns = run_timer(run->started_ns, request->timeout_ms);
 	run->kill_ns = run->give_up_ns = NEVER;
-	if (run->sampler)
-		pmu_open(&run->accounts.pmu, "");
 	if (!command_start(run->task, &run->command))
 		return false;
 	if (run->sampler) {
@@ -494,6 +492,18 @@ static void run_end_rest(struct run *run)
 		run->state = RUN_DRAINING;
 }
 
+/* Returns when a process begun at started_ns or later, not waited for yet, has ended: before this process could see it (now_ns), by as long
+ * as this one has waited for a processor since its own delay was own_delay_ns; but not before what the other one's schedule takes. */
+static int64_t ended_ns(pid_t id, int64_t started_ns, int64_t now_ns, uint64_t own_delay_ns)
+{
+	struct accounts_schedule of = accounts_schedule_of(id);
+	int64_t late_ns = (int64_t)(accounts_schedule_of(getpid()).delay_ns - own_delay_ns);
+	int64_t first = started_ns + (int64_t)(of.ran_ns + of.delay_ns), seen = now_ns - late_ns;
+
+	first = first < now_ns ? first : now_ns;
+	return seen > first ? seen : first;
+}
+
 /* The next one that has ended; 0: none. */
 static pid_t run_reap_one(struct run *run, int *status)
 {
@@ -504,11 +514,11 @@ static pid_t run_reap_one(struct run *run, int *status)
 	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid == 0)
 		return 0;
 	now = clock_monotonic_ns();
-	accounts_add(&run->accounts, info.si_pid);
+	run->accounts.delay_ns += accounts_schedule_of(info.si_pid).delay_ns;
 	if (info.si_pid == run->command.id) {
 		int64_t made_ns = shared->begun_ns - (int64_t)(shared->before.ran_ns + shared->before.delay_ns);
 
-		run->ended_ns = accounts_ended_ns(info.si_pid, shared->begun_ns ? made_ns : run->started_ns, now, run->own_delay_ns);
+		run->ended_ns = ended_ns(info.si_pid, shared->begun_ns ? made_ns : run->started_ns, now, run->own_delay_ns);
 		if (run->ended_ns < shared->begun_ns)
 			run->ended_ns = shared->begun_ns;
 	}

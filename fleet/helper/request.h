@@ -2,6 +2,7 @@
 #ifndef FLEET_HELPER_REQUEST_H
 #define FLEET_HELPER_REQUEST_H
 
+#include "fleet/cgroup/cgroup.h"
 #include "fleet/cgroup/stops.h"
 #include "fleet/emulate/plant.h"
 
@@ -55,12 +56,6 @@ struct request_limit {
 };
 #define REQUEST_LIMITS 6
 
-/* A control group. */
-struct request_group {
-	bool wanted;
-	uint64_t memory_bytes, processes; /* 0: no limit */
-};
-
 struct request {
 	enum request_operation operation;
 	struct request_texts arguments, variables, joined, paths;
@@ -80,7 +75,7 @@ struct request {
 	char *sample_below; /* NULL: not said */
 	char *stops_below;  /* NULL: nobody is told anything */
 	struct stops_words stops;
-	struct request_group group;
+	struct group_limits group;
 	struct plantation plant;
 
 	/* Where the input goes, piece by piece; false with request_refuse() done. */
@@ -102,5 +97,15 @@ bool request_receive(struct request *request, int in);
 bool request_refuse(struct request *request, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Removes the temporary file of the input, and sends HELPER_REFUSED. Always 1, an exit status. */
 int request_answer_refusal(struct request *request, struct frames_out *out, int in);
+
+/* ---- helper_run.c, survey.c: operations ---- */
+
+/* Runs a command, and answers the request: BEGUN, the output and RESULT, or REFUSED. When the controller closes `in`, everything ends. 0
+ * when the command was run to its end. */
+int helper_run(struct request *request, struct frames_out *out, int in);
+
+/* Sends facts of this machine: what a fingerprint was taken under, and what could stand in its way. RESULT has a line "name value" a fact
+ * (fleet/agent/facts.h); what cannot be read is left out. 0, or 1 when the controller on `in` is gone. */
+int survey_facts(struct frames_out *out, int in);
 
 #endif

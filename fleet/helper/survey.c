@@ -1,10 +1,10 @@
-#include "fleet/helper/survey.h"
-
+/* Facts of this machine. */
 #include "base/clock.h"
+#include "fleet/helper/accounts.h"
 #include "fleet/helper/arm.h"
-#include "fleet/helper/climate.h"
 #include "fleet/helper/hypervisor.h"
 #include "fleet/helper/protocol.h"
+#include "fleet/helper/request.h"
 
 #include <fcntl.h>
 #include <linux/perf_event.h>

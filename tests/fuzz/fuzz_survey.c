@@ -3,13 +3,13 @@
 #include "tests/fuzz/small_files.h"
 
 #include "fleet/agent/facts.h"
-#include "fleet/helper/survey.h"
+#include "fleet/helper/request.h"
 
 #define frames_put(out, ...) ((void)(out))
 #define frames_send(out, in) ((void)(out), (void)(in), true)
 #include "fleet/helper/survey.c"
+#include "fleet/helper/accounts.c"
 #include "fleet/helper/arm.c"
-#include "fleet/helper/climate.c"
 #include "fleet/helper/hypervisor.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
