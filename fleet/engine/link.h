@@ -1,12 +1,10 @@
 /* Inside fleet/engine: one struct fleet a call of fleet_each(), one struct link a host that is at work.
  *
- *	each.c        threads, turns, cancelling, how hosts end
+ *	each.c        threads, turns, cancelling, how hosts end; the process that ends launchers when this program was killed
  *	session.c     commands and requests to the helper, over any transport
  *	ssh.c         a transport: a session of libssh on a connected socket;  ssh_login.c authentication
  *	ssh_target.c  what is known of a host: where to and as whom, by lab.yaml and ~/.ssh/config; the way through other hosts
- *	local.c       a transport: this machine
- *	launched.c    a transport: a command that leads to the host; an allocation of Slurm for it
- *	keeper.c      the process that ends launchers when this program was killed */
+ *	local.c       two transports: this machine; a command that leads to the host, with an allocation of Slurm for it */
 #ifndef FLEET_ENGINE_LINK_H
 #define FLEET_ENGINE_LINK_H
 
@@ -56,8 +54,7 @@ struct transport {
 	void (*close)(struct link *link);
 };
 
-extern const struct transport ssh_transport, local_transport;
-const struct transport *launch_transport(void);
+extern const struct transport ssh_transport, local_transport, launch_transport;
 
 /* The ssh side of a host. */
 struct ssh_link {
@@ -188,6 +185,9 @@ bool link_fail(struct link *link, enum fleet_outcome outcome, const char *fmt, .
 bool link_cancelled(struct link *link); /* link_fail() with the usual words */
 void link_make_printable(char *text);
 
+/* Hands a launcher to the process that ends it when this program was killed. process: a pidfd; it leads its group. */
+void keeper_add(const struct keeper *keeper, int process, pid_t pid);
+
 /* Starts a thread of small stack. Returns 0 or an errno. */
 int fleet_thread(pthread_t *thread, void *(*work)(void *), void *argument);
 
@@ -209,12 +209,9 @@ bool link_run_here(struct link *link, const char *text, struct spool *out, struc
 
 /* What lab.yaml and ~/.ssh/config together say of the host, into link->ssh. */
 bool target_describe(struct link *link);
-void target_release(struct link *link);
-int dial_jump(struct link *link); /* `ssh -W` through other hosts: a socket to it, or -1 */
-void asked_release(struct fleet *fleet);
-bool jump_explain(struct link *link, const char *text); /* fails a host whose session through a jump host failed */
-void jump_release(struct link *link);
-char *login_line(struct link *link, const char *login); /* for sh: ssh to it, the command is to follow; free() it. NULL: the host failed */
+/* Returns a line for sh: ssh through the hops ("[user@]host[:port],...") to `target`; "": a command on the last hop is to follow. free()
+ * it. NULL: the host failed. */
+char *hops_line(struct link *link, const char *hops, const char *target);
 
 /* ---- ssh.c ---- */
 
@@ -239,19 +236,6 @@ void key_files_release(struct fleet *fleet);
 /* Starts a program in a process group of its own, with default signals; fds[0..2] become its standard descriptors. `path` is looked
  * up in PATH unless it has a slash. Returns 0 or an errno. */
 int child_start(const char *path, const char *const *argv, const int *fds, pid_t *pid);
-void child_end(pid_t pid, int signal);				    /* to the whole group; then waits for it, two seconds at most */
-void child_wait(pid_t pid, int ms);				    /* so long at most; child_end() is to follow */
-int local_begin(struct local_link *local, const char *const *argv); /* a program with three pipes. Returns 0 or an errno */
-void local_close_fd(int *fd);
-
-/* ---- launched.c ---- */
-
-void launch_said(struct link *link, const char *bytes, size_t n); /* on standard error */
-
-/* ---- keeper.c ---- */
-
-enum assay_status keeper_start(struct keeper *keeper, size_t hosts, struct assay_error *err); /* of so many at once */
-void keeper_add(const struct keeper *keeper, int process, pid_t pid);			      /* a pidfd; the process leads its group */
-void keeper_stop(struct keeper *keeper);
+void child_end(pid_t pid, int signal); /* to the whole group; then waits for it, two seconds at most */
 
 #endif

@@ -1,5 +1,9 @@
-/* This machine as a host: /bin/sh -c with three pipes; and programs of our own beside it. */
+/* Transports whose commands are processes of this machine: the machine itself as a host, and a command that leads to another one. Also
+ * starts programs of our own. */
 #include "fleet/engine/link.h"
+
+#include "base/mem.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +60,8 @@ int child_start(const char *path, const char *const *argv, const int *fds, pid_t
 	return error;
 }
 
-void child_wait(pid_t pid, int ms)
+/* Waits for its end, so long at most; child_end() is to follow. */
+static void child_wait(pid_t pid, int ms)
 {
 	struct pollfd ended = { .fd = pidfd_open(pid, 0), .events = POLLIN };
 
@@ -77,9 +82,11 @@ void child_end(pid_t pid, int number)
 	waitpid(pid, &status, WNOHANG);
 }
 
-/* ---- the transport ---- */
+/* ---- the transport: this machine ---- */
 
-void local_close_fd(int *fd)
+static void launch_said(struct link *link, const char *bytes, size_t n);
+
+static void local_close_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
@@ -102,7 +109,8 @@ static int make_pipes(int pipes[3][2])
 	return 0;
 }
 
-int local_begin(struct local_link *local, const char *const *argv)
+/* Starts a program with three pipes. Returns 0 or an errno. */
+static int local_begin(struct local_link *local, const char *const *argv)
 {
 	int pipes[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
 	int error = make_pipes(pipes);
@@ -248,3 +256,622 @@ static void local_close(struct link *link)
 
 const struct transport local_transport = { local_open,	local_start,  local_write,  local_end_input, local_read,
 					   local_watch, local_finish, local_beside, local_park,	     local_close };
+
+/* ---- hosts behind a command ---- */
+
+/* A host behind a command: the words of lab.yaml, with /bin/sh -c COMMAND after them, as a program of this machine or, by ssh, of a login
+ * node. Launchers end with statuses of their own, and with 0 where the host has died: what counts is the helper's result; of commands
+ * without the helper, a line on standard error that the shell there adds.
+ *
+ * Hosts of Slurm: one allocation a host and session, which a step on the node holds while its standard input is open.
+ *
+ * Whatever ends first, nothing is left. When this program dies, the holder's input ends, and with it the step and the allocation; a job
+ * that waits in the queue still is cancelled. When srun is killed, the step does not learn of it: the shell around srun cancels the job.
+ * When that shell is killed, too, the step hears no more beats, and cancels its own job; and Slurm ends what passes the limit of time. */
+
+#define LEAVE_MS       2000 /* for a launcher to end by itself */
+#define LINE_BYTES_MAX 4096
+#define LOOK_MS	       1000
+#define ASK_FIRST_MS   1500
+#define ASK_AGAIN_MS   (20 * 1000) /* the controller of a cluster has more to do than to answer us */
+#define TELL_AGAIN_MS  (5 * 60 * 1000)
+#define ASK_MS	       (20 * 1000)
+#define SAID_BYTES_MAX 65536
+#define CLOSE_MS       5000
+#define EXPLAIN_TIMES  35 /* looks: Slurm gives the processes of a job that ends 30 s */
+
+/* Of a launcher's own status nothing can be concluded: that of the command is said on its standard error, as a line that begins so. */
+#define LAUNCHED_ENDED "assay: the launched command has ended with status "
+
+#define SLURM_HELD "assay: held by job " /* what the holder of an allocation says first */
+
+/* NAME WORDS. A sleep must not keep srun's input open. Where srun ends by itself, this shell does, or who waits here would not learn it. */
+static const char hold[] = "n=$1; shift; { while :; do echo beat; sleep 20 >/dev/null; done & b=$!; cat; kill $b; scancel -Q -t PENDING -n "
+			   "\"$n\"; } 2>/dev/null | { \"$@\" || { scancel -Q -n \"$n\"; kill $$; exit 1; }; }";
+static const char held[] = "echo \"" SLURM_HELD "$SLURM_JOB_ID\"; while x=$(timeout 90 sh -c \"read -r x && echo \\$x\") && [ \"$x\" = "
+			   "beat ]; do :; done; [ \"$x\" = done ] || scancel -Q \"$SLURM_JOB_ID\"";
+static const char ask[] = "squeue -h -t all -n \"$1\" -o \"%i|%T|%r\"; sinfo -h -n \"$2\" -o \"node|%T|%E\"";
+
+static size_t replaced(const char *at, const char *place, const char *text, struct buf *out)
+{
+	size_t n = strlen(place);
+
+	if (!text || strncmp(at, place, n) != 0)
+		return 0;
+	buf_text(out, text);
+	return n;
+}
+
+/* The word with the host and the job in their places; free() it. */
+static char *launcher_word(const char *word, const char *host, const char *job)
+{
+	struct buf out = BUF_INIT;
+
+	buf_text(&out, "");
+	while (*word) {
+		size_t n = replaced(word, LAUNCHER_HOST, host, &out);
+
+		if (!n)
+			n = replaced(word, LAUNCHER_JOB, job, &out);
+		if (!n)
+			buf_char(&out, *word++);
+		word += n;
+	}
+	return buf_take(&out);
+}
+
+/* For sh, by the login node where there is one; free() it. NULL: failed. */
+static char *launch_line(struct link *link, const char *const *words)
+{
+	char *plain = text_shell_line(words), *way;
+	struct buf line = BUF_INIT;
+
+	if (!link->host->launcher.login)
+		return plain;
+	way = hops_line(link, link->host->launcher.login, "");
+	if (way) {
+		buf_format(&line, "%s ", way);
+		text_add_shell_word(&line, plain);
+	}
+	mem_free(plain, way);
+	return way ? buf_take(&line) : NULL;
+}
+
+/* The same, as a process. */
+static bool launch_begin(struct link *link, struct local_link *process, const char *const *words)
+{
+	char *line = link->host->launcher.login ? launch_line(link, words) : NULL;
+	const char *const login[] = { "/bin/sh", "-c", line, NULL };
+	int error;
+
+	if (link->host->launcher.login && !line)
+		return false;
+	error = local_begin(process, line ? login : words);
+	free(line);
+	return !error || link_fail(link, FLEET_UNREACHABLE, "cannot start '%.100s': %s", words[0], strerror(error));
+}
+
+/* ---- what launchers and Slurm say ---- */
+
+struct slurm_said {
+	char job[24], state[32], reason[80];  /* RUNNING, PENDING, ...; "" where nothing was said */
+	char node_state[32], node_reason[80]; /* idle, drained, down, ... */
+	bool silent;			      /* the node does not answer Slurm */
+};
+
+/* A line of it, without its end. True when it says how the command has ended: *status, and so many bytes before were the command's. */
+static bool launched_end(const char *line, size_t n, size_t *before, int *status)
+{
+	static const char words[] = LAUNCHED_ENDED;
+	const char *at = memmem(line, n, words, sizeof(words) - 1);
+	const char *digit = at ? at + sizeof(words) - 1 : NULL, *end = line + n;
+	int value = 0;
+
+	if (n && end[-1] == '\r')
+		end--;
+	if (!at || digit == end || end - digit > 3)
+		return false;
+	for (; digit < end; digit++) {
+		if (*digit < '0' || *digit > '9')
+			return false;
+		value = 10 * value + (*digit - '0');
+	}
+	if (value > 255)
+		return false;
+	*before = (size_t)(at - line);
+	*status = value;
+	return true;
+}
+
+/* True when text[n] has the holder's line. */
+static bool slurm_held(const char *text, size_t n, char job[24])
+{
+	static const char words[] = SLURM_HELD;
+	const char *at = memmem(text, n, words, sizeof(words) - 1);
+	size_t digits = 0;
+
+	if (!at)
+		return false;
+	at += sizeof(words) - 1;
+	while (at + digits < text + n && at[digits] >= '0' && at[digits] <= '9')
+		digits++;
+	if (!digits || digits > 20 || at + digits == text + n || at[digits] != '\n')
+		return false;
+	memcpy(job, at, digits);
+	job[digits] = '\0';
+	return true;
+}
+
+static void copy_field(const char *from, size_t n, char *out, size_t room)
+{
+	n = n < room - 1 ? n : room - 1;
+	for (size_t i = 0; i < n; i++)
+		out[i] = from[i] >= ' ' && from[i] <= '~' ? from[i] : '?';
+	out[n] = '\0';
+}
+
+/* Lines JOB|STATE|REASON of squeue (the last one counts) and node|STATE|REASON of sinfo; others do not count. */
+static void slurm_parse(const char *text, struct slurm_said *out)
+{
+	*out = (struct slurm_said){ .silent = false };
+	for (const char *line = text; *line; line += line[strcspn(line, "\n")] ? strcspn(line, "\n") + 1 : strlen(line)) {
+		size_t first = strcspn(line, "|\n"), second, rest;
+		const char *state = line + first + 1, *reason;
+
+		if (line[first] != '|')
+			continue;
+		second = strcspn(state, "|\n");
+		if (state[second] != '|')
+			continue;
+		reason = state + second + 1;
+		rest = strcspn(reason, "\n");
+		if (first == 4 && memcmp(line, "node", 4) == 0) {
+			/* Marks behind the state: '*' does not answer; others say that its power is being changed, or a reservation. */
+			out->silent = memchr(state, '*', second) != NULL;
+			second = strcspn(state, "*~#!%$@^-+|");
+			copy_field(state, second, out->node_state, sizeof(out->node_state));
+			copy_field(reason, rest, out->node_reason, sizeof(out->node_reason));
+		} else if (first > 0) {
+			copy_field(line, first, out->job, sizeof(out->job));
+			copy_field(state, second, out->state, sizeof(out->state));
+			copy_field(reason, rest, out->reason, sizeof(out->reason));
+		}
+	}
+}
+
+/* By ssh to the login node: then the host has failed. */
+static bool launch_key_refused(struct link *link, const char *said)
+{
+	struct buf trust = BUF_INIT;
+
+	if (!link->host->launcher.login || !strstr(said, "Host key verification failed"))
+		return false;
+	link_add_trust(link, false, &trust);
+	link_fail(link, FLEET_HOSTKEY, "the key of the login node %.80s is not known, or has changed: compare it, then '%s'",
+		  link->host->launcher.login, trust.bytes);
+	buf_release(&trust);
+	return true;
+}
+
+/* ---- Slurm: the job and the node ---- */
+
+static bool slurm_ask(struct link *link, struct slurm_said *said)
+{
+	const char *const words[] = { "/bin/sh", "-c", ask, "sh", link->launch.name, link->host->address, NULL };
+	const struct fleet_result before = *link->result;
+	int64_t deadline_ms = link->deadline_ms;
+	bool broken = link->broken, ok;
+	struct spool out, err;
+	struct assay_error error;
+	char *line = launch_line(link, words), *text = NULL;
+	size_t n;
+
+	spool_init(&out, SAID_BYTES_MAX);
+	spool_init(&err, SAID_BYTES_MAX);
+	link->deadline_ms = link_now_ms() + ASK_MS;
+	ok = line && link_run_here(link, line, &out, &err) && !spool_text(&out, SAID_BYTES_MAX, &text, &n, &error);
+	link->deadline_ms = deadline_ms;
+	link->broken = broken; /* not to have asked is no failure of the host */
+	*link->result = before;
+	slurm_parse(text ? text : "", said);
+	mem_free(text, line);
+	spool_release(&out);
+	spool_release(&err);
+	return ok;
+}
+
+static bool node_is_drained(const struct slurm_said *said)
+{
+	return strncmp(said->node_state, "drain", 5) == 0 || strncmp(said->node_state, "maint", 5) == 0;
+}
+
+static bool node_is_down(const struct slurm_said *said)
+{
+	return said->silent || strncmp(said->node_state, "down", 4) == 0 || strncmp(said->node_state, "fail", 4) == 0;
+}
+
+static bool node_fail(struct link *link, const struct slurm_said *said)
+{
+	bool reason = *said->node_reason && strcmp(said->node_reason, "none") != 0;
+
+	if (node_is_down(said))
+		return link_fail(link, FLEET_DOWN, "Slurm says that the node is down%s%s", reason ? ": " : ", or does not answer",
+				 reason ? said->node_reason : "");
+	return link_fail(link, FLEET_DRAINED, "Slurm gives the node to nobody: it is %s%s%s", said->node_state, reason ? ": " : "",
+			 reason ? said->node_reason : "");
+}
+
+/* ---- Slurm: the queue ---- */
+
+static bool hold_start(struct link *link)
+{
+	static uint64_t numbers;
+	const struct launcher *launcher = &link->host->launcher;
+	const char *fixed[] = { "/bin/sh",
+				"-c",
+				hold,
+				"sh",
+				NULL,
+				"srun",
+				"-Q",
+				"-u",
+				"-J",
+				NULL,
+				"-w",
+				link->host->address,
+				"-N1",
+				"-n1",
+				"--exclusive",
+				"--mem=0",
+				"--export=HOME,PATH",
+				"-t",
+				NULL };
+	const char *last[] = { "/bin/sh", "-c", held };
+	const char *words[sizeof(fixed) / sizeof(fixed[0]) + LAUNCHER_WORDS_MAX + sizeof(last) / sizeof(last[0]) + 1];
+	char limit[32];
+	size_t n = 0;
+
+	snprintf(link->launch.name, sizeof(link->launch.name), "assay-%d-%llx-%llu", (int)getpid(), (unsigned long long)clock_real_ms(),
+		 (unsigned long long)__atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED));
+	snprintf(limit, sizeof(limit), "%.0f", (launcher->time_limit_s + 59) / 60 - .5 > 1 ? (launcher->time_limit_s + 59) / 60 - .5 : 1);
+	fixed[4] = fixed[9] = link->launch.name;
+	fixed[sizeof(fixed) / sizeof(fixed[0]) - 1] = limit;
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+		words[n++] = fixed[i];
+	for (size_t i = 0; i < launcher->n_options; i++)
+		words[n++] = launcher->options[i];
+	for (size_t i = 0; i < sizeof(last) / sizeof(last[0]); i++)
+		words[n++] = last[i];
+	words[n] = NULL;
+	return launch_begin(link, &link->launch.holder, words);
+}
+
+/* Reads what has come of a stream of the holder; false: it has ended. */
+static bool hold_read(int *fd, struct buf *text)
+{
+	char bytes[1024];
+	ssize_t n = read(*fd, bytes, sizeof(bytes));
+
+	if (n > 0 && text->size < SAID_BYTES_MAX)
+		buf_add(text, bytes, (size_t)n);
+	if (n == 0)
+		local_close_fd(fd);
+	return n != 0;
+}
+
+/* The last line of what srun said. */
+static const char *last_line(struct buf *text)
+{
+	char *line;
+
+	while (text->size && (text->bytes[text->size - 1] == '\n' || text->bytes[text->size - 1] == '\r'))
+		text->bytes[--text->size] = '\0';
+	if (!text->size)
+		return "it said nothing";
+	line = strrchr(text->bytes, '\n');
+	return line ? line + 1 : text->bytes;
+}
+
+/* What srun will never get, it says at once. */
+static bool hold_refused(struct link *link, struct buf *err)
+{
+	struct slurm_said said;
+
+	if (err->size && launch_key_refused(link, err->bytes))
+		return false;
+	if (slurm_ask(link, &said) && (node_is_drained(&said) || node_is_down(&said)))
+		return node_fail(link, &said);
+	return link_fail(link, FLEET_UNREACHABLE, "Slurm gave no allocation: %.180s", last_line(err));
+}
+
+/* What waiting does not change. */
+static bool never_starts(const char *reason)
+{
+	static const char *const reasons[] = { "PartitionTimeLimit",
+					       "PartitionNodeLimit",
+					       "BadConstraints",
+					       "AccountNotAllowed",
+					       "QOSNotAllowed",
+					       "QOSMaxWallDurationPerJobLimit",
+					       "AssocMaxWallDurationPerJobLimit" };
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		if (strcmp(reason, reasons[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+struct queue {
+	int64_t began_ms, ask_ms, tell_ms;
+	struct slurm_said said;
+};
+
+static bool queue_look(struct link *link, struct queue *queue)
+{
+	int64_t now_ms = link_now_ms();
+	const char *reason = *queue->said.reason ? queue->said.reason : "no reason is said";
+
+	__atomic_store_n(link->heard_ms, now_ms, __ATOMIC_RELAXED); /* a queue is not silence */
+	if (now_ms - queue->began_ms >= (int64_t)(1000 * link->host->launcher.queue_limit_s))
+		return link_fail(link, FLEET_QUEUED, "waited in Slurm's queue for %.4g minute%s, its queue_limit (%s)",
+				 link->host->launcher.queue_limit_s / 60, link->host->launcher.queue_limit_s == 60 ? "" : "s", reason);
+	if (now_ms < queue->ask_ms)
+		return true;
+	queue->ask_ms = now_ms + ASK_AGAIN_MS;
+	if (!slurm_ask(link, &queue->said))
+		return true;
+	if (strcmp(queue->said.state, "PENDING") == 0 && (node_is_drained(&queue->said) || node_is_down(&queue->said)))
+		return node_fail(link, &queue->said);
+	if (strcmp(queue->said.state, "PENDING") == 0 && never_starts(queue->said.reason))
+		return link_fail(link, FLEET_UNREACHABLE, "Slurm will never start job %s (%s)%s", queue->said.job, queue->said.reason,
+				 strstr(queue->said.reason, "TimeLimit") || strstr(queue->said.reason, "Wall")
+				     ? ": set a shorter time_limit in lab.yaml"
+				     : "");
+	if (strcmp(queue->said.state, "PENDING") != 0 || now_ms < queue->tell_ms)
+		return true;
+	queue->tell_ms = now_ms + TELL_AGAIN_MS;
+	link_notef(link, "waits in Slurm's queue since %s as job %s (%s)",
+		   TEXT_MS((clock_real_ms() - (link_now_ms() - queue->began_ms)) / 1000 * 1000), queue->said.job, queue->said.reason);
+	return true;
+}
+
+/* Waits in the queue. */
+static bool slurm_open(struct link *link)
+{
+	struct local_link *holder = &link->launch.holder;
+	struct queue queue = { .began_ms = link_now_ms(), .ask_ms = link_now_ms() + ASK_FIRST_MS };
+	struct buf out = BUF_INIT, err = BUF_INIT;
+	bool ok = hold_start(link), there = false;
+
+	while (ok && !there) {
+		struct pollfd fds[LINK_FDS_MAX] = { { .fd = holder->out, .events = POLLIN }, { .fd = holder->err, .events = POLLIN } };
+
+		if (link_wait(link, fds, 2, link_now_ms() + LOOK_MS) == LINK_CANCELLED) {
+			ok = link_cancelled(link);
+			break;
+		}
+		if (fds[1].revents)
+			hold_read(&holder->err, &err);
+		if (fds[0].revents && !hold_read(&holder->out, &out))
+			ok = hold_refused(link, &err);
+		there = ok && out.size && slurm_held(out.bytes, out.size, link->launch.job);
+		ok = ok && (there || queue_look(link, &queue));
+	}
+	buf_release(&out);
+	buf_release(&err);
+	return ok;
+}
+
+/* A word, so that the job ends as one that is done. */
+static void slurm_close(struct link *link)
+{
+	struct local_link *holder = &link->launch.holder;
+
+	if (holder->pid > 0) {
+		if (*link->launch.job && write(holder->in, "done\n", 5) < 0)
+			link->launch.job[0] = '\0'; /* it has ended already */
+		local_close_fd(&holder->in);
+		child_wait(holder->pid, CLOSE_MS);
+		child_end(holder->pid, SIGKILL);
+	}
+	local_close_fd(&holder->in);
+	local_close_fd(&holder->out);
+	local_close_fd(&holder->err);
+	local_close_fd(&holder->child);
+	holder->pid = 0;
+}
+
+/* ---- Slurm: how it ended ---- */
+
+/* The host has failed because its command was lost: says what Slurm knows better. */
+static void slurm_explain(struct link *link)
+{
+	const char *job = link->launch.job;
+	struct slurm_said said;
+	bool timeout = false;
+
+	for (int i = 0; i < EXPLAIN_TIMES; i++) {
+		struct pollfd none[1];
+
+		if (!slurm_ask(link, &said))
+			return;
+		timeout =
+		    strcmp(said.state, "TIMEOUT") == 0 || (strcmp(said.state, "COMPLETING") == 0 && strcmp(said.reason, "TimeLimit") == 0);
+		if (timeout || (strcmp(said.state, "RUNNING") != 0 && strcmp(said.state, "COMPLETING") != 0))
+			break;
+		if (node_is_down(&said) || link_wait(link, none, 0, link_now_ms() + LOOK_MS) == LINK_CANCELLED)
+			break;
+	}
+	if (strcmp(said.state, "PREEMPTED") == 0)
+		link_fail(link, FLEET_PREEMPTED, "Slurm has taken the node for another job (job %s was preempted)", job);
+	else if (timeout)
+		link_fail(link, FLEET_TIME_LIMIT, "the allocation's time_limit of %.4g minute%s was reached (job %s)",
+			  link->host->launcher.time_limit_s / 60, link->host->launcher.time_limit_s == 60 ? "" : "s", job);
+	else if (strcmp(said.state, "NODE_FAIL") == 0 || node_is_down(&said))
+		node_fail(link, &(struct slurm_said){ .silent = true, .node_state = "down", .node_reason = "" });
+	else if (strcmp(said.state, "CANCELLED") == 0)
+		link_fail(link, FLEET_FAILED, "job %s was cancelled in Slurm", job);
+}
+
+/* ---- a command ---- */
+
+static bool launch_start(struct link *link, const char *text)
+{
+	const struct launcher *launcher = &link->host->launcher;
+	char *words[LAUNCHER_WORDS_MAX + 4];
+	bool ok;
+
+	for (size_t i = 0; i < launcher->n; i++)
+		words[i] = launcher_word(launcher->words[i], link->host->address, link->launch.job);
+	words[launcher->n] = mem_string("/bin/sh");
+	words[launcher->n + 1] = mem_string("-c");
+	words[launcher->n + 2] = mem_format("(%s)\necho \"" LAUNCHED_ENDED "$?\" >&2", text);
+	words[launcher->n + 3] = NULL;
+	link->launch.status = -1;
+	link->launch.last[0] = '\0';
+	buf_clear(&link->launch.line);
+	ok = launch_begin(link, &link->local, (const char *const *)words);
+	if (ok)
+		keeper_add(&link->fleet->keeper, link->local.child, link->local.pid);
+	for (size_t i = 0; words[i]; i++)
+		free(words[i]);
+	return ok;
+}
+
+/* ---- what comes back ---- */
+
+/* One line of standard error, or the part of it that fits. */
+static void take_line(struct link *link, const char *line, size_t n, bool whole)
+{
+	struct launch_link *launch = &link->launch;
+	size_t before;
+
+	if (whole && launched_end(line, n, &before, &launch->status)) {
+		if (before)
+			link_output(link, true, line, before);
+		return;
+	}
+	link_output(link, true, line, n + whole);
+	if (n && line[n - 1] == '\r')
+		n--;
+	if (n)
+		snprintf(launch->last, sizeof(launch->last), "%.*s", n < 150 ? (int)n : 150, line);
+}
+
+/* Takes what a launcher writes on standard error. */
+static void launch_said(struct link *link, const char *bytes, size_t n)
+{
+	struct buf *line = &link->launch.line;
+
+	while (n) {
+		const char *end = memchr(bytes, '\n', n);
+		size_t piece = end ? (size_t)(end - bytes) + 1 : n;
+
+		buf_add(line, bytes, piece);
+		bytes += piece;
+		n -= piece;
+		if (!end && line->size < LINE_BYTES_MAX)
+			continue;
+		take_line(link, line->bytes, line->size - (end != NULL), end != NULL);
+		buf_clear(line);
+	}
+}
+
+/* The launcher has ended, and the host has not said how the command did. */
+static bool launch_lost(struct link *link)
+{
+	const struct link_command *command = link->command;
+	bool began = command->answer ? command->answer->greeted : command->received > 0;
+	const char *program = link->host->launcher.words[0], *last = link->launch.last;
+	char how[40];
+
+	if (launch_key_refused(link, last))
+		return false;
+	if (*command->signal)
+		snprintf(how, sizeof(how), "was ended by SIG%s", command->signal);
+	else
+		snprintf(how, sizeof(how), "ended with status %d", command->exit_status);
+	link_fail(link, began ? FLEET_FAILED : FLEET_UNREACHABLE, "'%.40s' %s before the host %s%s%.120s", program, how,
+		  began ? "said how the command ended" : "answered", *last ? ": " : "", last);
+	if (link->host->launcher.slurm)
+		slurm_explain(link);
+	return false;
+}
+
+static bool launch_read(struct link *link)
+{
+	struct link_command *command = link->command;
+
+	if (!local_read(link))
+		return false;
+	if (command->answer && command->answer->ended && !command->answer->made) {
+		command->ended = true; /* whatever the launcher does with itself */
+		command->exit_status = 0;
+		return true;
+	}
+	if (!command->ended)
+		return true;
+	if (link->launch.line.size)
+		take_line(link, link->launch.line.bytes, link->launch.line.size, false);
+	buf_clear(&link->launch.line);
+	if (link->launch.status < 0)
+		return launch_lost(link);
+	command->exit_status = link->launch.status;
+	command->signal[0] = '\0';
+	return !link->broken;
+}
+
+/* ---- the transport: a command that leads to the host ---- */
+
+static bool launch_open(struct link *link)
+{
+	if (!local_open(link))
+		return false;
+	link->launch =
+	    (struct launch_link){ .on = true, .line = BUF_INIT, .status = -1, .holder = link->local, .parked_out = -1, .parked_err = -1 };
+	return !link->host->launcher.slurm || slurm_open(link);
+}
+
+static void launch_finish(struct link *link, bool stop)
+{
+	struct local_link *local = &link->local;
+
+	local_end_input(link);
+	if (!stop && local->pid > 0 && !local->exited)
+		child_wait(local->pid, LEAVE_MS);
+	local_finish(link, stop);
+}
+
+/* Its output stays open, unlike that of a process of ours: a launcher that cannot hand on what comes ends. */
+static void launch_park(struct link *link)
+{
+	struct launch_link *launch = &link->launch;
+
+	launch->parked_out = link->local.out;
+	launch->parked_err = link->local.err;
+	link->local.out = link->local.err = -1;
+	local_park(link);
+}
+
+static void launch_close(struct link *link)
+{
+	struct launch_link *launch = &link->launch;
+
+	if (!launch->on)
+		return;
+	local_close_fd(&link->local.parked_in);
+	if (link->local.parked > 0) {
+		child_wait(link->local.parked, LEAVE_MS);
+		child_end(link->local.parked, SIGKILL);
+	}
+	link->local.parked = 0;
+	local_close_fd(&launch->parked_out);
+	local_close_fd(&launch->parked_err);
+	if (link->host->launcher.slurm)
+		slurm_close(link);
+	buf_release(&launch->line);
+}
+
+const struct transport launch_transport = { launch_open, launch_start,	local_write,  local_end_input, launch_read,
+					    local_watch, launch_finish, local_beside, launch_park,     launch_close };

@@ -16,6 +16,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -35,6 +36,133 @@ static const char offered[] = "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp3
 #define KEEPALIVE_INTERVAL_S 10
 #define KEEPALIVE_PROBES     3
 #define IN_UNFLUSHED_MAX     (1u << 20) /* bytes read from a host that does not read our answers */
+
+/* ---- through other hosts ---- */
+
+static void close_two(int *fds)
+{
+	for (int i = 0; i < 2; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+		fds[i] = -1;
+	}
+}
+
+/* Starts `ssh -W` through the other hosts: a socket to the host, or -1. */
+static int dial_jump(struct link *link)
+{
+	char *target = mem_format("[%s]:%d", link->ssh.address, link->ssh.port), *line = hops_line(link, link->ssh.jump_through, target);
+	const char *const words[] = { "sh", "-c", line, NULL };
+	int ends[2] = { -1, -1 }, err[2] = { -1, -1 }, error = 0, fd;
+
+	free(target);
+	if (!line)
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) || pipe2(err, O_CLOEXEC | O_NONBLOCK))
+		error = errno;
+	if (!error)
+		error = child_start("/bin/sh", words, (const int[]){ ends[1], ends[1], err[1] }, &link->ssh.jump);
+	free(line);
+	if (error) {
+		link->ssh.jump = 0;
+		close_two(ends);
+		close_two(err);
+		link_fail(link, FLEET_UNREACHABLE, "cannot start ssh to go through '%s': %s", link->ssh.jump_through, strerror(error));
+		return -1;
+	}
+	fd = ends[0];
+	ends[0] = -1;
+	link->ssh.jump_err = err[0];
+	err[0] = -1;
+	close_two(ends);
+	close_two(err);
+	return fd;
+}
+
+/* The line of text[] that `part` is in, cut out; NULL when it is in none. */
+static char *line_with(char *text, const char *part)
+{
+	char *at = strstr(text, part);
+
+	if (!at)
+		return NULL;
+	at[strcspn(at, "\r\n")] = '\0';
+	while (at > text && at[-1] != '\n')
+		at--;
+	return at;
+}
+
+/* Cuts the last line off and returns it. */
+static char *cut_last_line(char *text)
+{
+	size_t n = strlen(text);
+	char *line;
+
+	while (n && (text[n - 1] == '\n' || text[n - 1] == '\r'))
+		text[--n] = '\0';
+	line = strrchr(text, '\n');
+	if (!line)
+		return text;
+	*line = '\0';
+	return line + 1;
+}
+
+/* Whose key ssh has refused, as it says, and the remedy. */
+static void add_refused_key(const struct link *link, const char *said, struct buf *out)
+{
+	bool changed = strstr(said, "HOST IDENTIFICATION HAS CHANGED");
+	const char *before = changed ? "ost key for " : "ost key is known for ", *at = strstr(said, before);
+
+	if (at && strchr(link->ssh.jump_through, ',')) {
+		at += strlen(before);
+		buf_format(out, "the key of the jump host at %.*s", (int)strcspn(at, " \r\n"), at);
+	} else {
+		buf_text(out, "the key of this jump host");
+	}
+	buf_text(out, changed ? " has changed: find out why, then '" : " is not known: compare it, then '");
+	link_add_trust(link, changed, out);
+	buf_char(out, '\'');
+}
+
+/* Fails a host whose session through other hosts failed. What any of the hops has refused says best what is wrong; else the last line, but
+ * for one that says only what was tried. */
+static bool jump_explain(struct link *link, const char *text)
+{
+	char said[4096], *line;
+	ssize_t n = read(link->ssh.jump_err, said, sizeof(said) - 1);
+	enum fleet_outcome outcome = FLEET_HOSTKEY;
+	struct buf remedy = BUF_INIT;
+
+	said[n > 0 ? n : 0] = '\0';
+	if (strstr(said, "Host key verification failed")) {
+		add_refused_key(link, said, &remedy);
+		link_fail(link, outcome, "through %.60s: %s", link->ssh.jump_through, remedy.bytes);
+		buf_release(&remedy);
+		return false;
+	}
+	if (strstr(said, "Could not resolve hostname"))
+		buf_text(&remedy, ": jump hosts are those of ~/.ssh/config, lab.yaml's names are not looked at");
+	outcome = FLEET_AUTH;
+	line = line_with(said, "Permission denied");
+	if (!line) {
+		outcome = FLEET_UNREACHABLE;
+		line = cut_last_line(said);
+		if (line != said && strstr(line, "stdio forwarding failed"))
+			line = cut_last_line(said);
+	}
+	link_fail(link, outcome, "through %.60s: %.*s%s", link->ssh.jump_through, remedy.size ? 80 : 150, *line ? line : text,
+		  remedy.size ? remedy.bytes : "");
+	buf_release(&remedy);
+	return false;
+}
+
+static void jump_release(struct link *link)
+{
+	if (link->ssh.jump > 0) {
+		child_end(link->ssh.jump, SIGKILL);
+		close(link->ssh.jump_err);
+	}
+}
 
 /* ---- waiting ---- */
 
@@ -471,6 +599,15 @@ static bool ssh_describe(struct link *link)
 {
 	link->ssh = (struct ssh_link){ .jump_err = -1, .notes = BUF_INIT };
 	return target_describe(link);
+}
+
+static void target_release(struct link *link)
+{
+	struct ssh_link *ssh = &link->ssh;
+
+	mem_free_all(ssh->identities, ssh->n_identities);
+	mem_free_all(ssh->known_files, ssh->n_known_files);
+	mem_free(ssh->known_as, ssh->address, ssh->user, ssh->jump_through);
 }
 
 bool ssh_ask_jumps(struct link *link, char **jumps)

@@ -7,14 +7,9 @@
 #include "base/text.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #define SETTINGS_BYTES_MAX (1u << 20)
 
@@ -525,8 +520,8 @@ static void add_hop(struct buf *out, const struct jump_hop *hop)
 	text_add_shell_word(out, hop->host);
 }
 
-/* A line for sh that goes through all hops to `target` (NULL: a ProxyCommand; "": a command on the last one is to follow); free() it. NULL:
- * the host has failed. */
+/* Returns a line for sh that goes through all hops to `target` (NULL: a ProxyCommand; "": a command on the last one is to follow); free()
+ * it. NULL: the host has failed. */
 static char *jump_line(struct link *link, const char *hops, const char *target)
 {
 	const char *last = strrchr(hops, ','), *settings;
@@ -568,139 +563,12 @@ static char *jump_line(struct link *link, const char *hops, const char *target)
 	return settings ? buf_take(&line) : NULL;
 }
 
-/* ---- its processes ---- */
-
-static void close_two(int *fds)
+char *hops_line(struct link *link, const char *hops, const char *target)
 {
-	for (int i = 0; i < 2; i++) {
-		if (fds[i] >= 0)
-			close(fds[i]);
-		fds[i] = -1;
-	}
-}
-
-/* as dial() */
-int dial_jump(struct link *link)
-{
-	char *target = mem_format("[%s]:%d", link->ssh.address, link->ssh.port), *way = jump_line(link, link->ssh.jump_through, target);
-	char *line = way ? with_home(link->fleet, way) : NULL;
-	const char *const words[] = { "sh", "-c", line, NULL };
-	int ends[2] = { -1, -1 }, err[2] = { -1, -1 }, error = 0, fd;
-
-	mem_free(target, way);
-	if (!line)
-		return -1;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) || pipe2(err, O_CLOEXEC | O_NONBLOCK))
-		error = errno;
-	if (!error)
-		error = child_start("/bin/sh", words, (const int[]){ ends[1], ends[1], err[1] }, &link->ssh.jump);
-	free(line);
-	if (error) {
-		link->ssh.jump = 0;
-		close_two(ends);
-		close_two(err);
-		link_fail(link, FLEET_UNREACHABLE, "cannot start ssh to go through '%s': %s", link->ssh.jump_through, strerror(error));
-		return -1;
-	}
-	fd = ends[0];
-	ends[0] = -1;
-	link->ssh.jump_err = err[0];
-	err[0] = -1;
-	close_two(ends);
-	close_two(err);
-	return fd;
-}
-
-/* The line of text[] that `part` is in, cut out; NULL when it is in none. */
-static char *line_with(char *text, const char *part)
-{
-	char *at = strstr(text, part);
-
-	if (!at)
-		return NULL;
-	at[strcspn(at, "\r\n")] = '\0';
-	while (at > text && at[-1] != '\n')
-		at--;
-	return at;
-}
-
-/* Cuts the last line off and returns it. */
-static char *cut_last_line(char *text)
-{
-	size_t n = strlen(text);
-	char *line;
-
-	while (n && (text[n - 1] == '\n' || text[n - 1] == '\r'))
-		text[--n] = '\0';
-	line = strrchr(text, '\n');
-	if (!line)
-		return text;
-	*line = '\0';
-	return line + 1;
-}
-
-/* Whose key ssh has refused, as it says, and the remedy. */
-static void add_refused_key(const struct link *link, const char *said, struct buf *out)
-{
-	bool changed = strstr(said, "HOST IDENTIFICATION HAS CHANGED");
-	const char *before = changed ? "ost key for " : "ost key is known for ", *at = strstr(said, before);
-
-	if (at && strchr(link->ssh.jump_through, ',')) {
-		at += strlen(before);
-		buf_format(out, "the key of the jump host at %.*s", (int)strcspn(at, " \r\n"), at);
-	} else {
-		buf_text(out, "the key of this jump host");
-	}
-	buf_text(out, changed ? " has changed: find out why, then '" : " is not known: compare it, then '");
-	link_add_trust(link, changed, out);
-	buf_char(out, '\'');
-}
-
-/* What any of the hops has refused says best what is wrong; else the last line, but for one that says only what was tried. */
-bool jump_explain(struct link *link, const char *text)
-{
-	char said[4096], *line;
-	ssize_t n = read(link->ssh.jump_err, said, sizeof(said) - 1);
-	enum fleet_outcome outcome = FLEET_HOSTKEY;
-	struct buf remedy = BUF_INIT;
-
-	said[n > 0 ? n : 0] = '\0';
-	if (strstr(said, "Host key verification failed")) {
-		add_refused_key(link, said, &remedy);
-		link_fail(link, outcome, "through %.60s: %s", link->ssh.jump_through, remedy.bytes);
-		buf_release(&remedy);
-		return false;
-	}
-	if (strstr(said, "Could not resolve hostname"))
-		buf_text(&remedy, ": jump hosts are those of ~/.ssh/config, lab.yaml's names are not looked at");
-	outcome = FLEET_AUTH;
-	line = line_with(said, "Permission denied");
-	if (!line) {
-		outcome = FLEET_UNREACHABLE;
-		line = cut_last_line(said);
-		if (line != said && strstr(line, "stdio forwarding failed"))
-			line = cut_last_line(said);
-	}
-	link_fail(link, outcome, "through %.60s: %.*s%s", link->ssh.jump_through, remedy.size ? 80 : 150, *line ? line : text,
-		  remedy.size ? remedy.bytes : "");
-	buf_release(&remedy);
-	return false;
-}
-
-char *login_line(struct link *link, const char *login)
-{
-	char *line = jump_line(link, login, ""), *at_home = line ? with_home(link->fleet, line) : NULL;
+	char *line = jump_line(link, hops, target), *at_home = line ? with_home(link->fleet, line) : NULL;
 
 	free(line);
 	return at_home;
-}
-
-void jump_release(struct link *link)
-{
-	if (link->ssh.jump > 0) {
-		child_end(link->ssh.jump, SIGKILL);
-		close(link->ssh.jump_err);
-	}
 }
 
 /* ---- where to, and as whom: lab.yaml first, then ~/.ssh/config, then what OpenSSH takes when nothing is said ---- */
@@ -738,13 +606,6 @@ static void find_identities(struct link *link, struct ssh_settings *settings)
 	ssh->identities = mem_new(ssh->n_identities, sizeof(char *));
 	for (size_t i = 0; i < ssh->n_identities; i++)
 		ssh->identities[i] = own ? expand_path(link->fleet, own) : mem_format("%s/.ssh/%s", link->fleet->home, default_keys[i]);
-}
-
-void asked_release(struct fleet *fleet)
-{
-	for (size_t i = 0; i < fleet->n_asked; i++)
-		mem_free(fleet->asked[i]->command, fleet->asked[i]->text, fleet->asked[i]->why, fleet->asked[i]);
-	free(fleet->asked);
 }
 
 static bool ask_settings(struct link *link, struct ssh_settings *settings)
@@ -808,13 +669,4 @@ bool target_describe(struct link *link)
 	}
 	ssh_settings_release(&settings);
 	return ok;
-}
-
-void target_release(struct link *link)
-{
-	struct ssh_link *ssh = &link->ssh;
-
-	mem_free_all(ssh->identities, ssh->n_identities);
-	mem_free_all(ssh->known_files, ssh->n_known_files);
-	mem_free(ssh->known_as, ssh->address, ssh->user, ssh->jump_through);
 }

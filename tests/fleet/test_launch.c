@@ -2,7 +2,7 @@
 #include "tests/fleet/engine_fixture.h"
 
 #include "fleet/agent/helper_client.h"
-#include "fleet/engine/launched.c"
+#include "fleet/engine/local.c"
 
 #include <sys/prctl.h>
 

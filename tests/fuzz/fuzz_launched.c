@@ -1,7 +1,7 @@
 /* What launchers and Slurm say: a status in range, texts that end and harm no terminal. */
 #include "base/error.h"
 #include "base/mem.h"
-#include "fleet/engine/launched.c"
+#include "fleet/engine/local.c"
 
 #include <stdint.h>
 #include <string.h>
