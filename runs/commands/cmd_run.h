@@ -12,8 +12,4 @@ extern volatile sig_atomic_t cmd_run_cancelled; /* the signal that asks for it *
 /* How the runs have ended, for people, on standard error: the tables of `assay run`, where the answer is another one. */
 void cmd_run_tell(const struct launch *launch);
 
-/* What is to be run, or was: seed, repetitions, versions and inputs; and the whole answer when nothing is run (cmd_run_dry.c). */
-void cmd_run_plan(const struct launch *launch, bool dry, struct document *d);
-void cmd_run_dry(const struct launch *launch, struct document *d);
-
 #endif
