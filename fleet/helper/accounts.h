@@ -31,19 +31,29 @@ struct pmu {
 	int64_t counts[PMU_EVENTS]; /* -1: it is not */
 };
 
-#define ACCOUNTS_BYTES	(1280 + PMU_BYTES)
-#define ACCOUNTS_TOTALS 6
+#define ACCOUNTS_BYTES	 (1280 + PMU_BYTES)
+#define ACCOUNTS_TOTALS	 6
+#define ACCOUNTS_THREADS 2048 /* of a command, dead ones too; more are not looked at */
+
+/* Run-queue delays of others, see accounts_watch(). */
+struct accounts_delays {
+	pid_t ids[ACCOUNTS_THREADS]; /* hashed; 0: free */
+	uint64_t seen_ns[ACCOUNTS_THREADS];
+	pid_t command;
+	int64_t begun_ns, last_ns, next_ns; /* monotonic, as all times here */
+	uint64_t sum_ns;
+};
 
 struct accounts {
 	unsigned long long io[4]; /* bytes read and written, system calls that read and wrote */
 	bool io_unknown;
 	unsigned long long delay_ns;
-	int64_t others_delay_ns;	 /* by helper_run.c; -1: not known */
 	int64_t totals[ACCOUNTS_TOTALS]; /* at first the host's; when the command has ended, how much more they were; -1: not known */
 	int64_t busy_ns;		 /* like them, of all processors together */
 	int64_t frequency_khz;		 /* when it has ended; below 0: not known */
 	int64_t temperature_mc;		 /* likewise; thousandths of a degree Celsius */
 	struct pmu pmu;			 /* zeroed: not asked for */
+	struct accounts_delays delays;	 /* zeroed: not watched */
 };
 
 /* Before the command is forked. pmu: with what a PMU counts. */
@@ -56,10 +66,17 @@ struct accounts_schedule {
 };
 struct accounts_schedule accounts_schedule_of(pid_t id);
 
+/* Watches from now on for how long threads other than the first, and processes whose own parent waits for them, are kept waiting for a
+ * processor. When they have ended the kernel tells root alone (taskstats); so accounts_look() looks at them while they run: what lives
+ * shorter than a look apart is missed. */
+void accounts_watch(struct accounts *accounts, pid_t command, int64_t begun_ns);
+/* Looks at all below this process, where it is time for that: never more than a two-hundredth of a processor. */
+void accounts_look(struct accounts *accounts, int64_t now_ns);
+
 void accounts_end(struct accounts *accounts); /* the command has ended, and was waited for */
 
-/* Writes lines of the result. */
-void accounts_say(const struct accounts *accounts, const struct rusage *usage, char text[ACCOUNTS_BYTES]);
+/* Writes lines of the result. ended_ns: when the command has ended. */
+void accounts_say(const struct accounts *accounts, const struct rusage *usage, int64_t ended_ns, char text[ACCOUNTS_BYTES]);
 
 /* ---- frequency and temperature of the processors just now, as far as the kernel says; virtual machines mostly say neither ---- */
 

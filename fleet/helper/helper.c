@@ -491,8 +491,7 @@ int main(int argc, char **argv)
 		return 2;
 	frames_raw(&out, HELPER_MAGIC, HELPER_MAGIC_BYTES);
 	frames_flush(&out);
-	request_init(&request, files_input);
-	if (!request_receive(&request, IN))
+	if (!request_receive(&request, files_input, IN))
 		return request_answer_refusal(&request, &out, IN);
 	return serve_request(&request, &out);
 }

@@ -1,8 +1,8 @@
 /* Runs a command and reports how it went. */
 #include "base/clock.h"
+#include "fleet/cgroup/process.h"
 #include "fleet/emulate/plant.h"
 #include "fleet/helper/accounts.h"
-#include "fleet/helper/descendants.h"
 #include "fleet/helper/lock.h"
 #include "fleet/helper/protocol.h"
 #include "fleet/helper/request.h"
@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,18 +26,14 @@
 #include <sys/signalfd.h>
 #include <sys/types.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#define PIECE_BYTES    65536
-#define TERM_GRACE_NS  INT64_C(1000000000) /* from SIGTERM to SIGKILL */
-#define KILL_AGAIN_NS  INT64_C(100000000)
-#define NEVER	       INT64_MAX
-#define PHASE_NS_MAX   20000000
-#define DELAYS_THREADS 2048 /* of a command, dead ones too; more are not looked at */
-#define APART_NS       INT64_C(40000000)
-#define COST_MOST      200 /* a look takes one part in so many, at most */
-#define PROCESSES      256 /* that are looked at, at once */
-#define TEXT_BYTES     4096
+#define PIECE_BYTES   65536
+#define TERM_GRACE_NS INT64_C(1000000000) /* from SIGTERM to SIGKILL */
+#define KILL_AGAIN_NS INT64_C(100000000)
+#define NEVER	      INT64_MAX
+#define PHASE_NS_MAX  20000000
 
 /* What is to be done. */
 struct run_task {
@@ -48,137 +45,179 @@ struct run_task {
 	struct group group; /* empty: none */
 };
 
-/* ---- run-queue delays of others ---- */
+/* ---- descendants ---- */
 
-/* For how long threads other than the first, and processes whose own parent waits for them, are kept waiting for a processor. When they
- * have ended the kernel tells root alone (taskstats); so they are looked at while they run: what lives shorter than a look apart is missed.
- */
+/* Everything that this process has started, however far it went: a subreaper (PR_SET_CHILD_SUBREAPER, Linux 3.4) inherits each orphan below
+ * it, so a process without children has no descendants. */
 
-struct delays {
-	pid_t ids[DELAYS_THREADS]; /* hashed; 0: free */
-	uint64_t seen_ns[DELAYS_THREADS];
-	pid_t command;
-	int64_t begun_ns, last_ns, next_ns; /* monotonic, as all times here */
-	uint64_t sum_ns;
+struct processes {
+	struct process *list; /* [n], in the order of /proc: mostly parents first */
+	size_t n, capacity;
 };
 
-struct look {
-	struct delays *delays;
-	pid_t processes[PROCESSES]; /* [n], children behind their parents */
-	size_t n;
-	uint64_t gained_ns; /* of what has waited the longest since the last look */
-};
-
-/* A small file below a process's directory; false: it is gone, or the kernel has none. */
-static bool read_of(pid_t process, pid_t thread, const char *name, char text[TEXT_BYTES])
+/* Is its parent, as far as the list goes, one of ours? */
+static bool is_ours(const struct processes *all, const struct process *p)
 {
-	char path[80];
-	ssize_t n;
-	int file;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)process, (int)thread, name);
-	file = open(path, O_RDONLY | O_CLOEXEC);
-	n = file < 0 ? -1 : read(file, text, TEXT_BYTES - 1);
-	if (file >= 0)
-		close(file);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
-}
-
-/* What this thread had waited for at the last look; NULL: there are too many. */
-static uint64_t *seen_of(struct delays *delays, pid_t thread)
-{
-	for (size_t i = 0; i < DELAYS_THREADS; i++) {
-		size_t at = ((size_t)thread + i) % DELAYS_THREADS;
-
-		if (delays->ids[at] == 0)
-			delays->ids[at] = thread;
-		if (delays->ids[at] == thread)
-			return &delays->seen_ns[at];
+	if (p->parent == getpid())
+		return true;
+	for (size_t i = all->n; i-- > 0;) {
+		if (all->list[i].id == p->parent)
+			return all->list[i].ours;
 	}
-	return NULL;
+	return false;
 }
 
-static void look_at_delay(struct look *look, pid_t process, pid_t thread)
+/* The group goes with it at once, so that it cannot fork away in between. Groups do not cross sessions: one of another session
+ * than ours has been made below us. */
+static void send_signal(const struct process *p, int signal)
 {
-	char text[TEXT_BYTES], *delay;
-	uint64_t now_ns, gained, *seen;
-
-	if (!read_of(process, thread, "schedstat", text) || !(delay = strchr(text, ' ')) || !(seen = seen_of(look->delays, thread)))
+	if (signal == 0)
 		return;
-	now_ns = strtoull(delay, NULL, 10);
-	gained = now_ns < *seen ? now_ns : now_ns - *seen; /* its number was another's before */
-	*seen = now_ns;
-	look->gained_ns = gained > look->gained_ns ? gained : look->gained_ns;
+	if (p->group > 1 && p->session != getsid(0))
+		kill(-p->group, signal);
+	kill(p->id, signal);
 }
 
-static void look_for_children(struct look *look, pid_t process, pid_t thread)
+static void add_process(struct processes *all, const struct process *p)
 {
-	char text[TEXT_BYTES], *at = text, *end;
-
-	if (!read_of(process, thread, "children", text))
-		return;
-	for (long id; look->n < PROCESSES && (id = strtol(at, &end, 10)) > 0 && *end; at = end)
-		look->processes[look->n++] = (pid_t)id;
+	if (all->n == all->capacity) {
+		all->capacity = all->capacity ? 2 * all->capacity : 256;
+		all->list = realloc(all->list, all->capacity * sizeof(*all->list));
+		if (!all->list)
+			abort();
+	}
+	all->list[all->n++] = *p;
 }
 
-/* Of those that this process waits for, the first thread is counted when it ends. */
-static void look_at_process(struct look *look, pid_t process, bool ours)
+/* Signals are sent as soon as a descendant is seen: one that forks and leaves again and again is met at its newest id, which
+ * stands last. */
+static size_t read_processes(struct processes *all, int signal)
 {
-	char path[32];
+	DIR *proc = opendir("/proc");
 	struct dirent *entry;
-	DIR *threads;
+	size_t alive = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)process);
-	threads = opendir(path);
-	while (threads && (entry = readdir(threads))) {
-		pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
+	if (!proc)
+		return 0;
+	while ((entry = readdir(proc))) {
+		struct process p;
 
-		if (thread <= 0)
+		if (entry->d_name[0] < '0' || entry->d_name[0] > '9' || !process_read(entry->d_name, &p))
 			continue;
-		if (!ours || thread != process)
-			look_at_delay(look, process, thread);
-		look_for_children(look, process, thread);
+		p.ours = is_ours(all, &p);
+		if (p.ours && p.alive) {
+			send_signal(&p, signal);
+			alive++;
+		}
+		add_process(all, &p);
 	}
-	if (threads)
-		closedir(threads);
+	closedir(proc);
+	return alive;
 }
 
-static void delays_begin(struct delays *delays, pid_t command, int64_t begun_ns)
+/* Sends a signal (0: none) to every living descendant, found by their parents in /proc, and to the process groups that they have
+ * made. Returns how many there were. */
+static size_t descendants_signal(int signal)
 {
-	*delays = (struct delays){ .command = command, .begun_ns = begun_ns, .next_ns = begun_ns + APART_NS };
+	struct processes all = { NULL, 0, 0 };
+	size_t alive = read_processes(&all, signal);
+	bool more = true;
+
+	/* Children with smaller ids than their parents': ids have wrapped. */
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < all.n; i++) {
+			struct process *p = &all.list[i];
+
+			if (p->ours || !is_ours(&all, p))
+				continue;
+			p->ours = more = true;
+			if (p->alive) {
+				send_signal(p, signal);
+				alive++;
+			}
+		}
+	}
+	free(all.list);
+	return alive;
 }
 
-/* At all below this process, where it is time for that: never more than a two-hundredth of a processor. */
-static void delays_look(struct delays *delays, int64_t now_ns)
+/* Sends SIGKILL until none is left, and reaps them. *met is how many were alive when they were first looked at. Returns how many were not
+ * gone after PATIENCE_MS: another user's, or stuck in the kernel. */
+static size_t descendants_end(size_t *met)
 {
-	struct look look = { .delays = delays };
-	int64_t pause_ns;
-	size_t ours;
+	int64_t end = clock_monotonic_ns() + INT64_C(1000000) * PATIENCE_MS;
+	struct timespec pause = { 0, 200000 };
 
-	if (now_ns < delays->next_ns)
-		return;
-	look_for_children(&look, getpid(), getpid());
-	if (look.n == 0) /* the kernel does not tell of children */
-		look.processes[look.n++] = delays->command;
-	ours = look.n;
-	for (size_t i = 0; i < look.n; i++)
-		look_at_process(&look, look.processes[i], i < ours);
-	delays->sum_ns += look.gained_ns;
-	delays->last_ns = now_ns;
-	pause_ns = COST_MOST * (clock_monotonic_ns() - now_ns);
-	delays->next_ns = now_ns + (pause_ns > APART_NS ? pause_ns : APART_NS);
+	*met = 0;
+	for (;;) {
+		pid_t gone;
+		size_t alive;
+
+		do
+			gone = waitpid(-1, NULL, WNOHANG);
+		while (gone > 0 || (gone < 0 && errno == EINTR));
+		if (gone < 0)
+			return 0;
+		alive = descendants_signal(SIGKILL);
+		if (*met == 0)
+			*met = alive;
+		if (clock_monotonic_ns() > end)
+			return alive ? alive : 1;
+		nanosleep(&pause, NULL);
+		if (pause.tv_nsec < 20000000)
+			pause.tv_nsec *= 2;
+	}
 }
 
-/* Of a command that has ended; -1: it was not looked at. Of what waited at once between two looks only the longest counts: that much was
- * lost, at most. Until its end it goes on as until the last look. */
-static int64_t delays_of(const struct delays *delays, int64_t ended_ns)
+static int watch_worker(pid_t worker, const sigset_t *signals)
 {
-	int64_t known_ns = delays->last_ns - delays->begun_ns;
+	for (;;) {
+		int signal = sigwaitinfo(signals, NULL), status;
+		size_t met;
+		pid_t gone;
 
-	if (delays->last_ns == 0 || known_ns <= 0)
+		if (signal > 0 && signal != SIGCHLD)
+			kill(worker, SIGTERM);
+		do
+			gone = waitpid(worker, &status, WNOHANG);
+		while (gone < 0 && errno == EINTR);
+		if (gone == 0)
+			continue;
+		descendants_end(&met);
+		return gone > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	}
+}
+
+/* Has two processes watch over what runs, so that SIGKILL of either leaves nothing behind. In a child, calls work(argument) and ends with
+ * what it returns; both processes are subreapers. When the child is killed, the guard ends all that it had started; when the
+ * guard is killed, the child gets SIGTERM. SIGTERM, SIGHUP, SIGINT and SIGQUIT of the guard reach the child as SIGTERM; these and
+ * SIGCHLD are blocked in both, for signalfd(2). Descriptors open now stay open until both are gone, and with them a lock. Returns
+ * the exit status, 1 when the child was killed, -1 with errno when there is no child. Both killed at
+ * once: the command's first process dies (PR_SET_PDEATHSIG), and what it has started is for lock_take(). */
+static int guard_run(int (*work)(void *argument), void *argument)
+{
+	pid_t guard = getpid(), worker;
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	worker = fork();
+	if (worker < 0)
 		return -1;
-	return (int64_t)((double)delays->sum_ns / (double)known_ns * (double)(ended_ns - delays->begun_ns));
+	if (worker > 0)
+		return watch_worker(worker, &signals);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != guard)
+		_exit(1);
+	_exit(work(argument));
 }
 
 /* ---- its process, from the fork to its first instruction ---- */
@@ -300,8 +339,7 @@ static _Noreturn void command_become(const struct run_task *task, int out, int e
 	if (getppid() != parent)
 		_exit(127);
 	enter_group(&task->group, report);
-	leftovers_mark(task->guard);
-	lock_hand_on(&task->lock);
+	lock_hand_on(&task->lock, task->guard);
 	if (command_own_session())
 		fault.stage = STAGE_SESSION;
 	else if (command_set_streams(request, out, error))
@@ -412,7 +450,6 @@ struct run {
 	struct accounts accounts;
 	uint64_t own_delay_ns;	 /* that this process had waited for a processor before it last slept */
 	struct sampler *sampler; /* NULL: none was asked for */
-	struct delays delays;	 /* with a sampler */
 	struct stops *stops;	 /* NULL: nobody is told */
 	int stops_ms;		 /* until the next look */
 	char group_text[128];	 /* of the result */
@@ -463,7 +500,7 @@ static bool run_start(struct run *run)
 		return false;
 	if (run->sampler) {
 		sampler_begin(run->sampler, run->command.id);
-		delays_begin(&run->delays, run->command.id, run->started_ns);
+		accounts_watch(&run->accounts, run->command.id, run->started_ns);
 	}
 	return true;
 }
@@ -575,7 +612,7 @@ static void run_end_early(struct run *run, int64_t now)
 	if (run->kill_ns != NEVER)
 		return;
 	run->kill_ns = now + TERM_GRACE_NS;
-	run->give_up_ns = run->kill_ns + INT64_C(1000000) * DESCENDANTS_PATIENCE_MS;
+	run->give_up_ns = run->kill_ns + INT64_C(1000000) * PATIENCE_MS;
 }
 
 static void run_timers(struct run *run)
@@ -670,8 +707,7 @@ static void run_say_result(struct run *run)
 	bool exited = WIFEXITED(run->wait_status);
 	char text[768 + ACCOUNTS_BYTES], counts[ACCOUNTS_BYTES];
 
-	run->accounts.others_delay_ns = run->sampler ? delays_of(&run->delays, run->ended_ns) : -1;
-	accounts_say(&run->accounts, u, counts);
+	accounts_say(&run->accounts, u, run->ended_ns, counts);
 	snprintf(text, sizeof(text),
 		 "%s %d\nwall_ns %lld\nuser_us %lld\nsys_us %lld\nmax_rss_bytes %lld\nlock_wait_ns %lld\nstarted_ms %lld\n"
 		 "timed_out %d\ninterrupted %d\nflooded %d\nleftovers %zu\nsurvivors %zu\nswept %zu\n%s%s",
@@ -728,7 +764,7 @@ static bool run_step(struct run *run)
 	if (run->sampler)
 		sampler_drain(run->sampler);
 	if (run->sampler && run->state == RUN_RUNNING && run->ended_ns == 0)
-		delays_look(&run->delays, clock_monotonic_ns());
+		accounts_look(&run->accounts, clock_monotonic_ns());
 	if (run->stops && run->state == RUN_RUNNING && run->ended_ns == 0)
 		run->stops_ms = (int)(stops_look(run->stops) / 1000000) + 1;
 	run_timers(run);
@@ -768,18 +804,10 @@ static int run_worker(void *argument)
 	return run.state == RUN_DRAINING && run.result_said ? 0 : 1;
 }
 
-static enum lock_got run_take_lock(struct run_task *task)
-{
-	if (task->request->lock)
-		return lock_take(task->request, task->in, task->out, &task->lock);
-	task->lock.ended = leftovers_end();
-	return LOCK_HELD;
-}
-
 int helper_run(struct request *request, struct frames_out *out, int in)
 {
 	struct run_task task = { .request = request, .out = out, .in = in, .lock = { -1, -1, 0, 0 }, .guard = getpid() };
-	enum lock_got got = run_take_lock(&task);
+	enum lock_got got = lock_take(request, in, out, &task.lock);
 	int status = 1;
 
 	if (got == LOCK_HELD) {

@@ -1,9 +1,10 @@
 #include "fleet/helper/lock.h"
 
 #include "base/clock.h"
-#include "fleet/helper/descendants.h"
+#include "fleet/cgroup/process.h"
 #include "fleet/helper/protocol.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,8 +14,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LOCK_POLL_MS	20
@@ -27,6 +30,97 @@
 #define LOCK_HANDED_ON	60 /* descriptors below 64 cost a process that forks nothing; the low ones are the program's own */
 
 static const int open_flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+/* ---- what dead helpers have left ---- */
+
+/* A helper that is killed with all of its processes leaves what its command has started. To be found by the next one, each command has a
+ * mark that names its helper: in RLIMIT_LOCKS, which the kernel has not looked at since Linux 2.4 and every process inherits, whatever it
+ * closes, forks or executes. */
+
+/* A mark: 16 bits that no limit has, the helper's number (22 bits, as many as Linux gives), the low bits of when it was started. */
+#define MARK		UINT64_C(0xa55a)
+#define MARK_SHIFT	48
+#define MARK_ID_SHIFT	26
+#define MARK_ID_MAX	((UINT64_C(1) << (MARK_SHIFT - MARK_ID_SHIFT)) - 1)
+#define MARK_START_MASK ((UINT64_C(1) << MARK_ID_SHIFT) - 1)
+
+static bool read_number(uint64_t id, struct process *out)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)id);
+	return process_read(text, out);
+}
+
+/* Marks a child before it becomes the command. owner: what guard_run() was called by. */
+static void leftovers_mark(pid_t owner)
+{
+	struct process p;
+	struct rlimit limit;
+
+	/* Inside of another helper's command that mark stays, where this user may not raise a limit. */
+	if (!read_number((uint64_t)owner, &p))
+		return;
+	limit.rlim_cur = limit.rlim_max = MARK << MARK_SHIFT | (uint64_t)owner << MARK_ID_SHIFT | (p.start_ticks & MARK_START_MASK);
+	setrlimit(RLIMIT_LOCKS, &limit);
+}
+
+/* Numbers of processes mean something in their namespace only: in another one the helper may well be alive. */
+static bool is_in_our_namespace(const char *id)
+{
+	char path[48], ours[64], its[64];
+	ssize_t n = readlink("/proc/self/ns/pid", ours, sizeof(ours)), m;
+
+	snprintf(path, sizeof(path), "/proc/%.12s/ns/pid", id);
+	m = readlink(path, its, sizeof(its));
+	return n > 0 && n == m && memcmp(ours, its, (size_t)n) == 0;
+}
+
+/* The limit first: it takes one call of the kernel, where a process has none of our marks. */
+static bool is_leftover(const char *id)
+{
+	struct process p, owner;
+	struct rlimit limit;
+
+	if (prlimit((pid_t)strtol(id, NULL, 10), RLIMIT_LOCKS, NULL, &limit) || limit.rlim_max >> MARK_SHIFT != MARK)
+		return false;
+	if (read_number(limit.rlim_max >> MARK_ID_SHIFT & MARK_ID_MAX, &owner) && owner.alive &&
+	    (owner.start_ticks & MARK_START_MASK) == (limit.rlim_max & MARK_START_MASK))
+		return false;
+	return process_read(id, &p) && p.alive && is_in_our_namespace(id);
+}
+
+static size_t kill_leftovers(void)
+{
+	DIR *proc = opendir("/proc");
+	size_t n = 0;
+
+	for (struct dirent *entry; proc && (entry = readdir(proc));) {
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || !is_leftover(entry->d_name))
+			continue;
+		n++;
+		kill((pid_t)strtol(entry->d_name, NULL, 10), SIGKILL);
+	}
+	if (proc)
+		closedir(proc);
+	return n;
+}
+
+/* Sends SIGKILL to everything whose helper is dead, in this namespace of processes, until none of it is left or PATIENCE_MS is
+ * over. Returns how many there were. */
+static size_t leftovers_end(void)
+{
+	int64_t end = clock_monotonic_ns() + INT64_C(1000000) * PATIENCE_MS;
+	const struct timespec pause = { 0, 5000000 };
+	size_t met = kill_leftovers(), more = met;
+
+	while (more > 0 && clock_monotonic_ns() < end) {
+		nanosleep(&pause, NULL);
+		more = kill_leftovers();
+		met = more > met ? more : met;
+	}
+	return met;
+}
 
 /* ---- who has it: what stands in the file ---- */
 
@@ -89,7 +183,7 @@ static bool is_only_here(int fd)
 
 static void info_write(int fd, const struct request *request)
 {
-	long long limit_ms = request->timeout_ms >= 0		  ? (long long)request->timeout_ms + DESCENDANTS_PATIENCE_MS
+	long long limit_ms = request->timeout_ms >= 0		  ? (long long)request->timeout_ms + PATIENCE_MS
 			     : request->operation == REQUEST_WORK ? LOCK_WORK_MS
 								  : -1;
 	char text[LOCK_INFO_BYTES], holder[HOLDER_BYTES + 1];
@@ -300,17 +394,19 @@ enum lock_got lock_take(struct request *request, int in, struct frames_out *out,
 {
 	int64_t start = clock_monotonic_ns();
 	struct lock_wait w = { request, in, out, start + request->lock_wait_ms * 1000000, lock, -1 };
-	char *directory = strdup(request->lock), *slash;
+	char *directory, *slash;
 	enum lock_got got;
 
-	*lock = (struct lock){ .directory = -1, .file = -1 };
+	*lock = (struct lock){ .directory = -1, .file = -1, .ended = leftovers_end() };
+	if (!request->lock)
+		return LOCK_HELD;
+	directory = strdup(request->lock);
 	if (!directory) {
 		request_refuse(request, "out of memory");
 		return LOCK_REFUSED;
 	}
 	slash = strrchr(directory, '/'); /* the path is absolute */
 	slash[slash == directory] = '\0';
-	lock->ended = leftovers_end();
 	got = take_path(&w, directory, open_directory, &lock->directory);
 	if (got == LOCK_HELD)
 		got = take_path(&w, request->lock, open_file, &lock->file);
@@ -325,10 +421,11 @@ enum lock_got lock_take(struct request *request, int in, struct frames_out *out,
 	return got;
 }
 
-void lock_hand_on(const struct lock *lock)
+void lock_hand_on(const struct lock *lock, pid_t owner)
 {
 	int fd = lock->directory >= 0 ? lock->directory : lock->file;
 
+	leftovers_mark(owner);
 	if (fd >= 0)
 		fcntl(fd, F_DUPFD, LOCK_HANDED_ON);
 }

@@ -184,7 +184,7 @@ bool frames_send(struct frames_out *out, int in)
 
 /* ---- the request that they make ---- */
 
-void request_init(struct request *request, bool (*input)(struct request *, const char *, size_t))
+static void request_init(struct request *request, bool (*input)(struct request *, const char *, size_t))
 {
 	*request = (struct request){ .interrupt_ms = -1,
 				     .timeout_ms = -1,
@@ -544,12 +544,13 @@ static bool next_frame(struct request *request, struct frames_in *frames, int in
 	return got == FRAMES_ONE || request_refuse(request, "a frame of the request has more than %u bytes", HELPER_FRAME_BYTES_MAX);
 }
 
-bool request_receive(struct request *request, int in)
+bool request_receive(struct request *request, bool (*input)(struct request *, const char *, size_t), int in)
 {
 	struct frames_in frames = { .bytes = NULL };
 	struct frame frame;
 	bool good = true;
 
+	request_init(request, input);
 	while (good && !request->go)
 		good = next_frame(request, &frames, in, &frame) && request_take(request, &frame);
 	frames_release(&frames);

@@ -90,9 +90,9 @@ struct request {
 	char refusal[REQUEST_REFUSAL_BYTES];
 };
 
-void request_init(struct request *request, bool (*input)(struct request *, const char *, size_t));
-/* Takes it frame by frame from the descriptor `in`, which does not block. True when it is whole; else `refusal` says why. */
-bool request_receive(struct request *request, int in);
+/* Takes it frame by frame from the descriptor `in`, which does not block; *request is overwritten. True when it is whole; else `refusal`
+ * says why. */
+bool request_receive(struct request *request, bool (*input)(struct request *, const char *, size_t), int in);
 /* Keeps the reason; always false. */
 bool request_refuse(struct request *request, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Removes the temporary file of the input, and sends HELPER_REFUSED. Always 1, an exit status. */
