@@ -1,7 +1,6 @@
 #include "runs/running/execute.h"
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "runs/running/execute_host.h"
 #include "runs/running/sampled_lines.h"
@@ -125,44 +124,6 @@ static enum assay_status execute_look(struct execute *x, bool *same, struct assa
 	return st;
 }
 
-/* ---- what is left out ---- */
-
-static size_t execute_pair(const struct execute_host *h, size_t i)
-{
-	return h->cells[i].input * h->x->options->plan->n_versions + h->cells[i].version;
-}
-
-bool execute_skips(struct execute_host *h, size_t i)
-{
-	const struct execute_options *o = h->x->options;
-	bool over = o->until_ns && clock_monotonic_ns() >= o->until_ns, anywhere;
-	int64_t block = (h->cells[i].repetition + 1) / 2;
-
-	fleet_lock(h->session);
-	anywhere = h->x->hung[execute_pair(h, i)];
-	fleet_unlock(h->session);
-	if (h->hung[execute_pair(h, i)] || (over && anywhere) || (over && block > EXECUTE_BLOCKS_MIN && block > h->block))
-		return true;
-	h->block = block > h->block ? block : h->block;
-	return false;
-}
-
-size_t execute_hung(struct execute_host *h, size_t i)
-{
-	size_t pair = execute_pair(h, i), at = i;
-
-	if (!h->x->options->hang_once)
-		return i;
-	fleet_lock(h->session);
-	h->hung[pair] = h->x->hung[pair] = true;
-	fleet_unlock(h->session);
-	for (size_t k = 0; h->cells[at].repetition < 1 && k < h->n_cells; k++) {
-		if (execute_pair(h, k) == pair && h->cells[k].repetition >= 1 && !h->done[k])
-			at = k;
-	}
-	return at;
-}
-
 /* ---- all together ---- */
 
 static void execute_host_release(struct execute_host *h, size_t n_versions)
@@ -263,12 +224,4 @@ enum assay_status execute_plan(struct lab *lab, const struct host *const *hosts,
 		st = execute_pass(&x, err);
 	execute_release(&x);
 	return st;
-}
-
-void execute_results_release(struct execute_result *results, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		fleet_result_release(&results[i].fleet);
-		free(results[i].stack);
-	}
 }

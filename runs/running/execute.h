@@ -40,10 +40,9 @@ struct execute_result {
 	double seconds;
 };
 
-/* To the end of all hosts; results[n], execute_results_release() them. A status other than ASSAY_OK is a fault of this machine or
+/* To the end of all hosts; results[n], of each release `fleet` and free `stack`. A status other than ASSAY_OK is a fault of this machine or
  * of its store, and ends everything. */
 enum assay_status execute_plan(struct lab *lab, const struct host *const *hosts, size_t n, const struct execute_options *options,
 			       struct execute_result *results, struct assay_error *err);
-void execute_results_release(struct execute_result *results, size_t n);
 
 #endif

@@ -818,6 +818,44 @@ static enum host_run host_run_undisturbed(struct execute_host *h, const struct p
 	return how;
 }
 
+/* ---- what is left out ---- */
+
+/* Is this cell left out? For the version hangs, or the time is over. */
+static bool host_skips(struct execute_host *h, size_t i)
+{
+	const struct execute_options *o = h->x->options;
+	bool over = o->until_ns && clock_monotonic_ns() >= o->until_ns, anywhere;
+	int64_t block = (h->cells[i].repetition + 1) / 2;
+
+	fleet_lock(h->session);
+	anywhere = h->x->hung[execute_pair(h, i)];
+	fleet_unlock(h->session);
+	if (h->hung[execute_pair(h, i)] || (over && anywhere) || (over && block > EXECUTE_BLOCKS_MIN && block > h->block))
+		return true;
+	h->block = block > h->block ? block : h->block;
+	return false;
+}
+
+/* Notes that a run has reached its time limit. Returns the cell that it is stored as: of a warm-up the first repetition, which is not run
+ * any more. */
+static size_t host_hung(struct execute_host *h, size_t i)
+{
+	size_t pair = execute_pair(h, i), at = i;
+
+	if (!h->x->options->hang_once)
+		return i;
+	fleet_lock(h->session);
+	h->hung[pair] = h->x->hung[pair] = true;
+	fleet_unlock(h->session);
+	for (size_t k = 0; h->cells[at].repetition < 1 && k < h->n_cells; k++) {
+		if (execute_pair(h, k) == pair && h->cells[k].repetition >= 1 && !h->done[k])
+			at = k;
+	}
+	return at;
+}
+
+/* ---- all runs ---- */
+
 static bool host_run_cell(struct execute_host *h, size_t i)
 {
 	bool samples = h->x->options->instrument && h->cells[i].repetition >= 1;
@@ -838,7 +876,7 @@ static bool host_run_cell(struct execute_host *h, size_t i)
 	known.counted = e.features.counted;
 	e.features = known;
 	if (how != HOST_RUN_NONE && e.outcome == EXECUTION_TIMEOUT)
-		i = execute_hung(h, i);
+		i = host_hung(h, i);
 	ok = how != HOST_RUN_NONE && host_store(h, i, &e);
 
 	if (ok && how == HOST_RUN_SURVIVED)
@@ -852,7 +890,7 @@ static void host_run_cells(struct execute_host *h)
 	bool ok = true;
 
 	for (size_t i = 0; ok && i < h->n_cells; i++)
-		ok = h->done[i] || execute_skips(h, i) || host_run_cell(h, i);
+		ok = h->done[i] || host_skips(h, i) || host_run_cell(h, i);
 }
 
 void execute_host(struct session *session, void *context)

@@ -60,10 +60,11 @@ struct execute_host {
 /* All that is done on one host, from the way there to cleaning up; for fleet_each(), whose context is the struct execute. */
 void execute_host(struct session *session, void *context);
 
-/* Is this cell left out? For the version hangs, or the time is over. */
-bool execute_skips(struct execute_host *h, size_t cell);
-/* A run has reached its time limit. Returns the cell that it is stored as: of a warm-up the first repetition, which is not run any more. */
-size_t execute_hung(struct execute_host *h, size_t cell);
+/* Returns the place of a cell's version and input in `hung`. */
+static inline size_t execute_pair(const struct execute_host *h, size_t cell)
+{
+	return h->cells[cell].input * h->x->options->plan->n_versions + h->cells[cell].version;
+}
 
 /* Forgets what is known of the host, for another pass. */
 void execute_host_start_over(struct execute_host *h);

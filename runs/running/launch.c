@@ -220,8 +220,10 @@ void launch_release(struct launch *launch)
 	free(launch->inputs);
 	instrument_release(&launch->instrument);
 	sample_files_free(launch->samples, launch->n_samples);
-	if (launch->results)
-		execute_results_release(launch->results, launch->n);
+	for (size_t i = 0; launch->results && i < launch->n; i++) {
+		fleet_result_release(&launch->results[i].fleet);
+		free(launch->results[i].stack);
+	}
 	mem_free(launch->results, launch->estimates, launch->hosts);
 	execution_rows_release(&launch->rows);
 	stack_rows_release(&launch->stacks);
