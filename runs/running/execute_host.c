@@ -593,12 +593,15 @@ static void host_mask(const struct execute_host *h, const struct plan_cell *cell
 	manifest_words_release(&environment);
 }
 
-static bool host_fetch_calls(struct execute_host *h, struct execution *e)
+static bool host_fetch(struct execute_host *h, enum samples_kind kind, size_t pack, struct execution *e)
 {
-	const struct samples_source source = { .lab = h->x->lab, .directory = h->samples };
+	const struct samples_source source = { .lab = h->x->lab,
+					       .kind = kind,
+					       .directory = h->samples,
+					       .emulated = h->x->options->manifest->probe.back_end == MANIFEST_EMULATED };
 	struct assay_error fault = { .status = ASSAY_OK };
 
-	if (samples_fetch_calls(h->session, &source, e, &fault))
+	if (samples_fetch(h->session, &source, pack, e, &fault))
 		return true;
 	return fault.status ? host_store_failed(h, &fault) : false;
 }
@@ -626,9 +629,9 @@ static enum host_run host_run_once(struct execute_host *h, const struct plan_cel
 	}
 	helper_answer_release(&answer);
 	free(fault);
-	if (counts && how == HOST_RUN_ENDED && !samples_fetch_features(h->session, h->samples, out))
+	if (counts && how == HOST_RUN_ENDED && !host_fetch(h, SAMPLES_OF_FEATURES, 0, out))
 		how = HOST_RUN_NONE;
-	if (host_records(h) && how == HOST_RUN_ENDED && cell->repetition >= 1 && !host_fetch_calls(h, out))
+	if (host_records(h) && how == HOST_RUN_ENDED && cell->repetition >= 1 && !host_fetch(h, SAMPLES_OF_CALLS, 0, out))
 		how = HOST_RUN_NONE;
 	return how;
 }
@@ -648,18 +651,6 @@ static void join_runs(struct execution *all, struct execution *next)
 	}
 }
 
-static bool host_fetch_samples(struct execute_host *h, size_t pack, struct execution *e)
-{
-	const struct samples_source source = { .lab = h->x->lab,
-					       .directory = h->samples,
-					       .emulated = h->x->options->manifest->probe.back_end == MANIFEST_EMULATED };
-	struct assay_error fault = { .status = ASSAY_OK };
-
-	if (samples_fetch(h->session, &source, pack, e, &fault))
-		return true;
-	return fault.status ? host_store_failed(h, &fault) : false;
-}
-
 /* A repetition is one execution, however many runs the counters take. */
 static enum host_run host_run_packs(struct execute_host *h, const struct plan_cell *cell, struct execution *out)
 {
@@ -668,7 +659,7 @@ static enum host_run host_run_packs(struct execute_host *h, const struct plan_ce
 	for (size_t pack = 0; how == HOST_RUN_ENDED; pack++) {
 		struct execution next;
 
-		if (!host_fetch_samples(h, pack, out))
+		if (!host_fetch(h, SAMPLES_OF_FUNCTIONS, pack, out))
 			return HOST_RUN_NONE;
 		if (out->outcome != EXECUTION_OK || pack + 1 >= h->packs.n)
 			return HOST_RUN_ENDED;

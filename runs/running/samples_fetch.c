@@ -190,8 +190,9 @@ static bool samples_get(struct session *session, const struct samples_source *so
 	return ok;
 }
 
-bool samples_fetch(struct session *session, const struct samples_source *source, size_t pack, struct execution *e,
-		   struct assay_error *fault)
+/* Takes sample files. The execution is spoilt where they are missing, wrong or too many. */
+static bool functions_fetch(struct session *session, const struct samples_source *source, size_t pack, struct execution *e,
+			    struct assay_error *fault)
 {
 	struct samples_found files = { NULL, 0, 0 };
 	size_t before = e->n_samples;
@@ -232,7 +233,8 @@ static enum assay_status calls_keep(const struct samples_source *source, const c
 	return st;
 }
 
-bool samples_fetch_calls(struct session *session, const struct samples_source *source, struct execution *e, struct assay_error *fault)
+/* Keeps records of its calls with the execution, the largest ones where there are too many. What is wrong with them is its `detail`. */
+static bool calls_fetch(struct session *session, const struct samples_source *source, struct execution *e, struct assay_error *fault)
 {
 	struct samples_found files = { NULL, 0, 0 };
 	char *why = NULL;
@@ -260,7 +262,8 @@ bool samples_fetch_calls(struct session *session, const struct samples_source *s
 	return ok;
 }
 
-bool samples_fetch_features(struct session *session, const char *directory, struct execution *e)
+/* Makes files of features the execution's counted features. What is wrong with them is its `detail`. */
+static bool features_fetch(struct session *session, const char *directory, struct execution *e)
 {
 	struct samples_found found = { NULL, 0, 0 };
 	struct run_features_file *files = NULL;
@@ -290,4 +293,18 @@ bool samples_fetch_features(struct session *session, const char *directory, stru
 	samples_found_release(&found);
 	free(why);
 	return ok;
+}
+
+bool samples_fetch(struct session *session, const struct samples_source *source, size_t pack, struct execution *e,
+		   struct assay_error *fault)
+{
+	switch (source->kind) {
+	case SAMPLES_OF_FUNCTIONS:
+		return functions_fetch(session, source, pack, e, fault);
+	case SAMPLES_OF_CALLS:
+		return calls_fetch(session, source, e, fault);
+	case SAMPLES_OF_FEATURES:
+		break;
+	}
+	return features_fetch(session, source->directory, e);
 }
