@@ -14,7 +14,16 @@
 #define CALLS_FILES_MAX 8192		 /* as many are analysed at once */
 #define SPARE_MS	(60 * 1000)	 /* on top of the host's own limit */
 
-void samples_found_release(struct samples_found *samples)
+/* Files on a host. */
+struct samples_found {
+	struct samples_found_file {
+		char *name;
+		uint64_t bytes;
+	} * items; /* [n] */
+	size_t n, capacity;
+};
+
+static void samples_found_release(struct samples_found *samples)
 {
 	for (size_t i = 0; i < samples->n; i++)
 		free(samples->items[i].name);
@@ -31,7 +40,9 @@ static bool is_written_name(const char *name, const char *suffix)
 	return pid && n && pid + n < 64 && strcmp(name + pid + 1 + n, suffix) == 0;
 }
 
-void samples_found_parse(char *text, const char *suffix, struct samples_found *out)
+/* Parses "BYTES NAME" lines (changed) to the files PID-N and suffix; names that the writer does not give are left out. *out begins empty;
+ * samples_found_release() it. */
+static void samples_found_parse(char *text, const char *suffix, struct samples_found *out)
 {
 	for (char *line = text, *next; line; line = next) {
 		char *end;
@@ -49,7 +60,8 @@ void samples_found_parse(char *text, const char *suffix, struct samples_found *o
 
 ORDER_BY(largest_first, struct samples_found_file, BY_DOWN(bytes) BY_TEXT(name))
 
-size_t samples_found_limit(struct samples_found *found, size_t files_max, uint64_t bytes_max)
+/* Keeps the largest ones, within these limits; returns how many it leaves out. */
+static size_t samples_found_limit(struct samples_found *found, size_t files_max, uint64_t bytes_max)
 {
 	size_t kept = 0, all = found->n;
 

@@ -33,20 +33,4 @@ bool samples_fetch(struct session *session, const struct samples_source *source,
 /* The execution has no samples, or not all: that is its outcome, unless there is a worse one. */
 void samples_spoil(struct execution *e, const char *why);
 
-/* Sample files on a host. */
-struct samples_found {
-	struct samples_found_file {
-		char *name;
-		uint64_t bytes;
-	} * items; /* [n] */
-	size_t n, capacity;
-};
-
-/* From "BYTES NAME" lines (changed) to the files PID-N and suffix; names that the writer does not give are left out.
- * samples_found_release() *out, which begins empty. */
-void samples_found_parse(char *text, const char *suffix, struct samples_found *out);
-/* Keeps the largest ones, within these limits; returns how many it leaves out. */
-size_t samples_found_limit(struct samples_found *found, size_t files_max, uint64_t bytes_max);
-void samples_found_release(struct samples_found *samples); /* accepts zeroed */
-
 #endif

@@ -2,7 +2,7 @@
  * once it is limited, inside the limits. Read again from what was taken, it is the same. */
 #include "base/buf.h"
 #include "base/mem.h"
-#include "runs/running/samples_fetch.h"
+#include "runs/running/samples_fetch.c"
 
 #include <inttypes.h>
 #include <stdint.h>
