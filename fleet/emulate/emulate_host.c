@@ -1,15 +1,16 @@
-/* One emulated host: its files, and the process that becomes its sshd. */
-#include "base/buf.h"
+/* The process of one emulated host: what makes it slower than this machine, and its own surroundings, until it becomes sshd. */
 #include "base/clock.h"
 #include "base/digest.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "fleet/emulate/emulate_site.h"
 #include "fleet/emulate/emulate_tools.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/perf_event.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -23,18 +24,14 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define ANSWER_PAUSE_NS 5000000
-#define ANSWER_MS	10000 /* until all answer, and so much more for each */
-#define ANSWER_HOST_MS	200
-#define ANSWER_WAIT_US	100000 /* for the greeting of a connection that was accepted */
 #define GUESTS_MAX	256
 #define SLICE_NS	2000000
 #define CACHE_LINE	64
 #define GENERATIONS_MAX 8
+#define DESCRIPTORS	700 /* programs count on low numbers */
 
 /* ---- what keeps memory busy ---- */
 
@@ -195,15 +192,14 @@ static enum assay_status listen_as(const char *name, int *fd, struct assay_error
 	return ASSAY_OK;
 }
 
-/* Forks the second process of a host, which makes its memory dearer while a program tells it that it runs there
- * (fleet/emulate/knobs/knobs_hog.c), and keeps its events; it ends with its parent. `channel` is closed there. */
-static bool emulate_hog_wanted(const struct emulate_profile *profile)
+static bool hog_is_wanted(const struct emulate_profile *profile)
 {
 	return profile->hog_mib || profile->page_walks || profile->interrupts || profile->page_faults;
 }
 
-static enum assay_status emulate_hog_start(const struct emulate_site *site, const struct emulate_host *host, int channel,
-					   struct assay_error *err)
+/* Forks the second process of a host, which makes its memory slower while a program tells it that it runs there
+ * (fleet/emulate/knobs/knobs_hog.c), and keeps its events; it ends with its parent. `channel` is closed there. */
+static enum assay_status hog_start(const struct emulate_site *site, const struct emulate_host *host, int channel, struct assay_error *err)
 {
 	const struct emulate_profile *p = host->profile;
 	struct hog hog = { .bytes = (size_t)p->hog_mib << 20,
@@ -219,7 +215,7 @@ static enum assay_status emulate_hog_start(const struct emulate_site *site, cons
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 		if (getppid() != parent)
 			_Exit(1);
-		close(channel); /* the host's events stay open here (emulate_events.c): sshd closes what it has */
+		close(channel); /* the host's events stay open here: sshd closes what it has */
 		hog_run(&hog);
 	}
 	if (!st && pid < 0)
@@ -229,7 +225,343 @@ static enum assay_status emulate_hog_start(const struct emulate_site *site, cons
 	return st;
 }
 
-/* ---- files ---- */
+/* ---- filters of system calls ---- */
+
+/* Slows down system calls of a host, by class: a filter (seccomp(2), classic BPF as in McCanne and Jacobson, USENIX Winter 1993) refuses
+ * nothing. Before each call of the class it divides a number by three as often as the profile says; it lets all other calls pass by a
+ * verdict that the kernel keeps. For x86-64 and aarch64. */
+
+/* Calls that only x86-64 still has, where the others have one that does the same and more. */
+#if defined(__x86_64__)
+#define ARCHITECTURE   AUDIT_ARCH_X86_64
+#define OLD_CALLS(...) , __VA_ARGS__
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#define OLD_CALLS(...)
+#else
+#error "the numbers of system calls are known for x86-64 and aarch64"
+#endif
+
+/* Classes of calls, as in the profile's table of the kernel's work (gate/profile/sampled.c); here a read is a read, whatever is read. */
+
+static const short data[] = { SYS_read,
+			      SYS_write,
+			      SYS_pread64,
+			      SYS_pwrite64,
+			      SYS_readv,
+			      SYS_writev,
+			      SYS_preadv,
+			      SYS_pwritev,
+			      SYS_preadv2,
+			      SYS_pwritev2,
+			      SYS_sendfile,
+			      SYS_splice,
+			      SYS_tee,
+			      SYS_vmsplice,
+			      SYS_lseek,
+			      SYS_fsync,
+			      SYS_fdatasync,
+			      SYS_sync,
+			      SYS_syncfs,
+			      SYS_ftruncate,
+			      SYS_truncate,
+			      SYS_fallocate,
+			      SYS_readahead,
+			      SYS_fadvise64,
+			      SYS_sync_file_range,
+			      SYS_io_submit,
+			      SYS_io_getevents,
+			      SYS_io_uring_setup,
+			      SYS_io_uring_enter,
+			      SYS_io_uring_register,
+			      SYS_copy_file_range };
+static const short metadata[] = { SYS_close,
+				  SYS_openat,
+				  SYS_openat2,
+				  SYS_close_range,
+				  SYS_fstat,
+				  SYS_newfstatat,
+				  SYS_statx,
+				  SYS_faccessat,
+				  SYS_faccessat2,
+				  SYS_getdents64,
+				  SYS_renameat,
+				  SYS_renameat2,
+				  SYS_linkat,
+				  SYS_unlinkat,
+				  SYS_symlinkat,
+				  SYS_readlinkat,
+				  SYS_mkdirat,
+				  SYS_mknodat,
+				  SYS_fchmod,
+				  SYS_fchmodat,
+				  SYS_fchown,
+				  SYS_fchownat,
+				  SYS_utimensat,
+				  SYS_statfs,
+				  SYS_fstatfs,
+				  SYS_fcntl,
+				  SYS_dup,
+				  SYS_dup3,
+				  SYS_flock,
+				  SYS_ioctl,
+				  SYS_umask,
+				  SYS_getcwd,
+				  SYS_chdir,
+				  SYS_fchdir,
+				  SYS_setxattr,
+				  SYS_lsetxattr,
+				  SYS_fsetxattr,
+				  SYS_getxattr,
+				  SYS_lgetxattr,
+				  SYS_fgetxattr,
+				  SYS_listxattr,
+				  SYS_llistxattr,
+				  SYS_flistxattr,
+				  SYS_inotify_init1,
+				  SYS_inotify_add_watch,
+				  SYS_inotify_rm_watch OLD_CALLS(SYS_open, SYS_creat, SYS_stat, SYS_lstat, SYS_access, SYS_getdents,
+								 SYS_rename, SYS_link, SYS_unlink, SYS_symlink, SYS_readlink, SYS_mkdir,
+								 SYS_rmdir, SYS_mknod, SYS_chmod, SYS_chown, SYS_lchown, SYS_utime,
+								 SYS_utimes, SYS_futimesat, SYS_dup2, SYS_inotify_init) };
+static const short mapping[] = { SYS_munmap,  SYS_mmap,	  SYS_mprotect, SYS_mremap,	  SYS_madvise,	       SYS_brk,	       SYS_msync,
+				 SYS_mincore, SYS_mlock,  SYS_mlock2,	SYS_mlockall,	  SYS_munlock,	       SYS_munlockall, SYS_mbind,
+				 SYS_shmat,   SYS_shmget, SYS_shmdt,	SYS_memfd_create, SYS_remap_file_pages };
+static const short processes[] = { SYS_getppid,		SYS_clone,
+				   SYS_clone3,		SYS_execve,
+				   SYS_execveat,	SYS_exit,
+				   SYS_exit_group,	SYS_wait4,
+				   SYS_waitid,		SYS_kill,
+				   SYS_tkill,		SYS_tgkill,
+				   SYS_rt_sigaction,	SYS_rt_sigprocmask,
+				   SYS_rt_sigreturn,	SYS_rt_sigpending,
+				   SYS_rt_sigtimedwait, SYS_rt_sigqueueinfo,
+				   SYS_rt_sigsuspend,	SYS_sigaltstack,
+				   SYS_prctl,		SYS_set_tid_address,
+				   SYS_set_robust_list, SYS_rseq,
+				   SYS_getpid,		SYS_gettid,
+				   SYS_getrusage,	SYS_prlimit64,
+				   SYS_getrlimit,	SYS_setrlimit OLD_CALLS(SYS_fork, SYS_vfork, SYS_arch_prctl) };
+static const short synchronisation[] = { SYS_futex,
+					 SYS_sched_yield,
+					 SYS_sched_getaffinity,
+					 SYS_sched_setaffinity,
+					 SYS_membarrier,
+					 SYS_semop,
+					 SYS_semtimedop,
+					 SYS_semget,
+					 SYS_semctl,
+					 SYS_eventfd2,
+					 SYS_msgsnd,
+					 SYS_msgrcv,
+					 SYS_mq_open,
+					 SYS_mq_unlink,
+					 SYS_mq_timedsend,
+					 SYS_mq_timedreceive,
+					 SYS_mq_notify,
+					 SYS_mq_getsetattr OLD_CALLS(SYS_eventfd) };
+static const short sockets[] = { SYS_shutdown,
+				 SYS_socket,
+				 SYS_socketpair,
+				 SYS_bind,
+				 SYS_listen,
+				 SYS_accept,
+				 SYS_accept4,
+				 SYS_connect,
+				 SYS_sendto,
+				 SYS_sendmsg,
+				 SYS_sendmmsg,
+				 SYS_recvfrom,
+				 SYS_recvmsg,
+				 SYS_recvmmsg,
+				 SYS_getsockopt,
+				 SYS_setsockopt,
+				 SYS_getsockname,
+				 SYS_getpeername,
+				 SYS_pipe2 OLD_CALLS(SYS_pipe) };
+static const short events[] = { SYS_epoll_pwait,
+				SYS_ppoll,
+				SYS_pselect6,
+				SYS_epoll_create1,
+				SYS_epoll_ctl,
+				SYS_timerfd_create,
+				SYS_timerfd_settime,
+				SYS_timerfd_gettime,
+				SYS_signalfd4 OLD_CALLS(SYS_epoll_wait, SYS_poll, SYS_select, SYS_epoll_create, SYS_signalfd, SYS_pause) };
+static const short time_calls[] = { SYS_timer_getoverrun, SYS_nanosleep,     SYS_clock_nanosleep,
+				    SYS_clock_gettime,	  SYS_clock_settime, SYS_clock_getres,
+				    SYS_gettimeofday,	  SYS_settimeofday,  SYS_times,
+				    SYS_timer_create,	  SYS_timer_settime, SYS_timer_gettime,
+				    SYS_timer_delete,	  SYS_getitimer,     SYS_setitimer OLD_CALLS(SYS_time, SYS_alarm) };
+#define LIST(calls)                                                                                                                        \
+	{                                                                                                                                  \
+		calls, sizeof(calls) / sizeof(*(calls))                                                                                    \
+	}
+static const struct {
+	const short *calls;
+	size_t n;
+} classes[] = { [EMULATE_CALLS_DATA] = LIST(data),
+		[EMULATE_CALLS_METADATA] = LIST(metadata),
+		[EMULATE_CALLS_MAPPING] = LIST(mapping),
+		[EMULATE_CALLS_PROCESSES] = LIST(processes),
+		[EMULATE_CALLS_SYNCHRONISATION] = LIST(synchronisation),
+		[EMULATE_CALLS_NETWORK] = LIST(sockets),
+		[EMULATE_CALLS_EVENTS] = LIST(events),
+		[EMULATE_CALLS_TIME] = LIST(time_calls) };
+
+static size_t filter_put(struct sock_filter *f, unsigned code, unsigned k)
+{
+	*f = (struct sock_filter)BPF_STMT((unsigned short)code, k);
+	return 1;
+}
+
+static size_t filter_jump_if(struct sock_filter *f, unsigned k, unsigned yes, unsigned no)
+{
+	*f = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, k, (unsigned char)yes, (unsigned char)no);
+	return 1;
+}
+
+static size_t filter_allow(struct sock_filter *f)
+{
+	return filter_put(f, BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+}
+
+/* What is not in the list goes on behind. */
+static size_t filter_only(struct sock_filter *f, const short *calls, size_t n)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < n; i++)
+		at += filter_jump_if(f + at, (unsigned)calls[i], (unsigned)(n - i), 0);
+	return at + filter_allow(f + at);
+}
+
+/* What is in none of the lists goes on behind. */
+static size_t filter_others(struct sock_filter *f)
+{
+	size_t at = 0;
+
+	for (size_t c = 0; c < sizeof(classes) / sizeof(*classes); c++) {
+		size_t n = classes[c].n;
+
+		for (size_t i = 0; i < n; i++)
+			at += filter_jump_if(f + at, (unsigned)classes[c].calls[i], (unsigned)(n - 1 - i), i + 1 == n);
+		at += filter_allow(f + at);
+	}
+	return at;
+}
+
+/* Divisions cost the most time for an instruction: a short program leaves the caches to the command. An argument of the call is divided: a
+ * verdict from the number alone would be computed once and kept. */
+static size_t filter_build(unsigned which, unsigned divisions, struct sock_filter f[BPF_MAXINSNS])
+{
+	size_t at = 0;
+
+	if (divisions == 0)
+		return filter_allow(f);
+	/* Calls of another architecture have other numbers: they go free. */
+	at += filter_put(f + at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
+	at += filter_jump_if(f + at, ARCHITECTURE, 1, 0);
+	at += filter_allow(f + at);
+	at += filter_put(f + at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	at += which == EMULATE_CALLS_OTHER ? filter_others(f + at) : filter_only(f + at, classes[which].calls, classes[which].n);
+	at += filter_put(f + at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args));
+	at += filter_put(f + at, BPF_ALU | BPF_AND | BPF_K, 0); /* as fast, whatever it is */
+	for (unsigned i = 0; i < divisions && at + 1 < BPF_MAXINSNS; i++)
+		at += filter_put(f + at, BPF_ALU | BPF_DIV | BPF_K, 3);
+	return at + filter_allow(f + at);
+}
+
+/* Adds a filter for a class to this thread and all that it starts, until they end. Who is not root gives up for ever what set-user-ID
+ * programs would give. Returns 0 or an error number: ENOMEM if the filters that this thread has already leave no room. Without SPEC_ALLOW
+ * some kernels also turn off a speculation of the processor, which would slow everything. */
+static int filter_add(unsigned which, unsigned divisions)
+{
+	static struct sock_filter filter[BPF_MAXINSNS];
+	struct sock_fprog program = { (unsigned short)filter_build(which, divisions, filter), filter };
+	long failed = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program);
+
+	if (failed && errno == EACCES && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) /* no CAP_SYS_ADMIN */
+		failed = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program);
+	return failed ? errno : 0;
+}
+
+/* Installs the profile's system-call filters on the calling process, for it and all its descendants, for good. Sets no_new_privs where the
+ * process has no right to do without. */
+static enum assay_status emulate_filter_install(const struct emulate_profile *profile, struct assay_error *err)
+{
+	for (unsigned which = 0; which < EMULATE_CLASSES; which++) {
+		int errnum = profile->divisions[which] ? filter_add(which, profile->divisions[which]) : 0;
+
+		if (errnum == ENOMEM)
+			return assay_fail(err, ASSAY_E_IO,
+					  "the kernel has no room for a system-call filter of %u divisions more: this process already runs "
+					  "under filters, lower the profile's system_calls",
+					  profile->divisions[which]);
+		if (errnum)
+			return assay_fail_errno(err, errnum, "cannot install a system-call filter");
+	}
+	return ASSAY_OK;
+}
+
+/* ---- events ---- */
+
+/* Slows down computing and page faults of a host: software events of perf_event_open(2) that nobody reads. The clock of the processor goes
+ * off so many times a second, and each page fault sets off so many events; each costs as much as a sample. */
+
+static int event_open(uint64_t config, uint64_t period)
+{
+	struct perf_event_attr event = {
+		.size = sizeof(event),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = config,
+		.sample_period = period,
+		.sample_type = PERF_SAMPLE_IP | (config == PERF_COUNT_SW_PAGE_FAULTS ? PERF_SAMPLE_CALLCHAIN : 0),
+		.inherit = 1,
+		.exclude_hv = 1,
+	};
+	long fd = syscall(SYS_perf_event_open, &event, 0, -1, -1, 0UL);
+
+	if (fd < 0 && errno == EACCES) {
+		event.exclude_kernel = 1;
+		fd = syscall(SYS_perf_event_open, &event, 0, -1, -1, 0UL);
+	}
+	return (int)fd;
+}
+
+/* The descriptor stays open: closed with the last process that has it, the event ends. */
+static int event_keep(uint64_t config, uint64_t period)
+{
+	int low = event_open(config, period), fd = low < 0 ? -1 : fcntl(low, F_DUPFD, DESCRIPTORS), errnum = errno;
+
+	if (low < 0)
+		return errnum;
+	if (fd >= 0)
+		close(low);
+	return 0;
+}
+
+int emulate_events_refused(void)
+{
+	int fd = event_open(PERF_COUNT_SW_PAGE_FAULTS, 1), errnum = fd < 0 ? errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return errnum;
+}
+
+/* Starts the events of a host for the calling process and all that it starts. They end with the last process that has their descriptors.
+ * Returns 0 or an error number. */
+static int emulate_events_start(unsigned interrupts_a_second, unsigned a_page_fault)
+{
+	int failed = interrupts_a_second ? event_keep(PERF_COUNT_SW_CPU_CLOCK, 1000000000u / interrupts_a_second) : 0;
+
+	for (unsigned i = 0; !failed && i < a_page_fault; i++)
+		failed = event_keep(PERF_COUNT_SW_PAGE_FAULTS, 1);
+	return failed;
+}
+
+/* ---- in the process that becomes sshd ---- */
 
 enum assay_status emulate_write(const char *path, const char *bytes, size_t n, unsigned mode, struct assay_error *err)
 {
@@ -240,99 +572,6 @@ enum assay_status emulate_write(const char *path, const char *bytes, size_t n, u
 		close(fd);
 	return failed ? assay_fail_errno(err, errnum, "cannot write '%s'", path) : ASSAY_OK;
 }
-
-/* One line: sshd uses only the first SetEnv. The mark ASSAY_FLEET is how `down` finds processes. */
-static void add_environment(struct buf *out, const struct emulate_site *site, const struct emulate_host *host)
-{
-	const struct emulate_profile *p = host->profile;
-	const struct {
-		const char *library;
-		unsigned wanted;
-	} libraries[] = {
-		{ "string", p->strings }, { "compare", p->compare }, { "malloc", p->malloc_steps }, { "hog", p->hog_mib + p->page_walks }
-	};
-	struct buf preload = BUF_INIT;
-
-	buf_format(out, "SetEnv \"HOME=%s/home\" \"TMPDIR=%s/home/tmp\" ASSAY_FLEET=%s-%s ASSAY_EMULATED=%s", host->directory,
-		   host->directory, site->tag, host->is->name, p->name);
-	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
-		if (libraries[i].wanted)
-			buf_format(&preload, "%s%s/lib/knobs_%s.so", preload.size ? ":" : "", site->base, libraries[i].library);
-	}
-	if (preload.size)
-		buf_format(out, " \"LD_PRELOAD=%s\"", preload.bytes);
-	if (p->strings)
-		buf_format(out, " ASSAY_KNOB_STRINGS=%u", p->strings);
-	if (p->compare)
-		buf_format(out, " ASSAY_KNOB_COMPARE=%u", p->compare);
-	if (p->malloc_steps)
-		buf_format(out, " ASSAY_KNOB_MALLOC=%u", p->malloc_steps);
-	if (p->hog_mib || p->page_walks)
-		buf_format(out, " ASSAY_KNOB_HOG=assay-%s-%s", site->tag, host->is->name);
-	if (p->mmap_threshold_bytes)
-		buf_format(out, " GLIBC_TUNABLES=glibc.malloc.mmap_threshold=%lld", (long long)p->mmap_threshold_bytes);
-	buf_char(out, '\n');
-	buf_release(&preload);
-}
-
-/* StrictModes looks at every directory above the keys and refuses laboratories below /tmp; ours are in a directory that only we
- * can write to. Nothing is taken from the client's environment. */
-static enum assay_status write_config(const struct emulate_site *site, const struct emulate_host *host, struct assay_error *err)
-{
-	char *path = mem_format("%s/sshd_config", host->directory);
-	struct buf text = BUF_INIT;
-	enum assay_status st;
-
-	buf_format(&text, "# Written by 'assay fleet up': host %s, profile %s\n", host->is->name, host->profile->name);
-	buf_format(&text, "Port %d\nListenAddress %s\nAllowUsers %s\n", host->is->port, host->is->address, site->user);
-	buf_format(&text, "HostKey %s/keys/%s\nAuthorizedKeysFile %s/authorized_keys\n", site->base, host->is->name, site->base);
-	buf_text(&text, "StrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin prohibit-password\nPubkeyAuthentication yes\n"
-			"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitUserEnvironment no\nUseDNS no\n"
-			"X11Forwarding no\nPrintMotd no\nPrintLastLog no\nMaxStartups 100\nMaxSessions 100\nLogLevel INFO\n");
-	add_environment(&text, site, host);
-	st = emulate_write(path, text.bytes, text.size, 0600, err);
-	buf_release(&text);
-	free(path);
-	return st;
-}
-
-/* The host's key, made where there is none yet; its line goes into *line. */
-static enum assay_status host_key(const struct emulate_site *site, const struct emulate_host *host, char **line, struct assay_error *err)
-{
-	char *path = mem_format("%s/keys/%s", site->base, host->is->name);
-	enum assay_status st = emulate_key_make(path, host->is->name, line, err);
-
-	free(path);
-	return st;
-}
-
-enum assay_status emulate_host_prepare(const struct emulate_site *site, struct emulate_host *host, struct assay_error *err)
-{
-	char *home = mem_format("%s/home", host->directory);
-	char *temporary = mem_format("%s/home/tmp", host->directory);
-	enum assay_status st = file_make_directory(host->directory, 0700, err);
-
-	if (!st)
-		st = file_make_directory(home, 0700, err);
-	if (!st && !site->namespaces)
-		st = file_make_directory(temporary, 0700, err);
-	if (!st)
-		st = write_config(site, host, err);
-	mem_free(temporary, home);
-	return st;
-}
-
-void emulate_host_release(struct emulate_host *host)
-{
-	if (host->reserved >= 0)
-		close(host->reserved);
-	if (host->channel >= 0)
-		close(host->channel);
-	mem_free(host->directory, host->key_line);
-	*host = (struct emulate_host){ .reserved = -1, .channel = -1 };
-}
-
-/* ---- in the process that becomes sshd ---- */
 
 /* It ends with its parent. Its standard error is the log of its host from now on, which is how `down` finds it. Descriptors of
  * other hosts' channels would keep their ends open; the terminal belongs to the user who ran us. */
@@ -461,16 +700,14 @@ static enum assay_status become_sshd(const struct emulate_site *site, const stru
 	return st;
 }
 
-/* Group, namespaces, host name, tmpfs, hog, filters, then sshd takes its place. `channel` closes then; before, it brings the text
- * of an error. */
-static _Noreturn void run_child(const struct emulate_site *site, const struct emulate_host *host, int channel, pid_t parent)
+_Noreturn void emulate_host_run(const struct emulate_site *site, const struct emulate_host *host, int channel, pid_t parent)
 {
 	struct assay_error err;
 	char *key_line = NULL;
 	enum assay_status st;
 
 	leave_parent(host, channel, parent);
-	st = host_key(site, host, &key_line, &err); /* here, so that those of all hosts are made at the same time */
+	st = emulate_key_make(host->key, host->is->name, &key_line, &err); /* here, so that those of all hosts are made at the same time */
 	free(key_line);
 	if (!st)
 		st = join_groups(site, host->is->name, &err);
@@ -481,160 +718,12 @@ static _Noreturn void run_child(const struct emulate_site *site, const struct em
 		st = assay_fail_errno(&err, errno, "cannot become a subreaper");
 	if (!st) /* what the kernel refuses is left out, as was said before; the second process of the host keeps the rest */
 		emulate_events_start(host->profile->interrupts, host->profile->page_faults);
-	if (!st && emulate_hog_wanted(host->profile))
-		st = emulate_hog_start(site, host, channel, &err);
+	if (!st && hog_is_wanted(host->profile))
+		st = hog_start(site, host, channel, &err);
 	if (!st)
 		st = emulate_filter_install(host->profile, &err);
 	if (!st)
 		st = become_sshd(site, host, &err);
 	send(channel, err.text, strlen(err.text), MSG_NOSIGNAL);
 	_Exit(1);
-}
-
-/* ---- in ours ---- */
-
-static bool is_cancelled(const struct emulate_listener *listener)
-{
-	return listener->cancelled && *listener->cancelled;
-}
-
-static enum assay_status host_start(const struct emulate_site *site, struct emulate_host *host, struct assay_error *err)
-{
-	pid_t parent = getpid();
-	int pair[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return assay_fail_errno(err, errno, "cannot make a pair of sockets");
-	host->pid = fork();
-	if (host->pid == 0)
-		run_child(site, host, pair[1], parent);
-	host->channel = pair[0];
-	close(pair[1]);
-	return host->pid < 0 ? assay_fail_errno(err, errno, "cannot start a process for host %s", host->is->name) : ASSAY_OK;
-}
-
-/* The next message of the process must be `expected`, "" being its end; any other is its error. */
-static enum assay_status expect_word(const struct emulate_host *host, const char *expected, struct assay_error *err)
-{
-	char text[ASSAY_ERROR_BYTES];
-	ssize_t n;
-
-	do {
-		n = recv(host->channel, text, sizeof(text) - 1, 0);
-	} while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return assay_fail_errno(err, errno, "cannot read from the process of host %s", host->is->name);
-	text[n] = '\0';
-	if (strcmp(text, expected) == 0)
-		return ASSAY_OK;
-	return assay_fail(err, ASSAY_E_IO, "host %s: %s", host->is->name, *text ? text : "its process has ended");
-}
-
-/* All links at once, when all namespaces are there. */
-static enum assay_status connect_hosts(const struct emulate_site *site, const struct emulate_host *hosts, size_t n, struct assay_error *err)
-{
-	struct buf lines = BUF_INIT;
-	enum assay_status st = ASSAY_OK;
-
-	for (size_t i = 0; !st && i < n; i++) {
-		st = expect_word(&hosts[i], "r", err);
-		buf_format(&lines, "link add as%s%zx up master as%s type veth peer name eth0 netns %d\n", site->tag, i + 1, site->tag,
-			   (int)hosts[i].pid);
-	}
-	if (!st)
-		st = emulate_net_change("make the hosts' network links", lines.bytes, err);
-	for (size_t i = 0; !st && i < n; i++) {
-		if (send(hosts[i].channel, "g", 1, MSG_NOSIGNAL) != 1)
-			st = assay_fail_errno(err, errno, "host %s: its process has ended", hosts[i].is->name);
-	}
-	buf_release(&lines);
-	return st;
-}
-
-static enum assay_status host_finish(struct emulate_host *host, struct assay_error *err)
-{
-	enum assay_status st = expect_word(host, "", err);
-
-	close(host->channel);
-	host->channel = -1;
-	return st;
-}
-
-/* Does it say "SSH-" on a new connection? */
-static bool host_greets(const struct emulate_host *host)
-{
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((unsigned short)host->is->port) };
-	const struct timeval patience = { 0, ANSWER_WAIT_US };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	char text[4] = "";
-	bool yes;
-
-	if (fd < 0)
-		return false;
-	inet_pton(AF_INET, host->is->address, &to.sin_addr);
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)); /* connect(2), too */
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	yes = connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0 && recv(fd, text, sizeof(text), MSG_WAITALL) == 4 &&
-	      memcmp(text, "SSH-", 4) == 0;
-	close(fd);
-	return yes;
-}
-
-/* The error ends with the last line that its sshd has written. */
-static enum assay_status give_up(const struct emulate_host *host, const char *what, struct assay_error *err)
-{
-	char *path = mem_format("%s/sshd.log", host->directory), text[400];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END), room = (off_t)sizeof(text) - 1;
-	ssize_t n = fd < 0 ? -1 : pread(fd, text, (size_t)room, size > room ? size - room : 0);
-	const char *line;
-
-	if (fd >= 0)
-		close(fd);
-	free(path);
-	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
-		n--;
-	text[n > 0 ? n : 0] = '\0';
-	line = strrchr(text, '\n');
-	return assay_fail(err, ASSAY_E_IO, "host %s (%s port %d): its sshd %s: %s", host->is->name, host->is->address, host->is->port, what,
-			  line	  ? line + 1
-			  : *text ? text
-				  : "it said nothing");
-}
-
-static enum assay_status host_answers(const struct emulate_host *host, int64_t end_ns, struct emulate_listener *listener,
-				      struct assay_error *err)
-{
-	const struct timespec pause = { 0, ANSWER_PAUSE_NS };
-
-	while (!host_greets(host)) {
-		if (is_cancelled(listener))
-			return assay_fail(err, ASSAY_E_IO, "interrupted");
-		if (waitpid(host->pid, NULL, WNOHANG) == host->pid)
-			return give_up(host, "ended", err);
-		if (clock_monotonic_ns() > end_ns)
-			return give_up(host, "does not answer", err);
-		nanosleep(&pause, NULL);
-	}
-	return ASSAY_OK;
-}
-
-enum assay_status emulate_hosts_start(const struct emulate_site *site, struct emulate_host *hosts, size_t n,
-				      struct emulate_listener *listener, struct assay_error *err)
-{
-	int64_t end_ns;
-	enum assay_status st = ASSAY_OK;
-
-	for (size_t i = 0; !st && i < n; i++)
-		st = is_cancelled(listener) ? assay_fail(err, ASSAY_E_IO, "interrupted") : host_start(site, &hosts[i], err);
-	if (!st && site->namespaces)
-		st = connect_hosts(site, hosts, n, err);
-	for (size_t i = 0; !st && i < n; i++)
-		st = host_finish(&hosts[i], err);
-	for (size_t i = 0; !st && i < n; i++)
-		st = host_key(site, &hosts[i], &hosts[i].key_line, err);
-	end_ns = clock_monotonic_ns() + (ANSWER_MS + ANSWER_HOST_MS * (int64_t)n) * 1000000;
-	for (size_t i = 0; !st && i < n; i++)
-		st = host_answers(&hosts[i], end_ns, listener, err);
-	return st;
 }

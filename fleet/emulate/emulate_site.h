@@ -33,6 +33,7 @@ struct emulate_host {
 	struct emulated *is; /* its name, address, port and profile's name */
 	const struct emulate_profile *profile;
 	char *directory; /* BASE/run/NAME: configuration, log, home */
+	char *key;	 /* BASE/keys/NAME, the private host key */
 	char *key_line;	 /* public host key */
 	int reserved;	 /* a bound socket that keeps the port until sshd listens on it; else -1 */
 	int channel;	 /* to the process until it has become sshd; else -1 */
@@ -52,27 +53,16 @@ void emulate_groups_find(const char *tag, struct cgroup_places *out);
 /* Tells the listener, who may be NULL. */
 void emulate_step(struct emulate_listener *listener, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- emulate_host.c, emulate_filter.c, emulate_events.c ---- */
+/* ---- emulate_host.c ---- */
 
 /* Writes a file of the fleet with this mode; not synced, since the next `up` makes it again. */
 enum assay_status emulate_write(const char *path, const char *bytes, size_t n, unsigned mode, struct assay_error *err);
 
-/* Its directory and sshd_config. */
-enum assay_status emulate_host_prepare(const struct emulate_site *site, struct emulate_host *host, struct assay_error *err);
-/* Starts the processes of all, which end with this one until they have become sshd, and connects them to the network; waits until all
- * answer. Their keys are made, too. */
-enum assay_status emulate_hosts_start(const struct emulate_site *site, struct emulate_host *hosts, size_t n,
-				      struct emulate_listener *listener, struct assay_error *err);
-void emulate_host_release(struct emulate_host *host);
+/* Becomes a host, in the child of `parent`: key, group, namespaces, host name, tmpfs, events, hog, filters, then sshd takes its
+ * place. `channel` closes then; before, it brings the text of an error. */
+_Noreturn void emulate_host_run(const struct emulate_site *site, const struct emulate_host *host, int channel, pid_t parent);
 
-/* Installs the profile's system-call filters on the calling process, for it and all its descendants, for good. Sets no_new_privs where the
- * process has no right to do without. */
-enum assay_status emulate_filter_install(const struct emulate_profile *profile, struct assay_error *err);
-
-/* Starts the events of a host for the calling process and all that it starts. They end with the last process that has their descriptors.
- * Returns 0 or an error number. */
-int emulate_events_start(unsigned interrupts_a_second, unsigned a_page_fault);
-/* Returns the error number with which the kernel refuses such events; 0: it does not. */
+/* Returns the error number with which the kernel refuses the events of a host; 0: it does not. */
 int emulate_events_refused(void);
 
 #endif

@@ -1,14 +1,16 @@
-#include "fleet/emulate/emulate_site.h"
-#include "fleet/emulate/emulate_tools.h"
-
+#include "base/buf.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/yaml.h"
+#include "fleet/emulate/emulate_site.h"
+#include "fleet/emulate/emulate_tools.h"
 #include "fleet/lab/lab.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <sched.h>
 #include <shadow.h>
@@ -16,11 +18,16 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#define PORT_FIRST 22001
-#define PORT_LAST  32000
-#define LAB_MARK   "# Written by 'assay fleet up'"
+#define PORT_FIRST	22001
+#define PORT_LAST	32000
+#define LAB_MARK	"# Written by 'assay fleet up'"
+#define ANSWER_PAUSE_NS 5000000
+#define ANSWER_MS	10000 /* until all answer, and so much more for each */
+#define ANSWER_HOST_MS	200
+#define ANSWER_WAIT_US	100000 /* for the greeting of a connection that was accepted */
 
 /* A fleet that is being brought up. */
 struct bringup {
@@ -304,6 +311,240 @@ static void say_refused(struct bringup *b)
 			     errnum == EACCES || errnum == EPERM ? "; it needs root, or a kernel.perf_event_paranoid of 2 or less" : "");
 }
 
+/* ---- files of a host ---- */
+
+/* One line: sshd uses only the first SetEnv. The mark ASSAY_FLEET is how `down` finds processes. */
+static void add_environment(struct buf *out, const struct emulate_site *site, const struct emulate_host *host)
+{
+	const struct emulate_profile *p = host->profile;
+	const struct {
+		const char *library;
+		unsigned wanted;
+	} libraries[] = {
+		{ "string", p->strings }, { "compare", p->compare }, { "malloc", p->malloc_steps }, { "hog", p->hog_mib + p->page_walks }
+	};
+	struct buf preload = BUF_INIT;
+
+	buf_format(out, "SetEnv \"HOME=%s/home\" \"TMPDIR=%s/home/tmp\" ASSAY_FLEET=%s-%s ASSAY_EMULATED=%s", host->directory,
+		   host->directory, site->tag, host->is->name, p->name);
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+		if (libraries[i].wanted)
+			buf_format(&preload, "%s%s/lib/knobs_%s.so", preload.size ? ":" : "", site->base, libraries[i].library);
+	}
+	if (preload.size)
+		buf_format(out, " \"LD_PRELOAD=%s\"", preload.bytes);
+	if (p->strings)
+		buf_format(out, " ASSAY_KNOB_STRINGS=%u", p->strings);
+	if (p->compare)
+		buf_format(out, " ASSAY_KNOB_COMPARE=%u", p->compare);
+	if (p->malloc_steps)
+		buf_format(out, " ASSAY_KNOB_MALLOC=%u", p->malloc_steps);
+	if (p->hog_mib || p->page_walks)
+		buf_format(out, " ASSAY_KNOB_HOG=assay-%s-%s", site->tag, host->is->name);
+	if (p->mmap_threshold_bytes)
+		buf_format(out, " GLIBC_TUNABLES=glibc.malloc.mmap_threshold=%lld", (long long)p->mmap_threshold_bytes);
+	buf_char(out, '\n');
+	buf_release(&preload);
+}
+
+/* StrictModes looks at every directory above the keys and refuses laboratories below /tmp; ours are in a directory that only we
+ * can write to. Nothing is taken from the client's environment. */
+static enum assay_status write_config(const struct emulate_site *site, const struct emulate_host *host, struct assay_error *err)
+{
+	char *path = mem_format("%s/sshd_config", host->directory);
+	struct buf text = BUF_INIT;
+	enum assay_status st;
+
+	buf_format(&text, "# Written by 'assay fleet up': host %s, profile %s\n", host->is->name, host->profile->name);
+	buf_format(&text, "Port %d\nListenAddress %s\nAllowUsers %s\n", host->is->port, host->is->address, site->user);
+	buf_format(&text, "HostKey %s\nAuthorizedKeysFile %s/authorized_keys\n", host->key, site->base);
+	buf_text(&text, "StrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin prohibit-password\nPubkeyAuthentication yes\n"
+			"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitUserEnvironment no\nUseDNS no\n"
+			"X11Forwarding no\nPrintMotd no\nPrintLastLog no\nMaxStartups 100\nMaxSessions 100\nLogLevel INFO\n");
+	add_environment(&text, site, host);
+	st = emulate_write(path, text.bytes, text.size, 0600, err);
+	buf_release(&text);
+	free(path);
+	return st;
+}
+
+/* Makes its directory and sshd_config. */
+static enum assay_status prepare_host(const struct emulate_site *site, struct emulate_host *host, struct assay_error *err)
+{
+	char *home = mem_format("%s/home", host->directory);
+	char *temporary = mem_format("%s/home/tmp", host->directory);
+	enum assay_status st = file_make_directory(host->directory, 0700, err);
+
+	if (!st)
+		st = file_make_directory(home, 0700, err);
+	if (!st && !site->namespaces)
+		st = file_make_directory(temporary, 0700, err);
+	if (!st)
+		st = write_config(site, host, err);
+	mem_free(temporary, home);
+	return st;
+}
+
+static void release_host(struct emulate_host *host)
+{
+	if (host->reserved >= 0)
+		close(host->reserved);
+	if (host->channel >= 0)
+		close(host->channel);
+	mem_free(host->directory, host->key, host->key_line);
+	*host = (struct emulate_host){ .reserved = -1, .channel = -1 };
+}
+
+/* ---- starting hosts ---- */
+
+static bool is_cancelled(const struct emulate_listener *listener)
+{
+	return listener->cancelled && *listener->cancelled;
+}
+
+static enum assay_status host_start(const struct emulate_site *site, struct emulate_host *host, struct assay_error *err)
+{
+	pid_t parent = getpid();
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return assay_fail_errno(err, errno, "cannot make a pair of sockets");
+	host->pid = fork();
+	if (host->pid == 0)
+		emulate_host_run(site, host, pair[1], parent);
+	host->channel = pair[0];
+	close(pair[1]);
+	return host->pid < 0 ? assay_fail_errno(err, errno, "cannot start a process for host %s", host->is->name) : ASSAY_OK;
+}
+
+/* The next message of the process must be `expected`, "" being its end; any other is its error. */
+static enum assay_status expect_word(const struct emulate_host *host, const char *expected, struct assay_error *err)
+{
+	char text[ASSAY_ERROR_BYTES];
+	ssize_t n;
+
+	do {
+		n = recv(host->channel, text, sizeof(text) - 1, 0);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return assay_fail_errno(err, errno, "cannot read from the process of host %s", host->is->name);
+	text[n] = '\0';
+	if (strcmp(text, expected) == 0)
+		return ASSAY_OK;
+	return assay_fail(err, ASSAY_E_IO, "host %s: %s", host->is->name, *text ? text : "its process has ended");
+}
+
+/* All links at once, when all namespaces are there. */
+static enum assay_status connect_hosts(const struct emulate_site *site, const struct emulate_host *hosts, size_t n, struct assay_error *err)
+{
+	struct buf lines = BUF_INIT;
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < n; i++) {
+		st = expect_word(&hosts[i], "r", err);
+		buf_format(&lines, "link add as%s%zx up master as%s type veth peer name eth0 netns %d\n", site->tag, i + 1, site->tag,
+			   (int)hosts[i].pid);
+	}
+	if (!st)
+		st = emulate_net_change("make the hosts' network links", lines.bytes, err);
+	for (size_t i = 0; !st && i < n; i++) {
+		if (send(hosts[i].channel, "g", 1, MSG_NOSIGNAL) != 1)
+			st = assay_fail_errno(err, errno, "host %s: its process has ended", hosts[i].is->name);
+	}
+	buf_release(&lines);
+	return st;
+}
+
+static enum assay_status host_finish(struct emulate_host *host, struct assay_error *err)
+{
+	enum assay_status st = expect_word(host, "", err);
+
+	close(host->channel);
+	host->channel = -1;
+	return st;
+}
+
+/* Does it say "SSH-" on a new connection? */
+static bool host_greets(const struct emulate_host *host)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((unsigned short)host->is->port) };
+	const struct timeval patience = { 0, ANSWER_WAIT_US };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char text[4] = "";
+	bool yes;
+
+	if (fd < 0)
+		return false;
+	inet_pton(AF_INET, host->is->address, &to.sin_addr);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)); /* connect(2), too */
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	yes = connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0 && recv(fd, text, sizeof(text), MSG_WAITALL) == 4 &&
+	      memcmp(text, "SSH-", 4) == 0;
+	close(fd);
+	return yes;
+}
+
+/* The error ends with the last line that its sshd has written. */
+static enum assay_status give_up(const struct emulate_host *host, const char *what, struct assay_error *err)
+{
+	char *path = mem_format("%s/sshd.log", host->directory), text[400];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END), room = (off_t)sizeof(text) - 1;
+	ssize_t n = fd < 0 ? -1 : pread(fd, text, (size_t)room, size > room ? size - room : 0);
+	const char *line;
+
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
+		n--;
+	text[n > 0 ? n : 0] = '\0';
+	line = strrchr(text, '\n');
+	return assay_fail(err, ASSAY_E_IO, "host %s (%s port %d): its sshd %s: %s", host->is->name, host->is->address, host->is->port, what,
+			  line	  ? line + 1
+			  : *text ? text
+				  : "it said nothing");
+}
+
+static enum assay_status host_answers(const struct emulate_host *host, int64_t end_ns, struct emulate_listener *listener,
+				      struct assay_error *err)
+{
+	const struct timespec pause = { 0, ANSWER_PAUSE_NS };
+
+	while (!host_greets(host)) {
+		if (is_cancelled(listener))
+			return assay_fail(err, ASSAY_E_IO, "interrupted");
+		if (waitpid(host->pid, NULL, WNOHANG) == host->pid)
+			return give_up(host, "ended", err);
+		if (clock_monotonic_ns() > end_ns)
+			return give_up(host, "does not answer", err);
+		nanosleep(&pause, NULL);
+	}
+	return ASSAY_OK;
+}
+
+/* Starts the processes of all, which end with this one until they have become sshd, and connects them to the network; waits until all
+ * answer. Their keys are made, too. */
+static enum assay_status run_hosts(const struct emulate_site *site, struct emulate_host *hosts, size_t n, struct emulate_listener *listener,
+				   struct assay_error *err)
+{
+	int64_t end_ns;
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < n; i++)
+		st = is_cancelled(listener) ? assay_fail(err, ASSAY_E_IO, "interrupted") : host_start(site, &hosts[i], err);
+	if (!st && site->namespaces)
+		st = connect_hosts(site, hosts, n, err);
+	for (size_t i = 0; !st && i < n; i++)
+		st = host_finish(&hosts[i], err);
+	for (size_t i = 0; !st && i < n; i++)
+		st = emulate_key_make(hosts[i].key, hosts[i].is->name, &hosts[i].key_line, err);
+	end_ns = clock_monotonic_ns() + (ANSWER_MS + ANSWER_HOST_MS * (int64_t)n) * 1000000;
+	for (size_t i = 0; !st && i < n; i++)
+		st = host_answers(&hosts[i], end_ns, listener, err);
+	return st;
+}
+
 /* ---- hosts ---- */
 
 /* A free port of loopback, kept by a socket that is bound to it until its sshd listens. A socket that shares the address may be
@@ -344,12 +585,13 @@ static enum assay_status place_host(struct bringup *b, size_t i, int *next_port,
 	host->is->profile = mem_string(host->profile->name);
 	host->is->port = 22;
 	host->directory = mem_format("%s/run/%s", b->site.base, host->is->name);
+	host->key = mem_format("%s/keys/%s", b->site.base, host->is->name);
 	if (b->site.namespaces)
 		show_address(b->site.network + 2 + (uint32_t)i, address);
 	else
 		st = reserve_port(host, next_port, err);
 	host->is->address = mem_string(address);
-	return st ? st : emulate_host_prepare(&b->site, host, err);
+	return st ? st : prepare_host(&b->site, host, err);
 }
 
 static enum assay_status start_hosts(struct bringup *b, struct assay_error *err)
@@ -359,7 +601,7 @@ static enum assay_status start_hosts(struct bringup *b, struct assay_error *err)
 
 	for (size_t i = 0; !st && i < b->fleet.n; i++)
 		st = place_host(b, i, &next_port, err);
-	return st ? st : emulate_hosts_start(&b->site, b->hosts, b->fleet.n, b->listener, err);
+	return st ? st : run_hosts(&b->site, b->hosts, b->fleet.n, b->listener, err);
 }
 
 /* ---- the files of the laboratory ---- */
@@ -505,7 +747,7 @@ static void hand_out(struct bringup *b, struct emulate_fleet *out)
 static void bringup_release(struct bringup *b)
 {
 	for (size_t i = 0; i < b->options->n_hosts; i++)
-		emulate_host_release(&b->hosts[i]);
+		release_host(&b->hosts[i]);
 	mem_release_all(b->profiles, b->n_profiles, emulate_profile_release);
 	free(b->hosts);
 	emulate_fleet_release(&b->fleet);

@@ -1,6 +1,7 @@
 /* What slows emulated hosts down inside of the kernel: filters that slow one class of system calls and change no result, and events. */
-#include "fleet/emulate/emulate_site.h"
 #include "tests/scratch.h"
+
+#include "fleet/emulate/emulate_host.c"
 
 #include <errno.h>
 #include <fcntl.h>
