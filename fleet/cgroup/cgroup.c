@@ -16,9 +16,6 @@
 #define ROUND_MS	  2
 #define CLAIMS		  100 /* names that are tried */
 #define SWEEP_PATIENCE_MS 2000
-#define GROUP_PREFIX	  "assay-run-"
-#define GROUP_END_ROUNDS  200
-#define GROUP_ROUND_MS	  10
 
 /* ---- small files ---- */
 
@@ -277,16 +274,14 @@ static long long number_in(const char *directory, const char *file, const char *
 	return -1;
 }
 
-/* Returns how often the kernel has killed a process of it for want of memory; -1 if it does not say. */
-static long long cgroup_oom_kills(const char *directory)
+long long cgroup_oom_kills(const char *directory)
 {
 	long long n = number_in(directory, "memory.events", "oom_kill");
 
 	return n >= 0 ? n : number_in(directory, "memory.oom_control", "oom_kill");
 }
 
-/* Returns how often the kernel has refused it a new process; -1 if it does not say. */
-static long long cgroup_refused_processes(const char *directory)
+long long cgroup_refused_processes(const char *directory)
 {
 	return number_in(directory, "pids.events", "max");
 }
@@ -349,9 +344,7 @@ void cgroup_members(const char *directory, pid_t **pids, size_t *n)
 
 /* ---- its end ---- */
 
-/* Kills all at one stroke: no new process is let in (pids.max, where it is), then cgroup.kill where there is one, else SIGKILL to each.
- * Again until cgroup_remove() succeeds. Returns how many were there. */
-static size_t cgroup_kill(const char *directory)
+size_t cgroup_kill(const char *directory)
 {
 	pid_t *pids;
 	size_t n;
@@ -406,9 +399,7 @@ static int lock_group(const char *directory)
 	return -1;
 }
 
-/* Makes a group with an owner: a lock on its directory that is held by `fd` and every process that inherits it, and ends with them. The
- * name is the prefix and numbers. *directory: free() it. */
-static int cgroup_claim(const char *place, const char *prefix, char **directory, int *fd)
+int cgroup_claim(const char *place, const char *prefix, char **directory, int *fd)
 {
 	int errnum = EEXIST;
 
@@ -446,8 +437,7 @@ static bool sweep_one(const char *directory)
 	return gone;
 }
 
-/* Empties and removes the groups of that name whose owner is dead. Returns how many. */
-static size_t cgroup_sweep(const char *place, const char *prefix)
+size_t cgroup_sweep(const char *place, const char *prefix)
 {
 	DIR *dir = opendir(place);
 	size_t n = 0;
@@ -464,97 +454,4 @@ static size_t cgroup_sweep(const char *place, const char *prefix)
 	if (dir)
 		closedir(dir);
 	return n;
-}
-
-/* ---- the group of a command ---- */
-
-/* A group at `place`, or that at the same place again: its index, -1 when there can be none. */
-static int group_add(struct group *group, const char *place)
-{
-	char *directory;
-	int fd;
-
-	if (!place)
-		return -1;
-	if (group->n == 1 && strncmp(group->directories[0], place, strlen(place)) == 0 &&
-	    strncmp(group->directories[0] + strlen(place), "/" GROUP_PREFIX, sizeof("/" GROUP_PREFIX) - 1) == 0)
-		return 0;
-	cgroup_sweep(place, GROUP_PREFIX);
-	if (cgroup_claim(place, GROUP_PREFIX, &directory, &fd))
-		return -1;
-	group->directories[group->n] = directory;
-	group->owner[group->n] = fd;
-	return (int)group->n++;
-}
-
-void group_open(const struct group_limits *wanted, struct group *out)
-{
-	static const struct cgroup_sources sources = { "/proc/mounts", "/proc/self/cgroup" };
-	struct group group = { .n = 0 };
-	struct cgroup_places places;
-	int memory, processes;
-	bool whole;
-
-	cgroup_places_find(&sources, &places);
-	memory = group_add(&group, places.memory);
-	processes = group_add(&group, places.pids);
-	whole = group.n > 0;
-	if (wanted->memory_bytes)
-		whole = memory >= 0 && cgroup_limit_memory(group.directories[memory], wanted->memory_bytes) == 0 && whole;
-	if (wanted->processes)
-		whole = processes >= 0 && cgroup_limit_processes(group.directories[processes], wanted->processes) == 0 && whole;
-	group.version = whole ? places.version : 0;
-	cgroup_places_release(&places);
-	*out = group;
-}
-
-bool group_enter(const struct group *group)
-{
-	bool all = true;
-
-	for (size_t i = 0; i < group->n; i++)
-		all = cgroup_join(group->directories[i], 0) == 0 && all;
-	return all;
-}
-
-bool group_has_members(const struct group *group)
-{
-	size_t n = 0;
-	pid_t *pids;
-
-	for (size_t i = 0; i < group->n && n == 0; i++) {
-		cgroup_members(group->directories[i], &pids, &n);
-		free(pids);
-	}
-	return n > 0;
-}
-
-void group_kill(const struct group *group)
-{
-	/* The controller of processes is the last one: it lets no new one in. */
-	for (size_t i = group->n; i-- > 0;)
-		cgroup_kill(group->directories[i]);
-}
-
-void group_say(const struct group *group, char *text, size_t n)
-{
-	long long kills = -1, refused = -1;
-
-	for (size_t i = 0; i < group->n; i++) {
-		kills = kills >= 0 ? kills : cgroup_oom_kills(group->directories[i]);
-		refused = refused >= 0 ? refused : cgroup_refused_processes(group->directories[i]);
-	}
-	snprintf(text, n, "cgroup_version %d\noom_kills %lld\nrefused_processes %lld\n", group->version, kills > 0 ? kills : 0,
-		 refused > 0 ? refused : 0);
-}
-
-void group_end(struct group *group)
-{
-	for (size_t i = 0; i < group->n; i++) {
-		for (int round = 0; round < GROUP_END_ROUNDS && cgroup_remove(group->directories[i], GROUP_ROUND_MS); round++)
-			group_kill(group);
-		free(group->directories[i]);
-		close(group->owner[i]);
-	}
-	group->n = 0;
 }

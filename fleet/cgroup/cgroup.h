@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 /* Where the kernel says what there is; tests give files of their own. */
@@ -37,34 +36,20 @@ int cgroup_join(const char *directory, pid_t pid); /* 0: this process */
 /* Its processes and those of groups below it: pids[*n], free() it. A group that is not there has none. */
 void cgroup_members(const char *directory, pid_t **pids, size_t *n);
 
+/* How often the kernel has killed a process of it for want of memory; refused it a new process. -1: it does not say. */
+long long cgroup_oom_kills(const char *directory);
+long long cgroup_refused_processes(const char *directory);
+
+/* One stroke: no new process is let in (pids.max, where it is), then cgroup.kill where there is one, else SIGKILL to each. Again
+ * until cgroup_remove() succeeds. Returns how many were there. */
+size_t cgroup_kill(const char *directory);
 /* Removes it with the groups below it; waits up to patience_ms for the kernel to see it empty. A missing one is not an error. */
 int cgroup_remove(const char *directory, int patience_ms);
 
-/* ---- the group of a command: limits of all its processes together, and a certain end of them ---- */
-
-struct group_limits {
-	bool wanted;
-	uint64_t memory_bytes, processes; /* 0: no limit */
-};
-
-/* Where this user can have no group, or not with all the limits, the command runs without. */
-struct group {
-	char *directories[2]; /* [n]: one a controller; in version 2 one for both */
-	int owner[2];	      /* [n]: locks that say whose it is; never inherited by a program */
-	size_t n;
-	int version; /* with every limit that was asked for; else 0 */
-};
-
-/* Also sweeps groups whose owners are dead. Call it before the guard is there, so that the guard can end it when the worker is killed. */
-void group_open(const struct group_limits *wanted, struct group *out);
-/* Moves this process into it, before it becomes the command. False: not into all of it. */
-bool group_enter(const struct group *group);
-bool group_has_members(const struct group *group);
-/* Sends SIGKILL to all; none of them can start another one any more. */
-void group_kill(const struct group *group);
-/* Writes lines of the result; before anything is killed. */
-void group_say(const struct group *group, char *text, size_t n);
-/* Kills what is left and removes the group; may be called again. */
-void group_end(struct group *group);
+/* A group with an owner: a lock on its directory that is held by `fd` and every process that inherits it, and dies with them. The
+ * name is PREFIX and numbers. *directory: free() it. */
+int cgroup_claim(const char *place, const char *prefix, char **directory, int *fd);
+/* Groups of that name whose owner is dead are emptied and removed. Returns how many. */
+size_t cgroup_sweep(const char *place, const char *prefix);
 
 #endif

@@ -2,7 +2,6 @@
 #ifndef FLEET_HELPER_REQUEST_H
 #define FLEET_HELPER_REQUEST_H
 
-#include "fleet/cgroup/cgroup.h"
 #include "fleet/cgroup/stops.h"
 #include "fleet/emulate/plant.h"
 
@@ -56,6 +55,12 @@ struct request_limit {
 };
 #define REQUEST_LIMITS 6
 
+/* A control group. */
+struct request_group {
+	bool wanted;
+	uint64_t memory_bytes, processes; /* 0: no limit */
+};
+
 struct request {
 	enum request_operation operation;
 	struct request_texts arguments, variables, joined, paths;
@@ -75,7 +80,7 @@ struct request {
 	char *sample_below; /* NULL: not said */
 	char *stops_below;  /* NULL: nobody is told anything */
 	struct stops_words stops;
-	struct group_limits group;
+	struct request_group group;
 	struct plantation plant;
 
 	/* Where the input goes, piece by piece; false with request_refuse() done. */

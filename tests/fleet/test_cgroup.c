@@ -1,6 +1,6 @@
 /* Control groups. What a kernel with version 2 alone looks like (Debian 12 as it comes) is played by files in a directory: where groups
  * are made and what is written there. Killing is tried on real groups where this machine has a hierarchy that can be mounted. */
-#include "fleet/cgroup/cgroup.c"
+#include "fleet/cgroup/cgroup.h"
 #include "tests/scratch.h"
 
 #include <errno.h>
