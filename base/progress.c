@@ -15,16 +15,11 @@ double progress_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-bool progress_on_terminal(FILE *stream)
-{
-	return !cli_quiet() && isatty(fileno(stream));
-}
-
 struct progress progress_begin(FILE *stream, double now_s)
 {
 	double next_s = cli_quiet() ? (double)INFINITY : now_s + PROGRESS_LOG_S;
 
-	return (struct progress){ .stream = stream, .terminal = progress_on_terminal(stream), .next_s = next_s };
+	return (struct progress){ .stream = stream, .terminal = !cli_quiet() && isatty(fileno(stream)), .next_s = next_s };
 }
 
 void progress_show(struct progress *progress, double now_s, bool last, const char *format, ...)

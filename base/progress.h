@@ -10,13 +10,10 @@
 
 struct progress {
 	FILE *stream;
-	bool terminal;
+	bool terminal; /* a line that rewrites itself has a place */
 	bool open;     /* the terminal's line has no end yet */
 	double next_s; /* of a log: no line before it */
 };
-
-/* Whether a line that rewrites itself has a place: the stream is a terminal. */
-bool progress_on_terminal(FILE *stream);
 
 /* now_s: of progress_now(). */
 struct progress progress_begin(FILE *stream, double now_s);

@@ -12,7 +12,6 @@
 #include "fingerprint/stored/fingerprint.h"
 #include "fleet/agent/helper_client.h"
 #include "fleet/agent/signature.h"
-#include "fleet/checkup.h"
 #include "fleet/engine/session.h"
 
 #include <inttypes.h>
@@ -26,7 +25,7 @@
 #define BRING_IN_APART	20   /* times what it took: hosts wait for it a twentieth of the time at most */
 #define SPACE_BYTES_MIN (128.0 * 1024 * 1024)
 
-_Static_assert(CHECKUP_VERSION_BYTES == STRESSNG_VERSION_BYTES, "a version is a version");
+_Static_assert(FACTS_VERSION_BYTES == STRESSNG_VERSION_BYTES, "a version is a version");
 
 /* ---- a fingerprint while it is taken ---- */
 
@@ -383,7 +382,7 @@ static bool find_version(struct take_host *h)
 		ok = session_fail(h->session, "stress-ng cannot be run there: install it (Debian: apt-get install stress-ng)");
 	if (ok && spool_read(&answer.out, 0, text, sizeof(text) - 1, &got, &err))
 		ok = session_fail(h->session, "%s", err.text);
-	if (ok && !checkup_version(text, h->version))
+	if (ok && !facts_stress_ng(text, h->version))
 		ok = session_fail(h->session, "stress-ng does not say its version");
 	helper_request_release(&request);
 	helper_answer_release(&answer);

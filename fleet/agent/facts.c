@@ -96,3 +96,21 @@ void facts_release(struct facts *facts)
 #undef FREE
 	*facts = nothing();
 }
+
+bool facts_stress_ng(const char *said, char version[FACTS_VERSION_BYTES])
+{
+	static const char before[] = "stress-ng, version ",
+			  allowed[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.+~-";
+	const char *start;
+	size_t n;
+
+	if (strncmp(said, before, sizeof(before) - 1) != 0)
+		return false;
+	start = said + sizeof(before) - 1;
+	n = strspn(start, allowed);
+	if (n == 0 || n >= FACTS_VERSION_BYTES || (start[n] != ' ' && start[n] != '\n'))
+		return false;
+	memcpy(version, start, n);
+	version[n] = '\0';
+	return true;
+}

@@ -5,9 +5,11 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
-#define FACTS_BYTES_MAX (1u << 20)
+#define FACTS_BYTES_MAX	    (1u << 20)
+#define FACTS_VERSION_BYTES 32
 
 /* Texts: name. */
 #define FACTS_TEXT_ROWS(X)                                                                                                                 \
@@ -68,5 +70,8 @@ struct facts {
  * and bytes that are no text are ASSAY_E_FORMAT. *out is overwritten; facts_release() it. */
 enum assay_status facts_parse(const char *text, size_t n, struct facts *out, struct assay_error *err);
 void facts_release(struct facts *facts); /* accepts zeroed */
+
+/* Takes the version from what stress-ng says: "stress-ng, version 0.15.06 (gcc ...)" to "0.15.06". False: it says something else. */
+bool facts_stress_ng(const char *said, char version[FACTS_VERSION_BYTES]);
 
 #endif

@@ -44,6 +44,18 @@ static void add_hosts(const struct cmd_fleet_job *job, void (*add)(const void *c
 		cmd_fleet_job_summary(job);
 }
 
+/* Refuses "~/..." and "": a path on the hosts, where no shell looks at it. */
+static enum assay_status check_remote(const char *path, struct assay_error *err)
+{
+	if (!*path)
+		return assay_fail(err, ASSAY_E_USAGE, "the path on the hosts is empty");
+	if (*path == '~')
+		return assay_fail(
+		    err, ASSAY_E_USAGE,
+		    "no shell expands the '~' of '%.100s' on the hosts: a path without a / in front starts at the home directory", path);
+	return ASSAY_OK;
+}
+
 /* ---- put ---- */
 
 struct put {
@@ -122,7 +134,7 @@ static char *remote_path(const char *local, const char *remote)
 static enum assay_status put_all(struct put *put, struct document *d, struct assay_error *err)
 {
 	struct cmd_fleet_job *job = &put->job;
-	enum assay_status st = cmd_fleet_job_remote(put->arguments->words[1], err);
+	enum assay_status st = check_remote(put->arguments->words[1], err);
 
 	if (!st)
 		st = load_local(put, err);
@@ -233,7 +245,7 @@ static void add_bytes(const void *context, size_t host, struct document *d)
 static enum assay_status get_all(struct get *get, struct document *d, struct assay_error *err)
 {
 	struct cmd_fleet_job *job = &get->job;
-	enum assay_status st = cmd_fleet_job_remote(get->arguments->words[0], err);
+	enum assay_status st = check_remote(get->arguments->words[0], err);
 
 	if (!st)
 		st = check_names(get, err);

@@ -27,7 +27,7 @@ enum assay_status cmd_fleet_job_open(struct cmd_fleet_job *job, const struct lab
 {
 	enum assay_status st;
 
-	*job = (struct cmd_fleet_job){ .progress = progress_on_terminal(stderr) };
+	*job = (struct cmd_fleet_job){ .progress = progress_begin(stderr, progress_now()).terminal };
 	st = host_choice_hosts(&lab->config.inventory, &options->choice, &job->hosts, &job->n, err);
 	if (!st)
 		st = reach_init(lab, &job->reach, err);
@@ -47,17 +47,6 @@ void cmd_fleet_job_release(struct cmd_fleet_job *job)
 		fleet_result_release(&job->results[i]);
 	mem_free(job->results, job->hosts);
 	reach_release(&job->reach);
-}
-
-enum assay_status cmd_fleet_job_remote(const char *path, struct assay_error *err)
-{
-	if (!*path)
-		return assay_fail(err, ASSAY_E_USAGE, "the path on the hosts is empty");
-	if (*path == '~')
-		return assay_fail(
-		    err, ASSAY_E_USAGE,
-		    "no shell expands the '~' of '%.100s' on the hosts: a path without a / in front starts at the home directory", path);
-	return ASSAY_OK;
 }
 
 void cmd_fleet_job_clear(const struct cmd_fleet_job *job)

@@ -43,9 +43,6 @@ enum assay_status cmd_fleet_job_open(struct cmd_fleet_job *job, const struct lab
 				     struct assay_error *err);
 void cmd_fleet_job_release(struct cmd_fleet_job *job);
 
-/* A path on the hosts, where no shell looks at it: ASSAY_E_USAGE for "~/..." and for "". */
-enum assay_status cmd_fleet_job_remote(const char *path, struct assay_error *err);
-
 /* Calls the function for each host until all have ended, "k/n hosts" on a terminal meanwhile. The first Ctrl-C closes all connections
  * in order, a second one ends this program as usual. */
 enum assay_status cmd_fleet_job_run(struct cmd_fleet_job *job, fleet_function function, void *context, struct assay_error *err);
