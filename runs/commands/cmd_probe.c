@@ -86,12 +86,25 @@ static enum assay_status plan_make(const struct arguments *a, struct counting_pl
 	return st;
 }
 
+/* Finds the probe's library: `given`, or (NULL) ours. free() *path. */
+static enum assay_status find_library(const char *given, char **path, struct assay_error *err)
+{
+	enum assay_status st;
+
+	if (given) {
+		*path = realpath(given, NULL);
+		return *path ? ASSAY_OK : assay_fail_errno(err, errno, "cannot find the probe's library '%s'", given);
+	}
+	st = instrument_own_library(INSTRUMENT_LIBRARY, path, err);
+	return st ? assay_context(err, "'assay probe' takes another by --library") : ASSAY_OK;
+}
+
 /* The library comes before what LD_PRELOAD has already, for interposition. */
 static enum assay_status set_preload(const struct arguments *a, struct assay_error *err)
 {
 	const char *old = getenv("LD_PRELOAD");
 	char *library = NULL, *value;
-	enum assay_status st = instrument_library(a->library, &library, err);
+	enum assay_status st = find_library(a->library, &library, err);
 
 	if (st)
 		return st;

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "runs/running/execute_host.h"
 #include "runs/running/sampled_lines.h"
 #include "runs/running/stack.h"
@@ -133,6 +134,24 @@ static void execute_host_release(struct execute_host *h, size_t n_versions)
 	mem_free(h->builds, h->counts, h->cells, h->done, h->hung, h->unlike);
 }
 
+/* Finds which versions have reached their time limit with an input there: hung[input * n_versions + version] becomes true. */
+static enum assay_status load_hung(struct store *store, const struct plan *plan, const char *machine, bool *hung, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_ask(
+	    store, &stmt, err, "SELECT DISTINCT version, input FROM execution WHERE plan = ? AND machine = ? AND outcome = 'timeout'", "tt",
+	    plan->id, machine);
+
+	while (store_next(store, stmt, &st, err)) {
+		size_t version = text_index((const char *const *)plan->versions, plan->n_versions, store_text(stmt, 0));
+		size_t input = text_index((const char *const *)plan->inputs, plan->n_inputs, store_text(stmt, 1));
+
+		if (version < plan->n_versions && input < plan->n_inputs)
+			hung[input * plan->n_versions + version] = true;
+	}
+	return store_finish(stmt, st);
+}
+
 /* What is left to do on a machine; hosts with nothing are not even connected. */
 static enum assay_status execute_prepare_host(struct execute *x, const struct host *host, size_t index, struct assay_error *err)
 {
@@ -150,7 +169,7 @@ static enum assay_status execute_prepare_host(struct execute *x, const struct ho
 	h->hung = mem_new(plan->n_versions * plan->n_inputs, sizeof(bool));
 	st = execution_done(&x->lab->store, plan, host->id, h->cells, h->n_cells, h->done, err);
 	if (!st && x->options->hang_once)
-		st = execution_hung(&x->lab->store, plan, host->id, h->hung, err);
+		st = load_hung(&x->lab->store, plan, host->id, h->hung, err);
 	for (size_t i = 0; i < plan->n_versions * plan->n_inputs; i++)
 		x->hung[i] = x->hung[i] || h->hung[i];
 	for (size_t i = 0; i < h->n_cells; i++) {

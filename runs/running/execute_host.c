@@ -224,6 +224,14 @@ static bool runs_on(const char *architecture, const char *host)
 	       (strcmp(architecture, "arm") == 0 && strcmp(host, "aarch64") == 0);
 }
 
+/* Reports whether this file can load libraries: executables and *.so*. */
+static bool loads_libraries(const struct artefact_file *file)
+{
+	const char *name = strrchr(file->path, '/');
+
+	return file->mode & 0100 || strstr(name ? name : file->path, ".so");
+}
+
 /* Before anything is deployed. What is neither executable nor a library by its name is data. */
 static bool host_check_files(struct execute_host *h)
 {
@@ -235,7 +243,7 @@ static bool host_check_files(struct execute_host *h)
 		for (size_t i = 0; i < files->n; i++) {
 			const struct artefact_file *file = &files->files[i];
 
-			if (file->architecture && stack_is_candidate(file) && !runs_on(file->architecture, h->architecture))
+			if (file->architecture && loads_libraries(file) && !runs_on(file->architecture, h->architecture))
 				return session_fail(h->session,
 						    "'%s' of %s%s%s is for %s, and this host is of %s: in %s give each version a "
 						    "directory, or a build, for each architecture (docs/architectures.md)",
@@ -332,7 +340,7 @@ static void add_candidates(const struct execute_host *h, size_t set, struct mani
 	char *top = set_directory(h, set);
 
 	for (size_t i = 0; i < files->n; i++) {
-		if (stack_is_candidate(&files->files[i]))
+		if (loads_libraries(&files->files[i]))
 			add_path(words, top, files->files[i].path);
 	}
 	free(top);

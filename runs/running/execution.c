@@ -229,15 +229,6 @@ enum assay_status execution_put(struct store *store, const struct execution_plac
 
 /* ---- what is there ---- */
 
-static size_t execution_index_of(char *const *names, size_t n, const char *name)
-{
-	size_t i = 0;
-
-	while (i < n && strcmp(names[i], name) != 0)
-		i++;
-	return i;
-}
-
 /* What the store has, by (input, version, repetition); rows that are not the plan's are left out. */
 static enum assay_status execution_load_stored(struct store *store, const struct plan *plan, const char *machine, bool *stored,
 					       struct assay_error *err)
@@ -247,8 +238,8 @@ static enum assay_status execution_load_stored(struct store *store, const struct
 	    store, &stmt, err, "SELECT version, input, repetition FROM execution WHERE plan = ? AND machine = ?", "tt", plan->id, machine);
 
 	while (store_next(store, stmt, &st, err)) {
-		size_t version = execution_index_of(plan->versions, plan->n_versions, store_text(stmt, 0));
-		size_t input = execution_index_of(plan->inputs, plan->n_inputs, store_text(stmt, 1));
+		size_t version = text_index((const char *const *)plan->versions, plan->n_versions, store_text(stmt, 0));
+		size_t input = text_index((const char *const *)plan->inputs, plan->n_inputs, store_text(stmt, 1));
 		int64_t repetition = sqlite3_column_int64(stmt, 2);
 
 		if (version < plan->n_versions && input < plan->n_inputs && repetition <= plan->repetitions)
@@ -275,23 +266,6 @@ enum assay_status execution_done(struct store *store, const struct plan *plan, c
 	}
 	mem_free(known, stored);
 	return st;
-}
-
-enum assay_status execution_hung(struct store *store, const struct plan *plan, const char *machine, bool *hung, struct assay_error *err)
-{
-	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(
-	    store, &stmt, err, "SELECT DISTINCT version, input FROM execution WHERE plan = ? AND machine = ? AND outcome = 'timeout'", "tt",
-	    plan->id, machine);
-
-	while (store_next(store, stmt, &st, err)) {
-		size_t version = execution_index_of(plan->versions, plan->n_versions, store_text(stmt, 0));
-		size_t input = execution_index_of(plan->inputs, plan->n_inputs, store_text(stmt, 1));
-
-		if (version < plan->n_versions && input < plan->n_inputs)
-			hung[input * plan->n_versions + version] = true;
-	}
-	return store_finish(stmt, st);
 }
 
 /* Executions as the store has them, for people and for reports. */

@@ -86,9 +86,6 @@ enum assay_status execution_put(struct store *store, const struct execution_plac
 enum assay_status execution_done(struct store *store, const struct plan *plan, const char *machine, const struct plan_cell *cells, size_t n,
 				 bool *done, struct assay_error *err);
 
-/* Which versions have reached their time limit with an input there: hung[input * n_versions + version] becomes true. */
-enum assay_status execution_hung(struct store *store, const struct plan *plan, const char *machine, bool *hung, struct assay_error *err);
-
 /* What the store has of executions, a row each; texts are owned. */
 struct execution_row {
 	char *machine, *version, *input, *application, *plan;

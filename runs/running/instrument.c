@@ -10,7 +10,6 @@
 #include "runs/running/version.h"
 #include "runs/inside/instrument/site.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -204,10 +203,11 @@ enum assay_status instrument_add_recorder(struct artefact *files, struct assay_e
 static enum assay_status add_library(struct instrument *out, struct assay_error *err)
 {
 	char *path = NULL;
-	enum assay_status st = instrument_library(NULL, &path, err);
+	enum assay_status st = instrument_own_library(INSTRUMENT_LIBRARY, &path, err);
 
-	if (!st)
-		st = instrument_add_copy(&out->files, INSTRUMENT_LIBRARY, path, err);
+	if (st)
+		return assay_context(err, "'assay probe' takes another by --library");
+	st = instrument_add_copy(&out->files, INSTRUMENT_LIBRARY, path, err);
 	free(path);
 	return st;
 }
@@ -353,16 +353,4 @@ enum assay_status instrument_own_library(const char *name, char **path, struct a
 		free(at);
 	}
 	return *path ? ASSAY_OK : assay_fail(err, ASSAY_E_NOTFOUND, "%s is not beside this program, with which it came", name);
-}
-
-enum assay_status instrument_library(const char *given, char **path, struct assay_error *err)
-{
-	enum assay_status st;
-
-	if (given) {
-		*path = realpath(given, NULL);
-		return *path ? ASSAY_OK : assay_fail_errno(err, errno, "cannot find the probe's library '%s'", given);
-	}
-	st = instrument_own_library(INSTRUMENT_LIBRARY, path, err);
-	return st ? assay_context(err, "'assay probe' takes another by --library") : ASSAY_OK;
 }

@@ -33,7 +33,7 @@ struct instrument {
 
 /* versions[n] of a plan, and the files that they have in common. `functions: changed` is what lies between versions[0] and [1],
  * of which there are two then (ASSAY_E_USAGE); ASSAY_E_NODATA when nothing does. Else as site_list(), changes_find(),
- * instrument_library(). *out is overwritten; instrument_release() it. */
+ * instrument_own_library(). *out is overwritten; instrument_release() it. */
 enum assay_status instrument_make(const struct manifest *manifest, const struct instrument_version *versions, size_t n,
 				  const struct artefact *files, struct instrument *out, struct assay_error *err);
 void instrument_release(struct instrument *instrument); /* accepts zeroed */
@@ -61,10 +61,8 @@ void instrument_environment(const struct instrument *instrument, const struct in
 /* Adds the library that records calls into the outside to files that are deployed. */
 enum assay_status instrument_add_recorder(struct artefact *files, struct assay_error *err);
 
-/* A library of ours on this machine, beside this program, or in ../lib as an installation has it; and the probe's: `given`, or (NULL) that.
- * free() *path. */
+/* Finds a library of ours on this machine: beside this program, or in ../lib as an installation has it. free() *path. */
 enum assay_status instrument_own_library(const char *name, char **path, struct assay_error *err);
-enum assay_status instrument_library(const char *given, char **path, struct assay_error *err);
 /* The value of ASSAY_PROBE_COUNTERS; free() it. */
 char *instrument_counters(const struct counting_run *pack);
 

@@ -889,11 +889,6 @@ struct launch_tally launch_count(const struct launch *launch, const char *machin
 	return t;
 }
 
-size_t launch_each(const struct launch *launch)
-{
-	return launch->plan.n_versions * launch->plan.n_inputs * (size_t)launch->plan.repetitions;
-}
-
 enum launch_outcome launch_outcome(const struct launch *launch)
 {
 	struct launch_tally t = launch_count(launch, NULL, NULL, NULL);

@@ -75,7 +75,11 @@ struct launch_tally {
 	size_t ok, failed;
 };
 struct launch_tally launch_count(const struct launch *launch, const char *machine, const char *version, const char *input);
-size_t launch_each(const struct launch *launch); /* runs that each machine is to have */
+/* Returns how many runs each machine is to have. */
+static inline size_t launch_each(const struct launch *launch)
+{
+	return launch->plan.n_versions * launch->plan.n_inputs * (size_t)launch->plan.repetitions;
+}
 enum launch_outcome { LAUNCH_ALL_OK, LAUNCH_SOME_FAILED, LAUNCH_ALL_FAILED };
 enum launch_outcome launch_outcome(const struct launch *launch);
 

@@ -6,11 +6,13 @@
 #include "base/order.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "runs/running/manifest.h"
 #include "runs/running/metric_direction.h"
-#include "runs/running/stack.h"
 
 #include <math.h>
 
+#define SESSION	 "  {session}/" /* before paths of stack.text below the directory of the runs */
+#define HEX_SIZE (DIGEST_HEX_BYTES - 1)
 #define MEASURED "(SELECT id FROM plan WHERE probe IS NULL)" /* what is run under a probe gives no results, and fails no version */
 
 bool run_name_ok(const char *name)
@@ -133,6 +135,40 @@ const struct run_build *run_builds_latest(const struct run_builds *builds)
 
 /* ---- plans that need not be of results ---- */
 
+/* "{session}/files/x" and "{session}/b003/x" are deployed: the number is that of the version within the plan. */
+static void add_deployed(const char *line, size_t n, struct buf *out)
+{
+	const char *path = line + HEX_SIZE + strlen(SESSION), *end = line + n;
+
+	if (n <= HEX_SIZE + strlen(SESSION) || strncmp(line + HEX_SIZE, SESSION, strlen(SESSION)) != 0)
+		return;
+	path = memchr(path, '/', (size_t)(end - path));
+	if (path)
+		buf_format(out, "%.*s  %.*s\n", (int)HEX_SIZE, line, (int)(end - path - 1), path + 1);
+}
+
+/* Finds what of the stack of a version the plan itself deployed: lines "SHA256  PATH", PATH below the directory of the files or of the
+ * version, the same in all plans that deploy the same. "" when nothing is known. free() *out. */
+static enum assay_status deployed_load(struct store *store, const char *plan, const char *version, char **out, struct assay_error *err)
+{
+	struct buf lines = BUF_INIT;
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st =
+	    store_ask(store, &stmt, err,
+		      "SELECT text FROM plan_stack JOIN stack ON hash = stack WHERE plan = ? AND version = ? ORDER BY machine LIMIT 1",
+		      "tt", plan, version);
+
+	if (store_next(store, stmt, &st, err)) {
+		for (const char *line = store_text(stmt, 0), *end; *line; line = *end ? end + 1 : end) {
+			end = line + strcspn(line, "\n");
+			add_deployed(line, (size_t)(end - line), &lines);
+		}
+	}
+	sqlite3_finalize(stmt);
+	*out = buf_take(&lines);
+	return st;
+}
+
 /* What is known of a run of the version: what was deployed for it, and how it was run; "" where that is not known. */
 struct ran {
 	char *deployed;
@@ -149,7 +185,7 @@ static enum assay_status ran_load(struct store *store, const char *plan, const c
 	if (store_next(store, stmt, &st, err))
 		run_hash_manifest(store_text(stmt, 0), version, input, NULL, out->hash);
 	sqlite3_finalize(stmt);
-	return st ? st : stack_deployed(store, plan, version, &out->deployed, err);
+	return st ? st : deployed_load(store, plan, version, &out->deployed, err);
 }
 
 /* For two plans, with a probe or without: is it known that they ran something different for the version with this input (other programs

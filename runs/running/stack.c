@@ -57,13 +57,6 @@ static const char script[] =
 
 const char *const stack_words[STACK_WORDS] = { "sh", "-c", script, "sh" };
 
-bool stack_is_candidate(const struct artefact_file *file)
-{
-	const char *name = strrchr(file->path, '/');
-
-	return file->mode & 0100 || strstr(name ? name : file->path, ".so");
-}
-
 /* ---- what the host said ---- */
 
 /* By path: the hashes stand in front. */
@@ -271,41 +264,4 @@ void stack_rows_release(struct stack_rows *rows)
 		mem_free(rows->items[i].machine, rows->items[i].version, rows->items[i].text);
 	free(rows->items);
 	*rows = (struct stack_rows){ NULL, 0 };
-}
-
-/* ---- what a plan deployed ---- */
-
-#define SESSION	 "  {session}/"
-#define HEX_SIZE (DIGEST_HEX_BYTES - 1)
-
-/* "{session}/files/x" and "{session}/b003/x" are deployed: the number is that of the version within the plan. */
-static void stack_add_deployed(const char *line, size_t n, struct buf *out)
-{
-	const char *path = line + HEX_SIZE + strlen(SESSION), *end = line + n;
-
-	if (n <= HEX_SIZE + strlen(SESSION) || strncmp(line + HEX_SIZE, SESSION, strlen(SESSION)) != 0)
-		return;
-	path = memchr(path, '/', (size_t)(end - path));
-	if (path)
-		buf_format(out, "%.*s  %.*s\n", (int)HEX_SIZE, line, (int)(end - path - 1), path + 1);
-}
-
-enum assay_status stack_deployed(struct store *store, const char *plan, const char *version, char **out, struct assay_error *err)
-{
-	struct buf lines = BUF_INIT;
-	sqlite3_stmt *stmt = NULL;
-	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "SELECT text FROM plan_stack JOIN stack ON hash = stack WHERE plan = ? AND version = ? ORDER BY machine LIMIT 1",
-		      "tt", plan, version);
-
-	if (store_next(store, stmt, &st, err)) {
-		for (const char *line = store_text(stmt, 0), *end; *line; line = *end ? end + 1 : end) {
-			end = line + strcspn(line, "\n");
-			stack_add_deployed(line, (size_t)(end - line), &lines);
-		}
-	}
-	sqlite3_finalize(stmt);
-	*out = buf_take(&lines);
-	return st;
 }

@@ -19,9 +19,6 @@
 #define STACK_WORDS 4
 extern const char *const stack_words[STACK_WORDS];
 
-/* Can this file load libraries? Executables and *.so*. */
-bool stack_is_candidate(const struct artefact_file *file);
-
 /* Takes what the host said: lines sorted, each once, `directory` (of the session, on the host) at the beginning of a path
  * replaced by
  * "{session}". ASSAY_E_FORMAT for other lines; ASSAY_E_NODATA when there are none. free() *out. */
@@ -41,10 +38,6 @@ struct stack_rows {
 };
 enum assay_status stack_load(struct store *store, const struct plan *plan, struct stack_rows *out, struct assay_error *err);
 void stack_rows_release(struct stack_rows *rows); /* accepts zeroed */
-
-/* What of the stack of a version the plan itself deployed: lines "SHA256  PATH", PATH below the directory of the files or of the
- * version, the same in all plans that deploy the same. "" when nothing is known. free() *out. */
-enum assay_status stack_deployed(struct store *store, const char *plan, const char *version, char **out, struct assay_error *err);
 
 /* Keeps one. ASSAY_E_CONFLICT, with the files, when the plan has another one of this machine and version already. */
 enum assay_status stack_put(struct store *store, const struct plan *plan, const char *machine, const char *version, const char *text,
