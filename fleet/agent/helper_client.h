@@ -16,10 +16,9 @@
 
 #define HELPER_FILES_BYTES_MAX (64u << 20) /* all files of one answer to "read" */
 
-/* The helper's executable for hosts of that architecture (uname -m), built into this program. False: this one has none, and
- * helper_reason() says why, with the remedy (free() it). */
-bool helper_program(const char *architecture, const char **bytes, size_t *n);
-char *helper_reason(const char *architecture);
+/* The helper's executable for hosts of that architecture (uname -m), built into this program. False: this one has none; *reason (which may
+ * be NULL) says why, with the remedy: free() it. */
+bool helper_program(const char *architecture, const char **bytes, size_t *n, char **reason);
 
 /* Command lines for any login shell; in them only hashes and sizes vary. "run" becomes the helper for the host's architecture, whose
  * standard streams speak the protocol; where it is missing the exit status is 127 (see helper_there). "deploy" reads the program on

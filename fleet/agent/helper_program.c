@@ -25,18 +25,15 @@ static const struct program helper = { "helper",
 
 #define COMMAND_BYTES_MAX 4096
 
-bool helper_program(const char *architecture, const char **bytes, size_t *n)
+bool helper_program(const char *architecture, const char **bytes, size_t *n, char **reason)
 {
 	const struct program_build *build = program_find(&helper, architecture);
 
 	*bytes = build ? build->bytes : NULL;
 	*n = build ? (size_t)(build->end - build->bytes) : 0;
+	if (!build && reason)
+		*reason = program_reason(&helper, architecture);
 	return build != NULL;
-}
-
-char *helper_reason(const char *architecture)
-{
-	return program_reason(&helper, architecture);
 }
 
 /* Through /bin/sh, whatever the login shell is. */

@@ -194,6 +194,7 @@ int fleet_thread(pthread_t *thread, void *(*work)(void *), void *argument);
 /* ---- session.c ---- */
 
 void link_name_signal(int64_t number, char name[16]); /* Linux's names; others by number */
+void link_begin(struct link *link);		      /* the time for the way to the host starts */
 /* Output of the command; too much of it ends the host. */
 void link_output(struct link *link, bool is_err, const char *bytes, size_t n);
 /* Waits for more of the command. False: late or cancelled, and the host failed. */
@@ -219,11 +220,8 @@ char *hops_line(struct link *link, const char *hops, const char *target);
 bool ssh_wait(struct link *link, const char *what);
 bool ssh_is_dead(const struct link *link);
 bool ssh_broken(struct link *link, const char *while_what); /* fails after an error of the session */
-/* Key exchange; *line (free() it) is the host's key, not checked. */
-bool ssh_ask_host_key(struct link *link, char **line);
 /* The command by which the user trusts the host. */
 void link_add_trust(const struct link *link, bool replace, struct buf *out);
-bool ssh_ask_jumps(struct link *link, char **jumps); /* as session_jumps() */
 
 /* ---- ssh_login.c ---- */
 

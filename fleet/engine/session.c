@@ -344,27 +344,22 @@ const char *session_architecture(struct session *session)
 	return *link->architecture ? link->architecture : NULL;
 }
 
-static bool deploy_none(struct session *session, const char *architecture)
-{
-	char *reason = helper_reason(architecture);
-
-	do_without(session, reason);
-	free(reason);
-	return false;
-}
-
 static bool deploy(struct session *session)
 {
 	uint64_t limit = session->link->fleet->options.output_bytes_max;
 	const char *architecture = session_architecture(session);
 	struct fleet_command command = { .timeout_ms = DEPLOY_MS };
 	struct spool out, err;
+	char *reason = NULL;
 	bool ok;
 
 	if (!architecture)
 		return false;
-	if (!helper_program(architecture, &command.input, &command.input_bytes))
-		return deploy_none(session, architecture);
+	if (!helper_program(architecture, &command.input, &command.input_bytes, &reason)) {
+		do_without(session, reason);
+		free(reason);
+		return false;
+	}
 	command.command = helper_command_deploy(architecture);
 	spool_init(&out, limit);
 	spool_init(&err, limit);
@@ -554,7 +549,7 @@ bool session_work(struct session *session, const char *where, const char *label,
 
 /* ---- the way there ---- */
 
-static void link_begin(struct link *link)
+void link_begin(struct link *link)
 {
 	ASSAY_BUG_IF(link->open);
 	link->open = true;
@@ -572,20 +567,4 @@ bool session_open(struct session *session)
 	if (ok && !link->host->local)
 		link->result->connect_ms = link_now_ms() - began_ms;
 	return ok;
-}
-
-bool session_host_key(struct session *session, char **line)
-{
-	*line = NULL;
-	link_begin(session->link);
-	return session->host->local || session->host->launcher.n || ssh_ask_host_key(session->link, line);
-}
-
-bool session_jumps(struct session *session, char **jumps)
-{
-	*jumps = NULL;
-	link_begin(session->link);
-	if (session->host->launcher.login)
-		*jumps = mem_string(session->host->launcher.login);
-	return session->host->local || session->host->launcher.n || ssh_ask_jumps(session->link, jumps);
 }

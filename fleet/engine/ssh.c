@@ -610,8 +610,16 @@ static void target_release(struct link *link)
 	mem_free(ssh->known_as, ssh->address, ssh->user, ssh->jump_through);
 }
 
-bool ssh_ask_jumps(struct link *link, char **jumps)
+bool session_jumps(struct session *session, char **jumps)
 {
+	struct link *link = session->link;
+
+	*jumps = NULL;
+	link_begin(link);
+	if (session->host->launcher.login)
+		*jumps = mem_string(session->host->launcher.login);
+	if (session->host->local || session->host->launcher.n)
+		return true;
 	if (!ssh_describe(link))
 		return false;
 	*jumps = link->ssh.jump_through ? mem_string(link->ssh.jump_through) : NULL;
@@ -628,11 +636,16 @@ static bool ssh_greet(struct link *link)
 	return fd >= 0 && session_begin(link, fd) && exchange_keys(link);
 }
 
-bool ssh_ask_host_key(struct link *link, char **line)
+bool session_host_key(struct session *session, char **line)
 {
+	struct link *link = session->link;
 	struct known_hosts_who who;
 	struct hostkey key;
 
+	*line = NULL;
+	link_begin(link);
+	if (session->host->local || session->host->launcher.n)
+		return true;
 	if (!ssh_greet(link) || !host_key(link, &key))
 		return false;
 	who = link_who(&link->ssh);

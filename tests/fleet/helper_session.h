@@ -316,7 +316,7 @@ static inline int session_enter(void **state)
 	size_t n;
 
 	signal(SIGPIPE, SIG_IGN);
-	helper_program(PROGRAM_ARCHITECTURE, &bytes, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &bytes, &n, NULL);
 	return scratch_enter(state) || file_replace(SESSION_PROGRAM, bytes, n, 0755, &err);
 }
 

@@ -366,7 +366,7 @@ static void test_deploy(void **state)
 	const char *program;
 	size_t n, tried = 0;
 
-	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
 	setenv("HOME", *state, 1); /* with no start-up files */
 	for (size_t i = 0; i < COUNT(shells); i++) {
 		char *cache = mem_format("%s/cache of %zu", (char *)*state, i), *place = mem_format("%s/assay", cache);
@@ -414,7 +414,7 @@ static void test_places(void **state)
 	size_t n;
 	char hex[DIGEST_HEX_BYTES], *path;
 
-	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
 	digest_sha256(program, n, hex);
 	path = mem_format("%s/.cache/assay/helper-%s", (char *)*state, hex);
 	setenv("HOME", *state, 1);
@@ -443,7 +443,7 @@ static void test_damaged(void **state)
 	char hex[DIGEST_HEX_BYTES], *path, *bytes, *cache;
 
 	(void)state;
-	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
 	digest_sha256(program, n, hex);
 	path = mem_format("%s/cache/assay/helper-%s", (char *)*state, hex);
 	assert_int_equal(mkdir("cache", 0700) | mkdir("cache/assay", 0700), 0);
@@ -490,7 +490,7 @@ static void test_deploy_changed(void **state)
 	size_t n;
 
 	(void)state;
-	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
 	bytes = mem_bytes(program, n);
 	bytes[n / 2] ^= 1;
 	setenv("XDG_CACHE_HOME", *state, 1);
@@ -516,7 +516,7 @@ static void test_deploy_cut_off(void **state)
 	pid_t child;
 	size_t n;
 
-	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
 	setenv("XDG_CACHE_HOME", *state, 1);
 	assert_int_equal(pipe2(in, O_CLOEXEC) | pipe2(said, O_CLOEXEC), 0);
 	child = fork();
@@ -583,7 +583,7 @@ static void test_deploy_sweeps(void **state)
 		_exit(0);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	assert_int_equal(uname(&name), 0);
-	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
 	setenv("XDG_CACHE_HOME", *state, 1);
 	assert_int_equal(mkdir("assay", 0700), 0);
 	shell = deploying_shell(&input);
@@ -622,7 +622,7 @@ static void test_deploy_directory(void **state)
 	const char *program;
 	size_t n;
 
-	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
 	digest_sha256(program, n, hex);
 	path = mem_format("assay/helper-%s", hex);
 	setenv("XDG_CACHE_HOME", *state, 1);
@@ -646,7 +646,7 @@ static void test_deploy_cannot_write(void **state)
 	int status;
 
 	(void)state;
-	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
 	setenv("XDG_CACHE_HOME", *state, 1);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
 	small = (struct rlimit){ n / 2, old.rlim_max };
@@ -678,7 +678,7 @@ static int deploy_elsewhere(void)
 	size_t n;
 	int status;
 
-	helper_program(PROGRAM_ARCHITECTURE, &program, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
 	setenv("HOME", home, 1);
 	free(home);
 	unsetenv("XDG_CACHE_HOME");
@@ -731,7 +731,7 @@ static void test_program(void **state)
 	size_t n;
 
 	(void)state;
-	helper_program(PROGRAM_ARCHITECTURE, &bytes, &n);
+	helper_program(PROGRAM_ARCHITECTURE, &bytes, &n, NULL);
 	assert_in_range(n, 10000, 2 << 20);
 	assert_memory_equal(bytes, "\177ELF", 4);
 	digest_sha256(bytes, n, hex);
