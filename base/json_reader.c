@@ -109,11 +109,6 @@ int64_t json_reader_integer(struct json_reader *r, const cJSON *object, const ch
 	return r->st ? low : (int64_t)value;
 }
 
-size_t json_reader_size(struct json_reader *r, const cJSON *object, const char *key, size_t low, size_t high)
-{
-	return (size_t)json_reader_integer(r, object, key, (int64_t)low, (int64_t)high);
-}
-
 bool json_reader_bool(struct json_reader *r, const cJSON *object, const char *key)
 {
 	const cJSON *member = r->st ? NULL : cJSON_GetObjectItemCaseSensitive(object, key);

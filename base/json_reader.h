@@ -20,7 +20,6 @@ void json_reader_keys(struct json_reader *r, const cJSON *object, const char *wh
 bool json_reader_has(struct json_reader *r, const cJSON *object, const char *key);
 const char *json_reader_text(struct json_reader *r, const cJSON *object, const char *key); /* borrowed */
 double json_reader_number(struct json_reader *r, const cJSON *object, const char *key, double low, double high);
-size_t json_reader_size(struct json_reader *r, const cJSON *object, const char *key, size_t low, size_t high); /* a whole number */
 int64_t json_reader_integer(struct json_reader *r, const cJSON *object, const char *key, int64_t low, int64_t high);
 bool json_reader_bool(struct json_reader *r, const cJSON *object, const char *key);
 const cJSON *json_reader_object(struct json_reader *r, const cJSON *object, const char *key);
