@@ -563,10 +563,8 @@ static enum assay_status launch_resume(const struct launch_options *options, str
 	if (hosts_named)
 		st = host_choice_hosts(inventory, &options->hosts, &launch->hosts, &launch->n, err);
 	if (!st) {
-		st = options->of_seed
-			 ? plan_of_seed(&launch->lab.store, launch->manifest.application, options->choice.seed, &launch->plan, err)
-			 : plan_latest_incomplete(&launch->lab.store, launch->manifest.application, options->choice.probe, &launch->plan,
-						  err);
+		st = plan_find(&launch->lab.store, launch->manifest.application, !options->of_seed && options->choice.probe,
+			       options->of_seed ? &options->choice.seed : NULL, &launch->plan, err);
 		launch->nothing = st == ASSAY_E_NOTFOUND;
 	}
 	for (size_t i = 0; !st && i < launch->plan.n_versions; i++)
@@ -597,7 +595,7 @@ static enum assay_status launch_mention_interrupted(const struct launch_options 
 {
 	struct plan other = { .application = NULL };
 	char *text;
-	enum assay_status st = plan_latest_incomplete(&launch->lab.store, launch->manifest.application, options->choice.probe, &other, err);
+	enum assay_status st = plan_find(&launch->lab.store, launch->manifest.application, options->choice.probe, NULL, &other, err);
 
 	if (!st) {
 		text =

@@ -233,30 +233,22 @@ static enum assay_status plan_load_first(struct store *store, sqlite3_stmt *stmt
 	return st;
 }
 
-enum assay_status plan_latest_incomplete(struct store *store, const char *application, bool probe, struct plan *out,
-					 struct assay_error *err)
+enum assay_status plan_find(struct store *store, const char *application, bool probe, const uint64_t *seed, struct plan *out,
+			    struct assay_error *err)
 {
 	char *missing =
-	    mem_format("no %srun of '%s' was interrupted: there is nothing to resume", probe ? "instrumented " : "", application);
+	    seed ? mem_string("no runs have this seed")
+		 : mem_format("no %srun of '%s' was interrupted: there is nothing to resume", probe ? "instrumented " : "", application);
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(
-	    store, &stmt, err,
-	    PLAN_COLUMNS "WHERE application = ? AND (probe IS NOT NULL) = ? AND complete = 0 ORDER BY started_ms DESC, id LIMIT 1", "ti",
-	    application, (int64_t)probe);
+	enum assay_status st =
+	    store_ask(store, &stmt, err,
+		      PLAN_COLUMNS "WHERE application = ? AND (probe IS NOT NULL) = ? AND CASE WHEN ? THEN seed = ? ELSE "
+				   "complete = 0 END ORDER BY started_ms DESC, id LIMIT 1",
+		      "tiii", application, (int64_t)probe, (int64_t)(seed != NULL), seed ? (int64_t)*seed : 0);
 
 	st = plan_load_first(store, stmt, st, application, missing, out, err);
 	free(missing);
 	return st;
-}
-
-enum assay_status plan_of_seed(struct store *store, const char *application, uint64_t seed, struct plan *out, struct assay_error *err)
-{
-	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(
-	    store, &stmt, err, PLAN_COLUMNS "WHERE application = ? AND probe IS NULL AND seed = ? ORDER BY started_ms DESC, id LIMIT 1",
-	    "ti", application, (int64_t)seed);
-
-	return plan_load_first(store, stmt, st, application, "no runs have this seed", out, err);
 }
 
 enum assay_status plan_complete(struct store *store, const struct plan *plan, struct assay_error *err)

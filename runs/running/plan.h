@@ -42,13 +42,12 @@ struct plan_cell {
  * Same plan, same machine: same order, whatever the other machines. *out[*n]; free() it. */
 void plan_order(const struct plan *plan, size_t machine, struct plan_cell **out, size_t *n);
 
-/* Store. plan_new: id and time are filled in. plan_latest_incomplete: of an application, among plans with or without a probe;
- * ASSAY_E_NOTFOUND when there is none. plan_release() what is loaded. */
+/* Stores a new plan; its id and time are filled in. */
 enum assay_status plan_new(struct store *store, const struct manifest *manifest, struct plan *plan, struct assay_error *err);
-enum assay_status plan_latest_incomplete(struct store *store, const char *application, bool probe, struct plan *out,
-					 struct assay_error *err);
-/* The latest one of results with this seed, complete or not. */
-enum assay_status plan_of_seed(struct store *store, const char *application, uint64_t seed, struct plan *out, struct assay_error *err);
+/* Finds the latest plan of an application, with or without a probe: the latest that is incomplete; or (seed, unless NULL) that has this
+ * seed, complete or not. ASSAY_E_NOTFOUND when there is none. plan_release() *out. */
+enum assay_status plan_find(struct store *store, const char *application, bool probe, const uint64_t *seed, struct plan *out,
+			    struct assay_error *err);
 enum assay_status plan_complete(struct store *store, const struct plan *plan, struct assay_error *err);
 /* Its results are looked at with intervals of this level, and it gets as many repetitions, not fewer than it has: where these are more it
  * is incomplete again. */

@@ -175,13 +175,12 @@ static void test_round_trip(void **state)
 	struct assay_error err;
 
 	(void)state;
-	check_fails("nothing there", plan_latest_incomplete(&lab.store, "app", false, &back, &err), ASSAY_E_NOTFOUND, &err,
-		    "nothing to resume");
+	check_fails("nothing there", plan_find(&lab.store, "app", false, NULL, &back, &err), ASSAY_E_NOTFOUND, &err, "nothing to resume");
 	free(plan.artefacts[1]);
 	plan.artefacts[1] = mem_string("1234");
 	check(plan_new(&lab.store, &manifest, &plan, &err), &err);
 	assert_int_equal(strspn(plan.id, "0123456789abcdef"), 16);
-	check(plan_latest_incomplete(&lab.store, "app", false, &back, &err), &err);
+	check(plan_find(&lab.store, "app", false, NULL, &back, &err), &err);
 	assert_string_equal(back.id, plan.id);
 	assert_string_equal(back.manifest_hash, manifest.hash);
 	assert_int_equal(back.n_versions, 3);
@@ -199,7 +198,7 @@ static void test_round_trip(void **state)
 	assert_false(back.complete);
 	plan_release(&back);
 	check(plan_complete(&lab.store, &plan, &err), &err);
-	check_fails("complete", plan_latest_incomplete(&lab.store, "app", false, &back, &err), ASSAY_E_NOTFOUND, &err, "nothing to resume");
+	check_fails("complete", plan_find(&lab.store, "app", false, NULL, &back, &err), ASSAY_E_NOTFOUND, &err, "nothing to resume");
 	plan_release(&plan);
 	plan_release(&plan);
 	manifest_release(&manifest);
@@ -219,10 +218,10 @@ static void test_latest(void **state)
 	check(plan_new(&lab.store, &manifest, &second, &err), &err);
 	assert_string_not_equal(first.id, second.id); /* all equal but the time */
 	check_select(&lab.store, "UPDATE plan SET started_ms = 1000 + (id = (SELECT max(id) FROM plan))", "");
-	check(plan_latest_incomplete(&lab.store, "app", false, &back, &err), &err);
+	check(plan_find(&lab.store, "app", false, NULL, &back, &err), &err);
 	assert_string_equal(back.id, strcmp(first.id, second.id) > 0 ? first.id : second.id);
 	plan_release(&back);
-	check_fails("another application", plan_latest_incomplete(&lab.store, "ap", false, &back, &err), ASSAY_E_NOTFOUND, &err, "'ap'");
+	check_fails("another application", plan_find(&lab.store, "ap", false, NULL, &back, &err), ASSAY_E_NOTFOUND, &err, "'ap'");
 	plan_release(&first);
 	plan_release(&second);
 	manifest_release(&manifest);

@@ -282,7 +282,7 @@ static void test_no_result(void **state)
 	assert_int_equal(rows.n, 1);
 	assert_true(rows.items[0].instrumented);
 	execution_rows_release(&rows);
-	check_fails("no plan without a probe", plan_latest_incomplete(&f.lab.store, "app", false, &plan, &err), ASSAY_E_NOTFOUND, &err,
+	check_fails("no plan without a probe", plan_find(&f.lab.store, "app", false, NULL, &plan, &err), ASSAY_E_NOTFOUND, &err,
 		    "nothing to resume");
 	/* Of a plan of results, a run that went well; before the instrumented ones, the last of which failed. */
 	results = f.plan;
@@ -294,7 +294,7 @@ static void test_no_result(void **state)
 	assert_true(set.n == 1 && set.executed == 1 && set.failed == 0);
 	run_set_release(&set);
 	for (int probe = 0; probe < 2; probe++) {
-		check(plan_latest_incomplete(&f.lab.store, "app", probe, &plan, &err), &err);
+		check(plan_find(&f.lab.store, "app", probe, NULL, &plan, &err), &err);
 		assert_string_equal(plan.id, probe ? f.plan.id : results.id);
 		assert_true(probe ? strcmp(plan.probe, "probe") == 0 : !plan.probe);
 		plan_release(&plan);
