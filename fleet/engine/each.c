@@ -633,7 +633,10 @@ static void fleet_init(struct fleet *fleet)
 
 static void fleet_release(struct fleet *fleet)
 {
-	key_files_release(fleet);
+	for (size_t i = 0; i < fleet->n_keys; i++) {
+		ssh_key_free(fleet->keys[i]->key);
+		mem_free(fleet->keys[i]->path, fleet->keys[i]);
+	}
 	for (size_t i = 0; i < fleet->n_asked; i++)
 		mem_free(fleet->asked[i]->command, fleet->asked[i]->text, fleet->asked[i]->why, fleet->asked[i]);
 	pthread_mutex_destroy(&fleet->turn);
@@ -641,7 +644,7 @@ static void fleet_release(struct fleet *fleet)
 	pthread_mutex_destroy(&fleet->inner);
 	pthread_mutex_destroy(&fleet->asking);
 	pthread_cond_destroy(&fleet->freed);
-	mem_free(fleet->asked, fleet->states, fleet->heard_ms, fleet->user, fleet->home);
+	mem_free(fleet->keys, fleet->asked, fleet->states, fleet->heard_ms, fleet->user, fleet->home);
 }
 
 static enum assay_status fleet_keep_launchers(struct fleet *fleet, struct assay_error *err)

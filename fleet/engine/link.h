@@ -203,6 +203,9 @@ bool link_command_wait(struct link *link);
 /* For people, at once, by options->note. Not between fleet_lock and fleet_unlock. */
 void link_notef(struct link *link, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Adds the command by which the user trusts the host. */
+void link_add_trust(const struct link *link, bool replace, struct buf *out);
+
 /* A command of this machine's shell, on the way to the host: false when it failed, or link->broken was set. */
 bool link_run_here(struct link *link, const char *text, struct spool *out, struct spool *err);
 
@@ -220,14 +223,11 @@ char *hops_line(struct link *link, const char *hops, const char *target);
 bool ssh_wait(struct link *link, const char *what);
 bool ssh_is_dead(const struct link *link);
 bool ssh_broken(struct link *link, const char *while_what); /* fails after an error of the session */
-/* The command by which the user trusts the host. */
-void link_add_trust(const struct link *link, bool replace, struct buf *out);
 
 /* ---- ssh_login.c ---- */
 
 bool ssh_login(struct link *link);
 void agent_look(struct fleet *fleet); /* which keys has the authentication agent? Waits a second at most */
-void key_files_release(struct fleet *fleet);
 
 /* ---- local.c ---- */
 

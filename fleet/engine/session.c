@@ -102,6 +102,12 @@ void link_notef(struct link *link, const char *fmt, ...)
 	link_note(link, text);
 }
 
+void link_add_trust(const struct link *link, bool replace, struct buf *out)
+{
+	buf_format(out, "assay fleet trust%s -w ", replace ? " --replace" : "");
+	text_add_shell_word(out, link->host->leads_to ? link->host->leads_to : link->host->name);
+}
+
 /* Somebody else measures there: that is said when it lasts, and now and then. */
 static void tell_wait(struct link *link, struct link_command *command)
 {

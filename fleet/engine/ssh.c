@@ -537,12 +537,6 @@ static bool host_key(struct link *link, struct hostkey *out)
 	return ok || link_fail(link, FLEET_HOSTKEY, "its key cannot be read");
 }
 
-void link_add_trust(const struct link *link, bool replace, struct buf *out)
-{
-	buf_format(out, "assay fleet trust%s -w ", replace ? " --replace" : "");
-	text_add_shell_word(out, link->host->leads_to ? link->host->leads_to : link->host->name);
-}
-
 static bool refuse_host(struct link *link, enum known_hosts_answer answer, const struct hostkey *key, const char *file, size_t line)
 {
 	struct buf trust = BUF_INIT;

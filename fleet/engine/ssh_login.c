@@ -84,12 +84,6 @@ static struct key_file *key_read(const char *path)
 	return file;
 }
 
-static void key_file_free(struct key_file *file)
-{
-	ssh_key_free(file->key);
-	mem_free(file->path, file);
-}
-
 static struct key_file *key_file_find(const struct fleet *fleet, const char *path)
 {
 	for (size_t i = 0; i < fleet->n_keys; i++) {
@@ -99,7 +93,7 @@ static struct key_file *key_file_find(const struct fleet *fleet, const char *pat
 	return NULL;
 }
 
-/* It is read without the lock, for it may be in a home directory that hangs: two hosts may read it, and one of them keeps it. */
+/* It is read without the lock, for it may be in a home directory that hangs: two hosts may read it, and both use what came first. */
 static const struct key_file *key_file_get(struct fleet *fleet, const char *path)
 {
 	struct key_file *file, *mine;
@@ -111,22 +105,11 @@ static const struct key_file *key_file_get(struct fleet *fleet, const char *path
 		return file;
 	mine = key_read(path);
 	pthread_mutex_lock(&fleet->inner);
+	fleet->keys = mem_grow(fleet->keys, fleet->n_keys, &fleet->keys_capacity, sizeof(*fleet->keys));
+	fleet->keys[fleet->n_keys++] = mine;
 	file = key_file_find(fleet, path);
-	if (!file) {
-		fleet->keys = mem_grow(fleet->keys, fleet->n_keys, &fleet->keys_capacity, sizeof(*fleet->keys));
-		file = fleet->keys[fleet->n_keys++] = mine;
-	}
 	pthread_mutex_unlock(&fleet->inner);
-	if (file != mine)
-		key_file_free(mine);
 	return file;
-}
-
-void key_files_release(struct fleet *fleet)
-{
-	for (size_t i = 0; i < fleet->n_keys; i++)
-		key_file_free(fleet->keys[i]);
-	free(fleet->keys);
 }
 
 /* ---- the agent of SSH_AUTH_SOCK ---- */

@@ -105,23 +105,19 @@ static void look_at_process(struct look *look, pid_t process, bool ours)
 		closedir(threads);
 }
 
-void accounts_watch(struct accounts *accounts, pid_t command, int64_t begun_ns)
-{
-	accounts->delays = (struct accounts_delays){ .command = command, .begun_ns = begun_ns, .next_ns = begun_ns + APART_NS };
-}
-
-void accounts_look(struct accounts *accounts, int64_t now_ns)
+void accounts_look(struct accounts *accounts, pid_t command, int64_t begun_ns, int64_t now_ns)
 {
 	struct accounts_delays *delays = &accounts->delays;
 	struct look look = { .delays = delays };
 	int64_t pause_ns;
 	size_t ours;
 
-	if (now_ns < delays->next_ns)
+	delays->begun_ns = begun_ns;
+	if (now_ns < (delays->next_ns ? delays->next_ns : begun_ns + APART_NS))
 		return;
 	look_for_children(&look, getpid(), getpid());
 	if (look.n == 0) /* the kernel does not tell of children */
-		look.processes[look.n++] = delays->command;
+		look.processes[look.n++] = command;
 	ours = look.n;
 	for (size_t i = 0; i < look.n; i++)
 		look_at_process(&look, look.processes[i], i < ours);

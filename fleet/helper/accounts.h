@@ -35,12 +35,11 @@ struct pmu {
 #define ACCOUNTS_TOTALS	 6
 #define ACCOUNTS_THREADS 2048 /* of a command, dead ones too; more are not looked at */
 
-/* Run-queue delays of others, see accounts_watch(). */
+/* Run-queue delays of others, see accounts_look(). */
 struct accounts_delays {
 	pid_t ids[ACCOUNTS_THREADS]; /* hashed; 0: free */
 	uint64_t seen_ns[ACCOUNTS_THREADS];
-	pid_t command;
-	int64_t begun_ns, last_ns, next_ns; /* monotonic, as all times here */
+	int64_t begun_ns, last_ns, next_ns; /* monotonic, as all times here; 0: no look yet */
 	uint64_t sum_ns;
 };
 
@@ -53,7 +52,7 @@ struct accounts {
 	int64_t frequency_khz;		 /* when it has ended; below 0: not known */
 	int64_t temperature_mc;		 /* likewise; thousandths of a degree Celsius */
 	struct pmu pmu;			 /* zeroed: not asked for */
-	struct accounts_delays delays;	 /* zeroed: not watched */
+	struct accounts_delays delays;	 /* zeroed: not looked at */
 };
 
 /* Before the command is forked. pmu: with what a PMU counts. */
@@ -66,12 +65,11 @@ struct accounts_schedule {
 };
 struct accounts_schedule accounts_schedule_of(pid_t id);
 
-/* Watches from now on for how long threads other than the first, and processes whose own parent waits for them, are kept waiting for a
- * processor. When they have ended the kernel tells root alone (taskstats); so accounts_look() looks at them while they run: what lives
- * shorter than a look apart is missed. */
-void accounts_watch(struct accounts *accounts, pid_t command, int64_t begun_ns);
-/* Looks at all below this process, where it is time for that: never more than a two-hundredth of a processor. */
-void accounts_look(struct accounts *accounts, int64_t now_ns);
+/* Looks, where it is time for that, for how long threads other than the first, and processes whose own parent waits for them, are kept
+ * waiting for a processor: at all below this process, and at `command` at least, begun at begun_ns. When they have ended the kernel tells
+ * root alone (taskstats); so they are looked at while they run: what lives shorter than a look apart is missed. Never takes more than a
+ * two-hundredth of a processor. */
+void accounts_look(struct accounts *accounts, pid_t command, int64_t begun_ns, int64_t now_ns);
 
 void accounts_end(struct accounts *accounts); /* the command has ended, and was waited for */
 

@@ -609,10 +609,8 @@ static bool run_start(struct run *run)
 	run->kill_ns = run->give_up_ns = NEVER;
 	if (!command_start(run->task, &run->command))
 		return false;
-	if (run->sampler) {
+	if (run->sampler)
 		sampler_begin(run->sampler, run->command.id);
-		accounts_watch(&run->accounts, run->command.id, run->started_ns);
-	}
 	return true;
 }
 
@@ -875,7 +873,7 @@ static bool run_step(struct run *run)
 	if (run->sampler)
 		sampler_drain(run->sampler);
 	if (run->sampler && run->state == RUN_RUNNING && run->ended_ns == 0)
-		accounts_look(&run->accounts, clock_monotonic_ns());
+		accounts_look(&run->accounts, run->command.id, run->started_ns, clock_monotonic_ns());
 	if (run->stops && run->state == RUN_RUNNING && run->ended_ns == 0)
 		run->stops_ms = (int)(stops_look(run->stops) / 1000000) + 1;
 	run_timers(run);
