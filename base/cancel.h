@@ -4,10 +4,6 @@
 
 #include <signal.h>
 
-/* From now on these words, which must live as long as the program, are written to standard error when one of these signals ends it. One
- * that was ignored when the program started stays ignored. */
-void cancel_say(const char *words);
-
 /* From now on *flag becomes the number of the first of these signals; it must live as long as the program. A SIGHUP that was ignored
  * when the program started stays ignored: nohup relies on that. A SIGINT does not, although scripts start background jobs with it
  * ignored: sending one to them is deliberate. */

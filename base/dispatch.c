@@ -562,6 +562,47 @@ static const char *directory_option(int argc, char **argv, int *i)
 	return value;
 }
 
+/* ---- signals ---- */
+
+static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP };
+static volatile sig_atomic_t *to_set; /* NULL: not yet */
+static const char *last_words;
+static pid_t speaker; /* not what it forks */
+
+static void on_signal(int number)
+{
+	struct sigaction action = { .sa_handler = SIG_DFL };
+
+	if (to_set && *to_set != number) {
+		*to_set = number;
+		return;
+	}
+	if (last_words && getpid() == speaker) {
+		ssize_t ignored = write(STDERR_FILENO, last_words, strlen(last_words));
+
+		(void)ignored;
+	}
+	sigaction(number, &action, NULL);
+	raise(number); /* when this returns */
+}
+
+static void catch_signals(bool even_ignored)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART }, before;
+
+	for (size_t i = 0; i < sizeof(end_signals) / sizeof(end_signals[0]); i++) {
+		if (!sigaction(end_signals[i], NULL, &before) &&
+		    (before.sa_handler != SIG_IGN || (even_ignored && end_signals[i] != SIGHUP)))
+			sigaction(end_signals[i], &action, NULL);
+	}
+}
+
+void cancel_on_signals(volatile sig_atomic_t *flag)
+{
+	to_set = flag;
+	catch_signals(true);
+}
+
 static void file_too_large(int signal)
 {
 	(void)signal;
@@ -578,7 +619,9 @@ static void prepare_process(void)
 	}
 	if (signal(SIGXFSZ, file_too_large) == SIG_IGN)
 		signal(SIGXFSZ, SIG_IGN);
-	cancel_say("assay: interrupted; what was stored until then is kept\n");
+	last_words = "assay: interrupted; what was stored until then is kept\n";
+	speaker = getpid();
+	catch_signals(false);
 }
 
 int dispatch_main(const struct program *program, int argc, char **argv)
