@@ -65,7 +65,7 @@ void manifest_release(struct manifest *manifest)
 	free(manifest->files_lines);
 	manifest_words_release(&manifest->command);
 	manifest_words_release(&manifest->environment);
-	metric_release(&manifest->metric);
+	mem_free(manifest->metric.pattern, manifest->metric.name, manifest->metric.unit);
 	manifest_probe_release(&manifest->probe);
 	*manifest = (struct manifest){ .file = NULL };
 }

@@ -31,12 +31,6 @@ struct metric_values {
 
 ROWS_FUNCTION(metric_source_word, enum metric_source, METRIC_SOURCE_ROWS, ROWS_WORD)
 
-void metric_release(struct metric *metric)
-{
-	mem_free(metric->pattern, metric->name, metric->unit);
-	*metric = (struct metric){ .source = METRIC_WALL };
-}
-
 /* ---- patterns ---- */
 
 /* Patterns are the user's, lines are anybody's. regexec() begins anew at each byte of a line, and may go to its end each time: 9 s for one

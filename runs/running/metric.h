@@ -30,7 +30,6 @@ struct metric {
 	bool higher_is_better; /* only METRIC_REGEX may say so */
 	char *unit;	       /* for people; "s" where it is a time; may be NULL */
 };
-void metric_release(struct metric *metric); /* accepts zeroed */
 
 /* From the key `metric` of a manifest; *out is empty before, and released by its owner, on failure too. */
 struct manifest_reader;
