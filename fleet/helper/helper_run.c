@@ -607,11 +607,7 @@ static bool run_start(struct run *run)
 	run->interrupt_ns = run_timer(run->started_ns, request->interrupt_ms);
 	run->timeout_ns = run_timer(run->started_ns, request->timeout_ms);
 	run->kill_ns = run->give_up_ns = NEVER;
-	if (!command_start(run->task, &run->command))
-		return false;
-	if (run->sampler)
-		sampler_begin(run->sampler, run->command.id);
-	return true;
+	return command_start(run->task, &run->command);
 }
 
 /* What is left of it; in a group by one stroke, so that it cannot fork away. */
@@ -871,7 +867,7 @@ static bool run_step(struct run *run)
 {
 	run_wait(run);
 	if (run->sampler)
-		sampler_drain(run->sampler);
+		sampler_drain(run->sampler, run->command.id);
 	if (run->sampler && run->state == RUN_RUNNING && run->ended_ns == 0)
 		accounts_look(&run->accounts, run->command.id, run->started_ns, clock_monotonic_ns());
 	if (run->stops && run->state == RUN_RUNNING && run->ended_ns == 0)

@@ -660,15 +660,11 @@ static void rings_take(struct sampler *s, uint64_t end_ns)
 		__atomic_store_n(&s->rings[i].page->data_tail, s->rings[i].at, __ATOMIC_RELEASE);
 }
 
-void sampler_begin(struct sampler *s, pid_t command)
+void sampler_drain(struct sampler *s, pid_t command)
 {
+	if (s->command == 0 && s->whole)
+		sampler_maps_fork(s->maps, (uint32_t)command, 0);
 	s->command = (uint32_t)command;
-	if (s->whole)
-		sampler_maps_fork(s->maps, s->command, 0);
-}
-
-void sampler_drain(struct sampler *s)
-{
 	rings_take(s, (uint64_t)clock_monotonic_ns() - SETTLED_NS);
 }
 

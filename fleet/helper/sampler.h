@@ -25,11 +25,8 @@ struct sampler;
  * says why. */
 struct sampler *sampler_open(bool places, const char *below, uint64_t period_ns);
 
-/* The command was forked. */
-void sampler_begin(struct sampler *sampler, pid_t command);
-
-/* Takes what has come; at least every SAMPLER_DRAIN_MS. */
-void sampler_drain(struct sampler *sampler);
+/* Takes what has come of the command, which was forked; at least every SAMPLER_DRAIN_MS, and before sampler_say(). */
+void sampler_drain(struct sampler *sampler, pid_t command);
 
 /* HELPER_FILE with that name: lines "COUNT WHERE NAME", WHERE among `user` (NAME: the file's path, "[vdso]", "//anon"; after that of a
  * file, `inode` (COUNT is its number, NAME "-") and, as many as there is room for, `at` (NAME: where in the file, hexadecimal)), `kernel`
