@@ -49,6 +49,12 @@ void cmd_fleet_job_release(struct cmd_fleet_job *job)
 	reach_release(&job->reach);
 }
 
+void cmd_fleet_job_clear(const struct cmd_fleet_job *job)
+{
+	if (job->progress)
+		fputs("\r\033[K", stderr);
+}
+
 static void run_host(struct session *session, void *context)
 {
 	const struct cmd_fleet_job *job = context;

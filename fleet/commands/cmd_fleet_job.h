@@ -48,11 +48,7 @@ void cmd_fleet_job_release(struct cmd_fleet_job *job);
 enum assay_status cmd_fleet_job_run(struct cmd_fleet_job *job, fleet_function function, void *context, struct assay_error *err);
 
 /* Takes the progress off the terminal: in a function, between fleet_lock() and fleet_unlock(), before it prints something. */
-static inline void cmd_fleet_job_clear(const struct cmd_fleet_job *job)
-{
-	if (job->progress)
-		fputs("\r\033[K", stderr);
-}
+void cmd_fleet_job_clear(const struct cmd_fleet_job *job);
 
 /* How hosts have ended, on standard error: those with the same end share a line. */
 void cmd_fleet_job_summary(const struct cmd_fleet_job *job);

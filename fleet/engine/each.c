@@ -532,7 +532,7 @@ static _Noreturn void keep(struct kept *kept, int socket)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
 	if (dup2(socket, 0) < 0 || close_range(1, ~0u, 0)) /* who waits for the end of our output must not wait for this process */
-		_exit(1);
+		_Exit(1);
 	kept->fds[0] = (struct pollfd){ .fd = 0, .events = POLLIN };
 	do {
 		poll(kept->fds, (nfds_t)kept->n, -1);
@@ -540,7 +540,7 @@ static _Noreturn void keep(struct kept *kept, int socket)
 	} while (!kept->fds[0].revents || keep_more(kept));
 	kept->fds[0].fd = -1;
 	keep_end(kept);
-	_exit(0);
+	_Exit(0);
 }
 
 /* Starts it, for launchers of so many hosts at once. */
