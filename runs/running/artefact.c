@@ -354,3 +354,20 @@ enum assay_status artefact_add_inputs(const struct manifest *manifest, char *con
 	artefact_release(&inputs);
 	return st ? assay_context(err, "%s:%zu", manifest->file, manifest->inputs[0].line) : ASSAY_OK;
 }
+
+enum assay_status artefact_add_copy(struct artefact *artefact, const char *path, const char *source, struct assay_error *err)
+{
+	struct buf bytes = BUF_INIT;
+	struct artefact_file *file;
+	enum assay_status st = file_read(source, HELPER_INPUT_BYTES_MAX, &bytes, err);
+
+	if (st)
+		return st;
+	artefact->files = mem_resize(artefact->files, artefact->n + 1, sizeof(*artefact->files));
+	file = &artefact->files[artefact->n++];
+	*file = (struct artefact_file){ .path = mem_string(path), .source = mem_string(source), .mode = 0644, .bytes = bytes.size };
+	digest_sha256(bytes.bytes, bytes.size, file->hash);
+	artefact->bytes += bytes.size;
+	buf_release(&bytes);
+	return ASSAY_OK;
+}

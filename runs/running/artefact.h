@@ -46,6 +46,8 @@ enum assay_status artefact_files(const struct manifest *manifest, struct artefac
  * version is. ASSAY_E_FORMAT where `files` has a DIRECTORY of its own. */
 enum assay_status artefact_add_inputs(const struct manifest *manifest, char *const *names, size_t n, struct artefact *files,
 				      struct assay_error *err);
+/* Adds the file `source` as `path`, not executable; the hash of the artefact stays. */
+enum assay_status artefact_add_copy(struct artefact *artefact, const char *path, const char *source, struct assay_error *err);
 void artefact_release(struct artefact *artefact); /* accepts zeroed */
 
 /* The files of a version with a git reference, `own` of its:  LABORATORY/.assay/builds/HASH, HASH of commit, build command and directory.

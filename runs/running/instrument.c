@@ -1,11 +1,9 @@
 #include "runs/running/instrument.h"
 
 #include "base/buf.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/agent/program.h"
-#include "fleet/helper/protocol.h"
 #include "runs/inside/changes/changes.h"
 #include "runs/running/version.h"
 #include "runs/inside/instrument/site.h"
@@ -40,32 +38,12 @@ static const char *name_of(const struct maker *m, size_t i)
 
 /* ---- files that the instrument adds ---- */
 
-static struct artefact_file *instrument_append_file(struct artefact *artefact)
-{
-	artefact->files = mem_resize(artefact->files, artefact->n + 1, sizeof(*artefact->files));
-	return &artefact->files[artefact->n++];
-}
-
-static enum assay_status instrument_add_copy(struct artefact *artefact, const char *path, const char *source, struct assay_error *err)
-{
-	struct buf bytes = BUF_INIT;
-	struct artefact_file *file;
-	enum assay_status st = file_read(source, HELPER_INPUT_BYTES_MAX, &bytes, err);
-
-	if (st)
-		return st;
-	file = instrument_append_file(artefact);
-	*file = (struct artefact_file){ .path = mem_string(path), .source = mem_string(source), .mode = 0644, .bytes = bytes.size };
-	digest_sha256(bytes.bytes, bytes.size, file->hash);
-	artefact->bytes += bytes.size;
-	buf_release(&bytes);
-	return ASSAY_OK;
-}
-
 static void instrument_add_text(struct artefact *artefact, const char *path, const char *content, size_t n)
 {
-	struct artefact_file *file = instrument_append_file(artefact);
+	struct artefact_file *file;
 
+	artefact->files = mem_resize(artefact->files, artefact->n + 1, sizeof(*artefact->files));
+	file = &artefact->files[artefact->n++];
 	*file = (struct artefact_file){ .path = mem_string(path), .content = mem_bytes(content, n), .mode = 0644, .bytes = n };
 	digest_sha256(content, n, file->hash);
 	artefact->bytes += n;
@@ -189,17 +167,6 @@ static enum assay_status make_list(const struct maker *m, size_t i, struct instr
 	return st ? assay_context(m->err, "version '%s'", name_of(m, i)) : ASSAY_OK;
 }
 
-enum assay_status instrument_add_recorder(struct artefact *files, struct assay_error *err)
-{
-	char *path = NULL;
-	enum assay_status st = instrument_own_library(INSTRUMENT_RECORDER, &path, err);
-
-	if (!st)
-		st = instrument_add_copy(files, INSTRUMENT_RECORDER, path, err);
-	free(path);
-	return st;
-}
-
 static enum assay_status add_library(struct instrument *out, struct assay_error *err)
 {
 	char *path = NULL;
@@ -207,7 +174,7 @@ static enum assay_status add_library(struct instrument *out, struct assay_error 
 
 	if (st)
 		return assay_context(err, "'assay probe' takes another by --library");
-	st = instrument_add_copy(&out->files, INSTRUMENT_LIBRARY, path, err);
+	st = artefact_add_copy(&out->files, INSTRUMENT_LIBRARY, path, err);
 	free(path);
 	return st;
 }

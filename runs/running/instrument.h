@@ -13,8 +13,8 @@
 #include <stddef.h>
 
 #define INSTRUMENT_LIBRARY  "libassay-probe.so"
-#define INSTRUMENT_RECORDER "libassay-interpose.so"
-#define INSTRUMENT_VERSION  "1" /* of the library: runs/inside/probe/probe.h */
+#define INSTRUMENT_RECORDER "libassay-interpose.so" /* records calls into the outside */
+#define INSTRUMENT_VERSION  "1"			    /* of the library: runs/inside/probe/probe.h */
 
 /* A version of a plan; all is borrowed. */
 struct instrument_version {
@@ -57,9 +57,6 @@ struct instrument_run {
 };
 /* "NAME=value" of its environment, for helper_request_variable(); manifest_words_release() it. */
 void instrument_environment(const struct instrument *instrument, const struct instrument_run *run, struct manifest_words *out);
-
-/* Adds the library that records calls into the outside to files that are deployed. */
-enum assay_status instrument_add_recorder(struct artefact *files, struct assay_error *err);
 
 /* Finds a library of ours on this machine: beside this program, or in ../lib as an installation has it. free() *path. */
 enum assay_status instrument_own_library(const char *name, char **path, struct assay_error *err);

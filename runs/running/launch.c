@@ -702,6 +702,18 @@ static char *launch_hash_version(const struct launch *launch, size_t i)
 	return mem_string(hex);
 }
 
+/* Adds the library that records calls into the outside. */
+static enum assay_status launch_add_recorder(struct artefact *files, struct assay_error *err)
+{
+	char *path = NULL;
+	enum assay_status st = instrument_own_library(INSTRUMENT_RECORDER, &path, err);
+
+	if (!st)
+		st = artefact_add_copy(files, INSTRUMENT_RECORDER, path, err);
+	free(path);
+	return st;
+}
+
 /* What would be deployed now, and its hashes by version: free() each. */
 static enum assay_status launch_collect(const struct launch_options *options, struct launch *launch, char **hashes, struct assay_error *err)
 {
@@ -720,7 +732,7 @@ static enum assay_status launch_collect(const struct launch_options *options, st
 	if (!st)
 		st = artefact_add_inputs(&launch->manifest, launch->plan.inputs, launch->plan.n_inputs, &launch->files, err);
 	if (!st && launch->manifest.variance && !launch->plan.probe)
-		st = instrument_add_recorder(&launch->files, err);
+		st = launch_add_recorder(&launch->files, err);
 	return st;
 }
 
