@@ -122,7 +122,7 @@ static void hog_rest(int64_t ns)
 		nanosleep(&rest, NULL);
 }
 
-/* Its pages, and those of the processes below it, which a program need not have told of. */
+/* Marks the pages of a process as not used, and those of the processes below it, which may not have announced themselves. */
 static void mark_unused(int pid, int depth)
 {
 	char path[64], text[1024];
@@ -426,7 +426,7 @@ static size_t filter_allow(struct sock_filter *f)
 	return filter_put(f, BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 }
 
-/* What is not in the list goes on behind. */
+/* Allows the calls of a list; all others go on after it. Returns the number of instructions. */
 static size_t filter_only(struct sock_filter *f, const short *calls, size_t n)
 {
 	size_t at = 0;
@@ -436,7 +436,7 @@ static size_t filter_only(struct sock_filter *f, const short *calls, size_t n)
 	return at + filter_allow(f + at);
 }
 
-/* What is in none of the lists goes on behind. */
+/* Allows the calls of all lists; all others go on after them. Returns the number of instructions. */
 static size_t filter_others(struct sock_filter *f)
 {
 	size_t at = 0;
@@ -573,7 +573,7 @@ enum assay_status emulate_write(const char *path, const char *bytes, size_t n, u
 	return failed ? assay_fail_errno(err, errnum, "cannot write '%s'", path) : ASSAY_OK;
 }
 
-/* It ends with its parent. Its standard error is the log of its host from now on, which is how `down` finds it. Descriptors of
+/* Lets the process end with its parent. Its standard error is the log of its host from now on, which is how `down` finds it. Descriptors of
  * other hosts' channels would keep their ends open; the terminal belongs to the user who ran us. */
 static void leave_parent(const struct emulate_host *host, int channel, pid_t parent)
 {

@@ -313,7 +313,7 @@ static void say_refused(struct bringup *b)
 
 /* ---- files of a host ---- */
 
-/* One line: sshd uses only the first SetEnv. The mark ASSAY_FLEET is how `down` finds processes. */
+/* Adds the environment, in one line: sshd uses only the first SetEnv. The mark ASSAY_FLEET is how `down` finds processes. */
 static void add_environment(struct buf *out, const struct emulate_site *site, const struct emulate_host *host)
 {
 	const struct emulate_profile *p = host->profile;
@@ -434,7 +434,7 @@ static enum assay_status expect_word(const struct emulate_host *host, const char
 	return assay_fail(err, ASSAY_E_IO, "host %s: %s", host->is->name, *text ? text : "its process has ended");
 }
 
-/* All links at once, when all namespaces are there. */
+/* Makes all links at once, when all namespaces are there. */
 static enum assay_status connect_hosts(const struct emulate_site *site, const struct emulate_host *hosts, size_t n, struct assay_error *err)
 {
 	struct buf lines = BUF_INIT;
@@ -464,7 +464,7 @@ static enum assay_status host_finish(struct emulate_host *host, struct assay_err
 	return st;
 }
 
-/* Does it say "SSH-" on a new connection? */
+/* Reports whether the host says "SSH-" on a new connection. */
 static bool host_greets(const struct emulate_host *host)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((unsigned short)host->is->port) };

@@ -450,7 +450,7 @@ void keeper_add(const struct keeper *keeper, int process, pid_t pid)
 		;
 }
 
-/* All that the process has: it makes nothing but system calls, for other threads may have held locks when it was forked. */
+/* The state of the process. It makes only system calls, for other threads may have held locks when it was forked. */
 struct kept {
 	struct pollfd *fds; /* [n]: the socket, then processes */
 	pid_t *pids;	    /* [n] */
@@ -468,7 +468,7 @@ static void keep_forget_ended(struct kept *kept)
 	}
 }
 
-/* One more process; false: the controller has ended. */
+/* Receives one more process; false: the controller has ended. */
 static bool keep_more(struct kept *kept)
 {
 	union descriptor beside = { .bytes = { 0 } };
@@ -513,7 +513,7 @@ static bool keep_all_ended(struct kept *kept)
 	return !there;
 }
 
-/* Those that have ended are not forgotten any more: what they had started may be there. */
+/* Ends all that are left. Launchers that have ended are not forgotten any more: their descendants may be there. */
 static void keep_end(struct kept *kept)
 {
 	for (int waited_ms = 0; waited_ms < LEAVE_MS && !keep_all_ended(kept); waited_ms += 100)

@@ -244,7 +244,7 @@ static void local_park(struct link *link)
 	local_close_fd(&local->child);
 }
 
-/* It ends with its input. */
+/* Ends the parked command, by the end of its input. */
 static void local_close(struct link *link)
 {
 	if (link->local.parked <= 0)
@@ -439,7 +439,7 @@ static void slurm_parse(const char *text, struct slurm_said *out)
 	}
 }
 
-/* By ssh to the login node: then the host has failed. */
+/* Fails the host if ssh has refused the key of the login node. Reports whether it has. */
 static bool launch_key_refused(struct link *link, const char *said)
 {
 	struct buf trust = BUF_INIT;
@@ -741,7 +741,7 @@ static bool launch_start(struct link *link, const char *text)
 
 /* ---- what comes back ---- */
 
-/* One line of standard error, or the part of it that fits. */
+/* Takes one line of standard error, or the part of it that fits. */
 static void take_line(struct link *link, const char *line, size_t n, bool whole)
 {
 	struct launch_link *launch = &link->launch;
@@ -843,7 +843,7 @@ static void launch_finish(struct link *link, bool stop)
 	local_finish(link, stop);
 }
 
-/* Its output stays open, unlike that of a process of ours: a launcher that cannot hand on what comes ends. */
+/* Parks a launcher. Its output stays open, unlike that of a process of ours: a launcher that cannot hand on what comes ends. */
 static void launch_park(struct link *link)
 {
 	struct launch_link *launch = &link->launch;

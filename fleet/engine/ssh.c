@@ -79,7 +79,7 @@ static int dial_jump(struct link *link)
 	return fd;
 }
 
-/* The line of text[] that `part` is in, cut out; NULL when it is in none. */
+/* Cuts out the line of text[] that contains `part`; NULL if none does. */
 static char *line_with(char *text, const char *part)
 {
 	char *at = strstr(text, part);
@@ -107,7 +107,7 @@ static char *cut_last_line(char *text)
 	return line + 1;
 }
 
-/* Whose key ssh has refused, as it says, and the remedy. */
+/* Adds which key ssh has refused, as it says, and the remedy. */
 static void add_refused_key(const struct link *link, const char *said, struct buf *out)
 {
 	bool changed = strstr(said, "HOST IDENTIFICATION HAS CHANGED");

@@ -46,7 +46,7 @@ static bool read_of(pid_t process, pid_t thread, const char *name, char text[TAS
 	return n > 0;
 }
 
-/* What this thread had waited for at the last look; NULL: there are too many. */
+/* Returns how long this thread had waited at the last look; NULL: there are too many threads. */
 static uint64_t *seen_of(struct accounts_delays *delays, pid_t thread)
 {
 	for (size_t i = 0; i < ACCOUNTS_THREADS; i++) {
@@ -83,7 +83,7 @@ static void look_for_children(struct look *look, pid_t process, pid_t thread)
 		look->processes[look->n++] = (pid_t)id;
 }
 
-/* Of those that this process waits for, the first thread is counted when it ends. */
+/* Looks at the threads of a process. ours: the first thread is left out, for this process counts it when it ends. */
 static void look_at_process(struct look *look, pid_t process, bool ours)
 {
 	char path[32];
@@ -127,8 +127,8 @@ void accounts_look(struct accounts *accounts, pid_t command, int64_t begun_ns, i
 	delays->next_ns = now_ns + (pause_ns > APART_NS ? pause_ns : APART_NS);
 }
 
-/* Of a command that has ended; -1: it was not looked at. Of what waited at once between two looks only the longest counts: that much was
- * lost, at most. Until its end it goes on as until the last look. */
+/* Returns the delays of a command that has ended; -1: it was not looked at. If several threads waited between two looks, only the longest
+ * wait counts: the command lost that much at most. The time after the last look counts like the time before. */
 static int64_t delays_of(const struct accounts_delays *delays, int64_t ended_ns)
 {
 	int64_t known_ns = delays->last_ns - delays->begun_ns;
@@ -228,7 +228,7 @@ static void pmu_open(struct pmu *pmu, const char *root)
 	}
 }
 
-/* What was not counted all the time is taken for as much as it was meanwhile. */
+/* Reads a count. A count of a part of the time is scaled up to all of it. -1: nothing was counted. */
 static int64_t read_count(int fd)
 {
 	uint64_t told[3]; /* count, for how long it was wanted, for how long it was counted; in ns */
@@ -282,7 +282,7 @@ static bool read_word(const char *path, char word[32])
 	return *word != '\0';
 }
 
-/* Of the first eight processors, on the average. */
+/* Returns the mean of the first eight processors. */
 static int64_t climate_frequency_khz(const char *root)
 {
 	int64_t sum = 0, n = 0;
@@ -369,7 +369,7 @@ static int64_t read_number(const char *path, const char *word)
 	return at ? (int64_t)strtoull(at + strlen(word), NULL, 10) : -1;
 }
 
-/* For how long, since the host was started, something there was kept waiting for this. */
+/* Returns for how long, since the host was started, something was kept waiting for this resource. */
 static int64_t pressure_ns(const char *path)
 {
 	int64_t us = read_number(path, "total=");

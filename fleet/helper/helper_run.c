@@ -41,7 +41,7 @@
 
 /* ---- the control group of a command: limits of all its processes together, and a certain end of them ---- */
 
-/* Where this user can have no group, or not with all the limits, the command runs without. */
+/* The group of a command. If this user can have none, or none with all the limits, the command runs without. */
 struct group {
 	char *directories[2]; /* [n]: one a controller; in version 2 one for both */
 	int owner[2];	      /* [n]: locks that say whose it is; never inherited by a program */
@@ -146,7 +146,7 @@ static void group_end(struct group *group)
 	group->n = 0;
 }
 
-/* What is to be done. */
+/* A request to run, and its surroundings. */
 struct run_task {
 	struct request *request;
 	struct frames_out *out;
@@ -166,7 +166,7 @@ struct processes {
 	size_t n, capacity;
 };
 
-/* Is its parent, as far as the list goes, one of ours? */
+/* Reports whether the parent is one of ours, as far as the list goes. */
 static bool is_ours(const struct processes *all, const struct process *p)
 {
 	if (p->parent == getpid())
@@ -343,7 +343,7 @@ enum command_stage {
 	STAGE_EXEC,
 };
 
-/* What the child says when it could not become the command. */
+/* The message of a child that could not become the command. */
 struct command_fault {
 	int stage; /* enum command_stage */
 	int errnum;
@@ -610,7 +610,7 @@ static bool run_start(struct run *run)
 	return command_start(run->task, &run->command);
 }
 
-/* What is left of it; in a group by one stroke, so that it cannot fork away. */
+/* Ends all that is left of the command; in a group by one stroke, so that nothing can fork away. */
 static void run_end_all(struct run *run)
 {
 	struct group *group = &run->task->group;
@@ -687,7 +687,7 @@ static void run_reap(struct run *run)
 	}
 }
 
-/* Has it become the command? */
+/* Finds out whether the child has become the command. */
 static void run_hear_fault(struct run *run)
 {
 	struct command_fault fault;
@@ -747,7 +747,7 @@ static void run_timers(struct run *run)
 	}
 }
 
-/* What it looks at again and again may not wait longer; -1: it looks at nothing. */
+/* Returns the most milliseconds until the next look of the sampler or at stops; -1 if there are neither. */
 static int run_until_look(const struct run *run)
 {
 	int most = run->sampler ? SAMPLER_DRAIN_MS : -1;
@@ -776,7 +776,7 @@ static int run_until_timer(const struct run *run)
 	return left <= 0 ? 0 : left > 1000000 ? 1000000 : (int)left;
 }
 
-/* One piece of a pipe becomes one frame, as far as it may be sent. */
+/* Sends one piece of a pipe as one frame, up to the limit of output. */
 static void run_send(struct run *run, int which, size_t n)
 {
 	uint64_t left = run->task->request->output_max - run->sent[which];
@@ -792,7 +792,7 @@ static void run_send(struct run *run, int which, size_t n)
 		run_end_early(run, clock_monotonic_ns());
 }
 
-/* At its end, and when nothing is left that could write, the pipe is closed. */
+/* Passes on what is in a pipe, and closes it at its end, or when nothing is left that could write. */
 static void run_pass_output(struct run *run, int which)
 {
 	int *fd = &run->command.pipes[which];

@@ -130,7 +130,7 @@ struct lock_info {
 	char holder[HOLDER_BYTES + 1]; /* "": not known */
 };
 
-/* One line that does no harm to a terminal. */
+/* Copies the first line of the text such that it does no harm to a terminal. */
 static void set_holder(char holder[HOLDER_BYTES + 1], const char *text)
 {
 	size_t n = strcspn(text, "\n");

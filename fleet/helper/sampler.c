@@ -51,7 +51,7 @@ static const char *const *rank_variables(const char *program)
 	return strcmp(program, "srun") == 0 ? slurm : NULL;
 }
 
-/* Of "NAME=VALUE"; -1: it is another, or no rank. */
+/* Returns the rank in "NAME=VALUE"; -1: the name is another, or the value is no rank. */
 static int64_t rank_in(const char *entry, const char *name)
 {
 	size_t n = strlen(name);
@@ -64,7 +64,7 @@ static int64_t rank_in(const char *entry, const char *name)
 	return end == entry + n + 1 || *end || rank < 0 || rank > RANK_MAX ? -1 : rank;
 }
 
-/* By the first of them that the process was started with; -1: by none, or it has ended. */
+/* Returns the rank from the first of the variables that the process was started with; -1: there is none, or the process has ended. */
 static int64_t rank_of(uint32_t pid, const char *const *variables)
 {
 	char path[40], *entry = NULL;
@@ -344,7 +344,7 @@ struct place {
 	uint64_t count, inode; /* 0: no file */
 };
 
-/* Of the code in a file, where it was met. */
+/* A place in the code of a file. */
 struct spot {
 	uint64_t offset, count; /* 0: free */
 	uint32_t place;
@@ -359,7 +359,7 @@ struct ring {
 	uint32_t last_ended;		   /* its number */
 };
 
-/* What exec() has made of a process; of what a launcher has started, which rank. */
+/* A program that a process has become by exec(), or a rank that a launcher has started. */
 struct program {
 	char name[PROGRAM_BYTES];
 	uint64_t count;
@@ -406,7 +406,7 @@ static uint32_t place_of(struct sampler *s, const char *name, uint64_t inode, bo
 
 /* ---- user space ---- */
 
-/* What has no room is in its file, without saying where. */
+/* Counts a place in a file. If there is no room, only the file is counted. */
 static void spot_add(struct sampler *s, uint32_t place, uint64_t offset)
 {
 	uint64_t hash = (offset + ((uint64_t)place << 40)) * UINT64_C(0x9e3779b97f4a7c15);
@@ -473,7 +473,7 @@ static void take_map(struct sampler *s, struct perf_event_header *record)
 	s->maps_lost += !sampler_maps_add(s->maps, pid, &map);
 }
 
-/* Its number; 0: there is no room. */
+/* Returns the number of a program; 0: there is no room. */
 static uint32_t program_of(struct sampler *s, const char *name)
 {
 	for (size_t i = 1; i < s->n_programs; i++)
@@ -603,7 +603,7 @@ static void ring_bytes(const struct sampler *s, const struct ring *ring, uint64_
 		memcpy((char *)out + i, data + (at + i) % size, sizeof(uint64_t));
 }
 
-/* What comes next, and when it was. */
+/* Finds the time of the next record. */
 static void ring_peek(const struct sampler *s, struct ring *ring)
 {
 	struct perf_event_header record;
@@ -778,7 +778,7 @@ struct sampler *sampler_open(bool places, const char *below, uint64_t period_ns)
 
 ORDER_BY(compare_spots, struct spot, BY_UP(place) BY_UP(offset))
 
-/* Those that were met come first: mostly a few of many. */
+/* Sorts the places that were met to the front: mostly a few of many. */
 static void spots_sort(struct sampler *s)
 {
 	size_t n = 0;
@@ -805,7 +805,7 @@ static void say_counts(const char *what, const uint32_t *counts, size_t n, uint6
 	fputc('\n', file);
 }
 
-/* Those that were met, in the order of their numbers. */
+/* Writes the programs in the order of their numbers. */
 static void say_programs(const struct sampler *s, FILE *file)
 {
 	for (size_t i = 0; i < s->n_programs; i++)

@@ -98,10 +98,10 @@ static void limit_all(struct samples_found *found, const char *what, const char 
 			  SAMPLES_FETCH_FILES_MAX, remedy);
 }
 
-/* What stands for a list where there is no directory. */
+/* The list if there is no directory. */
 #define GONE "gone\n"
 
-/* Where the list cannot be used *out stays empty, and *why says it; free() it. */
+/* Lists the files with this suffix. If the list cannot be used, *out stays empty, and *why says so; free() it. */
 static bool files_list(struct session *session, const char *directory, const char *suffix, struct samples_found *out, char **why)
 {
 	/* "BYTES NAME" a line; where there is none, the pattern is not a file. */
@@ -148,7 +148,8 @@ static bool file_get(struct session *session, const char *directory, const char 
 	return ok;
 }
 
-/* Is it whole, and what it should be? One of a process that called none of the functions is neither kept nor wrong. */
+/* Checks that a sample file is whole, and of the right back end. *empty: its process called none of the functions; it is neither kept nor
+ * wrong. */
 static enum assay_status samples_check(const struct samples_source *source, const char *name, const char *bytes, size_t n,
 				       enum record_back_end *back_end, bool *empty, struct assay_error *err)
 {
@@ -166,7 +167,7 @@ static enum assay_status samples_check(const struct samples_source *source, cons
 	return st;
 }
 
-/* What is wrong with the file itself spoils the execution. */
+/* Keeps a sample file. A fault of the file itself spoils the execution. */
 static enum assay_status samples_keep(const struct samples_source *source, const char *name, size_t pack, const char *bytes, size_t n,
 				      struct execution *e, struct assay_error *fault)
 {
@@ -223,7 +224,7 @@ static bool functions_fetch(struct session *session, const struct samples_source
 	return ok;
 }
 
-/* One of a process that called nothing is not kept. */
+/* Keeps the records of one process, unless it called nothing. */
 static enum assay_status calls_keep(const struct samples_source *source, const char *name, const char *bytes, size_t n, struct execution *e,
 				    char **why, struct assay_error *fault)
 {
