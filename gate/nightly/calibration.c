@@ -71,20 +71,14 @@ char *calibration_text(const struct calibration *calibration)
 	return text;
 }
 
-/* Reads a whole number. */
-static size_t read_size(struct json_reader *r, const cJSON *object, const char *key, size_t low, size_t high)
-{
-	return (size_t)json_reader_integer(r, object, key, (int64_t)low, (int64_t)high);
-}
-
 static struct replay_counts read_counts(struct json_reader *r, const cJSON *object)
 {
-	struct replay_counts c = { .pairs = read_size(r, object, "pairs", 0, COUNT_MAX) };
+	struct replay_counts c = { .pairs = (size_t)json_reader_integer(r, object, "pairs", 0, COUNT_MAX) };
 
-	c.distinct = c.pairs - read_size(r, object, "resampled", 0, c.pairs);
+	c.distinct = c.pairs - (size_t)json_reader_integer(r, object, "resampled", 0, (int64_t)c.pairs);
 	for (int i = 0; i < DECISION_NOTHING_MEASURED; i++)
-		c.decision[i] = read_size(r, object, decision_text((enum decision)i), 0, c.pairs);
-	c.seen_again = read_size(r, object, "seen_again", 0, c.pairs);
+		c.decision[i] = (size_t)json_reader_integer(r, object, decision_text((enum decision)i), 0, (int64_t)c.pairs);
+	c.seen_again = (size_t)json_reader_integer(r, object, "seen_again", 0, (int64_t)c.pairs);
 	c.looked_at = json_reader_number(r, object, "repetitions", 0, COUNT_MAX);
 	return c;
 }
@@ -108,8 +102,8 @@ static void read_planted(struct json_reader *r, const cJSON *object, struct cali
 		kind++;
 	if (kind == PLANT_KINDS)
 		json_reader_fail(r, "'kind' must be cpu, memory or calls");
-	p->plant =
-	    (struct plantation){ (enum plant_kind)(kind % PLANT_KINDS), (unsigned)read_size(r, object, "percent", 1, PLANT_PERCENT_MAX) };
+	p->plant = (struct plantation){ (enum plant_kind)(kind % PLANT_KINDS),
+					(unsigned)json_reader_integer(r, object, "percent", 1, PLANT_PERCENT_MAX) };
 	p->measured = number_or_null(r, object, "measured");
 	p->counts = read_counts(r, object);
 }
