@@ -109,6 +109,17 @@ static inline size_t function_of(const struct samples *samples, const char *name
 	return 0;
 }
 
+/* Returns the sum of a counter over the samples of a function. */
+static inline double samples_sum(const struct samples *s, const char *function, const char *counter)
+{
+	size_t f = function_of(s, function), c = samples_counter(s, counter);
+	double sum = 0;
+
+	for (size_t k = s->functions[f].first; k < s->functions[f].first + s->functions[f].n; k++)
+		sum += s->values[k * s->n_counters + c];
+	return sum;
+}
+
 static inline void check_near(const char *what, double got, double expected, double tolerance)
 {
 	if (!(fabs(got - expected) <= tolerance))

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define BOXES 500
+#define BOXES 100
 #define STEPS 20000
 
 /* Not seen by what counts: waiting for the other thread. */

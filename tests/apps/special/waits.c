@@ -8,7 +8,7 @@
 
 #include "boxes.h"
 
-#define BOXES  500
+#define BOXES  100
 #define YIELDS 100
 #define STEPS  1000 /* between two of them */
 
