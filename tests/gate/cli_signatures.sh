@@ -136,12 +136,9 @@ stressors:
   - { stressor: crypt }
   - { stressor: fault }
   - { stressor: malloc, arguments: [--malloc-bytes, 64K, --malloc-max, 4096] }
-  - { stressor: matrix }
   - { stressor: pipe }
-  - { stressor: qsort, arguments: [--qsort-size, 1024] }
   - { stressor: str }
   - { stressor: switch }
-  - { stressor: vecmath }
   - { stressor: yield }
 END
 
