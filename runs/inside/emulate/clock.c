@@ -2,7 +2,7 @@
  * processor's time in memory that we look at wherever the owner of what happens changes. So what the program does in libraries that were
  * not built for the emulation, and in which nothing counts, is known by function and library. Nothing interrupts the program. Where the
  * kernel refuses the clock, or system calls are filtered (the filter might end the program), nothing is known. */
-#include "runs/inside/emulate/callees.h"
+#include "runs/inside/emulate/emulation.h"
 
 #include <link.h>
 #include <linux/perf_event.h>

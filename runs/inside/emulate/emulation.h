@@ -10,9 +10,9 @@
  *   meetings.c                  barriers and OpenMP: where clocks pass between threads
  *   simulate.c                  what happens in a simulated window; numbers of basic blocks; pages, their nodes, and where blocks of
  *                               memory begin and end
- *   windows.c                   potential HITM: what threads did in the same window
- *   callees.c                   functions that a thread calls: totals, which calls are samples
- *   frames.c, emulate_functions.c  active functions, their samples; names
+ *   windows.c                   potential HITM: what threads did in the same window; samples and totals, when all of it is known
+ *   frames.c                    functions that a thread calls: active ones, whose what happens is, which calls are samples
+ *   emulate_functions.c         names of functions
  *   clock.c                     time in libraries that do not count
  *   runtime.c                   start, options, end, counters for PAPI
  *
@@ -43,10 +43,13 @@
 #define WINDOWS_A_SIMULATED 16u		       /* in long runs one of so many windows is simulated, and weighs as much */
 #define GROUP_WINDOWS	    128u	       /* a burst of them in so many */
 #define THREADS		    256u	       /* at a time; more are counted, not simulated */
+#define INVOCATIONS	    1024u	       /* of a thread, waiting for their windows to be evaluated */
 #define NONE		    UINT32_MAX
 
 #define GRANULES 4u /* of 16 bytes, in a line: what belongs to two blocks of memory is never in one */
 #define GAPS	 7u /* kinds of gaps between two accesses to a line */
+#define BASES	 2u /* accesses, blocks: what simulated counters are relative to */
+#define SPREADS	 (COUNTERS - COUNT_HITM_SEEN)
 
 /* real_NAME(): the library's function NAME, which one of ours replaces. Needs dlfcn.h. */
 #define REAL(name)                                                                                                                         \
@@ -118,7 +121,7 @@ struct touch {
 	union {
 		uint32_t invocation, n_touches;
 	};
-	uint32_t owner;		    /* the function that touched it (callees.c) */
+	uint32_t owner;		    /* the function that touched it (frames.c) */
 	uint32_t stamp;		    /* the window's; in the log: the window's weight */
 	uint16_t first, last;	    /* accesses that the window had left at the first and the last one to this line */
 	uint64_t lives;		    /* of its granules (simulate.c) */
@@ -284,7 +287,7 @@ struct thread {
 	uint32_t *free_ones, *ended_ones; /* numbers of invocations */
 	struct queue free_queue, ended_queue;
 
-	/* What happened in which function (callees.c). */
+	/* What happened in which function (frames.c). */
 	struct place *places;
 	struct callee *callees;
 	uint32_t n_callees, owner; /* owner: what happens now is this one's; 0: no selected function's */
@@ -439,27 +442,7 @@ void memory_init(void);
 void page_written(uintptr_t page);
 void memory_begins(uintptr_t address, size_t bytes); /* a block of memory begins here, or ends: nothing is known of it */
 
-/* frames.c */
-void handlers_find(void);		  /* how calls of signals' handlers are known */
-bool frames_init(struct thread *t);	  /* false: no memory */
-void frames_unwind_all(struct thread *t); /* at the thread's end: everything that is active ends, the thread itself too */
-void frames_forget(struct thread *t);	  /* after fork(): what is active began in another process */
-/* Under the lock of windows.c: the samples whose windows are all before the horizon, in the order in which they ended. */
-void frames_write_samples(struct thread *t, uint64_t horizon);
-void frames_write_unfinished(struct thread *t); /* the same lock, of a thread that has not ended: what it counted so far */
-void counts_values(const struct counts *c, const double hitm[2], uint64_t *values); /* [COUNTERS], scaled to all accesses */
-
-uint64_t counts_round(double x);
-void counts_add(struct counts *to, const struct counts *from);
-
-/* callees.c: functions by number in the thread, from 1 */
-bool callees_init(struct thread *t); /* false: no memory */
-void callees_fork(struct thread *t);
-/* By whom evaluates: potential HITM in the function, 0 true, 1 false, weighed; burst: see window_burst(). */
-void callee_meet(struct thread *t, uint32_t callee, unsigned kind, double hitm, uint32_t burst);
-void callees_write(struct thread *t); /* under the lock of windows.c: the totals, when the thread has ended or the process does */
-
-/* functions.c */
+/* emulate_functions.c */
 struct function {
 	uint32_t number; /* NONE: not selected */
 	bool library;	 /* record_is_library() */
@@ -475,6 +458,60 @@ int functions_select(const char *list); /* "name,name" or "@FILE", NULL: all of 
 
 bool functions_called_in(uintptr_t start, uintptr_t end); /* has a function there been called that was built for the emulation? */
 
+/* Calls that begin in simulated windows, or those that do not: one of each `step` is a sample, at a place that follows from a hash. */
+struct stratum {
+	uint64_t seen, next, begin; /* calls; the next sample; the first call of those that it stands for */
+	uint32_t step, sampled;	    /* since the step was last changed */
+};
+
+/* How simulated counters varied from burst to burst: sums of squares and of products with their base, of what is weighed. */
+struct spread {
+	uint32_t bursts, burst; /* ended ones; the one that is active */
+	double square[SPREADS], product[SPREADS], base[BASES];
+	uint64_t begun[SPREADS], base_begun[BASES]; /* weighed[] when the burst began */
+};
+
+/* What happened in the function and in all that it called, summed over its calls. Of what changes all the time: each call's end less its
+ * beginning, so that of calls that are active the end is missing. Of the rest: what it has grown by, times the calls that were active. */
+struct nested {
+	uint32_t active, changes; /* calls; the thread's when the rest was last added up */
+	bool lost;		  /* a handler jumped away while a call began or ended: nothing is known */
+	uint64_t calls;		  /* when a burst last ended */
+	struct counts sum, seen;  /* seen: the thread's counts when the rest was last added up */
+	struct spread spread;
+};
+
+/* Potential HITM, as windows are evaluated. */
+struct callee_meetings {
+	uint32_t bursts, burst;
+	double all[2], sum[2], square[2], now[2]; /* all; of bursts: of ended ones, and of the active one */
+};
+
+/* A function that the thread calls; the first one is the thread itself. */
+struct callee {
+	uint64_t calls;
+	struct function function;
+	uint32_t salt; /* of the hash: the same wherever the program lies */
+	struct stratum strata[2];
+	struct counts own; /* in the function itself */
+	struct spread spread;
+	struct nested nested;
+	struct callee_meetings meetings;
+};
+
+/* frames.c; functions by number in the thread, from 1 */
+void handlers_find(void);		  /* how calls of signals' handlers are known */
+bool frames_init(struct thread *t);	  /* false: no memory */
+void frames_unwind_all(struct thread *t); /* at the thread's end: everything that is active ends, the thread itself too */
+void frames_forget(struct thread *t);	  /* after fork(): what is active began in another process */
+void callees_account(struct thread *t);	  /* by the thread itself: what has happened is the owner's */
+/* A burst of simulated windows has ended, and all that happened in it is accounted for. `last`: so has the thread, or the process. */
+void callees_burst_end(struct thread *t, bool last);
+/* What happened in the function itself, and (NULL: not asked for) with all that it called, when the thread has counted `now`. */
+void callee_sum(struct thread *t, uint32_t callee, const struct counts *now, struct counts *own, struct counts *nested);
+void callee_pretend(struct thread *t, uint32_t callee, void (*happens)(struct thread *t)); /* it happens as if in a call of the function */
+void counts_end(const struct thread *t, struct counts *c); /* from the counts at its start to what it counted */
+
 /* clock.c */
 void clock_begin(struct thread *t); /* by the thread, as the next ones */
 void clock_end(struct thread *t);
@@ -489,6 +526,7 @@ void evaluate_append(struct thread *t);			/* the window ends: its touches wait i
 bool evaluate_now(void);				/* what no thread can touch any more; false: another thread is at it */
 void evaluate_wait(struct thread *t, uint64_t touches); /* until there is room for so many touches and for an invocation */
 void evaluate_all(void);				/* at the end: everything, and threads that have not ended as far as they came */
+void counts_values(const struct counts *c, const double hitm[2], uint64_t *values); /* [COUNTERS], scaled to all accesses */
 
 /* threads.c */
 void threads_init(void);

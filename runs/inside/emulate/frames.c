@@ -1,6 +1,12 @@
-/* Functions that are active, which of their invocations become samples, and the samples. Whatever happens in a call that is not
- * sampled belongs to the innermost one that is. longjmp() and frames of other stacks are noticed by the stack's address. */
-#include "runs/inside/emulate/callees.h"
+/* The functions that a thread calls: which of them are active, how often each was called, what happened in each of them itself, which calls
+ * are samples. What happens belongs to the function that is active (the owner), and is added up where that changes, not at each access.
+ * Whatever happens in a call that is not sampled belongs to the innermost one that is. longjmp() and frames of other stacks are noticed by
+ * the stack's address.
+ *
+ * A signal's handler may run between any two instructions here, switch functions itself, and come back or jump away: what is added to a
+ * function is first added to what is accounted for, each in one instruction. So nothing is ever added twice, and the sum over all functions
+ * is what the thread counted; and a call that begins also ends, or its function has no nested sums. */
+#include "runs/inside/emulate/emulation.h"
 #include "runs/inside/record/record_system.h"
 
 #include <signal.h>
@@ -8,19 +14,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FRAMES	     (1u << 18)
-#define INVOCATIONS  1024u /* of a thread, waiting for their windows to be evaluated */
-#define FEW_ACCESSES 100u  /* simulated: what rests on fewer is not counted */
-#define VALUE_MAX    1e18
-#define HANDLED	     (_NSIG - 1) /* any signal: its disposition stays as it is */
+#define FRAMES	       (1u << 18)
+#define HANDLED	       (_NSIG - 1) /* any signal: its disposition stays as it is */
+#define PLACES_BITS    14
+#define PLACES	       (1u << PLACES_BITS)
+#define CALLEES	       (PLACES / 2) /* functions that one thread calls; more belong to their callers */
+#define CALLEES_SPARE  16	    /* for handlers that interrupt the one who takes the last */
+#define STEP_SIMULATED 512u	    /* samples of calls that begin in simulated windows, after which half as many calls are sampled */
+#define STEP_SKIPPED   128u	    /* of other calls */
+#define STEP_MOST      (1u << 30)
 
 /* An active function. */
 struct frame {
 	uintptr_t stack;     /* its stack pointer: deeper is lower */
 	uint32_t invocation; /* that accesses belonged to before it */
 	uint32_t block;	     /* that called it */
-	uint32_t owner;	     /* before it: whose what happened was (callees.c) */
-	uint32_t callee;     /* its own number there, if it is selected */
+	uint32_t owner;	     /* before it: whose what happened was */
+	uint32_t callee;     /* its own number, if it is selected */
 	uint32_t kind;	     /* FRAME_... */
 };
 
@@ -28,10 +38,15 @@ enum { FRAME_SELECTED = 1, FRAME_SAMPLED = 2, FRAME_INTERRUPTS = 4 /* a handler'
 
 static uintptr_t handlers_return; /* the place to which the kernel lets all handlers return; 0: not known */
 
+/* Where a callee is, by hash of its site. It stays when another thread takes over the tables. */
+struct place {
+	uintptr_t site; /* return address of __tsan_func_entry() in it; 0: free */
+	uint32_t callee;
+};
+
 /* ---- counts ---- */
 
-/* From the counts at its start to what it counted. */
-static void counts_end(const struct thread *t, struct counts *c)
+void counts_end(const struct thread *t, struct counts *c)
 {
 	struct counts now;
 
@@ -40,6 +55,404 @@ static void counts_end(const struct thread *t, struct counts *c)
 		c->exact[i] = now.exact[i] - c->exact[i];
 	for (size_t i = 0; i < COUNTERS; i++)
 		c->weighed[i] = now.weighed[i] - c->weighed[i];
+}
+
+/* ---- which function ---- */
+
+static void callees_forget(struct thread *t)
+{
+	t->n_callees = t->n_callees ? t->n_callees : 1; /* the first one is the thread itself, without a function */
+	t->callees[0].function.number = NONE;
+	for (uint32_t i = 0; i < t->n_callees; i++) {
+		struct callee *c = &t->callees[i];
+
+		*c = (struct callee){ .function = c->function, .salt = c->salt, .strata = { { .step = 1 }, { .step = 1 } } };
+	}
+	t->owner = t->changing = 0;
+}
+
+static bool callees_init(struct thread *t)
+{
+	if (!t->places)
+		t->places = pages_map(PLACES * sizeof(*t->places));
+	if (!t->callees)
+		t->callees = pages_map(CALLEES * sizeof(*t->callees));
+	if (!t->places || !t->callees)
+		return false;
+	callees_forget(t);
+	return true;
+}
+
+static void callees_fork(struct thread *t)
+{
+	callees_forget(t);
+	counts_now(t, &t->accounted);
+	t->accounted_rare = UINT64_MAX;
+}
+
+static inline uint32_t place_hash(uintptr_t site)
+{
+	return (uint32_t)((site * 0x9e3779b97f4a7c15u) >> 40) % PLACES;
+}
+
+/* A handler may come here as well, in the middle: each takes a callee of its own, which can be found only once it is whole. NONE:
+ * there are too many. */
+static __attribute__((noinline)) uint32_t callee_new(struct thread *t, uintptr_t site)
+{
+	uint32_t i = place_hash(site), n;
+
+	while (t->places[i].site != 0 && t->places[i].site != site)
+		i = (i + 1) % PLACES;
+	if (t->places[i].site == site)
+		return t->places[i].callee;
+	if (t->n_callees >= CALLEES - CALLEES_SPARE)
+		return NONE;
+	BUSY_HERE();
+	n = __atomic_fetch_add(&t->n_callees, 1, __ATOMIC_RELAXED);
+	t->callees[n] = (struct callee){
+		.function = function_at(site),
+		.salt = site % (1u << PAGE_BITS),
+		.strata = { { .step = 1 }, { .step = 1 } },
+	};
+	while (t->places[i].site != 0)
+		i = (i + 1) % PLACES;
+	t->places[i].callee = n;
+	__atomic_store_n(&t->places[i].site, site, __ATOMIC_RELEASE);
+	busy_end();
+	return n;
+}
+
+static inline uint32_t callee_at(struct thread *t, uintptr_t site)
+{
+	const struct place *place = &t->places[place_hash(site)];
+
+	return LIKELY(place->site == site) ? place->callee : callee_new(t, site);
+}
+
+/* What happens in it is its own. What a function of the C++ library does is its caller's, if that is selected. */
+static inline bool callee_owns(const struct thread *t, const struct callee *c)
+{
+	return c->function.number != NONE && !(c->function.library && t->owner);
+}
+
+/* ---- whose it is ---- */
+
+/* The burst of simulated windows that was active has ended; now: what had been counted by then. */
+static void spread_end(struct spread *s, const struct counts *counts, uint32_t burst)
+{
+	const uint64_t now[BASES] = { counts->weighed[COUNT_ACCESSES], counts->weighed[COUNT_BLOCKS] };
+	double base[BASES];
+
+	for (size_t i = 0; i < BASES; i++) {
+		base[i] = (double)(now[i] - s->base_begun[i]);
+		s->base[i] += s->burst ? base[i] * base[i] : 0;
+		s->base_begun[i] = now[i];
+	}
+	for (size_t i = 0; i < SPREADS; i++) {
+		uint64_t count = counts->weighed[COUNT_HITM_SEEN + i];
+		double n = (double)(count - s->begun[i]);
+
+		s->square[i] += s->burst ? n * n : 0;
+		s->product[i] += s->burst ? n * base[COUNT_HITM_SEEN + i == COUNT_BRANCH_MISSES] : 0;
+		s->begun[i] = count;
+	}
+	s->bursts += s->burst != 0;
+	s->burst = burst;
+}
+
+static void own_burst(struct thread *t, struct callee *c)
+{
+	BUSY_HERE();
+	if (c->spread.burst != t->burst)
+		spread_end(&c->spread, &c->own, t->burst);
+	busy_end();
+}
+
+static uint64_t used_now(const struct thread *t)
+{
+	return hot.simulating ? (uint64_t)(int64_t)((int32_t)WINDOW_ACCESSES - t->window_left)
+			      : 0; /* a handler may have ended the window */
+}
+
+/* One instruction each: no handler comes between its reading and its writing. */
+static inline void add_once(uint64_t *to, uint64_t n)
+{
+	__asm__ volatile("addq %1, %0" : "+m"(*to) : "er"(n) : "cc");
+}
+
+static inline bool replace_once(uint64_t *at, uint64_t before, uint64_t now)
+{
+	bool same;
+
+	__asm__ volatile("cmpxchgq %3, %1" : "=@ccz"(same), "+m"(*at), "+a"(before) : "r"(now) : "memory");
+	return same;
+}
+
+/* What `now`, an expression, has grown by since it was last accounted for becomes the owner's. A handler that has come in between has
+ * accounted for that, and may have begun another window, whose numbers do not go together with those read before: then once more. */
+#define ACCOUNT(t, now, accounted, own)                                                                                                    \
+	do {                                                                                                                               \
+		uint64_t window_, before_, now_;                                                                                           \
+                                                                                                                                           \
+		do {                                                                                                                       \
+			window_ = __atomic_load_n(&(t)->window, __ATOMIC_ACQUIRE);                                                         \
+			before_ = __atomic_load_n(accounted, __ATOMIC_ACQUIRE);                                                            \
+			now_ = (now);                                                                                                      \
+			__asm__ volatile("" ::: "memory");                                                                                 \
+		} while (UNLIKELY((t)->window != window_) || UNLIKELY(!replace_once(accounted, before_, now_)));                           \
+		add_once(own, now_ - before_);                                                                                             \
+	} while (0)
+
+/* It changes when one of what rarely happens does. */
+static inline uint64_t rare_number(void)
+{
+	return hot.atomics + system_calls + hot.allocations + hot.copied_bytes;
+}
+
+/* The thread simulates. */
+static __attribute__((noinline)) void callees_account_simulated(struct thread *t, struct callee *c)
+{
+	struct counts *own = &c->own, *accounted = &t->accounted;
+
+	if (UNLIKELY(c->spread.burst != t->burst))
+		own_burst(t, c);
+	ACCOUNT(t, t->counts.exact[COUNT_SIMULATED] + (t->weight ? used_now(t) : 0), &accounted->exact[COUNT_SIMULATED],
+		&own->exact[COUNT_SIMULATED]);
+	ACCOUNT(t, t->counts.weighed[COUNT_ACCESSES] + used_now(t) * t->weight, &accounted->weighed[COUNT_ACCESSES],
+		&own->weighed[COUNT_ACCESSES]);
+	ACCOUNT(t, t->counts.weighed[COUNT_BLOCKS] + (hot.simulating ? accounted->exact[COUNT_BLOCKS] - t->window_blocks : 0) * t->weight,
+		&accounted->weighed[COUNT_BLOCKS], &own->weighed[COUNT_BLOCKS]);
+	if (LIKELY(t->accounted_events == t->events))
+		return;
+	t->accounted_events = t->events;
+	t->changes++;
+	for (size_t i = UNKNOWN_L1; i < COUNTERS; i++)
+		ACCOUNT(t, t->counts.weighed[i], &accounted->weighed[i], &own->weighed[i]);
+}
+
+static __attribute__((noinline)) void callees_account_rare(struct thread *t, struct callee *c)
+{
+	const uint64_t *now[] = { &hot.atomics, &system_calls, &hot.allocations, &hot.allocated_bytes, &hot.copied_bytes, &hot.waited };
+
+	if (hot.waits) {
+		waiting_hold(t);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++)
+		ACCOUNT(t, *now[i], &t->accounted.exact[COUNT_ATOMICS + i], &c->own.exact[COUNT_ATOMICS + i]);
+	t->accounted_rare = rare_number();
+	t->changes++;
+}
+
+_Static_assert(COUNT_ATOMICS + 6 == COUNT_SIMULATED, "all of them");
+
+/* What has happened is the owner's: while windows are skipped, and of what rarely happens nothing has. By the thread itself. */
+static inline void callees_account_plain(struct thread *t)
+{
+	struct callee *c = &t->callees[t->owner];
+	const uint64_t *clock = t->clock->head;
+
+	if (clock && UNLIKELY(*clock != t->clock->taken))
+		clock_take(t);
+	ACCOUNT(t, counts_accesses(t, &hot), &t->accounted.exact[COUNT_ACCESSES], &c->own.exact[COUNT_ACCESSES]);
+	ACCOUNT(t, counts_blocks(t, &hot), &t->accounted.exact[COUNT_BLOCKS], &c->own.exact[COUNT_BLOCKS]);
+}
+
+/* The same at any time: wherever the owner changes, and where a window ends. */
+static inline void callees_account_all(struct thread *t)
+{
+	struct callee *c = &t->callees[t->owner];
+
+	callees_account_plain(t);
+	if (UNLIKELY(rare_number() != t->accounted_rare))
+		callees_account_rare(t, c);
+	if (hot.simulating)
+		callees_account_simulated(t, c);
+}
+
+void callees_account(struct thread *t)
+{
+	callees_account_all(t);
+}
+
+/* ---- with what it called ---- */
+
+static __attribute__((noinline)) void callee_nested_changed(struct callee *c, const struct thread *t, const struct counts *now)
+{
+	struct nested *n = &c->nested;
+
+	BUSY_HERE();
+	for (size_t i = COUNT_ATOMICS; i < COUNT_SIMULATED; i++)
+		n->sum.exact[i] += n->active * (now->exact[i] - n->seen.exact[i]);
+	for (size_t i = UNKNOWN_L1; i < COUNTERS; i++)
+		n->sum.weighed[i] += n->active * (now->weighed[i] - n->seen.weighed[i]);
+	n->seen = *now;
+	n->changes = t->changes;
+	busy_end();
+}
+
+/* Nobody knows how far the change has come. */
+static void callees_left(struct thread *t)
+{
+	t->callees[t->changing].nested.lost = true;
+	t->changing = 0;
+}
+
+/* As if the calls that are active ended now. */
+static struct counts nested_now(struct callee *c, const struct thread *t, const struct counts *now)
+{
+	static const enum counter exact[] = { COUNT_ACCESSES, COUNT_BLOCKS, COUNT_SIMULATED };
+	struct counts sum;
+
+	callee_nested_changed(c, t, now);
+	sum = c->nested.sum;
+	for (size_t i = 0; i < sizeof(exact) / sizeof(exact[0]); i++)
+		sum.exact[exact[i]] += c->nested.active * now->exact[exact[i]];
+	for (size_t i = 0; i < BASES; i++)
+		sum.weighed[i] += c->nested.active * now->weighed[i];
+	return sum;
+}
+
+void callees_burst_end(struct thread *t, bool last)
+{
+	if (last && t->changing)
+		callees_left(t);
+	for (uint32_t i = 1; i < t->n_callees; i++) {
+		struct callee *c = &t->callees[i];
+		struct nested *n = &c->nested;
+		struct counts now;
+
+		if ((!n->active && n->calls == c->calls) || i == t->changing)
+			continue;
+		now = nested_now(c, t, &t->accounted);
+		n->calls = c->calls;
+		n->spread.burst =
+		    now.weighed[COUNT_ACCESSES] + now.weighed[COUNT_BLOCKS] != n->spread.base_begun[0] + n->spread.base_begun[1] ? t->burst
+																 : 0;
+		spread_end(&n->spread, &now, 0);
+	}
+}
+
+/* What has happened since the last time is the owner's. */
+static struct counts own_now(const struct thread *t, uint32_t callee, const struct counts *now)
+{
+	struct counts own = t->callees[callee].own;
+
+	if (callee != t->owner)
+		return own;
+	for (size_t i = 0; i <= COUNT_SIMULATED; i++)
+		own.exact[i] += now->exact[i] - t->accounted.exact[i];
+	for (size_t i = 0; i < COUNTERS; i++)
+		own.weighed[i] += now->weighed[i] - t->accounted.weighed[i];
+	return own;
+}
+
+void callee_sum(struct thread *t, uint32_t callee, const struct counts *now, struct counts *own, struct counts *nested)
+{
+	struct callee *c = &t->callees[callee];
+
+	*own = own_now(t, callee, now);
+	if (!nested)
+		return;
+	*nested = nested_now(c, t, now);
+	spread_end(&c->spread, own, 0);
+}
+
+/* A call begins (sign -1) or ends (1), of what has just been accounted for. */
+static inline void nested_add(struct callee *c, const struct thread *t, int64_t sign)
+{
+	struct counts *sum = &c->nested.sum;
+	const struct counts *now = &t->accounted;
+
+	sum->exact[COUNT_ACCESSES] += (uint64_t)sign * now->exact[COUNT_ACCESSES];
+	sum->exact[COUNT_BLOCKS] += (uint64_t)sign * now->exact[COUNT_BLOCKS];
+	sum->exact[COUNT_SIMULATED] += (uint64_t)sign * now->exact[COUNT_SIMULATED];
+	sum->weighed[COUNT_ACCESSES] += (uint64_t)sign * now->weighed[COUNT_ACCESSES];
+	sum->weighed[COUNT_BLOCKS] += (uint64_t)sign * now->weighed[COUNT_BLOCKS];
+}
+
+static inline void callee_begin(struct callee *c, const struct thread *t)
+{
+	if (UNLIKELY(c->nested.changes != t->changes))
+		callee_nested_changed(c, t, &t->accounted);
+	nested_add(c, t, -1);
+	__asm__ volatile("" ::: "memory");
+	c->nested.active++;
+}
+
+static inline void callee_end(struct callee *c, const struct thread *t)
+{
+	if (UNLIKELY(c->nested.changes != t->changes))
+		callee_nested_changed(c, t, &t->accounted);
+	c->nested.active--;
+	__asm__ volatile("" ::: "memory");
+	nested_add(c, t, 1);
+}
+
+void callee_pretend(struct thread *t, uint32_t callee, void (*happens)(struct thread *t))
+{
+	uint32_t owner = t->owner;
+
+	callee_begin(&t->callees[callee], t);
+	t->owner = callee;
+	happens(t);
+	t->owner = owner;
+	callee_end(&t->callees[callee], t);
+}
+
+/* What a handler does while a call of the function begins or ends, and the sums are half made, does not look at them. *before: for
+ * callee_changed(). */
+static inline void callee_changes(struct thread *t, uint32_t callee, uint32_t *before)
+{
+	*before = t->changing;
+	t->changing = callee;
+	__asm__ volatile("" ::: "memory");
+}
+
+static inline void callee_changed(struct thread *t, uint32_t before)
+{
+	__asm__ volatile("" ::: "memory");
+	t->changing = before;
+}
+
+/* ---- which calls are samples ---- */
+
+/* The finalizer of splitmix64. */
+static uint64_t hash_of(uint64_t x)
+{
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+	return x ^ (x >> 31);
+}
+
+/* Of the next `step` calls, a power of two, one that follows from their ordinals: no loop keeps step with that. */
+static void stratum_next(struct stratum *s, uint32_t salt, uint32_t samples_a_step)
+{
+	s->begin += s->step;
+	if (++s->sampled >= samples_a_step && s->step < STEP_MOST) {
+		s->sampled = 0;
+		s->step *= 2;
+	}
+	s->next = s->begin + (hash_of(s->begin ^ (uint64_t)salt << 52) & (s->step - 1));
+}
+
+/* It is a sample: returns how many calls that stands for, and chooses the next one. */
+static __attribute__((noinline)) uint32_t callee_sample(struct callee *c, bool simulating)
+{
+	struct stratum *s = &c->strata[simulating];
+	uint32_t weight = s->step;
+
+	stratum_next(s, c->salt, simulating ? STEP_SIMULATED : STEP_SKIPPED);
+	return weight;
+}
+
+/* It is called: *ordinal is the call's number. Returns how many calls a sample of it stands for; 0: it is not sampled. */
+static inline uint32_t callee_call(struct callee *c, uint64_t *ordinal)
+{
+	struct stratum *s = &c->strata[hot.simulating];
+
+	*ordinal = c->calls++;
+	return LIKELY(s->seen++ < s->next) ? 0 : callee_sample(c, s != c->strata);
 }
 
 /* ---- invocations ---- */
@@ -168,7 +581,7 @@ static inline void frame_drop(struct thread *t, uint32_t flags)
 		simulate_anew(t);
 	}
 	if (f.kind & FRAME_SELECTED) {
-		callees_account(t);
+		callees_account_all(t);
 		callee_end(&t->callees[f.callee], t);
 		t->owner = f.owner;
 		callee_changed(t, before);
@@ -244,7 +657,7 @@ static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t s
 	if (!(kind & FRAME_SELECTED))
 		return;
 	waits = UNLIKELY(hot.waits) && waiting_goes_on_in_call(t, callee);
-	callees_account(t);
+	callees_account_all(t);
 	t->owner = callee;
 	callee_begin(&t->callees[callee], t);
 	callee_changed(t, before);
@@ -437,110 +850,4 @@ void frames_forget(struct thread *t)
 	simulate_anew(t);
 	invocations_reset(t);
 	counts_now(t, &t->invocations[0].counts);
-}
-
-/* ---- samples ---- */
-
-uint64_t counts_round(double x)
-{
-	return x < VALUE_MAX ? (uint64_t)(x + .5) : UINT64_MAX - 1;
-}
-
-void counts_add(struct counts *to, const struct counts *from)
-{
-	for (size_t i = 0; i <= COUNT_SIMULATED; i++)
-		to->exact[i] += from->exact[i];
-	for (size_t i = 0; i < COUNTERS; i++)
-		to->weighed[i] += from->weighed[i];
-}
-
-void counts_values(const struct counts *c, const double hitm[2], uint64_t *values)
-{
-	double accesses = (double)c->exact[COUNT_ACCESSES], blocks = (double)c->exact[COUNT_BLOCKS];
-	double per_access = c->weighed[COUNT_ACCESSES] ? accesses / (double)c->weighed[COUNT_ACCESSES] : 0;
-	double per_block = c->weighed[COUNT_BLOCKS] ? blocks / (double)c->weighed[COUNT_BLOCKS] : 0;
-	bool counted = c->exact[COUNT_SIMULATED] >= FEW_ACCESSES || c->exact[COUNT_SIMULATED] == c->exact[COUNT_ACCESSES];
-
-	memcpy(values, c->exact, sizeof(c->exact));
-	for (size_t i = COUNT_HITM_SEEN; i < COUNTERS; i++)
-		values[i] = counts_round((double)c->weighed[i] * (i == COUNT_BRANCH_MISSES ? per_block : per_access));
-	values[COUNT_HITM_TRUE] = counts_round(1000 * hitm[0] * per_access);
-	values[COUNT_HITM_FALSE] = counts_round(1000 * hitm[1] * per_access);
-	for (size_t i = COUNT_SIMULATED + 1; i < COUNTERS && !counted; i++)
-		values[i] = UINT64_MAX;
-}
-
-static void sample_write(struct thread *t, const struct invocation *invocation)
-{
-	struct record_sample *sample = record_begin(&runtime.writer, &t->record);
-
-	if (!sample)
-		return;
-	*sample = (struct record_sample){
-		.function = invocation->function,
-		.weight = invocation->weight,
-		.ordinal = invocation->ordinal,
-		.start = invocation->start,
-		.duration = invocation->duration,
-		.depth = invocation->depth,
-		.threads = invocation->threads,
-		.flags = invocation->flags,
-		.caller = invocation->caller == NONE ? RECORD_NO_CALLER : invocation->caller + 1,
-	};
-	counts_values(&invocation->counts, invocation->hitm, sample->counters);
-	record_commit(&runtime.writer, &t->record);
-}
-
-/* Potential HITM in an invocation is its parent's, too. */
-static void hitm_add(double to[2], const double from[2])
-{
-	to[0] += from[0];
-	to[1] += from[1];
-}
-
-static void totals_add(const struct invocation *root)
-{
-	counts_add(&runtime.counts, &root->counts);
-	hitm_add(runtime.hitm, root->hitm);
-}
-
-/* Under the lock: writes the samples whose windows are all before the horizon, in the order in which they ended. */
-void frames_write_samples(struct thread *t, uint64_t horizon)
-{
-	struct queue *ended = &t->ended_queue, *free_ones = &t->free_queue;
-
-	while (!queue_is_empty(ended)) {
-		uint32_t i = t->ended_ones[ended->head % INVOCATIONS];
-		struct invocation *invocation = &t->invocations[i];
-
-		if (invocation->last_window >= horizon)
-			return;
-		if (invocation->parent != NONE) {
-			struct invocation *parent = &t->invocations[invocation->parent];
-
-			hitm_add(parent->hitm, invocation->hitm);
-			parent->flags |= invocation->flags & RECORD_ESTIMATED;
-			sample_write(t, invocation);
-		} else {
-			totals_add(invocation);
-			callees_write(t);
-		}
-		ended->head++;
-		if (i == 0)
-			return;
-		t->free_ones[free_ones->tail % INVOCATIONS] = i;
-		__atomic_store_n(&free_ones->tail, free_ones->tail + 1, __ATOMIC_RELEASE);
-	}
-}
-
-/* Under the lock, of a thread that has not ended: what it counted so far. Functions that are still active have potential HITM, too. */
-void frames_write_unfinished(struct thread *t)
-{
-	struct invocation sum = t->invocations[0];
-
-	counts_end(t, &sum.counts);
-	for (uint32_t i = t->invocation, n = 0; i != 0 && n < INVOCATIONS; i = t->invocations[i].parent, n++)
-		hitm_add(sum.hitm, t->invocations[i].hitm);
-	totals_add(&sum);
-	callees_write(t);
 }

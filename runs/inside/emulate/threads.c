@@ -3,7 +3,7 @@
  * thread gets one first follows from how threads happened to run. Which windows are simulated follows from their number alone: all threads
  * skip the same ones. pthread_create() and the like are replaced for the program and all its libraries, since C++'s threads and OpenMP's
  * are created in theirs. */
-#include "runs/inside/emulate/callees.h"
+#include "runs/inside/emulate/emulation.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -267,7 +267,7 @@ static void burst_enter(struct thread *t, uint32_t burst)
 {
 	if (t->burst == burst)
 		return;
-	callees_burst_end(t);
+	callees_burst_end(t, false);
 	simulate_burst(t);
 	t->burst = burst;
 }

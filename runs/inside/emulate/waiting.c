@@ -13,7 +13,7 @@
  *
  * A signal's handler that comes while the thread waits is no look, and what it does counts: the wait goes on when it has ended. One may
  * also come between any two instructions here; it finds that we are at work, and what it does counts nowhere. */
-#include "runs/inside/emulate/callees.h"
+#include "runs/inside/emulate/emulation.h"
 
 #include <sched.h>
 #include <string.h>
@@ -142,19 +142,12 @@ static void calls_less(struct callee *c, uint64_t n)
  * functions nobody knows which had how much. */
 static void looks_owed(struct thread *t, struct waiting_loop *loop)
 {
-	struct callee *c = &t->callees[loop->callees[0]];
-	uint32_t owner = t->owner;
-
 	for (size_t i = 0; i < loop->n; i++)
 		calls_less(&t->callees[loop->callees[i]], (uint64_t)loop->owed * loop->usual_calls[i]);
 	if (loop->n == 1) {
 		for (size_t i = 0; i < COUNT_SIMULATED; i++)
 			t->waiting.less[i] = loop->owed * loop->usual[i];
-		callee_begin(c, t);
-		t->owner = loop->callees[0];
-		counts_less(t);
-		t->owner = owner;
-		callee_end(c, t);
+		callee_pretend(t, loop->callees[0], counts_less);
 	}
 	loop->owed = 0;
 }

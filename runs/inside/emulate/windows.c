@@ -12,6 +12,7 @@
  * A window is evaluated once no thread can touch it any more; then samples whose windows are all evaluated are written. */
 #include "runs/inside/emulate/emulation.h"
 
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +25,9 @@
 #define WAITS_MAX	 20000u	    /* so often at most... */
 #define WAITS_IDLE	 20u	    /* ...and so often in a row when none of them is at work */
 #define SHARERS		 (1u << 18) /* (line, thread) pairs of one window */
+#define FEW_ACCESSES	 100u	    /* simulated: what rests on fewer is not counted */
+#define VALUE_MAX	 1e18
+#define UNTRAINED	 .02 /* of branch misses: by as much a table errs that was not trained in skipped windows */
 
 /* What one thread did to a line in the window, in one life of its granules. */
 struct sharer {
@@ -167,6 +171,29 @@ static double paces_sum(const struct touch *touch, double length, double rest)
 	return sum;
 }
 
+/* The active burst has ended; `burst` follows. */
+static void meeting_end(struct callee_meetings *m, uint32_t burst)
+{
+	for (size_t i = 0; i < 2; i++) {
+		m->sum[i] += m->now[i];
+		m->square[i] += m->now[i] * m->now[i];
+		m->now[i] = 0;
+	}
+	m->burst = burst;
+}
+
+static void callee_meet(struct thread *t, uint32_t callee, unsigned kind, double hitm, uint32_t burst)
+{
+	struct callee_meetings *m = &t->callees[callee].meetings;
+
+	m->all[kind] += hitm;
+	if (!burst)
+		return;
+	if (m->burst != burst)
+		meeting_end(m, burst);
+	m->now[kind] += hitm;
+}
+
 /* What the others may cost the thread at this line. */
 static void touch_evaluate(struct thread *t, uint32_t thread, const struct touch *touch, uint32_t weight, uint32_t burst)
 {
@@ -258,6 +285,242 @@ static void window_evaluate(const struct next *next)
 	}
 }
 
+/* ---- counts ---- */
+
+static uint64_t counts_round(double x)
+{
+	return x < VALUE_MAX ? (uint64_t)(x + .5) : UINT64_MAX - 1;
+}
+
+static void counts_add(struct counts *to, const struct counts *from)
+{
+	for (size_t i = 0; i <= COUNT_SIMULATED; i++)
+		to->exact[i] += from->exact[i];
+	for (size_t i = 0; i < COUNTERS; i++)
+		to->weighed[i] += from->weighed[i];
+}
+
+void counts_values(const struct counts *c, const double hitm[2], uint64_t *values)
+{
+	double accesses = (double)c->exact[COUNT_ACCESSES], blocks = (double)c->exact[COUNT_BLOCKS];
+	double per_access = c->weighed[COUNT_ACCESSES] ? accesses / (double)c->weighed[COUNT_ACCESSES] : 0;
+	double per_block = c->weighed[COUNT_BLOCKS] ? blocks / (double)c->weighed[COUNT_BLOCKS] : 0;
+	bool counted = c->exact[COUNT_SIMULATED] >= FEW_ACCESSES || c->exact[COUNT_SIMULATED] == c->exact[COUNT_ACCESSES];
+
+	memcpy(values, c->exact, sizeof(c->exact));
+	for (size_t i = COUNT_HITM_SEEN; i < COUNTERS; i++)
+		values[i] = counts_round((double)c->weighed[i] * (i == COUNT_BRANCH_MISSES ? per_block : per_access));
+	values[COUNT_HITM_TRUE] = counts_round(1000 * hitm[0] * per_access);
+	values[COUNT_HITM_FALSE] = counts_round(1000 * hitm[1] * per_access);
+	for (size_t i = COUNT_SIMULATED + 1; i < COUNTERS && !counted; i++)
+		values[i] = UINT64_MAX;
+}
+
+/* ---- totals ---- */
+
+static double root_of(double x)
+{
+	double root;
+
+	__asm__("sqrtsd %1, %0" : "=x"(root) : "x"(x)); /* sqrt() would ask programs for libm */
+	return root;
+}
+
+/* Of n bursts with that sum of squared residuals, one of each 16 that there may be; no less than one event that none of them saw.
+ * `unknown` is no chance, and about as much as two standard errors. UINT64_MAX: of one burst nothing is known. */
+static uint64_t error_from(double squares, double unknown, double n, double scale)
+{
+	double part = 1 - 1. / WINDOWS_A_SIMULATED, unseen = (double)WINDOWS_A_SIMULATED * WINDOWS_A_SIMULATED;
+
+	if (n < 2)
+		return UINT64_MAX;
+	return counts_round(scale * (root_of((squares > 0 ? squares * part * n / (n - 1) : 0) + unseen) + unknown / 2));
+}
+
+/* How far off the counter may be because windows were skipped: as many hits, there or in the level above, may be misses, or misses hits. */
+static double unknown_of(const struct counts *counts, size_t counter)
+{
+	static const enum unknown levels[COUNTERS][2] = { [COUNT_L1_MISSES] = { UNKNOWN_L1 },
+							  [COUNT_L2_MISSES] = { UNKNOWN_L2, UNKNOWN_L1 },
+							  [COUNT_REMOTE] = { UNKNOWN_L2, UNKNOWN_L1 },
+							  [COUNT_TLB_MISSES] = { UNKNOWN_STLB, UNKNOWN_TLB } };
+	const enum unknown *level = levels[counter];
+	uint64_t hits = counts->weighed[level[0]] + (level[1] ? counts->weighed[level[1]] : 0), misses = counts->weighed[level[0] + 1];
+
+	if (counter == COUNT_BRANCH_MISSES)
+		return UNTRAINED * (double)counts->weighed[counter];
+	return level[0] ? (double)(hits > misses ? hits : misses) : 0;
+}
+
+/* Standard errors of what counts_values() estimates: of ratios to accesses, or blocks, whose sums are known (Cochran, Sampling Techniques,
+ * 3rd ed., 6.4), with bursts as clusters; potential HITM as a sum. */
+static void errors_of(const struct spread *s, const struct callee_meetings *m, const struct counts *counts, uint64_t *values)
+{
+	static const enum counter bases[BASES] = { COUNT_ACCESSES, COUNT_BLOCKS };
+	double n = s->bursts, scale[BASES];
+
+	memset(values, 0, COUNTERS * sizeof(values[0]));
+	for (size_t b = 0; b < BASES; b++)
+		scale[b] = counts->weighed[bases[b]] ? (double)counts->exact[bases[b]] / (double)counts->weighed[bases[b]] : 0;
+	for (size_t i = 0; i < SPREADS; i++) {
+		size_t counter = COUNT_HITM_SEEN + i, b = counter == COUNT_BRANCH_MISSES;
+		double all = (double)counts->weighed[bases[b]], ratio = all > 0 ? (double)counts->weighed[counter] / all : 0;
+
+		values[counter] = error_from(s->square[i] - 2 * ratio * s->product[i] + ratio * ratio * s->base[b],
+					     unknown_of(counts, counter), n, scale[b]);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		double mean = m && n > 0 ? m->sum[i] / n : 0,
+		       ends = 2 * mean / GROUP_WINDOWS; /* a window in which it begins, and one more */
+
+		values[COUNT_HITM_TRUE + i] = m ? error_from(m->square[i] - mean * m->sum[i], ends, n, 1000 * scale[0]) : UINT64_MAX;
+	}
+}
+
+/* All of it was simulated: nothing is estimated. */
+static bool is_exact(const struct spread *s, const struct counts *counts)
+{
+	return runtime.full || (s->bursts == 0 && counts->exact[COUNT_SIMULATED] >= counts->exact[COUNT_ACCESSES] &&
+				counts->weighed[COUNT_BLOCKS] >= counts->exact[COUNT_BLOCKS]);
+}
+
+/* A row with these counts, after one with their errors if they are estimates: what comes last may have no room; meetings: NULL, potential
+ * HITM are not known. */
+static bool total_write(struct thread *t, const struct callee *c, const struct counts *counts, const struct spread *spread,
+			const struct callee_meetings *meetings)
+{
+	static const double none[2];
+	bool exact = is_exact(spread, counts);
+
+	for (unsigned row = exact ? 1 : 2; row-- > 0;) {
+		struct record_sample *sample = record_begin(&runtime.writer, &t->record);
+
+		if (!sample)
+			return false;
+		*sample = (struct record_sample){
+			.function = c->function.number,
+			.ordinal = row ? 0 : c->calls,
+			.weight = row ? spread->bursts : 0,
+			.flags = RECORD_TOTAL | (row ? RECORD_ERROR : 0) | (meetings ? 0 : RECORD_NESTED),
+		};
+		if (row)
+			errors_of(spread, meetings, counts, sample->counters);
+		else
+			counts_values(counts, meetings ? meetings->all : none, sample->counters);
+		if (!row && !meetings)
+			sample->counters[COUNT_HITM_TRUE] = sample->counters[COUNT_HITM_FALSE] = UINT64_MAX;
+		record_commit(&runtime.writer, &t->record);
+	}
+	return true;
+}
+
+/* If it called no other function that is selected, the second total would be the first. */
+static bool callee_write(struct thread *t, uint32_t i, const struct counts *now)
+{
+	struct callee *c = &t->callees[i];
+	struct counts own, nested;
+
+	callee_sum(t, i, now, &own, &nested);
+	meeting_end(&c->meetings, 0);
+	return (c->nested.lost || memcmp(&own, &nested, sizeof(own)) == 0 || total_write(t, c, &nested, &c->nested.spread, NULL)) &&
+	       total_write(t, c, &own, &c->spread, &c->meetings);
+}
+
+static void callees_write(struct thread *t)
+{
+	struct counts now = t->accounted, rest;
+
+	if (t->state != THREAD_ENDED)
+		counts_now(t, &now);
+	callee_sum(t, 0, &now, &rest, NULL);
+	counts_add(&runtime.rest, &rest);
+	for (size_t i = 0; i < 2; i++)
+		runtime.rest_hitm[i] += t->callees[0].meetings.all[i];
+	t->record.final = true;
+	clock_add(t);
+	callees_burst_end(t, true);
+	for (uint32_t i = 1; i < t->n_callees; i++)
+		if (t->callees[i].function.number != NONE && t->callees[i].calls && !callee_write(t, i, &now))
+			return;
+}
+
+/* ---- samples ---- */
+
+static void sample_write(struct thread *t, const struct invocation *invocation)
+{
+	struct record_sample *sample = record_begin(&runtime.writer, &t->record);
+
+	if (!sample)
+		return;
+	*sample = (struct record_sample){
+		.function = invocation->function,
+		.weight = invocation->weight,
+		.ordinal = invocation->ordinal,
+		.start = invocation->start,
+		.duration = invocation->duration,
+		.depth = invocation->depth,
+		.threads = invocation->threads,
+		.flags = invocation->flags,
+		.caller = invocation->caller == NONE ? RECORD_NO_CALLER : invocation->caller + 1,
+	};
+	counts_values(&invocation->counts, invocation->hitm, sample->counters);
+	record_commit(&runtime.writer, &t->record);
+}
+
+/* Potential HITM in an invocation is its parent's, too. */
+static void hitm_add(double to[2], const double from[2])
+{
+	to[0] += from[0];
+	to[1] += from[1];
+}
+
+static void totals_add(const struct invocation *root)
+{
+	counts_add(&runtime.counts, &root->counts);
+	hitm_add(runtime.hitm, root->hitm);
+}
+
+/* Under the lock: writes the samples whose windows are all before the horizon, in the order in which they ended. */
+static void samples_write(struct thread *t, uint64_t horizon)
+{
+	struct queue *ended = &t->ended_queue, *free_ones = &t->free_queue;
+
+	while (!queue_is_empty(ended)) {
+		uint32_t i = t->ended_ones[ended->head % INVOCATIONS];
+		struct invocation *invocation = &t->invocations[i];
+
+		if (invocation->last_window >= horizon)
+			return;
+		if (invocation->parent != NONE) {
+			struct invocation *parent = &t->invocations[invocation->parent];
+
+			hitm_add(parent->hitm, invocation->hitm);
+			parent->flags |= invocation->flags & RECORD_ESTIMATED;
+			sample_write(t, invocation);
+		} else {
+			totals_add(invocation);
+			callees_write(t);
+		}
+		ended->head++;
+		if (i == 0)
+			return;
+		t->free_ones[free_ones->tail % INVOCATIONS] = i;
+		__atomic_store_n(&free_ones->tail, free_ones->tail + 1, __ATOMIC_RELEASE);
+	}
+}
+
+/* Under the lock, of a thread that has not ended: what it counted so far. Functions that are still active have potential HITM, too. */
+static void unfinished_write(struct thread *t)
+{
+	struct invocation sum = t->invocations[0];
+
+	counts_end(t, &sum.counts);
+	for (uint32_t i = t->invocation, n = 0; i != 0 && n < INVOCATIONS; i = t->invocations[i].parent, n++)
+		hitm_add(sum.hitm, t->invocations[i].hitm);
+	totals_add(&sum);
+	callees_write(t);
+}
+
 /* ---- all windows ---- */
 
 static void evaluate_to(uint64_t horizon)
@@ -268,7 +531,7 @@ static void evaluate_to(uint64_t horizon)
 	for (next_find(&next); next.window < horizon; next_find(&next))
 		window_evaluate(&next);
 	for (size_t i = 0; i < THREADS && (t = thread_at(i)); i++)
-		frames_write_samples(t, horizon);
+		samples_write(t, horizon);
 }
 
 static bool tables_ready(void)
@@ -299,7 +562,7 @@ void evaluate_all(void)
 		struct thread *t = thread_at(i);
 
 		if (t && (t->state == THREAD_LIVE || t->state == THREAD_WAITING) && t->hot)
-			frames_write_unfinished(t);
+			unfinished_write(t);
 	}
 	spin_unlock(&lock);
 }
