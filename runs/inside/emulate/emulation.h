@@ -5,12 +5,12 @@
  *
  *   hooks.c                     what the compiler calls
  *   wrap*.c, wrapped.h          what the program calls in the C library
- *   threads.c                   threads from creation to end, logical time, which windows are simulated
+ *   threads.c                   threads from creation to end; where clocks pass between them: also barriers and OpenMP
  *   waiting.c                   loops around sched_yield() and atomic operations, which are no work
- *   meetings.c                  barriers and OpenMP: where clocks pass between threads
  *   simulate.c                  what happens in a simulated window; numbers of basic blocks; pages, their nodes, and where blocks of
  *                               memory begin and end
- *   windows.c                   potential HITM: what threads did in the same window; samples and totals, when all of it is known
+ *   windows.c                   logical time, which windows are simulated; potential HITM: what threads did in the same window; samples and
+ *                               totals, when all of it is known
  *   frames.c                    functions that a thread calls: active ones, whose what happens is, which calls are samples
  *   emulate_functions.c         names of functions
  *   clock.c                     time in libraries that do not count
@@ -268,7 +268,7 @@ struct thread {
 	const struct hot *hot; /* its thread-local storage, while it lives */
 	const uint64_t *system_calls;
 
-	/* Logical time (threads.c). */
+	/* Logical time (windows.c). */
 	uint64_t window;     /* simulated now, or the next one that will be */
 	uint64_t at;	     /* the earliest one that can still get touches: read by others */
 	uint64_t stalled_at; /* value of `at` with which others no longer wait for it, + 1 */
@@ -409,17 +409,16 @@ struct runtime {
 	uint64_t forced, dropped;     /* windows evaluated before all threads had come to them; touches dropped */
 	double hitm[2], rest_hitm[2]; /* of threads that have ended; of that, in no selected function */
 	struct counts counts, rest;
+	uint64_t last_end; /* the latest window in which a thread has ended */
+	struct thread *threads[THREADS];
 };
 extern struct runtime runtime;
 
-/* A lock that is held for a short time, with signals blocked: a handler that jumps away would leave it held. Zeroed: free. */
-struct spin {
-	uint32_t held;
-	uint64_t signals; /* the holder's, before */
-};
-bool spin_try(struct spin *s);
-void spin_lock(struct spin *s);
-void spin_unlock(struct spin *s);
+/* [THREADS], NULL: never in use */
+static inline struct thread *thread_at(size_t i)
+{
+	return __atomic_load_n(&runtime.threads[i], __ATOMIC_ACQUIRE);
+}
 
 /* runtime.c: zeroed memory, not from the heap; NULL when there is none. */
 void *pages_map(size_t bytes);
@@ -521,8 +520,16 @@ void clock_add(struct thread *t);  /* with the totals: what is the thread's is t
 void clock_write(void);
 
 /* windows.c */
+void threads_lock(void); /* hooks in signal handlers do nothing while it is held */
+void threads_unlock(void);
+uint64_t window_next_simulated(uint64_t window); /* this one, or the next that is simulated */
+uint64_t window_after(const struct thread *t);	 /* the first window that is wholly in its future */
+/* The window that the calling thread is in. True: it has hardly begun, and other threads may touch something in it. */
+bool window_is_shared(const struct thread *t, uint64_t *window);
+void window_begin(struct thread *t, uint64_t window);
+void window_close(struct thread *t);			     /* ends what is simulated now; window_begin() follows */
+void counts_now(const struct thread *t, struct counts *out); /* of another thread: about so many */
 void evaluate_init(void);
-void evaluate_append(struct thread *t);			/* the window ends: its touches wait in the log */
 bool evaluate_now(void);				/* what no thread can touch any more; false: another thread is at it */
 void evaluate_wait(struct thread *t, uint64_t touches); /* until there is room for so many touches and for an invocation */
 void evaluate_all(void);				/* at the end: everything, and threads that have not ended as far as they came */
@@ -531,26 +538,8 @@ void counts_values(const struct counts *c, const double hitm[2], uint64_t *value
 /* threads.c */
 void threads_init(void);
 void threads_finish(void);
-void threads_lock(void); /* hooks in signal handlers do nothing while it is held */
-void threads_unlock(void);
-struct thread *thread_at(size_t i); /* [THREADS], NULL: never in use */
 uint64_t threads_horizon(void);	    /* no thread can touch an earlier window any more */
-/* Is a thread behind that has not been given up; at_work: one that the kernel runs, or is about to? */
-bool threads_behind(const struct thread *self, bool at_work);
-void threads_give_up(const struct thread *self); /* waiting for those that are behind, until they move */
-struct thread *thread_attach(void);		 /* the calling thread, if it can be simulated */
-/* Clocks have met: the thread goes on with that window or its own next one, whichever is later; returns which. */
-uint64_t thread_advance(struct thread *t, uint64_t window);
-void thread_wait_begin(struct thread *t); /* while it waits, its windows are not waited for */
-void thread_wait_end(struct thread *t);
-void thread_resume(struct thread *t, uint64_t window); /* under the lock: it may go on with that window, or its own later one */
-
-/* The burst of simulated windows that this one belongs to, which stands for others; 0: all windows there are simulated. */
-uint32_t window_burst(uint64_t window);
-uint64_t window_after(const struct thread *t); /* the first window that is wholly in its future */
-void window_begin(struct thread *t, uint64_t window);
-void window_close(struct thread *t);			     /* ends what is simulated now; window_begin() follows */
-void counts_now(const struct thread *t, struct counts *out); /* of another thread: about so many */
+struct thread *thread_attach(void); /* the calling thread, if it can be simulated */
 
 /* waiting.c; waiting_goes_on(): false, the thread has gone on, and what it comes to counts. */
 bool waiting_goes_on(uintptr_t address, size_t bytes, enum access access);
@@ -562,9 +551,5 @@ void waiting_hold(struct thread *t);				       /* while it waits: what has been 
 void waiting_leaves(struct thread *t);				       /* it waits, or has, and has left a function's frame */
 void waiting_looks(uintptr_t site, uintptr_t address, uint64_t value); /* an atomic operation has found that */
 void waiting_stop(void);					       /* the calling thread goes on, if it has waited */
-
-/* meetings.c */
-uint64_t meetings_horizon(void); /* under the lock of threads.c: earliest window of a team that not all have entered */
-void meetings_fork(void);
 
 #endif

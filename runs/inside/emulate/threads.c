@@ -1,94 +1,69 @@
-/* Threads, from creation to end, and logical time: a thread's clock counts its accesses, in windows. Clocks pass between threads at
- * creation, end and barriers only, always up to the next whole window, so that what is ordered never shares one; never by locks, for which
- * thread gets one first follows from how threads happened to run. Which windows are simulated follows from their number alone: all threads
- * skip the same ones. pthread_create() and the like are replaced for the program and all its libraries, since C++'s threads and OpenMP's
- * are created in theirs. */
+/* Threads, from creation to end, and where they meet. Their clocks (windows.c) pass between them at creation, end and barriers only, always
+ * up to the next whole window, so that what is ordered never shares one; never by locks, for which thread gets one first follows from how
+ * threads happened to run. pthread_create() and the like are replaced for the program and all its libraries, since C++'s threads and OpenMP's
+ * are created in theirs. Of OpenMP, gcc's library is seen by its entry points, clang's by the interface for tools (OMPT), of which only what
+ * is used here is declared. Tasks keep the clock of the thread that runs them. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <threads.h>
 #include <unistd.h>
 
-#define ALIGNED_ACCESSES 256u	    /* of a thread that creates others, between one and the next */
-#define OBITUARIES	 1024u	    /* threads whose end is remembered until they are joined */
-#define STACK_BYTES	 (8u << 20) /* when no limit says how large a stack is */
-#define THREAD_BYTES	 0x900u	    /* glibc's struct pthread, about */
-#define MAIN_ABOVE	 (1u << 20) /* of the first thread's stack, above where we begin */
-
-#define ALL_WINDOWS   8192u /* the first ones are all simulated, which costs a quarter of a second: short runs are seen whole */
-#define BURST_WINDOWS (GROUP_WINDOWS / WINDOWS_A_SIMULATED) /* long enough for caches, at a place that no loop keeps step with */
+#define OBITUARIES   1024u	/* threads whose end is remembered until they are joined */
+#define STACK_BYTES  (8u << 20) /* when no limit says how large a stack is */
+#define THREAD_BYTES 0x900u	/* glibc's struct pthread, about */
+#define MAIN_ABOVE   (1u << 20) /* of the first thread's stack, above where we begin */
+#define BARRIERS     1024u	/* that exist at the same time; others pass no clocks */
 
 struct obituary {
 	pthread_t handle;
 	uint64_t window;
 };
 
-static struct thread *threads[THREADS];
-static uint64_t last_end; /* the latest window in which a thread has ended */
-static struct spin lock;
+/* A place where threads wait for each other. */
+struct meeting {
+	uint64_t window;
+	uint32_t n;
+	struct thread *waiting[THREADS];
+};
+
+/* Threads of a pool that work together for a while: they begin with the master's clock, the master goes on with their latest. */
+struct team {
+	struct thread *master;
+	uint64_t begin, end;	/* windows */
+	uint32_t size, started; /* size 0: not known yet */
+	struct team *next;	/* in `teams`: no thread may be ahead of them */
+	struct meeting meeting;
+};
+
+struct barrier {
+	const pthread_barrier_t *at;
+	uint32_t count;
+	struct meeting *meeting;
+};
+
+static pthread_key_t at_end;
+/* Under threads_lock(): */
 static struct obituary obituaries[OBITUARIES];
 static uint32_t n_obituaries, n_created;
-static pthread_key_t at_end;
-
-/* ---- locks ---- */
-
-bool spin_try(struct spin *s)
-{
-	uint64_t signals = record_signals_block();
-
-	if (__atomic_exchange_n(&s->held, 1, __ATOMIC_ACQUIRE) == 0) {
-		s->signals = signals;
-		return true;
-	}
-	record_signals_restore(signals);
-	return false;
-}
-
-void spin_lock(struct spin *s)
-{
-	while (!spin_try(s))
-		syscall(SYS_sched_yield);
-}
-
-void spin_unlock(struct spin *s)
-{
-	uint64_t signals = s->signals;
-
-	__atomic_store_n(&s->held, 0, __ATOMIC_RELEASE);
-	record_signals_restore(signals);
-}
-
-void threads_lock(void)
-{
-	spin_lock(&lock);
-	busy_begin(BUSY_ALWAYS);
-}
-
-void threads_unlock(void)
-{
-	busy_end();
-	spin_unlock(&lock);
-}
+static struct team *teams; /* those that not all have entered */
+static struct barrier barriers[BARRIERS];
 
 /* ---- all threads ---- */
 
-struct thread *thread_at(size_t i)
-{
-	return __atomic_load_n(&threads[i], __ATOMIC_ACQUIRE);
-}
-
-/* Under the lock: the horizon. */
+/* Under the lock: no thread can touch an earlier window any more. A team that not all have entered counts as one. */
 static uint64_t threads_earliest(void)
 {
-	uint64_t first = meetings_horizon();
+	uint64_t first = UINT64_MAX;
 
+	for (const struct team *team = teams; team; team = team->next)
+		first = team->begin < first ? team->begin : first;
 	for (size_t i = 0; i < THREADS; i++) {
-		const struct thread *t = threads[i];
+		const struct thread *t = runtime.threads[i];
 		uint64_t at;
 
 		if (!t || t->state != THREAD_LIVE)
@@ -108,217 +83,6 @@ uint64_t threads_horizon(void)
 	first = threads_earliest();
 	threads_unlock();
 	return first;
-}
-
-/* The kernel's letter for a thread's state: 'R' when it runs or waits for a processor. */
-static char thread_kernel_state(uint32_t id)
-{
-	char path[64] = "/proc/self/task/", text[128], digits[12], *at = digits + sizeof(digits) - 1;
-	long file, n;
-
-	*at = '\0';
-	do
-		*--at = (char)('0' + id % 10);
-	while ((id /= 10) != 0);
-	memcpy(path + 16, at, strlen(at) + 1);
-	memcpy(path + 16 + strlen(at), "/stat", 6);
-	file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	if (file < 0)
-		return '\0';
-	n = syscall(SYS_read, (int)file, text, sizeof(text) - 1);
-	syscall(SYS_close, (int)file);
-	while (n > 0 && text[n - 1] != ')')
-		n--;
-	return n > 0 ? text[n + 1] : '\0'; /* ") R"; more than two bytes follow */
-}
-
-bool threads_behind(const struct thread *self, bool at_work)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < THREADS && !any; i++) {
-		const struct thread *t = thread_at(i);
-		uint64_t at;
-
-		if (!t || t == self || __atomic_load_n(&t->state, __ATOMIC_RELAXED) != THREAD_LIVE)
-			continue;
-		at = __atomic_load_n(&t->at, __ATOMIC_ACQUIRE);
-		if (at < self->at && t->stalled_at != at + 1)
-			any = !at_work ||
-			      (!__atomic_load_n(&t->waits, __ATOMIC_RELAXED) &&
-			       (t->id == 0 || __atomic_load_n(&t->pauses, __ATOMIC_RELAXED) || thread_kernel_state(t->id) == 'R'));
-	}
-	return any;
-}
-
-void threads_give_up(const struct thread *self)
-{
-	threads_lock();
-	for (size_t i = 0; i < THREADS; i++) {
-		struct thread *t = threads[i];
-
-		if (t && t != self && t->state == THREAD_LIVE && __atomic_load_n(&t->at, __ATOMIC_ACQUIRE) < self->at)
-			t->stalled_at = t->at + 1;
-	}
-	threads_unlock();
-}
-
-/* ---- logical time ---- */
-
-static uint64_t burst_begin(uint64_t group)
-{
-	uint64_t x = group * 0x9e3779b97f4a7c15u;
-
-	x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9u;
-	return group * GROUP_WINDOWS + (x >> 60) * BURST_WINDOWS;
-}
-
-_Static_assert(GROUP_WINDOWS / BURST_WINDOWS == WINDOWS_A_SIMULATED && WINDOWS_A_SIMULATED == 1u << (64 - 60), "the place is as many bits");
-
-/* What happens in it is counted. */
-static bool window_counts(uint64_t window)
-{
-	uint64_t begin = burst_begin(window / GROUP_WINDOWS);
-
-	return runtime.full || window < ALL_WINDOWS || (window >= begin && window < begin + BURST_WINDOWS);
-}
-
-/* One window before each burst brings the caches up to date, and does not count. */
-static uint64_t window_next_simulated(uint64_t window)
-{
-	uint64_t group = window / GROUP_WINDOWS, begin = burst_begin(group);
-
-	if (window_counts(window) || window_counts(window + 1))
-		return window;
-	return (window < begin ? begin : burst_begin(group + 1)) - 1;
-}
-
-uint32_t window_burst(uint64_t window)
-{
-	return runtime.full || window < ALL_WINDOWS ? 0 : (uint32_t)(window / GROUP_WINDOWS + 1);
-}
-
-/* ---- how far the thread is ---- */
-
-static uint32_t window_used(const struct thread *t)
-{
-	return t->hot->simulating ? WINDOW_ACCESSES - (uint32_t)t->window_left : 0;
-}
-
-static void counts_read(const struct thread *t, struct counts *out)
-{
-	uint64_t blocks = counts_blocks(t, t->hot);
-
-	*out = t->counts;
-	out->exact[COUNT_ACCESSES] = counts_accesses(t, t->hot);
-	out->exact[COUNT_SIMULATED] += t->weight ? window_used(t) : 0;
-	out->weighed[COUNT_ACCESSES] += (uint64_t)window_used(t) * t->weight;
-	out->weighed[COUNT_BLOCKS] += t->hot->simulating ? (blocks - t->window_blocks) * t->weight : 0;
-	out->exact[COUNT_BLOCKS] = blocks;
-	out->exact[COUNT_ATOMICS] = t->hot->atomics;
-	out->exact[COUNT_SYSTEM_CALLS] = *t->system_calls;
-	out->exact[COUNT_ALLOCATIONS] = t->hot->allocations;
-	out->exact[COUNT_ALLOCATED_BYTES] = t->hot->allocated_bytes;
-	out->exact[COUNT_COPIED_BYTES] = t->hot->copied_bytes;
-	out->exact[COUNT_WAITED] = t->hot->waited;
-	__asm__ volatile("" ::: "memory");
-}
-
-void counts_now(const struct thread *t, struct counts *out)
-{
-	uint64_t window;
-
-	do {
-		window = __atomic_load_n(&t->window, __ATOMIC_ACQUIRE);
-		counts_read(t, out);
-	} while (t == hot.thread && t->window != window); /* a handler has begun another one */
-}
-
-/* Accesses of the stretch that is being skipped that are still to come. */
-static uint64_t skipped_left(void)
-{
-	return hot.simulating || hot.left < 0 ? 0 : (uint64_t)hot.left;
-}
-
-uint64_t window_after(const struct thread *t)
-{
-	return hot.simulating ? t->window + 1 : t->window - skipped_left() / WINDOW_ACCESSES;
-}
-
-/* The window that the thread is in, and how many accesses it made there. */
-static uint64_t window_now(const struct thread *t, uint32_t *used)
-{
-	uint64_t left = skipped_left();
-
-	*used = hot.simulating ? window_used(t) : (uint32_t)(-left % WINDOW_ACCESSES);
-	return hot.simulating ? t->window : t->window - (left + WINDOW_ACCESSES - 1) / WINDOW_ACCESSES;
-}
-
-/* ---- from window to window ---- */
-
-/* Other threads than the calling one may touch something in the window. It is not enough to ask which threads are alive: those that have
- * ended may have been ahead. */
-static bool threads_meet_in(uint64_t window)
-{
-	return __atomic_load_n(&runtime.alive, __ATOMIC_ACQUIRE) > 1 || window < __atomic_load_n(&last_end, __ATOMIC_RELAXED);
-}
-
-static void burst_enter(struct thread *t, uint32_t burst)
-{
-	if (t->burst == burst)
-		return;
-	callees_burst_end(t, false);
-	simulate_burst(t);
-	t->burst = burst;
-}
-
-void window_begin(struct thread *t, uint64_t window)
-{
-	uint64_t simulated = window_next_simulated(window);
-
-	t->window = simulated;
-	__atomic_store_n(&t->at, simulated, __ATOMIC_RELEASE);
-	if (simulated == window) {
-		burst_enter(t, window_burst(window_counts(window) ? window : window + 1));
-		t->window_left = WINDOW_ACCESSES;
-		t->granted = WINDOW_ACCESSES;
-		t->blocks_granted = 0;
-		t->window_blocks = t->counts.exact[COUNT_BLOCKS];
-		t->weight = !window_counts(window) ? 0 : t->burst ? WINDOWS_A_SIMULATED : 1;
-		t->stamp++;
-		t->records = t->weight > 0 && threads_meet_in(window);
-		simulate_anew(t);
-		hot.left = 0;
-		hot.blocks_left = 0;
-		hot.simulating = 1;
-		return;
-	}
-	t->granted = (simulated - window) * WINDOW_ACCESSES;
-	hot.blocks_left = BLOCKS_GRANTED;
-	hot.left = (int64_t)t->granted;
-	hot.simulating = 0;
-}
-
-void window_close(struct thread *t)
-{
-	bool simulated = hot.simulating;
-
-	if (simulated) {
-		callees_account(t);
-		t->counts.exact[COUNT_SIMULATED] += t->weight ? window_used(t) : 0;
-		t->counts.weighed[COUNT_ACCESSES] += (uint64_t)window_used(t) * t->weight;
-		t->counts.weighed[COUNT_BLOCKS] += (counts_blocks(t, &hot) - t->window_blocks) * t->weight;
-	}
-	t->counts.exact[COUNT_ACCESSES] = counts_accesses(t, &hot);
-	t->counts.exact[COUNT_BLOCKS] = counts_blocks(t, &hot);
-	hot.library = 0;
-	hot.simulating = 0;
-	t->granted = 0;
-	t->window_left = 0;
-	hot.left = 0;
-	t->blocks_granted = hot.blocks_left = BLOCKS_GRANTED;
-	if (simulated)
-		evaluate_append(t);
 }
 
 /* ---- one thread ---- */
@@ -371,7 +135,7 @@ static struct thread *thread_new(uint64_t window)
 	t->at = window_next_simulated(window);
 	t->state = THREAD_LIVE;
 	__atomic_fetch_add(&runtime.alive, 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&threads[i], t, __ATOMIC_RELEASE);
+	__atomic_store_n(&runtime.threads[i], t, __ATOMIC_RELEASE);
 	return t;
 }
 
@@ -402,7 +166,8 @@ static void thread_enter(struct thread *t, uintptr_t stack_low, uintptr_t stack_
 	hot.busy = 0;
 }
 
-void thread_resume(struct thread *t, uint64_t window)
+/* Under the lock: the thread may go on with that window, or its own later one. */
+static void thread_resume(struct thread *t, uint64_t window)
 {
 	t->resume = window > t->resume ? window : t->resume;
 	__atomic_store_n(&t->at, window_next_simulated(t->resume), __ATOMIC_RELEASE);
@@ -444,8 +209,8 @@ static void thread_leave(struct thread *t)
 	stack_begins(t);
 	threads_lock();
 	t->state = THREAD_ENDED;
-	if (window > last_end)
-		__atomic_store_n(&last_end, window, __ATOMIC_RELAXED);
+	if (window > runtime.last_end)
+		__atomic_store_n(&runtime.last_end, window, __ATOMIC_RELAXED);
 	__atomic_fetch_sub(&runtime.alive, 1, __ATOMIC_RELAXED);
 	obituaries[n_obituaries++ % OBITUARIES] = (struct obituary){ pthread_self(), window };
 	joins_forget(t);
@@ -489,7 +254,8 @@ struct thread *thread_attach(void)
 
 /* ---- clocks ---- */
 
-uint64_t thread_advance(struct thread *t, uint64_t window)
+/* Clocks have met: the thread goes on with that window or its own next one, whichever is later; returns which. */
+static uint64_t thread_advance(struct thread *t, uint64_t window)
 {
 	uint64_t own, next;
 
@@ -503,7 +269,8 @@ uint64_t thread_advance(struct thread *t, uint64_t window)
 	return next;
 }
 
-void thread_wait_begin(struct thread *t)
+/* While it waits, its windows are not waited for. */
+static void thread_wait_begin(struct thread *t)
 {
 	waiting_stop();
 	busy_begin(BUSY_ALWAYS);
@@ -511,7 +278,7 @@ void thread_wait_begin(struct thread *t)
 	window_close(t);
 }
 
-void thread_wait_end(struct thread *t)
+static void thread_wait_end(struct thread *t)
 {
 	window_begin(t, t->resume);
 	busy_end();
@@ -525,15 +292,13 @@ static struct thread *thread_create_begin(size_t stack_bytes)
 {
 	struct thread *t, *self = hot.thread;
 	uint64_t window;
-	uint32_t used;
 	bool stays;
 
 	if (!self || hot.busy)
 		return NULL;
 	waiting_stop();
 	busy_begin(BUSY_ALWAYS);
-	window = window_now(self, &used);
-	stays = used <= ALIGNED_ACCESSES && threads_meet_in(window);
+	stays = window_is_shared(self, &window);
 	if (!stays) {
 		window = window_after(self);
 		window_close(self);
@@ -723,16 +488,16 @@ static void threads_fork(void)
 
 	threads_unlock(); /* which this thread has locked */
 	n_obituaries = 0;
-	last_end = 0;
+	runtime.last_end = 0;
 	if (self)
 		self->handle = pthread_self();
 	for (size_t i = 0; i < THREADS; i++) {
-		if (threads[i] && threads[i] != self)
-			threads[i]->state = THREAD_FREE;
+		if (runtime.threads[i] && runtime.threads[i] != self)
+			runtime.threads[i]->state = THREAD_FREE;
 	}
 	runtime.alive = self ? 1 : 0;
 	clock_fork(self);
-	meetings_fork();
+	teams = NULL;
 }
 
 void threads_init(void)
@@ -745,4 +510,348 @@ void threads_finish(void)
 {
 	if (hot.thread)
 		thread_leave(hot.thread);
+}
+
+/* ---- meetings ---- */
+
+/* Before the calling thread waits; count: how many meet. False: meeting_leave() must not follow. */
+static bool meeting_arrive(struct meeting *m, uint32_t count)
+{
+	struct thread *t = hot.thread;
+
+	if (!t || hot.busy)
+		return false;
+	thread_wait_begin(t);
+	threads_lock();
+	t->state = THREAD_WAITING;
+	m->window = t->resume > m->window ? t->resume : m->window;
+	if (m->n < THREADS)
+		m->waiting[m->n++] = t;
+	if (m->n == count) {
+		for (uint32_t i = 0; i < count; i++)
+			thread_resume(m->waiting[i], m->window);
+		m->n = 0;
+		m->window = 0;
+	}
+	threads_unlock();
+	return true;
+}
+
+/* After it has waited. If not all threads that meet are simulated, the meeting is never complete here: then each goes on by
+ * itself. */
+static void meeting_leave(struct meeting *m)
+{
+	struct thread *t = hot.thread;
+
+	threads_lock();
+	if (t->state == THREAD_WAITING) {
+		thread_resume(t, m->window);
+		m->n = 0;
+	}
+	threads_unlock();
+	thread_wait_end(t);
+}
+
+/* ---- barriers ---- */
+
+REAL(pthread_barrier_init)
+REAL(pthread_barrier_wait)
+
+/* The barrier at this address, or with `anew` a place for it. NULL: there is none. */
+static struct barrier *barrier_at(const pthread_barrier_t *at, bool anew)
+{
+	size_t first = ((uintptr_t)at >> 4) % BARRIERS;
+	struct barrier *found = NULL;
+
+	threads_lock();
+	for (size_t i = 0; i < BARRIERS && !found; i++) {
+		struct barrier *b = &barriers[(first + i) % BARRIERS];
+
+		if (b->at == at || (anew && !b->at))
+			found = b;
+		else if (!b->at)
+			break;
+	}
+	if (found && anew)
+		found->at = at;
+	if (found && !found->meeting)
+		found->meeting = pages_map(sizeof(*found->meeting));
+	threads_unlock();
+	return found && found->meeting ? found : NULL;
+}
+
+EXPORT int pthread_barrier_init(pthread_barrier_t *restrict barrier, const pthread_barrierattr_t *restrict attributes, unsigned count)
+{
+	struct barrier *b = hot.thread ? barrier_at(barrier, true) : NULL;
+
+	if (b) {
+		b->count = count;
+		*b->meeting = (struct meeting){ 0 };
+	}
+	return real_pthread_barrier_init()(barrier, attributes, count);
+}
+
+EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
+{
+	struct barrier *b = hot.thread ? barrier_at(barrier, false) : NULL;
+	bool met = b && meeting_arrive(b->meeting, b->count);
+	int result = real_pthread_barrier_wait()(barrier);
+
+	if (met)
+		meeting_leave(b->meeting);
+	return result;
+}
+
+/* ---- teams ---- */
+
+/* Under the lock. */
+static void team_unlink(const struct team *team)
+{
+	struct team **at = &teams;
+
+	while (*at && *at != team)
+		at = &(*at)->next;
+	if (*at)
+		*at = team->next;
+}
+
+/* By the master. */
+static void team_open(struct team *team)
+{
+	struct thread *t = hot.thread;
+
+	*team = (struct team){ .master = t };
+	if (!t || hot.busy)
+		return;
+	team->begin = team->end = thread_advance(t, 0);
+	threads_lock();
+	team->next = teams;
+	teams = team;
+	threads_unlock();
+}
+
+/* By each thread, the master too. */
+static void team_enter(struct team *team, uint32_t size)
+{
+	struct thread *t = hot.thread ? hot.thread : thread_attach();
+
+	if (!team->master)
+		return;
+	if (t && t != team->master) {
+		busy_begin(BUSY_ALWAYS);
+		window_close(t);
+	}
+	threads_lock();
+	team->size = size;
+	if (t && t != team->master) {
+		t->resume = 0;
+		thread_resume(t, team->begin);
+	}
+	if (++team->started == size)
+		team_unlink(team);
+	threads_unlock();
+	if (t && t != team->master)
+		thread_wait_end(t);
+}
+
+static void team_leave(struct team *team)
+{
+	struct thread *t = hot.thread;
+	uint64_t window;
+
+	if (!team->master || !t)
+		return;
+	window = window_after(t);
+	if (t != team->master) {
+		busy_begin(BUSY_ALWAYS);
+		window_close(t);
+		busy_end();
+	}
+	threads_lock();
+	team->end = window > team->end ? window : team->end;
+	if (t != team->master)
+		t->state = THREAD_WAITING;
+	threads_unlock();
+}
+
+static void team_close(struct team *team)
+{
+	if (!team->master)
+		return;
+	threads_lock();
+	team_unlink(team);
+	threads_unlock();
+	thread_advance(team->master, team->end);
+}
+
+/* ---- gcc's OpenMP ---- */
+
+/* The linker and clang's library call what follows: no header declares it, and not all parameters are used. */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+typedef void body(void *data); /* of a region */
+
+int omp_get_num_threads(void) __attribute__((weak));
+
+struct region {
+	body *run;
+	void *data;
+	struct team team;
+};
+
+static __thread struct team *here; /* the team of the innermost region that the thread is in */
+
+static void run_region(void *argument)
+{
+	struct region *region = argument;
+	struct team *outer = here;
+
+	here = &region->team;
+	team_enter(here, omp_get_num_threads ? (uint32_t)omp_get_num_threads() : 1);
+	region->run(region->data);
+	team_leave(here);
+	here = outer;
+}
+
+/* The library's entry point is given the region as its data. */
+#define REGION(name, parameters, arguments)                                                                                                \
+	void __real_##name parameters __attribute__((weak));                                                                               \
+	EXPORT void __wrap_##name parameters                                                                                               \
+	{                                                                                                                                  \
+		struct region region = { run, data, { 0 } };                                                                               \
+                                                                                                                                           \
+		team_open(&region.team);                                                                                                   \
+		__real_##name arguments;                                                                                                   \
+		team_close(&region.team);                                                                                                  \
+	}
+#define LOOP_CHUNKED(name)                                                                                                                 \
+	REGION(name, (body * run, void *data, unsigned threads, long from, long to, long step, long chunk, unsigned flags),                \
+	       (run_region, &region, threads, from, to, step, chunk, flags))
+#define LOOP_RUNTIME(name)                                                                                                                 \
+	REGION(name, (body * run, void *data, unsigned threads, long from, long to, long step, unsigned flags),                            \
+	       (run_region, &region, threads, from, to, step, flags))
+REGION(GOMP_parallel, (body * run, void *data, unsigned threads, unsigned flags), (run_region, &region, threads, flags))
+REGION(GOMP_parallel_sections, (body * run, void *data, unsigned threads, unsigned n, unsigned flags),
+       (run_region, &region, threads, n, flags))
+LOOP_CHUNKED(GOMP_parallel_loop_static)
+LOOP_CHUNKED(GOMP_parallel_loop_dynamic)
+LOOP_CHUNKED(GOMP_parallel_loop_guided)
+LOOP_CHUNKED(GOMP_parallel_loop_nonmonotonic_dynamic)
+LOOP_CHUNKED(GOMP_parallel_loop_nonmonotonic_guided)
+LOOP_RUNTIME(GOMP_parallel_loop_runtime)
+LOOP_RUNTIME(GOMP_parallel_loop_nonmonotonic_runtime)
+LOOP_RUNTIME(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
+
+#define BARRIER(name)                                                                                                                      \
+	void __real_##name(void) __attribute__((weak));                                                                                    \
+	EXPORT void __wrap_##name(void)                                                                                                    \
+	{                                                                                                                                  \
+		struct team *team = here;                                                                                                  \
+		bool met = team && team->master && meeting_arrive(&team->meeting, team->size);                                             \
+                                                                                                                                           \
+		__real_##name();                                                                                                           \
+		if (met)                                                                                                                   \
+			meeting_leave(&team->meeting);                                                                                     \
+	}
+BARRIER(GOMP_barrier)
+BARRIER(GOMP_loop_end)
+BARRIER(GOMP_sections_end)
+
+/* ---- OMPT (OpenMP 5.1, chapter 4) ---- */
+
+union ompt_data {
+	uint64_t value;
+	void *pointer;
+};
+
+typedef void ompt_function(void);
+typedef ompt_function *ompt_lookup(const char *name);
+typedef int ompt_set_callback(int event, ompt_function *callback);
+
+enum { EVENT_PARALLEL_BEGIN = 3, EVENT_PARALLEL_END = 4, EVENT_IMPLICIT_TASK = 7, EVENT_SYNC_REGION = 16 };
+enum { ENDPOINT_BEGIN = 1, ENDPOINT_END = 2 };
+enum { SYNC_BARRIER = 1, SYNC_IMPLICIT = 2, SYNC_EXPLICIT = 3, SYNC_IMPLEMENTATION = 4, SYNC_WORKSHARE = 8, SYNC_PARALLEL = 9 };
+
+static __thread bool meets;
+
+static void on_parallel_begin(union ompt_data *task, const void *frame, union ompt_data *parallel, unsigned threads, int flags,
+			      const void *code)
+{
+	struct team *team = pages_map(sizeof(*team));
+
+	parallel->pointer = team;
+	if (team)
+		team_open(team);
+}
+
+static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, int flags, const void *code)
+{
+	struct team *team = parallel->pointer;
+
+	if (!team)
+		return;
+	team_close(team);
+	munmap(team, sizeof(*team));
+}
+
+/* A worker's end of the task comes late, perhaps with the next region: its last barrier has told us before. */
+static void on_implicit_task(int endpoint, union ompt_data *parallel, union ompt_data *task, unsigned threads, unsigned index, int flags)
+{
+	if (endpoint != ENDPOINT_BEGIN || !parallel || !parallel->pointer)
+		return;
+	task->pointer = here;
+	here = parallel->pointer;
+	team_enter(here, threads);
+}
+
+static void on_sync_region(int kind, int endpoint, union ompt_data *parallel, union ompt_data *task, const void *code)
+{
+	struct team *team = here;
+
+	if (!team ||
+	    (kind != SYNC_BARRIER && kind != SYNC_IMPLICIT && kind != SYNC_EXPLICIT && kind != SYNC_WORKSHARE && kind != SYNC_PARALLEL))
+		return;
+	if (endpoint == ENDPOINT_BEGIN && kind == SYNC_PARALLEL) {
+		team_leave(team);
+		here = task ? task->pointer : NULL;
+	} else if (endpoint == ENDPOINT_BEGIN) {
+		meets = team->master && meeting_arrive(&team->meeting, team->size);
+	} else if (meets) {
+		meeting_leave(&team->meeting);
+		meets = false;
+	}
+}
+
+static int on_initialize(ompt_lookup *lookup, int device, union ompt_data *tool)
+{
+	union {
+		ompt_function *any;
+		ompt_set_callback *set;
+	} found = { lookup("ompt_set_callback") };
+
+	if (!found.any)
+		return 0;
+	found.set(EVENT_PARALLEL_BEGIN, (ompt_function *)on_parallel_begin);
+	found.set(EVENT_PARALLEL_END, (ompt_function *)on_parallel_end);
+	found.set(EVENT_IMPLICIT_TASK, (ompt_function *)on_implicit_task);
+	found.set(EVENT_SYNC_REGION, (ompt_function *)on_sync_region);
+	return 1;
+}
+
+static void on_finalize(union ompt_data *tool)
+{
+}
+
+struct ompt_start {
+	int (*initialize)(ompt_lookup *lookup, int device, union ompt_data *tool);
+	void (*finalize)(union ompt_data *tool);
+	union ompt_data tool;
+};
+
+EXPORT struct ompt_start *ompt_start_tool(unsigned version, const char *library)
+{
+	static struct ompt_start start = { on_initialize, on_finalize, { 0 } };
+
+	return runtime.on ? &start : NULL;
 }

@@ -1,4 +1,7 @@
-/* Potential HITM: what threads that touch a line in the same window of logical time may cost each other, whatever the order in which they
+/* Logical time, what threads did in the same window of it, and what is written once that is known. A thread's clock counts its accesses, in
+ * windows. Which windows are simulated follows from their number alone: all threads skip the same ones.
+ *
+ * Potential HITM: what threads that touch a line in the same window of logical time may cost each other, whatever the order in which they
  * happened to run. How close together the accesses of one thread are counts, when they were does not. Say the line is in use for T accesses
  * of the window, and a thread comes to it after g others of its own: as if it came T / g times, in a random order with the other threads'
  * accesses. These make m, reads and writes; one of them, u, makes r reads and w writes. Then the last access before the thread's that is
@@ -12,11 +15,15 @@
  * A window is evaluated once no thread can touch it any more; then samples whose windows are all evaluated are written. */
 #include "runs/inside/emulate/emulation.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#define ALIGNED_ACCESSES 256u  /* of a thread that creates others, between one and the next */
+#define ALL_WINDOWS	 8192u /* the first ones are all simulated, which costs a quarter of a second: short runs are seen whole */
+#define BURST_WINDOWS	 (GROUP_WINDOWS / WINDOWS_A_SIMULATED) /* long enough for caches, at a place that no loop keeps step with */
 #define LOG_TOUCHES	 (1u << 17) /* of one thread: 8 MiB... */
 #define LOG_TOUCHES_LESS (1u << 14) /* ...or, after the first LARGE_LOGS threads, 1 MiB */
 #define LARGE_LOGS	 32u
@@ -28,6 +35,12 @@
 #define FEW_ACCESSES	 100u	    /* simulated: what rests on fewer is not counted */
 #define VALUE_MAX	 1e18
 #define UNTRAINED	 .02 /* of branch misses: by as much a table errs that was not trained in skipped windows */
+
+/* A lock that is held for a short time, with signals blocked: a handler that jumps away would leave it held. Zeroed: free. */
+struct spin {
+	uint32_t held;
+	uint64_t signals; /* the holder's, before */
+};
 
 /* What one thread did to a line in the window, in one life of its granules. */
 struct sharer {
@@ -50,7 +63,130 @@ static const double gaps[GAPS] = { 1, 2, 3.5, 8, 45, 350, WINDOW_ACCESSES };
 static struct line *lines;     /* [SHARERS], by hash */
 static struct sharer *sharers; /* [SHARERS / 2] */
 static uint32_t n_sharers, stamp, lines_mask;
-static struct spin lock;
+static struct spin threads_held, evaluation; /* the lock of threads; of what is evaluated */
+
+/* ---- locks ---- */
+
+static bool spin_try(struct spin *s)
+{
+	uint64_t signals = record_signals_block();
+
+	if (__atomic_exchange_n(&s->held, 1, __ATOMIC_ACQUIRE) == 0) {
+		s->signals = signals;
+		return true;
+	}
+	record_signals_restore(signals);
+	return false;
+}
+
+static void spin_lock(struct spin *s)
+{
+	while (!spin_try(s))
+		syscall(SYS_sched_yield);
+}
+
+static void spin_unlock(struct spin *s)
+{
+	uint64_t signals = s->signals;
+
+	__atomic_store_n(&s->held, 0, __ATOMIC_RELEASE);
+	record_signals_restore(signals);
+}
+
+void threads_lock(void)
+{
+	spin_lock(&threads_held);
+	busy_begin(BUSY_ALWAYS);
+}
+
+void threads_unlock(void)
+{
+	busy_end();
+	spin_unlock(&threads_held);
+}
+
+/* ---- logical time ---- */
+
+static uint64_t burst_begin(uint64_t group)
+{
+	uint64_t x = group * 0x9e3779b97f4a7c15u;
+
+	x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9u;
+	return group * GROUP_WINDOWS + (x >> 60) * BURST_WINDOWS;
+}
+
+_Static_assert(GROUP_WINDOWS / BURST_WINDOWS == WINDOWS_A_SIMULATED && WINDOWS_A_SIMULATED == 1u << (64 - 60), "the place is as many bits");
+
+/* What happens in it is counted. */
+static bool window_counts(uint64_t window)
+{
+	uint64_t begin = burst_begin(window / GROUP_WINDOWS);
+
+	return runtime.full || window < ALL_WINDOWS || (window >= begin && window < begin + BURST_WINDOWS);
+}
+
+/* One window before each burst brings the caches up to date, and does not count. */
+uint64_t window_next_simulated(uint64_t window)
+{
+	uint64_t group = window / GROUP_WINDOWS, begin = burst_begin(group);
+
+	if (window_counts(window) || window_counts(window + 1))
+		return window;
+	return (window < begin ? begin : burst_begin(group + 1)) - 1;
+}
+
+/* The burst of simulated windows that this one belongs to, which stands for others; 0: all windows there are simulated. */
+static uint32_t window_burst(uint64_t window)
+{
+	return runtime.full || window < ALL_WINDOWS ? 0 : (uint32_t)(window / GROUP_WINDOWS + 1);
+}
+
+/* ---- how far the thread is ---- */
+
+static uint32_t window_used(const struct thread *t)
+{
+	return t->hot->simulating ? WINDOW_ACCESSES - (uint32_t)t->window_left : 0;
+}
+
+static void counts_read(const struct thread *t, struct counts *out)
+{
+	uint64_t blocks = counts_blocks(t, t->hot);
+
+	*out = t->counts;
+	out->exact[COUNT_ACCESSES] = counts_accesses(t, t->hot);
+	out->exact[COUNT_SIMULATED] += t->weight ? window_used(t) : 0;
+	out->weighed[COUNT_ACCESSES] += (uint64_t)window_used(t) * t->weight;
+	out->weighed[COUNT_BLOCKS] += t->hot->simulating ? (blocks - t->window_blocks) * t->weight : 0;
+	out->exact[COUNT_BLOCKS] = blocks;
+	out->exact[COUNT_ATOMICS] = t->hot->atomics;
+	out->exact[COUNT_SYSTEM_CALLS] = *t->system_calls;
+	out->exact[COUNT_ALLOCATIONS] = t->hot->allocations;
+	out->exact[COUNT_ALLOCATED_BYTES] = t->hot->allocated_bytes;
+	out->exact[COUNT_COPIED_BYTES] = t->hot->copied_bytes;
+	out->exact[COUNT_WAITED] = t->hot->waited;
+	__asm__ volatile("" ::: "memory");
+}
+
+void counts_now(const struct thread *t, struct counts *out)
+{
+	uint64_t window;
+
+	do {
+		window = __atomic_load_n(&t->window, __ATOMIC_ACQUIRE);
+		counts_read(t, out);
+	} while (t == hot.thread && t->window != window); /* a handler has begun another one */
+}
+
+/* Accesses of the stretch that is being skipped that are still to come. */
+static uint64_t skipped_left(void)
+{
+	return hot.simulating || hot.left < 0 ? 0 : (uint64_t)hot.left;
+}
+
+uint64_t window_after(const struct thread *t)
+{
+	return hot.simulating ? t->window + 1 : t->window - skipped_left() / WINDOW_ACCESSES;
+}
 
 /* ---- logs ---- */
 
@@ -545,17 +681,17 @@ static bool tables_ready(void)
 
 bool evaluate_now(void)
 {
-	if (!spin_try(&lock))
+	if (!spin_try(&evaluation))
 		return false;
 	if (tables_ready())
 		evaluate_to(threads_horizon());
-	spin_unlock(&lock);
+	spin_unlock(&evaluation);
 	return true;
 }
 
 void evaluate_all(void)
 {
-	spin_lock(&lock);
+	spin_lock(&evaluation);
 	if (tables_ready())
 		evaluate_to(UINT64_MAX);
 	for (size_t i = 0; i < THREADS; i++) {
@@ -564,7 +700,64 @@ void evaluate_all(void)
 		if (t && (t->state == THREAD_LIVE || t->state == THREAD_WAITING) && t->hot)
 			unfinished_write(t);
 	}
-	spin_unlock(&lock);
+	spin_unlock(&evaluation);
+}
+
+/* ---- threads that are behind ---- */
+
+/* The kernel's letter for a thread's state: 'R' when it runs or waits for a processor. */
+static char thread_kernel_state(uint32_t id)
+{
+	char path[64] = "/proc/self/task/", text[128], digits[12], *at = digits + sizeof(digits) - 1;
+	long file, n;
+
+	*at = '\0';
+	do
+		*--at = (char)('0' + id % 10);
+	while ((id /= 10) != 0);
+	memcpy(path + 16, at, strlen(at) + 1);
+	memcpy(path + 16 + strlen(at), "/stat", 6);
+	file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (file < 0)
+		return '\0';
+	n = syscall(SYS_read, (int)file, text, sizeof(text) - 1);
+	syscall(SYS_close, (int)file);
+	while (n > 0 && text[n - 1] != ')')
+		n--;
+	return n > 0 ? text[n + 1] : '\0'; /* ") R"; more than two bytes follow */
+}
+
+/* Is a thread behind that has not been given up; at_work: one that the kernel runs, or is about to? */
+static bool threads_behind(const struct thread *self, bool at_work)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < THREADS && !any; i++) {
+		const struct thread *t = thread_at(i);
+		uint64_t at;
+
+		if (!t || t == self || __atomic_load_n(&t->state, __ATOMIC_RELAXED) != THREAD_LIVE)
+			continue;
+		at = __atomic_load_n(&t->at, __ATOMIC_ACQUIRE);
+		if (at < self->at && t->stalled_at != at + 1)
+			any = !at_work ||
+			      (!__atomic_load_n(&t->waits, __ATOMIC_RELAXED) &&
+			       (t->id == 0 || __atomic_load_n(&t->pauses, __ATOMIC_RELAXED) || thread_kernel_state(t->id) == 'R'));
+	}
+	return any;
+}
+
+/* Threads that are behind are not waited for until they move. */
+static void threads_give_up(const struct thread *self)
+{
+	threads_lock();
+	for (size_t i = 0; i < THREADS; i++) {
+		struct thread *t = runtime.threads[i];
+
+		if (t && t != self && t->state == THREAD_LIVE && __atomic_load_n(&t->at, __ATOMIC_ACQUIRE) < self->at)
+			t->stalled_at = t->at + 1;
+	}
+	threads_unlock();
 }
 
 static bool has_room(const struct thread *t, uint64_t touches)
@@ -592,12 +785,14 @@ void evaluate_wait(struct thread *t, uint64_t touches)
 	if (has_room(t, touches))
 		return;
 	threads_give_up(t);
-	spin_lock(&lock);
+	spin_lock(&evaluation);
 	if (tables_ready())
 		evaluate_to(threads_horizon());
 	runtime.forced++;
-	spin_unlock(&lock);
+	spin_unlock(&evaluation);
 }
+
+/* ---- from window to window ---- */
 
 static void log_window_end(struct thread *t)
 {
@@ -621,7 +816,8 @@ static void log_window_end(struct thread *t)
 	__atomic_store_n(&t->log_queue.tail, t->log_queue.tail + 1 + n, __ATOMIC_RELEASE);
 }
 
-void evaluate_append(struct thread *t)
+/* The window ends: its touches wait in the log. */
+static void evaluate_append(struct thread *t)
 {
 	if (t->n_touches > 0)
 		log_window_end(t);
@@ -629,16 +825,90 @@ void evaluate_append(struct thread *t)
 		evaluate_now();
 }
 
+/* Other threads than the calling one may touch something in the window. It is not enough to ask which threads are alive: those that have
+ * ended may have been ahead. */
+static bool threads_meet_in(uint64_t window)
+{
+	return __atomic_load_n(&runtime.alive, __ATOMIC_ACQUIRE) > 1 || window < __atomic_load_n(&runtime.last_end, __ATOMIC_RELAXED);
+}
+
+bool window_is_shared(const struct thread *t, uint64_t *window)
+{
+	uint64_t left = skipped_left();
+	uint32_t used = hot.simulating ? window_used(t) : (uint32_t)(-left % WINDOW_ACCESSES);
+
+	*window = hot.simulating ? t->window : t->window - (left + WINDOW_ACCESSES - 1) / WINDOW_ACCESSES;
+	return used <= ALIGNED_ACCESSES && threads_meet_in(*window);
+}
+
+static void burst_enter(struct thread *t, uint32_t burst)
+{
+	if (t->burst == burst)
+		return;
+	callees_burst_end(t, false);
+	simulate_burst(t);
+	t->burst = burst;
+}
+
+void window_begin(struct thread *t, uint64_t window)
+{
+	uint64_t simulated = window_next_simulated(window);
+
+	t->window = simulated;
+	__atomic_store_n(&t->at, simulated, __ATOMIC_RELEASE);
+	if (simulated == window) {
+		burst_enter(t, window_burst(window_counts(window) ? window : window + 1));
+		t->window_left = WINDOW_ACCESSES;
+		t->granted = WINDOW_ACCESSES;
+		t->blocks_granted = 0;
+		t->window_blocks = t->counts.exact[COUNT_BLOCKS];
+		t->weight = !window_counts(window) ? 0 : t->burst ? WINDOWS_A_SIMULATED : 1;
+		t->stamp++;
+		t->records = t->weight > 0 && threads_meet_in(window);
+		simulate_anew(t);
+		hot.left = 0;
+		hot.blocks_left = 0;
+		hot.simulating = 1;
+		return;
+	}
+	t->granted = (simulated - window) * WINDOW_ACCESSES;
+	hot.blocks_left = BLOCKS_GRANTED;
+	hot.left = (int64_t)t->granted;
+	hot.simulating = 0;
+}
+
+void window_close(struct thread *t)
+{
+	bool simulated = hot.simulating;
+
+	if (simulated) {
+		callees_account(t);
+		t->counts.exact[COUNT_SIMULATED] += t->weight ? window_used(t) : 0;
+		t->counts.weighed[COUNT_ACCESSES] += (uint64_t)window_used(t) * t->weight;
+		t->counts.weighed[COUNT_BLOCKS] += (counts_blocks(t, &hot) - t->window_blocks) * t->weight;
+	}
+	t->counts.exact[COUNT_ACCESSES] = counts_accesses(t, &hot);
+	t->counts.exact[COUNT_BLOCKS] = counts_blocks(t, &hot);
+	hot.library = 0;
+	hot.simulating = 0;
+	t->granted = 0;
+	t->window_left = 0;
+	hot.left = 0;
+	t->blocks_granted = hot.blocks_left = BLOCKS_GRANTED;
+	if (simulated)
+		evaluate_append(t);
+}
+
 /* ---- fork ---- */
 
 static void evaluate_lock(void)
 {
-	spin_lock(&lock);
+	spin_lock(&evaluation);
 }
 
 static void evaluate_unlock(void)
 {
-	spin_unlock(&lock);
+	spin_unlock(&evaluation);
 }
 
 /* In the child: what was not evaluated is the parent's. */

@@ -80,7 +80,7 @@
 #define WRAPPED_WAITS(X) \
 	X("sched_yield") X("thrd_yield")
 
-/* In meetings.c: regions and barriers of gcc's OpenMP. */
+/* In threads.c: regions and barriers of gcc's OpenMP. */
 #define WRAPPED_OPENMP(X) \
 	X("GOMP_parallel") X("GOMP_parallel_loop_static") X("GOMP_parallel_loop_dynamic") X("GOMP_parallel_loop_guided") \
 	X("GOMP_parallel_loop_runtime") X("GOMP_parallel_loop_nonmonotonic_dynamic") \
