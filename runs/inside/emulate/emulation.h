@@ -3,12 +3,12 @@
  * (docs/emulation.md) and writes samples (runs/inside/record/record.h). Nothing here allocates from the program's heap, prints
  * after the start, or includes another header of this project than those of runs/inside/record.
  *
- *   hooks.c                     what the compiler calls
+ *   hooks.c                     atomic operations, which the compiler calls; what programs may call themselves
  *   wrap*.c, wrapped.h          what the program calls in the C library
  *   threads.c                   threads from creation to end; where clocks pass between them: also barriers and OpenMP
  *   waiting.c                   loops around sched_yield() and atomic operations, which are no work
  *   simulate.c                  what happens in a simulated window; numbers of basic blocks; pages, their nodes, and where blocks of
- *                               memory begin and end
+ *                               memory begin and end; what the compiler calls at each access and basic block
  *   windows.c                   logical time, which windows are simulated; potential HITM: what threads did in the same window; samples and
  *                               totals, when all of it is known
  *   frames.c                    functions that a thread calls: active ones, whose what happens is, which calls are samples
@@ -422,23 +422,20 @@ static inline struct thread *thread_at(size_t i)
 
 /* runtime.c: zeroed memory, not from the heap; NULL when there is none. */
 void *pages_map(size_t bytes);
-void runtime_start(void);
 void runtime_finish(void);
 
 /* simulate.c */
 enum access { ACCESS_READ, ACCESS_WRITE };
 bool simulate_init(struct thread *t);  /* false: no memory */
 void simulate_burst(struct thread *t); /* windows have been skipped */
-void simulate_read(uintptr_t address, size_t bytes);
-void simulate_write(uintptr_t address, size_t bytes);
+/* An atomic access, which is counted in hot.left; elsewhere: on another page than the write before, and not counted yet. */
+void simulate_atomic(uintptr_t address, size_t bytes, enum access access, bool elsewhere);
 void simulate_range(uintptr_t address, size_t bytes, enum access access);
-void simulate_block(uintptr_t pc);
 void simulate_anew(struct thread *t);	 /* the window or the invocation has changed */
 void touch_visited(struct touch *touch); /* the visit has ended */
 
 /* simulate.c: memory that is written, begins and ends */
 void memory_init(void);
-void page_written(uintptr_t page);
 void memory_begins(uintptr_t address, size_t bytes); /* a block of memory begins here, or ends: nothing is known of it */
 
 /* emulate_functions.c */

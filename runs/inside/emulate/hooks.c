@@ -1,6 +1,5 @@
-/* What the compiler calls (-fsanitize=thread -fsanitize-coverage=trace-pc). In windows that are skipped an access costs a count
- * and a look at the page. Atomic operations are done here as the compiler would have done them. The last part is what programs
- * may call themselves. */
+/* What the compiler calls (-fsanitize=thread) besides what simulate.c and frames.c have: atomic operations, which are done here as the
+ * compiler would have done them. The last part is what programs may call themselves. */
 #include "runs/inside/emulate/emulation.h"
 
 /* The compiler declares all of this itself, and gives more than is used. */
@@ -8,102 +7,6 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 __thread struct hot hot;
-
-static inline void on_read(const void *at, size_t bytes)
-{
-	if (UNLIKELY(count_down(&hot.left)))
-		simulate_read((uintptr_t)at, bytes);
-}
-
-/* A function of its own, so that the usual way needs no stack. */
-static __attribute__((noinline)) void on_write_elsewhere(uintptr_t at, size_t bytes)
-{
-	page_written(at >> PAGE_BITS);
-	if (UNLIKELY(count_down(&hot.left)))
-		simulate_write(at, bytes);
-}
-
-static inline void on_write(const void *at, size_t bytes)
-{
-	if (UNLIKELY((uintptr_t)at >> PAGE_BITS != hot.written_page))
-		on_write_elsewhere((uintptr_t)at, bytes);
-	else if (UNLIKELY(count_down(&hot.left)))
-		simulate_write((uintptr_t)at, bytes);
-}
-
-#define HOOK(name, bytes, on)                                                                                                              \
-	EXPORT void name(void *at)                                                                                                         \
-	{                                                                                                                                  \
-		on(at, bytes);                                                                                                             \
-	}
-#define HOOK_PC(name, bytes, on)                                                                                                           \
-	EXPORT void name(void *at, void *pc)                                                                                               \
-	{                                                                                                                                  \
-		on(at, bytes);                                                                                                             \
-	}
-#define HOOKS(bytes)                                                                                                                       \
-	HOOK(__tsan_read##bytes, bytes, on_read)                                                                                           \
-	HOOK(__tsan_write##bytes, bytes, on_write)                                                                                         \
-	HOOK(__tsan_volatile_read##bytes, bytes, on_read)                                                                                  \
-	HOOK(__tsan_volatile_write##bytes, bytes, on_write)                                                                                \
-	HOOK(__tsan_read_write##bytes, bytes, on_write)                                                                                    \
-	HOOK_PC(__tsan_read##bytes##_pc, bytes, on_read)                                                                                   \
-	HOOK_PC(__tsan_write##bytes##_pc, bytes, on_write)
-#define HOOKS_UNALIGNED(bytes)                                                                                                             \
-	HOOK(__tsan_unaligned_read##bytes, bytes, on_read)                                                                                 \
-	HOOK(__tsan_unaligned_write##bytes, bytes, on_write)                                                                               \
-	HOOK(__tsan_unaligned_volatile_read##bytes, bytes, on_read)                                                                        \
-	HOOK(__tsan_unaligned_volatile_write##bytes, bytes, on_write)                                                                      \
-	HOOK(__tsan_unaligned_read_write##bytes, bytes, on_write)
-
-HOOKS(1)
-HOOKS(2)
-HOOKS(4)
-HOOKS(8)
-HOOKS(16)
-HOOKS_UNALIGNED(1)
-HOOKS_UNALIGNED(2)
-HOOKS_UNALIGNED(4)
-HOOKS_UNALIGNED(8)
-HOOKS_UNALIGNED(16)
-HOOK(__tsan_vptr_read, sizeof(void *), on_read)
-
-EXPORT void __tsan_vptr_update(void **at, void *value)
-{
-	on_write(at, sizeof(*at));
-}
-
-EXPORT void __tsan_read_range(void *at, size_t bytes)
-{
-	simulate_range((uintptr_t)at, bytes, ACCESS_READ);
-}
-
-EXPORT void __tsan_write_range(void *at, size_t bytes)
-{
-	simulate_range((uintptr_t)at, bytes, ACCESS_WRITE);
-}
-
-EXPORT void __tsan_read_range_pc(void *at, size_t bytes, void *pc)
-{
-	simulate_range((uintptr_t)at, bytes, ACCESS_READ);
-}
-
-EXPORT void __tsan_write_range_pc(void *at, size_t bytes, void *pc)
-{
-	simulate_range((uintptr_t)at, bytes, ACCESS_WRITE);
-}
-
-EXPORT void __sanitizer_cov_trace_pc(void)
-{
-	if (UNLIKELY(count_down(&hot.blocks_left)))
-		simulate_block((uintptr_t)__builtin_return_address(0));
-}
-
-/* Called by the constructors that the compiler adds, perhaps before our own. */
-EXPORT void __tsan_init(void)
-{
-	runtime_start();
-}
 
 /* ---- atomic operations ---- */
 
@@ -121,16 +24,11 @@ typedef int64_t a64;
 static inline void on_atomic(const volatile void *at, size_t bytes, enum access access)
 {
 	uintptr_t address = (uintptr_t)at;
+	bool elsewhere = access == ACCESS_WRITE && UNLIKELY(address >> PAGE_BITS != hot.written_page);
 
 	hot.atomics++;
-	if (access == ACCESS_WRITE && UNLIKELY(address >> PAGE_BITS != hot.written_page))
-		page_written(address >> PAGE_BITS);
-	if (LIKELY(!count_down(&hot.left)))
-		return;
-	if (access == ACCESS_WRITE)
-		simulate_write(address, bytes);
-	else
-		simulate_read(address, bytes);
+	if (elsewhere || UNLIKELY(count_down(&hot.left)))
+		simulate_atomic(address, bytes, access, elsewhere);
 }
 
 /* What an atomic operation has found: perhaps the thread waits for it to change. */

@@ -169,7 +169,7 @@ static void events_register(void)
 
 /* ---- start and end ---- */
 
-void runtime_start(void)
+static void runtime_start(void)
 {
 	static bool started;
 	const char *directory = secure_getenv("ASSAY_EMULATE_DIRECTORY"), *full = secure_getenv("ASSAY_EMULATE_FULL");
@@ -243,6 +243,13 @@ void runtime_finish(void)
 }
 
 __attribute__((constructor(101))) static void on_start(void)
+{
+	runtime_start();
+}
+
+/* Called by the constructors that the compiler adds, perhaps before our own. */
+EXPORT void __tsan_init(void);
+void __tsan_init(void)
 {
 	runtime_start();
 }

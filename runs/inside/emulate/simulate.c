@@ -1,5 +1,7 @@
 /* What an access does in a simulated window: TLB, caches, the directory of the lines' owners, and which thread touched which words of
- * which line, how close together. And in what order basic blocks follow each other. */
+ * which line, how close together. And in what order basic blocks follow each other. At the end is what the compiler calls at each access
+ * and basic block (-fsanitize=thread -fsanitize-coverage=trace-pc). In windows that are skipped an access costs a count and a look at the
+ * page. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <string.h>
@@ -61,7 +63,7 @@ static struct block *blocks; /* by hash */
 static struct code *codes;
 static uint32_t n_blocks, n_codes;
 
-/* Under the lock of threads.c: the function that has this place in the program. */
+/* Under threads_lock(): the function that has this place in the program. */
 static struct code code_at(uintptr_t pc)
 {
 	uint32_t from = 0, to = n_codes;
@@ -563,14 +565,39 @@ static inline __attribute__((always_inline)) void simulate_one(uintptr_t address
 	simulate_slowly(address, to, access);
 }
 
-void simulate_read(uintptr_t address, size_t bytes)
+static __attribute__((noinline)) void simulate_read(uintptr_t address, size_t bytes)
 {
 	simulate_one(address, bytes, ACCESS_READ);
 }
 
-void simulate_write(uintptr_t address, size_t bytes)
+static __attribute__((noinline)) void simulate_write(uintptr_t address, size_t bytes)
 {
 	simulate_one(address, bytes, ACCESS_WRITE);
+}
+
+static __attribute__((noinline)) void page_written(uintptr_t page)
+{
+	uint8_t *owner;
+
+	hot.written_page = page;
+	if (!runtime.owners || page >> (ADDRESS_BITS - PAGE_BITS) != 0 || !hot.thread)
+		return;
+	owner = &runtime.owners[page];
+	if (UNLIKELY(__atomic_load_n(owner, __ATOMIC_RELAXED) == 0))
+		__atomic_store_n(owner, (uint8_t)(hot.thread->number % runtime.nodes + 1), __ATOMIC_RELAXED);
+}
+
+void simulate_atomic(uintptr_t address, size_t bytes, enum access access, bool elsewhere)
+{
+	if (elsewhere) {
+		page_written(address >> PAGE_BITS);
+		if (!count_down(&hot.left))
+			return;
+	}
+	if (access == ACCESS_WRITE)
+		simulate_write(address, bytes);
+	else
+		simulate_read(address, bytes);
 }
 
 /* As many accesses as the machine would need for what lies in one line. */
@@ -718,7 +745,7 @@ static __attribute__((noinline)) void simulate_block_slowly(uintptr_t pc)
 }
 
 /* A loop of one block goes on: the next one changes nothing. */
-void simulate_block(uintptr_t pc)
+static __attribute__((noinline)) void simulate_block(uintptr_t pc)
 {
 	const struct thread *t = hot.thread;
 
@@ -732,18 +759,6 @@ void memory_init(void)
 {
 	runtime.owners = pages_map((size_t)1 << (ADDRESS_BITS - PAGE_BITS));
 	chunks = pages_map(sizeof(*chunks) << (ADDRESS_BITS - CHUNK_BITS));
-}
-
-void page_written(uintptr_t page)
-{
-	uint8_t *owner;
-
-	hot.written_page = page;
-	if (!runtime.owners || page >> (ADDRESS_BITS - PAGE_BITS) != 0 || !hot.thread)
-		return;
-	owner = &runtime.owners[page];
-	if (UNLIKELY(__atomic_load_n(owner, __ATOMIC_RELAXED) == 0))
-		__atomic_store_n(owner, (uint8_t)(hot.thread->number % runtime.nodes + 1), __ATOMIC_RELAXED);
 }
 
 /* NULL: there is no memory. */
@@ -836,4 +851,100 @@ void memory_begins(uintptr_t address, size_t bytes)
 		hot.written_page = 0;
 	if (hot.simulating)
 		recent_forget(hot.thread, address, end);
+}
+
+/* ---- what the compiler calls ---- */
+
+/* The compiler declares all of this itself, and gives more than is used. */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+static inline void on_read(const void *at, size_t bytes)
+{
+	if (UNLIKELY(count_down(&hot.left)))
+		simulate_read((uintptr_t)at, bytes);
+}
+
+/* A function of its own, so that the usual way needs no stack. */
+static __attribute__((noinline)) void on_write_elsewhere(uintptr_t at, size_t bytes)
+{
+	page_written(at >> PAGE_BITS);
+	if (UNLIKELY(count_down(&hot.left)))
+		simulate_write(at, bytes);
+}
+
+static inline void on_write(const void *at, size_t bytes)
+{
+	if (UNLIKELY((uintptr_t)at >> PAGE_BITS != hot.written_page))
+		on_write_elsewhere((uintptr_t)at, bytes);
+	else if (UNLIKELY(count_down(&hot.left)))
+		simulate_write((uintptr_t)at, bytes);
+}
+
+#define HOOK(name, bytes, on)                                                                                                              \
+	EXPORT void name(void *at)                                                                                                         \
+	{                                                                                                                                  \
+		on(at, bytes);                                                                                                             \
+	}
+#define HOOK_PC(name, bytes, on)                                                                                                           \
+	EXPORT void name(void *at, void *pc)                                                                                               \
+	{                                                                                                                                  \
+		on(at, bytes);                                                                                                             \
+	}
+#define HOOKS(bytes)                                                                                                                       \
+	HOOK(__tsan_read##bytes, bytes, on_read)                                                                                           \
+	HOOK(__tsan_write##bytes, bytes, on_write)                                                                                         \
+	HOOK(__tsan_volatile_read##bytes, bytes, on_read)                                                                                  \
+	HOOK(__tsan_volatile_write##bytes, bytes, on_write)                                                                                \
+	HOOK(__tsan_read_write##bytes, bytes, on_write)                                                                                    \
+	HOOK_PC(__tsan_read##bytes##_pc, bytes, on_read)                                                                                   \
+	HOOK_PC(__tsan_write##bytes##_pc, bytes, on_write)
+#define HOOKS_UNALIGNED(bytes)                                                                                                             \
+	HOOK(__tsan_unaligned_read##bytes, bytes, on_read)                                                                                 \
+	HOOK(__tsan_unaligned_write##bytes, bytes, on_write)                                                                               \
+	HOOK(__tsan_unaligned_volatile_read##bytes, bytes, on_read)                                                                        \
+	HOOK(__tsan_unaligned_volatile_write##bytes, bytes, on_write)                                                                      \
+	HOOK(__tsan_unaligned_read_write##bytes, bytes, on_write)
+
+HOOKS(1)
+HOOKS(2)
+HOOKS(4)
+HOOKS(8)
+HOOKS(16)
+HOOKS_UNALIGNED(1)
+HOOKS_UNALIGNED(2)
+HOOKS_UNALIGNED(4)
+HOOKS_UNALIGNED(8)
+HOOKS_UNALIGNED(16)
+HOOK(__tsan_vptr_read, sizeof(void *), on_read)
+
+EXPORT void __tsan_vptr_update(void **at, void *value)
+{
+	on_write(at, sizeof(*at));
+}
+
+EXPORT void __tsan_read_range(void *at, size_t bytes)
+{
+	simulate_range((uintptr_t)at, bytes, ACCESS_READ);
+}
+
+EXPORT void __tsan_write_range(void *at, size_t bytes)
+{
+	simulate_range((uintptr_t)at, bytes, ACCESS_WRITE);
+}
+
+EXPORT void __tsan_read_range_pc(void *at, size_t bytes, void *pc)
+{
+	simulate_range((uintptr_t)at, bytes, ACCESS_READ);
+}
+
+EXPORT void __tsan_write_range_pc(void *at, size_t bytes, void *pc)
+{
+	simulate_range((uintptr_t)at, bytes, ACCESS_WRITE);
+}
+
+EXPORT void __sanitizer_cov_trace_pc(void)
+{
+	if (UNLIKELY(count_down(&hot.blocks_left)))
+		simulate_block((uintptr_t)__builtin_return_address(0));
 }

@@ -1,8 +1,8 @@
 /* Threads, from creation to end, and where they meet. Their clocks (windows.c) pass between them at creation, end and barriers only, always
  * up to the next whole window, so that what is ordered never shares one; never by locks, for which thread gets one first follows from how
- * threads happened to run. pthread_create() and the like are replaced for the program and all its libraries, since C++'s threads and OpenMP's
- * are created in theirs. Of OpenMP, gcc's library is seen by its entry points, clang's by the interface for tools (OMPT), of which only what
- * is used here is declared. Tasks keep the clock of the thread that runs them. */
+ * threads happened to run. pthread_create() and the like are replaced for the program and all its libraries, since C++'s threads and
+ * OpenMP's are created in theirs. Of OpenMP, gcc's library is seen by its entry points, clang's by the interface for tools (OMPT), of which
+ * only what is used here is declared. Tasks keep the clock of the thread that runs them. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <dlfcn.h>

@@ -24,8 +24,8 @@
 #define ALIGNED_ACCESSES 256u  /* of a thread that creates others, between one and the next */
 #define ALL_WINDOWS	 8192u /* the first ones are all simulated, which costs a quarter of a second: short runs are seen whole */
 #define BURST_WINDOWS	 (GROUP_WINDOWS / WINDOWS_A_SIMULATED) /* long enough for caches, at a place that no loop keeps step with */
-#define LOG_TOUCHES	 (1u << 17) /* of one thread: 8 MiB... */
-#define LOG_TOUCHES_LESS (1u << 14) /* ...or, after the first LARGE_LOGS threads, 1 MiB */
+#define LOG_TOUCHES	 (1u << 17)			       /* of one thread: 8 MiB... */
+#define LOG_TOUCHES_LESS (1u << 14)			       /* ...or, after the first LARGE_LOGS threads, 1 MiB */
 #define LARGE_LOGS	 32u
 #define DUE_WINDOWS	 64u	    /* windows that a thread closes between one evaluation and the next */
 #define WAIT_NS		 1000000    /* for threads that are behind, when the log is full */
