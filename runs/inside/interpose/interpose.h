@@ -125,8 +125,8 @@ __attribute__((always_inline)) static inline bool interpose_skips(uint64_t key)
 	return true;
 }
 
-/* Nothing is recorded, for good. */
-extern bool interpose_off __attribute__((visibility("hidden")));
+/* Nothing is recorded, for good; nor, as long as the second is set, ever the threads that make their first call meanwhile. */
+extern bool interpose_off __attribute__((visibility("hidden"))), interpose_threads_hidden __attribute__((visibility("hidden")));
 
 /* True: all that is to be done is to call `next`, which is known; asked by a jump to it, for the caller's sake. */
 #define INTERPOSE_JUMPS(key, next) (interpose_skips(key) || (interpose_off && (next)))
@@ -137,16 +137,13 @@ bool interpose_enter(struct interpose_call *call, uint64_t key, const char *name
 void interpose_leave(const struct interpose_call *call, int file, uint64_t size, uint64_t args, int64_t result);
 /* Not in a child that has not begun its file, and not once it has stopped. */
 bool interpose_has_file(void);
-/* The process ends here, in order. */
-void interpose_finish(void);
-/* From now on nothing is recorded, and no system call made that is not the program's: what it may not call would kill it. */
-void interpose_stop(void);
+/* The process ends here, in order. With a reason: from now on nothing is recorded, and no system call made that is not the program's, for
+ * what it may not call would kill it. */
+void interpose_stop(const char *why);
 /* The program is about to limit its address space. */
 void interpose_limit(uint64_t bytes);
-/* Looks a function up at its first call, which may come before any constructor of ours. `version`: NULL, or one that it has in some
- * libraries. */
-__attribute__((cold)) void interpose_next(void **kept, const char *name, const char *version);
-/* The same behind this library, or, where only a part of the program has loaded what has it, where that part looks; NULL: there is none. */
+/* The function behind this library, or, where only a part of the program has loaded what has it, where that part looks; NULL: there is
+ * none. */
 void *interpose_find(const char *name, uintptr_t caller);
 /* What the thread calls from now on is not recorded, or is again; what was so before. Not to be left by a jump. */
 static inline bool interpose_hide(bool hidden)
@@ -158,8 +155,6 @@ static inline bool interpose_hide(bool hidden)
 }
 /* Is that in one of the libraries that MPI is made of? What these call is not recorded, wherever they are called from. */
 bool interpose_is_mpi(uintptr_t address);
-/* Nor are threads that make their first call meanwhile, ever. */
-void interpose_hide_threads(bool hidden);
 
 /* Of several arguments, one after the other, from 0. */
 static inline uint64_t interpose_mix(uint64_t args, uint64_t one)
@@ -229,12 +224,6 @@ void interpose_withheld_forked(void);
 struct record_writer;
 /* Something about the process, with a number behind the key: "thread:3". */
 void interpose_say(struct record_writer *writer, const char *beginning, uint64_t number, const char *value);
-/* Is this what starts ranks, and only waits for them? */
-bool interpose_is_launcher(void);
-/* Of a parallel program: who this is, as those that start such programs say. */
-void interpose_say_rank(struct record_writer *writer);
-/* All processes under one kernel have one clock, whatever name their host has for them. */
-void interpose_say_boot(struct record_writer *writer);
 /* The counter `kind` of a descriptor, which is looked at again after a while. */
 uint32_t interpose_kind_of(struct record_writer *writer, int file, uint64_t now);
 /* In a child, which numbers ends anew. */

@@ -1,16 +1,26 @@
-/* The calls that are recorded: a row each. */
+/* The calls that are recorded: a row each. Descriptors, waiting and threads; what is asked of the kernel by number; streams; files and
+ * processes. */
 #define _FORTIFY_SOURCE 0 /* the functions themselves, not their inline forms */
+#include "runs/inside/interpose/interpose.h"
+
+#include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/sendfile.h>
@@ -22,8 +32,84 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FUNCTIONS 1
-#include "runs/inside/interpose/interpose_wrap.h"
+/* ---- what a wrapper is made of ---- */
+
+#define FUNCTIONS  1 /* the first number of the functions here */
+#define ENTER	   interpose_enter
+#define RESTRICTED "the program restricts its system calls"
+#define EXPORT	   __attribute__((visibility("default")))
+#define WORDS(...) __VA_ARGS__
+
+#define NO_SIZE INTERPOSE_NO_SIZE
+#define NO_FILE INTERPOSE_NO_FILE
+#define NO_ARGS 0
+#define ARG(a)	interpose_mix(0, (uint64_t)(a))
+
+/* Of a pointer only whether there is one: addresses differ from run to run. */
+static inline int64_t result_pointer(const void *r)
+{
+	return !r || (intptr_t)r == -1 ? -1 : 0;
+}
+
+static inline int64_t result_count(size_t r)
+{
+	return (int64_t)r;
+}
+
+static inline int64_t result_number(int64_t r)
+{
+	return r;
+}
+#define RESULT_OF(r)                                                                                                                       \
+	_Generic((r), void * : result_pointer, char * : result_pointer, FILE * : result_pointer, size_t : result_count, default : result_number)(r)
+
+/* Looks a function up at its first call, which may come before any constructor of ours. `version`: NULL, or one that it has in some
+ * libraries. */
+__attribute__((cold)) static void look_up(void **kept, const char *name, const char *version)
+{
+	int before = errno;
+	void *found = version ? dlvsym(RTLD_NEXT, name, version) : NULL;
+
+	if (!found)
+		found = dlsym(RTLD_NEXT, name);
+	if (!found)
+		abort(); /* the program could not have been linked */
+	errno = before;
+	__atomic_store_n(kept, found, __ATOMIC_RELAXED);
+}
+
+/* RESULT NAME PARAMETERS, called with ARGUMENTS, recorded as `label`; FILE, SIZE and ARGS are worked out after the call, `r` is its result.
+ */
+#define SLOW(version, result, name, symbol, label, parameters, arguments, file, size, args)                                                \
+	static result(*next_##name) parameters;                                                                                            \
+	__attribute__((noinline)) static result slow_##name(uint64_t key, WORDS parameters)                                                \
+	{                                                                                                                                  \
+		struct interpose_call call;                                                                                                \
+		result r;                                                                                                                  \
+                                                                                                                                           \
+		if (!next_##name)                                                                                                          \
+			look_up((void **)(void *)&next_##name, symbol, version);                                                           \
+		if (!ENTER(&call, key, label))                                                                                             \
+			return next_##name arguments;                                                                                      \
+		r = next_##name arguments;                                                                                                 \
+		interpose_leave(&call, file, size, args, RESULT_OF(r));                                                                    \
+		return r;                                                                                                                  \
+	}
+#define KEY() interpose_key(__builtin_return_address(0), FUNCTIONS + __COUNTER__)
+
+/* A call that is skipped is a jump: its site is known, and so is the function. */
+#define CALL_OF(version, result, name, label, parameters, arguments, file, size, args)                                                     \
+	SLOW(version, result, name, #name, label, parameters, arguments, file, size, args)                                                 \
+	EXPORT result name parameters                                                                                                      \
+	{                                                                                                                                  \
+		const uint64_t key = KEY();                                                                                                \
+                                                                                                                                           \
+		return INTERPOSE_JUMPS(key, next_##name) ? next_##name arguments : slow_##name(key, WORDS arguments);                      \
+	}
+#define CALL(result, name, parameters, arguments, file, size, args)                                                                        \
+	CALL_OF(NULL, result, name, #name, parameters, arguments, file, size, args)
+
+/* ---- descriptors, waiting, threads ---- */
 
 static uint64_t ns_of(const struct timespec *t)
 {
@@ -162,7 +248,7 @@ __attribute__((noinline)) static long slow_by_number(uint64_t key, const char *n
 	long r;
 
 	if (!next_by_number)
-		interpose_next((void **)(void *)&next_by_number, "syscall", NULL);
+		look_up((void **)(void *)&next_by_number, "syscall", NULL);
 	if (!interpose_enter(&call, key, name))
 		return next_by_number(number, a, b, c, d, e, f);
 	r = next_by_number(number, a, b, c, d, e, f);
@@ -212,13 +298,13 @@ long by_number(long number, long a, long b, long c, long d, long e, long f)
 	case SYS_pwrite64:
 		BY_NUMBER("pwrite");
 	case SYS_seccomp: /* as by prctl() */
-		interpose_stop();
+		interpose_stop(RESTRICTED);
 		break;
 	default:
 		break;
 	}
 	if (!next_by_number)
-		interpose_next((void **)(void *)&next_by_number, "syscall", NULL);
+		look_up((void **)(void *)&next_by_number, "syscall", NULL);
 	return next_by_number(number, a, b, c, d, e, f);
 }
 
@@ -234,3 +320,259 @@ EXPORT int assay_mark(unsigned long which)
 		interpose_leave(&call, NO_FILE, NO_SIZE, ARG(which), 0);
 	return 0;
 }
+
+/* ---- streams of the C library ---- */
+
+/* What it does with their buffers below, by system calls, is not seen apart. Single characters are not recorded: they are cheaper than
+ * recording them. */
+
+/* fileno() may change errno. */
+static int file_of(const FILE *stream)
+{
+	return stream ? stream->_fileno : NO_FILE;
+}
+
+#define LINE_SIZE (r < 0 ? NO_SIZE : (uint64_t)r)
+
+CALL(size_t, fread, (void *to, size_t size, size_t n, FILE *f), (to, size, n, f), file_of(f), size *n, NO_ARGS)
+CALL_OF(NULL, size_t, fread_unlocked, "fread", (void *to, size_t size, size_t n, FILE *f), (to, size, n, f), file_of(f), size *n, NO_ARGS)
+size_t __fread_chk(void *to, size_t room, size_t size, size_t n, FILE *f); /* what _FORTIFY_SOURCE makes of it */
+CALL_OF(NULL, size_t, __fread_chk, "fread", (void *to, size_t room, size_t size, size_t n, FILE *f), (to, room, size, n, f), file_of(f),
+	size *n, NO_ARGS)
+CALL(size_t, fwrite, (const void *from, size_t size, size_t n, FILE *f), (from, size, n, f), file_of(f), size *n, NO_ARGS)
+CALL_OF(NULL, size_t, fwrite_unlocked, "fwrite", (const void *from, size_t size, size_t n, FILE *f), (from, size, n, f), file_of(f),
+	size *n, NO_ARGS)
+CALL(char *, fgets, (char *to, int n, FILE *f), (to, n, f), file_of(f), (uint64_t)n, NO_ARGS)
+CALL_OF(NULL, char *, fgets_unlocked, "fgets", (char *to, int n, FILE *f), (to, n, f), file_of(f), (uint64_t)n, NO_ARGS)
+char *__fgets_chk(char *to, size_t room, int n, FILE *f);
+CALL_OF(NULL, char *, __fgets_chk, "fgets", (char *to, size_t room, int n, FILE *f), (to, room, n, f), file_of(f), (uint64_t)n, NO_ARGS)
+CALL(ssize_t, getline, (char **line, size_t *room, FILE *f), (line, room, f), file_of(f), LINE_SIZE, NO_ARGS)
+CALL(ssize_t, getdelim, (char **line, size_t *room, int end, FILE *f), (line, room, end, f), file_of(f), LINE_SIZE, ARG(end))
+ssize_t __getdelim(char **line, size_t *room, int end, FILE *f); /* what getline() is when inlined */
+CALL_OF(NULL, ssize_t, __getdelim, "getdelim", (char **line, size_t *room, int end, FILE *f), (line, room, end, f), file_of(f), LINE_SIZE,
+	ARG(end))
+CALL(int, fputs, (const char *text, FILE *f), (text, f), file_of(f), NO_SIZE, NO_ARGS)
+CALL_OF(NULL, int, fputs_unlocked, "fputs", (const char *text, FILE *f), (text, f), file_of(f), NO_SIZE, NO_ARGS)
+CALL(int, puts, (const char *text), (text), file_of(stdout), LINE_SIZE, NO_ARGS)
+CALL(int, fflush, (FILE * f), (f), file_of(f), NO_SIZE, NO_ARGS)
+CALL_OF(NULL, int, fflush_unlocked, "fflush", (FILE * f), (f), file_of(f), NO_SIZE, NO_ARGS)
+CALL(FILE *, fopen, (const char *path, const char *mode), (path, mode), file_of(r), NO_SIZE, NO_ARGS)
+CALL(FILE *, fopen64, (const char *path, const char *mode), (path, mode), file_of(r), NO_SIZE, NO_ARGS)
+CALL(int, fclose, (FILE * f), (f), NO_FILE, NO_SIZE, NO_ARGS)
+
+/* ---- what is printed ---- */
+
+CALL(int, vprintf, (const char *format, va_list list), (format, list), file_of(stdout), LINE_SIZE, NO_ARGS)
+CALL(int, vfprintf, (FILE * f, const char *format, va_list list), (f, format, list), file_of(f), LINE_SIZE, NO_ARGS)
+CALL(int, vdprintf, (int fd, const char *format, va_list list), (fd, format, list), fd, LINE_SIZE, NO_ARGS)
+int __vprintf_chk(int flag, const char *format, va_list list);
+CALL_OF(NULL, int, __vprintf_chk, "vprintf", (int flag, const char *format, va_list list), (flag, format, list), file_of(stdout), LINE_SIZE,
+	NO_ARGS)
+int __vfprintf_chk(FILE *f, int flag, const char *format, va_list list);
+CALL_OF(NULL, int, __vfprintf_chk, "vfprintf", (FILE * f, int flag, const char *format, va_list list), (f, flag, format, list), file_of(f),
+	LINE_SIZE, NO_ARGS)
+int __vdprintf_chk(int fd, int flag, const char *format, va_list list);
+CALL_OF(NULL, int, __vdprintf_chk, "vdprintf", (int fd, int flag, const char *format, va_list list), (fd, flag, format, list), fd,
+	LINE_SIZE, NO_ARGS)
+
+/* A function with any number of arguments, by the one that takes them as a list. */
+#define FORMAT(name, by, label, parameters, list_parameters, arguments, file)                                                              \
+	SLOW(NULL, int, name, by, label, list_parameters, arguments, file, LINE_SIZE, NO_ARGS)                                             \
+	EXPORT int name parameters                                                                                                         \
+	{                                                                                                                                  \
+		const uint64_t key = KEY();                                                                                                \
+		va_list list;                                                                                                              \
+		int r;                                                                                                                     \
+                                                                                                                                           \
+		va_start(list, format);                                                                                                    \
+		r = INTERPOSE_JUMPS(key, next_##name) ? next_##name arguments : slow_##name(key, WORDS arguments);                         \
+		va_end(list);                                                                                                              \
+		return r;                                                                                                                  \
+	}
+
+FORMAT(printf, "vprintf", "printf", (const char *format, ...), (const char *format, va_list list), (format, list), file_of(stdout))
+FORMAT(fprintf, "vfprintf", "fprintf", (FILE * f, const char *format, ...), (FILE * f, const char *format, va_list list), (f, format, list),
+       file_of(f))
+FORMAT(dprintf, "vdprintf", "dprintf", (int fd, const char *format, ...), (int fd, const char *format, va_list list), (fd, format, list),
+       fd)
+int __printf_chk(int flag, const char *format, ...);
+FORMAT(__printf_chk, "__vprintf_chk", "printf", (int flag, const char *format, ...), (int flag, const char *format, va_list list),
+       (flag, format, list), file_of(stdout))
+int __fprintf_chk(FILE *f, int flag, const char *format, ...);
+FORMAT(__fprintf_chk, "__vfprintf_chk", "fprintf", (FILE * f, int flag, const char *format, ...),
+       (FILE * f, int flag, const char *format, va_list list), (f, flag, format, list), file_of(f))
+int __dprintf_chk(int fd, int flag, const char *format, ...);
+FORMAT(__dprintf_chk, "__vdprintf_chk", "dprintf", (int fd, int flag, const char *format, ...),
+       (int fd, int flag, const char *format, va_list list), (fd, flag, format, list), fd)
+
+/* ---- files ---- */
+
+/* From here on nothing begins the file of a child process: most children close and open files, and then execute another program. */
+#undef ENTER
+#define ENTER(call, key, name) (interpose_has_file() && interpose_enter(call, key, name))
+#define MAPPING		       interpose_mix(ARG(protection), (uint64_t)flags)
+
+CALL(int, close, (int fd), (fd), NO_FILE, NO_SIZE, NO_ARGS)
+CALL(int, creat, (const char *path, mode_t mode), (path, mode), r, NO_SIZE, NO_ARGS)
+CALL(int, creat64, (const char *path, mode_t mode), (path, mode), r, NO_SIZE, NO_ARGS)
+CALL(void *, mmap, (void *at, size_t n, int protection, int flags, int fd, off_t from), (at, n, protection, flags, fd, from), fd, n,
+     MAPPING)
+CALL(void *, mmap64, (void *at, size_t n, int protection, int flags, int fd, off64_t from), (at, n, protection, flags, fd, from), fd, n,
+     MAPPING)
+CALL(int, munmap, (void *at, size_t n), (at, n), NO_FILE, n, NO_ARGS)
+
+/* The mode is there only if it is needed. */
+#define OPEN(name, parameters, before, ...)                                                                                                \
+	SLOW(NULL, int, name, #name, "open", (WORDS before, mode_t mode), (__VA_ARGS__, mode), r, NO_SIZE, ARG(flags))                     \
+	EXPORT int name parameters                                                                                                         \
+	{                                                                                                                                  \
+		const uint64_t key = KEY();                                                                                                \
+		mode_t mode = 0;                                                                                                           \
+		va_list list;                                                                                                              \
+                                                                                                                                           \
+		if (__OPEN_NEEDS_MODE(flags)) {                                                                                            \
+			va_start(list, flags);                                                                                             \
+			mode = va_arg(list, mode_t);                                                                                       \
+			va_end(list);                                                                                                      \
+		}                                                                                                                          \
+		return INTERPOSE_JUMPS(key, next_##name) ? next_##name(__VA_ARGS__, mode) : slow_##name(key, __VA_ARGS__, mode);           \
+	}
+OPEN(open, (const char *path, int flags, ...), (const char *path, int flags), path, flags)
+OPEN(open64, (const char *path, int flags, ...), (const char *path, int flags), path, flags)
+OPEN(openat, (int at, const char *path, int flags, ...), (int at, const char *path, int flags), at, path, flags)
+OPEN(openat64, (int at, const char *path, int flags, ...), (int at, const char *path, int flags), at, path, flags)
+/* What _FORTIFY_SOURCE makes of these. */
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+int __openat_2(int at, const char *path, int flags);
+int __openat64_2(int at, const char *path, int flags);
+CALL_OF(NULL, int, __open_2, "open", (const char *path, int flags), (path, flags), r, NO_SIZE, ARG(flags))
+CALL_OF(NULL, int, __open64_2, "open", (const char *path, int flags), (path, flags), r, NO_SIZE, ARG(flags))
+CALL_OF(NULL, int, __openat_2, "open", (int at, const char *path, int flags), (at, path, flags), r, NO_SIZE, ARG(flags))
+CALL_OF(NULL, int, __openat64_2, "open", (int at, const char *path, int flags), (at, path, flags), r, NO_SIZE, ARG(flags))
+
+/* ---- processes ---- */
+
+/* In the child the call is not ended: interpose_leave() sees that this is another process. vfork() would return into this function twice.
+ */
+static pid_t (*next_fork)(void);
+EXPORT pid_t fork(void)
+{
+	const uint64_t key = KEY();
+	struct interpose_call call;
+	bool timed = !interpose_skips(key) && ENTER(&call, key, "fork");
+	pid_t child;
+
+	if (!next_fork)
+		look_up((void **)(void *)&next_fork, "fork", NULL);
+	child = next_fork();
+	if (timed)
+		interpose_leave(&call, NO_FILE, NO_SIZE, NO_ARGS, child);
+	return child;
+}
+
+#define SPAWN_PARAMETERS                                                                                                                   \
+	(pid_t *restrict child, const char *restrict path, const posix_spawn_file_actions_t *restrict actions,                             \
+	 const posix_spawnattr_t *restrict attributes, char *const words[restrict], char *const variables[restrict])
+CALL(int, posix_spawn, SPAWN_PARAMETERS, (child, path, actions, attributes, words, variables), NO_FILE, NO_SIZE, NO_ARGS)
+CALL(int, posix_spawnp, SPAWN_PARAMETERS, (child, path, actions, attributes, words, variables), NO_FILE, NO_SIZE, NO_ARGS)
+
+/* What does not return is recorded before it, as if it took no time, and whatever chance says: that a program was executed tells why the
+ * records end there. */
+#define RECORD_LAST(name)                                                                                                                  \
+	do {                                                                                                                               \
+		const uint64_t key = KEY();                                                                                                \
+		struct interpose_call call;                                                                                                \
+                                                                                                                                           \
+		if (!next_##name)                                                                                                          \
+			look_up((void **)(void *)&next_##name, #name, NULL);                                                               \
+		if (!interpose_skips(key) && ENTER(&call, key, #name)) {                                                                   \
+			call.accounts = call.accounts ? call.accounts : 1;                                                                 \
+			interpose_leave(&call, NO_FILE, NO_SIZE, NO_ARGS, 0);                                                              \
+		}                                                                                                                          \
+	} while (0)
+#define EXECUTE(name, parameters, arguments)                                                                                               \
+	static int(*next_##name) parameters;                                                                                               \
+	EXPORT int name parameters                                                                                                         \
+	{                                                                                                                                  \
+		RECORD_LAST(name);                                                                                                         \
+		return next_##name arguments;                                                                                              \
+	}
+EXECUTE(execve, (const char *path, char *const words[], char *const variables[]), (path, words, variables))
+EXECUTE(execv, (const char *path, char *const words[]), (path, words))
+EXECUTE(execvp, (const char *file, char *const words[]), (file, words))
+EXECUTE(execvpe, (const char *file, char *const words[], char *const variables[]), (file, words, variables))
+
+static __attribute__((noreturn)) void (*next_exit)(int);
+EXPORT void exit(int status)
+{
+	RECORD_LAST(exit);
+	next_exit(status);
+}
+
+/* Without what a process does at its end. */
+#define END(name)                                                                                                                          \
+	static __attribute__((noreturn)) void (*next_##name)(int);                                                                         \
+	EXPORT void name(int status)                                                                                                       \
+	{                                                                                                                                  \
+		RECORD_LAST(name);                                                                                                         \
+		interpose_stop(NULL);                                                                                                      \
+		next_##name(status);                                                                                                       \
+	}
+END(_exit)
+END(_Exit)
+
+/* A filter of system calls follows: it kills programs for calls that it does not know. Unprivileged programs say first that they will never
+ * have more rights. */
+static int (*next_prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
+EXPORT int prctl(int option, ...)
+{
+	unsigned long word[4];
+	va_list list;
+
+	if (!next_prctl)
+		look_up((void **)(void *)&next_prctl, "prctl", NULL);
+	va_start(list, option);
+	for (size_t i = 0; i < 4; i++)
+		word[i] = va_arg(list, unsigned long);
+	va_end(list);
+	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
+		interpose_stop(RESTRICTED);
+	return next_prctl(option, word[0], word[1], word[2], word[3]);
+}
+
+/* ---- a limit of the address space ---- */
+
+static inline void limit_look(int which, const struct rlimit *limit)
+{
+	if (which == RLIMIT_AS && limit)
+		interpose_limit(limit->rlim_cur);
+}
+
+/* The 64-bit names are the same functions. */
+#define LIMITS(name, type)                                                                                                                 \
+	static int (*next_##name)(int, const struct type *);                                                                               \
+	EXPORT int name(__rlimit_resource_t which, const struct type *limit)                                                               \
+	{                                                                                                                                  \
+		if (!next_##name)                                                                                                          \
+			look_up((void **)(void *)&next_##name, #name, NULL);                                                               \
+		limit_look((int)which, (const struct rlimit *)limit);                                                                      \
+		return next_##name((int)which, limit);                                                                                     \
+	}
+LIMITS(setrlimit, rlimit)
+LIMITS(setrlimit64, rlimit64)
+
+#define LIMITS_OF(name, type)                                                                                                              \
+	static int (*next_##name)(pid_t, int, const struct type *, struct type *);                                                         \
+	EXPORT int name(pid_t process, __rlimit_resource_t which, const struct type *limit, struct type *before)                           \
+	{                                                                                                                                  \
+		if (!next_##name)                                                                                                          \
+			look_up((void **)(void *)&next_##name, #name, NULL);                                                               \
+		if (interpose_has_file() && (!process || process == getpid()))                                                             \
+			limit_look((int)which, (const struct rlimit *)limit);                                                              \
+		return next_##name(process, (int)which, limit, before);                                                                    \
+	}
+LIMITS_OF(prlimit, rlimit)
+LIMITS_OF(prlimit64, rlimit64)
+
+_Static_assert(FUNCTIONS + __COUNTER__ < 0x100, "behind these numbers come those of interpose_mpi.c");

@@ -1,14 +1,12 @@
-/* What is known about a call besides its arguments: its site's name, its descriptor's kind; and about its process: its rank, its kernel.
- * Nothing here is a cancellation point or changes errno. */
+/* What is known about a call besides its arguments: its site's name, its descriptor's kind. Nothing here is a cancellation point or changes
+ * errno. */
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/record/record_writer.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <netinet/in.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -23,19 +21,6 @@
 #define END_BYTES   128u
 #define LOOK_TICKS  2000000u /* after which a descriptor is looked at again: libc closes and opens some unseen */
 #define LOOK_MASK   UINT64_C(0xffff)
-
-void interpose_next(void **kept, const char *name, const char *version)
-{
-	int before = errno;
-	void *found = version ? dlvsym(RTLD_NEXT, name, version) : NULL;
-
-	if (!found)
-		found = dlsym(RTLD_NEXT, name);
-	if (!found)
-		abort(); /* the program could not have been linked */
-	errno = before;
-	__atomic_store_n(kept, found, __ATOMIC_RELAXED);
-}
 
 void *interpose_find(const char *name, uintptr_t caller)
 {
@@ -325,46 +310,4 @@ void interpose_files_forked(void)
 {
 	memset(known_files, 0, sizeof(known_files));
 	memset(&known_ends, 0, sizeof(known_ends));
-}
-
-/* ---- parallel programs ---- */
-
-bool interpose_is_launcher(void)
-{
-	static const char *const beginnings[] = { "mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "hydra_", "srun" };
-
-	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
-		if (strncmp(program_invocation_short_name, beginnings[i], strlen(beginnings[i])) == 0)
-			return true;
-	return false;
-}
-
-void interpose_say_rank(struct record_writer *writer)
-{
-	static const char *const names[][2] = { { "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" },
-						{ "PMIX_RANK", "PMIX_SIZE" },
-						{ "PMI_RANK", "PMI_SIZE" },
-						{ "SLURM_PROCID", "SLURM_NTASKS" } };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *rank = getenv(names[i][0]), *ranks = getenv(names[i][1]);
-
-		if (rank) {
-			record_info(writer, "rank", rank);
-			if (ranks)
-				record_info(writer, "ranks", ranks);
-			return;
-		}
-	}
-}
-
-void interpose_say_boot(struct record_writer *writer)
-{
-	long file = interpose_ask(SYS_openat, AT_FDCWD, (long)"/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC, 0);
-	char id[9] = "";
-
-	if (file >= 0 && interpose_ask(SYS_read, file, (long)id, sizeof(id) - 1, 0) == sizeof(id) - 1)
-		record_info(writer, "boot", id);
-	if (file >= 0)
-		interpose_ask(SYS_close, file, 0, 0, 0);
 }

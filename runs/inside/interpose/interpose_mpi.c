@@ -398,7 +398,7 @@ static int call_of(const struct row *row, uint64_t key, const word *words, bool 
 	timed = !interpose_skips(key) && interpose_enter(&call, key, row->name + 1) && mpi.known;
 	hidden = interpose_hide(true);
 	if (row->starts)
-		interpose_hide_threads(true);
+		__atomic_store_n(&interpose_threads_hidden, true, __ATOMIC_RELAXED);
 	if (timed || row->makes)
 		args = args_of(row, &a);
 	if (timed)
@@ -411,7 +411,7 @@ static int call_of(const struct row *row, uint64_t key, const word *words, bool 
 	r = next(words[0], words[1], words[2], words[3], words[4], words[5], words[6], words[7], words[8], words[9], words[10], words[11],
 		 words[12]);
 	if (row->starts)
-		interpose_hide_threads(false);
+		__atomic_store_n(&interpose_threads_hidden, false, __ATOMIC_RELAXED);
 	if (row->makes)
 		request_remember(handle_at(&a, row->makes, 0), args);
 	if (row->makes_window && mpi.known && (fortran || r == 0))
@@ -458,7 +458,7 @@ static int call_of(const struct row *row, uint64_t key, const word *words, bool 
 	static struct found found_##NAME;                                                                                                  \
 	static const struct row row_##NAME = { "PMPI_" #NAME, "pmpi_" #name "_", &found_##NAME, .kind = INTERPOSE_##KIND, __VA_ARGS__ };
 /* Programs that wait ask again and again, and the memory that they use meanwhile is fetched for several turns at once as long as these are
- * short: what is not timed is a jump, as for other calls (interpose_wrap.h), and what it calls is known by its place (interpose_is_mpi()).
+ * short: what is not timed is a jump, as for other calls (interpose_calls.c), and what it calls is known by its place (interpose_is_mpi()).
  */
 #define IN_C(NAME, parameters, ...)                                                                                                        \
 	__attribute__((noinline)) static int slow_##NAME(uint64_t key, WORDS parameters)                                                   \

@@ -242,8 +242,7 @@ static _Thread_local struct thread_state mine __attribute__((tls_model("initial-
 static struct record_writer writer;
 static pthread_key_t at_end;
 static bool forked; /* and the child has not begun a file of its own */
-static bool threads_hidden;
-bool interpose_off;
+bool interpose_off, interpose_threads_hidden;
 static bool paths;  /* vertices have theirs */
 static bool worked; /* work is counted, and the file says so */
 static char process_name[THREAD_NAME_BYTES];
@@ -349,7 +348,7 @@ static bool sites_begin(void)
 	int before = errno;
 	void *at;
 
-	mine.ended |= __atomic_load_n(&threads_hidden, __ATOMIC_RELAXED);
+	mine.ended |= __atomic_load_n(&interpose_threads_hidden, __ATOMIC_RELAXED);
 	if (mine.ended)
 		return false;
 	at = mmap(NULL, THREAD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -761,11 +760,6 @@ void interpose_leave(const struct interpose_call *call, int file, uint64_t size,
 
 /* ---- threads and processes ---- */
 
-void interpose_hide_threads(bool hidden)
-{
-	__atomic_store_n(&threads_hidden, hidden, __ATOMIC_RELAXED);
-}
-
 static void thread_end(void *sites)
 {
 	mine.ended = true;
@@ -798,6 +792,51 @@ static void process_forked(void)
 	interpose_hot.busy = false;
 }
 
+/* ---- what the file says of the process ---- */
+
+/* Is this what starts ranks, and only waits for them? */
+static bool is_launcher(void)
+{
+	static const char *const beginnings[] = { "mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "hydra_", "srun" };
+
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
+		if (strncmp(program_invocation_short_name, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Of a parallel program: who this is, as those that start such programs say. */
+static void say_rank(void)
+{
+	static const char *const names[][2] = { { "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" },
+						{ "PMIX_RANK", "PMIX_SIZE" },
+						{ "PMI_RANK", "PMI_SIZE" },
+						{ "SLURM_PROCID", "SLURM_NTASKS" } };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *rank = getenv(names[i][0]), *ranks = getenv(names[i][1]);
+
+		if (rank) {
+			record_info(&writer, "rank", rank);
+			if (ranks)
+				record_info(&writer, "ranks", ranks);
+			return;
+		}
+	}
+}
+
+/* All processes under one kernel have one clock, whatever name their host has for them. */
+static void say_boot(void)
+{
+	long file = interpose_ask(SYS_openat, AT_FDCWD, (long)"/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC, 0);
+	char id[9] = "";
+
+	if (file >= 0 && interpose_ask(SYS_read, file, (long)id, sizeof(id) - 1, 0) == sizeof(id) - 1)
+		record_info(&writer, "boot", id);
+	if (file >= 0)
+		interpose_ask(SYS_close, file, 0, 0, 0);
+}
+
 static void say_who(void)
 {
 	struct utsname host;
@@ -806,8 +845,8 @@ static void say_who(void)
 	record_info(&writer, "calls", "outside");
 	if (uname(&host) == 0)
 		record_info(&writer, "host", host.nodename);
-	interpose_say_boot(&writer);
-	interpose_say_rank(&writer);
+	say_boot();
+	say_rank();
 	interpose_ask(SYS_prctl, PR_GET_NAME, (long)process_name, 0, 0);
 }
 
@@ -835,7 +874,7 @@ __attribute__((constructor)) static void interpose_start(void)
 		"throttled_ns", "steal_ns", "busy_ns",	    "stopped_ns",   "loop_ticks",   "io_pressure_ns", "memory_pressure_ns",
 		"own_ns",	"run_ns"
 	};
-	const char *directory = interpose_is_launcher() ? NULL : getenv("ASSAY_INTERPOSE_DIRECTORY");
+	const char *directory = is_launcher() ? NULL : getenv("ASSAY_INTERPOSE_DIRECTORY");
 	const struct record_options options = {
 		.directory = directory,
 		.back_end = RECORD_TIME,
@@ -865,14 +904,6 @@ __attribute__((constructor)) static void interpose_start(void)
 	errno = before;
 }
 
-void interpose_stop(void)
-{
-	if (interpose_has_file())
-		record_info(&writer, "stopped", "the program restricts its system calls");
-	interpose_finish();
-	interpose_off = true;
-}
-
 void interpose_limit(uint64_t bytes)
 {
 	if (interpose_has_file() && writer.header->pid == (uint64_t)getpid())
@@ -880,10 +911,13 @@ void interpose_limit(uint64_t bytes)
 }
 
 /* A child of vfork() ends in its parent's memory. */
-void interpose_finish(void)
+void interpose_stop(const char *why)
 {
+	if (why && interpose_has_file())
+		record_info(&writer, "stopped", why);
 	if (interpose_has_file() && writer.header->pid == (uint64_t)getpid())
 		record_close(&writer);
+	interpose_off |= why != NULL;
 }
 
 __attribute__((destructor)) static void interpose_end(void)
