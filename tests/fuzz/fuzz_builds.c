@@ -45,7 +45,7 @@ static void check_changes(const struct changes *c)
 		ASSAY_BUG_IF(change->old == FUNCTIONS_NONE && change->new == FUNCTIONS_NONE);
 		ASSAY_BUG_IF(i && c->items[i - 1].kind > change->kind);
 		for (size_t j = 0; j < change->n_causes; j++)
-			changes_function(c, change->causes[j].key);
+			ASSAY_BUG_IF(change->causes[j].key >= c->new.functions.n + c->old.functions.n);
 	}
 	for (size_t i = CHANGE_NONE + 1; i < CHANGE_KINDS; i++)
 		counted += c->count[i];

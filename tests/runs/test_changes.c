@@ -56,13 +56,6 @@ static void test_paths(void **state)
 		{ "/a/b/", "/a/b" },
 		{ "", "" },
 	};
-	static const struct {
-		const char *a, *b;
-		size_t components, rest_a, rest_b;
-	} tails[] = {
-		{ "/x/src/a.c", "/y/z/src/a.c", 2, 3, 5 }, { "/x/a.c", "/x/b.c", 0, 6, 6 }, { "a.c", "/y/a.c", 1, 0, 3 },
-		{ "/x/ba.c", "/x/a.c", 0, 7, 6 },	   { "/x/a.c", "/x/a.c", 3, 0, 0 }, { "/p/xx/a.c", "/p/yx/a.c", 1, 6, 6 },
-	};
 	struct intern names = { .texts = NULL };
 
 	(void)state;
@@ -74,13 +67,6 @@ static void test_paths(void **state)
 		assert_ptr_equal(clean, intern_find(&names, rows[i].clean));
 	}
 	assert_null(intern_find(&names, "never seen"));
-	for (size_t i = 0; i < COUNT(tails); i++) {
-		size_t a, b;
-
-		assert_int_equal(path_common_tail(tails[i].a, tails[i].b, &a, &b), tails[i].components);
-		assert_int_equal(a, tails[i].rest_a);
-		assert_int_equal(b, tails[i].rest_b);
-	}
 	intern_release(&names);
 }
 

@@ -15,6 +15,26 @@ static struct functions of_files(const char *const *files, size_t n)
 	return f;
 }
 
+static void test_common_tails(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		size_t components, rest_a, rest_b;
+	} rows[] = {
+		{ "/x/src/a.c", "/y/z/src/a.c", 2, 3, 5 }, { "/x/a.c", "/x/b.c", 0, 6, 6 }, { "a.c", "/y/a.c", 1, 0, 3 },
+		{ "/x/ba.c", "/x/a.c", 0, 7, 6 },	   { "/x/a.c", "/x/a.c", 3, 0, 0 }, { "/p/xx/a.c", "/p/yx/a.c", 1, 6, 6 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		size_t a, b;
+
+		assert_int_equal(path_common_tail(rows[i].a, rows[i].b, &a, &b), rows[i].components);
+		assert_int_equal(a, rows[i].rest_a);
+		assert_int_equal(b, rows[i].rest_b);
+	}
+}
+
 /* Each is in no pair or in one, and both sides say so. Returns how many pairs. */
 static size_t pair_up(const char *const *old_files, size_t n, const char *const *new_files, size_t m, size_t *new_of_old)
 {
@@ -89,6 +109,7 @@ static void test_each_once(void **state)
 int suite_pair(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_common_tails),
 		cmocka_unit_test(test_within_a_name),
 		cmocka_unit_test(test_each_once),
 	};

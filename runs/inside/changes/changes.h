@@ -87,9 +87,6 @@ enum assay_status changes_find(struct build *old, struct build *new, const struc
 			       struct assay_error *err);
 void changes_release(struct changes *changes); /* accepts zeroed */
 
-/* The function of a key. */
-const struct function *changes_function(const struct changes *changes, size_t key);
-
 /* `all`: people also see, function by function, what is not worth measuring. */
 void changes_document(const struct changes *changes, bool all, struct document *d);
 /* For the probe: entry points of functions of one build that exist in both and whose machine code differs, or that were brought

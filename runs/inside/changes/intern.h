@@ -19,7 +19,4 @@ const char *intern_bytes(struct intern *intern, const char *bytes, size_t n);
 const char *intern_path(struct intern *intern, const char *directory, const char *path);
 void intern_release(struct intern *intern); /* accepts zeroed */
 
-/* How many whole components two paths have in common at their ends; *rest_a and *rest_b (may be NULL): bytes before them. */
-size_t path_common_tail(const char *a, const char *b, size_t *rest_a, size_t *rest_b);
-
 #endif

@@ -1,5 +1,6 @@
 #include "runs/inside/changes/match.h"
 
+#include "base/mem.h"
 #include "base/text.h"
 
 #include <elf.h>
@@ -13,6 +14,7 @@
 #define FUNCTION_LINES 10000  /* of one function at most, where the statement is not known */
 #define FILES_READ     16     /* so many times may all bytes of both files be compared */
 #define COPIES_MAX     256    /* bodies of one function that are compared with each other */
+#define LINE_MIN       16     /* smaller numbers are rarely line numbers */
 
 static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth); /* depth: how many pointers were followed */
 static bool same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth);
@@ -72,7 +74,8 @@ static bool may_compare(struct match *match, uint64_t n)
 
 /* ---- texts ---- */
 
-size_t match_text_at(const struct image *image, uint64_t address)
+/* The length of the printable text at an address, up to its NUL; 0 if there is no text. */
+static size_t text_at(const struct image *image, uint64_t address)
 {
 	uint64_t room = 0;
 	const uint8_t *bytes = image_at(image, address, &room);
@@ -145,7 +148,7 @@ static bool same_text(const struct match *match, const char *a, const char *b)
 /* Texts at two addresses: 1 the same, 0 not, -1 when one of them is not a text. */
 static int same_texts(struct match *match, uint64_t a, uint64_t b)
 {
-	size_t n = match_text_at(&match->old->image, a), m = match_text_at(&match->new->image, b);
+	size_t n = text_at(&match->old->image, a), m = text_at(&match->new->image, b);
 	const uint8_t *x, *y;
 	uint64_t room;
 
@@ -159,8 +162,6 @@ static int same_texts(struct match *match, uint64_t a, uint64_t b)
 		return 1;
 	return same_text(match, (const char *)x, (const char *)y);
 }
-
-/* ---- directories ---- */
 
 /* ---- tables of switches ---- */
 
@@ -393,7 +394,7 @@ static bool same_object(struct match *match, const struct image_symbol *x, const
 		return functions_same_symbol(x->name, y->name);
 	if (x->size == y->size && same_contents(match, x->address, y->address, x->size, depth))
 		return true;
-	if (match_text_at(&match->old->image, x->address) + 1 == x->size && same_texts(match, x->address, y->address) == 1)
+	if (text_at(&match->old->image, x->address) + 1 == x->size && same_texts(match, x->address, y->address) == 1)
 		return true;
 	if (same_name(x->name, y->name) && !match->constant)
 		match->constant = y->name;
@@ -580,7 +581,8 @@ static bool same_instruction(struct match *match, const struct instruction *a, c
 	return true;
 }
 
-int64_t match_line_distance(const struct build *build, size_t body, uint64_t address, int64_t value)
+/* A value minus the nearest line that an address belongs to; INT64_MAX: too far away to be a line number. */
+static int64_t line_distance(const struct build *build, size_t body, uint64_t address, int64_t value)
 {
 	unsigned lines[FUNCTIONS_LINES_MAX];
 	size_t n = functions_lines(&build->image, &build->functions, body, address, lines);
@@ -615,13 +617,13 @@ static bool is_line(const struct match *match, const struct instruction *a, cons
 
 	if (a->n_references || b->n_references || !code_immediate_differs(a, b, &value_a, &value_b))
 		return false;
-	distance = match_line_distance(match->old, match->old_body, a->address, value_a);
-	if (distance != INT64_MAX && distance == match_line_distance(match->new, match->new_body, b->address, value_b))
+	distance = line_distance(match->old, match->old_body, a->address, value_a);
+	if (distance != INT64_MAX && distance == line_distance(match->new, match->new_body, b->address, value_b))
 		return true;
 	return moved_with_function(match, value_a, value_b - value_a);
 }
 
-enum match_result match_instructions(struct match *match, const struct instruction *a, const struct instruction *b)
+static enum match_result same_instructions(struct match *match, const struct instruction *a, const struct instruction *b)
 {
 	match->constant = NULL;
 	if (same_instruction(match, a, b))
@@ -629,7 +631,8 @@ enum match_result match_instructions(struct match *match, const struct instructi
 	return match->constant ? MATCH_CONSTANTS : is_line(match, a, b) ? MATCH_LINES : MATCH_DIFFERENT;
 }
 
-enum match_result match_bodies(struct match *match, size_t old_body, size_t new_body)
+/* Afterwards the code of both is in old_code and new_code. */
+static enum match_result match_bodies(struct match *match, size_t old_body, size_t new_body)
 {
 	const struct functions *f = &match->old->functions, *g = &match->new->functions;
 	enum match_result result = MATCH_EQUAL;
@@ -644,7 +647,7 @@ enum match_result match_bodies(struct match *match, size_t old_body, size_t new_
 	if (match->old_code.n != match->new_code.n)
 		return MATCH_DIFFERENT;
 	for (size_t i = 0; i < match->old_code.n; i++) {
-		enum match_result one = match_instructions(match, &match->old_code.items[i], &match->new_code.items[i]);
+		enum match_result one = same_instructions(match, &match->old_code.items[i], &match->new_code.items[i]);
 
 		if (one == MATCH_CONSTANTS && !constant)
 			constant = match->constant;
@@ -727,4 +730,164 @@ enum match_result match_functions(struct match *match, size_t old_function, size
 		if (best_match(match, new[i], false, old, a->n_bodies, &one))
 			worst = one > worst ? one : worst;
 	return matched ? worst : MATCH_DIFFERENT;
+}
+
+/* ---- which function's part of the code differs ----
+ * Which of the functions inlined into a host made its code differ? For each, a sum over its instructions, in any order and without
+ * registers and stack slots, which the compiler reassigns: it differs for the function that changed. */
+
+struct share {
+	size_t key; /* as in struct match_part */
+	uint64_t old_sum, new_sum;
+	size_t old_n, new_n; /* instructions */
+};
+
+struct shares {
+	struct share *items;
+	size_t n, capacity;
+	struct map by_key;
+};
+
+static struct share *share_of(struct shares *shares, size_t key)
+{
+	size_t index;
+
+	if (!map_get(&shares->by_key, key, &index)) {
+		index = shares->n;
+		mem_append(shares->items, shares->n, &shares->capacity, (struct share){ .key = key });
+		map_set(&shares->by_key, key, index);
+	}
+	return &shares->items[index];
+}
+
+static size_t key_of(const struct match *match, bool of_old, size_t function)
+{
+	size_t new = of_old ? match->new_of_old[function] : function;
+
+	return new == FUNCTIONS_NONE ? match->new->functions.n + function : new;
+}
+
+/* What an instruction refers to, as a number that both builds share. */
+static uint64_t meaning_of_code(const struct match *match, bool of_old, uint64_t target)
+{
+	const struct build *build = of_old ? match->old : match->new;
+	size_t callee = build_callee(build, target);
+	const char *import = image_import_at(&build->image, target);
+
+	if (callee != FUNCTIONS_NONE)
+		return map_mix(1, key_of(match, of_old, callee));
+	return import ? map_hash(import, strlen(import)) : 2;
+}
+
+static uint64_t meaning_of_data(const struct build *build, uint64_t target)
+{
+	size_t n = text_at(&build->image, target), symbol = image_symbol_before(&build->image, target);
+	uint64_t room;
+
+	if (n) {
+		const char *text = (const char *)image_at(&build->image, target, &room), *slash = memrchr(text, '/', n);
+
+		return slash ? map_hash(slash, n - (size_t)(slash - text)) : map_hash(text, n);
+	}
+	if (symbol == SIZE_MAX || target - build->image.symbols[symbol].address >= build->image.symbols[symbol].size)
+		return 3;
+	n = strcspn(build->image.symbols[symbol].name, ".");
+	return map_mix(map_hash(build->image.symbols[symbol].name, n), target - build->image.symbols[symbol].address);
+}
+
+/* What may be a line number counts relative to the line of its instruction. */
+static uint64_t meaning_of(const struct match *match, bool of_old, size_t body, const struct instruction *one)
+{
+	const struct build *build = of_old ? match->old : match->new;
+	int64_t immediate, distance = INT64_MAX;
+	uint64_t value = code_meaning(one, &immediate);
+
+	if (immediate > LINE_MIN)
+		distance = line_distance(build, body, one->address, immediate);
+	value = map_mix(value, (uint64_t)(distance == INT64_MAX ? immediate : distance));
+	for (size_t i = 0; i < one->n_references; i++) {
+		const struct code_reference *r = &one->references[i];
+		const struct image_section *section = image_section_at(&build->image, r->target);
+
+		if (r->kind == CODE_BRANCH || (section && image_is_code(section)))
+			value = map_mix(value, meaning_of_code(match, of_old, r->target));
+		else if (r->kind != CODE_THREAD)
+			value = map_mix(value, meaning_of_data(build, r->target));
+	}
+	return value;
+}
+
+/* same[n]: which instructions are the same in both builds; NULL: not known. */
+static void add_side(const struct match *match, bool of_old, size_t body, const struct code *code, const bool *same, struct shares *shares)
+{
+	const struct functions *f = of_old ? &match->old->functions : &match->new->functions;
+	uint64_t *addresses = mem_new(code->n, sizeof(*addresses));
+	size_t *owners = mem_new(code->n, sizeof(*owners));
+
+	for (size_t i = 0; i < code->n; i++)
+		addresses[i] = code->items[i].address;
+	functions_paint(f, body, addresses, code->n, owners);
+	for (size_t i = 0; i < code->n; i++) {
+		struct share *share = share_of(shares, key_of(match, of_old, owners[i]));
+
+		*(of_old ? &share->old_n : &share->new_n) += 1;
+		if (!same || !same[i])
+			*(of_old ? &share->old_sum : &share->new_sum) += meaning_of(match, of_old, body, &code->items[i]);
+	}
+	mem_free(addresses, owners);
+}
+
+/* If no instruction was added or removed, they correspond one to one. */
+static bool *find_same(struct match *match)
+{
+	const struct code *old = &match->old_code, *new = &match->new_code;
+	bool *same;
+
+	if (old->n != new->n)
+		return NULL;
+	same = mem_new(old->n, sizeof(*same));
+	for (size_t i = 0; i < old->n; i++)
+		same[i] = same_instructions(match, &old->items[i], &new->items[i]) != MATCH_DIFFERENT;
+	return same;
+}
+
+static bool share_differs(const struct share *share)
+{
+	return share->old_sum != share->new_sum || share->old_n != share->new_n;
+}
+
+/* The code of both bodies is in match->old_code and new_code. */
+static void parts_tell(struct match *match, size_t old_body, size_t new_body, match_part_function *tell, void *context)
+{
+	struct match_part part = { .host = match->new->functions.bodies[new_body].function };
+	struct shares shares = { .items = NULL };
+	bool *same = find_same(match);
+
+	add_side(match, true, old_body, &match->old_code, same, &shares);
+	add_side(match, false, new_body, &match->new_code, same, &shares);
+	free(same);
+	part.host_differs = share_differs(share_of(&shares, part.host));
+	for (size_t i = 0; i < shares.n; i++) {
+		const struct share *share = &shares.items[i];
+
+		part.key = share->key;
+		part.differs = share_differs(share);
+		if (part.key == part.host || (share->old_n && share->new_n))
+			tell(context, &part);
+	}
+	free(shares.items);
+	map_release(&shares.by_key);
+}
+
+void match_parts(struct match *match, size_t old_function, size_t new_function, match_part_function *tell, void *context)
+{
+	const struct functions *f = &match->old->functions, *g = &match->new->functions;
+	const struct function *a = &f->items[old_function], *b = &g->items[new_function];
+
+	for (size_t i = 0; i < a->n_bodies && i < b->n_bodies; i++) {
+		size_t x = f->body_order[a->first_body + i], y = g->body_order[b->first_body + i];
+
+		if (same_label(match, x, y) && match_bodies(match, x, y) != MATCH_EQUAL)
+			parts_tell(match, x, y, tell, context);
+	}
 }

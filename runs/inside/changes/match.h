@@ -41,13 +41,6 @@ struct match {
 void match_init(struct match *match, const struct build *old, const struct build *new, size_t *new_of_old, size_t *old_of_new);
 void match_release(struct match *match);
 
-/* Compares two bodies; afterwards the code of both is in old_code and new_code. O(instructions), but for contents: all of them
- * together are a few times the files; what would be more counts as different. */
-enum match_result match_bodies(struct match *match, size_t old_body, size_t new_body);
-
-/* Compares two instructions of the bodies that were compared last. */
-enum match_result match_instructions(struct match *match, const struct instruction *a, const struct instruction *b);
-
 /* Compares two functions with bodies: each body with those of the other function that have the same label; clones that only one
  * function has are left to match_same_clones(). */
 enum match_result match_functions(struct match *match, size_t old_function, size_t new_function);
@@ -55,10 +48,15 @@ enum match_result match_functions(struct match *match, size_t old_function, size
 /* Do both have bodies with the same labels? If not, the compiler made different clones. */
 bool match_same_clones(const struct match *match, size_t old_function, size_t new_function);
 
-/* A value minus the nearest line that an address belongs to; INT64_MAX: too far away to be a line number. */
-int64_t match_line_distance(const struct build *build, size_t body, uint64_t address, int64_t value);
+/* A function's part of the code of two bodies: of the function itself, or of one inlined into it. */
+struct match_part {
+	size_t host; /* the function of the bodies, in the new build */
+	size_t key;  /* the part's function: its index in the new build, or new->functions.n + that in the old one if it is gone */
+	bool host_differs, differs;
+};
+typedef void match_part_function(void *context, const struct match_part *part);
 
-/* The length of the printable text at an address, up to its NUL; 0 if there is no text. */
-size_t match_text_at(const struct image *image, uint64_t address);
+/* Tells the parts of all pairs of bodies with the same labels of two functions that differ, in their order. */
+void match_parts(struct match *match, size_t old_function, size_t new_function, match_part_function *tell, void *context);
 
 #endif

@@ -7,6 +7,31 @@
 #define GROUP_MAX  2000 /* functions of one name that are compared pair by pair */
 #define ROUNDS_MAX 20	/* a renamed function may call another renamed one */
 
+/* How many whole components two paths have in common at their ends; *rest_a and *rest_b (may be NULL): bytes before them. */
+static size_t path_common_tail(const char *a, const char *b, size_t *rest_a, size_t *rest_b)
+{
+	size_t i = strlen(a), j = strlen(b), components = 0, cut_a = i, cut_b = j;
+
+	for (;;) {
+		bool end_a = !i || a[i - 1] == '/', end_b = !j || b[j - 1] == '/';
+
+		if (end_a && end_b && i < cut_a) {
+			components++;
+			cut_a = i;
+			cut_b = j;
+		}
+		if (!i || !j || a[i - 1] != b[j - 1])
+			break;
+		i--;
+		j--;
+	}
+	if (rest_a)
+		*rest_a = cut_a;
+	if (rest_b)
+		*rest_b = cut_b;
+	return components;
+}
+
 /* ---- by name ---- */
 
 struct candidate {
