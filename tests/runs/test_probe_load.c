@@ -324,7 +324,7 @@ static void calibrated_once(struct samples *s)
 	make_executable(&m);
 	assert_true(probe_begin());
 	probe_thread_begin(probe_stack());
-	probe_calibrate(false);
+	calibrate_once(false);
 	assert_in_range(probe.cost_inside, 5, 5000);
 	module_scan(&m.info, sizeof(m.info), &list);
 	for (int i = 0; i < 500; i++) {

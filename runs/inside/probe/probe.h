@@ -6,8 +6,8 @@
  *         stack; probe_return is where the function's return address was
  *   probe_return --> probe_leave: pops it, writes the sample, goes where the function would have gone
  *
- * Code is patched on x86-64 alone: elsewhere probe_unpatched.c and probe_dlopen.c take the place of probe_sites.c, probe_trampoline.c,
- * probe_hook.c and probe_interpose.c, and functions are found that were compiled with -finstrument-functions.
+ * Code is patched on x86-64 alone: elsewhere probe_unpatched.c and probe_dlopen.c take the place of probe_trampoline.c, probe_hook.c and
+ * probe_interpose.c, and functions are found that were compiled with -finstrument-functions.
  *
  * Private to runs/inside/probe/. */
 #ifndef RUNS_PROBE_PROBE_H
@@ -229,35 +229,11 @@ struct probe_list {
 };
 bool probe_list_read(const char *path, struct probe_list *out); /* false: it has said why */
 
-/* probe_module.c: looks for functions of the list in what is loaded, and patches them. */
+/* probe_module.c: looks for functions of the list in what is loaded, and patches them. With the first ones, into the file: "cost_inside",
+ * what an empty function seems to take, and "cost_around", what a measured call adds to its caller ("_rare": where one in many calls is
+ * measured). Each is "MEDIAN SPREAD" of the time, in ticks, then of each counter; the spread is half the distance of the quartiles. That
+ * takes 125,000 instructions without counters. */
 void probe_modules_scan(const struct probe_list *list);
-
-/* probe_sites.c: what is at a function's beginning, of which 9 bytes are read; *site is where the jump goes. */
-enum probe_site { PROBE_SITE_NONE, PROBE_SITE_FREE, PROBE_SITE_JUMP };
-struct probe_patch {
-	uintptr_t site;
-	uint32_t number;
-};
-struct probe_range {
-	uintptr_t low, high;
-	int protection; /* as for mmap() */
-};
-enum probe_site probe_site_at(uintptr_t function, uintptr_t *site);
-/* Puts a jump at each site; all lie in `code`, and the stubs go near `module`. 0 or an errno. */
-int probe_sites_patch(const struct probe_patch *patches, size_t n, struct probe_range module, struct probe_range code);
-/* Stubs of functions 0, 1... that go on at these places of this library; munmap(memory, bytes). False: no room, or not allowed. */
-#define PROBE_STUBS 2u
-struct probe_stubs {
-	unsigned char *memory;
-	size_t bytes;
-	void (*at[PROBE_STUBS])(void);
-};
-bool probe_stubs_make(const uintptr_t places[PROBE_STUBS], struct probe_stubs *out);
-
-/* probe_calibrate.c: once, when there are functions to measure; into the file: "cost_inside", what an empty function seems to take, and
- * "cost_around", what a measured call adds to its caller ("_rare": where one in many calls is measured). Each is "MEDIAN SPREAD" of the
- * time, in ticks, then of each counter; the spread is half the distance of the quartiles. 125,000 instructions without counters. */
-void probe_calibrate(bool instrumented);
 
 /* probe_interpose.c */
 void *probe_library(const char *file, int mode); /* dlopen() for ourselves: nothing is looked for in it */

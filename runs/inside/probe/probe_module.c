@@ -1,10 +1,527 @@
-/* What is loaded into this process, and which functions of the list are in it. */
+/* What is loaded into this process, which functions of the list are in it, and their code that is changed: five bytes that do nothing,
+ * which the compiler left at a function's beginning, become a jump to a stub (x86-64).
+ *
+ * And what measuring a call adds to what is measured, on this machine and in this process: an empty function is called through stubs and
+ * hooks as the program's functions are, so often that the median is not what an interruption made it. The reader takes it off
+ * (runs/inside/samples/samples.c). Where one of many calls is measured, they take another way through the hooks. */
 #include "runs/inside/probe/probe.h"
 
+#include <errno.h>
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+/* ---- sites: what is at a function's beginning ---- */
+
+enum probe_site { PROBE_SITE_NONE, PROBE_SITE_FREE, PROBE_SITE_JUMP };
+
+struct probe_patch {
+	uintptr_t site;
+	uint32_t number;
+};
+
+struct probe_range {
+	uintptr_t low, high;
+	int protection; /* as for mmap() */
+};
+
+#define PROBE_STUBS 2u
+
+struct probe_stubs {
+	unsigned char *memory;
+	size_t bytes;
+	void (*at[PROBE_STUBS])(void);
+};
+
+#if defined(__x86_64__)
+#define SITE_BYTES 5u
+#define STUB_BYTES 64u
+#define PAGE_BYTES 4096u
+#define JUMP	   0xe9u
+#define NEAR_STEP  (1u << 20)
+#define NEAR_LIMIT (2000u << 20) /* what a relative jump reaches, with room to spare */
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+/* *site is where the jump goes. Reads 9 bytes. */
+static enum probe_site site_at(uintptr_t function, uintptr_t *site)
+{
+	static const unsigned char endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const unsigned char by_gcc[] = { 0x90, 0x90, 0x90, 0x90, 0x90 }, by_clang[] = { 0x0f, 0x1f, 0x44, 0x00, 0x08 };
+	const unsigned char *at = (const unsigned char *)function;
+
+	if (memcmp(at, endbr, sizeof(endbr)) == 0)
+		at += sizeof(endbr);
+	*site = (uintptr_t)at;
+	if (memcmp(at, by_gcc, SITE_BYTES) == 0 || memcmp(at, by_clang, SITE_BYTES) == 0)
+		return PROBE_SITE_FREE;
+	return *at == JUMP ? PROBE_SITE_JUMP : PROBE_SITE_NONE;
+}
+
+/* ---- stubs ---- */
+
+static unsigned char *stub_put(unsigned char *to, const void *bytes, size_t n)
+{
+	memcpy(to, bytes, n);
+	return to + n;
+}
+
+static unsigned char *stub_put_value(unsigned char *to, int32_t value)
+{
+	return stub_put(to, &value, sizeof(value));
+}
+
+/* What a 32-bit displacement that is the last of its instruction has to be. */
+static unsigned char *stub_put_distance(unsigned char *to, uintptr_t target)
+{
+	return stub_put_value(to, (int32_t)(target - ((uintptr_t)to + sizeof(int32_t))));
+}
+
+static int32_t thread_offset(const void *variable)
+{
+	uintptr_t here;
+
+	__asm__("mov %%fs:0, %0" : "=r"(here));
+	return (int32_t)((uintptr_t)variable - here);
+}
+
+static unsigned char *stub_put_countdown(unsigned char *at, uint32_t number)
+{
+	if (number < PROBE_NEAR) {
+		at = stub_put(at, "\x64\xff\x0c\x25", 4); /* decl %fs:OFFSET */
+		return stub_put_value(at, thread_offset(&probe_near[number]));
+	}
+	at = stub_put(at, "\x41\x53", 2);	      /* push %r11 */
+	at = stub_put(at, "\x64\x4c\x8b\x1c\x25", 5); /* mov %fs:OFFSET, %r11 */
+	at = stub_put_value(at, thread_offset(&probe_far));
+	at = stub_put(at, "\x41\xff\x8b", 3); /* decl OFFSET(%r11) */
+	at = stub_put_value(at, (int32_t)(number * sizeof(int32_t)));
+	return stub_put(at, "\x41\x5b", 2); /* pop %r11 */
+}
+
+/* Counts down and goes back to the function, after the jump; only the sampled call goes on to probe_entry. A stub keeps all registers, but
+ * not the flags. `target` holds the address of probe_entry. */
+static void stub_write(unsigned char *stub, const struct probe_patch *patch, const unsigned char *target)
+{
+	uintptr_t place = patch->site + SITE_BYTES;
+	unsigned char *at = stub_put_countdown(stub, patch->number);
+
+	at = stub_put(at, "\x78\x05", 2);				      /* js over the jmp */
+	at = stub_put_distance(stub_put(at, "\xe9", 1), place);		      /* jmp PLACE */
+	at = stub_put(at, "\x48\x8d\x64\x24\xf8", 5);			      /* lea -8(%rsp), %rsp */
+	at = stub_put(at, "\x57\x56", 2);				      /* push %rdi; push %rsi */
+	at = stub_put_distance(stub_put(at, "\x48\x8d\x3d", 3), place);	      /* lea PLACE(%rip), %rdi */
+	at = stub_put(at, "\x48\x89\x7c\x24\x10", 5);			      /* mov %rdi, 16(%rsp) */
+	at = stub_put_value(stub_put(at, "\xbf", 1), (int32_t)patch->number); /* mov $NUMBER, %edi */
+	stub_put_distance(stub_put(at, "\xff\x25", 2), (uintptr_t)target);    /* jmp *TARGET(%rip) */
+}
+
+static void *map_at(uintptr_t at, size_t bytes)
+{
+	void *got = mmap((void *)at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (got == (void *)at)
+		return got;
+	if (got != MAP_FAILED) /* the kernel treats the address as a hint */
+		munmap(got, bytes);
+	return NULL;
+}
+
+/* Writable memory within a jump of all of the module; NULL: none. Below it if possible, for above the program its heap grows; and side by
+ * side, for what is free may be little: large mappings lie around a module, where chance puts them. */
+static void *map_near(struct probe_range module, size_t bytes)
+{
+	static uintptr_t last;
+	uintptr_t reach = NEAR_LIMIT > module.high - module.low + bytes ? NEAR_LIMIT - (module.high - module.low) - bytes : 0;
+	uintptr_t next = last - bytes;
+	void *got = next + reach > module.low && next < module.high + reach ? map_at(next, bytes) : NULL;
+
+	for (uintptr_t away = 0; !got && away < reach && module.low > away + bytes; away += NEAR_STEP)
+		got = map_at(module.low - away - bytes, bytes);
+	for (uintptr_t away = NEAR_STEP; !got && away < reach; away += NEAR_STEP)
+		got = map_at(module.high + away, bytes);
+	last = got ? (uintptr_t)got : last;
+	return got;
+}
+
+/* ---- the jumps ---- */
+
+/* In one store if it lies in one word, for another thread may be about to run it. */
+static void jump_write(uintptr_t site, uintptr_t to)
+{
+	int32_t offset = (int32_t)(to - site - SITE_BYTES);
+	uintptr_t word = site & ~(uintptr_t)7;
+	unsigned char bytes[8];
+	uint64_t value;
+
+	if (site - word <= 8 - SITE_BYTES) {
+		memcpy(bytes, (const void *)word, 8);
+		bytes[site - word] = JUMP;
+		memcpy(bytes + (site - word) + 1, &offset, 4);
+		memcpy(&value, bytes, 8);
+		__atomic_store_n((uint64_t *)word, value, __ATOMIC_RELEASE);
+		return;
+	}
+	memcpy((void *)(site + 1), &offset, 4);
+	__atomic_store_n((unsigned char *)site, JUMP, __ATOMIC_RELEASE);
+}
+
+/* Other threads may run what is on the same pages, so they stay executable if the system allows it. */
+static int make_writable(struct probe_range code)
+{
+	if (mprotect((void *)code.low, code.high - code.low, PROT_READ | PROT_WRITE | PROT_EXEC) == 0)
+		return 0;
+	return mprotect((void *)code.low, code.high - code.low, PROT_READ | PROT_WRITE) == 0 ? 0 : errno;
+}
+
+static unsigned char *stub_at(unsigned char *memory, size_t i)
+{
+	return memory + STUB_BYTES * (i + 1);
+}
+
+/* Stubs near `module`, executable: *memory of *bytes. 0 or an errno. */
+static int stubs_make(const struct probe_patch *patches, size_t n, struct probe_range module, unsigned char **memory, size_t *bytes)
+{
+	const uintptr_t entry = (uintptr_t)probe_entry;
+	int failed;
+
+	*bytes = (STUB_BYTES * (n + 1) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+	*memory = map_near(module, *bytes);
+	if (!*memory)
+		return ENOMEM;
+	memcpy(*memory, &entry, sizeof(entry));
+	for (size_t i = 0; i < n; i++)
+		stub_write(stub_at(*memory, i), &patches[i], *memory);
+	failed = mprotect(*memory, *bytes, PROT_READ | PROT_EXEC) ? errno : 0;
+	if (failed)
+		munmap(*memory, *bytes);
+	return failed;
+}
+
+/* Stubs of functions 0, 1... that go on at these places of this library; munmap(memory, bytes). False: no room, or not allowed. */
+static bool stubs_at(const uintptr_t places[PROBE_STUBS], struct probe_stubs *out)
+{
+	struct probe_range module = { places[0] & ~(uintptr_t)(PAGE_BYTES - 1), (places[0] | (PAGE_BYTES - 1)) + 1, 0 };
+	struct probe_patch patches[PROBE_STUBS];
+
+	for (uint32_t i = 0; i < PROBE_STUBS; i++)
+		patches[i] = (struct probe_patch){ places[i] - SITE_BYTES, i };
+	if (stubs_make(patches, PROBE_STUBS, module, &out->memory, &out->bytes))
+		return false;
+	for (uint32_t i = 0; i < PROBE_STUBS; i++)
+		out->at[i] = (void (*)(void))(uintptr_t)stub_at(out->memory, i);
+	return true;
+}
+
+/* Puts a jump at each site; all lie in `code`, and the stubs go near `module`. 0 or an errno. */
+static int sites_patch(const struct probe_patch *patches, size_t n, struct probe_range module, struct probe_range code)
+{
+	unsigned char *memory;
+	size_t bytes;
+	int failed = stubs_make(patches, n, module, &memory, &bytes);
+
+	if (failed)
+		return failed;
+	failed = make_writable(code);
+	if (failed) {
+		munmap(memory, bytes);
+		return failed;
+	}
+	for (size_t i = 0; i < n; i++)
+		jump_write(patches[i].site, (uintptr_t)stub_at(memory, i));
+	mprotect((void *)code.low, code.high - code.low, code.protection);
+	return 0;
+}
+
+#else
+static enum probe_site site_at(uintptr_t function, uintptr_t *site)
+{
+	*site = function;
+	return PROBE_SITE_NONE;
+}
+
+static int sites_patch(const struct probe_patch *patches, size_t n, struct probe_range module, struct probe_range code)
+{
+	(void)patches, (void)n, (void)module, (void)code;
+	return ENOTSUP;
+}
+
+static bool stubs_at(const uintptr_t places[PROBE_STUBS], struct probe_stubs *out)
+{
+	(void)places, (void)out;
+	return false;
+}
+#endif
+
+/* ---- what measuring takes ---- */
+
+#define ROUNDS	    17u
+#define WARM	    2u /* rounds before them, for caches and predictions */
+#define NESTED	    4u /* measured calls in the function around them */
+#define BETWEEN	    64 /* calls that are only counted, before one of many that is measured */
+#define COLUMNS_MAX (1 + RECORD_COUNTERS_MAX)
+#define INNER	    0u /* functions' numbers, borrowed */
+#define OUTER	    1u
+
+/* Functions to call: measured, as the program's are. */
+struct calibrated {
+	void (*inner)(void);
+	void (*outer)(void); /* calls `inner` NESTED times */
+};
+
+/* What rounds said, by column: ticks, then the counters. */
+struct rounds {
+	int64_t inside[2 * ROUNDS][COLUMNS_MAX]; /* an empty call's own; every one measured and one of many, in turns */
+	int64_t around[2][ROUNDS][COLUMNS_MAX];	 /* what such a call adds to its caller's: every one, one of many */
+};
+
+/* What is borrowed of the thread, to be given back. */
+struct borrowed {
+	struct record_thread record;
+	struct probe_state states[2];
+	int32_t near[2];
+	uint32_t begun;
+	uint64_t nested, before, signals;
+};
+
+/* Samples of a round; not in the file. */
+struct scratch {
+	struct record_chunk chunk;
+	_Alignas(8) unsigned char samples[(1 + NESTED) * (sizeof(struct record_sample) + RECORD_COUNTERS_MAX * sizeof(uint64_t))];
+};
+
+static struct calibrated called;
+
+static void empty(void)
+{
+}
+
+static void calls(void)
+{
+	for (unsigned i = 0; i < NESTED; i++)
+		called.inner();
+}
+
+void __cyg_profile_func_enter(void *function, void *site);
+void __cyg_profile_func_exit(void *function, void *site);
+
+static __attribute__((noinline)) void empty_instrumented(void)
+{
+	__cyg_profile_func_enter((void *)(uintptr_t)empty, NULL);
+	__cyg_profile_func_exit((void *)(uintptr_t)empty, NULL);
+}
+
+static __attribute__((noinline)) void calls_instrumented(void)
+{
+	__cyg_profile_func_enter((void *)(uintptr_t)calls, NULL);
+	calls();
+	__cyg_profile_func_exit((void *)(uintptr_t)calls, NULL);
+}
+
+static struct probe_frame *frame_around(const struct probe_thread *t)
+{
+	return t->depth ? probe_frame_at(t, t->depth - 1) : NULL;
+}
+
+static void borrow(struct probe_thread *t, struct borrowed *b)
+{
+	b->signals = record_signals_block();
+	b->before = record_ticks();
+	b->record = t->record;
+	b->begun = t->begun;
+	b->nested = t->depth ? frame_around(t)->nested : 0;
+	for (uint32_t i = 0; i < 2; i++) {
+		b->states[i] = t->states[i];
+		b->near[i] = t->near[i];
+	}
+	if (t->begun < 2)
+		t->begun = 2;
+}
+
+static void give_back(struct probe_thread *t, const struct borrowed *b)
+{
+	t->record = b->record;
+	t->begun = b->begun;
+	for (uint32_t i = 0; i < 2; i++) {
+		t->states[i] = b->states[i];
+		t->near[i] = b->near[i];
+	}
+	if (t->depth)
+		frame_around(t)->nested = b->nested;
+	t->paused += record_ticks() - b->before;
+	record_signals_restore(b->signals);
+}
+
+/* The next call of each is measured. */
+static void round_begin(struct probe_thread *t, struct scratch *scratch, bool rare)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		t->states[i] = (struct probe_state){ .mean = 1, .mean_high = UINT64_MAX, .level = rare };
+		t->near[i] = 0;
+	}
+	scratch->chunk.samples = 0;
+	t->record.chunk = &scratch->chunk;
+	t->record.next = scratch->samples;
+	t->record.end = scratch->samples + sizeof(scratch->samples);
+}
+
+/* Column of a sample; INT64_MAX: not counted. */
+static int64_t column_of(const struct scratch *scratch, size_t i, size_t column)
+{
+	const unsigned char *at = scratch->samples + i * probe.writer.sample_bytes;
+	uint64_t value;
+
+	if (probe.writer.options.brief)
+		return (int64_t)((const struct record_brief *)(const void *)at)->duration;
+	value = column ? ((const struct record_sample *)(const void *)at)->counters[column - 1]
+		       : ((const struct record_sample *)(const void *)at)->duration;
+	return value <= INT64_MAX ? (int64_t)value : INT64_MAX;
+}
+
+static bool round_inside(struct probe_thread *t, struct scratch *scratch, bool rare, int64_t *inside)
+{
+	round_begin(t, scratch, rare);
+	if (rare) {
+		t->near[INNER] = BETWEEN;
+		for (unsigned i = 0; i < BETWEEN; i++)
+			called.inner();
+	}
+	called.inner();
+	for (size_t c = 0; c < 1 + probe.n_counters && scratch->chunk.samples == 1; c++)
+		inside[c] = column_of(scratch, 0, c);
+	return scratch->chunk.samples == 1;
+}
+
+static bool round_around(struct probe_thread *t, struct scratch *scratch, bool rare, int64_t *around)
+{
+	int64_t without[COLUMNS_MAX];
+	size_t measured;
+
+	round_begin(t, scratch, rare);
+	t->near[INNER] = INT32_MAX; /* counted only */
+	called.outer();
+	for (size_t c = 0; c < 1 + probe.n_counters && scratch->chunk.samples == 1; c++)
+		without[c] = column_of(scratch, 0, c);
+	if (scratch->chunk.samples != 1)
+		return false;
+	round_begin(t, scratch, rare);
+	t->near[INNER] = rare ? NESTED / 2 : 0;
+	if (rare)
+		t->states[INNER].level = PROBE_LEVEL_MAX;
+	called.outer();
+	measured = scratch->chunk.samples - 1;
+	for (size_t c = 0; c < 1 + probe.n_counters && measured; c++) {
+		int64_t with = column_of(scratch, measured, c);
+
+		around[c] = with == INT64_MAX || without[c] == INT64_MAX ? INT64_MAX : (with - without[c]) / (int64_t)measured;
+	}
+	return measured > 0;
+}
+
+/* The median of a column and half the distance of its quartiles, in the same unit; false: something was not counted. */
+static bool column_median(int64_t (*rows)[COLUMNS_MAX], size_t n, size_t column, int64_t *median, int64_t *spread)
+{
+	int64_t sorted[2 * ROUNDS];
+
+	for (size_t i = 0; i < n; i++) {
+		size_t k = i;
+
+		for (; k && sorted[k - 1] > rows[i][column]; k--)
+			sorted[k] = sorted[k - 1];
+		sorted[k] = rows[i][column];
+	}
+	*median = sorted[n / 2] > 0 ? sorted[n / 2] : 0;
+	*spread = (sorted[n * 3 / 4] - sorted[n / 4] + 1) / 2;
+	return sorted[n - 1] != INT64_MAX;
+}
+
+static char *text_put(char *at, const char *text)
+{
+	while (*text)
+		*at++ = *text++;
+	*at = '\0';
+	return at;
+}
+
+/* "MEDIAN SPREAD", of each column. */
+static void columns_say(const char *key, int64_t (*rows)[COLUMNS_MAX], size_t n)
+{
+	char text[COLUMNS_MAX * 48], number[24], *at = text;
+
+	for (size_t c = 0; c < 1 + probe.n_counters; c++) {
+		int64_t median, spread;
+
+		if (!column_median(rows, n, c, &median, &spread))
+			median = spread = 0;
+		at = text_put(text_put(at, c ? " " : ""), record_number((uint64_t)median, 10, number));
+		at = text_put(text_put(at, " "), record_number((uint64_t)spread, 10, number));
+	}
+	record_info(&probe.writer, key, text);
+}
+
+static void rounds_run(struct probe_thread *t, struct rounds *rounds, struct scratch *scratch)
+{
+	int64_t median, spread;
+
+	for (size_t i = 0; i < ROUNDS + WARM; i++) {
+		size_t row = i < WARM ? 0 : i - WARM;
+
+		for (size_t rare = 0; rare < 2; rare++)
+			if (!round_inside(t, scratch, rare, rounds->inside[2 * row + rare]) ||
+			    !round_around(t, scratch, rare, rounds->around[rare][row]))
+				return;
+	}
+	columns_say("cost_inside", rounds->inside, 2 * ROUNDS);
+	columns_say("cost_around", rounds->around[0], ROUNDS);
+	columns_say("cost_around_rare", rounds->around[1], ROUNDS);
+	if (column_median(rounds->inside, 2 * ROUNDS, 0, &median, &spread))
+		probe.cost_inside = (uint64_t)median;
+}
+
+static void calibrate(struct probe_thread *t, struct calibrated functions)
+{
+	size_t bytes = sizeof(struct rounds) + sizeof(struct scratch);
+	struct rounds *rounds = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct borrowed borrowed;
+
+	if (rounds == MAP_FAILED)
+		return;
+	called = functions;
+	borrow(t, &borrowed);
+	rounds_run(t, rounds, (struct scratch *)(void *)(rounds + 1));
+	give_back(t, &borrowed);
+	munmap(rounds, bytes);
+}
+
+/* Once: by what was found first, for a program is built in one way. */
+static void calibrate_once(bool instrumented)
+{
+	struct probe_thread *t = probe_self;
+	struct calibrated functions = { empty_instrumented, calls_instrumented };
+	struct probe_stubs stubs = { .bytes = 0 };
+
+	if (probe.calibrated || !t || t->busy || !t->states)
+		return;
+	probe.calibrated = true;
+	if (instrumented) {
+		if (!probe_instrumented_add((uintptr_t)empty, INNER) || !probe_instrumented_add((uintptr_t)calls, OUTER))
+			return;
+	} else {
+		const uintptr_t places[PROBE_STUBS] = { (uintptr_t)empty, (uintptr_t)calls };
+
+		if (!stubs_at(places, &stubs))
+			return;
+		functions = (struct calibrated){ stubs.at[INNER], stubs.at[OUTER] };
+	}
+	calibrate(t, functions);
+	if (stubs.bytes)
+		munmap(stubs.memory, stubs.bytes);
+}
+
+/* ---- modules ---- */
 
 #define SEGMENTS_MAX	16
 #define MODULE_BYTES	256
@@ -18,8 +535,6 @@ struct module {
 	struct probe_range code[SEGMENTS_MAX];
 	size_t n_code;
 };
-
-/* ---- modules ---- */
 
 static const char *last_component(const char *path)
 {
@@ -118,7 +633,7 @@ static void no_room_say(const struct probe_entry *e)
 
 static void module_patch(const struct module *m, const struct probe_range *code, const struct probe_patch *patches, size_t n)
 {
-	int failed = n ? probe_sites_patch(patches, n, m->whole, *code) : 0;
+	int failed = n ? sites_patch(patches, n, m->whole, *code) : 0;
 
 	any_patched = any_patched || (n && !failed);
 	if (failed && !probe.patching_refused) {
@@ -142,7 +657,7 @@ static void segment_scan(const struct module *m, const struct probe_range *code,
 
 		if (!belongs(m, e) || code_of(m, address) != code)
 			continue;
-		found = probe_site_at(address, &site);
+		found = site_at(address, &site);
 		if (found == PROBE_SITE_JUMP && e->number != UINT32_MAX)
 			continue; /* our jump, from an earlier scan */
 		if (number_of(e, address) == UINT32_MAX)
@@ -194,5 +709,5 @@ void probe_modules_scan(const struct probe_list *list)
 	if (dl_iterate_phdr(module_has, &copy) && probe_begin())
 		dl_iterate_phdr(module_scan, &copy);
 	if (any_patched || any_instrumented)
-		probe_calibrate(!any_patched);
+		calibrate_once(!any_patched);
 }

@@ -2,10 +2,8 @@
  * is changed, no register is to be kept that a call may change, and unwinders find what they expect. */
 #include "runs/inside/probe/probe.h"
 
-#include <errno.h>
-
 #if defined(__x86_64__)
-#error "x86-64 has probe_sites.c, probe_trampoline.c, probe_hook.c and probe_interpose.c"
+#error "x86-64 has probe_trampoline.c, probe_hook.c and probe_interpose.c"
 #endif
 
 #define HIDDEN __attribute__((visibility("hidden")))
@@ -24,22 +22,4 @@ void probe_saved_init(void)
 uint64_t probe_saved(uint64_t (*function)(void *, void *), void *a, void *b)
 {
 	return function(a, b);
-}
-
-enum probe_site probe_site_at(uintptr_t function, uintptr_t *site)
-{
-	*site = function;
-	return PROBE_SITE_NONE;
-}
-
-int probe_sites_patch(const struct probe_patch *patches, size_t n, struct probe_range module, struct probe_range code)
-{
-	(void)patches, (void)n, (void)module, (void)code;
-	return ENOTSUP;
-}
-
-bool probe_stubs_make(const uintptr_t places[PROBE_STUBS], struct probe_stubs *out)
-{
-	(void)places, (void)out;
-	return false;
 }
