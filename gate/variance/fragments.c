@@ -7,7 +7,7 @@
 #include "gate/variance/scale.h"
 #include "gate/variance/stretches.h"
 #include "runs/inside/interpose/interpose.h"
-#include "runs/inside/samples/samples_children.h"
+#include "runs/inside/samples/samples.h"
 
 #include <math.h>
 #include <stdbool.h>

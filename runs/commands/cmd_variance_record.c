@@ -11,7 +11,6 @@
 #include "runs/inside/instrument/foreground.h"
 #include "runs/inside/record/record.h"
 #include "runs/inside/samples/samples.h"
-#include "runs/inside/samples/samples_children.h"
 #include "runs/running/instrument.h"
 
 #include <dirent.h>

@@ -118,11 +118,6 @@ static void decode_range(const struct image *image, const ZydisDecoder *decoder,
 	}
 }
 
-size_t code_index(const struct code *code, uint64_t address)
-{
-	return map_below(code->items, code->n, sizeof(*code->items), address);
-}
-
 void code_decode(const struct image *image, const struct functions *f, size_t body, struct code *code)
 {
 	const struct body *b = &f->bodies[body];
@@ -141,12 +136,6 @@ void code_decode(const struct image *image, const struct functions *f, size_t bo
 		one->local_target = code_index(code, one->references[one->n_references - 1].target);
 		one->n_references--;
 	}
-}
-
-void code_release(struct code *code)
-{
-	free(code->items);
-	*code = (struct code){ .items = NULL };
 }
 
 /* ---- operands ---- */
@@ -265,7 +254,7 @@ static void read_references(struct build *build)
 					add_referred(build, reference->target);
 			}
 	}
-	code_release(&code);
+	free(code.items);
 	for (size_t i = 0; i < build->image.n_relocations; i++)
 		if (!build->image.relocations[i].symbol)
 			add_referred(build, (uint64_t)build->image.relocations[i].addend);

@@ -53,12 +53,14 @@ struct code {
 	size_t n, capacity;
 };
 
-/* code->items is overwritten. O(bytes). */
+/* code->items is overwritten; free() it at last. O(bytes). */
 void code_decode(const struct image *image, const struct functions *functions, size_t body, struct code *code);
-void code_release(struct code *code); /* accepts zeroed */
 
 /* The index of the first instruction at or after an address; n if there is none. */
-size_t code_index(const struct code *code, uint64_t address);
+static inline size_t code_index(const struct code *code, uint64_t address)
+{
+	return map_below(code->items, code->n, sizeof(*code->items), address);
+}
 
 /* Do the instructions differ in exactly one immediate value? */
 bool code_immediate_differs(const struct instruction *a, const struct instruction *b, int64_t *value_a, int64_t *value_b);

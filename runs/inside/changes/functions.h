@@ -110,9 +110,6 @@ bool functions_place_of(const struct image *image, const struct functions *funct
 size_t functions_stem(const char *symbol);
 const char *functions_label(struct intern *names, const char *symbol);
 
-/* The same symbol, or that of Rust which differs in the hashes of its crates: each build has its own. */
-bool functions_same_symbol(const char *a, const char *b);
-
 /* What compilers add to each file to start and end it. */
 enum functions_start {
 	FUNCTIONS_START_NONE,

@@ -2,7 +2,6 @@
 #include "runs/inside/changes/functions.h"
 
 #include "base/mem.h"
-#include "runs/inside/changes/demangle.h"
 
 #define DIGITS	     "0123456789"
 #define HASH	     "17h"
@@ -59,22 +58,6 @@ const char *functions_label(struct intern *names, const char *symbol)
 	result = intern_bytes(names, label, used);
 	free(label);
 	return result;
-}
-
-bool functions_same_symbol(const char *a, const char *b)
-{
-	char *x, *y;
-	bool same;
-
-	if (!strcmp(a, b))
-		return true;
-	if (a[0] != '_' || strncmp(a, b, 2) != 0)
-		return false;
-	x = demangle_without_hash(a);
-	y = x ? demangle_without_hash(b) : NULL;
-	same = y && !strcmp(x, y);
-	mem_free(x, y);
-	return same;
 }
 
 /* "00099_0": priority and number. */

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "runs/inside/changes/demangle.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -58,8 +59,7 @@ void match_init(struct match *match, const struct build *old, const struct build
 
 void match_release(struct match *match)
 {
-	code_release(&match->old_code);
-	code_release(&match->new_code);
+	mem_free(match->old_code.items, match->new_code.items);
 	map_release(&match->contents);
 }
 
@@ -217,11 +217,28 @@ static size_t name_length(const char *name)
 	return end > 1 && end < n && name[end - 1] == '.' ? end - 1 : n;
 }
 
+/* The same symbol, or that of Rust which differs in the hashes of its crates: each build has its own. */
+static bool same_symbol_text(const char *a, const char *b)
+{
+	char *x, *y;
+	bool same;
+
+	if (!strcmp(a, b))
+		return true;
+	if (a[0] != '_' || strncmp(a, b, 2) != 0)
+		return false;
+	x = demangle_without_hash(a);
+	y = x ? demangle_without_hash(b) : NULL;
+	same = y && !strcmp(x, y);
+	mem_free(x, y);
+	return same;
+}
+
 static bool same_name(const char *a, const char *b)
 {
 	size_t n = name_length(a);
 
-	return (n == name_length(b) && !memcmp(a, b, n)) || functions_same_symbol(a, b);
+	return (n == name_length(b) && !memcmp(a, b, n)) || same_symbol_text(a, b);
 }
 
 static bool is_function_pair(const struct match *match, size_t a, size_t b)
@@ -236,7 +253,7 @@ static bool same_symbol(const struct match *match, const char *a, const char *b)
 {
 	size_t f = functions_named(&match->old->functions, a), g = functions_named(&match->new->functions, b);
 
-	return is_function_pair(match, f, g) || functions_same_symbol(a, b);
+	return is_function_pair(match, f, g) || same_symbol_text(a, b);
 }
 
 /* ---- code ---- */
@@ -391,7 +408,7 @@ static bool has_virtual_functions(const char *name)
 static bool same_object(struct match *match, const struct image_symbol *x, const struct image_symbol *y, int depth)
 {
 	if (has_virtual_functions(x->name) || has_virtual_functions(y->name))
-		return functions_same_symbol(x->name, y->name);
+		return same_symbol_text(x->name, y->name);
 	if (x->size == y->size && same_contents(match, x->address, y->address, x->size, depth))
 		return true;
 	if (text_at(&match->old->image, x->address) + 1 == x->size && same_texts(match, x->address, y->address) == 1)

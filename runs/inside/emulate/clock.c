@@ -81,19 +81,6 @@ static struct perf_event_mmap_page *ring_open(void)
 	return ring == MAP_FAILED ? NULL : ring;
 }
 
-void clock_begin(struct thread *t)
-{
-	if (!t->clock)
-		t->clock = now_new();
-	if (!t->clock_places)
-		t->clock_places = pages_map(PLACES_FOUND * sizeof(*t->clock_places));
-	t->clock_ring = t->clock != &none && t->clock_places ? ring_open() : NULL;
-	if (t->clock_ring)
-		*t->clock = (struct clock_now){ .head = (const uint64_t *)&t->clock_ring->data_head };
-	else
-		__atomic_fetch_add(&clockless, 1, __ATOMIC_RELAXED);
-}
-
 /* places[size], by hash, of which *n are used. */
 static void place_add(struct clock_place *places, uint32_t size, uint32_t *n, const struct clock_place *more)
 {
@@ -165,15 +152,25 @@ static void places_forget(struct thread *t)
 	t->n_clock_places = 0;
 }
 
-void clock_fork(struct thread *t)
+void clock_begin(struct thread *t, bool forked)
 {
-	if (all)
-		memset(all, 0, PLACES_ALL * sizeof(*all));
-	n_all = clockless = 0;
-	if (!t)
-		return;
-	places_forget(t);
-	clock_begin(t);
+	if (forked) {
+		n_all = clockless = 0;
+		if (all)
+			memset(all, 0, PLACES_ALL * sizeof(*all));
+		if (!t)
+			return;
+		places_forget(t);
+	}
+	if (!t->clock)
+		t->clock = now_new();
+	if (!t->clock_places)
+		t->clock_places = pages_map(PLACES_FOUND * sizeof(*t->clock_places));
+	t->clock_ring = t->clock != &none && t->clock_places ? ring_open() : NULL;
+	if (t->clock_ring)
+		*t->clock = (struct clock_now){ .head = (const uint64_t *)&t->clock_ring->data_head };
+	else
+		__atomic_fetch_add(&clockless, 1, __ATOMIC_RELAXED);
 }
 
 void clock_add(struct thread *t)

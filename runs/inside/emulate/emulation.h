@@ -311,6 +311,7 @@ struct thread {
 	uint32_t n_touches;
 	uint32_t (*sets)[WAYS]; /* of caches and TLBs */
 	uint8_t *fresh;		/* of each set: entries used since the burst began */
+	uint32_t fresh_burst;	/* that one */
 	struct prediction *predictions;
 	struct touch *touches;	    /* [n_touches] of this window, in the order in which they began */
 	struct latest *latest;	    /* the last one of each line, by hash */
@@ -426,8 +427,7 @@ void runtime_finish(void);
 
 /* simulate.c */
 enum access { ACCESS_READ, ACCESS_WRITE };
-bool simulate_init(struct thread *t);  /* false: no memory */
-void simulate_burst(struct thread *t); /* windows have been skipped */
+bool simulate_init(struct thread *t); /* false: no memory */
 /* An atomic access, which is counted in hot.left; elsewhere: on another page than the write before, and not counted yet. */
 void simulate_atomic(uintptr_t address, size_t bytes, enum access access, bool elsewhere);
 void simulate_range(uintptr_t address, size_t bytes, enum access access);
@@ -435,7 +435,6 @@ void simulate_anew(struct thread *t);	 /* the window or the invocation has chang
 void touch_visited(struct touch *touch); /* the visit has ended */
 
 /* simulate.c: memory that is written, begins and ends */
-void memory_init(void);
 void memory_begins(uintptr_t address, size_t bytes); /* a block of memory begins here, or ends: nothing is known of it */
 
 /* emulate_functions.c */
@@ -496,7 +495,6 @@ struct callee {
 };
 
 /* frames.c; functions by number in the thread, from 1 */
-void handlers_find(void);		  /* how calls of signals' handlers are known */
 bool frames_init(struct thread *t);	  /* false: no memory */
 void frames_unwind_all(struct thread *t); /* at the thread's end: everything that is active ends, the thread itself too */
 void frames_forget(struct thread *t);	  /* after fork(): what is active began in another process */
@@ -509,9 +507,8 @@ void callee_pretend(struct thread *t, uint32_t callee, void (*happens)(struct th
 void counts_end(const struct thread *t, struct counts *c); /* from the counts at its start to what it counted */
 
 /* clock.c */
-void clock_begin(struct thread *t); /* by the thread, as the next ones */
+void clock_begin(struct thread *t, bool forked); /* by the thread, as the next ones; in a child process it may be NULL */
 void clock_end(struct thread *t);
-void clock_fork(struct thread *t); /* NULL: it is not simulated */
 void clock_take(struct thread *t); /* what the clock has noted is the owner's */
 void clock_add(struct thread *t);  /* with the totals: what is the thread's is the process's */
 void clock_write(void);

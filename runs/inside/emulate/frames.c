@@ -788,7 +788,7 @@ void __tsan_func_exit(void)
 }
 
 /* glibc has one such place, and gives it to the kernel with each signal's disposition. */
-void handlers_find(void)
+static void handlers_find(void)
 {
 	struct {
 		uintptr_t handler, flags, restorer;
@@ -815,6 +815,8 @@ static void invocations_reset(struct thread *t)
 
 bool frames_init(struct thread *t)
 {
+	if (!handlers_return)
+		handlers_find();
 	if (!t->frames)
 		t->frames = pages_map(FRAMES * sizeof(*t->frames));
 	if (!t->invocations)

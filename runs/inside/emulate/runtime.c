@@ -185,7 +185,6 @@ static void runtime_start(void)
 	runtime.full = full && *full == '1';
 	runtime.nodes = nodes_of(secure_getenv("ASSAY_EMULATE_NODES"));
 	runtime.directory = pages_map(DIRECTORY_ENTRIES * sizeof(*runtime.directory));
-	memory_init();
 	failed = functions_select(list);
 	runtime.on = !failed && runtime.directory && open_file(directory);
 	if (failed)
@@ -196,7 +195,6 @@ static void runtime_start(void)
 	if (!runtime.on)
 		return;
 	describe();
-	handlers_find();
 	threads_init();
 	evaluate_init();
 	at_quick_exit(runtime_finish);

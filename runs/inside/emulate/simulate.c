@@ -167,6 +167,10 @@ static uint64_t memory_lives(uint64_t line)
 
 bool simulate_init(struct thread *t)
 {
+	if (!runtime.owners)
+		runtime.owners = pages_map((size_t)1 << (ADDRESS_BITS - PAGE_BITS));
+	if (!chunks)
+		chunks = pages_map(sizeof(*chunks) << (ADDRESS_BITS - CHUNK_BITS));
 	if (!t->sets)
 		t->sets = pages_map(SETS * (sizeof(*t->sets) + sizeof(*t->fresh)));
 	if (!t->predictions)
@@ -239,11 +243,6 @@ static inline bool cache_has(struct thread *t, const struct level *level, uint64
 		t->events++;
 	}
 	return hit;
-}
-
-void simulate_burst(struct thread *t)
-{
-	memset(t->fresh, 0, SETS);
 }
 
 /* `stale`: another thread has changed the line since. */
@@ -376,11 +375,14 @@ static void touch_visit(struct touch *touch)
 		touch_visited(touch);
 }
 
-/* Nothing but the keys: a handler's accesses may come in between, and what they leave is whole, or has no key. */
+/* Of what is recent nothing but the keys: a handler's accesses may come in between, and what they leave is whole, or has no key. */
 void simulate_anew(struct thread *t)
 {
 	for (size_t i = 0; i < RECENT; i++)
 		__atomic_store_n(&t->recent[i].key, 0, __ATOMIC_RELAXED);
+	if (t->fresh_burst != t->burst)
+		memset(t->fresh, 0, SETS); /* windows have been skipped */
+	t->fresh_burst = t->burst;
 }
 
 /* Of each function its own, where touches matter. */
@@ -754,12 +756,6 @@ static __attribute__((noinline)) void simulate_block(uintptr_t pc)
 }
 
 /* ---- blocks of memory begin and end ---- */
-
-void memory_init(void)
-{
-	runtime.owners = pages_map((size_t)1 << (ADDRESS_BITS - PAGE_BITS));
-	chunks = pages_map(sizeof(*chunks) << (ADDRESS_BITS - CHUNK_BITS));
-}
 
 /* NULL: there is no memory. */
 static struct chunk *chunk_of(uintptr_t address)

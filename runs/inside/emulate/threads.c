@@ -160,7 +160,7 @@ static void thread_enter(struct thread *t, uintptr_t stack_low, uintptr_t stack_
 	t->id = (uint32_t)syscall(SYS_gettid);
 	t->system_calls = &system_calls;
 	pthread_setspecific(at_end, t);
-	clock_begin(t);
+	clock_begin(t, false);
 	window_begin(t, t->resume);
 	t->invocations[0].start = record_ticks();
 	hot.busy = 0;
@@ -496,7 +496,7 @@ static void threads_fork(void)
 			runtime.threads[i]->state = THREAD_FREE;
 	}
 	runtime.alive = self ? 1 : 0;
-	clock_fork(self);
+	clock_begin(self, true);
 	teams = NULL;
 }
 

@@ -846,7 +846,6 @@ static void burst_enter(struct thread *t, uint32_t burst)
 	if (t->burst == burst)
 		return;
 	callees_burst_end(t, false);
-	simulate_burst(t);
 	t->burst = burst;
 }
 

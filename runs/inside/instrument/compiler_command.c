@@ -10,7 +10,7 @@
 
 /* ---- words ---- */
 
-bool compiler_word_starts(const char *word, const char *prefix)
+static bool word_starts(const char *word, const char *prefix)
 {
 	return strncmp(word, prefix, strlen(prefix)) == 0;
 }
@@ -37,8 +37,7 @@ static bool is_of_linking(const char *word)
 {
 	return is_one_of(word, "-shared -rdynamic -pie -no-pie -s -static-libgcc -static-libstdc++ -nostartfiles -nodefaultlibs -Xlinker "
 			       "-T -u -z -e") ||
-	       compiler_word_starts(word, "-l") || compiler_word_starts(word, "-L") || compiler_word_starts(word, "-Wl,") ||
-	       compiler_word_starts(word, "-fuse-ld=");
+	       word_starts(word, "-l") || word_starts(word, "-L") || word_starts(word, "-Wl,") || word_starts(word, "-fuse-ld=");
 }
 
 static bool is_source_name(const char *word)
@@ -51,9 +50,9 @@ static bool is_source_name(const char *word)
 /* `language`: of the last -x; "none" if there is none. */
 static enum compiler_word_kind kind_of(const char *word, const char *language)
 {
-	if (compiler_word_starts(word, "-o"))
+	if (word_starts(word, "-o"))
 		return COMPILER_WORD_OUTPUT;
-	if (compiler_word_starts(word, "-x"))
+	if (word_starts(word, "-x"))
 		return COMPILER_WORD_LANGUAGE;
 	if (is_of_linking(word))
 		return COMPILER_WORD_LINK;
@@ -94,7 +93,7 @@ static void judge_compiler(struct compiler_command *c)
 
 static void judge_target(struct compiler_command *c, const char *word, const char *next)
 {
-	if (compiler_word_starts(word, "--target="))
+	if (word_starts(word, "--target="))
 		target_set(c, strchr(word, '=') + 1);
 	else if (strcmp(word, "-target") == 0 && next)
 		target_set(c, next);

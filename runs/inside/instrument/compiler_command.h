@@ -51,6 +51,5 @@ enum assay_status compiler_command_check(const struct compiler_command *command,
 bool compiler_command_builds(const char *const *words, size_t n);
 bool compiler_command_is_foreign(const char *const *words, size_t n); /* it compiles another language than C and C++, or by itself */
 bool compiler_command_launches(const char *word);		      /* a compiler, as ccache does */
-bool compiler_word_starts(const char *word, const char *prefix);
 
 #endif

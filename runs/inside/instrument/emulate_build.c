@@ -41,7 +41,7 @@ static enum assay_status check_word(const char *word, struct assay_error *err)
 {
 	if (strcmp(word, "-static") == 0 || strcmp(word, "-static-pie") == 0)
 		return assay_fail(err, ASSAY_E_USAGE, "%s: the emulation needs a program that is linked dynamically", word);
-	if (compiler_word_starts(word, "-fsanitize=") &&
+	if (strncmp(word, "-fsanitize=", 11) == 0 &&
 	    (strstr(word, "address") || strstr(word, "thread") || strstr(word, "memory") || strstr(word, "leak")))
 		return assay_fail(err, ASSAY_E_USAGE, "%s: the emulation takes the place of such a sanitizer; remove the option", word);
 	return ASSAY_OK;

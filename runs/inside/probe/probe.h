@@ -207,7 +207,6 @@ static inline uint64_t probe_mean(uint64_t mean, uint64_t alone)
 struct probe_thread *probe_thread_begin(struct probe_stack stack); /* the calling thread; NULL: begun already, or no memory */
 void probe_thread_start(void);	      /* the same, for a thread that is counted in probe.threads; not in a signal handler */
 struct probe_stack probe_stack(void); /* of a thread that began without us */
-_Noreturn void probe_lost(void);
 void probe_threads_end(void);
 void probe_thread_init(void);
 void probe_child_begin(void); /* before anything else in a forked child; does nothing in other processes */

@@ -4,6 +4,7 @@
 #include "runs/inside/probe/probe.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #define NO_SANITIZER	   __attribute__((no_sanitize_address)) /* looks at any part of the stack */
 #define INSTRUMENTED_SLOTS (2 * RECORD_FUNCTIONS_MAX)		/* a power of two */
@@ -421,6 +422,16 @@ void probe_enter_slowly(uint32_t function, uintptr_t *slot, uintptr_t back)
 	hook_end(t);
 }
 
+/* A return address of the program is known nowhere: it has copied a part of a stack, used that part for something else, and copied it
+ * back. There is no place to go on at. */
+static _Noreturn void abort_lost(void)
+{
+	probe_say(
+	    "this program copies its stacks away and back, which the probe cannot follow: do not select functions that call what does", "",
+	    0);
+	abort();
+}
+
 /* Another hook may be at work, or the uppermost frame is of a stack within the stack: the frame stays until it is the uppermost one. */
 static void leave_only(struct probe_thread *t, uintptr_t *slot)
 {
@@ -429,7 +440,7 @@ static void leave_only(struct probe_thread *t, uintptr_t *slot)
 	if (back == (uintptr_t)probe_return) /* otherwise a handler has put it back when we were here already */
 		back = probe_address_at(t, slot);
 	if (!back)
-		probe_lost();
+		abort_lost();
 	for (uint32_t i = 0; t && i < t->depth; i++)
 		if (probe_frame_at(t, i)->slot == slot)
 			probe_frame_at(t, i)->silent = true;

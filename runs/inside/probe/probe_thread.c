@@ -644,16 +644,6 @@ struct probe_stack probe_stack(void)
 	return found;
 }
 
-/* A return address of the program is known nowhere: it has copied a part of a stack, used that part for something else, and copied it
- * back. There is no place to go on at. */
-void probe_lost(void)
-{
-	probe_say(
-	    "this program copies its stacks away and back, which the probe cannot follow: do not select functions that call what does", "",
-	    0);
-	abort();
-}
-
 /* In the thread that creates another one. */
 static bool threads_are_measured(void)
 {

@@ -708,7 +708,7 @@ static void totals_read(struct source *s, struct samples *out)
 
 /* ---- all of it ---- */
 
-static enum assay_status source_parse(const char *name, struct source s, struct samples *out, struct assay_error *err)
+static enum assay_status bytes_take(const char *name, struct source s, struct samples *out, struct assay_error *err)
 {
 	struct samples made = { .items = NULL };
 	enum assay_status st = header_check(name, &s, err);
@@ -746,13 +746,13 @@ out:
 
 enum assay_status samples_parse(const char *name, const void *bytes, size_t n, struct samples *out, struct assay_error *err)
 {
-	return source_parse(name, (struct source){ .bytes = bytes, .size = n }, out, err);
+	return bytes_take(name, (struct source){ .bytes = bytes, .size = n }, out, err);
 }
 
 enum assay_status samples_parse_in_order(const char *name, const void *bytes, size_t n, unsigned thin_log2, struct samples *out,
 					 struct assay_error *err)
 {
-	return source_parse(name, (struct source){ .bytes = bytes, .size = n, .in_order = true, .thin_log2 = thin_log2 }, out, err);
+	return bytes_take(name, (struct source){ .bytes = bytes, .size = n, .in_order = true, .thin_log2 = thin_log2 }, out, err);
 }
 
 const char *samples_back_end_name(enum record_back_end back_end)
@@ -833,4 +833,44 @@ void samples_vector(const struct samples *samples, size_t i, bool alone, double 
 		if (n && !is_work)
 			vector[c] = work > 0 ? vector[c] / work : (double)NAN;
 	}
+}
+
+/* ---- children ---- */
+
+/* A call path may follow the name. */
+static bool is_of_child(const char *name)
+{
+	static const char *const calls[] = { "fork", "wait", "wait3", "wait4", "waitpid" };
+	size_t n = strcspn(name, "<");
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (strlen(calls[i]) == n && strncmp(calls[i], name, n) == 0)
+			return true;
+	return false;
+}
+
+static int pids_order(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+uint64_t *samples_children(const struct samples *samples, size_t *n)
+{
+	size_t result = samples_counter(samples, "result"), all = 0, capacity = 0;
+	uint64_t *pids = NULL;
+
+	for (size_t i = 0; i < samples->n && result != SIZE_MAX; i++) {
+		double child = samples->values[i * samples->n_counters + result];
+
+		if (child > 0 && child <= INT32_MAX && is_of_child(samples->functions[samples->items[i].function].name))
+			mem_append(pids, all, &capacity, (uint64_t)child);
+	}
+	order_sort(pids, all, pids_order);
+	*n = 0;
+	for (size_t i = 0; i < all; i++)
+		if (!*n || pids[*n - 1] != pids[i])
+			pids[(*n)++] = pids[i];
+	return pids;
 }

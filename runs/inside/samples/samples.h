@@ -93,10 +93,12 @@ const char *samples_info(const struct samples *samples, const char *key); /* NUL
 #define SAMPLES_SHARED_BYTES   "shared-bytes"	       /* of memory that the process mapped for writing and that others may share */
 #define SAMPLES_THREADS_UNSEEN "threads-not-simulated" /* more than it follows at a time: nothing of them is counted */
 uint64_t samples_info_number(const struct samples *samples, const char *key);
-size_t samples_counter(const struct samples *samples, const char *name); /* SIZE_MAX when it is not there */
-/* The calls [n] of a function, by thread; O(log(calls)). */
-const struct samples_calls *samples_calls_of(const struct samples *samples, size_t function, size_t *n);
+size_t samples_counter(const struct samples *samples, const char *name);		  /* SIZE_MAX when it is not there */
 size_t samples_calls_at(const struct samples *samples, size_t function, uint32_t thread); /* index into `calls`; SIZE_MAX: not known */
+
+/* Children of a process, as its records of calls into the outside say: what fork() has returned, and waitpid() and the like, each once:
+ * [*n], in order. free() it. */
+uint64_t *samples_children(const struct samples *samples, size_t *n);
 
 /* All calls of a function in all threads, whether they are samples or not. */
 struct samples_total {
