@@ -197,37 +197,34 @@ struct interpose_withheld {
 	uint64_t ticks; /* stolen from that, of /proc/stat */
 };
 
-#define INTERPOSE_LONG 1250000u /* ticks; what takes longer, the thread did not run: a quota ends threads' turns in system calls */
+/* What a thread keeps between two looks at its accounts. All bits of `accounts` set, the rest zeroed, to begin with. */
+struct interpose_looks {
+	struct interpose_accounts accounts;
+	struct interpose_withheld withheld;
+	uint64_t looked, looped; /* ticks: at the accounts, at the processor's clock */
+	uint64_t usual, period;	 /* ticks: that a look takes; until the next one */
+	uint64_t turns;		 /* that it had left its processor by then */
+	uint32_t idle_log2;	 /* it has run in one of 1 << n parts of the time */
+	enum record_level level; /* of the accounts */
+};
 
-/* What something usually takes that took so long now, and so long before (0: never): one that takes four times as long, or more than
- * `most`, was interrupted. Not the least that it ever took: between calls of the program nothing of it is in the caches. */
-static inline uint64_t interpose_usual(uint64_t before, uint64_t took, uint64_t most)
-{
-	if (!before)
-		return took < most ? took : most;
-	took = took < 4 * before ? took : 4 * before;
-	return before + (took < most ? took : most) / 8 - before / 8;
-}
+#define INTERPOSE_LOOK_PERIOD 2500000u /* ticks: about a millisecond between two looks, at least */
+#define INTERPOSE_LOOK	      125000u /* ticks; a look that takes longer, the thread did not run: a quota ends threads' turns in system calls */
+#define INTERPOSE_LONG	      1250000u /* the same of one at what was withheld, too */
 
-/* Of the calling thread, by system calls; the last nine are left as they are. `turns`: that it has left its processor; as long as that
- * stays, it has not waited for one, and what says how long it has, which takes 6 of 7 microseconds, is not read: then false. */
-bool interpose_accounts_read(struct interpose_accounts *out, uint64_t *turns, enum record_level level);
-/* Of those what was withheld, and pressure: some 20 microseconds, more on large machines; now and then 50 for all threads. */
-void interpose_withheld_read(struct interpose_accounts *out, struct interpose_withheld *withheld, enum record_level level, uint64_t now);
+struct record_writer;
+/* Looks at the calling thread's accounts. Returns how long that takes at most, unless the thread does not run meanwhile: one of these two.
+ */
+uint64_t interpose_accounts_look(const struct record_writer *writer, struct interpose_looks *looks, uint64_t now);
 /* May this process make system calls that are not the program's? Not where it was given more filters (seccomp) than what records it has, or
  * where that is not known. UINT64_MAX: that is not told; then than the machine's, or the container's, first process. */
 bool interpose_is_free(uint64_t filters);
-/* Ticks that so many operations, each of which waits for the one before it, take now: about 2000 turns of the processor's clock. */
-uint64_t interpose_loop_ticks(void);
-/* In a child. */
-void interpose_withheld_forked(void);
-struct record_writer;
+/* In a child, which numbers ends again. */
+void interpose_look_forked(void);
 /* Something about the process, with a number behind the key: "thread:3". */
 void interpose_say(struct record_writer *writer, const char *beginning, uint64_t number, const char *value);
 /* The counter `kind` of a descriptor, which is looked at again after a while. */
 uint32_t interpose_kind_of(struct record_writer *writer, int file, uint64_t now);
-/* In a child, which numbers ends anew. */
-void interpose_files_forked(void);
 #define INTERPOSE_PATH 8u
 struct interpose_path {
 	uint64_t hash; /* with the call site's key */

@@ -30,19 +30,12 @@
 #define GAP_TICKS	  25000u /* about 10 microseconds between two timed calls of a site, to begin with */
 #define GAP_TICKS_LEAST	  2500u
 #define GAP_TICKS_MOST	  (1u << 30)
-#define FREE_CALLS	  4096u	    /* of a site in a second are all timed: .05 % of its time */
-#define PACE_CALLS	  256u	    /* timed ones, after which a thread looks how much time they took */
-#define COUNTED_NS	  2u	    /* what counting a call takes */
-#define TIMED_NS	  120u	    /* what timing a call takes, with the one after it, where caches are needed for more */
-#define LOOK_TICKS_MOST	  125000u   /* what looking takes longer, the thread did not run: a quota ends threads' turns in system calls */
-#define WRITE_TICKS_MOST  10000u    /* what writing a record takes longer, the thread did not run */
-#define THREAD_TICKS	  50000000u /* after which a thread looks at what is withheld from it */
-#define PERIOD_TICKS	  2500000u  /* about a millisecond between two looks at the kernel's accounts of a thread */
-#define PERIOD_PART	  1000u	    /* of the time, at most: one in so many, */
-#define PERIOD_MOST	  50000000u /* unless they would be further apart than 20 milliseconds */
-#define IDLE_LOG2_MOST	  2u
-#define LOOP_PERIOD	  12500000u /* about 5 milliseconds between two looks at the processor's clock */
-#define THETA_LOG2_LEAST  10u	    /* .4 microseconds */
+#define FREE_CALLS	  4096u	 /* of a site in a second are all timed: .05 % of its time */
+#define PACE_CALLS	  256u	 /* timed ones, after which a thread looks how much time they took */
+#define COUNTED_NS	  2u	 /* what counting a call takes */
+#define TIMED_NS	  120u	 /* what timing a call takes, with the one after it, where caches are needed for more */
+#define WRITE_TICKS_MOST  10000u /* what writing a record takes longer, the thread did not run */
+#define THETA_LOG2_LEAST  10u	 /* .4 microseconds */
 #define THETA_LOG2_MOST	  32u
 #define THETA_BYTES	  1024u
 #define BURST_BYTES	  4096u	 /* beyond the rate, with names: with what is reserved, less than 50 KB in the first second, */
@@ -219,18 +212,11 @@ struct thread_state {
 	struct interpose_counter counter;
 	bool counting;
 	uint64_t random;
-	uint64_t looked;	      /* at the kernel's accounts */
-	uint64_t usual_look, period;  /* what that takes; until the next time */
-	uint64_t turns;		      /* that it had left its processor by then */
-	uint32_t idle_log2;	      /* it has run in one of 1 << n parts of the time */
-	uint64_t looped;	      /* at the processor's clock */
-	enum record_level level;      /* of the accounts */
 	char name[THREAD_NAME_BYTES]; /* as it was said; "": it has that of its process */
-	struct interpose_accounts accounts;
-	struct interpose_withheld withheld;
-	uint64_t gap, paced; /* ticks */
-	uint64_t spent;	     /* ticks since then, on call paths */
-	uint64_t counted;    /* calls since then, timed or not */
+	struct interpose_looks looks; /* at the kernel's accounts */
+	uint64_t gap, paced;	      /* ticks */
+	uint64_t spent;		      /* ticks since then, on call paths */
+	uint64_t counted;	      /* calls since then, timed or not */
 	uint32_t timed;
 	bool counts; /* the last call whose turn it was: for how often calls are timed */
 };
@@ -363,9 +349,9 @@ static bool sites_begin(void)
 	errno = before;
 	mine.sites = at;
 	mine.packing = (uint64_t *)(void *)(mine.sites + THREAD_SITES);
-	memset(&mine.accounts, 0xff, sizeof(mine.accounts));
+	memset(&mine.looks.accounts, 0xff, sizeof(mine.looks.accounts));
 	mine.random = (record_ticks() ^ (uintptr_t)at << 20) | 1;
-	mine.period = PERIOD_TICKS;
+	mine.looks.period = INTERPOSE_LOOK_PERIOD;
 	mine.gap = volume.overhead_ppm ? GAP_TICKS : 0;
 	mine.paced = record_ticks();
 	mine.counting = interpose_counter_begin(&mine.counter);
@@ -444,7 +430,7 @@ static bool site_turn(struct interpose_site *s, uint64_t now)
 static void pace(uint64_t now)
 {
 	uint64_t spent = mine.spent + ticks_of_ns((uint64_t)PACE_CALLS * TIMED_NS), counted = ticks_of_ns(mine.counted * COUNTED_NS);
-	uint64_t allowed = ((now - mine.paced) / 1000u * (volume.overhead_ppm / TIMING_PART) / 1000u) >> mine.idle_log2;
+	uint64_t allowed = ((now - mine.paced) / 1000u * (volume.overhead_ppm / TIMING_PART) / 1000u) >> mine.looks.idle_log2;
 
 	allowed -= counted < allowed / 4 * 3 ? counted : allowed / 4 * 3;
 	if (spent > allowed && mine.gap < GAP_TICKS_MOST)
@@ -481,33 +467,6 @@ static uint64_t work_took(uint64_t before)
 	return now;
 }
 
-/* What is asked for now. What the thread does not take any more is not known from now on; what it begins to take it looks at soon. */
-static enum record_level level_follow(void)
-{
-	uint64_t level = __atomic_load_n(&writer.header->level, __ATOMIC_RELAXED);
-
-	if (level == RECORD_LEVEL_ALL || level > RECORD_LEVEL_RESOURCES)
-		level = RECORD_LEVEL_RESOURCES;
-	if (level != mine.level) {
-		memset(&mine.accounts, 0xff, sizeof(mine.accounts));
-		mine.withheld.pace.due = mine.looped = 0;
-		mine.level = (enum record_level)level;
-	}
-	return mine.level;
-}
-
-/* Since the look before, so many ticks ago and at so much processor time: what a thread may spend is a part of what it uses. */
-static uint32_t idle_of(uint64_t ticks, uint64_t cpu_ns)
-{
-	uint64_t used = ticks_of_ns(mine.accounts.cpu_ns - cpu_ns);
-	uint32_t log2 = 0;
-
-	if (cpu_ns != UINT64_MAX && mine.accounts.cpu_ns != UINT64_MAX && mine.looked)
-		while (log2 < IDLE_LOG2_MOST && ticks > used << (log2 + 1))
-			log2++;
-	return log2;
-}
-
 /* As "thread:NUMBER", where it is not the process's: of threads that have records, and of not too many. */
 static void name_look(void)
 {
@@ -520,41 +479,6 @@ static void name_look(void)
 		return;
 	memcpy(mine.name, now, sizeof(now));
 	interpose_say(&writer, "thread:", mine.record.number, now);
-}
-
-/* Returns how long it takes at most, unless the thread does not run meanwhile. */
-static uint64_t accounts_look(uint64_t now)
-{
-	uint64_t stopped_ns = __atomic_load_n(&writer.header->stopped_ns, __ATOMIC_RELAXED), most = LOOK_TICKS_MOST, took;
-	enum record_level level = level_follow();
-	uint64_t cpu_ns = mine.accounts.cpu_ns;
-	bool left;
-
-	mine.accounts.stopped_ns = stopped_ns - 1; /* nobody looks: not known */
-	mine.accounts.run_ns = level < RECORD_LEVEL_CAUSES ? UINT64_MAX : __atomic_load_n(&writer.header->run_ns, __ATOMIC_RELAXED) - 1;
-	if (level >= RECORD_LEVEL_RESOURCES && now - mine.looped > LOOP_PERIOD) {
-		mine.accounts.loop_ticks = interpose_loop_ticks();
-		mine.looped = now;
-	}
-	if (!mine.withheld.pace.due) /* threads that end soon never do */
-		mine.withheld.pace.due = now + THREAD_TICKS;
-	if (level >= RECORD_LEVEL_CAUSES && now >= mine.withheld.pace.due) {
-		name_look();
-		interpose_withheld_read(&mine.accounts, &mine.withheld, level, now);
-		most = INTERPOSE_LONG;
-		now = record_ticks();
-	}
-	left = interpose_accounts_read(&mine.accounts, &mine.turns, level);
-	took = record_ticks() - now;
-	if (left)
-		mine.usual_look = interpose_usual(mine.usual_look, took, LOOK_TICKS_MOST);
-	mine.idle_log2 = idle_of(now - mine.looked, cpu_ns);
-	mine.period = mine.usual_look * PERIOD_PART << mine.idle_log2;
-	if (mine.period > PERIOD_MOST)
-		mine.period = PERIOD_MOST;
-	if (mine.period < PERIOD_TICKS)
-		mine.period = PERIOD_TICKS;
-	return most;
 }
 
 static void call_begin(struct interpose_call *call, struct interpose_site *s, uint64_t now)
@@ -579,10 +503,12 @@ static void call_begin(struct interpose_call *call, struct interpose_site *s, ui
 		mine.counts = site_turn(s, now);
 	else
 		s->left--;
-	if (now - mine.looked > mine.period && now - mine.looked > 1ull << volume.theta_log2) {
-		uint64_t most = accounts_look(now);
+	if (now - mine.looks.looked > mine.looks.period && now - mine.looks.looked > 1ull << volume.theta_log2) {
+		uint64_t most = interpose_accounts_look(&writer, &mine.looks, now);
 
-		call->accounts = mine.looked = call->start = record_ticks();
+		if (most == INTERPOSE_LONG)
+			name_look();
+		call->accounts = mine.looks.looked = call->start = record_ticks();
 		if (chained && call->start - now > most)
 			call->since += call->start - now;
 	}
@@ -718,9 +644,9 @@ __attribute__((noinline)) static void record_write(const struct interpose_call *
 	counters[5] = call->since;
 	counters[6] = call->work;
 	counters[7] = weights.edge;
-	memset(counters + ACCOUNTS_AT, 0xff, sizeof(mine.accounts));
-	if (call->accounts && call->accounts == mine.looked)
-		memcpy(counters + ACCOUNTS_AT, &mine.accounts, sizeof(mine.accounts));
+	memset(counters + ACCOUNTS_AT, 0xff, sizeof(mine.looks.accounts));
+	if (call->accounts && call->accounts == mine.looks.looked)
+		memcpy(counters + ACCOUNTS_AT, &mine.looks.accounts, sizeof(mine.looks.accounts));
 	bytes = record_pack_commit(&writer, &mine.record, mine.packing);
 	if (volume.bytes_per_s)
 		theta_follow(now, bytes);
@@ -785,8 +711,7 @@ static void process_forked(void)
 	mine.counting = false;
 	mine.random ^= record_ticks();
 	from_set(INTERPOSE_NO_SITE);
-	interpose_withheld_forked();
-	interpose_files_forked();
+	interpose_look_forked();
 	forked = writer.header != NULL;
 	volume_begin();
 	interpose_hot.busy = false;
