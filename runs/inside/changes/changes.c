@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runs/inside/changes/demangle.h"
-#include "runs/inside/changes/pair.h"
 
 #define NAMES_SHOWN 6
 

@@ -4,7 +4,7 @@
 #define RUNS_CHANGES_FUNCTIONS_H
 
 #include "runs/inside/changes/image.h"
-#include "runs/inside/changes/intern.h"
+#include "runs/inside/changes/map.h"
 
 #include <elfutils/libdw.h>
 

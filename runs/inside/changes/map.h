@@ -1,5 +1,5 @@
-/* From numbers to numbers: open addressing, for keys such as offsets of debug information and pairs of addresses. And search in
- * arrays that are sorted by a number. */
+/* From numbers to numbers: open addressing, for keys such as offsets of debug information and pairs of addresses. Search in arrays that are
+ * sorted by a number. And texts that are kept once each, so that equal texts have equal pointers. */
 #ifndef RUNS_CHANGES_MAP_H
 #define RUNS_CHANGES_MAP_H
 
@@ -25,5 +25,20 @@ void map_sort(void *items, size_t n, size_t size);
 size_t map_below(const void *items, size_t n, size_t size, uint64_t key);
 /* The index of the last item at or below a key; SIZE_MAX if there is none. */
 size_t map_last(const void *items, size_t n, size_t size, uint64_t key);
+
+struct intern {
+	char **texts; /* [n], owned */
+	size_t n, capacity;
+	struct map by_hash; /* the last text with a hash */
+	size_t *previous;   /* [n], the one before it with the same hash, or SIZE_MAX */
+};
+
+/* The text, kept until intern_release(). */
+const char *intern_text(struct intern *intern, const char *text);
+const char *intern_find(const struct intern *intern, const char *text); /* NULL if it is not kept */
+const char *intern_bytes(struct intern *intern, const char *bytes, size_t n);
+/* The path, in the directory if it is relative (may be NULL), without "//", "/./" and "/../" as far as the text alone tells. */
+const char *intern_path(struct intern *intern, const char *directory, const char *path);
+void intern_release(struct intern *intern); /* accepts zeroed */
 
 #endif

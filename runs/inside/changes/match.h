@@ -59,4 +59,11 @@ typedef void match_part_function(void *context, const struct match_part *part);
 /* Tells the parts of all pairs of bodies with the same labels of two functions that differ, in their order. */
 void match_parts(struct match *match, size_t old_function, size_t new_function, match_part_function *tell, void *context);
 
+/* pair.c: which function of one build corresponds to which of the other. Sets match->new_of_old and old_of_new, for functions that are
+ * present, and the match's roots. First by symbol; several with one name (static functions) by the common end of their files' paths. Then
+ * functions without a pair that have the same code as one in the other build: they were renamed. They have at least `few` instructions, or
+ * are in the same file, because small functions are often equal by chance. Repeated while it finds some; renamed[old.n] says which. O(n).
+ */
+void pair_functions(struct match *match, size_t few, bool *renamed);
+
 #endif

@@ -1,4 +1,5 @@
-#include "runs/inside/changes/pair.h"
+/* Which function of one build corresponds to which of the other. */
+#include "runs/inside/changes/match.h"
 
 #include "base/mem.h"
 #include "base/order.h"
