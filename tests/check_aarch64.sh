@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # What is left out of a controller for aarch64 (CMakeLists.txt), and what takes its place.
-only_here='runs/inside/(emulate|features/counting)/|runs/inside/probe/probe_(sites|trampoline|hook|interpose)\.c|^fleet/counting/'
+only_here='runs/inside/(emulate|features/counting)/|runs/inside/probe/probe_(trampoline|hook|interpose)\.c|^fleet/counting/'
 tells='__x86_64__|__aarch64__|asm|intrin|cpuid|__builtin_ia32|vector_size|target\(|SYS_|ucontext|record_system|EM_'
 
 # options FILE: with which this build compiles it.

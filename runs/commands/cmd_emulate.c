@@ -32,7 +32,7 @@ static enum assay_status emulate_build_run(struct lab *lab, void *arguments, str
 
 	(void)lab;
 	(void)d;
-	return a->archive ? emulate_archive_write(a->archive, err) : emulate_build((const char *const *)a->words.items, a->words.n, err);
+	return emulate_build(a->archive, (const char *const *)a->words.items, a->words.n, err);
 }
 
 static const struct cli_option build_options[] = { CLI_TEXT("archive", "FILE", struct build_arguments, archive,

@@ -8,6 +8,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct runtime runtime;
+__thread struct hot hot;
 
 /* What functions are numbered with, under a lock. */
 void *pages_map(size_t bytes)

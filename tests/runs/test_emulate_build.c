@@ -129,7 +129,7 @@ static void test_archive(void **state)
 	struct assay_error err;
 
 	(void)state;
-	check(emulate_archive_write("lib.a", &err), &err);
+	check(emulate_build("lib.a", NULL, 0, &err), &err);
 	check(file_read("lib.a", 64u << 20, &bytes, &err), &err);
 	assert_true(bytes.size > 10000);
 	assert_memory_equal(bytes.bytes, "!<arch>\n", 8);

@@ -1,19 +1,34 @@
-/* Numbers of functions in the sample file, by the place from where they call __tsan_func_entry(): one in each. Names are
- * looked up once for each function, in the symbol table of the program or library. */
+/* Which code is where. Numbers of functions in the sample file, by the place from where they call __tsan_func_entry(): one in each. Names
+ * are looked up once for each function, in the symbol table of the program or library.
+ *
+ * And where a thread's time goes, by a clock of the kernel's (cpu-clock, in user space), which notes the place at each CLOCK_PERIOD_NS of a
+ * processor's time in memory that we look at wherever the owner of what happens changes. So what the program does in libraries that were
+ * not built for the emulation, and in which nothing counts, is known by function and library. Nothing interrupts the program. Where the
+ * kernel refuses the clock, or system calls are filtered (the filter might end the program), nothing is known. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <linux/perf_event.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SITES	   65536u      /* in all threads; three quarters are used, functions beyond that are not selected */
-#define LIST_BYTES (64u << 20) /* of a file with selected functions; what is not used takes no memory */
+#define SITES		65536u	    /* in all threads; three quarters are used, functions beyond that are not selected */
+#define LIST_BYTES	(64u << 20) /* of a file with selected functions; what is not used takes no memory */
+#define CLOCK_PERIOD_NS 999983u
+#define RING_BYTES	16384u /* of samples: a second's */
+#define RING_PAGE	4096u
+#define PLACES_FOUND	8192u /* of a thread; three quarters are used */
+#define PLACE_SHIFT	4
+#define LIBRARIES	64u /* that are told apart */
+#define LIBRARY_BYTES	64u
+#define PLACES_ALL	65536u /* of the process */
 
 struct site {
 	uintptr_t address; /* 0: free */
@@ -99,7 +114,8 @@ int functions_select(const char *list)
 struct module {
 	uintptr_t address; /* looked for */
 	uintptr_t base;	   /* of the module in which it lies */
-	const char *path;
+	uintptr_t start, end;
+	const char *path; /* "": the program */
 	char build_id[RECORD_BUILD_ID_BYTES];
 	bool found;
 };
@@ -109,16 +125,22 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *arg)
 	struct module *m = arg;
 
 	(void)size;
+	m->start = UINTPTR_MAX;
+	m->end = 0;
 	for (size_t i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + p->p_vaddr;
 
-		if (p->p_type == PT_LOAD && m->address - info->dlpi_addr - p->p_vaddr < p->p_memsz)
-			m->found = true;
+		if (p->p_type != PT_LOAD)
+			continue;
+		m->found |= m->address - start < p->p_memsz;
+		m->start = start < m->start ? start : m->start;
+		m->end = start + p->p_memsz > m->end ? start + p->p_memsz : m->end;
 	}
 	if (!m->found)
 		return 0;
 	m->base = info->dlpi_addr;
-	m->path = *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
+	m->path = info->dlpi_name;
 	record_module_id(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, m->build_id);
 	return 1;
 }
@@ -167,7 +189,7 @@ static bool symbol_in(const char *file, size_t bytes, uint32_t type, uint64_t ad
 /* The symbol at the module's address; symbol_close() it. Without one: name "?", no bytes. */
 static struct symbol symbol_open(const struct module *m)
 {
-	long file = syscall(SYS_openat, AT_FDCWD, m->path, O_RDONLY | O_CLOEXEC, 0);
+	long file = syscall(SYS_openat, AT_FDCWD, *m->path ? m->path : "/proc/self/exe", O_RDONLY | O_CLOEXEC, 0);
 	uint64_t address = m->address - m->base;
 	struct symbol symbol = { .name = "?", .start = address, .file = MAP_FAILED };
 	struct stat status;
@@ -243,7 +265,8 @@ struct function function_at(uintptr_t site)
 	return function;
 }
 
-bool functions_called_in(uintptr_t start, uintptr_t end)
+/* Has a function there been called that was built for the emulation? */
+static bool functions_called_in(uintptr_t start, uintptr_t end)
 {
 	bool found = false;
 
@@ -252,4 +275,317 @@ bool functions_called_in(uintptr_t start, uintptr_t end)
 		found = sites[i].address >= start && sites[i].address < end;
 	threads_unlock();
 	return found;
+}
+
+/* ---- the clock ---- */
+
+/* In a thread, of a callee: 16 bytes of code. In the process, of a function: first the same, then a library. */
+struct clock_place {
+	uintptr_t where;    /* address >> PLACE_SHIFT, or a library's number */
+	uint32_t of, count; /* count 0: free */
+};
+
+/* What counts, and what does not count here because it counts elsewhere: our own work, and waiting. */
+enum { LIBRARY_COUNTED, LIBRARY_LEFT_OUT, LIBRARY_PROGRAM /* not built for the emulation */, LIBRARY_FIRST };
+
+static struct clock_now none, *nows; /* nows [THREADS] */
+static uint32_t n_nows;
+static struct clock_place *all;				       /* [PLACES_ALL], of threads that have ended */
+static uint32_t n_all, n_libraries = LIBRARY_FIRST, clockless; /* clockless: threads */
+static char libraries[LIBRARIES][LIBRARY_BYTES] = { [LIBRARY_COUNTED] = "counted", [LIBRARY_PROGRAM] = "program" };
+
+/* Our own code, which the archive has in a section of its own; our tests have none. */
+extern const char __start_assay_emulate[] __attribute__((weak)), __stop_assay_emulate[] __attribute__((weak));
+
+/* ---- from the clock to places ---- */
+
+static bool is_filtered(void)
+{
+	return record_system_call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) != 0;
+}
+
+/* Under no lock: each thread comes once. */
+static struct clock_now *now_new(void)
+{
+	struct clock_now *page = pages_map(THREADS * sizeof(*nows)), *before = NULL;
+	uint32_t i;
+
+	if (page && (__atomic_load_n(&nows, __ATOMIC_ACQUIRE) ||
+		     record_system_call(SYS_madvise, (long)page, THREADS * sizeof(*nows), MADV_WIPEONFORK, 0, 0, 0) != 0 ||
+		     !__atomic_compare_exchange_n(&nows, &before, page, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)))
+		munmap(page, THREADS * sizeof(*nows));
+	i = nows ? __atomic_fetch_add(&n_nows, 1, __ATOMIC_RELAXED) : THREADS;
+	return i < THREADS ? &nows[i] : &none;
+}
+
+static struct perf_event_mmap_page *ring_open(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = CLOCK_PERIOD_NS,
+		.sample_type = PERF_SAMPLE_IP,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	long file = is_filtered() ? -1 : record_system_call(SYS_perf_event_open, (long)&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC, 0);
+	void *ring;
+
+	if (file < 0)
+		return NULL;
+	ring = mmap(NULL, RING_PAGE + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, (int)file, 0);
+	record_system_call(SYS_close, file, 0, 0, 0, 0, 0); /* the mapping keeps it */
+	return ring == MAP_FAILED ? NULL : ring;
+}
+
+/* places[size], by hash, of which *n are used. */
+static void place_add(struct clock_place *places, uint32_t size, uint32_t *n, const struct clock_place *more)
+{
+	uint64_t hash = (more->where ^ (uint64_t)more->of << 48) * 0x9e3779b97f4a7c15u;
+
+	for (uint64_t i = hash >> 32; places; i++) {
+		struct clock_place *place = &places[i % size];
+
+		if (place->count == 0 && *n >= size / 4 * 3)
+			return;
+		if (place->count == 0) {
+			*place = (struct clock_place){ .where = more->where, .of = more->of };
+			++*n;
+		}
+		if (place->where == more->where && place->of == more->of) {
+			place->count += more->count;
+			return;
+		}
+	}
+}
+
+static uint64_t ring_word(const struct thread *t, uint64_t at)
+{
+	const char *data = (const char *)t->clock_ring + RING_PAGE;
+
+	return *(const uint64_t *)(const void *)(data + at % RING_BYTES);
+}
+
+/* What had no room was where the last one was that had: nothing of ours has run since. */
+void clock_take(struct thread *t)
+{
+	uint64_t head = __atomic_load_n(t->clock->head, __ATOMIC_ACQUIRE);
+
+	BUSY_HERE();
+	while (t->clock->taken < head) {
+		uint64_t word = ring_word(t, t->clock->taken), at = t->clock->taken + sizeof(word);
+		struct clock_place place = { .of = t->owner, .count = 1 };
+		struct perf_event_header record;
+
+		memcpy(&record, &word, sizeof(record));
+		if (record.type == PERF_RECORD_SAMPLE)
+			t->clock_last = ring_word(t, at) >> PLACE_SHIFT;
+		else
+			place.count = record.type == PERF_RECORD_LOST ? (uint32_t)ring_word(t, at + sizeof(word)) : 0;
+		place.where = t->clock_last;
+		if (place.count)
+			place_add(t->clock_places, PLACES_FOUND, &t->n_clock_places, &place);
+		t->clock->taken = record.size ? t->clock->taken + record.size : head;
+	}
+	__atomic_store_n(&t->clock_ring->data_tail, head, __ATOMIC_RELEASE);
+	busy_end();
+}
+_Static_assert(sizeof(struct perf_event_header) == sizeof(uint64_t), "records are made of words");
+
+void clock_end(struct thread *t)
+{
+	void *ring = t->clock_ring;
+
+	*t->clock = (struct clock_now){ .head = NULL };
+	t->clock_ring = NULL;
+	if (ring)
+		munmap(ring, RING_PAGE + RING_BYTES);
+}
+
+static void places_forget(struct thread *t)
+{
+	if (t->n_clock_places)
+		memset(t->clock_places, 0, PLACES_FOUND * sizeof(*t->clock_places));
+	t->n_clock_places = 0;
+}
+
+void clock_begin(struct thread *t, bool forked)
+{
+	if (forked) {
+		n_all = clockless = 0;
+		if (all)
+			memset(all, 0, PLACES_ALL * sizeof(*all));
+		if (!t)
+			return;
+		places_forget(t);
+	}
+	if (!t->clock)
+		t->clock = now_new();
+	if (!t->clock_places)
+		t->clock_places = pages_map(PLACES_FOUND * sizeof(*t->clock_places));
+	t->clock_ring = t->clock != &none && t->clock_places ? ring_open() : NULL;
+	if (t->clock_ring)
+		*t->clock = (struct clock_now){ .head = (const uint64_t *)&t->clock_ring->data_head };
+	else
+		__atomic_fetch_add(&clockless, 1, __ATOMIC_RELAXED);
+}
+
+void clock_add(struct thread *t)
+{
+	all = all ? all : pages_map(PLACES_ALL * sizeof(*all));
+	for (uint32_t i = 0; i < PLACES_FOUND && t->n_clock_places; i++) {
+		struct clock_place place = t->clock_places[i];
+
+		place.of = t->callees[place.of].function.number;
+		if (place.count)
+			place_add(all, PLACES_ALL, &n_all, &place);
+	}
+	places_forget(t);
+}
+
+/* ---- from places to libraries ---- */
+
+#define CODES_KNOWN 64u
+
+/* Where all of it is the same: code[start, end). */
+struct clock_code {
+	uintptr_t start, end;
+	uint32_t library;
+};
+
+static bool begins_with(const char *name, const char *const words[], size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(name, words[i], strlen(words[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Their calls count, at a price; their time is beside it. */
+static bool is_priced(const char *name)
+{
+	static const char *const priced[] = { "libc.so", "libm.so", "libmvec.so" };
+
+	return begins_with(name, priced, sizeof(priced) / sizeof(priced[0]));
+}
+
+static uint32_t library_number(const char *path)
+{
+	static const char *const left_out[] = { "libpthread.so", "libdl.so", "librt.so",   "ld-linux", "libgomp.", "libomp.",
+						"libomp-",	 "libiomp",  "linux-vdso", "libpapi.", "libsde." };
+	const char *slash = strrchr(path, '/');
+	char name[LIBRARY_BYTES] = "";
+
+	path = slash ? slash + 1 : path;
+	for (size_t i = 0; i < LIBRARY_BYTES - 1 && path[i]; i++)
+		name[i] = path[i] > ' ' && path[i] < 0x7f ? path[i] : '?';
+	if (begins_with(name, left_out, sizeof(left_out) / sizeof(left_out[0])))
+		return LIBRARY_LEFT_OUT;
+	for (uint32_t i = LIBRARY_FIRST; i < n_libraries; i++)
+		if (strcmp(libraries[i], name) == 0)
+			return i;
+	if (n_libraries == LIBRARIES)
+		return LIBRARY_LEFT_OUT;
+	memcpy(libraries[n_libraries], name, LIBRARY_BYTES);
+	return n_libraries++;
+}
+
+static bool is_ours(uintptr_t address)
+{
+	return address >= (uintptr_t)__start_assay_emulate && address < (uintptr_t)__stop_assay_emulate;
+}
+
+/* The program's code calls the hooks directly: in each function that was built for the emulation at least that of its first block. */
+static bool calls_hooks(uintptr_t start, uintptr_t end)
+{
+	for (const unsigned char *at = (const unsigned char *)start; (uintptr_t)at + 5 <= end; at++) {
+		int32_t distance;
+
+		memcpy(&distance, at + 1, sizeof(distance));
+		if ((*at == 0xe8 || *at == 0xe9) && is_ours((uintptr_t)at + 5 + (uintptr_t)(intptr_t)distance))
+			return true;
+	}
+	return false;
+}
+
+static struct clock_code code_at(uintptr_t address)
+{
+	struct module m = { .address = address };
+	struct clock_code code = { address, address + 1, LIBRARY_LEFT_OUT }; /* it is not there any more, or was made at run time */
+
+	if (is_ours(address))
+		return (struct clock_code){ (uintptr_t)__start_assay_emulate, (uintptr_t)__stop_assay_emulate, LIBRARY_LEFT_OUT };
+	dl_iterate_phdr(look_at_module, &m);
+	if (!m.found)
+		return code;
+	if (*m.path) {
+		code = (struct clock_code){ m.start, m.end, LIBRARY_COUNTED };
+		code.library = functions_called_in(m.start, m.end) ? LIBRARY_COUNTED : library_number(m.path);
+	} else {
+		struct code function = function_code(address);
+
+		code.library = LIBRARY_COUNTED;
+		if (function.end > function.start) {
+			code.start = function.start;
+			code.end = function.end;
+			code.library = calls_hooks(code.start, code.end) ? LIBRARY_COUNTED : LIBRARY_PROGRAM;
+		}
+	}
+	return code;
+}
+
+/* ---- the file ---- */
+
+static size_t append(char *line, size_t n, const char *text)
+{
+	size_t length = strlen(text);
+
+	memcpy(line + n, text, length);
+	line[n + length] = '\0';
+	return n + length;
+}
+
+static void row_write(const struct clock_place *row)
+{
+	char line[LIBRARY_BYTES + 64], digits[24];
+	size_t n = append(line, 0, row->of == NONE ? "-" : record_number(row->of, 10, digits));
+
+	n = append(line, n, " ");
+	n = append(line, n, record_number(row->count, 10, digits));
+	n = append(line, n, is_priced(libraries[row->where]) ? " counted " : " ");
+	append(line, n, libraries[row->where]);
+	record_info(&runtime.writer, "clock", line);
+}
+
+/* After all threads' totals. */
+void clock_write(void)
+{
+	struct clock_code codes[CODES_KNOWN] = { { .end = 0 } };
+	struct clock_place *rows = pages_map(PLACES_ALL * sizeof(*rows));
+	uint32_t n_codes = 0, n_rows = 0, k;
+
+	record_info_number(&runtime.writer, "clock-period-ns", CLOCK_PERIOD_NS);
+	record_info_number(&runtime.writer, "clock-threads-without", clockless);
+	for (uint32_t i = 0; i < PLACES_ALL && n_all && rows; i++) {
+		struct clock_place place = all[i];
+		uintptr_t address = place.where << PLACE_SHIFT;
+
+		if (place.count == 0)
+			continue;
+		for (k = 0; k < CODES_KNOWN && (address < codes[k].start || address >= codes[k].end); k++)
+			;
+		if (k == CODES_KNOWN) {
+			k = n_codes++ % CODES_KNOWN;
+			codes[k] = code_at(address);
+		}
+		place.where = codes[k].library;
+		if (place.where != LIBRARY_LEFT_OUT)
+			place_add(rows, PLACES_ALL, &n_rows, &place);
+	}
+	for (uint32_t i = 0; i < PLACES_ALL && n_rows; i++)
+		if (rows[i].count)
+			row_write(&rows[i]);
+	if (rows)
+		munmap(rows, PLACES_ALL * sizeof(*rows));
 }

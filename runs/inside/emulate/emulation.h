@@ -12,8 +12,7 @@
  *   windows.c                   logical time, which windows are simulated; potential HITM: what threads did in the same window; samples and
  *                               totals, when all of it is known
  *   frames.c                    functions that a thread calls: active ones, whose what happens is, which calls are samples
- *   emulate_functions.c         names of functions
- *   clock.c                     time in libraries that do not count
+ *   emulate_functions.c         names of functions; time in libraries that do not count
  *   runtime.c                   start, options, end, counters for PAPI
  *
  * Private to runs/inside/emulate/. */
@@ -320,7 +319,7 @@ struct thread {
 
 	struct waiting waiting;
 
-	/* The kernel's clock (clock.c). */
+	/* The kernel's clock (emulate_functions.c). */
 	struct clock_now *clock;
 	struct perf_event_mmap_page *clock_ring; /* NULL: none */
 	struct clock_place *clock_places;
@@ -451,8 +450,6 @@ struct code {
 struct code function_code(uintptr_t pc);
 int functions_select(const char *list); /* "name,name" or "@FILE", NULL: all of them; the text must stay. 0, or why not: an errno */
 
-bool functions_called_in(uintptr_t start, uintptr_t end); /* has a function there been called that was built for the emulation? */
-
 /* Calls that begin in simulated windows, or those that do not: one of each `step` is a sample, at a place that follows from a hash. */
 struct stratum {
 	uint64_t seen, next, begin; /* calls; the next sample; the first call of those that it stands for */
@@ -506,7 +503,7 @@ void callee_sum(struct thread *t, uint32_t callee, const struct counts *now, str
 void callee_pretend(struct thread *t, uint32_t callee, void (*happens)(struct thread *t)); /* it happens as if in a call of the function */
 void counts_end(const struct thread *t, struct counts *c); /* from the counts at its start to what it counted */
 
-/* clock.c */
+/* emulate_functions.c: time in libraries that do not count */
 void clock_begin(struct thread *t, bool forked); /* by the thread, as the next ones; in a child process it may be NULL */
 void clock_end(struct thread *t);
 void clock_take(struct thread *t); /* what the clock has noted is the owner's */

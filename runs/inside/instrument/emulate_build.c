@@ -191,7 +191,7 @@ void emulate_plan_release(struct emulate_plan *plan)
 
 /* ---- building ---- */
 
-enum assay_status emulate_archive_write(const char *path, struct assay_error *err)
+static enum assay_status archive_write(const char *path, struct assay_error *err)
 {
 	return file_replace(path, emulate_archive_bytes, (size_t)(emulate_archive_bytes_end - emulate_archive_bytes), 0644, err);
 }
@@ -207,7 +207,7 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
 static enum assay_status execute_plan(const struct emulate_plan *plan, const char *directory, struct assay_error *err)
 {
 	char *archive = mem_format("%s/%s", directory, EMULATE_ARCHIVE);
-	enum assay_status st = plan->links ? emulate_archive_write(archive, err) : ASSAY_OK;
+	enum assay_status st = plan->links ? archive_write(archive, err) : ASSAY_OK;
 
 	for (size_t i = 0; i < plan->n && !st; i++)
 		st = foreground_run_checked(plan->steps[i].words, err);
@@ -215,7 +215,7 @@ static enum assay_status execute_plan(const struct emulate_plan *plan, const cha
 	return st;
 }
 
-enum assay_status emulate_build(const char *const *given, size_t n, struct assay_error *err)
+static enum assay_status build(const char *const *given, size_t n, struct assay_error *err)
 {
 	char **words = compiler_command_expanded(given, &n);
 	const char *parent = getenv("TMPDIR");
@@ -235,4 +235,9 @@ enum assay_status emulate_build(const char *const *given, size_t n, struct assay
 	freeargv(words);
 	free(directory);
 	return st;
+}
+
+enum assay_status emulate_build(const char *archive, const char *const *words, size_t n, struct assay_error *err)
+{
+	return archive ? archive_write(archive, err) : build(words, n, err);
 }

@@ -27,10 +27,8 @@ enum assay_status emulate_plan_make(const char *const *words, size_t n, const ch
 				    struct assay_error *err);
 void emulate_plan_release(struct emulate_plan *plan);
 
-/* Executes a compiler's command so that the emulation is in what it makes. ASSAY_E_IO if the compiler fails; else as
- * emulate_plan_make(). */
-enum assay_status emulate_build(const char *const *words, size_t n, struct assay_error *err);
-/* Writes the library, which is a part of this program. */
-enum assay_status emulate_archive_write(const char *path, struct assay_error *err);
+/* Executes a compiler's command so that the emulation is in what it makes; or (archive is not NULL) only writes the library, which is a
+ * part of this program, to that path. ASSAY_E_IO if the compiler fails; else as emulate_plan_make(). */
+enum assay_status emulate_build(const char *archive, const char *const *words, size_t n, struct assay_error *err);
 
 #endif

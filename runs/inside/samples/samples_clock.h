@@ -1,5 +1,5 @@
-/* Where the time of an emulated process went, by the kernel's clock (runs/inside/emulate/clock.c): in code that counts; in the C library,
- * of which calls are counted; and in libraries that were not built for the emulation, of which nothing is. */
+/* Where the time of an emulated process went, by the kernel's clock (runs/inside/emulate/emulate_functions.c): in code that counts; in the
+ * C library, of which calls are counted; and in libraries that were not built for the emulation, of which nothing is. */
 #ifndef RUNS_SAMPLES_CLOCK_H
 #define RUNS_SAMPLES_CLOCK_H
 
