@@ -152,11 +152,10 @@ static void search_begin(struct search *search, struct changes *c)
 {
 	bool *renamed = mem_new(c->old.functions.n, sizeof(*renamed));
 
-	c->new_of_old = mem_new(c->old.functions.n, sizeof(*c->new_of_old));
-	c->old_of_new = mem_new(c->new.functions.n, sizeof(*c->old_of_new));
 	search->changes = c;
-	match_init(&search->match, &c->old, &c->new, c->new_of_old, c->old_of_new);
-	pair_functions(&search->match, CHANGES_FEW, renamed);
+	pair_functions(&search->match, &c->old, &c->new, CHANGES_FEW, renamed);
+	c->new_of_old = search->match.new_of_old;
+	c->old_of_new = search->match.old_of_new;
 	search->n = c->new.functions.n + c->old.functions.n;
 	search->findings = mem_new(search->n, sizeof(*search->findings));
 	for (size_t i = 0; i < search->n; i++)

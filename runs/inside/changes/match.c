@@ -13,7 +13,6 @@
 #define ANONYMOUS_MAX  4096u  /* bytes of a constant without a name */
 #define LINE_REACH     200    /* lines of one statement, from the row of its instruction to what __LINE__ says */
 #define FUNCTION_LINES 10000  /* of one function at most, where the statement is not known */
-#define FILES_READ     16     /* so many times may all bytes of both files be compared */
 #define COPIES_MAX     256    /* bodies of one function that are compared with each other */
 #define LINE_MIN       16     /* smaller numbers are rarely line numbers */
 
@@ -37,24 +36,6 @@ static uint64_t build_end_of(const struct build *build, uint64_t address)
 	if (symbol < build->image.n_symbols && build->image.symbols[symbol].address < end)
 		end = build->image.symbols[symbol].address;
 	return end;
-}
-
-/* Of what other files do not see, no names are known. */
-static bool is_nameless(const struct image *image)
-{
-	return image->detail == IMAGE_EXPORTED || !image->n_symbols;
-}
-
-void match_init(struct match *match, const struct build *old, const struct build *new, size_t *new_of_old, size_t *old_of_new)
-{
-	*match = (struct match){ .old = old,
-				 .new = new,
-				 .new_of_old = new_of_old,
-				 .old_of_new = old_of_new,
-				 .nameless = is_nameless(&old->image) && is_nameless(&new->image),
-				 .old_function = FUNCTIONS_NONE,
-				 .new_function = FUNCTIONS_NONE,
-				 .left = FILES_READ *(old->image.size + new->image.size) };
 }
 
 void match_release(struct match *match)

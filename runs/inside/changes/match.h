@@ -37,8 +37,6 @@ struct match {
 	uint64_t left; /* bytes of contents that may still be compared: objects of a hostile build lie in each other */
 };
 
-/* The pairs are borrowed. Where they change between comparisons, results that depend on them are to be dropped (match->contents). */
-void match_init(struct match *match, const struct build *old, const struct build *new, size_t *new_of_old, size_t *old_of_new);
 void match_release(struct match *match);
 
 /* Compares two functions with bodies: each body with those of the other function that have the same label; clones that only one
@@ -59,11 +57,13 @@ typedef void match_part_function(void *context, const struct match_part *part);
 /* Tells the parts of all pairs of bodies with the same labels of two functions that differ, in their order. */
 void match_parts(struct match *match, size_t old_function, size_t new_function, match_part_function *tell, void *context);
 
-/* pair.c: which function of one build corresponds to which of the other. Sets match->new_of_old and old_of_new, for functions that are
- * present, and the match's roots. First by symbol; several with one name (static functions) by the common end of their files' paths. Then
- * functions without a pair that have the same code as one in the other build: they were renamed. They have at least `few` instructions, or
- * are in the same file, because small functions are often equal by chance. Repeated while it finds some; renamed[old.n] says which. O(n).
+/* pair.c: which function of one build corresponds to which of the other. *match is overwritten; match_release() it.
+ * Sets new_of_old and old_of_new, the caller's to free(), for functions that are present, and the match's roots. Where these pairs change
+ * between comparisons, results that depend on them are to be dropped (match->contents). First by symbol; several with one name (static
+ * functions) by the common end of their files' paths. Then functions without a pair that have the same code as one in the other build: they
+ * were renamed. They have at least `few` instructions, or are in the same file, because small functions are often equal by chance. Repeated
+ * while it finds some; renamed[old.n] says which. O(n).
  */
-void pair_functions(struct match *match, size_t few, bool *renamed);
+void pair_functions(struct match *match, const struct build *old, const struct build *new, size_t few, bool *renamed);
 
 #endif

@@ -7,6 +7,7 @@
 
 #define GROUP_MAX  2000 /* functions of one name that are compared pair by pair */
 #define ROUNDS_MAX 20	/* a renamed function may call another renamed one */
+#define FILES_READ 16	/* so many times may all bytes of both files be compared */
 
 /* How many whole components two paths have in common at their ends; *rest_a and *rest_b (may be NULL): bytes before them. */
 static size_t path_common_tail(const char *a, const char *b, size_t *rest_a, size_t *rest_b)
@@ -282,10 +283,24 @@ static void match_forget(struct match *match)
 	map_release(&match->contents);
 }
 
-void pair_functions(struct match *match, size_t few, bool *renamed)
+/* Of what other files do not see, no names are known. */
+static bool is_nameless(const struct image *image)
 {
-	const struct functions *old = &match->old->functions, *new = &match->new->functions;
+	return image->detail == IMAGE_EXPORTED || !image->n_symbols;
+}
 
+void pair_functions(struct match *match, const struct build *of_old, const struct build *of_new, size_t few, bool *renamed)
+{
+	const struct functions *old = &of_old->functions, *new = &of_new->functions;
+
+	*match = (struct match){ .old = of_old,
+				 .new = of_new,
+				 .new_of_old = mem_new(old->n, sizeof(size_t)),
+				 .old_of_new = mem_new(new->n, sizeof(size_t)),
+				 .nameless = is_nameless(&of_old->image) && is_nameless(&of_new->image),
+				 .old_function = FUNCTIONS_NONE,
+				 .new_function = FUNCTIONS_NONE,
+				 .left = FILES_READ *(of_old->image.size + of_new->image.size) };
 	for (size_t i = 0; i < old->n; i++)
 		match->new_of_old[i] = FUNCTIONS_NONE;
 	for (size_t i = 0; i < new->n; i++)
