@@ -523,8 +523,8 @@ void counts_now(const struct thread *t, struct counts *out); /* of another threa
 void evaluate_init(void);
 bool evaluate_now(void);				/* what no thread can touch any more; false: another thread is at it */
 void evaluate_wait(struct thread *t, uint64_t touches); /* until there is room for so many touches and for an invocation */
-void evaluate_all(void);				/* at the end: everything, and threads that have not ended as far as they came */
-void counts_values(const struct counts *c, const double hitm[2], uint64_t *values); /* [COUNTERS], scaled to all accesses */
+/* At the end: everything, threads that have not ended as far as they came, and the sums of all; names: [COUNTERS]. */
+void evaluate_all(const char *const *names);
 
 /* threads.c */
 void threads_init(void);

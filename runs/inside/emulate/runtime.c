@@ -205,21 +205,6 @@ static void runtime_start(void)
 	busy_end();
 }
 
-/* prefix:NAME VALUE of each counter. */
-static void write_sums(const char *prefix, const struct counts *counts, const double hitm[2])
-{
-	uint64_t values[COUNTERS];
-	size_t n = strlen(prefix);
-	char key[64];
-
-	counts_values(counts, hitm, values);
-	memcpy(key, prefix, n);
-	for (size_t i = 0; i < COUNTERS; i++) {
-		memcpy(key + n, names[i], strlen(names[i]) + 1);
-		record_info_number(&runtime.writer, key, values[i]);
-	}
-}
-
 void runtime_finish(void)
 {
 	if (!runtime.on || !runtime.writer.header || runtime.writer.header->pid != (uint64_t)syscall(SYS_getpid))
@@ -227,9 +212,7 @@ void runtime_finish(void)
 	runtime.on = false;
 	threads_finish();
 	busy_begin(BUSY_ALWAYS);
-	evaluate_all();
-	write_sums("total:", &runtime.counts, runtime.hitm);
-	write_sums("rest:", &runtime.rest, runtime.rest_hitm);
+	evaluate_all(names);
 	clock_write();
 	record_info_number(&runtime.writer, "threads-running", runtime.alive);
 	record_info_number(&runtime.writer, "threads-not-simulated", runtime.not_simulated);

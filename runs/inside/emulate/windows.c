@@ -436,7 +436,8 @@ static void counts_add(struct counts *to, const struct counts *from)
 		to->weighed[i] += from->weighed[i];
 }
 
-void counts_values(const struct counts *c, const double hitm[2], uint64_t *values)
+/* values[COUNTERS], scaled to all accesses. */
+static void counts_values(const struct counts *c, const double hitm[2], uint64_t *values)
 {
 	double accesses = (double)c->exact[COUNT_ACCESSES], blocks = (double)c->exact[COUNT_BLOCKS];
 	double per_access = c->weighed[COUNT_ACCESSES] ? accesses / (double)c->weighed[COUNT_ACCESSES] : 0;
@@ -689,7 +690,22 @@ bool evaluate_now(void)
 	return true;
 }
 
-void evaluate_all(void)
+/* prefix:NAME VALUE of each counter. */
+static void sums_write(const char *prefix, const char *const *names, const struct counts *counts, const double hitm[2])
+{
+	uint64_t values[COUNTERS];
+	size_t n = strlen(prefix);
+	char key[64];
+
+	counts_values(counts, hitm, values);
+	memcpy(key, prefix, n);
+	for (size_t i = 0; i < COUNTERS; i++) {
+		memcpy(key + n, names[i], strlen(names[i]) + 1);
+		record_info_number(&runtime.writer, key, values[i]);
+	}
+}
+
+void evaluate_all(const char *const *names)
 {
 	spin_lock(&evaluation);
 	if (tables_ready())
@@ -701,6 +717,8 @@ void evaluate_all(void)
 			unfinished_write(t);
 	}
 	spin_unlock(&evaluation);
+	sums_write("total:", names, &runtime.counts, runtime.hitm);
+	sums_write("rest:", names, &runtime.rest, runtime.rest_hitm);
 }
 
 /* ---- threads that are behind ---- */
