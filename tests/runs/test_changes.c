@@ -353,30 +353,6 @@ static void test_demangle_growth(void **state)
 	growth_check("references to references", demangle_long, (char[]){ "R" }, 60);
 }
 
-static void test_same_symbols(void **state)
-{
-	static const struct {
-		const char *a, *b;
-		bool same;
-	} rows[] = {
-		{ "f", "f", true },
-		{ "f", "g", false },
-		{ "_Z1fv", "_Z1gv", false },
-		{ "_RNvCsaENSZCjIpM2_1m1f", "_RNvCsbFOTADkJqN3_1m1f", true },
-		{ "_RNvCsaENSZCjIpM2_1m1f", "_RNvC1m1f", true },
-		{ "_RNvCsaENSZCjIpM2_1m1f", "_RNvCsaENSZCjIpM2_1m1g", false },
-		{ "_ZN1m1f17h1a0c8b4bed187cffE", "_ZN1m1f17h75fb11023f70d29cE", true },
-		{ "_ZN1m1f17h1a0c8b4bed187cffE", "_ZN1m1g17h1a0c8b4bed187cffE", false },
-		{ "_ZN1m1f17h1a0c8b4bed187cffE", "_RNvC1m1f", false },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		assert_int_equal(functions_same_symbol(rows[i].a, rows[i].b), rows[i].same);
-		assert_int_equal(functions_same_symbol(rows[i].b, rows[i].a), rows[i].same);
-	}
-}
-
 static void test_starts(void **state)
 {
 	static const struct {
@@ -566,7 +542,6 @@ int suite_changes(void)
 		cmocka_unit_test(test_demangle_hostile),
 		cmocka_unit_test(test_demangle_hostile_rust),
 		cmocka_unit_test(test_demangle_growth),
-		cmocka_unit_test(test_same_symbols),
 		cmocka_unit_test(test_starts),
 		cmocka_unit_test(test_difference),
 		cmocka_unit_test(test_damaged_difference),
