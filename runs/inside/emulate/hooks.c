@@ -24,11 +24,12 @@ typedef int64_t a64;
 static inline void on_atomic(const volatile void *at, size_t bytes, enum access access)
 {
 	uintptr_t address = (uintptr_t)at;
-	bool elsewhere = access == ACCESS_WRITE && UNLIKELY(address >> PAGE_BITS != hot.written_page);
 
-	hot.atomics++;
-	if (elsewhere || UNLIKELY(count_down(&hot.left)))
-		simulate_atomic(address, bytes, access, elsewhere);
+	hot.atomics++; /* one instruction: no handler comes in between */
+	if (access == ACCESS_WRITE && UNLIKELY(address >> PAGE_BITS != hot.written_page))
+		simulate_atomic(address, bytes, access, true);
+	else if (UNLIKELY(count_down(&hot.left)))
+		simulate_atomic(address, bytes, access, false);
 }
 
 /* What an atomic operation has found: perhaps the thread waits for it to change. */
