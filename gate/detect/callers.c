@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "gate/detect/counters.h"
-#include "gate/detect/pool.h"
+#include "gate/detect/observe.h"
 #include "runs/inside/changes/functions.h"
 
 #include <math.h>
@@ -82,7 +82,7 @@ static bool passing_add_function(struct passing *p, size_t function)
 	const struct samples_function *f = &p->s->functions[function];
 	size_t n = p->n;
 
-	if (!pool_totals_known(p->s, function))
+	if (!observe_total_known(p->s, function))
 		return false;
 	for (size_t i = f->first; i < f->first + f->n; i++) {
 		const struct sample *item = &p->s->items[i];

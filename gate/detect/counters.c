@@ -82,13 +82,3 @@ struct counter_about counter_about(enum record_back_end back_end, const char *na
 	}
 	return about;
 }
-
-bool counter_watched(enum record_back_end back_end, const char *name)
-{
-	return counter_about(back_end, name).role != COUNTER_BASIS;
-}
-
-bool counter_time_watched(enum record_back_end back_end)
-{
-	return back_end == RECORD_SOFTWARE || back_end == RECORD_TIME;
-}

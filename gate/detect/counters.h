@@ -6,8 +6,6 @@
 #include "base/rows.h"
 #include "runs/inside/record/record.h"
 
-#include <stdbool.h>
-
 #define COUNTERS_TIME "time:ns" /* duration of a call; of back ends whose durations mean something and that have little else */
 
 /* Constant, code, for people. */
@@ -53,11 +51,5 @@ struct counter_about {
 /* Describes a column as samples_vector() has it, or COUNTERS_TIME. Unknown names get a row for unknown ones. The texts live as long as the
  * program. */
 struct counter_about counter_about(enum record_back_end back_end, const char *name);
-
-/* Is it a column for the detector? */
-bool counter_watched(enum record_back_end back_end, const char *name);
-
-/* Do durations mean something here, and is there too little else? Then COUNTERS_TIME is a column. */
-bool counter_time_watched(enum record_back_end back_end);
 
 #endif

@@ -1,20 +1,567 @@
 #include "gate/detect/observe.h"
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "gate/detect/counters.h"
-#include "gate/detect/pool.h"
-#include "gate/detect/stems.h"
+#include "runs/inside/samples/samples_join.h"
 #include "runs/inside/samples/samples_mean.h"
 
 #include <math.h>
 #include <string.h>
 
+#define OVERFLOWED 0x1p62 /* no counter gets there: it went below zero, or wrapped around */
+
 const struct observe_options observe_defaults = {
 	.least_work = 100, .least_ns = 10000, .samples_max = 200, .seed = 1, .least_share = .005
 };
 
-ROWS_FUNCTION(observe_remark_code, enum observe_remark_kind, OBSERVE_REMARK_ROWS, ROWS_CODE)
-ROWS_FUNCTION(observe_remark_text, enum observe_remark_kind, OBSERVE_REMARK_ROWS, ROWS_TEXT)
+/* ---- sources ---- */
+
+/* The counts of one process, in one file or, where counters took several executions, in several. */
+struct source {
+	const struct samples *files[SAMPLES_RUNS_MAX]; /* [n] */
+	size_t n;
+	struct samples_join join; /* when n > 1 */
+};
+
+/* A function of a source and its invocations, by thread and ordinal. */
+struct source_rows {
+	const struct source *source;
+	size_t function; /* of the file, or of the join */
+	size_t n;
+	const struct sample *first; /* of the first file: its items, when there is no join */
+};
+
+static void sources_free(struct source *sources, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		samples_join_release(&sources[i].join);
+	free(sources);
+}
+
+static bool counters_are_same(const struct samples *a, const struct samples *b)
+{
+	if (a->n_counters != b->n_counters)
+		return false;
+	for (size_t c = 0; c < a->n_counters; c++)
+		if (strcmp(a->counters[c], b->counters[c]) != 0)
+			return false;
+	return true;
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+	const struct samples *const *x = a, *const *y = b;
+
+	if ((*x)->started_ns != (*y)->started_ns)
+		return (*x)->started_ns < (*y)->started_ns ? -1 : 1;
+	return ((*x)->pid > (*y)->pid) - ((*x)->pid < (*y)->pid);
+}
+
+/* Files of one list of counters, oldest first; those of the others in turn. Returns how many lists there are, SIZE_MAX when they
+ * have not equally many files. files[n] is sorted so. */
+static size_t lists_of(const struct samples **files, size_t n)
+{
+	size_t lists = 0, done = 0, each = 0;
+
+	while (done < n) {
+		size_t end = done + 1;
+
+		for (size_t i = end; i < n; i++) {
+			const struct samples *file = files[i];
+
+			if (!counters_are_same(files[done], file))
+				continue;
+			files[i] = files[end];
+			files[end++] = file;
+		}
+		qsort(files + done, end - done, sizeof(files[0]), compare_starts);
+		each = lists++ ? each : end - done;
+		if (end - done != each)
+			return SIZE_MAX;
+		done = end;
+	}
+	return lists;
+}
+
+/* The k-th process of each execution is the same one. */
+static enum assay_status sources_of(const struct side *side, const struct side_run *run, struct source **out, size_t *n,
+				    struct assay_error *err)
+{
+	const struct samples **files = mem_new(run->n_files, sizeof(files[0]));
+	struct source *sources = NULL;
+	enum assay_status st = ASSAY_OK;
+	size_t lists, processes = 0;
+
+	for (size_t f = 0; f < run->n_files; f++)
+		files[f] = &run->files[f];
+	lists = lists_of(files, run->n_files);
+	if (lists == SIZE_MAX) {
+		st = assay_fail(err, ASSAY_E_USAGE,
+				"%s: the counters of '%s' took several executions, which did not have equally many processes", side->what,
+				run->name);
+		goto out;
+	}
+	if (lists > SAMPLES_RUNS_MAX) {
+		st = assay_fail(err, ASSAY_E_LIMIT, "%s: the counters of '%s' took more than %d executions", side->what, run->name,
+				SAMPLES_RUNS_MAX);
+		goto out;
+	}
+	processes = lists ? run->n_files / lists : 0;
+	sources = mem_new(processes, sizeof(sources[0]));
+	for (size_t p = 0; p < processes && !st; p++) {
+		sources[p].n = lists;
+		for (size_t l = 0; l < lists; l++)
+			sources[p].files[l] = files[l * processes + p];
+		if (lists > 1)
+			st = samples_join(sources[p].files, lists, &sources[p].join, err);
+	}
+	if (st) {
+		sources_free(sources, processes);
+		sources = NULL;
+		processes = 0;
+	}
+out:
+	free(files);
+	*out = sources;
+	*n = processes;
+	return st;
+}
+
+static size_t source_functions(const struct source *source)
+{
+	return source->n > 1 ? source->join.n : source->files[0]->n_functions;
+}
+
+static const char *source_function_name(const struct source *source, size_t function)
+{
+	size_t file = 0, index = function;
+
+	if (source->n > 1) {
+		while (source->join.functions[function].functions[file] == SIZE_MAX)
+			file++;
+		index = source->join.functions[function].functions[file];
+	}
+	return source->files[file]->functions[index].name;
+}
+
+/* *apart: why a join has no rows of the function. */
+static struct source_rows source_rows(const struct source *source, size_t function, enum samples_apart *apart)
+{
+	struct source_rows rows = { .source = source, .function = function };
+
+	*apart = SAMPLES_JOINED;
+	if (source->n > 1) {
+		rows.n = source->join.functions[function].n;
+		*apart = source->join.functions[function].apart;
+	} else {
+		rows.n = source->files[0]->functions[function].n;
+		rows.first = source->files[0]->items + source->files[0]->functions[function].first;
+	}
+	return rows;
+}
+
+static size_t source_item(const struct source_rows *rows, size_t i, size_t file)
+{
+	if (rows->first)
+		return rows->source->files[0]->functions[rows->function].first + i;
+	return rows->source->join.functions[rows->function].items[i * rows->source->n + file];
+}
+
+static const struct sample *source_sample(const struct source_rows *rows, size_t i)
+{
+	return &rows->source->files[0]->items[source_item(rows, i, 0)];
+}
+
+/* Returns the index of a counter in the vectors of the source, SIZE_MAX if it is not there. */
+static size_t source_column(const struct source *source, const char *name)
+{
+	if (source->n == 1)
+		return samples_counter(source->files[0], name);
+	for (size_t c = 0; c < source->join.n_columns; c++)
+		if (strcmp(source->join.columns[c].name, name) == 0)
+			return c;
+	return SIZE_MAX;
+}
+
+static size_t source_columns(const struct source *source)
+{
+	return source->n == 1 ? source->files[0]->n_counters : source->join.n_columns;
+}
+
+/* The work in the first execution. */
+static double source_work(const struct samples *file, size_t i, bool alone)
+{
+	const double *values = (alone ? file->alone : file->values) + i * file->n_counters;
+	size_t counters[SAMPLES_WORK_MAX], n = samples_work(file, counters);
+	double work = n ? 0 : (double)NAN;
+
+	for (size_t k = 0; k < n; k++)
+		work += values[counters[k]];
+	return work;
+}
+
+/* vector[source_columns()], NaN where it overflowed; as samples_vector() has it, or not divided by threads. Returns the work, NaN when
+ * there is no counter of it; *overflow is set, never cleared. */
+static double source_vector(const struct source_rows *rows, size_t i, bool alone, bool per_thread, double *vector, bool *overflow)
+{
+	const struct source *source = rows->source;
+
+	if (source->n > 1)
+		samples_join_vector(&source->join, rows->function, i, alone, vector);
+	else
+		samples_vector(source->files[0], source_item(rows, i, 0), alone, vector);
+	for (size_t c = 0; c < source_columns(source); c++) {
+		size_t run = source->n > 1 ? source->join.columns[c].run : 0, counter = source->n > 1 ? source->join.columns[c].counter : c;
+		const struct samples *file = source->files[run];
+		size_t at = source_item(rows, i, run);
+
+		if (!per_thread && file->items[at].threads)
+			vector[c] *= file->items[at].threads;
+		if (file->values[at * file->n_counters + counter] >= OVERFLOWED) {
+			vector[c] = (double)NAN;
+			*overflow = true;
+		}
+	}
+	return source_work(source->files[0], source_item(rows, i, 0), alone);
+}
+
+/* ---- pools: invocations put together until they are large enough ---- */
+
+struct pool_row {
+	double weight, ns;
+	size_t samples;
+	double *values; /* [columns] */
+};
+
+struct pool_rows {
+	struct pool_row *items; /* [n] */
+	size_t n, capacity, columns;
+	size_t left_out;
+};
+
+struct pool_shape {
+	const size_t *from;   /* [columns] index into the source's vectors, SIZE_MAX: time */
+	const bool *per_call; /* [columns] work itself, or time: a mean over calls; else over work */
+	size_t columns;
+	bool alone, per_thread;
+	double least_work, least_ns;
+};
+
+/* Sums of some invocations. Means over work are of what was counted: its sum over the work in which it was. */
+struct pool {
+	double *sum, *base; /* [columns] */
+	double work, ns, weight, weighed_ns;
+	size_t samples;
+};
+
+static void pool_init(struct pool *pool, size_t columns)
+{
+	*pool = (struct pool){ .sum = mem_new(columns, sizeof(double)), .base = mem_new(columns, sizeof(double)) };
+}
+
+static void pool_release(struct pool *pool)
+{
+	free(pool->sum);
+	free(pool->base);
+}
+
+static void pool_clear(struct pool *pool, size_t columns)
+{
+	memset(pool->sum, 0, columns * sizeof(double));
+	memset(pool->base, 0, columns * sizeof(double));
+	pool->work = pool->ns = pool->weight = pool->weighed_ns = 0;
+	pool->samples = 0;
+}
+
+static void pool_merge(struct pool *into, const struct pool *from, size_t columns)
+{
+	for (size_t c = 0; c < columns; c++) {
+		into->sum[c] += from->sum[c];
+		into->base[c] += from->base[c];
+	}
+	into->work += from->work;
+	into->ns += from->ns;
+	into->weight += from->weight;
+	into->weighed_ns += from->weighed_ns;
+	into->samples += from->samples;
+}
+
+static void pool_take(struct pool *pool, const struct pool_shape *shape, const struct sample *sample, const double *vector, double work)
+{
+	double weight = sample->weight ? sample->weight : 1, ns = shape->alone ? sample->alone_ns : sample->ns;
+
+	for (size_t c = 0; c < shape->columns; c++) {
+		double value = shape->from[c] == SIZE_MAX ? ns : vector[shape->from[c]];
+		double base = shape->per_call[c] || isnan(work) ? weight : weight * work;
+
+		if (isnan(value) || !(base > 0))
+			continue;
+		pool->sum[c] += base * value;
+		pool->base[c] += base;
+	}
+	pool->work += isnan(work) ? 0 : work;
+	pool->ns += ns;
+	pool->weight += weight;
+	pool->weighed_ns += weight * (isnan(work) ? sample->alone_ns : work);
+	pool->samples++;
+}
+
+static bool pool_is_complete(const struct pool *pool, size_t columns)
+{
+	for (size_t c = 0; c < columns; c++)
+		if (!(pool->base[c] > 0))
+			return false;
+	return pool->samples > 0;
+}
+
+static bool pool_is_large(const struct pool *pool, const struct pool_shape *shape, bool has_work)
+{
+	return (has_work ? pool->work >= shape->least_work : pool->ns >= shape->least_ns) && pool_is_complete(pool, shape->columns);
+}
+
+static void pool_emit(const struct pool *pool, struct pool_rows *out)
+{
+	struct pool_row row = { .weight = pool->weight, .ns = pool->weighed_ns / pool->weight, .samples = pool->samples };
+
+	row.values = mem_new(out->columns, sizeof(double));
+	for (size_t c = 0; c < out->columns; c++)
+		row.values[c] = pool->base[c] > 0 ? pool->sum[c] / pool->base[c] : (double)NAN;
+	out->items = mem_grow(out->items, out->n, &out->capacity, sizeof(row));
+	out->items[out->n++] = row;
+}
+
+/* What is filled goes to `last`, which is written when the next one is full: what is left at a thread's end joins it. */
+struct pooling {
+	struct pool now, last, rest;
+	const struct pool_shape *shape;
+	struct pool_rows *out;
+};
+
+static void pooling_end_thread(struct pooling *p)
+{
+	size_t columns = p->shape->columns;
+
+	if (p->last.samples) {
+		pool_merge(&p->last, &p->now, columns);
+		pool_emit(&p->last, p->out);
+	} else {
+		pool_merge(&p->rest, &p->now, columns);
+	}
+	pool_clear(&p->last, columns);
+	pool_clear(&p->now, columns);
+}
+
+static void pooling_is_full(struct pooling *p)
+{
+	struct pool last = p->last;
+
+	if (last.samples)
+		pool_emit(&last, p->out);
+	p->last = p->now;
+	p->now = last;
+	pool_clear(&p->now, p->shape->columns);
+}
+
+/* Appends the rows of a function of a source to *out. */
+static void pool_add(const struct source_rows *rows, const struct pool_shape *shape, struct pool_rows *out, bool *overflow)
+{
+	double *vector = mem_new(source_columns(rows->source), sizeof(double));
+	struct pooling p = { .shape = shape, .out = out };
+	size_t before = out->n;
+	bool has_work = true;
+
+	pool_init(&p.now, shape->columns);
+	pool_init(&p.last, shape->columns);
+	pool_init(&p.rest, shape->columns);
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct sample *sample = source_sample(rows, i);
+		double work = source_vector(rows, i, shape->alone, shape->per_thread, vector, overflow);
+
+		if (i && sample->thread != source_sample(rows, i - 1)->thread)
+			pooling_end_thread(&p);
+		has_work = !isnan(work);
+		pool_take(&p.now, shape, sample, vector, work);
+		if (pool_is_large(&p.now, shape, has_work))
+			pooling_is_full(&p);
+	}
+	pooling_end_thread(&p);
+	/* Threads that did too little, together; a function that did little in all is one row, so that it can be seen to do more; where its
+	 * work was counted, whatever else was. */
+	if (pool_is_large(&p.rest, shape, has_work) ||
+	    (out->n == before && p.rest.samples && ((has_work && !*overflow) || pool_is_complete(&p.rest, shape->columns))))
+		pool_emit(&p.rest, out);
+	else
+		out->left_out += p.rest.samples;
+	pool_release(&p.now);
+	pool_release(&p.last);
+	pool_release(&p.rest);
+	free(vector);
+}
+
+static void pool_rows_release(struct pool_rows *rows)
+{
+	for (size_t i = 0; i < rows->n; i++)
+		free(rows->items[i].values);
+	free(rows->items);
+	*rows = (struct pool_rows){ .items = NULL };
+}
+
+/* Keeps `most` rows by a seeded choice, in their order, and gives them the weight of the others. */
+static void pool_choose(struct pool_rows *rows, size_t most, uint64_t seed)
+{
+	size_t *order, kept = 0;
+	double all = 0, chosen = 0;
+	struct rng rng;
+	bool *keep;
+
+	if (!most || rows->n <= most)
+		return;
+	order = mem_new(rows->n, sizeof(order[0]));
+	keep = mem_new(rows->n, sizeof(keep[0]));
+	for (size_t i = 0; i < rows->n; i++)
+		order[i] = i;
+	rng_seed(&rng, seed);
+	rng_shuffle(&rng, order, rows->n);
+	for (size_t i = 0; i < most; i++)
+		keep[order[i]] = true;
+	for (size_t i = 0; i < rows->n; i++) {
+		all += rows->items[i].weight;
+		if (keep[i]) {
+			chosen += rows->items[i].weight;
+			rows->items[kept++] = rows->items[i];
+		} else {
+			free(rows->items[i].values);
+		}
+	}
+	rows->n = kept;
+	for (size_t i = 0; i < kept; i++)
+		rows->items[i].weight *= all / chosen;
+	free(order);
+	free(keep);
+}
+
+/* ---- totals ---- */
+
+/* Sums over all calls of a function in a run, where sample files have them (runs/inside/samples/samples.h). The rows of its samples are
+ * scaled to these, so that the choice of samples makes no difference to any mean. Within a run rows keep their proportions. */
+struct pool_totals {
+	double calls, work; /* of all of its threads and processes; 0 calls: not known */
+	double *sums;	    /* [columns] in the function itself; NaN: not known */
+	size_t columns;
+};
+
+static void pool_totals_release(struct pool_totals *totals)
+{
+	free(totals->sums);
+	*totals = (struct pool_totals){ .sums = NULL };
+}
+
+/* NaN: not known. */
+static double total_work(const struct samples *samples, const struct samples_total *total)
+{
+	size_t counters[SAMPLES_WORK_MAX], n = samples_work(samples, counters);
+	double work = n && total->known && total->calls ? 0 : (double)NAN;
+
+	for (size_t k = 0; k < n; k++)
+		work += total->sums[counters[k]];
+	return work;
+}
+
+bool observe_total_known(const struct samples *samples, size_t function)
+{
+	struct samples_total total;
+	bool known;
+
+	samples_total_find(samples, function, &total);
+	known = total_work(samples, &total) > 0;
+	samples_total_release(&total);
+	return known;
+}
+
+/* Adds the totals of a file. A file without them makes all unknown. columns[n]: names of counters. */
+static void pool_totals_add(struct pool_totals *totals, const struct samples *samples, size_t function, char *const *columns, size_t n)
+{
+	struct samples_total total;
+
+	if (!totals->sums)
+		*totals = (struct pool_totals){ .sums = mem_new(n, sizeof(double)), .columns = n };
+	samples_total_find(samples, function, &total);
+	totals->work += total_work(samples, &total);
+	totals->calls += (double)total.calls;
+	for (size_t c = 0; c < n; c++) {
+		size_t counter = samples_counter(samples, columns[c]);
+
+		totals->sums[c] += counter == SIZE_MAX || isnan(totals->work) ? (double)NAN : total.sums[counter];
+	}
+	samples_total_release(&total);
+}
+
+/* The mean of a column's rows as totals have it: over calls, or over work; NaN: it was counted in none. */
+static double rows_mean(const struct pool_rows *rows, size_t column, bool per_call)
+{
+	double sum = 0, base = 0;
+
+	for (size_t i = 0; i < rows->n; i++) {
+		double weight = rows->items[i].weight * (per_call ? 1 : rows->items[i].ns), value = rows->items[i].values[column];
+
+		sum += isnan(value) ? 0 : weight * value;
+		base += isnan(value) ? 0 : weight;
+	}
+	return base > 0 ? sum / base : (double)NAN;
+}
+
+static void column_apply(struct pool_rows *rows, size_t column, double mean, double total)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		double *value = &rows->items[i].values[column];
+
+		*value = isnan(*value) || !(mean > 0) ? total : *value * (total / mean);
+	}
+}
+
+static void rows_collapse(struct pool_rows *rows)
+{
+	struct pool_row row = { .values = mem_new(rows->columns, sizeof(double)), .weight = 1, .ns = 1 };
+	size_t left_out = rows->left_out, columns = rows->columns;
+
+	for (size_t c = 0; c < columns; c++)
+		row.values[c] = (double)NAN;
+	for (size_t i = 0; i < rows->n; i++)
+		row.samples += rows->items[i].samples;
+	pool_rows_release(rows);
+	*rows = (struct pool_rows){ .items = mem_new(1, sizeof(row)), .n = 1, .capacity = 1, .columns = columns, .left_out = left_out };
+	rows->items[0] = row;
+}
+
+/* Scales the values, weights and work of a function's rows in a run to its totals. A value that a row lacks becomes the mean. collapse: one
+ * row replaces all, if the values of single calls are estimates. */
+static void pool_totals_apply(const struct pool_totals *totals, const struct pool_shape *shape, bool collapse, struct pool_rows *rows)
+{
+	double weight = 0, work = 0;
+
+	if (!totals->sums || !(totals->work > 0))
+		return;
+	rows->columns = shape->columns;
+	if (collapse || !rows->n)
+		rows_collapse(rows);
+	for (size_t c = 0; c < shape->columns; c++) {
+		double total = totals->sums[c] / (shape->per_call[c] ? totals->calls : totals->work);
+
+		if (!isnan(total))
+			column_apply(rows, c, rows_mean(rows, c, shape->per_call[c]), total);
+	}
+	for (size_t i = 0; i < rows->n; i++) {
+		weight += rows->items[i].weight;
+		work += rows->items[i].weight * rows->items[i].ns;
+	}
+	for (size_t i = 0; i < rows->n; i++) {
+		rows->items[i].ns *= work > 0 ? totals->work / totals->calls / (work / weight) : 1;
+		rows->items[i].weight *= totals->calls / weight;
+	}
+}
+
+/* ---- rows of all functions ---- */
 
 /* What was taken off for nested calls. A function that no sample was ever seen in did all of it itself, however rarely others were sampled.
  */
@@ -43,146 +590,12 @@ static void observe_names_of_estimated(const struct side *side, struct stems *ou
 			const struct samples *s = &side->runs[r].files[f];
 
 			for (size_t k = 0; k < s->n_functions; k++)
-				if (!pool_totals_known(s, k) && any_estimated(s, &s->functions[k]))
+				if (!observe_total_known(s, k) && any_estimated(s, &s->functions[k]))
 					stems_add(out, s->functions[k].name);
 		}
 		stems_sort(out);
 	}
 }
-
-/* ---- how much each does ---- */
-
-struct observe_share {
-	double alone, nested; /* without and with nested calls, of all that the side did: work and contention by what they cost, or time
-				 where there is no work */
-	double own_ns;	      /* without nested calls, with all else that costs; not divided by anything */
-};
-/* About how long work takes, waiting for lines that other threads have changed, and system calls (counters.h), so that little work with
- * much of these is not little; 0 for all else: what a thread misses and allocates once, at its beginning, would count in short runs.
- * costs[2 * n_counters]: these, and behind them those of all that costs anything. */
-static double *shares_costs(const struct samples *s)
-{
-	double *costs = mem_new(2 * s->n_counters, sizeof(double));
-
-	for (size_t c = 0; c < s->n_counters; c++) {
-		struct counter_about about = counter_about(s->back_end, s->counters[c]);
-		bool counts = about.role == COUNTER_WORK || about.trouble == TROUBLE_FALSE_SHARING ||
-			      about.trouble == TROUBLE_TRUE_SHARING || about.trouble == TROUBLE_SHARING ||
-			      about.trouble == TROUBLE_SYSTEM_CALLS;
-
-		costs[c] = counts ? about.cost_ns : 0;
-		costs[s->n_counters + c] = about.role == COUNTER_EFFECT ? 0 : about.cost_ns;
-	}
-	return costs;
-}
-
-/* 0 of what was not counted, too. */
-static double above_zero(double x)
-{
-	return x > 0 ? x : 0;
-}
-
-/* By what it costs (costs), or by time where there is no work (NULL). */
-static struct observe_share shares_done(const struct samples *s, size_t item, const double *costs)
-{
-	const double *alone = s->alone + item * s->n_counters, *nested = s->values + item * s->n_counters;
-	double time_ns = s->items[item].alone_ns, weight = s->items[item].weight;
-	struct observe_share done = { costs ? 0 : time_ns, costs ? 0 : s->items[item].ns, costs ? 0 : time_ns };
-
-	for (size_t c = 0; costs && c < s->n_counters; c++) {
-		done.alone += costs[c] * above_zero(alone[c]);
-		done.nested += costs[c] * above_zero(nested[c]);
-		done.own_ns += costs[s->n_counters + c] * above_zero(alone[c]);
-	}
-	done.alone = isnan(done.alone) ? 0 : done.alone * weight;
-	done.nested = isnan(done.nested) ? 0 : done.nested * weight;
-	done.own_ns = isnan(done.own_ns) ? 0 : done.own_ns * weight;
-	return done;
-}
-
-static bool has_work(const struct side *side)
-{
-	size_t counters[SAMPLES_WORK_MAX], n = 0;
-
-	for (size_t f = 0; f < side->runs[0].n_files; f++)
-		n += samples_work(&side->runs[0].files[f], counters);
-	return n > 0;
-}
-
-/* A function's in a file: itself by all its calls, where that is known, else by the samples. */
-static struct observe_share shares_function(const struct samples *s, size_t function, const double *costs)
-{
-	const struct samples_function *f = &s->functions[function];
-	struct observe_share done = { 0, 0, 0 };
-	struct samples_total total;
-	double alone = 0;
-
-	for (size_t i = f->first; i < f->first + f->n; i++) {
-		struct observe_share one = shares_done(s, i, costs);
-
-		done.alone += one.alone;
-		done.nested += one.nested;
-		done.own_ns += one.own_ns;
-	}
-	if (!costs || !pool_totals_known(s, function))
-		return done;
-	samples_total_find(s, function, &total);
-	for (size_t c = 0; c < s->n_counters; c++)
-		alone += isnan(total.sums[c]) ? 0 : costs[c] * total.sums[c];
-	samples_total_release(&total);
-	return (struct observe_share){ alone, fmax(alone, done.nested), done.own_ns };
-}
-
-/* Adds a file to share[names->n]; returns what it did. */
-static double shares_add(const struct samples *s, bool by_work, const struct stems *names, struct observe_share *share)
-{
-	double *costs = by_work ? shares_costs(s) : NULL, all = 0;
-
-	for (size_t k = 0; k < s->n_functions; k++) {
-		size_t name = stems_find(names, s->functions[k].name);
-		struct observe_share done = shares_function(s, k, costs);
-
-		all += done.alone;
-		if (name == SIZE_MAX)
-			continue;
-		share[name].alone += done.alone;
-		share[name].nested += done.nested;
-		share[name].own_ns += done.own_ns;
-	}
-	free(costs);
-	return all;
-}
-
-/* share[names->n] is overwritten. Returns what the side did in all. */
-static double observe_shares(const struct side *side, const struct stems *names, struct observe_share *share)
-{
-	bool by_work = has_work(side);
-	double all = 0;
-
-	memset(share, 0, names->n * sizeof(share[0]));
-	for (size_t r = 0; r < side->n; r++)
-		for (size_t f = 0; f < side->runs[r].n_files; f++)
-			all += shares_add(&side->runs[r].files[f], by_work, names, share);
-	for (size_t i = 0; i < names->n && all > 0; i++) {
-		share[i].alone /= all;
-		share[i].nested /= all;
-	}
-	return all;
-}
-
-double observe_share_of(const struct side *side, const struct stems *names)
-{
-	struct observe_share *share = mem_new(names->n + 1, sizeof(share[0]));
-	double sum = 0;
-
-	(void)observe_shares(side, names, share);
-	for (size_t i = 0; i < names->n; i++)
-		sum += share[i].alone;
-	free(share);
-	return sum;
-}
-
-/* ---- rows of all functions ---- */
 
 struct observing_function {
 	enum observe_remark_kind small; /* why it is not looked at; OBSERVE_REMARKS: it is */
@@ -204,21 +617,28 @@ struct observing {
 	bool seeded;			      /* runs say by which seed */
 };
 
+/* Reports whether durations mean something, and little else is counted. */
+static bool is_time_watched(enum record_back_end back_end)
+{
+	return back_end == RECORD_SOFTWARE || back_end == RECORD_TIME;
+}
+
 static void observing_columns(struct observing *w)
 {
 	const char **counters;
 	size_t n = side_counters(&w->side->runs[0], &counters);
 	struct observed *o = w->out;
-	bool worked = has_work(w->side);
+	enum record_back_end back_end = w->side->back_end;
+	bool worked = side_has_work(w->side);
 
 	o->columns = mem_new(n + 1, sizeof(o->columns[0]));
 	o->min_relevant_delta = mem_new(n + 1, sizeof(double));
 	o->per_call = mem_new(n + 1, sizeof(bool));
 	for (size_t c = 0; c <= n; c++) {
 		const char *name = c < n ? counters[c] : COUNTERS_TIME;
-		struct counter_about about = counter_about(w->side->back_end, name);
+		struct counter_about about = counter_about(back_end, name);
 
-		if (c < n ? !counter_watched(w->side->back_end, name) : !counter_time_watched(w->side->back_end))
+		if (c < n ? about.role == COUNTER_BASIS : !is_time_watched(back_end))
 			continue;
 		o->columns[w->n_columns] = mem_string(name);
 		o->min_relevant_delta[w->n_columns] = about.min_relevant_delta;
@@ -234,7 +654,7 @@ static void observing_remark(struct observing *w, enum observe_remark_kind kind,
 
 static void observing_add_unsure(struct observing *w, const struct samples *s, const struct samples_function *function, size_t name)
 {
-	for (size_t i = function->first; i < function->first + function->n && counter_time_watched(s->back_end); i++) {
+	for (size_t i = function->first; i < function->first + function->n && is_time_watched(s->back_end); i++) {
 		double weight = s->items[i].weight;
 
 		w->out->facts[name].unsure_ns += weight * s->items[i].alone_unsure_ns;
@@ -432,7 +852,7 @@ static bool tells_totals(const struct side *side)
 	for (size_t r = 0; r < side->n; r++)
 		for (size_t f = 0; f < side->runs[r].n_files; f++)
 			for (size_t k = 0; k < side->runs[r].files[f].n_functions; k++)
-				if (pool_totals_known(&side->runs[r].files[f], k))
+				if (observe_total_known(&side->runs[r].files[f], k))
 					return true;
 	return false;
 }
@@ -445,126 +865,15 @@ static void observing_begin(struct observing *w)
 	observe_names_of_estimated(w->side, &w->inclusive);
 	if (w->options->other)
 		observe_names_of_estimated(w->options->other, &w->inclusive);
-	stems_add_all(&w->only, w->options->only, w->options->n_only);
+	for (size_t i = 0; i < w->options->n_only; i++)
+		stems_add(&w->only, w->options->only[i]);
+	stems_sort(&w->only);
 	w->functions = mem_new(w->names.n, sizeof(w->functions[0]));
 	o->facts = mem_new(w->names.n, sizeof(o->facts[0]));
 	w->use_totals = !w->options->per_thread && tells_totals(w->side) && (!w->options->other || tells_totals(w->options->other));
 	observing_find_small(w);
 	observing_columns(w);
 	o->observations.values.cols = w->n_columns;
-}
-
-static enum observe_remark_kind observed_why_none(const struct observed *o, size_t function)
-{
-	static const enum observe_remark_kind order[] = { OBSERVE_UNASKED,  OBSERVE_LITTLE_WORK, OBSERVE_NESTED,
-							  OBSERVE_OVERFLOW, OBSERVE_APART,	 OBSERVE_UNLIKE };
-
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-		if (o->facts[function].remarks[order[i]])
-			return order[i];
-	return OBSERVE_NOT_COUNTED;
-}
-
-static void observed_move_row(struct observed *o, size_t from, size_t to)
-{
-	struct mat *m = &o->observations.values;
-
-	memmove(m->at + to * m->cols, m->at + from * m->cols, m->cols * sizeof(double));
-	o->function[to] = o->function[from];
-	o->run[to] = o->run[from];
-	o->weight[to] = o->weight[from];
-	o->ns[to] = o->ns[from];
-}
-
-/* number[functions]: SIZE_MAX for those that go; rows of these go as well. */
-static void observed_renumber(struct observed *o, const size_t *number)
-{
-	struct mat *m = &o->observations.values;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < m->rows; i++) {
-		if (number[o->function[i]] == SIZE_MAX)
-			continue;
-		observed_move_row(o, i, kept);
-		o->function[kept] = number[o->function[kept]];
-		kept++;
-	}
-	m->rows = kept;
-}
-
-/* why OBSERVE_REMARKS: each for its own reason. */
-static void observed_put_aside(struct observed *o, const bool *keep, enum observe_remark_kind why)
-{
-	size_t n = o->observations.functions, kept = 0, *number = mem_new(n, sizeof(number[0]));
-
-	o->aside = mem_resize(o->aside, o->n_aside + n, sizeof(o->aside[0]));
-	for (size_t f = 0; f < n; f++) {
-		number[f] = keep[f] ? kept : SIZE_MAX;
-		if (!keep[f]) {
-			o->aside[o->n_aside++] =
-			    (struct observed_aside){ o->functions[f], why < OBSERVE_REMARKS ? why : observed_why_none(o, f) };
-			continue;
-		}
-		o->functions[kept] = o->functions[f];
-		o->facts[kept++] = o->facts[f];
-	}
-	observed_renumber(o, number);
-	o->observations.functions = kept;
-	free(number);
-}
-
-size_t observed_find(const struct observed *o, const char *function)
-{
-	return stems_find(&(struct stems){ o->functions, o->observations.functions, 0 }, function);
-}
-
-static void observed_keep_those_of(struct observed *o, const struct observed *other)
-{
-	bool *keep = mem_new(o->observations.functions + 1, sizeof(keep[0]));
-
-	for (size_t f = 0; f < o->observations.functions; f++)
-		keep[f] = observed_find(other, o->functions[f]) != SIZE_MAX;
-	observed_put_aside(o, keep, OBSERVE_UNASKED);
-	free(keep);
-}
-
-void observed_keep_common(struct observed *a, struct observed *b)
-{
-	observed_keep_those_of(a, b);
-	observed_keep_those_of(b, a);
-}
-
-double observed_calls(const struct observed *observed, size_t function)
-{
-	double calls = 0;
-
-	for (size_t i = 0; i < observed->observations.values.rows; i++)
-		calls += observed->function[i] == function ? observed->weight[i] : 0;
-	return calls;
-}
-
-static void observed_put_empty_aside(struct observed *o)
-{
-	bool *has_rows = mem_new(o->observations.functions, sizeof(has_rows[0]));
-
-	for (size_t i = 0; i < o->observations.values.rows; i++)
-		has_rows[o->function[i]] = true;
-	observed_put_aside(o, has_rows, OBSERVE_REMARKS);
-	free(has_rows);
-}
-
-void observed_drop(struct observed *o, const bool *drop)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < o->observations.values.rows; i++) {
-		if (drop[i])
-			o->facts[o->function[i]].remarks[OBSERVE_UNLIKE]++;
-		else
-			observed_move_row(o, i, kept++);
-	}
-	o->observations.values.rows = kept;
-	observed_put_empty_aside(o);
 }
 
 static void observing_end(struct observing *w)
@@ -579,7 +888,7 @@ static void observing_end(struct observing *w)
 	}
 	o->functions = w->names.items;
 	o->observations.functions = w->names.n;
-	observed_put_empty_aside(o);
+	observed_drop(o, NULL);
 	w->names = (struct stems){ .items = NULL };
 	o->observations.function = o->function;
 	o->observations.run = o->run;
@@ -588,7 +897,7 @@ static void observing_end(struct observing *w)
 	o->observations.functions_names = (const char *const *)o->functions;
 	o->observations.columns = (const char *const *)o->columns;
 	o->observations.min_relevant_delta = o->min_relevant_delta;
-	o->observations.work = has_work(w->side) ? o->ns : NULL;
+	o->observations.work = side_has_work(w->side) ? o->ns : NULL;
 	o->observations.per_call = o->per_call;
 }
 
@@ -618,26 +927,4 @@ enum assay_status observe(const struct side *side, const struct observe_options 
 	free(w.functions);
 	observed_release(&observed);
 	return st;
-}
-
-void observed_release(struct observed *observed)
-{
-	for (size_t i = 0; i < observed->observations.functions; i++)
-		free(observed->functions[i]);
-	for (size_t i = 0; i < observed->observations.values.cols; i++)
-		free(observed->columns[i]);
-	for (size_t i = 0; i < observed->n_aside; i++)
-		free(observed->aside[i].function);
-	free(observed->aside);
-	free(observed->facts);
-	free(observed->functions);
-	free(observed->columns);
-	free(observed->min_relevant_delta);
-	free(observed->per_call);
-	free(observed->function);
-	free(observed->run);
-	free(observed->weight);
-	free(observed->ns);
-	mat_release(&observed->observations.values);
-	*observed = (struct observed){ .function = NULL };
 }

@@ -72,8 +72,20 @@ struct observed {
 enum assay_status observe(const struct side *side, const struct observe_options *options, struct observed *out, struct assay_error *err);
 void observed_release(struct observed *observed); /* accepts zeroed */
 
-/* Of what a side did, the part of these functions themselves. */
+/* How much a function does. */
+struct observe_share {
+	double alone, nested; /* without and with nested calls, of all that the side did: work and contention by what they cost, or time
+				 where there is no work */
+	double own_ns;	      /* without nested calls, with all else that costs; not divided by anything */
+};
+
+/* Overwrites share[names->n] and returns the sum over the side. */
+double observe_shares(const struct side *side, const struct stems *names, struct observe_share *share);
+/* Returns the part that these functions themselves have in the sum over the side. */
 double observe_share_of(const struct side *side, const struct stems *names);
+
+/* Reports whether the file has the sums over all calls of the function. */
+bool observe_total_known(const struct samples *samples, size_t function);
 
 /* How many calls the samples of a function stand for. */
 double observed_calls(const struct observed *observed, size_t function);
@@ -82,7 +94,7 @@ size_t observed_find(const struct observed *observed, const char *function); /* 
 /* Puts aside the functions that only one of the two has; the others are numbered anew. */
 void observed_keep_common(struct observed *a, struct observed *b);
 
-/* Takes away the rows that drop[rows] has, as unlike those of the normal runs; functions of which nothing is left are put aside. */
+/* Removes the rows that drop[rows] marks as unlike those of the normal runs; NULL marks none. Puts functions without rows aside. */
 void observed_drop(struct observed *observed, const bool *drop);
 
 #endif

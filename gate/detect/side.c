@@ -221,6 +221,15 @@ const struct samples *side_run_first(const struct side_run *run)
 	return first;
 }
 
+bool side_has_work(const struct side *side)
+{
+	size_t counters[SAMPLES_WORK_MAX], n = 0;
+
+	for (size_t f = 0; f < side->runs[0].n_files; f++)
+		n += samples_work(&side->runs[0].files[f], counters);
+	return n > 0;
+}
+
 static bool run_was_killed(const struct side_run *run)
 {
 	return run->n_files && !side_run_first(run)->finished;

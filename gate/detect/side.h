@@ -55,6 +55,9 @@ enum assay_status sides_keep_ended(struct side *old, struct side *new, struct as
 /* Of the process that began first. */
 const struct samples *side_run_first(const struct side_run *run);
 
+/* Reports whether a counter of the first run counts work. */
+bool side_has_work(const struct side *side);
+
 /* May two be compared? ASSAY_E_USAGE that names the first difference: back end, hardware type (where both are known), counters. */
 enum assay_status side_compare(const struct side *a, const struct side *b, struct assay_error *err);
 

@@ -31,13 +31,6 @@ void stems_sort(struct stems *names)
 	names->n = kept;
 }
 
-void stems_add_all(struct stems *names, const char *const *symbols, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		stems_add(names, symbols[i]);
-	stems_sort(names);
-}
-
 size_t stems_find(const struct stems *names, const char *symbol)
 {
 	char *stem = mem_bytes(symbol, functions_stem(symbol));

@@ -11,7 +11,6 @@ struct stems {
 
 void stems_add(struct stems *stems, const char *symbol); /* then stems_sort(), before anything is looked for */
 void stems_sort(struct stems *stems);
-void stems_add_all(struct stems *stems, const char *const *symbols, size_t n);
 void stems_of(const struct side *side, struct stems *out);	  /* functions that a side has samples of */
 size_t stems_find(const struct stems *stems, const char *symbol); /* SIZE_MAX: not there */
 void stems_release(struct stems *stems);			  /* accepts zeroed */

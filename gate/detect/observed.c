@@ -1,0 +1,138 @@
+/* What was observed, and the functions of it that are put aside. */
+#include "gate/detect/observe.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+ROWS_FUNCTION(observe_remark_code, enum observe_remark_kind, OBSERVE_REMARK_ROWS, ROWS_CODE)
+ROWS_FUNCTION(observe_remark_text, enum observe_remark_kind, OBSERVE_REMARK_ROWS, ROWS_TEXT)
+
+void observed_release(struct observed *observed)
+{
+	for (size_t i = 0; i < observed->observations.functions; i++)
+		free(observed->functions[i]);
+	for (size_t i = 0; i < observed->observations.values.cols; i++)
+		free(observed->columns[i]);
+	for (size_t i = 0; i < observed->n_aside; i++)
+		free(observed->aside[i].function);
+	free(observed->aside);
+	free(observed->facts);
+	free(observed->functions);
+	free(observed->columns);
+	free(observed->min_relevant_delta);
+	free(observed->per_call);
+	free(observed->function);
+	free(observed->run);
+	free(observed->weight);
+	free(observed->ns);
+	mat_release(&observed->observations.values);
+	*observed = (struct observed){ .function = NULL };
+}
+
+static enum observe_remark_kind observed_why_none(const struct observed *o, size_t function)
+{
+	static const enum observe_remark_kind order[] = { OBSERVE_UNASKED,  OBSERVE_LITTLE_WORK, OBSERVE_NESTED,
+							  OBSERVE_OVERFLOW, OBSERVE_APART,	 OBSERVE_UNLIKE };
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		if (o->facts[function].remarks[order[i]])
+			return order[i];
+	return OBSERVE_NOT_COUNTED;
+}
+
+static void observed_move_row(struct observed *o, size_t from, size_t to)
+{
+	struct mat *m = &o->observations.values;
+
+	memmove(m->at + to * m->cols, m->at + from * m->cols, m->cols * sizeof(double));
+	o->function[to] = o->function[from];
+	o->run[to] = o->run[from];
+	o->weight[to] = o->weight[from];
+	o->ns[to] = o->ns[from];
+}
+
+/* number[functions]: SIZE_MAX for those that go; rows of these go as well. */
+static void observed_renumber(struct observed *o, const size_t *number)
+{
+	struct mat *m = &o->observations.values;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->rows; i++) {
+		if (number[o->function[i]] == SIZE_MAX)
+			continue;
+		observed_move_row(o, i, kept);
+		o->function[kept] = number[o->function[kept]];
+		kept++;
+	}
+	m->rows = kept;
+}
+
+/* why OBSERVE_REMARKS: each for its own reason. */
+static void observed_put_aside(struct observed *o, const bool *keep, enum observe_remark_kind why)
+{
+	size_t n = o->observations.functions, kept = 0, *number = mem_new(n, sizeof(number[0]));
+
+	o->aside = mem_resize(o->aside, o->n_aside + n, sizeof(o->aside[0]));
+	for (size_t f = 0; f < n; f++) {
+		number[f] = keep[f] ? kept : SIZE_MAX;
+		if (!keep[f]) {
+			o->aside[o->n_aside++] =
+			    (struct observed_aside){ o->functions[f], why < OBSERVE_REMARKS ? why : observed_why_none(o, f) };
+			continue;
+		}
+		o->functions[kept] = o->functions[f];
+		o->facts[kept++] = o->facts[f];
+	}
+	observed_renumber(o, number);
+	o->observations.functions = kept;
+	free(number);
+}
+
+size_t observed_find(const struct observed *o, const char *function)
+{
+	return stems_find(&(struct stems){ o->functions, o->observations.functions, 0 }, function);
+}
+
+static void observed_keep_those_of(struct observed *o, const struct observed *other)
+{
+	bool *keep = mem_new(o->observations.functions + 1, sizeof(keep[0]));
+
+	for (size_t f = 0; f < o->observations.functions; f++)
+		keep[f] = observed_find(other, o->functions[f]) != SIZE_MAX;
+	observed_put_aside(o, keep, OBSERVE_UNASKED);
+	free(keep);
+}
+
+void observed_keep_common(struct observed *a, struct observed *b)
+{
+	observed_keep_those_of(a, b);
+	observed_keep_those_of(b, a);
+}
+
+double observed_calls(const struct observed *observed, size_t function)
+{
+	double calls = 0;
+
+	for (size_t i = 0; i < observed->observations.values.rows; i++)
+		calls += observed->function[i] == function ? observed->weight[i] : 0;
+	return calls;
+}
+
+void observed_drop(struct observed *o, const bool *drop)
+{
+	bool *has_rows = mem_new(o->observations.functions, sizeof(has_rows[0]));
+	size_t kept = 0;
+
+	for (size_t i = 0; i < o->observations.values.rows; i++) {
+		if (drop && drop[i]) {
+			o->facts[o->function[i]].remarks[OBSERVE_UNLIKE]++;
+			continue;
+		}
+		has_rows[o->function[i]] = true;
+		observed_move_row(o, i, kept++);
+	}
+	o->observations.values.rows = kept;
+	observed_put_aside(o, has_rows, OBSERVE_REMARKS);
+	free(has_rows);
+}
