@@ -4,46 +4,14 @@
 
 #include "base/command.h"
 #include "base/document.h"
-#include "fleet/agent/helper_client.h"
-#include "gate/profile/parts.h"
 
 #include <stdbool.h>
-
-#define HERE_RUNS_MAX 200
-
-/* A command and its runs. */
-struct here {
-	const char *const *words; /* [n_words] */
-	size_t n_words;
-	char *command; /* its first words, for people */
-	struct level_run runs[HERE_RUNS_MAX];
-	struct helper_result results[HERE_RUNS_MAX];
-	struct parts_run met[HERE_RUNS_MAX];
-	size_t n;
-	struct sampled sampled;
-	/* When all are done: */
-	double wall_s, cpu_s; /* medians */
-	struct levels levels;
-	struct parts parts;
-};
 
 struct here_how {
 	double budget_s;
 	bool progress;
-	bool any_status;   /* other than 0 is no failure; to be ended by a signal is */
-	const char *input; /* the file that each run reads (here_input.h); "" or NULL: none */
+	bool any_status; /* other than 0 is no failure; to be ended by a signal is */
 };
-
-/* words[n]: the command, borrowed. here_free() it. */
-struct here *here_new(const char *const *words, size_t n);
-void here_free(struct here *here); /* accepts NULL */
-
-/* Runs commands[n] in turn, each time in an order that is drawn, as often as the budget allows, each at least once and at most
- * HERE_RUNS_MAX times, under the box's lock, as everything that is measured. ASSAY_E_NODATA when one fails. */
-enum assay_status here_measure(struct here *const *commands, size_t n, const struct here_how *how, struct assay_error *err);
-
-/* That a single run has no interval, and what budget would give one; nothing of more runs. */
-void here_say_single(const struct here *here, const struct here_how *how, struct document *d);
 
 /* Measures where the time of the command words[n] goes. Each run reads our standard input. Adds the answer to *d. */
 enum assay_status here_profile(const char *const *words, size_t n, const struct here_how *how, struct document *d, struct assay_error *err);

@@ -1,7 +1,7 @@
 /* Two commands on one machine: what is decided of made runs, and what is said. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "gate/here/here_compare.c"
+#include "gate/here/here.c"
 #include "tests/scratch.h"
 
 #include <math.h>
@@ -152,8 +152,8 @@ static struct here *side_of(const char *const *words, struct part *const parts[3
 static void other_work(void **state)
 {
 	static const char *const words[2][1] = { { "./kA" }, { "/opt/kB" } };
-	struct here *sides[HERE_SIDES] = { side_of(words[0], (struct part *const[]){ &computing_a, &reading_a, &function_a }),
-					   side_of(words[1], (struct part *const[]){ &computing_b, &reading_b, &function_b }) };
+	struct here *sides[SIDES] = { side_of(words[0], (struct part *const[]){ &computing_a, &reading_a, &function_a }),
+				      side_of(words[1], (struct part *const[]){ &computing_b, &reading_b, &function_b }) };
 	struct changes changes;
 	struct here_effects e;
 	char *text;
