@@ -20,11 +20,158 @@
 #define SUSPECTS_MAX 12 /* that are listed */
 #define INPUTS_MAX   12
 
-/* One machine. */
+/* ---- sessions ---- */
+
+/* What versions that did not take turns may differ by for no reason of theirs: a machine is faster in one session than in another, and the
+ * sessions of one version say by how much. A session is one `assay run`.
+ *
+ * With d the mean difference of the logs of costs between two sessions of the baseline (of inputs that both ran where these are
+ * COST_SIDE_INPUTS_MIN or more, else each less what the model expects), J sessions have a variance of
+ *
+ *	s^2 = sum of d^2 over their pairs / (J (J - 1)), with J - 1 degrees of freedom,
+ *
+ * which is that of their means: the one-way random-effects model with the session as the unit (Cochran, Biometrics 10(1), 1954). The log of
+ * the ratio of a candidate of K sessions to that baseline has the variance s^2 (1 / J + 1 / K), sessions counting by their inputs. What
+ * inputs differ by within sessions is in s, too: so an interval by sessions is no part of that by inputs, but the wider of the two counts.
+ */
+#define SESSIONS_MAX 32
+
+struct drift {
+	size_t sessions;  /* of the baseline, with COST_SIDE_INPUTS_MIN inputs or more: of many the latest */
+	double spread;	  /* s; NaN with fewer than two sessions */
+	double error, df; /* standard error of log_ratio by it, and its degrees of freedom */
+};
+
+/* The sessions of a version on a machine. */
+struct sessions {
+	double *y[SESSIONS_MAX]; /* [inputs] log of the cost less what is expected, on average; NaN: not run */
+	size_t n;
+	double alike; /* so many of one size would say as much: (inputs in all)^2 / the sum of squares of theirs */
+};
+
+static size_t latest_before(const struct costs *c, size_t before)
+{
+	size_t latest = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		for (size_t k = 0; k < c->inputs[i].runs; k++) {
+			if (c->inputs[i].session[k] < before && c->inputs[i].session[k] > latest)
+				latest = c->inputs[i].session[k];
+		}
+	}
+	return latest;
+}
+
+/* Of each input what it cost in this session; returns how many were run. */
+static size_t look_at_session(const struct costs *c, size_t session, double *y)
+{
+	size_t inputs = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		size_t runs = 0;
+
+		y[i] = 0.0;
+		for (size_t k = 0; k < c->inputs[i].runs; k++) {
+			if (c->inputs[i].session[k] == session) {
+				y[i] += log(c->inputs[i].cost[k]);
+				runs++;
+			}
+		}
+		y[i] = runs ? y[i] / (double)runs : (double)NAN;
+		inputs += runs > 0;
+	}
+	return inputs;
+}
+
+static void sessions_of(const struct costs *c, struct sessions *out)
+{
+	double sum = 0.0, squares = 0.0;
+
+	*out = (struct sessions){ .n = 0 };
+	for (size_t at = SIZE_MAX; (at = latest_before(c, at)) && out->n < SESSIONS_MAX;) {
+		double *y = mem_new(c->n, sizeof(*y)), inputs = (double)look_at_session(c, at, y);
+
+		sum += inputs;
+		squares += inputs * inputs;
+		if (inputs < COST_SIDE_INPUTS_MIN) {
+			free(y);
+			continue;
+		}
+		out->y[out->n++] = y;
+	}
+	out->alike = sum * sum / squares;
+}
+
+static void sessions_release(struct sessions *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->y[i]);
+}
+
+/* Of two sessions, of the inputs that both ran, or of all: expected[n]. */
+static double difference(const double *a, const double *b, const double *expected, size_t n)
+{
+	double common = 0.0, both = 0.0, sum[2] = { 0.0, 0.0 }, inputs[2] = { 0.0, 0.0 };
+
+	for (size_t i = 0; i < n; i++) {
+		const double y[2] = { a[i], b[i] };
+
+		if (!isnan(a[i]) && !isnan(b[i])) {
+			common++;
+			both += a[i] - b[i];
+		}
+		for (int k = 0; k < 2; k++) {
+			sum[k] += isnan(y[k]) ? 0.0 : y[k] - expected[i];
+			inputs[k] += !isnan(y[k]);
+		}
+	}
+	return common >= COST_SIDE_INPUTS_MIN ? both / common : sum[0] / inputs[0] - sum[1] / inputs[1];
+}
+
+static double variance_between(const struct cost_model *model, const struct sessions *s)
+{
+	const struct costs *c = &model->costs;
+	double *expected = mem_new(c->n, sizeof(*expected)), *part = mem_new(model->all.n, sizeof(*part)), sum = 0.0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		cost_fit_row(&model->all, c->X.at + i * c->p, part);
+		expected[i] = log(sparse_predict(&model->all.model, part));
+	}
+	for (size_t j = 0; j < s->n; j++) {
+		for (size_t k = 0; k < j; k++)
+			sum += pow(difference(s->y[j], s->y[k], expected, c->n), 2);
+	}
+	mem_free(expected, part);
+	return sum / (double)(s->n * (s->n - 1));
+}
+
+/* Zeroed if the two took turns, or too few inputs count. */
+static struct drift drift_of(const struct cost_side *side)
+{
+	struct drift drift = { .spread = (double)NAN };
+	struct sessions old, new;
+
+	if (side->turns.n || side->n < COST_SIDE_INPUTS_MIN)
+		return (struct drift){ .sessions = 0 };
+	sessions_of(&side->model->costs, &old);
+	sessions_of(&side->costs, &new);
+	drift.sessions = old.n;
+	if (old.n > 1) {
+		drift.spread = sqrt(variance_between(side->model, &old));
+		drift.error = drift.spread * sqrt(1.0 / old.alike + 1.0 / new.alike);
+		drift.df = (double)old.n - 1.0;
+	}
+	sessions_release(&old);
+	sessions_release(&new);
+	return drift;
+}
+
+/* ---- one machine ---- */
+
 struct side {
 	struct cost_model model; /* of the baseline */
 	struct cost_side of;	 /* the candidate */
-	struct cost_drift drift;
+	struct drift drift;
 	const char *architecture; /* NULL: not known; borrowed */
 };
 
@@ -40,7 +187,7 @@ static enum assay_status side_of(struct lab *lab, const struct cost_asked *asked
 	st = cost_model_of(&lab->store, &old, &s->model, err);
 	st = st ? st : cost_side_of(&lab->store, &s->model, &new, &s->of, err);
 	if (!st)
-		s->drift = cost_drift_of(&s->of);
+		s->drift = drift_of(&s->of);
 	return st;
 }
 
@@ -157,8 +304,7 @@ static bool may_be_drift(const struct side *s)
 }
 
 /* An interval that is of these machines: their sessions may differ by more. Degrees of freedom by Welch and Satterthwaite. */
-static void widen_by_drift(const struct effect_pair *pairs, const struct cost_drift *const *drift, size_t n, double min_effect,
-			   struct effect *e)
+static void widen_by_drift(const struct effect_pair *pairs, const struct drift *const *drift, size_t n, double min_effect, struct effect *e)
 {
 	double variance = 0.0, uncertain = 0.0, half;
 
@@ -182,7 +328,7 @@ static void widen_by_drift(const struct effect_pair *pairs, const struct cost_dr
 static struct within decide_within(const struct lab *lab, const struct sides *sides, const char *architecture, double min_effect)
 {
 	struct effect_pair *pairs = mem_new(sides->n, sizeof(*pairs));
-	const struct cost_drift **drift = mem_new(sides->n, sizeof(*drift));
+	const struct drift **drift = mem_new(sides->n, sizeof(*drift));
 	const char **types = mem_new(sides->n, sizeof(*types));
 	struct within out = { .architecture = architecture };
 	size_t n_types = 0;
@@ -333,8 +479,9 @@ static void add_work(const struct side *s, struct document *d)
 {
 	const struct cost_fit *fit = &s->model.all;
 	const struct costs *old = &s->model.costs;
-	double *row = mem_new(old->p, sizeof(*row)), *part = mem_new(fit->n, sizeof(*part)), *was = mem_new(old->n, sizeof(*was)),
-	       *is = mem_new(s->of.n, sizeof(*is)), was_error, is_error, by, t;
+	struct mat new = cost_side_rows(&s->of);
+	double *part = mem_new(fit->n, sizeof(*part)), *was = mem_new(old->n, sizeof(*was)), *is = mem_new(s->of.n, sizeof(*is)), was_error,
+	       is_error, by, t;
 
 	for (size_t i = 0; i < old->n; i++) {
 		cost_fit_row(fit, old->X.at + i * old->p, part);
@@ -342,8 +489,9 @@ static void add_work(const struct side *s, struct document *d)
 	}
 	for (size_t i = 0; i < s->of.n; i++)
 		is[i] = log(s->of.expected[i]);
-	by = -cost_side_mean(was, old->n, &was_error);
-	by += cost_side_mean(is, s->of.n, &is_error);
+	was_error = stats_sd(was, old->n) / sqrt((double)old->n);
+	is_error = stats_sd(is, s->of.n) / sqrt((double)s->of.n);
+	by = stats_mean(is, s->of.n) - stats_mean(was, old->n);
 	t = stats_t_quantile(.975, (double)(s->of.n < old->n ? s->of.n : old->n) - 1.0) * hypot(was_error, is_error);
 	doc_object(d, "work");
 	doc_set(d, "ratio", exp(by));
@@ -361,11 +509,8 @@ static void add_work(const struct side *s, struct document *d)
 			cost_fit_row(fit, old->X.at + i * old->p, part);
 			before += sparse_term_cost(&fit->model.term[k], part) / (double)old->n;
 		}
-		for (size_t i = 0; i < s->of.n; i++) {
-			cost_side_row(&s->of, s->of.input[i], row);
-			cost_fit_row(fit, row, part);
-			now += sparse_term_cost(&fit->model.term[k], part) / (double)s->of.n;
-		}
+		for (size_t i = 0; i < s->of.n; i++)
+			now += sparse_term_cost(&fit->model.term[k], new.at + i *new.cols) / (double)s->of.n;
 		cost_term_words(&s->model, fit, &fit->model.term[k], &words);
 		doc_row(d);
 		doc_show(d, "term", "term", words.bytes);
@@ -375,7 +520,8 @@ static void add_work(const struct side *s, struct document *d)
 		buf_release(&words);
 	}
 	doc_end(d);
-	mem_free(row, part, was, is);
+	mat_release(&new);
+	mem_free(part, was, is);
 }
 
 /* ---- the answer ---- */
