@@ -1,10 +1,9 @@
 #include "gate/profile/parts.h"
-#include "gate/profile/phases.h"
-#include "gate/profile/programs.h"
 
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/stats.h"
+#include "model/segments.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,6 +18,11 @@
 #define NAME_COLUMNS  33		 /* that people see */
 #define FEW	      100		 /* samples */
 #define UNKNOWN_MAX   .2		 /* of a level: more of it not known makes it indicative */
+#define SPENT_MIN     .05		 /* of the time of what it is a part of */
+#define PROGRAM_MIN   .01		 /* of all: smaller ones are not shown */
+#define DIFFERS	      .15		 /* of a phase's time is spent on something else than in the one before, at least */
+#define SAMPLES_MIN   100		 /* of all */
+#define BORDER_MAX    3 /* slices in which one phase may turn into another: runs differ in length, and a slice may hold the end of both */
 
 static const char *const depths[] = { PART_ROWS(ROWS_WORD) };
 
@@ -446,6 +450,249 @@ void parts_trust(const struct parts *p, const char *key, struct document *d)
 	doc_end(d);
 	doc_end(d);
 }
+
+/* ---- programs ---- */
+
+/* A command of several programs, such as a pipeline or a server with its clients, has a profile for each. Programs are distinguished by
+ * their names: what exec() has made of a process, and what that forks. Ranks of a parallel program are distinguished, too. */
+
+/* Adds to the open row the member `categories`, and for people "spent on": of a stretch or a part whose shares of sampled->sliced are of[],
+ * those that matter, the largest first. */
+static void programs_spent(const struct sampled *s, const double *of, struct document *d)
+{
+	bool done[SAMPLED_SLICED] = { false };
+	struct buf text = BUF_INIT;
+
+	doc_list(d, "categories");
+	for (;;) {
+		size_t best = s->n_sliced;
+
+		for (size_t c = 0; c < s->n_sliced; c++) {
+			if (!done[c] && of[c] >= SPENT_MIN && (best == s->n_sliced || of[c] > of[best]))
+				best = c;
+		}
+		if (best == s->n_sliced)
+			break;
+		done[best] = true;
+		doc_object(d, NULL);
+		doc_set(d, "name", s->sliced[best].name);
+		doc_set(d, "of", s->sliced[best].kernel ? "kernel" : "compute");
+		doc_set(d, "share", of[best]);
+		doc_end(d);
+		buf_format(&text, "%s%s %.0f %%", text.size ? ", " : "", s->sliced[best].name, 100 * of[best]);
+	}
+	doc_end(d);
+	doc_show(d, NULL, "spent on", text.size ? text.bytes : "");
+	buf_release(&text);
+}
+
+/* What had become no program yet when it was met, and what there was no room for: of any command, a moment before it begins. */
+static bool is_others(const struct sampled_program *p)
+{
+	return strcmp(p->name, "?") == 0;
+}
+
+/* What a launcher of parallel programs has started: fleet/helper/sampler.c. */
+static bool is_rank(const struct sampled_program *p)
+{
+	return strncmp(p->name, "rank ", 5) == 0;
+}
+
+static void program_row(const struct sampled *s, size_t program, double all, struct document *d)
+{
+	const struct sampled_program *p = &s->programs[program];
+	double of[SAMPLED_SLICED];
+
+	for (size_t c = 0; c < s->n_sliced; c++)
+		of[c] = s->sliced[c].in_program[program] / (double)p->count;
+	doc_row(d);
+	doc_show(d, "name", "program", is_others(p) ? "others" : p->name);
+	doc_showf(d, "share", "of the processor's time", (double)p->count / all, "%.1f %%", 100 * (double)p->count / all);
+	programs_spent(s, of, d);
+}
+
+/* Member `programs` of a program's share of the processor's time, empty where there is but one; for people a table where there are several.
+ */
+static void programs_answer(const struct sampled *s, struct document *d)
+{
+	size_t order[SAMPLED_PROGRAMS], n = 0, shown = 0, named = 0, ranks = 0;
+	double all = 0;
+
+	for (size_t i = 0; i < s->n_programs; i++) {
+		size_t k = n;
+
+		all += (double)s->programs[i].count;
+		if (s->programs[i].count == 0)
+			continue;
+		for (; k > 0 && s->programs[order[k - 1]].count < s->programs[i].count; k--)
+			order[k] = order[k - 1];
+		order[k] = i;
+		n++;
+	}
+	for (; shown < n && (double)s->programs[order[shown]].count >= PROGRAM_MIN * all; shown++) {
+		named += !is_others(&s->programs[order[shown]]);
+		ranks += is_rank(&s->programs[order[shown]]);
+	}
+	if (named > 1)
+		doc_line(d, "\nIt is %zu %s, each with its own profile:", named,
+			 ranks == named ? "ranks"
+			 : ranks	? "programs and ranks"
+					: "programs");
+	doc_table(d, "programs");
+	for (size_t i = 0; named > 1 && i < shown; i++)
+		program_row(s, order[i], all, d);
+	doc_end(d);
+}
+
+/* ---- phases ---- */
+
+/* A stretch of the time of a run in which it did something else than before: from part `from` of the time up to part `to`, of
+ * SAMPLED_SLICES; share: of all samples, and in it of each class of sampled->sliced. */
+struct phase {
+	size_t from, to;
+	double share, of[SAMPLED_SLICED];
+};
+
+/* Half the sum of the differences of their shares. */
+static double phase_distance(const struct phase *a, const struct phase *b, size_t n)
+{
+	double sum = 0;
+
+	for (size_t c = 0; c < n; c++)
+		sum += fabs(a->of[c] - b->of[c]) / 2;
+	return sum;
+}
+
+static void phase_fill(const struct sampled *s, struct phase *phase)
+{
+	double all = 0, of[SAMPLED_SLICED] = { 0 };
+
+	for (size_t c = 0; c < s->n_sliced; c++) {
+		for (size_t k = phase->from; k < phase->to; k++)
+			of[c] += s->sliced[c].count[k];
+		all += of[c];
+	}
+	for (size_t c = 0; c < s->n_sliced; c++)
+		phase->of[c] = all > 0 ? of[c] / all : 0;
+	phase->share = all;
+}
+
+/* Neighbours that hardly differ are one, the least different first. */
+static size_t phases_join(const struct sampled *s, struct phase *phases, size_t n)
+{
+	while (n > 1) {
+		size_t least = 0;
+
+		for (size_t i = 1; i + 1 < n; i++) {
+			if (phase_distance(&phases[i], &phases[i + 1], s->n_sliced) <
+			    phase_distance(&phases[least], &phases[least + 1], s->n_sliced))
+				least = i;
+		}
+		if (phase_distance(&phases[least], &phases[least + 1], s->n_sliced) >= DIFFERS)
+			break;
+		phases[least].to = phases[least + 1].to;
+		phase_fill(s, &phases[least]);
+		n--;
+		for (size_t i = least + 1; i < n; i++)
+			phases[i] = phases[i + 1];
+	}
+	return n;
+}
+
+/* How much of a phase is the one before it, if it is nothing but that and the one behind; -1 where it is something else. Shares are mixed
+ * as nearly as squares tell. */
+static double border_part(const struct phase *at, size_t n)
+{
+	const struct phase *before = at - 1, *behind = at + 1;
+	struct phase mixed = { .from = 0 };
+	double along = 0, length = 0, part;
+
+	for (size_t c = 0; c < n; c++) {
+		double step = before->of[c] - behind->of[c];
+
+		along += (at->of[c] - behind->of[c]) * step;
+		length += step * step;
+	}
+	part = length > 0 ? fmin(fmax(along / length, 0), 1) : 0;
+	for (size_t c = 0; c < n; c++)
+		mixed.of[c] = part * before->of[c] + (1 - part) * behind->of[c];
+	return phase_distance(at, &mixed, n) < DIFFERS ? part : -1;
+}
+
+/* A short phase between two of which it is a mixture is the border of these: its slices are theirs, by as much as it is of each. */
+static size_t phases_join_borders(const struct sampled *s, struct phase *phases, size_t n)
+{
+	for (size_t i = 1; i + 1 < n;) {
+		size_t slices = phases[i].to - phases[i].from;
+		double part = slices <= BORDER_MAX ? border_part(&phases[i], s->n_sliced) : -1;
+
+		if (part < 0) {
+			i++;
+			continue;
+		}
+		phases[i - 1].to += (size_t)lround(part * (double)slices);
+		phases[i + 1].from = phases[i - 1].to;
+		phase_fill(s, &phases[i - 1]);
+		phase_fill(s, &phases[i + 1]);
+		n--;
+		for (size_t k = i; k < n; k++)
+			phases[k] = phases[k + 1];
+	}
+	return n;
+}
+
+/* phases[SAMPLED_SLICES]; returns how many there are: one where nothing is known to change, 0 without samples. */
+static size_t phases_of(const struct sampled *s, struct phase *phases)
+{
+	struct mat counts = mat_new(SAMPLED_SLICES, s->n_sliced);
+	size_t ends[SAMPLED_SLICES], n;
+	double all = 0;
+
+	for (size_t k = 0; k < SAMPLED_SLICES; k++) {
+		for (size_t c = 0; c < s->n_sliced; c++) {
+			mat_set(&counts, k, c, s->sliced[c].count[k]);
+			all += s->sliced[c].count[k];
+		}
+	}
+	n = all >= SAMPLES_MIN ? segments_of(&counts, ends) : 0;
+	for (size_t i = 0; i < n; i++) {
+		phases[i] = (struct phase){ .from = i ? ends[i - 1] : 0, .to = ends[i] };
+		phase_fill(s, &phases[i]);
+	}
+	n = phases_join(s, phases, n);
+	n = phases_join(s, phases, phases_join_borders(s, phases, n));
+	for (size_t i = 0; i < n; i++)
+		phases[i].share /= all;
+	mat_release(&counts);
+	return n;
+}
+
+static void phase_row(const struct sampled *s, const struct phase *phase, struct document *d)
+{
+	double part_s = s->sliced_ns / (double)s->sliced_runs / 1e9 / SAMPLED_SLICES;
+
+	doc_row(d);
+	doc_showf(d, "from_s", "from", (double)phase->from * part_s, "%.2f s", (double)phase->from * part_s);
+	doc_showf(d, "to_s", "to", (double)phase->to * part_s, "%.2f s", (double)phase->to * part_s);
+	doc_showf(d, "share", "of its time", phase->share, "%.0f %%", 100 * phase->share);
+	programs_spent(s, phase->of, d);
+}
+
+/* Member `phases`, empty where there are none or one; for people a table where there are several. */
+static void phases_answer(const struct sampled *s, struct document *d)
+{
+	struct phase phases[SAMPLED_SLICES];
+	size_t n = s->sliced_runs ? phases_of(s, phases) : 0;
+
+	if (n > 1)
+		doc_line(d, "\nIt goes through %zu phases, each with its own profile:", n);
+	doc_table(d, "phases");
+	for (size_t i = 0; n > 1 && i < n; i++)
+		phase_row(s, &phases[i], d);
+	doc_end(d);
+}
+
+/* ---- all ---- */
 
 void parts_answer(const struct parts *p, const char *trust, const struct inferred *inferred, struct document *d)
 {

@@ -1,5 +1,5 @@
 /* Where the time of runs went, as it was sampled: of computing, in whose code and in which functions; of the kernel's work, for what. The
- * table of the kernel's classes stands in sampled.c, that of code in code_classes.c; what is in none of them is "other", never guessed. */
+ * table of the kernel's classes stands in sampled.c, that of code in code.c; what is in none of them is "other", never guessed. */
 #ifndef GATE_PROFILE_SAMPLED_H
 #define GATE_PROFILE_SAMPLED_H
 

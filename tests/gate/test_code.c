@@ -1,4 +1,4 @@
-#include "gate/profile/code.h"
+#include "gate/profile/code.c" /* the classes of symbols */
 
 #include "base/mem.h"
 #include "tests/scratch.h"
