@@ -1,13 +1,432 @@
 #include "model/sparse/lasso.h"
 
 #include "base/mem.h"
-#include "model/sparse/active_set.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ENOUGH 1e-11 /* of the deviation of y: what a pull may exceed lambda by */
+#define DEPENDENT 1e-11 /* a column of whose square less is left beside the others is a sum of them */
+#define STEPS	  10	/* for each column and row; more than were ever seen */
+#define NEAR	  1e-6	/* of lambda: a pull that is so near, by the products of the columns, is measured where these are not good enough */
+#define ROUNDING  1e-14 /* of pulls by products of columns: of the columns' lengths and the coefficients; more than was ever seen */
+#define ENOUGH	  1e-11 /* of the deviation of y: what a pull may exceed lambda by */
+
+/* ---- the active set ---- */
+
+/* The exact minimum of the LASSO for one lambda, from a point near it: columns that are not zero are an active set, for which the normal
+ * equations are solved by Cholesky's factor; on the way to their solution the first coefficient that would change its sign leaves, and
+ * where there is none the column with the largest pull that the price does not hold enters. Each step makes the sum smaller, so that no set
+ * comes twice. After Lee et al., "Efficient sparse coding algorithms" (NIPS 2006), and for coefficients that are not negative Lawson and
+ * Hanson, "Solving Least Squares Problems" (1974), chapter 23. Coordinate descent needs a step for each part in which columns that go
+ * together differ; this needs none. */
+struct active_problem {
+	const double *z; /* [p x n] columns, one after the other */
+	const double *y; /* [n] */
+	size_t n, p;
+	const double *pull;  /* [p] products of y with the columns */
+	double **products;   /* [p] of a column with all; NULL until it is needed. Kept for other problems with the same z: free() each */
+	const bool *allowed; /* [p]; the coefficients of all others are 0 */
+	bool any_sign;	     /* coefficients may be negative */
+	double enough;	     /* a pull that exceeds lambda by no more does not enter */
+};
+
+typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+
+struct active_set {
+	struct active_problem of;
+	double lambda;
+	double *b;    /* [p] the caller's */
+	double *rest; /* [n] what the set leaves of y */
+	double *near; /* [p] pulls, by products of the columns */
+	bool fresh;   /* they are those at b */
+	double *size; /* [p] lengths of the columns that are allowed */
+	double longest;
+	size_t *set; /* [k] columns */
+	size_t k, room;
+	double *sign;	/* [k] */
+	double *factor; /* [room x room], lower, of the products of the columns */
+	double *x;	/* [room] solutions, and what they are made of */
+	double *step;	/* [room] */
+	bool *barred;	/* [p] had to leave when they had just entered: rounding alone wants them */
+};
+
+static const double *column(const struct active_set *a, size_t j)
+{
+	return a->of.z + j * a->of.n;
+}
+
+/* Four sums at a time: the processor need not wait for one to end. */
+static double active_set_dot(const double *x, const double *y, size_t n)
+{
+	double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4) {
+		a += x[i] * y[i];
+		b += x[i + 1] * y[i + 1];
+		c += x[i + 2] * y[i + 2];
+		d += x[i + 3] * y[i + 3];
+	}
+	for (; i < n; i++)
+		a += x[i] * y[i];
+	return (a + b) + (c + d);
+}
+
+/* Of x with four columns, one behind the other, each as above: eight sums at a time. */
+static void four_dots(const double *z, const double *x, size_t n, double *out)
+{
+	const double *z1 = z + n, *z2 = z1 + n, *z3 = z2 + n;
+	pair a0 = { 0.0 }, a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4) {
+		pair left = *(const pair *)(x + i), right = *(const pair *)(x + i + 2);
+
+		a0 += *(const pair *)(z + i) * left;
+		b0 += *(const pair *)(z + i + 2) * right;
+		a1 += *(const pair *)(z1 + i) * left;
+		b1 += *(const pair *)(z1 + i + 2) * right;
+		a2 += *(const pair *)(z2 + i) * left;
+		b2 += *(const pair *)(z2 + i + 2) * right;
+		a3 += *(const pair *)(z3 + i) * left;
+		b3 += *(const pair *)(z3 + i + 2) * right;
+	}
+	for (; i < n; i++) {
+		a0[0] += z[i] * x[i];
+		a1[0] += z1[i] * x[i];
+		a2[0] += z2[i] * x[i];
+		a3[0] += z3[i] * x[i];
+	}
+	out[0] = (a0[0] + a0[1]) + (b0[0] + b0[1]);
+	out[1] = (a1[0] + a1[1]) + (b1[0] + b1[1]);
+	out[2] = (a2[0] + a2[1]) + (b2[0] + b2[1]);
+	out[3] = (a3[0] + a3[1]) + (b3[0] + b3[1]);
+}
+
+/* Those with columns that have theirs are known. */
+static const double *products(const struct active_set *a, size_t j)
+{
+	double **all = a->of.products, *new;
+	size_t n = a->of.n, p = a->of.p;
+
+	if (all[j])
+		return all[j];
+	new = mem_new(p, sizeof(*new));
+	for (size_t i = 0; i < p; i++) {
+		if (all[i]) {
+			new[i] = all[i][j];
+		} else if (i + 4 <= p && !all[i + 1] && !all[i + 2] && !all[i + 3]) {
+			four_dots(column(a, i), column(a, j), n, new + i);
+			i += 3;
+		} else {
+			new[i] = active_set_dot(column(a, i), column(a, j), n);
+		}
+	}
+	return all[j] = new;
+}
+
+/* ---- the factor ---- */
+
+static void forward(const struct active_set *a, double *x)
+{
+	for (size_t i = 0; i < a->k; i++)
+		x[i] = (x[i] - active_set_dot(a->factor + i * a->room, x, i)) / a->factor[i * a->room + i];
+}
+
+static void backward(const struct active_set *a, double *x)
+{
+	for (size_t i = a->k; i-- > 0;) {
+		x[i] /= a->factor[i * a->room + i];
+		for (size_t k = 0; k < i; k++)
+			x[k] -= a->factor[i * a->room + k] * x[i];
+	}
+}
+
+/* False: the column is a sum of those that are there, with a->x[k]. */
+static bool append(struct active_set *a, size_t j, double sign)
+{
+	const double *with = products(a, j);
+	double left;
+
+	for (size_t i = 0; i < a->k; i++)
+		a->x[i] = with[a->set[i]];
+	forward(a, a->x);
+	left = with[j] - active_set_dot(a->x, a->x, a->k);
+	if (a->k == a->room || left <= DEPENDENT * with[j]) {
+		backward(a, a->x);
+		return false;
+	}
+	memcpy(a->factor + a->k * a->room, a->x, a->k * sizeof(*a->x));
+	a->factor[a->k * a->room + a->k] = sqrt(left);
+	a->sign[a->k] = sign;
+	a->set[a->k++] = j;
+	return true;
+}
+
+/* ---- what enters and leaves ---- */
+
+/* Without column i: what it leaves right of the diagonal is turned away, a pair of columns of the factor at a time (Golub and Van Loan,
+ * "Matrix Computations", 6.5.2). */
+static void leave(struct active_set *a, size_t i)
+{
+	double *cosine = a->x, *sine = a->step;
+
+	a->k--;
+	memmove(a->set + i, a->set + i + 1, (a->k - i) * sizeof(*a->set));
+	memmove(a->sign + i, a->sign + i + 1, (a->k - i) * sizeof(*a->sign));
+	for (size_t r = i; r < a->k; r++) {
+		double *row = a->factor + r * a->room, right;
+
+		memcpy(row, row + a->room, (r + 2) * sizeof(*row));
+		right = row[i];
+		for (size_t c = i; c < r; c++) {
+			double left = right;
+
+			right = cosine[c] * row[c + 1] - sine[c] * left;
+			row[c] = cosine[c] * left + sine[c] * row[c + 1];
+		}
+		row[r] = sqrt(right * right + row[r + 1] * row[r + 1]);
+		cosine[r] = right / row[r];
+		sine[r] = row[r + 1] / row[r];
+	}
+}
+
+/* Without those whose coefficient is 0. */
+static void thin(struct active_set *a)
+{
+	for (size_t i = a->k; i-- > 0;) {
+		if (a->b[a->set[i]] == 0.0)
+			leave(a, i);
+	}
+}
+
+/* Along `step`, in which the coefficients of the set move, until the first is 0, or whole. False: it was whole. */
+static bool move(struct active_set *a, double *most)
+{
+	size_t first = SIZE_MAX;
+
+	for (size_t i = 0; i < a->k; i++) {
+		double now = a->b[a->set[i]], then = now + a->step[i] * *most;
+
+		if (then * a->sign[i] > 0.0 || a->step[i] == 0.0)
+			continue;
+		*most = -now / a->step[i];
+		first = i;
+	}
+	if (!isfinite(*most))
+		return false;
+	for (size_t i = 0; i < a->k; i++) {
+		double *at = &a->b[a->set[i]];
+
+		*at += a->step[i] * *most;
+		if (i == first || *at * a->sign[i] < 0.0)
+			*at = 0.0;
+	}
+	return first != SIZE_MAX;
+}
+
+/* A column that is a sum of those that are there takes the place of one of them: the fit stays, and the price falls. */
+static bool exchange(struct active_set *a, size_t j, double sign)
+{
+	double most = HUGE_VAL;
+
+	for (size_t i = 0; i < a->k; i++)
+		a->step[i] = -sign * a->x[i];
+	if (!move(a, &most))
+		return false;
+	thin(a);
+	a->fresh = false;
+	if (!append(a, j, sign))
+		return false;
+	a->b[j] = sign * most;
+	return true;
+}
+
+static bool enter(struct active_set *a, size_t j, double sign)
+{
+	return append(a, j, sign) || exchange(a, j, sign);
+}
+
+/* ---- solving ---- */
+
+static void measure_rest(struct active_set *a)
+{
+	memcpy(a->rest, a->of.y, a->of.n * sizeof(*a->rest));
+	for (size_t i = 0; i < a->k; i++) {
+		const double *z = column(a, a->set[i]), b = a->b[a->set[i]];
+
+		for (size_t k = 0; k < a->of.n; k++)
+			a->rest[k] -= b * z[k];
+	}
+}
+
+/* Pulls by the products of the columns, which are as good as their sum is well known. */
+static const double *measure_near(struct active_set *a)
+{
+	size_t p = a->of.p;
+
+	if (a->fresh)
+		return a->near;
+	memcpy(a->near, a->of.pull, p * sizeof(*a->near));
+	for (size_t i = 0; i < a->k; i++) {
+		const double *with = products(a, a->set[i]), b = a->b[a->set[i]];
+		size_t j = 0;
+
+		for (; j + 2 <= p; j += 2)
+			*(pair *)(a->near + j) -= b * *(const pair *)(with + j);
+		for (; j < p; j++)
+			a->near[j] -= b * with[j];
+	}
+	a->fresh = true;
+	return a->near;
+}
+
+/* Whether rounding of these is far below what is enough. */
+static bool near_will_do(const struct active_set *a)
+{
+	double all = 0.0;
+
+	for (size_t i = 0; i < a->k; i++)
+		all += fabs(a->b[a->set[i]]) * a->size[a->set[i]];
+	return ROUNDING * a->longest * all <= a->of.enough;
+}
+
+/* To the minimum with the columns and signs of the set, whose pulls are in `step`. False: one of them has left it. */
+static bool descend(struct active_set *a)
+{
+	double most = 1.0;
+	bool whole;
+
+	for (size_t i = 0; i < a->k; i++)
+		a->step[i] -= a->lambda * a->sign[i];
+	forward(a, a->step);
+	backward(a, a->step);
+	whole = !move(a, &most);
+	a->fresh = false;
+	if (!whole)
+		thin(a);
+	return whole;
+}
+
+static bool descend_near(struct active_set *a)
+{
+	const double *near = measure_near(a);
+
+	for (size_t i = 0; i < a->k; i++)
+		a->step[i] = near[a->set[i]];
+	return descend(a);
+}
+
+/* By what the set leaves. */
+static bool descend_exactly(struct active_set *a)
+{
+	measure_rest(a);
+	for (size_t i = 0; i < a->k; i++)
+		a->step[i] = active_set_dot(column(a, a->set[i]), a->rest, a->of.n);
+	return descend(a);
+}
+
+/* What rounding has left of the step before: where products do, as little as changes no pull that matters. */
+static bool polish(struct active_set *a)
+{
+	bool near = near_will_do(a), whole = near ? descend_near(a) : descend_exactly(a);
+
+	a->fresh = near && whole;
+	return whole;
+}
+
+/* Whose pull exceeds lambda most; SIZE_MAX: none does. */
+static size_t next_of(struct active_set *a, double *sign)
+{
+	double most = a->lambda + a->of.enough, nearly = a->lambda - NEAR * a->lambda;
+	const double *near = measure_near(a);
+	size_t found = SIZE_MAX;
+	bool measured = false, exactly = !near_will_do(a);
+
+	for (size_t j = 0; j < a->of.p; j++) {
+		double pull = near[j];
+
+		if ((a->of.any_sign ? fabs(pull) : pull) < nearly || a->b[j] != 0.0 || !a->of.allowed[j] || a->barred[j])
+			continue;
+		if (exactly && !measured)
+			measure_rest(a);
+		measured = exactly;
+		if (exactly)
+			pull = active_set_dot(column(a, j), a->rest, a->of.n);
+		if ((a->of.any_sign ? fabs(pull) : pull) > most) {
+			most = fabs(pull);
+			*sign = copysign(1.0, pull);
+			found = j;
+		}
+	}
+	return found;
+}
+
+/* The set lasts from one lambda to the next. b [p], whose columns that are not 0 are where it begins, becomes what minimises
+ * 1/2 |y - sum b z|^2 + lambda sum |b|; between calls nothing else may change it. All is borrowed until active_set_free(). */
+static struct active_set *active_set_new(const struct active_problem *problem, double *b)
+{
+	struct active_set *a = mem_new(1, sizeof(*a));
+	size_t allowed = 0;
+
+	for (size_t j = 0; j < problem->p; j++)
+		allowed += problem->allowed[j];
+	*a = (struct active_set){ .of = *problem, .b = b, .room = problem->n < allowed ? problem->n : allowed };
+	a->rest = mem_new(problem->n, sizeof(*a->rest));
+	a->near = mem_new(problem->p, sizeof(*a->near));
+	a->size = mem_new(problem->p, sizeof(*a->size));
+	for (size_t j = 0; j < problem->p; j++) {
+		a->size[j] = problem->allowed[j] ? sqrt(active_set_dot(column(a, j), column(a, j), problem->n)) : 0.0;
+		a->longest = fmax(a->longest, a->size[j]);
+	}
+	a->set = mem_new(a->room, sizeof(*a->set));
+	a->sign = mem_new(a->room, sizeof(*a->sign));
+	a->factor = mem_resize(NULL, a->room * a->room, sizeof(*a->factor)); /* most of it is never touched */
+	a->x = mem_new(a->room, sizeof(*a->x));
+	a->step = mem_new(a->room, sizeof(*a->step));
+	a->barred = mem_new(problem->p, sizeof(*a->barred));
+	for (size_t j = 0; j < problem->p; j++) {
+		if (b[j] != 0.0 && (!problem->allowed[j] || !append(a, j, copysign(1.0, b[j]))))
+			b[j] = 0.0;
+	}
+	return a;
+}
+
+/* O(n * p) for each column that enters for the first time, O(n) for each that is in the set, and the square of their number. Where rounding
+ * lets nothing more be gained it ends, too. Columns that are sums of others take the place of one of those. */
+static void active_set_solve(struct active_set *a, double lambda)
+{
+	size_t last = SIZE_MAX;
+	double sign = 1.0;
+
+	a->lambda = lambda;
+	memset(a->barred, 0, a->of.p * sizeof(*a->barred));
+	for (size_t step = 0; step < STEPS * (a->of.n + a->of.p); step++) {
+		if (!descend_near(a)) {
+			if (last != SIZE_MAX && a->b[last] == 0.0)
+				a->barred[last] = true;
+			last = SIZE_MAX;
+			continue;
+		}
+		last = next_of(a, &sign);
+		if (last == SIZE_MAX && polish(a) && (near_will_do(a) || (last = next_of(a, &sign)) == SIZE_MAX))
+			break;
+		if (last != SIZE_MAX)
+			a->barred[last] = !enter(a, last, sign);
+	}
+}
+
+/* Accepts NULL. */
+static void active_set_free(struct active_set *a)
+{
+	if (!a)
+		return;
+	mem_free(a->rest, a->near, a->size, a->set, a->sign, a->factor, a->x, a->step, a->barred, a);
+}
+
+/* ---- the path ---- */
 
 /* Columns and what is left of y are multiplied by the roots of the weights: weighted products are plain ones. */
 struct scaled {
@@ -17,7 +436,7 @@ struct scaled {
 	double *root;	   /* [n], of the weights, whose sum is 1 */
 	double *y;	   /* [n] */
 	double *pull;	   /* [p] of y, at the columns */
-	double **products; /* [p] active_set.h */
+	double **products; /* [p] of struct active_problem */
 	double *b;	   /* [p] */
 	struct active_set *set;
 	bool *varies; /* [p] */

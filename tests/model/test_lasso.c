@@ -1,8 +1,7 @@
 /* The LASSO: optimality by the conditions of Karush, Kuhn and Tucker, and the coefficients of scikit-learn 1.2.1's Lasso. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/sparse/active_set.h"
-#include "model/sparse/lasso.h"
+#include "model/sparse/lasso.c" /* the active set */
 
 #include <math.h>
 #include <setjmp.h>
