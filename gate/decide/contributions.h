@@ -1,12 +1,12 @@
 /* Where the time went: how much more or less of it each group of stressors explains in the candidate than in the baseline, on the machines
- * that ran both (model/profile/growth.h). The groups are those of a profile. */
+ * that ran both (model/profile/shares.h). The groups are those of a profile. */
 #ifndef GATE_DECIDE_CONTRIBUTIONS_H
 #define GATE_DECIDE_CONTRIBUTIONS_H
 
 #include "base/buf.h"
 #include "fingerprint/battery/stressor.h"
 #include "gate/decide/verdict.h"
-#include "model/profile/growth.h"
+#include "model/profile/shares.h"
 
 #define CONTRIBUTIONS_SHOWN   5	 /* groups, to people */
 #define CONTRIBUTIONS_LEADING .9 /* probability that the group that changed most is among those named */

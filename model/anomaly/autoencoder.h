@@ -59,4 +59,6 @@ void autoencoder_expect(const struct autoencoder *ae, const struct mat *rows, st
 /* Mean over rows and columns of the squared difference. */
 double autoencoder_error(const struct autoencoder *ae, const struct mat *rows);
 
+extern const struct autoencoder_training autoperf_training; /* as published with AutoPerf: descent, .01, batches of 100, 100 epochs */
+
 #endif

@@ -1,5 +1,6 @@
-/* Scores by an autoencoder: which shape it should have, its training, what it says of rows. */
-#include "model/anomaly/autoencoder_scorer.h"
+/* Scorers around an autoencoder: the choice of its shape, its training, the scores of rows; the default, and AutoPerf's as published. */
+#include "model/anomaly/autoencoder.h"
+#include "model/anomaly/scorer.h"
 
 #include "base/buf.h"
 #include "base/order.h"
@@ -7,6 +8,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -273,9 +275,20 @@ static void shape_choose(const struct mat *rows, const size_t *run, const struct
 	validation_release(&v);
 }
 
-/* ---- the scorer ---- */
+/* ---- a scorer around a network, however that was trained ---- */
 
-struct autoencoder_scorer *autoencoder_scorer_new(const struct scorer_kind *kind, size_t columns)
+/* The network gets (value - center) / scale, kept within low and high. */
+struct autoencoder_scorer {
+	struct scorer scorer;
+	struct autoencoder *network;
+	size_t columns;
+	double scale;	    /* one for all columns, which the caller has scaled alike */
+	double *center;	    /* [columns] */
+	double *low, *high; /* [columns] */
+};
+
+/* Returns one without a network; the scale is 1, all else 0. */
+static struct autoencoder_scorer *autoencoder_scorer_new(const struct scorer_kind *kind, size_t columns)
 {
 	struct autoencoder_scorer *f = mem_new(1, sizeof(*f));
 
@@ -288,7 +301,7 @@ struct autoencoder_scorer *autoencoder_scorer_new(const struct scorer_kind *kind
 	return f;
 }
 
-void autoencoder_scorer_free(struct scorer *scorer)
+static void autoencoder_scorer_free(struct scorer *scorer)
 {
 	struct autoencoder_scorer *f = (struct autoencoder_scorer *)scorer;
 
@@ -303,7 +316,8 @@ static double within(double x, double low, double high)
 	return x < low ? low : x > high ? high : x;
 }
 
-struct mat autoencoder_scorer_input(const struct autoencoder_scorer *f, const struct mat *rows)
+/* Returns the input of the network for these rows. */
+static struct mat autoencoder_scorer_input(const struct autoencoder_scorer *f, const struct mat *rows)
 {
 	struct mat out = mat_new(rows->rows, rows->cols);
 
@@ -315,7 +329,7 @@ struct mat autoencoder_scorer_input(const struct autoencoder_scorer *f, const st
 	return out;
 }
 
-void autoencoder_scorer_parts(const struct scorer *scorer, const struct mat *rows, struct mat *parts, struct mat *expected)
+static void autoencoder_scorer_parts(const struct scorer *scorer, const struct mat *rows, struct mat *parts, struct mat *expected)
 {
 	const struct autoencoder_scorer *f = (const struct autoencoder_scorer *)scorer;
 	struct mat made = autoencoder_scorer_input(f, rows);
@@ -421,7 +435,7 @@ static struct scorer *autoencoder_scorer_fit(const struct mat *rows, const size_
 }
 
 /* "20-10-5-10-20" */
-void autoencoder_scorer_describe(const struct scorer *scorer, char *text, size_t size)
+static void autoencoder_scorer_describe(const struct scorer *scorer, char *text, size_t size)
 {
 	const struct autoencoder_shape *shape = autoencoder_shape(((const struct autoencoder_scorer *)scorer)->network);
 	struct buf words = BUF_INIT;
@@ -439,6 +453,79 @@ void autoencoder_scorer_describe(const struct scorer *scorer, char *text, size_t
 const struct scorer_kind scorer_autoencoder = {
 	.name = "autoencoder",
 	.fit = autoencoder_scorer_fit,
+	.parts = autoencoder_scorer_parts,
+	.free = autoencoder_scorer_free,
+	.describe = autoencoder_scorer_describe,
+};
+
+/* ---- as published with AutoPerf (Alam and others, NeurIPS 2019) ---- */
+
+const struct autoencoder_training autoperf_training = { .rule = AUTOENCODER_DESCENT, .rate = .01, .batch = 100, .epochs = 100 };
+
+/* Sigmoids everywhere, tied weights, one to five layers each way, each of them half as wide as the one before. Returns how many. */
+static size_t autoperf_shapes(size_t columns, struct autoencoder_shape out[AUTOENCODER_DEPTH_MAX])
+{
+	struct autoencoder_shape shape = { .columns = columns, .hidden = LANES_SIGMOID, .output = LANES_SIGMOID, .tied = true };
+	size_t n = 0, width = columns;
+
+	while (n < AUTOENCODER_DEPTH_MAX) {
+		width = (width + 1) / 2;
+		shape.width[shape.depth++] = width < AUTOENCODER_WIDTH_MAX ? width : AUTOENCODER_WIDTH_MAX;
+		out[n++] = shape;
+		if (width == 1)
+			break;
+	}
+	return n;
+}
+
+/* Trains every shape on all rows and keeps the one with the smallest error on them. */
+static struct autoencoder *autoperf_least_error(const struct mat *rows, const struct autoencoder_shape *shapes, size_t n_shapes,
+						const struct autoencoder_training *how, uint64_t seed)
+{
+	struct autoencoder *best = NULL;
+	double least = DBL_MAX;
+
+	for (size_t s = 0; s < n_shapes; s++) {
+		struct autoencoder *ae = autoencoder_new(&shapes[s], seed);
+		double error;
+
+		autoencoder_train(ae, rows, NULL, how, seed, NULL);
+		error = autoencoder_error(ae, rows);
+		if (best && error >= least) {
+			autoencoder_free(ae);
+			continue;
+		}
+		autoencoder_free(best);
+		best = ae;
+		least = error;
+	}
+	return best;
+}
+
+static struct scorer *autoperf_fit(const struct mat *rows, const size_t *run, uint64_t seed)
+{
+	struct autoencoder_scorer *f = autoencoder_scorer_new(&scorer_paper, rows->cols);
+	struct autoencoder_shape shapes[AUTOENCODER_DEPTH_MAX];
+	size_t n_shapes = autoperf_shapes(rows->cols, shapes);
+	struct mat given;
+
+	(void)run;
+	ASSAY_BUG_IF(rows->rows < 2 || !rows->cols);
+	for (size_t j = 0; j < f->columns; j++)
+		f->high[j] = 1.0;
+	given = autoencoder_scorer_input(f, rows); /* from 0 to 1, where they are if the caller scaled them so */
+	f->network = autoperf_least_error(&given, shapes, n_shapes, &autoperf_training, seed);
+	for (size_t j = 0; j < f->columns; j++) {
+		f->low[j] = -LARGEST;
+		f->high[j] = LARGEST;
+	}
+	mat_release(&given);
+	return &f->scorer;
+}
+
+const struct scorer_kind scorer_paper = {
+	.name = "paper",
+	.fit = autoperf_fit,
 	.parts = autoencoder_scorer_parts,
 	.free = autoencoder_scorer_free,
 	.describe = autoencoder_scorer_describe,

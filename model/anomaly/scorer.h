@@ -33,5 +33,6 @@ struct scorer {
 };
 
 extern const struct scorer_kind scorer_autoencoder; /* the default */
+extern const struct scorer_kind scorer_paper;	    /* as published with AutoPerf */
 
 #endif

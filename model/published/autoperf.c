@@ -1,89 +1,14 @@
-/* AutoPerf as published (Alam and others, NeurIPS 2019): how its autoencoder is trained, scaling to [0, 1] over the normal samples,
- * clusters until the false positive rate on training data stops falling, and thresholds from the errors of training samples. */
+/* AutoPerf as published (Alam and others, NeurIPS 2019): scaling to [0, 1] over the normal samples, clusters until the false positive rate on
+ * training data stops falling, and thresholds from the errors of training samples. Its autoencoder is in model/anomaly/autoencoder_scorer.c.
+ */
 #include "model/published/published.h"
 
 #include "base/mem.h"
 #include "base/stats.h"
 
-#include <float.h>
 #include <math.h>
 
-#define SHAPES_MAX     AUTOENCODER_DEPTH_MAX
-#define CANDIDATES_MAX 8     /* numbers of clusters that are tried */
-#define LARGEST	       1e150 /* of a value, as in autoencoder_scorer.c */
-
-/* ---- training ---- */
-
-const struct autoencoder_training autoperf_training = { .rule = AUTOENCODER_DESCENT, .rate = .01, .batch = 100, .epochs = 100 };
-
-/* Sigmoids everywhere, tied weights, one to five layers each way, each of them half as wide as the one before. Returns how many. */
-static size_t autoperf_shapes(size_t columns, struct autoencoder_shape out[SHAPES_MAX])
-{
-	struct autoencoder_shape shape = { .columns = columns, .hidden = LANES_SIGMOID, .output = LANES_SIGMOID, .tied = true };
-	size_t n = 0, width = columns;
-
-	while (n < SHAPES_MAX) {
-		width = (width + 1) / 2;
-		shape.width[shape.depth++] = width < AUTOENCODER_WIDTH_MAX ? width : AUTOENCODER_WIDTH_MAX;
-		out[n++] = shape;
-		if (width == 1)
-			break;
-	}
-	return n;
-}
-
-/* Trains every shape on all rows and keeps the one with the smallest error on them. */
-static struct autoencoder *autoperf_least_error(const struct mat *rows, const struct autoencoder_shape *shapes, size_t n_shapes,
-						const struct autoencoder_training *how, uint64_t seed)
-{
-	struct autoencoder *best = NULL;
-	double least = DBL_MAX;
-
-	for (size_t s = 0; s < n_shapes; s++) {
-		struct autoencoder *ae = autoencoder_new(&shapes[s], seed);
-		double error;
-
-		autoencoder_train(ae, rows, NULL, how, seed, NULL);
-		error = autoencoder_error(ae, rows);
-		if (best && error >= least) {
-			autoencoder_free(ae);
-			continue;
-		}
-		autoencoder_free(best);
-		best = ae;
-		least = error;
-	}
-	return best;
-}
-
-static struct scorer *autoperf_fit(const struct mat *rows, const size_t *run, uint64_t seed)
-{
-	struct autoencoder_scorer *f = autoencoder_scorer_new(&scorer_paper, rows->cols);
-	struct autoencoder_shape shapes[SHAPES_MAX];
-	size_t n_shapes = autoperf_shapes(rows->cols, shapes);
-	struct mat given;
-
-	(void)run;
-	ASSAY_BUG_IF(rows->rows < 2 || !rows->cols);
-	for (size_t j = 0; j < f->columns; j++)
-		f->high[j] = 1.0;
-	given = autoencoder_scorer_input(f, rows); /* from 0 to 1, where they are if the caller scaled them so */
-	f->network = autoperf_least_error(&given, shapes, n_shapes, &autoperf_training, seed);
-	for (size_t j = 0; j < f->columns; j++) {
-		f->low[j] = -LARGEST;
-		f->high[j] = LARGEST;
-	}
-	mat_release(&given);
-	return &f->scorer;
-}
-
-const struct scorer_kind scorer_paper = {
-	.name = "paper",
-	.fit = autoperf_fit,
-	.parts = autoencoder_scorer_parts,
-	.free = autoencoder_scorer_free,
-	.describe = autoencoder_scorer_describe,
-};
+#define CANDIDATES_MAX 8 /* numbers of clusters that are tried */
 
 /* ---- scaling ---- */
 

@@ -2,7 +2,7 @@
  * Costs are those of the recorded applications, by machine; both versions get repetitions with fresh noise, and the candidate what is
  * planted. Each line of output is a JSON object: kind, size, repetitions, noise, the word; whether the stressor is among those that cannot
  * be told apart from the leading one (named), and the uniform part in its interval (within). bench_cause LAB ROUNDS SEED growth The
- * contributions (model/profile/growth.h) where nothing changed, everything alike, or work on one resource was added: whether the planted
+ * contributions (model/profile/shares.h) where nothing changed, everything alike, or work on one resource was added: whether the planted
  * group is said to have grown, how many others are said to have changed, and how many intervals contain the truth. bench_cause LAB ROUNDS
  * SEED lead The group that changed most: the planted stressor in the fingerprint, or left out of it; then the right group is one with
  * another stressor that moves with it. Rank and probability of the right group, the size of the set that is named (0: none), and whether it
@@ -13,7 +13,7 @@
 #include "base/stats.h"
 #include "gate/decide/cause.h"
 #include "gate/decide/effect.h"
-#include "model/profile/growth.h"
+#include "model/profile/shares.h"
 #include "runs/running/evidence.h"
 
 #include <math.h>

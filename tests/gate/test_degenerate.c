@@ -6,7 +6,7 @@
 #include "gate/decide/cause.h"
 #include "tests/bench/evaluate.h"
 #include "model/pca.h"
-#include "model/profile/growth.h"
+#include "model/profile/shares.h"
 
 #include <math.h>
 #include <setjmp.h>

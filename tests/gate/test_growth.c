@@ -1,5 +1,5 @@
 /* How each group's contribution changed: what must hold whatever the data, and machines that are made up. */
-#include "model/profile/growth.h"
+#include "model/profile/shares.h"
 #include "tests/gate/made_up_machines.h"
 
 #include <setjmp.h>

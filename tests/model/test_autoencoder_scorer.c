@@ -2,9 +2,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/anomaly/autoencoder_scorer.c" /* what is inside */
-#undef LARGEST
-#undef SHAPES_MAX
-#include "model/published/autoperf.c"
 #include "model/anomaly/scorer.h"
 #include "model/parallel.h"
 
