@@ -7,7 +7,6 @@
 #include "gate/commands/cmd_evidence.h"
 #include "gate/nightly/judge.h"
 #include "gate/nightly/spend.h"
-#include "model/bisection.h"
 #include "fleet/commands/cmd_fleet.h"
 #include "runs/commands/cmd_run.h"
 
@@ -20,6 +19,98 @@
 #define CERTAIN	     .95
 #define TRIES	     2 /* that a commit stays open before it is left out */
 #define STEPS_MAX    200
+#define AS_WELL	     .2 /* of the posterior: what divides it worse by no more than that is as good when it is known already */
+
+/* ---- bisection ---- */
+
+/* The first of n things in a row that is bad, by answers that are sometimes wrong. A posterior over the places; what is asked next divides
+ * it best: probabilistic bisection (Horstein, IEEE Transactions on Information Theory 9(3), 1963; Waeber, Frazier and Henderson, SIAM
+ * Journal on Control and Optimization 51(3), 2013). */
+struct bisection {
+	size_t n;
+	double wrong;	   /* chance that an answer is */
+	double *posterior; /* [n], that the first bad one is here; sums to 1 */
+	size_t *asked;	   /* [n], answers of each */
+	bool *skipped;	   /* [n], cannot be asked */
+};
+
+/* n > 0 things, of which the last is bad. */
+static void bisection_init(struct bisection *b, size_t n, double wrong)
+{
+	*b = (struct bisection){ n, wrong, mem_new(n, sizeof(*b->posterior)), mem_new(n, sizeof(*b->asked)),
+				 mem_new(n, sizeof(*b->skipped)) };
+	for (size_t i = 0; i < n; i++)
+		b->posterior[i] = 1.0 / (double)n;
+}
+
+/* Accepts zeroed. */
+static void bisection_release(struct bisection *b)
+{
+	mem_free(b->posterior, b->asked, b->skipped);
+	*b = (struct bisection){ 0 };
+}
+
+/* Returns the one to ask about next; SIZE_MAX if no answer would tell more. One that was asked about before is preferred if it divides
+ * nearly as well as a new one, because its build exists. */
+static size_t bisection_next(const struct bisection *b)
+{
+	double before = 0, nearest = .5, known_nearest = .5;
+	size_t best = SIZE_MAX, known = SIZE_MAX;
+
+	for (size_t i = 0; i + 1 < b->n; i++) { /* that the last one is bad is known */
+		double distance;
+
+		before += b->posterior[i]; /* it is bad with so much */
+		distance = fabs(before - .5);
+		if (b->skipped[i])
+			continue;
+		if (distance < nearest) {
+			nearest = distance;
+			best = i;
+		}
+		if (b->asked[i] && distance < known_nearest) {
+			known_nearest = distance;
+			known = i;
+		}
+	}
+	return known != SIZE_MAX && known_nearest <= nearest + AS_WELL && known_nearest < .5 - AS_WELL ? known : best;
+}
+
+static void bisection_tell(struct bisection *b, size_t at, bool bad)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < b->n; i++) {
+		b->posterior[i] *= (i <= at) == bad ? 1.0 - b->wrong : b->wrong;
+		sum += b->posterior[i];
+	}
+	for (size_t i = 0; i < b->n; i++)
+		b->posterior[i] /= sum;
+	b->asked[at]++;
+}
+
+/* Finds the most probable one, or, if those before it could not be asked, a range with them: [*from, *to]. Returns the probability of the
+ * range. */
+static double bisection_found(const struct bisection *b, size_t *from, size_t *to)
+{
+	double best = -1, sum = 0;
+
+	for (size_t end = 0, begin = 0; end < b->n; end++) { /* a run of skipped ones and the one that ends it cannot be told apart */
+		sum += b->posterior[end];
+		if (b->skipped[end] && end + 1 < b->n)
+			continue;
+		if (sum > best) {
+			best = sum;
+			*from = begin;
+			*to = end;
+		}
+		begin = end + 1;
+		sum = 0;
+	}
+	return best;
+}
+
+/* ---- the command ---- */
 
 struct arguments {
 	const char *selector, *good, *bad;
@@ -225,7 +316,7 @@ static void learn(struct bisect *b, const struct step *step)
 	if (bad || good)
 		bisection_tell(&b->search, step->commit, bad);
 	else if (step->why || b->tries[step->commit] >= TRIES)
-		bisection_skip(&b->search, step->commit);
+		b->search.skipped[step->commit] = true;
 }
 
 /* min_effect: half of the slowdown, by its logarithm; what has it is bad. */

@@ -5,7 +5,7 @@
 #include "base/order.h"
 #include "base/text.h"
 #include "gate/decide/rules.h"
-#include "gate/nightly/decision.h"
+#include "gate/nightly/judge.h"
 #include "runs/running/execution.h"
 
 #include <inttypes.h>
@@ -100,21 +100,11 @@ enum assay_status night_failure_of(struct store *store, const char *plan, const 
 	return st;
 }
 
-bool night_by_processor(const struct night_answered *a)
-{
-	return strcmp(json_get_text(a->document, "time"), "processor") == 0; /* older ones have none */
-}
-
-double night_level(const struct night_answered *a)
-{
-	return json_get_number(a->document, "level"); /* older ones do not say */
-}
-
 static void add_decision(const struct night_answered *a, struct document *d)
 {
 	const struct night_comparison *c = a->comparison;
 	const struct night_decision *decision = a->decision;
-	double level = night_level(a);
+	double level = a->level;
 	bool interval = !isnan(decision->low) && !isnan(decision->high);
 
 	doc_row(d);
@@ -126,7 +116,7 @@ static void add_decision(const struct night_answered *a, struct document *d)
 	doc_show(d, "against", "which is", c->against);
 	doc_set(d, "hosts", c->hosts);
 	doc_show(d, "machines", "machines", json_get_number(a->document, "machines"));
-	doc_show(d, "time", "of", night_by_processor(a) ? "processor" : "metric");
+	doc_show(d, "time", "of", a->by_processor ? "processor" : "metric");
 	doc_showf(d, "ratio", "ratio", decision->ratio, "%s", text_fixed(decision->ratio, 3).text);
 	doc_set(d, "low", decision->low);
 	doc_set(d, "high", decision->high);
@@ -181,7 +171,7 @@ static bool is_rules(const struct night_answered *a, const char *code)
 {
 	for (int rule = 0; rule < RULES; rule++) {
 		if (strcmp(code, rule_code((enum rule)rule)) == 0)
-			return rule_by_processor((enum rule)rule) == night_by_processor(a) &&
+			return rule_by_processor((enum rule)rule) == a->by_processor &&
 			       rule_decision((enum rule)rule) == a->decision->decision;
 	}
 	return false;
@@ -197,7 +187,7 @@ static bool is_of_the_night(const char *code)
 	return false;
 }
 
-const char *night_why(const struct night_answered *a)
+static const char *why_of(const struct night_answered *a)
 {
 	const cJSON *reasons = json_get(a->document, "reasons"), *chosen = cJSON_GetArrayItem(reasons, 0), *reason;
 	bool settled = is_of_the_night(json_get_text(chosen, "code"));
@@ -224,8 +214,8 @@ static void add_why(const struct night_answers *answers, struct document *d)
 
 		if (!a->decision || a->decision->decision == DECISION_PASS)
 			continue;
-		doc_line(d, "%s%s@%s: %s%s%s", before, a->comparison->application, a->comparison->candidate, night_why(a),
-			 a->failure ? "; " : "", a->failure ? a->failure : "");
+		doc_line(d, "%s%s@%s: %s%s%s", before, a->comparison->application, a->comparison->candidate, a->why, a->failure ? "; " : "",
+			 a->failure ? a->failure : "");
 		before = "";
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -318,6 +308,18 @@ static bool has_failures(const cJSON *document)
 	return false;
 }
 
+/* Reads the document of its decision; older ones have neither `time` nor `level`. */
+static void answered_read(struct night_answered *a)
+{
+	struct assay_error ignored;
+
+	if (a->decision)
+		(void)json_parse("decision", a->decision->document, strlen(a->decision->document), &a->document, &ignored);
+	a->by_processor = strcmp(json_get_text(a->document, "time"), "processor") == 0;
+	a->level = json_get_number(a->document, "level");
+	a->why = why_of(a);
+}
+
 static enum assay_status add_failure(struct store *store, struct night_answered *a, struct assay_error *err)
 {
 	char *text, *command;
@@ -344,14 +346,12 @@ enum assay_status night_answers_load(struct store *store, const struct night *ni
 	out->items = mem_new(out->comparisons.n, sizeof(*out->items));
 	out->n = out->comparisons.n;
 	for (size_t i = 0; i < out->n; i++) {
-		struct assay_error ignored;
 		struct night_answered *a = &out->items[i];
 
 		a->comparison = &out->comparisons.items[i];
 		a->decision = decision_of(&out->decisions, a->comparison);
 		a->worse = a->decision ? decision_place(a->decision->decision) : DECISIONS;
-		if (a->decision)
-			(void)json_parse("decision", a->decision->document, strlen(a->decision->document), &a->document, &ignored);
+		answered_read(a);
 		if (!st && a->decision && has_failures(a->document))
 			st = add_failure(store, a, err);
 	}

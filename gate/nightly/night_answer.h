@@ -25,21 +25,17 @@ struct night_answered {
 	const struct night_comparison *comparison;
 	const struct night_decision *decision; /* NULL: none */
 	cJSON *document;		       /* of the decision; NULL: none */
+	bool by_processor;		       /* its ratio is that of CPU time, by which a rule decided, and not that of the metric */
+	double level;			       /* of its interval; NaN: not known */
+	const char *why;		       /* the reason of the rule that decided, else the first; ""; borrowed from the document */
 	int worse;			       /* place in the order, 0 is the worst */
 	char *failure;			       /* of its runs, with the command that shows more; NULL: none failed */
 };
 
-/* Is its ratio that of processor time, by which a rule decided, and not that of the metric? */
-bool night_by_processor(const struct night_answered *answered);
-/* Of its interval; NaN: decisions of before do not say. */
-double night_level(const struct night_answered *answered);
 /* The first run of a plan that failed, of the candidate or else of the baseline; and the command that shows more. Both are NULL where none
  * failed. free() both. */
 enum assay_status night_failure_of(struct store *store, const char *plan, const struct night_decision *decision, char **text,
 				   char **command, struct assay_error *err);
-
-/* The reason of the rule that decided, else its first one, which is about the metric; "" where there is none. Borrowed. */
-const char *night_why(const struct night_answered *answered);
 
 struct night_answers {
 	struct night_answered *items; /* [n], the worst first */

@@ -244,7 +244,7 @@ static char *note_of(const struct night_answered *a, enum decision alone)
 {
 	if (a->decision->decision == alone)
 		return mem_format("Decided in the night, against the %s version.", a->comparison->against);
-	return mem_format("The runs alone say %s; the night decided otherwise: %s.", decision_text(alone), night_why(a));
+	return mem_format("The runs alone say %s; the night decided otherwise: %s.", decision_text(alone), a->why);
 }
 
 #define LINKS_MAX 5
@@ -393,9 +393,8 @@ static enum assay_status history_one(struct pages *p, size_t i)
 	struct history history;
 	enum assay_status st = ASSAY_OK;
 
-	if (!history_load(p->lab, &p->evidence, c->application, NULL,
-			  night_by_processor(&p->answers.items[i]) ? HISTORY_PROCESSOR : HISTORY_METRIC, c->min_effect, &history,
-			  &ignored)) { /* without results there is none */
+	if (!history_load(p->lab, &p->evidence, c->application, NULL, p->answers.items[i].by_processor ? HISTORY_PROCESSOR : HISTORY_METRIC,
+			  c->min_effect, &history, &ignored)) { /* without results there is none */
 		char *name = mem_format("history-%zu.html", i);
 		struct page_links links;
 		struct document d;
@@ -521,7 +520,7 @@ static void matrix_row(const struct pages *p, size_t i, double most, struct docu
 	decision_show(a, &word);
 	doc_showf(d, NULL, "decision", "", "%s", word.bytes);
 	doc_showf(d, NULL, "change", decision ? decision->ratio : (double)NAN, "%s%s",
-		  change_text(decision ? log(decision->ratio) : 0).text, night_by_processor(a) ? " processor time" : "");
+		  change_text(decision ? log(decision->ratio) : 0).text, a->by_processor ? " processor time" : "");
 	functions_show(p, i, &functions);
 	if (p->any_functions)
 		doc_showf(d, NULL, "changed functions", "", "%s", functions.bytes);
@@ -532,9 +531,9 @@ static void matrix_row(const struct pages *p, size_t i, double most, struct docu
 	doc_showf(d, NULL, "versions", "", DOC_NAME "%s" DOC_END " \u2192 " DOC_NAME "%s" DOC_END " (%s)",
 		  *c->baseline ? c->baseline : "nothing", c->candidate, c->against);
 	matrix_machines(p, a, most, d);
-	doc_showf(d, NULL, "interval", interval ? decision->low : (double)NAN, night_level(a) > 0 ? "%s to %s (%s)" : "%s to %s",
+	doc_showf(d, NULL, "interval", interval ? decision->low : (double)NAN, a->level > 0 ? "%s to %s (%s)" : "%s to %s",
 		  change_text(interval ? log(decision->low) : 0).text, change_text(interval ? log(decision->high) : 0).text,
-		  effect_level(night_level(a)).text);
+		  effect_level(a->level).text);
 	buf_release(&functions);
 	buf_release(&word);
 }
@@ -578,8 +577,8 @@ static void finding_show(const struct pages *p, size_t i, struct document *d)
 		buf_format(&text, DOC_NAME "%s %s" DOC_END, c->application, c->candidate);
 	if (*c->baseline)
 		buf_format(&text, " against " DOC_NAME "%s" DOC_END, c->baseline);
-	if (*night_why(a))
-		buf_format(&text, ": %s", night_why(a));
+	if (*a->why)
+		buf_format(&text, ": %s", a->why);
 	functions_show(p, i, &functions);
 	if (functions.size)
 		buf_format(&text, ". Changed functions: %s", functions.bytes);
